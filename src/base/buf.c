@@ -1,0 +1,208 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+char buf_empty[1];
+
+void
+buf_init(struct buf *b)
+{
+	b->data = buf_empty;
+	b->len = b->cap = 0;
+}
+
+void
+buf_release(struct buf *b)
+{
+	if (b->cap != 0)
+		free(b->data);
+	buf_init(b);
+}
+
+void
+buf_wipe(struct buf *b)
+{
+	if (b->cap != 0)
+		explicit_bzero(b->data, b->cap);
+	buf_release(b);
+}
+
+void
+buf_reset(struct buf *b)
+{
+	b->len = 0;
+	if (b->cap != 0)
+		b->data[0] = '\0';
+}
+
+void
+buf_grow(struct buf *b, size_t extra)
+{
+	size_t need, cap;
+
+	if (__builtin_add_overflow(b->len, extra, &need) || __builtin_add_overflow(need, 1, &need))
+		die("a buffer would grow beyond memory");
+	if (need <= b->cap)
+		return;
+	cap = b->cap < 64 ? 64 : b->cap;
+	while (cap < need)
+		if (__builtin_mul_overflow(cap, 2, &cap))
+			die("a buffer would grow beyond memory");
+	if (b->cap == 0) {
+		b->data = xmalloc(cap);
+		b->data[0] = '\0';
+	} else {
+		b->data = xreallocarray(b->data, cap, 1);
+	}
+	b->cap = cap;
+}
+
+void
+buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (n == 0)
+		return;
+	buf_grow(b, n);
+	memcpy(b->data + b->len, p, n);
+	b->len += n;
+	b->data[b->len] = '\0';
+}
+
+void
+buf_str(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void
+buf_chr(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void
+buf_vfmt(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		die("a format could not be printed");
+	buf_grow(b, (size_t)n);
+	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+	b->len += (size_t)n;
+}
+
+void
+buf_fmt(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(b, fmt, ap);
+	va_end(ap);
+}
+
+void
+buf_cut(struct buf *b, size_t len)
+{
+	if (len >= b->len)
+		return;
+	b->len = len;
+	b->data[len] = '\0';
+}
+
+char *
+buf_detach(struct buf *b)
+{
+	char *s = b->cap != 0 ? b->data : xstrdup("");
+
+	buf_init(b);
+	return s;
+}
+
+void *
+xmalloc(size_t n)
+{
+	void *p = malloc(n != 0 ? n : 1);
+
+	if (p == NULL)
+		die("out of memory");
+	return p;
+}
+
+void *
+xcalloc(size_t n, size_t size)
+{
+	void *p = calloc(n != 0 ? n : 1, size != 0 ? size : 1);
+
+	if (p == NULL)
+		die("out of memory");
+	return p;
+}
+
+void *
+xreallocarray(void *p, size_t n, size_t size)
+{
+	p = reallocarray(p, n != 0 ? n : 1, size != 0 ? size : 1);
+	if (p == NULL)
+		die("out of memory");
+	return p;
+}
+
+char *
+xstrdup(const char *s)
+{
+	return xstrndup(s, strlen(s));
+}
+
+char *
+xstrndup(const char *s, size_t n)
+{
+	char *p = xmalloc(n + 1);
+
+	memcpy(p, s, n);
+	p[n] = '\0';
+	return p;
+}
+
+char *
+xasprintf(const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	return buf_detach(&b);
+}
+
+void *
+vec_room(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	*cap = *cap != 0 ? *cap * 2 : 8;
+	return xreallocarray(v, *cap, size);
+}
+
+bool
+str_starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool
+str_ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && memcmp(s + n - m, suffix, m) == 0;
+}

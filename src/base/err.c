@@ -1,0 +1,97 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+static void
+fill(struct err *e, int code, const char *name, const char *fmt, va_list ap)
+{
+	e->code = code;
+	snprintf(e->name, sizeof e->name, "%s", name);
+	vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+	e->hint[0] = '\0';
+}
+
+int
+err_set(struct err *e, int code, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e == NULL)
+		return -1;
+	va_start(ap, fmt);
+	fill(e, code, name, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
+{
+	int saved = errno;
+	size_t n;
+	va_list ap;
+
+	if (e == NULL)
+		return -1;
+	va_start(ap, fmt);
+	fill(e, code, name, fmt, ap);
+	va_end(ap);
+	n = strlen(e->msg);
+	snprintf(e->msg + n, sizeof e->msg - n, ": %s", strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+int
+err_hint(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e == NULL)
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(e->hint, sizeof e->hint, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+err_add(struct err *e, const char *fmt, ...)
+{
+	char old[sizeof e->msg];
+	va_list ap;
+	size_t n;
+
+	if (e == NULL)
+		return -1;
+	memcpy(old, e->msg, sizeof old);
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+	va_end(ap);
+	n = strlen(e->msg);
+	snprintf(e->msg + n, sizeof e->msg - n, ": %s", old);
+	return -1;
+}
+
+void
+err_clear(struct err *e)
+{
+	memset(e, 0, sizeof *e);
+}
+
+void
+die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("gt-recover: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(GT_FAIL);
+}

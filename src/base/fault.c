@@ -1,0 +1,39 @@
+#ifdef GT_FAULTS
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+
+int
+fault_point(const char *name)
+{
+	static int passed;
+	const char *spec = getenv("GT_FAULT"), *eq, *colon;
+	size_t n;
+	long when = 1;
+
+	if (spec == NULL || (eq = strchr(spec, '=')) == NULL)
+		return 0;
+	colon = memchr(spec, ':', (size_t)(eq - spec));
+	n = (size_t)((colon != NULL ? colon : eq) - spec);
+	if (strlen(name) != n || memcmp(name, spec, n) != 0)
+		return 0;
+	if (colon != NULL)
+		when = strtol(colon + 1, NULL, 10);
+	if (++passed != when)
+		return 0;
+	if (strcmp(eq + 1, "kill") == 0)
+		raise(SIGKILL);
+	else if (strcmp(eq + 1, "stop") == 0)
+		raise(SIGSTOP);
+	else {
+		errno = strcmp(eq + 1, "enospc") == 0 ? ENOSPC : EIO;
+		return -1;
+	}
+	return 0;
+}
+#else
+typedef int fault_not_built;
+#endif

@@ -1,0 +1,223 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fault.h"
+
+int
+io_write_all(int fd, const void *p, size_t n)
+{
+	const char *s = p;
+
+	while (n > 0) {
+		ssize_t w = write(fd, s, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -1;
+		s += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+int
+io_read_all(int fd, const char *what, size_t max, struct buf *out, struct err *e)
+{
+	for (;;) {
+		ssize_t r;
+
+		buf_grow(out, 65536);
+		r = read(fd, out->data + out->len, 65536);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return err_sys(e, GT_FAIL, "read", "%s cannot be read", what);
+		if (r == 0)
+			break;
+		out->len += (size_t)r;
+		if (out->len > max)
+			return err_set(e, GT_FAIL, "too-large", "%s is larger than %zu bytes", what, max);
+	}
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+static int
+read_opened(int fd, const char *path, bool private, size_t max, struct buf *out, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, GT_FAIL, "read", "%s cannot be examined", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, GT_FAIL, "not-a-file", "%s is not a regular file", path);
+	if (private && (st.st_uid != geteuid() || (st.st_mode & 077) != 0 || st.st_nlink != 1))
+		return err_set(e, GT_FAIL, "not-private",
+		    "%s is not a private file of this user (owner, mode 0600 and a single name are required)", path);
+	return io_read_all(fd, path, max, out, e);
+}
+
+static int
+read_path(const char *path, bool private, size_t max, struct buf *out, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (private ? O_NOFOLLOW : 0));
+	int ret;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return err_sys(e, GT_FAIL, "not-found", "%s", path);
+	if (fd < 0)
+		return err_sys(e, GT_FAIL, "read", "%s cannot be opened", path);
+	ret = read_opened(fd, path, private, max, out, e);
+	close(fd);
+	return ret;
+}
+
+int
+io_read_file(const char *path, size_t max, struct buf *out, struct err *e)
+{
+	return read_path(path, false, max, out, e);
+}
+
+int
+io_read_private(const char *path, size_t max, struct buf *out, struct err *e)
+{
+	return read_path(path, true, max, out, e);
+}
+
+int
+io_sync_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash == NULL ? xstrdup(".") : slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+
+	free(dir);
+	if (fd < 0)
+		return -1;
+	ret = fsync(fd);
+	close(fd);
+	return ret;
+}
+
+int
+io_write_durable(const char *path, const void *p, size_t n, const char *fault, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	char random[9], *tmp;
+	int fd, saved;
+
+	io_random_hex(random, 4);
+	tmp = xasprintf("%.*s.%s.%d.%s", (int)(name - path), path, name, (int)getpid(), random);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		free(tmp);
+		return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	}
+	if (fchmod(fd, 0600) != 0 || io_write_all(fd, p, n) != 0 || fsync(fd) != 0)
+		goto fail;
+	if (close(fd) != 0) {
+		fd = -1;
+		goto fail;
+	}
+	fd = -1;
+	if (fault_point(fault) != 0 || rename(tmp, path) != 0)
+		goto fail;
+	free(tmp);
+	if (io_sync_parent(path) != 0)
+		return err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
+	return 0;
+fail:
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	unlink(tmp);
+	free(tmp);
+	errno = saved;
+	return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+}
+
+int
+io_private_dir(const char *path, struct err *e)
+{
+	char *p = xstrdup(path);
+	struct stat st;
+
+	for (char *s = p + 1; *s != '\0'; s++) {
+		if (*s != '/')
+			continue;
+		*s = '\0';
+		if (mkdir(p, 0700) != 0 && errno != EEXIST) {
+			err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", p);
+			free(p);
+			return -1;
+		}
+		*s = '/';
+	}
+	free(p);
+	if (mkdir(path, 0700) == 0)
+		return io_sync_parent(path) == 0 ? 0 :
+		    err_sys(e, GT_FAIL, "unwritable", "the directory above %s cannot be synced", path);
+	if (errno != EEXIST)
+		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", path);
+	if (lstat(path, &st) != 0)
+		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be examined", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return err_set(e, GT_FAIL, "unwritable", "%s is not a directory of this user", path);
+	if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
+		return err_sys(e, GT_FAIL, "unwritable", "the directory %s is open to others and cannot be closed", path);
+	return 0;
+}
+
+int
+io_lock(const char *path, int wait_ms, struct err *e)
+{
+	int64_t until = clock_mono_ms() + wait_ms;
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			err_sys(e, GT_FAIL, "lock", "%s cannot be locked", path);
+			close(fd);
+			return -1;
+		}
+		if (clock_mono_ms() >= until) {
+			close(fd);
+			return err_set(e, GT_AGAIN, "locked", "another gt-recover holds the lock %s", path);
+		}
+		clock_sleep_ms(10);
+	}
+	return fd;
+}
+
+char *
+io_join(const char *a, const char *b)
+{
+	return xasprintf("%s%s%s", a, str_ends(a, "/") ? "" : "/", b);
+}
+
+void
+io_random_hex(char *out, size_t n)
+{
+	unsigned char byte;
+
+	for (size_t i = 0; i < n; i++) {
+		if (getrandom(&byte, 1, 0) != 1)
+			die("no random bytes from the kernel");
+		snprintf(out + 2 * i, 3, "%02x", byte);
+	}
+}

@@ -1,0 +1,95 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+json_t *
+json_parse(const char *text, size_t n, const char *what, struct err *e)
+{
+	json_error_t je;
+	json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &je);
+
+	if (v == NULL)
+		err_set(e, GT_FAIL, "json", "%s is not valid JSON (line %d, column %d)", what, je.line, je.column);
+	return v;
+}
+
+const char *
+json_text(const json_t *object, const char *key, const char *otherwise)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_string(v) ? json_string_value(v) : otherwise;
+}
+
+int64_t
+json_number(const json_t *object, const char *key, int64_t otherwise)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_integer(v) ? (int64_t)json_integer_value(v) :
+	    json_is_real(v) ? (int64_t)json_real_value(v) : otherwise;
+}
+
+bool
+json_flag(const json_t *object, const char *key, bool otherwise)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_boolean(v) ? json_is_true(v) : otherwise;
+}
+
+json_t *
+json_bytes(const char *p, size_t n)
+{
+	struct buf b = BUF_INIT;
+	json_t *v = json_stringn(p, n);
+	size_t step;
+	int32_t r;
+
+	if (v != NULL)
+		return v;
+	for (size_t i = 0; i < n; i += step) {
+		step = utf8_next(p + i, n - i, &r);
+		utf8_put(&b, r < 0 ? 0xfffd : r);
+	}
+	v = json_stringn(b.data, b.len);
+	buf_release(&b);
+	if (v == NULL)
+		die("a JSON string could not be made");
+	return v;
+}
+
+void
+json_put(json_t *object, const char *key, const char *s)
+{
+	json_object_set_new(object, key, s == NULL ? json_null() : json_bytes(s, strlen(s)));
+}
+
+void
+json_put_int(json_t *object, const char *key, int64_t n)
+{
+	json_object_set_new(object, key, json_integer(n));
+}
+
+void
+json_put_flag(json_t *object, const char *key, bool flag)
+{
+	json_object_set_new(object, key, json_boolean(flag));
+}
+
+void
+json_print(struct buf *out, const json_t *value, bool pretty)
+{
+	char *s = json_dumps(value, JSON_ENCODE_ANY | (pretty ? JSON_INDENT(2) : JSON_COMPACT));
+
+	if (s == NULL)
+		die("a JSON value could not be printed");
+	buf_str(out, s);
+	if (pretty)
+		buf_chr(out, '\n');
+	free(s);
+}

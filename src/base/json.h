@@ -1,0 +1,32 @@
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct buf;
+struct err;
+
+/* Small helpers over jansson. References follow jansson's rules: json_decref what you were given as "new". */
+
+/* Parses one JSON value; new reference, or NULL with err (name "json"; `what` names the source, never its content). */
+json_t *json_parse(const char *text, size_t n, const char *what, struct err *e);
+
+/* Fields of an object; the default when absent or of another type. Borrowed. */
+const char *json_text(const json_t *object, const char *key, const char *otherwise);
+int64_t json_number(const json_t *object, const char *key, int64_t otherwise);
+bool json_flag(const json_t *object, const char *key, bool otherwise);
+
+/* Sets a string, or null when s is NULL. Bytes that are no UTF-8 become U+FFFD: jansson refuses them. */
+void json_put(json_t *object, const char *key, const char *s);
+void json_put_int(json_t *object, const char *key, int64_t n);
+void json_put_flag(json_t *object, const char *key, bool flag);
+
+/* New string reference from bytes, invalid UTF-8 replaced. */
+json_t *json_bytes(const char *p, size_t n);
+
+/* Appends the value, keys in the order they were set; pretty: two blanks of indent and a newline at the end. */
+void json_print(struct buf *out, const json_t *value, bool pretty);
+
+#endif

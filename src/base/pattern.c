@@ -1,0 +1,89 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+#include "base/pattern.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct pattern {
+	pcre2_code *code;
+	pcre2_match_data *data;
+	pcre2_match_context *context;
+};
+
+struct pattern *
+pattern_new(const char *regex, unsigned flags, struct err *e)
+{
+	uint32_t options = PCRE2_DOLLAR_ENDONLY;
+	struct pattern *p;
+	PCRE2_SIZE at;
+	int code;
+
+	if (flags & PATTERN_UTF)
+		options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+	if (flags & PATTERN_CASELESS)
+		options |= PCRE2_CASELESS;
+	if (flags & PATTERN_ANCHORED)
+		options |= PCRE2_ANCHORED;
+	if (flags & PATTERN_MULTILINE)
+		options |= PCRE2_MULTILINE;
+	p = xcalloc(1, sizeof *p);
+	p->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED, options, &code, &at, NULL);
+	if (p->code == NULL) {
+		PCRE2_UCHAR text[160];
+
+		pcre2_get_error_message(code, text, sizeof text);
+		err_set(e, GT_USAGE, "pattern", "the pattern is not valid at character %zu: %s", (size_t)at + 1, (char *)text);
+		free(p);
+		return NULL;
+	}
+	/* no JIT on this machine is slower, not wrong */
+	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	p->data = pcre2_match_data_create(PATTERN_GROUPS, NULL);
+	p->context = pcre2_match_context_create(NULL);
+	if (p->data == NULL || p->context == NULL)
+		die("out of memory");
+	pcre2_set_match_limit(p->context, 100000);
+	pcre2_set_heap_limit(p->context, 4096);
+	return p;
+}
+
+void
+pattern_free(struct pattern *p)
+{
+	if (p == NULL)
+		return;
+	pcre2_match_context_free(p->context);
+	pcre2_match_data_free(p->data);
+	pcre2_code_free(p->code);
+	free(p);
+}
+
+int
+pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m)
+{
+	int r = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, 0, p->data, p->context);
+	PCRE2_SIZE *o;
+
+	if (r == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (r < 0)
+		return -1;
+	if (m == NULL)
+		return 1;
+	o = pcre2_get_ovector_pointer(p->data);
+	for (size_t i = 0; i < PATTERN_GROUPS; i++) {
+		bool set = r == 0 || i < (size_t)r;
+
+		m->start[i] = set ? o[2 * i] : (size_t)-1;
+		m->end[i] = set ? o[2 * i + 1] : (size_t)-1;
+	}
+	return 1;
+}
+
+bool
+pattern_is(const struct pattern *p, const char *text, size_t n)
+{
+	return pattern_find(p, text, n, 0, NULL) == 1;
+}

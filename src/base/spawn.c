@@ -1,0 +1,211 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/spawn.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+
+extern char **environ;
+
+enum { IN, OUT, ERR, PIPES };
+
+struct child {
+	pid_t pid;
+	int fd[PIPES];		/* our ends, -1 when closed */
+	size_t fed;
+};
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The return value is an errno, as posix_spawn's is. */
+static int
+start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
+{
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t at;
+	sigset_t all, none;
+	int r;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&fa);
+	posix_spawnattr_init(&at);
+	posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigdefault(&at, &all);
+	posix_spawnattr_setsigmask(&at, &none);
+	for (int i = IN; i < PIPES; i++) {
+		if (theirs[i] >= 0)
+			posix_spawn_file_actions_adddup2(&fa, theirs[i], i);
+		else
+			posix_spawn_file_actions_addopen(&fa, i, "/dev/null", i == IN ? O_RDONLY : O_WRONLY, 0);
+	}
+	if (s->cwd != NULL)
+		posix_spawn_file_actions_addchdir_np(&fa, s->cwd);
+	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+	r = posix_spawnp(pid, s->argv[0], &fa, &at, (char *const *)s->argv,
+	    s->env != NULL ? (char *const *)s->env : environ);
+	posix_spawnattr_destroy(&at);
+	posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+static int
+begin(const struct spawn *s, struct child *c, struct err *e)
+{
+	bool want[PIPES] = { s->in != NULL, s->out != NULL, s->errout != NULL };
+	int theirs[PIPES] = { -1, -1, -1 };
+	int r = 0;
+
+	for (int i = IN; i < PIPES && r == 0; i++) {
+		int p[2];
+
+		if (!want[i])
+			continue;
+		if (pipe2(p, O_CLOEXEC) != 0) {
+			r = errno;
+			break;
+		}
+		theirs[i] = p[i == IN ? 0 : 1];
+		c->fd[i] = p[i == IN ? 1 : 0];
+		fcntl(c->fd[i], F_SETFL, O_NONBLOCK);
+	}
+	if (r == 0)
+		r = start(s, theirs, &c->pid);
+	for (int i = IN; i < PIPES; i++)
+		close_fd(&theirs[i]);
+	if (r == 0)
+		return 0;
+	for (int i = IN; i < PIPES; i++)
+		close_fd(&c->fd[i]);
+	errno = r;
+	if (r == ENOENT && s->cwd == NULL)
+		return err_set(e, GT_FAIL, "not-installed", "the program \"%s\" is not in PATH", s->argv[0]);
+	return err_sys(e, GT_FAIL, "spawn", "%s cannot be started", s->argv[0]);
+}
+
+static int
+take(int *fd, struct buf *b, size_t max, const char *name, struct err *e)
+{
+	ssize_t r;
+
+	buf_grow(b, 65536);
+	r = read(*fd, b->data + b->len, 65536);
+	if (r < 0 && (errno == EINTR || errno == EAGAIN))
+		return 0;
+	if (r <= 0) {
+		close_fd(fd);
+		return 0;
+	}
+	b->len += (size_t)r;
+	b->data[b->len] = '\0';
+	if (b->len > max)
+		return err_set(e, GT_FAIL, "too-large", "%s printed more than %zu bytes", name, max);
+	return 0;
+}
+
+static void
+feed(const struct spawn *s, struct child *c)
+{
+	ssize_t w = 0;
+
+	if (c->fed < s->in_len)
+		w = write(c->fd[IN], (const char *)s->in + c->fed, s->in_len - c->fed);
+	if (w < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (w > 0)
+		c->fed += (size_t)w;
+	/* EPIPE is no error of ours: a program may answer before it has read everything */
+	if (w < 0 || c->fed == s->in_len)
+		close_fd(&c->fd[IN]);
+}
+
+static int
+converse(const struct spawn *s, struct child *c, int64_t until, struct err *e)
+{
+	size_t max = s->max_out != 0 ? s->max_out : (size_t)64 << 20;
+
+	while (c->fd[IN] >= 0 || c->fd[OUT] >= 0 || c->fd[ERR] >= 0) {
+		struct pollfd p[PIPES];
+		int64_t left = until - clock_mono_ms();
+		int n;
+
+		for (int i = IN; i < PIPES; i++)
+			p[i] = (struct pollfd){ .fd = c->fd[i], .events = i == IN ? POLLOUT : POLLIN };
+		if (left <= 0)
+			return err_set(e, GT_AGAIN, "timeout", "%s did not answer in time", s->argv[0]);
+		n = poll(p, PIPES, (int)left);
+		if (n < 0 && errno != EINTR)
+			return err_sys(e, GT_FAIL, "spawn", "waiting for %s failed", s->argv[0]);
+		if (n <= 0)
+			continue;
+		if (p[IN].revents != 0)
+			feed(s, c);
+		if (p[OUT].revents != 0 && take(&c->fd[OUT], s->out, max, s->argv[0], e) != 0)
+			return -1;
+		if (p[ERR].revents != 0 && take(&c->fd[ERR], s->errout, max, s->argv[0], e) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Waits for the child; false when it still runs at `until`. */
+static bool
+reap(pid_t pid, int64_t until, int *status)
+{
+	int pause = 1;
+
+	for (;;) {
+		pid_t r = waitpid(pid, status, WNOHANG);
+
+		if (r == pid || (r < 0 && errno == ECHILD))
+			return true;
+		if (clock_mono_ms() >= until)
+			return false;
+		clock_sleep_ms(pause);
+		if (pause < 20)
+			pause *= 2;
+	}
+}
+
+int
+spawn_run(struct spawn *s, struct err *e)
+{
+	int64_t until = clock_mono_ms() + (s->timeout_ms != 0 ? s->timeout_ms : 10000);
+	struct child c = { .fd = { -1, -1, -1 } };
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	int status = 0, ret;
+
+	sigaction(SIGPIPE, &ignore, &before);
+	ret = begin(s, &c, e);
+	if (ret == 0) {
+		ret = converse(s, &c, until, e);
+		for (int i = IN; i < PIPES; i++)
+			close_fd(&c.fd[i]);
+		if (ret == 0 && !reap(c.pid, until, &status))
+			ret = err_set(e, GT_AGAIN, "timeout", "%s did not end in time", s->argv[0]);
+		if (ret != 0) {
+			kill(c.pid, SIGTERM);
+			if (!reap(c.pid, clock_mono_ms() + 300, &status)) {
+				kill(c.pid, SIGKILL);
+				reap(c.pid, clock_mono_ms() + 2000, &status);
+			}
+		}
+	}
+	sigaction(SIGPIPE, &before, NULL);
+	s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return ret;
+}

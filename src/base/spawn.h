@@ -1,0 +1,35 @@
+#ifndef BASE_SPAWN_H
+#define BASE_SPAWN_H
+
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/*
+ * Runs a program to its end, without a shell: feeds its standard input, takes its standard output and error, all in one poll loop (a
+ * full pipe must not lock us up), until a deadline. At the deadline the child gets SIGTERM, then SIGKILL, and is reaped.
+ *
+ * The child starts with all signals at their defaults and unblocked (posix_spawn hands SIG_IGN of SIGPIPE on otherwise, fact T35), and
+ * with no descriptors but 0, 1, 2.
+ */
+struct spawn {
+	const char *const *argv;	/* argv[0] is looked up in PATH */
+	const char *const *env;		/* NULL: ours */
+	const char *cwd;		/* NULL: ours */
+	const void *in;			/* NULL: /dev/null */
+	size_t in_len;
+	struct buf *out;		/* NULL: /dev/null */
+	struct buf *errout;		/* NULL: /dev/null */
+	size_t max_out;			/* cap for out and errout, each; 0: 64 MiB. Beyond it: name "too-large" */
+	int timeout_ms;			/* 0: 10 s */
+	int status;			/* answer: exit status, or 128 + signal */
+};
+
+/*
+ * 0 when the program ran to its end, whatever its status. -1: name "not-installed" (no such program), "timeout" (code GT_AGAIN),
+ * "too-large", "spawn".
+ */
+int spawn_run(struct spawn *s, struct err *e);
+
+#endif

@@ -1,0 +1,66 @@
+#ifndef CONTEXT_EXCHANGE_H
+#define CONTEXT_EXCHANGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct err;
+
+/*
+ * What was said and done, whatever it was read from. Strings are heap, owned by the conversation, UTF-8, and made only from clean
+ * text (scrub/scrub.h): the readers take struct clean_text.
+ */
+enum role { ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM };
+enum status { STATUS_COMPLETE, STATUS_RUNNING, STATUS_WAITING, STATUS_INTERRUPTED, STATUS_FAILED };
+enum source { SOURCE_SCREEN, SOURCE_TRANSCRIPT, SOURCE_SNAPSHOT, SOURCE_EARLIER };	/* EARLIER: context of an earlier recovery */
+
+struct exchange {
+	enum role role;
+	enum status status;
+	enum source source;
+	char *tool;		/* the name as the source prints it ("Bash", "Update"), NULL: plain words */
+	char *input;		/* of a tool: what it was called with; NULL otherwise */
+	char *content;		/* words, or a tool's result; never NULL */
+};
+
+struct conversation {
+	struct exchange *v;
+	size_t n, cap;
+	char *draft;		/* typed and never sent; NULL: none */
+	char *tasks;		/* the task list as shown, one task a line; NULL: none */
+	char *question;		/* the open dialog's question (permission, plan, choice); NULL: none */
+	char *banner;		/* version as the banner prints it, "2.1.197"; NULL: not seen */
+	size_t lines;		/* rows read */
+	size_t unknown_lines;	/* rows that no rule understood; kept in place */
+	ssize_t truncated_at;	/* row at which older text was cut away; -1: nothing was cut */
+	bool limit;		/* the last screen shows a usage or auth limit */
+	bool farewell;		/* "Resume this session with": the agent was ended on purpose */
+	char *resume_id;	/* session id of the farewell, NULL: none */
+};
+
+#define CONVERSATION_INIT { .truncated_at = -1 }
+
+void conversation_release(struct conversation *c);	/* frees contents, c is empty again */
+/* Appends; takes over tool, input and content (heap or NULL). The pointer is valid until the next add. */
+struct exchange *conversation_add(struct conversation *c, enum role role, char *tool, char *input, char *content);
+
+/* Borrowed, NULL when there is none. */
+const char *conversation_last_user(const struct conversation *c);
+/* "Bash(make all) running", or the last line of the agent's words; heap, NULL when there is none. */
+char *conversation_last_action(const struct conversation *c);
+size_t conversation_count(const struct conversation *c, enum role role);	/* plain words only, no tools */
+
+const char *role_name(enum role r);		/* "user", "assistant", "system" */
+const char *status_name(enum status s);		/* "complete", "running", "waiting", "interrupted", "failed" */
+const char *source_name(enum source s);		/* "screen", "transcript", "snapshot", "earlier" */
+
+/*
+ * The shape of `parse --json` (DESIGN 7): exchanges[] of {role, tool, input, content, status, source}, last_user_message, last_agent_action,
+ * truncated_at, lines, unknown_lines, draft, tasks, question. New reference. from_json reads it back.
+ */
+json_t *conversation_json(const struct conversation *c);
+int conversation_from_json(struct conversation *c, const json_t *v, struct err *e);
+
+#endif

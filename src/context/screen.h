@@ -1,0 +1,26 @@
+#ifndef CONTEXT_SCREEN_H
+#define CONTEXT_SCREEN_H
+
+#include <stddef.h>
+
+struct clean_text;
+struct conversation;
+
+/*
+ * Reads a pane's text (scrollback and screen, oldest row first) into exchanges. Pure. `width` is the pane's, 0 when unknown: then
+ * it is taken from the rules of the input box or the longest row.
+ * `agent` is a profile's name ("claude"); one without a dialect gives a single system exchange with the raw text, and so does
+ * text in which no marker of the dialect stands (corrupt, another program): when in doubt, raw. conversation_add's rules hold.
+ */
+void screen_read(const struct clean_text *text, int width, const char *agent, struct conversation *out);
+
+/*
+ * How many bytes of `text` belong to the agent when the pane is a zombie: what the shell wrote after the agent's death ("Killed" and
+ * its prompt, over the rows of the input box) is left out. `n` when nothing was written.
+ */
+size_t screen_without_shell(const char *text, size_t n, int width);
+
+/* True when the text shows that a known agent drew it (banner, input box, markers): evidence for zombies. */
+int screen_shows_agent(const char *text, size_t n, const char *agent);
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef SCRUB_SCRUB_H
+#define SCRUB_SCRUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+struct scrub;
+
+/*
+ * Text that has been through the scrubber: the only text that capture files, context, prompt and mail accept. The struct is
+ * opaque and only scrub.c makes one, so the compiler carries the promise. Bytes are followed by a NUL.
+ */
+struct clean_text;
+
+const char *clean_bytes(const struct clean_text *t);	/* valid until clean_free; NULL gives "" */
+size_t clean_len(const struct clean_text *t);
+void clean_free(struct clean_text *t);			/* NULL is fine */
+
+/*
+ * A scrubber holds the compiled rules and the known values of one recovery. Canaries are run when it is made: rules that do not find
+ * their own samples are an error, never a text that merely looks clean.
+ * `user_rules` is the path of a further rule file (key rules of [recovery.scrub]) or NULL. NULL with err on failure.
+ */
+struct scrub *scrub_new(const char *user_rules, struct err *e);
+void scrub_free(struct scrub *s);			/* overwrites the known values */
+
+/* A never-redact pattern (key allow of [recovery.scrub]). */
+int scrub_allow(struct scrub *s, const char *regex, struct err *e);
+
+/*
+ * A secret known by value, from the environment of the pane's processes or its start command. Taken only when the name looks like
+ * a secret's and the value is at least 8 bytes with two kinds of characters; kept in memory only.
+ */
+void scrub_learn(struct scrub *s, const char *name, const char *value);
+/* KEY=VALUE strings, each ended by a NUL, as in /proc/PID/environ. */
+void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
+
+/*
+ * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical). Line count is kept. A row on
+ * which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
+ * Never NULL.
+ */
+struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);
+struct clean_text *scrub_string(struct scrub *s, const char *text);	/* NULL gives NULL */
+
+/* What a scrubber has replaced so far, over all its texts, kind by kind. */
+size_t scrub_kinds(const struct scrub *s);
+const char *scrub_kind(const struct scrub *s, size_t i, size_t *count);
+size_t scrub_total(const struct scrub *s);
+
+/*
+ * Pieces of clean text stay clean: these are the only other ways to make one. A literal must be a string constant of the program
+ * or text made of its own words and numbers.
+ */
+struct clean_text *clean_slice(const struct clean_text *t, size_t from, size_t to);
+struct clean_text *clean_copy(const struct clean_text *t);
+
+#endif

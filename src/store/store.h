@@ -1,0 +1,68 @@
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/*
+ * The seam for state: six calls, two backends (SQLite here, Redis later). A record is key -> (version, tag, JSON text). The tag is one
+ * indexed word, the record's state, so that a scan touches only what is open.
+ * store_commit applies all changes or none, and returns done only when they are durable.
+ * The version is the fence: a claim is a commit that expects the version it read.
+ */
+struct store;
+
+struct record {
+	char *key;
+	int64_t version;		/* >= 1; 0: there is no such record */
+	char *tag;
+	char *value;			/* JSON text, <= STORE_MAX_VALUE */
+};
+
+struct records {
+	struct record *v;
+	size_t n, cap;
+};
+
+#define STORE_MAX_VALUE ((size_t)4 << 20)
+#define STORE_ANY ((int64_t)-1)		/* as an expected version: whatever is there */
+#define STORE_ABSENT ((int64_t)0)	/* as an expected version: there must be no record */
+
+enum change_kind { CHANGE_PUT, CHANGE_DELETE, CHANGE_CHECK };
+
+struct change {
+	enum change_kind kind;
+	const char *key;
+	int64_t expect;
+	const char *tag;		/* PUT */
+	const char *value;		/* PUT */
+};
+
+enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
+
+/*
+ * url: "sqlite" or "sqlite:PATH" or a path; `dir` is the state directory (0700) that a bare "sqlite" lives in, as recover.db.
+ * NULL with err: "corrupt" (with the path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
+ */
+struct store *store_open(const char *url, const char *dir, struct err *e);
+void store_close(struct store *s);
+
+/* The store's clock, ms since 1970. */
+int64_t store_now(struct store *s);
+
+/* 1 found, 0 absent, -1 err. */
+int store_get(struct store *s, const char *key, struct record *out, struct err *e);
+
+/* Records whose key starts with prefix, in key order, after the key `after` (NULL: from the start), with this tag (NULL: any), at most limit (0: 1000). */
+int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
+
+/* err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. */
+enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
+
+void record_release(struct record *r);
+void records_release(struct records *r);
+
+#endif
