@@ -1,0 +1,281 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tmux/client.h"
+#include "tmux/quote.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/spawn.h"
+#include "base/utf8.h"
+
+#define MAX_ARGS 32
+
+extern char **environ;
+
+void
+tmux_init(struct tmux *t, const char *socket)
+{
+	t->socket = xstrdup(socket);
+	t->timeout_ms = TMUX_TIMEOUT_MS;
+}
+
+void
+tmux_release(struct tmux *t)
+{
+	free(t->socket);
+	t->socket = NULL;
+}
+
+char *
+tmux_socket_path(const struct tmux *t)
+{
+	const char *dir = getenv("TMUX_TMPDIR");
+
+	if (strchr(t->socket, '/') != NULL)
+		return xstrdup(t->socket);
+	return xasprintf("%s/tmux-%u/%s", dir != NULL && *dir != '\0' ? dir : "/tmp", (unsigned)getuid(), t->socket);
+}
+
+void
+batch_init(struct batch *b)
+{
+	memset(b, 0, sizeof *b);
+	buf_init(&b->text);
+	buf_init(&b->out);
+	buf_init(&b->errout);
+	io_random_hex(b->nonce, 8);
+}
+
+void
+batch_release(struct batch *b)
+{
+	buf_wipe(&b->text);
+	buf_wipe(&b->out);
+	buf_release(&b->errout);
+	free(b->from);
+	free(b->to);
+	b->from = b->to = NULL;
+}
+
+size_t
+batch_addv(struct batch *b, const char *const *argv)
+{
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		if (i > 0)
+			buf_chr(&b->text, ' ');
+		quote_arg(&b->text, argv[i]);
+	}
+	buf_fmt(&b->text, "\ndisplay-message -p '%s %zu'\n", b->nonce, b->n);
+	return b->n++;
+}
+
+static size_t
+addva(struct batch *b, const char *name, va_list ap)
+{
+	const char *argv[MAX_ARGS + 1];
+	size_t n = 0;
+
+	for (const char *a = name; a != NULL; a = va_arg(ap, const char *)) {
+		if (n == MAX_ARGS)
+			die("a tmux command has more than %d arguments", MAX_ARGS);
+		argv[n++] = a;
+	}
+	argv[n] = NULL;
+	return batch_addv(b, argv);
+}
+
+size_t
+batch_add(struct batch *b, const char *name, ...)
+{
+	va_list ap;
+	size_t i;
+
+	va_start(ap, name);
+	i = addva(b, name, ap);
+	va_end(ap);
+	return i;
+}
+
+/* A socket of another user may be fed by that user: what it prints would be believed, and what we send would be read. */
+static int
+check_owner(const struct tmux *t, struct err *e)
+{
+	char *path = tmux_socket_path(t);
+	struct stat st;
+	int ret = 0;
+
+	if (lstat(path, &st) != 0) {
+		if (errno == EACCES) {
+			err_sys(e, GT_FAIL, "denied", "the tmux socket %s cannot be reached", path);
+			ret = err_hint(e, "it belongs to another user; run gt-recover as that user");
+		} else {
+			err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", path);
+			ret = err_hint(e, "name the right socket with -L, or start the sessions first");
+		}
+	} else if (st.st_uid != geteuid()) {
+		err_set(e, GT_FAIL, "not-ours", "the tmux socket %s belongs to user %u, not to you", path, (unsigned)st.st_uid);
+		ret = err_hint(e, "run gt-recover as that user");
+	} else if (!S_ISSOCK(st.st_mode)) {
+		err_set(e, GT_FAIL, "no-server", "%s is not a socket", path);
+		ret = err_hint(e, "name a tmux socket with -L");
+	}
+	free(path);
+	return ret;
+}
+
+/* tmux's own words when it could not even begin (3.3a). */
+static int
+cannot_begin(const struct tmux *t, const char *said, struct err *e)
+{
+	struct buf words = BUF_INIT;
+
+	utf8_escape(&words, said, strcspn(said, "\n"), 200);
+	if (strstr(said, "no server running") != NULL || strstr(said, "No such file") != NULL || strstr(said, "Connection refused") != NULL) {
+		err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", t->socket);
+		err_hint(e, "name the right socket with -L, or start the sessions first");
+	} else if (strstr(said, "Permission denied") != NULL) {
+		err_set(e, GT_FAIL, "denied", "the tmux socket %s may not be opened", t->socket);
+		err_hint(e, "it belongs to another user; run gt-recover as that user");
+	} else if (strstr(said, "server exited") != NULL || strstr(said, "lost server") != NULL) {
+		err_set(e, GT_FAIL, "server-lost", "the tmux server on socket %s died during the call", t->socket);
+		err_hint(e, "run gt-recover again; what was gathered so far is kept");
+	} else {
+		err_set(e, GT_FAIL, "tmux", "tmux on socket %s refused: %s", t->socket, words.len > 0 ? words.data : "(no reason given)");
+	}
+	buf_release(&words);
+	return -1;
+}
+
+/* Cuts the output at the markers. False when the first marker is missing: nothing ran. */
+static bool
+split(struct batch *b)
+{
+	char mark[40];
+	size_t at = 0;
+
+	b->from = xcalloc(b->n, sizeof *b->from);
+	b->to = xcalloc(b->n, sizeof *b->to);
+	for (size_t i = 0; i < b->n; i++) {
+		int len = snprintf(mark, sizeof mark, "%s %zu\n", b->nonce, i);
+		char *hit = memmem(b->out.data + at, b->out.len - at, mark, (size_t)len);
+
+		if (hit == NULL) {
+			b->n = i;
+			return i > 0;
+		}
+		b->from[i] = at;
+		b->to[i] = (size_t)(hit - b->out.data);
+		at = b->to[i] + (size_t)len;
+	}
+	return true;
+}
+
+/* Our own tmux surroundings would give commands a default target on another server. */
+static const char **
+clean_environment(void)
+{
+	size_t n = 0, k = 0;
+	const char **env;
+
+	while (environ[n] != NULL)
+		n++;
+	env = xcalloc(n + 1, sizeof *env);
+	for (size_t i = 0; i < n; i++)
+		if (!str_starts(environ[i], "TMUX=") && !str_starts(environ[i], "TMUX_PANE="))
+			env[k++] = environ[i];
+	return env;
+}
+
+int
+batch_run(struct tmux *t, struct batch *b, struct err *e)
+{
+	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket, "source-file", "-", NULL };
+	const char **env;
+	struct spawn s = { .argv = argv, .in = b->text.data, .in_len = b->text.len, .out = &b->out, .errout = &b->errout,
+	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms };
+	size_t asked = b->n;
+	int ret;
+
+	if (check_owner(t, e) != 0)
+		return -1;
+	if (b->mutates && fault_point("tmux") != 0)
+		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
+	env = clean_environment();
+	s.env = env;
+	ret = spawn_run(&s, e);
+	free(env);
+	if (ret != 0 && strcmp(e->name, "timeout") == 0) {
+		err_set(e, GT_AGAIN, "server-silent", "the tmux server on socket %s did not answer within %d s", t->socket, t->timeout_ms / 1000);
+		return err_hint(e, "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try again");
+	}
+	if (ret != 0 && strcmp(e->name, "not-installed") == 0) {
+		err_set(e, GT_FAIL, "no-tmux", "tmux is not installed or not in PATH");
+		return err_hint(e, "install the package tmux");
+	}
+	if (ret != 0)
+		return -1;
+	b->status = s.status;
+	if (!split(b))
+		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : b->out.data, e);
+	if (b->n < asked)
+		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : "server exited", e);
+	return 0;
+}
+
+const char *
+batch_out(const struct batch *b, size_t i, size_t *len)
+{
+	size_t n;
+
+	if (i >= b->n || b->from == NULL)
+		return NULL;
+	n = b->to[i] - b->from[i];
+	if (n > 0 && b->out.data[b->to[i] - 1] == '\n')
+		n--;
+	*len = n;
+	return b->out.data + b->from[i];
+}
+
+bool
+batch_failed(const struct batch *b, const char **why)
+{
+	if (why != NULL)
+		*why = b->errout.len > 0 ? b->errout.data : "";
+	return b->status != 0;
+}
+
+int
+tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char *name, ...)
+{
+	struct batch b;
+	const char *why, *text;
+	va_list ap;
+	size_t n;
+	int ret;
+
+	batch_init(&b);
+	b.mutates = mutates;
+	va_start(ap, name);
+	addva(&b, name, ap);
+	va_end(ap);
+	ret = batch_run(t, &b, e);
+	if (ret == 0 && batch_failed(&b, &why)) {
+		struct buf words = BUF_INIT;
+
+		utf8_escape(&words, why, strcspn(why, "\n"), 200);
+		ret = err_set(e, GT_FAIL, "tmux", "tmux %s: %s", name, words.data);
+		buf_release(&words);
+	}
+	if (ret == 0 && out != NULL) {
+		text = batch_out(&b, 0, &n);
+		buf_add(out, text, n);
+	}
+	batch_release(&b);
+	return ret;
+}

@@ -1,0 +1,283 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmux/pane.h"
+#include "tmux/client.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+/*
+ * One field a line of this table. Each field of each pane is printed behind "NONCE field-number ", so that whatever stands in a path or a
+ * title (newlines too) cannot be taken for another field.
+ */
+enum field_type { TEXT, NUMBER, FLAG };
+
+#define FIELD(member, type, format) { offsetof(struct pane, member), sizeof(((struct pane *)0)->member), type, format }
+
+static const struct {
+	size_t offset, size;
+	enum field_type type;
+	const char *format;
+} fields[] = {
+	FIELD(server_pid, NUMBER, "#{pid}"),
+	FIELD(server_start, NUMBER, "#{start_time}"),
+	FIELD(session, TEXT, "#{session_name}"),
+	FIELD(session_id, TEXT, "#{session_id}"),
+	FIELD(window_id, TEXT, "#{window_id}"),
+	FIELD(id, TEXT, "#{pane_id}"),
+	FIELD(pid, NUMBER, "#{pane_pid}"),
+	FIELD(dead, FLAG, "#{pane_dead}"),
+	FIELD(dead_status, NUMBER, "#{pane_dead_status}"),
+	FIELD(dead_signal, NUMBER, "#{pane_dead_signal}"),
+	FIELD(dead_time, NUMBER, "#{pane_dead_time}"),
+	FIELD(activity, NUMBER, "#{window_activity}"),
+	FIELD(session_created, NUMBER, "#{session_created}"),
+	FIELD(attached, NUMBER, "#{session_attached}"),
+	FIELD(width, NUMBER, "#{pane_width}"),
+	FIELD(height, NUMBER, "#{pane_height}"),
+	FIELD(history_size, NUMBER, "#{history_size}"),
+	FIELD(history_limit, NUMBER, "#{history_limit}"),
+	FIELD(alternate, FLAG, "#{alternate_on}"),
+	FIELD(in_mode, FLAG, "#{pane_in_mode}"),
+	FIELD(remain_on_exit, TEXT, "#{remain-on-exit}"),
+	FIELD(dead_line, TEXT, "#{?pane_dead,#{E:remain-on-exit-format},}"),
+	FIELD(command, TEXT, "#{pane_current_command}"),
+	FIELD(start_command, TEXT, "#{pane_start_command}"),
+	FIELD(start_path, TEXT, "#{pane_start_path}"),
+	FIELD(path, TEXT, "#{pane_current_path}"),
+	FIELD(tty, TEXT, "#{pane_tty}"),
+	FIELD(default_shell, TEXT, "#{default-shell}"),
+};
+
+#define N_FIELDS (sizeof fields / sizeof fields[0])
+
+static void
+put_field(struct pane *p, size_t i, const char *text, size_t n)
+{
+	char *at = (char *)p + fields[i].offset;
+	char digits[24];
+	long long number;
+
+	if (fields[i].type == TEXT) {
+		*(char **)(void *)at = xstrndup(text, n);
+		return;
+	}
+	snprintf(digits, sizeof digits, "%.*s", (int)(n < 20 ? n : 20), text);
+	number = n == 0 ? -1 : strtoll(digits, NULL, 10);
+	if (fields[i].type == FLAG)
+		*(bool *)at = number == 1;
+	else if (fields[i].size == sizeof(int))
+		*(int *)(void *)at = (int)number;
+	else
+		*(int64_t *)(void *)at = number < 0 ? 0 : number;
+}
+
+static void
+make_format(struct buf *out, const char *nonce)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		buf_fmt(out, "%s %zu %s", nonce, i, fields[i].format);
+	buf_fmt(out, "%s end", nonce);
+}
+
+/* Reads one pane at *at; false when there is none left. */
+static bool
+read_pane(const char *text, size_t n, size_t *at, const char *nonce, struct pane *p)
+{
+	size_t mark = strlen(nonce);
+
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		char head[40], next[40];
+		int head_len = snprintf(head, sizeof head, "%s %zu ", nonce, i);
+		const char *from = memmem(text + *at, n - *at, head, (size_t)head_len), *to;
+
+		if (from == NULL)
+			return false;
+		from += head_len;
+		snprintf(next, sizeof next, "%s ", nonce);
+		to = memmem(from, n - (size_t)(from - text), next, mark + 1);
+		if (to == NULL)
+			return false;
+		put_field(p, i, from, (size_t)(to - from));
+		*at = (size_t)(to - text);
+	}
+	return true;
+}
+
+void
+pane_release(struct pane *p)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (fields[i].type == TEXT) {
+			char **s = (char **)(void *)((char *)p + fields[i].offset);
+
+			if (*s != NULL)
+				explicit_bzero(*s, strlen(*s));
+			free(*s);
+		}
+	for (size_t i = 0; i < p->n_env; i++) {
+		explicit_bzero(p->env[i], strlen(p->env[i]));
+		free(p->env[i]);
+	}
+	free(p->env);
+	free(p->socket);
+	memset(p, 0, sizeof *p);
+}
+
+void
+panes_release(struct panes *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		pane_release(&p->v[i]);
+	free(p->v);
+	memset(p, 0, sizeof *p);
+}
+
+/*
+ * `show-environment -s` prints  NAME="value"; export NAME;  with \ before $ ` " and \ : the only form in which a value with a newline
+ * cannot pose as another variable.
+ */
+static void
+read_env(struct pane *p, const char *text, size_t n)
+{
+	size_t cap = 0, i = 0;
+
+	while (i < n) {
+		size_t name = i;
+		struct buf b = BUF_INIT;
+
+		while (i < n && text[i] != '=' && text[i] != '\n')
+			i++;
+		if (i + 1 < n && text[i] == '=' && text[i + 1] == '"') {
+			buf_add(&b, text + name, i + 1 - name);
+			for (i += 2; i < n && text[i] != '"'; i++) {
+				if (text[i] == '\\' && i + 1 < n)
+					i++;
+				buf_chr(&b, text[i]);
+			}
+			p->env = vec_room(p->env, p->n_env, &cap, sizeof *p->env);
+			p->env[p->n_env++] = buf_detach(&b);
+		}
+		while (i < n && text[i] != '\n')
+			i++;
+		i++;
+	}
+}
+
+static int
+read_envs(struct tmux *t, struct panes *list, size_t first, struct err *e)
+{
+	struct batch b;
+	int ret;
+
+	if (first == list->n)
+		return 0;
+	batch_init(&b);
+	for (size_t i = first; i < list->n; i++)
+		batch_add(&b, "show-environment", "-s", "-t", list->v[i].session_id, NULL);
+	ret = batch_run(t, &b, e);
+	for (size_t i = first; ret == 0 && i < list->n; i++) {
+		size_t n;
+		const char *text = batch_out(&b, i - first, &n);
+
+		if (text != NULL)
+			read_env(&list->v[i], text, n);
+	}
+	batch_release(&b);
+	return ret;
+}
+
+static int
+list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
+{
+	struct buf format = BUF_INIT;
+	struct batch b;
+	size_t i, n, at = 0;
+	const char *text;
+	int ret;
+
+	batch_init(&b);
+	make_format(&format, b.nonce);
+	if (wake)
+		batch_add(&b, "run-shell", "true", NULL);
+	i = batch_add(&b, "list-panes", "-a", "-F", format.data, NULL);
+	ret = batch_run(t, &b, e);
+	text = ret == 0 ? batch_out(&b, i, &n) : NULL;
+	while (text != NULL) {
+		struct pane p = { .pid = 0 };
+
+		if (!read_pane(text, n, &at, b.nonce, &p)) {
+			pane_release(&p);
+			break;
+		}
+		p.socket = xstrdup(t->socket);
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = p;
+	}
+	batch_release(&b);
+	buf_release(&format);
+	return ret;
+}
+
+static bool
+end_unknown(const struct panes *list, size_t first)
+{
+	for (size_t i = first; i < list->n; i++)
+		if (list->v[i].dead && list->v[i].dead_status < 0 && list->v[i].dead_signal < 0)
+			return true;
+	return false;
+}
+
+int
+panes_list(struct tmux *t, struct panes *out, struct err *e)
+{
+	size_t first = out->n;
+	int64_t until = clock_mono_ms() + 1000;
+
+	if (list_once(t, false, out, e) != 0)
+		return -1;
+	while (end_unknown(out, first) && clock_mono_ms() < until) {
+		while (out->n > first)
+			pane_release(&out->v[--out->n]);
+		clock_sleep_ms(20);
+		if (list_once(t, true, out, e) != 0)
+			return -1;
+	}
+	return read_envs(t, out, first, e);
+}
+
+int
+pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e)
+{
+	struct panes list = { .n = 0 };
+	int ret;
+
+	if (panes_list(t, &list, e) != 0)
+		return -1;
+	ret = err_set(e, GT_FAIL, "gone", "pane %s of the tmux server on socket %s is gone", was->id, t->socket);
+	for (size_t i = 0; i < list.n; i++) {
+		struct pane *p = &list.v[i];
+
+		if (strcmp(p->id, was->id) != 0 || p->server_pid != was->server_pid || p->server_start != was->server_start)
+			continue;
+		*now = *p;
+		list.v[i] = list.v[--list.n];
+		err_clear(e);
+		ret = 0;
+		break;
+	}
+	panes_release(&list);
+	return ret;
+}
+
+const char *
+pane_env(const struct pane *p, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < p->n_env; i++)
+		if (strncmp(p->env[i], name, n) == 0 && p->env[i][n] == '=')
+			return p->env[i] + n + 1;
+	return NULL;
+}

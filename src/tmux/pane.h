@@ -1,0 +1,69 @@
+#ifndef TMUX_PANE_H
+#define TMUX_PANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct clean_text;
+struct err;
+struct tmux;
+
+/*
+ * The inventory of one server: all panes, from one tmux process. A pane is (socket, server pid and start time, %id): names are
+ * matched by prefix and rewritten by tmux (T1, T4, T5), ids begin again at %0 on a new server (T6).
+ * Strings are heap, owned by the struct; foreign, so escape them before printing. start_command may hold secrets.
+ */
+struct pane {
+	char *socket;			/* name or path that we called it by */
+	pid_t server_pid;
+	int64_t server_start;		/* seconds since 1970 */
+	char *session;
+	char *session_id;		/* "$3" */
+	char *window_id;		/* "@4" */
+	char *id;			/* "%5" */
+	pid_t pid;			/* the pane's process; of a dead pane the process that died */
+	bool dead;
+	int dead_status;		/* -1: unknown, never 0 (T26) */
+	int dead_signal;		/* -1: unknown or none */
+	int64_t dead_time;		/* seconds since 1970; 0 unknown */
+	int64_t activity;		/* window_activity, seconds (session_activity stands still on 3.4, T32) */
+	int64_t session_created;
+	int attached;			/* clients that look at the session */
+	int width, height;		/* columns, rows */
+	int64_t history_size, history_limit;	/* rows */
+	bool alternate;
+	bool in_mode;			/* copy mode: keys are eaten (T14) */
+	char *remain_on_exit;		/* "on", "off", "failed" */
+	char *dead_line;		/* the row that tmux writes into a dead pane (remain-on-exit-format), expanded */
+	char *command;			/* pane_current_command: of a dead pane derived from the start command (T27), proves nothing */
+	char *start_command;		/* as tmux prints it, see quote_split */
+	char *start_path;
+	char *path;			/* pane_current_path; empty when dead (T27) */
+	char *tty;
+	char *default_shell;
+	char **env;			/* the session's environment, "K=V", NULL-ended; may hold secrets */
+	size_t n_env;
+};
+
+struct panes {
+	struct pane *v;
+	size_t n, cap;
+};
+
+/*
+ * All panes of the server, appended to out. When a dead pane lacks both status and signal, another child is made to end first
+ * (`run-shell true`) and the list is read again, for at most about a second: tmux 3.3a loses the exit status of one dead pane in seven until
+ * then (T26). A child's end that stays unknown stays unknown.
+ */
+int panes_list(struct tmux *t, struct panes *out, struct err *e);
+/* The same pane again, by id and server identity; name "gone" when pane or server is another. */
+int pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e);
+void pane_release(struct pane *p);
+void panes_release(struct panes *p);
+
+/* A variable of the session's environment (borrowed), or NULL. */
+const char *pane_env(const struct pane *p, const char *name);
+
+#endif

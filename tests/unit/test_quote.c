@@ -1,0 +1,76 @@
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "tmux/quote.h"
+
+/* What tmux 3.3a printed as #{pane_start_command} for panes made with these arguments. */
+static void
+splits_what_tmux_prints(void **state)
+{
+	static const struct { const char *text; int n; const char *argv[4]; } cases[] = {
+		{ "", 0, { NULL } },
+		{ "cat", 1, { "cat" } },
+		{ "\"exec env A=\\\"b c\\\" X='q' sh -c 'echo hi $0 \\\\\\\\ x;'\"", 1, { "exec env A=\"b c\" X='q' sh -c 'echo hi $0 \\\\ x;'" } },
+		{ "sh -c \"echo \\\"$1\\\" ; exit 3\" name \"arg with \\\\ and\\nnewline\"", 4,
+		    { "sh", "-c", "echo \"$1\" ; exit 3", "name" } },
+		{ "''", 1, { "" } },
+		{ "\\~ a", 2, { "~", "a" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char **argv;
+		int n = quote_split(cases[i].text, &argv);
+
+		assert_true(n >= cases[i].n);
+		for (int k = 0; k < cases[i].n; k++)
+			assert_string_equal(argv[k], cases[i].argv[k]);
+		quote_free(argv, n);
+	}
+}
+
+static void
+refuses_what_is_cut_off(void **state)
+{
+	char **argv;
+
+	(void)state;
+	assert_int_equal(quote_split("\"no end", &argv), -1);
+	assert_int_equal(quote_split("'no end", &argv), -1);
+	assert_int_equal(quote_split("\"end\"more", &argv), -1);
+}
+
+static void
+quotes_for_tmux_and_sh(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	quote_arg(&b, "it's; #(x)\n $1");
+	assert_string_equal(b.data, "'it'\"'\"'s; #(x)'\"\\n\"' $1'");
+	buf_reset(&b);
+	quote_sh(&b, "it's");
+	assert_string_equal(b.data, "'it'\\''s'");
+	buf_reset(&b);
+	quote_sh(&b, "plain/path-1.2");
+	assert_string_equal(b.data, "plain/path-1.2");
+	buf_reset(&b);
+	quote_format(&b, "/a#(touch x)");
+	assert_string_equal(b.data, "/a##(touch x)");
+	buf_release(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(splits_what_tmux_prints),
+		cmocka_unit_test(refuses_what_is_cut_off),
+		cmocka_unit_test(quotes_for_tmux_and_sh),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
