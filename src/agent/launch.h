@@ -1,0 +1,59 @@
+#ifndef AGENT_LAUNCH_H
+#define AGENT_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+
+/*
+ * The command that starts a pane's agent, read from the pane's start command. It may hold keys: never print or log it; it goes back
+ * only through tmux's standard input.
+ *
+ * tmux runs a start command of one argument by its default-shell, one of several arguments directly (T38). A pane that a recovery
+ * brought back has our wrapper there (`sh -c WRAPPER gt-recover PROMPT SHELL COMMAND`, see revive/respawn.h); it is unwrapped to what stood there before.
+ */
+struct word {
+	size_t from, to;		/* bytes of the command */
+	char *text;			/* with quotes taken off; parts that a shell would fill in stay as written */
+	bool literal;			/* nothing for a shell to fill in */
+};
+
+struct launch {
+	char *shell;			/* runs `command` with -c; NULL when there is no command */
+	char *command;			/* NULL: the pane was started without a command (a person typed it) */
+	bool wrapped;
+	/* Of the simple command that runs the agent, when one was found: */
+	struct word *words;
+	size_t n_words;
+	size_t program;			/* index into words */
+	char *name;			/* base name of the program ("claude"); for `node /x/cli.js` see launch_read. NULL: none found */
+	bool certain;			/* the simple command is known for certain, so that flags may be taken out */
+};
+
+/* Answers whether a base name is an agent's program. */
+typedef bool launch_is_agent(const void *arg, const char *name);
+
+/*
+ * Reads a start command as tmux prints it. The agent is looked for behind assignments, exec, env, nohup, cd … &&, and inside `sh -c '…'`; a script run
+ * by node, bun or python counts by its own name or its package folder (…/claude-code/cli.js is "claude").
+ * When no word names an agent, name is the program of the last simple command and certain is false.
+ */
+void launch_read(struct launch *l, const char *start_command, const char *default_shell, launch_is_agent *is_agent, const void *arg);
+/* The same for a shell command given by configuration. */
+void launch_command(struct launch *l, const char *command, launch_is_agent *is_agent, const void *arg);
+void launch_release(struct launch *l);		/* overwrites the command */
+
+/* Value of a variable that the command itself sets before the agent (FOO=x claude, env FOO=x claude), heap; NULL when it does not. */
+char *launch_env(const struct launch *l, const char *name);
+
+/*
+ * The command without the flags of `flags` ("--resume=1 --continue=0 -r=?" : takes a value, takes none, may take one), when it is certain.
+ * Heap. *left_out counts them. Not certain: the command as it is, *left_out = 0.
+ */
+char *launch_without(const struct launch *l, const char *flags, size_t *left_out);
+
+/* True when one of the flags stands in the command, certain or not. */
+bool launch_has(const struct launch *l, const char *flags);
+
+#endif

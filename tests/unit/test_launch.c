@@ -1,0 +1,120 @@
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/launch.h"
+#include "base/buf.h"
+#include "tmux/quote.h"
+
+#define SESSION "--resume=? --continue=0 --session-id=1 --fork-session=0 -r=? -c=0"
+
+static bool
+is_agent(const void *arg, const char *name)
+{
+	(void)arg;
+	return strcmp(name, "claude") == 0 || strcmp(name, "codex") == 0;
+}
+
+static void
+finds_the_agent(void **state)
+{
+	static const struct { const char *command, *name; bool certain; } cases[] = {
+		{ "claude", "claude", true },
+		{ "exec env -i HOME=/h \"K=$K\" /usr/bin/claude --dangerously-skip-permissions \"go; on\"", "claude", true },
+		{ "cd /x && export A=1 && exec claude --resume abc", "claude", true },
+		{ "env -u CLAUDECODE nohup claude", "claude", true },
+		{ "node /opt/node_modules/@anthropic-ai/claude-code/cli.js -p", "claude", true },
+		{ "bash -lc 'cd /x; claude --continue'", "claude", false },
+		{ "claude; exec bash", "claude", true },
+		{ "echo x | claude", "claude", false },
+		{ "claude < file", "claude", false },
+		{ "claude \"$(cat prompt)\"", "claude", false },
+		{ "./run-agent.sh", "run-agent.sh", false },
+		{ "codex # claude", "codex", false },
+		{ "vim claude", "vim", false },
+		{ "echo 'unclosed claude", "echo", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+
+		launch_command(&l, cases[i].command, is_agent, NULL);
+		assert_string_equal(l.name, cases[i].name);
+		assert_int_equal(l.certain, cases[i].certain);
+		launch_release(&l);
+	}
+}
+
+static void
+takes_session_flags_out(void **state)
+{
+	static const struct { const char *command, *want; size_t n; } cases[] = {
+		{ "claude --resume 1234 --model x", "claude --model x", 1 },
+		{ "claude --resume --model x", "claude --model x", 1 },
+		{ "cd /x && exec env A=1 claude -c \"go\"", "cd /x && exec env A=1 claude \"go\"", 1 },
+		{ "claude --session-id=11 --fork-session -r 22 'a b'", "claude 'a b'", 3 },
+		{ "claude -- --resume", "claude -- --resume", 0 },
+		{ "claude --resume x | tee log", "claude --resume x | tee log", 0 },
+		{ "grep -c x y; claude", "grep -c x y; claude", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		size_t n;
+		char *got;
+
+		launch_command(&l, cases[i].command, is_agent, NULL);
+		got = launch_without(&l, SESSION, &n);
+		assert_string_equal(got, cases[i].want);
+		assert_int_equal(n, cases[i].n);
+		free(got);
+		launch_release(&l);
+	}
+}
+
+static void
+reads_tmux_form_and_unwraps(void **state)
+{
+	struct launch l;
+	char *home;
+
+	(void)state;
+	launch_read(&l, "\"exec env HOME=\\\"/h/a b\\\" claude --x\"", "/bin/bash", is_agent, NULL);
+	assert_string_equal(l.command, "exec env HOME=\"/h/a b\" claude --x");
+	assert_string_equal(l.shell, "/bin/bash");
+	home = launch_env(&l, "HOME");
+	assert_string_equal(home, "/h/a b");
+	free(home);
+	launch_release(&l);
+
+	launch_read(&l, "sh -c WRAPPER gt-recover /p /bin/zsh \"claude --x\"", "/bin/bash", is_agent, NULL);
+	assert_true(l.wrapped);
+	assert_string_equal(l.command, "claude --x");
+	assert_string_equal(l.shell, "/bin/zsh");
+	launch_release(&l);
+
+	launch_read(&l, "claude --y \"a b\"", "/bin/bash", is_agent, NULL);
+	assert_string_equal(l.command, "exec claude --y 'a b'");
+	assert_string_equal(l.shell, "/bin/sh");
+	assert_true(l.certain);
+	launch_release(&l);
+
+	launch_read(&l, "", "/bin/bash", is_agent, NULL);
+	assert_null(l.command);
+	launch_release(&l);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_agent),
+		cmocka_unit_test(takes_session_flags_out),
+		cmocka_unit_test(reads_tmux_form_and_unwraps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
