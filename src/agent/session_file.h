@@ -1,0 +1,37 @@
+#ifndef AGENT_SESSION_FILE_H
+#define AGENT_SESSION_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Claude Code's own note of a running process: <config>/sessions/<pid>.json (seen in 2.1.197 and 2.1.330, not in 2.1.37 and older). It survives kill -9, is
+ * removed on a graceful exit, and the next start of any claude deletes the stale ones: read it before a respawn.
+ */
+struct session_file {
+	pid_t pid;
+	uint64_t start;		/* procStart: field 22 of /proc/PID/stat; 0 unknown */
+	char *session_id;
+	char *cwd;
+	char *version;
+	char *status;		/* "idle", "busy", "waiting", "shell"; "" unknown */
+	char *waiting_for;	/* "permission prompt", "dialog open"; "" nothing */
+	char *tmux;		/* "session:@win.%pane" (2.1.330); "" unknown */
+};
+
+/* CLAUDE_CONFIG_DIR when given, else HOME/.claude; heap. Either may be NULL. */
+char *session_config_dir(const char *claude_config_dir, const char *home);
+
+/* True and filled when there is a readable note for pid. Strings are heap. */
+bool session_file_read(const char *config_dir, pid_t pid, struct session_file *out);
+void session_file_release(struct session_file *s);
+
+/*
+ * The newest note of a process that is dead (pid gone, or started at another time) and that belongs to this pane: its tmux field names pane_id, or, without such
+ * a field, its working directory is cwd. Evidence for zombies.
+ */
+bool session_file_of_dead(const char *config_dir, const char *pane_id, const char *cwd, struct session_file *out);
+
+#endif

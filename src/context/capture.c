@@ -1,0 +1,102 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "context/capture.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "context/screen.h"
+#include "scrub/scrub.h"
+#include "tmux/client.h"
+#include "tmux/pane.h"
+
+#define MARGIN 500
+
+static size_t
+trim_end(const char *p, size_t n)
+{
+	while (n > 0 && strchr(" \t\n\r", p[n - 1]) != NULL)
+		n--;
+	return n;
+}
+
+/* Without tmux's own last row. The server expands its option for us, so a changed remain-on-exit-format is recognised too. */
+static size_t
+without_dead_line(const char *p, size_t n, const char *dead_line)
+{
+	size_t row, len, want = trim_end(dead_line, strlen(dead_line));
+
+	n = trim_end(p, n);
+	for (row = n; row > 0 && p[row - 1] != '\n'; row--)
+		;
+	len = n - row;
+	if ((want > 0 && len == want && memcmp(p + row, dead_line, len) == 0) || (len > 13 && memcmp(p + row, "Pane is dead ", 13) == 0))
+		n = trim_end(p, row);
+	return n;
+}
+
+static size_t
+count_rows(const char *p, size_t n)
+{
+	size_t rows = n > 0;
+
+	for (size_t i = 0; i < n; i++)
+		rows += p[i] == '\n';
+	return rows;
+}
+
+/* Where the last max_rows rows begin. */
+static size_t
+tail_of(const char *p, size_t n, size_t max_rows)
+{
+	size_t at = n;
+
+	while (at > 0) {
+		if (p[at - 1] == '\n' && max_rows-- == 1)
+			break;
+		at--;
+	}
+	return at;
+}
+
+int
+capture_pane(struct tmux *t, const struct pane *p, const char *agent, bool zombie, size_t max_rows, struct scrub *s,
+    struct capture *out, struct err *e)
+{
+	struct buf raw = BUF_INIT;
+	struct clean_text *all;
+	char from[24];
+	size_t n, rows;
+
+	memset(out, 0, sizeof *out);
+	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN);
+	if (tmux_do(t, false, &raw, e, "capture-pane", "-p", "-J", "-t", p->id, "-S", from, NULL) != 0) {
+		buf_wipe(&raw);
+		return -1;
+	}
+	n = trim_end(raw.data, raw.len);
+	if (p->dead)
+		n = without_dead_line(raw.data, n, p->dead_line);
+	if (zombie)
+		n = trim_end(raw.data, screen_without_shell(raw.data, n, p->width));
+	out->shows_agent = agent != NULL && screen_shows_agent(raw.data, n, agent) != 0;
+	all = scrub_text(s, raw.data, n, p->width);
+	buf_wipe(&raw);
+	rows = count_rows(clean_bytes(all), clean_len(all));
+	if (rows > max_rows) {
+		out->text = clean_slice(all, tail_of(clean_bytes(all), clean_len(all), max_rows), clean_len(all));
+		clean_free(all);
+		rows = max_rows;
+		out->cut = true;
+	} else {
+		out->text = all;
+	}
+	out->rows = rows;
+	return 0;
+}
+
+void
+capture_release(struct capture *c)
+{
+	clean_free(c->text);
+	memset(c, 0, sizeof *c);
+}

@@ -1,0 +1,33 @@
+#ifndef CONTEXT_CAPTURE_H
+#define CONTEXT_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct clean_text;
+struct err;
+struct pane;
+struct scrub;
+struct tmux;
+
+/*
+ * The pane's scrollback and visible screen as clean text, oldest row first, blank rows at the end left out. Read-only: nothing in tmux
+ * changes. The row that tmux writes into a dead pane is left out (T30), of a zombie also what its shell wrote over the agent's box.
+ */
+struct capture {
+	struct clean_text *text;
+	size_t rows;
+	bool cut;		/* older rows than max_rows exist and were left out */
+	bool shows_agent;	/* a known agent drew this */
+};
+
+/*
+ * max_rows: of scrollback and screen together. A few hundred rows more are read and scrubbed before the cut, so that a secret whose head
+ * lies just above it is still recognised. capture-pane gives N rows of history and the whole screen (T31).
+ * Errors: those of batch_run, or "gone".
+ */
+int capture_pane(struct tmux *t, const struct pane *p, const char *agent, bool zombie, size_t max_rows, struct scrub *s,
+    struct capture *out, struct err *e);
+void capture_release(struct capture *c);
+
+#endif
