@@ -61,11 +61,20 @@ $(MODE)/gen/%.md.inc: templates/%.md
 $(MODE)/test_%: tests/unit/test_%.c $(LIB)
 	$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(LIB) $(PKG_L) -lcmocka
 
+# The agent that the end-to-end tests and scripts/demo talk to: always plain, whatever mode the program is built in.
+FAKE := build/fake-agent
+FAKE_SRC := $(wildcard tests/e2e/fake_*.c) $(patsubst %,src/base/%.c,buf clock err fault io json utf8)
+fake: $(FAKE)
+$(FAKE): $(FAKE_SRC) tests/e2e/fake_agent.h $(wildcard src/base/*.h)
+	@mkdir -p $(@D)
+	@echo "  CC $@"
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -O1 -Isrc -Itests/e2e $(shell pkg-config --cflags jansson) -o $@ $(FAKE_SRC) $(shell pkg-config --libs jansson)
+
 unit: $(UNIT)
 	@set -e; for t in $(UNIT); do echo "== $$t"; $$t; done
 
 clean:
 	rm -rf build
 
-.PHONY: all unit clean
+.PHONY: all fake unit clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)
