@@ -1,7 +1,6 @@
 #ifndef PROMPT_PROMPT_H
 #define PROMPT_PROMPT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct bead;
@@ -14,18 +13,24 @@ struct template;
 /*
  * From context to the bytes that the agent is told. Pure: no clock, no files, no randomness (nonce and id come in).
  *
- * Foreign text (conversation, scrollback, bead, git, checkpoint) stands between fence lines that carry the nonce and is said to be data; the
- * nonce inside the data is broken up. The result starts with a plain word (a leading "!" would run as a shell command, "/" as a slash
- * command), has no control characters but \n and \t, and "@" before a path character is followed by U+2060 word joiner … see prompt.c for
- * how attachments ("@/path") are neutralised.
- * It says "continue working now": a Stop hook of Gas Town submits half-done work when the agent merely answers.
+ * What holds for every prompt, whatever the template of the user says:
+ * - it starts with a letter or digit (Claude Code takes a leading "!" as a shell command, "/" as a slash command, "#" and "@" in
+ *   their ways): white space in front is cut, and before anything else a plain sentence is put;
+ * - it is UTF-8 without control characters but \n and \t, and ends in one newline;
+ * - foreign text (conversation, scrollback, bead, git, checkpoint, last words) stands in a fence that belongs to the field's
+ *   value (fence.h);
+ * - no "@" in it attaches a file (fence.h tells how and what was measured), in the template's own words neither;
+ * - prompt_find_id finds its recovery id in it, and no other: when the template does not print it, a line at the end does;
+ * - it says "continue working now": when the template does not, a line at the end does. A Stop hook of Gas Town submits half-
+ *   done work when the agent merely answers;
+ * - it has at most max_tokens * 4 bytes, and at most max_lines lines of conversation (talk.h tells what goes first).
  */
 struct prompt_in {
 	const char *recovery_id;		/* "gtr-" and 16 hex digits */
 	const char *nonce;			/* 16 hex digits */
-	const char *session;			/* name, escaped by us */
-	const char *crash_reason;		/* "killed (signal 9)", … */
-	const struct conversation *talk;	/* may be empty */
+	const char *session;			/* name; made safe here. NULL: not known */
+	const char *crash_reason;		/* "killed (signal 9)", …; NULL: not known */
+	const struct conversation *talk;	/* may be empty or NULL */
 	const struct clean_text *scrollback;	/* raw text, for templates that use {{.Scrollback}}; may be NULL */
 	const struct bead *bead;		/* may be NULL */
 	const struct clean_text *checkpoint;	/* may be NULL */
@@ -43,11 +48,20 @@ struct prompt_stats {
 	size_t lines_cut;
 };
 
+#define PROMPT_ID ((size_t)20)		/* bytes of a recovery id */
+
+/*
+ * Appends the prompt. `stats` may be NULL. -1 with err (GT_USAGE): name "budget" when the template's own words leave no room for
+ * the conversation.
+ */
 int prompt_build(const struct template *t, const struct prompt_in *in, struct buf *out, struct prompt_stats *stats, struct err *e);
 
 size_t prompt_tokens(const char *p, size_t n);
 
-/* The recovery id inside a text ("gtr-" + 16 hex) at or after `from`; NULL when there is none. Valid as long as the text. */
+/*
+ * The first recovery id inside a text ("gtr-" + 16 lower-case hex digits, no word character at either side); NULL when there is
+ * none. Points into the text.
+ */
 const char *prompt_find_id(const char *p, size_t n);
 
 #endif
