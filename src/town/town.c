@@ -1,0 +1,1024 @@
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "town/town.h"
+#include "town/config.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/sha256.h"
+
+enum { JSON_MAX = 1 << 20 };
+
+/* gt's DefaultPrefix for a rig that nothing gives one. */
+static const char default_prefix[] = "gt";
+
+struct route {
+	char *prefix;		/* with its dash: "gt-" */
+	char *path;		/* from the root; "." is the town */
+};
+
+struct town {
+	char *root;
+	char *real;		/* root with symbolic links resolved: tmux and /proc tell paths so */
+	char *warning;
+	struct rig *rigs;
+	size_t n_rigs, cap_rigs;
+	struct route *routes;
+	size_t n_routes, cap_routes;
+};
+
+/* Lists and files. */
+
+static void
+list_add(struct town_list *l, char *owned)
+{
+	l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
+	l->v[l->n++] = owned;
+}
+
+/* Adds unless it is there already; takes the string either way. */
+static void
+list_add_once(struct town_list *l, char *owned)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (strcmp(l->v[i], owned) == 0) {
+			free(owned);
+			return;
+		}
+	}
+	list_add(l, owned);
+}
+
+void
+town_list_release(struct town_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	free(l->v);
+	*l = (struct town_list)TOWN_LIST_INIT;
+}
+
+static bool
+is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool
+exists_below(const char *dir, const char *name)
+{
+	char *path = io_join(dir, name);
+	bool yes = access(path, F_OK) == 0;
+
+	free(path);
+	return yes;
+}
+
+static bool
+dir_below(const char *dir, const char *name)
+{
+	char *path = io_join(dir, name);
+	bool yes = is_dir(path);
+
+	free(path);
+	return yes;
+}
+
+static const char *
+env_text(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s != NULL && s[0] != '\0' ? s : NULL;
+}
+
+/* A part of a path and of a session's name: what gt itself accepts (^[a-zA-Z0-9_-]+$), and dots inside, which rigs may have. */
+static bool
+is_part(const char *s, size_t n)
+{
+	if (n == 0 || n >= ROLE_NAME_MAX || s[0] == '.' || s[0] == '-')
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)s[i]) && strchr("_-.", s[i]) == NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_part_text(const char *s)
+{
+	return s != NULL && is_part(s, strlen(s));
+}
+
+/* The root. */
+
+/* The outermost directory at or above `here` that has `name` below it, heap; NULL when there is none. */
+static char *
+outermost(const char *here, const char *name)
+{
+	char *path = xstrdup(here), *found = NULL;
+
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		if (exists_below(path[0] != '\0' ? path : "/", name)) {
+			free(found);
+			found = xstrdup(path[0] != '\0' ? path : "/");
+		}
+		if (slash == NULL)
+			break;
+		*slash = '\0';
+	}
+	free(path);
+	return found;
+}
+
+/* An absolute spelling of a town's root, heap; NULL when the directory is none. */
+static char *
+as_root(const char *dir)
+{
+	char *root;
+
+	if (dir == NULL || !dir_below(dir, "mayor"))
+		return NULL;
+	/* gt resolves no symbolic links here, and a relative path must not change its meaning when we change directory. */
+	root = dir[0] == '/' ? xstrdup(dir) : realpath(dir, NULL);
+	for (size_t n = root != NULL ? strlen(root) : 0; n > 1 && root[n - 1] == '/'; n--)
+		root[n - 1] = '\0';
+	return root;
+}
+
+/* Found, not named: a mayor/ that somebody else put above us (in /tmp, say) makes no town. */
+static bool
+is_own_town(const char *root)
+{
+	char *path = io_join(root, "mayor");
+	struct stat st;
+	bool own = stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || exists_below(path, "town.json"));
+
+	free(path);
+	return own;
+}
+
+static char *
+find_root(void)
+{
+	char *here = getcwd(NULL, 0), *root = NULL;
+
+	if (here != NULL) {
+		root = outermost(here, "mayor/town.json");
+		if (root == NULL)
+			root = outermost(here, "mayor");
+		free(here);
+	}
+	if (root != NULL && is_own_town(root))
+		return root;
+	free(root);
+	root = as_root(env_text("GT_TOWN_ROOT"));
+	return root != NULL ? root : as_root(env_text("GT_ROOT"));
+}
+
+/* Rigs. */
+
+static void
+warn(struct town *t, const char *path, const struct err *e)
+{
+	if (t->warning == NULL)
+		t->warning = xasprintf("%s is not used: %s", path, e->msg);
+}
+
+/* A JSON file of the town; NULL when it does not exist or cannot be used, which warns. New reference. */
+static json_t *
+read_json(struct town *t, const char *name)
+{
+	char *path = io_join(t->root, name);
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	json_t *json = NULL;
+
+	if (io_read_file(path, JSON_MAX, &text, &e) == 0) {
+		json = json_parse(text.data, text.len, path, &e);
+		if (json != NULL && !json_is_object(json)) {
+			err_set(&e, GT_FAIL, "json", "expected an object");
+			json_decref(json);
+			json = NULL;
+		}
+	}
+	if (json == NULL && strcmp(e.name, "not-found") != 0)
+		warn(t, path, &e);
+	buf_release(&text);
+	free(path);
+	return json;
+}
+
+static struct rig *
+find_rig(const struct town *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_rigs; i++) {
+		if (strcmp(t->rigs[i].name, name) == 0)
+			return &t->rigs[i];
+	}
+	return NULL;
+}
+
+/* The prefix may be written with its dash; one that is no name is none. */
+static void
+add_rig(struct town *t, const char *name, const char *prefix)
+{
+	size_t n = prefix != NULL ? strlen(prefix) : 0;
+	struct rig *r;
+
+	while (n > 0 && prefix[n - 1] == '-')
+		n--;
+	if (n > 0 && !is_part(prefix, n))
+		n = 0;
+	r = find_rig(t, name);
+	if (r == NULL) {
+		t->rigs = vec_room(t->rigs, t->n_rigs, &t->cap_rigs, sizeof *t->rigs);
+		r = &t->rigs[t->n_rigs++];
+		*r = (struct rig){ .name = xstrdup(name), .prefix = xstrdup(default_prefix) };
+	}
+	if (n > 0 && !r->registered) {
+		free(r->prefix);
+		r->prefix = xstrndup(prefix, n);
+		r->registered = true;
+	}
+}
+
+static void
+read_registry(struct town *t, const char *file)
+{
+	json_t *json = read_json(t, file), *one;
+	const char *name;
+
+	if (json == NULL)
+		return;
+	json_object_foreach(json_object_get(json, "rigs"), name, one) {
+		if (is_part_text(name))
+			add_rig(t, name, json_text(json_object_get(one, "beads"), "prefix", NULL));
+	}
+	json_decref(json);
+}
+
+/* Rigs that no registry has: directories with polecats/ below them. */
+static void
+read_directories(struct town *t)
+{
+	DIR *d = opendir(t->root);
+	struct dirent *entry;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		char *polecats = xasprintf("%s/polecats", entry->d_name);
+
+		if (is_part_text(entry->d_name) && dir_below(t->root, polecats))
+			add_rig(t, entry->d_name, NULL);
+		free(polecats);
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+static const char *
+route_prefix(const struct town *t, const char *rig)
+{
+	size_t n = strlen(rig);
+
+	for (size_t i = 0; i < t->n_routes; i++) {
+		const char *path = t->routes[i].path;
+
+		if (strncmp(path, rig, n) == 0 && (path[n] == '/' || path[n] == '\0'))
+			return t->routes[i].prefix;
+	}
+	return NULL;
+}
+
+static void
+complete_rig(struct town *t, struct rig *r)
+{
+	char *file = xasprintf("%s/config.json", r->name), *name = xstrdup(r->name);
+	json_t *json = r->registered ? NULL : read_json(t, file);
+
+	if (!r->registered)
+		add_rig(t, name, route_prefix(t, name));
+	if (json != NULL)
+		add_rig(t, name, json_text(json_object_get(json, "beads"), "prefix", NULL));
+	json_decref(json);
+	free(file);
+	free(name);
+}
+
+static int
+rig_order(const void *a, const void *b)
+{
+	const struct rig *x = a, *y = b;
+	size_t nx = strlen(x->prefix), ny = strlen(y->prefix);
+
+	return nx != ny ? (nx < ny ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* routes.jsonl: {"prefix":"gt-","path":"gastown/mayor/rig"}, "#" comments. Lines that are anything else are passed over. */
+static void
+read_routes(struct town *t)
+{
+	char *path = io_join(t->root, ".beads/routes.jsonl"), *line, *rest;
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+
+	if (io_read_file(path, JSON_MAX, &text, &e) != 0) {
+		if (strcmp(e.name, "not-found") != 0)
+			warn(t, path, &e);
+		buf_cut(&text, 0);
+	}
+	free(path);
+	for (rest = text.data; (line = strsep(&rest, "\n")) != NULL;) {
+		json_t *json = strchr(line, '{') != NULL && line[0] != '#' ? json_parse(line, strlen(line), "routes.jsonl", NULL) : NULL;
+		const char *prefix = json_text(json, "prefix", NULL), *to = json_text(json, "path", NULL);
+
+		/* A path that leaves the town is not ours to follow. */
+		if (prefix != NULL && prefix[0] != '\0' && to != NULL && to[0] != '/' && strstr(to, "..") == NULL) {
+			t->routes = vec_room(t->routes, t->n_routes, &t->cap_routes, sizeof *t->routes);
+			t->routes[t->n_routes++] = (struct route){ .prefix = xstrdup(prefix), .path = xstrdup(to) };
+		}
+		json_decref(json);
+	}
+	buf_release(&text);
+}
+
+static void
+read_town(struct town *t)
+{
+	read_routes(t);
+	read_registry(t, "mayor/rigs.json");
+	if (t->n_rigs == 0)
+		read_registry(t, "rigs.json");
+	read_directories(t);
+	for (size_t i = 0; i < t->n_rigs; i++)
+		complete_rig(t, &t->rigs[i]);
+	if (t->n_rigs > 0)
+		qsort(t->rigs, t->n_rigs, sizeof *t->rigs, rig_order);
+}
+
+struct town *
+town_new(const char *dir, struct err *e)
+{
+	struct town *t = xcalloc(1, sizeof *t);
+
+	t->root = dir != NULL ? as_root(dir) : find_root();
+	if (t->root == NULL && dir != NULL) {
+		free(t);
+		err_set(e, GT_USAGE, "not-a-town", "%s is not the root of a town: it has no directory mayor", dir);
+		err_hint(e, "name the directory that holds mayor/town.json, or leave --town out");
+		return NULL;
+	}
+	if (t->root != NULL) {
+		t->real = realpath(t->root, NULL);
+		read_town(t);
+	}
+	return t;
+}
+
+void
+town_free(struct town *t)
+{
+	if (t == NULL)
+		return;
+	for (size_t i = 0; i < t->n_rigs; i++) {
+		free(t->rigs[i].name);
+		free(t->rigs[i].prefix);
+	}
+	for (size_t i = 0; i < t->n_routes; i++) {
+		free(t->routes[i].prefix);
+		free(t->routes[i].path);
+	}
+	free(t->rigs);
+	free(t->routes);
+	free(t->root);
+	free(t->real);
+	free(t->warning);
+	free(t);
+}
+
+const char *
+town_root(const struct town *t)
+{
+	return t->root;
+}
+
+const char *
+town_warning(const struct town *t)
+{
+	return t->warning;
+}
+
+size_t
+town_rigs(const struct town *t)
+{
+	return t->n_rigs;
+}
+
+const struct rig *
+town_rig_at(const struct town *t, size_t i)
+{
+	return &t->rigs[i];
+}
+
+const struct rig *
+town_rig(const struct town *t, const char *name)
+{
+	return find_rig(t, name);
+}
+
+static int
+text_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void
+town_polecats(const struct town *t, const char *rig, struct town_list *out)
+{
+	char *path = t->root != NULL && is_part_text(rig) ? xasprintf("%s/%s/polecats", t->root, rig) : NULL;
+	DIR *d = path != NULL ? opendir(path) : NULL;
+	struct dirent *entry;
+	size_t first = out->n;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		if (is_part_text(entry->d_name) && dir_below(path, entry->d_name))
+			list_add(out, xstrdup(entry->d_name));
+	}
+	if (out->n > first)
+		qsort(out->v + first, out->n - first, sizeof *out->v, text_order);
+	if (d != NULL)
+		closedir(d);
+	free(path);
+}
+
+/* Roles. */
+
+static const struct {
+	enum role_kind kind;
+	const char *word;
+	const char *session;	/* under "hq-", or behind a prefix */
+	bool in_rig;
+} roles[] = {
+	{ ROLE_MAYOR, "mayor", "mayor", false },
+	{ ROLE_DEACON, "deacon", "deacon", false },
+	{ ROLE_BOOT, "boot", "boot", false },
+	{ ROLE_OVERSEER, "overseer", "overseer", false },
+	{ ROLE_DOG, "dog", NULL, false },
+	{ ROLE_WITNESS, "witness", "witness", true },
+	{ ROLE_REFINERY, "refinery", "refinery", true },
+	{ ROLE_POLECAT, "polecat", NULL, true },
+	{ ROLE_CREW, "crew", NULL, true },
+};
+
+enum { ROLES = sizeof roles / sizeof roles[0] };
+
+const char *
+role_word(enum role_kind kind)
+{
+	for (size_t i = 0; i < ROLES; i++) {
+		if (roles[i].kind == kind)
+			return roles[i].word;
+	}
+	return "agent";
+}
+
+bool
+role_is_infra(enum role_kind kind)
+{
+	return kind != ROLE_PLAIN && kind != ROLE_POLECAT;
+}
+
+static void
+set_role(struct role_name *out, enum role_kind kind, const char *rig, size_t n_rig, const char *name, size_t n_name)
+{
+	out->kind = kind;
+	memcpy(out->rig, rig, n_rig);
+	out->rig[n_rig] = '\0';
+	memcpy(out->name, name, n_name);
+	out->name[n_name] = '\0';
+}
+
+static int
+no_role(struct role_name *out)
+{
+	set_role(out, ROLE_PLAIN, "", 0, "", 0);
+	return -1;
+}
+
+/* "<rig>/…" split at its slashes. */
+static int
+rig_role(const char *const part[3], const size_t len[3], size_t n, struct role_name *out)
+{
+	if (!is_part(part[0], len[0]))
+		return no_role(out);
+	if (n == 3 && is_part(part[2], len[2])) {
+		if (len[1] == 8 && strncmp(part[1], "polecats", 8) == 0) {
+			set_role(out, ROLE_POLECAT, part[0], len[0], part[2], len[2]);
+			return 0;
+		}
+		if (len[1] == 4 && strncmp(part[1], "crew", 4) == 0) {
+			set_role(out, ROLE_CREW, part[0], len[0], part[2], len[2]);
+			return 0;
+		}
+	}
+	for (size_t i = 0; n == 2 && i < ROLES; i++) {
+		if (!roles[i].in_rig || roles[i].session == NULL || strlen(roles[i].word) != len[1])
+			continue;
+		if (strncmp(part[1], roles[i].word, len[1]) == 0) {
+			set_role(out, roles[i].kind, part[0], len[0], "", 0);
+			return 0;
+		}
+	}
+	return no_role(out);
+}
+
+int
+town_role(const char *gt_role, struct role_name *out)
+{
+	const char *part[3] = { "", "", "" }, *p = gt_role;
+	size_t len[3] = { 0 }, n = 0;
+
+	no_role(out);
+	if (gt_role == NULL)
+		return -1;
+	while (*p != '\0' && n < 3) {
+		part[n] = p;
+		len[n] = strcspn(p, "/");
+		p += len[n++];
+		p += *p == '/';
+	}
+	if (*p != '\0' || n == 0)
+		return -1;
+	for (size_t i = 0; n == 1 && i < ROLES; i++) {
+		if (strlen(roles[i].word) == len[0] && strncmp(part[0], roles[i].word, len[0]) == 0) {
+			out->kind = roles[i].kind;
+			return 0;
+		}
+	}
+	if (len[0] == 6 && strncmp(part[0], "deacon", 6) == 0) {
+		if (n == 2 && len[1] == 4 && strncmp(part[1], "boot", 4) == 0) {
+			out->kind = ROLE_BOOT;
+			return 0;
+		}
+		if (n == 3 && len[1] == 4 && strncmp(part[1], "dogs", 4) == 0 && is_part(part[2], len[2])) {
+			set_role(out, ROLE_DOG, "", 0, part[2], len[2]);
+			return 0;
+		}
+		return -1;
+	}
+	return rig_role(part, len, n, out);
+}
+
+/* What stands behind a rig's prefix: witness, refinery, crew-<name>, else a polecat's name. */
+static int
+rest_role(const char *rig, const char *rest, struct role_name *out)
+{
+	bool crew = str_starts(rest, "crew-");
+	const char *name = crew ? rest + 5 : rest;
+
+	for (size_t i = 0; i < ROLES; i++) {
+		if (roles[i].in_rig && roles[i].session != NULL && strcmp(rest, roles[i].session) == 0) {
+			set_role(out, roles[i].kind, rig, strlen(rig), "", 0);
+			return 0;
+		}
+	}
+	if (!is_part_text(name))
+		return no_role(out);
+	set_role(out, crew ? ROLE_CREW : ROLE_POLECAT, rig, strlen(rig), name, strlen(name));
+	return 0;
+}
+
+static int
+headquarters_role(const char *rest, struct role_name *out)
+{
+	for (size_t i = 0; i < ROLES; i++) {
+		if (!roles[i].in_rig && roles[i].session != NULL && strcmp(rest, roles[i].session) == 0) {
+			out->kind = roles[i].kind;
+			return 0;
+		}
+	}
+	if (str_starts(rest, "dog-") && is_part_text(rest + 4)) {
+		set_role(out, ROLE_DOG, "", 0, rest + 4, strlen(rest + 4));
+		return 0;
+	}
+	return no_role(out);
+}
+
+static bool
+has_home(const struct town *t, const struct role_name *role)
+{
+	struct town_list dirs = TOWN_LIST_INIT;
+	bool yes;
+
+	if (role->kind != ROLE_POLECAT && role->kind != ROLE_CREW) {
+		char *path = xasprintf("%s/%s/%s", t->root, role->rig, role_word(role->kind));
+
+		yes = is_dir(path);
+		free(path);
+		return yes;
+	}
+	town_workdirs(t, role, &dirs);
+	yes = dirs.n > 0;
+	town_list_release(&dirs);
+	return yes;
+}
+
+/* January 2026: "gt-<rig>-…" whatever the rig's prefix. True only when such a worker has a directory. */
+static bool
+older_role(const struct town *t, const char *session, struct role_name *out)
+{
+	if (!str_starts(session, "gt-"))
+		return false;
+	for (size_t i = 0; i < t->n_rigs; i++) {
+		const char *name = t->rigs[i].name;
+		size_t n = strlen(name);
+
+		if (strncmp(session + 3, name, n) == 0 && session[3 + n] == '-' && rest_role(name, session + 4 + n, out) == 0 &&
+		    has_home(t, out))
+			return true;
+	}
+	if (t->root != NULL && strcmp(session, "gt-boot") == 0 && dir_below(t->root, "deacon")) {
+		no_role(out);
+		out->kind = ROLE_BOOT;
+		return true;
+	}
+	return false;
+}
+
+int
+town_session_role(const struct town *t, const char *session, struct role_name *out)
+{
+	struct role_name older;
+	const struct rig *rig = NULL;
+	size_t n = 0;
+
+	no_role(out);
+	if (str_starts(session, "hq-") && headquarters_role(session + 3, out) == 0)
+		return 0;
+	/* Two rigs may share gt's default prefix: the one that has the worker's directory is meant, else the first. */
+	for (size_t i = 0; i < t->n_rigs; i++) {
+		const struct rig *r = &t->rigs[i];
+		size_t len = strlen(r->prefix);
+
+		if (strncmp(session, r->prefix, len) != 0 || session[len] != '-' || (rig != NULL && len < n))
+			continue;
+		if (rest_role(r->name, session + len + 1, out) != 0)
+			continue;
+		if (has_home(t, out))
+			return 0;
+		if (rig == NULL || (r->registered && !rig->registered)) {
+			rig = r;
+			n = len;
+		}
+	}
+	if (older_role(t, session, &older)) {
+		*out = older;
+		return 0;
+	}
+	return rig != NULL ? rest_role(rig->name, session + n + 1, out) : no_role(out);
+}
+
+/* What lies behind a town's root in a path, or NULL when the path is not below it. */
+static const char *
+below_root(const char *root, const char *path)
+{
+	size_t n = root != NULL ? strlen(root) : 0;
+
+	return n > 0 && strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* The first three parts of a path as a role: "<rig>/polecats/<name>", "<rig>/witness" (its clone is <rig>/witness/rig), "mayor", "deacon". */
+int
+town_path_role(const struct town *t, const char *path, struct role_name *out)
+{
+	const char *rest = path != NULL ? below_root(t->root, path) : NULL;
+	char *text, *end;
+	int ret = -1;
+
+	no_role(out);
+	if (rest == NULL && path != NULL)
+		rest = below_root(t->real, path);
+	if (rest == NULL)
+		return -1;
+	text = xstrdup(rest);
+	end = text;
+	for (int part = 0; part < 3; part++) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+	}
+	*end = '\0';
+	if (strcmp(text, "deacon/dogs/boot") == 0) {
+		out->kind = ROLE_BOOT;
+		ret = 0;
+	}
+	/* From the longest: what lies below a role's directory is the role's. */
+	while (ret != 0 && text[0] != '\0') {
+		if (strcmp(text, "mayor") == 0 || strcmp(text, "deacon") == 0 || strchr(text, '/') != NULL)
+			ret = town_role(text, out);
+		end = strrchr(text, '/');
+		if (end == NULL)
+			break;
+		*end = '\0';
+	}
+	free(text);
+	return ret;
+}
+
+char *
+town_session_name(const struct town *t, const struct role_name *role)
+{
+	const struct rig *r;
+
+	if (role->kind == ROLE_PLAIN)
+		return NULL;
+	if (role->kind == ROLE_DOG)
+		return role->name[0] != '\0' ? xasprintf("hq-dog-%s", role->name) : NULL;
+	for (size_t i = 0; i < ROLES; i++) {
+		if (roles[i].kind == role->kind && !roles[i].in_rig)
+			return xasprintf("hq-%s", roles[i].session);
+	}
+	r = find_rig(t, role->rig);
+	if (r == NULL)
+		return NULL;
+	if (role->kind == ROLE_WITNESS || role->kind == ROLE_REFINERY)
+		return xasprintf("%s-%s", r->prefix, role_word(role->kind));
+	if (role->name[0] == '\0')
+		return NULL;
+	return xasprintf("%s-%s%s", r->prefix, role->kind == ROLE_CREW ? "crew-" : "", role->name);
+}
+
+char *
+role_address(const struct role_name *role)
+{
+	switch (role->kind) {
+	case ROLE_POLECAT:
+		return xasprintf("%s/polecats/%s", role->rig, role->name);
+	case ROLE_CREW:
+		return xasprintf("%s/crew/%s", role->rig, role->name);
+	case ROLE_WITNESS:
+	case ROLE_REFINERY:
+		return xasprintf("%s/%s", role->rig, role_word(role->kind));
+	case ROLE_BOOT:
+		return xstrdup("deacon/boot");
+	case ROLE_DOG:
+		return role->name[0] != '\0' ? xasprintf("deacon/dogs/%s", role->name) : xstrdup("dog");
+	case ROLE_PLAIN:
+		return xstrdup("");
+	default:
+		return xstrdup(role_word(role->kind));
+	}
+}
+
+/* Places. */
+
+void
+town_workdirs(const struct town *t, const struct role_name *role, struct town_list *out)
+{
+	const char *kind = role->kind == ROLE_POLECAT ? "polecats" : "crew";
+	char *outer, *inner;
+
+	if (t->root == NULL || role->rig[0] == '\0' || role->name[0] == '\0' || (role->kind != ROLE_POLECAT && role->kind != ROLE_CREW))
+		return;
+	outer = xasprintf("%s/%s/%s/%s", t->root, role->rig, kind, role->name);
+	inner = io_join(outer, role->rig);
+	if (role->kind == ROLE_POLECAT && is_dir(inner))
+		list_add(out, xstrdup(inner));
+	if (is_dir(outer))
+		list_add(out, xstrdup(outer));
+	free(inner);
+	free(outer);
+}
+
+/* Adds root/path when it holds a .beads. */
+static void
+add_bead_dir(const struct town *t, const char *path, struct town_list *out)
+{
+	char *dir = strcmp(path, ".") == 0 ? xstrdup(t->root) : io_join(t->root, path);
+
+	if (dir_below(dir, ".beads"))
+		list_add_once(out, dir);
+	else
+		free(dir);
+}
+
+void
+town_bead_dirs(const struct town *t, const char *rig, struct town_list *out)
+{
+	size_t n = rig != NULL ? strlen(rig) : 0;
+	char *clone;
+
+	if (t->root == NULL)
+		return;
+	if (is_part_text(rig)) {
+		add_bead_dir(t, rig, out);
+		clone = xasprintf("%s/mayor/rig", rig);
+		add_bead_dir(t, clone, out);
+		free(clone);
+		for (size_t i = 0; i < t->n_routes; i++) {
+			const char *path = t->routes[i].path;
+
+			if (strncmp(path, rig, n) == 0 && (path[n] == '/' || path[n] == '\0'))
+				add_bead_dir(t, path, out);
+		}
+	}
+	add_bead_dir(t, ".", out);
+}
+
+char *
+town_bead_route(const struct town *t, const char *bead)
+{
+	const struct route *best = NULL;
+
+	for (size_t i = 0; i < t->n_routes; i++) {
+		const struct route *r = &t->routes[i];
+
+		if (str_starts(bead, r->prefix) && (best == NULL || strlen(r->prefix) > strlen(best->prefix)))
+			best = r;
+	}
+	if (best == NULL)
+		return NULL;
+	return strcmp(best->path, ".") == 0 ? xstrdup(t->root) : io_join(t->root, best->path);
+}
+
+/* Sockets. */
+
+/* gt's spelling of a town's directory: lower case, runs of other bytes than a-z 0-9 - as one dash, no dash at the ends. */
+static char *
+socket_base(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	struct buf b = BUF_INIT;
+	size_t from = 0;
+	bool other = false;
+	char *out;
+
+	for (const char *p = name; *p != '\0'; p++) {
+		int c = tolower((unsigned char)*p);
+
+		if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-') {
+			buf_chr(&b, (char)c);
+			other = false;
+		} else if (!other) {
+			buf_chr(&b, '-');
+			other = true;
+		}
+	}
+	while (b.len > 0 && b.data[b.len - 1] == '-')
+		buf_cut(&b, b.len - 1);
+	while (b.data[from] == '-')
+		from++;
+	out = xstrdup(b.data[from] != '\0' ? b.data + from : "default");
+	buf_release(&b);
+	return out;
+}
+
+void
+town_sockets(const struct town *t, struct town_list *out)
+{
+	const char *own = env_text("GT_TMUX_SOCKET"), *older = env_text("GT_TOWN_SOCKET");
+	char sum[65];
+
+	if (own != NULL && strcmp(own, "default") != 0 && strcmp(own, "auto") != 0)
+		list_add_once(out, xstrdup(own));
+	if (t->root != NULL) {
+		/* The sum is of the resolved path, the name of the path as it is written (gt of 2026-03-21, v0.13.0). */
+		const char *real = t->real != NULL ? t->real : t->root;
+		char *base = socket_base(t->root);
+
+		sha256_hex(real, strlen(real), sum);
+		list_add_once(out, xasprintf("%s-%.6s", base, sum));
+		list_add_once(out, base);
+	}
+	if (older != NULL)
+		list_add_once(out, xstrdup(older));
+	list_add_once(out, xstrdup("default"));
+}
+
+/* State. */
+
+char *
+town_state_path(const struct town *t, struct err *e)
+{
+	const char *xdg = env_text("XDG_STATE_HOME"), *home = env_text("HOME");
+
+	if (t->root != NULL)
+		return io_join(t->root, ".gt");
+	if (xdg != NULL && xdg[0] == '/')
+		return io_join(xdg, "gt-recover");
+	if (home != NULL && home[0] == '/')
+		return io_join(home, ".local/state/gt-recover");
+	err_set(e, GT_USAGE, "no-home", "there is no place for state: neither a town, nor XDG_STATE_HOME, nor HOME");
+	err_hint(e, "set HOME, or name a town with --town");
+	return NULL;
+}
+
+char *
+town_state_make(const struct town *t, struct err *e)
+{
+	char *dir = town_state_path(t, e), *ignore;
+	int ret = 0;
+
+	if (dir == NULL)
+		return NULL;
+	if (io_private_dir(dir, e) != 0) {
+		err_hint(e, "make %s a directory that this user can write to", dir);
+		free(dir);
+		return NULL;
+	}
+	if (t->root != NULL) {
+		ignore = io_join(dir, ".gitignore");
+		if (access(ignore, F_OK) != 0)
+			ret = io_write_durable(ignore, "*\n", 2, "state-gitignore", e);
+		free(ignore);
+	}
+	if (ret != 0) {
+		free(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+char *
+town_snapshot_dir(const struct town *t, const struct config *c, struct err *e)
+{
+	const char *dir = config_text(c, "snapshot_dir"), *home = env_text("HOME");
+	char *state, *path;
+
+	if (dir[0] == '/')
+		return xstrdup(dir);
+	if (str_starts(dir, "~/") && home != NULL)
+		return io_join(home, dir + 2);
+	if (t->root != NULL)
+		return io_join(t->root, dir);
+	state = town_state_path(t, e);
+	if (state == NULL)
+		return NULL;
+	path = io_join(state, str_starts(dir, ".gt/") ? dir + 4 : dir);
+	free(state);
+	return path;
+}
+
+/* Markers. */
+
+/* Anything but a plain "no such file" counts as there: what cannot be seen must not be overrun. */
+static bool
+marker(const char *root, const char *name)
+{
+	char *path = io_join(root, name);
+	struct stat st;
+	bool there = lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+
+	free(path);
+	return there;
+}
+
+static bool
+shutdown_held(const char *root)
+{
+	char *path = io_join(root, "daemon/shutdown.lock");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), held;
+
+	free(path);
+	if (fd < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	/* A shared lock for a moment: it meets gt's exclusive one and keeps no other reader out. */
+	held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	close(fd);
+	return held;
+}
+
+enum town_halt
+town_halted(const struct town *t, const struct role_name *role)
+{
+	char *rig;
+	bool stop = false;
+
+	if (t->root == NULL)
+		return TOWN_RUNS;
+	if (role == NULL || role->kind != ROLE_MAYOR) {
+		stop = marker(t->root, "ESTOP");
+		if (!stop && role != NULL && role->rig[0] != '\0') {
+			rig = xasprintf("ESTOP.%s", role->rig);
+			stop = marker(t->root, rig);
+			free(rig);
+		}
+	}
+	if (stop)
+		return TOWN_ESTOP;
+	return shutdown_held(t->root) ? TOWN_SHUTDOWN : TOWN_RUNS;
+}

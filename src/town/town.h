@@ -1,0 +1,128 @@
+#ifndef TOWN_TOWN_H
+#define TOWN_TOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct config;
+struct err;
+
+/*
+ * What we know of Gas Town: where its root is, which rigs it has, how it names sessions and sockets (its code of 2026-04 and of January
+ * 2026, whose names are still about). Outside of any town everything here still answers: no rigs, the "default" socket, the user's own
+ * state directory. Nothing is ever written into the town but below .gt.
+ */
+struct town;
+
+/*
+ * `dir` (--town) must be a town's root: a directory with mayor/ (GT_USAGE, name "not-a-town"). NULL: the outermost directory from here
+ * upward with mayor/town.json, or else with mayor/; or else GT_TOWN_ROOT, then GT_ROOT, when they are such directories; or else no town.
+ * Never NULL for a NULL `dir`. Free with town_free.
+ */
+struct town *town_new(const char *dir, struct err *e);
+void town_free(struct town *t);
+
+const char *town_root(const struct town *t);	/* absolute; NULL: no town */
+/* What was wrong with the town's own files (a rigs.json that is no JSON), one sentence; NULL: nothing. Rigs are then found by their directories. */
+const char *town_warning(const struct town *t);
+
+/* Strings on the heap, and what owns them. */
+struct town_list {
+	char **v;
+	size_t n, cap;
+};
+#define TOWN_LIST_INIT { .v = NULL }
+void town_list_release(struct town_list *l);
+
+/* Rigs, longest prefix first. */
+struct rig {
+	char *name;
+	char *prefix;		/* of its beads and sessions, without the dash: "gt" */
+	bool registered;	/* the prefix stands in rigs.json, the rig's config.json or routes.jsonl; else it is gt's default "gt" */
+};
+size_t town_rigs(const struct town *t);
+const struct rig *town_rig_at(const struct town *t, size_t i);
+const struct rig *town_rig(const struct town *t, const char *name);	/* NULL when there is none */
+
+/* The polecats that have a directory, by name. */
+void town_polecats(const struct town *t, const char *rig, struct town_list *out);
+
+/* Roles. */
+enum role_kind {
+	ROLE_PLAIN,		/* no role of Gas Town */
+	ROLE_POLECAT,
+	ROLE_CREW,		/* a person's own */
+	ROLE_MAYOR,
+	ROLE_DEACON,
+	ROLE_WITNESS,
+	ROLE_REFINERY,
+	ROLE_BOOT,
+	ROLE_DOG,
+	ROLE_OVERSEER		/* a person */
+};
+
+#define ROLE_NAME_MAX 64
+
+struct role_name {
+	enum role_kind kind;
+	char rig[ROLE_NAME_MAX];	/* "" when the role has none or it is not known */
+	char name[ROLE_NAME_MAX];	/* of a polecat, crew or dog */
+};
+
+/*
+ * GT_ROLE: "<rig>/polecats/<name>", "<rig>/crew/<name>", "<rig>/witness", "<rig>/refinery", "mayor", "deacon", "deacon/boot", "dog",
+ * "deacon/dogs/<name>", "overseer", and the bare words of before 2026 ("polecat", with GT_RIG and GT_POLECAT beside it). Trust it before GT_POLECAT, which
+ * coordinators may carry from elsewhere (gastown issues 1707, 1708). 0; -1 for anything else, out is then ROLE_PLAIN.
+ */
+int town_role(const char *gt_role, struct role_name *out);
+
+/*
+ * The role that a session's name tells: "hq-mayor", "<prefix>-witness", "<prefix>-crew-<name>", "<prefix>-<name>", and January 2026's
+ * "gt-<rig>-<name>" and "gt-boot" where the town's directories bear it out. Only prefixes of known rigs count: -1 (ROLE_PLAIN) otherwise.
+ */
+int town_session_role(const struct town *t, const char *session, struct role_name *out);
+/* The role that a path below the town's root tells, as a pane's start path. -1 (ROLE_PLAIN) when it tells none. */
+int town_path_role(const struct town *t, const char *path, struct role_name *out);
+/* The name that gt gives the role's session now, heap; NULL when it has none (plain, an unknown rig). */
+char *town_session_name(const struct town *t, const struct role_name *role);
+
+const char *role_word(enum role_kind kind);		/* "polecat", …; "agent" for plain */
+bool role_is_infra(enum role_kind kind);		/* everything but polecats and plain: only with --include-infra */
+/* "<rig>/polecats/<name>" and so on, as GT_ROLE and hooked work have it; heap. "" for plain. */
+char *role_address(const struct role_name *role);
+
+/* Where a polecat or crew works, the likeliest first: <town>/<rig>/polecats/<name>/<rig>, then without the last part. Existing directories only. */
+void town_workdirs(const struct town *t, const struct role_name *role, struct town_list *out);
+
+/*
+ * Directories that hold a .beads, in the order of reading: the rig's (<town>/<rig>, <town>/<rig>/mayor/rig, what routes.jsonl says), then the town's. `rig` may be
+ * NULL or "".
+ */
+void town_bead_dirs(const struct town *t, const char *rig, struct town_list *out);
+/* The directory that routes.jsonl gives for a bead's id ("gt-abc": the longest prefix wins), heap; NULL when there is none. */
+char *town_bead_route(const struct town *t, const char *bead);
+
+/*
+ * Names of the tmux sockets to look at, in order and each once: GT_TMUX_SOCKET when it names one, <name>-<6 hex> of the town, its older
+ * <name>, GT_TOWN_SOCKET, "default". ($TMUX's own is a path, and the caller's.)
+ */
+void town_sockets(const struct town *t, struct town_list *out);
+
+/*
+ * State. The path: <town>/.gt, else $XDG_STATE_HOME/gt-recover, else ~/.local/state/gt-recover; NULL with err (name "no-home") without any. Heap.
+ * town_state_make makes the directory too (0700, and a .gitignore of "*" in a town).
+ */
+char *town_state_path(const struct town *t, struct err *e);
+char *town_state_make(const struct town *t, struct err *e);
+/* snapshot_dir as an absolute path: from the town's root; outside a town ".gt/" stands for the state directory and other paths begin there. */
+char *town_snapshot_dir(const struct town *t, const struct config *c, struct err *e);
+
+/* Whether Gas Town wants nothing started. Looked at afresh each time; the mayor is exempt from ESTOP (gastown, internal/estop). */
+enum town_halt {
+	TOWN_RUNS,
+	TOWN_ESTOP,		/* <town>/ESTOP or <town>/ESTOP.<rig> exists */
+	TOWN_SHUTDOWN		/* <town>/daemon/shutdown.lock is held, or it cannot be told */
+};
+enum town_halt town_halted(const struct town *t, const struct role_name *role);
+
+#endif
