@@ -55,10 +55,11 @@ ok() {		# DESCRIPTION COMMAND...
 	shift
 	if "$@"; then
 		_say ok "$what"
-	else
-		_say 'not ok' "$what"
-		note "failed:   $*"
+		return 0
 	fi
+	_say 'not ok' "$what"
+	note "failed:   $*"
+	return 1
 }
 
 not_ok() {	# DESCRIPTION COMMAND...
@@ -147,14 +148,13 @@ _cleanup() {
 	for pid in ${PIDS[@]+"${PIDS[@]}"}; do
 		kill -9 "$pid" 2>/dev/null
 	done
-	# what agents left behind on purpose: commands of theirs that outlive them
 	if [ -d "$W" ]; then
-		sed -n 's/^tool process //p' "$W"/agents/*/events 2>/dev/null | while read -r pid; do
-			kill -9 "-$pid" 2>/dev/null
+		for pid in $(TMUX_TMPDIR=$W/tmux _server_pids); do
+			until_ 5 _gone "$pid" || kill -9 "$pid" 2>/dev/null
 		done
-		local server
-		for server in $(TMUX_TMPDIR=$W/tmux _server_pids); do
-			until_ 5 _gone "$server" || kill -9 "$server" 2>/dev/null
+		# agents that are slow to end, and commands of theirs that outlive them: known by their home
+		grep -lzs "^HOME=$W/" /proc/[0-9]*/environ | cut -d / -f 3 | while read -r pid; do
+			[ "$pid" = $$ ] || kill -9 "$pid" 2>/dev/null
 		done
 		rm -rf -- "$W"
 	fi
@@ -180,7 +180,7 @@ _gone() {	# PID: true when there is no such process or only its remains
 
 _world() {
 	local name
-	W=$(mktemp -d "${TMPDIR:-/tmp}/gt-test.XXXXXX") || exit 1
+	W=$(mktemp -d "${TMPDIR:-/tmp}/gtr-test.XXXXXX") || exit 1
 	trap _cleanup EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP

@@ -1,0 +1,107 @@
+#!/bin/bash
+# The real Claude Code, killed with kill -9 in four states, comes back with its context: what its model is told by the new process is
+# the prompt that gt-recover made, byte for byte, once.
+# shellcheck source=tests/agent/claude.sh
+. "$(dirname "$0")/claude.sh"
+CACHE=$(claude_cache) REAL_HOME=$HOME
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+
+program=$(claude_install "$CACHE" "$REAL_HOME") || skip_all "the real Claude Code is out of reach: $program"
+ln -sf -- "$program" "$W/bin/claude"
+
+cat >"$W/scenario.json" <<'JSON'
+{"answers": [
+	{"when": "gtr-[0-9a-f]{16}", "content": [{"text": "I know where I was and go on."}]},
+	{"when": "^tool_result", "content": [{"text": "The command is done."}]},
+	{"when": "explain the cache", "pace": 20,
+	 "content": [{"text": "The cache has three layers.\n\n- The first one lives in memory.\n- The second one on disk.\n- The third one is", "stop_at": 96}]},
+	{"when": "run the tests", "content": [{"text": "Running the tests now."},
+	 {"tool": "Bash", "input": {"command": "for i in $(seq 1 300); do echo \"test $i ok\"; sleep 0.2; done", "description": "Run the tests"}}]},
+	{"when": "clean up", "content": [{"text": "I need to remove a directory."},
+	 {"tool": "Bash", "input": {"command": "rm -rf ./build && make all", "description": "Build anew"}}]}],
+ "otherwise": "Renamed. Six calls were changed."}
+JSON
+node "$MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests" --port-file "$W/port" >"$W/model.log" 2>&1 &
+PIDS+=($!)
+until_ 10 test -s "$W/port" || { note "$(cat "$W/model.log")" && fail 'the model is up' && done_testing; }
+
+# start_claude SESSION FLAGS: the start command is what a person would type; its settings come from the session's environment
+start_claude() {
+	local word args=()
+	mkdir -p "$(agent_dir "$1")/cwd/build"
+	claude_home "$W/$1" "$(agent_dir "$1")/cwd"
+	claude_env "$W/$1" "$(cat "$W/port")"
+	for word in "${CLAUDE_ENV[@]}"; do
+		args+=(--env "$word")
+	done
+	start_agent "$1" --no-wait --command "claude $2" "${args[@]}"
+	until_ 20 claude_is "$1" idle
+}
+
+claude_is() {	# SESSION STATUS
+	grep -qs "\"status\":\"$2\"" "$W/$1/.claude/sessions/$(agent_pid "$1").json"
+}
+
+answered() {	# SESSION: the model's answer to the prompt is on the screen
+	pane_shows "$1" '● I know where I was and go on'
+}
+
+# What the model was told by the process that came after the crash.
+told() {	# PROMPT-FILE
+	node "$MODEL" count --requests "$W/requests" --prompt "$1" | grep -v ' inside=0 ' | cut -d ' ' -f 2,3
+}
+
+transcripts_with() {	# SESSION TEXT: in how many transcript lines of users the text stands
+	cat "$W/$1"/.claude/projects/*/*.jsonl | grep '"type":"user"' | grep -c -- "$2"
+}
+
+# recover_and_compare SESSION STATE
+recover_and_compare() {
+	local session=$1 state=$2 prompt=$W/$1.prompt id
+	ok "$state: kill -9 leaves a dead pane" kill_agent "$session"
+	GT_RECOVER_KEEP_PROMPT=$prompt gt "$session" --json
+	is "$RC" 0 "$state: gt-recover succeeds"
+	[ "$RC" = 0 ] || { note "$ERR" && return; }
+	is "$(json '{results}[0]{phase}')" acknowledged "$state: the agent has answered in its own transcript"
+	id=$(json '{results}[0]{recovery_id}')
+	like "$id" '^gtr-[0-9a-f]{16}$' "$state: the attempt has an id"
+	ok "$state: the answer is on the screen" until_ 20 answered "$session"
+	ok "$state: the prompt was kept for this test" test -s "$prompt" || return
+	is "$(told "$prompt")" 'exact=1 inside=1' "$state: the model was told the prompt byte for byte, once"
+	is "$(transcripts_with "$session" "$id")" 1 "$state: and the transcript has it once"
+	ok "$state: the agent is alive and idle" until_ 20 claude_is "$session" idle
+}
+
+skipping='--dangerously-skip-permissions'
+
+ok 'idle: claude starts' start_claude idle "$skipping"
+tell_agent idle 'Please rename foo to bar.'
+ok 'idle: it has answered' until_ 20 pane_shows idle 'Six calls were changed'
+ok 'idle: it is idle' until_ 20 claude_is idle idle
+recover_and_compare idle idle
+ok 'idle: the prompt tells what was asked' grep -q 'rename foo to bar' "$W/idle.prompt"
+
+ok 'mid-answer: claude starts' start_claude answer "$skipping"
+tell_agent answer 'Please explain the cache.'
+ok 'mid-answer: half an answer is on the screen' until_ 20 pane_shows answer 'The second one on disk'
+recover_and_compare answer mid-answer
+ok 'mid-answer: the prompt holds the half answer' grep -q 'lives in memory' "$W/answer.prompt"
+
+ok 'mid-Bash: claude starts' start_claude bash "$skipping"
+tell_agent bash 'Please run the tests.'
+ok 'mid-Bash: the command runs' until_ 20 pane_shows bash 'test [0-9]+ ok'
+recover_and_compare bash mid-Bash
+ok 'mid-Bash: the prompt names the command' grep -q 'seq 1 300' "$W/bash.prompt"
+
+ok 'permission: claude starts' start_claude dialog ''
+tell_agent dialog 'Please clean up.'
+ok 'permission: the dialog is open' until_ 20 pane_shows dialog 'Do you want to proceed'
+recover_and_compare dialog permission
+ok 'permission: nothing was accepted' test -d "$(agent_dir dialog)/cwd/build"
+ok 'permission: the prompt names the command' grep -q 'rm -rf ./build' "$W/dialog.prompt"
+
+for session in idle answer bash dialog; do
+	not_ok "$session: the key is not in the prompt" grep -qs -- "$MODEL_KEY" "$W/$session.prompt"
+done
+done_testing
