@@ -1,0 +1,98 @@
+# bash completion for gt-recover. Session names come from `gt-recover list --names`.
+# shellcheck shell=bash
+
+_gt_recover() {
+	local commands='list context prompt parse scrub config install help version'
+	local common='--json -q --quiet -v --verbose --color -h --help'
+	local servers='--town --config -L --socket'
+	local settings='
+		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
+		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
+		resume_scope reply_policy state log_file prompts.template prompts.template_file runs.mode runs.threshold
+		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
+		scrub.allow scrub.known_values mail.command mail.to'
+	local cur prev word command='' options names
+	local -a args=()
+	local i
+
+	cur=${COMP_WORDS[COMP_CWORD]}
+	prev=${COMP_WORDS[COMP_CWORD - 1]}
+	COMPREPLY=()
+
+	# The command is the first word that is no option and no option's value; options that say where to look are handed on.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		--town | --config | -L | --socket)
+			args+=("$word" "${COMP_WORDS[i + 1]}")
+			i=$((i + 1))
+			;;
+		--color | --via | --scope | --agent) i=$((i + 1)) ;;
+		-*) ;;
+		*) [ -n "$command" ] || command=$word ;;
+		esac
+	done
+
+	case $prev in
+	--town)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--config)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-L | --socket) return ;;
+	--color)
+		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
+		return
+		;;
+	--via)
+		mapfile -t COMPREPLY < <(compgen -W 'auto inject' -- "$cur")
+		return
+		;;
+	--scope)
+		mapfile -t COMPREPLY < <(compgen -W 'task lines' -- "$cur")
+		return
+		;;
+	--agent)
+		mapfile -t COMPREPLY < <(compgen -W 'claude codex gemini opencode copilot cursor-agent amp' -- "$cur")
+		return
+		;;
+	esac
+
+	if [[ $cur == -* ]]; then
+		case $command in
+		list) options="$common $servers --include-infra --names" ;;
+		context | prompt) options="$common $servers --scope --include-infra" ;;
+		parse) options="$common --agent --transcript" ;;
+		scrub) options="$common --config --report --check" ;;
+		config) options="$common $servers" ;;
+		install) options="$common --print" ;;
+		help | version) options=$common ;;
+		*) options="$common $servers -n --dry-run --all -y --yes --no-input --via --scope --include-infra --version" ;;
+		esac
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+		return
+	fi
+
+	case $command in
+	'' | context | prompt)
+		# names may hold blanks and quotes: one a line, compared and quoted here
+		mapfile -t names < <(gt-recover "${args[@]}" list --names 2>/dev/null)
+		for word in "${names[@]}"; do
+			[[ $word != "$cur"* ]] || COMPREPLY+=("$(printf '%q' "$word")")
+		done
+		;;
+	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim' -- "$cur") ;;
+	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
+	esac
+	if [ -z "$command" ]; then
+		while read -r word; do
+			COMPREPLY+=("$word")
+		done < <(compgen -W "$commands" -- "$cur")
+	fi
+}
+
+complete -F _gt_recover gt-recover

@@ -1,0 +1,97 @@
+#compdef gt-recover
+# zsh completion for gt-recover. Session names come from `gt-recover list --names`.
+
+_gt_recover_sessions() {
+	local -a names where
+	local option
+
+	for option in --town --config -L --socket; do
+		(( ${+opt_args[$option]} )) && where+=($option ${(Q)opt_args[$option]})
+	done
+	names=(${(f)"$(_call_program sessions gt-recover ${(q)where} list --names 2>/dev/null)"})
+	_wanted sessions expl 'session' compadd -a names
+}
+
+_gt_recover_commands() {
+	local -a commands=(
+		'list:what could be recovered, and why not the rest'
+		'context:what was gathered for a session'
+		'prompt:the prompt that the agent would be given'
+		'parse:filter: a captured screen to exchanges'
+		'scrub:filter: text without its secrets'
+		'config:every setting, its value and where it came from'
+		'install:make "gt recover" work'
+		'help:the commands and options'
+		'version:the version'
+	)
+
+	_describe -t commands 'command' commands
+}
+
+_gt_recover_settings() {
+	local -a settings=(
+		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
+		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
+		resume_scope reply_policy state log_file prompts.template prompts.template_file runs.mode runs.threshold
+		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
+		scrub.allow scrub.known_values mail.command mail.to
+	)
+
+	_wanted settings expl 'setting' compadd -a settings
+}
+
+_gt_recover() {
+	local curcontext=$curcontext state line
+	local -A opt_args
+	local -a options common=(
+		'--json[one JSON object on standard output]'
+		'(-q --quiet)'{-q,--quiet}'[no progress]'
+		'*'{-v,--verbose}'[more progress]'
+		'--color[colours on standard error]:when:(auto always never)'
+		'(-h --help)'{-h,--help}'[help]'
+	) servers=(
+		'--town[the Gas Town to work in]:directory:_files -/'
+		'--config[instead of the town'"'"'s or your own gt.toml]:file:_files'
+		'*'{-L,--socket}'[only this tmux socket, a name or a path]:socket: '
+	) scope=(
+		'--scope[how much of the conversation]:scope:(task lines)'
+		"--include-infra[also Gas Town's infrastructure]"
+	) act=(
+		'(-n --dry-run)'{-n,--dry-run}'[show what would be done]'
+		'--all[everything that can be recovered]'
+		'(-y --yes)'{-y,--yes}'[do not ask]'
+		'--no-input[never ask]'
+		'--via[how the context goes back]:way:(auto inject)'
+		'(-V --version)'{-V,--version}'[the version]'
+	)
+
+	case ${words[(r)(list|context|prompt|parse|scrub|config|install|help|version)]} in
+	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
+	context|prompt) options=($servers $scope) ;;
+	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
+		"--transcript[the input is the agent's own record]") ;;
+	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
+	config) options=($servers) ;;
+	install) options=('--print[write to standard output]') ;;
+	help|version) ;;
+	*) options=($servers $scope $act) ;;
+	esac
+	_arguments -C -s -S $common $options '1: :->first' '*: :->rest' && return
+
+	case $state in
+	first)
+		_alternative 'commands:command:_gt_recover_commands' 'sessions:session:_gt_recover_sessions'
+		;;
+	rest)
+		case $line[1] in
+		list|parse|scrub|version) ;;
+		config) _gt_recover_settings ;;
+		install) _wanted what expl 'what' compadd shim ;;
+		help) _gt_recover_commands ;;
+		*) _gt_recover_sessions ;;
+		esac
+		;;
+	esac
+}
+
+_gt_recover "$@"
