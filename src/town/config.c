@@ -23,29 +23,38 @@ enum { FILE_MAX = 4 << 20 };
 static const struct config_key keys[] = {
 	{ "recovery", "enabled", CONFIG_FLAG, "true", 0, 0, NULL, "false: every command answers \"disabled\" and does nothing" },
 	{ "recovery", "auto_recover", CONFIG_FLAG, "false", 0, 0, NULL, "patrol and startup bring agents back by themselves" },
-	{ "recovery", "max_context_lines", CONFIG_INT, "10000", 1, 1000000, NULL, "newest lines of scrollback that are captured and handed on" },
-	{ "recovery", "max_context_tokens", CONFIG_INT, "120000", 1000, 10000000, NULL, "budget of a prompt; whole exchanges, newest kept" },
+	{ "recovery", "max_context_lines", CONFIG_INT, "10000", 1, 1000000, NULL,
+	    "newest lines of scrollback that are captured and handed on" },
+	{ "recovery", "max_context_tokens", CONFIG_INT, "120000", 1000, 10000000, NULL,
+	    "budget of a prompt; whole exchanges, newest kept" },
 	{ "recovery", "scope", CONFIG_CHOICE, "task", 0, 0, "task|lines", "hand on the current task only, or as many lines as fit" },
 	{ "recovery", "via", CONFIG_CHOICE, "auto", 0, 0, "auto|resume|inject",
 	    "resume the agent's own conversation, inject the gathered one, or choose" },
-	{ "recovery", "snapshot_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL, "how often the timer takes snapshots of live agents" },
+	{ "recovery", "snapshot_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL,
+	    "how often the timer takes snapshots of live agents" },
 	{ "recovery", "snapshot_dir", CONFIG_PATH, ".gt/snapshots", 0, 0, NULL, "where snapshots are kept, from the town's root" },
 	{ "recovery", "snapshot_keep", CONFIG_INT, "20", 1, 10000, NULL, "snapshots kept of each session" },
-	{ "recovery", "snapshot_age", CONFIG_DURATION, "7d", HOUR, 3650 * DAY, NULL, "older snapshots are removed, the newest of a session stays" },
-	{ "recovery", "ready_timeout", CONFIG_DURATION, "180s", SECOND, DAY, NULL, "wait this long for an agent to be ready for its prompt" },
-	{ "recovery", "ack_timeout", CONFIG_DURATION, "300s", SECOND, DAY, NULL, "wait this long for proof that the agent took its prompt" },
+	{ "recovery", "snapshot_age", CONFIG_DURATION, "7d", HOUR, 3650 * DAY, NULL,
+	    "older snapshots are removed, the newest of a session stays" },
+	{ "recovery", "ready_timeout", CONFIG_DURATION, "180s", SECOND, DAY, NULL,
+	    "wait this long for an agent to be ready for its prompt" },
+	{ "recovery", "ack_timeout", CONFIG_DURATION, "300s", SECOND, DAY, NULL,
+	    "wait this long for proof that the agent took its prompt" },
 	{ "recovery", "spacing", CONFIG_DURATION, "5s", 0, HOUR, NULL, "pause between two recoveries of one run" },
 	{ "recovery", "max_attempts", CONFIG_INT, "3", 1, 1000, NULL, "recoveries within attempt_window before a session is quarantined" },
 	{ "recovery", "attempt_window", CONFIG_DURATION, "72h", MINUTE, 365 * DAY, NULL, "how far back attempts are counted" },
 	{ "recovery", "include_infra", CONFIG_FLAG, "false", 0, 0, NULL, "also mayor, deacon, witness, refinery, boot and crew" },
 	{ "recovery", "resume_scope", CONFIG_CHOICE, "roots", 0, 0, "roots|all", "after a restart bring back root agents only, or all" },
-	{ "recovery", "reply_policy", CONFIG_CHOICE, "flag", 0, 0, "flag|ask|replay", "what becomes of messages that were taken but not answered" },
+	{ "recovery", "reply_policy", CONFIG_CHOICE, "flag", 0, 0, "flag|ask|replay",
+	    "what becomes of messages that were taken but not answered" },
 	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL, "where records live: sqlite, sqlite:PATH or redis://HOST:PORT/DB" },
 	{ "recovery", "log_file", CONFIG_PATH, "", 0, 0, NULL, "a log file besides stderr; never holds scrollback" },
 	{ "recovery.prompts", "template", CONFIG_TEXT, "", 0, 0, NULL, "the recovery prompt; empty: the built-in one" },
 	{ "recovery.prompts", "template_file", CONFIG_PATH, "", 0, 0, NULL, "a file with the recovery prompt, from gt.toml's directory" },
-	{ "recovery.runs", "mode", CONFIG_CHOICE, "stale", 0, 0, "none|stale|all", "which unfinished runs startup settles (RUN_RECOVERY_MODE)" },
-	{ "recovery.runs", "threshold", CONFIG_DURATION, "300s", 0, 365 * DAY, NULL, "a run is stale after this (RUN_RECOVERY_THRESHOLD, seconds)" },
+	{ "recovery.runs", "mode", CONFIG_CHOICE, "stale", 0, 0, "none|stale|all",
+	    "which unfinished runs startup settles (RUN_RECOVERY_MODE)" },
+	{ "recovery.runs", "threshold", CONFIG_DURATION, "300s", 0, 365 * DAY, NULL,
+	    "a run is stale after this (RUN_RECOVERY_THRESHOLD, seconds)" },
 	{ "recovery.epics", "checkpoint_interval", CONFIG_DURATION, "30s", SECOND, DAY, NULL, "how often agents write checkpoints" },
 	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL, "how often work in progress is committed" },
 	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL, "percent; sprints below it start from the beginning" },
@@ -314,7 +323,8 @@ expected_duration(const struct config_key *k, struct err *e)
 
 	clock_age(&min, k->min);
 	clock_age(&max, k->max);
-	err_set(e, GT_USAGE, "config", "%s: expected a duration from \"%s\" to \"%s\", such as \"%s\"", k->key, min.data, max.data, k->standard);
+	err_set(e, GT_USAGE, "config", "%s: expected a duration from \"%s\" to \"%s\", such as \"%s\"", k->key, min.data, max.data,
+	    k->standard);
 	buf_release(&min);
 	buf_release(&max);
 	return -1;

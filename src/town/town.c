@@ -702,7 +702,7 @@ below_root(const char *root, const char *path)
 	return n > 0 && strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* The first three parts of a path as a role: "<rig>/polecats/<name>", "<rig>/witness" (its clone is <rig>/witness/rig), "mayor", "deacon". */
+/* The first parts of a path as a role: "<rig>/polecats/<name>", "<rig>/witness" (its clone is <rig>/witness/rig), "mayor", "deacon". */
 int
 town_path_role(const struct town *t, const char *path, struct role_name *out)
 {

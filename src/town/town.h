@@ -23,7 +23,7 @@ struct town *town_new(const char *dir, struct err *e);
 void town_free(struct town *t);
 
 const char *town_root(const struct town *t);	/* absolute; NULL: no town */
-/* What was wrong with the town's own files (a rigs.json that is no JSON), one sentence; NULL: nothing. Rigs are then found by their directories. */
+/* What was wrong with the town's own files (a rigs.json that is no JSON), one sentence; NULL: nothing. Directories then tell the rigs. */
 const char *town_warning(const struct town *t);
 
 /* Strings on the heap, and what owns them. */
@@ -71,8 +71,9 @@ struct role_name {
 
 /*
  * GT_ROLE: "<rig>/polecats/<name>", "<rig>/crew/<name>", "<rig>/witness", "<rig>/refinery", "mayor", "deacon", "deacon/boot", "dog",
- * "deacon/dogs/<name>", "overseer", and the bare words of before 2026 ("polecat", with GT_RIG and GT_POLECAT beside it). Trust it before GT_POLECAT, which
- * coordinators may carry from elsewhere (gastown issues 1707, 1708). 0; -1 for anything else, out is then ROLE_PLAIN.
+ * "deacon/dogs/<name>", "overseer", and the bare words of before 2026 ("polecat", with GT_RIG and GT_POLECAT beside it). Trust it
+ * before GT_POLECAT, which coordinators may carry from elsewhere (gastown issues 1707, 1708). 0; -1 for anything else, out is then
+ * ROLE_PLAIN.
  */
 int town_role(const char *gt_role, struct role_name *out);
 
@@ -91,12 +92,12 @@ bool role_is_infra(enum role_kind kind);		/* everything but polecats and plain: 
 /* "<rig>/polecats/<name>" and so on, as GT_ROLE and hooked work have it; heap. "" for plain. */
 char *role_address(const struct role_name *role);
 
-/* Where a polecat or crew works, the likeliest first: <town>/<rig>/polecats/<name>/<rig>, then without the last part. Existing directories only. */
+/* Where a polecat or crew works, the likeliest first: <town>/<rig>/polecats/<name>/<rig>, then without the last part. Those that exist. */
 void town_workdirs(const struct town *t, const struct role_name *role, struct town_list *out);
 
 /*
- * Directories that hold a .beads, in the order of reading: the rig's (<town>/<rig>, <town>/<rig>/mayor/rig, what routes.jsonl says), then the town's. `rig` may be
- * NULL or "".
+ * Directories that hold a .beads, in the order of reading: the rig's (<town>/<rig>, <town>/<rig>/mayor/rig, what routes.jsonl says),
+ * then the town's. `rig` may be NULL or "".
  */
 void town_bead_dirs(const struct town *t, const char *rig, struct town_list *out);
 /* The directory that routes.jsonl gives for a bead's id ("gt-abc": the longest prefix wins), heap; NULL when there is none. */
@@ -109,12 +110,12 @@ char *town_bead_route(const struct town *t, const char *bead);
 void town_sockets(const struct town *t, struct town_list *out);
 
 /*
- * State. The path: <town>/.gt, else $XDG_STATE_HOME/gt-recover, else ~/.local/state/gt-recover; NULL with err (name "no-home") without any. Heap.
- * town_state_make makes the directory too (0700, and a .gitignore of "*" in a town).
+ * State. The path: <town>/.gt, else $XDG_STATE_HOME/gt-recover, else ~/.local/state/gt-recover; without any NULL with err (name
+ * "no-home"). Heap. town_state_make makes the directory too (0700, and a .gitignore of "*" in a town).
  */
 char *town_state_path(const struct town *t, struct err *e);
 char *town_state_make(const struct town *t, struct err *e);
-/* snapshot_dir as an absolute path: from the town's root; outside a town ".gt/" stands for the state directory and other paths begin there. */
+/* snapshot_dir as an absolute path: from the town's root; without a town from the state directory, for which ".gt/" then stands. Heap. */
 char *town_snapshot_dir(const struct town *t, const struct config *c, struct err *e);
 
 /* Whether Gas Town wants nothing started. Looked at afresh each time; the mayor is exempt from ESTOP (gastown, internal/estop). */

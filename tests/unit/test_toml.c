@@ -131,7 +131,8 @@ static void
 test_keys_and_tables(void **state)
 {
 	(void)state;
-	expect("  a = 1\n    b = 2\n\t[ x . 'y z' ]\n\tc.\"d:e\" = 3\n1-2_ = 4", "|a|1|i|1\n|b|2|i|2\nx.y z.c|d:e|3|i|4\nx.y z|1-2_|4|i|5\n");
+	expect("  a = 1\n    b = 2\n\t[ x . 'y z' ]\n\tc.\"d:e\" = 3\n1-2_ = 4",
+	    "|a|1|i|1\n|b|2|i|2\nx.y z.c|d:e|3|i|4\nx.y z|1-2_|4|i|5\n");
 	expect("\xef\xbb\xbf" "a = 1", "|a|1|i|1\n");
 	expect("[a.b]\nx=1\n[a]\ny=2\n[a.c]\nz=3\n", "a.b|x|1|i|2\na|y|2|i|4\na.c|z|3|i|6\n");
 	expect("a.b = 1\na.c = 2\n", "a|b|1|i|1\na|c|2|i|2\n");

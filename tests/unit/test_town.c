@@ -62,7 +62,8 @@ set_up(void **state)
 {
 	static const char *const dirs[] = {
 		"gastown/polecats/toast/gastown", "gastown/polecats/bullet-farmer", "gastown/polecats/.claude", "gastown/crew/max",
-		"gastown/witness", "gastown/mayor/rig/.beads", "gastown/.beads", "beads/polecats/nux", "stray/polecats", "daemon", "deacon", ".beads",
+		"gastown/witness", "gastown/mayor/rig/.beads", "gastown/.beads", "beads/polecats/nux", "stray/polecats", "daemon", "deacon",
+		".beads",
 	};
 	struct place *p = xcalloc(1, sizeof *p);
 
@@ -82,8 +83,9 @@ set_up(void **state)
 	make_file(p->town, "mayor/town.json", "{\"type\":\"town\",\"version\":2,\"name\":\"t\"}");
 	make_file(p->town, "mayor/rigs.json", "{\"version\":1,\"rigs\":{\"gastown\":{\"beads\":{\"prefix\":\"gt\"}},"
 	    "\"beads\":{\"beads\":{\"prefix\":\"gt-bd-\"}},\"../evil\":{\"beads\":{\"prefix\":\"x\"}}}}");
-	make_file(p->town, ".beads/routes.jsonl", "# routes\n\n{\"prefix\":\"hq-\",\"path\":\".\"}\n{\"prefix\":\"gt-\",\"path\":\"gastown/mayor/rig\"}\n"
-	    "{\"prefix\":\"gt-bd-\",\"path\":\"beads\"}\nnot json\n{\"prefix\":\"st-\",\"path\":\"stray/mayor/rig\"}\n{\"prefix\":\"e-\",\"path\":\"../x\"}\n");
+	make_file(p->town, ".beads/routes.jsonl", "# routes\n\n{\"prefix\":\"hq-\",\"path\":\".\"}\n"
+	    "{\"prefix\":\"gt-\",\"path\":\"gastown/mayor/rig\"}\n{\"prefix\":\"gt-bd-\",\"path\":\"beads\"}\nnot json\n"
+	    "{\"prefix\":\"st-\",\"path\":\"stray/mayor/rig\"}\n{\"prefix\":\"e-\",\"path\":\"../x\"}\n");
 	*state = p;
 	return 0;
 }
@@ -228,8 +230,8 @@ test_gt_role(void **state)
 		{ "polecat", ROLE_POLECAT, "", "" },
 		{ "overseer", ROLE_OVERSEER, "", "" },
 	};
-	static const char *const bad[] = { "", "/", "nobody", "a/b/c", "gastown/toast", "gastown/polecats", "gastown/polecats/a/b", "../polecats/x",
-		"gastown/polecats/..", "gastown/polecats/$(x)", "deacon/polecats/x", "deacon/x", "gastown/polecats/-n", "gastown/mayor" };
+	static const char *const bad[] = { "", "/", "nobody", "a/b/c", "gastown/toast", "gastown/polecats", "gastown/polecats/a/b",
+		"../polecats/x", "gastown/polecats/..", "gastown/polecats/$(x)", "deacon/polecats/x", "deacon/x", "gastown/polecats/-n", "gastown/mayor" };
 	struct role_name r;
 
 	(void)state;

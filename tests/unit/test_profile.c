@@ -1,0 +1,273 @@
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/launch.h"
+#include "agent/profile.h"
+#include "town/config.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+#define RULE "────────────────────────────────────────"
+#define NBSP "\302\240"
+
+/* Profiles with the settings of a gt.toml, which is gone again when this returns. */
+static struct profiles *
+with_settings(const char *text, struct config **c, struct err *e)
+{
+	char path[] = "/tmp/gt-profile-XXXXXX";
+	struct profiles *p;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	*c = config_new(path, NULL, e);
+	unlink(path);
+	if (*c == NULL)
+		fail_msg("%s", e->msg);
+	p = profiles_new(*c, e);
+	if (p == NULL) {
+		config_free(*c);
+		*c = NULL;
+	}
+	return p;
+}
+
+static void
+test_rows(void **state)
+{
+	static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot", "cursor-agent", "amp" };
+	struct err e = ERR_INIT;
+	struct profiles *p = profiles_new(NULL, &e);
+	const struct profile *claude;
+
+	(void)state;
+	assert_non_null(p);
+	assert_int_equal(profiles_count(p), sizeof names / sizeof names[0]);
+	for (size_t i = 0; i < profiles_count(p); i++) {
+		const struct profile *a = profiles_at(p, i);
+
+		assert_string_equal(a->name, names[i]);
+		assert_ptr_equal(profiles_find(p, names[i]), a);
+		assert_ptr_equal(profiles_by_program(p, a->programs[0]), a);
+		assert_ptr_equal(profiles_by_process(p, a->processes[0]), a);
+		assert_true(a->n_deliver >= 1 && a->label[0] != '\0');
+		assert_string_equal(a->command, "");
+		/* A bare runtime would make every node program in a pane an agent. */
+		assert_false(profile_is_process(a, "node"));
+	}
+	claude = profiles_find(p, "claude");
+	assert_string_equal(claude->label, "Claude");
+	assert_string_equal(claude->dialect, "claude");
+	assert_string_equal(claude->transcript, "claude");
+	assert_int_equal(claude->n_deliver, 3);
+	assert_int_equal(claude->deliver[0], DELIVER_STDIN);
+	assert_int_equal(claude->deliver[1], DELIVER_PASTE);
+	assert_string_equal(deliver_word(claude->deliver[2]), "file");
+	assert_int_equal(profiles_find(p, "codex")->deliver[0], DELIVER_PASTE);
+	assert_string_equal(profiles_find(p, "amp")->dialect, "none");
+	assert_null(profiles_find(p, "nobody"));
+	assert_null(profiles_by_program(p, "vim"));
+	assert_true(profiles_is_program(p, "claude"));
+	assert_false(profiles_is_process(p, "bash"));
+	profiles_free(p);
+}
+
+/* The column means to launch_without what it says. */
+static void
+test_session_flags(void **state)
+{
+	static const struct { const char *command, *want; } cases[] = {
+		{ "claude --resume abc --model x", "claude --model x" },
+		{ "claude --resume --model x", "claude --model x" },
+		{ "claude -c --dangerously-skip-permissions", "claude --dangerously-skip-permissions" },
+		{ "claude --session-id=abc --fork-session -r", "claude" },
+		{ "claude --session-id abc 'go on'", "claude 'go on'" },
+		{ "claude --settings s.json", "claude --settings s.json" },
+	};
+	struct err e = ERR_INIT;
+	struct profiles *p = profiles_new(NULL, &e);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		size_t left;
+		char *got;
+
+		launch_command(&l, cases[i].command, profiles_is_program, p);
+		assert_string_equal(l.name, "claude");
+		got = launch_without(&l, profiles_by_program(p, l.name)->session_flags, &left);
+		assert_string_equal(got, cases[i].want);
+		free(got);
+		launch_release(&l);
+	}
+	profiles_free(p);
+}
+
+enum { QUIET, READY, BUSY, DIALOG };
+
+static void
+test_screens(void **state)
+{
+	static const struct { const char *agent, *screen; int want; const char *box; } cases[] = {
+		{ "claude", "● done\n\n" RULE "\n❯" NBSP "\n" RULE "\n  ? for shortcuts\n", READY, "" },
+		{ "claude", "● done\n\n" RULE "\n❯" NBSP "half a thought\n  and more\n" RULE "\n  ⏵⏵ bypass\n",
+		    READY, "half a thought\n  and more" },
+		{ "claude", RULE "\n>" NBSP "\n" RULE "\n", READY, "" },
+		{ "claude", "❯ an old prompt\n\n● done\n", QUIET, "" },
+		{ "claude", RULE "\n❯ a plain blank\n" RULE "\n", QUIET, "" },
+		{ "claude", "✽ Pondering… (9s · ↓ 42 tokens)\n\n" RULE "\n❯" NBSP "\n" RULE "\n", BUSY, "" },
+		{ "claude", RULE "\n❯" NBSP "\n" RULE "\n  ⏵⏵ bypass · esc to interrupt\n", BUSY, "" },
+		{ "claude", "✻ Brewed for 3s\n\n" RULE "\n❯" NBSP "\n" RULE "\n", READY, "" },
+		{ "claude", RULE "\n Bash command\n\n   rm -rf build\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n", DIALOG, "" },
+		{ "claude", "  ❯ 2. No (recommended)\n\n  Enter to confirm · Esc to cancel\n", DIALOG, "" },
+		{ "claude", "user@host:~$ \n", QUIET, "" },
+		{ "codex", "› hello\n\n• hi\n\n› Ask Codex to do anything\n\n  model · /x\n  ← for agents · ? for shortcuts\n",
+		    READY, "Ask Codex to do anything" },
+		{ "codex", "• Working (2s • esc to interrupt)\n\n› Ask Codex to do anything\n\n  m\n  ? for shortcuts\n", BUSY, "" },
+		{ "codex", "  Trust this folder?\n\n› 1. Yes\n", DIALOG, "" },
+		{ "gemini", "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   Type your message\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n", READY, "Type your message" },
+		{ "gemini", " ⠋ Thinking... (esc to cancel, 4s)\n▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   x\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n", BUSY, "" },
+		{ "opencode", "  ┃  Build\n   ~/x     ctrl+p commands\n", READY, "" },
+		{ "opencode", "   ⬝⬝■  esc interrupt     ctrl+p commands\n", BUSY, "" },
+		{ "copilot", RULE "\n❯\n" RULE "\n ← open sidebar · / commands · ? help\n", READY, "" },
+		{ "copilot", RULE "\n❯\n" RULE "\n ◉ Working · 88 B esc esc interrupt\n", BUSY, "" },
+		{ "amp", "No API key found.\nWould you like to log in to Amp? [(y)es, (n)o]:\n", DIALOG, "" },
+		{ "cursor-agent", "anything\n", QUIET, "" },
+	};
+	struct err e = ERR_INIT;
+	struct profiles *p = profiles_new(NULL, &e);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct profile *a = profiles_find(p, cases[i].agent);
+		const char *s = cases[i].screen;
+		size_t n = strlen(s), from, to;
+		int got = profile_is_ready(a, s, n, &from, &to) ? READY : profile_is_busy(a, s, n) ? BUSY :
+		    profile_has_dialog(a, s, n) ? DIALOG : QUIET;
+		char *box = xstrndup(s + from, to - from);
+
+		if (got != cases[i].want)
+			fail_msg("%s: %d instead of %d\n%s", cases[i].agent, got, cases[i].want, s);
+		assert_string_equal(box, cases[i].box);
+		free(box);
+	}
+	profiles_free(p);
+}
+
+/* Boxes that never close keep no expression busy for long, and are not ready. */
+static void
+test_evil_screen(void **state)
+{
+	struct err e = ERR_INIT;
+	struct profiles *p = profiles_new(NULL, &e);
+	struct buf b = BUF_INIT;
+	int64_t start = clock_mono_ms();
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		buf_str(&b, RULE "\n❯" NBSP "x\n");
+		for (int k = 0; k < 100; k++)
+			buf_str(&b, "❯ 1\n│ ● 1\n");
+	}
+	for (size_t i = 0; i < profiles_count(p); i++) {
+		size_t from, to;
+
+		assert_false(profile_is_ready(profiles_at(p, i), b.data, b.len, &from, &to));
+	}
+	assert_true(clock_mono_ms() - start < 10000);
+	buf_release(&b);
+	profiles_free(p);
+}
+
+static void
+test_overrides(void **state)
+{
+	struct err e = ERR_INIT;
+	struct config *c;
+	struct profiles *p = with_settings("[recovery.agents.claude]\ncommand = \"claude --model x\"\nprograms = \"claude, clod\"\n"
+	    "deliver = \"paste\"\nready = \"\"\n[recovery.agents.mine]\nready = '^mine> (.*)$'\nbackground = \"yes\"\n", &c, &e);
+	const struct profile *a;
+	size_t from, to;
+
+	(void)state;
+	if (p == NULL)
+		fail_msg("%s", e.msg);
+	a = profiles_by_program(p, "clod");
+	assert_string_equal(a->name, "claude");
+	assert_string_equal(a->command, "claude --model x");
+	assert_int_equal(a->n_deliver, 1);
+	assert_int_equal(a->deliver[0], DELIVER_PASTE);
+	assert_null(a->ready);
+	assert_non_null(a->busy);
+	assert_string_equal(a->label, "Claude");
+	a = profiles_find(p, "mine");
+	assert_string_equal(a->label, "mine");
+	assert_string_equal(a->programs[0], "mine");
+	assert_string_equal(a->processes[0], "mine");
+	assert_null(a->processes[1]);
+	assert_string_equal(a->transcript, "none");
+	assert_true(a->background);
+	assert_int_equal(a->deliver[0], DELIVER_PASTE);
+	assert_true(profile_is_ready(a, "x\nmine> abc\n", 12, &from, &to));
+	assert_int_equal(from, 8);
+	assert_int_equal(to, 11);
+	profiles_free(p);
+	config_free(c);
+}
+
+static void
+test_mistakes(void **state)
+{
+	static const struct { const char *text, *want; } cases[] = {
+		{ "[recovery.agents.claude]\nreddy = \"x\"\n", ":2: reddy is not a column of an agent" },
+		{ "[recovery.agents.claude]\n\nready = \"(\"\n", ":3: ready: the pattern is not valid at character" },
+		{ "[recovery.agents.claude]\ndialogs = \"\"\"\nfine\n[\n\"\"\"\n", ":2: dialogs: the pattern is not valid" },
+		{ "[recovery.agents.claude]\ndeliver = \"keys\"\n", ":2: deliver: expected some of stdin, paste and file" },
+		{ "[recovery.agents.claude]\ndeliver = \"paste, paste\"\n", ":2: deliver: expected" },
+		{ "[recovery.agents.claude]\ndeliver = \"\"\n", ":2: deliver: expected" },
+		{ "[recovery.agents.claude]\nsession_flags = \"--resume\"\n", ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\nsession_flags = \"resume=1\"\n", ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\nsession_flags = \"--resume=2\"\n", ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\ndialect = \"french\"\n", ":2: dialect: expected \"claude\" or \"none\"" },
+		{ "[recovery.agents.claude]\nprograms = \"/usr/bin/claude\"\n", ":2: programs: expected base names" },
+		{ "[recovery.agents.claude]\nprograms = \" , \"\n", ":2: programs: expected base names" },
+		{ "[recovery.agents.claude]\nbackground = \"true\"\n", ":2: background: expected \"yes\" or \"no\"" },
+		{ "[recovery.agents.claude]\ncommand = \"a\\nb\"\n", ":2: command: expected a command on one line" },
+		{ "[recovery.agents.\"my agent\"]\nlabel = \"x\"\n", ":2: the name of an agent: expected letters" },
+		{ "[recovery.agents.mine]\nlabel = \"x\"\nprograms = \"claude\"\n",
+		    ":3: the program claude belongs to the agents claude and mine" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct err e = ERR_INIT;
+		struct config *c;
+
+		if (with_settings(cases[i].text, &c, &e) != NULL)
+			fail_msg("taken without an error: %s", cases[i].text);
+		assert_int_equal(e.code, GT_USAGE);
+		if (strstr(e.msg, cases[i].want) == NULL || !str_starts(e.msg, "/tmp/gt-profile-"))
+			fail_msg("wanted: %s\ngot:    %s", cases[i].want, e.msg);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_session_flags),
+		cmocka_unit_test(test_screens),
+		cmocka_unit_test(test_evil_screen),
+		cmocka_unit_test(test_overrides),
+		cmocka_unit_test(test_mistakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
