@@ -1,0 +1,28 @@
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include "store/store.h"
+
+/*
+ * What a backend offers to store.c; nobody else includes this. A backend's own struct begins with struct store. store.c has checked the changes
+ * (sizes, JSON, no key twice) before commit is called.
+ */
+struct backend {
+	void (*close)(struct store *s);
+	int64_t (*now)(struct store *s);
+	int (*get)(struct store *s, const char *key, struct record *out, struct err *e);
+	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
+	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
+};
+
+struct store {
+	const struct backend *calls;
+};
+
+/* path is absolute. NULL with err. */
+struct store *sqlite_open(const char *path, struct err *e);
+
+/* Appends, taking copies; for backends. */
+void records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value);
+
+#endif

@@ -1,0 +1,484 @@
+/*
+ * The store in one SQLite file. Table `record` holds the records, table `done` the ids of the last commits: when COMMIT answers with an error
+ * of the disk, the file itself tells afterwards whether the change is in it.
+ *
+ * Writers queue at a lock file in front of BEGIN IMMEDIATE: SQLite's busy handler is unfair (50 writers: worst wait 2.4 s without the
+ * lock file, 66 ms with it). The views are for people: sqlite3 recover.db 'select * from attempt'.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/backend.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/db.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/utf8.h"
+
+#define APP_ID 0x47545243		/* "GTRC" */
+#define SCHEMA 1
+#define LOCK_WAIT_MS 10000
+#define DONE_KEPT 256
+
+struct sqlite_store {
+	struct store base;
+	sqlite3 *db;
+	char *path;
+	char *lock;
+	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
+};
+
+static const char schema[] =
+	"CREATE TABLE record("
+	" key TEXT PRIMARY KEY NOT NULL,"
+	" version INTEGER NOT NULL CHECK (version >= 1),"
+	" tag TEXT NOT NULL,"
+	" value TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX record_tag ON record(tag, key);"
+	"CREATE TABLE done("
+	" seq INTEGER PRIMARY KEY NOT NULL,"
+	" id TEXT NOT NULL,"
+	" at INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE VIEW attempt AS SELECT"
+	" substr(key, 9) AS id, tag AS phase,"
+	" value ->> '$.session' AS session, value ->> '$.class' AS class, value ->> '$.reason' AS reason,"
+	" value ->> '$.agent' AS agent, value ->> '$.via' AS via, value ->> '$.delivery' AS delivery,"
+	" value ->> '$.proof' AS proof, value ->> '$.why' AS why, value ->> '$.pane_id' AS pane_id,"
+	" value ->> '$.socket' AS socket, value ->> '$.cwd' AS cwd,"
+	" value ->> '$.lines' AS lines, value ->> '$.tokens' AS tokens, value ->> '$.previous' AS previous,"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', (value ->> '$.times.detected') / 1000, 'unixepoch') AS detected,"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', (value ->> '$.times.acknowledged') / 1000, 'unixepoch') AS acknowledged,"
+	" version"
+	" FROM record WHERE key >= 'attempt:' AND key < 'attempt;';"
+	"CREATE VIEW event AS SELECT"
+	" CAST(substr(key, 7) AS INTEGER) AS seq,"
+	" strftime('%Y-%m-%dT%H:%M:%fZ', (value ->> '$.at') / 1000.0, 'unixepoch') AS at,"
+	" value ->> '$.kind' AS kind, value ->> '$.subject' AS subject, value ->> '$.session' AS session,"
+	" value ->> '$.text' AS text"
+	" FROM record WHERE key >= 'event:' AND key < 'event;';";
+
+/* What to do about a damaged file is ours to say; the rest is db_fail's. */
+static int
+say_damage(const char *path, struct err *e)
+{
+	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
+		return -1;
+	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
+	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside and run again: "
+	    "a new store is made");
+}
+
+static int
+fail(struct sqlite_store *s, int rc, struct err *e)
+{
+	db_fail(s->db, rc, e);
+	if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+		s->broken = true;
+	return say_damage(s->path, e);
+}
+
+static int
+usable(const struct sqlite_store *s, struct err *e)
+{
+	if (!s->broken)
+		return 0;
+	err_set(e, GT_FAIL, "io", "the store %s is not used any more after an error of its disk", s->path);
+	return err_hint(e, "Look at the disk (dmesg, df), then run the command again");
+}
+
+static sqlite3_stmt *
+prepare(struct sqlite_store *s, const char *sql, struct err *e)
+{
+	sqlite3_stmt *st = db_prepare(s->db, sql, e);
+
+	if (st == NULL)
+		say_damage(s->path, e);
+	return st;
+}
+
+/* Runs a statement that answers no rows, and finalizes it. */
+static int
+run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
+{
+	int rc = sqlite3_step(st);
+
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+}
+
+static void
+text(sqlite3_stmt *st, int i, const char *s)
+{
+	sqlite3_bind_text(st, i, s, -1, SQLITE_STATIC);
+}
+
+static int64_t
+sqlite_now(struct store *s)
+{
+	(void)s;
+	return clock_wall_ms();
+}
+
+static int
+sqlite_get(struct store *base, const char *key, struct record *out, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	sqlite3_stmt *st;
+	int rc;
+
+	if (usable(s, e) != 0 || (st = prepare(s, "SELECT version, tag, value FROM record WHERE key = ?1", e)) == NULL)
+		return -1;
+	text(st, 1, key);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*out = (struct record){
+			.key = xstrdup(key),
+			.version = sqlite3_column_int64(st, 0),
+			.tag = xstrdup((const char *)sqlite3_column_text(st, 1)),
+			.value = xstrdup((const char *)sqlite3_column_text(st, 2)),
+		};
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+}
+
+/* The first key behind all keys with this prefix: keys compare byte by byte. NULL: there is no end. */
+static char *
+prefix_end(const char *prefix)
+{
+	char *end = xstrdup(prefix);
+	size_t n = strlen(end);
+
+	while (n > 0 && (unsigned char)end[n - 1] == 0xff)
+		n--;
+	if (n == 0) {
+		free(end);
+		return NULL;
+	}
+	end[n - 1] = (char)(end[n - 1] + 1);
+	end[n] = '\0';
+	return end;
+}
+
+static int
+sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	char *sql, *end;
+	sqlite3_stmt *st;
+	int rc;
+
+	if (usable(s, e) != 0)
+		return -1;
+	end = prefix_end(prefix);
+	sql = xasprintf("SELECT key, version, tag, value FROM record WHERE key >= ?1 %s %s %s ORDER BY key LIMIT ?5",
+	    end != NULL ? "AND key < ?2" : "", after != NULL ? "AND key > ?3" : "", tag != NULL ? "AND tag = ?4" : "");
+	st = prepare(s, sql, e);
+	free(sql);
+	if (st == NULL) {
+		free(end);
+		return -1;
+	}
+	text(st, 1, prefix);
+	if (end != NULL)
+		text(st, 2, end);
+	if (after != NULL)
+		text(st, 3, after);
+	if (tag != NULL)
+		text(st, 4, tag);
+	sqlite3_bind_int64(st, 5, (sqlite3_int64)limit);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		records_add(out, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int64(st, 1),
+		    (const char *)sqlite3_column_text(st, 2), (const char *)sqlite3_column_text(st, 3));
+	sqlite3_finalize(st);
+	free(end);
+	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+}
+
+static enum commit
+conflict(const char *key, struct err *e)
+{
+	struct buf shown = BUF_INIT;
+
+	utf8_escape(&shown, key, strlen(key), 120);
+	err_set(e, GT_AGAIN, "conflict", "another process changed %s first", shown.data);
+	err_hint(e, "Run the command again: it will see the new state");
+	buf_release(&shown);
+	return COMMIT_CONFLICT;
+}
+
+static int
+version_of(struct sqlite_store *s, const char *key, int64_t *version, struct err *e)
+{
+	sqlite3_stmt *st = prepare(s, "SELECT version FROM record WHERE key = ?1", e);
+	int rc;
+
+	if (st == NULL)
+		return -1;
+	text(st, 1, key);
+	rc = sqlite3_step(st);
+	*version = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+}
+
+static enum commit
+apply(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e)
+{
+	int64_t version;
+	sqlite3_stmt *st;
+
+	if (version_of(s, c->key, &version, e) != 0)
+		return COMMIT_ERROR;
+	if (c->expect != STORE_ANY && c->expect != version)
+		return conflict(c->key, e);
+	if (c->kind == CHANGE_CHECK || (c->kind == CHANGE_DELETE && version == 0))
+		return COMMIT_DONE;
+	st = prepare(s, c->kind == CHANGE_DELETE ? "DELETE FROM record WHERE key = ?1" :
+	    "INSERT INTO record(key, version, tag, value) VALUES(?1, ?2, ?3, ?4)"
+	    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4", e);
+	if (st == NULL)
+		return COMMIT_ERROR;
+	text(st, 1, c->key);
+	if (c->kind == CHANGE_PUT) {
+		/* seq has outgrown every version so far: a key that was deleted and made anew never repeats one */
+		sqlite3_bind_int64(st, 2, version == 0 ? seq : version + 1);
+		text(st, 3, c->tag);
+		text(st, 4, c->value);
+	}
+	return run(s, st, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
+}
+
+static int
+note_done(struct sqlite_store *s, int64_t seq, const char *id, struct err *e)
+{
+	sqlite3_stmt *st = prepare(s, "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)", e);
+
+	if (st == NULL)
+		return -1;
+	sqlite3_bind_int64(st, 1, seq);
+	text(st, 2, id);
+	sqlite3_bind_int64(st, 3, clock_wall_ms());
+	if (run(s, st, e) != 0 || (st = prepare(s, "DELETE FROM done WHERE seq <= ?1", e)) == NULL)
+		return -1;
+	sqlite3_bind_int64(st, 1, seq - DONE_KEPT);
+	return run(s, st, e);
+}
+
+/* After an error at COMMIT: a fresh connection says whether the change is in the file. 1, 0, or -1 when it cannot be told. */
+static int
+look_up(struct sqlite_store *s, const char *id)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	bool fresh;
+	int rc, found = -1;
+
+	if (db_open_own(s->path, APP_ID, &db, &fresh, NULL) != 0)
+		return -1;
+	st = db_prepare(db, "SELECT 1 FROM done WHERE id = ?1", NULL);
+	if (st != NULL) {
+		text(st, 1, id);
+		rc = sqlite3_step(st);
+		found = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+		sqlite3_finalize(st);
+	}
+	db_close(db);
+	return found;
+}
+
+/*
+ * COMMIT failed (e says how). Not in the file: it failed, for certain. In the file: it may be in the kernel's cache only, and after a failed
+ * fsync no later one proves anything, so that the answer is "unknown"; the next process reads the truth from the disk.
+ */
+static enum commit
+settle(struct sqlite_store *s, const char *id, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int found;
+
+	if (e != NULL)
+		why = *e;
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (strcmp(why.name, "locked") == 0)
+		return COMMIT_ERROR;
+	db_close(s->db);
+	s->db = NULL;
+	s->broken = true;
+	found = look_up(s, id);
+	if (found == 0)
+		return COMMIT_ERROR;
+	err_set(e, GT_FAIL, "unknown", "%s: the change was written to %s, but the disk did not confirm it", why.msg, s->path);
+	err_hint(e, "Look at the disk (dmesg, df), then run the command again: it takes up what it finds");
+	return COMMIT_UNKNOWN;
+}
+
+/* A fault point speaks in errno; the store answers as SQLite would have done. */
+static int
+injected(struct sqlite_store *s, struct err *e)
+{
+	if (errno == ENOSPC)
+		return db_fail(s->db, SQLITE_FULL, e);
+	return err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);
+}
+
+static enum commit
+commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, struct err *e)
+{
+	enum commit answer = COMMIT_ERROR;
+	int64_t seq;
+	char id[33];
+	int rc;
+
+	io_random_hex(id, 16);
+	if (db_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+		say_damage(s->path, e);
+		return COMMIT_ERROR;
+	}
+	if (db_number(s->db, "SELECT coalesce(max(seq), 0) + 1 FROM done", &seq, e) != 0) {
+		say_damage(s->path, e);
+		goto out;
+	}
+	answer = COMMIT_DONE;
+	for (size_t i = 0; i < n && answer == COMMIT_DONE; i++)
+		answer = apply(s, &changes[i], seq, e);
+	if (answer != COMMIT_DONE)
+		goto out;
+	answer = COMMIT_ERROR;
+	if (note_done(s, seq, id, e) != 0)
+		goto out;
+	if (fault_point("store-commit") != 0) {
+		injected(s, e);
+		goto out;
+	}
+	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	if (rc != SQLITE_OK) {
+		fail(s, rc, e);
+		return settle(s, id, e);
+	}
+	if (fault_point("store-committed") != 0) {
+		injected(s, e);
+		return settle(s, id, e);
+	}
+	return COMMIT_DONE;
+out:
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return answer;
+}
+
+static enum commit
+sqlite_commit(struct store *base, const struct change *changes, size_t n, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	struct err own = ERR_INIT;
+	enum commit answer;
+	int lock;
+
+	if (e == NULL)
+		e = &own;
+	if (usable(s, e) != 0)
+		return COMMIT_ERROR;
+	lock = io_lock(s->lock, LOCK_WAIT_MS, e);
+	if (lock < 0)
+		return COMMIT_ERROR;
+	answer = commit_locked(s, changes, n, e);
+	close(lock);
+	return answer;
+}
+
+static void
+sqlite_close(struct store *base)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+
+	if (s->db != NULL)
+		db_close(s->db);
+	free(s->path);
+	free(s->lock);
+	free(s);
+}
+
+/* The table is made in one transaction together with the file's id and version: a crash leaves an empty file or a whole store. */
+static int
+make_schema(struct sqlite_store *s, struct err *e)
+{
+	int lock = io_lock(s->lock, LOCK_WAIT_MS, e), ret = -1;
+	int64_t id;
+	char *sql;
+
+	if (lock < 0)
+		return -1;
+	sql = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", schema, APP_ID, SCHEMA);
+	if (db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
+		/* another process may have made it while we waited */
+		ret = db_number(s->db, "PRAGMA application_id", &id, e);
+		if (ret == 0 && id != APP_ID)
+			ret = db_exec(s->db, sql, e);
+		if (ret == 0 && fault_point("store-create") != 0)
+			ret = injected(s, e);
+		if (ret == 0)
+			ret = db_exec(s->db, "COMMIT", e);
+		if (ret != 0)
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	free(sql);
+	close(lock);
+	return ret;
+}
+
+static int
+check_schema(struct sqlite_store *s, struct err *e)
+{
+	int64_t id, version, objects;
+
+	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 || db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
+		return -1;
+	if (id == 0 && objects == 0 && make_schema(s, e) != 0)
+		return -1;
+	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 || db_number(s->db, "PRAGMA user_version", &version, e) != 0)
+		return -1;
+	if (id != APP_ID) {
+		err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", s->path);
+		return err_hint(e, "Name another file: state = \"sqlite:/PATH\" in gt.toml");
+	}
+	if (version > SCHEMA) {
+		err_set(e, GT_FAIL, "newer", "the store %s was written by a later gt-recover (schema %lld, this one knows %d)", s->path,
+		    (long long)version, SCHEMA);
+		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+	}
+	if (version < 1)
+		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
+	return 0;
+}
+
+static const struct backend sqlite_calls = {
+	.close = sqlite_close,
+	.now = sqlite_now,
+	.get = sqlite_get,
+	.scan = sqlite_scan,
+	.commit = sqlite_commit,
+};
+
+struct store *
+sqlite_open(const char *path, struct err *e)
+{
+	struct sqlite_store *s = xcalloc(1, sizeof *s);
+	struct err own = ERR_INIT;
+	bool fresh;
+
+	if (e == NULL)
+		e = &own;
+	s->base.calls = &sqlite_calls;
+	s->path = xstrdup(path);
+	s->lock = xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+	if (db_open_own(path, APP_ID, &s->db, &fresh, e) == 0 && check_schema(s, e) == 0)
+		return &s->base;
+	say_damage(path, e);
+	sqlite_close(&s->base);
+	return NULL;
+}
