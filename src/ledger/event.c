@@ -1,0 +1,274 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ledger/event.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/json.h"
+
+#define COUNTER "counter:event"
+#define KEY_SIZE 32
+#define FIELD_MAX 1024
+#define TRIES 200			/* each lost round is another writer's success */
+#define BATCH ((size_t)128 << 10)	/* bytes between two fsyncs */
+#define WINDOW ((off_t)1 << 20)		/* of the file's end; what a crash can have torn is well inside */
+
+static void
+event_key(char key[KEY_SIZE], int64_t seq)
+{
+	snprintf(key, KEY_SIZE, "event:%016lld", (long long)seq);
+}
+
+static void
+put_short(json_t *o, const char *key, const char *s)
+{
+	json_object_set_new(o, key, s != NULL ? json_bytes(s, strnlen(s, FIELD_MAX)) : json_null());
+}
+
+/* *n is 0 and *version STORE_ABSENT while there was no event. */
+static int
+read_counter(struct store *s, int64_t *n, int64_t *version, struct err *e)
+{
+	struct record r;
+	json_t *v;
+	int found = store_get(s, COUNTER, &r, e);
+
+	*n = 0;
+	*version = STORE_ABSENT;
+	if (found <= 0)
+		return found;
+	*version = r.version;
+	v = json_parse(r.value, strlen(r.value), "the event counter", e);
+	record_release(&r);
+	if (v == NULL)
+		return -1;
+	*n = json_number(v, "last", -1);
+	json_decref(v);
+	return *n >= 0 ? 0 : err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
+}
+
+/* After a conflict: do the caller's own expectations still hold? Then it was the counter, and another round is in order. */
+static bool
+still_expected(struct store *s, const struct change *c, size_t n)
+{
+	bool holds = true;
+
+	for (size_t i = 0; i < n && holds; i++) {
+		struct record r;
+		int found;
+
+		if (c[i].expect == STORE_ANY)
+			continue;
+		found = store_get(s, c[i].key, &r, NULL);
+		holds = found >= 0 && r.version == c[i].expect;
+		record_release(&r);
+	}
+	return holds;
+}
+
+static char *
+event_json(const struct event *ev, int64_t seq, int64_t at)
+{
+	struct buf out = BUF_INIT;
+	json_t *o = json_object();
+
+	json_put_int(o, "seq", seq);
+	json_put_int(o, "at", at);
+	put_short(o, "kind", ev->kind);
+	put_short(o, "subject", ev->subject);
+	put_short(o, "session", ev->session);
+	put_short(o, "text", ev->text);
+	json_print(&out, o, false);
+	json_decref(o);
+	return buf_detach(&out);
+}
+
+/* all has room for two more changes behind the n. */
+static enum commit
+commit_once(struct store *s, struct change *all, size_t n, const struct event *ev, const char *tag, struct err *e)
+{
+	char key[KEY_SIZE], last[48], *value;
+	int64_t seq, version;
+	enum commit answer;
+
+	if (read_counter(s, &seq, &version, e) != 0)
+		return COMMIT_ERROR;
+	seq++;
+	event_key(key, seq);
+	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)seq);
+	value = event_json(ev, seq, store_now(s));
+	all[n] = (struct change){ CHANGE_PUT, COUNTER, version, "counter", last };
+	all[n + 1] = (struct change){ CHANGE_PUT, key, STORE_ABSENT, tag, value };
+	answer = store_commit(s, all, n + 2, e);
+	free(value);
+	return answer;
+}
+
+enum commit
+event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e)
+{
+	struct change *all = xreallocarray(NULL, n + 2, sizeof *all);
+	char *tag = xstrndup(ev->kind, strcspn(ev->kind, "."));
+	enum commit answer = COMMIT_CONFLICT;
+
+	if (n > 0)
+		memcpy(all, changes, n * sizeof *all);
+	for (int i = 0; i < TRIES; i++) {
+		answer = commit_once(s, all, n, ev, tag, e);
+		if (answer != COMMIT_CONFLICT || !still_expected(s, changes, n))
+			break;
+	}
+	if (answer == COMMIT_DONE && e != NULL)
+		err_clear(e);
+	free(tag);
+	free(all);
+	return answer;
+}
+
+/* --- the export --- */
+
+/* The number of a line of ours, 0 when it is none. */
+static int64_t
+line_seq(const char *p, size_t n)
+{
+	json_t *v = json_parse(p, n, "a line of the event log", NULL);
+	int64_t seq = json_text(v, "kind", NULL) != NULL ? json_number(v, "seq", 0) : 0;
+
+	json_decref(v);
+	return seq;
+}
+
+/*
+ * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being written when somebody died: it is at most one
+ * batch. Power loss may leave whole lines behind a hole, so that the numbering is followed, not just the last newline looked for.
+ */
+static int
+find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off_t *end, struct err *e)
+{
+	bool foreign = false;
+	size_t at = 0;
+
+	*seq = 0;
+	if (from > 0) {
+		const char *nl = memchr(tail->data, '\n', tail->len);
+
+		at = nl != NULL ? (size_t)(nl - tail->data) + 1 : tail->len;
+	}
+	while (at < tail->len) {
+		const char *nl = memchr(tail->data + at, '\n', tail->len - at);
+		size_t n = nl != NULL ? (size_t)(nl - tail->data) - at : 0;
+		int64_t found = nl != NULL ? line_seq(tail->data + at, n) : 0;
+
+		if (found <= 0 || (*seq != 0 && found != *seq + 1)) {
+			/* a whole first line without a hole in it is no torn write of ours */
+			foreign = *seq == 0 && nl != NULL && memchr(tail->data + at, '\0', n) == NULL;
+			break;
+		}
+		*seq = found;
+		at += n + 1;
+	}
+	*end = from + (off_t)at;
+	if (!foreign && (*seq != 0 || from == 0) && tail->len - at <= 2 * BATCH)
+		return 0;
+	err_set(e, GT_FAIL, "event-log", "%s holds something else than the event log", path);
+	return err_hint(e, "Nothing was changed. Move the file aside: the log is written anew from the store");
+}
+
+static int
+read_end(int fd, const char *path, int64_t *seq, off_t *end, struct err *e)
+{
+	struct buf tail = BUF_INIT;
+	struct stat st;
+	off_t from;
+	int ret;
+
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be examined", path);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 || (st.st_mode & 077) != 0)
+		return err_set(e, GT_FAIL, "not-private", "%s is not a private file of this user (mode 0600, a single name)", path);
+	if (st.st_size == 0 && io_sync_parent(path) != 0)
+		return err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
+	from = st.st_size > WINDOW ? st.st_size - WINDOW : 0;
+	if (lseek(fd, from, SEEK_SET) < 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be read", path);
+	ret = io_read_all(fd, path, (size_t)WINDOW, &tail, e);
+	if (ret == 0)
+		ret = find_end(&tail, from, path, seq, end, e);
+	buf_release(&tail);
+	if (ret == 0 && *end < st.st_size && (ftruncate(fd, *end) != 0 || fsync(fd) != 0))
+		ret = err_sys(e, GT_FAIL, "write", "the torn end of %s cannot be cut off", path);
+	if (ret == 0 && lseek(fd, *end, SEEK_SET) < 0)
+		ret = err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	return ret;
+}
+
+static int
+append(int fd, const char *path, struct buf *lines, struct err *e)
+{
+	if (lines->len == 0)
+		return 0;
+	if (fault_point("event-append") != 0 || io_write_all(fd, lines->data, lines->len) != 0 || fault_point("event-sync") != 0 ||
+	    fsync(fd) != 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	buf_reset(lines);
+	return 0;
+}
+
+static int
+append_new(struct store *s, int fd, const char *path, int64_t seq, size_t *written, struct err *e)
+{
+	struct buf lines = BUF_INIT;
+	struct records r = { 0 };
+	char after[KEY_SIZE];
+	int ret = 0;
+
+	do {
+		records_release(&r);
+		event_key(after, seq);
+		ret = store_scan(s, "event:", NULL, after, 500, &r, e);
+		for (size_t i = 0; i < r.n && ret == 0; i++) {
+			buf_str(&lines, r.v[i].value);
+			buf_chr(&lines, '\n');
+			seq = strtoll(r.v[i].key + strlen("event:"), NULL, 10);
+			*written += 1;
+			if (lines.len >= BATCH)
+				ret = append(fd, path, &lines, e);
+		}
+	} while (ret == 0 && r.n > 0);
+	if (ret == 0)
+		ret = append(fd, path, &lines, e);
+	records_release(&r);
+	buf_release(&lines);
+	return ret;
+}
+
+int
+event_export(struct store *s, const char *path, size_t *written, struct err *e)
+{
+	size_t count = 0;
+	int64_t last, version, seq = 0;
+	off_t end = 0;
+	int fd = io_lock(path, 5000, e), ret = -1;
+
+	if (fd < 0)
+		return -1;
+	if (read_counter(s, &last, &version, e) != 0 || read_end(fd, path, &seq, &end, e) != 0)
+		goto out;
+	if (seq > last) {
+		err_set(e, GT_FAIL, "event-log", "%s is ahead of the store: event %lld, the store has %lld", path, (long long)seq,
+		    (long long)last);
+		err_hint(e, "The store was replaced by an older or a new one. Move the file aside: a new log is begun");
+		goto out;
+	}
+	ret = append_new(s, fd, path, seq, &count, e);
+out:
+	close(fd);
+	if (written != NULL)
+		*written = ret == 0 ? count : 0;
+	return ret;
+}
