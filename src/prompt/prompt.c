@@ -316,8 +316,8 @@ put_context(struct making *m, struct err *e)
 	times[1] = scroll ? prints(m, FIELD_SCROLLBACK) : 0;
 	fixed = fixed_cost(m);
 	if (fixed + ROOM_LEAST * (times[0] + times[1]) > m->limit) {
-		err_set(e, GT_USAGE, "budget", "the prompt takes %zu bytes before any conversation, and max_context_tokens allows %zu", fixed,
-		    m->limit);
+		err_set(e, GT_USAGE, "budget", "the prompt takes %zu bytes before any conversation, and max_context_tokens allows %zu",
+		    fixed, m->limit);
 		return err_hint(e, "raise max_context_tokens in gt.toml or shorten the template");
 	}
 	room = m->limit - fixed;

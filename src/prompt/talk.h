@@ -44,8 +44,8 @@ struct talk_stats {
 void talk_text(struct buf *out, const struct conversation *c, const char *nonce, struct talk_room room, struct talk_stats *stats);
 
 /*
- * Appends at most max_bytes (64 at least) and max_lines of the text; when it is longer a line "… 812 lines left out …" (or bytes, of one
- * long line) stands in its middle. Returns how many lines were left out.
+ * Appends at most max_bytes (64 at least) and max_lines of the text; when it is longer a line "… 812 lines left out …" (or
+ * bytes, of one long line) stands in its middle. Returns how many lines were left out.
  */
 size_t talk_cut_middle(struct buf *out, const char *p, size_t n, size_t max_bytes, size_t max_lines);
 

@@ -45,6 +45,10 @@ struct action {
 	const char *after;	/* first byte behind "}}" */
 };
 
+static const unsigned char built_in[] = {
+#include "recovery.md.inc"
+};
+
 #define NESTING 32		/* {{if}} inside {{if}}; more is a mistake */
 
 const char *const template_names[FIELDS] = {
@@ -278,11 +282,9 @@ fail:
 struct template *
 template_default(struct err *e)
 {
-	static const unsigned char text[] = {
-#include "recovery.md.inc"
-	};
+	struct template *t = template_new((const char *)built_in, sizeof built_in, "the built-in template", e);
 
-	return template_new((const char *)text, sizeof text, "the built-in template", e);
+	return t;
 }
 
 void

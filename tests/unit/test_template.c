@@ -102,7 +102,8 @@ test_bad(void **state)
 			fail_msg("'%s' was taken", bad[i].text);
 		assert_int_equal(e.code, GT_USAGE);
 		assert_string_equal(e.name, "template");
-		if (strncmp(e.msg, "gt.toml: template, ", 19) != 0 || strstr(e.msg, bad[i].line) == NULL || strstr(e.msg, bad[i].words) == NULL)
+		if (strncmp(e.msg, "gt.toml: template, ", 19) != 0 || strstr(e.msg, bad[i].line) == NULL ||
+		    strstr(e.msg, bad[i].words) == NULL)
 			fail_msg("'%s' gives '%s'", bad[i].text, e.msg);
 		assert_true(e.hint[0] != '\0');
 	}
@@ -157,7 +158,8 @@ static void
 test_default(void **state)
 {
 	static const char *const words[] = {
-		"You were working on a task when your session crashed", "## Your Previous Conversation\n", "## Your Handoff State\n", "## Instructions\n",
+		"You were working on a task when your session crashed", "## Your Previous Conversation\n",
+		"## Your Handoff State\n", "## Instructions\n",
 		"Resume from where you left off. If you were mid-task, complete it.\n", "If you were waiting for user input, ask again.\n",
 		"Do not apologize for the crash - just continue working.\n", "Continue working now",
 	};
