@@ -140,6 +140,17 @@ utf8_escape(struct buf *out, const char *p, size_t n, size_t max_width)
 	}
 }
 
+/* How many bytes at p are printable ASCII. */
+static size_t
+plain(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] >= 0x20 && p[i] < 0x7f)
+		i++;
+	return i;
+}
+
 size_t
 utf8_clean(struct buf *out, const char *p, size_t n)
 {
@@ -149,6 +160,13 @@ utf8_clean(struct buf *out, const char *p, size_t n)
 
 	buf_grow(out, n);
 	for (size_t i = 0; i < n; i += step) {
+		step = plain(p + i, n - i);
+		if (step > 0) {
+			buf_add(out, p + i, step);
+			base = p[i + step - 1] > 0x20;
+			run = 0;
+			continue;
+		}
 		step = utf8_next(p + i, n - i, &r);
 		if (r == '\r') {
 			if (i + 1 >= n || p[i + 1] != '\n')

@@ -15,17 +15,17 @@
 static size_t
 forged(const char *p, size_t n, const char *nonce, size_t *cut)
 {
-	size_t open = strlen(OPENING), len = strlen(nonce);
+	size_t open = strlen(OPENING);
 
-	if (n > open && strncasecmp(p, OPENING, open) == 0 && !isalpha((unsigned char)p[open])) {
+	if (p[0] == OPENING[0] && n > open && strncasecmp(p, OPENING, open) == 0 && !isalpha((unsigned char)p[open])) {
 		*cut = open;
 		return open;
 	}
-	if (len > 0 && n >= len && strncasecmp(p, nonce, len) == 0) {
-		*cut = len / 2;
-		return len;
+	if (n >= FENCE_NONCE && strncasecmp(p, nonce, FENCE_NONCE) == 0) {
+		*cut = FENCE_NONCE / 2;
+		return FENCE_NONCE;
 	}
-	if (prompt_find_id(p, n < PROMPT_ID + 1 ? n : PROMPT_ID + 1) == p) {
+	if (p[0] == 'g' && prompt_find_id(p, n < PROMPT_ID + 1 ? n : PROMPT_ID + 1) == p) {
 		*cut = 3;
 		return PROMPT_ID;
 	}
@@ -35,11 +35,13 @@ forged(const char *p, size_t n, const char *nonce, size_t *cut)
 void
 fence_data(struct buf *out, const char *p, size_t n, const char *nonce)
 {
+	const char first[] = { OPENING[0], 'g', nonce[0], (char)toupper((unsigned char)nonce[0]), '\0' };
 	struct buf clean = BUF_INIT;
 	size_t len, cut = 0, done = 0, i = 0;
 
 	utf8_clean(&clean, p, n);
-	while (i < clean.len) {
+	/* cleaned text has no NUL */
+	while ((i += strcspn(clean.data + i, first)) < clean.len) {
 		len = forged(clean.data + i, clean.len - i, nonce, &cut);
 		if (len == 0) {
 			i++;

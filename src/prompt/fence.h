@@ -20,7 +20,7 @@ struct buf;
  * one id only, its own.
  */
 
-#define FENCE_NONCE 16		/* hex digits */
+#define FENCE_NONCE 16		/* hex digits, lower case */
 #define FENCE_MOST ((size_t)320)	/* bytes that fence_wrap adds at most */
 
 /* Foreign text made fit for a fence: utf8_clean, then what imitates us is broken up. Appends. */

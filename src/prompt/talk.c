@@ -37,6 +37,8 @@ talk_lines(const char *p, size_t n)
 	size_t lines = 0;
 	const char *end = p + n, *q;
 
+	if (n == 0)
+		return 0;
 	while (p < end && (q = memchr(p, '\n', (size_t)(end - p))) != NULL) {
 		lines++;
 		p = q + 1;
@@ -336,6 +338,27 @@ users(const struct talk *t, size_t i)
 	return t->c->v[i].role == ROLE_USER && t->c->v[i].tool == NULL;
 }
 
+static bool
+longer(const char *text, struct talk_room most)
+{
+	size_t n = text == NULL ? 0 : strlen(text);
+
+	return n > most.bytes || talk_lines(text, n) > most.lines;
+}
+
+/* True when the level would shorten anything. */
+static bool
+cuts(const struct talk *t, struct talk_room level)
+{
+	for (size_t i = t->c->n; i > 0; i--) {
+		const struct exchange *x = &t->c->v[i - 1];
+
+		if (x->tool != NULL && (longer(x->input, level) || longer(x->content, level)))
+			return true;
+	}
+	return false;
+}
+
 /* Everything, with tools cut to one of the levels. */
 static bool
 keep_all(struct talk *t)
@@ -346,6 +369,8 @@ keep_all(struct talk *t)
 		size_t i = t->c->n;
 
 		t->tool = levels[l];
+		if (l > 0 && !cuts(t, levels[l]))
+			continue;
 		while (i > 0 && keep(t, i - 1, free_before, 0))
 			i--;
 		if (i == 0)
