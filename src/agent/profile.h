@@ -38,7 +38,7 @@ struct profile {
 
 /*
  * A mistake in gt.toml (an unknown column, a value or expression that is wrong, a program that two agents claim) is an error with
- * "FILE:LINE:" (code GT_USAGE, name "config" or "pattern"). `c` may be NULL: the built-in rows alone. NULL with err. The config must live as long.
+ * "FILE:LINE:" (code GT_USAGE, name "config" or "pattern"). `c` may be NULL: the built-in rows alone; it need not live on. NULL with err.
  */
 struct profiles *profiles_new(const struct config *c, struct err *e);
 void profiles_free(struct profiles *p);

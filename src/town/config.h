@@ -38,9 +38,9 @@ struct config_key {
 
 /*
  * Reads the first of: `file` (--config; must exist), <town>/gt.toml, $XDG_CONFIG_HOME/gt-recover/gt.toml (or ~/.config/…). file and
- * town may be NULL, and none of them existing is fine. A file that was found rather than named must belong to this user or root and not be writable by
- * everybody, since it may name commands (name "not-ours"). Then RUN_RECOVERY_MODE and RUN_RECOVERY_THRESHOLD (whole seconds); empty is
- * unset. NULL with err. Free with config_free.
+ * town may be NULL, and none of them existing is fine. A file that was found rather than named must belong to this user or root and
+ * not be writable by everybody, since it may name commands (name "not-ours"). Then RUN_RECOVERY_MODE and RUN_RECOVERY_THRESHOLD (whole
+ * seconds); empty is unset. NULL with err. Free with config_free.
  */
 struct config *config_new(const char *file, const char *town, struct err *e);
 void config_free(struct config *c);

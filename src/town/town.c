@@ -39,8 +39,8 @@ struct town {
 
 /* Lists and files. */
 
-static void
-list_add(struct town_list *l, char *owned)
+void
+town_list_add(struct town_list *l, char *owned)
 {
 	l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
 	l->v[l->n++] = owned;
@@ -56,7 +56,7 @@ list_add_once(struct town_list *l, char *owned)
 			return;
 		}
 	}
-	list_add(l, owned);
+	town_list_add(l, owned);
 }
 
 void
@@ -96,31 +96,18 @@ dir_below(const char *dir, const char *name)
 	return yes;
 }
 
+static bool
+is_part(const char *s)
+{
+	return s != NULL && role_is_part(s, strlen(s));
+}
+
 static const char *
 env_text(const char *name)
 {
 	const char *s = getenv(name);
 
 	return s != NULL && s[0] != '\0' ? s : NULL;
-}
-
-/* A part of a path and of a session's name: what gt itself accepts (^[a-zA-Z0-9_-]+$), and dots inside, which rigs may have. */
-static bool
-is_part(const char *s, size_t n)
-{
-	if (n == 0 || n >= ROLE_NAME_MAX || s[0] == '.' || s[0] == '-')
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!isalnum((unsigned char)s[i]) && strchr("_-.", s[i]) == NULL)
-			return false;
-	}
-	return true;
-}
-
-static bool
-is_part_text(const char *s)
-{
-	return s != NULL && is_part(s, strlen(s));
 }
 
 /* The root. */
@@ -243,7 +230,7 @@ add_rig(struct town *t, const char *name, const char *prefix)
 
 	while (n > 0 && prefix[n - 1] == '-')
 		n--;
-	if (n > 0 && !is_part(prefix, n))
+	if (n > 0 && !role_is_part(prefix, n))
 		n = 0;
 	r = find_rig(t, name);
 	if (r == NULL) {
@@ -267,7 +254,7 @@ read_registry(struct town *t, const char *file)
 	if (json == NULL)
 		return;
 	json_object_foreach(json_object_get(json, "rigs"), name, one) {
-		if (is_part_text(name))
+		if (is_part(name))
 			add_rig(t, name, json_text(json_object_get(one, "beads"), "prefix", NULL));
 	}
 	json_decref(json);
@@ -277,18 +264,18 @@ read_registry(struct town *t, const char *file)
 static void
 read_directories(struct town *t)
 {
-	DIR *d = opendir(t->root);
-	struct dirent *entry;
+	struct dirent **entries = NULL;
+	int n = scandir(t->root, &entries, NULL, alphasort);
 
-	while (d != NULL && (entry = readdir(d)) != NULL) {
-		char *polecats = xasprintf("%s/polecats", entry->d_name);
+	for (int i = 0; i < n; i++) {
+		char *polecats = xasprintf("%s/polecats", entries[i]->d_name);
 
-		if (is_part_text(entry->d_name) && dir_below(t->root, polecats))
-			add_rig(t, entry->d_name, NULL);
+		if (is_part(entries[i]->d_name) && dir_below(t->root, polecats))
+			add_rig(t, entries[i]->d_name, NULL);
 		free(polecats);
+		free(entries[i]);
 	}
-	if (d != NULL)
-		closedir(d);
+	free(entries);
 }
 
 static const char *
@@ -418,6 +405,12 @@ town_root(const struct town *t)
 }
 
 const char *
+town_real_root(const struct town *t)
+{
+	return t->real != NULL ? t->real : t->root;
+}
+
+const char *
 town_warning(const struct town *t)
 {
 	return t->warning;
@@ -441,368 +434,23 @@ town_rig(const struct town *t, const char *name)
 	return find_rig(t, name);
 }
 
-static int
-text_order(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void
 town_polecats(const struct town *t, const char *rig, struct town_list *out)
 {
-	char *path = t->root != NULL && is_part_text(rig) ? xasprintf("%s/%s/polecats", t->root, rig) : NULL;
-	DIR *d = path != NULL ? opendir(path) : NULL;
-	struct dirent *entry;
-	size_t first = out->n;
+	char *path = t->root != NULL && is_part(rig) ? xasprintf("%s/%s/polecats", t->root, rig) : NULL;
+	struct dirent **entries = NULL;
+	int n = path != NULL ? scandir(path, &entries, NULL, alphasort) : 0;
 
-	while (d != NULL && (entry = readdir(d)) != NULL) {
-		if (is_part_text(entry->d_name) && dir_below(path, entry->d_name))
-			list_add(out, xstrdup(entry->d_name));
+	for (int i = 0; i < n; i++) {
+		if (is_part(entries[i]->d_name) && dir_below(path, entries[i]->d_name))
+			town_list_add(out, xstrdup(entries[i]->d_name));
+		free(entries[i]);
 	}
-	if (out->n > first)
-		qsort(out->v + first, out->n - first, sizeof *out->v, text_order);
-	if (d != NULL)
-		closedir(d);
+	free(entries);
 	free(path);
 }
 
-/* Roles. */
-
-static const struct {
-	enum role_kind kind;
-	const char *word;
-	const char *session;	/* under "hq-", or behind a prefix */
-	bool in_rig;
-} roles[] = {
-	{ ROLE_MAYOR, "mayor", "mayor", false },
-	{ ROLE_DEACON, "deacon", "deacon", false },
-	{ ROLE_BOOT, "boot", "boot", false },
-	{ ROLE_OVERSEER, "overseer", "overseer", false },
-	{ ROLE_DOG, "dog", NULL, false },
-	{ ROLE_WITNESS, "witness", "witness", true },
-	{ ROLE_REFINERY, "refinery", "refinery", true },
-	{ ROLE_POLECAT, "polecat", NULL, true },
-	{ ROLE_CREW, "crew", NULL, true },
-};
-
-enum { ROLES = sizeof roles / sizeof roles[0] };
-
-const char *
-role_word(enum role_kind kind)
-{
-	for (size_t i = 0; i < ROLES; i++) {
-		if (roles[i].kind == kind)
-			return roles[i].word;
-	}
-	return "agent";
-}
-
-bool
-role_is_infra(enum role_kind kind)
-{
-	return kind != ROLE_PLAIN && kind != ROLE_POLECAT;
-}
-
-static void
-set_role(struct role_name *out, enum role_kind kind, const char *rig, size_t n_rig, const char *name, size_t n_name)
-{
-	out->kind = kind;
-	memcpy(out->rig, rig, n_rig);
-	out->rig[n_rig] = '\0';
-	memcpy(out->name, name, n_name);
-	out->name[n_name] = '\0';
-}
-
-static int
-no_role(struct role_name *out)
-{
-	set_role(out, ROLE_PLAIN, "", 0, "", 0);
-	return -1;
-}
-
-/* "<rig>/…" split at its slashes. */
-static int
-rig_role(const char *const part[3], const size_t len[3], size_t n, struct role_name *out)
-{
-	if (!is_part(part[0], len[0]))
-		return no_role(out);
-	if (n == 3 && is_part(part[2], len[2])) {
-		if (len[1] == 8 && strncmp(part[1], "polecats", 8) == 0) {
-			set_role(out, ROLE_POLECAT, part[0], len[0], part[2], len[2]);
-			return 0;
-		}
-		if (len[1] == 4 && strncmp(part[1], "crew", 4) == 0) {
-			set_role(out, ROLE_CREW, part[0], len[0], part[2], len[2]);
-			return 0;
-		}
-	}
-	for (size_t i = 0; n == 2 && i < ROLES; i++) {
-		if (!roles[i].in_rig || roles[i].session == NULL || strlen(roles[i].word) != len[1])
-			continue;
-		if (strncmp(part[1], roles[i].word, len[1]) == 0) {
-			set_role(out, roles[i].kind, part[0], len[0], "", 0);
-			return 0;
-		}
-	}
-	return no_role(out);
-}
-
-int
-town_role(const char *gt_role, struct role_name *out)
-{
-	const char *part[3] = { "", "", "" }, *p = gt_role;
-	size_t len[3] = { 0 }, n = 0;
-
-	no_role(out);
-	if (gt_role == NULL)
-		return -1;
-	while (*p != '\0' && n < 3) {
-		part[n] = p;
-		len[n] = strcspn(p, "/");
-		p += len[n++];
-		p += *p == '/';
-	}
-	if (*p != '\0' || n == 0)
-		return -1;
-	for (size_t i = 0; n == 1 && i < ROLES; i++) {
-		if (strlen(roles[i].word) == len[0] && strncmp(part[0], roles[i].word, len[0]) == 0) {
-			out->kind = roles[i].kind;
-			return 0;
-		}
-	}
-	if (len[0] == 6 && strncmp(part[0], "deacon", 6) == 0) {
-		if (n == 2 && len[1] == 4 && strncmp(part[1], "boot", 4) == 0) {
-			out->kind = ROLE_BOOT;
-			return 0;
-		}
-		if (n == 3 && len[1] == 4 && strncmp(part[1], "dogs", 4) == 0 && is_part(part[2], len[2])) {
-			set_role(out, ROLE_DOG, "", 0, part[2], len[2]);
-			return 0;
-		}
-		return -1;
-	}
-	return rig_role(part, len, n, out);
-}
-
-/* What stands behind a rig's prefix: witness, refinery, crew-<name>, else a polecat's name. */
-static int
-rest_role(const char *rig, const char *rest, struct role_name *out)
-{
-	bool crew = str_starts(rest, "crew-");
-	const char *name = crew ? rest + 5 : rest;
-
-	for (size_t i = 0; i < ROLES; i++) {
-		if (roles[i].in_rig && roles[i].session != NULL && strcmp(rest, roles[i].session) == 0) {
-			set_role(out, roles[i].kind, rig, strlen(rig), "", 0);
-			return 0;
-		}
-	}
-	if (!is_part_text(name))
-		return no_role(out);
-	set_role(out, crew ? ROLE_CREW : ROLE_POLECAT, rig, strlen(rig), name, strlen(name));
-	return 0;
-}
-
-static int
-headquarters_role(const char *rest, struct role_name *out)
-{
-	for (size_t i = 0; i < ROLES; i++) {
-		if (!roles[i].in_rig && roles[i].session != NULL && strcmp(rest, roles[i].session) == 0) {
-			out->kind = roles[i].kind;
-			return 0;
-		}
-	}
-	if (str_starts(rest, "dog-") && is_part_text(rest + 4)) {
-		set_role(out, ROLE_DOG, "", 0, rest + 4, strlen(rest + 4));
-		return 0;
-	}
-	return no_role(out);
-}
-
-static bool
-has_home(const struct town *t, const struct role_name *role)
-{
-	struct town_list dirs = TOWN_LIST_INIT;
-	bool yes;
-
-	if (role->kind != ROLE_POLECAT && role->kind != ROLE_CREW) {
-		char *path = xasprintf("%s/%s/%s", t->root, role->rig, role_word(role->kind));
-
-		yes = is_dir(path);
-		free(path);
-		return yes;
-	}
-	town_workdirs(t, role, &dirs);
-	yes = dirs.n > 0;
-	town_list_release(&dirs);
-	return yes;
-}
-
-/* January 2026: "gt-<rig>-…" whatever the rig's prefix. True only when such a worker has a directory. */
-static bool
-older_role(const struct town *t, const char *session, struct role_name *out)
-{
-	if (!str_starts(session, "gt-"))
-		return false;
-	for (size_t i = 0; i < t->n_rigs; i++) {
-		const char *name = t->rigs[i].name;
-		size_t n = strlen(name);
-
-		if (strncmp(session + 3, name, n) == 0 && session[3 + n] == '-' && rest_role(name, session + 4 + n, out) == 0 &&
-		    has_home(t, out))
-			return true;
-	}
-	if (t->root != NULL && strcmp(session, "gt-boot") == 0 && dir_below(t->root, "deacon")) {
-		no_role(out);
-		out->kind = ROLE_BOOT;
-		return true;
-	}
-	return false;
-}
-
-int
-town_session_role(const struct town *t, const char *session, struct role_name *out)
-{
-	struct role_name older;
-	const struct rig *rig = NULL;
-	size_t n = 0;
-
-	no_role(out);
-	if (str_starts(session, "hq-") && headquarters_role(session + 3, out) == 0)
-		return 0;
-	/* Two rigs may share gt's default prefix: the one that has the worker's directory is meant, else the first. */
-	for (size_t i = 0; i < t->n_rigs; i++) {
-		const struct rig *r = &t->rigs[i];
-		size_t len = strlen(r->prefix);
-
-		if (strncmp(session, r->prefix, len) != 0 || session[len] != '-' || (rig != NULL && len < n))
-			continue;
-		if (rest_role(r->name, session + len + 1, out) != 0)
-			continue;
-		if (has_home(t, out))
-			return 0;
-		if (rig == NULL || (r->registered && !rig->registered)) {
-			rig = r;
-			n = len;
-		}
-	}
-	if (older_role(t, session, &older)) {
-		*out = older;
-		return 0;
-	}
-	return rig != NULL ? rest_role(rig->name, session + n + 1, out) : no_role(out);
-}
-
-/* What lies behind a town's root in a path, or NULL when the path is not below it. */
-static const char *
-below_root(const char *root, const char *path)
-{
-	size_t n = root != NULL ? strlen(root) : 0;
-
-	return n > 0 && strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
-}
-
-/* The first parts of a path as a role: "<rig>/polecats/<name>", "<rig>/witness" (its clone is <rig>/witness/rig), "mayor", "deacon". */
-int
-town_path_role(const struct town *t, const char *path, struct role_name *out)
-{
-	const char *rest = path != NULL ? below_root(t->root, path) : NULL;
-	char *text, *end;
-	int ret = -1;
-
-	no_role(out);
-	if (rest == NULL && path != NULL)
-		rest = below_root(t->real, path);
-	if (rest == NULL)
-		return -1;
-	text = xstrdup(rest);
-	end = text;
-	for (int part = 0; part < 3; part++) {
-		end += strspn(end, "/");
-		end += strcspn(end, "/");
-	}
-	*end = '\0';
-	if (strcmp(text, "deacon/dogs/boot") == 0) {
-		out->kind = ROLE_BOOT;
-		ret = 0;
-	}
-	/* From the longest: what lies below a role's directory is the role's. */
-	while (ret != 0 && text[0] != '\0') {
-		if (strcmp(text, "mayor") == 0 || strcmp(text, "deacon") == 0 || strchr(text, '/') != NULL)
-			ret = town_role(text, out);
-		end = strrchr(text, '/');
-		if (end == NULL)
-			break;
-		*end = '\0';
-	}
-	free(text);
-	return ret;
-}
-
-char *
-town_session_name(const struct town *t, const struct role_name *role)
-{
-	const struct rig *r;
-
-	if (role->kind == ROLE_PLAIN)
-		return NULL;
-	if (role->kind == ROLE_DOG)
-		return role->name[0] != '\0' ? xasprintf("hq-dog-%s", role->name) : NULL;
-	for (size_t i = 0; i < ROLES; i++) {
-		if (roles[i].kind == role->kind && !roles[i].in_rig)
-			return xasprintf("hq-%s", roles[i].session);
-	}
-	r = find_rig(t, role->rig);
-	if (r == NULL)
-		return NULL;
-	if (role->kind == ROLE_WITNESS || role->kind == ROLE_REFINERY)
-		return xasprintf("%s-%s", r->prefix, role_word(role->kind));
-	if (role->name[0] == '\0')
-		return NULL;
-	return xasprintf("%s-%s%s", r->prefix, role->kind == ROLE_CREW ? "crew-" : "", role->name);
-}
-
-char *
-role_address(const struct role_name *role)
-{
-	switch (role->kind) {
-	case ROLE_POLECAT:
-		return xasprintf("%s/polecats/%s", role->rig, role->name);
-	case ROLE_CREW:
-		return xasprintf("%s/crew/%s", role->rig, role->name);
-	case ROLE_WITNESS:
-	case ROLE_REFINERY:
-		return xasprintf("%s/%s", role->rig, role_word(role->kind));
-	case ROLE_BOOT:
-		return xstrdup("deacon/boot");
-	case ROLE_DOG:
-		return role->name[0] != '\0' ? xasprintf("deacon/dogs/%s", role->name) : xstrdup("dog");
-	case ROLE_PLAIN:
-		return xstrdup("");
-	default:
-		return xstrdup(role_word(role->kind));
-	}
-}
-
 /* Places. */
-
-void
-town_workdirs(const struct town *t, const struct role_name *role, struct town_list *out)
-{
-	const char *kind = role->kind == ROLE_POLECAT ? "polecats" : "crew";
-	char *outer, *inner;
-
-	if (t->root == NULL || role->rig[0] == '\0' || role->name[0] == '\0' || (role->kind != ROLE_POLECAT && role->kind != ROLE_CREW))
-		return;
-	outer = xasprintf("%s/%s/%s/%s", t->root, role->rig, kind, role->name);
-	inner = io_join(outer, role->rig);
-	if (role->kind == ROLE_POLECAT && is_dir(inner))
-		list_add(out, xstrdup(inner));
-	if (is_dir(outer))
-		list_add(out, xstrdup(outer));
-	free(inner);
-	free(outer);
-}
 
 /* Adds root/path when it holds a .beads. */
 static void
@@ -824,7 +472,7 @@ town_bead_dirs(const struct town *t, const char *rig, struct town_list *out)
 
 	if (t->root == NULL)
 		return;
-	if (is_part_text(rig)) {
+	if (is_part(rig)) {
 		add_bead_dir(t, rig, out);
 		clone = xasprintf("%s/mayor/rig", rig);
 		add_bead_dir(t, clone, out);

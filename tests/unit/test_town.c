@@ -231,7 +231,8 @@ test_gt_role(void **state)
 		{ "overseer", ROLE_OVERSEER, "", "" },
 	};
 	static const char *const bad[] = { "", "/", "nobody", "a/b/c", "gastown/toast", "gastown/polecats", "gastown/polecats/a/b",
-		"../polecats/x", "gastown/polecats/..", "gastown/polecats/$(x)", "deacon/polecats/x", "deacon/x", "gastown/polecats/-n", "gastown/mayor" };
+		"../polecats/x", "gastown/polecats/..", "gastown/polecats/$(x)", "deacon/polecats/x", "deacon/x",
+		"gastown/polecats/-n", "gastown/mayor" };
 	struct role_name r;
 
 	(void)state;
