@@ -14,6 +14,9 @@ struct conversation;
  */
 void screen_read(const struct clean_text *text, int width, const char *agent, struct conversation *out);
 
+/* The same on the bytes that clean_text gives: for those who hold them already, and for tests. */
+void screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct conversation *out);
+
 /*
  * How many bytes of `text` belong to the agent when the pane is a zombie: what the shell wrote after the agent's death ("Killed" and
  * its prompt, over the rows of the input box) is left out. `n` when nothing was written.

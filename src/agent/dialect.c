@@ -1,0 +1,301 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dialect.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/pattern.h"
+
+#define V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
+#define ANY 0u
+#define OPEN 0xffffffffu
+#define OLD V(2, 0, 999)	/* the last version with an ASCII prompt */
+#define NEW V(2, 1, 0)
+
+#define NBSP "\xC2\xA0"
+/* Bullet of Linux and of macOS; 2.1.197 puts an NBSP behind it for "User answered". */
+#define BULLET "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?: |" NBSP ")"
+#define TOOLS "(?:Bash|BashOutput|Update|Edit|MultiEdit|Write|Create|Overwrite|Read|Fetch|WebFetch|Web Search|WebSearch|Agent|Task|Skill|Search|" \
+	"Glob|Grep|List|LS|Explore|Plan|NotebookEdit|Edit Notebook|Task Output|Task Stop|Kill Shell|KillShell|LSP|Monitor|AskUserQuestion|" \
+	"ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
+#define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|Called|Calling|" \
+	"Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
+
+struct rule {
+	enum row_kind kind;
+	unsigned from, to;	/* versions, both included */
+	const char *lead;	/* a row that does not begin so cannot match: most rows are settled by this */
+	const char *regex;	/* anchored */
+};
+
+/*
+ * The first rule that matches names the row. Seen in captures of 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330 unless said otherwise.
+ */
+static const struct rule claude_rules[] = {
+	{ ROW_RESULT, ANY, OPEN, "  \xE2\x8E\xBF", "  \xE2\x8E\xBF " NBSP "(.*)$" },
+	{ ROW_PROMPT, NEW, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (.*)$" },
+	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
+	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
+	{ ROW_BOX, ANY, OLD, ">" NBSP, ">" NBSP "(.*)$" },
+	{ ROW_BOX, ANY, OPEN, "!" NBSP, "(!" NBSP ".*)$" },
+	{ ROW_SHELL, ANY, OPEN, "! ", "! (.*)$" },
+
+	{ ROW_ERROR, ANY, OPEN, "\xE2", BULLET "(API Error\\b.*)$" },
+	{ ROW_THOUGHT, ANY, OPEN, "\xE2", "(?:" BULLET "|\xE2\x88\xB4 )Thought for \\d.*\\)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Ran \\d+ .*hooks?\\b.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Agent \".*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
+	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(\\d+ .*agents? (?:finished|launched|completed).*)$" },
+	{ ROW_COLLAPSED, ANY, OPEN, "\xE2", BULLET "(" FOLDED " .*)$" },
+	{ ROW_TOOL, ANY, OPEN, "\xE2", BULLET "(" TOOLS ")\\((.*)$" },
+	{ ROW_TOOL, ANY, OPEN, "\xE2", BULLET "([\\w.-]+ - [\\w .-]+ \\(MCP\\))(?:\\((.*))?$" },
+	{ ROW_TOOL_MAYBE, ANY, OPEN, "\xE2", BULLET "([A-Za-z][\\w:-]*(?: [A-Z]\\w*)?)\\((.*)$" },
+	{ ROW_WORDS, ANY, OPEN, "\xE2", "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?:(?: |" NBSP ")(.*))?$" },
+
+	{ ROW_RETRY, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (API error\\b.*)$" },
+	{ ROW_COMPACTED, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Conversation compacted.*)$" },
+	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB [^ ]+ for \\d+[smhd]" },
+	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB Waiting for \\d+ " },
+	{ ROW_SPINNER, ANY, OPEN, "", "(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6(?: \\(.*)?$" },
+
+	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}(?: .{1,80} (?:\xE2\x94\x80)+)?$" },
+
+	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90", " \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88+[\xE2\x96\x9C\x9B\x8C\x88]+ +Claude Code v(\\d[\\d.]*)" },
+	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
+	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ", "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
+	{ ROW_BANNER, V(2, 1, 300), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ", " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
+	{ ROW_BANNER, ANY, OLD, " * ", " \\* \xE2\x96\x90\xE2\x96\x9B.* Claude Code v(\\d[\\d.]*)" },
+	{ ROW_BANNER, ANY, OLD, "* ", "\\* \xE2\x96\x9D\xE2\x96\x9C" },
+	{ ROW_BANNER, ANY, OLD, " *  ", " \\*  \xE2\x96\x98\xE2\x96\x98" },
+	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code v(\\d[\\d.]*) " },
+	{ ROW_BANNER_END, ANY, OPEN, "\xE2\x95\xB0", "\xE2\x95\xB0(?:\xE2\x94\x80)+\xE2\x95\xAF$" },
+
+	{ ROW_THOUGHT, ANY, OPEN, "  T", "  Thought for \\d.*\\)$" },
+	{ ROW_AGENTS, ANY, OPEN, "  R", "  (Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "  ", "  (\\d+ .*agents? (?:finished|launched|completed).*)$" },
+	{ ROW_COLLAPSED, V(2, 1, 100), OPEN, "  ", "  (" FOLDED " .*)$" },
+	{ ROW_TOOL_BLINK, ANY, OPEN, "  ", "  (" TOOLS ")\\((.*)$" },
+
+	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*\\))?$" },
+	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
+	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
+};
+
+struct saying {
+	enum phrase what;
+	unsigned from, to;
+	const char *regex;	/* anchored at the row's first character that is no blank, unless it begins with .* */
+};
+
+static const struct saying claude_sayings[] = {
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Try \"" },
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Press up to edit queued messages$" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:You've|You\xE2\x80\x99ve) hit your .*limit" },
+	{ PHRASE_LIMIT, ANY, OPEN, ".{0,60}limit(?: reached)? (?:\xC2\xB7|\xE2\x88\x99) resets" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Claude (?:AI )?usage limit reached" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Stop and wait for limit to reset" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Add funds to continue with extra usage" },
+	{ PHRASE_LIMIT, ANY, OPEN, "API Error: (?:Rate limit reached|401|403|429)" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:API Error: )?OAuth token (?:has been |has )?(?:revoked|expired)" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Invalid API key" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Please run /login" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Not logged in" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Credit balance is too low" },
+	{ PHRASE_EXPAND, ANY, OPEN, ".*\\(ctrl\\+o to expand\\)$" },
+	{ PHRASE_WAITING, ANY, OPEN, "Waiting(?:\xE2\x80\xA6|\\.\\.\\.)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "Running(?:\xE2\x80\xA6|\\.\\.\\.)(?: \\(.*\\))?$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "Initializing(?:\xE2\x80\xA6|\\.\\.\\.)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "(?:\xE2\x80\xA6 )?\\+\\d+ (?:more )?lines? \\((?:\\d+[hms] ?)+\\)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "\\(?ctrl\\+b (?:ctrl\\+b )?(?:\\(twice\\) )?to run in background\\)?$" },
+	{ PHRASE_NOISE, ANY, OPEN, "\\(?ctrl\\+b (?:ctrl\\+b )?(?:\\(twice\\) )?to run in background\\)?$" },
+	{ PHRASE_NOISE, ANY, OPEN, "\\(ctrl\\+o to expand\\)$" },
+	{ PHRASE_FAILED, ANY, OPEN, "Error(?::| (?:editing|writing|reading) file)" },
+	{ PHRASE_FAILED, ANY, OPEN, "(?:Couldn't|Could not) (?:edit|write|read) file" },
+	{ PHRASE_FAILED, ANY, OPEN, "API Error" },
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "Interrupted (?:\xC2\xB7|by user)" },
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "(?:User rejected|No \\(tell Claude)" },
+	{ PHRASE_OPTION, ANY, OPEN, "(?:\xE2\x9D\xAF|>) \\d+\\. " },
+	{ PHRASE_REJECTED_PLAN, ANY, OPEN, "User (?:rejected|approved) Claude's plan" },
+	{ PHRASE_KEYS, ANY, OPEN, ".*(?:\xC2\xB7 /effort)$" },
+	{ PHRASE_BUSY, ANY, OPEN, ".*esc to interrupt" },
+	{ PHRASE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },
+	{ PHRASE_DIALOG, ANY, OPEN, "(?:Esc to cancel|Enter to select|Enter to confirm)" },
+	{ PHRASE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
+	{ PHRASE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
+	{ PHRASE_LIST, ANY, OPEN, "(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] |[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" },
+};
+
+static const struct {
+	const char *verb, *tool;
+	bool running;
+} claude_verbs[] = {
+	{ "Read", "Read", false }, { "Reading", "Read", true }, { "Listed", "List", false }, { "Listing", "List", true },
+	{ "Searched", "Search", false }, { "Searching", "Search", true }, { "Edited", "Edit", false }, { "Editing", "Edit", true },
+	{ "Wrote", "Write", false }, { "Writing", "Write", true }, { "Created", "Write", false }, { "Creating", "Write", true },
+	{ "Fetched", "Fetch", false }, { "Fetching", "Fetch", true }, { "Updated", "Edit", false }, { "Updating", "Edit", true },
+	{ "Ran", "Calls", false }, { "Running", "Calls", true }, { "Called", "Calls", false }, { "Calling", "Calls", true },
+	{ "Queried", "Calls", false }, { "Querying", "Calls", true }, { "Recalled", "Calls", false }, { "Recalling", "Calls", true },
+};
+
+static const struct {
+	const char *title, *tool;
+} claude_dialogs[] = {
+	{ "Bash command", "Bash" }, { "Create file", "Write" }, { "Overwrite file", "Write" }, { "Edit file", "Update" },
+	{ "Read file", "Read" }, { "Fetch", "Fetch" }, { "Web search", "Web Search" }, { "Use skill", "Skill" },
+	{ "Exit plan mode?", "ExitPlanMode" }, { "Ready to code?", "ExitPlanMode" }, { "\xE2\x86\x90 ", "AskUserQuestion" },
+	{ "\xE2\x98\x90 ", "AskUserQuestion" },
+};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+struct dialect {
+	struct pattern *row[COUNT(claude_rules)];	/* NULL: not of this version */
+	struct pattern *say[COUNT(claude_sayings)];
+	size_t lead[COUNT(claude_rules)];		/* lengths of the leads */
+};
+
+unsigned
+dialect_version(const char *text, size_t n)
+{
+	unsigned part[3] = { 0, 0, 0 };
+	size_t i = 0;
+
+	for (int k = 0; k < 3; k++) {
+		size_t digits = 0;
+
+		for (; i < n && digits < 4 && text[i] >= '0' && text[i] <= '9'; i++, digits++)
+			part[k] = part[k] * 10 + (unsigned)(text[i] - '0');
+		if (digits == 0 || i >= n || text[i] != '.')
+			break;
+		i++;
+	}
+	return V(part[0] % 1000, part[1] % 1000, part[2] % 1000);
+}
+
+unsigned
+dialect_find_version(const char *text, size_t n)
+{
+	static const char mark[] = "Claude Code v";
+	const char *end = text + n, *p = text, *last = NULL;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p), mark, sizeof mark - 1)) != NULL) {
+		const char *row = p;
+
+		while (row > text && p - row < 60 && row[-1] != '\n')
+			row--;
+		/* a banner's row begins with its picture or frame, after one blank, in 2.0 also a star */
+		while (row < p && (*row == ' ' || *row == '*') && p - row > 1)
+			row++;
+		if ((unsigned char)*row == 0xE2)
+			last = p;
+		p += sizeof mark - 1;
+	}
+	return last != NULL ? dialect_version(last + sizeof mark - 1, (size_t)(end - last) - (sizeof mark - 1)) : 0;
+}
+
+static struct pattern *
+compile(const char *regex)
+{
+	struct err e = ERR_INIT;
+	struct pattern *p = pattern_new(regex, PATTERN_ANCHORED, &e);
+
+	if (p == NULL)
+		die("a rule of the dialect table is broken: %s", e.msg);
+	return p;
+}
+
+struct dialect *
+dialect_new(const char *agent, unsigned version)
+{
+	struct dialect *d;
+
+	if (agent == NULL || strcmp(agent, "claude") != 0)
+		return NULL;
+	if (version == 0)
+		version = OPEN;
+	d = xcalloc(1, sizeof *d);
+	for (size_t i = 0; i < COUNT(claude_rules); i++) {
+		d->lead[i] = strlen(claude_rules[i].lead);
+		if (version >= claude_rules[i].from && version <= claude_rules[i].to)
+			d->row[i] = compile(claude_rules[i].regex);
+	}
+	for (size_t i = 0; i < COUNT(claude_sayings); i++)
+		if (version >= claude_sayings[i].from && version <= claude_sayings[i].to)
+			d->say[i] = compile(claude_sayings[i].regex);
+	return d;
+}
+
+void
+dialect_free(struct dialect *d)
+{
+	if (d == NULL)
+		return;
+	for (size_t i = 0; i < COUNT(claude_rules); i++)
+		pattern_free(d->row[i]);
+	for (size_t i = 0; i < COUNT(claude_sayings); i++)
+		pattern_free(d->say[i]);
+	free(d);
+}
+
+enum row_kind
+dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m)
+{
+	struct match own;
+
+	if (n == 0)
+		return ROW_BLANK;
+	for (size_t i = 0; i < COUNT(claude_rules); i++) {
+		if (d->row[i] == NULL || n < d->lead[i] || memcmp(row, claude_rules[i].lead, d->lead[i]) != 0)
+			continue;
+		if (d->lead[i] == 0 && row[0] == ' ')
+			continue;
+		if (pattern_find(d->row[i], row, n, 0, m != NULL ? m : &own) == 1)
+			return claude_rules[i].kind;
+	}
+	return n >= 2 && row[0] == ' ' && row[1] == ' ' ? ROW_BODY : ROW_STRAY;
+}
+
+bool
+dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t n)
+{
+	while (n > 0 && *row == ' ') {
+		row++;
+		n--;
+	}
+	for (size_t i = 0; i < COUNT(claude_sayings); i++)
+		if (claude_sayings[i].what == what && d->say[i] != NULL && pattern_is(d->say[i], row, n))
+			return true;
+	return false;
+}
+
+const char *
+dialect_folded_tool(const struct dialect *d, const char *text, size_t n, bool *running)
+{
+	const char *blank = memchr(text, ' ', n);
+	size_t verb = blank != NULL ? (size_t)(blank - text) : n;
+
+	(void)d;
+	for (size_t i = 0; i < COUNT(claude_verbs); i++) {
+		if (strlen(claude_verbs[i].verb) != verb || memcmp(text, claude_verbs[i].verb, verb) != 0)
+			continue;
+		*running = claude_verbs[i].running;
+		return claude_verbs[i].tool;
+	}
+	return NULL;
+}
+
+const char *
+dialect_dialog_tool(const struct dialect *d, const char *title, size_t n)
+{
+	(void)d;
+	for (size_t i = 0; i < COUNT(claude_dialogs); i++) {
+		size_t len = strlen(claude_dialogs[i].title);
+
+		if (n >= len && memcmp(title, claude_dialogs[i].title, len) == 0)
+			return claude_dialogs[i].tool;
+	}
+	return NULL;
+}

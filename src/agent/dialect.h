@@ -1,0 +1,99 @@
+#ifndef AGENT_DIALECT_H
+#define AGENT_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct match;
+
+/*
+ * What each row of an agent's screen is. A dialect is a table of patterns with the range of versions in which each holds; a new
+ * version of an agent is a change to the table. Pure: rows in, kinds out.
+ *
+ * Claude Code's classic renderer keeps column 0 for its markers: all text of people, models and tools stands at column 2 or further
+ * right (measured on 2.1.37, 2.1.197, 2.1.330). That is why text that imitates markers does not deceive the table.
+ */
+enum row_kind {
+	ROW_BLANK,
+	ROW_BODY,		/* indented by two or more: belongs to the item above */
+	ROW_STRAY,		/* column 0 or 1, and no rule knows it */
+	ROW_BANNER,		/* group 1: the version, where the row holds it */
+	ROW_BANNER_TOP,		/* the boxed welcome; it goes on to ROW_BANNER_END. Group 1 as above */
+	ROW_BANNER_END,
+	ROW_PROMPT,		/* a sent prompt; group 1: its first row */
+	ROW_SHELL,		/* a command typed with "!"; group 1: the command */
+	ROW_ERROR,		/* the agent's service failed; group 1: the words */
+	ROW_RETRY,		/* ... and is asked again; group 1: the words */
+	ROW_NOTICE,		/* the agent's own words, neither the model's nor the person's; group 1: the words */
+	ROW_ANSWERS,		/* a dialog was answered; group 1: the words; a result follows */
+	ROW_TOOL,		/* group 1: the tool's name, group 2: the start of what it was called with */
+	ROW_TOOL_MAYBE,		/* as ROW_TOOL, only when a result stands below: the name is not one we know */
+	ROW_TOOL_BLINK,		/* as ROW_TOOL, with the bullet blinked away: a running call at column 2 */
+	ROW_WORDS,		/* the model's words; group 1: the first row */
+	ROW_COLLAPSED,		/* calls folded into one line; group 1: all of it. May go on below until DIALECT_EXPAND */
+	ROW_AGENTS,		/* running or finished sub-agents, a tree follows; group 1: all of it */
+	ROW_THOUGHT,		/* "Thought for 1s" */
+	ROW_TURN_END,		/* "Worked for 4s" */
+	ROW_SPINNER,
+	ROW_COMPACTED,		/* group 1: the words */
+	ROW_RESULT,		/* of the tool above; group 1: its first row */
+	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog */
+	ROW_BOX,		/* the live prompt; group 1: the draft's first row */
+	ROW_DEAD,		/* tmux's own "Pane is dead" */
+	ROW_FAREWELL,		/* "Resume this session with:" */
+	ROW_RESUME,		/* group 1: the session id */
+	/* what only the rows around tell; dialect_row never answers these */
+	ROW_TASKS,
+	ROW_QUEUED,
+	ROW_DIALOG
+};
+
+/* What a phrase on the screen means. */
+enum phrase {
+	PHRASE_PLACEHOLDER,	/* text in the box that nobody typed */
+	PHRASE_LIMIT,		/* a usage or auth limit */
+	PHRASE_EXPAND,		/* end of a folded line: "(ctrl+o to expand)" */
+	PHRASE_WAITING,		/* result of a call that waits for a permission */
+	PHRASE_RUNNING,		/* row of a result that only a running call shows */
+	PHRASE_FAILED,		/* first row of a failed call's result */
+	PHRASE_INTERRUPTED,	/* the person pressed Esc, or refused */
+	PHRASE_NOISE,		/* row of a result that says only which key to press */
+	PHRASE_OPTION,		/* chosen row of a dialog: "❯ 1. Yes" */
+	PHRASE_REJECTED_PLAN,
+	PHRASE_KEYS,		/* row beside the box that says only which key to press */
+	PHRASE_BUSY,		/* row below the box while the agent is at work */
+	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
+	PHRASE_DIALOG,		/* foot of a dialog */
+	PHRASE_TASK_HEAD,	/* "3 tasks (1 done, 2 open)" */
+	PHRASE_TASK,
+	PHRASE_LIST,		/* body row that begins a line of its own: list, table, quote */
+	PHRASE_COUNT
+};
+
+struct dialect;
+
+/* NULL: no dialect for this agent. `version` as dialect_version gives it, 0 when unknown: the newest rules hold. */
+struct dialect *dialect_new(const char *agent, unsigned version);
+void dialect_free(struct dialect *d);
+
+/* "2.1.197" as one number that can be compared; 0 when there is none in front. */
+unsigned dialect_version(const char *text, size_t n);
+/* The version that the last banner in a screen's text names; 0: no banner. */
+unsigned dialect_find_version(const char *text, size_t n);
+
+/*
+ * The kind of a row (without the blanks at its end). m: groups as told at enum row_kind; may be NULL. A pattern that ran into a limit
+ * counts as not matching, so that the row ends as ROW_BODY or ROW_STRAY: kept as it is.
+ */
+enum row_kind dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m);
+
+bool dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t n);
+
+/*
+ * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash command" -> "Bash"); NULL when unknown.
+ * A folded line in the present tense ("Reading 1 file…") is still at work.
+ */
+const char *dialect_folded_tool(const struct dialect *d, const char *text, size_t n, bool *running);
+const char *dialect_dialog_tool(const struct dialect *d, const char *title, size_t n);
+
+#endif

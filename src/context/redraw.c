@@ -1,0 +1,309 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/rows.h"
+#include "base/buf.h"
+
+/*
+ * A repaint leaves two copies of a stretch of rows one behind the other, perhaps broken at other columns. So the bytes are compared
+ * without blanks and line breaks, from places that are row starts in both copies: rows behind a blank row and rows with a marker.
+ */
+#define KEY_BYTES 24	/* of such a row's beginning: fits into a row of any sensible pane */
+#define SKIPS 3		/* rows that may be missing or cut in one copy */
+#define STALE 12	/* rows of an old input box that may stand between the copies */
+
+struct search {
+	struct rows *r;
+	uint32_t *gone;		/* 0: stays; else the other end of the stretch that goes, + 1, at both its ends (inside: anything but 0) */
+	uint32_t *last;		/* newest row with a key, + 1; open addressing */
+	size_t mask;
+	size_t budget;		/* bytes that may still be compared: keeps hostile text linear */
+};
+
+struct cursor {
+	size_t row, at;
+};
+
+/* One repaint: the first copy is rows from .. seam - 1, the second begins at row seam. */
+struct copy {
+	size_t from, seam;
+	bool inside;		/* the second begins where the first is in the middle of a row */
+	size_t cut1, cut2;	/* rows cut1 .. cut2 - 1 can go */
+};
+
+static bool
+anchor(const struct rows *r, size_t i)
+{
+	return r->v[i].n > 0 && (i == 0 || r->v[i - 1].kind == ROW_BLANK || r->v[i].kind != ROW_BODY);
+}
+
+static uint32_t
+key_of(const struct rows *r, size_t i)
+{
+	const char *p = row_text(r, i);
+	uint32_t h = 2166136261u;
+
+	for (size_t k = 0, used = 0; k < r->v[i].n && used < KEY_BYTES; k++) {
+		if (p[k] == ' ')
+			continue;
+		h = (h ^ (unsigned char)p[k]) * 16777619u;
+		used++;
+	}
+	return h;
+}
+
+/* Takes the next byte that is no blank; -1 at row `end`. Leaves the cursor behind it. */
+static int
+next_byte(const struct search *s, struct cursor *c, size_t end)
+{
+	for (; c->row < end; c->row++, c->at = 0) {
+		const char *p = row_text(s->r, c->row);
+
+		if (s->gone[c->row]) {
+			c->row = s->gone[c->row] - 1;
+			continue;
+		}
+		while (c->at < s->r->v[c->row].n && p[c->at] == ' ')
+			c->at++;
+		if (c->at < s->r->v[c->row].n)
+			return (unsigned char)p[c->at++];
+	}
+	return -1;
+}
+
+/* The same backwards: the byte in front of the cursor. */
+static int
+byte_before(const struct search *s, struct cursor *c, size_t begin)
+{
+	for (;;) {
+		const char *p = row_text(s->r, c->row);
+
+		while (c->at > 0 && p[c->at - 1] == ' ')
+			c->at--;
+		if (c->at > 0)
+			return (unsigned char)p[--c->at];
+		if (c->row <= begin)
+			return -1;
+		c->row--;
+		if (s->gone[c->row]) {
+			if (s->gone[c->row] - 1 <= begin)
+				return -1;
+			c->row = s->gone[c->row] - 2;
+		}
+		c->at = s->r->v[c->row].n;
+	}
+}
+
+/* How far up the two copies agree: sets from and seam. False: the text repeats itself with a short period, that is no repaint. */
+static bool
+look_up(struct search *s, size_t a1, size_t a2, struct copy *y)
+{
+	struct cursor one = { a1, 0 }, two = { a2, 0 };
+
+	y->from = a1;
+	y->seam = a2;
+	y->inside = false;
+	while (s->budget > 0) {
+		int x = byte_before(s, &one, 0), z;
+
+		z = byte_before(s, &two, a1);
+		s->budget--;
+		if (z < 0)
+			return false;
+		if (x != z)
+			return true;
+		if (two.at == 0 || strspn(row_text(s->r, two.row), " ") >= two.at) {
+			y->seam = two.row;
+			y->from = one.row;
+			y->inside = one.at > 0 && strspn(row_text(s->r, one.row), " ") < one.at;
+		}
+	}
+	return false;
+}
+
+/* From a mismatch to the next pair of rows that agree again. */
+static bool
+resync(const struct search *s, struct cursor *one, struct cursor *two, size_t end1, size_t *skip1, size_t *skip2)
+{
+	size_t first[SKIPS + 1], second[SKIPS + 1], n1 = 0, n2 = 0;
+
+	for (size_t i = one->row + (one->at > 0); i < end1 && n1 <= SKIPS && i < one->row + 8; i++)
+		if (!s->gone[i] && s->r->v[i].n > 0)
+			first[n1++] = i;
+	for (size_t i = two->row + (two->at > 0); i < s->r->n && n2 <= SKIPS && i < two->row + 8; i++)
+		if (!s->gone[i] && s->r->v[i].n > 0)
+			second[n2++] = i;
+	for (size_t sum = 0; sum <= 2 * SKIPS; sum++)
+		for (size_t x = 0; x < n1 && x <= sum; x++) {
+			size_t y = sum - x;
+
+			if (y >= n2 || key_of(s->r, first[x]) != key_of(s->r, second[y]))
+				continue;
+			*skip1 = x + (one->at > 0);
+			*skip2 = y + (two->at > 0);
+			*one = (struct cursor){ first[x], 0 };
+			*two = (struct cursor){ second[y], 0 };
+			return true;
+		}
+	return false;
+}
+
+/* What is left of the first copy is only the old input box. */
+static bool
+only_box(const struct search *s, size_t row, size_t end)
+{
+	bool box = false;
+
+	if (end - row > STALE)
+		return false;
+	for (size_t i = row; i < end; i++) {
+		enum row_kind k = (enum row_kind)s->r->v[i].kind;
+
+		if (k == ROW_RULE || k == ROW_BOX || k == ROW_SPINNER)
+			box = true;
+		else if (k != ROW_BLANK && !(box && k == ROW_BODY) && !s->gone[i])
+			return false;
+	}
+	return box;
+}
+
+/* Compares down from the two anchors until the first copy is used up; places the cut where nothing is lost. */
+static bool
+look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
+{
+	struct cursor one = { a1, 0 }, two = { a2, 0 };
+	size_t skips = 0, skip1, skip2;
+	bool second_has_more = false;
+
+	y->cut1 = a1;
+	y->cut2 = a2;
+	while (s->budget > 0) {
+		int x = next_byte(s, &one, y->seam), z;
+
+		s->budget--;
+		if (x < 0)
+			return true;
+		z = next_byte(s, &two, s->r->n);
+		if (x == z)
+			continue;
+		if (only_box(s, one.row, y->seam))
+			return true;
+		one.at = one.at == 1 || strspn(row_text(s->r, one.row), " ") + 1 >= one.at ? 0 : one.at;
+		two.at = two.at == 1 || strspn(row_text(s->r, two.row), " ") + 1 >= two.at ? 0 : two.at;
+		if (z < 0 || ++skips > SKIPS || !resync(s, &one, &two, y->seam, &skip1, &skip2))
+			return false;
+		if (skip1 > 1 && skip2 > 0)
+			return false;
+		if (skip1 > 0 && skip2 == 0) {
+			if (second_has_more)
+				return false;
+			y->cut1 = one.row;
+			y->cut2 = two.row;
+		} else
+			second_has_more = true;
+	}
+	return false;
+}
+
+static size_t
+count(struct search *s, size_t from, size_t to, bool blank)
+{
+	size_t n = 0, cost = to - from;
+
+	s->budget -= cost < s->budget ? cost : s->budget;
+
+	for (size_t i = from; i < to; i++)
+		n += !s->gone[i] && (s->r->v[i].n == 0) == blank;
+	return n;
+}
+
+static bool
+has_banner(const struct search *s, size_t from, size_t to)
+{
+	for (size_t i = from; i <= to && i < s->r->n; i++)
+		if (s->r->v[i].kind == ROW_BANNER || s->r->v[i].kind == ROW_BANNER_TOP)
+			return true;
+	return false;
+}
+
+/*
+ * People and models repeat themselves too. A repaint is believed when the seam itself is torn (no blank row where every item has one),
+ * when a banner is repeated, or when so much is the same that chance is out of the question: less when the second copy begins in the
+ * middle of a paragraph.
+ */
+static bool
+believed(struct search *s, size_t a1, size_t a2, const struct copy *y)
+{
+	size_t rows = count(s, y->from, y->seam, false), above = y->seam;
+	enum row_kind k = (enum row_kind)s->r->v[y->seam].kind;
+	bool other = y->inside || (y->from > 0 && (s->r->v[y->from - 1].n == 0) != (s->r->v[y->seam - 1].n == 0));
+	bool torn = s->r->v[y->seam - 1].n > 0 && k != ROW_BODY && k != ROW_RULE && k != ROW_RESULT && k != ROW_BANNER;
+
+	torn = torn || count(s, y->from, a1, true) != count(s, y->seam, a2, true);
+	if (torn || has_banner(s, y->seam, a2))
+		return rows >= 2;
+	if (k == ROW_BODY)
+		return rows >= (other ? 4 : 6);
+	while (above > 0 && s->r->v[above - 1].n == 0)
+		above--;
+	return rows >= 10 && !(k == ROW_PROMPT && above > 0 && s->r->v[above - 1].kind == ROW_TURN_END);
+}
+
+/* Stretches that touch become one, so that a cursor steps over any of them at once. */
+static void
+take_out(struct search *s, size_t from, size_t to)
+{
+	for (size_t k = from; k < to; k++)
+		s->gone[k] = 1;
+	if (from > 0 && s->gone[from - 1])
+		from = s->gone[from - 1] - 1;
+	if (to < s->r->n && s->gone[to])
+		to = s->gone[to];
+	s->gone[from] = (uint32_t)to;
+	s->gone[to - 1] = (uint32_t)from + 1;
+}
+
+static void
+try_at(struct search *s, size_t i)
+{
+	uint32_t key = key_of(s->r, i);
+	size_t slot = key & s->mask, a1;
+	struct copy y;
+
+	while (s->last[slot] != 0 && key_of(s->r, s->last[slot] - 1) != key)
+		slot = (slot + 1) & s->mask;
+	a1 = s->last[slot];
+	s->last[slot] = (uint32_t)i + 1;
+	if (a1 == 0 || s->gone[a1 - 1])
+		return;
+	a1--;
+	if (!look_up(s, a1, i, &y) || y.seam <= a1 || !look_down(s, a1, i, &y) || !believed(s, a1, i, &y))
+		return;
+	take_out(s, y.cut1, y.cut2);
+}
+
+void
+rows_drop_redrawn(struct rows *r)
+{
+	struct search s = { .r = r, .mask = 1023 };
+	size_t kept = 0, bytes = 0;
+
+	if (r->n < 4)
+		return;
+	while (s.mask < r->n * 2)
+		s.mask = s.mask * 2 + 1;
+	for (size_t i = 0; i < r->n; i++)
+		bytes += r->v[i].n;
+	s.budget = 16 * bytes + 4096;
+	s.gone = xcalloc(r->n, sizeof *s.gone);
+	s.last = xcalloc(s.mask + 1, sizeof *s.last);
+	for (size_t i = 0; i < r->n; i++)
+		if (anchor(r, i))
+			try_at(&s, i);
+	for (size_t i = 0; i < r->n; i++)
+		if (!s.gone[i])
+			r->v[kept++] = r->v[i];
+	r->n = kept;
+	free(s.gone);
+	free(s.last);
+}

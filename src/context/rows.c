@@ -1,0 +1,243 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/rows.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+
+const char *
+row_text(const struct rows *r, size_t i)
+{
+	return r->text + r->v[i].at;
+}
+
+size_t
+row_indent(const struct rows *r, size_t i)
+{
+	const char *p = row_text(r, i);
+	size_t k = 0;
+
+	while (k < r->v[i].n && p[k] == ' ')
+		k++;
+	return k;
+}
+
+size_t
+row_width(const struct rows *r, size_t i)
+{
+	return utf8_width(row_text(r, i), r->v[i].n);
+}
+
+static size_t
+widest(const struct rows *r)
+{
+	size_t rule = 0, any = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		size_t w;
+
+		if (r->v[i].n <= (r->v[i].kind == ROW_RULE ? rule : any))
+			continue;
+		w = row_width(r, i);
+		if (r->v[i].kind == ROW_RULE && w > rule)
+			rule = w;
+		if (w > any)
+			any = w;
+	}
+	return rule > 0 ? rule : any;
+}
+
+void
+rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct dialect *d)
+{
+	size_t cap = 0;
+
+	*r = (struct rows){ .text = text };
+	if (n > UINT32_MAX) {
+		r->text += n - UINT32_MAX;
+		n = UINT32_MAX;
+	}
+	for (size_t at = 0; at < n;) {
+		const char *p = r->text + at, *nl = memchr(p, '\n', n - at);
+		size_t len = nl != NULL ? (size_t)(nl - p) : n - at, full = len;
+
+		while (len > 0 && (p[len - 1] == ' ' || p[len - 1] == '\t' || p[len - 1] == '\r'))
+			len--;
+		r->v = vec_room(r->v, r->n, &cap, sizeof *r->v);
+		r->v[r->n++] = (struct row){ .at = (uint32_t)at, .n = (uint32_t)len, .kind = (uint8_t)dialect_row(d, p, len, NULL) };
+		at += full + 1;
+	}
+	r->width = width > 0 ? width : widest(r);
+}
+
+void
+rows_release(struct rows *r)
+{
+	free(r->v);
+	*r = (struct rows){ .text = NULL };
+}
+
+/* A word's bytes; in scripts that are broken at any character, one character. */
+static size_t
+first_word(const char *p, size_t n, size_t *width)
+{
+	size_t i = 0;
+
+	*width = 0;
+	while (i < n && p[i] != ' ') {
+		int32_t rune;
+		size_t used = utf8_next(p + i, n - i, &rune);
+		int w = rune < 0 ? 1 : utf8_width_rune(rune);
+
+		if (w == 2 && i > 0)
+			break;
+		*width += (size_t)w;
+		i += used;
+		if (w == 2)
+			break;
+	}
+	return i;
+}
+
+static bool
+wide_at_end(const char *p, size_t n)
+{
+	size_t i = n;
+	int32_t rune;
+
+	while (i > 0 && n - i < 4 && ((unsigned char)p[i - 1] & 0xC0) == 0x80)
+		i--;
+	if (i == 0)
+		return false;
+	utf8_next(p + i - 1, n - i + 1, &rune);
+	return rune >= 0 && utf8_width_rune(rune) == 2;
+}
+
+static size_t
+last_word_width(const char *p, size_t n)
+{
+	size_t i = n;
+
+	while (i > 0 && p[i - 1] != ' ')
+		i--;
+	return utf8_width(p + i, n - i);
+}
+
+/*
+ * The column where the text of a list item begins, behind its "- " or "1. ": newer versions continue it there. `at` is the byte and
+ * `column` the column of the row's first character; `otherwise` when the row is no list item.
+ */
+static size_t
+hang_of(const char *p, size_t n, size_t at, size_t column, size_t otherwise)
+{
+	size_t i = at;
+
+	if (i + 1 < n && (p[i] == '-' || p[i] == '*' || p[i] == '+') && p[i + 1] == ' ')
+		return column + 2;
+	while (i < n && i < at + 3 && p[i] >= '0' && p[i] <= '9')
+		i++;
+	if (i > at && i + 1 < n && (p[i] == '.' || p[i] == ')') && p[i + 1] == ' ')
+		return column + (i - at) + 2;
+	return otherwise;
+}
+
+struct joint {
+	size_t indent, limit, hang;
+};
+
+/* Table rows and quotes carry a mark on every row: a join would put it into the middle. */
+static bool
+drawn(const char *p, size_t n)
+{
+	return n >= 3 && (unsigned char)p[0] == 0xE2 && ((unsigned char)p[1] == 0x94 || (unsigned char)p[1] == 0x95 ||
+		((unsigned char)p[1] == 0x96 && (unsigned char)p[2] == 0x8E));
+}
+
+/*
+ * What stands between row i and the next: -1 a line end, 0 nothing (a word or CJK text was cut), 1 a blank. A break is certain to be
+ * the renderer's when the next word had no room.
+ */
+static int
+joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct joint *j)
+{
+	const char *a = row_text(r, i), *b = row_text(r, i + 1);
+	size_t an = r->v[i].n, bn = r->v[i + 1].n, indent = row_indent(r, i + 1), width, word, inner;
+
+	if (j->limit == 0 || an == 0 || bn == 0)
+		return -1;
+	width = row_width(r, i);
+	if (indent == 0)	/* tmux broke the row itself when the pane became narrower */
+		return width + 1 >= r->width ? width + 1 == r->width : -1;
+	if ((indent != j->indent && indent != j->hang) || drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
+		return -1;
+	if (dialect_says(d, PHRASE_LIST, b, bn))
+		return -1;
+	first_word(b + indent, bn - indent, &word);
+	if (word == 2 && wide_at_end(b + indent, first_word(b + indent, bn - indent, &word)))
+		return width + 4 > j->limit ? !wide_at_end(a, an) : -1;
+	inner = j->limit > j->indent ? j->limit - j->indent : 1;
+	if (width + 1 + word <= j->limit || (width < j->limit / 2 && word < inner))
+		return -1;
+	/* a word longer than a row is cut, and then the row is full */
+	return width + 1 >= j->limit && last_word_width(a, an) + word > inner ? 0 : 1;
+}
+
+void
+rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit, struct buf *out)
+{
+	struct joint j = { .indent = indent, .limit = limit };
+	size_t blank = 0;
+	bool any = false, open = false;
+
+	for (size_t i = from; i < to; i++) {
+		const char *p = row_text(r, i);
+		size_t n = r->v[i].n, cut = row_indent(r, i);
+		int how;
+
+		if (i == from)
+			cut = skip;
+		else if (cut > indent && !open)
+			cut = indent;
+		if (cut >= n) {
+			blank++;
+			open = false;
+			continue;
+		}
+		for (; any && blank > 0; blank--)
+			buf_chr(out, '\n');
+		blank = 0;
+		if (!open)
+			j.hang = hang_of(p, n, i == from ? skip : row_indent(r, i), i == from ? indent : row_indent(r, i), indent);
+		buf_add(out, p + cut, n - cut);
+		any = true;
+		how = i + 1 < to ? joint_at(r, d, i, &j) : -1;
+		open = how >= 0;
+		if (how == 1)
+			buf_chr(out, ' ');
+		else if (how < 0)
+			buf_chr(out, '\n');
+	}
+	while (any && out->len > 0 && out->data[out->len - 1] == '\n')
+		buf_cut(out, out->len - 1);
+}
+
+unsigned
+rows_evidence(const struct rows *r)
+{
+	bool seen[ROW_DIALOG + 1] = { false };
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		enum row_kind k = (enum row_kind)r->v[i].kind;
+
+		if (k == ROW_BOX && (i == 0 || r->v[i - 1].kind != ROW_RULE))
+			continue;
+		if (k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_ERROR)
+			k = ROW_WORDS;
+		if (k == ROW_BANNER_TOP)
+			k = ROW_BANNER;
+		seen[k] = true;
+	}
+	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] + seen[ROW_SPINNER];
+	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
+}

@@ -1,0 +1,53 @@
+#ifndef CONTEXT_ROWS_H
+#define CONTEXT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/dialect.h"
+
+struct buf;
+
+/*
+ * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that `capture-pane -p` and `-p -J` read the
+ * same. 12 bytes a row.
+ */
+struct row {
+	uint32_t at, n;		/* bytes of the text */
+	uint8_t kind;		/* enum row_kind */
+};
+
+struct rows {
+	const char *text;	/* borrowed */
+	struct row *v;
+	size_t n;
+	size_t width;		/* of the pane, in columns */
+};
+
+/* Splits and names the rows. `width` 0: that of the widest rule of an input box, else of the widest row. */
+void rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct dialect *d);
+void rows_release(struct rows *r);
+
+const char *row_text(const struct rows *r, size_t i);
+size_t row_indent(const struct rows *r, size_t i);
+size_t row_width(const struct rows *r, size_t i);
+
+/*
+ * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each, blank rows at both ends left out. Rows that
+ * were broken at the edge are joined again where that is certain: the next row's first word had no room within `limit` columns (0: join
+ * nothing). The first row begins at its byte `skip`.
+ */
+void rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit, struct buf *out);
+
+/*
+ * Finds rows that were drawn twice and takes one copy out. Claude Code repaints its last screenful from the top of
+ * the pane after a resize, Esc, /compact and --resume, and what had scrolled out stays in the history (2.1.197). A block counts as
+ * drawn twice only when the copies follow each other and agree but for blanks and line breaks.
+ */
+void rows_drop_redrawn(struct rows *r);
+
+/* How many kinds of rows stand here that only the agent draws, a banner and a box counting twice. Less than 2 may be chance. */
+unsigned rows_evidence(const struct rows *r);
+
+#endif

@@ -1,0 +1,889 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/screen.h"
+#include "agent/dialect.h"
+#include "base/buf.h"
+#include "base/pattern.h"
+#include "context/exchange.h"
+#include "context/rows.h"
+#include "scrub/scrub.h"
+
+/*
+ * Two passes. The first settles what single rows cannot tell (is this line a folded call or just indented text, is that rule a
+ * box or a dialog); the second walks over the items and makes an exchange of each. Every loop that looks ahead is bounded or stops at
+ * the next item, so that hostile input costs linear time.
+ */
+#define HEAD_ROWS 12	/* rows that the head of a call may take */
+#define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
+#define DRAFT_ROWS 400	/* rows of an unsent draft */
+
+struct screen {
+	const struct dialect *d;
+	struct rows r;
+	struct conversation *c;
+	size_t open;		/* exchanges before this one are settled: no call among them can still run */
+	bool busy;		/* the last footer says that the agent is at work */
+	bool spun;		/* a spinner stands below the last item */
+	bool outside;		/* the agent has ended; what follows is a shell's until the next banner */
+};
+
+/* What a call's result rows say. */
+struct result {
+	struct buf text;
+	bool any, running, waiting, failed, interrupted;
+};
+
+static enum row_kind
+kind(const struct screen *s, size_t i)
+{
+	return i < s->r.n ? (enum row_kind)s->r.v[i].kind : ROW_BLANK;
+}
+
+static bool
+says(const struct screen *s, size_t i, enum phrase what)
+{
+	return i < s->r.n && dialect_says(s->d, what, row_text(&s->r, i), s->r.v[i].n);
+}
+
+static void
+set_kind(struct screen *s, size_t i, enum row_kind k)
+{
+	s->r.v[i].kind = (uint8_t)k;
+}
+
+/* Group of the row's own rule, heap; NULL when the rule has no such group. */
+static char *
+group(const struct screen *s, size_t i, int g)
+{
+	struct match m;
+	const char *p = row_text(&s->r, i);
+
+	for (int k = 0; k < PATTERN_GROUPS; k++)
+		m.start[k] = m.end[k] = (size_t)-1;
+	dialect_row(s->d, p, s->r.v[i].n, &m);
+	if (m.start[g] == (size_t)-1)
+		return NULL;
+	return xstrndup(p + m.start[g], m.end[g] - m.start[g]);
+}
+
+/* First byte of an item's text: behind its marker and one blank or NBSP. */
+static size_t
+skip_of(const struct screen *s, size_t i)
+{
+	const char *p = row_text(&s->r, i);
+	size_t n = s->r.v[i].n, at = 0;
+
+	while (at < n && p[at] != ' ' && !(at + 1 < n && p[at] == '\xC2' && p[at + 1] == '\xA0'))
+		at++;
+	return at < n ? at + (p[at] == ' ' ? 1 : 2) : n;
+}
+
+/* The row behind the last of the rows that belong to row i. */
+static size_t
+item_end(const struct screen *s, size_t i)
+{
+	for (i++; i < s->r.n && (kind(s, i) == ROW_BODY || kind(s, i) == ROW_BLANK); i++)
+		;
+	return i;
+}
+
+static char *
+joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit)
+{
+	struct buf b = BUF_INIT;
+
+	rows_join(&s->r, s->d, from, to, skip, indent, limit, &b);
+	return buf_detach(&b);
+}
+
+/* ---- first pass ---- */
+
+/* The head of a call ends with ")" before its result, a blank row or another item. Answers the row behind it, 0: that is no call. */
+static size_t
+head_end(const struct screen *s, size_t i)
+{
+	size_t last = i, k = i + 1;
+
+	for (; k < s->r.n && k < i + HEAD_ROWS && kind(s, k) == ROW_BODY && row_indent(&s->r, k) >= 5; k++)
+		last = k;
+	if (kind(s, k) == ROW_RESULT && k < s->r.n)
+		return k;
+	return row_text(&s->r, last)[s->r.v[last].n - 1] == ')' ? k : 0;
+}
+
+static bool
+has_result(const struct screen *s, size_t i)
+{
+	size_t k = head_end(s, i);
+
+	return k > 0 && k < s->r.n && kind(s, k) == ROW_RESULT;
+}
+
+/* A folded line ends, here or a few rows below, with the key that unfolds it. */
+static bool
+is_folded(const struct screen *s, size_t i)
+{
+	for (size_t k = i; k < s->r.n && k < i + FOLD_ROWS && s->r.v[k].n > 0; k++) {
+		if (k > i && kind(s, k) != ROW_BODY)
+			return false;
+		if (says(s, k, PHRASE_EXPAND))
+			return true;
+	}
+	return false;
+}
+
+/* "(ctrl+o to" / "expand)": the key itself may be broken in two. */
+static bool
+is_folded_anyhow(const struct screen *s, size_t i)
+{
+	struct buf b = BUF_INIT;
+	bool yes = is_folded(s, i);
+
+	for (size_t k = i; !yes && k < s->r.n && k < i + FOLD_ROWS && s->r.v[k].n > 0 && (k == i || kind(s, k) == ROW_BODY); k++) {
+		if (k > i)
+			buf_chr(&b, ' ');
+		buf_add(&b, row_text(&s->r, k) + row_indent(&s->r, k), s->r.v[k].n - row_indent(&s->r, k));
+		if (b.len > 4096)
+			break;
+		yes = k > i && dialect_says(s->d, PHRASE_EXPAND, b.data, b.len);
+	}
+	buf_release(&b);
+	return yes;
+}
+
+/* The dialog's rule may follow a call whose bullet blinks. */
+static bool
+before_rule(const struct screen *s, size_t i)
+{
+	size_t k = head_end(s, i);
+
+	if (k == 0)
+		return false;
+	while (k < s->r.n && kind(s, k) == ROW_BLANK && k < i + HEAD_ROWS)
+		k++;
+	return k < s->r.n && kind(s, k) == ROW_RULE;
+}
+
+static enum row_kind
+settled(const struct screen *s, size_t i)
+{
+	enum row_kind k = kind(s, i), before = i > 0 ? kind(s, i - 1) : ROW_BLANK;
+	bool indented = s->r.v[i].n > 0 && row_text(&s->r, i)[0] == ' ';
+
+	switch (k) {
+	case ROW_COLLAPSED:
+	case ROW_AGENTS:
+		if (indented && before != ROW_BLANK)
+			return ROW_BODY;
+		return is_folded_anyhow(s, i) ? k : indented ? ROW_BODY : ROW_WORDS;
+	case ROW_THOUGHT:
+		return indented && before != ROW_BLANK ? ROW_BODY : k;
+	case ROW_TOOL:
+		return head_end(s, i) > 0 ? k : ROW_WORDS;
+	case ROW_TOOL_MAYBE:
+		return has_result(s, i) ? ROW_TOOL : ROW_WORDS;
+	case ROW_TOOL_BLINK:
+		return before == ROW_BLANK && (has_result(s, i) || before_rule(s, i)) ? ROW_TOOL : ROW_BODY;
+	case ROW_BANNER:
+		return indented && before != ROW_BANNER && row_indent(&s->r, i) > 1 ? ROW_BODY : k;
+	case ROW_STRAY:
+		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 */
+		if (i > 0 && !indented && (before == ROW_BODY || before == ROW_WORDS || before == ROW_PROMPT || before == ROW_RESULT) &&
+			row_width(&s->r, i - 1) + 1 >= s->r.width)
+			return ROW_BODY;
+		return k;
+	default:
+		return k;
+	}
+}
+
+/* Prompts that wait for the agent stand right above the box's rule. */
+static size_t
+settle_queue(struct screen *s, size_t rule)
+{
+	size_t from = rule;
+
+	while (from > 0 && kind(s, from - 1) == ROW_BODY)
+		from--;
+	if (from == rule || !says(s, from, PHRASE_QUEUED) || row_indent(&s->r, from) != 2 || (from > 0 && kind(s, from - 1) != ROW_BLANK))
+		return rule;
+	for (size_t i = from; i < rule; i++)
+		set_kind(s, i, ROW_QUEUED);
+	return from;
+}
+
+/* The task list stands above the box and the queue, behind the last item. */
+static void
+settle_tasks(struct screen *s, size_t end)
+{
+	size_t from;
+
+	while (end > 0 && kind(s, end - 1) == ROW_BLANK)
+		end--;
+	for (from = end; from > 0 && kind(s, from - 1) == ROW_BODY; from--)
+		;
+	if (from == end || !says(s, from, PHRASE_TASK_HEAD) || (from > 0 && kind(s, from - 1) != ROW_BLANK))
+		return;
+	if (from + 1 < end && !says(s, from + 1, PHRASE_TASK))
+		return;
+	for (size_t i = from; i < end; i++)
+		set_kind(s, i, ROW_TASKS);
+}
+
+static void
+settle_box(struct screen *s, size_t rule)
+{
+	if (rule > 0 && kind(s, rule - 1) == ROW_BODY && says(s, rule - 1, PHRASE_KEYS))
+		set_kind(s, --rule, ROW_BLANK);
+	settle_tasks(s, settle_queue(s, rule));
+}
+
+/* A dialog that is still open: the last thing on the screen, from its rule on. */
+static void
+settle_dialog(struct screen *s)
+{
+	size_t rule = s->r.n;
+	bool asks = false;
+
+	for (size_t i = s->r.n; i-- > 0;) {
+		enum row_kind k = kind(s, i);
+		bool option = k != ROW_BLANK && says(s, i, PHRASE_OPTION);
+
+		if (k == ROW_FAREWELL || (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option)))
+			break;
+		asks = asks || option || (k != ROW_BLANK && says(s, i, PHRASE_DIALOG));
+		if (k == ROW_RULE)
+			rule = i;
+	}
+	for (size_t i = rule; asks && i < s->r.n; i++)
+		if (kind(s, i) != ROW_DEAD && kind(s, i) != ROW_BLANK)
+			set_kind(s, i, ROW_DIALOG);
+}
+
+static void
+settle(struct screen *s)
+{
+	for (size_t i = 0; i < s->r.n; i++)
+		set_kind(s, i, settled(s, i));
+	for (size_t i = 0; i + 1 < s->r.n; i++)
+		if (kind(s, i) == ROW_RULE && kind(s, i + 1) == ROW_BOX && (i == 0 || kind(s, i - 1) != ROW_RULE))
+			settle_box(s, i);
+	settle_tasks(s, s->r.n);
+	settle_dialog(s);
+}
+
+/* ---- second pass ---- */
+
+static struct exchange *
+add(struct screen *s, enum role role, enum status status, char *tool, char *input, char *content)
+{
+	struct exchange *x = conversation_add(s->c, role, tool, input, content);
+
+	x->status = status;
+	return x;
+}
+
+/* The conversation went on: a call that looked open before this was cut off. */
+static void
+settle_calls(struct screen *s)
+{
+	for (; s->open < s->c->n; s->open++) {
+		struct exchange *x = &s->c->v[s->open];
+
+		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
+			x->status = STATUS_INTERRUPTED;
+	}
+	s->spun = false;
+}
+
+/* Rows that no rule understood stay where they are, as they are. */
+static size_t
+read_raw(struct screen *s, size_t i)
+{
+	size_t from = i, end = i;
+
+	for (; i < s->r.n; i++) {
+		enum row_kind k = kind(s, i);
+
+		if (k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD)
+			break;
+		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_BLANK)
+			break;
+		if (k == ROW_BLANK)
+			continue;
+		end = i + 1;
+		s->c->unknown_lines++;
+	}
+	if (end > from)
+		add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, joined(s, from, end, 0, 0, 0));
+	return i > from ? i : from + 1;
+}
+
+static size_t
+read_results(struct screen *s, size_t i, struct result *res)
+{
+	*res = (struct result){ .text = BUF_INIT };
+	while (i < s->r.n && kind(s, i) == ROW_RESULT) {
+		size_t end = i + 1, to, at = i;
+
+		for (; end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_BLANK); end++)
+			if (kind(s, end) == ROW_BODY && kind(s, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
+				break;
+		for (to = end; to > at + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)); to--)
+			if (says(s, to - 1, PHRASE_RUNNING))
+				res->running = true;
+		if (res->any)
+			buf_chr(&res->text, '\n');
+		else
+			res->running = false;
+		const char *p = row_text(&s->r, at) + 8;
+		size_t n = s->r.v[at].n - 8;
+
+		res->any = true;
+		res->waiting = dialect_says(s->d, PHRASE_WAITING, p, n);
+		res->failed = dialect_says(s->d, PHRASE_FAILED, p, n);
+		res->interrupted = dialect_says(s->d, PHRASE_INTERRUPTED, p, n);
+		res->running = dialect_says(s->d, PHRASE_RUNNING, p, n) || (to > at + 1 && says(s, to - 1, PHRASE_RUNNING)) ||
+			(to < end && says(s, to, PHRASE_RUNNING));
+		rows_join(&s->r, s->d, at, to, 8, 5, 0, &res->text);
+		i = end;
+	}
+	return i;
+}
+
+/* The words below a prompt or an answer that are neither: what an attached file, a slash command or the program said. */
+static size_t
+read_remark(struct screen *s, size_t i)
+{
+	bool plan = dialect_says(s->d, PHRASE_REJECTED_PLAN, row_text(&s->r, i) + 8, s->r.v[i].n - 8);
+	struct result res;
+	size_t end = read_results(s, i, &res);
+
+	if (plan)
+		add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE, xstrdup("ExitPlanMode"), NULL, buf_detach(&res.text));
+	else
+		add(s, ROLE_SYSTEM, res.failed ? STATUS_FAILED : res.interrupted ? STATUS_INTERRUPTED : STATUS_COMPLETE, NULL, NULL,
+			buf_detach(&res.text));
+	return end;
+}
+
+static size_t
+read_prompt(struct screen *s, size_t i)
+{
+	size_t end = item_end(s, i);
+	char *text = joined(s, i, end, skip_of(s, i), 2, s->r.width > 0 ? s->r.width - 1 : 0);
+
+	settle_calls(s);
+	s->c->limit = false;
+	if (kind(s, i) == ROW_SHELL) {
+		char *command = text;
+
+		text = xasprintf("! %s", command + strspn(command, " "));
+		free(command);
+	}
+	add(s, ROLE_USER, STATUS_COMPLETE, NULL, NULL, text);
+	return end;
+}
+
+static size_t
+read_words(struct screen *s, size_t i)
+{
+	size_t end = item_end(s, i), skip = skip_of(s, i);
+	const char *p = row_text(&s->r, i) + skip;
+	bool limit = end - i <= 6 && dialect_says(s->d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
+	struct exchange *x;
+
+	x = add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
+		joined(s, i, end, skip, 2, s->r.width));
+	s->spun = false;
+	if (limit)
+		s->c->limit = true;
+	if (end < s->r.n && kind(s, end) == ROW_RESULT && dialect_says(s->d, PHRASE_INTERRUPTED, row_text(&s->r, end) + 8, s->r.v[end].n - 8) &&
+		!dialect_says(s->d, PHRASE_REJECTED_PLAN, row_text(&s->r, end) + 8, s->r.v[end].n - 8)) {
+		x->status = STATUS_INTERRUPTED;
+		return item_end(s, end);
+	}
+	return end;
+}
+
+/* "Name(input)": the input without its last bracket. */
+static char *
+tool_input(const struct screen *s, size_t i, size_t end)
+{
+	const char *p = row_text(&s->r, i), *open = memchr(p, '(', s->r.v[i].n);
+	char *text;
+	size_t n;
+
+	if (open == NULL)
+		return NULL;
+	text = joined(s, i, end, (size_t)(open + 1 - p), 6, s->r.width);
+	n = strlen(text);
+	if (n > 0 && text[n - 1] == ')')
+		text[n - 1] = '\0';
+	return text;
+}
+
+static size_t
+read_tool(struct screen *s, size_t i)
+{
+	size_t end = head_end(s, i);
+	char *input = tool_input(s, i, end), *name = group(s, i, 1);
+	enum status status = STATUS_COMPLETE;
+	struct result res;
+	size_t next = read_results(s, end, &res);
+
+	if (next < s->r.n && kind(s, next) == ROW_BODY && says(s, next, PHRASE_NOISE))
+		next++;
+	if (!res.any)
+		status = STATUS_RUNNING;
+	else if (res.waiting)
+		status = STATUS_WAITING;
+	else if (res.failed || res.interrupted)
+		status = STATUS_FAILED;
+	else if (res.running)
+		status = STATUS_RUNNING;
+	add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, buf_detach(&res.text));
+	s->spun = false;
+	return next;
+}
+
+static size_t
+read_folded(struct screen *s, size_t i)
+{
+	size_t end = item_end(s, i), to = end, n;
+	size_t skip = row_text(&s->r, i)[0] == ' ' ? 2 : skip_of(s, i);
+	char *text, *input = NULL, *command;
+	bool running = false, agents = kind(s, i) == ROW_AGENTS;
+	struct result res = { .text = BUF_INIT };
+	const char *tool, *key = " (ctrl+o to expand)";
+
+	while (to > i + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)))
+		to--;
+	text = joined(s, i, to, skip, 2, s->r.width);
+	tool = agents ? "Agents" : dialect_folded_tool(s->d, text, strlen(text), &running);
+	n = strcspn(text, "\n");
+	if (n >= strlen(key) && memcmp(text + n - strlen(key), key, strlen(key)) == 0)
+		memmove(text + n - strlen(key), text + n, strlen(text + n) + 1);
+	if (agents)
+		running = str_starts(text, "Running");
+	else
+		end = read_results(s, end, &res);
+	command = strstr(text, "\n\xE2\x8E\xBF  $ ");	/* while it runs, the command stands below */
+	if (command != NULL) {
+		input = xstrdup(command + 8);
+		*command = '\0';
+	}
+	buf_release(&res.text);
+	add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), input, text);
+	s->spun = false;
+	return end;
+}
+
+/* The program's own words, with the remarks below them. */
+static size_t
+read_notice(struct screen *s, size_t i)
+{
+	size_t end = item_end(s, i);
+	enum row_kind k = kind(s, i);
+	bool answers = k == ROW_ANSWERS;
+	struct buf b = BUF_INIT;
+	struct result res;
+
+	rows_join(&s->r, s->d, i, end, skip_of(s, i), 2, s->r.width, &b);
+	end = read_results(s, end, &res);
+	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
+		buf_chr(&b, '\n');
+		buf_add(&b, res.text.data, res.text.len);
+	}
+	buf_release(&res.text);
+	if (k == ROW_ERROR || k == ROW_RETRY)
+		s->c->limit = s->c->limit || dialect_says(s->d, PHRASE_LIMIT, b.data, b.len);
+	if (answers)
+		add(s, ROLE_ASSISTANT, STATUS_COMPLETE, xstrdup(strstr(b.data, "plan") != NULL && res.any ? "ExitPlanMode" : "AskUserQuestion"), NULL,
+			buf_detach(&b));
+	else
+		add(s, ROLE_SYSTEM, k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, buf_detach(&b));
+	s->spun = false;
+	return end;
+}
+
+/* The picture in front of a banner's words is made of block elements (U+2580 to U+259F) and, in 2.0, of stars. */
+static size_t
+picture_width(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		if (p[i] == ' ' || p[i] == '*')
+			i++;
+		else if (i + 2 < n && (unsigned char)p[i] == 0xE2 && (unsigned char)p[i + 1] == 0x96)
+			i += 3;
+		else
+			break;
+	}
+	return i;
+}
+
+static void
+seen_version(struct screen *s, char *version)
+{
+	if (version == NULL)
+		return;
+	free(s->c->banner);
+	s->c->banner = version;
+}
+
+/* A new session: what was open or unsent in the one before is past. */
+static void
+new_session(struct screen *s)
+{
+	settle_calls(s);
+	free(s->c->draft);
+	free(s->c->tasks);
+	free(s->c->resume_id);
+	s->c->draft = s->c->tasks = s->c->resume_id = NULL;
+	s->c->farewell = s->c->limit = s->outside = s->busy = false;
+}
+
+static size_t
+read_banner(struct screen *s, size_t i)
+{
+	struct buf b = BUF_INIT;
+	size_t end = i, top = i;
+
+	new_session(s);
+	for (; end < s->r.n && kind(s, end) == ROW_BANNER; end++) {
+		char *version = group(s, end, 1);
+
+		if (version != NULL)
+			top = end;	/* older heads of banners that tmux scrolled off stand above */
+		seen_version(s, version);
+	}
+	end = item_end(s, end - 1);
+	for (size_t k = top; k < end; k++) {
+		size_t n = s->r.v[k].n, cut = picture_width(row_text(&s->r, k), n);
+
+		if (cut == n)
+			continue;
+		if (b.len > 0)
+			buf_chr(&b, '\n');
+		buf_add(&b, row_text(&s->r, k) + cut, n - cut);
+	}
+	add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, buf_detach(&b));
+	return end;
+}
+
+static size_t
+read_welcome(struct screen *s, size_t i)
+{
+	char *version = group(s, i, 1);
+	size_t end = i + 1;
+
+	new_session(s);
+	add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, xasprintf("Claude Code v%s", version != NULL ? version : "?"));
+	seen_version(s, version);
+	while (end < s->r.n && end < i + 60 && kind(s, end) == ROW_STRAY)
+		end++;
+	return end < s->r.n && kind(s, end) == ROW_BANNER_END ? end + 1 : end;
+}
+
+static void
+keep_tasks(struct screen *s, size_t from, size_t to, size_t skip, size_t indent)
+{
+	free(s->c->tasks);
+	s->c->tasks = joined(s, from, to, skip, indent, 0);
+}
+
+static size_t
+read_spinner(struct screen *s, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_RESULT))
+		end++;
+	if (end > i + 1 && kind(s, i + 1) == ROW_RESULT && dialect_says(s->d, PHRASE_TASK, row_text(&s->r, i + 1) + 8, s->r.v[i + 1].n - 8))
+		keep_tasks(s, i + 1, end, 8, 5);
+	s->spun = true;
+	return end;
+}
+
+static size_t
+read_queue(struct screen *s, size_t i)
+{
+	while (i < s->r.n && kind(s, i) == ROW_QUEUED) {
+		size_t end = i + 1;
+
+		while (end < s->r.n && kind(s, end) == ROW_QUEUED && row_indent(&s->r, end) >= 4)
+			end++;
+		add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, joined(s, i, end, 6, 4, s->r.width > 0 ? s->r.width - 1 : 0));
+		i = end;
+	}
+	return i;
+}
+
+static void
+read_draft(struct screen *s, size_t from, size_t to)
+{
+	char *text = joined(s, from, to, strcspn(row_text(&s->r, from), "\xC2") + 2, 2, s->r.width);
+
+	free(s->c->draft);
+	s->c->draft = NULL;
+	if (text[0] == '\0' || dialect_says(s->d, PHRASE_PLACEHOLDER, text, strlen(text)))
+		free(text);
+	else
+		s->c->draft = text;
+}
+
+/* The box, and what stands below it: footer, notices, sub-agents, the list of slash commands. */
+static size_t
+read_box(struct screen *s, size_t i)
+{
+	size_t box = i, end;
+	bool menu;
+
+	while (kind(s, box) == ROW_RULE)
+		box++;
+	for (end = box + 1; end < s->r.n && end < box + DRAFT_ROWS && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_BLANK); end++)
+		;
+	read_draft(s, box, end);
+	while (end < s->r.n && kind(s, end) == ROW_RULE)
+		end++;
+	menu = s->c->draft != NULL && strchr("/@!", s->c->draft[0]) != NULL;
+	s->busy = false;
+	for (; end < s->r.n; end++) {
+		enum row_kind k = kind(s, end);
+
+		if (k != ROW_BODY && k != ROW_BLANK && !(k == ROW_STRAY && menu))
+			break;
+		s->busy = s->busy || (k == ROW_BODY && says(s, end, PHRASE_BUSY));
+		s->c->limit = s->c->limit || (k == ROW_BODY && says(s, end, PHRASE_LIMIT));
+	}
+	return end;
+}
+
+/* The call that the dialog asks about: the last one without an answer, or one that only the dialog shows. */
+static void
+ask(struct screen *s, size_t i, size_t end)
+{
+	size_t title = i;
+	const char *tool;
+	struct exchange *x;
+
+	for (size_t k = s->c->n; k-- > s->open && s->c->v[k].tool != NULL;) {
+		x = &s->c->v[k];
+		if (x->status == STATUS_WAITING)
+			return;
+		if (x->status == STATUS_RUNNING && (k + 1 == s->c->n)) {
+			x->status = STATUS_WAITING;
+			return;
+		}
+	}
+	while (title < end && (kind(s, title) == ROW_BLANK || s->r.v[title].n == 0 || (unsigned char)row_text(&s->r, title)[1] == 0x94))
+		title++;
+	if (title == end)
+		return;
+	tool = dialect_dialog_tool(s->d, row_text(&s->r, title) + row_indent(&s->r, title), s->r.v[title].n - row_indent(&s->r, title));
+	if (tool != NULL)
+		add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), NULL, NULL);
+}
+
+static size_t
+read_dialog(struct screen *s, size_t i)
+{
+	size_t end = i;
+
+	while (end < s->r.n && (kind(s, end) == ROW_DIALOG || kind(s, end) == ROW_BLANK)) {
+		s->c->limit = s->c->limit || (kind(s, end) == ROW_DIALOG && says(s, end, PHRASE_LIMIT));
+		end++;
+	}
+	free(s->c->question);
+	s->c->question = joined(s, i + 1, end, row_indent(&s->r, i + 1 < end ? i + 1 : i), 1, 0);
+	ask(s, i, end);
+	return end;
+}
+
+static size_t
+read_farewell(struct screen *s, size_t i)
+{
+	settle_calls(s);
+	s->c->farewell = s->outside = true;
+	for (size_t k = i + 1; k < s->r.n && k <= i + 2; k++) {
+		if (kind(s, k) != ROW_RESUME)
+			continue;
+		free(s->c->resume_id);
+		s->c->resume_id = group(s, k, 1);
+		i = k;
+	}
+	if (s->c->draft != NULL && s->c->draft[0] == '/') {	/* the command that ended it */
+		free(s->c->draft);
+		s->c->draft = NULL;
+	}
+	return i + 1;
+}
+
+static size_t
+read_item(struct screen *s, size_t i)
+{
+	switch (kind(s, i)) {
+	case ROW_BLANK:
+	case ROW_DEAD:
+	case ROW_THOUGHT:
+	case ROW_BANNER_END:
+		return i + 1;
+	case ROW_TURN_END:
+		s->spun = true;
+		return i + 1;
+	case ROW_BANNER:
+		return read_banner(s, i);
+	case ROW_BANNER_TOP:
+		return read_welcome(s, i);
+	case ROW_PROMPT:
+	case ROW_SHELL:
+		return read_prompt(s, i);
+	case ROW_WORDS:
+		return read_words(s, i);
+	case ROW_TOOL:
+		return read_tool(s, i);
+	case ROW_COLLAPSED:
+	case ROW_AGENTS:
+		return read_folded(s, i);
+	case ROW_ERROR:
+	case ROW_RETRY:
+	case ROW_NOTICE:
+	case ROW_ANSWERS:
+	case ROW_COMPACTED:
+		return read_notice(s, i);
+	case ROW_RESULT:
+		return read_remark(s, i);
+	case ROW_SPINNER:
+		return read_spinner(s, i);
+	case ROW_QUEUED:
+		return read_queue(s, i);
+	case ROW_DIALOG:
+		return read_dialog(s, i);
+	case ROW_FAREWELL:
+		return read_farewell(s, i);
+	default:
+		return read_raw(s, i);
+	}
+}
+
+static size_t
+read_tasks(struct screen *s, size_t i)
+{
+	size_t end = i;
+
+	while (end < s->r.n && kind(s, end) == ROW_TASKS)
+		end++;
+	keep_tasks(s, i, end, 2, 2);
+	return end;
+}
+
+static size_t
+read_rule(struct screen *s, size_t i)
+{
+	size_t next = i;
+
+	while (next < s->r.n && kind(s, next) == ROW_RULE)
+		next++;
+	return next < s->r.n && kind(s, next) == ROW_BOX ? read_box(s, i) : read_raw(s, i);
+}
+
+/* What a shell wrote before the agent was started is no conversation, though some shells' prompts look like the agent's. */
+static size_t
+first_row(const struct screen *s)
+{
+	for (size_t i = 0; i < s->r.n; i++) {
+		enum row_kind k = kind(s, i);
+
+		if (k == ROW_BANNER || k == ROW_BANNER_TOP)
+			return i;
+		if (k == ROW_WORDS || k == ROW_TOOL || k == ROW_BOX || k == ROW_RESULT || k == ROW_TURN_END)
+			return 0;
+	}
+	return 0;
+}
+
+static void
+keep_whole(struct conversation *c, const char *text, size_t n)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		buf_chr(&b, text[i] != '\0' ? text[i] : ' ');
+	while (b.len > 0 && strchr(" \t\r\n", b.data[b.len - 1]) != NULL)
+		buf_cut(&b, b.len - 1);
+	for (const char *p = b.data; b.len > 0 && p != NULL; p = strchr(p, '\n')) {
+		c->unknown_lines++;
+		if (*p == '\n')
+			p++;
+		if (strchr(p, '\n') == NULL)
+			break;
+	}
+	conversation_add(c, ROLE_SYSTEM, NULL, NULL, buf_detach(&b));
+}
+
+static void
+read_all(struct screen *s)
+{
+	size_t i = first_row(s);
+
+	if (i > 0) {
+		s->outside = true;
+		for (size_t k = 0; k < i; k = read_raw(s, k))
+			;
+		s->outside = false;
+	} else if (kind(s, 0) != ROW_BANNER && kind(s, 0) != ROW_BANNER_TOP && !(s->r.n > 1 && kind(s, 0) == ROW_BLANK && kind(s, 1) == ROW_BANNER))
+		s->c->truncated_at = 0;
+	while (i < s->r.n) {
+		if (s->outside && kind(s, i) != ROW_BANNER && kind(s, i) != ROW_BANNER_TOP && kind(s, i) != ROW_DEAD && kind(s, i) != ROW_BLANK)
+			i = read_raw(s, i);
+		else if (kind(s, i) == ROW_TASKS)
+			i = read_tasks(s, i);
+		else if (kind(s, i) == ROW_RULE)
+			i = read_rule(s, i);
+		else
+			i = read_item(s, i);
+	}
+	/* text that was still streaming has no turn end and no spinner below it (2.1.197, 2.1.330) */
+	for (size_t k = s->c->n; k-- > 0 && s->busy && !s->spun;) {
+		struct exchange *x = &s->c->v[k];
+
+		if (x->role == ROLE_USER && x->status == STATUS_WAITING)
+			continue;
+		if (x->role == ROLE_ASSISTANT && x->tool == NULL && x->status == STATUS_COMPLETE)
+			x->status = STATUS_RUNNING;
+		break;
+	}
+}
+
+void
+screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct conversation *out)
+{
+	struct screen s = { .c = out };
+
+	s.d = dialect_new(agent, dialect_find_version(p, n));
+	if (s.d == NULL) {
+		keep_whole(out, p, n);
+		out->lines = out->unknown_lines;
+		return;
+	}
+	rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, s.d);
+	out->lines = s.r.n;
+	if (rows_evidence(&s.r) < 2)
+		keep_whole(out, p, n);
+	else {
+		rows_drop_redrawn(&s.r);
+		settle(&s);
+		read_all(&s);
+	}
+	rows_release(&s.r);
+	dialect_free((struct dialect *)s.d);
+}
+
+void
+screen_read(const struct clean_text *text, int width, const char *agent, struct conversation *out)
+{
+	screen_read_bytes(clean_bytes(text), clean_len(text), width, agent, out);
+}

@@ -1,0 +1,166 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/screen.h"
+#include "agent/dialect.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/pattern.h"
+#include "context/rows.h"
+
+/*
+ * Claude Code keeps the cursor at the caret inside its input box. When it is killed and a shell lives on, the shell writes from there:
+ * its word about the death behind the draft, its prompt over the box's lower rule (2.1.197 under bash and dash).
+ */
+#define DEATHS "(?:Killed|Terminated|Segmentation fault|Aborted|Hangup|Bus error|Illegal instruction|Quit|Trace/breakpoint trap)"
+
+/* The first that matches tells where the shell began; the sure ones first, because a draft has no blank behind it. */
+static const char *const deaths[] = {
+	"-?(?:bash|dash|ksh|sh): line \\d+: +\\d+ " DEATHS "\\b",
+	"[^ ]+: line \\d+: +\\d+ " DEATHS "\\b",
+	"zsh: (?:killed|terminated|segmentation fault|abort|hangup|bus error|illegal hardware instruction) ",
+	"fish: (?:Job \\d+, |Process \\d+, )",
+	"\\[\\d+\\][+-]? +(?:\\d+ )?" DEATHS "\\b",
+	"={20,}$",	/* the crash report of its runtime */
+	DEATHS "(?: \\(core dumped\\))?$",
+};
+
+/* A dialog's cursor stands at its first column; what was right of the word stays. */
+static const char over_dialog[] = "^ ?(?:.*: line \\d+: +\\d+ )?" DEATHS "\\b";
+static const char prompt_like[] = "[^ ]*[@:~][^ ]*[$#%>](?: .*)?$";
+
+static bool
+find(const char *regex, const char *p, size_t n, size_t *at)
+{
+	struct err e = ERR_INIT;
+	struct pattern *re = pattern_new(regex, 0, &e);
+	struct match m;
+	bool found;
+
+	if (re == NULL)
+		die("a rule for shells' words is broken: %s", e.msg);
+	found = pattern_find(re, p, n, 0, &m) == 1;
+	pattern_free(re);
+	if (found)
+		*at = m.start[0];
+	return found;
+}
+
+/* Where in the box's row the shell began; the whole row when nothing tells. */
+static size_t
+in_box_row(const struct rows *r, size_t box)
+{
+	const char *p = row_text(r, box);
+	size_t at, n = r->v[box].n;
+
+	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
+		if (find(deaths[i], p, n, &at))
+			return r->v[box].at + at;
+	return r->v[box].at + (find(prompt_like, p, n, &at) ? at : n);
+}
+
+static bool
+whole_rule(const struct rows *r, size_t i)
+{
+	return i < r->n && r->v[i].kind == ROW_RULE;
+}
+
+static size_t
+below_box(const struct rows *r, size_t from, size_t n)
+{
+	size_t at;
+
+	for (size_t i = from; i < r->n; i++) {
+		if (r->v[i].kind != ROW_STRAY)
+			continue;
+		for (size_t k = 0; k < sizeof deaths / sizeof deaths[0]; k++)
+			if (find(deaths[k], row_text(r, i), r->v[i].n, &at) && at == 0)
+				return r->v[i].at;
+		break;	/* only the first: anything behind it is the shell's or the agent's alike */
+	}
+	return n;
+}
+
+static size_t
+after_box(const struct rows *r, size_t box, size_t n)
+{
+	size_t end = box + 1, at;
+
+	while (end < r->n && (r->v[end].kind == ROW_BODY || r->v[end].kind == ROW_BLANK))
+		end++;
+	if (whole_rule(r, end))
+		return below_box(r, end, n);
+	if (end == r->n) {	/* nothing was drawn below: a cut capture, unless the row itself tells */
+		at = in_box_row(r, box) - r->v[box].at;
+		return at < r->v[box].n ? r->v[box].at + at : n;
+	}
+	return in_box_row(r, box);
+}
+
+static size_t
+after_dialog(const struct rows *r, size_t rule, size_t n)
+{
+	size_t at;
+
+	for (size_t i = rule; i < r->n && i < rule + 200; i++)
+		if (r->v[i].n > 0 && find(over_dialog, row_text(r, i), r->v[i].n, &at))
+			return r->v[i].at;
+	return n;
+}
+
+/* Behind "claude --resume ID" only tmux's own row may stand. */
+static size_t
+after_farewell(const struct rows *r, size_t i, size_t n)
+{
+	size_t end = i + 1 < r->n && r->v[i + 1].kind == ROW_RESUME ? i + 1 : i;
+
+	for (size_t k = end + 1; k < r->n; k++) {
+		if (r->v[k].kind == ROW_BLANK)
+			continue;
+		return r->v[k].kind == ROW_DEAD ? n : r->v[end].at + r->v[end].n;
+	}
+	return n;
+}
+
+size_t
+screen_without_shell(const char *text, size_t n, int width)
+{
+	struct dialect *d = dialect_new("claude", dialect_find_version(text, n));
+	size_t keep = n, rule = 0, i;
+	struct rows r;
+
+	rows_init(&r, text, n, width > 0 ? (size_t)width : 0, d);
+	for (i = r.n; i-- > 0;) {
+		if (r.v[i].kind == ROW_FAREWELL)
+			keep = after_farewell(&r, i, n);
+		else if (r.v[i].kind == ROW_BOX && i > 0 && whole_rule(&r, i - 1))
+			keep = after_box(&r, i, n);
+		else if (r.v[i].kind == ROW_RULE && (i + 1 >= r.n || r.v[i + 1].kind != ROW_BOX)) {
+			rule = i;
+			continue;
+		} else if (rule > 0 && (r.v[i].kind == ROW_WORDS || r.v[i].kind == ROW_TOOL || r.v[i].kind == ROW_RESULT))
+			keep = after_dialog(&r, rule, n);
+		else
+			continue;
+		break;
+	}
+	rows_release(&r);
+	dialect_free(d);
+	return keep;
+}
+
+int
+screen_shows_agent(const char *text, size_t n, const char *agent)
+{
+	struct dialect *d = dialect_new(agent, dialect_find_version(text, n));
+	struct rows r;
+	unsigned found;
+
+	if (d == NULL)
+		return 0;
+	rows_init(&r, text, n, 0, d);
+	found = rows_evidence(&r);
+	rows_release(&r);
+	dialect_free(d);
+	return found >= 2;
+}
