@@ -129,13 +129,25 @@ talk_cut_middle(struct buf *out, const char *p, size_t n, size_t max_bytes, size
 	return lines;
 }
 
+/* Cleaning makes lines of carriage returns: that must come before lines are counted. Valid as long as text and tmp. */
+static const char *
+with_newlines(struct buf *tmp, const char *text)
+{
+	if (strchr(text, '\r') == NULL)
+		return text;
+	utf8_clean(tmp, text, strlen(text));
+	return tmp->data;
+}
+
 /* Cuts, cleans, and puts every line at column `indent`, with a newline behind the last. Returns lines left out. */
 static size_t
 block(struct buf *out, const struct talk *t, const char *text, struct talk_room most, size_t indent)
 {
-	struct buf cut = BUF_INIT, clean = BUF_INIT;
-	size_t n = strlen(text), left, from = 0;
+	struct buf tmp = BUF_INIT, cut = BUF_INIT, clean = BUF_INIT;
+	size_t n, left, from = 0;
 
+	text = with_newlines(&tmp, text);
+	n = strlen(text);
 	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
 		n--;
 	left = talk_cut_middle(&cut, text, n, most.bytes, most.lines);
@@ -150,6 +162,7 @@ block(struct buf *out, const struct talk *t, const char *text, struct talk_room 
 		buf_chr(out, '\n');
 		from = to + 1;
 	}
+	buf_release(&tmp);
 	buf_release(&cut);
 	buf_release(&clean);
 	return left;
@@ -251,22 +264,34 @@ tool_text(struct buf *out, const struct talk *t, const struct exchange *x, struc
 	return left;
 }
 
+/* Text that nobody could take apart: its newest rows, as they are. */
+static size_t
+raw_text(struct buf *out, const struct talk *t, const char *text, struct talk_room most)
+{
+	struct buf tmp = BUF_INIT;
+	size_t from, left;
+
+	text = with_newlines(&tmp, text);
+	from = talk_tail(text, strlen(text), most);
+	left = talk_lines(text, from);
+	buf_str(out, "Raw text of the terminal (it could not be read as a conversation):\n");
+	if (from > 0)
+		buf_fmt(out, "… %zu older lines left out …\n", left);
+	block(out, t, text + from, (struct talk_room){ SIZE_MAX, SIZE_MAX }, 0);
+	buf_release(&tmp);
+	return left;
+}
+
 /* A whole exchange, ended by an empty line. `most` limits a text of it. */
 static size_t
 exchange_text(struct buf *out, const struct talk *t, const struct exchange *x, struct talk_room most)
 {
-	size_t left = 0, n = strlen(x->content);
+	size_t left;
 
 	if (x->tool != NULL) {
 		left = tool_text(out, t, x, most);
 	} else if (x->role == ROLE_SYSTEM && t->c->n == 1) {
-		size_t from = talk_tail(x->content, n, most);
-
-		buf_str(out, "Raw text of the terminal (it could not be read as a conversation):\n");
-		left = talk_lines(x->content, from);
-		if (from > 0)
-			buf_fmt(out, "… %zu older lines left out …\n", left);
-		block(out, t, x->content + from, (struct talk_room){ SIZE_MAX, SIZE_MAX }, 0);
+		left = raw_text(out, t, x->content, most);
 	} else {
 		heading(out, t, x);
 		buf_chr(out, '\n');
