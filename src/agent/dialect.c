@@ -16,11 +16,11 @@
 #define NBSP "\xC2\xA0"
 /* Bullet of Linux and of macOS; 2.1.197 puts an NBSP behind it for "User answered". */
 #define BULLET "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?: |" NBSP ")"
-#define TOOLS "(?:Bash|BashOutput|Update|Edit|MultiEdit|Write|Create|Overwrite|Read|Fetch|WebFetch|Web Search|WebSearch|Agent|Task|Skill|Search|" \
-	"Glob|Grep|List|LS|Explore|Plan|NotebookEdit|Edit Notebook|Task Output|Task Stop|Kill Shell|KillShell|LSP|Monitor|AskUserQuestion|" \
-	"ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
-#define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|Called|Calling|" \
-	"Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
+#define TOOLS "(?:Bash|BashOutput|Update|Edit|MultiEdit|Write|Create|Overwrite|Read|Fetch|WebFetch|Web Search|WebSearch|Agent|Task|Skill|" \
+	"Search|Glob|Grep|List|LS|Explore|Plan|NotebookEdit|Edit Notebook|Task Output|Task Stop|Kill Shell|KillShell|LSP|Monitor|" \
+	"AskUserQuestion|ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
+#define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|" \
+	"Called|Calling|Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
 
 struct rule {
 	enum row_kind kind;
@@ -59,11 +59,13 @@ static const struct rule claude_rules[] = {
 	{ ROW_COMPACTED, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Conversation compacted.*)$" },
 	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB [^ ]+ for \\d+[smhd]" },
 	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB Waiting for \\d+ " },
-	{ ROW_SPINNER, ANY, OPEN, "", "(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6(?: \\(.*)?$" },
+	{ ROW_SPINNER, ANY, OPEN, "",
+		"(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6(?: \\(.*)?$" },
 
 	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}(?: .{1,80} (?:\xE2\x94\x80)+)?$" },
 
-	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90", " \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88+[\xE2\x96\x9C\x9B\x8C\x88]+ +Claude Code v(\\d[\\d.]*)" },
+	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90",
+		" \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88+[\xE2\x96\x9C\x9B\x8C\x88]+ +Claude Code v(\\d[\\d.]*)" },
 	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
 	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ", "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
 	{ ROW_BANNER, V(2, 1, 300), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ", " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
@@ -94,7 +96,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Try \"" },
 	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Press up to edit queued messages$" },
 	{ PHRASE_LIMIT, ANY, OPEN, "(?:You've|You\xE2\x80\x99ve) hit your .*limit" },
-	{ PHRASE_LIMIT, ANY, OPEN, ".{0,60}limit(?: reached)? (?:\xC2\xB7|\xE2\x88\x99) resets" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:[\\w-]+ ){0,4}limit(?: reached)? (?:\xC2\xB7|\xE2\x88\x99) resets" },
 	{ PHRASE_LIMIT, ANY, OPEN, "Claude (?:AI )?usage limit reached" },
 	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Stop and wait for limit to reset" },
 	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Add funds to continue with extra usage" },

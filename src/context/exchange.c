@@ -48,25 +48,37 @@ conversation_release(struct conversation *c)
 	*c = (struct conversation)CONVERSATION_INIT;
 }
 
-/* Invalid bytes become U+FFFD. Takes s over. */
+char *
+conversation_text(struct buf *b)
+{
+	struct buf out = BUF_INIT;
+	size_t used;
+	int32_t rune;
+
+	if (memchr(b->data, '\0', b->len) == NULL && utf8_valid(b->data, b->len))
+		return buf_detach(b);
+	for (size_t i = 0; i < b->len; i += used) {
+		used = utf8_next(b->data + i, b->len - i, &rune);
+		if (rune <= 0)
+			buf_str(&out, "\xEF\xBF\xBD");
+		else
+			buf_add(&out, b->data + i, used);
+	}
+	buf_release(b);
+	return buf_detach(&out);
+}
+
+/* Takes s over. */
 static char *
 valid(char *s)
 {
 	struct buf b = BUF_INIT;
-	size_t n, used;
-	int32_t rune;
 
-	if (s == NULL || utf8_valid(s, n = strlen(s)))
+	if (s == NULL || utf8_valid(s, strlen(s)))
 		return s;
-	for (size_t i = 0; i < n; i += used) {
-		used = utf8_next(s + i, n - i, &rune);
-		if (rune < 0)
-			buf_str(&b, "\xEF\xBF\xBD");
-		else
-			buf_add(&b, s + i, used);
-	}
+	buf_str(&b, s);
 	free(s);
-	return buf_detach(&b);
+	return conversation_text(&b);
 }
 
 struct exchange *

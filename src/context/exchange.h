@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct buf;
 struct err;
 
 /*
@@ -13,6 +14,11 @@ struct err;
  * text (scrub/scrub.h): the readers take struct clean_text.
  */
 enum role { ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM };
+/*
+ * Of a call: RUNNING has no answer yet; WAITING asks for a permission; INTERRUPTED never got an answer although the conversation went on
+ * (the agent died and was resumed); FAILED was answered by an error, or refused or stopped by the person, which the model was told. Of
+ * words: RUNNING were still streaming; WAITING (user) are queued; INTERRUPTED were stopped by the person.
+ */
 enum status { STATUS_COMPLETE, STATUS_RUNNING, STATUS_WAITING, STATUS_INTERRUPTED, STATUS_FAILED };
 enum source { SOURCE_SCREEN, SOURCE_TRANSCRIPT, SOURCE_SNAPSHOT, SOURCE_EARLIER };	/* EARLIER: context of an earlier recovery */
 
@@ -31,7 +37,7 @@ struct conversation {
 	char *draft;		/* typed and never sent; NULL: none */
 	char *tasks;		/* the task list as shown, one task a line; NULL: none */
 	char *question;		/* the open dialog's question (permission, plan, choice); NULL: none */
-	char *banner;		/* version as the banner prints it, "2.1.197"; NULL: not seen */
+	char *banner;		/* version as the last banner prints it, "2.1.197"; NULL: not seen */
 	size_t lines;		/* rows read */
 	size_t unknown_lines;	/* rows that no rule understood; kept in place */
 	ssize_t truncated_at;	/* row at which older text was cut away; -1: nothing was cut */
@@ -43,6 +49,8 @@ struct conversation {
 #define CONVERSATION_INIT { .truncated_at = -1 }
 
 void conversation_release(struct conversation *c);	/* frees contents, c is empty again */
+/* A heap string from any bytes, for tool, input, content and the fields above: NUL and invalid UTF-8 become U+FFFD. b is empty then. */
+char *conversation_text(struct buf *b);
 /* Appends; takes over tool, input and content (heap or NULL). The pointer is valid until the next add. */
 struct exchange *conversation_add(struct conversation *c, enum role role, char *tool, char *input, char *content);
 
@@ -58,7 +66,8 @@ const char *source_name(enum source s);		/* "screen", "transcript", "snapshot", 
 
 /*
  * The shape of `parse --json` (DESIGN 7): exchanges[] of {role, tool, input, content, status, source}, last_user_message, last_agent_action,
- * truncated_at, lines, unknown_lines, draft, tasks, question. New reference. from_json reads it back.
+ * truncated_at, lines, unknown_lines, draft, tasks, question, agent_version, limit, farewell, resume_id. What is not there is null. New
+ * reference. from_json reads it back: c need not be initialised, and is empty after -1 (name "json").
  */
 json_t *conversation_json(const struct conversation *c);
 int conversation_from_json(struct conversation *c, const json_t *v, struct err *e);

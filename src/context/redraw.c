@@ -112,10 +112,10 @@ look_up(struct search *s, size_t a1, size_t a2, struct copy *y)
 			return false;
 		if (x != z)
 			return true;
-		if (two.at == 0 || strspn(row_text(s->r, two.row), " ") >= two.at) {
+		if (two.at == 0 || row_indent(s->r, two.row) >= two.at) {
 			y->seam = two.row;
 			y->from = one.row;
-			y->inside = one.at > 0 && strspn(row_text(s->r, one.row), " ") < one.at;
+			y->inside = one.at > 0 && row_indent(s->r, one.row) < one.at;
 		}
 	}
 	return false;
@@ -188,9 +188,11 @@ look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
 			continue;
 		if (only_box(s, one.row, y->seam))
 			return true;
-		one.at = one.at == 1 || strspn(row_text(s->r, one.row), " ") + 1 >= one.at ? 0 : one.at;
-		two.at = two.at == 1 || strspn(row_text(s->r, two.row), " ") + 1 >= two.at ? 0 : two.at;
-		if (z < 0 || ++skips > SKIPS || !resync(s, &one, &two, y->seam, &skip1, &skip2))
+		if (z < 0)
+			return false;
+		one.at = one.at == 1 || row_indent(s->r, one.row) + 1 >= one.at ? 0 : one.at;
+		two.at = two.at == 1 || row_indent(s->r, two.row) + 1 >= two.at ? 0 : two.at;
+		if (++skips > SKIPS || !resync(s, &one, &two, y->seam, &skip1, &skip2))
 			return false;
 		if (skip1 > 1 && skip2 > 0)
 			return false;

@@ -168,7 +168,9 @@ joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct j
 	width = row_width(r, i);
 	if (indent == 0)	/* tmux broke the row itself when the pane became narrower */
 		return width + 1 >= r->width ? width + 1 == r->width : -1;
-	if ((indent != j->indent && indent != j->hang) || drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
+	if (indent != j->indent && indent != j->hang)
+		return -1;
+	if (drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
 		return -1;
 	if (dialect_says(d, PHRASE_LIST, b, bn))
 		return -1;
@@ -183,7 +185,8 @@ joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct j
 }
 
 void
-rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit, struct buf *out)
+rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
+	struct buf *out)
 {
 	struct joint j = { .indent = indent, .limit = limit };
 	size_t blank = 0;

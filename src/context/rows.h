@@ -38,7 +38,8 @@ size_t row_width(const struct rows *r, size_t i);
  * were broken at the edge are joined again where that is certain: the next row's first word had no room within `limit` columns (0: join
  * nothing). The first row begins at its byte `skip`.
  */
-void rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit, struct buf *out);
+void rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
+	struct buf *out);
 
 /*
  * Finds rows that were drawn twice and takes one copy out. Claude Code repaints its last screenful from the top of

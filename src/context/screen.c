@@ -7,13 +7,13 @@
 #include "base/pattern.h"
 #include "context/exchange.h"
 #include "context/rows.h"
-#include "scrub/scrub.h"
 
 /*
  * Two passes. The first settles what single rows cannot tell (is this line a folded call or just indented text, is that rule a
  * box or a dialog); the second walks over the items and makes an exchange of each. Every loop that looks ahead is bounded or stops at
  * the next item, so that hostile input costs linear time.
  */
+#define RESULT_TEXT 8	/* bytes of "  ⎿ ", an NBSP included, in front of a result's words */
 #define HEAD_ROWS 12	/* rows that the head of a call may take */
 #define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
 #define DRAFT_ROWS 400	/* rows of an unsent draft */
@@ -46,6 +46,13 @@ says(const struct screen *s, size_t i, enum phrase what)
 	return i < s->r.n && dialect_says(s->d, what, row_text(&s->r, i), s->r.v[i].n);
 }
 
+/* As says, of the words in a result's first row. */
+static bool
+result_says(const struct screen *s, size_t i, enum phrase what)
+{
+	return dialect_says(s->d, what, row_text(&s->r, i) + RESULT_TEXT, s->r.v[i].n - RESULT_TEXT);
+}
+
 static void
 set_kind(struct screen *s, size_t i, enum row_kind k)
 {
@@ -56,6 +63,7 @@ set_kind(struct screen *s, size_t i, enum row_kind k)
 static char *
 group(const struct screen *s, size_t i, int g)
 {
+	struct buf b = BUF_INIT;
 	struct match m;
 	const char *p = row_text(&s->r, i);
 
@@ -64,7 +72,8 @@ group(const struct screen *s, size_t i, int g)
 	dialect_row(s->d, p, s->r.v[i].n, &m);
 	if (m.start[g] == (size_t)-1)
 		return NULL;
-	return xstrndup(p + m.start[g], m.end[g] - m.start[g]);
+	buf_add(&b, p + m.start[g], m.end[g] - m.start[g]);
+	return conversation_text(&b);
 }
 
 /* First byte of an item's text: behind its marker and one blank or NBSP. */
@@ -94,7 +103,7 @@ joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t inden
 	struct buf b = BUF_INIT;
 
 	rows_join(&s->r, s->d, from, to, skip, indent, limit, &b);
-	return buf_detach(&b);
+	return conversation_text(&b);
 }
 
 /* ---- first pass ---- */
@@ -234,8 +243,10 @@ settle_tasks(struct screen *s, size_t end)
 static void
 settle_box(struct screen *s, size_t rule)
 {
-	if (rule > 0 && kind(s, rule - 1) == ROW_BODY && says(s, rule - 1, PHRASE_KEYS))
+	if (rule > 0 && kind(s, rule - 1) == ROW_BODY && says(s, rule - 1, PHRASE_KEYS)) {
 		set_kind(s, --rule, ROW_BLANK);
+		s->r.v[rule].n = 0;
+	}
 	settle_tasks(s, settle_queue(s, rule));
 }
 
@@ -250,7 +261,7 @@ settle_dialog(struct screen *s)
 		enum row_kind k = kind(s, i);
 		bool option = k != ROW_BLANK && says(s, i, PHRASE_OPTION);
 
-		if (k == ROW_FAREWELL || (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option)))
+		if (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option))
 			break;
 		asks = asks || option || (k != ROW_BLANK && says(s, i, PHRASE_DIALOG));
 		if (k == ROW_RULE)
@@ -320,35 +331,36 @@ read_raw(struct screen *s, size_t i)
 	return i > from ? i : from + 1;
 }
 
+/* One "⎿" and its rows; the rows that only name a key are left out. */
+static size_t
+read_result(struct screen *s, size_t i, struct result *res)
+{
+	size_t end = i + 1, to;
+
+	for (; end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_BLANK); end++)
+		if (kind(s, end) == ROW_BODY && kind(s, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
+			break;
+	for (to = end; to > i + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)); to--)
+		;
+	if (res->any)
+		buf_chr(&res->text, '\n');
+	res->any = true;
+	res->waiting = result_says(s, i, PHRASE_WAITING);
+	res->failed = result_says(s, i, PHRASE_FAILED);
+	res->interrupted = result_says(s, i, PHRASE_INTERRUPTED);
+	res->running = result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && says(s, to - 1, PHRASE_RUNNING)) ||
+		(to < end && says(s, to, PHRASE_RUNNING));
+	rows_join(&s->r, s->d, i, to, RESULT_TEXT, 5, 0, &res->text);
+	return end;
+}
+
+/* The last "⎿" tells how the call stands. */
 static size_t
 read_results(struct screen *s, size_t i, struct result *res)
 {
 	*res = (struct result){ .text = BUF_INIT };
-	while (i < s->r.n && kind(s, i) == ROW_RESULT) {
-		size_t end = i + 1, to, at = i;
-
-		for (; end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_BLANK); end++)
-			if (kind(s, end) == ROW_BODY && kind(s, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
-				break;
-		for (to = end; to > at + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)); to--)
-			if (says(s, to - 1, PHRASE_RUNNING))
-				res->running = true;
-		if (res->any)
-			buf_chr(&res->text, '\n');
-		else
-			res->running = false;
-		const char *p = row_text(&s->r, at) + 8;
-		size_t n = s->r.v[at].n - 8;
-
-		res->any = true;
-		res->waiting = dialect_says(s->d, PHRASE_WAITING, p, n);
-		res->failed = dialect_says(s->d, PHRASE_FAILED, p, n);
-		res->interrupted = dialect_says(s->d, PHRASE_INTERRUPTED, p, n);
-		res->running = dialect_says(s->d, PHRASE_RUNNING, p, n) || (to > at + 1 && says(s, to - 1, PHRASE_RUNNING)) ||
-			(to < end && says(s, to, PHRASE_RUNNING));
-		rows_join(&s->r, s->d, at, to, 8, 5, 0, &res->text);
-		i = end;
-	}
+	while (i < s->r.n && kind(s, i) == ROW_RESULT)
+		i = read_result(s, i, res);
 	return i;
 }
 
@@ -356,15 +368,16 @@ read_results(struct screen *s, size_t i, struct result *res)
 static size_t
 read_remark(struct screen *s, size_t i)
 {
-	bool plan = dialect_says(s->d, PHRASE_REJECTED_PLAN, row_text(&s->r, i) + 8, s->r.v[i].n - 8);
+	bool plan = result_says(s, i, PHRASE_REJECTED_PLAN);
 	struct result res;
 	size_t end = read_results(s, i, &res);
 
 	if (plan)
-		add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE, xstrdup("ExitPlanMode"), NULL, buf_detach(&res.text));
+		add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE, xstrdup("ExitPlanMode"), NULL,
+			conversation_text(&res.text));
 	else
 		add(s, ROLE_SYSTEM, res.failed ? STATUS_FAILED : res.interrupted ? STATUS_INTERRUPTED : STATUS_COMPLETE, NULL, NULL,
-			buf_detach(&res.text));
+			conversation_text(&res.text));
 	return end;
 }
 
@@ -399,8 +412,8 @@ read_words(struct screen *s, size_t i)
 	s->spun = false;
 	if (limit)
 		s->c->limit = true;
-	if (end < s->r.n && kind(s, end) == ROW_RESULT && dialect_says(s->d, PHRASE_INTERRUPTED, row_text(&s->r, end) + 8, s->r.v[end].n - 8) &&
-		!dialect_says(s->d, PHRASE_REJECTED_PLAN, row_text(&s->r, end) + 8, s->r.v[end].n - 8)) {
+	if (end < s->r.n && kind(s, end) == ROW_RESULT && result_says(s, end, PHRASE_INTERRUPTED) &&
+		!result_says(s, end, PHRASE_REJECTED_PLAN)) {
 		x->status = STATUS_INTERRUPTED;
 		return item_end(s, end);
 	}
@@ -443,7 +456,7 @@ read_tool(struct screen *s, size_t i)
 		status = STATUS_FAILED;
 	else if (res.running)
 		status = STATUS_RUNNING;
-	add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, buf_detach(&res.text));
+	add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, conversation_text(&res.text));
 	s->spun = false;
 	return next;
 }
@@ -486,7 +499,6 @@ read_notice(struct screen *s, size_t i)
 {
 	size_t end = item_end(s, i);
 	enum row_kind k = kind(s, i);
-	bool answers = k == ROW_ANSWERS;
 	struct buf b = BUF_INIT;
 	struct result res;
 
@@ -499,11 +511,11 @@ read_notice(struct screen *s, size_t i)
 	buf_release(&res.text);
 	if (k == ROW_ERROR || k == ROW_RETRY)
 		s->c->limit = s->c->limit || dialect_says(s->d, PHRASE_LIMIT, b.data, b.len);
-	if (answers)
-		add(s, ROLE_ASSISTANT, STATUS_COMPLETE, xstrdup(strstr(b.data, "plan") != NULL && res.any ? "ExitPlanMode" : "AskUserQuestion"), NULL,
-			buf_detach(&b));
+	if (k == ROW_ANSWERS)
+		add(s, ROLE_ASSISTANT, STATUS_COMPLETE, xstrdup(strstr(b.data, "plan") != NULL ? "ExitPlanMode" : "AskUserQuestion"), NULL,
+			conversation_text(&b));
 	else
-		add(s, ROLE_SYSTEM, k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, buf_detach(&b));
+		add(s, ROLE_SYSTEM, k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
 	s->spun = false;
 	return end;
 }
@@ -570,7 +582,7 @@ read_banner(struct screen *s, size_t i)
 			buf_chr(&b, '\n');
 		buf_add(&b, row_text(&s->r, k) + cut, n - cut);
 	}
-	add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, buf_detach(&b));
+	add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
 	return end;
 }
 
@@ -602,8 +614,8 @@ read_spinner(struct screen *s, size_t i)
 
 	while (end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_RESULT))
 		end++;
-	if (end > i + 1 && kind(s, i + 1) == ROW_RESULT && dialect_says(s->d, PHRASE_TASK, row_text(&s->r, i + 1) + 8, s->r.v[i + 1].n - 8))
-		keep_tasks(s, i + 1, end, 8, 5);
+	if (end > i + 1 && kind(s, i + 1) == ROW_RESULT && result_says(s, i + 1, PHRASE_TASK))
+		keep_tasks(s, i + 1, end, RESULT_TEXT, 5);
 	s->spun = true;
 	return end;
 }
@@ -625,10 +637,16 @@ read_queue(struct screen *s, size_t i)
 static void
 read_draft(struct screen *s, size_t from, size_t to)
 {
-	char *text = joined(s, from, to, strcspn(row_text(&s->r, from), "\xC2") + 2, 2, s->r.width);
+	char *text = joined(s, from, to, skip_of(s, from), 2, s->r.width);
 
 	free(s->c->draft);
 	s->c->draft = NULL;
+	if (row_text(&s->r, from)[0] == '!') {
+		char *command = text;
+
+		text = xasprintf("! %s", command);
+		free(command);
+	}
 	if (text[0] == '\0' || dialect_says(s->d, PHRASE_PLACEHOLDER, text, strlen(text)))
 		free(text);
 	else
@@ -723,6 +741,27 @@ read_farewell(struct screen *s, size_t i)
 }
 
 static size_t
+read_tasks(struct screen *s, size_t i)
+{
+	size_t end = i;
+
+	while (end < s->r.n && kind(s, end) == ROW_TASKS)
+		end++;
+	keep_tasks(s, i, end, 2, 2);
+	return end;
+}
+
+static size_t
+read_rule(struct screen *s, size_t i)
+{
+	size_t next = i;
+
+	while (next < s->r.n && kind(s, next) == ROW_RULE)
+		next++;
+	return next < s->r.n && kind(s, next) == ROW_BOX ? read_box(s, i) : read_raw(s, i);
+}
+
+static size_t
 read_item(struct screen *s, size_t i)
 {
 	switch (kind(s, i)) {
@@ -764,30 +803,13 @@ read_item(struct screen *s, size_t i)
 		return read_dialog(s, i);
 	case ROW_FAREWELL:
 		return read_farewell(s, i);
+	case ROW_TASKS:
+		return read_tasks(s, i);
+	case ROW_RULE:
+		return read_rule(s, i);
 	default:
 		return read_raw(s, i);
 	}
-}
-
-static size_t
-read_tasks(struct screen *s, size_t i)
-{
-	size_t end = i;
-
-	while (end < s->r.n && kind(s, end) == ROW_TASKS)
-		end++;
-	keep_tasks(s, i, end, 2, 2);
-	return end;
-}
-
-static size_t
-read_rule(struct screen *s, size_t i)
-{
-	size_t next = i;
-
-	while (next < s->r.n && kind(s, next) == ROW_RULE)
-		next++;
-	return next < s->r.n && kind(s, next) == ROW_BOX ? read_box(s, i) : read_raw(s, i);
 }
 
 /* What a shell wrote before the agent was started is no conversation, though some shells' prompts look like the agent's. */
@@ -805,23 +827,34 @@ first_row(const struct screen *s)
 	return 0;
 }
 
+/* Nothing here looks like the agent: one exchange with all of it. */
 static void
 keep_whole(struct conversation *c, const char *text, size_t n)
 {
 	struct buf b = BUF_INIT;
 
-	for (size_t i = 0; i < n; i++)
-		buf_chr(&b, text[i] != '\0' ? text[i] : ' ');
-	while (b.len > 0 && strchr(" \t\r\n", b.data[b.len - 1]) != NULL)
-		buf_cut(&b, b.len - 1);
-	for (const char *p = b.data; b.len > 0 && p != NULL; p = strchr(p, '\n')) {
+	while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL)
+		n--;
+	for (const char *p = text; p < text + n;) {
+		const char *nl = memchr(p, '\n', (size_t)(text + n - p));
+
 		c->unknown_lines++;
-		if (*p == '\n')
-			p++;
-		if (strchr(p, '\n') == NULL)
-			break;
+		p = nl != NULL ? nl + 1 : text + n;
 	}
-	conversation_add(c, ROLE_SYSTEM, NULL, NULL, buf_detach(&b));
+	buf_add(&b, text, n);
+	if (n > 0)
+		conversation_add(c, ROLE_SYSTEM, NULL, NULL, conversation_text(&b));
+}
+
+/* A session's text begins with its banner; anything else was cut off above. */
+static bool
+starts_whole(const struct screen *s)
+{
+	size_t i = 0;
+
+	while (i < s->r.n && kind(s, i) == ROW_BLANK)
+		i++;
+	return kind(s, i) == ROW_BANNER || kind(s, i) == ROW_BANNER_TOP;
 }
 
 static void
@@ -834,17 +867,13 @@ read_all(struct screen *s)
 		for (size_t k = 0; k < i; k = read_raw(s, k))
 			;
 		s->outside = false;
-	} else if (kind(s, 0) != ROW_BANNER && kind(s, 0) != ROW_BANNER_TOP && !(s->r.n > 1 && kind(s, 0) == ROW_BLANK && kind(s, 1) == ROW_BANNER))
+	} else if (!starts_whole(s))
 		s->c->truncated_at = 0;
 	while (i < s->r.n) {
-		if (s->outside && kind(s, i) != ROW_BANNER && kind(s, i) != ROW_BANNER_TOP && kind(s, i) != ROW_DEAD && kind(s, i) != ROW_BLANK)
-			i = read_raw(s, i);
-		else if (kind(s, i) == ROW_TASKS)
-			i = read_tasks(s, i);
-		else if (kind(s, i) == ROW_RULE)
-			i = read_rule(s, i);
-		else
-			i = read_item(s, i);
+		enum row_kind k = kind(s, i);
+		bool inside = !s->outside || k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD || k == ROW_BLANK;
+
+		i = inside ? read_item(s, i) : read_raw(s, i);
 	}
 	/* text that was still streaming has no turn end and no spinner below it (2.1.197, 2.1.330) */
 	for (size_t k = s->c->n; k-- > 0 && s->busy && !s->spun;) {
@@ -880,10 +909,4 @@ screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct 
 	}
 	rows_release(&s.r);
 	dialect_free((struct dialect *)s.d);
-}
-
-void
-screen_read(const struct clean_text *text, int width, const char *agent, struct conversation *out)
-{
-	screen_read_bytes(clean_bytes(text), clean_len(text), width, agent, out);
 }

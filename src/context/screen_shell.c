@@ -51,12 +51,15 @@ static size_t
 in_box_row(const struct rows *r, size_t box)
 {
 	const char *p = row_text(r, box);
-	size_t at, n = r->v[box].n;
+	size_t n = r->v[box].n, mark = 0, at;
 
+	while (mark < n && (unsigned char)p[mark] != 0xC2)	/* behind the box's mark and its NBSP */
+		mark++;
+	mark = mark + 2 <= n ? mark + 2 : n;
 	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
-		if (find(deaths[i], p, n, &at))
-			return r->v[box].at + at;
-	return r->v[box].at + (find(prompt_like, p, n, &at) ? at : n);
+		if (find(deaths[i], p + mark, n - mark, &at))
+			return r->v[box].at + mark + at;
+	return r->v[box].at + (find(prompt_like, p + mark, n - mark, &at) ? mark + at : n);
 }
 
 static bool

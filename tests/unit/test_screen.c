@@ -1,0 +1,417 @@
+#include "test.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dialect.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "context/exchange.h"
+#include "context/screen.h"
+
+#define NB "\xC2\xA0"
+#define RULE40 "────────────────────────────────────────\n"
+#define BANNER " ▐▛███▜▌   Claude Code v2.1.197\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    /home/u/proj\n\n\n"
+#define BOX RULE40 "❯" NB "\n" RULE40 "  ? for shortcuts\n"
+
+static struct conversation
+read_text(const char *text, int width)
+{
+	struct conversation c = CONVERSATION_INIT;
+
+	screen_read_bytes(text, strlen(text), width, "claude", &c);
+	return c;
+}
+
+static void
+check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool, const char *input, const char *content)
+{
+	assert_true(i < c->n);
+	assert_string_equal(c->v[i].content, content);
+	assert_int_equal(c->v[i].role, role);
+	assert_int_equal(c->v[i].status, status);
+	if (tool == NULL)
+		assert_null(c->v[i].tool);
+	else
+		assert_string_equal(c->v[i].tool, tool);
+	if (input == NULL)
+		assert_null(c->v[i].input);
+	else
+		assert_string_equal(c->v[i].input, input);
+}
+
+static void
+test_versions(void **state)
+{
+	const char *old = " * ▐▛███▜▌ *   Claude Code v2.0.76\n\nI use Claude Code v9.9.9\n";
+
+	(void)state;
+	assert_int_equal(dialect_version("2.1.197 x", 9), 2001197);
+	assert_int_equal(dialect_version("x", 1), 0);
+	assert_int_equal(dialect_find_version(BANNER, strlen(BANNER)), 2001197);
+	assert_int_equal(dialect_find_version(old, strlen(old)), 2000076);
+	assert_null(dialect_new("gemini", 0));
+}
+
+static void
+test_rows_by_version(void **state)
+{
+	struct dialect *new = dialect_new("claude", 2001197), *old = dialect_new("claude", 2000076);
+
+	(void)state;
+	assert_int_equal(dialect_row(new, "❯ hi", strlen("❯ hi"), NULL), ROW_PROMPT);
+	assert_int_equal(dialect_row(new, "> hi", 4, NULL), ROW_STRAY);
+	assert_int_equal(dialect_row(old, "> hi", 4, NULL), ROW_PROMPT);
+	assert_int_equal(dialect_row(new, "❯" NB "hi", strlen("❯" NB "hi"), NULL), ROW_BOX);
+	assert_int_equal(dialect_row(new, "  ⎿ " NB "x", strlen("  ⎿ " NB "x"), NULL), ROW_RESULT);
+	assert_int_equal(dialect_row(new, "  ⎿  x", strlen("  ⎿  x"), NULL), ROW_BODY);
+	assert_int_equal(dialect_row(new, "", 0, NULL), ROW_BLANK);
+	dialect_free(new);
+	dialect_free(old);
+}
+
+static void
+test_prompt_keeps_its_shape(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ first\n    indented\n\n  last\n\n! make\n  ⎿ " NB "ok\n\n● Yes.\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Claude Code v2.1.197\nOpus 4.8 · API Usage Billing\n/home/u/proj");
+	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "first\n  indented\n\nlast");
+	check(&c, 2, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "! make");
+	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "ok");
+	check(&c, 4, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "Yes.");
+	assert_null(c.draft);
+	assert_int_equal(c.unknown_lines, 0);
+	assert_int_equal(c.truncated_at, -1);
+	conversation_release(&c);
+}
+
+/* 40 columns: "word" had no room behind 37 columns; "if" had, so that break is the model's own. */
+static void
+test_wrapped_rows(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n"
+		"● one two three four five six seven ei\n  word and so on\n\n"
+		"  - item that is as long as the pane is\n  wide, and more\n  - second\n\n"
+		"  int f(void);\n  if this is short it stays\n\n"
+		"  https://example.com/aaaaaaaaaaaaaaaaaa\n  bbbbbbbbbbbb end\n\n"
+		"  日本語のテストのテストのテストのテスト\n  です。\n\n" BOX, 40);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL,
+		"one two three four five six seven ei word and so on\n\n"
+		"- item that is as long as the pane is wide, and more\n- second\n\n"
+		"int f(void);\nif this is short it stays\n\n"
+		"https://example.com/aaaaaaaaaaaaaaaaaabbbbbbbbbbbb end\n\n"
+		"日本語のテストのテストのテストのテストです。");
+	conversation_release(&c);
+}
+
+static void
+test_calls(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n"
+		"● Bash(make)\n  ⎿ " NB "Error: Exit code 2\n     no rule\n\n"
+		"● Bash(cat > x <<'E'\n      two…)\n  ⎿ " NB "(No output)\n\n"
+		"  Searched for 1 pattern, read 3 files\n  (ctrl+o to expand)\n\n"
+		"  Thought for 3s (ctrl+o to expand)\n\n"
+		"● Sum(a, b) is a function.\n\n"
+		"● my-agent(look)\n  ⎿ " NB "Done\n\n"
+		"● Bash(sleep 9)\n  ⎿ " NB "Interrupted · What should Claude do instead?\n\n"
+		"❯ again\n\n"
+		"● Update(a.c)\n\n"
+		"❯ more\n\n"
+		"  Bash(sleep 100)\n  ⎿ " NB "Running… (4s)\n     (ctrl+b ctrl+b (twice) to run in background)\n\n"
+		"✶ Frolicking… (4s · ↓ 40 tokens)\n  ⎿ " NB "Tip: words\n     more words\n\n" BOX, 40);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "make", "Error: Exit code 2\nno rule");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "cat > x <<'E'\ntwo…", "(No output)");
+	check(&c, 4, ROLE_ASSISTANT, STATUS_COMPLETE, "Search", NULL, "Searched for 1 pattern, read 3 files");
+	check(&c, 5, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "Sum(a, b) is a function.");
+	check(&c, 6, ROLE_ASSISTANT, STATUS_COMPLETE, "my-agent", "look", "Done");
+	check(&c, 7, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "sleep 9", "Interrupted · What should Claude do instead?");
+	check(&c, 9, ROLE_ASSISTANT, STATUS_INTERRUPTED, "Update", "a.c", "");
+	check(&c, 11, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 100", "Running… (4s)");
+	assert_int_equal(c.n, 12);
+	conversation_release(&c);
+}
+
+static void
+test_dialog(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40 " Bash command\n\n   rm x\n\n"
+		" Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n\nPane is dead (signal 9, now)\n", 40);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "Waiting…");
+	assert_string_equal(c.question, "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
+	conversation_release(&c);
+	c = read_text(BANNER "❯ go\n\n● Words.\n" RULE40 "☐ Colour\n\nWhich?\n\n❯ 1. red\n  2. blue\n" RULE40 "  3. Chat\n\nEnter to select\n", 40);
+	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "AskUserQuestion", NULL, "");
+	assert_non_null(strstr(c.question, "Which?"));
+	conversation_release(&c);
+}
+
+static void
+test_box(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Half an ans\n\n  ❯ queued one\n  ❯ queued two\n    second line\n" RULE40
+		"❯" NB "not sent yet\n  and more\n" RULE40 "  ⏵⏵ bypass permissions on · esc to interrupt\n  ● main\n  ◯ Explore  Count\n", 40);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, NULL, NULL, "Half an ans");
+	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "queued one");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "queued two\nsecond line");
+	assert_string_equal(c.draft, "not sent yet\nand more");
+	assert_string_equal(conversation_last_user(&c), "queued two\nsecond line");
+	conversation_release(&c);
+	c = read_text(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "Try \"edit <filepath> to...\"\n" RULE40, 40);
+	assert_null(c.draft);
+	conversation_release(&c);
+}
+
+static void
+test_limits(void **state)
+{
+	static const char *const words[] = { "You've hit your session limit · resets 7pm", "OAuth token has expired", "Invalid API key · Please run /login",
+		"API Error: Rate limit reached", "Credit balance is too low" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		char *text = xasprintf(BANNER "❯ go\n\n● %s\n\n" BOX, words[i]);
+		struct conversation c = read_text(text, 80);
+
+		if (!c.limit)
+			fail_msg("%s: no limit", words[i]);
+		check(&c, 2, ROLE_SYSTEM, STATUS_FAILED, NULL, NULL, words[i]);
+		conversation_release(&c);
+		free(text);
+		text = xasprintf(BANNER "❯ %s\n\n● The log says: %s\n\n● Bash(cat log)\n  ⎿ " NB "%s\n\n" BOX, words[i], words[i], words[i]);
+		c = read_text(text, 80);
+		assert_false(c.limit);
+		conversation_release(&c);
+		free(text);
+	}
+}
+
+static void
+test_farewell_and_what_follows(void **state)
+{
+	struct conversation c = read_text("$ claude\n❯ a prompt of the shell\n" BANNER "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\n"
+		"claude --resume 89e18f7a-3284-40bf-9ab3-27efb452cc28\n$ ls\n", 40);
+
+	(void)state;
+	assert_true(c.farewell);
+	assert_string_equal(c.resume_id, "89e18f7a-3284-40bf-9ab3-27efb452cc28");
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "$ claude\n❯ a prompt of the shell");
+	check(&c, c.n - 1, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "$ ls");
+	assert_int_equal(c.unknown_lines, 3);
+	assert_string_equal(conversation_last_user(&c), "go");
+	conversation_release(&c);
+	c = read_text(BANNER "❯ go\n\nResume this session with:\nclaude --resume 89e18f7a-3284-40bf-9ab3-27efb452cc28\n" BANNER "❯ on\n\n● Yes.\n\n" BOX, 40);
+	assert_false(c.farewell);
+	assert_null(c.resume_id);
+	conversation_release(&c);
+}
+
+static void
+test_raw_when_in_doubt(void **state)
+{
+	struct conversation c = read_text("just\nsome text\n\n", 0);
+
+	(void)state;
+	assert_int_equal(c.n, 1);
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "just\nsome text");
+	assert_int_equal(c.unknown_lines, 2);
+	conversation_release(&c);
+	screen_read_bytes(BANNER, strlen(BANNER), 0, "another", &c);
+	assert_int_equal(c.n, 1);
+	conversation_release(&c);
+	c = read_text("  end of an answer.\n\n✻ Worked for 3s\n\n❯ go\n\n???\n\n● Yes.\n\n" BOX, 0);
+	assert_int_equal(c.truncated_at, 0);
+	assert_int_equal(c.unknown_lines, 2);
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "  end of an answer.");
+	check(&c, 2, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "???");
+	conversation_release(&c);
+	c = read_text("", 0);
+	assert_int_equal(c.n, 0);
+	conversation_release(&c);
+}
+
+static void
+test_repaint(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    /home/u/proj\n\n\n❯ go\n\n● Yes.\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(conversation_count(&c, ROLE_USER), 1);
+	assert_int_equal(c.n, 3);
+	conversation_release(&c);
+	/* the same asked and answered twice is no repaint */
+	c = read_text(BANNER "❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n" BOX, 40);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 2);
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 2);
+	conversation_release(&c);
+	/* nor is a verse that comes back */
+	c = read_text(BANNER "❯ sing\n\n● la la la\n\n  la la la\n\n  la la la\n\n  end\n\n" BOX, 40);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "la la la\n\nla la la\n\nla la la\n\nend");
+	conversation_release(&c);
+}
+
+static void
+test_repaint_at_another_width(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Alpha one two three four five six seven\n  eight nine ten.\n\n"
+		"  Beta one two three four five six seven\n  eight nine ten.\n\n  Gamma one two three four five six seven\n  eight nine ten.\n\n"
+		"  eight nine ten.\n\n  Beta one two three four five\n  six seven eight nine ten.\n\n  Gamma one two three four five\n"
+		"  six seven eight nine ten.\n\n  Delta.\n\n" BOX, 40);
+	const char *p = c.v[2].content, *beta = strstr(p, "Beta");
+
+	(void)state;
+	assert_non_null(beta);
+	assert_null(strstr(beta + 1, "Beta"));
+	assert_non_null(strstr(p, "Alpha"));
+	assert_non_null(strstr(p, "Gamma"));
+	assert_non_null(strstr(p, "Delta."));
+	conversation_release(&c);
+}
+
+static size_t
+kept(const char *text)
+{
+	return screen_without_shell(text, strlen(text), 40);
+}
+
+static void
+test_without_shell(void **state)
+{
+	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB;
+	static const char *const tails[] = {
+		"Killed\ndemo$ ────────────────────────\n  ? for shortcuts\n",
+		"bash: line 1: 17285 Killed         claude\nu@h:~$ ───────────────\nu@h:~$ ls\na b\n",
+		"zsh: killed     claude\nh% ───────────────\n",
+		"Segmentation fault (core dumped)\n$ ls ─────────────\nx\n",
+		"user@host:~$ make\ncc ───────────────────\n",
+	};
+	static const char *const whole[] = {
+		BANNER "❯ go\n\n● Killed\n\n" RULE40 "❯" NB "find out why it was Killed\n" RULE40 "  ? for shortcuts\n\nPane is dead (signal 9, now)\n",
+		BANNER "❯ go\n\n● Yes.\n\n" BOX,
+		"no agent here\n$ \n",
+		"",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++)
+		for (int draft = 0; draft < 2; draft++) {
+			const char *typed = draft == 0 ? "" : "half a thought ";
+			char *text = xasprintf("%s%s%s", head, typed, tails[i]);
+
+			if (kept(text) != strlen(head) + strlen(typed))
+				fail_msg("\"%s\" leaves \"%s\"", tails[i], text + strlen(head));
+			free(text);
+		}
+	for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+		assert_int_equal(kept(whole[i]), strlen(whole[i]));
+}
+
+static void
+test_without_shell_elsewhere(void **state)
+{
+	const char *farewell = BANNER "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\nclaude --resume abc-1";
+	const char *dialog = BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40 " Bash command\n\n Do you want to proceed?\n";
+	char *text = xasprintf("%s\ndemo$ ls\n", farewell);
+
+	(void)state;
+	assert_int_equal(kept(text), strlen(farewell));
+	free(text);
+	text = xasprintf("%s\n\nPane is dead (status 0, now)\n", farewell);
+	assert_int_equal(kept(text), strlen(text));
+	free(text);
+	text = xasprintf("%s Killed. Yes\ndemo$ 2. No\n", dialog);
+	assert_int_equal(kept(text), strlen(dialog));
+	free(text);
+}
+
+static void
+test_shows_agent(void **state)
+{
+	const char *shell = "❯ ls\na b\n❯ ";
+
+	(void)state;
+	assert_true(screen_shows_agent(BANNER, strlen(BANNER), "claude"));
+	assert_true(screen_shows_agent(BOX, strlen(BOX), "claude"));
+	assert_false(screen_shows_agent(shell, strlen(shell), "claude"));
+	assert_false(screen_shows_agent(BANNER, strlen(BANNER), "another"));
+	assert_false(screen_shows_agent("", 0, "claude"));
+}
+
+/* Ten times the text may take ten times as long, with room for noise; a square would take a hundred times. */
+static int64_t
+time_of(const char *piece, size_t times)
+{
+	struct conversation c = CONVERSATION_INIT;
+	struct buf b = BUF_INIT;
+	int64_t start;
+
+	buf_str(&b, BANNER "❯ go\n\n● Yes.\n\n");
+	for (size_t i = 0; i < times; i++)
+		for (const char *p = piece; *p != '\0'; p++) {
+			if (*p == '@')
+				buf_fmt(&b, "%zu", i % 50);
+			else
+				buf_chr(&b, *p);
+		}
+	start = clock_mono_ms();
+	screen_read_bytes(b.data, screen_without_shell(b.data, b.len, 40), 40, "claude", &c);
+	start = clock_mono_ms() - start;
+	conversation_release(&c);
+	buf_release(&b);
+	return start;
+}
+
+static void
+test_hostile_text_takes_linear_time(void **state)
+{
+	static const char *const pieces[] = { "✻ x…\n  ⎿ " NB "Tip @\n", "● Bash(x@\n", "\n  Read @ file", RULE40 "❯" NB "@\n", "❯ @. x\n",
+		"\n\n  paragraph @ of the text that repeats itself", "● Bash(x@)\n  ⎿ " NB "Running…\n", "  3 tasks (@ done)\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+		int64_t small = time_of(pieces[i], 2000), large = time_of(pieces[i], 20000);
+
+		if (large > 30 * small + 300)
+			fail_msg("\"%s\": %ld ms, ten times as much %ld ms", pieces[i], (long)small, (long)large);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_rows_by_version),
+		cmocka_unit_test(test_prompt_keeps_its_shape),
+		cmocka_unit_test(test_wrapped_rows),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_dialog),
+		cmocka_unit_test(test_box),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_farewell_and_what_follows),
+		cmocka_unit_test(test_raw_when_in_doubt),
+		cmocka_unit_test(test_repaint),
+		cmocka_unit_test(test_repaint_at_another_width),
+		cmocka_unit_test(test_without_shell),
+		cmocka_unit_test(test_without_shell_elsewhere),
+		cmocka_unit_test(test_shows_agent),
+		cmocka_unit_test(test_hostile_text_takes_linear_time),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");	/* as main does: widths of runes come from the C library */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
