@@ -14,10 +14,11 @@ claude_cache() {
 	printf '%s' "${GT_RECOVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gt-recover}"
 }
 
+# Debian 12's npm (9) brings the program for glibc and the one for musl; the one that runs is ours.
 _claude_program() {	# DIRECTORY
 	local program
 	for program in "$1"/node_modules/@anthropic-ai/claude-code-linux-*/claude; do
-		[ -x "$program" ] && printf '%s' "$program" && return
+		[ -x "$program" ] && "$program" --version >/dev/null 2>&1 </dev/null && printf '%s' "$program" && return
 	done
 	return 1
 }
@@ -32,8 +33,8 @@ claude_install() {
 	mkdir -p "$1" || return 1
 	new=$(mktemp -d "$1/new.XXXXXX") || { printf 'no room for the package in %s' "$1" && return 1; }
 	# no install script runs: the package is a finished program
-	if ! said=$(cd "$new" && HOME=$home timeout 300 npm install --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error \
-		--prefix "$new" "@anthropic-ai/claude-code@$CLAUDE_PIN" 2>&1 </dev/null); then
+	if ! said=$(cd "$new" && HOME=$home timeout 300 npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
+		--loglevel=error --prefix "$new" "@anthropic-ai/claude-code@$CLAUDE_PIN" 2>&1 </dev/null); then
 		rm -rf -- "$new"
 		printf 'npm cannot install Claude Code %s: %s' "$CLAUDE_PIN" "$(printf '%s' "$said" | grep -v '^npm warn' | head -n 1)"
 		return 1
@@ -58,6 +59,7 @@ claude_home() {
 
 # claude_env HOME PORT: sets CLAUDE_ENV, KEY=VALUE words for tmux -e or env. Root may skip permissions only in what says it is a sandbox.
 claude_env() {
-	CLAUDE_ENV=("HOME=$1" "ANTHROPIC_API_KEY=$MODEL_KEY" "ANTHROPIC_BASE_URL=http://127.0.0.1:$2" CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-		CLAUDE_CODE_NO_FLICKER=0 DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 IS_SANDBOX=1)
+	CLAUDE_ENV=("HOME=$1" "ANTHROPIC_API_KEY=$MODEL_KEY" "ANTHROPIC_BASE_URL=http://127.0.0.1:$2"
+		CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_NO_FLICKER=0 DISABLE_TELEMETRY=1
+		DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 IS_SANDBOX=1)
 }
