@@ -64,8 +64,9 @@ static const struct rule claude_rules[] = {
 
 	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}(?: .{1,80} (?:\xE2\x94\x80)+)?$" },
 
-	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90",
-		" \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88+[\xE2\x96\x9C\x9B\x8C\x88]+ +Claude Code v(\\d[\\d.]*)" },
+	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90", " \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88[^ ]*(?: +Claude Code v(\\d[\\d.]*)| |$)" },
+	/* in a pane of less than about 50 columns the name stands above the picture */
+	{ ROW_BANNER, NEW, OPEN, "           C", " {11}Claude Code v(\\d[\\d.]*)$" },
 	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
 	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ", "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
 	{ ROW_BANNER, V(2, 1, 300), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ", " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
@@ -81,7 +82,7 @@ static const struct rule claude_rules[] = {
 	{ ROW_COLLAPSED, V(2, 1, 100), OPEN, "  ", "  (" FOLDED " .*)$" },
 	{ ROW_TOOL_BLINK, ANY, OPEN, "  ", "  (" TOOLS ")\\((.*)$" },
 
-	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*\\))?$" },
+	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
 	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
 };
@@ -188,10 +189,10 @@ dialect_find_version(const char *text, size_t n)
 
 		while (row > text && p - row < 60 && row[-1] != '\n')
 			row--;
-		/* a banner's row begins with its picture or frame, after one blank, in 2.0 also a star */
-		while (row < p && (*row == ' ' || *row == '*') && p - row > 1)
+		/* a banner's row begins with its picture or frame, after a blank, in 2.0 a star too; in a narrow pane with 11 blanks */
+		while (row < p && (*row == ' ' || *row == '*'))
 			row++;
-		if ((unsigned char)*row == 0xE2)
+		if ((unsigned char)*row == 0xE2 || (row == p && p - text >= 11 && memcmp(p - 11, "           ", 11) == 0))
 			last = p;
 		p += sizeof mark - 1;
 	}

@@ -143,6 +143,7 @@ hang_of(const char *p, size_t n, size_t at, size_t column, size_t otherwise)
 
 struct joint {
 	size_t indent, limit, hang;
+	size_t lead;		/* 1 when the row above was full: the blank between the words went to this row's front, unseen */
 };
 
 /* Table rows and quotes carry a mark on every row: a join would put it into the middle. */
@@ -168,6 +169,7 @@ joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct j
 	width = row_width(r, i);
 	if (indent == 0)	/* tmux broke the row itself when the pane became narrower */
 		return width + 1 >= r->width ? width + 1 == r->width : -1;
+	width += j->lead;
 	if (indent != j->indent && indent != j->hang)
 		return -1;
 	if (drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
@@ -204,6 +206,7 @@ rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to,
 		if (cut >= n) {
 			blank++;
 			open = false;
+			j.lead = 0;
 			continue;
 		}
 		for (; any && blank > 0; blank--)
@@ -215,6 +218,7 @@ rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to,
 		any = true;
 		how = i + 1 < to ? joint_at(r, d, i, &j) : -1;
 		open = how >= 0;
+		j.lead = how == 1 && row_width(r, i) == limit;
 		if (how == 1)
 			buf_chr(out, ' ');
 		else if (how < 0)

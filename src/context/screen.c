@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +196,9 @@ settled(const struct screen *s, size_t i)
 	case ROW_TOOL_BLINK:
 		return before == ROW_BLANK && (has_result(s, i) || before_rule(s, i)) ? ROW_TOOL : ROW_BODY;
 	case ROW_BANNER:
-		return indented && before != ROW_BANNER && row_indent(&s->r, i) > 1 ? ROW_BODY : k;
+		if (row_indent(&s->r, i) > 2 && kind(s, i + 1) != ROW_BANNER)
+			return ROW_BODY;
+		return row_indent(&s->r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
 	case ROW_STRAY:
 		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 */
 		if (i > 0 && !indented && (before == ROW_BODY || before == ROW_WORDS || before == ROW_PROMPT || before == ROW_RESULT) &&
@@ -331,25 +334,51 @@ read_raw(struct screen *s, size_t i)
 	return i > from ? i : from + 1;
 }
 
+/* Where the rows from .. to end without those that only name a key; in a narrow pane such a row is broken. */
+static size_t
+without_noise(const struct screen *s, size_t from, size_t to, bool *running)
+{
+	for (;;) {
+		size_t k = to, rows;
+		bool noise = false;
+
+		while (to > from && kind(s, to - 1) == ROW_BLANK)
+			to--;
+		for (rows = 0, k = to; k > from && rows < FOLD_ROWS && s->r.v[k - 1].n > 0 && !noise; rows++) {
+			char *text;
+
+			k--;
+			text = joined(s, k, to, row_indent(&s->r, k), SIZE_MAX, 0);
+			for (char *nl = text; (nl = strchr(nl, '\n')) != NULL;)
+				*nl = ' ';
+			noise = dialect_says(s->d, PHRASE_NOISE, text, strlen(text));
+			*running = *running || (noise && dialect_says(s->d, PHRASE_RUNNING, text, strlen(text)));
+			free(text);
+		}
+		if (!noise)
+			return to;
+		to = k;
+	}
+}
+
 /* One "⎿" and its rows; the rows that only name a key are left out. */
 static size_t
 read_result(struct screen *s, size_t i, struct result *res)
 {
 	size_t end = i + 1, to;
+	bool keys = false;
 
 	for (; end < s->r.n && (kind(s, end) == ROW_BODY || kind(s, end) == ROW_BLANK); end++)
 		if (kind(s, end) == ROW_BODY && kind(s, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
 			break;
-	for (to = end; to > i + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)); to--)
-		;
+	to = without_noise(s, i + 1, end, &keys);
 	if (res->any)
 		buf_chr(&res->text, '\n');
 	res->any = true;
 	res->waiting = result_says(s, i, PHRASE_WAITING);
 	res->failed = result_says(s, i, PHRASE_FAILED);
 	res->interrupted = result_says(s, i, PHRASE_INTERRUPTED);
-	res->running = result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && says(s, to - 1, PHRASE_RUNNING)) ||
-		(to < end && says(s, to, PHRASE_RUNNING));
+	res->running = keys || result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && says(s, to - 1, PHRASE_RUNNING));
 	rows_join(&s->r, s->d, i, to, RESULT_TEXT, 5, 0, &res->text);
 	return end;
 }
@@ -471,8 +500,8 @@ read_folded(struct screen *s, size_t i)
 	struct result res = { .text = BUF_INIT };
 	const char *tool, *key = " (ctrl+o to expand)";
 
-	while (to > i + 1 && (kind(s, to - 1) == ROW_BLANK || says(s, to - 1, PHRASE_NOISE)))
-		to--;
+	to = without_noise(s, i + 1, end, &running);
+	running = false;
 	text = joined(s, i, to, skip, 2, s->r.width);
 	tool = agents ? "Agents" : dialect_folded_tool(s->d, text, strlen(text), &running);
 	n = strcspn(text, "\n");
@@ -499,6 +528,8 @@ read_notice(struct screen *s, size_t i)
 {
 	size_t end = item_end(s, i);
 	enum row_kind k = kind(s, i);
+	enum status status;
+	bool plan;
 	struct buf b = BUF_INIT;
 	struct result res;
 
@@ -511,11 +542,13 @@ read_notice(struct screen *s, size_t i)
 	buf_release(&res.text);
 	if (k == ROW_ERROR || k == ROW_RETRY)
 		s->c->limit = s->c->limit || dialect_says(s->d, PHRASE_LIMIT, b.data, b.len);
+	plan = strstr(b.data, " plan") != NULL;
 	if (k == ROW_ANSWERS)
-		add(s, ROLE_ASSISTANT, STATUS_COMPLETE, xstrdup(strstr(b.data, "plan") != NULL ? "ExitPlanMode" : "AskUserQuestion"), NULL,
-			conversation_text(&b));
+		status = str_starts(b.data, "User answered") || str_starts(b.data, "User approved") ? STATUS_COMPLETE : STATUS_FAILED;
 	else
-		add(s, ROLE_SYSTEM, k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
+		status = k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE;
+	add(s, k == ROW_ANSWERS ? ROLE_ASSISTANT : ROLE_SYSTEM, status,
+		k != ROW_ANSWERS ? NULL : xstrdup(plan ? "ExitPlanMode" : "AskUserQuestion"), NULL, conversation_text(&b));
 	s->spun = false;
 	return end;
 }

@@ -157,6 +157,40 @@ test_dialog(void **state)
 	conversation_release(&c);
 }
 
+/* 30 columns: what the program says of itself is broken too. */
+static void
+test_narrow_pane(void **state)
+{
+	struct conversation c = read_text("           Claude Code v2.1.197\n ▐▛███▜▌   Opus 4.8\n▝▜█████▛▘  API Usage\n  ▘▘ ▝▝    /home/u\n\n\n❯ go\n\n"
+		"● ab abab ababab ab abab ababa\n  ababab ab abab ababab ab\n  abab end\n\n"
+		"● Bash(make)\n  ⎿ " NB "step 5\n     +4 lines (7s)\n     (ctrl+b ctrl+b (twice)\n     to run in background)\n\n"
+		"· Working… (7s)\n\n──────────────────────────────\n❯" NB "\n──────────────────────────────\n  esc to interrupt\n\n"
+		"Pane is dead (signal 9, Sat No\n", 30);
+
+	(void)state;
+	assert_string_equal(c.banner, "2.1.197");
+	assert_int_equal(c.unknown_lines, 0);
+	assert_int_equal(c.n, 4);
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Claude Code v2.1.197\nOpus 4.8\nAPI Usage\n/home/u");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "ab abab ababab ab abab ababa ababab ab abab ababab ab abab end");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "make", "step 5\n+4 lines (7s)");
+	conversation_release(&c);
+}
+
+static void
+test_answers(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n●" NB "User answered Claude's questions:\n  ⎿ " NB "· Which? → red\n\n"
+		"● Here is my plan.\n  ⎿ " NB "User rejected Claude's plan:\n     ╭──╮\n     │ P│\n     ╰──╯\n\n"
+		"●" NB "User declined to answer questions\n\n" BOX, 40);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL, "User answered Claude's questions:\n· Which? → red");
+	check(&c, 4, ROLE_ASSISTANT, STATUS_FAILED, "ExitPlanMode", NULL, "User rejected Claude's plan:\n╭──╮\n│ P│\n╰──╯");
+	check(&c, 5, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL, "User declined to answer questions");
+	conversation_release(&c);
+}
+
 static void
 test_box(void **state)
 {
@@ -400,6 +434,8 @@ main(void)
 		cmocka_unit_test(test_wrapped_rows),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_dialog),
+		cmocka_unit_test(test_narrow_pane),
+		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_box),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_farewell_and_what_follows),
