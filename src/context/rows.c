@@ -11,6 +11,18 @@ row_text(const struct rows *r, size_t i)
 	return r->text + r->v[i].at;
 }
 
+enum row_kind
+row_kind(const struct rows *r, size_t i)
+{
+	return i < r->n ? (enum row_kind)r->v[i].kind : ROW_BLANK;
+}
+
+bool
+row_says(const struct rows *r, size_t i, enum phrase what)
+{
+	return i < r->n && dialect_says(r->d, what, row_text(r, i), r->v[i].n);
+}
+
 size_t
 row_indent(const struct rows *r, size_t i)
 {
@@ -52,7 +64,7 @@ rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct
 {
 	size_t cap = 0;
 
-	*r = (struct rows){ .text = text };
+	*r = (struct rows){ .d = d, .text = text };
 	if (n > UINT32_MAX) {
 		r->text += n - UINT32_MAX;
 		n = UINT32_MAX;
@@ -159,7 +171,7 @@ drawn(const char *p, size_t n)
  * the renderer's when the next word had no room.
  */
 static int
-joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct joint *j)
+joint_at(const struct rows *r, size_t i, const struct joint *j)
 {
 	const char *a = row_text(r, i), *b = row_text(r, i + 1);
 	size_t an = r->v[i].n, bn = r->v[i + 1].n, indent = row_indent(r, i + 1), width, word, inner;
@@ -174,7 +186,7 @@ joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct j
 		return -1;
 	if (drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
 		return -1;
-	if (dialect_says(d, PHRASE_LIST, b, bn))
+	if (row_says(r, i + 1, PHRASE_LIST))
 		return -1;
 	first_word(b + indent, bn - indent, &word);
 	if (word == 2 && wide_at_end(b + indent, first_word(b + indent, bn - indent, &word)))
@@ -187,7 +199,7 @@ joint_at(const struct rows *r, const struct dialect *d, size_t i, const struct j
 }
 
 void
-rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
+rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
 	struct buf *out)
 {
 	struct joint j = { .indent = indent, .limit = limit };
@@ -216,7 +228,7 @@ rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to,
 			j.hang = hang_of(p, n, i == from ? skip : row_indent(r, i), i == from ? indent : row_indent(r, i), indent);
 		buf_add(out, p + cut, n - cut);
 		any = true;
-		how = i + 1 < to ? joint_at(r, d, i, &j) : -1;
+		how = i + 1 < to ? joint_at(r, i, &j) : -1;
 		open = how >= 0;
 		j.lead = how == 1 && row_width(r, i) == limit;
 		if (how == 1)

@@ -19,6 +19,7 @@ struct row {
 };
 
 struct rows {
+	const struct dialect *d;	/* borrowed */
 	const char *text;	/* borrowed */
 	struct row *v;
 	size_t n;
@@ -30,6 +31,8 @@ void rows_init(struct rows *r, const char *text, size_t n, size_t width, const s
 void rows_release(struct rows *r);
 
 const char *row_text(const struct rows *r, size_t i);
+enum row_kind row_kind(const struct rows *r, size_t i);	/* ROW_BLANK behind the last row */
+bool row_says(const struct rows *r, size_t i, enum phrase what);
 size_t row_indent(const struct rows *r, size_t i);
 size_t row_width(const struct rows *r, size_t i);
 
@@ -38,7 +41,7 @@ size_t row_width(const struct rows *r, size_t i);
  * were broken at the edge are joined again where that is certain: the next row's first word had no room within `limit` columns (0: join
  * nothing). The first row begins at its byte `skip`.
  */
-void rows_join(const struct rows *r, const struct dialect *d, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
+void rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
 	struct buf *out);
 
 /*
@@ -47,6 +50,15 @@ void rows_join(const struct rows *r, const struct dialect *d, size_t from, size_
  * drawn twice only when the copies follow each other and agree but for blanks and line breaks.
  */
 void rows_drop_redrawn(struct rows *r);
+
+/*
+ * Settles what only the rows around a row tell: after this ROW_TOOL_MAYBE and ROW_TOOL_BLINK are gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG
+ * are set, and a row that merely looked like a marker is ROW_BODY or ROW_WORDS.
+ */
+void rows_settle(struct rows *r);
+
+/* The head of a call ends with ")" before its result, a blank row or another item. The row behind it; 0: that is no call. */
+size_t rows_head_end(const struct rows *r, size_t i);
 
 /* How many kinds of rows stand here that only the agent draws, a banner and a box counting twice. Less than 2 may be chance. */
 unsigned rows_evidence(const struct rows *r);

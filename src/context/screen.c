@@ -10,18 +10,16 @@
 #include "context/rows.h"
 
 /*
- * Two passes. The first settles what single rows cannot tell (is this line a folded call or just indented text, is that rule a
- * box or a dialog); the second walks over the items and makes an exchange of each. Every loop that looks ahead is bounded or stops at
- * the next item, so that hostile input costs linear time.
+ * Rows are split and named (rows.c), repaints taken out (redraw.c), names settled by their neighbours (settle.c); what is here walks over
+ * the items and makes an exchange of each. Every loop that looks ahead is bounded or stops at the next item, so that hostile input
+ * costs linear time.
  */
 #define RESULT_TEXT 8	/* bytes of "  ⎿ ", an NBSP included, in front of a result's words */
-#define HEAD_ROWS 12	/* rows that the head of a call may take */
 #define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
 #define DRAFT_ROWS 400	/* rows of an unsent draft */
 
 struct screen {
-	const struct dialect *d;
-	struct rows r;
+	struct rows r;		/* with their dialect */
 	struct conversation *c;
 	size_t open;		/* exchanges before this one are settled: no call among them can still run */
 	bool busy;		/* the last footer says that the agent is at work */
@@ -38,26 +36,20 @@ struct result {
 static enum row_kind
 kind(const struct screen *s, size_t i)
 {
-	return i < s->r.n ? (enum row_kind)s->r.v[i].kind : ROW_BLANK;
+	return row_kind(&s->r, i);
 }
 
 static bool
 says(const struct screen *s, size_t i, enum phrase what)
 {
-	return i < s->r.n && dialect_says(s->d, what, row_text(&s->r, i), s->r.v[i].n);
+	return row_says(&s->r, i, what);
 }
 
 /* As says, of the words in a result's first row. */
 static bool
 result_says(const struct screen *s, size_t i, enum phrase what)
 {
-	return dialect_says(s->d, what, row_text(&s->r, i) + RESULT_TEXT, s->r.v[i].n - RESULT_TEXT);
-}
-
-static void
-set_kind(struct screen *s, size_t i, enum row_kind k)
-{
-	s->r.v[i].kind = (uint8_t)k;
+	return dialect_says(s->r.d, what, row_text(&s->r, i) + RESULT_TEXT, s->r.v[i].n - RESULT_TEXT);
 }
 
 /* Group of the row's own rule, heap; NULL when the rule has no such group. */
@@ -70,7 +62,7 @@ group(const struct screen *s, size_t i, int g)
 
 	for (int k = 0; k < PATTERN_GROUPS; k++)
 		m.start[k] = m.end[k] = (size_t)-1;
-	dialect_row(s->d, p, s->r.v[i].n, &m);
+	dialect_row(s->r.d, p, s->r.v[i].n, &m);
 	if (m.start[g] == (size_t)-1)
 		return NULL;
 	buf_add(&b, p + m.start[g], m.end[g] - m.start[g]);
@@ -103,191 +95,9 @@ joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t inden
 {
 	struct buf b = BUF_INIT;
 
-	rows_join(&s->r, s->d, from, to, skip, indent, limit, &b);
+	rows_join(&s->r, from, to, skip, indent, limit, &b);
 	return conversation_text(&b);
 }
-
-/* ---- first pass ---- */
-
-/* The head of a call ends with ")" before its result, a blank row or another item. Answers the row behind it, 0: that is no call. */
-static size_t
-head_end(const struct screen *s, size_t i)
-{
-	size_t last = i, k = i + 1;
-
-	for (; k < s->r.n && k < i + HEAD_ROWS && kind(s, k) == ROW_BODY && row_indent(&s->r, k) >= 5; k++)
-		last = k;
-	if (kind(s, k) == ROW_RESULT && k < s->r.n)
-		return k;
-	return row_text(&s->r, last)[s->r.v[last].n - 1] == ')' ? k : 0;
-}
-
-static bool
-has_result(const struct screen *s, size_t i)
-{
-	size_t k = head_end(s, i);
-
-	return k > 0 && k < s->r.n && kind(s, k) == ROW_RESULT;
-}
-
-/* A folded line ends, here or a few rows below, with the key that unfolds it. */
-static bool
-is_folded(const struct screen *s, size_t i)
-{
-	for (size_t k = i; k < s->r.n && k < i + FOLD_ROWS && s->r.v[k].n > 0; k++) {
-		if (k > i && kind(s, k) != ROW_BODY)
-			return false;
-		if (says(s, k, PHRASE_EXPAND))
-			return true;
-	}
-	return false;
-}
-
-/* "(ctrl+o to" / "expand)": the key itself may be broken in two. */
-static bool
-is_folded_anyhow(const struct screen *s, size_t i)
-{
-	struct buf b = BUF_INIT;
-	bool yes = is_folded(s, i);
-
-	for (size_t k = i; !yes && k < s->r.n && k < i + FOLD_ROWS && s->r.v[k].n > 0 && (k == i || kind(s, k) == ROW_BODY); k++) {
-		if (k > i)
-			buf_chr(&b, ' ');
-		buf_add(&b, row_text(&s->r, k) + row_indent(&s->r, k), s->r.v[k].n - row_indent(&s->r, k));
-		if (b.len > 4096)
-			break;
-		yes = k > i && dialect_says(s->d, PHRASE_EXPAND, b.data, b.len);
-	}
-	buf_release(&b);
-	return yes;
-}
-
-/* The dialog's rule may follow a call whose bullet blinks. */
-static bool
-before_rule(const struct screen *s, size_t i)
-{
-	size_t k = head_end(s, i);
-
-	if (k == 0)
-		return false;
-	while (k < s->r.n && kind(s, k) == ROW_BLANK && k < i + HEAD_ROWS)
-		k++;
-	return k < s->r.n && kind(s, k) == ROW_RULE;
-}
-
-static enum row_kind
-settled(const struct screen *s, size_t i)
-{
-	enum row_kind k = kind(s, i), before = i > 0 ? kind(s, i - 1) : ROW_BLANK;
-	bool indented = s->r.v[i].n > 0 && row_text(&s->r, i)[0] == ' ';
-
-	switch (k) {
-	case ROW_COLLAPSED:
-	case ROW_AGENTS:
-		if (indented && before != ROW_BLANK)
-			return ROW_BODY;
-		return is_folded_anyhow(s, i) ? k : indented ? ROW_BODY : ROW_WORDS;
-	case ROW_THOUGHT:
-		return indented && before != ROW_BLANK ? ROW_BODY : k;
-	case ROW_TOOL:
-		return head_end(s, i) > 0 ? k : ROW_WORDS;
-	case ROW_TOOL_MAYBE:
-		return has_result(s, i) ? ROW_TOOL : ROW_WORDS;
-	case ROW_TOOL_BLINK:
-		return before == ROW_BLANK && (has_result(s, i) || before_rule(s, i)) ? ROW_TOOL : ROW_BODY;
-	case ROW_BANNER:
-		if (row_indent(&s->r, i) > 2 && kind(s, i + 1) != ROW_BANNER)
-			return ROW_BODY;
-		return row_indent(&s->r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
-	case ROW_STRAY:
-		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 */
-		if (i > 0 && !indented && (before == ROW_BODY || before == ROW_WORDS || before == ROW_PROMPT || before == ROW_RESULT) &&
-			row_width(&s->r, i - 1) + 1 >= s->r.width)
-			return ROW_BODY;
-		return k;
-	default:
-		return k;
-	}
-}
-
-/* Prompts that wait for the agent stand right above the box's rule. */
-static size_t
-settle_queue(struct screen *s, size_t rule)
-{
-	size_t from = rule;
-
-	while (from > 0 && kind(s, from - 1) == ROW_BODY)
-		from--;
-	if (from == rule || !says(s, from, PHRASE_QUEUED) || row_indent(&s->r, from) != 2 || (from > 0 && kind(s, from - 1) != ROW_BLANK))
-		return rule;
-	for (size_t i = from; i < rule; i++)
-		set_kind(s, i, ROW_QUEUED);
-	return from;
-}
-
-/* The task list stands above the box and the queue, behind the last item. */
-static void
-settle_tasks(struct screen *s, size_t end)
-{
-	size_t from;
-
-	while (end > 0 && kind(s, end - 1) == ROW_BLANK)
-		end--;
-	for (from = end; from > 0 && kind(s, from - 1) == ROW_BODY; from--)
-		;
-	if (from == end || !says(s, from, PHRASE_TASK_HEAD) || (from > 0 && kind(s, from - 1) != ROW_BLANK))
-		return;
-	if (from + 1 < end && !says(s, from + 1, PHRASE_TASK))
-		return;
-	for (size_t i = from; i < end; i++)
-		set_kind(s, i, ROW_TASKS);
-}
-
-static void
-settle_box(struct screen *s, size_t rule)
-{
-	if (rule > 0 && kind(s, rule - 1) == ROW_BODY && says(s, rule - 1, PHRASE_KEYS)) {
-		set_kind(s, --rule, ROW_BLANK);
-		s->r.v[rule].n = 0;
-	}
-	settle_tasks(s, settle_queue(s, rule));
-}
-
-/* A dialog that is still open: the last thing on the screen, from its rule on. */
-static void
-settle_dialog(struct screen *s)
-{
-	size_t rule = s->r.n;
-	bool asks = false;
-
-	for (size_t i = s->r.n; i-- > 0;) {
-		enum row_kind k = kind(s, i);
-		bool option = k != ROW_BLANK && says(s, i, PHRASE_OPTION);
-
-		if (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option))
-			break;
-		asks = asks || option || (k != ROW_BLANK && says(s, i, PHRASE_DIALOG));
-		if (k == ROW_RULE)
-			rule = i;
-	}
-	for (size_t i = rule; asks && i < s->r.n; i++)
-		if (kind(s, i) != ROW_DEAD && kind(s, i) != ROW_BLANK)
-			set_kind(s, i, ROW_DIALOG);
-}
-
-static void
-settle(struct screen *s)
-{
-	for (size_t i = 0; i < s->r.n; i++)
-		set_kind(s, i, settled(s, i));
-	for (size_t i = 0; i + 1 < s->r.n; i++)
-		if (kind(s, i) == ROW_RULE && kind(s, i + 1) == ROW_BOX && (i == 0 || kind(s, i - 1) != ROW_RULE))
-			settle_box(s, i);
-	settle_tasks(s, s->r.n);
-	settle_dialog(s);
-}
-
-/* ---- second pass ---- */
 
 static struct exchange *
 add(struct screen *s, enum role role, enum status status, char *tool, char *input, char *content)
@@ -351,8 +161,8 @@ without_noise(const struct screen *s, size_t from, size_t to, bool *running)
 			text = joined(s, k, to, row_indent(&s->r, k), SIZE_MAX, 0);
 			for (char *nl = text; (nl = strchr(nl, '\n')) != NULL;)
 				*nl = ' ';
-			noise = dialect_says(s->d, PHRASE_NOISE, text, strlen(text));
-			*running = *running || (noise && dialect_says(s->d, PHRASE_RUNNING, text, strlen(text)));
+			noise = dialect_says(s->r.d, PHRASE_NOISE, text, strlen(text));
+			*running = *running || (noise && dialect_says(s->r.d, PHRASE_RUNNING, text, strlen(text)));
 			free(text);
 		}
 		if (!noise)
@@ -379,7 +189,7 @@ read_result(struct screen *s, size_t i, struct result *res)
 	res->failed = result_says(s, i, PHRASE_FAILED);
 	res->interrupted = result_says(s, i, PHRASE_INTERRUPTED);
 	res->running = keys || result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && says(s, to - 1, PHRASE_RUNNING));
-	rows_join(&s->r, s->d, i, to, RESULT_TEXT, 5, 0, &res->text);
+	rows_join(&s->r, i, to, RESULT_TEXT, 5, 0, &res->text);
 	return end;
 }
 
@@ -433,7 +243,7 @@ read_words(struct screen *s, size_t i)
 {
 	size_t end = item_end(s, i), skip = skip_of(s, i);
 	const char *p = row_text(&s->r, i) + skip;
-	bool limit = end - i <= 6 && dialect_says(s->d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
+	bool limit = end - i <= 6 && dialect_says(s->r.d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
 	struct exchange *x;
 
 	x = add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
@@ -469,7 +279,7 @@ tool_input(const struct screen *s, size_t i, size_t end)
 static size_t
 read_tool(struct screen *s, size_t i)
 {
-	size_t end = head_end(s, i);
+	size_t end = rows_head_end(&s->r, i);
 	char *input = tool_input(s, i, end), *name = group(s, i, 1);
 	enum status status = STATUS_COMPLETE;
 	struct result res;
@@ -503,7 +313,7 @@ read_folded(struct screen *s, size_t i)
 	to = without_noise(s, i + 1, end, &running);
 	running = false;
 	text = joined(s, i, to, skip, 2, s->r.width);
-	tool = agents ? "Agents" : dialect_folded_tool(s->d, text, strlen(text), &running);
+	tool = agents ? "Agents" : dialect_folded_tool(s->r.d, text, strlen(text), &running);
 	n = strcspn(text, "\n");
 	if (n >= strlen(key) && memcmp(text + n - strlen(key), key, strlen(key)) == 0)
 		memmove(text + n - strlen(key), text + n, strlen(text + n) + 1);
@@ -533,7 +343,7 @@ read_notice(struct screen *s, size_t i)
 	struct buf b = BUF_INIT;
 	struct result res;
 
-	rows_join(&s->r, s->d, i, end, skip_of(s, i), 2, s->r.width, &b);
+	rows_join(&s->r, i, end, skip_of(s, i), 2, s->r.width, &b);
 	end = read_results(s, end, &res);
 	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
 		buf_chr(&b, '\n');
@@ -541,7 +351,7 @@ read_notice(struct screen *s, size_t i)
 	}
 	buf_release(&res.text);
 	if (k == ROW_ERROR || k == ROW_RETRY)
-		s->c->limit = s->c->limit || dialect_says(s->d, PHRASE_LIMIT, b.data, b.len);
+		s->c->limit = s->c->limit || dialect_says(s->r.d, PHRASE_LIMIT, b.data, b.len);
 	plan = strstr(b.data, " plan") != NULL;
 	if (k == ROW_ANSWERS)
 		status = str_starts(b.data, "User answered") || str_starts(b.data, "User approved") ? STATUS_COMPLETE : STATUS_FAILED;
@@ -680,7 +490,7 @@ read_draft(struct screen *s, size_t from, size_t to)
 		text = xasprintf("! %s", command);
 		free(command);
 	}
-	if (text[0] == '\0' || dialect_says(s->d, PHRASE_PLACEHOLDER, text, strlen(text)))
+	if (text[0] == '\0' || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
 		free(text);
 	else
 		s->c->draft = text;
@@ -734,7 +544,7 @@ ask(struct screen *s, size_t i, size_t end)
 		title++;
 	if (title == end)
 		return;
-	tool = dialect_dialog_tool(s->d, row_text(&s->r, title) + row_indent(&s->r, title), s->r.v[title].n - row_indent(&s->r, title));
+	tool = dialect_dialog_tool(s->r.d, row_text(&s->r, title) + row_indent(&s->r, title), s->r.v[title].n - row_indent(&s->r, title));
 	if (tool != NULL)
 		add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), NULL, NULL);
 }
@@ -923,23 +733,23 @@ read_all(struct screen *s)
 void
 screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct conversation *out)
 {
+	struct dialect *d = dialect_new(agent, dialect_find_version(p, n));
 	struct screen s = { .c = out };
 
-	s.d = dialect_new(agent, dialect_find_version(p, n));
-	if (s.d == NULL) {
+	if (d == NULL) {
 		keep_whole(out, p, n);
 		out->lines = out->unknown_lines;
 		return;
 	}
-	rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, s.d);
+	rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, d);
 	out->lines = s.r.n;
 	if (rows_evidence(&s.r) < 2)
 		keep_whole(out, p, n);
 	else {
 		rows_drop_redrawn(&s.r);
-		settle(&s);
+		rows_settle(&s.r);
 		read_all(&s);
 	}
 	rows_release(&s.r);
-	dialect_free((struct dialect *)s.d);
+	dialect_free(d);
 }

@@ -1,0 +1,192 @@
+#include <string.h>
+
+#include "context/rows.h"
+#include "agent/dialect.h"
+#include "base/buf.h"
+
+/* What single rows cannot tell: is this line a folded call or just indented text, is that rule a box or a dialog. */
+#define HEAD_ROWS 12	/* rows that the head of a call may take */
+#define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
+
+static void
+set_kind(struct rows *r, size_t i, enum row_kind k)
+{
+	r->v[i].kind = (uint8_t)k;
+}
+
+size_t
+rows_head_end(const struct rows *r, size_t i)
+{
+	size_t last = i, k = i + 1;
+
+	for (; k < r->n && k < i + HEAD_ROWS && row_kind(r, k) == ROW_BODY && row_indent(r, k) >= 5; k++)
+		last = k;
+	if (row_kind(r, k) == ROW_RESULT && k < r->n)
+		return k;
+	return row_text(r, last)[r->v[last].n - 1] == ')' ? k : 0;
+}
+
+static bool
+has_result(const struct rows *r, size_t i)
+{
+	size_t k = rows_head_end(r, i);
+
+	return k > 0 && k < r->n && row_kind(r, k) == ROW_RESULT;
+}
+
+/* A folded line ends, here or a few rows below, with the key that unfolds it. */
+static bool
+is_folded(const struct rows *r, size_t i)
+{
+	for (size_t k = i; k < r->n && k < i + FOLD_ROWS && r->v[k].n > 0; k++) {
+		if (k > i && row_kind(r, k) != ROW_BODY)
+			return false;
+		if (row_says(r, k, PHRASE_EXPAND))
+			return true;
+	}
+	return false;
+}
+
+/* "(ctrl+o to" / "expand)": the key itself may be broken in two. */
+static bool
+is_folded_anyhow(const struct rows *r, size_t i)
+{
+	struct buf b = BUF_INIT;
+	bool yes = is_folded(r, i);
+
+	for (size_t k = i; !yes && k < r->n && k < i + FOLD_ROWS && r->v[k].n > 0 && (k == i || row_kind(r, k) == ROW_BODY); k++) {
+		if (k > i)
+			buf_chr(&b, ' ');
+		buf_add(&b, row_text(r, k) + row_indent(r, k), r->v[k].n - row_indent(r, k));
+		if (b.len > 4096)
+			break;
+		yes = k > i && dialect_says(r->d, PHRASE_EXPAND, b.data, b.len);
+	}
+	buf_release(&b);
+	return yes;
+}
+
+/* The dialog's rule may follow a call whose bullet blinks. */
+static bool
+before_rule(const struct rows *r, size_t i)
+{
+	size_t k = rows_head_end(r, i);
+
+	if (k == 0)
+		return false;
+	while (k < r->n && row_kind(r, k) == ROW_BLANK && k < i + HEAD_ROWS)
+		k++;
+	return k < r->n && row_kind(r, k) == ROW_RULE;
+}
+
+static enum row_kind
+settled(const struct rows *r, size_t i)
+{
+	enum row_kind k = row_kind(r, i), before = i > 0 ? row_kind(r, i - 1) : ROW_BLANK;
+	bool indented = r->v[i].n > 0 && row_text(r, i)[0] == ' ';
+
+	switch (k) {
+	case ROW_COLLAPSED:
+	case ROW_AGENTS:
+		if (indented && before != ROW_BLANK)
+			return ROW_BODY;
+		return is_folded_anyhow(r, i) ? k : indented ? ROW_BODY : ROW_WORDS;
+	case ROW_THOUGHT:
+		return indented && before != ROW_BLANK ? ROW_BODY : k;
+	case ROW_TOOL:
+		return rows_head_end(r, i) > 0 ? k : ROW_WORDS;
+	case ROW_TOOL_MAYBE:
+		return has_result(r, i) ? ROW_TOOL : ROW_WORDS;
+	case ROW_TOOL_BLINK:
+		return before == ROW_BLANK && (has_result(r, i) || before_rule(r, i)) ? ROW_TOOL : ROW_BODY;
+	case ROW_BANNER:
+		if (row_indent(r, i) > 2 && row_kind(r, i + 1) != ROW_BANNER)
+			return ROW_BODY;
+		return row_indent(r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
+	case ROW_STRAY:
+		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 */
+		if (i > 0 && !indented && (before == ROW_BODY || before == ROW_WORDS || before == ROW_PROMPT || before == ROW_RESULT) &&
+			row_width(r, i - 1) + 1 >= r->width)
+			return ROW_BODY;
+		return k;
+	default:
+		return k;
+	}
+}
+
+/* Prompts that wait for the agent stand right above the box's rule. */
+static size_t
+settle_queue(struct rows *r, size_t rule)
+{
+	size_t from = rule;
+
+	while (from > 0 && row_kind(r, from - 1) == ROW_BODY)
+		from--;
+	if (from == rule || !row_says(r, from, PHRASE_QUEUED) || row_indent(r, from) != 2 || (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
+		return rule;
+	for (size_t i = from; i < rule; i++)
+		set_kind(r, i, ROW_QUEUED);
+	return from;
+}
+
+/* The task list stands above the box and the queue, behind the last item. */
+static void
+settle_tasks(struct rows *r, size_t end)
+{
+	size_t from;
+
+	while (end > 0 && row_kind(r, end - 1) == ROW_BLANK)
+		end--;
+	for (from = end; from > 0 && row_kind(r, from - 1) == ROW_BODY; from--)
+		;
+	if (from == end || !row_says(r, from, PHRASE_TASK_HEAD) || (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
+		return;
+	if (from + 1 < end && !row_says(r, from + 1, PHRASE_TASK))
+		return;
+	for (size_t i = from; i < end; i++)
+		set_kind(r, i, ROW_TASKS);
+}
+
+static void
+settle_box(struct rows *r, size_t rule)
+{
+	if (rule > 0 && row_kind(r, rule - 1) == ROW_BODY && row_says(r, rule - 1, PHRASE_KEYS)) {
+		set_kind(r, --rule, ROW_BLANK);
+		r->v[rule].n = 0;
+	}
+	settle_tasks(r, settle_queue(r, rule));
+}
+
+/* A dialog that is still open: the last thing on the screen, from its rule on. */
+static void
+settle_dialog(struct rows *r)
+{
+	size_t rule = r->n;
+	bool asks = false;
+
+	for (size_t i = r->n; i-- > 0;) {
+		enum row_kind k = row_kind(r, i);
+		bool option = k != ROW_BLANK && row_says(r, i, PHRASE_OPTION);
+
+		if (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option))
+			break;
+		asks = asks || option || (k != ROW_BLANK && row_says(r, i, PHRASE_DIALOG));
+		if (k == ROW_RULE)
+			rule = i;
+	}
+	for (size_t i = rule; asks && i < r->n; i++)
+		if (row_kind(r, i) != ROW_DEAD && row_kind(r, i) != ROW_BLANK)
+			set_kind(r, i, ROW_DIALOG);
+}
+
+void
+rows_settle(struct rows *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		set_kind(r, i, settled(r, i));
+	for (size_t i = 0; i + 1 < r->n; i++)
+		if (row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX && (i == 0 || row_kind(r, i - 1) != ROW_RULE))
+			settle_box(r, i);
+	settle_tasks(r, r->n);
+	settle_dialog(r);
+}
