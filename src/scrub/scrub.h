@@ -38,8 +38,9 @@ void scrub_learn(struct scrub *s, const char *name, const char *value);
 void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
 
 /*
- * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical). Line count is kept. A row on
- * which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
+ * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as
+ * filters get it: full rows are told by their neighbours). Line count is kept, valid UTF-8 stays valid and bytes that are none become
+ * U+FFFD, a second pass changes nothing. A row on which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
  * Never NULL.
  */
 struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);

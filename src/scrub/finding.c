@@ -1,0 +1,175 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "scrub/finding.h"
+
+#define HEAD "[REDACTED:"
+#define REST "[…]"
+#define WITHHELD "[scrub: row withheld]"
+
+void
+findings_release(struct findings *f)
+{
+	free(f->v);
+	*f = (struct findings){ 0 };
+}
+
+void
+findings_add(struct findings *f, struct finding one)
+{
+	if (one.from >= one.to)
+		return;
+	f->v = vec_room(f->v, f->n, &f->cap, sizeof *f->v);
+	f->v[f->n++] = one;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to > y->to ? -1 : x->to < y->to;
+}
+
+static void
+widen(struct finding *f, const char *text, size_t n)
+{
+	while (f->from > 0 && ((unsigned char)text[f->from] & 0xc0) == 0x80)
+		f->from--;
+	while (f->to < n && ((unsigned char)text[f->to] & 0xc0) == 0x80)
+		f->to++;
+}
+
+/* The length of a placeholder at p, or 0. */
+static size_t
+placeholder(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
+{
+	size_t head = strlen(HEAD);
+
+	if (n >= strlen(REST) && memcmp(p, REST, strlen(REST)) == 0)
+		return strlen(REST);
+	if (n >= strlen(WITHHELD) && memcmp(p, WITHHELD, strlen(WITHHELD)) == 0)
+		return strlen(WITHHELD);
+	if (n < head || memcmp(p, HEAD, head) != 0)
+		return 0;
+	for (size_t i = 0; i < n_kinds; i++) {
+		size_t len = strlen(kinds[i]);
+
+		if (n > head + len && memcmp(p + head, kinds[i], len) == 0 && p[head + len] == ']')
+			return head + len + 1;
+	}
+	return 0;
+}
+
+/* Marks what touches a placeholder as empty. Both run from left to right, so each is seen once. */
+static void
+seal(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
+{
+	size_t at = 0, first = 0;
+	const char *p;
+
+	while (at < n && first < f->n && (p = memchr(text + at, '[', n - at)) != NULL) {
+		size_t from = (size_t)(p - text), len = placeholder(p, n - from, kinds, n_kinds);
+
+		at = from + (len != 0 ? len : 1);
+		if (len == 0)
+			continue;
+		while (first < f->n && f->v[first].to <= from)
+			first++;
+		for (size_t i = first; i < f->n && f->v[i].from < from + len; i++)
+			if (f->v[i].to > from)
+				f->v[i].to = f->v[i].from;
+	}
+}
+
+void
+findings_settle(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		widen(&f->v[i], text, n);
+	if (f->n > 1)
+		qsort(f->v, f->n, sizeof *f->v, by_place);
+	seal(f, text, n, kinds, n_kinds);
+	for (size_t i = 0; i < f->n; i++) {
+		struct finding one = f->v[i], *last = kept > 0 ? &f->v[kept - 1] : NULL;
+
+		if (one.from == one.to)
+			continue;
+		if (last == NULL || one.from >= last->to) {
+			f->v[kept++] = one;
+			continue;
+		}
+		if (one.to > last->to)
+			last->to = one.to;
+		if (one.from == last->from)
+			last->cont = last->cont || one.cont;
+		if (one.rank < last->rank) {
+			last->rank = one.rank;
+			last->kind = one.kind;
+		}
+	}
+	f->n = kept;
+}
+
+static void
+write_one(const struct finding *f, const char *const *kinds, struct buf *out)
+{
+	if (f->rank == RANK_WITHHELD)
+		buf_str(out, WITHHELD);
+	else if (f->cont)
+		buf_str(out, REST);
+	else
+		buf_fmt(out, HEAD "%s]", kinds[f->kind]);
+}
+
+/* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */
+static void
+write_tail(const struct row *r, const char *text, size_t at, size_t mark, struct buf *out)
+{
+	size_t gap = 0, was, is, want;
+
+	if (r->bar_col < 0 || at > r->end) {
+		buf_add(out, text + at, r->to - at);
+		return;
+	}
+	buf_add(out, text + at, r->end - at);
+	while (text[r->end + gap] == ' ')
+		gap++;
+	was = utf8_width(text + r->from, r->end - r->from) + gap;
+	is = utf8_width(out->data + mark, out->len - mark);
+	want = was > is ? was - is : 1;
+	for (size_t i = 0; i < want; i++)
+		buf_chr(out, ' ');
+	buf_add(out, text + r->end + gap, r->to - r->end - gap);
+}
+
+void
+findings_write(const struct findings *f, const char *text, const struct rows *rows, const char *const *kinds, struct buf *out)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *r = &rows->v[i];
+		size_t at = r->from, mark = out->len;
+		bool any = false;
+
+		for (; k < f->n && f->v[k].from < r->to; k++) {
+			buf_add(out, text + at, f->v[k].from - at);
+			write_one(&f->v[k], kinds, out);
+			at = f->v[k].to;
+			any = true;
+		}
+		if (any)
+			write_tail(r, text, at, mark, out);
+		else
+			buf_add(out, text + at, r->to - at);
+		if (i + 1 < rows->n)
+			buf_chr(out, '\n');
+	}
+}

@@ -1,0 +1,41 @@
+#ifndef SCRUB_FINDING_H
+#define SCRUB_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "scrub/rows.h"
+
+struct buf;
+
+/*
+ * What is to be replaced in a text. A secret that is cut over rows is one finding a row; all but the first are `cont` and become "[…]".
+ * No finding holds a newline, so rows are never lost.
+ */
+enum rank { RANK_WITHHELD, RANK_FORMAT, RANK_KNOWN, RANK_PLACE, RANK_NAMED };	/* where findings overlap, the lowest names the whole */
+
+struct finding {
+	size_t from, to;	/* offsets in the source */
+	size_t kind;		/* index into the scrubber's kinds */
+	enum rank rank;
+	bool cont;
+};
+
+struct findings {
+	struct finding *v;
+	size_t n, cap;
+};
+
+void findings_release(struct findings *f);
+void findings_add(struct findings *f, struct finding one);
+
+/*
+ * Sorts, widens to whole runes, drops what touches text that stands for a secret already ([REDACTED:kind] of a kind of ours, […],
+ * withheld rows), and merges what overlaps.
+ */
+void findings_settle(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds);
+
+/* The text with its findings replaced. Bars of boxes keep their column where there is room. */
+void findings_write(const struct findings *f, const char *text, const struct rows *rows, const char *const *kinds, struct buf *out);
+
+#endif

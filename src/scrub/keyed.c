@@ -1,0 +1,357 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "scrub/keyed.h"
+#include "scrub/value.h"
+
+#define MAX_KEY 90
+#define MAX_GAP 40	/* blanks of an aligned table */
+
+/* A line and a place in it. */
+struct lex {
+	const char *p;
+	size_t n, at;
+	size_t key_from, key_to;
+	const char *open;	/* the quote around the key, or "" */
+	bool flag;		/* --key */
+	bool env;		/* KEY in upper case */
+};
+
+static bool
+id_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool
+at_word(const struct lex *x, size_t at, const char *word)
+{
+	size_t len = strlen(word);
+
+	return at + len <= x->n && memcmp(x->p + at, word, len) == 0;
+}
+
+static bool
+skip(struct lex *x, const char *word)
+{
+	if (!at_word(x, x->at, word))
+		return false;
+	x->at += strlen(word);
+	return true;
+}
+
+static size_t
+skip_blanks(struct lex *x)
+{
+	size_t from = x->at;
+
+	while (x->at < x->n && (x->p[x->at] == ' ' || x->p[x->at] == '\t'))
+		x->at++;
+	return x->at - from;
+}
+
+/* ---- the name ---- */
+
+static const char *
+quote_before(const struct lex *x, size_t at)
+{
+	if (at >= 2 && x->p[at - 2] == '\\' && x->p[at - 1] == '"')
+		return "\\\"";
+	if (at >= 1 && x->p[at - 1] == '"')
+		return "\"";
+	if (at >= 1 && x->p[at - 1] == '\'')
+		return "'";
+	if (at >= 1 && x->p[at - 1] == '`')
+		return "`";
+	return "";
+}
+
+static bool
+find_key(struct lex *x, size_t word_from, size_t word_to)
+{
+	size_t a = word_from, b = word_to;
+
+	while (a > 0 && word_from - a < MAX_KEY && id_char(x->p[a - 1]))
+		a--;
+	while (b < x->n && b - word_to < MAX_KEY && id_char(x->p[b]))
+		b++;
+	while (b > a && (x->p[b - 1] == '.' || x->p[b - 1] == '-'))
+		b--;
+	x->flag = a + 1 < b && x->p[a] == '-' && !isdigit((unsigned char)x->p[a + 1]);
+	while (a < b && (x->p[a] == '-' || x->p[a] == '.'))
+		a++;
+	/* java -Dname=value */
+	if (x->flag && a < word_from && x->p[a] == 'D' && a > 0 && x->p[a - 1] == '-')
+		a++;
+	/* after an escape as in "...\nPASSWORD=" the n is no part of the name */
+	if (a > 0 && a < word_from && x->p[a - 1] == '\\' && strchr("nrt", x->p[a]) != NULL)
+		a++;
+	if (b - a > MAX_KEY || a > word_from || b < word_to)
+		return false;
+	x->key_from = a;
+	x->key_to = b;
+	x->open = quote_before(x, a);
+	x->env = true;
+	for (size_t i = a; i < b; i++)
+		x->env = x->env && !islower((unsigned char)x->p[i]);
+	/* ${NAME:-...} and $(NAME) name a secret */
+	return a == 0 || (x->p[a - 1] != '{' || a < 2 || x->p[a - 2] != '$') ;
+}
+
+/* ---- the separator ---- */
+
+/* The text before the key on its line ends with one of the words that take "NAME value". */
+static bool
+takes_pair(const struct lex *x)
+{
+	static const char *const words[] = { "ENV ", "ARG ", "set -gx ", "set -x ", "set -Ux ", "set -U ", "setx ", "setenv ", "configure set ",
+	    "config set ", "secret set ", "variable set " };
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t len = strlen(words[i]);
+
+		if (x->key_from >= len && memcmp(x->p + x->key_from - len, words[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "machine HOST login NAME password VALUE", or "  password VALUE" alone on a row of such a file. */
+static bool
+is_netrc(const struct lex *x)
+{
+	size_t from = x->key_from, words = 0;
+
+	if (x->key_to - from != 8 || memcmp(x->p + from, "password", 8) != 0)
+		return false;
+	for (size_t i = 0; i + 6 < from; i++)
+		if (memcmp(x->p + i, "login ", 6) == 0)
+			return true;
+	for (size_t i = x->key_to; i < x->n; i++)
+		words += x->p[i] == ' ';
+	return words == 1 && strspn(x->p, " ") >= from;
+}
+
+/* A sign between name and value. 0 when there is none. */
+static bool
+sign(struct lex *x)
+{
+	static const char *const none[] = { "===", "==", "::", "=~", "=>{", ":/" };
+	static const char *const signs[] = { "=>", ":=", "?=", "=", ":" };
+
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		if (at_word(x, x->at, none[i]))
+			return false;
+	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+		if (skip(x, signs[i]))
+			return true;
+	return false;
+}
+
+static bool
+opens_quote(const struct lex *x)
+{
+	return x->at < x->n && (x->p[x->at] == '"' || x->p[x->at] == '\'' || at_word(x, x->at, "\\\""));
+}
+
+/* <add key="NAME" value="...">, {"name": "NAME", "value": "..."}, setdefault("NAME", "...") */
+static bool
+value_attribute(struct lex *x)
+{
+	size_t mark = x->at;
+	bool comma;
+
+	skip_blanks(x);
+	comma = skip(x, ",");
+	skip_blanks(x);
+	if (!skip(x, x->open))
+		skip(x, "\"");
+	if (skip(x, "value") || skip(x, "Value")) {
+		if (!skip(x, x->open))
+			skip(x, "\"");
+		skip_blanks(x);
+		return sign(x);
+	}
+	x->at = mark;
+	skip_blanks(x);
+	if (comma && skip(x, ",")) {
+		skip_blanks(x);
+		return opens_quote(x);
+	}
+	x->at = mark;
+	return false;
+}
+
+/* The bar between two cells of a table, when the name is a cell of its own. */
+static bool
+cell(struct lex *x)
+{
+	size_t a = x->key_from;
+
+	while (a > 0 && x->p[a - 1] == ' ')
+		a--;
+	if (a > 0 && x->p[a - 1] != '|' && (a < 3 || memcmp(x->p + a - 3, "│", 3) != 0))
+		return false;
+	if (at_word(x, x->at, "||"))
+		return false;
+	return skip(x, "|") || skip(x, "│");
+}
+
+static bool
+separator(struct lex *x)
+{
+	bool quoted = x->open[0] != '\0' && skip(x, x->open);
+	size_t gap, mark;
+
+	if (quoted) {
+		mark = x->at;
+		if (value_attribute(x))
+			return true;
+		x->at = mark;
+		if (skip(x, "]") || skip(x, ")"))
+			skip(x, "\"");
+	} else if (x->key_from > 0 && x->p[x->key_from - 1] == '<' && skip(x, ">")) {
+		return true;
+	}
+	skip(x, "?");
+	gap = skip_blanks(x);
+	if (gap > MAX_GAP || x->at >= x->n)
+		return false;
+	if (sign(x) || cell(x))
+		return true;
+	if (gap == 0)
+		return false;
+	if (x->flag)
+		return x->p[x->at] != '-' && x->p[x->at] != '|';
+	return takes_pair(x) || is_netrc(x) || (opens_quote(x) && gap == 1 && !quoted);
+}
+
+/* ---- the value ---- */
+
+/* In "password: str = 'x'" the type is passed over. */
+static void
+skip_type(struct lex *x)
+{
+	size_t at = x->at;
+
+	if (at >= x->n || !isalpha((unsigned char)x->p[at]))
+		return;
+	while (at < x->n && (isalnum((unsigned char)x->p[at]) || strchr("_.[]|<>", x->p[at]) != NULL))
+		at++;
+	if (at + 3 < x->n && memcmp(x->p + at, " = ", 3) == 0)
+		x->at = at + 3;
+}
+
+static bool
+quoted_value(struct lex *x, struct keyed *k)
+{
+	const char *close = skip(x, "\\\"") ? "\\\"" : x->p[x->at] == '"' ? "\"" : x->p[x->at] == '\'' ? "'" : "`";
+	size_t len = strlen(close);
+
+	if (len == 1)
+		x->at++;
+	k->from = x->at;
+	for (size_t i = x->at; i < x->n; i++) {
+		if (len == 1 && x->p[i] == '\\') {
+			i++;
+		} else if (i + len <= x->n && memcmp(x->p + i, close, len) == 0) {
+			k->to = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A character that ends a bare value where it stands. */
+static bool
+stops(const struct lex *x, size_t i)
+{
+	char c = x->p[i], next = i + 1 < x->n ? x->p[i + 1] : ' ';
+	bool last = isspace((unsigned char)next) || strchr("\"'`})]", next) != NULL;
+
+	if (isspace((unsigned char)c) || c == '"' || c == '`')
+		return true;
+	if ((unsigned char)c >= 0xe2 && (at_word(x, i, "│") || at_word(x, i, "、") || at_word(x, i, "。") || at_word(x, i, "」") || at_word(x, i, "…")))
+		return true;
+	if (c == '<')
+		return next == '/';
+	if (c == '\'')
+		return last || strchr(",;", next) != NULL;
+	if (c == '\\')
+		return next == '"' || next == 'n';
+	if (c == ',' || c == ';')
+		return last || isalpha((unsigned char)next);
+	if (c == '&') {
+		size_t k = i + 1;
+
+		while (k < x->n && (isalnum((unsigned char)x->p[k]) || x->p[k] == '_' || x->p[k] == '-'))
+			k++;
+		return k > i + 1 && k < x->n && x->p[k] == '=';
+	}
+	return false;
+}
+
+static void
+bare_value(struct lex *x, struct keyed *k)
+{
+	size_t i = x->at, round = 0;
+
+	while (i < x->n && !stops(x, i)) {
+		round += x->p[i] == '(' || x->p[i] == '[' || x->p[i] == '{';
+		i++;
+	}
+	/* a bracket that was opened before the value closes behind it */
+	while (i > x->at && strchr(",;)]}", x->p[i - 1]) != NULL && (round == 0 || strchr(",;", x->p[i - 1]) != NULL))
+		i--;
+	k->from = x->at;
+	k->to = i;
+}
+
+static bool
+read_value(struct lex *x, struct keyed *k, struct value *v)
+{
+	skip_blanks(x);
+	skip_type(x);
+	if (x->at + 1 < x->n && strchr("bruf@", x->p[x->at]) != NULL && (x->p[x->at + 1] == '"' || x->p[x->at + 1] == '\''))
+		x->at++;
+	if (x->at >= x->n)
+		return false;
+	v->quoted = opens_quote(x) || x->p[x->at] == '`';
+	if (v->quoted && !quoted_value(x, k)) {
+		/* cut off by the row's end: what there is of it */
+		k->to = x->n;
+		while (k->to > k->from && isspace((unsigned char)x->p[k->to - 1]))
+			k->to--;
+		v->quoted = memchr(x->p + k->from, ' ', k->to - k->from) == NULL;
+	} else if (!v->quoted) {
+		bare_value(x, k);
+	}
+	v->p = x->p + k->from;
+	v->n = k->to - k->from;
+	return v->n > 0;
+}
+
+bool
+keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, size_t word_to, struct keyed *k)
+{
+	struct lex x = { .p = p, .n = n, .open = "" };
+	struct value v = { 0 };
+	size_t after;
+	bool tight;
+
+	if (!find_key(&x, word_from, word_to))
+		return false;
+	k->rule = rules_name(rules, p + x.key_from, x.key_to - x.key_from);
+	if (k->rule == NULL)
+		return false;
+	k->key_from = x.key_from;
+	k->key_to = x.key_to;
+	x.at = after = x.key_to;
+	if (!separator(&x))
+		return false;
+	tight = x.at == after + 1 && p[after] == '=';
+	if (!read_value(&x, k, &v))
+		return false;
+	v.plain_env = x.flag || (x.env && tight) || (x.key_from > 0 && p[x.key_from - 1] == '<');
+	return value_is_secret(&v, k->rule->value);
+}

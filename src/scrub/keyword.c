@@ -1,0 +1,172 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "scrub/keyword.h"
+
+/* Node 0 is the root. The table has a column for each byte that occurs in a word, and column 0 for all others. */
+#define NONE UINT32_MAX
+
+struct node {
+	uint32_t child;		/* while the trie grows: first child */
+	uint32_t sibling;
+	uint32_t fail;
+	uint32_t first;		/* what ends here: index into outs, or NONE */
+	uint32_t shorter;	/* nearest suffix at which something ends, or NONE */
+	uint32_t depth;
+	unsigned char byte;
+};
+
+struct out {
+	size_t id;
+	uint32_t next;
+};
+
+struct keywords {
+	struct node *nodes;
+	size_t n_nodes, cap_nodes;
+	struct out *outs;
+	size_t n_outs, cap_outs;
+	unsigned char column[256];
+	size_t columns;
+	uint32_t *next;		/* n_nodes rows of `columns` */
+};
+
+static unsigned char
+fold(unsigned char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 0x20) : c;
+}
+
+static uint32_t
+add_node(struct keywords *k, unsigned char byte, uint32_t depth)
+{
+	k->nodes = vec_room(k->nodes, k->n_nodes, &k->cap_nodes, sizeof *k->nodes);
+	k->nodes[k->n_nodes] = (struct node){ NONE, NONE, 0, NONE, NONE, depth, byte };
+	return (uint32_t)k->n_nodes++;
+}
+
+struct keywords *
+keywords_new(void)
+{
+	struct keywords *k = xcalloc(1, sizeof *k);
+
+	k->columns = 1;
+	add_node(k, 0, 0);
+	return k;
+}
+
+void
+keywords_free(struct keywords *k)
+{
+	if (k == NULL)
+		return;
+	explicit_bzero(k->nodes, k->cap_nodes * sizeof *k->nodes);
+	if (k->next != NULL)
+		explicit_bzero(k->next, k->n_nodes * k->columns * sizeof *k->next);
+	free(k->nodes);
+	free(k->outs);
+	free(k->next);
+	free(k);
+}
+
+void
+keywords_add(struct keywords *k, const char *word, size_t n, size_t id)
+{
+	uint32_t at = 0, c;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char b = fold((unsigned char)word[i]);
+
+		for (c = k->nodes[at].child; c != NONE && k->nodes[c].byte != b; c = k->nodes[c].sibling)
+			;
+		if (c == NONE) {
+			c = add_node(k, b, k->nodes[at].depth + 1);
+			k->nodes[c].sibling = k->nodes[at].child;
+			k->nodes[at].child = c;
+		}
+		if (k->column[b] == 0)
+			k->column[b] = (unsigned char)k->columns++;
+		at = c;
+	}
+	for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next)
+		if (k->outs[o].id == id)
+			return;
+	if (at == 0)
+		return;
+	k->outs = vec_room(k->outs, k->n_outs, &k->cap_outs, sizeof *k->outs);
+	k->outs[k->n_outs] = (struct out){ id, k->nodes[at].first };
+	k->nodes[at].first = (uint32_t)k->n_outs++;
+}
+
+/* Breadth first: the row of a node starts as a copy of its fail node's row, which is finished because it is nearer to the root. */
+static void
+fill_row(struct keywords *k, uint32_t at)
+{
+	uint32_t *row = k->next + at * k->columns;
+	uint32_t fail = k->nodes[at].fail;
+
+	if (at != 0) {
+		memcpy(row, k->next + fail * k->columns, k->columns * sizeof *row);
+		k->nodes[at].shorter = k->nodes[fail].first != NONE ? fail : k->nodes[fail].shorter;
+	}
+	for (uint32_t c = k->nodes[at].child; c != NONE; c = k->nodes[c].sibling) {
+		size_t column = k->column[k->nodes[c].byte];
+
+		k->nodes[c].fail = at == 0 ? 0 : row[column];
+		row[column] = c;
+	}
+}
+
+void
+keywords_build(struct keywords *k)
+{
+	uint32_t *queue = xreallocarray(NULL, k->n_nodes, sizeof *queue);
+	size_t head = 0, tail = 0;
+
+	for (int c = 'A'; c <= 'Z'; c++)
+		k->column[c] = k->column[c | 0x20];
+	k->next = xcalloc(k->n_nodes * k->columns, sizeof *k->next);
+	queue[tail++] = 0;
+	while (head < tail) {
+		uint32_t at = queue[head++];
+
+		fill_row(k, at);
+		for (uint32_t c = k->nodes[at].child; c != NONE; c = k->nodes[c].sibling)
+			queue[tail++] = c;
+	}
+	free(queue);
+}
+
+static int
+report(const struct keywords *k, uint32_t at, size_t end, int (*hit)(void *, size_t, size_t, size_t), void *arg)
+{
+	for (; at != NONE; at = k->nodes[at].shorter) {
+		for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next) {
+			int r = hit(arg, k->outs[o].id, end - k->nodes[at].depth, end);
+
+			if (r != 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int
+keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to), void *arg)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		at = k->next[at * k->columns + k->column[p[i]]];
+		if (k->nodes[at].first != NONE || k->nodes[at].shorter != NONE) {
+			int r = report(k, at, i + 1, hit, arg);
+
+			if (r != 0)
+				return r;
+		}
+	}
+	return 0;
+}

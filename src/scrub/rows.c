@@ -1,0 +1,388 @@
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "scrub/rows.h"
+
+#define LEAST_EDGE 40	/* a row shorter than this was not cut by a screen's edge */
+#define EDGE_SLACK 4	/* Claude Code keeps up to this many columns free at the right */
+
+/* ---- one row ---- */
+
+static const char *const bars[] = { "│", "┃", "║" };
+static const char *const marks[] = { "⎿", "⏺", "●", "•", "❯", "└", "├", "✻", "☐", "☒", "▸" };
+
+static size_t
+starts_with(const char *p, size_t n, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(words[i]);
+
+		if (n >= len && memcmp(p, words[i], len) == 0)
+			return len;
+	}
+	return 0;
+}
+
+#define STARTS(p, n, words) starts_with(p, n, words, sizeof (words) / sizeof (words)[0])
+
+static bool
+blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* utf8_width, quick for what is nearly always ASCII. */
+static int
+width_of(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (unsigned char)p[i] < 0x80)
+		i++;
+	return (int)(i + utf8_width(p + i, n - i));
+}
+
+/* Where the frame stands while it is peeled off. */
+struct peel {
+	const char *text;
+	struct row *row;
+	int col;
+};
+
+static void
+take(struct peel *p, size_t n)
+{
+	const char *at = p->text + p->row->body;
+
+	if (n == 1 && *at == '\t')
+		p->col += 8 - p->col % 8;
+	else
+		p->col += width_of(at, n);
+	p->row->body += n;
+}
+
+static void
+take_blanks(struct peel *p)
+{
+	while (p->row->body < p->row->end && blank(p->text[p->row->body]))
+		take(p, 1);
+}
+
+static size_t
+left(const struct peel *p)
+{
+	return p->row->end - p->row->body;
+}
+
+static void
+trim_right(struct peel *p)
+{
+	while (p->row->end > p->row->body && blank(p->text[p->row->end - 1]))
+		p->row->end--;
+}
+
+static void
+peel_box(struct peel *p)
+{
+	struct row *r = p->row;
+	size_t len = STARTS(p->text + r->body, left(p), bars);
+
+	if (len == 0)
+		return;
+	take(p, len);
+	r->box = 1;
+	if (left(p) >= 3 && STARTS(p->text + r->end - 3, 3, bars) == 3) {
+		r->bar_col = p->col + width_of(p->text + r->body, r->end - 3 - r->body);
+		r->end -= 3;
+		trim_right(p);
+	}
+	if (left(p) > 0 && p->text[r->body] == ' ')
+		take(p, 1);
+	r->frame_col = p->col;
+	take_blanks(p);
+}
+
+/* "   86→", "   86<tab>", "  38 +  ", "  649  " */
+static void
+peel_number(struct peel *p)
+{
+	const char *at = p->text + p->row->body;
+	size_t n = left(p), digits = 0, i;
+
+	while (digits < n && digits < 7 && at[digits] >= '0' && at[digits] <= '9')
+		digits++;
+	if (digits == 0 || digits == 7 || digits == n)
+		return;
+	for (i = digits; i < n && at[i] == ' '; i++)
+		;
+	if (n - digits >= 3 && memcmp(at + digits, "→", 3) == 0) {
+		take(p, digits);
+		take(p, 3);
+	} else if (at[digits] == '\t') {
+		take(p, digits);
+		take(p, 1);
+	} else if (i > digits && (at[i] == '+' || at[i] == '-') && at[i + 1] != at[i]) {
+		p->row->sign = at[i];
+		p->row->sign_at = p->row->body + i;
+		take(p, i + 1);
+	} else if (i - digits >= 2) {
+		take(p, i);
+	} else {
+		return;
+	}
+	p->row->mark = 1;
+	p->row->frame_col = p->col;
+	take_blanks(p);
+}
+
+static void
+peel_sign(struct peel *p)
+{
+	const char *at = p->text + p->row->body;
+	size_t n = left(p);
+
+	if (p->row->sign != 0 || n < 2 || (*at != '+' && *at != '-') || at[1] == *at)
+		return;
+	if (p->col != 0 && at[1] != ' ')
+		return;
+	p->row->sign = *at;
+	p->row->sign_at = p->row->body;
+	take(p, 1);
+	p->row->frame_col = p->col;
+	take_blanks(p);
+}
+
+/* "NAME=", "name: ". */
+static bool
+new_key(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (isalnum((unsigned char)p[i]) || p[i] == '_'))
+		i++;
+	/* the "=" at the end of base64 has at most a quote behind it */
+	return i > 0 && ((i + 2 < n && p[i] == '=' && p[i + 1] != '=') || (i + 1 < n && p[i] == ':' && p[i + 1] == ' '));
+}
+
+static void
+peel_row(const char *text, struct row *r)
+{
+	struct peel p = { text, r, 0 };
+	size_t len;
+
+	r->body = r->from;
+	r->end = r->to;
+	r->bar_col = -1;
+	trim_right(&p);
+	take_blanks(&p);
+	peel_box(&p);
+	while ((len = STARTS(text + r->body, left(&p), marks)) != 0 || (left(&p) > 1 && text[r->body] == '>' && text[r->body + 1] == ' ')) {
+		take(&p, len != 0 ? len : 1);
+		r->mark = 1;
+		take_blanks(&p);
+		r->frame_col = p.col;
+	}
+	peel_number(&p);
+	peel_sign(&p);
+	r->body_col = p.col;
+	r->key = new_key(text + r->body, left(&p));
+	r->end_col = p.col + width_of(text + r->body, left(&p));
+}
+
+void
+rows_init(struct rows *r, const char *text, size_t n)
+{
+	size_t from = 0;
+
+	*r = (struct rows){ 0 };
+	for (;;) {
+		const char *nl = memchr(text + from, '\n', n - from);
+		size_t to = nl != NULL ? (size_t)(nl - text) : n;
+
+		r->v = vec_room(r->v, r->n, &r->cap, sizeof *r->v);
+		r->v[r->n] = (struct row){ .from = from, .to = to };
+		peel_row(text, &r->v[r->n++]);
+		if (nl == NULL)
+			break;
+		from = to + 1;
+	}
+}
+
+void
+rows_release(struct rows *r)
+{
+	free(r->v);
+	*r = (struct rows){ 0 };
+}
+
+/* ---- which rows belong together ---- */
+
+/* The last column that rows around i reach: what stands in for the width when nobody told it. */
+static int
+local_edge(const struct rows *r, size_t i)
+{
+	size_t from = i > 2 ? i - 2 : 0, to = i + 3 < r->n ? i + 3 : r->n;
+	int edge = LEAST_EDGE;
+
+	for (size_t k = from; k < to; k++)
+		if (r->v[k].end_col > edge && r->v[k].bar_col < 0)
+			edge = r->v[k].end_col;
+	return edge;
+}
+
+/* Row i + 1 stands where the rest of row i would stand; `head` is the row with which the line began. */
+static bool
+continues(const struct rows *r, size_t head, size_t i)
+{
+	const struct row *h = &r->v[head], *a = &r->v[i], *b = &r->v[i + 1];
+
+	if (b->body == b->end || a->body == a->end || b->mark || a->box != b->box || a->bar_col != b->bar_col)
+		return false;
+	/* a "-" in the first column may be the next character of the row above */
+	if (b->sign != 0 && b->sign != h->sign)
+		return h->sign == 0 && b->sign_at == b->from;
+	return b->body_col == h->frame_col || b->body_col == h->body_col || b->body_col == a->body_col || b->body_col == 0;
+}
+
+static size_t
+first_word(const char *text, const struct row *r)
+{
+	size_t n = 0;
+
+	while (r->body + n < r->end && !blank(text[r->body + n]))
+		n++;
+	return n;
+}
+
+static bool
+joined(const char *text, const struct rows *r, size_t head, size_t i, enum view_mode mode, int width)
+{
+	const struct row *a = &r->v[i], *b;
+	int edge, slack = 0;
+
+	if (mode == VIEW_ROWS || i + 1 >= r->n || !continues(r, head, i))
+		return false;
+	b = &r->v[i + 1];
+	if (a->bar_col >= 0)
+		edge = a->bar_col - 1;
+	else if (width > 0)
+		edge = width, slack = EDGE_SLACK;
+	else
+		edge = local_edge(r, i);
+	if (mode == VIEW_SOFT)
+		return a->end_col >= LEAST_EDGE && a->end_col + 1 + (int)first_word(text, b) > edge - slack;
+	return a->end_col >= edge - slack;
+}
+
+/* ---- views ---- */
+
+static void
+add_stretch(struct view *w, size_t src, size_t row)
+{
+	w->v = vec_room(w->v, w->n, &w->cap, sizeof *w->v);
+	w->v[w->n++] = (struct stretch){ w->text.len, src, row };
+}
+
+/* Bytes at p that take no room on the screen: escape sequences, zero-width runes, soft hyphen. */
+static size_t
+unseen(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	size_t i = 2;
+
+	if (n >= 2 && u[0] == 0x1b && u[1] == '[') {
+		while (i < n && u[i] >= 0x20 && u[i] < 0x40)
+			i++;
+		return i < n ? i + 1 : n;
+	}
+	if (n >= 2 && u[0] == 0x1b && u[1] == ']') {
+		while (i < n && u[i] != 0x07 && u[i] != 0x1b)
+			i++;
+		return i < n && u[i] == 0x1b && i + 1 < n ? i + 2 : i < n ? i + 1 : n;
+	}
+	if (u[0] == 0x1b)
+		return n >= 2 ? 2 : 1;
+	if (n >= 2 && u[0] == 0xc2 && u[1] == 0xad)
+		return 2;
+	if (n >= 3 && u[0] == 0xe2 && u[1] == 0x80 && ((u[2] >= 0x8b && u[2] <= 0x8f) || (u[2] >= 0xaa && u[2] <= 0xae)))
+		return 3;
+	if (n >= 3 && u[0] == 0xe2 && u[1] == 0x81 && u[2] >= 0xa0 && u[2] <= 0xaf)
+		return 3;
+	if (n >= 3 && u[0] == 0xef && u[1] == 0xbb && u[2] == 0xbf)
+		return 3;
+	return 0;
+}
+
+static void
+add_body(struct view *w, const char *text, size_t row, bool with_sign)
+{
+	const struct row *r = &w->rows->v[row];
+	size_t from = with_sign ? r->sign_at : r->body, i = from;
+
+	add_stretch(w, from, row);
+	while (i < r->end) {
+		unsigned char c = (unsigned char)text[i];
+		size_t skip = c == 0x1b || c == 0xc2 || c == 0xe2 || c == 0xef ? unseen(text + i, r->end - i) : 0;
+
+		if (skip == 0) {
+			i++;
+			continue;
+		}
+		buf_add(&w->text, text + from, i - from);
+		i += skip;
+		from = i;
+		add_stretch(w, from, row);
+	}
+	buf_add(&w->text, text + from, i - from);
+}
+
+void
+view_init(struct view *w, const char *text, const struct rows *rows, enum view_mode mode, int width)
+{
+	*w = (struct view){ .text = BUF_INIT, .rows = rows };
+	for (size_t i = 0, head; i < rows->n; i++) {
+		head = i;
+		while (joined(text, rows, head, i, mode, width))
+			i++;
+		if (mode != VIEW_ROWS && i == head)
+			continue;
+		for (size_t k = head; k <= i; k++) {
+			if (k != head && mode == VIEW_SOFT) {
+				add_stretch(w, rows->v[k].body, k);
+				buf_chr(&w->text, ' ');
+			}
+			add_body(w, text, k, rows->v[k].sign != 0 && rows->v[k].sign != rows->v[head].sign);
+		}
+		add_stretch(w, rows->v[i].to, i);
+		buf_chr(&w->text, '\n');
+	}
+}
+
+void
+view_release(struct view *w)
+{
+	buf_wipe(&w->text);
+	free(w->v);
+	w->v = NULL;
+	w->n = w->cap = 0;
+}
+
+size_t
+view_source(const struct view *w, size_t at, size_t *row)
+{
+	size_t lo = 0, hi = w->n;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->v[mid].at <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*row = w->v[lo].row;
+	return w->v[lo].src + (at - w->v[lo].at);
+}

@@ -1,0 +1,63 @@
+#ifndef SCRUB_ROWS_H
+#define SCRUB_ROWS_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/*
+ * The rows of a screen, each parted into its frame (what the agent drew around it: box bars, line numbers, diff signs, bullets, indent)
+ * and its body, and views of them: the bodies as lines of text with a map back to the source.
+ *
+ * tmux joins only its own wraps (capture-pane -J); Claude Code writes real newlines and an indent, so that a secret is cut by a row
+ * break and a frame. A view in mode VIEW_HARD joins rows that are cut in mid-word at the edge, VIEW_SOFT those that are broken at a blank.
+ */
+struct row {
+	size_t from, to;	/* the row in the source, without its newline */
+	size_t body, end;	/* the body, without blanks at its ends */
+	int frame_col;		/* column at which the frame ends; bodies may be indented further */
+	int body_col, end_col;	/* columns of the body's first and behind its last character */
+	int bar_col;		/* column of the closing bar of a box, or -1 */
+	size_t sign_at;		/* where the sign stands */
+	char sign;		/* '+' or '-' of a diff, or 0 */
+	char mark;		/* the frame begins something new: bullet, number, ⎿ */
+	char box;		/* it stands between bars */
+	char key;		/* the body begins with "NAME=" or "name: ", as a line of its own does */
+};
+
+struct rows {
+	struct row *v;
+	size_t n, cap;
+};
+
+void rows_init(struct rows *r, const char *text, size_t n);
+void rows_release(struct rows *r);
+
+enum view_mode { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
+
+/* A stretch of the view that stands in one piece in the source. */
+struct stretch {
+	size_t at;		/* offset in the view */
+	size_t src;		/* offset in the source */
+	size_t row;
+};
+
+struct view {
+	struct buf text;	/* lines, each ended by a newline */
+	struct stretch *v;
+	size_t n, cap;
+	const struct rows *rows;
+};
+
+/*
+ * VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. `width` in columns; below 0:
+ * not known, rows that reach as far as all their neighbours are taken for full.
+ * Escape sequences and invisible runes are left out of the view.
+ */
+void view_init(struct view *w, const char *text, const struct rows *rows, enum view_mode mode, int width);
+void view_release(struct view *w);				/* overwrites the text */
+
+/* The source offset of a byte of the view, and its row. */
+size_t view_source(const struct view *w, size_t at, size_t *row);
+
+#endif

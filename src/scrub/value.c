@@ -1,0 +1,241 @@
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "scrub/value.h"
+
+/* ---- counting ---- */
+
+struct count {
+	size_t lower, upper, digit, other, blank;
+	size_t changes;		/* how often the kind of character changes */
+};
+
+static int
+kind_of(unsigned char c)
+{
+	return islower(c) ? 1 : isupper(c) ? 2 : isdigit(c) ? 3 : c == ' ' ? 4 : 5;
+}
+
+static struct count
+count(const char *p, size_t n)
+{
+	struct count c = { 0 };
+	int last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int k = kind_of((unsigned char)p[i]);
+
+		c.lower += k == 1;
+		c.upper += k == 2;
+		c.digit += k == 3;
+		c.blank += k == 4;
+		c.other += k == 5;
+		c.changes += i > 0 && k != last;
+		last = k;
+	}
+	return c;
+}
+
+static bool
+all_of(const char *p, size_t n, const char *set)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strchr(set, p[i]) == NULL || p[i] == '\0')
+			return false;
+	return true;
+}
+
+static bool
+has(const char *p, size_t n, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i + len <= n; i++)
+		if (strncasecmp(p + i, word, len) == 0)
+			return true;
+	return false;
+}
+
+bool
+value_is_random(const char *p, size_t n)
+{
+	struct count c = count(p, n);
+
+	if (n < 16 || c.blank > 0)
+		return false;
+	if (all_of(p, n, "0123456789abcdef") || all_of(p, n, "0123456789ABCDEF"))
+		return n >= 32 && c.digit >= 4 && c.digit + 4 <= n;
+	if (c.lower > 0 && c.upper > 0 && c.digit > 0)
+		return c.changes * 4 >= n;
+	return c.digit >= 3 && c.lower + c.upper >= 3 && c.changes * 4 >= n && c.other * 6 <= n;
+}
+
+/* ---- what is no secret ---- */
+
+bool
+value_is_placeholder(const char *p, size_t n)
+{
+	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted", "insert-", "dummy",
+	    "<your", "replace", "not-set", "undefined", "todo" };
+	size_t same = 1;
+
+	if (n == 0 || p[0] == '$' || p[0] == '<' || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
+		return n != 0 && p[0] == '$' && n > 1 && strchr("126y", p[1]) != NULL ? false : true;
+	if (n > 1 && ((p[0] == '#' && p[1] == '{') || (p[0] == '@' && p[1] == '{') || (p[0] == '[' && p[n - 1] == ']')))
+		return true;
+	for (size_t i = 1; i < n; i++)
+		same += p[i] == p[0];
+	if (same * 10 >= n * 8 || all_of(p, n, "xX-_.*#?") || has(p, n, "xxxxx") || has(p, n, "*****") || has(p, n, "..."))
+		return true;
+	if (n >= 3 && memcmp(p + n - 3, "…", 3) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (has(p, n, words[i]))
+			return true;
+	return false;
+}
+
+/* user.token, config->key, Token::Identifier, self.password, a call( or an index[: code that names a secret and holds none. */
+static bool
+is_reference(const char *p, size_t n)
+{
+	size_t i = 0, parts = 0;
+
+	while (i < n && (p[i] == '&' || p[i] == '*' || p[i] == '!'))
+		i++;
+	while (i < n && (isalpha((unsigned char)p[i]) || p[i] == '_' || p[i] == '@')) {
+		size_t from = i;
+
+		while (i < n && (isalnum((unsigned char)p[i]) || p[i] == '_' || p[i] == '?' || p[i] == '!'))
+			i++;
+		if (value_is_random(p + from, i - from))
+			return false;
+		parts++;
+		if (i == n)
+			return parts > 1;
+		if (p[i] == '(' || p[i] == '[' || (p[i] == '<' && i + 1 < n && isupper((unsigned char)p[i + 1])))
+			return true;
+		if (p[i] == '.')
+			i++;
+		else if (i + 1 < n && ((p[i] == ':' && p[i + 1] == ':') || (p[i] == '-' && p[i + 1] == '>')))
+			i += 2;
+		else
+			return false;
+	}
+	return false;
+}
+
+static bool
+is_path(const char *p, size_t n)
+{
+	size_t from = 0;
+
+	if (memchr(p, '/', n) == NULL)
+		return false;
+	if (has(p, n, "://"))
+		return true;
+	for (size_t i = 0; i <= n; i++) {
+		if (i < n && p[i] != '/')
+			continue;
+		if (value_is_random(p + from, i - from))
+			return false;
+		from = i + 1;
+	}
+	if (p[0] == '/' || p[0] == '~' || (p[0] == '.' && n > 1 && (p[1] == '/' || p[1] == '.')))
+		return true;
+	/* docs/rotating.md, src/auth/token.ts */
+	for (size_t i = n; i > 0 && n - i < 6; i--)
+		if (p[i - 1] == '.' && i < n && isalpha((unsigned char)p[i]))
+			return true;
+	return false;
+}
+
+/* 43,210  3.5k  12.4%  2026-11-21T10:00:00Z  1.2.3  15m  0x1f  #ff00aa  192.0.2.1 */
+static bool
+is_number(const char *p, size_t n)
+{
+	size_t i = 0, letters = 0;
+
+	if (n > 1 && p[0] == '#' && all_of(p + 1, n - 1, "0123456789abcdefABCDEF") && n <= 9)
+		return true;
+	if (n > 1 && (p[0] == 'v' || p[0] == '~' || p[0] == '^' || p[0] == '>' || p[0] == '<'))
+		i = 1;
+	if (i == n || (!isdigit((unsigned char)p[i]) && p[i] != '-' && p[i] != '+'))
+		return false;
+	for (; i < n; i++) {
+		if (isdigit((unsigned char)p[i]) || strchr(".,:-+_/%", p[i]) != NULL)
+			continue;
+		if (!isalpha((unsigned char)p[i]) || ++letters > 3)
+			return false;
+	}
+	return true;
+}
+
+/* What recovery needs stays: ids of messages, tool calls and requests. */
+static bool
+is_work_id(const char *p, size_t n)
+{
+	static const char *const heads[] = { "toolu_", "msg_", "req_", "call_", "sha256:", "sha512-", "sha1-", "h1:", "arn:", "ssh-rsa", "ssh-ed25519" };
+
+	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+		if (n > strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the verdict ---- */
+
+static bool
+password_like(const struct value *v, const struct count *c)
+{
+	bool strange = c->other > 0 && !all_of(v->p, v->n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -_.,:;'()?/\"");
+
+	if (v->n < 5)
+		return false;
+	if (c->blank > 0)
+		return v->quoted && c->blank <= 6 && v->n <= 80 && (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
+		    !has(v->p, v->n, "password") && !has(v->p, v->n, " must ") && !has(v->p, v->n, " the ");
+	if (c->digit == v->n)
+		return v->n >= 6 && (v->quoted || v->plain_env);
+	if (is_number(v->p, v->n))
+		return false;
+	if (c->digit > 0 || strange)
+		return true;
+	return (v->plain_env && v->n >= 6) || (v->n >= 10 && c->lower > 0 && c->upper > 0 && c->changes * 3 >= v->n);
+}
+
+static bool
+token_like(const struct value *v, const struct count *c)
+{
+	size_t letters = c->lower + c->upper;
+	bool close = v->quoted || v->plain_env;
+
+	if (c->blank > 0 || is_number(v->p, v->n))
+		return false;
+	if (value_is_random(v->p, v->n))
+		return true;
+	if (c->digit >= 1 && letters >= 2)
+		return v->n >= (close ? 8 : 16) && (close || c->digit >= 2);
+	return v->n >= 20 && c->lower > 2 && c->upper > 2 && c->changes >= 6 && !is_reference(v->p, v->n);
+}
+
+bool
+value_is_secret(const struct value *v, enum value_class class)
+{
+	struct count c = count(v->p, v->n);
+
+	if (v->n > 8192 || value_is_placeholder(v->p, v->n) || is_reference(v->p, v->n) || is_path(v->p, v->n) || is_work_id(v->p, v->n))
+		return false;
+	switch (class) {
+	case VALUE_ANY:
+		return password_like(v, &c);
+	case VALUE_MIXED:
+		return token_like(v, &c);
+	case VALUE_RANDOM:
+		return v->n >= 20 && c.lower > 0 && c.upper > 0 && c.digit > 0 && memchr(v->p, '.', v->n) == NULL && value_is_random(v->p, v->n);
+	case VALUE_NONE:
+		break;
+	}
+	return false;
+}
