@@ -6,6 +6,7 @@
 
 #define MAX_KEY 90
 #define MAX_GAP 40	/* blanks of an aligned table */
+#define ENOUGH 512	/* so much of a value decides; only one that is a secret is followed to its end, so that no text is quadratic */
 
 /* A line and a place in it. */
 struct lex {
@@ -124,6 +125,8 @@ is_netrc(const struct lex *x)
 
 	if (x->key_to - from != 8 || memcmp(x->p + from, "password", 8) != 0)
 		return false;
+	if (x->n > ENOUGH)
+		return false;
 	for (size_t i = 0; i + 6 < from; i++)
 		if (memcmp(x->p + i, "login ", 6) == 0)
 			return true;
@@ -236,7 +239,7 @@ skip_type(struct lex *x)
 
 	if (at >= x->n || !isalpha((unsigned char)x->p[at]))
 		return;
-	while (at < x->n && (isalnum((unsigned char)x->p[at]) || strchr("_.[]|<>", x->p[at]) != NULL))
+	while (at < x->n && at - x->at < ENOUGH && (isalnum((unsigned char)x->p[at]) || strchr("_.[]|<>", x->p[at]) != NULL))
 		at++;
 	if (at + 3 < x->n && memcmp(x->p + at, " = ", 3) == 0)
 		x->at = at + 3;
@@ -267,8 +270,11 @@ static bool
 stops(const struct lex *x, size_t i)
 {
 	char c = x->p[i], next = i + 1 < x->n ? x->p[i + 1] : ' ';
-	bool last = isspace((unsigned char)next) || strchr("\"'`})]", next) != NULL;
+	bool last;
 
+	if (isalnum((unsigned char)c))
+		return false;
+	last = isspace((unsigned char)next) || strchr("\"'`})]", next) != NULL;
 	if (isspace((unsigned char)c) || c == '"' || c == '`')
 		return true;
 	if ((unsigned char)c >= 0xe2 && (at_word(x, i, "│") || at_word(x, i, "、") || at_word(x, i, "。") || at_word(x, i, "」") || at_word(x, i, "…")))
@@ -292,11 +298,11 @@ stops(const struct lex *x, size_t i)
 }
 
 static void
-bare_value(struct lex *x, struct keyed *k)
+bare_value(struct lex *x, struct keyed *k, size_t most)
 {
 	size_t i = x->at, round = 0;
 
-	while (i < x->n && !stops(x, i)) {
+	while (i < x->n && i - x->at < most && !stops(x, i)) {
 		round += x->p[i] == '(' || x->p[i] == '[' || x->p[i] == '{';
 		i++;
 	}
@@ -324,7 +330,7 @@ read_value(struct lex *x, struct keyed *k, struct value *v)
 			k->to--;
 		v->quoted = memchr(x->p + k->from, ' ', k->to - k->from) == NULL;
 	} else if (!v->quoted) {
-		bare_value(x, k);
+		bare_value(x, k, ENOUGH);
 	}
 	v->p = x->p + k->from;
 	v->n = k->to - k->from;
@@ -353,5 +359,9 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	if (!read_value(&x, k, &v))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || (x.key_from > 0 && p[x.key_from - 1] == '<');
-	return value_is_secret(&v, k->rule->value);
+	if (!value_is_secret(&v, k->rule->value))
+		return false;
+	if (!v.quoted && v.n >= ENOUGH - 8)
+		bare_value(&x, k, n);
+	return true;
 }

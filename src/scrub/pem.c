@@ -49,12 +49,11 @@ read_material(const char *text, struct line *l)
 	if (i < l->to && text[i] != '-')
 		l->letters = 0;
 	l->to = i;
-	while (l->to > l->from && !base64(text[l->to - 1]))
+	/* quotes and \n at both ends are not the key's */
+	while (l->to > l->from && (!base64(text[l->to - 1]) || (l->to - l->from > 1 && text[l->to - 2] == '\\')))
 		l->to--;
 	while (l->from < l->to && !base64(text[l->from]))
-		l->from++;
-	if (l->to - l->from > 2 && l->to > 1 && text[l->to - 2] == '\\')
-		l->to -= 2;
+		l->from += text[l->from] == '\\' && l->to - l->from > 1 ? 2 : 1;
 }
 
 static bool

@@ -231,15 +231,19 @@ read_item(void *arg, const struct toml_item *it, struct err *e)
 	return 0;
 }
 
-/* (?#value) in a pattern: a word in quotes, or bare, as group 1. */
+/*
+ * The pattern as PCRE2 gets it. (?#value) becomes a word in quotes, or bare, as group 1. An anchored pattern does without the library's
+ * search for a character that must follow, which reads up to 5,000 bytes at each hit.
+ */
 static char *
-expand_value(const char *regex)
+whole_regex(const char *regex, bool anchored)
 {
 	static const char macro[] = "(?#value)";
 	static const char value[] = "(?|\"([^\"\\n]{3,200})\"|'([^'\\n]{3,200})'|([^\\s\"'|<>;,&]{3,200}))";
 	struct buf out = BUF_INIT;
 	const char *at;
 
+	buf_str(&out, anchored ? "(*NO_START_OPT)" : "");
 	for (; (at = strstr(regex, macro)) != NULL; regex = at + strlen(macro)) {
 		buf_add(&out, regex, (size_t)(at - regex));
 		buf_str(&out, value);
@@ -265,7 +269,7 @@ finish_rule(struct rule *r, const char *what, struct err *e)
 		    r->name);
 	if (r->regex == NULL)
 		return 0;
-	regex = expand_value(r->regex);
+	regex = whole_regex(r->regex, r->back == 0);
 	r->pattern = pattern_new(regex, (r->caseless ? PATTERN_CASELESS : 0) | (r->back == 0 ? PATTERN_ANCHORED : 0), e);
 	free(regex);
 	return r->pattern != NULL ? 0 : err_add(e, "%s:%d: [%s]", what, r->line, r->name);

@@ -93,6 +93,7 @@ struct look {
 	bool crossing;		/* only what lies across a seam counts; the rest was found row by row */
 	bool guessed;		/* nobody told the width: a secret does not reach into a row that begins like a line of its own */
 	size_t line, line_end;
+	size_t named;		/* end of the last value found by its name: names inside it are part of it */
 };
 
 static bool
@@ -222,7 +223,8 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 	}
 	if (id < l->s->rules.n) {
 		try_rule(l, id, from);
-	} else if (keyed_at(&l->s->rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
+	} else if (from >= l->named && keyed_at(&l->s->rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
+		l->named = l->line + k.to;
 		if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
 			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - l->s->rules.v], RANK_NAMED);
 	}

@@ -74,11 +74,11 @@ value_is_random(const char *p, size_t n)
 /* ---- what is no secret ---- */
 
 bool
-value_is_placeholder(const char *p, size_t n)
+value_is_placeholder(const char *p, size_t all)
 {
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted", "insert-", "dummy",
 	    "<your", "replace", "not-set", "undefined", "todo" };
-	size_t same = 1;
+	size_t same = 1, n = all < 200 ? all : 200;
 
 	if (n == 0 || p[0] == '$' || p[0] == '<' || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
 		return n != 0 && p[0] == '$' && n > 1 && strchr("126y", p[1]) != NULL ? false : true;
@@ -220,13 +220,11 @@ token_like(const struct value *v, const struct count *c)
 	return v->n >= 20 && c->lower > 2 && c->upper > 2 && c->changes >= 6 && !is_reference(v->p, v->n);
 }
 
-bool
-value_is_secret(const struct value *v, enum value_class class)
+static bool
+fits(const struct value *v, enum value_class class)
 {
 	struct count c = count(v->p, v->n);
 
-	if (v->n > 8192 || value_is_placeholder(v->p, v->n) || is_reference(v->p, v->n) || is_path(v->p, v->n) || is_work_id(v->p, v->n))
-		return false;
 	switch (class) {
 	case VALUE_ANY:
 		return password_like(v, &c);
@@ -238,4 +236,11 @@ value_is_secret(const struct value *v, enum value_class class)
 		break;
 	}
 	return false;
+}
+
+bool
+value_is_secret(const struct value *v, enum value_class class)
+{
+	return fits(v, class) && !value_is_placeholder(v->p, v->n) && !is_reference(v->p, v->n) && !is_path(v->p, v->n) &&
+	    !is_work_id(v->p, v->n);
 }
