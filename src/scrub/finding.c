@@ -130,7 +130,7 @@ write_one(const struct finding *f, const char *const *kinds, struct buf *out)
 
 /* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */
 static void
-write_tail(const struct row *r, const char *text, size_t at, size_t mark, struct buf *out)
+write_tail(const struct frame *r, const char *text, size_t at, size_t mark, struct buf *out)
 {
 	size_t gap = 0, was, is, want;
 
@@ -150,12 +150,12 @@ write_tail(const struct row *r, const char *text, size_t at, size_t mark, struct
 }
 
 void
-findings_write(const struct findings *f, const char *text, const struct rows *rows, const char *const *kinds, struct buf *out)
+findings_write(const struct findings *f, const char *text, const struct frames *rows, const char *const *kinds, struct buf *out)
 {
 	size_t k = 0;
 
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct row *r = &rows->v[i];
+		const struct frame *r = &rows->v[i];
 		size_t at = r->from, mark = out->len;
 		bool any = false;
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scrub/rows.h"
+#include "scrub/frame.h"
 
 struct buf;
 
@@ -12,7 +12,8 @@ struct buf;
  * What is to be replaced in a text. A secret that is cut over rows is one finding a row; all but the first are `cont` and become "[…]".
  * No finding holds a newline, so rows are never lost.
  */
-enum rank { RANK_WITHHELD, RANK_FORMAT, RANK_KNOWN, RANK_PLACE, RANK_NAMED };	/* where findings overlap, the lowest names the whole */
+/* Where findings overlap, the lowest rank names the whole. */
+enum rank { RANK_WITHHELD, RANK_FORMAT, RANK_KNOWN, RANK_PLACE, RANK_NAMED };
 
 struct finding {
 	size_t from, to;	/* offsets in the source */
@@ -36,6 +37,6 @@ void findings_add(struct findings *f, struct finding one);
 void findings_settle(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds);
 
 /* The text with its findings replaced. Bars of boxes keep their column where there is room. */
-void findings_write(const struct findings *f, const char *text, const struct rows *rows, const char *const *kinds, struct buf *out);
+void findings_write(const struct findings *f, const char *text, const struct frames *rows, const char *const *kinds, struct buf *out);
 
 #endif

@@ -105,8 +105,8 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 static bool
 takes_pair(const struct lex *x)
 {
-	static const char *const words[] = { "ENV ", "ARG ", "set -gx ", "set -x ", "set -Ux ", "set -U ", "setx ", "setenv ", "configure set ",
-	    "config set ", "secret set ", "variable set " };
+	static const char *const words[] = { "ENV ", "ARG ", "set -gx ", "set -x ", "set -Ux ", "set -U ", "setx ", "setenv ",
+	    "configure set ", "config set ", "secret set ", "variable set " };
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		size_t len = strlen(words[i]);
@@ -269,6 +269,7 @@ quoted_value(struct lex *x, struct keyed *k)
 static bool
 stops(const struct lex *x, size_t i)
 {
+	static const char *const marks[] = { "│", "、", "。", "」", "…" };
 	char c = x->p[i], next = i + 1 < x->n ? x->p[i + 1] : ' ';
 	bool last;
 
@@ -277,8 +278,9 @@ stops(const struct lex *x, size_t i)
 	last = isspace((unsigned char)next) || strchr("\"'`})]", next) != NULL;
 	if (isspace((unsigned char)c) || c == '"' || c == '`')
 		return true;
-	if ((unsigned char)c >= 0xe2 && (at_word(x, i, "│") || at_word(x, i, "、") || at_word(x, i, "。") || at_word(x, i, "」") || at_word(x, i, "…")))
-		return true;
+	for (size_t k = 0; k < sizeof marks / sizeof marks[0] && (unsigned char)c >= 0xe2; k++)
+		if (at_word(x, i, marks[k]))
+			return true;
 	if (c == '<')
 		return next == '/';
 	if (c == '\'')

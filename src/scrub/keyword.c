@@ -154,7 +154,8 @@ report(const struct keywords *k, uint32_t at, size_t end, int (*hit)(void *, siz
 }
 
 int
-keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to), void *arg)
+keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to),
+    void *arg)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	uint32_t at = 0;

@@ -20,6 +20,7 @@ void keywords_build(struct keywords *k);
  * Calls hit for every occurrence, overlapping ones too, in the order of their ends; [from, to) is the word. A hit that returns a value
  * other than 0 ends the pass and is returned.
  */
-int keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to), void *arg);
+int keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to),
+    void *arg);
 
 #endif

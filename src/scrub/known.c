@@ -163,7 +163,7 @@ unbroken(const struct dense *d, size_t from, size_t to, bool blanks)
 static void
 add_pieces(struct dense *d, size_t from, size_t to)
 {
-	size_t row, last_row, i = from;
+	size_t row, last_row, i = from, first = view_source(d->view, d->at[from], &row);
 
 	while (i < to) {
 		size_t start = view_source(d->view, d->at[i], &row), end = start + 1;
@@ -175,7 +175,7 @@ add_pieces(struct dense *d, size_t from, size_t to)
 				break;
 			end = src + 1;
 		}
-		findings_add(d->f, (struct finding){ start, end, d->kind, RANK_KNOWN, start != view_source(d->view, d->at[from], &last_row) });
+		findings_add(d->f, (struct finding){ start, end, d->kind, RANK_KNOWN, start != first });
 	}
 }
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "scrub/finding.h"
-#include "scrub/rows.h"
+#include "scrub/frame.h"
 
 /*
  * Secrets known by their value, from the environment of the pane's processes: looked for as they are, escaped as in JSON, percent-encoded

@@ -43,7 +43,9 @@ read_material(const char *text, struct line *l)
 	for (; i < l->to; i++) {
 		if (base64(text[i]))
 			l->letters++;
-		else if (strchr("\\\"',;.> \t", text[i]) == NULL || (text[i] == ' ' && l->letters > 0 && i + 1 < l->to && base64(text[i + 1])))
+		else if (strchr("\\\"',;.> \t", text[i]) == NULL)
+			break;
+		else if (text[i] == ' ' && l->letters > 0 && i + 1 < l->to && base64(text[i + 1]))
 			break;
 	}
 	if (i < l->to && text[i] != '-')
@@ -59,8 +61,8 @@ read_material(const char *text, struct line *l)
 static bool
 is_header(const char *p, size_t n)
 {
-	static const char *const heads[] = { "Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Encryption:", "Charset:", "Key-Derivation:",
-	    "Argon2-", "Private-MAC:", "[REDACTED:private-key]", "[…]", "…", "..." };
+	static const char *const heads[] = { "Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Encryption:", "Charset:",
+	    "Key-Derivation:", "Argon2-", "Private-MAC:", "[REDACTED:private-key]", "[…]", "…", "..." };
 
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
 		if (n >= strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
@@ -87,7 +89,7 @@ armor(const char *p, size_t n, const char *word, bool *private)
 }
 
 static struct line
-classify(const char *text, const struct row *r)
+classify(const char *text, const struct frame *r)
 {
 	const char *p = text + r->body, *after, *end;
 	size_t n = r->end - r->body;
@@ -140,7 +142,7 @@ belongs(const char *text, const struct line *l)
 		return true;
 	for (size_t i = l->from; i < l->to; i++) {
 		lower = lower || islower((unsigned char)text[i]);
-		other = other || isdigit((unsigned char)text[i]) || strchr("+/=", text[i]) != NULL || (i > l->from && isupper((unsigned char)text[i]));
+		other = other || !isalpha((unsigned char)text[i]) || (i > l->from && isupper((unsigned char)text[i]));
 	}
 	return l->letters >= 2 && (other || !lower);
 }
@@ -156,7 +158,7 @@ add(struct findings *f, const struct line *l, size_t kind, bool *first)
 
 /* Rows behind a BEGIN. Returns the first row that is not part of the block. */
 static size_t
-eat_block(const char *text, const struct rows *rows, size_t i, size_t kind, struct findings *f, bool *first)
+eat_block(const char *text, const struct frames *rows, size_t i, size_t kind, struct findings *f, bool *first)
 {
 	size_t blanks = 0;
 
@@ -182,7 +184,7 @@ eat_block(const char *text, const struct rows *rows, size_t i, size_t kind, stru
 
 /* An END whose BEGIN has scrolled away: the material above it. */
 static void
-eat_above(const char *text, const struct rows *rows, size_t end, size_t floor, size_t kind, struct findings *f, bool *first)
+eat_above(const char *text, const struct frames *rows, size_t end, size_t floor, size_t kind, struct findings *f, bool *first)
 {
 	size_t from = end;
 
@@ -209,7 +211,7 @@ key_row(const char *text, const struct line *l)
 
 /* Neither BEGIN nor END on the screen: three rows or more of one length. Returns the row to go on with. */
 static size_t
-eat_bare(const char *text, const struct rows *rows, size_t i, size_t kind, struct findings *f)
+eat_bare(const char *text, const struct frames *rows, size_t i, size_t kind, struct findings *f)
 {
 	struct line first = classify(text, &rows->v[i]), l = first;
 	bool plus = false, start = true;
@@ -236,7 +238,7 @@ eat_bare(const char *text, const struct rows *rows, size_t i, size_t kind, struc
 
 /* A cheap look before classify: most rows have neither dashes nor a long word. */
 static bool
-worth_a_look(const char *text, const struct row *r)
+worth_a_look(const char *text, const struct frame *r)
 {
 	const char *p = text + r->body;
 	size_t n = r->end - r->body;
@@ -249,7 +251,7 @@ worth_a_look(const char *text, const struct row *r)
 }
 
 static size_t
-skip_public(const char *text, const struct rows *rows, size_t i)
+skip_public(const char *text, const struct frames *rows, size_t i)
 {
 	for (; i < rows->n; i++) {
 		struct line l = classify(text, &rows->v[i]);
@@ -263,7 +265,7 @@ skip_public(const char *text, const struct rows *rows, size_t i)
 }
 
 void
-pem_find(const char *text, const struct rows *rows, size_t kind, struct findings *f)
+pem_find(const char *text, const struct frames *rows, size_t kind, struct findings *f)
 {
 	size_t floor = 0;
 

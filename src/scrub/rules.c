@@ -147,7 +147,7 @@ begin_rule(struct reading *in, const struct toml_item *it, struct err *e)
 	struct rule *r = NULL;
 
 	if (!good_kind(it->section))
-		return err_set(e, GT_USAGE, "rules", "a section of a rule is named like [github-token], with 2 to 40 of a-z, 0-9 and \"-\"");
+		return err_set(e, GT_USAGE, "rules", "a rule is named like [github-token], with 2 to 40 of a-z, 0-9 and \"-\"");
 	for (size_t i = 0; i < all->n; i++)
 		if (strcmp(all->v[i].name, it->section) == 0)
 			r = &all->v[i];
@@ -341,8 +341,9 @@ snake(char *out, const char *p, size_t n)
 static bool
 is_variant(const char *part)
 {
-	static const char *const variants[] = { "prod", "production", "dev", "development", "test", "testing", "staging", "stage", "live", "old",
-	    "new", "current", "value", "plain", "plaintext", "text", "b64", "base64", "raw", "primary", "secondary", "main", "backup", "default" };
+	static const char *const variants[] = { "prod", "production", "dev", "development", "test", "testing", "staging", "stage",
+	    "live", "old", "new", "current", "value", "plain", "plaintext", "text", "b64", "base64", "raw", "primary", "secondary", "main",
+	    "backup", "default" };
 
 	if (part[0] != '\0' && strspn(part, "0123456789") == strlen(part))
 		return true;

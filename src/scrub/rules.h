@@ -19,8 +19,8 @@ struct pattern;
  *	names     instead of keyword and pattern: names whose values are such secrets, in snake_case, parted by blanks; they are
  *	          compared with the last parts of a name, "*password" with its last letters
  *	value     with names: what counts as a value: "any" (a password may be a word), "mixed", "random", or "none" (never a secret)
- *	finds*    a sample; the secrets are marked « ». {alnum:36} {lower:8} {upper:16} {hex:40} {digit:12} {url64:20} {word:3} stand for
- *	          made-up characters, so that the table itself holds nothing that looks like a secret
+ *	finds*    a sample; the secrets are marked « ». {alnum:36} {lower:8} {upper:16} {hex:40} {digit:12} {url64:20}
+ *	          {base64:43} stand for made-up characters, so that the table itself holds nothing that looks like a secret
  *	spares*   a sample in which nothing may be found
  *
  * Every rule but "none" needs a finds: the first one is its canary.

@@ -10,7 +10,7 @@
 #include "scrub/keyword.h"
 #include "scrub/known.h"
 #include "scrub/pem.h"
-#include "scrub/rows.h"
+#include "scrub/frame.h"
 #include "scrub/rules.h"
 #include "scrub/scrub.h"
 #include "scrub/value.h"
@@ -155,7 +155,7 @@ withhold(struct look *l)
 	view_source(l->view, l->line, &row);
 	view_source(l->view, l->line_end > l->line ? l->line_end - 1 : l->line, &last);
 	for (; row <= last; row++) {
-		const struct row *r = &l->view->rows->v[row];
+		const struct frame *r = &l->view->rows->v[row];
 
 		findings_add(l->f, (struct finding){ r->from, r->to, 0, RANK_WITHHELD, false });
 	}
@@ -212,6 +212,7 @@ static int
 on_word(void *arg, size_t id, size_t from, size_t to)
 {
 	struct look *l = arg;
+	const struct rules *rules = &l->s->rules;
 	struct keyed k;
 
 	while (from >= l->line_end) {
@@ -221,12 +222,13 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
 	}
-	if (id < l->s->rules.n) {
+	if (id < rules->n) {
 		try_rule(l, id, from);
-	} else if (from >= l->named && keyed_at(&l->s->rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
+	} else if (from >= l->named &&
+	    keyed_at(rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
 		l->named = l->line + k.to;
 		if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
-			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - l->s->rules.v], RANK_NAMED);
+			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - rules->v], RANK_NAMED);
 	}
 	return 0;
 }
@@ -245,7 +247,7 @@ look_at(struct scrub *s, const struct view *view, bool crossing, bool guessed, s
 /* ---- one pass ---- */
 
 static void
-find_all(struct scrub *s, const char *text, const struct rows *rows, int width, struct findings *f)
+find_all(struct scrub *s, const char *text, const struct frames *rows, int width, struct findings *f)
 {
 	static const enum view_mode modes[] = { VIEW_HARD, VIEW_SOFT };
 	struct view view;
@@ -263,7 +265,7 @@ find_all(struct scrub *s, const char *text, const struct rows *rows, int width, 
 }
 
 static void
-withhold_rows(struct findings *f, const struct rows *rows)
+withhold_rows(struct findings *f, const struct frames *rows)
 {
 	size_t row = 0;
 
@@ -279,10 +281,10 @@ static bool
 pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct buf *out)
 {
 	struct findings f = { 0 };
-	struct rows rows;
+	struct frames rows;
 	bool any;
 
-	rows_init(&rows, text, n);
+	frames_init(&rows, text, n);
 	find_all(s, text, &rows, width, &f);
 	findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	any = f.n > 0;
@@ -296,7 +298,7 @@ pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct b
 	if (any)
 		findings_write(&f, text, &rows, s->kinds, out);
 	findings_release(&f);
-	rows_release(&rows);
+	frames_release(&rows);
 	return any;
 }
 
@@ -470,8 +472,8 @@ canaries(struct scrub *s, struct err *e)
 			good = strcmp(clean_bytes(t), r->samples[k].want) == 0;
 			clean_free(t);
 			if (!good) {
-				err_set(e, r->own ? GT_USAGE : GT_FAIL, "canary", "the rule [%s] for secrets does not find its own sample (line %d)",
-				    r->name, r->samples[k].line);
+				err_set(e, r->own ? GT_USAGE : GT_FAIL, "canary",
+				    "the rule [%s] for secrets does not find its own sample (line %d)", r->name, r->samples[k].line);
 				return err_hint(e, "correct the rule or its finds; nothing is scrubbed by a table that does not work");
 			}
 			break;

@@ -76,8 +76,8 @@ value_is_random(const char *p, size_t n)
 bool
 value_is_placeholder(const char *p, size_t all)
 {
-	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted", "insert-", "dummy",
-	    "<your", "replace", "not-set", "undefined", "todo" };
+	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted",
+	    "insert-", "dummy", "<your", "replace", "not-set", "undefined", "todo" };
 	size_t same = 1, n = all < 200 ? all : 200;
 
 	if (n == 0 || p[0] == '$' || p[0] == '<' || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
@@ -176,7 +176,8 @@ is_number(const char *p, size_t n)
 static bool
 is_work_id(const char *p, size_t n)
 {
-	static const char *const heads[] = { "toolu_", "msg_", "req_", "call_", "sha256:", "sha512-", "sha1-", "h1:", "arn:", "ssh-rsa", "ssh-ed25519" };
+	static const char *const heads[] = { "toolu_", "msg_", "req_", "call_", "sha256:", "sha512-", "sha1-", "h1:", "arn:", "ssh-rsa",
+	    "ssh-ed25519" };
 
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
 		if (n > strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
@@ -231,7 +232,8 @@ fits(const struct value *v, enum value_class class)
 	case VALUE_MIXED:
 		return token_like(v, &c);
 	case VALUE_RANDOM:
-		return v->n >= 20 && c.lower > 0 && c.upper > 0 && c.digit > 0 && memchr(v->p, '.', v->n) == NULL && value_is_random(v->p, v->n);
+		return v->n >= 20 && c.lower > 0 && c.upper > 0 && c.digit > 0 && memchr(v->p, '.', v->n) == NULL &&
+		    value_is_random(v->p, v->n);
 	case VALUE_NONE:
 		break;
 	}

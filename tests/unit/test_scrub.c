@@ -355,7 +355,8 @@ private_keys_go_whole_or_cut(void **state)
 	gives(s, "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\nx2+BueJH\n-----END RSA PRIVATE KEY-----\n$ ls", 0,
 	    "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n[…]\n-----END RSA PRIVATE KEY-----\n$ ls");
 	gives(s, "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     " KEY_1 "\n     … +15 lines (ctrl+o to expand)\n\n⏺ The key is in place.", 0,
-	    "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     [REDACTED:private-key]\n     … +15 lines (ctrl+o to expand)\n\n⏺ The key is in place.");
+	    "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     [REDACTED:private-key]\n     … +15 lines (ctrl+o to expand)\n\n"
+	    "⏺ The key is in place.");
 	gives(s, "     " KEY_1 "\n     " KEY_2 "\n     -----END RSA PRIVATE KEY-----\n> run", 0,
 	    "     [REDACTED:private-key]\n     […]\n     -----END RSA PRIVATE KEY-----\n> run");
 	gives(s, KEY_1 "\n" KEY_2 "\n" KEY_3, 0, "[REDACTED:private-key]\n[…]\n[…]");
@@ -371,7 +372,8 @@ private_keys_go_whole_or_cut(void **state)
 static void
 known_values_go_in_every_spelling(void **state)
 {
-	static const char block[] = "HOME=/root\0DB_PASSWORD=p\"w/9 \\x=Qz!\0GITHUB_TOKEN=abcDEF123456ghi\0DATABASE_URL=postgres://u:s3cr3t-in-url@h/db";
+	static const char block[] = "HOME=/root\0DB_PASSWORD=p\"w/9 \\x=Qz!\0GITHUB_TOKEN=abcDEF123456ghi\0"
+	    "DATABASE_URL=postgres://u:s3cr3t-in-url@h/db";
 	struct scrub *s = scrubber();
 
 	(void)state;
@@ -410,7 +412,8 @@ only_secrets_are_learned(void **state)
 		const char *name, *value;
 	} no[] = {
 		{ "HOME", "/home/nux7" }, { "SESSION_ID", "0b9c4f0e-6f0b-4f5e-9a77" }, { "DB_PASSWORD", "short1" },
-		{ "SECRET_FILE", "/run/secrets/db1" }, { "API_TOKEN", "/run/secrets/db1" }, { "GITHUB_TOKEN", "" }, { "SSH_AUTH_SOCK", "/tmp/ssh-x1/agent.12" },
+		{ "SECRET_FILE", "/run/secrets/db1" }, { "API_TOKEN", "/run/secrets/db1" }, { "GITHUB_TOKEN", "" },
+		{ "SSH_AUTH_SOCK", "/tmp/ssh-x1/agent.12" },
 	};
 	struct scrub *s = scrubber();
 
@@ -437,7 +440,8 @@ placeholders_are_counted_and_stay(void **state)
 	(void)state;
 	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8", 0, "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password]");
 	assert_int_equal(scrub_total(s), 2);
-	keeps(s, "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password]\ntoken: [REDACTED:github-token]\n[…]\n[scrub: row withheld]");
+	keeps(s, "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password]\ntoken: [REDACTED:github-token]\n"
+	    "[…]\n[scrub: row withheld]");
 	assert_int_equal(scrub_total(s), 2);
 	for (size_t i = 0; i < scrub_kinds(s); i++) {
 		if (strcmp(scrub_kind(s, i, &count), "password") == 0) {
@@ -481,8 +485,8 @@ odd_bytes_come_out_as_valid_text(void **state)
 static void
 no_text_is_slow(void **state)
 {
-	static const char *const units[] = { "password", "eyJ", "token=", "secret: \"", "-----BEGIN PRIVATE KEY-----\n", "[REDACTED:", "://a:", "mysql -p ",
-	    "'\"'\"", "key=value key2=value2\n", "│ x │\n", "a", "cookie: a=b; ", "echo x | sudo ", "bearer 1" };
+	static const char *const units[] = { "password", "eyJ", "token=", "secret: \"", "-----BEGIN PRIVATE KEY-----\n", "[REDACTED:",
+	    "://a:", "mysql -p ", "'\"'\"", "key=value key2=value2\n", "│ x │\n", "a", "cookie: a=b; ", "echo x | sudo ", "bearer 1" };
 	struct scrub *s = scrubber();
 
 	(void)state;

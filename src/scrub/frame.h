@@ -1,5 +1,5 @@
-#ifndef SCRUB_ROWS_H
-#define SCRUB_ROWS_H
+#ifndef SCRUB_FRAME_H
+#define SCRUB_FRAME_H
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@
  * tmux joins only its own wraps (capture-pane -J); Claude Code writes real newlines and an indent, so that a secret is cut by a row
  * break and a frame. A view in mode VIEW_HARD joins rows that are cut in mid-word at the edge, VIEW_SOFT those that are broken at a blank.
  */
-struct row {
+struct frame {
 	size_t from, to;	/* the row in the source, without its newline */
 	size_t body, end;	/* the body, without blanks at its ends */
 	int frame_col;		/* column at which the frame ends; bodies may be indented further */
@@ -25,13 +25,13 @@ struct row {
 	char key;		/* the body begins with "NAME=" or "name: ", as a line of its own does */
 };
 
-struct rows {
-	struct row *v;
+struct frames {
+	struct frame *v;
 	size_t n, cap;
 };
 
-void rows_init(struct rows *r, const char *text, size_t n);
-void rows_release(struct rows *r);
+void frames_init(struct frames *r, const char *text, size_t n);
+void frames_release(struct frames *r);
 
 enum view_mode { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
 
@@ -46,7 +46,7 @@ struct view {
 	struct buf text;	/* lines, each ended by a newline */
 	struct stretch *v;
 	size_t n, cap;
-	const struct rows *rows;
+	const struct frames *rows;
 };
 
 /*
@@ -54,7 +54,7 @@ struct view {
  * not known, rows that reach as far as all their neighbours are taken for full.
  * Escape sequences and invisible runes are left out of the view.
  */
-void view_init(struct view *w, const char *text, const struct rows *rows, enum view_mode mode, int width);
+void view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode, int width);
 void view_release(struct view *w);				/* overwrites the text */
 
 /* The source offset of a byte of the view, and its row. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "scrub/rows.h"
+#include "scrub/frame.h"
 
 #define LEAST_EDGE 40	/* a row shorter than this was not cut by a screen's edge */
 #define EDGE_SLACK 4	/* Claude Code keeps up to this many columns free at the right */
@@ -48,7 +48,7 @@ width_of(const char *p, size_t n)
 /* Where the frame stands while it is peeled off. */
 struct peel {
 	const char *text;
-	struct row *row;
+	struct frame *row;
 	int col;
 };
 
@@ -87,7 +87,7 @@ trim_right(struct peel *p)
 static void
 peel_box(struct peel *p)
 {
-	struct row *r = p->row;
+	struct frame *r = p->row;
 	size_t len = STARTS(p->text + r->body, left(p), bars);
 
 	if (len == 0)
@@ -168,7 +168,7 @@ new_key(const char *p, size_t n)
 }
 
 static void
-peel_row(const char *text, struct row *r)
+peel_row(const char *text, struct frame *r)
 {
 	struct peel p = { text, r, 0 };
 	size_t len;
@@ -193,17 +193,17 @@ peel_row(const char *text, struct row *r)
 }
 
 void
-rows_init(struct rows *r, const char *text, size_t n)
+frames_init(struct frames *r, const char *text, size_t n)
 {
 	size_t from = 0;
 
-	*r = (struct rows){ 0 };
+	*r = (struct frames){ 0 };
 	for (;;) {
 		const char *nl = memchr(text + from, '\n', n - from);
 		size_t to = nl != NULL ? (size_t)(nl - text) : n;
 
 		r->v = vec_room(r->v, r->n, &r->cap, sizeof *r->v);
-		r->v[r->n] = (struct row){ .from = from, .to = to };
+		r->v[r->n] = (struct frame){ .from = from, .to = to };
 		peel_row(text, &r->v[r->n++]);
 		if (nl == NULL)
 			break;
@@ -212,17 +212,17 @@ rows_init(struct rows *r, const char *text, size_t n)
 }
 
 void
-rows_release(struct rows *r)
+frames_release(struct frames *r)
 {
 	free(r->v);
-	*r = (struct rows){ 0 };
+	*r = (struct frames){ 0 };
 }
 
 /* ---- which rows belong together ---- */
 
 /* The last column that rows around i reach: what stands in for the width when nobody told it. */
 static int
-local_edge(const struct rows *r, size_t i)
+local_edge(const struct frames *r, size_t i)
 {
 	size_t from = i > 2 ? i - 2 : 0, to = i + 3 < r->n ? i + 3 : r->n;
 	int edge = LEAST_EDGE;
@@ -235,9 +235,9 @@ local_edge(const struct rows *r, size_t i)
 
 /* Row i + 1 stands where the rest of row i would stand; `head` is the row with which the line began. */
 static bool
-continues(const struct rows *r, size_t head, size_t i)
+continues(const struct frames *r, size_t head, size_t i)
 {
-	const struct row *h = &r->v[head], *a = &r->v[i], *b = &r->v[i + 1];
+	const struct frame *h = &r->v[head], *a = &r->v[i], *b = &r->v[i + 1];
 
 	if (b->body == b->end || a->body == a->end || b->mark || a->box != b->box || a->bar_col != b->bar_col)
 		return false;
@@ -248,7 +248,7 @@ continues(const struct rows *r, size_t head, size_t i)
 }
 
 static size_t
-first_word(const char *text, const struct row *r)
+first_word(const char *text, const struct frame *r)
 {
 	size_t n = 0;
 
@@ -258,9 +258,9 @@ first_word(const char *text, const struct row *r)
 }
 
 static bool
-joined(const char *text, const struct rows *r, size_t head, size_t i, enum view_mode mode, int width)
+joined(const char *text, const struct frames *r, size_t head, size_t i, enum view_mode mode, int width)
 {
-	const struct row *a = &r->v[i], *b;
+	const struct frame *a = &r->v[i], *b;
 	int edge, slack = 0;
 
 	if (mode == VIEW_ROWS || i + 1 >= r->n || !continues(r, head, i))
@@ -319,7 +319,7 @@ unseen(const char *p, size_t n)
 static void
 add_body(struct view *w, const char *text, size_t row, bool with_sign)
 {
-	const struct row *r = &w->rows->v[row];
+	const struct frame *r = &w->rows->v[row];
 	size_t from = with_sign ? r->sign_at : r->body, i = from;
 
 	add_stretch(w, from, row);
@@ -340,7 +340,7 @@ add_body(struct view *w, const char *text, size_t row, bool with_sign)
 }
 
 void
-view_init(struct view *w, const char *text, const struct rows *rows, enum view_mode mode, int width)
+view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode, int width)
 {
 	*w = (struct view){ .text = BUF_INIT, .rows = rows };
 	for (size_t i = 0, head; i < rows->n; i++) {
