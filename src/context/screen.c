@@ -279,7 +279,7 @@ tool_input(const struct screen *s, size_t i, size_t end)
 static size_t
 read_tool(struct screen *s, size_t i)
 {
-	size_t end = rows_head_end(&s->r, i);
+	size_t head = rows_head_end(&s->r, i), end = head > i ? head : i + 1;	/* rows below may have been settled since */
 	char *input = tool_input(s, i, end), *name = group(s, i, 1);
 	enum status status = STATUS_COMPLETE;
 	struct result res;

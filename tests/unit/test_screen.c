@@ -157,6 +157,17 @@ test_dialog(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_head_before_a_row_that_changes(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(x)\n           Claude Code v2.1.1\n\n" BOX, 40);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "x", "");
+	assert_int_equal(c.unknown_lines, 1);
+	conversation_release(&c);
+}
+
 /* 30 columns: what the program says of itself is broken too. */
 static void
 test_narrow_pane(void **state)
@@ -434,6 +445,7 @@ main(void)
 		cmocka_unit_test(test_wrapped_rows),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_dialog),
+		cmocka_unit_test(test_head_before_a_row_that_changes),
 		cmocka_unit_test(test_narrow_pane),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_box),
