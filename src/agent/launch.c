@@ -367,10 +367,10 @@ launch_read(struct launch *l, const char *start_command, const char *default_she
 }
 
 void
-launch_command(struct launch *l, const char *command, launch_is_agent *is_agent, const void *arg)
+launch_command(struct launch *l, const char *command, const char *shell, launch_is_agent *is_agent, const void *arg)
 {
 	memset(l, 0, sizeof *l);
-	l->shell = xstrdup("/bin/sh");
+	l->shell = xstrdup(*shell != '\0' ? shell : "/bin/sh");
 	l->command = xstrdup(command);
 	read_commands(l, l->command, 0, is_agent, arg);
 }

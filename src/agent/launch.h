@@ -40,8 +40,8 @@ typedef bool launch_is_agent(const void *arg, const char *name);
  * When no word names an agent, name is the program of the last simple command and certain is false.
  */
 void launch_read(struct launch *l, const char *start_command, const char *default_shell, launch_is_agent *is_agent, const void *arg);
-/* The same for a shell command given by configuration. */
-void launch_command(struct launch *l, const char *command, launch_is_agent *is_agent, const void *arg);
+/* The same for a command given by configuration, to be run by `shell`. */
+void launch_command(struct launch *l, const char *command, const char *shell, launch_is_agent *is_agent, const void *arg);
 void launch_release(struct launch *l);		/* overwrites the command */
 
 /* Value of a variable that the command itself sets before the agent (FOO=x claude, env FOO=x claude), heap; NULL when it does not. */

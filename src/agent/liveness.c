@@ -195,6 +195,32 @@ proc_is_shell(const char *name)
 	return false;
 }
 
+/* A shell that runs a script, or -c, may be about to start an agent; one with options alone serves a person. */
+static bool
+interactive(pid_t pid)
+{
+	char path[64];
+	struct buf b = BUF_INIT;
+	bool yes = false;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, &b, NULL) == 0 && b.len > 0) {
+		yes = true;
+		for (size_t at = strlen(b.data) + 1; at < b.len; at += strlen(b.data + at) + 1) {
+			const char *arg = b.data + at;
+
+			if (arg[0] != '-' || (arg[1] != '-' && strchr(arg, 'c') != NULL))
+				yes = false;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	buf_wipe(&b);
+	return yes;
+}
+
 bool
 procs_idle_shell(const struct procs *p, pid_t pane_pid)
 {
@@ -202,7 +228,7 @@ procs_idle_shell(const struct procs *p, pid_t pane_pid)
 	char names[PROC_NAMES][64];
 	size_t n;
 
-	if (shell == NULL || shell->state != 'S' || shell->foreground != shell->pgrp)
+	if (shell == NULL || shell->state != 'S' || shell->foreground != shell->pgrp || !interactive(pane_pid))
 		return false;
 	n = proc_names(shell, names);
 	for (size_t i = 0; i < p->n; i++)

@@ -40,7 +40,7 @@ finds_the_agent(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct launch l;
 
-		launch_command(&l, cases[i].command, is_agent, NULL);
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
 		assert_string_equal(l.name, cases[i].name);
 		assert_int_equal(l.certain, cases[i].certain);
 		launch_release(&l);
@@ -66,7 +66,7 @@ takes_session_flags_out(void **state)
 		size_t n;
 		char *got;
 
-		launch_command(&l, cases[i].command, is_agent, NULL);
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
 		got = launch_without(&l, SESSION, &n);
 		assert_string_equal(got, cases[i].want);
 		assert_int_equal(n, cases[i].n);

@@ -1,0 +1,61 @@
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/ready.h"
+#include "agent/profile.h"
+
+/* The box, its footer and what may stand below it (notices, rows of sub-agents); permission dialogs are a little taller. */
+#define ROWS 24
+
+static bool
+blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Where the lowest rows begin; *n is cut to where the last one that is not blank ends. */
+static size_t
+lowest_rows(const char *screen, size_t *n)
+{
+	size_t at;
+
+	while (*n > 0 && blank(screen[*n - 1]))
+		(*n)--;
+	at = *n;
+	for (size_t rows = 0; at > 0; at--)
+		if (screen[at - 1] == '\n' && ++rows == ROWS)
+			break;
+	return at;
+}
+
+/* What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini 0.61, copilot 1.0.102. */
+static bool
+is_hint(const char *text, size_t n)
+{
+	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message", "Ask anything", "Plan something" };
+
+	while (n > 0 && blank(*text)) {
+		text++;
+		n--;
+	}
+	for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+		if (n >= strlen(hints[i]) && memcmp(text, hints[i], strlen(hints[i])) == 0)
+			return true;
+	return n == 0;
+}
+
+enum ready
+ready_screen(const struct profile *p, const char *screen, size_t n)
+{
+	size_t at = lowest_rows(screen, &n), from, to;
+	const char *low = screen + at;
+
+	n -= at;
+	if (profile_has_dialog(p, low, n))
+		return READY_DIALOG;
+	if (profile_is_busy(p, low, n))
+		return READY_BUSY;
+	if (!profile_is_ready(p, low, n, &from, &to))
+		return READY_UNKNOWN;
+	return is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
+}
