@@ -19,18 +19,22 @@ trim_end(const char *p, size_t n)
 	return n;
 }
 
-/* Without tmux's own last row. The server expands its option for us, so a changed remain-on-exit-format is recognised too. */
+/*
+ * Without tmux's own last row. The server expands its option for us, so a changed remain-on-exit-format is recognised too. With -J the row may have been joined to
+ * the one above it (3.3a takes over that row's wrapped flag), so the end of the text is looked at, not the row.
+ */
 static size_t
 without_dead_line(const char *p, size_t n, const char *dead_line)
 {
-	size_t row, len, want = trim_end(dead_line, strlen(dead_line));
+	size_t want = trim_end(dead_line, strlen(dead_line)), row;
 
 	n = trim_end(p, n);
+	if (want > 0 && n >= want && memcmp(p + n - want, dead_line, want) == 0)
+		return trim_end(p, n - want);
 	for (row = n; row > 0 && p[row - 1] != '\n'; row--)
 		;
-	len = n - row;
-	if ((want > 0 && len == want && memcmp(p + row, dead_line, len) == 0) || (len > 13 && memcmp(p + row, "Pane is dead ", 13) == 0))
-		n = trim_end(p, row);
+	if (n - row > 13 && memcmp(p + row, "Pane is dead ", 13) == 0)
+		return trim_end(p, row);
 	return n;
 }
 
