@@ -43,7 +43,7 @@ $(BIN): $(MODE)/obj/main.o $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
 $(LIB): $(OBJ)
-	rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar rcsP $@ $^
 
 $(MODE)/obj/%.o: src/%.c $(GEN)
 	@mkdir -p $(@D)
@@ -73,8 +73,62 @@ $(FAKE): $(FAKE_SRC) tests/e2e/fake_agent.h $(wildcard src/base/*.h)
 unit: $(UNIT)
 	@set -e; for t in $(UNIT); do echo "== $$t"; $$t; done
 
+# All tests, in the mode that was asked for (make SAN=1 check); scripts/check does the set-up of a bare machine too.
+check:
+	./scripts/check --no-setup $(if $(SAN),--san)
+
+lint: $(GEN)
+	./scripts/lint
+
+bench: all fake
+	./tests/bench/run
+
+# Long forms of what scripts/check runs short: recoveries in a row.
+stress: all fake
+	$(MAKE) FAULTS=1 all
+	RECOVERIES=$(or $(N),200) GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t
+
+golden-update: $(UNIT)
+	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
+
+# libFuzzer, clang: make fuzz T=screen SECONDS=600
+SECONDS ?= 60
+fuzz:
+	$(MAKE) CC=clang MODE=build/fuzz MODE_CFLAGS='-fsanitize=fuzzer-no-link,address,undefined -O1' MODE_LDFLAGS='-fsanitize=fuzzer-no-link,address,undefined' build/fuzz/fuzz_$(T)
+	@mkdir -p build/fuzz/corpus-$(T)
+	build/fuzz/fuzz_$(T) -max_total_time=$(SECONDS) -timeout=10 build/fuzz/corpus-$(T) $(wildcard tests/fuzz/corpus/$(T))
+$(MODE)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
+	$(CC) $(ALL_CFLAGS) -Itests/unit -fsanitize=fuzzer $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(PKG_L)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+	    $(DESTDIR)$(PREFIX)/share/doc/gt-recover $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/gt-recover
+	install -m 644 man/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 man/gt.toml.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 README.md CHANGELOG.md LICENSE gt.toml.example $(DESTDIR)$(PREFIX)/share/doc/gt-recover/
+	install -m 644 completions/gt-recover.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover
+	install -m 644 completions/gt-recover.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover
+	install -m 644 completions/gt-recover.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/gt-recover $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man5/gt.toml.5 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover \
+	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gt-recover
+
+help:
+	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
+	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
+	@echo 'make bench      speed and memory          make stress    200 recoveries in a row (N=…)'
+	@echo 'make fuzz T=…   libFuzzer, SECONDS=60     make install   PREFIX=/usr/local DESTDIR='
+
 clean:
 	rm -rf build
 
-.PHONY: all fake unit clean
+# or make takes them for intermediate files and removes them
+.SECONDARY: $(GEN)
+
+.PHONY: all fake unit check lint bench stress golden-update fuzz install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

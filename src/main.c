@@ -1,5 +1,266 @@
-int
-main(void)
+#include <getopt.h>
+#include <jansson.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/setup.h"
+
+/*
+ * Global options, the command table, the exit status. The table is the program's contents: each line is a file of cmd/.
+ */
+const struct command commands[] = {
+	{ "", cmd_recover, OPT_TMUX | OPT_ACT, "[SESSION...]", "bring crashed agents back; without SESSION: choose from a list",
+	    "Names a session, or a pane by its id (%5). Without a name it lists what can be recovered and asks; away from a terminal it\n"
+	    "prints the list. --all takes everything that no guard refuses: it shows the plan and asks once, or needs --yes.\n"
+	    "--dry-run shows the plan and changes nothing.\n"
+	    "Naming a session is consent: it may be attached, stopped on purpose, or belong to Gas Town's infrastructure." },
+	{ "list", cmd_list, OPT_TMUX | OPT_LIST, "", "what could be recovered, and why not the rest", NULL },
+	{ "context", cmd_context, OPT_TMUX | OPT_SCOPE, "SESSION", "what was gathered for a session", NULL },
+	{ "prompt", cmd_prompt, OPT_TMUX | OPT_SCOPE, "SESSION", "the prompt that the agent would be given, and nothing else", NULL },
+	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen on stdin, exchanges on stdout", NULL },
+	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
+	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
+	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
+	{ "install", cmd_install, OPT_PRINT, "shim", "make `gt recover` work: a shell function that passes everything else on to gt",
+	    "--print writes the function to stdout and touches no file." },
+	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
+	{ "version", cmd_version, 0, "", "the version", NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL },
+};
+
+enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT, O_JSON, O_COLOR, O_TRANSCRIPT };
+
+static const struct option long_options[] = {
+	{ "town", required_argument, NULL, O_TOWN }, { "config", required_argument, NULL, O_CONFIG },
+	{ "socket", required_argument, NULL, 'L' }, { "json", no_argument, NULL, O_JSON },
+	{ "dry-run", no_argument, NULL, 'n' }, { "yes", no_argument, NULL, 'y' },
+	{ "no-input", no_argument, NULL, O_NO_INPUT }, { "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' }, { "color", required_argument, NULL, O_COLOR },
+	{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
+	{ "all", no_argument, NULL, O_ALL }, { "via", required_argument, NULL, O_VIA },
+	{ "scope", required_argument, NULL, O_SCOPE }, { "include-infra", no_argument, NULL, O_INFRA },
+	{ "names", no_argument, NULL, O_NAMES }, { "agent", required_argument, NULL, O_AGENT },
+	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK },
+	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Which commands take an option; 0: all. */
+static const struct { int option; unsigned taken; const char *name; } takers[] = {
+	{ O_TOWN, OPT_TMUX, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB, "--config" }, { 'L', OPT_TMUX, "--socket" },
+	{ 'n', OPT_ACT, "--dry-run" }, { 'y', OPT_ACT, "--yes" }, { O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" },
+	{ O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA, OPT_ACT | OPT_LIST | OPT_SCOPE, "--include-infra" },
+	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
+	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
+};
+
+#define N_TAKERS (sizeof takers / sizeof takers[0])
+
+struct reading {
+	struct cli cli;
+	bool given[N_TAKERS];
+	bool help, version;
+	size_t cap_sockets;
+};
+
+const struct command *
+command_find(const char *name)
 {
+	for (const struct command *c = commands; c->name != NULL; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static int
+usage(struct err *e, const char *what)
+{
+	err_set(e, GT_USAGE, "usage", "%s", what);
+	return err_hint(e, "gt-recover help shows the commands and options");
+}
+
+static void
+take_option(struct reading *r, int option)
+{
+	struct cli *cli = &r->cli;
+
+	for (size_t i = 0; i < N_TAKERS; i++)
+		r->given[i] = r->given[i] || takers[i].option == option;
+	switch (option) {
+	case O_TOWN: cli->town = optarg; break;
+	case O_CONFIG: cli->config = optarg; break;
+	case 'L':
+		cli->sockets = vec_room(cli->sockets, cli->n_sockets, &r->cap_sockets, sizeof *cli->sockets);
+		cli->sockets[cli->n_sockets++] = optarg;
+		break;
+	case O_JSON: cli->json = true; break;
+	case 'n': cli->dry_run = true; break;
+	case 'y': cli->yes = true; break;
+	case O_NO_INPUT: cli->no_input = true; break;
+	case 'q': cli->quiet = true; break;
+	case 'v': cli->verbose++; break;
+	case O_COLOR: cli->color = optarg; break;
+	case 'h': r->help = true; break;
+	case 'V': r->version = true; break;
+	case O_ALL: cli->all = true; break;
+	case O_VIA: cli->via = optarg; break;
+	case O_SCOPE: cli->scope = optarg; break;
+	case O_INFRA: cli->include_infra = true; break;
+	case O_NAMES: cli->names = true; break;
+	case O_AGENT: cli->agent = optarg; break;
+	case O_REPORT: cli->report = true; break;
+	case O_CHECK: cli->check = true; break;
+	case O_PRINT: cli->print = true; break;
+	case O_TRANSCRIPT: cli->transcript = true; break;
+	default: break;
+	}
+}
+
+static int
+read_options(struct reading *r, int argc, char **argv, struct err *e)
+{
+	char what[160];
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":L:nyqvhV", long_options, NULL)) != -1) {
+		if (option == '?' || option == ':') {
+			snprintf(what, sizeof what, option == ':' ? "the option %.100s needs a value" : "there is no option %.100s",
+			    argv[optind - 1]);
+			return usage(e, what);
+		}
+		take_option(r, option);
+	}
+	r->cli.args = (const char *const *)argv + optind;
+	r->cli.n_args = (size_t)(argc - optind);
 	return 0;
+}
+
+/* The first word is a command unless "--" stood in front of it: a session may have a command's name. */
+static const struct command *
+choose(struct reading *r, char **argv)
+{
+	const struct command *c = NULL;
+	bool literal = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+
+	if (r->cli.n_args > 0 && !literal && r->cli.args[0][0] != '\0')
+		c = command_find(r->cli.args[0]);
+	if (c != NULL) {
+		r->cli.args++;
+		r->cli.n_args--;
+	} else {
+		c = command_find("");
+	}
+	r->cli.command = c->name;
+	return c;
+}
+
+static int
+check_options(const struct reading *r, const struct command *c, struct err *e)
+{
+	char what[160];
+
+	for (size_t i = 0; i < N_TAKERS; i++)
+		if (r->given[i] && (c->options & takers[i].taken) == 0) {
+			snprintf(what, sizeof what, "the command %s takes no %s", *c->name != '\0' ? c->name : "gt-recover", takers[i].name);
+			return usage(e, what);
+		}
+	if (r->cli.color != NULL && strcmp(r->cli.color, "auto") != 0 && strcmp(r->cli.color, "always") != 0 && strcmp(r->cli.color, "never") != 0)
+		return usage(e, "--color takes auto, always or never");
+	return 0;
+}
+
+static int
+run(struct reading *r, int argc, char **argv, struct err *e)
+{
+	const struct command *c;
+
+	if (read_options(r, argc, argv, e) != 0)
+		return -1;
+	if (r->version)
+		return cmd_version(&r->cli, e);
+	c = choose(r, argv);
+	if (r->help) {
+		help_print(stdout, *c->name != '\0' || r->cli.n_args > 0 ? c : NULL);
+		return GT_OK;
+	}
+	if (check_options(r, c, e) != 0)
+		return -1;
+	return c->run(&r->cli, e);
+}
+
+static void
+print_error(const struct cli *cli, const struct err *e)
+{
+	if (cli->json) {
+		json_t *v = json_object(), *error = json_object();
+		struct buf b = BUF_INIT;
+
+		json_put(error, "name", e->name);
+		json_put(error, "message", e->msg);
+		json_put(error, "hint", e->hint[0] != '\0' ? e->hint : NULL);
+		json_put_int(v, "schema_version", 1);
+		json_object_set_new(v, "error", error);
+		json_print(&b, v, true);
+		fputs(b.data, stdout);
+		buf_release(&b);
+		json_decref(v);
+		return;
+	}
+	fprintf(stderr, "gt-recover: %s\n", e->msg);
+	if (e->hint[0] != '\0')
+		fprintf(stderr, "  %s\n", e->hint);
+}
+
+/* What we hold in memory is not scrubbed yet: no core file, no peeking by other processes of this user. */
+static void
+close_the_house(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	umask(077);
+	setrlimit(RLIMIT_CORE, &none);
+#ifndef __SANITIZE_ADDRESS__
+	prctl(PR_SET_DUMPABLE, 0);
+#endif
+	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
+		setlocale(LC_CTYPE, "");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct reading r = { .help = false };
+	struct err e = ERR_INIT;
+	int status;
+
+	close_the_house();
+	status = run(&r, argc, argv, &e);
+	if (status < 0) {
+		print_error(&r.cli, &e);
+		status = e.code != 0 ? e.code : GT_FAIL;
+	}
+	free(r.cli.sockets);
+	if (setup_stopped() != 0) {
+		/* whoever started us is to see what ended us */
+		fflush(stdout);
+		signal(setup_stopped(), SIG_DFL);
+		raise(setup_stopped());
+	}
+	if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+		fputs("gt-recover: the answer could not be written to standard output\n", stderr);
+		if (status == GT_OK)
+			status = GT_FAIL;
+	}
+	return status;
 }

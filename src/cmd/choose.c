@@ -1,0 +1,197 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/choose.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "cmd/say.h"
+#include "revive/detect.h"
+
+#define NAME_WIDTH 40
+
+static bool
+is_named(const struct candidate *c, const char *word)
+{
+	return strcmp(word[0] == '%' ? c->pane.id : c->pane.session, word) == 0;
+}
+
+struct candidate *
+choose_named(struct candidates *all, const char *word, struct err *e)
+{
+	struct candidate *found = NULL;
+	struct buf name = BUF_INIT, others = BUF_INIT;
+
+	say_foreign(&name, word, 80);
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate *c = &all->v[i];
+
+		if (!is_named(c, word))
+			continue;
+		buf_fmt(&others, "%s%s on socket %s", others.len > 0 ? ", " : "", c->pane.id, c->pane.socket);
+		/* a session with one crashed agent and living ones beside it is not ambiguous */
+		if (found == NULL || (found->class == CLASS_LIVE && c->class != CLASS_LIVE))
+			found = c;
+		else if (c->class != CLASS_LIVE || found->class == CLASS_LIVE) {
+			err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s", name.data, others.data);
+			err_hint(e, "name the pane by its id, and the server with -L");
+			found = NULL;
+			goto out;
+		}
+	}
+	if (found == NULL) {
+		err_set(e, GT_USAGE, "unknown-session", "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		err_hint(e, "gt-recover list shows what is there; -L names another server");
+	}
+out:
+	buf_release(&name);
+	buf_release(&others);
+	return found;
+}
+
+void
+choose_age(struct buf *out, const struct candidate *c)
+{
+	buf_str(out, "[crashed");
+	if (c->crashed_at > 0) {
+		buf_chr(out, ' ');
+		clock_age(out, clock_wall_ms() - c->crashed_at);
+		buf_str(out, " ago");
+	}
+	buf_chr(out, ']');
+}
+
+static void
+print_offer(const struct candidates *all, const bool *offered)
+{
+	size_t width = 0, n = 0;
+
+	fputs("\nRecoverable Sessions:\n", stdout);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < all->n; i++) {
+			struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+			size_t w;
+
+			if (!offered[i])
+				continue;
+			say_foreign(&name, all->v[i].pane.session, NAME_WIDTH);
+			w = utf8_width(name.data, name.len);
+			if (pass == 0) {
+				width = w > width ? w : width;
+			} else {
+				choose_age(&age, &all->v[i]);
+				say_short(&lines, all->v[i].lines);
+				fprintf(stdout, "%3zu. %s%*s    %-20s %s lines context\n", ++n, name.data, (int)(width - w), "", age.data, lines.data);
+			}
+			buf_release(&name);
+			buf_release(&age);
+			buf_release(&lines);
+		}
+	fputc('\n', stdout);
+}
+
+/* One number or range at *p. */
+static int
+take_range(const char **p, size_t n, bool *chosen)
+{
+	char *end;
+	unsigned long from = strtoul(*p, &end, 10), to = from;
+
+	if (end == *p || !isdigit((unsigned char)**p))
+		return -1;
+	if (*end == '-') {
+		const char *second = end + 1;
+
+		to = strtoul(second, &end, 10);
+		if (end == second || !isdigit((unsigned char)*second))
+			return -1;
+	}
+	if (from < 1 || to > n || from > to)
+		return -1;
+	for (unsigned long i = from; i <= to; i++)
+		chosen[i - 1] = true;
+	*p = end;
+	return 0;
+}
+
+int
+choose_answer(const char *answer, size_t n, bool *chosen)
+{
+	char word[16];
+
+	memset(chosen, 0, n * sizeof *chosen);
+	while (isspace((unsigned char)*answer))
+		answer++;
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(answer, " \t\r\n"), answer);
+	for (char *p = word; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (strcmp(word, "none") == 0 || strcmp(word, "n") == 0 || strcmp(word, "q") == 0)
+		return 0;
+	if (strcmp(word, "all") == 0 || strcmp(word, "a") == 0) {
+		memset(chosen, 1, n * sizeof *chosen);
+		return 0;
+	}
+	if (*answer == '\0')
+		return -1;
+	while (*answer != '\0') {
+		if (take_range(&answer, n, chosen) != 0)
+			return -1;
+		if (*answer != '\0' && strchr(", \t\r\n", *answer) == NULL)
+			return -1;
+		answer += strspn(answer, ", \t\r\n");
+	}
+	return 0;
+}
+
+static int
+bad_answers(struct err *e)
+{
+	err_set(e, GT_USAGE, "answer", "the answer is not one of the choices");
+	return err_hint(e, "answer with numbers (2, 1-3, 1,3), all or none");
+}
+
+int
+choose_ask(const struct candidates *all, const bool *offered, bool *chosen, bool terminal, struct err *e)
+{
+	size_t n = 0, k = 0, cap = 0;
+	bool *picked = xcalloc(all->n, sizeof *picked);
+	char *line = NULL;
+	int ret = -1, count = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += offered[i];
+	print_offer(all, offered);
+	for (int tries = 0; ret != 0; tries++) {
+		if (tries == (terminal ? 3 : 1)) {
+			bad_answers(e);
+			goto out;
+		}
+		if (tries > 0)
+			fprintf(stdout, "Numbers (2, 1-3, 1,3), all or none.\n");
+		if (n == 1)
+			fputs("Recover which session? [1, all, none]: ", stdout);
+		else
+			fprintf(stdout, "Recover which session? [1-%zu, all, none]: ", n);
+		fflush(stdout);
+		if (getline(&line, &cap, stdin) < 0) {
+			fputc('\n', stdout);
+			ret = 0;
+			break;
+		}
+		if (!terminal)
+			fputc('\n', stdout);
+		ret = choose_answer(line, n, picked);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
+			chosen[i] = picked[k++];
+			count += chosen[i];
+		}
+out:
+	free(line);
+	free(picked);
+	return ret == 0 ? count : -1;
+}

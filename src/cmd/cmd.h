@@ -1,0 +1,62 @@
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct buf;
+struct err;
+struct world;
+
+/* The command line after main has read it. Strings point into argv. */
+struct cli {
+	const char *command;
+	const char *const *args;	/* what stands behind the command */
+	size_t n_args;
+	const char *town, *config;
+	const char **sockets;
+	size_t n_sockets;
+	const char *via, *scope, *agent, *color, *allow;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, transcript;
+	int verbose;			/* 0 warnings, 1 info, 2 debug */
+};
+
+/* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
+enum {
+	OPT_TMUX = 1 << 0,		/* --town -L --config */
+	OPT_ACT = 1 << 1,		/* -n -y --no-input --all --via --scope --include-infra */
+	OPT_LIST = 1 << 2,		/* --names --include-infra */
+	OPT_AGENT = 1 << 3,		/* --agent */
+	OPT_SCRUB = 1 << 4,		/* --report --check --config */
+	OPT_PRINT = 1 << 5,		/* --print */
+	OPT_SCOPE = 1 << 6		/* --scope --include-infra */
+};
+
+struct command {
+	const char *name;		/* NULL ends the table; "" is the bare command */
+	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
+	unsigned options;
+	const char *args;		/* for usage */
+	const char *summary;		/* one line */
+	const char *details;		/* for help COMMAND; may be NULL */
+};
+
+extern const struct command commands[];
+const struct command *command_find(const char *name);
+
+int cmd_recover(const struct cli *cli, struct err *e);
+int cmd_list(const struct cli *cli, struct err *e);
+int cmd_context(const struct cli *cli, struct err *e);
+int cmd_prompt(const struct cli *cli, struct err *e);
+int cmd_parse(const struct cli *cli, struct err *e);
+int cmd_scrub(const struct cli *cli, struct err *e);
+int cmd_config(const struct cli *cli, struct err *e);
+int cmd_install(const struct cli *cli, struct err *e);
+int cmd_help(const struct cli *cli, struct err *e);
+int cmd_version(const struct cli *cli, struct err *e);
+
+/* help for one command, or for the whole program (NULL), to `to`. */
+void help_print(FILE *to, const struct command *c);
+
+#endif

@@ -1,0 +1,168 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cmd/choose.h"
+#include "cmd/cmd.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "ledger/attempt.h"
+#include "revive/detect.h"
+#include "revive/gather.h"
+#include "revive/world.h"
+#include "scrub/scrub.h"
+
+/* context and prompt: the reading half of a recovery, for a person to look at. They also read living agents. */
+
+static int
+look(const struct cli *cli, struct world *w, struct candidates *all, struct candidate **c, struct gathered *g, struct err *e)
+{
+	memset(all, 0, sizeof *all);
+	memset(g, 0, sizeof *g);
+	buf_init(&g->prompt);
+	if (cli->n_args != 1) {
+		err_set(e, GT_USAGE, "usage", "%s takes the name of one session", cli->command);
+		return err_hint(e, "gt-recover list shows the sessions");
+	}
+	if (setup_world(cli, w, e) != 0)
+		return -1;
+	if (detect(w, all, e) == 0 && (*c = choose_named(all, cli->args[0], e)) != NULL && gather(w, *c, cli->scope, g, e) == 0)
+		return 0;
+	gathered_release(g);
+	candidates_release(all);
+	setup_release(w);
+	return -1;
+}
+
+static json_t *
+json_bead(const struct bead *b)
+{
+	json_t *v = json_object();
+
+	json_put(v, "id", b->id);
+	json_put(v, "status", b->status);
+	json_put(v, "assignee", b->assignee);
+	json_put(v, "title", b->title != NULL ? clean_bytes(b->title) : NULL);
+	json_put(v, "description", b->description != NULL ? clean_bytes(b->description) : NULL);
+	json_put(v, "handoff", b->handoff != NULL ? clean_bytes(b->handoff) : NULL);
+	json_put_flag(v, "closed", b->closed);
+	return v;
+}
+
+static void
+print_json(const struct candidate *c, const struct gathered *g)
+{
+	json_t *v = conversation_json(&g->talk), *warnings = json_array();
+
+	json_put_int(v, "schema_version", 1);
+	json_put(v, "session", c->pane.session);
+	json_put(v, "agent", c->profile->name);
+	json_put(v, "class", class_name(c->class));
+	json_put(v, "previous_recovery", g->previous);
+	json_object_set_new(v, "raw_scrollback", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
+	json_object_set_new(v, "bead", g->bead.id != NULL ? json_bead(&g->bead) : json_null());
+	json_put(v, "git", g->git != NULL ? clean_bytes(g->git) : NULL);
+	json_put(v, "checkpoint", g->checkpoint != NULL ? clean_bytes(g->checkpoint) : NULL);
+	for (size_t i = 0; i < g->n_warnings; i++)
+		json_array_append_new(warnings, json_bytes(g->warnings[i], strlen(g->warnings[i])));
+	json_object_set_new(v, "warnings", warnings);
+	say_json(v);
+}
+
+static void
+print_field(const char *name, const char *value)
+{
+	struct buf b = BUF_INIT;
+
+	if (value == NULL || *value == '\0')
+		return;
+	say_foreign(&b, value, 100);
+	printf("%-20s %s\n", name, b.data);
+	buf_release(&b);
+}
+
+static void
+print_text(const struct candidate *c, const struct gathered *g)
+{
+	struct buf lines = BUF_INIT;
+	char *action = conversation_last_action(&g->talk);
+
+	print_field("Session", c->pane.session);
+	print_field("Agent", c->profile->label);
+	print_field("State", g->reason);
+	say_thousands(&lines, g->capture.rows);
+	printf("%-20s %s%s\n", "Scrollback", lines.data, g->capture.cut ? " lines (older ones were left out)" : " lines");
+	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
+	    conversation_count(&g->talk, ROLE_USER), conversation_count(&g->talk, ROLE_ASSISTANT), g->talk.n);
+	printf("%-20s %zu of %zu lines not understood\n", "Reading", g->talk.unknown_lines, g->talk.lines);
+	print_field("Last user message", conversation_last_user(&g->talk));
+	print_field("Last agent action", action);
+	print_field("Draft, never sent", g->talk.draft);
+	print_field("Open question", g->talk.question);
+	print_field("Earlier recovery", g->previous);
+	print_field("Bead", g->bead.id);
+	print_field("Bead title", clean_bytes(g->bead.title));
+	print_field("Git", clean_bytes(g->git));
+	print_field("Checkpoint", clean_bytes(g->checkpoint));
+	for (size_t i = 0; i < g->n_warnings; i++)
+		print_field(i == 0 ? "Warnings" : "", g->warnings[i]);
+	buf_release(&lines);
+	free(action);
+}
+
+int
+cmd_context(const struct cli *cli, struct err *e)
+{
+	struct candidates all;
+	struct candidate *c;
+	struct gathered g;
+	struct world w;
+
+	if (look(cli, &w, &all, &c, &g, e) != 0)
+		return -1;
+	if (cli->json)
+		print_json(c, &g);
+	else
+		print_text(c, &g);
+	gathered_release(&g);
+	candidates_release(&all);
+	setup_release(&w);
+	return GT_OK;
+}
+
+int
+cmd_prompt(const struct cli *cli, struct err *e)
+{
+	struct candidates all;
+	struct candidate *c;
+	struct gathered g;
+	struct attempt sample;
+	struct world w;
+	int ret;
+
+	if (look(cli, &w, &all, &c, &g, e) != 0)
+		return -1;
+	/* an id of its own, as the recovery will have another one */
+	attempt_init(&sample);
+	ret = gather_prompt(&w, c, sample.id, &g, e);
+	if (ret == 0 && cli->json) {
+		json_t *v = say_object();
+
+		json_object_set_new(v, "prompt", json_bytes(g.prompt.data, g.prompt.len));
+		json_put_int(v, "tokens", (int64_t)g.stats.tokens);
+		json_put_int(v, "exchanges_kept", (int64_t)g.stats.exchanges_kept);
+		json_put_int(v, "exchanges_cut", (int64_t)g.stats.exchanges_cut);
+		say_json(v);
+	} else if (ret == 0) {
+		fwrite(g.prompt.data, 1, g.prompt.len, stdout);
+	}
+	attempt_release(&sample);
+	gathered_release(&g);
+	candidates_release(&all);
+	setup_release(&w);
+	return ret == 0 ? GT_OK : -1;
+}

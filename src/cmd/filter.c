@@ -1,0 +1,127 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "context/exchange.h"
+#include "context/screen.h"
+#include "scrub/scrub.h"
+
+/* parse and scrub: standard input to standard output, without tmux and without state. */
+
+#define MAX_INPUT ((size_t)1 << 30)
+
+static int
+read_stdin(struct buf *b, struct err *e)
+{
+	if (isatty(STDIN_FILENO)) {
+		err_set(e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+		return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
+	}
+	return io_read_all(STDIN_FILENO, "standard input", MAX_INPUT, b, e);
+}
+
+static void
+print_text(const struct conversation *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct exchange *x = &c->v[i];
+
+		printf("[%s", role_name(x->role));
+		if (x->tool != NULL)
+			printf(" %s", x->tool);
+		if (x->status != STATUS_COMPLETE)
+			printf(", %s", status_name(x->status));
+		printf("]\n%s%s%s\n\n", x->input != NULL ? x->input : "", x->input != NULL && *x->content != '\0' ? "\n" : "", x->content);
+	}
+	if (c->draft != NULL)
+		printf("[draft, never sent]\n%s\n\n", c->draft);
+	if (c->tasks != NULL)
+		printf("[tasks]\n%s\n\n", c->tasks);
+	if (c->question != NULL)
+		printf("[open question]\n%s\n\n", c->question);
+}
+
+int
+cmd_parse(const struct cli *cli, struct err *e)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct buf in = BUF_INIT;
+	struct clean_text *text = NULL;
+	struct scrub *s = NULL;
+	int ret = -1;
+
+	if (cli->n_args > 0)
+		return setup_no_arguments(cli, e);
+	if (cli->transcript) {
+		err_set(e, GT_USAGE, "usage", "this version reads screens only, not transcripts");
+		return err_hint(e, "leave --transcript out and give it a pane's captured text");
+	}
+	if (read_stdin(&in, e) != 0 || (s = scrub_new(NULL, e)) == NULL)
+		goto out;
+	text = scrub_text(s, in.data, in.len, 0);
+	screen_read(text, 0, cli->agent != NULL ? cli->agent : "claude", &talk);
+	if (cli->json) {
+		json_t *v = conversation_json(&talk);
+
+		json_put_int(v, "schema_version", 1);
+		say_json(v);
+	} else {
+		print_text(&talk);
+	}
+	ret = GT_OK;
+out:
+	conversation_release(&talk);
+	clean_free(text);
+	scrub_free(s);
+	buf_wipe(&in);
+	return ret;
+}
+
+static void
+print_report(const struct scrub *s)
+{
+	json_t *v = say_object(), *kinds = json_object();
+
+	for (size_t i = 0; i < scrub_kinds(s); i++) {
+		size_t count;
+		const char *kind = scrub_kind(s, i, &count);
+
+		json_put_int(kinds, kind, (int64_t)count);
+	}
+	json_put_int(v, "found", (int64_t)scrub_total(s));
+	json_object_set_new(v, "kinds", kinds);
+	say_json(v);
+}
+
+int
+cmd_scrub(const struct cli *cli, struct err *e)
+{
+	struct buf in = BUF_INIT;
+	struct clean_text *text = NULL;
+	struct scrub *s = NULL;
+	int ret = -1;
+
+	if (cli->n_args > 0)
+		return setup_no_arguments(cli, e);
+	if ((s = setup_scrub(cli, e)) == NULL || read_stdin(&in, e) != 0)
+		goto out;
+	text = scrub_text(s, in.data, in.len, 0);
+	if (cli->report || cli->json)
+		print_report(s);
+	else if (!cli->check)
+		fwrite(clean_bytes(text), 1, clean_len(text), stdout);
+	ret = cli->check && scrub_total(s) > 0 ? GT_FOUND : GT_OK;
+out:
+	clean_free(text);
+	scrub_free(s);
+	buf_wipe(&in);
+	return ret;
+}

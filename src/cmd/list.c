@@ -1,0 +1,180 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cmd/choose.h"
+#include "cmd/cmd.h"
+#include "cmd/list.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "revive/detect.h"
+#include "revive/gather.h"
+#include "revive/plan.h"
+#include "revive/world.h"
+#include "scrub/scrub.h"
+#include "town/config.h"
+
+static json_t *
+strings_of_sources(const struct candidate *c, const struct bead *bead)
+{
+	json_t *v = json_array();
+
+	if (c->lines > 0)
+		json_array_append_new(v, json_string("scrollback"));
+	if (bead->id != NULL)
+		json_array_append_new(v, json_string("bead"));
+	return v;
+}
+
+static void
+put_or_null(json_t *v, const char *key, bool known, int64_t n)
+{
+	json_object_set_new(v, key, known ? json_integer(n) : json_null());
+}
+
+json_t *
+list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no)
+{
+	json_t *v = json_object();
+
+	json_put(v, "name", c->pane.session);
+	json_put(v, "socket", c->pane.socket);
+	json_put(v, "pane_id", c->pane.id);
+	json_put(v, "agent", c->profile->name);
+	json_put(v, "role", role_word(c->role.kind));
+	json_put(v, "rig", *c->role.rig != '\0' ? c->role.rig : NULL);
+	json_put(v, "class", class_name(c->class));
+	json_put(v, "crash_reason", c->reason != REASON_NONE ? reason_name(c->reason) : NULL);
+	put_or_null(v, "exit_status", c->pane.dead && c->pane.dead_status >= 0, c->pane.dead_status);
+	put_or_null(v, "signal", c->pane.dead && c->pane.dead_signal > 0, c->pane.dead_signal);
+	put_or_null(v, "crashed_at", c->crashed_at > 0, c->crashed_at);
+	put_or_null(v, "last_activity", c->pane.activity > 0, c->pane.activity * 1000);
+	json_put_flag(v, "has_scrollback", c->lines > 0);
+	json_put_int(v, "scrollback_lines", (int64_t)c->lines);
+	json_put_int(v, "snapshot_lines", 0);
+	json_object_set_new(v, "sources", strings_of_sources(c, bead));
+	json_put(v, "bead", bead->id);
+	json_put_flag(v, "recoverable", no->name == NULL);
+	json_put(v, "refusal", no->name);
+	return v;
+}
+
+static void
+print_row(const struct candidate *c, const struct bead *bead, const struct refusal *no, size_t width)
+{
+	struct buf name = BUF_INIT, how = BUF_INIT, lines = BUF_INIT;
+	char *reason = c->class <= CLASS_ZOMBIE ? gather_reason(c) : xstrdup("");
+
+	say_foreign(&name, c->pane.session, width);
+	if (c->class == CLASS_UNKNOWN)
+		buf_str(&how, c->doubt);
+	else if (c->class == CLASS_LIVE)
+		buf_str(&how, "running");
+	else {
+		buf_fmt(&how, "%s, ", reason);
+		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
+		buf_str(&how, " ago, ");
+		say_short(&lines, c->lines);
+		buf_fmt(&how, "%s lines", lines.data);
+		if (bead->id != NULL)
+			buf_fmt(&how, ", bead %s", bead->id);
+	}
+	printf("%s%*s  %-7s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "", class_name(c->class), c->profile->name,
+	    how.data);
+	if (no->name != NULL && c->class <= CLASS_ZOMBIE)
+		printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width, "", no->hint);
+	buf_release(&name);
+	buf_release(&how);
+	buf_release(&lines);
+	free(reason);
+}
+
+int
+list_beads(struct world *w, const struct candidates *all, struct bead *beads, struct err *e)
+{
+	struct scrub *s = world_scrub(w, e);
+
+	if (s == NULL)
+		return -1;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].class <= CLASS_ZOMBIE)
+			gather_bead(w, &all->v[i], s, &beads[i]);
+	scrub_free(s);
+	return 0;
+}
+
+static void
+print_list(const struct candidates *all, const struct bead *beads, const struct refusal *no, bool names)
+{
+	size_t width = 8;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct buf name = BUF_INIT;
+		size_t n;
+
+		say_foreign(&name, all->v[i].pane.session, 40);
+		n = utf8_width(name.data, name.len);
+		width = n > width ? n : width;
+		buf_release(&name);
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		if (!names)
+			print_row(&all->v[i], &beads[i], &no[i], width);
+		else if (no[i].name == NULL)
+			puts(all->v[i].pane.session);
+	}
+}
+
+int
+cmd_list(const struct cli *cli, struct err *e)
+{
+	struct candidates all = { .n = 0 };
+	struct refusal *no = NULL;
+	struct bead *beads = NULL;
+	struct world w;
+	int ret = -1;
+
+	if (cli->n_args > 0)
+		return setup_no_arguments(cli, e);
+	if (setup_world(cli, &w, e) != 0)
+		return -1;
+	if (setup_disabled(&w)) {
+		setup_release(&w);
+		return GT_OK;
+	}
+	if (detect(&w, &all, e) != 0 || detect_lines(&w, &all, e) != 0)
+		goto out;
+	no = xcalloc(all.n, sizeof *no);
+	beads = xcalloc(all.n, sizeof *beads);
+	if (list_beads(&w, &all, beads, e) != 0)
+		goto out;
+	for (size_t i = 0; i < all.n; i++)
+		no[i] = plan_refusal(&w, &all.v[i], &beads[i], false, cli->include_infra);
+	if (cli->json) {
+		json_t *v = say_object(), *sessions = json_array();
+
+		for (size_t i = 0; i < all.n; i++)
+			json_array_append_new(sessions, list_json(&all.v[i], &beads[i], &no[i]));
+		json_object_set_new(v, "sessions", sessions);
+		say_json(v);
+	} else {
+		print_list(&all, beads, no, cli->names);
+		if (all.n == 0 && !cli->names && !cli->quiet)
+			fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
+	}
+	ret = GT_OK;
+out:
+	for (size_t i = 0; beads != NULL && i < all.n; i++)
+		bead_release(&beads[i]);
+	free(beads);
+	free(no);
+	candidates_release(&all);
+	setup_release(&w);
+	return ret;
+}

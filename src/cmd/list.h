@@ -1,0 +1,18 @@
+#ifndef CMD_LIST_H
+#define CMD_LIST_H
+
+#include <jansson.h>
+
+struct bead;
+struct candidate;
+struct candidates;
+struct err;
+struct refusal;
+struct world;
+
+/* One element of sessions[] of `list --json` (DESIGN 7). New reference. */
+json_t *list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no);
+/* The beads of the dead and zombie ones; what cannot be read stays empty (the recovery itself warns). beads: all->n zeroed ones. */
+int list_beads(struct world *w, const struct candidates *all, struct bead *beads, struct err *e);
+
+#endif

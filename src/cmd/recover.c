@@ -1,0 +1,495 @@
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cmd/choose.h"
+#include "cmd/cmd.h"
+#include "cmd/list.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "revive/detect.h"
+#include "revive/plan.h"
+#include "revive/recover.h"
+#include "revive/respawn.h"
+#include "revive/world.h"
+#include "town/config.h"
+#include "tmux/quote.h"
+
+/* The bare command: the picker, SESSION…, --all and --dry-run. */
+
+struct job {
+	const struct cli *cli;
+	struct world w;
+	struct say say;
+	struct candidates all;
+	struct bead *beads;
+	struct refusal *no;
+	bool *chosen;
+	bool named;			/* a person chose: consent */
+	json_t *results;
+	size_t found, recovered, unacknowledged, refused, failed;
+};
+
+static void
+tell_captured(struct say *s, const struct recovery *r)
+{
+	const struct gathered *g = &r->gathered;
+	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
+	char *action = conversation_last_action(&g->talk);
+
+	say_thousands(&lines, g->capture.rows);
+	say_line(s, "Capturing context... %s lines", lines.data);
+	say_line(s, "Parsing exchanges... %zu user messages, %zu agent responses", conversation_count(&g->talk, ROLE_USER),
+	    conversation_count(&g->talk, ROLE_ASSISTANT));
+	if (action != NULL) {
+		say_foreign(&text, action, 70);
+		say_line(s, "Last activity: \"%s\"", text.data);
+	}
+	if (g->bead.id != NULL) {
+		if (*r->c->role.rig != '\0')
+			buf_fmt(&who, "%s/", r->c->role.rig);
+		buf_str(&who, *r->c->role.name != '\0' ? r->c->role.name : role_word(r->c->role.kind));
+		buf_str(&who, " @ ");
+		say_foreign(&who, g->bead.id, 60);
+		say_line(s, "Handoff bead: %s", who.data);
+	}
+	for (size_t i = 0; i < g->n_warnings; i++) {
+		buf_reset(&text);
+		say_foreign(&text, g->warnings[i], 200);
+		say_warning(s, "%s", text.data);
+	}
+	buf_release(&lines);
+	buf_release(&text);
+	buf_release(&who);
+	free(action);
+}
+
+static void
+on_told(struct recovery *r, enum told what, void *arg)
+{
+	struct say *s = arg;
+	const char *who = r->c->profile->label;
+	struct buf tokens = BUF_INIT;
+
+	switch (what) {
+	case TOLD_CAPTURED:
+		tell_captured(s, r);
+		break;
+	case TOLD_STARTING:
+		say_line(s, "\nStarting recovery...");
+		break;
+	case TOLD_STARTED:
+		say_done(s, r->taken_up ? "%s is running" : "%s started", who);
+		break;
+	case TOLD_INJECTED:
+		say_short(&tokens, (size_t)r->attempt.tokens);
+		say_done(s, "Context injected (%s tokens)", tokens.data);
+		break;
+	case TOLD_RESUMING:
+		say_done(s, "Agent resuming work");
+		break;
+	case TOLD_PASTING:
+		say_line(s, strcmp(r->attempt.delivery, "paste") == 0 && !r->taken_up ? "  Pasting the context" :
+		    "  %s sits idle without the context; pasting it once", who);
+		break;
+	case TOLD_WAITING:
+		say_waiting(s, r->waiting_for, r->waited_ms);
+		break;
+	}
+	buf_release(&tokens);
+}
+
+/* "tmux attach -t …" that works for any name: = is exact, and the shell must not take it apart. */
+static void
+tell_attach(struct say *s, const struct pane *p)
+{
+	struct buf command = BUF_INIT, shown = BUF_INIT, target = BUF_INIT;
+	bool plain = strspn(p->session, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == strlen(p->session);
+
+	buf_str(&command, "tmux ");
+	if (strcmp(p->socket, "default") != 0) {
+		buf_str(&command, strchr(p->socket, '/') != NULL ? "-S " : "-L ");
+		quote_sh(&command, p->socket);
+		buf_chr(&command, ' ');
+	}
+	buf_str(&command, "attach -t ");
+	/* ids are never taken for a prefix; a name that is all letters reads better */
+	buf_fmt(&target, plain ? "=%s" : "%s", plain ? p->session : p->session_id);
+	quote_sh(&command, target.data);
+	utf8_escape(&shown, command.data, command.len, 0);
+	say_line(s, "\nAttach with: %s", shown.data);
+	buf_release(&command);
+	buf_release(&shown);
+	buf_release(&target);
+}
+
+static json_t *
+result_json(const struct recovery *r, const struct err *e)
+{
+	json_t *v = json_object(), *warnings = json_array(), *error;
+
+	json_put(v, "session", r->c->pane.session);
+	json_put(v, "pane_id", r->c->pane.id);
+	json_put(v, "phase", r->attempt.version > 0 ? phase_name(r->attempt.phase) : NULL);
+	json_put(v, "via", r->attempt.via);
+	json_put(v, "delivery", r->attempt.delivery);
+	json_put(v, "recovery_id", r->attempt.version > 0 ? r->attempt.id : NULL);
+	json_put(v, "proof", r->attempt.proof);
+	json_put_int(v, "tokens", r->attempt.tokens);
+	for (size_t i = 0; i < r->gathered.n_warnings; i++)
+		json_array_append_new(warnings, json_bytes(r->gathered.warnings[i], strlen(r->gathered.warnings[i])));
+	json_object_set_new(v, "warnings", warnings);
+	if (e->code == 0) {
+		json_object_set_new(v, "error", json_null());
+		return v;
+	}
+	error = json_object();
+	json_put(error, "name", e->name);
+	json_put(error, "message", e->msg);
+	json_put(error, "hint", e->hint);
+	json_object_set_new(v, "error", error);
+	return v;
+}
+
+static void
+count_result(struct job *j, int code)
+{
+	if (code == 0)
+		j->recovered++;
+	else if (code == GT_UNACKED)
+		j->unacknowledged++;
+	else if (code == GT_REFUSED)
+		j->refused++;
+	else
+		j->failed++;
+}
+
+/* Returns the exit status that this one alone would have. */
+static int
+recover_one(struct job *j, const struct candidate *c, bool headed)
+{
+	struct recovery r;
+	struct err e = ERR_INIT;
+	struct buf name = BUF_INIT;
+	int code = 0;
+
+	recovery_init(&r, &j->w, c);
+	r.named = j->named;
+	r.include_infra = j->cli->include_infra;
+	r.scope = j->cli->scope;
+	r.tell = on_told;
+	r.arg = &j->say;
+	say_foreign(&name, c->pane.session, 60);
+	if (headed)
+		say_line(&j->say, "\n%s", name.data);
+	if (recover(&r, &e) != 0) {
+		code = e.code;
+		say_warning(&j->say, "%s: %s%s%s", name.data, e.msg, e.hint[0] != '\0' ? "\n  " : "", e.hint);
+	} else if (strcmp(r.attempt.proof, "transcript") != 0) {
+		say_line(&j->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
+	}
+	if (code == 0 || code == GT_UNACKED)
+		tell_attach(&j->say, &c->pane);
+	say_log(&j->say, "%s %s %s %s %s%s%s", name.data, class_name(c->class), r.attempt.version > 0 ? r.attempt.id : "-",
+	    r.attempt.version > 0 ? phase_name(r.attempt.phase) : "refused", r.attempt.proof != NULL ? r.attempt.proof : "", code != 0 ? " error=" : "",
+	    e.name);
+	json_array_append_new(j->results, result_json(&r, &e));
+	count_result(j, code);
+	recovery_release(&r);
+	buf_release(&name);
+	return code;
+}
+
+static int
+overall(const struct job *j, size_t tried, int last)
+{
+	if (tried <= 1 || j->recovered == tried)
+		return last;
+	if (j->recovered > 0)
+		return GT_SOME;
+	return j->refused == tried ? GT_REFUSED : j->unacknowledged == tried ? GT_UNACKED : GT_FAIL;
+}
+
+static int
+recover_chosen(struct job *j)
+{
+	int64_t spacing = config_ms(j->w.config, "spacing");
+	size_t tried = 0, total = 0;
+	int last = GT_NOTHING;
+
+	for (size_t i = 0; i < j->all.n; i++)
+		total += j->chosen[i];
+	for (size_t i = 0; i < j->all.n && setup_stopped() == 0; i++) {
+		if (!j->chosen[i])
+			continue;
+		/* many agents that start at once fight for the machine and for the login */
+		for (int64_t until = clock_mono_ms() + spacing; tried > 0 && clock_mono_ms() < until && setup_stopped() == 0; )
+			clock_sleep_ms(50);
+		last = recover_one(j, &j->all.v[i], total > 1);
+		tried++;
+	}
+	if (total > 1)
+		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", total, j->recovered, j->unacknowledged,
+		    j->refused, j->failed);
+	return overall(j, total, last);
+}
+
+static void
+print_plan(struct job *j)
+{
+	json_t *v, *sessions;
+
+	if (j->cli->json) {
+		v = say_object();
+		sessions = json_array();
+		for (size_t i = 0; i < j->all.n; i++)
+			if (j->chosen[i] || j->all.v[i].class <= CLASS_ZOMBIE)
+				json_array_append_new(sessions, list_json(&j->all.v[i], &j->beads[i], &j->no[i]));
+		json_put_flag(v, "dry_run", true);
+		json_object_set_new(v, "sessions", sessions);
+		say_json(v);
+		return;
+	}
+	for (size_t i = 0; i < j->all.n; i++) {
+		const struct candidate *c = &j->all.v[i];
+		struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+
+		if (!j->chosen[i] && c->class > CLASS_ZOMBIE)
+			continue;
+		say_foreign(&name, c->pane.session, 40);
+		choose_age(&age, c);
+		say_short(&lines, c->lines);
+		if (j->chosen[i])
+			printf("would recover %s  %s  %s lines context, %s, %s\n", name.data, age.data, lines.data, class_name(c->class), c->profile->name);
+		else if (j->no[i].name != NULL)
+			printf("would not     %s  %s  %s (%s)\n", name.data, age.data, j->no[i].sentence, j->no[i].name);
+		buf_release(&name);
+		buf_release(&age);
+		buf_release(&lines);
+	}
+}
+
+static int
+nothing(struct job *j, const char *why)
+{
+	if (j->cli->json) {
+		json_t *v = say_object();
+
+		json_object_set_new(v, "results", json_array());
+		say_json(v);
+	}
+	say_line(&j->say, "%s", why);
+	return GT_NOTHING;
+}
+
+static size_t
+choose_all(struct job *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->all.n; i++) {
+		j->chosen[i] = j->no[i].name == NULL;
+		n += j->chosen[i];
+	}
+	return n;
+}
+
+/* Somebody answers: a terminal, or a pipe in which the answer already stands (printf 'all\n' | gt-recover). */
+static bool
+somebody_answers(const struct cli *cli)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct stat st;
+	int c;
+
+	if (cli->no_input || cli->json)
+		return false;
+	if (isatty(STDIN_FILENO))
+		return isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+	if (fstat(STDIN_FILENO, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return false;
+	if (poll(&p, 1, 200) <= 0 || (c = getchar()) == EOF)
+		return false;
+	ungetc(c, stdin);
+	return true;
+}
+
+static int
+run_picker(struct job *j, struct err *e)
+{
+	bool *offered;
+	size_t n = 0;
+	int picked;
+
+	if (!somebody_answers(j->cli))
+		return -2;
+	offered = xcalloc(j->all.n, sizeof *offered);
+	for (size_t i = 0; i < j->all.n; i++) {
+		struct refusal no = plan_refusal(&j->w, &j->all.v[i], &j->beads[i], true, j->cli->include_infra);
+		struct refusal hidden = j->no[i];
+
+		/* what a person may want all the same is offered; infrastructure only when asked for */
+		offered[i] = no.name == NULL && (hidden.name == NULL || strcmp(hidden.name, "infra") != 0);
+		n += offered[i];
+	}
+	if (n == 0) {
+		free(offered);
+		return nothing(j, "Nothing to recover.");
+	}
+	picked = choose_ask(&j->all, offered, j->chosen, isatty(STDIN_FILENO), e);
+	free(offered);
+	if (picked < 0)
+		return -1;
+	if (picked == 0)
+		return nothing(j, "Nothing was recovered.");
+	j->named = true;
+	return recover_chosen(j);
+}
+
+static bool
+confirmed(const struct cli *cli, size_t n)
+{
+	char answer[16];
+
+	if (cli->yes)
+		return true;
+	printf("Recover %s%zu session%s? [y/N]: ", n > 1 ? "these " : "this ", n, n > 1 ? "s" : "");
+	fflush(stdout);
+	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int
+run_all(struct job *j, struct err *e)
+{
+	size_t n = choose_all(j);
+	bool terminal = isatty(STDIN_FILENO) && !j->cli->no_input && !j->cli->json;
+
+	if (j->cli->dry_run || !j->cli->yes)
+		print_plan(j);
+	if (n == 0)
+		return j->cli->dry_run ? GT_NOTHING : nothing(j, "Nothing to recover.");
+	if (j->cli->dry_run)
+		return GT_OK;
+	if (!j->cli->yes && !terminal) {
+		err_set(e, GT_USAGE, "needs-yes", "--all needs --yes where nobody can be asked; this was the plan");
+		return err_hint(e, "gt-recover --all --yes");
+	}
+	if (!confirmed(j->cli, n))
+		return nothing(j, "Nothing was recovered.");
+	return recover_chosen(j);
+}
+
+static int
+run_named(struct job *j, struct err *e)
+{
+	j->named = true;
+	for (size_t i = 0; i < j->cli->n_args; i++) {
+		struct candidate *c = choose_named(&j->all, j->cli->args[i], e);
+
+		if (c == NULL)
+			return -1;
+		j->chosen[c - j->all.v] = true;
+		j->no[c - j->all.v] = plan_refusal(&j->w, c, &j->beads[c - j->all.v], true, true);
+	}
+	if (!j->cli->dry_run)
+		return recover_chosen(j);
+	for (size_t i = 0; i < j->all.n; i++) {
+		const struct refusal *no = &j->no[i];
+
+		if (j->chosen[i] && no->name != NULL) {
+			err_set(e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+			return err_hint(e, "%s", no->hint);
+		}
+	}
+	/* of the others nothing was asked */
+	for (size_t i = 0; i < j->all.n; i++)
+		if (!j->chosen[i])
+			j->all.v[i].class = CLASS_LIVE;
+	print_plan(j);
+	return GT_OK;
+}
+
+static int
+check_choices(const struct cli *cli, struct err *e)
+{
+	if (cli->via != NULL && strcmp(cli->via, "auto") != 0 && strcmp(cli->via, "inject") != 0) {
+		err_set(e, GT_USAGE, "usage", "--via takes auto or inject in this version, not \"%.40s\"", cli->via);
+		return err_hint(e, "inject starts the agent afresh and hands it its context");
+	}
+	if (cli->scope != NULL && strcmp(cli->scope, "task") != 0 && strcmp(cli->scope, "lines") != 0) {
+		err_set(e, GT_USAGE, "usage", "--scope takes task or lines, not \"%.40s\"", cli->scope);
+		return err_hint(e, "lines: the newest max_context_lines lines");
+	}
+	if (cli->all && cli->n_args > 0) {
+		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");
+		return err_hint(e, "leave one of them out");
+	}
+	return 0;
+}
+
+static int
+run(struct job *j, struct err *e)
+{
+	int ret;
+
+	if (detect(&j->w, &j->all, e) != 0 || detect_lines(&j->w, &j->all, e) != 0)
+		return -1;
+	j->beads = xcalloc(j->all.n, sizeof *j->beads);
+	j->no = xcalloc(j->all.n, sizeof *j->no);
+	j->chosen = xcalloc(j->all.n, sizeof *j->chosen);
+	if (list_beads(&j->w, &j->all, j->beads, e) != 0)
+		return -1;
+	for (size_t i = 0; i < j->all.n; i++)
+		j->no[i] = plan_refusal(&j->w, &j->all.v[i], &j->beads[i], false, j->cli->include_infra);
+	if (j->cli->n_args > 0)
+		return run_named(j, e);
+	if (j->cli->all || j->cli->dry_run)
+		return run_all(j, e);
+	ret = run_picker(j, e);
+	return ret == -2 ? cmd_list(j->cli, e) : ret;
+}
+
+int
+cmd_recover(const struct cli *cli, struct err *e)
+{
+	struct job j = { .cli = cli };
+	char *log_file;
+	int ret;
+
+	if (check_choices(cli, e) != 0 || setup_world(cli, &j.w, e) != 0)
+		return -1;
+	say_init(&j.say, cli);
+	if (setup_disabled(&j.w)) {
+		setup_release(&j.w);
+		return GT_OK;
+	}
+	log_file = config_path(j.w.config, "log_file");
+	j.results = json_array();
+	ret = log_file != NULL && say_open_log(&j.say, log_file, e) != 0 ? -1 : run(&j, e);
+	free(log_file);
+	if (ret >= 0 && cli->json && json_array_size(j.results) > 0) {
+		json_t *v = say_object();
+
+		json_object_set(v, "results", j.results);
+		say_json(v);
+	}
+	json_decref(j.results);
+	for (size_t i = 0; j.beads != NULL && i < j.all.n; i++)
+		bead_release(&j.beads[i]);
+	free(j.beads);
+	free(j.no);
+	free(j.chosen);
+	candidates_release(&j.all);
+	say_release(&j.say);
+	setup_release(&j.w);
+	return ret;
+}

@@ -1,0 +1,173 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/setup.h"
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "revive/world.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+#include "town/config.h"
+#include "town/town.h"
+
+static volatile sig_atomic_t stop;
+
+static void
+on_signal(int sig)
+{
+	stop = sig;
+}
+
+int
+setup_stopped(void)
+{
+	return stop;
+}
+
+/* Without SA_RESTART: a sleep or a poll ends, the loop sees the flag and leaves with everything consistent. */
+static void
+catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+		struct sigaction old;
+
+		/* under nohup SIGHUP stays ignored */
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &sa, NULL);
+	}
+}
+
+int
+setup_config(const struct cli *cli, struct world *w, struct err *e)
+{
+	memset(w, 0, sizeof *w);
+	w->stop = &stop;
+	if ((w->town = town_new(cli->town, e)) == NULL ||
+	    (w->config = config_new(cli->config, town_root(w->town), e)) == NULL ||
+	    (w->profiles = profiles_new(w->config, e)) == NULL ||
+	    (w->state_dir = town_state_path(w->town, e)) == NULL) {
+		setup_release(w);
+		return -1;
+	}
+	return 0;
+}
+
+static void
+add_server(struct world *w, size_t *cap, const char *socket)
+{
+	struct tmux t;
+	struct stat a, b;
+	char *path, *other;
+
+	tmux_init(&t, socket);
+	path = tmux_socket_path(&t);
+	for (size_t i = 0; i < w->n_servers; i++) {
+		bool same;
+
+		other = tmux_socket_path(&w->servers[i]);
+		same = strcmp(path, other) == 0 || (stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+		free(other);
+		if (same) {
+			free(path);
+			tmux_release(&t);
+			return;
+		}
+	}
+	free(path);
+	w->servers = vec_room(w->servers, w->n_servers, cap, sizeof *w->servers);
+	w->servers[w->n_servers++] = t;
+}
+
+/* $TMUX is "path,server pid,session". */
+static void
+add_own_server(struct world *w, size_t *cap)
+{
+	const char *tmux = getenv("TMUX");
+	char *path;
+
+	if (tmux == NULL || *tmux == '\0')
+		return;
+	path = xstrndup(tmux, strcspn(tmux, ","));
+	add_server(w, cap, path);
+	free(path);
+}
+
+int
+setup_world(const struct cli *cli, struct world *w, struct err *e)
+{
+	struct town_list sockets = TOWN_LIST_INIT;
+	size_t cap = 0;
+
+	if (setup_config(cli, w, e) != 0)
+		return -1;
+	catch_signals();
+	w->sockets_named = cli->n_sockets > 0;
+	for (size_t i = 0; i < cli->n_sockets; i++) {
+		if (cli->sockets[i][0] == '\0') {
+			setup_release(w);
+			err_set(e, GT_USAGE, "usage", "-L needs the name or the path of a tmux socket");
+			return err_hint(e, "for example: gt-recover -L default list");
+		}
+		add_server(w, &cap, cli->sockets[i]);
+	}
+	if (!w->sockets_named) {
+		town_sockets(w->town, &sockets);
+		for (size_t i = 0; i < sockets.n; i++)
+			add_server(w, &cap, sockets.v[i]);
+		add_own_server(w, &cap);
+	}
+	town_list_release(&sockets);
+	return 0;
+}
+
+void
+setup_release(struct world *w)
+{
+	for (size_t i = 0; i < w->n_servers; i++)
+		tmux_release(&w->servers[i]);
+	free(w->servers);
+	if (w->store != NULL)
+		store_close(w->store);
+	profiles_free(w->profiles);
+	config_free(w->config);
+	town_free(w->town);
+	free(w->state_dir);
+	memset(w, 0, sizeof *w);
+}
+
+struct scrub *
+setup_scrub(const struct cli *cli, struct err *e)
+{
+	struct world w;
+	struct scrub *s;
+
+	if (setup_config(cli, &w, e) != 0)
+		return NULL;
+	s = world_scrub(&w, e);
+	setup_release(&w);
+	return s;
+}
+
+bool
+setup_disabled(const struct world *w)
+{
+	if (config_flag(w->config, "enabled"))
+		return false;
+	fprintf(stderr, "gt-recover is disabled (enabled = false, %s)\n", config_origin(w->config, "enabled"));
+	return true;
+}
+
+int
+setup_no_arguments(const struct cli *cli, struct err *e)
+{
+	err_set(e, GT_USAGE, "usage", "the command %s takes no \"%.60s\"", cli->command, cli->args[0]);
+	return err_hint(e, "gt-recover help %s", cli->command);
+}

@@ -1,0 +1,463 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/detect.h"
+#include "revive/world.h"
+#include "agent/liveness.h"
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "context/screen.h"
+#include "tmux/client.h"
+
+const char *
+class_name(enum class c)
+{
+	static const char *const names[] = { "dead", "zombie", "live", "unknown" };
+
+	return names[c];
+}
+
+const char *
+reason_name(enum reason r)
+{
+	static const char *const names[] = { "", "exited", "killed", "process_died", "stopped", "unknown" };
+
+	return names[r];
+}
+
+/* A variable of the agent: from its own command, its session, its pane's living shell, our environment. Heap. */
+static char *
+agent_variable(const struct candidate *c, const char *name)
+{
+	char *value = launch_env(&c->launch, name), *block;
+	const char *found;
+	size_t n;
+
+	if (value != NULL)
+		return value;
+	found = pane_env(&c->pane, name);
+	if (found != NULL)
+		return xstrdup(found);
+	if (!c->pane.dead && (block = proc_environ(c->pane.pid, &n)) != NULL) {
+		found = environ_get(block, n, name);
+		value = found != NULL ? xstrdup(found) : NULL;
+		explicit_bzero(block, n);
+		free(block);
+		if (value != NULL)
+			return value;
+	}
+	found = getenv(name);
+	return found != NULL ? xstrdup(found) : NULL;
+}
+
+static char *
+find_config_dir(const struct candidate *c)
+{
+	char *moved = agent_variable(c, "CLAUDE_CONFIG_DIR"), *home = agent_variable(c, "HOME");
+	char *dir = session_config_dir(moved, home);
+
+	free(moved);
+	free(home);
+	return dir;
+}
+
+/* The agent that the pane was started for, by what was set on purpose: start command, then environment. NULL: nothing says so. */
+static const struct profile *
+profile_by_setting(const struct world *w, const struct candidate *c)
+{
+	const char *name = pane_env(&c->pane, "GT_AGENT");
+	const struct profile *p = c->launch.name != NULL ? profiles_by_program(w->profiles, c->launch.name) : NULL;
+
+	if (p == NULL && name != NULL)
+		p = profiles_find(w->profiles, name);
+	if (p == NULL && pane_env(&c->pane, "GT_ROLE") != NULL)
+		p = profiles_find(w->profiles, "claude");
+	return p;
+}
+
+/* The note that Claude Code leaves of a killed process: of the pane's own process, or of one that a shell in this pane had started. */
+static bool
+find_note(struct candidate *c)
+{
+	if (c->config_dir == NULL)
+		return false;
+	if (c->pane.dead && session_file_read(c->config_dir, c->pane.pid, &c->note))
+		return true;
+	return session_file_of_dead(c->config_dir, c->pane.id, c->pane.dead ? c->pane.start_path : c->cwd, &c->note);
+}
+
+static enum reason
+reason_of_end(const struct pane *p)
+{
+	if (p->dead_signal > 0)
+		return REASON_KILLED;
+	if (p->dead_status < 0)
+		return REASON_UNKNOWN;
+	/* ended on its own, or asked to by SIGHUP or SIGTERM, which Claude Code answers with 129 and 143 */
+	if (p->dead_status == 0 || p->dead_status == 129 || p->dead_status == 143)
+		return REASON_STOPPED;
+	return REASON_EXITED;
+}
+
+/* What a pane's last rows tell, where nothing better does. */
+struct screen_signs {
+	bool agent;		/* an agent drew them */
+	bool farewell;		/* Claude Code said good-bye: it was ended on purpose */
+};
+
+/* The last place of a text, or NULL. */
+static const char *
+last_of(const char *p, size_t n, const char *text)
+{
+	const char *found = NULL, *hit, *end = p + n;
+
+	while ((hit = memmem(p, (size_t)(end - p), text, strlen(text))) != NULL) {
+		found = hit;
+		p = hit + 1;
+	}
+	return found;
+}
+
+static int
+look_at_screen(struct tmux *t, const struct pane *p, struct screen_signs *out, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	const char *bye, *banner;
+	int ret = tmux_do(t, false, &text, e, "capture-pane", "-p", "-t", p->id, "-S", "-200", NULL);
+
+	out->agent = ret == 0 && screen_shows_agent(text.data, text.len, "claude") != 0;
+	bye = last_of(text.data, text.len, "Resume this session with:");
+	banner = last_of(text.data, text.len, "Claude Code v");
+	out->farewell = bye != NULL && (banner == NULL || bye > banner);
+	buf_wipe(&text);
+	return ret;
+}
+
+static void
+set_place(struct candidate *c)
+{
+	char *cwd = c->pane.dead ? NULL : proc_cwd(c->pane.pid);
+
+	if (cwd == NULL)
+		cwd = xstrdup(*c->pane.path != '\0' ? c->pane.path : c->pane.start_path);
+	c->cwd = cwd;
+}
+
+/* After the note is known: the agent's own word for where it worked is better than tmux's. */
+static void
+set_place_by_note(struct candidate *c)
+{
+	if (c->note.session_id == NULL || *c->note.cwd == '\0')
+		return;
+	free(c->cwd);
+	c->cwd = xstrdup(c->note.cwd);
+}
+
+/* A dead pane. False: no agent's. */
+static bool
+judge_dead(struct world *w, struct tmux *t, struct candidate *c)
+{
+	struct screen_signs signs;
+
+	if (c->profile == NULL && find_note(c))
+		c->profile = profiles_find(w->profiles, "claude");
+	else if (c->profile != NULL)
+		find_note(c);
+	if (c->profile == NULL && look_at_screen(t, &c->pane, &signs, NULL) == 0 && signs.agent) {
+		c->profile = profiles_find(w->profiles, "claude");
+		c->weak = true;
+	}
+	c->class = CLASS_DEAD;
+	c->reason = reason_of_end(&c->pane);
+	c->crashed_at = c->pane.dead_time > 0 ? c->pane.dead_time * 1000 : c->pane.activity * 1000;
+	return c->profile != NULL;
+}
+
+/* A pane without any agent's process. False: nothing says that there ever was one. */
+static bool
+judge_agentless(struct world *w, struct tmux *t, const struct procs *procs, struct candidate *c)
+{
+	bool idle = procs_idle_shell(procs, c->pane.pid), note = find_note(c), set = c->profile != NULL;
+	struct screen_signs signs = { false, false };
+
+	if (!set && !note && !idle)
+		return false;
+	if (!note && look_at_screen(t, &c->pane, &signs, NULL) != 0)
+		return false;
+	if (!set && !note && !signs.agent)
+		return false;
+	if (c->profile == NULL)
+		c->profile = profiles_find(w->profiles, "claude");
+	c->weak = !note && !(set && signs.agent);
+	c->class = CLASS_UNKNOWN;
+	if (!idle)
+		c->doubt = "no agent's process is there, but the pane's shell is not idle";
+	else if (!note && !signs.agent)
+		c->doubt = "the session is meant for an agent, its shell is idle, and nothing shows that an agent ever ran";
+	else
+		c->class = CLASS_ZOMBIE;
+	c->reason = c->class != CLASS_ZOMBIE ? REASON_NONE : signs.farewell ? REASON_STOPPED : REASON_PROCESS_DIED;
+	c->crashed_at = c->pane.activity * 1000;
+	return c->profile != NULL;
+}
+
+/* A person's shell that was there before the agent: it, not the agent's command, is the pane's start command. */
+static void
+use_configured_command(const struct world *w, struct candidate *c)
+{
+	const struct profile *p = c->profile;
+
+	if (p == NULL || *p->command == '\0')
+		return;
+	if (c->launch.command != NULL && c->launch.name != NULL && !proc_is_shell(c->launch.name))
+		return;
+	launch_release(&c->launch);
+	launch_command(&c->launch, p->command, c->pane.default_shell, profiles_is_program, w->profiles);
+}
+
+static void
+set_role(const struct world *w, struct candidate *c)
+{
+	const char *gt_role = pane_env(&c->pane, "GT_ROLE");
+
+	if (gt_role != NULL && town_role(gt_role, &c->role) == 0)
+		return;
+	if (town_session_role(w->town, c->pane.session, &c->role) != 0)
+		town_path_role(w->town, c->pane.start_path, &c->role);
+}
+
+static bool
+judge(struct world *w, struct tmux *t, const struct procs *procs, struct candidate *c)
+{
+	const struct proc *agent = c->pane.dead ? NULL : procs_agent(procs, c->pane.pid, profiles_is_process, w->profiles);
+	char names[PROC_NAMES][64];
+	bool ours;
+
+	c->doubt = "";
+	launch_read(&c->launch, c->pane.start_command, c->pane.default_shell, profiles_is_program, w->profiles);
+	c->profile = profile_by_setting(w, c);
+	set_place(c);
+	c->config_dir = find_config_dir(c);
+	if (agent != NULL) {
+		size_t n = proc_names(agent, names);
+
+		for (size_t i = 0; i < n && c->profile == NULL; i++)
+			c->profile = profiles_by_process(w->profiles, names[i]);
+		c->class = CLASS_LIVE;
+		c->agent_pid = agent->pid;
+		ours = c->profile != NULL;
+	} else {
+		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(w, t, procs, c);
+	}
+	if (ours) {
+		set_place_by_note(c);
+		use_configured_command(w, c);
+		set_role(w, c);
+	}
+	return ours;
+}
+
+static bool
+any_zombie(const struct candidates *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].class == CLASS_ZOMBIE)
+			return true;
+	return false;
+}
+
+/* The second, agreeing probe: an agent that is just being started by its shell has a process by now. */
+static int
+confirm_zombies(struct world *w, struct candidates *list, struct err *e)
+{
+	struct procs procs;
+
+	if (!any_zombie(list))
+		return 0;
+	clock_sleep_ms(50);
+	if (procs_read(&procs, e) != 0)
+		return -1;
+	for (size_t i = 0; i < list->n; i++) {
+		struct candidate *c = &list->v[i];
+
+		if (c->class != CLASS_ZOMBIE)
+			continue;
+		if (!procs_idle_shell(&procs, c->pane.pid) || procs_agent(&procs, c->pane.pid, profiles_is_process, w->profiles) != NULL) {
+			c->class = CLASS_UNKNOWN;
+			c->reason = REASON_NONE;
+			c->doubt = "two looks at its processes did not agree";
+		}
+	}
+	procs_release(&procs);
+	return 0;
+}
+
+static int
+detect_server(struct world *w, struct tmux *t, const struct procs *procs, struct candidates *out, struct err *e)
+{
+	struct panes panes = { .n = 0 };
+
+	if (panes_list(t, &panes, e) != 0) {
+		panes_release(&panes);
+		return -1;
+	}
+	for (size_t i = 0; i < panes.n; i++) {
+		struct candidate c = { .pane = panes.v[i] };
+		bool known = false;
+
+		/* one server may be reached by two names */
+		for (size_t k = 0; k < out->n && !known; k++)
+			known = out->v[k].pane.server_pid == c.pane.server_pid && strcmp(out->v[k].pane.id, c.pane.id) == 0;
+		memset(&panes.v[i], 0, sizeof panes.v[i]);
+		if (known || !judge(w, t, procs, &c)) {
+			candidate_release(&c);
+			continue;
+		}
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = c;
+	}
+	panes_release(&panes);
+	out->servers++;
+	return 0;
+}
+
+int
+detect(struct world *w, struct candidates *out, struct err *e)
+{
+	struct procs procs;
+	struct err first = ERR_INIT;
+	int ret = 0;
+
+	memset(out, 0, sizeof *out);
+	if (procs_read(&procs, e) != 0)
+		return -1;
+	for (size_t i = 0; i < w->n_servers && ret == 0; i++) {
+		if (detect_server(w, &w->servers[i], &procs, out, e) == 0)
+			continue;
+		if (first.code == 0)
+			first = *e;
+		/* a server that is not running holds nothing; any other failure hides something */
+		if (w->sockets_named || strcmp(e->name, "no-server") != 0)
+			ret = -1;
+	}
+	if (ret == 0 && out->servers == 0) {
+		*e = first;
+		ret = -1;
+	}
+	if (ret == 0)
+		ret = confirm_zombies(w, out, e);
+	if (ret == 0 && e != NULL)
+		err_clear(e);
+	procs_release(&procs);
+	if (ret != 0)
+		candidates_release(out);
+	return ret;
+}
+
+/* Rows of the visible screen that hold something, tmux's own dead row left out. */
+static size_t
+rows_shown(const char *text, size_t n, const struct pane *p)
+{
+	size_t rows = 0, at = 0, last = 0;
+
+	while (at < n) {
+		const char *nl = memchr(text + at, '\n', n - at);
+		size_t len = nl != NULL ? (size_t)(nl - text) - at : n - at;
+
+		rows++;
+		if (len > 0 && !(p->dead && *p->dead_line != '\0' && strncmp(text + at, p->dead_line, strlen(p->dead_line)) == 0))
+			last = rows;
+		at += len + 1;
+	}
+	return last;
+}
+
+static int
+lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
+{
+	struct batch b;
+	int ret = 0;
+
+	batch_init(&b);
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].class <= CLASS_ZOMBIE && strcmp(list->v[i].pane.socket, t->socket) == 0)
+			batch_add(&b, "capture-pane", "-p", "-t", list->v[i].pane.id, NULL);
+	if (b.n > 0)
+		ret = batch_run(t, &b, e);
+	for (size_t i = 0, k = 0; ret == 0 && b.n > 0 && i < list->n; i++) {
+		struct candidate *c = &list->v[i];
+		const char *text;
+		size_t n;
+
+		if (c->class > CLASS_ZOMBIE || strcmp(c->pane.socket, t->socket) != 0)
+			continue;
+		text = batch_out(&b, k++, &n);
+		c->lines = (size_t)c->pane.history_size + (text != NULL ? rows_shown(text, n, &c->pane) : 0);
+	}
+	batch_release(&b);
+	return ret;
+}
+
+int
+detect_lines(struct world *w, struct candidates *list, struct err *e)
+{
+	for (size_t i = 0; i < w->n_servers; i++)
+		if (lines_of_server(&w->servers[i], list, e) != 0)
+			return -1;
+	return 0;
+}
+
+static int
+changed(const struct candidate *c, const char *how, struct err *e)
+{
+	err_set(e, GT_AGAIN, "changed", "pane %s changed while it was looked at: %s", c->pane.id, how);
+	return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+}
+
+int
+detect_again(struct world *w, const struct candidate *c, struct err *e)
+{
+	struct tmux *t = world_server(w, c->pane.socket);
+	struct pane now = { .pid = 0 };
+	struct procs procs = { .n = 0 };
+	int ret;
+
+	if (pane_again(t, &c->pane, &now, e) != 0)
+		return -1;
+	ret = procs_read(&procs, e);
+	if (ret != 0)
+		;
+	else if (now.pid != c->pane.pid)
+		ret = changed(c, "another process runs in it", e);
+	else if (now.dead != (c->class == CLASS_DEAD))
+		ret = changed(c, now.dead ? "its shell ended" : "it is alive", e);
+	else if (!now.dead && procs_agent(&procs, now.pid, profiles_is_process, w->profiles) != NULL)
+		ret = changed(c, "an agent runs in it", e);
+	else if (!now.dead && !procs_idle_shell(&procs, now.pid))
+		ret = changed(c, "its shell is busy", e);
+	procs_release(&procs);
+	pane_release(&now);
+	return ret;
+}
+
+void
+candidate_release(struct candidate *c)
+{
+	pane_release(&c->pane);
+	launch_release(&c->launch);
+	session_file_release(&c->note);
+	free(c->cwd);
+	free(c->config_dir);
+	memset(c, 0, sizeof *c);
+}
+
+void
+candidates_release(struct candidates *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		candidate_release(&c->v[i]);
+	free(c->v);
+	memset(c, 0, sizeof *c);
+}

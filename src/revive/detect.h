@@ -1,0 +1,65 @@
+#ifndef REVIVE_DETECT_H
+#define REVIVE_DETECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/launch.h"
+#include "agent/session_file.h"
+#include "tmux/pane.h"
+#include "town/town.h"
+
+struct err;
+struct profile;
+struct world;
+
+/*
+ * Which panes are agents', which of those died, and why. Nothing is changed. Unknown is not dead: where the signs disagree the class is
+ * unknown, and that is never acted on.
+ */
+enum class { CLASS_DEAD, CLASS_ZOMBIE, CLASS_LIVE, CLASS_UNKNOWN };
+enum reason { REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_PROCESS_DIED, REASON_STOPPED, REASON_UNKNOWN };
+
+const char *class_name(enum class c);		/* "dead", "zombie", "live", "unknown" */
+const char *reason_name(enum reason r);		/* "exited", "killed", "process_died", "stopped", "unknown"; "" for none */
+
+struct candidate {
+	struct pane pane;
+	const struct profile *profile;	/* never NULL; lives in world */
+	struct role_name role;
+	enum class class;
+	enum reason reason;
+	bool weak;			/* only the screen says that an agent ran here */
+	const char *doubt;		/* for unknown: a sentence; "" otherwise */
+	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
+	int64_t crashed_at;		/* ms since 1970; 0 unknown */
+	struct launch launch;		/* what would be started; command NULL: not known */
+	char *cwd;			/* where the agent worked */
+	char *config_dir;		/* of the agent (~/.claude by its own HOME); NULL for agents without one */
+	struct session_file note;	/* of the agent that died; session_id NULL: none */
+	pid_t agent_pid;		/* live: its process */
+};
+
+struct candidates {
+	struct candidate *v;
+	size_t n, cap;
+	size_t servers;			/* tmux servers that answered */
+};
+
+/*
+ * All agents' panes on the world's servers, in tmux's order. A server that is not there is skipped unless it was named or none is left ("no-server").
+ */
+int detect(struct world *w, struct candidates *out, struct err *e);
+/* Fills lines of dead and zombie candidates, exactly; one tmux process a server. */
+int detect_lines(struct world *w, struct candidates *list, struct err *e);
+void candidate_release(struct candidate *c);
+void candidates_release(struct candidates *c);
+
+/*
+ * One more look at a candidate, right before something is done to it: 0 when pane, server, process and class are what they were.
+ * Otherwise name "changed" (GT_AGAIN) with a sentence.
+ */
+int detect_again(struct world *w, const struct candidate *c, struct err *e);
+
+#endif

@@ -1,0 +1,484 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/gather.h"
+#include "revive/detect.h"
+#include "revive/world.h"
+#include "agent/liveness.h"
+#include "agent/profile.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "context/screen.h"
+#include "ledger/attempt.h"
+#include "prompt/template.h"
+#include "scrub/scrub.h"
+#include "town/config.h"
+#include "work/checkpoint.h"
+#include "work/git.h"
+
+#define MAX_CONTEXT ((size_t)64 << 20)
+
+static const unsigned char builtin_template[] = {
+#include "recovery.md.inc"
+};
+
+static void
+warn(struct gathered *g, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	g->warnings = vec_room(g->warnings, g->n_warnings, &g->cap_warnings, sizeof *g->warnings);
+	g->warnings[g->n_warnings++] = buf_detach(&b);
+}
+
+char *
+gather_reason(const struct candidate *c)
+{
+	if (c->class == CLASS_ZOMBIE)
+		return xstrdup("its process died, the shell stayed");
+	if (c->pane.dead_signal > 0)
+		return xasprintf("killed by signal %d (SIG%s)", c->pane.dead_signal,
+		    sigabbrev_np(c->pane.dead_signal) != NULL ? sigabbrev_np(c->pane.dead_signal) : "?");
+	if (c->pane.dead_status >= 0)
+		return xasprintf("exited with status %d", c->pane.dead_status);
+	return xstrdup("died, how is not known");
+}
+
+/* Everything by whose value a secret can be told on the screen. */
+static void
+learn(struct scrub *s, const struct candidate *c)
+{
+	char *block;
+	size_t n;
+
+	for (size_t i = 0; i < c->pane.n_env; i++)
+		scrub_learn_environ(s, c->pane.env[i], strlen(c->pane.env[i]) + 1);
+	for (size_t i = 0; i < c->launch.program && i < c->launch.n_words; i++)
+		if (strchr(c->launch.words[i].text, '=') != NULL)
+			scrub_learn_environ(s, c->launch.words[i].text, strlen(c->launch.words[i].text) + 1);
+	if (!c->pane.dead && (block = proc_environ(c->class == CLASS_LIVE ? c->agent_pid : c->pane.pid, &n)) != NULL) {
+		scrub_learn_environ(s, block, n);
+		explicit_bzero(block, n);
+		free(block);
+	}
+}
+
+/* Index of the newest user message that is one of our own prompts, and its id; talk->n when there is none. */
+static size_t
+own_prompt(const struct conversation *talk, char id[PROMPT_ID + 1])
+{
+	for (size_t i = talk->n; i-- > 0; ) {
+		const struct exchange *x = &talk->v[i];
+		const char *found;
+
+		if (x->role != ROLE_USER || x->tool != NULL)
+			continue;
+		found = prompt_find_id(x->content, strlen(x->content));
+		if (found != NULL) {
+			memcpy(id, found, PROMPT_ID);
+			id[PROMPT_ID] = '\0';
+			return i;
+		}
+	}
+	return talk->n;
+}
+
+static bool
+same(const struct exchange *a, const struct exchange *b)
+{
+	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
+	    (a->input == NULL) == (b->input == NULL) && (a->input == NULL || strcmp(a->input, b->input) == 0) &&
+	    strcmp(a->content, b->content) == 0;
+}
+
+static bool
+holds(const struct conversation *talk, size_t n, const struct exchange *x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same(&talk->v[i], x))
+			return true;
+	return false;
+}
+
+/* earlier + a note + what is new in talk from index `from`; the result becomes talk. */
+static void
+join(struct conversation *talk, struct conversation *earlier, size_t from, const char *id)
+{
+	struct conversation all = CONVERSATION_INIT;
+	size_t old;
+
+	for (size_t i = 0; i < earlier->n; i++) {
+		struct exchange *x = &earlier->v[i], *y;
+
+		y = conversation_add(&all, x->role, x->tool, x->input, x->content);
+		y->status = x->status;
+		y->source = SOURCE_EARLIER;
+		x->tool = x->input = x->content = NULL;
+	}
+	old = all.n;
+	conversation_add(&all, ROLE_SYSTEM, NULL, NULL,
+	    xasprintf("The agent was brought back here (recovery %s) and was told everything above.", id));
+	for (size_t i = from; i < talk->n; i++) {
+		struct exchange *x = &talk->v[i], *y;
+
+		if (from == 0 && holds(&all, old, x))
+			continue;
+		y = conversation_add(&all, x->role, x->tool, x->input, x->content);
+		y->status = x->status;
+		y->source = x->source;
+		x->tool = x->input = x->content = NULL;
+	}
+	for (size_t i = 0; i < talk->n; i++) {
+		free(talk->v[i].tool);
+		free(talk->v[i].input);
+		free(talk->v[i].content);
+	}
+	free(talk->v);
+	talk->v = all.v;
+	talk->n = all.n;
+	talk->cap = all.cap;
+}
+
+/* A newer incarnation may have died before it showed our prompt: then the ledger knows what it was to be told. */
+static int
+unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	struct attempt a;
+	int found;
+
+	if (store == NULL)
+		return e->code != 0 ? -1 : 0;
+	found = attempt_latest(store, c->pane.socket, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
+	if (found != 1)
+		return found;
+	found = a.phase == PHASE_ACKNOWLEDGED && a.new_pid != c->pane.pid ? 0 : 1;
+	if (found)
+		memcpy(id, a.id, PROMPT_ID + 1);
+	attempt_release(&a);
+	return found;
+}
+
+static int
+unfold(struct world *w, const struct candidate *c, struct gathered *g, struct err *e)
+{
+	struct conversation earlier = CONVERSATION_INIT;
+	char id[PROMPT_ID + 1];
+	size_t at = own_prompt(&g->talk, id), from = at + 1;
+	int found = 1;
+
+	if (at == g->talk.n) {
+		from = 0;
+		found = unshown_attempt(w, c, id, e);
+	}
+	if (found != 1)
+		return found;
+	found = gather_load(w, id, &earlier, NULL, e);
+	if (found < 0)
+		return -1;
+	if (found == 1)
+		g->previous = xstrdup(id);
+	else if (from == 0)
+		return 0;
+	else
+		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", id);
+	join(&g->talk, &earlier, from, id);
+	conversation_release(&earlier);
+	return 0;
+}
+
+static void
+warn_about_tools(struct gathered *g)
+{
+	for (size_t i = g->talk.n > 12 ? g->talk.n - 12 : 0; i < g->talk.n; i++) {
+		const struct exchange *x = &g->talk.v[i];
+		struct buf what = BUF_INIT;
+
+		if (x->tool == NULL || x->source == SOURCE_EARLIER)
+			continue;
+		utf8_escape(&what, x->input != NULL ? x->input : "", x->input != NULL ? strlen(x->input) : 0, 200);
+		if (x->status == STATUS_WAITING)
+			warn(g, "%s(%s) was waiting for permission and did not run.", x->tool, what.data);
+		else if (x->status == STATUS_RUNNING && (strcmp(x->tool, "Write") == 0 || strcmp(x->tool, "Update") == 0))
+			warn(g, "%s(%s) was under way: the file may be half written or untouched. Look at it before you go on.", x->tool, what.data);
+		else if (x->status == STATUS_RUNNING)
+			warn(g, "%s(%s) was running: it may have done part of its work, and what it started may still run. "
+			    "Check before you run it again.", x->tool, what.data);
+		buf_release(&what);
+	}
+}
+
+static void
+warn_about_reading(struct gathered *g)
+{
+	if (g->talk.draft != NULL)
+		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
+	if (g->talk.unknown_lines > 0)
+		warn(g, "%zu of %zu lines of the screen were not understood; they stand in place as they were.", g->talk.unknown_lines,
+		    g->talk.lines);
+	if (g->talk.limit)
+		warn(g, "The last screen showed a usage limit or a login problem.");
+	if (scrub_total(g->scrub) > 0)
+		warn(g, "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+}
+
+static void
+add_database(struct town_list *dbs, char *path)
+{
+	for (size_t i = 0; path != NULL && i < dbs->n; i++)
+		if (strcmp(dbs->v[i], path) == 0) {
+			free(path);
+			return;
+		}
+	if (path == NULL)
+		return;
+	dbs->v = vec_room(dbs->v, dbs->n, &dbs->cap, sizeof *dbs->v);
+	dbs->v[dbs->n++] = path;
+}
+
+/* Where beads may be: what the session says, the town's in their order, the folder of the work itself. */
+static void
+find_databases(struct world *w, const struct candidate *c, struct town_list *dbs, bool *dolt)
+{
+	const char *beads_dir = pane_env(&c->pane, "BEADS_DIR");
+	struct town_list dirs = TOWN_LIST_INIT;
+
+	*dolt = false;
+	if (beads_dir != NULL)
+		add_database(dbs, bead_database(beads_dir, false, dolt));
+	town_bead_dirs(w->town, c->role.rig, &dirs);
+	for (size_t i = 0; i < dirs.n; i++)
+		add_database(dbs, bead_database(dirs.v[i], false, dolt));
+	if (dbs->n == 0 && !*dolt)
+		add_database(dbs, bead_database(c->cwd, true, dolt));
+	town_list_release(&dirs);
+}
+
+/* GT_ROLE's rig and name; outside a town the actor that beads itself is told. */
+static int
+find_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out, bool *dolt, struct err *e)
+{
+	const char *hint = pane_env(&c->pane, "GT_WORK_BEAD"), *actor = pane_env(&c->pane, "BD_ACTOR");
+	const char *name = *c->role.name != '\0' ? c->role.name : actor != NULL ? actor : "";
+	struct town_list dbs = TOWN_LIST_INIT;
+	int ret = 0;
+
+	find_databases(w, c, &dbs, dolt);
+	if (dbs.n > 0 && (*name != '\0' || hint != NULL))
+		ret = bead_find((const char *const *)dbs.v, dbs.n, *c->role.rig != '\0' ? c->role.rig : NULL, name, hint, s, out, e);
+	*dolt = *dolt && dbs.n == 0;
+	town_list_release(&dbs);
+	return ret;
+}
+
+void
+gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out)
+{
+	bool dolt;
+
+	if (find_bead(w, c, s, out, &dolt, NULL) != 0)
+		bead_release(out);
+}
+
+/* Index of the exchange with which the current work began; 0 when nothing tells. */
+static size_t
+task_begin(const struct conversation *talk, const char *bead)
+{
+	size_t begin = 0, named = talk->n;
+
+	for (size_t i = 0; i < talk->n; i++) {
+		const struct exchange *x = &talk->v[i];
+
+		if (x->role != ROLE_USER || x->tool != NULL)
+			continue;
+		if (strncmp(x->content, "/clear", 6) == 0)
+			begin = i + 1;
+		if (named == talk->n && bead != NULL && strstr(x->content, bead) != NULL)
+			named = i;
+	}
+	return named < talk->n && named > begin ? named : begin;
+}
+
+static void
+cut_to_task(struct gathered *g)
+{
+	size_t begin = task_begin(&g->talk, g->bead.id);
+
+	for (size_t i = 0; i < begin; i++) {
+		free(g->talk.v[i].tool);
+		free(g->talk.v[i].input);
+		free(g->talk.v[i].content);
+	}
+	if (begin > 0)
+		memmove(g->talk.v, g->talk.v + begin, (g->talk.n - begin) * sizeof *g->talk.v);
+	g->talk.n -= begin;
+}
+
+int
+gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
+{
+	struct err soft = ERR_INIT;
+	bool dolt;
+
+	memset(g, 0, sizeof *g);
+	g->talk = (struct conversation)CONVERSATION_INIT;
+	buf_init(&g->prompt);
+	g->reason = gather_reason(c);
+	if ((g->scrub = world_scrub(w, e)) == NULL)
+		return -1;
+	learn(g->scrub, c);
+	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->profile->dialect, c->class == CLASS_ZOMBIE,
+	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
+		return -1;
+	screen_read(g->capture.text, c->pane.width, c->profile->dialect, &g->talk);
+	if (g->capture.cut)
+		g->talk.truncated_at = 0;
+	if (unfold(w, c, g, e) != 0)
+		return -1;
+	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
+	if (find_bead(w, c, g->scrub, &g->bead, &dolt, &soft) != 0)
+		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
+	if (dolt)
+		warn(g, "The beads live in a Dolt server, which this version does not read; look your work up with bd before you go on.");
+	if (git_state(c->cwd, g->scrub, &g->git, &soft) != 0)
+		warn(g, "The state of git could not be read (%s).", soft.msg);
+	if (checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
+		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
+	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
+		cut_to_task(g);
+	warn_about_tools(g);
+	warn_about_reading(g);
+	return 0;
+}
+
+static struct template *
+load_template(struct world *w, struct err *e)
+{
+	const char *text = config_text(w->config, "prompts.template");
+	char *path = config_path(w->config, "prompts.template_file");
+	struct buf b = BUF_INIT;
+	struct template *t = NULL;
+
+	if (path != NULL && io_read_file(path, (size_t)1 << 20, &b, e) != 0) {
+		e->code = GT_USAGE;
+		err_hint(e, "correct template_file in %s", config_file(w->config));
+	} else if (path != NULL) {
+		t = template_new(b.data, b.len, path, e);
+	} else if (*text != '\0') {
+		t = template_new(text, strlen(text), config_origin(w->config, "prompts.template"), e);
+	} else {
+		t = template_new((const char *)builtin_template, sizeof builtin_template, "the built-in template", e);
+	}
+	buf_release(&b);
+	free(path);
+	return t;
+}
+
+int
+gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
+{
+	struct template *t = load_template(w, e);
+	char nonce[17];
+	struct prompt_in in = {
+		.recovery_id = recovery_id, .nonce = nonce, .session = c->pane.session, .crash_reason = g->reason, .talk = &g->talk,
+		.scrollback = g->capture.text, .bead = g->bead.id != NULL ? &g->bead : NULL, .checkpoint = g->checkpoint, .git = g->git,
+		.warnings = (const char *const *)g->warnings, .n_warnings = g->n_warnings,
+		.max_lines = (size_t)config_int(w->config, "max_context_lines"),
+		.max_tokens = (size_t)config_int(w->config, "max_context_tokens"),
+	};
+	int ret;
+
+	if (t == NULL)
+		return -1;
+	io_random_hex(nonce, 8);
+	buf_reset(&g->prompt);
+	ret = prompt_build(t, &in, &g->prompt, &g->stats, e);
+	template_free(t);
+	return ret;
+}
+
+int
+gather_keep(struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g, struct err *e)
+{
+	char *name = xasprintf("%s.json", recovery_id), *path = world_path(w, "contexts", name, true, e);
+	struct buf b = BUF_INIT;
+	json_t *v;
+	int ret = -1;
+
+	if (path != NULL) {
+		v = json_object();
+		json_put_int(v, "schema_version", 1);
+		json_put(v, "recovery_id", recovery_id);
+		json_put(v, "session", c->pane.session);
+		json_put(v, "previous", g->previous);
+		json_put_int(v, "kept_at", clock_wall_ms());
+		json_object_set_new(v, "text", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
+		json_object_set_new(v, "conversation", conversation_json(&g->talk));
+		json_object_set_new(v, "prompt", json_bytes(g->prompt.data, g->prompt.len));
+		json_print(&b, v, false);
+		json_decref(v);
+		ret = io_write_durable(path, b.data, b.len, "context", e);
+	}
+	buf_release(&b);
+	free(path);
+	free(name);
+	return ret;
+}
+
+int
+gather_load(struct world *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e)
+{
+	char *name = xasprintf("%s.json", recovery_id), *path = world_path(w, "contexts", name, false, e);
+	struct buf b = BUF_INIT;
+	json_t *v = NULL;
+	int ret = -1;
+
+	if (path == NULL)
+		goto out;
+	if (io_read_private(path, MAX_CONTEXT, &b, e) != 0) {
+		ret = strcmp(e->name, "not-found") == 0 ? 0 : -1;
+		if (ret == 0)
+			err_clear(e);
+		goto out;
+	}
+	v = json_parse(b.data, b.len, path, e);
+	if (v == NULL)
+		goto out;
+	if (prompt != NULL)
+		buf_str(prompt, json_text(v, "prompt", ""));
+	if (talk != NULL && conversation_from_json(talk, json_object_get(v, "conversation"), e) != 0)
+		goto out;
+	ret = 1;
+out:
+	json_decref(v);
+	buf_release(&b);
+	free(path);
+	free(name);
+	return ret;
+}
+
+void
+gathered_release(struct gathered *g)
+{
+	scrub_free(g->scrub);
+	capture_release(&g->capture);
+	conversation_release(&g->talk);
+	bead_release(&g->bead);
+	clean_free(g->git);
+	clean_free(g->checkpoint);
+	for (size_t i = 0; i < g->n_warnings; i++)
+		free(g->warnings[i]);
+	free(g->warnings);
+	free(g->previous);
+	free(g->reason);
+	buf_release(&g->prompt);
+	memset(g, 0, sizeof *g);
+}

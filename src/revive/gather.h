@@ -1,0 +1,58 @@
+#ifndef REVIVE_GATHER_H
+#define REVIVE_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "context/capture.h"
+#include "context/exchange.h"
+#include "prompt/prompt.h"
+#include "work/bead.h"
+
+struct candidate;
+struct err;
+struct scrub;
+struct world;
+
+/*
+ * Drives the reading half for one candidate: capture, scrub, read into exchanges, unfold what an earlier recovery had gathered, bead, git,
+ * checkpoint, prompt. Changes nothing anywhere. All strings are clean.
+ */
+struct gathered {
+	struct scrub *scrub;
+	struct capture capture;
+	struct conversation talk;
+	struct bead bead;
+	struct clean_text *git;
+	struct clean_text *checkpoint;
+	char **warnings;
+	size_t n_warnings, cap_warnings;
+	char *previous;			/* id of the recovery whose context was unfolded; NULL: none */
+	char *reason;			/* "killed by signal 9", for people and the prompt */
+	struct buf prompt;		/* after gather_prompt */
+	struct prompt_stats stats;
+};
+
+/*
+ * scope "task": the conversation since the current work began, which is where its bead was first named, or after the last /clear; "lines": all that was
+ * captured. NULL: key scope.
+ */
+int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
+/* The bead alone, for lists. What cannot be read stays empty. */
+void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out);
+/* Writes out->prompt for this recovery id. */
+int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
+void gathered_release(struct gathered *g);
+
+/*
+ * The durable form: <state>/contexts/<id>.json, 0600, with the clean text, the exchanges and the prompt. gather_load reads the exchanges of one back: 1 found,
+ * 0 not there any more.
+ */
+int gather_keep(struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g, struct err *e);
+int gather_load(struct world *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e);
+
+/* "killed by signal 9", "exited with status 3", …; heap. */
+char *gather_reason(const struct candidate *c);
+
+#endif

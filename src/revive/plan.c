@@ -1,0 +1,107 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "revive/plan.h"
+#include "revive/detect.h"
+#include "revive/world.h"
+#include "agent/profile.h"
+#include "town/config.h"
+#include "work/bead.h"
+
+struct question {
+	const struct world *w;
+	const struct candidate *c;
+	const struct bead *bead;
+	bool include_infra;
+};
+
+static bool
+is_live(const struct question *q)
+{
+	return q->c->class == CLASS_LIVE;
+}
+
+static bool
+is_unknown(const struct question *q)
+{
+	return q->c->class == CLASS_UNKNOWN;
+}
+
+static bool
+is_off(const struct question *q)
+{
+	return config_session_off(q->w->config, q->c->pane.session);
+}
+
+static bool
+is_infra(const struct question *q)
+{
+	return role_is_infra(q->c->role.kind) && !q->include_infra && !config_flag(q->w->config, "include_infra");
+}
+
+static bool
+is_stopped(const struct question *q)
+{
+	return q->c->reason == REASON_STOPPED;
+}
+
+static bool
+is_attached(const struct question *q)
+{
+	return q->c->pane.attached > 0;
+}
+
+static bool
+is_weak(const struct question *q)
+{
+	return q->c->weak;
+}
+
+static bool
+has_no_command(const struct question *q)
+{
+	return q->c->launch.command == NULL;
+}
+
+static bool
+is_halted(const struct question *q)
+{
+	return town_halted(q->w->town, &q->c->role) != TOWN_RUNS;
+}
+
+static bool
+is_closed(const struct question *q)
+{
+	return q->bead != NULL && q->bead->closed;
+}
+
+/* In the order in which a person wants to hear them. */
+static const struct {
+	const char *name;
+	bool (*stands)(const struct question *q);
+	bool consent;		/* naming the session lifts it */
+	const char *sentence, *hint;
+} guards[] = {
+	{ "live", is_live, false, "its agent is alive", "a live agent is never touched" },
+	{ "unknown", is_unknown, false, "it is not certain that the agent is dead", "look at the pane; unknown is not dead" },
+	{ "off", is_off, false, "recovery is switched off for this session", "take it out of [recovery.sessions] in gt.toml" },
+	{ "halted", is_halted, false, "Gas Town is stopped or shutting down (ESTOP or shutdown.lock)", "start it again first" },
+	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },
+	{ "stopped", is_stopped, true, "its agent was ended on purpose", "name the session to bring it back all the same" },
+	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
+	{ "unsure", is_weak, true, "only the screen says that an agent ran there", "name the session to bring it back all the same" },
+	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
+	    "set command in [recovery.agents.NAME] of gt.toml" },
+	{ "closed-work", is_closed, false, "its work is closed", "reopen the bead, or give the agent new work" },
+};
+
+struct refusal
+plan_refusal(const struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra)
+{
+	struct question q = { w, c, bead, include_infra };
+
+	for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
+		if (!(named && guards[i].consent) && guards[i].stands(&q))
+			return (struct refusal){ guards[i].name, guards[i].sentence, guards[i].hint };
+	return (struct refusal){ NULL, NULL, NULL };
+}

@@ -1,0 +1,23 @@
+#ifndef REVIVE_PLAN_H
+#define REVIVE_PLAN_H
+
+#include <stdbool.h>
+
+struct bead;
+struct candidate;
+struct world;
+
+/*
+ * The guards: may this candidate be brought back? Each refusal has a name and a sentence, one line of the table in plan.c each.
+ * `named`: the person named the session or chose it in the picker, which is consent to what only a person can know (attached, stopped on
+ * purpose, infrastructure, little evidence). bead may be NULL (not looked up).
+ */
+struct refusal {
+	const char *name;	/* "live", "no-command", …; NULL: nothing stands against it */
+	const char *sentence;
+	const char *hint;
+};
+
+struct refusal plan_refusal(const struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra);
+
+#endif

@@ -1,0 +1,92 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/respawn.h"
+#include "agent/launch.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "tmux/client.h"
+#include "tmux/pane.h"
+#include "tmux/quote.h"
+
+/* mv is the claim: of any number of starts only one can rename the file. */
+static const char wrapper_dead[] =
+    "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
+    "exec <\"$1.taken\"; rm -f -- \"$1.taken\"; fi; "
+    "exec \"$2\" -c \"$3\"";
+
+/*
+ * A person typed the agent's name into a shell of their own: only a shell that has read the same start-up files finds it again (PATH by a version
+ * manager, an alias). The shell comes back when the agent ends; set -m, because an interactive shell that was replaced by its command takes the terminal with it, and
+ * only a parent with job control fetches it back.
+ */
+static const char wrapper_zombie[] =
+    "set -m; "
+    "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
+    "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; \"$2\" -l -i -c \"$3\" <&3 3<&-; exec 3<&-; "
+    "else \"$2\" -l -i -c \"$3\"; fi; "
+    "set +m; exec \"$2\" -l";
+
+static int
+refused(const char *why, const struct pane *p, struct err *e)
+{
+	struct buf words = BUF_INIT;
+
+	if (strstr(why, "still active") != NULL) {
+		err_set(e, GT_AGAIN, "taken", "pane %s was started again by somebody else just now", p->id);
+		return err_hint(e, "nothing was changed; run gt-recover list to see what lives there");
+	}
+	if (strstr(why, "can't find pane") != NULL)
+		return err_set(e, GT_FAIL, "gone", "pane %s is gone", p->id);
+	utf8_escape(&words, why, strcspn(why, "\n"), 200);
+	err_set(e, GT_FAIL, "tmux", "tmux could not start the pane again: %s", words.data);
+	buf_release(&words);
+	return -1;
+}
+
+int
+respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e)
+{
+	const char *argv[16], *why;
+	struct buf cwd = BUF_INIT;
+	struct batch b;
+	size_t n = 0;
+	int ret;
+
+	batch_init(&b);
+	b.mutates = true;
+	if (r->zombie && strcmp(p->remain_on_exit, "on") != 0)
+		batch_add(&b, "set-option", "-p", "-t", p->id, "remain-on-exit", "on", NULL);
+	argv[n++] = "respawn-pane";
+	if (r->zombie)
+		argv[n++] = "-k";
+	argv[n++] = "-t";
+	argv[n++] = p->id;
+	if (r->cwd != NULL) {
+		quote_format(&cwd, r->cwd);
+		argv[n++] = "-c";
+		argv[n++] = cwd.data;
+	}
+	argv[n++] = "sh";
+	argv[n++] = "-c";
+	argv[n++] = r->zombie ? wrapper_zombie : wrapper_dead;
+	argv[n++] = "gt-recover";
+	argv[n++] = r->prompt_path;
+	argv[n++] = r->launch->shell;
+	argv[n++] = r->command;
+	argv[n] = NULL;
+	batch_addv(&b, argv);
+	ret = batch_run(t, &b, e);
+	if (ret == 0 && batch_failed(&b, &why))
+		ret = refused(why, p, e);
+	batch_release(&b);
+	buf_release(&cwd);
+	return ret;
+}
+
+int
+respawn_settle(struct tmux *t, const struct pane *p, struct err *e)
+{
+	return tmux_do(t, true, NULL, e, "set-option", "-p", "-u", "-t", p->id, "remain-on-exit", NULL);
+}

@@ -1,0 +1,36 @@
+#ifndef REVIVE_RESPAWN_H
+#define REVIVE_RESPAWN_H
+
+#include <stdbool.h>
+
+struct err;
+struct launch;
+struct pane;
+struct tmux;
+
+/*
+ * Starts the agent again in its pane, with the prompt as its standard input: `claude < prompt` is exact to the byte up to 1 MB and needs
+ * neither keys nor waiting (Claude Code 2.1.197, 2.1.330, 2.0.76, 1.0.128).
+ *
+ * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND` (T38), handed over on tmux's standard input. tmux keeps it
+ * and runs it again whenever anybody respawns the pane (T40), so the wrapper consumes the prompt once: it renames the file away, opens it, removes
+ * it, runs COMMAND. Without the file it runs COMMAND plainly. agent/launch.h unwraps COMMAND for the next recovery.
+ */
+struct respawn {
+	const struct launch *launch;	/* shell; the command is given apart, flags taken out */
+	const char *command;
+	const char *prompt_path;	/* absolute */
+	bool zombie;			/* replace the idle shell (-k) and give a shell back when the agent ends */
+	const char *cwd;		/* zombie: where the shell stands; NULL: the pane's start directory */
+};
+
+/*
+ * A dead pane: without -k, which tmux answers "still active" when somebody else was faster: an atomic claim (T20), name "taken", GT_AGAIN.
+ * A zombie: remain-on-exit is set on the pane first (a failing command would take the session with it, T19), then respawn-pane -k.
+ */
+int respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e);
+
+/* Takes the zombie's remain-on-exit back, when the agent has come up. */
+int respawn_settle(struct tmux *t, const struct pane *p, struct err *e);
+
+#endif

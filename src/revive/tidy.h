@@ -1,0 +1,12 @@
+#ifndef REVIVE_TIDY_H
+#define REVIVE_TIDY_H
+
+struct world;
+
+/*
+ * Takes away what is old in the state directory: kept contexts older than snapshot_age, and what writers and wrappers that were killed left behind (temporary
+ * files, taken prompts) after an hour. Never fails: it is done again at the next recovery.
+ */
+void tidy(struct world *w);
+
+#endif

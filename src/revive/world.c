@@ -1,0 +1,80 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "revive/world.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+#include "town/config.h"
+#include "town/town.h"
+
+static int
+make_state(struct world *w, struct err *e)
+{
+	char *made = town_state_make(w->town, e);
+
+	if (made == NULL)
+		return -1;
+	free(made);
+	return 0;
+}
+
+struct store *
+world_store(struct world *w, bool make, struct err *e)
+{
+	if (w->store != NULL)
+		return w->store;
+	if (!make) {
+		char *path = io_join(w->state_dir, "recover.db");
+		bool there = access(path, F_OK) == 0;
+
+		free(path);
+		if (!there && strcmp(config_text(w->config, "state"), "sqlite") == 0)
+			return NULL;
+	}
+	if (make_state(w, e) != 0)
+		return NULL;
+	w->store = store_open(config_text(w->config, "state"), w->state_dir, e);
+	return w->store;
+}
+
+char *
+world_path(struct world *w, const char *folder, const char *name, bool make, struct err *e)
+{
+	char *dir = io_join(w->state_dir, folder), *path;
+
+	if (make && (make_state(w, e) != 0 || io_private_dir(dir, e) != 0)) {
+		free(dir);
+		return NULL;
+	}
+	path = io_join(dir, name);
+	free(dir);
+	return path;
+}
+
+struct scrub *
+world_scrub(struct world *w, struct err *e)
+{
+	char *rules = config_path(w->config, "scrub.rules");
+	const char *allow = config_text(w->config, "scrub.allow");
+	struct scrub *s = scrub_new(rules, e);
+
+	free(rules);
+	if (s != NULL && *allow != '\0' && scrub_allow(s, allow, e) != 0) {
+		scrub_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+struct tmux *
+world_server(struct world *w, const char *socket)
+{
+	for (size_t i = 0; i < w->n_servers; i++)
+		if (strcmp(w->servers[i].socket, socket) == 0)
+			return &w->servers[i];
+	die("no tmux server is known by the socket of a pane");
+}

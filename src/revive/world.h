@@ -1,0 +1,41 @@
+#ifndef REVIVE_WORLD_H
+#define REVIVE_WORLD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tmux/client.h"
+
+struct config;
+struct err;
+struct profiles;
+struct scrub;
+struct store;
+struct town;
+
+/*
+ * What all of revive works in: configuration, town, agents' profiles, tmux servers, state. Made once by a command (cmd/setup.c), lent to
+ * everything below; owns what it points to.
+ */
+struct world {
+	struct config *config;
+	struct town *town;
+	struct profiles *profiles;
+	char *state_dir;		/* absolute; may not exist yet */
+	struct store *store;		/* NULL until world_store */
+	struct tmux *servers;
+	size_t n_servers;
+	bool sockets_named;		/* -L was given: a server that is not there is an error */
+	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
+};
+
+/* The store, opened on first use; makes the state directory when `make` is true, else NULL without an error when there is no store yet. */
+struct store *world_store(struct world *w, bool make, struct err *e);
+/* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */
+char *world_path(struct world *w, const char *folder, const char *name, bool make, struct err *e);
+/* A scrubber with the configured rules. NULL with err. */
+struct scrub *world_scrub(struct world *w, struct err *e);
+struct tmux *world_server(struct world *w, const char *socket);
+
+#endif
