@@ -60,14 +60,15 @@ transcripts_with() {	# SESSION TEXT: in how many transcript lines of users the t
 recover_and_compare() {
 	local session=$1 state=$2 prompt=$W/$1.prompt id
 	ok "$state: kill -9 leaves a dead pane" kill_agent "$session"
-	GT_RECOVER_KEEP_PROMPT=$prompt gt "$session" --json
+	gt "$session" -L "$SOCKET" --json
 	is "$RC" 0 "$state: gt-recover succeeds"
 	[ "$RC" = 0 ] || { note "$ERR" && return; }
 	is "$(json '{results}[0]{phase}')" acknowledged "$state: the agent has answered in its own transcript"
 	id=$(json '{results}[0]{recovery_id}')
 	like "$id" '^gtr-[0-9a-f]{16}$' "$state: the attempt has an id"
 	ok "$state: the answer is on the screen" until_ 20 answered "$session"
-	ok "$state: the prompt was kept for this test" test -s "$prompt" || return
+	kept_prompt "$id" "$prompt"
+	ok "$state: the prompt is kept with the context" test -s "$prompt" || return
 	is "$(told "$prompt")" 'exact=1 inside=1' "$state: the model was told the prompt byte for byte, once"
 	is "$(transcripts_with "$session" "$id")" 1 "$state: and the transcript has it once"
 	ok "$state: the agent is alive and idle" until_ 20 claude_is "$session" idle

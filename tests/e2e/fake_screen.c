@@ -363,6 +363,39 @@ box_rows(struct buf *rows, const struct screen *s, const struct live *l, int *ca
 		buf_fmt(rows, GREY "  %s · ← for agents" RESET "\n", l->busy ? "esc to interrupt" : "? for shortcuts");
 }
 
+/* How often the mark stands in the list. */
+static int
+count_mark(const char *tasks, const char *mark)
+{
+	int n = 0;
+
+	for (const char *p = tasks; (p = strstr(p, mark)) != NULL; p++)
+		n++;
+	return n;
+}
+
+static void
+task_head(struct buf *out, const char *tasks)
+{
+	int done = count_mark(tasks, "✔"), doing = count_mark(tasks, "◼"), open = count_mark(tasks, "◻");
+
+	buf_fmt(out, "  %d tasks (%d done, %d in progress, %d open)\n", done + doing + open, done, doing, open);
+}
+
+/* While it works the list hangs below the spinner, like a result. */
+static void
+busy_tasks(struct buf *out, const char *tasks)
+{
+	for (const char *p = tasks; *p != '\0'; ) {
+		size_t n = strcspn(p, "\n");
+
+		buf_str(out, p == tasks ? "  ⎿ \xc2\xa0" : "     ");
+		buf_add(out, p + 2, n - 2);
+		buf_chr(out, '\n');
+		p += n + (p[n] == '\n');
+	}
+}
+
 void
 screen_live(struct screen *s, const struct live *l)
 {
@@ -373,12 +406,16 @@ screen_live(struct screen *s, const struct live *l)
 		buf_add(&rows, l->partial->data, l->partial->len);
 		buf_chr(&rows, '\n');
 	}
-	if (l->tasks->len > 0) {
+	if (l->tasks->len > 0 && !l->busy) {
+		task_head(&rows, l->tasks->data);
 		buf_add(&rows, l->tasks->data, l->tasks->len);
 		buf_chr(&rows, '\n');
 	}
-	if (l->busy && l->dialog->len == 0)
-		buf_str(&rows, "\033[38;5;174m✶ Ideating" DOTS " " GREY "(1s · ↓ 42 tokens)" RESET "\n\n");
+	if (l->busy && l->dialog->len == 0) {
+		buf_str(&rows, "\033[38;5;174m✶ Ideating" DOTS " " GREY "(1s · ↓ 42 tokens)" RESET "\n");
+		busy_tasks(&rows, l->tasks->data);
+		buf_chr(&rows, '\n');
+	}
 	if (l->queued->len > 0)
 		queued_rows(&rows, l->queued, s->cols);
 	if (l->dialog->len > 0) {

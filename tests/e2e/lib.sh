@@ -386,4 +386,21 @@ json() {
 	' "$1"
 }
 
+# A field of the session of that name in `list --json`: listed SESSION FIELD
+listed() {
+	gt list --json -L "$SOCKET"
+	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '
+		BEGIN { ($main::name, $main::field) = splice @ARGV, 0, 2 }
+		for (@{JSON::PP->new->utf8->decode($_)->{sessions}}) { print $_->{$main::field} // "(none)" if $_->{name} eq $main::name }' "$1" "$2"
+}
+
+listed_is() {	# SESSION FIELD VALUE
+	[ "$(listed "$1" "$2")" = "$3" ]
+}
+
+# The prompt that a recovery made, as it is kept on disk: kept_prompt ID FILE
+kept_prompt() {
+	perl -MJSON::PP -0777 -ne 'print JSON::PP->new->utf8->decode($_)->{prompt}' -CO "$XDG_STATE_HOME/gt-recover/contexts/$1.json" >"$2" 2>/dev/null
+}
+
 _world

@@ -1,0 +1,48 @@
+#!/bin/bash
+# Agents whose shell stayed: found by the process tree, brought back only where the shell is idle and a command is known, and the shell comes back after them.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+cat >"$W/with.toml" <<'TOML'
+[recovery.agents.claude]
+command = "claude --dangerously-skip-permissions"
+TOML
+
+ok 'a person starts an agent in a shell' start_agent typed --shell --scenario "$DATA/work.scenario"
+ok 'it works' until_ 10 pane_shows typed 'test 7 ok'
+ok 'it is seen as living' listed_is typed class live
+ok 'it is killed, the shell stays' kill_agent typed
+ok 'it is a zombie' until_ 5 listed_is typed class zombie
+gt typed -L main
+is "$RC" 6 'without a known command it is refused'
+like "$ERR" 'nobody knows the command' 'with that sentence'
+gt typed -L main --config "$W/with.toml" --json
+is "$RC" 0 'with a command it comes back'
+is "$(messages typed)" 1 'told once'
+not_ok 'what the shell wrote is not in the prompt' grep -q 'Killed' "$(message_file typed 1)"
+ok 'the conversation is' grep -q 'keep the comments' "$(message_file typed 1)"
+is "$(tm show-options -p -t "$(agent_pane typed)" remain-on-exit)" '' 'remain-on-exit is as it was'
+ok 'it is killed again' kill_agent typed
+ok 'the shell is back' until_ 10 pane_is typed '#{pane_current_command}' bash
+gt typed -L main --config "$W/with.toml" --json
+is "$RC" 0 'and it comes back again'
+is "$(messages typed)" 2 'told once more'
+ok 'with the old words' grep -q 'keep the comments' "$(message_file typed 2)"
+
+ok 'an agent with a shell behind it' start_agent wrapped --wrapper --scenario "$DATA/work.scenario"
+ok 'it works' until_ 10 pane_shows wrapped 'test 7 ok'
+ok 'it is killed' kill_agent wrapped
+ok 'it is a zombie' until_ 5 listed_is wrapped class zombie
+gt wrapped -L main --json
+is "$RC" 0 'it comes back by its own start command'
+is "$(messages wrapped)" 1 'told once'
+
+ok 'one more' start_agent busy --shell --scenario "$DATA/work.scenario"
+ok 'it works' until_ 10 pane_shows busy 'test 7 ok'
+ok 'it is killed' kill_agent busy
+tm send-keys -t "$(agent_pane busy)" 'cat' Enter
+ok 'somebody works in the shell' until_ 5 pane_is busy '#{pane_current_command}' cat
+gt busy -L main --config "$W/with.toml" --json
+is "$RC" 6 'a busy shell is left alone'
+is "$(json '{results}[0]{error}{name}')" unknown 'unknown is not dead'
+ok 'and goes on' pane_is busy '#{pane_current_command}' cat
+done_testing
