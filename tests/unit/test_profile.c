@@ -99,7 +99,7 @@ test_session_flags(void **state)
 		size_t left;
 		char *got;
 
-		launch_command(&l, cases[i].command, profiles_is_program, p);
+		launch_command(&l, cases[i].command, "/bin/sh", profiles_is_program, p);
 		assert_string_equal(l.name, "claude");
 		got = launch_without(&l, profiles_by_program(p, l.name)->session_flags, &left);
 		assert_string_equal(got, cases[i].want);
