@@ -88,9 +88,9 @@ static void
 peel_box(struct peel *p)
 {
 	struct frame *r = p->row;
-	size_t len = STARTS(p->text + r->body, left(p), bars);
+	size_t len;
 
-	if (len == 0)
+	if (left(p) == 0 || (unsigned char)p->text[r->body] != 0xe2 || (len = STARTS(p->text + r->body, left(p), bars)) == 0)
 		return;
 	take(p, len);
 	r->box = 1;
@@ -155,7 +155,7 @@ peel_sign(struct peel *p)
 	take_blanks(p);
 }
 
-/* "NAME=", "name: ". */
+/* "NAME=", "name: ", "name = ". */
 static bool
 new_key(const char *p, size_t n)
 {
@@ -163,8 +163,18 @@ new_key(const char *p, size_t n)
 
 	while (i < n && (isalnum((unsigned char)p[i]) || p[i] == '_'))
 		i++;
+	if (i > 0 && i + 3 < n && memcmp(p + i, " = ", 3) == 0)
+		return true;
 	/* the "=" at the end of base64 has at most a quote behind it */
 	return i > 0 && ((i + 2 < n && p[i] == '=' && p[i + 1] != '=') || (i + 1 < n && p[i] == ':' && p[i + 1] == ' '));
+}
+
+static size_t
+mark_at(const struct peel *p)
+{
+	const char *at = p->text + p->row->body;
+
+	return left(p) > 0 && (unsigned char)*at >= 0xe2 ? STARTS(at, left(p), marks) : 0;
 }
 
 static void
@@ -179,7 +189,7 @@ peel_row(const char *text, struct frame *r)
 	trim_right(&p);
 	take_blanks(&p);
 	peel_box(&p);
-	while ((len = STARTS(text + r->body, left(&p), marks)) != 0 || (left(&p) > 1 && text[r->body] == '>' && text[r->body + 1] == ' ')) {
+	while ((len = mark_at(&p)) != 0 || (left(&p) > 1 && text[r->body] == '>' && text[r->body + 1] == ' ')) {
 		take(&p, len != 0 ? len : 1);
 		r->mark = 1;
 		take_blanks(&p);
@@ -273,7 +283,7 @@ joined(const char *text, const struct frames *r, size_t head, size_t i, enum vie
 	else
 		edge = local_edge(r, i);
 	if (mode == VIEW_SOFT)
-		return a->end_col >= LEAST_EDGE && a->end_col + 1 + (int)first_word(text, b) > edge - slack;
+		return a->hot && a->end_col >= LEAST_EDGE && a->end_col + 1 + (int)first_word(text, b) > edge - slack;
 	return a->end_col >= edge - slack;
 }
 
@@ -344,10 +354,12 @@ view_init(struct view *w, const char *text, const struct frames *rows, enum view
 {
 	*w = (struct view){ .text = BUF_INIT, .rows = rows };
 	for (size_t i = 0, head; i < rows->n; i++) {
+		bool quiet = rows->v[i].quiet;
+
 		head = i;
 		while (joined(text, rows, head, i, mode, width))
-			i++;
-		if (mode != VIEW_ROWS && i == head)
+			quiet = rows->v[++i].quiet && quiet;
+		if (quiet || (mode != VIEW_ROWS && i == head))
 			continue;
 		for (size_t k = head; k <= i; k++) {
 			if (k != head && mode == VIEW_SOFT) {

@@ -22,11 +22,13 @@ struct frame {
 	char sign;		/* '+' or '-' of a diff, or 0 */
 	char mark;		/* the frame begins something new: bullet, number, ⎿ */
 	char box;		/* it stands between bars */
-	char key;		/* the body begins with "NAME=" or "name: ", as a line of its own does */
+	char key;		/* the body begins with "NAME=", "name: " or "name = ", as a line of its own does */
+	char quiet;		/* seen before and unchanged since: left out of views */
+	char hot;		/* a keyword stands in it; a soft seam behind other rows is none */
 };
 
 struct frames {
-	struct frame *v;
+	struct frame *v;	/* quiet and hot are the caller's to set */
 	size_t n, cap;
 };
 

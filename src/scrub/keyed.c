@@ -16,6 +16,7 @@ struct lex {
 	const char *open;	/* the quote around the key, or "" */
 	bool flag;		/* --key */
 	bool env;		/* KEY in upper case */
+	bool tag;		/* <key>: the value ends at the next tag */
 };
 
 static bool
@@ -214,13 +215,14 @@ separator(struct lex *x)
 		if (skip(x, "]") || skip(x, ")"))
 			skip(x, "\"");
 	} else if (x->key_from > 0 && x->p[x->key_from - 1] == '<' && skip(x, ">")) {
+		x->tag = true;
 		return true;
 	}
 	skip(x, "?");
 	gap = skip_blanks(x);
 	if (gap > MAX_GAP || x->at >= x->n)
 		return false;
-	if (sign(x) || cell(x))
+	if (sign(x) || (gap > 0 && cell(x)))
 		return true;
 	if (gap == 0)
 		return false;
@@ -360,7 +362,9 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	tight = x.at == after + 1 && p[after] == '=';
 	if (!read_value(&x, k, &v))
 		return false;
-	v.plain_env = x.flag || (x.env && tight) || (x.key_from > 0 && p[x.key_from - 1] == '<');
+	if (x.tag && !at_word(&x, k->to, "</"))
+		return false;
+	v.plain_env = x.flag || (x.env && tight) || x.tag;
 	if (!value_is_secret(&v, k->rule->value))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)

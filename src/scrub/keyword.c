@@ -7,6 +7,7 @@
 
 /* Node 0 is the root. The table has a column for each byte that occurs in a word, and column 0 for all others. */
 #define NONE UINT32_MAX
+#define ENDS 0x80000000u	/* in the table: a word ends at that node, or a suffix of what was read is one */
 
 struct node {
 	uint32_t child;		/* while the trie grows: first child */
@@ -30,7 +31,7 @@ struct keywords {
 	size_t n_outs, cap_outs;
 	unsigned char column[256];
 	size_t columns;
-	uint32_t *next;		/* n_nodes rows of `columns` */
+	uint32_t *next;		/* n_nodes rows of `columns`: offsets of rows, with ENDS */
 };
 
 static unsigned char
@@ -119,6 +120,17 @@ fill_row(struct keywords *k, uint32_t at)
 	}
 }
 
+/* From here on the table holds offsets of rows instead of nodes: one multiplication less a byte. */
+static void
+finish_table(struct keywords *k)
+{
+	for (size_t i = 0; i < k->n_nodes * k->columns; i++) {
+		const struct node *to = &k->nodes[k->next[i]];
+
+		k->next[i] = (uint32_t)(k->next[i] * k->columns) | (to->first != NONE || to->shorter != NONE ? ENDS : 0);
+	}
+}
+
 void
 keywords_build(struct keywords *k)
 {
@@ -137,6 +149,7 @@ keywords_build(struct keywords *k)
 			queue[tail++] = c;
 	}
 	free(queue);
+	finish_table(k);
 }
 
 static int
@@ -161,9 +174,12 @@ keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(v
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		at = k->next[at * k->columns + k->column[p[i]]];
-		if (k->nodes[at].first != NONE || k->nodes[at].shorter != NONE) {
-			int r = report(k, at, i + 1, hit, arg);
+		at = k->next[at + k->column[p[i]]];
+		if (at & ENDS) {
+			int r;
+
+			at &= ~ENDS;
+			r = report(k, (uint32_t)(at / k->columns), i + 1, hit, arg);
 
 			if (r != 0)
 				return r;

@@ -239,7 +239,7 @@ static char *
 whole_regex(const char *regex, bool anchored)
 {
 	static const char macro[] = "(?#value)";
-	static const char value[] = "(?|\"([^\"\\n]{3,200})\"|'([^'\\n]{3,200})'|([^\\s\"'|<>;,&]{3,200}))";
+	static const char value[] = "(?|\"([^\"\\n]{3,200})\"|'([^'\\n]{3,200})'|([^\\s\"'`|<>;,&]{3,200}))";
 	struct buf out = BUF_INIT;
 	const char *at;
 
@@ -367,10 +367,9 @@ static const struct rule *
 longest(const struct rules *r, char *text)
 {
 	for (char *p = text; p != NULL; p = strchr(p, '_')) {
-		struct name key, *found;
+		struct name key = { p + (*p == '_'), 0 }, *found;
 
-		p += *p == '_';
-		key.text = p;
+		p = key.text;
 		found = bsearch(&key, r->names, r->n_names, sizeof *r->names, by_text);
 		if (found != NULL)
 			return &r->v[found->rule];

@@ -16,6 +16,7 @@
 #include "scrub/value.h"
 
 #define MAX_PASSES 8
+#define NEAR 3		/* rows around a change that are looked at again */
 
 struct clean_text {
 	size_t len;
@@ -89,10 +90,12 @@ clean_copy(const struct clean_text *t)
 struct look {
 	struct scrub *s;
 	const struct view *view;
+	struct frames *rows;
 	struct findings *f;
 	bool crossing;		/* only what lies across a seam counts; the rest was found row by row */
 	bool guessed;		/* nobody told the width: a secret does not reach into a row that begins like a line of its own */
 	size_t line, line_end;
+	size_t hot;		/* the line that was marked last, + 1 */
 	size_t named;		/* end of the last value found by its name: names inside it are part of it */
 };
 
@@ -208,6 +211,19 @@ try_rule(struct look *l, size_t id, size_t from)
 		add_span(l, l->line + a, l->line + b, l->s->kind_of[id], group == 1 ? RANK_PLACE : RANK_FORMAT);
 }
 
+/* The row of the line at hand, for the views in which lines are parts of rows. */
+static void
+mark_hot(struct look *l)
+{
+	size_t row;
+
+	if (l->crossing || l->hot == l->line + 1)
+		return;
+	l->hot = l->line + 1;
+	view_source(l->view, l->line, &row);
+	l->rows->v[row].hot = 1;
+}
+
 static int
 on_word(void *arg, size_t id, size_t from, size_t to)
 {
@@ -222,6 +238,7 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
 	}
+	mark_hot(l);
 	if (id < rules->n) {
 		try_rule(l, id, from);
 	} else if (from >= l->named &&
@@ -234,9 +251,9 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 }
 
 static void
-look_at(struct scrub *s, const struct view *view, bool crossing, bool guessed, struct findings *f)
+look_at(struct scrub *s, const struct view *view, struct frames *rows, bool crossing, bool guessed, struct findings *f)
 {
-	struct look l = { .s = s, .view = view, .f = f, .crossing = crossing, .guessed = guessed };
+	struct look l = { .s = s, .view = view, .rows = rows, .f = f, .crossing = crossing, .guessed = guessed };
 	const char *nl = memchr(view->text.data, '\n', view->text.len);
 
 	l.line_end = nl != NULL ? (size_t)(nl - view->text.data) : view->text.len;
@@ -247,18 +264,18 @@ look_at(struct scrub *s, const struct view *view, bool crossing, bool guessed, s
 /* ---- one pass ---- */
 
 static void
-find_all(struct scrub *s, const char *text, const struct frames *rows, int width, struct findings *f)
+find_all(struct scrub *s, const char *text, struct frames *rows, int width, struct findings *f)
 {
 	static const enum view_mode modes[] = { VIEW_HARD, VIEW_SOFT };
 	struct view view;
 
 	view_init(&view, text, rows, VIEW_ROWS, width);
-	look_at(s, &view, false, false, f);
+	look_at(s, &view, rows, false, false, f);
 	known_find(&s->known, &view, s->kind_known, f);
 	view_release(&view);
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0] && width != 0; i++) {
 		view_init(&view, text, rows, modes[i], width);
-		look_at(s, &view, true, width < 0, f);
+		look_at(s, &view, rows, true, width < 0, f);
 		view_release(&view);
 	}
 	pem_find(text, rows, s->kind_pem, f);
@@ -276,15 +293,34 @@ withhold_rows(struct findings *f, const struct frames *rows)
 	}
 }
 
-/* Replaces once. False when there was nothing to replace; out is untouched then. */
+/* Which rows the next pass has to look at: those near a change. Rows keep their numbers, as none is ever lost. */
+static void
+mark_changed(const struct findings *f, const struct frames *rows, struct buf *quiet)
+{
+	size_t row = 0;
+
+	buf_reset(quiet);
+	for (size_t i = 0; i < rows->n; i++)
+		buf_chr(quiet, 1);
+	for (size_t i = 0; i < f->n; i++) {
+		while (f->v[i].from > rows->v[row].to)
+			row++;
+		for (size_t k = row > NEAR ? row - NEAR : 0; k < rows->n && k <= row + NEAR; k++)
+			quiet->data[k] = 0;
+	}
+}
+
+/* Replaces once. False when there was nothing to replace; out is untouched then. `quiet` holds a flag a row, or is empty at first. */
 static bool
-pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct buf *out)
+pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct buf *quiet, struct buf *out)
 {
 	struct findings f = { 0 };
 	struct frames rows;
 	bool any;
 
 	frames_init(&rows, text, n);
+	for (size_t i = 0; i < rows.n && i < quiet->len; i++)
+		rows.v[i].quiet = quiet->data[i];
 	find_all(s, text, &rows, width, &f);
 	findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	any = f.n > 0;
@@ -296,6 +332,8 @@ pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct b
 		if (!f.v[i].cont && f.v[i].rank != RANK_WITHHELD)
 			s->counts[f.v[i].kind]++;
 	if (any)
+		mark_changed(&f, &rows, quiet);
+	if (any)
 		findings_write(&f, text, &rows, s->kinds, out);
 	findings_release(&f);
 	frames_release(&rows);
@@ -305,31 +343,32 @@ pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct b
 static void
 mend_utf8(struct buf *out, const char *p, size_t n)
 {
-	size_t step;
+	size_t from = 0, i = 0;
 	int32_t r;
 
-	for (size_t i = 0; i < n; i += step) {
-		step = utf8_next(p + i, n - i, &r);
-		if (r < 0)
+	while (i < n) {
+		size_t step = (unsigned char)p[i] < 0x80 ? 1 : utf8_next(p + i, n - i, &r);
+
+		if (step == 1 && (unsigned char)p[i] >= 0x80) {
+			buf_add(out, p + from, i - from);
 			buf_str(out, "\xef\xbf\xbd");
-		else
-			buf_add(out, p + i, step);
+			from = i + 1;
+		}
+		i += step;
 	}
+	buf_add(out, p + from, n - from);
 }
 
 struct clean_text *
 scrub_text(struct scrub *s, const char *p, size_t n, int width)
 {
-	struct buf text = BUF_INIT, next = BUF_INIT;
+	struct buf text = BUF_INIT, next = BUF_INIT, quiet = BUF_INIT;
 	struct clean_text *t;
 
 	buf_grow(&text, n);
-	if (utf8_valid(p, n))
-		buf_add(&text, p, n);
-	else
-		mend_utf8(&text, p, n);
+	mend_utf8(&text, p, n);
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
-	for (int i = 1; i <= MAX_PASSES && pass(s, text.data, text.len, width, i == MAX_PASSES, &next); i++) {
+	for (int i = 1; i <= MAX_PASSES && pass(s, text.data, text.len, width, i == MAX_PASSES, &quiet, &next); i++) {
 		struct buf swap = text;
 
 		text = next;
@@ -340,6 +379,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	t = clean_new(text.data, text.len);
 	buf_wipe(&text);
 	buf_wipe(&next);
+	buf_release(&quiet);
 	return t;
 }
 

@@ -88,7 +88,7 @@ value_is_placeholder(const char *p, size_t all)
 		same += p[i] == p[0];
 	if (same * 10 >= n * 8 || all_of(p, n, "xX-_.*#?") || has(p, n, "xxxxx") || has(p, n, "*****") || has(p, n, "..."))
 		return true;
-	if (n >= 3 && memcmp(p + n - 3, "…", 3) == 0)
+	if (memmem(p, n, "…", strlen("…")) != NULL || (n > 4 && (memcmp(p, "&lt;", 4) == 0 || memcmp(p, "&#x3", 4) == 0)))
 		return true;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (has(p, n, words[i]))
@@ -102,7 +102,7 @@ is_reference(const char *p, size_t n)
 {
 	size_t i = 0, parts = 0;
 
-	while (i < n && (p[i] == '&' || p[i] == '*' || p[i] == '!'))
+	while (i < n && (p[i] == '&' || p[i] == '*' || p[i] == '!' || p[i] == '\\'))
 		i++;
 	while (i < n && (isalpha((unsigned char)p[i]) || p[i] == '_' || p[i] == '@')) {
 		size_t from = i;
@@ -243,6 +243,9 @@ fits(const struct value *v, enum value_class class)
 bool
 value_is_secret(const struct value *v, enum value_class class)
 {
+	/* { and the like begin a type, a set, a call */
+	if (v->n == 0 || (!v->quoted && strchr("{[(", v->p[0]) != NULL))
+		return false;
 	return fits(v, class) && !value_is_placeholder(v->p, v->n) && !is_reference(v->p, v->n) && !is_path(v->p, v->n) &&
 	    !is_work_id(v->p, v->n);
 }
