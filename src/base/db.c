@@ -233,8 +233,8 @@ quick_check(sqlite3 *db, struct err *e)
 }
 
 /*
- * The file header through SQLite's own descriptor: a descriptor of ours, once closed, would drop SQLite's locks. Opening a connection reads no
- * more than this header yet. Returns the size of the file, or -1 with *rc.
+ * The file header through SQLite's own descriptor: a descriptor of ours, once closed, would drop SQLite's locks. Opening a connection
+ * reads no more than this header yet. Returns the size of the file, or -1 with *rc.
  */
 static sqlite3_int64
 header(sqlite3 *db, unsigned char h[HEADER], sqlite3_file **file, int *rc)
@@ -333,8 +333,8 @@ own_file(const char *path, struct err *e)
 }
 
 /*
- * Refused before SQLite does more than open it: a WAL database of somebody else would get a -shm at the first read. While a journal waits to be rolled
- * back the header proves nothing; then the caller's own look at application_id decides.
+ * Refused before SQLite does more than open it: a WAL database of somebody else would get a -shm at the first read. While a journal
+ * waits to be rolled back the header proves nothing; then the caller's own look at application_id decides.
  */
 static int
 own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, struct err *e)
@@ -446,8 +446,8 @@ foreign_open(const char *path, int flags, int *rc)
 }
 
 /*
- * May SQLite read it in place without writing anything? The shared lock is SQLite's own and is kept: while it is held nobody can switch the file to WAL
- * mode or begin to change it, so that what is seen here still holds when SQLite reads.
+ * May SQLite read it in place without writing anything? The shared lock is SQLite's own and is kept: while it is held nobody can switch
+ * the file to WAL mode or begin to change it, so that what is seen here still holds when SQLite reads.
  */
 static bool
 rests(sqlite3 *db, const char *path)
@@ -596,9 +596,9 @@ part_same(const char *path, const char *copy, int part)
 }
 
 /*
- * Reads database, journal, log; then compares in the same order. Where all agree, the database did not change between its two readings, and the log
- * or journal was read between them: together they are one moment, as good as after a kill -9 of the writer, which SQLite can roll back.
- * Times of change are not asked: two changes within one tick of the clock have the same.
+ * Reads database, journal, log; then compares in the same order. Where all agree, the database did not change between its two readings,
+ * and the log or journal was read between them: together they are one moment, as good as after a kill -9 of the writer, which SQLite can
+ * roll back. Times of change are not asked: two changes within one tick of the clock have the same.
  */
 static int
 copy_parts(const char *path, const char *copy, struct err *e)

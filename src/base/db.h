@@ -15,11 +15,12 @@ struct err;
  */
 
 /*
- * Opens our own database at path for reading and writing. A missing file is made first, empty, 0600, by open(O_EXCL | O_NOFOLLOW), and its
- * directory is synced; *fresh is set when the file has no content yet. An existing file must be a regular file of this user with one
+ * Opens our own database at path for reading and writing. A missing file is made first, empty, 0600, by open(O_EXCL | O_NOFOLLOW), and
+ * its directory is synced; *fresh is set when the file has no content yet. An existing file must be a regular file of this user with one
  * name; rights of others are taken away. journal_mode=TRUNCATE and synchronous=FULL, with the pragmas' answers read back: a commit
- * survives kill -9 and power loss, no -wal and -shm files exist, and SQLite's WAL-reset bug (3.7.0 to 3.51.2) cannot strike. The whole file has
- * passed quick_check. A file that is no database, or carries another application id than app_id, is refused before SQLite writes a byte.
+ * survives kill -9 and power loss, no -wal and -shm files exist, and SQLite's WAL-reset bug (3.7.0 to 3.51.2) cannot strike. The whole
+ * file has passed quick_check. A file that is no database, or carries another application id than app_id, is refused before SQLite
+ * writes a byte.
  *
  * Names: "unwritable", "not-ours", "corrupt", "network-fs" (locks and fsync cannot be trusted there), "locked".
  */
@@ -30,12 +31,13 @@ int db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, s
  * disappears or is touched, no byte and no time of change differs afterwards.
  *
  * A rollback-journal database that rests is read in place (mode ro, under SQLite's own shared lock, inside one read transaction).
- * Everything else would make a reader write: WAL databases (-wal, -shm and the read marks inside it), hot journals, and those that a writer
- * holds locked. Of these the database, -journal and -wal are copied to a private directory (0700, below TMPDIR or /tmp), compared with the
- * originals once more until both agree, rolled back or checkpointed there, and unlinked before this function returns: the
- * answer is the last committed state, and no copy outlives us. "immutable" is never used: it ignores a WAL and a hot journal. At most 1 GiB.
- * The copy is read with triggers and views of theirs switched off; quick_check has passed; every query stops after 30 s in all.
- * One connection at a time per file: POSIX locks of a process are lost when any descriptor of the file is closed.
+ * Everything else would make a reader write: WAL databases (-wal, -shm and the read marks inside it), hot journals, and those that a
+ * writer holds locked. Of these the database, -journal and -wal are copied to a private directory (0700, below TMPDIR or /tmp), compared
+ * with the originals once more until both agree, rolled back or checkpointed there, and unlinked before this function returns: the
+ * answer is the last committed state, and no copy outlives it (only a kill in the moment of copying leaves one, readable for its owner).
+ * "immutable" is never used: it ignores a WAL and a hot journal. At most 1
+ * GiB. The copy is read with triggers and views of theirs switched off; quick_check has passed; every query stops after 30 s in all. One
+ * connection at a time per file: POSIX locks of a process are lost when any descriptor of the file is closed.
  *
  * Names: "not-found", "unreadable", "not-a-file", "not-a-database", "corrupt", "locked" (GT_AGAIN: it never came to rest), "too-large",
  * "timeout", "disk-full" (no room for the copy).

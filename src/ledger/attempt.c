@@ -253,7 +253,8 @@ begin_commit(struct store *s, struct attempt *a, const char *pane_name, int64_t 
     const struct record *crashes, struct err *e)
 {
 	int64_t now = store_now(s);
-	char *key = attempt_key(a->id), *value = to_json(a, PHASE_DETECTED, now), *pane_json = pane_value(a), *list = add_crash(crashes, now);
+	char *key = attempt_key(a->id), *value = to_json(a, PHASE_DETECTED, now);
+	char *pane_json = pane_value(a), *list = add_crash(crashes, now);
 	struct change c[] = {
 		{ CHANGE_PUT, key, STORE_ABSENT, phase_names[PHASE_DETECTED], value },
 		{ CHANGE_PUT, pane_name, pane_version, "open", pane_json },
@@ -327,7 +328,8 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 	int ret;
 
 	if (a->version == 0 || !legal(a->phase, phase))
-		return err_set(e, GT_FAIL, "phase", "the recovery %s cannot go from %s to %s", a->id, phase_names[a->phase], phase_names[phase]);
+		return err_set(e, GT_FAIL, "phase", "the recovery %s cannot go from %s to %s", a->id, phase_names[a->phase],
+		    phase_names[phase]);
 	key = attempt_key(a->id);
 	value = to_json(a, phase, now);
 	pane_name = pane_key(a->socket, a->server_pid, a->server_start, a->pane_id);

@@ -9,16 +9,17 @@ struct err;
 struct store;
 
 /*
- * One attempt to bring one agent back: a record whose phase is committed around each side effect, so that the next run knows what may have happened
- * after a recoverer died, looks first, and never delivers twice.
+ * One attempt to bring one agent back: a record whose phase is committed around each side effect, so that the next run knows what may
+ * have happened after a recoverer died, looks first, and never delivers twice.
  *
  *	detected -> captured -> respawned -> delivered -> acknowledged		(steps may be left out from `captured` on)
  *	any of the first four -> failed						(with why; acknowledged and failed are final)
  *
  * From `detected` the only ways are `captured` and `failed`: nothing is respawned before the context is on disk.
  *
- * Records, all of one commit: attempt:<id> (tag: the phase's name), pane:<server>:<pane>:<socket> (tag open or closed: the newest attempt of that
- * pane; an open one is the lock), crashes:<socket>:<session> (times of the last 64 attempts), and an event (ledger/event.h).
+ * Records, all of one commit: attempt:<id> (tag: the phase's name), pane:<server>:<pane>:<socket> (tag open or closed: the newest
+ * attempt of that pane; an open one is the lock), crashes:<socket>:<session> (times of the last 64 attempts), and an event
+ * (ledger/event.h).
  */
 enum phase { PHASE_DETECTED, PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED, PHASE_FAILED, PHASES };
 
@@ -68,15 +69,15 @@ void attempts_release(struct attempts *list);
 void attempt_set(char **field, const char *value);
 
 /*
- * Commits the attempt as `detected` and fills version and times. Another open attempt for the same pane, also one that begins at this moment: name
- * "locked", code GT_AGAIN; attempt_latest gives it.
+ * Commits the attempt as `detected` and fills version and times. Another open attempt for the same pane, also one that begins at this
+ * moment: name "locked", code GT_AGAIN; attempt_latest gives it.
  */
 int attempt_begin(struct store *s, struct attempt *a, struct err *e);
 
 /*
- * Commits the attempt with its fields as they are now and the new phase; the same phase again saves the fields (before a side effect within a
- * phase: pasted). A step that the table above does not allow: name "phase". The record changed since it was read: name "conflict", GT_AGAIN. On -1
- * the struct keeps its old phase; after name "unknown" load it again.
+ * Commits the attempt with its fields as they are now and the new phase; the same phase again saves the fields (before a side effect
+ * within a phase: pasted). A step that the table above does not allow: name "phase". The record changed since it was read: name
+ * "conflict", GT_AGAIN. On -1 the struct keeps its old phase; after name "unknown" load it again.
  */
 int attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err *e);
 

@@ -144,8 +144,9 @@ line_seq(const char *p, size_t n)
 }
 
 /*
- * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being written when somebody died: it is at most one
- * batch. Power loss may leave whole lines behind a hole, so that the numbering is followed, not just the last newline looked for.
+ * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being written when somebody died: it is at
+ * most one batch. Power loss may leave whole lines behind a hole, so that the numbering is followed, not just the last newline looked
+ * for.
  */
 static int
 find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off_t *end, struct err *e)

@@ -4,14 +4,15 @@
 #include "store/store.h"
 
 /*
- * What a backend offers to store.c; nobody else includes this. A backend's own struct begins with struct store. store.c has checked the changes
- * (sizes, JSON, no key twice) before commit is called.
+ * What a backend offers to store.c; nobody else includes this. A backend's own struct begins with struct store. store.c has checked the
+ * changes (sizes, JSON, no key twice) before commit is called.
  */
 struct backend {
 	void (*close)(struct store *s);
 	int64_t (*now)(struct store *s);
 	int (*get)(struct store *s, const char *key, struct record *out, struct err *e);
-	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
+	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out,
+	    struct err *e);
 	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
 };
 

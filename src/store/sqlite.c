@@ -1,6 +1,6 @@
 /*
- * The store in one SQLite file. Table `record` holds the records, table `done` the ids of the last commits: when COMMIT answers with an error
- * of the disk, the file itself tells afterwards whether the change is in it.
+ * The store in one SQLite file. Table `record` holds the records, table `done` the ids of the last commits: when COMMIT answers with an
+ * error of the disk, the file itself tells afterwards whether the change is in it.
  *
  * Writers queue at a lock file in front of BEGIN IMMEDIATE: SQLite's busy handler is unfair (50 writers: worst wait 2.4 s without the
  * lock file, 66 ms with it). The views are for people: sqlite3 recover.db 'select * from attempt'.
@@ -70,8 +70,8 @@ say_damage(const char *path, struct err *e)
 	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
 		return -1;
 	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
-	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside and run again: "
-	    "a new store is made");
+	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside "
+	    "and run again: a new store is made");
 }
 
 static int
@@ -293,8 +293,8 @@ look_up(struct sqlite_store *s, const char *id)
 }
 
 /*
- * COMMIT failed (e says how). Not in the file: it failed, for certain. In the file: it may be in the kernel's cache only, and after a failed
- * fsync no later one proves anything, so that the answer is "unknown"; the next process reads the truth from the disk.
+ * COMMIT failed (e says how). Not in the file: it failed, for certain. In the file: it may be in the kernel's cache only, and after a
+ * failed fsync no later one proves anything, so that the answer is "unknown"; the next process reads the truth from the disk.
  */
 static enum commit
 settle(struct sqlite_store *s, const char *id, struct err *e)
@@ -436,7 +436,8 @@ check_schema(struct sqlite_store *s, struct err *e)
 {
 	int64_t id, version, objects;
 
-	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 || db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
+	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 ||
+	    db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
 		return -1;
 	if (id == 0 && objects == 0 && make_schema(s, e) != 0)
 		return -1;

@@ -9,10 +9,9 @@ struct err;
 
 /*
  * The seam for state: six calls, two backends (SQLite here, Redis later). A record is key -> (version, tag, JSON text). The tag is one
- * indexed word, the record's state, so that a scan touches only what is open.
- * store_commit applies all changes or none, and returns done only when they are durable.
- * The version is the fence: a claim is a commit that expects the version it read. A PUT raises the version of a record by one; a new record gets
- * one that the key never had before, also after a deletion (read it back with store_get).
+ * indexed word, the record's state, so that a scan touches only what is open. store_commit applies all changes or none, and returns done
+ * only when they are durable. The version is the fence: a claim is a commit that expects the version it read. A PUT raises the version
+ * of a record by one; a new record gets one that the key never had before, also after a deletion (read it back with store_get).
  */
 struct store;
 
@@ -46,8 +45,8 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 
 /*
  * url: "sqlite" or "sqlite:PATH" or a path; `dir` is the state directory (0700, absolute) that a bare "sqlite" lives in, as recover.db,
- * and that a relative PATH starts from. Writers lock recover.lock beside the file.
- * NULL with err: "state" (url), "corrupt" (with the path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
+ * and that a relative PATH starts from. Writers lock recover.lock beside the file. NULL with err: "state" (url), "corrupt" (with the
+ * path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
  */
 struct store *store_open(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
@@ -58,14 +57,17 @@ int64_t store_now(struct store *s);
 /* 1 found, 0 absent, -1 err. */
 int store_get(struct store *s, const char *key, struct record *out, struct err *e);
 
-/* Records whose key starts with prefix, in key order, after the key `after` (NULL: from the start), with this tag (NULL: any), at most limit (0: 1000). */
+/*
+ * Records whose key starts with prefix, in key order, after the key `after` (NULL: from the start), with this tag (NULL: any), at most
+ * limit (0: 1000).
+ */
 int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
 
 /*
- * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was written
- * but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
- * answers every further call with an error (name "io"): what the process has cached proves nothing any more.
- * Fault points: "store-create", "store-commit", "store-committed".
+ * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was
+ * written but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
+ * answers every further call with an error (name "io"): what the process has cached proves nothing any more. Fault points:
+ * "store-create", "store-commit", "store-committed".
  */
 enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
 

@@ -1,9 +1,10 @@
 /*
  * Which bead is the work of an agent that died (gas town facts 6 and 7)?
  *
- * Hooked beads are authoritative; then the bead that somebody who knew the session named; then the agent bead's hook; then what is in progress, pinned
- * (how hooking was written before the status "hooked") or open. Two spellings of the assignee are in use: work has RIG/polecats/NAME, mail has
- * RIG/NAME. Databases differ in age: every column behind the oldest ones is looked for before it is asked for.
+ * Hooked beads are authoritative; then the bead that somebody who knew the session named; then the agent bead's hook; then what is in
+ * progress, pinned (how hooking was written before the status "hooked") or open. Two spellings of the assignee are in use: work has
+ * RIG/polecats/NAME, mail has RIG/NAME. Databases differ in age: every column behind the oldest ones is looked for before it is asked
+ * for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +77,8 @@ cut_to(const char *p, size_t n, size_t max)
 }
 
 /*
- * Scrubbed first, then cut, so that no piece of a secret is left that no rule would know (the far larger cut before goes away with it). The sentence
- * about the cut goes through the scrubber as well, because nothing else makes clean text.
+ * Scrubbed first, then cut, so that no piece of a secret is left that no rule would know (the far larger cut before goes away with it).
+ * The sentence about the cut goes through the scrubber as well, because nothing else makes clean text.
  */
 static struct clean_text *
 clean_field(struct scrub *s, const char *p, size_t n)
@@ -145,13 +146,18 @@ probe(struct source *d, struct err *e)
 	return 0;
 }
 
-/* Times are text of several kinds (RFC 3339 with and without fractions, SQLite's own): julianday reads them all. (ORDER BY 0 would name a column.) */
+/*
+ * Times are text of several kinds (RFC 3339 with and without fractions, SQLite's own): julianday reads them all. (ORDER BY 0 would name
+ * a column.)
+ */
 static char *
 age_of(const struct source *d, bool closed)
 {
 	if (closed && d->closed_at && d->updated)
 		return xstrdup("coalesce(julianday(closed_at), julianday(updated_at), 0)");
-	return xstrdup(closed && d->closed_at ? "coalesce(julianday(closed_at), 0)" : d->updated ? "coalesce(julianday(updated_at), 0)" : "0.0");
+	if (closed && d->closed_at)
+		return xstrdup("coalesce(julianday(closed_at), 0)");
+	return xstrdup(d->updated ? "coalesce(julianday(updated_at), 0)" : "0.0");
 }
 
 /* What is nobody's work: agents, roles, mail and the other kinds that Gas Town keeps beside it, and the pinned role bead. */
@@ -159,8 +165,8 @@ static char *
 is_work(const struct source *d)
 {
 	return xasprintf("%s AND %s AND title NOT LIKE '🤝 HANDOFF:%%' AND NOT (status = 'pinned' AND title LIKE '%% Handoff')",
-	    d->type ? "coalesce(issue_type, 'task') NOT IN ('agent', 'role', 'rig', 'convoy', 'slot', 'queue', 'event', 'message', 'gate', 'merge-request')"
-	    : "1", d->template ? "coalesce(is_template, 0) = 0" : "1");
+	    d->type ? "coalesce(issue_type, 'task') NOT IN ('agent', 'role', 'rig', 'convoy', 'slot', 'queue', 'event', 'message', 'gate',"
+	    " 'merge-request')" : "1", d->template ? "coalesce(is_template, 0) = 0" : "1");
 }
 
 #define MINE "assignee COLLATE NOCASE IN (?1, ?2)"
@@ -263,8 +269,8 @@ find_assigned(struct search *q, const struct source *d, struct err *e)
 	sqlite3_stmt *st;
 	int found;
 
-	rest = xasprintf("WHERE " MINE " AND %s AND lower(status) NOT IN ('closed', 'tombstone') ORDER BY CASE lower(status) WHEN 'hooked' THEN 0"
-	    " WHEN 'in_progress' THEN 1 WHEN 'pinned' THEN 2 WHEN 'open' THEN 3 ELSE 4 END, %s, %s DESC, id LIMIT 1",
+	rest = xasprintf("WHERE " MINE " AND %s AND lower(status) NOT IN ('closed', 'tombstone')"
+	    " ORDER BY CASE lower(status) WHEN 'hooked' THEN 0 WHEN 'in_progress' THEN 1 WHEN 'pinned' THEN 2 WHEN 'open' THEN 3 ELSE 4 END, %s, %s DESC, id LIMIT 1",
 	    work, d->ephemeral ? "coalesce(ephemeral, 0)" : "0.0", age);
 	st = select_beads(q, d, "0", rest, e);
 	free(work);
@@ -287,7 +293,8 @@ find_assigned(struct search *q, const struct source *d, struct err *e)
 static int
 find_by_id(struct search *q, const struct source *d, const char *id, enum rank rank, bool named, bool mine, struct err *e)
 {
-	sqlite3_stmt *st = select_beads(q, d, "0", mine ? "WHERE id = ?3 AND (coalesce(assignee, '') = '' OR " MINE ")" : "WHERE id = ?3", e);
+	sqlite3_stmt *st = select_beads(q, d, "0",
+	    mine ? "WHERE id = ?3 AND (coalesce(assignee, '') = '' OR " MINE ")" : "WHERE id = ?3", e);
 	int found;
 
 	if (st == NULL)
@@ -390,7 +397,8 @@ find_handoff(struct search *q, const struct source *d, struct err *e)
 	sqlite3_stmt *st;
 	int found, rank;
 
-	rest = xasprintf("WHERE ((title LIKE '🤝 HANDOFF:%%' AND " MINE ") OR (status = 'pinned' AND title COLLATE NOCASE IN (?3, 'polecat Handoff')))"
+	rest = xasprintf("WHERE ((title LIKE '🤝 HANDOFF:%%' AND " MINE ")"
+	    " OR (status = 'pinned' AND title COLLATE NOCASE IN (?3, 'polecat Handoff')))"
 	    " AND lower(status) NOT IN ('closed', 'tombstone') AND %s ORDER BY 10, %s DESC, id LIMIT 1",
 	    d->description ? "coalesce(description, '') <> ''" : "0", age);
 	st = select_beads(q, d, "CASE WHEN title LIKE '🤝 HANDOFF:%' THEN 1 WHEN title COLLATE NOCASE = ?3 THEN 2 ELSE 3 END", rest, e);
@@ -447,9 +455,10 @@ int
 bead_find(const char *const *databases, size_t n, const char *rig, const char *name, const char *hint,
     struct scrub *s, struct bead *out, struct err *e)
 {
-	struct search q = { .rig = rig, .name = name, .hint = hint != NULL && hint[0] != '\0' ? hint : NULL, .s = s, .out = out, .best = RANK_NONE };
+	struct search q = { .rig = rig, .name = name, .s = s, .out = out, .best = RANK_NONE };
 	int ret = 0;
 
+	q.hint = hint != NULL && hint[0] != '\0' ? hint : NULL;
 	memset(out, 0, sizeof *out);
 	q.work = rig != NULL ? xasprintf("%s/polecats/%s", rig, name) : xstrdup(name);
 	q.mail = rig != NULL ? xasprintf("%s/%s", rig, name) : xstrdup(name);

@@ -24,7 +24,7 @@ struct bead {
 	struct clean_text *notes;	/* design, acceptance criteria and notes, headed; NULL: none */
 	struct clean_text *handoff;	/* description of the handoff mail or pinned role bead, NULL: none */
 	char *handoff_id;
-	char *last_closed;		/* id of the newest closed work of this assignee when no open work is left (id NULL or closed); NULL: none */
+	char *last_closed;		/* id of the newest closed work of this assignee when no open work is left; NULL: none */
 	bool closed;			/* the named work is closed or a tombstone: not to be resumed */
 };
 
@@ -33,21 +33,20 @@ struct bead {
 void bead_release(struct bead *b);
 
 /*
- * Looks for the work of rig/polecat `name` (NULL rig: the name alone) in the databases, in their order (rig first, then town). `hint` is a bead id that
- * is known from elsewhere (GT_WORK_BEAD), or NULL.
- * Order: hooked; the hint; the hook of the agent's own bead; in progress; pinned; a closed hint (then `closed`); open and every status that is
- * not known. Mail, agents and the like are no work. The handoff is the agent's newest open mail "🤝 HANDOFF: …", else the pinned bead
- * "NAME Handoff", else "polecat Handoff".
- * 0 also when there is no bead (id NULL). -1: a database is there but could not be read: the names of db_open_foreign, and "not-beads"; that is
- * never "no work".
+ * Looks for the work of rig/polecat `name` (NULL rig: the name alone) in the databases, in their order (rig first, then town). `hint` is
+ * a bead id that is known from elsewhere (GT_WORK_BEAD), or NULL. Order: hooked; the hint; the hook of the agent's own bead; in
+ * progress; pinned; a closed hint (then `closed`); open and every status that is not known. Mail, agents and the like are no work. The
+ * handoff is the agent's newest open mail "🤝 HANDOFF: …", else the pinned bead "NAME Handoff", else "polecat Handoff". 0 also when there
+ * is no bead (id NULL). -1: a database is there but could not be read: the names of db_open_foreign, and "not-beads"; that is never "no
+ * work".
  */
 int bead_find(const char *const *databases, size_t n, const char *rig, const char *name, const char *hint,
     struct scrub *s, struct bead *out, struct err *e);
 
 /*
- * The database file for a directory that has (or whose parents have) .beads, or is a .beads itself: BEADS_DIR's meaning, redirect files (chains to 4), metadata.json,
- * beads.db, any *.db. A Dolt store (metadata.json backend "dolt") makes a left-over *.db stale: NULL, and *dolt is set.
- * Heap, NULL when there is none.
+ * The database file for a directory that has (or whose parents have) .beads, or is a .beads itself: BEADS_DIR's meaning, redirect files
+ * (chains to 4), metadata.json, beads.db, any *.db. A Dolt store (metadata.json backend "dolt") makes a left-over *.db stale: NULL, and
+ * *dolt is set. Heap, NULL when there is none.
  */
 char *bead_database(const char *dir, bool walk_up, bool *dolt);
 

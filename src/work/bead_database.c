@@ -128,7 +128,8 @@ first_db(const char *beads)
 	int n = scandir(beads, &names, NULL, alphasort);
 
 	for (int i = 0; i < n; i++) {
-		if (found == NULL && names[i]->d_name[0] != '.' && str_ends(names[i]->d_name, ".db") && has(beads, names[i]->d_name, is_file))
+		if (found == NULL && names[i]->d_name[0] != '.' && str_ends(names[i]->d_name, ".db") &&
+		    has(beads, names[i]->d_name, is_file))
 			found = io_join(beads, names[i]->d_name);
 		free(names[i]);
 	}

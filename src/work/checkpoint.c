@@ -100,7 +100,8 @@ checkpoint_read(const char *dir, int64_t now_ms, struct scrub *s, struct clean_t
 	if (ret == 0)
 		v = json_parse(raw.data, raw.len, path, &why);
 	if (!json_is_object(v)) {
-		ret = err_set(e, GT_FAIL, "checkpoint", "the checkpoint %s cannot be read: %s", path, why.code != 0 ? why.msg : "no JSON object");
+		ret = err_set(e, GT_FAIL, "checkpoint", "the checkpoint %s cannot be read: %s", path,
+		    why.code != 0 ? why.msg : "no JSON object");
 		goto out;
 	}
 	at = parse_time(json_text(v, "timestamp", ""));

@@ -78,13 +78,14 @@ git(struct visit *v, const char *const *more, struct buf *out, struct buf *errou
 }
 
 /*
- * A filter (git-lfs, or any command that somebody wrote into .git/config) would be run by status on files whose time changed. Each one is switched off
- * by name, through the environment: with -c a name could hold a "=" and escape. Too many of them: no visit.
+ * A filter (git-lfs, or any command that somebody wrote into .git/config) would be run by status on files whose time changed. Each one
+ * is switched off by name, through the environment: with -c a name could hold a "=" and escape. Too many of them: no visit.
  */
 static int
 silence_filters(struct visit *v, const char *dir, struct err *e)
 {
-	static const char *const ask[] = { "config", "-z", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|smudge|process|required)$", NULL };
+	static const char *const ask[] = { "config", "-z", "--name-only", "--get-regexp",
+		"^filter\\..*\\.(clean|smudge|process|required)$", NULL };
 	struct buf out = BUF_INIT;
 	int ret = git(v, ask, &out, NULL, e) < 0 ? -1 : 0;
 	int n = 0;
@@ -326,7 +327,8 @@ ask_status(struct visit *v, const char *dir, struct buf *out, struct err *e)
 	static const char *const ask[] = { "status", "--porcelain=v2", "--branch", "--show-stash", "-z", "--ignore-submodules=dirty",
 		"--untracked-files=normal", NULL };
 	/* before git 2.35 there is no --show-stash */
-	static const char *const ask_old[] = { "status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--untracked-files=normal", NULL };
+	static const char *const ask_old[] = { "status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty",
+		"--untracked-files=normal", NULL };
 	struct buf words = BUF_INIT;
 	int status = git(v, ask, out, &words, e), ret;
 
