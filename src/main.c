@@ -38,7 +38,8 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, NULL, NULL, NULL },
 };
 
-enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT, O_JSON, O_COLOR, O_TRANSCRIPT };
+enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
+    O_JSON, O_COLOR, O_TRANSCRIPT };
 
 static const struct option long_options[] = {
 	{ "town", required_argument, NULL, O_TOWN }, { "config", required_argument, NULL, O_CONFIG },
@@ -59,7 +60,8 @@ static const struct option long_options[] = {
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
 	{ O_TOWN, OPT_TMUX, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB, "--config" }, { 'L', OPT_TMUX, "--socket" },
 	{ 'n', OPT_ACT, "--dry-run" }, { 'y', OPT_ACT, "--yes" }, { O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" },
-	{ O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA, OPT_ACT | OPT_LIST | OPT_SCOPE, "--include-infra" },
+	{ O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
+	    OPT_ACT | OPT_LIST | OPT_SCOPE, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 };
@@ -172,10 +174,12 @@ check_options(const struct reading *r, const struct command *c, struct err *e)
 
 	for (size_t i = 0; i < N_TAKERS; i++)
 		if (r->given[i] && (c->options & takers[i].taken) == 0) {
-			snprintf(what, sizeof what, "the command %s takes no %s", *c->name != '\0' ? c->name : "gt-recover", takers[i].name);
+			snprintf(what, sizeof what, "the command %s takes no %s",
+			    *c->name != '\0' ? c->name : "gt-recover", takers[i].name);
 			return usage(e, what);
 		}
-	if (r->cli.color != NULL && strcmp(r->cli.color, "auto") != 0 && strcmp(r->cli.color, "always") != 0 && strcmp(r->cli.color, "never") != 0)
+	if (r->cli.color != NULL && strcmp(r->cli.color, "auto") != 0 && strcmp(r->cli.color, "always") != 0 &&
+	    strcmp(r->cli.color, "never") != 0)
 		return usage(e, "--color takes auto, always or never");
 	return 0;
 }

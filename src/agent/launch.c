@@ -6,7 +6,10 @@
 #include "base/buf.h"
 #include "tmux/quote.h"
 
-/* A shell command cut into simple commands of words. Only as much of the shell as start commands use; what it does not know makes `certain` false. */
+/*
+ * A shell command cut into simple commands of words. Only as much of the shell as start commands use; what it does not
+ * know makes `certain` false.
+ */
 struct cutter {
 	const char *text;
 	size_t at;

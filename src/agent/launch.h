@@ -7,11 +7,12 @@
 struct buf;
 
 /*
- * The command that starts a pane's agent, read from the pane's start command. It may hold keys: never print or log it; it goes back
- * only through tmux's standard input.
+ * The command that starts a pane's agent, read from the pane's start command. It may hold keys: never print or log it; it
+ * goes back only through tmux's standard input.
  *
- * tmux runs a start command of one argument by its default-shell, one of several arguments directly (T38). A pane that a recovery
- * brought back has our wrapper there (`sh -c WRAPPER gt-recover PROMPT SHELL COMMAND`, see revive/respawn.h); it is unwrapped to what stood there before.
+ * tmux runs a start command of one argument by its default-shell, one of several arguments directly (T38). A pane that a
+ * recovery brought back has our wrapper there (`sh -c WRAPPER gt-recover PROMPT SHELL COMMAND`, see revive/respawn.h); it
+ * is unwrapped to what stood there before.
  */
 struct word {
 	size_t from, to;		/* bytes of the command */
@@ -35,9 +36,10 @@ struct launch {
 typedef bool launch_is_agent(const void *arg, const char *name);
 
 /*
- * Reads a start command as tmux prints it. The agent is looked for behind assignments, exec, env, nohup, cd … &&, and inside `sh -c '…'`; a script run
- * by node, bun or python counts by its own name or its package folder (…/claude-code/cli.js is "claude").
- * When no word names an agent, name is the program of the last simple command and certain is false.
+ * Reads a start command as tmux prints it. The agent is looked for behind assignments, exec, env, nohup, cd … &&, and
+ * inside `sh -c '…'`; a script run by node, bun or python counts by its own name or its package folder
+ * (…/claude-code/cli.js is "claude"). When no word names an agent, name is the program of the last simple command and
+ * certain is false.
  */
 void launch_read(struct launch *l, const char *start_command, const char *default_shell, launch_is_agent *is_agent, const void *arg);
 /* The same for a command given by configuration, to be run by `shell`. */

@@ -187,7 +187,8 @@ procs_agent(const struct procs *p, pid_t root, proc_is_agent *is_agent, const vo
 bool
 proc_is_shell(const char *name)
 {
-	static const char *const shells[] = { "bash", "zsh", "sh", "dash", "fish", "tcsh", "csh", "ksh", "mksh", "ash", "pwsh", "nu", "xonsh" };
+	static const char *const shells[] = { "bash", "zsh", "sh", "dash", "fish", "tcsh", "csh", "ksh", "mksh", "ash",
+	    "pwsh", "nu", "xonsh" };
 
 	for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
 		if (strcmp(name, shells[i]) == 0)

@@ -43,8 +43,8 @@ typedef bool proc_is_agent(const void *arg, const char *name);
 const struct proc *procs_agent(const struct procs *p, pid_t root, proc_is_agent *is_agent, const void *arg);
 
 /*
- * True when the pane's process is a shell that waits for a person: a shell by name, started without a script or -c, without any child but zombies,
- * in the foreground of its terminal, and asleep.
+ * True when the pane's process is a shell that waits for a person: a shell by name, started without a script or -c,
+ * without any child but zombies, in the foreground of its terminal, and asleep.
  */
 bool procs_idle_shell(const struct procs *p, pid_t pane_pid);
 bool proc_is_shell(const char *name);

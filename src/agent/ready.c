@@ -28,7 +28,10 @@ lowest_rows(const char *screen, size_t *n)
 	return at;
 }
 
-/* What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini 0.61, copilot 1.0.102. */
+/*
+ * What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini
+ * 0.61, copilot 1.0.102.
+ */
 static bool
 is_hint(const char *text, size_t n)
 {

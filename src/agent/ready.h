@@ -6,8 +6,9 @@
 struct profile;
 
 /*
- * What an agent's visible screen says about taking input, by the expressions of its row in agents.ini, over the lowest rows only: older text may
- * imitate anything. Pasting into a dialog is dropped and the following Enter accepts it, so what looks like one wins over everything else.
+ * What an agent's visible screen says about taking input, by the expressions of its row in agents.ini, over the lowest
+ * rows only: older text may imitate anything. Pasting into a dialog is dropped and the following Enter accepts it, so what
+ * looks like one wins over everything else.
  */
 enum ready {
 	READY_UNKNOWN,		/* nothing to tell by: starting, another program, a row without expressions */

@@ -7,8 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Claude Code's own note of a running process: <config>/sessions/<pid>.json (seen in 2.1.197 and 2.1.330, not in 2.1.37 and older). It survives kill -9, is
- * removed on a graceful exit, and the next start of any claude deletes the stale ones: read it before a respawn.
+ * Claude Code's own note of a running process: <config>/sessions/<pid>.json (seen in 2.1.197 and 2.1.330, not in 2.1.37
+ * and older). It survives kill -9, is removed on a graceful exit, and the next start of any claude deletes the stale ones:
+ * read it before a respawn.
  */
 struct session_file {
 	pid_t pid;
@@ -29,8 +30,8 @@ bool session_file_read(const char *config_dir, pid_t pid, struct session_file *o
 void session_file_release(struct session_file *s);
 
 /*
- * The newest note of a process that is dead (pid gone, or started at another time) and that belongs to this pane: its tmux field names pane_id, or, without such
- * a field, its working directory is cwd. Evidence for zombies.
+ * The newest note of a process that is dead (pid gone, or started at another time) and that belongs to this pane: its tmux
+ * field names pane_id, or, without such a field, its working directory is cwd. Evidence for zombies.
  */
 bool session_file_of_dead(const char *config_dir, const char *pane_id, const char *cwd, struct session_file *out);
 

@@ -7,11 +7,13 @@ struct buf;
 struct err;
 
 /*
- * Runs a program to its end, without a shell: feeds its standard input, takes its standard output and error, all in one poll loop (a
- * full pipe must not lock us up), until a deadline. At the deadline the child gets SIGTERM, then SIGKILL, and is reaped.
+ * Runs a program to its end, without a shell: feeds its standard input, takes its standard output and error, all in one
+ * poll loop (a full pipe must not lock us up), until a deadline. At the deadline the child gets SIGTERM, then SIGKILL, and
+ * is reaped.
  *
- * The child starts with all signals at their defaults and unblocked (posix_spawn hands SIG_IGN of SIGPIPE on otherwise, fact T35), and
- * with no descriptors but 0, 1, 2, in a process group of its own: a person's Ctrl-C stops us between two steps, not a tmux in the middle of one.
+ * The child starts with all signals at their defaults and unblocked (posix_spawn hands SIG_IGN of SIGPIPE on otherwise,
+ * fact T35), and with no descriptors but 0, 1, 2, in a process group of its own: a person's Ctrl-C stops us between two
+ * steps, not a tmux in the middle of one.
  */
 struct spawn {
 	const char *const *argv;	/* argv[0] is looked up in PATH */

@@ -43,7 +43,8 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 		}
 	}
 	if (found == NULL) {
-		err_set(e, GT_USAGE, "unknown-session", "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		err_set(e, GT_USAGE, "unknown-session",
+		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
 	}
 out:
@@ -84,7 +85,8 @@ print_offer(const struct candidates *all, const bool *offered)
 			} else {
 				choose_age(&age, &all->v[i]);
 				say_short(&lines, all->v[i].lines);
-				fprintf(stdout, "%3zu. %s%*s    %-20s %s lines context\n", ++n, name.data, (int)(width - w), "", age.data, lines.data);
+				fprintf(stdout, "%3zu. %s%*s    %-20s %s lines context\n", ++n, name.data,
+				    (int)(width - w), "", age.data, lines.data);
 			}
 			buf_release(&name);
 			buf_release(&age);

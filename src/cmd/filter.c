@@ -66,7 +66,7 @@ cmd_parse(const struct cli *cli, struct err *e)
 	}
 	if (read_stdin(&in, e) != 0 || (s = scrub_new(NULL, e)) == NULL)
 		goto out;
-	text = scrub_text(s, in.data, in.len, 0);
+	text = scrub_text(s, in.data, in.len, -1);
 	screen_read(text, 0, cli->agent != NULL ? cli->agent : "claude", &talk);
 	if (cli->json) {
 		json_t *v = conversation_json(&talk);
@@ -113,7 +113,7 @@ cmd_scrub(const struct cli *cli, struct err *e)
 		return setup_no_arguments(cli, e);
 	if ((s = setup_scrub(cli, e)) == NULL || read_stdin(&in, e) != 0)
 		goto out;
-	text = scrub_text(s, in.data, in.len, 0);
+	text = scrub_text(s, in.data, in.len, -1);
 	if (cli->report || cli->json)
 		print_report(s);
 	else if (!cli->check)

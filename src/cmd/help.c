@@ -43,7 +43,8 @@ print_overview(FILE *to)
 	for (const struct command *c = commands; c->name != NULL; c++) {
 		char left[80];
 
-		snprintf(left, sizeof left, "gt-recover%s%s%s%s", *c->name != '\0' ? " " : "", c->name, *c->args != '\0' ? " " : "", c->args);
+		snprintf(left, sizeof left, "gt-recover%s%s%s%s", *c->name != '\0' ? " " : "", c->name,
+		    *c->args != '\0' ? " " : "", c->args);
 		fprintf(to, "  %-30s %s\n", left, c->summary);
 	}
 	print_options(to, ~0u);

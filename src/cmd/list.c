@@ -85,7 +85,8 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);
 	}
-	printf("%s%*s  %-7s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "", class_name(c->class), c->profile->name,
+	printf("%s%*s  %-7s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "",
+	    class_name(c->class), c->profile->name,
 	    how.data);
 	if (no->name != NULL && c->class <= CLASS_ZOMBIE)
 		printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width, "", no->hint);

@@ -200,7 +200,8 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 	if (code == 0 || code == GT_UNACKED)
 		tell_attach(&j->say, &c->pane);
 	say_log(&j->say, "%s %s %s %s %s%s%s", name.data, class_name(c->class), r.attempt.version > 0 ? r.attempt.id : "-",
-	    r.attempt.version > 0 ? phase_name(r.attempt.phase) : "refused", r.attempt.proof != NULL ? r.attempt.proof : "", code != 0 ? " error=" : "",
+	    r.attempt.version > 0 ? phase_name(r.attempt.phase) : "refused",
+	    r.attempt.proof != NULL ? r.attempt.proof : "", code != 0 ? " error=" : "",
 	    e.name);
 	json_array_append_new(j->results, result_json(&r, &e));
 	count_result(j, code);
@@ -238,7 +239,8 @@ recover_chosen(struct job *j)
 		tried++;
 	}
 	if (total > 1)
-		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", total, j->recovered, j->unacknowledged,
+		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", total,
+		    j->recovered, j->unacknowledged,
 		    j->refused, j->failed);
 	return overall(j, total, last);
 }
@@ -269,7 +271,8 @@ print_plan(struct job *j)
 		choose_age(&age, c);
 		say_short(&lines, c->lines);
 		if (j->chosen[i])
-			printf("would recover %s  %s  %s lines context, %s, %s\n", name.data, age.data, lines.data, class_name(c->class), c->profile->name);
+			printf("would recover %s  %s  %s lines context, %s, %s\n", name.data, age.data, lines.data,
+			    class_name(c->class), c->profile->name);
 		else if (j->no[i].name != NULL)
 			printf("would not     %s  %s  %s (%s)\n", name.data, age.data, j->no[i].sentence, j->no[i].name);
 		buf_release(&name);

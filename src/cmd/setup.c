@@ -73,7 +73,8 @@ add_server(struct world *w, size_t *cap, const char *socket)
 		bool same;
 
 		other = tmux_socket_path(&w->servers[i]);
-		same = strcmp(path, other) == 0 || (stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+		same = strcmp(path, other) == 0 || (stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+		    a.st_ino == b.st_ino);
 		free(other);
 		if (same) {
 			free(path);

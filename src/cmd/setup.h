@@ -12,7 +12,10 @@ struct world;
 
 /* Configuration, town and profiles; no tmux. */
 int setup_config(const struct cli *cli, struct world *w, struct err *e);
-/* The same, and the tmux servers: those of -L, else the town's, its legacy name, `default`, and that of $TMUX. Signals are caught from here on. */
+/*
+ * The same, and the tmux servers: those of -L, else the town's, its legacy name, `default`, and that of $TMUX. Signals are
+ * caught from here on.
+ */
 int setup_world(const struct cli *cli, struct world *w, struct err *e);
 void setup_release(struct world *w);
 /* A scrubber for the filters, with the rules of gt.toml. */

@@ -20,8 +20,9 @@ trim_end(const char *p, size_t n)
 }
 
 /*
- * Without tmux's own last row. The server expands its option for us, so a changed remain-on-exit-format is recognised too. With -J the row may have been joined to
- * the one above it (3.3a takes over that row's wrapped flag), so the end of the text is looked at, not the row.
+ * Without tmux's own last row. The server expands its option for us, so a changed remain-on-exit-format is recognised too.
+ * With -J the row may have been joined to the one above it (3.3a takes over that row's wrapped flag), so the end of the
+ * text is looked at, not the row.
  */
 static size_t
 without_dead_line(const char *p, size_t n, const char *dead_line)

@@ -66,8 +66,9 @@ const char *source_name(enum source s);		/* "screen", "transcript", "snapshot", 
 
 /*
  * The shape of `parse --json` (DESIGN 7): exchanges[] of {role, tool, input, content, status, source}, last_user_message,
- * last_agent_action, truncated_at, lines, unknown_lines, draft, tasks, question, agent_version, limit, farewell, resume_id. What is not there is null. New
- * reference. from_json reads it back: c need not be initialised, and is empty after -1 (name "json").
+ * last_agent_action, truncated_at, lines, unknown_lines, draft, tasks, question, agent_version, limit, farewell,
+ * resume_id. What is not there is null. New reference. from_json reads it back: c need not be initialised, and is empty
+ * after -1 (name "json").
  */
 json_t *conversation_json(const struct conversation *c);
 int conversation_from_json(struct conversation *c, const json_t *v, struct err *e);

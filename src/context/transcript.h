@@ -6,9 +6,10 @@
 struct err;
 
 /*
- * Claude Code's own record of a conversation: <config>/projects/<slug>/<session id>.jsonl, one JSON object a line. The slug is the real
- * path of the working directory with every UTF-16 unit that is no ASCII letter or digit turned into "-"; longer than 200 it is cut there and a hash is added, so the
- * folder is found by its first 200 characters. Lines are not in the order of time (an answer may stand before its question): parentUuid is followed.
+ * Claude Code's own record of a conversation: <config>/projects/<slug>/<session id>.jsonl, one JSON object a line. The
+ * slug is the real path of the working directory with every UTF-16 unit that is no ASCII letter or digit turned into "-";
+ * longer than 200 it is cut there and a hash is added, so the folder is found by its first 200 characters. Lines are not
+ * in the order of time (an answer may stand before its question): parentUuid is followed.
  */
 enum ack {
 	ACK_NONE,		/* the id stands in no user message */
@@ -24,8 +25,8 @@ char *transcript_path(const char *config_dir, const char *cwd, const char *sessi
 int transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct err *e);
 
 /*
- * The same in all transcripts of the directory's project folder that changed at or after since_ms (wall clock), the farthest answer wins; *path is then that
- * file's (heap) or NULL. No folder: ACK_NONE.
+ * The same in all transcripts of the directory's project folder that changed at or after since_ms (wall clock), the
+ * farthest answer wins; *path is then that file's (heap) or NULL. No folder: ACK_NONE.
  */
 void transcript_search(const char *config_dir, const char *cwd, const char *recovery_id, int64_t since_ms, enum ack *out, char **path);
 

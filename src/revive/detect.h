@@ -48,7 +48,8 @@ struct candidates {
 };
 
 /*
- * All agents' panes on the world's servers, in tmux's order. A server that is not there is skipped unless it was named or none is left ("no-server").
+ * All agents' panes on the world's servers, in tmux's order. A server that is not there is skipped unless it was named or
+ * none is left ("no-server").
  */
 int detect(struct world *w, struct candidates *out, struct err *e);
 /* Fills lines of dead and zombie candidates, exactly; one tmux process a server. */

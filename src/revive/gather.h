@@ -35,8 +35,8 @@ struct gathered {
 };
 
 /*
- * scope "task": the conversation since the current work began, which is where its bead was first named, or after the last /clear; "lines": all that was
- * captured. NULL: key scope.
+ * scope "task": the conversation since the current work began, which is where its bead was first named, or after the last
+ * /clear; "lines": all that was captured. NULL: key scope.
  */
 int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
 /* The bead alone, for lists. What cannot be read stays empty. */
@@ -46,8 +46,8 @@ int gather_prompt(struct world *w, const struct candidate *c, const char *recove
 void gathered_release(struct gathered *g);
 
 /*
- * The durable form: <state>/contexts/<id>.json, 0600, with the clean text, the exchanges and the prompt. gather_load reads the exchanges of one back: 1 found,
- * 0 not there any more.
+ * The durable form: <state>/contexts/<id>.json, 0600, with the clean text, the exchanges and the prompt. gather_load reads
+ * the exchanges of one back: 1 found, 0 not there any more.
  */
 int gather_keep(struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g, struct err *e);
 int gather_load(struct world *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e);

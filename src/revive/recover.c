@@ -266,7 +266,8 @@ agent_ended(struct recovery *r, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "the command that starts %s ended at once, and the shell is back", r->c->profile->label);
 	attempt_fail(r->store, &r->attempt, e->msg, NULL);
-	return err_hint(e, "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane", r->c->profile->name);
+	return err_hint(e, "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane",
+	    r->c->profile->name);
 }
 
 static int

@@ -49,8 +49,8 @@ struct recovery {
 };
 
 /*
- * 0: acknowledged, attempt.proof says by what. -1 with err; code GT_UNACKED (delivered, no answer in time), GT_REFUSED (name of the guard), GT_AGAIN
- * (locked, taken, changed), GT_FAIL. recovery_release in any case.
+ * 0: acknowledged, attempt.proof says by what. -1 with err; code GT_UNACKED (delivered, no answer in time), GT_REFUSED
+ * (name of the guard), GT_AGAIN (locked, taken, changed), GT_FAIL. recovery_release in any case.
  */
 int recover(struct recovery *r, struct err *e);
 void recovery_init(struct recovery *r, struct world *w, const struct candidate *c);

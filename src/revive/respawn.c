@@ -17,9 +17,9 @@ static const char wrapper_dead[] =
     "exec \"$2\" -c \"$3\"";
 
 /*
- * A person typed the agent's name into a shell of their own: only a shell that has read the same start-up files finds it again (PATH by a version
- * manager, an alias). The shell comes back when the agent ends; set -m, because an interactive shell that was replaced by its command takes the terminal with it, and
- * only a parent with job control fetches it back.
+ * A person typed the agent's name into a shell of their own: only a shell that has read the same start-up files finds it
+ * again (PATH by a version manager, an alias). The shell comes back when the agent ends; set -m, because an interactive
+ * shell that was replaced by its command takes the terminal with it, and only a parent with job control fetches it back.
  */
 static const char wrapper_zombie[] =
     "set -m; "

@@ -9,12 +9,13 @@ struct pane;
 struct tmux;
 
 /*
- * Starts the agent again in its pane, with the prompt as its standard input: `claude < prompt` is exact to the byte up to 1 MB and needs
- * neither keys nor waiting (Claude Code 2.1.197, 2.1.330, 2.0.76, 1.0.128).
+ * Starts the agent again in its pane, with the prompt as its standard input: `claude < prompt` is exact to the byte up to
+ * 1 MB and needs neither keys nor waiting (Claude Code 2.1.197, 2.1.330, 2.0.76, 1.0.128).
  *
- * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND` (T38), handed over on tmux's standard input. tmux keeps it
- * and runs it again whenever anybody respawns the pane (T40), so the wrapper consumes the prompt once: it renames the file away, opens it, removes
- * it, runs COMMAND. Without the file it runs COMMAND plainly. agent/launch.h unwraps COMMAND for the next recovery.
+ * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND` (T38), handed over on tmux's standard
+ * input. tmux keeps it and runs it again whenever anybody respawns the pane (T40), so the wrapper consumes the prompt
+ * once: it renames the file away, opens it, removes it, runs COMMAND. Without the file it runs COMMAND plainly.
+ * agent/launch.h unwraps COMMAND for the next recovery.
  */
 struct respawn {
 	const struct launch *launch;	/* shell; the command is given apart, flags taken out */

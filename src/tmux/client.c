@@ -136,7 +136,8 @@ cannot_begin(const struct tmux *t, const char *said, struct err *e)
 	struct buf words = BUF_INIT;
 
 	utf8_escape(&words, said, strcspn(said, "\n"), 200);
-	if (strstr(said, "no server running") != NULL || strstr(said, "No such file") != NULL || strstr(said, "Connection refused") != NULL) {
+	if (strstr(said, "no server running") != NULL || strstr(said, "No such file") != NULL || strstr(said,
+	    "Connection refused") != NULL) {
 		err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", t->socket);
 		err_hint(e, "name the right socket with -L, or start the sessions first");
 	} else if (strstr(said, "Permission denied") != NULL) {
@@ -211,7 +212,8 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 	ret = spawn_run(&s, e);
 	free(env);
 	if (ret != 0 && strcmp(e->name, "timeout") == 0) {
-		err_set(e, GT_AGAIN, "server-silent", "the tmux server on socket %s did not answer within %d s", t->socket, t->timeout_ms / 1000);
+		err_set(e, GT_AGAIN, "server-silent", "the tmux server on socket %s did not answer within %d s",
+		    t->socket, t->timeout_ms / 1000);
 		return err_hint(e, "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try again");
 	}
 	if (ret != 0 && strcmp(e->name, "not-installed") == 0) {

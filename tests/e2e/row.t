@@ -13,7 +13,11 @@ acknowledged=0 once=0
 for ((i = 1; i <= n; i++)); do
 	kill_agent toast || { fail "kill $i" && break; }
 	gt toast -L main --json
-	[ "$RC $(json '{results}[0]{phase}')" = '0 acknowledged' ] && acknowledged=$((acknowledged + 1)) || note "round $i: status $RC, $ERR $OUT"
+	if [ "$RC $(json '{results}[0]{phase}')" = '0 acknowledged' ]; then
+		acknowledged=$((acknowledged + 1))
+	else
+		note "round $i: status $RC, $ERR $OUT"
+	fi
 	[ "$(messages toast)" = "$i" ] && once=$((once + 1))
 done
 is "$acknowledged" "$n" "$n recoveries are acknowledged"
