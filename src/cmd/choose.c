@@ -43,7 +43,7 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 		}
 	}
 	if (found == NULL) {
-		err_set(e, GT_USAGE, "unknown-session",
+		err_set(e, GT_NOTHING, "unknown-session",
 		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
 	}

@@ -18,6 +18,7 @@
 
 /* context and prompt: the reading half of a recovery, for a person to look at. They also read living agents. */
 
+/* 0 looked, 1 disabled, -1 err. */
 static int
 look(const struct cli *cli, struct world *w, struct candidates *all, struct candidate **c, struct gathered *g, struct err *e)
 {
@@ -30,6 +31,10 @@ look(const struct cli *cli, struct world *w, struct candidates *all, struct cand
 	}
 	if (setup_world(cli, w, e) != 0)
 		return -1;
+	if (setup_disabled(w)) {
+		setup_release(w);
+		return 1;
+	}
 	if (detect(w, all, e) == 0 && (*c = choose_named(all, cli->args[0], e)) != NULL && gather(w, *c, cli->scope, g, e) == 0)
 		return 0;
 	gathered_release(g);
@@ -121,9 +126,10 @@ cmd_context(const struct cli *cli, struct err *e)
 	struct candidate *c;
 	struct gathered g;
 	struct world w;
+	int looked = look(cli, &w, &all, &c, &g, e);
 
-	if (look(cli, &w, &all, &c, &g, e) != 0)
-		return -1;
+	if (looked != 0)
+		return looked < 0 ? -1 : GT_OK;
 	if (cli->json)
 		print_json(c, &g);
 	else
@@ -142,10 +148,10 @@ cmd_prompt(const struct cli *cli, struct err *e)
 	struct gathered g;
 	struct attempt sample;
 	struct world w;
-	int ret;
+	int ret = look(cli, &w, &all, &c, &g, e);
 
-	if (look(cli, &w, &all, &c, &g, e) != 0)
-		return -1;
+	if (ret != 0)
+		return ret < 0 ? -1 : GT_OK;
 	/* an id of its own, as the recovery will have another one */
 	attempt_init(&sample);
 	ret = gather_prompt(&w, c, sample.id, &g, e);

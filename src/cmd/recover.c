@@ -444,6 +444,10 @@ run(struct job *j, struct err *e)
 {
 	int ret;
 
+	if (j->cli->via == NULL && strcmp(config_text(j->w.config, "via"), "resume") == 0) {
+		err_set(e, GT_USAGE, "usage", "via = \"resume\" is not in this version (%s)", config_origin(j->w.config, "via"));
+		return err_hint(e, "set it to auto or inject, or give --via inject");
+	}
 	if (detect(&j->w, &j->all, e) != 0 || detect_lines(&j->w, &j->all, e) != 0)
 		return -1;
 	j->beads = xcalloc(j->all.n, sizeof *j->beads);

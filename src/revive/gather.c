@@ -335,7 +335,8 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	g->reason = gather_reason(c);
 	if ((g->scrub = world_scrub(w, e)) == NULL)
 		return -1;
-	learn(g->scrub, c);
+	if (config_flag(w->config, "scrub.known_values"))
+		learn(g->scrub, c);
 	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->profile->dialect, c->class == CLASS_ZOMBIE,
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
