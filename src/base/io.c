@@ -181,27 +181,49 @@ io_private_dir(const char *path, struct err *e)
 	return 0;
 }
 
+/* A lock on a file that was removed meanwhile holds nobody off. */
+static bool
+still_there(int fd, const char *path)
+{
+	struct stat ours, theirs;
+
+	return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
 int
 io_lock(const char *path, int wait_ms, struct err *e)
 {
 	int64_t until = clock_mono_ms() + wait_ms;
-	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		return err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
-	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR) {
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		bool held;
+
+		if (fd < 0)
+			return err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
+		held = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (held && still_there(fd, path))
+			return fd;
+		if (!held && errno != EWOULDBLOCK && errno != EINTR) {
 			err_sys(e, GT_FAIL, "lock", "%s cannot be locked", path);
 			close(fd);
 			return -1;
 		}
-		if (clock_mono_ms() >= until) {
-			close(fd);
+		close(fd);
+		if (!held && clock_mono_ms() >= until)
 			return err_set(e, GT_AGAIN, "locked", "another gt-recover holds the lock %s", path);
-		}
-		clock_sleep_ms(10);
+		if (!held)
+			clock_sleep_ms(10);
 	}
-	return fd;
+}
+
+void
+io_unlock(const char *path, int fd)
+{
+	if (fd < 0)
+		return;
+	unlink(path);
+	close(fd);
 }
 
 char *

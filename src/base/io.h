@@ -39,6 +39,8 @@ int io_sync_parent(const char *path);
  * when the process ends. Waits at most wait_ms. Held by another: name "locked", code GT_AGAIN.
  */
 int io_lock(const char *path, int wait_ms, struct err *e);
+/* Gives it back and removes the file. Who waits for it takes a new one: io_lock looks whether the file is still there. fd -1 is fine. */
+void io_unlock(const char *path, int fd);
 
 /* a + "/" + b, heap. */
 char *io_join(const char *a, const char *b);

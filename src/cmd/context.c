@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
@@ -78,16 +79,25 @@ print_json(const struct candidate *c, const struct gathered *g)
 	say_json(v);
 }
 
+#define MOST_LINES 12
+
+/* One line of output a line of the value; a long one is cut. */
 static void
 print_field(const char *name, const char *value)
 {
-	struct buf b = BUF_INIT;
+	int n = 0;
 
-	if (value == NULL || *value == '\0')
-		return;
-	say_foreign(&b, value, 100);
-	printf("%-20s %s\n", name, b.data);
-	buf_release(&b);
+	while (value != NULL && *value != '\0' && n < MOST_LINES) {
+		size_t len = strcspn(value, "\n");
+		struct buf b = BUF_INIT;
+
+		utf8_escape(&b, value, len, 100);
+		printf("%-20s %s\n", n++ == 0 ? name : "", b.data);
+		buf_release(&b);
+		value += len + (value[len] == '\n');
+	}
+	if (value != NULL && *value != '\0')
+		printf("%-20s …\n", "");
 }
 
 static void

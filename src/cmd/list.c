@@ -69,15 +69,12 @@ static void
 print_row(const struct candidate *c, const struct bead *bead, const struct refusal *no, size_t width)
 {
 	struct buf name = BUF_INIT, how = BUF_INIT, lines = BUF_INIT;
-	char *reason = c->class <= CLASS_ZOMBIE ? gather_reason(c) : xstrdup("");
+	char *reason = gather_reason(c);
 
 	say_foreign(&name, c->pane.session, width);
-	if (c->class == CLASS_UNKNOWN)
-		buf_str(&how, c->doubt);
-	else if (c->class == CLASS_LIVE)
-		buf_str(&how, "running");
-	else {
-		buf_fmt(&how, "%s, ", reason);
+	buf_str(&how, reason);
+	if (c->class <= CLASS_ZOMBIE) {
+		buf_str(&how, ", ");
 		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 		buf_str(&how, " ago, ");
 		say_short(&lines, c->lines);

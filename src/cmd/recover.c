@@ -238,11 +238,32 @@ recover_chosen(struct job *j)
 		last = recover_one(j, &j->all.v[i], total > 1);
 		tried++;
 	}
-	if (total > 1)
+	if (total > 1 || j->cli->all)
 		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", total,
 		    j->recovered, j->unacknowledged,
 		    j->refused, j->failed);
 	return overall(j, total, last);
+}
+
+static void
+print_planned(const struct job *j, size_t i)
+{
+	const struct candidate *c = &j->all.v[i];
+	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+	size_t pad;
+
+	say_foreign(&name, c->pane.session, 40);
+	pad = utf8_width(name.data, name.len) < 24 ? 24 - utf8_width(name.data, name.len) : 0;
+	choose_age(&age, c);
+	say_short(&lines, c->lines);
+	printf("%s %s%*s  %-20s ", j->chosen[i] ? "would recover" : "would not    ", name.data, (int)pad, "", age.data);
+	if (j->chosen[i])
+		printf("%s lines context, %s, %s\n", lines.data, class_name(c->class), c->profile->name);
+	else
+		printf("%s (%s)\n", j->no[i].sentence, j->no[i].name);
+	buf_release(&name);
+	buf_release(&age);
+	buf_release(&lines);
 }
 
 static void
@@ -261,24 +282,11 @@ print_plan(struct job *j)
 		say_json(v);
 		return;
 	}
-	for (size_t i = 0; i < j->all.n; i++) {
-		const struct candidate *c = &j->all.v[i];
-		struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
-
-		if (!j->chosen[i] && c->class > CLASS_ZOMBIE)
-			continue;
-		say_foreign(&name, c->pane.session, 40);
-		choose_age(&age, c);
-		say_short(&lines, c->lines);
-		if (j->chosen[i])
-			printf("would recover %s  %s  %s lines context, %s, %s\n", name.data, age.data, lines.data,
-			    class_name(c->class), c->profile->name);
-		else if (j->no[i].name != NULL)
-			printf("would not     %s  %s  %s (%s)\n", name.data, age.data, j->no[i].sentence, j->no[i].name);
-		buf_release(&name);
-		buf_release(&age);
-		buf_release(&lines);
-	}
+	/* first what would be done */
+	for (int would = 1; would >= 0; would--)
+		for (size_t i = 0; i < j->all.n; i++)
+			if (j->chosen[i] == would && (would || (j->all.v[i].class <= CLASS_ZOMBIE && j->no[i].name != NULL)))
+				print_planned(j, i);
 }
 
 static int

@@ -42,6 +42,10 @@ warn(struct gathered *g, const char *fmt, ...)
 char *
 gather_reason(const struct candidate *c)
 {
+	if (c->class == CLASS_LIVE)
+		return xstrdup("running");
+	if (c->class == CLASS_UNKNOWN)
+		return xstrdup(c->doubt);
 	if (c->class == CLASS_ZOMBIE)
 		return xstrdup("its process died, the shell stayed");
 	if (c->pane.dead_signal > 0)
@@ -228,7 +232,8 @@ warn_about_reading(struct gathered *g)
 	if (g->talk.limit)
 		warn(g, "The last screen showed a usage limit or a login problem.");
 	if (scrub_total(g->scrub) > 0)
-		warn(g, "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+		warn(g, scrub_total(g->scrub) == 1 ? "%zu secret was replaced by [REDACTED:kind]." :
+		    "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
 }
 
 static void

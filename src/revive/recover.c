@@ -53,11 +53,9 @@ step_lock(struct recovery *r, struct err *e)
 	if (r->c->note.session_id != NULL && strchr(r->c->note.session_id, '/') == NULL)
 		name[1] = xasprintf("transcript-%s.lock", r->c->note.session_id);
 	for (int i = 0; i < 2 && name[i] != NULL && ret == 0; i++) {
-		char *path = world_path(r->w, "locks", name[i], true, e);
-
-		r->locks[i] = path != NULL ? io_lock(path, 0, e) : -1;
-		ret = r->locks[i] < 0 ? -1 : 0;
-		free(path);
+		r->locks[i].path = world_path(r->w, "locks", name[i], true, e);
+		r->locks[i].fd = r->locks[i].path != NULL ? io_lock(r->locks[i].path, 0, e) : -1;
+		ret = r->locks[i].fd < 0 ? -1 : 0;
 	}
 	free(name[0]);
 	free(name[1]);
@@ -520,7 +518,7 @@ recovery_init(struct recovery *r, struct world *w, const struct candidate *c)
 	memset(r, 0, sizeof *r);
 	r->w = w;
 	r->c = c;
-	r->locks[0] = r->locks[1] = -1;
+	r->locks[0].fd = r->locks[1].fd = -1;
 	attempt_init(&r->attempt);
 	buf_init(&r->gathered.prompt);
 }
@@ -531,7 +529,8 @@ recovery_release(struct recovery *r)
 	attempt_release(&r->attempt);
 	gathered_release(&r->gathered);
 	free(r->prompt_path);
-	for (int i = 0; i < 2; i++)
-		if (r->locks[i] >= 0)
-			close(r->locks[i]);
+	for (int i = 0; i < 2; i++) {
+		io_unlock(r->locks[i].path, r->locks[i].fd);
+		free(r->locks[i].path);
+	}
 }

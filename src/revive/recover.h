@@ -43,7 +43,7 @@ struct recovery {
 
 	/* inside */
 	struct store *store;
-	int locks[2];
+	struct { char *path; int fd; } locks[2];
 	char *prompt_path;
 	bool started, injected;		/* told already */
 };
