@@ -44,12 +44,13 @@ tell_captured(struct say *s, const struct recovery *r)
 {
 	const struct gathered *g = &r->gathered;
 	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
+	size_t users = conversation_count(&g->talk, ROLE_USER), answers = conversation_count(&g->talk, ROLE_ASSISTANT);
 	char *action = conversation_last_action(&g->talk);
 
 	say_thousands(&lines, g->capture.rows);
 	say_line(s, "Capturing context... %s lines", lines.data);
-	say_line(s, "Parsing exchanges... %zu user messages, %zu agent responses", conversation_count(&g->talk, ROLE_USER),
-	    conversation_count(&g->talk, ROLE_ASSISTANT));
+	say_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users, users == 1 ? "" : "s", answers,
+	    answers == 1 ? "" : "s");
 	if (action != NULL) {
 		say_foreign(&text, action, 70);
 		say_line(s, "Last activity: \"%s\"", text.data);

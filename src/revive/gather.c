@@ -161,7 +161,7 @@ unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 
 
 	if (store == NULL)
 		return e->code != 0 ? -1 : 0;
-	found = attempt_latest(store, c->pane.socket, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
+	found = attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
 	if (found != 1)
 		return found;
 	found = a.phase == PHASE_ACKNOWLEDGED && a.new_pid != c->pane.pid ? 0 : 1;

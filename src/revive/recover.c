@@ -95,7 +95,7 @@ step_look_back(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
 	struct attempt a;
-	int found = attempt_latest(r->store, p->socket, p->server_pid, p->server_start, p->id, &a, e), ret = 0;
+	int found = attempt_latest(r->store, p->socket_path, p->server_pid, p->server_start, p->id, &a, e), ret = 0;
 
 	if (found < 0)
 		return -1;
@@ -150,7 +150,7 @@ fill(struct recovery *r)
 	struct attempt *a = &r->attempt;
 
 	attempt_set(&a->session, c->pane.session);
-	attempt_set(&a->socket, c->pane.socket);
+	attempt_set(&a->socket, c->pane.socket_path);
 	attempt_set(&a->pane_id, c->pane.id);
 	attempt_set(&a->agent, c->profile->name);
 	attempt_set(&a->class, class_name(c->class));

@@ -20,6 +20,7 @@ static const struct {
 	enum field_type type;
 	const char *format;
 } fields[] = {
+	FIELD(socket_path, TEXT, "#{socket_path}"),
 	FIELD(server_pid, NUMBER, "#{pid}"),
 	FIELD(server_start, NUMBER, "#{start_time}"),
 	FIELD(session, TEXT, "#{session_name}"),

@@ -17,6 +17,7 @@ struct tmux;
  */
 struct pane {
 	char *socket;			/* name or path that we called it by */
+	char *socket_path;		/* as the server itself calls it: the same by whatever name it was reached */
 	pid_t server_pid;
 	int64_t server_start;		/* seconds since 1970 */
 	char *session;
