@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/choose.h"
 #include "base/buf.h"
@@ -65,33 +66,62 @@ choose_age(struct buf *out, const struct candidate *c)
 	buf_chr(out, ']');
 }
 
+/* The three columns of an offer, and how wide they are. */
+struct offer {
+	struct buf name, age, lines;
+};
+
+static void
+offer_init(struct offer *o, const struct candidate *c)
+{
+	buf_init(&o->name);
+	buf_init(&o->age);
+	buf_init(&o->lines);
+	say_foreign(&o->name, c->pane.session, NAME_WIDTH);
+	choose_age(&o->age, c);
+	say_short(&o->lines, c->lines);
+}
+
+static void
+offer_release(struct offer *o)
+{
+	buf_release(&o->name);
+	buf_release(&o->age);
+	buf_release(&o->lines);
+}
+
 static void
 print_offer(const struct candidates *all, const bool *offered)
 {
-	size_t width = 0, n = 0;
+	size_t names = 0, ages = 0, n = 0, columns = say_columns(STDOUT_FILENO);
+	struct offer o;
+	bool narrow;
 
-	fputs("\nRecoverable Sessions:\n", stdout);
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < all->n; i++) {
-			struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
 			size_t w;
 
-			if (!offered[i])
-				continue;
-			say_foreign(&name, all->v[i].pane.session, NAME_WIDTH);
-			w = utf8_width(name.data, name.len);
-			if (pass == 0) {
-				width = w > width ? w : width;
-			} else {
-				choose_age(&age, &all->v[i]);
-				say_short(&lines, all->v[i].lines);
-				fprintf(stdout, "%3zu. %s%*s    %-20s %s lines context\n", ++n, name.data,
-				    (int)(width - w), "", age.data, lines.data);
-			}
-			buf_release(&name);
-			buf_release(&age);
-			buf_release(&lines);
+			offer_init(&o, &all->v[i]);
+			w = utf8_width(o.name.data, o.name.len);
+			names = w > names ? w : names;
+			ages = o.age.len > ages ? o.age.len : ages;
+			offer_release(&o);
 		}
+	/* 5 before the name, 4 and 2 between the columns, and "1000.9k lines context" */
+	narrow = columns != 0 && 5 + names + 4 + ages + 2 + 21 > columns;
+	fputs("\nRecoverable Sessions:\n", stdout);
+	for (size_t i = 0; i < all->n; i++) {
+		if (!offered[i])
+			continue;
+		offer_init(&o, &all->v[i]);
+		n++;
+		if (narrow)
+			fprintf(stdout, "%3zu. %s\n     %s  %s lines\n", n, o.name.data, o.age.data, o.lines.data);
+		else
+			fprintf(stdout, "%3zu. %s%*s    %-*s  %s lines context\n", n, o.name.data,
+			    (int)(names - utf8_width(o.name.data, o.name.len)), "", (int)ages, o.age.data, o.lines.data);
+		offer_release(&o);
+	}
 	fputc('\n', stdout);
 }
 

@@ -127,7 +127,7 @@ tell_attach(struct say *s, const struct pane *p)
 	buf_fmt(&target, plain ? "=%s" : "%s", plain ? p->session : p->session_id);
 	quote_sh(&command, target.data);
 	utf8_escape(&shown, command.data, command.len, 0);
-	say_line(s, "\nAttach with: %s", shown.data);
+	say_exact(s, "\nAttach with: %s", shown.data);
 	buf_release(&command);
 	buf_release(&shown);
 	buf_release(&target);
@@ -374,7 +374,10 @@ confirmed(const struct cli *cli, size_t n)
 
 	if (cli->yes)
 		return true;
-	printf("Recover %s%zu session%s? [y/N]: ", n > 1 ? "these " : "this ", n, n > 1 ? "s" : "");
+	if (n == 1)
+		fputs("Recover this session? [y/N]: ", stdout);
+	else
+		printf("Recover these %zu sessions? [y/N]: ", n);
 	fflush(stdout);
 	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd/say.h"
@@ -49,6 +50,14 @@ say_open_log(struct say *s, const char *path, struct err *e)
 	return err_hint(e, "correct log_file in gt.toml");
 }
 
+size_t
+say_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 0;
+}
+
 static void
 end_waiting(struct say *s)
 {
@@ -57,15 +66,44 @@ end_waiting(struct say *s)
 	s->waiting = false;
 }
 
+/* Breaks the row at a blank where it would pass the terminal's edge; what follows stands two columns in. `used`: columns in front of it. */
 static void
-put(struct say *s, const char *mark, const char *color, const char *fmt, va_list ap)
+put_row(const char *text, size_t n, size_t used, size_t columns)
 {
+	while (columns != 0 && used + utf8_width(text, n) > columns) {
+		size_t fits = 0, start = strspn(text, " ");
+
+		for (size_t i = start; i < n; i++)
+			if (text[i] == ' ' && used + utf8_width(text, i) <= columns)
+				fits = i;
+		if (fits == 0)
+			break;
+		fprintf(stderr, "%.*s\n  ", (int)fits, text);
+		text += fits + 1;
+		n -= fits + 1;
+		used = 2;
+	}
+	fprintf(stderr, "%.*s\n", (int)n, text);
+}
+
+static void
+put(struct say *s, const char *mark, const char *color, bool exact, const char *fmt, va_list ap)
+{
+	size_t columns = s->live && !exact ? say_columns(STDERR_FILENO) : 0, used = *mark != '\0' ? 2 : 0;
+	struct buf text = BUF_INIT;
+
 	end_waiting(s);
+	buf_vfmt(&text, fmt, ap);
 	if (*mark != '\0')
 		fprintf(stderr, "%s%s%s ", s->color ? color : "", mark, s->color ? "\033[0m" : "");
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	for (const char *row = text.data; row != NULL; used = 0) {
+		const char *end = strchr(row, '\n');
+
+		put_row(row, end != NULL ? (size_t)(end - row) : strlen(row), used, columns);
+		row = end != NULL ? end + 1 : NULL;
+	}
 	fflush(stderr);
+	buf_release(&text);
 }
 
 void
@@ -98,7 +136,19 @@ say_line(struct say *s, const char *fmt, ...)
 	if (s->quiet)
 		return;
 	va_start(ap, fmt);
-	put(s, "", "", fmt, ap);
+	put(s, "", "", false, fmt, ap);
+	va_end(ap);
+}
+
+void
+say_exact(struct say *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->quiet)
+		return;
+	va_start(ap, fmt);
+	put(s, "", "", true, fmt, ap);
 	va_end(ap);
 }
 
@@ -110,7 +160,7 @@ say_done(struct say *s, const char *fmt, ...)
 	if (s->quiet)
 		return;
 	va_start(ap, fmt);
-	put(s, "✓", "\033[32m", fmt, ap);
+	put(s, "✓", "\033[32m", false, fmt, ap);
 	va_end(ap);
 }
 
@@ -120,25 +170,31 @@ say_warning(struct say *s, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(s, "!", "\033[33m", fmt, ap);
+	put(s, "!", "\033[33m", false, fmt, ap);
 	va_end(ap);
 }
 
 void
 say_waiting(struct say *s, const char *what, int64_t elapsed_ms)
 {
-	struct buf age = BUF_INIT;
+	size_t columns = say_columns(STDERR_FILENO);
+	struct buf line = BUF_INIT, age = BUF_INIT, shown = BUF_INIT;
 
 	if (s->quiet)
 		return;
 	clock_age(&age, elapsed_ms);
+	buf_fmt(&line, "  Waiting for %s… ", what);
+	/* a row that reaches the edge could not be rewritten in place */
+	utf8_escape(&shown, line.data, line.len, columns > age.len ? columns - 1 - age.len : 0);
 	if (s->live)
-		fprintf(stderr, "\r\033[K  Waiting for %s… %s", what, age.data);
+		fprintf(stderr, "\r\033[K%s%s", shown.data, age.data);
 	else if (!s->waiting || elapsed_ms % 30000 < 250)
-		fprintf(stderr, "  Waiting for %s… %s\n", what, age.data);
+		fprintf(stderr, "%s%s\n", line.data, age.data);
 	fflush(stderr);
 	s->waiting = true;
+	buf_release(&line);
 	buf_release(&age);
+	buf_release(&shown);
 }
 
 void

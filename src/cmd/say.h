@@ -27,14 +27,19 @@ void say_release(struct say *s);
 int say_open_log(struct say *s, const char *path, struct err *e);
 /* A line with the time in front, into log_file; with -v to stderr too. Foreign parts must be escaped. */
 void say_log(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A whole line to stderr, unless quiet. */
+/* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
 void say_line(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, never broken: what a person may want to copy. */
+void say_exact(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "✓ …" in green; only for what is proven. */
 void say_done(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "! …" in yellow. Not silenced by quiet. */
 void say_warning(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The line that is rewritten while we wait: "Waiting for … 12s". On no terminal: once when it begins, then every 30 s. */
 void say_waiting(struct say *s, const char *what, int64_t elapsed_ms);
+
+/* Columns of the terminal behind a descriptor; 0 when there is none, or one too narrow to be true. */
+size_t say_columns(int fd);
 
 /* "2,341" · "2.3k" from 1,000 on, else "891" · "12 lines" / "1 line" */
 void say_thousands(struct buf *out, size_t n);
