@@ -189,7 +189,7 @@ _world() {
 	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/work" "$W/run"
 	for name in $(compgen -e); do
 		case $name in
-		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_FAKE_AGENT) ;;
+		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
 		GT_* | FAKE_AGENT_* | CLAUDE* | ANTHROPIC* | RUN_RECOVERY_* | BEADS_* | BD_* | GIT_*) unset "$name" ;;
 		esac
 	done
