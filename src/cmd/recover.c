@@ -388,7 +388,8 @@ run_all(struct job *j, struct err *e)
 	size_t n = choose_all(j);
 	bool terminal = isatty(STDIN_FILENO) && !j->cli->no_input && !j->cli->json;
 
-	if (j->cli->dry_run || !j->cli->yes)
+	/* --json is one object: there the error below */
+	if (j->cli->dry_run || (!j->cli->yes && !j->cli->json))
 		print_plan(j);
 	if (n == 0)
 		return j->cli->dry_run ? GT_NOTHING : nothing(j, "Nothing to recover.");
