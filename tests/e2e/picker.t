@@ -165,7 +165,7 @@ TOML
 ask+=(--config "$W/gt.toml")
 asked "${ask[@]}"
 term_keys 1 Enter
-term_ended 20
+term_ended
 is "$STATUS" 'exit 0' '1: the first'
 is_back "${ALL[0]}"
 golden recovery 'the whole recovery reads as it should'
@@ -175,7 +175,7 @@ forget "${ALL[0]}"
 ok 'a narrow terminal' term_start 40 40
 asked NO_COLOR=1 "${ask[@]}"
 term_keys 1 Enter
-term_ended 20
+term_ended
 is "$STATUS" 'exit 0' 'the same in 40 columns'
 # how long the prompt of the first recovery was in lines, depends on the directory
 golden recovery-narrow 'broken at blanks' -e 's/[0-9.]+k lines/1.0k lines/' -e 's/[0-9],[0-9]+ lines/1,000 lines/'
@@ -193,7 +193,7 @@ for answer in '1-2' '1,3' '2 3' all; do
 	asked "${ask[@]}"
 	term_keys -l "$answer"
 	term_keys Enter
-	term_ended 30
+	term_ended
 	is "$STATUS" 'exit 0' "$answer"
 	is_back "${back[@]}"
 	ok 'the last line counts them' term_shows "^found=${#back[@]} recovered=${#back[@]} unacknowledged=0 refused=0 failed=0"

@@ -59,8 +59,8 @@ term_shows() {	# EXTENDED-REGEXP
 	term_screen | grep -Eq -- "$1"
 }
 
-term_ended() {	# [SECONDS]: waits for the end, which is then in $STATUS
+term_ended() {	# waits for the end, which is then in $STATUS
 	STATUS=running
-	until_ "${1:-15}" test -e "$W/status" || return 1
+	until_ 30 test -e "$W/status" || return 1
 	STATUS=$(cat "$W/status")
 }
