@@ -25,7 +25,7 @@ told() {	# how often each was told something
 	done
 }
 plan() {	# what was printed, without the ages
-	sed 's/crashed [0-9]*/crashed N/' "$W/out"
+	sed 's/\[crashed [^]]*\] */[crashed N] /' "$W/out"
 }
 untouched() {	# DESCRIPTION
 	is "$(panes)" "$before" "$1"
