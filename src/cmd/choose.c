@@ -17,7 +17,13 @@
 static bool
 is_named(const struct candidate *c, const char *word)
 {
-	return strcmp(word[0] == '%' ? c->pane.id : c->pane.session, word) == 0;
+	return strcmp(c->pane.session, word) == 0 || strcmp(c->pane.id, word) == 0;
+}
+
+static bool
+is_pane_id(const char *word)
+{
+	return word[0] == '%' && word[1] != '\0' && strspn(word + 1, "0123456789") == strlen(word + 1);
 }
 
 struct candidate *
@@ -25,6 +31,7 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 {
 	struct candidate *found = NULL;
 	struct buf name = BUF_INIT, others = BUF_INIT;
+	bool exact = is_pane_id(word);
 
 	say_foreign(&name, word, 80);
 	for (size_t i = 0; i < all->n; i++) {
@@ -33,10 +40,10 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 		if (!is_named(c, word))
 			continue;
 		buf_fmt(&others, "%s%s on socket %s", others.len > 0 ? ", " : "", c->pane.id, c->pane.socket);
-		/* a session with one crashed agent and living ones beside it is not ambiguous */
-		if (found == NULL || (found->class == CLASS_LIVE && c->class != CLASS_LIVE))
+		/* a session with one crashed agent and living ones beside it is not ambiguous; a pane's id means that pane, dead or not */
+		if (found == NULL || (!exact && found->class == CLASS_LIVE && c->class != CLASS_LIVE))
 			found = c;
-		else if (c->class != CLASS_LIVE || found->class == CLASS_LIVE) {
+		else if (exact || c->class != CLASS_LIVE || found->class == CLASS_LIVE) {
 			err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s", name.data, others.data);
 			err_hint(e, "name the pane by its id, and the server with -L");
 			found = NULL;
