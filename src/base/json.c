@@ -81,6 +81,24 @@ json_put_flag(json_t *object, const char *key, bool flag)
 	json_object_set_new(object, key, json_boolean(flag));
 }
 
+/* What a terminal would obey or hide, as \uNNNN: the value is the same, and nobody who looks at it is deceived. */
+static void
+put_visible(struct buf *out, const char *s)
+{
+	size_t n = strlen(s), step;
+	int32_t r;
+
+	for (size_t i = 0; i < n; i += step) {
+		step = utf8_next(s + i, n - i, &r);
+		if (!utf8_hidden(r))
+			buf_add(out, s + i, step);
+		else if (r > 0xffff)
+			buf_fmt(out, "\\u%04x\\u%04x", 0xd800u + ((unsigned)(r - 0x10000) >> 10), 0xdc00u + ((unsigned)(r - 0x10000) & 0x3ff));
+		else
+			buf_fmt(out, "\\u%04x", (unsigned)r);
+	}
+}
+
 void
 json_print(struct buf *out, const json_t *value, bool pretty)
 {
@@ -88,8 +106,11 @@ json_print(struct buf *out, const json_t *value, bool pretty)
 
 	if (s == NULL)
 		die("a JSON value could not be printed");
-	buf_str(out, s);
-	if (pretty)
+	if (pretty) {
+		put_visible(out, s);
 		buf_chr(out, '\n');
+	} else {
+		buf_str(out, s);
+	}
 	free(s);
 }

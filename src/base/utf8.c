@@ -108,6 +108,12 @@ attached(int32_t r)
 	return r == 0x200c || r == 0x200d || (r >= 0xfe00 && r <= 0xfe0f);
 }
 
+bool
+utf8_hidden(int32_t rune)
+{
+	return (rune >= 0x7f && rune < 0xa0) || invisible(rune) || attached(rune);
+}
+
 void
 utf8_escape(struct buf *out, const char *p, size_t n, size_t max_width)
 {
