@@ -1,0 +1,259 @@
+#!/bin/bash
+# Every guard by its name and its sentence, when the session is named and under --all: what is refused is not touched, and naming lifts only what only a person can know.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+STATE=$XDG_STATE_HOME/gt-recover
+cat >"$W/off.toml" <<'TOML'
+[recovery]
+spacing = "0s"
+[recovery.sessions]
+off = "off"
+TOML
+cat >"$W/disabled.toml" <<'TOML'
+[recovery]
+enabled = false
+TOML
+cat >"$W/quick.toml" <<'TOML'
+[recovery]
+spacing = "0s"
+TOML
+
+panes() {	# everything about the panes that a recovery would change
+	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size} #{pane_start_command}' | cksum
+}
+
+told() {	# how many messages all agents together were given
+	find "$W/agents" -name 'message.*' | wc -l
+}
+
+untouched() {	# WHAT: since $before and $before_told were taken
+	is "$(panes) $(told)" "$before $before_told" "$1: no pane is touched, nothing delivered"
+}
+
+mark() {
+	before=$(panes) before_told=$(told)
+}
+
+crash() {	# SESSION START-OPTION...
+	start_agent "$@" --scenario "$DATA/idle.scenario" && kill_agent "$1"
+}
+
+# refused SESSION NAME SENTENCE OPTION...: the session is named
+refused() {
+	local session=$1 name=$2 sentence=$3
+	shift 3
+	mark
+	gt "$session" -L main "$@" --json
+	is "$RC $(json '{results}[0]{error}{name}')" "6 $name" "$session named: refused by the guard $name"
+	is "$(json '{results}[0]{error}{message}')" "refused: $sentence" 'with its sentence'
+	like "$(json '{results}[0]{error}{hint}')" '...' 'and what to do'
+	gt "$session" -L main "$@"
+	like "$RC $ERR" "^6 .*refused: ${sentence//[()]/.}" 'in words too'
+	gt "$session" -L main "$@" --dry-run
+	is "$RC" 6 'and so is a dry run'
+	untouched "$session named"
+}
+
+# left_out SESSION NAME OPTION...: not by itself, as the list says; --all has nothing else to do
+left_out() {
+	local session=$1 name=$2
+	shift 2
+	mark
+	gt list -L main "$@" --json
+	is "$(printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne 'for (@{decode_json($_)->{sessions}}) {
+		print $_->{recoverable} ? "yes" : "no", " ", $_->{refusal} // "none" if $_->{name} eq "'"$session"'" }')" "no $name" "$session in the list: refusal $name"
+	gt --all --yes -L main "$@"
+	is "$RC" 4 "--all finds nothing to do"
+	untouched "--all beside $session"
+}
+
+gone() {	# SESSION: done with it
+	tm kill-session -t "=$1"
+}
+
+recovered() {	# SESSION OPTION...
+	local session=$1 n
+	shift
+	n=$(messages "$session")
+	gt "$session" -L main "$@" --json
+	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' "$session named: recovered"
+	is "$(messages "$session")" $((n + 1)) 'and told once'
+	gone "$session"
+}
+
+# ---- live ----
+ok 'a living agent' start_agent live --scenario "$DATA/idle.scenario"
+left_out live live
+refused live live 'its agent is alive'
+gone live
+
+# ---- unknown ----
+mkdir -p "$(agent_dir doubt)"
+tm new-session -d -s doubt -x 100 -y 30 -e GT_ROLE=gt/polecats/doubt -P -F '#{pane_id}' 'exec bash --norc --noprofile' >"$(agent_dir doubt)/pane"
+ok 'a shell that is meant for an agent' until_ 5 pane_is doubt '#{pane_current_command}' bash
+left_out doubt unknown
+gt list -L main
+like "$OUT" 'nothing shows that an agent ever ran' 'the list says what is in doubt'
+refused doubt unknown 'it is not certain that the agent is dead'
+gone doubt
+
+# ---- off ----
+ok 'an agent that is switched off is killed' crash off
+left_out off off --config "$W/off.toml"
+refused off off 'recovery is switched off for this session' --config "$W/off.toml"
+recovered off
+
+# ---- infra ----
+ok 'the mayor is killed' crash boss --env GT_ROLE=mayor
+left_out boss infra
+gt --all --include-infra --dry-run -L main
+like "$RC $OUT" '^0 .*would recover boss' '--include-infra lifts it'
+gt context boss -L main
+is "$RC" 0 'its context can be looked at'
+recovered boss
+ok 'a witness is killed' crash eyes --env GT_ROLE=gt/witness
+left_out eyes infra
+gt --all --yes --include-infra -L main --config "$W/quick.toml" --json
+is "$RC $(json '{results}[0]{session}') $(json '{results}[0]{phase}')" '0 eyes acknowledged' '--all --include-infra brings it back'
+gone eyes
+
+# ---- stopped ----
+ok 'an agent is told to leave' start_agent ended --scenario "$DATA/idle.scenario"
+tell_agent ended /exit
+ok 'it ends with status 0' until_ 10 pane_is ended '#{pane_dead}' 1
+left_out ended stopped
+gt --all --dry-run -L main
+like "$RC $OUT" '^4 .*ended on purpose' 'the plan says why'
+recovered ended
+for how in 'HUP 129' 'TERM 143'; do
+	ok "an agent ends by SIG${how% *}" start_agent "end${how#* }" --scenario "$DATA/idle.scenario"
+	kill_agent "end${how#* }" "${how% *}"
+	is "$(listed "end${how#* }" exit_status)" "${how#* }" "with status ${how#* }"
+	left_out "end${how#* }" stopped
+	recovered "end${how#* }"
+done
+
+# ---- attached ----
+ok 'an agent is killed' crash watched
+tmux -u -L viewer -f /dev/null new-session -d -x 100 -y 30 "exec env -u TMUX tmux -u -L main attach -t =watched"
+ok 'somebody attaches' until_ 5 pane_is watched '#{session_attached}' 1
+left_out watched attached
+recovered watched
+tmux -u -L viewer kill-server
+
+# ---- unsure ----
+printf '#!/bin/sh\nexec claude --no-session-file\n' >"$W/bin/anything"
+chmod +x "$W/bin/anything"
+ok 'an agent of which only the screen tells is killed' crash hazy --command "$W/bin/anything"
+left_out hazy unsure
+recovered hazy
+
+# ---- no-command ----
+ok 'an agent that a person typed is killed' crash typed --shell
+ok 'its shell is idle' until_ 5 listed_is typed class zombie
+left_out typed no-command
+refused typed no-command 'nobody knows the command that started its agent'
+gone typed
+
+# ---- closed-work ----
+cat >"$W/sql.c" <<'C'
+#include <sqlite3.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	sqlite3 *db;
+	if (argc != 3 || sqlite3_open(argv[1], &db) != 0 || sqlite3_exec(db, argv[2], NULL, NULL, NULL) != 0)
+		return 1;
+	return sqlite3_close(db) != 0;
+}
+C
+sql() {		# DATABASE STATEMENTS
+	if command -v sqlite3 >/dev/null; then
+		sqlite3 "$1" "$2"
+	else
+		"$W/sql" "$1" "$2"
+	fi
+}
+if command -v sqlite3 >/dev/null || "${CC:-cc}" -o "$W/sql" "$W/sql.c" -lsqlite3 2>/dev/null; then
+	mkdir -p "$W/work/.beads"
+	db=$W/work/.beads/beads.db
+	sql "$db" "CREATE TABLE issues (id TEXT PRIMARY KEY, title TEXT, description TEXT, status TEXT, assignee TEXT, issue_type TEXT);
+		INSERT INTO issues VALUES ('gt-1', 'Mend the lexer', 'Keep the comments.', 'closed', 'gt/polecats/worker', 'task');"
+	before_db=$(cksum <"$db")
+	ok 'an agent whose work is closed is killed' crash worker --env GT_ROLE=gt/polecats/worker --env GT_WORK_BEAD=gt-1 --env "BEADS_DIR=$W/work/.beads"
+	left_out worker closed-work
+	refused worker closed-work 'its work is closed'
+	is "$(cksum <"$db") $(find "$W/work/.beads" -type f | wc -l)" "$before_db 1" 'their database is as it was, and alone'
+	sql "$db" "UPDATE issues SET status = 'tombstone'"
+	refused worker closed-work 'its work is closed'
+	sql "$db" "UPDATE issues SET status = 'hooked'"
+	is "$(listed worker bead)" gt-1 'reopened, it is listed with the session'
+	recovered worker
+	ok 'and stands in the prompt' grep -q 'Mend the lexer' "$(message_file worker)"
+else
+	skip 'neither the sqlite3 program nor a compiler with libsqlite3 is here' 17
+fi
+
+# ---- halted ----
+mkdir -p "$W/town/mayor" "$W/town/daemon"
+echo '{"type":"town","version":1,"name":"town"}' >"$W/town/mayor/town.json"
+ok 'a polecat of a town is killed' crash nux --env GT_ROLE=gt/polecats/nux
+halted='Gas Town is stopped or shutting down (ESTOP or shutdown.lock)'
+: >"$W/town/ESTOP"
+left_out nux halted --town "$W/town"
+refused nux halted "$halted" --town "$W/town"
+rm "$W/town/ESTOP"
+: >"$W/town/ESTOP.gt"
+refused nux halted "$halted" --town "$W/town"
+mv "$W/town/ESTOP.gt" "$W/town/ESTOP.other"
+gt nux -L main --town "$W/town" --dry-run
+is "$RC" 0 'the stop of another rig is none for this one'
+exec 8>"$W/town/daemon/shutdown.lock"
+if command -v flock >/dev/null && flock -n 8; then
+	refused nux halted "$halted" --town "$W/town"
+	flock -u 8
+else
+	skip 'there is no flock program to hold shutdown.lock' 6
+fi
+exec 8>&-
+ok 'the mayor is killed as well' crash chief --env GT_ROLE=mayor
+: >"$W/town/ESTOP"
+gt chief -L main --town "$W/town" --dry-run
+is "$RC" 0 'ESTOP does not concern the mayor'
+gone chief
+rm "$W/town/ESTOP"
+
+# ---- disabled ----
+mark
+for args in '' list '--all --yes' nux '--dry-run'; do
+	# shellcheck disable=SC2086	# words
+	gt $args -L main --config "$W/disabled.toml"
+	like "$RC $ERR" '^0 .*disabled \(enabled = false, .*disabled.toml:2\)' "enabled = false answers: gt-recover $args"
+done
+untouched 'while disabled'
+
+# ---- locked ----
+if grep -q GT_FAULT "$GT_RECOVER"; then
+	stopped() {
+		[[ $(cat "/proc/$1/stat" 2>/dev/null) == *') T '* ]]
+	}
+	mark
+	GT_FAULT=store-commit=stop "$GT_RECOVER" nux -L main --json >"$W/first" 2>/dev/null </dev/null &
+	first=$!
+	PIDS+=("$first")
+	ok 'a first recoverer stops while it holds the lock' until_ 10 stopped "$first"
+	gt nux -L main --json
+	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'a second is told to come back'
+	like "$(json '{results}[0]{error}{message}')" 'another gt-recover is at work on this session' 'with a sentence'
+	gt --all --yes -L main --json
+	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'so is --all'
+	untouched 'the second one'
+	kill -CONT "$first"
+	wait "$first"
+	is "$?" 0 'the first goes on and succeeds'
+	is "$(messages nux)" 1 'the agent was told once'
+else
+	skip 'this build has no fault points' 7
+fi
+is "$(find "$STATE/prompts" -type f 2>/dev/null | wc -l)" 0 'no prompt file is left'
+done_testing
