@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/setup.h"
 
@@ -40,6 +41,8 @@ const struct command commands[] = {
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
     O_JSON, O_COLOR, O_TRANSCRIPT };
+
+#define SHORT_OPTIONS ":L:nyqvhV"
 
 static const struct option long_options[] = {
 	{ "town", required_argument, NULL, O_TOWN }, { "config", required_argument, NULL, O_CONFIG },
@@ -128,24 +131,37 @@ take_option(struct reading *r, int option)
 	}
 }
 
+/* getopt has not moved on behind a bunch of short options: of "-Xn" only optopt tells which one it was. */
+static void
+bad_option(char *what, size_t size, int option, const char *word)
+{
+	bool letter = optopt > ' ' && optopt < 0x7f && strchr(SHORT_OPTIONS, optopt) == NULL;
+
+	if (option == ':')
+		snprintf(what, size, "the option %.100s needs a value", word);
+	else if (letter)
+		snprintf(what, size, "there is no option -%c", optopt);
+	else
+		snprintf(what, size, "there is no option %.100s", word);
+}
+
+/* Goes on behind a mistake: a later --json says how it is to be told. */
 static int
 read_options(struct reading *r, int argc, char **argv, struct err *e)
 {
-	char what[160];
+	char what[160] = "";
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":L:nyqvhV", long_options, NULL)) != -1) {
-		if (option == '?' || option == ':') {
-			snprintf(what, sizeof what, option == ':' ? "the option %.100s needs a value" : "there is no option %.100s",
-			    argv[optind - 1]);
-			return usage(e, what);
-		}
-		take_option(r, option);
+	while ((option = getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL)) != -1) {
+		if (option != '?' && option != ':')
+			take_option(r, option);
+		else if (what[0] == '\0')
+			bad_option(what, sizeof what, option, argv[optind - 1]);
 	}
 	r->cli.args = (const char *const *)argv + optind;
 	r->cli.n_args = (size_t)(argc - optind);
-	return 0;
+	return what[0] != '\0' ? usage(e, what) : 0;
 }
 
 /* The first word is a command unless "--" stood in front of it: a session may have a command's name. */
@@ -203,6 +219,17 @@ run(struct reading *r, int argc, char **argv, struct err *e)
 	return c->run(&r->cli, e);
 }
 
+/* Arguments, paths and other foreign words may stand in a sentence of ours. */
+static void
+print_words(const char *before, const char *text)
+{
+	struct buf b = BUF_INIT;
+
+	utf8_escape(&b, text, strlen(text), 0);
+	fprintf(stderr, "%s%s\n", before, b.data);
+	buf_release(&b);
+}
+
 static void
 print_error(const struct cli *cli, const struct err *e)
 {
@@ -221,9 +248,9 @@ print_error(const struct cli *cli, const struct err *e)
 		json_decref(v);
 		return;
 	}
-	fprintf(stderr, "gt-recover: %s\n", e->msg);
+	print_words("gt-recover: ", e->msg);
 	if (e->hint[0] != '\0')
-		fprintf(stderr, "  %s\n", e->hint);
+		print_words("  ", e->hint);
 }
 
 /* What we hold in memory is not scrubbed yet: no core file, no peeking by other processes of this user. */

@@ -180,7 +180,7 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 {
 	struct recovery r;
 	struct err e = ERR_INIT;
-	struct buf name = BUF_INIT;
+	struct buf name = BUF_INIT, words = BUF_INIT, hint = BUF_INIT;
 	int code = 0;
 
 	recovery_init(&r, &j->w, c);
@@ -194,7 +194,9 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 		say_line(&j->say, "\n%s", name.data);
 	if (recover(&r, &e) != 0) {
 		code = e.code;
-		say_warning(&j->say, "%s: %s%s%s", name.data, e.msg, e.hint[0] != '\0' ? "\n  " : "", e.hint);
+		say_foreign(&words, e.msg, 0);
+		say_foreign(&hint, e.hint, 0);
+		say_warning(&j->say, "%s: %s%s%s", name.data, words.data, hint.len > 0 ? "\n  " : "", hint.data);
 	} else if (strcmp(r.attempt.proof, "transcript") != 0) {
 		say_line(&j->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
 	}
@@ -208,6 +210,8 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 	count_result(j, code);
 	recovery_release(&r);
 	buf_release(&name);
+	buf_release(&words);
+	buf_release(&hint);
 	return code;
 }
 
