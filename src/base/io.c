@@ -111,6 +111,18 @@ io_sync_parent(const char *path)
 	return ret;
 }
 
+/* Behind a failed write to path: what a person can do about it. errno is kept. */
+static int
+advise(int saved, const char *path, struct err *e)
+{
+	if (saved == ENOSPC || saved == EDQUOT || saved == EFBIG)
+		err_hint(e, "nothing was changed; make room on its file system and run the command again");
+	else
+		err_hint(e, "nothing was changed; look at the rights of %s and of the directories above it", path);
+	errno = saved;
+	return -1;
+}
+
 int
 io_write_durable(const char *path, const void *p, size_t n, const char *fault, struct err *e)
 {
@@ -123,8 +135,11 @@ io_write_durable(const char *path, const void *p, size_t n, const char *fault, s
 	tmp = xasprintf("%.*s.%s.%d.%s", (int)(name - path), path, name, (int)getpid(), random);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
+		saved = errno;
 		free(tmp);
-		return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+		errno = saved;
+		err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+		return advise(saved, path, e);
 	}
 	if (fchmod(fd, 0600) != 0 || io_write_all(fd, p, n) != 0 || fsync(fd) != 0)
 		goto fail;
@@ -146,7 +161,8 @@ fail:
 	unlink(tmp);
 	free(tmp);
 	errno = saved;
-	return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	return advise(saved, path, e);
 }
 
 int
@@ -160,7 +176,10 @@ io_private_dir(const char *path, struct err *e)
 			continue;
 		*s = '\0';
 		if (mkdir(p, 0700) != 0 && errno != EEXIST) {
+			int saved = errno;
+
 			err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", p);
+			advise(saved, p, e);
 			free(p);
 			return -1;
 		}
@@ -170,12 +189,16 @@ io_private_dir(const char *path, struct err *e)
 	if (mkdir(path, 0700) == 0)
 		return io_sync_parent(path) == 0 ? 0 :
 		    err_sys(e, GT_FAIL, "unwritable", "the directory above %s cannot be synced", path);
-	if (errno != EEXIST)
-		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", path);
+	if (errno != EEXIST) {
+		err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", path);
+		return advise(errno, path, e);
+	}
 	if (lstat(path, &st) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be examined", path);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		return err_set(e, GT_FAIL, "unwritable", "%s is not a directory of this user", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid()) {
+		err_set(e, GT_FAIL, "unwritable", "%s is not a directory of this user", path);
+		return err_hint(e, "nothing was changed; move it away, it is made anew");
+	}
 	if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "the directory %s is open to others and cannot be closed", path);
 	return 0;
@@ -199,8 +222,10 @@ io_lock(const char *path, int wait_ms, struct err *e)
 		int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 		bool held;
 
-		if (fd < 0)
-			return err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
+		if (fd < 0) {
+			err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
+			return advise(errno, path, e);
+		}
 		held = flock(fd, LOCK_EX | LOCK_NB) == 0;
 		if (held && still_there(fd, path))
 			return fd;
