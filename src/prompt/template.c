@@ -173,7 +173,7 @@ read_field(const struct reader *r, const char *p, size_t n, enum field *f)
 			return 0;
 		}
 	}
-	used = (size_t)snprintf(text, sizeof text, "unknown field; known are");
+	used = (size_t)snprintf(text, sizeof text, "unknown field %.*s; known are", (int)(n < 40 ? n : 40), p);
 	for (size_t i = 0; i < FIELDS; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s .%s", i ? "," : "", template_names[i]);
 	return mistake(r, r->line, text);

@@ -469,6 +469,7 @@ open_file(const char *path, bool named, int *fd, struct err *e)
 		open_failed(path, e);
 	} else if (S_ISDIR(st.st_mode)) {
 		err_set(e, GT_USAGE, "config", "%s is a directory; expected a TOML file", path);
+		err_hint(e, "move it away, or name another file with --config");
 	} else if (!named && ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & S_IWOTH) != 0)) {
 		err_set(e, GT_USAGE, "not-ours", "%s belongs to another user or can be written by everybody", path);
 		err_hint(e, "it may name commands: check it, then chown or chmod it, or name it with --config");
