@@ -54,8 +54,9 @@ untouched() {	# WHAT
 	is "$(panes) $(messages victim)" "$before" "$1: the dead pane is as it was, nothing delivered"
 }
 
+# tmux 3.3a may miss how a child ended until another one does, and only then writes its own row below the screen.
 die_again() {
-	kill_agent victim && before="$(panes) $(messages victim)"
+	kill_agent victim && tm run-shell true && until_ 5 pane_shows victim '^Pane is dead' && before="$(panes) $(messages victim)"
 }
 
 later() {	# a plain run brings it back, and told it is once
@@ -79,8 +80,8 @@ die_again
 # ---- tmux ----
 mkdir "$W/nothing"
 fails 'no tmux in PATH' 1 no-tmux 'tmux is not installed or not in PATH' env "PATH=$W/nothing" -- list -L main
-fails 'no server' 1 no-server 'no tmux server runs on socket nowhere' list -L nowhere
-fails 'no server anywhere' 1 no-server 'no tmux server runs on socket default' list
+fails 'no server' 1 no-server 'no tmux server runs on socket .*/nowhere' list -L nowhere
+fails 'no server anywhere' 1 no-server 'no tmux server runs on socket .*/default' list
 fails 'a file that is no socket' 1 no-server 'is not a socket' list -L "$W/long.scenario"
 tmux -u -L broken -f /dev/null new-session -d 'exec sleep 60'
 broken=$(tmux -u -L broken display-message -p '#{pid}')
@@ -118,7 +119,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	GT_RECOVER=$W/theirs/gt-recover
 	cd /
 	fails 'a socket out of reach' 1 denied 'cannot be reached' "${nobody[@]}" -- list -L "$tmux_dir/main"
-	fails 'an unreadable gt.toml' 2 read 'closed.toml cannot be opened' "${nobody[@]}" -- list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"
+	fails 'an unreadable gt.toml' 2 config 'closed.toml cannot be read: Permission denied' "${nobody[@]}" -- list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"
 	cd "$W/work" || exit 1
 	GT_RECOVER=$ours
 	kill -9 "$theirs"
@@ -128,8 +129,8 @@ fi
 untouched 'trouble with tmux'
 
 # ---- sessions ----
-fails 'an unknown session' 2 unknown-session 'there is no agent.s session "victi" on the tmux servers' victi -L main
-fails 'a pane that is not there' 2 unknown-session 'there is no agent.s session "%99"' %99 -L main
+fails 'an unknown session' 4 unknown-session 'there is no agent.s session "victi" on the tmux servers' victi -L main
+fails 'a pane that is not there' 4 unknown-session 'there is no agent.s session "%99"' %99 -L main
 fails 'the context of no session' 2 usage 'context takes the name of one session' context -L main
 ok 'a session with two agents' start_agent pair --scenario "$DATA/idle.scenario"
 mkdir -p "$(agent_dir second)"
@@ -160,9 +161,9 @@ wrong_toml 'a string without an end' '[recovery]\nlog_file = "x\n' '2: '
 wrong_toml 'no TOML at all' 'hello\n' '1: '
 wrong_toml 'an agent column that is none' '[recovery.agents.claude]\ncolour = "red"\n' '2: '
 wrong_toml 'an expression that is none' '[recovery.agents.claude]\nready = "("\n' '2: '
-fails 'no gt.toml where one was named' 2 not-found 'nowhere.toml' list -L main --config "$W/nowhere.toml"
+fails 'no gt.toml where one was named' 2 config 'nowhere.toml' list -L main --config "$W/nowhere.toml"
 mkdir -p "$XDG_CONFIG_HOME/gt-recover/gt.toml"
-fails 'a directory for a gt.toml' 2 not-a-file 'gt.toml is not a regular file' list -L main
+fails 'a directory for a gt.toml' 2 config 'gt.toml is a directory' list -L main
 rmdir "$XDG_CONFIG_HOME/gt-recover/gt.toml"
 fails 'a town that is none' 2 not-a-town "$W/nothing" list -L main --town "$W/nothing"
 template() {	# TEXT
@@ -210,7 +211,7 @@ if unshare -Urm true 2>/dev/null; then
 		mkdir -p "$STATE"
 		# shellcheck disable=SC2016	# for the inner shell
 		gt_as unshare -Urm sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"' sh $size "$STATE" -- victim -L main --json
-		like "$RC $(error_of name)" '^1 (disk-full|write|io|unwritable)$' "a file system of $size: failed"
+		like "$RC $(error_of name)" '^1 (disk-full|write)$' "a file system of $size: failed"
 		like "$(error_of message)" '(No space left|no room)' 'with a sentence'
 		like "$(error_of hint)" '[Rr]oom' 'and a hint'
 		untouched "a file system of $size"

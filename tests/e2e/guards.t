@@ -34,8 +34,14 @@ mark() {
 	before=$(panes) before_told=$(told)
 }
 
+# tmux 3.3a may miss how a child ended until another one does, and only then writes its own row below the screen.
+settled() {	# SESSION
+	tm run-shell true
+	pane_is "$1" '#{pane_dead}' 0 || until_ 5 pane_shows "$1" '^Pane is dead'
+}
+
 crash() {	# SESSION START-OPTION...
-	start_agent "$@" --scenario "$DATA/idle.scenario" && kill_agent "$1"
+	start_agent "$@" --scenario "$DATA/idle.scenario" && kill_agent "$1" && settled "$1"
 }
 
 # refused SESSION NAME SENTENCE OPTION...: the session is named
@@ -121,13 +127,14 @@ gone eyes
 ok 'an agent is told to leave' start_agent ended --scenario "$DATA/idle.scenario"
 tell_agent ended /exit
 ok 'it ends with status 0' until_ 10 pane_is ended '#{pane_dead}' 1
+settled ended
 left_out ended stopped
 gt --all --dry-run -L main
 like "$RC $OUT" '^4 .*ended on purpose' 'the plan says why'
 recovered ended
 for how in 'HUP 129' 'TERM 143'; do
 	ok "an agent ends by SIG${how% *}" start_agent "end${how#* }" --scenario "$DATA/idle.scenario"
-	kill_agent "end${how#* }" "${how% *}"
+	kill_agent "end${how#* }" "${how% *}" && settled "end${how#* }"
 	is "$(listed "end${how#* }" exit_status)" "${how#* }" "with status ${how#* }"
 	left_out "end${how#* }" stopped
 	recovered "end${how#* }"

@@ -104,11 +104,11 @@ rename fake '%pct'
 comes_back fake '%pct' -L main
 comes_back plain "$percent" -L main
 gt nobody -L main --json
-is "$RC $(json '{error}{name}')" '2 unknown-session' 'what is not there is not guessed'
+is "$RC $(json '{error}{name}')" '4 unknown-session' 'what is not there is not guessed'
 gt gt-toas -L main --json
-is "$RC $(json '{error}{name}')" '2 unknown-session' 'a name is no prefix'
+is "$RC $(json '{error}{name}')" '4 unknown-session' 'a name is no prefix'
 gt $'\e]0;x\a\u202e' -L main
-is "$RC" 2 'nor is a word of controls'
+is "$RC" 4 'nor is a word of controls'
 quiet_output 'the answer to it'
 
 # ---- directories ----
