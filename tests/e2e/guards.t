@@ -146,7 +146,7 @@ tmux -u -L viewer -f /dev/null new-session -d -x 100 -y 30 "exec env -u TMUX tmu
 ok 'somebody attaches' until_ 5 pane_is watched '#{session_attached}' 1
 left_out watched attached
 recovered watched
-tmux -u -L viewer kill-server
+tmux -u -L viewer kill-server 2>/dev/null
 
 # ---- unsure ----
 printf '#!/bin/sh\nexec claude --no-session-file\n' >"$W/bin/anything"
