@@ -1,0 +1,199 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/screen_private.h"
+#include "base/buf.h"
+#include "context/exchange.h"
+
+#define DRAFT_ROWS 400	/* rows of an unsent draft */
+
+static void
+keep_tasks(struct screen *s, size_t from, size_t to, size_t skip, size_t indent)
+{
+	free(s->c->tasks);
+	s->c->tasks = screen_joined(s, from, to, skip, indent, 0);
+}
+
+static size_t
+read_spinner(struct screen *s, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < s->r.n && (row_kind(&s->r, end) == ROW_BODY || row_kind(&s->r, end) == ROW_RESULT))
+		end++;
+	if (end > i + 1 && row_kind(&s->r, i + 1) == ROW_RESULT && screen_result_says(s, i + 1, PHRASE_TASK))
+		keep_tasks(s, i + 1, end, RESULT_TEXT, 5);
+	s->spun = true;
+	return end;
+}
+
+static size_t
+read_tasks(struct screen *s, size_t i)
+{
+	size_t end = i;
+
+	while (end < s->r.n && row_kind(&s->r, end) == ROW_TASKS)
+		end++;
+	keep_tasks(s, i, end, 2, 2);
+	return end;
+}
+
+static size_t
+read_queue(struct screen *s, size_t i)
+{
+	while (i < s->r.n && row_kind(&s->r, i) == ROW_QUEUED) {
+		size_t end = i + 1;
+
+		while (end < s->r.n && row_kind(&s->r, end) == ROW_QUEUED && row_indent(&s->r, end) >= 4)
+			end++;
+		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, screen_joined(s, i, end, 6, 4, s->r.width > 0 ? s->r.width - 1 : 0));
+		i = end;
+	}
+	return i;
+}
+
+static void
+read_draft(struct screen *s, size_t from, size_t to)
+{
+	char *text = screen_joined(s, from, to, screen_skip(s, from), 2, s->r.width);
+
+	free(s->c->draft);
+	s->c->draft = NULL;
+	if (row_text(&s->r, from)[0] == '!') {
+		char *command = text;
+
+		text = xasprintf("! %s", command);
+		free(command);
+	}
+	if (text[0] == '\0' || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
+		free(text);
+	else
+		s->c->draft = text;
+}
+
+/* The box, and what stands below it: footer, notices, sub-agents, the list of slash commands. */
+static size_t
+read_box(struct screen *s, size_t i)
+{
+	size_t box = i, end;
+	bool menu;
+
+	while (row_kind(&s->r, box) == ROW_RULE)
+		box++;
+	for (end = box + 1; end < s->r.n && end < box + DRAFT_ROWS; end++) {
+		enum row_kind k = row_kind(&s->r, end);
+
+		if (k != ROW_BODY && k != ROW_BLANK)
+			break;
+	}
+	read_draft(s, box, end);
+	while (end < s->r.n && row_kind(&s->r, end) == ROW_RULE)
+		end++;
+	menu = s->c->draft != NULL && strchr("/@!", s->c->draft[0]) != NULL;
+	s->busy = false;
+	for (; end < s->r.n; end++) {
+		enum row_kind k = row_kind(&s->r, end);
+
+		if (k != ROW_BODY && k != ROW_BLANK && !(k == ROW_STRAY && menu))
+			break;
+		s->busy = s->busy || (k == ROW_BODY && row_says(&s->r, end, PHRASE_BUSY));
+		s->c->limit = s->c->limit || (k == ROW_BODY && row_says(&s->r, end, PHRASE_LIMIT));
+	}
+	return end;
+}
+
+/* A line of dashes without a box below it is no box. */
+static size_t
+read_rule(struct screen *s, size_t i)
+{
+	size_t next = i;
+
+	while (next < s->r.n && row_kind(&s->r, next) == ROW_RULE)
+		next++;
+	return next < s->r.n && row_kind(&s->r, next) == ROW_BOX ? read_box(s, i) : 0;
+}
+
+/* The call that the dialog asks about: the last one without an answer, or one that only the dialog shows. */
+static void
+ask(struct screen *s, size_t i, size_t end)
+{
+	size_t title = i;
+	const char *tool;
+	struct exchange *x;
+
+	for (size_t k = s->c->n; k-- > s->open && s->c->v[k].tool != NULL;) {
+		x = &s->c->v[k];
+		if (x->status == STATUS_WAITING)
+			return;
+		if (x->status == STATUS_RUNNING && (k + 1 == s->c->n)) {
+			x->status = STATUS_WAITING;
+			return;
+		}
+	}
+	while (title < end && (row_kind(&s->r, title) == ROW_BLANK || s->r.v[title].n == 0 ||
+	    (unsigned char)row_text(&s->r, title)[1] == 0x94))
+		title++;
+	if (title == end)
+		return;
+	tool = dialect_dialog_tool(s->r.d, row_text(&s->r, title) + row_indent(&s->r, title), s->r.v[title].n - row_indent(&s->r, title));
+	if (tool != NULL)
+		screen_add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), NULL, NULL);
+}
+
+static size_t
+read_dialog(struct screen *s, size_t i)
+{
+	size_t end = i;
+
+	while (end < s->r.n && (row_kind(&s->r, end) == ROW_DIALOG || row_kind(&s->r, end) == ROW_BLANK)) {
+		s->c->limit = s->c->limit || (row_kind(&s->r, end) == ROW_DIALOG && row_says(&s->r, end, PHRASE_LIMIT));
+		end++;
+	}
+	free(s->c->question);
+	s->c->question = screen_joined(s, i + 1, end, row_indent(&s->r, i + 1 < end ? i + 1 : i), 1, 0);
+	ask(s, i, end);
+	return end;
+}
+
+static size_t
+read_farewell(struct screen *s, size_t i)
+{
+	screen_settle_calls(s);
+	s->c->farewell = s->outside = true;
+	for (size_t k = i + 1; k < s->r.n && k <= i + 2; k++) {
+		if (row_kind(&s->r, k) != ROW_RESUME)
+			continue;
+		free(s->c->resume_id);
+		s->c->resume_id = screen_group(s, k, 1);
+		i = k;
+	}
+	if (s->c->draft != NULL && s->c->draft[0] == '/') {	/* the command that ended it */
+		free(s->c->draft);
+		s->c->draft = NULL;
+	}
+	return i + 1;
+}
+
+size_t
+screen_read_bottom(struct screen *s, size_t i)
+{
+	switch (row_kind(&s->r, i)) {
+	case ROW_TURN_END:
+		s->spun = true;
+		return i + 1;
+	case ROW_SPINNER:
+		return read_spinner(s, i);
+	case ROW_TASKS:
+		return read_tasks(s, i);
+	case ROW_QUEUED:
+		return read_queue(s, i);
+	case ROW_RULE:
+		return read_rule(s, i);
+	case ROW_DIALOG:
+		return read_dialog(s, i);
+	case ROW_FAREWELL:
+		return read_farewell(s, i);
+	default:
+		return 0;
+	}
+}

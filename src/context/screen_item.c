@@ -1,0 +1,345 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/screen_private.h"
+#include "base/buf.h"
+#include "context/exchange.h"
+
+#define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
+
+/* What a call's result rows say. */
+struct result {
+	struct buf text;
+	bool any, running, waiting, failed, interrupted;
+};
+
+/* Where the rows from .. to end without those that only name a key; in a narrow pane such a row is broken. */
+static size_t
+without_noise(const struct screen *s, size_t from, size_t to, bool *running)
+{
+	for (;;) {
+		size_t k = to, rows;
+		bool noise = false;
+
+		while (to > from && row_kind(&s->r, to - 1) == ROW_BLANK)
+			to--;
+		for (rows = 0, k = to; k > from && rows < FOLD_ROWS && s->r.v[k - 1].n > 0 && !noise; rows++) {
+			char *text;
+
+			k--;
+			text = screen_joined(s, k, to, row_indent(&s->r, k), SIZE_MAX, 0);
+			for (char *nl = text; (nl = strchr(nl, '\n')) != NULL;)
+				*nl = ' ';
+			noise = dialect_says(s->r.d, PHRASE_NOISE, text, strlen(text));
+			*running = *running || (noise && dialect_says(s->r.d, PHRASE_RUNNING, text, strlen(text)));
+			free(text);
+		}
+		if (!noise)
+			return to;
+		to = k;
+	}
+}
+
+/* One "⎿" and its rows; the rows that only name a key are left out. */
+static size_t
+read_result(struct screen *s, size_t i, struct result *res)
+{
+	size_t end = i + 1, to;
+	bool keys = false;
+
+	for (; end < s->r.n && (row_kind(&s->r, end) == ROW_BODY || row_kind(&s->r, end) == ROW_BLANK); end++)
+		if (row_kind(&s->r, end) == ROW_BODY && row_kind(&s->r, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
+			break;
+	to = without_noise(s, i + 1, end, &keys);
+	if (res->any)
+		buf_chr(&res->text, '\n');
+	res->any = true;
+	res->waiting = screen_result_says(s, i, PHRASE_WAITING);
+	res->failed = screen_result_says(s, i, PHRASE_FAILED);
+	res->interrupted = screen_result_says(s, i, PHRASE_INTERRUPTED);
+	res->running = keys || screen_result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && row_says(&s->r, to - 1, PHRASE_RUNNING));
+	rows_join(&s->r, i, to, RESULT_TEXT, 5, 0, &res->text);
+	return end;
+}
+
+/* The last "⎿" tells how the call stands. */
+static size_t
+read_results(struct screen *s, size_t i, struct result *res)
+{
+	*res = (struct result){ .text = BUF_INIT };
+	while (i < s->r.n && row_kind(&s->r, i) == ROW_RESULT)
+		i = read_result(s, i, res);
+	return i;
+}
+
+/* The words below a prompt or an answer that are neither: what an attached file, a slash command or the program said. */
+static size_t
+read_remark(struct screen *s, size_t i)
+{
+	bool plan = screen_result_says(s, i, PHRASE_REJECTED_PLAN);
+	struct result res;
+	size_t end = read_results(s, i, &res);
+
+	if (plan)
+		screen_add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE, xstrdup("ExitPlanMode"), NULL,
+			conversation_text(&res.text));
+	else
+		screen_add(s, ROLE_SYSTEM, res.failed ? STATUS_FAILED : res.interrupted ? STATUS_INTERRUPTED : STATUS_COMPLETE, NULL, NULL,
+			conversation_text(&res.text));
+	return end;
+}
+
+static size_t
+read_prompt(struct screen *s, size_t i)
+{
+	size_t end = screen_item_end(s, i);
+	char *text = screen_joined(s, i, end, screen_skip(s, i), 2, s->r.width > 0 ? s->r.width - 1 : 0);
+
+	screen_settle_calls(s);
+	s->c->limit = false;
+	if (row_kind(&s->r, i) == ROW_SHELL) {
+		char *command = text;
+
+		text = xasprintf("! %s", command + strspn(command, " "));
+		free(command);
+	}
+	screen_add(s, ROLE_USER, STATUS_COMPLETE, NULL, NULL, text);
+	return end;
+}
+
+static size_t
+read_words(struct screen *s, size_t i)
+{
+	size_t end = screen_item_end(s, i), skip = screen_skip(s, i);
+	const char *p = row_text(&s->r, i) + skip;
+	bool limit = end - i <= 6 && dialect_says(s->r.d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
+	struct exchange *x;
+
+	x = screen_add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
+		screen_joined(s, i, end, skip, 2, s->r.width));
+	s->spun = false;
+	if (limit)
+		s->c->limit = true;
+	if (end < s->r.n && row_kind(&s->r, end) == ROW_RESULT && screen_result_says(s, end, PHRASE_INTERRUPTED) &&
+		!screen_result_says(s, end, PHRASE_REJECTED_PLAN)) {
+		x->status = STATUS_INTERRUPTED;
+		return screen_item_end(s, end);
+	}
+	return end;
+}
+
+/* "Name(input)": the input without its last bracket. */
+static char *
+tool_input(const struct screen *s, size_t i, size_t end)
+{
+	const char *p = row_text(&s->r, i), *open = memchr(p, '(', s->r.v[i].n);
+	char *text;
+	size_t n;
+
+	if (open == NULL)
+		return NULL;
+	text = screen_joined(s, i, end, (size_t)(open + 1 - p), 6, s->r.width);
+	n = strlen(text);
+	if (n > 0 && text[n - 1] == ')')
+		text[n - 1] = '\0';
+	return text;
+}
+
+static size_t
+read_tool(struct screen *s, size_t i)
+{
+	size_t head = rows_head_end(&s->r, i), end = head > i ? head : i + 1;	/* rows below may have been settled since */
+	char *input = tool_input(s, i, end), *name = screen_group(s, i, 1);
+	enum status status = STATUS_COMPLETE;
+	struct result res;
+	size_t next = read_results(s, end, &res);
+
+	if (next < s->r.n && row_kind(&s->r, next) == ROW_BODY && row_says(&s->r, next, PHRASE_NOISE))
+		next++;
+	if (!res.any)
+		status = STATUS_RUNNING;
+	else if (res.waiting)
+		status = STATUS_WAITING;
+	else if (res.failed || res.interrupted)
+		status = STATUS_FAILED;
+	else if (res.running)
+		status = STATUS_RUNNING;
+	screen_add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, conversation_text(&res.text));
+	s->spun = false;
+	return next;
+}
+
+static size_t
+read_folded(struct screen *s, size_t i)
+{
+	size_t end = screen_item_end(s, i), to = end, n;
+	size_t skip = row_text(&s->r, i)[0] == ' ' ? 2 : screen_skip(s, i);
+	char *text, *input = NULL, *command;
+	bool running = false, agents = row_kind(&s->r, i) == ROW_AGENTS;
+	struct result res = { .text = BUF_INIT };
+	const char *tool, *key = " (ctrl+o to expand)";
+
+	to = without_noise(s, i + 1, end, &running);
+	running = false;
+	text = screen_joined(s, i, to, skip, 2, s->r.width);
+	tool = agents ? "Agents" : dialect_folded_tool(s->r.d, text, strlen(text), &running);
+	n = strcspn(text, "\n");
+	if (n >= strlen(key) && memcmp(text + n - strlen(key), key, strlen(key)) == 0)
+		memmove(text + n - strlen(key), text + n, strlen(text + n) + 1);
+	if (agents)
+		running = str_starts(text, "Running");
+	else
+		end = read_results(s, end, &res);
+	command = strstr(text, "\n\xE2\x8E\xBF  $ ");	/* while it runs, the command stands below */
+	if (command != NULL) {
+		input = xstrdup(command + 8);
+		*command = '\0';
+	}
+	buf_release(&res.text);
+	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), input, text);
+	s->spun = false;
+	return end;
+}
+
+/* The program's own words, with the remarks below them. */
+static size_t
+read_notice(struct screen *s, size_t i)
+{
+	size_t end = screen_item_end(s, i);
+	enum row_kind k = row_kind(&s->r, i);
+	enum status status;
+	bool plan;
+	struct buf b = BUF_INIT;
+	struct result res;
+
+	rows_join(&s->r, i, end, screen_skip(s, i), 2, s->r.width, &b);
+	end = read_results(s, end, &res);
+	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
+		buf_chr(&b, '\n');
+		buf_add(&b, res.text.data, res.text.len);
+	}
+	buf_release(&res.text);
+	if (k == ROW_ERROR || k == ROW_RETRY)
+		s->c->limit = s->c->limit || dialect_says(s->r.d, PHRASE_LIMIT, b.data, b.len);
+	plan = strstr(b.data, " plan") != NULL;
+	if (k == ROW_ANSWERS)
+		status = str_starts(b.data, "User answered") || str_starts(b.data, "User approved") ? STATUS_COMPLETE : STATUS_FAILED;
+	else
+		status = k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE;
+	screen_add(s, k == ROW_ANSWERS ? ROLE_ASSISTANT : ROLE_SYSTEM, status,
+		k != ROW_ANSWERS ? NULL : xstrdup(plan ? "ExitPlanMode" : "AskUserQuestion"), NULL, conversation_text(&b));
+	s->spun = false;
+	return end;
+}
+
+/* The picture in front of a banner's words is made of block elements (U+2580 to U+259F) and, in 2.0, of stars. */
+static size_t
+picture_width(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		if (p[i] == ' ' || p[i] == '*')
+			i++;
+		else if (i + 2 < n && (unsigned char)p[i] == 0xE2 && (unsigned char)p[i + 1] == 0x96)
+			i += 3;
+		else
+			break;
+	}
+	return i;
+}
+
+static void
+seen_version(struct screen *s, char *version)
+{
+	if (version == NULL)
+		return;
+	free(s->c->banner);
+	s->c->banner = version;
+}
+
+/* A new session: what was open or unsent in the one before is past. */
+static void
+new_session(struct screen *s)
+{
+	screen_settle_calls(s);
+	free(s->c->draft);
+	free(s->c->tasks);
+	free(s->c->resume_id);
+	s->c->draft = s->c->tasks = s->c->resume_id = NULL;
+	s->c->farewell = s->c->limit = s->outside = s->busy = false;
+}
+
+static size_t
+read_banner(struct screen *s, size_t i)
+{
+	struct buf b = BUF_INIT;
+	size_t end = i, top = i;
+
+	new_session(s);
+	for (; end < s->r.n && row_kind(&s->r, end) == ROW_BANNER; end++) {
+		char *version = screen_group(s, end, 1);
+
+		if (version != NULL)
+			top = end;	/* older heads of banners that tmux scrolled off stand above */
+		seen_version(s, version);
+	}
+	end = screen_item_end(s, end - 1);
+	for (size_t k = top; k < end; k++) {
+		size_t n = s->r.v[k].n, cut = picture_width(row_text(&s->r, k), n);
+
+		if (cut == n)
+			continue;
+		if (b.len > 0)
+			buf_chr(&b, '\n');
+		buf_add(&b, row_text(&s->r, k) + cut, n - cut);
+	}
+	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
+	return end;
+}
+
+static size_t
+read_welcome(struct screen *s, size_t i)
+{
+	char *version = screen_group(s, i, 1);
+	size_t end = i + 1;
+
+	new_session(s);
+	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, xasprintf("Claude Code v%s", version != NULL ? version : "?"));
+	seen_version(s, version);
+	while (end < s->r.n && end < i + 60 && row_kind(&s->r, end) == ROW_STRAY)
+		end++;
+	return end < s->r.n && row_kind(&s->r, end) == ROW_BANNER_END ? end + 1 : end;
+}
+
+size_t
+screen_read_item(struct screen *s, size_t i)
+{
+	switch (row_kind(&s->r, i)) {
+	case ROW_BANNER:
+		return read_banner(s, i);
+	case ROW_BANNER_TOP:
+		return read_welcome(s, i);
+	case ROW_PROMPT:
+	case ROW_SHELL:
+		return read_prompt(s, i);
+	case ROW_WORDS:
+		return read_words(s, i);
+	case ROW_TOOL:
+		return read_tool(s, i);
+	case ROW_COLLAPSED:
+	case ROW_AGENTS:
+		return read_folded(s, i);
+	case ROW_ERROR:
+	case ROW_RETRY:
+	case ROW_NOTICE:
+	case ROW_ANSWERS:
+	case ROW_COMPACTED:
+		return read_notice(s, i);
+	case ROW_RESULT:
+		return read_remark(s, i);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,75 @@
+#include "context/screen_private.h"
+#include "base/buf.h"
+#include "base/pattern.h"
+#include "context/exchange.h"
+
+bool
+screen_result_says(const struct screen *s, size_t i, enum phrase what)
+{
+	return dialect_says(s->r.d, what, row_text(&s->r, i) + RESULT_TEXT, s->r.v[i].n - RESULT_TEXT);
+}
+
+char *
+screen_group(const struct screen *s, size_t i, int g)
+{
+	struct buf b = BUF_INIT;
+	struct match m;
+	const char *p = row_text(&s->r, i);
+
+	for (int k = 0; k < PATTERN_GROUPS; k++)
+		m.start[k] = m.end[k] = (size_t)-1;
+	dialect_row(s->r.d, p, s->r.v[i].n, &m);
+	if (m.start[g] == (size_t)-1)
+		return NULL;
+	buf_add(&b, p + m.start[g], m.end[g] - m.start[g]);
+	return conversation_text(&b);
+}
+
+size_t
+screen_skip(const struct screen *s, size_t i)
+{
+	const char *p = row_text(&s->r, i);
+	size_t n = s->r.v[i].n, at = 0;
+
+	while (at < n && p[at] != ' ' && !(at + 1 < n && p[at] == '\xC2' && p[at + 1] == '\xA0'))
+		at++;
+	return at < n ? at + (p[at] == ' ' ? 1 : 2) : n;
+}
+
+size_t
+screen_item_end(const struct screen *s, size_t i)
+{
+	for (i++; i < s->r.n && (row_kind(&s->r, i) == ROW_BODY || row_kind(&s->r, i) == ROW_BLANK); i++)
+		;
+	return i;
+}
+
+char *
+screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit)
+{
+	struct buf b = BUF_INIT;
+
+	rows_join(&s->r, from, to, skip, indent, limit, &b);
+	return conversation_text(&b);
+}
+
+struct exchange *
+screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input, char *content)
+{
+	struct exchange *x = conversation_add(s->c, role, tool, input, content);
+
+	x->status = status;
+	return x;
+}
+
+void
+screen_settle_calls(struct screen *s)
+{
+	for (; s->open < s->c->n; s->open++) {
+		struct exchange *x = &s->c->v[s->open];
+
+		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
+			x->status = STATUS_INTERRUPTED;
+	}
+	s->spun = false;
+}
