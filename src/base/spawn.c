@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,23 +164,27 @@ converse(const struct spawn *s, struct child *c, int64_t until, struct err *e)
 	return 0;
 }
 
-/* Waits for the child; false when it still runs at `until`. */
+/* Waits for the child; false when it still runs at `until`. A pidfd wakes us in the moment of its end; kernels before 5.3 have none. */
 static bool
 reap(pid_t pid, int64_t until, int *status)
 {
-	int pause = 1;
+	struct pollfd p = { .fd = pidfd_open(pid, 0), .events = POLLIN };
+	bool ended = false;
 
 	for (;;) {
 		pid_t r = waitpid(pid, status, WNOHANG);
+		int64_t left = until - clock_mono_ms();
 
-		if (r == pid || (r < 0 && errno == ECHILD))
-			return true;
-		if (clock_mono_ms() >= until)
-			return false;
-		clock_sleep_ms(pause);
-		if (pause < 20)
-			pause *= 2;
+		ended = r == pid || (r < 0 && errno == ECHILD);
+		if (ended || left <= 0)
+			break;
+		if (p.fd >= 0)
+			poll(&p, 1, (int)left);
+		else
+			clock_sleep_ms(1);
 	}
+	close_fd(&p.fd);
+	return ended;
 }
 
 int
