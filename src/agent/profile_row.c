@@ -1,0 +1,380 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/profile_row.h"
+#include "town/config.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/pattern.h"
+#include "base/utf8.h"
+
+static void
+strings_release(struct strings *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+	*s = (struct strings){ .v = NULL };
+}
+
+static void
+strings_add(struct strings *s, char *owned)
+{
+	s->v = xreallocarray(s->v, s->n + 2, sizeof *s->v);
+	s->v[s->n++] = owned;
+	s->v[s->n] = NULL;
+}
+
+static void
+patterns_release(struct patterns *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		pattern_free(p->v[i]);
+	free(p->v);
+	*p = (struct patterns){ .v = NULL };
+}
+
+/* The words of "a, b" without the blanks around them. */
+static struct strings
+split(const char *text)
+{
+	struct strings s = { .v = NULL };
+
+	while (*text != '\0') {
+		size_t n = strcspn(text, ","), from = strspn(text, " \t"), to = n;
+
+		while (to > from && (text[to - 1] == ' ' || text[to - 1] == '\t'))
+			to--;
+		if (from < to)
+			strings_add(&s, xstrndup(text + from, to - from));
+		text += n;
+		text += *text == ',';
+	}
+	return s;
+}
+
+static void
+replace(char **to, const char *text)
+{
+	free(*to);
+	*to = xstrdup(text);
+}
+
+/* Columns: each checks its value and puts it into the row. */
+
+static int
+set_label(struct profile_row *r, const char *value, struct err *e)
+{
+	if (value[0] == '\0' || strchr(value, '\n') != NULL)
+		return err_set(e, GT_USAGE, "config", "expected a name for people, on one line");
+	replace(&r->label, value);
+	return 0;
+}
+
+static int
+set_names(struct strings *to, const char *value, struct err *e)
+{
+	struct strings s = split(value);
+	bool good = s.n > 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		for (const char *p = s.v[i]; *p != '\0'; p++)
+			good = good && *p != '/' && (unsigned char)*p > ' ' && *p != 0x7f;
+	}
+	if (!good) {
+		strings_release(&s);
+		return err_set(e, GT_USAGE, "config", "expected base names without blanks or slashes, separated by commas");
+	}
+	strings_release(to);
+	*to = s;
+	return 0;
+}
+
+static int
+set_programs(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_names(&r->programs, value, e);
+}
+
+static int
+set_processes(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_names(&r->processes, value, e);
+}
+
+static int
+set_claude_or_none(char **to, const char *value, struct err *e)
+{
+	if (strcmp(value, "claude") != 0 && strcmp(value, "none") != 0)
+		return err_set(e, GT_USAGE, "config", "expected \"claude\" or \"none\"");
+	replace(to, value);
+	return 0;
+}
+
+static int
+set_dialect(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_claude_or_none(&r->dialect, value, e);
+}
+
+static int
+set_transcript(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_claude_or_none(&r->transcript, value, e);
+}
+
+static const char *const deliver_words[DELIVERS] = { "stdin", "paste", "file" };
+
+const char *
+deliver_word(enum deliver d)
+{
+	return deliver_words[d];
+}
+
+static int
+set_deliver(struct profile_row *r, const char *value, struct err *e)
+{
+	struct strings s = split(value);
+	enum deliver way[DELIVERS];
+	size_t n = 0;
+	bool good = s.n > 0 && s.n <= DELIVERS;
+
+	for (size_t i = 0; good && i < s.n; i++) {
+		size_t d = 0;
+
+		while (d < DELIVERS && strcmp(s.v[i], deliver_words[d]) != 0)
+			d++;
+		good = d < DELIVERS;
+		for (size_t k = 0; good && k < n; k++)
+			good = way[k] != (enum deliver)d;
+		if (good)
+			way[n++] = (enum deliver)d;
+	}
+	strings_release(&s);
+	if (!good)
+		return err_set(e, GT_USAGE, "config", "expected some of stdin, paste and file, each once, separated by commas");
+	memcpy(r->view.deliver, way, n * sizeof way[0]);
+	r->view.n_deliver = n;
+	return 0;
+}
+
+/* "-x=0", "--long-name=?" */
+static bool
+is_flag(const char *s, size_t n)
+{
+	size_t name = n >= 2 ? n - 2 : 0, dashes = 0;
+
+	if (name < 2 || s[name] != '=' || strchr("01?", s[name + 1]) == NULL)
+		return false;
+	while (dashes < 2 && s[dashes] == '-')
+		dashes++;
+	if (dashes == 0 || dashes == name)
+		return false;
+	for (size_t i = dashes; i < name; i++) {
+		if (!isalnum((unsigned char)s[i]) && (i == dashes || strchr("-_", s[i]) == NULL))
+			return false;
+	}
+	return true;
+}
+
+static int
+set_session_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	for (const char *p = value + strspn(value, " "); *p != '\0'; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		if (!is_flag(p, n))
+			return err_set(e, GT_USAGE, "config",
+			    "expected flags such as \"--resume=? --session-id=1 -c=0\": =1 takes a value, =? may take one, =0 takes none");
+		p += n;
+	}
+	replace(&r->session_flags, value);
+	return 0;
+}
+
+static int
+set_command(struct profile_row *r, const char *value, struct err *e)
+{
+	if (strchr(value, '\n') != NULL)
+		return err_set(e, GT_USAGE, "config", "expected a command on one line");
+	replace(&r->command, value);
+	return 0;
+}
+
+/* "" takes the expression away. */
+static int
+set_pattern(struct pattern **to, const char *value, struct err *e)
+{
+	struct pattern *p = NULL;
+
+	if (value[0] != '\0') {
+		p = pattern_new(value, PATTERN_UTF | PATTERN_MULTILINE, e);
+		if (p == NULL)
+			return -1;
+	}
+	pattern_free(*to);
+	*to = p;
+	return 0;
+}
+
+static int
+set_ready(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_pattern(&r->ready, value, e);
+}
+
+static int
+set_busy(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_pattern(&r->busy, value, e);
+}
+
+static int
+set_pasted(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_pattern(&r->pasted, value, e);
+}
+
+static int
+set_dialogs(struct profile_row *r, const char *value, struct err *e)
+{
+	struct patterns made = { .v = NULL };
+
+	while (*value != '\0') {
+		size_t n = strcspn(value, "\n");
+
+		if (n > 0) {
+			char *regex = xstrndup(value, n);
+
+			made.v = xreallocarray(made.v, made.n + 2, sizeof *made.v);
+			made.v[made.n] = NULL;
+			if (set_pattern(&made.v[made.n], regex, e) != 0) {
+				patterns_release(&made);
+				free(regex);
+				return -1;
+			}
+			made.v[++made.n] = NULL;
+			free(regex);
+		}
+		value += n;
+		value += *value == '\n';
+	}
+	patterns_release(&r->dialogs);
+	r->dialogs = made;
+	return 0;
+}
+
+static int
+set_background(struct profile_row *r, const char *value, struct err *e)
+{
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return err_set(e, GT_USAGE, "config", "expected \"yes\" or \"no\"");
+	r->view.background = strcmp(value, "yes") == 0;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*set)(struct profile_row *r, const char *value, struct err *e);
+} columns[] = {
+	{ "label", set_label },
+	{ "programs", set_programs },
+	{ "processes", set_processes },
+	{ "dialect", set_dialect },
+	{ "transcript", set_transcript },
+	{ "deliver", set_deliver },
+	{ "session_flags", set_session_flags },
+	{ "command", set_command },
+	{ "ready", set_ready },
+	{ "busy", set_busy },
+	{ "dialogs", set_dialogs },
+	{ "pasted", set_pasted },
+	{ "background", set_background },
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static int
+unknown_column(const char *column, struct err *e)
+{
+	const char *words[COLUMNS], *near;
+	struct buf shown = BUF_INIT;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		words[i] = columns[i].name;
+	utf8_escape(&shown, column, strlen(column), 60);
+	err_set(e, GT_USAGE, "config", "%s is not a column of an agent", shown.data);
+	buf_release(&shown);
+	near = config_nearest(column, words, COLUMNS);
+	if (near != NULL)
+		return err_hint(e, "did you mean %s?", near);
+	return err_hint(e, "config/agents.ini explains every column");
+}
+
+int
+profile_row_set(struct profile_row *r, const char *column, const char *value, struct err *e)
+{
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (strcmp(columns[i].name, column) != 0)
+			continue;
+		if (columns[i].set(r, value, e) == 0)
+			return 0;
+		if (e != NULL)
+			e->code = GT_USAGE;
+		return err_add(e, "%s", column);
+	}
+	return unknown_column(column, e);
+}
+
+void
+profile_row_init(struct profile_row *r, const char *name)
+{
+	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"),
+	    .session_flags = xstrdup(""), .command = xstrdup("") };
+	r->view.deliver[0] = DELIVER_PASTE;
+	r->view.deliver[1] = DELIVER_FILE;
+	r->view.n_deliver = 2;
+}
+
+void
+profile_row_finish(struct profile_row *r)
+{
+	struct profile *v = &r->view;
+
+	if (r->programs.n == 0)
+		strings_add(&r->programs, xstrdup(r->name));
+	for (size_t i = 0, n = r->processes.n == 0 ? r->programs.n : 0; i < n; i++)
+		strings_add(&r->processes, xstrdup(r->programs.v[i]));
+	if (r->dialogs.v == NULL)
+		r->dialogs.v = xcalloc(1, sizeof *r->dialogs.v);
+	v->name = r->name;
+	v->label = r->label;
+	v->programs = (const char *const *)r->programs.v;
+	v->processes = (const char *const *)r->processes.v;
+	v->dialect = r->dialect;
+	v->transcript = r->transcript;
+	v->session_flags = r->session_flags;
+	v->command = r->command;
+	v->ready = r->ready;
+	v->busy = r->busy;
+	v->pasted = r->pasted;
+	v->dialogs = (const struct pattern *const *)r->dialogs.v;
+}
+
+void
+profile_row_release(struct profile_row *r)
+{
+	free(r->name);
+	free(r->label);
+	free(r->dialect);
+	free(r->transcript);
+	free(r->session_flags);
+	free(r->command);
+	strings_release(&r->programs);
+	strings_release(&r->processes);
+	pattern_free(r->ready);
+	pattern_free(r->busy);
+	pattern_free(r->pasted);
+	patterns_release(&r->dialogs);
+}

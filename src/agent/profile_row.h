@@ -1,0 +1,41 @@
+#ifndef AGENT_PROFILE_ROW_H
+#define AGENT_PROFILE_ROW_H
+
+#include <stddef.h>
+
+#include "agent/profile.h"
+
+struct err;
+
+/* One row of config/agents.ini while it is put together, column by column. For profile.c alone; everybody else sees its struct profile. */
+
+/* Strings and patterns that own themselves, ended by NULL. */
+struct strings {
+	char **v;
+	size_t n;
+};
+
+struct patterns {
+	struct pattern **v;
+	size_t n;
+};
+
+struct profile_row {
+	struct profile view;		/* points into what follows */
+	char *name, *label, *dialect, *transcript, *session_flags, *command;
+	struct strings programs, processes;
+	struct pattern *ready, *busy, *pasted;
+	struct patterns dialogs;
+};
+
+/* A row with nothing but its name, and what holds for agents that we know nothing of. */
+void profile_row_init(struct profile_row *r, const char *name);
+void profile_row_release(struct profile_row *r);
+
+/* Checks the value and keeps it in place of an earlier one; code GT_USAGE, name "config" or "pattern", the column's name in front. */
+int profile_row_set(struct profile_row *r, const char *column, const char *value, struct err *e);
+
+/* Fills in what the row leaves to its name, then the view. No column may be set afterwards; the row itself may still be moved. */
+void profile_row_finish(struct profile_row *r);
+
+#endif
