@@ -41,27 +41,33 @@ wait_for(struct tmux *t, const struct pane *p, const struct profile *profile, en
 static int
 put_text(struct tmux *t, const struct pane *p, const char *id, const char *prompt, struct err *e)
 {
-	struct buf leave = BUF_INIT, drop = BUF_INIT, paste = BUF_INIT;
+	struct buf ready = BUF_INIT, drop = BUF_INIT, paste = BUF_INIT;
 	struct batch b;
 	const char *out;
-	size_t i, n;
+	size_t i, n = 0;
 	int ret;
 
 	batch_init(&b);
 	b.mutates = true;
 	/* our own words all of them: ids of tmux and of the attempt */
-	buf_fmt(&leave, "send-keys -X -t %s cancel", p->id);
+	buf_str(&ready, "#{&&:#{!=:#{pane_dead},1},");
+	pane_guard(&ready, p);
+	buf_chr(&ready, '}');
 	buf_fmt(&drop, "delete-buffer -b %s ; display-message -p dead", id);
-	buf_fmt(&paste, "paste-buffer -d -p -b %s -t %s", id, p->id);
+	buf_fmt(&paste, "if-shell -F -t %s '#{pane_in_mode}' 'send-keys -X -t %s cancel' ; paste-buffer -d -p -b %s -t %s", p->id, p->id,
+	    id, p->id);
 	batch_add(&b, "set-buffer", "-b", id, prompt, NULL);
-	batch_add(&b, "if-shell", "-F", "-t", p->id, "#{pane_in_mode}", leave.data, NULL);
-	i = batch_add(&b, "if-shell", "-F", "-t", p->id, "#{pane_dead}", drop.data, paste.data, NULL);
+	i = batch_add(&b, "if-shell", "-F", "-t", p->id, ready.data, paste.data, drop.data, NULL);
 	ret = batch_run(t, &b, e);
 	out = ret == 0 ? batch_out(&b, i, &n) : NULL;
-	if (out != NULL && n >= 4 && memcmp(out, "dead", 4) == 0)
+	if (ret == 0 && batch_failed(&b, NULL)) {
+		tmux_do(t, true, NULL, NULL, "delete-buffer", "-b", id, NULL);
+		ret = err_set(e, GT_FAIL, "gone", "pane %s vanished before the prompt could be pasted", p->id);
+	} else if (out != NULL && n >= 4 && memcmp(out, "dead", 4) == 0) {
 		ret = err_set(e, GT_FAIL, "dead", "the agent in pane %s died before the prompt could be pasted", p->id);
+	}
 	batch_release(&b);
-	buf_release(&leave);
+	buf_release(&ready);
 	buf_release(&drop);
 	buf_release(&paste);
 	return ret;

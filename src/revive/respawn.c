@@ -45,19 +45,16 @@ refused(const char *why, const struct pane *p, struct err *e)
 	return -1;
 }
 
-int
-respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e)
+/* The commands as one text, for if-shell. */
+static void
+respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 {
-	const char *argv[16], *why;
+	const char *argv[16];
 	struct buf cwd = BUF_INIT;
-	struct batch b;
 	size_t n = 0;
-	int ret;
 
-	batch_init(&b);
-	b.mutates = true;
 	if (r->zombie && strcmp(p->remain_on_exit, "on") != 0)
-		batch_add(&b, "set-option", "-p", "-t", p->id, "remain-on-exit", "on", NULL);
+		buf_fmt(out, "set-option -p -t %s remain-on-exit on ; ", p->id);
 	argv[n++] = "respawn-pane";
 	if (r->zombie)
 		argv[n++] = "-k";
@@ -75,13 +72,36 @@ respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, stru
 	argv[n++] = r->prompt_path;
 	argv[n++] = r->launch->shell;
 	argv[n++] = r->command;
-	argv[n] = NULL;
-	batch_addv(&b, argv);
+	for (size_t i = 0; i < n; i++) {
+		quote_arg(out, argv[i]);
+		buf_chr(out, ' ');
+	}
+	buf_release(&cwd);
+}
+
+int
+respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e)
+{
+	struct buf ours = BUF_INIT, commands = BUF_INIT;
+	const char *why, *said;
+	struct batch b;
+	size_t i, n = 0;
+	int ret;
+
+	batch_init(&b);
+	b.mutates = true;
+	pane_guard(&ours, p);
+	respawn_commands(&commands, p, r);
+	i = batch_add(&b, "if-shell", "-F", "-t", p->id, ours.data, commands.data, "display-message -p another", NULL);
 	ret = batch_run(t, &b, e);
+	said = ret == 0 ? batch_out(&b, i, &n) : NULL;
 	if (ret == 0 && batch_failed(&b, &why))
 		ret = refused(why, p, e);
+	else if (said != NULL && n > 0)
+		ret = err_set(e, GT_FAIL, "gone", "pane %s is gone: another tmux server answers on its socket", p->id);
 	batch_release(&b);
-	buf_release(&cwd);
+	buf_wipe(&commands);
+	buf_release(&ours);
 	return ret;
 }
 

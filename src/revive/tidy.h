@@ -4,9 +4,9 @@
 struct world;
 
 /*
- * Takes away what is old in the state directory: kept contexts older than snapshot_age, and what writers and wrappers that
- * were killed left behind (temporary files, taken prompts) after an hour. Never fails: it is done again at the next
- * recovery.
+ * Takes away what is old in the state directory: kept contexts older than snapshot_age, and what was left behind by those that
+ * were killed: a writer's temporary file at once, taken prompts and lock files after an hour. Never fails: it is done
+ * again at the next recovery.
  */
 void tidy(struct world *w);
 

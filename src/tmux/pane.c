@@ -272,6 +272,12 @@ pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err 
 	return ret;
 }
 
+void
+pane_guard(struct buf *out, const struct pane *p)
+{
+	buf_fmt(out, "#{==:#{pid} #{start_time},%lld %lld}", (long long)p->server_pid, (long long)p->server_start);
+}
+
 const char *
 pane_env(const struct pane *p, const char *name)
 {

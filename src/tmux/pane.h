@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct clean_text;
+struct buf;
 struct err;
 struct tmux;
 
@@ -61,6 +62,11 @@ struct panes {
 int panes_list(struct tmux *t, struct panes *out, struct err *e);
 /* The same pane again, by id and server identity; name "gone" when pane or server is another. */
 int pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e);
+/*
+ * A condition for `if-shell -F -t ID` in the batch that changes something: true on the pane's own server only. Another
+ * server on the same socket counts its panes from %0 again (T6).
+ */
+void pane_guard(struct buf *out, const struct pane *p);
 void pane_release(struct pane *p);
 void panes_release(struct panes *p);
 
