@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# Sourced after lib.sh by tests that look into a database, or make one: the program sqlite3 is not everywhere, its library is.
+#   sql FILE SQL		prints the rows, columns apart by |
+
+sql() {
+	if [ ! -x "$W/sql" ]; then
+		cat >"$W/sql.c" <<-'C'
+			#include <sqlite3.h>
+			#include <stdio.h>
+
+			static int
+			row(void *arg, int n, char **value, char **name)
+			{
+				(void)arg;
+				(void)name;
+				for (int i = 0; i < n; i++)
+					printf("%s%s", i > 0 ? "|" : "", value[i] != NULL ? value[i] : "");
+				putchar('\n');
+				return 0;
+			}
+
+			int
+			main(int argc, char **argv)
+			{
+				char *why = NULL;
+				sqlite3 *db;
+
+				if (argc != 3 || sqlite3_open(argv[1], &db) != SQLITE_OK)
+					return 2;
+				sqlite3_busy_timeout(db, 5000);
+				if (sqlite3_exec(db, argv[2], row, NULL, &why) == SQLITE_OK)
+					return 0;
+				fprintf(stderr, "%s: %s\n", argv[1], why);
+				return 1;
+			}
+		C
+		cc -o "$W/sql" "$W/sql.c" -lsqlite3 || return 1
+	fi
+	"$W/sql" "$1" "$2"
+}
