@@ -6,6 +6,7 @@
 # shellcheck source=tests/e2e/sqlite.sh
 . "$ROOT/tests/e2e/sqlite.sh"
 n=0		# scenes so far
+LAYOUT=--bare	# how start_agent starts it
 NAME='' STATE=''
 
 # A new scene: an agent that was killed, and a state directory of its own.
@@ -14,7 +15,7 @@ scene() {
 	NAME=toast$n
 	export XDG_STATE_HOME=$W/state/$n
 	STATE=$XDG_STATE_HOME/gt-recover
-	if ! start_agent "$NAME" --scenario "$DATA/idle.scenario" || ! kill_agent "$NAME"; then
+	if ! start_agent "$NAME" "$LAYOUT" --scenario "$DATA/idle.scenario" || ! kill_agent "$NAME"; then
 		fail "scene $n"
 	fi
 }
@@ -65,6 +66,44 @@ done
 is "${passed[context]-} ${passed[prompt]-} ${passed[store-create]-} ${passed[tmux]-}" '1 1 1 1' 'context, prompt, store and tmux are each passed once'
 ok 'every phase is a commit' [ "${passed[store-commit]-0}" -ge 4 ]
 is "${passed[store-committed]-}" "${passed[store-commit]-}" 'and each of them is survived on both sides'
+
+# ---- an agent whose shell stayed ----
+LAYOUT=--wrapper
+for point in prompt:1 tmux:1 store-committed:3 store-committed:5; do
+	scene
+	until_ 5 listed_is "$NAME" class zombie
+	{ GT_FAULT=$point=kill gt "$NAME" -L main --json; } 2>/dev/null
+	is "$RC" 137 "a zombie's recoverer is killed at $point"
+	settles "$point"
+done
+LAYOUT=--bare
+
+# ---- by paste: what may have arrived is never pasted again ----
+cat >"$W/paste.toml" <<'TOML'
+[recovery]
+ready_timeout = "3s"
+ack_timeout = "3s"
+[recovery.agents.claude]
+deliver = "paste"
+TOML
+pasting() {	# FAULT
+	scene
+	{ GT_FAULT=$1=kill gt "$NAME" -L main --config "$W/paste.toml" --json; } 2>/dev/null
+	is "$RC" 137 "a pasting recoverer is killed at $1"
+	gt "$NAME" -L main --config "$W/paste.toml" --json
+}
+pasting tmux:1
+is "$RC $(messages "$NAME") $(agent_starts "$NAME")" '0 1 2' 'before the start: the next run does it all'
+for point in store-committed:4 tmux:2; do
+	pasting "$point"
+	is "$RC $(messages "$NAME") $(agent_starts "$NAME")" '5 0 2' 'before the paste: the next run cannot know, and says that it is not acknowledged'
+done
+pasting tmux:3
+is "$RC $(json '{results}[0]{error}{name}') $(messages "$NAME")" '5 draft 0' 'before the Enter: the text stands in the box'
+tm send-keys -t "$(agent_pane "$NAME")" Enter
+gt "$NAME" -L main --config "$W/paste.toml" --json
+is "$RC $(messages "$NAME") $(agent_starts "$NAME")" '0 1 2' 'a person sends it off: acknowledged'
+is "$(left_behind)" '' 'nothing is left behind'
 
 # ---- a stopped recoverer, and another one ----
 is_stopped() {	# PID
