@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/term.sh
 . "$ROOT/tests/e2e/term.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
 GOLDEN=$ROOT/tests/golden/picker
 ALL=(gt-pixelsrc-witness gt-reckoning-toast hq-mayor)
 
@@ -37,18 +39,8 @@ scenario() {
 	printf 'tool Read src/auth/handler.go\nhang Reading\n'
 }
 
-# the program sqlite3 is not everywhere, its library is
-beads() {	# SQL
-	cat >"$W/sql.c" <<-'C'
-		#include <sqlite3.h>
-		int main(int n, char **v) {
-			sqlite3 *db;
-			return n != 3 || sqlite3_open(v[1], &db) || sqlite3_exec(db, v[2], 0, 0, 0) || sqlite3_close(db);
-		}
-	C
-	mkdir -p "$W/rig/.beads" && cc -o "$W/sql" "$W/sql.c" -lsqlite3 && "$W/sql" "$W/rig/.beads/beads.db" "$1"
-}
-ok 'there is a bead' beads "create table issues(id text primary key, title text, description text, status text, assignee text);
+mkdir -p "$W/rig/.beads"
+ok 'there is a bead' sql "$W/rig/.beads/beads.db" "create table issues(id text primary key, title text, description text, status text, assignee text);
 	insert into issues values('task-implement-oauth', 'Implement OAuth', 'As discussed.', 'in_progress', 'pixelsrc/witness')"
 
 scenario 2263 12 >"$W/long"
