@@ -1,0 +1,305 @@
+#!/bin/bash
+# The command line: help, version, options and words, the filters, settings, the shell function, and what describes them all.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# The tables of src/main.c are what everything else has to agree with.
+mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)", cmd_.*/\1/p' "$ROOT/src/main.c")
+mapfile -t options < <(grep -o '{ "[a-z-]*", \(no\|required\)_argument' "$ROOT/src/main.c" | sed 's/{ "\([a-z-]*\)".*/\1/')
+ok 'there is a table of commands' test ${#commands[@]} -ge 9
+ok 'and one of options' test ${#options[@]} -ge 20
+
+refuses() {	# SENTENCE ARGS...: status 2, a sentence, a hint, nothing on standard output
+	local sentence=$1
+	shift
+	gt "$@"
+	like "$RC $ERR" "^2 gt-recover: .*$sentence.*"$'\n  ''[^ ]' "refused: gt-recover $*"
+	is "$OUT" '' 'nothing on standard output'
+}
+
+# ---- help and version ----
+gt help
+help=$OUT
+is "$RC $ERR" '0 ' 'help answers on standard output'
+missing() {	# PATTERN-BEFORE PATTERN-AFTER TEXT WORD...: the words that the text lacks
+	local before=$1 after=$2 text=$3 word
+	shift 3
+	for word; do
+		grep -Eq -- "$before$word$after" <<<"$text" || printf '%s ' "$word"
+	done
+}
+is "$(missing '^  gt-recover ' '( |$)' "$help" "${commands[@]}")" '' 'help has every command'
+is "$(missing '^ .*--' '( |,|$)' "$help" "${options[@]}")" '' 'and every option'
+gt --help
+is "$OUT" "$help" '--help says the same'
+gt -h
+is "$OUT" "$help" 'so does -h'
+for command in "${commands[@]}"; do
+	gt help "$command"
+	like "$RC $OUT" "^0 Usage: gt-recover $command" "help $command"
+	one=$OUT
+	gt "$command" --help
+	is "$RC $OUT" "0 $one" "$command --help says the same"
+	# what its help names it takes, and nothing else: told from "there is no option" and "takes no"
+	wrong=''
+	for option in "${options[@]}"; do
+		case $option in help | version) continue ;; esac
+		gt "$command" "--$option" ''
+		case $ERR in *'takes no --'*) taken=no ;; *) taken=yes ;; esac
+		grep -Eq -- "--$option( |,|\$)" <<<"$one" && named=yes || named=no
+		[ "$taken" = "$named" ] || wrong+="$option "
+	done
+	is "$wrong" '' "help $command names just the options that it takes"
+done
+refuses 'there is no command bogus' help bogus
+for args in version --version -V; do
+	gt $args
+	like "$RC $OUT" '^0 gt-recover [0-9]+\.[0-9]+\.[0-9]+$' "gt-recover $args"
+done
+version=$OUT
+gt version --json
+is "$RC gt-recover $(json '{version}') $(json '{schema_version}')" "0 $version 1" 'version --json'
+
+# ---- words and options ----
+refuses 'there is no option --bogus' --bogus
+refuses 'there is no option -x' -x
+refuses 'there is no option -x' -qx list
+refuses 'the option --town needs a value' --town
+refuses 'the option -L needs a value' list -L
+refuses 'the command list takes no "more"' list more
+refuses 'the command version takes no --all' version --all
+refuses 'the command parse takes no --socket' parse -L main
+refuses 'the command gt-recover takes no --check' --check
+refuses '--color takes auto, always or never' list --color sometimes
+refuses '--via takes' --via magic one
+refuses '--scope takes task or lines' --scope all one
+refuses 'do not go together' --all one
+refuses 'install takes the word shim' install
+refuses 'context takes the name of one session' context one two
+gt list --bogus --json
+is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 1' 'an error is JSON when JSON is asked for, and nothing else'
+gt help >/dev/null
+"$GT_RECOVER" help >/dev/full 2>"$W/err"
+like "$? $(cat "$W/err")" '^1 .*could not be written' 'an answer that cannot be written is a failure'
+
+ok 'an agent in a session that is called list' start_agent list --scenario "$DATA/idle.scenario"
+ok 'it is killed' kill_agent list
+gt -L main list --json
+is "$RC $(json '{sessions}[0]{name}')" '0 list' 'the word alone is the command'
+gt -L main list list
+is "$RC" 2 'which takes no session'
+gt -L main context list
+is "$RC" 0 'behind another command it is the session'
+gt -L main --dry-run -- list
+like "$RC $OUT" '^0 .*would recover list' 'behind -- too'
+gt -q -L main -- list
+is "$RC $OUT$ERR" '0 ' '-q: a recovery without a word'
+is "$(messages list)" 1 'but done'
+escape=$'\e'
+for when in always never auto; do
+	kill_agent list
+	gt -L main --color $when -- list
+	is "$RC" 0 "--color $when"
+	if [ $when = always ]; then
+		like "$ERR" "$escape\\[32m✓" 'colours'
+		unlike "$OUT" "$escape" 'on standard error alone'
+	else
+		unlike "$OUT$ERR" "$escape" 'no colours'
+	fi
+done
+gt list -L main -q
+like "$RC $OUT" '^0 list +live' '-q leaves data alone'
+gt list -L main --names
+is "$RC $OUT" '0 ' '--names: only what can be recovered'
+kill_agent list
+gt list -L main --names
+is "$RC $OUT" '0 list' 'one name a line'
+tm kill-server
+
+# ---- filters ----
+token=ghp_$(perl -MDigest::SHA=sha512_base64 -e 'my $s = sha512_base64("token"); $s =~ tr/A-Za-z0-9//cd; print substr($s, 0, 36)')
+printf 'one\n  two\t%s three\n\nümläut' "$token" >"$W/dirty"
+printf 'one\n  two\t[REDACTED:github-token] three\n\nümläut' >"$W/expected"
+printf 'Nothing to hide here.\n' >"$W/plain"
+gt_in "$W/dirty" scrub
+is "$RC $ERR" '0 ' 'scrub'
+same_file "$W/out" "$W/expected" 'the secret alone is replaced'
+gt_in "$W/plain" scrub
+same_file "$W/out" "$W/plain" 'what is no secret passes byte for byte'
+gt_in /dev/null scrub
+is "$RC $OUT" '0 ' 'nothing gives nothing'
+for option in --report --json; do
+	gt_in "$W/dirty" scrub $option
+	is "$RC $(json '{found}') $(json '{kinds}{github-token}') $(json '{schema_version}')" '0 1 1 1' "scrub $option counts kinds"
+	unlike "$OUT" "$token" 'without the text'
+done
+gt_in "$W/dirty" scrub --check
+is "$RC $OUT$ERR" '7 ' 'scrub --check: status 7, no word'
+gt_in "$W/plain" scrub --check
+is "$RC $OUT$ERR" '0 ' 'and 0 where nothing is'
+gt_in "$W/dirty" scrub --check --report
+is "$RC $(json '{found}')" '7 1' 'with a report too'
+printf '❯ Say hello.\n\n● Hello there.\n\n● Bash(make test)\n  ⎿ \302\240ok %s\n\n' "$token" >"$W/captured"
+gt_in "$W/captured" parse --json
+is "$RC $(json '{exchanges}') $(json '{schema_version}')" '0 3 1' 'parse --json'
+is "$(json '{exchanges}[0]{role}') $(json '{exchanges}[0]{content}')" 'user Say hello.' 'what was asked'
+is "$(json '{exchanges}[2]{tool}') $(json '{exchanges}[2]{input}')" 'Bash make test' 'what was called'
+is "$(json '{last_user_message}') $(json '{unknown_lines}')" 'Say hello. 0' 'and the rest'
+unlike "$OUT" "$token" 'without the secret'
+gt_in "$W/captured" parse
+like "$RC $OUT" '^0 \[user\].Say hello\.' 'parse for people'
+gt_in "$W/captured" parse --agent codex --json
+is "$RC" 0 'an agent whose screens it cannot read is no error'
+for filter in scrub parse; do
+	tm new-session -d -x 100 -y 30 "\"$GT_RECOVER\" $filter 2>'$W/said'; echo \$? >'$W/status.$filter'; exec sleep 60"
+	until_ 10 test -s "$W/status.$filter"
+	like "$(cat "$W/status.$filter") $(cat "$W/said")" '^2 .*reads standard input, which is a terminal' \
+		"$filter does not wait for a terminal"
+done
+tm kill-server
+
+# ---- settings ----
+cat >"$W/gt.toml" <<'TOML'
+[other]
+via = 1
+[recovery]
+spacing = "7s"
+state = "sqlite"
+[recovery.prompts]
+template = """
+Hello {{.Session}}
+"""
+TOML
+gt config
+is "$RC $(grep -c ' default$' <<<"$OUT")" "0 $(wc -l <<<"$OUT")" 'config: without a file all is default'
+gt config --config "$W/gt.toml"
+like "$OUT" "recovery.spacing +7s +$W/gt.toml:4" 'a value of the file has its line'
+like "$OUT" 'recovery.ready_timeout +180s +default' 'the others do not'
+gt config spacing --config "$W/gt.toml"
+is "$RC $OUT" '0 7s' 'config KEY: the value alone'
+gt config recovery.prompts.template --config "$W/gt.toml" --json
+is "$(json '{settings}[0]{value}') $(json '{settings}[0]{origin}') $(json '{file}')" \
+	"Hello {{.Session}} $W/gt.toml:7 $W/gt.toml" 'and as JSON'
+RUN_RECOVERY_MODE=all gt config runs.mode --json
+is "$(json '{settings}[0]{value}') $(json '{settings}[0]{origin}')" 'all environment' 'the environment goes before'
+gt config runs.modus
+like "$RC $ERR" '^2 .*runs\.modus.*runs\.mode' 'a wrong key: the nearest is named'
+mkdir -p "$XDG_CONFIG_HOME/gt-recover"
+cp "$W/gt.toml" "$XDG_CONFIG_HOME/gt-recover/gt.toml"
+gt config spacing
+is "$OUT" 7s 'the file of the user is found'
+mkdir -p "$W/town/mayor"
+printf '[recovery]\nspacing = "9s"\n' >"$W/town/gt.toml"
+gt config spacing --town "$W/town"
+is "$OUT" 9s 'that of the town goes before it'
+rm "$XDG_CONFIG_HOME/gt-recover/gt.toml"
+gt config --config "$ROOT/gt.toml.example" --json
+shown=$(perl -MJSON::PP -0777 -ne 'print join " ", grep { $_->{origin} eq "default" } @{decode_json($_)->{settings}}' "$W/out")
+is "$RC $shown" '0 ' 'gt.toml.example has every key'
+gt config --json
+cp "$W/out" "$W/defaults"
+gt config --config "$ROOT/gt.toml.example" --json
+is "$(grep '"value"' "$W/out")" "$(grep '"value"' "$W/defaults")" 'with its default'
+
+# ---- gt recover ----
+mkdir "$W/stubs"
+# shellcheck disable=SC2016	# the stubs' own variables
+for name in gt gt-recover; do
+	printf '#!/bin/sh\nprintf %%s "%s:"\nfor a; do printf "[%%s]" "$a"; done\n' $name >"$W/stubs/$name"
+	chmod +x "$W/stubs/$name"
+done
+tries() {	# SHELL FILE: what the function makes of words, in that shell
+	env PATH="$W/stubs:$PATH" "$1" -c ". '$2'; gt recover x 'a b' -n; echo; gt other 'c d'; echo; gt recovery; echo; gt; echo"
+}
+answers='gt-recover:[x][a b][-n]
+gt:[other][c d]
+gt:[recovery]
+gt:'
+gt install shim --print
+is "$RC" 0 'install shim --print'
+printf '%s\n' "$OUT" >"$W/shim.sh"
+for shell in sh bash zsh; do
+	if command -v $shell >/dev/null; then
+		is "$(tries $shell "$W/shim.sh")" "$answers" "gt recover is ours, all else is gt's ($shell)"
+	else
+		skip "there is no $shell here"
+	fi
+done
+is "$(find "$HOME" -maxdepth 1 -name '.bashrc')" '' 'no file was touched'
+mkdir "$W/dotfiles"
+printf 'PS1=mine' >"$W/dotfiles/bashrc"
+ln -s "$W/dotfiles/bashrc" "$HOME/.bashrc"
+SHELL=/bin/bash gt install shim
+like "$RC $OUT" "^0 Added the function to $HOME/.bashrc" 'install shim'
+like "$(head -n 1 "$HOME/.bashrc")" '^PS1=mine$' 'what was there stays'
+ok 'and so does a link' test -L "$HOME/.bashrc"
+is "$(tries bash "$HOME/.bashrc")" "$answers" 'it works from there'
+cp "$W/dotfiles/bashrc" "$W/bashrc.once"
+SHELL=/bin/bash gt install shim
+like "$RC $OUT" '^0 .*has the function already' 'a second time it is there already'
+same_file "$HOME/.bashrc" "$W/bashrc.once" 'and nothing is added'
+SHELL=/usr/bin/zsh gt install shim
+is "$RC" 0 'for zsh'
+ok 'into its own file' grep -q 'gt-recover' "$HOME/.zshrc"
+SHELL=/usr/bin/fish gt install shim
+fish_file=$XDG_CONFIG_HOME/fish/conf.d/gt-recover.fish
+is "$RC" 0 'for fish'
+if command -v fish >/dev/null; then
+	is "$(env PATH="$W/stubs:$PATH" fish --no-config -c "source '$fish_file'
+		gt recover x 'a b' -n; echo; gt other 'c d'; echo; gt recovery; echo; gt; echo")" "$answers" 'it works in fish'
+else
+	skip 'there is no fish here'
+fi
+SHELL=/bin/tcsh gt install shim
+like "$RC $ERR" '^1 .*SHELL names no shell.*--print' 'for another shell it says what to do'
+rm "$HOME/.bashrc"
+mkdir "$HOME/.bashrc"
+SHELL=/bin/bash gt install shim
+like "$RC $ERR" '^1 .*\.bashrc' 'a file that cannot be written is a failure'
+
+# ---- what describes the command line ----
+man=$(sed 's/\\-/-/g' "$ROOT/man/gt-recover.1")
+is "$(missing '^\.Cm |^\.It Cm ' '( |$)' "$man" "${commands[@]}")" '' 'the manual has every command'
+is "$(missing 'Fl -' '( |$)' "$man" "${options[@]}")" '' 'and every option'
+for shell in bash zsh fish; do
+	text=$(cat "$ROOT/completions/gt-recover.$shell")
+	is "$(missing "(^|[^a-z-])" "([^a-z-]|\$)" "$text" "${commands[@]}")" '' "the completions of $shell have every command"
+	dashes=--
+	[ $shell != fish ] || dashes='-l '
+	is "$(missing "(^|[^a-z-])$dashes" "([^a-z-]|\$)" "$text" "${options[@]}")" '' 'and every option'
+done
+mapfile -t keys < <(perl -MJSON::PP -0777 -ne 'print map { (my $k = $_->{key}) =~ s/^recovery\.//; "$k\n" }
+	@{decode_json($_)->{settings}}' "$W/defaults")
+ok 'there are settings' test ${#keys[@]} -ge 25
+for shell in bash zsh fish; do
+	text=$(cat "$ROOT/completions/gt-recover.$shell")
+	is "$(missing '(^|[[:space:]])' '([^a-z._-]|$)' "$text" "${keys[@]}")" '' "the completions of $shell have every setting"
+done
+
+ln -s "$GT_RECOVER" "$W/bin/gt-recover"
+start_agent with --no-wait --scenario "$DATA/idle.scenario"
+tm rename-session -t "$(agent_pane with)" "it's \$HOME" && until_ 10 _event with '^ready' && kill_agent with
+completes() {	# WORD...: what bash offers for the last word, one a line
+	bash --norc -c '. "$1"; shift; COMP_WORDS=(gt-recover "$@"); COMP_CWORD=$#; _gt_recover; printf "%s\n" "${COMPREPLY[@]}"' \
+		bash "$ROOT/completions/gt-recover.bash" "$@"
+}
+is "$(completes --dry)" --dry-run 'bash completes an option'
+is "$(completes scrub --ch)" --check 'of a command'
+is "$(completes config prompts.template_)" prompts.template_file 'a setting'
+is "$(completes -L main ver)" version 'a command behind options'
+is "$(completes -L main context "it's")" "it\\'s\\ \\\\\\\$HOME" 'and a session, quoted for the shell'
+if command -v fish >/dev/null; then
+	fish_completes() {	# LINE
+		fish --no-config -c "source '$ROOT/completions/gt-recover.fish'; complete -C '$1'" | cut -f 1
+	}
+	is "$(fish_completes 'gt-recover scrub --ch')" --check 'fish completes an option'
+	like "$(fish_completes 'gt-recover -L main context ')" "it's" 'and a session'
+else
+	skip 'there is no fish here' 2
+fi
+if command -v zsh >/dev/null; then
+	ok 'the completions of zsh can be read by it' zsh -n "$ROOT/completions/gt-recover.zsh"
+else
+	skip 'there is no zsh here'
+fi
+done_testing
