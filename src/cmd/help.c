@@ -18,13 +18,14 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	    "      --check            print nothing; status 7 when something was found\n" },
 	{ OPT_PRINT, "      --print            write to standard output, touch no file\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n"
-	    "      --town DIR         the Gas Town to work in\n"
-	    "      --config FILE      instead of the town's or your own gt.toml\n" },
+	    "      --town DIR         the Gas Town to work in\n" },
+	{ OPT_TMUX | OPT_SCRUB, "      --config FILE      instead of the town's or your own gt.toml\n" },
 	{ 0, "      --json             one JSON object on standard output\n"
 	    "  -q, --quiet            no progress\n"
 	    "  -v, --verbose          more of it; -vv: still more\n"
 	    "      --color WHEN       auto, always or never\n"
-	    "  -h, --help             this text\n" },
+	    "  -h, --help             this text\n"
+	    "  -V, --version          the version\n" },
 };
 
 static void

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -55,6 +56,21 @@ startup_file(const char **shim)
 	return config != NULL ? io_join(config, "fish/conf.d/gt-recover.fish") : io_join(home, ".config/fish/conf.d/gt-recover.fish");
 }
 
+/* fish reads a folder that a new home does not have. A folder that cannot be made shows when the file is opened. */
+static void
+make_folders(const char *path)
+{
+	char *p = xstrdup(path);
+
+	for (char *s = p + 1; *s != '\0'; s++)
+		if (*s == '/') {
+			*s = '\0';
+			(void)mkdir(p, 0700);
+			*s = '/';
+		}
+	free(p);
+}
+
 /* Appends, without touching what stands there and without changing the file's mode or links. */
 static int
 append_shim(const char *path, const char *shim, struct err *e)
@@ -73,6 +89,7 @@ append_shim(const char *path, const char *shim, struct err *e)
 		buf_release(&old);
 		return 0;
 	}
+	make_folders(path);
 	f = fopen(path, "ae");
 	if (f == NULL || fprintf(f, "%s%s", old.len > 0 && old.data[old.len - 1] != '\n' ? "\n\n" : "\n", shim) < 0 || fflush(f) != 0)
 		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be written", path);
