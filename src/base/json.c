@@ -93,7 +93,8 @@ put_visible(struct buf *out, const char *s)
 		if (!utf8_hidden(r))
 			buf_add(out, s + i, step);
 		else if (r > 0xffff)
-			buf_fmt(out, "\\u%04x\\u%04x", 0xd800u + ((unsigned)(r - 0x10000) >> 10), 0xdc00u + ((unsigned)(r - 0x10000) & 0x3ff));
+			buf_fmt(out, "\\u%04x\\u%04x", 0xd800u + ((unsigned)(r - 0x10000) >> 10),
+			    0xdc00u + ((unsigned)(r - 0x10000) & 0x3ff));
 		else
 			buf_fmt(out, "\\u%04x", (unsigned)r);
 	}

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What goes wrong gets a sentence, a hint and its exit status, as text and as JSON, and leaves the dead pane as it is: a later run brings the agent back.
+# What goes wrong gets a sentence, a hint and its exit status, as text and as JSON, and leaves the dead pane as it is: a later run brings
+# the agent back.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 STATE=$XDG_STATE_HOME/gt-recover
@@ -64,7 +65,8 @@ later() {	# a plain run brings it back, and told it is once
 	n=$(messages victim)
 	gt victim -L main --json
 	is "$RC $(json '{results}[0]{phase}') $(messages victim)" "0 acknowledged $((n + 1))" 'a later run brings it back, told once'
-	is "$(find "$STATE" -name '.*' -type f ! -name .gitignore | wc -l) $(find "$STATE/prompts" -type f | wc -l)" '0 0' 'and no half-written file is left'
+	is "$(find "$STATE" -name '.*' -type f ! -name .gitignore | wc -l) $(find "$STATE/prompts" -type f | wc -l)" '0 0' \
+		'and no half-written file is left'
 }
 
 {
@@ -104,7 +106,8 @@ is "$RC" 0 'once it goes on it answers'
 tmux -u -L stuck kill-server
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups env "HOME=$W/theirs" "XDG_STATE_HOME=$W/theirs/state" "XDG_CONFIG_HOME=$W/theirs")
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups env "HOME=$W/theirs"
+		"XDG_STATE_HOME=$W/theirs/state" "XDG_CONFIG_HOME=$W/theirs")
 	chmod 711 "$W"
 	mkdir "$W/theirs"
 	cp -- "$GT_RECOVER" "$W/theirs/gt-recover"
@@ -119,7 +122,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	GT_RECOVER=$W/theirs/gt-recover
 	cd /
 	fails 'a socket out of reach' 1 denied 'cannot be reached' "${nobody[@]}" -- list -L "$tmux_dir/main"
-	fails 'an unreadable gt.toml' 2 config 'closed.toml cannot be read: Permission denied' "${nobody[@]}" -- list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"
+	fails 'an unreadable gt.toml' 2 config 'closed.toml cannot be read: Permission denied' "${nobody[@]}" -- \
+		list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"
 	cd "$W/work" || exit 1
 	GT_RECOVER=$ours
 	kill -9 "$theirs"
@@ -134,12 +138,13 @@ fails 'a pane that is not there' 4 unknown-session 'there is no agent.s session 
 fails 'the context of no session' 2 usage 'context takes the name of one session' context -L main
 ok 'a session with two agents' start_agent pair --scenario "$DATA/idle.scenario"
 mkdir -p "$(agent_dir second)"
-tm split-window -d -t "$(agent_pane pair)" -e "FAKE_AGENT_LOG=$(agent_dir second)" -e FAKE_AGENT_PLAN=/dev/null -P -F '#{pane_id}' 'exec claude' \
-	>"$(agent_dir second)/pane"
+tm split-window -d -t "$(agent_pane pair)" -e "FAKE_AGENT_LOG=$(agent_dir second)" -e FAKE_AGENT_PLAN=/dev/null \
+	-P -F '#{pane_id}' 'exec claude' >"$(agent_dir second)/pane"
 until_ 10 _event second '^ready'
 kill_agent pair
 kill_agent second
-fails 'an ambiguous session' 2 ambiguous "\"pair\" means more than one agent.s pane: $(agent_pane pair) on socket main, $(agent_pane second) on" pair -L main
+fails 'an ambiguous session' 2 ambiguous \
+	"\"pair\" means more than one agent.s pane: $(agent_pane pair) on socket main, $(agent_pane second) on" pair -L main
 tm kill-session -t =pair
 untouched 'a wrong name'
 
@@ -201,7 +206,8 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	gt_as env GT_FAULT=store-commit:4=enospc -- victim -L main --json
 	is "$RC $(error_of name)" '1 disk-full' 'no room when the agent is up already'
 	gt victim -L main --json
-	is "$RC $(json '{results}[0]{phase}') $(messages victim)" "0 acknowledged $((n + 1))" 'the next run looks, and tells it nothing again'
+	is "$RC $(json '{results}[0]{phase}') $(messages victim)" "0 acknowledged $((n + 1))" \
+		'the next run looks, and tells it nothing again'
 else
 	skip 'this build has no fault points' 37
 fi
@@ -210,7 +216,8 @@ if unshare -Urm true 2>/dev/null; then
 	for size in 16k 112k; do
 		mkdir -p "$STATE"
 		# shellcheck disable=SC2016	# for the inner shell
-		gt_as unshare -Urm sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"' sh $size "$STATE" -- victim -L main --json
+		gt_as unshare -Urm sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"' sh $size "$STATE" -- \
+			victim -L main --json
 		like "$RC $(error_of name)" '^1 (disk-full|write)$' "a file system of $size: failed"
 		like "$(error_of message)" '(No space left|no room)' 'with a sentence'
 		like "$(error_of hint)" '[Rr]oom' 'and a hint'

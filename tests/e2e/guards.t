@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every guard by its name and its sentence, when the session is named and under --all: what is refused is not touched, and naming lifts only what only a person can know.
+# Every guard by its name and its sentence, when the session is named and under --all: what is refused is not touched, and naming lifts
+# only what only a person can know.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 STATE=$XDG_STATE_HOME/gt-recover
@@ -67,7 +68,8 @@ left_out() {
 	mark
 	gt list -L main "$@" --json
 	is "$(printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne 'for (@{decode_json($_)->{sessions}}) {
-		print $_->{recoverable} ? "yes" : "no", " ", $_->{refusal} // "none" if $_->{name} eq "'"$session"'" }')" "no $name" "$session in the list: refusal $name"
+		print $_->{recoverable} ? "yes" : "no", " ", $_->{refusal} // "none" if $_->{name} eq "'"$session"'" }')" "no $name" \
+		"$session in the list: refusal $name"
 	gt --all --yes -L main "$@"
 	is "$RC" 4 "--all finds nothing to do"
 	untouched "--all beside $session"
@@ -95,7 +97,8 @@ gone live
 
 # ---- unknown ----
 mkdir -p "$(agent_dir doubt)"
-tm new-session -d -s doubt -x 100 -y 30 -e GT_ROLE=gt/polecats/doubt -P -F '#{pane_id}' 'exec bash --norc --noprofile' >"$(agent_dir doubt)/pane"
+tm new-session -d -s doubt -x 100 -y 30 -e GT_ROLE=gt/polecats/doubt -P -F '#{pane_id}' 'exec bash --norc --noprofile' \
+	>"$(agent_dir doubt)/pane"
 ok 'a shell that is meant for an agent' until_ 5 pane_is doubt '#{pane_current_command}' bash
 left_out doubt unknown
 gt list -L main
@@ -187,7 +190,8 @@ if command -v sqlite3 >/dev/null || "${CC:-cc}" -o "$W/sql" "$W/sql.c" -lsqlite3
 	sql "$db" "CREATE TABLE issues (id TEXT PRIMARY KEY, title TEXT, description TEXT, status TEXT, assignee TEXT, issue_type TEXT);
 		INSERT INTO issues VALUES ('gt-1', 'Mend the lexer', 'Keep the comments.', 'closed', 'gt/polecats/worker', 'task');"
 	before_db=$(cksum <"$db")
-	ok 'an agent whose work is closed is killed' crash worker --env GT_ROLE=gt/polecats/worker --env GT_WORK_BEAD=gt-1 --env "BEADS_DIR=$W/work/.beads"
+	ok 'an agent whose work is closed is killed' crash worker --env GT_ROLE=gt/polecats/worker --env GT_WORK_BEAD=gt-1 \
+		--env "BEADS_DIR=$W/work/.beads"
 	left_out worker closed-work
 	refused worker closed-work 'its work is closed'
 	is "$(cksum <"$db") $(find "$W/work/.beads" -type f | wc -l)" "$before_db 1" 'their database is as it was, and alone'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Session names, directories and sockets chosen by somebody who means harm: each agent is listed, comes back by its exact name, alone; nothing in a name is run,
-# taken for something else, or reaches a terminal as it is.
+# Session names, directories and sockets chosen by somebody who means harm: each agent is listed, comes back by its exact name, alone;
+# nothing in a name is run, taken for something else, or reaches a terminal as it is.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 PLANT=gtr-planted-$$		# a file that would appear if a name were run
@@ -15,7 +15,8 @@ nothing_ran() {
 
 # What may stand on a person's terminal: text and newlines, no controls, nothing that is invisible or turns the writing round.
 harmless() {	# FILE...
-	cat -- "$@" | perl -CI -ne 'exit 1 if /[\x00-\x09\x0b-\x1f\x7f-\x9f\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}]/'
+	cat -- "$@" | perl -CI -ne '
+		exit 1 if /[\x00-\x09\x0b-\x1f\x7f-\x9f\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}]/'
 }
 
 quiet_output() {	# WHAT: of the last run
@@ -43,14 +44,16 @@ comes_back() {
 	shift 2
 	others=$(others_told "$alias")
 	gt --config "$W/gt.toml" "$@" -- "$word"
-	is "$RC $(messages "$alias") $(others_told "$alias")" "0 1 $others" "it comes back by $(printf %q "$word"), and no other is told anything"
+	is "$RC $(messages "$alias") $(others_told "$alias")" "0 1 $others" \
+		"it comes back by $(printf %q "$word"), and no other is told anything"
 	[ "$RC" = 0 ] || note "$ERR"
 	quiet_output 'its recovery'
 }
 
 # ---- one server, many names ----
-names=('with  blanks ' "it's \"quoted\"" 'semi;colon;' "#(touch $PLANT-1)" "\$1" '-leading' '--all' '{last}' '@1' '=x' 'list' 'gt-toast' 'gt-toast2' '*' '~'
-	$'bidi\u202egnp.exe' $'zero\u200bwidth\u2066' $'new\nline' $'tab\tbed' $'esc\e[2J' "\`touch $PLANT-2\`;touch $PLANT-3" 'ümläut 日本')
+names=('with  blanks ' "it's \"quoted\"" 'semi;colon;' "#(touch $PLANT-1)" "\$1" -leading --all '{last}' @1 '=x' list gt-toast gt-toast2
+	'*' '~' $'bidi\u202egnp.exe' $'zero\u200bwidth\u2066' $'new\nline' $'tab\tbed' $'esc\e[2J' "\`touch $PLANT-2\`;touch $PLANT-3"
+	'ümläut 日本')
 aliases=()
 for i in "${!names[@]}"; do
 	start_agent "n$i" --no-wait --scenario "$DATA/idle.scenario" && rename "n$i" "${names[i]}" && aliases+=("n$i")
@@ -79,7 +82,8 @@ is "$RC $(grep -c 'would recover' "$W/out")" "0 ${#names[@]}" 'the plan has them
 
 in_list() {	# NAME: how often the JSON has it, exactly
 	perl -MJSON::PP -MEncode -0777 -ne 'BEGIN { $main::name = decode("UTF-8", shift @ARGV) }
-		print scalar grep { $_->{name} eq $main::name && $_->{recoverable} } @{JSON::PP->new->utf8->decode($_)->{sessions}}' -- "$1" "$W/list.json"
+		print scalar grep { $_->{name} eq $main::name && $_->{recoverable} } @{JSON::PP->new->utf8->decode($_)->{sessions}}' \
+		-- "$1" "$W/list.json"
 }
 
 for alias in "${aliases[@]}"; do

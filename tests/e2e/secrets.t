@@ -52,14 +52,16 @@ SCENARIO
 begin() {	# SESSION
 	start_agent "$1" --command "env UPLOAD_AUTH_TOKEN=$assigned claude --dangerously-skip-permissions" --env "DB_PASSWORD=$by_value" \
 		--env "MY_ODD_SECRET_42=$odd" --scenario "$W/secrets.scenario" &&
-		tell_agent "$1" "the password: $typed is for you" && until_ 10 messages_are "$1" 1 && until_ 10 events_are "$1" '^answered' 1 && kill_agent "$1"
+		tell_agent "$1" "the password: $typed is for you" && until_ 10 messages_are "$1" 1 &&
+		until_ 10 events_are "$1" '^answered' 1 && kill_agent "$1"
 }
 ok 'an agent knows secrets and is killed' begin keeper
 pane_text keeper >"$W/screen"
 is "$(leaks "$W/screen")" 'github aws claude typed by_value odd assigned pem ' 'they all stand on its screen'
 
 # ---- what is printed ----
-for args in list 'list --json' 'context keeper' 'context keeper --json' 'prompt keeper' 'prompt keeper --json' '--all --dry-run' 'keeper -n --json' '-vv list'; do
+for args in list 'list --json' 'context keeper' 'context keeper --json' 'prompt keeper' 'prompt keeper --json' '--all --dry-run' \
+	'keeper -n --json' '-vv list'; do
 	# shellcheck disable=SC2086	# words
 	gt $args -L main --config "$W/gt.toml"
 	is "$RC" 0 "$args answers"
