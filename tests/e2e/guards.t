@@ -202,7 +202,7 @@ if command -v sqlite3 >/dev/null || "${CC:-cc}" -o "$W/sql" "$W/sql.c" -lsqlite3
 	recovered worker
 	ok 'and stands in the prompt' grep -q 'Mend the lexer' "$(message_file worker)"
 else
-	skip 'neither the sqlite3 program nor a compiler with libsqlite3 is here' 17
+	skip 'neither the sqlite3 program nor a compiler with libsqlite3 is here' 21
 fi
 
 # ---- halted ----
