@@ -32,7 +32,7 @@ look(const struct cli *cli, struct world *w, struct candidates *all, struct cand
 	}
 	if (setup_world(cli, w, e) != 0)
 		return -1;
-	if (setup_disabled(w)) {
+	if (setup_disabled(cli, w)) {
 		setup_release(w);
 		return 1;
 	}

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/profile.h"
 #include "base/buf.h"
@@ -107,6 +108,20 @@ list_beads(struct world *w, const struct candidates *all, struct bead *beads, st
 	return 0;
 }
 
+/* As it is for a program (completions need that), made safe for a person's terminal. */
+static void
+print_name(const char *session)
+{
+	struct buf name = BUF_INIT;
+
+	if (isatty(STDOUT_FILENO))
+		say_foreign(&name, session, 0);
+	else
+		buf_str(&name, session);
+	puts(name.data);
+	buf_release(&name);
+}
+
 static void
 print_list(const struct candidates *all, const struct bead *beads, const struct refusal *no, bool names)
 {
@@ -125,7 +140,7 @@ print_list(const struct candidates *all, const struct bead *beads, const struct 
 		if (!names)
 			print_row(&all->v[i], &beads[i], &no[i], width);
 		else if (no[i].name == NULL)
-			puts(all->v[i].pane.session);
+			print_name(all->v[i].pane.session);
 	}
 }
 
@@ -142,7 +157,7 @@ cmd_list(const struct cli *cli, struct err *e)
 		return setup_no_arguments(cli, e);
 	if (setup_world(cli, &w, e) != 0)
 		return -1;
-	if (setup_disabled(&w)) {
+	if (setup_disabled(cli, &w)) {
 		setup_release(&w);
 		return GT_OK;
 	}

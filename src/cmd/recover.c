@@ -492,7 +492,7 @@ cmd_recover(const struct cli *cli, struct err *e)
 	if (check_choices(cli, e) != 0 || setup_world(cli, &j.w, e) != 0)
 		return -1;
 	say_init(&j.say, cli);
-	if (setup_disabled(&j.w)) {
+	if (setup_disabled(cli, &j.w)) {
 		setup_release(&j.w);
 		return GT_OK;
 	}

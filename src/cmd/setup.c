@@ -158,10 +158,12 @@ setup_scrub(const struct cli *cli, struct err *e)
 }
 
 bool
-setup_disabled(const struct world *w)
+setup_disabled(const struct cli *cli, const struct world *w)
 {
 	if (config_flag(w->config, "enabled"))
 		return false;
+	if (cli->json)
+		fputs("{\n  \"schema_version\": 1,\n  \"disabled\": true\n}\n", stdout);
 	fprintf(stderr, "gt-recover is disabled (enabled = false, %s)\n", config_origin(w->config, "enabled"));
 	return true;
 }

@@ -21,8 +21,8 @@ void setup_release(struct world *w);
 /* A scrubber for the filters, with the rules of gt.toml. */
 struct scrub *setup_scrub(const struct cli *cli, struct err *e);
 
-/* enabled = false: says so on stderr; the command then answers 0. */
-bool setup_disabled(const struct world *w);
+/* enabled = false: says so on stderr, with --json in an object on stdout; the command then answers 0. */
+bool setup_disabled(const struct cli *cli, const struct world *w);
 
 /* The error for a command that takes no arguments; returns -1. */
 int setup_no_arguments(const struct cli *cli, struct err *e);
