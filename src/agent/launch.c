@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/launch.h"
+#include "agent/liveness.h"
 #include "base/buf.h"
 #include "tmux/quote.h"
 
@@ -336,7 +337,7 @@ unwrap(struct launch *l, char **argv, int argc, const char *default_shell)
 {
 	struct buf b = BUF_INIT;
 
-	if (argc == 7 && strcmp(argv[0], "sh") == 0 && strcmp(argv[1], "-c") == 0 && strcmp(argv[3], "gt-recover") == 0) {
+	if ((argc == 7 || argc == 8) && strcmp(argv[0], "sh") == 0 && strcmp(argv[1], "-c") == 0 && strcmp(argv[3], "gt-recover") == 0) {
 		l->wrapped = true;
 		l->shell = xstrdup(argv[5]);
 		l->command = xstrdup(argv[6]);
@@ -431,11 +432,12 @@ launch_has(const struct launch *l, const char *flags)
 	return false;
 }
 
-char *
-launch_without(const struct launch *l, const char *flags, size_t *left_out)
+/* `behind` is put behind the agent's simple command, when it is certain. */
+static char *
+rewrite(const struct launch *l, const char *flags, const char *behind, size_t *left_out)
 {
 	struct buf b = BUF_INIT;
-	size_t done = 0;
+	size_t done = 0, end = l->certain ? l->words[l->n_words - 1].to : 0;
 
 	*left_out = 0;
 	for (size_t i = l->program + 1; l->certain && i < l->n_words; i++) {
@@ -455,6 +457,45 @@ launch_without(const struct launch *l, const char *flags, size_t *left_out)
 		i = last;
 		(*left_out)++;
 	}
+	if (l->certain) {
+		buf_add(&b, l->command + done, end - done);
+		buf_str(&b, behind);
+		done = end;
+	}
 	buf_str(&b, l->command + done);
 	return buf_detach(&b);
+}
+
+char *
+launch_without(const struct launch *l, const char *flags, size_t *left_out)
+{
+	return rewrite(l, flags, "", left_out);
+}
+
+bool
+launch_can_feed(const struct launch *l)
+{
+	/* fish knows the redirection too; csh and its kin do not */
+	static const char *const known[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", NULL };
+
+	return l->certain && one_of(base_name(l->shell), known);
+}
+
+char *
+launch_fed(const struct launch *l, const char *flags)
+{
+	size_t left_out;
+
+	return launch_can_feed(l) ? rewrite(l, flags, " <&3 3<&-", &left_out) : NULL;
+}
+
+bool
+launch_is_shell(const struct launch *l)
+{
+	if (l->name == NULL || !proc_is_shell(l->name))
+		return false;
+	for (size_t i = l->program + 1; i < l->n_words; i++)
+		if (l->words[i].text[0] != '-')
+			return false;
+	return true;
 }

@@ -11,8 +11,8 @@ struct buf;
  * goes back only through tmux's standard input.
  *
  * tmux runs a start command of one argument by its default-shell, one of several arguments directly (T38). A pane that a
- * recovery brought back has our wrapper there (`sh -c WRAPPER gt-recover PROMPT SHELL COMMAND`, see revive/respawn.h); it
- * is unwrapped to what stood there before.
+ * recovery brought back has our wrapper there (`sh -c WRAPPER gt-recover PROMPT SHELL COMMAND [FED]`, see
+ * revive/respawn.h); it is unwrapped to what stood there before.
  */
 struct word {
 	size_t from, to;		/* bytes of the command */
@@ -54,6 +54,17 @@ char *launch_env(const struct launch *l, const char *name);
  * Heap. *left_out counts them. Not certain: the command as it is, *left_out = 0.
  */
 char *launch_without(const struct launch *l, const char *flags, size_t *left_out);
+
+/*
+ * The same with `<&3 3<&-` behind the agent's simple command: descriptor 3, where the prompt is, becomes the standard input of the agent
+ * alone. Nothing else that the command or the shell's start-up files start may have it there: a shell in `claude; exec bash` would
+ * run the prompt line by line. NULL when that cannot be said for certain (launch_can_feed).
+ */
+char *launch_fed(const struct launch *l, const char *flags);
+bool launch_can_feed(const struct launch *l);
+
+/* True when the command starts nothing but a shell for a person: it had been there before the agent. */
+bool launch_is_shell(const struct launch *l);
 
 /* True when one of the flags stands in the command, certain or not. */
 bool launch_has(const struct launch *l, const char *flags);

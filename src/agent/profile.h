@@ -56,6 +56,7 @@ bool profiles_is_process(const void *profiles, const char *name);
 /* For procs_agent too, when one agent is looked for; arg is its struct profile. */
 bool profile_is_process(const void *profile, const char *name);
 
+bool profile_delivers(const struct profile *p, enum deliver way);
 const char *deliver_word(enum deliver d);	/* "stdin", "paste", "file" */
 
 /* What the screen (UTF-8, rows ended by \n) shows. */

@@ -126,6 +126,15 @@ set_transcript(struct profile_row *r, const char *value, struct err *e)
 
 static const char *const deliver_words[DELIVERS] = { "stdin", "paste", "file" };
 
+bool
+profile_delivers(const struct profile *p, enum deliver way)
+{
+	for (size_t i = 0; i < p->n_deliver; i++)
+		if (p->deliver[i] == way)
+			return true;
+	return false;
+}
+
 const char *
 deliver_word(enum deliver d)
 {

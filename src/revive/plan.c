@@ -60,7 +60,17 @@ is_weak(const struct question *q)
 static bool
 has_no_command(const struct question *q)
 {
-	return q->c->launch.command == NULL;
+	return q->c->launch.command == NULL || launch_is_shell(&q->c->launch);
+}
+
+/* Nothing may be started that could not be told its context then. */
+static bool
+has_no_way_in(const struct question *q)
+{
+	const struct profile *p = q->c->profile;
+	bool stdin_works = profile_delivers(p, DELIVER_STDIN) && launch_can_feed(&q->c->launch);
+
+	return !stdin_works && !(profile_delivers(p, DELIVER_PASTE) && p->ready != NULL);
 }
 
 static bool
@@ -91,6 +101,8 @@ static const struct {
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
 	{ "unsure", is_weak, true, "only the screen says that an agent ran there", "name the session to bring it back all the same" },
 	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
+	    "set command in [recovery.agents.NAME] of gt.toml" },
+	{ "no-way-in", has_no_way_in, false, "its agent takes no paste, and its start command is too involved to hand it a prompt",
 	    "set command in [recovery.agents.NAME] of gt.toml" },
 	{ "closed-work", is_closed, false, "its work is closed", "reopen the bead, or give the agent new work" },
 };

@@ -33,13 +33,11 @@ tell(struct recovery *r, enum told what)
 		r->tell(r, what, r->arg);
 }
 
+/* Else the agent is started plainly and the prompt is pasted when it waits. */
 static bool
-delivers(const struct profile *p, enum deliver way)
+by_stdin(const struct candidate *c)
 {
-	for (size_t i = 0; i < p->n_deliver; i++)
-		if (p->deliver[i] == way)
-			return true;
-	return false;
+	return profile_delivers(c->profile, DELIVER_STDIN) && launch_can_feed(&c->launch);
 }
 
 /* Step 1: this pane and this conversation are ours alone. The kernel gives the locks back when we die. */
@@ -157,7 +155,7 @@ fill(struct recovery *r)
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
 	attempt_set(&a->via, "inject");
-	attempt_set(&a->delivery, delivers(c->profile, DELIVER_STDIN) ? "stdin" : "paste");
+	attempt_set(&a->delivery, by_stdin(c) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.previous);
 	a->server_pid = c->pane.server_pid;
 	a->server_start = c->pane.server_start;
@@ -212,7 +210,8 @@ step_respawn(struct recovery *r, struct err *e)
 	char *name = xasprintf("%s.txt", r->attempt.id);
 	size_t left_out;
 	char *command = launch_without(&c->launch, c->profile->session_flags, &left_out);
-	struct respawn how = { .launch = &c->launch, .command = command, .zombie = zombie, .cwd = zombie ? c->cwd : NULL };
+	char *fed = by_stdin(c) ? launch_fed(&c->launch, c->profile->session_flags) : NULL;
+	struct respawn how = { .launch = &c->launch, .command = command, .fed = fed, .zombie = zombie, .cwd = zombie ? c->cwd : NULL };
 	int ret = -1;
 
 	tell(r, TOLD_STARTING);
@@ -220,8 +219,7 @@ step_respawn(struct recovery *r, struct err *e)
 	how.prompt_path = r->prompt_path;
 	if (r->prompt_path == NULL)
 		goto out;
-	if (delivers(c->profile, DELIVER_STDIN) &&
-	    io_write_durable(r->prompt_path, r->gathered.prompt.data, r->gathered.prompt.len, "prompt", e) != 0)
+	if (fed != NULL && io_write_durable(r->prompt_path, r->gathered.prompt.data, r->gathered.prompt.len, "prompt", e) != 0)
 		goto out;
 	if (attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e) == 0 && detect_again(r->w, c, e) == 0)
 		ret = respawn_pane(world_server(r->w, c->pane.socket), &c->pane, &how, e);
@@ -229,7 +227,10 @@ step_respawn(struct recovery *r, struct err *e)
 		unlink(r->prompt_path);
 out:
 	explicit_bzero(command, strlen(command));
+	if (fed != NULL)
+		explicit_bzero(fed, strlen(fed));
 	free(command);
+	free(fed);
 	free(name);
 	return ret;
 }
@@ -327,7 +328,7 @@ must_paste(const struct recovery *r, const struct look *l, const struct wait *t,
 	bool first = strcmp(r->attempt.delivery, "paste") == 0;
 
 	return l->state == STATE_IDLE && l->ack == ACK_NONE && !r->attempt.pasted && t->idle_since != 0 && prompt_consumed(r) &&
-	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS) && delivers(r->c->profile, DELIVER_PASTE);
+	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS) && profile_delivers(r->c->profile, DELIVER_PASTE);
 }
 
 static int

@@ -13,7 +13,7 @@
 /* mv is the claim: of any number of starts only one can rename the file. */
 static const char wrapper_dead[] =
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
-    "exec <\"$1.taken\"; rm -f -- \"$1.taken\"; fi; "
+    "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; exec \"$2\" -c \"$4\"; fi; "
     "exec \"$2\" -c \"$3\"";
 
 /*
@@ -24,7 +24,7 @@ static const char wrapper_dead[] =
 static const char wrapper_zombie[] =
     "set -m; "
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
-    "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; \"$2\" -l -i -c \"$3\" <&3 3<&-; exec 3<&-; "
+    "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; \"$2\" -l -i -c \"$4\"; exec 3<&-; "
     "else \"$2\" -l -i -c \"$3\"; fi; "
     "set +m; exec \"$2\" -l";
 
@@ -72,6 +72,8 @@ respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 	argv[n++] = r->prompt_path;
 	argv[n++] = r->launch->shell;
 	argv[n++] = r->command;
+	if (r->fed != NULL)
+		argv[n++] = r->fed;
 	for (size_t i = 0; i < n; i++) {
 		quote_arg(out, argv[i]);
 		buf_chr(out, ' ');

@@ -12,14 +12,17 @@ struct tmux;
  * Starts the agent again in its pane, with the prompt as its standard input: `claude < prompt` is exact to the byte up to
  * 1 MB and needs neither keys nor waiting (Claude Code 2.1.197, 2.1.330, 2.0.76, 1.0.128).
  *
- * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND` (T38), handed over on tmux's standard
+ * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED` (T38), handed over on tmux's standard
  * input. tmux keeps it and runs it again whenever anybody respawns the pane (T40), so the wrapper consumes the prompt
- * once: it renames the file away, opens it, removes it, runs COMMAND. Without the file it runs COMMAND plainly.
+ * once: it renames the file away, opens it as descriptor 3, removes it, runs FED. Without the file it runs COMMAND plainly.
+ * FED is COMMAND with descriptor 3 as the agent's standard input, and the agent's alone: the prompt holds what stood on the
+ * screen, and a shell that read it (`claude; exec bash`, or a .bashrc that ends in `exec zsh`) would run it.
  * agent/launch.h unwraps COMMAND for the next recovery.
  */
 struct respawn {
 	const struct launch *launch;	/* shell; the command is given apart, flags taken out */
 	const char *command;
+	const char *fed;		/* of launch_fed; NULL: no prompt goes in this way */
 	const char *prompt_path;	/* absolute */
 	bool zombie;			/* replace the idle shell (-k) and give a shell back when the agent ends */
 	const char *cwd;		/* zombie: where the shell stands; NULL: the pane's start directory */

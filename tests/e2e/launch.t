@@ -14,12 +14,12 @@ start_command() {	# SESSION
 ok 'an agent that continued a conversation is killed' crash flags 'claude --continue --dangerously-skip-permissions --model x'
 gt flags -L main --json
 is "$RC" 0 'it comes back'
-like "$(start_command flags)" '"exec claude --dangerously-skip-permissions --model x"$' 'without the flag'
+like "$(start_command flags)" '"exec claude --dangerously-skip-permissions --model x" "exec claude [^"]* <&3 3<&-"$' 'without the flag'
 is "$(messages flags)" 1 'told once'
 ok 'killed again' kill_agent flags
 gt flags -L main --json
 is "$RC" 0 'it comes back again'
-like "$(start_command flags)" '^sh -c .* gt-recover [^ ]* [^ ]* "exec claude --dangerously-skip-permissions --model x"$' 'with one wrapper, not two'
+like "$(start_command flags)" '^sh -c .* gt-recover [^ ]* [^ ]* "exec claude --dangerously-skip-permissions --model x" "exec claude --dangerously-skip-permissions --model x <&3 3<&-"$' 'with one wrapper, not two'
 
 ok 'an agent that was started with a prompt is killed' crash beacon "env BEACON=1 claude --dangerously-skip-permissions \"[GAS TOWN] polecat toast; begin \\\$work\""
 gt beacon -L main --json

@@ -76,6 +76,55 @@ takes_session_flags_out(void **state)
 }
 
 static void
+feeds_the_agent_alone(void **state)
+{
+	static const struct { const char *command, *shell, *want; } cases[] = {
+		{ "claude", "/bin/sh", "claude <&3 3<&-" },
+		{ "cd /x && exec env A=1 claude -c \"go\"", "/bin/bash", "cd /x && exec env A=1 claude \"go\" <&3 3<&-" },
+		{ "claude --resume x; exec bash", "/usr/bin/zsh", "claude <&3 3<&-; exec bash" },
+		{ "claude\nexec bash", "/bin/sh", "claude <&3 3<&-\nexec bash" },
+		{ "claude | tee log", "/bin/sh", NULL },
+		{ "sh -c 'claude; bash'", "/bin/sh", NULL },
+		{ "./run-agent.sh", "/bin/sh", NULL },
+		{ "claude; claude", "/bin/sh", NULL },
+		{ "claude", "/bin/tcsh", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *fed;
+
+		launch_command(&l, cases[i].command, cases[i].shell, is_agent, NULL);
+		fed = launch_fed(&l, SESSION);
+		if (cases[i].want == NULL)
+			assert_null(fed);
+		else
+			assert_string_equal(fed, cases[i].want);
+		free(fed);
+		launch_release(&l);
+	}
+}
+
+static void
+knows_a_persons_shell(void **state)
+{
+	static const struct { const char *command; bool shell; } cases[] = {
+		{ "bash", true }, { "exec /bin/zsh -l", true }, { "bash --norc --noprofile", true }, { "cd /x; fish", true },
+		{ "bash run-agent.sh", false }, { "claude", false }, { "claude; exec bash", false }, { "ssh host", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		assert_int_equal(launch_is_shell(&l), cases[i].shell);
+		launch_release(&l);
+	}
+}
+
+static void
 reads_tmux_form_and_unwraps(void **state)
 {
 	struct launch l;
@@ -113,6 +162,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_agent),
 		cmocka_unit_test(takes_session_flags_out),
+		cmocka_unit_test(feeds_the_agent_alone),
+		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(reads_tmux_form_and_unwraps),
 	};
 
