@@ -122,7 +122,8 @@ settle_queue(struct rows *r, size_t rule)
 
 	while (from > 0 && row_kind(r, from - 1) == ROW_BODY)
 		from--;
-	if (from == rule || !row_says(r, from, PHRASE_QUEUED) || row_indent(r, from) != 2 || (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
+	if (from == rule || !row_says(r, from, PHRASE_QUEUED) || row_indent(r, from) != 2 ||
+	    (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
 		return rule;
 	for (size_t i = from; i < rule; i++)
 		set_kind(r, i, ROW_QUEUED);

@@ -36,9 +36,9 @@ void bead_release(struct bead *b);
  * Looks for the work of rig/polecat `name` (NULL rig: the name alone) in the databases, in their order (rig first, then town). `hint` is
  * a bead id that is known from elsewhere (GT_WORK_BEAD), or NULL. Order: hooked; the hint; the hook of the agent's own bead; in
  * progress; pinned; a closed hint (then `closed`); open and every status that is not known. Mail, agents and the like are no work. The
- * handoff is the agent's newest open mail "🤝 HANDOFF: …", else the pinned bead "NAME Handoff", else "polecat Handoff". 0 also when there
- * is no bead (id NULL). -1: a database is there but could not be read: the names of db_open_foreign, and "not-beads"; that is never "no
- * work".
+ * handoff is the agent's newest open mail "🤝 HANDOFF: …", else the pinned bead "NAME Handoff", else "polecat Handoff". 0 also when
+ * there is no bead (id NULL). -1: a database is there but could not be read: the names of db_open_foreign, and "not-beads"; that is
+ * never "no work".
  */
 int bead_find(const char *const *databases, size_t n, const char *rig, const char *name, const char *hint,
     struct scrub *s, struct bead *out, struct err *e);
