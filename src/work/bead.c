@@ -270,8 +270,8 @@ find_assigned(struct search *q, const struct source *d, struct err *e)
 	int found;
 
 	rest = xasprintf("WHERE " MINE " AND %s AND lower(status) NOT IN ('closed', 'tombstone')"
-	    " ORDER BY CASE lower(status) WHEN 'hooked' THEN 0 WHEN 'in_progress' THEN 1 WHEN 'pinned' THEN 2 WHEN 'open' THEN 3 ELSE 4 END,"
-	    " %s, %s DESC, id LIMIT 1",
+	    " ORDER BY CASE lower(status) WHEN 'hooked' THEN 0 WHEN 'in_progress' THEN 1 WHEN 'pinned' THEN 2 WHEN 'open' THEN 3"
+	    " ELSE 4 END, %s, %s DESC, id LIMIT 1",
 	    work, d->ephemeral ? "coalesce(ephemeral, 0)" : "0.0", age);
 	st = select_beads(q, d, "0", rest, e);
 	free(work);
