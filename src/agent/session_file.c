@@ -85,24 +85,31 @@ is_dead(const struct session_file *s)
 	return proc_read(s->pid, &p) != 0 || p.state == 'Z' || (s->start != 0 && p.start != s->start);
 }
 
-static bool
-belongs(const struct session_file *s, const char *pane_id, const char *cwd)
+/* The tmux field is "session:@window.%pane"; neither the server nor its start stands there. */
+static enum belongs
+belongs(const struct session_file *s, time_t written, const struct session_place *where)
 {
-	const char *dot = strrchr(s->tmux, '.');
+	const char *dot = strrchr(s->tmux, '.'), *colon = dot != NULL ? memrchr(s->tmux, ':', (size_t)(dot - s->tmux)) : NULL;
+	bool same_cwd = *where->cwd != '\0' && strcmp(s->cwd, where->cwd) == 0;
+	bool same_session = colon != NULL && strlen(where->session) == (size_t)(colon - s->tmux) &&
+	    memcmp(s->tmux, where->session, strlen(where->session)) == 0;
 
-	if (dot != NULL)
-		return strcmp(dot + 1, pane_id) == 0;
-	return cwd != NULL && *cwd != '\0' && strcmp(s->cwd, cwd) == 0;
+	if (written < where->server_start)
+		return NOTE_ELSEWHERE;
+	if (dot == NULL)
+		return same_cwd ? NOTE_SAME_PLACE : NOTE_ELSEWHERE;
+	/* a session may have another name by now, and an agent may have changed its directory, but hardly both */
+	return strcmp(dot + 1, where->pane_id) == 0 && (same_session || same_cwd) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
 }
 
-bool
-session_file_of_dead(const char *config_dir, const char *pane_id, const char *cwd, struct session_file *out)
+enum belongs
+session_file_of_dead(const char *config_dir, const struct session_place *where, struct session_file *out)
 {
 	char *folder = io_join(config_dir, "sessions");
 	DIR *dir = opendir(folder);
 	struct dirent *d;
 	time_t newest = 0;
-	bool found = false;
+	enum belongs best = NOTE_ELSEWHERE, how;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL) {
 		struct session_file s;
@@ -113,13 +120,14 @@ session_file_of_dead(const char *config_dir, const char *pane_id, const char *cw
 		if (!str_ends(d->d_name, ".json") || (pid = atoi(d->d_name)) <= 0)
 			continue;
 		path = io_join(folder, d->d_name);
-		if (stat(path, &st) == 0 && st.st_mtime >= newest && read_note(path, (pid_t)pid, &s)) {
-			if (is_dead(&s) && belongs(&s, pane_id, cwd)) {
-				if (found)
+		if (stat(path, &st) == 0 && read_note(path, (pid_t)pid, &s)) {
+			how = is_dead(&s) ? belongs(&s, st.st_mtime, where) : NOTE_ELSEWHERE;
+			if (how > best || (how == best && how != NOTE_ELSEWHERE && st.st_mtime >= newest)) {
+				if (best != NOTE_ELSEWHERE)
 					session_file_release(out);
 				*out = s;
 				newest = st.st_mtime;
-				found = true;
+				best = how;
 			} else {
 				session_file_release(&s);
 			}
@@ -129,5 +137,5 @@ session_file_of_dead(const char *config_dir, const char *pane_id, const char *cw
 	if (dir != NULL)
 		closedir(dir);
 	free(folder);
-	return found;
+	return best;
 }

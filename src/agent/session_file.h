@@ -29,10 +29,22 @@ char *session_config_dir(const char *claude_config_dir, const char *home);
 bool session_file_read(const char *config_dir, pid_t pid, struct session_file *out);
 void session_file_release(struct session_file *s);
 
+/* Whose note a dead process left, as far as it tells. */
+enum belongs {
+	NOTE_ELSEWHERE,
+	NOTE_SAME_PLACE,	/* the same working directory: any pane beside it has that too */
+	NOTE_SAME_PANE		/* its tmux field names the pane */
+};
+
+struct session_place {
+	const char *session, *pane_id, *cwd;
+	int64_t server_start;	/* seconds since 1970: an older note is of another server, whose ids were the same (T6) */
+};
+
 /*
- * The newest note of a process that is dead (pid gone, or started at another time) and that belongs to this pane: its tmux
- * field names pane_id, or, without such a field, its working directory is cwd. Evidence for zombies.
+ * The best note of a process that is dead (pid gone, or started at another time), of equal ones the newest. out is filled unless the answer
+ * is NOTE_ELSEWHERE.
  */
-bool session_file_of_dead(const char *config_dir, const char *pane_id, const char *cwd, struct session_file *out);
+enum belongs session_file_of_dead(const char *config_dir, const struct session_place *where, struct session_file *out);
 
 #endif

@@ -78,14 +78,17 @@ profile_by_setting(const struct world *w, const struct candidate *c)
 }
 
 /* The note that Claude Code leaves of a killed process: of the pane's own process, or of one that a shell in this pane had started. */
-static bool
+static enum belongs
 find_note(struct candidate *c)
 {
+	const struct pane *p = &c->pane;
+	struct session_place where = { p->session, p->id, p->dead ? p->start_path : c->cwd, p->server_start };
+
 	if (c->config_dir == NULL)
-		return false;
-	if (c->pane.dead && session_file_read(c->config_dir, c->pane.pid, &c->note))
-		return true;
-	return session_file_of_dead(c->config_dir, c->pane.id, c->pane.dead ? c->pane.start_path : c->cwd, &c->note);
+		return NOTE_ELSEWHERE;
+	if (p->dead && session_file_read(c->config_dir, p->pid, &c->note))
+		return NOTE_SAME_PANE;
+	return session_file_of_dead(c->config_dir, &where, &c->note);
 }
 
 static enum reason
@@ -155,20 +158,25 @@ set_place_by_note(struct candidate *c)
 	c->cwd = xstrdup(c->note.cwd);
 }
 
-/* A dead pane. False: no agent's. */
+/*
+ * A dead pane. False: no agent's. What died there may be anything that was started beside an agent: the session's environment and the
+ * directory are those of all its panes. To start that again by itself takes a start command that names an agent, the agent's own note of this
+ * pane, or one of the two and the screen.
+ */
 static bool
 judge_dead(struct world *w, struct tmux *t, struct candidate *c)
 {
-	struct screen_signs signs;
+	bool named = c->launch.name != NULL && profiles_by_program(w->profiles, c->launch.name) != NULL, set = c->profile != NULL;
+	enum belongs note = find_note(c);
+	struct screen_signs signs = { false, false };
 
-	if (c->profile == NULL && find_note(c))
-		c->profile = profiles_find(w->profiles, "claude");
-	else if (c->profile != NULL)
-		find_note(c);
-	if (c->profile == NULL && look_at_screen(t, &c->pane, &signs, NULL) == 0 && signs.agent) {
-		c->profile = profiles_find(w->profiles, "claude");
-		c->weak = true;
+	if (!named && note != NOTE_SAME_PANE) {
+		if (look_at_screen(t, &c->pane, &signs, NULL) != 0 || (!set && !signs.agent))
+			return false;
+		c->weak = !signs.agent || (!set && note == NOTE_ELSEWHERE);
 	}
+	if (!set)
+		c->profile = profiles_find(w->profiles, "claude");
 	c->class = CLASS_DEAD;
 	c->reason = reason_of_end(&c->pane);
 	c->crashed_at = c->pane.dead_time > 0 ? c->pane.dead_time * 1000 : c->pane.activity * 1000;
@@ -179,10 +187,13 @@ judge_dead(struct world *w, struct tmux *t, struct candidate *c)
 static bool
 judge_agentless(struct world *w, struct tmux *t, const struct procs *procs, struct candidate *c)
 {
-	bool idle = procs_idle_shell(procs, c->pane.pid), note = find_note(c), set = c->profile != NULL;
+	bool idle = procs_idle_shell(procs, c->pane.pid), set = c->profile != NULL, note, near;
+	enum belongs whose = find_note(c);
 	struct screen_signs signs = { false, false };
 
-	if (!set && !note && !idle)
+	note = whose == NOTE_SAME_PANE;
+	near = whose == NOTE_SAME_PLACE;
+	if (!set && !note && !near && !idle)
 		return false;
 	if (!note && look_at_screen(t, &c->pane, &signs, NULL) != 0)
 		return false;
@@ -190,7 +201,7 @@ judge_agentless(struct world *w, struct tmux *t, const struct procs *procs, stru
 		return false;
 	if (c->profile == NULL)
 		c->profile = profiles_find(w->profiles, "claude");
-	c->weak = !note && !(set && signs.agent);
+	c->weak = !note && !((set || near) && signs.agent);
 	c->class = CLASS_UNKNOWN;
 	if (!idle)
 		c->doubt = "no agent's process is there, but the pane's shell is not idle";

@@ -30,7 +30,7 @@ struct candidate {
 	struct role_name role;
 	enum class class;
 	enum reason reason;
-	bool weak;			/* only the screen says that an agent ran here */
+	bool weak;			/* one sign alone says that an agent ran here, and signs deceive */
 	const char *doubt;		/* for unknown: a sentence; "" otherwise */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	int64_t crashed_at;		/* ms since 1970; 0 unknown */

@@ -99,7 +99,7 @@ static const struct {
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },
 	{ "stopped", is_stopped, true, "its agent was ended on purpose", "name the session to bring it back all the same" },
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
-	{ "unsure", is_weak, true, "only the screen says that an agent ran there", "name the session to bring it back all the same" },
+	{ "unsure", is_weak, true, "only one sign says that an agent ran there", "name the session to bring it back all the same" },
 	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
 	    "set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-way-in", has_no_way_in, false, "its agent takes no paste, and its start command is too involved to hand it a prompt",
