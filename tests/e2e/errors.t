@@ -217,7 +217,7 @@ if unshare -Urm true 2>/dev/null; then
 		mkdir -p "$STATE"
 		# shellcheck disable=SC2016	# for the inner shell
 		gt_as unshare -Urm sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"' sh $size "$STATE" -- \
-			victim -L main --json
+			victim -L "$TMUX_TMPDIR/tmux-$(id -u)/main" --json	# by its path: in there everybody is root
 		like "$RC $(error_of name)" '^1 (disk-full|write)$' "a file system of $size: failed"
 		like "$(error_of message)" '(No space left|no room)' 'with a sentence'
 		like "$(error_of hint)" '[Rr]oom' 'and a hint'
