@@ -212,8 +212,8 @@ warn_about_tools(struct gathered *g)
 		if (x->status == STATUS_WAITING)
 			warn(g, "%s(%s) was waiting for permission and did not run.", x->tool, what.data);
 		else if (x->status == STATUS_RUNNING && (strcmp(x->tool, "Write") == 0 || strcmp(x->tool, "Update") == 0))
-			warn(g,
-			    "%s(%s) was under way: the file may be half written or untouched. Look at it before you go on.", x->tool, what.data);
+			warn(g, "%s(%s) was under way: the file may be half written or untouched. "
+			    "Look at it before you go on.", x->tool, what.data);
 		else if (x->status == STATUS_RUNNING)
 			warn(g, "%s(%s) was running: it may have done part of its work, and what it started may still run. "
 			    "Check before you run it again.", x->tool, what.data);
