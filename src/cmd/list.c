@@ -97,13 +97,16 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 int
 list_beads(struct world *w, const struct candidates *all, struct bead *beads, struct err *e)
 {
-	struct scrub *s = world_scrub(w, e);
+	struct scrub *s = NULL;
 
-	if (s == NULL)
-		return -1;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].class <= CLASS_ZOMBIE)
-			gather_bead(w, &all->v[i], s, &beads[i]);
+	for (size_t i = 0; i < all->n; i++) {
+		if (all->v[i].class > CLASS_ZOMBIE)
+			continue;
+		/* its table is most of the work where nothing died */
+		if (s == NULL && (s = world_scrub(w, e)) == NULL)
+			return -1;
+		gather_bead(w, &all->v[i], s, &beads[i]);
+	}
 	scrub_free(s);
 	return 0;
 }
