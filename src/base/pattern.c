@@ -1,5 +1,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/pattern.h"
@@ -10,6 +11,7 @@ struct pattern {
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *context;
+	bool *jit;			/* whether the JIT was asked; most patterns of a table are never run */
 };
 
 struct pattern *
@@ -38,8 +40,7 @@ pattern_new(const char *regex, unsigned flags, struct err *e)
 		free(p);
 		return NULL;
 	}
-	/* no JIT on this machine is slower, not wrong */
-	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	p->jit = xcalloc(1, sizeof *p->jit);
 	p->data = pcre2_match_data_create(PATTERN_GROUPS, NULL);
 	p->context = pcre2_match_context_create(NULL);
 	if (p->data == NULL || p->context == NULL)
@@ -57,15 +58,22 @@ pattern_free(struct pattern *p)
 	pcre2_match_context_free(p->context);
 	pcre2_match_data_free(p->data);
 	pcre2_code_free(p->code);
+	free(p->jit);
 	free(p);
 }
 
 int
 pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m)
 {
-	int r = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, 0, p->data, p->context);
 	PCRE2_SIZE *o;
+	int r;
 
+	if (!*p->jit) {
+		*p->jit = true;
+		/* no JIT on this machine is slower, not wrong */
+		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	}
+	r = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, 0, p->data, p->context);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (r < 0)

@@ -64,7 +64,7 @@ tail_of(const char *p, size_t n, size_t max_rows)
 }
 
 int
-capture_pane(struct tmux *t, const struct pane *p, const char *agent, bool zombie, size_t max_rows, struct scrub *s,
+capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
     struct capture *out, struct err *e)
 {
 	struct buf raw = BUF_INIT;
@@ -83,7 +83,6 @@ capture_pane(struct tmux *t, const struct pane *p, const char *agent, bool zombi
 		n = without_dead_line(raw.data, n, p->dead_line);
 	if (zombie)
 		n = trim_end(raw.data, screen_without_shell(raw.data, n, p->width));
-	out->shows_agent = agent != NULL && screen_shows_agent(raw.data, n, agent) != 0;
 	all = scrub_text(s, raw.data, n, p->width);
 	buf_wipe(&raw);
 	rows = count_rows(clean_bytes(all), clean_len(all));

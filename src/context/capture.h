@@ -18,7 +18,6 @@ struct capture {
 	struct clean_text *text;
 	size_t rows;
 	bool cut;		/* older rows than max_rows exist and were left out */
-	bool shows_agent;	/* a known agent drew this */
 };
 
 /*
@@ -26,7 +25,7 @@ struct capture {
  * lies just above it is still recognised. capture-pane gives N rows of history and the whole screen (T31).
  * Errors: those of batch_run, or "gone".
  */
-int capture_pane(struct tmux *t, const struct pane *p, const char *agent, bool zombie, size_t max_rows, struct scrub *s,
+int capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
     struct capture *out, struct err *e);
 void capture_release(struct capture *c);
 
