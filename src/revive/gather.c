@@ -103,18 +103,26 @@ same(const struct exchange *a, const struct exchange *b)
 	    strcmp(a->content, b->content) == 0;
 }
 
+/* The last rows of the screen were wiped by the start: what is left of an item is its head. */
 static bool
-holds(const struct conversation *talk, size_t n, const struct exchange *x)
+head_of(const struct exchange *a, const struct exchange *b)
+{
+	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
+	    (a->input == NULL || (b->input != NULL && strcmp(a->input, b->input) == 0)) && str_starts(b->content, a->content);
+}
+
+static bool
+holds(const struct conversation *talk, size_t n, const struct exchange *x, bool head)
 {
 	for (size_t i = 0; i < n; i++)
-		if (same(&talk->v[i], x))
+		if (same(&talk->v[i], x) || (head && head_of(x, &talk->v[i])))
 			return true;
 	return false;
 }
 
 /* earlier + a note + what is new in talk from index `from`; the result becomes talk. */
 static void
-join(struct conversation *talk, struct conversation *earlier, size_t from, const char *id)
+join(struct conversation *talk, struct conversation *earlier, size_t from, bool told, const char *id)
 {
 	struct conversation all = CONVERSATION_INIT;
 	size_t old;
@@ -128,12 +136,13 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, const
 		x->tool = x->input = x->content = NULL;
 	}
 	old = all.n;
-	conversation_add(&all, ROLE_SYSTEM, NULL, NULL,
-	    xasprintf("The agent was brought back here (recovery %s) and was told everything above.", id));
+	conversation_add(&all, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
+	    "The agent was brought back here (recovery %s) and was told everything above." :
+	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id));
 	for (size_t i = from; i < talk->n; i++) {
 		struct exchange *x = &talk->v[i], *y;
 
-		if (from == 0 && holds(&all, old, x))
+		if (from == 0 && holds(&all, old, x, !told))
 			continue;
 		y = conversation_add(&all, x->role, x->tool, x->input, x->content);
 		y->status = x->status;
@@ -153,7 +162,7 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, const
 
 /* A newer incarnation may have died before it showed our prompt: then the ledger knows what it was to be told. */
 static int
-unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], struct err *e)
+unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], bool *told, struct err *e)
 {
 	struct store *store = world_store(w, false, e);
 	struct attempt a;
@@ -167,6 +176,7 @@ unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 
 	found = a.phase == PHASE_ACKNOWLEDGED && a.new_pid != c->pane.pid ? 0 : 1;
 	if (found)
 		memcpy(id, a.id, PROMPT_ID + 1);
+	*told = a.times[PHASE_DELIVERED] != 0;
 	attempt_release(&a);
 	return found;
 }
@@ -177,11 +187,12 @@ unfold(struct world *w, const struct candidate *c, struct gathered *g, struct er
 	struct conversation earlier = CONVERSATION_INIT;
 	char id[PROMPT_ID + 1];
 	size_t at = own_prompt(&g->talk, id), from = at + 1;
+	bool told = true;
 	int found = 1;
 
 	if (at == g->talk.n) {
 		from = 0;
-		found = unshown_attempt(w, c, id, e);
+		found = unshown_attempt(w, c, id, &told, e);
 	}
 	if (found != 1)
 		return found;
@@ -194,7 +205,8 @@ unfold(struct world *w, const struct candidate *c, struct gathered *g, struct er
 		return 0;
 	else
 		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", id);
-	join(&g->talk, &earlier, from, id);
+	g->untold = !told;
+	join(&g->talk, &earlier, from, told, id);
 	conversation_release(&earlier);
 	return 0;
 }
@@ -206,7 +218,7 @@ warn_about_tools(struct gathered *g)
 		const struct exchange *x = &g->talk.v[i];
 		struct buf what = BUF_INIT;
 
-		if (x->tool == NULL || x->source == SOURCE_EARLIER)
+		if (x->tool == NULL || (x->source == SOURCE_EARLIER && !g->untold))
 			continue;
 		utf8_escape(&what, x->input != NULL ? x->input : "", x->input != NULL ? strlen(x->input) : 0, 200);
 		if (x->status == STATUS_WAITING)

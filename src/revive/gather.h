@@ -28,6 +28,7 @@ struct gathered {
 	struct clean_text *checkpoint;
 	char **warnings;
 	size_t n_warnings, cap_warnings;
+	bool untold;			/* the agent of that recovery ended before it had read it */
 	char *previous;			/* id of the recovery whose context was unfolded; NULL: none */
 	char *reason;			/* "killed by signal 9", for people and the prompt */
 	struct buf prompt;		/* after gather_prompt */
