@@ -49,7 +49,8 @@ settles() {	# WHERE
 }
 
 # ---- killed at every passage of every fault point ----
-mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)|io_write_durable\(.*"[a-z-]+", ?[a-z]+\)' "$ROOT/src" | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)|io_write_durable\(.*"[a-z-]+", ?[a-z]+\)' "$ROOT/src" |
+	grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
 declare -A passed
 for point in "${points[@]}"; do
 	for ((passage = 1; passage < 30; passage++)); do

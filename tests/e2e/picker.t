@@ -12,7 +12,8 @@ ALL=(gt-pixelsrc-witness gt-reckoning-toast hq-mayor)
 
 # Ages, sizes in tokens and ids are another every time; a long name of the working directory takes one more row of the screen.
 mask() {	# [SED OPTION]...
-	sed -E "$@" -e 's/\[crashed [0-9]+[smh] ago\]/[crashed 5m ago]/' -e 's/\([0-9.]+k? tokens\)/(2.1k tokens)/' -e 's/gtr-[0-9a-f]+/gtr-ID/g' -e 's/\b89[12] lines/891 lines/' \
+	sed -E "$@" -e 's/\[crashed [0-9]+[smh] ago\]/[crashed 5m ago]/' -e 's/\([0-9.]+k? tokens\)/(2.1k tokens)/' \
+		-e 's/gtr-[0-9a-f]+/gtr-ID/g' -e 's/\b89[12] lines/891 lines/' \
 		-e 's/2,34[12] lines/2,341 lines/'
 }
 
@@ -46,7 +47,8 @@ ok 'there is a bead' sql "$W/rig/.beads/beads.db" "create table issues(id text p
 scenario 2263 12 >"$W/long"
 scenario 864 3 >"$W/middle"
 scenario 1200 2 >"$W/short"
-ok 'a witness works' start_agent "${ALL[0]}" --scenario "$W/long" --env GT_ROLE=pixelsrc/witness --env GT_WORK_BEAD=task-implement-oauth --env BEADS_DIR="$W/rig/.beads"
+ok 'a witness works' start_agent "${ALL[0]}" --scenario "$W/long" --env GT_ROLE=pixelsrc/witness \
+	--env GT_WORK_BEAD=task-implement-oauth --env BEADS_DIR="$W/rig/.beads"
 ok 'a polecat works' start_agent "${ALL[1]}" --scenario "$W/middle"
 ok 'a mayor works' start_agent "${ALL[2]}" --scenario "$W/short" --env GT_ROLE=mayor
 ok 'a bystander lives' start_agent bystander --scenario "$DATA/idle.scenario"
