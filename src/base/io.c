@@ -36,10 +36,12 @@ int
 io_read_all(int fd, const char *what, size_t max, struct buf *out, struct err *e)
 {
 	for (;;) {
+		/* most of what is read so are small files of /proc, and wiped afterwards */
+		size_t room = out->len < 4096 ? 4096 : out->len < 65536 ? out->len : 65536;
 		ssize_t r;
 
-		buf_grow(out, 65536);
-		r = read(fd, out->data + out->len, 65536);
+		buf_grow(out, room);
+		r = read(fd, out->data + out->len, room);
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
