@@ -26,12 +26,20 @@ is_pane_id(const char *word)
 	return word[0] == '%' && word[1] != '\0' && strspn(word + 1, "0123456789") == strlen(word + 1);
 }
 
+/* A session with one crashed agent is not ambiguous for the living ones and the shells beside it. */
+static int
+rank(const struct candidate *c)
+{
+	return c->class <= CLASS_ZOMBIE ? 2 : c->class == CLASS_LIVE;
+}
+
 struct candidate *
 choose_named(struct candidates *all, const char *word, struct err *e)
 {
 	struct candidate *found = NULL;
 	struct buf name = BUF_INIT, others = BUF_INIT;
 	bool exact = is_pane_id(word);
+	size_t same = 0;
 
 	say_foreign(&name, word, 80);
 	for (size_t i = 0; i < all->n; i++) {
@@ -40,22 +48,23 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 		if (!is_named(c, word))
 			continue;
 		buf_fmt(&others, "%s%s on socket %s", others.len > 0 ? ", " : "", c->pane.id, c->pane.socket);
-		/* a session with one crashed agent and living ones beside it is not ambiguous; a pane's id means that pane, dead or not */
-		if (found == NULL || (!exact && found->class == CLASS_LIVE && c->class != CLASS_LIVE))
+		/* a pane's id means that pane, dead or not */
+		if (found == NULL || (!exact && rank(c) > rank(found))) {
 			found = c;
-		else if (exact || c->class != CLASS_LIVE || found->class == CLASS_LIVE) {
-			err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s", name.data, others.data);
-			err_hint(e, "name the pane by its id, and the server with -L");
-			found = NULL;
-			goto out;
+			same = 1;
+		} else if (exact || rank(c) == rank(found)) {
+			same++;
 		}
 	}
 	if (found == NULL) {
 		err_set(e, GT_NOTHING, "unknown-session",
 		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
+	} else if (same > 1) {
+		err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s", name.data, others.data);
+		err_hint(e, "name the pane by its id, and the server with -L");
+		found = NULL;
 	}
-out:
 	buf_release(&name);
 	buf_release(&others);
 	return found;

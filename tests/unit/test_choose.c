@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/err.h"
 #include "cmd/choose.h"
+#include "revive/detect.h"
 
 static void
 reads_answers(void **state)
@@ -28,10 +30,39 @@ reads_answers(void **state)
 	}
 }
 
+/* Panes of one session, by the first letters of their classes: which one its name means, -1 when that is not clear. */
+static void
+takes_the_crashed_one_of_a_session(void **state)
+{
+	static const struct { const char *classes; int want; } cases[] = {
+		{ "d", 0 }, { "l", 0 }, { "u", 0 }, { "ld", 1 }, { "dl", 0 }, { "ul", 1 }, { "lu", 0 }, { "uud", 2 }, { "llz", 2 }, { "duul", 0 },
+		{ "dd", -1 }, { "dz", -1 }, { "udud", -1 }, { "ll", -1 }, { "uu", -1 }, { "ull", -1 },
+	};
+	static const enum class classes[] = { ['d'] = CLASS_DEAD, ['z'] = CLASS_ZOMBIE, ['l'] = CLASS_LIVE, ['u'] = CLASS_UNKNOWN };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct candidate v[8] = { { .weak = false } }, *found;
+		struct candidates all = { .v = v, .n = strlen(cases[i].classes) };
+		char session[] = "toast", socket[] = "main", id[] = "%1";
+		struct err e = ERR_INIT;
+
+		for (size_t k = 0; k < all.n; k++) {
+			v[k].pane = (struct pane){ .session = session, .socket = socket, .id = id };
+			v[k].class = classes[(unsigned char)cases[i].classes[k]];
+		}
+		found = choose_named(&all, "toast", &e);
+		if (found != (cases[i].want < 0 ? NULL : &v[cases[i].want]))
+			fail_msg("%s: %s", cases[i].classes, e.msg);
+		if (found == NULL)
+			assert_string_equal(e.name, "ambiguous");
+	}
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_answers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_answers), cmocka_unit_test(takes_the_crashed_one_of_a_session) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
