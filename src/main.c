@@ -260,6 +260,8 @@ close_the_house(void)
 	struct rlimit none = { 0, 0 };
 
 	umask(077);
+	/* whoever started us may ignore it, and then no child's exit status reaches us */
+	signal(SIGCHLD, SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
 #ifndef __SANITIZE_ADDRESS__
 	prctl(PR_SET_DUMPABLE, 0);

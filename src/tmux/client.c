@@ -200,9 +200,12 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 	const char **env;
 	struct spawn s = { .argv = argv, .in = b->text.data, .in_len = b->text.len, .out = &b->out, .errout = &b->errout,
 	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms };
+	struct err own = ERR_INIT;
 	size_t asked = b->n;
 	int ret;
 
+	if (e == NULL)
+		e = &own;
 	if (check_owner(t, e) != 0)
 		return -1;
 	if (b->mutates && fault_point("tmux") != 0)

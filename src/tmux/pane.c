@@ -222,10 +222,16 @@ list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 }
 
 static bool
-end_unknown(const struct panes *list, size_t first)
+end_unknown(const struct pane *p)
+{
+	return p->dead && p->dead_status < 0 && p->dead_signal < 0;
+}
+
+static bool
+any_end_unknown(const struct panes *list, size_t first)
 {
 	for (size_t i = first; i < list->n; i++)
-		if (list->v[i].dead && list->v[i].dead_status < 0 && list->v[i].dead_signal < 0)
+		if (end_unknown(&list->v[i]))
 			return true;
 	return false;
 }
@@ -238,7 +244,7 @@ panes_list(struct tmux *t, struct panes *out, struct err *e)
 
 	if (list_once(t, false, out, e) != 0)
 		return -1;
-	while (end_unknown(out, first) && clock_mono_ms() < until) {
+	while (any_end_unknown(out, first) && clock_mono_ms() < until) {
 		while (out->n > first)
 			pane_release(&out->v[--out->n]);
 		clock_sleep_ms(20);
@@ -248,28 +254,38 @@ panes_list(struct tmux *t, struct panes *out, struct err *e)
 	return read_envs(t, out, first, e);
 }
 
-int
-pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e)
+static int
+pick(struct panes *list, const struct pane *was, struct pane *now)
 {
-	struct panes list = { .n = 0 };
-	int ret;
-
-	if (panes_list(t, &list, e) != 0)
-		return -1;
-	ret = err_set(e, GT_FAIL, "gone", "pane %s of the tmux server on socket %s is gone", was->id, t->socket);
-	for (size_t i = 0; i < list.n; i++) {
-		struct pane *p = &list.v[i];
+	for (size_t i = 0; i < list->n; i++) {
+		struct pane *p = &list->v[i];
 
 		if (strcmp(p->id, was->id) != 0 || p->server_pid != was->server_pid || p->server_start != was->server_start)
 			continue;
 		*now = *p;
-		list.v[i] = list.v[--list.n];
-		err_clear(e);
-		ret = 0;
-		break;
+		list->v[i] = list->v[--list->n];
+		return 0;
 	}
-	panes_release(&list);
-	return ret;
+	return -1;
+}
+
+int
+pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e)
+{
+	int64_t until = clock_mono_ms() + 1000;
+
+	for (bool wake = false; ; wake = true) {
+		struct panes list = { .n = 0 };
+		int ret = list_once(t, wake, &list, e);
+
+		if (ret == 0 && pick(&list, was, now) != 0)
+			ret = err_set(e, GT_FAIL, "gone", "pane %s of the tmux server on socket %s is gone", was->id, t->socket);
+		panes_release(&list);
+		if (ret != 0 || !end_unknown(now) || clock_mono_ms() >= until)
+			return ret;
+		pane_release(now);
+		clock_sleep_ms(20);
+	}
 }
 
 void

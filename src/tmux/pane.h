@@ -45,7 +45,7 @@ struct pane {
 	char *path;			/* pane_current_path; empty when dead (T27) */
 	char *tty;
 	char *default_shell;
-	char **env;			/* the session's environment, "K=V", NULL-ended; may hold secrets */
+	char **env;			/* the session's environment, n_env times "K=V"; may hold secrets */
 	size_t n_env;
 };
 
@@ -60,7 +60,7 @@ struct panes {
  * dead pane in seven until then (T26). A child's end that stays unknown stays unknown.
  */
 int panes_list(struct tmux *t, struct panes *out, struct err *e);
-/* The same pane again, by id and server identity; name "gone" when pane or server is another. */
+/* The same pane again, by id and server identity, without its environment; name "gone" when pane or server is another. */
 int pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e);
 /*
  * A condition for `if-shell -F -t ID` in the batch that changes something: true on the pane's own server only. Another
