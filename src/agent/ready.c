@@ -1,8 +1,9 @@
-#include <stdbool.h>
 #include <string.h>
 
 #include "agent/ready.h"
 #include "agent/profile.h"
+#include "base/buf.h"
+#include "base/pattern.h"
 
 /* The box, its footer and what may stand below it (notices, rows of sub-agents); permission dialogs are a little taller. */
 #define ROWS 24
@@ -61,4 +62,39 @@ ready_screen(const struct profile *p, const char *screen, size_t n)
 	if (!profile_is_ready(p, low, n, &from, &to))
 		return READY_UNKNOWN;
 	return is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
+}
+
+static void
+add_without_blanks(struct buf *out, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (n - i >= 2 && memcmp(p + i, "\xc2\xa0", 2) == 0)
+			i++;
+		else if (!blank(p[i]))
+			buf_chr(out, p[i]);
+	}
+}
+
+bool
+ready_holds(const struct profile *p, const char *screen, size_t n, const char *text)
+{
+	size_t at = lowest_rows(screen, &n), from, to;
+	struct buf box = BUF_INIT, whole = BUF_INIT;
+	const char *low = screen + at;
+	struct match m;
+	bool holds = false, placeholder = false;
+
+	if (profile_is_ready(p, low, n - at, &from, &to)) {
+		while (p->pasted != NULL && pattern_find(p->pasted, low, to, from, &m) == 1) {
+			add_without_blanks(&box, low + from, m.start[0] - from);
+			from = m.end[0];
+			placeholder = true;
+		}
+		add_without_blanks(&box, low + from, to - from);
+		add_without_blanks(&whole, text, strlen(text));
+		holds = box.len > 0 ? strstr(whole.data, box.data) != NULL : placeholder;
+	}
+	buf_wipe(&box);
+	buf_wipe(&whole);
+	return holds;
 }

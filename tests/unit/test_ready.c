@@ -40,10 +40,40 @@ tells_what_a_screen_waits_for(void **state)
 	profiles_free(profiles);
 }
 
+static void
+tells_a_paste_from_a_persons_words(void **state)
+{
+	static const char prompt[] = "You were working.\n\n\tOne of many lines that are long enough to be wrapped\nContinue.\n";
+	static const struct { const char *name, *screen; bool want; } cases[] = {
+		{ "a placeholder", BOX("[Pasted text #1 +22 lines]") "  paste again to expand\n", true },
+		{ "two of them", BOX("[Pasted text #1 +22 lines][Pasted text #2 +3 lines]"), true },
+		{ "the text", BOX("You were working.\n\n      One of many lines that are long\n  enough to be wrapped\n  Continue."), true },
+		{ "its last rows", BOX("enough to be wrapped\n  Continue."), true },
+		{ "nothing", BOX(""), false },
+		{ "a hint", BOX("Try \"edit <filepath> to...\""), false },
+		{ "a person's words", BOX("rm -rf /"), false },
+		{ "a person's words before it", BOX("please [Pasted text #1 +22 lines]"), false },
+		{ "a person's words behind it", BOX("[Pasted text #1 +22 lines] and stop"), false },
+		{ "the text with a letter behind it", BOX("enough to be wrapped\n  Continue.x"), false },
+		{ "a dialog", BOX("[Pasted text #1 +22 lines]") " ❯ 1. Yes\n   2. No\n", false },
+	};
+	struct profiles *profiles = profiles_new(NULL, NULL);
+	const struct profile *claude = profiles_find(profiles, "claude");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		if (ready_holds(claude, cases[i].screen, strlen(cases[i].screen), prompt) != cases[i].want)
+			fail_msg("%s: not %d", cases[i].name, cases[i].want);
+	profiles_free(profiles);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(tells_what_a_screen_waits_for) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_what_a_screen_waits_for),
+		cmocka_unit_test(tells_a_paste_from_a_persons_words),
+	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	return cmocka_run_group_tests(tests, NULL, NULL);
