@@ -4,6 +4,7 @@
 
 #include "revive/gather.h"
 #include "revive/detect.h"
+#include "revive/respawn.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -160,7 +161,10 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, bool 
 	talk->cap = all.cap;
 }
 
-/* A newer incarnation may have died before it showed our prompt: then the ledger knows what it was to be told. */
+/*
+ * A newer incarnation may have died before it showed our prompt, or so long after that it scrolled away: then the ledger knows what it was
+ * told. An attempt that never came to start anything told nobody anything, and all that it kept still stands on the screen.
+ */
 static int
 unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], bool *told, struct err *e)
 {
@@ -173,7 +177,7 @@ unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 
 	found = attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
 	if (found != 1)
 		return found;
-	found = a.phase == PHASE_ACKNOWLEDGED && a.new_pid != c->pane.pid ? 0 : 1;
+	found = a.pane_pid != c->pane.pid && (a.phase != PHASE_ACKNOWLEDGED || respawn_was_by(&c->pane, a.id));
 	if (found)
 		memcpy(id, a.id, PROMPT_ID + 1);
 	*told = a.times[PHASE_DELIVERED] != 0;

@@ -66,9 +66,9 @@ step_lock(struct recovery *r, struct err *e)
 	return r->store != NULL ? ret : -1;
 }
 
-/* The agent that an earlier attempt started is dead again: had it taken the prompt? Then that attempt had succeeded. */
+/* The agent that an attempt started is dead again: had it taken the prompt? Then the attempt had succeeded. */
 static int
-close_attempt(struct recovery *r, struct attempt *a, struct err *e)
+close_attempt(struct recovery *r, struct attempt *a, const char *why, struct err *e)
 {
 	enum ack ack = ACK_NONE;
 	char *path = NULL;
@@ -81,7 +81,7 @@ close_attempt(struct recovery *r, struct attempt *a, struct err *e)
 		attempt_set(&a->transcript, path);
 		ret = attempt_advance(r->store, a, PHASE_ACKNOWLEDGED, e);
 	} else {
-		ret = attempt_fail(r->store, a, "the agent died again before it took the prompt up", e);
+		ret = attempt_fail(r->store, a, why, e);
 	}
 	free(path);
 	return ret;
@@ -101,21 +101,26 @@ step_look_back(struct recovery *r, struct err *e)
 		return 0;
 	if (phase_final(a.phase)) {
 		;
+	} else if (r->c->class > CLASS_ZOMBIE && a.phase >= PHASE_RESPAWNED && respawn_was_by(p, a.id)) {
+		/* unknown: it may be on its way up */
+		r->taken_up = true;
 	} else if (r->c->class == CLASS_LIVE) {
-		if (a.phase >= PHASE_RESPAWNED) {
-			attempt_release(&r->attempt);
-			r->attempt = a;
-			r->taken_up = true;
-			return 0;
-		}
 		ret = attempt_fail(r->store, &a, "somebody else started the agent", e);
+	} else if (r->c->class == CLASS_UNKNOWN) {
+		;
 	} else if (a.pane_pid == p->pid) {
 		/* nothing was started yet: the same attempt goes on, under the same id */
+		r->begun = a.phase >= PHASE_RESPAWNED;
 		attempt_release(&r->attempt);
 		r->attempt = a;
 		return 0;
 	} else {
-		ret = close_attempt(r, &a, e);
+		ret = close_attempt(r, &a, "the agent died again before it took the prompt up", e);
+	}
+	if (r->taken_up) {
+		attempt_release(&r->attempt);
+		r->attempt = a;
+		return 0;
 	}
 	attempt_release(&a);
 	return ret;
@@ -255,7 +260,9 @@ agent_died(struct recovery *r, const struct look *l, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "%s died again right after its start (%s %d)", r->c->profile->label,
 	    l->signal > 0 ? "signal" : "status", l->signal > 0 ? l->signal : l->status);
-	attempt_fail(r->store, &r->attempt, e->msg, NULL);
+	close_attempt(r, &r->attempt, e->msg, NULL);
+	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
+		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again", r->c->profile->label);
 	return err_hint(e, "its context is kept and will be part of the next recovery; look at the pane for the reason");
 }
 
@@ -321,33 +328,52 @@ prompt_consumed(const struct recovery *r)
 	return r->prompt_path == NULL || access(r->prompt_path, F_OK) != 0;
 }
 
-/* The agent sits there, idle, and its record does not know our prompt. */
+/*
+ * The agent sits there, idle, and its record does not know our prompt. Where there is no record nothing tells a prompt that was eaten from
+ * one that was taken and answered: then rather not told than told twice.
+ */
 static bool
 must_paste(const struct recovery *r, const struct look *l, const struct wait *t, int64_t now)
 {
 	bool first = strcmp(r->attempt.delivery, "paste") == 0;
+	bool eaten = !l->id_on_screen && strcmp(r->c->profile->transcript, "none") != 0;
 
 	return l->state == STATE_IDLE && l->ack == ACK_NONE && !r->attempt.pasted && t->idle_since != 0 && prompt_consumed(r) &&
-	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS) && profile_delivers(r->c->profile, DELIVER_PASTE);
+	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS) && (first || eaten) &&
+	    profile_delivers(r->c->profile, DELIVER_PASTE);
 }
 
 static int
-paste(struct recovery *r, struct err *e)
+note_paste(struct recovery *r, bool pasted, const char *delivery, struct err *e)
+{
+	r->attempt.pasted = pasted;
+	attempt_set(&r->attempt.delivery, delivery);
+	return attempt_advance(r->store, &r->attempt, r->attempt.phase, e);
+}
+
+/* 0: pasted, or nothing was typed and the wait goes on. */
+static int
+paste(struct recovery *r, struct wait *t, struct err *e)
 {
 	struct buf prompt = BUF_INIT;
-	int ret = -1;
+	char *before = xstrdup(r->attempt.delivery);
+	int ret = -1, found = gather_load(r->w, r->attempt.id, NULL, &prompt, e);
 
+	if (found == 0)
+		err_set(e, GT_FAIL, "context-lost", "the kept context of %s is gone", r->attempt.id);
 	/* committed first: after this the prompt may have arrived, and nobody may paste again */
-	r->attempt.pasted = true;
-	attempt_set(&r->attempt.delivery, "paste");
-	if (attempt_advance(r->store, &r->attempt, r->attempt.phase, e) != 0)
-		return -1;
+	if (found != 1 || note_paste(r, true, "paste", e) != 0)
+		goto out;
 	tell(r, TOLD_PASTING);
-	if (gather_load(r->w, r->attempt.id, NULL, &prompt, e) == 1)
-		ret = deliver_paste(world_server(r->w, r->c->pane.socket), &r->c->pane, r->c->profile, r->attempt.id, prompt.data, e);
-	else if (e->code == 0)
-		ret = err_set(e, GT_FAIL, "context-lost", "the kept context of %s is gone", r->attempt.id);
-	buf_release(&prompt);
+	ret = deliver_paste(world_server(r->w, r->c->pane.socket), &r->c->pane, r->c->profile, r->attempt.id, prompt.data, e);
+	if (ret != 0 && strcmp(e->name, "not-ready") == 0) {
+		err_clear(e);
+		t->idle_since = 0;
+		ret = note_paste(r, false, before, e);
+	}
+out:
+	buf_wipe(&prompt);
+	free(before);
 	return ret;
 }
 
@@ -404,7 +430,7 @@ judge_look(struct recovery *r, const struct look *l, struct wait *t, struct err 
 		return err_hint(e, "a usage limit, the login or the network; attach and look");
 	}
 	if (must_paste(r, l, t, now))
-		return paste(r, e);
+		return paste(r, t, e);
 	if (strcmp(r->c->profile->transcript, "none") == 0 && judge_without_record(r, l, t, now, &done, e) != 0)
 		return -1;
 	return done;
@@ -489,11 +515,13 @@ static const struct step {
 static void
 close_after(struct recovery *r, const struct step *s, const struct err *e)
 {
-	bool before = s->run != step_verify && s->run != step_settle;
+	bool before = s->run != step_verify && s->run != step_settle && !r->taken_up;
+	bool moved = strcmp(e->name, "changed") == 0 || strcmp(e->name, "taken") == 0;
 
-	if (r->attempt.version == 0 || phase_final(r->attempt.phase) || r->taken_up)
+	if (r->attempt.version == 0 || phase_final(r->attempt.phase))
 		return;
-	if ((before && !outcome_unknown(e)) || strcmp(e->name, "gone") == 0)
+	/* what moved may be what the earlier recoverer had started, late */
+	if ((before && !outcome_unknown(e) && !(r->begun && moved)) || strcmp(e->name, "gone") == 0)
 		attempt_fail(r->store, &r->attempt, e->msg, NULL);
 }
 
@@ -503,7 +531,7 @@ recover(struct recovery *r, struct err *e)
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		if (steps[i].fresh && r->taken_up)
 			continue;
-		if (*r->w->stop != 0 && steps[i].run != step_verify)
+		if (*r->w->stop != 0 && steps[i].run != step_verify && steps[i].run != step_settle)
 			stopped_by_person(e);
 		else if (steps[i].run(r, e) == 0)
 			continue;

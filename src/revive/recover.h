@@ -45,6 +45,7 @@ struct recovery {
 	struct store *store;
 	struct { char *path; int fd; } locks[2];
 	char *prompt_path;
+	bool begun;			/* an earlier recoverer was about to start the agent when it died */
 	bool started, injected;		/* told already */
 };
 

@@ -107,6 +107,12 @@ respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, stru
 	return ret;
 }
 
+bool
+respawn_was_by(const struct pane *p, const char *recovery_id)
+{
+	return strstr(p->start_command, recovery_id) != NULL;
+}
+
 int
 respawn_settle(struct tmux *t, const struct pane *p, struct err *e)
 {

@@ -34,6 +34,12 @@ struct respawn {
  */
 int respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e);
 
+/*
+ * True when the process in the pane was started by that attempt, or by somebody who respawned the pane after it: its id stands in the start
+ * command, in the prompt's path.
+ */
+bool respawn_was_by(const struct pane *p, const char *recovery_id);
+
 /* Takes the zombie's remain-on-exit back, when the agent has come up. */
 int respawn_settle(struct tmux *t, const struct pane *p, struct err *e);
 

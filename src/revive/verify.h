@@ -36,8 +36,7 @@ struct look {
 };
 
 /*
- * `old_pid` is the dead process: a pane that still shows it was not started again. since_ms: transcripts that did not change after it are
- * not read.
+ * since_ms (since 1970): transcripts that did not change after it are not read.
  */
 int verify_look(struct world *w, const struct pane *was, const struct profile *p, const char *recovery_id, int64_t since_ms,
     struct look *out, struct err *e);
