@@ -1,5 +1,5 @@
 #!/bin/bash
-# The real Claude Code, killed with kill -9 in four states, comes back with its context: what its model is told by the new process is
+# The real Claude Code, killed with kill -9 in several states, comes back with its context: what its model is told by the new process is
 # the prompt that gt-recover made, byte for byte, once.
 # shellcheck source=tests/agent/claude.sh
 . "$(dirname "$0")/claude.sh"
@@ -26,7 +26,7 @@ node "$MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests" --por
 PIDS+=($!)
 until_ 10 test -s "$W/port" || { note "$(cat "$W/model.log")" && fail 'the model is up' && done_testing; }
 
-# start_claude SESSION FLAGS: the start command is what a person would type; its settings come from the session's environment
+# start_claude SESSION FLAGS [COMMAND]: the start command is what a person would type; its settings come from the session's environment
 start_claude() {
 	local word args=()
 	mkdir -p "$(agent_dir "$1")/cwd/build"
@@ -35,7 +35,7 @@ start_claude() {
 	for word in "${CLAUDE_ENV[@]}"; do
 		args+=(--env "$word")
 	done
-	start_agent "$1" --no-wait --command "claude $2" "${args[@]}"
+	start_agent "$1" --no-wait --command "${3:-claude $2}" "${args[@]}"
 	until_ 20 claude_is "$1" idle
 }
 
@@ -102,7 +102,14 @@ recover_and_compare dialog permission
 ok 'permission: nothing was accepted' test -d "$(agent_dir dialog)/cwd/build"
 ok 'permission: the prompt names the command' grep -q 'rm -rf ./build' "$W/dialog.prompt"
 
-for session in idle answer bash dialog; do
+# a start command of which nobody can say what reads its input: told by a paste
+ok 'involved: claude starts' start_claude involved '' "sh -c \"[ -t 0 ] && exec claude $skipping\""
+tell_agent involved 'Please run the tests.'
+ok 'involved: the command runs' until_ 20 pane_shows involved 'test [0-9]+ ok'
+recover_and_compare involved involved
+is "$(json '{results}[0]{delivery}')" paste 'involved: it was pasted'
+
+for session in idle answer bash dialog involved; do
 	not_ok "$session: the key is not in the prompt" grep -qs -- "$MODEL_KEY" "$W/$session.prompt"
 done
 done_testing
