@@ -22,8 +22,8 @@ enum ready {
 enum ready ready_screen(const struct profile *p, const char *screen, size_t n);
 
 /*
- * True when the input box holds that text and nothing beside it: the agent's placeholders for a long paste (column `pasted`), or rows of the
- * text, blanks apart (a box wraps and indents). A word that a person typed meanwhile makes it false.
+ * True when the input box holds that text and nothing beside it: the agent's placeholders for a long paste (column
+ * `pasted`), or rows of the text, blanks apart (a box wraps and indents). A word that a person typed meanwhile makes it false.
  */
 bool ready_holds(const struct profile *p, const char *screen, size_t n, const char *text);
 

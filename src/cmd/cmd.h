@@ -17,7 +17,7 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *allow;
+	const char *via, *scope, *agent, *color;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, transcript;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };

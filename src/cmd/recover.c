@@ -36,7 +36,7 @@ struct job {
 	bool *chosen;
 	bool named;			/* a person chose: consent */
 	json_t *results;
-	size_t found, recovered, unacknowledged, refused, failed;
+	size_t recovered, unacknowledged, refused, failed;
 };
 
 static void

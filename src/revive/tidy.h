@@ -4,7 +4,7 @@
 struct world;
 
 /*
- * Takes away what is old in the state directory: kept contexts older than snapshot_age, and what was left behind by those that
+ * Takes away what is old in the state directory: kept contexts and prompts older than snapshot_age, and what was left behind by those that
  * were killed: a writer's temporary file at once, taken prompts and lock files after an hour. Never fails: it is done
  * again at the next recovery.
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What stands beside a crashed agent is not taken for one: other panes share its directory, its session's environment and, on another server,
-# its pane id.
+# What stands beside a crashed agent is not taken for one: other panes share its directory, its session's environment and, on
+# another server, its pane id.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 mkdir -p "$W/proj"
