@@ -166,6 +166,7 @@ cmd_list(const struct cli *cli, struct err *e)
 	}
 	if (detect(&w, &all, e) != 0 || detect_lines(&w, &all, e) != 0)
 		goto out;
+	setup_trouble(&all.trouble);
 	no = xcalloc(all.n, sizeof *no);
 	beads = xcalloc(all.n, sizeof *beads);
 	if (list_beads(&w, &all, beads, e) != 0)

@@ -262,7 +262,9 @@ print_planned(const struct job *j, size_t i)
 	choose_age(&age, c);
 	say_short(&lines, c->lines);
 	printf("%s %s%*s  %-20s ", j->chosen[i] ? "would recover" : "would not    ", name.data, (int)pad, "", age.data);
-	if (j->chosen[i])
+	if (j->chosen[i] && c->class > CLASS_ZOMBIE)
+		puts("started already, to be looked after until it has taken its prompt up");
+	else if (j->chosen[i])
 		printf("%s lines context, %s, %s\n", lines.data, class_name(c->class), c->profile->name);
 	else
 		printf("%s (%s)\n", j->no[i].sentence, j->no[i].name);
@@ -312,8 +314,9 @@ choose_all(struct job *j)
 {
 	size_t n = 0;
 
+	recover_pending(&j->w, &j->all, j->chosen);
 	for (size_t i = 0; i < j->all.n; i++) {
-		j->chosen[i] = j->no[i].name == NULL;
+		j->chosen[i] = j->chosen[i] || j->no[i].name == NULL;
 		n += j->chosen[i];
 	}
 	return n;
@@ -474,6 +477,7 @@ run(struct job *j, struct err *e)
 		return -1;
 	for (size_t i = 0; i < j->all.n; i++)
 		j->no[i] = plan_refusal(&j->w, &j->all.v[i], &j->beads[i], false, j->cli->include_infra);
+	setup_trouble(&j->all.trouble);
 	if (j->cli->n_args > 0)
 		return run_named(j, e);
 	if (j->cli->all || j->cli->dry_run)

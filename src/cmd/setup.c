@@ -168,6 +168,13 @@ setup_disabled(const struct cli *cli, const struct world *w)
 	return true;
 }
 
+void
+setup_trouble(const struct err *trouble)
+{
+	if (trouble->code != 0)
+		fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", trouble->msg);
+}
+
 int
 setup_no_arguments(const struct cli *cli, struct err *e)
 {

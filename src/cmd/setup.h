@@ -24,6 +24,9 @@ struct scrub *setup_scrub(const struct cli *cli, struct err *e);
 /* enabled = false: says so on stderr, with --json in an object on stdout; the command then answers 0. */
 bool setup_disabled(const struct cli *cli, const struct world *w);
 
+/* Warns of a server that was left out (candidates.trouble), if there was one. */
+void setup_trouble(const struct err *trouble);
+
 /* The error for a command that takes no arguments; returns -1. */
 int setup_no_arguments(const struct cli *cli, struct err *e);
 

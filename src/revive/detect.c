@@ -347,11 +347,13 @@ detect(struct world *w, struct candidates *out, struct err *e)
 	for (size_t i = 0; i < w->n_servers && ret == 0; i++) {
 		if (detect_server(w, &w->servers[i], &procs, out, e) == 0)
 			continue;
-		if (first.code == 0)
+		if (first.code == 0 || strcmp(first.name, "no-server") == 0)
 			first = *e;
-		/* a server that is not running holds nothing; any other failure hides something */
-		if (w->sockets_named || strcmp(e->name, "no-server") != 0)
+		/* one server that hangs must not keep the agents of the others dead */
+		if (w->sockets_named)
 			ret = -1;
+		else if (strcmp(e->name, "no-server") != 0 && out->trouble.code == 0)
+			out->trouble = *e;
 	}
 	if (ret == 0 && out->servers == 0) {
 		*e = first;

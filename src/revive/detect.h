@@ -7,10 +7,10 @@
 
 #include "agent/launch.h"
 #include "agent/session_file.h"
+#include "base/err.h"
 #include "tmux/pane.h"
 #include "town/town.h"
 
-struct err;
 struct profile;
 struct world;
 
@@ -45,11 +45,12 @@ struct candidates {
 	struct candidate *v;
 	size_t n, cap;
 	size_t servers;			/* tmux servers that answered */
+	struct err trouble;		/* the first server that is there and could not be read; code 0: none */
 };
 
 /*
- * All agents' panes on the world's servers, in tmux's order. A server that is not there is skipped unless it was named or
- * none is left ("no-server").
+ * All agents' panes on the world's servers, in tmux's order. A server that is not there or cannot be read is skipped (see
+ * trouble) unless it was named; having none left is an error, too.
  */
 int detect(struct world *w, struct candidates *out, struct err *e);
 /* Fills lines of dead and zombie candidates, exactly; one tmux process a server. */

@@ -185,6 +185,24 @@ unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 
 	return found;
 }
 
+/* An id in a user's message may be quoted from another session: only what was told to this very pane is unfolded. 1 yes, 0 no, -1 err. */
+static int
+was_told_here(struct world *w, const struct candidate *c, const char *id, struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	struct attempt a;
+	int found;
+
+	if (store == NULL)
+		return e->code != 0 ? -1 : 0;
+	found = attempt_load(store, id, &a, e);
+	if (found != 1)
+		return found;
+	found = a.server_pid == c->pane.server_pid && a.server_start == c->pane.server_start && strcmp(a.pane_id, c->pane.id) == 0;
+	attempt_release(&a);
+	return found;
+}
+
 static int
 unfold(struct world *w, const struct candidate *c, struct gathered *g, struct err *e)
 {
@@ -192,9 +210,9 @@ unfold(struct world *w, const struct candidate *c, struct gathered *g, struct er
 	char id[PROMPT_ID + 1];
 	size_t at = own_prompt(&g->talk, id), from = at + 1;
 	bool told = true;
-	int found = 1;
+	int found = at < g->talk.n ? was_told_here(w, c, id, e) : 0;
 
-	if (at == g->talk.n) {
+	if (found == 0) {
 		from = 0;
 		found = unshown_attempt(w, c, id, &told, e);
 	}
@@ -368,11 +386,11 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		return -1;
 	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
 	if (find_bead(w, c, g->scrub, &g->bead, &dolt, &soft) != 0)
-		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
+		warn(g, "The bead could not be read; look your work up before you go on.");
 	if (dolt)
 		warn(g, "The beads live in a Dolt server, which this version does not read; look your work up with bd before you go on.");
 	if (git_state(c->cwd, g->scrub, &g->git, &soft) != 0)
-		warn(g, "The state of git could not be read (%s).", soft.msg);
+		warn(g, "The state of git could not be read.");
 	if (checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "revive/plan.h"
 #include "revive/detect.h"
@@ -74,6 +76,15 @@ has_no_way_in(const struct question *q)
 }
 
 static bool
+has_no_place(const struct question *q)
+{
+	const char *dir = q->c->class == CLASS_ZOMBIE ? q->c->cwd : q->c->pane.start_path;
+	struct stat st;
+
+	return stat(dir, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool
 is_halted(const struct question *q)
 {
 	return town_halted(q->w->town, &q->c->role) != TOWN_RUNS;
@@ -104,6 +115,8 @@ static const struct {
 	    "set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-way-in", has_no_way_in, false, "its agent takes no paste, and its start command is too involved to hand it a prompt",
 	    "set command in [recovery.agents.NAME] of gt.toml" },
+	{ "no-place", has_no_place, false, "the directory it worked in does not exist any more",
+	    "make it again first: tmux would start the agent in the home directory instead" },
 	{ "closed-work", is_closed, false, "its work is closed", "reopen the bead, or give the agent new work" },
 };
 

@@ -543,6 +543,32 @@ recover(struct recovery *r, struct err *e)
 	return 0;
 }
 
+static bool
+is_pending(struct store *store, const struct candidate *c)
+{
+	struct err ignored = ERR_INIT;
+	struct attempt a;
+	bool pending;
+
+	if (c->class == CLASS_DEAD || c->class == CLASS_ZOMBIE || !c->launch.wrapped)
+		return false;
+	if (attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, &ignored) != 1)
+		return false;
+	pending = !phase_final(a.phase) && a.phase >= PHASE_RESPAWNED && respawn_was_by(&c->pane, a.id);
+	attempt_release(&a);
+	return pending;
+}
+
+void
+recover_pending(struct world *w, const struct candidates *all, bool *pending)
+{
+	struct err ignored = ERR_INIT;
+	struct store *store = world_store(w, false, &ignored);
+
+	for (size_t i = 0; i < all->n; i++)
+		pending[i] = store != NULL && is_pending(store, &all->v[i]);
+}
+
 void
 recovery_init(struct recovery *r, struct world *w, const struct candidate *c)
 {

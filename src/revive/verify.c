@@ -89,9 +89,15 @@ look_at_screen(struct tmux *t, const struct pane *p, const struct profile *profi
 	struct buf text = BUF_INIT;
 	enum state seen;
 
-	if (tmux_do(t, false, &text, e, "capture-pane", "-p", "-t", p->id, NULL) != 0) {
+	/* scrollback too: a prompt that was taken has long scrolled off the screen when the agent is idle again */
+	if (tmux_do(t, false, &text, e, "capture-pane", "-p", "-t", p->id, "-S", "-2000", NULL) != 0) {
 		buf_wipe(&text);
-		return -1;
+		/* the pane may have vanished since it was listed: the next look says so for certain */
+		if (strcmp(e->name, "tmux") != 0)
+			return -1;
+		err_clear(e);
+		out->state = STATE_STARTING;
+		return 0;
 	}
 	out->id_on_screen = memmem(text.data, text.len, id, strlen(id)) != NULL;
 	seen = state_of_screen(ready_screen(profile, text.data, text.len));

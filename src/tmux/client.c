@@ -226,6 +226,10 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 	if (ret != 0)
 		return -1;
 	b->status = s.status;
+	if (s.status > 128) {
+		err_set(e, GT_AGAIN, "server-silent", "tmux was ended by signal %d during a call to socket %s", s.status - 128, t->socket);
+		return err_hint(e, "whether the call took effect is not known; try again, gt-recover looks first");
+	}
 	if (!split(b))
 		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : b->out.data, e);
 	if (b->n < asked)

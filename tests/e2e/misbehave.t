@@ -37,6 +37,26 @@ is "$(json '{results}[0]{phase}')" respawned 'its attempt stays open'
 gt never -L main --config "$W/quick.toml" --json
 is "$(json '{results}[0]{phase}')" respawned 'the next run takes it up'
 is "$(agent_starts never)" 2 'and starts nothing'
+gt -L main --all --dry-run
+like "$OUT" 'would recover never .*started already' 'a run over all plans to look after it'
+gt -L main --all --yes --config "$W/quick.toml" --json
+is "$(json '{results}') $(json '{results}[0]{session}') $(json '{results}[0]{phase}')" '1 never respawned' 'and does, and after nothing else'
+is "$(agent_starts never)" 2 'nothing is started'
+
+id=$(grep -o 'gtr-[0-9a-f]*' "$(message_file eats)" | head -n 1)
+ok 'an agent is asked about another session' start_agent quoter --scenario "$DATA/idle.scenario"
+tell_agent quoter "what was $id about?"
+ok 'it answers' until_ 10 messages_are quoter 1
+ok 'it is killed' kill_agent quoter
+gt prompt quoter -L main
+like "$OUT" 'what was gtr' 'its prompt has the question'
+unlike "$OUT" 'keep the comments' 'and not what the other session had said'
+
+ok 'an agent whose directory goes away' start_agent homeless --cwd "$(mkdir "$W/gone" && echo "$W/gone")" --scenario "$DATA/idle.scenario"
+ok 'is killed' kill_agent homeless
+rm -rf "$W/gone"
+gt homeless -L main --json
+is "$RC $(json '{results}[0]{error}{name}')" '6 no-place' 'it is not started somewhere else'
 
 ok 'an agent is killed' crash dies
 agent_plan dies --die-at-once=7
