@@ -51,7 +51,7 @@ is "$(recoverable shell --config "$W/command.toml")" '(none)' 'the shell is no a
 # a note that names the same pane of another server
 pid=$(find "$HOME/.claude/sessions" -name '*.json' | sed 's/.*\///; s/\.json//')
 note=$HOME/.claude/sessions/$pid.json
-sed -i "s|\"status\"|\"tmux\":\"elsewhere:@0.$(agent_pane shell)\",\"status\"|; s|\"cwd\":\"[^\"]*\"|\"cwd\":\"/elsewhere\"|" "$note"
+sed -i "s|\"status\"|\"tmux\":\"elsewhere:@0.$(agent_pane shell)\",\"status\"|; s|\"cwd\":\"[^\"]*\"|\"cwd\":\"/\"|" "$note"
 is "$(recoverable shell --config "$W/command.toml")" '(none)' 'nor when another session had a pane with its id'
 sed -i "s|elsewhere:|shell:|" "$note"
 touch -d '2001-01-01' "$note"
