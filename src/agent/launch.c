@@ -423,15 +423,6 @@ flag_arity(const char *flags, const char *word)
 	return '\0';
 }
 
-bool
-launch_has(const struct launch *l, const char *flags)
-{
-	for (size_t i = l->program + 1; i < l->n_words; i++)
-		if (flag_arity(flags, l->words[i].text) != '\0')
-			return true;
-	return false;
-}
-
 /* `behind` is put behind the agent's simple command, when it is certain. */
 static char *
 rewrite(const struct launch *l, const char *flags, const char *behind, size_t *left_out)

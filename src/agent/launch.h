@@ -66,7 +66,4 @@ bool launch_can_feed(const struct launch *l);
 /* True when the command starts nothing but a shell for a person: it had been there before the agent. */
 bool launch_is_shell(const struct launch *l);
 
-/* True when one of the flags stands in the command, certain or not. */
-bool launch_has(const struct launch *l, const char *flags);
-
 #endif
