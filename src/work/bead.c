@@ -41,8 +41,9 @@ struct source {
 	bool type, updated, closed_at, template, ephemeral, hook, design, criteria, notes, description;
 };
 
-void
-bead_release(struct bead *b)
+/* What describes the work itself; the handoff stays. */
+static void
+release_work(struct bead *b)
 {
 	free(b->id);
 	free(b->status);
@@ -52,6 +53,12 @@ bead_release(struct bead *b)
 	clean_free(b->title);
 	clean_free(b->description);
 	clean_free(b->notes);
+}
+
+void
+bead_release(struct bead *b)
+{
+	release_work(b);
 	clean_free(b->handoff);
 	free(b->handoff_id);
 	free(b->last_closed);
@@ -226,14 +233,7 @@ take(struct search *q, const struct source *d, sqlite3_stmt *st, enum rank rank)
 {
 	struct bead *b = q->out;
 
-	free(b->id);
-	free(b->status);
-	free(b->type);
-	free(b->assignee);
-	free(b->database);
-	clean_free(b->title);
-	clean_free(b->description);
-	clean_free(b->notes);
+	release_work(b);
 	b->id = word_column(q->s, st, 0);
 	b->status = word_column(q->s, st, 1);
 	b->type = word_column(q->s, st, 2);
