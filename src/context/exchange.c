@@ -32,19 +32,26 @@ source_name(enum source s)
 }
 
 void
+exchange_release(struct exchange *x)
+{
+	free(x->tool);
+	free(x->input);
+	free(x->content);
+	*x = (struct exchange){ .role = x->role };
+}
+
+void
 conversation_release(struct conversation *c)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->v[i].tool);
-		free(c->v[i].input);
-		free(c->v[i].content);
-	}
+	for (size_t i = 0; i < c->n; i++)
+		exchange_release(&c->v[i]);
 	free(c->v);
 	free(c->draft);
 	free(c->tasks);
 	free(c->question);
 	free(c->banner);
 	free(c->resume_id);
+	free(c->session_id);
 	*c = (struct conversation)CONVERSATION_INIT;
 }
 
@@ -93,6 +100,15 @@ conversation_add(struct conversation *c, enum role role, char *tool, char *input
 	x->input = valid(input);
 	x->content = content != NULL ? valid(content) : xstrdup("");
 	return x;
+}
+
+struct exchange *
+conversation_take(struct conversation *c, struct exchange *x)
+{
+	c->v = vec_room(c->v, c->n, &c->cap, sizeof *c->v);
+	c->v[c->n] = *x;
+	*x = (struct exchange){ .role = x->role };
+	return &c->v[c->n++];
 }
 
 const char *
@@ -174,6 +190,10 @@ conversation_json(const struct conversation *c)
 		json_put(x, "content", c->v[i].content);
 		json_put(x, "status", status_name(c->v[i].status));
 		json_put(x, "source", source_name(c->v[i].source));
+		if (c->v[i].at != 0)
+			json_put_int(x, "at", c->v[i].at);
+		if (c->v[i].folded)
+			json_put_flag(x, "folded", true);
 		json_array_append_new(list, x);
 	}
 	json_object_set_new(o, "exchanges", list);
@@ -192,6 +212,7 @@ conversation_json(const struct conversation *c)
 	json_put_flag(o, "limit", c->limit);
 	json_put_flag(o, "farewell", c->farewell);
 	json_put(o, "resume_id", c->resume_id);
+	json_put(o, "session_id", c->session_id);
 	free(action);
 	return o;
 }
@@ -226,6 +247,8 @@ read_exchange(struct conversation *c, const json_t *x, struct err *e)
 	new = conversation_add(c, (enum role)role, text_of(x, "tool"), text_of(x, "input"), text_of(x, "content"));
 	new->status = (enum status)status;
 	new->source = (enum source)source;
+	new->at = json_number(x, "at", 0);
+	new->folded = json_flag(x, "folded", false);
 	return 0;
 }
 
@@ -254,5 +277,6 @@ conversation_from_json(struct conversation *c, const json_t *v, struct err *e)
 	c->limit = json_flag(v, "limit", false);
 	c->farewell = json_flag(v, "farewell", false);
 	c->resume_id = text_of(v, "resume_id");
+	c->session_id = text_of(v, "session_id");
 	return 0;
 }

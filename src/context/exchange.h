@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct buf;
@@ -29,6 +30,8 @@ struct exchange {
 	char *tool;		/* the name as the source prints it ("Bash", "Update"), NULL: plain words */
 	char *input;		/* of a tool: what it was called with; NULL otherwise */
 	char *content;		/* words, or a tool's result; never NULL */
+	int64_t at;		/* when it was said, ms of the wall clock; 0: the source does not tell */
+	bool folded;		/* the screen's summary of calls that it does not show ("Read 3 files"); tool is then a guess */
 };
 
 struct conversation {
@@ -38,8 +41,9 @@ struct conversation {
 	char *tasks;		/* the task list as shown, one task a line; NULL: none */
 	char *question;		/* the open dialog's question (permission, plan, choice); NULL: none */
 	char *banner;		/* version as the last banner prints it, "2.1.197"; NULL: not seen */
-	size_t lines;		/* rows read */
-	size_t unknown_lines;	/* rows that no rule understood; kept in place */
+	char *session_id;	/* the agent's own id of the conversation, as its transcript names it; NULL: not known */
+	size_t lines;		/* rows read; of a transcript its records */
+	size_t unknown_lines;	/* rows that no rule understood, kept in place; of a transcript records of a type that none knows, left out */
 	ssize_t truncated_at;	/* row at which older text was cut away; -1: nothing was cut */
 	bool limit;		/* the last screen shows a usage or auth limit */
 	bool farewell;		/* "Resume this session with": the agent was ended on purpose */
@@ -53,6 +57,9 @@ void conversation_release(struct conversation *c);	/* frees contents, c is empty
 char *conversation_text(struct buf *b);
 /* Appends; takes over tool, input and content (heap or NULL). The pointer is valid until the next add. */
 struct exchange *conversation_add(struct conversation *c, enum role role, char *tool, char *input, char *content);
+/* Appends x as it is, with its strings; x is empty then. */
+struct exchange *conversation_take(struct conversation *c, struct exchange *x);
+void exchange_release(struct exchange *x);		/* frees its strings; x is empty then */
 
 /* Borrowed, NULL when there is none. */
 const char *conversation_last_user(const struct conversation *c);
@@ -67,7 +74,7 @@ const char *source_name(enum source s);		/* "screen", "transcript", "snapshot", 
 /*
  * The shape of `parse --json` (DESIGN 7): exchanges[] of {role, tool, input, content, status, source}, last_user_message,
  * last_agent_action, truncated_at, lines, unknown_lines, draft, tasks, question, agent_version, limit, farewell,
- * resume_id. What is not there is null. New reference. from_json reads it back: c need not be initialised, and is empty
+ * resume_id, session_id. What is not there is null; an exchange has also "at" and "folded": true where they are known. New reference. from_json reads it back: c need not be initialised, and is empty
  * after -1 (name "json").
  */
 json_t *conversation_json(const struct conversation *c);

@@ -197,7 +197,7 @@ read_folded(struct screen *s, size_t i)
 		*command = '\0';
 	}
 	buf_release(&res.text);
-	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), input, text);
+	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), input, text)->folded = true;
 	s->spun = false;
 	return end;
 }

@@ -128,33 +128,17 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, bool 
 	struct conversation all = CONVERSATION_INIT;
 	size_t old;
 
-	for (size_t i = 0; i < earlier->n; i++) {
-		struct exchange *x = &earlier->v[i], *y;
-
-		y = conversation_add(&all, x->role, x->tool, x->input, x->content);
-		y->status = x->status;
-		y->source = SOURCE_EARLIER;
-		x->tool = x->input = x->content = NULL;
-	}
+	for (size_t i = 0; i < earlier->n; i++)
+		conversation_take(&all, &earlier->v[i])->source = SOURCE_EARLIER;
 	old = all.n;
 	conversation_add(&all, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
 	    "The agent was brought back here (recovery %s) and was told everything above." :
 	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id));
-	for (size_t i = from; i < talk->n; i++) {
-		struct exchange *x = &talk->v[i], *y;
-
-		if (from == 0 && holds(&all, old, x, !told))
-			continue;
-		y = conversation_add(&all, x->role, x->tool, x->input, x->content);
-		y->status = x->status;
-		y->source = x->source;
-		x->tool = x->input = x->content = NULL;
-	}
-	for (size_t i = 0; i < talk->n; i++) {
-		free(talk->v[i].tool);
-		free(talk->v[i].input);
-		free(talk->v[i].content);
-	}
+	for (size_t i = from; i < talk->n; i++)
+		if (from != 0 || !holds(&all, old, &talk->v[i], !told))
+			conversation_take(&all, &talk->v[i]);
+	for (size_t i = 0; i < talk->n; i++)
+		exchange_release(&talk->v[i]);
 	free(talk->v);
 	talk->v = all.v;
 	talk->n = all.n;
@@ -352,11 +336,8 @@ cut_to_task(struct gathered *g)
 {
 	size_t begin = task_begin(&g->talk, g->bead.id);
 
-	for (size_t i = 0; i < begin; i++) {
-		free(g->talk.v[i].tool);
-		free(g->talk.v[i].input);
-		free(g->talk.v[i].content);
-	}
+	for (size_t i = 0; i < begin; i++)
+		exchange_release(&g->talk.v[i]);
 	if (begin > 0)
 		memmove(g->talk.v, g->talk.v + begin, (g->talk.n - begin) * sizeof *g->talk.v);
 	g->talk.n -= begin;
