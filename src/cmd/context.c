@@ -68,7 +68,7 @@ print_json(const struct candidate *c, const struct gathered *g)
 	json_put(v, "session", c->pane.session);
 	json_put(v, "agent", c->profile->name);
 	json_put(v, "class", class_name(c->class));
-	json_put(v, "previous_recovery", g->previous);
+	json_put(v, "previous_recovery", g->earlier.id);
 	json_object_set_new(v, "raw_scrollback", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
 	json_object_set_new(v, "bead", g->bead.id != NULL ? json_bead(&g->bead) : json_null());
 	json_put(v, "git", g->git != NULL ? clean_bytes(g->git) : NULL);
@@ -118,7 +118,7 @@ print_text(const struct candidate *c, const struct gathered *g)
 	print_field("Last agent action", action);
 	print_field("Draft, never sent", g->talk.draft);
 	print_field("Open question", g->talk.question);
-	print_field("Earlier recovery", g->previous);
+	print_field("Earlier recovery", g->earlier.id);
 	print_field("Bead", g->bead.id);
 	print_field("Bead title", clean_bytes(g->bead.title));
 	print_field("Git", clean_bytes(g->git));

@@ -4,24 +4,19 @@
 
 #include "revive/gather.h"
 #include "revive/detect.h"
-#include "revive/respawn.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "context/screen.h"
-#include "ledger/attempt.h"
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
 #include "work/checkpoint.h"
 #include "work/git.h"
-
-#define MAX_CONTEXT ((size_t)64 << 20)
 
 static const unsigned char builtin_template[] = {
 #include "recovery.md.inc"
@@ -76,147 +71,6 @@ learn(struct scrub *s, const struct candidate *c)
 	}
 }
 
-/* Index of the newest user message that is one of our own prompts, and its id; talk->n when there is none. */
-static size_t
-own_prompt(const struct conversation *talk, char id[PROMPT_ID + 1])
-{
-	for (size_t i = talk->n; i-- > 0; ) {
-		const struct exchange *x = &talk->v[i];
-		const char *found;
-
-		if (x->role != ROLE_USER || x->tool != NULL)
-			continue;
-		found = prompt_find_id(x->content, strlen(x->content));
-		if (found != NULL) {
-			memcpy(id, found, PROMPT_ID);
-			id[PROMPT_ID] = '\0';
-			return i;
-		}
-	}
-	return talk->n;
-}
-
-static bool
-same(const struct exchange *a, const struct exchange *b)
-{
-	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
-	    (a->input == NULL) == (b->input == NULL) && (a->input == NULL || strcmp(a->input, b->input) == 0) &&
-	    strcmp(a->content, b->content) == 0;
-}
-
-/* The last rows of the screen were wiped by the start: what is left of an item is its head. */
-static bool
-head_of(const struct exchange *a, const struct exchange *b)
-{
-	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
-	    (a->input == NULL || (b->input != NULL && strcmp(a->input, b->input) == 0)) && str_starts(b->content, a->content);
-}
-
-static bool
-holds(const struct conversation *talk, size_t n, const struct exchange *x, bool head)
-{
-	for (size_t i = 0; i < n; i++)
-		if (same(&talk->v[i], x) || (head && head_of(x, &talk->v[i])))
-			return true;
-	return false;
-}
-
-/* earlier + a note + what is new in talk from index `from`; the result becomes talk. */
-static void
-join(struct conversation *talk, struct conversation *earlier, size_t from, bool told, const char *id)
-{
-	struct conversation all = CONVERSATION_INIT;
-	size_t old;
-
-	for (size_t i = 0; i < earlier->n; i++)
-		conversation_take(&all, &earlier->v[i])->source = SOURCE_EARLIER;
-	old = all.n;
-	conversation_add(&all, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
-	    "The agent was brought back here (recovery %s) and was told everything above." :
-	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id));
-	for (size_t i = from; i < talk->n; i++)
-		if (from != 0 || !holds(&all, old, &talk->v[i], !told))
-			conversation_take(&all, &talk->v[i]);
-	for (size_t i = 0; i < talk->n; i++)
-		exchange_release(&talk->v[i]);
-	free(talk->v);
-	talk->v = all.v;
-	talk->n = all.n;
-	talk->cap = all.cap;
-}
-
-/*
- * A newer incarnation may have died before it showed our prompt, or so long after that it scrolled away: then the ledger knows what it was
- * told. An attempt that never came to start anything told nobody anything, and all that it kept still stands on the screen.
- */
-static int
-unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], bool *told, struct err *e)
-{
-	struct store *store = world_store(w, false, e);
-	struct attempt a;
-	int found;
-
-	if (store == NULL)
-		return e->code != 0 ? -1 : 0;
-	found = attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
-	if (found != 1)
-		return found;
-	found = a.pane_pid != c->pane.pid && (a.phase != PHASE_ACKNOWLEDGED || respawn_was_by(&c->pane, a.id));
-	if (found)
-		memcpy(id, a.id, PROMPT_ID + 1);
-	*told = a.times[PHASE_DELIVERED] != 0;
-	attempt_release(&a);
-	return found;
-}
-
-/* An id in a user's message may be quoted from another session: only what was told to this very pane is unfolded. 1 yes, 0 no, -1 err. */
-static int
-was_told_here(struct world *w, const struct candidate *c, const char *id, struct err *e)
-{
-	struct store *store = world_store(w, false, e);
-	struct attempt a;
-	int found;
-
-	if (store == NULL)
-		return e->code != 0 ? -1 : 0;
-	found = attempt_load(store, id, &a, e);
-	if (found != 1)
-		return found;
-	found = a.server_pid == c->pane.server_pid && a.server_start == c->pane.server_start && strcmp(a.pane_id, c->pane.id) == 0;
-	attempt_release(&a);
-	return found;
-}
-
-static int
-unfold(struct world *w, const struct candidate *c, struct gathered *g, struct err *e)
-{
-	struct conversation earlier = CONVERSATION_INIT;
-	char id[PROMPT_ID + 1];
-	size_t at = own_prompt(&g->talk, id), from = at + 1;
-	bool told = true;
-	int found = at < g->talk.n ? was_told_here(w, c, id, e) : 0;
-
-	if (found == 0) {
-		from = 0;
-		found = unshown_attempt(w, c, id, &told, e);
-	}
-	if (found != 1)
-		return found;
-	found = gather_load(w, id, &earlier, NULL, e);
-	if (found < 0)
-		return -1;
-	if (found == 1)
-		g->previous = xstrdup(id);
-	else if (from == 0)
-		return 0;
-	else
-		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", id);
-	g->untold = !told;
-	join(&g->talk, &earlier, from, told, id);
-	conversation_release(&earlier);
-	return 0;
-}
-
 static void
 warn_about_tools(struct gathered *g)
 {
@@ -224,7 +78,7 @@ warn_about_tools(struct gathered *g)
 		const struct exchange *x = &g->talk.v[i];
 		struct buf what = BUF_INIT;
 
-		if (x->tool == NULL || (x->source == SOURCE_EARLIER && !g->untold))
+		if (x->tool == NULL || (x->source == SOURCE_EARLIER && !g->earlier.untold))
 			continue;
 		utf8_escape(&what, x->input != NULL ? x->input : "", x->input != NULL ? strlen(x->input) : 0, 200);
 		if (x->status == STATUS_WAITING)
@@ -363,8 +217,10 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	screen_read(g->capture.text, c->pane.width, c->profile->dialect, &g->talk);
 	if (g->capture.cut)
 		g->talk.truncated_at = 0;
-	if (unfold(w, c, g, e) != 0)
+	if (earlier_unfold(w, c, &g->talk, &g->earlier, e) != 0)
 		return -1;
+	if (g->earlier.lost)
+		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", g->earlier.id);
 	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
 	if (find_bead(w, c, g->scrub, &g->bead, &dolt, &soft) != 0)
 		warn(g, "The bead could not be read; look your work up before you go on.");
@@ -428,66 +284,6 @@ gather_prompt(struct world *w, const struct candidate *c, const char *recovery_i
 	return ret;
 }
 
-int
-gather_keep(struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g, struct err *e)
-{
-	char *name = xasprintf("%s.json", recovery_id), *path = world_path(w, "contexts", name, true, e);
-	struct buf b = BUF_INIT;
-	json_t *v;
-	int ret = -1;
-
-	if (path != NULL) {
-		v = json_object();
-		json_put_int(v, "schema_version", 1);
-		json_put(v, "recovery_id", recovery_id);
-		json_put(v, "session", c->pane.session);
-		json_put(v, "previous", g->previous);
-		json_put_int(v, "kept_at", clock_wall_ms());
-		json_object_set_new(v, "text", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
-		json_object_set_new(v, "conversation", conversation_json(&g->talk));
-		json_object_set_new(v, "prompt", json_bytes(g->prompt.data, g->prompt.len));
-		json_print(&b, v, false);
-		json_decref(v);
-		ret = io_write_durable(path, b.data, b.len, "context", e);
-	}
-	buf_release(&b);
-	free(path);
-	free(name);
-	return ret;
-}
-
-int
-gather_load(struct world *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e)
-{
-	char *name = xasprintf("%s.json", recovery_id), *path = world_path(w, "contexts", name, false, e);
-	struct buf b = BUF_INIT;
-	json_t *v = NULL;
-	int ret = -1;
-
-	if (path == NULL)
-		goto out;
-	if (io_read_private(path, MAX_CONTEXT, &b, e) != 0) {
-		ret = strcmp(e->name, "not-found") == 0 ? 0 : -1;
-		if (ret == 0)
-			err_clear(e);
-		goto out;
-	}
-	v = json_parse(b.data, b.len, path, e);
-	if (v == NULL)
-		goto out;
-	if (prompt != NULL)
-		buf_str(prompt, json_text(v, "prompt", ""));
-	if (talk != NULL && conversation_from_json(talk, json_object_get(v, "conversation"), e) != 0)
-		goto out;
-	ret = 1;
-out:
-	json_decref(v);
-	buf_release(&b);
-	free(path);
-	free(name);
-	return ret;
-}
-
 void
 gathered_release(struct gathered *g)
 {
@@ -500,7 +296,7 @@ gathered_release(struct gathered *g)
 	for (size_t i = 0; i < g->n_warnings; i++)
 		free(g->warnings[i]);
 	free(g->warnings);
-	free(g->previous);
+	earlier_release(&g->earlier);
 	free(g->reason);
 	buf_release(&g->prompt);
 	memset(g, 0, sizeof *g);

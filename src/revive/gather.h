@@ -8,6 +8,7 @@
 #include "context/capture.h"
 #include "context/exchange.h"
 #include "prompt/prompt.h"
+#include "revive/earlier.h"
 #include "work/bead.h"
 
 struct candidate;
@@ -28,8 +29,7 @@ struct gathered {
 	struct clean_text *checkpoint;
 	char **warnings;
 	size_t n_warnings, cap_warnings;
-	bool untold;			/* the agent of that recovery ended before it had read it */
-	char *previous;			/* id of the recovery whose context was unfolded; NULL: none */
+	struct earlier earlier;		/* the recovery whose context was unfolded */
 	char *reason;			/* "killed by signal 9", for people and the prompt */
 	struct buf prompt;		/* after gather_prompt */
 	struct prompt_stats stats;
@@ -45,13 +45,6 @@ void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, st
 /* Writes out->prompt for this recovery id. */
 int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
 void gathered_release(struct gathered *g);
-
-/*
- * The durable form: <state>/contexts/<id>.json, 0600, with the clean text, the exchanges and the prompt. gather_load reads
- * the exchanges of one back: 1 found, 0 not there any more.
- */
-int gather_keep(struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g, struct err *e);
-int gather_load(struct world *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e);
 
 /* "killed by signal 9", "exited with status 3", …; heap. */
 char *gather_reason(const struct candidate *c);

@@ -7,6 +7,7 @@
 #include "revive/recover.h"
 #include "revive/deliver.h"
 #include "revive/detect.h"
+#include "revive/kept.h"
 #include "revive/plan.h"
 #include "revive/respawn.h"
 #include "revive/tidy.h"
@@ -161,7 +162,7 @@ fill(struct recovery *r)
 	attempt_set(&a->cwd, c->cwd);
 	attempt_set(&a->via, "inject");
 	attempt_set(&a->delivery, by_stdin(c) ? "stdin" : "paste");
-	attempt_set(&a->previous, r->gathered.previous);
+	attempt_set(&a->previous, r->gathered.earlier.id);
 	a->server_pid = c->pane.server_pid;
 	a->server_start = c->pane.server_start;
 	a->pane_pid = c->pane.pid;
@@ -191,7 +192,7 @@ step_keep(struct recovery *r, struct err *e)
 	fill(r);
 	if (r->attempt.version == 0 && attempt_begin(r->store, &r->attempt, e) != 0)
 		return -1;
-	if (gather_keep(r->w, r->c, r->attempt.id, &r->gathered, e) != 0)
+	if (kept_write(r->w, r->c->pane.session, r->attempt.id, &r->gathered, e) != 0)
 		return -1;
 	if (r->attempt.phase < PHASE_CAPTURED && attempt_advance(r->store, &r->attempt, PHASE_CAPTURED, e) != 0)
 		return -1;
@@ -357,7 +358,7 @@ paste(struct recovery *r, struct wait *t, struct err *e)
 {
 	struct buf prompt = BUF_INIT;
 	char *before = xstrdup(r->attempt.delivery);
-	int ret = -1, found = gather_load(r->w, r->attempt.id, NULL, &prompt, e);
+	int ret = -1, found = kept_read(r->w, r->attempt.id, NULL, &prompt, e);
 
 	if (found == 0)
 		err_set(e, GT_FAIL, "context-lost", "the kept context of %s is gone", r->attempt.id);
