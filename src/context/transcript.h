@@ -6,10 +6,9 @@
 struct err;
 
 /*
- * Claude Code's own record of a conversation: <config>/projects/<slug>/<session id>.jsonl, one JSON object a line. The
- * slug is the real path of the working directory with every UTF-16 unit that is no ASCII letter or digit turned into "-";
- * longer than 200 it is cut there and a hash is added, so the folder is found by its first 200 characters. Lines are not
- * in the order of time (an answer may stand before its question): parentUuid is followed.
+ * Claude Code's own record of a conversation: <config>/projects/<slug>/<session id>.jsonl, one JSON object a line
+ * (context/transcript_find.h tells where). Lines are not in the order of time (an answer may stand before its question):
+ * parentUuid is followed.
  */
 enum ack {
 	ACK_NONE,		/* the id stands in no user message */
@@ -17,9 +16,6 @@ enum ack {
 	ACK_ANSWERED,		/* an assistant message descends from it: the agent took it up */
 	ACK_REFUSED		/* the only answer is an API error */
 };
-
-/* Path of a session's transcript, heap; NULL when no such file exists. */
-char *transcript_path(const char *config_dir, const char *cwd, const char *session_id);
 
 /* Looks for a recovery id in one transcript (its last 64 MiB). -1: the file cannot be read. */
 int transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct err *e);

@@ -9,6 +9,7 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "context/transcript_find.h"
 #include "tmux/pane.h"
 
 static enum state
