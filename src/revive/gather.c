@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/utf8.h"
 #include "context/screen.h"
+#include "context/task.h"
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
@@ -166,37 +167,6 @@ gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct 
 		bead_release(out);
 }
 
-/* Index of the exchange with which the current work began; 0 when nothing tells. */
-static size_t
-task_begin(const struct conversation *talk, const char *bead)
-{
-	size_t begin = 0, named = talk->n;
-
-	for (size_t i = 0; i < talk->n; i++) {
-		const struct exchange *x = &talk->v[i];
-
-		if (x->role != ROLE_USER || x->tool != NULL)
-			continue;
-		if (strncmp(x->content, "/clear", 6) == 0)
-			begin = i + 1;
-		if (named == talk->n && bead != NULL && strstr(x->content, bead) != NULL)
-			named = i;
-	}
-	return named < talk->n && named > begin ? named : begin;
-}
-
-static void
-cut_to_task(struct gathered *g)
-{
-	size_t begin = task_begin(&g->talk, g->bead.id);
-
-	for (size_t i = 0; i < begin; i++)
-		exchange_release(&g->talk.v[i]);
-	if (begin > 0)
-		memmove(g->talk.v, g->talk.v + begin, (g->talk.n - begin) * sizeof *g->talk.v);
-	g->talk.n -= begin;
-}
-
 int
 gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
 {
@@ -231,7 +201,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if (checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
-		cut_to_task(g);
+		task_cut(&g->talk, g->bead.id);
 	warn_about_tools(g);
 	warn_about_reading(g);
 	return 0;

@@ -36,8 +36,7 @@ struct gathered {
 };
 
 /*
- * scope "task": the conversation since the current work began, which is where its bead was first named, or after the last
- * /clear; "lines": all that was captured. NULL: key scope.
+ * scope "task": the conversation since the current work began (context/task.h); "lines": all that was captured. NULL: key scope.
  */
 int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
 /* The bead alone, for lists. What cannot be read stays empty. */
