@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,6 +70,29 @@ clock_iso(struct buf *out, int64_t wall_ms)
 	gmtime_r(&s, &tm);
 	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
 	buf_fmt(out, "%s.%03dZ", text, (int)(wall_ms % 1000));
+}
+
+int64_t
+clock_parse_iso(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int hours, minutes, taken = 0;
+	int64_t at;
+
+	if (p == NULL)
+		return -1;
+	at = (int64_t)timegm(&tm) * 1000;
+	if (*p == '.') {
+		for (int i = 1, unit = 100; i <= 3 && isdigit((unsigned char)p[i]); i++, unit /= 10)
+			at += (p[i] - '0') * unit;
+		p += 1 + strspn(p + 1, "0123456789");
+	}
+	if (strcmp(p, "Z") == 0)
+		return at;
+	if ((*p != '+' && *p != '-') || sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &taken) != 2 || p[1 + taken] != '\0')
+		return -1;
+	return at - (*p == '-' ? -1 : 1) * ((int64_t)hours * 60 + minutes) * 60000;
 }
 
 int

@@ -18,6 +18,8 @@ void clock_sleep_ms(int ms);			/* returns early when a signal arrives */
 void clock_age(struct buf *out, int64_t ms);
 /* UTC, "2026-11-21T20:16:03.704Z" */
 void clock_iso(struct buf *out, int64_t wall_ms);
+/* RFC 3339, with or without fractions and with any offset, to ms since 1970. -1 when it is something else. */
+int64_t clock_parse_iso(const char *text);
 /* "250ms", "30s", "5m", "72h", "7d" to ms; a bare number is refused (0 alone is allowed). 0 or -1 with err (name "duration"). */
 int clock_parse_duration(const char *text, int64_t *ms, struct err *e);
 

@@ -1,8 +1,6 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "work/checkpoint.h"
 #include "base/buf.h"
@@ -18,27 +16,6 @@
 #define FILES_SHOWN 30
 #define OLD_MS ((int64_t)24 * 3600 * 1000)
 #define AHEAD_MS ((int64_t)5 * 60 * 1000)
-
-/* RFC 3339, with or without fractions, as Go writes it. -1 when it is something else. */
-static int64_t
-parse_time(const char *text)
-{
-	struct tm tm = { 0 };
-	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int hours, minutes, taken = 0;
-	int64_t at;
-
-	if (p == NULL)
-		return -1;
-	at = (int64_t)timegm(&tm) * 1000;
-	if (*p == '.')
-		p += 1 + strspn(p + 1, "0123456789");
-	if (strcmp(p, "Z") == 0)
-		return at;
-	if ((*p != '+' && *p != '-') || sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &taken) != 2 || p[1 + taken] != '\0')
-		return -1;
-	return at - (*p == '-' ? -1 : 1) * ((int64_t)hours * 60 + minutes) * 60000;
-}
 
 static void
 put_field(struct buf *b, const char *label, const char *text)
@@ -104,7 +81,7 @@ checkpoint_read(const char *dir, int64_t now_ms, struct scrub *s, struct clean_t
 		    why.code != 0 ? why.msg : "no JSON object");
 		goto out;
 	}
-	at = parse_time(json_text(v, "timestamp", ""));
+	at = clock_parse_iso(json_text(v, "timestamp", ""));
 	if (at < 0)
 		at = (int64_t)st.st_mtim.tv_sec * 1000;
 	if (now_ms - at > OLD_MS || at - now_ms > AHEAD_MS)
