@@ -91,14 +91,26 @@ stress: all fake
 golden-update: $(UNIT)
 	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
 
-# libFuzzer, clang: make fuzz T=screen SECONDS=600
+# libFuzzer, clang: make fuzz SECONDS=600 runs the readers' targets side by side, make fuzz T=toml one. What they find is in build/fuzz; a corpus
+# worth keeping is merged into tests/fuzz/corpus, which every check replays (tests/fuzz/replay.c).
 SECONDS ?= 60
-fuzz:
-	$(MAKE) CC=clang MODE=build/fuzz MODE_CFLAGS='-fsanitize=fuzzer-no-link,address,undefined -O1' MODE_LDFLAGS='-fsanitize=fuzzer-no-link,address,undefined' build/fuzz/fuzz_$(T)
-	@mkdir -p build/fuzz/corpus-$(T)
-	build/fuzz/fuzz_$(T) -max_total_time=$(SECONDS) -timeout=10 build/fuzz/corpus-$(T) $(wildcard tests/fuzz/corpus/$(T))
+T       ?= screen transcript merge
+FUZZ    := $(MAKE) CC=clang MODE=build/fuzz MODE_CFLAGS='-fsanitize=fuzzer-no-link,address,undefined -O1' MODE_LDFLAGS='-fsanitize=fuzzer-no-link,address,undefined'
+fuzz: $(GEN)
+	$(FUZZ) $(T:%=build/fuzz/fuzz_%)
+	@pids=; for t in $(T); do \
+		mkdir -p build/fuzz/corpus-$$t tests/fuzz/corpus/$$t && \
+		build/fuzz/fuzz_$$t -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix=build/fuzz/$$t- \
+			build/fuzz/corpus-$$t tests/fuzz/corpus/$$t >build/fuzz/$$t.log 2>&1 & pids="$$pids $$!"; \
+	done; bad=0; for pid in $$pids; do wait $$pid || bad=1; done; \
+	for t in $(T); do echo "== $$t"; grep -E 'SUMMARY|ERROR|number_of_executed|new_units_added|peak_rss' build/fuzz/$$t.log; done; exit $$bad
+# Takes into the kept corpus what reaches code that nothing there reaches.
+fuzz-keep:
+	for t in $(T); do build/fuzz/fuzz_$$t -merge=1 -max_len=4096 tests/fuzz/corpus/$$t build/fuzz/corpus-$$t >/dev/null 2>&1 || exit 1; done
 $(MODE)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
 	$(CC) $(ALL_CFLAGS) -Itests/unit -fsanitize=fuzzer $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(PKG_L)
+$(MODE)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
+	$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(LIB) $(PKG_L)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
@@ -122,7 +134,7 @@ help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
 	@echo 'make bench      speed and memory          make stress    200 recoveries in a row (N=…)'
-	@echo 'make fuzz T=…   libFuzzer, SECONDS=60     make install   PREFIX=/usr/local DESTDIR='
+	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
 	rm -rf build
@@ -130,5 +142,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench stress golden-update fuzz install uninstall help clean
+.PHONY: all fake unit check lint bench stress golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 #include "scrub/frame.h"
 
@@ -296,25 +297,14 @@ add_stretch(struct view *w, size_t src, size_t row)
 	w->v[w->n++] = (struct stretch){ w->text.len, src, row };
 }
 
-/* Bytes at p that take no room on the screen: escape sequences, zero-width runes, soft hyphen. */
+/* Bytes at p that take no room on the screen: colours, zero-width runes, soft hyphen. */
 static size_t
 unseen(const char *p, size_t n)
 {
 	const unsigned char *u = (const unsigned char *)p;
-	size_t i = 2;
 
-	if (n >= 2 && u[0] == 0x1b && u[1] == '[') {
-		while (i < n && u[i] >= 0x20 && u[i] < 0x40)
-			i++;
-		return i < n ? i + 1 : n;
-	}
-	if (n >= 2 && u[0] == 0x1b && u[1] == ']') {
-		while (i < n && u[i] != 0x07 && u[i] != 0x1b)
-			i++;
-		return i < n && u[i] == 0x1b && i + 1 < n ? i + 2 : i < n ? i + 1 : n;
-	}
 	if (u[0] == 0x1b)
-		return n >= 2 ? 2 : 1;
+		return escape_sgr(p, n);
 	if (n >= 2 && u[0] == 0xc2 && u[1] == 0xad)
 		return 2;
 	if (n >= 3 && u[0] == 0xe2 && u[1] == 0x80 && ((u[2] >= 0x8b && u[2] <= 0x8f) || (u[2] >= 0xaa && u[2] <= 0xae)))

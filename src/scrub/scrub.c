@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
 #include "scrub/finding.h"
@@ -340,21 +341,28 @@ pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct b
 	return any;
 }
 
+/* Escape sequences go, but colours: they could part a secret or hide one (in an OSC), and no later stage wants them. */
 static void
-mend_utf8(struct buf *out, const char *p, size_t n)
+mend(struct buf *out, const char *p, size_t n)
 {
 	size_t from = 0, i = 0;
 	int32_t r;
 
 	while (i < n) {
 		size_t step = (unsigned char)p[i] < 0x80 ? 1 : utf8_next(p + i, n - i, &r);
+		bool broken = step == 1 && (unsigned char)p[i] >= 0x80;
 
-		if (step == 1 && (unsigned char)p[i] >= 0x80) {
-			buf_add(out, p + from, i - from);
-			buf_str(out, "\xef\xbf\xbd");
-			from = i + 1;
+		if (!broken && p[i] == 0x1b)
+			step = escape_sgr(p + i, n - i);
+		if (!broken && step > 0) {
+			i += step;
+			continue;
 		}
-		i += step;
+		buf_add(out, p + from, i - from);
+		if (broken)
+			buf_str(out, "\xef\xbf\xbd");
+		i += broken ? 1 : escape_len(p + i, n - i);
+		from = i;
 	}
 	buf_add(out, p + from, n - from);
 }
@@ -366,7 +374,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	struct clean_text *t;
 
 	buf_grow(&text, n);
-	mend_utf8(&text, p, n);
+	mend(&text, p, n);
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
 	for (int i = 1; i <= MAX_PASSES && pass(s, text.data, text.len, width, i == MAX_PASSES, &quiet, &next); i++) {
 		struct buf swap = text;

@@ -39,7 +39,7 @@ void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
 
 /*
  * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as
- * filters get it: full rows are told by their neighbours). Line count is kept, valid UTF-8 stays valid and bytes that are none become
+ * filters get it: full rows are told by their neighbours). Of terminal escape sequences only colours stay. Line count is kept, valid UTF-8 stays valid and bytes that are none become
  * U+FFFD, a second pass changes nothing. A row on which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
  * Never NULL.
  */

@@ -295,6 +295,7 @@ names_hosts_and_users_stay_beside_the_placeholder(void **state)
 	    "Server=sql-1;User ID=svc;Password=[REDACTED:password];Encrypt=True;");
 	gives(s, "   96→  \"db_password\": \"Wint3r_Sun\",", 0, "   96→  \"db_password\": \"[REDACTED:password]\",");
 	gives(s, "\033[32mDB_PASSWORD=\033[0mWint3r\033[1m_Sun9 x", 0, "\033[32mDB_PASSWORD=\033[0m[REDACTED:password] x");
+	gives(s, "a\033]0;DB_PASSWORD=Wint3r_Sun9\007b\033(Bc\033]8;;file:///x\033\\d\033]2;torn\ne\033[3", 0, "abcd\ne");
 	scrub_free(s);
 }
 
