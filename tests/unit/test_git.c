@@ -280,7 +280,7 @@ test_checkpoint(void **state)
 	assert_null(r->out);
 	assert_string_equal(checkpoint(r, "{\"molecule_id\":\"mol-1\",\"current_step\":\"gt-abc.3\",\"step_title\":\"Write tests\","
 	    "\"modified_files\":[\"src/a.c\",\"b SECRET\"],\"last_commit\":\"deadbeef\",\"branch\":\"polecat/toast\",\"hooked_bead\":\"gt-abc\","
-	    "\"timestamp\":\"2025-12-31T23:30:00.123456789Z\",\"session_id\":\"\",\"notes\":\"the key is SECRET\"}"),
+	    "\"timestamp\":\"2025-12-31T23:29:59.123456789Z\",\"session_id\":\"\",\"notes\":\"the key is SECRET\"}"),
 	    "Written 30m before this recovery\nMolecule: mol-1\nStep: gt-abc.3\nStep title: Write tests\nHooked bead: gt-abc\n"
 	    "Branch: polecat/toast\nLast commit: deadbeef\nModified files:\n  src/a.c\n  b [R]\nNotes: the key is [R]\n");
 	/* time zones: 14:30 in California and 07:30 in Tokyo are the same half past ten at night */
