@@ -2,12 +2,17 @@
 // A stand-in for the model behind the real Claude Code: answers the Messages API (streaming, as its documentation describes it) from a
 // scenario, on loopback only, and keeps every request so that a test can say byte for byte what the agent was told.
 //
-//   node mock-model.mjs serve --scenario FILE --requests DIR --port-file FILE
+//   node mock-model.mjs serve --scenario FILE --requests DIR --port-file FILE [--log FILE]
 //       FILE: {"answers": [{"when": REGEXP, "content": [PART...], "pace": MS}...], "otherwise": TEXT}
 //       The first answer whose REGEXP matches the newest user message is given (no "when": always; the results of tools count as a
-//       message that reads "tool_result"). PART is {"text": TEXT, "stop_at": N} or {"tool": NAME, "input": {...}}; with stop_at the
-//       stream goes silent after N characters and stays open.
+//       message that reads "tool_result"). PART is {"text": TEXT, "stop_at": N}, {"thinking": TEXT, ...} or {"tool": NAME,
+//       "input": {...}, ...}; with stop_at the stream goes silent after N characters and stays open.
+//       An answer may hold "turns": [[PART...]...] instead of "content": its REGEXP is asked about what the person said last, and the
+//       turns are given one after another as tools answer. "error": {"status": 529, "type": "overloaded_error", "message": TEXT,
+//       "times": N} refuses the first N requests; "silent": true never answers. "aside": true is only copied to the log.
 //       DIR receives NNNN.json, the body of each conversation request as it came.
+//       The log gets a JSON line for each thing that happened: {"at": MS, "event": "request"|"part"|"stall"|"end"|"error", "request": NNNN, ...};
+//       of a part what was really sent of it, "whole" or not.
 //   node mock-model.mjs count --requests DIR --prompt FILE
 //       One line a conversation: "SESSION exact=N inside=N requests=N": in how many text blocks of user messages of its last request
 //       the bytes of FILE stand alone, and in how many they stand at all.
@@ -42,6 +47,29 @@ function newestMessage(body) {
 	return blocks(message).filter((b) => b.type === 'text' && !isReminder(b.text)).map((b) => b.text).join('\n');
 }
 
+// What the person said last, and how many answers it has got already.
+function lastSaid(body) {
+	let turn = 0;
+	for (const message of [...(body.messages ?? [])].reverse()) {
+		if (message.role === 'assistant')
+			turn++;
+		const said = message.role === 'user' ? blocks(message).filter((b) => b.type === 'text' && !isReminder(b.text)) : [];
+		if (said.length > 0)
+			return { text: said.at(-1).text, turn };
+	}
+	return { text: '', turn };
+}
+
+function answerTo(scenario, body) {
+	const newest = newestMessage(body);
+	const { text, turn } = lastSaid(body);
+	const matches = (a, what) => a.when === undefined || new RegExp(a.when, 'u').test(what);
+	const answer = scenario.answers.find((a) => a.turns === undefined ? matches(a, newest) : turn < a.turns.length && matches(a, text));
+	if (answer === undefined)
+		return { content: [{ text: scenario.otherwise ?? 'I see.' }] };
+	return answer.turns === undefined ? answer : { ...answer, content: answer.turns[turn] };
+}
+
 let ids = 0;
 const newId = (prefix) => `${prefix}_mock${process.pid}x${++ids}`;
 
@@ -74,17 +102,30 @@ class Stream {
 		}
 	}
 
-	async part(index, part, pace) {
-		const tool = part.tool !== undefined;
-		const start = tool ? { type: 'tool_use', id: newId('toolu'), name: part.tool, input: {} } : { type: 'text', text: '' };
+	// Answers what was sent of it: {id, said, whole}.
+	async part(index, part, pace, stalled) {
+		const id = part.tool === undefined ? undefined : newId('toolu');
+		const [start, whole, delta] = part.tool !== undefined ?
+			[{ type: 'tool_use', id, name: part.tool, input: {} }, JSON.stringify(part.input ?? {}),
+				(s) => ({ type: 'input_json_delta', partial_json: s })] :
+			part.thinking !== undefined ?
+				[{ type: 'thinking', thinking: '', signature: '' }, part.thinking, (s) => ({ type: 'thinking_delta', thinking: s })] :
+				[{ type: 'text', text: '' }, part.text, (s) => ({ type: 'text_delta', text: s })];
+		const wanted = part.stop_at === undefined ? whole : Array.from(whole).slice(0, part.stop_at).join('');
+		let said = '';
 		this.send('content_block_start', { index, content_block: start });
-		const whole = tool ? JSON.stringify(part.input ?? {}) : part.text;
-		const said = part.stop_at === undefined ? whole : Array.from(whole).slice(0, part.stop_at).join('');
-		await this.pieces(said, 30, pace, (piece) => this.send('content_block_delta', { index, delta: tool ?
-			{ type: 'input_json_delta', partial_json: piece } : { type: 'text_delta', text: piece } }));
-		if (part.stop_at !== undefined)
+		await this.pieces(wanted, 30, pace, (piece) => {
+			said += piece;
+			this.send('content_block_delta', { index, delta: delta(piece) });
+		});
+		if (part.stop_at !== undefined) {
+			stalled();
 			await this.closed;
+		}
+		if (part.thinking !== undefined)
+			this.send('content_block_delta', { index, delta: { type: 'signature_delta', signature: 'bW9jaw==' } });
 		this.send('content_block_stop', { index });
+		return { id, said, whole: part.stop_at === undefined && said === whole && this.open };
 	}
 
 	end(stopReason) {
@@ -100,7 +141,7 @@ function sendJson(response, status, value) {
 	response.end(JSON.stringify(value));
 }
 
-async function reply(response, body, parts, pace) {
+async function reply(response, body, parts, pace, log = () => {}) {
 	const stopReason = parts.some((p) => p.tool !== undefined) ? 'tool_use' : 'end_turn';
 	if (!body.stream) {
 		const content = parts.map((p) => p.tool === undefined ? { type: 'text', text: p.text } :
@@ -111,30 +152,57 @@ async function reply(response, body, parts, pace) {
 	}
 	const stream = new Stream(response, body.model);
 	stream.begin();
-	for (const [index, part] of parts.entries())
-		await stream.part(index, part, pace);
+	for (const [index, part] of parts.entries()) {
+		const sent = await stream.part(index, part, pace, () => log('stall'));
+		log('part', { part, ...sent });
+		if (!sent.whole)
+			break;
+	}
 	stream.end(stopReason);
 }
 
-// Requests without tools are the program's housekeeping (titles, probes): a short answer, and they are no part of the conversation.
+// The program's housekeeping gets a short answer and is no part of the conversation: requests without tools (titles, probes), guesses at
+// what the person may say next, summaries. undefined: part of the conversation.
 function housekeeping(body) {
+	const newest = blocks(users(body).at(-1) ?? {}).filter((b) => b.type === 'text').map((b) => b.text).join('\n');
+	if (newest.includes('[SUGGESTION MODE'))
+		return '';
+	if (/create a detailed summary/i.test(newest))
+		return '<analysis>\nLooked through it.\n</analysis>\n\n<summary>\n1. Primary request:\n   SUMMARY of what was said before.\n</summary>';
+	if (body.tools?.length > 0 && body.max_tokens !== 1)
+		return undefined;
 	return JSON.stringify(body.system ?? '').includes('title') || body.output_config !== undefined ? '{"title":"A test"}' : 'ok';
 }
 
 function serve(o) {
 	const scenario = JSON.parse(fs.readFileSync(o.scenario, 'utf8'));
+	const refused = new Map();
 	let kept = 0;
 
 	async function messages(response, raw) {
 		const body = JSON.parse(raw.toString('utf8'));
-		if (!(body.tools?.length > 0)) {
-			await reply(response, body, [{ text: housekeeping(body) }], 0);
+		const chore = housekeeping(body);
+		if (chore !== undefined) {
+			await reply(response, body, [{ text: chore }], 0);
 			return;
 		}
-		fs.writeFileSync(path.join(o.requests, `${String(++kept).padStart(4, '0')}.json`), raw);
-		const newest = newestMessage(body);
-		const answer = scenario.answers.find((a) => a.when === undefined || new RegExp(a.when, 'u').test(newest));
-		await reply(response, body, answer?.content ?? [{ text: scenario.otherwise ?? 'I see.' }], answer?.pace ?? 2);
+		const request = String(++kept).padStart(4, '0');
+		fs.writeFileSync(path.join(o.requests, `${request}.json`), raw);
+		const answer = answerTo(scenario, body);
+		const log = (event, fields) => o.log !== undefined &&
+			fs.appendFileSync(o.log, `${JSON.stringify({ at: Date.now(), event, request, aside: answer.aside, ...fields })}\n`);
+		log('request');
+		if (answer.error !== undefined && (refused.get(answer.when) ?? 0) < (answer.error.times ?? Infinity)) {
+			refused.set(answer.when, (refused.get(answer.when) ?? 0) + 1);
+			sendJson(response, answer.error.status, { type: 'error', error: { type: answer.error.type, message: answer.error.message } });
+			log('error', { error: answer.error });
+			return;
+		}
+		if (answer.silent)
+			await new Promise((go) => response.on('close', go));
+		else
+			await reply(response, body, answer.content, answer.pace ?? 2, log);
+		log('end');
 	}
 
 	const server = http.createServer((request, response) => {
