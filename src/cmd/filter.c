@@ -12,6 +12,7 @@
 #include "cmd/setup.h"
 #include "context/exchange.h"
 #include "context/screen.h"
+#include "context/style.h"
 #include "scrub/scrub.h"
 
 /* parse and scrub: standard input to standard output, without tmux and without state. */
@@ -55,6 +56,7 @@ cmd_parse(const struct cli *cli, struct err *e)
 	struct conversation talk = CONVERSATION_INIT;
 	struct buf in = BUF_INIT;
 	struct clean_text *text = NULL;
+	struct style *style = NULL;
 	struct scrub *s = NULL;
 	int ret = -1;
 
@@ -66,8 +68,9 @@ cmd_parse(const struct cli *cli, struct err *e)
 	}
 	if (read_stdin(&in, e) != 0 || (s = scrub_new(NULL, e)) == NULL)
 		goto out;
+	style = style_strip(&in);
 	text = scrub_text(s, in.data, in.len, -1);
-	screen_read(text, 0, cli->agent != NULL ? cli->agent : "claude", &talk);
+	screen_read(text, style, 0, cli->agent != NULL ? cli->agent : "claude", &talk);
 	if (cli->json) {
 		json_t *v = conversation_json(&talk);
 
@@ -79,6 +82,7 @@ cmd_parse(const struct cli *cli, struct err *e)
 	ret = GT_OK;
 out:
 	conversation_release(&talk);
+	style_free(style);
 	clean_free(text);
 	scrub_free(s);
 	buf_wipe(&in);
@@ -113,6 +117,7 @@ cmd_scrub(const struct cli *cli, struct err *e)
 		return setup_no_arguments(cli, e);
 	if ((s = setup_scrub(cli, e)) == NULL || read_stdin(&in, e) != 0)
 		goto out;
+	style_free(style_strip(&in));	/* an SGR in the middle of a secret must not hide it */
 	text = scrub_text(s, in.data, in.len, -1);
 	if (cli->report || cli->json)
 		print_report(s);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "context/screen.h"
+#include "context/style.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
@@ -74,21 +75,24 @@ capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows,
 
 	memset(out, 0, sizeof *out);
 	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN);
-	if (tmux_do(t, false, &raw, e, "capture-pane", "-p", "-J", "-t", p->id, "-S", from, NULL) != 0) {
+	if (tmux_do(t, false, &raw, e, "capture-pane", "-p", "-e", "-J", "-t", p->id, "-S", from, NULL) != 0) {
 		buf_wipe(&raw);
 		return -1;
 	}
+	out->style = style_strip(&raw);
 	n = trim_end(raw.data, raw.len);
 	if (p->dead)
 		n = without_dead_line(raw.data, n, p->dead_line);
 	if (zombie)
 		n = trim_end(raw.data, screen_without_shell(raw.data, n, p->width));
+	style_head(out->style, count_rows(raw.data, n));
 	all = scrub_text(s, raw.data, n, p->width);
 	buf_wipe(&raw);
 	rows = count_rows(clean_bytes(all), clean_len(all));
 	if (rows > max_rows) {
 		out->text = clean_slice(all, tail_of(clean_bytes(all), clean_len(all), max_rows), clean_len(all));
 		clean_free(all);
+		style_tail(out->style, max_rows);
 		rows = max_rows;
 		out->cut = true;
 	} else {
@@ -102,5 +106,6 @@ void
 capture_release(struct capture *c)
 {
 	clean_free(c->text);
+	style_free(c->style);
 	memset(c, 0, sizeof *c);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct clean_text;
+struct style;
 struct err;
 struct pane;
 struct scrub;
@@ -16,6 +17,7 @@ struct tmux;
  */
 struct capture {
 	struct clean_text *text;
+	struct style *style;	/* of the same rows; NULL: none had any */
 	size_t rows;
 	bool cut;		/* older rows than max_rows exist and were left out */
 };

@@ -4,6 +4,7 @@
 #include "context/rows.h"
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "context/style.h"
 
 const char *
 row_text(const struct rows *r, size_t i)
@@ -80,6 +81,17 @@ rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct
 		at += full + 1;
 	}
 	r->width = width > 0 ? width : widest(r);
+}
+
+void
+rows_style(struct rows *r, const struct style *style)
+{
+	for (size_t i = 0; style != NULL && i < r->n; i++) {
+		struct row_style y = style_row(style, i);
+
+		r->v[i].marks = y.marks;
+		r->v[i].bullet = y.bullet;
+	}
 }
 
 void

@@ -8,6 +8,7 @@
 #include "agent/dialect.h"
 
 struct buf;
+struct style;
 
 /*
  * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that `capture-pane -p` and `-p -J` read the
@@ -16,6 +17,7 @@ struct buf;
 struct row {
 	uint32_t at, n;		/* bytes of the text */
 	uint8_t kind;		/* enum row_kind */
+	uint8_t marks, bullet;	/* as in context/style.h; 0 when nothing is known */
 };
 
 struct rows {
@@ -29,6 +31,8 @@ struct rows {
 /* Splits and names the rows. `width` 0: that of the widest rule of an input box, else of the widest row. */
 void rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct dialect *d);
 void rows_release(struct rows *r);
+/* Takes over what is known of the rows' colours; before rows are taken out. NULL: nothing. */
+void rows_style(struct rows *r, const struct style *style);
 
 const char *row_text(const struct rows *r, size_t i);
 enum row_kind row_kind(const struct rows *r, size_t i);	/* ROW_BLANK behind the last row */

@@ -124,7 +124,7 @@ read_all(struct screen *s)
 }
 
 void
-screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct conversation *out)
+screen_read_bytes(const char *p, size_t n, const struct style *style, int width, const char *agent, struct conversation *out)
 {
 	struct dialect *d = dialect_new(agent, dialect_find_version(p, n));
 	struct screen s = { .c = out };
@@ -135,6 +135,7 @@ screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct 
 		return;
 	}
 	rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, d);
+	rows_style(&s.r, style);
 	out->lines = s.r.n;
 	if (rows_evidence(&s.r) < 2)
 		keep_whole(out, p, n);

@@ -5,17 +5,19 @@
 
 struct clean_text;
 struct conversation;
+struct style;
 
 /*
  * Reads a pane's text (scrollback and screen, oldest row first) into exchanges. Pure. `width` is the pane's, 0 when unknown: then
  * it is taken from the rules of the input box or the longest row.
  * `agent` is a profile's name ("claude"); one without a dialect gives a single system exchange with the raw text, and so does
  * text in which no marker of the dialect stands (corrupt, another program): when in doubt, raw. conversation_add's rules hold.
+ * `style`: what style_strip told of the same rows, NULL when nothing is known; a hint where the text alone is ambiguous, never needed.
  */
-void screen_read(const struct clean_text *text, int width, const char *agent, struct conversation *out);
+void screen_read(const struct clean_text *text, const struct style *style, int width, const char *agent, struct conversation *out);
 
-/* The same on the bytes that clean_text gives: for those who hold them already, and for tests. */
-void screen_read_bytes(const char *p, size_t n, int width, const char *agent, struct conversation *out);
+/* The same on bytes without escape sequences: for those who hold them already, and for tests. */
+void screen_read_bytes(const char *p, size_t n, const struct style *style, int width, const char *agent, struct conversation *out);
 
 /*
  * How many bytes of `text` belong to the agent when the pane is a zombie: what the shell wrote after the agent's death ("Killed" and

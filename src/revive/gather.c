@@ -184,7 +184,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->class == CLASS_ZOMBIE,
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
-	screen_read(g->capture.text, c->pane.width, c->profile->dialect, &g->talk);
+	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &g->talk);
 	if (g->capture.cut)
 		g->talk.truncated_at = 0;
 	if (earlier_unfold(w, c, &g->talk, &g->earlier, e) != 0)

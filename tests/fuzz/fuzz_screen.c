@@ -4,6 +4,8 @@
 
 #include "context/exchange.h"
 #include "context/screen.h"
+#include "context/style.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 
 /* Any bytes: a conversation that keeps what the headers promise, within the row count. */
@@ -17,22 +19,13 @@ must_be_text(const char *s)
 		abort();
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static void
+must_keep_promises(const char *text, size_t n, const struct style *style, int width)
 {
 	struct conversation c = CONVERSATION_INIT;
-	char *copy = malloc(n + 1), *action;	/* exact size, so that a sanitizer sees a read behind the end */
-	size_t keep;
+	char *action;
 
-	if (copy == NULL)
-		abort();
-	memcpy(copy, data, n);
-	copy[n] = '\0';
-	keep = screen_without_shell(copy, n, 80);
-	if (keep > n)
-		abort();
-	screen_shows_agent(copy, n, "claude");
-	screen_read_bytes(copy, keep, n % 2 == 0 ? 80 : 0, "claude", &c);
+	screen_read_bytes(text, n, style, width, "claude", &c);
 	if (c.unknown_lines > c.lines || c.truncated_at > (ssize_t)c.lines)
 		abort();
 	for (size_t i = 0; i < c.n; i++) {
@@ -51,6 +44,56 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	must_be_text(action);
 	free(action);
 	conversation_release(&c);
+}
+
+static size_t
+rows_of(const char *p, size_t n)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		rows += p[i] == '\n';
+	return rows + (n > 0 && p[n - 1] != '\n');
+}
+
+/* The same with its colours taken out: no row more or less, no escape left, one style a row. */
+static void
+must_strip(const char *text, size_t n, int width)
+{
+	struct buf plain = BUF_INIT;
+	struct style *style;
+	size_t ends = 0, kept = 0;
+
+	buf_add(&plain, text, n);
+	style = style_strip(&plain);
+	for (size_t i = 0; i < n; i++)
+		ends += text[i] == '\n';
+	for (size_t i = 0; i < plain.len; i++)
+		kept += plain.data[i] == '\n';
+	if (ends != kept || memchr(plain.data, '\033', plain.len) != NULL || (style != NULL && style->n != rows_of(plain.data, plain.len)))
+		abort();
+	must_keep_promises(plain.data, plain.len, style, width);
+	style_free(style);
+	buf_release(&plain);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *copy = malloc(n + 1);	/* exact size, so that a sanitizer sees a read behind the end */
+	size_t keep;
+	int width = n % 2 == 0 ? 80 : 0;
+
+	if (copy == NULL)
+		abort();
+	memcpy(copy, data, n);
+	copy[n] = '\0';
+	keep = screen_without_shell(copy, n, 80);
+	if (keep > n)
+		abort();
+	screen_shows_agent(copy, n, "claude");
+	must_keep_promises(copy, keep, NULL, width);
+	must_strip(copy, n, width);
 	free(copy);
 	return 0;
 }

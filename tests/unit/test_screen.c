@@ -20,7 +20,7 @@ read_text(const char *text, int width)
 {
 	struct conversation c = CONVERSATION_INIT;
 
-	screen_read_bytes(text, strlen(text), width, "claude", &c);
+	screen_read_bytes(text, strlen(text), NULL, width, "claude", &c);
 	return c;
 }
 
@@ -275,7 +275,7 @@ test_raw_when_in_doubt(void **state)
 	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "just\nsome text");
 	assert_int_equal(c.unknown_lines, 2);
 	conversation_release(&c);
-	screen_read_bytes(BANNER, strlen(BANNER), 0, "another", &c);
+	screen_read_bytes(BANNER, strlen(BANNER), NULL, 0, "another", &c);
 	assert_int_equal(c.n, 1);
 	conversation_release(&c);
 	c = read_text("  end of an answer.\n\n✻ Worked for 3s\n\n❯ go\n\n???\n\n● Yes.\n\n" BOX, 0);
@@ -413,7 +413,7 @@ time_of(const char *piece, size_t times)
 				buf_chr(&b, *p);
 		}
 	start = clock_mono_ms();
-	screen_read_bytes(b.data, screen_without_shell(b.data, b.len, 40), 40, "claude", &c);
+	screen_read_bytes(b.data, screen_without_shell(b.data, b.len, 40), NULL, 40, "claude", &c);
 	start = clock_mono_ms() - start;
 	conversation_release(&c);
 	buf_release(&b);
