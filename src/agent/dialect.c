@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 #define OLD V(2, 0, 999)	/* the last version with an ASCII prompt */
 #define NEW V(2, 1, 0)
 
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 #define NBSP "\xC2\xA0"
+#define DIGITS "0123456789"
 /* Bullet of Linux and of macOS; 2.1.197 puts an NBSP behind it for "User answered". */
 #define BULLET "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?: |" NBSP ")"
 #define TOOLS "(?:Bash|BashOutput|Update|Edit|MultiEdit|Write|Create|Overwrite|Read|Fetch|WebFetch|Web Search|WebSearch|Agent|Task|Skill|" \
@@ -62,7 +65,7 @@ static const struct rule claude_rules[] = {
 	{ ROW_SPINNER, ANY, OPEN, "",
 		"(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6(?: \\(.*)?$" },
 
-	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}(?: .{1,80} (?:\xE2\x94\x80)+)?$" },
+	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}+(?: .{1,80} (?:\xE2\x94\x80)++)?$" },
 
 	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90", " \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88[^ ]*(?: +Claude Code v(\\d[\\d.]*)| |$)" },
 	/* in a pane of less than about 50 columns the name stands above the picture */
@@ -85,6 +88,17 @@ static const struct rule claude_rules[] = {
 	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
 	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
+};
+
+/* Which bytes may stand behind a short lead: text of people and models begins with the same blanks. */
+static const struct {
+	enum row_kind kind;
+	const char *lead, *next;
+} claude_next[] = {
+	{ ROW_SPINNER, "", "\xC2\xE2*" },
+	{ ROW_AGENTS, "  ", DIGITS },
+	{ ROW_COLLAPSED, "  ", "CEFLQRSUW" },
+	{ ROW_TOOL_BLINK, "  ", "ABCDEFGHIJKLMNOPQRSTUVWXYZ" },
 };
 
 struct saying {
@@ -152,13 +166,24 @@ static const struct {
 	{ "\xE2\x98\x90 ", "AskUserQuestion" },
 };
 
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+/* The same for what is asked of many rows. */
+static const struct {
+	enum phrase what;
+	const char *first;
+} claude_first[] = {
+	{ PHRASE_LIST, "-*+\xE2{}|" DIGITS },
+	{ PHRASE_OPTION, "\xE2>" },
+};
 
 struct dialect {
 	struct pattern *row[COUNT(claude_rules)];	/* NULL: not of this version */
 	struct pattern *say[COUNT(claude_sayings)];
 	size_t lead[COUNT(claude_rules)];		/* lengths of the leads */
+	/* which rules, one bit each, a row can match that begins with this byte; that has this byte behind two blanks */
+	uint64_t front[256], body[256];
 };
+
+_Static_assert(COUNT(claude_rules) <= 64, "a set of rules is a word of 64 bits");
 
 unsigned
 dialect_version(const char *text, size_t n)
@@ -199,6 +224,33 @@ dialect_find_version(const char *text, size_t n)
 	return last != NULL ? dialect_version(last + sizeof mark - 1, (size_t)(end - last) - (sizeof mark - 1)) : 0;
 }
 
+/* Whether the rule can match a row that has byte c at place `at`, as far as its lead and claude_next tell. */
+static bool
+may_have(const struct rule *rule, size_t at, char c)
+{
+	size_t n = strlen(rule->lead);
+
+	if (at < n)
+		return rule->lead[at] == c;
+	for (size_t i = 0; at == n && i < COUNT(claude_next); i++)
+		if (claude_next[i].kind == rule->kind && strcmp(claude_next[i].lead, rule->lead) == 0)
+			return c != '\0' && strchr(claude_next[i].next, c) != NULL;
+	return true;
+}
+
+static void
+index_rule(struct dialect *d, size_t i)
+{
+	const struct rule *rule = &claude_rules[i];
+
+	for (int c = 0; c < 256; c++) {
+		if (may_have(rule, 0, (char)c) && (c != ' ' || rule->lead[0] != '\0'))
+			d->front[c] |= UINT64_C(1) << i;
+		if (rule->lead[0] == ' ' && may_have(rule, 1, ' ') && may_have(rule, 2, (char)c))
+			d->body[c] |= UINT64_C(1) << i;
+	}
+}
+
 static struct pattern *
 compile(const char *regex)
 {
@@ -222,8 +274,10 @@ dialect_new(const char *agent, unsigned version)
 	d = xcalloc(1, sizeof *d);
 	for (size_t i = 0; i < COUNT(claude_rules); i++) {
 		d->lead[i] = strlen(claude_rules[i].lead);
-		if (version >= claude_rules[i].from && version <= claude_rules[i].to)
-			d->row[i] = compile(claude_rules[i].regex);
+		if (version < claude_rules[i].from || version > claude_rules[i].to)
+			continue;
+		d->row[i] = compile(claude_rules[i].regex);
+		index_rule(d, i);
 	}
 	for (size_t i = 0; i < COUNT(claude_sayings); i++)
 		if (version >= claude_sayings[i].from && version <= claude_sayings[i].to)
@@ -246,19 +300,17 @@ dialect_free(struct dialect *d)
 enum row_kind
 dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m)
 {
-	struct match own;
+	bool body = n > 2 && row[0] == ' ' && row[1] == ' ';
 
 	if (n == 0)
 		return ROW_BLANK;
-	for (size_t i = 0; i < COUNT(claude_rules); i++) {
-		if (d->row[i] == NULL || n < d->lead[i] || memcmp(row, claude_rules[i].lead, d->lead[i]) != 0)
-			continue;
-		if (d->lead[i] == 0 && row[0] == ' ')
-			continue;
-		if (pattern_find(d->row[i], row, n, 0, m != NULL ? m : &own) == 1)
+	for (uint64_t set = body ? d->body[(unsigned char)row[2]] : d->front[(unsigned char)row[0]]; set != 0; set &= set - 1) {
+		size_t i = (size_t)__builtin_ctzll(set);
+
+		if (n >= d->lead[i] && memcmp(row, claude_rules[i].lead, d->lead[i]) == 0 && pattern_find(d->row[i], row, n, 0, m) == 1)
 			return claude_rules[i].kind;
 	}
-	return n >= 2 && row[0] == ' ' && row[1] == ' ' ? ROW_BODY : ROW_STRAY;
+	return body ? ROW_BODY : ROW_STRAY;
 }
 
 bool
@@ -268,6 +320,9 @@ dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t 
 		row++;
 		n--;
 	}
+	for (size_t i = 0; i < COUNT(claude_first); i++)
+		if (claude_first[i].what == what && (n == 0 || strchr(claude_first[i].first, *row) == NULL))
+			return false;
 	for (size_t i = 0; i < COUNT(claude_sayings); i++)
 		if (claude_sayings[i].what == what && d->say[i] != NULL && pattern_is(d->say[i], row, n))
 			return true;
