@@ -55,6 +55,7 @@ enum phrase {
 	PHRASE_EXPAND,		/* end of a folded line: "(ctrl+o to expand)" */
 	PHRASE_WAITING,		/* result of a call that waits for a permission */
 	PHRASE_RUNNING,		/* row of a result that only a running call shows */
+	PHRASE_MORE,		/* last row of a result that is shown in part */
 	PHRASE_FAILED,		/* first row of a failed call's result */
 	PHRASE_INTERRUPTED,	/* the person pressed Esc, or refused */
 	PHRASE_NOISE,		/* row of a result that says only which key to press */

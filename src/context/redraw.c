@@ -12,11 +12,17 @@
 #define SKIPS 3		/* rows that may be missing or cut in one copy */
 #define STALE 12	/* rows of an old input box that may stand between the copies */
 
+struct slot {
+	uint32_t key, row;	/* row + 1; 0: free */
+};
+
 struct search {
 	struct rows *r;
 	uint32_t *gone;		/* 0: stays; else the other end of the stretch that goes, + 1, at both its ends (inside: anything but 0) */
-	uint32_t *last;		/* newest row with a key, + 1; open addressing */
+	struct slot *last;	/* newest row with a key; open addressing */
 	size_t mask;
+	size_t in_vain, below;	/* rows of the second copy that were compared last and not believed, and how far above the first one is */
+	size_t distance;
 	size_t budget;		/* bytes that may still be compared: keeps hostile text linear */
 };
 
@@ -29,6 +35,7 @@ struct copy {
 	size_t from, seam;
 	bool inside;		/* the second begins where the first is in the middle of a row */
 	size_t cut1, cut2;	/* rows cut1 .. cut2 - 1 can go */
+	size_t same;		/* rows of the second copy above this one, from the anchor on, are the first copy's byte by byte */
 };
 
 static bool
@@ -50,6 +57,65 @@ key_of(const struct rows *r, size_t i)
 		used++;
 	}
 	return h;
+}
+
+/* At the end of a row, or among the blanks in front of it, a cursor is at the start of a row as well. */
+static void
+to_row_start(const struct search *s, struct cursor *c)
+{
+	if (c->row < s->r->n && c->at > 0 && c->at == s->r->v[c->row].n)
+		*c = (struct cursor){ c->row + 1, 0 };
+	else if (c->row < s->r->n && c->at > 0 && row_indent(s->r, c->row) >= c->at)
+		c->at = 0;
+}
+
+static bool
+same_bytes(struct search *s, size_t i, size_t k)
+{
+	const struct row *a = &s->r->v[i], *b = &s->r->v[k];
+
+	s->budget -= s->budget > a->n / 16 ? a->n / 16 + 1 : s->budget;
+	return a->n == b->n && memcmp(row_text(s->r, i), row_text(s->r, k), a->n) == 0;
+}
+
+/* Rows that are the same byte by byte need not be compared blank by blank. `end` is where the first copy ends. */
+static void
+skip_same_rows(struct search *s, struct cursor *one, struct cursor *two, size_t end)
+{
+	size_t i, k;
+
+	to_row_start(s, one);
+	to_row_start(s, two);
+	while (one->at == 0 && two->at == 0 && s->budget > 0) {
+		for (i = one->row; i < end && !s->gone[i] && s->r->v[i].n == 0; i++)
+			;
+		for (k = two->row; k < s->r->n && !s->gone[k] && s->r->v[k].n == 0; k++)
+			;
+		if (i >= end || k >= s->r->n || s->gone[i] || s->gone[k] || !same_bytes(s, i, k))
+			return;
+		one->row = i + 1;
+		two->row = k + 1;
+	}
+}
+
+/* The same upwards, while the second copy's row is below `begin`. */
+static void
+skip_same_above(struct search *s, struct cursor *one, struct cursor *two, size_t begin)
+{
+	size_t i, k;
+
+	to_row_start(s, one);
+	to_row_start(s, two);
+	while (one->at == 0 && two->at == 0 && s->budget > 0) {
+		for (i = one->row; i > 0 && !s->gone[i - 1] && s->r->v[i - 1].n == 0; i--)
+			;
+		for (k = two->row; k > begin && !s->gone[k - 1] && s->r->v[k - 1].n == 0; k--)
+			;
+		if (i == 0 || k <= begin + 1 || s->gone[i - 1] || s->gone[k - 1] || !same_bytes(s, i - 1, k - 1))
+			return;
+		one->row = i - 1;
+		two->row = k - 1;
+	}
 }
 
 /* Takes the next byte that is no blank; -1 at row `end`. Leaves the cursor behind it. */
@@ -104,19 +170,21 @@ look_up(struct search *s, size_t a1, size_t a2, struct copy *y)
 	y->seam = a2;
 	y->inside = false;
 	while (s->budget > 0) {
-		int x = byte_before(s, &one, 0), z;
+		int x, z;
 
-		z = byte_before(s, &two, a1);
-		s->budget--;
-		if (z < 0)
-			return false;
-		if (x != z)
-			return true;
+		skip_same_above(s, &one, &two, a1);
 		if (two.at == 0 || row_indent(s->r, two.row) >= two.at) {
 			y->seam = two.row;
 			y->from = one.row;
 			y->inside = one.at > 0 && row_indent(s->r, one.row) < one.at;
 		}
+		x = byte_before(s, &one, 0);
+		z = byte_before(s, &two, a1);
+		s->budget -= s->budget > 0;
+		if (z < 0)
+			return false;
+		if (x != z)
+			return true;
 	}
 	return false;
 }
@@ -167,6 +235,25 @@ only_box(const struct search *s, size_t row, size_t end)
 	return box;
 }
 
+/* What is left of the first copy is a result that the second shows folded: that of a "!" command when it has ended. */
+static bool
+folded_since(struct search *s, size_t row, size_t end, size_t second)
+{
+	size_t i = row;
+
+	if (!row_says(s->r, second, PHRASE_MORE) || row_says(s->r, row, PHRASE_MORE))
+		return false;
+	while (i > 0 && row_kind(s->r, i) == ROW_BODY && s->budget > 0) {
+		s->budget--;
+		i--;
+	}
+	if (row_kind(s->r, i) != ROW_RESULT)
+		return false;
+	for (i = row; i < end && (row_kind(s->r, i) == ROW_BODY || row_kind(s->r, i) == ROW_BLANK) && s->budget > 0; i++)
+		s->budget--;
+	return i == end || only_box(s, i, end);
+}
+
 /* Compares down from the two anchors until the first copy is used up; places the cut where nothing is lost. */
 static bool
 look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
@@ -177,16 +264,20 @@ look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
 
 	y->cut1 = a1;
 	y->cut2 = a2;
+	skip_same_rows(s, &one, &two, y->seam);
+	y->same = two.at == 0 ? two.row : a2;
 	while (s->budget > 0) {
-		int x = next_byte(s, &one, y->seam), z;
+		int x, z;
 
-		s->budget--;
+		skip_same_rows(s, &one, &two, y->seam);
+		x = next_byte(s, &one, y->seam);
+		s->budget -= s->budget > 0;
 		if (x < 0)
 			return true;
 		z = next_byte(s, &two, s->r->n);
 		if (x == z)
 			continue;
-		if (only_box(s, one.row, y->seam))
+		if (only_box(s, one.row, y->seam) || folded_since(s, one.row, y->seam, two.row))
 			return true;
 		if (z < 0)
 			return false;
@@ -268,20 +359,27 @@ take_out(struct search *s, size_t from, size_t to)
 static void
 try_at(struct search *s, size_t i)
 {
-	uint32_t key = key_of(s->r, i);
-	size_t slot = key & s->mask, a1;
+	uint32_t key = key_of(s->r, i), a1;
+	size_t slot = key & s->mask;
 	struct copy y;
 
-	while (s->last[slot] != 0 && key_of(s->r, s->last[slot] - 1) != key)
+	while (s->last[slot].row != 0 && s->last[slot].key != key)
 		slot = (slot + 1) & s->mask;
-	a1 = s->last[slot];
-	s->last[slot] = (uint32_t)i + 1;
+	a1 = s->last[slot].row;
+	s->last[slot] = (struct slot){ key, (uint32_t)i + 1 };
 	if (a1 == 0 || s->gone[a1 - 1])
 		return;
 	a1--;
-	if (!look_up(s, a1, i, &y) || y.seam <= a1 || !look_down(s, a1, i, &y) || !believed(s, a1, i, &y))
+	if (i >= s->in_vain && i < s->below && i - a1 == s->distance)
 		return;
-	take_out(s, y.cut1, y.cut2);
+	y.same = i;
+	if (look_up(s, a1, i, &y) && y.seam > a1 && look_down(s, a1, i, &y) && believed(s, a1, i, &y)) {
+		take_out(s, y.cut1, y.cut2);
+		return;
+	}
+	s->in_vain = i;
+	s->below = y.same;
+	s->distance = i - a1;
 }
 
 void
@@ -302,9 +400,12 @@ rows_drop_redrawn(struct rows *r)
 	for (size_t i = 0; i < r->n; i++)
 		if (anchor(r, i))
 			try_at(&s, i);
-	for (size_t i = 0; i < r->n; i++)
-		if (!s.gone[i])
-			r->v[kept++] = r->v[i];
+	for (size_t i = 0; i < r->n; i++) {
+		if (s.gone[i])
+			continue;
+		r->v[kept] = r->v[i];
+		r->v[kept++].seam = i > 0 && s.gone[i - 1];
+	}
 	r->n = kept;
 	free(s.gone);
 	free(s.last);

@@ -6,18 +6,6 @@
 #include "base/utf8.h"
 #include "context/style.h"
 
-const char *
-row_text(const struct rows *r, size_t i)
-{
-	return r->text + r->v[i].at;
-}
-
-enum row_kind
-row_kind(const struct rows *r, size_t i)
-{
-	return i < r->n ? (enum row_kind)r->v[i].kind : ROW_BLANK;
-}
-
 bool
 row_says(const struct rows *r, size_t i, enum phrase what)
 {
@@ -101,6 +89,8 @@ rows_release(struct rows *r)
 	*r = (struct rows){ .text = NULL };
 }
 
+#define FULL_ROWS 3	/* rows that reach the edge, to believe that it was the edge */
+
 /* A word's bytes; in scripts that are broken at any character, one character. */
 static size_t
 first_word(const char *p, size_t n, size_t *width)
@@ -168,6 +158,7 @@ hang_of(const char *p, size_t n, size_t at, size_t column, size_t otherwise)
 struct joint {
 	size_t indent, limit, hang;
 	size_t lead;		/* 1 when the row above was full: the blank between the words went to this row's front, unseen */
+	size_t above;		/* columns of the rows above that tmux broke off this one */
 };
 
 /* Table rows and quotes carry a mark on every row: a join would put it into the middle. */
@@ -178,22 +169,39 @@ drawn(const char *p, size_t n)
 		((unsigned char)p[1] == 0x96 && (unsigned char)p[2] == 0x8E));
 }
 
+/* tmux broke the row when the pane became narrower: what stands at column 0 or 1 is its rest. The blank at the break may be lost. */
+static int
+joint_of_rest(const struct rows *r, size_t i, size_t width)
+{
+	const char *b = row_text(r, i + 1);
+	int32_t rune;
+
+	if (row_indent(r, i + 1) > 0)
+		return 1;
+	utf8_next(b, r->v[i + 1].n, &rune);
+	return width + 1 == r->width && utf8_width_rune(rune) < 2;
+}
+
 /*
  * What stands between row i and the next: -1 a line end, 0 nothing (a word or CJK text was cut), 1 a blank. A break is certain to be
  * the renderer's when the next word had no room.
  */
 static int
-joint_at(const struct rows *r, size_t i, const struct joint *j)
+joint_at(const struct rows *r, size_t i, const struct joint *j, bool *rest)
 {
 	const char *a = row_text(r, i), *b = row_text(r, i + 1);
-	size_t an = r->v[i].n, bn = r->v[i + 1].n, indent = row_indent(r, i + 1), width, word, inner;
+	size_t an = r->v[i].n, bn = r->v[i + 1].n, indent = row_indent(r, i + 1), width, word, inner, limit;
 
+	*rest = false;
 	if (j->limit == 0 || an == 0 || bn == 0)
 		return -1;
 	width = row_width(r, i);
-	if (indent == 0)	/* tmux broke the row itself when the pane became narrower */
-		return width + 1 >= r->width ? width + 1 == r->width : -1;
-	width += j->lead;
+	if (indent < 2) {
+		*rest = width + 1 >= r->width;
+		return *rest ? joint_of_rest(r, i, width) : -1;
+	}
+	width += j->lead + j->above;
+	limit = r->v[i].drawn > 0 ? j->limit + r->v[i].drawn - r->width : j->limit;
 	if (indent != j->indent && indent != j->hang)
 		return -1;
 	if (drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
@@ -202,12 +210,12 @@ joint_at(const struct rows *r, size_t i, const struct joint *j)
 		return -1;
 	first_word(b + indent, bn - indent, &word);
 	if (word == 2 && wide_at_end(b + indent, first_word(b + indent, bn - indent, &word)))
-		return width + 4 > j->limit ? !wide_at_end(a, an) : -1;
-	inner = j->limit > j->indent ? j->limit - j->indent : 1;
-	if (width + 1 + word <= j->limit || (width < j->limit / 2 && word < inner))
+		return width + 4 > limit ? !wide_at_end(a, an) : -1;
+	inner = limit > j->indent ? limit - j->indent : 1;
+	if (width + 1 + word <= limit || (width < limit / 2 && word < inner))
 		return -1;
 	/* a word longer than a row is cut, and then the row is full */
-	return width + 1 >= j->limit && last_word_width(a, an) + word > inner ? 0 : 1;
+	return width + 1 >= limit && last_word_width(a, an) + word > inner ? 0 : 1;
 }
 
 void
@@ -216,7 +224,7 @@ rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t inde
 {
 	struct joint j = { .indent = indent, .limit = limit };
 	size_t blank = 0;
-	bool any = false, open = false;
+	bool any = false, open = false, rest = false;
 
 	for (size_t i = from; i < to; i++) {
 		const char *p = row_text(r, i);
@@ -230,7 +238,7 @@ rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t inde
 		if (cut >= n) {
 			blank++;
 			open = false;
-			j.lead = 0;
+			j.lead = j.above = 0;
 			continue;
 		}
 		for (; any && blank > 0; blank--)
@@ -240,9 +248,10 @@ rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t inde
 			j.hang = hang_of(p, n, i == from ? skip : row_indent(r, i), i == from ? indent : row_indent(r, i), indent);
 		buf_add(out, p + cut, n - cut);
 		any = true;
-		how = i + 1 < to ? joint_at(r, i, &j) : -1;
+		how = i + 1 < to ? joint_at(r, i, &j, &rest) : -1;
 		open = how >= 0;
-		j.lead = how == 1 && row_width(r, i) == limit;
+		j.lead = how == 1 && !rest && row_width(r, i) == limit;
+		j.above = open && rest ? j.above + row_width(r, i) + (size_t)how : 0;
 		if (how == 1)
 			buf_chr(out, ' ');
 		else if (how < 0)
@@ -250,6 +259,67 @@ rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t inde
 	}
 	while (any && out->len > 0 && out->data[out->len - 1] == '\n')
 		buf_cut(out, out->len - 1);
+}
+
+/* Rows of words that the renderer broke; of results it only cuts the rows. */
+static bool
+is_text(const struct rows *r, size_t i)
+{
+	enum row_kind k = row_kind(r, i);
+
+	return k == ROW_WORDS || k == ROW_PROMPT || k == ROW_BODY;
+}
+
+/* Columns of the row with the rests that tmux broke off it; *next is the row behind them. */
+static size_t
+whole_width(const struct rows *r, size_t i, size_t *next)
+{
+	size_t w = row_width(r, i);
+
+	for (*next = i + 1; row_kind(r, *next) == ROW_BODY && row_indent(r, *next) < 2; ++*next)
+		w += row_width(r, *next);
+	return w;
+}
+
+/* The widest row tells the width of its time, when some rows end where the next word would have gone beyond it. */
+static size_t
+width_of_time(const struct rows *r, size_t from, size_t to)
+{
+	size_t most = 0, full = 0, next;
+
+	for (size_t i = from; i < to; i = next) {
+		size_t w = is_text(r, i) ? whole_width(r, i, &next) : 0;
+
+		next = w > 0 ? next : i + 1;
+		if (w > most)
+			most = w;
+	}
+	if (most > r->width || to == r->n)
+		return most > r->width ? most : r->width;
+	for (size_t i = from; i < to && full < FULL_ROWS; i = next) {
+		size_t w = is_text(r, i) ? whole_width(r, i, &next) : 0, word;
+
+		next = w > 0 ? next : i + 1;
+		if (w == 0 || w < most / 2 || row_kind(r, next) != ROW_BODY)
+			continue;
+		first_word(row_text(r, next) + row_indent(r, next), r->v[next].n - row_indent(r, next), &word);
+		full += w + 1 + word > most;
+	}
+	return full < FULL_ROWS ? r->width : most;
+}
+
+void
+rows_measure(struct rows *r)
+{
+	for (size_t from = 0, to; from < r->n; from = to) {
+		size_t w;
+
+		for (to = from + 1; to < r->n && !r->v[to].seam && (row_kind(r, to) != ROW_BANNER || row_kind(r, to - 1) == ROW_BANNER); to++)
+			;
+		w = width_of_time(r, from, to);
+		for (size_t i = from; w != r->width && w <= UINT16_MAX && i < to; i++)
+			r->v[i].drawn = (uint16_t)w;
+	}
 }
 
 unsigned

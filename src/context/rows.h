@@ -12,11 +12,13 @@ struct style;
 
 /*
  * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that `capture-pane -p` and `-p -J` read the
- * same. 12 bytes a row.
+ * same. 16 bytes a row.
  */
 struct row {
 	uint32_t at, n;		/* bytes of the text */
+	uint16_t drawn;		/* columns of the pane when the row was drawn; 0: as now */
 	uint8_t kind;		/* enum row_kind */
+	uint8_t seam;		/* a copy of what follows stood above: the pane may have been of another width there */
 	uint8_t marks, bullet;	/* as in context/style.h; 0 when nothing is known */
 };
 
@@ -34,8 +36,19 @@ void rows_release(struct rows *r);
 /* Takes over what is known of the rows' colours; before rows are taken out. NULL: nothing. */
 void rows_style(struct rows *r, const struct style *style);
 
-const char *row_text(const struct rows *r, size_t i);
-enum row_kind row_kind(const struct rows *r, size_t i);	/* ROW_BLANK behind the last row */
+static inline const char *
+row_text(const struct rows *r, size_t i)
+{
+	return r->text + r->v[i].at;
+}
+
+/* ROW_BLANK behind the last row. */
+static inline enum row_kind
+row_kind(const struct rows *r, size_t i)
+{
+	return i < r->n ? (enum row_kind)r->v[i].kind : ROW_BLANK;
+}
+
 bool row_says(const struct rows *r, size_t i, enum phrase what);
 size_t row_indent(const struct rows *r, size_t i);
 size_t row_width(const struct rows *r, size_t i);
@@ -43,7 +56,8 @@ size_t row_width(const struct rows *r, size_t i);
 /*
  * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each, blank rows at both ends left out. Rows that
  * were broken at the edge are joined again where that is certain: the next row's first word had no room within `limit` columns (0: join
- * nothing). The first row begins at its byte `skip`.
+ * nothing). The limit is for rows of the pane's present width, and is moved for those that were drawn when it was wider or narrower.
+ * The first row begins at its byte `skip`.
  */
 void rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t indent, size_t limit,
 	struct buf *out);
@@ -60,6 +74,9 @@ void rows_drop_redrawn(struct rows *r);
  * are set, and a row that merely looked like a marker is ROW_BODY or ROW_WORDS.
  */
 void rows_settle(struct rows *r);
+
+/* Finds the width that rows above a seam were drawn for, where their own breaks tell it. After rows_settle. */
+void rows_measure(struct rows *r);
 
 /* The head of a call ends with ")" before its result, a blank row or another item. The row behind it; 0: that is no call. */
 size_t rows_head_end(const struct rows *r, size_t i);

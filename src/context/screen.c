@@ -142,6 +142,7 @@ screen_read_bytes(const char *p, size_t n, const struct style *style, int width,
 	else {
 		rows_drop_redrawn(&s.r);
 		rows_settle(&s.r);
+		rows_measure(&s.r);
 		read_all(&s);
 	}
 	rows_release(&s.r);

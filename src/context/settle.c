@@ -104,8 +104,8 @@ settled(const struct rows *r, size_t i)
 			return ROW_BODY;
 		return row_indent(r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
 	case ROW_STRAY:
-		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 */
-		if (i > 0 && !indented && (before == ROW_BODY || before == ROW_WORDS || before == ROW_PROMPT || before == ROW_RESULT) &&
+		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 or, where a blank came first, 1 */
+		if (i > 0 && before != ROW_BLANK && before != ROW_STRAY && before != ROW_RULE && before != ROW_DEAD &&
 			row_width(r, i - 1) + 1 >= r->width)
 			return ROW_BODY;
 		return k;
