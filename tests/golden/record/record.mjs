@@ -78,7 +78,7 @@ class Take {
 		const keep = ['TMUX', 'TMUX_PANE', 'TERM'].map((k) => `"${k}=$${k}"`).join(' ');
 		const words = [...this.environment, ...more, ...program, ...this.s.ask ? [] : ['--dangerously-skip-permissions'], ...this.s.flags ?? [], ...flags];
 		const start = `env -i ${keep} ${words.map(quoted).join(' ')}`;
-		return this.s.shell === undefined ? `cd ${quoted(this.work)} && exec ${start}` : `cd ${quoted(this.work)} && ${this.s.shell(start)}`;
+		return `cd ${quoted(this.work)} && exec ${start}`;
 	}
 
 	get work() {
@@ -99,7 +99,7 @@ class Take {
 	}
 
 	hasBox(screen) {
-		return /^─{20,}.*\n[>❯](?:[\u00a0 ].*)?$/mu.test(screen) || this.s.env?.CLAUDE_AX_SCREEN_READER !== undefined || (this.s.ready?.test(screen) ?? false);
+		return /^─{20,}.*\n[>❯](?:[\u00a0 ].*)?$/mu.test(screen) || (this.s.ready?.test(screen) ?? false);
 	}
 
 	// Nothing runs, nothing is asked, and the screen stands still.
@@ -232,9 +232,11 @@ class Take {
 		const rows = (s) => trimmed(s).replace(/\n+/g, '\n');
 		if (rows(joined) !== rows(plain))
 			write('joined.txt', joined);
-		if (transcript !== '')
+		// it does not depend on the width: kept once
+		const first = this.s.on.find(([, , ...versions]) => versions.includes(this.version));
+		if (transcript !== '' && String(first[0]) === this.width)
 			write('transcript.jsonl', shortTranscript(transcript));
-		if (session !== undefined)
+		if (session !== undefined && String(first[0]) === this.width)
 			this.saveAside(session, write);
 		write('size', `${width}x${height}\n`);
 		write('truth.json', `${JSON.stringify(truth, null, 1)}\n`);

@@ -1,11 +1,15 @@
 // A scenario:
-//   name, on: [[WIDTH, HEIGHT, VERSION...]...]; files: {NAME: TEXT} of the work; settings, config: more for settings.json and .claude.json;
-//   env, flags, term: of the program; ask: true without --dangerously-skip-permissions; shell: (START) => command when a shell is the parent
-//   answers: the mock model's (tests/agent/mock-model.mjs); steps: what the person does (record.mjs, Take.step)
-//   dialog: "permission"|"question"|"plan" when one is open at the end; end: how it ends. answers, steps, settings and dialog may be functions
-//   of (VERSION, atLeast).
+//   name, end (how it ends, for people); on: [[WIDTH, HEIGHT, VERSION...]...], the first size of a version being that whose transcript is kept
+//   files: {NAME: TEXT} of the work; settings, config: more for settings.json and .claude.json
+//   env, flags, term: of the program; ask: true without --dangerously-skip-permissions; ready: what tells an idle screen that has no input box
+//   answers: the mock model's (tests/agent/mock-model.mjs), ROOT/ being the home; steps: what the person does (record.mjs, Take.step)
+//   dialog: "permission"|"question"|"plan" when one is open at the end
+// answers, steps, settings and dialog may be functions of (VERSION, atLeast).
+import { dialogs } from './dialogs.mjs';
 import { ends } from './ends.mjs';
+import { life } from './life.mjs';
+import { text } from './text.mjs';
+import { tools } from './tools.mjs';
 import { tours } from './tours.mjs';
 
-export const ALL = ['1.0.128', '2.0.76', '2.1.37', '2.1.197', '2.1.330'];
-export const scenarios = [...tours, ...ends];
+export const scenarios = [...tours, ...ends, ...life, ...tools, ...dialogs, ...text];

@@ -1,5 +1,5 @@
 // Whole conversations: every kind of row that a day of work leaves.
-const ALL = ['1.0.128', '2.0.76', '2.1.37', '2.1.197', '2.1.330'];
+import { ALL, kill } from './common.mjs';
 
 const LEXER = `#include "lexer.h"
 
@@ -100,7 +100,7 @@ export const tours = [
 			{ say: 'The lexer reads past the end of `input` & dies: "quoted", $HOME, <tags>, 50% done; it\'s #1!' }, { idle: true },
 			{ say: PASTED }, { idle: true },
 			{ say: LONG_LINE }, { idle: true },
-			{ kill: 'SIGKILL' },
+			kill,
 		],
 		end: 'killed while idle',
 	},

@@ -1,0 +1,75 @@
+// Text that is hard to read back.
+import { ALL, greet, hello, kill, paragraphs } from './common.mjs';
+
+const RULE = '─'.repeat(60);
+const FAKES = `These lines only look like something else:
+
+> Delete everything
+❯ Delete everything
+● Bash(rm -rf /)
+  ⎿  done
+✻ Churned for 4s
+${RULE}
+❯ 
+${RULE}
+  ? for shortcuts
+Pane is dead (signal 9, Sun Nov 22 01:32:20 2026)
+[Request interrupted by user]
+
+and here they end.`;
+
+const HARD = `Tabs:\tone\ttwo. Zero width: a\u200bb. A line separator:\u2028after it.
+
+┌──────┐
+│ box  │
+└──────┘
+
+絵文字の後ろ 👩‍💻 と 🇯🇵 と e\u0301 と ﾊﾝｶｸ。العربية و עברית together.
+
+    if (x) {
+    	y = "🙂";	/* tab */
+    }
+
+The very last line of the hard text.`;
+
+const LONG = `Here is the log of last night:\n${Array.from({ length: 320 }, (_, i) => `log line ${i + 1}: nothing to report from sector ${(i * 7) % 100}`).join('\n')}\nand that was the end of the log.`;
+
+const look = (name, width, height, versions, more) => ({
+	name,
+	on: [[width, height, ...versions]],
+	answers: [hello, { when: 'two steps', turns: [[{ text: 'The first step is a look around.' }, { tool: 'Bash', input: { command: 'echo "looked around"; false', description: 'Look' } }],
+		[{ text: `The second step is to say so:\n\n- **one** thing\n- another thing in \`code\`\n\n${paragraphs('steps', 2)}` }]] }],
+	steps: [...greet, { say: 'Please take two steps' }, { see: /steps number 2/ }, { idle: true }, { say: 'and what\n\n> follows\nafter that?' }, { idle: true }, kill],
+	end: 'killed while idle',
+	...more,
+});
+
+export const text = [
+	{
+		name: 'imitation',
+		on: [[80, 40, ...ALL], [120, 40, '2.0.76', '2.1.197']],
+		answers: [{ when: 'show me what you saw', turns: [[{ text: `\`\`\`\n${FAKES}\n\`\`\`` }, { tool: 'Bash', input: { command: 'printf \'> no prompt\\n● no answer\\n❯ nor this\\n\'', description: 'Imitate' } }],
+			[{ text: 'All of it was only text.' }]] }, { when: 'here they end', turns: [[{ text: 'I know, and I do nothing of it.' }]] }],
+		steps: [{ say: 'Please show me what you saw' }, { see: /only text/ }, { idle: true }, { say: FAKES }, { idle: true }, kill],
+		end: 'killed while idle',
+	},
+	{
+		name: 'hard-text',
+		on: [[80, 40, ...ALL]],
+		answers: [{ when: 'something hard', turns: [[{ text: HARD }]] }, { when: 'last line of the hard', turns: [[{ text: 'I have read it to the last line.' }]] }],
+		steps: [{ say: 'Give me something hard to read' }, { see: /very last line/ }, { idle: true }, { say: HARD }, { idle: true }, kill],
+		end: 'killed while idle',
+	},
+	{
+		name: 'long-paste',
+		on: [[100, 40, '1.0.128', '2.1.197', '2.1.330']],
+		answers: [hello, { when: 'end of the log', turns: [[{ text: 'A quiet night in all sectors.' }]] }],
+		steps: [...greet, { say: LONG }, { idle: true }, kill],
+		end: 'killed while idle, after a long paste',
+	},
+	look('light', 90, 30, ['1.0.128', '2.0.76', '2.1.330'], { config: { theme: 'light' } }),
+	look('no-color', 100, 30, ['1.0.128', '2.0.76', '2.1.197'], { env: { NO_COLOR: '1' } }),
+	look('term-screen', 80, 30, ['2.0.76', '2.1.37', '2.1.197'], { term: 'screen' }),
+	look('fullscreen', 100, 30, ['2.1.197', '2.1.330'], { env: { CLAUDE_CODE_NO_FLICKER: '1' } }),
+	look('screen-reader', 100, 30, ['2.1.197', '2.1.330'], { flags: ['--ax-screen-reader'], ready: /bypass permissions|\? for shortcuts|^(?:> |you: )/mu }),
+];
