@@ -18,6 +18,7 @@ enum row_kind {
 	ROW_BODY,		/* indented by two or more: belongs to the item above */
 	ROW_STRAY,		/* column 0 or 1, and no rule knows it */
 	ROW_BANNER,		/* group 1: the version, where the row holds it */
+	ROW_NEWS,		/* below a banner: what is new in the program */
 	ROW_BANNER_TOP,		/* the boxed welcome; it goes on to ROW_BANNER_END. Group 1 as above */
 	ROW_BANNER_END,
 	ROW_PROMPT,		/* a sent prompt; group 1: its first row */
@@ -65,6 +66,10 @@ enum phrase {
 	PHRASE_BUSY,		/* row below the box while the agent is at work */
 	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
 	PHRASE_DIALOG,		/* foot of a dialog */
+	PHRASE_VIEW,		/* foot of the transcript's own view (Ctrl+O), which takes the box's place */
+	PHRASE_COMMAND,		/* a prompt that is a command for the program: "/clear" */
+	PHRASE_REMARK,		/* what such a command answered: drawn with a blank where other results have an NBSP */
+	PHRASE_TREE,		/* a sub-agent of those that the row above counts */
 	PHRASE_TASK_HEAD,	/* "3 tasks (1 done, 2 open)" */
 	PHRASE_TASK,
 	PHRASE_LIST,		/* body row that begins a line of its own: list, table, quote */

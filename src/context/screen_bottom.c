@@ -22,7 +22,7 @@ read_spinner(struct screen *s, size_t i)
 	while (end < s->r.n && (row_kind(&s->r, end) == ROW_BODY || row_kind(&s->r, end) == ROW_RESULT))
 		end++;
 	if (end > i + 1 && row_kind(&s->r, i + 1) == ROW_RESULT && screen_result_says(s, i + 1, PHRASE_TASK))
-		keep_tasks(s, i + 1, end, RESULT_TEXT, 5);
+		keep_tasks(s, i + 1, end, screen_result_skip(s, i + 1), 5);
 	s->spun = true;
 	return end;
 }
@@ -44,7 +44,7 @@ read_queue(struct screen *s, size_t i)
 	while (i < s->r.n && row_kind(&s->r, i) == ROW_QUEUED) {
 		size_t end = i + 1;
 
-		while (end < s->r.n && row_kind(&s->r, end) == ROW_QUEUED && row_indent(&s->r, end) >= 4)
+		while (end < s->r.n && row_kind(&s->r, end) == ROW_QUEUED && (s->r.v[end].n == 0 || row_indent(&s->r, end) >= 4))
 			end++;
 		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, screen_joined(s, i, end, 6, 4, s->r.width > 0 ? s->r.width - 1 : 0));
 		i = end;
@@ -110,6 +110,8 @@ read_rule(struct screen *s, size_t i)
 
 	while (next < s->r.n && row_kind(&s->r, next) == ROW_RULE)
 		next++;
+	if (row_kind(&s->r, next) == ROW_BODY && row_says(&s->r, next, PHRASE_VIEW))
+		return screen_item_end(s, next);
 	return next < s->r.n && row_kind(&s->r, next) == ROW_BOX ? read_box(s, i) : 0;
 }
 
@@ -155,6 +157,16 @@ read_dialog(struct screen *s, size_t i)
 	return end;
 }
 
+/* In a narrow pane tmux broke the id in two. */
+static void
+add_rest(struct screen *s, size_t i)
+{
+	char *whole = xasprintf("%s%.*s", s->c->resume_id, (int)strcspn(row_text(&s->r, i), " \n"), row_text(&s->r, i));
+
+	free(s->c->resume_id);
+	s->c->resume_id = whole;
+}
+
 static size_t
 read_farewell(struct screen *s, size_t i)
 {
@@ -166,6 +178,8 @@ read_farewell(struct screen *s, size_t i)
 		free(s->c->resume_id);
 		s->c->resume_id = screen_group(s, k, 1);
 		i = k;
+		if (row_kind(&s->r, k + 1) == ROW_BODY && row_indent(&s->r, k + 1) == 0)
+			add_rest(s, ++i);
 	}
 	if (s->c->draft != NULL && s->c->draft[0] == '/') {	/* the command that ended it */
 		free(s->c->draft);

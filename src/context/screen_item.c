@@ -59,7 +59,7 @@ read_result(struct screen *s, size_t i, struct result *res)
 	res->failed = screen_result_says(s, i, PHRASE_FAILED);
 	res->interrupted = screen_result_says(s, i, PHRASE_INTERRUPTED);
 	res->running = keys || screen_result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && row_says(&s->r, to - 1, PHRASE_RUNNING));
-	rows_join(&s->r, i, to, RESULT_TEXT, 5, 0, &res->text);
+	rows_join(&s->r, i, to, screen_result_skip(s, i), 5, 0, &res->text);
 	return end;
 }
 

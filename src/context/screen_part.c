@@ -3,10 +3,18 @@
 #include "base/pattern.h"
 #include "context/exchange.h"
 
+size_t
+screen_result_skip(const struct screen *s, size_t i)
+{
+	return s->r.v[i].n > 6 && row_text(&s->r, i)[6] == '\xC2' ? 8 : 7;
+}
+
 bool
 screen_result_says(const struct screen *s, size_t i, enum phrase what)
 {
-	return dialect_says(s->r.d, what, row_text(&s->r, i) + RESULT_TEXT, s->r.v[i].n - RESULT_TEXT);
+	size_t skip = screen_result_skip(s, i);
+
+	return dialect_says(s->r.d, what, row_text(&s->r, i) + skip, s->r.v[i].n - skip);
 }
 
 char *

@@ -28,7 +28,8 @@ struct screen {
 size_t screen_read_item(struct screen *s, size_t i);
 size_t screen_read_bottom(struct screen *s, size_t i);
 
-#define RESULT_TEXT 8		/* bytes of "  ⎿ ", an NBSP included, in front of a result's words */
+/* Bytes in front of a result's words: of "  ⎿ " and an NBSP or, below the program's own commands, a blank. */
+size_t screen_result_skip(const struct screen *s, size_t i);
 /* As row_says, of the words in a result's first row. */
 bool screen_result_says(const struct screen *s, size_t i, enum phrase what);
 

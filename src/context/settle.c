@@ -7,6 +7,8 @@
 /* What single rows cannot tell: is this line a folded call or just indented text, is that rule a box or a dialog. */
 #define HEAD_ROWS 12	/* rows that the head of a call may take */
 #define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
+#define NEWS_ROWS 24	/* rows between a banner and the last of its news */
+#define QUEUE_ROWS 2000	/* rows of the prompts that wait for the agent */
 
 static void
 set_kind(struct rows *r, size_t i, enum row_kind k)
@@ -79,6 +81,27 @@ before_rule(const struct rows *r, size_t i)
 	return k < r->n && row_kind(r, k) == ROW_RULE;
 }
 
+/* "/compact" */
+static bool
+is_command(const struct rows *r, size_t i)
+{
+	const char *blank = memchr(row_text(r, i), ' ', r->v[i].n);
+	size_t at = blank != NULL ? (size_t)(blank - row_text(r, i)) : r->v[i].n;
+
+	return dialect_says(r->d, PHRASE_COMMAND, row_text(r, i) + at, r->v[i].n - at);
+}
+
+/* Above are only a banner and its news: rows of those are ROW_BODY by now. */
+static bool
+in_banner(const struct rows *r, size_t i)
+{
+	size_t k = i;
+
+	while (k > 0 && i - k < NEWS_ROWS && (row_kind(r, k - 1) == ROW_BLANK || row_kind(r, k - 1) == ROW_BODY))
+		k--;
+	return k > 0 && row_kind(r, k - 1) == ROW_BANNER;
+}
+
 static enum row_kind
 settled(const struct rows *r, size_t i)
 {
@@ -86,10 +109,16 @@ settled(const struct rows *r, size_t i)
 	bool indented = r->v[i].n > 0 && row_text(r, i)[0] == ' ';
 
 	switch (k) {
+	case ROW_BODY:
+		return before == ROW_PROMPT && row_says(r, i, PHRASE_REMARK) && is_command(r, i - 1) ? ROW_RESULT : k;
+	case ROW_NEWS:
+		return in_banner(r, i) ? ROW_BODY : ROW_STRAY;
 	case ROW_COLLAPSED:
 	case ROW_AGENTS:
 		if (indented && before != ROW_BLANK)
 			return ROW_BODY;
+		if (k == ROW_AGENTS && row_says(r, i + 1, PHRASE_TREE))
+			return k;
 		return is_folded_anyhow(r, i) ? k : indented ? ROW_BODY : ROW_WORDS;
 	case ROW_THOUGHT:
 		return indented && before != ROW_BLANK ? ROW_BODY : k;
@@ -105,6 +134,8 @@ settled(const struct rows *r, size_t i)
 		return row_indent(r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
 	case ROW_STRAY:
 		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 or, where a blank came first, 1 */
+		if (before == ROW_RESUME && strspn(row_text(r, i), "0123456789abcdef-") < r->v[i].n)
+			return k;
 		if (i > 0 && before != ROW_BLANK && before != ROW_STRAY && before != ROW_RULE && before != ROW_DEAD &&
 			row_width(r, i - 1) + 1 >= r->width)
 			return ROW_BODY;
@@ -114,16 +145,24 @@ settled(const struct rows *r, size_t i)
 	}
 }
 
-/* Prompts that wait for the agent stand right above the box's rule. */
+/*
+ * Prompts that wait for the agent stand right above the box's rule, each with its mark at column 2 and its other rows, blank ones too, at 4.
+ * The first of them follows a blank row and is the uppermost that only such rows stand below.
+ */
 static size_t
 settle_queue(struct rows *r, size_t rule)
 {
 	size_t from = rule;
 
-	while (from > 0 && row_kind(r, from - 1) == ROW_BODY)
-		from--;
-	if (from == rule || !row_says(r, from, PHRASE_QUEUED) || row_indent(r, from) != 2 ||
-	    (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
+	for (size_t i = rule; i-- > 0 && rule - i < QUEUE_ROWS;) {
+		enum row_kind k = row_kind(r, i);
+
+		if (k != ROW_BLANK && (k != ROW_BODY || (row_indent(r, i) < 4 && (row_indent(r, i) != 2 || !row_says(r, i, PHRASE_QUEUED)))))
+			break;
+		if (k == ROW_BODY && row_indent(r, i) == 2)
+			from = i;
+	}
+	if (from == rule || row_kind(r, rule - 1) == ROW_BLANK || (from > 0 && row_kind(r, from - 1) != ROW_BLANK))
 		return rule;
 	for (size_t i = from; i < rule; i++)
 		set_kind(r, i, ROW_QUEUED);
@@ -180,11 +219,35 @@ settle_dialog(struct rows *r)
 			set_kind(r, i, ROW_DIALOG);
 }
 
+/*
+ * A folded line ends an item: what follows is a marker, another such line or the box. Where indented text follows, the line was a paragraph
+ * of somebody's words.
+ */
+static void
+settle_folds(struct rows *r)
+{
+	enum row_kind below = ROW_BLANK;	/* of the next row that begins something */
+
+	for (size_t i = r->n; i-- > 0;) {
+		enum row_kind k = row_kind(r, i);
+		bool fold = (k == ROW_COLLAPSED || k == ROW_THOUGHT || k == ROW_AGENTS) && row_text(r, i)[0] == ' ';
+
+		if (fold && below == ROW_BODY)
+			set_kind(r, i, ROW_BODY);
+		if (k == ROW_BLANK || (k == ROW_BODY && row_kind(r, i - (i > 0)) != ROW_BLANK))
+			continue;
+		below = row_kind(r, i);
+		if (below == ROW_BODY && (row_says(r, i, PHRASE_TASK_HEAD) || row_says(r, i, PHRASE_QUEUED)))
+			below = ROW_BLANK;
+	}
+}
+
 void
 rows_settle(struct rows *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		set_kind(r, i, settled(r, i));
+	settle_folds(r);
 	for (size_t i = 0; i + 1 < r->n; i++)
 		if (row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX && (i == 0 || row_kind(r, i - 1) != ROW_RULE))
 			settle_box(r, i);
