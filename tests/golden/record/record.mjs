@@ -126,7 +126,8 @@ class Take {
 		else
 			await this.pane.type(say);
 		await until(`${say.slice(0, 30)} in the box`, inBox);
-		await this.pane.settled(600);	// Enter too soon is a line end of the text
+		// Enter too soon is a line end of the text; a busy screen never stands still
+		await (this.busy() || step.queued || step.unsent ? pause(700) : this.pane.settled(600));
 		if (step.unsent) {
 			this.draft = say;
 			return;

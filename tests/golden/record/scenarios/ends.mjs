@@ -58,7 +58,7 @@ export const ends = [
 		name: 'draft',
 		on: [[100, 30, ...ALL]],
 		answers: [hello],
-		steps: [...greet, { say: 'When you have time:\n\n  look at the second table,\nand then at the third', unsent: true }, kill],
+		steps: [...greet, { say: 'When you have time,\n  look at the second table\nand then at the third', unsent: true }, kill],
 		end: 'killed with an unsent draft in the box',
 	},
 	{
