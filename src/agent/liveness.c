@@ -50,6 +50,13 @@ proc_read(pid_t pid, struct proc *out)
 	return 0;
 }
 
+int64_t
+proc_started_ms(const struct proc *p)
+{
+	return (int64_t)(p->start / (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 +
+	    (int64_t)(p->start % (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
 static int
 by_pid(const void *a, const void *b)
 {

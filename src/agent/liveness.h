@@ -26,6 +26,7 @@ struct procs {
 
 /* 0, or -1 when the process is gone. */
 int proc_read(pid_t pid, struct proc *out);
+int64_t proc_started_ms(const struct proc *p);	/* on the scale of clock_boot_ms */
 /* One look at all processes. */
 int procs_read(struct procs *out, struct err *e);
 void procs_release(struct procs *p);

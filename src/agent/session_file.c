@@ -34,9 +34,10 @@ static bool
 read_note(const char *path, pid_t pid, struct session_file *out)
 {
 	struct buf b = BUF_INIT;
+	struct stat st;
 	json_t *v = NULL;
 
-	if (io_read_file(path, MAX_NOTE, &b, NULL) == 0)
+	if (stat(path, &st) == 0 && io_read_file(path, MAX_NOTE, &b, NULL) == 0)
 		v = json_parse(b.data, b.len, path, NULL);
 	buf_release(&b);
 	if (!json_is_object(v) || json_text(v, "sessionId", NULL) == NULL) {
@@ -51,6 +52,8 @@ read_note(const char *path, pid_t pid, struct session_file *out)
 	out->status = xstrdup(json_text(v, "status", ""));
 	out->waiting_for = xstrdup(json_text(v, "waitingFor", ""));
 	out->tmux = xstrdup(json_text(v, "tmux", ""));
+	out->started = json_number(v, "startedAt", 0);
+	out->written = st.st_mtime;
 	json_decref(v);
 	return true;
 }
@@ -77,24 +80,55 @@ session_file_release(struct session_file *s)
 	memset(s, 0, sizeof *s);
 }
 
-static bool
-is_dead(const struct session_file *s)
+bool
+session_file_lives(const struct session_file *s)
 {
 	struct proc p;
 
-	return proc_read(s->pid, &p) != 0 || p.state == 'Z' || (s->start != 0 && p.start != s->start);
+	return proc_read(s->pid, &p) == 0 && p.state != 'Z' && (s->start == 0 || p.start == s->start);
+}
+
+void
+session_files_read(const char *config_dir, struct session_files *out)
+{
+	char *folder = io_join(config_dir, "sessions");
+	DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	memset(out, 0, sizeof *out);
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		int pid = str_ends(d->d_name, ".json") ? atoi(d->d_name) : 0;
+		struct session_file s;
+
+		if (pid <= 0 || !session_file_read(config_dir, (pid_t)pid, &s))
+			continue;
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = s;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	free(folder);
+}
+
+void
+session_files_release(struct session_files *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		session_file_release(&f->v[i]);
+	free(f->v);
+	memset(f, 0, sizeof *f);
 }
 
 /* The tmux field is "session:@window.%pane"; neither the server nor its start stands there. */
-static enum belongs
-belongs(const struct session_file *s, time_t written, const struct session_place *where)
+enum belongs
+session_file_belongs(const struct session_file *s, const struct session_place *where)
 {
 	const char *dot = strrchr(s->tmux, '.'), *colon = dot != NULL ? memrchr(s->tmux, ':', (size_t)(dot - s->tmux)) : NULL;
 	bool same_cwd = *where->cwd != '\0' && strcmp(s->cwd, where->cwd) == 0;
 	bool same_session = colon != NULL && strlen(where->session) == (size_t)(colon - s->tmux) &&
 	    memcmp(s->tmux, where->session, strlen(where->session)) == 0;
 
-	if (written < where->server_start)
+	if (s->written < where->server_start)
 		return NOTE_ELSEWHERE;
 	if (dot == NULL)
 		return same_cwd ? NOTE_SAME_PLACE : NOTE_ELSEWHERE;
@@ -105,37 +139,22 @@ belongs(const struct session_file *s, time_t written, const struct session_place
 enum belongs
 session_file_of_dead(const char *config_dir, const struct session_place *where, struct session_file *out)
 {
-	char *folder = io_join(config_dir, "sessions");
-	DIR *dir = opendir(folder);
-	struct dirent *d;
-	time_t newest = 0;
+	struct session_files all;
 	enum belongs best = NOTE_ELSEWHERE, how;
+	size_t found = 0;
 
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		struct session_file s;
-		struct stat st;
-		char *path;
-		int pid;
-
-		if (!str_ends(d->d_name, ".json") || (pid = atoi(d->d_name)) <= 0)
-			continue;
-		path = io_join(folder, d->d_name);
-		if (stat(path, &st) == 0 && read_note(path, (pid_t)pid, &s)) {
-			how = is_dead(&s) ? belongs(&s, st.st_mtime, where) : NOTE_ELSEWHERE;
-			if (how > best || (how == best && how != NOTE_ELSEWHERE && st.st_mtime >= newest)) {
-				if (best != NOTE_ELSEWHERE)
-					session_file_release(out);
-				*out = s;
-				newest = st.st_mtime;
-				best = how;
-			} else {
-				session_file_release(&s);
-			}
+	session_files_read(config_dir, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		how = session_file_lives(&all.v[i]) ? NOTE_ELSEWHERE : session_file_belongs(&all.v[i], where);
+		if (how > best || (how == best && how != NOTE_ELSEWHERE && all.v[i].written >= all.v[found].written)) {
+			found = i;
+			best = how;
 		}
-		free(path);
 	}
-	if (dir != NULL)
-		closedir(dir);
-	free(folder);
+	if (best != NOTE_ELSEWHERE) {
+		*out = all.v[found];
+		memset(&all.v[found], 0, sizeof all.v[found]);
+	}
+	session_files_release(&all);
 	return best;
 }

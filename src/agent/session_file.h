@@ -20,6 +20,13 @@ struct session_file {
 	char *status;		/* "idle", "busy", "waiting", "shell"; "" unknown */
 	char *waiting_for;	/* "permission prompt", "dialog open"; "" nothing */
 	char *tmux;		/* "session:@win.%pane" (2.1.330); "" unknown */
+	int64_t started;	/* startedAt, ms since 1970; 0 unknown */
+	int64_t written;	/* when the file changed last, seconds since 1970 */
+};
+
+struct session_files {
+	struct session_file *v;
+	size_t n, cap;
 };
 
 /* CLAUDE_CONFIG_DIR when given, else HOME/.claude; heap. Either may be NULL. */
@@ -28,6 +35,11 @@ char *session_config_dir(const char *claude_config_dir, const char *home);
 /* True and filled when there is a readable note for pid. Strings are heap. */
 bool session_file_read(const char *config_dir, pid_t pid, struct session_file *out);
 void session_file_release(struct session_file *s);
+/* All notes of a configuration directory, in no order; none when there is no such folder. */
+void session_files_read(const char *config_dir, struct session_files *out);
+void session_files_release(struct session_files *f);
+/* True while the process that wrote the note lives: the same pid, started at the same time. */
+bool session_file_lives(const struct session_file *s);
 
 /* Whose note a dead process left, as far as it tells. */
 enum belongs {
@@ -40,6 +52,9 @@ struct session_place {
 	const char *session, *pane_id, *cwd;
 	int64_t server_start;	/* seconds since 1970: an older note is of another server, whose ids were the same (T6) */
 };
+
+/* How far a note belongs to a place. */
+enum belongs session_file_belongs(const struct session_file *s, const struct session_place *where);
 
 /*
  * The best note of a process that is dead (pid gone, or started at another time), of equal ones the newest. out is filled unless the answer

@@ -1,15 +1,69 @@
 #ifndef CONTEXT_TRANSCRIPT_FIND_H
 #define CONTEXT_TRANSCRIPT_FIND_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "context/said.h"
+
+struct err;
+
 /*
  * Where Claude Code keeps a conversation: <config>/projects/<slug>/<session id>.jsonl. The slug is the real path of the working directory
- * with every UTF-16 unit that is no ASCII letter or digit turned into "-"; longer than 200 it is cut there and a hash is added, so the
- * folder is found by its first 200 characters.
+ * with every UTF-16 unit that is no ASCII letter or digit turned into "-". Since 2.1.197 (not in 2.1.37) one that is longer than 200 is cut
+ * there, and "-" and a hash of the path follow: h = 31 h + unit in 32 bits with a sign, its amount in base 36 (seen: a path of 250).
  */
 
 /* The project folder of a directory, heap; NULL when there is none. */
 char *transcript_folder(const char *config_dir, const char *cwd);
 /* Path of a session's transcript, heap; NULL when no such file exists. */
 char *transcript_path(const char *config_dir, const char *cwd, const char *session_id);
+/* True for the form that session ids have: a UUID. Files of sub-agents (agent-….jsonl, beside the sessions in 2.0.76) have another. */
+bool transcript_is_id(const char *text);
+
+/* By which source a transcript was found, the most trusted first. */
+enum found {
+	FOUND_NONE,
+	FOUND_RECORD,		/* the agent's own record of the process */
+	FOUND_COMMAND,		/* the start command names the session */
+	FOUND_WORKTREE,		/* .runtime/session_id of the working directory */
+	FOUND_TOWN,		/* Gas Town's note of the start */
+	FOUND_FAREWELL,		/* "claude --resume ID", the agent's last words on the screen */
+	FOUND_FOLDER,		/* the only one of the project folder that can be this one's */
+	FOUND_AMBIGUOUS		/* several could be: none is taken */
+};
+const char *found_name(enum found f);		/* "record", "command", "worktree", "town", "farewell", "folder", "ambiguous", "none" */
+
+/* What is known of a process whose transcript is looked for. All is borrowed; NULL and 0 are "not known". */
+struct transcript_hints {
+	const char *config_dir;		/* ~/.claude of that process */
+	const char *cwd;
+	const char *record_cwd;		/* where its record says that it works */
+	const char *id[FOUND_FOLDER];	/* a session's id by source, FOUND_RECORD to FOUND_FAREWELL */
+	const char *const *held;	/* ids that other processes have by their records: of no use for the sources that may be stale */
+	size_t n_held;
+	const char *const *suspects;	/* ids of records one of which is this process's: no others are looked at in the folder */
+	size_t n_suspects;
+	int64_t began, ended;		/* ms since 1970; ended 0: it lives or nobody knows */
+	const struct said *said;	/* what stands on the screen; NULL: nothing that could be compared */
+};
+
+struct transcript_found {
+	enum found how;
+	char *path;			/* heap; NULL for FOUND_NONE and FOUND_AMBIGUOUS */
+	char *session_id;		/* heap; NULL likewise */
+	size_t rivals;			/* FOUND_AMBIGUOUS: how many could be this one's */
+};
+
+/*
+ * The record's word stands. An id of any other source counts when its file is there and what is on the screen does not speak against it:
+ * none of the messages there stands in the file, or another file that this process may have written has newer ones of them (/clear begins a
+ * new file, and the start command does not know). In the folder what others hold and what was not written to in the life of the process
+ * is left out; of several the one that has all messages of the screen that any has is taken, and nothing else. -1: a folder cannot be
+ * read (name "transcript").
+ */
+int transcript_find(const struct transcript_hints *h, struct transcript_found *out, struct err *e);
+void transcript_found_release(struct transcript_found *f);
 
 #endif

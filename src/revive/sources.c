@@ -1,0 +1,226 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/sources.h"
+#include "revive/detect.h"
+#include "revive/world.h"
+#include "agent/liveness.h"
+#include "agent/profile.h"
+#include "agent/session_file.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "context/exchange.h"
+#include "town/start_note.h"
+
+/* A record is written within a moment of the start; tmux's times are whole seconds. */
+#define SLACK_MS 5000
+
+/* What the hints point to. */
+struct findings {
+	struct session_files records;
+	struct session_file *own;	/* the one of the candidate's process, into records; NULL: none that is certain */
+	const char **held, **suspects;	/* into records */
+	size_t n_held, cap_held, n_suspects, cap_suspects;
+	char *worktree, *town;
+	struct said said;
+	struct life life;
+};
+
+static void
+findings_release(struct findings *f)
+{
+	session_files_release(&f->records);
+	free(f->held);
+	free(f->suspects);
+	free(f->worktree);
+	free(f->town);
+	said_release(&f->said);
+}
+
+/* When a living process began, by the wall clock. 0: it is gone. */
+static int64_t
+process_began(pid_t pid)
+{
+	struct proc p;
+
+	return proc_read(pid, &p) == 0 ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
+}
+
+/* The life of the agent, as far as the pane tells: it began after its session or its shell. */
+static void
+set_life(const struct candidate *c, struct life *life)
+{
+	if (c->class == CLASS_LIVE)
+		life->began = process_began(c->agent_pid);
+	else if (!c->pane.dead)
+		life->began = process_began(c->pane.pid);
+	if (life->began == 0)
+		life->began = c->pane.session_created * 1000;
+	life->ended = c->class == CLASS_LIVE ? 0 : c->crashed_at > 0 ? c->crashed_at + 999 : 0;
+}
+
+static bool
+of_this_life(const struct session_file *s, const struct life *life)
+{
+	int64_t from = s->started > 0 ? s->started : s->written * 1000;
+
+	return from >= life->began - SLACK_MS && (life->ended == 0 || from <= life->ended + SLACK_MS);
+}
+
+/* How sure it is that a record is of this candidate's process: NOTE_SAME_PANE when it can be no other's. */
+static enum belongs
+whose(const struct candidate *c, const struct session_file *s, const struct procs *procs, const struct life *life)
+{
+	const struct pane *p = &c->pane;
+	struct session_place where = { p->session, p->id, c->cwd, p->server_start };
+
+	if (session_file_lives(s))
+		return !p->dead && procs_below(procs, s->pid, p->pid) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
+	/* a pid is used again, and a dead process may have had the same as an older one */
+	if (c->class == CLASS_LIVE || !of_this_life(s, life))
+		return NOTE_ELSEWHERE;
+	if (p->dead && s->pid == p->pid)
+		return NOTE_SAME_PANE;
+	/* else a process that a shell in this pane had started, maybe */
+	return session_file_belongs(s, &where);
+}
+
+static void
+add(const char ***list, size_t *n, size_t *cap, const char *id)
+{
+	*list = vec_room(*list, *n, cap, sizeof **list);
+	(*list)[(*n)++] = id;
+}
+
+static bool
+is_better(const struct candidate *c, const struct session_file *s, const struct session_file *than)
+{
+	pid_t sure = c->class == CLASS_LIVE ? c->agent_pid : c->pane.pid;
+
+	if (than == NULL || (s->pid == sure) != (than->pid == sure))
+		return than == NULL || s->pid == sure;
+	return s->written > than->written;
+}
+
+static int
+read_records(const struct candidate *c, struct findings *f, struct err *e)
+{
+	struct procs procs;
+
+	if (procs_read(&procs, e) != 0)
+		return -1;
+	session_files_read(c->config_dir, &f->records);
+	for (size_t i = 0; i < f->records.n; i++) {
+		struct session_file *s = &f->records.v[i];
+		enum belongs how = whose(c, s, &procs, &f->life);
+
+		if (how == NOTE_SAME_PANE && is_better(c, s, f->own))
+			f->own = s;
+		else if (how == NOTE_SAME_PLACE)
+			add(&f->suspects, &f->n_suspects, &f->cap_suspects, s->session_id);
+		else if (how == NOTE_ELSEWHERE)
+			add(&f->held, &f->n_held, &f->cap_held, s->session_id);
+	}
+	procs_release(&procs);
+	return 0;
+}
+
+/* The session that the start command names; a fork gets a new id. What a recovery of ours started had such flags taken out. */
+static const char *
+named_by_command(const struct launch *l)
+{
+	static const char *const flags[] = { "--session-id", "--resume", "-r" };
+	const char *id = NULL;
+
+	for (size_t i = l->program + 1; !l->wrapped && i < l->n_words; i++) {
+		const char *text = l->words[i].text;
+
+		if (strcmp(text, "--fork-session") == 0)
+			return NULL;
+		for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+			size_t n = strlen(flags[k]);
+			const char *value = strncmp(text, flags[k], n) != 0 ? NULL : text[n] == '=' ? text + n + 1 :
+			    text[n] == '\0' && i + 1 < l->n_words ? l->words[i + 1].text : NULL;
+
+			if (value != NULL && transcript_is_id(value))
+				id = value;
+		}
+	}
+	return id;
+}
+
+/* A banner is printed when a conversation begins, also after /clear; what stands above it is of another file. */
+static void
+read_said(const struct conversation *talk, struct said *out)
+{
+	for (size_t i = talk->n; i-- > 0; ) {
+		const struct exchange *x = &talk->v[i];
+
+		if (x->source == SOURCE_EARLIER || (x->role == ROLE_SYSTEM && str_starts(x->content, "Claude Code v")))
+			return;
+		if (x->role != ROLE_USER || x->tool != NULL || x->status == STATUS_WAITING)
+			continue;
+		if (str_starts(x->content, "/clear"))
+			return;
+		said_add(out, x->content);
+	}
+}
+
+static void
+set_ids(const struct candidate *c, const struct conversation *screen, const struct findings *f, struct transcript_hints *h)
+{
+	const char *command = named_by_command(&c->launch), *farewell = screen != NULL && screen->farewell ? screen->resume_id : NULL;
+
+	if (f->own != NULL) {
+		h->id[FOUND_RECORD] = f->own->session_id;
+		h->record_cwd = f->own->cwd;
+	}
+	/* the last words are of the end, the command is of the beginning */
+	if (farewell == NULL || command == NULL || strcmp(farewell, command) == 0)
+		h->id[FOUND_COMMAND] = command;
+	h->id[FOUND_WORKTREE] = f->worktree;
+	h->id[FOUND_TOWN] = f->town;
+	h->id[FOUND_FAREWELL] = farewell;
+}
+
+int
+sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, struct transcript_found *out,
+    struct err *e)
+{
+	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
+	struct findings f = { .own = NULL };
+	int ret = -1;
+
+	memset(out, 0, sizeof *out);
+	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
+		return 0;
+	set_life(c, &f.life);
+	if (read_records(c, &f, e) != 0)
+		goto out;
+	f.worktree = start_note_worktree(c->cwd, &f.life);
+	f.town = start_note_event(w->town, &c->role, c->cwd, &f.life);
+	if (screen != NULL)
+		read_said(screen, &f.said);
+	set_ids(c, screen, &f, &h);
+	h.held = f.held;
+	h.n_held = f.n_held;
+	h.suspects = f.suspects;
+	h.n_suspects = f.n_suspects;
+	h.began = f.life.began;
+	h.ended = f.life.ended;
+	h.said = &f.said;
+	ret = transcript_find(&h, out, e);
+out:
+	findings_release(&f);
+	return ret;
+}
+
+char *
+sources_warning(const struct transcript_found *f)
+{
+	if (f->how != FOUND_AMBIGUOUS)
+		return NULL;
+	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory at the time, and nothing tells them "
+	    "apart. None was read; the conversation is what the screen showed.", f->rivals);
+}
