@@ -1,73 +1,75 @@
 // What happens between the first prompt and the end.
-import { ALL, greet, hello, kill, paragraphs } from './common.mjs';
+import { ALL, answer, bash, greet, hello, idle, kill, paragraphs, say, see, talk, words } from './common.mjs';
 
 const talks = [
-	{ when: 'about rivers', turns: [[{ text: paragraphs('rivers', 7) }]] },
-	{ when: 'about bridges', turns: [[{ text: paragraphs('bridges', 6) }]] },
-	{ when: 'about towers', turns: [[{ text: paragraphs('towers', 3) }]] },
+	answer('about rivers', [words(paragraphs('rivers', 7))]),
+	answer('about bridges', [words(paragraphs('bridges', 6))]),
+	answer('about towers', [words(paragraphs('towers', 3))]),
 ];
-const rivers = [{ say: 'Tell me about rivers' }, { idle: true }], bridges = [{ say: 'And now about bridges' }, { idle: true }];
-const towers = [{ say: 'At last something about towers' }, { idle: true }];
-const slow = { tool: 'Bash', input: { command: 'for i in $(seq 1 900); do echo "polishing stone $i"; sleep 0.1; done', description: 'Polish' } };
-const polish = { when: 'polish the stones', turns: [[{ text: 'I polish them one by one.' }, slow]] };
+const rivers = talk('Tell me about rivers'), bridges = talk('And now about bridges'), towers = talk('At last something about towers');
+const polish = answer('polish the stones', [words('I polish them one by one.'),
+	bash('for i in $(seq 1 900); do echo "polishing stone $i"; sleep 0.1; done', 'Polish')]);
+const polishing = [say('Please polish the stones'), see(/polishing stone 1\d/)];
+const stop = [{ key: 'Escape' }, see(/Interrupted/), idle];
+const refuses = (when, status, type, message, times) => ({ when, error: { status, type, message, times }, turns: [[words(paragraphs('rivers', 1))]] });
 
 export const life = [
 	{
 		name: 'chat',
 		on: [[80, 24, ...ALL]],
-		answers: [{ when: '^go on$', turns: [[{ text: 'Going on with the next one.' }]] }, { when: '^y$', turns: [[{ text: 'Good, then I take the short way.' }]] },
-			{ when: '^1$', turns: [[{ text: 'The first one it is.' }]] }, { when: 'three wishes', turns: [[{ text: 'Granted:\n\n1. a name\n2. a date\n3. a place' }]] }, hello],
-		steps: [...greet, { say: 'go on' }, { idle: true }, { say: 'go on' }, { idle: true }, { say: 'y' }, { idle: true }, { say: '1' }, { idle: true },
-			{ say: 'I have three wishes:\n\n1. a name\n2. a date\n\n   3. a place' }, { idle: true }, { say: 'go on' }, { idle: true }, kill],
+		answers: [answer('^go on$', [words('Going on with the next one.')]), answer('^y$', [words('Good, then I take the short way.')]),
+			answer('^1$', [words('The first one it is.')]), answer('three wishes', [words('Granted:\n\n1. a name\n2. a date\n3. a place')]), hello],
+		steps: [...greet, ...talk('go on'), ...talk('go on'), ...talk('y'), ...talk('1'),
+			...talk('I have three wishes:\n\n1. a name\n2. a date\n\n   3. a place'), ...talk('go on'), kill],
 		end: 'killed while idle',
 	},
 	{
 		name: 'interrupt',
 		on: [[100, 30, ...ALL]],
-		answers: [hello, { when: 'about rivers', turns: [[{ text: paragraphs('rivers', 4), stop_at: 300 }]] }, ...talks],
-		steps: [...greet, { say: 'Tell me about rivers' }, { stall: 1 }, { key: 'Escape' }, { see: /Interrupted/ }, { idle: true }, ...towers, kill],
+		answers: [hello, answer('about rivers', [words(paragraphs('rivers', 4), { stop_at: 300 })]), ...talks],
+		steps: [...greet, say('Tell me about rivers'), { stall: 1 }, ...stop, ...towers, kill],
 		end: 'killed while idle, after an interruption',
 	},
 	{
 		name: 'interrupt-bash',
 		on: [[80, 30, '2.0.76', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, polish, ...talks],
-		steps: [...greet, { say: 'Please polish the stones' }, { see: /polishing stone 1\d/ }, { key: 'Escape' }, { see: /Interrupted/ }, { idle: true }, ...towers, kill],
+		steps: [...greet, ...polishing, ...stop, ...towers, kill],
 		end: 'killed while idle, after a command was interrupted',
 	},
 	{
 		name: 'resize',
 		on: [[120, 30, '1.0.128', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, ...talks],
-		steps: [...rivers, ...bridges, { resize: [80, 30] }, { idle: true }, ...towers, { resize: [100, 30] }, { idle: true }, kill],
+		steps: [...rivers, ...bridges, { resize: [80, 30] }, idle, ...towers, { resize: [100, 30] }, idle, kill],
 		end: 'killed while idle, after two resizes',
 	},
 	{
 		name: 'ctrl-o',
 		on: [[100, 30, '2.0.76', '2.1.197', '2.1.330']],
 		answers: [hello, ...talks],
-		steps: [...rivers, ...bridges, { key: 'C-o' }, { see: /Showing detailed transcript|transcript/ }, { key: 'C-o' }, { idle: true }, ...towers, kill],
+		steps: [...rivers, ...bridges, { key: 'C-o' }, see(/Showing detailed transcript|transcript/), { key: 'C-o' }, idle, ...towers, kill],
 		end: 'killed while idle, after a look at the transcript',
 	},
 	{
 		name: 'clear',
 		on: [[80, 30, '1.0.128', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, ...talks],
-		steps: [...rivers, ...bridges, { say: '/clear' }, { idle: true }, ...towers, kill],
+		steps: [...rivers, ...bridges, say('/clear'), idle, ...towers, kill],
 		end: 'killed while idle, after /clear',
 	},
 	{
 		name: 'compact',
 		on: [[100, 30, '1.0.128', '2.0.76', '2.1.197', '2.1.330']],
 		answers: [hello, ...talks],
-		steps: [...rivers, ...bridges, { say: '/compact' }, { see: /ompacted/ }, { idle: true }, ...towers, kill],
+		steps: [...rivers, ...bridges, say('/compact'), see(/ompacted/), idle, ...towers, kill],
 		end: 'killed while idle, after /compact',
 	},
 	{
 		name: 'resume',
 		on: [[100, 40, '2.0.76', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, polish, ...talks],
-		steps: [...greet, { say: 'Please polish the stones' }, { see: /polishing stone 1\d/ }, kill, { restart: ['--resume', 'SESSION'] }, ...towers, kill],
+		steps: [...greet, ...polishing, kill, { restart: ['--resume', 'SESSION'] }, ...towers, kill],
 		end: 'killed while idle, after --resume of what had died in a command',
 	},
 	{
@@ -80,16 +82,15 @@ export const life = [
 	{
 		name: 'api-error',
 		on: [[100, 30, ...ALL]],
-		answers: [hello, { when: 'about rivers', error: { status: 400, type: 'invalid_request_error', message: 'rivers: too deep for this model' }, turns: [[{ text: '' }]] }, ...talks],
-		steps: [...greet, { say: 'Tell me about rivers', alone: true }, { see: /too deep/ }, { idle: true }, ...towers, kill],
+		answers: [hello, refuses('about rivers', 400, 'invalid_request_error', 'rivers: too deep for this model'), ...talks],
+		steps: [...greet, say('Tell me about rivers', { alone: true }), see(/too deep/), idle, ...towers, kill],
 		end: 'killed while idle, after an API error',
 	},
 	{
 		name: 'retry',
 		on: [[80, 30, '2.0.76', '2.1.197', '2.1.330']],
-		answers: [hello, { when: 'about rivers', error: { status: 529, type: 'overloaded_error', message: 'Overloaded', times: 2 }, turns: [[{ text: paragraphs('rivers', 1) }]] },
-			{ when: 'about bridges', error: { status: 529, type: 'overloaded_error', message: 'Overloaded', times: 99 }, turns: [[{ text: '' }]] }],
-		steps: [...greet, ...rivers, { say: 'And now about bridges' }, { see: /[Rr]etrying in/ }, kill],
+		answers: [hello, refuses('about rivers', 529, 'overloaded_error', 'Overloaded', 2), refuses('about bridges', 529, 'overloaded_error', 'Overloaded', 99)],
+		steps: [...greet, ...rivers, say('And now about bridges'), see(/[Rr]etrying in/), kill],
 		end: 'killed while a request was tried again',
 	},
 ];

@@ -1,5 +1,5 @@
 // Text that is hard to read back.
-import { ALL, greet, hello, kill, paragraphs } from './common.mjs';
+import { ALL, answer, bash, greet, hello, idle, kill, paragraphs, say, see, talk, words } from './common.mjs';
 
 const RULE = '─'.repeat(60);
 const FAKES = `These lines only look like something else:
@@ -32,14 +32,15 @@ const HARD = `Tabs:\tone\ttwo. Zero width: a\u200bb. A line separator:\u2028afte
 
 The very last line of the hard text.`;
 
-const LONG = `Here is the log of last night:\n${Array.from({ length: 320 }, (_, i) => `log line ${i + 1}: nothing to report from sector ${(i * 7) % 100}`).join('\n')}\nand that was the end of the log.`;
+const LOG = Array.from({ length: 320 }, (_, i) => `log line ${i + 1}: nothing to report from sector ${(i * 7) % 100}`).join('\n');
+const LONG = `Here is the log of last night:\n${LOG}\nand that was the end of the log.`;
+const STEPS = `The second step is to say so:\n\n- **one** thing\n- another thing in \`code\`\n\n${paragraphs('steps', 2)}`;
 
 const look = (name, width, height, versions, more) => ({
 	name,
 	on: [[width, height, ...versions]],
-	answers: [hello, { when: 'two steps', turns: [[{ text: 'The first step is a look around.' }, { tool: 'Bash', input: { command: 'echo "looked around"; false', description: 'Look' } }],
-		[{ text: `The second step is to say so:\n\n- **one** thing\n- another thing in \`code\`\n\n${paragraphs('steps', 2)}` }]] }],
-	steps: [...greet, { say: 'Please take two steps' }, { see: /steps number 2/ }, { idle: true }, { say: 'and what\n\n> follows\nafter that?' }, { idle: true }, kill],
+	answers: [hello, answer('two steps', [words('The first step is a look around.'), bash('echo "looked around"; false', 'Look')], [words(STEPS)])],
+	steps: [...greet, say('Please take two steps'), see(/steps number 2/), idle, ...talk('and what\n\n> follows\nafter that?'), kill],
 	end: 'killed while idle',
 	...more,
 });
@@ -48,28 +49,29 @@ export const text = [
 	{
 		name: 'imitation',
 		on: [[80, 40, ...ALL], [120, 40, '2.0.76', '2.1.197']],
-		answers: [{ when: 'show me what you saw', turns: [[{ text: `\`\`\`\n${FAKES}\n\`\`\`` }, { tool: 'Bash', input: { command: 'printf \'> no prompt\\n● no answer\\n❯ nor this\\n\'', description: 'Imitate' } }],
-			[{ text: 'All of it was only text.' }]] }, { when: 'here they end', turns: [[{ text: 'I know, and I do nothing of it.' }]] }],
-		steps: [{ say: 'Please show me what you saw' }, { see: /only text/ }, { idle: true }, { say: FAKES }, { idle: true }, kill],
+		answers: [answer('show me what you saw', [words(`\`\`\`\n${FAKES}\n\`\`\``), bash('printf \'> no prompt\\n● no answer\\n❯ nor this\\n\'', 'Imitate')],
+			[words('All of it was only text.')]), answer('here they end', [words('I know, and I do nothing of it.')])],
+		steps: [say('Please show me what you saw'), see(/only text/), idle, ...talk(FAKES), kill],
 		end: 'killed while idle',
 	},
 	{
 		name: 'hard-text',
 		on: [[80, 40, ...ALL]],
-		answers: [{ when: 'something hard', turns: [[{ text: HARD }]] }, { when: 'last line of the hard', turns: [[{ text: 'I have read it to the last line.' }]] }],
-		steps: [{ say: 'Give me something hard to read' }, { see: /very last line/ }, { idle: true }, { say: HARD }, { idle: true }, kill],
+		answers: [answer('something hard', [words(HARD)]), answer('last line of the hard', [words('I have read it to the last line.')])],
+		steps: [say('Give me something hard to read'), see(/very last line/), idle, ...talk(HARD), kill],
 		end: 'killed while idle',
 	},
 	{
 		name: 'long-paste',
 		on: [[100, 40, '1.0.128', '2.1.197', '2.1.330']],
-		answers: [hello, { when: 'end of the log', turns: [[{ text: 'A quiet night in all sectors.' }]] }],
-		steps: [...greet, { say: LONG }, { idle: true }, kill],
+		answers: [hello, answer('end of the log', [words('A quiet night in all sectors.')])],
+		steps: [...greet, ...talk(LONG), kill],
 		end: 'killed while idle, after a long paste',
 	},
 	look('light', 90, 30, ['1.0.128', '2.0.76', '2.1.330'], { config: { theme: 'light' } }),
 	look('no-color', 100, 30, ['1.0.128', '2.0.76', '2.1.197'], { env: { NO_COLOR: '1' } }),
 	look('term-screen', 80, 30, ['2.0.76', '2.1.37', '2.1.197'], { term: 'screen' }),
 	look('fullscreen', 100, 30, ['2.1.197', '2.1.330'], { env: { CLAUDE_CODE_NO_FLICKER: '1' } }),
-	look('screen-reader', 100, 30, ['2.1.197', '2.1.330'], { flags: ['--ax-screen-reader'], ready: /bypass permissions|\? for shortcuts|^(?:> |you: )/mu }),
+	look('screen-reader', 100, 30, ['2.1.197', '2.1.330'], { flags: ['--ax-screen-reader'],
+		ready: /bypass permissions|\? for shortcuts|^(?:> |you: )/mu }),
 ];

@@ -1,5 +1,5 @@
 // Whole conversations: every kind of row that a day of work leaves.
-import { ALL, kill } from './common.mjs';
+import { ALL, answer, bash, kill, talk, words } from './common.mjs';
 
 const LEXER = `#include "lexer.h"
 
@@ -22,9 +22,12 @@ count_tokens(const char *s)
 }
 `;
 
+const LOOP = 'The loop read one byte **past the end** of `input` because `next_token()` never looked for the terminator; every caller of the lexer ' +
+	'inherited that, and the two tests that should have caught it compared the wrong pointer all along.';
+
 const REPORT = `## What I changed
 
-The loop read one byte **past the end** of \`input\` because \`next_token()\` never looked for the terminator; every caller of the lexer inherited that, and the two tests that should have caught it compared the wrong pointer all along.
+${LOOP}
 
 1. \`next_token()\` now stops at the end.
 2. \`count_tokens()\` counts every token once, also when the input ends in the middle of a quoted string that was never closed by anybody.
@@ -68,7 +71,9 @@ const WIDE = `了解しました。この段落はとても長い日本語の文
 
 Смешанный текст: the limit is 42 tokens，不多不少。`;
 
-const LONG_LINE = `One long line from me: ${Array.from({ length: 60 }, (_, i) => `item${String(i).padStart(2, '0')}`).join(' ')} and that was the last item.`;
+const ITEMS = Array.from({ length: 60 }, (_, i) => `item${String(i).padStart(2, '0')}`).join(' ');
+const NOTES = Array.from({ length: 14 }, (_, i) => `note ${i + 1}`).join('\n');
+const edit = { tool: 'Edit', input: { file_path: 'ROOT/w/lexer.c', old_string: '\tif (*s == \'\\0\')\n', new_string: '\tif (s == NULL || *s == \'\\0\')\n' } };
 
 export const tours = [
 	{
@@ -76,32 +81,23 @@ export const tours = [
 		on: [[100, 40, ...ALL], [80, 30, ...ALL], [120, 40, ...ALL], [200, 50, ...ALL], [64, 30, '1.0.128', '2.1.197'], [150, 40, '2.0.76', '2.1.330']],
 		files: { 'lexer.c': LEXER, 'README.md': '# lexer\n\nSplits text.\n' },
 		answers: [
-			{ when: 'lexer reads past', turns: [
-				[{ thinking: 'The lexer runs over the end. First I look at what is there.' }, { text: 'I will look at the sources first.' },
-					{ tool: 'Bash', input: { command: 'ls -1', description: 'List files' } }],
+			answer('lexer reads past',
+				[{ thinking: 'The lexer runs over the end. First I look at what is there.' }, words('I will look at the sources first.'),
+					bash('ls -1', 'List files')],
 				[{ tool: 'Read', input: { file_path: 'ROOT/w/lexer.c' } }],
-				[{ text: 'The terminator is never looked for. Let me see the failure with my own eyes.' },
-					{ tool: 'Bash', input: { command: 'echo "token 17: overrun" >&2; exit 2', description: 'Show the failure' } }],
-				[{ tool: 'Bash', input: { command: 'for i in $(seq 1 40); do echo "case $i of the suite passed"; done', description: 'Run the suite' } }],
-				[{ text: 'Now the fix.' }, { tool: 'Edit', input: { file_path: 'ROOT/w/lexer.c', old_string: '\tif (*s == \'\\0\')\n',
-					new_string: '\tif (s == NULL || *s == \'\\0\')\n' } }],
-				[{ tool: 'Write', input: { file_path: 'ROOT/w/notes.md', content: `# Notes\n\n${Array.from({ length: 14 }, (_, i) => `note ${i + 1}`).join('\n')}\n` } }],
-				[{ tool: 'Bash', input: { command: 'printf \'first\\n\' &&\nprintf \'a\\tb\\n\' &&\ntrue', description: 'Several lines' } },
-					{ tool: 'Bash', input: { command: 'true', description: 'Say nothing' } }],
-				[{ text: REPORT }],
-			] },
-			{ when: 'last line of the ticket', turns: [[{ text: WIDE }]] },
-			{ when: 'that was the last item', turns: [
-				[{ text: 'I count the items.' }, { tool: 'Bash', input: { command: 'seq 1 3', description: 'Count' } }],
-				[{ text: 'There are sixty items, and I have seen every one of them.' }],
-			] },
+				[words('The terminator is never looked for. Let me see the failure with my own eyes.'),
+					bash('echo "token 17: overrun" >&2; exit 2', 'Show the failure')],
+				[bash('for i in $(seq 1 40); do echo "case $i of the suite passed"; done', 'Run the suite')],
+				[words('Now the fix.'), edit],
+				[{ tool: 'Write', input: { file_path: 'ROOT/w/notes.md', content: `# Notes\n\n${NOTES}\n` } }],
+				[bash('printf \'first\\n\' &&\nprintf \'a\\tb\\n\' &&\ntrue', 'Several lines'), bash('true', 'Say nothing')],
+				[words(REPORT)]),
+			answer('last line of the ticket', [words(WIDE)]),
+			answer('that was the last item', [words('I count the items.'), bash('seq 1 3', 'Count')],
+				[words('There are sixty items, and I have seen every one of them.')]),
 		],
-		steps: [
-			{ say: 'The lexer reads past the end of `input` & dies: "quoted", $HOME, <tags>, 50% done; it\'s #1!' }, { idle: true },
-			{ say: PASTED }, { idle: true },
-			{ say: LONG_LINE }, { idle: true },
-			kill,
-		],
+		steps: [...talk('The lexer reads past the end of `input` & dies: "quoted", $HOME, <tags>, 50% done; it\'s #1!'), ...talk(PASTED),
+			...talk(`One long line from me: ${ITEMS} and that was the last item.`), kill],
 		end: 'killed while idle',
 	},
 ];
