@@ -13,6 +13,7 @@
 #include "context/exchange.h"
 #include "context/screen.h"
 #include "context/style.h"
+#include "context/transcript.h"
 #include "scrub/scrub.h"
 
 /* parse and scrub: standard input to standard output, without tmux and without state. */
@@ -20,12 +21,19 @@
 #define MAX_INPUT ((size_t)1 << 30)
 
 static int
+no_terminal(struct err *e)
+{
+	if (!isatty(STDIN_FILENO))
+		return 0;
+	err_set(e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
+}
+
+static int
 read_stdin(struct buf *b, struct err *e)
 {
-	if (isatty(STDIN_FILENO)) {
-		err_set(e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
-		return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
-	}
+	if (no_terminal(e) != 0)
+		return -1;
 	return io_read_all(STDIN_FILENO, "standard input", MAX_INPUT, b, e);
 }
 
@@ -50,42 +58,49 @@ print_text(const struct conversation *c)
 		printf("[open question]\n%s\n\n", c->question);
 }
 
+static int
+parse_screen(const struct cli *cli, struct scrub *s, struct conversation *talk, struct err *e)
+{
+	struct buf in = BUF_INIT;
+	int ret = read_stdin(&in, e);
+
+	if (ret == 0) {
+		struct style *style = style_strip(&in);
+		struct clean_text *text = scrub_text(s, in.data, in.len, -1);
+
+		screen_read(text, style, 0, cli->agent != NULL ? cli->agent : "claude", talk);
+		clean_free(text);
+		style_free(style);
+	}
+	buf_wipe(&in);
+	return ret;
+}
+
 int
 cmd_parse(const struct cli *cli, struct err *e)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct buf in = BUF_INIT;
-	struct clean_text *text = NULL;
-	struct style *style = NULL;
 	struct scrub *s = NULL;
-	int ret = -1;
+	int ret;
 
 	if (cli->n_args > 0)
 		return setup_no_arguments(cli, e);
-	if (cli->transcript) {
-		err_set(e, GT_USAGE, "usage", "this version reads screens only, not transcripts");
-		return err_hint(e, "leave --transcript out and give it a pane's captured text");
-	}
-	if (read_stdin(&in, e) != 0 || (s = scrub_new(NULL, e)) == NULL)
-		goto out;
-	style = style_strip(&in);
-	text = scrub_text(s, in.data, in.len, -1);
-	screen_read(text, style, 0, cli->agent != NULL ? cli->agent : "claude", &talk);
-	if (cli->json) {
+	if ((s = scrub_new(NULL, e)) == NULL)
+		return -1;
+	if (!cli->transcript)
+		ret = parse_screen(cli, s, &talk, e);
+	else if ((ret = no_terminal(e)) == 0)
+		ret = transcript_read_fd(STDIN_FILENO, cli->agent != NULL ? cli->agent : "claude", s, 0, &talk, e);
+	if (ret == 0 && cli->json) {
 		json_t *v = conversation_json(&talk);
 
 		json_put_int(v, "schema_version", 1);
 		say_json(v);
-	} else {
+	} else if (ret == 0) {
 		print_text(&talk);
 	}
-	ret = GT_OK;
-out:
 	conversation_release(&talk);
-	style_free(style);
-	clean_free(text);
 	scrub_free(s);
-	buf_wipe(&in);
 	return ret;
 }
 

@@ -1,205 +1,99 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "context/transcript.h"
-#include "context/transcript_find.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
+#include "context/exchange.h"
+#include "context/transcript_claude.h"
+#include "context/transcript_tail.h"
 
-#define MAX_TAIL ((off_t)64 << 20)
+#define MOST_PIPE ((size_t)1 << 30)
 
-/* What is kept of a line: enough to walk from an answer up to its question. */
-struct link {
-	char *uuid, *parent;
-	bool answer, error;
+typedef int read_fn(struct tail *t, const char *path, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e);
+
+static int
+read_claude(struct tail *t, const char *path, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
+{
+	return claude_read(t, path, false, s, max_bytes, out, e);
+}
+
+/* One reader a format. */
+static const struct { const char *name; read_fn *read; } formats[] = {
+	{ "claude", read_claude },
 };
 
-struct links {
-	struct link *v;
-	size_t n, cap;
-	char *question;		/* uuid of the user message with the id; NULL: none */
-};
-
-static void
-links_release(struct links *l)
+static read_fn *
+find_format(const char *name, struct err *e)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		free(l->v[i].uuid);
-		free(l->v[i].parent);
-	}
-	free(l->v);
-	free(l->question);
-}
-
-static bool
-content_has(const json_t *content, const char *id)
-{
-	const json_t *block;
-	size_t i;
-
-	if (json_is_string(content))
-		return strstr(json_string_value(content), id) != NULL;
-	json_array_foreach(content, i, block) {
-		const char *text = json_text(block, "text", NULL);
-
-		if (text != NULL && strstr(text, id) != NULL)
-			return true;
-	}
-	return false;
-}
-
-static void
-take_line(struct links *l, const char *line, size_t n, const char *id)
-{
-	json_t *v = json_parse(line, n, "transcript", NULL);
-	const char *uuid = json_text(v, "uuid", NULL), *type = json_text(v, "type", "");
-	struct link k;
-
-	if (uuid == NULL || json_flag(v, "isSidechain", false)) {
-		json_decref(v);
-		return;
-	}
-	k.uuid = xstrdup(uuid);
-	k.parent = xstrdup(json_text(v, "parentUuid", ""));
-	k.answer = strcmp(type, "assistant") == 0;
-	k.error = json_flag(v, "isApiErrorMessage", false);
-	if (l->question == NULL && strcmp(type, "user") == 0 && content_has(json_object_get(json_object_get(v, "message"), "content"), id))
-		l->question = xstrdup(uuid);
-	l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
-	l->v[l->n++] = k;
-	json_decref(v);
-}
-
-static const struct link *
-find_link(const struct links *l, const char *uuid)
-{
-	for (size_t i = l->n; i-- > 0; )
-		if (strcmp(l->v[i].uuid, uuid) == 0)
-			return &l->v[i];
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return formats[i].read;
+	err_set(e, GT_USAGE, "format", "transcripts of the format \"%.40s\" cannot be read", name);
 	return NULL;
 }
 
-static bool
-descends(const struct links *l, const struct link *k, const char *from)
-{
-	for (size_t steps = 0; k != NULL && steps <= l->n; steps++) {
-		if (strcmp(k->parent, from) == 0)
-			return true;
-		k = find_link(l, k->parent);
-	}
-	return false;
-}
-
-static enum ack
-judge(const struct links *l)
-{
-	enum ack found = ACK_RECEIVED;
-
-	if (l->question == NULL)
-		return ACK_NONE;
-	for (size_t i = 0; i < l->n; i++) {
-		if (!l->v[i].answer || !descends(l, &l->v[i], l->question))
-			continue;
-		if (!l->v[i].error)
-			return ACK_ANSWERED;
-		found = ACK_REFUSED;
-	}
-	return found;
-}
-
-/* The end of the file; a first line that the cut tore apart is left out. */
 static int
-read_tail(const char *path, struct buf *out, struct err *e)
+read_from(int fd, const char *path, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
-	struct stat st;
-	bool torn;
+	read_fn *read = find_format(format, e);
+	struct tail t;
+	int ret = -1;
 
-	if (fd < 0)
-		return err_sys(e, GT_FAIL, "transcript", "the transcript %s cannot be opened", path);
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return err_set(e, GT_FAIL, "transcript", "the transcript %s is not a regular file", path);
-	}
-	torn = st.st_size > MAX_TAIL && lseek(fd, st.st_size - MAX_TAIL, SEEK_SET) > 0;
-	/* the agent may write while we read */
-	ret = io_read_all(fd, path, (size_t)MAX_TAIL * 2, out, e);
-	close(fd);
-	if (ret == 0 && torn) {
-		char *nl = memchr(out->data, '\n', out->len);
-
-		if (nl != NULL)
-			memset(out->data, ' ', (size_t)(nl - out->data));
-	}
+	if (read == NULL || tail_init_file(&t, fd, e) != 0)
+		return -1;
+	ret = read(&t, path, s, max_bytes, out, e);
+	tail_release(&t);
 	return ret;
 }
 
 int
-transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct err *e)
+transcript_read(const char *path, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
 {
-	struct buf b = BUF_INIT;
-	struct links l = { .n = 0 };
-	const char *first;
-	size_t at;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
 
-	*out = ACK_NONE;
-	if (read_tail(path, &b, e) != 0) {
-		buf_wipe(&b);
-		return -1;
-	}
-	first = memmem(b.data, b.len, recovery_id, strlen(recovery_id));
-	/* answers may stand before their question, but only by a small batch of lines */
-	at = first == NULL ? b.len : (size_t)(first - b.data);
-	for (int lines = 0; at > 0 && lines < 50; at--)
-		if (b.data[at - 1] == '\n')
-			lines++;
-	while (first != NULL && at < b.len) {
-		const char *nl = memchr(b.data + at, '\n', b.len - at);
-		size_t n = nl != NULL ? (size_t)(nl - b.data) - at : b.len - at;
-
-		take_line(&l, b.data + at, n, recovery_id);
-		at += n + 1;
-	}
-	*out = judge(&l);
-	links_release(&l);
-	buf_wipe(&b);
-	return 0;
+	*out = (struct conversation)CONVERSATION_INIT;
+	if (fd < 0)
+		return err_sys(e, GT_FAIL, errno == ENOENT ? "not-found" : "transcript", "the transcript %s cannot be opened", path);
+	ret = read_from(fd, path, format, s, max_bytes, out, e);
+	close(fd);
+	return ret;
 }
 
-void
-transcript_search(const char *config_dir, const char *cwd, const char *recovery_id, int64_t since_ms, enum ack *out, char **path)
+int
+transcript_read_bytes(const char *p, size_t n, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out,
+	struct err *e)
 {
-	char *folder = transcript_folder(config_dir, cwd);
-	DIR *dir = folder != NULL ? opendir(folder) : NULL;
-	struct dirent *d;
+	read_fn *read = find_format(format, e);
+	struct tail t;
+	int ret;
 
-	*out = ACK_NONE;
-	*path = NULL;
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		char *file;
-		struct stat st;
-		enum ack ack;
+	*out = (struct conversation)CONVERSATION_INIT;
+	if (read == NULL)
+		return -1;
+	tail_init_bytes(&t, p, n);
+	ret = read(&t, NULL, s, max_bytes, out, e);
+	tail_release(&t);
+	return ret;
+}
 
-		if (!str_ends(d->d_name, ".jsonl"))
-			continue;
-		file = io_join(folder, d->d_name);
-		if (stat(file, &st) == 0 && (int64_t)st.st_mtime * 1000 + 999 >= since_ms &&
-		    transcript_ack(file, recovery_id, &ack, NULL) == 0 && ack > *out) {
-			*out = ack;
-			free(*path);
-			*path = xstrdup(file);
-		}
-		free(file);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	free(folder);
+int
+transcript_read_fd(int fd, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
+{
+	struct buf all = BUF_INIT;
+	struct stat st;
+	int ret;
+
+	*out = (struct conversation)CONVERSATION_INIT;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return read_from(fd, NULL, format, s, max_bytes, out, e);
+	ret = io_read_all(fd, "the transcript", MOST_PIPE, &all, e);
+	if (ret == 0)
+		ret = transcript_read_bytes(all.data, all.len, format, s, max_bytes, out, e);
+	buf_wipe(&all);
+	return ret;
 }

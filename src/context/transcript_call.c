@@ -1,0 +1,215 @@
+#include <string.h>
+
+#include "context/transcript_call.h"
+#include "base/buf.h"
+#include "context/transcript_words.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* How a part of an input is shown, each on a line of its own. */
+enum shape {
+	PLAIN,
+	LABELLED,	/* "path: src" */
+	REMOVED,	/* every line behind "-" */
+	ADDED		/* … "+" */
+};
+
+struct part {
+	const char *key;
+	enum shape shape;
+};
+
+static const struct shown {
+	const char *tool;
+	struct part parts[4];
+} tools[] = {
+	{ "Bash", { { "command", PLAIN } } },
+	{ "Read", { { "file_path", PLAIN }, { "offset", LABELLED }, { "limit", LABELLED }, { "pages", LABELLED } } },
+	{ "Write", { { "file_path", PLAIN }, { "content", PLAIN } } },
+	{ "Edit", { { "file_path", PLAIN }, { "old_string", REMOVED }, { "new_string", ADDED } } },
+	{ "MultiEdit", { { "file_path", PLAIN }, { "edits", PLAIN } } },
+	{ "NotebookEdit", { { "notebook_path", PLAIN }, { "cell_id", LABELLED }, { "edit_mode", LABELLED }, { "new_source", PLAIN } } },
+	{ "NotebookRead", { { "notebook_path", PLAIN } } },
+	{ "Glob", { { "pattern", PLAIN }, { "path", LABELLED } } },
+	{ "Grep", { { "pattern", PLAIN }, { "path", LABELLED }, { "glob", LABELLED }, { "output_mode", LABELLED } } },
+	{ "LS", { { "path", PLAIN } } },
+	{ "WebFetch", { { "url", PLAIN }, { "prompt", PLAIN } } },
+	{ "WebSearch", { { "query", PLAIN } } },
+	{ "Task", { { "description", PLAIN }, { "prompt", PLAIN } } },
+	{ "Agent", { { "description", PLAIN }, { "prompt", PLAIN } } },
+	{ "Skill", { { "skill", PLAIN }, { "command", PLAIN }, { "args", PLAIN } } },
+	{ "SlashCommand", { { "command", PLAIN } } },
+	{ "ExitPlanMode", { { "plan", PLAIN } } },
+	{ "TaskCreate", { { "subject", PLAIN }, { "description", PLAIN } } },
+	{ "TaskUpdate", { { "taskId", LABELLED }, { "subject", PLAIN }, { "status", LABELLED } } },
+};
+
+/* Each line of the string behind a sign; a newline at its end begins no further line. */
+static void
+put_lines(struct buf *out, struct json_slice v, char sign)
+{
+	struct buf text = BUF_INIT;
+	const char *p, *end;
+
+	words_decode(&text, v, CALL_MOST);
+	p = text.data;
+	end = p + text.len;
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+		if (out->len > 0)
+			buf_chr(out, '\n');
+		buf_chr(out, sign);
+		buf_add(out, p, (size_t)((nl != NULL ? nl : end) - p));
+		p = nl != NULL ? nl + 1 : end;
+	}
+	buf_wipe(&text);
+}
+
+static void
+put_edits(struct buf *out, struct json_slice edits)
+{
+	struct json_walk w = json_slice_walk(edits);
+	struct json_slice edit;
+
+	while (!w.object && json_walk_next(&w, NULL, &edit)) {
+		put_lines(out, json_slice_get(edit, "old_string"), '-');
+		put_lines(out, json_slice_get(edit, "new_string"), '+');
+	}
+}
+
+static void
+put_part(struct buf *out, const struct part *part, struct json_slice v)
+{
+	if (v.n == 0 || json_slice_is(v, "null"))
+		return;
+	if (part->shape == REMOVED || part->shape == ADDED) {
+		put_lines(out, v, part->shape == REMOVED ? '-' : '+');
+		return;
+	}
+	if (*v.p == '[') {
+		put_edits(out, v);
+		return;
+	}
+	if (out->len > 0)
+		buf_chr(out, '\n');
+	if (part->shape == LABELLED)
+		buf_fmt(out, "%s: ", part->key);
+	words_decode(out, v, CALL_MOST);
+}
+
+static void
+put_questions(struct buf *out, struct json_slice input)
+{
+	struct json_walk w = json_slice_walk(json_slice_get(input, "questions")), options;
+	struct json_slice question, option;
+
+	while (!w.object && json_walk_next(&w, NULL, &question)) {
+		if (out->len > 0)
+			buf_chr(out, '\n');
+		words_decode(out, json_slice_get(question, "question"), CALL_MOST);
+		options = json_slice_walk(json_slice_get(question, "options"));
+		while (!options.object && json_walk_next(&options, NULL, &option)) {
+			struct json_slice about = json_slice_get(option, "description");
+
+			buf_str(out, "\n- ");
+			words_decode(out, json_slice_get(option, "label"), CALL_MOST);
+			if (json_slice_string(about) && about.n > 2) {
+				buf_str(out, ": ");
+				words_decode(out, about, CALL_MOST);
+			}
+		}
+	}
+}
+
+bool
+call_tasks(struct buf *out, struct json_slice name, struct json_slice input)
+{
+	struct json_walk w = json_slice_walk(json_slice_get(input, "todos"));
+	struct json_slice todo;
+
+	if (!json_slice_is(name, "TodoWrite"))
+		return false;
+	while (!w.object && json_walk_next(&w, NULL, &todo)) {
+		struct json_slice status = json_slice_get(todo, "status");
+
+		if (out->len > 0)
+			buf_chr(out, '\n');
+		buf_str(out, json_slice_is(status, "completed") ? "✔ " : json_slice_is(status, "in_progress") ? "◼ " : "◻ ");
+		words_decode(out, json_slice_get(todo, "content"), CALL_MOST);
+	}
+	return true;
+}
+
+bool
+call_asks(struct json_slice name)
+{
+	return json_slice_is(name, "AskUserQuestion") || json_slice_is(name, "ExitPlanMode");
+}
+
+void
+call_input(struct buf *out, struct json_slice name, struct json_slice input)
+{
+	for (size_t i = 0; i < COUNT(tools); i++) {
+		if (!json_slice_is(name, tools[i].tool))
+			continue;
+		for (size_t k = 0; k < COUNT(tools[i].parts) && tools[i].parts[k].key != NULL; k++)
+			put_part(out, &tools[i].parts[k], json_slice_get(input, tools[i].parts[k].key));
+		return;
+	}
+	if (json_slice_is(name, "AskUserQuestion"))
+		put_questions(out, input);
+	else if (!call_tasks(out, name, input) && input.n > 2)
+		buf_add(out, input.p, input.n < CALL_MOST ? input.n : CALL_MOST);
+}
+
+/* "@@ -1,6 +1,7 @@" and the lines of each hunk. */
+static void
+put_patch(struct buf *out, struct json_slice patch)
+{
+	struct json_walk w = json_slice_walk(patch), lines;
+	struct json_slice hunk, line;
+
+	while (!w.object && json_walk_next(&w, NULL, &hunk)) {
+		static const char *const keys[] = { "oldStart", "oldLines", "newStart", "newLines" };
+		static const char *const before[] = { "@@ -", ",", " +", "," };
+
+		if (out->len > 0)
+			buf_chr(out, '\n');
+		for (size_t i = 0; i < COUNT(keys); i++) {
+			struct json_slice v = json_slice_get(hunk, keys[i]);
+
+			buf_str(out, before[i]);
+			buf_add(out, v.n > 0 && v.n < 12 ? v.p : "?", v.n > 0 && v.n < 12 ? v.n : 1);
+		}
+		buf_str(out, " @@");
+		lines = json_slice_walk(json_slice_get(hunk, "lines"));
+		while (!lines.object && json_walk_next(&lines, NULL, &line)) {
+			buf_chr(out, '\n');
+			words_decode(out, line, CALL_MOST);
+		}
+	}
+}
+
+void
+call_patched_file(struct buf *out, struct json_slice answer)
+{
+	struct json_slice path = json_slice_get(answer, "filePath");
+
+	if (json_slice_string(path))
+		words_decode(out, path, CALL_MOST);
+}
+
+bool
+call_result(struct buf *out, struct json_slice content, struct json_slice answer)
+{
+	struct json_slice patch = json_slice_get(answer, "structuredPatch");
+
+	if (patch.n > 2 && *patch.p == '[' && json_slice_string(json_slice_get(answer, "filePath"))) {
+		put_patch(out, patch);
+		return true;
+	}
+	words_content(out, content, CALL_MOST);
+	words_unwrap_result(out);
+	return false;
+}
