@@ -243,13 +243,16 @@ class Take {
 		write('truth.json', `${JSON.stringify(truth, null, 1)}\n`);
 	}
 
-	// What sub-agents wrote beside the conversation's own transcript.
+	// What sub-agents wrote, where it stands beside the conversation's own transcript: in a folder named as that, or in the same one.
 	saveAside(session, write) {
-		const aside = path.join(session.dir, session.id, 'subagents');
-		const [from, names] = fs.existsSync(aside) ? [aside, fs.readdirSync(aside)] :
-			[session.dir, fs.readdirSync(session.dir).filter((n) => n.startsWith('agent-'))];
-		for (const name of names.filter((n) => n.endsWith('.jsonl')))
-			write(`subagents/${name}`, shortTranscript(fs.readFileSync(path.join(from, name), 'utf8')));
+		const own = path.join(session.dir, session.id, 'subagents');
+		const [from, to] = fs.existsSync(own) ? [own, 'transcript/subagents/'] : [session.dir, ''];
+		for (const name of fs.readdirSync(from).filter((n) => n.startsWith('agent-'))) {
+			const text = fs.readFileSync(path.join(from, name), 'utf8');
+			// 2.0.76 warms up two of them at each start
+			if (!text.includes('"content":"Warmup"'))
+				write(`${to}${name}`, name.endsWith('.jsonl') ? shortTranscript(text) : text);
+		}
 	}
 }
 

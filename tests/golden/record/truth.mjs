@@ -64,7 +64,8 @@ export function items(typed, logText, requestsDir, diedAt) {
 	for (const e of log) {
 		if (e.event === 'part')
 			list.push({ at: began.get(e.request) + 1, item: { ...modelItem(e, found, diedAt), sidechain: e.aside } });
-		if (e.event === 'error' && e.error.times === undefined)
+		// some versions ask again before they say it
+		if (e.event === 'error' && e.error.times === undefined && list.at(-1).item.content !== e.error.message)
 			list.push({ at: e.at, item: { role: 'assistant', kind: 'api-error', content: e.error.message, status: 'failed' } });
 	}
 	// what the model sent stands where its request began: a part that was cut off is logged late
