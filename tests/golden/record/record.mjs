@@ -76,9 +76,15 @@ class Take {
 		const program = fs.existsSync(native) ? [native] : [process.execPath, script];
 		const more = Object.entries(this.s.env ?? {}).map(([k, v]) => `${k}=${v}`);
 		const keep = ['TMUX', 'TMUX_PANE', 'TERM'].map((k) => `"${k}=$${k}"`).join(' ');
-		const words = [...this.environment, ...more, ...program, ...this.s.ask ? [] : ['--dangerously-skip-permissions'], ...this.s.flags ?? [], ...flags];
+		const words = [...this.environment, ...more, ...program, ...this.mode(), ...this.s.flags ?? [], ...flags];
 		const start = `env -i ${keep} ${words.map(quoted).join(' ')}`;
 		return `cd ${quoted(this.work)} && exec ${start}`;
+	}
+
+	// 2.1.330 would ask a server instead of the person, where nothing is said
+	mode() {
+		const named = this.s.flags?.includes('--permission-mode') ?? false;
+		return !this.s.ask ? ['--dangerously-skip-permissions'] : named ? [] : ['--permission-mode', 'default'];
 	}
 
 	get work() {
@@ -152,9 +158,19 @@ class Take {
 		throw new Error(`no answer to ${say.slice(0, 30)}`);
 	}
 
+	// A dialog may not listen yet when it is drawn.
+	async press(step) {
+		await until(`${step.see} after ${step.press}`, async () => {
+			this.pane.key(step.press);
+			return until('an effect', () => step.see.test(this.pane.screen()), 2500).then(() => true, () => false);
+		});
+	}
+
 	async step(step) {
 		if (step.say !== undefined)
 			await this.say(step);
+		else if (step.press !== undefined)
+			await this.press(step);
 		else if (step.key !== undefined)
 			this.pane.key(step.key);
 		else if (step.see !== undefined)

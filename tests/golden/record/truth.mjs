@@ -34,7 +34,8 @@ function results(all) {
 function toolItem(e, result, diedAt) {
 	const item = { role: 'tool', tool: e.part.tool, input: e.whole ? e.part.input : undefined, sent: e.whole ? undefined : e.said, id: e.id,
 		content: result?.content };
-	item.status = !e.whole ? (e.at < diedAt ? 'interrupted' : 'streaming') : result === undefined ? 'running' : result.failed ? 'failed' : 'complete';
+	item.status = !e.whole ? (e.at < diedAt ? 'interrupted' : 'streaming') : result === undefined ? 'running' :
+		result.content.startsWith('[Tool call interrupted') ? 'lost' : result.failed ? 'failed' : 'complete';
 	return item;
 }
 

@@ -26,6 +26,15 @@ export const dialogs = [
 		dialog: 'permission', end: 'killed at a permission dialog',
 	},
 	{
+		name: 'permission-auto',
+		on: [[100, 40, '2.1.330']],
+		ask: true,
+		flags: ['--permission-mode', 'auto'],
+		answers: [hello, answer('clean up', cleanUp)],
+		steps: [...greet, say('Please clean up and build anew'), see(/Auto mode can't check actions/), see(/Esc to/), kill],
+		dialog: 'permission', end: 'killed at the question of a mode that cannot ask its server',
+	},
+	{
 		name: 'permission-edit',
 		on: [[100, 40, '1.0.128', '2.1.197', '2.1.330']],
 		ask: true,
@@ -55,7 +64,7 @@ export const dialogs = [
 		name: 'answered',
 		on: [[80, 40, '2.0.76', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, answer('format the dates', asks, [words('Then it will be the first of the two.')])],
-		steps: [...greet, say('Please format the dates'), see(/❯ 1\. /), { key: 'Enter' }, see(/first of the two/), idle, kill],
+		steps: [...greet, say('Please format the dates'), see(/❯ 1\. /), { press: 'Enter', see: /first of the two/ }, idle, kill],
 		end: 'killed while idle, after a question was answered',
 	},
 	{

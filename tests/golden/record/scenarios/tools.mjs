@@ -50,7 +50,7 @@ export const tools = [
 		name: 'agents-running',
 		on: [[100, 40, '2.0.76', '2.1.37', '2.1.197', '2.1.330']],
 		answers: (version, atLeast) => helpers(version, atLeast, [words('I count.'), bash('echo counting; sleep 600', 'Count')]),
-		steps: [say('Use two helpers for this'), helperIsBusy, see(/Done|Running|running|Backgrounded/), kill],
+		steps: [say('Use two helpers for this'), helperIsBusy, see(/Done|Running|running|Backgrounded|background agent/), kill],
 		end: 'killed while a sub-agent worked',
 	},
 	{
