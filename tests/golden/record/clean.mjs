@@ -13,21 +13,25 @@ export function neutral(text, root) {
 }
 
 export function refuseLeaks(name, text, foreign) {
-	for (const word of [...foreign, os.hostname(), 'sk-ant-api'])
+	for (const word of [...foreign, os.hostname(), os.release(), 'sk-ant-api'])
 		if (word.length > 3 && text.includes(word))
 			throw new Error(`${name} holds ${word}`);
 }
 
-// Long strings and lists of what is not the conversation are cut.
-function shorten(value) {
+// Long strings and lists are cut, and what is nested deeper than anybody looks.
+function shorten(value, most, depth = 0) {
 	if (typeof value === 'string')
-		return value.length > 240 ? `${value.slice(0, 200)}…` : value;
+		return value.length > most ? `${value.slice(0, most > 100 ? 200 : 0)}…` : value;
 	if (Array.isArray(value))
-		return value.slice(0, 3).map(shorten);
+		return value.slice(0, most > 100 ? 3 : 1).map((v) => shorten(v, most, depth + 1));
 	if (value !== null && typeof value === 'object')
-		return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, shorten(v)]));
+		return depth > 3 ? {} : Object.fromEntries(Object.entries(value).map(([k, v]) => [k, k === 'osVersion' ? 'Linux' : shorten(v, most, depth + 1)]));
 	return value;
 }
+
+const SAID = ['user', 'assistant', 'progress', 'queue-operation'];
+// Attachments that belong to the conversation; the others are the program's own words to its model.
+const TOLD = /^(queued_command|hook|file|task|todo|plan|edited|directory|bash)/;
 
 function shortenLine(line) {
 	let record;
@@ -36,16 +40,22 @@ function shortenLine(line) {
 	} catch {
 		return line;	// torn, as a crash leaves it
 	}
-	if (record.type === 'user' || record.type === 'assistant') {
+	if (SAID.includes(record.type) || record.attachment?.type === 'queued_command') {
 		if (record.toolUseResult?.originalFile?.length > 2000)
-			record.toolUseResult.originalFile = shorten(record.toolUseResult.originalFile);
+			record.toolUseResult.originalFile = shorten(record.toolUseResult.originalFile, 240);
 		return JSON.stringify(record);
 	}
-	if (record.attachment?.type === 'queued_command' || record.type === 'queue-operation')
-		return line;
-	return JSON.stringify(shorten(record));
+	if (record.type === 'system' || record.type === 'last-prompt' || TOLD.test(record.attachment?.type))
+		return JSON.stringify(shorten(record, 240));
+	if (record.attachment !== undefined) {
+		record.attachment = { type: record.attachment.type };
+		delete record.rendered;
+	}
+	return JSON.stringify(shorten(record, 64));
 }
 
 export function shortTranscript(text) {
-	return text.split('\n').map((line) => line === '' ? line : shortenLine(line)).join('\n');
+	const requests = /^{"type":"api-request/;	// 2.1.330 notes each, by hashes of their parts: one is enough
+	const first = text.split('\n').findIndex((line) => requests.test(line));
+	return text.split('\n').filter((line, i) => i === first || !requests.test(line)).map((line) => line === '' ? line : shortenLine(line)).join('\n');
 }
