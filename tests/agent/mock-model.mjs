@@ -144,8 +144,10 @@ function sendJson(response, status, value) {
 async function reply(response, body, parts, pace, log = () => {}) {
 	const stopReason = parts.some((p) => p.tool !== undefined) ? 'tool_use' : 'end_turn';
 	if (!body.stream) {
-		const content = parts.map((p) => p.tool === undefined ? { type: 'text', text: p.text } :
+		const content = parts.map((p) => p.tool === undefined ? { type: 'text', text: p.text ?? '' } :
 			{ type: 'tool_use', id: newId('toolu'), name: p.tool, input: p.input ?? {} });
+		for (const [i, part] of parts.entries())
+			log('part', { part, id: content[i].id, said: part.text ?? '', whole: true });
 		sendJson(response, 200, { id: newId('msg'), type: 'message', role: 'assistant', model: body.model, content, stop_reason: stopReason,
 			stop_sequence: null, usage: { input_tokens: 1000, output_tokens: 40 } });
 		return;

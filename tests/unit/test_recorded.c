@@ -164,21 +164,34 @@ is_open_end(const json_t *items, size_t i)
 	return true;
 }
 
+static bool
+right_status(const struct check *k, size_t i, const char *want, enum status got, bool dialog)
+{
+	bool running = got == STATUS_RUNNING;
+
+	if (strcmp(want, "complete") == 0)
+		return got == STATUS_COMPLETE;
+	if (strcmp(want, "failed") == 0)
+		return got == STATUS_FAILED;
+	/* what a screen shows as interrupted was not answered, or was by the program itself */
+	if (!is_open_end(k->items, i))
+		return got == STATUS_INTERRUPTED || (strcmp(want, "lost") == 0 && got == STATUS_FAILED);
+	/* a transcript does not tell of a dialog, but there are tools that always ask */
+	return dialog ? got == STATUS_WAITING || (running && strcmp(k->kind, "transcript") == 0) : running;
+}
+
 static void
 check_call(struct check *k, size_t i, const json_t *item, const struct exchange *x, bool dialog)
 {
 	const char *want = json_text(item, "status", ""), *result = json_text(item, "content", "");
-	enum status status = strcmp(want, "failed") == 0 ? STATUS_FAILED : strcmp(want, "complete") == 0 ? STATUS_COMPLETE :
-	    !is_open_end(k->items, i) ? STATUS_INTERRUPTED : dialog ? STATUS_WAITING : STATUS_RUNNING;
-	char first[200], *what = xasprintf("%s is %s, not %s", x->tool, status_name(x->status), status_name(status));
+	bool background = json_object_get(json_object_get(item, "input"), "run_in_background") != NULL;
+	char first[200], *what = xasprintf("%s is %s, not %s", x->tool, status_name(x->status), want);
 
-	/* what a screen shows as interrupted was not answered, or was by the program itself */
-	if (x->status != status && !(strcmp(want, "lost") == 0 && x->status == STATUS_FAILED))
+	if (!right_status(k, i, want, x->status, dialog))
 		miss(k, what, x->input != NULL ? x->input : "");
 	free(what);
 	snprintf(first, sizeof first, "%.*s", (int)strcspn(result, "\n"), result);
-	if (status == STATUS_COMPLETE && strcmp(x->tool, "Bash") == 0 && *first != '(' &&
-	    json_object_get(json_object_get(item, "input"), "run_in_background") == NULL && !holds_letters(x->content, first, 40))
+	if (strcmp(want, "complete") == 0 && strcmp(x->tool, "Bash") == 0 && *first != '(' && !background && !holds_letters(x->content, first, 40))
 		miss(k, "result missing", first);
 }
 
@@ -250,8 +263,7 @@ check_conversation(struct check *k, const json_t *truth)
 	check_words(k, ROLE_ASSISTANT);
 	check_errors(k);
 	check_last_user(k);
-	/* a transcript does not tell of a dialog */
-	check_calls(k, strcmp(k->kind, "screen") == 0 && json_text(truth, "dialog", NULL) != NULL);
+	check_calls(k, json_text(truth, "dialog", NULL) != NULL);
 }
 
 static void

@@ -43,7 +43,9 @@ function plan(o) {
 
 function prepare(o) {
 	const s = scenarioNamed(o.scenario), home = o.root, work = path.join(o.root, 'w');
-	const answers = JSON.stringify({ answers: own(s.answers, o.version), otherwise: 'I see.' });
+	// 2.0.76 tries its sub-agents at the start
+	const warmUp = { when: '^Warmup$', aside: true, content: [{ text: 'I am warm.' }] };
+	const answers = JSON.stringify({ answers: [warmUp, ...own(s.answers, o.version)], otherwise: 'I see.' });
 	fs.writeFileSync(path.join(o.root, 'scenario.json'), answers.replaceAll('ROOT/', `${o.root}/`));
 	for (const [name, text] of Object.entries(s.files ?? {})) {
 		fs.mkdirSync(path.dirname(path.join(work, name)), { recursive: true });

@@ -83,7 +83,7 @@ function presence(text, source) {
 	if (there === lines.length)
 		return 'whole';
 	// a long line may be there up to where the source ends
-	return there > 0 || lines.some((l) => l.length > 12 && source.includes(l.slice(0, 12))) ? 'part' : 'none';
+	return there > 0 || lines.some((l) => l.length > 30 && source.includes(l.slice(0, 30))) ? 'part' : 'none';
 }
 
 function firstOfInput(item) {

@@ -24,7 +24,7 @@ const HARD = `Tabs:\tone\ttwo. Zero width: a\u200bb. A line separator:\u2028afte
 │ box  │
 └──────┘
 
-絵文字の後ろ 👩‍💻 と 🇯🇵 と e\u0301 と ﾊﾝｶｸ。العربية و עברית together.
+絵文字の後ろ 👩‍💻 と 🇯🇵 と é と ﾊﾝｶｸ。العربية و עברית together.
 
     if (x) {
     	y = "🙂";	/* tab */
