@@ -11,6 +11,8 @@
 #define V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
 #define ANY 0u
 #define OPEN 0xffffffffu
+#define FIRST V(1, 0, 0)
+#define ONE V(1, 999, 999)
 #define OLD V(2, 0, 999)	/* the last version with an ASCII prompt */
 #define NEW V(2, 1, 0)
 
@@ -24,6 +26,8 @@
 	"AskUserQuestion|ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
 #define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|" \
 	"Called|Calling|Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
+
+#define SPINNER "(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6"
 
 struct rule {
 	enum row_kind kind;
@@ -63,10 +67,12 @@ static const struct rule claude_rules[] = {
 
 	{ ROW_RETRY, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (API error\\b.*)$" },
 	{ ROW_COMPACTED, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Conversation compacted.*)$" },
+	{ ROW_COMPACTED, ANY, OLD, "\xE2\x95\x90", "(?:\xE2\x95\x90)++ (Conversation compacted .*[^ ]) (?:\xE2\x95\x90)++$" },
+	{ ROW_THOUGHT, ANY, ONE, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Thinking\xE2\x80\xA6)$" },
 	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB [^ ]+ for \\d+[smhd]" },
 	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB Waiting for \\d+ " },
-	{ ROW_SPINNER, ANY, OPEN, "",
-		"(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6(?: \\(.*)?$" },
+	{ ROW_SPINNER, NEW, OPEN, "", SPINNER "(?: \\(.*)?$" },
+	{ ROW_SPINNER, ANY, OLD, "", SPINNER " \\(.*$" },
 
 	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}+(?: .{1,80} (?:\xE2\x94\x80)++)?$" },
 
@@ -82,6 +88,9 @@ static const struct rule claude_rules[] = {
 	/* news below the banner; a quote of the model is further right */
 	{ ROW_NEWS, V(2, 1, 300), OPEN, "\xE2\x96\x8E ", "\xE2\x96\x8E (.*)$" },
 	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code v(\\d[\\d.]*) " },
+	{ ROW_BANNER_TOP, ANY, ONE, "\xE2\x94\x82 \xE2\x9C\xBB", "\xE2\x94\x82 \xE2\x9C\xBB Welcome to Claude Code! +\xE2\x94\x82$" },
+	{ ROW_FRAME, ANY, OLD, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80){10,}+\xE2\x95\xAE$" },
+	{ ROW_BODY, ANY, ONE, " Tips", " Tips for getting started:$" },
 	{ ROW_BANNER_END, ANY, OPEN, "\xE2\x95\xB0", "\xE2\x95\xB0(?:\xE2\x94\x80)+\xE2\x95\xAF$" },
 
 	{ ROW_THOUGHT, ANY, OPEN, "  T", "  Thought for \\d.*\\)$" },
@@ -186,7 +195,18 @@ static const struct {
 	{ PHRASE_OPTION, "\xE2>" },
 };
 
+/* Measured on 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330. */
+static const struct {
+	unsigned to;
+	struct page page;
+} claude_pages[] = {
+	{ ONE, { .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
+	{ OLD, { .prompt_margin = 4, .blank_stays = true } },
+	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
+};
+
 struct dialect {
+	const struct page *page;
 	struct pattern *row[COUNT(claude_rules)];	/* NULL: not of this version */
 	struct pattern *say[COUNT(claude_sayings)];
 	size_t lead[COUNT(claude_rules)];		/* lengths of the leads */
@@ -214,6 +234,23 @@ dialect_version(const char *text, size_t n)
 	return V(part[0] % 1000, part[1] % 1000, part[2] % 1000);
 }
 
+/* The prompts and boxes of the versions before 2.1 against those since; a person's text may hold either. */
+static unsigned
+guess_version(const char *text, size_t n)
+{
+	size_t old = 0, new = 0;
+
+	for (const char *p = text, *end = text + n; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t len = nl != NULL ? (size_t)(nl - p) : (size_t)(end - p);
+
+		old += len > 1 && p[0] == '>' && (p[1] == ' ' || p[1] == NBSP[0]);
+		new += len > 3 && memcmp(p, "\xE2\x9D\xAF", 3) == 0 && (p[3] == ' ' || p[3] == NBSP[0]);
+		p += len + 1;
+	}
+	return old > new ? FIRST : 0;
+}
+
 unsigned
 dialect_find_version(const char *text, size_t n)
 {
@@ -232,7 +269,9 @@ dialect_find_version(const char *text, size_t n)
 			last = p;
 		p += sizeof mark - 1;
 	}
-	return last != NULL ? dialect_version(last + sizeof mark - 1, (size_t)(end - last) - (sizeof mark - 1)) : 0;
+	if (last == NULL)
+		return guess_version(text, n);
+	return dialect_version(last + sizeof mark - 1, (size_t)(end - last) - (sizeof mark - 1));
 }
 
 /* Whether the rule can match a row that has byte c at place `at`, as far as its lead and claude_next tell. */
@@ -283,6 +322,8 @@ dialect_new(const char *agent, unsigned version)
 	if (version == 0)
 		version = OPEN;
 	d = xcalloc(1, sizeof *d);
+	for (size_t i = COUNT(claude_pages); i-- > 0 && version <= claude_pages[i].to;)
+		d->page = &claude_pages[i].page;
 	for (size_t i = 0; i < COUNT(claude_rules); i++) {
 		d->lead[i] = strlen(claude_rules[i].lead);
 		if (version < claude_rules[i].from || version > claude_rules[i].to)
@@ -322,6 +363,12 @@ dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m)
 			return claude_rules[i].kind;
 	}
 	return body ? ROW_BODY : ROW_STRAY;
+}
+
+const struct page *
+dialect_page(const struct dialect *d)
+{
+	return d->page;
 }
 
 bool

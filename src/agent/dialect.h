@@ -33,7 +33,7 @@ enum row_kind {
 	ROW_WORDS,		/* the model's words; group 1: the first row */
 	ROW_COLLAPSED,		/* calls folded into one line; group 1: all of it. May go on below until DIALECT_EXPAND */
 	ROW_AGENTS,		/* running or finished sub-agents, a tree follows; group 1: all of it */
-	ROW_THOUGHT,		/* "Thought for 1s" */
+	ROW_THOUGHT,		/* "Thought for 1s"; group 1: "Thinking…", the thoughts stand below */
 	ROW_TURN_END,		/* "Worked for 4s" */
 	ROW_SPINNER,
 	ROW_COMPACTED,		/* group 1: the words */
@@ -43,7 +43,9 @@ enum row_kind {
 	ROW_DEAD,		/* tmux's own "Pane is dead" */
 	ROW_FAREWELL,		/* "Resume this session with:" */
 	ROW_RESUME,		/* group 1: the session id */
+	ROW_FRAME,		/* the upper side of a box: a welcome or a dialog of versions before 2.0 */
 	/* what only the rows around tell; dialect_row never answers these */
+	ROW_PROMPT_MORE,	/* a prompt goes on, in column 0 */
 	ROW_TASKS,
 	ROW_QUEUED,
 	ROW_DIALOG
@@ -84,7 +86,10 @@ void dialect_free(struct dialect *d);
 
 /* "2.1.197" as one number that can be compared; 0 when there is none in front. */
 unsigned dialect_version(const char *text, size_t n);
-/* The version that the last banner in a screen's text names; 0: no banner. */
+/*
+ * The version that the last banner in a screen's text names. Without one (it scrolled away; 1.0.128 prints no number): 1.0.0 when the
+ * prompts are those of the versions before 2.1, else 0.
+ */
 unsigned dialect_find_version(const char *text, size_t n);
 
 /*
@@ -92,6 +97,16 @@ unsigned dialect_find_version(const char *text, size_t n);
  * counts as not matching, so that the row ends as ROW_BODY or ROW_STRAY: kept as it is.
  */
 enum row_kind dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m);
+
+/* How a version sets what people and models write. */
+struct page {
+	unsigned prompt_indent;	/* the column in which a prompt goes on */
+	unsigned prompt_margin, words_margin;	/* columns that stay free at the right */
+	bool breaks;		/* it breaks the rows of the model's words; else the terminal does, in mid-word */
+	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
+};
+
+const struct page *dialect_page(const struct dialect *d);
 
 bool dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t n);
 

@@ -74,6 +74,7 @@ rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct
 void
 rows_style(struct rows *r, const struct style *style)
 {
+	r->styled = style != NULL;
 	for (size_t i = 0; style != NULL && i < r->n; i++) {
 		struct row_style y = style_row(style, i);
 
@@ -196,12 +197,14 @@ joint_at(const struct rows *r, size_t i, const struct joint *j, bool *rest)
 	if (j->limit == 0 || an == 0 || bn == 0)
 		return -1;
 	width = row_width(r, i);
-	if (indent < 2) {
+	if (indent < 2 && (j->indent > 0 || width + 1 >= r->width)) {
 		*rest = width + 1 >= r->width;
 		return *rest ? joint_of_rest(r, i, width) : -1;
 	}
 	width += j->lead + j->above;
 	limit = r->v[i].drawn > 0 ? j->limit + r->v[i].drawn - r->width : j->limit;
+	if (indent == j->indent + 1 && width == limit && dialect_page(r->d)->blank_stays)
+		return 1;
 	if (indent != j->indent && indent != j->hang)
 		return -1;
 	if (drawn(b + indent, bn - indent) || drawn(a + row_indent(r, i), an - row_indent(r, i)))
@@ -250,7 +253,7 @@ rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t inde
 		any = true;
 		how = i + 1 < to ? joint_at(r, i, &j, &rest) : -1;
 		open = how >= 0;
-		j.lead = how == 1 && !rest && row_width(r, i) == limit;
+		j.lead = how == 1 && !rest && row_width(r, i) == limit && !dialect_page(r->d)->blank_stays;
 		j.above = open && rest ? j.above + row_width(r, i) + (size_t)how : 0;
 		if (how == 1)
 			buf_chr(out, ' ');
@@ -311,6 +314,8 @@ width_of_time(const struct rows *r, size_t from, size_t to)
 void
 rows_measure(struct rows *r)
 {
+	if (!dialect_page(r->d)->breaks)
+		return;
 	for (size_t from = 0, to; from < r->n; from = to) {
 		size_t w;
 

@@ -28,6 +28,7 @@ struct rows {
 	struct row *v;
 	size_t n;
 	size_t width;		/* of the pane, in columns */
+	bool styled;		/* colours are known: what a row lacks it does not have */
 };
 
 /* Splits and names the rows. `width` 0: that of the widest rule of an input box, else of the widest row. */
@@ -77,6 +78,9 @@ void rows_settle(struct rows *r);
 
 /* Finds the width that rows above a seam were drawn for, where their own breaks tell it. After rows_settle. */
 void rows_measure(struct rows *r);
+
+/* Finds the rows with which the prompt at row i goes on, in a dialect that has them in column 0: sets ROW_PROMPT_MORE. Part of rows_settle. */
+void rows_settle_prompt(struct rows *r, size_t i);
 
 /* The head of a call ends with ")" before its result, a blank row or another item. The row behind it; 0: that is no call. */
 size_t rows_head_end(const struct rows *r, size_t i);

@@ -22,7 +22,7 @@ read_raw(struct screen *s, size_t i)
 
 		if (k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD)
 			break;
-		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_BLANK)
+		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_PROMPT_MORE && k != ROW_BLANK)
 			break;
 		if (k == ROW_BLANK)
 			continue;
@@ -40,7 +40,7 @@ read_next(struct screen *s, size_t i)
 	enum row_kind k = row_kind(&s->r, i);
 	size_t next;
 
-	if (k == ROW_BLANK || k == ROW_DEAD || k == ROW_THOUGHT || k == ROW_BANNER_END)
+	if (k == ROW_BLANK || k == ROW_DEAD || k == ROW_BANNER_END)
 		return i + 1;
 	next = screen_read_item(s, i);
 	if (next == 0)

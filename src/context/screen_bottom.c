@@ -4,6 +4,7 @@
 #include "context/screen_private.h"
 #include "base/buf.h"
 #include "context/exchange.h"
+#include "context/style.h"
 
 #define DRAFT_ROWS 400	/* rows of an unsent draft */
 
@@ -65,7 +66,8 @@ read_draft(struct screen *s, size_t from, size_t to)
 		text = xasprintf("! %s", command);
 		free(command);
 	}
-	if (text[0] == '\0' || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
+	/* the program's own words in the box end dim; so does a half typed command that it would complete */
+	if (text[0] == '\0' || ((s->r.v[from].marks & STYLE_TAIL_DIM) && strchr("/@!", text[0]) == NULL) || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
 		free(text);
 	else
 		s->c->draft = text;

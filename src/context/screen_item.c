@@ -5,6 +5,7 @@
 #include "context/screen_private.h"
 #include "base/buf.h"
 #include "context/exchange.h"
+#include "context/style.h"
 
 #define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
 
@@ -93,8 +94,9 @@ read_remark(struct screen *s, size_t i)
 static size_t
 read_prompt(struct screen *s, size_t i)
 {
-	size_t end = screen_item_end(s, i);
-	char *text = screen_joined(s, i, end, screen_skip(s, i), 2, s->r.width > 0 ? s->r.width - 1 : 0);
+	const struct page *page = dialect_page(s->r.d);
+	size_t end = page->prompt_indent > 0 ? screen_item_end(s, i) : screen_prompt_end(s, i);
+	char *text = screen_joined(s, i, end, screen_skip(s, i), page->prompt_indent, screen_limit(s, page->prompt_margin));
 
 	screen_settle_calls(s);
 	s->c->limit = false;
@@ -117,7 +119,7 @@ read_words(struct screen *s, size_t i)
 	struct exchange *x;
 
 	x = screen_add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
-		screen_joined(s, i, end, skip, 2, s->r.width));
+		screen_joined(s, i, end, skip, 2, screen_words_limit(s)));
 	s->spun = false;
 	if (limit)
 		s->c->limit = true;
@@ -161,9 +163,9 @@ read_tool(struct screen *s, size_t i)
 		status = STATUS_RUNNING;
 	else if (res.waiting)
 		status = STATUS_WAITING;
-	else if (res.failed || res.interrupted)
+	else if (res.failed || res.interrupted || s->r.v[i].bullet == BULLET_FAILED)
 		status = STATUS_FAILED;
-	else if (res.running)
+	else if (res.running || s->r.v[i].bullet == BULLET_PENDING)
 		status = STATUS_RUNNING;
 	screen_add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, conversation_text(&res.text));
 	s->spun = false;
@@ -303,14 +305,47 @@ static size_t
 read_welcome(struct screen *s, size_t i)
 {
 	char *version = screen_group(s, i, 1);
-	size_t end = i + 1;
+	struct buf b = BUF_INIT;
+	size_t end = i + 1, body;
 
 	new_session(s);
-	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, xasprintf("Claude Code v%s", version != NULL ? version : "?"));
-	seen_version(s, version);
-	while (end < s->r.n && end < i + 60 && row_kind(&s->r, end) == ROW_STRAY)
+	while (end < s->r.n && end < i + 60 && (row_kind(&s->r, end) == ROW_STRAY || row_kind(&s->r, end) == ROW_BANNER_TOP))
 		end++;
-	return end < s->r.n && row_kind(&s->r, end) == ROW_BANNER_END ? end + 1 : end;
+	if (row_kind(&s->r, end) == ROW_BANNER_END)
+		end++;
+	buf_fmt(&b, "Claude Code%s%s", version != NULL ? " v" : "", version != NULL ? version : "");
+	seen_version(s, version);
+	body = end;
+	end = screen_item_end(s, end - 1);
+	if (end > body) {
+		size_t at = b.len;
+
+		buf_chr(&b, '\n');
+		rows_join(&s->r, body, end, 0, 2, 0, &b);
+		if (b.len == at + 1)
+			buf_cut(&b, at);
+	}
+	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
+	return end;
+}
+
+/* What the model thought is neither its answer nor lost. Versions since 2.0 do not show it. */
+static size_t
+read_thought(struct screen *s, size_t i)
+{
+	char *head = screen_group(s, i, 1);
+	struct buf b = BUF_INIT;
+	size_t end = i + 1;
+
+	if (head == NULL)
+		return end;
+	end = screen_item_end(s, i);
+	buf_fmt(&b, "%s\n", head);
+	rows_join(&s->r, i + 1, end, row_indent(&s->r, i + 1), 2, screen_words_limit(s), &b);
+	free(head);
+	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, conversation_text(&b));
+	s->spun = false;
+	return end;
 }
 
 size_t
@@ -339,6 +374,8 @@ screen_read_item(struct screen *s, size_t i)
 		return read_notice(s, i);
 	case ROW_RESULT:
 		return read_remark(s, i);
+	case ROW_THOUGHT:
+		return read_thought(s, i);
 	default:
 		return 0;
 	}

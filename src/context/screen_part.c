@@ -1,3 +1,5 @@
+#include <stdint.h>
+
 #include "context/screen_private.h"
 #include "base/buf.h"
 #include "base/pattern.h"
@@ -50,6 +52,32 @@ screen_item_end(const struct screen *s, size_t i)
 	for (i++; i < s->r.n && (row_kind(&s->r, i) == ROW_BODY || row_kind(&s->r, i) == ROW_BLANK); i++)
 		;
 	return i;
+}
+
+size_t
+screen_prompt_end(const struct screen *s, size_t i)
+{
+	size_t end = i + 1;
+
+	for (i++; i < s->r.n && (row_kind(&s->r, i) == ROW_PROMPT_MORE || row_kind(&s->r, i) == ROW_BLANK); i++)
+		if (row_kind(&s->r, i) == ROW_PROMPT_MORE)
+			end = i + 1;
+	return end;
+}
+
+size_t
+screen_limit(const struct screen *s, size_t margin)
+{
+	return s->r.width > margin ? s->r.width - margin : 0;
+}
+
+/* Where the terminal breaks them nothing but its own breaks is joined. */
+size_t
+screen_words_limit(const struct screen *s)
+{
+	const struct page *page = dialect_page(s->r.d);
+
+	return page->breaks ? screen_limit(s, page->words_margin) : SIZE_MAX;
 }
 
 char *

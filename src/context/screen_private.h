@@ -39,6 +39,11 @@ char *screen_group(const struct screen *s, size_t i, int g);
 size_t screen_skip(const struct screen *s, size_t i);
 /* The row behind the last of the rows that belong to row i. */
 size_t screen_item_end(const struct screen *s, size_t i);
+/* The same for a prompt that goes on in column 0. */
+size_t screen_prompt_end(const struct screen *s, size_t i);
+/* The limit for rows_join: the pane's width without a margin; for the model's words. */
+size_t screen_limit(const struct screen *s, size_t margin);
+size_t screen_words_limit(const struct screen *s);
 /* As rows_join. */
 char *screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit);
 

@@ -3,6 +3,7 @@
 #include "context/rows.h"
 #include "agent/dialect.h"
 #include "base/buf.h"
+#include "context/style.h"
 
 /* What single rows cannot tell: is this line a folded call or just indented text, is that rule a box or a dialog. */
 #define HEAD_ROWS 12	/* rows that the head of a call may take */
@@ -68,9 +69,9 @@ is_folded_anyhow(const struct rows *r, size_t i)
 	return yes;
 }
 
-/* The dialog's rule may follow a call whose bullet blinks. */
+/* The dialog's rule may follow a call whose bullet blinks, in older versions the spinner. */
 static bool
-before_rule(const struct rows *r, size_t i)
+at_end(const struct rows *r, size_t i)
 {
 	size_t k = rows_head_end(r, i);
 
@@ -78,7 +79,41 @@ before_rule(const struct rows *r, size_t i)
 		return false;
 	while (k < r->n && row_kind(r, k) == ROW_BLANK && k < i + HEAD_ROWS)
 		k++;
-	return k < r->n && row_kind(r, k) == ROW_RULE;
+	return row_kind(r, k) == ROW_RULE || (row_kind(r, k) == ROW_SPINNER && (r->styled || dialect_page(r->d)->prompt_indent == 0));
+}
+
+/* A call whose bullet is blinked away just now looks like words. A call's name is bold, where that can be seen. */
+static bool
+is_blinked(const struct rows *r, size_t i)
+{
+	if (i > 0 && row_kind(r, i - 1) != ROW_BLANK)
+		return false;
+	return has_result(r, i) || (at_end(r, i) && (!r->styled || (r->v[i].marks & STYLE_NAME_BOLD)));
+}
+
+/* Words that look like a call have the bullet of words, and their name is not bold. */
+static bool
+is_call(const struct rows *r, size_t i, bool known)
+{
+	bool bold = r->v[i].marks & STYLE_NAME_BOLD;
+	uint8_t bullet = r->v[i].bullet;
+
+	if (bullet == BULLET_WORDS && !bold)
+		return false;
+	if (known || (bold && (bullet == BULLET_OK || bullet == BULLET_FAILED || bullet == BULLET_PENDING)))
+		return rows_head_end(r, i) > 0;
+	return has_result(r, i);
+}
+
+/* Where the terminal breaks the words, their rest may begin like a marker; a real one has a blank row above it. */
+static bool
+below_full_row(const struct rows *r, size_t i)
+{
+	enum row_kind k = row_kind(r, i), before = i > 0 ? row_kind(r, i - 1) : ROW_BLANK;
+
+	if (dialect_page(r->d)->prompt_indent > 0 || (before != ROW_BODY && before != ROW_WORDS) || row_width(r, i - 1) + 1 < r->width)
+		return false;
+	return k == ROW_PROMPT || k == ROW_SHELL || k == ROW_WORDS || k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_SPINNER;
 }
 
 /* "/compact" */
@@ -108,6 +143,8 @@ settled(const struct rows *r, size_t i)
 	enum row_kind k = row_kind(r, i), before = i > 0 ? row_kind(r, i - 1) : ROW_BLANK;
 	bool indented = r->v[i].n > 0 && row_text(r, i)[0] == ' ';
 
+	if (below_full_row(r, i))
+		return ROW_BODY;
 	switch (k) {
 	case ROW_BODY:
 		return before == ROW_PROMPT && row_says(r, i, PHRASE_REMARK) && is_command(r, i - 1) ? ROW_RESULT : k;
@@ -123,11 +160,14 @@ settled(const struct rows *r, size_t i)
 	case ROW_THOUGHT:
 		return indented && before != ROW_BLANK ? ROW_BODY : k;
 	case ROW_TOOL:
-		return rows_head_end(r, i) > 0 ? k : ROW_WORDS;
 	case ROW_TOOL_MAYBE:
-		return has_result(r, i) ? ROW_TOOL : ROW_WORDS;
+		return is_call(r, i, k == ROW_TOOL) ? ROW_TOOL : ROW_WORDS;
 	case ROW_TOOL_BLINK:
-		return before == ROW_BLANK && (has_result(r, i) || before_rule(r, i)) ? ROW_TOOL : ROW_BODY;
+		return is_blinked(r, i) ? ROW_TOOL : ROW_BODY;
+	case ROW_WORDS:
+		return r->v[i].bullet == BULLET_ERROR ? ROW_ERROR : k;
+	case ROW_FRAME:
+		return row_kind(r, i + 1) == ROW_BANNER_TOP ? ROW_BANNER_TOP : ROW_STRAY;
 	case ROW_BANNER:
 		if (row_indent(r, i) > 2 && row_kind(r, i + 1) != ROW_BANNER)
 			return ROW_BODY;
@@ -245,8 +285,13 @@ settle_folds(struct rows *r)
 void
 rows_settle(struct rows *r)
 {
-	for (size_t i = 0; i < r->n; i++)
+	bool column_0 = dialect_page(r->d)->prompt_indent == 0;
+
+	for (size_t i = 0; i < r->n; i++) {
 		set_kind(r, i, settled(r, i));
+		if (column_0 && (row_kind(r, i) == ROW_PROMPT || row_kind(r, i) == ROW_SHELL))
+			rows_settle_prompt(r, i);
+	}
 	settle_folds(r);
 	for (size_t i = 0; i + 1 < r->n; i++)
 		if (row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX && (i == 0 || row_kind(r, i - 1) != ROW_RULE))

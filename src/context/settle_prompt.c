@@ -1,0 +1,99 @@
+#include "context/rows.h"
+#include "agent/dialect.h"
+#include "context/style.h"
+
+#define GAP 3	/* blank rows between two items, at most */
+
+/*
+ * Before 2.1 a prompt goes on in column 0, where the markers stand: a pasted line may look like any of them. Two things tell its end.
+ * Every item has a blank row above it, so that what follows at once belongs to the prompt. And its cells are dim (1.0.128) or have
+ * a background (2.0.76), those of what follows are not; a blank row has no cells, and the state is judged by the next row.
+ */
+
+static bool
+box_or_end(const struct rows *r, size_t i)
+{
+	enum row_kind k = row_kind(r, i);
+
+	return k == ROW_DEAD || (k == ROW_RULE && row_kind(r, i + 1) == ROW_BOX);
+}
+
+/* The first row from i on that is not blank; not far away, an item has one blank row above it. */
+static size_t
+next_row(const struct rows *r, size_t i)
+{
+	size_t end = i + GAP;
+
+	while (i < r->n && i < end && row_kind(r, i) == ROW_BLANK)
+		i++;
+	return i;
+}
+
+/* A call has its result below it, or is one of the last things on the screen. */
+static bool
+looks_like_call(const struct rows *r, size_t i)
+{
+	size_t end = rows_head_end(r, i), next;
+	enum row_kind k;
+
+	if (end == 0)
+		return false;
+	next = next_row(r, end);
+	k = row_kind(r, next);
+	return next >= r->n || (k == ROW_RESULT && next == end) || k == ROW_RULE || k == ROW_SPINNER || k == ROW_FRAME || k == ROW_DEAD ||
+		k == ROW_TOOL;
+}
+
+/* Without colours: what stands behind a blank row and looks like an item is one. */
+static bool
+looks_like_item(const struct rows *r, size_t i)
+{
+	switch (row_kind(r, i)) {
+	case ROW_STRAY:
+	case ROW_BODY:
+		return false;
+	case ROW_RULE:
+		return row_width(r, i) >= r->width;
+	case ROW_TOOL:
+	case ROW_TOOL_MAYBE:
+	case ROW_TOOL_BLINK:
+		return looks_like_call(r, i);
+	case ROW_THOUGHT:
+		return row_kind(r, next_row(r, i + 1)) == ROW_BODY;
+	default:
+		return true;
+	}
+}
+
+/* Two prompts in a row look like one with a quotation. Of that, every line has the sign; else rather two than one. */
+static bool
+is_quoted(const struct rows *r, size_t i, bool quotes)
+{
+	return quotes || row_kind(r, i + 1) == ROW_PROMPT;
+}
+
+void
+rows_settle_prompt(struct rows *r, size_t i)
+{
+	uint8_t mark = r->v[i].marks & STYLE_BACK ? STYLE_BACK : r->v[i].marks & STYLE_DIM;
+	bool gap = false, quotes = false;
+
+	for (size_t k = i + 1; k < r->n && !box_or_end(r, k); k++) {
+		enum row_kind kind = row_kind(r, k);
+
+		if (kind == ROW_BLANK) {
+			gap = true;
+			continue;
+		}
+		if ((mark != 0 && (r->v[k].marks & mark) == 0) || (!gap && kind == ROW_RESULT))
+			break;
+		if (kind == ROW_PROMPT) {
+			if (gap && !is_quoted(r, k, quotes))
+				break;
+			quotes = true;
+		} else if (gap && mark == 0 && looks_like_item(r, k))
+			break;
+		r->v[k].kind = ROW_PROMPT_MORE;
+		gap = false;
+	}
+}

@@ -1,0 +1,227 @@
+#include "test.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "context/exchange.h"
+#include "context/screen.h"
+#include "context/style.h"
+
+/* Versions before 2.1: ASCII prompts that go on in column 0, words that the terminal breaks, other boxes. 40 columns. */
+
+#define NB "\xC2\xA0"
+#define RULE40 "────────────────────────────────────────\n"
+#define TWO " * ▐▛███▜▌ *   Claude Code v2.0.76\n* ▝▜█████▛▘ *  Sonnet 4.5 · API\n *  ▘▘ ▝▝  *   /home/u/proj\n\n  /model to try Opus 4.5\n\n"
+#define ONE "╭───────────────────────────╮\n│ ✻ Welcome to Claude Code! │\n│                           │\n│   cwd: /home/u/proj       │\n" \
+	"╰───────────────────────────╯\n\n Tips for getting started:\n\n  Run /init\n\n"
+#define BOX RULE40 ">" NB "\n" RULE40 "  ? for shortcuts\n"
+
+#define USER ROLE_USER, STATUS_COMPLETE, NULL, NULL
+#define WORDS ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL
+#define SAID ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL
+
+static struct conversation
+read_text(const char *text)
+{
+	struct conversation c = CONVERSATION_INIT;
+	struct buf b = BUF_INIT;
+	struct style *style;
+
+	buf_str(&b, text);
+	style = style_strip(&b);
+	screen_read_bytes(b.data, b.len, style, 40, "claude", &c);
+	style_free(style);
+	buf_release(&b);
+	return c;
+}
+
+static void
+check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool, const char *input, const char *content)
+{
+	assert_true(i < c->n);
+	assert_string_equal(c->v[i].content, content);
+	assert_int_equal(c->v[i].role, role);
+	assert_int_equal(c->v[i].status, status);
+	if (tool == NULL)
+		assert_null(c->v[i].tool);
+	else
+		assert_string_equal(c->v[i].tool, tool);
+	if (input == NULL)
+		assert_null(c->v[i].input);
+	else
+		assert_string_equal(c->v[i].input, input);
+}
+
+static void
+test_banners(void **state)
+{
+	struct conversation c = read_text(ONE "> hi\n\n● Yes.\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 0, SAID, "Claude Code\nTips for getting started:\n\nRun /init");
+	check(&c, 1, USER, "hi");
+	assert_null(c.banner);
+	assert_int_equal(c.unknown_lines, 0);
+	assert_int_equal(c.truncated_at, -1);
+	conversation_release(&c);
+
+	c = read_text(TWO "> hi\n\n● Yes.\n\n" BOX);
+	assert_int_equal(c.n, 3);
+	assert_string_equal(c.banner, "2.0.76");
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+
+	/* the banner scrolled away: the prompts tell */
+	c = read_text("> hi\n\n● Yes.\n\n" BOX);
+	assert_int_equal(c.n, 2);
+	check(&c, 0, USER, "hi");
+	assert_int_equal(c.truncated_at, 0);
+	conversation_release(&c);
+}
+
+/* What stands at once below a prompt belongs to it, and behind a blank row what is no item. */
+static void
+test_prompt_in_column_0(void **state)
+{
+	struct conversation c = read_text(TWO
+		"> look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● Bash(make)\n  ⎿  no result\n\n> quoted\n> twice\n\n* a list\n\nend\n\n"
+		"● Yes.\n\n! ls\n  ⎿ " NB "file\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 1, USER, "look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● Bash(make)\n  ⎿  no result\n\n> quoted\n> twice\n\n"
+		"* a list\n\nend");
+	check(&c, 2, WORDS, "Yes.");
+	check(&c, 3, USER, "! ls");
+	check(&c, 4, SAID, "file");
+	conversation_release(&c);
+}
+
+/* With colours every row of it is known. tmux writes a change of state only. */
+static void
+test_prompt_by_colours(void **state)
+{
+	struct conversation c = read_text(TWO "\033[48;5;237m> look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n" RULE40 "\nend\n\n\033[49m● Yes.\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 1, USER, "look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n────────────────────────────────────────\n\nend");
+	conversation_release(&c);
+
+	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> two\n\n\033[0m✻ Thinking…\n\n  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
+	assert_int_equal(c.n, 5);
+	check(&c, 1, USER, "one\n\n● no words");
+	check(&c, 2, USER, "two");
+	check(&c, 3, SAID, "Thinking…\nHm.\n\nSo.");
+	check(&c, 4, WORDS, "Yes.");
+	assert_null(c.draft);
+	conversation_release(&c);
+}
+
+/* Prompts and, in 1.0.128, words are broken four columns before the edge; the blank behind a full row is kept. */
+static void
+test_rows_that_the_agent_broke(void **state)
+{
+	struct conversation c = read_text(ONE
+		"> aaaaaaaaa bbbbbbbbb ccccccccc ddddd\neeeee ffff\nshort\n\n"
+		"● aaaaaaaaa bbbbbbbbb ccccccccc dddd\n   eeeee ffff\n  short\n\n" BOX);
+
+	(void)state;
+	check(&c, 1, USER, "aaaaaaaaa bbbbbbbbb ccccccccc ddddd eeeee ffff\nshort");
+	check(&c, 2, WORDS, "aaaaaaaaa bbbbbbbbb ccccccccc dddd eeeee ffff\nshort");
+	conversation_release(&c);
+}
+
+/* 2.0.76 leaves it to the terminal: at the very edge, in mid-word, and the rest may look like anything. */
+static void
+test_rows_that_the_terminal_broke(void **state)
+{
+	struct conversation c = read_text(TWO "> go\n\n"
+		"● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\neee ffff aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n gggg aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n> hhhh\n"
+		"  a line of its own, as long as it can\n  be, almost\n\n  日本語のテストのテストのテストのテスト\n。です\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 2, WORDS, "aaaaaaaaa bbbbbbbbb ccccccccc ddddddddeee ffff aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa gggg "
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa> hhhh\na line of its own, as long as it can\nbe, almost\n\n"
+		"日本語のテストのテストのテストのテスト。です");
+	conversation_release(&c);
+}
+
+/* A bullet's colour tells what the words of a result may not; where there is no colour nothing is concluded. */
+static void
+test_bullets(void **state)
+{
+	struct conversation c = read_text(TWO "> go\n\n"
+		"\033[91m●\033[39m \033[1mBash\033[0m(a)\n  ⎿ " NB "no\n\n"
+		"\033[92m●\033[39m \033[1mBash\033[0m(b)\n  ⎿ " NB "yes\n\n"
+		"\033[97m●\033[39m Bash(c)\n\n"
+		"\033[33m●\033[39m Too much at once\n\n"
+		"\033[92m●\033[39m \033[1mFrobnicate\033[0m(d)\n\n"
+		"\033[37m●\033[39m \033[1mBash\033[0m(e)\n  ⎿ " NB "line 1\n\n" BOX);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "a", "no");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "b", "yes");
+	check(&c, 4, WORDS, "Bash(c)");
+	check(&c, 5, ROLE_SYSTEM, STATUS_FAILED, NULL, NULL, "Too much at once");
+	check(&c, 6, ROLE_ASSISTANT, STATUS_RUNNING, "Frobnicate", "d", "");
+	check(&c, 7, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "e", "line 1");
+	conversation_release(&c);
+
+	c = read_text(TWO "> go\n\n● Bash(a)\n  ⎿ " NB "no\n\n● Bash(e)\n  ⎿ " NB "line 1\n\n" BOX);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "a", "no");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "e", "line 1");
+	conversation_release(&c);
+}
+
+static void
+test_blinking_call(void **state)
+{
+	struct conversation c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n✻ Baking… (esc to interrupt)\n  ⎿ Tip: none\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 2, WORDS, "I will.");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Read", "parser.c", "");
+	conversation_release(&c);
+
+	c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n\033[31m✻ Baking… (esc to interrupt)\033[0m\n\n" BOX);
+	assert_int_equal(c.n, 3);	/* colours are known, and the name is not bold */
+	check(&c, 2, WORDS, "I will.\n\nRead(parser.c)");
+	conversation_release(&c);
+}
+
+static void
+test_placeholder_is_dim(void **state)
+{
+	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "\033[7mN\033[0;2mow test it\033[0m\n" RULE40 "  ? for shortcuts\n");
+
+	(void)state;
+	assert_null(c.draft);
+	conversation_release(&c);
+	c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "Now test it\n" RULE40 "  ? for shortcuts\n");
+	assert_string_equal(c.draft, "Now test it");
+	conversation_release(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_banners),
+		cmocka_unit_test(test_prompt_in_column_0),
+		cmocka_unit_test(test_prompt_by_colours),
+		cmocka_unit_test(test_rows_that_the_agent_broke),
+		cmocka_unit_test(test_rows_that_the_terminal_broke),
+		cmocka_unit_test(test_bullets),
+		cmocka_unit_test(test_blinking_call),
+		cmocka_unit_test(test_placeholder_is_dim),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
