@@ -309,7 +309,7 @@ read_welcome(struct screen *s, size_t i)
 	size_t end = i + 1, body;
 
 	new_session(s);
-	while (end < s->r.n && end < i + 60 && (row_kind(&s->r, end) == ROW_STRAY || row_kind(&s->r, end) == ROW_BANNER_TOP))
+	while (end < s->r.n && end < i + 60 && row_kind(&s->r, end) != ROW_BLANK && row_kind(&s->r, end) != ROW_BANNER_END)
 		end++;
 	if (row_kind(&s->r, end) == ROW_BANNER_END)
 		end++;

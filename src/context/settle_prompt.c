@@ -75,7 +75,7 @@ is_quoted(const struct rows *r, size_t i, bool quotes)
 void
 rows_settle_prompt(struct rows *r, size_t i)
 {
-	uint8_t mark = r->v[i].marks & STYLE_BACK ? STYLE_BACK : r->v[i].marks & STYLE_DIM;
+	uint8_t mask = STYLE_BACK | STYLE_DIM | STYLE_ITALIC, mark = r->v[i].marks & mask;	/* thoughts are dim, too, but italic */
 	bool gap = false, quotes = false;
 
 	for (size_t k = i + 1; k < r->n && !box_or_end(r, k); k++) {
@@ -85,7 +85,7 @@ rows_settle_prompt(struct rows *r, size_t i)
 			gap = true;
 			continue;
 		}
-		if ((mark != 0 && (r->v[k].marks & mark) == 0) || (!gap && kind == ROW_RESULT))
+		if ((mark != 0 && (r->v[k].marks & mask) != mark) || (!gap && kind == ROW_RESULT))
 			break;
 		if (kind == ROW_PROMPT) {
 			if (gap && !is_quoted(r, k, quotes))

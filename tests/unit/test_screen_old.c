@@ -111,7 +111,7 @@ test_prompt_by_colours(void **state)
 	check(&c, 1, USER, "look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n────────────────────────────────────────\n\nend");
 	conversation_release(&c);
 
-	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> two\n\n\033[0m✻ Thinking…\n\n  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
+	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> two\n\n\033[3m✻ Thinking…\n\n\033[0m  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
 	assert_int_equal(c.n, 5);
 	check(&c, 1, USER, "one\n\n● no words");
 	check(&c, 2, USER, "two");
