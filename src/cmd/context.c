@@ -150,6 +150,23 @@ cmd_context(const struct cli *cli, struct err *e)
 	return GT_OK;
 }
 
+/* What the budget left of the conversation. */
+static void
+put_stats(json_t *v, const struct prompt_stats *s)
+{
+	json_t *o = json_object();
+
+	json_put_int(v, "exchanges_kept", (int64_t)s->talk.kept);
+	json_put_int(v, "exchanges_cut", (int64_t)s->talk.cut);
+	json_put_int(v, "user_messages_cut", (int64_t)s->talk.user_cut);
+	json_put_int(o, "calls", (int64_t)s->talk.calls_short);
+	json_put_int(o, "words", (int64_t)s->talk.words_short);
+	json_put_int(o, "user_messages", (int64_t)s->talk.user_short);
+	json_object_set_new(v, "shortened", o);
+	json_put_int(v, "lines_cut", (int64_t)(s->talk.lines_cut + s->scrollback_cut));
+	json_put_int(v, "tokens_cut", (int64_t)s->talk.tokens_cut);
+}
+
 int
 cmd_prompt(const struct cli *cli, struct err *e)
 {
@@ -170,8 +187,7 @@ cmd_prompt(const struct cli *cli, struct err *e)
 
 		json_object_set_new(v, "prompt", json_bytes(g.prompt.data, g.prompt.len));
 		json_put_int(v, "tokens", (int64_t)g.stats.tokens);
-		json_put_int(v, "exchanges_kept", (int64_t)g.stats.exchanges_kept);
-		json_put_int(v, "exchanges_cut", (int64_t)g.stats.exchanges_cut);
+		put_stats(v, &g.stats);
 		say_json(v);
 	} else if (ret == 0) {
 		fwrite(g.prompt.data, 1, g.prompt.len, stdout);

@@ -5,6 +5,7 @@
 
 #include "prompt/fence.h"
 #include "prompt/prompt.h"
+#include "prompt/tokens.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
@@ -131,4 +132,25 @@ size_t
 fence_at_count(const char *p, size_t n)
 {
 	return walk(NULL, p, n);
+}
+
+size_t
+fence_cost(const char *p, size_t n)
+{
+	struct buf line = BUF_INIT;
+	const char *at, *from, *to, *end = p + n;
+	size_t sum = 0;
+
+	while (p < end && (at = memchr(p, '@', (size_t)(end - p))) != NULL) {
+		from = memrchr(p, '\n', (size_t)(at - p));
+		from = from == NULL ? p : from + 1;
+		to = memchr(at, '\n', (size_t)(end - at));
+		to = to == NULL ? end : to + 1;
+		buf_reset(&line);
+		fence_at(&line, from, (size_t)(to - from));
+		sum += tokens_cost(p, (size_t)(from - p)) + tokens_cost(line.data, line.len);
+		p = to;
+	}
+	buf_release(&line);
+	return sum + tokens_cost(p, (size_t)(end - p));
 }

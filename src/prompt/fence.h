@@ -45,5 +45,7 @@ void fence_wrap(struct buf *out, const char *what, const char *p, size_t n, cons
 void fence_at(struct buf *out, const char *p, size_t n);
 /* Bytes that fence_at adds. For a piece of a text it is never less than what the piece adds inside the whole. */
 size_t fence_at_count(const char *p, size_t n);
+/* What the text costs in a prompt, after fence_at, in the units of tokens.h; adds up line by line as tokens_cost does. */
+size_t fence_cost(const char *p, size_t n);
 
 #endif

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "prompt/prompt.h"
+#include "prompt/cut.h"
 #include "prompt/fence.h"
 #include "prompt/talk.h"
 #include "prompt/template.h"
+#include "prompt/tokens.h"
 #include "context/exchange.h"
 #include "scrub/scrub.h"
 #include "work/bead.h"
@@ -14,12 +16,11 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
-#define TOKEN_BYTES 4
-#define ROOM_LEAST (TALK_LEAST + FENCE_MOST)
+#define SCROLL_LEAST ((size_t)12000)	/* cost of the smallest room for scrollback */
+#define SCROLL_NOTE ((struct room){ 2500, 1 })
 
 #define LEAD "This message restores the context of a session that crashed.\n\n"
 #define GO_ON "Continue working now; do not stop to acknowledge this message.\n"
-#define CLOSING ((size_t)256)	/* bytes that LEAD and the closing lines take at most */
 
 /* One prompt in the making. */
 struct making {
@@ -27,29 +28,9 @@ struct making {
 	const struct template *t;
 	struct buf value[FIELDS];
 	const char *values[FIELDS];	/* value[i].data */
-	size_t limit;			/* bytes of the whole prompt */
+	size_t limit;			/* cost of the whole prompt */
 	struct prompt_stats stats;
 };
-
-size_t
-prompt_tokens(const char *p, size_t n)
-{
-	(void)p;
-	return (n + TOKEN_BYTES - 1) / TOKEN_BYTES;
-}
-
-static size_t
-cost(const struct buf *b)
-{
-	return b->len + fence_at_count(b->data, b->len);
-}
-
-/* How often the field stands in the prompt, as far as the values are known by now. */
-static size_t
-prints(const struct making *m, enum field f)
-{
-	return template_prints(m->t, m->values, f);
-}
 
 /* A value of one line from a short text, like a name. */
 static void
@@ -64,29 +45,29 @@ put_line(struct making *m, enum field f, const char *text, size_t width)
 	buf_release(&line);
 }
 
-/* A fenced value, cut in its middle to max bytes (as they are counted with their escapes). */
+/* A fenced value, cut in its middle to a cost. */
+static void
+put_cut(struct making *m, enum field f, const char *what, const struct cut *cut, size_t max)
+{
+	struct buf data = BUF_INIT;
+
+	if (cut->text.len == 0)
+		return;
+	cut_put(&data, cut, (struct room){ max, ROOM_ALL.lines });
+	fence_wrap(&m->value[f], what, data.data, data.len, m->in->nonce);
+	buf_release(&data);
+}
+
 static void
 put_record(struct making *m, enum field f, const char *what, const char *p, size_t n, size_t max)
 {
-	struct buf cut = BUF_INIT, data = BUF_INIT;
-	size_t most = max;
+	struct cut cut;
 
 	while (n > 0 && isspace((unsigned char)p[n - 1]))
 		n--;
-	if (n == 0)
-		return;
-	for (;;) {
-		buf_reset(&cut);
-		buf_reset(&data);
-		talk_cut_middle(&cut, p, n, most, SIZE_MAX);
-		fence_data(&data, cut.data, cut.len, m->in->nonce);
-		if (cost(&data) <= max || most <= 64)
-			break;
-		most -= most / 4;
-	}
-	fence_wrap(&m->value[f], what, data.data, data.len, m->in->nonce);
-	buf_release(&cut);
-	buf_release(&data);
+	cut_lay(&cut, p, n, m->in->nonce, 0, (struct room){ max, ROOM_ALL.lines });
+	put_cut(m, f, what, &cut, max);
+	cut_release(&cut);
 }
 
 static void
@@ -97,59 +78,55 @@ put_clean(struct making *m, enum field f, const char *what, const struct clean_t
 }
 
 static void
-bead_line(struct buf *out, const char *name, const char *text)
+bead_line(const struct making *m, struct buf *out, const char *name, const char *text)
 {
+	struct buf line = BUF_INIT;
+
 	if (text == NULL || text[0] == '\0')
 		return;
+	utf8_escape(&line, text, strlen(text), 600);
 	buf_fmt(out, "%s: ", name);
-	utf8_escape(out, text, strlen(text), 600);
+	fence_data(out, line.data, line.len, m->in->nonce);
 	buf_chr(out, '\n');
+	buf_release(&line);
 }
 
 static void
-bead_block(struct buf *out, const char *name, const struct clean_text *text, size_t max)
+bead_block(const struct making *m, struct buf *out, const char *name, const struct clean_text *text, size_t max)
 {
-	struct buf clean = BUF_INIT, cut = BUF_INIT;
-	size_t from = 0;
+	const struct room room = { max, ROOM_ALL.lines };
+	struct cut cut;
 
 	if (text == NULL || clean_len(text) == 0)
 		return;
 	buf_fmt(out, "%s:\n", name);
-	utf8_clean(&clean, clean_bytes(text), clean_len(text));
-	talk_cut_middle(&cut, clean.data, clean.len, max, SIZE_MAX);
-	while (from < cut.len) {
-		const char *q = memchr(cut.data + from, '\n', cut.len - from);
-		size_t to = q == NULL ? cut.len : (size_t)(q - cut.data);
-
-		buf_str(out, to > from ? "  " : "");
-		buf_add(out, cut.data + from, to - from);
-		buf_chr(out, '\n');
-		from = to + 1;
-	}
-	buf_release(&clean);
-	buf_release(&cut);
+	cut_lay(&cut, clean_bytes(text), clean_len(text), m->in->nonce, 2, room);
+	cut_put(out, &cut, room);
+	cut_release(&cut);
 }
 
 static void
 put_bead(struct making *m, size_t max)
 {
 	const struct bead *b = m->in->bead;
-	struct buf text = BUF_INIT;
+	struct cut cut = CUT_INIT;
+	struct buf *text = &cut.text;
 
 	if (b == NULL)
 		return;
-	bead_line(&text, "id", b->id);
-	bead_line(&text, "status", b->status);
-	bead_line(&text, "type", b->type);
-	bead_line(&text, "title", clean_bytes(b->title));
-	bead_block(&text, "description", b->description, max / 3);
-	bead_block(&text, "notes", b->notes, max / 3);
-	bead_line(&text, "handoff id", b->handoff_id);
-	bead_block(&text, "handoff", b->handoff, max / 3);
+	bead_line(m, text, "id", b->id);
+	bead_line(m, text, "status", b->status);
+	bead_line(m, text, "type", b->type);
+	bead_line(m, text, "title", clean_bytes(b->title));
+	bead_block(m, text, "description", b->description, max / 3);
+	bead_block(m, text, "notes", b->notes, max / 3);
+	bead_line(m, text, "handoff id", b->handoff_id);
+	bead_block(m, text, "handoff", b->handoff, max / 3);
 	if (b->id == NULL)
-		bead_line(&text, "no open work; last closed", b->last_closed);
-	put_record(m, FIELD_BEAD, "handoff bead", text.data, text.len, max);
-	buf_release(&text);
+		bead_line(m, text, "no open work; last closed", b->last_closed);
+	cut.full = room_of(text->data, text->len);
+	put_cut(m, FIELD_BEAD, "handoff bead", &cut, max);
+	cut_release(&cut);
 }
 
 static void
@@ -157,12 +134,15 @@ put_warnings(struct making *m, size_t max)
 {
 	struct buf *out = &m->value[FIELD_WARNINGS];
 	struct buf line = BUF_INIT;
+	size_t used = 0;
 
 	for (size_t i = 0; i < m->in->n_warnings; i++) {
 		buf_reset(&line);
 		buf_str(&line, i > 0 ? "\n- " : "- ");
 		utf8_escape(&line, m->in->warnings[i], strlen(m->in->warnings[i]), 400);
-		if (cost(out) + cost(&line) > max)
+		max -= used;
+		used = fence_cost(line.data, line.len);
+		if (used > max)
 			break;
 		fence_data(out, line.data, line.len, m->in->nonce);
 	}
@@ -214,60 +194,46 @@ used(const struct clean_text *text)
 	return n;
 }
 
-static void
-put_talk(struct making *m, struct talk_room room)
+/* Returns the cost of its lines. */
+static size_t
+put_talk(struct making *m, struct room room)
 {
-	struct talk_stats s;
 	struct buf text = BUF_INIT;
+	size_t cost;
 
-	talk_text(&text, m->in->talk, m->in->nonce, room, &s);
+	talk_text(&text, m->in->talk, m->in->nonce, room, &m->stats.talk);
 	while (text.len > 0 && text.data[text.len - 1] == '\n')
 		buf_cut(&text, text.len - 1);
 	fence_wrap(&m->value[FIELD_EXCHANGES], "conversation", text.data, text.len, m->in->nonce);
-	m->stats.exchanges_kept = s.kept;
-	m->stats.exchanges_cut = s.cut;
-	m->stats.lines_cut += s.lines_cut;
+	cost = fence_cost(text.data, text.len);
 	buf_release(&text);
+	return cost;
 }
 
 static void
-put_scrollback(struct making *m, struct talk_room room)
+put_scrollback(struct making *m, struct room room)
 {
-	struct buf data = BUF_INIT, note = BUF_INIT;
+	struct buf data = BUF_INIT, text = BUF_INIT;
 	const char *p = clean_bytes(m->in->scrollback);
-	size_t n = used(m->in->scrollback), from, left;
+	size_t n = used(m->in->scrollback), from = 0, left;
 
-	/* cleaned are only the lines that can be kept */
-	from = talk_tail(p, n, (struct talk_room){ SIZE_MAX / 4, room.lines });
-	left = talk_lines(p, from);
+	/* what cannot fit anyway is not cleaned */
+	if (n / TOKEN_BYTES_MOST > room.cost / TOKEN)
+		from = n - room.cost / TOKEN * TOKEN_BYTES_MOST;
+	while (from > 0 && p[from - 1] != '\n')
+		from--;
+	left = cut_lines(p, from);
 	fence_data(&data, p + from, n - from, m->in->nonce);
-	from = talk_tail(data.data, data.len, (struct talk_room){ room.bytes - 64, room.lines });
-	left += talk_lines(data.data, from);
+	buf_chr(&data, '\n');
+	from = cut_tail(data.data, data.len, (struct room){ room_less(room, SCROLL_NOTE).cost, room.lines });
+	left += cut_lines(data.data, from);
 	if (left > 0)
-		buf_fmt(&note, "(%zu older line%s left out)\n", left, left == 1 ? "" : "s");
-	buf_add(&note, data.data + from, data.len - from);
-	fence_wrap(&m->value[FIELD_SCROLLBACK], "text of the terminal", note.data, note.len, m->in->nonce);
-	m->stats.lines_cut += left;
+		buf_fmt(&text, "(%zu older line%s left out)\n", left, left == 1 ? "" : "s");
+	buf_add(&text, data.data + from, data.len - from);
+	fence_wrap(&m->value[FIELD_SCROLLBACK], "text of the terminal", text.data, text.len, m->in->nonce);
+	m->stats.scrollback_cut = left;
 	buf_release(&data);
-	buf_release(&note);
-}
-
-/* What the prompt costs without conversation and scrollback. */
-static size_t
-fixed_cost(const struct making *m)
-{
-	struct buf words = BUF_INIT, clean = BUF_INIT;
-	size_t sum;
-
-	template_words(m->t, m->values, &words);
-	utf8_clean(&clean, words.data, words.len);
-	sum = cost(&clean) + CLOSING;
-	for (int f = 0; f < FIELDS; f++)
-		if (f != FIELD_EXCHANGES && f != FIELD_SCROLLBACK)
-			sum += cost(&m->value[f]) * prints(m, (enum field)f);
-	buf_release(&words);
-	buf_release(&clean);
-	return sum;
+	buf_release(&text);
 }
 
 static void
@@ -275,43 +241,6 @@ refresh(struct making *m)
 {
 	for (int f = 0; f < FIELDS; f++)
 		m->values[f] = m->value[f].data;
-}
-
-/* Shares what the budget leaves between the conversation and the scrollback, whichever the template prints. */
-static int
-put_context(struct making *m, struct err *e)
-{
-	bool talk = has_talk(m->in->talk), scroll = m->in->scrollback != NULL && used(m->in->scrollback) > 0;
-	size_t fixed, times[2], room;
-	struct talk_room part = { .lines = m->in->max_lines };
-
-	refresh(m);
-	m->values[FIELD_EXCHANGES] = talk ? "x" : "";
-	m->values[FIELD_SCROLLBACK] = scroll ? "x" : "";
-	times[0] = talk ? prints(m, FIELD_EXCHANGES) : 0;
-	times[1] = scroll ? prints(m, FIELD_SCROLLBACK) : 0;
-	fixed = fixed_cost(m);
-	if (fixed + ROOM_LEAST * (times[0] + times[1]) > m->limit) {
-		err_set(e, GT_USAGE, "budget", "the prompt takes %zu bytes before any conversation, and max_context_tokens allows %zu",
-		    fixed, m->limit);
-		return err_hint(e, "raise max_context_tokens in gt.toml or shorten the template");
-	}
-	room = m->limit - fixed;
-	if (times[0] > 0) {
-		part.bytes = room / (times[0] + times[1]) - FENCE_MOST;
-		put_talk(m, part);
-		room -= cost(&m->value[FIELD_EXCHANGES]) * times[0];
-	} else if (talk) {
-		buf_str(&m->value[FIELD_EXCHANGES], "x");	/* asked for in an {{if}} only */
-	}
-	if (times[1] > 0) {
-		part.bytes = room / times[1] - FENCE_MOST;
-		put_scrollback(m, part);
-	} else if (scroll) {
-		buf_str(&m->value[FIELD_SCROLLBACK], "x");
-	}
-	refresh(m);
-	return 0;
 }
 
 /* In the template's own words: what the record says does not count. */
@@ -327,11 +256,11 @@ says_go_on(const struct making *m)
 	return found;
 }
 
-/* The template's text, made to keep what the header promises. */
+/* The template's text, made to keep what the header promises, but for fence_at. */
 static void
-finish(const struct making *m, struct buf *out)
+compose(const struct making *m, struct buf *text)
 {
-	struct buf raw = BUF_INIT, clean = BUF_INIT, text = BUF_INIT;
+	struct buf raw = BUF_INIT, clean = BUF_INIT;
 	const char *id;
 	size_t from = 0;
 
@@ -342,25 +271,84 @@ finish(const struct making *m, struct buf *out)
 	while (from < clean.len && isspace((unsigned char)clean.data[from]))
 		from++;
 	if (from == clean.len || !isalnum((unsigned char)clean.data[from]))
-		buf_str(&text, LEAD);
-	buf_add(&text, clean.data + from, clean.len - from);
-	if (text.data[text.len - 1] != '\n')
-		buf_chr(&text, '\n');
-	id = prompt_find_id(text.data, text.len);
+		buf_str(text, LEAD);
+	buf_add(text, clean.data + from, clean.len - from);
+	if (text->data[text->len - 1] != '\n')
+		buf_chr(text, '\n');
+	id = prompt_find_id(text->data, text->len);
 	if (id == NULL || memcmp(id, m->in->recovery_id, PROMPT_ID) != 0)
-		buf_fmt(&text, "\nRecovery id: %s\n", m->in->recovery_id);
+		buf_fmt(text, "\nRecovery id: %s\n", m->in->recovery_id);
 	if (!says_go_on(m))
-		buf_str(&text, "\n" GO_ON);
-	fence_at(out, text.data, text.len);
+		buf_str(text, "\n" GO_ON);
 	buf_release(&raw);
 	buf_release(&clean);
+}
+
+/* Stands for a record that is not made yet: what it costs is what any record costs beside its lines. */
+static void
+put_place(struct making *m, enum field f, const char *what)
+{
+	static const char line[] = " @a\n";	/* for the sentence about "\@" */
+
+	buf_reset(&m->value[f]);
+	fence_wrap(&m->value[f], what, line, strlen(line), m->in->nonce);
+}
+
+/* What the prompt costs without the lines of conversation and scrollback. */
+static size_t
+fixed_cost(struct making *m, bool talk, bool scroll)
+{
+	struct buf text = BUF_INIT;
+	size_t sum;
+
+	if (talk)
+		put_place(m, FIELD_EXCHANGES, "conversation");
+	if (scroll)
+		put_place(m, FIELD_SCROLLBACK, "text of the terminal");
+	refresh(m);
+	compose(m, &text);
+	sum = fence_cost(text.data, text.len);
 	buf_release(&text);
+	return sum;
+}
+
+/* Shares what the budget leaves between the conversation and the scrollback, whichever the template prints. */
+static int
+put_context(struct making *m, struct err *e)
+{
+	bool talk = has_talk(m->in->talk), scroll = m->in->scrollback != NULL && used(m->in->scrollback) > 0;
+	size_t fixed = fixed_cost(m, talk, scroll), times[2], room;
+	struct room part = { .lines = m->in->max_lines };
+
+	times[0] = talk ? template_prints(m->t, m->values, FIELD_EXCHANGES) : 0;
+	times[1] = scroll ? template_prints(m->t, m->values, FIELD_SCROLLBACK) : 0;
+	room = m->limit - (fixed < m->limit ? fixed : m->limit);
+	if (fixed > m->limit || room < TALK_LEAST * times[0] + SCROLL_LEAST * times[1]) {
+		err_set(e, GT_USAGE, "budget",
+		    "the prompt takes about %zu tokens before any conversation, and max_context_tokens allows %zu",
+		    fixed / TOKEN + 1, m->in->max_tokens);
+		return err_hint(e, "raise max_context_tokens in gt.toml or shorten the template");
+	}
+	/* a field that is asked for in an {{if}} only keeps its place holder */
+	if (times[0] > 0) {
+		part.cost = room / (times[0] + times[1]);
+		buf_reset(&m->value[FIELD_EXCHANGES]);
+		room -= put_talk(m, part) * times[0];
+	}
+	if (times[1] > 0) {
+		part.cost = room / times[1];
+		buf_reset(&m->value[FIELD_SCROLLBACK]);
+		put_scrollback(m, part);
+	}
+	refresh(m);
+	return 0;
 }
 
 int
 prompt_build(const struct template *t, const struct prompt_in *in, struct buf *out, struct prompt_stats *stats, struct err *e)
 {
 	struct making m = { .in = in, .t = t };
+	struct buf text = BUF_INIT;
 	size_t before = out->len;
 	int ret = -1;
 
@@ -368,19 +356,21 @@ prompt_build(const struct template *t, const struct prompt_in *in, struct buf *o
 		buf_init(&m.value[f]);
 	if (strlen(in->nonce) != FENCE_NONCE || prompt_find_id(in->recovery_id, strlen(in->recovery_id)) != in->recovery_id)
 		die("a prompt needs a nonce of 16 digits and a recovery id");
-	if (__builtin_mul_overflow(in->max_tokens, (size_t)TOKEN_BYTES, &m.limit))
+	if (__builtin_mul_overflow(in->max_tokens, TOKEN, &m.limit))
 		m.limit = SIZE_MAX;
 	put_small(&m);
 	if (put_context(&m, e) == -1)
 		goto out;
-	finish(&m, out);
-	if (out->len - before > m.limit)
-		die("a prompt of %zu bytes came out of a budget of %zu", out->len - before, m.limit);
-	m.stats.tokens = prompt_tokens(out->data + before, out->len - before);
+	compose(&m, &text);
+	fence_at(out, text.data, text.len);
+	m.stats.tokens = tokens_count(out->data + before, out->len - before);
+	if (m.stats.tokens > in->max_tokens)
+		die("a prompt of %zu tokens came out of a budget of %zu", m.stats.tokens, in->max_tokens);
 	if (stats != NULL)
 		*stats = m.stats;
 	ret = 0;
 out:
+	buf_release(&text);
 	for (int f = 0; f < FIELDS; f++)
 		buf_release(&m.value[f]);
 	return ret;

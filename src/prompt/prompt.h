@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "prompt/talk.h"
+
 struct bead;
 struct buf;
 struct clean_text;
@@ -23,7 +25,8 @@ struct template;
  * - prompt_find_id finds its recovery id in it, and no other: when the template does not print it, a line at the end does;
  * - it says "continue working now": when the template does not, a line at the end does. A Stop hook of Gas Town submits half-
  *   done work when the agent merely answers;
- * - it has at most max_tokens * 4 bytes, and at most max_lines lines of conversation (talk.h tells what goes first).
+ * - it has at most max_tokens tokens as tokens.h estimates them, and at most max_lines lines of conversation or of scrollback, whichever
+ *   is reached first (talk.h tells what goes first).
  */
 struct prompt_in {
 	const char *recovery_id;		/* "gtr-" and 16 hex digits */
@@ -38,14 +41,13 @@ struct prompt_in {
 	const char *const *warnings;		/* our own sentences, foreign parts already clean */
 	size_t n_warnings;
 	size_t max_lines;			/* max_context_lines */
-	size_t max_tokens;			/* max_context_tokens; 4 bytes a token until a better estimate (R85) */
+	size_t max_tokens;			/* max_context_tokens */
 };
 
 struct prompt_stats {
 	size_t tokens;			/* estimate for the whole prompt */
-	size_t exchanges_kept;
-	size_t exchanges_cut;		/* older ones that the budget left out */
-	size_t lines_cut;
+	struct talk_stats talk;		/* what the budget left of the conversation, and what it cut */
+	size_t scrollback_cut;		/* lines of the raw scrollback that were left out */
 };
 
 #define PROMPT_ID ((size_t)20)		/* bytes of a recovery id */
@@ -55,8 +57,6 @@ struct prompt_stats {
  * the conversation.
  */
 int prompt_build(const struct template *t, const struct prompt_in *in, struct buf *out, struct prompt_stats *stats, struct err *e);
-
-size_t prompt_tokens(const char *p, size_t n);
 
 /*
  * The first recovery id inside a text ("gtr-" + 16 lower-case hex digits, no word character at either side); NULL when there is

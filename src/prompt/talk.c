@@ -1,172 +1,39 @@
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prompt/talk.h"
 #include "prompt/fence.h"
+#include "prompt/share.h"
+#include "prompt/tokens.h"
 #include "context/exchange.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
-#define NOTE ((size_t)48)	/* bytes that a line about what was left out takes at most */
 #define LINES_LEAST ((size_t)32)
+#define NAME_BYTES ((size_t)64)		/* of a tool: LEAST has room for it */
+#define LEAST ((struct room){ 15000, 6 })	/* the heading of any exchange, two notes, and a line or two */
+#define INPUT_BYTES ((size_t)400)	/* a longer input stands in lines of its own */
+#define SECTIONS 3
+#define UNFINISHED 4			/* calls and words without an end that belong to the core */
+#define WORDS_WEIGHT 4			/* the agent's words against its calls */
 
-/* What is left of tool inputs and results, level by level, before exchanges go. */
-static const struct talk_room levels[] = {
-	{ SIZE_MAX, SIZE_MAX }, { 32768, 600 }, { 8192, 150 }, { 2048, 40 },
-};
-#define LEVELS (sizeof levels / sizeof levels[0])
-
-struct piece {
-	char *text;		/* NULL: not kept */
-	size_t len;
-	size_t lines_cut;
+/* A part of the text: an exchange or a section. */
+struct item {
+	const struct exchange *x;	/* NULL: a section */
+	const char *title, *text;	/* of a section */
 };
 
 struct talk {
 	const struct conversation *c;
 	const char *nonce;
-	struct talk_room rest;		/* what is still free */
-	struct talk_room tool;		/* the most of a tool's input or result */
-	struct piece *v;		/* one an exchange */
+	struct room room;
 	bool mixed;			/* more than one source */
+	struct item *v;
+	struct share *shares;		/* one an item */
+	size_t n;
+	struct talk_stats *stats;
 };
-
-size_t
-talk_lines(const char *p, size_t n)
-{
-	size_t lines = 0;
-	const char *end = p + n, *q;
-
-	if (n == 0)
-		return 0;
-	while (p < end && (q = memchr(p, '\n', (size_t)(end - p))) != NULL) {
-		lines++;
-		p = q + 1;
-	}
-	return lines + (p < end);
-}
-
-static bool
-inside_rune(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-/* How many bytes of the text's beginning are whole lines within the limits, or the limit itself when the first line is longer. */
-static size_t
-head(const char *p, size_t n, size_t max_bytes, size_t max_lines)
-{
-	size_t at = 0, len;
-	const char *q;
-
-	for (size_t i = 0; i < max_lines && at < n; i++) {
-		q = memchr(p + at, '\n', n - at);
-		len = q == NULL ? n - at : (size_t)(q - p) + 1 - at;
-		if (len > max_bytes - at)
-			break;
-		at += len;
-	}
-	if (at > 0 || n == 0)
-		return at;
-	at = max_bytes < n ? max_bytes : n;
-	while (at > 0 && at < n && inside_rune(p[at]))
-		at--;
-	return at;
-}
-
-size_t
-talk_tail(const char *p, size_t n, struct talk_room room)
-{
-	size_t at = n, lines = 0;
-	const char *q;
-
-	while (at > 0 && lines < room.lines) {
-		q = memrchr(p, '\n', at - 1);
-		size_t from = q == NULL ? 0 : (size_t)(q - p) + 1;
-
-		if (n - from + fence_at_count(p + from, at - from) > room.bytes)
-			break;
-		room.bytes -= fence_at_count(p + from, at - from);
-		at = from;
-		lines++;
-	}
-	if (at < n || n == 0)
-		return at;
-	/* the last line alone is too long; half of the room always suffices, since an escaped "@" is two bytes */
-	at = n > room.bytes / 2 ? n - room.bytes / 2 : 0;
-	while (at < n && inside_rune(p[at]))
-		at++;
-	return at;
-}
-
-size_t
-talk_cut_middle(struct buf *out, const char *p, size_t n, size_t max_bytes, size_t max_lines)
-{
-	struct talk_room tail;
-	size_t from, to, lines;
-
-	if (max_bytes < 64)
-		max_bytes = 64;
-	if (n <= max_bytes && talk_lines(p, n) <= max_lines) {
-		buf_add(out, p, n);
-		return 0;
-	}
-	max_bytes -= NOTE;
-	max_lines = max_lines > 3 ? max_lines - 1 : 2;
-	from = head(p, n, max_bytes / 3, max_lines / 3 > 0 ? max_lines / 3 : 1);
-	tail.bytes = max_bytes - from;
-	tail.lines = max_lines - (max_lines / 3 > 0 ? max_lines / 3 : 1);
-	to = from + talk_tail(p + from, n - from, tail);
-	buf_add(out, p, from);
-	if (from > 0 && p[from - 1] != '\n')
-		buf_chr(out, '\n');
-	lines = talk_lines(p + from, to - from);
-	if (lines > 1)
-		buf_fmt(out, "… %zu lines left out …\n", lines);
-	else
-		buf_fmt(out, "… %zu bytes left out …\n", to - from);
-	buf_add(out, p + to, n - to);
-	return lines;
-}
-
-/* Cleaning makes lines of carriage returns: that must come before lines are counted. Valid as long as text and tmp. */
-static const char *
-with_newlines(struct buf *tmp, const char *text)
-{
-	if (strchr(text, '\r') == NULL)
-		return text;
-	utf8_clean(tmp, text, strlen(text));
-	return tmp->data;
-}
-
-/* Cuts, cleans, and puts every line at column `indent`, with a newline behind the last. Returns lines left out. */
-static size_t
-block(struct buf *out, const struct talk *t, const char *text, struct talk_room most, size_t indent)
-{
-	struct buf tmp = BUF_INIT, cut = BUF_INIT, clean = BUF_INIT;
-	size_t n, left, from = 0;
-
-	text = with_newlines(&tmp, text);
-	n = strlen(text);
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
-		n--;
-	left = talk_cut_middle(&cut, text, n, most.bytes, most.lines);
-	fence_data(&clean, cut.data, cut.len, t->nonce);
-	while (from < clean.len) {
-		const char *q = memchr(clean.data + from, '\n', clean.len - from);
-		size_t to = q == NULL ? clean.len : (size_t)(q - clean.data);
-
-		for (size_t i = 0; i < indent && to > from; i++)
-			buf_chr(out, ' ');
-		buf_add(out, clean.data + from, to - from);
-		buf_chr(out, '\n');
-		from = to + 1;
-	}
-	buf_release(&tmp);
-	buf_release(&cut);
-	buf_release(&clean);
-	return left;
-}
 
 static const char *
 role_word(enum role r)
@@ -214,12 +81,21 @@ source_words(enum source s)
 	}
 }
 
+static bool
+users(const struct exchange *x)
+{
+	return x->role == ROLE_USER && x->tool == NULL;
+}
+
 static void
-one_line(struct buf *out, const struct talk *t, const char *text)
+tool_name(struct buf *out, const struct talk *t, const char *name)
 {
 	struct buf line = BUF_INIT;
+	size_t n = strnlen(name, NAME_BYTES);
 
-	utf8_escape(&line, text, strlen(text), 100);
+	while (n > 0 && name[n] != '\0' && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	utf8_escape(&line, name, n, NAME_BYTES);
 	fence_data(out, line.data, line.len, t->nonce);
 	buf_release(&line);
 }
@@ -231,7 +107,7 @@ heading(struct buf *out, const struct talk *t, const struct exchange *x)
 
 	if (x->tool != NULL) {
 		buf_str(out, "Tool ");
-		one_line(out, t, x->tool);
+		tool_name(out, t, x->tool);
 	} else {
 		buf_str(out, role_word(x->role));
 	}
@@ -242,258 +118,360 @@ heading(struct buf *out, const struct talk *t, const struct exchange *x)
 	buf_chr(out, ':');
 }
 
+/* A text at column 2 within the room, which becomes smaller. Returns the lines left out. */
 static size_t
-tool_text(struct buf *out, const struct talk *t, const struct exchange *x, struct talk_room most)
+block(struct buf *out, const struct talk *t, const char *text, struct room *room)
 {
-	size_t left = 0;
+	struct cut cut;
+	size_t before = out->len, left;
+
+	cut_lay(&cut, text, strlen(text), t->nonce, 2, *room);
+	left = cut_put(out, &cut, *room);
+	*room = room_less(*room, room_of(out->data + before, out->len - before));
+	cut_release(&cut);
+	return left;
+}
+
+/* What the input may take of the room of both: half, and what the result leaves of its own half. */
+static size_t
+half(size_t room, size_t result)
+{
+	return result < room / 2 ? room - result : room / 2;
+}
+
+static size_t
+call_blocks(struct buf *out, const struct talk *t, const struct exchange *x, bool input, struct room room)
+{
+	struct cut in = CUT_INIT, result = CUT_INIT;
+	size_t before = out->len, left = 0;
+
+	if (input)
+		cut_lay(&in, x->input, strlen(x->input), t->nonce, 2, room);
+	if (x->content[0] != '\0') {
+		cut_lay(&result, x->content, strlen(x->content), t->nonce, 2, room);
+		room = room_less(room, room_of("Result:\n", 8));
+	}
+	left += cut_put(out, &in, (struct room){ half(room.cost, result.full.cost), half(room.lines, result.full.lines) });
+	room = room_less(room, room_of(out->data + before, out->len - before));
+	if (x->content[0] != '\0') {
+		buf_str(out, "Result:\n");
+		left += cut_put(out, &result, room);
+	}
+	cut_release(&in);
+	cut_release(&result);
+	return left;
+}
+
+/* Puts a short input behind the heading, which began at `from`. False: there it has no place. */
+static bool
+inline_input(struct buf *out, size_t from, const struct talk *t, const struct exchange *x, struct room room)
+{
+	size_t before = out->len;
+
+	if (strpbrk(x->input, "\r\n") != NULL || strlen(x->input) > INPUT_BYTES)
+		return false;
+	buf_chr(out, ' ');
+	fence_data(out, x->input, strlen(x->input), t->nonce);
+	if (fence_cost(out->data + from, out->len - from) <= room.cost / 2)
+		return true;
+	buf_cut(out, before);
+	return false;
+}
+
+static size_t
+exchange_text(struct buf *out, const struct talk *t, const struct exchange *x, struct room room)
+{
+	size_t before = out->len;
+	bool apart;
 
 	heading(out, t, x);
-	if (x->input != NULL && strpbrk(x->input, "\r\n") == NULL && strlen(x->input) <= 400 && most.bytes >= 400) {
-		buf_chr(out, ' ');
-		fence_data(out, x->input, strlen(x->input), t->nonce);
-		buf_chr(out, '\n');
+	apart = x->tool != NULL && x->input != NULL && !inline_input(out, before, t, x, room);
+	buf_chr(out, '\n');
+	room = room_less(room, room_of(out->data + before, out->len - before));
+	return x->tool != NULL ? call_blocks(out, t, x, apart, room) : block(out, t, x->content, &room);
+}
+
+/* An item whole or cut to the room, ended by an empty line. Returns the lines left out. */
+static size_t
+item_text(struct buf *out, const struct talk *t, const struct item *it, struct room room)
+{
+	size_t left;
+
+	room = room_less(room, room_of("\n", 1));
+	if (it->x != NULL) {
+		left = exchange_text(out, t, it->x, room);
 	} else {
-		buf_chr(out, '\n');
-		if (x->input != NULL)
-			left += block(out, t, x->input, most, 2);
+		buf_fmt(out, "%s:\n", it->title);
+		room = room_less(room, (struct room){ 2000, 1 });
+		left = block(out, t, it->text, &room);
 	}
-	if (x->content != NULL && x->content[0] != '\0') {
-		buf_str(out, "Result:\n");
-		left += block(out, t, x->content, most, 2);
-	}
+	buf_chr(out, '\n');
 	return left;
+}
+
+/* What the item takes when nothing is left out; for one that cannot fit anyway only that. */
+static struct room
+item_full(struct buf *tmp, const struct talk *t, const struct item *it)
+{
+	size_t most = t->room.cost / TOKEN * TOKEN_BYTES_MOST;
+	size_t bytes = it->x == NULL ? strlen(it->text) : strlen(it->x->content) + (it->x->input == NULL ? 0 : strlen(it->x->input));
+
+	if (bytes > most)
+		return ROOM_ALL;
+	buf_reset(tmp);
+	item_text(tmp, t, it, ROOM_ALL);
+	return room_of(tmp->data, tmp->len);
+}
+
+/* The exchanges from `first` on, and the sections. */
+static void
+list_items(struct talk *t, size_t first)
+{
+	const struct conversation *c = t->c;
+	const struct item more[SECTIONS] = {
+		{ NULL, "Open question, not answered when the session died", c->question },
+		{ NULL, "Typed by the user but never sent", c->draft },
+		{ NULL, "Task list as last shown", c->tasks },
+	};
+
+	t->v = xcalloc(c->n + SECTIONS, sizeof *t->v);
+	t->shares = xcalloc(c->n + SECTIONS, sizeof *t->shares);
+	for (size_t i = first; i < c->n; i++) {
+		t->mixed |= c->v[i].source != c->v[0].source;
+		t->v[t->n++].x = &c->v[i];
+	}
+	for (size_t i = 0; i < SECTIONS; i++)
+		if (more[i].text != NULL && more[i].text[0] != '\0')
+			t->v[t->n++] = more[i];
+}
+
+/* Where the last turn begins: the last message that the agent got and that is no command of the user's own; n: nowhere. */
+static size_t
+last_turn(const struct conversation *c)
+{
+	size_t other = c->n;
+
+	for (size_t i = c->n; i-- > 0;) {
+		const struct exchange *x = &c->v[i];
+
+		if (!users(x) || x->content[0] == '\0' || x->status == STATUS_WAITING)
+			continue;
+		if (x->content[0] != '/' && x->content[0] != '!')
+			return i;
+		if (other == c->n)
+			other = i;
+	}
+	return other;
+}
+
+static void
+promote(struct talk *t, size_t i, size_t *places)
+{
+	if (*places == 0 || t->shares[i].rank == RANK_CORE)
+		return;
+	t->shares[i] = (struct share){ .rank = RANK_CORE, .weight = 1 };
+	--*places;
+}
+
+/* How many the core may have: half of the room holds their least. */
+static size_t
+core_places(const struct talk *t)
+{
+	size_t by_cost = t->room.cost / (LEAST.cost + SHARE_GAP.cost + SHARE_GAP_USER) / 2;
+	size_t by_lines = t->room.lines / (LEAST.lines + SHARE_GAP.lines) / 2;
+	size_t places = by_cost < by_lines ? by_cost : by_lines;
+
+	return places > 2 ? places : 2;
+}
+
+/* Takes the core out, the most important first. `turn` is the exchange that begins the last turn, of n exchanges. */
+static void
+find_core(struct talk *t, size_t n, size_t turn)
+{
+	size_t places = core_places(t);
+
+	if (n > 0)
+		promote(t, n - 1, &places);
+	if (turn < n)
+		promote(t, turn, &places);
+	for (size_t i = n; i < t->n; i++)
+		promote(t, i, &places);
+	places = places < UNFINISHED ? places : UNFINISHED;
+	for (size_t i = n; i-- > 0 && places > 0;)
+		if (t->v[i].x->status == STATUS_RUNNING || t->v[i].x->status == STATUS_WAITING)
+			promote(t, i, &places);
+}
+
+/* Ranks, weights and ages. */
+static void
+rank(struct talk *t)
+{
+	size_t n = t->n, turn, users_newer = 0;
+
+	while (n > 0 && t->v[n - 1].x == NULL)
+		n--;
+	turn = n > 0 ? last_turn(t->c) : 0;
+	for (size_t i = t->n; i-- > 0;) {
+		const struct exchange *x = t->v[i].x;
+		struct share *s = &t->shares[i];
+
+		s->weight = x == NULL || x->tool == NULL ? WORDS_WEIGHT : 1;
+		if (x == NULL || users(x)) {
+			s->rank = RANK_USER;
+			s->age = x == NULL ? 0 : users_newer++;
+		} else {
+			s->rank = i > turn || turn == n ? RANK_TURN : RANK_OLD;
+			s->age = n - 1 - i;
+		}
+	}
+	find_core(t, n, turn);
+}
+
+/* A line for the exchanges that are missing between two that are there. */
+static void
+gap(struct buf *out, size_t n, size_t of_user)
+{
+	if (n == 0)
+		return;
+	buf_fmt(out, "(%zu older exchange%s left out", n, n == 1 ? "" : "s");
+	if (of_user > 0)
+		buf_fmt(out, ", %zu of them the user's", of_user);
+	buf_str(out, ")\n\n");
+}
+
+static void
+count_cut(struct talk_stats *s, const struct exchange *x)
+{
+	size_t content = strlen(x->content), input = x->input == NULL ? 0 : strlen(x->input);
+
+	s->cut++;
+	s->user_cut += users(x);
+	s->lines_cut += cut_lines(x->content, content) + (input == 0 ? 0 : cut_lines(x->input, input));
+	s->tokens_cut += tokens_of_size(content + input);
+}
+
+static void
+count_short(struct talk_stats *s, const struct exchange *x, size_t lines, size_t bytes)
+{
+	size_t all = strlen(x->content) + (x->input == NULL ? 0 : strlen(x->input));
+
+	if (x->tool != NULL)
+		s->calls_short++;
+	else if (users(x))
+		s->user_short++;
+	else
+		s->words_short++;
+	s->lines_cut += lines;
+	s->tokens_cut += all > bytes ? tokens_of_size(all - bytes) : 0;
+}
+
+static void
+print(struct buf *out, const struct talk *t)
+{
+	size_t missing = 0, of_user = 0, before, left;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct exchange *x = t->v[i].x;
+		const struct share *s = &t->shares[i];
+
+		if (!s->kept) {
+			if (x != NULL) {
+				missing++;
+				of_user += users(x);
+				count_cut(t->stats, x);
+			}
+			continue;
+		}
+		gap(out, missing, of_user);
+		missing = of_user = 0;
+		before = out->len;
+		left = item_text(out, t, &t->v[i], room_holds(s->most, s->full) ? ROOM_ALL : s->most);
+		t->stats->kept += x != NULL;
+		if (left > 0 && x != NULL)
+			count_short(t->stats, x, left, out->len - before);
+	}
+	gap(out, missing, of_user);
+}
+
+/* With less it is better left out: of a call its heading should stand, of words some lines. */
+static struct room
+item_least(struct buf *tmp, const struct talk *t, const struct item *it)
+{
+	struct room line, least = LEAST;
+
+	if (it->x == NULL || it->x->tool == NULL)
+		return LEAST;
+	buf_reset(tmp);
+	heading(tmp, t, it->x);
+	if (it->x->input != NULL)
+		inline_input(tmp, 0, t, it->x, LEAST);
+	line = room_of(tmp->data, tmp->len);
+	least.cost = 2 * line.cost + 3 * CUT_LEAST.cost;
+	return least.cost < LEAST.cost ? least : LEAST;
+}
+
+/* Shares the room out and prints. */
+static void
+print_items(struct buf *out, struct talk *t)
+{
+	struct buf tmp = BUF_INIT;
+
+	for (size_t i = 0; i < t->n; i++) {
+		t->shares[i].full = item_full(&tmp, t, &t->v[i]);
+		t->shares[i].least = t->shares[i].rank == RANK_CORE ? LEAST : item_least(&tmp, t, &t->v[i]);
+	}
+	share_out(t->shares, t->n, t->room);
+	print(out, t);
+	buf_release(&tmp);
 }
 
 /* Text that nobody could take apart: its newest rows, as they are. */
-static size_t
-raw_text(struct buf *out, const struct talk *t, const char *text, struct talk_room most)
+static void
+raw_text(struct buf *out, const struct talk *t, const char *text, struct room room)
 {
-	struct buf tmp = BUF_INIT;
+	static const char title[] = "Raw text of the terminal (it could not be read as a conversation):\n";
+	struct buf clean = BUF_INIT;
 	size_t from, left;
 
-	text = with_newlines(&tmp, text);
-	from = talk_tail(text, strlen(text), most);
-	left = talk_lines(text, from);
-	buf_str(out, "Raw text of the terminal (it could not be read as a conversation):\n");
+	fence_data(&clean, text, strlen(text), t->nonce);
+	while (clean.len > 0 && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
+		buf_cut(&clean, clean.len - 1);
+	buf_chr(&clean, '\n');
+	buf_str(out, title);
+	room = room_less(room, room_of(title, strlen(title)));
+	from = room_holds(room, room_of(clean.data, clean.len)) ? 0 :
+	    cut_tail(clean.data, clean.len, room_less(room, (struct room){ 3000, 2 }));
+	left = cut_lines(clean.data, from);
 	if (from > 0)
 		buf_fmt(out, "… %zu older lines left out …\n", left);
-	block(out, t, text + from, (struct talk_room){ SIZE_MAX, SIZE_MAX }, 0);
-	buf_release(&tmp);
-	return left;
-}
-
-/* A whole exchange, ended by an empty line. `most` limits a text of it. */
-static size_t
-exchange_text(struct buf *out, const struct talk *t, const struct exchange *x, struct talk_room most)
-{
-	size_t left;
-
-	if (x->tool != NULL) {
-		left = tool_text(out, t, x, most);
-	} else if (x->role == ROLE_SYSTEM && t->c->n == 1) {
-		left = raw_text(out, t, x->content, most);
-	} else {
-		heading(out, t, x);
-		buf_chr(out, '\n');
-		left = block(out, t, x->content, most, 2);
-	}
+	buf_add(out, clean.data + from, clean.len - from);
 	buf_chr(out, '\n');
-	return left;
-}
-
-static struct talk_room
-smaller(struct talk_room a, struct talk_room b)
-{
-	if (b.bytes < a.bytes)
-		a.bytes = b.bytes;
-	if (b.lines < a.lines)
-		a.lines = b.lines;
-	return a;
-}
-
-/* Keeps exchange i if it fits into what is free, with its texts limited. `note` bytes and a line for a gap before it are paid, too. */
-static bool
-keep(struct talk *t, size_t i, struct talk_room most, size_t note)
-{
-	struct buf text = BUF_INIT;
-	size_t left, bytes, lines;
-
-	if (t->v[i].text != NULL)
-		return true;
-	if (t->c->v[i].tool != NULL)
-		most = smaller(most, t->tool);
-	left = exchange_text(&text, t, &t->c->v[i], most);
-	bytes = text.len + fence_at_count(text.data, text.len) + note;
-	lines = talk_lines(text.data, text.len) + (note > 0 ? 2 : 0);
-	if (bytes > t->rest.bytes || lines > t->rest.lines) {
-		buf_release(&text);
-		return false;
-	}
-	t->rest.bytes -= bytes;
-	t->rest.lines -= lines;
-	t->v[i].len = text.len;
-	t->v[i].text = buf_detach(&text);
-	t->v[i].lines_cut = left;
-	return true;
-}
-
-/* Keeps exchange i whatever it costs in content: its texts shrink until it fits. */
-static void
-keep_cut(struct talk *t, size_t i, struct talk_room most)
-{
-	most = smaller(most, t->rest);
-	while (!keep(t, i, most, NOTE) && most.bytes > 64) {
-		most.bytes -= most.bytes / 8;
-		most.lines -= (most.lines + 7) / 8;
-	}
-}
-
-static void
-drop_all(struct talk *t)
-{
-	for (size_t i = 0; i < t->c->n; i++) {
-		free(t->v[i].text);
-		t->v[i] = (struct piece){ .text = NULL };
-	}
-}
-
-static bool
-users(const struct talk *t, size_t i)
-{
-	return t->c->v[i].role == ROLE_USER && t->c->v[i].tool == NULL;
-}
-
-static bool
-longer(const char *text, struct talk_room most)
-{
-	size_t n = text == NULL ? 0 : strlen(text);
-
-	return n > most.bytes || talk_lines(text, n) > most.lines;
-}
-
-/* True when the level would shorten anything. */
-static bool
-cuts(const struct talk *t, struct talk_room level)
-{
-	for (size_t i = t->c->n; i > 0; i--) {
-		const struct exchange *x = &t->c->v[i - 1];
-
-		if (x->tool != NULL && (longer(x->input, level) || longer(x->content, level)))
-			return true;
-	}
-	return false;
-}
-
-/* Everything, with tools cut to one of the levels. */
-static bool
-keep_all(struct talk *t)
-{
-	struct talk_room free_before = t->rest;
-
-	for (size_t l = 0; l < LEVELS; l++) {
-		size_t i = t->c->n;
-
-		t->tool = levels[l];
-		if (l > 0 && !cuts(t, levels[l]))
-			continue;
-		while (i > 0 && keep(t, i - 1, free_before, 0))
-			i--;
-		if (i == 0)
-			return true;
-		drop_all(t);
-		t->rest = free_before;
-	}
-	return false;
-}
-
-/* The newest within the room; the user's words have a right to half of it. */
-static void
-keep_newest(struct talk *t)
-{
-	struct talk_room all = t->rest, words = { all.bytes / 4, all.lines / 4 };
-	size_t n = t->c->n, i;
-
-	for (i = n; i > 0 && !users(t, i - 1); i--)
-		;
-	if (i > 0)
-		keep_cut(t, i - 1, words);
-	keep_cut(t, n - 1, t->rest);
-	words = (struct talk_room){ all.bytes / 8, all.lines / 8 };
-	for (i = n; i > 0 && t->rest.bytes > all.bytes / 2 && t->rest.lines > all.lines / 2; i--)
-		if (users(t, i - 1))
-			keep(t, i - 1, words, NOTE);
-	words = (struct talk_room){ all.bytes / 4, all.lines / 4 };
-	for (i = n; i > 0; i--)
-		if (!users(t, i - 1) && !keep(t, i - 1, words, NOTE))
-			break;
-	for (i = n; i > 0; i--)
-		if (users(t, i - 1) && !keep(t, i - 1, (struct talk_room){ all.bytes / 8, all.lines / 8 }, NOTE))
-			break;
-}
-
-static void
-print(struct buf *out, const struct talk *t, struct talk_stats *stats)
-{
-	size_t gap = 0;
-
-	for (size_t i = 0; i < t->c->n; i++) {
-		const struct piece *p = &t->v[i];
-		const struct exchange *x = &t->c->v[i];
-
-		if (p->text == NULL) {
-			gap++;
-			stats->cut++;
-			stats->lines_cut += talk_lines(x->content, strlen(x->content)) +
-			    (x->input == NULL ? 0 : talk_lines(x->input, strlen(x->input)));
-			continue;
-		}
-		if (gap > 0)
-			buf_fmt(out, "(%zu older exchange%s left out here)\n\n", gap, gap == 1 ? "" : "s");
-		gap = 0;
-		buf_add(out, p->text, p->len);
-		stats->kept++;
-		stats->lines_cut += p->lines_cut;
-	}
-}
-
-static size_t
-section(struct buf *out, const struct talk *t, const char *title, const char *text)
-{
-	size_t left;
-
-	if (text == NULL || text[0] == '\0')
-		return 0;
-	buf_fmt(out, "%s:\n", title);
-	left = block(out, t, text, (struct talk_room){ t->rest.bytes / 16, t->rest.lines / 16 }, 2);
-	buf_chr(out, '\n');
-	return left;
+	t->stats->kept = 1;
+	t->stats->words_short = from > 0;
+	t->stats->lines_cut += left;
+	t->stats->tokens_cut += tokens_of_size(from);
+	buf_release(&clean);
 }
 
 void
-talk_text(struct buf *out, const struct conversation *c, const char *nonce, struct talk_room room, struct talk_stats *stats)
+talk_text(struct buf *out, const struct conversation *c, const char *nonce, struct room room, struct talk_stats *stats)
 {
-	struct talk t = { .c = c, .nonce = nonce, .rest = room };
+	struct talk t = { .c = c, .nonce = nonce, .room = room, .stats = stats };
+	bool raw = c->n == 1 && c->v[0].role == ROLE_SYSTEM && c->v[0].tool == NULL;
 	struct buf more = BUF_INIT;
-	size_t cost;
 
 	*stats = (struct talk_stats){ .kept = 0 };
-	if (t.rest.lines < LINES_LEAST)
-		t.rest.lines = LINES_LEAST;
-	stats->lines_cut += section(&more, &t, "Open question, not answered when the session died", c->question);
-	stats->lines_cut += section(&more, &t, "Typed by the user but never sent", c->draft);
-	stats->lines_cut += section(&more, &t, "Task list as last shown", c->tasks);
-	cost = more.len + fence_at_count(more.data, more.len);
-	t.rest.bytes -= cost < t.rest.bytes ? cost : t.rest.bytes;
-	cost = talk_lines(more.data, more.len);
-	t.rest.lines -= cost < t.rest.lines ? cost : t.rest.lines;
-	for (size_t i = 1; i < c->n; i++)
-		t.mixed |= c->v[i].source != c->v[0].source;
-	t.v = xcalloc(c->n + 1, sizeof *t.v);
-	if (c->n > 0 && !keep_all(&t))
-		keep_newest(&t);
-	print(out, &t, stats);
+	if (room.lines < LINES_LEAST)
+		room.lines = t.room.lines = LINES_LEAST;
+	if (raw)
+		t.room = (struct room){ room.cost / 2, room.lines / 2 };
+	list_items(&t, raw ? 1 : 0);
+	rank(&t);
+	print_items(&more, &t);
+	if (raw)
+		raw_text(out, &t, c->v[0].content, room_less(room, room_less(room_of(more.data, more.len), room_of("\n", 1))));
 	buf_add(out, more.data, more.len);
-	drop_all(&t);
-	free(t.v);
 	buf_release(&more);
+	free(t.v);
+	free(t.shares);
 }

@@ -14,6 +14,7 @@
 #include "context/exchange.h"
 #include "prompt/prompt.h"
 #include "prompt/template.h"
+#include "prompt/tokens.h"
 #include "scrub/scrub.h"
 #include "work/bead.h"
 
@@ -107,7 +108,7 @@ check_promises(const struct prompt_in *in, const struct buf *p)
 {
 	const char *id = prompt_find_id(p->data, p->len);
 
-	assert_true(p->len <= in->max_tokens * 4);
+	assert_true(tokens_count(p->data, p->len) <= in->max_tokens);
 	assert_true(p->len > 0 && isalnum((unsigned char)p->data[0]));
 	assert_true(p->data[p->len - 1] == '\n' && p->data[p->len - 2] != '\n');
 	assert_true(utf8_valid(p->data, p->len));
@@ -436,68 +437,51 @@ lines_of(const char *word, size_t n)
 	return buf_detach(&b);
 }
 
-static void
-add_turns(struct conversation *c, size_t n, size_t result_lines)
+/* Lines between the marks of the conversation. */
+static size_t
+talk_lines_of(const struct buf *p)
 {
-	for (size_t i = 0; i < n; i++) {
-		char *words = xasprintf("user words %zu.", i), *answer = xasprintf("answer words %zu.", i);
-		char *result = lines_of("result", result_lines);
+	const char *from = strstr(p->data, " begins: conversation"), *to = strstr(p->data, "\n[record " NONCE " ends]");
 
-		say(c, ROLE_USER, words);
-		call(c, "Bash", "make", result);
-		say(c, ROLE_ASSISTANT, answer);
-		free(words);
-		free(answer);
-		free(result);
+	assert_true(from != NULL && to != NULL);
+	return cut_lines(from, (size_t)(to - from)) - 1;
+}
+
+/* Both limits hold for every kind of text, and the room is used. */
+static void
+test_limits(void **state)
+{
+	static const char *const words[] = {
+		"The user asked for a report on the state of the build. ", "int\tmain(void) { return x->y[3] != NULL; }\n",
+		"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x81\xae\xe6\x96\x87\xe7\xab\xa0\xe3\x80\x82", "aGVsbG8gd29ybGQhIQ9Zx7Kq",
+		"{\"key\": [1, 2.5, null], \"@id\": \"x\"}\n", "\xf0\x9f\x9a\x80 ", "@a\n", "                    |\n", "\xe2\x94\x80",
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof words / sizeof words[0]; k++) {
+		struct conversation talk = CONVERSATION_INIT;
+		struct prompt_in in = input();
+		struct prompt_stats stats;
+		struct buf text = BUF_INIT, out = BUF_INIT;
+
+		while (text.len < 20000)
+			buf_str(&text, words[k]);
+		for (size_t i = 0; i < 60; i++) {
+			say(&talk, ROLE_USER, words[k]);
+			call(&talk, "Bash", "make", text.data);
+		}
+		in.talk = &talk;
+		for (in.max_tokens = 1200; in.max_tokens < 200000; in.max_tokens *= 3) {
+			in.max_lines = in.max_tokens / 3 % 2 == 0 ? 300 : 100000;
+			build(&out, NULL, &in, &stats);
+			assert_int_equal(stats.tokens, tokens_count(out.data, out.len));
+			assert_true(talk_lines_of(&out) <= in.max_lines);
+			assert_true(in.max_lines < 1000 || stats.tokens > in.max_tokens / 2 || stats.talk.lines_cut == 0);
+		}
+		conversation_release(&talk);
+		buf_release(&text);
+		buf_release(&out);
 	}
-}
-
-static void
-test_tools_first(void **state)
-{
-	struct conversation talk = CONVERSATION_INIT;
-	struct prompt_in in = input();
-	struct prompt_stats stats;
-	struct buf out = BUF_INIT;
-
-	(void)state;
-	add_turns(&talk, 20, 1000);
-	in.talk = &talk;
-	in.max_tokens = 20000;
-	build(&out, NULL, &in, &stats);
-	assert_int_equal(stats.exchanges_kept, 60);
-	assert_int_equal(stats.exchanges_cut, 0);
-	assert_int_equal(times(out.data, " lines left out "), 20);
-	assert_true(stats.lines_cut > 10000);
-	assert_has(&out, "  result 0\n");
-	assert_has(&out, "  result 999\n");
-	assert_int_equal(stats.tokens, prompt_tokens(out.data, out.len));
-	conversation_release(&talk);
-	buf_release(&out);
-}
-
-static void
-test_users_last(void **state)
-{
-	struct conversation talk = CONVERSATION_INIT;
-	struct prompt_in in = input();
-	struct prompt_stats stats;
-	struct buf out = BUF_INIT;
-
-	(void)state;
-	add_turns(&talk, 100, 100);
-	in.talk = &talk;
-	in.max_tokens = 10000;
-	build(&out, NULL, &in, &stats);
-	assert_int_equal(stats.exchanges_kept + stats.exchanges_cut, 300);
-	assert_true(stats.exchanges_cut > 100);
-	assert_has(&out, "user words 0.");
-	assert_has(&out, "answer words 99.");
-	assert_not(&out, "answer words 0.");
-	assert_has(&out, "(2 older exchanges left out here)");
-	assert_true(out.len > 30000);
-	conversation_release(&talk);
-	buf_release(&out);
 }
 
 static void
@@ -513,11 +497,11 @@ test_scrollback_budget(void **state)
 	build(&out, SEED, &in, &stats);
 	assert_has(&out, "(10000 older lines left out)\nrow \\@a 10000\n");
 	assert_has(&out, "row \\@a 19999\n[record");
-	assert_int_equal(stats.lines_cut, 10000);
+	assert_int_equal(stats.scrollback_cut, 10000);
 	in.max_tokens = 1000;
 	build(&out, SEED, &in, &stats);
 	assert_has(&out, "row \\@a 19999\n[record");
-	assert_true(out.len > 3000 && out.len <= 4000);
+	assert_true(stats.tokens > 800);
 	build(&out, SEED "{{.Scrollback}}", &in, &stats);
 	assert_int_equal(times(out.data, "row \\@a 19999\n[record"), 2);
 	free(text);
@@ -555,7 +539,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden), cmocka_unit_test(test_find_id), cmocka_unit_test(test_seed), cmocka_unit_test(test_start),
 		cmocka_unit_test(test_closing), cmocka_unit_test(test_closing_data), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_tools_first), cmocka_unit_test(test_users_last), cmocka_unit_test(test_scrollback_budget),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_scrollback_budget),
 		cmocka_unit_test(test_too_small),
 	};
 

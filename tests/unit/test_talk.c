@@ -8,6 +8,7 @@
 #include "context/exchange.h"
 #include "prompt/fence.h"
 #include "prompt/talk.h"
+#include "prompt/tokens.h"
 
 #define NONCE "fedcba9876543210"
 
@@ -57,6 +58,27 @@ add_turns(struct conversation *c, size_t n, size_t result_lines)
 }
 
 static void
+assert_not(const struct buf *b, const char *words)
+{
+	if (strstr(b->data, words) != NULL)
+		fail_msg("unwanted: %s\nin:\n%s", words, b->data);
+}
+
+/* Builds the text and checks that it is within its room. */
+static void
+talk_within(struct buf *out, const struct conversation *c, size_t tokens, size_t lines, struct talk_stats *stats)
+{
+	buf_reset(out);
+	talk_text(out, c, NONCE, (struct room){ tokens * TOKEN, lines }, stats);
+	if (fence_cost(out->data, out->len) > tokens * TOKEN)
+		fail_msg("%zu hundredths in a room of %zu tokens", fence_cost(out->data, out->len), tokens);
+	if (cut_lines(out->data, out->len) > (lines < 32 ? 32 : lines))
+		fail_msg("%zu lines in a room of %zu:\n%s", cut_lines(out->data, out->len), lines, out->data);
+	assert_true(utf8_valid(out->data, out->len));
+	assert_int_equal(stats->kept + stats->cut, c->n);
+}
+
+static void
 test_lines(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
@@ -66,22 +88,23 @@ test_lines(void **state)
 	(void)state;
 	add_turns(&talk, 200, 10);
 	for (size_t lines = 10; lines < 6000; lines = lines * 3 / 2) {
-		buf_reset(&out);
-		talk_text(&out, &talk, NONCE, (struct talk_room){ 1 << 20, lines }, &stats);
-		assert_true(talk_lines(out.data, out.len) <= (lines < 32 ? 32 : lines));
+		talk_within(&out, &talk, 1 << 20, lines, &stats);
 		assert_has(&out, "answer words 199.");
 		assert_has(&out, "user words 199.");
-		assert_int_equal(stats.kept + stats.cut, 600);
+		assert_true(lines < 200 || cut_lines(out.data, out.len) > lines * 3 / 4 || stats.cut == 0);
 	}
 	conversation_release(&talk);
 	buf_release(&out);
 }
 
-/* Whatever the sizes: within the room, the newest there, and most of the room used when there is enough to say. */
+/* Whatever the sizes and the text: within the room, and the newest there. */
 static void
 test_any_room(void **state)
 {
-	static const char *const big[] = { "x", "@ @a ", "\n", "\xf0\x9f\xa6\x8a", " \\@b", "\r" };
+	static const char *const big[] = {
+		"x", "@ @a ", "\n", "\xf0\x9f\xa6\x8a", " \\@b", "\r", "\xe6\xbc\xa2\xe5\xad\x97", "7", "the words of a person\n", "    ",
+		"a-B1\t", "[record x", NONCE, "gtr-0123456789abcdef ", "\xe2\x80\x8b", "\x1b[0m",
+	};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof big / sizeof big[0]; k++) {
@@ -89,24 +112,20 @@ test_any_room(void **state)
 		struct buf text = BUF_INIT, out = BUF_INIT;
 		struct talk_stats stats;
 
-		while (text.len < 50000)
+		while (text.len < 30000)
 			buf_str(&text, big[k]);
 		say(&talk, ROLE_USER, text.data);
 		call(&talk, "Write", text.data, text.data);
 		say(&talk, ROLE_ASSISTANT, text.data);
 		say(&talk, ROLE_USER, text.data);
+		call(&talk, text.data, text.data, text.data)->source = SOURCE_EARLIER;
 		call(&talk, "Bash", text.data, text.data)->status = STATUS_RUNNING;
 		talk.draft = xstrdup(text.data);
-		for (size_t room = TALK_LEAST; room < 400000; room = room * 5 / 3) {
-			size_t lines = room % 2 == 0 ? 1 << 20 : 40;
-
-			buf_reset(&out);
-			talk_text(&out, &talk, NONCE, (struct talk_room){ room, lines }, &stats);
-			assert_true(talk_lines(out.data, out.len) <= lines);
-			if (out.len + fence_at_count(out.data, out.len) > room)
-				fail_msg("%zu bytes in a room of %zu, text %zu", out.len + fence_at_count(out.data, out.len), room, k);
-			assert_has(&out, "Tool Bash (still running when the session died):");
-			assert_true(utf8_valid(out.data, out.len));
+		talk.question = xstrdup(text.data);
+		talk.tasks = xstrdup(text.data);
+		for (size_t room = TALK_LEAST / TOKEN; room < 400000; room = room * 5 / 3) {
+			talk_within(&out, &talk, room, room % 2 == 0 ? 1 << 20 : 40, &stats);
+			assert_has(&out, "Tool Bash [screen] (still running when the session died):");
 		}
 		conversation_release(&talk);
 		buf_release(&text);
@@ -114,32 +133,168 @@ test_any_room(void **state)
 	}
 }
 
+/* Results lose their middle first, the old ones more than the new ones, and nothing else. */
 static void
-test_cut_middle(void **state)
+test_results_first(void **state)
 {
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
 	struct buf out = BUF_INIT;
-	char *text = lines_of("line", 1000);
-	size_t n = strlen(text);
+	size_t before = 0;
 
 	(void)state;
-	assert_int_equal(talk_cut_middle(&out, text, n, n, 1000), 0);
-	assert_string_equal(out.data, text);
-	buf_reset(&out);
-	assert_int_equal(talk_cut_middle(&out, text, n, n, 10), 991);
-	assert_true(str_starts(out.data, "line 0\nline 1\nline 2\n… 991 lines left out …\nline 994\n"));
-	assert_int_equal(talk_lines(out.data, out.len), 10);
-	for (size_t max = 64; max < n; max += 37) {
-		buf_reset(&out);
-		talk_cut_middle(&out, text, n, max, 2000);
-		assert_true(out.len <= max);
-		assert_true(str_ends(out.data, "999\n"));
+	add_turns(&talk, 20, 1000);
+	talk_within(&out, &talk, 20000, 10000, &stats);
+	assert_int_equal(stats.kept, 60);
+	assert_int_equal(stats.words_short + stats.user_short + stats.user_cut, 0);
+	assert_true(stats.calls_short >= 19);
+	for (const char *p = out.data; (p = strstr(p, "Result:\n")) != NULL; p++) {
+		const char *end = strstr(p, "\n\n");
+		size_t lines = cut_lines(p, (size_t)(end - p));
+
+		assert_true(lines >= before);
+		before = lines;
 	}
-	buf_reset(&out);
-	memset(text, 'x', n);
-	assert_int_equal(talk_cut_middle(&out, text, n, 200, 10), 1);
-	assert_non_null(strstr(out.data, " bytes left out …\nxx"));
-	assert_true(out.len <= 200);
-	free(text);
+	assert_true(fence_cost(out.data, out.len) > 18000 * TOKEN);
+	conversation_release(&talk);
+	buf_release(&out);
+}
+
+/* The user's words stay when everything else must go; then the oldest go first. */
+static void
+test_user_last(void **state)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	add_turns(&talk, 300, 50);
+	talk_within(&out, &talk, 8000, 10000, &stats);
+	assert_int_equal(stats.user_cut, 0);
+	assert_true(stats.cut > 300);
+	assert_has(&out, "user words 0.");
+	assert_not(&out, "answer words 0.");
+	assert_has(&out, "(2 older exchanges left out)\n\n");
+	talk_within(&out, &talk, 2500, 10000, &stats);
+	assert_true(stats.user_cut > 0 && stats.user_cut < 300);
+	assert_not(&out, "user words 0.");
+	assert_has(&out, "user words 298.");
+	assert_has(&out, " of them the user's)\n\n");
+	assert_has(&out, "answer words 299.");
+	conversation_release(&talk);
+	buf_release(&out);
+}
+
+/* A small last turn stays whole beside a big past; of a big one the giants shrink, not the words. */
+static void
+test_last_turn(void **state)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
+	struct buf out = BUF_INIT;
+	char *past = lines_of("past", 3000), *now = lines_of("now", 300), *giant = lines_of("giant", 30000);
+
+	(void)state;
+	say(&talk, ROLE_USER, "first words");
+	for (int i = 0; i < 30; i++)
+		call(&talk, "Bash", "make", past);
+	say(&talk, ROLE_USER, "last words");
+	for (int i = 0; i < 5; i++)
+		call(&talk, "Bash", "make now", now);
+	say(&talk, ROLE_ASSISTANT, "half a sen")->status = STATUS_RUNNING;
+	talk_within(&out, &talk, 15000, 100000, &stats);
+	assert_has(&out, "first words");
+	assert_true(stats.calls_short > 0 && stats.lines_cut > 60000);
+	for (const char *p = strstr(out.data, "last words"); p != NULL && *p != '\0'; p++)
+		assert_false(str_starts(p, "left out"));
+	call(&talk, "Bash", "cat giant", giant);
+	say(&talk, ROLE_ASSISTANT, "words after it");
+	talk_within(&out, &talk, 15000, 100000, &stats);
+	assert_has(&out, "Tool Bash: cat giant\nResult:\n  giant 0\n");
+	assert_has(&out, "  giant 29999\n");
+	assert_has(&out, "Assistant (cut off when the session died):\n  half a sen\n");
+	assert_int_equal(stats.words_short, 0);
+	conversation_release(&talk);
+	free(past);
+	free(now);
+	free(giant);
+	buf_release(&out);
+}
+
+/* A giant message of the user loses its middle only when nothing else is left to go. */
+static void
+test_giant_user(void **state)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
+	struct buf out = BUF_INIT;
+	char *words = lines_of("giant words", 20000);
+
+	(void)state;
+	say(&talk, ROLE_USER, "small words");
+	say(&talk, ROLE_ASSISTANT, "an old answer");
+	say(&talk, ROLE_USER, words);
+	say(&talk, ROLE_ASSISTANT, "the last answer");
+	talk_within(&out, &talk, 200000, 100000, &stats);
+	assert_int_equal(stats.user_short, 0);
+	assert_has(&out, "an old answer");
+	talk_within(&out, &talk, 10000, 100000, &stats);
+	assert_int_equal(stats.user_short, 1);
+	assert_has(&out, "  giant words 0\n");
+	assert_has(&out, "  giant words 19999\n");
+	assert_has(&out, "the last answer");
+	assert_has(&out, " lines left out …\n");
+	assert_true(fence_cost(out.data, out.len) > 8000 * TOKEN);
+	conversation_release(&talk);
+	free(words);
+	buf_release(&out);
+}
+
+/* 100,000 exchanges, and one of 20 MB: linear, and the numbers that are said are right. */
+static void
+test_many(void **state)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
+	struct buf out = BUF_INIT, giant = BUF_INIT;
+
+	(void)state;
+	add_turns(&talk, 33000, 2);
+	talk_within(&out, &talk, 100000, 10000, &stats);
+	assert_true(stats.cut > 50000 && stats.kept > 1000);
+	assert_has(&out, "user words 32999.");
+	while (giant.len < 20000000)
+		buf_str(&giant, "a line of twenty-six bytes\n");
+	call(&talk, "Bash", "cat", giant.data);
+	talk_within(&out, &talk, 2000, 10000, &stats);
+	assert_has(&out, "Tool Bash: cat\nResult:\n  a line of twenty-six bytes\n");
+	assert_true(stats.lines_cut > giant.len / 27);
+	conversation_release(&talk);
+	buf_release(&out);
+	buf_release(&giant);
+}
+
+/* Text that nobody could take apart keeps its newest lines. */
+static void
+test_raw(void **state)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	struct talk_stats stats;
+	struct buf out = BUF_INIT;
+	char *rows = lines_of("row", 5000);
+
+	(void)state;
+	say(&talk, ROLE_SYSTEM, rows);
+	talk.draft = xstrdup("unsent");
+	talk_within(&out, &talk, 100000, 10000, &stats);
+	assert_has(&out, "conversation):\nrow 0\n");
+	assert_has(&out, "never sent:\n  unsent\n");
+	talk_within(&out, &talk, 1000, 10000, &stats);
+	assert_has(&out, "conversation):\n… ");
+	assert_has(&out, "\nrow 4999\n\nTyped by");
+	conversation_release(&talk);
+	free(rows);
 	buf_release(&out);
 }
 
@@ -147,7 +302,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_any_room), cmocka_unit_test(test_cut_middle),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_any_room), cmocka_unit_test(test_results_first),
+		cmocka_unit_test(test_user_last), cmocka_unit_test(test_last_turn), cmocka_unit_test(test_giant_user),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_raw),
 	};
 
 	return cmocka_run_group_tests_name("talk", tests, NULL, NULL);

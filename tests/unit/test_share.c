@@ -1,0 +1,124 @@
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "prompt/share.h"
+#include "prompt/tokens.h"
+
+#define N 500
+
+/* A fixed generator, so that a failure comes again. */
+static unsigned
+next(unsigned *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 8;
+}
+
+static void
+fill(struct share *v, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t cost = next(&seed) % 8 == 0 ? (size_t)-1 : next(&seed) % 5000 + 100;
+
+		v[i] = (struct share){ .rank = (enum rank)(next(&seed) % RANK_CORE), .weight = 1 + next(&seed) % 4, .age = n - 1 - i };
+		v[i].full = (struct room){ cost, cost == (size_t)-1 ? cost : cost / 40 + 1 };
+		v[i].least = (struct room){ 400, 3 };
+	}
+	v[n - 1].rank = v[n / 2].rank = RANK_CORE;
+	v[n - 1].age = v[n / 2].age = 0;
+}
+
+static struct room
+taken(const struct share *v, size_t n)
+{
+	struct room sum = { 0, 0 };
+	bool gap = false, user = false;
+
+	for (size_t i = 0; i < n; i++) {
+		struct room take = { 0, 0 };
+
+		if (v[i].kept) {
+			take.cost = v[i].full.cost < v[i].most.cost ? v[i].full.cost : v[i].most.cost;
+			take.lines = v[i].full.lines < v[i].most.lines ? v[i].full.lines : v[i].most.lines;
+		} else {
+			if (!gap)
+				take = SHARE_GAP;
+			if (!user && v[i].rank == RANK_USER)
+				take.cost += SHARE_GAP_USER;
+		}
+		sum.cost += take.cost;
+		sum.lines += take.lines;
+		user = !v[i].kept && (user || v[i].rank == RANK_USER);
+		gap = !v[i].kept;
+	}
+	return sum;
+}
+
+static void
+test_any_room(void **state)
+{
+	struct share *v = xcalloc(N, sizeof *v);
+
+	(void)state;
+	for (unsigned seed = 1; seed < 20; seed++) {
+		for (size_t cost = 10000; cost < 3000000; cost = cost * 3 / 2) {
+			struct room room = { cost, cost / 100 }, sum;
+
+			fill(v, N, seed);
+			share_out(v, N, room);
+			sum = taken(v, N);
+			assert_true(sum.cost <= room.cost && sum.lines <= room.lines);
+			assert_true(v[N - 1].kept && v[N / 2].kept);
+			assert_true(cost < 100000 || sum.cost > cost / 2 || sum.lines > room.lines / 2);
+		}
+	}
+	free(v);
+}
+
+/* Equals of one rank go from the old end, and nothing of a later rank goes before all of an earlier one. */
+static void
+test_order(void **state)
+{
+	struct share v[90];
+
+	(void)state;
+	for (size_t cost = 10000; cost < 95000; cost += 5000) {
+		bool seen[RANKS] = { false };
+		size_t kept[RANKS] = { 0 };
+
+		for (size_t i = 0; i < 90; i++)
+			v[i] = (struct share){ .rank = (enum rank)(i / 30), .weight = 1, .age = 29 - i % 30, .full = { 1000, 1 },
+			    .least = { 1000, 1 } };
+		share_out(v, 90, (struct room){ cost, 1000 });
+		for (size_t i = 0; i < 90; i++) {
+			assert_true(v[i].kept || !seen[v[i].rank]);
+			seen[v[i].rank] |= v[i].kept;
+			kept[v[i].rank] += v[i].kept;
+		}
+		assert_true(kept[RANK_OLD] == 0 || kept[RANK_USER] == 30);
+		assert_true(kept[RANK_TURN] == 0 || kept[RANK_USER] == 30);
+	}
+}
+
+static void
+test_gap(void **state)
+{
+	static const char line[] = "(99999999 older exchanges left out)\n\n";
+	static const char user[] = "(99999999 older exchanges left out, 99999999 of them the user's)\n\n";
+
+	(void)state;
+	assert_true(tokens_cost(line, sizeof line - 1) <= SHARE_GAP.cost);
+	assert_true(tokens_cost(user, sizeof user - 1) <= SHARE_GAP.cost + SHARE_GAP_USER);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_room), cmocka_unit_test(test_order), cmocka_unit_test(test_gap),
+	};
+
+	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
+}
