@@ -17,7 +17,7 @@
  */
 
 struct check {
-	const char *source;		/* "plain", "colours", "transcript" */
+	const char *source;		/* "plain", "colours", "joined", "transcript" */
 	const char *kind;		/* "screen", "transcript": what the truth calls it */
 	const json_t *items;
 	const struct conversation *c;
@@ -266,18 +266,23 @@ check_conversation(struct check *k, const json_t *truth)
 	check_calls(k, json_text(truth, "dialog", NULL) != NULL);
 }
 
+/* source "plain" and "colours": the capture without and with its colours; "joined": capture-pane -J, where that gives other rows. */
 static void
-check_screen(const char *dir, const json_t *truth, bool colours, struct buf *misses)
+check_screen(const char *dir, const json_t *truth, const char *source, struct buf *misses)
 {
 	struct buf screen = BUF_INIT, size = BUF_INIT;
 	struct conversation c = CONVERSATION_INIT;
-	struct check k = { colours ? "colours" : "plain", "screen", json_object_get(truth, "items"), &c, misses };
+	struct check k = { source, "screen", json_object_get(truth, "items"), &c, misses };
+	bool joined = strcmp(source, "joined") == 0;
 	struct style *style;
 
-	assert_int_equal(golden_read(dir, "screen.txt", &screen), 0);
+	if (golden_read(dir, joined ? "joined.txt" : "screen.txt", &screen) != 0) {
+		assert_true(joined);
+		return;
+	}
 	assert_int_equal(golden_read(dir, "size", &size), 0);
 	style = style_strip(&screen);
-	screen_read_bytes(screen.data, screen.len, colours ? style : NULL, atoi(size.data), "claude", &c);
+	screen_read_bytes(screen.data, screen.len, strcmp(source, "colours") == 0 ? style : NULL, atoi(size.data), "claude", &c);
 	check_conversation(&k, truth);
 	check_bottom(&k, truth, screen.data);
 	style_free(style);
@@ -355,8 +360,9 @@ check_dir(const char *dir)
 	assert_non_null(truth);
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
 		seen[i] += item_is(truth, "version", versions[i]);
-	check_screen(dir, truth, false, &misses);
-	check_screen(dir, truth, true, &misses);
+	check_screen(dir, truth, "plain", &misses);
+	check_screen(dir, truth, "colours", &misses);
+	check_screen(dir, truth, "joined", &misses);
 	check_transcript(dir, truth, &misses);
 	compare(dir, &misses);
 	json_decref(truth);

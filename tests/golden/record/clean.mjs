@@ -25,7 +25,7 @@ function shorten(value, most, depth = 0) {
 	if (Array.isArray(value))
 		return value.slice(0, most > 100 ? 3 : 1).map((v) => shorten(v, most, depth + 1));
 	if (value !== null && typeof value === 'object')
-		return depth > 3 ? {} : Object.fromEntries(Object.entries(value).map(([k, v]) => [k, k === 'osVersion' ? 'Linux' : shorten(v, most, depth + 1)]));
+		return depth > 3 ? {} : Object.fromEntries(Object.entries(value).map(([k, v]) => [k, shorten(v, most, depth + 1)]));
 	return value;
 }
 
@@ -57,5 +57,6 @@ function shortenLine(line) {
 export function shortTranscript(text) {
 	const requests = /^{"type":"api-request/;	// 2.1.330 notes each, by hashes of their parts: one is enough
 	const first = text.split('\n').findIndex((line) => requests.test(line));
-	return text.split('\n').filter((line, i) => i === first || !requests.test(line)).map((line) => line === '' ? line : shortenLine(line)).join('\n');
+	return text.split('\n').filter((line, i) => i === first || !requests.test(line))
+		.map((line) => line === '' ? line : shortenLine(line)).join('\n');
 }

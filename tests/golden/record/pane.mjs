@@ -48,9 +48,10 @@ export class Pane {
 	}
 
 	start(command, width, height, term) {
-		this.tmux(['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';', 'set', '-g', 'status', 'off', ';', 'set', '-g', 'remain-on-exit', 'on',
-			';', 'set', '-g', 'history-limit', '50000', ';', 'set', '-g', 'focus-events', 'on', ';', 'set', '-g', 'default-terminal', term,
-			';', 'new-session', '-d', '-s', 'rec', '-x', String(width), '-y', String(height), command]);
+		const settings = { 'exit-empty': 'off', status: 'off', 'remain-on-exit': 'on', 'history-limit': '50000', 'focus-events': 'on',
+			'default-terminal': term };
+		this.tmux(['start-server', ';', ...Object.entries(settings).flatMap(([k, v]) => ['set', '-g', k, v, ';']), 'new-session', '-d', '-s', 'rec',
+			'-x', String(width), '-y', String(height), command]);
 	}
 
 	restart(command) {

@@ -227,7 +227,6 @@ class Take {
 	save() {
 		const dir = path.join(this.out, `${this.scenario}-${this.width}-v${this.version}`);
 		const screen = this.pane.capture('-e'), plain = this.pane.capture(), joined = this.pane.capture('-J');
-		// eslint-disable-next-line no-control-regex
 		const stripped = screen.replace(/\x1b\[[0-9;:]*m|[\x0e\x0f]/g, '');
 		const trimmed = (s) => s.split('\n').map((r) => r.trimEnd()).join('\n');
 		if (trimmed(stripped) !== trimmed(plain))

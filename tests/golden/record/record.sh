@@ -46,7 +46,8 @@ take() {	# PREFIX VERSION SCENARIO WIDTH HEIGHT
 	until_file "$ROOT/port" || return 1
 	claude_env "$ROOT" "$(cat "$ROOT/port")"
 	printf '%s\n' "${CLAUDE_ENV[@]}" PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 SHELL=/bin/bash "TMPDIR=$ROOT/tmp" |
-		node "$HERE/record.mjs" drive --scenario "$3" --root "$ROOT" --width "$4" --height "$5" --version "$2" --prefix "$1" --out "$OUT" "${VERBOSE[@]}"
+		node "$HERE/record.mjs" drive --prefix "$1" --version "$2" --scenario "$3" --width "$4" --height "$5" --root "$ROOT" \
+			--out "$OUT" "${VERBOSE[@]}"
 	rc=$?
 	clean_up
 	return $rc
@@ -54,7 +55,8 @@ take() {	# PREFIX VERSION SCENARIO WIDTH HEIGHT
 
 bad=0
 for prefix in "${PREFIXES[@]}"; do
-	version=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).version' "$prefix/node_modules/@anthropic-ai/claude-code/package.json") || exit 1
+	package=$prefix/node_modules/@anthropic-ai/claude-code/package.json
+	version=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).version' "$package") || exit 1
 	while read -r scenario width height; do
 		if take "$prefix" "$version" "$scenario" "$width" "$height" </dev/null; then
 			printf '%s-%s-v%s\n' "$scenario" "$width" "$version"
