@@ -71,8 +71,11 @@ value_end(const char *p, const char *end)
 bool
 json_slice_whole(const char *p, size_t n, struct json_slice *out)
 {
-	const char *end = p + n, *to;
+	const char *end, *to;
 
+	if (n == 0)
+		return false;
+	end = p + n;
 	p = skip_blanks(p, end);
 	to = value_end(p, end);
 	if (to == NULL || skip_blanks(to, end) != end)
@@ -200,14 +203,15 @@ void
 json_slice_text(struct buf *out, struct json_slice v)
 {
 	static const char names[] = "bfnrt", codes[] = "\b\f\n\r\t";
-	const char *p = v.p, *end = v.p + v.n;
+	const char *p, *end;
 
 	if (!json_slice_string(v)) {
-		buf_add(out, v.p, v.n);
+		if (v.n > 0)
+			buf_add(out, v.p, v.n);
 		return;
 	}
-	p++;
-	end--;
+	p = v.p + 1;
+	end = v.p + v.n - 1;
 	while (p < end) {
 		const char *slash = memchr(p, '\\', (size_t)(end - p)), *name;
 

@@ -79,6 +79,35 @@ end_string(struct long_line *l)
 	put(l, "\"", 1);
 }
 
+/* The end of a string that may go on: of many bytes only the last count. */
+static void
+put_ring(struct long_line *l, const char *p, size_t n)
+{
+	while (n > 0) {
+		size_t at = l->seen % KEEP, piece = n < KEEP - at ? n : KEEP - at;
+
+		if (l->tail.len < KEEP)
+			buf_add(&l->tail, p, piece);
+		else
+			memcpy(l->tail.data + at, p, piece);
+		l->seen += piece;
+		p += piece;
+		n -= piece;
+	}
+}
+
+static void
+put_string(struct long_line *l, const char *p, size_t n)
+{
+	size_t head = l->seen < KEEP ? KEEP - l->seen : 0;
+
+	head = head < n ? head : n;
+	put(l, p, head);
+	l->seen += head;
+	put_ring(l, p + head, n - head);
+}
+
+/* One byte that is a quote, a backslash, or stands behind one. */
 static void
 add_byte(struct long_line *l, char c)
 {
@@ -92,22 +121,23 @@ add_byte(struct long_line *l, char c)
 		l->escape--;
 	else if (c == '\\')
 		l->escape = -1;
-	if (l->seen < KEEP)
-		put(l, &c, 1);
-	else if (l->tail.len < KEEP)
-		buf_chr(&l->tail, c);
-	else
-		l->tail.data[l->seen % KEEP] = c;
-	l->seen++;
+	put_string(l, &c, 1);
 }
 
 void
 long_line_add(struct long_line *l, const char *p, size_t n)
 {
 	for (const char *end = p + n; p < end; p++) {
-		const char *quote;
+		const char *quote = p;
 
 		if (l->in_string) {
+			while (l->escape == 0 && quote < end && *quote != '"' && *quote != '\\')
+				quote++;
+			if (quote > p)
+				put_string(l, p, (size_t)(quote - p));
+			p = quote;
+			if (p == end)
+				return;
 			add_byte(l, *p);
 			continue;
 		}

@@ -42,11 +42,14 @@ digits(const char *p, int n)
 int64_t
 record_time(struct json_slice time)
 {
-	const char *p = time.p + 1;
 	struct tm tm = { .tm_isdst = 0 };
+	const char *p;
 	int ms = 0;
 
-	if (!json_slice_string(time) || time.n < 22 || p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' || p[16] != ':')
+	if (!json_slice_string(time) || time.n < 22)
+		return 0;
+	p = time.p + 1;
+	if (p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' || p[16] != ':')
 		return 0;
 	tm.tm_year = digits(p, 4) - 1900;
 	tm.tm_mon = digits(p + 5, 2) - 1;

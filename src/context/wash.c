@@ -33,15 +33,13 @@ wash_release(struct wash *b)
 static char **
 field_of(const struct wash *b, const struct wash_slot *slot)
 {
-	struct exchange *x = &b->c->v[slot->exchange];
-
 	switch (slot->field) {
 	case FIELD_INPUT:
-		return &x->input;
+		return &b->c->v[slot->exchange].input;
 	case FIELD_CONTENT:
-		return &x->content;
+		return &b->c->v[slot->exchange].content;
 	case FIELD_TOOL:
-		return &x->tool;
+		return &b->c->v[slot->exchange].tool;
 	case FIELD_BANNER:
 		return &b->c->banner;
 	case FIELD_SESSION:

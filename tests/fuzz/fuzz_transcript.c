@@ -1,0 +1,88 @@
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "context/exchange.h"
+#include "context/long_line.h"
+#include "context/transcript.h"
+#include "scrub/scrub.h"
+
+/*
+ * Any bytes as a transcript: a conversation that keeps what the headers promise, the same from memory and from a file, and a long line's
+ * shortened form no longer than the line and its notes.
+ */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void
+must_be_text(const char *s)
+{
+	if (s != NULL && !utf8_valid(s, strlen(s)))
+		abort();
+}
+
+static void
+check(const struct conversation *c)
+{
+	if (c->unknown_lines > c->lines)
+		abort();
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->v[i].content == NULL || c->v[i].source != SOURCE_TRANSCRIPT)
+			abort();
+		must_be_text(c->v[i].content);
+		must_be_text(c->v[i].tool);
+		must_be_text(c->v[i].input);
+	}
+	must_be_text(c->tasks);
+	must_be_text(c->question);
+	must_be_text(c->banner);
+	must_be_text(c->session_id);
+}
+
+static void
+shorten(const char *p, size_t n)
+{
+	struct long_line l;
+
+	long_line_init(&l);
+	long_line_add(&l, p, n / 2);
+	long_line_add(&l, p + n / 2, n - n / 2);
+	if (l.out.len > n)
+		abort();
+	long_line_release(&l);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static struct scrub *s;
+	static FILE *file;
+	struct conversation a, b;
+	size_t max = n % 3 == 0 ? 100 : 0;
+	char *copy = malloc(n > 0 ? n : 1);	/* exact size, so that a sanitizer sees a read behind the end */
+
+	if (s == NULL)
+		s = scrub_new(NULL, NULL);
+	if (file == NULL)
+		file = tmpfile();
+	if (copy == NULL || s == NULL || file == NULL)
+		abort();
+	memcpy(copy, data, n);
+	if (transcript_read_bytes(copy, n, "claude", s, max, &a, NULL) != 0 || ftruncate(fileno(file), 0) != 0 ||
+	    pwrite(fileno(file), copy, n, 0) != (ssize_t)n || transcript_read_fd(fileno(file), "claude", s, max, &b, NULL) != 0)
+		abort();
+	check(&a);
+	if (a.n != b.n || a.lines != b.lines || a.unknown_lines != b.unknown_lines || a.truncated_at != b.truncated_at)
+		abort();
+	for (size_t i = 0; i < a.n; i++)
+		if (strcmp(a.v[i].content, b.v[i].content) != 0 || a.v[i].status != b.v[i].status)
+			abort();
+	shorten(copy, n);
+	conversation_release(&a);
+	conversation_release(&b);
+	free(copy);
+	return 0;
+}
