@@ -114,7 +114,8 @@ static inline const char *
 shown_name(const char *tool)
 {
 	static const char *const names[][2] = {
-		{ "Edit", "Update" }, { "MultiEdit", "Update" }, { "WebFetch", "Fetch" }, { "Grep", "Search" }, { "Glob", "Search" }, { "Task", "Agent" },
+		{ "Edit", "Update" }, { "MultiEdit", "Update" }, { "WebFetch", "Fetch" }, { "Grep", "Search" }, { "Glob", "Search" },
+		{ "Task", "Agent" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

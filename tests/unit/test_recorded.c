@@ -11,9 +11,9 @@
 #include "scrub/scrub.h"
 
 /*
- * tests/golden/recorded: the real program's screens and transcripts, read by our readers and compared with what was typed and sent (see
- * tests/golden/record/README.md). What is known to be read wrong stands in a capture's file `misses` and must be exact: one that is right by
- * now is a failure, too. GT_GOLDEN_UPDATE=1 writes the files anew.
+ * tests/golden/recorded: the real program's screens and transcripts, read by our readers and compared with what was typed and sent
+ * (tests/golden/record/README.md). What is known to be read wrong stands in a capture's file `misses` and must be exact: one that is
+ * right by now is a failure, too. GT_GOLDEN_UPDATE=1 writes the files anew.
  */
 
 struct check {
@@ -71,8 +71,12 @@ check_status(struct check *k, const json_t *item, const struct exchange *x)
 	enum status status = strcmp(want, "queued") == 0 ? STATUS_WAITING : strcmp(want, "streaming") == 0 ? STATUS_RUNNING :
 	    strcmp(want, "interrupted") == 0 ? STATUS_INTERRUPTED : STATUS_COMPLETE;
 
-	if (x->status != status)
-		miss(k, status_name(x->status), x->content);
+	if (x->status != status) {
+		char *what = xasprintf("words are %s, not %s", status_name(x->status), status_name(status));
+
+		miss(k, what, x->content);
+		free(what);
+	}
 }
 
 /* In order: what is wanted takes the next exchange that is like it; what nobody takes is false. */
@@ -191,7 +195,8 @@ check_call(struct check *k, size_t i, const json_t *item, const struct exchange 
 		miss(k, what, x->input != NULL ? x->input : "");
 	free(what);
 	snprintf(first, sizeof first, "%.*s", (int)strcspn(result, "\n"), result);
-	if (strcmp(want, "complete") == 0 && strcmp(x->tool, "Bash") == 0 && *first != '(' && !background && !holds_letters(x->content, first, 40))
+	if (strcmp(want, "complete") == 0 && strcmp(x->tool, "Bash") == 0 && *first != '(' && !background &&
+	    !holds_letters(x->content, first, 40))
 		miss(k, "result missing", first);
 }
 
@@ -341,8 +346,8 @@ compare(const char *dir, const struct buf *misses)
 		}
 		free(path);
 	} else if (strcmp(known.data, misses->data) != 0) {
-		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them down, when all is for the better)\n", dir, known.data,
-		    misses->data);
+		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them down, when all is for the better)\n",
+		    dir, known.data, misses->data);
 		differ++;
 	}
 	buf_release(&known);
