@@ -56,7 +56,7 @@ static const struct rule claude_rules[] = {
 	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2", BULLET "(Auto mode can't check actions\\b.*)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
 	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
-	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined) Claude's questions?\\b.*)$" },
+	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined to answer) Claude's questions?\\b.*)$" },
 	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
 	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(\\d+ .*agents? (?:finished|launched|completed).*)$" },
 	{ ROW_COLLAPSED, ANY, OPEN, "\xE2", BULLET "(" FOLDED " .*)$" },
@@ -102,6 +102,26 @@ static const struct rule claude_rules[] = {
 	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
 	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
+};
+
+/* The screen-reader mode, 2.1.197 and 2.1.330. */
+static const struct rule flat_rules[] = {
+	{ ROW_PROMPT, ANY, OPEN, "you:", "you: (.*)$" },
+	{ ROW_PROMPT, ANY, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (/.*)$" },
+	{ ROW_WORDS, ANY, OPEN, "claude:", "claude: (.*)$" },
+	{ ROW_TOOL, ANY, OPEN, "tool", "tool( error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
+	{ ROW_BANNER, ANY, OPEN, "[", "\\[(?:Accessible screen reader mode|Screen Reader Mode): on" },
+	{ ROW_BANNER, ANY, OPEN, "Claude Code v", "Claude Code v(\\d[\\d.]*)$" },
+	{ ROW_THOUGHT, ANY, OPEN, "Thought for ", "Thought for \\d.*\\)$" },
+	{ ROW_DIALOG, ANY, OPEN, "Permission Required:", "Permission Required: (.*)$" },
+	{ ROW_COLLAPSED, ANY, OPEN, "", "(" FOLDED " .*) \\(ctrl\\+o to expand\\)$" },
+	{ ROW_BOX, ANY, OPEN, "$", "\\$(?:" NBSP "(.*))?$" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:bypass permissions|accept edits|plan mode|auto mode) on\\b" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:paste again to expand|\\? for shortcuts\\b.*|Press .* again to exit)$" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:effort: |\xE2\x97[\x80-\xBF] )\\w+ \xC2\xB7 /effort$" },
+	{ ROW_TURN_END, ANY, OPEN, "", "[A-Z\xC3][^ ]* for (?:\\d+[smhd] ?)+(?: \xC2\xB7 .*)?$" },
+	{ ROW_SPINNER, ANY, OPEN, "", "(?!Waiting|Running)[A-Z\xC3][^ ]*\xE2\x80\xA6(?:[ \xC2\xA0]+\\(.*)?$" },
+	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 };
 
 /* Which bytes may stand behind a short lead: text of people and models begins with the same blanks. */
@@ -205,8 +225,12 @@ static const struct {
 	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
 };
 
+static const struct page flat_page = { .breaks = true, .blank_stays = true };
+
 struct dialect {
 	const struct page *page;
+	const struct rule *rules;
+	size_t n_rules;
 	struct pattern *row[COUNT(claude_rules)];	/* NULL: not of this version */
 	struct pattern *say[COUNT(claude_sayings)];
 	size_t lead[COUNT(claude_rules)];		/* lengths of the leads */
@@ -214,7 +238,7 @@ struct dialect {
 	uint64_t front[256], body[256];
 };
 
-_Static_assert(COUNT(claude_rules) <= 64, "a set of rules is a word of 64 bits");
+_Static_assert(COUNT(flat_rules) <= COUNT(claude_rules) && COUNT(claude_rules) <= 64, "a set of rules is a word of 64 bits");
 
 unsigned
 dialect_version(const char *text, size_t n)
@@ -276,13 +300,13 @@ dialect_find_version(const char *text, size_t n)
 
 /* Whether the rule can match a row that has byte c at place `at`, as far as its lead and claude_next tell. */
 static bool
-may_have(const struct rule *rule, size_t at, char c)
+may_have(const struct dialect *d, const struct rule *rule, size_t at, char c)
 {
 	size_t n = strlen(rule->lead);
 
 	if (at < n)
 		return rule->lead[at] == c;
-	for (size_t i = 0; at == n && i < COUNT(claude_next); i++)
+	for (size_t i = 0; at == n && d->rules == claude_rules && i < COUNT(claude_next); i++)
 		if (claude_next[i].kind == rule->kind && strcmp(claude_next[i].lead, rule->lead) == 0)
 			return c != '\0' && strchr(claude_next[i].next, c) != NULL;
 	return true;
@@ -291,12 +315,12 @@ may_have(const struct rule *rule, size_t at, char c)
 static void
 index_rule(struct dialect *d, size_t i)
 {
-	const struct rule *rule = &claude_rules[i];
+	const struct rule *rule = &d->rules[i];
 
 	for (int c = 0; c < 256; c++) {
-		if (may_have(rule, 0, (char)c) && (c != ' ' || rule->lead[0] != '\0'))
+		if (may_have(d, rule, 0, (char)c) && (c != ' ' || rule->lead[0] != '\0'))
 			d->front[c] |= UINT64_C(1) << i;
-		if (rule->lead[0] == ' ' && may_have(rule, 1, ' ') && may_have(rule, 2, (char)c))
+		if (rule->lead[0] == ' ' && may_have(d, rule, 1, ' ') && may_have(d, rule, 2, (char)c))
 			d->body[c] |= UINT64_C(1) << i;
 	}
 }
@@ -312,23 +336,19 @@ compile(const char *regex)
 	return p;
 }
 
-struct dialect *
-dialect_new(const char *agent, unsigned version)
+static struct dialect *
+make(const struct rule *rules, size_t n, const struct page *page, unsigned version)
 {
-	struct dialect *d;
+	struct dialect *d = xcalloc(1, sizeof *d);
 
-	if (agent == NULL || strcmp(agent, "claude") != 0)
-		return NULL;
-	if (version == 0)
-		version = OPEN;
-	d = xcalloc(1, sizeof *d);
-	for (size_t i = COUNT(claude_pages); i-- > 0 && version <= claude_pages[i].to;)
-		d->page = &claude_pages[i].page;
-	for (size_t i = 0; i < COUNT(claude_rules); i++) {
-		d->lead[i] = strlen(claude_rules[i].lead);
-		if (version < claude_rules[i].from || version > claude_rules[i].to)
+	d->page = page;
+	d->rules = rules;
+	d->n_rules = n;
+	for (size_t i = 0; i < n; i++) {
+		d->lead[i] = strlen(rules[i].lead);
+		if (version < rules[i].from || version > rules[i].to)
 			continue;
-		d->row[i] = compile(claude_rules[i].regex);
+		d->row[i] = compile(rules[i].regex);
 		index_rule(d, i);
 	}
 	for (size_t i = 0; i < COUNT(claude_sayings); i++)
@@ -337,12 +357,52 @@ dialect_new(const char *agent, unsigned version)
 	return d;
 }
 
+struct dialect *
+dialect_new(const char *agent, unsigned version)
+{
+	const struct page *page = NULL;
+
+	if (agent == NULL || strcmp(agent, "claude") != 0)
+		return NULL;
+	if (version == 0)
+		version = OPEN;
+	for (size_t i = COUNT(claude_pages); i-- > 0 && version <= claude_pages[i].to;)
+		page = &claude_pages[i].page;
+	return make(claude_rules, COUNT(claude_rules), page, version);
+}
+
+struct dialect *
+dialect_new_flat(const char *agent)
+{
+	if (agent == NULL || strcmp(agent, "claude") != 0)
+		return NULL;
+	return make(flat_rules, COUNT(flat_rules), &flat_page, OPEN);
+}
+
+bool
+dialect_is_flat(const char *text, size_t n)
+{
+	static const char *const marks[] = { "[Accessible screen reader mode: on", "[Screen Reader Mode: on" };
+	const char *last = NULL;
+
+	for (size_t i = 0; i < COUNT(marks); i++) {
+		const char *p = text;
+
+		while ((p = memmem(p, (size_t)(text + n - p), marks[i], strlen(marks[i]))) != NULL) {
+			if ((p == text || p[-1] == '\n') && (last == NULL || p > last))
+				last = p;
+			p += strlen(marks[i]);
+		}
+	}
+	return last != NULL && dialect_find_version(last, (size_t)(text + n - last)) == 0;
+}
+
 void
 dialect_free(struct dialect *d)
 {
 	if (d == NULL)
 		return;
-	for (size_t i = 0; i < COUNT(claude_rules); i++)
+	for (size_t i = 0; i < d->n_rules; i++)
 		pattern_free(d->row[i]);
 	for (size_t i = 0; i < COUNT(claude_sayings); i++)
 		pattern_free(d->say[i]);
@@ -359,8 +419,8 @@ dialect_row(const struct dialect *d, const char *row, size_t n, struct match *m)
 	for (uint64_t set = body ? d->body[(unsigned char)row[2]] : d->front[(unsigned char)row[0]]; set != 0; set &= set - 1) {
 		size_t i = (size_t)__builtin_ctzll(set);
 
-		if (n >= d->lead[i] && memcmp(row, claude_rules[i].lead, d->lead[i]) == 0 && pattern_find(d->row[i], row, n, 0, m) == 1)
-			return claude_rules[i].kind;
+		if (n >= d->lead[i] && memcmp(row, d->rules[i].lead, d->lead[i]) == 0 && pattern_find(d->row[i], row, n, 0, m) == 1)
+			return d->rules[i].kind;
 	}
 	return body ? ROW_BODY : ROW_STRAY;
 }

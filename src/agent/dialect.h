@@ -44,11 +44,12 @@ enum row_kind {
 	ROW_FAREWELL,		/* "Resume this session with:" */
 	ROW_RESUME,		/* group 1: the session id */
 	ROW_FRAME,		/* the upper side of a box: a welcome or a dialog of versions before 2.0 */
+	ROW_FOOT,		/* flat dialects: the program's own row at the end, instead of a box; the draft follows */
 	/* what only the rows around tell; dialect_row never answers these */
 	ROW_PROMPT_MORE,	/* a prompt goes on, in column 0 */
 	ROW_TASKS,
 	ROW_QUEUED,
-	ROW_DIALOG
+	ROW_DIALOG		/* flat dialects have a row for it: "Permission Required: Bash command" */
 };
 
 /* What a phrase on the screen means. */
@@ -82,6 +83,10 @@ struct dialect;
 
 /* NULL: no dialect for this agent. `version` as dialect_version gives it, 0 when unknown: the newest rules hold. */
 struct dialect *dialect_new(const char *agent, unsigned version);
+/* The one for its screen-reader mode: no markers, no indentation, no box. Groups of ROW_TOOL: 2 the name, 3 the input. */
+struct dialect *dialect_new_flat(const char *agent);
+/* The last banner in the text says that the screen-reader mode is on. */
+bool dialect_is_flat(const char *text, size_t n);
 void dialect_free(struct dialect *d);
 
 /* "2.1.197" as one number that can be compared; 0 when there is none in front. */

@@ -197,7 +197,8 @@ joint_at(const struct rows *r, size_t i, const struct joint *j, bool *rest)
 	if (j->limit == 0 || an == 0 || bn == 0)
 		return -1;
 	width = row_width(r, i);
-	if (indent < 2 && (j->indent > 0 || width + 1 >= r->width)) {
+	/* a flat layout fills the rows itself */
+	if (indent < 2 && (j->indent > 0 || (width + 1 >= r->width && j->limit < r->width))) {
 		*rest = width + 1 >= r->width;
 		return *rest ? joint_of_rest(r, i, width) : -1;
 	}

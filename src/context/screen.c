@@ -4,6 +4,7 @@
 #include "context/screen_private.h"
 #include "base/buf.h"
 #include "context/exchange.h"
+#include "context/flat.h"
 
 /*
  * Rows are split and named (rows.c), repaints taken out (redraw.c), names settled by their neighbours (settle.c); what is here walks over
@@ -126,7 +127,8 @@ read_all(struct screen *s)
 void
 screen_read_bytes(const char *p, size_t n, const struct style *style, int width, const char *agent, struct conversation *out)
 {
-	struct dialect *d = dialect_new(agent, dialect_find_version(p, n));
+	bool flat = dialect_is_flat(p, n);
+	struct dialect *d = flat ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(p, n));
 	struct screen s = { .c = out };
 
 	if (d == NULL) {
@@ -139,6 +141,8 @@ screen_read_bytes(const char *p, size_t n, const struct style *style, int width,
 	out->lines = s.r.n;
 	if (rows_evidence(&s.r) < 2)
 		keep_whole(out, p, n);
+	else if (flat)
+		flat_read(&s);
 	else {
 		rows_drop_redrawn(&s.r);
 		rows_settle(&s.r);

@@ -163,7 +163,7 @@ read_dialog(struct screen *s, size_t i)
 static void
 add_rest(struct screen *s, size_t i)
 {
-	char *whole = xasprintf("%s%.*s", s->c->resume_id, (int)strcspn(row_text(&s->r, i), " \n"), row_text(&s->r, i));
+	char *whole = xasprintf("%s%.*s", s->c->resume_id != NULL ? s->c->resume_id : "", (int)s->r.v[i].n, row_text(&s->r, i));
 
 	free(s->c->resume_id);
 	s->c->resume_id = whole;

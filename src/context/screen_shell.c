@@ -155,7 +155,7 @@ screen_without_shell(const char *text, size_t n, int width)
 int
 screen_shows_agent(const char *text, size_t n, const char *agent)
 {
-	struct dialect *d = dialect_new(agent, dialect_find_version(text, n));
+	struct dialect *d = dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
 	struct rows r;
 	unsigned found;
 

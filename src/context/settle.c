@@ -116,6 +116,15 @@ below_full_row(const struct rows *r, size_t i)
 	return k == ROW_PROMPT || k == ROW_SHELL || k == ROW_WORDS || k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_SPINNER;
 }
 
+static bool
+is_rest_of_id(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((p[i] < '0' || p[i] > '9') && (p[i] < 'a' || p[i] > 'f') && p[i] != '-')
+			return false;
+	return n < 36;
+}
+
 /* "/compact" */
 static bool
 is_command(const struct rows *r, size_t i)
@@ -174,7 +183,7 @@ settled(const struct rows *r, size_t i)
 		return row_indent(r, i) == 2 && before != ROW_BANNER ? ROW_BODY : k;
 	case ROW_STRAY:
 		/* tmux broke a full row when the pane became narrower: the rest stands at column 0 or, where a blank came first, 1 */
-		if (before == ROW_RESUME && strspn(row_text(r, i), "0123456789abcdef-") < r->v[i].n)
+		if (before == ROW_RESUME && !is_rest_of_id(row_text(r, i), r->v[i].n))
 			return k;
 		if (i > 0 && before != ROW_BLANK && before != ROW_STRAY && before != ROW_RULE && before != ROW_DEAD &&
 			row_width(r, i - 1) + 1 >= r->width)
