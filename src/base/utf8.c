@@ -65,6 +65,17 @@ utf8_put(struct buf *out, int32_t r)
 	buf_add(out, c, n);
 }
 
+/* How many bytes at p are printable ASCII. */
+static size_t
+plain(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] >= 0x20 && p[i] < 0x7f)
+		i++;
+	return i;
+}
+
 int
 utf8_width_rune(int32_t rune)
 {
@@ -85,6 +96,11 @@ utf8_width(const char *p, size_t n)
 	int32_t r;
 
 	for (size_t i = 0; i < n; i += step) {
+		step = plain(p + i, n - i);
+		if (step > 0) {
+			w += step;
+			continue;
+		}
 		step = utf8_next(p + i, n - i, &r);
 		w += r < 0 ? 1 : (size_t)utf8_width_rune(r);
 	}
@@ -146,17 +162,6 @@ utf8_escape(struct buf *out, const char *p, size_t n, size_t max_width)
 	}
 }
 
-/* How many bytes at p are printable ASCII. */
-static size_t
-plain(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && p[i] >= 0x20 && p[i] < 0x7f)
-		i++;
-	return i;
-}
-
 size_t
 utf8_clean(struct buf *out, const char *p, size_t n)
 {
@@ -205,6 +210,9 @@ utf8_valid(const char *p, size_t n)
 	int32_t r;
 
 	for (size_t i = 0; i < n; i += step) {
+		step = plain(p + i, n - i);
+		if (step > 0)
+			continue;
 		step = utf8_next(p + i, n - i, &r);
 		if (r < 0)
 			return false;

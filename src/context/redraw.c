@@ -194,6 +194,7 @@ static bool
 resync(const struct search *s, struct cursor *one, struct cursor *two, size_t end1, size_t *skip1, size_t *skip2)
 {
 	size_t first[SKIPS + 1], second[SKIPS + 1], n1 = 0, n2 = 0;
+	uint32_t key1[SKIPS + 1] = { 0 }, key2[SKIPS + 1] = { 0 };
 
 	for (size_t i = one->row + (one->at > 0); i < end1 && n1 <= SKIPS && i < one->row + 8; i++)
 		if (!s->gone[i] && s->r->v[i].n > 0)
@@ -201,11 +202,15 @@ resync(const struct search *s, struct cursor *one, struct cursor *two, size_t en
 	for (size_t i = two->row + (two->at > 0); i < s->r->n && n2 <= SKIPS && i < two->row + 8; i++)
 		if (!s->gone[i] && s->r->v[i].n > 0)
 			second[n2++] = i;
+	for (size_t i = 0; i < n1; i++)
+		key1[i] = key_of(s->r, first[i]);
+	for (size_t i = 0; i < n2; i++)
+		key2[i] = key_of(s->r, second[i]);
 	for (size_t sum = 0; sum <= 2 * SKIPS; sum++)
 		for (size_t x = 0; x < n1 && x <= sum; x++) {
 			size_t y = sum - x;
 
-			if (y >= n2 || key_of(s->r, first[x]) != key_of(s->r, second[y]))
+			if (y >= n2 || key1[x] != key2[y])
 				continue;
 			*skip1 = x + (one->at > 0);
 			*skip2 = y + (two->at > 0);
@@ -386,14 +391,16 @@ void
 rows_drop_redrawn(struct rows *r)
 {
 	struct search s = { .r = r, .mask = 1023 };
-	size_t kept = 0, bytes = 0;
+	size_t kept = 0, bytes = 0, anchors = 0;
 
 	if (r->n < 4)
 		return;
-	while (s.mask < r->n * 2)
-		s.mask = s.mask * 2 + 1;
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		bytes += r->v[i].n;
+		anchors += anchor(r, i);
+	}
+	while (s.mask < anchors * 2)
+		s.mask = s.mask * 2 + 1;
 	s.budget = 16 * bytes + 4096;
 	s.gone = xcalloc(r->n, sizeof *s.gone);
 	s.last = xcalloc(s.mask + 1, sizeof *s.last);

@@ -114,7 +114,7 @@ read_rule(struct screen *s, size_t i)
 		next++;
 	if (row_kind(&s->r, next) == ROW_BODY && row_says(&s->r, next, PHRASE_VIEW))
 		return screen_item_end(s, next);
-	return next < s->r.n && row_kind(&s->r, next) == ROW_BOX ? read_box(s, i) : 0;
+	return next < s->r.n && row_kind(&s->r, next) == ROW_BOX ? read_box(s, i) : next;
 }
 
 /* The call that the dialog asks about: the last one without an answer, or one that only the dialog shows. */

@@ -1,0 +1,181 @@
+#include "test.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "context/exchange.h"
+#include "context/screen.h"
+
+/* Repaints, and what a pane that was wider or narrower leaves; lines that only their neighbours tell. */
+
+#define NB "\xC2\xA0"
+#define BANNER " ▐▛███▜▌   Claude Code v2.1.197\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    /home/u/proj\n\n\n"
+#define RULE40 "────────────────────────────────────────\n"
+#define BOX RULE40 "❯" NB "\n" RULE40 "  ? for shortcuts\n"
+
+static struct conversation
+read_text(const char *text, int width)
+{
+	struct conversation c = CONVERSATION_INIT;
+
+	screen_read_bytes(text, strlen(text), NULL, width, "claude", &c);
+	return c;
+}
+
+static void
+check(const struct conversation *c, size_t i, enum role role, const char *content)
+{
+	assert_true(i < c->n);
+	assert_string_equal(c->v[i].content, content);
+	assert_int_equal(c->v[i].role, role);
+}
+
+/* tmux broke rows of 60 columns at 40: after a blank, in the middle of a word, with the blank in front of the rest. */
+static void
+test_rows_that_tmux_broke(void **state)
+{
+	struct conversation c = read_text(BANNER
+	    "❯ go\n\n● aaaa bbbb cccc dddd eeee ffff gggg hhh\n iiii jjjj kkkk llll mm\n"
+	    "  nnnn oooo pppp qqqq rrrr ssss tttt uu\nvvvv wwww xxxx yyyy zz\n  end of the paragraph\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 2, ROLE_ASSISTANT, "aaaa bbbb cccc dddd eeee ffff gggg hhh iiii jjjj kkkk llll mm nnnn oooo pppp qqqq rrrr ssss tttt uu "
+	    "vvvv wwww xxxx yyyy zz end of the paragraph");
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
+/* What stood above a repaint was broken for a pane of 40 columns, now it has 60: its paragraphs are joined by its own width. */
+static void
+test_joined_at_the_width_of_its_time(void **state)
+{
+	static const char screen[] = "❯ second question\n\n● item alpha one\n\n  item bravo two\n\n  item charlie three\n\n  item delta four\n\n"
+	    "  item echo five\n\n  item foxtrot six\n\n  item golf seven\n\n  item hotel eight\n\n  item india nine\n\n  item juliet ten\n\n";
+	struct buf b = BUF_INIT;
+	struct conversation c;
+
+	(void)state;
+	buf_fmt(&b, "%s❯ first\n\n● aaaa bbbb cccc dddd eeee ffff gggg hhhh\n  iiii jjjj kkkk llll mmmm nnnn oooo pppp\n"
+	    "  qqqq rrrr ssss tttt uuuu vvvv wwww xxxx\n  yyyy zzzz\n\n%s%s%s", BANNER, screen, screen,
+	    "❯ third\n\n● Yes.\n\n" "────────────────────────────────────────────────────────────\n❯" NB "\n"
+	    "────────────────────────────────────────────────────────────\n  ? for shortcuts\n");
+	c = read_text(b.data, 60);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 3);
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 3);
+	check(&c, 2, ROLE_ASSISTANT, "aaaa bbbb cccc dddd eeee ffff gggg hhhh iiii jjjj kkkk llll mmmm nnnn oooo pppp qqqq rrrr ssss tttt uuuu "
+	    "vvvv wwww xxxx yyyy zzzz");
+	conversation_release(&c);
+	buf_release(&b);
+}
+
+static void
+shell_screen(struct buf *b, const char *result)
+{
+	buf_str(b, "❯ Hello?\n\n● Fine.\n\n✻ Brewed for 0s\n\n! echo hello\n  ⎿ " NB "hello\n\n● Yes.\n\n✻ Brewed for 0s\n\n");
+	buf_fmt(b, "! seq 1 60\n  ⎿ " NB "1\n     2\n     3\n%s\n", result);
+}
+
+/* The result of a "!" command stands there whole while it runs, and folded when it has ended: one screen, painted twice. */
+static void
+test_result_folded_at_the_repaint(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct conversation c;
+
+	(void)state;
+	buf_str(&b, BANNER);
+	shell_screen(&b, "     4\n     5\n     6\n     7\n     8\n     9\n");
+	shell_screen(&b, "     … +57 lines (ctrl+o to expand)\n");
+	buf_str(&b, "● Ok.\n\n" BOX);
+	c = read_text(b.data, 40);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 3);
+	check(&c, 5, ROLE_ASSISTANT, "Yes.");
+	conversation_release(&c);
+	buf_release(&b);
+}
+
+/* The same command with another result was given twice. */
+static void
+test_the_same_command_again(void **state)
+{
+	static const char once[] = "! make\n  ⎿ " NB "one\n     two\n     three\n     four\n     five\n     six\n     seven\n     eight\n     nine\n";
+	struct buf b = BUF_INIT;
+	struct conversation c;
+
+	(void)state;
+	buf_fmt(&b, "%s%s     ten\n\n● No.\n\n✻ Brewed for 1s\n\n%s     eleven\n\n● Yes.\n\n%s", BANNER, once, once, BOX);
+	c = read_text(b.data, 40);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 2);
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 2);
+	conversation_release(&c);
+	buf_release(&b);
+}
+
+static void
+test_words_like_folded_lines(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Rows:\n\n  Read 1 file (ctrl+o to expand)\n\n  Thought for 3s (ctrl+o to expand)\n\n"
+	    "  and the last words\n\n  Read 2 files (ctrl+o to expand)\n\n● Done.\n\n" BOX, 60);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 2, ROLE_ASSISTANT, "Rows:\n\nRead 1 file (ctrl+o to expand)\n\nThought for 3s (ctrl+o to expand)\n\nand the last words");
+	assert_true(c.v[3].folded);
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
+static void
+test_queue_with_blank_rows(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Half an ans\n\n  ❯ one\n  ❯ two\n    rows\n\n    and a blank one\n  ❯ three\n" BOX, 60);
+
+	(void)state;
+	assert_int_equal(c.n, 6);
+	check(&c, 3, ROLE_USER, "one");
+	check(&c, 4, ROLE_USER, "two\nrows\n\nand a blank one");
+	check(&c, 5, ROLE_USER, "three");
+	assert_int_equal(c.v[4].status, STATUS_WAITING);
+	conversation_release(&c);
+}
+
+/* News under the banner, the answer of the program's own command, the transcript's view in the box's place, a broken id. */
+static void
+test_the_programs_own_rows(void **state)
+{
+	struct conversation c = read_text(" ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Opus 5.5\n ▝▝   ▝▝   /home/u\n\n"
+	    "▎ Auto mode is new.\n▎ https://example.test\n\n❯ /compact\n  ⎿  Compacted (ctrl+o to see full summary)\n\n❯ go\n\n● Yes.\n\n"
+	    RULE40 "  Showing detailed transcript · ctrl+o to toggle\n", 40);
+	struct conversation end = read_text(BANNER "❯ go\n\n● Yes.\n\n"
+	    "Resume this session with:\nclaude --resume 5ff47dea-e452-445e-8f3f-\n923cebd882a1\n", 40);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 1, ROLE_USER, "/compact");
+	check(&c, 2, ROLE_SYSTEM, "Compacted (ctrl+o to see full summary)");
+	assert_int_equal(c.unknown_lines, 0);
+	assert_string_equal(end.resume_id, "5ff47dea-e452-445e-8f3f-923cebd882a1");
+	assert_int_equal(end.unknown_lines, 0);
+	conversation_release(&c);
+	conversation_release(&end);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows_that_tmux_broke),
+		cmocka_unit_test(test_joined_at_the_width_of_its_time),
+		cmocka_unit_test(test_result_folded_at_the_repaint),
+		cmocka_unit_test(test_the_same_command_again),
+		cmocka_unit_test(test_words_like_folded_lines),
+		cmocka_unit_test(test_queue_with_blank_rows),
+		cmocka_unit_test(test_the_programs_own_rows),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
