@@ -9,18 +9,20 @@ struct err;
 struct scrub;
 
 /*
- * An agent's own record of a conversation into exchanges: what was said, called and answered, in the order in which it holds for the agent, with
- * what was given up (rewound) left out and what the agent's death cut off kept. `format` names the reader ("claude"; error "format" when there
- * is none); out need not be initialised and is empty after -1.
+ * An agent's own record of a conversation into exchanges: what was said, called and answered, in the order in which it holds for the
+ * agent, with what was given up (rewound) left out and what the agent's death cut off kept. `format` names the reader ("claude"; error
+ * "format" when there is none); out need not be initialised and is empty after -1.
  *
- * Read from the end: the newest exchanges, whole, that take at most max_bytes of input and content together (0: all), the last one in any case;
- * truncated_at is 0 when older ones were left out. lines: records read; unknown_lines: of a type that no rule knows, or no JSON (a last line torn
- * by a crash, which is normal). Memory: what is handed out, about a hundred bytes for each record looked at, and ten megabytes, however long a
- * line or the file is; single inputs and results beyond half a mebibyte lose their middle and say so. The file may grow meanwhile.
+ * Read from the end: the newest exchanges, whole, that take at most max_bytes of input and content together (0: all), the last one in any
+ * case; truncated_at is 0 when older ones were left out. lines: records read; unknown_lines: of a type that no rule knows, or no JSON (a
+ * last line torn by a crash, which is normal). Memory: what is handed out, about a hundred bytes for each record looked at, and ten
+ * megabytes, however long a line or the file is; single inputs and results beyond half a mebibyte lose their middle and say so. The file
+ * may grow meanwhile.
  *
- * Every string has been through the scrubber. Of source SOURCE_TRANSCRIPT; banner is the agent's version. A call is named as the model calls it
- * ("Edit", where the screen says "Update"). System exchanges: API errors (FAILED), commands' output, summaries of a compaction, "Interrupted" below
- * a prompt without answer. A user's exchange is WAITING when it was queued and no model was told. Thinking is left out: the screen hides it.
+ * Every string has been through the scrubber. Of source SOURCE_TRANSCRIPT; banner is the agent's version. A call is named as the model
+ * calls it ("Edit", where the screen says "Update"). System exchanges: API errors (FAILED), commands' output, summaries of a compaction,
+ * "Interrupted" below a prompt without answer. A user's exchange is WAITING when it was queued and no model was told. Thinking is left
+ * out: the screen hides it.
  */
 int transcript_read(const char *path, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e);
 /* The same from an open file, or all of a pipe (at most 1 GiB), without the files of sub-agents beside it. fd stays open. */

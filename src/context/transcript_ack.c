@@ -12,90 +12,145 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
+#include "context/transcript_record.h"
+#include "context/transcript_tail.h"
 
 #define MAX_TAIL ((off_t)64 << 20)
+#define BATCH 50	/* lines before the question among which an answer to it may stand */
 
 /* What is kept of a line: enough to walk from an answer up to its question. */
 struct link {
-	char *uuid, *parent;
+	uint64_t id, parent;
 	bool answer, error;
+	enum { UNKNOWN, WALKED, BELOW, ELSEWHERE } place;	/* below the question? */
+};
+
+/* A line that has been passed, newest first; looked into only when the question is found. */
+struct line {
+	off_t at;
+	size_t n;
 };
 
 struct links {
-	struct link *v;
+	struct line *lines;
+	size_t n_lines, cap_lines;
+	struct link *v;		/* sorted by id */
 	size_t n, cap;
-	char *question;		/* uuid of the user message with the id; NULL: none */
+	uint64_t question;	/* of the user message with the recovery id; 0: none */
 };
 
-static void
-links_release(struct links *l)
+static bool
+text_has(struct json_slice text, const char *id)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		free(l->v[i].uuid);
-		free(l->v[i].parent);
-	}
-	free(l->v);
-	free(l->question);
+	return json_slice_string(text) && memmem(text.p, text.n, id, strlen(id)) != NULL;
 }
 
 static bool
-content_has(const json_t *content, const char *id)
+content_has(struct json_slice content, const char *id)
 {
-	const json_t *block;
-	size_t i;
+	struct json_walk w = json_slice_walk(content);
+	struct json_slice block;
 
-	if (json_is_string(content))
-		return strstr(json_string_value(content), id) != NULL;
-	json_array_foreach(content, i, block) {
-		const char *text = json_text(block, "text", NULL);
-
-		if (text != NULL && strstr(text, id) != NULL)
+	if (text_has(content, id))
+		return true;
+	while (!w.object && json_walk_next(&w, NULL, &block))
+		if (text_has(json_slice_get(block, "text"), id))
 			return true;
-	}
 	return false;
 }
 
-static void
-take_line(struct links *l, const char *line, size_t n, const char *id)
+/* The name of the user message in the line that holds the id, 0 when it is none. */
+static uint64_t
+find_question(const char *line, size_t n, const char *id)
 {
-	json_t *v = json_parse(line, n, "transcript", NULL);
-	const char *uuid = json_text(v, "uuid", NULL), *type = json_text(v, "type", "");
-	struct link k;
+	struct record_parts p;
 
-	if (uuid == NULL || json_flag(v, "isSidechain", false)) {
-		json_decref(v);
-		return;
+	if (memmem(line, n, id, strlen(id)) == NULL || !record_open(line, n, &p) || p.side || !json_slice_is(p.type, "user"))
+		return 0;
+	return content_has(p.blocks, id) ? record_name(p.uuid) : 0;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* From the end to some lines before the first line with the question, or to the limit. */
+static int
+pass_lines(struct links *l, struct tail *t, const char *id, struct err *e)
+{
+	off_t floor = t->end > MAX_TAIL ? t->end - MAX_TAIL : 0;
+	struct line line;
+	size_t since = 0;
+	int r = 1;
+
+	while (since < BATCH && (r = tail_previous(t, &line.at, &line.n, e)) == 1) {
+		const char *p;
+		size_t n;
+		uint64_t question;
+
+		if (line.at < floor)
+			break;
+		if (tail_line(t, line.at, line.n, &p, &n, e) != 0)
+			return -1;
+		l->lines = vec_room(l->lines, l->n_lines, &l->cap_lines, sizeof *l->lines);
+		l->lines[l->n_lines++] = line;
+		question = find_question(p, n, id);
+		since = question != 0 ? 0 : since + (l->question != 0);
+		if (question != 0)
+			l->question = question;
 	}
-	k.uuid = xstrdup(uuid);
-	k.parent = xstrdup(json_text(v, "parentUuid", ""));
-	k.answer = strcmp(type, "assistant") == 0;
-	k.error = json_flag(v, "isApiErrorMessage", false);
-	if (l->question == NULL && strcmp(type, "user") == 0 && content_has(json_object_get(json_object_get(v, "message"), "content"), id))
-		l->question = xstrdup(uuid);
-	l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
-	l->v[l->n++] = k;
-	json_decref(v);
+	return r < 0 ? -1 : 0;
 }
 
-static const struct link *
-find_link(const struct links *l, const char *uuid)
+static int
+link_lines(struct links *l, struct tail *t, struct err *e)
 {
-	for (size_t i = l->n; i-- > 0; )
-		if (strcmp(l->v[i].uuid, uuid) == 0)
-			return &l->v[i];
-	return NULL;
+	for (size_t i = 0; l->question != 0 && i < l->n_lines; i++) {
+		struct record_parts parts;
+		const char *p;
+		size_t n;
+
+		if (tail_line(t, l->lines[i].at, l->lines[i].n, &p, &n, e) != 0)
+			return -1;
+		if (!record_open(p, n, &parts) || parts.side || record_name(parts.uuid) == 0)
+			continue;
+		l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
+		l->v[l->n++] = (struct link){ .id = record_name(parts.uuid), .parent = record_name(parts.parent),
+			.answer = json_slice_is(parts.type, "assistant"), .error = parts.api_error };
+	}
+	if (l->n > 0)
+		qsort(l->v, l->n, sizeof *l->v, by_id);
+	return 0;
 }
 
+static struct link *
+find_link(const struct links *l, uint64_t id)
+{
+	struct link key = { .id = id };
+
+	return l->n > 0 && id != 0 ? bsearch(&key, l->v, l->n, sizeof *l->v, by_id) : NULL;
+}
+
+/* Walks up until somebody knows, then tells all on the way: every link is asked once. */
 static bool
-descends(const struct links *l, const struct link *k, const char *from)
+descends(const struct links *l, struct link *k)
 {
-	for (size_t steps = 0; k != NULL && steps <= l->n; steps++) {
-		if (strcmp(k->parent, from) == 0)
-			return true;
-		k = find_link(l, k->parent);
+	struct link *at = k;
+	bool below = false;
+
+	while (at != NULL && at->place == UNKNOWN) {
+		at->place = WALKED;
+		below = at->parent == l->question;
+		at = below ? NULL : find_link(l, at->parent);
 	}
-	return false;
+	below = below || (at != NULL && at->place == BELOW);
+	for (at = k; at != NULL && at->place == WALKED; at = find_link(l, at->parent))
+		at->place = below ? BELOW : ELSEWHERE;
+	return k->place == BELOW;
 }
 
 static enum ack
@@ -103,10 +158,10 @@ judge(const struct links *l)
 {
 	enum ack found = ACK_RECEIVED;
 
-	if (l->question == NULL)
+	if (l->question == 0)
 		return ACK_NONE;
 	for (size_t i = 0; i < l->n; i++) {
-		if (!l->v[i].answer || !descends(l, &l->v[i], l->question))
+		if (!l->v[i].answer || !descends(l, &l->v[i]))
 			continue;
 		if (!l->v[i].error)
 			return ACK_ANSWERED;
@@ -115,63 +170,27 @@ judge(const struct links *l)
 	return found;
 }
 
-/* The end of the file; a first line that the cut tore apart is left out. */
-static int
-read_tail(const char *path, struct buf *out, struct err *e)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
-	struct stat st;
-	bool torn;
-
-	if (fd < 0)
-		return err_sys(e, GT_FAIL, "transcript", "the transcript %s cannot be opened", path);
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return err_set(e, GT_FAIL, "transcript", "the transcript %s is not a regular file", path);
-	}
-	torn = st.st_size > MAX_TAIL && lseek(fd, st.st_size - MAX_TAIL, SEEK_SET) > 0;
-	/* the agent may write while we read */
-	ret = io_read_all(fd, path, (size_t)MAX_TAIL * 2, out, e);
-	close(fd);
-	if (ret == 0 && torn) {
-		char *nl = memchr(out->data, '\n', out->len);
-
-		if (nl != NULL)
-			memset(out->data, ' ', (size_t)(nl - out->data));
-	}
-	return ret;
-}
-
 int
 transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct err *e)
 {
-	struct buf b = BUF_INIT;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = -1;
 	struct links l = { .n = 0 };
-	const char *first;
-	size_t at;
+	struct tail t;
 
 	*out = ACK_NONE;
-	if (read_tail(path, &b, e) != 0) {
-		buf_wipe(&b);
-		return -1;
+	if (fd < 0)
+		return err_sys(e, GT_FAIL, "transcript", "the transcript %s cannot be opened", path);
+	if (tail_init_file(&t, fd, e) == 0) {
+		if (pass_lines(&l, &t, recovery_id, e) == 0 && link_lines(&l, &t, e) == 0) {
+			*out = judge(&l);
+			ret = 0;
+		}
+		tail_release(&t);
 	}
-	first = memmem(b.data, b.len, recovery_id, strlen(recovery_id));
-	/* answers may stand before their question, but only by a small batch of lines */
-	at = first == NULL ? b.len : (size_t)(first - b.data);
-	for (int lines = 0; at > 0 && lines < 50; at--)
-		if (b.data[at - 1] == '\n')
-			lines++;
-	while (first != NULL && at < b.len) {
-		const char *nl = memchr(b.data + at, '\n', b.len - at);
-		size_t n = nl != NULL ? (size_t)(nl - b.data) - at : b.len - at;
-
-		take_line(&l, b.data + at, n, recovery_id);
-		at += n + 1;
-	}
-	*out = judge(&l);
-	links_release(&l);
-	buf_wipe(&b);
-	return 0;
+	free(l.lines);
+	free(l.v);
+	close(fd);
+	return ret;
 }
 
 void

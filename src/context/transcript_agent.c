@@ -22,9 +22,9 @@
 #define LAST_CALLS 3
 
 /*
- * Sub-agents write files of their own: <session>/subagents/agent-*.jsonl with an agent-*.meta.json that names the call (2.1.197, 2.1.330; 2.1.37
- * writes no such note), agent-*.jsonl beside the transcripts of all sessions (2.0.76). Where no note names the call, the first message is what the
- * agent was told.
+ * Sub-agents write files of their own: <session>/subagents/agent-*.jsonl with an agent-*.meta.json that names the call (2.1.197, 2.1.330;
+ * 2.1.37 writes no such note), agent-*.jsonl beside the transcripts of all sessions (2.0.76). Where no note names the call, the first
+ * message is what the agent was told.
  */
 
 static bool

@@ -297,7 +297,9 @@ build_attachment(struct claude *c, const struct record *r, const struct record_p
 		build_file(c, r, p->attachment);
 	} else if (json_slice_is(type, "hook_blocking_error")) {
 		blocking = json_slice_get(p->attachment, "blockingError");
-		build_hook(c, r, p->attachment, *(blocking.n > 0 ? blocking.p : "") == '{' ? json_slice_get(blocking, "blockingError") : blocking);
+		if (!json_slice_string(blocking))
+			blocking = json_slice_get(blocking, "blockingError");
+		build_hook(c, r, p->attachment, blocking);
 	} else if (json_slice_is(type, "hook_stopped_continuation")) {
 		build_hook(c, r, p->attachment, json_slice_get(p->attachment, "message"));
 	}

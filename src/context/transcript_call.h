@@ -8,14 +8,14 @@
 struct buf;
 
 /*
- * A call of one of Claude Code's tools as a person wants to read it. A table says which parts of the input are shown; a tool that it does not
- * know is shown as compact JSON.
+ * A call of one of Claude Code's tools as a person wants to read it. A table says which parts of the input are shown; a tool that it does
+ * not know is shown as compact JSON.
  */
 void call_input(struct buf *out, struct json_slice name, struct json_slice input);
 
 /*
- * A result: the words that the model was given. answer: the record's toolUseResult; when it holds a patch (Edit, Write, MultiEdit, NotebookEdit)
- * that is the result, as a unified diff. True then: the input need not repeat the change.
+ * A result: the words that the model was given. answer: the record's toolUseResult; when it holds a patch (Edit, Write, MultiEdit,
+ * NotebookEdit) that is the result, as a unified diff. True then: the input need not repeat the change.
  */
 bool call_result(struct buf *out, struct json_slice content, struct json_slice answer);
 /* The file that a patch changes, for the input of such a call. */

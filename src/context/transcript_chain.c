@@ -250,8 +250,11 @@ mark_answer(const struct plan *p, bool *open, uint32_t i)
 	const struct record *v = p->c->v;
 
 	open[i] = true;
-	for (uint32_t up = p->parent[i]; up != CHAIN_NONE && !open[up] && v[up].message != 0 && v[up].message == v[i].message; up = p->parent[up])
+	for (uint32_t up = p->parent[i]; up != CHAIN_NONE && !open[up]; up = p->parent[up]) {
+		if (v[up].message == 0 || v[up].message != v[i].message)
+			return;
 		open[up] = true;
+	}
 }
 
 /* Which records are of an answer that holds a call without a result. */

@@ -35,7 +35,8 @@ void chain_add_call(struct chain *c, uint64_t call, uint32_t record, bool result
 
 /*
  * Fills order. side: the order of the sub-agents' records instead of the session's. Linear but for sorting, whatever the records say: rings
- * of parents and parents that are nowhere are cut, and the line goes on with the record before, when `all` says that no older lines are left.
+ * of parents and parents that are nowhere are cut, and the line goes on with the record before, when `all` says that no older lines are
+ * left.
  */
 void chain_order(struct chain *c, bool side, bool all);
 

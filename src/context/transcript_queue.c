@@ -13,9 +13,9 @@
 #define LONG ((size_t)16 << 10)	/* a longer exchange is compared, not searched */
 
 /*
- * A prompt typed while the agent is at work is queued: "enqueue" with its words. It leaves the queue by "dequeue" (a user record follows) or
- * "remove" (the model is told in the middle of the turn: an attachment follows in 2.1.197 and later, in 2.0.76 and 2.1.37 nothing does), or back
- * into the box by "popAll". What is left died with the agent: nobody told the model.
+ * A prompt typed while the agent is at work is queued: "enqueue" with its words. It leaves the queue by "dequeue" (a user record follows)
+ * or "remove" (the model is told in the middle of the turn: an attachment follows in 2.1.197 and later, in 2.0.76 and 2.1.37 nothing
+ * does), or back into the box by "popAll". What is left died with the agent: nobody told the model.
  */
 struct queued {
 	struct record record;

@@ -134,7 +134,8 @@ static enum record_kind
 kind_of(const struct record_parts *p)
 {
 	static const struct { const char *type; enum record_kind kind; } kinds[] = {
-		{ "assistant", RECORD_ASSISTANT }, { "user", RECORD_USER }, { "attachment", RECORD_ATTACHMENT }, { "system", RECORD_SYSTEM },
+		{ "assistant", RECORD_ASSISTANT }, { "user", RECORD_USER },
+		{ "attachment", RECORD_ATTACHMENT }, { "system", RECORD_SYSTEM },
 		{ "progress", RECORD_LINK }, { "queue-operation", RECORD_QUEUE }
 	};
 

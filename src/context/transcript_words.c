@@ -209,7 +209,8 @@ starts(const struct buf *text, const char *with)
 static void
 drop_notes(struct buf *text)
 {
-	static const char *const notes[] = { "system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook" };
+	static const char *const notes[] = { "system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics",
+		"user-prompt-submit-hook" };
 	const char *p = text->data, *end = text->data + text->len, *from, *to, *rest = p;
 	size_t i = 0;
 

@@ -27,8 +27,8 @@ enum words {
 enum words words_read(struct buf *text, bool meta);
 
 /*
- * Appends a JSON string decoded, without the escape sequences of terminals, with "\n" for "\r\n" and "\r". Longer than `most` (0: no limit) the
- * middle is left out, from blank to blank, and the text says so.
+ * Appends a JSON string decoded, without the escape sequences of terminals, with "\n" for "\r\n" and "\r". Longer than `most` (0: no
+ * limit) the middle is left out, from blank to blank, and the text says so.
  */
 void words_decode(struct buf *out, struct json_slice v, size_t most);
 /* The same for a string or the blocks of a message: texts and "[image]", a line each. */

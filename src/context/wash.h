@@ -9,9 +9,9 @@ struct conversation;
 struct scrub;
 
 /*
- * The scrubber's cost is per call, a transcript's strings are many and short: they are scrubbed together, with a row between them over which
- * no rule reaches (lines of width 0 are looked at one by one; only a PEM block spans rows, and that row is none of its own), and handed out
- * by their line counts, which the scrubber keeps.
+ * The scrubber's cost is per call, a transcript's strings are many and short: they are scrubbed together, with a row between them over
+ * which no rule reaches (lines of width 0 are looked at one by one; only a PEM block spans rows, and that row is none of its own), and
+ * handed out by their line counts, which the scrubber keeps.
  */
 enum field { FIELD_INPUT, FIELD_CONTENT, FIELD_TOOL, FIELD_BANNER, FIELD_SESSION, FIELD_QUESTION, FIELD_TASKS };
 
