@@ -13,8 +13,8 @@ struct scrub;
 
 /*
  * Processes that a dead agent left behind: since 2.1.197 the commands of Claude Code's Bash tool run in sessions of their own and outlive a
- * kill -9, printing into a file. They are told by what they inherited: CLAUDE_CODE_SESSION_ID (2.1.197, 2.1.330) names the conversation; TMUX
- * and TMUX_PANE beside CLAUDECODE name the pane; where the session is not in tmux's environment, a shell that reads the agent's snapshot
+ * kill -9, printing into a file. They are told by what they inherited: CLAUDE_CODE_SESSION_ID (2.1.197, 2.1.330) names the conversation;
+ * TMUX and TMUX_PANE beside CLAUDECODE name the pane; where the session is not in tmux's environment, a shell that reads the agent's snapshot
  * ("…/shell-snapshots/…") in the agent's directory may be its. What runs below a living agent or a tmux server is
  * theirs. Nothing is ever ended here, and of an environment only these names are looked at.
  */

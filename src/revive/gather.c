@@ -4,6 +4,7 @@
 
 #include "revive/gather.h"
 #include "revive/detect.h"
+#include "revive/halfdone.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -73,25 +74,15 @@ learn(struct scrub *s, const struct candidate *c)
 }
 
 static void
-warn_about_tools(struct gathered *g)
+warn_about_work(struct world *w, const struct candidate *c, struct gathered *g)
 {
-	for (size_t i = g->talk.n > 12 ? g->talk.n - 12 : 0; i < g->talk.n; i++) {
-		const struct exchange *x = &g->talk.v[i];
-		struct buf what = BUF_INIT;
+	const char *id = g->talk.session_id != NULL ? g->talk.session_id : c->pane.dead && c->note.pid == c->pane.pid ? c->note.session_id : NULL;
+	struct town_list list = TOWN_LIST_INIT;
 
-		if (x->tool == NULL || (x->source == SOURCE_EARLIER && !g->earlier.untold))
-			continue;
-		utf8_escape(&what, x->input != NULL ? x->input : "", x->input != NULL ? strlen(x->input) : 0, 200);
-		if (x->status == STATUS_WAITING)
-			warn(g, "%s(%s) was waiting for permission and did not run.", x->tool, what.data);
-		else if (x->status == STATUS_RUNNING && (strcmp(x->tool, "Write") == 0 || strcmp(x->tool, "Update") == 0))
-			warn(g, "%s(%s) was under way: the file may be half written or untouched. "
-			    "Look at it before you go on.", x->tool, what.data);
-		else if (x->status == STATUS_RUNNING)
-			warn(g, "%s(%s) was running: it may have done part of its work, and what it started may still run. "
-			    "Check before you run it again.", x->tool, what.data);
-		buf_release(&what);
-	}
+	halfdone_warnings(w, c, &g->talk, g->earlier.untold, id, g->git, g->scrub, &list);
+	for (size_t i = 0; i < list.n; i++)
+		warn(g, "%s", list.v[i]);
+	town_list_release(&list);
 }
 
 static void
@@ -202,7 +193,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
 		task_cut(&g->talk, g->bead.id);
-	warn_about_tools(g);
+	warn_about_work(w, c, g);
 	warn_about_reading(g);
 	return 0;
 }

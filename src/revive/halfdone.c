@@ -145,7 +145,8 @@ put_when(struct buf *b, int64_t changed, const struct exchange *x, int64_t crash
 static void
 say_file(const struct exchange *x, const struct halfdone_place *place, struct buf *b)
 {
-	char *shown = first_line(x, PATH_COLUMNS), *raw = xstrndup(x->input != NULL ? x->input : "", x->input != NULL ? strcspn(x->input, "\n") : 0);
+	const char *input = x->input != NULL ? x->input : "";
+	char *shown = first_line(x, PATH_COLUMNS), *raw = xstrndup(input, strcspn(input, "\n"));
 	char *path = *raw == '/' || place->cwd == NULL ? xstrdup(raw) : xasprintf("%s/%s", place->cwd, raw), word[11];
 	size_t cwd = place->cwd != NULL ? strlen(place->cwd) : 0;
 	bool known = *raw == '/' || (place->cwd != NULL && *raw != '\0' && *raw != '~');
@@ -249,8 +250,8 @@ say_call(const struct halfdone *h, struct buf *b)
 		buf_str(b, " was waiting for permission and did not run.");
 		break;
 	case HALF_AGENTS:
-		buf_fmt(b, "Sub-agents were running%s%s%s and died with this session. What they had not written to disk is lost; look before you "
-		    "start them again.", *about != '\0' ? " (" : "", about, *about != '\0' ? ")" : "");
+		buf_fmt(b, "Sub-agents were running%s%s%s and died with this session. What they had not written to disk is lost; look before "
+		    "you start them again.", *about != '\0' ? " (" : "", about, *about != '\0' ? ")" : "");
 		break;
 	default:
 		put_call(b, h->x);

@@ -55,8 +55,8 @@ struct halfdone_place {
 void halfdone_say(const struct halfdone_list *l, const struct halfdone_place *place, struct town_list *out);
 
 /*
- * The whole of it for a candidate: `session_id` is its conversation's id or NULL, `git` git_state's text or NULL. Where /proc cannot be read
- * the warnings say less.
+ * The whole of it for a candidate: `session_id` is its conversation's id or NULL, `git` git_state's text or NULL. Where /proc cannot be
+ * read the warnings say less.
  */
 void halfdone_warnings(struct world *w, const struct candidate *c, const struct conversation *talk, bool untold, const char *session_id,
     const struct clean_text *git, struct scrub *s, struct town_list *out);

@@ -221,6 +221,6 @@ sources_warning(const struct transcript_found *f)
 {
 	if (f->how != FOUND_AMBIGUOUS)
 		return NULL;
-	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory at the time, and nothing tells them "
-	    "apart. None was read; the conversation is what the screen showed.", f->rivals);
+	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory at the time, and nothing "
+	    "tells them apart. None was read; the conversation is what the screen showed.", f->rivals);
 }

@@ -207,22 +207,41 @@ begin_tool(struct agent *a, const char *text)
 	keeper_tool(&a->keeper, a->tool, a->tool_input, a->tool_id);
 }
 
-/* The command of the running tool in a session of its own: it outlives kill -9 of the agent, as the real one's does. */
+/* The shell that the real one starts for a command: its snapshot first, then the command by eval. */
+static char *
+tool_text(const char *command)
+{
+	struct buf b = BUF_INIT;
+
+	buf_fmt(&b, ": source %s/.claude/shell-snapshots/snapshot-sh-1.sh 2>/dev/null || true && eval '", getenv("HOME"));
+	for (; *command != '\0'; command++)
+		if (*command == '\'')
+			buf_str(&b, "'\"'\"'");
+		else
+			buf_chr(&b, *command);
+	buf_str(&b, "' < /dev/null && pwd -P >| /dev/null");
+	return buf_detach(&b);
+}
+
+/* The command of the running tool in a session of its own, printing to a file: it outlives kill -9 of the agent, as the real one's does. */
 static void
 run_tool(struct agent *a)
 {
+	char *text = tool_text(a->tool_input);
 	pid_t pid = fork();
+	int out;
 
-	if (pid != 0) {
-		event("tool process %d", (int)pid);
-		return;
+	if (pid == 0) {
+		setsid();
+		setenv("CLAUDECODE", "1", 1);
+		setenv("CLAUDE_CODE_SESSION_ID", a->keeper.session, 1);
+		out = open_log("tool.output", O_APPEND);
+		if (dup2(out, 1) == 1 && dup2(out, 2) == 2 && close_range(3, ~0U, 0) == 0)
+			execl("/bin/sh", "sh", "-c", text, (char *)NULL);
+		_exit(127);
 	}
-	setsid();
-	for (int fd = 0; fd < 64; fd++)
-		close(fd);
-	if (open("/dev/null", O_RDWR) == 0 && dup(0) == 1 && dup(0) == 2)
-		execl("/bin/sh", "sh", "-c", a->tool_input, (char *)NULL);
-	_exit(127);
+	event("tool process %d", (int)pid);
+	free(text);
 }
 
 static void

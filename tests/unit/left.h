@@ -62,13 +62,26 @@ left_start(const char *config_dir, const char *cwd, const char *command, char *c
 	return pid;
 }
 
+static inline bool
+left_runs(pid_t group)
+{
+	struct procs all;
+	bool runs = false;
+
+	if (procs_read(&all, NULL) != 0)
+		abort();
+	for (size_t i = 0; i < all.n; i++)
+		runs = runs || (all.v[i].pgrp == group && all.v[i].state != 'Z');
+	procs_release(&all);
+	return runs;
+}
+
+/* Ends all of it, and waits until it is gone. */
 static inline void
 left_end(pid_t pid)
 {
-	struct proc p;
-
 	kill(-pid, SIGKILL);
-	for (int i = 0; i < 400 && proc_read(pid, &p) == 0 && p.state != 'Z'; i++)
+	for (int i = 0; i < 1000 && left_runs(pid); i++)
 		clock_sleep_ms(5);
 }
 
