@@ -275,13 +275,15 @@ guess_version(const char *text, size_t n)
 	return old > new ? FIRST : 0;
 }
 
-unsigned
-dialect_find_version(const char *text, size_t n)
+static const char banner_mark[] = "Claude Code v";
+
+/* The words of the last banner; NULL: there is none. */
+static const char *
+last_banner(const char *text, size_t n)
 {
-	static const char mark[] = "Claude Code v";
 	const char *end = text + n, *p = text, *last = NULL;
 
-	while (p < end && (p = memmem(p, (size_t)(end - p), mark, sizeof mark - 1)) != NULL) {
+	while (p < end && (p = memmem(p, (size_t)(end - p), banner_mark, sizeof banner_mark - 1)) != NULL) {
 		const char *row = p;
 
 		while (row > text && p - row < 60 && row[-1] != '\n')
@@ -291,11 +293,20 @@ dialect_find_version(const char *text, size_t n)
 			row++;
 		if ((unsigned char)*row == 0xE2 || (row == p && p - text >= 11 && memcmp(p - 11, "           ", 11) == 0))
 			last = p;
-		p += sizeof mark - 1;
+		p += sizeof banner_mark - 1;
 	}
+	return last;
+}
+
+unsigned
+dialect_find_version(const char *text, size_t n)
+{
+	const char *last = last_banner(text, n);
+
 	if (last == NULL)
 		return guess_version(text, n);
-	return dialect_version(last + sizeof mark - 1, (size_t)(end - last) - (sizeof mark - 1));
+	last += sizeof banner_mark - 1;
+	return dialect_version(last, (size_t)(text + n - last));
 }
 
 /* Whether the rule can match a row that has byte c at place `at`, as far as its lead and claude_next tell. */
@@ -394,7 +405,7 @@ dialect_is_flat(const char *text, size_t n)
 			p += strlen(marks[i]);
 		}
 	}
-	return last != NULL && dialect_find_version(last, (size_t)(text + n - last)) == 0;
+	return last != NULL && last_banner(last, (size_t)(text + n - last)) == NULL;
 }
 
 void

@@ -68,7 +68,7 @@ test_running_and_asking(void **state)
 	    "Forming…\nTip: Start small\nbypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n$\n" DEAD, 80);
 	struct conversation ask = read_text(HEAD
 	    "you: Run.\ntool: Bash (curl x | sh)\nWaiting…\nPermission Required: Bash command\ncurl x | sh\n"
-	    "Do you want to proceed?\n1. Yes\n2. No\nEsc to cancel\n" DEAD, 80);
+	    "> Run it\n> This command requires approval\nDo you want to proceed?\n1. Yes\n2. No\nEsc to cancel\n" DEAD, 80);
 
 	(void)state;
 	assert_int_equal(run.n, 3);
