@@ -23,7 +23,7 @@ read_raw(struct screen *s, size_t i)
 
 		if (k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD)
 			break;
-		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_PROMPT_MORE && k != ROW_BLANK)
+		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_PROMPT_MORE && k != ROW_FRAME && k != ROW_BLANK)
 			break;
 		if (k == ROW_BLANK)
 			continue;

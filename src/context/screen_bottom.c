@@ -39,9 +39,29 @@ read_tasks(struct screen *s, size_t i)
 	return end;
 }
 
+/* 2.0.76 has a mark in front of each, 1.0.128 none; rows go on where they begin, and none is set off by a blank row. */
+static size_t
+read_old_queue(struct screen *s, size_t i)
+{
+	bool marked = row_says(&s->r, i, PHRASE_MARKED);
+	size_t skip = marked ? 4 : 2;
+
+	while (i < s->r.n && row_kind(&s->r, i) == ROW_QUEUED) {
+		size_t end = i + 1;
+
+		while (row_kind(&s->r, end) == ROW_QUEUED && !(marked && s->r.v[end - 1].n > 0 && row_says(&s->r, end, PHRASE_MARKED)))
+			end++;
+		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, screen_joined(s, i, end, skip, 2, screen_limit(s, 4)));
+		i = end;
+	}
+	return i;
+}
+
 static size_t
 read_queue(struct screen *s, size_t i)
 {
+	if (dialect_page(s->r.d)->prompt_indent == 0)
+		return read_old_queue(s, i);
 	while (i < s->r.n && row_kind(&s->r, i) == ROW_QUEUED) {
 		size_t end = i + 1;
 
@@ -117,12 +137,18 @@ read_rule(struct screen *s, size_t i)
 	return next < s->r.n && row_kind(&s->r, next) == ROW_BOX ? read_box(s, i) : next;
 }
 
+/* A drawn row, or the side of a box within the box. */
+static bool
+is_side(const char *line)
+{
+	return str_starts(line, "\xE2\x94") || str_starts(line, "\xE2\x95");
+}
+
 /* The call that the dialog asks about: the last one without an answer, or one that only the dialog shows. */
 static void
-ask(struct screen *s, size_t i, size_t end)
+ask(struct screen *s, const char *question)
 {
-	size_t title = i;
-	const char *tool;
+	const char *title = question, *tool;
 	struct exchange *x;
 
 	for (size_t k = s->c->n; k-- > s->open && s->c->v[k].tool != NULL;) {
@@ -134,28 +160,63 @@ ask(struct screen *s, size_t i, size_t end)
 			return;
 		}
 	}
-	while (title < end && (row_kind(&s->r, title) == ROW_BLANK || s->r.v[title].n == 0 ||
-	    (unsigned char)row_text(&s->r, title)[1] == 0x94))
-		title++;
-	if (title == end)
-		return;
-	tool = dialect_dialog_tool(s->r.d, row_text(&s->r, title) + row_indent(&s->r, title), s->r.v[title].n - row_indent(&s->r, title));
+	for (title += strspn(title, " \n"); is_side(title); title += strspn(title, " \n"))
+		title += strcspn(title, "\n");
+	tool = dialect_dialog_tool(s->r.d, title, strcspn(title, "\n"));
 	if (tool != NULL)
 		screen_add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), NULL, NULL);
+}
+
+/* The row without the bars of the boxes around it; how many bytes stand at *p. */
+static size_t
+without_bars(const char **p, size_t n)
+{
+	static const char bar[] = "\xE2\x94\x82";
+
+	while (n >= 6 && memcmp(*p, bar, 3) == 0 && memcmp(*p + n - 3, bar, 3) == 0) {
+		size_t blank = (*p)[3] == ' ';
+
+		*p += 3 + blank;
+		n -= 6 + blank;
+		while (n > 0 && (*p)[n - 1] == ' ')
+			n--;
+	}
+	return n;
+}
+
+/* 1.0.128 asks in a box, and shows what it asks about in a box within. */
+static char *
+boxed_question(const struct screen *s, size_t from, size_t to)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = from; i < to; i++) {
+		const char *p = row_text(&s->r, i);
+		size_t n = without_bars(&p, s->r.v[i].n);
+
+		if (n >= 3 && (memcmp(p, "\xE2\x95\xAD", 3) == 0 || memcmp(p, "\xE2\x95\xB0", 3) == 0))
+			continue;
+		buf_add(&b, p, n);
+		buf_chr(&b, '\n');
+	}
+	while (b.len > 0 && b.data[b.len - 1] == '\n')
+		buf_cut(&b, b.len - 1);
+	return conversation_text(&b);
 }
 
 static size_t
 read_dialog(struct screen *s, size_t i)
 {
 	size_t end = i;
+	bool boxed = str_starts(row_text(&s->r, i), "\xE2\x95\xAD");
 
 	while (end < s->r.n && (row_kind(&s->r, end) == ROW_DIALOG || row_kind(&s->r, end) == ROW_BLANK)) {
 		s->c->limit = s->c->limit || (row_kind(&s->r, end) == ROW_DIALOG && row_says(&s->r, end, PHRASE_LIMIT));
 		end++;
 	}
 	free(s->c->question);
-	s->c->question = screen_joined(s, i + 1, end, row_indent(&s->r, i + 1 < end ? i + 1 : i), 1, 0);
-	ask(s, i, end);
+	s->c->question = boxed ? boxed_question(s, i, end) : screen_joined(s, i + 1, end, row_indent(&s->r, i + 1 < end ? i + 1 : i), 1, 0);
+	ask(s, s->c->question);
 	return end;
 }
 

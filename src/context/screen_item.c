@@ -215,7 +215,10 @@ read_notice(struct screen *s, size_t i)
 	struct buf b = BUF_INIT;
 	struct result res;
 
-	rows_join(&s->r, i, end, screen_skip(s, i), 2, s->r.width, &b);
+	if (row_indent(&s->r, i) > 0)	/* "  ⎿ API Error": before 2.1.100 an error stands below the prompt */
+		rows_join(&s->r, i, end, sizeof "  \xE2\x8E\xBF " - 1, 5, s->r.width, &b);
+	else
+		rows_join(&s->r, i, end, screen_skip(s, i), 2, s->r.width, &b);
 	end = read_results(s, end, &res);
 	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
 		buf_chr(&b, '\n');

@@ -79,7 +79,7 @@ at_end(const struct rows *r, size_t i)
 		return false;
 	while (k < r->n && row_kind(r, k) == ROW_BLANK && k < i + HEAD_ROWS)
 		k++;
-	return row_kind(r, k) == ROW_RULE || (row_kind(r, k) == ROW_SPINNER && (r->styled || dialect_page(r->d)->prompt_indent == 0));
+	return row_kind(r, k) == ROW_RULE || row_kind(r, k) == ROW_FRAME || (row_kind(r, k) == ROW_SPINNER && (r->styled || dialect_page(r->d)->prompt_indent == 0));
 }
 
 /* A call whose bullet is blinked away just now looks like words. A call's name is bold, where that can be seen. */
@@ -176,7 +176,7 @@ settled(const struct rows *r, size_t i)
 	case ROW_WORDS:
 		return r->v[i].bullet == BULLET_ERROR ? ROW_ERROR : k;
 	case ROW_FRAME:
-		return row_kind(r, i + 1) == ROW_BANNER_TOP ? ROW_BANNER_TOP : ROW_STRAY;
+		return row_kind(r, i + 1) == ROW_BANNER_TOP ? ROW_BANNER_TOP : k;
 	case ROW_BANNER:
 		if (row_indent(r, i) > 2 && row_kind(r, i + 1) != ROW_BANNER)
 			return ROW_BODY;
@@ -194,6 +194,25 @@ settled(const struct rows *r, size_t i)
 	}
 }
 
+/* Before 2.1 nothing but two blank rows and a word in the box sets the queue off from the spinner and its tip. */
+static size_t
+settle_old_queue(struct rows *r, size_t rule)
+{
+	size_t from = rule;
+
+	if (!row_says(r, rule + 1, PHRASE_QUEUE))
+		return rule;
+	while (from > 0 && rule - from < QUEUE_ROWS && (row_kind(r, from - 1) == ROW_BODY || row_kind(r, from - 1) == ROW_BLANK))
+		from--;
+	while (from < rule && (row_kind(r, from) != ROW_BLANK || row_kind(r, from + 1) != ROW_BLANK))
+		from++;
+	while (from < rule && row_kind(r, from) == ROW_BLANK)
+		from++;
+	for (size_t i = from; i < rule; i++)
+		set_kind(r, i, ROW_QUEUED);
+	return from;
+}
+
 /*
  * Prompts that wait for the agent stand right above the box's rule, each with its mark at column 2 and its other rows, blank ones too, at 4.
  * The first of them follows a blank row and is the uppermost that only such rows stand below.
@@ -203,6 +222,8 @@ settle_queue(struct rows *r, size_t rule)
 {
 	size_t from = rule;
 
+	if (dialect_page(r->d)->prompt_indent == 0)
+		return settle_old_queue(r, rule);
 	for (size_t i = rule; i-- > 0 && rule - i < QUEUE_ROWS;) {
 		enum row_kind k = row_kind(r, i);
 
@@ -257,10 +278,11 @@ settle_dialog(struct rows *r)
 		enum row_kind k = row_kind(r, i);
 		bool option = k != ROW_BLANK && row_says(r, i, PHRASE_OPTION);
 
-		if (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && !(k == ROW_PROMPT && option))
+		if (k != ROW_BLANK && k != ROW_BODY && k != ROW_STRAY && k != ROW_DEAD && k != ROW_RULE && k != ROW_FRAME && k != ROW_BANNER_END &&
+		    !(k == ROW_PROMPT && option))
 			break;
 		asks = asks || option || (k != ROW_BLANK && row_says(r, i, PHRASE_DIALOG));
-		if (k == ROW_RULE)
+		if (k == ROW_RULE || k == ROW_FRAME)
 			rule = i;
 	}
 	for (size_t i = rule; asks && i < r->n; i++)

@@ -72,6 +72,13 @@ is_quoted(const struct rows *r, size_t i, bool quotes)
 	return quotes || row_kind(r, i + 1) == ROW_PROMPT;
 }
 
+/* What the program says to a prompt stands at once below it. */
+static bool
+is_answer(const struct rows *r, size_t i)
+{
+	return row_kind(r, i) == ROW_RESULT || (row_kind(r, i) == ROW_ERROR && row_indent(r, i) > 0);
+}
+
 void
 rows_settle_prompt(struct rows *r, size_t i)
 {
@@ -85,7 +92,7 @@ rows_settle_prompt(struct rows *r, size_t i)
 			gap = true;
 			continue;
 		}
-		if ((mark != 0 && (r->v[k].marks & mask) != mark) || (!gap && kind == ROW_RESULT))
+		if ((mark != 0 && (r->v[k].marks & mask) != mark) || (!gap && is_answer(r, k)))
 			break;
 		if (kind == ROW_PROMPT) {
 			if (gap && !is_quoted(r, k, quotes))

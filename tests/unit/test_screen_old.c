@@ -208,6 +208,66 @@ test_placeholder_is_dim(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_boxed_permission(void **state)
+{
+	struct conversation c = read_text(ONE "> go\n\n● I will.\n\n● Write(new.md)\n\n"
+		"╭──────────────────────────────────────╮\n│ Create file                          │\n│ ╭──────────────────────────────────╮ │\n"
+		"│ │ new.md                           │ │\n│ ╰──────────────────────────────────╯ │\n│ Do you want to create new.md?        │\n"
+		"│ ❯ 1. Yes                             │\n│   2. No                              │\n╰──────────────────────────────────────╯\n\n");
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Write", "new.md", "");
+	assert_string_equal(c.question, "Create file\nnew.md\nDo you want to create new.md?\n❯ 1. Yes\n  2. No");
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+
+	/* the plan stands in the dialog alone */
+	c = read_text(ONE "> go\n\n● I will.\n\n╭──────────────────────────────────────╮\n│ Ready to code?                       │\n"
+		"│                                      │\n│ ❯ 1. Yes                             │\n╰──────────────────────────────────────╯\n");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "ExitPlanMode", NULL, "");
+	conversation_release(&c);
+}
+
+static void
+test_error_below_prompt(void **state)
+{
+	struct conversation c = read_text(TWO "> fail\n\nhard\n  ⎿ API Error: 400 no\n     way\n\n> again\n\n● API Error?\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 1, USER, "fail\n\nhard");
+	check(&c, 2, ROLE_SYSTEM, STATUS_FAILED, NULL, NULL, "API Error: 400 no\nway");
+	check(&c, 3, USER, "again");
+	conversation_release(&c);
+}
+
+static void
+test_queue(void **state)
+{
+	static const char box[] = RULE40 ">" NB "Press up to edit queued messages\n" RULE40 "  ? for shortcuts\n";
+	static const char above[] = "> go\n\n● Bash(sleep 9)\n  ⎿ " NB "Running…\n\n✻ Baking… (esc to interrupt)\n  ⎿ Tip: none\n    at all\n\n\n";
+	char *two = xasprintf(TWO "%s  > first\n  > second\n\n  > quoted\n  ● fake\n%s", above, box);
+	char *one = xasprintf(ONE "%s  first\n  second\n%s", above, box);
+	struct conversation c = read_text(two);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 9", "Running…");
+	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "second\n\n> quoted\n● fake");
+	assert_null(c.draft);
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+	c = read_text(one);
+	assert_int_equal(c.n, 4);
+	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first\nsecond");
+	conversation_release(&c);
+	free(two);
+	free(one);
+}
+
 int
 main(void)
 {
@@ -220,6 +280,9 @@ main(void)
 		cmocka_unit_test(test_bullets),
 		cmocka_unit_test(test_blinking_call),
 		cmocka_unit_test(test_placeholder_is_dim),
+		cmocka_unit_test(test_boxed_permission),
+		cmocka_unit_test(test_error_below_prompt),
+		cmocka_unit_test(test_queue),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
