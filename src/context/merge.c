@@ -124,18 +124,21 @@ stands_in(struct weave *w, const struct buf *letters, const struct exchange *x)
 
 /*
  * A row or paragraph of b that nobody could take apart, and that stands in one of the last exchanges. Where the transcript goes on
- * behind it, it knows of all that was said: words of its own on the screen are a piece of a prompt that looked like a marker.
+ * behind it with `next`, it knows of all that was said: words of its own on the screen are a piece of a prompt that looked like a
+ * marker, or of what was painted twice.
  */
 static bool
-is_fragment(struct weave *w, const struct exchange *x, bool inside)
+is_fragment(struct weave *w, const struct exchange *x, const struct exchange *next)
 {
 	struct buf letters = BUF_INIT;
 	bool found = false;
 
-	if ((x->role != ROLE_SYSTEM && !inside) || x->tool != NULL || likeness_banner(x))
+	if ((x->role != ROLE_SYSTEM && next == NULL) || x->tool != NULL || likeness_banner(x))
 		return false;
 	likeness_letters(&letters, x->content);
-	for (size_t i = 0; letters.len >= (inside ? PIECE : FRAGMENT) && !found && i < NEAR && i < w->out->n; i++)
+	if (next != NULL && letters.len >= PIECE)
+		found = stands_in(w, &letters, next);
+	for (size_t i = 0; letters.len >= (next != NULL ? PIECE : FRAGMENT) && !found && i < NEAR && i < w->out->n; i++)
 		found = stands_in(w, &letters, &w->out->v[w->out->n - 1 - i]);
 	buf_release(&letters);
 	return found;
@@ -170,7 +173,7 @@ is_said(struct weave *w, struct gap *gap, size_t i)
 	size_t calls;
 
 	if (w->screens || !x->folded)
-		return is_fragment(w, x, !w->screens && !tail && gap->a1 > 0);
+		return is_fragment(w, x, !w->screens && !tail && gap->a1 > 0 ? &w->a->v[gap->a1] : NULL);
 	calls = folded_calls(x);
 	if (gap->calls >= calls || (gap->calls > 0 && running)) {
 		gap->calls -= calls < gap->calls ? calls : gap->calls;

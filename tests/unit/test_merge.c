@@ -238,6 +238,9 @@ static const struct case_ orders[] = {
 			"a. All three lines of it are done and tested." },
 		{ "Tu. do this:\nwith the second line of it\n> and one like a prompt",
 			"Ta. All three lines of it are done and tested." } },
+	{ "a prompt whose last piece is like it", { "u. x", "a. It is done and tested.", "u. and what\n\n> follows\nafter that?", "a. I see." },
+		{ NULL }, { "u. x", "a. It is done and tested.", "u. and what", "u. follows\nafter that?", "a. I see." },
+		{ "Tu. x", "Ta. It is done and tested.", "Tu. and what\n\n> follows\nafter that?", "Ta. I see." } },
 	{ "unknown rows that stand nowhere else", { "u. x", "a. y" }, { NULL }, { "u. x", "s. %% what is this row doing here", "a. y" },
 		{ "Tu. x", "Ss. %% what is this row doing here", "Ta. y" } },
 };
