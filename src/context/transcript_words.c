@@ -226,11 +226,11 @@ drop_notes(struct buf *text)
 		keep(text, rest, text->data + text->len);
 }
 
-/* 2.1.330 marks what was pasted with a tag of its own. */
+/* 2.1.330 marks what was pasted with a tag of its own; the closing one repeats the id. */
 static void
 drop_paste_marks(struct buf *text)
 {
-	static const char open[] = "<pasted_content id=\"", close[] = "</pasted_content>";
+	static const char open[] = "<pasted_content id=\"", close[] = "</pasted_content";
 	const char *p = text->data, *end = p + text->len, *start = p, *at;
 	char *to = text->data;
 
@@ -239,15 +239,16 @@ drop_paste_marks(struct buf *text)
 	while ((at = memmem(p, (size_t)(end - p), open, sizeof open - 1)) != NULL) {
 		const char *from = memchr(at, '>', (size_t)(end - at));
 		const char *stop = from != NULL ? memmem(from, (size_t)(end - from), close, sizeof close - 1) : NULL;
+		const char *behind = stop != NULL ? memchr(stop, '>', (size_t)(end - stop)) : NULL;
 
-		if (stop == NULL)
+		if (behind == NULL)
 			break;
 		if (at == start)	/* blank lines stand before a tag that is the beginning */
 			p = at;
 		memmove(to, p, (size_t)(at - p));
 		to += at - p;
 		from += from + 1 < stop && from[1] == '\n' ? 2 : 1;
-		p = stop + sizeof close - 1;
+		p = behind + 1;
 		if (stop > from && stop[-1] == '\n')
 			stop--;
 		memmove(to, from, (size_t)(stop - from));

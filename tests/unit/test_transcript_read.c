@@ -144,7 +144,7 @@ static const struct { const char *name, *records, *want; } cases[] = {
 	  USER("u2", "'u1'", "02", "<local-command-stdout>\\u001b[2mTotal: $1\\u001b[22m\\r\\nend</local-command-stdout>")
 	  USER("u3", "'u2'", "03", "<bash-input>make</bash-input>") USER("u4", "'u3'", "04", "<bash-stdout>out</bash-stdout><bash-stderr>bad</bash-stderr>")
 	  USER("u5", "'u4'", "05", "<system-reminder>\\nkeep\\n</system-reminder>\\n<system-reminder>x</system-reminder>my words")
-	  USER("u6", "'u5'", "06", "\\n\\n<pasted_content id=\\'7\\'>\\npasted\\n</pasted_content>\\nand mine")
+	  USER("u6", "'u5'", "06", "\\n\\n<pasted_content id=\\'7\\'>\\npasted\\n</pasted_content id=\\'7\\'>\\nand mine")
 	  USER("u7", "'u6'", "07", "<task-notification>\\n<task-id>1</task-id>\\n<summary>Agent finished</summary>\\n<result>fine</result></task-notification>")
 	  "{'parentUuid':'u7','isMeta':true,'type':'user','message':{'content':'Stop hook feedback:\\ngo on'},'uuid':'h'," T("08") "}\n",
 	  "user: /cost all of it\nsystem: Total: $1/end\nuser: ! make\nsystem: out/bad\nuser: my words\nuser: pasted/and mine\n"
