@@ -139,7 +139,7 @@ is_fragment(struct weave *w, const struct exchange *x, const struct exchange *ne
 	if (next != NULL && letters.len >= PIECE)
 		found = stands_in(w, &letters, next);
 	for (size_t i = 0; letters.len >= (next != NULL ? PIECE : FRAGMENT) && !found && i < NEAR && i < w->out->n; i++)
-		found = stands_in(w, &letters, &w->out->v[w->out->n - 1 - i]);
+		found = w->out->v[w->out->n - 1 - i].source != x->source && stands_in(w, &letters, &w->out->v[w->out->n - 1 - i]);
 	buf_release(&letters);
 	return found;
 }
