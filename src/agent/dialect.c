@@ -44,7 +44,7 @@ static const struct rule claude_rules[] = {
 	{ ROW_PROMPT, NEW, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (.*)$" },
 	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
 	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
-	{ ROW_BOX, ANY, OLD, ">" NBSP, ">" NBSP "(.*)$" },
+	{ ROW_BOX, ANY, OLD, ">", ">(?:" NBSP "(.*))?$" },
 	{ ROW_BOX, ANY, OPEN, "!" NBSP, "(!" NBSP ".*)$" },
 	{ ROW_SHELL, ANY, OPEN, "! ", "! (.*)$" },
 
@@ -176,7 +176,6 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_BUSY, ANY, OPEN, ".*esc to interrupt" },
 	{ PHRASE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },
 	{ PHRASE_MARKED, ANY, OLD, "> " },
-	{ PHRASE_QUEUE, ANY, OLD, ".*Press up to edit queued messages$" },
 	{ PHRASE_DIALOG, ANY, OPEN, "(?:Esc to cancel|Enter to select|Enter to confirm)" },
 	{ PHRASE_DIALOG, V(2, 1, 300), OPEN, "Enter to .* \xC2\xB7 Esc to cancel$" },
 	{ PHRASE_VIEW, ANY, OPEN, "Showing (?:\\w+ )?transcript\\b" },

@@ -69,7 +69,6 @@ enum phrase {
 	PHRASE_BUSY,		/* row below the box while the agent is at work */
 	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
 	PHRASE_MARKED,		/* begins with the mark of a prompt, in older versions' queue */
-	PHRASE_QUEUE,		/* row of the box that says that prompts wait above it */
 	PHRASE_DIALOG,		/* foot of a dialog */
 	PHRASE_VIEW,		/* foot of the transcript's own view (Ctrl+O), which takes the box's place */
 	PHRASE_COMMAND,		/* a prompt that is a command for the program: "/clear" */

@@ -194,16 +194,19 @@ settled(const struct rows *r, size_t i)
 	}
 }
 
-/* Before 2.1 nothing but two blank rows and a word in the box sets the queue off from the spinner and its tip. */
+/* Before 2.1 only two blank rows set the queue off from the spinner and its tip. */
 static size_t
 settle_old_queue(struct rows *r, size_t rule)
 {
 	size_t from = rule;
 
-	if (!row_says(r, rule + 1, PHRASE_QUEUE))
+	if (rule == 0 || row_kind(r, rule - 1) != ROW_BODY)
 		return rule;
-	while (from > 0 && rule - from < QUEUE_ROWS && (row_kind(r, from - 1) == ROW_BODY || row_kind(r, from - 1) == ROW_BLANK))
+	while (from > 0 && rule - from < QUEUE_ROWS && (row_kind(r, from - 1) == ROW_BODY || row_kind(r, from - 1) == ROW_BLANK ||
+	    row_kind(r, from - 1) == ROW_RESULT))
 		from--;
+	if (from == 0 || row_kind(r, from - 1) != ROW_SPINNER)
+		return rule;
 	while (from < rule && (row_kind(r, from) != ROW_BLANK || row_kind(r, from + 1) != ROW_BLANK))
 		from++;
 	while (from < rule && row_kind(r, from) == ROW_BLANK)

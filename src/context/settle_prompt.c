@@ -51,6 +51,7 @@ looks_like_item(const struct rows *r, size_t i)
 	switch (row_kind(r, i)) {
 	case ROW_STRAY:
 	case ROW_BODY:
+	case ROW_BOX:
 		return false;
 	case ROW_RULE:
 		return row_width(r, i) >= r->width;

@@ -206,6 +206,11 @@ test_placeholder_is_dim(void **state)
 	c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "Now test it\n" RULE40 "  ? for shortcuts\n");
 	assert_string_equal(c.draft, "Now test it");
 	conversation_release(&c);
+	c = read_text(TWO "> a list\n\n>\n\n● Yes.\n\n" RULE40 ">\n" RULE40 "  ? for shortcuts\n");	/* without its blank */
+	check(&c, 1, USER, "a list\n\n>");
+	assert_null(c.draft);
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
 }
 
 static void
@@ -246,7 +251,7 @@ test_error_below_prompt(void **state)
 static void
 test_queue(void **state)
 {
-	static const char box[] = RULE40 ">" NB "Press up to edit queued messages\n" RULE40 "  ? for shortcuts\n";
+	static const char box[] = RULE40 ">" NB "a draft\n" RULE40 "  ? for shortcuts\n";
 	static const char above[] = "> go\n\n● Bash(sleep 9)\n  ⎿ " NB "Running…\n\n✻ Baking… (esc to interrupt)\n  ⎿ Tip: none\n    at all\n\n\n";
 	char *two = xasprintf(TWO "%s  > first\n  > second\n\n  > quoted\n  ● fake\n%s", above, box);
 	char *one = xasprintf(ONE "%s  first\n  second\n%s", above, box);
@@ -257,7 +262,7 @@ test_queue(void **state)
 	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 9", "Running…");
 	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first");
 	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "second\n\n> quoted\n● fake");
-	assert_null(c.draft);
+	assert_string_equal(c.draft, "a draft");
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 	c = read_text(one);
