@@ -30,6 +30,7 @@ static const struct {
 	{ "delivery", offsetof(struct attempt, delivery) },
 	{ "proof", offsetof(struct attempt, proof) },
 	{ "why", offsetof(struct attempt, why) },
+	{ "source", offsetof(struct attempt, source) },
 	{ "transcript", offsetof(struct attempt, transcript) },
 	{ "previous", offsetof(struct attempt, previous) },
 }, numbers[] = {

@@ -41,7 +41,8 @@ struct attempt {
 	char *delivery;			/* stdin, paste, file */
 	char *proof;			/* "transcript", "screen", "" */
 	char *why;			/* of a failed attempt: a sentence */
-	char *transcript;		/* path */
+	char *source;			/* path of the transcript that the context was gathered from */
+	char *transcript;		/* path of the one in which the prompt was found */
 	char *previous;			/* id of the attempt whose context this one unfolds */
 
 	int64_t server_pid;

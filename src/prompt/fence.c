@@ -154,3 +154,22 @@ fence_cost(const char *p, size_t n)
 	buf_release(&line);
 	return sum + tokens_cost(p, (size_t)(end - p));
 }
+
+void
+fence_at_undo(struct buf *out, const char *p, size_t n)
+{
+	const char *at = n > 0 ? memchr(p, '@', n) : NULL;
+	size_t done = 0, run;
+
+	while (at != NULL) {
+		size_t i = (size_t)(at - p);
+
+		run = attaches(p, n, i);
+		if (run != (size_t)-1 && run < i) {
+			buf_add(out, p + done, run - done);
+			done = run + 1;
+		}
+		at = memchr(at + 1, '@', n - i - 1);
+	}
+	buf_add(out, p + done, n - done);
+}

@@ -38,11 +38,10 @@ void fence_wrap(struct buf *out, const char *what, const char *p, size_t n, cons
  * attached; \@f, \@"f", \@/abs/f, \@./f, \\@f, (@f), "@f", '@f', [@f], :@f, U+FF20 f and user@f did not. We take any rune that
  * is not ASCII for such a sign. So mail addresses, "$@", "@@ -1 +1 @@" of a diff and a quoted "@scope/name" stay as they are,
  * and a decorator reads \@property.
- *
- * To read it backwards: behind the start, white space or a rune that is not ASCII, take one backslash from a run of them before
- * "@" (text that had backslashes there got one more).
  */
 void fence_at(struct buf *out, const char *p, size_t n);
+/* Takes back what fence_at did: text that had backslashes there got one more. */
+void fence_at_undo(struct buf *out, const char *p, size_t n);
 /* Bytes that fence_at adds. For a piece of a text it is never less than what the piece adds inside the whole. */
 size_t fence_at_count(const char *p, size_t n);
 /* What the text costs in a prompt, after fence_at, in the units of tokens.h; adds up line by line as tokens_cost does. */

@@ -6,11 +6,17 @@
 #include "revive/kept.h"
 #include "revive/respawn.h"
 #include "revive/world.h"
+#include "agent/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "context/exchange.h"
+#include "context/merge.h"
+#include "context/transcript.h"
 #include "ledger/attempt.h"
 #include "prompt/prompt.h"
+#include "prompt/unfold.h"
+
+#define MOST_LINKS 8	/* recoveries that are followed back when nothing of them is kept */
 
 /* Index of the newest user message that is one of our own prompts, and its id; talk->n when there is none. */
 static size_t
@@ -32,124 +38,189 @@ own_prompt(const struct conversation *talk, char id[PROMPT_ID + 1])
 	return talk->n;
 }
 
-static bool
-same(const struct exchange *a, const struct exchange *b)
+/* A start that told nothing is no new conversation: its banner must not part what goes on. */
+static void
+drop_banners(struct conversation *talk)
 {
-	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
-	    (a->input == NULL) == (b->input == NULL) && (a->input == NULL || strcmp(a->input, b->input) == 0) &&
-	    strcmp(a->content, b->content) == 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < talk->n; i++) {
+		if (talk->v[i].role == ROLE_SYSTEM && str_starts(talk->v[i].content, "Claude Code v"))
+			exchange_release(&talk->v[i]);
+		else
+			talk->v[n++] = talk->v[i];
+	}
+	talk->n = n;
 }
 
-/* The last rows of the screen were wiped by the start: what is left of an item is its head. */
-static bool
-head_of(const struct exchange *a, const struct exchange *b)
+/* earlier goes on with talk, of which much may stand in earlier, too: the rows of the screen that no start wiped. */
+static void
+join_overlapping(struct conversation *talk, struct conversation *earlier)
 {
-	return a->role == b->role && (a->tool == NULL) == (b->tool == NULL) && (a->tool == NULL || strcmp(a->tool, b->tool) == 0) &&
-	    (a->input == NULL || (b->input != NULL && strcmp(a->input, b->input) == 0)) && str_starts(b->content, a->content);
+	struct conversation all;
+	char *session_id = talk->session_id;
+
+	talk->session_id = NULL;
+	drop_banners(talk);
+	merge(earlier, NULL, talk, &all);
+	free(all.session_id);
+	all.session_id = session_id;
+	*talk = all;
 }
 
-static bool
-holds(const struct conversation *talk, size_t n, const struct exchange *x, bool head)
+/* earlier goes on with what stands behind the prompt at from - 1. */
+static void
+join_behind(struct conversation *talk, struct conversation *earlier, size_t from)
 {
+	struct exchange *old = talk->v;
+	size_t n = talk->n;
+
+	talk->v = NULL;
+	talk->n = talk->cap = 0;
+	for (size_t i = 0; i < earlier->n; i++)
+		conversation_take(talk, &earlier->v[i]);
 	for (size_t i = 0; i < n; i++)
-		if (same(&talk->v[i], x) || (head && head_of(x, &talk->v[i])))
-			return true;
-	return false;
+		if (i < from)
+			exchange_release(&old[i]);
+		else
+			conversation_take(talk, &old[i]);
+	free(old);
 }
 
-/* earlier + a note + what is new in talk from index `from`; the result becomes talk. */
+/* earlier + a note + what is new in talk; the result becomes talk. from 0: the prompt is not there. */
 static void
 join(struct conversation *talk, struct conversation *earlier, size_t from, bool told, const char *id)
 {
-	struct conversation all = CONVERSATION_INIT;
-	size_t old;
-
 	for (size_t i = 0; i < earlier->n; i++)
-		conversation_take(&all, &earlier->v[i])->source = SOURCE_EARLIER;
-	old = all.n;
-	conversation_add(&all, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
+		earlier->v[i].source = SOURCE_EARLIER;
+	conversation_add(earlier, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
 	    "The agent was brought back here (recovery %s) and was told everything above." :
-	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id));
-	for (size_t i = from; i < talk->n; i++)
-		if (from != 0 || !holds(&all, old, &talk->v[i], !told))
-			conversation_take(&all, &talk->v[i]);
-	for (size_t i = 0; i < talk->n; i++)
-		exchange_release(&talk->v[i]);
-	free(talk->v);
-	talk->v = all.v;
-	talk->n = all.n;
-	talk->cap = all.cap;
+	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id))->source = SOURCE_EARLIER;
+	if (from == 0)
+		join_overlapping(talk, earlier);
+	else
+		join_behind(talk, earlier, from);
 }
 
 /*
  * A newer incarnation may have died before it showed our prompt, or so long after that it scrolled away: then the ledger knows what it was
- * told. An attempt that never came to start anything told nobody anything, and all that it kept still stands on the screen.
+ * told. An attempt that never came to start anything told nobody anything, and all that it kept still stands on the screen. 1 found, 0 not.
  */
 static int
-unshown_attempt(struct world *w, const struct candidate *c, char id[PROMPT_ID + 1], bool *told, struct err *e)
+unshown_attempt(const struct earlier_in *in, struct store *store, struct attempt *a, struct err *e)
 {
-	struct store *store = world_store(w, false, e);
-	struct attempt a;
-	int found;
+	const struct pane *p = &in->c->pane;
+	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
 
-	if (store == NULL)
-		return e->code != 0 ? -1 : 0;
-	found = attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, e);
-	if (found != 1)
-		return found;
-	found = a.pane_pid != c->pane.pid && (a.phase != PHASE_ACKNOWLEDGED || respawn_was_by(&c->pane, a.id));
-	if (found)
-		memcpy(id, a.id, PROMPT_ID + 1);
-	*told = a.times[PHASE_DELIVERED] != 0;
-	attempt_release(&a);
+	if (found == 1 && (a->pane_pid == p->pid || (a->phase == PHASE_ACKNOWLEDGED && !respawn_was_by(p, a->id)))) {
+		attempt_release(a);
+		return 0;
+	}
 	return found;
 }
 
-/* An id in a user's message may be quoted from another session: only what was told to this very pane is unfolded. 1 yes, 0 no, -1 err. */
+/* An id in a user's message may be quoted from another session: only what was told to this very pane, or in this transcript, counts. */
 static int
-was_told_here(struct world *w, const struct candidate *c, const char *id, struct err *e)
+told_here(const struct earlier_in *in, struct store *store, const char *id, struct attempt *a, struct err *e)
 {
-	struct store *store = world_store(w, false, e);
-	struct attempt a;
-	int found;
+	const struct pane *p = &in->c->pane;
+	int found = attempt_load(store, id, a, e);
 
-	if (store == NULL)
-		return e->code != 0 ? -1 : 0;
-	found = attempt_load(store, id, &a, e);
 	if (found != 1)
 		return found;
-	found = a.server_pid == c->pane.server_pid && a.server_start == c->pane.server_start && strcmp(a.pane_id, c->pane.id) == 0;
-	attempt_release(&a);
+	if (a->server_pid == p->server_pid && a->server_start == p->server_start && strcmp(a->pane_id, p->id) == 0)
+		return 1;
+	if (a->transcript != NULL && in->transcript != NULL && strcmp(a->transcript, in->transcript) == 0)
+		return 1;
+	attempt_release(a);
+	return 0;
+}
+
+static int recall(const struct earlier_in *in, struct store *store, const struct attempt *a, const char *message, unsigned depth,
+    struct conversation *out, bool *lost, struct err *e);
+
+/* The transcript that an attempt was gathered from, with the attempt before that in its turn taken apart. */
+static int
+older_transcript(const struct earlier_in *in, struct store *store, const struct attempt *a, unsigned depth, struct conversation *out,
+    struct err *e)
+{
+	struct conversation before = CONVERSATION_INIT;
+	char id[PROMPT_ID + 1];
+	struct attempt older;
+	size_t at;
+	bool lost;
+	int found;
+
+	/* it may be gone as well: what is left of the prompt's words remains */
+	if (a->source == NULL || transcript_read(a->source, in->c->profile->transcript, in->scrub, in->room, out, NULL) != 0)
+		return 0;
+	at = own_prompt(out, id);
+	if (at == out->n || depth == 0 || a->previous == NULL || strcmp(id, a->previous) != 0)
+		return 0;
+	found = attempt_load(store, id, &older, e);
+	if (found != 1)
+		return found;
+	found = recall(in, store, &older, out->v[at].content, depth - 1, &before, &lost, e);
+	if (found == 0)
+		join(out, &before, at + 1, true, id);
+	conversation_release(&before);
+	attempt_release(&older);
 	return found;
+}
+
+/* What an attempt had gathered: as it was kept, or put together from the older transcript and from what the agent was told (message). */
+static int
+recall(const struct earlier_in *in, struct store *store, const struct attempt *a, const char *message, unsigned depth,
+    struct conversation *out, bool *lost, struct err *e)
+{
+	struct conversation record = CONVERSATION_INIT, prompt = CONVERSATION_INIT;
+	int found = kept_read(in->w, a->id, out, NULL, e);
+
+	*lost = found == 0;
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	if (older_transcript(in, store, a, depth, &record, e) != 0) {
+		conversation_release(&record);
+		return -1;
+	}
+	if (message != NULL)
+		prompt_unfold(message, strlen(message), &prompt);
+	merge(&record, NULL, &prompt, out);
+	return 0;
 }
 
 int
-earlier_unfold(struct world *w, const struct candidate *c, struct conversation *talk, struct earlier *out, struct err *e)
+earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct earlier *out, struct err *e)
 {
+	struct store *store = world_store(in->w, false, e);
 	struct conversation earlier = CONVERSATION_INIT;
 	char id[PROMPT_ID + 1];
 	size_t at = own_prompt(talk, id), from = at + 1;
-	bool told = true;
-	int found = at < talk->n ? was_told_here(w, c, id, e) : 0;
+	struct attempt a;
+	int found;
 
 	memset(out, 0, sizeof *out);
+	if (store == NULL)
+		return e->code != 0 ? -1 : 0;
+	found = at < talk->n ? told_here(in, store, id, &a, e) : 0;
 	if (found == 0) {
 		from = 0;
-		found = unshown_attempt(w, c, id, &told, e);
+		found = unshown_attempt(in, store, &a, e);
 	}
 	if (found != 1)
 		return found;
-	found = kept_read(w, id, &earlier, NULL, e);
-	if (found < 0)
-		return -1;
-	if (found == 0 && from == 0)
-		return 0;
-	out->id = xstrdup(id);
-	out->lost = found == 0;
-	out->untold = !told;
-	join(talk, &earlier, from, told, id);
+	found = recall(in, store, &a, from > 0 ? talk->v[at].content : NULL, MOST_LINKS, &earlier, &out->lost, e);
+	if (found == 0 && (from > 0 || earlier.n > 0)) {
+		bool told = from > 0 || a.times[PHASE_DELIVERED] != 0;
+
+		out->id = xstrdup(a.id);
+		out->untold = !told;
+		out->empty = earlier.n == 0;
+		join(talk, &earlier, from, told, a.id);
+	}
 	conversation_release(&earlier);
-	return 0;
+	attempt_release(&a);
+	return found;
 }
 
 void

@@ -5,6 +5,7 @@
 #include "revive/gather.h"
 #include "revive/detect.h"
 #include "revive/halfdone.h"
+#include "revive/sources.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -12,13 +13,17 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "context/merge.h"
 #include "context/screen.h"
 #include "context/task.h"
+#include "context/transcript.h"
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
 #include "work/checkpoint.h"
 #include "work/git.h"
+
+#define ROOM_A_TOKEN ((size_t)16)	/* bytes of a transcript that are read for each token of the budget: long outputs lose most of theirs */
 
 static const unsigned char builtin_template[] = {
 #include "recovery.md.inc"
@@ -158,6 +163,46 @@ gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct 
 		bead_release(out);
 }
 
+/* The agent's own record, and what its screen shows. A record that cannot be read leaves the screen. */
+static void
+read_sources(struct world *w, const struct candidate *c, size_t room, struct gathered *g)
+{
+	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT;
+	struct err soft = ERR_INIT;
+	char *unsure;
+
+	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &screen);
+	if (g->capture.cut)
+		screen.truncated_at = 0;
+	if (sources_transcript(w, c, &screen, &g->found, &soft) != 0 || (g->found.path != NULL &&
+	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
+		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
+	unsure = sources_warning(&g->found);
+	if (unsure != NULL)
+		warn(g, "%s", unsure);
+	free(unsure);
+	merge(&record, NULL, &screen, &g->talk);
+}
+
+static int
+read_conversation(struct world *w, const struct candidate *c, struct gathered *g, struct err *e)
+{
+	struct earlier_in in = {
+		.w = w, .c = c, .scrub = g->scrub, .room = (size_t)config_int(w->config, "max_context_tokens") * ROOM_A_TOKEN,
+	};
+
+	read_sources(w, c, in.room, g);
+	in.transcript = g->found.path;
+	if (earlier_unfold(&in, &g->talk, &g->earlier, e) != 0)
+		return -1;
+	if (g->earlier.empty)
+		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", g->earlier.id);
+	else if (g->earlier.lost)
+		warn(g, "The context of the earlier recovery %s is not kept any more; what came before it was put together again from "
+		    "what you were told then.", g->earlier.id);
+	return 0;
+}
+
 int
 gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
 {
@@ -175,13 +220,8 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->class == CLASS_ZOMBIE,
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
-	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &g->talk);
-	if (g->capture.cut)
-		g->talk.truncated_at = 0;
-	if (earlier_unfold(w, c, &g->talk, &g->earlier, e) != 0)
+	if (read_conversation(w, c, g, e) != 0)
 		return -1;
-	if (g->earlier.lost)
-		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", g->earlier.id);
 	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
 	if (find_bead(w, c, g->scrub, &g->bead, &dolt, &soft) != 0)
 		warn(g, "The bead could not be read; look your work up before you go on.");
@@ -257,6 +297,7 @@ gathered_release(struct gathered *g)
 	for (size_t i = 0; i < g->n_warnings; i++)
 		free(g->warnings[i]);
 	free(g->warnings);
+	transcript_found_release(&g->found);
 	earlier_release(&g->earlier);
 	free(g->reason);
 	buf_release(&g->prompt);

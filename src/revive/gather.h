@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "context/capture.h"
 #include "context/exchange.h"
+#include "context/transcript_find.h"
 #include "prompt/prompt.h"
 #include "revive/earlier.h"
 #include "work/bead.h"
@@ -17,8 +18,8 @@ struct scrub;
 struct world;
 
 /*
- * Drives the reading half for one candidate: capture, scrub, read into exchanges, unfold what an earlier recovery had gathered, bead, git,
- * checkpoint, prompt. Changes nothing anywhere. All strings are clean.
+ * Drives the reading half for one candidate: capture, scrub, read the screen and the transcript, merge them, unfold what an earlier recovery
+ * had gathered, bead, git, checkpoint, prompt. Changes nothing anywhere. All strings are clean.
  */
 struct gathered {
 	struct scrub *scrub;
@@ -29,6 +30,7 @@ struct gathered {
 	struct clean_text *checkpoint;
 	char **warnings;
 	size_t n_warnings, cap_warnings;
+	struct transcript_found found;	/* the agent's own record that was read */
 	struct earlier earlier;		/* the recovery whose context was unfolded */
 	char *reason;			/* "killed by signal 9", for people and the prompt */
 	struct buf prompt;		/* after gather_prompt */

@@ -27,6 +27,7 @@ kept_write(struct world *w, const char *session, const char *recovery_id, const 
 		json_put(v, "recovery_id", recovery_id);
 		json_put(v, "session", session);
 		json_put(v, "previous", g->earlier.id);
+		json_put(v, "transcript", g->found.path);
 		json_put_int(v, "kept_at", clock_wall_ms());
 		json_object_set_new(v, "text", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
 		json_object_set_new(v, "conversation", conversation_json(&g->talk));

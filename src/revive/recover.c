@@ -163,6 +163,7 @@ fill(struct recovery *r)
 	attempt_set(&a->via, "inject");
 	attempt_set(&a->delivery, by_stdin(c) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.earlier.id);
+	attempt_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
 	a->server_start = c->pane.server_start;
 	a->pane_pid = c->pane.pid;
