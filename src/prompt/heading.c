@@ -20,11 +20,14 @@ static const char *const status_words[] = {
 static const char call_runs[] = "still running when the session died";
 
 static void
-one_line(struct buf *out, const char *text, const char *nonce)
+tool_name(struct buf *out, const char *name, const char *nonce)
 {
 	struct buf line = BUF_INIT;
+	size_t n = strnlen(name, HEADING_NAME);
 
-	utf8_escape(&line, text, strlen(text), 100);
+	while (n > 0 && name[n] != '\0' && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	utf8_escape(&line, name, n, HEADING_NAME);
 	fence_data(out, line.data, line.len, nonce);
 	buf_release(&line);
 }
@@ -36,7 +39,7 @@ heading_write(struct buf *out, const struct exchange *x, bool with_source, const
 
 	if (x->tool != NULL) {
 		buf_str(out, "Tool ");
-		one_line(out, x->tool, nonce);
+		tool_name(out, x->tool, nonce);
 	} else {
 		buf_str(out, role_words[x->role]);
 	}

@@ -13,7 +13,7 @@ struct exchange;
  *	User [screen] (waiting for an answer when the session died):
  *	Tool Bash (still running when the session died): make all
  *
- * with the source only where it is asked for, and a call's input only when it is short and of one line. It is written for the agent, and
+ * with a tool's name cut to HEADING_NAME bytes, the source only where it is asked for, and a call's input only when it is short and of one line. It is written for the agent, and
  * read again when that agent crashes, too (prompt/unfold.h).
  */
 void heading_write(struct buf *out, const struct exchange *x, bool with_source, const char *nonce);
@@ -24,6 +24,7 @@ void heading_write(struct buf *out, const struct exchange *x, bool with_source, 
  */
 bool heading_read(const char *line, size_t n, struct exchange *x, const char **rest);
 
+#define HEADING_NAME ((size_t)64)
 #define HEADING_RESULT "Result:"
 #define HEADING_QUESTION "Open question, not answered when the session died:"
 #define HEADING_DRAFT "Typed by the user but never sent:"

@@ -4,6 +4,7 @@
 
 #include "prompt/talk.h"
 #include "prompt/fence.h"
+#include "prompt/heading.h"
 #include "prompt/share.h"
 #include "prompt/tokens.h"
 #include "context/exchange.h"
@@ -11,7 +12,6 @@
 #include "base/utf8.h"
 
 #define LINES_LEAST ((size_t)32)
-#define NAME_BYTES ((size_t)64)		/* of a tool: LEAST has room for it */
 #define LEAST ((struct room){ 15000, 6 })	/* the heading of any exchange, two notes, and a line or two */
 #define INPUT_BYTES ((size_t)400)	/* a longer input stands in lines of its own */
 #define SECTIONS 3
@@ -35,87 +35,10 @@ struct talk {
 	struct talk_stats *stats;
 };
 
-static const char *
-role_word(enum role r)
-{
-	switch (r) {
-	case ROLE_USER:
-		return "User";
-	case ROLE_ASSISTANT:
-		return "Assistant";
-	default:
-		return "System";
-	}
-}
-
-/* What a status means to the agent that comes after; NULL for a thing that came to its end. */
-static const char *
-status_words(const struct exchange *x)
-{
-	switch (x->status) {
-	case STATUS_RUNNING:
-		return x->tool != NULL ? "still running when the session died" : "cut off when the session died";
-	case STATUS_WAITING:
-		return "waiting for an answer when the session died";
-	case STATUS_INTERRUPTED:
-		return "interrupted";
-	case STATUS_FAILED:
-		return "failed";
-	default:
-		return NULL;
-	}
-}
-
-static const char *
-source_words(enum source s)
-{
-	switch (s) {
-	case SOURCE_SCREEN:
-		return "screen";
-	case SOURCE_TRANSCRIPT:
-		return "transcript";
-	case SOURCE_SNAPSHOT:
-		return "snapshot";
-	default:
-		return "earlier recovery";
-	}
-}
-
 static bool
 users(const struct exchange *x)
 {
 	return x->role == ROLE_USER && x->tool == NULL;
-}
-
-static void
-tool_name(struct buf *out, const struct talk *t, const char *name)
-{
-	struct buf line = BUF_INIT;
-	size_t n = strnlen(name, NAME_BYTES);
-
-	while (n > 0 && name[n] != '\0' && ((unsigned char)name[n] & 0xc0) == 0x80)
-		n--;
-	utf8_escape(&line, name, n, NAME_BYTES);
-	fence_data(out, line.data, line.len, t->nonce);
-	buf_release(&line);
-}
-
-static void
-heading(struct buf *out, const struct talk *t, const struct exchange *x)
-{
-	const char *status = status_words(x);
-
-	if (x->tool != NULL) {
-		buf_str(out, "Tool ");
-		tool_name(out, t, x->tool);
-	} else {
-		buf_str(out, role_word(x->role));
-	}
-	if (t->mixed)
-		buf_fmt(out, " [%s]", source_words(x->source));
-	if (status != NULL)
-		buf_fmt(out, " (%s)", status);
-	buf_chr(out, ':');
 }
 
 /* A text at column 2 within the room, which becomes smaller. Returns the lines left out. */
@@ -149,12 +72,12 @@ call_blocks(struct buf *out, const struct talk *t, const struct exchange *x, boo
 		cut_lay(&in, x->input, strlen(x->input), t->nonce, 2, room);
 	if (x->content[0] != '\0') {
 		cut_lay(&result, x->content, strlen(x->content), t->nonce, 2, room);
-		room = room_less(room, room_of("Result:\n", 8));
+		room = room_less(room, room_of(HEADING_RESULT "\n", 8));
 	}
 	left += cut_put(out, &in, (struct room){ half(room.cost, result.full.cost), half(room.lines, result.full.lines) });
 	room = room_less(room, room_of(out->data + before, out->len - before));
 	if (x->content[0] != '\0') {
-		buf_str(out, "Result:\n");
+		buf_str(out, HEADING_RESULT "\n");
 		left += cut_put(out, &result, room);
 	}
 	cut_release(&in);
@@ -184,7 +107,7 @@ exchange_text(struct buf *out, const struct talk *t, const struct exchange *x, s
 	size_t before = out->len;
 	bool apart;
 
-	heading(out, t, x);
+	heading_write(out, x, t->mixed, t->nonce);
 	apart = x->tool != NULL && x->input != NULL && !inline_input(out, before, t, x, room);
 	buf_chr(out, '\n');
 	room = room_less(room, room_of(out->data + before, out->len - before));
@@ -201,7 +124,7 @@ item_text(struct buf *out, const struct talk *t, const struct item *it, struct r
 	if (it->x != NULL) {
 		left = exchange_text(out, t, it->x, room);
 	} else {
-		buf_fmt(out, "%s:\n", it->title);
+		buf_fmt(out, "%s\n", it->title);
 		room = room_less(room, (struct room){ 2000, 1 });
 		left = block(out, t, it->text, &room);
 	}
@@ -229,9 +152,9 @@ list_items(struct talk *t, size_t first)
 {
 	const struct conversation *c = t->c;
 	const struct item more[SECTIONS] = {
-		{ NULL, "Open question, not answered when the session died", c->question },
-		{ NULL, "Typed by the user but never sent", c->draft },
-		{ NULL, "Task list as last shown", c->tasks },
+		{ NULL, HEADING_QUESTION, c->question },
+		{ NULL, HEADING_DRAFT, c->draft },
+		{ NULL, HEADING_TASKS, c->tasks },
 	};
 
 	t->v = xcalloc(c->n + SECTIONS, sizeof *t->v);
@@ -402,7 +325,7 @@ item_least(struct buf *tmp, const struct talk *t, const struct item *it)
 	if (it->x == NULL || it->x->tool == NULL)
 		return LEAST;
 	buf_reset(tmp);
-	heading(tmp, t, it->x);
+	heading_write(tmp, it->x, t->mixed, t->nonce);
 	if (it->x->input != NULL)
 		inline_input(tmp, 0, t, it->x, LEAST);
 	line = room_of(tmp->data, tmp->len);
@@ -429,7 +352,7 @@ print_items(struct buf *out, struct talk *t)
 static void
 raw_text(struct buf *out, const struct talk *t, const char *text, struct room room)
 {
-	static const char title[] = "Raw text of the terminal (it could not be read as a conversation):\n";
+	static const char title[] = HEADING_RAW "\n";
 	struct buf clean = BUF_INIT;
 	size_t from, left;
 
