@@ -69,6 +69,9 @@ print_json(const struct candidate *c, const struct gathered *g)
 	json_put(v, "agent", c->profile->name);
 	json_put(v, "class", class_name(c->class));
 	json_put(v, "previous_recovery", g->earlier.id);
+	json_put(v, "transcript", g->found.path);
+	json_put(v, "transcript_by", found_name(g->found.how));
+	json_put_int(v, "transcript_rivals", (int64_t)g->found.rivals);
 	json_object_set_new(v, "raw_scrollback", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
 	json_object_set_new(v, "bead", g->bead.id != NULL ? json_bead(&g->bead) : json_null());
 	json_put(v, "git", g->git != NULL ? clean_bytes(g->git) : NULL);
@@ -81,9 +84,9 @@ print_json(const struct candidate *c, const struct gathered *g)
 
 #define MOST_LINES 12
 
-/* One line of output a line of the value; a long one is cut. */
+/* One line of output a line of the value; one longer than `width` columns is cut (0: none is). */
 static void
-print_field(const char *name, const char *value)
+print_lines(const char *name, const char *value, size_t width)
 {
 	int n = 0;
 
@@ -91,13 +94,49 @@ print_field(const char *name, const char *value)
 		size_t len = strcspn(value, "\n");
 		struct buf b = BUF_INIT;
 
-		utf8_escape(&b, value, len, 100);
+		utf8_escape(&b, value, len, width);
 		printf("%-20s %s\n", n++ == 0 ? name : "", b.data);
 		buf_release(&b);
 		value += len + (value[len] == '\n');
 	}
 	if (value != NULL && *value != '\0')
 		printf("%-20s …\n", "");
+}
+
+static void
+print_field(const char *name, const char *value)
+{
+	print_lines(name, value, 100);
+}
+
+static const char *const how_found[] = {
+	[FOUND_NONE] = "none was found", [FOUND_RECORD] = "named by the agent's own record of its process",
+	[FOUND_COMMAND] = "named by the start command", [FOUND_WORKTREE] = "named by .runtime/session_id", [FOUND_TOWN] = "named by the town's events",
+	[FOUND_FAREWELL] = "named by the agent's last words", [FOUND_FOLDER] = "the only one of its directory that can be this session's",
+	[FOUND_AMBIGUOUS] = "several could be this session's, none was read",
+};
+
+static void
+print_sources(const struct gathered *g)
+{
+	static const enum source order[] = { SOURCE_EARLIER, SOURCE_TRANSCRIPT, SOURCE_SNAPSHOT, SOURCE_SCREEN };
+	struct buf b = BUF_INIT;
+
+	for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < g->talk.n; i++)
+			n += g->talk.v[i].source == order[k];
+		if (n == 0)
+			continue;
+		buf_fmt(&b, b.len > 0 ? ", " : "");
+		say_thousands(&b, n);
+		buf_fmt(&b, order[k] == SOURCE_EARLIER ? " from an earlier recovery" : " from the %s", source_name(order[k]));
+	}
+	print_field("Exchanges", b.len > 0 ? b.data : "none");
+	print_lines("Transcript", g->found.path, 0);
+	print_field(g->found.path == NULL ? "Transcript" : "", how_found[g->found.how]);
+	buf_release(&b);
 }
 
 static void
@@ -113,7 +152,12 @@ print_text(const struct candidate *c, const struct gathered *g)
 	printf("%-20s %s%s\n", "Scrollback", lines.data, g->capture.cut ? " lines (older ones were left out)" : " lines");
 	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
 	    conversation_count(&g->talk, ROLE_USER), conversation_count(&g->talk, ROLE_ASSISTANT), g->talk.n);
-	printf("%-20s %zu of %zu lines not understood\n", "Reading", g->talk.unknown_lines, g->talk.lines);
+	print_sources(g);
+	buf_reset(&lines);
+	say_thousands(&lines, g->talk.unknown_lines);
+	buf_str(&lines, " of ");
+	say_thousands(&lines, g->talk.lines);
+	printf("%-20s %s lines not understood\n", "Reading", lines.data);
 	print_field("Last user message", conversation_last_user(&g->talk));
 	print_field("Last agent action", action);
 	print_field("Draft, never sent", g->talk.draft);
@@ -124,7 +168,7 @@ print_text(const struct candidate *c, const struct gathered *g)
 	print_field("Git", clean_bytes(g->git));
 	print_field("Checkpoint", clean_bytes(g->checkpoint));
 	for (size_t i = 0; i < g->n_warnings; i++)
-		print_field(i == 0 ? "Warnings" : "", g->warnings[i]);
+		print_lines(i == 0 ? "Warnings" : "", g->warnings[i], 0);
 	buf_release(&lines);
 	free(action);
 }

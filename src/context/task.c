@@ -112,7 +112,7 @@ task_begin(const struct conversation *c, const char *bead)
 			stretch = i + 1;
 			named = c->n;
 			open = bead != NULL;
-		} else if (is_start(x, bead) || (is_banner(x) && !(brought && x->source != SOURCE_EARLIER))) {
+		} else if (is_start(x, bead) || (is_banner(x) && !brought && x->source != SOURCE_EARLIER)) {
 			stretch = i;
 			open = bead != NULL;
 		}

@@ -18,7 +18,10 @@ rows=$(json '{lines}')
 printf '[recovery]\nmax_context_lines = 20\n' >"$W/few.toml"
 gt context toast -L main --config "$W/few.toml" --json
 is "$(json '{lines}')" 20 'as many rows as allowed'
-is "$(json '{truncated_at}')" 0 'it says that older ones were cut'
+is "$(json '{truncated_at}')" '(none)' 'nothing is missing: the transcript holds what older rows said'
+mv "$HOME/.claude/projects" "$W/put-away"
+gt context toast -L main --config "$W/few.toml" --json
+is "$(json '{truncated_at}')" 0 'without it, it says that older rows were cut'
 like "$(json '{raw_scrollback}')" 'test 7 ok.*for agents$' 'the newest are kept'
 unlike "$(json '{raw_scrollback}')" 'Claude Code v' 'the oldest are not'
 ok 'of more than were taken' test "$rows" -gt 20
