@@ -182,6 +182,8 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 		warn(g, "%s", unsure);
 	free(unsure);
 	merge(&record, NULL, &screen, &g->talk);
+	if (g->talk.session_id == NULL && g->found.session_id != NULL)
+		g->talk.session_id = xstrdup(g->found.session_id);
 }
 
 static int

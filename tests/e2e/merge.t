@@ -1,4 +1,5 @@
 #!/bin/bash
+# shellcheck disable=SC2016	# backticks are the words of a message
 # What an agent is told is its transcript and its screen in one: nothing twice, nothing lost, also when earlier recoveries are not kept any more.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
