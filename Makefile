@@ -100,7 +100,7 @@ fuzz: $(GEN)
 	$(FUZZ) $(T:%=build/fuzz/fuzz_%)
 	@pids=; for t in $(T); do \
 		mkdir -p build/fuzz/corpus-$$t tests/fuzz/corpus/$$t && \
-		build/fuzz/fuzz_$$t -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix=build/fuzz/$$t- \
+		build/fuzz/fuzz_$$t -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 -max_len=16384 -print_final_stats=1 -artifact_prefix=build/fuzz/$$t- \
 			build/fuzz/corpus-$$t tests/fuzz/corpus/$$t >build/fuzz/$$t.log 2>&1 & pids="$$pids $$!"; \
 	done; bad=0; for pid in $$pids; do wait $$pid || bad=1; done; \
 	for t in $(T); do echo "== $$t"; grep -E 'SUMMARY|ERROR|number_of_executed|new_units_added|peak_rss' build/fuzz/$$t.log; done; exit $$bad
