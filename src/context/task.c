@@ -5,6 +5,7 @@
 
 #include "context/task.h"
 #include "context/exchange.h"
+#include "context/likeness.h"
 #include "base/buf.h"
 
 static bool
@@ -78,12 +79,6 @@ is_clear(const struct exchange *x)
 	return false;
 }
 
-static bool
-is_banner(const struct exchange *x)
-{
-	return x->role == ROLE_SYSTEM && str_starts(x->content, "Claude Code v");
-}
-
 /* Words with which a session or other work begins. */
 static bool
 is_start(const struct exchange *x, const char *bead)
@@ -95,15 +90,28 @@ is_start(const struct exchange *x, const char *bead)
 	return bead != NULL && hands_out(x->content) && !names(x->content, bead) && names_any(x->content, bead);
 }
 
+/* The last that the transcript holds: with a banner before it the same conversation was taken up again. */
+static size_t
+last_recorded(const struct conversation *c)
+{
+	size_t i = c->n;
+
+	while (i > 0 && c->v[i - 1].source != SOURCE_TRANSCRIPT)
+		i--;
+	return i;
+}
+
 size_t
 task_begin(const struct conversation *c, const char *bead)
 {
-	size_t stretch = 0, named = c->n;
+	size_t stretch = 0, named = c->n, recorded = last_recorded(c);
+	bool resumed = false;	/* what stands before is of the transcript, and it goes on below */
 	bool brought = false, open = bead != NULL;	/* open: the id was not yet named in this stretch */
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct exchange *x = &c->v[i];
 
+		resumed = (resumed || x->source == SOURCE_TRANSCRIPT) && i < recorded;
 		if (x->tool != NULL || x->role == ROLE_ASSISTANT) {
 			brought = x->source == SOURCE_EARLIER;
 			continue;
@@ -112,7 +120,7 @@ task_begin(const struct conversation *c, const char *bead)
 			stretch = i + 1;
 			named = c->n;
 			open = bead != NULL;
-		} else if (is_start(x, bead) || (is_banner(x) && !brought && x->source != SOURCE_EARLIER)) {
+		} else if (is_start(x, bead) || (likeness_banner(x) && !brought && !resumed && x->source != SOURCE_EARLIER)) {
 			stretch = i;
 			open = bead != NULL;
 		}

@@ -14,6 +14,7 @@ struct conversation;
  * - at a banner (the agent was started anew), at Gas Town's first words to a session ("[GAS TOWN] polecat toast …"), and at words
  *   that hand out another work item ("assigned", "hooked", "slung", "handoff" with an id of the same prefix). What an earlier recovery
  *   brought (SOURCE_EARLIER) was cut to its work then: banners in it are none, and it goes on over that of the agent it was brought to.
+ *   So does one transcript over a banner in its midst: it was resumed.
  * The work began where the words of the person or a summary name its id for the first time in the last stretch that names it: a
  * reminder in the middle of the work does not begin it anew, an assignment after other work does. An id counts as a whole word,
  * in any case: "gt-ab" is not in "gt-abc", "gt-ab-2" or "gt-ab.1" (a child). When no stretch names it, or `bead` is NULL, the last

@@ -10,7 +10,7 @@
 #define BANNER "Claude Code v2.1.197\nOpus\n/work"
 #define BEACON "[GAS TOWN] polecat toast (rig: gastown) <- witness \xE2\x80\xA2 2026-01-02T15:04 \xE2\x80\xA2 "
 
-/* One letter an exchange: u user, a assistant, t tool, s system, e an earlier recovery's user. */
+/* One letter an exchange: u user, a assistant, t tool, s system, e an earlier recovery's user, r a transcript's. */
 struct case_ {
 	const char *name, *bead;
 	size_t want;
@@ -23,11 +23,11 @@ fill(struct conversation *c, const struct case_ *t)
 {
 	for (size_t i = 0; t->roles[i] != '\0'; i++) {
 		char r = t->roles[i];
-		enum role role = r == 'u' || r == 'e' ? ROLE_USER : r == 's' ? ROLE_SYSTEM : ROLE_ASSISTANT;
+		enum role role = r == 'u' || r == 'e' || r == 'r' ? ROLE_USER : r == 's' ? ROLE_SYSTEM : ROLE_ASSISTANT;
 		struct exchange *x = conversation_add(c, role, r == 't' ? xstrdup("Bash") : NULL, NULL, xstrdup(t->texts[i]));
 
-		if (r == 'e')
-			x->source = SOURCE_EARLIER;
+		if (r == 'e' || r == 'r')
+			x->source = r == 'e' ? SOURCE_EARLIER : SOURCE_TRANSCRIPT;
 	}
 }
 
@@ -57,6 +57,9 @@ finds_the_beginning(void **state)
 		{ "a new session", NULL, 2, "susu", { BANNER, "one", BANNER, "two" } },
 		{ "a new session that names it", "gt-ab", 3, "susu", { BANNER, "gt-ab", BANNER, "gt-ab" } },
 		{ "a new session that goes on", "gt-ab", 1, "susu", { BANNER, "gt-ab", BANNER, "go on" } },
+		{ "a banner inside a transcript", NULL, 0, "rsru", { "one", BANNER, "two", "three" } },
+		{ "a banner before a transcript", NULL, 1, "usru", { "one", BANNER, "two", "three" } },
+		{ "a banner behind a transcript", NULL, 1, "rsu", { "one", BANNER, "two" } },
 		{ "the banner of /clear", "gt-ab", 4, "susuu", { BANNER, "gt-ab", BANNER, "/clear", "go on" } },
 		{ "first words of a town", "gt-ab", 2, "uauu", { BEACON "assigned:gt-ab", "a", BEACON "restart:gt-ab", "x" } },
 		{ "first words that name nothing", "gt-ab", 0, "uauu", { BEACON "assigned:gt-ab", "a", BEACON "restart", "x" } },
