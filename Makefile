@@ -83,6 +83,10 @@ lint: $(GEN)
 bench: all fake
 	./tests/bench/run
 
+bench-read: build/bench-read
+build/bench-read: tests/bench/read.c build/libgtrecover.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
+
 # Long forms of what scripts/check runs short: recoveries in a row.
 stress: all fake
 	$(MAKE) FAULTS=1 all
@@ -142,5 +146,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench stress golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-read stress golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)
