@@ -280,7 +280,7 @@ style_strip(struct buf *text)
 			see(&s, (unsigned char)c);
 		}
 	}
-	if (s.column > 0)
+	if (kept > 0 && text->data[kept - 1] != '\n')
 		end_row(&s);
 	buf_cut(text, kept);
 	if (!s.any) {
