@@ -43,6 +43,8 @@ function shortenLine(line) {
 	if (SAID.includes(record.type) || record.attachment?.type === 'queued_command') {
 		if (record.toolUseResult?.originalFile?.length > 2000)
 			record.toolUseResult.originalFile = shorten(record.toolUseResult.originalFile, 240);
+		if (record.message?.usage !== undefined)
+			record.message.usage = { input_tokens: record.message.usage.input_tokens, output_tokens: record.message.usage.output_tokens };
 		return JSON.stringify(record);
 	}
 	if (record.type === 'system' || record.type === 'last-prompt' || TOLD.test(record.attachment?.type))
@@ -55,8 +57,9 @@ function shortenLine(line) {
 }
 
 export function shortTranscript(text) {
-	const requests = /^{"type":"api-request/;	// 2.1.330 notes each, by hashes of their parts: one is enough
-	const first = text.split('\n').findIndex((line) => requests.test(line));
-	return text.split('\n').filter((line, i) => i === first || !requests.test(line))
+	// notes of each request (2.1.330) and of each file's state, in nobody's line of parents: one is enough
+	const notes = [/^{"type":"api-request/, /^{"type":"file-history-snapshot"/];
+	const lines = text.split('\n'), first = notes.map((note) => lines.findIndex((line) => note.test(line)));
+	return lines.filter((line, i) => first.includes(i) || !notes.some((note) => note.test(line)))
 		.map((line) => line === '' ? line : shortenLine(line)).join('\n');
 }

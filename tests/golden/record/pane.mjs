@@ -67,7 +67,7 @@ export class Pane {
 	}
 
 	dead() {
-		this.tmux(['run-shell', 'true']);	// makes tmux look after children that it lost sight of
+		this.tmux(['run-shell', '-b', 'true']);	// makes tmux look after children that it lost sight of; it may lose this one, too
 		return this.asks('#{pane_dead}') === '1';
 	}
 

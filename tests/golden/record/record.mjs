@@ -11,7 +11,7 @@ import process from 'node:process';
 import { neutral, refuseLeaks, shortTranscript } from './clean.mjs';
 import { Pane, pause, until } from './pane.mjs';
 import { scenarios } from './scenarios/all.mjs';
-import { items, letters, markUnseen } from './truth.mjs';
+import { items, letters, markUnseen, truthText } from './truth.mjs';
 
 function options(args) {
 	const o = {};
@@ -131,7 +131,12 @@ class Take {
 		};
 		if (long)
 			this.pane.paste(say);
-		else
+		else if (say.startsWith('!')) {
+			// a mode of the box, which the rest of a burst would miss
+			await this.pane.type('!');
+			await pause(500);
+			await this.pane.type(say.slice(1));
+		} else
 			await this.pane.type(say);
 		await until(`${say.slice(0, 30)} in the box`, inBox);
 		// Enter too soon is a line end of the text; a busy screen never stands still
@@ -250,14 +255,15 @@ class Take {
 		const rows = (s) => trimmed(s).replace(/\n+/g, '\n');
 		if (rows(joined) !== rows(plain))
 			write('joined.txt', joined);
-		// it does not depend on the width: kept once
+		// it does not depend on the width nor on colours: kept once
 		const first = this.s.on.find(([, , ...versions]) => versions.includes(this.version));
-		if (transcript !== '' && String(first[0]) === this.width)
+		const keeps = session !== undefined && String(first[0]) === this.width && !this.s.looks;
+		if (keeps)
 			write('transcript.jsonl', shortTranscript(transcript));
-		if (session !== undefined && String(first[0]) === this.width)
+		if (keeps)
 			this.saveAside(session, write);
 		write('size', `${width}x${height}\n`);
-		write('truth.json', `${JSON.stringify(truth, null, 1)}\n`);
+		write('truth.json', truthText(truth));
 	}
 
 	// What sub-agents wrote, where it stands beside the conversation's own transcript: in a folder named as that, or in the same one.

@@ -141,3 +141,9 @@ export function markUnseen(list, screen, transcript) {
 	markScreen(list, screen);
 	markTranscript(list, transcript);
 }
+
+// An item a line.
+export function truthText(truth) {
+	const { items: list, ...facts } = truth;
+	return `${JSON.stringify(facts).slice(0, -1)},\n"items":[\n${list.map((x) => JSON.stringify(x)).join(',\n')}\n]}\n`;
+}

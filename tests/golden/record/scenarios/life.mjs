@@ -83,7 +83,7 @@ export const life = [
 		name: 'api-error',
 		on: [[100, 30, ...ALL]],
 		answers: [hello, refuses('about rivers', 400, 'invalid_request_error', 'rivers: too deep for this model'), ...talks],
-		steps: [...greet, say('Tell me about rivers', { alone: true }), see(/too deep/), idle, ...towers, kill],
+		steps: [...greet, say('Tell me about rivers', { alone: true }), see(/too\s+deep/), idle, ...towers, kill],
 		end: 'killed while idle, after an API error',
 	},
 	{
