@@ -237,8 +237,9 @@ class Take {
 		if (trimmed(stripped) !== trimmed(plain))
 			throw new Error('the capture with colours and the plain one differ');
 		const session = this.sessions().at(-1);
-		const list = items(this.typed, fs.readFileSync(path.join(this.root, 'log'), 'utf8'), path.join(this.root, 'requests'), this.diedAt);
 		const transcript = session === undefined ? '' : fs.readFileSync(session.file, 'utf8');
+		const log = fs.readFileSync(path.join(this.root, 'log'), 'utf8');
+		const list = items(this.typed, log, path.join(this.root, 'requests'), transcript, this.diedAt);
 		markUnseen(list, plain, transcript);
 		const [width, height] = [this.pane.asks('#{pane_width}'), this.pane.asks('#{pane_height}')];
 		const truth = { version: this.version, draft: this.draft, dialog: own(this.s.dialog, this.version) ?? null, end: this.s.end,

@@ -20,10 +20,11 @@ function requests(dir) {
 		text: fs.readFileSync(path.join(dir, f), 'utf8') })).map((r) => ({ ...r, body: JSON.parse(r.text) }));
 }
 
-function results(all) {
+// What tools answered, as the model was told; of those that it was not told of yet, as the transcript says.
+function results(all, transcript) {
 	const found = new Map();
-	for (const { body } of all)
-		for (const message of body.messages)
+	for (const messages of [transcript.map((r) => r.message ?? {}), ...all.map((r) => r.body.messages)])
+		for (const message of messages)
 			for (const b of blocks(message.content))
 				if (b.type === 'tool_result')
 					found.set(b.tool_use_id, { content: flat(b.content).replace(/\s*<system-reminder>.*<\/system-reminder>\s*/gsu, ''),
@@ -47,10 +48,11 @@ function modelItem(e, found, diedAt) {
 }
 
 /*
- * typed: [{at, content, queued, withdrawn}], log: the mock model's, all: its requests. A queued message counts from when the model was told.
+ * typed: [{at, content, queued, withdrawn}], logText: the mock model's, requestsDir: what it was asked. A queued message counts from when the
+ * model was told.
  */
-export function items(typed, logText, requestsDir, diedAt) {
-	const all = requests(requestsDir), log = jsonLines(logText), found = results(all);
+export function items(typed, logText, requestsDir, transcript, diedAt) {
+	const all = requests(requestsDir), log = jsonLines(logText), found = results(all, jsonLines(transcript));
 	const began = new Map(log.filter((e) => e.event === 'request').map((e) => [e.request, e.at]));
 	const list = [];
 
