@@ -20,7 +20,12 @@ done
 ROOT='' MOCK=''
 clean_up() {
 	[ -z "$MOCK" ] || kill "$MOCK" 2>/dev/null
-	[ -z "$ROOT" ] || { tmux -S "$ROOT/tmux" kill-server 2>/dev/null; rm -rf -- "$ROOT"; }
+	if [ -n "$ROOT" ]; then
+		tmux -S "$ROOT/tmux" kill-server 2>/dev/null
+		# the program notes the directory of each command there, whatever TMPDIR says
+		grep -lsF -- "$ROOT" /tmp/claude-*-cwd | xargs -r rm -f --
+		rm -rf -- "$ROOT"
+	fi
 	MOCK='' ROOT=''
 }
 trap clean_up EXIT
