@@ -147,6 +147,22 @@ call_asks(struct json_slice name)
 	return json_slice_is(name, "AskUserQuestion") || json_slice_is(name, "ExitPlanMode");
 }
 
+/*
+ * JSON with the escapes of its strings undone, which stand nowhere else in it: a secret behind "\\n" or an escaped colour is one to its
+ * reader, and must be one to the scrubber.
+ */
+static void
+put_json(struct buf *out, struct json_slice v)
+{
+	struct buf text = BUF_INIT;
+
+	buf_chr(&text, '"');
+	buf_add(&text, v.p, v.n);
+	buf_chr(&text, '"');
+	words_decode(out, (struct json_slice){ text.data, text.len }, CALL_MOST);
+	buf_wipe(&text);
+}
+
 void
 call_input(struct buf *out, struct json_slice name, struct json_slice input)
 {
@@ -160,7 +176,7 @@ call_input(struct buf *out, struct json_slice name, struct json_slice input)
 	if (json_slice_is(name, "AskUserQuestion"))
 		put_questions(out, input);
 	else if (!call_tasks(out, name, input) && input.n > 2)
-		buf_add(out, input.p, input.n < CALL_MOST ? input.n : CALL_MOST);
+		put_json(out, input);
 }
 
 /* "@@ -1,6 +1,7 @@" and the lines of each hunk. */

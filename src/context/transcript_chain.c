@@ -18,7 +18,7 @@ struct plan {
 	size_t n_line;
 };
 
-enum { ON_LINE = 1, SEEN = 2 };
+enum { ON_LINE = 1, SEEN = 2, PASSED = 4 };
 
 void
 chain_release(struct chain *c)
@@ -166,9 +166,11 @@ last_leaf(const struct plan *p)
 		if (leaf == CHAIN_NONE || p->c->v[i].time > p->c->v[leaf].time)
 			leaf = i;
 	}
-	for (size_t steps = 0; leaf != CHAIN_NONE && p->child[leaf] != CHAIN_NONE && steps < p->c->n; steps++)
-		for (child = p->child[leaf], leaf = child; child != CHAIN_NONE; child = p->sibling[child])
+	while (leaf != CHAIN_NONE && p->child[leaf] != CHAIN_NONE && !(p->state[leaf] & PASSED)) {
+		p->state[leaf] |= PASSED;	/* records that hang on each other in a ring */
+		for (child = p->child[leaf]; child != CHAIN_NONE; child = p->sibling[child])
 			leaf = child;
+	}
 	return leaf;
 }
 

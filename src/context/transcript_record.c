@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "context/transcript_record.h"
+#include "context/transcript_call.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -107,7 +108,6 @@ record_open(const char *line, size_t n, struct record_parts *out)
 		{ "message", offsetof(struct record_parts, message) }, { "content", offsetof(struct record_parts, content) },
 		{ "attachment", offsetof(struct record_parts, attachment) }, { "operation", offsetof(struct record_parts, operation) },
 		{ "toolUseResult", offsetof(struct record_parts, result) }, { "error", offsetof(struct record_parts, error) },
-		{ "hookErrors", offsetof(struct record_parts, hook_errors) },
 	};
 	struct json_slice all, k, v;
 	struct json_walk w;
@@ -148,6 +148,30 @@ kind_of(const struct record_parts *p)
 	return RECORD_UNKNOWN;
 }
 
+/* What is shown of a text, or of an array of blocks: not their pictures, which are large. */
+static size_t
+shown(struct json_slice v)
+{
+	struct json_walk w = json_slice_walk(v);
+	size_t sum = json_slice_string(v) ? v.n : 0;
+	struct json_slice block;
+
+	while (!w.object && json_walk_next(&w, NULL, &block))
+		sum += json_slice_get(block, "text").n;
+	return sum;
+}
+
+static size_t
+block_words(struct json_slice block, struct json_slice type)
+{
+	size_t n = json_slice_is(type, "tool_result") ? shown(json_slice_get(block, "content")) :
+	    json_slice_is(type, "text") ? json_slice_get(block, "text").n : 0;
+
+	if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
+		n = json_slice_get(block, "input").n;
+	return json_slice_is(type, "text") || n < CALL_MOST ? n : CALL_MOST;
+}
+
 void
 record_read(const struct record_parts *p, struct record *out)
 {
@@ -168,11 +192,10 @@ record_read(const struct record_parts *p, struct record *out)
 		struct json_slice type = json_slice_get(block, "type");
 
 		results = results || json_slice_is(type, "tool_result");
-		if (!json_slice_is(type, "thinking") && !json_slice_is(type, "image"))
-			words += block.n;
+		words += block_words(block, type);
 	}
 	if (out->kind == RECORD_ATTACHMENT && json_slice_is(json_slice_get(p->attachment, "type"), "queued_command"))
-		words += p->attachment.n;
+		words += shown(json_slice_get(p->attachment, "prompt"));
 	out->words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
 	out->prompt = out->kind == RECORD_USER && !p->meta && !results;
 }

@@ -44,7 +44,7 @@ struct call_link {
 /* The members of a record that are wanted; those that it lacks have no value. */
 struct record_parts {
 	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content, attachment, operation, result;
-	struct json_slice error, hook_errors;
+	struct json_slice error;
 	bool side, meta, summary, api_error;
 	/* of the message */
 	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */

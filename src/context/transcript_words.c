@@ -266,7 +266,8 @@ drop_reminder_behind(struct buf *text)
 	for (;;) {
 		const char *p = text->data, *end = text->data + text->len, *last = NULL;
 
-		trim(&p, &end);
+		while (end > p && isspace((unsigned char)end[-1]))
+			end--;
 		if ((size_t)(end - p) < sizeof close || memcmp(end - (sizeof close - 1), close, sizeof close - 1) != 0)
 			return;
 		for (const char *at = end - (sizeof close - 1); at > p && last == NULL; at--)
