@@ -201,7 +201,7 @@ list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 	batch_init(&b);
 	make_format(&format, b.nonce);
 	if (wake)
-		batch_add(&b, "run-shell", "true", NULL);
+		batch_add(&b, "run-shell", "-b", "true", NULL);	/* without -b it can hang for good in 3.3a */
 	i = batch_add(&b, "list-panes", "-a", "-F", format.data, NULL);
 	ret = batch_run(t, &b, e);
 	text = ret == 0 ? batch_out(&b, i, &n) : NULL;

@@ -56,7 +56,7 @@ struct panes {
 
 /*
  * All panes of the server, appended to out. When a dead pane lacks both status and signal, another child is made to end
- * first (`run-shell true`) and the list is read again, for at most about a second: tmux 3.3a loses the exit status of one
+ * first (`run-shell -b true`) and the list is read again, for at most about a second: tmux 3.3a loses the exit status of one
  * dead pane in seven until then (T26). A child's end that stays unknown stays unknown.
  */
 int panes_list(struct tmux *t, struct panes *out, struct err *e);

@@ -68,7 +68,7 @@ is "$RC" 0 'the next run brings it back'
 ok 'with the context that the first had kept' grep -q 'keep the comments' "$(message_file dies)"
 is "$(messages dies)" 1 'told once'
 ok 'with what was running then' grep -q '^- Bash(for i in .* was running' "$(message_file dies)"
-is "$(grep -c '^Tool Update' "$(message_file dies)")" 1 'what is left on the screen is not told again'
+is "$(grep -Ec '^Tool (Edit|Update)' "$(message_file dies)")" 1 'what is left on the screen is not told again'
 ok 'and the truth about the start between' grep -q 'ended before it had read what is above' "$(message_file dies)"
 
 ok 'an agent is killed' crash asks
