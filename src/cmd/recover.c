@@ -65,7 +65,7 @@ tell_captured(struct say *s, const struct recovery *r)
 	}
 	for (size_t i = 0; i < g->n_warnings; i++) {
 		buf_reset(&text);
-		say_foreign(&text, g->warnings[i], 200);
+		say_foreign(&text, g->warnings[i], 600);
 		say_warning(s, "%s", text.data);
 	}
 	buf_release(&lines);
