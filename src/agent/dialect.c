@@ -175,6 +175,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_KEYS, ANY, OPEN, ".*(?:\xC2\xB7 /effort)$" },
 	{ PHRASE_BUSY, ANY, OPEN, ".*esc to interrupt" },
 	{ PHRASE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },
+	{ PHRASE_QUEUE_FOOT, V(2, 1, 300), OPEN, "\xE2\x8E\xBF  Queued \xC2\xB7 ctrl\\+x " },
 	{ PHRASE_MARKED, ANY, OLD, "> " },
 	{ PHRASE_DIALOG, ANY, OPEN, "(?:Esc to cancel|Enter to select|Enter to confirm)" },
 	{ PHRASE_DIALOG, V(2, 1, 300), OPEN, "Enter to .* \xC2\xB7 Esc to cancel$" },

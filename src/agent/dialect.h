@@ -49,6 +49,7 @@ enum row_kind {
 	ROW_PROMPT_MORE,	/* a prompt goes on, in column 0 */
 	ROW_TASKS,
 	ROW_QUEUED,
+	ROW_PROMPT_QUEUED,	/* waits for the agent, but stands where sent ones do (2.1.330) */
 	ROW_DIALOG		/* flat dialects have a row for it: "Permission Required: Bash command" */
 };
 
@@ -68,6 +69,7 @@ enum phrase {
 	PHRASE_KEYS,		/* row beside the box that says only which key to press */
 	PHRASE_BUSY,		/* row below the box while the agent is at work */
 	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
+	PHRASE_QUEUE_FOOT,	/* below the last prompt that waits, where they stand with those that were sent */
 	PHRASE_MARKED,		/* begins with the mark of a prompt, in older versions' queue */
 	PHRASE_DIALOG,		/* foot of a dialog */
 	PHRASE_VIEW,		/* foot of the transcript's own view (Ctrl+O), which takes the box's place */

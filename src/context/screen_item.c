@@ -98,6 +98,10 @@ read_prompt(struct screen *s, size_t i)
 	size_t end = page->prompt_indent > 0 ? screen_item_end(s, i) : screen_prompt_end(s, i);
 	char *text = screen_joined(s, i, end, screen_skip(s, i), page->prompt_indent, screen_limit(s, page->prompt_margin));
 
+	if (row_kind(&s->r, i) == ROW_PROMPT_QUEUED) {
+		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, text);
+		return end;
+	}
 	screen_settle_calls(s);
 	s->c->limit = false;
 	if (row_kind(&s->r, i) == ROW_SHELL) {
@@ -116,11 +120,15 @@ read_words(struct screen *s, size_t i)
 	size_t end = screen_item_end(s, i), skip = screen_skip(s, i);
 	const char *p = row_text(&s->r, i) + skip;
 	bool limit = end - i <= 6 && dialect_says(s->r.d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
+	char *text = screen_joined(s, i, end, skip, 2, screen_words_limit(s));
 	struct exchange *x;
 
-	x = screen_add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
-		screen_joined(s, i, end, skip, 2, screen_words_limit(s)));
 	s->spun = false;
+	if (*text == '\0') {	/* the first word is not there yet */
+		free(text);
+		return end;
+	}
+	x = screen_add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, text);
 	if (limit)
 		s->c->limit = true;
 	if (end < s->r.n && row_kind(&s->r, end) == ROW_RESULT && screen_result_says(s, end, PHRASE_INTERRUPTED) &&
@@ -360,6 +368,7 @@ screen_read_item(struct screen *s, size_t i)
 	case ROW_BANNER_TOP:
 		return read_welcome(s, i);
 	case ROW_PROMPT:
+	case ROW_PROMPT_QUEUED:
 	case ROW_SHELL:
 		return read_prompt(s, i);
 	case ROW_WORDS:

@@ -242,6 +242,42 @@ settle_queue(struct rows *r, size_t rule)
 	return from;
 }
 
+/* The row in which the item begins that row i belongs to; r->n: in none. */
+static size_t
+item_start(const struct rows *r, size_t i)
+{
+	while (i > 0 && (row_kind(r, i) == ROW_BODY || row_kind(r, i) == ROW_BLANK))
+		i--;
+	return row_kind(r, i) == ROW_BODY || row_kind(r, i) == ROW_BLANK ? r->n : i;
+}
+
+/*
+ * 2.1.330 shows prompts that wait as if they had been sent, with a foot below the last. Right behind a turn's end the first of several is
+ * the one that the agent works on.
+ */
+static void
+settle_sent_queue(struct rows *r)
+{
+	size_t last = r->n, first = 0, foot, above;
+
+	while (last > 0 && row_kind(r, last - 1) != ROW_PROMPT)
+		last--;
+	if (last-- == 0)
+		return;
+	for (foot = last + 1; row_kind(r, foot) == ROW_BODY || (row_kind(r, foot) == ROW_BLANK && row_kind(r, foot + 1) == ROW_BODY); foot++)
+		;
+	if (!row_says(r, --foot, PHRASE_QUEUE_FOOT))
+		return;
+	set_kind(r, foot, ROW_BLANK);
+	r->v[foot].n = 0;
+	for (above = last; above < r->n && row_kind(r, above) == ROW_PROMPT; above = above > 0 ? item_start(r, above - 1) : r->n) {
+		set_kind(r, above, ROW_PROMPT_QUEUED);
+		first = above;
+	}
+	if (first < last && (above == r->n || row_kind(r, above) == ROW_TURN_END || row_kind(r, above) == ROW_BANNER))
+		set_kind(r, first, ROW_PROMPT);
+}
+
 /* The task list stands above the box and the queue, behind the last item. */
 static void
 settle_tasks(struct rows *r, size_t end)
@@ -327,6 +363,7 @@ rows_settle(struct rows *r)
 			rows_settle_prompt(r, i);
 	}
 	settle_folds(r);
+	settle_sent_queue(r);
 	for (size_t i = 0; i + 1 < r->n; i++)
 		if (row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX && (i == 0 || row_kind(r, i - 1) != ROW_RULE))
 			settle_box(r, i);

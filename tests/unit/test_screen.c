@@ -435,6 +435,44 @@ test_hostile_text_takes_linear_time(void **state)
 	}
 }
 
+#define BANNER330 " ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Opus 5.5 · API Usage Billing\n ▝▝   ▝▝   /home/u/proj\n\n\n"
+
+/* 2.1.330: prompts that wait look like those that were sent, but for the foot below the last; the turn goes on. */
+static void
+test_queue_among_the_sent(void **state)
+{
+	struct conversation c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 AM\n\n❯ two\n\n● Bash(make)\n  ⎿ " NB "cc\n"
+	    "     … +26 lines (6s)\n\n❯ three\n\n❯ four\n\n  more\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✶ Brewing… (9s)\n  ⎿  Tip: wait\n\n"
+	    BOX, 80);
+
+	(void)state;
+	assert_int_equal(c.n, 7);
+	check(&c, 3, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "two");
+	check(&c, 4, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "make", "cc\n… +26 lines (6s)");
+	check(&c, 5, ROLE_USER, STATUS_WAITING, NULL, NULL, "three");
+	check(&c, 6, ROLE_USER, STATUS_WAITING, NULL, NULL, "four\n\nmore");
+	assert_string_equal(conversation_last_user(&c), "four\n\nmore");
+	conversation_release(&c);
+	/* no answer has begun: the first one is at work */
+	c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 AM\n\n❯ two\n\n❯ three\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n"
+	    "✶ Brewing… (9s)\n\n" BOX, 80);
+	check(&c, 3, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "two");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "three");
+	conversation_release(&c);
+}
+
+/* A bullet without a word says nothing yet. */
+static void
+test_no_word_yet(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go on\n\n●\n\n✶ Brewing… (9s)\n\n" BOX, 80);
+
+	(void)state;
+	assert_int_equal(c.n, 2);
+	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "go on");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
@@ -458,6 +496,8 @@ main(void)
 		cmocka_unit_test(test_without_shell_elsewhere),
 		cmocka_unit_test(test_shows_agent),
 		cmocka_unit_test(test_hostile_text_takes_linear_time),
+		cmocka_unit_test(test_queue_among_the_sent),
+		cmocka_unit_test(test_no_word_yet),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");	/* as main does: widths of runes come from the C library */
