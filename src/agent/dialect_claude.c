@@ -1,0 +1,215 @@
+#include "agent/dialect_table.h"
+
+#define V DIALECT_V
+#define ANY DIALECT_ANY
+#define OPEN DIALECT_OPEN
+#define ONE V(1, 999, 999)
+#define OLD V(2, 0, 999)	/* the last version with an ASCII prompt */
+#define NEW V(2, 1, 0)
+
+#define NBSP "\xC2\xA0"
+#define DIGITS "0123456789"
+/* Bullet of Linux and of macOS; 2.1.197 puts an NBSP behind it for "User answered". */
+#define BULLET "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?: |" NBSP ")"
+#define TOOLS "(?:Bash|BashOutput|Update|Edit|MultiEdit|Write|Create|Overwrite|Read|Fetch|WebFetch|Web Search|WebSearch|Agent|Task|Skill|" \
+	"Search|Glob|Grep|List|LS|Explore|Plan|NotebookEdit|Edit Notebook|Task Output|Task Stop|Kill Shell|KillShell|LSP|Monitor|" \
+	"AskUserQuestion|ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
+#define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|" \
+	"Called|Calling|Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
+
+#define SPINNER "(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6"
+
+/* Seen in captures of 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330 unless said otherwise. */
+static const struct rule claude_rules[] = {
+	{ ROW_RESULT, ANY, OPEN, "  \xE2\x8E\xBF", "  \xE2\x8E\xBF " NBSP "(.*)$" },
+	{ ROW_PROMPT, NEW, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (.*)$" },
+	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
+	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
+	{ ROW_BOX, ANY, OLD, ">", ">(?:" NBSP "(.*))?$" },
+	{ ROW_BOX, ANY, OPEN, "!" NBSP, "(!" NBSP ".*)$" },
+	{ ROW_SHELL, ANY, OPEN, "! ", "! (.*)$" },
+
+	{ ROW_ERROR, ANY, V(2, 1, 99), "  \xE2\x8E\xBF ", "  \xE2\x8E\xBF (API Error\\b.*)$" },
+	{ ROW_ERROR, ANY, OPEN, "\xE2", BULLET "(API Error\\b.*)$" },
+	{ ROW_THOUGHT, ANY, OPEN, "\xE2", "(?:" BULLET "|\xE2\x88\xB4 )Thought for \\d.*\\)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Ran \\d+ .*hooks?\\b.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Agent \".*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(\\w+ operation blocked by hook\\b.*)$" },
+	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2", BULLET "(Auto mode can't check actions\\b.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
+	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
+	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined to answer) Claude's questions?\\b.*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(\\d+ .*agents? (?:finished|launched|completed).*)$" },
+	{ ROW_COLLAPSED, ANY, OPEN, "\xE2", BULLET "(" FOLDED " .*)$" },
+	{ ROW_TOOL, ANY, OPEN, "\xE2", BULLET "(" TOOLS ")\\((.*)$" },
+	{ ROW_TOOL, ANY, OPEN, "\xE2", BULLET "([\\w.-]+ - [\\w .-]+ \\(MCP\\))(?:\\((.*))?$" },
+	{ ROW_TOOL_MAYBE, ANY, OPEN, "\xE2", BULLET "([A-Za-z][\\w:-]*(?: [A-Z]\\w*)?)\\((.*)$" },
+	{ ROW_WORDS, ANY, OPEN, "\xE2", "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(?:(?: |" NBSP ")(.*))?$" },
+
+	{ ROW_RETRY, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (API error\\b.*)$" },
+	{ ROW_COMPACTED, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Conversation compacted.*)$" },
+	{ ROW_COMPACTED, ANY, OLD, "\xE2\x95\x90", "(?:\xE2\x95\x90)++ (Conversation compacted .*[^ ]) (?:\xE2\x95\x90)++$" },
+	{ ROW_THOUGHT, ANY, ONE, "\xE2\x9C\xBB", "\xE2\x9C\xBB (Thinking\xE2\x80\xA6)$" },
+	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB [^ ]+ for \\d+[smhd]" },
+	{ ROW_TURN_END, ANY, OPEN, "\xE2\x9C\xBB", "\xE2\x9C\xBB Waiting for \\d+ " },
+	{ ROW_SPINNER, NEW, OPEN, "", SPINNER "(?: \\(.*)?$" },
+	{ ROW_SPINNER, ANY, OLD, "", SPINNER " \\(.*$" },
+
+	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80", "(?:\xE2\x94\x80){10,}+(?: .{1,80} (?:\xE2\x94\x80)++)?$" },
+
+	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x90", " \xE2\x96\x90\xE2\x96\x9B\xE2\x96\x88[^ ]*(?: +Claude Code v(\\d[\\d.]*)| |$)" },
+	/* in a pane of less than about 50 columns the name stands above the picture */
+	{ ROW_BANNER, NEW, OPEN, "           C", " {11}Claude Code v(\\d[\\d.]*)$" },
+	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
+	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ", "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
+	{ ROW_BANNER, V(2, 1, 300), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ", " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
+	{ ROW_BANNER, ANY, OLD, " * ", " \\* \xE2\x96\x90\xE2\x96\x9B.* Claude Code v(\\d[\\d.]*)" },
+	{ ROW_BANNER, ANY, OLD, "* ", "\\* \xE2\x96\x9D\xE2\x96\x9C" },
+	{ ROW_BANNER, ANY, OLD, " *  ", " \\*  \xE2\x96\x98\xE2\x96\x98" },
+	/* news below the banner; a quote of the model is further right */
+	{ ROW_NEWS, V(2, 1, 300), OPEN, "\xE2\x96\x8E ", "\xE2\x96\x8E (.*)$" },
+	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code v(\\d[\\d.]*) " },
+	{ ROW_BANNER_TOP, ANY, ONE, "\xE2\x94\x82 \xE2\x9C\xBB", "\xE2\x94\x82 \xE2\x9C\xBB Welcome to Claude Code! +\xE2\x94\x82$" },
+	{ ROW_FRAME, ANY, OLD, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80){10,}+\xE2\x95\xAE$" },
+	{ ROW_BODY, ANY, ONE, " Tips", " Tips for getting started:$" },
+	{ ROW_BANNER_END, ANY, OPEN, "\xE2\x95\xB0", "\xE2\x95\xB0(?:\xE2\x94\x80)+\xE2\x95\xAF$" },
+
+	{ ROW_THOUGHT, ANY, OPEN, "  T", "  Thought for \\d.*\\)$" },
+	{ ROW_AGENTS, ANY, OPEN, "  R", "  (Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
+	{ ROW_AGENTS, ANY, OPEN, "  ", "  (\\d+ .*agents? (?:finished|launched|completed).*)$" },
+	{ ROW_COLLAPSED, V(2, 1, 100), OPEN, "  ", "  (" FOLDED " .*)$" },
+	{ ROW_TOOL_BLINK, ANY, OPEN, "  ", "  (" TOOLS ")\\((.*)$" },
+
+	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
+	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
+	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
+};
+
+static const struct rule_next claude_next[] = {
+	{ ROW_SPINNER, "", "\xC2\xE2*" },
+	{ ROW_AGENTS, "  ", DIGITS },
+	{ ROW_COLLAPSED, "  ", "CEFLQRSUW" },
+	{ ROW_TOOL_BLINK, "  ", "ABCDEFGHIJKLMNOPQRSTUVWXYZ" },
+	{ ROW_BLANK, NULL, NULL },
+};
+
+/* The screen-reader mode, 2.1.197 and 2.1.330. */
+static const struct rule flat_rules[] = {
+	{ ROW_PROMPT, ANY, OPEN, "you:", "you: (.*)$" },
+	{ ROW_PROMPT, ANY, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (/.*)$" },
+	{ ROW_WORDS, ANY, OPEN, "claude:", "claude: (.*)$" },
+	{ ROW_TOOL, ANY, OPEN, "tool", "tool( error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
+	{ ROW_BANNER, ANY, OPEN, "[", "\\[(?:Accessible screen reader mode|Screen Reader Mode): on" },
+	{ ROW_BANNER, ANY, OPEN, "Claude Code v", "Claude Code v(\\d[\\d.]*)$" },
+	{ ROW_THOUGHT, ANY, OPEN, "Thought for ", "Thought for \\d.*\\)$" },
+	{ ROW_DIALOG, ANY, OPEN, "Permission Required:", "Permission Required: (.*)$" },
+	{ ROW_COLLAPSED, ANY, OPEN, "", "(" FOLDED " .*) \\(ctrl\\+o to expand\\)$" },
+	{ ROW_BOX, ANY, OPEN, "$", "\\$(?:" NBSP "(.*))?$" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:bypass permissions|accept edits|plan mode|auto mode) on\\b" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:paste again to expand|\\? for shortcuts\\b.*|Press .* again to exit)$" },
+	{ ROW_FOOT, ANY, OPEN, "", "(?:effort: |\xE2\x97[\x80-\xBF] )\\w+ \xC2\xB7 /effort$" },
+	{ ROW_TURN_END, ANY, OPEN, "", "[A-Z\xC3][^ ]* for (?:\\d+[smhd] ?)+(?: \xC2\xB7 .*)?$" },
+	{ ROW_SPINNER, ANY, OPEN, "", "(?!Waiting|Running)[A-Z\xC3][^ ]*\xE2\x80\xA6(?:[ \xC2\xA0]+\\(.*)?$" },
+	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
+};
+
+static const struct rule_next flat_next[] = {
+	{ ROW_BLANK, NULL, NULL },
+};
+
+static const struct saying claude_sayings[] = {
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Try \"" },
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Press up to edit queued messages$" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:You've|You\xE2\x80\x99ve) hit your .*limit" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:[\\w-]+ ){0,4}limit(?: reached)? (?:\xC2\xB7|\xE2\x88\x99) resets" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Claude (?:AI )?usage limit reached" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Stop and wait for limit to reset" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:\\d\\. )?Add funds to continue with extra usage" },
+	{ PHRASE_LIMIT, ANY, OPEN, "API Error: (?:Rate limit reached|401|403|429)" },
+	{ PHRASE_LIMIT, ANY, OPEN, "(?:API Error: )?OAuth token (?:has been |has )?(?:revoked|expired)" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Invalid API key" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Please run /login" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Not logged in" },
+	{ PHRASE_LIMIT, ANY, OPEN, "Credit balance is too low" },
+	{ PHRASE_EXPAND, ANY, OPEN, ".*\\(ctrl\\+o to expand\\)$" },
+	{ PHRASE_WAITING, ANY, OPEN, "Waiting(?:\xE2\x80\xA6|\\.\\.\\.)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "Running(?:\xE2\x80\xA6|\\.\\.\\.)(?: \\(.*\\))?$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "Initializing(?:\xE2\x80\xA6|\\.\\.\\.)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "(?:\xE2\x80\xA6 )?\\+\\d+ (?:more )?lines? \\((?:\\d+[hms] ?)+\\)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "\\(?ctrl\\+b (?:ctrl\\+b )?(?:\\(twice\\) )?to run in background\\)?$" },
+	{ PHRASE_MORE, ANY, OPEN, "(?:\xE2\x80\xA6 )?\\+\\d+ (?:more )?lines? \\(ctrl\\+o " },
+	{ PHRASE_NOISE, ANY, OPEN, "\\(?ctrl\\+b (?:ctrl\\+b )?(?:\\(twice\\) )?to run in background\\)?$" },
+	{ PHRASE_NOISE, ANY, OPEN, "\\(ctrl\\+o to expand\\)$" },
+	{ PHRASE_FAILED, ANY, OPEN, "Error(?::| (?:editing|writing|reading) file)" },
+	{ PHRASE_FAILED, ANY, OPEN, "(?:Couldn't|Could not) (?:edit|write|read) file" },
+	{ PHRASE_FAILED, ANY, OPEN, "API Error" },
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "Interrupted (?:\xC2\xB7|by user)" },
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "(?:User rejected|No \\(tell Claude)" },
+	{ PHRASE_OPTION, ANY, OPEN, "(?:\xE2\x94\x82 +)?(?:\xE2\x9D\xAF|>) \\d+\\. " },
+	{ PHRASE_REJECTED_PLAN, ANY, OPEN, "User (?:rejected|approved) Claude's plan" },
+	{ PHRASE_KEYS, ANY, OPEN, ".*(?:\xC2\xB7 /effort)$" },
+	{ PHRASE_BUSY, ANY, OPEN, ".*esc to interrupt" },
+	{ PHRASE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },
+	{ PHRASE_QUEUE_FOOT, V(2, 1, 300), OPEN, "\xE2\x8E\xBF  Queued \xC2\xB7 ctrl\\+x " },
+	{ PHRASE_MARKED, ANY, OLD, "> " },
+	{ PHRASE_DIALOG, ANY, OPEN, "(?:Esc to cancel|Enter to select|Enter to confirm)" },
+	{ PHRASE_DIALOG, V(2, 1, 300), OPEN, "Enter to .* \xC2\xB7 Esc to cancel$" },
+	{ PHRASE_VIEW, ANY, OPEN, "Showing (?:\\w+ )?transcript\\b" },
+	{ PHRASE_COMMAND, ANY, OPEN, "/\\w" },
+	{ PHRASE_REMARK, ANY, OPEN, "\xE2\x8E\xBF  " },
+	{ PHRASE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
+	{ PHRASE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
+	{ PHRASE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
+	{ PHRASE_LIST, ANY, OPEN, "(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] |[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" },
+	{ PHRASE_COUNT, ANY, OPEN, NULL },
+};
+
+static const struct saying_first claude_first[] = {
+	{ PHRASE_LIST, "-*+\xE2{}|" DIGITS },
+	{ PHRASE_OPTION, "\xE2>" },
+	{ PHRASE_COUNT, NULL },
+};
+
+static const struct folded_verb claude_verbs[] = {
+	{ "Read", "Read", false }, { "Reading", "Read", true }, { "Listed", "List", false }, { "Listing", "List", true },
+	{ "Searched", "Search", false }, { "Searching", "Search", true }, { "Edited", "Edit", false }, { "Editing", "Edit", true },
+	{ "Wrote", "Write", false }, { "Writing", "Write", true }, { "Created", "Write", false }, { "Creating", "Write", true },
+	{ "Fetched", "Fetch", false }, { "Fetching", "Fetch", true }, { "Updated", "Edit", false }, { "Updating", "Edit", true },
+	{ "Ran", "Calls", false }, { "Running", "Calls", true }, { "Called", "Calls", false }, { "Calling", "Calls", true },
+	{ "Queried", "Calls", false }, { "Querying", "Calls", true }, { "Recalled", "Calls", false }, { "Recalling", "Calls", true },
+	{ NULL, NULL, false },
+};
+
+static const struct dialog_title claude_dialogs[] = {
+	{ "Bash command", "Bash" }, { "Create file", "Write" }, { "Overwrite file", "Write" }, { "Edit file", "Update" },
+	{ "Read file", "Read" }, { "Fetch", "Fetch" }, { "Web search", "Web Search" }, { "Use skill", "Skill" },
+	{ "Exit plan mode?", "ExitPlanMode" }, { "Ready to code?", "ExitPlanMode" }, { "\xE2\x86\x90 ", "AskUserQuestion" },
+	{ "\xE2\x98\x90 ", "AskUserQuestion" },
+	{ NULL, NULL },
+};
+
+/* Measured on 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330. */
+static const struct page_until claude_pages[] = {
+	{ ONE, { .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
+	{ OLD, { .prompt_margin = 4, .blank_stays = true } },
+	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
+};
+
+static const struct page_until flat_pages[] = {
+	{ OPEN, { .breaks = true, .blank_stays = true } },
+};
+
+_Static_assert(sizeof claude_rules / sizeof *claude_rules <= DIALECT_RULES && sizeof flat_rules / sizeof *flat_rules <= DIALECT_RULES,
+	"a set of rules is a word");
+_Static_assert(sizeof claude_sayings / sizeof *claude_sayings <= DIALECT_SAYINGS, "each saying has its place in a dialect");
+
+const struct dialect_table dialect_claude = {
+	.rules = claude_rules, .n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
+	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = claude_pages,
+};
+
+const struct dialect_table dialect_claude_flat = {
+	.rules = flat_rules, .n_rules = sizeof flat_rules / sizeof *flat_rules, .next = flat_next, .sayings = claude_sayings,
+	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = flat_pages,
+};
