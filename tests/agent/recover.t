@@ -82,18 +82,27 @@ ok 'idle: it has answered' until_ 20 pane_shows idle 'Six calls were changed'
 ok 'idle: it is idle' until_ 20 claude_is idle idle
 recover_and_compare idle idle
 ok 'idle: the prompt tells what was asked' grep -q 'rename foo to bar' "$W/idle.prompt"
+ok 'idle: by the transcript' grep -q '^User \[transcript\]:$' "$W/idle.prompt"
+is "$(grep -c 'Six calls were changed' "$W/idle.prompt")" 1 'idle: and the answer once, though both sources have it'
+
+recover_and_compare idle 'idle, a second time'
+is "$(grep -c 'rename foo to bar' "$W/idle.prompt")" 1 'a second time: the first question is told once'
+is "$(grep -c '^\[record .* begins: conversation' "$W/idle.prompt")" 1 'a second time: prompts are not nested'
 
 ok 'mid-answer: claude starts' start_claude answer "$skipping"
 tell_agent answer 'Please explain the cache.'
 ok 'mid-answer: half an answer is on the screen' until_ 20 pane_shows answer 'The second one on disk'
 recover_and_compare answer mid-answer
 ok 'mid-answer: the prompt holds the half answer' grep -q 'lives in memory' "$W/answer.prompt"
+ok 'mid-answer: which only the screen has' grep -q '^Assistant \[screen\] (cut off when the session died):$' "$W/answer.prompt"
+ok 'mid-answer: below the question of the transcript' grep -q '^User \[transcript\]:$' "$W/answer.prompt"
 
 ok 'mid-Bash: claude starts' start_claude bash "$skipping"
 tell_agent bash 'Please run the tests.'
 ok 'mid-Bash: the command runs' until_ 20 pane_shows bash 'test [0-9]+ ok'
 recover_and_compare bash mid-Bash
 ok 'mid-Bash: the prompt names the command' grep -q 'seq 1 300' "$W/bash.prompt"
+like "$(cat "$W/bash.prompt")" 'still runs \(pid [0-9]+' 'mid-Bash: and the process that outlived the agent'
 
 ok 'permission: claude starts' start_claude dialog ''
 tell_agent dialog 'Please clean up.'
