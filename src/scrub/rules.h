@@ -14,7 +14,7 @@ struct pattern;
  *	keyword   words of which one stands in every such secret's neighbourhood, parted by blanks; looked for without case
  *	pattern   PCRE2; the secret is group 1, or the whole match. It is tried where a keyword begins
  *	back      up to so many bytes before the keyword the match may begin (0)
- *	border    true: no letter, digit or "_" may stand before the keyword (escapes like \n and %3D may). Default with back = 0
+ *	border    true: no letter, digit or "_" may stand before the keyword (escapes like \n, %3D and [31m may). Default with back = 0
  *	caseless  true: the pattern ignores case (false)
  *	names     instead of keyword and pattern: names whose values are such secrets, in snake_case, parted by blanks; they are
  *	          compared with the last parts of a name, "*password" with its last letters

@@ -165,7 +165,18 @@ withhold(struct look *l)
 	}
 }
 
-/* No letter, digit or "_" stands before a token, but an escape may: \n, %3D. */
+/* "[31m" ends at `at`: a colour as source code, logs and JSON write it out. */
+static bool
+colour_ends(const char *text, size_t from, size_t at)
+{
+	size_t i = at - 1, least = at - from < 24 ? from : at - 24;
+
+	while (i > least && (text[i - 1] == ';' || text[i - 1] == ':' || (text[i - 1] >= '0' && text[i - 1] <= '9')))
+		i--;
+	return text[at - 1] == 'm' && i > from && text[i - 1] == '[';
+}
+
+/* No letter, digit or "_" stands before a token, but an escape may: \n, %3D, [31m. */
 static bool
 border(const char *text, size_t from, size_t at)
 {
@@ -178,7 +189,7 @@ border(const char *text, size_t from, size_t at)
 		return true;
 	if (at - from >= 2 && text[at - 2] == '\\' && strchr("nrt", c) != NULL)
 		return true;
-	return at - from >= 3 && text[at - 3] == '%';
+	return (at - from >= 3 && text[at - 3] == '%') || colour_ends(text, from, at);
 }
 
 static void
