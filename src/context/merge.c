@@ -184,10 +184,19 @@ is_said(struct weave *w, struct gap *gap, size_t i)
 	return gap->calls > 0 ? !tail : !tail && turn_has_call(w, gap->a1);
 }
 
+/* A session does not begin twice with nothing said: its banner was painted again. */
+static bool
+is_repaint(const struct conversation *out, const struct exchange *x)
+{
+	const struct exchange *last = out->n > 0 ? &out->v[out->n - 1] : NULL;
+
+	return last != NULL && likeness_banner(x) && likeness_banner(last) && strcmp(last->content, x->content) == 0;
+}
+
 static void
 put_newer(struct weave *w, struct gap *gap, size_t i)
 {
-	if (is_said(w, gap, i))
+	if (is_said(w, gap, i) || is_repaint(w->out, &w->b->v[i]))
 		exchange_release(&w->b->v[i]);
 	else
 		conversation_take(w->out, &w->b->v[i]);

@@ -19,7 +19,7 @@
 /* What the hints point to. */
 struct findings {
 	struct session_files records;
-	struct session_file *own;	/* the one of the candidate's process, into records; NULL: none that is certain */
+	const struct session_file *own;	/* the one of the candidate's process, into records or the candidate; NULL: none that is certain */
 	const char **held, **suspects;	/* into records */
 	size_t n_held, cap_held, n_suspects, cap_suspects;
 	char *worktree, *town;
@@ -122,6 +122,9 @@ read_records(const struct candidate *c, struct findings *f, struct err *e)
 		else if (how == NOTE_ELSEWHERE)
 			add(&f->held, &f->n_held, &f->cap_held, s->session_id);
 	}
+	/* it was there when the candidate was found; the first agent that starts since then removes those of the dead */
+	if (f->own == NULL && c->note.session_id != NULL && whose(c, &c->note, &procs, &f->life) == NOTE_SAME_PANE)
+		f->own = &c->note;
 	procs_release(&procs);
 	return 0;
 }

@@ -390,6 +390,24 @@ other_agents_have_none(void **state)
 	free(warning);
 }
 
+/* The agent of another pane was brought back first, and its program removed the records of the dead. */
+static void
+a_record_that_is_gone_since(void **state)
+{
+	struct place *t = *state;
+	char *path = xasprintf("%s/sessions/%d.json", t->config, (int)t->dead);
+
+	file(t, A, USER("x"));
+	file(t, B, USER("x"));
+	record(t, t->dead, 1, A, t->now - 60000, "");
+	assert_true(session_file_read(t->config, t->dead, &t->c.note));
+	assert_int_equal(unlink(path), 0);
+	finds(t, FOUND_RECORD, A);
+	t->c.note.pid = t->living.pid;
+	finds(t, FOUND_AMBIGUOUS, NULL);
+	free(path);
+}
+
 int
 main(void)
 {
@@ -397,6 +415,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(the_record_of_the_panes_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_record_of_a_pid_that_is_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_record_that_is_torn, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_record_that_is_gone_since, setup, teardown),
 		cmocka_unit_test_setup_teardown(records_of_an_agent_in_a_shell, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_living_agents_hold_is_theirs, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_living_agents_own_record, setup, teardown),
