@@ -36,6 +36,7 @@ struct copy {
 	bool inside;		/* the second begins where the first is in the middle of a row */
 	size_t cut1, cut2;	/* rows cut1 .. cut2 - 1 can go */
 	size_t same;		/* rows of the second copy above this one, from the anchor on, are the first copy's byte by byte */
+	bool midway;		/* the first ends in a paragraph that goes on in the second */
 };
 
 static bool
@@ -259,6 +260,16 @@ folded_since(struct search *s, size_t row, size_t end, size_t second)
 	return i == end || only_box(s, i, end);
 }
 
+/* The cursor stands within a paragraph. */
+static bool
+in_paragraph(const struct search *s, struct cursor c)
+{
+	to_row_start(s, &c);
+	if (c.at > 0)
+		return true;
+	return c.row > 0 && row_kind(s->r, c.row) == ROW_BODY && s->r->v[c.row - 1].n > 0 && !row_says(s->r, c.row, PHRASE_LIST);
+}
+
 /* Compares down from the two anchors until the first copy is used up; places the cut where nothing is lost. */
 static bool
 look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
@@ -269,6 +280,7 @@ look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
 
 	y->cut1 = a1;
 	y->cut2 = a2;
+	y->midway = false;
 	skip_same_rows(s, &one, &two, y->seam);
 	y->same = two.at == 0 ? two.row : a2;
 	while (s->budget > 0) {
@@ -277,8 +289,10 @@ look_down(struct search *s, size_t a1, size_t a2, struct copy *y)
 		skip_same_rows(s, &one, &two, y->seam);
 		x = next_byte(s, &one, y->seam);
 		s->budget -= s->budget > 0;
-		if (x < 0)
+		if (x < 0) {
+			y->midway = in_paragraph(s, two);
 			return true;
+		}
 		z = next_byte(s, &two, s->r->n);
 		if (x == z)
 			continue;
@@ -324,10 +338,21 @@ has_banner(const struct search *s, size_t from, size_t to)
 	return false;
 }
 
+/* Two items have one blank row between them. A repaint from the top of the pane may leave more of them above its first. */
+static bool
+wide_gap(const struct search *s, const struct copy *y)
+{
+	enum row_kind k = (enum row_kind)s->r->v[y->seam].kind;
+	const struct row *v = s->r->v;
+
+	return (k == ROW_WORDS || k == ROW_PROMPT || k == ROW_TURN_END) && y->seam > 1 && v[y->seam - 1].n == 0 && v[y->seam - 2].n == 0 &&
+		y->from > 1 && (v[y->from - 1].n > 0 || v[y->from - 2].n > 0);
+}
+
 /*
- * People and models repeat themselves too. A repaint is believed when the seam itself is torn (no blank row where every item has one),
- * when a banner is repeated, or when so much is the same that chance is out of the question: less when the second copy begins in the
- * middle of a paragraph.
+ * People and models repeat themselves too. A repaint is believed when the seam itself is torn (no blank row where every item has one, or
+ * several), when the first copy breaks off, when a banner is repeated, or when so much is the same that chance is out of the question:
+ * less when the second copy begins in the middle of a paragraph.
  */
 static bool
 believed(struct search *s, size_t a1, size_t a2, const struct copy *y)
@@ -340,6 +365,10 @@ believed(struct search *s, size_t a1, size_t a2, const struct copy *y)
 	torn = torn || count(s, y->from, a1, true) != count(s, y->seam, a2, true);
 	if (torn || has_banner(s, y->seam, a2))
 		return rows >= 2;
+	if (wide_gap(s, y))
+		return rows >= 4;
+	if (y->midway && k != ROW_BODY)
+		return rows >= 6;
 	if (k == ROW_BODY)
 		return rows >= (other ? 4 : 6);
 	while (above > 0 && s->r->v[above - 1].n == 0)

@@ -71,6 +71,56 @@ test_joined_at_the_width_of_its_time(void **state)
 	buf_release(&b);
 }
 
+/* After /compact the last screenful is painted from the top of the pane, below the rows that had scrolled out and some blank ones. */
+static void
+test_repaint_below_a_wide_gap(void **state)
+{
+	struct conversation c = read_text(BANNER
+	    "❯ rivers?\n\n● First about rivers\n  that are long.\n\n  Second about rivers\n  that are long.\n\n\n\n"
+	    "● First about rivers\n  that are long.\n\n  Second about rivers\n  that are long.\n\n  Third.\n\n✻ Worked for 2s\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 1);
+	check(&c, 2, ROLE_ASSISTANT, "First about rivers\nthat are long.\n\nSecond about rivers\nthat are long.\n\nThird.");
+	conversation_release(&c);
+}
+
+/* What had scrolled out ends in the middle of a sentence; of the repaint the first row is the end of an older turn. */
+static void
+test_repaint_of_what_broke_off(void **state)
+{
+	static const char half[] = "✻ Worked for 2s\n\n❯ lakes?\n\n● First of the lakes is quite a deep one\n  to swim in.\n\n"
+	    "  Second of the lakes is as deep as that\n  one.\n\n  Third of the lakes is quite a cold one\n";
+	struct buf b = BUF_INIT;
+	struct conversation c;
+
+	(void)state;
+	buf_fmt(&b, "%s❯ rivers?\n\n● Long.\n\n%s  all winter.\n\n%s  all winter.\n\n✻ Worked for 3s\n\n%s", BANNER, half, half, BOX);
+	c = read_text(b.data, 44);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 3);	/* a whole answer may come twice */
+	conversation_release(&c);
+	b.len = 0;
+	buf_fmt(&b, "%s❯ rivers?\n\n● Long.\n\n%s\n%s  all winter.\n\n✻ Worked for 3s\n\n%s", BANNER, half, half, BOX);
+	c = read_text(b.data, 44);
+	assert_int_equal(conversation_count(&c, ROLE_USER), 2);
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 2);
+	conversation_release(&c);
+	buf_release(&b);
+}
+
+/* A list that grows is told anew each time. */
+static void
+test_list_that_grows(void **state)
+{
+	struct conversation c = read_text(BANNER
+	    "❯ go\n\n● Done:\n  - one\n  - two\n  - three\n  - four\n  - five\n\n● Done:\n  - one\n  - two\n  - three\n  - four\n  - five\n"
+	    "  - six\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 2);
+	conversation_release(&c);
+}
+
 static void
 shell_screen(struct buf *b, const char *result)
 {
@@ -169,6 +219,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_that_tmux_broke),
 		cmocka_unit_test(test_joined_at_the_width_of_its_time),
+		cmocka_unit_test(test_repaint_below_a_wide_gap),
+		cmocka_unit_test(test_repaint_of_what_broke_off),
+		cmocka_unit_test(test_list_that_grows),
 		cmocka_unit_test(test_result_folded_at_the_repaint),
 		cmocka_unit_test(test_the_same_command_again),
 		cmocka_unit_test(test_words_like_folded_lines),
