@@ -111,6 +111,28 @@ conversation_take(struct conversation *c, struct exchange *x)
 	return &c->v[c->n++];
 }
 
+bool
+conversation_limit(struct conversation *c, size_t max)
+{
+	size_t from = c->n, sum = 0;
+
+	while (from > 0) {
+		const struct exchange *x = &c->v[from - 1];
+
+		sum += strlen(x->content) + (x->input != NULL ? strlen(x->input) : 0);
+		if (sum > max && from < c->n)
+			break;
+		from--;
+	}
+	if (from == 0)
+		return false;
+	for (size_t i = 0; i < from; i++)
+		exchange_release(&c->v[i]);
+	memmove(c->v, c->v + from, (c->n - from) * sizeof *c->v);
+	c->n -= from;
+	return true;
+}
+
 const char *
 conversation_last_user(const struct conversation *c)
 {

@@ -59,6 +59,8 @@ char *conversation_text(struct buf *b);
 struct exchange *conversation_add(struct conversation *c, enum role role, char *tool, char *input, char *content);
 /* Appends x as it is, with its strings; x is empty then. */
 struct exchange *conversation_take(struct conversation *c, struct exchange *x);
+/* Drops the oldest exchanges until the words and inputs of the rest are of max bytes at most; the newest one stays. True: some were dropped. */
+bool conversation_limit(struct conversation *c, size_t max);
 void exchange_release(struct exchange *x);		/* frees its strings; x is empty then */
 
 /* Borrowed, NULL when there is none. */

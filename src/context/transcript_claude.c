@@ -113,34 +113,6 @@ gather(struct claude *c, size_t max_bytes, struct err *e)
 	}
 }
 
-static size_t
-size_of(const struct exchange *x)
-{
-	return strlen(x->content) + (x->input != NULL ? strlen(x->input) : 0);
-}
-
-/* Oldest exchanges go until the rest fits; the last one always stays. */
-static void
-trim(struct claude *c, size_t max_bytes)
-{
-	struct conversation *o = c->out;
-	size_t from = o->n, room = max_bytes;
-
-	while (max_bytes > 0 && from > 0 && (from == o->n || size_of(&o->v[from - 1]) <= room)) {
-		size_t n = size_of(&o->v[--from]);
-
-		room = n < room ? room - n : 0;
-	}
-	if (max_bytes > 0 && from > 0) {
-		for (size_t i = 0; i < from; i++)
-			exchange_release(&o->v[i]);
-		memmove(o->v, o->v + from, (o->n - from) * sizeof *o->v);
-		o->n -= from;
-	}
-	if ((max_bytes > 0 && from > 0) || c->first > 0 || (!c->all && !c->chain.whole))
-		o->truncated_at = 0;
-}
-
 int
 claude_read(struct tail *t, const char *path, bool side, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
 {
@@ -157,7 +129,8 @@ claude_read(struct tail *t, const char *path, bool side, struct scrub *s, size_t
 		claude_agents(&c, path);
 	if (!side && claude_queue(&c, e) != 0)
 		goto out;
-	trim(&c, max_bytes);
+	if (conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX) || c.first > 0 || (!c.all && !c.chain.whole))
+		out->truncated_at = 0;
 	ret = 0;
 out:
 	wash_release(&c.wash);

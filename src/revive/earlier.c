@@ -17,12 +17,13 @@
 #include "prompt/unfold.h"
 
 #define MOST_LINKS 8	/* recoveries that are followed back when nothing of them is kept */
+#define MOST_PROMPTS 64	/* messages with an id that are asked after; a person may quote one of another session */
 
-/* Index of the newest user message that is one of our own prompts, and its id; talk->n when there is none. */
+/* Index of the newest user message before `end` that is one of our own prompts, and its id; talk->n when there is none. */
 static size_t
-own_prompt(const struct conversation *talk, char id[PROMPT_ID + 1])
+own_prompt(const struct conversation *talk, size_t end, char id[PROMPT_ID + 1])
 {
-	for (size_t i = talk->n; i-- > 0; ) {
+	for (size_t i = end; i-- > 0; ) {
 		const struct exchange *x = &talk->v[i];
 		const char *found;
 
@@ -154,7 +155,7 @@ older_transcript(const struct earlier_in *in, struct store *store, const struct 
 	/* it may be gone as well: what is left of the prompt's words remains */
 	if (a->source == NULL || transcript_read(a->source, in->c->profile->transcript, in->scrub, in->room, out, NULL) != 0)
 		return 0;
-	at = own_prompt(out, id);
+	at = own_prompt(out, out->n, id);
 	if (at == out->n || depth == 0 || a->previous == NULL || strcmp(id, a->previous) != 0)
 		return 0;
 	found = attempt_load(store, id, &older, e);
@@ -174,11 +175,12 @@ recall(const struct earlier_in *in, struct store *store, const struct attempt *a
     struct conversation *out, bool *lost, struct err *e)
 {
 	struct conversation record = CONVERSATION_INIT, prompt = CONVERSATION_INIT;
-	int found = kept_read(in->w, a->id, out, NULL, e);
+	struct err soft = ERR_INIT;
 
-	*lost = found == 0;
-	if (found != 0)
-		return found < 0 ? -1 : 0;
+	/* one that cannot be read is as good as none: the session is not lost with it */
+	*lost = kept_read(in->w, a->id, out, NULL, &soft) != 1;
+	if (!*lost)
+		return 0;
 	if (older_transcript(in, store, a, depth, &record, e) != 0) {
 		conversation_release(&record);
 		return -1;
@@ -189,20 +191,37 @@ recall(const struct earlier_in *in, struct store *store, const struct attempt *a
 	return 0;
 }
 
+/* The newest message in which this agent was told something by a recovery; *at is behind the end when there is none. 1 found, 0 not. */
+static int
+find_told(const struct earlier_in *in, struct store *store, const struct conversation *talk, size_t *at, struct attempt *a, struct err *e)
+{
+	char id[PROMPT_ID + 1];
+	int found = 0;
+
+	*at = talk->n;
+	for (int i = 0; i < MOST_PROMPTS && found == 0; i++) {
+		*at = own_prompt(talk, *at, id);
+		if (*at == talk->n)
+			return 0;
+		found = told_here(in, store, id, a, e);
+	}
+	return found;
+}
+
 int
 earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct earlier *out, struct err *e)
 {
 	struct store *store = world_store(in->w, false, e);
 	struct conversation earlier = CONVERSATION_INIT;
-	char id[PROMPT_ID + 1];
-	size_t at = own_prompt(talk, id), from = at + 1;
+	size_t at, from;
 	struct attempt a;
 	int found;
 
 	memset(out, 0, sizeof *out);
 	if (store == NULL)
 		return e->code != 0 ? -1 : 0;
-	found = at < talk->n ? told_here(in, store, id, &a, e) : 0;
+	found = find_told(in, store, talk, &at, &a, e);
+	from = at + 1;
 	if (found == 0) {
 		from = 0;
 		found = unshown_attempt(in, store, &a, e);
@@ -217,6 +236,8 @@ earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct ea
 		out->untold = !told;
 		out->empty = earlier.n == 0;
 		join(talk, &earlier, from, told, a.id);
+		if (conversation_limit(talk, in->room))	/* every recovery keeps what those before it had kept */
+			talk->truncated_at = 0;
 	}
 	conversation_release(&earlier);
 	attempt_release(&a);

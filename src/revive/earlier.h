@@ -20,13 +20,13 @@ struct earlier_in {
 	const struct candidate *c;
 	struct scrub *scrub;
 	const char *transcript;	/* of the agent that died now; NULL: not known */
-	size_t room;		/* of an older transcript that is read (transcript_read's max_bytes) */
+	size_t room;		/* bytes of an older transcript that are read (transcript_read's max_bytes), and of all that is joined */
 };
 
 struct earlier {
 	char *id;		/* of the recovery that was unfolded; heap, NULL: none */
 	bool untold;		/* the agent that it started ended before it had read its prompt */
-	bool lost;		/* its context is not kept any more: it was put together again */
+	bool lost;		/* its context is not kept any more, or cannot be read: it was put together again */
 	bool empty;		/* and nothing was left to put together: only what came after it is here */
 };
 

@@ -198,9 +198,9 @@ read_conversation(struct world *w, const struct candidate *c, struct gathered *g
 	if (earlier_unfold(&in, &g->talk, &g->earlier, e) != 0)
 		return -1;
 	if (g->earlier.empty)
-		warn(g, "The context of the earlier recovery %s is not kept any more; only what came after it is here.", g->earlier.id);
+		warn(g, "The context of the earlier recovery %s cannot be read any more; only what came after it is here.", g->earlier.id);
 	else if (g->earlier.lost)
-		warn(g, "The context of the earlier recovery %s is not kept any more; what came before it was put together again from "
+		warn(g, "The context of the earlier recovery %s cannot be read any more; what came before it was put together again from "
 		    "what you were told then.", g->earlier.id);
 	return 0;
 }

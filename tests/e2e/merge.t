@@ -49,15 +49,20 @@ is "$(grep -c '^\[record .* begins: conversation' "$W/prompt")" 1 'nor are recor
 
 gt toast -L main --json
 is "$(json '{results}[0]{phase}')" acknowledged 'it is recovered a second time'
-tell_agent toast 'Now the changelog.'
+tell_agent toast 'Now the changelog, as in gtr-0123456789abcdef of another session.'
 ok 'it answers' until_ 10 messages_are toast 4
 ok 'it is killed a third time' kill_agent toast
+for kept in "$STATE"/contexts/*.json; do printf '{"torn": ' >"$kept"; done
+gt context toast -L main
+is "$RC" 0 'a torn context does not lose the session'
+like "$OUT" 'cannot be read any more' 'it says so'
 rm -f "$STATE"/contexts/*.json
 gt prompt toast -L main
 cp "$W/out" "$W/prompt"
 for words in 'Fix the bug in `parse()`' 'keep the comments' 'Only the manual' 'Now the changelog'; do
 	is "$(count "$words" "$W/prompt")" 1 "after two recoveries nothing is lost or doubled: $words"
 done
+is "$(count 'Your Previous Conversation' "$W/prompt")" 1 'a quoted id does not hide our own prompt'
 
 # Without any transcript the prompt's own words remain.
 find "$HOME/.claude/projects" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | head -n -1 | cut -d ' ' -f 2- | xargs rm -f

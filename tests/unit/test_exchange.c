@@ -131,6 +131,26 @@ test_text_is_made_valid(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_limit(void **state)
+{
+	struct conversation c = CONVERSATION_INIT;
+
+	(void)state;
+	assert_false(conversation_limit(&c, 0));
+	conversation_add(&c, ROLE_USER, NULL, NULL, xstrdup("four"));
+	conversation_add(&c, ROLE_ASSISTANT, xstrdup("Bash"), xstrdup("ls"), xstrdup("six 66"));
+	conversation_add(&c, ROLE_ASSISTANT, NULL, NULL, xstrdup("three"));
+	assert_false(conversation_limit(&c, 17));
+	assert_true(conversation_limit(&c, 16));
+	assert_int_equal(c.n, 2);
+	assert_string_equal(c.v[0].input, "ls");
+	assert_true(conversation_limit(&c, 1));
+	assert_int_equal(c.n, 1);
+	assert_string_equal(c.v[0].content, "three");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
@@ -139,6 +159,7 @@ main(void)
 		cmocka_unit_test(test_last_action),
 		cmocka_unit_test(test_json_both_ways),
 		cmocka_unit_test(test_text_is_made_valid),
+		cmocka_unit_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
