@@ -82,6 +82,9 @@ void rows_measure(struct rows *r);
 /* Finds the rows with which the prompt at row i goes on, in a dialect that has them in column 0: sets ROW_PROMPT_MORE. Part of rows_settle. */
 void rows_settle_prompt(struct rows *r, size_t i);
 
+/* The prompt in row i is a command for the program: "/compact". */
+bool rows_is_command(const struct rows *r, size_t i);
+
 /* The head of a call ends with ")" before its result, a blank row or another item. The row behind it; 0: that is no call. */
 size_t rows_head_end(const struct rows *r, size_t i);
 

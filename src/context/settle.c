@@ -125,16 +125,6 @@ is_rest_of_id(const char *p, size_t n)
 	return n < 36;
 }
 
-/* "/compact" */
-static bool
-is_command(const struct rows *r, size_t i)
-{
-	const char *blank = memchr(row_text(r, i), ' ', r->v[i].n);
-	size_t at = blank != NULL ? (size_t)(blank - row_text(r, i)) : r->v[i].n;
-
-	return dialect_says(r->d, PHRASE_COMMAND, row_text(r, i) + at, r->v[i].n - at);
-}
-
 /* Above are only a banner and its news: rows of those are ROW_BODY by now. */
 static bool
 in_banner(const struct rows *r, size_t i)
@@ -156,7 +146,7 @@ settled(const struct rows *r, size_t i)
 		return ROW_BODY;
 	switch (k) {
 	case ROW_BODY:
-		return before == ROW_PROMPT && row_says(r, i, PHRASE_REMARK) && is_command(r, i - 1) ? ROW_RESULT : k;
+		return before == ROW_PROMPT && row_says(r, i, PHRASE_REMARK) && rows_is_command(r, i - 1) ? ROW_RESULT : k;
 	case ROW_NEWS:
 		return in_banner(r, i) ? ROW_BODY : ROW_STRAY;
 	case ROW_COLLAPSED:

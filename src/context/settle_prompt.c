@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "context/rows.h"
 #include "agent/dialect.h"
 #include "context/style.h"
@@ -11,11 +13,9 @@
  */
 
 static bool
-box_or_end(const struct rows *r, size_t i)
+is_box(const struct rows *r, size_t i)
 {
-	enum row_kind k = row_kind(r, i);
-
-	return k == ROW_DEAD || (k == ROW_RULE && row_kind(r, i + 1) == ROW_BOX);
+	return row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX;
 }
 
 /* The first row from i on that is not blank; not far away, an item has one blank row above it. */
@@ -66,34 +66,56 @@ looks_like_item(const struct rows *r, size_t i)
 	}
 }
 
-/* Two prompts in a row look like one with a quotation. Of that, every line has the sign; else rather two than one. */
+/*
+ * Two prompts in a row look like one with a quotation. Two stand there when they were queued, and then they come between a call and the
+ * model's words about it; at the end of a turn queued ones are handed over as one, or one at a time.
+ */
+static bool
+were_queued(const struct rows *r, size_t i)
+{
+	while (i > 0 && (row_kind(r, i - 1) == ROW_BLANK || row_kind(r, i - 1) == ROW_BODY))
+		i--;
+	return i > 0 && (row_kind(r, i - 1) == ROW_RESULT || row_kind(r, i - 1) == ROW_PROMPT || row_kind(r, i - 1) == ROW_PROMPT_MORE);
+}
+
+/* Of a quotation every line has the sign. */
 static bool
 is_quoted(const struct rows *r, size_t i, bool quotes)
 {
 	return quotes || row_kind(r, i + 1) == ROW_PROMPT;
 }
 
+bool
+rows_is_command(const struct rows *r, size_t i)
+{
+	const char *blank = memchr(row_text(r, i), ' ', r->v[i].n);
+	size_t at = blank != NULL ? (size_t)(blank - row_text(r, i)) : r->v[i].n;
+
+	return dialect_says(r->d, PHRASE_COMMAND, row_text(r, i) + at, r->v[i].n - at);
+}
+
 /* What the program says to a prompt stands at once below it. */
 static bool
-is_answer(const struct rows *r, size_t i)
+is_answer(const struct rows *r, size_t i, bool command)
 {
-	return row_kind(r, i) == ROW_RESULT || (row_kind(r, i) == ROW_ERROR && row_indent(r, i) > 0);
+	return row_kind(r, i) == ROW_RESULT || (row_kind(r, i) == ROW_ERROR && row_indent(r, i) > 0) ||
+		(command && row_kind(r, i) == ROW_BODY && row_says(r, i, PHRASE_REMARK));
 }
 
 void
 rows_settle_prompt(struct rows *r, size_t i)
 {
 	uint8_t mask = STYLE_BACK | STYLE_DIM | STYLE_ITALIC, mark = r->v[i].marks & mask;	/* thoughts are dim, too, but italic */
-	bool gap = false, quotes = false;
+	bool gap = false, command = rows_is_command(r, i), quotes = !command && !were_queued(r, i);
 
-	for (size_t k = i + 1; k < r->n && !box_or_end(r, k); k++) {
+	for (size_t k = i + 1; k < r->n && !is_box(r, k); k++) {
 		enum row_kind kind = row_kind(r, k);
 
 		if (kind == ROW_BLANK) {
 			gap = true;
 			continue;
 		}
-		if ((mark != 0 && (r->v[k].marks & mask) != mark) || (!gap && is_answer(r, k)))
+		if ((mark != 0 && (r->v[k].marks & mask) != mark) || (!gap && is_answer(r, k, command)))
 			break;
 		if (kind == ROW_PROMPT) {
 			if (gap && !is_quoted(r, k, quotes))

@@ -111,13 +111,33 @@ test_prompt_by_colours(void **state)
 	check(&c, 1, USER, "look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n────────────────────────────────────────\n\nend");
 	conversation_release(&c);
 
-	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> two\n\n\033[3m✻ Thinking…\n\n\033[0m  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
-	assert_int_equal(c.n, 5);
-	check(&c, 1, USER, "one\n\n● no words");
-	check(&c, 2, USER, "two");
-	check(&c, 3, SAID, "Thinking…\nHm.\n\nSo.");
-	check(&c, 4, WORDS, "Yes.");
+	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> quoted\nmore\n\n\033[3m✻ Thinking…\n\n\033[0m  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
+	assert_int_equal(c.n, 4);
+	check(&c, 1, USER, "one\n\n● no words\n\n> quoted\nmore");
+	check(&c, 2, SAID, "Thinking…\nHm.\n\nSo.");
+	check(&c, 3, WORDS, "Yes.");
 	assert_null(c.draft);
+	conversation_release(&c);
+}
+
+/* Two prompts in a row were queued while a call ran; behind the model's words or a command the sign is a quotation's. */
+static void
+test_quoted_or_queued(void **state)
+{
+	struct conversation c = read_text(TWO
+		"> one\n\n> quoted\nPane is dead (signal 9)\n\nend\n\n● Bash(make)\n  ⎿ " NB "ok\n\n> two\n\n> three\n\n● Yes.\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 6);
+	check(&c, 1, USER, "one\n\n> quoted\nPane is dead (signal 9)\n\nend");
+	check(&c, 3, USER, "two");
+	check(&c, 4, USER, "three");
+	conversation_release(&c);
+
+	c = read_text(TWO "> /compact\n  ⎿  Compacted\n\n> next\n\n● Yes.\n\n" BOX);
+	check(&c, 1, USER, "/compact");
+	check(&c, 2, SAID, "Compacted");
+	check(&c, 3, USER, "next");
 	conversation_release(&c);
 }
 
@@ -280,6 +300,7 @@ main(void)
 		cmocka_unit_test(test_banners),
 		cmocka_unit_test(test_prompt_in_column_0),
 		cmocka_unit_test(test_prompt_by_colours),
+		cmocka_unit_test(test_quoted_or_queued),
 		cmocka_unit_test(test_rows_that_the_agent_broke),
 		cmocka_unit_test(test_rows_that_the_terminal_broke),
 		cmocka_unit_test(test_bullets),
