@@ -39,6 +39,9 @@ interrupt(struct claude *c, const struct record *r)
 	size_t i = c->out->n;
 	bool calls = false;
 
+	if (i > 0 && i == c->stopped)	/* the same words say so for each of the calls */
+		return;
+	c->stopped = i;
 	for (; i > 0 && c->out->v[i - 1].role == ROLE_ASSISTANT && c->marks[i - 1].call != 0; i--) {
 		calls = true;
 		if (!c->marks[i - 1].answered)
@@ -119,7 +122,7 @@ build_user(struct claude *c, const struct record *r, const struct record_parts *
 {
 	struct json_walk w = json_slice_walk(p->blocks);
 	struct buf person = BUF_INIT, text = BUF_INIT;
-	struct json_slice block;
+	struct json_slice block, answer = p->result;
 
 	if (p->summary) {
 		buf_str(&text, "Summary of the conversation so far:\n\n");
@@ -137,9 +140,10 @@ build_user(struct claude *c, const struct record *r, const struct record_parts *
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
 		struct json_slice type = json_slice_get(block, "type"), words = json_slice_get(block, "text");
 
-		if (json_slice_is(type, "tool_result"))
-			put_result(c, r, block, p->result);
-		else if (json_slice_string(words))
+		if (json_slice_is(type, "tool_result")) {
+			put_result(c, r, block, answer);
+			answer = (struct json_slice){ NULL, 0 };	/* a record has one for its one result */
+		} else if (json_slice_string(words))
 			words_decode(&text, words, 0);
 		else if (!p->meta && (json_slice_is(type, "image") || json_slice_is(type, "document")))
 			buf_fmt(&text, "[%s]", json_slice_is(type, "image") ? "image" : "document");

@@ -49,6 +49,7 @@ struct claude {
 	bool side;			/* the sub-agents' records, not the session's */
 	size_t first;			/* in the chain's order: where the exchanges begin */
 	size_t settled;			/* exchanges before it are of an earlier process of the agent */
+	size_t stopped;			/* exchanges when the person stopped the agent the last time */
 	bool has_banner, has_session;
 };
 

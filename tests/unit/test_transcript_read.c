@@ -341,11 +341,38 @@ make_reminders(struct buf *b, int n)
 	buf_str(b, "\"}}\n");
 }
 
+/* n calls, and as many notes that the person stopped them. */
+static void
+make_stops(struct buf *b, int n)
+{
+	buf_str(b, "{\"type\":\"assistant\",\"uuid\":\"a\",\"parentUuid\":null,\"message\":{\"content\":[");
+	for (int i = 0; i < n / 4; i++)
+		buf_fmt(b, "%s{\"type\":\"tool_use\",\"id\":\"t%d\",\"name\":\"Bash\"}", i > 0 ? "," : "", i);
+	buf_str(b, "]}}\n{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":\"a\",\"message\":{\"content\":[{}");
+	for (int i = 0; i < n * 2; i++)
+		buf_str(b, ",{\"text\":\"[Request interrupted by user]\"}");
+	buf_str(b, "]}}\n");
+}
+
+/* One patch, and many results in its record. */
+static void
+make_patches(struct buf *b, int n)
+{
+	buf_str(b, "{\"type\":\"assistant\",\"uuid\":\"a\",\"parentUuid\":null,\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"t\","
+	    "\"name\":\"Edit\"}]}}\n{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":\"a\",\"toolUseResult\":{\"filePath\":\"f\",\"structuredPatch\":[{\"lines\":[\"+\"");
+	for (int i = 0; i < n / 4; i++)
+		buf_str(b, ",\"+x\"");
+	buf_str(b, "]}]},\"message\":{\"content\":[{}");
+	for (int i = 0; i < n / 100; i++)
+		buf_str(b, ",{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"ok\"}");
+	buf_str(b, "]}}\n");
+}
+
 /* Twice as much may cost twice the time, not four times. */
 static void
 takes_linear_time(void **state)
 {
-	static void (*const makes[])(struct buf *, int) = { make_ring, make_reminders };
+	static void (*const makes[])(struct buf *, int) = { make_ring, make_reminders, make_stops, make_patches };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof makes / sizeof makes[0]; i++) {
