@@ -167,8 +167,20 @@ dialect_new_flat(const char *agent)
 	return make(&dialect_claude_flat, DIALECT_OPEN);
 }
 
-bool
-dialect_is_flat(const char *text, size_t n)
+/* What was typed ahead stands in front of the mark, echoed by the terminal; then the program's name below tells. */
+static bool
+is_flat_mark(const char *text, const char *end, const char *p)
+{
+	const char *nl;
+
+	if (p == text || p[-1] == '\n')
+		return true;
+	nl = memchr(p, '\n', (size_t)(end - p));
+	return nl != NULL && nl[-1] == ']' && (size_t)(end - nl) > sizeof banner_mark && memcmp(nl + 1, banner_mark, sizeof banner_mark - 1) == 0;
+}
+
+static const char *
+last_flat_mark(const char *text, size_t n)
 {
 	static const char *const marks[] = { "[Accessible screen reader mode: on", "[Screen Reader Mode: on" };
 	const char *last = NULL;
@@ -177,12 +189,43 @@ dialect_is_flat(const char *text, size_t n)
 		const char *p = text;
 
 		while ((p = memmem(p, (size_t)(text + n - p), marks[i], strlen(marks[i]))) != NULL) {
-			if ((p == text || p[-1] == '\n') && (last == NULL || p > last))
+			if ((last == NULL || p > last) && is_flat_mark(text, text + n, p))
 				last = p;
 			p += strlen(marks[i]);
 		}
 	}
-	return last != NULL && last_banner(last, (size_t)(text + n - last)) == NULL;
+	return last;
+}
+
+/* The banner scrolled away: rows that say who speaks, against rows that begin with a marker. */
+static bool
+speaks_flat(const char *text, size_t n)
+{
+	static const char *const names[] = { "you: ", "claude: ", "tool: ", "tool error: " };
+	static const char *const markers[] = { "\xE2\x97\x8F ", "\xE2\x8F\xBA ", "\xE2\x9D\xAF", "\xE2\x9C\xBB ", "> ", ">" NBSP };
+	size_t flat = 0, classic = 0;
+
+	for (const char *p = text, *end = text + n; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t len = nl != NULL ? (size_t)(nl - p) : (size_t)(end - p);
+
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			flat += len > strlen(names[i]) && memcmp(p, names[i], strlen(names[i])) == 0;
+		for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
+			classic += len >= strlen(markers[i]) && memcmp(p, markers[i], strlen(markers[i])) == 0;
+		p += len + 1;
+	}
+	return flat > 1 && flat > classic;
+}
+
+bool
+dialect_is_flat(const char *text, size_t n)
+{
+	const char *mark = last_flat_mark(text, n);
+
+	if (mark == NULL)
+		return last_banner(text, n) == NULL && speaks_flat(text, n);
+	return last_banner(mark, (size_t)(text + n - mark)) == NULL;
 }
 
 void

@@ -88,7 +88,7 @@ struct dialect;
 struct dialect *dialect_new(const char *agent, unsigned version);
 /* The one for its screen-reader mode: no markers, no indentation, no box. Groups of ROW_TOOL: 2 the name, 3 the input. */
 struct dialect *dialect_new_flat(const char *agent);
-/* The last banner in the text says that the screen-reader mode is on. */
+/* The last banner in the text says that the screen-reader mode is on; without any banner, most of the rows that a marker could begin do. */
 bool dialect_is_flat(const char *text, size_t n);
 void dialect_free(struct dialect *d);
 

@@ -101,6 +101,8 @@ static const struct rule flat_rules[] = {
 	{ ROW_WORDS, ANY, OPEN, "claude:", "claude: (.*)$" },
 	{ ROW_TOOL, ANY, OPEN, "tool", "tool( error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
 	{ ROW_BANNER, ANY, OPEN, "[", "\\[(?:Accessible screen reader mode|Screen Reader Mode): on" },
+	/* behind the echo of what was typed ahead */
+	{ ROW_BANNER, ANY, OPEN, "", ".*\\[(?:Accessible screen reader mode|Screen Reader Mode): on[^]]*\\]$" },
 	{ ROW_BANNER, ANY, OPEN, "Claude Code v", "Claude Code v(\\d[\\d.]*)$" },
 	{ ROW_THOUGHT, ANY, OPEN, "Thought for ", "Thought for \\d.*\\)$" },
 	{ ROW_DIALOG, ANY, OPEN, "Permission Required:", "Permission Required: (.*)$" },

@@ -3,10 +3,21 @@
 
 #include "context/flat.h"
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "context/exchange.h"
 #include "context/screen_private.h"
 
 #define BANNER_ROWS 24	/* name, model, folder and news */
+#define RUNNING_ROWS 4	/* rows that are shown of what a running command has printed */
+
+/* A text may end like the row that tells the mode; the banner goes on with the program's name. */
+static bool
+is_banner(const struct screen *s, size_t i)
+{
+	char first = row_kind(&s->r, i) == ROW_BANNER ? row_text(&s->r, i)[0] : '\0';
+
+	return first == '[' || first == 'C' || (first != '\0' && row_kind(&s->r, i + 1) == ROW_BANNER);
+}
 
 static bool
 is_text(const struct screen *s, size_t i)
@@ -21,7 +32,7 @@ is_text(const struct screen *s, size_t i)
 			;
 		return i < s->r.n;
 	}
-	return k == ROW_BODY || k == ROW_STRAY || k == ROW_BLANK;
+	return k == ROW_BODY || k == ROW_STRAY || k == ROW_BLANK || (k == ROW_BANNER && !is_banner(s, i));
 }
 
 static size_t
@@ -116,17 +127,61 @@ read_folded(struct screen *s, size_t i)
 	return i + 1;
 }
 
+/* The row above may be what row i goes on with: its first word had no room there. */
+static bool
+goes_on(const struct screen *s, size_t i)
+{
+	const char *p = row_text(&s->r, i), *blank = memchr(p, ' ', s->r.v[i].n);
+	size_t word = utf8_width(p, blank != NULL ? (size_t)(blank - p) : s->r.v[i].n);
+
+	return row_width(&s->r, i - 1) + 1 + word > s->r.width;
+}
+
+/*
+ * The head of a running call blinks away, row and all (2.1.197), and its last rows seem to be words, from row `from` on. Where they begin;
+ * `end` when there are none. Certain are only the row that names the key and the one that counts what is not shown, and then four above it.
+ */
+static size_t
+headless_result(const struct screen *s, size_t from, size_t end)
+{
+	size_t last = end, begin, rows;
+	bool counted;
+
+	while (last > from && row_kind(&s->r, last - 1) == ROW_BLANK)
+		last--;
+	if (last == from || !row_says(&s->r, last - 1, PHRASE_RUNNING))
+		return end;
+	last -= row_says(&s->r, last - 1, PHRASE_NOISE);
+	counted = last > from && row_says(&s->r, last - 1, PHRASE_RUNNING);
+	last -= counted;
+	begin = last;
+	for (rows = 0; last > from && rows < RUNNING_ROWS && row_kind(&s->r, last - 1) != ROW_BLANK; rows++, last--)
+		if (counted || !goes_on(s, last - 1))
+			begin = last - 1;
+	return begin;
+}
+
+static void
+add_headless(struct screen *s, size_t from, size_t end)
+{
+	while (end > from && (row_kind(&s->r, end - 1) == ROW_BLANK || row_says(&s->r, end - 1, PHRASE_NOISE)))
+		end--;
+	screen_add(s, ROLE_ASSISTANT, STATUS_RUNNING, xstrdup("Bash"), NULL, screen_joined(s, from, end, 0, 0, 0));
+}
+
 /* The words of the person or the model, until the program says something. */
 static size_t
 read_words(struct screen *s, size_t i)
 {
 	bool person = row_kind(&s->r, i) == ROW_PROMPT;
-	size_t end = text_end(s, i + 1);
+	size_t end = text_end(s, i + 1), result = headless_result(s, i + 1, end);
 
 	if (person)
 		screen_settle_calls(s);
 	s->spun = false;
-	screen_add(s, person ? ROLE_USER : ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, words(s, i, end, " "));
+	screen_add(s, person ? ROLE_USER : ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, words(s, i, result, " "));
+	if (result < end)
+		add_headless(s, result, end);
 	return end;
 }
 
@@ -176,7 +231,7 @@ read_next(struct screen *s, size_t i)
 {
 	switch (row_kind(&s->r, i)) {
 	case ROW_BANNER:
-		return read_banner(s, i);
+		return is_banner(s, i) ? read_banner(s, i) : read_raw(s, i);
 	case ROW_PROMPT:
 	case ROW_WORDS:
 		return read_words(s, i);

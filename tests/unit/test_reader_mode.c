@@ -112,6 +112,63 @@ test_chosen_by_the_last_banner(void **state)
 	conversation_release(&c);
 }
 
+/* What was typed ahead is echoed in front of the mark. A text that ends like the mark begins nothing. */
+static void
+test_mark_behind_an_echo(void **state)
+{
+	struct conversation c = read_text("> go on [or not][Accessible screen reader mode: on]\nClaude Code v2.1.197\nOpus 4.8 · API Usage Billing\n~/w\n"
+	    "you: and what\n\n> follows\n> here\n> and there\nclaude: It says\n> [Screen Reader Mode: on via flag]\nat first.\nBaked for 0s\n"
+	    "paste again to expand\n● high · /effort\n" DEAD, 80);
+
+	(void)state;
+	assert_string_equal(c.banner, "2.1.197");
+	assert_int_equal(c.n, 3);
+	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, "and what\n\n> follows\n> here\n> and there");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It says\n> [Screen Reader Mode: on via flag]\nat first.");
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
+/* The banner scrolled away: the rows themselves tell the mode, unless more of them have the markers of the other. */
+static void
+test_told_without_a_banner(void **state)
+{
+	struct conversation flat = read_text("you: one\n> two\nclaude: Yes.\ntool: Bash (make)\n● fine\nclaude: Done.\n" DEAD, 80);
+	struct conversation classic = read_text("> one\nyou: two\n\n● Yes.\n\n● Bash(make)\n  ⎿ " NB "claude: hello\n\n> three\nclaude: four\n" DEAD, 80);
+
+	(void)state;
+	assert_int_equal(flat.n, 4);
+	check(&flat, 0, ROLE_USER, STATUS_COMPLETE, NULL, "one\n> two");
+	check(&flat, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "● fine");
+	assert_int_equal(flat.truncated_at, 0);
+	check(&classic, 0, ROLE_USER, STATUS_COMPLETE, NULL, "one\nyou: two");
+	assert_int_equal(classic.n, 4);
+	conversation_release(&flat);
+	conversation_release(&classic);
+}
+
+/* In 2.1.197 the head of a running call is not there every other moment. */
+static void
+test_head_blinked_away(void **state)
+{
+	struct conversation many = read_text(HEAD "you: Run.\nclaude: It runs.\nFor long.\nline 7\nline 8\nline 9\nline 10\n+6 lines (6s)\n"
+	    "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   ( 6s  ·  40 tokens )\n"
+	    "bypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n" DEAD, 40);
+	struct conversation few = read_text(HEAD "you: Run.\nclaude: It runs for as long as you wish and\nwant.\nline 1\n"
+	    "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   ( 6s  ·  40 tokens )\n"
+	    "bypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n" DEAD, 44);
+
+	(void)state;
+	assert_int_equal(many.n, 4);
+	check(&many, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It runs.\nFor long.");
+	check(&many, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "line 7\nline 8\nline 9\nline 10\n+6 lines (6s)");
+	assert_int_equal(few.n, 4);
+	check(&few, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It runs for as long as you wish and want.");
+	check(&few, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "line 1");
+	conversation_release(&many);
+	conversation_release(&few);
+}
+
 int
 main(void)
 {
@@ -120,6 +177,9 @@ main(void)
 		cmocka_unit_test(test_running_and_asking),
 		cmocka_unit_test(test_wrapped_words_and_imitations),
 		cmocka_unit_test(test_chosen_by_the_last_banner),
+		cmocka_unit_test(test_mark_behind_an_echo),
+		cmocka_unit_test(test_told_without_a_banner),
+		cmocka_unit_test(test_head_blinked_away),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -97,7 +97,7 @@ function firstOfInput(item) {
 // The row that a call has on the screen, from row `from` on; -1: none.
 function callRow(item, rows, from) {
 	const name = item.tool === 'Agent' || item.tool === 'Task' ? '(?:Agent|Task)' : NAMES[item.tool] ?? item.tool;
-	const head = new RegExp(`^(?:[●⏺] | {2})\\x1b?${name}\\(`, 'u');
+	const head = new RegExp(`^(?:(?:[●⏺] | {2})\\x1b?${name}|tool(?: error)?: ${name} )\\(`, 'u');
 	const wanted = letters(firstOfInput(item)).slice(0, 12);
 	return rows.findIndex((row, i) => i >= from && head.test(row) && letters(row).includes(wanted));
 }

@@ -36,6 +36,8 @@ const LOG = Array.from({ length: 320 }, (_, i) => `log line ${i + 1}: nothing to
 const LONG = `Here is the log of last night:\n${LOG}\nand that was the end of the log.`;
 const STEPS = `The second step is to say so:\n\n- **one** thing\n- another thing in \`code\`\n\n${paragraphs('steps', 2)}`;
 
+const READER = /bypass permissions|\? for shortcuts|^(?:> |you: )/mu;
+
 const look = (name, width, height, versions, more) => ({
 	name,
 	on: [[width, height, ...versions]],
@@ -72,6 +74,14 @@ export const text = [
 	look('no-color', 100, 30, ['1.0.128', '2.0.76', '2.1.197'], { looks: true, env: { NO_COLOR: '1' } }),
 	look('term-screen', 80, 30, ['2.0.76', '2.1.37', '2.1.197'], { looks: true, term: 'screen' }),
 	look('fullscreen', 100, 30, ['2.1.197', '2.1.330'], { env: { CLAUDE_CODE_NO_FLICKER: '1' } }),
-	look('screen-reader', 100, 30, ['2.1.197', '2.1.330'], { flags: ['--ax-screen-reader'],
-		ready: /bypass permissions|\? for shortcuts|^(?:> |you: )/mu }),
+	{
+		name: 'screen-reader-run',
+		on: [[80, 30, '2.1.197', '2.1.330']],
+		flags: ['--ax-screen-reader'], ready: READER,
+		answers: [hello, answer('run the long', [words('It runs now, and it takes a while.'),
+			bash('for i in $(seq 1 900); do echo "counting sheep $i"; sleep 0.1; done', 'Count')])],
+		steps: [...greet, say('Please run the long job'), see(/tool: Bash[^]*counting sheep [3-9]\d/), kill],
+		end: 'killed while a command ran',
+	},
+	look('screen-reader', 100, 30, ['2.1.197', '2.1.330'], { flags: ['--ax-screen-reader'], ready: READER }),
 ];
