@@ -14,7 +14,7 @@ struct match;
  * right (measured on 2.1.37, 2.1.197, 2.1.330). That is why text that imitates markers does not deceive the table.
  */
 enum row_kind {
-	ROW_BLANK,
+	ROW_BLANK,		/* empty, or nothing of the conversation: to be read as if it were empty */
 	ROW_BODY,		/* indented by two or more: belongs to the item above */
 	ROW_STRAY,		/* column 0 or 1, and no rule knows it */
 	ROW_BANNER,		/* group 1: the version, where the row holds it */

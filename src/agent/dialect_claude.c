@@ -81,6 +81,9 @@ static const struct rule claude_rules[] = {
 	{ ROW_COLLAPSED, V(2, 1, 100), OPEN, "  ", "  (" FOLDED " .*)$" },
 	{ ROW_TOOL_BLINK, ANY, OPEN, "  ", "  (" TOOLS ")\\((.*)$" },
 
+	/* the view of Ctrl+O puts time and model above each answer */
+	{ ROW_BLANK, NEW, OPEN, "          ", " {10,}\\d\\d:\\d\\d [AP]M [\\w.:-]+$" },
+
 	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
 	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },

@@ -61,11 +61,13 @@ rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct
 	for (size_t at = 0; at < n;) {
 		const char *p = r->text + at, *nl = memchr(p, '\n', n - at);
 		size_t len = nl != NULL ? (size_t)(nl - p) : n - at, full = len;
+		enum row_kind kind;
 
 		while (len > 0 && (p[len - 1] == ' ' || p[len - 1] == '\t' || p[len - 1] == '\r'))
 			len--;
 		r->v = vec_room(r->v, r->n, &cap, sizeof *r->v);
-		r->v[r->n++] = (struct row){ .at = (uint32_t)at, .n = (uint32_t)len, .kind = (uint8_t)dialect_row(d, p, len, NULL) };
+		kind = dialect_row(d, p, len, NULL);
+		r->v[r->n++] = (struct row){ .at = (uint32_t)at, .n = kind == ROW_BLANK ? 0 : (uint32_t)len, .kind = (uint8_t)kind };
 		at += full + 1;
 	}
 	r->width = width > 0 ? width : widest(r);

@@ -13,6 +13,7 @@
 struct result {
 	struct buf text;
 	bool any, running, waiting, failed, interrupted;
+	bool waits_within;	/* the last row says so: of a sub-agent, its own call */
 };
 
 /* Where the rows from .. to end without those that only name a key; in a narrow pane such a row is broken. */
@@ -60,6 +61,7 @@ read_result(struct screen *s, size_t i, struct result *res)
 	res->failed = screen_result_says(s, i, PHRASE_FAILED);
 	res->interrupted = screen_result_says(s, i, PHRASE_INTERRUPTED);
 	res->running = keys || screen_result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && row_says(&s->r, to - 1, PHRASE_RUNNING));
+	res->waits_within = to > i + 1 && row_says(&s->r, to - 1, PHRASE_WAITING);
 	rows_join(&s->r, i, to, screen_result_skip(s, i), 5, 0, &res->text);
 	return end;
 }
@@ -117,7 +119,7 @@ read_prompt(struct screen *s, size_t i)
 static size_t
 read_words(struct screen *s, size_t i)
 {
-	size_t end = screen_item_end(s, i), skip = screen_skip(s, i);
+	size_t end = screen_item_end(s, i), skip = row_text(&s->r, i)[0] == ' ' ? 2 : screen_skip(s, i);
 	const char *p = row_text(&s->r, i) + skip;
 	bool limit = end - i <= 6 && dialect_says(s->r.d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
 	char *text = screen_joined(s, i, end, skip, 2, screen_words_limit(s));
@@ -156,6 +158,12 @@ tool_input(const struct screen *s, size_t i, size_t end)
 	return text;
 }
 
+static bool
+is_agent(const char *name)
+{
+	return name != NULL && (strcmp(name, "Task") == 0 || strcmp(name, "Agent") == 0);
+}
+
 static size_t
 read_tool(struct screen *s, size_t i)
 {
@@ -173,7 +181,7 @@ read_tool(struct screen *s, size_t i)
 		status = STATUS_WAITING;
 	else if (res.failed || res.interrupted || s->r.v[i].bullet == BULLET_FAILED)
 		status = STATUS_FAILED;
-	else if (res.running || s->r.v[i].bullet == BULLET_PENDING)
+	else if (res.running || s->r.v[i].bullet == BULLET_PENDING || (res.waits_within && is_agent(name)))
 		status = STATUS_RUNNING;
 	screen_add(s, ROLE_ASSISTANT, status, name != NULL ? name : xstrdup("?"), input, conversation_text(&res.text));
 	s->spun = false;

@@ -342,6 +342,29 @@ settle_folds(struct rows *r)
 	}
 }
 
+/*
+ * A repaint may lose the rows between a prompt and what was said to it (2.1.197, 2.1.330, after a resize). The prompt ends where its
+ * background does; words without a bullet go on there.
+ */
+static void
+settle_torn(struct rows *r)
+{
+	for (size_t i = 0; r->styled && i < r->n; i++) {
+		size_t torn = r->n, k = i + 1;
+
+		if (row_kind(r, i) != ROW_PROMPT || !(r->v[i].marks & STYLE_BACK))
+			continue;
+		for (; row_kind(r, k) == ROW_BODY || (k < r->n && row_kind(r, k) == ROW_BLANK); k++) {
+			if (r->v[k].marks & STYLE_BACK)
+				torn = r->n;
+			else if (torn == r->n && row_kind(r, k) == ROW_BODY)
+				torn = k;
+		}
+		if (torn < r->n && !row_says(r, torn, PHRASE_REMARK))
+			set_kind(r, torn, ROW_WORDS);
+	}
+}
+
 void
 rows_settle(struct rows *r)
 {
@@ -354,6 +377,8 @@ rows_settle(struct rows *r)
 	}
 	settle_folds(r);
 	settle_sent_queue(r);
+	if (!column_0)
+		settle_torn(r);
 	for (size_t i = 0; i + 1 < r->n; i++)
 		if (row_kind(r, i) == ROW_RULE && row_kind(r, i + 1) == ROW_BOX && (i == 0 || row_kind(r, i - 1) != ROW_RULE))
 			settle_box(r, i);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "context/exchange.h"
 #include "context/screen.h"
+#include "context/style.h"
 
 /* Repaints, and what a pane that was wider or narrower leaves; lines that only their neighbours tell. */
 
@@ -213,11 +214,49 @@ test_the_programs_own_rows(void **state)
 	conversation_release(&end);
 }
 
+/* The view of Ctrl+O puts a stamp above each answer, which scrolls into the history. */
+static void
+test_stamps_of_the_view(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n               02:48 AM claude-opus-4-8\n● Yes.\n\n  It was at 02:48 AM claude-opus\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(c.n, 3);
+	check(&c, 1, ROLE_USER, "go");
+	check(&c, 2, ROLE_ASSISTANT, "Yes.\n\nIt was at 02:48 AM claude-opus");
+	conversation_release(&c);
+}
+
+/* A repaint lost the rows between a prompt and its answer: colours tell where the prompt ends. */
+static void
+test_torn_prompt(void **state)
+{
+	static const char screen[] = BANNER "\033[48;5;237m❯ one\n  more\n\033[49m  - alpha\n  - bravo\n\n● Yes.\n\n\033[48;5;237m❯ look at @a\033[49m\n"
+	    "  ⎿  Read a (2 lines)\n\n" BOX;
+	struct buf b = BUF_INIT;
+	struct conversation c = CONVERSATION_INIT;
+	struct style *style;
+
+	(void)state;
+	buf_str(&b, screen);
+	style = style_strip(&b);
+	screen_read_bytes(b.data, b.len, style, 40, "claude", &c);
+	assert_int_equal(c.n, 5);
+	check(&c, 1, ROLE_USER, "one\nmore");
+	check(&c, 2, ROLE_ASSISTANT, "- alpha\n- bravo");
+	check(&c, 4, ROLE_USER, "look at @a\n⎿  Read a (2 lines)");
+	conversation_release(&c);
+	style_free(style);
+	buf_release(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_that_tmux_broke),
+		cmocka_unit_test(test_stamps_of_the_view),
+		cmocka_unit_test(test_torn_prompt),
 		cmocka_unit_test(test_joined_at_the_width_of_its_time),
 		cmocka_unit_test(test_repaint_below_a_wide_gap),
 		cmocka_unit_test(test_repaint_of_what_broke_off),

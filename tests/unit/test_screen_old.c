@@ -141,6 +141,21 @@ test_quoted_or_queued(void **state)
 	conversation_release(&c);
 }
 
+/* A sub-agent's own call stands below it; of other calls the last row is what they printed. */
+static void
+test_agent_waits(void **state)
+{
+	struct conversation c = read_text(ONE "> go\n\n● Bash(make)\n  ⎿ " NB "Bash(x)\n     Waiting…\n\n● Task(Seek)\n  ⎿ " NB "Bash(sleep 6)\n     Waiting…\n\n"
+		"✻ Baking… (esc to interrupt)\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	assert_int_equal(c.v[2].status, STATUS_COMPLETE);
+	assert_int_equal(c.v[3].status, STATUS_RUNNING);
+	assert_string_equal(c.v[3].tool, "Task");
+	conversation_release(&c);
+}
+
 /* Prompts and, in 1.0.128, words are broken four columns before the edge; the blank behind a full row is kept. */
 static void
 test_rows_that_the_agent_broke(void **state)
@@ -301,6 +316,7 @@ main(void)
 		cmocka_unit_test(test_prompt_in_column_0),
 		cmocka_unit_test(test_prompt_by_colours),
 		cmocka_unit_test(test_quoted_or_queued),
+		cmocka_unit_test(test_agent_waits),
 		cmocka_unit_test(test_rows_that_the_agent_broke),
 		cmocka_unit_test(test_rows_that_the_terminal_broke),
 		cmocka_unit_test(test_bullets),
