@@ -3,7 +3,6 @@
 
 #include "context/flat.h"
 #include "base/buf.h"
-#include "base/utf8.h"
 #include "context/exchange.h"
 #include "context/screen_private.h"
 
@@ -127,16 +126,6 @@ read_folded(struct screen *s, size_t i)
 	return i + 1;
 }
 
-/* The row above may be what row i goes on with: its first word had no room there. */
-static bool
-goes_on(const struct screen *s, size_t i)
-{
-	const char *p = row_text(&s->r, i), *blank = memchr(p, ' ', s->r.v[i].n);
-	size_t word = utf8_width(p, blank != NULL ? (size_t)(blank - p) : s->r.v[i].n);
-
-	return row_width(&s->r, i - 1) + 1 + word > s->r.width;
-}
-
 /*
  * The head of a running call blinks away, row and all (2.1.197), and its last rows seem to be words, from row `from` on. Where they begin;
  * `end` when there are none. Certain are only the row that names the key and the one that counts what is not shown, and then four above it.
@@ -156,7 +145,7 @@ headless_result(const struct screen *s, size_t from, size_t end)
 	last -= counted;
 	begin = last;
 	for (rows = 0; last > from && rows < RUNNING_ROWS && row_kind(&s->r, last - 1) != ROW_BLANK; rows++, last--)
-		if (counted || !goes_on(s, last - 1))
+		if (counted || !row_had_no_room(&s->r, last - 1, s->r.width))
 			begin = last - 1;
 	return begin;
 }

@@ -116,6 +116,15 @@ first_word(const char *p, size_t n, size_t *width)
 	return i;
 }
 
+bool
+row_had_no_room(const struct rows *r, size_t i, size_t limit)
+{
+	size_t indent = row_indent(r, i), word;
+
+	first_word(row_text(r, i) + indent, r->v[i].n - indent, &word);
+	return row_width(r, i - 1) + 1 + word > limit;
+}
+
 static bool
 wide_at_end(const char *p, size_t n)
 {

@@ -53,6 +53,8 @@ row_kind(const struct rows *r, size_t i)
 bool row_says(const struct rows *r, size_t i, enum phrase what);
 size_t row_indent(const struct rows *r, size_t i);
 size_t row_width(const struct rows *r, size_t i);
+/* The first word of row i > 0 would not have fitted into the row above within `limit` columns: it may go on what stands there. */
+bool row_had_no_room(const struct rows *r, size_t i, size_t limit);
 
 /*
  * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each, blank rows at both ends left out. Rows that

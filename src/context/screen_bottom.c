@@ -7,6 +7,7 @@
 #include "context/style.h"
 
 #define DRAFT_ROWS 400	/* rows of an unsent draft */
+#define QUEUED_LINES 6	/* more lines than people queue one by one */
 
 static void
 keep_tasks(struct screen *s, size_t from, size_t to, size_t skip, size_t indent)
@@ -39,22 +40,56 @@ read_tasks(struct screen *s, size_t i)
 	return end;
 }
 
-/* 2.0.76 has a mark in front of each, 1.0.128 none; rows go on where they begin, and none is set off by a blank row. */
+/*
+ * 1.0.128 has no mark in front of a queued prompt, and nothing tells where the next begins. What is typed while the agent works is one
+ * line, so each line is taken for one, unless they look like a text: a blank or indented row, a list, many lines; a colon opens one.
+ */
+static bool
+queue_is_text(const struct screen *s, size_t from, size_t to)
+{
+	size_t lines = 0;
+
+	for (size_t i = from; i < to && lines <= QUEUED_LINES; i++) {
+		if (s->r.v[i].n == 0 || row_indent(&s->r, i) > 2 || row_says(&s->r, i, PHRASE_LIST))
+			return true;
+		lines += i == from || !row_had_no_room(&s->r, i, screen_limit(s, 4));
+	}
+	return lines > QUEUED_LINES;
+}
+
+static size_t
+unmarked_end(const struct screen *s, size_t i, size_t to)
+{
+	for (i++; i < to && row_had_no_room(&s->r, i, screen_limit(s, 4)); i++)
+		;
+	return row_text(&s->r, i - 1)[s->r.v[i - 1].n - 1] == ':' ? to : i;
+}
+
+/* 2.0.76 has a mark in front of each; rows go on at column 2, and none is set off by a blank row. */
+static size_t
+marked_end(const struct screen *s, size_t i, size_t to)
+{
+	for (i++; i < to && (s->r.v[i - 1].n == 0 || !row_says(&s->r, i, PHRASE_MARKED)); i++)
+		;
+	return i;
+}
+
 static size_t
 read_old_queue(struct screen *s, size_t i)
 {
-	bool marked = row_says(&s->r, i, PHRASE_MARKED);
-	size_t skip = marked ? 4 : 2;
+	bool marked = row_says(&s->r, i, PHRASE_MARKED), text;
+	size_t to = i;
 
-	while (i < s->r.n && row_kind(&s->r, i) == ROW_QUEUED) {
-		size_t end = i + 1;
+	while (row_kind(&s->r, to) == ROW_QUEUED)
+		to++;
+	text = !marked && queue_is_text(s, i, to);
+	while (i < to) {
+		size_t end = text ? to : marked ? marked_end(s, i, to) : unmarked_end(s, i, to);
 
-		while (row_kind(&s->r, end) == ROW_QUEUED && !(marked && s->r.v[end - 1].n > 0 && row_says(&s->r, end, PHRASE_MARKED)))
-			end++;
-		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, screen_joined(s, i, end, skip, 2, screen_limit(s, 4)));
+		screen_add(s, ROLE_USER, STATUS_WAITING, NULL, NULL, screen_joined(s, i, end, marked ? 4 : 2, 2, screen_limit(s, 4)));
 		i = end;
 	}
-	return i;
+	return to;
 }
 
 static size_t

@@ -198,15 +198,17 @@ static void
 test_the_programs_own_rows(void **state)
 {
 	struct conversation c = read_text(" ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Opus 5.5\n ▝▝   ▝▝   /home/u\n\n"
-	    "▎ Auto mode is new.\n▎ https://example.test\n\n❯ /compact\n  ⎿  Compacted (ctrl+o to see full summary)\n\n❯ go\n\n● Yes.\n\n"
+	    "▎ Auto mode is new.\n▎ https://example.test\n\n"
+	    "● Auto mode lets Claude handle permission prompts automatically — Claude\n  checks.\n\n❯ /compact\n  ⎿  Compacted (ctrl+o to see full summary)\n\n❯ go\n\n● Yes.\n\n"
 	    RULE40 "  Showing detailed transcript · ctrl+o to toggle\n", 40);
 	struct conversation end = read_text(BANNER "❯ go\n\n● Yes.\n\n"
 	    "Resume this session with:\nclaude --resume 5ff47dea-e452-445e-8f3f-\n923cebd882a1\n", 40);
 
 	(void)state;
-	assert_int_equal(c.n, 5);
-	check(&c, 1, ROLE_USER, "/compact");
-	check(&c, 2, ROLE_SYSTEM, "Compacted (ctrl+o to see full summary)");
+	assert_int_equal(c.n, 6);
+	assert_int_equal(c.v[1].role, ROLE_SYSTEM);
+	check(&c, 2, ROLE_USER, "/compact");
+	check(&c, 3, ROLE_SYSTEM, "Compacted (ctrl+o to see full summary)");
 	assert_int_equal(c.unknown_lines, 0);
 	assert_string_equal(end.resume_id, "5ff47dea-e452-445e-8f3f-923cebd882a1");
 	assert_int_equal(end.unknown_lines, 0);

@@ -301,11 +301,53 @@ test_queue(void **state)
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 	c = read_text(one);
-	assert_int_equal(c.n, 4);
-	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first\nsecond");
+	assert_int_equal(c.n, 5);
+	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "second");
 	conversation_release(&c);
 	free(two);
 	free(one);
+}
+
+/* What the program says about a hook is not the model's, though it has the same bullet. */
+static void
+test_hook_failed(void **state)
+{
+	struct conversation c = read_text(ONE "> go\n\n● Stop words like it.\n\n\n● Stop [exit 1] failed with non-blocking status code 1\n   unhappy\n\n");
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Stop [exit 1] failed with non-blocking status code 1\n unhappy");
+	conversation_release(&c);
+}
+
+/* Without a mark each line is a prompt of its own; not what the pane broke, and not the lines of a text. */
+static void
+test_unmarked_queue(void **state)
+{
+	static const struct {
+		const char *rows, *first, *last;
+		size_t n;
+	} cases[] = {
+		{ "  then the long one of them that\n  goes on\n  last", "then the long one of them that goes on", "last", 2 },
+		{ "  first\n  with a list:\n  this\n  that", "first", "with a list:\nthis\nthat", 2 },
+		{ "  a text\n\n  with a gap", "a text\n\nwith a gap", "a text\n\nwith a gap", 1 },
+		{ "  f()\n    x = 1\n  end", "f()\n  x = 1\nend", "f()\n  x = 1\nend", 1 },
+		{ "  a\n  b\n  c\n  d\n  e\n  f\n  g", "a\nb\nc\nd\ne\nf\ng", "a\nb\nc\nd\ne\nf\ng", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *text = xasprintf(ONE "> go\n\n✻ Baking… (esc to interrupt)\n\n\n%s\n" RULE40 ">" NB "\n" RULE40 "  ? for shortcuts\n",
+		    cases[i].rows);
+		struct conversation c = read_text(text);
+
+		assert_int_equal(c.n, 2 + cases[i].n);
+		check(&c, 2, ROLE_USER, STATUS_WAITING, NULL, NULL, cases[i].first);
+		check(&c, c.n - 1, ROLE_USER, STATUS_WAITING, NULL, NULL, cases[i].last);
+		conversation_release(&c);
+		free(text);
+	}
 }
 
 int
@@ -325,6 +367,8 @@ main(void)
 		cmocka_unit_test(test_boxed_permission),
 		cmocka_unit_test(test_error_below_prompt),
 		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_unmarked_queue),
+		cmocka_unit_test(test_hook_failed),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

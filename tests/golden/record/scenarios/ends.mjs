@@ -64,6 +64,22 @@ export const ends = [
 		end: 'killed with an unsent draft in the box',
 	},
 	{
+		name: 'queue-delivered',
+		on: [[100, 30, '1.0.128']],
+		answers: [hello, answer('build it all', [words('The build runs.'), build], done)],
+		steps: [...greet, say('Please build it all'), see(/part 2/), queue('and mention it in the release notes'), queue('then the manual, too'),
+			see(/read what you wrote meanwhile/), idle, kill],
+		end: 'killed while idle, after two queued messages were delivered',
+	},
+	{
+		name: 'queue-lines',
+		on: [[80, 30, '1.0.128', '2.0.76']],
+		answers: [hello, answer('long job', [words('The long job starts.'), slow])],
+		steps: [...greet, say('Now start the long job'), see(/migrating table 1\d/), queue('tidy up when you are done'), queue('and then tell me in a sentence ' +
+			'that is too long for one row of this pane what it was that took so long this time'), queue('say goodbye'), see(/say goodbye *\n─/), kill],
+		end: 'killed with three messages of a line queued',
+	},
+	{
 		name: 'queued',
 		on: [[100, 40, ...ALL]],
 		answers: [hello, answer('build it all', [words('The build runs.'), build], done), answer('release notes', done),
