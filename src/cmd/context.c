@@ -72,6 +72,8 @@ print_json(const struct candidate *c, const struct gathered *g)
 	json_put(v, "transcript", g->found.path);
 	json_put(v, "transcript_by", found_name(g->found.how));
 	json_put_int(v, "transcript_rivals", (int64_t)g->found.rivals);
+	json_put_int(v, "transcript_records", (int64_t)g->records);
+	json_put_int(v, "transcript_unknown_records", (int64_t)g->unknown_records);
 	json_object_set_new(v, "raw_scrollback", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
 	json_object_set_new(v, "bead", g->bead.id != NULL ? json_bead(&g->bead) : json_null());
 	json_put(v, "git", g->git != NULL ? clean_bytes(g->git) : NULL);
@@ -140,6 +142,18 @@ print_sources(const struct gathered *g)
 }
 
 static void
+print_unknown(const char *name, size_t unknown, size_t all, const char *what)
+{
+	struct buf b = BUF_INIT;
+
+	say_thousands(&b, unknown);
+	buf_str(&b, " of ");
+	say_thousands(&b, all);
+	printf("%-20s %s %s not understood\n", name, b.data, what);
+	buf_release(&b);
+}
+
+static void
 print_text(const struct candidate *c, const struct gathered *g)
 {
 	struct buf lines = BUF_INIT;
@@ -153,11 +167,9 @@ print_text(const struct candidate *c, const struct gathered *g)
 	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
 	    conversation_count(&g->talk, ROLE_USER), conversation_count(&g->talk, ROLE_ASSISTANT), g->talk.n);
 	print_sources(g);
-	buf_reset(&lines);
-	say_thousands(&lines, g->talk.unknown_lines);
-	buf_str(&lines, " of ");
-	say_thousands(&lines, g->talk.lines);
-	printf("%-20s %s lines not understood\n", "Reading", lines.data);
+	print_unknown("Reading", g->talk.unknown_lines, g->talk.lines, "lines");
+	if (g->records > 0)
+		print_unknown("", g->unknown_records, g->records, "records of the transcript");
 	print_field("Last user message", conversation_last_user(&g->talk));
 	print_field("Last agent action", action);
 	print_field("Draft, never sent", g->talk.draft);

@@ -181,6 +181,8 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	if (unsure != NULL)
 		warn(g, "%s", unsure);
 	free(unsure);
+	g->records = record.lines;
+	g->unknown_records = record.unknown_lines;
 	merge(&record, NULL, &screen, &g->talk);
 	if (g->talk.session_id == NULL && g->found.session_id != NULL)
 		g->talk.session_id = xstrdup(g->found.session_id);

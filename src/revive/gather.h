@@ -31,6 +31,7 @@ struct gathered {
 	char **warnings;
 	size_t n_warnings, cap_warnings;
 	struct transcript_found found;	/* the agent's own record that was read */
+	size_t records, unknown_records;	/* of it; a last one that the death tore apart is none that anybody knows */
 	struct earlier earlier;		/* the recovery whose context was unfolded */
 	char *reason;			/* "killed by signal 9", for people and the prompt */
 	struct buf prompt;		/* after gather_prompt */
