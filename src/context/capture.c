@@ -64,30 +64,31 @@ tail_of(const char *p, size_t n, size_t max_rows)
 	return at;
 }
 
-int
-capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
-    struct capture *out, struct err *e)
+size_t
+capture_command(struct batch *b, const struct pane *p, size_t max_rows)
 {
-	struct buf raw = BUF_INIT;
-	struct clean_text *all;
 	char from[24];
+
+	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN);
+	return batch_add(b, "capture-pane", "-p", "-e", "-J", "-t", p->id, "-S", from, NULL);
+}
+
+void
+capture_text(struct buf *raw, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s, struct capture *out)
+{
+	struct clean_text *all;
 	size_t n, rows;
 
 	memset(out, 0, sizeof *out);
-	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN);
-	if (tmux_do(t, false, &raw, e, "capture-pane", "-p", "-e", "-J", "-t", p->id, "-S", from, NULL) != 0) {
-		buf_wipe(&raw);
-		return -1;
-	}
-	out->style = style_strip(&raw);
-	n = trim_end(raw.data, raw.len);
+	out->style = style_strip(raw);
+	n = trim_end(raw->data, raw->len);
 	if (p->dead)
-		n = without_dead_line(raw.data, n, p->dead_line);
+		n = without_dead_line(raw->data, n, p->dead_line);
 	if (zombie)
-		n = trim_end(raw.data, screen_without_shell(raw.data, n, p->width));
-	style_head(out->style, count_rows(raw.data, n));
-	all = scrub_text(s, raw.data, n, p->width);
-	buf_wipe(&raw);
+		n = trim_end(raw->data, screen_without_shell(raw->data, n, p->width));
+	style_head(out->style, count_rows(raw->data, n));
+	all = scrub_text(s, raw->data, n, p->width);
+	buf_wipe(raw);
 	rows = count_rows(clean_bytes(all), clean_len(all));
 	if (rows > max_rows) {
 		out->text = clean_slice(all, tail_of(clean_bytes(all), clean_len(all), max_rows), clean_len(all));
@@ -99,7 +100,31 @@ capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows,
 		out->text = all;
 	}
 	out->rows = rows;
-	return 0;
+}
+
+int
+capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
+    struct capture *out, struct err *e)
+{
+	struct buf raw = BUF_INIT;
+	struct batch b;
+	const char *text;
+	size_t n, i;
+	int ret;
+
+	memset(out, 0, sizeof *out);
+	batch_init(&b);
+	i = capture_command(&b, p, max_rows);
+	ret = batch_run(t, &b, e);
+	if (ret == 0)
+		ret = batch_error(&b, "capture-pane", e);
+	if (ret == 0) {
+		text = batch_out(&b, i, &n);
+		buf_add(&raw, text, n);
+		capture_text(&raw, p, zombie, max_rows, s, out);
+	}
+	batch_release(&b);
+	return ret;
 }
 
 void

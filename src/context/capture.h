@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct batch;
+struct buf;
 struct clean_text;
 struct style;
 struct err;
@@ -29,6 +31,13 @@ struct capture {
  */
 int capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
     struct capture *out, struct err *e);
+/*
+ * The same from what tmux printed: capture_command's output, which is overwritten and empty afterwards. For who captures many panes in one
+ * batch. Pure.
+ */
+void capture_text(struct buf *raw, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s, struct capture *out);
+/* Adds the command to a batch and returns its index. */
+size_t capture_command(struct batch *b, const struct pane *p, size_t max_rows);
 void capture_release(struct capture *c);
 
 #endif

@@ -59,9 +59,8 @@ gather_reason(const struct candidate *c)
 	return xstrdup("died, how is not known");
 }
 
-/* Everything by whose value a secret can be told on the screen. */
-static void
-learn(struct scrub *s, const struct candidate *c)
+void
+gather_learn(struct scrub *s, const struct candidate *c)
 {
 	char *block;
 	size_t n;
@@ -220,7 +219,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if ((g->scrub = world_scrub(w, e)) == NULL)
 		return -1;
 	if (config_flag(w->config, "scrub.known_values"))
-		learn(g->scrub, c);
+		gather_learn(g->scrub, c);
 	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->class == CLASS_ZOMBIE,
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;

@@ -42,6 +42,8 @@ struct gathered {
  * scope "task": the conversation since the current work began (context/task.h); "lines": all that was captured. NULL: key scope.
  */
 int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
+/* Teaches the scrubber everything by whose value a secret can be told on the candidate's screen: environments and start command. */
+void gather_learn(struct scrub *s, const struct candidate *c);
 /* The bead alone, for lists. What cannot be read stays empty. */
 void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out);
 /* Writes out->prompt for this recovery id. */

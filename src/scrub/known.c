@@ -17,6 +17,7 @@ struct form {
 	char *text;
 	size_t n;
 	bool blanks;		/* the value has blanks: they may stand between its characters on the screen */
+	bool plain;		/* the value as it is */
 };
 
 void
@@ -106,17 +107,36 @@ base64_form(struct buf *out, const char *p, size_t n, size_t before, const char 
 	}
 }
 
+/* Agents that were started alike have the same keys. */
+static bool
+is_known(const struct known *k, const char *value, size_t n)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (k->v[i].plain && !k->v[i].blanks && k->v[i].n == n && memcmp(k->v[i].text, value, n) == 0)
+			return true;
+	return false;
+}
+
+size_t
+known_room(const struct known *k)
+{
+	return MAX_VALUES - k->values;
+}
+
 void
 known_add(struct known *k, const char *value, size_t n)
 {
 	struct buf b = BUF_INIT;
+	size_t before = k->n;
 
-	if (n < LEAST || n > MOST || k->values >= MAX_VALUES)
+	if (n < LEAST || n > MOST || k->values >= MAX_VALUES || is_known(k, value, n))
 		return;
 	k->values++;
 	keywords_free(k->keywords);
 	k->keywords = NULL;
 	add_form(k, value, n);
+	if (k->n > before)
+		k->v[before].plain = true;
 	json_form(&b, value, n);
 	add_form(k, b.data, b.len);
 	for (int i = 0; i < 3; i++) {
@@ -124,12 +144,12 @@ known_add(struct known *k, const char *value, size_t n)
 		percent_form(&b, value, n, i == 2 ? "/:@!$&'()*+,;=" : "", i != 1);
 		add_form(k, b.data, b.len);
 	}
-	for (size_t before = 0; before < 3 && n >= 10; before++) {
+	for (size_t lead = 0; lead < 3 && n >= 10; lead++) {
 		buf_cut(&b, 0);
-		base64_form(&b, value, n, before, "+/");
+		base64_form(&b, value, n, lead, "+/");
 		add_form(k, b.data, b.len);
 		buf_cut(&b, 0);
-		base64_form(&b, value, n, before, "-_");
+		base64_form(&b, value, n, lead, "-_");
 		add_form(k, b.data, b.len);
 	}
 	buf_wipe(&b);

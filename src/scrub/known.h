@@ -21,6 +21,7 @@ void known_release(struct known *k);
 
 /* At least 8 bytes without blanks; beyond 512 values or 16 KiB a value is not taken. */
 void known_add(struct known *k, const char *value, size_t n);
+size_t known_room(const struct known *k);	/* how many more values are taken */
 
 void known_find(struct known *k, const struct view *rows_view, size_t kind, struct findings *f);
 

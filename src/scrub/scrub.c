@@ -439,6 +439,12 @@ scrub_learn(struct scrub *s, const char *name, const char *value)
 		known_add(&s->known, value, v.n);
 }
 
+size_t
+scrub_room(const struct scrub *s)
+{
+	return known_room(&s->known);
+}
+
 void
 scrub_learn_environ(struct scrub *s, const char *block, size_t n)
 {

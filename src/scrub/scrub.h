@@ -36,6 +36,8 @@ int scrub_allow(struct scrub *s, const char *regex, struct err *e);
 void scrub_learn(struct scrub *s, const char *name, const char *value);
 /* KEY=VALUE strings, each ended by a NUL, as in /proc/PID/environ. */
 void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
+/* How many more values can be learned; each counts once. Beyond that they are not taken: use a further scrubber. */
+size_t scrub_room(const struct scrub *s);
 
 /*
  * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as

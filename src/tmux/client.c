@@ -260,10 +260,24 @@ batch_failed(const struct batch *b, const char **why)
 }
 
 int
+batch_error(const struct batch *b, const char *name, struct err *e)
+{
+	struct buf words = BUF_INIT;
+	const char *why;
+
+	if (!batch_failed(b, &why))
+		return 0;
+	utf8_escape(&words, why, strcspn(why, "\n"), 200);
+	err_set(e, GT_FAIL, "tmux", "tmux %s: %s", name, words.data);
+	buf_release(&words);
+	return -1;
+}
+
+int
 tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char *name, ...)
 {
 	struct batch b;
-	const char *why, *text;
+	const char *text;
 	va_list ap;
 	size_t n;
 	int ret;
@@ -274,13 +288,8 @@ tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char
 	addva(&b, name, ap);
 	va_end(ap);
 	ret = batch_run(t, &b, e);
-	if (ret == 0 && batch_failed(&b, &why)) {
-		struct buf words = BUF_INIT;
-
-		utf8_escape(&words, why, strcspn(why, "\n"), 200);
-		ret = err_set(e, GT_FAIL, "tmux", "tmux %s: %s", name, words.data);
-		buf_release(&words);
-	}
+	if (ret == 0)
+		ret = batch_error(&b, name, e);
 	if (ret == 0 && out != NULL) {
 		text = batch_out(&b, 0, &n);
 		buf_add(out, text, n);

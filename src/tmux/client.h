@@ -54,6 +54,8 @@ int batch_run(struct tmux *t, struct batch *b, struct err *e);
 const char *batch_out(const struct batch *b, size_t i, size_t *len);
 /* True when at least one command failed; *why is then tmux's first error line (names panes and sessions: escape before printing). */
 bool batch_failed(const struct batch *b, const char **why);
+/* The same as an error that names the command (name "tmux"); 0 when none failed. */
+int batch_error(const struct batch *b, const char *name, struct err *e);
 
 /* One command by itself; as batch_run, and a failing command is an error too (name "tmux"). out may be NULL. */
 int tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char *name, ...) __attribute__((sentinel));

@@ -39,6 +39,9 @@ static const struct {
 	FIELD(height, NUMBER, "#{pane_height}"),
 	FIELD(history_size, NUMBER, "#{history_size}"),
 	FIELD(history_limit, NUMBER, "#{history_limit}"),
+	FIELD(history_bytes, NUMBER, "#{history_bytes}"),
+	FIELD(cursor_x, NUMBER, "#{cursor_x}"),
+	FIELD(cursor_y, NUMBER, "#{cursor_y}"),
 	FIELD(alternate, FLAG, "#{alternate_on}"),
 	FIELD(in_mode, FLAG, "#{pane_in_mode}"),
 	FIELD(remain_on_exit, TEXT, "#{remain-on-exit}"),
@@ -48,6 +51,8 @@ static const struct {
 	FIELD(start_path, TEXT, "#{pane_start_path}"),
 	FIELD(path, TEXT, "#{pane_current_path}"),
 	FIELD(tty, TEXT, "#{pane_tty}"),
+	FIELD(title, TEXT, "#{pane_title}"),
+	FIELD(window_name, TEXT, "#{window_name}"),
 	FIELD(default_shell, TEXT, "#{default-shell}"),
 };
 
@@ -166,8 +171,8 @@ read_env(struct pane *p, const char *text, size_t n)
 	}
 }
 
-static int
-read_envs(struct tmux *t, struct panes *list, size_t first, struct err *e)
+int
+panes_environ(struct tmux *t, struct panes *list, size_t first, struct err *e)
 {
 	struct batch b;
 	int ret;
@@ -237,7 +242,7 @@ any_end_unknown(const struct panes *list, size_t first)
 }
 
 int
-panes_list(struct tmux *t, struct panes *out, struct err *e)
+panes_look(struct tmux *t, struct panes *out, struct err *e)
 {
 	size_t first = out->n;
 	int64_t until = clock_mono_ms() + 1000;
@@ -251,7 +256,15 @@ panes_list(struct tmux *t, struct panes *out, struct err *e)
 		if (list_once(t, true, out, e) != 0)
 			return -1;
 	}
-	return read_envs(t, out, first, e);
+	return 0;
+}
+
+int
+panes_list(struct tmux *t, struct panes *out, struct err *e)
+{
+	size_t first = out->n;
+
+	return panes_look(t, out, e) == 0 ? panes_environ(t, out, first, e) : -1;
 }
 
 static int

@@ -35,6 +35,8 @@ struct pane {
 	int attached;			/* clients that look at the session */
 	int width, height;		/* columns, rows */
 	int64_t history_size, history_limit;	/* rows */
+	int64_t history_bytes;		/* that tmux holds for them: changes with every row */
+	int cursor_x, cursor_y;
 	bool alternate;
 	bool in_mode;			/* copy mode: keys are eaten (T14) */
 	char *remain_on_exit;		/* "on", "off", "failed" */
@@ -44,6 +46,8 @@ struct pane {
 	char *start_path;
 	char *path;			/* pane_current_path; empty when dead (T27) */
 	char *tty;
+	char *title;			/* set by what runs there */
+	char *window_name;
 	char *default_shell;
 	char **env;			/* the session's environment, n_env times "K=V"; may hold secrets */
 	size_t n_env;
@@ -60,6 +64,10 @@ struct panes {
  * dead pane in seven until then (T26). A child's end that stays unknown stays unknown.
  */
 int panes_list(struct tmux *t, struct panes *out, struct err *e);
+/* The same without the sessions' environments: one tmux process, unless a child's end has to be waited for. */
+int panes_look(struct tmux *t, struct panes *out, struct err *e);
+/* The environments of panes `first` and behind, which must be this server's; one tmux process, none when there are no such panes. */
+int panes_environ(struct tmux *t, struct panes *list, size_t first, struct err *e);
 /* The same pane again, by id and server identity, without its environment; name "gone" when pane or server is another. */
 int pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e);
 /*

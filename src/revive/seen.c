@@ -1,0 +1,272 @@
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/seen.h"
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "tmux/pane.h"
+
+#define MAX_FILE ((size_t)16 << 20)
+#define PREFIX "state-"
+
+static void
+hash(char out[ALBUM_KEY], const char *text)
+{
+	char hex[65];
+
+	sha256_hex(text, strlen(text), hex);
+	memcpy(out, hex, ALBUM_KEY - 1);
+	out[ALBUM_KEY - 1] = '\0';
+}
+
+static void
+pane_state_release(struct seen_pane *x)
+{
+	free(x->id);
+	free(x->file);
+	free(x->richer);
+	free(x->digest);
+	memset(x, 0, sizeof *x);
+}
+
+void
+seen_release(struct seen *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		pane_state_release(&s->v[i]);
+	free(s->v);
+	free(s->path);
+	memset(s, 0, sizeof *s);
+}
+
+/* ---- the file ---- */
+
+static char *
+text_of(const json_t *v, const char *key)
+{
+	const char *s = json_text(v, key, NULL);
+
+	return s != NULL ? xstrdup(s) : NULL;
+}
+
+static void
+read_one(struct seen *s, const char *id, const json_t *v)
+{
+	struct seen_pane x = {
+		.pid = (pid_t)json_number(v, "pid", 0), .looked = json_number(v, "looked", 0), .activity = json_number(v, "activity", 0),
+		.history_size = json_number(v, "history_size", -1), .history_bytes = json_number(v, "history_bytes", -1),
+		.cursor_x = (int)json_number(v, "cursor_x", -1), .cursor_y = (int)json_number(v, "cursor_y", -1),
+		.width = (int)json_number(v, "width", 0), .height = (int)json_number(v, "height", 0),
+		.alternate = json_flag(v, "alternate", false), .dead = json_flag(v, "dead", false),
+		.dead_time = json_number(v, "dead_time", 0), .agent = json_flag(v, "agent", false),
+		.bytes = (size_t)json_number(v, "bytes", 0),
+	};
+
+	snprintf(x.session, sizeof x.session, "%s", json_text(v, "session", ""));
+	snprintf(x.title, sizeof x.title, "%s", json_text(v, "title", ""));
+	x.id = xstrdup(id);
+	x.file = text_of(v, "file");
+	x.richer = text_of(v, "richer");
+	x.digest = text_of(v, "digest");
+	s->v = vec_room(s->v, s->n, &s->cap, sizeof *s->v);
+	s->v[s->n++] = x;
+}
+
+static json_t *
+read_state(const char *path)
+{
+	struct buf b = BUF_INIT;
+	json_t *v = NULL;
+
+	if (io_read_private(path, MAX_FILE, &b, NULL) == 0)
+		v = json_parse(b.data, b.len, path, NULL);
+	buf_release(&b);
+	if (json_number(v, "schema_version", 0) != 1) {
+		json_decref(v);
+		return NULL;
+	}
+	return v;
+}
+
+void
+seen_read(struct seen *s, const char *dir, const struct pane *p)
+{
+	char socket[ALBUM_KEY], *name;
+	json_t *v, *one;
+	const char *id;
+
+	memset(s, 0, sizeof *s);
+	hash(socket, p->socket_path);
+	name = xasprintf(PREFIX "%s.json", socket);
+	s->path = io_join(dir, name);
+	free(name);
+	s->server_pid = p->server_pid;
+	s->server_start = p->server_start;
+	v = read_state(s->path);
+	if (json_number(v, "server_pid", 0) == p->server_pid && json_number(v, "server_start", 0) == p->server_start)
+		json_object_foreach(json_object_get(v, "panes"), id, one)
+			read_one(s, id, one);
+	json_decref(v);
+}
+
+static json_t *
+json_one(const struct seen_pane *x)
+{
+	json_t *v = json_object();
+
+	json_put(v, "session", x->session);
+	json_put_int(v, "pid", x->pid);
+	json_put_int(v, "looked", x->looked);
+	json_put_int(v, "activity", x->activity);
+	json_put_int(v, "history_size", x->history_size);
+	json_put_int(v, "history_bytes", x->history_bytes);
+	json_put_int(v, "cursor_x", x->cursor_x);
+	json_put_int(v, "cursor_y", x->cursor_y);
+	json_put_int(v, "width", x->width);
+	json_put_int(v, "height", x->height);
+	json_put_flag(v, "alternate", x->alternate);
+	json_put_flag(v, "dead", x->dead);
+	json_put_int(v, "dead_time", x->dead_time);
+	json_put(v, "title", x->title);
+	json_put_flag(v, "agent", x->agent);
+	json_put(v, "file", x->file);
+	json_put(v, "richer", x->richer);
+	json_put(v, "digest", x->digest);
+	json_put_int(v, "bytes", (int64_t)x->bytes);
+	return v;
+}
+
+int
+seen_write(struct seen *s, struct err *e)
+{
+	json_t *v, *panes;
+	struct buf b = BUF_INIT;
+	int ret;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->changed = s->changed || !s->v[i].here;
+	if (!s->changed)
+		return 0;
+	v = json_object();
+	panes = json_object();
+	json_put_int(v, "schema_version", 1);
+	json_put_int(v, "server_pid", s->server_pid);
+	json_put_int(v, "server_start", s->server_start);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].here)
+			json_object_set_new(panes, s->v[i].id, json_one(&s->v[i]));
+	json_object_set_new(v, "panes", panes);
+	json_print(&b, v, false);
+	buf_chr(&b, '\n');
+	json_decref(v);
+	ret = io_write_durable(s->path, b.data, b.len, "snapshot-state", e);
+	buf_release(&b);
+	return ret;
+}
+
+static void
+hold_of(struct album *a, const char *name)
+{
+	char *path = io_join(a->dir, name);
+	json_t *v = read_state(path), *one;
+	const char *id;
+
+	json_object_foreach(json_object_get(v, "panes"), id, one) {
+		static const char *const keys[] = { "file", "richer" };
+
+		for (size_t i = 0; i < 2; i++) {
+			struct album_entry *x = album_find(a, json_text(one, keys[i], ""));
+
+			if (x != NULL)
+				x->held = true;
+		}
+	}
+	json_decref(v);
+	free(path);
+}
+
+void
+seen_hold(struct album *a)
+{
+	DIR *d = opendir(a->dir);
+	struct dirent *f;
+
+	while (d != NULL && (f = readdir(d)) != NULL)
+		if (str_starts(f->d_name, PREFIX))
+			hold_of(a, f->d_name);
+	if (d != NULL)
+		closedir(d);
+}
+
+/* ---- panes ---- */
+
+struct seen_pane *
+seen_find(struct seen *s, const struct pane *p)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].id, p->id) == 0)
+			return &s->v[i];
+	return NULL;
+}
+
+bool
+seen_same(const struct seen_pane *was, const struct pane *p)
+{
+	char session[ALBUM_KEY], title[ALBUM_KEY];
+
+	album_session_key(session, p->socket_path, p->session);
+	hash(title, p->title);
+	return was->pid == p->pid && was->activity == p->activity && was->looked > was->activity &&
+	    was->history_size == p->history_size && was->history_bytes == p->history_bytes &&
+	    was->cursor_x == p->cursor_x && was->cursor_y == p->cursor_y && was->width == p->width && was->height == p->height &&
+	    was->alternate == p->alternate && was->dead == p->dead && was->dead_time == p->dead_time &&
+	    strcmp(was->session, session) == 0 && strcmp(was->title, title) == 0;
+}
+
+static void
+forget(char **s)
+{
+	free(*s);
+	*s = NULL;
+}
+
+struct seen_pane *
+seen_put(struct seen *s, const struct pane *p, int64_t looked)
+{
+	struct seen_pane *x = seen_find(s, p);
+	char session[ALBUM_KEY];
+
+	album_session_key(session, p->socket_path, p->session);
+	if (x == NULL) {
+		s->v = vec_room(s->v, s->n, &s->cap, sizeof *s->v);
+		x = &s->v[s->n++];
+		memset(x, 0, sizeof *x);
+		x->id = xstrdup(p->id);
+	} else if (x->pid != p->pid || strcmp(x->session, session) != 0) {
+		forget(&x->file);
+		forget(&x->richer);
+		forget(&x->digest);
+		x->bytes = 0;
+	}
+	memcpy(x->session, session, sizeof session);
+	hash(x->title, p->title);
+	x->pid = p->pid;
+	x->looked = looked;
+	x->activity = p->activity;
+	x->history_size = p->history_size;
+	x->history_bytes = p->history_bytes;
+	x->cursor_x = p->cursor_x;
+	x->cursor_y = p->cursor_y;
+	x->width = p->width;
+	x->height = p->height;
+	x->alternate = p->alternate;
+	x->dead = p->dead;
+	x->dead_time = p->dead_time;
+	x->here = true;
+	s->changed = true;
+	return x;
+}

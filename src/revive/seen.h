@@ -1,0 +1,67 @@
+#ifndef REVIVE_SEEN_H
+#define REVIVE_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "context/album.h"
+
+struct err;
+struct pane;
+
+/*
+ * What the last pass of `snapshot` saw of each pane of a server, so that one in which nothing happened costs nothing:
+ * <snapshot_dir>/state-<hash of the socket>.json, 0600. A hint, no record: one that is lost or damaged means that all is captured again.
+ *
+ * A pane is as it was when nothing that tmux counts has changed since (time of the last output, history in rows and bytes, cursor, size,
+ * screen, title, process, death), and the last output was in an earlier second than the look at it: tmux tells seconds, and more may
+ * have come in the same one.
+ */
+struct seen_pane {
+	char *id;			/* "%5" */
+	char session[ALBUM_KEY];
+	pid_t pid;
+	int64_t looked, activity;	/* seconds since 1970 */
+	int64_t history_size, history_bytes;
+	int cursor_x, cursor_y, width, height;
+	bool alternate, dead;
+	int64_t dead_time;
+	char title[ALBUM_KEY];		/* hash */
+	bool agent;			/* an agent's; the rest is 0 and "" for others */
+	char *file;			/* its newest snapshot; NULL: none yet */
+	char *richer;			/* what that one refers to */
+	char *digest;			/* of what the newest tells, SHA-256 */
+	size_t bytes;			/* of its text */
+	bool here;			/* of this pass; not kept */
+};
+
+struct seen {
+	char *path;
+	pid_t server_pid;
+	int64_t server_start;
+	struct seen_pane *v;
+	size_t n, cap;
+	bool changed;			/* since it was read */
+};
+
+/* The state of the server that panes like this one belong to; of another life of it nothing is known. Never fails. */
+void seen_read(struct seen *s, const char *dir, const struct pane *p);
+/* Durable; only when something changed. Panes that are not `here` are left out. */
+int seen_write(struct seen *s, struct err *e);
+void seen_release(struct seen *s);
+
+/* What is known of a pane, NULL: nothing. */
+struct seen_pane *seen_find(struct seen *s, const struct pane *p);
+bool seen_same(const struct seen_pane *was, const struct pane *p);
+/*
+ * Takes over what the pane is now (looked: when it was listed, seconds). Another process or session begins anew: file, richer and digest
+ * are forgotten. The pointer is valid until the next.
+ */
+struct seen_pane *seen_put(struct seen *s, const struct pane *p, int64_t looked);
+
+/* Sets `held` of what the states in the album's directory refer to. */
+void seen_hold(struct album *a);
+
+#endif
