@@ -28,12 +28,19 @@ const struct command commands[] = {
 	{ "list", cmd_list, OPT_TMUX | OPT_LIST, "", "what could be recovered, and why not the rest", NULL },
 	{ "context", cmd_context, OPT_TMUX | OPT_SCOPE, "SESSION", "what was gathered for a session", NULL },
 	{ "prompt", cmd_prompt, OPT_TMUX | OPT_SCOPE, "SESSION", "the prompt that the agent would be given, and nothing else", NULL },
+	{ "snapshot", cmd_snapshot, OPT_TMUX | OPT_DRY, "[SESSION...]", "keep what the agents' panes show now, for cron",
+	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
+	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
+	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval." },
 	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT, "shim", "make `gt recover` work: a shell function that passes everything else on to gt",
-	    "--print writes the function to stdout and touches no file." },
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer", "shim: make `gt recover` work; timer: take snapshots regularly",
+	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every snapshot_interval:\n"
+	    "by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config go into it.\n"
+	    "--print writes to stdout what would be installed, and touches nothing." },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer", "take the timer away again, from systemd and from the crontab", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },
@@ -62,7 +69,7 @@ static const struct option long_options[] = {
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
 	{ O_TOWN, OPT_TMUX, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB, "--config" }, { 'L', OPT_TMUX, "--socket" },
-	{ 'n', OPT_ACT, "--dry-run" }, { 'y', OPT_ACT, "--yes" }, { O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" },
+	{ 'n', OPT_ACT | OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" }, { O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" },
 	{ O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },

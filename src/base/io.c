@@ -168,10 +168,9 @@ fail:
 }
 
 int
-io_private_dir(const char *path, struct err *e)
+io_make_parents(const char *path, struct err *e)
 {
 	char *p = xstrdup(path);
-	struct stat st;
 
 	for (char *s = p + 1; *s != '\0'; s++) {
 		if (*s != '/')
@@ -188,6 +187,16 @@ io_private_dir(const char *path, struct err *e)
 		*s = '/';
 	}
 	free(p);
+	return 0;
+}
+
+int
+io_private_dir(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (io_make_parents(path, e) != 0)
+		return -1;
 	if (mkdir(path, 0700) == 0)
 		return io_sync_parent(path) == 0 ? 0 :
 		    err_sys(e, GT_FAIL, "unwritable", "the directory above %s cannot be synced", path);

@@ -30,7 +30,8 @@ enum {
 	OPT_AGENT = 1 << 3,		/* --agent */
 	OPT_SCRUB = 1 << 4,		/* --report --check --config */
 	OPT_PRINT = 1 << 5,		/* --print */
-	OPT_SCOPE = 1 << 6		/* --scope --include-infra */
+	OPT_SCOPE = 1 << 6,		/* --scope --include-infra */
+	OPT_DRY = 1 << 7		/* -n */
 };
 
 struct command {
@@ -49,10 +50,14 @@ int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
 int cmd_context(const struct cli *cli, struct err *e);
 int cmd_prompt(const struct cli *cli, struct err *e);
+int cmd_snapshot(const struct cli *cli, struct err *e);
 int cmd_parse(const struct cli *cli, struct err *e);
 int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
 int cmd_install(const struct cli *cli, struct err *e);
+int cmd_uninstall(const struct cli *cli, struct err *e);
+/* install and uninstall, when the word behind it is timer. */
+int cmd_timer(const struct cli *cli, bool install, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);
 

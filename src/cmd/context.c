@@ -4,6 +4,7 @@
 
 #include "agent/profile.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -59,6 +60,20 @@ json_bead(const struct bead *b)
 	return v;
 }
 
+static json_t *
+json_snapshot(const struct gathered *g)
+{
+	json_t *v;
+
+	if (g->snapshot.at == 0)
+		return json_null();
+	v = json_object();
+	json_put_int(v, "taken_at", g->snapshot.at);
+	json_put_int(v, "lines", (int64_t)g->snapshot.rows);
+	json_put_flag(v, "used", g->snapshot.used);
+	return v;
+}
+
 static void
 print_json(const struct candidate *c, const struct gathered *g)
 {
@@ -74,6 +89,7 @@ print_json(const struct candidate *c, const struct gathered *g)
 	json_put_int(v, "transcript_rivals", (int64_t)g->found.rivals);
 	json_put_int(v, "transcript_records", (int64_t)g->records);
 	json_put_int(v, "transcript_unknown_records", (int64_t)g->unknown_records);
+	json_object_set_new(v, "snapshot", json_snapshot(g));
 	json_object_set_new(v, "raw_scrollback", json_bytes(clean_bytes(g->capture.text), clean_len(g->capture.text)));
 	json_object_set_new(v, "bead", g->bead.id != NULL ? json_bead(&g->bead) : json_null());
 	json_put(v, "git", g->git != NULL ? clean_bytes(g->git) : NULL);
@@ -113,6 +129,7 @@ print_field(const char *name, const char *value)
 
 static const char *const how_found[] = {
 	[FOUND_NONE] = "none was found", [FOUND_RECORD] = "named by the agent's own record of its process",
+	[FOUND_SNAPSHOT] = "named by a snapshot of the agent's pane",
 	[FOUND_COMMAND] = "named by the start command", [FOUND_WORKTREE] = "named by .runtime/session_id", [FOUND_TOWN] = "named by the town's events",
 	[FOUND_FAREWELL] = "named by the agent's last words", [FOUND_FOLDER] = "the only one of its directory that can be this session's",
 	[FOUND_AMBIGUOUS] = "several could be this session's, none was read",
@@ -138,6 +155,14 @@ print_sources(const struct gathered *g)
 	print_field("Exchanges", b.len > 0 ? b.data : "none");
 	print_lines("Transcript", g->found.path, 0);
 	print_field(g->found.path == NULL ? "Transcript" : "", how_found[g->found.how]);
+	buf_reset(&b);
+	if (g->snapshot.at != 0) {
+		say_thousands(&b, g->snapshot.rows);
+		buf_str(&b, " lines, taken ");
+		clock_age(&b, clock_wall_ms() - g->snapshot.at);
+		buf_str(&b, g->snapshot.used ? " ago: it has what the pane has lost" : " ago: nothing that the other sources lack");
+		print_field("Snapshot", b.data);
+	}
 	buf_release(&b);
 }
 

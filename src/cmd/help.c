@@ -4,8 +4,8 @@
 #include "cmd/cmd.h"
 
 static const struct { unsigned options; const char *text; } option_help[] = {
-	{ OPT_ACT, "  -n, --dry-run          show what would be done, change nothing\n"
-	    "      --all              everything that can be recovered; asks once, or needs --yes\n"
+	{ OPT_ACT | OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
+	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n"
 	    "  -y, --yes              do not ask\n"
 	    "      --no-input         never ask; where an answer is needed, fail\n"
 	    "      --via auto|inject  how the context goes back: inject hands it over as the first prompt\n" },

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -56,21 +55,6 @@ startup_file(const char **shim)
 	return config != NULL ? io_join(config, "fish/conf.d/gt-recover.fish") : io_join(home, ".config/fish/conf.d/gt-recover.fish");
 }
 
-/* fish reads a folder that a new home does not have. A folder that cannot be made shows when the file is opened. */
-static void
-make_folders(const char *path)
-{
-	char *p = xstrdup(path);
-
-	for (char *s = p + 1; *s != '\0'; s++)
-		if (*s == '/') {
-			*s = '\0';
-			(void)mkdir(p, 0700);
-			*s = '/';
-		}
-	free(p);
-}
-
 /* Appends, without touching what stands there and without changing the file's mode or links. */
 static int
 append_shim(const char *path, const char *shim, struct err *e)
@@ -89,7 +73,8 @@ append_shim(const char *path, const char *shim, struct err *e)
 		buf_release(&old);
 		return 0;
 	}
-	make_folders(path);
+	/* fish reads a folder that a new home does not have; one that cannot be made shows when the file is opened */
+	io_make_parents(path, NULL);
 	f = fopen(path, "ae");
 	if (f == NULL || fprintf(f, "%s%s", old.len > 0 && old.data[old.len - 1] != '\n' ? "\n\n" : "\n", shim) < 0 || fflush(f) != 0)
 		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be written", path);
@@ -108,8 +93,10 @@ cmd_install(const struct cli *cli, struct err *e)
 	char *path;
 	int ret;
 
+	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
+		return cmd_timer(cli, true, e);
 	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage", "install takes the word shim");
+		err_set(e, GT_USAGE, "usage", "install takes one of the words shim and timer");
 		return err_hint(e, "gt-recover install shim [--print]");
 	}
 	path = startup_file(&shim);
@@ -125,4 +112,13 @@ cmd_install(const struct cli *cli, struct err *e)
 	ret = append_shim(path, shim, e);
 	free(path);
 	return ret == 0 ? GT_OK : -1;
+}
+
+int
+cmd_uninstall(const struct cli *cli, struct err *e)
+{
+	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
+		return cmd_timer(cli, false, e);
+	err_set(e, GT_USAGE, "usage", "uninstall takes the word timer");
+	return err_hint(e, "gt-recover uninstall timer [--print]");
 }

@@ -17,6 +17,7 @@
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
+#include "revive/recall.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
@@ -28,6 +29,8 @@ strings_of_sources(const struct candidate *c, const struct bead *bead)
 
 	if (c->lines > 0)
 		json_array_append_new(v, json_string("scrollback"));
+	if (c->snapshot_lines > 0)
+		json_array_append_new(v, json_string("snapshot"));
 	if (bead->id != NULL)
 		json_array_append_new(v, json_string("bead"));
 	return v;
@@ -58,7 +61,7 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 	put_or_null(v, "last_activity", c->pane.activity > 0, c->pane.activity * 1000);
 	json_put_flag(v, "has_scrollback", c->lines > 0);
 	json_put_int(v, "scrollback_lines", (int64_t)c->lines);
-	json_put_int(v, "snapshot_lines", 0);
+	json_put_int(v, "snapshot_lines", (int64_t)c->snapshot_lines);
 	json_object_set_new(v, "sources", strings_of_sources(c, bead));
 	json_put(v, "bead", bead->id);
 	json_put_flag(v, "recoverable", no->name == NULL);
@@ -167,6 +170,7 @@ cmd_list(const struct cli *cli, struct err *e)
 	if (detect(&w, &all, e) != 0 || detect_lines(&w, &all, e) != 0)
 		goto out;
 	setup_trouble(&all.trouble);
+	recall_lines(&w, &all);
 	no = xcalloc(all.n, sizeof *no);
 	beads = xcalloc(all.n, sizeof *beads);
 	if (list_beads(&w, &all, beads, e) != 0)

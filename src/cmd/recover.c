@@ -18,6 +18,7 @@
 #include "cmd/setup.h"
 #include "revive/detect.h"
 #include "revive/plan.h"
+#include "revive/recall.h"
 #include "revive/recover.h"
 #include "revive/respawn.h"
 #include "revive/world.h"
@@ -477,6 +478,7 @@ run(struct job *j, struct err *e)
 		return -1;
 	for (size_t i = 0; i < j->all.n; i++)
 		j->no[i] = plan_refusal(&j->w, &j->all.v[i], &j->beads[i], false, j->cli->include_infra);
+	recall_lines(&j->w, &j->all);
 	setup_trouble(&j->all.trouble);
 	if (j->cli->n_args > 0)
 		return run_named(j, e);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json_slice.h"
 #include "base/sha256.h"
 #include "context/snapshot.h"
 
@@ -223,4 +224,28 @@ album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *
 	buf_release(&b);
 	free(path);
 	return ret;
+}
+
+static long
+number_of(struct json_slice object, const char *key)
+{
+	struct json_slice v = json_slice_get(object, key);
+
+	/* a NUL stands behind the text */
+	return v.p != NULL ? strtol(v.p, NULL, 10) : 0;
+}
+
+bool
+album_glance(const char *dir, const char *name, size_t *rows, pid_t *pane_pid)
+{
+	char *path = io_join(dir, name);
+	struct buf b = BUF_INIT;
+	struct json_slice whole;
+	bool yes = io_read_private(path, MAX_FILE, &b, NULL) == 0 && json_slice_whole(b.data, b.len, &whole);
+
+	*rows = yes ? (size_t)number_of(whole, "rows") : 0;
+	*pane_pid = yes ? (pid_t)number_of(json_slice_get(whole, "pane"), "pid") : 0;
+	buf_release(&b);
+	free(path);
+	return yes;
 }

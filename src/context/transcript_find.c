@@ -126,7 +126,7 @@ transcript_is_id(const char *text)
 const char *
 found_name(enum found f)
 {
-	static const char *const names[] = { "none", "record", "command", "worktree", "town", "farewell", "folder", "ambiguous" };
+	static const char *const names[] = { "none", "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "ambiguous" };
 
 	return names[f];
 }

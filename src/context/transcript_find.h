@@ -26,6 +26,7 @@ bool transcript_is_id(const char *text);
 enum found {
 	FOUND_NONE,
 	FOUND_RECORD,		/* the agent's own record of the process */
+	FOUND_SNAPSHOT,		/* a snapshot of the process says which it was */
 	FOUND_COMMAND,		/* the start command names the session */
 	FOUND_WORKTREE,		/* .runtime/session_id of the working directory */
 	FOUND_TOWN,		/* Gas Town's note of the start */
@@ -33,7 +34,7 @@ enum found {
 	FOUND_FOLDER,		/* the only one of the project folder that can be this one's */
 	FOUND_AMBIGUOUS		/* several could be: none is taken */
 };
-const char *found_name(enum found f);		/* "record", "command", "worktree", "town", "farewell", "folder", "ambiguous", "none" */
+const char *found_name(enum found f);		/* "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "ambiguous", "none" */
 
 /* What is known of a process whose transcript is looked for. All is borrowed; NULL and 0 are "not known". */
 struct transcript_hints {

@@ -305,23 +305,17 @@ confirm_zombies(struct world *w, struct candidates *list, struct err *e)
 	return 0;
 }
 
-static int
-detect_server(struct world *w, struct tmux *t, const struct procs *procs, struct candidates *out, struct err *e)
+static void
+judge_all(struct world *w, struct tmux *t, const struct procs *procs, struct panes *panes, struct candidates *out)
 {
-	struct panes panes = { .n = 0 };
-
-	if (panes_list(t, &panes, e) != 0) {
-		panes_release(&panes);
-		return -1;
-	}
-	for (size_t i = 0; i < panes.n; i++) {
-		struct candidate c = { .pane = panes.v[i] };
+	for (size_t i = 0; i < panes->n; i++) {
+		struct candidate c = { .pane = panes->v[i] };
 		bool known = false;
 
 		/* one server may be reached by two names */
 		for (size_t k = 0; k < out->n && !known; k++)
 			known = out->v[k].pane.server_pid == c.pane.server_pid && strcmp(out->v[k].pane.id, c.pane.id) == 0;
-		memset(&panes.v[i], 0, sizeof panes.v[i]);
+		memset(&panes->v[i], 0, sizeof panes->v[i]);
 		if (known || !judge(w, t, procs, &c)) {
 			candidate_release(&c);
 			continue;
@@ -329,9 +323,37 @@ detect_server(struct world *w, struct tmux *t, const struct procs *procs, struct
 		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
 		out->v[out->n++] = c;
 	}
+}
+
+static int
+detect_server(struct world *w, struct tmux *t, const struct procs *procs, struct candidates *out, struct err *e)
+{
+	struct panes panes = { .n = 0 };
+	int ret = panes_list(t, &panes, e);
+
+	if (ret == 0) {
+		judge_all(w, t, procs, &panes, out);
+		out->servers++;
+	}
 	panes_release(&panes);
-	out->servers++;
-	return 0;
+	return ret;
+}
+
+int
+detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candidates *out, struct err *e)
+{
+	struct procs procs;
+	int ret = panes_environ(t, panes, 0, e);
+
+	memset(out, 0, sizeof *out);
+	if (ret != 0 || procs_read(&procs, e) != 0)
+		return -1;
+	judge_all(w, t, &procs, panes, out);
+	procs_release(&procs);
+	ret = confirm_zombies(w, out, e);
+	if (ret != 0)
+		candidates_release(out);
+	return ret;
 }
 
 int

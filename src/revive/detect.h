@@ -33,6 +33,7 @@ struct candidate {
 	bool weak;			/* one sign alone says that an agent ran here, and signs deceive */
 	const char *doubt;		/* for unknown: a sentence; "" otherwise */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
+	size_t snapshot_lines;		/* of the newest snapshot that is its own; 0: none, or nobody looked (sources_snapshots) */
 	int64_t crashed_at;		/* ms since 1970; 0 unknown */
 	struct launch launch;		/* what would be started; command NULL: not known */
 	char *cwd;			/* where the agent worked */
@@ -53,6 +54,8 @@ struct candidates {
  * trouble) unless it was named; having none left is an error, too.
  */
 int detect(struct world *w, struct candidates *out, struct err *e);
+/* The same for panes of one server that were listed by panes_look: their environments are read, and out takes them over. */
+int detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candidates *out, struct err *e);
 /* Fills lines of dead and zombie candidates, exactly; one tmux process a server. */
 int detect_lines(struct world *w, struct candidates *list, struct err *e);
 void candidate_release(struct candidate *c);

@@ -5,6 +5,7 @@
 #include "revive/gather.h"
 #include "revive/detect.h"
 #include "revive/halfdone.h"
+#include "revive/recall.h"
 #include "revive/sources.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
@@ -162,18 +163,39 @@ gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct 
 		bead_release(out);
 }
 
-/* The agent's own record, and what its screen shows. A record that cannot be read leaves the screen. */
+/* Says of a snapshot that was read whether it is a part of the conversation. */
+static void
+warn_about_snapshot(const struct recall *r, struct gathered *g)
+{
+	struct buf at = BUF_INIT;
+
+	for (size_t i = 0; i < g->talk.n; i++)
+		g->snapshot.used = g->snapshot.used || g->talk.v[i].source == SOURCE_SNAPSHOT;
+	if (g->snapshot.used) {
+		clock_iso(&at, r->shot.taken_at);
+		warn(g, r->own ? "A part of the conversation is from a snapshot of your screen, taken at %s: the screen did not hold it any more." :
+		    "The conversation is from a snapshot of this session's screen, taken at %s, before its tmux server ended.", at.data);
+		buf_release(&at);
+	}
+}
+
+/*
+ * The agent's own record, what its screen shows, and what a snapshot of it had shown. A record that cannot be read leaves the screens. A
+ * snapshot that cannot be read is none.
+ */
 static void
 read_sources(struct world *w, const struct candidate *c, size_t room, struct gathered *g)
 {
-	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT;
+	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT, old = CONVERSATION_INIT;
 	struct err soft = ERR_INIT;
+	struct recall r;
 	char *unsure;
 
 	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &screen);
 	if (g->capture.cut)
 		screen.truncated_at = 0;
-	if (sources_transcript(w, c, &screen, &g->found, &soft) != 0 || (g->found.path != NULL &&
+	recall(w, c, g->scrub, &r, &soft);
+	if (sources_transcript(w, c, &screen, r.own ? r.shot.session_id : NULL, &g->found, &soft) != 0 || (g->found.path != NULL &&
 	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
 	unsure = sources_warning(&g->found);
@@ -182,7 +204,13 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	free(unsure);
 	g->records = record.lines;
 	g->unknown_records = record.unknown_lines;
-	merge(&record, NULL, &screen, &g->talk);
+	g->snapshot.at = r.found ? r.shot.taken_at : 0;
+	g->snapshot.rows = r.found ? r.shot.rows : 0;
+	if (recall_adds(&r, g->capture.text, &screen, &record))
+		recall_read(&r, c->profile->dialect, &old);
+	merge(&record, &old, &screen, &g->talk);
+	warn_about_snapshot(&r, g);
+	recall_release(&r);
 	if (g->talk.session_id == NULL && g->found.session_id != NULL)
 		g->talk.session_id = xstrdup(g->found.session_id);
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "context/capture.h"
@@ -18,7 +19,7 @@ struct scrub;
 struct world;
 
 /*
- * Drives the reading half for one candidate: capture, scrub, read the screen and the transcript, merge them, unfold what an earlier recovery
+ * Drives the reading half for one candidate: capture, scrub, read the screen, the newest snapshot and the transcript, merge them, unfold what an earlier recovery
  * had gathered, bead, git, checkpoint, prompt. Changes nothing anywhere. All strings are clean.
  */
 struct gathered {
@@ -33,6 +34,11 @@ struct gathered {
 	struct transcript_found found;	/* the agent's own record that was read */
 	size_t records, unknown_records;	/* of it; a last one that the death tore apart is none that anybody knows */
 	struct earlier earlier;		/* the recovery whose context was unfolded */
+	struct {
+		int64_t at;		/* of the newest snapshot of the pane, or of the session; 0: there is none */
+		size_t rows;
+		bool used;		/* it had what the pane and the transcript had not */
+	} snapshot;
 	char *reason;			/* "killed by signal 9", for people and the prompt */
 	struct buf prompt;		/* after gather_prompt */
 	struct prompt_stats stats;

@@ -227,11 +227,14 @@ seen_same(const struct seen_pane *was, const struct pane *p)
 	    strcmp(was->session, session) == 0 && strcmp(was->title, title) == 0;
 }
 
-static void
-forget(char **s)
+void
+seen_forget(struct seen_pane *x)
 {
-	free(*s);
-	*s = NULL;
+	free(x->file);
+	free(x->richer);
+	free(x->digest);
+	x->file = x->richer = x->digest = NULL;
+	x->bytes = 0;
 }
 
 struct seen_pane *
@@ -247,10 +250,7 @@ seen_put(struct seen *s, const struct pane *p, int64_t looked)
 		memset(x, 0, sizeof *x);
 		x->id = xstrdup(p->id);
 	} else if (x->pid != p->pid || strcmp(x->session, session) != 0) {
-		forget(&x->file);
-		forget(&x->richer);
-		forget(&x->digest);
-		x->bytes = 0;
+		seen_forget(x);
 	}
 	memcpy(x->session, session, sizeof session);
 	hash(x->title, p->title);

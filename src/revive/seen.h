@@ -56,10 +56,13 @@ void seen_release(struct seen *s);
 struct seen_pane *seen_find(struct seen *s, const struct pane *p);
 bool seen_same(const struct seen_pane *was, const struct pane *p);
 /*
- * Takes over what the pane is now (looked: when it was listed, seconds). Another process or session begins anew: file, richer and digest
+ * Takes over what the pane is now (looked: when it was listed, seconds; 0: it will be looked at again). Another process or session begins anew: file, richer and digest
  * are forgotten. The pointer is valid until the next.
  */
 struct seen_pane *seen_put(struct seen *s, const struct pane *p, int64_t looked);
+
+/* Its snapshots are not there any more, or not its own. */
+void seen_forget(struct seen_pane *x);
 
 /* Sets `held` of what the states in the album's directory refer to. */
 void seen_hold(struct album *a);

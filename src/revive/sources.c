@@ -103,14 +103,40 @@ is_better(const struct candidate *c, const struct session_file *s, const struct 
 	return s->written > than->written;
 }
 
+/* The record of a living agent whose transcript is there: the others then are of no use, and there may be a hundred. */
+static bool
+own_record(const struct candidate *c, struct findings *f)
+{
+	struct session_file s;
+	char *path = NULL;
+
+	if (c->class != CLASS_LIVE || !session_file_read(c->config_dir, c->agent_pid, &s))
+		return false;
+	if (session_file_lives(&s) && s.session_id != NULL && transcript_is_id(s.session_id))
+		path = transcript_path(c->config_dir, s.cwd, s.session_id);
+	if (path == NULL) {
+		session_file_release(&s);
+		return false;
+	}
+	free(path);
+	f->records.v = vec_room(f->records.v, f->records.n, &f->records.cap, sizeof *f->records.v);
+	f->records.v[f->records.n++] = s;
+	f->own = &f->records.v[0];
+	return true;
+}
+
 static int
 read_records(const struct candidate *c, struct findings *f, struct err *e)
 {
 	struct procs procs;
 
+	if (own_record(c, f))
+		return 0;
+	session_files_read(c->config_dir, &f->records);
+	if (f->records.n == 0)
+		return 0;
 	if (procs_read(&procs, e) != 0)
 		return -1;
-	session_files_read(c->config_dir, &f->records);
 	for (size_t i = 0; i < f->records.n; i++) {
 		struct session_file *s = &f->records.v[i];
 		enum belongs how = whose(c, s, &procs, &f->life);
@@ -171,7 +197,8 @@ read_said(const struct conversation *talk, struct said *out)
 }
 
 static void
-set_ids(const struct candidate *c, const struct conversation *screen, const struct findings *f, struct transcript_hints *h)
+set_ids(const struct candidate *c, const struct conversation *screen, const char *snapshot_id, const struct findings *f,
+    struct transcript_hints *h)
 {
 	const char *command = named_by_command(&c->launch), *farewell = screen != NULL && screen->farewell ? screen->resume_id : NULL;
 
@@ -182,14 +209,15 @@ set_ids(const struct candidate *c, const struct conversation *screen, const stru
 	/* the last words are of the end, the command is of the beginning */
 	if (farewell == NULL || command == NULL || strcmp(farewell, command) == 0)
 		h->id[FOUND_COMMAND] = command;
+	h->id[FOUND_SNAPSHOT] = snapshot_id;
 	h->id[FOUND_WORKTREE] = f->worktree;
 	h->id[FOUND_TOWN] = f->town;
 	h->id[FOUND_FAREWELL] = farewell;
 }
 
 int
-sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, struct transcript_found *out,
-    struct err *e)
+sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, const char *snapshot_id,
+    struct transcript_found *out, struct err *e)
 {
 	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
 	struct findings f = { .own = NULL };
@@ -205,7 +233,7 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 	f.town = start_note_event(w->town, &c->role, c->cwd, &f.life);
 	if (screen != NULL)
 		read_said(screen, &f.said);
-	set_ids(c, screen, &f, &h);
+	set_ids(c, screen, snapshot_id, &f, &h);
 	h.held = f.held;
 	h.n_held = f.n_held;
 	h.suspects = f.suspects;

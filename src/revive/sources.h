@@ -13,10 +13,10 @@ struct world;
 /*
  * Which transcript is this candidate's: collects what is known of its process (its own record, its start command, notes of Gas Town, what
  * its screen shows) for transcript_find. Reads only. Do it before a respawn: the next start of an agent removes the records of dead ones.
- * `screen` may be NULL. FOUND_NONE for agents whose transcripts we cannot read. -1: a folder cannot be read.
+ * `screen` may be NULL; `snapshot_id` is the session that a snapshot of this process names, NULL: none. FOUND_NONE for agents whose transcripts we cannot read. -1: a folder cannot be read.
  */
-int sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, struct transcript_found *out,
-    struct err *e);
+int sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, const char *snapshot_id,
+    struct transcript_found *out, struct err *e);
 
 /*
  * What the agent is to be told when the transcript is not certain, heap; NULL: nothing. "2 transcripts could be this session's, …".

@@ -1,0 +1,138 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "revive/snap.h"
+#include "revive/world.h"
+
+static size_t
+count(const struct snap_run *run, enum snap_how how)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->n; i++)
+		n += run->v[i].how == how;
+	return n;
+}
+
+static json_t *
+json_error(const struct err *e)
+{
+	json_t *v = json_object();
+
+	json_put(v, "name", e->name);
+	json_put(v, "message", e->msg);
+	json_put(v, "hint", e->hint[0] != '\0' ? e->hint : NULL);
+	return v;
+}
+
+static json_t *
+json_result(const struct snap_result *r)
+{
+	json_t *v = json_object();
+
+	json_put(v, "session", r->session);
+	json_put(v, "socket", *r->socket != '\0' ? r->socket : NULL);
+	json_put(v, "pane_id", *r->pane != '\0' ? r->pane : NULL);
+	json_put(v, "result", snap_how_name(r->how));
+	json_put(v, "file", r->file);
+	json_object_set_new(v, "lines", r->how == SNAP_TAKEN ? json_integer((json_int_t)r->rows) : json_null());
+	json_object_set_new(v, "error", r->how == SNAP_FAILED ? json_error(&r->error) : json_null());
+	return v;
+}
+
+static void
+print_json(const struct snap_run *run, bool dry_run)
+{
+	json_t *v = say_object(), *results = json_array();
+
+	for (size_t i = 0; i < run->n; i++)
+		json_array_append_new(results, json_result(&run->v[i]));
+	json_put_flag(v, "dry_run", dry_run);
+	json_put_int(v, "taken", (int64_t)count(run, SNAP_TAKEN));
+	json_put_int(v, "unchanged", (int64_t)count(run, SNAP_SAME));
+	json_put_int(v, "kept", (int64_t)count(run, SNAP_KEPT));
+	json_put_int(v, "failed", (int64_t)count(run, SNAP_FAILED));
+	json_put_int(v, "removed", (int64_t)run->removed);
+	json_object_set_new(v, "results", results);
+	say_json(v);
+}
+
+static void
+print_failure(struct say *s, const struct snap_result *r)
+{
+	struct buf name = BUF_INIT;
+
+	say_foreign(&name, r->session, 60);
+	say_warning(s, "%s: %s", name.data, r->error.msg);
+	buf_release(&name);
+}
+
+static void
+print_text(const struct cli *cli, const struct snap_run *run)
+{
+	size_t taken = count(run, SNAP_TAKEN), same = count(run, SNAP_SAME), kept = count(run, SNAP_KEPT), failed = count(run, SNAP_FAILED);
+	struct say s;
+
+	say_init(&s, cli);
+	for (size_t i = 0; i < run->n; i++)
+		if (run->v[i].how == SNAP_FAILED)
+			print_failure(&s, &run->v[i]);
+	if (run->n == 0)
+		say_line(&s, "No agents' panes on the tmux servers that were looked at: nothing to do.");
+	else if (cli->dry_run)
+		say_line(&s, "Would look at %zu panes; %zu have not changed. Nothing was done.", count(run, SNAP_WANTED), same);
+	else
+		say_line(&s, "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is empty now, %zu failed; %zu old ones removed.",
+		    taken, same, kept, failed, run->removed);
+	say_release(&s);
+}
+
+/* 1 and 75 only when nothing was done: some of several is its own status. */
+static int
+status_of(const struct snap_run *run)
+{
+	size_t failed = count(run, SNAP_FAILED) + (run->trouble.code != 0);
+	int code = run->trouble.code;
+
+	if (failed == 0)
+		return GT_OK;
+	if (run->n > count(run, SNAP_FAILED))
+		return GT_SOME;
+	for (size_t i = 0; i < run->n; i++)
+		code = code == 0 || code == run->v[i].error.code ? run->v[i].error.code : GT_FAIL;
+	return code;
+}
+
+int
+cmd_snapshot(const struct cli *cli, struct err *e)
+{
+	struct snap_ask ask = { .names = cli->args, .n = cli->n_args, .dry_run = cli->dry_run };
+	struct snap_run run;
+	struct world w;
+	int ret;
+
+	if (setup_world(cli, &w, e) != 0)
+		return -1;
+	if (setup_disabled(cli, &w)) {
+		setup_release(&w);
+		return GT_OK;
+	}
+	ret = snap(&w, &ask, &run, e);
+	if (ret == 0) {
+		setup_trouble(&run.trouble);
+		if (cli->json)
+			print_json(&run, cli->dry_run);
+		else
+			print_text(cli, &run);
+		ret = status_of(&run);
+	}
+	snap_run_release(&run);
+	setup_release(&w);
+	return ret;
+}

@@ -1,0 +1,213 @@
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "revive/timer.h"
+#include "revive/world.h"
+#include "town/config.h"
+
+/* install timer, uninstall timer. */
+
+static char *
+own_path(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	return n > 0 ? xstrndup(path, (size_t)n) : NULL;
+}
+
+static char *
+absolute(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real != NULL ? real : xstrdup(path);
+}
+
+static bool
+is_listed(const char *path, const char *dir, size_t n)
+{
+	for (const char *p = path; *p != '\0'; p += strcspn(p, ":"), p += *p == ':')
+		if (strcspn(p, ":") == n && strncmp(p, dir, n) == 0)
+			return true;
+	return false;
+}
+
+/* The parts of our PATH in which the programs are that we start, and those of every system: short, for a line of a crontab. */
+static char *
+short_path(void)
+{
+	static const char *const programs[] = { "tmux", "git", "gt", "bd" };
+	const char *path = getenv("PATH");
+	struct buf b = BUF_INIT;
+
+	for (const char *p = path != NULL ? path : ""; *p != '\0'; p += strcspn(p, ":"), p += *p == ':') {
+		size_t n = strcspn(p, ":");
+		bool wanted = false;
+
+		for (size_t i = 0; i < sizeof programs / sizeof programs[0] && n > 0 && p[0] == '/'; i++) {
+			char *file = xasprintf("%.*s/%s", (int)n, p, programs[i]);
+
+			wanted = wanted || access(file, X_OK) == 0;
+			free(file);
+		}
+		if (wanted && !is_listed(b.data, p, n))
+			buf_fmt(&b, "%s%.*s", b.len > 0 ? ":" : "", (int)n, p);
+	}
+	if (!is_listed(b.data, "/usr/bin", 8))
+		buf_fmt(&b, "%s/usr/bin", b.len > 0 ? ":" : "");
+	if (!is_listed(b.data, "/bin", 4))
+		buf_str(&b, ":/bin");
+	return buf_detach(&b);
+}
+
+static void
+add_env(struct timer *t, const char *name, const char *value)
+{
+	if (value != NULL && *value != '\0')
+		town_list_add(&t->env, xasprintf("%s=%s", name, value));
+}
+
+static void
+add_option(struct timer *t, const char *option, char *value)
+{
+	town_list_add(&t->args, xstrdup(option));
+	town_list_add(&t->args, value);
+}
+
+static int
+fill(const struct cli *cli, const struct world *w, struct timer *t, struct err *e)
+{
+	char *path = short_path();
+
+	t->program = own_path();
+	if (t->program == NULL) {
+		free(path);
+		return err_set(e, GT_FAIL, "timer", "/proc does not tell where this program is");
+	}
+	t->interval_ms = config_ms(w->config, "snapshot_interval");
+	add_env(t, "PATH", path);
+	free(path);
+	add_env(t, "TMUX_TMPDIR", getenv("TMUX_TMPDIR"));
+	add_env(t, "XDG_STATE_HOME", getenv("XDG_STATE_HOME"));
+	add_env(t, "XDG_CONFIG_HOME", getenv("XDG_CONFIG_HOME"));
+	town_list_add(&t->args, xstrdup("snapshot"));
+	town_list_add(&t->args, xstrdup("--quiet"));
+	if (town_root(w->town) != NULL)
+		add_option(t, "--town", xstrdup(town_root(w->town)));
+	if (cli->config != NULL)
+		add_option(t, "--config", absolute(cli->config));
+	for (size_t i = 0; i < w->n_servers; i++) {
+		const char *socket = w->servers[i].socket;
+
+		add_option(t, "-L", strchr(socket, '/') != NULL ? absolute(socket) : xstrdup(socket));
+	}
+	return timer_check(t, e);
+}
+
+static void
+print_it(const struct timer *t, enum timer_kind kind)
+{
+	struct buf b = BUF_INIT;
+
+	if (kind == TIMER_CRONTAB) {
+		timer_crontab(t, &b);
+	} else {
+		char *service = timer_path(t, "service"), *timer = timer_path(t, "timer");
+
+		buf_fmt(&b, "# %s\n", service != NULL ? service : t->id);
+		timer_service(t, &b);
+		buf_fmt(&b, "\n# %s\n", timer != NULL ? timer : t->id);
+		timer_unit(t, &b);
+		free(service);
+		free(timer);
+	}
+	fwrite(b.data, 1, b.len, stdout);
+	buf_release(&b);
+}
+
+static void
+say_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind)
+{
+	struct say s;
+
+	say_init(&s, cli);
+	if (kind == TIMER_SYSTEMD) {
+		say_line(&s, "A systemd user timer takes snapshots every %lld s: systemctl --user list-timers %s.timer", (long long)t->interval_ms / 1000,
+		    t->id);
+		say_line(&s, "It runs while you are logged in; loginctl enable-linger lets it run always.");
+	} else {
+		say_line(&s, "A line of your crontab takes snapshots: crontab -l shows it.");
+		if (t->interval_ms < 60000)
+			say_line(&s, "snapshot_interval is %lld s, but cron runs nothing more often than every minute.", (long long)t->interval_ms / 1000);
+	}
+	say_release(&s);
+}
+
+static void
+say_removed(const struct cli *cli, enum timer_kind was)
+{
+	static const char *const words[] = { "There was no timer.", "The systemd user timer is gone.", "The crontab's line is gone.",
+	    "The systemd user timer and the crontab's line are gone." };
+	struct say s;
+
+	say_init(&s, cli);
+	say_line(&s, "%s", words[was]);
+	say_release(&s);
+}
+
+static void
+json_done(const struct cli *cli, const struct timer *t, enum timer_kind kind)
+{
+	static const char *const names[] = { "none", "systemd", "crontab", "both" };
+	json_t *v;
+
+	if (!cli->json)
+		return;
+	v = say_object();
+	json_object_set_new(v, "timer", json_string(t->id));
+	json_object_set_new(v, "kind", json_string(names[kind]));
+	say_json(v);
+}
+
+int
+cmd_timer(const struct cli *cli, bool install, struct err *e)
+{
+	struct timer t;
+	struct world w;
+	enum timer_kind kind = TIMER_NONE;
+	int ret;
+
+	if (setup_world(cli, &w, e) != 0)
+		return -1;
+	timer_init(&t, town_root(w.town));
+	ret = install ? fill(cli, &w, &t, e) : 0;
+	if (ret == 0 && cli->print && install) {
+		print_it(&t, timer_kind());
+	} else if (ret == 0 && install) {
+		kind = timer_kind();
+		ret = timer_install(&t, kind, e);
+		if (ret == 0 && !cli->json)
+			say_installed(cli, &t, kind);
+	} else if (ret == 0 && cli->print) {
+		printf("%s\n", t.id);
+	} else if (ret == 0) {
+		ret = timer_remove(&t, &kind, e);
+		if (ret == 0 && !cli->json)
+			say_removed(cli, kind);
+	}
+	if (ret == 0 && !cli->print)
+		json_done(cli, &t, kind);
+	timer_release(&t);
+	setup_release(&w);
+	return ret == 0 ? GT_OK : -1;
+}
