@@ -31,6 +31,7 @@ struct pass {
 	struct shooter shooter;		/* what all shots share */
 	struct scrub *scrub;
 	bool *matched;			/* one a name */
+	int lock;			/* -1: nothing to write was met yet */
 	bool wrote;
 };
 
@@ -321,6 +322,26 @@ note_trouble(struct snap_run *run, const struct err *why)
 		run->trouble = *why;
 }
 
+/* The directory and its lock, once there is something to write. */
+static int
+open_place(struct pass *p, struct err *e)
+{
+	char *made, *path;
+
+	if (p->ask->dry_run || p->lock >= 0)
+		return 0;
+	made = town_state_make(p->w->town, e);
+	if (made == NULL)
+		return -1;
+	free(made);
+	if (io_private_dir(p->shooter.dir, e) != 0)
+		return -1;
+	path = io_join(p->shooter.dir, "lock");
+	p->lock = io_lock(path, LOCK_WAIT_MS, e);
+	free(path);
+	return p->lock >= 0 ? 0 : -1;
+}
+
 static int
 snap_server(struct pass *p, struct tmux *t, struct err *e)
 {
@@ -335,7 +356,7 @@ snap_server(struct pass *p, struct tmux *t, struct err *e)
 		return 0;
 	}
 	p->run->servers++;
-	if (list.n > 0) {
+	if (list.n > 0 && (ret = open_place(p, e)) == 0) {
 		seen_read(&r.seen, p->shooter.dir, &list.v[0]);
 		drop_unchanged(&r, &list);
 		if (list.n > 0)
@@ -381,43 +402,24 @@ add_unknown(struct pass *p)
 	}
 }
 
-static int
-open_place(struct pass *p, int *lock, struct err *e)
-{
-	char *made, *path;
-
-	p->shooter.dir = town_snapshot_dir(p->w->town, p->w->config, e);
-	if (p->shooter.dir == NULL || p->ask->dry_run)
-		return p->shooter.dir != NULL ? 0 : -1;
-	made = town_state_make(p->w->town, e);
-	if (made == NULL)
-		return -1;
-	free(made);
-	if (io_private_dir(p->shooter.dir, e) != 0)
-		return -1;
-	path = io_join(p->shooter.dir, "lock");
-	*lock = io_lock(path, LOCK_WAIT_MS, e);
-	free(path);
-	return *lock >= 0 ? 0 : -1;
-}
-
 int
 snap(struct world *w, const struct snap_ask *ask, struct snap_run *out, struct err *e)
 {
-	struct pass p = { .w = w, .ask = ask, .run = out, .shooter = { .w = w } };
-	int lock = -1, ret;
+	struct pass p = { .w = w, .ask = ask, .run = out, .shooter = { .w = w }, .lock = -1 };
+	int ret;
 
 	memset(out, 0, sizeof *out);
 	p.matched = xcalloc(ask->n, sizeof *p.matched);
-	ret = open_place(&p, &lock, e);
+	p.shooter.dir = town_snapshot_dir(w->town, w->config, e);
+	ret = p.shooter.dir != NULL ? 0 : -1;
 	for (size_t i = 0; ret == 0 && i < w->n_servers && *w->stop == 0; i++)
 		ret = snap_server(&p, &w->servers[i], e);
 	if (ret == 0 && p.wrote)
 		expire(&p);
 	if (ret == 0)
 		add_unknown(&p);
-	if (lock >= 0)
-		close(lock);
+	if (p.lock >= 0)
+		close(p.lock);
 	scrub_free(p.scrub);
 	shooter_release(&p.shooter);
 	free(p.matched);

@@ -1,0 +1,152 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "revive/timer.h"
+
+static struct timer
+sample(int64_t interval_ms)
+{
+	struct timer t;
+
+	timer_init(&t, NULL);
+	t.program = xstrdup("/opt/my tools/gt-recover");
+	t.interval_ms = interval_ms;
+	town_list_add(&t.args, xstrdup("snapshot"));
+	town_list_add(&t.args, xstrdup("-L"));
+	town_list_add(&t.args, xstrdup("it's 100%"));
+	town_list_add(&t.env, xstrdup("PATH=/usr/bin:/bin"));
+	town_list_add(&t.env, xstrdup("TMUX_TMPDIR=/tmp/a$b \"c\""));
+	return t;
+}
+
+static void
+writes_units(void **state)
+{
+	struct timer t = sample(300000);
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	timer_service(&t, &b);
+	assert_non_null(strstr(b.data, "ExecStart=\"/opt/my tools/gt-recover\" \"snapshot\" \"-L\" \"it's 100%%\"\n"));
+	assert_non_null(strstr(b.data, "Environment=\"TMUX_TMPDIR=/tmp/a$b \\\"c\\\"\"\n"));
+	assert_non_null(strstr(b.data, "Type=oneshot\n"));
+	buf_reset(&b);
+	timer_unit(&t, &b);
+	assert_non_null(strstr(b.data, "OnUnitActiveSec=300s\n"));
+	assert_non_null(strstr(b.data, "Unit=gt-recover-snapshot.service\n"));
+	buf_release(&b);
+	timer_release(&t);
+}
+
+static void
+writes_a_line(void **state)
+{
+	static const struct { int64_t ms; const char *when; } cases[] = {
+		{ 10000, "* * * * * " }, { 60000, "* * * * * " }, { 90000, "* * * * * " }, { 300000, "*/5 * * * * " }, { 3540000, "*/59 * * * * " },
+		{ 3600000, "0 * * * * " }, { 7199000, "0 * * * * " }, { 7200000, "0 */2 * * * " }, { 86399000, "0 */23 * * * " },
+		{ 86400000, "0 0 * * * " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct timer t = sample(cases[i].ms);
+		struct buf b = BUF_INIT, want = BUF_INIT;
+
+		buf_fmt(&want, "# gt-recover-snapshot begins (gt-recover install timer)\n%sPATH=/usr/bin:/bin TMUX_TMPDIR='/tmp/a$b \"c\"' "
+		    "'/opt/my tools/gt-recover' snapshot -L 'it'\\''s 100\\%%'\n# gt-recover-snapshot ends (gt-recover install timer)\n", cases[i].when);
+		timer_crontab(&t, &b);
+		assert_string_equal(b.data, want.data);
+		buf_release(&b);
+		buf_release(&want);
+		timer_release(&t);
+	}
+}
+
+#define BLOCK "# gt-recover-snapshot begins (gt-recover install timer)\nX\n# gt-recover-snapshot ends (gt-recover install timer)\n"
+#define BEGINS "# gt-recover-snapshot begins (gt-recover install timer)\n"
+#define ENDS "# gt-recover-snapshot ends (gt-recover install timer)\n"
+#define TOWNS "# gt-recover-snapshot-abcdef begins (gt-recover install timer)\nY\n# gt-recover-snapshot-abcdef ends (gt-recover install timer)\n"
+
+static void
+leaves_other_lines_alone(void **state)
+{
+	static const struct { const char *old, *block, *want; } cases[] = {
+		{ "", BLOCK, BLOCK },
+		{ "", NULL, "" },
+		{ "A\n", BLOCK, "A\n" BLOCK },
+		{ "A", BLOCK, "A\n" BLOCK },
+		{ "A", NULL, "A" },
+		{ "\n\nA\n", NULL, "\n\nA\n" },
+		{ BLOCK, BLOCK, BLOCK },
+		{ "A\n" BEGINS "old\nolder\n" ENDS "B", BLOCK, "A\n" BLOCK "B" },
+		{ "A\n" BLOCK "B\n", NULL, "A\nB\n" },
+		{ TOWNS "A\n" BLOCK, NULL, TOWNS "A\n" },
+		{ TOWNS, BLOCK, TOWNS BLOCK },
+		{ "A\n" BEGINS "old\n# gt-recover-snapshot ends (gt-recover install timer)", NULL, "A\n" },
+		{ " " BEGINS "A\n", NULL, " " BEGINS "A\n" },		/* not our line */
+		{ BEGINS "A\n", BLOCK, NULL }, { "A\n" ENDS, NULL, NULL }, { ENDS "A\n" BEGINS, BLOCK, NULL },
+	};
+	struct timer t = sample(300000);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct buf out = BUF_INIT;
+		struct err e = ERR_INIT;
+		int ret = timer_edit(&t, cases[i].old, strlen(cases[i].old), cases[i].block, &out, &e);
+
+		assert_int_equal(ret, cases[i].want != NULL ? 0 : -1);
+		assert_string_equal(out.data, cases[i].want != NULL ? cases[i].want : "");
+		assert_string_equal(e.name, ret == 0 ? "" : "timer");
+		buf_release(&out);
+	}
+	timer_release(&t);
+}
+
+static void
+refuses_what_cannot_be_said(void **state)
+{
+	struct timer t = sample(300000);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(timer_check(&t, &e), 0);
+	town_list_add(&t.args, xstrdup("a\n* * * * * evil"));
+	assert_int_equal(timer_check(&t, &e), -1);
+	assert_string_equal(e.name, "timer");
+	timer_release(&t);
+	t = sample(300000);
+	town_list_add(&t.args, xasprintf("/%0*d", 1000, 0));
+	assert_int_equal(timer_check(&t, &e), -1);
+	timer_release(&t);
+}
+
+static void
+names_a_town(void **state)
+{
+	struct timer a, b, none;
+
+	(void)state;
+	timer_init(&a, "/home/u/gt");
+	timer_init(&b, "/home/u/gt2");
+	timer_init(&none, NULL);
+	assert_string_not_equal(a.id, b.id);
+	assert_string_equal(none.id, "gt-recover-snapshot");
+	assert_int_equal(strlen(a.id), strlen(none.id) + 7);
+	timer_release(&a);
+	timer_release(&b);
+	timer_release(&none);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_units), cmocka_unit_test(writes_a_line), cmocka_unit_test(leaves_other_lines_alone),
+		cmocka_unit_test(refuses_what_cannot_be_said), cmocka_unit_test(names_a_town),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
