@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt parse scrub config install help version'
+	local commands='list context prompt snapshot parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -68,7 +68,8 @@ _gt_recover() {
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check" ;;
 		config) options="$common $servers" ;;
-		install) options="$common --print" ;;
+		snapshot) options="$common $servers -n --dry-run" ;;
+		install | uninstall) options="$common $servers --print" ;;
 		help | version) options=$common ;;
 		*) options="$common $servers -n --dry-run --all -y --yes --no-input --via --scope --include-infra --version" ;;
 		esac
@@ -77,7 +78,7 @@ _gt_recover() {
 	fi
 
 	case $command in
-	'' | context | prompt)
+	'' | context | prompt | snapshot)
 		# names may hold blanks and quotes: one a line, compared and quoted here
 		mapfile -t names < <(gt-recover "${args[@]}" list --names 2>/dev/null)
 		for word in "${names[@]}"; do
@@ -85,7 +86,8 @@ _gt_recover() {
 		done
 		;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim' -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then

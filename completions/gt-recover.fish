@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt parse scrub config install help version
+set -g __gt_recover_commands list context prompt snapshot parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -27,15 +27,18 @@ complete -c gt-recover -f
 complete -c gt-recover -n '__gt_recover_bare' -a list -d 'what could be recovered, and why not the rest'
 complete -c gt-recover -n '__gt_recover_bare' -a context -d 'what was gathered for a session'
 complete -c gt-recover -n '__gt_recover_bare' -a prompt -d 'the prompt that the agent would be given'
+complete -c gt-recover -n '__gt_recover_bare' -a snapshot -d 'keep what the agents show now'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
-complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work'
+complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, or take snapshots regularly'
+complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -a '(__gt_recover_sessions)' -d session
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a shim
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a timer
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
@@ -50,13 +53,13 @@ complete -c gt-recover -s v -l verbose -d 'more progress'
 complete -c gt-recover -l color -x -a 'auto always never' -d 'colours on standard error'
 complete -c gt-recover -s h -l help -d help
 
-set -l servers 'not __fish_seen_subcommand_from parse scrub install help version'
+set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from parse install help version' -l config -r -F -d 'instead of the usual gt.toml'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
 complete -c gt-recover -n $servers -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
@@ -67,4 +70,4 @@ complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'cl
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'kinds and counts, not the text'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l check -d 'status 7 when something was found'
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -l print -d 'write to standard output, touch no file'
+complete -c gt-recover -n '__fish_seen_subcommand_from install uninstall' -l print -d 'write to standard output, touch no file'

@@ -17,10 +17,12 @@ _gt_recover_commands() {
 		'list:what could be recovered, and why not the rest'
 		'context:what was gathered for a session'
 		'prompt:the prompt that the agent would be given'
+		'snapshot:keep what the agents show now'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
-		'install:make "gt recover" work'
+		'install:make "gt recover" work, or take snapshots regularly'
+		'uninstall:take the timer away again'
 		'help:the commands and options'
 		'version:the version'
 	)
@@ -65,14 +67,15 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|parse|scrub|config|install|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context|prompt) options=($servers $scope) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
 	config) options=($servers) ;;
-	install) options=('--print[write to standard output]') ;;
+	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
+	install|uninstall) options=($servers '--print[write to standard output]') ;;
 	help|version) ;;
 	*) options=($servers $scope $act) ;;
 	esac
@@ -86,7 +89,8 @@ _gt_recover() {
 		case $line[1] in
 		list|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
-		install) _wanted what expl 'what' compadd shim ;;
+		install) _wanted what expl 'what' compadd shim timer ;;
+		uninstall) _wanted what expl 'what' compadd timer ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac

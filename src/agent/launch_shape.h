@@ -19,7 +19,7 @@ struct launch_shape {
 };
 
 /*
- * `block` is an environment as in /proc/PID/environ, NULL when it is not known; the scrubber must have learned it already. What is in the block
+ * `block` is an environment as in /proc/PID/environ, NULL when it is not known; the scrubber must have learned it already. What is in it
  * goes nowhere but for the names.
  */
 void launch_shape(struct launch_shape *out, const struct launch *l, struct scrub *s, const char *block, size_t n_block);

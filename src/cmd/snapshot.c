@@ -76,7 +76,7 @@ print_failure(struct say *s, const struct snap_result *r)
 static void
 print_text(const struct cli *cli, const struct snap_run *run)
 {
-	size_t taken = count(run, SNAP_TAKEN), same = count(run, SNAP_SAME), kept = count(run, SNAP_KEPT), failed = count(run, SNAP_FAILED);
+	size_t taken = count(run, SNAP_TAKEN), same = count(run, SNAP_SAME), kept = count(run, SNAP_KEPT);
 	struct say s;
 
 	say_init(&s, cli);
@@ -89,7 +89,7 @@ print_text(const struct cli *cli, const struct snap_run *run)
 		say_line(&s, "Would look at %zu panes; %zu have not changed. Nothing was done.", count(run, SNAP_WANTED), same);
 	else
 		say_line(&s, "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is empty now, %zu failed; %zu old ones removed.",
-		    taken, same, kept, failed, run->removed);
+		    taken, same, kept, count(run, SNAP_FAILED), run->removed);
 	say_release(&s);
 }
 

@@ -142,13 +142,14 @@ say_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind
 
 	say_init(&s, cli);
 	if (kind == TIMER_SYSTEMD) {
-		say_line(&s, "A systemd user timer takes snapshots every %lld s: systemctl --user list-timers %s.timer", (long long)t->interval_ms / 1000,
-		    t->id);
+		say_line(&s, "A systemd user timer takes snapshots every %lld s: systemctl --user list-timers %s.timer",
+		    (long long)t->interval_ms / 1000, t->id);
 		say_line(&s, "It runs while you are logged in; loginctl enable-linger lets it run always.");
 	} else {
 		say_line(&s, "A line of your crontab takes snapshots: crontab -l shows it.");
 		if (t->interval_ms < 60000)
-			say_line(&s, "snapshot_interval is %lld s, but cron runs nothing more often than every minute.", (long long)t->interval_ms / 1000);
+			say_line(&s, "snapshot_interval is %lld s, but cron runs nothing more often than every minute.",
+			    (long long)t->interval_ms / 1000);
 	}
 	say_release(&s);
 }

@@ -188,8 +188,8 @@ read_pane(struct snapshot *out, const json_t *v, struct scrub *s)
 static void
 read_agent(struct snapshot *out, const json_t *v, struct scrub *s)
 {
-	const json_t *secrets = json_object_get(v, "secrets"), *name;
-	size_t i, cap = 0;
+	const json_t *secrets = json_object_get(v, "secrets");
+	size_t cap = 0;
 
 	out->agent = text_of(v, "agent");
 	out->role = text_of(v, "role");
@@ -200,11 +200,12 @@ read_agent(struct snapshot *out, const json_t *v, struct scrub *s)
 	out->transcript = text_of(v, "transcript");
 	out->shell = text_of(v, "shell");
 	out->command = clean_of(v, "command", s);
-	json_array_foreach(secrets, i, name)
-		if (json_is_string(name)) {
-			out->secrets = vec_room(out->secrets, out->n_secrets, &cap, sizeof *out->secrets);
-			out->secrets[out->n_secrets++] = xstrdup(json_string_value(name));
-		}
+	for (size_t i = 0; i < json_array_size(secrets); i++) {
+		const char *name = json_string_value(json_array_get(secrets, i));
+
+		out->secrets = vec_room(out->secrets, out->n_secrets, &cap, sizeof *out->secrets);
+		out->secrets[out->n_secrets++] = xstrdup(name != NULL ? name : "value");
+	}
 	out->git = clean_of(v, "git", s);
 	out->bead = clean_of(v, "bead", s);
 }
@@ -277,8 +278,8 @@ out:
 void
 snapshot_release(struct snapshot *s)
 {
-	char *const strings[] = { s->richer, s->session, s->socket, s->pane, s->title, s->window_id, s->window_name, s->agent, s->role, s->address,
-	    s->cwd, s->config_dir, s->session_id, s->transcript, s->shell, s->command, s->git, s->bead };
+	char *const strings[] = { s->richer, s->session, s->socket, s->pane, s->title, s->window_id, s->window_name, s->agent, s->role,
+	    s->address, s->cwd, s->config_dir, s->session_id, s->transcript, s->shell, s->command, s->git, s->bead };
 
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		free(strings[i]);

@@ -17,8 +17,8 @@ struct style;
  * that is gone with its server. One JSON object, compact, keys in this order; what is not known is null:
  *
  *	schema_version 1 · taken_at ms since 1970 · richer: the file of an older snapshot of the same process with what this one lost
- *	session · socket: the server's own path of it · server {pid, start} · pane {id, pid, width, height, history_limit, alternate, dead, title}
- *	window {id, name} · agent: profile · role · address: as GT_ROLE has it · cwd · config_dir
+ *	session · socket: the server's own path of it · server {pid, start}
+ *	pane {id, pid, width, height, history_limit, alternate, dead, title} · window {id, name} · agent: profile · role · address: as GT_ROLE has it · cwd · config_dir
  *	process {pid, start: field 22 of /proc/PID/stat}: the agent's; null when it had ended
  *	session_id, transcript: the agent's own record · shell, command: the start command without its secrets, secrets[]: what each
  *	[REDACTED:kind] in it is called (agent/launch_shape.h) · git · bead

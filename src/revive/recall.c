@@ -144,7 +144,8 @@ newest_of(const struct conversation *record)
 }
 
 bool
-recall_adds(const struct recall *r, const struct clean_text *pane, const struct conversation *screen, const struct conversation *record)
+recall_adds(const struct recall *r, const struct clean_text *pane, const struct conversation *screen,
+    const struct conversation *record)
 {
 	if (!r->found)
 		return false;

@@ -32,7 +32,8 @@ void recall_release(struct recall *r);
  * Does it have what the others lack? Pure. Of its own: its text does not stand in the pane any more (cut, cleared, wiped, or drawn on the
  * alternate screen), and the transcript was not read, or is cut, or has nothing newer. Of an older life: nothing else is there at all.
  */
-bool recall_adds(const struct recall *r, const struct clean_text *pane, const struct conversation *screen, const struct conversation *record);
+bool recall_adds(const struct recall *r, const struct clean_text *pane, const struct conversation *screen,
+    const struct conversation *record);
 /* Its rows as a conversation, the richer one's before it. */
 void recall_read(const struct recall *r, const char *dialect, struct conversation *out);
 

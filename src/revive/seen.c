@@ -96,8 +96,7 @@ void
 seen_read(struct seen *s, const char *dir, const struct pane *p)
 {
 	char socket[ALBUM_KEY], *name;
-	json_t *v, *one;
-	const char *id;
+	json_t *v, *panes = NULL;
 
 	memset(s, 0, sizeof *s);
 	hash(socket, p->socket_path);
@@ -108,8 +107,9 @@ seen_read(struct seen *s, const char *dir, const struct pane *p)
 	s->server_start = p->server_start;
 	v = read_state(s->path);
 	if (json_number(v, "server_pid", 0) == p->server_pid && json_number(v, "server_start", 0) == p->server_start)
-		json_object_foreach(json_object_get(v, "panes"), id, one)
-			read_one(s, id, one);
+		panes = json_object_get(v, "panes");
+	for (void *at = json_object_iter(panes); at != NULL; at = json_object_iter_next(panes, at))
+		read_one(s, json_object_iter_key(at), json_object_iter_value(at));
 	json_decref(v);
 }
 
@@ -172,14 +172,13 @@ static void
 hold_of(struct album *a, const char *name)
 {
 	char *path = io_join(a->dir, name);
-	json_t *v = read_state(path), *one;
-	const char *id;
+	json_t *v = read_state(path), *panes = json_object_get(v, "panes");
 
-	json_object_foreach(json_object_get(v, "panes"), id, one) {
+	for (void *at = json_object_iter(panes); at != NULL; at = json_object_iter_next(panes, at)) {
 		static const char *const keys[] = { "file", "richer" };
 
 		for (size_t i = 0; i < 2; i++) {
-			struct album_entry *x = album_find(a, json_text(one, keys[i], ""));
+			struct album_entry *x = album_find(a, json_text(json_object_iter_value(at), keys[i], ""));
 
 			if (x != NULL)
 				x->held = true;

@@ -396,7 +396,8 @@ add_unknown(struct pass *p)
 			continue;
 		e = &add_named(p->run, SNAP_FAILED, p->ask->names[i], "", "")->error;
 		utf8_escape(&name, p->ask->names[i], strlen(p->ask->names[i]), 80);
-		err_set(e, GT_NOTHING, "unknown-session", "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		err_set(e, GT_NOTHING, "unknown-session", "there is no agent's session \"%s\" on the tmux servers that were looked at",
+		    name.data);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
 		buf_release(&name);
 	}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Snapshots: taken from cron's bare environment, for nothing where nothing changed, without secrets, never a poor one in place of a good one; what
-# they keep comes back when the pane has lost it; the timer.
+# Snapshots: taken from cron's bare environment, for nothing where nothing changed, without secrets, never a poor one in place of a good one;
+# what they keep comes back when the pane has lost it; the timer.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 STATE=$XDG_STATE_HOME/gt-recover
@@ -67,7 +67,8 @@ not_ok '  and nothing is written' test -e "$DIR"
 
 # ---- cron ----
 export ROWS=12
-ok 'two agents work' eval 'start_agent toast --scenario "$DATA/work.scenario" && start_agent rye --scenario "$DATA/idle.scenario"'
+ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
+ok 'and another one' start_agent rye --scenario "$DATA/idle.scenario"
 until_ 10 pane_shows toast 'test 4 ok'
 gt snapshot -L main --dry-run
 is "$RC" 0 'a dry run answers'
@@ -225,8 +226,8 @@ is "$(grep -c 'Answer number 7 stands here' <<<"$OUT") $(grep -c 'from a snapsho
 
 # ---- it remembers which transcript ----
 mkdir "$W/shared"
-ok 'two agents in one directory' eval 'start_agent left --cwd "$W/shared" --scenario "$DATA/idle.scenario" &&
-	start_agent right --cwd "$W/shared" --scenario "$DATA/idle.scenario"'
+ok 'an agent in a directory' start_agent left --cwd "$W/shared" --scenario "$DATA/idle.scenario"
+ok 'and another one there' start_agent right --cwd "$W/shared" --scenario "$DATA/idle.scenario"
 for s in left right; do
 	tell_agent $s "the same words"
 	until_ 10 events_are $s '^answered' 1
