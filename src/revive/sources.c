@@ -128,14 +128,12 @@ own_record(const struct candidate *c, struct findings *f)
 static int
 read_records(const struct candidate *c, struct findings *f, struct err *e)
 {
-	struct procs procs;
+	struct procs procs = { .n = 0 };
 
 	if (own_record(c, f))
 		return 0;
 	session_files_read(c->config_dir, &f->records);
-	if (f->records.n == 0)
-		return 0;
-	if (procs_read(&procs, e) != 0)
+	if ((f->records.n > 0 || c->note.session_id != NULL) && procs_read(&procs, e) != 0)
 		return -1;
 	for (size_t i = 0; i < f->records.n; i++) {
 		struct session_file *s = &f->records.v[i];
