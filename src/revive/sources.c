@@ -68,15 +68,29 @@ of_this_life(const struct session_file *s, const struct life *life)
 	return from >= life->began - SLACK_MS && (life->ended == 0 || from <= life->ended + SLACK_MS);
 }
 
+/* At or below a process, now: of one process the way up is shorter than all of /proc. */
+static bool
+runs_below(pid_t pid, pid_t ancestor)
+{
+	struct proc p = { .ppid = pid };
+
+	for (int depth = 0; depth < 64 && p.ppid > 1; depth++)
+		if (p.ppid == ancestor)
+			return true;
+		else if (proc_read(p.ppid, &p) != 0)
+			return false;
+	return false;
+}
+
 /* How sure it is that a record is of this candidate's process: NOTE_SAME_PANE when it can be no other's. */
 static enum belongs
-whose(const struct candidate *c, const struct session_file *s, const struct procs *procs, const struct life *life)
+whose(const struct candidate *c, const struct session_file *s, const struct life *life)
 {
 	const struct pane *p = &c->pane;
 	struct session_place where = { p->session, p->id, c->cwd, p->server_start };
 
 	if (session_file_lives(s))
-		return !p->dead && procs_below(procs, s->pid, p->pid) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
+		return !p->dead && runs_below(s->pid, p->pid) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
 	/* a pid is used again, and a dead process may have had the same as an older one */
 	if (c->class == CLASS_LIVE || !of_this_life(s, life))
 		return NOTE_ELSEWHERE;
@@ -103,7 +117,7 @@ is_better(const struct candidate *c, const struct session_file *s, const struct 
 	return s->written > than->written;
 }
 
-/* The record of a living agent whose transcript is there: the others then are of no use, and there may be a hundred. */
+/* The record of a living agent whose transcript is there: nothing else is of use then, and there may be a hundred agents. */
 static bool
 own_record(const struct candidate *c, struct findings *f)
 {
@@ -125,19 +139,13 @@ own_record(const struct candidate *c, struct findings *f)
 	return true;
 }
 
-static int
-read_records(const struct candidate *c, struct findings *f, struct err *e)
+static void
+read_records(const struct candidate *c, struct findings *f)
 {
-	struct procs procs = { .n = 0 };
-
-	if (own_record(c, f))
-		return 0;
 	session_files_read(c->config_dir, &f->records);
-	if ((f->records.n > 0 || c->note.session_id != NULL) && procs_read(&procs, e) != 0)
-		return -1;
 	for (size_t i = 0; i < f->records.n; i++) {
 		struct session_file *s = &f->records.v[i];
-		enum belongs how = whose(c, s, &procs, &f->life);
+		enum belongs how = whose(c, s, &f->life);
 
 		if (how == NOTE_SAME_PANE && is_better(c, s, f->own))
 			f->own = s;
@@ -147,10 +155,8 @@ read_records(const struct candidate *c, struct findings *f, struct err *e)
 			add(&f->held, &f->n_held, &f->cap_held, s->session_id);
 	}
 	/* it was there when the candidate was found; the first agent that starts since then removes those of the dead */
-	if (f->own == NULL && c->note.session_id != NULL && whose(c, &c->note, &procs, &f->life) == NOTE_SAME_PANE)
+	if (f->own == NULL && c->note.session_id != NULL && whose(c, &c->note, &f->life) == NOTE_SAME_PANE)
 		f->own = &c->note;
-	procs_release(&procs);
-	return 0;
 }
 
 /* The session that the start command names; a fork gets a new id. What a recovery of ours started had such flags taken out. */
@@ -219,18 +225,19 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 {
 	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
 	struct findings f = { .own = NULL };
-	int ret = -1;
+	int ret;
 
 	memset(out, 0, sizeof *out);
 	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
 		return 0;
 	set_life(c, &f.life);
-	if (read_records(c, &f, e) != 0)
-		goto out;
-	f.worktree = start_note_worktree(c->cwd, &f.life);
-	f.town = start_note_event(w->town, &c->role, c->cwd, &f.life);
-	if (screen != NULL)
-		read_said(screen, &f.said);
+	if (!own_record(c, &f)) {
+		read_records(c, &f);
+		f.worktree = start_note_worktree(c->cwd, &f.life);
+		f.town = start_note_event(w->town, &c->role, c->cwd, &f.life);
+		if (screen != NULL)
+			read_said(screen, &f.said);
+	}
 	set_ids(c, screen, snapshot_id, &f, &h);
 	h.held = f.held;
 	h.n_held = f.n_held;
@@ -240,7 +247,6 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 	h.ended = f.life.ended;
 	h.said = &f.said;
 	ret = transcript_find(&h, out, e);
-out:
 	findings_release(&f);
 	return ret;
 }
