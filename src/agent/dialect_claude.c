@@ -141,7 +141,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_EXPAND, ANY, OPEN, ".*\\(ctrl\\+o to expand\\)$" },
 	{ PHRASE_WAITING, ANY, OPEN, "Waiting(?:\xE2\x80\xA6|\\.\\.\\.)$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "Running(?:\xE2\x80\xA6|\\.\\.\\.)(?: \\(.*\\))?$" },
-	{ PHRASE_RUNNING, ANY, OPEN, "Initializing(?:\xE2\x80\xA6|\\.\\.\\.)$" },
+	{ PHRASE_RUNNING, ANY, OPEN, "(?:Initializing|Fetching|Searching)(?:\xE2\x80\xA6|\\.\\.\\.)$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "(?:\xE2\x80\xA6 )?\\+\\d+ (?:more )?lines? \\((?:\\d+[hms] ?)+\\)$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "\\(?ctrl\\+b (?:ctrl\\+b )?(?:\\(twice\\) )?to run in background\\)?$" },
 	{ PHRASE_MORE, ANY, OPEN, "(?:\xE2\x80\xA6 )?\\+\\d+ (?:more )?lines? \\(ctrl\\+o " },

@@ -67,7 +67,8 @@ rows_init(struct rows *r, const char *text, size_t n, size_t width, const struct
 			len--;
 		r->v = vec_room(r->v, r->n, &cap, sizeof *r->v);
 		kind = dialect_row(d, p, len, NULL);
-		r->v[r->n++] = (struct row){ .at = (uint32_t)at, .n = kind == ROW_BLANK ? 0 : (uint32_t)len, .kind = (uint8_t)kind };
+		r->v[r->n++] = (struct row){ .at = (uint32_t)at, .n = kind == ROW_BLANK ? 0 : (uint32_t)len, .kind = (uint8_t)kind,
+			.stamp = kind == ROW_BLANK && len > 0 };
 		at += full + 1;
 	}
 	r->width = width > 0 ? width : widest(r);

@@ -20,6 +20,7 @@ struct row {
 	uint8_t kind;		/* enum row_kind */
 	uint8_t seam;		/* a copy of what follows stood above: the pane may have been of another width there */
 	uint8_t marks, bullet;	/* as in context/style.h; 0 when nothing is known */
+	uint8_t stamp;		/* the row is blank because it had only a stamp of the view of Ctrl+O */
 };
 
 struct rows {
@@ -71,6 +72,9 @@ void rows_join(const struct rows *r, size_t from, size_t to, size_t skip, size_t
  * drawn twice only when the copies follow each other and agree but for blanks and line breaks.
  */
 void rows_drop_redrawn(struct rows *r);
+
+/* Takes out what the view of Ctrl+O left among the rows when it was closed. Before rows_drop_redrawn. */
+void rows_drop_view(struct rows *r);
 
 /*
  * Settles what only the rows around a row tell: after this ROW_TOOL_MAYBE and ROW_TOOL_BLINK are gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG

@@ -144,6 +144,7 @@ screen_read_bytes(const char *p, size_t n, const struct style *style, int width,
 	else if (flat)
 		flat_read(&s);
 	else {
+		rows_drop_view(&s.r);
 		rows_drop_redrawn(&s.r);
 		rows_settle(&s.r);
 		rows_measure(&s.r);

@@ -229,6 +229,23 @@ test_stamps_of_the_view(void **state)
 	conversation_release(&c);
 }
 
+/* What of the view scrolled away stands where the history goes on: results in full, and answers that stand above already. */
+static void
+test_rest_of_the_view(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ count\n\n● Bash(seq 1 9)\n  ⎿ " NB "1\n     2\n     3\n     … +6 lines (ctrl+o to expand)\n\n"
+	    "● Nine.\n\n✻ Baked for 1s\n\n❯ oats\n\n● oats one two three four five six seven\n  eight nine ten eleven twelve thirteen\n"
+	    "     7\n     8\n     9\n\n               02:48 AM claude-opus-4-8\n● Nine.\n\n✻ Cooked for 1s\n\n❯ oats\n\n"
+	    "  eight nine ten eleven twelve thirteen\n  fourteen\n\n✻ Baked for 1s\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(c.n, 6);
+	check(&c, 3, ROLE_ASSISTANT, "Nine.");
+	check(&c, 4, ROLE_USER, "oats");
+	check(&c, 5, ROLE_ASSISTANT, "oats one two three four five six seven eight nine ten eleven twelve thirteen fourteen");
+	conversation_release(&c);
+}
+
 /* A repaint lost the rows between a prompt and its answer: colours tell where the prompt ends. */
 static void
 test_torn_prompt(void **state)
@@ -258,6 +275,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_that_tmux_broke),
 		cmocka_unit_test(test_stamps_of_the_view),
+		cmocka_unit_test(test_rest_of_the_view),
 		cmocka_unit_test(test_torn_prompt),
 		cmocka_unit_test(test_joined_at_the_width_of_its_time),
 		cmocka_unit_test(test_repaint_below_a_wide_gap),

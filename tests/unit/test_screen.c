@@ -424,7 +424,8 @@ static void
 test_hostile_text_takes_linear_time(void **state)
 {
 	static const char *const pieces[] = { "✻ x…\n  ⎿ " NB "Tip @\n", "● Bash(x@\n", "\n  Read @ file", RULE40 "❯" NB "@\n", "❯ @. x\n",
-		"\n\n  paragraph @ of the text that repeats itself", "● Bash(x@)\n  ⎿ " NB "Running…\n", "  3 tasks (@ done)\n" };
+		"\n\n  paragraph @ of the text that repeats itself", "● Bash(x@)\n  ⎿ " NB "Running…\n", "  3 tasks (@ done)\n",
+		"               02:48 AM model-@\n", "               02:48 AM model-@\n● Same.\n     … +9 lines (ctrl+o to expand)\n" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {

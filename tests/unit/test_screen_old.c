@@ -154,6 +154,12 @@ test_agent_waits(void **state)
 	assert_int_equal(c.v[3].status, STATUS_RUNNING);
 	assert_string_equal(c.v[3].tool, "Task");
 	conversation_release(&c);
+
+	c = read_text(TWO "> go\n\n● Fetch(https://a.b)\n  ⎿ " NB "Fetching…\n\n" RULE40 " Fetch\n\n   https://a.b\n\n Do you want this?\n ❯ 1. Yes\n   2. No\n");
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.v[2].status, STATUS_WAITING);
+	assert_string_equal(c.v[2].input, "https://a.b");
+	conversation_release(&c);
 }
 
 /* Prompts and, in 1.0.128, words are broken four columns before the edge; the blank behind a full row is kept. */
