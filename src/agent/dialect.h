@@ -58,6 +58,8 @@ enum phrase {
 	PHRASE_PLACEHOLDER,	/* text in the box that nobody typed */
 	PHRASE_LIMIT,		/* a usage or auth limit */
 	PHRASE_EXPAND,		/* end of a folded line: "(ctrl+o to expand)" */
+	PHRASE_SHELL,		/* below a folded line at work: "⎿  $ make", the command itself */
+	PHRASE_FOLD,		/* a whole folded line that does not name the key: the fullscreen renderer's */
 	PHRASE_WAITING,		/* result of a call that waits for a permission */
 	PHRASE_RUNNING,		/* row of a result that only a running call shows */
 	PHRASE_MORE,		/* last row of a result that is shown in part */

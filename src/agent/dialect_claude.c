@@ -16,6 +16,7 @@
 	"AskUserQuestion|ExitPlanMode|TodoWrite|ToolSearch|SlashCommand)"
 #define FOLDED "(?:Read|Reading|Listed|Listing|Searched|Searching|Ran|Running|Edited|Editing|Wrote|Writing|Created|Creating|" \
 	"Called|Calling|Queried|Querying|Fetched|Fetching|Recalled|Recalling|Updated|Updating)"
+#define COUNTED "(?: for)? \\d+ [a-z]+(?: [a-z]+)?"
 
 #define SPINNER "(?:\xC2\xB7|\xE2\x9C\xA2|\\*|\xE2\x9C\xB6|\xE2\x9C\xBB|\xE2\x9C\xBD|\xE2\x9C\xB3) [^ ].*\xE2\x80\xA6"
 
@@ -74,6 +75,10 @@ static const struct rule claude_rules[] = {
 	{ ROW_BANNER_TOP, ANY, ONE, "\xE2\x94\x82 \xE2\x9C\xBB", "\xE2\x94\x82 \xE2\x9C\xBB Welcome to Claude Code! +\xE2\x94\x82$" },
 	{ ROW_FRAME, ANY, OLD, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80){10,}+\xE2\x95\xAE$" },
 	{ ROW_BODY, ANY, ONE, " Tips", " Tips for getting started:$" },
+	/* what a session cost, when it has ended */
+	{ ROW_NOTICE, ANY, ONE, "Total cost: ", "(Total cost: +\\$.*)$" },
+	{ ROW_BODY, ANY, ONE, "Total ", "Total (?:duration \\((?:API|wall)\\)|code changes): " },
+	{ ROW_BODY, ANY, ONE, "Usage by model:", "Usage by model:$" },
 	{ ROW_BANNER_END, ANY, OPEN, "\xE2\x95\xB0", "\xE2\x95\xB0(?:\xE2\x94\x80)+\xE2\x95\xAF$" },
 
 	{ ROW_THOUGHT, ANY, OPEN, "  T", "  Thought for \\d.*\\)$" },
@@ -84,6 +89,8 @@ static const struct rule claude_rules[] = {
 
 	/* the view of Ctrl+O puts time and model above each answer */
 	{ ROW_BLANK, NEW, OPEN, "          ", " {10,}\\d\\d:\\d\\d [AP]M [\\w.:-]+$" },
+	/* echo of a terminal that lost or got the focus before the program listened */
+	{ ROW_BLANK, ANY, OPEN, "^[[", "(?:\\^\\[\\[[IO])+$" },
 
 	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
@@ -139,6 +146,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_LIMIT, ANY, OPEN, "Not logged in" },
 	{ PHRASE_LIMIT, ANY, OPEN, "Credit balance is too low" },
 	{ PHRASE_EXPAND, ANY, OPEN, ".*\\(ctrl\\+o to expand\\)$" },
+	{ PHRASE_FOLD, V(2, 1, 100), OPEN, "(?:" BULLET ")?" FOLDED COUNTED "(?:, [a-z]+" COUNTED "){0,8}(?: \xC2\xB7 \\d+ failed)?(?:\xE2\x80\xA6)?$" },
 	{ PHRASE_WAITING, ANY, OPEN, "Waiting(?:\xE2\x80\xA6|\\.\\.\\.)$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "Running(?:\xE2\x80\xA6|\\.\\.\\.)(?: \\(.*\\))?$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "(?:Initializing|Fetching|Searching)(?:\xE2\x80\xA6|\\.\\.\\.)$" },
@@ -163,6 +171,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_DIALOG, V(2, 1, 300), OPEN, "Enter to .* \xC2\xB7 Esc to cancel$" },
 	{ PHRASE_VIEW, ANY, OPEN, "Showing (?:\\w+ )?transcript\\b" },
 	{ PHRASE_COMMAND, ANY, OPEN, "/\\w" },
+	{ PHRASE_SHELL, V(2, 1, 100), OPEN, "\xE2\x8E\xBF  \\$ " },
 	{ PHRASE_REMARK, ANY, OPEN, "\xE2\x8E\xBF  " },
 	{ PHRASE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ PHRASE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },

@@ -213,9 +213,10 @@ read_folded(struct screen *s, size_t i)
 	if (command != NULL) {
 		input = xstrdup(command + 8);
 		*command = '\0';
+		running = running || tool == NULL;
 	}
 	buf_release(&res.text);
-	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), input, text)->folded = true;
+	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : input != NULL ? "Bash" : "Calls"), input, text)->folded = true;
 	s->spun = false;
 	return end;
 }
@@ -233,8 +234,8 @@ read_notice(struct screen *s, size_t i)
 
 	if (row_indent(&s->r, i) > 0)	/* "  ⎿ API Error": before 2.1.100 an error stands below the prompt */
 		rows_join(&s->r, i, end, sizeof "  \xE2\x8E\xBF " - 1, 5, s->r.width, &b);
-	else
-		rows_join(&s->r, i, end, screen_skip(s, i), 2, s->r.width, &b);
+	else	/* what a session cost stands there without a mark */
+		rows_join(&s->r, i, end, (unsigned char)row_text(&s->r, i)[0] < 0x80 ? 0 : screen_skip(s, i), 2, s->r.width, &b);
 	end = read_results(s, end, &res);
 	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
 		buf_chr(&b, '\n');

@@ -50,6 +50,32 @@ is_folded(const struct rows *r, size_t i)
 	return false;
 }
 
+/* The fullscreen renderer names no key. Its line stands alone and is grey, where that can be seen; while it works, it has a bullet. */
+static bool
+is_bare_fold(const struct rows *r, size_t i)
+{
+	bool grey = !r->styled || r->v[i].bullet == BULLET_PENDING;
+
+	if (!grey || !row_says(r, i, PHRASE_FOLD))
+		return false;
+	return row_kind(r, i + 1) == ROW_BLANK || row_says(r, i + 1, PHRASE_REMARK);
+}
+
+/* At work, 2.1.330 may say anything instead ("Counting"): the command below tells, where that is the last thing but the spinner. */
+static bool
+is_told_fold(const struct rows *r, size_t i)
+{
+	size_t k = i + 2;
+
+	if (row_kind(r, i + 1) != ROW_BODY || !row_says(r, i + 1, PHRASE_SHELL))
+		return false;
+	while (k < i + HEAD_ROWS && row_kind(r, k) == ROW_BODY && row_indent(r, k) >= 5)
+		k++;
+	while (k < i + HEAD_ROWS && k < r->n && row_kind(r, k) == ROW_BLANK)
+		k++;
+	return row_kind(r, k) == ROW_SPINNER || row_kind(r, k) == ROW_RULE || (r->styled && r->v[i].bullet == BULLET_PENDING);
+}
+
 /* "(ctrl+o to" / "expand)": the key itself may be broken in two. */
 static bool
 is_folded_anyhow(const struct rows *r, size_t i)
@@ -155,7 +181,7 @@ settled(const struct rows *r, size_t i)
 			return ROW_BODY;
 		if (k == ROW_AGENTS && row_says(r, i + 1, PHRASE_TREE))
 			return k;
-		return is_folded_anyhow(r, i) ? k : indented ? ROW_BODY : ROW_WORDS;
+		return is_folded_anyhow(r, i) || is_bare_fold(r, i) ? k : indented ? ROW_BODY : ROW_WORDS;
 	case ROW_THOUGHT:
 		return indented && before != ROW_BLANK ? ROW_BODY : k;
 	case ROW_TOOL:
@@ -164,7 +190,7 @@ settled(const struct rows *r, size_t i)
 	case ROW_TOOL_BLINK:
 		return is_blinked(r, i) ? ROW_TOOL : ROW_BODY;
 	case ROW_WORDS:
-		return r->v[i].bullet == BULLET_ERROR ? ROW_ERROR : k;
+		return r->v[i].bullet == BULLET_ERROR ? ROW_ERROR : is_told_fold(r, i) ? ROW_COLLAPSED : k;
 	case ROW_FRAME:
 		return row_kind(r, i + 1) == ROW_BANNER_TOP ? ROW_BANNER_TOP : k;
 	case ROW_BANNER:

@@ -179,6 +179,32 @@ test_words_like_folded_lines(void **state)
 	conversation_release(&c);
 }
 
+/* The fullscreen renderer names no key, and 2.1.330 tells what it is about instead of what runs. */
+static void
+test_folded_in_fullscreen(void **state)
+{
+	struct conversation c = read_text("\n  Ran 1 shell command · 1 failed\n\n● A step.\n\n  Listed 1 directory, read 2 files\n\n● Ran 2 shell commands\n"
+	    "  and then some.\n\n❯ go\n\n● Counting\n  ⎿  $ make all\n\n\n✶ Musing… (0s · ↓ 8 tokens)\n\n" BOX, 60);
+	struct conversation told = read_text(BANNER "❯ go\n\n● Counting\n  ⎿  $ is what I saw.\n\n● Yes.\n\n" BOX, 60);
+
+	(void)state;
+	assert_int_equal(c.n, 6);
+	check(&c, 0, ROLE_ASSISTANT, "Ran 1 shell command · 1 failed");
+	assert_true(c.v[0].folded);
+	check(&c, 2, ROLE_ASSISTANT, "Listed 1 directory, read 2 files");
+	assert_true(c.v[2].folded);
+	check(&c, 3, ROLE_ASSISTANT, "Ran 2 shell commands\nand then some.");
+	assert_null(c.v[3].tool);
+	check(&c, 5, ROLE_ASSISTANT, "Counting");
+	assert_string_equal(c.v[5].tool, "Bash");
+	assert_string_equal(c.v[5].input, "make all");
+	assert_int_equal(c.v[5].status, STATUS_RUNNING);
+	assert_int_equal(c.unknown_lines, 0);
+	assert_null(told.v[2].tool);
+	conversation_release(&c);
+	conversation_release(&told);
+}
+
 static void
 test_queue_with_blank_rows(void **state)
 {
@@ -201,7 +227,7 @@ test_the_programs_own_rows(void **state)
 	    "▎ Auto mode is new.\n▎ https://example.test\n\n"
 	    "● Auto mode lets Claude handle permission prompts automatically — Claude\n  checks.\n\n❯ /compact\n  ⎿  Compacted (ctrl+o to see full summary)\n\n❯ go\n\n● Yes.\n\n"
 	    RULE40 "  Showing detailed transcript · ctrl+o to toggle\n", 40);
-	struct conversation end = read_text(BANNER "❯ go\n\n● Yes.\n\n"
+	struct conversation end = read_text("^[[O^[[I\n" BANNER "❯ go\n\n● Yes.\n\n"
 	    "Resume this session with:\nclaude --resume 5ff47dea-e452-445e-8f3f-\n923cebd882a1\n", 40);
 
 	(void)state;
@@ -284,6 +310,7 @@ main(void)
 		cmocka_unit_test(test_result_folded_at_the_repaint),
 		cmocka_unit_test(test_the_same_command_again),
 		cmocka_unit_test(test_words_like_folded_lines),
+		cmocka_unit_test(test_folded_in_fullscreen),
 		cmocka_unit_test(test_queue_with_blank_rows),
 		cmocka_unit_test(test_the_programs_own_rows),
 	};

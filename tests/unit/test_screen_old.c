@@ -327,6 +327,20 @@ test_hook_failed(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_what_it_cost(void **state)
+{
+	struct conversation c = read_text(ONE "> go\nTotal duration (API):  2.8s\n\n● Yes.\n\n" BOX
+	    "Total cost:            $0.0046\nTotal duration (API):  2.8s\nUsage by model:\n    sonnet:  1.0k input\n\nPane is dead (status 0)\n");
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 1, USER, "go\nTotal duration (API):  2.8s");
+	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Total cost:            $0.0046\nTotal duration (API):  2.8s\nUsage by model:\n  sonnet:  1.0k input");
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
 /* Without a mark each line is a prompt of its own; not what the pane broke, and not the lines of a text. */
 static void
 test_unmarked_queue(void **state)
@@ -374,6 +388,7 @@ main(void)
 		cmocka_unit_test(test_error_below_prompt),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_unmarked_queue),
+		cmocka_unit_test(test_what_it_cost),
 		cmocka_unit_test(test_hook_failed),
 	};
 

@@ -75,6 +75,17 @@ export const text = [
 	look('term-screen', 80, 30, ['2.0.76', '2.1.37', '2.1.197'], { looks: true, term: 'screen' }),
 	look('fullscreen', 100, 30, ['2.1.197', '2.1.330'], { env: { CLAUDE_CODE_NO_FLICKER: '1' } }),
 	{
+		name: 'fullscreen-calls',
+		on: [[100, 45, '2.1.197', '2.1.330']],
+		env: { CLAUDE_CODE_NO_FLICKER: '1' },
+		files: { 'notes.md': '# Notes\n\nnothing yet\n' },
+		answers: [hello, answer('two steps', [words('The first step is a look around.'), bash('ls; cat notes.md', 'Look')],
+			[words('Now the real one.'), bash('make -n all; seq 1 30', 'Make')], [{ tool: 'Write', input: { file_path: 'ROOT/w/more.md', content: 'one\ntwo\n' } }],
+			[words('That was it.')]), answer('and now', [bash('for i in $(seq 1 900); do echo "counting sheep $i"; sleep 0.1; done', 'Count')])],
+		steps: [...greet, say('Please take two steps'), see(/That was it/), idle, say('and now the long one'), see(/Running 1 shell|esc to interrupt/), kill],
+		end: 'killed while a command ran',
+	},
+	{
 		name: 'screen-reader-run',
 		on: [[80, 30, '2.1.197', '2.1.330']],
 		flags: ['--ax-screen-reader'], ready: READER,
