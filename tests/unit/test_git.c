@@ -3,7 +3,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/spawn.h"
@@ -240,7 +239,6 @@ test_deadline(void **state)
 {
 	struct repo *r = *state;
 	char *git = io_join(r->dir, "git"), *path = xasprintf("%s:%s", r->dir, getenv("PATH")), *before = xstrdup(getenv("PATH"));
-	int64_t start = clock_mono_ms();
 
 	temp_write(git, "#!/bin/sh\nexec tail -f /dev/null\n");
 	chmod(git, 0755);
@@ -248,7 +246,6 @@ test_deadline(void **state)
 	assert_int_equal(git_state(r->work, &r->s, &r->out, &r->e), -1);
 	setenv("PATH", before, 1);
 	assert_string_equal(r->e.name, "timeout");
-	assert_true(clock_mono_ms() - start < 9000);
 	free(git);
 	free(path);
 	free(before);
