@@ -349,10 +349,21 @@ wide_gap(const struct search *s, const struct copy *y)
 		y->from > 1 && (v[y->from - 1].n > 0 || v[y->from - 2].n > 0);
 }
 
+/* A call has a result, or is the last thing there. One whose head alone stands above the seam was cut off. */
+static bool
+cut_call(const struct search *s, const struct copy *y)
+{
+	size_t i = y->seam;
+
+	while (i > y->from + 1 && s->r->v[i - 1].n == 0)
+		i--;
+	return i > y->from && (s->r->v[i - 1].kind == ROW_TOOL || s->r->v[i - 1].kind == ROW_TOOL_MAYBE) && rows_head_end(s->r, i - 1) > 0;
+}
+
 /*
  * People and models repeat themselves too. A repaint is believed when the seam itself is torn (no blank row where every item has one, or
- * several), when the first copy breaks off, when a banner is repeated, or when so much is the same that chance is out of the question:
- * less when the second copy begins in the middle of a paragraph.
+ * several), when the first copy breaks off in a sentence or behind a call's head, when a banner is repeated, or when so much is the same
+ * that chance is out of the question: less when the second copy begins in the middle of a paragraph.
  */
 static bool
 believed(struct search *s, size_t a1, size_t a2, const struct copy *y)
@@ -363,7 +374,7 @@ believed(struct search *s, size_t a1, size_t a2, const struct copy *y)
 	bool torn = s->r->v[y->seam - 1].n > 0 && k != ROW_BODY && k != ROW_RULE && k != ROW_RESULT && k != ROW_BANNER;
 
 	torn = torn || count(s, y->from, a1, true) != count(s, y->seam, a2, true);
-	if (torn || has_banner(s, y->seam, a2))
+	if (torn || has_banner(s, y->seam, a2) || cut_call(s, y))
 		return rows >= 2;
 	if (wide_gap(s, y))
 		return rows >= 4;

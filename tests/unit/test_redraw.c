@@ -109,6 +109,21 @@ test_repaint_of_what_broke_off(void **state)
 	buf_release(&b);
 }
 
+/* The rows that the repaint begins with had just scrolled out, down to the head of a call. */
+static void
+test_repaint_behind_a_head(void **state)
+{
+	struct conversation c = read_text(BANNER
+	    "❯ go\n\n● Next.\n\n● Bash(seq 1 8)\n\n● Next.\n\n● Bash(seq 1 8)\n  ⎿ " NB "1\n\n● Next.\n\n● Bash(seq 1 8)\n  ⎿ " NB "1\n\n● Yes.\n\n" BOX, 40);
+
+	(void)state;
+	assert_int_equal(c.n, 7);	/* the same call may be made again */
+	check(&c, 2, ROLE_ASSISTANT, "Next.");
+	check(&c, 3, ROLE_ASSISTANT, "1");
+	check(&c, 5, ROLE_ASSISTANT, "1");
+	conversation_release(&c);
+}
+
 /* A list that grows is told anew each time. */
 static void
 test_list_that_grows(void **state)
@@ -306,6 +321,7 @@ main(void)
 		cmocka_unit_test(test_joined_at_the_width_of_its_time),
 		cmocka_unit_test(test_repaint_below_a_wide_gap),
 		cmocka_unit_test(test_repaint_of_what_broke_off),
+		cmocka_unit_test(test_repaint_behind_a_head),
 		cmocka_unit_test(test_list_that_grows),
 		cmocka_unit_test(test_result_folded_at_the_repaint),
 		cmocka_unit_test(test_the_same_command_again),

@@ -52,6 +52,15 @@ export const life = [
 		end: 'killed while idle, after a look at the transcript',
 	},
 	{
+		name: 'ctrl-o-calls',
+		on: [[80, 24, '2.0.76', '2.1.37', '2.1.197', '2.1.330'], [120, 40, '2.1.197'], [64, 20, '2.1.330']],
+		answers: [hello, ...talks, answer('two steps', [words('The first step is a look around.'), bash('ls; seq 1 40', 'Look')],
+			[words('Now the other one.'), bash('seq 1 8 | sort -r', 'Sort')], [words('That was it.')])],
+		steps: [...rivers, say('Please take two steps'), see(/That was it/), idle, { key: 'C-o' }, see(/Showing detailed transcript|transcript/), { key: 'C-o' }, idle,
+			...bridges, { key: 'C-o' }, see(/Showing detailed transcript|transcript/), { key: 'C-o' }, idle, ...towers, kill],
+		end: 'killed while idle, after two looks at the transcript',
+	},
+	{
 		name: 'clear',
 		on: [[80, 30, '1.0.128', '2.1.37', '2.1.197', '2.1.330']],
 		answers: [hello, ...talks],
