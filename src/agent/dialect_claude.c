@@ -37,7 +37,8 @@ static const struct rule claude_rules[] = {
 	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Agent \".*)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(\\w+ operation blocked by hook\\b.*)$" },
 	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2", BULLET "(Auto mode (?:can't check actions|lets Claude handle permission prompts)\\b.*)$" },
-	{ ROW_NOTICE, ANY, ONE, "\xE2", BULLET "((?:(?:Pre|Post)ToolUse|(?:Subagent)?Stop|Notification|UserPromptSubmit|Session(?:Start|End)|PreCompact) \\[.*)$" },
+	{ ROW_NOTICE, ANY, ONE, "\xE2", BULLET
+		"((?:(?:Pre|Post)ToolUse|(?:Subagent)?Stop|Notification|UserPromptSubmit|Session(?:Start|End)|PreCompact) \\[.*)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
 	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
 	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined to answer) Claude's questions?\\b.*)$" },
@@ -146,7 +147,8 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_LIMIT, ANY, OPEN, "Not logged in" },
 	{ PHRASE_LIMIT, ANY, OPEN, "Credit balance is too low" },
 	{ PHRASE_EXPAND, ANY, OPEN, ".*\\(ctrl\\+o to expand\\)$" },
-	{ PHRASE_FOLD, V(2, 1, 100), OPEN, "(?:" BULLET ")?" FOLDED COUNTED "(?:, [a-z]+" COUNTED "){0,8}(?: \xC2\xB7 \\d+ failed)?(?:\xE2\x80\xA6)?$" },
+	{ PHRASE_FOLD, V(2, 1, 100), OPEN, "(?:" BULLET ")?" FOLDED COUNTED
+		"(?:, [a-z]+" COUNTED "){0,8}(?: \xC2\xB7 \\d+ failed)?(?:\xE2\x80\xA6)?$" },
 	{ PHRASE_WAITING, ANY, OPEN, "Waiting(?:\xE2\x80\xA6|\\.\\.\\.)$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "Running(?:\xE2\x80\xA6|\\.\\.\\.)(?: \\(.*\\))?$" },
 	{ PHRASE_RUNNING, ANY, OPEN, "(?:Initializing|Fetching|Searching)(?:\xE2\x80\xA6|\\.\\.\\.)$" },

@@ -216,7 +216,9 @@ read_folded(struct screen *s, size_t i)
 		running = running || tool == NULL;
 	}
 	buf_release(&res.text);
-	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : input != NULL ? "Bash" : "Calls"), input, text)->folded = true;
+	if (tool == NULL)
+		tool = input != NULL ? "Bash" : "Calls";
+	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool), input, text)->folded = true;
 	s->spun = false;
 	return end;
 }
