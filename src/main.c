@@ -32,7 +32,7 @@ const struct command commands[] = {
 	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
 	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
 	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval." },
-	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen on stdin, exchanges on stdout", NULL },
+	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },

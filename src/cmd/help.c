@@ -22,7 +22,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_TMUX | OPT_SCRUB, "      --config FILE      instead of the town's or your own gt.toml\n" },
 	{ 0, "      --json             one JSON object on standard output\n"
 	    "  -q, --quiet            no progress\n"
-	    "  -v, --verbose          more of it; -vv: still more\n"
+	    "  -v, --verbose          more of it\n"
 	    "      --color WHEN       auto, always or never\n"
 	    "  -h, --help             this text\n"
 	    "  -V, --version          the version\n" },
