@@ -2,15 +2,15 @@
 #include <string.h>
 
 #include "ledger/attempt.h"
+#include "ledger/crashes.h"
 #include "ledger/event.h"
+#include "ledger/key.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 
-#define CRASHES_KEPT 64
 #define PAGE 500
-#define NAME_MAX_BYTES 512		/* of a name inside a key: keys have a limit */
 #define N(table) (sizeof table / sizeof table[0])
 
 static const char *const phase_names[PHASES] = { "detected", "captured", "respawned", "delivered", "acknowledged", "failed" };
@@ -33,12 +33,14 @@ static const struct {
 	{ "source", offsetof(struct attempt, source) },
 	{ "transcript", offsetof(struct attempt, transcript) },
 	{ "previous", offsetof(struct attempt, previous) },
+	{ "remain_on_exit", offsetof(struct attempt, remain_on_exit) },
 }, numbers[] = {
 	{ "server_pid", offsetof(struct attempt, server_pid) },
 	{ "server_start", offsetof(struct attempt, server_start) },
 	{ "pane_pid", offsetof(struct attempt, pane_pid) },
 	{ "new_pid", offsetof(struct attempt, new_pid) },
 	{ "pane_dead_time", offsetof(struct attempt, pane_dead_time) },
+	{ "crashed_at", offsetof(struct attempt, crashed_at) },
 	{ "lines", offsetof(struct attempt, lines) },
 	{ "tokens", offsetof(struct attempt, tokens) },
 };
@@ -156,29 +158,10 @@ from_record(const struct record *r, struct attempt *a, struct err *e)
 	return 0;
 }
 
-/*
- * Keys hold names as JSON would give them back (bytes that are no UTF-8 replaced), so that an attempt read from the store finds the same
- * records as the one that was begun.
- */
-static char *
-key_of(const char *prefix, const char *a, const char *b)
-{
-	json_t *x = json_bytes(a, strnlen(a, NAME_MAX_BYTES)), *y = json_bytes(b, strnlen(b, NAME_MAX_BYTES));
-	char *key = xasprintf("%s%s:%s", prefix, json_string_value(x), json_string_value(y));
-
-	json_decref(x);
-	json_decref(y);
-	return key;
-}
-
 static char *
 pane_key(const char *socket, int64_t server_pid, int64_t server_start, const char *pane_id)
 {
-	char *prefix = xasprintf("pane:%lld.%lld:", (long long)server_pid, (long long)server_start);
-	char *key = key_of(prefix, pane_id, socket);
-
-	free(prefix);
-	return key;
+	return key_on_server("pane", server_pid, server_start, pane_id, socket);
 }
 
 static char *
@@ -230,36 +213,14 @@ pane_taken(struct store *s, const struct record *pane, struct err *e)
 	return found;
 }
 
-/* The session's list of crashes with one more: the last ones only. New string. */
-static char *
-add_crash(const struct record *old, int64_t now)
-{
-	json_t *v = old->value != NULL ? json_parse(old->value, strlen(old->value), old->key, NULL) : NULL;
-	json_t *times = json_array(), *before = json_object_get(v, "times"), *o = json_object();
-	size_t n = json_array_size(before);
-	struct buf out = BUF_INIT;
-
-	for (size_t i = n >= CRASHES_KEPT ? n - (CRASHES_KEPT - 1) : 0; i < n; i++)
-		json_array_append(times, json_array_get(before, i));
-	json_array_append_new(times, json_integer(now));
-	json_object_set_new(o, "times", times);
-	json_print(&out, o, false);
-	json_decref(o);
-	json_decref(v);
-	return buf_detach(&out);
-}
-
 static int
-begin_commit(struct store *s, struct attempt *a, const char *pane_name, int64_t pane_version, const char *crashes_name,
-    const struct record *crashes, struct err *e)
+begin_commit(struct store *s, struct attempt *a, const char *pane_name, int64_t pane_version, struct err *e)
 {
 	int64_t now = store_now(s);
-	char *key = attempt_key(a->id), *value = to_json(a, PHASE_DETECTED, now);
-	char *pane_json = pane_value(a), *list = add_crash(crashes, now);
+	char *key = attempt_key(a->id), *value = to_json(a, PHASE_DETECTED, now), *pane_json = pane_value(a);
 	struct change c[] = {
 		{ CHANGE_PUT, key, STORE_ABSENT, phase_names[PHASE_DETECTED], value },
 		{ CHANGE_PUT, pane_name, pane_version, "open", pane_json },
-		{ CHANGE_PUT, crashes_name, crashes->version, "crashes", list },
 	};
 	struct record stored = { 0 };
 	int ret = commit(s, c, N(c), a, "attempt.detected", a->reason, e);
@@ -275,16 +236,15 @@ begin_commit(struct store *s, struct attempt *a, const char *pane_name, int64_t 
 	free(key);
 	free(value);
 	free(pane_json);
-	free(list);
 	return ret;
 }
 
 int
 attempt_begin(struct store *s, struct attempt *a, struct err *e)
 {
-	struct record pane = { 0 }, crashes = { 0 };
+	struct record pane = { 0 };
 	struct err own = ERR_INIT;
-	char *pane_name, *crashes_name;
+	char *pane_name;
 	int ret = -1, found;
 
 	if (e == NULL)
@@ -292,19 +252,12 @@ attempt_begin(struct store *s, struct attempt *a, struct err *e)
 	if (a->session == NULL || a->socket == NULL || a->pane_id == NULL || a->version != 0)
 		die("an attempt was begun twice, or without session, socket and pane");
 	pane_name = pane_key(a->socket, a->server_pid, a->server_start, a->pane_id);
-	crashes_name = key_of("crashes:", a->socket, a->session);
 	a->phase = PHASE_DETECTED;
 	found = store_get(s, pane_name, &pane, e);
-	if (found < 0 || (found > 0 && pane_taken(s, &pane, e) != 0))
-		goto out;
-	if (store_get(s, crashes_name, &crashes, e) < 0)
-		goto out;
-	ret = begin_commit(s, a, pane_name, pane.version, crashes_name, &crashes, e);
-out:
+	if (found == 0 || (found > 0 && pane_taken(s, &pane, e) == 0))
+		ret = begin_commit(s, a, pane_name, pane.version, e);
 	record_release(&pane);
-	record_release(&crashes);
 	free(pane_name);
-	free(crashes_name);
 	return ret;
 }
 
@@ -325,8 +278,10 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 {
 	int64_t now = store_now(s);
 	char *key, *value, *pane_name, *pane_json, *kind;
+	struct crashes_added added = { NULL, NULL };
 	struct change c[2];
-	int ret;
+	size_t n = 1;
+	int ret = 0;
 
 	if (a->version == 0 || !legal(a->phase, phase))
 		return err_set(e, GT_FAIL, "phase", "the recovery %s cannot go from %s to %s", a->id, phase_names[a->phase],
@@ -337,8 +292,12 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 	pane_json = pane_value(a);
 	kind = xasprintf("attempt.%s", phase == a->phase ? "noted" : phase_names[phase]);
 	c[0] = (struct change){ CHANGE_PUT, key, a->version, phase_names[phase], value };
-	c[1] = (struct change){ CHANGE_PUT, pane_name, STORE_ANY, "closed", pane_json };
-	ret = commit(s, c, phase_final(phase) ? 2 : 1, a, kind, phase == PHASE_FAILED ? a->why : NULL, e);
+	if (phase_final(phase))
+		c[n++] = (struct change){ CHANGE_PUT, pane_name, STORE_ANY, "closed", pane_json };
+	else if (phase == PHASE_RESPAWNED && a->phase < phase)
+		ret = crashes_add(s, a->socket, a->session, now, &added, &c[n++], e);
+	if (ret == 0)
+		ret = commit(s, c, n, a, kind, phase == PHASE_FAILED ? a->why : NULL, e);
 	if (ret == 0) {
 		a->version++;
 		a->phase = phase;
@@ -350,6 +309,7 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 	free(pane_name);
 	free(pane_json);
 	free(kind);
+	crashes_added_release(&added);
 	return ret;
 }
 
@@ -398,7 +358,7 @@ attempt_latest(struct store *s, const char *socket, int64_t server_pid, int64_t 
 }
 
 static int
-open_in_phase(struct store *s, const char *tag, struct attempts *out, struct err *e)
+in_phase(struct store *s, const char *tag, struct attempts *out, struct err *e)
 {
 	char *after = NULL;
 	size_t n;
@@ -425,29 +385,13 @@ int
 attempts_open(struct store *s, struct attempts *out, struct err *e)
 {
 	for (int p = 0; p < PHASES; p++)
-		if (!phase_final((enum phase)p) && open_in_phase(s, phase_names[p], out, e) != 0)
+		if (!phase_final((enum phase)p) && in_phase(s, phase_names[p], out, e) != 0)
 			return -1;
 	return 0;
 }
 
 int
-attempt_count(struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e)
+attempts_all(struct store *s, struct attempts *out, struct err *e)
 {
-	char *key = key_of("crashes:", socket, session);
-	json_t *v = NULL, *times;
-	struct record r;
-	int ret = store_get(s, key, &r, e);
-
-	*n = 0;
-	if (ret > 0) {
-		v = json_parse(r.value, strlen(r.value), key, e);
-		ret = v != NULL ? 0 : -1;
-	}
-	times = json_object_get(v, "times");
-	for (size_t i = 0; i < json_array_size(times); i++)
-		*n += json_integer_value(json_array_get(times, i)) >= since;
-	json_decref(v);
-	record_release(&r);
-	free(key);
-	return ret;
+	return in_phase(s, NULL, out, e);
 }

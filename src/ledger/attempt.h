@@ -18,7 +18,7 @@ struct store;
  * From `detected` the only ways are `captured` and `failed`: nothing is respawned before the context is on disk.
  *
  * Records, all of one commit: attempt:<id> (tag: the phase's name), pane:<server>:<pane>:<socket> (tag open or closed: the newest
- * attempt of that pane; an open one is the lock), crashes:<socket>:<session> (times of the last 64 attempts), and an event
+ * attempt of that pane; an open one is the lock), with `respawned` crashes:<socket>:<session> (ledger/crashes.h), and an event
  * (ledger/event.h).
  */
 enum phase { PHASE_DETECTED, PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED, PHASE_FAILED, PHASES };
@@ -44,12 +44,14 @@ struct attempt {
 	char *source;			/* path of the transcript that the context was gathered from */
 	char *transcript;		/* path of the one in which the prompt was found */
 	char *previous;			/* id of the attempt whose context this one unfolds */
+	char *remain_on_exit;		/* the pane's own, "" for none, before we set "on"; NULL: nothing is to be taken back */
 
 	int64_t server_pid;
 	int64_t server_start;		/* as the caller counts it; with the pid it names one server process */
 	int64_t pane_pid;		/* of the process that died */
 	int64_t new_pid;		/* of the process that was started; 0: none yet */
 	int64_t pane_dead_time;		/* seconds since 1970 as tmux says, 0: unknown */
+	int64_t crashed_at;		/* ms since 1970, 0: unknown */
 	int64_t lines;			/* rows of context captured */
 	int64_t tokens;			/* estimate of the prompt */
 	bool pasted;			/* a paste was begun: the prompt may have reached the agent */
@@ -94,7 +96,7 @@ int attempt_latest(struct store *s, const char *socket, int64_t server_pid, int6
 /* All attempts that are neither acknowledged nor failed, appended, in the order of phase, then id. */
 int attempts_open(struct store *s, struct attempts *out, struct err *e);
 
-/* How many attempts of this session (of the last 64) began at or after `since` (ms since 1970). */
-int attempt_count(struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e);
+/* All attempts, appended, in the order of their ids (which are random). */
+int attempts_all(struct store *s, struct attempts *out, struct err *e);
 
 #endif

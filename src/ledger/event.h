@@ -24,6 +24,8 @@ struct event {
  */
 enum commit event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e);
 
+#define EVENT_LOG "events.jsonl"	/* in the state directory */
+
 /*
  * Appends to the file at path (made if missing, 0600) the events that it does not hold yet, one JSON object a line with seq, at (ms
  * since 1970), kind, subject, session, text. Append, then fsync. A torn tail left by a crash is cut off first, back to the last whole
@@ -32,5 +34,24 @@ enum commit event_commit(struct store *s, const struct change *changes, size_t n
  * "event-append", "event-sync".
  */
 int event_export(struct store *s, const char *path, size_t *written, struct err *e);
+
+/*
+ * Compares that file with the store, from its first line to its last: line N must be event N, to the byte. Nothing is changed. *lines
+ * (may be NULL): how many were compared; fewer than the store has events is no error here, event_export adds them. Names: "event-log" (a
+ * line differs, is missing in the store, or the last one is torn; the message says which), "not-found", "not-private".
+ */
+int event_check(struct store *s, const char *path, size_t *lines, struct err *e);
+
+/* An event as it was read. Strings live as long as the call that it was handed to. */
+struct event_row {
+	int64_t seq, at;		/* at: ms since 1970 */
+	const char *kind, *subject, *session, *text;	/* the last three may be NULL */
+};
+
+/*
+ * Calls row for each event with this tag (NULL: any) in order. row answers 0 to go on, anything else ends the walk and is the answer. -1
+ * with err when the store cannot be read.
+ */
+int event_each(struct store *s, const char *tag, int (*row)(const struct event_row *ev, void *arg), void *arg, struct err *e);
 
 #endif

@@ -1,0 +1,160 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/crashes.h"
+#include "ledger/event.h"
+#include "ledger/key.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "store/store.h"
+
+#define KEPT 1000
+#define PAGE 500
+#define PREFIX "crashes:"
+
+/* The record and its list; *list is NULL without one. 1 found, 0 absent, -1. */
+static int
+read_times(struct store *s, const char *key, struct record *r, json_t **list, struct err *e)
+{
+	int found = store_get(s, key, r, e);
+	json_t *v;
+
+	*list = NULL;
+	if (found <= 0)
+		return found;
+	v = json_parse(r->value, strlen(r->value), key, e);
+	if (v == NULL) {
+		record_release(r);
+		return -1;
+	}
+	*list = json_incref(json_object_get(v, "times"));
+	json_decref(v);
+	return 1;
+}
+
+int
+crashes_count(struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e)
+{
+	char *key = key_make(PREFIX, socket, session);
+	struct record r;
+	json_t *times;
+	int found = read_times(s, key, &r, &times, e);
+
+	*n = 0;
+	for (size_t i = 0; i < json_array_size(times); i++)
+		*n += json_integer_value(json_array_get(times, i)) >= since;
+	json_decref(times);
+	record_release(&r);
+	free(key);
+	return found < 0 ? -1 : 0;
+}
+
+int
+crashes_add(struct store *s, const char *socket, const char *session, int64_t now, struct crashes_added *a, struct change *c,
+    struct err *e)
+{
+	json_t *before, *times, *o;
+	struct buf out = BUF_INIT;
+	struct record r;
+	size_t n;
+
+	*a = (struct crashes_added){ .key = key_make(PREFIX, socket, session) };
+	if (read_times(s, a->key, &r, &before, e) < 0)
+		return -1;
+	times = json_array();
+	o = json_object();
+	n = json_array_size(before);
+	for (size_t i = n >= KEPT ? n - (KEPT - 1) : 0; i < n; i++)
+		json_array_append(times, json_array_get(before, i));
+	json_array_append_new(times, json_integer(now));
+	json_object_set_new(o, "times", times);
+	json_print(&out, o, false);
+	a->value = buf_detach(&out);
+	*c = (struct change){ CHANGE_PUT, a->key, STORE_ANY, "crashes", a->value };
+	json_decref(o);
+	json_decref(before);
+	record_release(&r);
+	return 0;
+}
+
+void
+crashes_added_release(struct crashes_added *a)
+{
+	free(a->key);
+	free(a->value);
+	*a = (struct crashes_added){ NULL, NULL };
+}
+
+int
+crashes_forget(struct store *s, const char *socket, const char *session, size_t *n, struct err *e)
+{
+	char *key = key_make(PREFIX, socket, session), words[64];
+	struct event ev = { .kind = "session.released", .subject = session, .session = session, .text = words };
+	struct record r;
+	json_t *times;
+	int found = read_times(s, key, &r, &times, e), ret = found < 0 ? -1 : 0;
+
+	*n = json_array_size(times);
+	if (*n > 0) {
+		struct change c = { CHANGE_DELETE, key, r.version, NULL, NULL };
+
+		snprintf(words, sizeof words, "%zu attempt%s forgotten", *n, *n == 1 ? "" : "s");
+		ret = event_commit(s, &c, 1, &ev, e) == COMMIT_DONE ? 0 : -1;
+		if (ret != 0 && e != NULL && strcmp(e->name, "conflict") == 0)
+			e->code = GT_AGAIN;
+	}
+	json_decref(times);
+	record_release(&r);
+	free(key);
+	return ret;
+}
+
+/* crashes:<socket>:<session>; only the socket may hold a colon, tmux takes it out of names (T1). */
+static void
+add_place(const char *key, const char *session, struct crashes_places *out)
+{
+	const char *colon = strrchr(key, ':');
+	char *socket = xstrndup(key + strlen(PREFIX), (size_t)(colon - key) < strlen(PREFIX) ? 0 : (size_t)(colon - key) - strlen(PREFIX));
+	char *asked = key_make(PREFIX, socket, session);
+
+	if (strcmp(asked, key) == 0) {
+		out->sockets = vec_room(out->sockets, out->n, &out->cap, sizeof *out->sockets);
+		out->sockets[out->n++] = socket;
+	} else {
+		free(socket);
+	}
+	free(asked);
+}
+
+int
+crashes_places(struct store *s, const char *session, struct crashes_places *out, struct err *e)
+{
+	char *after = NULL;
+	size_t n;
+	int ret;
+
+	do {
+		struct records r = { 0 };
+
+		ret = store_scan(s, PREFIX, NULL, after, PAGE, &r, e);
+		n = r.n;
+		for (size_t i = 0; i < n && ret == 0; i++)
+			add_place(r.v[i].key, session, out);
+		free(after);
+		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
+		records_release(&r);
+	} while (ret == 0 && n == PAGE);
+	free(after);
+	return ret;
+}
+
+void
+crashes_places_release(struct crashes_places *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->sockets[i]);
+	free(p->sockets);
+	*p = (struct crashes_places){ .n = 0 };
+}

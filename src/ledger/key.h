@@ -1,0 +1,14 @@
+#ifndef LEDGER_KEY_H
+#define LEDGER_KEY_H
+
+#include <stdint.h>
+
+/*
+ * Keys of records that hold foreign names. They are written as JSON would give them back (bytes that are no UTF-8 replaced, each name cut
+ * at 512 bytes), so that a name read from a record finds the same records as the one that made it. Heap.
+ */
+char *key_make(const char *prefix, const char *a, const char *b);	/* PREFIX a:b */
+/* KIND:<pid>.<start>:<id>:<socket>: something of one server process. */
+char *key_on_server(const char *kind, int64_t server_pid, int64_t server_start, const char *id, const char *socket);
+
+#endif

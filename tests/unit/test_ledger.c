@@ -1,0 +1,377 @@
+#include "test.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "ledger/armed.h"
+#include "ledger/attempt.h"
+#include "ledger/crashes.h"
+#include "ledger/event.h"
+#include "ledger/refusal.h"
+#include "ledger/stats.h"
+#include "store/store.h"
+#include "temp.h"
+
+#define SOCKET "/tmp/tmux-0/de:fault"
+
+struct home {
+	char *dir;
+	char *log;
+	struct store *s;
+	struct err e;
+};
+
+static int
+setup(void **state)
+{
+	struct home *h = xcalloc(1, sizeof *h);
+
+	h->dir = temp_dir();
+	h->log = io_join(h->dir, EVENT_LOG);
+	h->s = store_open("sqlite", h->dir, &h->e);
+	*state = h;
+	return h->s == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	struct home *h = *state;
+
+	store_close(h->s);
+	temp_remove(h->dir);
+	free(h->log);
+	free(h);
+	return 0;
+}
+
+static void
+begin(struct home *h, struct attempt *a, const char *session, const char *pane)
+{
+	attempt_init(a);
+	attempt_set(&a->session, session);
+	attempt_set(&a->socket, SOCKET);
+	attempt_set(&a->pane_id, pane);
+	attempt_set(&a->class, "dead");
+	attempt_set(&a->reason, "killed");
+	assert_int_equal(attempt_begin(h->s, a, &h->e), 0);
+}
+
+static void
+go(struct home *h, struct attempt *a, enum phase last)
+{
+	for (int p = a->phase + 1; p <= (int)last; p++)
+		assert_int_equal(attempt_advance(h->s, a, (enum phase)p, &h->e), 0);
+}
+
+static int
+keep_last(const struct event_row *ev, void *arg)
+{
+	char **out = arg;
+
+	free(*out);
+	*out = xasprintf("%s|%s|%s|%s", ev->kind, ev->subject != NULL ? ev->subject : "", ev->session != NULL ? ev->session : "",
+	    ev->text != NULL ? ev->text : "");
+	return 0;
+}
+
+static char *
+last_event(struct home *h, const char *tag)
+{
+	char *last = NULL;
+
+	assert_int_equal(event_each(h->s, tag, keep_last, &last, &h->e), 0);
+	return last != NULL ? last : xstrdup("");
+}
+
+#define assert_last(h, tag, expected) do { \
+	char *last_ = last_event(h, tag); \
+	assert_string_equal(last_, expected); \
+	free(last_); \
+} while (0)
+
+static void
+test_crashes(void **state)
+{
+	struct home *h = *state;
+	struct crashes_places places = { .n = 0 };
+	struct attempt a[3];
+	size_t n;
+
+	begin(h, &a[0], "gt-t\xff", "%1");
+	begin(h, &a[1], "gt-t\xff", "%2");
+	begin(h, &a[2], "other", "%3");
+	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
+	assert_int_equal(n, 0);		/* nothing was started yet */
+	for (int i = 0; i < 3; i++) {
+		go(h, &a[i], PHASE_RESPAWNED);
+		assert_int_equal(attempt_advance(h->s, &a[i], PHASE_RESPAWNED, &h->e), 0);
+	}
+	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", a[1].times[PHASE_RESPAWNED] + 1, &n, &h->e), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(crashes_places(h->s, "gt-t\xff", &places, &h->e), 0);
+	assert_int_equal(places.n, 1);
+	assert_string_equal(places.sockets[0], SOCKET);
+	crashes_places_release(&places);
+	assert_int_equal(crashes_places(h->s, "t", &places, &h->e), 0);
+	assert_int_equal(places.n, 0);
+	crashes_places_release(&places);
+	assert_int_equal(crashes_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
+	assert_int_equal(n, 2);
+	assert_last(h, "session", "session.released|gt-t\xef\xbf\xbd|gt-t\xef\xbf\xbd|2 attempts forgotten");
+	assert_int_equal(crashes_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(crashes_count(h->s, SOCKET, "other", 0, &n, &h->e), 0);
+	assert_int_equal(n, 1);
+	for (int i = 0; i < 3; i++)
+		attempt_release(&a[i]);
+}
+
+/* Forgotten crashes are counted anew from the next one. */
+static void
+test_crashes_after_release(void **state)
+{
+	struct home *h = *state;
+	struct attempt a;
+	size_t n;
+
+	for (int i = 0; i < 3; i++) {
+		begin(h, &a, "s", "%1");
+		go(h, &a, PHASE_RESPAWNED);
+		assert_int_equal(attempt_fail(h->s, &a, "why", &h->e), 0);
+		attempt_release(&a);
+		if (i == 1)
+			assert_int_equal(crashes_forget(h->s, SOCKET, "s", &n, &h->e), 0);
+	}
+	assert_int_equal(crashes_count(h->s, SOCKET, "s", 0, &n, &h->e), 0);
+	assert_int_equal(n, 1);
+}
+
+static void
+test_refusals(void **state)
+{
+	struct home *h = *state;
+	struct refused r = { .name = "stopped", .sentence = "its agent was ended on purpose", .session = "s", .socket = SOCKET, .pane_id = "%1",
+		.server_pid = 1, .server_start = 2, .pane_pid = 3 };
+	struct stats st;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	assert_last(h, "refusal", "refusal.stopped|%1|s|its agent was ended on purpose");
+	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(st.refused, 1);
+	stats_release(&st);
+	r.pane_pid = 4;			/* it was brought back and ended again */
+	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	r.name = "attached";
+	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	r.name = "stopped";
+	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(st.refused, 4);
+	assert_int_equal(st.refusals.n, 2);
+	assert_string_equal(st.refusals.v[0].word, "stopped");
+	assert_int_equal(st.refusals.v[0].n, 3);
+	stats_release(&st);
+	assert_int_equal(stats_read(h->s, store_now(h->s) + 1000, &st, &h->e), 0);
+	assert_int_equal(st.refused, 0);
+	stats_release(&st);
+}
+
+static void
+test_stats(void **state)
+{
+	static const int64_t seconds[] = { 40, 10, 30, 20 };
+	struct home *h = *state;
+	struct attempt a;
+	struct stats st;
+	char pane[16];
+
+	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(st.attempts, 0);
+	assert_int_equal(st.p50_ms, -1);
+	stats_release(&st);
+	for (int i = 0; i < 4; i++) {
+		snprintf(pane, sizeof pane, "%%%d", i);
+		begin(h, &a, "s", pane);
+		a.crashed_at = a.times[PHASE_DETECTED] - seconds[i] * 1000;
+		go(h, &a, PHASE_ACKNOWLEDGED);
+		attempt_release(&a);
+	}
+	begin(h, &a, "s", "%9");
+	assert_int_equal(attempt_fail(h->s, &a, "it died", &h->e), 0);
+	attempt_release(&a);
+	begin(h, &a, "s", "%10");	/* a crash whose time is not known */
+	go(h, &a, PHASE_ACKNOWLEDGED);
+	attempt_release(&a);
+	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(st.attempts, 6);
+	assert_string_equal(st.phases.v[0].word, "acknowledged");
+	assert_int_equal(st.phases.v[0].n, 5);
+	assert_string_equal(st.failures.v[0].word, "it died");
+	assert_int_equal(st.timed, 4);
+	assert_in_range(st.p50_ms, 20000, 21000);
+	assert_in_range(st.p95_ms, 40000, 41000);
+	stats_release(&st);
+}
+
+/* The fields that undo what a recovery set survive the store. */
+static void
+test_option_of_an_attempt(void **state)
+{
+	struct home *h = *state;
+	struct attempt a, b;
+
+	begin(h, &a, "s", "%1");
+	assert_null(a.remain_on_exit);
+	attempt_set(&a.remain_on_exit, "");
+	go(h, &a, PHASE_RESPAWNED);
+	assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 1);
+	assert_string_equal(b.remain_on_exit, "");
+	attempt_release(&b);
+	attempt_set(&a.remain_on_exit, NULL);
+	go(h, &a, PHASE_ACKNOWLEDGED);
+	assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 1);
+	assert_null(b.remain_on_exit);
+	attempt_release(&b);
+	attempt_release(&a);
+}
+
+static void
+test_armed(void **state)
+{
+	struct home *h = *state;
+	struct armed_list list = { .n = 0 };
+	struct armed a, b;
+
+	assert_int_equal(armed_load(h->s, SOCKET, 11, 22, "$3", &a, &h->e), 0);
+	assert_int_equal(a.version, 0);
+	a.session = xstrdup("gt-toast");
+	a.history_before = xstrdup("");
+	a.history_set = xstrdup("10000");
+	armed_add_pane(&a, "%5", "failed");
+	armed_add_window(&a, "@2", "x '#{pane_id}'", 50);
+	assert_int_equal(armed_put(h->s, &a, &h->e), 0);
+	assert_last(h, "session", "session.armed|$3|gt-toast|");
+	assert_int_equal(armed_load(h->s, SOCKET, 11, 22, "$3", &b, &h->e), 1);
+	assert_int_equal(b.version, a.version);
+	assert_string_equal(b.history_before, "");
+	assert_string_equal(b.history_set, "10000");
+	assert_string_equal(armed_pane(&b, "%5")->remain_on_exit, "failed");
+	assert_null(armed_pane(&b, "%6"));
+	assert_string_equal(armed_window(&b, "@2")->script, "x '#{pane_id}'");
+	assert_int_equal(armed_window(&b, "@2")->index, 50);
+	armed_release(&b);
+	/* ids begin again on another server, and on the same one after its death */
+	assert_int_equal(armed_load(h->s, SOCKET, 11, 23, "$3", &b, &h->e), 0);
+	armed_release(&b);
+	assert_int_equal(armed_read(h->s, &list, &h->e), 0);
+	assert_int_equal(list.n, 1);
+	armed_add_pane(&a, "%6", "");
+	assert_int_equal(armed_put(h->s, &a, &h->e), 0);
+	/* list holds the version before */
+	assert_int_equal(armed_delete(h->s, &list.v[0], "put back", &h->e), -1);
+	assert_string_equal(h->e.name, "conflict");
+	assert_int_equal(h->e.code, GT_AGAIN);
+	armed_list_release(&list);
+	assert_int_equal(armed_delete(h->s, &a, "put back", &h->e), 0);
+	assert_last(h, "session", "session.disarmed|$3|gt-toast|put back");
+	armed_release(&a);
+	assert_int_equal(armed_read(h->s, &list, &h->e), 0);
+	assert_int_equal(list.n, 0);
+	armed_list_release(&list);
+}
+
+static void
+check_fails(struct home *h, const char *name, const char *words)
+{
+	memset(&h->e, 0, sizeof h->e);
+	assert_int_equal(event_check(h->s, h->log, NULL, &h->e), -1);
+	assert_string_equal(h->e.name, name);
+	if (strstr(h->e.msg, words) == NULL)
+		fail_msg("\"%s\" does not tell of \"%s\"", h->e.msg, words);
+}
+
+static void
+test_check_of_the_log(void **state)
+{
+	struct home *h = *state;
+	struct buf text = BUF_INIT;
+	struct attempt a;
+	size_t lines;
+	char *p;
+
+	check_fails(h, "not-found", "cannot be opened");
+	begin(h, &a, "a session \"quoted\"\n\xff", "%1");
+	go(h, &a, PHASE_ACKNOWLEDGED);
+	attempt_release(&a);
+	assert_int_equal(event_export(h->s, h->log, NULL, &h->e), 0);
+	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
+	assert_int_equal(lines, 5);
+	assert_int_equal(io_read_file(h->log, 1 << 20, &text, &h->e), 0);
+	/* a line more, a line changed, a torn one, one that is missing */
+	assert_int_equal(io_write_durable(h->log, text.data, text.len, "test", &h->e), 0);
+	p = xasprintf("%s%s", text.data, "{\"seq\":6}\n");
+	assert_int_equal(io_write_durable(h->log, p, strlen(p), "test", &h->e), 0);
+	check_fails(h, "event-log", "line 6 of");
+	free(p);
+	assert_int_equal(io_write_durable(h->log, text.data, text.len - 3, "test", &h->e), 0);
+	check_fails(h, "event-log", "is torn");
+	p = strchr(text.data, '\n') + 1;
+	assert_int_equal(io_write_durable(h->log, p, strlen(p), "test", &h->e), 0);
+	check_fails(h, "event-log", "line 1 of");
+	p = strstr(p, "captured");
+	memcpy(p, "Captured", 8);
+	assert_int_equal(io_write_durable(h->log, text.data, text.len, "test", &h->e), 0);
+	check_fails(h, "event-log", "line 2 of");
+	/* one that is shorter is only behind */
+	*(strchr(text.data, '\n') + 1) = '\0';
+	assert_int_equal(io_write_durable(h->log, text.data, strlen(text.data), "test", &h->e), 0);
+	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
+	assert_int_equal(lines, 1);
+	buf_release(&text);
+}
+
+static int
+stop_at_two(const struct event_row *ev, void *arg)
+{
+	size_t *n = arg;
+
+	assert_int_equal(ev->seq, ++*n);
+	return *n == 2 ? 7 : 0;
+}
+
+static void
+test_walk(void **state)
+{
+	struct home *h = *state;
+	struct attempt a;
+	size_t n = 0;
+
+	begin(h, &a, "s", "%1");
+	go(h, &a, PHASE_ACKNOWLEDGED);
+	attempt_release(&a);
+	assert_int_equal(event_each(h->s, NULL, stop_at_two, &n, &h->e), 7);
+	assert_int_equal(n, 2);
+	assert_last(h, "refusal", "");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_crashes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crashes_after_release, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stats, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_option_of_an_attempt, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_armed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_check_of_the_log, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_walk, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
