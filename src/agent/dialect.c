@@ -262,6 +262,13 @@ dialect_page(const struct dialect *d)
 	return d->page;
 }
 
+/* Who is not logged in is stopped as by a limit. */
+static bool
+means(enum phrase said, enum phrase asked)
+{
+	return said == asked || (said == PHRASE_LOGIN && asked == PHRASE_LIMIT);
+}
+
 bool
 dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t n)
 {
@@ -273,7 +280,7 @@ dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t 
 		if (x->what == what && (n == 0 || strchr(x->first, *row) == NULL))
 			return false;
 	for (size_t i = 0; d->table->sayings[i].regex != NULL; i++)
-		if (d->table->sayings[i].what == what && d->say[i] != NULL && pattern_is(d->say[i], row, n))
+		if (means(d->table->sayings[i].what, what) && d->say[i] != NULL && pattern_is(d->say[i], row, n))
 			return true;
 	return false;
 }

@@ -56,7 +56,8 @@ enum row_kind {
 /* What a phrase on the screen means. */
 enum phrase {
 	PHRASE_PLACEHOLDER,	/* text in the box that nobody typed */
-	PHRASE_LIMIT,		/* a usage or auth limit */
+	PHRASE_LIMIT,		/* a usage limit, or what PHRASE_LOGIN means */
+	PHRASE_LOGIN,		/* the agent is not, or no more, logged in */
 	PHRASE_EXPAND,		/* end of a folded line: "(ctrl+o to expand)" */
 	PHRASE_SHELL,		/* below a folded line at work: "⎿  $ make", the command itself */
 	PHRASE_FOLD,		/* a whole folded line that does not name the key: the fullscreen renderer's */

@@ -1,6 +1,7 @@
 #ifndef CONTEXT_SCREEN_H
 #define CONTEXT_SCREEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clean_text;
@@ -27,5 +28,8 @@ size_t screen_without_shell(const char *text, size_t n, int width);
 
 /* True when the text shows that a known agent drew it (banner, input box, markers): evidence for zombies. */
 int screen_shows_agent(const char *text, size_t n, const char *agent);
+
+/* True when one of the last rows says that the agent is not logged in, in the agent's or its service's own words. */
+bool screen_shows_login(const char *text, size_t n, const char *agent);
 
 #endif

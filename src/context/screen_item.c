@@ -81,6 +81,8 @@ static size_t
 read_remark(struct screen *s, size_t i)
 {
 	bool plan = screen_result_says(s, i, PHRASE_REJECTED_PLAN);
+	/* the answer to a prompt, not to a command: "  ⎿  Invalid API key · Fix external API key" (2.0.76 to 2.1.330) */
+	bool limit = s->c->n > 0 && s->c->v[s->c->n - 1].role == ROLE_USER && screen_result_says(s, i, PHRASE_LIMIT);
 	struct result res;
 	size_t end = read_results(s, i, &res);
 
@@ -88,8 +90,9 @@ read_remark(struct screen *s, size_t i)
 		screen_add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE, xstrdup("ExitPlanMode"), NULL,
 			conversation_text(&res.text));
 	else
-		screen_add(s, ROLE_SYSTEM, res.failed ? STATUS_FAILED : res.interrupted ? STATUS_INTERRUPTED : STATUS_COMPLETE, NULL, NULL,
+		screen_add(s, ROLE_SYSTEM, res.failed || limit ? STATUS_FAILED : res.interrupted ? STATUS_INTERRUPTED : STATUS_COMPLETE, NULL, NULL,
 			conversation_text(&res.text));
+	s->c->limit = s->c->limit || limit;
 	return end;
 }
 
@@ -131,8 +134,7 @@ read_words(struct screen *s, size_t i)
 		return end;
 	}
 	x = screen_add(s, limit ? ROLE_SYSTEM : ROLE_ASSISTANT, limit ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, text);
-	if (limit)
-		s->c->limit = true;
+	s->c->limit = limit;	/* the model's words after one: it is over */
 	if (end < s->r.n && row_kind(&s->r, end) == ROW_RESULT && screen_result_says(s, end, PHRASE_INTERRUPTED) &&
 		!screen_result_says(s, end, PHRASE_REJECTED_PLAN)) {
 		x->status = STATUS_INTERRUPTED;

@@ -12,6 +12,7 @@
  * Claude Code keeps the cursor at the caret inside its input box. When it is killed and a shell lives on, the shell writes from there:
  * its word about the death behind the draft, its prompt over the box's lower rule (2.1.197 under bash and dash).
  */
+#define LAST_ROWS 60		/* of a screen, where its end is looked for */
 #define DEATHS "(?:Killed|Terminated|Segmentation fault|Aborted|Hangup|Bus error|Illegal instruction|Quit|Trace/breakpoint trap)"
 
 /* The first that matches tells where the shell began; the sure ones first, because a draft has no blank behind it. */
@@ -166,4 +167,27 @@ screen_shows_agent(const char *text, size_t n, const char *agent)
 	rows_release(&r);
 	dialect_free(d);
 	return found >= 2;
+}
+
+bool
+screen_shows_login(const char *text, size_t n, const char *agent)
+{
+	struct dialect *d = dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
+	bool shows = false;
+	struct rows r;
+
+	if (d == NULL)
+		return false;
+	rows_init(&r, text, n, 0, d);
+	for (size_t i = r.n > LAST_ROWS ? r.n - LAST_ROWS : 0; i < r.n && !shows; i++) {
+		struct match m = { .start = { 0 }, .end = { 0 } };
+		enum row_kind k = dialect_row(d, row_text(&r, i), r.v[i].n, &m);
+		bool marked = k == ROW_WORDS || k == ROW_ERROR || k == ROW_RETRY || k == ROW_RESULT || k == ROW_NOTICE;
+		size_t from = marked && m.start[1] <= r.v[i].n ? m.start[1] : 0;
+
+		shows = dialect_says(d, PHRASE_LOGIN, row_text(&r, i) + from, r.v[i].n - from);
+	}
+	rows_release(&r);
+	dialect_free(d);
+	return shows;
 }

@@ -455,6 +455,45 @@ test_queue_among_the_sent(void **state)
 }
 
 /* A bullet without a word says nothing yet. */
+/* What a service that knows the key no more, or wants no more of it, looks like: the end of the screen. */
+static void
+test_limits_as_drawn(void **state)
+{
+	static const struct { const char *rows; bool login; } drawn[] = {
+		{ "❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n✻ Crunched for 2m 59s\n\n", true },
+		{ "❯ say hello\n\n● API Error: Request rejected (429) · This request would exceed your account rate limit.\n\n", false },
+		{ "❯ say hello\n\n● Please run /login · API Error: 401 Unauthorized\n\n", true },
+	};
+	static const char *const none[] = {
+		"❯ say hello\n\n● Bash(./login)\n  ⎿ " NB "Invalid API key · Fix external API key\n\n",
+		"❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n❯ and now?\n\n● All is well.\n\n",
+		"❯ say hello\n\n● You've hit your session limit · resets 7pm\n\n● All is well.\n\n",
+	};
+	const char *retry = " ▐▛███▛█   Claude Code v2.1.330\n\n❯ say hello\n\n✻ 401 invalid x-api-key · retrying in 18s · attempt 6/10\n\n" BOX;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++) {
+		char *text = xasprintf(BANNER "%s" BOX, drawn[i].rows);
+		struct conversation c = read_text(text, 40);
+
+		if (!c.limit || screen_shows_login(text, strlen(text), "claude") != drawn[i].login)
+			fail_msg("screen %zu: limit %d", i, c.limit);
+		conversation_release(&c);
+		free(text);
+	}
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+		char *text = xasprintf(BANNER "%s" BOX, none[i]);
+		struct conversation c = read_text(text, 40);
+
+		if (c.limit)
+			fail_msg("screen %zu shows no limit", i);
+		conversation_release(&c);
+		free(text);
+	}
+	assert_true(screen_shows_login(retry, strlen(retry), "claude"));
+	assert_false(screen_shows_login(retry, strlen(retry), "gemini"));
+}
+
 static void
 test_no_word_yet(void **state)
 {
@@ -490,6 +529,7 @@ main(void)
 		cmocka_unit_test(test_shows_agent),
 		cmocka_unit_test(test_gets_through_hostile_text),
 		cmocka_unit_test(test_queue_among_the_sent),
+		cmocka_unit_test(test_limits_as_drawn),
 		cmocka_unit_test(test_no_word_yet),
 	};
 
