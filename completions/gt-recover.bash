@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm release log stats parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -27,7 +27,7 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--color | --via | --scope | --agent) i=$((i + 1)) ;;
+		--color | --via | --scope | --agent | --since) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
@@ -42,7 +42,7 @@ _gt_recover() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	-L | --socket) return ;;
+	-L | --socket | --since) return ;;
 	--color)
 		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
 		return
@@ -65,6 +65,10 @@ _gt_recover() {
 		case $command in
 		list) options="$common $servers --include-infra --names" ;;
 		context | prompt) options="$common $servers --scope --include-infra" ;;
+		arm) options="$common $servers -n --dry-run --include-infra" ;;
+		disarm | release) options="$common $servers -n --dry-run" ;;
+		log) options="$common --town --config --since --verify" ;;
+		stats) options="$common --town --config --since" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check" ;;
 		config) options="$common $servers" ;;
@@ -78,7 +82,7 @@ _gt_recover() {
 	fi
 
 	case $command in
-	'' | context | prompt | snapshot)
+	'' | context | prompt | snapshot | arm | disarm | release | log)
 		# names may hold blanks and quotes: one a line, compared and quoted here
 		mapfile -t names < <(gt-recover "${args[@]}" list --names 2>/dev/null)
 		for word in "${names[@]}"; do

@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm release log stats parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -28,6 +28,11 @@ complete -c gt-recover -n '__gt_recover_bare' -a list -d 'what could be recovere
 complete -c gt-recover -n '__gt_recover_bare' -a context -d 'what was gathered for a session'
 complete -c gt-recover -n '__gt_recover_bare' -a prompt -d 'the prompt that the agent would be given'
 complete -c gt-recover -n '__gt_recover_bare' -a snapshot -d 'keep what the agents show now'
+complete -c gt-recover -n '__gt_recover_bare' -a arm -d "keep agents' panes when they die"
+complete -c gt-recover -n '__gt_recover_bare' -a disarm -d 'put back what arm changed'
+complete -c gt-recover -n '__gt_recover_bare' -a release -d 'let a quarantined session be recovered again'
+complete -c gt-recover -n '__gt_recover_bare' -a log -d 'what happened, the newest last'
+complete -c gt-recover -n '__gt_recover_bare' -a stats -d 'how many recoveries, how they ended'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
@@ -35,7 +40,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" w
 complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot' -a '(__gt_recover_sessions)' -d session
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
 complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer'
 complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a timer
@@ -56,15 +61,17 @@ complete -c gt-recover -s h -l help -d help
 set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
-complete -c gt-recover -n $servers -s L -l socket -x -d 'only this tmux socket, a name or a path'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt' -l include-infra -d "also Gas Town's infrastructure"
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm release' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
 complete -c gt-recover -n '__gt_recover_bare' -l via -x -a 'auto inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare' -s V -l version -d 'the version'
+complete -c gt-recover -n '__fish_seen_subcommand_from log stats' -l since -x -d 'only what is younger, as in 7d'
+complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot cursor-agent amp' -d 'whose screen it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"

@@ -18,6 +18,11 @@ _gt_recover_commands() {
 		'context:what was gathered for a session'
 		'prompt:the prompt that the agent would be given'
 		'snapshot:keep what the agents show now'
+		"arm:keep agents' panes when they die"
+		'disarm:put back what arm changed'
+		'release:let a quarantined session be recovered again'
+		'log:what happened, the newest last'
+		'stats:how many recoveries, how they ended'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
@@ -45,6 +50,14 @@ _gt_recover_settings() {
 _gt_recover() {
 	local curcontext=$curcontext state line
 	local -A opt_args
+	local -a dry=(
+		'(-n --dry-run)'{-n,--dry-run}'[show what would be done]'
+	) since=(
+		'--since[only what is younger, as in 7d]:age: '
+	) place=(
+		'--town[the Gas Town to work in]:directory:_files -/'
+		'--config[instead of the town'"'"'s or your own gt.toml]:file:_files'
+	)
 	local -a options common=(
 		'--json[one JSON object on standard output]'
 		'(-q --quiet)'{-q,--quiet}'[no progress]'
@@ -52,14 +65,13 @@ _gt_recover() {
 		'--color[colours on standard error]:when:(auto always never)'
 		'(-h --help)'{-h,--help}'[help]'
 	) servers=(
-		'--town[the Gas Town to work in]:directory:_files -/'
-		'--config[instead of the town'"'"'s or your own gt.toml]:file:_files'
+		$place
 		'*'{-L,--socket}'[only this tmux socket, a name or a path]:socket: '
 	) scope=(
 		'--scope[how much of the conversation]:scope:(task lines)'
 		"--include-infra[also Gas Town's infrastructure]"
 	) act=(
-		'(-n --dry-run)'{-n,--dry-run}'[show what would be done]'
+		$dry
 		'--all[everything that can be recovered]'
 		'(-y --yes)'{-y,--yes}'[do not ask]'
 		'--no-input[never ask]'
@@ -67,9 +79,13 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|release|log|stats|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context|prompt) options=($servers $scope) ;;
+	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
+	disarm|release) options=($servers $dry) ;;
+	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
+	stats) options=($place $since) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
@@ -87,7 +103,7 @@ _gt_recover() {
 		;;
 	rest)
 		case $line[1] in
-		list|parse|scrub|version) ;;
+		list|stats|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
 		install) _wanted what expl 'what' compadd shim timer ;;
 		uninstall) _wanted what expl 'what' compadd timer ;;

@@ -20,7 +20,7 @@
  * Global options, the command table, the exit status. The table is the program's contents: each line is a file of cmd/.
  */
 const struct command commands[] = {
-	{ "", cmd_recover, OPT_TMUX | OPT_ACT, "[SESSION...]", "bring crashed agents back; without SESSION: choose from a list",
+	{ "", cmd_recover, OPT_TMUX | OPT_ACT | OPT_DRY, "[SESSION...]", "bring crashed agents back; without SESSION: choose from a list",
 	    "Names a session, or a pane by its id (%5). Without a name it lists what can be recovered and asks; away from a terminal it\n"
 	    "prints the list. --all takes everything that no guard refuses: it shows the plan and asks once, or needs --yes.\n"
 	    "--dry-run shows the plan and changes nothing.\n"
@@ -32,6 +32,15 @@ const struct command commands[] = {
 	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
 	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
 	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval." },
+	{ "arm", cmd_arm, OPT_TMUX | OPT_DRY | OPT_INFRA, "[SESSION...]", "keep agents' panes when they die, for recovery",
+	    "Sets remain-on-exit for the agents' panes and raises history-limit to max_context_lines, which tmux gives to new panes\n"
+	    "only. Without a name: all agents in scope. What was set before is kept in the ledger." },
+	{ "disarm", cmd_disarm, OPT_TMUX | OPT_DRY, "[SESSION...]", "put back what arm changed", NULL },
+	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
+	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
+	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
+	    "--verify compares events.jsonl with the store, line for line; a torn end is repaired first." },
+	{ "stats", cmd_stats, OPT_SINCE, "", "how many recoveries, how they ended, how long they took", NULL },
 	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
@@ -48,7 +57,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -64,17 +73,19 @@ static const struct option long_options[] = {
 	{ "names", no_argument, NULL, O_NAMES }, { "agent", required_argument, NULL, O_AGENT },
 	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK },
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
+	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ NULL, 0, NULL, 0 },
 };
 
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
-	{ O_TOWN, OPT_TMUX, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB, "--config" }, { 'L', OPT_TMUX, "--socket" },
-	{ 'n', OPT_ACT | OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" }, { O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" },
-	{ O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
-	    OPT_ACT | OPT_LIST | OPT_SCOPE, "--include-infra" },
+	{ O_TOWN, OPT_TMUX | OPT_SINCE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE, "--config" },
+	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" },
+	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
+	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
+	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -135,6 +146,8 @@ take_option(struct reading *r, int option)
 	case O_CHECK: cli->check = true; break;
 	case O_PRINT: cli->print = true; break;
 	case O_TRANSCRIPT: cli->transcript = true; break;
+	case O_SINCE: cli->since = optarg; break;
+	case O_VERIFY: cli->verify = true; break;
 	default: break;
 	}
 }

@@ -17,21 +17,24 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color;
-	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, transcript;
+	const char *via, *scope, *agent, *color, *since;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, transcript, verify;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
 /* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
 enum {
 	OPT_TMUX = 1 << 0,		/* --town -L --config */
-	OPT_ACT = 1 << 1,		/* -n -y --no-input --all --via --scope --include-infra */
+	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
 	OPT_LIST = 1 << 2,		/* --names --include-infra */
 	OPT_AGENT = 1 << 3,		/* --agent */
 	OPT_SCRUB = 1 << 4,		/* --report --check --config */
 	OPT_PRINT = 1 << 5,		/* --print */
 	OPT_SCOPE = 1 << 6,		/* --scope --include-infra */
-	OPT_DRY = 1 << 7		/* -n */
+	OPT_DRY = 1 << 7,		/* -n */
+	OPT_INFRA = 1 << 8,		/* --include-infra */
+	OPT_SINCE = 1 << 9,		/* --since --town --config */
+	OPT_VERIFY = 1 << 10		/* --verify */
 };
 
 struct command {
@@ -58,6 +61,11 @@ int cmd_install(const struct cli *cli, struct err *e);
 int cmd_uninstall(const struct cli *cli, struct err *e);
 /* install and uninstall, when the word behind it is timer. */
 int cmd_timer(const struct cli *cli, bool install, struct err *e);
+int cmd_arm(const struct cli *cli, struct err *e);
+int cmd_disarm(const struct cli *cli, struct err *e);
+int cmd_log(const struct cli *cli, struct err *e);
+int cmd_stats(const struct cli *cli, struct err *e);
+int cmd_release(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);
 

@@ -4,22 +4,24 @@
 #include "cmd/cmd.h"
 
 static const struct { unsigned options; const char *text; } option_help[] = {
-	{ OPT_ACT | OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
+	{ OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
 	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n"
 	    "  -y, --yes              do not ask\n"
 	    "      --no-input         never ask; where an answer is needed, fail\n"
 	    "      --via auto|inject  how the context goes back: inject hands it over as the first prompt\n" },
 	{ OPT_ACT | OPT_SCOPE, "      --scope task|lines how much of the conversation is taken\n" },
-	{ OPT_ACT | OPT_LIST | OPT_SCOPE, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
+	{ OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
 	{ OPT_LIST, "      --names            session names alone, one a line\n" },
 	{ OPT_AGENT, "      --agent NAME       whose screen it is (claude)\n"
 	    "      --transcript       the input is the agent's own record, not a screen\n" },
 	{ OPT_SCRUB, "      --report           kinds and counts as JSON, not the text\n"
 	    "      --check            print nothing; status 7 when something was found\n" },
 	{ OPT_PRINT, "      --print            write to standard output, touch no file\n" },
-	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n"
-	    "      --town DIR         the Gas Town to work in\n" },
-	{ OPT_TMUX | OPT_SCRUB, "      --config FILE      instead of the town's or your own gt.toml\n" },
+	{ OPT_SINCE, "      --since AGE        only what is younger, as in 7d or 12h\n" },
+	{ OPT_VERIFY, "      --verify           compare events.jsonl with the store\n" },
+	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },
+	{ OPT_TMUX | OPT_SINCE, "      --town DIR         the Gas Town to work in\n" },
+	{ OPT_TMUX | OPT_SCRUB | OPT_SINCE, "      --config FILE      instead of the town's or your own gt.toml\n" },
 	{ 0, "      --json             one JSON object on standard output\n"
 	    "  -q, --quiet            no progress\n"
 	    "  -v, --verbose          more of it\n"

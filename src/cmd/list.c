@@ -14,6 +14,7 @@
 #include "cmd/list.h"
 #include "cmd/say.h"
 #include "cmd/setup.h"
+#include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
@@ -43,7 +44,7 @@ put_or_null(json_t *v, const char *key, bool known, int64_t n)
 }
 
 json_t *
-list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no)
+list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed)
 {
 	json_t *v = json_object();
 
@@ -66,11 +67,12 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 	json_put(v, "bead", bead->id);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
+	json_put_flag(v, "armed", armed);
 	return v;
 }
 
 static void
-print_row(const struct candidate *c, const struct bead *bead, const struct refusal *no, size_t width)
+print_row(const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed, size_t width)
 {
 	struct buf name = BUF_INIT, how = BUF_INIT, lines = BUF_INIT;
 	char *reason = gather_reason(c);
@@ -86,6 +88,8 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);
 	}
+	if (armed)
+		buf_str(&how, ", armed");
 	printf("%s%*s  %-7s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "",
 	    class_name(c->class), c->profile->name,
 	    how.data);
@@ -114,6 +118,15 @@ list_beads(struct world *w, const struct candidates *all, struct bead *beads, st
 	return 0;
 }
 
+void
+list_armed(struct world *w, struct armed_list *out)
+{
+	struct store *store = world_store(w, false, NULL);
+
+	if (store != NULL)
+		armed_read(store, out, NULL);
+}
+
 /* As it is for a program (completions need that), made safe for a person's terminal. */
 static void
 print_name(const char *session)
@@ -129,7 +142,7 @@ print_name(const char *session)
 }
 
 static void
-print_list(const struct candidates *all, const struct bead *beads, const struct refusal *no, bool names)
+print_list(const struct candidates *all, const struct bead *beads, const struct refusal *no, const struct armed_list *armed, bool names)
 {
 	size_t width = 8;
 
@@ -144,7 +157,7 @@ print_list(const struct candidates *all, const struct bead *beads, const struct 
 	}
 	for (size_t i = 0; i < all->n; i++) {
 		if (!names)
-			print_row(&all->v[i], &beads[i], &no[i], width);
+			print_row(&all->v[i], &beads[i], &no[i], arm_holds(armed, &all->v[i]), width);
 		else if (no[i].name == NULL)
 			print_name(all->v[i].pane.session);
 	}
@@ -155,6 +168,7 @@ cmd_list(const struct cli *cli, struct err *e)
 {
 	struct candidates all = { .n = 0 };
 	struct refusal *no = NULL;
+	struct armed_list armed = { .n = 0 };
 	struct bead *beads = NULL;
 	struct world w;
 	int ret = -1;
@@ -177,15 +191,16 @@ cmd_list(const struct cli *cli, struct err *e)
 		goto out;
 	for (size_t i = 0; i < all.n; i++)
 		no[i] = plan_refusal(&w, &all.v[i], &beads[i], false, cli->include_infra);
+	list_armed(&w, &armed);
 	if (cli->json) {
 		json_t *v = say_object(), *sessions = json_array();
 
 		for (size_t i = 0; i < all.n; i++)
-			json_array_append_new(sessions, list_json(&all.v[i], &beads[i], &no[i]));
+			json_array_append_new(sessions, list_json(&all.v[i], &beads[i], &no[i], arm_holds(&armed, &all.v[i])));
 		json_object_set_new(v, "sessions", sessions);
 		say_json(v);
 	} else {
-		print_list(&all, beads, no, cli->names);
+		print_list(&all, beads, no, &armed, cli->names);
 		if (all.n == 0 && !cli->names && !cli->quiet)
 			fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
 	}
@@ -195,6 +210,7 @@ out:
 		bead_release(&beads[i]);
 	free(beads);
 	free(no);
+	armed_list_release(&armed);
 	candidates_release(&all);
 	setup_release(&w);
 	return ret;

@@ -16,6 +16,9 @@
 #include "cmd/list.h"
 #include "cmd/say.h"
 #include "cmd/setup.h"
+#include "cmd/told.h"
+#include "ledger/refusal.h"
+#include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/plan.h"
 #include "revive/recall.h"
@@ -23,7 +26,6 @@
 #include "revive/respawn.h"
 #include "revive/world.h"
 #include "town/config.h"
-#include "tmux/quote.h"
 
 /* The bare command: the picker, SESSION…, --all and --dry-run. */
 
@@ -37,130 +39,14 @@ struct job {
 	bool *chosen;
 	bool named;			/* a person chose: consent */
 	json_t *results;
-	size_t recovered, unacknowledged, refused, failed;
+	size_t found, recovered, unacknowledged, refused, failed;
+	size_t logins;			/* agents that came up and were not logged in */
 };
 
-static void
-tell_captured(struct say *s, const struct recovery *r)
-{
-	const struct gathered *g = &r->gathered;
-	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
-	size_t users = conversation_count(&g->talk, ROLE_USER), answers = conversation_count(&g->talk, ROLE_ASSISTANT);
-	char *action = conversation_last_action(&g->talk);
-
-	say_thousands(&lines, g->capture.rows);
-	say_line(s, "Capturing context... %s lines", lines.data);
-	say_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users, users == 1 ? "" : "s", answers,
-	    answers == 1 ? "" : "s");
-	if (action != NULL) {
-		say_foreign(&text, action, 70);
-		say_line(s, "Last activity: \"%s\"", text.data);
-	}
-	if (g->bead.id != NULL) {
-		if (*r->c->role.rig != '\0')
-			buf_fmt(&who, "%s/", r->c->role.rig);
-		buf_str(&who, *r->c->role.name != '\0' ? r->c->role.name : role_word(r->c->role.kind));
-		buf_str(&who, " @ ");
-		say_foreign(&who, g->bead.id, 60);
-		say_line(s, "Handoff bead: %s", who.data);
-	}
-	for (size_t i = 0; i < g->n_warnings; i++) {
-		buf_reset(&text);
-		say_foreign(&text, g->warnings[i], 600);
-		say_warning(s, "%s", text.data);
-	}
-	buf_release(&lines);
-	buf_release(&text);
-	buf_release(&who);
-	free(action);
-}
-
-static void
-on_told(struct recovery *r, enum told what, void *arg)
-{
-	struct say *s = arg;
-	const char *who = r->c->profile->label;
-	struct buf tokens = BUF_INIT;
-
-	switch (what) {
-	case TOLD_CAPTURED:
-		tell_captured(s, r);
-		break;
-	case TOLD_STARTING:
-		say_line(s, "\nStarting recovery...");
-		break;
-	case TOLD_STARTED:
-		say_done(s, r->taken_up ? "%s is running" : "%s started", who);
-		break;
-	case TOLD_INJECTED:
-		say_short(&tokens, (size_t)r->attempt.tokens);
-		say_done(s, "Context injected (%s tokens)", tokens.data);
-		break;
-	case TOLD_RESUMING:
-		say_done(s, "Agent resuming work");
-		break;
-	case TOLD_PASTING:
-		say_line(s, strcmp(r->attempt.delivery, "paste") == 0 && !r->taken_up ? "  Pasting the context" :
-		    "  %s sits idle without the context; pasting it once", who);
-		break;
-	case TOLD_WAITING:
-		say_waiting(s, r->waiting_for, r->waited_ms);
-		break;
-	}
-	buf_release(&tokens);
-}
-
-/* "tmux attach -t …" that works for any name: = is exact, and the shell must not take it apart. */
-static void
-tell_attach(struct say *s, const struct pane *p)
-{
-	struct buf command = BUF_INIT, shown = BUF_INIT, target = BUF_INIT;
-	bool plain = strspn(p->session, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == strlen(p->session);
-
-	buf_str(&command, "tmux ");
-	if (strcmp(p->socket, "default") != 0) {
-		buf_str(&command, strchr(p->socket, '/') != NULL ? "-S " : "-L ");
-		quote_sh(&command, p->socket);
-		buf_chr(&command, ' ');
-	}
-	buf_str(&command, "attach -t ");
-	/* ids are never taken for a prefix; a name that is all letters reads better */
-	buf_fmt(&target, plain ? "=%s" : "%s", plain ? p->session : p->session_id);
-	quote_sh(&command, target.data);
-	utf8_escape(&shown, command.data, command.len, 0);
-	say_exact(s, "\nAttach with: %s", shown.data);
-	buf_release(&command);
-	buf_release(&shown);
-	buf_release(&target);
-}
-
-static json_t *
-result_json(const struct recovery *r, const struct err *e)
-{
-	json_t *v = json_object(), *warnings = json_array(), *error;
-
-	json_put(v, "session", r->c->pane.session);
-	json_put(v, "pane_id", r->c->pane.id);
-	json_put(v, "phase", r->attempt.version > 0 ? phase_name(r->attempt.phase) : NULL);
-	json_put(v, "via", r->attempt.via);
-	json_put(v, "delivery", r->attempt.delivery);
-	json_put(v, "recovery_id", r->attempt.version > 0 ? r->attempt.id : NULL);
-	json_put(v, "proof", r->attempt.proof);
-	json_put_int(v, "tokens", r->attempt.tokens);
-	for (size_t i = 0; i < r->gathered.n_warnings; i++)
-		json_array_append_new(warnings, json_bytes(r->gathered.warnings[i], strlen(r->gathered.warnings[i])));
-	json_object_set_new(v, "warnings", warnings);
-	if (e->code == 0) {
-		json_object_set_new(v, "error", json_null());
-		return v;
-	}
-	error = json_object();
-	json_put(error, "name", e->name);
-	json_put(error, "message", e->msg);
-	json_put(error, "hint", e->hint);
-	json_object_set_new(v, "error", error);
-	return v;
-}
+/* With --all: the login that all of them use is broken then. */
+#define LOGINS_MOST 2
+static const struct refusal no_login = { "login-halt", "two agents before it came up and were not logged in",
+    "mend the login, then run gt-recover --all again" };
 
 static void
 count_result(struct job *j, int code)
@@ -175,9 +61,43 @@ count_result(struct job *j, int code)
 		j->failed++;
 }
 
-/* Returns the exit status that this one alone would have. */
+/* Into the ledger; what cannot be noted is no reason not to go on. */
+static void
+note_refusal(struct job *j, const struct candidate *c, const char *name, const char *sentence)
+{
+	struct refused r = { .name = name, .sentence = sentence, .session = c->pane.session, .socket = c->pane.socket_path,
+		.pane_id = c->pane.id, .server_pid = c->pane.server_pid, .server_start = c->pane.server_start, .pane_pid = c->pane.pid };
+	struct store *store = world_store(&j->w, true, NULL);
+
+	if (store != NULL)
+		refusal_note(store, &r, NULL);
+}
+
+/* Not even tried: what befell those before it would befall it. */
 static int
-recover_one(struct job *j, const struct candidate *c, bool headed)
+refuse_untried(struct job *j, const struct candidate *c, const struct refusal *no)
+{
+	struct recovery r;
+	struct err e = ERR_INIT;
+	struct buf name = BUF_INIT;
+
+	recovery_init(&r, &j->w, c);
+	err_set(&e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+	err_hint(&e, "%s", no->hint);
+	say_foreign(&name, c->pane.session, 60);
+	say_warning(&j->say, "%s: %s\n  %s", name.data, e.msg, e.hint);
+	say_log(&j->say, "%s %s - refused error=%s", name.data, class_name(c->class), e.name);
+	note_refusal(j, c, no->name, no->sentence);
+	json_array_append_new(j->results, told_json(&r, &e));
+	count_result(j, GT_REFUSED);
+	recovery_release(&r);
+	buf_release(&name);
+	return GT_REFUSED;
+}
+
+/* Returns the exit status that this one alone would have. *started: an agent was started, well or not. */
+static int
+recover_one(struct job *j, const struct candidate *c, bool headed, bool *started)
 {
 	struct recovery r;
 	struct err e = ERR_INIT;
@@ -188,7 +108,7 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 	r.named = j->named;
 	r.include_infra = j->cli->include_infra;
 	r.scope = j->cli->scope;
-	r.tell = on_told;
+	r.tell = told;
 	r.arg = &j->say;
 	say_foreign(&name, c->pane.session, 60);
 	if (headed)
@@ -202,12 +122,16 @@ recover_one(struct job *j, const struct candidate *c, bool headed)
 		say_line(&j->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
 	}
 	if (code == 0 || code == GT_UNACKED)
-		tell_attach(&j->say, &c->pane);
+		told_attach(&j->say, &c->pane);
 	say_log(&j->say, "%s %s %s %s %s%s%s", name.data, class_name(c->class), r.attempt.version > 0 ? r.attempt.id : "-",
 	    r.attempt.version > 0 ? phase_name(r.attempt.phase) : "refused",
 	    r.attempt.proof != NULL ? r.attempt.proof : "", code != 0 ? " error=" : "",
 	    e.name);
-	json_array_append_new(j->results, result_json(&r, &e));
+	if (code == GT_REFUSED)
+		note_refusal(j, c, e.name, e.msg + (str_starts(e.msg, "refused: ") ? strlen("refused: ") : 0));
+	*started = r.attempt.times[PHASE_RESPAWNED] != 0;
+	j->logins += code != 0 && strcmp(e.name, "login") == 0;
+	json_array_append_new(j->results, told_json(&r, &e));
 	count_result(j, code);
 	recovery_release(&r);
 	buf_release(&name);
@@ -223,31 +147,41 @@ overall(const struct job *j, size_t tried, int last)
 		return last;
 	if (j->recovered > 0)
 		return GT_SOME;
-	return j->refused == tried ? GT_REFUSED : j->unacknowledged == tried ? GT_UNACKED : GT_FAIL;
+	return j->refused >= tried && j->failed + j->unacknowledged == 0 ? GT_REFUSED : j->unacknowledged == tried ? GT_UNACKED : GT_FAIL;
+}
+
+static void
+tell_sum(struct job *j, size_t tried)
+{
+	if (tried > 1 || j->cli->all)
+		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", j->found, j->recovered,
+		    j->unacknowledged, j->refused, j->failed);
 }
 
 static int
 recover_chosen(struct job *j)
 {
 	int64_t spacing = config_ms(j->w.config, "spacing");
-	size_t tried = 0, total = 0;
+	size_t total = 0;
+	bool started = false;
 	int last = GT_NOTHING;
 
 	for (size_t i = 0; i < j->all.n; i++)
 		total += j->chosen[i];
+	j->found += total;
 	for (size_t i = 0; i < j->all.n && setup_stopped() == 0; i++) {
 		if (!j->chosen[i])
 			continue;
+		if (j->cli->all && j->logins >= LOGINS_MOST) {
+			last = refuse_untried(j, &j->all.v[i], &no_login);
+			continue;
+		}
 		/* many agents that start at once fight for the machine and for the login */
-		for (int64_t until = clock_mono_ms() + spacing; tried > 0 && clock_mono_ms() < until && setup_stopped() == 0; )
+		for (int64_t until = clock_mono_ms() + spacing; started && clock_mono_ms() < until && setup_stopped() == 0; )
 			clock_sleep_ms(50);
-		last = recover_one(j, &j->all.v[i], total > 1);
-		tried++;
+		last = recover_one(j, &j->all.v[i], total > 1, &started);
 	}
-	if (total > 1 || j->cli->all)
-		say_line(&j->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu", total,
-		    j->recovered, j->unacknowledged,
-		    j->refused, j->failed);
+	tell_sum(j, total);
 	return overall(j, total, last);
 }
 
@@ -277,17 +211,21 @@ print_planned(const struct job *j, size_t i)
 static void
 print_plan(struct job *j)
 {
+	struct armed_list armed = { .n = 0 };
 	json_t *v, *sessions;
 
 	if (j->cli->json) {
+		list_armed(&j->w, &armed);
 		v = say_object();
 		sessions = json_array();
 		for (size_t i = 0; i < j->all.n; i++)
 			if (j->chosen[i] || j->all.v[i].class <= CLASS_ZOMBIE)
-				json_array_append_new(sessions, list_json(&j->all.v[i], &j->beads[i], &j->no[i]));
+				json_array_append_new(sessions, list_json(&j->all.v[i], &j->beads[i], &j->no[i],
+				    arm_holds(&armed, &j->all.v[i])));
 		json_put_flag(v, "dry_run", true);
 		json_object_set_new(v, "sessions", sessions);
 		say_json(v);
+		armed_list_release(&armed);
 		return;
 	}
 	/* first what would be done */
@@ -390,25 +328,47 @@ confirmed(const struct cli *cli, size_t n)
 	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* Crashed ones that --all leaves alone are part of its sum. */
+static void
+count_left_out(struct job *j)
+{
+	for (size_t i = 0; i < j->all.n; i++) {
+		const struct candidate *c = &j->all.v[i];
+
+		if (j->chosen[i] || c->class > CLASS_ZOMBIE || j->no[i].name == NULL)
+			continue;
+		j->found++;
+		j->refused++;
+		note_refusal(j, c, j->no[i].name, j->no[i].sentence);
+	}
+}
+
 static int
 run_all(struct job *j, struct err *e)
 {
 	size_t n = choose_all(j);
+	int ret;
+
 	bool terminal = isatty(STDIN_FILENO) && !j->cli->no_input && !j->cli->json;
 
 	/* --json is one object: there the error below */
 	if (j->cli->dry_run || (!j->cli->yes && !j->cli->json))
 		print_plan(j);
-	if (n == 0)
-		return j->cli->dry_run ? GT_NOTHING : nothing(j, "Nothing to recover.");
 	if (j->cli->dry_run)
-		return GT_OK;
+		return n == 0 ? GT_NOTHING : GT_OK;
+	if (n == 0) {
+		count_left_out(j);
+		ret = nothing(j, "Nothing to recover.");
+		tell_sum(j, 0);
+		return ret;
+	}
 	if (!j->cli->yes && !terminal) {
 		err_set(e, GT_USAGE, "needs-yes", "--all needs --yes where nobody can be asked; this was the plan");
 		return err_hint(e, "gt-recover --all --yes");
 	}
 	if (!confirmed(j->cli, n))
 		return nothing(j, "Nothing was recovered.");
+	count_left_out(j);
 	return recover_chosen(j);
 }
 
@@ -512,6 +472,8 @@ cmd_recover(const struct cli *cli, struct err *e)
 		json_object_set(v, "results", j.results);
 		say_json(v);
 	}
+	if (!cli->dry_run)
+		setup_export(&j.w);
 	json_decref(j.results);
 	for (size_t i = 0; j.beads != NULL && i < j.all.n; i++)
 		bead_release(&j.beads[i]);

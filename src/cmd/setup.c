@@ -1,14 +1,20 @@
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/setup.h"
 #include "agent/profile.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "ledger/event.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
@@ -144,6 +150,24 @@ setup_release(struct world *w)
 	memset(w, 0, sizeof *w);
 }
 
+void
+setup_export(struct world *w)
+{
+	struct buf words = BUF_INIT;
+	struct err e = ERR_INIT;
+	char *path;
+
+	if (w->store == NULL)
+		return;
+	path = io_join(w->state_dir, EVENT_LOG);
+	if (event_export(w->store, path, NULL, &e) != 0) {
+		utf8_escape(&words, e.msg, strlen(e.msg), 0);
+		fprintf(stderr, "gt-recover: %s\n", words.data);
+	}
+	buf_release(&words);
+	free(path);
+}
+
 struct scrub *
 setup_scrub(const struct cli *cli, struct err *e)
 {
@@ -173,6 +197,39 @@ setup_trouble(const struct err *trouble)
 {
 	if (trouble->code != 0)
 		fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", trouble->msg);
+}
+
+char *
+setup_program(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	return n > 0 ? xstrndup(path, (size_t)n) : NULL;
+}
+
+char *
+setup_absolute(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real != NULL ? real : xstrdup(path);
+}
+
+int
+setup_since(const struct cli *cli, int64_t *since, struct err *e)
+{
+	int64_t age;
+
+	*since = 0;
+	if (cli->since == NULL)
+		return 0;
+	if (clock_parse_duration(cli->since, &age, e) != 0) {
+		e->code = GT_USAGE;
+		return err_hint(e, "for example: --since 7d");
+	}
+	*since = clock_wall_ms() - age;
+	return 0;
 }
 
 int

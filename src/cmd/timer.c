@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +14,6 @@
 #include "town/config.h"
 
 /* install timer, uninstall timer. */
-
-static char *
-own_path(void)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-
-	return n > 0 ? xstrndup(path, (size_t)n) : NULL;
-}
-
-static char *
-absolute(const char *path)
-{
-	char *real = realpath(path, NULL);
-
-	return real != NULL ? real : xstrdup(path);
-}
 
 static bool
 is_listed(const char *path, const char *dir, size_t n)
@@ -89,7 +71,7 @@ fill(const struct cli *cli, const struct world *w, struct timer *t, struct err *
 {
 	char *path = short_path();
 
-	t->program = own_path();
+	t->program = setup_program();
 	if (t->program == NULL) {
 		free(path);
 		return err_set(e, GT_FAIL, "timer", "/proc does not tell where this program is");
@@ -105,11 +87,11 @@ fill(const struct cli *cli, const struct world *w, struct timer *t, struct err *
 	if (town_root(w->town) != NULL)
 		add_option(t, "--town", xstrdup(town_root(w->town)));
 	if (cli->config != NULL)
-		add_option(t, "--config", absolute(cli->config));
+		add_option(t, "--config", setup_absolute(cli->config));
 	for (size_t i = 0; i < w->n_servers; i++) {
 		const char *socket = w->servers[i].socket;
 
-		add_option(t, "-L", strchr(socket, '/') != NULL ? absolute(socket) : xstrdup(socket));
+		add_option(t, "-L", strchr(socket, '/') != NULL ? setup_absolute(socket) : xstrdup(socket));
 	}
 	return timer_check(t, e);
 }

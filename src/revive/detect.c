@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "context/exchange.h"
 #include "context/screen.h"
 #include "tmux/client.h"
 
@@ -22,7 +23,7 @@ class_name(enum class c)
 const char *
 reason_name(enum reason r)
 {
-	static const char *const names[] = { "", "exited", "killed", "process_died", "stopped", "unknown" };
+	static const char *const names[] = { "", "exited", "killed", "process_died", "stopped", "limit", "unknown" };
 
 	return names[r];
 }
@@ -409,6 +410,18 @@ rows_shown(const char *text, size_t n, const struct pane *p)
 	return last;
 }
 
+static bool
+shows_limit(const struct candidate *c, const char *text, size_t n)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	bool limit;
+
+	screen_read_bytes(text, n, NULL, c->pane.width, c->profile->dialect, &talk);
+	limit = talk.limit;
+	conversation_release(&talk);
+	return limit;
+}
+
 static int
 lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
 {
@@ -430,6 +443,8 @@ lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
 			continue;
 		text = batch_out(&b, k++, &n);
 		c->lines = (size_t)c->pane.history_size + (text != NULL ? rows_shown(text, n, &c->pane) : 0);
+		if (text != NULL && c->reason != REASON_STOPPED && shows_limit(c, text, n))
+			c->reason = REASON_LIMIT;
 	}
 	batch_release(&b);
 	return ret;

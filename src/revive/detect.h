@@ -19,10 +19,10 @@ struct world;
  * unknown, and that is never acted on.
  */
 enum class { CLASS_DEAD, CLASS_ZOMBIE, CLASS_LIVE, CLASS_UNKNOWN };
-enum reason { REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_PROCESS_DIED, REASON_STOPPED, REASON_UNKNOWN };
+enum reason { REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_PROCESS_DIED, REASON_STOPPED, REASON_LIMIT, REASON_UNKNOWN };
 
 const char *class_name(enum class c);		/* "dead", "zombie", "live", "unknown" */
-const char *reason_name(enum reason r);		/* "exited", "killed", "process_died", "stopped", "unknown"; "" for none */
+const char *reason_name(enum reason r);		/* "exited", "killed", "process_died", "stopped", "limit", "unknown"; "" for none */
 
 struct candidate {
 	struct pane pane;
@@ -56,7 +56,10 @@ struct candidates {
 int detect(struct world *w, struct candidates *out, struct err *e);
 /* The same for panes of one server that were listed by panes_look: their environments are read, and out takes them over. */
 int detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candidates *out, struct err *e);
-/* Fills lines of dead and zombie candidates, exactly; one tmux process a server. */
+/*
+ * Fills lines of dead and zombie candidates, exactly; one tmux process a server. A usage limit or a login problem on the last screen is the
+ * reason then, unless the agent was ended on purpose.
+ */
 int detect_lines(struct world *w, struct candidates *list, struct err *e);
 void candidate_release(struct candidate *c);
 void candidates_release(struct candidates *c);

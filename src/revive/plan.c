@@ -7,11 +7,14 @@
 #include "revive/detect.h"
 #include "revive/world.h"
 #include "agent/profile.h"
+#include "base/clock.h"
+#include "ledger/attempt.h"
+#include "ledger/crashes.h"
 #include "town/config.h"
 #include "work/bead.h"
 
 struct question {
-	const struct world *w;
+	struct world *w;
 	const struct candidate *c;
 	const struct bead *bead;
 	bool include_infra;
@@ -39,6 +42,38 @@ static bool
 is_infra(const struct question *q)
 {
 	return role_is_infra(q->c->role.kind) && !q->include_infra && !config_flag(q->w->config, "include_infra");
+}
+
+/* The start that a killed recoverer was about to make for this very crash is no further one: its attempt is taken up. */
+static bool
+left_open(struct store *s, const struct pane *p)
+{
+	struct attempt a;
+	bool open = attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 && !phase_final(a.phase) &&
+	    a.phase >= PHASE_RESPAWNED;
+
+	attempt_release(&a);
+	return open;
+}
+
+/* A store that cannot be read quarantines nobody: the recovery itself cannot begin without it, and tells. */
+static bool
+is_quarantined(const struct question *q)
+{
+	const struct pane *p = &q->c->pane;
+	struct store *s = q->c->class <= CLASS_ZOMBIE ? world_store(q->w, false, NULL) : NULL;
+	int64_t crashed = q->c->crashed_at > 0 ? q->c->crashed_at : clock_wall_ms();
+	size_t n = 0, most = (size_t)config_int(q->w->config, "max_attempts");
+
+	if (s == NULL || crashes_count(s, p->socket_path, p->session, crashed - config_ms(q->w->config, "attempt_window"), &n, NULL) != 0)
+		return false;
+	return n > most || (n == most && !left_open(s, p));
+}
+
+static bool
+is_limited(const struct question *q)
+{
+	return q->c->reason == REASON_LIMIT;
 }
 
 static bool
@@ -107,8 +142,12 @@ static const struct {
 	{ "unknown", is_unknown, false, "it is not certain that the agent is dead", "look at the pane; unknown is not dead" },
 	{ "off", is_off, false, "recovery is switched off for this session", "take it out of [recovery.sessions] in gt.toml" },
 	{ "halted", is_halted, false, "Gas Town is stopped or shutting down (ESTOP or shutdown.lock)", "start it again first" },
+	{ "quarantined", is_quarantined, false, "it crashed again and again: max_attempts recoveries within attempt_window",
+	    "find out why it dies, then: gt-recover release SESSION" },
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },
 	{ "stopped", is_stopped, true, "its agent was ended on purpose", "name the session to bring it back all the same" },
+	{ "limit", is_limited, true, "its last screen shows a usage limit or a login problem",
+	    "name the session when the limit is over or the login mended" },
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
 	{ "unsure", is_weak, true, "only one sign says that an agent ran there", "name the session to bring it back all the same" },
 	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
@@ -121,7 +160,7 @@ static const struct {
 };
 
 struct refusal
-plan_refusal(const struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra)
+plan_refusal(struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra)
 {
 	struct question q = { w, c, bead, include_infra };
 

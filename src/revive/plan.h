@@ -10,7 +10,8 @@ struct world;
 /*
  * The guards: may this candidate be brought back? Each refusal has a name and a sentence, one line of the table in plan.c each.
  * `named`: the person named the session or chose it in the picker, which is consent to what only a person can know (attached, stopped on
- * purpose, infrastructure, little evidence). bead may be NULL (not looked up).
+ * purpose, infrastructure, little evidence, a usage limit that may be over). Quarantine is lifted by `gt-recover release` alone. bead may
+ * be NULL (not looked up). Reads the store, if there is one.
  */
 struct refusal {
 	const char *name;	/* "live", "no-command", …; NULL: nothing stands against it */
@@ -18,6 +19,6 @@ struct refusal {
 	const char *hint;
 };
 
-struct refusal plan_refusal(const struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra);
+struct refusal plan_refusal(struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra);
 
 #endif

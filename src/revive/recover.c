@@ -46,18 +46,17 @@ static int
 step_lock(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
-	char *name[2] = { xasprintf("pane-%d-%lld-%s.lock", (int)p->server_pid, (long long)p->server_start, p->id + 1), NULL };
+	bool talk = r->c->note.session_id != NULL && strchr(r->c->note.session_id, '/') == NULL;
+	char *name = talk ? xasprintf("transcript-%s.lock", r->c->note.session_id) : NULL;
 	int ret = 0;
 
-	if (r->c->note.session_id != NULL && strchr(r->c->note.session_id, '/') == NULL)
-		name[1] = xasprintf("transcript-%s.lock", r->c->note.session_id);
-	for (int i = 0; i < 2 && name[i] != NULL && ret == 0; i++) {
-		r->locks[i].path = world_path(r->w, "locks", name[i], true, e);
+	for (int i = 0; i < 1 + talk && ret == 0; i++) {
+		r->locks[i].path = i == 0 ? world_pane_lock(r->w, p->server_pid, p->server_start, p->id, e) :
+		    world_path(r->w, "locks", name, true, e);
 		r->locks[i].fd = r->locks[i].path != NULL ? io_lock(r->locks[i].path, 0, e) : -1;
 		ret = r->locks[i].fd < 0 ? -1 : 0;
 	}
-	free(name[0]);
-	free(name[1]);
+	free(name);
 	if (ret != 0 && strcmp(e->name, "locked") == 0) {
 		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
 		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
@@ -65,6 +64,14 @@ step_lock(struct recovery *r, struct err *e)
 	if (ret == 0)
 		r->store = world_store(r->w, true, e);
 	return r->store != NULL ? ret : -1;
+}
+
+/* The option that was set on a zombie's pane; before the commit that ends the attempt, so that no crash of ours forgets it. */
+static void
+take_back(struct recovery *r, struct attempt *a)
+{
+	if (a->remain_on_exit != NULL && respawn_settle(world_server(r->w, r->c->pane.socket), &r->c->pane, a->remain_on_exit, NULL) == 0)
+		attempt_set(&a->remain_on_exit, NULL);
 }
 
 /* The agent that an attempt started is dead again: had it taken the prompt? Then the attempt had succeeded. */
@@ -106,6 +113,7 @@ step_look_back(struct recovery *r, struct err *e)
 		/* unknown: it may be on its way up */
 		r->taken_up = true;
 	} else if (r->c->class == CLASS_LIVE) {
+		take_back(r, &a);
 		ret = attempt_fail(r->store, &a, "somebody else started the agent", e);
 	} else if (r->c->class == CLASS_UNKNOWN) {
 		;
@@ -123,6 +131,8 @@ step_look_back(struct recovery *r, struct err *e)
 		r->attempt = a;
 		return 0;
 	}
+	/* its agent died with the option still set: it is ours to take back now */
+	attempt_set(&r->attempt.remain_on_exit, a.remain_on_exit);
 	attempt_release(&a);
 	return ret;
 }
@@ -168,6 +178,7 @@ fill(struct recovery *r)
 	a->server_start = c->pane.server_start;
 	a->pane_pid = c->pane.pid;
 	a->pane_dead_time = c->pane.dead_time;
+	a->crashed_at = c->crashed_at;
 	a->lines = (int64_t)r->gathered.capture.rows;
 	a->tokens = (int64_t)r->gathered.stats.tokens;
 }
@@ -186,11 +197,25 @@ step_gather(struct recovery *r, struct err *e)
 	return gather_prompt(r->w, r->c, r->attempt.id, &r->gathered, e);
 }
 
+/* What respawn_pane will overwrite. */
+static int
+note_option(struct recovery *r, struct err *e)
+{
+	const struct pane *p = &r->c->pane;
+
+	if (r->c->class != CLASS_ZOMBIE || r->attempt.remain_on_exit != NULL || strcmp(p->remain_on_exit, "on") == 0)
+		return 0;
+	r->attempt.remain_on_exit = respawn_remains(world_server(r->w, p->socket), p, e);
+	return r->attempt.remain_on_exit != NULL ? 0 : -1;
+}
+
 /* Step 5: on disk, before anything that can wipe the screen. */
 static int
 step_keep(struct recovery *r, struct err *e)
 {
 	fill(r);
+	if (note_option(r, e) != 0)
+		return -1;
 	if (r->attempt.version == 0 && attempt_begin(r->store, &r->attempt, e) != 0)
 		return -1;
 	if (kept_write(r->w, r->c->pane.session, r->attempt.id, &r->gathered, e) != 0)
@@ -273,9 +298,17 @@ static int
 agent_ended(struct recovery *r, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "the command that starts %s ended at once, and the shell is back", r->c->profile->label);
+	take_back(r, &r->attempt);
 	attempt_fail(r->store, &r->attempt, e->msg, NULL);
 	return err_hint(e, "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane",
 	    r->c->profile->name);
+}
+
+static int
+not_logged_in(const struct recovery *r, struct err *e)
+{
+	err_set(e, GT_UNACKED, "login", "%s is up, but not logged in", r->c->profile->label);
+	return err_hint(e, "mend the login, then tell it to go on, or end it and run gt-recover for this session again");
 }
 
 static int
@@ -283,6 +316,8 @@ timed_out(struct recovery *r, const struct look *l, struct err *e)
 {
 	const char *who = r->c->profile->label;
 
+	if (l->login)
+		return not_logged_in(r, e);
 	if (l->state == STATE_DIALOG) {
 		err_set(e, GT_UNACKED, "dialog", "%s shows a dialog that must be answered first", who);
 		return err_hint(e, "attach and answer it; then run gt-recover for this session again");
@@ -296,6 +331,9 @@ timed_out(struct recovery *r, const struct look *l, struct err *e)
 		return err_hint(e, "look at the pane; ready_timeout in gt.toml sets how long is waited");
 	}
 	err_set(e, GT_UNACKED, "unacknowledged", "%s has not taken the prompt up in time", who);
+	if (l->state == STATE_IDLE && r->attempt.pasted && l->ack == ACK_NONE)
+		return err_hint(e, "a paste was begun, and whether it arrived cannot be told: look, and if the agent knows nothing, "
+		    "run gt-recover release for this session, end the agent and recover it again");
 	return err_hint(e, "run gt-recover for this session again: it looks first and delivers nothing twice");
 }
 
@@ -305,6 +343,7 @@ acknowledged(struct recovery *r, const struct look *l, const char *proof, struct
 	attempt_set(&r->attempt.proof, proof);
 	attempt_set(&r->attempt.transcript, l->transcript);
 	r->attempt.new_pid = l->agent;
+	take_back(r, &r->attempt);
 	if (attempt_advance(r->store, &r->attempt, PHASE_ACKNOWLEDGED, e) != 0)
 		return -1;
 	tell(r, TOLD_RESUMING);
@@ -427,6 +466,8 @@ judge_look(struct recovery *r, const struct look *l, struct wait *t, struct err 
 		return -1;
 	if (l->ack == ACK_ANSWERED)
 		return acknowledged(r, l, "transcript", e) != 0 ? -1 : 1;
+	if (l->ack == ACK_REFUSED && l->login)
+		return not_logged_in(r, e);
 	if (l->ack == ACK_REFUSED) {
 		err_set(e, GT_UNACKED, "model-error", "%s took the prompt, but its model answered with an error", r->c->profile->label);
 		return err_hint(e, "a usage limit, the login or the network; attach and look");
@@ -484,15 +525,12 @@ step_verify(struct recovery *r, struct err *e)
 	return done < 0 ? -1 : 0;
 }
 
-/* Step 8: what the recovery itself had set up and nobody needs any more. */
+/* Step 8: what nobody needs any more. */
 static int
 step_settle(struct recovery *r, struct err *e)
 {
-	tidy(r->w);
-	if (strcmp(r->attempt.class, "zombie") == 0 && strcmp(r->c->pane.remain_on_exit, "on") != 0)
-		respawn_settle(world_server(r->w, r->c->pane.socket), &r->c->pane, NULL);
-	/* the agent has proved that it is back; an option that stays set is no failure of that */
 	(void)e;
+	tidy(r->w);
 	return 0;
 }
 
@@ -525,8 +563,10 @@ close_after(struct recovery *r, const struct step *s, const struct err *e)
 	if (r->attempt.version == 0 || phase_final(r->attempt.phase))
 		return;
 	/* what moved may be what the earlier recoverer had started, late */
-	if ((before && !outcome_unknown(e) && !(r->begun && moved)) || strcmp(e->name, "gone") == 0)
+	if ((before && !outcome_unknown(e) && !(r->begun && moved)) || strcmp(e->name, "gone") == 0) {
+		take_back(r, &r->attempt);
 		attempt_fail(r->store, &r->attempt, e->msg, NULL);
+	}
 }
 
 int

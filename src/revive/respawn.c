@@ -113,8 +113,35 @@ respawn_was_by(const struct pane *p, const char *recovery_id)
 	return strstr(p->start_command, recovery_id) != NULL;
 }
 
-int
-respawn_settle(struct tmux *t, const struct pane *p, struct err *e)
+char *
+respawn_remains(struct tmux *t, const struct pane *p, struct err *e)
 {
-	return tmux_do(t, true, NULL, e, "set-option", "-p", "-u", "-t", p->id, "remain-on-exit", NULL);
+	struct buf out = BUF_INIT;
+
+	if (tmux_do(t, false, &out, e, "show-options", "-p", "-q", "-v", "-t", p->id, "remain-on-exit", NULL) != 0) {
+		buf_release(&out);
+		return NULL;
+	}
+	buf_cut(&out, strcspn(out.data, "\n"));
+	return buf_detach(&out);
+}
+
+int
+respawn_settle(struct tmux *t, const struct pane *p, const char *before, struct err *e)
+{
+	struct buf ours = BUF_INIT, command = BUF_INIT;
+	char *now = respawn_remains(t, p, e);
+	int ret = now != NULL ? 0 : -1;
+
+	if (ret == 0 && strcmp(now, "on") == 0) {
+		pane_guard(&ours, p);
+		buf_fmt(&command, "set-option -p %s-t %s remain-on-exit ", *before == '\0' ? "-u " : "", p->id);
+		if (*before != '\0')
+			quote_arg(&command, before);
+		ret = tmux_do(t, true, NULL, e, "if-shell", "-F", "-t", p->id, ours.data, command.data, NULL);
+	}
+	free(now);
+	buf_release(&ours);
+	buf_release(&command);
+	return ret;
 }

@@ -40,7 +40,9 @@ int respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, 
  */
 bool respawn_was_by(const struct pane *p, const char *recovery_id);
 
-/* Takes the zombie's remain-on-exit back, when the agent has come up. */
-int respawn_settle(struct tmux *t, const struct pane *p, struct err *e);
+/* What the pane itself has set for remain-on-exit, "" for nothing; heap, NULL with err. */
+char *respawn_remains(struct tmux *t, const struct pane *p, struct err *e);
+/* Takes a zombie's remain-on-exit back to that, on the pane's own server only. Somebody else's change since then stays. */
+int respawn_settle(struct tmux *t, const struct pane *p, const char *before, struct err *e);
 
 #endif

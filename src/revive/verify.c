@@ -9,6 +9,7 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "context/screen.h"
 #include "context/transcript_find.h"
 #include "tmux/pane.h"
 
@@ -101,6 +102,7 @@ look_at_screen(struct tmux *t, const struct pane *p, const struct profile *profi
 		return 0;
 	}
 	out->id_on_screen = memmem(text.data, text.len, id, strlen(id)) != NULL;
+	out->login = screen_shows_login(text.data, text.len, profile->dialect);
 	seen = state_of_screen(ready_screen(profile, text.data, text.len));
 	if (!out->by_note || seen == STATE_DIALOG || (out->state == STATE_IDLE && seen != STATE_STARTING))
 		out->state = seen;

@@ -32,6 +32,7 @@ struct look {
 	bool by_note;		/* the state comes from sessions/<pid>.json */
 	int status, signal;	/* of STATE_DIED; -1 unknown */
 	bool id_on_screen;
+	bool login;		/* its screen says that it is not logged in */
 	bool shell_back;		/* no agent, and an idle shell in its place */
 };
 

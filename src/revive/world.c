@@ -55,6 +55,16 @@ world_path(struct world *w, const char *folder, const char *name, bool make, str
 	return path;
 }
 
+char *
+world_pane_lock(struct world *w, int64_t server_pid, int64_t server_start, const char *pane_id, struct err *e)
+{
+	char *name = xasprintf("pane-%lld-%lld-%s.lock", (long long)server_pid, (long long)server_start, pane_id + (*pane_id == '%'));
+	char *path = world_path(w, "locks", name, true, e);
+
+	free(name);
+	return path;
+}
+
 struct scrub *
 world_scrub(struct world *w, struct err *e)
 {

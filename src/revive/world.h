@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tmux/client.h"
 
@@ -34,6 +35,8 @@ struct world {
 struct store *world_store(struct world *w, bool make, struct err *e);
 /* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */
 char *world_path(struct world *w, const char *folder, const char *name, bool make, struct err *e);
+/* The lock file of a pane (base/io.h, io_lock): who holds it is at work on it. Heap; NULL with err. */
+char *world_pane_lock(struct world *w, int64_t server_pid, int64_t server_start, const char *pane_id, struct err *e);
 /* A scrubber with the configured rules. NULL with err. */
 struct scrub *world_scrub(struct world *w, struct err *e);
 struct tmux *world_server(struct world *w, const char *socket);

@@ -8,6 +8,7 @@ NAMES=(ant bee cat dog)
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
+max_attempts = 1000
 TOML
 with=(-L main --config "$W/gt.toml")
 
@@ -111,6 +112,7 @@ done
 cat >"$W/spaced.toml" <<'TOML'
 [recovery]
 spacing = "2s"
+max_attempts = 1000
 TOML
 started=${EPOCHREALTIME/[.,]/}
 gt -L main --config "$W/spaced.toml" --all --yes

@@ -2,6 +2,7 @@
 # The command line: help, version, options and words, the filters, settings, the shell function, and what describes them all.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+often
 
 # The tables of src/main.c are what everything else has to agree with.
 mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)", cmd_.*/\1/p' "$ROOT/src/main.c")
@@ -170,6 +171,7 @@ template = """
 Hello {{.Session}}
 """
 TOML
+rm "$XDG_CONFIG_HOME/gt-recover/gt.toml"
 gt config
 is "$RC $(grep -c ' default$' <<<"$OUT")" "0 $(wc -l <<<"$OUT")" 'config: without a file all is default'
 gt config --config "$W/gt.toml"

@@ -194,6 +194,7 @@ later
 
 # ---- full disk ----
 if grep -q GT_FAULT "$GT_RECOVER"; then
+	often
 	for point in context prompt store-commit store-commit:2 store-commit:3; do
 		die_again
 		fails "no room ($point)" 1 "$([[ $point == store* ]] && echo disk-full || echo write)" '(No space left|no room)' \

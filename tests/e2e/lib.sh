@@ -371,6 +371,12 @@ gt_in() {	# FILE ARGS...: with FILE as standard input
 	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
 }
 
+# The sessions of this test crash more often than a person would stand; for tests without a --config of their own.
+often() {
+	mkdir -p "$XDG_CONFIG_HOME/gt-recover"
+	printf '[recovery]\nmax_attempts = 1000\n' >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+}
+
 # A value of the JSON in $OUT by a path of Perl, as in: json '{results}[0]{phase}'. JSON::PP is part of perl.
 json() {
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '

@@ -155,6 +155,7 @@ forget() {	# all are killed again and the counts begin anew
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
+max_attempts = 1000
 TOML
 ask+=(--config "$W/gt.toml")
 asked "${ask[@]}"

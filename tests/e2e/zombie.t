@@ -28,6 +28,42 @@ is "$RC" 0 'and it comes back again'
 is "$(messages typed)" 2 'told once more'
 ok 'with the old words' grep -q 'keep the comments' "$(message_file typed 2)"
 
+# ---- remain-on-exit is taken back to what the pane itself had, whenever the attempt ends ----
+remains() {	# SESSION
+	tm show-options -p -q -v -t "$(agent_pane "$1")" remain-on-exit
+}
+cat >"$W/slow.toml" <<'TOML'
+[recovery]
+ready_timeout = "1s"
+ack_timeout = "1s"
+[recovery.agents.claude]
+command = "sh -c 'sleep 3; exec claude --dangerously-skip-permissions'"
+TOML
+zombie() {	# SESSION: on a server that keeps no dead pane
+	start_agent "$1" --shell --scenario "$DATA/idle.scenario" && tm set-option -g remain-on-exit off && kill_agent "$1" &&
+		until_ 5 listed_is "$1" class zombie
+}
+for before in '' failed; do
+	name=option$before
+	ok "a zombie, with remain-on-exit ${before:-as everywhere}" zombie "$name"
+	[ -z "$before" ] || tm set-option -p -t "$(agent_pane "$name")" remain-on-exit "$before"
+	gt "$name" -L main --config "$W/slow.toml" --json
+	is "$(json '{results}[0]{error}{name}') $(remains "$name")" 'not-ready on' 'a first run does not wait: the pane is kept'
+	gt "$name" -L main --config "$W/with.toml" --json
+	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'the next one takes it up'
+	is "$(remains "$name")" "$before" 'and remain-on-exit is as it was'
+done
+kill_agent option
+ok 'killed again' until_ 10 listed_is option class zombie
+gt option -L main --config "$W/slow.toml" --json
+is "$(json '{results}[0]{phase}') $(remains option)" 'respawned on' 'again nobody waits for it'
+gt release option -L main
+is "$RC $(remains option)" '0 ' 'whoever releases it takes it back, too'
+ok 'a zombie' zombie ends
+agent_plan ends --die-at-once=3
+gt ends -L main --config "$W/with.toml" --json
+is "$RC $(json '{results}[0]{error}{name}') $(remains ends)" '1 died ' 'its agent ends at once: the shell is back, remain-on-exit as it was'
+
 ok 'an agent with a shell behind it' start_agent wrapped --wrapper --scenario "$DATA/work.scenario"
 ok 'it works' until_ 10 pane_shows wrapped 'test 7 ok'
 ok 'it is killed' kill_agent wrapped
