@@ -69,7 +69,11 @@ not_ok '  and nothing is written' test -e "$DIR"
 export ROWS=12
 ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
 ok 'and another one' start_agent rye --scenario "$DATA/idle.scenario"
-until_ 10 pane_shows toast 'test 4 ok'
+until_ 10 pane_shows toast 'test 7 ok'
+# tmux names a window after its program a moment later, and a name is part of a snapshot
+for session in toast rye; do
+	until_ 10 pane_is "$session" '#{window_name}' claude
+done
 gt snapshot -L main --dry-run
 is "$RC" 0 'a dry run answers'
 like "$ERR" 'Would look at 2 panes' '  tells what it would look at'
