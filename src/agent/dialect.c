@@ -301,13 +301,15 @@ dialect_folded_tool(const struct dialect *d, const char *text, size_t n, bool *r
 }
 
 const char *
-dialect_dialog_tool(const struct dialect *d, const char *title, size_t n)
+dialect_dialog_tool(const struct dialect *d, const char *title, size_t n, bool *names)
 {
 	for (const struct dialog_title *x = d->table->dialogs; x->title != NULL; x++) {
 		size_t len = strlen(x->title);
 
-		if (n >= len && memcmp(title, x->title, len) == 0)
+		if (n >= len && memcmp(title, x->title, len) == 0) {
+			*names = x->names && n == len;
 			return x->tool;
+		}
 	}
 	return NULL;
 }

@@ -78,6 +78,7 @@ enum phrase {
 	PHRASE_VIEW,		/* foot of the transcript's own view (Ctrl+O), which takes the box's place */
 	PHRASE_COMMAND,		/* a prompt that is a command for the program: "/clear" */
 	PHRASE_REMARK,		/* what such a command answered: drawn with a blank where other results have an NBSP */
+	PHRASE_SQUEEZED,	/* the first row of a result that left no room for its mark's second blank (before 2.1.100) */
 	PHRASE_TREE,		/* a sub-agent of those that the row above counts */
 	PHRASE_TASK_HEAD,	/* "3 tasks (1 done, 2 open)" */
 	PHRASE_TASK,
@@ -123,9 +124,10 @@ bool dialect_says(const struct dialect *d, enum phrase what, const char *row, si
 
 /*
  * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash command" -> "Bash"); NULL when unknown.
- * A folded line in the present tense ("Reading 1 file…") is still at work.
+ * A folded line in the present tense ("Reading 1 file…") is still at work. *names (set with a tool): the row below the
+ * title is what the call is about, a path or an address.
  */
 const char *dialect_folded_tool(const struct dialect *d, const char *text, size_t n, bool *running);
-const char *dialect_dialog_tool(const struct dialect *d, const char *title, size_t n);
+const char *dialect_dialog_tool(const struct dialect *d, const char *title, size_t n, bool *names);
 
 #endif

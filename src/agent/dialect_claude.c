@@ -41,6 +41,8 @@ static const struct rule claude_rules[] = {
 		"((?:(?:Pre|Post)ToolUse|(?:Subagent)?Stop|Notification|UserPromptSubmit|Session(?:Start|End)|PreCompact) \\[.*)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
 	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
+	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(Exited plan mode)$" },
+	{ ROW_ANSWERS, ANY, ONE, "\xE2", "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(User approved Claude's plan:)$" },
 	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined to answer) Claude's questions?\\b.*)$" },
 	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
 	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(\\d+ .*agents? (?:finished|launched|completed).*)$" },
@@ -178,6 +180,7 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_COMMAND, ANY, OPEN, "/\\w" },
 	{ PHRASE_SHELL, V(2, 1, 100), OPEN, "\xE2\x8E\xBF  \\$ " },
 	{ PHRASE_REMARK, ANY, OPEN, "\xE2\x8E\xBF  " },
+	{ PHRASE_SQUEEZED, ANY, V(2, 1, 99), "\xE2\x8E\xBF (?! |" NBSP ")." },
 	{ PHRASE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ PHRASE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
 	{ PHRASE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
@@ -202,11 +205,11 @@ static const struct folded_verb claude_verbs[] = {
 };
 
 static const struct dialog_title claude_dialogs[] = {
-	{ "Bash command", "Bash" }, { "Create file", "Write" }, { "Overwrite file", "Write" }, { "Edit file", "Update" },
-	{ "Read file", "Read" }, { "Fetch", "Fetch" }, { "Web search", "Web Search" }, { "Use skill", "Skill" },
-	{ "Exit plan mode?", "ExitPlanMode" }, { "Ready to code?", "ExitPlanMode" }, { "\xE2\x86\x90 ", "AskUserQuestion" },
-	{ "\xE2\x98\x90 ", "AskUserQuestion" },
-	{ NULL, NULL },
+	{ "Bash command", "Bash", false }, { "Create file", "Write", true }, { "Overwrite file", "Write", true }, { "Edit file", "Update", true },
+	{ "Read file", "Read", true }, { "Fetch", "Fetch", true }, { "Web search", "Web Search", false }, { "Use skill", "Skill", false },
+	{ "Exit plan mode?", "ExitPlanMode", false }, { "Ready to code?", "ExitPlanMode", false },
+	{ "\xE2\x86\x90 ", "AskUserQuestion", false }, { "\xE2\x98\x90 ", "AskUserQuestion", false },
+	{ NULL, NULL, false },
 };
 
 /* Measured on 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330. */

@@ -49,6 +49,7 @@ struct folded_verb {
 
 struct dialog_title {
 	const char *title, *tool;
+	bool names;		/* the row below tells what the call is about */
 };
 
 struct page_until {

@@ -91,6 +91,9 @@ void rows_settle_prompt(struct rows *r, size_t i);
 /* The prompt in row i is a command for the program: "/compact". */
 bool rows_is_command(const struct rows *r, size_t i);
 
+/* A result begins in row i; below a call also one that only lacks the second blank behind its mark, which is ROW_BODY until then. */
+bool rows_is_result(const struct rows *r, size_t i);
+
 /* The head of a call ends with ")" before its result, a blank row or another item. The row behind it; 0: that is no call. */
 size_t rows_head_end(const struct rows *r, size_t i);
 

@@ -179,12 +179,22 @@ is_side(const char *line)
 	return str_starts(line, "\xE2\x94") || str_starts(line, "\xE2\x95");
 }
 
+/* From p on, the first line that says something. */
+static const char *
+next_line(const char *p)
+{
+	for (p += strspn(p, " \n"); is_side(p); p += strspn(p, " \n"))
+		p += strcspn(p, "\n");
+	return p;
+}
+
 /* The call that the dialog asks about: the last one without an answer, or one that only the dialog shows. */
 static void
 ask(struct screen *s, const char *question)
 {
-	const char *title = question, *tool;
+	const char *title, *tool;
 	struct exchange *x;
+	bool names;
 
 	for (size_t k = s->c->n; k-- > s->open && s->c->v[k].tool != NULL;) {
 		x = &s->c->v[k];
@@ -195,11 +205,13 @@ ask(struct screen *s, const char *question)
 			return;
 		}
 	}
-	for (title += strspn(title, " \n"); is_side(title); title += strspn(title, " \n"))
-		title += strcspn(title, "\n");
-	tool = dialect_dialog_tool(s->r.d, title, strcspn(title, "\n"));
-	if (tool != NULL)
-		screen_add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), NULL, NULL);
+	title = next_line(question);
+	tool = dialect_dialog_tool(s->r.d, title, strcspn(title, "\n"), &names);
+	if (tool != NULL) {
+		const char *about = next_line(title + strcspn(title, "\n"));
+
+		screen_add(s, ROLE_ASSISTANT, STATUS_WAITING, xstrdup(tool), names ? xasprintf("%.*s", (int)strcspn(about, "\n"), about) : NULL, NULL);
+	}
 }
 
 /* The row without the bars of the boxes around it; how many bytes stand at *p. */

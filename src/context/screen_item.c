@@ -47,11 +47,11 @@ without_noise(const struct screen *s, size_t from, size_t to, bool *running)
 static size_t
 read_result(struct screen *s, size_t i, struct result *res)
 {
-	size_t end = i + 1, to;
+	size_t end = i + 1, to, column = screen_result_skip(s, i) == 6 ? 4 : 5;
 	bool keys = false;
 
 	for (; end < s->r.n && (row_kind(&s->r, end) == ROW_BODY || row_kind(&s->r, end) == ROW_BLANK); end++)
-		if (row_kind(&s->r, end) == ROW_BODY && row_kind(&s->r, end - 1) == ROW_BLANK && row_indent(&s->r, end) < 5)
+		if (row_kind(&s->r, end) == ROW_BODY && row_kind(&s->r, end - 1) == ROW_BLANK && row_indent(&s->r, end) < column)
 			break;
 	to = without_noise(s, i + 1, end, &keys);
 	if (res->any)
@@ -62,7 +62,7 @@ read_result(struct screen *s, size_t i, struct result *res)
 	res->interrupted = screen_result_says(s, i, PHRASE_INTERRUPTED);
 	res->running = keys || screen_result_says(s, i, PHRASE_RUNNING) || (to > i + 1 && row_says(&s->r, to - 1, PHRASE_RUNNING));
 	res->waits_within = to > i + 1 && row_says(&s->r, to - 1, PHRASE_WAITING);
-	rows_join(&s->r, i, to, screen_result_skip(s, i), 5, 0, &res->text);
+	rows_join(&s->r, i, to, screen_result_skip(s, i), column, 0, &res->text);
 	return end;
 }
 
@@ -250,7 +250,7 @@ read_notice(struct screen *s, size_t i)
 		s->c->limit = s->c->limit || dialect_says(s->r.d, PHRASE_LIMIT, b.data, b.len);
 	plan = strstr(b.data, " plan") != NULL;
 	if (k == ROW_ANSWERS)
-		status = str_starts(b.data, "User answered") || str_starts(b.data, "User approved") ? STATUS_COMPLETE : STATUS_FAILED;
+		status = str_starts(b.data, "User a") || str_starts(b.data, "Exited") ? STATUS_COMPLETE : STATUS_FAILED;
 	else
 		status = k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE;
 	screen_add(s, k == ROW_ANSWERS ? ROLE_ASSISTANT : ROLE_SYSTEM, status,

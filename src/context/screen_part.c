@@ -8,7 +8,9 @@
 size_t
 screen_result_skip(const struct screen *s, size_t i)
 {
-	return s->r.v[i].n > 6 && row_text(&s->r, i)[6] == '\xC2' ? 8 : 7;
+	char c = s->r.v[i].n > 6 ? row_text(&s->r, i)[6] : ' ';
+
+	return c == '\xC2' ? 8 : c == ' ' ? 7 : 6;
 }
 
 bool
@@ -41,6 +43,8 @@ screen_skip(const struct screen *s, size_t i)
 	const char *p = row_text(&s->r, i);
 	size_t n = s->r.v[i].n, at = 0;
 
+	if (n > 3 && p[0] == '\xE2' && p[3] != ' ' && p[3] != '\xC2')	/* "●User approved Claude's plan:", in 1.0.128 */
+		return 3;
 	while (at < n && p[at] != ' ' && !(at + 1 < n && p[at] == '\xC2' && p[at + 1] == '\xA0'))
 		at++;
 	return at < n ? at + (p[at] == ' ' ? 1 : 2) : n;

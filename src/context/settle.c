@@ -17,6 +17,12 @@ set_kind(struct rows *r, size_t i, enum row_kind k)
 	r->v[i].kind = (uint8_t)k;
 }
 
+bool
+rows_is_result(const struct rows *r, size_t i)
+{
+	return row_kind(r, i) == ROW_RESULT || (row_kind(r, i) == ROW_BODY && row_indent(r, i) == 2 && row_says(r, i, PHRASE_SQUEEZED));
+}
+
 size_t
 rows_head_end(const struct rows *r, size_t i)
 {
@@ -24,7 +30,7 @@ rows_head_end(const struct rows *r, size_t i)
 
 	for (; k < r->n && k < i + HEAD_ROWS && row_kind(r, k) == ROW_BODY && row_indent(r, k) >= 5; k++)
 		last = k;
-	if (row_kind(r, k) == ROW_RESULT && k < r->n)
+	if (rows_is_result(r, k))
 		return k;
 	return row_text(r, last)[r->v[last].n - 1] == ')' ? k : 0;
 }
@@ -34,7 +40,7 @@ has_result(const struct rows *r, size_t i)
 {
 	size_t k = rows_head_end(r, i);
 
-	return k > 0 && k < r->n && row_kind(r, k) == ROW_RESULT;
+	return k > 0 && rows_is_result(r, k);
 }
 
 /* A folded line ends, here or a few rows below, with the key that unfolds it. */
@@ -397,7 +403,12 @@ rows_settle(struct rows *r)
 	bool column_0 = dialect_page(r->d)->prompt_indent == 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		set_kind(r, i, settled(r, i));
+		enum row_kind k = settled(r, i);
+		size_t below = k == ROW_TOOL ? rows_head_end(r, i) : i + 1;
+
+		set_kind(r, i, k);
+		if ((k == ROW_TOOL || k == ROW_ANSWERS) && rows_is_result(r, below))
+			set_kind(r, below, ROW_RESULT);
 		if (column_0 && (row_kind(r, i) == ROW_PROMPT || row_kind(r, i) == ROW_SHELL))
 			rows_settle_prompt(r, i);
 	}

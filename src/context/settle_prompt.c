@@ -40,7 +40,7 @@ looks_like_call(const struct rows *r, size_t i)
 		return false;
 	next = next_row(r, end);
 	k = row_kind(r, next);
-	return next >= r->n || (k == ROW_RESULT && next == end) || k == ROW_RULE || k == ROW_SPINNER || k == ROW_FRAME || k == ROW_DEAD ||
+	return next >= r->n || (next == end && rows_is_result(r, next)) || k == ROW_RULE || k == ROW_SPINNER || k == ROW_FRAME || k == ROW_DEAD ||
 		k == ROW_TOOL;
 }
 

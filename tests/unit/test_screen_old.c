@@ -141,6 +141,41 @@ test_quoted_or_queued(void **state)
 	conversation_release(&c);
 }
 
+/* Where a row is too long, marks lose their second column: one blank behind the result's, none behind a bullet. */
+static void
+test_squeezed_marks(void **state)
+{
+	struct conversation c = read_text(ONE "> go\n\n● Bash(make &&\n      make check)\n  ⎿ cc -c a.c\n    cc -c b.c\n\n    done\n\n"
+		"●User approved Claude's plan:\n  ⎿ The plan\n\n    1. Read\n\n● Bash(x) is what\n  ⎿ it says.\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 5);
+	assert_int_equal(c.unknown_lines, 0);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "make && make check", "cc -c a.c\ncc -c b.c\n\ndone");
+	assert_string_equal(c.v[3].tool, "ExitPlanMode");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL, "User approved Claude's plan:\nThe plan\n\n1. Read");
+	check(&c, 4, WORDS, "Bash(x) is what\n⎿ it says.");
+	conversation_release(&c);
+}
+
+/* The dialog is all that is left of the call: its second row tells which file. */
+static void
+test_call_of_a_dialog(void **state)
+{
+	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 " Edit file\n w.cfg\n\n 2 -b\n 2 +c\n Do you want to make this edit?\n ❯ 1. Yes\n   2. No\n");
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Update", "w.cfg", "");
+	conversation_release(&c);
+
+	c = read_text(TWO "> go\n\n● Exited plan mode\n\n" RULE40 " Bash command\n\n   rm -rf x\n   Clean up\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n");
+	assert_int_equal(c.n, 4);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL, "Exited plan mode");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Bash", NULL, "");
+	conversation_release(&c);
+}
+
 /* A sub-agent's own call stands below it; of other calls the last row is what they printed. */
 static void
 test_agent_waits(void **state)
@@ -378,6 +413,8 @@ main(void)
 		cmocka_unit_test(test_prompt_in_column_0),
 		cmocka_unit_test(test_prompt_by_colours),
 		cmocka_unit_test(test_quoted_or_queued),
+		cmocka_unit_test(test_squeezed_marks),
+		cmocka_unit_test(test_call_of_a_dialog),
 		cmocka_unit_test(test_agent_waits),
 		cmocka_unit_test(test_rows_that_the_agent_broke),
 		cmocka_unit_test(test_rows_that_the_terminal_broke),
