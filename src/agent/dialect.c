@@ -9,6 +9,7 @@
 #include "base/pattern.h"
 
 #define FIRST DIALECT_V(1, 0, 0)
+#define TWO DIALECT_V(2, 0, 0)
 #define NBSP "\xC2\xA0"
 
 struct dialect {
@@ -39,6 +40,16 @@ dialect_version(const char *text, size_t n)
 	return DIALECT_V(part[0] % 1000, part[1] % 1000, part[2] % 1000);
 }
 
+/* The welcome of 2.0 stands in a box, in a narrow pane without the version; that of 1.0.128 names no program. */
+static bool
+is_boxed(const char *text, size_t n)
+{
+	static const char top[] = "\xE2\x95\xAD\xE2\x94\x80 Claude Code \xE2\x94\x80";
+	const char *p = memmem(text, n, top, sizeof top - 1);
+
+	return p != NULL && (p == text || p[-1] == '\n');
+}
+
 /* The prompts and boxes of the versions before 2.1 against those since; a person's text may hold either. */
 static unsigned
 guess_version(const char *text, size_t n)
@@ -53,7 +64,7 @@ guess_version(const char *text, size_t n)
 		new += len > 3 && memcmp(p, "\xE2\x9D\xAF", 3) == 0 && (p[3] == ' ' || p[3] == NBSP[0]);
 		p += len + 1;
 	}
-	return old > new ? FIRST : 0;
+	return old <= new ? 0 : is_boxed(text, n) ? TWO : FIRST;
 }
 
 static const char banner_mark[] = "Claude Code v";

@@ -99,8 +99,8 @@ void dialect_free(struct dialect *d);
 /* "2.1.197" as one number that can be compared; 0 when there is none in front. */
 unsigned dialect_version(const char *text, size_t n);
 /*
- * The version that the last banner in a screen's text names. Without one (it scrolled away; 1.0.128 prints no number): 1.0.0 when the
- * prompts are those of the versions before 2.1, else 0.
+ * The version that the last banner in a screen's text names. Without one (it scrolled away; 1.0.128 prints no number, 2.0 none in a
+ * narrow pane): 1.0.0 or 2.0.0 when the prompts are those of the versions before 2.1, else 0.
  */
 unsigned dialect_find_version(const char *text, size_t n);
 

@@ -23,6 +23,9 @@
 /* Seen in captures of 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330 unless said otherwise. */
 static const struct rule claude_rules[] = {
 	{ ROW_RESULT, ANY, OPEN, "  \xE2\x8E\xBF", "  \xE2\x8E\xBF " NBSP "(.*)$" },
+	/* the program's own words: to a command that it does not know, older versions give a prompt's mark */
+	{ ROW_NOTICE, ANY, OLD, "> Unknown", "> (Unknown (?:slash command|skill): [^ ]+)$" },
+	{ ROW_NOTICE, NEW, V(2, 1, 99), "\xE2\x9D\xAF Unknown", "\xE2\x9D\xAF (Unknown (?:slash command|skill): [^ ]+)$" },
 	{ ROW_PROMPT, NEW, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (.*)$" },
 	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
 	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
@@ -33,15 +36,12 @@ static const struct rule claude_rules[] = {
 	{ ROW_ERROR, ANY, V(2, 1, 99), "  \xE2\x8E\xBF ", "  \xE2\x8E\xBF (API Error\\b.*)$" },
 	{ ROW_ERROR, ANY, OPEN, "\xE2", BULLET "(API Error\\b.*)$" },
 	{ ROW_THOUGHT, ANY, OPEN, "\xE2", "(?:" BULLET "|\xE2\x88\xB4 )Thought for \\d.*\\)$" },
-	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Ran \\d+ .*hooks?\\b.*)$" },
-	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Agent \".*)$" },
-	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(\\w+ operation blocked by hook\\b.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET
+		"((?:Ran \\d+ .*hooks?\\b|Agent \"|Background command \"|\\w+ operation blocked by hook\\b|Unknown command: /).*)$" },
 	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2", BULLET "(Auto mode (?:can't check actions|lets Claude handle permission prompts)\\b.*)$" },
 	{ ROW_NOTICE, ANY, ONE, "\xE2", BULLET
 		"((?:(?:Pre|Post)ToolUse|(?:Subagent)?Stop|Notification|UserPromptSubmit|Session(?:Start|End)|PreCompact) \\[.*)$" },
-	{ ROW_NOTICE, ANY, OPEN, "\xE2", BULLET "(Background command \".*)$" },
-	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*)$" },
-	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(Exited plan mode)$" },
+	{ ROW_ANSWERS, ANY, OPEN, "\xE2", BULLET "(User (?:answered|declined|approved|rejected) .*|Exited plan mode)$" },
 	{ ROW_ANSWERS, ANY, ONE, "\xE2", "(?:\xE2\x97\x8F|\xE2\x8F\xBA)(User approved Claude's plan:)$" },
 	{ ROW_ANSWERS, V(2, 1, 300), OPEN, "\xE2", BULLET "((?:Answered|Declined to answer) Claude's questions?\\b.*)$" },
 	{ ROW_AGENTS, ANY, OPEN, "\xE2", BULLET "(Running \\d+ .*agents?\xE2\x80\xA6.*)$" },
@@ -75,7 +75,8 @@ static const struct rule claude_rules[] = {
 	{ ROW_BANNER, ANY, OLD, " *  ", " \\*  \xE2\x96\x98\xE2\x96\x98" },
 	/* news below the banner; a quote of the model is further right */
 	{ ROW_NEWS, V(2, 1, 300), OPEN, "\xE2\x96\x8E ", "\xE2\x96\x8E (.*)$" },
-	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code v(\\d[\\d.]*) " },
+	/* in a narrow pane without the version */
+	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code (?:v(\\d[\\d.]*) )?\xE2\x94\x80" },
 	{ ROW_BANNER_TOP, ANY, ONE, "\xE2\x94\x82 \xE2\x9C\xBB", "\xE2\x94\x82 \xE2\x9C\xBB Welcome to Claude Code! +\xE2\x94\x82$" },
 	{ ROW_FRAME, ANY, OLD, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80){10,}+\xE2\x95\xAE$" },
 	{ ROW_BODY, ANY, ONE, " Tips", " Tips for getting started:$" },

@@ -214,6 +214,16 @@ one_of(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
+/* The path in front of a call's input; 2.1.330 names a notebook's cell behind it: "a.ipynb@c1". */
+static size_t
+path_length(const char *name, const char *input)
+{
+	size_t n = strcspn(input, "\n");
+	const char *at = strcmp(name, "NotebookEdit") == 0 ? memrchr(input, '@', n) : NULL;
+
+	return at != NULL && memchr(at, '/', (size_t)(input + n - at)) == NULL ? (size_t)(at - input) : n;
+}
+
 static void
 take_call(struct likeness *l, const struct exchange *x)
 {
@@ -225,7 +235,7 @@ take_call(struct likeness *l, const struct exchange *x)
 	l->path = one_of(name, paths, COUNT(paths));
 	l->agent = strcmp(name, "Agent") == 0;
 	l->cut = n >= 3 && memcmp(input + n - 3, "\xE2\x80\xA6", 3) == 0;
-	take_text(l, input, l->path ? strcspn(input, "\n") : MAX_INPUT);
+	take_text(l, input, l->path ? path_length(name, input) : MAX_INPUT);
 	l->result = hash_letters(x->content, x->content + (line < 256 ? line : 256));
 }
 

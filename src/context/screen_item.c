@@ -232,14 +232,15 @@ read_notice(struct screen *s, size_t i)
 	size_t end = screen_item_end(s, i);
 	enum row_kind k = row_kind(&s->r, i);
 	enum status status;
-	bool plan;
+	bool plan, bare;
 	struct buf b = BUF_INIT;
 	struct result res;
 
+	bare = (unsigned char)row_text(&s->r, i)[0] < 0x80 && row_text(&s->r, i)[0] != '>';
 	if (row_indent(&s->r, i) > 0)	/* "  ⎿ API Error": before 2.1.100 an error stands below the prompt */
 		rows_join(&s->r, i, end, sizeof "  \xE2\x8E\xBF " - 1, 5, s->r.width, &b);
 	else	/* what a session cost stands there without a mark */
-		rows_join(&s->r, i, end, (unsigned char)row_text(&s->r, i)[0] < 0x80 ? 0 : screen_skip(s, i), 2, s->r.width, &b);
+		rows_join(&s->r, i, end, bare ? 0 : screen_skip(s, i), 2, s->r.width, &b);
 	end = read_results(s, end, &res);
 	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
 		buf_chr(&b, '\n');
@@ -250,7 +251,8 @@ read_notice(struct screen *s, size_t i)
 		s->c->limit = s->c->limit || dialect_says(s->r.d, PHRASE_LIMIT, b.data, b.len);
 	plan = strstr(b.data, " plan") != NULL;
 	if (k == ROW_ANSWERS)
-		status = str_starts(b.data, "User a") || str_starts(b.data, "Exited") ? STATUS_COMPLETE : STATUS_FAILED;
+		status = str_starts(b.data, "User rejected") || str_starts(b.data, "User declined") || str_starts(b.data, "Declined") ?
+			STATUS_FAILED : STATUS_COMPLETE;
 	else
 		status = k == ROW_ERROR || k == ROW_RETRY ? STATUS_FAILED : STATUS_COMPLETE;
 	screen_add(s, k == ROW_ANSWERS ? ROLE_ASSISTANT : ROLE_SYSTEM, status,

@@ -30,7 +30,7 @@ rows_head_end(const struct rows *r, size_t i)
 
 	for (; k < r->n && k < i + HEAD_ROWS && row_kind(r, k) == ROW_BODY && row_indent(r, k) >= 5; k++)
 		last = k;
-	if (rows_is_result(r, k))
+	if (row_kind(r, k) == ROW_RESULT)
 		return k;
 	return row_text(r, last)[r->v[last].n - 1] == ')' ? k : 0;
 }

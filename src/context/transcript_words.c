@@ -363,6 +363,18 @@ read_memo(struct buf *text)
 	return WORDS_PERSON;
 }
 
+/* What the program says to "/name" that it does not know stands there like a prompt (2.0.76, 2.1.37). */
+static bool
+is_unknown_command(const struct buf *text)
+{
+	static const char *const says[] = { "Unknown slash command: ", "Unknown skill: " };
+
+	for (size_t i = 0; i < COUNT(says); i++)
+		if (str_starts(text->data, says[i]))
+			return strpbrk(text->data + strlen(says[i]), " \n") == NULL;
+	return false;
+}
+
 enum words
 words_read(struct buf *text, bool meta)
 {
@@ -386,6 +398,8 @@ words_read(struct buf *text, bool meta)
 		return read_output(text, "summary", "result");
 	if (starts(text, "<user-memory-input>"))
 		return read_memo(text);
+	if (is_unknown_command(text))
+		return WORDS_FAILED;
 	drop_paste_marks(text);
 	return WORDS_PERSON;
 }

@@ -105,6 +105,8 @@ static const struct case_ both[] = {
 		{ "u. show me the code",
 			"a. Look:\n\nint x;\n" BAR " a " BAR " b " BAR "\n" RULE "\n" BAR " 1 " BAR " 2 " BAR },
 		{ "Tu. show me the code", "Ta. Look:\n\n```c\nint x;\n```\n| a | b |\n|---|---|\n| 1 | 2 |" } },
+	{ "a notebook's cell", { "u. go", "c. NotebookEdit|/w/n.ipynb\ncell_id: c1|ok" }, { NULL }, { "u. go", "c. Edit Notebook|n.ipynb@c1|Updated cell c1:" },
+		{ "Tu. go", "Tc. NotebookEdit|/w/n.ipynb\ncell_id: c1|ok" } },
 	{ "words that were streaming", { "u. go" }, { NULL }, { BANNER, "u. go", "a~ I begin with the" }, { "S" BANNER, "Tu. go",
 		"Sa~ I begin with the" } },
 	{ "other scripts", { "u. \xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E\xE3\x81\xAE\xE3\x83\x86\xE3\x82\xB9\xE3\x83\x88" }, { NULL },

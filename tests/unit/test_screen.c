@@ -454,6 +454,19 @@ test_queue_among_the_sent(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_answers_330(void **state)
+{
+	struct conversation c = read_text(BANNER330 "❯ go\n\n● Answered Claude's questions:\n  ⎿ " NB "· Shall declined ones count? → No\n\n"
+	    "● Declined to answer Claude's question\n\n● Unknown command: /nope\n\n● Yes.\n\n" BOX, 80);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL, "Answered Claude's questions:\n· Shall declined ones count? → No");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL, "Declined to answer Claude's question");
+	check(&c, 4, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Unknown command: /nope");
+	conversation_release(&c);
+}
+
 /* A bullet without a word says nothing yet. */
 /* What a service that knows the key no more, or wants no more of it, looks like: the end of the screen. */
 static void
@@ -530,6 +543,7 @@ main(void)
 		cmocka_unit_test(test_gets_through_hostile_text),
 		cmocka_unit_test(test_queue_among_the_sent),
 		cmocka_unit_test(test_limits_as_drawn),
+		cmocka_unit_test(test_answers_330),
 		cmocka_unit_test(test_no_word_yet),
 	};
 

@@ -74,6 +74,15 @@ test_banners(void **state)
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 
+	/* in a narrow pane no version; the terminal breaks the words of 2.0 */
+	c = read_text("╭─ Claude Code ────────────╮\n│       Welcome back!      │\n╰──────────────────────────╯\n\n  /model to try Opus 4.5\n\n> hi\n\n"
+		"● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\ndd eeee\n\n> /nope\n\n> Unknown slash command: nope\n\n" BOX);
+	assert_int_equal(c.n, 5);
+	assert_int_equal(c.unknown_lines, 0);
+	check(&c, 2, WORDS, "aaaaaaaaa bbbbbbbbb ccccccccc dddddddddd eeee");
+	check(&c, 4, SAID, "Unknown slash command: nope");
+	conversation_release(&c);
+
 	/* the banner scrolled away: the prompts tell */
 	c = read_text("> hi\n\n● Yes.\n\n" BOX);
 	assert_int_equal(c.n, 2);
@@ -151,7 +160,7 @@ test_squeezed_marks(void **state)
 	(void)state;
 	assert_int_equal(c.n, 5);
 	assert_int_equal(c.unknown_lines, 0);
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "make && make check", "cc -c a.c\ncc -c b.c\n\ndone");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "make &&\nmake check", "cc -c a.c\ncc -c b.c\n\ndone");
 	assert_string_equal(c.v[3].tool, "ExitPlanMode");
 	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL, "User approved Claude's plan:\nThe plan\n\n1. Read");
 	check(&c, 4, WORDS, "Bash(x) is what\n⎿ it says.");

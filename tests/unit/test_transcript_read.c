@@ -126,6 +126,8 @@ static const struct { const char *name, *records, *want; } cases[] = {
 	{ "a result that the next start wrote", USER("u1", "null", "01", "go") ANSWER("a1", "'u1'", "02", "m", BASH("t1", "x"))
 	  BLOCKS("r", "'a1'", "03", "{'type':'tool_result','tool_use_id':'t1','is_error':true,'content':'[Tool call interrupted: the session ended before]'}", ""),
 	  "user: go\nBash(x) interrupted: [Tool call interrupted: the session ended before]\n" },
+	{ "a command that nobody knows", USER("u1", "null", "01", "<command-name>/nope</command-name>") USER("u2", "'u1'", "02", "Unknown skill: nope")
+	  USER("u3", "'u2'", "03", "Unknown skill: what is it?"), "user: /nope\nsystem failed: Unknown skill: nope\nuser: Unknown skill: what is it?\n" },
 	{ "words stopped", USER("u1", "null", "01", "go") ANSWER("a1", "'u1'", "02", "m", SAID("once upon"))
 	  BLOCKS("u2", "'a1'", "03", "{'type':'text','text':'[Request interrupted by user]'}", "") USER("u3", "'u2'", "04", "no"),
 	  "user: go\nassistant interrupted: once upon\nuser: no\n" },
