@@ -30,7 +30,7 @@ is_pane_id(const char *word)
 static int
 rank(const struct candidate *c)
 {
-	return c->class <= CLASS_ZOMBIE ? 2 : c->class == CLASS_LIVE;
+	return class_crashed(c->class) ? 2 : c->class == CLASS_LIVE;
 }
 
 struct candidate *

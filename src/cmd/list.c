@@ -79,7 +79,7 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 
 	say_foreign(&name, c->pane.session, width);
 	buf_str(&how, reason);
-	if (c->class <= CLASS_ZOMBIE) {
+	if (class_crashed(c->class)) {
 		buf_str(&how, ", ");
 		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 		buf_str(&how, " ago, ");
@@ -90,10 +90,10 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 	}
 	if (armed)
 		buf_str(&how, ", armed");
-	printf("%s%*s  %-7s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "",
+	printf("%s%*s  %-9s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "",
 	    class_name(c->class), c->profile->name,
 	    how.data);
-	if (no->name != NULL && c->class <= CLASS_ZOMBIE)
+	if (no->name != NULL && class_crashed(c->class))
 		printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width, "", no->hint);
 	buf_release(&name);
 	buf_release(&how);
@@ -107,7 +107,7 @@ list_beads(struct world *w, const struct candidates *all, struct bead *beads, st
 	struct scrub *s = NULL;
 
 	for (size_t i = 0; i < all->n; i++) {
-		if (all->v[i].class > CLASS_ZOMBIE)
+		if (!class_crashed(all->v[i].class))
 			continue;
 		/* its table is most of the work where nothing died */
 		if (s == NULL && (s = world_scrub(w, e)) == NULL)

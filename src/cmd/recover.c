@@ -197,7 +197,7 @@ print_planned(const struct job *j, size_t i)
 	choose_age(&age, c);
 	say_short(&lines, c->lines);
 	printf("%s %s%*s  %-20s ", j->chosen[i] ? "would recover" : "would not    ", name.data, (int)pad, "", age.data);
-	if (j->chosen[i] && c->class > CLASS_ZOMBIE)
+	if (j->chosen[i] && !class_crashed(c->class))
 		puts("started already, to be looked after until it has taken its prompt up");
 	else if (j->chosen[i])
 		printf("%s lines context, %s, %s\n", lines.data, class_name(c->class), c->profile->name);
@@ -219,7 +219,7 @@ print_plan(struct job *j)
 		v = say_object();
 		sessions = json_array();
 		for (size_t i = 0; i < j->all.n; i++)
-			if (j->chosen[i] || j->all.v[i].class <= CLASS_ZOMBIE)
+			if (j->chosen[i] || class_crashed(j->all.v[i].class))
 				json_array_append_new(sessions, list_json(&j->all.v[i], &j->beads[i], &j->no[i],
 				    arm_holds(&armed, &j->all.v[i])));
 		json_put_flag(v, "dry_run", true);
@@ -231,7 +231,7 @@ print_plan(struct job *j)
 	/* first what would be done */
 	for (int would = 1; would >= 0; would--)
 		for (size_t i = 0; i < j->all.n; i++)
-			if (j->chosen[i] == would && (would || (j->all.v[i].class <= CLASS_ZOMBIE && j->no[i].name != NULL)))
+			if (j->chosen[i] == would && (would || (class_crashed(j->all.v[i].class) && j->no[i].name != NULL)))
 				print_planned(j, i);
 }
 
@@ -335,7 +335,7 @@ count_left_out(struct job *j)
 	for (size_t i = 0; i < j->all.n; i++) {
 		const struct candidate *c = &j->all.v[i];
 
-		if (j->chosen[i] || c->class > CLASS_ZOMBIE || j->no[i].name == NULL)
+		if (j->chosen[i] || !class_crashed(c->class) || j->no[i].name == NULL)
 			continue;
 		j->found++;
 		j->refused++;

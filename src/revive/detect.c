@@ -15,7 +15,7 @@
 const char *
 class_name(enum class c)
 {
-	static const char *const names[] = { "dead", "zombie", "live", "unknown" };
+	static const char *const names[] = { "dead", "zombie", "restored", "missing", "respawned", "live", "unknown" };
 
 	return names[c];
 }
@@ -23,9 +23,27 @@ class_name(enum class c)
 const char *
 reason_name(enum reason r)
 {
-	static const char *const names[] = { "", "exited", "killed", "process_died", "stopped", "limit", "unknown" };
+	static const char *const names[] = { "", "exited", "killed", "oom", "server_exit", "process_died", "stopped", "limit", "unknown" };
 
 	return names[r];
+}
+
+bool
+class_crashed(enum class c)
+{
+	return c < CLASS_LIVE;
+}
+
+bool
+class_has_shell(enum class c)
+{
+	return c == CLASS_ZOMBIE || c == CLASS_RESTORED;
+}
+
+bool
+class_has_pane(enum class c)
+{
+	return c != CLASS_MISSING;
 }
 
 /* A variable of the agent: from its own command, its session, its pane's living shell, our environment. Heap. */
@@ -422,6 +440,12 @@ shows_limit(const struct candidate *c, const char *text, size_t n)
 	return limit;
 }
 
+static bool
+has_lines(const struct candidate *c)
+{
+	return c->class == CLASS_DEAD || class_has_shell(c->class);
+}
+
 static int
 lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
 {
@@ -430,7 +454,7 @@ lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
 
 	batch_init(&b);
 	for (size_t i = 0; i < list->n; i++)
-		if (list->v[i].class <= CLASS_ZOMBIE && strcmp(list->v[i].pane.socket, t->socket) == 0)
+		if (has_lines(&list->v[i]) && strcmp(list->v[i].pane.socket, t->socket) == 0)
 			batch_add(&b, "capture-pane", "-p", "-t", list->v[i].pane.id, NULL);
 	if (b.n > 0)
 		ret = batch_run(t, &b, e);
@@ -439,7 +463,7 @@ lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
 		const char *text;
 		size_t n;
 
-		if (c->class > CLASS_ZOMBIE || strcmp(c->pane.socket, t->socket) != 0)
+		if (!has_lines(c) || strcmp(c->pane.socket, t->socket) != 0)
 			continue;
 		text = batch_out(&b, k++, &n);
 		c->lines = (size_t)c->pane.history_size + (text != NULL ? rows_shown(text, n, &c->pane) : 0);

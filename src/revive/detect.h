@@ -18,11 +18,26 @@ struct world;
  * Which panes are agents', which of those died, and why. Nothing is changed. Unknown is not dead: where the signs disagree the class is
  * unknown, and that is never acted on.
  */
-enum class { CLASS_DEAD, CLASS_ZOMBIE, CLASS_LIVE, CLASS_UNKNOWN };
-enum reason { REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_PROCESS_DIED, REASON_STOPPED, REASON_LIMIT, REASON_UNKNOWN };
+enum class {
+	CLASS_DEAD,		/* the pane's process ended and tmux kept the pane */
+	CLASS_ZOMBIE,		/* the agent is gone, a shell is left in the pane */
+	CLASS_RESTORED,		/* an empty session that was brought back (tmux-resurrect): a snapshot knows its agent */
+	CLASS_MISSING,		/* the session is gone; a snapshot or hooked work knows it. There is no pane */
+	CLASS_RESPAWNED,	/* the agent lives, but was started after the work was begun and never given its context */
+	CLASS_LIVE,
+	CLASS_UNKNOWN
+};
+enum reason {
+	REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_OOM, REASON_SERVER_EXIT, REASON_PROCESS_DIED, REASON_STOPPED, REASON_LIMIT,
+	REASON_UNKNOWN
+};
 
-const char *class_name(enum class c);		/* "dead", "zombie", "live", "unknown" */
-const char *reason_name(enum reason r);		/* "exited", "killed", "process_died", "stopped", "limit", "unknown"; "" for none */
+const char *class_name(enum class c);		/* "dead", "zombie", "restored", "missing", "respawned", "live", "unknown" */
+/* "exited", "killed", "oom", "server_exit", "process_died", "stopped", "limit", "unknown"; "" for none */
+const char *reason_name(enum reason r);
+bool class_crashed(enum class c);	/* there is something to bring back: all but live and unknown */
+bool class_has_shell(enum class c);	/* an idle shell stands in the agent's pane: zombie, restored */
+bool class_has_pane(enum class c);	/* all but missing */
 
 struct candidate {
 	struct pane pane;

@@ -248,7 +248,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		return -1;
 	if (config_flag(w->config, "scrub.known_values"))
 		gather_learn(g->scrub, c);
-	if (capture_pane(world_server(w, c->pane.socket), &c->pane, c->class == CLASS_ZOMBIE,
+	if (capture_pane(world_server(w, c->pane.socket), &c->pane, class_has_shell(c->class),
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
 	if (read_conversation(w, c, g, e) != 0)

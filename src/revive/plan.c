@@ -61,7 +61,7 @@ static bool
 is_quarantined(const struct question *q)
 {
 	const struct pane *p = &q->c->pane;
-	struct store *s = q->c->class <= CLASS_ZOMBIE ? world_store(q->w, false, NULL) : NULL;
+	struct store *s = class_crashed(q->c->class) ? world_store(q->w, false, NULL) : NULL;
 	int64_t crashed = q->c->crashed_at > 0 ? q->c->crashed_at : clock_wall_ms();
 	size_t n = 0, most = (size_t)config_int(q->w->config, "max_attempts");
 
@@ -113,7 +113,7 @@ has_no_way_in(const struct question *q)
 static bool
 has_no_place(const struct question *q)
 {
-	const char *dir = q->c->class == CLASS_ZOMBIE ? q->c->cwd : q->c->pane.start_path;
+	const char *dir = class_has_shell(q->c->class) ? q->c->cwd : q->c->pane.start_path;
 	struct stat st;
 
 	return stat(dir, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);

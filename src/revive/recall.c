@@ -183,7 +183,7 @@ recall_lines(struct world *w, struct candidates *list)
 		return;
 	for (size_t i = 0; i < list->n && a.n > 0; i++) {
 		struct candidate *c = &list->v[i];
-		const struct album_entry *x = c->class <= CLASS_ZOMBIE ? own_entry(&a, c) : NULL;
+		const struct album_entry *x = class_crashed(c->class) && class_has_pane(c->class) ? own_entry(&a, c) : NULL;
 		size_t rows;
 		pid_t pid;
 

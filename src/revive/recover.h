@@ -30,6 +30,7 @@ enum told {
 struct recovery {
 	struct world *w;
 	const struct candidate *c;
+	const struct pane *pane;	/* where the agent is looked for: the candidate's */
 	bool named, include_infra;
 	const char *scope;		/* --scope; NULL: key scope */
 	void (*tell)(struct recovery *r, enum told what, void *arg);

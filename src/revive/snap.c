@@ -184,7 +184,7 @@ take_one(struct round *r, size_t i, const char *text, size_t n, struct err *e)
 	if (learn_ahead(r, i, e) != 0)
 		return -1;
 	buf_add(&raw, text, n);
-	capture_text(&raw, &c->pane, c->class == CLASS_ZOMBIE, (size_t)config_int(p->w->config, "max_context_lines"), p->scrub, &capture);
+	capture_text(&raw, &c->pane, class_has_shell(c->class), (size_t)config_int(p->w->config, "max_context_lines"), p->scrub, &capture);
 	end = shoot(&p->shooter, c, p->scrub, &capture, x, &one);
 	if (end == SHOT_FAILED) {
 		add_failure(r, c, &one);
