@@ -53,6 +53,12 @@ is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool
+role_is(const struct role_name *a, const struct role_name *b)
+{
+	return a->kind == b->kind && strcmp(a->rig, b->rig) == 0 && strcmp(a->name, b->name) == 0;
+}
+
 const char *
 role_word(enum role_kind kind)
 {

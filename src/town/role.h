@@ -47,6 +47,7 @@ int town_path_role(const struct town *t, const char *path, struct role_name *out
 /* The name that gt gives the role's session now, heap; NULL when it has none (plain, an unknown rig). */
 char *town_session_name(const struct town *t, const struct role_name *role);
 
+bool role_is(const struct role_name *a, const struct role_name *b);	/* the same agent */
 const char *role_word(enum role_kind kind);		/* "polecat", …; "agent" for plain */
 bool role_is_infra(enum role_kind kind);		/* everything but polecats and plain: only with --include-infra */
 /* "<rig>/polecats/<name>" and so on, as GT_ROLE and hooked work have it; heap. "" for plain. */
