@@ -237,14 +237,14 @@ profile_is_busy(const struct profile *p, const char *screen, size_t n)
 	return p->busy != NULL && pattern_find(p->busy, screen, n, 0, NULL) != 0;
 }
 
-bool
-profile_has_dialog(const struct profile *p, const char *screen, size_t n)
+const char *
+profile_dialog(const struct profile *p, const char *screen, size_t n)
 {
-	for (size_t i = 0; p->dialogs[i] != NULL; i++) {
-		if (pattern_find(p->dialogs[i], screen, n, 0, NULL) != 0)
-			return true;
+	for (const struct profile_dialog *d = p->dialogs; d->name != NULL; d++) {
+		if (pattern_find(d->pattern, screen, n, 0, NULL) != 0)
+			return d->name;
 	}
-	return false;
+	return NULL;
 }
 
 bool
@@ -253,7 +253,7 @@ profile_is_ready(const struct profile *p, const char *screen, size_t n, size_t *
 	struct match m;
 
 	*from = *to = 0;
-	if (p->ready == NULL || profile_is_busy(p, screen, n) || profile_has_dialog(p, screen, n) ||
+	if (p->ready == NULL || profile_is_busy(p, screen, n) || profile_dialog(p, screen, n) != NULL ||
 	    pattern_find(p->ready, screen, n, 0, &m) != 1)
 		return false;
 	if (m.start[1] != (size_t)-1) {

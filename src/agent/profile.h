@@ -14,6 +14,12 @@ struct pattern;
  */
 struct profiles;
 
+/* Something that has the keyboard instead of the input box. */
+struct profile_dialog {
+	char *name;			/* for people, with its article: "a permission dialog" */
+	struct pattern *pattern;
+};
+
 enum deliver { DELIVER_STDIN, DELIVER_PASTE, DELIVER_FILE };
 enum { DELIVERS = 3 };
 
@@ -32,7 +38,7 @@ struct profile {
 	const struct pattern *ready;	/* group 1: what stands in the input box */
 	const struct pattern *busy;
 	const struct pattern *pasted;
-	const struct pattern *const *dialogs;	/* ended by NULL */
+	const struct profile_dialog *dialogs;	/* ended by one without a name */
 	bool background;		/* work may go on after the death of the pane */
 };
 
@@ -61,7 +67,8 @@ const char *deliver_word(enum deliver d);	/* "stdin", "paste", "file" */
 
 /* What the screen (UTF-8, rows ended by \n) shows. */
 bool profile_is_busy(const struct profile *p, const char *screen, size_t n);
-bool profile_has_dialog(const struct profile *p, const char *screen, size_t n);
+/* The name of the dialog that is open, the row's first that matches (borrowed); NULL: none. */
+const char *profile_dialog(const struct profile *p, const char *screen, size_t n);
 /*
  * True when the input box waits: ready matches, busy and dialogs do not. A row without `ready` is never ready by its screen. The text
  * in the box (a draft or the agent's own hint) goes to *from and *to when the row's expression tells it, else both are 0.

@@ -27,12 +27,14 @@ strings_add(struct strings *s, char *owned)
 }
 
 static void
-patterns_release(struct patterns *p)
+dialogs_release(struct dialogs *d)
 {
-	for (size_t i = 0; i < p->n; i++)
-		pattern_free(p->v[i]);
-	free(p->v);
-	*p = (struct patterns){ .v = NULL };
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->v[i].name);
+		pattern_free(d->v[i].pattern);
+	}
+	free(d->v);
+	*d = (struct dialogs){ .v = NULL };
 }
 
 /* The words of "a, b" without the blanks around them. */
@@ -245,31 +247,43 @@ set_pasted(struct profile_row *r, const char *value, struct err *e)
 	return set_pattern(&r->pasted, value, e);
 }
 
+/* "NAME :: REGEX", or the expression alone. */
+static int
+add_dialog(struct dialogs *to, const char *line, size_t n, struct err *e)
+{
+	const char *mark = memmem(line, n, " :: ", 4), *regex = mark != NULL ? mark + 4 : line;
+	char *text = xstrndup(regex, n - (size_t)(regex - line));
+	struct profile_dialog *d;
+	int ret;
+
+	to->v = xreallocarray(to->v, to->n + 2, sizeof *to->v);
+	d = &to->v[to->n++];
+	d[0] = (struct profile_dialog){ .name = mark != NULL ? xstrndup(line, (size_t)(mark - line)) : xstrdup("a dialog") };
+	d[1] = (struct profile_dialog){ .name = NULL };
+	if (*text == '\0' || *d->name == '\0')
+		ret = err_set(e, GT_USAGE, "config", "expected an expression on each line, with NAME :: in front or alone");
+	else
+		ret = set_pattern(&d->pattern, text, e);
+	free(text);
+	return ret;
+}
+
 static int
 set_dialogs(struct profile_row *r, const char *value, struct err *e)
 {
-	struct patterns made = { .v = NULL };
+	struct dialogs made = { .v = NULL };
 
 	while (*value != '\0') {
 		size_t n = strcspn(value, "\n");
 
-		if (n > 0) {
-			char *regex = xstrndup(value, n);
-
-			made.v = xreallocarray(made.v, made.n + 2, sizeof *made.v);
-			made.v[made.n] = NULL;
-			if (set_pattern(&made.v[made.n], regex, e) != 0) {
-				patterns_release(&made);
-				free(regex);
-				return -1;
-			}
-			made.v[++made.n] = NULL;
-			free(regex);
+		if (n > 0 && add_dialog(&made, value, n, e) != 0) {
+			dialogs_release(&made);
+			return -1;
 		}
 		value += n;
 		value += *value == '\n';
 	}
-	patterns_release(&r->dialogs);
+	dialogs_release(&r->dialogs);
 	r->dialogs = made;
 	return 0;
 }
@@ -368,7 +382,7 @@ profile_row_finish(struct profile_row *r)
 	v->ready = r->ready;
 	v->busy = r->busy;
 	v->pasted = r->pasted;
-	v->dialogs = (const struct pattern *const *)r->dialogs.v;
+	v->dialogs = r->dialogs.v;
 }
 
 void
@@ -385,5 +399,5 @@ profile_row_release(struct profile_row *r)
 	pattern_free(r->ready);
 	pattern_free(r->busy);
 	pattern_free(r->pasted);
-	patterns_release(&r->dialogs);
+	dialogs_release(&r->dialogs);
 }

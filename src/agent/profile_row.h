@@ -9,14 +9,14 @@ struct err;
 
 /* One row of config/agents.ini while it is put together, column by column. For profile.c alone; everybody else sees its struct profile. */
 
-/* Strings and patterns that own themselves, ended by NULL. */
+/* Strings and dialogs that own themselves; ended by NULL, by a dialog without a name. */
 struct strings {
 	char **v;
 	size_t n;
 };
 
-struct patterns {
-	struct pattern **v;
+struct dialogs {
+	struct profile_dialog *v;
 	size_t n;
 };
 
@@ -25,7 +25,7 @@ struct profile_row {
 	char *name, *label, *dialect, *transcript, *session_flags, *command;
 	struct strings programs, processes;
 	struct pattern *ready, *busy, *pasted;
-	struct patterns dialogs;
+	struct dialogs dialogs;
 };
 
 /* A row with nothing but its name, and what holds for agents that we know nothing of. */

@@ -33,8 +33,8 @@ lowest_rows(const char *screen, size_t *n)
  * What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini
  * 0.61, copilot 1.0.102.
  */
-static bool
-is_hint(const char *text, size_t n)
+bool
+ready_is_hint(const char *text, size_t n)
 {
 	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message", "Ask anything", "Plan something" };
 
@@ -49,19 +49,34 @@ is_hint(const char *text, size_t n)
 }
 
 enum ready
-ready_screen(const struct profile *p, const char *screen, size_t n)
+ready_screen(const struct profile *p, const char *screen, size_t n, const char **dialog)
 {
 	size_t at = lowest_rows(screen, &n), from, to;
-	const char *low = screen + at;
+	const char *low = screen + at, *name;
 
 	n -= at;
-	if (profile_has_dialog(p, low, n))
+	name = profile_dialog(p, low, n);
+	if (dialog != NULL)
+		*dialog = name;
+	if (name != NULL)
 		return READY_DIALOG;
 	if (profile_is_busy(p, low, n))
 		return READY_BUSY;
 	if (!profile_is_ready(p, low, n, &from, &to))
 		return READY_UNKNOWN;
-	return is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
+	return ready_is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
+}
+
+bool
+ready_box(const struct profile *p, const char *screen, size_t n, size_t *from, size_t *to)
+{
+	size_t at = lowest_rows(screen, &n);
+
+	if (!profile_is_ready(p, screen + at, n - at, from, to) || *to == 0)
+		return false;
+	*from += at;
+	*to += at;
+	return true;
 }
 
 static void

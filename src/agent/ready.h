@@ -19,7 +19,13 @@ enum ready {
 	READY_DIALOG
 };
 
-enum ready ready_screen(const struct profile *p, const char *screen, size_t n);
+/* *dialog, unless NULL: the name of an open dialog (struct profile_dialog's, borrowed), else NULL. */
+enum ready ready_screen(const struct profile *p, const char *screen, size_t n, const char **dialog);
+
+/* Where the text in the input box stands in the screen; false when there is no box, or the row's expression does not tell. */
+bool ready_box(const struct profile *p, const char *screen, size_t n, size_t *from, size_t *to);
+/* True for a text that an agent's empty box is known to show. A person may have typed the same: grey (STYLE_TAIL_DIM) tells better. */
+bool ready_is_hint(const char *text, size_t n);
 
 /*
  * True when the input box holds that text and nothing beside it: the agent's placeholders for a long paste (column

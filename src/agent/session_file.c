@@ -21,6 +21,20 @@ session_config_dir(const char *claude_config_dir, const char *home)
 	return home != NULL ? io_join(home, ".claude") : NULL;
 }
 
+char *
+session_config_dir_of(pid_t pid)
+{
+	size_t n = 0;
+	char *block = proc_environ(pid, &n), *dir;
+
+	if (block == NULL)
+		return session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+	dir = session_config_dir(environ_get(block, n, "CLAUDE_CONFIG_DIR"), environ_get(block, n, "HOME"));
+	explicit_bzero(block, n);
+	free(block);
+	return dir;
+}
+
 /* procStart is a string of digits in the versions seen; a number would mean the same. */
 static uint64_t
 start_ticks(const json_t *v)
@@ -78,6 +92,27 @@ session_file_release(struct session_file *s)
 	free(s->waiting_for);
 	free(s->tmux);
 	memset(s, 0, sizeof *s);
+}
+
+bool
+session_file_below(const char *config_dir, const struct procs *procs, pid_t pane_pid, struct session_file *out)
+{
+	for (size_t i = 0; i < procs->n; i++) {
+		const struct proc *p = &procs->v[i];
+
+		if (!procs_below(procs, p->pid, pane_pid) || !session_file_read(config_dir, p->pid, out))
+			continue;
+		if (out->start == 0 || out->start == p->start)
+			return true;
+		session_file_release(out);
+	}
+	return false;
+}
+
+bool
+session_file_idle(const struct session_file *s)
+{
+	return strcmp(s->status, "idle") == 0 || strcmp(s->status, "shell") == 0;
 }
 
 bool

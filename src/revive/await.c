@@ -20,6 +20,8 @@
 /* How long an agent that keeps no record is watched after the prompt was taken. */
 #define NO_RECORD_MS 10000
 #define LOOK_MS 200
+/* Between two tries to send off what stands in the box. */
+#define AGAIN_MS 1000
 /* How long a shell must stand idle where the agent should be. */
 #define SHELL_BACK_MS 3000
 
@@ -63,6 +65,8 @@ struct wait {
 	int64_t idle_since;		/* 0: not idle at the last look */
 	int64_t up_since;		/* 0: not ready or busy yet */
 	int64_t shell_since;		/* 0: no idle shell stands in the agent's place */
+	int64_t retry_at;		/* no paste before */
+	int64_t blocked_since;		/* 0: neither text nor a dialog kept the prompt out at the last look */
 };
 
 int
@@ -109,8 +113,8 @@ timed_out(struct recovery *r, const struct look *l, struct err *e)
 	if (l->login)
 		return not_logged_in(r, e);
 	if (l->state == STATE_DIALOG) {
-		err_set(e, GT_UNACKED, "dialog", "%s shows a dialog that must be answered first", who);
-		return err_hint(e, "attach and answer it; then run gt-recover for this session again");
+		err_set(e, GT_UNACKED, "dialog", "%s shows %s: a person must answer or close it first", who, l->dialog);
+		return err_hint(e, "attach and see to it; then run gt-recover for this session again");
 	}
 	if (l->state == STATE_DRAFT) {
 		err_set(e, GT_UNACKED, "draft", "somebody's text stands in the input box of %s", who);
@@ -121,8 +125,8 @@ timed_out(struct recovery *r, const struct look *l, struct err *e)
 		return err_hint(e, "look at the pane; ready_timeout in gt.toml sets how long is waited");
 	}
 	err_set(e, GT_UNACKED, "unacknowledged", "%s has not taken the prompt up in time", who);
-	if (l->state == STATE_IDLE && r->attempt.pasted && l->ack == ACK_NONE)
-		return err_hint(e, "a paste was begun, and whether it arrived cannot be told: look, and if the agent knows nothing, "
+	if (l->state == STATE_IDLE && l->marked && l->ack == ACK_NONE)
+		return err_hint(e, "the prompt was pasted and left the box: look, and if the agent knows nothing, "
 		    "run gt-recover release for this session, end the agent and recover it again");
 	return err_hint(e, "run gt-recover for this session again: it looks first and delivers nothing twice");
 }
@@ -160,7 +164,8 @@ prompt_consumed(const struct recovery *r)
 }
 
 /*
- * The agent sits there, idle, and its record does not know our prompt. Where there is no record nothing tells a prompt that was eaten from
+ * The agent sits there, idle, and its record does not know our prompt; or our prompt stands in its box, unsent (deliver.h tells it from a
+ * person's text). That a paste was committed says nothing: the mark on the pane does. Where there is no record nothing tells a prompt that was eaten from
  * one that was taken and answered: then rather not told than told twice.
  */
 static bool
@@ -169,9 +174,11 @@ must_paste(const struct recovery *r, const struct look *l, const struct wait *t,
 	bool first = strcmp(r->attempt.delivery, "paste") == 0;
 	bool eaten = !l->id_on_screen && strcmp(r->c->profile->transcript, "none") != 0;
 
-	return l->state == STATE_IDLE && l->ack == ACK_NONE && !r->attempt.pasted && t->idle_since != 0 && prompt_consumed(r) &&
-	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS) && (first || eaten) &&
-	    profile_delivers(r->c->profile, DELIVER_PASTE);
+	if (l->ack != ACK_NONE || !prompt_consumed(r) || !profile_delivers(r->c->profile, DELIVER_PASTE))
+		return false;
+	if (l->marked)
+		return l->state == STATE_DRAFT && now >= t->retry_at;
+	return l->state == STATE_IDLE && (first || eaten) && t->idle_since != 0 && now - t->idle_since >= (first ? LOOK_MS : EATEN_MS);
 }
 
 static int
@@ -184,7 +191,7 @@ note_paste(struct recovery *r, bool pasted, const char *delivery, struct err *e)
 
 /* 0: pasted, or nothing was typed and the wait goes on. */
 static int
-paste(struct recovery *r, struct wait *t, struct err *e)
+paste(struct recovery *r, bool marked, struct wait *t, struct err *e)
 {
 	struct buf prompt = BUF_INIT;
 	char *before = xstrdup(r->attempt.delivery);
@@ -192,15 +199,15 @@ paste(struct recovery *r, struct wait *t, struct err *e)
 
 	if (found == 0)
 		err_set(e, GT_FAIL, "context-lost", "the kept context of %s is gone", r->attempt.id);
-	/* committed first: after this the prompt may have arrived, and nobody may paste again */
 	if (found != 1 || note_paste(r, true, "paste", e) != 0)
 		goto out;
 	recovery_tell(r, TOLD_PASTING);
-	ret = deliver_paste(world_server(r->w, r->pane->socket), r->pane, r->c->profile, r->attempt.id, prompt.data, e);
+	ret = deliver_paste(r->w, r->pane, r->c->profile, r->attempt.id, prompt.data, e);
 	if (ret != 0 && strcmp(e->name, "not-ready") == 0) {
 		err_clear(e);
 		t->idle_since = 0;
-		ret = note_paste(r, false, before, e);
+		t->retry_at = clock_mono_ms() + AGAIN_MS;
+		ret = marked ? 0 : note_paste(r, false, before, e);
 	}
 out:
 	buf_wipe(&prompt);
@@ -248,6 +255,8 @@ judge_look(struct recovery *r, const struct look *l, struct wait *t, struct err 
 		recovery_tell(r, TOLD_STARTED);
 	}
 	t->up_since = !up ? 0 : t->up_since != 0 ? t->up_since : now;
+	t->blocked_since = r->injected || (l->state != STATE_DRAFT && l->state != STATE_DIALOG) ? 0 :
+	    t->blocked_since != 0 ? t->blocked_since : now;
 	t->shell_since = !l->shell_back ? 0 : t->shell_since != 0 ? t->shell_since : now;
 	if (t->shell_since != 0 && now - t->shell_since >= SHELL_BACK_MS)
 		return agent_ended(r, e);
@@ -263,7 +272,7 @@ judge_look(struct recovery *r, const struct look *l, struct wait *t, struct err 
 		return err_hint(e, "a usage limit, the login or the network; attach and look");
 	}
 	if (must_paste(r, l, t, now))
-		return paste(r, t, e);
+		return paste(r, l->marked, t, e);
 	if (strcmp(r->c->profile->transcript, "none") == 0 && judge_without_record(r, l, t, now, &done, e) != 0)
 		return -1;
 	return done;
@@ -301,6 +310,8 @@ await_proof(struct recovery *r, struct err *e)
 		if (done == 0 && now - t.begun > (t.up_since == 0 && !r->injected ? ready_ms : ready_ms + ack_ms))
 			done = timed_out(r, &l, e);
 		if (done == 0 && t.up_since != 0 && now - t.up_since > ack_ms)
+			done = timed_out(r, &l, e);
+		if (done == 0 && t.blocked_since != 0 && now - t.blocked_since > ready_ms)
 			done = timed_out(r, &l, e);
 		if (done == 0 && now - t.begun >= 1000) {
 			r->waiting_for = what_for(r, &l);

@@ -4,22 +4,31 @@
 struct err;
 struct pane;
 struct profile;
-struct tmux;
+struct world;
 
 /*
- * One paste of the prompt into a living, idle agent. The caller has looked (verify_look says STATE_IDLE) and has committed
- * that it pastes.
+ * One paste of the prompt into a living, idle agent, and the Enter that sends it. The caller has looked (verify_look) and has committed that
+ * it pastes.
  *
- * The text goes into a buffer of its own and from there as one bracketed paste, guarded in the same batch against a dead
- * pane: paste-buffer to a dead pane crashes tmux 3.3a with every session in it (T37). Copy mode is left first, it eats
- * keys (T14). Enter follows only when the input box holds the paste, the paste alone, and no dialog is open: an Enter sent
- * blind accepts whatever is there, and a person may have typed in the same moment. When Enter does not take the text out of
- * the box, a literal CR is tried (tmux 3.7b, T34).
+ * Gas Town's nudge lock is held from the first look to the last, so that nobody of the town types in between. Two looks must agree that the
+ * agent waits with an empty box: its own note, where it keeps one, and its screen. The text goes into a buffer of its own and from there as
+ * one bracketed paste. The batch that pastes is guarded by tmux itself: the pane lives (paste-buffer to a dead one crashes tmux 3.3a with
+ * every session in it, T37), the server is the same, and this id was not pasted into it yet; in one breath with the paste the pane is marked
+ * with the id (SIGHT_MARK). So of two that are late to paste the same prompt one does, and where the mark is missing nothing arrived.
+ * Copy mode is left first, it eats keys (T14).
  *
- * 0: the text left the box, or the agent is at work. -1: name "dead", "gone", "not-ready" (nothing was typed), "not-submitted"
- * (the text stands in the box, or beside a person's).
+ * Enter follows only when the input box holds the paste, the paste alone, and no dialog is open: an Enter sent blind accepts whatever is
+ * there, and a person may have typed in the same moment. It carries the same guard. When it does not take the text out of the box, a literal
+ * CR is tried (tmux 3.7b, T34). A paste that does not show within five seconds: the agent is sent SIGWINCH, which wakes one that does not
+ * read its terminal while nobody looks at it, as Gas Town tells of Claude Code; it changes nothing else.
+ *
+ * A box that holds this paste already, unsent, because an earlier run ended in between, only gets its Enter.
+ *
+ * 0: the text left the box, the agent is at work, or the pane died behind the paste. -1, nothing was typed: name "not-ready" (also when the
+ * pane died or another run was faster: the next look tells), "nudge-busy" and "interrupted" (GT_AGAIN), "nudge-lock". -1, name
+ * "not-submitted": the text stands in the box, or beside a person's.
  */
-int deliver_paste(struct tmux *t, const struct pane *p, const struct profile *profile, const char *id, const char *prompt,
+int deliver_paste(struct world *w, const struct pane *p, const struct profile *profile, const char *id, const char *prompt,
     struct err *e);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "revive/verify.h"
+#include "revive/sight.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -13,10 +14,13 @@
 #include "context/transcript_find.h"
 #include "tmux/pane.h"
 
+/* A prompt that was taken has long scrolled off the screen when the agent is idle again. */
+#define HISTORY_ROWS 2000
+
 static enum state
 state_of_note(const struct session_file *s)
 {
-	if (strcmp(s->status, "idle") == 0)
+	if (session_file_idle(s))
 		return STATE_IDLE;
 	if (strcmp(s->status, "waiting") == 0)
 		return STATE_DIALOG;
@@ -34,38 +38,15 @@ state_of_screen(enum ready r)
 	return states[r];
 }
 
-/* Where the agent keeps its records, by its own environment: it may have another HOME than we. */
-static char *
-config_dir_of(pid_t agent)
-{
-	size_t n = 0;
-	char *block = proc_environ(agent, &n), *dir;
-
-	if (block == NULL)
-		return session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
-	dir = session_config_dir(environ_get(block, n, "CLAUDE_CONFIG_DIR"), environ_get(block, n, "HOME"));
-	explicit_bzero(block, n);
-	free(block);
-	return dir;
-}
-
 static void
 look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, const char *id, int64_t since_ms, struct look *out)
 {
-	char *dir = config_dir_of(agent), *cwd = proc_cwd(agent);
+	char *dir = session_config_dir_of(agent), *cwd = proc_cwd(agent);
 	struct session_file note;
-	bool noted = false;
 
 	if (dir == NULL || cwd == NULL)
 		goto out;
-	/* the note is the real process's; a shim may stand above it */
-	for (size_t i = 0; i < procs->n && !noted; i++)
-		if (procs_below(procs, procs->v[i].pid, p->pid) && session_file_read(dir, procs->v[i].pid, &note)) {
-			noted = note.start == 0 || note.start == procs->v[i].start;
-			if (!noted)
-				session_file_release(&note);
-		}
-	if (noted) {
+	if (session_file_below(dir, procs, p->pid, &note)) {
 		out->transcript = transcript_path(dir, note.cwd, note.session_id);
 		if (out->transcript != NULL && (transcript_ack(out->transcript, id, &out->ack, NULL) != 0 || out->ack == ACK_NONE)) {
 			free(out->transcript);
@@ -73,6 +54,7 @@ look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, co
 		}
 		if (*note.status != '\0') {
 			out->state = state_of_note(&note);
+			out->dialog = out->state == STATE_DIALOG ? "a dialog" : NULL;
 			out->by_note = true;
 		}
 		session_file_release(&note);
@@ -84,30 +66,43 @@ out:
 	free(cwd);
 }
 
-/* The screen is the last word on dialogs and drafts: "idle" in the note can be older than what a person sees. */
+/*
+ * Both must agree that the agent waits: the note knows nothing of drafts, of the transcript view and of the Rewind menu (2.1.197 calls itself
+ * idle in both), and the screen may be older than the note.
+ */
+static void
+join(struct look *out, const struct sight *s)
+{
+	enum state seen = state_of_screen(s->says);
+
+	if (seen == STATE_DIALOG) {
+		out->dialog = s->dialog;
+	} else if (out->by_note && out->state == STATE_IDLE && seen == STATE_STARTING) {
+		seen = STATE_DIALOG;
+		out->dialog = "something that hides its input box";
+	} else if (out->by_note && out->state != STATE_IDLE) {
+		return;
+	}
+	out->state = seen;
+}
+
 static int
 look_at_screen(struct tmux *t, const struct pane *p, const struct profile *profile, const char *id, struct look *out, struct err *e)
 {
-	struct buf text = BUF_INIT;
-	enum state seen;
+	struct sight s;
+	int ret = sight_take(t, p, profile, id, HISTORY_ROWS, &s, e);
 
-	/* scrollback too: a prompt that was taken has long scrolled off the screen when the agent is idle again */
-	if (tmux_do(t, false, &text, e, "capture-pane", "-p", "-t", p->id, "-S", "-2000", NULL) != 0) {
-		buf_wipe(&text);
-		/* the pane may have vanished since it was listed: the next look says so for certain */
-		if (strcmp(e->name, "tmux") != 0)
-			return -1;
-		err_clear(e);
+	if (ret == 0 && s.over) {
+		/* it was alive when it was listed: the next look says for certain */
 		out->state = STATE_STARTING;
-		return 0;
+	} else if (ret == 0) {
+		out->id_on_screen = memmem(s.text.data, s.text.len, id, strlen(id)) != NULL;
+		out->login = screen_shows_login(s.text.data, s.text.len, profile->dialect);
+		out->marked = s.marked;
+		join(out, &s);
 	}
-	out->id_on_screen = memmem(text.data, text.len, id, strlen(id)) != NULL;
-	out->login = screen_shows_login(text.data, text.len, profile->dialect);
-	seen = state_of_screen(ready_screen(profile, text.data, text.len));
-	if (!out->by_note || seen == STATE_DIALOG || (out->state == STATE_IDLE && seen != STATE_STARTING))
-		out->state = seen;
-	buf_wipe(&text);
-	return 0;
+	sight_release(&s);
+	return ret;
 }
 
 int

@@ -21,7 +21,7 @@ enum state {
 	STATE_IDLE,		/* waits for input */
 	STATE_DRAFT,		/* text stands in its input box */
 	STATE_BUSY,
-	STATE_DIALOG		/* a question is open; it is never answered by us */
+	STATE_DIALOG		/* something else has the keyboard; it is never answered by us */
 };
 
 struct look {
@@ -29,7 +29,9 @@ struct look {
 	pid_t agent;		/* 0: none */
 	enum ack ack;
 	char *transcript;	/* with our id in it; NULL: none */
-	bool by_note;		/* the state comes from sessions/<pid>.json */
+	bool by_note;		/* sessions/<pid>.json told a state, too */
+	const char *dialog;	/* of STATE_DIALOG: what it is, "a permission dialog"; the profile's, or static */
+	bool marked;		/* our prompt was pasted into this pane (SIGHT_MARK) */
 	int status, signal;	/* of STATE_DIED; -1 unknown */
 	bool id_on_screen;
 	bool login;		/* its screen says that it is not logged in */

@@ -148,7 +148,7 @@ test_screens(void **state)
 		const char *s = cases[i].screen;
 		size_t n = strlen(s), from, to;
 		int got = profile_is_ready(a, s, n, &from, &to) ? READY : profile_is_busy(a, s, n) ? BUSY :
-		    profile_has_dialog(a, s, n) ? DIALOG : QUIET;
+		    profile_dialog(a, s, n) != NULL ? DIALOG : QUIET;
 		char *box = xstrndup(s + from, to - from);
 
 		if (got != cases[i].want)

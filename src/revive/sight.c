@@ -1,0 +1,105 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/sight.h"
+#include "agent/profile.h"
+#include "base/err.h"
+#include "context/style.h"
+#include "tmux/client.h"
+#include "tmux/pane.h"
+
+/* Columns in front of the text in a box: the glyph and a blank. */
+#define BOX_COLUMN 2
+
+static size_t
+rows_before(const char *text, size_t n)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		rows += text[i] == '\n';
+	return rows;
+}
+
+/* The box holds one row of grey words, and the cursor, where it is in that row, stands in front of them. */
+static bool
+is_ghost(const struct sight *s, const struct style *style, const struct sight_cursor *at, size_t from, size_t to)
+{
+	size_t row = rows_before(s->text.data, from), all = rows_before(s->text.data, s->text.len) + 1;
+	size_t cursor_row = all - (size_t)at->height + (size_t)at->y;
+
+	/* what a command of the program takes is grey too, behind the person's own "/" */
+	if (memchr(s->text.data + from, '\n', to - from) != NULL || s->text.data[from] == '/')
+		return false;
+	return (style_row(style, row).marks & STYLE_TAIL_DIM) != 0 && (cursor_row != row || at->x <= BOX_COLUMN);
+}
+
+static void
+judge(struct sight *s, const struct profile *profile, const struct style *style, const struct sight_cursor *at)
+{
+	size_t from, to;
+
+	s->says = ready_screen(profile, s->text.data, s->text.len, &s->dialog);
+	/* without any colour the words alone can tell */
+	if ((s->says != READY_IDLE && s->says != READY_DRAFT) || style == NULL || strcmp(profile->dialect, "claude") != 0)
+		return;
+	if (!ready_box(profile, s->text.data, s->text.len, &from, &to))
+		return;
+	while (from < to && s->text.data[from] == ' ')
+		from++;
+	if (from < to)
+		s->says = is_ghost(s, style, at, from, to) ? READY_IDLE : READY_DRAFT;
+}
+
+void
+sight_read(struct sight *s, const struct profile *profile, const struct sight_cursor *at)
+{
+	struct style *style = style_strip(&s->text);
+
+	judge(s, profile, style, at);
+	style_free(style);
+}
+
+int
+sight_take(struct tmux *t, const struct pane *p, const struct profile *profile, const char *recovery_id, int rows, struct sight *out,
+    struct err *e)
+{
+	struct sight_cursor at = { 0, 0, 0 };
+	char from[16], mark[64] = "", dead[8] = "1";
+	const char *said;
+	struct batch b;
+	size_t n;
+	int ret;
+
+	*out = (struct sight){ .says = READY_UNKNOWN };
+	buf_init(&out->text);
+	snprintf(from, sizeof from, "-%d", rows);
+	batch_init(&b);
+	batch_add(&b, "display-message", "-p", "-t", p->id, "#{pane_dead} #{cursor_x} #{cursor_y} #{pane_height} #{" SIGHT_MARK "}", NULL);
+	batch_add(&b, "capture-pane", "-p", "-e", "-t", p->id, "-S", from, NULL);
+	ret = batch_run(t, &b, e);
+	said = ret == 0 && !batch_failed(&b, NULL) ? batch_out(&b, 0, &n) : NULL;
+	if (said != NULL) {
+		char *line = xstrndup(said, n);
+
+		sscanf(line, "%7s %d %d %d %63s", dead, &at.x, &at.y, &at.height, mark);
+		free(line);
+		said = batch_out(&b, 1, &n);
+	}
+	if (said != NULL)
+		buf_add(&out->text, said, n);
+	batch_release(&b);
+	if (ret != 0)
+		return -1;
+	out->over = strcmp(dead, "0") != 0;
+	out->marked = strcmp(mark, recovery_id) == 0;
+	sight_read(out, profile, &at);
+	return 0;
+}
+
+void
+sight_release(struct sight *s)
+{
+	buf_wipe(&s->text);
+}

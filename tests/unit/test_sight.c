@@ -1,0 +1,63 @@
+#include "test.h"
+
+#include <locale.h>
+#include <string.h>
+
+#include "agent/profile.h"
+#include "revive/sight.h"
+
+#define RULE "\033[2m\033[38;5;244m────────────────────────────────────────\033[0m\033[39m\n"
+#define BOX(text) RULE "❯\xc2\xa0" text "\n" RULE
+#define FOOTER "  \033[38;5;211m⏵⏵ bypass permissions on\033[39m\n"
+#define DIM(text) "\033[2m" text "\033[0m"
+
+/* The box is the screen's second row. */
+static void
+tells_grey_words_from_a_persons(void **state)
+{
+	static const struct { const char *name, *screen; int x, y; enum ready want; } cases[] = {
+		{ "empty", BOX("") FOOTER, 2, 1, READY_IDLE },
+		{ "empty, with a cursor drawn", BOX("\033[7m \033[0m") FOOTER, 2, 1, READY_IDLE },
+		{ "a hint", BOX(DIM("Try \"edit <filepath> to...\"")) FOOTER, 2, 1, READY_IDLE },
+		{ "a guess at what comes next", BOX(DIM("run the tests again")) FOOTER, 2, 1, READY_IDLE },
+		{ "the same, the cursor parked below", BOX(DIM("run the tests again")) FOOTER, 0, 4, READY_IDLE },
+		{ "the same with the cursor drawn on it", BOX("\033[7mr\033[0m" DIM("un the tests again")) FOOTER, 2, 1, READY_IDLE },
+		{ "a person's words", BOX("run the tests again") FOOTER, 21, 1, READY_DRAFT },
+		{ "the same, the cursor in front", BOX("run the tests again") FOOTER, 2, 1, READY_DRAFT },
+		{ "a person's words that read like a hint", BOX("Try \"npm test\" again") FOOTER, 21, 1, READY_DRAFT },
+		{ "a person's words and a grey end", BOX("run " DIM("the tests again")) FOOTER, 6, 1, READY_DRAFT },
+		{ "a command and what it takes", BOX("/model " DIM("[name]")) FOOTER, 0, 4, READY_DRAFT },
+		{ "two rows", BOX("first\n  " DIM("second")) FOOTER, 0, 5, READY_DRAFT },
+		{ "no colours, a hint", "────────────────────────\n❯\xc2\xa0Try \"edit\"\n────────────────────────\n", 2, 1, READY_IDLE },
+		{ "no colours, words", "────────────────────────\n❯\xc2\xa0run it\n────────────────────────\n", 2, 1, READY_DRAFT },
+		{ "busy", BOX(DIM("Press up to edit queued messages")) "  esc to interrupt\n", 2, 1, READY_BUSY },
+	};
+	struct profiles *profiles = profiles_new(NULL, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct sight_cursor at = { cases[i].x, cases[i].y, 0 };
+		struct sight s = { .says = READY_UNKNOWN };
+
+		buf_init(&s.text);
+		buf_str(&s.text, cases[i].screen);
+		for (const char *p = cases[i].screen; (p = strchr(p, '\n')) != NULL; p++)
+			at.height++;
+		at.height++;
+		sight_read(&s, profiles_find(profiles, "claude"), &at);
+		if (s.says != cases[i].want)
+			fail_msg("%s: %d, not %d", cases[i].name, s.says, cases[i].want);
+		assert_null(strchr(s.text.data, '\033'));
+		sight_release(&s);
+	}
+	profiles_free(profiles);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(tells_grey_words_from_a_persons) };
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
