@@ -26,6 +26,9 @@ struct err;
  */
 int db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struct err *e);
 
+/* 0 when path, which must exist, is on no network file system (name "network-fs"): db_open_own refuses those. */
+int db_local(const char *path, struct err *e);
+
 /*
  * Opens a database that belongs to another program, for reading, so that nothing of theirs changes: no -wal, -shm or -journal appears,
  * disappears or is touched, no byte and no time of change differs afterwards.

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/io.h"
 
-static int
-network_refuse(const char *path, struct err *e)
+int
+db_local(const char *path, struct err *e)
 {
 	/* NFS, SMB, CIFS, SMB2, AFS, CODA, NCP, Ceph, Lustre */
 	static const unsigned long remote[] = {
@@ -114,7 +114,7 @@ db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struc
 	*fresh = false;
 	if (path[0] != '/')
 		die("a database path must be absolute: %s", path);
-	if (make_file(path, e) != 0 || own_file(path, e) != 0 || network_refuse(path, e) != 0)
+	if (make_file(path, e) != 0 || own_file(path, e) != 0 || db_local(path, e) != 0)
 		return -1;
 	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK) {

@@ -158,3 +158,58 @@ crashes_places_release(struct crashes_places *p)
 	free(p->sockets);
 	*p = (struct crashes_places){ .n = 0 };
 }
+
+static int
+add_often(struct store *s, const char *key, int64_t since, size_t least, struct crashes_often *out, struct err *e)
+{
+	const char *from = key + strlen(PREFIX), *colon = strrchr(from, ':');
+	struct crashes_session x = { .n = 0 };
+	int ret;
+
+	if (colon == NULL)
+		return 0;
+	x.socket = xstrndup(from, (size_t)(colon - from));
+	x.session = xstrdup(colon + 1);
+	ret = crashes_count(s, x.socket, x.session, since, &x.n, e);
+	if (ret == 0 && x.n >= least) {
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = x;
+	} else {
+		free(x.socket);
+		free(x.session);
+	}
+	return ret;
+}
+
+int
+crashes_often(struct store *s, int64_t since, size_t least, struct crashes_often *out, struct err *e)
+{
+	char *after = NULL;
+	size_t n;
+	int ret;
+
+	do {
+		struct records r = { 0 };
+
+		ret = store_scan(s, PREFIX, NULL, after, PAGE, &r, e);
+		n = r.n;
+		for (size_t i = 0; i < n && ret == 0; i++)
+			ret = add_often(s, r.v[i].key, since, least, out, e);
+		free(after);
+		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
+		records_release(&r);
+	} while (ret == 0 && n == PAGE);
+	free(after);
+	return ret;
+}
+
+void
+crashes_often_release(struct crashes_often *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		free(o->v[i].session);
+		free(o->v[i].socket);
+	}
+	free(o->v);
+	*o = (struct crashes_often){ .n = 0 };
+}

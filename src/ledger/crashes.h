@@ -43,4 +43,19 @@ struct crashes_places {
 int crashes_places(struct store *s, const char *session, struct crashes_places *out, struct err *e);
 void crashes_places_release(struct crashes_places *p);
 
+/*
+ * The sessions that were started again at least `least` times at or after `since`, in the order of their keys. With max_attempts and
+ * attempt_window: those that are quarantined when they crash now.
+ */
+struct crashes_session {
+	char *session, *socket;
+	size_t n;
+};
+struct crashes_often {
+	struct crashes_session *v;
+	size_t n, cap;
+};
+int crashes_often(struct store *s, int64_t since, size_t least, struct crashes_often *out, struct err *e);
+void crashes_often_release(struct crashes_often *o);
+
 #endif

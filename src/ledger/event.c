@@ -52,6 +52,14 @@ read_counter(struct store *s, int64_t *n, int64_t *version, struct err *e)
 	return *n >= 0 ? 0 : err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
 }
 
+int
+event_last(struct store *s, int64_t *seq, struct err *e)
+{
+	int64_t version;
+
+	return read_counter(s, seq, &version, e);
+}
+
 /* After a conflict: do the caller's own expectations still hold? Then it was the counter, and another round is in order. */
 static bool
 still_expected(struct store *s, const struct change *c, size_t n)

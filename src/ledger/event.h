@@ -24,6 +24,9 @@ struct event {
  */
 enum commit event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e);
 
+/* The number of the last event; 0: none yet. -1 with err. */
+int event_last(struct store *s, int64_t *seq, struct err *e);
+
 #define EVENT_LOG "events.jsonl"	/* in the state directory */
 
 /*

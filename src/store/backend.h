@@ -20,8 +20,8 @@ struct store {
 	const struct backend *calls;
 };
 
-/* path is absolute. NULL with err. */
-struct store *sqlite_open(const char *path, struct err *e);
+/* path is absolute; look: store_look. NULL with err. */
+struct store *sqlite_open(const char *path, bool look, struct err *e);
 
 /* Appends, taking copies; for backends. */
 void records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value);

@@ -29,6 +29,7 @@ struct sqlite_store {
 	sqlite3 *db;
 	char *path;
 	char *lock;
+	bool look;			/* for reading alone */
 	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
 };
 
@@ -383,6 +384,10 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 		e = &own;
 	if (usable(s, e) != 0)
 		return COMMIT_ERROR;
+	if (s->look) {
+		err_set(e, GT_FAIL, "read-only", "the store %s was opened for reading", s->path);
+		return COMMIT_ERROR;
+	}
 	lock = io_lock(s->lock, LOCK_WAIT_MS, e);
 	if (lock < 0)
 		return COMMIT_ERROR;
@@ -439,7 +444,7 @@ check_schema(struct sqlite_store *s, struct err *e)
 	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 ||
 	    db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
 		return -1;
-	if (id == 0 && objects == 0 && make_schema(s, e) != 0)
+	if (id == 0 && objects == 0 && !s->look && make_schema(s, e) != 0)
 		return -1;
 	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 || db_number(s->db, "PRAGMA user_version", &version, e) != 0)
 		return -1;
@@ -466,18 +471,21 @@ static const struct backend sqlite_calls = {
 };
 
 struct store *
-sqlite_open(const char *path, struct err *e)
+sqlite_open(const char *path, bool look, struct err *e)
 {
 	struct sqlite_store *s = xcalloc(1, sizeof *s);
 	struct err own = ERR_INIT;
 	bool fresh;
+	int ret;
 
 	if (e == NULL)
 		e = &own;
 	s->base.calls = &sqlite_calls;
 	s->path = xstrdup(path);
 	s->lock = xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
-	if (db_open_own(path, APP_ID, &s->db, &fresh, e) == 0 && check_schema(s, e) == 0)
+	s->look = look;
+	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, APP_ID, &s->db, &fresh, e);
+	if (ret == 0 && check_schema(s, e) == 0)
 		return &s->base;
 	say_damage(path, e);
 	sqlite_close(&s->base);

@@ -11,12 +11,11 @@
 
 #define KEY_MAX_BYTES 2048
 
-struct store *
-store_open(const char *url, const char *dir, struct err *e)
+/* The absolute path of the file that url names, heap; NULL with err. */
+static char *
+path_of(const char *url, const char *dir, struct err *e)
 {
 	const char *path = str_starts(url, "sqlite:") ? url + 7 : url;
-	struct store *s;
-	char *full;
 
 	if (strcmp(url, "sqlite") == 0)
 		path = "recover.db";
@@ -29,10 +28,29 @@ store_open(const char *url, const char *dir, struct err *e)
 		err_set(e, GT_FAIL, "unwritable", "the state directory \"%s\" is not an absolute path", dir);
 		return NULL;
 	}
-	full = path[0] == '/' ? xstrdup(path) : io_join(dir, path);
-	s = sqlite_open(full, e);
-	free(full);
+	return path[0] == '/' ? xstrdup(path) : io_join(dir, path);
+}
+
+static struct store *
+open_path(const char *url, const char *dir, bool look, struct err *e)
+{
+	char *path = path_of(url, dir, e);
+	struct store *s = path != NULL ? sqlite_open(path, look, e) : NULL;
+
+	free(path);
 	return s;
+}
+
+struct store *
+store_open(const char *url, const char *dir, struct err *e)
+{
+	return open_path(url, dir, false, e);
+}
+
+struct store *
+store_look(const char *url, const char *dir, struct err *e)
+{
+	return open_path(url, dir, true, e);
 }
 
 void

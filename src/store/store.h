@@ -49,6 +49,11 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
  * path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
  */
 struct store *store_open(const char *url, const char *dir, struct err *e);
+/*
+ * The same for reading alone, so that nothing changes on disk and no file is made: its state at this moment, with SQLite's quick_check
+ * passed; a commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile: close it soon. Also "not-found".
+ */
+struct store *store_look(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
 
 /* The store's clock, ms since 1970. */

@@ -8,6 +8,7 @@
 #include "ledger/attempt.h"
 #include "ledger/crashes.h"
 #include "ledger/event.h"
+#include "ledger/integrity.h"
 #include "ledger/refusal.h"
 #include "ledger/stats.h"
 #include "store/store.h"
@@ -359,6 +360,95 @@ test_walk(void **state)
 	assert_last(h, "refusal", "");
 }
 
+static void
+assert_faults(struct home *h, const char *const *words, size_t n)
+{
+	struct integrity found;
+
+	assert_int_equal(integrity_check(h->s, &found, &h->e), 0);
+	if (found.n_faults != n)
+		fail_msg("%zu faults, not %zu: %s", found.n_faults, n, found.n_faults > 0 ? found.faults[0] : "");
+	for (size_t i = 0; i < n; i++)
+		if (strstr(found.faults[i], words[i]) == NULL)
+			fail_msg("\"%s\" is not \"%s\"", found.faults[i], words[i]);
+	integrity_release(&found);
+}
+
+static void
+force(struct home *h, enum change_kind kind, const char *key, const char *tag, const char *value)
+{
+	struct change c = { kind, key, STORE_ANY, tag, value };
+
+	assert_int_equal(store_commit(h->s, &c, 1, &h->e), COMMIT_DONE);
+}
+
+static void
+test_rules(void **state)
+{
+	struct home *h = *state;
+	struct attempt a, b;
+	struct records panes = { 0 };
+	char *key;
+
+	assert_faults(h, NULL, 0);
+	begin(h, &a, "s", "%1");
+	begin(h, &b, "t", "%2");
+	go(h, &b, PHASE_ACKNOWLEDGED);
+	assert_faults(h, NULL, 0);
+	assert_int_equal(store_scan(h->s, "pane:", "open", NULL, 0, &panes, &h->e), 0);
+	assert_int_equal(panes.n, 1);
+	force(h, CHANGE_DELETE, panes.v[0].key, NULL, NULL);
+	assert_faults(h, (const char *[]){ "does not hold its pane" }, 1);
+	force(h, CHANGE_PUT, panes.v[0].key, "open", panes.v[0].value);
+	assert_faults(h, NULL, 0);
+	force(h, CHANGE_PUT, "pane:9.9:%9:/x", "open", "{\"attempt\":\"gtr-0000000000000000\"}");
+	assert_faults(h, (const char *[]){ "which does not exist" }, 1);
+	force(h, CHANGE_DELETE, "pane:9.9:%9:/x", NULL, NULL);
+	key = xasprintf("{\"attempt\":\"%s\"}", b.id);
+	force(h, CHANGE_PUT, "pane:9.9:%9:/x", "open", key);
+	assert_faults(h, (const char *[]){ "which has ended" }, 1);
+	force(h, CHANGE_DELETE, "pane:9.9:%9:/x", NULL, NULL);
+	force(h, CHANGE_DELETE, "event:0000000000000002", NULL, NULL);
+	assert_faults(h, (const char *[]){ "event 3 stands where event 2 must be" }, 1);
+	force(h, CHANGE_PUT, "counter:event", "counter", "{\"last\":99}");
+	assert_faults(h, (const char *[]){ "event 3", "the counter stands at 99" }, 2);
+	force(h, CHANGE_PUT, "attempt:gtr-00000000000000ff", "wandering", "{}");
+	assert_faults(h, (const char *[]){ "event 3", "the counter stands at 99", "is no attempt in a known phase" }, 3);
+	free(key);
+	records_release(&panes);
+	attempt_release(&a);
+	attempt_release(&b);
+}
+
+static void
+test_often(void **state)
+{
+	struct home *h = *state;
+	struct crashes_often often = { .n = 0 };
+
+	for (int i = 0; i < 3; i++) {
+		struct attempt a, b;
+
+		begin(h, &a, "loop", "%1");
+		go(h, &a, PHASE_ACKNOWLEDGED);
+		attempt_release(&a);
+		if (i > 0)
+			continue;
+		begin(h, &b, "fine", "%2");
+		go(h, &b, PHASE_ACKNOWLEDGED);
+		attempt_release(&b);
+	}
+	assert_int_equal(crashes_often(h->s, 0, 3, &often, &h->e), 0);
+	assert_int_equal(often.n, 1);
+	assert_string_equal(often.v[0].session, "loop");
+	assert_string_equal(often.v[0].socket, SOCKET);
+	assert_int_equal(often.v[0].n, 3);
+	crashes_often_release(&often);
+	assert_int_equal(crashes_often(h->s, INT64_MAX, 1, &often, &h->e), 0);
+	assert_int_equal(often.n, 0);
+	crashes_often_release(&often);
+}
+
 int
 main(void)
 {
@@ -371,6 +461,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_armed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_check_of_the_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_walk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_often, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -768,6 +768,43 @@ test_killed_writers(void **state)
 	assert_true(total >= 15 * 3);
 }
 
+/* Reading alone makes and changes nothing, sees what is committed, and writes nothing. */
+static void
+test_look(void **state)
+{
+	struct home *h = *state;
+	char *empty = io_join(h->dir, "empty"), *lock = io_join(h->dir, "recover.lock");
+	struct change c = { CHANGE_PUT, "a", STORE_ANY, "t", "{}" };
+	struct stat before, after;
+	struct record r;
+	struct store *s;
+
+	assert_int_equal(put(h->s, "a", STORE_ABSENT, "t", "{\"n\":1}", &h->e), COMMIT_DONE);
+	unlink(lock);
+	assert_int_equal(stat(h->db, &before), 0);
+	s = store_look("sqlite", h->dir, &h->e);
+	assert_non_null(s);
+	assert_int_equal(store_get(s, "a", &r, &h->e), 1);
+	assert_string_equal(r.value, "{\"n\":1}");
+	record_release(&r);
+	assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_ERROR);
+	assert_string_equal(h->e.name, "read-only");
+	store_close(s);
+	assert_int_equal(stat(h->db, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+	assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
+	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+	assert_int_equal(access(lock, F_OK), -1);
+	assert_int_equal(put(h->s, "b", STORE_ABSENT, "t", "{}", &h->e), COMMIT_DONE);
+	assert_int_equal(mkdir(empty, 0700), 0);
+	err_clear(&h->e);
+	assert_null(store_look("sqlite", empty, &h->e));
+	assert_string_equal(h->e.name, "not-found");
+	assert_int_equal(rmdir(empty), 0);
+	free(empty);
+	free(lock);
+}
+
 int
 main(void)
 {
@@ -783,6 +820,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_refuses_corrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refuses_what_is_not_a_plain_file_of_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_urls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_views_for_people, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_busy_reader_ends_in_locked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_claims_from_many_processes, setup, teardown),

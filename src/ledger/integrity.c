@@ -1,0 +1,167 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/integrity.h"
+#include "ledger/attempt.h"
+#include "ledger/event.h"
+#include "ledger/key.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "store/store.h"
+
+#define PAGE 500
+
+struct walk {
+	struct integrity *out;
+	int64_t next;			/* the event that must come */
+};
+
+static void fault(struct integrity *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+fault(struct integrity *out, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	if (out->n_faults++ >= INTEGRITY_TOLD)
+		return;
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	out->faults = vec_room(out->faults, out->n_faults - 1, &out->cap, sizeof *out->faults);
+	out->faults[out->n_faults - 1] = buf_detach(&b);
+}
+
+static int
+check_event(const struct event_row *ev, void *arg)
+{
+	struct walk *w = arg;
+
+	if (ev->seq != w->next)
+		fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq, (long long)w->next);
+	w->next = ev->seq + 1;
+	w->out->events++;
+	return 0;
+}
+
+static int
+check_events(struct store *s, struct integrity *out, struct err *e)
+{
+	struct walk w = { .out = out, .next = 1 };
+	int64_t last;
+
+	if (event_each(s, NULL, check_event, &w, e) != 0 || event_last(s, &last, e) != 0)
+		return -1;
+	if (last != w.next - 1)
+		fault(out, "the last event is %lld, but the counter stands at %lld", (long long)w.next - 1, (long long)last);
+	return 0;
+}
+
+/* The record of its pane must be open and name it: it keeps others from beginning. */
+static int
+check_open_attempt(struct store *s, const struct attempt *a, struct integrity *out, struct err *e)
+{
+	struct record r;
+	char *key;
+	json_t *v;
+	int found;
+
+	if (a->socket == NULL || a->pane_id == NULL) {
+		fault(out, "the open attempt %s names no pane", a->id);
+		return 0;
+	}
+	key = key_on_server("pane", a->server_pid, a->server_start, a->pane_id, a->socket);
+	found = store_get(s, key, &r, e);
+	v = found > 0 ? json_parse(r.value, strlen(r.value), key, NULL) : NULL;
+	if (found >= 0 && (v == NULL || strcmp(r.tag, "open") != 0 || strcmp(json_text(v, "attempt", ""), a->id) != 0))
+		fault(out, "the open attempt %s does not hold its pane", a->id);
+	json_decref(v);
+	if (found > 0)
+		record_release(&r);
+	free(key);
+	return found < 0 ? -1 : 0;
+}
+
+static int
+check_attempts(struct store *s, struct integrity *out, struct err *e)
+{
+	struct attempts all = { .n = 0 };
+	struct err own = ERR_INIT;
+	int ret = attempts_all(s, &all, &own);
+
+	if (ret != 0 && strcmp(own.name, "corrupt") == 0) {
+		fault(out, "%s", own.msg);
+		ret = 0;
+	} else if (ret != 0 && e != NULL) {
+		*e = own;
+	}
+	out->attempts = all.n;
+	for (size_t i = 0; i < all.n && ret == 0; i++)
+		if (!phase_final(all.v[i].phase))
+			ret = check_open_attempt(s, &all.v[i], out, e);
+	attempts_release(&all);
+	return ret;
+}
+
+/* What an open pane's record holds must be held for a reason: no new attempt is made for that pane. */
+static int
+check_pane(struct store *s, const struct record *r, struct integrity *out, struct err *e)
+{
+	json_t *v = json_parse(r->value, strlen(r->value), r->key, NULL);
+	const char *id = json_text(v, "attempt", "");
+	struct attempt a;
+	int found = attempt_load(s, id, &a, e);
+
+	if (found == 0)
+		fault(out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
+	else if (found > 0 && phase_final(a.phase))
+		fault(out, "a pane is held by the attempt %s, which has ended", a.id);
+	if (found > 0)
+		attempt_release(&a);
+	json_decref(v);
+	return found < 0 ? -1 : 0;
+}
+
+static int
+check_panes(struct store *s, struct integrity *out, struct err *e)
+{
+	char *after = NULL;
+	size_t n;
+	int ret;
+
+	do {
+		struct records r = { 0 };
+
+		ret = store_scan(s, "pane:", "open", after, PAGE, &r, e);
+		n = r.n;
+		for (size_t i = 0; i < n && ret == 0; i++)
+			ret = check_pane(s, &r.v[i], out, e);
+		free(after);
+		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
+		records_release(&r);
+	} while (ret == 0 && n == PAGE);
+	free(after);
+	return ret;
+}
+
+int
+integrity_check(struct store *s, struct integrity *out, struct err *e)
+{
+	memset(out, 0, sizeof *out);
+	if (check_events(s, out, e) != 0 || check_attempts(s, out, e) != 0)
+		return -1;
+	return check_panes(s, out, e);
+}
+
+void
+integrity_release(struct integrity *i)
+{
+	for (size_t k = 0; k < i->n_faults && k < INTEGRITY_TOLD; k++)
+		free(i->faults[k]);
+	free(i->faults);
+	memset(i, 0, sizeof *i);
+}

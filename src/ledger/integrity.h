@@ -1,0 +1,31 @@
+#ifndef LEDGER_INTEGRITY_H
+#define LEDGER_INTEGRITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct store;
+
+/*
+ * The rules that the records keep among each other, whatever backend holds them:
+ *
+ *	events are numbered from 1 without a gap, up to counter:event
+ *	an attempt is in a known phase; an open one has its pane's record, which is open and names it
+ *	an open pane's record names an open attempt of that pane
+ *
+ * Each commit writes all records that belong together, so that a broken rule means that somebody else wrote, or lost, a part.
+ */
+struct integrity {
+	size_t attempts;
+	int64_t events;
+	char **faults;			/* sentences, heap; the first INTEGRITY_TOLD of them */
+	size_t n_faults, cap;		/* n_faults counts all */
+};
+#define INTEGRITY_TOLD 20
+
+/* -1 with err: the store cannot be read. Release in any case. */
+int integrity_check(struct store *s, struct integrity *out, struct err *e);
+void integrity_release(struct integrity *i);
+
+#endif
