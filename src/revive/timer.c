@@ -196,34 +196,49 @@ find_line(const char *p, size_t n, const struct buf *text)
 }
 
 int
-timer_edit(const struct timer *t, const char *old, size_t n, const char *block, struct buf *out, struct err *e)
+timer_block(const struct timer *t, const char *tab, size_t n, size_t *from, size_t *to, struct err *e)
 {
 	struct buf begins = BUF_INIT, ends = BUF_INIT;
-	const char *from, *to, *behind = old + n;
-	int ret = 0;
+	const char *first, *last;
+	int ret;
 
 	marker(t, "begins", &begins);
 	marker(t, "ends", &ends);
-	from = find_line(old, n, &begins);
-	to = find_line(old, n, &ends);
-	if ((from != NULL) != (to != NULL) || to < from) {
+	first = find_line(tab, n, &begins);
+	last = find_line(tab, n, &ends);
+	ret = first != NULL;
+	if ((first != NULL) != (last != NULL) || last < first) {
 		err_set(e, GT_FAIL, "timer", "in the crontab the lines \"# %s begins\" and \"… ends\" do not stand in a pair", t->id);
 		ret = err_hint(e, "crontab -e; remove what is left of them, then run the command again");
-	} else if (from == NULL) {
+	} else if (first != NULL) {
+		*from = (size_t)(first - tab);
+		*to = (size_t)(last - tab) + ends.len - 1;
+		*to += *to < n;
+	}
+	buf_release(&begins);
+	buf_release(&ends);
+	return ret;
+}
+
+int
+timer_edit(const struct timer *t, const char *old, size_t n, const char *block, struct buf *out, struct err *e)
+{
+	size_t from, to;
+	int found = timer_block(t, old, n, &from, &to, e);
+
+	if (found < 0)
+		return -1;
+	if (found == 0) {
 		buf_add(out, old, n);
 		if (block != NULL && n > 0 && old[n - 1] != '\n')
 			buf_chr(out, '\n');
 		buf_str(out, block != NULL ? block : "");
 	} else {
-		to += ends.len - 1;
-		to += to < behind;
-		buf_add(out, old, (size_t)(from - old));
+		buf_add(out, old, from);
 		buf_str(out, block != NULL ? block : "");
-		buf_add(out, to, (size_t)(behind - to));
+		buf_add(out, old + to, n - to);
 	}
-	buf_release(&begins);
-	buf_release(&ends);
-	return ret;
+	return 0;
 }
 
 /* ---- programs ---- */
@@ -288,9 +303,8 @@ timer_path(const struct timer *t, const char *what)
 	return home != NULL && home[0] == '/' ? xasprintf("%s/.config/systemd/user/%s.%s", home, t->id, what) : NULL;
 }
 
-/* The crontab as it is; empty when the user has none. 0, 1 when there is no cron, -1. */
-static int
-read_crontab(struct buf *out, struct err *e)
+int
+timer_crontab_read(struct buf *out, struct err *e)
 {
 	static const char *const argv[] = { "crontab", "-l", NULL };
 	struct buf words = BUF_INIT;
@@ -319,7 +333,7 @@ edit_crontab(const struct timer *t, const char *block, bool *had, struct err *e)
 {
 	static const char *const argv[] = { "crontab", "-", NULL };
 	struct buf old = BUF_INIT, bare = BUF_INIT, new = BUF_INIT, words = BUF_INIT;
-	int ret = read_crontab(&old, e), status;
+	int ret = timer_crontab_read(&old, e), status;
 
 	*had = false;
 	if (ret == 0 && timer_edit(t, old.data, old.len, NULL, &bare, e) == 0 && timer_edit(t, old.data, old.len, block, &new, e) == 0) {

@@ -39,6 +39,11 @@ void timer_crontab(const struct timer *t, struct buf *out);
  */
 int timer_edit(const struct timer *t, const char *old, size_t n, const char *block, struct buf *out, struct err *e);
 
+/* Where in the crontab this timer's block stands, markers and all: 1 found, 0 there is none, -1 as timer_edit. */
+int timer_block(const struct timer *t, const char *tab, size_t n, size_t *from, size_t *to, struct err *e);
+/* The user's crontab as it is; empty when there is none. 0, 1 when there is no cron, -1. */
+int timer_crontab_read(struct buf *out, struct err *e);
+
 enum timer_kind { TIMER_NONE, TIMER_SYSTEMD, TIMER_CRONTAB, TIMER_BOTH };
 /* Which of the two would be used here. */
 enum timer_kind timer_kind(void);

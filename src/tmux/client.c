@@ -193,6 +193,30 @@ clean_environment(void)
 	return env;
 }
 
+static int
+no_tmux(struct err *e)
+{
+	err_set(e, GT_FAIL, "no-tmux", "tmux is not installed or not in PATH");
+	return err_hint(e, "install the package tmux");
+}
+
+int
+tmux_version(struct buf *out, struct err *e)
+{
+	static const char *const argv[] = { "tmux", "-V", NULL };
+	struct spawn s = { .argv = argv, .out = out, .max_out = 4096, .timeout_ms = TMUX_TIMEOUT_MS };
+	struct err own = ERR_INIT;
+
+	if (e == NULL)
+		e = &own;
+	if (spawn_run(&s, e) != 0)
+		return strcmp(e->name, "not-installed") == 0 ? no_tmux(e) : -1;
+	if (s.status != 0)
+		return err_set(e, GT_FAIL, "tmux", "tmux -V ended with status %d", s.status);
+	buf_cut(out, strcspn(out->data, "\n"));
+	return 0;
+}
+
 int
 batch_run(struct tmux *t, struct batch *b, struct err *e)
 {
@@ -219,10 +243,8 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 		    t->socket, t->timeout_ms / 1000);
 		return err_hint(e, "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try again");
 	}
-	if (ret != 0 && strcmp(e->name, "not-installed") == 0) {
-		err_set(e, GT_FAIL, "no-tmux", "tmux is not installed or not in PATH");
-		return err_hint(e, "install the package tmux");
-	}
+	if (ret != 0 && strcmp(e->name, "not-installed") == 0)
+		return no_tmux(e);
 	if (ret != 0)
 		return -1;
 	b->status = s.status;

@@ -27,6 +27,9 @@ void tmux_release(struct tmux *t);
 /* The path of the server's socket by tmux's own rule ($TMUX_TMPDIR or /tmp, tmux-UID, name). Heap. */
 char *tmux_socket_path(const struct tmux *t);
 
+/* What `tmux -V` says ("tmux 3.3a"), without its newline. Names: "no-tmux", those of spawn_run. */
+int tmux_version(struct buf *out, struct err *e);
+
 struct batch {
 	struct buf text;		/* the commands, may hold secrets: wiped on release */
 	struct buf out, errout;

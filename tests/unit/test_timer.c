@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "revive/timer.h"
+#include "revive/timer_read.h"
 
 static struct timer
 sample(int64_t interval_ms)
@@ -140,12 +141,126 @@ names_a_town(void **state)
 	timer_release(&none);
 }
 
+static void
+assert_as_written(const struct timer *t, const struct timer_found *f)
+{
+	assert_true(f->ours);
+	assert_string_equal(f->args.v[0], t->program);
+	assert_int_equal(f->args.n, t->args.n + 1);
+	for (size_t i = 0; i < t->args.n; i++)
+		assert_string_equal(f->args.v[i + 1], t->args.v[i]);
+	assert_int_equal(f->env.n, t->env.n);
+	for (size_t i = 0; i < t->env.n; i++)
+		assert_string_equal(f->env.v[i], t->env.v[i]);
+	assert_string_equal(timer_found_env(f, "TMUX_TMPDIR"), "/tmp/a$b \"c\"");
+	assert_null(timer_found_env(f, "TMUX"));
+}
+
+static void
+reads_back_what_it_wrote(void **state)
+{
+	static const struct { int64_t ms, every; } cases[] = {
+		{ 10000, 60000 }, { 60000, 60000 }, { 300000, 300000 }, { 3540000, 3540000 }, { 3600000, 3600000 }, { 7199000, 3600000 },
+		{ 7200000, 7200000 }, { 86399000, 82800000 }, { 86400000, 86400000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct timer t = sample(cases[i].ms);
+		struct buf a = BUF_INIT, b = BUF_INIT;
+		struct timer_found f;
+		const char *line;
+
+		timer_crontab(&t, &a);
+		line = strchr(a.data, '\n') + 1;
+		timer_read_line(line, strcspn(line, "\n"), &f);
+		assert_as_written(&t, &f);
+		assert_false(f.systemd);
+		assert_int_equal(f.interval_ms, cases[i].every);
+		timer_found_release(&f);
+		buf_reset(&a);
+		timer_service(&t, &a);
+		timer_unit(&t, &b);
+		timer_read_units(a.data, a.len, b.data, b.len, &f);
+		assert_as_written(&t, &f);
+		assert_true(f.systemd);
+		assert_null(f.command);
+		assert_int_equal(f.interval_ms, cases[i].ms);
+		timer_found_release(&f);
+		buf_release(&a);
+		buf_release(&b);
+		timer_release(&t);
+	}
+}
+
+static void
+knows_a_changed_line(void **state)
+{
+	static const struct { const char *line; bool ours; int64_t ms; } cases[] = {
+		{ "*/5 * * * * /bin/gt-recover snapshot", true, 300000 },
+		{ " */5\t*  * * * PATH=/bin /bin/gt-recover snapshot", true, 300000 },
+		{ "*/5 9-17 * * * /bin/gt-recover snapshot", true, 0 },
+		{ "@hourly /bin/gt-recover snapshot", false, 0 },
+		{ "*/5 * * * * /bin/gt-recover snapshot; rm -rf /x", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot -L $(touch /x)", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot -L \"$X\"", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot >/dev/null", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot & /x", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot | mail me", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover --all --yes", false, 300000 },
+		{ "*/5 * * * * gt-recover snapshot", false, 300000 },
+		{ "*/5 * * * * /bin/other snapshot", false, 300000 },
+		{ "*/5 * * * * /bin/gt-recover snapshot %input", false, 300000 },
+		{ "*/0 * * * * /bin/gt-recover snapshot", true, 0 }, { "*/99 * * * * /bin/gt-recover snapshot", true, 0 },
+		{ "", false, 0 }, { "* *", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct timer_found f;
+
+		timer_read_line(cases[i].line, strlen(cases[i].line), &f);
+		if (f.ours != cases[i].ours || f.interval_ms != cases[i].ms)
+			fail_msg("%s: ours %d, %lld ms", cases[i].line, f.ours, (long long)f.interval_ms);
+		timer_found_release(&f);
+	}
+}
+
+static void
+knows_changed_units(void **state)
+{
+	static const struct { const char *service; bool ours; } cases[] = {
+		{ "[Service]\nExecStart=\"/bin/gt-recover\" \"snapshot\"\n", true },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\" \"a%%b$$c\"", true },
+		{ "ExecStart=/bin/gt-recover snapshot\n", false },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\" \"%h\"\n", false },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\" \"$X\"\n", false },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\nExecStart=x\n", false },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\"\nExecStart=\"/bin/rm\"\n", false },
+		{ "ExecStart=\"/bin/gt-recover\" \"snapshot\"\nEnvironment=A=b\n", false },
+		{ "ExecStart=\"/bin/gt-recover\"\"snapshot\"\n", false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct timer_found f;
+
+		timer_read_units(cases[i].service, strlen(cases[i].service), "OnUnitActiveSec=5min\n", 21, &f);
+		if (f.ours != cases[i].ours)
+			fail_msg("%s: ours %d", cases[i].service, f.ours);
+		assert_int_equal(f.interval_ms, 0);
+		timer_found_release(&f);
+	}
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_units), cmocka_unit_test(writes_a_line), cmocka_unit_test(leaves_other_lines_alone),
 		cmocka_unit_test(refuses_what_cannot_be_said), cmocka_unit_test(names_a_town),
+		cmocka_unit_test(reads_back_what_it_wrote), cmocka_unit_test(knows_a_changed_line), cmocka_unit_test(knows_changed_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
