@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm release log stats parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm release log stats doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -71,7 +71,7 @@ _gt_recover() {
 		stats) options="$common --town --config --since" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check" ;;
-		config) options="$common $servers" ;;
+		config | doctor) options="$common $servers" ;;
 		snapshot) options="$common $servers -n --dry-run" ;;
 		install | uninstall) options="$common $servers --print" ;;
 		help | version) options=$common ;;

@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm release log stats parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm release log stats doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -33,6 +33,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a disarm -d 'put back what arm ch
 complete -c gt-recover -n '__gt_recover_bare' -a release -d 'let a quarantined session be recovered again'
 complete -c gt-recover -n '__gt_recover_bare' -a log -d 'what happened, the newest last'
 complete -c gt-recover -n '__gt_recover_bare' -a stats -d 'how many recoveries, how they ended'
+complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery would work here'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'

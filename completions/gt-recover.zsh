@@ -23,6 +23,7 @@ _gt_recover_commands() {
 		'release:let a quarantined session be recovered again'
 		'log:what happened, the newest last'
 		'stats:how many recoveries, how they ended'
+		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
@@ -79,7 +80,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|release|log|stats|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context|prompt) options=($servers $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
@@ -89,7 +90,7 @@ _gt_recover() {
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
-	config) options=($servers) ;;
+	config|doctor) options=($servers) ;;
 	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
 	install|uninstall) options=($servers '--print[write to standard output]') ;;
 	help|version) ;;
@@ -103,7 +104,7 @@ _gt_recover() {
 		;;
 	rest)
 		case $line[1] in
-		list|stats|parse|scrub|version) ;;
+		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
 		install) _wanted what expl 'what' compadd shim timer ;;
 		uninstall) _wanted what expl 'what' compadd timer ;;

@@ -41,6 +41,10 @@ const struct command commands[] = {
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
 	    "--verify compares events.jsonl with the store, line for line; a torn end is repaired first." },
 	{ "stats", cmd_stats, OPT_SINCE, "", "how many recoveries, how they ended, how long they took", NULL },
+	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
+	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
+	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
+	    "shows warnings and errors alone. Exit status 1 when there is an error." },
 	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },

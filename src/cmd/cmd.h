@@ -7,6 +7,7 @@
 
 struct buf;
 struct err;
+struct timer;
 struct world;
 
 /* The command line after main has read it. Strings point into argv. */
@@ -61,11 +62,14 @@ int cmd_install(const struct cli *cli, struct err *e);
 int cmd_uninstall(const struct cli *cli, struct err *e);
 /* install and uninstall, when the word behind it is timer. */
 int cmd_timer(const struct cli *cli, bool install, struct err *e);
+/* What install timer would write now. -1 as timer_check; timer_release in any case. */
+int timer_today(const struct cli *cli, const struct world *w, struct timer *t, struct err *e);
 int cmd_arm(const struct cli *cli, struct err *e);
 int cmd_disarm(const struct cli *cli, struct err *e);
 int cmd_log(const struct cli *cli, struct err *e);
 int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_release(const struct cli *cli, struct err *e);
+int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);
 

@@ -66,11 +66,12 @@ add_option(struct timer *t, const char *option, char *value)
 	town_list_add(&t->args, value);
 }
 
-static int
-fill(const struct cli *cli, const struct world *w, struct timer *t, struct err *e)
+int
+timer_today(const struct cli *cli, const struct world *w, struct timer *t, struct err *e)
 {
 	char *path = short_path();
 
+	timer_init(t, town_root(w->town));
 	t->program = setup_program();
 	if (t->program == NULL) {
 		free(path);
@@ -172,8 +173,12 @@ cmd_timer(const struct cli *cli, bool install, struct err *e)
 
 	if (setup_world(cli, &w, e) != 0)
 		return -1;
-	timer_init(&t, town_root(w.town));
-	ret = install ? fill(cli, &w, &t, e) : 0;
+	if (install) {
+		ret = timer_today(cli, &w, &t, e);
+	} else {
+		timer_init(&t, town_root(w.town));
+		ret = 0;
+	}
 	if (ret == 0 && cli->print && install) {
 		print_it(&t, timer_kind());
 	} else if (ret == 0 && install) {

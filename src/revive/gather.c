@@ -269,8 +269,8 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	return 0;
 }
 
-static struct template *
-load_template(struct world *w, struct err *e)
+struct template *
+gather_template(struct world *w, struct err *e)
 {
 	const char *text = config_text(w->config, "prompts.template");
 	char *path = config_path(w->config, "prompts.template_file");
@@ -296,7 +296,7 @@ load_template(struct world *w, struct err *e)
 int
 gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
 {
-	struct template *t = load_template(w, e);
+	struct template *t = gather_template(w, e);
 	char nonce[17];
 	struct prompt_in in = {
 		.recovery_id = recovery_id, .nonce = nonce, .session = c->pane.session, .crash_reason = g->reason, .talk = &g->talk,

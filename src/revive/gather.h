@@ -16,6 +16,7 @@
 struct candidate;
 struct err;
 struct scrub;
+struct template;
 struct world;
 
 /*
@@ -54,6 +55,8 @@ void gather_learn(struct scrub *s, const struct candidate *c);
 void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out);
 /* Writes out->prompt for this recovery id. */
 int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
+/* The configured template, or the built-in one. NULL with err (GT_USAGE). Free with template_free. */
+struct template *gather_template(struct world *w, struct err *e);
 void gathered_release(struct gathered *g);
 
 /* "killed by signal 9", "exited with status 3", …; heap. */

@@ -1,0 +1,156 @@
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/doctor.h"
+#include "revive/world.h"
+#include "base/buf.h"
+#include "store/store.h"
+#include "town/config.h"
+
+#define STATE "State"
+
+/* In the order of the answer. The store is open from the first check of State to its last. */
+static const struct check checks[] = {
+	{ "Settings", "gt.toml", "which one is read, and who may write it", doctor_gt_toml },
+	{ "Settings", "keys", "keys that this version does not act on", doctor_idle_keys },
+	{ "Settings", "template", "prompts.template, prompts.template_file", doctor_template },
+	{ "Settings", "rules", "scrub.rules, scrub.allow", doctor_scrub_rules },
+	{ "Gas Town", "root", "the town that is worked in", doctor_town_root },
+	{ "Gas Town", "rigs", "rigs.json, config.json, routes.jsonl", doctor_town_rigs },
+	{ "Gas Town", "beads", "where hooked work is kept, and the programs bd and gt", doctor_town_beads },
+	{ "Gas Town", "halted", "ESTOP, daemon/shutdown.lock", doctor_town_halt },
+	{ STATE, "directory", "owner and rights of the state directory", doctor_state_dir },
+	{ STATE, "disk", "its file system and the room there", doctor_state_disk },
+	{ STATE, "sqlite", "the version of the library", doctor_sqlite },
+	{ STATE, "store", "whether it opens, SQLite's quick_check", doctor_store },
+	{ STATE, "records", "the rules of the ledger", doctor_rules },
+	{ STATE, "events", "events.jsonl against the store, line for line", doctor_events },
+	{ STATE, "attempts", "recoveries that never ended", doctor_open_attempts },
+	{ STATE, "quarantine", "sessions that crashed again and again", doctor_quarantine },
+	{ STATE, "prompts", "prompts that nobody took", doctor_prompts },
+	{ "tmux", "program", "tmux -V, faults of that version", doctor_tmux },
+	{ "tmux", "servers", "whether each server answers", doctor_servers },
+	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", doctor_history },
+	{ "tmux", "armed", "whether agents' panes are kept when they die", doctor_armed },
+	{ "Agents", "programs", "the programs of agents that run here, in PATH", doctor_programs },
+	{ "Agents", "notes", "each agent's own note of its process", doctor_notes },
+	{ "Agents", "transcripts", "the transcript of each live agent", doctor_transcripts },
+	{ "Agents", "retention", "cleanupPeriodDays in settings.json", doctor_retention },
+	{ "Snapshots", "files", "owner and rights of the snapshots, room", doctor_album },
+	{ "Snapshots", "age", "the newest snapshot of each live agent", doctor_fresh },
+	{ "Timer", "installed", "systemd user units, the crontab", doctor_timer_there },
+	{ "Timer", "period", "how often it runs against snapshot_interval", doctor_timer_period },
+	{ "Timer", "words", "program, sockets and PATH against those of today", doctor_timer_words },
+	{ "Timer", "running", "cron daemon, user manager, linger", doctor_timer_runs },
+	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run", doctor_timer_bare },
+};
+
+#define N_CHECKS (sizeof checks / sizeof checks[0])
+
+const char *
+verdict_name(enum verdict v)
+{
+	static const char *const names[] = { "ok", "note", "warning", "error", "skipped" };
+
+	return names[v];
+}
+
+size_t
+doctor_count(const struct doctor *d, enum verdict v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->v[i].verdict == v;
+	return n;
+}
+
+size_t
+doctor_agents(const struct doctor *d, enum class c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->agents.n; i++)
+		n += d->agents.v[i].class == c;
+	return n;
+}
+
+void
+doctor_tell(struct doctor *d, enum verdict v, const char *hint, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	d->v = vec_room(d->v, d->n, &d->cap, sizeof *d->v);
+	d->v[d->n++] = (struct finding){ d->now, v, buf_detach(&b), hint != NULL && *hint != '\0' ? xstrdup(hint) : NULL };
+}
+
+void
+doctor_tell_err(struct doctor *d, enum verdict v, const struct err *e)
+{
+	doctor_tell(d, v, e->hint, "%s", e->msg);
+}
+
+static void
+close_store(struct doctor *d)
+{
+	if (d->store != NULL)
+		store_close(d->store);
+	d->store = NULL;
+}
+
+void
+doctor_run(struct doctor *d, struct world *w, const struct timer *today, const struct err *no_timer)
+{
+	struct err unused = ERR_INIT;
+
+	memset(d, 0, sizeof *d);
+	d->w = w;
+	d->today = today;
+	d->no_timer = *no_timer;
+	/* a server that was named and is not there is a finding, and no reason to look at no other */
+	w->sockets_named = false;
+	/* why there are none is told by the group tmux, server by server */
+	(void)detect(w, &d->agents, &unused);
+	d->store = store_look(config_text(w->config, "state"), w->state_dir, &d->no_store);
+	if (d->store != NULL)
+		(void)armed_read(d->store, &d->armed, NULL);
+	for (size_t i = 0; i < N_CHECKS && *w->stop == 0; i++) {
+		d->now = &checks[i];
+		if (i > 0 && strcmp(checks[i - 1].group, STATE) == 0 && strcmp(checks[i].group, STATE) != 0)
+			close_store(d);
+		checks[i].look(d);
+	}
+	close_store(d);
+}
+
+void
+doctor_refused(struct doctor *d, const struct err *why)
+{
+	memset(d, 0, sizeof *d);
+	for (size_t i = 0; i < N_CHECKS; i++) {
+		d->now = &checks[i];
+		if (i == 0)
+			doctor_tell_err(d, VERDICT_ERROR, why);
+		else
+			doctor_tell(d, VERDICT_SKIPPED, NULL, "the settings cannot be read");
+	}
+}
+
+void
+doctor_release(struct doctor *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->v[i].sentence);
+		free(d->v[i].hint);
+	}
+	free(d->v);
+	candidates_release(&d->agents);
+	armed_list_release(&d->armed);
+	close_store(d);
+	memset(d, 0, sizeof *d);
+}

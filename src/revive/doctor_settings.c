@@ -1,0 +1,74 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "revive/doctor.h"
+#include "revive/gather.h"
+#include "revive/world.h"
+#include "base/buf.h"
+#include "prompt/template.h"
+#include "scrub/scrub.h"
+#include "town/config.h"
+
+void
+doctor_gt_toml(struct doctor *d)
+{
+	const char *file = config_file(d->w->config);
+	struct stat st;
+
+	if (file == NULL)
+		doctor_tell(d, VERDICT_OK, NULL, "there is no gt.toml: every key has its default");
+	else if (stat(file, &st) != 0)
+		doctor_tell(d, VERDICT_ERROR, "make it readable again", "%s was read and is gone now", file);
+	else if ((st.st_mode & 022) != 0)
+		doctor_tell(d, VERDICT_WARNING, "chmod go-w FILE", "%s names commands, and others than its owner may write it (mode %03o)",
+		    file, (unsigned)st.st_mode & 0777);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "%s", file);
+}
+
+/* Keys that are read and checked, but that nothing in this version asks for (gt.toml.example says the same). */
+void
+doctor_idle_keys(struct doctor *d)
+{
+	static const char *const idle[] = {
+		"auto_recover", "resume_scope", "reply_policy", "runs.mode", "runs.threshold", "epics.checkpoint_interval",
+		"epics.wip_interval", "epics.resume_threshold", "epics.start_command", "mail.command", "mail.to",
+	};
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+		if (strcmp(config_origin(d->w->config, idle[i]), "default") != 0)
+			buf_fmt(&b, "%s%s", b.len > 0 ? ", " : "", idle[i]);
+	if (b.len > 0)
+		doctor_tell(d, VERDICT_NOTE, NULL, "set, but not acted on by this version: %s", b.data);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "every key that is set is acted on");
+	buf_release(&b);
+}
+
+void
+doctor_template(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+	struct template *t = gather_template(d->w, &e);
+
+	if (t == NULL)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "the prompt's template can be read");
+	template_free(t);
+}
+
+void
+doctor_scrub_rules(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+	struct scrub *s = world_scrub(d->w, &e);
+
+	if (s == NULL)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "the rules for secrets can be read");
+	scrub_free(s);
+}

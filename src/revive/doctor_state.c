@@ -1,0 +1,161 @@
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "revive/doctor.h"
+#include "revive/look.h"
+#include "revive/world.h"
+#include "base/buf.h"
+#include "base/db.h"
+#include "base/io.h"
+#include "ledger/event.h"
+#include "ledger/integrity.h"
+#include "store/store.h"
+
+#define MIB ((int64_t)1 << 20)
+#define LITTLE (100 * MIB)
+#define NOTHING (5 * MIB)
+#define TMPFS 0x01021994
+#define OVERLAY 0x794c7630
+#define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
+
+void
+doctor_state_dir(struct doctor *d)
+{
+	const char *dir = d->w->state_dir;
+	struct stat st;
+	size_t open;
+
+	if (lstat(dir, &st) != 0 && errno == ENOENT)
+		doctor_tell(d, VERDICT_OK, NULL, "%s is made by the first recovery or snapshot", dir);
+	else if (lstat(dir, &st) != 0)
+		doctor_tell(d, VERDICT_ERROR, "make it a directory of this user", "%s cannot be looked at: %s", dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		doctor_tell(d, VERDICT_ERROR, "make it a directory of this user", "%s is no directory that belongs to this user", dir);
+	else if ((st.st_mode & 077) != 0)
+		doctor_tell(d, VERDICT_ERROR, "chmod 700 DIRECTORY", "%s is open to others (mode %03o)", dir, (unsigned)st.st_mode & 0777);
+	else if (access(dir, W_OK | X_OK) != 0)
+		doctor_tell(d, VERDICT_ERROR, "chmod 700 DIRECTORY; mount its file system for writing", "%s cannot be written to", dir);
+	else if ((open = look_open_files(dir)) > 0)
+		doctor_tell(d, VERDICT_WARNING, "chmod 600 them", "%zu file%s in %s can be read by others", open, open == 1 ? "" : "s",
+		    dir);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "%s", dir);
+}
+
+static void
+tell_disk(struct doctor *d, const char *at)
+{
+	int64_t left = look_free_bytes(at);
+	struct statfs fs;
+	unsigned long type = statfs(at, &fs) == 0 ? (unsigned long)fs.f_type & 0xffffffff : 0;
+
+	if (left >= 0 && left < NOTHING)
+		doctor_tell(d, VERDICT_ERROR, "make room; recoveries keep their context on disk before they act",
+		    "the disk of the state is full: %lld MiB are left", (long long)(left / MIB));
+	else if (left >= 0 && left < LITTLE)
+		doctor_tell(d, VERDICT_WARNING, "make room", "little room is left for the state: %lld MiB", (long long)(left / MIB));
+	else if (type == TMPFS)
+		doctor_tell(d, VERDICT_WARNING, "keep it on a disk: XDG_STATE_HOME, or state = \"sqlite:/PATH\" in gt.toml",
+		    "the state is on a tmpfs: a reboot loses it");
+	else if (type == OVERLAY)
+		doctor_tell(d, VERDICT_NOTE, NULL, "the state is on an overlay: it goes with the container, unless that is kept");
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "a local file system, %lld MiB are free", (long long)(left / MIB));
+}
+
+void
+doctor_state_disk(struct doctor *d)
+{
+	char *at = look_existing(d->w->state_dir);
+	struct err e = ERR_INIT;
+
+	if (db_local(at, &e) != 0)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else
+		tell_disk(d, at);
+	free(at);
+}
+
+/* The fault of WAL databases before 3.51.3 (3.44.6, 3.50.7) cannot strike: the store never uses a WAL. */
+void
+doctor_sqlite(struct doctor *d)
+{
+	if (sqlite3_libversion_number() < SQLITE_WANTED)
+		doctor_tell(d, VERDICT_ERROR, "install SQLite 3.38 or later", "SQLite %s is too old for the store", sqlite3_libversion());
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "SQLite %s, with a rollback journal: no write-ahead log, none of its faults",
+		    sqlite3_libversion());
+}
+
+void
+doctor_store(struct doctor *d)
+{
+	if (d->store != NULL)
+		doctor_tell(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
+	else if (strcmp(d->no_store.name, "not-found") == 0)
+		doctor_tell(d, VERDICT_OK, NULL, "no records yet");
+	else
+		doctor_tell_err(d, d->no_store.code == GT_AGAIN ? VERDICT_WARNING : VERDICT_ERROR, &d->no_store);
+}
+
+static bool
+has_store(struct doctor *d)
+{
+	if (d->store == NULL)
+		doctor_tell(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
+	return d->store != NULL;
+}
+
+void
+doctor_rules(struct doctor *d)
+{
+	static const char hint[] = "copy recover.db away before anything else; gt-recover release SESSION ends an open attempt";
+	struct integrity found = { .n_faults = 0 };
+	struct err e = ERR_INIT;
+
+	if (!has_store(d))
+		return;
+	if (integrity_check(d->store, &found, &e) != 0)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else if (found.n_faults == 0)
+		doctor_tell(d, VERDICT_OK, NULL, "%zu attempt%s and %lld events, every rule holds", found.attempts,
+		    found.attempts == 1 ? "" : "s", (long long)found.events);
+	for (size_t i = 0; i < found.n_faults && i < 3; i++)
+		doctor_tell(d, VERDICT_ERROR, i == 0 ? hint : NULL, "%s", found.faults[i]);
+	if (found.n_faults > 3)
+		doctor_tell(d, VERDICT_ERROR, NULL, "%zu more of the kind", found.n_faults - 3);
+	integrity_release(&found);
+}
+
+void
+doctor_events(struct doctor *d)
+{
+	char *path = io_join(d->w->state_dir, EVENT_LOG);
+	struct err e = ERR_INIT;
+	int64_t last = 0;
+	size_t lines;
+
+	if (!has_store(d)) {
+		free(path);
+		return;
+	}
+	if (event_last(d->store, &last, &e) != 0)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else if (event_check(d->store, path, &lines, &e) == 0 && (int64_t)lines == last)
+		doctor_tell(d, VERDICT_OK, NULL, "%zu line%s, as the store has them", lines, lines == 1 ? "" : "s");
+	else if (e.code == 0)
+		doctor_tell(d, VERDICT_NOTE, NULL, "%lld of %lld events are not in it yet: the next run writes them",
+		    (long long)(last - (int64_t)lines), (long long)last);
+	else if (strcmp(e.name, "not-found") == 0)
+		doctor_tell(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL, "it is written at the end of the next run");
+	else
+		doctor_tell(d, VERDICT_ERROR,
+		    "gt-recover log --verify repairs a torn end; otherwise move the file aside, it is written anew",
+		    "%s", e.msg);
+	free(path);
+}
