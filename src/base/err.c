@@ -80,6 +80,8 @@ err_add(struct err *e, const char *fmt, ...)
 void
 err_clear(struct err *e)
 {
+	if (e == NULL)
+		return;
 	memset(e, 0, sizeof *e);
 }
 

@@ -38,7 +38,7 @@ int err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Puts "prefix: " in front of the message. */
 int err_add(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Clears e for another use. */
+/* Clears e for another use; NULL is fine. */
 void err_clear(struct err *e);
 
 /* A broken invariant or no memory: prints one line to stderr and exits 1. Never for bad input. */

@@ -11,7 +11,11 @@
 #include "ledger/attempt.h"
 #include "ledger/crashes.h"
 #include "town/config.h"
+#include "town/heartbeat.h"
+#include "town/town.h"
 #include "work/bead.h"
+
+#define SPAWNING_MS ((int64_t)5 * 60 * 1000)
 
 struct question {
 	struct world *w;
@@ -126,6 +130,68 @@ is_halted(const struct question *q)
 }
 
 static bool
+is_parked(const struct question *q)
+{
+	const struct role_name *role = &q->c->role;
+
+	return role->kind != ROLE_CREW && role->rig[0] != '\0' &&
+	    (town_rig_parked(q->w->town, role->rig) || (q->bead != NULL && q->bead->rig_stopped));
+}
+
+static bool
+is_claimed(const struct question *q)
+{
+	return town_polecat_locked(q->w->town, &q->c->role);
+}
+
+static bool
+agent_is(const struct question *q, const char *state)
+{
+	return q->c->role.kind == ROLE_POLECAT && q->bead != NULL && q->bead->agent_state != NULL && strcmp(q->bead->agent_state, state) == 0;
+}
+
+/* gt takes a polecat that stays in this state for longer than that for one that did not come up. */
+static bool
+is_starting(const struct question *q)
+{
+	int64_t age = q->bead != NULL ? clock_wall_ms() - q->bead->agent_since : 0;
+
+	return agent_is(q, "spawning") && age >= 0 && age < SPAWNING_MS;
+}
+
+static bool
+is_waiting(const struct question *q)
+{
+	return agent_is(q, "stuck") || agent_is(q, "awaiting-gate");
+}
+
+static bool
+has_work(const struct question *q)
+{
+	return q->bead != NULL && q->bead->id != NULL && !q->bead->closed && q->bead->status != NULL &&
+	    (strcasecmp(q->bead->status, "hooked") == 0 || strcasecmp(q->bead->status, "in_progress") == 0);
+}
+
+/*
+ * What the session itself last said to gt: it was in gt done. A beat of an earlier session of that name tells nothing, and one that
+ * says "idle" nothing against work on the hook.
+ */
+static bool
+has_finished(const struct question *q)
+{
+	const struct pane *p = &q->c->pane;
+	struct heartbeat h;
+
+	if (agent_is(q, "done") || agent_is(q, "nuked"))
+		return true;
+	if (agent_is(q, "idle") && !has_work(q))
+		return true;
+	if (q->c->role.kind != ROLE_POLECAT || p->session == NULL || !heartbeat_read(q->w->town, p->session, &h) || h.at < p->session_created * 1000)
+		return false;
+	return strcmp(h.state, "exiting") == 0 || (strcmp(h.state, "idle") == 0 && q->bead != NULL && !has_work(q));
+}
+
+static bool
 is_closed(const struct question *q)
 {
 	return q->bead != NULL && q->bead->closed;
@@ -142,10 +208,17 @@ static const struct {
 	{ "unknown", is_unknown, false, "it is not certain that the agent is dead", "look at the pane; unknown is not dead" },
 	{ "off", is_off, false, "recovery is switched off for this session", "take it out of [recovery.sessions] in gt.toml" },
 	{ "halted", is_halted, false, "Gas Town is stopped or shutting down (ESTOP or shutdown.lock)", "start it again first" },
+	{ "parked", is_parked, false, "its rig is parked or docked", "gt rig unpark RIG, or gt rig undock RIG, first" },
+	{ "claimed", is_claimed, false, "Gas Town is at work on this polecat (its lock is held)", "try again when gt is done with it" },
+	{ "starting", is_starting, false, "Gas Town is starting this polecat", "try again in five minutes, if it did not come up" },
 	{ "quarantined", is_quarantined, false, "it crashed again and again: max_attempts recoveries within attempt_window",
 	    "find out why it dies, then: gt-recover release SESSION" },
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },
 	{ "stopped", is_stopped, true, "its agent was ended on purpose", "name the session to bring it back all the same" },
+	{ "finished", has_finished, true, "Gas Town says that its agent had finished (done, nuked, idle or exiting)",
+	    "name the session to bring it back all the same" },
+	{ "waiting", is_waiting, true, "its agent had stopped to wait for help or for a gate (stuck, awaiting-gate)",
+	    "give it what it waits for, or name the session" },
 	{ "limit", is_limited, true, "its last screen shows a usage limit or a login problem",
 	    "name the session when the limit is over or the login mended" },
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },

@@ -11,6 +11,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json.h"
+
+#define SMALL_MAX ((size_t)1 << 20)
 
 /* What the files of town share. */
 
@@ -203,9 +206,9 @@ marker(const char *root, const char *name)
 }
 
 static bool
-shutdown_held(const char *root)
+lock_held(const char *root, const char *name)
 {
-	char *path = io_join(root, "daemon/shutdown.lock");
+	char *path = io_join(root, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), held;
 
 	free(path);
@@ -235,5 +238,42 @@ town_halted(const struct town *t, const struct role_name *role)
 	}
 	if (stop)
 		return TOWN_ESTOP;
-	return shutdown_held(t->root) ? TOWN_SHUTDOWN : TOWN_RUNS;
+	return lock_held(t->root, "daemon/shutdown.lock") ? TOWN_SHUTDOWN : TOWN_RUNS;
+}
+
+bool
+town_polecat_locked(const struct town *t, const struct role_name *role)
+{
+	char *name;
+	bool held;
+
+	if (t->root == NULL || role->kind != ROLE_POLECAT || role->rig[0] == '\0')
+		return false;
+	name = xasprintf("%s/.runtime/locks/polecat-%s.lock", role->rig, role->name);
+	held = lock_held(t->root, name);
+	free(name);
+	return held;
+}
+
+bool
+town_rig_parked(const struct town *t, const char *rig)
+{
+	char *name = t->root != NULL && role_is_part(rig, strlen(rig)) ? xasprintf("%s/.beads-wisp/config/%s.json", t->root, rig) : NULL;
+	struct buf text = BUF_INIT;
+	json_t *v = NULL, *word;
+	const char *status;
+	bool parked;
+	size_t i;
+
+	if (name != NULL && io_read_file(name, SMALL_MAX, &text, NULL) == 0)
+		v = json_parse(text.data, text.len, name, NULL);
+	status = json_text(json_object_get(v, "values"), "status", "");
+	parked = strcmp(status, "parked") == 0 || strcmp(status, "docked") == 0;
+	json_array_foreach(json_object_get(v, "blocked"), i, word)
+		if (json_is_string(word) && strcmp(json_string_value(word), "status") == 0)
+			parked = false;
+	json_decref(v);
+	buf_release(&text);
+	free(name);
+	return parked;
 }

@@ -81,5 +81,12 @@ enum town_halt {
 	TOWN_SHUTDOWN		/* <town>/daemon/shutdown.lock is held, or it cannot be told */
 };
 enum town_halt town_halted(const struct town *t, const struct role_name *role);
+/*
+ * A rig that was parked or docked (gt rig park): <town>/.beads-wisp/config/<rig>.json has "status" "parked" or "docked" among its values
+ * and not among what is blocked. That it stands on a label of the rig's bead is work/bead's to tell. (gastown, internal/wisp.)
+ */
+bool town_rig_parked(const struct town *t, const char *rig);
+/* gt adds, removes or mends this polecat at the moment: it holds <rig>/.runtime/locks/polecat-<name>.lock, or it cannot be told. */
+bool town_polecat_locked(const struct town *t, const struct role_name *role);
 
 #endif

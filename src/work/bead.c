@@ -11,122 +11,17 @@
 #include <string.h>
 
 #include "work/bead.h"
+#include "work/bead_search.h"
 #include "base/buf.h"
 #include "base/db.h"
 #include "base/err.h"
-#include "scrub/scrub.h"
-
-#define RAW_MAX ((size_t)1 << 20)	/* what the scrubber is given of one field */
-#define FIELD_MAX ((size_t)64 << 10)	/* what is kept of it */
-#define WORD_MAX 256			/* id, status, type, assignee */
-
-enum rank { RANK_HOOKED, RANK_HINT, RANK_HOOK_BEAD, RANK_IN_PROGRESS, RANK_PINNED, RANK_CLOSED_HINT, RANK_OPEN, RANK_NONE };
-
-/* One search: whom for, and the best that was found so far. */
-struct search {
-	const char *rig, *name, *hint;
-	struct scrub *s;
-	char *work;			/* RIG/polecats/NAME */
-	char *mail;			/* RIG/NAME, or NAME when there is no rig */
-	struct bead *out;
-	enum rank best;
-	double closed_at;		/* of last_closed */
-	int handoff_rank;		/* 0 none, then as in handoff_sql */
-};
 
 /* One database: its connection and which of the younger columns it has. */
 struct source {
 	sqlite3 *db;
 	const char *path;
-	bool type, updated, closed_at, template, ephemeral, hook, design, criteria, notes, description;
+	bool type, updated, closed_at, template, ephemeral, hook, state, labels, design, criteria, notes, description;
 };
-
-/* What describes the work itself; the handoff stays. */
-static void
-release_work(struct bead *b)
-{
-	free(b->id);
-	free(b->status);
-	free(b->type);
-	free(b->assignee);
-	free(b->database);
-	clean_free(b->title);
-	clean_free(b->description);
-	clean_free(b->notes);
-}
-
-void
-bead_release(struct bead *b)
-{
-	release_work(b);
-	clean_free(b->handoff);
-	free(b->handoff_id);
-	free(b->last_closed);
-	memset(b, 0, sizeof *b);
-}
-
-/* --- fields --- */
-
-/* At most max bytes: up to a line's end where one is near, never through a rune. */
-static size_t
-cut_to(const char *p, size_t n, size_t max)
-{
-	const char *nl;
-
-	if (n <= max)
-		return n;
-	nl = memrchr(p + max - max / 4, '\n', max / 4);
-	if (nl != NULL)
-		return (size_t)(nl - p);
-	while (max > 0 && ((unsigned char)p[max] & 0xc0) == 0x80)
-		max--;
-	return max;
-}
-
-/*
- * Scrubbed first, then cut, so that no piece of a secret is left that no rule would know (the far larger cut before goes away with it).
- * The sentence about the cut goes through the scrubber as well, because nothing else makes clean text.
- */
-static struct clean_text *
-clean_field(struct scrub *s, const char *p, size_t n)
-{
-	struct clean_text *whole = scrub_text(s, p, cut_to(p, n, RAW_MAX), 0), *cut;
-	struct buf b = BUF_INIT;
-
-	if (n <= RAW_MAX && clean_len(whole) <= FIELD_MAX)
-		return whole;
-	buf_add(&b, clean_bytes(whole), cut_to(clean_bytes(whole), clean_len(whole), FIELD_MAX));
-	buf_fmt(&b, "\n[cut: the field has %zu KiB, at most 64 KiB are read]\n", n >> 10);
-	cut = scrub_text(s, b.data, b.len, 0);
-	buf_release(&b);
-	clean_free(whole);
-	return cut;
-}
-
-static struct clean_text *
-clean_column(struct scrub *s, sqlite3_stmt *st, int i)
-{
-	const char *p = (const char *)sqlite3_column_text(st, i);
-
-	return p != NULL && p[0] != '\0' ? clean_field(s, p, (size_t)sqlite3_column_bytes(st, i)) : NULL;
-}
-
-/* A short word: scrubbed too, one line. NULL for NULL and "". */
-static char *
-word_column(struct scrub *s, sqlite3_stmt *st, int i)
-{
-	const char *p = (const char *)sqlite3_column_text(st, i);
-	struct clean_text *t;
-	char *word;
-
-	if (p == NULL || p[0] == '\0')
-		return NULL;
-	t = scrub_text(s, p, cut_to(p, strlen(p), RAW_MAX), 0);
-	word = xstrndup(clean_bytes(t), cut_to(clean_bytes(t), clean_len(t), WORD_MAX));
-	word[strcspn(word, "\r\n")] = '\0';
-	clean_free(t);
-	return word;
-}
 
 /* --- one database --- */
 
@@ -146,6 +41,8 @@ probe(struct source *d, struct err *e)
 	d->template = db_has_column(d->db, "issues", "is_template");
 	d->ephemeral = db_has_column(d->db, "issues", "ephemeral");
 	d->hook = db_has_column(d->db, "issues", "hook_bead");
+	d->state = db_has_column(d->db, "issues", "agent_state");
+	d->labels = db_has_column(d->db, "labels", "label");
 	d->design = db_has_column(d->db, "issues", "design");
 	d->criteria = db_has_column(d->db, "issues", "acceptance_criteria");
 	d->notes = db_has_column(d->db, "issues", "notes");
@@ -180,7 +77,7 @@ is_work(const struct source *d)
 
 /* Prepares "SELECT <the columns of a bead>, <extra> FROM issues <rest>" with the two assignees bound where the statement has them. */
 static sqlite3_stmt *
-select_beads(const struct search *q, const struct source *d, const char *extra, const char *rest, struct err *e)
+select_beads(const struct bead_search *q, const struct source *d, const char *extra, const char *rest, struct err *e)
 {
 	char *sql = xasprintf("SELECT id, status, %s, assignee, title, %s, %s, %s, %s, %s FROM issues %s", d->type ? "issue_type" : "NULL",
 	    d->description ? "description" : "NULL", d->design ? "design" : "NULL", d->criteria ? "acceptance_criteria" : "NULL",
@@ -207,63 +104,31 @@ step(const struct source *d, sqlite3_stmt *st, struct err *e)
 	return rc == SQLITE_DONE ? 0 : db_fail(d->db, rc, e);
 }
 
-static struct clean_text *
-join_notes(struct scrub *s, sqlite3_stmt *st)
+/* The row's texts are lent until the next step. */
+static struct issue
+issue_of(sqlite3_stmt *st)
 {
-	static const char *const heads[] = { "Design", "Acceptance criteria", "Notes" };
-	struct clean_text *out = NULL;
-	struct buf b = BUF_INIT;
+	const char *v[9];
 
-	for (int i = 0; i < 3; i++) {
-		struct clean_text *t = clean_column(s, st, 6 + i);
-
-		if (t != NULL)
-			buf_fmt(&b, "%s%s:\n%s", b.len > 0 ? "\n\n" : "", heads[i], clean_bytes(t));
-		clean_free(t);
-	}
-	/* three pieces of at most 64 KiB, clean already: only the type has to be regained */
-	if (b.len > 0)
-		out = scrub_text(s, b.data, b.len, 0);
-	buf_release(&b);
-	return out;
+	for (int i = 0; i < 9; i++)
+		v[i] = (const char *)sqlite3_column_text(st, i);
+	return (struct issue){ .id = v[0], .status = v[1], .type = v[2], .assignee = v[3], .title = v[4], .description = v[5],
+	    .design = v[6], .criteria = v[7], .notes = v[8] };
 }
 
 static void
-take(struct search *q, const struct source *d, sqlite3_stmt *st, enum rank rank)
+take(struct bead_search *q, const struct source *d, sqlite3_stmt *st, enum rank rank)
 {
-	struct bead *b = q->out;
+	struct issue issue = issue_of(st);
 
-	release_work(b);
-	b->id = word_column(q->s, st, 0);
-	b->status = word_column(q->s, st, 1);
-	b->type = word_column(q->s, st, 2);
-	b->assignee = word_column(q->s, st, 3);
-	b->title = clean_column(q->s, st, 4);
-	b->description = clean_column(q->s, st, 5);
-	b->notes = join_notes(q->s, st);
-	b->database = xstrdup(d->path);
-	b->closed = rank == RANK_CLOSED_HINT;
-	q->best = rank;
-}
-
-static bool
-is_closed(const char *status)
-{
-	return status != NULL && (strcasecmp(status, "closed") == 0 || strcasecmp(status, "tombstone") == 0);
+	bead_search_take(q, &issue, d->path, rank);
 }
 
 /* --- what is looked for --- */
 
-static enum rank
-rank_of(const char *status)
-{
-	return status == NULL ? RANK_OPEN : strcasecmp(status, "hooked") == 0 ? RANK_HOOKED :
-	    strcasecmp(status, "in_progress") == 0 ? RANK_IN_PROGRESS : strcasecmp(status, "pinned") == 0 ? RANK_PINNED : RANK_OPEN;
-}
-
 /* A status that we do not know is an open one. Of two equals the lasting one beats the ephemeral one (a wisp), the younger the older. */
 static int
-find_assigned(struct search *q, const struct source *d, struct err *e)
+find_assigned(struct bead_search *q, const struct source *d, struct err *e)
 {
 	char *work = is_work(d), *age = age_of(d, false), *rest;
 	sqlite3_stmt *st;
@@ -281,7 +146,7 @@ find_assigned(struct search *q, const struct source *d, struct err *e)
 		return -1;
 	found = step(d, st, e);
 	if (found == 1) {
-		enum rank rank = rank_of((const char *)sqlite3_column_text(st, 1));
+		enum rank rank = bead_rank_of((const char *)sqlite3_column_text(st, 1));
 
 		if (rank < q->best)
 			take(q, d, st, rank);
@@ -292,7 +157,7 @@ find_assigned(struct search *q, const struct source *d, struct err *e)
 
 /* A bead by its id; closed ones count only when `named`. `mine`: only when it is assigned to us or to nobody. */
 static int
-find_by_id(struct search *q, const struct source *d, const char *id, enum rank rank, bool named, bool mine, struct err *e)
+find_by_id(struct bead_search *q, const struct source *d, const char *id, enum rank rank, bool named, bool mine, struct err *e)
 {
 	sqlite3_stmt *st = select_beads(q, d, "0",
 	    mine ? "WHERE id = ?3 AND (coalesce(assignee, '') = '' OR " MINE ")" : "WHERE id = ?3", e);
@@ -303,7 +168,7 @@ find_by_id(struct search *q, const struct source *d, const char *id, enum rank r
 	sqlite3_bind_text(st, 3, id, -1, SQLITE_STATIC);
 	found = step(d, st, e);
 	if (found == 1) {
-		if (is_closed((const char *)sqlite3_column_text(st, 1)))
+		if (bead_is_closed((const char *)sqlite3_column_text(st, 1)))
 			rank = named ? RANK_CLOSED_HINT : RANK_NONE;
 		if (rank < q->best)
 			take(q, d, st, rank);
@@ -312,55 +177,68 @@ find_by_id(struct search *q, const struct source *d, const char *id, enum rank r
 	return found < 0 ? -1 : 0;
 }
 
-/* The value of a line "hook_bead: gt-abc" of an agent bead's description; heap, NULL when there is none. It wins over the column. */
-static char *
-hook_line(const char *text)
-{
-	for (const char *p = text; p != NULL && *p != '\0'; p = strchr(p, '\n'), p += p != NULL) {
-		size_t n;
-
-		if (strncasecmp(p, "hook_bead:", 10) != 0)
-			continue;
-		p += 10;
-		p += strspn(p, " \t");
-		n = strcspn(p, " \t\r\n");
-		return n > 0 && !(n == 4 && strncmp(p, "null", 4) == 0) ? xstrndup(p, n) : NULL;
-	}
-	return NULL;
-}
-
-/* The agent bead of the older towns: PREFIX-RIG-polecat-NAME, or RIG-polecat-NAME where the prefix is the rig. */
+/* The agent's own bead, PREFIX-RIG-polecat-NAME, or RIG-polecat-NAME where the prefix is the rig: what it does, and in older towns its hook. */
 static int
-find_hook_bead(struct search *q, const struct source *d, struct err *e)
+find_agent_bead(struct bead_search *q, const struct source *d, struct err *e)
 {
-	char *tail, *id = NULL;
+	char *tail, *extra, *id = NULL;
 	sqlite3_stmt *st;
 	int found, ret = 0;
 
 	if (q->rig == NULL || (!d->hook && !d->description))
 		return 0;
 	tail = xasprintf("%s-polecat-%s", q->rig, q->name);
-	st = select_beads(q, d, d->hook ? "hook_bead" : "NULL",
-	    "WHERE lower(id) = lower(?3) OR lower(substr(id, -length(?3) - 1)) = '-' || lower(?3) LIMIT 1", e);
+	extra = xasprintf("%s, %s, %s", d->hook ? "hook_bead" : "NULL", d->state ? "agent_state" : "NULL",
+	    d->updated ? "CAST((julianday(updated_at) - 2440587.5) * 86400000 AS INTEGER)" : "0");
+	st = select_beads(q, d, extra, "WHERE lower(id) = lower(?3) OR lower(substr(id, -length(?3) - 1)) = '-' || lower(?3) LIMIT 1", e);
 	if (st != NULL)
 		sqlite3_bind_text(st, 3, tail, -1, SQLITE_STATIC);
 	found = st != NULL ? step(d, st, e) : -1;
 	if (found == 1) {
-		id = hook_line((const char *)sqlite3_column_text(st, 5));
+		const char *text = (const char *)sqlite3_column_text(st, 5);
+
+		bead_search_agent(q, text, (const char *)sqlite3_column_text(st, 10), sqlite3_column_int64(st, 11));
+		id = bead_line(text, "hook_bead");
 		if (id == NULL && sqlite3_column_bytes(st, 9) > 0)
 			id = xstrdup((const char *)sqlite3_column_text(st, 9));
 		sqlite3_finalize(st);
 	}
 	free(tail);
+	free(extra);
 	if (id != NULL)
 		ret = find_by_id(q, d, id, RANK_HOOK_BEAD, false, true, e);
 	free(id);
 	return found < 0 ? -1 : ret;
 }
 
+/* The rig's own bead, PREFIX-rig-RIG, has the label status:parked or status:docked while gt wants nothing to run there. */
+static int
+find_rig_bead(struct bead_search *q, const struct source *d, struct err *e)
+{
+	sqlite3_stmt *st;
+	char *tail;
+	int found;
+
+	if (q->rig == NULL || !d->labels)
+		return 0;
+	st = db_prepare(d->db, "SELECT 1 FROM labels WHERE substr(issue_id, -length(?1)) = ?1 AND label IN ('status:parked', 'status:docked')"
+	    " LIMIT 1", e);
+	if (st == NULL)
+		return -1;
+	tail = xasprintf("-rig-%s", q->rig);
+	sqlite3_bind_text(st, 1, tail, -1, SQLITE_STATIC);
+	found = step(d, st, e);
+	if (found == 1) {
+		q->out->rig_stopped = true;
+		sqlite3_finalize(st);
+	}
+	free(tail);
+	return found < 0 ? -1 : 0;
+}
+
 /* Newest closed work: what a caller says when no open work is left. */
 static int
-find_closed(struct search *q, const struct source *d, struct err *e)
+find_closed(struct bead_search *q, const struct source *d, struct err *e)
 {
 	char *work = is_work(d), *age = age_of(d, true), *rest;
 	sqlite3_stmt *st;
@@ -375,13 +253,7 @@ find_closed(struct search *q, const struct source *d, struct err *e)
 		return -1;
 	found = step(d, st, e);
 	if (found == 1) {
-		double at = sqlite3_column_double(st, 9);
-
-		if (q->out->last_closed == NULL || at > q->closed_at) {
-			free(q->out->last_closed);
-			q->out->last_closed = word_column(q->s, st, 0);
-			q->closed_at = at;
-		}
+		bead_search_close(q, (const char *)sqlite3_column_text(st, 0), sqlite3_column_double(st, 9));
 		sqlite3_finalize(st);
 	}
 	return found < 0 ? -1 : 0;
@@ -392,11 +264,11 @@ find_closed(struct search *q, const struct source *d, struct err *e)
  * rank, the lower the better.
  */
 static int
-find_handoff(struct search *q, const struct source *d, struct err *e)
+find_handoff(struct bead_search *q, const struct source *d, struct err *e)
 {
 	char *age = age_of(d, false), *rest;
 	sqlite3_stmt *st;
-	int found, rank;
+	int found;
 
 	rest = xasprintf("WHERE ((title LIKE '🤝 HANDOFF:%%' AND " MINE ")"
 	    " OR (status = 'pinned' AND title COLLATE NOCASE IN (?3, 'polecat Handoff')))"
@@ -411,14 +283,9 @@ find_handoff(struct search *q, const struct source *d, struct err *e)
 	sqlite3_bind_text(st, 3, rest, -1, SQLITE_STATIC);
 	found = step(d, st, e);
 	if (found == 1) {
-		rank = sqlite3_column_int(st, 9);
-		if (q->handoff_rank == 0 || rank < q->handoff_rank) {
-			clean_free(q->out->handoff);
-			free(q->out->handoff_id);
-			q->out->handoff = clean_column(q->s, st, 5);
-			q->out->handoff_id = word_column(q->s, st, 0);
-			q->handoff_rank = rank;
-		}
+		struct issue issue = issue_of(st);
+
+		bead_search_hand_over(q, &issue, sqlite3_column_int(st, 9));
 		sqlite3_finalize(st);
 	}
 	free(rest);
@@ -430,7 +297,7 @@ find_handoff(struct search *q, const struct source *d, struct err *e)
  * way to work under way elsewhere.
  */
 static int
-search_in(struct search *q, const char *path, struct err *e)
+search_in(struct bead_search *q, const char *path, struct err *e)
 {
 	struct source d = { .path = path };
 	int ret = -1;
@@ -442,9 +309,9 @@ search_in(struct search *q, const char *path, struct err *e)
 	if (q->hint != NULL && q->best > RANK_HOOKED && find_by_id(q, &d, q->hint, RANK_HINT, true, false, e) != 0)
 		goto out;
 	if ((q->best == RANK_NONE || q->best >= RANK_CLOSED_HINT || q->best == RANK_HINT) &&
-	    (find_assigned(q, &d, e) != 0 || find_hook_bead(q, &d, e) != 0))
+	    (find_assigned(q, &d, e) != 0 || find_agent_bead(q, &d, e) != 0))
 		goto out;
-	if (find_closed(q, &d, e) != 0 || find_handoff(q, &d, e) != 0)
+	if (find_rig_bead(q, &d, e) != 0 || find_closed(q, &d, e) != 0 || find_handoff(q, &d, e) != 0)
 		goto out;
 	ret = 0;
 out:
@@ -456,22 +323,11 @@ int
 bead_find(const char *const *databases, size_t n, const char *rig, const char *name, const char *hint,
     struct scrub *s, struct bead *out, struct err *e)
 {
-	struct search q = { .rig = rig, .name = name, .s = s, .out = out, .best = RANK_NONE };
+	struct bead_search q;
 	int ret = 0;
 
-	q.hint = hint != NULL && hint[0] != '\0' ? hint : NULL;
-	memset(out, 0, sizeof *out);
-	q.work = rig != NULL ? xasprintf("%s/polecats/%s", rig, name) : xstrdup(name);
-	q.mail = rig != NULL ? xasprintf("%s/%s", rig, name) : xstrdup(name);
+	bead_search_init(&q, rig, name, hint, s, out);
 	for (size_t i = 0; i < n && ret == 0; i++)
 		ret = search_in(&q, databases[i], e);
-	free(q.work);
-	free(q.mail);
-	if (ret != 0)
-		bead_release(out);
-	else if (out->id != NULL && !out->closed) {
-		free(out->last_closed);
-		out->last_closed = NULL;
-	}
-	return ret;
+	return bead_search_end(&q, ret);
 }

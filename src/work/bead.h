@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct clean_text;
 struct err;
@@ -25,6 +26,9 @@ struct bead {
 	struct clean_text *handoff;	/* description of the handoff mail or pinned role bead, NULL: none */
 	char *handoff_id;
 	char *last_closed;		/* id of the newest closed work of this assignee when no open work is left; NULL: none */
+	char *agent_state;		/* what gt noted of the agent: working, spawning, done, nuked, idle, stuck, awaiting-gate, …; NULL: not known */
+	int64_t agent_since;		/* when it noted that, ms since 1970; 0: not known */
+	bool rig_stopped;		/* the rig's own bead says that it is parked or docked */
 	bool closed;			/* the named work is closed or a tombstone: not to be resumed */
 };
 

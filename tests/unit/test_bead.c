@@ -236,6 +236,39 @@ test_hook_of_the_agent_bead(void **state)
 	assert_string_equal(find(t, NULL), "gt-10");
 }
 
+/* What gt notes of the agent itself: the text wins over the column. */
+static void
+test_state_of_the_agent(void **state)
+{
+	struct town *t = *state;
+
+	assert_string_equal(find(t, NULL), "");
+	assert_null(t->b.agent_state);
+	assert_false(t->b.rig_stopped);
+	add(t->rig_db, "gt-gastown-polecat-nux", "open", NULL, "agent_state: stuck");
+	add(t->rig_db, "gt-gastown-polecat-toast", "open", NULL, "toast\n\nrole_type: polecat\nagent_state: done\nhook_bead: null\n");
+	run(t->rig_db, "UPDATE issues SET updated_at = '2026-04-01T10:00:00.250Z'");
+	assert_string_equal(find(t, NULL), "");
+	assert_string_equal(t->b.agent_state, "done");
+	assert_true(t->b.agent_since == 1775037600250 || t->b.agent_since == 1775037600249);
+	run(t->rig_db, "ALTER TABLE issues ADD COLUMN agent_state TEXT; UPDATE issues SET agent_state = 'idle'");
+	find(t, NULL);
+	assert_string_equal(t->b.agent_state, "done");
+	run(t->rig_db, "UPDATE issues SET description = 'agent_state: null' WHERE id = 'gt-gastown-polecat-toast'");
+	find(t, NULL);
+	assert_string_equal(t->b.agent_state, "idle");
+	add(t->rig_db, "gt-work", "hooked", WORK, "work");
+	assert_string_equal(find(t, NULL), "gt-work");
+	assert_string_equal(t->b.agent_state, "idle");
+	run(t->rig_db, "CREATE TABLE labels(issue_id TEXT, label TEXT); INSERT INTO labels VALUES('gt-rig-beads', 'status:parked'),"
+	    "('gt-rig-gastown', 'gt:rig')");
+	find(t, NULL);
+	assert_false(t->b.rig_stopped);
+	run(t->rig_db, "INSERT INTO labels VALUES('gt-rig-gastown', 'status:docked')");
+	find(t, NULL);
+	assert_true(t->b.rig_stopped);
+}
+
 static void
 test_handoff(void **state)
 {
@@ -470,6 +503,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_hint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_closed_work, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hook_of_the_agent_bead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_state_of_the_agent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_handoff, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_texts_are_scrubbed_and_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_columns, setup_old, teardown),
