@@ -36,6 +36,10 @@ const struct command commands[] = {
 	    "Sets remain-on-exit for the agents' panes and raises history-limit to max_context_lines, which tmux gives to new panes\n"
 	    "only. Without a name: all agents in scope. What was set before is kept in the ledger." },
 	{ "disarm", cmd_disarm, OPT_TMUX | OPT_DRY, "[SESSION...]", "put back what arm changed", NULL },
+	{ "patrol", cmd_patrol, OPT_TMUX | OPT_DRY, "", "one pass for cron or the witness: find crashes, and bring agents back if auto_recover",
+	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back as with --all, and\n"
+	    "when that fails the mayor gets one mail a crash ([recovery.mail]). After a reboot or the end of a tmux server recoveries that\n"
+	    "were left open are settled first." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",

@@ -68,6 +68,7 @@ int cmd_arm(const struct cli *cli, struct err *e);
 int cmd_disarm(const struct cli *cli, struct err *e);
 int cmd_log(const struct cli *cli, struct err *e);
 int cmd_stats(const struct cli *cli, struct err *e);
+int cmd_patrol(const struct cli *cli, struct err *e);
 int cmd_release(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);

@@ -1,0 +1,389 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/list.h"
+#include "cmd/round.h"
+#include "cmd/setup.h"
+#include "ledger/armed.h"
+#include "revive/arm.h"
+#include "revive/gather.h"
+#include "revive/notice.h"
+#include "revive/plan.h"
+#include "revive/recover.h"
+#include "revive/startup.h"
+#include "town/config.h"
+
+/*
+ * One unattended pass, for cron, the witness and the plugin. What is left alone, and why:
+ *
+ * A guest. Others restart agents too: the deacon's own hook after 3 s, a person, `gt session restart`. So a crash is left in peace until it is
+ * GRACE_MS old, and then looked at anew. The witness believes a polecat's heartbeat until that is 3 minutes old (gastown,
+ * polecat/heartbeat.go) and then restarts the session with a kill, which takes the scrollback along: the time between the two is ours. Whoever
+ * comes second loses without harm: a dead pane is respawned without -k, a zombie's shell is looked at again under the lock, and a pane that
+ * changed or vanished meanwhile is Gas Town's, no failure of ours, and no mail.
+ *
+ * Quiet. With nothing crashed, nothing owed and the same servers as last time it prints nothing and writes nothing. A crash is told once.
+ * One at a time: a second patrol finds the lock held and has nothing to do, status 0.
+ */
+#define GRACE_MS 5000
+#define LOOKS_MOST 3
+
+struct patrol {
+	struct round r;
+	bool due;			/* startup */
+	struct startup started;
+	bool *fresh;			/* of each of r.all: told for the first time */
+	size_t crashed, told, yielded;
+	struct notice mail;
+	struct err mail_error;
+	char *lock_path;
+	int lock;
+};
+
+/* ---- looking ---- */
+
+static int
+look(struct patrol *p, struct err *e)
+{
+	free(p->fresh);
+	p->fresh = NULL;
+	if (round_look(&p->r, e) != 0) {
+		if (strcmp(e->name, "no-server") != 0)
+			return -1;
+		/* where no tmux runs there is nothing to be brought back */
+		err_clear(e);
+	}
+	p->crashed = 0;
+	for (size_t i = 0; i < p->r.all.n; i++)
+		p->crashed += class_crashed(p->r.all.v[i].class);
+	p->fresh = xcalloc(p->r.all.n, sizeof *p->fresh);
+	return 0;
+}
+
+static int64_t
+age_of(const struct candidate *c)
+{
+	return c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : GRACE_MS;
+}
+
+/* How long until the youngest crash that was chosen is old enough; 0: all are. A clock that was set back is no age. */
+static int64_t
+grace_left(const struct patrol *p)
+{
+	int64_t left = 0;
+
+	for (size_t i = 0; i < p->r.all.n; i++) {
+		int64_t age = age_of(&p->r.all.v[i]);
+
+		if (p->r.chosen[i] && class_crashed(p->r.all.v[i].class) && age >= 0 && GRACE_MS - age > left)
+			left = GRACE_MS - age;
+	}
+	return left;
+}
+
+/* What is still too young then is left to the next pass. */
+static int
+look_when_settled(struct patrol *p, struct err *e)
+{
+	int64_t left;
+
+	for (int looks = 1; (left = grace_left(p)) > 0 && looks < LOOKS_MOST && setup_stopped() == 0; looks++) {
+		for (int64_t until = clock_mono_ms() + left; clock_mono_ms() < until && setup_stopped() == 0; )
+			clock_sleep_ms(50);
+		if (look(p, e) != 0)
+			return -1;
+		round_choose(&p->r);
+	}
+	for (size_t i = 0; i < p->r.all.n; i++)
+		if (class_crashed(p->r.all.v[i].class) && age_of(&p->r.all.v[i]) >= 0 && age_of(&p->r.all.v[i]) < GRACE_MS)
+			p->r.chosen[i] = false;
+	return 0;
+}
+
+/* 1: ours, 0: another patrol is at work, -1. */
+static int
+take_lock(struct patrol *p, struct err *e)
+{
+	if (p->lock >= 0)
+		return 1;
+	if (p->lock_path == NULL)
+		p->lock_path = world_path(&p->r.w, "locks", "patrol.lock", true, e);
+	if (p->lock_path == NULL)
+		return -1;
+	p->lock = io_lock(p->lock_path, 0, e);
+	if (p->lock >= 0)
+		return 1;
+	if (strcmp(e->name, "locked") != 0)
+		return -1;
+	err_clear(e);
+	if (p->r.cli->verbose > 0)
+		say_line(&p->r.say, "Another patrol is at work.");
+	return 0;
+}
+
+/* ---- telling ---- */
+
+static void
+tell_crash(struct patrol *p, size_t i)
+{
+	const struct candidate *c = &p->r.all.v[i];
+	const struct refusal *no = &p->r.no[i];
+	struct buf name = BUF_INIT, age = BUF_INIT;
+	char *reason = gather_reason(c);
+
+	say_foreign(&name, c->pane.session, 60);
+	clock_age(&age, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
+	say_warning(&p->r.say, "%s: %s (%s), %s ago%s%s%s%s", name.data, reason, class_name(c->class), age.data,
+	    no->name != NULL ? "; left alone: " : "", no->name != NULL ? no->sentence : "", no->name != NULL ? ", " : "",
+	    no->name != NULL ? no->name : "");
+	say_log(&p->r.say, "%s %s - seen%s%s", name.data, class_name(c->class), no->name != NULL ? " refused=" : "",
+	    no->name != NULL ? no->name : "");
+	buf_release(&name);
+	buf_release(&age);
+	free(reason);
+}
+
+/* What cannot be noted would be told in every pass: the error ends it. */
+static int
+note_crashes(struct patrol *p, struct err *e)
+{
+	for (size_t i = 0; i < p->r.all.n; i++) {
+		if (!class_crashed(p->r.all.v[i].class))
+			continue;
+		if (notice_crash(&p->r.w, &p->r.all.v[i], &p->fresh[i], e) != 0)
+			return -1;
+		p->told += p->fresh[i];
+		if (p->fresh[i])
+			tell_crash(p, i);
+	}
+	return 0;
+}
+
+static void
+tell_failure_to_note(struct patrol *p, const struct err *e)
+{
+	struct buf words = BUF_INIT;
+
+	say_foreign(&words, e->msg, 0);
+	say_warning(&p->r.say, "no mail can be sent about it: %s", words.data);
+	buf_release(&words);
+}
+
+static void
+one_ended(struct round *r, const struct recovery *one, const struct err *how)
+{
+	struct patrol *p = r->arg;
+	struct err e = ERR_INIT;
+
+	p->yielded += how->code == GT_AGAIN || (how->code != 0 && strcmp(how->name, "gone") == 0);
+	if (notice_ended(&r->w, one, how, &e) != 0)
+		tell_failure_to_note(p, &e);
+}
+
+/* Those that a guard left out, for the mail about a crash loop. */
+static void
+note_refused(struct patrol *p)
+{
+	struct err e = ERR_INIT;
+
+	round_count_refused(&p->r);
+	for (size_t i = 0; i < p->r.all.n; i++)
+		if (!p->r.chosen[i] && class_crashed(p->r.all.v[i].class) && p->r.no[i].name != NULL &&
+		    notice_refused(&p->r.w, &p->r.all.v[i], p->r.no[i].name, p->r.no[i].sentence, p->r.no[i].hint, &e) != 0)
+			tell_failure_to_note(p, &e);
+}
+
+static void
+send_mail(struct patrol *p)
+{
+	struct buf words = BUF_INIT;
+
+	if (!notice_owed(&p->r.w) || notice_send(&p->r.w, &p->mail, &p->mail_error) == 0)
+		return;
+	say_foreign(&words, p->mail_error.msg, 0);
+	say_warning(&p->r.say, "the mail about %zu failed recover%s was not sent: %s\n  %s", p->mail.owed, p->mail.owed == 1 ? "y" : "ies",
+	    words.data, p->mail.given_up > 0 ? "it is given up; gt-recover log tells what failed" : "the next patrol tries it again");
+	buf_release(&words);
+}
+
+static json_t *
+json_mail(const struct patrol *p)
+{
+	json_t *v = json_object();
+
+	json_put_int(v, "owed", (int64_t)p->mail.owed);
+	json_put_flag(v, "sent", p->mail.sent);
+	json_put(v, "error", p->mail_error.code != 0 ? p->mail_error.msg : NULL);
+	return v;
+}
+
+static json_t *
+json_startup(const struct patrol *p)
+{
+	json_t *v = json_object();
+
+	if (!p->due) {
+		json_decref(v);
+		return json_null();
+	}
+	json_put_flag(v, "rebooted", p->started.rebooted);
+	json_put_int(v, "servers_ended", (int64_t)p->started.servers_ended);
+	json_put_int(v, "closed", (int64_t)p->started.closed);
+	json_put_int(v, "acknowledged", (int64_t)p->started.acknowledged);
+	return v;
+}
+
+static void
+print_json(struct patrol *p)
+{
+	struct round *r = &p->r;
+	struct armed_list armed = { .n = 0 };
+	json_t *v = say_object(), *sessions = json_array();
+
+	list_armed(&r->w, &armed);
+	for (size_t i = 0; i < r->all.n; i++) {
+		json_t *one;
+
+		if (!class_crashed(r->all.v[i].class))
+			continue;
+		one = list_json(&r->all.v[i], &r->beads[i], &r->no[i], arm_holds(&armed, &r->all.v[i]));
+		json_put_flag(one, "new", p->fresh[i]);
+		json_array_append_new(sessions, one);
+	}
+	armed_list_release(&armed);
+	json_put_flag(v, "auto_recover", config_flag(r->w.config, "auto_recover"));
+	json_object_set_new(v, "startup", json_startup(p));
+	json_put_int(v, "found", (int64_t)r->found);
+	json_put_int(v, "recovered", (int64_t)r->recovered);
+	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
+	json_put_int(v, "refused", (int64_t)r->refused);
+	json_put_int(v, "failed", (int64_t)r->failed);
+	json_put_int(v, "yielded", (int64_t)p->yielded);
+	json_object_set_new(v, "sessions", sessions);
+	json_object_set(v, "results", r->results);
+	json_object_set_new(v, "mail", json_mail(p));
+	say_json(v);
+}
+
+/* ---- the pass ---- */
+
+/* A guard's word and somebody else's hand are no failures of a pass. */
+static int
+status_of(const struct patrol *p)
+{
+	const struct round *r = &p->r;
+	size_t failed = r->failed - p->yielded;
+
+	if (failed + r->unacknowledged == 0)
+		return r->all.trouble.code != 0 ? GT_SOME : GT_OK;
+	if (r->recovered > 0)
+		return GT_SOME;
+	return failed == 0 ? GT_UNACKED : GT_FAIL;
+}
+
+static int
+recover_them(struct patrol *p, struct err *e)
+{
+	size_t n = 0;
+
+	if (look_when_settled(p, e) != 0 || note_crashes(p, e) != 0)
+		return -1;
+	note_refused(p);
+	for (size_t i = 0; i < p->r.all.n; i++)
+		n += p->r.chosen[i];
+	p->r.ended = one_ended;
+	p->r.arg = p;
+	if (n > 0)
+		round_recover(&p->r);
+	return 0;
+}
+
+static int
+act(struct patrol *p, struct err *e)
+{
+	if (startup_remember(&p->r.w, &p->r.all, e) != 0)
+		return -1;
+	if (!config_flag(p->r.w.config, "auto_recover")) {
+		p->r.found = p->crashed;
+		if (note_crashes(p, e) != 0)
+			return -1;
+	} else if (recover_them(p, e) != 0) {
+		return -1;
+	}
+	send_mail(p);
+	setup_export(&p->r.w);
+	return 0;
+}
+
+static void
+show_plan(struct patrol *p)
+{
+	if (p->crashed > 0 && !config_flag(p->r.w.config, "auto_recover"))
+		say_line(&p->r.say, "auto_recover is false: patrol reports these, and brings none back.");
+	if (p->crashed > 0 || p->r.cli->json)
+		round_plan(&p->r);
+}
+
+/* GT_OK or -1; the counts tell the rest. */
+static int
+run(struct patrol *p, struct err *e)
+{
+	size_t chosen;
+	int ours;
+
+	p->due = startup_due(&p->r.w);
+	if (p->due && !p->r.cli->dry_run) {
+		ours = take_lock(p, e);
+		if (ours < 0 || (ours > 0 && startup(&p->r.w, &p->started, e) != 0))
+			return -1;
+		p->due = ours > 0;
+	}
+	if (look(p, e) != 0)
+		return -1;
+	setup_trouble(&p->r.all.trouble);
+	chosen = p->r.all.n > 0 ? round_choose(&p->r) : 0;
+	if (p->r.cli->dry_run) {
+		show_plan(p);
+		return GT_OK;
+	}
+	if (p->crashed + chosen > 0 || p->due || notice_owed(&p->r.w) || !startup_knows(&p->r.w, &p->r.all)) {
+		ours = take_lock(p, e);
+		if (ours < 0 || (ours > 0 && act(p, e) != 0))
+			return -1;
+	}
+	if (p->r.cli->json)
+		print_json(p);
+	return GT_OK;
+}
+
+int
+cmd_patrol(const struct cli *cli, struct err *e)
+{
+	struct patrol p = { .lock = -1 };
+	int ret;
+
+	if (cli->n_args > 0)
+		return setup_no_arguments(cli, e);
+	ret = round_open(&p.r, cli, e);
+	p.r.mass = true;
+	if (ret == 0 && setup_disabled(cli, &p.r.w)) {
+		round_close(&p.r);
+		return GT_OK;
+	}
+	if (ret == 0)
+		ret = run(&p, e);
+	if (ret == 0)
+		ret = status_of(&p);
+	io_unlock(p.lock_path, p.lock);
+	free(p.lock_path);
+	free(p.fresh);
+	round_close(&p.r);
+	return ret;
+}

@@ -1,0 +1,338 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/startup.h"
+#include "revive/detect.h"
+#include "revive/tidy.h"
+#include "revive/world.h"
+#include "agent/liveness.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "context/transcript.h"
+#include "ledger/attempt.h"
+#include "ledger/event.h"
+#include "store/store.h"
+
+#define KEY "servers:last"
+#define TAG "servers"
+
+struct server {
+	char *socket;
+	int64_t pid, start;		/* start: as tmux tells, seconds since 1970 */
+	int64_t ticks;			/* start of the process, field 22 of /proc/PID/stat */
+};
+
+struct servers {
+	int64_t version;
+	char boot[40];
+	struct server *v;
+	size_t n, cap;
+};
+
+static void
+servers_release(struct servers *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i].socket);
+	free(s->v);
+	memset(s, 0, sizeof *s);
+}
+
+static void
+add(struct servers *s, const char *socket, int64_t pid, int64_t start, int64_t ticks)
+{
+	s->v = vec_room(s->v, s->n, &s->cap, sizeof *s->v);
+	s->v[s->n++] = (struct server){ xstrdup(socket), pid, start, ticks };
+}
+
+static const struct server *
+find(const struct servers *s, int64_t pid, int64_t start)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].pid == pid && s->v[i].start == start)
+			return &s->v[i];
+	return NULL;
+}
+
+static void
+read_boot(char *out, size_t size)
+{
+	struct buf b = BUF_INIT;
+
+	if (io_read_file("/proc/sys/kernel/random/boot_id", 64, &b, NULL) == 0)
+		snprintf(out, size, "%.*s", (int)strcspn(b.data, "\n"), b.data);
+	buf_release(&b);
+}
+
+static int64_t
+process_ticks(int64_t pid)
+{
+	struct proc p;
+
+	/* ended and not yet reaped is gone, too */
+	return proc_read((pid_t)pid, &p) == 0 && p.state != 'Z' && p.state != 'X' ? (int64_t)p.start : 0;
+}
+
+/* 1 found, 0 absent, -1. A damaged record is none: it is written anew. */
+static int
+load(struct store *store, struct servers *s, struct err *e)
+{
+	struct record r;
+	json_t *v, *list;
+	int found = store_get(store, KEY, &r, e);
+
+	memset(s, 0, sizeof *s);
+	if (found <= 0)
+		return found;
+	s->version = r.version;
+	v = json_parse(r.value, strlen(r.value), KEY, NULL);
+	list = json_object_get(v, "servers");
+	snprintf(s->boot, sizeof s->boot, "%s", json_text(v, "boot_id", ""));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+
+		add(s, json_text(o, "socket", ""), json_number(o, "pid", 0), json_number(o, "start", 0), json_number(o, "ticks", 0));
+	}
+	json_decref(v);
+	record_release(&r);
+	return 1;
+}
+
+static int
+save(struct store *store, struct servers *s, const struct event *ev, struct err *e)
+{
+	json_t *o = json_object(), *list = json_array();
+	struct buf value = BUF_INIT;
+	struct change c = { CHANGE_PUT, KEY, s->version, TAG, NULL };
+	enum commit answer;
+
+	json_put(o, "boot_id", s->boot);
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *one = json_object();
+
+		json_put(one, "socket", s->v[i].socket);
+		json_put_int(one, "pid", s->v[i].pid);
+		json_put_int(one, "start", s->v[i].start);
+		json_put_int(one, "ticks", s->v[i].ticks);
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(o, "servers", list);
+	json_print(&value, o, false);
+	c.value = value.data;
+	answer = ev != NULL ? event_commit(store, &c, 1, ev, e) : store_commit(store, &c, 1, e);
+	if (answer == COMMIT_DONE)
+		s->version++;
+	json_decref(o);
+	buf_release(&value);
+	return answer == COMMIT_DONE || answer == COMMIT_CONFLICT ? 0 : -1;
+}
+
+static bool
+runs(const struct servers *s, const struct server *x)
+{
+	char boot[sizeof s->boot] = "";
+
+	read_boot(boot, sizeof boot);
+	return strcmp(boot, s->boot) == 0 && process_ticks(x->pid) == x->ticks;
+}
+
+static bool
+rebooted(const struct servers *s)
+{
+	char boot[sizeof s->boot] = "";
+
+	read_boot(boot, sizeof boot);
+	return strcmp(boot, s->boot) != 0;
+}
+
+bool
+startup_due(struct world *w)
+{
+	struct store *store = world_store(w, false, NULL);
+	struct servers was;
+	bool due;
+
+	if (store == NULL || load(store, &was, NULL) <= 0)
+		return false;
+	due = rebooted(&was);
+	for (size_t i = 0; i < was.n; i++)
+		due = due || !runs(&was, &was.v[i]);
+	servers_release(&was);
+	return due;
+}
+
+/* ---- open recoveries ---- */
+
+static int
+end_attempt(struct store *store, struct attempt *a, const char *why, struct startup *out, struct err *e)
+{
+	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME")), *path = NULL;
+	enum ack ack = ACK_NONE;
+	int ret;
+
+	if (dir != NULL && a->cwd != NULL && a->times[PHASE_RESPAWNED] != 0)
+		transcript_search(dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
+	if (ack == ACK_ANSWERED) {
+		attempt_set(&a->proof, "transcript");
+		attempt_set(&a->transcript, path);
+		ret = attempt_advance(store, a, PHASE_ACKNOWLEDGED, e);
+		out->acknowledged += ret == 0;
+	} else {
+		ret = attempt_fail(store, a, why, e);
+		out->closed += ret == 0;
+	}
+	free(dir);
+	free(path);
+	return ret;
+}
+
+/* Under the lock that a recovery of the pane holds. */
+static int
+end_if_gone(struct world *w, const struct servers *was, const char *id, struct startup *out, struct err *e)
+{
+	struct attempt a;
+	struct err busy = ERR_INIT;
+	const struct server *x;
+	char *lock;
+	int found = attempt_load(w->store, id, &a, e), fd = -1, ret = found < 0 ? -1 : 0;
+
+	if (found <= 0)
+		return ret;
+	x = find(was, a.server_pid, a.server_start);
+	/* a server that no pass saw with an agent in it is judged by its process alone */
+	if (!phase_final(a.phase) && !(x != NULL ? runs(was, x) : !rebooted(was) && process_ticks(a.server_pid) != 0)) {
+		lock = world_pane_lock(w, a.server_pid, a.server_start, a.pane_id, e);
+		fd = lock != NULL ? io_lock(lock, 0, &busy) : -1;
+		if (fd >= 0)
+			ret = end_attempt(w->store, &a, rebooted(was) ? "the machine was started again before it was done" :
+			    "its tmux server ended before it was done", out, e);
+		io_unlock(lock, fd);
+		free(lock);
+	}
+	attempt_release(&a);
+	return ret;
+}
+
+static int
+forget_ended(struct store *store, struct servers *was, struct startup *out, struct err *e)
+{
+	struct servers now = { .version = was->version };
+	struct event ev = { .kind = "host.rebooted", .subject = was->boot, .text = "the machine was started again" };
+	char *words = NULL;
+	int ret;
+
+	out->rebooted = rebooted(was);
+	read_boot(now.boot, sizeof now.boot);
+	for (size_t i = 0; i < was->n; i++) {
+		const struct server *x = &was->v[i];
+
+		if (runs(was, x)) {
+			add(&now, x->socket, x->pid, x->start, x->ticks);
+			continue;
+		}
+		out->servers_ended++;
+		ev.subject = x->socket;
+	}
+	if (!out->rebooted) {
+		ev.kind = "server.ended";
+		ev.text = words = xasprintf("%zu tmux server%s ended", out->servers_ended, out->servers_ended == 1 ? "" : "s");
+	}
+	ret = save(store, &now, &ev, e);
+	servers_release(&now);
+	free(words);
+	return ret;
+}
+
+int
+startup(struct world *w, struct startup *out, struct err *e)
+{
+	struct store *store = world_store(w, true, e);
+	struct servers was = { .n = 0 };
+	struct attempts open = { .n = 0 };
+	int ret = store != NULL && load(store, &was, e) >= 0 ? 0 : -1;
+
+	memset(out, 0, sizeof *out);
+	if (ret == 0)
+		ret = attempts_open(store, &open, e);
+	for (size_t i = 0; i < open.n && ret == 0; i++)
+		ret = end_if_gone(w, &was, open.v[i].id, out, e);
+	if (ret == 0 && was.version > 0)
+		ret = forget_ended(store, &was, out, e);
+	if (ret == 0)
+		tidy(w);
+	attempts_release(&open);
+	servers_release(&was);
+	return ret;
+}
+
+/* ---- what is there now ---- */
+
+/* What ended since the pass began stays until startup has seen to it. */
+static void
+collect(const struct candidates *all, const struct servers *was, struct servers *now)
+{
+	read_boot(now->boot, sizeof now->boot);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct pane *p = &all->v[i].pane;
+		int64_t ticks = process_ticks(p->server_pid);
+
+		/* a session that is gone may tell of a server that is gone, and of a pid that is another's now */
+		if (class_has_pane(all->v[i].class) && ticks != 0 && find(now, p->server_pid, p->server_start) == NULL)
+			add(now, p->socket_path, p->server_pid, p->server_start, ticks);
+	}
+	for (size_t i = 0; i < was->n; i++) {
+		const struct server *x = &was->v[i];
+
+		if (!runs(was, x) && find(now, x->pid, x->start) == NULL)
+			add(now, x->socket, x->pid, x->start, x->ticks);
+	}
+}
+
+static bool
+same(const struct servers *a, const struct servers *b)
+{
+	bool same = a->n == b->n && strcmp(a->boot, b->boot) == 0;
+
+	for (size_t i = 0; i < a->n && same; i++) {
+		const struct server *x = find(b, a->v[i].pid, a->v[i].start);
+
+		same = x != NULL && x->ticks == a->v[i].ticks;
+	}
+	return same;
+}
+
+bool
+startup_knows(struct world *w, const struct candidates *all)
+{
+	struct store *store = world_store(w, false, NULL);
+	struct servers was = { .n = 0 }, now = { .n = 0 };
+	bool knows = true;
+
+	if (store != NULL && load(store, &was, NULL) >= 0) {
+		collect(all, &was, &now);
+		knows = was.version > 0 ? same(&was, &now) : now.n == 0;
+	}
+	servers_release(&was);
+	servers_release(&now);
+	return knows;
+}
+
+int
+startup_remember(struct world *w, const struct candidates *all, struct err *e)
+{
+	struct store *store = world_store(w, true, e);
+	struct servers was = { .n = 0 }, now = { .n = 0 };
+	int ret = store != NULL && load(store, &was, e) >= 0 ? 0 : -1;
+
+	collect(all, &was, &now);
+	now.version = was.version;
+	/* another boot is startup's to notice */
+	if (ret == 0 && !(was.version > 0 && rebooted(&was)) && !same(&was, &now))
+		ret = save(store, &now, NULL, e);
+	servers_release(&was);
+	servers_release(&now);
+	return ret;
+}

@@ -1,0 +1,38 @@
+#ifndef REVIVE_STARTUP_H
+#define REVIVE_STARTUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct candidates;
+struct err;
+struct world;
+
+/*
+ * Setting the house in order after the machine or a tmux server went down. What the last pass saw stands in the record servers:last: the
+ * boot id, and of each tmux server with an agent its socket, its process (pid and start in clock ticks, as /proc tells) and tmux's own
+ * start time. A process that is there no more, or another boot id, is the sign; no tmux is asked.
+ */
+
+/* Whether something went down since the last pass; false where nothing is known yet. Reads only. */
+bool startup_due(struct world *w);
+
+struct startup {
+	bool rebooted;
+	size_t servers_ended;
+	size_t closed;			/* recoveries that were open, and ended as failed */
+	size_t acknowledged;		/* the same, but the agent's transcript shows that it had answered */
+};
+/*
+ * Looks at the open recoveries of servers that are gone: one whose prompt was answered is acknowledged, any other has failed, with the reason.
+ * One that another run is at work on is left to it. Then tidy (revive/tidy.h). A server's end is one event (server.ended), a reboot too
+ * (host.rebooted). Takes what went down out of servers:last, so that it is done once.
+ */
+int startup(struct world *w, struct startup *out, struct err *e);
+
+/* Whether servers:last tells just the servers of these candidates. True where there is no store: nothing can be open then. */
+bool startup_knows(struct world *w, const struct candidates *all);
+/* Makes it so. Writes nothing when it was so. */
+int startup_remember(struct world *w, const struct candidates *all, struct err *e);
+
+#endif
