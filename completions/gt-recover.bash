@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm release log stats doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol release log stats doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -66,7 +66,7 @@ _gt_recover() {
 		list) options="$common $servers --include-infra --names" ;;
 		context | prompt) options="$common $servers --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
-		disarm | release) options="$common $servers -n --dry-run" ;;
+		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
 		parse) options="$common --agent --transcript" ;;

@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm release log stats doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol release log stats doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -30,6 +30,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a prompt -d 'the prompt that the 
 complete -c gt-recover -n '__gt_recover_bare' -a snapshot -d 'keep what the agents show now'
 complete -c gt-recover -n '__gt_recover_bare' -a arm -d "keep agents' panes when they die"
 complete -c gt-recover -n '__gt_recover_bare' -a disarm -d 'put back what arm changed'
+complete -c gt-recover -n '__gt_recover_bare' -a patrol -d 'one unattended pass, for cron or the witness'
 complete -c gt-recover -n '__gt_recover_bare' -a release -d 'let a quarantined session be recovered again'
 complete -c gt-recover -n '__gt_recover_bare' -a log -d 'what happened, the newest last'
 complete -c gt-recover -n '__gt_recover_bare' -a stats -d 'how many recoveries, how they ended'
@@ -65,7 +66,7 @@ complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -
 complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm release' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'

@@ -20,6 +20,7 @@ _gt_recover_commands() {
 		'snapshot:keep what the agents show now'
 		"arm:keep agents' panes when they die"
 		'disarm:put back what arm changed'
+		'patrol:one unattended pass, for cron or the witness'
 		'release:let a quarantined session be recovered again'
 		'log:what happened, the newest last'
 		'stats:how many recoveries, how they ended'
@@ -80,11 +81,11 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context|prompt) options=($servers $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
-	disarm|release) options=($servers $dry) ;;
+	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
 	stats) options=($place $since) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'

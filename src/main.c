@@ -37,8 +37,8 @@ const struct command commands[] = {
 	    "only. Without a name: all agents in scope. What was set before is kept in the ledger." },
 	{ "disarm", cmd_disarm, OPT_TMUX | OPT_DRY, "[SESSION...]", "put back what arm changed", NULL },
 	{ "patrol", cmd_patrol, OPT_TMUX | OPT_DRY, "", "one pass for cron or the witness: find crashes, and bring agents back if auto_recover",
-	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back as with --all, and\n"
-	    "when that fails the mayor gets one mail a crash ([recovery.mail]). After a reboot or the end of a tmux server recoveries that\n"
+	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back, by the same guards\n"
+	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux server recoveries that\n"
 	    "were left open are settled first." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
