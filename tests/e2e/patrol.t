@@ -146,6 +146,7 @@ agent_plan "$evil" --die-at-once=3
 crash "$evil"
 patrol
 is "$RC" 1 'its recovery fails'
+# shellcheck disable=SC2016
 like "$(cat "$HOME/own" 2>/dev/null)" '^me@example\.org\|Recovery failed for a\$\(touch ran\)`touch ran`\|gt-recover could not' 'the command got address, subject and text'
 is "$(find "$W" -name ran | wc -l) $(mails)" '0 4' '  nothing of it was executed, and gt was not asked'
 tm kill-session -t "$(agent_pane "$evil")"
