@@ -33,6 +33,7 @@ static const struct check checks[] = {
 	{ "tmux", "servers", "whether each server answers", doctor_servers },
 	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", doctor_history },
 	{ "tmux", "armed", "whether agents' panes are kept when they die", doctor_armed },
+	{ "Agents", "crashed", "agents that were not brought back yet", doctor_crashed },
 	{ "Agents", "programs", "the programs of agents that run here, in PATH", doctor_programs },
 	{ "Agents", "notes", "each agent's own note of its process", doctor_notes },
 	{ "Agents", "transcripts", "the transcript of each live agent", doctor_transcripts },
@@ -66,13 +67,19 @@ doctor_count(const struct doctor *d, enum verdict v)
 	return n;
 }
 
+bool
+doctor_is_live(const struct candidate *c)
+{
+	return c->class == CLASS_LIVE || c->class == CLASS_RESPAWNED;
+}
+
 size_t
-doctor_agents(const struct doctor *d, enum class c)
+doctor_live(const struct doctor *d)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->agents.n; i++)
-		n += d->agents.v[i].class == c;
+		n += doctor_is_live(&d->agents.v[i]);
 	return n;
 }
 

@@ -69,8 +69,9 @@ size_t doctor_count(const struct doctor *d, enum verdict v);
 void doctor_tell(struct doctor *d, enum verdict v, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* An error as a finding, with its hint. */
 void doctor_tell_err(struct doctor *d, enum verdict v, const struct err *e);
-/* How many agents' panes are of the class. */
-size_t doctor_agents(const struct doctor *d, enum class c);
+/* An agent runs in its pane, whether it was given its context or not; how many of those there are. */
+bool doctor_is_live(const struct candidate *c);
+size_t doctor_live(const struct doctor *d);
 
 /* doctor_settings.c */
 void doctor_gt_toml(struct doctor *d);
@@ -99,6 +100,7 @@ void doctor_servers(struct doctor *d);
 void doctor_history(struct doctor *d);
 void doctor_armed(struct doctor *d);
 /* doctor_agents.c */
+void doctor_crashed(struct doctor *d);
 void doctor_programs(struct doctor *d);
 void doctor_notes(struct doctor *d);
 void doctor_transcripts(struct doctor *d);

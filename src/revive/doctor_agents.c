@@ -34,6 +34,26 @@ first_of_profile(const struct doctor *d, size_t i)
 }
 
 void
+doctor_crashed(struct doctor *d)
+{
+	size_t crashed = 0, unknown = 0;
+
+	for (size_t i = 0; i < d->agents.n; i++) {
+		crashed += class_crashed(d->agents.v[i].class);
+		unknown += d->agents.v[i].class == CLASS_UNKNOWN;
+	}
+	if (d->agents.n == 0)
+		doctor_tell(d, VERDICT_SKIPPED, NULL, NO_AGENT);
+	else if (crashed > 0)
+		doctor_tell(d, VERDICT_NOTE, NULL, "%zu of %zu crashed; gt-recover list tells how, gt-recover brings them back", crashed,
+		    d->agents.n);
+	else if (unknown > 0)
+		doctor_tell(d, VERDICT_OK, NULL, "none crashed; of %zu of %zu the signs disagree", unknown, d->agents.n);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "none of %zu crashed", d->agents.n);
+}
+
+void
 doctor_programs(struct doctor *d)
 {
 	struct buf found = BUF_INIT, absent = BUF_INIT;
@@ -71,7 +91,7 @@ doctor_notes(struct doctor *d)
 		const struct candidate *c = &d->agents.v[i];
 		struct session_file s;
 
-		if (c->class != CLASS_LIVE || !is_claude(c))
+		if (!doctor_is_live(c) || !is_claude(c))
 			continue;
 		asked++;
 		if (session_file_read(c->config_dir, c->agent_pid, &s)) {
@@ -99,7 +119,7 @@ doctor_transcripts(struct doctor *d)
 		struct transcript_found found;
 		struct err e = ERR_INIT;
 
-		if (c->class != CLASS_LIVE || !is_claude(c))
+		if (!doctor_is_live(c) || !is_claude(c))
 			continue;
 		asked++;
 		if (sources_transcript(d->w, c, NULL, NULL, &found, &e) != 0) {

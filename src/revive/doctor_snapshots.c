@@ -112,11 +112,11 @@ doctor_fresh(struct doctor *d)
 	struct ages ages = { .live = 0 };
 	struct buf age = BUF_INIT;
 
-	if (doctor_agents(d, CLASS_LIVE) == 0 || dir == NULL || album_read(dir, &a, NULL) != 0) {
+	if (doctor_live(d) == 0 || dir == NULL || album_read(dir, &a, NULL) != 0) {
 		doctor_tell(d, VERDICT_SKIPPED, NULL, dir == NULL ? "there is no place for snapshots" : "no live agent");
 	} else {
 		for (size_t i = 0; i < d->agents.n; i++)
-			if (d->agents.v[i].class == CLASS_LIVE)
+			if (doctor_is_live(&d->agents.v[i]))
 				look_at_pane(d, dir, &a, &d->agents.v[i].pane, &ages);
 		clock_age(&age, ages.oldest);
 		if (ages.never > 0)

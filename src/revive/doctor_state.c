@@ -64,8 +64,10 @@ tell_disk(struct doctor *d, const char *at)
 		    "the state is on a tmpfs: a reboot loses it");
 	else if (type == OVERLAY)
 		doctor_tell(d, VERDICT_NOTE, NULL, "the state is on an overlay: it goes with the container, unless that is kept");
-	else
+	else if (left < 10 * 1024 * MIB)
 		doctor_tell(d, VERDICT_OK, NULL, "a local file system, %lld MiB are free", (long long)(left / MIB));
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "a local file system, %lld GiB are free", (long long)(left / MIB / 1024));
 }
 
 void

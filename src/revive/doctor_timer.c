@@ -183,6 +183,41 @@ look_at_program(struct doctor *d, const struct timer_found *f)
 	return there && has_tmux;
 }
 
+/* The word behind an option, or NULL. */
+static const char *
+word_behind(const struct town_list *words, const char *option)
+{
+	for (size_t i = 0; i + 1 < words->n; i++)
+		if (strcmp(words->v[i], option) == 0)
+			return words->v[i + 1];
+	return NULL;
+}
+
+static bool
+differ(const char *a, const char *b)
+{
+	return strcmp(a != NULL ? a : "", b != NULL ? b : "") != 0;
+}
+
+/* Whether it keeps its snapshots where we look for them, and by the same settings. */
+static bool
+look_at_places(struct doctor *d, const struct timer_found *f)
+{
+	static const char *const names[] = { "XDG_STATE_HOME", "XDG_CONFIG_HOME" };
+	const char *file = word_behind(&f->args, "--config");
+	struct timer_found now = { .env = d->today->env };
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (differ(timer_found_env(f, names[i]), timer_found_env(&now, names[i]))) {
+			doctor_tell(d, VERDICT_WARNING, AGAIN, "its %s is not the one of today: it works in other places", names[i]);
+			good = false;
+		}
+	if (differ(file, word_behind(&d->today->args, "--config")))
+		doctor_tell(d, VERDICT_NOTE, NULL, "it reads %s", file != NULL ? file : "the usual gt.toml");
+	return good;
+}
+
 static void
 look_at_words(struct doctor *d, const struct timer_found *f)
 {
@@ -193,6 +228,7 @@ look_at_words(struct doctor *d, const struct timer_found *f)
 		return;
 	}
 	good = look_at_program(d, f);
+	good = look_at_places(d, f) && good;
 	if (look_at_sockets(d, f) && good)
 		doctor_tell(d, VERDICT_OK, NULL, "its program, its PATH with a tmux, and each socket there is");
 }

@@ -100,7 +100,7 @@ look_at_server(struct doctor *d, struct tmux *t)
 		return true;
 	}
 	for (size_t i = 0; i < d->agents.n; i++)
-		agents += strcmp(d->agents.v[i].pane.socket, t->socket) == 0;
+		agents += class_has_pane(d->agents.v[i].class) && strcmp(d->agents.v[i].pane.socket, t->socket) == 0;
 	doctor_tell(d, VERDICT_OK, NULL, "%s answers (%s), %zu agents' pane%s", t->socket, version.data, agents, agents == 1 ? "" : "s");
 	buf_release(&version);
 	return true;
@@ -135,12 +135,12 @@ void
 doctor_history(struct doctor *d)
 {
 	int64_t want = config_int(d->w->config, "max_context_lines"), least = INT64_MAX;
-	size_t live = doctor_agents(d, CLASS_LIVE), less = 0;
+	size_t live = doctor_live(d), less = 0;
 
 	for (size_t i = 0; i < d->agents.n; i++) {
 		const struct candidate *c = &d->agents.v[i];
 
-		if (c->class == CLASS_LIVE && c->pane.history_limit < want) {
+		if (doctor_is_live(c) && c->pane.history_limit < want) {
 			least = c->pane.history_limit < least ? c->pane.history_limit : least;
 			less++;
 		}
@@ -163,13 +163,13 @@ doctor_armed(struct doctor *d)
 	static const char by_gas_town[] =
 	    "gt-recover arm, after each start of a session by Gas Town: that sets remain-on-exit off and replaces the hooks";
 	bool town = town_root(d->w->town) != NULL;
-	size_t live = doctor_agents(d, CLASS_LIVE), kept = 0, armed = 0;
+	size_t live = doctor_live(d), kept = 0, armed = 0;
 
 	for (size_t i = 0; i < d->agents.n; i++) {
 		const struct candidate *c = &d->agents.v[i];
 
-		kept += c->class == CLASS_LIVE && strcmp(c->pane.remain_on_exit, "off") != 0;
-		armed += c->class == CLASS_LIVE && arm_holds(&d->armed, c);
+		kept += doctor_is_live(c) && strcmp(c->pane.remain_on_exit, "off") != 0;
+		armed += doctor_is_live(c) && arm_holds(&d->armed, c);
 	}
 	if (live == 0)
 		doctor_tell(d, VERDICT_SKIPPED, NULL, "no live agent");

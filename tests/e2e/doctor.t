@@ -4,6 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/sqlite.sh
 . "$ROOT/tests/e2e/sqlite.sh"
+# shellcheck source=tests/e2e/town.sh
+. "$ROOT/tests/e2e/town.sh"
 STATE=$XDG_STATE_HOME/gt-recover
 DB=$STATE/recover.db
 
@@ -129,6 +131,9 @@ is "$RC $(found Timer.bare) $(found Timer.words)" '1 error warning' 'without TMU
 like "$(found Timer.bare sentence)" "misses 2 of 2 agents' panes: (toast, pip|pip, toast)" '  with their names'
 edit 's/ -L main/ -L other/'
 is "$RC $(found Timer.bare) $(found Timer.words)" '1 error warning' 'so it does on another socket'
+edit "s, XDG_STATE_HOME=[^ ]*, XDG_STATE_HOME=$W/elsewhere,"
+is "$(found Timer.words)" warning 'another place for its state is a warning'
+not_ok '  and is not made' test -e "$W/elsewhere"
 edit "s,PATH=[^ ]*,PATH=$W/run,"
 is "$RC $(found Timer.words)" '1 error' 'a PATH without tmux is an error'
 edit 's,/gt-recover snapshot,/gone/gt-recover snapshot,'
@@ -181,6 +186,8 @@ gt uninstall timer
 
 # ---- records ----
 ok 'an agent is killed' kill_agent pip
+doctor
+like "$(found Agents.crashed) $(found Agents.crashed sentence)" '^note 1 of 2 ' 'the doctor knows of it'
 gt pip -L main
 is "$RC" 0 '  and comes back'
 before=$(everything)
@@ -248,17 +255,30 @@ gt doctor -L main --config "$W/off.toml"
 like "$RC $ERR" '^0 .*disabled' 'enabled = false holds for the doctor too'
 
 # ---- a town ----
-mkdir -p "$W/town/mayor" "$W/town/rigs/polecats/nux" "$W/town/.beads"
-echo '{"type":"town","version":1,"name":"town"}' >"$W/town/mayor/town.json"
-echo '{"backend":"dolt"}' >"$W/town/.beads/metadata.json"
+mkdir -p "$W/bare/mayor" "$W/bare/rigs/polecats/nux"
+echo '{"type":"town","version":1,"name":"bare"}' >"$W/bare/mayor/town.json"
+doctor --town "$W/bare"
+is "$(found 'Gas Town.root') $(found 'Gas Town.rigs') $(found 'Gas Town.beads')" 'ok warning note|warning' \
+	'a town without a prefix for its rig, without beads, without gt'
+SERVER=$SOCKET
+make_town dolt
+ok 'a polecat works in another one' start_polecat gastown toast --scenario "$DATA/idle.scenario"
 before=$(everything)
-doctor --town "$W/town"
-is "$(found 'Gas Town.root') $(found 'Gas Town.rigs') $(found 'Gas Town.halted')" 'ok warning ok' 'a town, and a rig without a prefix'
-like "$(found 'Gas Town.beads sentence')$(found 'Gas Town.beads')" 'warning' 'Dolt without bd is a warning'
+gt doctor --json --town "$TOWN"
+is "$(found 'Gas Town.root') $(found 'Gas Town.rigs') $(found 'Gas Town.halted')" 'ok ok ok' 'its root and its rigs'
+is "$(found 'Gas Town.beads')" ok '  its beads, asked for by bd'
+like "$(found tmux.servers sentence)" "$SOCKET answers [^|]*, 1 agents' pane" '  the server that Gas Town makes is looked at'
+is "$(found tmux.armed)" warning '  its polecat goes with its pane'
+like "$(found tmux.armed hint)" 'after each start' '  and Gas Town does that at each start'
 is "$(everything)" "$before" '  nothing is made in it'
-touch "$W/town/ESTOP"
-doctor --town "$W/town"
-is "$(found 'Gas Town.halted')" warning 'ESTOP is a warning'
+gt arm --town "$TOWN"
+gt doctor --json --town "$TOWN"
+is "$(found tmux.armed)" 'ok|note' '  armed, what Gas Town does to it is noted'
+rm "$W/bin/bd"
+touch "$TOWN/ESTOP"
+gt doctor --json --town "$TOWN"
+is "$(found 'Gas Town.beads') $(found 'Gas Town.halted')" 'warning warning' 'Dolt without bd, and ESTOP, are warnings'
+SOCKET=$SERVER
 
 # ---- tmux ----
 mkdir "$W/empty"
