@@ -9,6 +9,7 @@
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
+#include "town/town.h"
 
 void
 doctor_gt_toml(struct doctor *d)
@@ -32,8 +33,8 @@ void
 doctor_idle_keys(struct doctor *d)
 {
 	static const char *const idle[] = {
-		"auto_recover", "resume_scope", "reply_policy", "runs.mode", "runs.threshold", "epics.checkpoint_interval",
-		"epics.wip_interval", "epics.resume_threshold", "epics.start_command", "mail.command", "mail.to",
+		"resume_scope", "reply_policy", "runs.mode", "runs.threshold", "epics.checkpoint_interval", "epics.wip_interval",
+		"epics.resume_threshold", "epics.start_command",
 	};
 	struct buf b = BUF_INIT;
 
@@ -45,6 +46,24 @@ doctor_idle_keys(struct doctor *d)
 	else
 		doctor_tell(d, VERDICT_OK, NULL, "every key that is set is acted on");
 	buf_release(&b);
+}
+
+void
+doctor_patrol(struct doctor *d)
+{
+	bool acts = config_flag(d->w->config, "auto_recover"), command = *config_text(d->w->config, "mail.command") != '\0';
+	const char *does = acts ? "patrol brings agents back by itself" : "patrol reports and brings nobody back";
+	const char *to = config_text(d->w->config, "mail.to");
+
+	if (command)
+		doctor_tell(d, VERDICT_OK, NULL, "%s; the command of [recovery.mail] tells %s of a failure", does, to);
+	else if (town_root(d->w->town) != NULL)
+		doctor_tell(d, VERDICT_OK, NULL, "%s; gt mail send tells %s of a failure", does, to);
+	else if (acts)
+		doctor_tell(d, VERDICT_WARNING, "set command in [recovery.mail] of gt.toml",
+		    "%s, and a recovery that fails is told to nobody: there is no town and no [recovery.mail] command", does);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "%s (auto_recover = false)", does);
 }
 
 void

@@ -250,6 +250,12 @@ doctor --config "$W/odd.toml"
 is "$(found Settings.gt.toml) $(found Settings.template) $(found Settings.rules)" 'warning error error' \
 	'one that others may write, a template that is not there, a wrong expression'
 like "$(found Settings.keys sentence)" 'resume_scope' 'a key that does nothing yet is named'
+printf '[recovery]\nauto_recover = true\n' >"$W/auto.toml"
+doctor --config "$W/auto.toml"
+is "$(found Settings.patrol)" warning 'auto_recover, and nobody who would hear of a failure, is a warning'
+printf '[recovery.mail]\ncommand = "cat"\n' >>"$W/auto.toml"
+doctor --config "$W/auto.toml"
+is "$(found Settings.patrol) $(found Settings.keys)" 'ok ok' '  a command to mail with sets it right'
 printf '[recovery]\nenabled = false\n' >"$W/off.toml"
 gt doctor -L main --config "$W/off.toml"
 like "$RC $ERR" '^0 .*disabled' 'enabled = false holds for the doctor too'
