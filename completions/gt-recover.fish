@@ -38,14 +38,14 @@ complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery wou
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
-complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, or take snapshots regularly'
-complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer away again'
+complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
+complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer or the plugin away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer'
-complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a timer
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra

@@ -28,8 +28,8 @@ _gt_recover_commands() {
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
-		'install:make "gt recover" work, or take snapshots regularly'
-		'uninstall:take the timer away again'
+		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
+		'uninstall:take the timer or the plugin away again'
 		'help:the commands and options'
 		'version:the version'
 	)
@@ -107,8 +107,8 @@ _gt_recover() {
 		case $line[1] in
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
-		install) _wanted what expl 'what' compadd shim timer ;;
-		uninstall) _wanted what expl 'what' compadd timer ;;
+		install) _wanted what expl 'what' compadd shim timer plugin ;;
+		uninstall) _wanted what expl 'what' compadd timer plugin ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac

@@ -95,8 +95,10 @@ cmd_install(const struct cli *cli, struct err *e)
 
 	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
 		return cmd_timer(cli, true, e);
+	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
+		return cmd_plugin(cli, true, e);
 	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage", "install takes one of the words shim and timer");
+		err_set(e, GT_USAGE, "usage", "install takes one of the words shim, timer and plugin");
 		return err_hint(e, "gt-recover install shim [--print]");
 	}
 	path = startup_file(&shim);
@@ -119,6 +121,8 @@ cmd_uninstall(const struct cli *cli, struct err *e)
 {
 	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
 		return cmd_timer(cli, false, e);
-	err_set(e, GT_USAGE, "usage", "uninstall takes the word timer");
+	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
+		return cmd_plugin(cli, false, e);
+	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer and plugin");
 	return err_hint(e, "gt-recover uninstall timer [--print]");
 }

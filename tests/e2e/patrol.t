@@ -249,4 +249,43 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 else
 	skip 'this build has no fault points' 17
 fi
+
+# ---- the plugin ----
+P=$T/plugins/gt-recover
+gt install plugin --town "$T" --print
+like "$RC $OUT" '^0 # .*/plugins/gt-recover/plugin\.md.\+\+\+.*type = "cooldown".*patrol --quiet --town' '--print shows the plugin'
+not_ok '  and makes nothing' test -e "$P"
+gt install plugin --town "$T"
+like "$RC $ERR" '^0 .*: installed.*patrol --quiet --town' 'it is installed, and a line for hooks is told'
+is "$(sed -n '1p;3,4p;/^+++$/=' "$P/plugin.md")" $'+++\n1\nname = "gt-recover"\ndescription = "Bring crashed agents back with their context"\n20' 'plugin.md is TOML between two lines of +++'
+stat -c '%i %y' "$P/run.sh" "$P/plugin.md" >"$W/before"
+gt install plugin --town "$T" --json
+is "$RC $(json '{result}') $(stat -c '%i %y' "$P/run.sh" "$P/plugin.md")" "0 was installed already $(cat "$W/before")" 'a second time writes nothing'
+cat >"$W/bin/gt" <<SH
+#!/bin/sh
+printf '%s\n' "\$*" >>"$W/record"
+SH
+RC=0
+OUT=$(cd "$P" && GT_TOWN_ROOT=$T bash run.sh 2>&1) || RC=$?
+is "$RC $OUT" '0 ' 'run.sh makes a quiet pass'
+like "$(cat "$W/record")" '^plugin record-run --plugin gt-recover --result success ' '  and records it, for the cooldown'
+sed 's/duration = "2m"/duration = "9m"/' "$P/plugin.md" >"$W/edited" && cp "$W/edited" "$P/plugin.md"
+gt install plugin --town "$T" --json
+is "$RC $(json '{error}{name}')" '1 edited' 'what a person changed is not overwritten'
+gt uninstall plugin --town "$T"
+like "$RC $ERR" '^1 .*plugin\.md was changed by hand' '  nor removed'
+same_file "$P/plugin.md" "$W/edited" '  it stands as it was'
+ok '  with the script beside it' test -e "$P/run.sh"
+rm "$P/plugin.md"
+sed 2d "$P/run.sh" >"$W/older"
+printf '# an older one\n' >>"$W/older" && sum=$(sha256sum "$W/older") &&
+	sed "1a # Written by gt-recover install plugin, sha256 ${sum%% *}" "$W/older" >"$P/run.sh"
+gt install plugin --town "$T"
+is "$RC $(grep -c 'an older one' "$P/run.sh")" '0 0' 'an older one of ours is replaced'
+gt uninstall plugin --town "$T"
+is "$RC $(find "$T/plugins" | wc -l)" '0 1' 'uninstall takes all of it away'
+gt uninstall plugin --town "$T"
+like "$RC $ERR" '^0 .*there was none' '  and again is nothing'
+gt install plugin
+is "$RC" 2 'without a town there is no plugin'
 done_testing
