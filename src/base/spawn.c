@@ -94,7 +94,7 @@ begin(const struct spawn *s, struct child *c, struct err *e)
 	for (int i = IN; i < PIPES; i++)
 		close_fd(&c->fd[i]);
 	errno = r;
-	if (r == ENOENT && s->cwd == NULL)
+	if (r == ENOENT && (s->cwd == NULL || access(s->cwd, X_OK) == 0))
 		return err_set(e, GT_FAIL, "not-installed", "the program \"%s\" is not in PATH", s->argv[0]);
 	return err_sys(e, GT_FAIL, "spawn", "%s cannot be started", s->argv[0]);
 }

@@ -22,6 +22,7 @@
 #include "revive/world.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
+#include "work/bd.h"
 
 static json_t *
 strings_of_sources(const struct candidate *c, const struct bead *bead)
@@ -114,6 +115,8 @@ list_beads(struct world *w, const struct candidates *all, struct bead *beads, st
 			return -1;
 		gather_bead(w, &all->v[i], s, &beads[i]);
 	}
+	if (w->bd != NULL && bd_trouble(w->bd)->code != 0)
+		fprintf(stderr, "gt-recover: the work of the agents is not known: %s\n  %s\n", bd_trouble(w->bd)->msg, bd_trouble(w->bd)->hint);
 	scrub_free(s);
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "store/store.h"
 #include "town/config.h"
 #include "town/town.h"
+#include "work/bd.h"
 
 static volatile sig_atomic_t stop;
 
@@ -146,6 +147,7 @@ setup_release(struct world *w)
 	profiles_free(w->profiles);
 	config_free(w->config);
 	town_free(w->town);
+	bd_free(w->bd);
 	free(w->state_dir);
 	memset(w, 0, sizeof *w);
 }

@@ -21,6 +21,7 @@
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "town/config.h"
+#include "work/bead_cli.h"
 #include "work/checkpoint.h"
 #include "work/git.h"
 
@@ -106,60 +107,81 @@ warn_about_reading(struct gathered *g)
 }
 
 static void
-add_database(struct town_list *dbs, char *path)
+add_once(struct town_list *l, char *path)
 {
-	for (size_t i = 0; path != NULL && i < dbs->n; i++)
-		if (strcmp(dbs->v[i], path) == 0) {
+	for (size_t i = 0; path != NULL && i < l->n; i++)
+		if (strcmp(l->v[i], path) == 0) {
 			free(path);
 			return;
 		}
-	if (path == NULL)
-		return;
-	dbs->v = vec_room(dbs->v, dbs->n, &dbs->cap, sizeof *dbs->v);
-	dbs->v[dbs->n++] = path;
+	if (path != NULL)
+		town_list_add(l, path);
 }
 
-/* Where beads may be: what the session says, the town's in their order, the folder of the work itself. */
+/* Where beads may be: files of SQLite, and .beads directories of Dolt stores. */
+struct bead_places {
+	struct town_list files, dolts;
+};
+
 static void
-find_databases(struct world *w, const struct candidate *c, struct town_list *dbs, bool *dolt)
+add_place(struct bead_places *p, const char *dir, bool walk_up)
+{
+	bool dolt;
+
+	add_once(&p->files, bead_database(dir, walk_up, &dolt));
+	if (dolt)
+		add_once(&p->dolts, bead_dolt(dir, walk_up));
+}
+
+/* What the session says, the town's in their order, the folder of the work itself. */
+static void
+find_places(struct world *w, const struct candidate *c, struct bead_places *p)
 {
 	const char *beads_dir = pane_env(&c->pane, "BEADS_DIR");
 	struct town_list dirs = TOWN_LIST_INIT;
 
-	*dolt = false;
+	*p = (struct bead_places){ TOWN_LIST_INIT, TOWN_LIST_INIT };
 	if (beads_dir != NULL)
-		add_database(dbs, bead_database(beads_dir, false, dolt));
+		add_place(p, beads_dir, false);
 	town_bead_dirs(w->town, c->role.rig, &dirs);
 	for (size_t i = 0; i < dirs.n; i++)
-		add_database(dbs, bead_database(dirs.v[i], false, dolt));
-	if (dbs->n == 0 && !*dolt)
-		add_database(dbs, bead_database(c->cwd, true, dolt));
+		add_place(p, dirs.v[i], false);
+	if (p->files.n == 0 && p->dolts.n == 0)
+		add_place(p, c->cwd, true);
 	town_list_release(&dirs);
 }
 
-/* GT_ROLE's rig and name; outside a town the actor that beads itself is told. */
+/* GT_ROLE's rig and name; outside a town the actor that beads itself is told. `quick`: what a list needs to know. */
 static int
-find_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out, bool *dolt, struct err *e)
+find_bead(struct world *w, const struct candidate *c, bool quick, struct scrub *s, struct bead *out, struct err *e)
 {
 	const char *hint = pane_env(&c->pane, "GT_WORK_BEAD"), *actor = pane_env(&c->pane, "BD_ACTOR");
 	const char *name = *c->role.name != '\0' ? c->role.name : actor != NULL ? actor : "";
-	struct town_list dbs = TOWN_LIST_INIT;
+	const char *rig_name = *c->role.rig != '\0' ? c->role.rig : NULL;
+	const struct rig *rig = rig_name != NULL ? town_rig(w->town, rig_name) : NULL;
+	struct bead_places p;
 	int ret = 0;
 
-	find_databases(w, c, &dbs, dolt);
-	if (dbs.n > 0 && (*name != '\0' || hint != NULL))
-		ret = bead_find((const char *const *)dbs.v, dbs.n, *c->role.rig != '\0' ? c->role.rig : NULL, name, hint, s, out, e);
-	*dolt = *dolt && dbs.n == 0;
-	town_list_release(&dbs);
+	find_places(w, c, &p);
+	if (p.dolts.n > 0 && (*name != '\0' || hint != NULL)) {
+		const struct bead_cli cli = { .bd = world_bd(w), .dirs = (const char *const *)p.dolts.v, .n = p.dolts.n, .rig = rig_name,
+			.prefix = rig != NULL ? rig->prefix : NULL, .name = name, .hint = hint, .quick = quick };
+
+		ret = bead_cli_find(&cli, s, out, e);
+	}
+	if (ret == 0 && out->id == NULL && p.files.n > 0 && (*name != '\0' || hint != NULL)) {
+		bead_release(out);
+		ret = bead_find((const char *const *)p.files.v, p.files.n, rig_name, name, hint, s, out, e);
+	}
+	town_list_release(&p.files);
+	town_list_release(&p.dolts);
 	return ret;
 }
 
 void
 gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out)
 {
-	bool dolt;
-
-	if (find_bead(w, c, s, out, &dolt, NULL) != 0)
+	if (find_bead(w, c, true, s, out, NULL) != 0)
 		bead_release(out);
 }
 
@@ -238,7 +260,6 @@ int
 gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
 {
 	struct err soft = ERR_INIT;
-	bool dolt;
 
 	memset(g, 0, sizeof *g);
 	g->talk = (struct conversation)CONVERSATION_INIT;
@@ -254,10 +275,8 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if (read_conversation(w, c, g, e) != 0)
 		return -1;
 	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
-	if (find_bead(w, c, g->scrub, &g->bead, &dolt, &soft) != 0)
-		warn(g, "The bead could not be read; look your work up before you go on.");
-	if (dolt)
-		warn(g, "The beads live in a Dolt server, which this version does not read; look your work up with bd before you go on.");
+	if (find_bead(w, c, false, g->scrub, &g->bead, &soft) != 0)
+		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
 	if (git_state(c->cwd, g->scrub, &g->git, &soft) != 0)
 		warn(g, "The state of git could not be read.");
 	if (checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)

@@ -10,6 +10,7 @@
 #include "store/store.h"
 #include "town/config.h"
 #include "town/town.h"
+#include "work/bd.h"
 
 static int
 make_state(struct world *w, struct err *e)
@@ -78,6 +79,17 @@ world_scrub(struct world *w, struct err *e)
 		return NULL;
 	}
 	return s;
+}
+
+struct bd *
+world_bd(struct world *w)
+{
+	char *port = w->bd == NULL ? town_dolt_port(w->town) : NULL;
+
+	if (w->bd == NULL)
+		w->bd = bd_new(port);
+	free(port);
+	return w->bd;
 }
 
 struct tmux *

@@ -8,6 +8,7 @@
 
 #include "tmux/client.h"
 
+struct bd;
 struct config;
 struct err;
 struct profiles;
@@ -27,6 +28,7 @@ struct world {
 	struct store *store;		/* NULL until world_store */
 	struct tmux *servers;
 	size_t n_servers;
+	struct bd *bd;			/* NULL until world_bd */
 	bool sockets_named;		/* -L was given: a server that is not there is an error */
 	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
 };
@@ -39,6 +41,8 @@ char *world_path(struct world *w, const char *folder, const char *name, bool mak
 char *world_pane_lock(struct world *w, int64_t server_pid, int64_t server_start, const char *pane_id, struct err *e);
 /* A scrubber with the configured rules. NULL with err. */
 struct scrub *world_scrub(struct world *w, struct err *e);
+/* The one conversation with bd that this command has; made on first use, released with the world. */
+struct bd *world_bd(struct world *w);
 struct tmux *world_server(struct world *w, const char *socket);
 
 #endif

@@ -60,6 +60,12 @@ void town_bead_dirs(const struct town *t, const char *rig, struct town_list *out
 char *town_bead_route(const struct town *t, const char *bead);
 
 /*
+ * The port of the town's Dolt server, as gt finds it: listener.port in .dolt-data/config.yaml, GT_DOLT_PORT, the env of mayor/daemon.json.
+ * Digits, heap; NULL when nothing says it.
+ */
+char *town_dolt_port(const struct town *t);
+
+/*
  * Names of the tmux sockets to look at, in order and each once: GT_TMUX_SOCKET when it names one, <name>-<6 hex> of the town, its older
  * <name>, GT_TOWN_SOCKET, "default". ($TMUX's own is a path, and the caller's.)
  */

@@ -9,7 +9,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "base/sha256.h"
+
+#define SMALL_MAX ((size_t)1 << 20)
 
 /* Sockets. */
 
@@ -63,6 +66,57 @@ town_sockets(const struct town *t, struct town_list *out)
 	if (older != NULL)
 		town_list_add_once(out, xstrdup(older));
 	town_list_add_once(out, xstrdup("default"));
+}
+
+/* The Dolt server. */
+
+static char *
+as_port(const char *s)
+{
+	size_t n = s != NULL ? strspn(s, "0123456789") : 0;
+
+	return n > 0 && n < 6 && (s[n] == '\0' || isspace((unsigned char)s[n])) ? xstrndup(s, n) : NULL;
+}
+
+/* Of the YAML only what Dolt itself writes: "listener:" at the margin, "port: N" indented below it. */
+static char *
+listener_port(char *text)
+{
+	bool inside = false;
+
+	for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+		char *word = line + strspn(line, " \t");
+
+		if (word == line && *word != '\0' && *word != '#')
+			inside = str_starts(line, "listener:");
+		else if (inside && str_starts(word, "port:"))
+			return as_port(word + 5 + strspn(word + 5, " \t"));
+	}
+	return NULL;
+}
+
+char *
+town_dolt_port(const struct town *t)
+{
+	char *yaml = t->root != NULL ? io_join(t->root, ".dolt-data/config.yaml") : NULL;
+	char *daemon = t->root != NULL ? io_join(t->root, "mayor/daemon.json") : NULL, *port = NULL;
+	struct buf text = BUF_INIT;
+	json_t *v = NULL;
+
+	if (yaml != NULL && io_read_file(yaml, SMALL_MAX, &text, NULL) == 0)
+		port = listener_port(text.data);
+	if (port == NULL)
+		port = as_port(town_env("GT_DOLT_PORT"));
+	buf_reset(&text);
+	if (port == NULL && daemon != NULL && io_read_file(daemon, SMALL_MAX, &text, NULL) == 0)
+		v = json_parse(text.data, text.len, daemon, NULL);
+	if (v != NULL)
+		port = as_port(json_text(json_object_get(v, "env"), "GT_DOLT_PORT", NULL));
+	json_decref(v);
+	buf_release(&text);
+	free(yaml);
+	free(daemon);
+	return port;
 }
 
 /* State. */

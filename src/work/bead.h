@@ -53,5 +53,7 @@ int bead_find(const char *const *databases, size_t n, const char *rig, const cha
  * *dolt is set. Heap, NULL when there is none.
  */
 char *bead_database(const char *dir, bool walk_up, bool *dolt);
+/* The .beads directory of a Dolt store, found the same way, for work/bead_cli.h. Heap, NULL when there is none or it is no Dolt store. */
+char *bead_dolt(const char *dir, bool walk_up);
 
 #endif

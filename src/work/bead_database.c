@@ -138,27 +138,50 @@ first_db(const char *beads)
 	return found;
 }
 
-char *
-bead_database(const char *dir, bool walk_up, bool *dolt)
+/* The .beads directory that counts, behind its redirects, heap; NULL when there is none. *name: of the database file, as in read_metadata. */
+static char *
+locate(const char *dir, bool walk_up, bool *dolt, char **name)
 {
-	char *beads = beads_dir(dir, walk_up), *next, *name = NULL, *found = NULL;
+	char *beads = beads_dir(dir, walk_up), *next;
 	bool sqlite;
 
 	*dolt = false;
+	*name = NULL;
 	if (beads == NULL)
 		return NULL;
 	for (int i = 0; i < REDIRECTS && (next = redirected(beads)) != NULL; i++) {
 		free(beads);
 		beads = next;
 	}
-	read_metadata(beads, dolt, &sqlite, &name);
+	read_metadata(beads, dolt, &sqlite, name);
 	if (!sqlite && (has(beads, "dolt", is_dir) || has(beads, "embeddeddolt", is_dir)))
 		*dolt = true;
-	if (!*dolt && name != NULL && has(beads, name, is_file))
+	return beads;
+}
+
+char *
+bead_database(const char *dir, bool walk_up, bool *dolt)
+{
+	char *name, *beads = locate(dir, walk_up, dolt, &name), *found = NULL;
+
+	if (beads != NULL && !*dolt && name != NULL && has(beads, name, is_file))
 		found = io_join(beads, name);
-	else if (!*dolt)
+	else if (beads != NULL && !*dolt)
 		found = has(beads, "beads.db", is_file) ? io_join(beads, "beads.db") : first_db(beads);
 	free(name);
 	free(beads);
 	return found;
+}
+
+char *
+bead_dolt(const char *dir, bool walk_up)
+{
+	bool dolt;
+	char *name, *beads = locate(dir, walk_up, &dolt, &name);
+
+	free(name);
+	if (dolt)
+		return beads;
+	free(beads);
+	return NULL;
 }
