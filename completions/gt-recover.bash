@@ -90,8 +90,8 @@ _gt_recover() {
 		done
 		;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin' -- "$cur") ;;
-	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin' -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin patrol' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin patrol' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then

@@ -44,8 +44,8 @@ complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and optio
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin'
-complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin'
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra

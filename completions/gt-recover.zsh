@@ -107,8 +107,8 @@ _gt_recover() {
 		case $line[1] in
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
-		install) _wanted what expl 'what' compadd shim timer plugin ;;
-		uninstall) _wanted what expl 'what' compadd timer plugin ;;
+		install) _wanted what expl 'what' compadd shim timer plugin patrol ;;
+		uninstall) _wanted what expl 'what' compadd timer plugin patrol ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac

@@ -53,13 +53,13 @@ const struct command commands[] = {
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
-	    "go into it.\n"
+	    "go into it. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
-	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer|plugin", "take the timer or the plugin away again", NULL },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin", "take the timer or the plugin away again", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },

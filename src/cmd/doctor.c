@@ -182,7 +182,7 @@ cmd_doctor(const struct cli *cli, struct err *e)
 		setup_release(&w);
 		return GT_OK;
 	}
-	status = timer_today(cli, &w, &t, &no_timer);
+	status = timer_today(cli, &w, "snapshot", &t, &no_timer);
 	doctor_run(&d, &w, status == 0 ? &t : NULL, &no_timer);
 	status = answer(cli, &d);
 	timer_release(&t);

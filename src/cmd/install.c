@@ -86,6 +86,14 @@ append_shim(const char *path, const char *shim, struct err *e)
 	return ret;
 }
 
+/* timer, or timer patrol. */
+static bool
+is_timer(const struct cli *cli)
+{
+	return cli->n_args > 0 && strcmp(cli->args[0], "timer") == 0 &&
+	    (cli->n_args == 1 || (cli->n_args == 2 && strcmp(cli->args[1], "patrol") == 0));
+}
+
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
@@ -93,7 +101,7 @@ cmd_install(const struct cli *cli, struct err *e)
 	char *path;
 	int ret;
 
-	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
+	if (is_timer(cli))
 		return cmd_timer(cli, true, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
 		return cmd_plugin(cli, true, e);
@@ -119,7 +127,7 @@ cmd_install(const struct cli *cli, struct err *e)
 int
 cmd_uninstall(const struct cli *cli, struct err *e)
 {
-	if (cli->n_args == 1 && strcmp(cli->args[0], "timer") == 0)
+	if (is_timer(cli))
 		return cmd_timer(cli, false, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
 		return cmd_plugin(cli, false, e);

@@ -67,11 +67,11 @@ add_option(struct timer *t, const char *option, char *value)
 }
 
 int
-timer_today(const struct cli *cli, const struct world *w, struct timer *t, struct err *e)
+timer_today(const struct cli *cli, const struct world *w, const char *what, struct timer *t, struct err *e)
 {
 	char *path = short_path();
 
-	timer_init(t, town_root(w->town));
+	timer_init(t, what, town_root(w->town));
 	t->program = setup_program();
 	if (t->program == NULL) {
 		free(path);
@@ -83,7 +83,7 @@ timer_today(const struct cli *cli, const struct world *w, struct timer *t, struc
 	add_env(t, "TMUX_TMPDIR", getenv("TMUX_TMPDIR"));
 	add_env(t, "XDG_STATE_HOME", getenv("XDG_STATE_HOME"));
 	add_env(t, "XDG_CONFIG_HOME", getenv("XDG_CONFIG_HOME"));
-	town_list_add(&t->args, xstrdup("snapshot"));
+	town_list_add(&t->args, xstrdup(what));
 	town_list_add(&t->args, xstrdup("--quiet"));
 	if (town_root(w->town) != NULL)
 		add_option(t, "--town", xstrdup(town_root(w->town)));
@@ -121,15 +121,16 @@ print_it(const struct timer *t, enum timer_kind kind)
 static void
 say_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind)
 {
+	const char *does = strcmp(t->what, "patrol") == 0 ? "runs patrol" : "takes snapshots";
 	struct say s;
 
 	say_init(&s, cli);
 	if (kind == TIMER_SYSTEMD) {
-		say_line(&s, "A systemd user timer takes snapshots every %lld s: systemctl --user list-timers %s.timer",
+		say_line(&s, "A systemd user timer %s every %lld s: systemctl --user list-timers %s.timer", does,
 		    (long long)t->interval_ms / 1000, t->id);
 		say_line(&s, "It runs while you are logged in; loginctl enable-linger lets it run always.");
 	} else {
-		say_line(&s, "A line of your crontab takes snapshots: crontab -l shows it.");
+		say_line(&s, "A line of your crontab %s: crontab -l shows it.", does);
 		if (t->interval_ms < 60000)
 			say_line(&s, "snapshot_interval is %lld s, but cron runs nothing more often than every minute.",
 			    (long long)t->interval_ms / 1000);
@@ -166,6 +167,7 @@ json_done(const struct cli *cli, const struct timer *t, enum timer_kind kind)
 int
 cmd_timer(const struct cli *cli, bool install, struct err *e)
 {
+	const char *what = cli->n_args > 1 ? cli->args[1] : "snapshot";
 	struct timer t;
 	struct world w;
 	enum timer_kind kind = TIMER_NONE;
@@ -174,9 +176,9 @@ cmd_timer(const struct cli *cli, bool install, struct err *e)
 	if (setup_world(cli, &w, e) != 0)
 		return -1;
 	if (install) {
-		ret = timer_today(cli, &w, &t, e);
+		ret = timer_today(cli, &w, what, &t, e);
 	} else {
-		timer_init(&t, town_root(w.town));
+		timer_init(&t, what, town_root(w.town));
 		ret = 0;
 	}
 	if (ret == 0 && cli->print && install) {

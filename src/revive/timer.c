@@ -17,14 +17,15 @@
 #define CRONTAB_MAX ((size_t)1 << 20)
 
 void
-timer_init(struct timer *t, const char *town)
+timer_init(struct timer *t, const char *what, const char *town)
 {
 	char hex[65];
 
 	memset(t, 0, sizeof *t);
 	if (town != NULL)
 		sha256_hex(town, strlen(town), hex);
-	t->id = town != NULL ? xasprintf("gt-recover-snapshot-%.6s", hex) : xstrdup("gt-recover-snapshot");
+	t->what = what;
+	t->id = town != NULL ? xasprintf("gt-recover-%s-%.6s", what, hex) : xasprintf("gt-recover-%s", what);
 }
 
 void
@@ -54,11 +55,20 @@ unit_word(struct buf *out, const char *word, bool command)
 	buf_chr(out, '"');
 }
 
+static void
+head(const struct timer *t, struct buf *out)
+{
+	bool patrol = strcmp(t->what, "patrol") == 0;
+
+	buf_fmt(out, "# Written by gt-recover install timer; gt-recover uninstall timer%s takes it away.\n[Unit]\nDescription=%s\n\n",
+	    patrol ? " patrol" : "", patrol ? "Recovery of crashed coding agents" : "Snapshots of coding agents' panes");
+}
+
 void
 timer_service(const struct timer *t, struct buf *out)
 {
-	buf_str(out, "# Written by gt-recover install timer; gt-recover uninstall timer takes it away.\n"
-	    "[Unit]\nDescription=Snapshots of coding agents' panes\n\n[Service]\nType=oneshot\nNice=10\n");
+	head(t, out);
+	buf_str(out, "[Service]\nType=oneshot\nNice=10\n");
 	for (size_t i = 0; i < t->env.n; i++) {
 		buf_str(out, "Environment=");
 		unit_word(out, t->env.v[i], false);
@@ -76,9 +86,8 @@ timer_service(const struct timer *t, struct buf *out)
 void
 timer_unit(const struct timer *t, struct buf *out)
 {
-	buf_fmt(out, "# Written by gt-recover install timer; gt-recover uninstall timer takes it away.\n"
-	    "[Unit]\nDescription=Snapshots of coding agents' panes\n\n"
-	    "[Timer]\nOnActiveSec=5s\nOnUnitActiveSec=%llds\nAccuracySec=1s\nUnit=%s.service\n\n[Install]\nWantedBy=timers.target\n",
+	head(t, out);
+	buf_fmt(out, "[Timer]\nOnActiveSec=5s\nOnUnitActiveSec=%llds\nAccuracySec=1s\nUnit=%s.service\n\n[Install]\nWantedBy=timers.target\n",
 	    (long long)(t->interval_ms / 1000), t->id);
 }
 

@@ -16,15 +16,16 @@ struct err;
  * set: cron's environment is all but empty.
  */
 struct timer {
-	char *id;			/* "gt-recover-snapshot", with six hex digits of the town's root behind it in a town: one timer a town */
+	char *id;			/* "gt-recover-snapshot", with six hex digits of the town's root behind it in a town: one timer of a kind a town */
+	const char *what;		/* "snapshot", "patrol": the command that it runs */
 	char *program;			/* absolute */
 	struct town_list args;		/* the command's words, the command first */
 	struct town_list env;		/* "K=V" */
 	int64_t interval_ms;
 };
 
-/* `town`: its root, NULL for none. */
-void timer_init(struct timer *t, const char *town);
+/* what: borrowed. `town`: its root, NULL for none. */
+void timer_init(struct timer *t, const char *what, const char *town);
 void timer_release(struct timer *t);
 /* What cannot stand in a unit or a crontab: control characters, a crontab line of more than 990 bytes (cron 3.0 takes 1000). Name "timer". */
 int timer_check(const struct timer *t, struct err *e);

@@ -250,6 +250,31 @@ else
 	skip 'this build has no fault points' 17
 fi
 
+# ---- a timer of its own ----
+cat >"$W/bin/systemctl" <<'SH'
+#!/bin/sh
+exit 1
+SH
+cat >"$W/bin/crontab" <<SH
+#!/bin/sh
+case \$1 in
+-l) cat $W/tab 2>/dev/null || { echo 'no crontab for dev' >&2; exit 1; } ;;
+-) cat >$W/tab ;;
+-r) rm -f $W/tab ;;
+esac
+SH
+chmod 755 "$W/bin/systemctl" "$W/bin/crontab"
+gt install timer patrol --town "$T" --print
+like "$RC $OUT" ' patrol --quiet --town ' 'a timer that runs patrol'
+gt install timer --town "$T"
+gt install timer patrol --town "$T"
+is "$RC $(grep -c ' snapshot --quiet ' "$W/tab") $(grep -c ' patrol --quiet ' "$W/tab")" '0 1 1' '  stands beside the one for snapshots'
+gt uninstall timer patrol --town "$T"
+is "$RC $(grep -c ' snapshot --quiet ' "$W/tab") $(grep -c ' patrol --quiet ' "$W/tab")" '0 1 0' '  and goes by itself'
+gt install timer nonsense --town "$T"
+is "$RC" 2 'no other timer is known'
+rm "$W/bin/systemctl" "$W/bin/crontab"
+
 # ---- the plugin ----
 P=$T/plugins/gt-recover
 gt install plugin --town "$T" --print

@@ -12,7 +12,7 @@ sample(int64_t interval_ms)
 {
 	struct timer t;
 
-	timer_init(&t, NULL);
+	timer_init(&t, "snapshot", NULL);
 	t.program = xstrdup("/opt/my tools/gt-recover");
 	t.interval_ms = interval_ms;
 	town_list_add(&t.args, xstrdup("snapshot"));
@@ -130,9 +130,9 @@ names_a_town(void **state)
 	struct timer a, b, none;
 
 	(void)state;
-	timer_init(&a, "/home/u/gt");
-	timer_init(&b, "/home/u/gt2");
-	timer_init(&none, NULL);
+	timer_init(&a, "snapshot", "/home/u/gt");
+	timer_init(&b, "snapshot", "/home/u/gt2");
+	timer_init(&none, "snapshot", NULL);
 	assert_string_not_equal(a.id, b.id);
 	assert_string_equal(none.id, "gt-recover-snapshot");
 	assert_int_equal(strlen(a.id), strlen(none.id) + 7);
