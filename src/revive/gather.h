@@ -51,7 +51,10 @@ struct gathered {
 int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
 /* Teaches the scrubber everything by whose value a secret can be told on the candidate's screen: environments and start command. */
 void gather_learn(struct scrub *s, const struct candidate *c);
-/* The bead alone, for lists. What cannot be read stays empty. */
+/*
+ * The bead alone, for lists and snapshots. What cannot be read stays empty. Of beads in Dolt only what is hooked: bd is asked once for each
+ * directory and command, not for each agent, so that what the agent's own bead says against a recovery is heard only by the recovery itself.
+ */
 void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out);
 /* Writes out->prompt for this recovery id. */
 int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);

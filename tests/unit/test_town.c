@@ -558,60 +558,10 @@ test_markers(void **state)
 	free(lock);
 }
 
-static void
-test_dolt_port(void **state)
-{
-	struct place *p = *state;
-	struct town *t = town_new(p->town, NULL);
-	char *port;
-
-	unsetenv("GT_DOLT_PORT");
-	assert_null(town_dolt_port(t));
-	make_file(p->town, "mayor/daemon.json", "{\"env\":{\"GT_DOLT_PORT\":\"3310\"}}");
-	port = town_dolt_port(t);
-	assert_string_equal(port, "3310");
-	free(port);
-	setenv("GT_DOLT_PORT", "3309", 1);
-	port = town_dolt_port(t);
-	assert_string_equal(port, "3309");
-	free(port);
-	make_file(p->town, ".dolt-data/config.yaml", "port: 1\nlistener:\n  host: x\n  # port: 2\n  port: 3308 # ours\nother:\n  port: 4\n");
-	port = town_dolt_port(t);
-	assert_string_equal(port, "3308");
-	free(port);
-	make_file(p->town, ".dolt-data/config.yaml", "listener:\n  port: 12;rm\n");
-	port = town_dolt_port(t);
-	assert_string_equal(port, "3309");
-	free(port);
-	unsetenv("GT_DOLT_PORT");
-	town_free(t);
-}
-
-static void
-test_parked_rigs(void **state)
-{
-	struct place *p = *state;
-	struct town *t = town_new(p->town, NULL);
-
-	assert_false(town_rig_parked(t, "gastown"));
-	make_file(p->town, ".beads-wisp/config/gastown.json", "{\"rig\":\"gastown\",\"values\":{\"status\":\"docked\"},\"blocked\":[]}");
-	assert_true(town_rig_parked(t, "gastown"));
-	assert_false(town_rig_parked(t, "beads"));
-	make_file(p->town, ".beads-wisp/config/gastown.json", "{\"values\":{\"status\":\"parked\"},\"blocked\":[1,\"status\"]}");
-	assert_false(town_rig_parked(t, "gastown"));
-	make_file(p->town, ".beads-wisp/config/gastown.json", "{\"values\":{\"status\":true}}");
-	assert_false(town_rig_parked(t, "gastown"));
-	make_file(p->town, "evil.json", "{\"values\":{\"status\":\"parked\"}}");
-	assert_false(town_rig_parked(t, "../../evil"));
-	town_free(t);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_dolt_port, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_parked_rigs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_root, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_rigs, set_up, tear_down),
 		cmocka_unit_test(test_gt_role),
