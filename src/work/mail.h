@@ -20,7 +20,7 @@ struct mail {
 
 /*
  * Waits for its end, 30 s at most. s cleans what the program says in its defence. Names: "no-mailer" (neither a town nor a command),
- * "spawn" (there is no gt, or no such town), "mail" (it ended with another status than 0: not sent), "timeout" (GT_AGAIN: nobody knows). Fault
+ * "not-installed" (there is no gt), "mail" (it ended with another status than 0: not sent), "timeout" (GT_AGAIN: nobody knows). Fault
  * points: "mail" before, "mail-sent" after it.
  */
 int mail_send(const struct mail *m, struct scrub *s, struct err *e);
