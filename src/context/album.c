@@ -211,8 +211,8 @@ album_write(const char *dir, const char *name, const char *p, size_t n, struct e
 	return ret;
 }
 
-int
-album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e)
+static int
+load(const char *dir, const char *name, bool whole, struct scrub *s, struct snapshot *out, struct err *e)
 {
 	char *path = io_join(dir, name);
 	struct buf b = BUF_INIT;
@@ -220,10 +220,22 @@ album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *
 
 	*out = (struct snapshot)SNAPSHOT_INIT;
 	if (ret == 0)
-		ret = snapshot_parse(b.data, b.len, path, s, out, e);
+		ret = (whole ? snapshot_parse : snapshot_parse_head)(b.data, b.len, path, s, out, e);
 	buf_release(&b);
 	free(path);
 	return ret;
+}
+
+int
+album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e)
+{
+	return load(dir, name, true, s, out, e);
+}
+
+int
+album_head(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e)
+{
+	return load(dir, name, false, s, out, e);
 }
 
 static long

@@ -62,6 +62,8 @@ size_t album_remove(struct album *a);
 int album_write(const char *dir, const char *name, const char *p, size_t n, struct err *e);
 /* Reads one; errors of io_read_private and snapshot_parse. */
 int album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
+/* The same without its rows (snapshot_parse_head): who was there, without the cost of scrubbing what it showed. */
+int album_head(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
 /* The rows of one and the pid of its pane, without reading more of it than that. False when it cannot be read. */
 bool album_glance(const char *dir, const char *name, size_t *rows, pid_t *pane_pid);
 

@@ -243,8 +243,8 @@ style_of(const char *hex)
 	return style;
 }
 
-int
-snapshot_parse(const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e)
+static int
+read_snapshot(const char *p, size_t n, const char *what, bool whole, struct scrub *s, struct snapshot *out, struct err *e)
 {
 	json_t *v = json_parse(p, n, what, e);
 	const json_t *text;
@@ -254,7 +254,7 @@ snapshot_parse(const char *p, size_t n, const char *what, struct scrub *s, struc
 	if (v == NULL)
 		return -1;
 	text = json_object_get(v, "text");
-	if (json_number(v, "schema_version", 0) != 1 || !json_is_string(text)) {
+	if (json_number(v, "schema_version", 0) != 1 || (whole && !json_is_string(text))) {
 		ret = err_set(e, GT_FAIL, "snapshot", "%s is no snapshot that this version can read", what);
 		goto out;
 	}
@@ -265,13 +265,36 @@ snapshot_parse(const char *p, size_t n, const char *what, struct scrub *s, struc
 	out->rows = (size_t)json_number(v, "rows", 0);
 	out->cut = json_flag(v, "cut", false);
 	out->style = style_of(json_text(v, "style", NULL));
-	out->text = scrub_text(s, json_string_value(text), json_string_length(text), out->width > 0 ? out->width : -1);
+	if (whole)
+		out->text = scrub_text(s, json_string_value(text), json_string_length(text), out->width > 0 ? out->width : -1);
 	if (out->session == NULL || out->socket == NULL || out->pane == NULL) {
 		snapshot_release(out);
 		ret = err_set(e, GT_FAIL, "snapshot", "%s does not say of which pane it is", what);
 	}
 out:
 	json_decref(v);
+	return ret;
+}
+
+int
+snapshot_parse(const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e)
+{
+	return read_snapshot(p, n, what, true, s, out, e);
+}
+
+int
+snapshot_parse_head(const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e)
+{
+	static const char behind[] = ",\"rows\":";	/* in no string: its quotes would be escaped there */
+	const char *end = memmem(p, n, behind, strlen(behind));
+	struct buf head = BUF_INIT;
+	int ret;
+
+	buf_add(&head, p, end != NULL ? (size_t)(end - p) : n);
+	if (end != NULL)
+		buf_chr(&head, '}');
+	ret = read_snapshot(head.data, head.len, what, false, s, out, e);
+	buf_release(&head);
 	return ret;
 }
 

@@ -66,6 +66,8 @@ void snapshot_whole(struct buf *out, const char *body, size_t n, int64_t taken_a
  * is empty after -1: "json", or "snapshot" for another form or a newer schema_version. `what` names the source in messages.
  */
 int snapshot_parse(const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e);
+/* All that stands before the rows, which may be megabytes: rows, style and text are empty. */
+int snapshot_parse_head(const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e);
 void snapshot_release(struct snapshot *s);
 
 #endif

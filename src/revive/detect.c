@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "revive/detect.h"
+#include "revive/memory.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -202,10 +203,19 @@ judge_dead(struct world *w, struct tmux *t, struct candidate *c)
 	return c->profile != NULL;
 }
 
+/* What a judgement is made of. */
+struct eyes {
+	struct world *w;
+	const struct procs *procs;
+	struct memory *memory;		/* NULL: only what is there counts */
+};
+
 /* A pane without any agent's process. False: nothing says that there ever was one. */
 static bool
-judge_agentless(struct world *w, struct tmux *t, const struct procs *procs, struct candidate *c)
+judge_agentless(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 {
+	struct world *w = eyes->w;
+	const struct procs *procs = eyes->procs;
 	bool idle = procs_idle_shell(procs, c->pane.pid), set = c->profile != NULL, note, near;
 	enum belongs whose = find_note(c);
 	struct screen_signs signs = { false, false };
@@ -216,6 +226,8 @@ judge_agentless(struct world *w, struct tmux *t, const struct procs *procs, stru
 		return false;
 	if (!note && look_at_screen(t, &c->pane, &signs, NULL) != 0)
 		return false;
+	if (!note && idle && eyes->memory != NULL && memory_restored(eyes->memory, c, signs.agent))
+		return true;
 	if (!set && !note && !signs.agent)
 		return false;
 	if (c->profile == NULL)
@@ -259,9 +271,10 @@ set_role(const struct world *w, struct candidate *c)
 }
 
 static bool
-judge(struct world *w, struct tmux *t, const struct procs *procs, struct candidate *c)
+judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 {
-	const struct proc *agent = c->pane.dead ? NULL : procs_agent(procs, c->pane.pid, profiles_is_process, w->profiles);
+	struct world *w = eyes->w;
+	const struct proc *agent = c->pane.dead ? NULL : procs_agent(eyes->procs, c->pane.pid, profiles_is_process, w->profiles);
 	char names[PROC_NAMES][64];
 	bool ours;
 
@@ -279,9 +292,9 @@ judge(struct world *w, struct tmux *t, const struct procs *procs, struct candida
 		c->agent_pid = agent->pid;
 		ours = c->profile != NULL;
 	} else {
-		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(w, t, procs, c);
+		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(eyes, t, c);
 	}
-	if (ours) {
+	if (ours && c->snapshot == NULL) {
 		set_place_by_note(c);
 		use_configured_command(w, c);
 		set_role(w, c);
@@ -325,7 +338,7 @@ confirm_zombies(struct world *w, struct candidates *list, struct err *e)
 }
 
 static void
-judge_all(struct world *w, struct tmux *t, const struct procs *procs, struct panes *panes, struct candidates *out)
+judge_all(const struct eyes *eyes, struct tmux *t, struct panes *panes, struct candidates *out)
 {
 	for (size_t i = 0; i < panes->n; i++) {
 		struct candidate c = { .pane = panes->v[i] };
@@ -335,7 +348,7 @@ judge_all(struct world *w, struct tmux *t, const struct procs *procs, struct pan
 		for (size_t k = 0; k < out->n && !known; k++)
 			known = out->v[k].pane.server_pid == c.pane.server_pid && strcmp(out->v[k].pane.id, c.pane.id) == 0;
 		memset(&panes->v[i], 0, sizeof panes->v[i]);
-		if (known || !judge(w, t, procs, &c)) {
+		if (known || !judge(eyes, t, &c)) {
 			candidate_release(&c);
 			continue;
 		}
@@ -345,14 +358,17 @@ judge_all(struct world *w, struct tmux *t, const struct procs *procs, struct pan
 }
 
 static int
-detect_server(struct world *w, struct tmux *t, const struct procs *procs, struct candidates *out, struct err *e)
+detect_server(const struct eyes *eyes, struct tmux *t, struct candidates *out, struct err *e)
 {
 	struct panes panes = { .n = 0 };
 	int ret = panes_list(t, &panes, e);
 
 	if (ret == 0) {
-		judge_all(w, t, procs, &panes, out);
+		memory_saw(eyes->memory, t, &panes);
+		judge_all(eyes, t, &panes, out);
 		out->servers++;
+	} else if (strcmp(e->name, "no-server") == 0) {
+		memory_saw(eyes->memory, t, NULL);
 	}
 	panes_release(&panes);
 	return ret;
@@ -367,7 +383,7 @@ detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candi
 	memset(out, 0, sizeof *out);
 	if (ret != 0 || procs_read(&procs, e) != 0)
 		return -1;
-	judge_all(w, t, &procs, panes, out);
+	judge_all(&(struct eyes){ w, &procs, NULL }, t, panes, out);
 	procs_release(&procs);
 	ret = confirm_zombies(w, out, e);
 	if (ret != 0)
@@ -379,24 +395,29 @@ int
 detect(struct world *w, struct candidates *out, struct err *e)
 {
 	struct procs procs;
+	struct memory memory;
+	const struct eyes eyes = { w, &procs, &memory };
 	struct err first = ERR_INIT;
 	int ret = 0;
 
 	memset(out, 0, sizeof *out);
 	if (procs_read(&procs, e) != 0)
 		return -1;
+	memory_init(&memory, w);
 	for (size_t i = 0; i < w->n_servers && ret == 0; i++) {
-		if (detect_server(w, &w->servers[i], &procs, out, e) == 0)
+		if (detect_server(&eyes, &w->servers[i], out, e) == 0)
 			continue;
 		if (first.code == 0 || strcmp(first.name, "no-server") == 0)
 			first = *e;
 		/* one server that hangs must not keep the agents of the others dead */
-		if (w->sockets_named)
+		if (w->sockets_named && strcmp(e->name, "no-server") != 0)
 			ret = -1;
 		else if (strcmp(e->name, "no-server") != 0 && out->trouble.code == 0)
 			out->trouble = *e;
 	}
-	if (ret == 0 && out->servers == 0) {
+	if (ret == 0)
+		memory_missing(&memory, out);
+	if (ret == 0 && out->n == 0 && first.code != 0 && (out->servers == 0 || w->sockets_named)) {
 		*e = first;
 		ret = -1;
 	}
@@ -405,6 +426,7 @@ detect(struct world *w, struct candidates *out, struct err *e)
 	if (ret == 0 && e != NULL)
 		err_clear(e);
 	procs_release(&procs);
+	memory_release(&memory);
 	if (ret != 0)
 		candidates_release(out);
 	return ret;
@@ -524,6 +546,9 @@ candidate_release(struct candidate *c)
 	session_file_release(&c->note);
 	free(c->cwd);
 	free(c->config_dir);
+	free(c->snapshot);
+	free(c->needs);
+	town_list_release(&c->carried);
 	memset(c, 0, sizeof *c);
 }
 

@@ -54,7 +54,10 @@ struct candidate {
 	char *cwd;			/* where the agent worked */
 	char *config_dir;		/* of the agent (~/.claude by its own HOME); NULL for agents without one */
 	struct session_file note;	/* of the agent that died; session_id NULL: none */
-	pid_t agent_pid;		/* live: its process */
+	pid_t agent_pid;		/* live, respawned: its process */
+	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
+	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
+	char *needs;			/* the secret without which its command cannot be started; NULL: none */
 };
 
 struct candidates {

@@ -12,6 +12,7 @@
 
 #define MAX_FILE ((size_t)16 << 20)
 #define PREFIX "state-"
+#define LAST "-last"
 
 static void
 hash(char out[ALBUM_KEY], const char *text)
@@ -92,25 +93,58 @@ read_state(const char *path)
 	return v;
 }
 
-void
-seen_read(struct seen *s, const char *dir, const struct pane *p)
+static char *
+state_path(const char *dir, const char *socket_path, const char *which)
 {
-	char socket[ALBUM_KEY], *name;
-	json_t *v, *panes = NULL;
+	char socket[ALBUM_KEY], *name, *path;
 
-	memset(s, 0, sizeof *s);
-	hash(socket, p->socket_path);
-	name = xasprintf(PREFIX "%s.json", socket);
-	s->path = io_join(dir, name);
+	hash(socket, socket_path);
+	name = xasprintf(PREFIX "%s%s.json", socket, which);
+	path = io_join(dir, name);
 	free(name);
-	s->server_pid = p->server_pid;
-	s->server_start = p->server_start;
-	v = read_state(s->path);
-	if (json_number(v, "server_pid", 0) == p->server_pid && json_number(v, "server_start", 0) == p->server_start)
-		panes = json_object_get(v, "panes");
+	return path;
+}
+
+/* False when the file tells of another life of the server, or nothing. */
+static bool
+read_life(struct seen *s)
+{
+	json_t *v = read_state(s->path), *panes;
+	bool same = json_number(v, "server_pid", 0) == s->server_pid && json_number(v, "server_start", 0) == s->server_start;
+
+	s->other_life = v != NULL && !same;
+	panes = same ? json_object_get(v, "panes") : NULL;
 	for (void *at = json_object_iter(panes); at != NULL; at = json_object_iter_next(panes, at))
 		read_one(s, json_object_iter_key(at), json_object_iter_value(at));
 	json_decref(v);
+	return same;
+}
+
+void
+seen_read(struct seen *s, const char *dir, const struct pane *p)
+{
+	memset(s, 0, sizeof *s);
+	s->path = state_path(dir, p->socket_path, "");
+	s->server_pid = p->server_pid;
+	s->server_start = p->server_start;
+	read_life(s);
+}
+
+bool
+seen_of_life(struct seen *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start)
+{
+	static const char *const which[] = { "", LAST };
+	bool found = false;
+
+	memset(s, 0, sizeof *s);
+	s->server_pid = server_pid;
+	s->server_start = server_start;
+	for (size_t i = 0; i < 2 && !found; i++) {
+		free(s->path);
+		s->path = state_path(dir, socket_path, which[i]);
+		found = read_life(s);
+	}
+	return found;
 }
 
 static json_t *
@@ -140,6 +174,18 @@ json_one(const struct seen_pane *x)
 	return v;
 }
 
+/* What is about to be overwritten tells which sessions a server had when it died. */
+static void
+keep_last(struct seen *s)
+{
+	char *last = s->other_life ? xasprintf("%.*s" LAST ".json", (int)(strlen(s->path) - strlen(".json")), s->path) : NULL;
+
+	if (last != NULL)
+		rename(s->path, last);
+	s->other_life = false;
+	free(last);
+}
+
 int
 seen_write(struct seen *s, struct err *e)
 {
@@ -163,6 +209,7 @@ seen_write(struct seen *s, struct err *e)
 	json_print(&b, v, false);
 	buf_chr(&b, '\n');
 	json_decref(v);
+	keep_last(s);
 	ret = io_write_durable(s->path, b.data, b.len, "snapshot-state", e);
 	buf_release(&b);
 	return ret;

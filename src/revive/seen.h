@@ -44,7 +44,14 @@ struct seen {
 	struct seen_pane *v;
 	size_t n, cap;
 	bool changed;			/* since it was read */
+	bool other_life;		/* the file tells of an earlier life of the server */
 };
+
+/*
+ * What the last pass saw of a life of a server, which may be over: the state of the life before the present one is kept, too
+ * (state-<hash>-last.json). False when it is not known. seen_release.
+ */
+bool seen_of_life(struct seen *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start);
 
 /* The state of the server that panes like this one belong to; of another life of it nothing is known. Never fails. */
 void seen_read(struct seen *s, const char *dir, const struct pane *p);

@@ -1,0 +1,65 @@
+#ifndef REVIVE_MEMORY_H
+#define REVIVE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "context/album.h"
+#include "context/snapshot.h"
+
+struct candidate;
+struct candidates;
+struct panes;
+struct scrub;
+struct tmux;
+struct world;
+
+/*
+ * What the snapshots know of sessions that are not there any more, or are there again without their agents: the classes `missing`, `restored`
+ * and `respawned` (detect.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
+ *
+ * A session is missing when its server was asked (or does not run) and has none of that name, the pane is not elsewhere on that server, and the
+ * agent's process is gone; where that process still runs the candidate is `unknown`. Of a server that died all agents' panes are missing that
+ * its last pass had seen, so a session may come back with several; of a session that ended while its server lived the newest pane alone.
+ * What ended while its server lived, and left no record of a killed agent (agent/session_file.h), was ended on purpose: REASON_STOPPED. But
+ * a polecat's session does not count as ended on purpose, since gt removes every session that has died (gas-town 0.1): its work decides.
+ */
+struct memory {
+	struct world *w;
+	struct album album;
+	struct scrub *scrub;		/* made when the first snapshot is opened */
+	bool broken;			/* the snapshots cannot be read: nothing is remembered */
+	struct memory_server *servers;
+	size_t n_servers, cap_servers;
+	char (*keys)[ALBUM_KEY];	/* of the sessions and panes that are there */
+	size_t n_keys, cap_keys;
+};
+
+void memory_init(struct memory *m, struct world *w);
+void memory_release(struct memory *m);
+
+/* A server that answered, and all its panes; or one that does not run (panes NULL). What was not told of is not judged. */
+void memory_saw(struct memory *m, const struct tmux *t, const struct panes *panes);
+
+/* Appends the missing ones. */
+void memory_missing(struct memory *m, struct candidates *out);
+
+/*
+ * A pane in which an idle shell stands and nothing tells of an agent, or only its screen: true when its session was brought back empty after its server
+ * had died (tmux-resurrect and its like): a snapshot of an older life of the server knows an agent in a session of that name, which worked in
+ * the same directory and is dead. Profile, command, place, class and reason are set then. `weak` unless the start command or the screen bear it out.
+ */
+bool memory_restored(struct memory *m, struct candidate *c, bool shows_agent);
+
+/* The head of the newest snapshot of the session that is not newer than `until` (ms since 1970, 0: any). False: none. snapshot_release. */
+bool memory_session(struct memory *m, const char *socket_path, const char *session, int64_t until, char name[ALBUM_NAME],
+    struct snapshot *head);
+
+/* The process of a snapshot still lives: the same pid, started at the same time. */
+bool memory_lives(const struct snapshot *head);
+/* Profile, role, command, directories, record: from the head to the candidate, whose pane is known. False: the agent is none that we know. */
+bool memory_identity(struct memory *m, const struct snapshot *head, const char *name, struct candidate *c);
+
+#endif
