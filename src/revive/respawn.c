@@ -45,11 +45,23 @@ refused(const char *why, const struct pane *p, struct err *e)
 	return -1;
 }
 
+void
+respawn_command(struct buf *out, const struct respawn *r, bool back)
+{
+	const char *argv[] = { "sh", "-c", back ? wrapper_zombie : wrapper_dead, "gt-recover", r->prompt_path, r->launch->shell, r->command,
+	    r->fed };
+
+	for (size_t i = 0; i < sizeof argv / sizeof argv[0] && argv[i] != NULL; i++) {
+		quote_arg(out, argv[i]);
+		buf_chr(out, ' ');
+	}
+}
+
 /* The commands as one text, for if-shell. */
 static void
 respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 {
-	const char *argv[16];
+	const char *argv[8];
 	struct buf cwd = BUF_INIT;
 	size_t n = 0;
 
@@ -65,19 +77,11 @@ respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 		argv[n++] = "-c";
 		argv[n++] = cwd.data;
 	}
-	argv[n++] = "sh";
-	argv[n++] = "-c";
-	argv[n++] = r->zombie ? wrapper_zombie : wrapper_dead;
-	argv[n++] = "gt-recover";
-	argv[n++] = r->prompt_path;
-	argv[n++] = r->launch->shell;
-	argv[n++] = r->command;
-	if (r->fed != NULL)
-		argv[n++] = r->fed;
 	for (size_t i = 0; i < n; i++) {
 		quote_arg(out, argv[i]);
 		buf_chr(out, ' ');
 	}
+	respawn_command(out, r, r->zombie);
 	buf_release(&cwd);
 }
 
@@ -111,6 +115,22 @@ bool
 respawn_was_by(const struct pane *p, const char *recovery_id)
 {
 	return strstr(p->start_command, recovery_id) != NULL;
+}
+
+bool
+respawn_id(const struct pane *p, char id[21])
+{
+	const char *at = p->start_command;
+
+	while ((at = strstr(at, "/prompts/gtr-")) != NULL) {
+		at += strlen("/prompts/");
+		if (strspn(at + 4, "0123456789abcdef") == 16 && strncmp(at + 20, ".txt", 4) == 0) {
+			memcpy(id, at, 20);
+			id[20] = '\0';
+			return true;
+		}
+	}
+	return false;
 }
 
 char *

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+struct buf;
 struct err;
 struct launch;
 struct pane;
@@ -28,6 +29,9 @@ struct respawn {
 	const char *cwd;		/* zombie: where the shell stands; NULL: the pane's start directory */
 };
 
+/* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. `back`: a shell comes when the agent ends. */
+void respawn_command(struct buf *out, const struct respawn *r, bool back);
+
 /*
  * A dead pane: without -k, which tmux answers "still active" when somebody else was faster: an atomic claim (T20), name "taken", GT_AGAIN.
  * A zombie: remain-on-exit is set on the pane first (a failing command would take the session with it, T19), then respawn-pane -k.
@@ -39,6 +43,9 @@ int respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, 
  * command, in the prompt's path.
  */
 bool respawn_was_by(const struct pane *p, const char *recovery_id);
+
+/* The id of the attempt that started the process in the pane (see respawn_was_by) in id[21]; false: none did. */
+bool respawn_id(const struct pane *p, char id[21]);
 
 /* What the pane itself has set for remain-on-exit, "" for nothing; heap, NULL with err. */
 char *respawn_remains(struct tmux *t, const struct pane *p, struct err *e);

@@ -220,7 +220,8 @@ tmux_version(struct buf *out, struct err *e)
 int
 batch_run(struct tmux *t, struct batch *b, struct err *e)
 {
-	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket, "source-file", "-", NULL };
+	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket, "start-server", ";", "source-file", "-",
+	    NULL };
 	const char **env;
 	struct spawn s = { .argv = argv, .in = b->text.data, .in_len = b->text.len, .out = &b->out, .errout = &b->errout,
 	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms };
@@ -230,8 +231,13 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 
 	if (e == NULL)
 		e = &own;
-	if (check_owner(t, e) != 0)
-		return -1;
+	if (check_owner(t, e) != 0) {
+		if (!b->starts || strcmp(e->name, "no-server") != 0)
+			return -1;
+		err_clear(e);
+	}
+	if (!b->starts)
+		memmove(argv + 4, argv + 6, 3 * sizeof *argv);
 	if (b->mutates && fault_point("tmux") != 0)
 		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
 	env = clean_environment();

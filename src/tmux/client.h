@@ -37,6 +37,7 @@ struct batch {
 	size_t n;			/* commands so far */
 	size_t *from, *to;		/* output of command i in out, after batch_run */
 	bool mutates;			/* passes the fault point "tmux" */
+	bool starts;			/* starts the server when none runs; it must make a session then, or tmux ends again (T39) */
 	int status;			/* tmux's exit status: 1 when any command failed */
 };
 

@@ -1,0 +1,286 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "revive/remake.h"
+#include "revive/detect.h"
+#include "revive/memory.h"
+#include "revive/respawn.h"
+#include "revive/world.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/spawn.h"
+#include "base/utf8.h"
+#include "tmux/client.h"
+#include "tmux/pane.h"
+#include "tmux/quote.h"
+#include "town/town.h"
+
+#define GT_TIMEOUT_MS 120000		/* gt waits for the agent's first prompt (ClaudeStartTimeout is 60 s to 180 s) */
+
+static bool
+in_path(const char *program)
+{
+	const char *path = getenv("PATH");
+	bool found = false;
+
+	while (path != NULL && *path != '\0' && !found) {
+		size_t n = strcspn(path, ":");
+		char *file = xasprintf("%.*s/%s", (int)n, path, program);
+
+		found = n > 0 && access(file, X_OK) == 0;
+		free(file);
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+bool
+remake_by_gt(const struct world *w, const struct candidate *c)
+{
+	return c->class == CLASS_MISSING && town_root(w->town) != NULL && c->role.kind == ROLE_POLECAT && *c->role.rig != '\0' &&
+	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
+}
+
+/* ---- is it still missing? ---- */
+
+/* Sessions that another recovery made again get their other windows; all panes of such a one were started by our wrapper. */
+struct namesakes {
+	size_t n, ours;
+	struct pane *one;		/* into the list */
+};
+
+static void
+find_namesakes(struct panes *list, const char *session, struct namesakes *out)
+{
+	char id[21];
+
+	*out = (struct namesakes){ .n = 0 };
+	for (size_t i = 0; i < list->n; i++) {
+		if (strcmp(list->v[i].session, session) != 0)
+			continue;
+		out->one = &list->v[i];
+		out->n++;
+		out->ours += respawn_id(&list->v[i], id);
+	}
+}
+
+/* No server has no panes. */
+static int
+look(struct world *w, const struct candidate *c, struct panes *list, struct err *e)
+{
+	memset(list, 0, sizeof *list);
+	if (panes_look(world_server(w, c->pane.socket), list, e) == 0)
+		return 0;
+	if (strcmp(e->name, "no-server") != 0)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
+int
+remake_check(struct world *w, const struct candidate *c, struct err *e)
+{
+	struct namesakes there;
+	struct panes list;
+	int ret = look(w, c, &list, e);
+
+	if (ret == 0) {
+		find_namesakes(&list, c->pane.session, &there);
+		if (there.n > there.ours) {
+			err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
+			ret = err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+		}
+	}
+	panes_release(&list);
+	return ret;
+}
+
+int
+remake_find(struct world *w, const struct candidate *c, const char *recovery_id, struct pane *born, struct err *e)
+{
+	struct panes list;
+	int found = look(w, c, &list, e) == 0 ? 0 : -1;
+
+	for (size_t i = 0; found == 0 && i < list.n; i++)
+		if (respawn_was_by(&list.v[i], recovery_id)) {
+			*born = list.v[i];
+			list.v[i] = list.v[--list.n];
+			found = 1;
+		}
+	panes_release(&list);
+	return found;
+}
+
+/* ---- by ourselves ---- */
+
+static void
+argument(struct buf *out, const char *option, const char *value, bool format)
+{
+	struct buf text = BUF_INIT;
+
+	buf_fmt(out, "%s ", option);
+	if (format)
+		quote_format(&text, value);
+	else
+		buf_str(&text, value);
+	quote_arg(out, text.data);
+	buf_chr(out, ' ');
+	buf_wipe(&text);
+}
+
+/* The values of what its command had set and nobody kept are those of our own environment. */
+static void
+carry(struct buf *out, const struct town_list *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		char *pair = xasprintf("%s=%s", names->v[i], getenv(names->v[i]) != NULL ? getenv(names->v[i]) : "");
+
+		argument(out, "-e", pair, false);
+		explicit_bzero(pair, strlen(pair));
+		free(pair);
+	}
+}
+
+/*
+ * Prints the new pane's id. The second command is on its way before tmux can notice that the first one's program ended: an agent that
+ * fails at once does not take the session with it.
+ */
+static void
+add_commands(struct batch *b, const struct candidate *c, const struct respawn *how, const struct pane *beside, bool fresh)
+{
+	struct buf line = BUF_INIT, target = BUF_INIT;
+
+	if (beside != NULL) {
+		buf_str(&line, "new-window -d -P -F '#{pane_id}' ");
+		argument(&line, "-t", beside->session_id, false);
+	} else {
+		buf_str(&line, "new-session -d -P -F '#{pane_id}' ");
+		argument(&line, "-s", c->pane.session, true);
+		buf_fmt(&line, "-x %d -y %d ", c->pane.width, c->pane.height);
+	}
+	argument(&line, "-c", c->cwd, true);
+	carry(&line, &c->carried);
+	respawn_command(&line, how, fresh);
+	batch_add(b, "if-shell", "-F", "1", line.data, NULL);
+	buf_fmt(&target, "=%s:", beside != NULL ? beside->session : c->pane.session);
+	batch_add(b, "set-option", "-p", "-q", "-t", target.data, "remain-on-exit", "on", NULL);
+	buf_wipe(&line);
+	buf_release(&target);
+}
+
+static int
+refused(const struct batch *b, const struct candidate *c, struct err *e)
+{
+	struct buf words = BUF_INIT;
+	const char *why = "";
+
+	batch_failed(b, &why);
+	if (strstr(why, "duplicate session") != NULL) {
+		err_set(e, GT_AGAIN, "taken", "the session was made again by somebody else just now");
+		return err_hint(e, "nothing was changed; run gt-recover list to see what lives there");
+	}
+	utf8_escape(&words, why, strcspn(why, "\n"), 200);
+	err_set(e, GT_FAIL, "tmux", "tmux could not make the session again: %s", words.len > 0 ? words.data : "(no reason given)");
+	buf_release(&words);
+	return err_hint(e, "its directory was %s", c->cwd);
+}
+
+static int
+find_born(struct tmux *t, const char *id, size_t n, struct pane *born, struct err *e)
+{
+	struct panes list = { .n = 0 };
+	int ret = panes_look(t, &list, e);
+	bool found = false;
+
+	for (size_t i = 0; ret == 0 && i < list.n && !found; i++)
+		if (strlen(list.v[i].id) == n && memcmp(list.v[i].id, id, n) == 0) {
+			*born = list.v[i];
+			list.v[i] = list.v[--list.n];
+			found = true;
+		}
+	panes_release(&list);
+	if (ret == 0 && !found)
+		ret = err_set(e, GT_FAIL, "gone", "the session was made again and ended at once");
+	return ret;
+}
+
+int
+remake_session(struct world *w, const struct candidate *c, const struct respawn *how, struct pane *born, struct err *e)
+{
+	struct tmux *t = world_server(w, c->pane.socket);
+	struct namesakes there;
+	struct panes list;
+	struct batch b;
+	const char *id;
+	size_t n = 0;
+	int ret = look(w, c, &list, e);
+
+	if (ret != 0)
+		return -1;
+	find_namesakes(&list, c->pane.session, &there);
+	batch_init(&b);
+	b.mutates = b.starts = true;
+	add_commands(&b, c, how, there.one, list.n == 0);
+	ret = batch_run(t, &b, e);
+	id = ret == 0 ? batch_out(&b, 0, &n) : NULL;
+	if (ret == 0 && (id == NULL || n < 2 || *id != '%'))
+		ret = refused(&b, c, e);
+	else if (ret == 0)
+		ret = find_born(t, id, n, born, e);
+	batch_release(&b);
+	panes_release(&list);
+	return ret;
+}
+
+/* ---- by Gas Town ---- */
+
+static int
+call_gt(struct world *w, const struct candidate *c, struct err *e)
+{
+	char *who = xasprintf("%s/%s", c->role.rig, c->role.name);
+	const char *argv[] = { "gt", "session", "start", who, NULL };
+	struct buf out = BUF_INIT, said = BUF_INIT, words = BUF_INIT;
+	struct spawn s = { .argv = argv, .cwd = town_root(w->town), .out = &out, .errout = &said, .timeout_ms = GT_TIMEOUT_MS };
+	int ret = spawn_run(&s, e);
+
+	if (ret == 0 && s.status != 0) {
+		utf8_escape(&words, said.len > 0 ? said.data : "", strcspn(said.len > 0 ? said.data : "", "\n"), 200);
+		err_set(e, GT_FAIL, "gt", "gt session start %s failed with status %d: %s", who, s.status, words.data != NULL ? words.data : "");
+		ret = err_hint(e, "run it by hand in the town to see why");
+	}
+	buf_release(&out);
+	buf_release(&said);
+	buf_release(&words);
+	free(who);
+	return ret;
+}
+
+int
+remake_gt(struct world *w, const struct candidate *c, struct pane *born, struct err *e)
+{
+	bool found = false;
+
+	if (call_gt(w, c, e) != 0)
+		return -1;
+	/* gt chooses the socket */
+	for (size_t k = 0; k < w->n_servers && !found; k++) {
+		struct panes list = { .n = 0 };
+		struct namesakes there;
+
+		if (panes_list(&w->servers[k], &list, NULL) == 0) {
+			find_namesakes(&list, c->pane.session, &there);
+			if (there.one != NULL) {
+				*born = *there.one;
+				*there.one = list.v[--list.n];
+				found = true;
+			}
+		}
+		panes_release(&list);
+	}
+	if (found)
+		return 0;
+	err_set(e, GT_FAIL, "gone", "gt session start succeeded, but no session of that name is there");
+	return err_hint(e, "look at gt session list");
+}
