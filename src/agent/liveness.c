@@ -8,6 +8,7 @@
 
 #include "agent/liveness.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 
@@ -55,6 +56,14 @@ proc_started_ms(const struct proc *p)
 {
 	return (int64_t)(p->start / (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 +
 	    (int64_t)(p->start % (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+int64_t
+proc_began_ms(pid_t pid)
+{
+	struct proc p;
+
+	return proc_read(pid, &p) == 0 ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
 }
 
 static int

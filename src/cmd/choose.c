@@ -95,7 +95,7 @@ offer_init(struct offer *o, const struct candidate *c)
 	buf_init(&o->lines);
 	say_foreign(&o->name, c->pane.session, NAME_WIDTH);
 	choose_age(&o->age, c);
-	say_short(&o->lines, c->lines);
+	say_short(&o->lines, candidate_lines(c));
 }
 
 static void

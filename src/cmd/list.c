@@ -84,7 +84,7 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 		buf_str(&how, ", ");
 		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 		buf_str(&how, " ago, ");
-		say_short(&lines, c->lines);
+		say_short(&lines, candidate_lines(c));
 		buf_fmt(&how, "%s lines", lines.data);
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);

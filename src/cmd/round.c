@@ -264,7 +264,7 @@ print_planned(const struct round *r, size_t i)
 	say_foreign(&name, c->pane.session, 40);
 	pad = utf8_width(name.data, name.len) < 24 ? 24 - utf8_width(name.data, name.len) : 0;
 	choose_age(&age, c);
-	say_short(&lines, c->lines);
+	say_short(&lines, candidate_lines(c));
 	printf("%s %s%*s  %-20s ", r->chosen[i] ? "would recover" : "would not    ", name.data, (int)pad, "", age.data);
 	if (r->chosen[i] && !class_crashed(c->class))
 		puts("started already, to be looked after until it has taken its prompt up");

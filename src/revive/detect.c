@@ -291,6 +291,10 @@ judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 		c->class = CLASS_LIVE;
 		c->agent_pid = agent->pid;
 		ours = c->profile != NULL;
+		if (ours && eyes->memory != NULL) {
+			set_role(w, c);
+			memory_respawned(eyes->memory, c);
+		}
 	} else {
 		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(eyes, t, c);
 	}
@@ -525,6 +529,8 @@ detect_again(struct world *w, const struct candidate *c, struct err *e)
 	ret = procs_read(&procs, e);
 	if (ret != 0)
 		;
+	else if (c->class == CLASS_RESPAWNED)
+		ret = now.pid == c->pane.pid && !now.dead && procs_find(&procs, c->agent_pid) != NULL ? 0 : changed(c, "its agent is gone", e);
 	else if (now.pid != c->pane.pid)
 		ret = changed(c, "another process runs in it", e);
 	else if (now.dead != (c->class == CLASS_DEAD))
@@ -538,6 +544,12 @@ detect_again(struct world *w, const struct candidate *c, struct err *e)
 	return ret;
 }
 
+size_t
+candidate_lines(const struct candidate *c)
+{
+	return c->lines > 0 ? c->lines : c->snapshot_lines;
+}
+
 void
 candidate_release(struct candidate *c)
 {
@@ -548,6 +560,7 @@ candidate_release(struct candidate *c)
 	free(c->config_dir);
 	free(c->snapshot);
 	free(c->needs);
+	free(c->lost_id);
 	town_list_release(&c->carried);
 	memset(c, 0, sizeof *c);
 }

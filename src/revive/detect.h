@@ -56,6 +56,7 @@ struct candidate {
 	struct session_file note;	/* of the agent that died; session_id NULL: none */
 	pid_t agent_pid;		/* live, respawned: its process */
 	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
+	char *lost_id;			/* respawned: the conversation that it was not given; NULL: only the snapshot tells */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
 	char *needs;			/* the secret without which its command cannot be started; NULL: none */
 };
@@ -79,6 +80,8 @@ int detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct c
  * reason then, unless the agent was ended on purpose.
  */
 int detect_lines(struct world *w, struct candidates *list, struct err *e);
+/* What there is to read: lines, or of one without a pane the snapshot's. */
+size_t candidate_lines(const struct candidate *c);
 void candidate_release(struct candidate *c);
 void candidates_release(struct candidates *c);
 

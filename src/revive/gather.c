@@ -53,6 +53,14 @@ gather_reason(const struct candidate *c)
 		return xstrdup(c->doubt);
 	if (c->class == CLASS_ZOMBIE)
 		return xstrdup("its process died, the shell stayed");
+	if (c->class == CLASS_RESPAWNED)
+		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended, and it was started afresh without its context" :
+		    "it died, and was started afresh without its context");
+	if (c->class == CLASS_RESTORED)
+		return xstrdup("its tmux server ended, and the session came back empty");
+	if (c->class == CLASS_MISSING)
+		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended" : c->reason == REASON_STOPPED ?
+		    "it was ended, and its session with it" : "it died, and its session with it");
 	if (c->pane.dead_signal > 0)
 		return xasprintf("killed by signal %d (SIG%s)", c->pane.dead_signal,
 		    sigabbrev_np(c->pane.dead_signal) != NULL ? sigabbrev_np(c->pane.dead_signal) : "?");
@@ -201,6 +209,26 @@ warn_about_snapshot(const struct recall *r, struct gathered *g)
 	}
 }
 
+/* What stands in the pane is what died. */
+static bool
+reads_pane(const struct candidate *c)
+{
+	return class_has_pane(c->class) && c->class != CLASS_RESPAWNED;
+}
+
+/* In the place of what the screen showed, where there is no screen. */
+static void
+adopt_snapshot(struct recall *r, struct gathered *g)
+{
+	if (!r->found)
+		return;
+	clean_free(g->capture.text);
+	g->capture.text = r->shot.text;
+	g->capture.rows = r->shot.rows;
+	g->capture.cut = r->shot.cut;
+	r->shot.text = NULL;
+}
+
 /*
  * The agent's own record, what its screen shows, and what a snapshot of it had shown. A record that cannot be read leaves the screens. A
  * snapshot that cannot be read is none.
@@ -217,7 +245,9 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	if (g->capture.cut)
 		screen.truncated_at = 0;
 	recall(w, c, g->scrub, &r, &soft);
-	if (sources_transcript(w, c, &screen, r.own ? r.shot.session_id : NULL, &g->found, &soft) != 0 || (g->found.path != NULL &&
+	if (!reads_pane(c) && r.found)
+		recall_read(&r, c->profile->dialect, &old);
+	if (sources_transcript(w, c, reads_pane(c) ? &screen : &old, r.own ? r.shot.session_id : c->lost_id, &g->found, &soft) != 0 || (g->found.path != NULL &&
 	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
 	unsure = sources_warning(&g->found);
@@ -228,10 +258,12 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	g->unknown_records = record.unknown_lines;
 	g->snapshot.at = r.found ? r.shot.taken_at : 0;
 	g->snapshot.rows = r.found ? r.shot.rows : 0;
-	if (recall_adds(&r, g->capture.text, &screen, &record))
+	if (reads_pane(c) && recall_adds(&r, g->capture.text, &screen, &record))
 		recall_read(&r, c->profile->dialect, &old);
 	merge(&record, &old, &screen, &g->talk);
 	warn_about_snapshot(&r, g);
+	if (!reads_pane(c))
+		adopt_snapshot(&r, g);
 	recall_release(&r);
 	if (g->talk.session_id == NULL && g->found.session_id != NULL)
 		g->talk.session_id = xstrdup(g->found.session_id);
@@ -269,7 +301,9 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		return -1;
 	if (config_flag(w->config, "scrub.known_values"))
 		gather_learn(g->scrub, c);
-	if (capture_pane(world_server(w, c->pane.socket), &c->pane, class_has_shell(c->class),
+	if (!reads_pane(c))
+		g->capture.text = scrub_string(g->scrub, "");
+	else if (capture_pane(world_server(w, c->pane.socket), &c->pane, class_has_shell(c->class),
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
 	if (read_conversation(w, c, g, e) != 0)

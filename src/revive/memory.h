@@ -13,6 +13,7 @@ struct candidate;
 struct candidates;
 struct panes;
 struct scrub;
+struct starts;
 struct tmux;
 struct world;
 
@@ -33,6 +34,7 @@ struct memory {
 	bool broken;			/* the snapshots cannot be read: nothing is remembered */
 	struct memory_server *servers;
 	size_t n_servers, cap_servers;
+	struct starts *starts;		/* read when the first live agent of the town is looked at */
 	char (*keys)[ALBUM_KEY];	/* of the sessions and panes that are there */
 	size_t n_keys, cap_keys;
 };
@@ -52,6 +54,19 @@ void memory_missing(struct memory *m, struct candidates *out);
  * the same directory and is dead. Profile, command, place, class and reason are set then. `weak` unless the start command or the screen bear it out.
  */
 bool memory_restored(struct memory *m, struct candidate *c, bool shows_agent);
+
+/*
+ * A live agent: is it `respawned`, begun afresh after the one before it had crashed, and never given its context? Class, reason, snapshot, lost_id
+ * and the place are set then. All of these must hold:
+ *
+ *	its own record names a conversation, another one than the lost one, and its start command resumes none
+ *	it was not started, or told, by a recovery
+ *	the lost one's process is gone, and its transcript is there
+ *	in a town: two starts of this actor without a handoff, or the like, between (town/starts.h), and the process is younger than the first
+ *	elsewhere: its pane's start command runs the agent, so that no person typed it; its pane's process is another than the snapshot's; the snapshot is
+ *	of a server that died, or of an agent that was dead and had not said good-bye (its transcript does not end with the record of a graceful exit)
+ */
+void memory_respawned(struct memory *m, struct candidate *c);
 
 /* The head of the newest snapshot of the session that is not newer than `until` (ms since 1970, 0: any). False: none. snapshot_release. */
 bool memory_session(struct memory *m, const char *socket_path, const char *session, int64_t until, char name[ALBUM_NAME],

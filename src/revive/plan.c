@@ -5,6 +5,7 @@
 
 #include "revive/plan.h"
 #include "revive/detect.h"
+#include "revive/remake.h"
 #include "revive/world.h"
 #include "agent/profile.h"
 #include "base/clock.h"
@@ -99,9 +100,23 @@ is_weak(const struct question *q)
 }
 
 static bool
+needs_secret(const struct question *q)
+{
+	return q->c->needs != NULL && !remake_by_gt(q->w, q->c);
+}
+
+static bool
 has_no_command(const struct question *q)
 {
-	return q->c->launch.command == NULL || launch_is_shell(&q->c->launch);
+	return q->c->class != CLASS_RESPAWNED && !remake_by_gt(q->w, q->c) &&
+	    (q->c->launch.command == NULL || launch_is_shell(&q->c->launch));
+}
+
+bool
+plan_by_stdin(const struct world *w, const struct candidate *c)
+{
+	return c->class != CLASS_RESPAWNED && !remake_by_gt(w, c) && profile_delivers(c->profile, DELIVER_STDIN) &&
+	    launch_can_feed(&c->launch);
 }
 
 /* Nothing may be started that could not be told its context then. */
@@ -109,18 +124,17 @@ static bool
 has_no_way_in(const struct question *q)
 {
 	const struct profile *p = q->c->profile;
-	bool stdin_works = profile_delivers(p, DELIVER_STDIN) && launch_can_feed(&q->c->launch);
 
-	return !stdin_works && !(profile_delivers(p, DELIVER_PASTE) && p->ready != NULL);
+	return !plan_by_stdin(q->w, q->c) && !(profile_delivers(p, DELIVER_PASTE) && p->ready != NULL);
 }
 
 static bool
 has_no_place(const struct question *q)
 {
-	const char *dir = class_has_shell(q->c->class) ? q->c->cwd : q->c->pane.start_path;
+	const char *dir = q->c->class == CLASS_DEAD ? q->c->pane.start_path : q->c->cwd;
 	struct stat st;
 
-	return stat(dir, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+	return q->c->class != CLASS_RESPAWNED && stat(dir, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 static bool
@@ -223,6 +237,8 @@ static const struct {
 	    "name the session when the limit is over or the login mended" },
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
 	{ "unsure", is_weak, true, "only one sign says that an agent ran there", "name the session to bring it back all the same" },
+	{ "needs-secret", needs_secret, false, "its start command held a secret, which no snapshot keeps",
+	    "give it in the environment of gt-recover, under the name that list tells, or set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
 	    "set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-way-in", has_no_way_in, false, "its agent takes no paste, and its start command is too involved to hand it a prompt",
@@ -231,6 +247,15 @@ static const struct {
 	    "make it again first: tmux would start the agent in the home directory instead" },
 	{ "closed-work", is_closed, false, "its work is closed", "reopen the bead, or give the agent new work" },
 };
+
+struct refusal
+plan_limit(void)
+{
+	for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
+		if (guards[i].stands == is_limited)
+			return (struct refusal){ guards[i].name, guards[i].sentence, guards[i].hint };
+	return (struct refusal){ NULL, NULL, NULL };
+}
 
 struct refusal
 plan_refusal(struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra)

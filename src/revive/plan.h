@@ -20,5 +20,10 @@ struct refusal {
 };
 
 struct refusal plan_refusal(struct world *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra);
+/* The refusal "limit", for one whose last screen is known only after gathering. */
+struct refusal plan_limit(void);
+
+/* The prompt is its standard input; else the agent is started plainly, or lives already, and it is pasted when it waits. */
+bool plan_by_stdin(const struct world *w, const struct candidate *c);
 
 #endif

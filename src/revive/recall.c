@@ -71,8 +71,10 @@ recall(struct world *w, const struct candidate *c, struct scrub *s, struct recal
 	memset(out, 0, sizeof *out);
 	if (!read_album(w, &a, e))
 		return -1;
-	x = own_entry(&a, c);
-	if (x != NULL && (ret = album_load(a.dir, x->name, s, &out->shot, e)) == 0)
+	x = c->snapshot != NULL ? album_find(&a, c->snapshot) : own_entry(&a, c);
+	if (c->snapshot != NULL && x != NULL && (ret = album_load(a.dir, x->name, s, &out->shot, e)) == 0)
+		out->found = out->own = true;
+	else if (x != NULL && ret == 0 && (ret = album_load(a.dir, x->name, s, &out->shot, e)) == 0)
 		out->found = out->own = is_own(&out->shot, c);
 	if (ret == 0 && !out->found) {
 		snapshot_release(&out->shot);
@@ -183,11 +185,11 @@ recall_lines(struct world *w, struct candidates *list)
 		return;
 	for (size_t i = 0; i < list->n && a.n > 0; i++) {
 		struct candidate *c = &list->v[i];
-		const struct album_entry *x = class_crashed(c->class) && class_has_pane(c->class) ? own_entry(&a, c) : NULL;
+		const struct album_entry *x = c->snapshot != NULL ? album_find(&a, c->snapshot) : class_crashed(c->class) ? own_entry(&a, c) : NULL;
 		size_t rows;
 		pid_t pid;
 
-		if (x != NULL && album_glance(a.dir, x->name, &rows, &pid) && pid == c->pane.pid)
+		if (x != NULL && album_glance(a.dir, x->name, &rows, &pid) && (c->snapshot != NULL || pid == c->pane.pid))
 			c->snapshot_lines = rows;
 	}
 	album_release(&a);

@@ -14,7 +14,7 @@ struct scrub;
 struct world;
 
 /*
- * What the snapshots remember of a candidate. Its own is the newest of the same pane of the same life of the server, while the same process
+ * What the snapshots remember of a candidate. Its own is the one by which it was found (candidate.snapshot), else the newest of the same pane of the same life of the server, while the same process
  * was the pane's. Where there is none, the newest of a session of this name on this socket, of an older life of the server and not newer
  * than the death.
  */
@@ -37,7 +37,7 @@ bool recall_adds(const struct recall *r, const struct clean_text *pane, const st
 /* Its rows as a conversation, the richer one's before it. */
 void recall_read(const struct recall *r, const char *dialect, struct conversation *out);
 
-/* Sets snapshot_lines of the dead and zombie ones. What cannot be read counts as none. */
+/* Sets snapshot_lines of the crashed ones. What cannot be read counts as none. */
 void recall_lines(struct world *w, struct candidates *list);
 
 #endif

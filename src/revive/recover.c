@@ -7,7 +7,9 @@
 #include "revive/detect.h"
 #include "revive/kept.h"
 #include "revive/plan.h"
+#include "revive/remake.h"
 #include "revive/respawn.h"
+#include "revive/snap.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
 #include "agent/profile.h"
@@ -15,13 +17,6 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "town/config.h"
-
-/* Else the agent is started plainly and the prompt is pasted when it waits. */
-static bool
-by_stdin(const struct candidate *c)
-{
-	return profile_delivers(c->profile, DELIVER_STDIN) && launch_can_feed(&c->launch);
-}
 
 /* Step 1: this pane and this conversation are ours alone. The kernel gives the locks back when we die. */
 static int
@@ -48,13 +43,72 @@ step_lock(struct recovery *r, struct err *e)
 	return r->store != NULL ? ret : -1;
 }
 
+/* An open attempt for a missing session that gt made: nothing of it stands in the new pane. */
+static bool
+made_by_gt(struct store *store, const struct pane *p, struct attempt *out)
+{
+	struct attempts open = { .n = 0 };
+	bool found = false;
+
+	if (attempts_open(store, &open, NULL) == 0)
+		for (size_t i = 0; i < open.n && !found; i++) {
+			struct attempt *a = &open.v[i];
+
+			found = a->phase >= PHASE_RESPAWNED && a->class != NULL && strcmp(a->class, class_name(CLASS_MISSING)) == 0 &&
+			    strcmp(a->session, p->session) == 0 && strcmp(a->socket, p->socket_path) == 0;
+			if (found) {
+				*out = *a;
+				attempt_init(a);
+			}
+		}
+	attempts_release(&open);
+	return found;
+}
+
+/* The newest attempt of a pane, or the one that made it. As attempt_latest. */
+static int
+newest_attempt(struct store *store, const struct candidate *c, struct attempt *out, struct err *e)
+{
+	const struct pane *p = &c->pane;
+	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, out, e);
+	char id[21];
+
+	if (found == 0 && class_has_pane(c->class) && respawn_id(p, id))
+		found = attempt_load(store, id, out, e);
+	if (found == 0 && (c->class == CLASS_LIVE || c->class == CLASS_RESPAWNED))
+		found = made_by_gt(store, p, out);
+	return found;
+}
+
+/* Is it the agent that the attempt started, or meant? */
+static bool
+is_its_pane(const struct attempt *a, const struct candidate *c)
+{
+	return respawn_was_by(&c->pane, a->id) ||
+	    (strcmp(a->class, class_name(CLASS_RESPAWNED)) == 0 && a->pane_pid == c->pane.pid) ||
+	    (strcmp(a->class, class_name(CLASS_MISSING)) == 0 && strcmp(a->session, c->pane.session) == 0);
+}
+
+/* A missing session's attempt goes on in the session that an earlier recoverer made. */
+static int
+find_made(struct recovery *r, const struct attempt *a, struct err *e)
+{
+	int found = a->phase < PHASE_RESPAWNED ? 0 : remake_find(r->w, r->c, a->id, &r->born, e);
+
+	if (found == 1) {
+		r->pane = &r->born;
+		r->taken_up = true;
+	}
+	return found < 0 ? -1 : 0;
+}
+
 /* Step 2: what an earlier recoverer left. Look first, never deliver twice. */
 static int
 step_look_back(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
 	struct attempt a;
-	int found = attempt_latest(r->store, p->socket_path, p->server_pid, p->server_start, p->id, &a, e), ret = 0;
+	int found = newest_attempt(r->store, r->c, &a, e), ret = 0;
 
 	if (found < 0)
 		return -1;
@@ -62,7 +116,7 @@ step_look_back(struct recovery *r, struct err *e)
 		return 0;
 	if (phase_final(a.phase)) {
 		;
-	} else if (!class_crashed(r->c->class) && a.phase >= PHASE_RESPAWNED && respawn_was_by(p, a.id)) {
+	} else if (r->c->class >= CLASS_RESPAWNED && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, r->c)) {
 		/* unknown: it may be on its way up */
 		r->taken_up = true;
 	} else if (r->c->class == CLASS_LIVE) {
@@ -70,13 +124,15 @@ step_look_back(struct recovery *r, struct err *e)
 		ret = attempt_fail(r->store, &a, "somebody else started the agent", e);
 	} else if (r->c->class == CLASS_UNKNOWN) {
 		;
-	} else if (a.pane_pid == p->pid) {
+	} else if (r->c->class == CLASS_MISSING && find_made(r, &a, e) != 0) {
+		ret = -1;
+	} else if (a.pane_pid == p->pid && !r->taken_up) {
 		/* nothing was started yet: the same attempt goes on, under the same id */
 		r->begun = a.phase >= PHASE_RESPAWNED;
 		attempt_release(&r->attempt);
 		r->attempt = a;
 		return 0;
-	} else {
+	} else if (!r->taken_up) {
 		ret = recovery_close(r, &a, "the agent died again before it took the prompt up", e);
 	}
 	if (r->taken_up) {
@@ -97,6 +153,12 @@ refuse(const struct refusal *no, struct err *e)
 	return err_hint(e, "%s", no->hint);
 }
 
+static int
+still_so(struct recovery *r, struct err *e)
+{
+	return r->c->class == CLASS_MISSING ? remake_check(r->w, r->c, e) : detect_again(r->w, r->c, e);
+}
+
 /* Step 3: the guards that need nothing gathered, then one more look at the pane under the lock. */
 static int
 step_guard(struct recovery *r, struct err *e)
@@ -107,7 +169,7 @@ step_guard(struct recovery *r, struct err *e)
 		return 0;
 	if (no.name != NULL)
 		return refuse(&no, e);
-	return detect_again(r->w, r->c, e);
+	return still_so(r, e);
 }
 
 static void
@@ -124,7 +186,7 @@ fill(struct recovery *r)
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
 	attempt_set(&a->via, "inject");
-	attempt_set(&a->delivery, by_stdin(c) ? "stdin" : "paste");
+	attempt_set(&a->delivery, plan_by_stdin(r->w, c) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.earlier.id);
 	attempt_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
@@ -145,6 +207,9 @@ step_gather(struct recovery *r, struct err *e)
 	if (gather(r->w, r->c, r->scope, &r->gathered, e) != 0)
 		return -1;
 	no = plan_refusal(r->w, r->c, &r->gathered.bead, r->named, r->include_infra);
+	/* of a screen that only a snapshot remembers nobody has asked before */
+	if (no.name == NULL && r->gathered.talk.limit && r->c->snapshot != NULL && !r->named)
+		no = plan_limit();
 	if (no.name != NULL)
 		return refuse(&no, e);
 	return gather_prompt(r->w, r->c, r->attempt.id, &r->gathered, e);
@@ -156,6 +221,8 @@ note_option(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
 
+	if (r->c->class == CLASS_MISSING && !remake_by_gt(r->w, r->c))
+		attempt_set(&r->attempt.remain_on_exit, "");
 	if (!class_has_shell(r->c->class) || r->attempt.remain_on_exit != NULL || strcmp(p->remain_on_exit, "on") == 0)
 		return 0;
 	r->attempt.remain_on_exit = respawn_remains(world_server(r->w, p->socket), p, e);
@@ -186,7 +253,22 @@ outcome_unknown(const struct err *e)
 	return strcmp(e->name, "server-silent") == 0;
 }
 
-/* Step 6: the agent's own command again, with the prompt as its standard input. */
+/* In the pane that is there, or in a new one. */
+static int
+start(struct recovery *r, const struct respawn *how, struct err *e)
+{
+	const struct candidate *c = r->c;
+	int ret;
+
+	if (c->class != CLASS_MISSING)
+		return respawn_pane(world_server(r->w, c->pane.socket), &c->pane, how, e);
+	ret = remake_by_gt(r->w, c) ? remake_gt(r->w, c, &r->born, e) : remake_session(r->w, c, how, &r->born, e);
+	if (ret == 0)
+		r->pane = &r->born;
+	return ret;
+}
+
+/* Step 6: the agent's own command again, with the prompt as its standard input. One that lives is told, not started. */
 static int
 step_respawn(struct recovery *r, struct err *e)
 {
@@ -194,8 +276,9 @@ step_respawn(struct recovery *r, struct err *e)
 	bool zombie = class_has_shell(c->class);
 	char *name = xasprintf("%s.txt", r->attempt.id);
 	size_t left_out;
-	char *command = launch_without(&c->launch, c->profile->session_flags, &left_out);
-	char *fed = by_stdin(c) ? launch_fed(&c->launch, c->profile->session_flags) : NULL;
+	bool plain = c->class == CLASS_RESPAWNED || remake_by_gt(r->w, c);
+	char *command = plain ? xstrdup("") : launch_without(&c->launch, c->profile->session_flags, &left_out);
+	char *fed = plan_by_stdin(r->w, c) ? launch_fed(&c->launch, c->profile->session_flags) : NULL;
 	struct respawn how = { .launch = &c->launch, .command = command, .fed = fed, .zombie = zombie, .cwd = zombie ? c->cwd : NULL };
 	int ret = -1;
 
@@ -206,8 +289,8 @@ step_respawn(struct recovery *r, struct err *e)
 		goto out;
 	if (fed != NULL && io_write_durable(r->prompt_path, r->gathered.prompt.data, r->gathered.prompt.len, "prompt", e) != 0)
 		goto out;
-	if (attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e) == 0 && detect_again(r->w, c, e) == 0)
-		ret = respawn_pane(world_server(r->w, c->pane.socket), &c->pane, &how, e);
+	if (attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e) == 0 && still_so(r, e) == 0)
+		ret = c->class == CLASS_RESPAWNED ? 0 : start(r, &how, e);
 	if (ret != 0 && !outcome_unknown(e))
 		unlink(r->prompt_path);
 out:
@@ -224,7 +307,13 @@ out:
 static int
 step_settle(struct recovery *r, struct err *e)
 {
+	struct snap_ask ask = { .names = (const char *const[]){ r->pane->id }, .n = 1 };
+	struct snap_run run;
+
 	(void)e;
+	/* it may die again before the next pass of snapshots, and take its session with it */
+	if (snap(r->w, &ask, &run, NULL) == 0)
+		snap_run_release(&run);
 	tidy(r->w);
 	return 0;
 }
@@ -287,11 +376,9 @@ is_pending(struct store *store, const struct candidate *c)
 	struct attempt a;
 	bool pending;
 
-	if (class_crashed(c->class) || !c->launch.wrapped)
+	if (c->class < CLASS_RESPAWNED || newest_attempt(store, c, &a, &ignored) != 1)
 		return false;
-	if (attempt_latest(store, c->pane.socket_path, c->pane.server_pid, c->pane.server_start, c->pane.id, &a, &ignored) != 1)
-		return false;
-	pending = !phase_final(a.phase) && a.phase >= PHASE_RESPAWNED && respawn_was_by(&c->pane, a.id);
+	pending = !phase_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, c);
 	attempt_release(&a);
 	return pending;
 }
@@ -324,6 +411,7 @@ recovery_release(struct recovery *r)
 	attempt_release(&r->attempt);
 	gathered_release(&r->gathered);
 	free(r->prompt_path);
+	pane_release(&r->born);
 	for (int i = 0; i < 2; i++) {
 		io_unlock(r->locks[i].path, r->locks[i].fd);
 		free(r->locks[i].path);

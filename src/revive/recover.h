@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "ledger/attempt.h"
 #include "revive/gather.h"
+#include "tmux/pane.h"
 
 struct candidate;
 struct candidates;
@@ -30,7 +31,7 @@ enum told {
 struct recovery {
 	struct world *w;
 	const struct candidate *c;
-	const struct pane *pane;	/* where the agent is looked for: the candidate's */
+	const struct pane *pane;	/* where the agent is looked for: the candidate's, or born */
 	bool named, include_infra;
 	const char *scope;		/* --scope; NULL: key scope */
 	void (*tell)(struct recovery *r, enum told what, void *arg);
@@ -47,6 +48,7 @@ struct recovery {
 	struct store *store;
 	struct { char *path; int fd; } locks[2];
 	char *prompt_path;
+	struct pane born;		/* of a missing session that was made again */
 	bool begun;			/* an earlier recoverer was about to start the agent when it died */
 	bool started, injected;		/* told already */
 };

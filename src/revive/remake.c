@@ -162,10 +162,11 @@ add_commands(struct batch *b, const struct candidate *c, const struct respawn *h
 	}
 	argument(&line, "-c", c->cwd, true);
 	carry(&line, &c->carried);
-	respawn_command(&line, how, fresh);
+	respawn_command(&line, how, fresh ? WRAP_LOGIN : WRAP_PLAIN);
 	batch_add(b, "if-shell", "-F", "1", line.data, NULL);
-	buf_fmt(&target, "=%s:", beside != NULL ? beside->session : c->pane.session);
-	batch_add(b, "set-option", "-p", "-q", "-t", target.data, "remain-on-exit", "on", NULL);
+	buf_fmt(&target, "=%s:", c->pane.session);
+	if (beside == NULL)
+		batch_add(b, "set-option", "-p", "-q", "-t", target.data, "remain-on-exit", "on", NULL);
 	buf_wipe(&line);
 	buf_release(&target);
 }
@@ -201,6 +202,8 @@ find_born(struct tmux *t, const char *id, size_t n, struct pane *born, struct er
 			found = true;
 		}
 	panes_release(&list);
+	if (ret == 0 && found && strcmp(born->remain_on_exit, "on") != 0)
+		tmux_do(t, true, NULL, NULL, "set-option", "-p", "-t", born->id, "remain-on-exit", "on", NULL);
 	if (ret == 0 && !found)
 		ret = err_set(e, GT_FAIL, "gone", "the session was made again and ended at once");
 	return ret;

@@ -11,7 +11,7 @@
 #include "tmux/quote.h"
 
 /* mv is the claim: of any number of starts only one can rename the file. */
-static const char wrapper_dead[] =
+static const char wrapper_plain[] =
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
     "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; exec \"$2\" -c \"$4\"; fi; "
     "exec \"$2\" -c \"$3\"";
@@ -21,12 +21,19 @@ static const char wrapper_dead[] =
  * again (PATH by a version manager, an alias). The shell comes back when the agent ends; set -m, because an interactive
  * shell that was replaced by its command takes the terminal with it, and only a parent with job control fetches it back.
  */
-static const char wrapper_zombie[] =
+static const char wrapper_shell[] =
     "set -m; "
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
     "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; \"$2\" -l -i -c \"$4\"; exec 3<&-; "
     "else \"$2\" -l -i -c \"$3\"; fi; "
     "set +m; exec \"$2\" -l";
+
+static const char wrapper_login[] =
+    "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
+    "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; exec \"$2\" -l -i -c \"$4\"; fi; "
+    "exec \"$2\" -l -i -c \"$3\"";
+
+static const char *const wrappers[] = { wrapper_plain, wrapper_login, wrapper_shell };
 
 static int
 refused(const char *why, const struct pane *p, struct err *e)
@@ -46,9 +53,9 @@ refused(const char *why, const struct pane *p, struct err *e)
 }
 
 void
-respawn_command(struct buf *out, const struct respawn *r, bool back)
+respawn_command(struct buf *out, const struct respawn *r, enum wrapping how)
 {
-	const char *argv[] = { "sh", "-c", back ? wrapper_zombie : wrapper_dead, "gt-recover", r->prompt_path, r->launch->shell, r->command,
+	const char *argv[] = { "sh", "-c", wrappers[how], "gt-recover", r->prompt_path, r->launch->shell, r->command,
 	    r->fed };
 
 	for (size_t i = 0; i < sizeof argv / sizeof argv[0] && argv[i] != NULL; i++) {
@@ -81,7 +88,7 @@ respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 		quote_arg(out, argv[i]);
 		buf_chr(out, ' ');
 	}
-	respawn_command(out, r, r->zombie);
+	respawn_command(out, r, r->zombie ? WRAP_SHELL : WRAP_PLAIN);
 	buf_release(&cwd);
 }
 

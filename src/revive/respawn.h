@@ -29,8 +29,13 @@ struct respawn {
 	const char *cwd;		/* zombie: where the shell stands; NULL: the pane's start directory */
 };
 
-/* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. `back`: a shell comes when the agent ends. */
-void respawn_command(struct buf *out, const struct respawn *r, bool back);
+enum wrapping {
+	WRAP_PLAIN,
+	WRAP_LOGIN,		/* through a login shell, for a tmux server that was started from who knows where */
+	WRAP_SHELL		/* the same, and a shell comes back when the agent ends */
+};
+/* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. */
+void respawn_command(struct buf *out, const struct respawn *r, enum wrapping how);
 
 /*
  * A dead pane: without -k, which tmux answers "still active" when somebody else was faster: an atomic claim (T20), name "taken", GT_AGAIN.

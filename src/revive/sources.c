@@ -38,26 +38,21 @@ findings_release(struct findings *f)
 	said_release(&f->said);
 }
 
-/* When a living process began, by the wall clock. 0: it is gone. */
-static int64_t
-process_began(pid_t pid)
-{
-	struct proc p;
-
-	return proc_read(pid, &p) == 0 ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
-}
-
 /* The life of the agent, as far as the pane tells: it began after its session or its shell. */
 static void
 set_life(const struct candidate *c, struct life *life)
 {
+	/* of a missing one only the last snapshot is known, and it may have lived on */
+	life->ended = c->class == CLASS_LIVE || c->class == CLASS_MISSING ? 0 : c->crashed_at > 0 ? c->crashed_at + 999 : 0;
+	/* what lives in the pane now is not what is asked for */
+	if (c->class == CLASS_RESPAWNED || c->class == CLASS_RESTORED)
+		return;
 	if (c->class == CLASS_LIVE)
-		life->began = process_began(c->agent_pid);
+		life->began = proc_began_ms(c->agent_pid);
 	else if (!c->pane.dead)
-		life->began = process_began(c->pane.pid);
+		life->began = proc_began_ms(c->pane.pid);
 	if (life->began == 0)
 		life->began = c->pane.session_created * 1000;
-	life->ended = c->class == CLASS_LIVE ? 0 : c->crashed_at > 0 ? c->crashed_at + 999 : 0;
 }
 
 static bool
@@ -90,7 +85,7 @@ whose(const struct candidate *c, const struct session_file *s, const struct life
 	struct session_place where = { p->session, p->id, c->cwd, p->server_start };
 
 	if (session_file_lives(s))
-		return !p->dead && runs_below(s->pid, p->pid) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
+		return c->class != CLASS_RESPAWNED && !p->dead && runs_below(s->pid, p->pid) ? NOTE_SAME_PANE : NOTE_ELSEWHERE;
 	/* a pid is used again, and a dead process may have had the same as an older one */
 	if (c->class == CLASS_LIVE || !of_this_life(s, life))
 		return NOTE_ELSEWHERE;
