@@ -395,6 +395,16 @@ detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candi
 	return ret;
 }
 
+/* A server that was named and does not run is a mistake, unless agents are remembered that it had. */
+static bool
+known_on(const struct candidates *out, const char *socket)
+{
+	for (size_t i = 0; i < out->n; i++)
+		if (strcmp(out->v[i].pane.socket, socket) == 0)
+			return true;
+	return false;
+}
+
 int
 detect(struct world *w, struct candidates *out, struct err *e)
 {
@@ -402,6 +412,7 @@ detect(struct world *w, struct candidates *out, struct err *e)
 	struct memory memory;
 	const struct eyes eyes = { w, &procs, &memory };
 	struct err first = ERR_INIT;
+	const char *absent = "";
 	int ret = 0;
 
 	memset(out, 0, sizeof *out);
@@ -414,6 +425,7 @@ detect(struct world *w, struct candidates *out, struct err *e)
 		if (first.code == 0 || strcmp(first.name, "no-server") == 0)
 			first = *e;
 		/* one server that hangs must not keep the agents of the others dead */
+		absent = strcmp(e->name, "no-server") == 0 ? w->servers[i].socket : absent;
 		if (w->sockets_named && strcmp(e->name, "no-server") != 0)
 			ret = -1;
 		else if (strcmp(e->name, "no-server") != 0 && out->trouble.code == 0)
@@ -421,7 +433,7 @@ detect(struct world *w, struct candidates *out, struct err *e)
 	}
 	if (ret == 0)
 		memory_missing(&memory, out);
-	if (ret == 0 && out->n == 0 && first.code != 0 && (out->servers == 0 || w->sockets_named)) {
+	if (ret == 0 && first.code != 0 && (w->sockets_named ? !known_on(out, absent) : out->servers + out->n == 0)) {
 		*e = first;
 		ret = -1;
 	}
