@@ -144,26 +144,48 @@ print_name(const char *session)
 	buf_release(&name);
 }
 
-static void
-print_list(const struct candidates *all, const struct bead *beads, const struct refusal *no, const struct armed_list *armed, bool names)
+static size_t
+count_over(const struct candidates *all)
 {
-	size_t width = 8;
+	size_t over = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		over += candidate_is_over(&all->v[i]);
+	return over;
+}
+
+static void
+print_list(const struct cli *cli, const struct candidates *all, const struct bead *beads, const struct refusal *no,
+    const struct armed_list *armed)
+{
+	size_t width = 8, over = cli->verbose > 0 ? 0 : count_over(all);
 
 	for (size_t i = 0; i < all->n; i++) {
 		struct buf name = BUF_INIT;
 		size_t n;
 
+		if (over > 0 && candidate_is_over(&all->v[i]))
+			continue;
 		say_foreign(&name, all->v[i].pane.session, 40);
 		n = utf8_width(name.data, name.len);
 		width = n > width ? n : width;
 		buf_release(&name);
 	}
 	for (size_t i = 0; i < all->n; i++) {
-		if (!names)
+		if (!cli->names && over > 0 && candidate_is_over(&all->v[i]))
+			continue;
+		if (!cli->names)
 			print_row(&all->v[i], &beads[i], &no[i], arm_holds(armed, &all->v[i]), width);
 		else if (no[i].name == NULL)
 			print_name(all->v[i].pane.session);
 	}
+	if (cli->names || cli->quiet)
+		return;
+	if (all->n == 0)
+		fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
+	else if (over > 0)
+		fprintf(stderr, "%zu that %s ended on purpose %s not shown; -v shows %s.\n", over, over == 1 ? "was" : "were",
+		    over == 1 ? "is" : "are", over == 1 ? "it" : "them");
 }
 
 int
@@ -203,9 +225,7 @@ cmd_list(const struct cli *cli, struct err *e)
 		json_object_set_new(v, "sessions", sessions);
 		say_json(v);
 	} else {
-		print_list(&all, beads, no, &armed, cli->names);
-		if (all.n == 0 && !cli->names && !cli->quiet)
-			fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
+		print_list(cli, &all, beads, no, &armed);
 	}
 	ret = GT_OK;
 out:

@@ -66,7 +66,7 @@ run_picker(struct round *r, struct err *e)
 		struct refusal hidden = r->no[i];
 
 		/* what a person may want all the same is offered; infrastructure only when asked for */
-		offered[i] = no.name == NULL && (hidden.name == NULL || strcmp(hidden.name, "infra") != 0);
+		offered[i] = no.name == NULL && !candidate_is_over(&r->all.v[i]) && (hidden.name == NULL || strcmp(hidden.name, "infra") != 0);
 		n += offered[i];
 	}
 	if (n == 0) {

@@ -97,6 +97,7 @@ count_result(struct round *r, int code)
 		r->refused++;
 	else
 		r->failed++;
+	r->again += code == GT_AGAIN;
 }
 
 /* Into the ledger; what cannot be noted is no reason not to go on. */
@@ -189,6 +190,8 @@ overall(const struct round *r, size_t tried, int last)
 		return last;
 	if (r->recovered > 0)
 		return GT_SOME;
+	if (r->again == tried)
+		return GT_AGAIN;
 	return r->refused >= tried && r->failed + r->unacknowledged == 0 ? GT_REFUSED : r->unacknowledged == tried ? GT_UNACKED : GT_FAIL;
 }
 

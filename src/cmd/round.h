@@ -30,7 +30,7 @@ struct round {
 	bool named;			/* a person chose: consent */
 	bool mass;			/* everything there is: halted after two agents that were not logged in, and summed up */
 	json_t *results;		/* told_json of each that was tried */
-	size_t found, recovered, unacknowledged, refused, failed;
+	size_t found, recovered, unacknowledged, refused, failed, again;	/* again: of failed, those that may be tried again at once */
 	size_t logins;			/* agents that came up and were not logged in */
 	/* Called after each that was tried, or was not because of the login; e has code 0 when it succeeded. NULL: nobody asks. */
 	void (*ended)(struct round *r, const struct recovery *one, const struct err *e);

@@ -562,6 +562,12 @@ candidate_lines(const struct candidate *c)
 	return c->lines > 0 ? c->lines : c->snapshot_lines;
 }
 
+bool
+candidate_is_over(const struct candidate *c)
+{
+	return c->class == CLASS_MISSING && c->reason == REASON_STOPPED;
+}
+
 void
 candidate_release(struct candidate *c)
 {

@@ -82,6 +82,8 @@ int detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct c
 int detect_lines(struct world *w, struct candidates *list, struct err *e);
 /* What there is to read: lines, or of one without a pane the snapshot's. */
 size_t candidate_lines(const struct candidate *c);
+/* Ended on purpose, with its session: who asks what crashed need not hear of it. */
+bool candidate_is_over(const struct candidate *c);
 void candidate_release(struct candidate *c);
 void candidates_release(struct candidates *c);
 
