@@ -62,7 +62,7 @@ look(struct patrol *p, struct err *e)
 	}
 	p->crashed = 0;
 	for (size_t i = 0; i < p->r.all.n; i++)
-		p->crashed += class_crashed(p->r.all.v[i].class);
+		p->crashed += candidate_crashed(&p->r.all.v[i]);
 	p->fresh = xcalloc(p->r.all.n, sizeof *p->fresh);
 	return 0;
 }
@@ -82,7 +82,7 @@ grace_left(const struct patrol *p)
 	for (size_t i = 0; i < p->r.all.n; i++) {
 		int64_t age = age_of(&p->r.all.v[i]);
 
-		if (p->r.chosen[i] && class_crashed(p->r.all.v[i].class) && age >= 0 && GRACE_MS - age > left)
+		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 && GRACE_MS - age > left)
 			left = GRACE_MS - age;
 	}
 	return left;
@@ -102,7 +102,7 @@ look_when_settled(struct patrol *p, struct err *e)
 		round_choose(&p->r);
 	}
 	for (size_t i = 0; i < p->r.all.n; i++)
-		if (class_crashed(p->r.all.v[i].class) && age_of(&p->r.all.v[i]) >= 0 && age_of(&p->r.all.v[i]) < GRACE_MS)
+		if (candidate_crashed(&p->r.all.v[i]) && age_of(&p->r.all.v[i]) >= 0 && age_of(&p->r.all.v[i]) < GRACE_MS)
 			p->r.chosen[i] = false;
 	return 0;
 }
@@ -155,7 +155,7 @@ static int
 note_crashes(struct patrol *p, struct err *e)
 {
 	for (size_t i = 0; i < p->r.all.n; i++) {
-		if (!class_crashed(p->r.all.v[i].class))
+		if (!candidate_crashed(&p->r.all.v[i]))
 			continue;
 		if (notice_crash(&p->r.w, &p->r.all.v[i], &p->fresh[i], e) != 0)
 			return -1;
@@ -195,7 +195,7 @@ note_refused(struct patrol *p)
 
 	round_count_refused(&p->r);
 	for (size_t i = 0; i < p->r.all.n; i++)
-		if (!p->r.chosen[i] && class_crashed(p->r.all.v[i].class) && p->r.no[i].name != NULL &&
+		if (!p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && p->r.no[i].name != NULL &&
 		    notice_refused(&p->r.w, &p->r.all.v[i], p->r.no[i].name, p->r.no[i].sentence, p->r.no[i].hint, &e) != 0)
 			tell_failure_to_note(p, &e);
 }
@@ -251,7 +251,7 @@ print_json(struct patrol *p)
 	for (size_t i = 0; i < r->all.n; i++) {
 		json_t *one;
 
-		if (!class_crashed(r->all.v[i].class))
+		if (!candidate_crashed(&r->all.v[i]))
 			continue;
 		one = list_json(&r->all.v[i], &r->beads[i], &r->no[i], arm_holds(&armed, &r->all.v[i]));
 		json_put_flag(one, "new", p->fresh[i]);

@@ -249,7 +249,7 @@ round_count_refused(struct round *r)
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct candidate *c = &r->all.v[i];
 
-		if (r->chosen[i] || !class_crashed(c->class) || r->no[i].name == NULL)
+		if (r->chosen[i] || !candidate_crashed(c) || r->no[i].name == NULL)
 			continue;
 		r->found++;
 		r->refused++;
@@ -291,7 +291,7 @@ round_plan(struct round *r)
 		v = say_object();
 		sessions = json_array();
 		for (size_t i = 0; i < r->all.n; i++)
-			if (r->chosen[i] || class_crashed(r->all.v[i].class))
+			if (r->chosen[i] || candidate_crashed(&r->all.v[i]))
 				json_array_append_new(sessions, list_json(&r->all.v[i], &r->beads[i], &r->no[i],
 				    arm_holds(&armed, &r->all.v[i])));
 		json_put_flag(v, "dry_run", true);
@@ -303,7 +303,7 @@ round_plan(struct round *r)
 	/* first what would be done */
 	for (int would = 1; would >= 0; would--)
 		for (size_t i = 0; i < r->all.n; i++)
-			if (r->chosen[i] == would && (would || (class_crashed(r->all.v[i].class) && r->no[i].name != NULL)))
+			if (r->chosen[i] == would && (would || (candidate_crashed(&r->all.v[i]) && r->no[i].name != NULL)))
 				print_planned(r, i);
 }
 

@@ -568,6 +568,12 @@ candidate_is_over(const struct candidate *c)
 	return c->class == CLASS_MISSING && c->reason == REASON_STOPPED;
 }
 
+bool
+candidate_crashed(const struct candidate *c)
+{
+	return class_crashed(c->class) && !candidate_is_over(c);
+}
+
 void
 candidate_release(struct candidate *c)
 {

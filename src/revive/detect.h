@@ -84,6 +84,7 @@ int detect_lines(struct world *w, struct candidates *list, struct err *e);
 size_t candidate_lines(const struct candidate *c);
 /* Ended on purpose, with its session: who asks what crashed need not hear of it. */
 bool candidate_is_over(const struct candidate *c);
+bool candidate_crashed(const struct candidate *c);	/* there is something to bring back, and it is not over */
 void candidate_release(struct candidate *c);
 void candidates_release(struct candidates *c);
 

@@ -39,7 +39,7 @@ doctor_crashed(struct doctor *d)
 	size_t crashed = 0, unknown = 0;
 
 	for (size_t i = 0; i < d->agents.n; i++) {
-		crashed += class_crashed(d->agents.v[i].class);
+		crashed += candidate_crashed(&d->agents.v[i]);
 		unknown += d->agents.v[i].class == CLASS_UNKNOWN;
 	}
 	if (d->agents.n == 0)

@@ -90,15 +90,17 @@ gt log --verify --json
 is "$RC $(json '{error}{name}')" '1 not-private' 'a file that others can read is refused'
 chmod 600 "$LOG"
 
-# ---- whoever is killed after the paste was noted, and before it was made ----
+# ---- whoever is killed after the paste, before anybody took it up ----
 if grep -q GT_FAULT "$GT_RECOVER"; then
 	ok 'an agent is killed' start_agent half --scenario "$DATA/idle.scenario"
 	kill_agent half
 	{ GT_FAULT=store-committed:4=kill gt half -L main --config "$W/paste.toml"; } 2>/dev/null
 	is "$RC" 137 'and its recoverer, right before the paste'
+	# the mark that is set in one breath with a paste, and a person who cleared the box
+	tm set-option -p -t "$(agent_pane half)" @gt_recover_pasted "$(sqlite3 "$STATE/recover.db" "select id from attempt where session = 'half'")"
 	gt half -L main --config "$W/paste.toml"
 	is "$RC $(messages half)" '5 0' 'the next run cannot know'
-	like "$ERR" 'whether it arrived cannot be told.*gt-recover release' 'and says what a person can do'
+	like "$ERR" 'the prompt was pasted and left the box.*gt-recover release' 'and says what a person can do'
 	gt release half -L main --json
 	is "$RC $(json '{released}[0]{ended}') $(json '{released}[0]{ended}[0]{phase}')" '0 1 respawned' 'a person ends the attempt'
 	is "$(agent_starts half)" 2 'the agent is left alone'

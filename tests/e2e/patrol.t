@@ -242,6 +242,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	gt log --town "$T" --json
 	like "$OUT" 'server\.ended.*its tmux server ended before it was done|its tmux server ended before it was done.*server\.ended' '  the ledger tells why'
 	is "$(events server.ended)" 1 '  and of one end'
+	patrol		# takes note of the server that it started
 	before_files=$(all_files)
 	patrol --json
 	is "$RC $(json '{startup}')" '0 (none)' 'once'
