@@ -70,6 +70,12 @@ ends_what_does_not_end(void **state)
 	s.argv = nothing;
 	assert_int_equal(spawn_run(&s, &e), -1);
 	assert_string_equal(e.name, "not-installed");
+	s.cwd = "/";
+	assert_int_equal(spawn_run(&s, &e), -1);
+	assert_string_equal(e.name, "not-installed");
+	s.cwd = "/nowhere/at/all";
+	assert_int_equal(spawn_run(&s, &e), -1);
+	assert_string_equal(e.name, "spawn");
 }
 
 static void
