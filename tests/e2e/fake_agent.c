@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "fake_agent.h"
 
-enum state { STATE_IDLE, STATE_BUSY, STATE_PERMISSION, STATE_TRUST };
+enum state { STATE_IDLE, STATE_BUSY, STATE_PERMISSION, STATE_TRUST, STATE_VIEW };
 
 struct agent {
 	struct options o;
@@ -369,6 +369,14 @@ leave(struct agent *a, int status)
 }
 
 static void
+open_view(struct agent *a)
+{
+	if (io_read_file(a->o.view, 65536, &a->dialog, NULL) != 0)
+		die("the view cannot be read");
+	set_state(a, STATE_VIEW);
+}
+
+static void
 begin_work(struct agent *a, const struct buf *piped)
 {
 	struct buf first = BUF_INIT;
@@ -379,6 +387,10 @@ begin_work(struct agent *a, const struct buf *piped)
 		play(a, a->o.scenario);
 	if (a->o.dialog != NULL && strcmp(a->o.dialog, "permission") == 0)
 		ask_permission(a);
+	if (a->o.view != NULL)
+		open_view(a);
+	if (a->o.draft != NULL)
+		input_type(&a->input, a->o.draft);
 	if (a->o.prompt != NULL)
 		buf_str(&first, a->o.prompt);
 	if (a->o.prompt != NULL && piped->len > 0)
@@ -393,7 +405,7 @@ begin_work(struct agent *a, const struct buf *piped)
 static void
 close_dialog(struct agent *a, bool accepted, const struct buf *piped)
 {
-	bool trust = a->state == STATE_TRUST;
+	bool trust = a->state == STATE_TRUST, call = a->state == STATE_PERMISSION;
 
 	buf_reset(&a->dialog);
 	buf_reset(&a->partial);
@@ -404,7 +416,8 @@ close_dialog(struct agent *a, bool accepted, const struct buf *piped)
 		begin_work(a, piped);
 		return;
 	}
-	finish_tool(a, accepted ? "done" : "The user doesn't want to proceed with this tool use.", !accepted);
+	if (call)
+		finish_tool(a, accepted ? "done" : "The user doesn't want to proceed with this tool use.", !accepted);
 	set_state(a, STATE_IDLE);
 }
 
@@ -445,10 +458,16 @@ interrupt(struct agent *a)
 		a->interrupt_at = now;
 }
 
+static bool
+in_dialog(const struct agent *a)
+{
+	return a->state == STATE_PERMISSION || a->state == STATE_TRUST || a->state == STATE_VIEW;
+}
+
 static void
 on_key(struct agent *a, enum key key, const struct buf *piped)
 {
-	bool dialog = a->state == STATE_PERMISSION || a->state == STATE_TRUST;
+	bool dialog = in_dialog(a);
 
 	if (key == KEY_ENTER)
 		event("enter");
@@ -475,6 +494,7 @@ serve(struct agent *a, const struct buf *piped)
 		enum key key;
 
 		redraw(a);
+		p.fd = a->o.asleep ? -1 : a->input.fd;
 		if (a->state == STATE_BUSY && a->answer_at >= 0) {
 			int64_t left = a->answer_at - clock_mono_ms();
 
@@ -486,9 +506,10 @@ serve(struct agent *a, const struct buf *piped)
 			leave(a, 128 + got_signal);
 		if (got_resize != 0) {
 			got_resize = 0;
+			a->o.asleep = false;
 			screen_size(&a->screen);
 		}
-		while ((key = input_next(&a->input, a->state == STATE_PERMISSION || a->state == STATE_TRUST)) != KEY_NONE)
+		while ((key = input_next(&a->input, in_dialog(a))) != KEY_NONE)
 			on_key(a, key, piped);
 		if (a->state == STATE_BUSY && a->answer_at >= 0 && clock_mono_ms() >= a->answer_at)
 			answer(a);

@@ -26,7 +26,10 @@ struct options {
 	bool resume_last;	/* --continue */
 	int die_status;		/* --die-at-once[=STATUS]; -1: does not */
 	int slow_ms;		/* --slow MS: how long an answer takes */
+	bool asleep;		/* --asleep: does not read its terminal until its size is said to have changed */
 	const char *dialog;	/* --dialog[=permission|trust]: NULL none */
+	const char *draft;	/* --draft=TEXT: stands in the box from the start */
+	const char *view;	/* --view=FILE: its rows stand where the box would, and the agent calls itself idle, as Claude's menus do */
 	const char *scenario;	/* --scenario FILE */
 	const char *resume;	/* --resume ID */
 	const char *session_id;	/* --session-id ID */

@@ -27,6 +27,7 @@ static const struct flag flags[] = {
 	{ "--alt-screen", offsetof(struct options, alt_screen) },
 	{ "--no-answer", offsetof(struct options, no_answer) },
 	{ "--ignore-paste-first-enter", offsetof(struct options, swallow_enter) },
+	{ "--asleep", offsetof(struct options, asleep) },
 	{ "--continue", offsetof(struct options, resume_last) },
 	{ "-c", offsetof(struct options, resume_last) },
 	{ "--dangerously-skip-permissions", offsetof(struct options, skip_permissions) },
@@ -35,6 +36,8 @@ static const struct flag flags[] = {
 #define IGNORED ((size_t)-1)
 
 static const struct value values[] = {
+	{ "--draft", offsetof(struct options, draft) },
+	{ "--view", offsetof(struct options, view) },
 	{ "--scenario", offsetof(struct options, scenario) },
 	{ "--resume", offsetof(struct options, resume) },
 	{ "-r", offsetof(struct options, resume) },
