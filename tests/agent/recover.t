@@ -18,7 +18,7 @@ cat >"$W/scenario.json" <<'JSON'
 	 "content": [{"text": "The cache has three layers.\n\n- The first one lives in memory.\n- The second one on disk.\n- The third one is", "stop_at": 96}]},
 	{"when": "run the tests", "content": [{"text": "Running the tests now."},
 	 {"tool": "Bash", "input": {"command": "for i in $(seq 1 300); do echo \"test $i ok\"; sleep 0.2; done", "description": "Run the tests"}}]},
-	{"when": "clean up", "content": [{"text": "I need to remove a directory."},
+	{"when": "clean.up", "content": [{"text": "I need to remove a directory."},
 	 {"tool": "Bash", "input": {"command": "rm -rf ./build && make all", "description": "Build anew"}}]}],
  "otherwise": "Renamed. Six calls were changed."}
 JSON
@@ -26,8 +26,8 @@ node "$MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests" --por
 PIDS+=($!)
 until_ 10 test -s "$W/port" || { note "$(cat "$W/model.log")" && fail 'the model is up' && done_testing; }
 
-# start_claude SESSION FLAGS [COMMAND]: the start command is what a person would type; its settings come from the session's environment
-start_claude() {
+# launch_claude SESSION FLAGS [COMMAND]: the start command is what a person would type; its settings come from the session's environment
+launch_claude() {
 	local word args=()
 	mkdir -p "$(agent_dir "$1")/cwd/build"
 	claude_home "$W/$1" "$(agent_dir "$1")/cwd"
@@ -36,7 +36,10 @@ start_claude() {
 		args+=(--env "$word")
 	done
 	start_agent "$1" --no-wait --command "${3:-claude $2}" "${args[@]}"
-	until_ 20 claude_is "$1" idle
+}
+
+start_claude() {	# as launch_claude, until it waits
+	launch_claude "$@" && until_ 20 claude_is "$1" idle
 }
 
 claude_is() {	# SESSION STATUS
@@ -118,7 +121,31 @@ ok 'involved: the command runs' until_ 20 pane_shows involved 'test [0-9]+ ok'
 recover_and_compare involved involved
 is "$(json '{results}[0]{delivery}')" paste 'involved: it was pasted'
 
-for session in idle answer bash dialog involved; do
+# a prompt of more than 200 KB, pasted
+ok 'large: claude starts' start_claude large '' "sh -c \"[ -t 0 ] && exec claude $skipping\""
+for ((i = 0; i < 4000; i++)); do printf 'Line %d of what a person pasted: some words, 中文 too.\n' "$i"; done >"$W/large.txt"
+tm load-buffer -b large "$W/large.txt" \; paste-buffer -d -p -b large -t "$(agent_pane large)"
+ok 'large: a person pastes it' until_ 20 pane_shows large '❯.\[Pasted text'
+tm send-keys -t "$(agent_pane large)" Enter
+ok 'large: it has answered' until_ 30 pane_shows large 'Six calls were changed'
+ok 'large: it is idle' until_ 20 claude_is large idle
+recover_and_compare large large
+is "$(json '{results}[0]{delivery}')" paste 'large: it was pasted'
+ok 'large: all of it' test "$(stat -c %s "$W/large.prompt")" -gt 200000
+
+# one that asks for a permission before it can be told anything
+printf '[recovery]\nready_timeout = "8s"\nack_timeout = "8s"\n' >"$W/quick.toml"
+ok 'asking: claude starts' launch_claude asking '' 'sh -c "[ -t 0 ] && exec claude clean-up"'
+ok 'asking: the dialog is open' until_ 20 pane_shows asking 'Do you want to proceed'
+ok 'asking: it is killed' kill_agent asking
+gt asking -L "$SOCKET" --config "$W/quick.toml" --json
+is "$RC $(json '{results}[0]{error}{name}')" '5 dialog' 'asking: the next one shows it again and is told nothing'
+like "$(json '{results}[0]{error}{message}')" 'shows a permission dialog: ' 'asking: the message names it'
+ok 'asking: it is still open' claude_is asking waiting
+ok 'asking: nobody has accepted it' test -d "$(agent_dir asking)/cwd/build"
+is "$(transcripts_with asking "$(json '{results}[0]{recovery_id}')")" 0 'asking: the id is in no transcript'
+
+for session in idle answer bash dialog involved large; do
 	not_ok "$session: the key is not in the prompt" grep -qs -- "$MODEL_KEY" "$W/$session.prompt"
 done
 done_testing
