@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/ready.h"
@@ -85,31 +86,64 @@ add_without_blanks(struct buf *out, const char *p, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (n - i >= 2 && memcmp(p + i, "\xc2\xa0", 2) == 0)
 			i++;
-		else if (!blank(p[i]))
+		else if (!blank(p[i]) && p[i] != '\r')
 			buf_chr(out, p[i]);
 	}
+}
+
+/* What a box shows, its placeholders taken out. */
+struct shown {
+	struct buf words;		/* without blanks */
+	size_t placeholders;
+	size_t lines;			/* line ends that they say they hold */
+	bool counted;			/* the agent's placeholders say so */
+};
+
+static void
+read_box(const struct profile *p, const char *low, size_t from, size_t to, struct shown *out)
+{
+	struct match m;
+
+	while (p->pasted != NULL && pattern_find(p->pasted, low, to, from, &m) == 1) {
+		add_without_blanks(&out->words, low + from, m.start[0] - from);
+		if (m.start[1] != (size_t)-1) {
+			out->lines += strtoul(low + m.start[1], NULL, 10);
+			out->counted = true;
+		}
+		from = m.end[0];
+		out->placeholders++;
+	}
+	add_without_blanks(&out->words, low + from, to - from);
+}
+
+/* A last line end may be left out of the count. */
+static bool
+counts_agree(const struct shown *s, const char *text)
+{
+	size_t n = strlen(text), lines = 0;
+
+	for (const char *p = strchr(text, '\n'); p != NULL; p = strchr(p + 1, '\n'))
+		lines++;
+	return s->lines == lines || (n > 0 && text[n - 1] == '\n' && s->lines + 1 == lines);
 }
 
 bool
 ready_holds(const struct profile *p, const char *screen, size_t n, const char *text)
 {
 	size_t at = lowest_rows(screen, &n), from, to;
-	struct buf box = BUF_INIT, whole = BUF_INIT;
-	const char *low = screen + at;
-	struct match m;
-	bool holds = false, placeholder = false;
+	struct shown box = { .words = BUF_INIT };
+	struct buf whole = BUF_INIT;
+	bool holds = false;
 
-	if (profile_is_ready(p, low, n - at, &from, &to)) {
-		while (p->pasted != NULL && pattern_find(p->pasted, low, to, from, &m) == 1) {
-			add_without_blanks(&box, low + from, m.start[0] - from);
-			from = m.end[0];
-			placeholder = true;
-		}
-		add_without_blanks(&box, low + from, to - from);
+	if (profile_is_ready(p, screen + at, n - at, &from, &to)) {
+		read_box(p, screen + at, from, to, &box);
 		add_without_blanks(&whole, text, strlen(text));
-		holds = box.len > 0 ? strstr(whole.data, box.data) != NULL : placeholder;
+		if (box.words.len > 0)
+			holds = strstr(whole.data, box.words.data) != NULL;
+		else
+			holds = box.placeholders > 0 && (!box.counted || counts_agree(&box, text));
 	}
-	buf_wipe(&box);
+	buf_wipe(&box.words);
 	buf_wipe(&whole);
 	return holds;
 }

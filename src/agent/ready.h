@@ -28,8 +28,9 @@ bool ready_box(const struct profile *p, const char *screen, size_t n, size_t *fr
 bool ready_is_hint(const char *text, size_t n);
 
 /*
- * True when the input box holds that text and nothing beside it: the agent's placeholders for a long paste (column
- * `pasted`), or rows of the text, blanks apart (a box wraps and indents). A word that a person typed meanwhile makes it false.
+ * True when the input box holds that text and nothing beside it: the agent's placeholders for a long paste (column `pasted`), which where
+ * they tell it must hold as many line ends as the text, or rows of the text, blanks apart (a box wraps and indents). A word that a person
+ * typed meanwhile makes it false, and so does a paste that is still coming in.
  */
 bool ready_holds(const struct profile *p, const char *screen, size_t n, const char *text);
 

@@ -116,6 +116,10 @@ timed_out(struct recovery *r, const struct look *l, struct err *e)
 		err_set(e, GT_UNACKED, "dialog", "%s shows %s: a person must answer or close it first", who, l->dialog);
 		return err_hint(e, "attach and see to it; then run gt-recover for this session again");
 	}
+	if (l->state == STATE_DRAFT && l->marked) {
+		err_set(e, GT_UNACKED, "not-submitted", "the prompt stands in the input box of %s, unsent", who);
+		return err_hint(e, "attach, look whether somebody's text stands beside it, and press Enter yourself");
+	}
 	if (l->state == STATE_DRAFT) {
 		err_set(e, GT_UNACKED, "draft", "somebody's text stands in the input box of %s", who);
 		return err_hint(e, "send it or clear it; then run gt-recover for this session again");
@@ -165,8 +169,8 @@ prompt_consumed(const struct recovery *r)
 
 /*
  * The agent sits there, idle, and its record does not know our prompt; or our prompt stands in its box, unsent (deliver.h tells it from a
- * person's text). That a paste was committed says nothing: the mark on the pane does. Where there is no record nothing tells a prompt that was eaten from
- * one that was taken and answered: then rather not told than told twice.
+ * person's text). That a paste was committed says nothing: the mark on the pane does. Where there is no record nothing tells a prompt that
+ * was eaten from one that was taken and answered: then rather not told than told twice.
  */
 static bool
 must_paste(const struct recovery *r, const struct look *l, const struct wait *t, int64_t now)

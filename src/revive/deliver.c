@@ -28,7 +28,8 @@ struct delivery {
 	const struct pane *p;
 	const struct profile *profile;
 	const char *id, *prompt;
-	enum ready now;			/* at the last look */
+	pid_t pid;			/* the pane's, at the last look */
+	enum ready now;			/* so, too */
 	bool ours;			/* a draft, and it is the prompt alone */
 	bool marked;			/* it was pasted into this pane */
 	bool over;			/* the pane is dead or gone, of which the caller's next look tells */
@@ -41,6 +42,7 @@ look(struct delivery *d, struct err *e)
 	int ret = sight_take(d->t, d->p, d->profile, d->id, 0, &s, e);
 
 	d->now = ret == 0 ? s.says : READY_UNKNOWN;
+	d->pid = s.pid;
 	d->marked = ret == 0 && s.marked;
 	d->over = d->over || (ret == 0 && s.over);
 	d->ours = d->now == READY_DRAFT && ready_holds(d->profile, s.text.data, s.text.len, d->prompt);
@@ -60,10 +62,10 @@ note_agrees(const struct delivery *d, bool *agrees, struct err *e)
 	*agrees = true;
 	if (procs_read(&procs, e) != 0)
 		return -1;
-	agent = procs_agent(&procs, d->p->pid, profile_is_process, d->profile);
+	agent = procs_agent(&procs, d->pid, profile_is_process, d->profile);
 	if (agent != NULL && strcmp(d->profile->transcript, "claude") == 0)
 		dir = session_config_dir_of(agent->pid);
-	if (dir != NULL && session_file_below(dir, &procs, d->p->pid, &note)) {
+	if (dir != NULL && session_file_below(dir, &procs, d->pid, &note)) {
 		*agrees = session_file_idle(&note);
 		session_file_release(&note);
 	}
@@ -186,19 +188,18 @@ press_enter(struct delivery *d, bool literal, struct err *e)
 }
 
 /* Its terminal's size may have changed, says this signal; nobody who does not ask for it is disturbed. */
-static int
-wake(const struct delivery *d, struct err *e)
+static void
+wake(const struct delivery *d)
 {
 	struct procs procs = { .n = 0 };
 	const struct proc *agent;
 
-	if (procs_read(&procs, e) != 0)
-		return -1;
-	agent = procs_agent(&procs, d->p->pid, profile_is_process, d->profile);
+	if (procs_read(&procs, NULL) != 0)
+		return;
+	agent = procs_agent(&procs, d->pid, profile_is_process, d->profile);
 	if (agent != NULL)
 		kill(agent->pid, SIGWINCH);
 	procs_release(&procs);
-	return 0;
 }
 
 static int
@@ -208,20 +209,18 @@ paste(struct delivery *d, struct err *e)
 		return -1;
 	if (d->over || d->now != READY_IDLE)
 		return 0;
-	return wake(d, e) == 0 ? wait_for(d, false, SHOWN_MS, e) : -1;
+	wake(d);
+	return wait_for(d, false, SHOWN_MS, e);
 }
 
 static int
 send_off(struct delivery *d, struct err *e)
 {
-	bool pressed = false;
-
 	for (int tries = 0; d->ours && !d->over && tries < 4; tries++) {
 		if (press_enter(d, tries % 2 != 0, e) != 0 || wait_for(d, true, SENT_MS, e) != 0)
 			return -1;
-		pressed = true;
 	}
-	if (d->over || d->now == READY_BUSY || (pressed && !d->ours))
+	if (!d->ours || d->over)
 		return 0;
 	err_set(e, GT_UNACKED, "not-submitted", "the prompt was pasted into pane %s, but it was not sent off", d->p->id);
 	return err_hint(e, "attach, look at the input box and press Enter yourself");

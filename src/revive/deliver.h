@@ -24,9 +24,10 @@ struct world;
  *
  * A box that holds this paste already, unsent, because an earlier run ended in between, only gets its Enter.
  *
- * 0: the text left the box, the agent is at work, or the pane died behind the paste. -1, nothing was typed: name "not-ready" (also when the
- * pane died or another run was faster: the next look tells), "nudge-busy" and "interrupted" (GT_AGAIN), "nudge-lock". -1, name
- * "not-submitted": the text stands in the box, or beside a person's.
+ * 0: it was typed, and the next look tells what became of it: it was sent off, the pane died, the agent went to work before the Enter, a
+ * person's text stands beside it, or it did not show yet. In the last three cases the box is looked at again, and the function called again.
+ * -1, nothing was typed: name "not-ready" (also when the pane died, another run was faster, or what stands in the box is not this paste
+ * alone), "nudge-busy" and "interrupted" (GT_AGAIN), "nudge-lock". -1, name "not-submitted": Enter does not take it out of the box.
  */
 int deliver_paste(struct world *w, const struct pane *p, const struct profile *profile, const char *id, const char *prompt,
     struct err *e);

@@ -46,7 +46,7 @@ judge(struct sight *s, const struct profile *profile, const struct style *style,
 		return;
 	if (!ready_box(profile, s->text.data, s->text.len, &from, &to))
 		return;
-	while (from < to && s->text.data[from] == ' ')
+	while (from < to && (s->text.data[from] == ' ' || s->text.data[from] == '\n'))
 		from++;
 	if (from < to)
 		s->says = is_ghost(s, style, at, from, to) ? READY_IDLE : READY_DRAFT;
@@ -76,14 +76,15 @@ sight_take(struct tmux *t, const struct pane *p, const struct profile *profile, 
 	buf_init(&out->text);
 	snprintf(from, sizeof from, "-%d", rows);
 	batch_init(&b);
-	batch_add(&b, "display-message", "-p", "-t", p->id, "#{pane_dead} #{cursor_x} #{cursor_y} #{pane_height} #{" SIGHT_MARK "}", NULL);
+	batch_add(&b, "display-message", "-p", "-t", p->id,
+	    "#{pane_dead} #{pane_pid} #{cursor_x} #{cursor_y} #{pane_height} #{" SIGHT_MARK "}", NULL);
 	batch_add(&b, "capture-pane", "-p", "-e", "-t", p->id, "-S", from, NULL);
 	ret = batch_run(t, &b, e);
 	said = ret == 0 && !batch_failed(&b, NULL) ? batch_out(&b, 0, &n) : NULL;
 	if (said != NULL) {
 		char *line = xstrndup(said, n);
 
-		sscanf(line, "%7s %d %d %d %63s", dead, &at.x, &at.y, &at.height, mark);
+		sscanf(line, "%7s %d %d %d %d %63s", dead, &out->pid, &at.x, &at.y, &at.height, mark);
 		free(line);
 		said = batch_out(&b, 1, &n);
 	}

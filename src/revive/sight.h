@@ -2,6 +2,7 @@
 #define REVIVE_SIGHT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "agent/ready.h"
 #include "base/buf.h"
@@ -20,6 +21,7 @@ struct sight {
 	enum ready says;
 	const char *dialog;	/* READY_DIALOG: its name, the profile's; else NULL */
 	struct buf text;	/* the screen, with `rows` rows of history above it, without colours; foreign */
+	pid_t pid;		/* of the pane now: the one that is known may be that of before a respawn */
 	bool over;		/* the pane is dead or gone; the rest says nothing then */
 	bool marked;		/* the pane says that the prompt of this recovery was pasted into it (SIGHT_MARK) */
 };

@@ -12,7 +12,7 @@ struct err;
 /*
  * What we know of Gas Town: where its root is, which rigs it has, how it names sessions and sockets (its code of 2026-04 and of January
  * 2026, whose names are still about). Outside of any town everything here still answers: no rigs, the "default" socket, the user's own
- * state directory. Nothing is ever written into the town but below .gt.
+ * state directory. Nothing is ever written into the town but below .gt, and its own lock file while something is typed (town/nudge.h).
  */
 struct town;
 

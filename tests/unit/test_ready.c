@@ -132,18 +132,23 @@ static void
 tells_a_paste_from_a_persons_words(void **state)
 {
 	static const char prompt[] = "You were working.\n\n\tOne of many lines that are long enough to be wrapped\nContinue.\n";
+	static const char line[] = "You were working on one thing, and that is all there is to tell.";
 	static const struct { const char *name, *screen; bool want; } cases[] = {
-		{ "a placeholder", BOX("[Pasted text #1 +22 lines]") "  paste again to expand\n", true },
-		{ "two of them", BOX("[Pasted text #1 +22 lines][Pasted text #2 +3 lines]"), true },
+		{ "a placeholder", BOX("[Pasted text #1 +4 lines]") "  paste again to expand\n", true },
+		{ "without the last line end", BOX("[Pasted text #1 +3 lines]"), true },
+		{ "two of them", BOX("[Pasted text #1 +3 lines][Pasted text #2 +1 lines]"), true },
+		{ "another paste", BOX("[Pasted text #1 +22 lines]"), false },
+		{ "ours and another", BOX("[Pasted text #1 +4 lines][Pasted text #2 +3 lines]"), false },
+		{ "a part of it, as yet", BOX("[Pasted text #1 +2 lines]"), false },
 		{ "the text", BOX("You were working.\n\n      One of many lines that are long\n  enough to be wrapped\n  Continue."), true },
 		{ "its last rows", BOX("enough to be wrapped\n  Continue."), true },
 		{ "nothing", BOX(""), false },
 		{ "a hint", BOX("Try \"edit <filepath> to...\""), false },
 		{ "a person's words", BOX("rm -rf /"), false },
-		{ "a person's words before it", BOX("please [Pasted text #1 +22 lines]"), false },
-		{ "a person's words behind it", BOX("[Pasted text #1 +22 lines] and stop"), false },
+		{ "a person's words before it", BOX("please [Pasted text #1 +4 lines]"), false },
+		{ "a person's words behind it", BOX("[Pasted text #1 +4 lines] and stop"), false },
 		{ "the text with a letter behind it", BOX("enough to be wrapped\n  Continue.x"), false },
-		{ "a dialog", BOX("[Pasted text #1 +22 lines]") " ❯ 1. Yes\n   2. No\n", false },
+		{ "a dialog", BOX("[Pasted text #1 +4 lines]") " ❯ 1. Yes\n   2. No\n", false },
 	};
 	struct profiles *profiles = profiles_new(NULL, NULL);
 	const struct profile *claude = profiles_find(profiles, "claude");
@@ -152,6 +157,8 @@ tells_a_paste_from_a_persons_words(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		if (ready_holds(claude, cases[i].screen, strlen(cases[i].screen), prompt) != cases[i].want)
 			fail_msg("%s: not %d", cases[i].name, cases[i].want);
+	/* one long line has no count */
+	assert_true(ready_holds(claude, BOX("[Pasted text #1]"), strlen(BOX("[Pasted text #1]")), line));
 	profiles_free(profiles);
 }
 

@@ -18,6 +18,7 @@ tells_grey_words_from_a_persons(void **state)
 	static const struct { const char *name, *screen; int x, y; enum ready want; } cases[] = {
 		{ "empty", BOX("") FOOTER, 2, 1, READY_IDLE },
 		{ "empty, with a cursor drawn", BOX("\033[7m \033[0m") FOOTER, 2, 1, READY_IDLE },
+		{ "empty, of two rows", BOX("\n  \033[7m \033[0m") FOOTER, 0, 6, READY_IDLE },
 		{ "a hint", BOX(DIM("Try \"edit <filepath> to...\"")) FOOTER, 2, 1, READY_IDLE },
 		{ "a guess at what comes next", BOX(DIM("run the tests again")) FOOTER, 2, 1, READY_IDLE },
 		{ "the same, the cursor parked below", BOX(DIM("run the tests again")) FOOTER, 0, 4, READY_IDLE },
