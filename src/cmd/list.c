@@ -51,7 +51,7 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 
 	json_put(v, "name", c->pane.session);
 	json_put(v, "socket", c->pane.socket);
-	json_put(v, "pane_id", c->pane.id);
+	json_put(v, "pane_id", *c->pane.id == '%' ? c->pane.id : NULL);
 	json_put(v, "agent", c->profile->name);
 	json_put(v, "role", role_word(c->role.kind));
 	json_put(v, "rig", *c->role.rig != '\0' ? c->role.rig : NULL);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "revive/detect.h"
+#include "revive/afresh.h"
+#include "revive/hooked.h"
 #include "revive/memory.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
@@ -9,7 +11,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "context/exchange.h"
 #include "context/screen.h"
 #include "tmux/client.h"
 
@@ -293,7 +294,7 @@ judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 		ours = c->profile != NULL;
 		if (ours && eyes->memory != NULL) {
 			set_role(w, c);
-			memory_respawned(eyes->memory, c);
+			afresh(eyes->memory, c);
 		}
 	} else {
 		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(eyes, t, c);
@@ -395,6 +396,13 @@ detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candi
 	return ret;
 }
 
+static void
+find_missing(struct memory *m, struct candidates *out)
+{
+	memory_missing(m, out);
+	hooked_missing(m, out);
+}
+
 /* A server that was named and does not run is a mistake, unless agents are remembered that it had. */
 static bool
 known_on(const struct candidates *out, const char *socket)
@@ -432,7 +440,7 @@ detect(struct world *w, struct candidates *out, struct err *e)
 			out->trouble = *e;
 	}
 	if (ret == 0)
-		memory_missing(&memory, out);
+		find_missing(&memory, out);
 	if (ret == 0 && first.code != 0 && (w->sockets_named ? !known_on(out, absent) : out->servers + out->n == 0)) {
 		*e = first;
 		ret = -1;
@@ -446,79 +454,6 @@ detect(struct world *w, struct candidates *out, struct err *e)
 	if (ret != 0)
 		candidates_release(out);
 	return ret;
-}
-
-/* Rows of the visible screen that hold something, tmux's own dead row left out. */
-static size_t
-rows_shown(const char *text, size_t n, const struct pane *p)
-{
-	size_t rows = 0, at = 0, last = 0;
-
-	while (at < n) {
-		const char *nl = memchr(text + at, '\n', n - at);
-		size_t len = nl != NULL ? (size_t)(nl - text) - at : n - at;
-
-		rows++;
-		if (len > 0 && !(p->dead && *p->dead_line != '\0' && strncmp(text + at, p->dead_line, strlen(p->dead_line)) == 0))
-			last = rows;
-		at += len + 1;
-	}
-	return last;
-}
-
-static bool
-shows_limit(const struct candidate *c, const char *text, size_t n)
-{
-	struct conversation talk = CONVERSATION_INIT;
-	bool limit;
-
-	screen_read_bytes(text, n, NULL, c->pane.width, c->profile->dialect, &talk);
-	limit = talk.limit;
-	conversation_release(&talk);
-	return limit;
-}
-
-static bool
-has_lines(const struct candidate *c)
-{
-	return c->class == CLASS_DEAD || class_has_shell(c->class);
-}
-
-static int
-lines_of_server(struct tmux *t, struct candidates *list, struct err *e)
-{
-	struct batch b;
-	int ret = 0;
-
-	batch_init(&b);
-	for (size_t i = 0; i < list->n; i++)
-		if (has_lines(&list->v[i]) && strcmp(list->v[i].pane.socket, t->socket) == 0)
-			batch_add(&b, "capture-pane", "-p", "-t", list->v[i].pane.id, NULL);
-	if (b.n > 0)
-		ret = batch_run(t, &b, e);
-	for (size_t i = 0, k = 0; ret == 0 && b.n > 0 && i < list->n; i++) {
-		struct candidate *c = &list->v[i];
-		const char *text;
-		size_t n;
-
-		if (!has_lines(c) || strcmp(c->pane.socket, t->socket) != 0)
-			continue;
-		text = batch_out(&b, k++, &n);
-		c->lines = (size_t)c->pane.history_size + (text != NULL ? rows_shown(text, n, &c->pane) : 0);
-		if (text != NULL && c->reason != REASON_STOPPED && shows_limit(c, text, n))
-			c->reason = REASON_LIMIT;
-	}
-	batch_release(&b);
-	return ret;
-}
-
-int
-detect_lines(struct world *w, struct candidates *list, struct err *e)
-{
-	for (size_t i = 0; i < w->n_servers; i++)
-		if (lines_of_server(&w->servers[i], list, e) != 0)
-			return -1;
-	return 0;
 }
 
 static int

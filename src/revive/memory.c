@@ -1,8 +1,6 @@
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "revive/memory.h"
 #include "revive/detect.h"
@@ -12,8 +10,6 @@
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "context/transcript_find.h"
-#include "context/transcript_tail.h"
 #include "ledger/attempt.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
@@ -54,18 +50,26 @@ memory_release(struct memory *m)
 }
 
 /* Heads are few: only then is a scrubber worth its making. */
-static struct scrub *
-scrubber(struct memory *m)
+struct scrub *
+memory_scrub(struct memory *m)
 {
 	if (m->scrub == NULL && (m->scrub = world_scrub(m->w, NULL)) == NULL)
 		m->broken = true;
 	return m->scrub;
 }
 
+struct starts *
+memory_starts(struct memory *m)
+{
+	if (m->starts == NULL)
+		m->starts = starts_new(m->w->town);
+	return m->starts;
+}
+
 static bool
 head(struct memory *m, const char *name, struct snapshot *out)
 {
-	return !m->broken && scrubber(m) != NULL && album_head(m->album.dir, name, m->scrub, out, NULL) == 0;
+	return !m->broken && memory_scrub(m) != NULL && album_head(m->album.dir, name, m->scrub, out, NULL) == 0;
 }
 
 /* ---- what is there ---- */
@@ -92,7 +96,7 @@ memory_saw(struct memory *m, const struct tmux *t, const struct panes *panes)
 	struct memory_server s = { .socket = t->socket };
 	char key[ALBUM_KEY];
 
-	if (m->album.n == 0)
+	if (m->album.n == 0 && town_root(m->w->town) == NULL)
 		return;
 	if (panes != NULL && panes->n > 0) {
 		s.path = xstrdup(panes->v[0].socket_path);
@@ -140,6 +144,34 @@ server_of(const struct memory *m, const char *path)
 		if (same_path(m->servers[i].path, path))
 			return &m->servers[i];
 	return NULL;
+}
+
+bool
+memory_has_session(const struct memory *m, const char *session)
+{
+	char key[ALBUM_KEY];
+
+	for (size_t i = 0; i < m->n_servers; i++) {
+		album_session_key(key, m->servers[i].path, session);
+		if (has_key(m->keys, m->n_keys, key))
+			return true;
+	}
+	return false;
+}
+
+bool
+memory_saw_all(const struct memory *m)
+{
+	return m->n_servers == m->w->n_servers;
+}
+
+bool
+memory_servers_gone(const struct memory *m)
+{
+	for (size_t i = 0; i < m->n_servers; i++)
+		if (m->servers[i].pid != 0)
+			return false;
+	return true;
 }
 
 bool
@@ -259,9 +291,8 @@ memory_identity(struct memory *m, const struct snapshot *h, const char *name, st
 
 /* ---- missing ---- */
 
-/* That crash has been answered: the agent was brought back and ended later, or in another session. */
-static bool
-is_answered(struct memory *m, const struct snapshot *h)
+bool
+memory_answered(struct memory *m, const struct snapshot *h)
 {
 	struct store *store = world_store(m->w, false, NULL);
 	struct attempt a;
@@ -291,7 +322,7 @@ add_missing(struct memory *m, const struct memory_server *s, const char *name, c
 	struct candidate c = { .doubt = "" };
 	bool died = at_the_end && (s->pid != h->server_pid || s->start != h->server_start);
 
-	if (h->session == NULL || is_answered(m, h) || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
+	if (h->session == NULL || memory_answered(m, h) || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
 		return;
 	old_pane(h, s->socket, &c.pane);
 	if (!memory_identity(m, h, name, &c)) {
@@ -403,7 +434,7 @@ memory_restored(struct memory *m, struct candidate *c, bool shows_agent)
 	if (!memory_session(m, p->socket_path, p->session, 0, name, &h))
 		return false;
 	yes = (h.server_pid != p->server_pid || h.server_start != p->server_start) && h.cwd != NULL && strcmp(h.cwd, c->cwd) == 0 &&
-	    !memory_lives(&h) && !is_answered(m, &h) && memory_identity(m, &h, name, c);
+	    !memory_lives(&h) && !memory_answered(m, &h) && memory_identity(m, &h, name, c);
 	snapshot_release(&h);
 	if (!yes)
 		return false;
@@ -411,145 +442,4 @@ memory_restored(struct memory *m, struct candidate *c, bool shows_agent)
 	c->reason = REASON_SERVER_EXIT;
 	c->weak = !shows_agent && !resurrected(p);
 	return true;
-}
-
-/* ---- respawned ---- */
-
-/* By a recovery: it will be told, or was. */
-static bool
-is_cared_for(struct memory *m, const struct candidate *c)
-{
-	const struct pane *p = &c->pane;
-	struct store *store = world_store(m->w, false, NULL);
-	struct attempt a;
-	bool told;
-
-	if (c->launch.wrapped)
-		return true;
-	if (store == NULL || attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) != 1)
-		return false;
-	told = a.phase == PHASE_ACKNOWLEDGED && a.pane_pid == p->pid;
-	attempt_release(&a);
-	return told;
-}
-
-static bool
-resumes(const struct launch *l)
-{
-	static const char *const flags[] = { "--resume", "-r", "--continue", "-c", "--from-pr", "--teleport", "resume" };
-
-	for (size_t i = l->program + 1; l->name != NULL && i < l->n_words; i++)
-		for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++)
-			if (str_starts(l->words[i].text, flags[k]) && strchr("=", l->words[i].text[strlen(flags[k])]) != NULL)
-				return true;
-	return false;
-}
-
-static bool
-there(const char *config_dir, const char *cwd, const char *id, char **path)
-{
-	*path = config_dir != NULL && cwd != NULL && id != NULL && transcript_is_id(id) ? transcript_path(config_dir, cwd, id) : NULL;
-	return *path != NULL;
-}
-
-/* Claude Code 2.1.197 and 2.1.330 end a transcript with this record when they are ended, not when they are killed. */
-static bool
-said_goodbye(const char *transcript)
-{
-	static const char mark[] = "{\"type\":\"last-prompt\"";
-	int fd = open(transcript, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct tail t;
-	const char *line;
-	off_t at;
-	size_t n;
-	bool yes = false;
-
-	if (fd < 0)
-		return false;
-	if (tail_init_file(&t, fd, NULL) == 0) {
-		yes = tail_previous(&t, &at, &n, NULL) == 1 && tail_line(&t, at, n, &line, &n, NULL) == 0 && n > strlen(mark) &&
-		    memcmp(line, mark, strlen(mark)) == 0;
-		tail_release(&t);
-	}
-	close(fd);
-	return yes;
-}
-
-/* In a town the log tells, with or without a snapshot. */
-static bool
-town_says(struct memory *m, const struct candidate *c, int64_t began, char **lost)
-{
-	struct starts_of of;
-
-	if (town_root(m->w->town) == NULL || c->role.kind == ROLE_PLAIN)
-		return false;
-	if (m->starts == NULL)
-		m->starts = starts_new(m->w->town);
-	starts_of(m->starts, &c->role, c->cwd, &of);
-	if (of.last == NULL || of.before == NULL || of.between != NULL || of.after != NULL || of.successor || began <= of.before->at)
-		return false;
-	*lost = xstrdup(of.before->session_id);
-	return true;
-}
-
-/* Without a town. */
-static bool
-crashed_before(const struct snapshot *h, const struct candidate *c, const char *transcript)
-{
-	const struct pane *p = &c->pane;
-	bool typed = c->launch.name == NULL || launch_is_shell(&c->launch);
-
-	if (typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
-		return false;
-	if (h->server_pid != p->server_pid || h->server_start != p->server_start)
-		return true;
-	return h->dead && !said_goodbye(transcript);
-}
-
-/* The record of the living agent: which conversation it is in. Heap; NULL: not known. */
-static char *
-own_id(const struct candidate *c)
-{
-	struct session_file s;
-	char *id;
-
-	if (c->config_dir == NULL || !session_file_read(c->config_dir, c->agent_pid, &s))
-		return NULL;
-	id = session_file_lives(&s) && s.session_id != NULL ? xstrdup(s.session_id) : NULL;
-	session_file_release(&s);
-	return id;
-}
-
-void
-memory_respawned(struct memory *m, struct candidate *c)
-{
-	int64_t began = proc_began_ms(c->agent_pid);
-	char name[ALBUM_NAME], *mine = NULL, *lost = NULL, *path = NULL;
-	struct snapshot h = SNAPSHOT_INIT;
-	bool town, known, crashed;
-
-	if (began == 0 || is_cared_for(m, c) || resumes(&c->launch))
-		return;
-	town = town_says(m, c, began, &lost);
-	known = memory_session(m, c->pane.socket_path, c->pane.session, began, name, &h) && h.pid > 0 && h.pid != c->agent_pid &&
-	    began - h.taken_at < config_ms(m->w->config, "attempt_window") && !memory_lives(&h) && !is_answered(m, &h);
-	if (lost == NULL && known && h.session_id != NULL)
-		lost = xstrdup(h.session_id);
-	/* Gas Town's log and the snapshot may be of two lives */
-	known = known && lost != NULL && h.session_id != NULL && strcmp(lost, h.session_id) == 0;
-	if (lost != NULL)
-		mine = own_id(c);
-	crashed = mine != NULL && strcmp(mine, lost) != 0 && there(c->config_dir, c->cwd, lost, &path) &&
-	    (town || (known && crashed_before(&h, c, path)));
-	if (crashed) {
-		c->class = CLASS_RESPAWNED;
-		c->reason = known && h.server_pid != c->pane.server_pid ? REASON_SERVER_EXIT : REASON_PROCESS_DIED;
-		c->crashed_at = began;
-		c->snapshot = known ? xstrdup(name) : NULL;
-		c->lost_id = xstrdup(lost);
-	}
-	snapshot_release(&h);
-	free(mine);
-	free(lost);
-	free(path);
 }

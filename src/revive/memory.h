@@ -18,8 +18,8 @@ struct tmux;
 struct world;
 
 /*
- * What the snapshots know of sessions that are not there any more, or are there again without their agents: the classes `missing`, `restored`
- * and `respawned` (detect.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
+ * What the snapshots know of sessions that are not there any more, or are there again without their agents: the classes `missing` and
+ * `restored` (detect.h; `respawned` is afresh.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
  *
  * A session is missing when its server was asked (or does not run) and has none of that name, the pane is not elsewhere on that server, and the
  * agent's process is gone; where that process still runs the candidate is `unknown`. Of a server that died all agents' panes are missing that
@@ -45,6 +45,14 @@ void memory_release(struct memory *m);
 /* A server that answered, and all its panes; or one that does not run (panes NULL). What was not told of is not judged. */
 void memory_saw(struct memory *m, const struct tmux *t, const struct panes *panes);
 
+/* What was told: is a session of that name on any of the servers; was every server of the world told of; does none of them run. */
+bool memory_has_session(const struct memory *m, const char *session);
+bool memory_saw_all(const struct memory *m);
+bool memory_servers_gone(const struct memory *m);
+/* Made when first asked for; the scrubber is NULL when it cannot be. Owned by m. */
+struct scrub *memory_scrub(struct memory *m);
+struct starts *memory_starts(struct memory *m);
+
 /* Appends the missing ones. */
 void memory_missing(struct memory *m, struct candidates *out);
 
@@ -55,23 +63,12 @@ void memory_missing(struct memory *m, struct candidates *out);
  */
 bool memory_restored(struct memory *m, struct candidate *c, bool shows_agent);
 
-/*
- * A live agent: is it `respawned`, begun afresh after the one before it had crashed, and never given its context? Class, reason, snapshot, lost_id
- * and the place are set then. All of these must hold:
- *
- *	its own record names a conversation, another one than the lost one, and its start command resumes none
- *	it was not started, or told, by a recovery
- *	the lost one's process is gone, and its transcript is there
- *	in a town: two starts of this actor without a handoff, or the like, between (town/starts.h), and the process is younger than the first
- *	elsewhere: its pane's start command runs the agent, so that no person typed it; its pane's process is another than the snapshot's; the snapshot is
- *	of a server that died, or of an agent that was dead and had not said good-bye (its transcript does not end with the record of a graceful exit)
- */
-void memory_respawned(struct memory *m, struct candidate *c);
-
 /* The head of the newest snapshot of the session that is not newer than `until` (ms since 1970, 0: any). False: none. snapshot_release. */
 bool memory_session(struct memory *m, const char *socket_path, const char *session, int64_t until, char name[ALBUM_NAME],
     struct snapshot *head);
 
+/* That crash has been answered: the agent was brought back and ended later, or in another session. */
+bool memory_answered(struct memory *m, const struct snapshot *head);
 /* The process of a snapshot still lives: the same pid, started at the same time. */
 bool memory_lives(const struct snapshot *head);
 /* Profile, role, command, directories, record: from the head to the candidate, whose pane is known. False: the agent is none that we know. */
