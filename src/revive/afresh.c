@@ -120,6 +120,23 @@ own_id(const struct candidate *c)
 	return id;
 }
 
+/* By a recovery that had gt start it: nothing in the pane says so. */
+static bool
+was_told(struct memory *m, const struct candidate *c, int64_t began)
+{
+	struct store *store = world_store(m->w, false, NULL);
+	struct attempts all = { .n = 0 };
+	bool told = false;
+
+	if (store == NULL || attempts_all(store, &all, NULL) != 0)
+		return false;
+	for (size_t i = 0; i < all.n && !told; i++)
+		told = all.v[i].phase == PHASE_ACKNOWLEDGED && all.v[i].new_pid == c->agent_pid && strcmp(all.v[i].session,
+		    c->pane.session) == 0 && all.v[i].times[PHASE_ACKNOWLEDGED] > began;
+	attempts_release(&all);
+	return told;
+}
+
 void
 afresh(struct memory *m, struct candidate *c)
 {
@@ -141,7 +158,7 @@ afresh(struct memory *m, struct candidate *c)
 		mine = own_id(c);
 	crashed = mine != NULL && strcmp(mine, lost) != 0 && there(c->config_dir, c->cwd, lost, &path) &&
 	    (town || (known && crashed_before(&h, c, path)));
-	if (crashed) {
+	if (crashed && !was_told(m, c, began)) {
 		c->class = CLASS_RESPAWNED;
 		c->reason = known && h.server_pid != c->pane.server_pid ? REASON_SERVER_EXIT : REASON_PROCESS_DIED;
 		c->crashed_at = began;

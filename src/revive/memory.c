@@ -21,7 +21,8 @@
 struct memory_server {
 	const char *socket;		/* as the world calls it */
 	char *path;			/* as tmux does */
-	pid_t pid;			/* 0: it does not run */
+	bool runs;
+	pid_t pid;			/* 0: it does not run, or has no session that would tell */
 	int64_t start;
 };
 
@@ -93,7 +94,7 @@ has_key(char (*keys)[ALBUM_KEY], size_t n, const char *key)
 void
 memory_saw(struct memory *m, const struct tmux *t, const struct panes *panes)
 {
-	struct memory_server s = { .socket = t->socket };
+	struct memory_server s = { .socket = t->socket, .runs = panes != NULL };
 	char key[ALBUM_KEY];
 
 	if (m->album.n == 0 && town_root(m->w->town) == NULL)
@@ -169,7 +170,7 @@ bool
 memory_servers_gone(const struct memory *m)
 {
 	for (size_t i = 0; i < m->n_servers; i++)
-		if (m->servers[i].pid != 0)
+		if (m->servers[i].runs)
 			return false;
 	return true;
 }
@@ -315,12 +316,23 @@ reason_of(const struct candidate *c, bool server_died)
 	return REASON_STOPPED;
 }
 
+/* One without any session tells nothing of itself. */
+static bool
+server_died(const struct memory_server *s, const struct snapshot *h)
+{
+	struct proc p;
+
+	if (s->pid != 0)
+		return s->pid != h->server_pid || s->start != h->server_start;
+	return !s->runs || proc_read(h->server_pid, &p) != 0 || !str_starts(p.comm, "tmux");
+}
+
 static void
 add_missing(struct memory *m, const struct memory_server *s, const char *name, const struct snapshot *h, bool at_the_end,
     struct candidates *out)
 {
 	struct candidate c = { .doubt = "" };
-	bool died = at_the_end && (s->pid != h->server_pid || s->start != h->server_start);
+	bool died = at_the_end && server_died(s, h);
 
 	if (h->session == NULL || memory_answered(m, h) || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
 		return;
@@ -373,7 +385,7 @@ look_for(struct memory *m, const struct album_entry *newest, struct candidates *
 		for (size_t i = 0; i < seen.n; i++)
 			at_the_end = at_the_end || strcmp(seen.v[i].session, newest->session) == 0;
 		add_missing(m, s, newest->name, &h, at_the_end || !known, out);
-		if (at_the_end && (s->pid != h.server_pid || s->start != h.server_start))
+		if (at_the_end && server_died(s, &h))
 			add_others(m, s, newest, &seen, out);
 		seen_release(&seen);
 	}

@@ -208,7 +208,11 @@ has_finished(const struct question *q)
 static bool
 is_closed(const struct question *q)
 {
-	return q->bead != NULL && q->bead->closed;
+	bool over = q->c->class == CLASS_MISSING && q->c->role.kind == ROLE_POLECAT && q->bead != NULL && q->bead->id == NULL &&
+	    q->bead->last_closed != NULL;
+
+	/* gt takes a polecat's session away when its work is done */
+	return over || (q->bead != NULL && q->bead->closed);
 }
 
 /* In the order in which a person wants to hear them. */
