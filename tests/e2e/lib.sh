@@ -263,7 +263,7 @@ _new_session() {	# SESSION LAYOUT CWD COMMAND ENV...
 	shell) set -- "$@" ;;
 	esac
 	# remain-on-exit before the agent starts: one that dies at once must leave its pane
-	tm start-server \; set-option -g remain-on-exit on \; set-option -g history-limit 50000 \; set-option -g default-shell /bin/bash \; \
+	tm start-server \; set-option -g remain-on-exit "${REMAIN:-on}" \; set-option -g history-limit 50000 \; set-option -g default-shell /bin/bash \; \
 		set-option -g focus-events on \; set-option -s exit-empty off 2>/dev/null
 	pane=$(cd "$cwd" && tm new-session -d -P -F '#{pane_id}' -x "${COLS:-100}" -y "${ROWS:-30}" -s "$session" "$@") || return 1
 	printf '%s' "$pane" >"$(agent_dir "$session")/pane"
