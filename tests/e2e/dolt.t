@@ -71,7 +71,7 @@ ok 'is killed' kill_agent furiosa
 tm run-shell true
 : >"$TOWN_CALLS/bd"
 is "$(bead_of)" gt-abc 'three dead polecats'
-is "$(town_calls bd 'list .*--status=hooked') $(town_calls bd)" '2 2' 'one call for the rig, one for the town'
+is "$(town_calls bd 'list .*--status=hooked') $(town_calls bd)" '3 3' 'one call for each rig that has polecats, one for the town'
 
 # ---- what the beads say against a recovery ----
 agent_bead gastown toast 'done'
