@@ -55,10 +55,16 @@ unit_word(struct buf *out, const char *word, bool command)
 	buf_chr(out, '"');
 }
 
+static bool
+is_patrol(const struct timer *t)
+{
+	return strcmp(t->what, "patrol") == 0;
+}
+
 static void
 head(const struct timer *t, struct buf *out)
 {
-	bool patrol = strcmp(t->what, "patrol") == 0;
+	bool patrol = is_patrol(t);
 
 	buf_fmt(out, "# Written by gt-recover install timer; gt-recover uninstall timer%s takes it away.\n[Unit]\nDescription=%s\n\n",
 	    patrol ? " patrol" : "", patrol ? "Recovery of crashed coding agents" : "Snapshots of coding agents' panes");
@@ -68,7 +74,8 @@ void
 timer_service(const struct timer *t, struct buf *out)
 {
 	head(t, out);
-	buf_str(out, "[Service]\nType=oneshot\nNice=10\n");
+	/* a tmux server that a patrol starts, and its agents, must neither end with the unit (T41) nor stand back behind everything */
+	buf_str(out, is_patrol(t) ? "[Service]\nType=oneshot\nKillMode=process\n" : "[Service]\nType=oneshot\nNice=10\n");
 	for (size_t i = 0; i < t->env.n; i++) {
 		buf_str(out, "Environment=");
 		unit_word(out, t->env.v[i], false);

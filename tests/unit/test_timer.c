@@ -34,6 +34,13 @@ writes_units(void **state)
 	assert_non_null(strstr(b.data, "ExecStart=\"/opt/my tools/gt-recover\" \"snapshot\" \"-L\" \"it's 100%%\"\n"));
 	assert_non_null(strstr(b.data, "Environment=\"TMUX_TMPDIR=/tmp/a$b \\\"c\\\"\"\n"));
 	assert_non_null(strstr(b.data, "Type=oneshot\n"));
+	assert_null(strstr(b.data, "KillMode"));
+	buf_reset(&b);
+	t.what = "patrol";
+	timer_service(&t, &b);
+	assert_non_null(strstr(b.data, "KillMode=process\n"));
+	assert_null(strstr(b.data, "Nice="));
+	t.what = "snapshot";
 	buf_reset(&b);
 	timer_unit(&t, &b);
 	assert_non_null(strstr(b.data, "OnUnitActiveSec=300s\n"));
