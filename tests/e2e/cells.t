@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every way to die: a table of labelled cells (data/cells), each with the class, the reason and the answer of --all that it has to get. All are
-# made side by side on a few servers, seen by one pass of snapshots, and looked at by one list and one plan.
+# made side by side on a few servers, seen by passes of snapshots, and looked at by one list and one plan.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 SOCKETS=(kept plain died ended)
@@ -26,7 +26,7 @@ read_cell() {
 	read -r death state layout remain class reason answer <<<"$1"
 	label=$death-$state-$layout-$remain
 	case $death in
-	server-kill | resurrected | made-*) SOCKET=died ;;
+	server-kill | resurrected | made-* | closed*) SOCKET=died ;;
 	kill-server) SOCKET=ended ;;
 	*) SOCKET=kept && [ "$remain" = on ] || SOCKET=plain ;;
 	esac
@@ -66,8 +66,9 @@ is_up() {
 signal() {	# NAME: to the agent, and waits until it is gone
 	kill "-$1" "${PID[$label]}" && until_ 10 _gone "${PID[$label]}"
 }
-before_the_pass() {	# what a snapshot has to see
+before_the_pass() {	# what a second pass has to see
 	case $death in
+	closed | closed-afresh) tm kill-session -t "=$label" && until_ 10 _gone "${PID[$label]}" ;;
 	kill-respawned | kill-and-claude) signal KILL && until_ 10 nobody_or_dead ;;
 	esac
 }
@@ -93,7 +94,7 @@ starts_anew() {
 		;;
 	made-empty) empty "$dir/cwd" ;;
 	made-elsewhere) empty "$W/work" ;;
-	made-afresh) start_agent "$label" --scenario "$DATA/idle.scenario" ;;
+	made-afresh | closed-afresh) start_agent "$label" --scenario "$DATA/idle.scenario" ;;
 	esac
 }
 empty() {	# DIRECTORY [COMMAND]
@@ -163,9 +164,11 @@ of_server() {	# its agents end with it
 each 'agents are started' start
 each 'each in its state' is_up
 each 'each with a process' note_pid
-each 'some die' before_the_pass
 gt snapshot "${with[@]}"
 is "$RC" 0 'a pass of snapshots'
+each 'some die' before_the_pass
+gt snapshot "${with[@]}"
+is "$RC" 0 'another one'
 SOCKET=died && ok 'a server is killed' server_dies kill
 SOCKET=ended && ok 'a server is ended' server_dies end
 each 'its agents go with it' of_server
