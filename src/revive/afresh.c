@@ -6,6 +6,7 @@
 #include "revive/afresh.h"
 #include "revive/detect.h"
 #include "revive/memory.h"
+#include "revive/seen.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/session_file.h"
@@ -92,18 +93,32 @@ town_says(struct memory *m, const struct candidate *c, int64_t began, char **los
 	return true;
 }
 
+/* Its server died with it: the last pass over that life had still seen the pane. One that was closed before had been ended on purpose. */
+static bool
+went_with_server(const struct memory *m, const struct snapshot *h)
+{
+	struct seen seen;
+	bool yes = false;
+
+	seen_of_life(&seen, m->album.dir, h->socket, h->server_pid, h->server_start);
+	for (size_t i = 0; i < seen.n; i++)
+		yes = yes || (seen.v[i].agent && seen.v[i].pid == h->pane_pid && strcmp(seen.v[i].id, h->pane) == 0);
+	seen_release(&seen);
+	return yes;
+}
+
 /* Without a town. */
 static bool
-crashed_before(const struct snapshot *h, const struct candidate *c, const char *transcript)
+crashed_before(const struct memory *m, const struct snapshot *h, const struct candidate *c, const char *transcript)
 {
 	const struct pane *p = &c->pane;
 	bool typed = c->launch.name == NULL || launch_is_shell(&c->launch);
 
 	if (typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
 		return false;
-	if (h->server_pid != p->server_pid || h->server_start != p->server_start)
-		return true;
-	return h->dead && !said_goodbye(transcript);
+	if (h->dead)
+		return !said_goodbye(transcript);
+	return (h->server_pid != p->server_pid || h->server_start != p->server_start) && went_with_server(m, h);
 }
 
 /* The record of the living agent: which conversation it is in. Heap; NULL: not known. */
@@ -157,7 +172,7 @@ afresh(struct memory *m, struct candidate *c)
 	if (lost != NULL)
 		mine = own_id(c);
 	crashed = mine != NULL && strcmp(mine, lost) != 0 && there(c->config_dir, c->cwd, lost, &path) &&
-	    (town || (known && crashed_before(&h, c, path)));
+	    (town || (known && crashed_before(m, &h, c, path)));
 	if (crashed && !was_told(m, c, began)) {
 		c->class = CLASS_RESPAWNED;
 		c->reason = known && h.server_pid != c->pane.server_pid ? REASON_SERVER_EXIT : REASON_PROCESS_DIED;

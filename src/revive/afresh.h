@@ -13,7 +13,8 @@ struct memory;
  *	the lost one's process is gone, and its transcript is there
  *	in a town: two starts of this actor without a handoff, or the like, between (town/starts.h), and the process is younger than the first
  *	elsewhere: its pane's start command runs the agent, so that no person typed it; its pane's process is another than the snapshot's; the snapshot is
- *	of a server that died, or of an agent that was dead and had not said good-bye (its transcript does not end with the record of a graceful exit)
+ *	of an agent that was dead and had not said good-bye (its transcript does not end with the record of a graceful exit), or of a living one whose
+ *	server died, with its pane in it still by the last pass: a session that was closed before that was ended on purpose
  */
 void afresh(struct memory *m, struct candidate *c);
 
