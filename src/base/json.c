@@ -115,3 +115,32 @@ json_print(struct buf *out, const json_t *value, bool pretty)
 	}
 	free(s);
 }
+
+void
+json_print_text(struct buf *out, const char *p, size_t n)
+{
+	static const char special[] = "\b\f\n\r\t", letter[] = "bfnrt";
+	size_t from = 0;
+
+	buf_grow(out, n + 2);
+	buf_chr(out, '"');
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		const char *known;
+		char pair[2] = { '\\', p[i] };
+
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		buf_add(out, p + from, i - from);
+		from = i + 1;
+		known = c != 0 ? strchr(special, c) : NULL;
+		if (known != NULL)
+			pair[1] = letter[known - special];
+		if (c >= 0x20 || known != NULL)
+			buf_add(out, pair, sizeof pair);
+		else
+			buf_fmt(out, "\\u%04X", c);
+	}
+	buf_add(out, p + from, n - from);
+	buf_chr(out, '"');
+}

@@ -238,6 +238,19 @@ album_head(const char *dir, const char *name, struct scrub *s, struct snapshot *
 	return load(dir, name, false, s, out, e);
 }
 
+bool
+album_tells(const char *dir, const char *name, const char *body, size_t n)
+{
+	char *path = io_join(dir, name);
+	struct buf b = BUF_INIT;
+	size_t tail = n + strlen(SNAPSHOT_END);
+	bool yes = io_read_private(path, MAX_FILE, &b, NULL) == 0 && b.len >= tail && memcmp(b.data + b.len - tail, body, n) == 0;
+
+	buf_release(&b);
+	free(path);
+	return yes;
+}
+
 static long
 number_of(struct json_slice object, const char *key)
 {

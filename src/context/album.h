@@ -64,6 +64,8 @@ int album_write(const char *dir, const char *name, const char *p, size_t n, stru
 int album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
 /* The same without its rows (snapshot_parse_head): who was there, without the cost of scrubbing what it showed. */
 int album_head(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
+/* Whether the file holds this body (snapshot_body), whenever it was taken. False also when it cannot be read. */
+bool album_tells(const char *dir, const char *name, const char *body, size_t n);
 /* The rows of one and the pid of its pane, without reading more of it than that. False when it cannot be read. */
 bool album_glance(const char *dir, const char *name, size_t *rows, pid_t *pane_pid);
 

@@ -45,8 +45,8 @@ count_rows(const char *p, size_t n)
 {
 	size_t rows = n > 0;
 
-	for (size_t i = 0; i < n; i++)
-		rows += p[i] == '\n';
+	for (const char *nl = p; n > 0 && (nl = memchr(nl, '\n', (size_t)(p + n - nl))) != NULL; nl++)
+		rows++;
 	return rows;
 }
 

@@ -71,24 +71,24 @@ json_secrets(const struct snapshot *s)
 	return v;
 }
 
-static json_t *
-json_style(const struct style *style)
+static void
+put_style(struct buf *out, const struct style *style)
 {
 	static const char digits[] = "0123456789abcdef";
-	struct buf b = BUF_INIT;
-	json_t *v;
 
-	if (style == NULL)
-		return json_null();
+	buf_str(out, ",\"style\":");
+	if (style == NULL) {
+		buf_str(out, "null");
+		return;
+	}
+	buf_chr(out, '"');
 	for (size_t i = 0; i < style->n; i++) {
 		unsigned both = style->v[i].marks | (unsigned)style->v[i].bullet << BULLET_SHIFT;
 
-		buf_chr(&b, digits[both >> 4 & 15]);
-		buf_chr(&b, digits[both & 15]);
+		buf_chr(out, digits[both >> 4 & 15]);
+		buf_chr(out, digits[both & 15]);
 	}
-	v = json_bytes(b.data, b.len);
-	buf_release(&b);
-	return v;
+	buf_chr(out, '"');
 }
 
 void
@@ -117,13 +117,14 @@ snapshot_body(struct buf *out, const struct snapshot *s)
 	json_put(v, "bead", s->bead);
 	json_put_int(v, "rows", (int64_t)s->rows);
 	json_put_flag(v, "cut", s->cut);
-	json_object_set_new(v, "style", json_style(s->style));
-	json_object_set_new(v, "text", json_bytes(clean_bytes(s->text), clean_len(s->text)));
 	json_print(out, v, false);
 	json_decref(v);
 	/* the first brace becomes a comma of the whole, the last is written there */
 	out->data[at] = ',';
 	buf_cut(out, out->len - 1);
+	put_style(out, s->style);
+	buf_str(out, ",\"text\":");
+	json_print_text(out, clean_bytes(s->text), clean_len(s->text));
 }
 
 void
@@ -138,7 +139,7 @@ snapshot_whole(struct buf *out, const char *body, size_t n, int64_t taken_at, co
 	json_decref(v);
 	buf_cut(out, out->len - 1);
 	buf_add(out, body, n);
-	buf_str(out, "}\n");
+	buf_str(out, SNAPSHOT_END);
 }
 
 /* ---- reading ---- */

@@ -58,7 +58,8 @@ struct snapshot {
 
 /* Appends all that is told of the pane, taken_at and richer left out: what is equal for two looks at the same. Without the closing "}". */
 void snapshot_body(struct buf *out, const struct snapshot *s);
-/* Appends the whole object around a body. */
+/* Appends the whole object around a body, which SNAPSHOT_END follows. */
+#define SNAPSHOT_END "}\n"
 void snapshot_whole(struct buf *out, const char *body, size_t n, int64_t taken_at, const char *richer);
 
 /*

@@ -30,7 +30,6 @@ pane_state_release(struct seen_pane *x)
 	free(x->id);
 	free(x->file);
 	free(x->richer);
-	free(x->digest);
 	memset(x, 0, sizeof *x);
 }
 
@@ -72,7 +71,6 @@ read_one(struct seen *s, const char *id, const json_t *v)
 	x.id = xstrdup(id);
 	x.file = text_of(v, "file");
 	x.richer = text_of(v, "richer");
-	x.digest = text_of(v, "digest");
 	s->v = vec_room(s->v, s->n, &s->cap, sizeof *s->v);
 	s->v[s->n++] = x;
 }
@@ -169,7 +167,6 @@ json_one(const struct seen_pane *x)
 	json_put_flag(v, "agent", x->agent);
 	json_put(v, "file", x->file);
 	json_put(v, "richer", x->richer);
-	json_put(v, "digest", x->digest);
 	json_put_int(v, "bytes", (int64_t)x->bytes);
 	return v;
 }
@@ -278,8 +275,7 @@ seen_forget(struct seen_pane *x)
 {
 	free(x->file);
 	free(x->richer);
-	free(x->digest);
-	x->file = x->richer = x->digest = NULL;
+	x->file = x->richer = NULL;
 	x->bytes = 0;
 }
 

@@ -32,7 +32,6 @@ struct seen_pane {
 	bool agent;			/* an agent's; the rest is 0 and "" for others */
 	char *file;			/* its newest snapshot; NULL: none yet */
 	char *richer;			/* what that one refers to */
-	char *digest;			/* of what the newest tells, SHA-256 */
 	size_t bytes;			/* of its text */
 	bool here;			/* of this pass; not kept */
 };
@@ -63,8 +62,8 @@ void seen_release(struct seen *s);
 struct seen_pane *seen_find(struct seen *s, const struct pane *p);
 bool seen_same(const struct seen_pane *was, const struct pane *p);
 /*
- * Takes over what the pane is now (looked: when it was listed, seconds; 0: it will be looked at again). Another process or session begins anew: file, richer and digest
- * are forgotten. The pointer is valid until the next.
+ * Takes over what the pane is now (looked: when it was listed, seconds; 0: it will be looked at again). Another process or session begins
+ * anew: file and richer are forgotten. The pointer is valid until the next.
  */
 struct seen_pane *seen_put(struct seen *s, const struct pane *p, int64_t looked);
 

@@ -14,7 +14,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
-#include "base/sha256.h"
 #include "context/capture.h"
 #include "context/snapshot.h"
 #include "scrub/scrub.h"
@@ -230,7 +229,6 @@ shoot(struct shooter *s, const struct candidate *c, struct scrub *scrub, struct 
 	struct snapshot shot = SNAPSHOT_INIT;
 	struct buf body = BUF_INIT;
 	enum shot_end end = SHOT_WRITTEN;
-	char digest[65];
 
 	if (bytes == 0 && x->file != NULL && x->bytes > 0)
 		return SHOT_KEPT;
@@ -246,15 +244,10 @@ shoot(struct shooter *s, const struct candidate *c, struct scrub *scrub, struct 
 	shot.style = NULL;
 	shot.text = NULL;
 	snapshot_release(&shot);
-	sha256_hex(body.data, body.len, digest);
-	if (x->file != NULL && x->digest != NULL && strcmp(x->digest, digest) == 0) {
+	if (x->file != NULL && album_tells(s->dir, x->file, body.data, body.len))
 		end = SHOT_SAME;
-	} else if (write_it(s, c, &body, bytes, x, e) != 0) {
+	else if (write_it(s, c, &body, bytes, x, e) != 0)
 		end = SHOT_FAILED;
-	} else {
-		free(x->digest);
-		x->digest = xstrdup(digest);
-	}
 	buf_release(&body);
 	return end;
 }

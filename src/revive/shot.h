@@ -32,7 +32,7 @@ enum shot_end {
 	SHOT_FAILED			/* with err: it could not be written */
 };
 
-/* `x` is the pane's state: file, richer, digest and bytes follow what was written. The scrubber has learned the candidate's values. */
+/* `x` is the pane's state: file, richer and bytes follow what was written. The scrubber has learned the candidate's values. */
 enum shot_end shoot(struct shooter *s, const struct candidate *c, struct scrub *scrub, struct capture *capture, struct seen_pane *x,
     struct err *e);
 
