@@ -154,6 +154,31 @@ count_over(const struct candidates *all)
 	return over;
 }
 
+/* A server that died is one thing that happened, however many agents went with it. */
+static void
+tell_servers(const struct candidates *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct pane *p = &all->v[i].pane;
+		struct buf socket = BUF_INIT;
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; k < all->n; k++) {
+			const struct pane *q = &all->v[k].pane;
+			bool same = all->v[k].class == CLASS_MISSING && all->v[k].reason == REASON_SERVER_EXIT && q->server_pid == p->server_pid &&
+			    q->server_start == p->server_start && strcmp(q->socket_path, p->socket_path) == 0;
+
+			n += same;
+			before += same && k < i;
+		}
+		if (n < 2 || before > 0 || all->v[i].class != CLASS_MISSING || all->v[i].reason != REASON_SERVER_EXIT)
+			continue;
+		say_foreign(&socket, p->socket, 40);
+		fprintf(stderr, "The tmux server on socket %s ended, and %zu agents with it.\n", socket.data, n);
+		buf_release(&socket);
+	}
+}
+
 static void
 print_list(const struct cli *cli, const struct candidates *all, const struct bead *beads, const struct refusal *no,
     const struct armed_list *armed)
@@ -181,6 +206,7 @@ print_list(const struct cli *cli, const struct candidates *all, const struct bea
 	}
 	if (cli->names || cli->quiet)
 		return;
+	tell_servers(all);
 	if (all->n == 0)
 		fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
 	else if (over > 0)

@@ -396,11 +396,24 @@ detect_listed(struct world *w, struct tmux *t, struct panes *panes, struct candi
 	return ret;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = strcmp(x->pane.session, y->pane.session);
+
+	return order != 0 ? order : strcmp(x->pane.id, y->pane.id);
+}
+
 static void
 find_missing(struct memory *m, struct candidates *out)
 {
+	size_t from = out->n;
+
 	memory_missing(m, out);
 	hooked_missing(m, out);
+	if (out->n > from)
+		qsort(out->v + from, out->n - from, sizeof *out->v, by_name);
 }
 
 /* A server that was named and does not run is a mistake, unless agents are remembered that it had. */

@@ -193,9 +193,16 @@ gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct 
 		bead_release(out);
 }
 
+/* What stands in the pane is what died. */
+static bool
+reads_pane(const struct candidate *c)
+{
+	return class_has_pane(c->class) && c->class != CLASS_RESPAWNED;
+}
+
 /* Says of a snapshot that was read whether it is a part of the conversation. */
 static void
-warn_about_snapshot(const struct recall *r, struct gathered *g)
+warn_about_snapshot(const struct recall *r, bool gone, struct gathered *g)
 {
 	struct buf at = BUF_INIT;
 
@@ -203,17 +210,11 @@ warn_about_snapshot(const struct recall *r, struct gathered *g)
 		g->snapshot.used = g->snapshot.used || g->talk.v[i].source == SOURCE_SNAPSHOT;
 	if (g->snapshot.used) {
 		clock_iso(&at, r->shot.taken_at);
-		warn(g, r->own ? "A part of the conversation is from a snapshot of your screen, taken at %s: the screen did not hold it any more." :
+		warn(g, gone ? "What your screen had shown is from a snapshot, taken at %s; what came after it is known from your transcript alone." :
+		    r->own ? "A part of the conversation is from a snapshot of your screen, taken at %s: the screen did not hold it any more." :
 		    "The conversation is from a snapshot of this session's screen, taken at %s, before its tmux server ended.", at.data);
 		buf_release(&at);
 	}
-}
-
-/* What stands in the pane is what died. */
-static bool
-reads_pane(const struct candidate *c)
-{
-	return class_has_pane(c->class) && c->class != CLASS_RESPAWNED;
 }
 
 /* In the place of what the screen showed, where there is no screen. */
@@ -261,7 +262,7 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	if (reads_pane(c) && recall_adds(&r, g->capture.text, &screen, &record))
 		recall_read(&r, c->profile->dialect, &old);
 	merge(&record, &old, &screen, &g->talk);
-	warn_about_snapshot(&r, g);
+	warn_about_snapshot(&r, !reads_pane(c), g);
 	if (!reads_pane(c))
 		adopt_snapshot(&r, g);
 	recall_release(&r);
