@@ -102,6 +102,16 @@ find_made(struct recovery *r, const struct attempt *a, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
+/* Another run was done with this very crash between our look and our lock. A session that is there again, or a living pane, does not tell. */
+static int
+check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
+{
+	if (!class_crashed(r->c->class) || a->phase != PHASE_ACKNOWLEDGED || a->pane_pid != r->c->pane.pid)
+		return 0;
+	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
+	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");
+}
+
 /* Step 2: what an earlier recoverer left. Look first, never deliver twice. */
 static int
 step_look_back(struct recovery *r, struct err *e)
@@ -115,7 +125,7 @@ step_look_back(struct recovery *r, struct err *e)
 	if (found == 0)
 		return 0;
 	if (phase_final(a.phase)) {
-		;
+		ret = check_answered(r, &a, e);
 	} else if (r->c->class >= CLASS_RESPAWNED && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, r->c)) {
 		/* unknown: it may be on its way up */
 		r->taken_up = true;
