@@ -238,23 +238,49 @@ interactive(pid_t pid)
 	return yes;
 }
 
-bool
-procs_idle_shell(const struct procs *p, pid_t pane_pid)
+static bool
+is_shell(const struct proc *p)
 {
-	const struct proc *shell = procs_find(p, pane_pid);
 	char names[PROC_NAMES][64];
-	size_t n;
+	size_t n = proc_names(p, names);
 
-	if (shell == NULL || shell->state != 'S' || shell->foreground != shell->pgrp || !interactive(pane_pid))
-		return false;
-	n = proc_names(shell, names);
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].ppid == pane_pid && p->v[i].state != 'Z' && p->v[i].state != 'X')
-			return false;
 	for (size_t i = 0; i < n; i++)
 		if (proc_is_shell(names[i]))
 			return true;
 	return false;
+}
+
+/* How many children of a process live; *one: the last of them. */
+static size_t
+children(const struct procs *p, pid_t parent, const struct proc **one)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].ppid != parent || p->v[i].state == 'Z' || p->v[i].state == 'X')
+			continue;
+		*one = &p->v[i];
+		found++;
+	}
+	return found;
+}
+
+#define SHELLS_MOST 16
+
+bool
+procs_idle_shell(const struct procs *p, pid_t pane_pid)
+{
+	const struct proc *shell = procs_find(p, pane_pid);
+	size_t n = 1;
+
+	for (int depth = 0; depth < SHELLS_MOST && n == 1; depth++) {
+		if (shell == NULL || shell->state != 'S' || !is_shell(shell))
+			return false;
+		pane_pid = shell->pid;
+		n = children(p, pane_pid, &shell);
+	}
+	shell = procs_find(p, pane_pid);
+	return n == 0 && shell->foreground == shell->pgrp && interactive(pane_pid);
 }
 
 char *

@@ -47,7 +47,8 @@ const struct proc *procs_agent(const struct procs *p, pid_t root, proc_is_agent 
 
 /*
  * True when the pane's process is a shell that waits for a person: a shell by name, started without a script or -c,
- * without any child but zombies, in the foreground of its terminal, and asleep.
+ * without any child but zombies, in the foreground of its terminal, and asleep. Or shells alone stand above it, each of which
+ * sleeps and has the next for its only child: `sh -c 'claude; bash'`, or what a recovery starts of it (revive/respawn.h).
  */
 bool procs_idle_shell(const struct procs *p, pid_t pane_pid);
 bool proc_is_shell(const char *name);

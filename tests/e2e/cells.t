@@ -55,7 +55,11 @@ start() {
 	starting) flags=("--die-at-once=${death#exit-}") ;;
 	esac
 	[ "$death" != exit-7 ] || flags+=(--command "sh -c '$CLAUDE; exit 7'")
-	REMAIN=$remain start_agent "$label" "--$layout" --no-wait ${flags[@]+"${flags[@]}"}
+	case $layout in
+	inner) flags+=(--command "sh -c '$CLAUDE; bash --norc --noprofile; true'") ;;
+	*) flags+=("--$layout") ;;
+	esac
+	REMAIN=$remain start_agent "$label" --no-wait ${flags[@]+"${flags[@]}"}
 }
 is_up() {
 	[ "$state" != starting ] || { until_ 10 _event "$label" '^start ' && return; }
