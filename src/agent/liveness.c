@@ -143,8 +143,8 @@ keep_name(char names[PROC_NAMES][64], size_t *n, const char *name)
 		snprintf(names[(*n)++], 64, "%s", name);
 }
 
-static bool
-is_runtime(const char *name)
+bool
+proc_is_runtime(const char *name)
 {
 	static const char *const runtimes[] = { "node", "nodejs", "bun", "deno", "python", "python3", "MainThread" };
 
@@ -169,7 +169,7 @@ proc_names(const struct proc *p, char names[PROC_NAMES][64])
 		const char *arg = b.data;
 
 		keep_name(names, &n, arg);
-		if (is_runtime(names[n - 1]) || is_runtime(p->comm)) {
+		if (proc_is_runtime(names[n - 1]) || proc_is_runtime(p->comm)) {
 			do
 				arg += strlen(arg) + 1;
 			while (arg < b.data + b.len && *arg == '-');

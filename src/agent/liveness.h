@@ -52,6 +52,8 @@ const struct proc *procs_agent(const struct procs *p, pid_t root, proc_is_agent 
  */
 bool procs_idle_shell(const struct procs *p, pid_t pane_pid);
 bool proc_is_shell(const char *name);
+/* A program that runs scripts, under whose name an agent may run. */
+bool proc_is_runtime(const char *name);
 
 /* The environment block of a live process (NAME=VALUE, each ended by NUL), heap; NULL when it may not be read. It may hold secrets. */
 char *proc_environ(pid_t pid, size_t *n);

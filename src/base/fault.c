@@ -34,6 +34,14 @@ fault_point(const char *name)
 	}
 	return 0;
 }
+
+const char *
+fault_path(const char *variable, const char *path)
+{
+	const char *other = getenv(variable);
+
+	return other != NULL ? other : path;
+}
 #else
 typedef int fault_not_built;
 #endif

@@ -13,12 +13,21 @@
  */
 #ifdef GT_FAULTS
 int fault_point(const char *name);
+/* In a test build the environment variable may name another file than the machine's own. */
+const char *fault_path(const char *variable, const char *path);
 #else
 static inline int
 fault_point(const char *name)
 {
 	(void)name;
 	return 0;
+}
+
+static inline const char *
+fault_path(const char *variable, const char *path)
+{
+	(void)variable;
+	return path;
 }
 #endif
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/setup.h"
+#include "agent/oom.h"
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -148,6 +149,9 @@ setup_release(struct world *w)
 	config_free(w->config);
 	town_free(w->town);
 	bd_free(w->bd);
+	if (w->oom != NULL)
+		oom_log_release(w->oom);
+	free(w->oom);
 	free(w->state_dir);
 	memset(w, 0, sizeof *w);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "revive/detect.h"
+#include "revive/end.h"
 #include "revive/afresh.h"
 #include "revive/hooked.h"
 #include "revive/memory.h"
@@ -112,19 +113,6 @@ find_note(struct candidate *c)
 	return session_file_of_dead(c->config_dir, &where, &c->note);
 }
 
-static enum reason
-reason_of_end(const struct pane *p)
-{
-	if (p->dead_signal > 0)
-		return REASON_KILLED;
-	if (p->dead_status < 0)
-		return REASON_UNKNOWN;
-	/* ended on its own, or asked to by SIGHUP or SIGTERM, which Claude Code answers with 129 and 143 */
-	if (p->dead_status == 0 || p->dead_status == 129 || p->dead_status == 143)
-		return REASON_STOPPED;
-	return REASON_EXITED;
-}
-
 /* What a pane's last rows tell, where nothing better does. */
 struct screen_signs {
 	bool agent;		/* an agent drew them */
@@ -199,7 +187,7 @@ judge_dead(struct world *w, struct tmux *t, struct candidate *c)
 	if (!set)
 		c->profile = profiles_find(w->profiles, "claude");
 	c->class = CLASS_DEAD;
-	c->reason = reason_of_end(&c->pane);
+	c->reason = end_reason(w, c);
 	c->crashed_at = c->pane.dead_time > 0 ? c->pane.dead_time * 1000 : c->pane.activity * 1000;
 	return c->profile != NULL;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "revive/world.h"
+#include "agent/oom.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -90,6 +91,14 @@ world_bd(struct world *w)
 		w->bd = bd_new(port);
 	free(port);
 	return w->bd;
+}
+
+struct oom_log *
+world_oom(struct world *w)
+{
+	if (w->oom == NULL)
+		w->oom = xcalloc(1, sizeof *w->oom);
+	return w->oom;
 }
 
 struct tmux *

@@ -11,6 +11,7 @@
 struct bd;
 struct config;
 struct err;
+struct oom_log;
 struct profiles;
 struct scrub;
 struct store;
@@ -29,6 +30,7 @@ struct world {
 	struct tmux *servers;
 	size_t n_servers;
 	struct bd *bd;			/* NULL until world_bd */
+	struct oom_log *oom;		/* NULL until world_oom */
 	bool sockets_named;		/* -L was given: a server that is not there is an error */
 	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
 };
@@ -43,6 +45,8 @@ char *world_pane_lock(struct world *w, int64_t server_pid, int64_t server_start,
 struct scrub *world_scrub(struct world *w, struct err *e);
 /* The one conversation with bd that this command has; made on first use, released with the world. */
 struct bd *world_bd(struct world *w);
+/* What the kernel killed for want of memory, as above. */
+struct oom_log *world_oom(struct world *w);
 struct tmux *world_server(struct world *w, const char *socket);
 
 #endif
