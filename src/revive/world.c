@@ -37,7 +37,7 @@ world_store(struct world *w, bool make, struct err *e)
 		if (!there && strcmp(config_text(w->config, "state"), "sqlite") == 0)
 			return NULL;
 	}
-	if (make_state(w, e) != 0)
+	if (make && make_state(w, e) != 0)
 		return NULL;
 	w->store = store_open(config_text(w->config, "state"), w->state_dir, e);
 	return w->store;

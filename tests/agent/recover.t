@@ -46,6 +46,11 @@ claude_is() {	# SESSION STATUS
 	grep -qs "\"status\":\"$2\"" "$W/$1/.claude/sessions/$(agent_pid "$1").json"
 }
 
+# Claude Code writes its transcript up to half a second late.
+recorded() {	# SESSION TEXT
+	cat "$W/$1"/.claude/projects/*/*.jsonl 2>/dev/null | grep -q -- "$2"
+}
+
 answered() {	# SESSION: the model's answer to the prompt is on the screen
 	pane_shows "$1" '● I know where I was and go on'
 }
@@ -83,11 +88,13 @@ ok 'idle: claude starts' start_claude idle "$skipping"
 tell_agent idle 'Please rename foo to bar.'
 ok 'idle: it has answered' until_ 20 pane_shows idle 'Six calls were changed'
 ok 'idle: it is idle' until_ 20 claude_is idle idle
+until_ 10 recorded idle 'Six calls were changed'
 recover_and_compare idle idle
 ok 'idle: the prompt tells what was asked' grep -q 'rename foo to bar' "$W/idle.prompt"
 ok 'idle: by the transcript' grep -q '^User \[transcript\]:$' "$W/idle.prompt"
 is "$(grep -c 'Six calls were changed' "$W/idle.prompt")" 1 'idle: and the answer once, though both sources have it'
 
+until_ 10 recorded idle 'I know where I was'
 recover_and_compare idle 'idle, a second time'
 is "$(grep -c 'rename foo to bar' "$W/idle.prompt")" 1 'a second time: the first question is told once'
 is "$(grep -c '^\[record .* begins: conversation' "$W/idle.prompt")" 1 'a second time: prompts are not nested'
@@ -95,6 +102,7 @@ is "$(grep -c '^\[record .* begins: conversation' "$W/idle.prompt")" 1 'a second
 ok 'mid-answer: claude starts' start_claude answer "$skipping"
 tell_agent answer 'Please explain the cache.'
 ok 'mid-answer: half an answer is on the screen' until_ 20 pane_shows answer 'The second one on disk'
+until_ 10 recorded answer 'explain the cache'
 recover_and_compare answer mid-answer
 ok 'mid-answer: the prompt holds the half answer' grep -q 'lives in memory' "$W/answer.prompt"
 ok 'mid-answer: which only the screen has' grep -q '^Assistant \[screen\] (cut off when the session died):$' "$W/answer.prompt"
@@ -103,6 +111,7 @@ ok 'mid-answer: below the question of the transcript' grep -q '^User \[transcrip
 ok 'mid-Bash: claude starts' start_claude bash "$skipping"
 tell_agent bash 'Please run the tests.'
 ok 'mid-Bash: the command runs' until_ 20 pane_shows bash 'test [0-9]+ ok'
+until_ 10 recorded bash 'seq 1 300'
 recover_and_compare bash mid-Bash
 ok 'mid-Bash: the prompt names the command' grep -q 'seq 1 300' "$W/bash.prompt"
 like "$(cat "$W/bash.prompt")" 'still runs \(pid [0-9]+' 'mid-Bash: and the process that outlived the agent'
@@ -129,6 +138,7 @@ ok 'large: a person pastes it' until_ 20 pane_shows large '❯.\[Pasted text'
 tm send-keys -t "$(agent_pane large)" Enter
 ok 'large: it has answered' until_ 30 pane_shows large 'Six calls were changed'
 ok 'large: it is idle' until_ 20 claude_is large idle
+until_ 10 recorded large 'Six calls were changed'
 recover_and_compare large large
 is "$(json '{results}[0]{delivery}')" paste 'large: it was pasted'
 ok 'large: all of it' test "$(stat -c %s "$W/large.prompt")" -gt 200000
