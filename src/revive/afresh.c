@@ -6,6 +6,7 @@
 #include "revive/afresh.h"
 #include "revive/detect.h"
 #include "revive/memory.h"
+#include "revive/respawn.h"
 #include "revive/seen.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
@@ -25,13 +26,20 @@ is_cared_for(struct memory *m, const struct candidate *c)
 	const struct pane *p = &c->pane;
 	struct store *store = world_store(m->w, false, NULL);
 	struct attempt a;
-	bool told;
+	char id[21];
+	bool by_us = respawn_id(p, id), told;
 
-	if (c->launch.wrapped)
-		return true;
-	if (store == NULL || attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) != 1)
-		return false;
-	told = a.phase == PHASE_ACKNOWLEDGED && a.pane_pid == p->pid;
+	if (store == NULL)
+		return by_us;
+	if (attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
+		told = !phase_final(a.phase) || (a.phase == PHASE_ACKNOWLEDGED && (a.pane_pid == p->pid || a.new_pid == c->agent_pid));
+		attempt_release(&a);
+		return told;
+	}
+	/* a bare respawn by somebody runs our wrapper once more, which has no prompt then (T40) */
+	if (!by_us || attempt_load(store, id, &a, NULL) != 1)
+		return by_us;
+	told = !phase_final(a.phase) || (a.phase == PHASE_ACKNOWLEDGED && a.new_pid == c->agent_pid);
 	attempt_release(&a);
 	return told;
 }
