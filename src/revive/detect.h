@@ -58,7 +58,7 @@ struct candidate {
 	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
 	char *lost_id;			/* respawned: the conversation that it was not given; NULL: only the snapshot tells */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
-	char *needs;			/* the secret without which its command cannot be started; NULL: none */
+	char *needs;			/* a sentence with the name of the secret without which its command cannot be started; NULL: none */
 };
 
 struct candidates {

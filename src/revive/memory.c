@@ -10,6 +10,7 @@
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "ledger/attempt.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
@@ -253,13 +254,27 @@ whole_command(const struct snapshot *h, struct buf *out, struct town_list *carri
 	return NULL;
 }
 
+/* Takes the name over. */
+static void
+set_need(struct candidate *c, char *name)
+{
+	struct buf words = BUF_INIT;
+
+	if (name == NULL)
+		return;
+	utf8_escape(&words, name, strlen(name), 80);
+	c->needs = xasprintf("its start command held a secret, which no snapshot keeps: %s", words.data);
+	buf_release(&words);
+	free(name);
+}
+
 static void
 set_command(struct memory *m, const struct snapshot *h, struct candidate *c)
 {
 	struct buf command = BUF_INIT;
 
 	if (h->command != NULL) {
-		c->needs = whole_command(h, &command, &c->carried);
+		set_need(c, whole_command(h, &command, &c->carried));
 		launch_release(&c->launch);
 		launch_command(&c->launch, c->needs == NULL ? command.data : h->command, c->pane.default_shell, profiles_is_program,
 		    m->w->profiles);

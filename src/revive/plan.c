@@ -241,8 +241,8 @@ static const struct {
 	    "name the session when the limit is over or the login mended" },
 	{ "attached", is_attached, true, "somebody looks at it", "name the session, or detach first" },
 	{ "unsure", is_weak, true, "only one sign says that an agent ran there", "name the session to bring it back all the same" },
-	{ "needs-secret", needs_secret, false, "its start command held a secret, which no snapshot keeps",
-	    "give it in the environment of gt-recover, under the name that list tells, or set command in [recovery.agents.NAME] of gt.toml" },
+	{ "needs-secret", needs_secret, false, "its start command held a secret",
+	    "give it in the environment of gt-recover, under that name, or set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
 	    "set command in [recovery.agents.NAME] of gt.toml" },
 	{ "no-way-in", has_no_way_in, false, "its agent takes no paste, and its start command is too involved to hand it a prompt",
@@ -268,6 +268,6 @@ plan_refusal(struct world *w, const struct candidate *c, const struct bead *bead
 
 	for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
 		if (!(named && guards[i].consent) && guards[i].stands(&q))
-			return (struct refusal){ guards[i].name, guards[i].sentence, guards[i].hint };
+			return (struct refusal){ guards[i].name, guards[i].stands == needs_secret ? c->needs : guards[i].sentence, guards[i].hint };
 	return (struct refusal){ NULL, NULL, NULL };
 }

@@ -15,7 +15,7 @@ struct world;
  */
 struct refusal {
 	const char *name;	/* "live", "no-command", …; NULL: nothing stands against it */
-	const char *sentence;
+	const char *sentence;	/* ours, or the candidate's */
 	const char *hint;
 };
 

@@ -77,6 +77,8 @@ for pid in $server $pids; do
 done
 is "$(listed writer class) $(listed writer crash_reason)" 'missing server_exit' 'its session is missing'
 is "$(listed writer refusal)" needs-secret 'its key stands in no snapshot'
+gt writer -L "$SOCKET"
+like "$RC $ERR" '^6 .*no snapshot keeps: ANTHROPIC_API_KEY' 'and its name is told'
 export ANTHROPIC_API_KEY=$MODEL_KEY
 gt writer -L "$SOCKET" --json --via inject
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'with the key in the environment it is brought back'
