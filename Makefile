@@ -87,10 +87,11 @@ bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
-# Long forms of what scripts/check runs short: recoveries in a row.
+# Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once.
 stress: all fake
 	$(MAKE) FAULTS=1 all
-	RECOVERIES=$(or $(N),200) GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t
+	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
+	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 
 golden-update: $(UNIT)
 	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
@@ -137,7 +138,7 @@ uninstall:
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
-	@echo 'make bench      speed and memory          make stress    200 recoveries in a row (N=…)'
+	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS=)'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
