@@ -1,0 +1,71 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/candidate.h"
+
+const char *
+class_name(enum class c)
+{
+	static const char *const names[] = { "dead", "zombie", "restored", "missing", "respawned", "live", "unknown" };
+
+	return names[c];
+}
+
+const char *
+reason_name(enum reason r)
+{
+	static const char *const names[] = { "", "exited", "killed", "oom", "server_exit", "process_died", "stopped", "limit", "unknown" };
+
+	return names[r];
+}
+
+bool
+class_crashed(enum class c)
+{
+	return c < CLASS_LIVE;
+}
+
+bool
+class_has_shell(enum class c)
+{
+	return c == CLASS_ZOMBIE || c == CLASS_RESTORED;
+}
+
+bool
+class_has_pane(enum class c)
+{
+	return c != CLASS_MISSING;
+}
+
+size_t
+candidate_lines(const struct candidate *c)
+{
+	return c->lines > 0 ? c->lines : c->snapshot_lines;
+}
+
+bool
+candidate_is_over(const struct candidate *c)
+{
+	return c->class == CLASS_MISSING && c->reason == REASON_STOPPED;
+}
+
+bool
+candidate_crashed(const struct candidate *c)
+{
+	return class_crashed(c->class) && !candidate_is_over(c);
+}
+
+void
+candidate_release(struct candidate *c)
+{
+	pane_release(&c->pane);
+	launch_release(&c->launch);
+	session_file_release(&c->note);
+	free(c->cwd);
+	free(c->config_dir);
+	free(c->snapshot);
+	free(c->needs);
+	free(c->lost_id);
+	town_list_release(&c->carried);
+	memset(c, 0, sizeof *c);
+}
