@@ -126,7 +126,7 @@ advise(int saved, const char *path, struct err *e)
 }
 
 int
-io_write_durable(const char *path, const void *p, size_t n, const char *fault, struct err *e)
+io_write_synced(const char *path, const void *p, size_t n, const char *fault, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
@@ -153,8 +153,6 @@ io_write_durable(const char *path, const void *p, size_t n, const char *fault, s
 	if (fault_point(fault) != 0 || rename(tmp, path) != 0)
 		goto fail;
 	free(tmp);
-	if (io_sync_parent(path) != 0)
-		return err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
 	return 0;
 fail:
 	saved = errno;
@@ -165,6 +163,14 @@ fail:
 	errno = saved;
 	err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
 	return advise(saved, path, e);
+}
+
+int
+io_write_durable(const char *path, const void *p, size_t n, const char *fault, struct err *e)
+{
+	if (io_write_synced(path, p, n, fault, e) != 0)
+		return -1;
+	return io_sync_parent(path) == 0 ? 0 : err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
 }
 
 int

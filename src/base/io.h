@@ -28,6 +28,12 @@ int io_read_private(const char *path, size_t max, struct buf *out, struct err *e
  */
 int io_write_durable(const char *path, const void *p, size_t n, const char *fault, struct err *e);
 
+/*
+ * The same without the fsync of the directory, for who writes many files there: none is sure to survive power loss before an io_sync_parent
+ * of one of them. kill -9 loses none.
+ */
+int io_write_synced(const char *path, const void *p, size_t n, const char *fault, struct err *e);
+
 /* Makes the missing directories above path, 0700 each. -1: name "unwritable". */
 int io_make_parents(const char *path, struct err *e);
 /* Makes the directory and its missing parents; the last one is 0700, ours and not a link, or an error (name "unwritable"). */

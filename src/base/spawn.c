@@ -22,6 +22,7 @@ struct child {
 	pid_t pid;
 	int fd[PIPES];		/* our ends, -1 when closed */
 	size_t fed;
+	int64_t until;		/* the deadline */
 };
 
 static void
@@ -119,6 +120,22 @@ take(int *fd, struct buf *b, size_t max, const char *name, struct err *e)
 	return 0;
 }
 
+static int
+take_out(const struct spawn *s, struct child *c, size_t max, struct err *e)
+{
+	size_t had = s->out->len;
+	int64_t began;
+
+	if (take(&c->fd[OUT], s->out, max, s->argv[0], e) != 0)
+		return -1;
+	if (s->on_out != NULL && s->out->len > had) {
+		began = clock_mono_ms();
+		s->on_out(s->arg);
+		c->until += clock_mono_ms() - began;
+	}
+	return 0;
+}
+
 static void
 feed(const struct spawn *s, struct child *c)
 {
@@ -136,13 +153,13 @@ feed(const struct spawn *s, struct child *c)
 }
 
 static int
-converse(const struct spawn *s, struct child *c, int64_t until, struct err *e)
+converse(const struct spawn *s, struct child *c, struct err *e)
 {
 	size_t max = s->max_out != 0 ? s->max_out : (size_t)64 << 20;
 
 	while (c->fd[IN] >= 0 || c->fd[OUT] >= 0 || c->fd[ERR] >= 0) {
 		struct pollfd p[PIPES];
-		int64_t left = until - clock_mono_ms();
+		int64_t left = c->until - clock_mono_ms();
 		int n;
 
 		for (int i = IN; i < PIPES; i++)
@@ -156,7 +173,7 @@ converse(const struct spawn *s, struct child *c, int64_t until, struct err *e)
 			continue;
 		if (p[IN].revents != 0)
 			feed(s, c);
-		if (p[OUT].revents != 0 && take(&c->fd[OUT], s->out, max, s->argv[0], e) != 0)
+		if (p[OUT].revents != 0 && take_out(s, c, max, e) != 0)
 			return -1;
 		if (p[ERR].revents != 0 && take(&c->fd[ERR], s->errout, max, s->argv[0], e) != 0)
 			return -1;
@@ -190,18 +207,17 @@ reap(pid_t pid, int64_t until, int *status)
 int
 spawn_run(struct spawn *s, struct err *e)
 {
-	int64_t until = clock_mono_ms() + (s->timeout_ms != 0 ? s->timeout_ms : 10000);
-	struct child c = { .fd = { -1, -1, -1 } };
+	struct child c = { .fd = { -1, -1, -1 }, .until = clock_mono_ms() + (s->timeout_ms != 0 ? s->timeout_ms : 10000) };
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	int status = 0, ret;
 
 	sigaction(SIGPIPE, &ignore, &before);
 	ret = begin(s, &c, e);
 	if (ret == 0) {
-		ret = converse(s, &c, until, e);
+		ret = converse(s, &c, e);
 		for (int i = IN; i < PIPES; i++)
 			close_fd(&c.fd[i]);
-		if (ret == 0 && !reap(c.pid, until, &status))
+		if (ret == 0 && !reap(c.pid, c.until, &status))
 			ret = err_set(e, GT_AGAIN, "timeout", "%s did not end in time", s->argv[0]);
 		if (ret != 0) {
 			kill(c.pid, SIGTERM);

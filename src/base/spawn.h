@@ -25,6 +25,9 @@ struct spawn {
 	struct buf *errout;		/* NULL: /dev/null */
 	size_t max_out;			/* cap for out and errout, each; 0: 64 MiB. Beyond it: name "too-large" */
 	int timeout_ms;			/* 0: 10 s */
+	/* NULL: nothing. Called whenever there is more in out, while the program works on; what it takes does not count for the deadline. */
+	void (*on_out)(void *arg);
+	void *arg;
 	int status;			/* answer: exit status, or 128 + signal */
 };
 

@@ -205,7 +205,7 @@ int
 album_write(const char *dir, const char *name, const char *p, size_t n, struct err *e)
 {
 	char *path = io_join(dir, name);
-	int ret = io_write_durable(path, p, n, "snapshot", e);
+	int ret = io_write_synced(path, p, n, "snapshot", e);
 
 	free(path);
 	return ret;
@@ -224,6 +224,16 @@ load(const char *dir, const char *name, bool whole, struct scrub *s, struct snap
 	buf_release(&b);
 	free(path);
 	return ret;
+}
+
+int
+album_sync(const char *dir, struct err *e)
+{
+	char *path = io_join(dir, "lock");
+	int ret = io_sync_parent(path);
+
+	free(path);
+	return ret == 0 ? 0 : err_sys(e, GT_FAIL, "write", "the directory of snapshots %s cannot be synced", dir);
 }
 
 int

@@ -58,8 +58,10 @@ void album_expire(struct album *a, size_t keep, int64_t age_ms, int64_t now);
  */
 size_t album_remove(struct album *a);
 
-/* Writes a whole snapshot (snapshot_whole) under that name, durably. */
+/* Writes a whole snapshot (snapshot_whole) under that name: durable after the album_sync that follows the last one. */
 int album_write(const char *dir, const char *name, const char *p, size_t n, struct err *e);
+/* -1: "write". */
+int album_sync(const char *dir, struct err *e);
 /* Reads one; errors of io_read_private and snapshot_parse. */
 int album_load(const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
 /* The same without its rows (snapshot_parse_head): who was there, without the cost of scrubbing what it showed. */

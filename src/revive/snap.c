@@ -198,9 +198,50 @@ take_one(struct round *r, size_t i, const char *text, size_t n, struct err *e)
 	return 0;
 }
 
+/* The captures of one batch, while they come in. */
+struct captures {
+	struct round *r;
+	const struct batch *b;
+	size_t from;
+	size_t next;			/* the first that has not come */
+	bool *empty;			/* one a capture: nothing was printed for it */
+	int ret;
+	struct err *e;
+};
+
+static void
+on_capture(void *arg, size_t i)
+{
+	struct captures *c = arg;
+	size_t n;
+	const char *text = batch_out(c->b, i, &n);
+
+	c->next = c->from + i + 1;
+	/* rows are printed for the emptiest pane, and nothing for one that is gone: tmux tells at the end */
+	c->empty[i] = n == 0;
+	if (n > 0 && c->ret == 0 && *c->r->p->w->stop == 0)
+		c->ret = take_one(c->r, c->from + i, text, n, c->e);
+}
+
+/* `failed`: why the batch did not come to its end, NULL: it did. */
+static void
+take_empty(struct captures *c, const struct err *failed)
+{
+	struct err why = ERR_INIT;
+
+	for (size_t i = c->from; i < c->next && c->ret == 0 && *c->r->p->w->stop == 0; i++) {
+		if (!c->empty[i - c->from])
+			continue;
+		if (failed != NULL || batch_error(c->b, "capture-pane", &why) != 0)
+			add_failure(c->r, &c->r->found.v[i], failed != NULL ? failed : &why);
+		else
+			c->ret = take_one(c->r, i, "", 0, c->e);
+	}
+}
+
 static int capture_range(struct round *r, size_t from, size_t to, struct err *e);
 
-/* The batch as a whole failed. */
+/* The batch failed from there on. */
 static int
 capture_failed(struct round *r, size_t from, size_t to, const struct err *why, struct err *e)
 {
@@ -219,27 +260,22 @@ capture_range(struct round *r, size_t from, size_t to, struct err *e)
 {
 	struct err why = ERR_INIT;
 	struct batch b;
-	int ret = 0;
+	struct captures c = { .r = r, .b = &b, .from = from, .next = from, .e = e };
+	bool failed;
 
 	batch_init(&b);
+	b.each = on_capture;
+	b.arg = &c;
+	c.empty = xcalloc(to - from, sizeof *c.empty);
 	for (size_t i = from; i < to; i++)
 		capture_command(&b, &r->found.v[i].pane, (size_t)config_int(r->p->w->config, "max_context_lines"));
-	if (batch_run(r->t, &b, &why) != 0) {
-		batch_release(&b);
-		return capture_failed(r, from, to, &why, e);
-	}
-	for (size_t i = from; ret == 0 && i < to && *r->p->w->stop == 0; i++) {
-		size_t n;
-		const char *text = batch_out(&b, i - from, &n);
-
-		/* rows are printed for the emptiest pane, and nothing for one that is gone */
-		if (n == 0 && batch_error(&b, "capture-pane", &why) != 0)
-			add_failure(r, &r->found.v[i], &why);
-		else
-			ret = take_one(r, i, text, n, e);
-	}
+	failed = batch_run(r->t, &b, &why) != 0;
+	take_empty(&c, failed ? &why : NULL);
 	batch_release(&b);
-	return ret;
+	free(c.empty);
+	if (failed && c.ret == 0)
+		c.ret = capture_failed(r, c.next, to, &why, e);
+	return c.ret;
 }
 
 static int
@@ -361,6 +397,8 @@ snap_server(struct pass *p, struct tmux *t, struct err *e)
 		drop_unchanged(&r, &list);
 		if (list.n > 0)
 			ret = look_at_changed(&r, &list, e);
+		if (ret == 0 && p->wrote)
+			ret = album_sync(p->shooter.dir, e);
 		if (!p->ask->dry_run && seen_write(&r.seen, ret == 0 ? e : NULL) != 0)
 			ret = -1;
 	}

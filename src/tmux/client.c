@@ -72,6 +72,8 @@ batch_addv(struct batch *b, const char *const *argv)
 		quote_arg(&b->text, argv[i]);
 	}
 	buf_fmt(&b->text, "\ndisplay-message -p '%s %zu'\n", b->nonce, b->n);
+	if (b->each != NULL)
+		buf_str(&b->text, "run-shell -d 0\n");
 	return b->n++;
 }
 
@@ -153,28 +155,30 @@ cannot_begin(const struct tmux *t, const char *said, struct err *e)
 	return -1;
 }
 
-/* Cuts the output at the markers. False when the first marker is missing: nothing ran. */
-static bool
-split(struct batch *b)
+/* Cuts what there is of the output at the markers. */
+static void
+split(void *arg)
 {
+	struct batch *b = arg;
 	char mark[40];
-	size_t at = 0;
 
-	b->from = xcalloc(b->n, sizeof *b->from);
-	b->to = xcalloc(b->n, sizeof *b->to);
-	for (size_t i = 0; i < b->n; i++) {
-		int len = snprintf(mark, sizeof mark, "%s %zu\n", b->nonce, i);
-		char *hit = memmem(b->out.data + at, b->out.len - at, mark, (size_t)len);
+	while (b->done < b->n) {
+		int len = snprintf(mark, sizeof mark, "%s %zu\n", b->nonce, b->done);
+		char *hit = memmem(b->out.data + b->looked, b->out.len - b->looked, mark, (size_t)len);
 
 		if (hit == NULL) {
-			b->n = i;
-			return i > 0;
+			size_t begun = b->out.len > (size_t)len ? b->out.len - (size_t)len : 0;
+
+			b->looked = begun > b->looked ? begun : b->looked;
+			return;
 		}
-		b->from[i] = at;
-		b->to[i] = (size_t)(hit - b->out.data);
-		at = b->to[i] + (size_t)len;
+		b->to[b->done] = (size_t)(hit - b->out.data);
+		b->looked = b->to[b->done] + (size_t)len;
+		if (++b->done < b->n)
+			b->from[b->done] = b->looked;
+		if (b->each != NULL)
+			b->each(b->arg, b->done - 1);
 	}
-	return true;
 }
 
 /* Our own tmux surroundings would give commands a default target on another server. */
@@ -224,9 +228,8 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 	    NULL };
 	const char **env;
 	struct spawn s = { .argv = argv, .in = b->text.data, .in_len = b->text.len, .out = &b->out, .errout = &b->errout,
-	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms };
+	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms, .on_out = b->each != NULL ? split : NULL, .arg = b };
 	struct err own = ERR_INIT;
-	size_t asked = b->n;
 	int ret;
 
 	if (e == NULL)
@@ -240,6 +243,8 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 		memmove(argv + 4, argv + 6, 3 * sizeof *argv);
 	if (b->mutates && fault_point("tmux") != 0)
 		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
+	b->from = xcalloc(b->n, sizeof *b->from);
+	b->to = xcalloc(b->n, sizeof *b->to);
 	env = clean_environment();
 	s.env = env;
 	ret = spawn_run(&s, e);
@@ -258,9 +263,10 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 		err_set(e, GT_AGAIN, "server-silent", "tmux was ended by signal %d during a call to socket %s", s.status - 128, t->socket);
 		return err_hint(e, "whether the call took effect is not known; try again, gt-recover looks first");
 	}
-	if (!split(b))
+	split(b);
+	if (b->done == 0 && b->n > 0)
 		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : b->out.data, e);
-	if (b->n < asked)
+	if (b->done < b->n)
 		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : "server exited", e);
 	return 0;
 }
@@ -270,7 +276,7 @@ batch_out(const struct batch *b, size_t i, size_t *len)
 {
 	size_t n;
 
-	if (i >= b->n || b->from == NULL)
+	if (i >= b->done)
 		return NULL;
 	n = b->to[i] - b->from[i];
 	if (n > 0 && b->out.data[b->to[i] - 1] == '\n')

@@ -35,7 +35,16 @@ struct batch {
 	struct buf out, errout;
 	char nonce[17];
 	size_t n;			/* commands so far */
-	size_t *from, *to;		/* output of command i in out, after batch_run */
+	size_t *from, *to;		/* output of command i in out, once it is whole */
+	size_t done;			/* commands whose output is whole */
+	size_t looked;			/* up to here of out there is no further marker */
+	/*
+	 * NULL: nothing. Called in turn for each command as its output is whole, while tmux works on; batch_out(i) holds until it returns. To be
+	 * set before commands are added: a server writes nothing before its list of commands is done or has to wait, so that it is made to wait
+	 * for nothing behind each. It attends to its other clients then, too.
+	 */
+	void (*each)(void *arg, size_t i);
+	void *arg;
 	bool mutates;			/* passes the fault point "tmux" */
 	bool starts;			/* starts the server when none runs; it must make a session then, or tmux ends again (T39) */
 	int status;			/* tmux's exit status: 1 when any command failed */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "test.h"
 #include "temp.h"
@@ -178,6 +179,39 @@ put(const char *dir, int64_t at, const char *session, const char *pane, const ch
 
 	album_name(name, at, session, pane);
 	assert_int_equal(album_write(dir, name, text, strlen(text), NULL), 0);
+}
+
+/* Whenever it was taken and whatever it refers to: the same is the same, and nothing less. */
+static void
+knows_what_a_file_tells(void **state)
+{
+	struct clean_text *text = scrub_text(scrub, "one\ntwo", 7, 100), *longer = scrub_text(scrub, "one\ntwo!", 8, 100);
+	struct snapshot was = sample(text, NULL), other = sample(longer, NULL);
+	struct buf body = BUF_INIT, file = BUF_INIT, else_body = BUF_INIT;
+	char *dir = temp_dir(), name[ALBUM_NAME], *path;
+
+	(void)state;
+	snapshot_body(&body, &was);
+	snapshot_body(&else_body, &other);
+	snapshot_whole(&file, body.data, body.len, 1795316035435, "older.json");
+	put(dir, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb", file.data);
+	album_name(name, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb");
+	assert_int_equal(album_sync(dir, NULL), 0);
+	assert_true(album_tells(dir, name, body.data, body.len));
+	assert_false(album_tells(dir, name, else_body.data, else_body.len));
+	assert_false(album_tells(dir, name, body.data, body.len - 1));
+	assert_false(album_tells(dir, "1795316035436-aaaaaaaaaaaa-bbbbbbbbbbbb.json", body.data, body.len));
+	path = io_join(dir, name);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_false(album_tells(dir, name, body.data, body.len));	/* no private file: somebody else may have written it */
+	unlink(path);
+	free(path);
+	temp_remove(dir);
+	buf_release(&body);
+	buf_release(&file);
+	buf_release(&else_body);
+	clean_free(text);
+	clean_free(longer);
 }
 
 static void
@@ -486,7 +520,8 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_it_wrote), cmocka_unit_test(tells_nothing_as_null), cmocka_unit_test(refuses_what_is_none),
-		cmocka_unit_test(trusts_no_file), cmocka_unit_test(lists_and_finds), cmocka_unit_test(glances),
+		cmocka_unit_test(trusts_no_file), cmocka_unit_test(knows_what_a_file_tells), cmocka_unit_test(lists_and_finds),
+		cmocka_unit_test(glances),
 		cmocka_unit_test(keeps_by_count_and_age), cmocka_unit_test(removes_and_tidies), cmocka_unit_test(knows_the_unchanged),
 		cmocka_unit_test(remembers_by_file), cmocka_unit_test(tells_when_it_is_needed),
 	};
