@@ -1,7 +1,5 @@
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "revive/afresh.h"
 #include "revive/detect.h"
@@ -12,8 +10,8 @@
 #include "agent/liveness.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
+#include "context/parting.h"
 #include "context/transcript_find.h"
-#include "context/transcript_tail.h"
 #include "ledger/attempt.h"
 #include "town/config.h"
 #include "town/starts.h"
@@ -63,29 +61,6 @@ there(const char *config_dir, const char *cwd, const char *id, char **path)
 	return *path != NULL;
 }
 
-/* Claude Code 2.1.197 and 2.1.330 end a transcript with this record when they are ended, not when they are killed. */
-static bool
-said_goodbye(const char *transcript)
-{
-	static const char mark[] = "{\"type\":\"last-prompt\"";
-	int fd = open(transcript, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct tail t;
-	const char *line;
-	off_t at;
-	size_t n;
-	bool yes = false;
-
-	if (fd < 0)
-		return false;
-	if (tail_init_file(&t, fd, NULL) == 0) {
-		yes = tail_previous(&t, &at, &n, NULL) == 1 && tail_line(&t, at, n, &line, &n, NULL) == 0 && n > strlen(mark) &&
-		    memcmp(line, mark, strlen(mark)) == 0;
-		tail_release(&t);
-	}
-	close(fd);
-	return yes;
-}
-
 /* In a town the log tells, with or without a snapshot. */
 static bool
 town_says(struct memory *m, const struct candidate *c, int64_t began, char **lost)
@@ -125,7 +100,7 @@ crashed_before(const struct memory *m, const struct snapshot *h, const struct ca
 	if (typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
 		return false;
 	if (h->dead)
-		return !said_goodbye(transcript);
+		return parting_of(transcript) != PARTING_GOODBYE;
 	return (h->server_pid != p->server_pid || h->server_start != p->server_start) && went_with_server(m, h);
 }
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "context/parting.h"
 #include "ledger/attempt.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
@@ -321,12 +322,36 @@ memory_answered(struct memory *m, const struct snapshot *h)
 	return answered;
 }
 
+/* The pane stood there dead before its session went: somebody took it away. */
+static bool
+was_cleared(struct memory *m, const struct snapshot *h)
+{
+	struct store *store = world_store(m->w, false, NULL);
+	struct attempt a;
+	bool cleared;
+
+	if (h->dead)
+		return true;
+	if (store == NULL || attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, &a, NULL) != 1)
+		return false;
+	cleared = a.times[PHASE_DETECTED] > h->taken_at && strcmp(a.class, class_name(CLASS_MISSING)) != 0;
+	attempt_release(&a);
+	return cleared;
+}
+
+/* The record of a killed process is removed by the next start of any agent of that person; how its conversation ends stays. */
+static bool
+was_killed(struct memory *m, const struct snapshot *h)
+{
+	return parting_of_session(h->config_dir, h->cwd, h->session_id) == PARTING_NONE && !was_cleared(m, h);
+}
+
 static enum reason
-reason_of(const struct candidate *c, bool server_died)
+reason_of(struct memory *m, const struct candidate *c, const struct snapshot *h, bool server_died)
 {
 	if (server_died)
 		return REASON_SERVER_EXIT;
-	if (c->note.session_id != NULL || c->role.kind == ROLE_POLECAT)
+	if (c->note.session_id != NULL || c->role.kind == ROLE_POLECAT || was_killed(m, h))
 		return REASON_PROCESS_DIED;
 	return REASON_STOPPED;
 }
@@ -357,7 +382,7 @@ add_missing(struct memory *m, const struct memory_server *s, const char *name, c
 		return;
 	}
 	c.class = CLASS_MISSING;
-	c.reason = reason_of(&c, died);
+	c.reason = reason_of(m, &c, h, died);
 	if (memory_lives(h)) {
 		c.class = CLASS_UNKNOWN;
 		c.reason = REASON_NONE;

@@ -218,13 +218,6 @@ keeper_status(struct record_keeper *k, const char *status, const char *waiting_f
 	json_decref(v);
 }
 
-void
-keeper_goodbye(struct record_keeper *k)
-{
-	if (k->session_file != NULL)
-		unlink(k->session_file);
-}
-
 /* Takes v over. Lines without a uuid are no part of the chain. */
 static void
 append(struct record_keeper *k, json_t *v, bool chained)
@@ -326,4 +319,13 @@ void
 keeper_queued(struct record_keeper *k, const char *p, size_t n)
 {
 	append(k, json_pack("{s:s s:s s:o}", "type", "queue-operation", "operation", "enqueue", "content", json_bytes(p, n)), false);
+}
+
+void
+keeper_goodbye(struct record_keeper *k)
+{
+	if (k->parent[0] != '\0')
+		append(k, json_pack("{s:s s:s}", "type", "last-prompt", "lastPrompt", ""), false);
+	if (k->session_file != NULL)
+		unlink(k->session_file);
 }
