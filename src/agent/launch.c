@@ -339,6 +339,7 @@ unwrap(struct launch *l, char **argv, int argc, const char *default_shell)
 
 	if ((argc == 7 || argc == 8) && strcmp(argv[0], "sh") == 0 && strcmp(argv[1], "-c") == 0 && strcmp(argv[3], "gt-recover") == 0) {
 		l->wrapped = true;
+		l->login = strstr(argv[2], "\"$2\" -l -i -c") != NULL;
 		l->shell = xstrdup(argv[5]);
 		l->command = xstrdup(argv[6]);
 	} else if (argc == 1) {

@@ -24,6 +24,7 @@ struct launch {
 	char *shell;			/* runs `command` with -c; NULL when there is no command */
 	char *command;			/* NULL: the pane was started without a command (a person typed it) */
 	bool wrapped;
+	bool login;			/* wrapped, and through a login shell */
 	/* Of the simple command that runs the agent, when one was found: */
 	struct word *words;
 	size_t n_words;

@@ -148,7 +148,7 @@ carry(struct buf *out, const struct town_list *names)
  * fails at once does not take the session with it.
  */
 static void
-add_commands(struct batch *b, const struct candidate *c, const struct respawn *how, const struct pane *beside, bool fresh)
+add_commands(struct batch *b, const struct candidate *c, const struct respawn *how, const struct pane *beside)
 {
 	struct buf line = BUF_INIT, target = BUF_INIT;
 
@@ -162,7 +162,7 @@ add_commands(struct batch *b, const struct candidate *c, const struct respawn *h
 	}
 	argument(&line, "-c", c->cwd, true);
 	carry(&line, &c->carried);
-	respawn_command(&line, how, fresh ? WRAP_LOGIN : WRAP_PLAIN);
+	respawn_command(&line, how, WRAP_LOGIN);
 	batch_add(b, "if-shell", "-F", "1", line.data, NULL);
 	buf_fmt(&target, "=%s:", c->pane.session);
 	if (beside == NULL)
@@ -225,7 +225,7 @@ remake_session(struct world *w, const struct candidate *c, const struct respawn 
 	find_namesakes(&list, c->pane.session, &there);
 	batch_init(&b);
 	b.mutates = b.starts = true;
-	add_commands(&b, c, how, there.one, list.n == 0);
+	add_commands(&b, c, how, there.one);
 	ret = batch_run(t, &b, e);
 	id = ret == 0 ? batch_out(&b, 0, &n) : NULL;
 	if (ret == 0 && (id == NULL || n < 2 || *id != '%'))

@@ -14,8 +14,8 @@ struct world;
  *
  * In a town that has gt, a polecat's session is gt's to make (`gt session start RIG/NAME`: environment, hooks, work): remake_by_gt. Everywhere else
  * it is a new session of the same name, directory and size, which tmux gives to one of several racers only; the tmux server is started when none runs. Its
- * command is that of respawn.h, so that the prompt goes in by standard input; in a server that had to be started, through a login shell, since
- * we may have been called with cron's bare environment (T9). The second agent of a session that another recovery made again gets a window in it.
+ * command is that of respawn.h, so that the prompt goes in by standard input; through a login shell, since
+ * the server may have been started by one of us with cron's bare environment (T9), now or some sessions ago. The second agent of a session that another recovery made again gets a window in it.
  */
 bool remake_by_gt(const struct world *w, const struct candidate *c);
 

@@ -10,6 +10,12 @@
 #include "tmux/pane.h"
 #include "tmux/quote.h"
 
+/*
+ * Without job control a shell waits on when its command is stopped (SIGSTOP, Ctrl-Z). With it, as an interactive one has it, it would take
+ * the stopped command for done, come to its own end, and end it.
+ */
+#define NO_JOBS "case $2 in */bash|*/zsh|*/ksh|*/dash|*/sh) set -- \"$1\" \"$2\" \"set +m; $3\" \"set +m; $4\";; esac; "
+
 /* mv is the claim: of any number of starts only one can rename the file. */
 static const char wrapper_plain[] =
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
@@ -22,6 +28,7 @@ static const char wrapper_plain[] =
  * shell that was replaced by its command takes the terminal with it, and only a parent with job control fetches it back.
  */
 static const char wrapper_shell[] =
+    NO_JOBS
     "set -m; "
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
     "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; \"$2\" -l -i -c \"$4\"; exec 3<&-; "
@@ -29,6 +36,7 @@ static const char wrapper_shell[] =
     "set +m; exec \"$2\" -l";
 
 static const char wrapper_login[] =
+    NO_JOBS
     "if mv -- \"$1\" \"$1.taken\" 2>/dev/null && [ -r \"$1.taken\" ]; then "
     "exec 3<\"$1.taken\"; rm -f -- \"$1.taken\"; exec \"$2\" -l -i -c \"$4\"; fi; "
     "exec \"$2\" -l -i -c \"$3\"";
@@ -88,7 +96,7 @@ respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 		quote_arg(out, argv[i]);
 		buf_chr(out, ' ');
 	}
-	respawn_command(out, r, r->zombie ? WRAP_SHELL : WRAP_PLAIN);
+	respawn_command(out, r, r->zombie ? WRAP_SHELL : r->launch->login ? WRAP_LOGIN : WRAP_PLAIN);
 	buf_release(&cwd);
 }
 

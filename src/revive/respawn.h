@@ -31,7 +31,7 @@ struct respawn {
 
 enum wrapping {
 	WRAP_PLAIN,
-	WRAP_LOGIN,		/* through a login shell, for a tmux server that was started from who knows where */
+	WRAP_LOGIN,		/* through a login shell, for a tmux server started from who knows where; so a pane stays */
 	WRAP_SHELL		/* the same, and a shell comes back when the agent ends */
 };
 /* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. */
