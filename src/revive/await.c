@@ -7,6 +7,7 @@
 #include "revive/kept.h"
 #include "revive/recover.h"
 #include "revive/respawn.h"
+#include "revive/tidy.h"
 #include "revive/verify.h"
 #include "revive/world.h"
 #include "agent/profile.h"
@@ -55,6 +56,8 @@ recovery_close(struct recovery *r, struct attempt *a, const char *why, struct er
 	} else {
 		ret = attempt_fail(r->store, a, why, e);
 	}
+	if (ret == 0)
+		tidy_prompt(r->w, a->id);
 	free(path);
 	return ret;
 }

@@ -112,6 +112,28 @@ check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");
 }
 
+/*
+ * A pane that is as it was shows that nothing was started in it. A session that is gone may have been there and have gone again: its prompt,
+ * which the start consumes, tells.
+ */
+static bool
+nobody_told(const struct recovery *r, const struct attempt *a)
+{
+	char *name, *path;
+	bool there;
+
+	if (r->c->class != CLASS_MISSING || a->phase < PHASE_RESPAWNED)
+		return true;
+	if (a->phase > PHASE_RESPAWNED || strcmp(a->delivery, "stdin") != 0)
+		return a->phase == PHASE_RESPAWNED && !a->pasted;
+	name = xasprintf("%s.txt", a->id);
+	path = world_path(r->w, "prompts", name, false, NULL);
+	there = path != NULL && access(path, F_OK) == 0;
+	free(path);
+	free(name);
+	return there;
+}
+
 /* Step 2: what an earlier recoverer left. Look first, never deliver twice. */
 static int
 step_look_back(struct recovery *r, struct err *e)
@@ -136,7 +158,7 @@ step_look_back(struct recovery *r, struct err *e)
 		;
 	} else if (r->c->class == CLASS_MISSING && find_made(r, &a, e) != 0) {
 		ret = -1;
-	} else if (a.pane_pid == p->pid && !r->taken_up) {
+	} else if (a.pane_pid == p->pid && !r->taken_up && nobody_told(r, &a)) {
 		/* nothing was started yet: the same attempt goes on, under the same id */
 		r->begun = a.phase >= PHASE_RESPAWNED;
 		attempt_release(&r->attempt);
@@ -144,6 +166,8 @@ step_look_back(struct recovery *r, struct err *e)
 		return 0;
 	} else if (!r->taken_up) {
 		ret = recovery_close(r, &a, "the agent died again before it took the prompt up", e);
+		if (ret == 0)
+			ret = check_answered(r, &a, e);
 	}
 	if (r->taken_up) {
 		attempt_release(&r->attempt);

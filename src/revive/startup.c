@@ -167,7 +167,7 @@ startup_due(struct world *w)
 /* ---- open recoveries ---- */
 
 static int
-end_attempt(struct store *store, struct attempt *a, const char *why, struct startup *out, struct err *e)
+end_attempt(struct world *w, struct attempt *a, const char *why, struct startup *out, struct err *e)
 {
 	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME")), *path = NULL;
 	enum ack ack = ACK_NONE;
@@ -178,12 +178,14 @@ end_attempt(struct store *store, struct attempt *a, const char *why, struct star
 	if (ack == ACK_ANSWERED) {
 		attempt_set(&a->proof, "transcript");
 		attempt_set(&a->transcript, path);
-		ret = attempt_advance(store, a, PHASE_ACKNOWLEDGED, e);
+		ret = attempt_advance(w->store, a, PHASE_ACKNOWLEDGED, e);
 		out->acknowledged += ret == 0;
 	} else {
-		ret = attempt_fail(store, a, why, e);
+		ret = attempt_fail(w->store, a, why, e);
 		out->closed += ret == 0;
 	}
+	if (ret == 0)
+		tidy_prompt(w, a->id);
 	free(dir);
 	free(path);
 	return ret;
@@ -207,7 +209,7 @@ end_if_gone(struct world *w, const struct servers *was, const char *id, struct s
 		lock = world_pane_lock(w, a.server_pid, a.server_start, a.pane_id, e);
 		fd = lock != NULL ? io_lock(lock, 0, &busy) : -1;
 		if (fd >= 0)
-			ret = end_attempt(w->store, &a, rebooted(was) ? "the machine was started again before it was done" :
+			ret = end_attempt(w, &a, rebooted(was) ? "the machine was started again before it was done" :
 			    "its tmux server ended before it was done", out, e);
 		io_unlock(lock, fd);
 		free(lock);

@@ -91,3 +91,14 @@ tidy(struct world *w)
 	/* a prompt whose recoverer died and whose pane is gone: nobody comes for it */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 }
+
+void
+tidy_prompt(struct world *w, const char *recovery_id)
+{
+	char *name = xasprintf("%s.txt", recovery_id), *path = world_path(w, "prompts", name, false, NULL);
+
+	if (path != NULL)
+		unlink(path);
+	free(path);
+	free(name);
+}

@@ -10,4 +10,7 @@ struct world;
  */
 void tidy(struct world *w);
 
+/* The prompt of a recovery that is over, if nobody took it. */
+void tidy_prompt(struct world *w, const char *recovery_id);
+
 #endif
