@@ -104,6 +104,35 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, bool 
 }
 
 /*
+ * Of a session that is gone nothing but a snapshot remembers the pane: the newest attempt that had started an agent in it when that was taken, and
+ * never came to its proof. 1 found, 0 not.
+ */
+static int
+attempt_of_session(const struct earlier_in *in, struct store *store, struct attempt *a, struct err *e)
+{
+	const struct pane *p = &in->c->pane;
+	struct attempts all = { .n = 0 };
+	struct attempt *best = NULL;
+	int found = attempts_all(store, &all, e);
+
+	for (size_t i = 0; found == 0 && i < all.n; i++) {
+		struct attempt *x = &all.v[i];
+		int64_t at = x->times[PHASE_RESPAWNED];
+
+		if (at != 0 && at <= in->c->crashed_at && x->pane_pid != p->pid && strcmp(x->session, p->session) == 0 &&
+		    strcmp(x->socket, p->socket_path) == 0 && (best == NULL || at > best->times[PHASE_RESPAWNED]))
+			best = x;
+	}
+	found = found != 0 ? -1 : best != NULL && best->phase != PHASE_ACKNOWLEDGED;
+	if (found == 1) {
+		*a = *best;
+		attempt_init(best);
+	}
+	attempts_release(&all);
+	return found;
+}
+
+/*
  * A newer incarnation may have died before it showed our prompt, or so long after that it scrolled away: then the ledger knows what it was
  * told. An attempt that never came to start anything told nobody anything, and all that it kept still stands on the screen. 1 found, 0 not.
  */
@@ -111,8 +140,14 @@ static int
 unshown_attempt(const struct earlier_in *in, struct store *store, struct attempt *a, struct err *e)
 {
 	const struct pane *p = &in->c->pane;
+	char id[PROMPT_ID + 1];
 	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
 
+	/* the pane of a session that was made again is another than the one that its attempt was for */
+	if (found == 0 && respawn_id(p, id))
+		found = attempt_load(store, id, a, e);
+	if (found == 0 && in->c->class == CLASS_MISSING)
+		found = attempt_of_session(in, store, a, e);
 	if (found == 1 && (a->pane_pid == p->pid || (a->phase == PHASE_ACKNOWLEDGED && !respawn_was_by(p, a->id)))) {
 		attempt_release(a);
 		return 0;
@@ -120,7 +155,7 @@ unshown_attempt(const struct earlier_in *in, struct store *store, struct attempt
 	return found;
 }
 
-/* An id in a user's message may be quoted from another session: only what was told to this very pane, or in this transcript, counts. */
+/* An id in a user's message may be quoted from another session: only what was told to this pane, this session, or in this transcript, counts. */
 static int
 told_here(const struct earlier_in *in, struct store *store, const char *id, struct attempt *a, struct err *e)
 {
@@ -130,6 +165,8 @@ told_here(const struct earlier_in *in, struct store *store, const char *id, stru
 	if (found != 1)
 		return found;
 	if (a->server_pid == p->server_pid && a->server_start == p->server_start && strcmp(a->pane_id, p->id) == 0)
+		return 1;
+	if (strcmp(a->session, p->session) == 0 && strcmp(a->socket, p->socket_path) == 0)
 		return 1;
 	if (a->transcript != NULL && in->transcript != NULL && strcmp(a->transcript, in->transcript) == 0)
 		return 1;

@@ -30,7 +30,7 @@ struct earlier {
 	bool empty;		/* and nothing was left to put together: only what came after it is here */
 };
 
-/* Changes talk in place. Only a prompt that was told to this pane or in this transcript counts: an id may be quoted from elsewhere. */
+/* Changes talk in place. Only a prompt that was told to this pane or session, or in this transcript, counts: an id may be quoted from elsewhere. */
 int earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct earlier *out, struct err *e);
 void earlier_release(struct earlier *x);
 
