@@ -93,6 +93,13 @@ stress: all fake
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 
+# Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.
+chaos: SECONDS = 900
+chaos: all fake
+	$(MAKE) FAULTS=1 all
+	CHAOS_SECONDS=$(SECONDS) CHAOS_PANES=$(or $(PANES),50) CHAOS_SEED=$(SEED) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
+		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/crash/chaos.t
+
 golden-update: $(UNIT)
 	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
 
@@ -139,6 +146,7 @@ help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS=)'
+	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
@@ -147,5 +155,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-read stress golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-read stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)
