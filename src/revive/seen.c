@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "revive/seen.h"
 #include "base/buf.h"
@@ -12,7 +14,7 @@
 
 #define MAX_FILE ((size_t)16 << 20)
 #define PREFIX "state-"
-#define LAST "-last"
+#define SOCKET_STATE (sizeof PREFIX - 1 + ALBUM_KEY - 1 + sizeof ".json" - 1)	/* the length of such a name */
 
 static void
 hash(char out[ALBUM_KEY], const char *text)
@@ -92,15 +94,23 @@ read_state(const char *path)
 }
 
 static char *
-state_path(const char *dir, const char *socket_path, const char *which)
+state_path(const char *dir, const char *socket_path)
 {
 	char socket[ALBUM_KEY], *name, *path;
 
 	hash(socket, socket_path);
-	name = xasprintf(PREFIX "%s%s.json", socket, which);
+	name = xasprintf(PREFIX "%s.json", socket);
 	path = io_join(dir, name);
 	free(name);
 	return path;
+}
+
+/* Where the state of a life goes when the next one begins. */
+static char *
+past_path(const char *path, pid_t server_pid, int64_t server_start)
+{
+	return xasprintf("%.*s-%lld-%lld.json", (int)(strlen(path) - strlen(".json")), path, (long long)server_pid,
+	    (long long)server_start);
 }
 
 /* False when the file tells of another life of the server, or nothing. */
@@ -108,9 +118,11 @@ static bool
 read_life(struct seen *s)
 {
 	json_t *v = read_state(s->path), *panes;
-	bool same = json_number(v, "server_pid", 0) == s->server_pid && json_number(v, "server_start", 0) == s->server_start;
+	int64_t pid = json_number(v, "server_pid", 0), start = json_number(v, "server_start", 0);
+	bool same = pid == s->server_pid && start == s->server_start;
 
-	s->other_life = v != NULL && !same;
+	s->other_pid = v != NULL && !same ? (pid_t)pid : 0;
+	s->other_start = start;
 	panes = same ? json_object_get(v, "panes") : NULL;
 	for (void *at = json_object_iter(panes); at != NULL; at = json_object_iter_next(panes, at))
 		read_one(s, json_object_iter_key(at), json_object_iter_value(at));
@@ -122,7 +134,7 @@ void
 seen_read(struct seen *s, const char *dir, const struct pane *p)
 {
 	memset(s, 0, sizeof *s);
-	s->path = state_path(dir, p->socket_path, "");
+	s->path = state_path(dir, p->socket_path);
 	s->server_pid = p->server_pid;
 	s->server_start = p->server_start;
 	read_life(s);
@@ -131,18 +143,18 @@ seen_read(struct seen *s, const char *dir, const struct pane *p)
 bool
 seen_of_life(struct seen *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start)
 {
-	static const char *const which[] = { "", LAST };
-	bool found = false;
+	char *past;
 
 	memset(s, 0, sizeof *s);
 	s->server_pid = server_pid;
 	s->server_start = server_start;
-	for (size_t i = 0; i < 2 && !found; i++) {
-		free(s->path);
-		s->path = state_path(dir, socket_path, which[i]);
-		found = read_life(s);
-	}
-	return found;
+	s->path = state_path(dir, socket_path);
+	if (read_life(s))
+		return true;
+	past = past_path(s->path, server_pid, server_start);
+	free(s->path);
+	s->path = past;
+	return read_life(s);
 }
 
 static json_t *
@@ -173,14 +185,14 @@ json_one(const struct seen_pane *x)
 
 /* What is about to be overwritten tells which sessions a server had when it died. */
 static void
-keep_last(struct seen *s)
+keep_past(struct seen *s)
 {
-	char *last = s->other_life ? xasprintf("%.*s" LAST ".json", (int)(strlen(s->path) - strlen(".json")), s->path) : NULL;
+	char *past = s->other_pid != 0 ? past_path(s->path, s->other_pid, s->other_start) : NULL;
 
-	if (last != NULL)
-		rename(s->path, last);
-	s->other_life = false;
-	free(last);
+	if (past != NULL)
+		rename(s->path, past);
+	s->other_pid = 0;
+	free(past);
 }
 
 int
@@ -206,7 +218,7 @@ seen_write(struct seen *s, struct err *e)
 	json_print(&b, v, false);
 	buf_chr(&b, '\n');
 	json_decref(v);
-	keep_last(s);
+	keep_past(s);
 	ret = io_write_durable(s->path, b.data, b.len, "snapshot-state", e);
 	buf_release(&b);
 	return ret;
@@ -232,14 +244,26 @@ hold_of(struct album *a, const char *name)
 	free(path);
 }
 
+/* That of a life that is over, last written before that. */
+static bool
+forgotten(const struct album *a, const char *name, int64_t before)
+{
+	char *path = strlen(name) > SOCKET_STATE ? io_join(a->dir, name) : NULL;
+	struct stat st;
+	bool gone = path != NULL && stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < before && unlink(path) == 0;
+
+	free(path);
+	return gone;
+}
+
 void
-seen_hold(struct album *a)
+seen_hold(struct album *a, int64_t before)
 {
 	DIR *d = opendir(a->dir);
 	struct dirent *f;
 
 	while (d != NULL && (f = readdir(d)) != NULL)
-		if (str_starts(f->d_name, PREFIX))
+		if (str_starts(f->d_name, PREFIX) && !forgotten(a, f->d_name, before))
 			hold_of(a, f->d_name);
 	if (d != NULL)
 		closedir(d);

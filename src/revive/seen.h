@@ -43,12 +43,13 @@ struct seen {
 	struct seen_pane *v;
 	size_t n, cap;
 	bool changed;			/* since it was read */
-	bool other_life;		/* the file tells of an earlier life of the server */
+	pid_t other_pid;		/* the file tells of an earlier life of the server: that one; 0: it does not */
+	int64_t other_start;
 };
 
 /*
- * What the last pass saw of a life of a server, which may be over: the state of the life before the present one is kept, too
- * (state-<hash>-last.json). False when it is not known. seen_release.
+ * What the last pass saw of a life of a server, which may be over: the states of the lives before the present one are kept, too
+ * (state-<hash>-<server's pid>-<start>.json). False when it is not known. seen_release.
  */
 bool seen_of_life(struct seen *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start);
 
@@ -70,7 +71,10 @@ struct seen_pane *seen_put(struct seen *s, const struct pane *p, int64_t looked)
 /* Its snapshots are not there any more, or not its own. */
 void seen_forget(struct seen_pane *x);
 
-/* Sets `held` of what the states in the album's directory refer to. */
-void seen_hold(struct album *a);
+/*
+ * Sets `held` of what the states in the album's directory refer to. Removes the states of lives that are over and were last written before
+ * `before` (ms since 1970).
+ */
+void seen_hold(struct album *a, int64_t before);
 
 #endif

@@ -413,12 +413,13 @@ snap_server(struct pass *p, struct tmux *t, struct err *e)
 static void
 expire(struct pass *p)
 {
+	int64_t age = config_ms(p->w->config, "snapshot_age"), now = clock_wall_ms();
 	struct album a;
 
 	if (album_read(p->shooter.dir, &a, NULL) != 0)
 		return;
-	seen_hold(&a);
-	album_expire(&a, (size_t)config_int(p->w->config, "snapshot_keep"), config_ms(p->w->config, "snapshot_age"), clock_wall_ms());
+	seen_hold(&a, now - age);
+	album_expire(&a, (size_t)config_int(p->w->config, "snapshot_keep"), age, now);
 	p->run->removed = album_remove(&a);
 	album_release(&a);
 }

@@ -435,7 +435,7 @@ remembers_by_file(void **state)
 	put(dir, 1795316035434, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
 	put(dir, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
 	assert_int_equal(album_read(dir, &a, NULL), 0);
-	seen_hold(&a);
+	seen_hold(&a, 0);
 	assert_false(a.v[0].held);
 	assert_true(a.v[1].held);
 	assert_true(a.v[2].held);
@@ -461,6 +461,44 @@ remembers_by_file(void **state)
 	seen_read(&s, dir, &p);
 	assert_int_equal(s.n, 0);
 	seen_release(&s);
+	temp_remove(dir);
+}
+
+/* What a server held when it died is known as long as its snapshots count, whatever came after it. */
+static void
+remembers_lives(void **state)
+{
+	char *dir = temp_dir();
+	struct pane p = a_pane();
+	int64_t first = p.server_start;
+	struct album a = { .dir = dir };
+	struct seen s;
+
+	(void)state;
+	for (int life = 0; life < 4; life++, p.server_start++) {
+		seen_read(&s, dir, &p);
+		seen_put(&s, &p, 1700000101)->agent = true;
+		assert_int_equal(seen_write(&s, NULL), 0);
+		seen_release(&s);
+	}
+	for (int life = 0; life < 4; life++) {
+		assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + life));
+		assert_int_equal(s.n, 1);
+		seen_release(&s);
+	}
+	assert_false(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + 4));
+	seen_release(&s);
+	assert_int_equal(album_read(dir, &a, NULL), 0);
+	seen_hold(&a, 1);
+	assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first));
+	seen_release(&s);
+	/* all were written before the end of time: only the present one stays */
+	seen_hold(&a, INT64_MAX);
+	assert_false(seen_of_life(&s, dir, p.socket_path, p.server_pid, first));
+	seen_release(&s);
+	assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + 3));
+	seen_release(&s);
+	album_release(&a);
 	temp_remove(dir);
 }
 
@@ -523,7 +561,8 @@ main(void)
 		cmocka_unit_test(trusts_no_file), cmocka_unit_test(knows_what_a_file_tells), cmocka_unit_test(lists_and_finds),
 		cmocka_unit_test(glances),
 		cmocka_unit_test(keeps_by_count_and_age), cmocka_unit_test(removes_and_tidies), cmocka_unit_test(knows_the_unchanged),
-		cmocka_unit_test(remembers_by_file), cmocka_unit_test(tells_when_it_is_needed),
+		cmocka_unit_test(remembers_by_file),
+		cmocka_unit_test(remembers_lives), cmocka_unit_test(tells_when_it_is_needed),
 	};
 
 	return cmocka_run_group_tests(tests, make_scrub, free_scrub);
