@@ -250,6 +250,9 @@ whole_command(const struct snapshot *h, struct buf *out, struct town_list *carri
 		buf_add(out, p, (size_t)(from - 1 - p) - n);
 		for (p = close + 1; *p == '\'' || *p == '"'; p++)
 			;
+		/* it was a part of the value */
+		if (*p != '\0' && *p != ' ')
+			return xstrdup(name);
 	}
 	buf_str(out, p);
 	return NULL;

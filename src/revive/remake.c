@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,20 +80,26 @@ look(struct world *w, const struct candidate *c, struct panes *list, struct err 
 	return 0;
 }
 
+/* As look; one that is there, and not by us alone, is an error. */
+static int
+look_again(struct world *w, const struct candidate *c, struct panes *list, struct namesakes *there, struct err *e)
+{
+	if (look(w, c, list, e) != 0)
+		return -1;
+	find_namesakes(list, c->pane.session, there);
+	if (there->n == there->ours)
+		return 0;
+	err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
+	return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+}
+
 int
 remake_check(struct world *w, const struct candidate *c, struct err *e)
 {
 	struct namesakes there;
 	struct panes list;
-	int ret = look(w, c, &list, e);
+	int ret = look_again(w, c, &list, &there, e);
 
-	if (ret == 0) {
-		find_namesakes(&list, c->pane.session, &there);
-		if (there.n > there.ours) {
-			err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
-			ret = err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
-		}
-	}
 	panes_release(&list);
 	return ret;
 }
@@ -116,18 +123,29 @@ remake_find(struct world *w, const struct candidate *c, const char *recovery_id,
 /* ---- by ourselves ---- */
 
 static void
-argument(struct buf *out, const char *option, const char *value, bool format)
+argument(struct buf *out, const char *option, const char *value)
+{
+	buf_fmt(out, "%s ", option);
+	quote_arg(out, value);
+	buf_chr(out, ' ');
+}
+
+/* One that tmux expands (T3). */
+static void
+format_argument(struct buf *out, const char *option, const char *value)
 {
 	struct buf text = BUF_INIT;
 
-	buf_fmt(out, "%s ", option);
-	if (format)
-		quote_format(&text, value);
-	else
-		buf_str(&text, value);
-	quote_arg(out, text.data);
-	buf_chr(out, ' ');
-	buf_wipe(&text);
+	quote_format(&text, value);
+	argument(out, option, text.data != NULL ? text.data : "");
+	buf_release(&text);
+}
+
+/* Where a pane of another session may be meant by such a name: "$1", "%0", "{last}" (T5). */
+static bool
+is_target(const char *session)
+{
+	return isalnum((unsigned char)*session) || *session == '_' || (unsigned char)*session >= 0x80;
 }
 
 /* The values of what its command had set and nobody kept are those of our own environment. */
@@ -137,7 +155,7 @@ carry(struct buf *out, const struct town_list *names)
 	for (size_t i = 0; i < names->n; i++) {
 		char *pair = xasprintf("%s=%s", names->v[i], getenv(names->v[i]) != NULL ? getenv(names->v[i]) : "");
 
-		argument(out, "-e", pair, false);
+		argument(out, "-e", pair);
 		explicit_bzero(pair, strlen(pair));
 		free(pair);
 	}
@@ -145,30 +163,35 @@ carry(struct buf *out, const struct town_list *names)
 
 /*
  * Prints the new pane's id. The second command is on its way before tmux can notice that the first one's program ended: an agent that
- * fails at once does not take the session with it.
+ * fails at once does not take the session with it. Nor is it run when the first one failed: the session is somebody else's then.
  */
 static void
 add_commands(struct batch *b, const struct candidate *c, const struct respawn *how, const struct pane *beside)
 {
-	struct buf line = BUF_INIT, target = BUF_INIT;
+	struct buf line = BUF_INIT, name = BUF_INIT;
 
 	if (beside != NULL) {
 		buf_str(&line, "new-window -d -P -F '#{pane_id}' ");
-		argument(&line, "-t", beside->session_id, false);
+		argument(&line, "-t", beside->session_id);
 	} else {
 		buf_str(&line, "new-session -d -P -F '#{pane_id}' ");
-		argument(&line, "-s", c->pane.session, true);
+		quote_given(&name, c->pane.session);
+		format_argument(&line, "-s", name.data);
 		buf_fmt(&line, "-x %d -y %d ", c->pane.width, c->pane.height);
 	}
-	argument(&line, "-c", c->cwd, true);
+	format_argument(&line, "-c", c->cwd);
 	carry(&line, &c->carried);
 	respawn_command(&line, how, WRAP_LOGIN);
+	if (beside == NULL && is_target(c->pane.session)) {
+		buf_reset(&name);
+		buf_fmt(&name, "=%s:", c->pane.session);
+		buf_str(&line, "; set-option -p -q ");
+		argument(&line, "-t", name.data);
+		buf_str(&line, "remain-on-exit on");
+	}
 	batch_add(b, "if-shell", "-F", "1", line.data, NULL);
-	buf_fmt(&target, "=%s:", c->pane.session);
-	if (beside == NULL)
-		batch_add(b, "set-option", "-p", "-q", "-t", target.data, "remain-on-exit", "on", NULL);
 	buf_wipe(&line);
-	buf_release(&target);
+	buf_release(&name);
 }
 
 static int
@@ -218,12 +241,11 @@ remake_session(struct world *w, const struct candidate *c, const struct respawn 
 	struct batch b;
 	const char *id;
 	size_t n = 0;
-	int ret = look(w, c, &list, e);
+	int ret = look_again(w, c, &list, &there, e);
 
-	if (ret != 0)
-		return -1;
-	find_namesakes(&list, c->pane.session, &there);
 	batch_init(&b);
+	if (ret != 0)
+		goto out;
 	b.mutates = b.starts = true;
 	add_commands(&b, c, how, there.one);
 	ret = batch_run(t, &b, e);
@@ -232,6 +254,7 @@ remake_session(struct world *w, const struct candidate *c, const struct respawn 
 		ret = refused(&b, c, e);
 	else if (ret == 0)
 		ret = find_born(t, id, n, born, e);
+out:
 	batch_release(&b);
 	panes_release(&list);
 	return ret;

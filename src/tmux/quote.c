@@ -74,6 +74,22 @@ unvis(struct buf *out, const char *p)
 	return p[0] != '\0';
 }
 
+void
+quote_given(struct buf *out, const char *stored)
+{
+	for (const char *p = stored; *p != '\0'; p++) {
+		size_t len = out->len;
+
+		if (*p != '\\' || p[1] == '\0') {
+			buf_chr(out, *p);
+			continue;
+		}
+		p += unvis(out, p + 1);
+		if (out->len > len && out->data[out->len - 1] == '\0')
+			buf_cut(out, len);
+	}
+}
+
 /* One argument at *text, which is moved behind it. */
 static bool
 take_arg(const char **text, struct buf *out)

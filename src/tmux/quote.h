@@ -15,6 +15,12 @@ void quote_arg(struct buf *out, const char *arg);
 /* Appends text with every # doubled: for the few arguments that tmux expands as a format (respawn-pane -c; fact T3). */
 void quote_format(struct buf *out, const char *text);
 
+/*
+ * Appends the name that tmux stored as that one (#{session_name}): a backslash and control characters stand in it as vis(3) escapes, which
+ * tmux would escape once more (T1).
+ */
+void quote_given(struct buf *out, const char *stored);
+
 /* Appends one argument in the syntax of sh. */
 void quote_sh(struct buf *out, const char *arg);
 

@@ -43,6 +43,25 @@ refuses_what_is_cut_off(void **state)
 	assert_int_equal(quote_split("\"end\"more", &argv), -1);
 }
 
+/* What tmux 3.3a printed as #{session_name} for sessions of these names. */
+static void
+gives_a_name_back(void **state)
+{
+	static const struct { const char *stored, *given; } cases[] = {
+		{ "toast", "toast" }, { "back\\\\slash", "back\\slash" }, { "new\\nline", "new\nline" }, { "esc\\033[31m", "esc\033[31m" },
+		{ "\\$x", "$x" }, { "\\377", "\377" }, { "end\\", "end\\" }, { "nul\\0", "nul" }, { "\\000x", "x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct buf b = BUF_INIT;
+
+		quote_given(&b, cases[i].stored);
+		assert_string_equal(b.data, cases[i].given);
+		buf_release(&b);
+	}
+}
+
 static void
 quotes_for_tmux_and_sh(void **state)
 {
@@ -69,6 +88,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(splits_what_tmux_prints),
 		cmocka_unit_test(refuses_what_is_cut_off),
+		cmocka_unit_test(gives_a_name_back),
 		cmocka_unit_test(quotes_for_tmux_and_sh),
 	};
 
