@@ -231,16 +231,18 @@ find_program(const struct word *w, size_t n)
 	return n;
 }
 
-/* The name by which a program is known: a script of a runtime by its own, or its package's. Heap. */
+/* The name by which a program is known: a script of a runtime by its own, or its package's. Heap. *entry: the word that it is read from. */
 static char *
-program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is_agent, const void *arg)
+program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is_agent, const void *arg, size_t *entry)
 {
 	const char *name = base_name(w[program].text);
 
+	*entry = program;
 	if (!is_agent(arg, name) && one_of(name, runtimes))
 		for (size_t i = program + 1; i < n; i++) {
 			if (w[i].text[0] == '-')
 				continue;
+			*entry = i;
 			if (strstr(w[i].text, "/claude-code/") != NULL)
 				return xstrdup("claude");
 			return xstrdup(base_name(w[i].text));
@@ -249,13 +251,14 @@ program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is
 }
 
 static void
-keep_command(struct launch *l, struct cutter *c, size_t program, char *name)
+keep_command(struct launch *l, struct cutter *c, size_t program, size_t entry, char *name)
 {
 	words_free(l->words, l->n_words);
 	free(l->name);
 	l->words = c->words;
 	l->n_words = c->n;
 	l->program = program;
+	l->entry = entry;
 	l->name = name;
 	c->words = NULL;
 	c->n = c->cap = 0;
@@ -279,7 +282,7 @@ static bool read_commands(struct launch *l, const char *command, int depth, laun
 static bool
 read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent *is_agent, const void *arg)
 {
-	size_t program = find_program(c->words, c->n), inner;
+	size_t program = find_program(c->words, c->n), entry, inner;
 	char *name;
 	bool found;
 
@@ -296,9 +299,9 @@ read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent *is_
 		free(text);
 		return found;
 	}
-	name = program_name(c->words, c->n, program, is_agent, arg);
+	name = program_name(c->words, c->n, program, is_agent, arg, &entry);
 	found = is_agent(arg, name);
-	keep_command(l, c, program, name);
+	keep_command(l, c, program, entry, name);
 	return found;
 }
 
@@ -313,7 +316,7 @@ read_commands(struct launch *l, const char *command, int depth, launch_is_agent 
 		if (!read_command(l, &c, depth, is_agent, arg))
 			continue;
 		if (agents++ == 0) {
-			agent = (struct launch){ .words = l->words, .n_words = l->n_words, .program = l->program, .name = l->name };
+			agent = (struct launch){ .words = l->words, .n_words = l->n_words, .program = l->program, .entry = l->entry, .name = l->name };
 			l->words = NULL;
 			l->n_words = 0;
 			l->name = NULL;
@@ -326,6 +329,7 @@ read_commands(struct launch *l, const char *command, int depth, launch_is_agent 
 		l->words = agent.words;
 		l->n_words = agent.n_words;
 		l->program = agent.program;
+		l->entry = agent.entry;
 		l->name = agent.name;
 	}
 	l->certain = agents == 1 && c.certain;
@@ -406,64 +410,6 @@ launch_env(const struct launch *l, const char *name)
 	return NULL;
 }
 
-/* How a flag word is listed: '\0' not at all, else '0', '1' or '?'. A value joined by '=' needs no further word. */
-static char
-flag_arity(const char *flags, const char *word)
-{
-	size_t n = strcspn(word, "=");
-
-	for (const char *p = flags; *p != '\0'; p += strspn(p, " ")) {
-		size_t len = strcspn(p, " "), name = 0;
-
-		while (name < len && p[name] != '=')
-			name++;
-		if (name == n && n > 0 && memcmp(p, word, n) == 0)
-			return word[n] == '=' ? '0' : name + 1 < len ? p[name + 1] : '0';
-		p += len;
-	}
-	return '\0';
-}
-
-/* `behind` is put behind the agent's simple command, when it is certain. */
-static char *
-rewrite(const struct launch *l, const char *flags, const char *behind, size_t *left_out)
-{
-	struct buf b = BUF_INIT;
-	size_t done = 0, end = l->certain ? l->words[l->n_words - 1].to : 0;
-
-	*left_out = 0;
-	for (size_t i = l->program + 1; l->certain && i < l->n_words; i++) {
-		char arity = flag_arity(flags, l->words[i].text);
-		size_t last = i;
-
-		if (strcmp(l->words[i].text, "--") == 0)
-			break;
-		if (arity == '\0')
-			continue;
-		if (i + 1 < l->n_words && (arity == '1' || (arity == '?' && l->words[i + 1].text[0] != '-')))
-			last++;
-		buf_add(&b, l->command + done, l->words[i].from - done);
-		while (b.len > 0 && is_blank(b.data[b.len - 1]))
-			buf_cut(&b, b.len - 1);
-		done = l->words[last].to;
-		i = last;
-		(*left_out)++;
-	}
-	if (l->certain) {
-		buf_add(&b, l->command + done, end - done);
-		buf_str(&b, behind);
-		done = end;
-	}
-	buf_str(&b, l->command + done);
-	return buf_detach(&b);
-}
-
-char *
-launch_without(const struct launch *l, const char *flags, size_t *left_out)
-{
-	return rewrite(l, flags, "", left_out);
-}
-
 bool
 launch_can_feed(const struct launch *l)
 {
@@ -471,14 +417,6 @@ launch_can_feed(const struct launch *l)
 	static const char *const known[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", NULL };
 
 	return l->certain && one_of(base_name(l->shell), known);
-}
-
-char *
-launch_fed(const struct launch *l, const char *flags)
-{
-	size_t left_out;
-
-	return launch_can_feed(l) ? rewrite(l, flags, " <&3 3<&-", &left_out) : NULL;
 }
 
 bool

@@ -29,6 +29,7 @@ struct launch {
 	struct word *words;
 	size_t n_words;
 	size_t program;			/* index into words */
+	size_t entry;			/* the same, or the script that a runtime runs: what stands behind it is the agent's */
 	char *name;			/* base name of the program ("claude"); for `node /x/cli.js` see launch_read. NULL: none found */
 	bool certain;			/* the simple command is known for certain, so that flags may be taken out */
 };
@@ -51,8 +52,8 @@ void launch_release(struct launch *l);		/* overwrites the command */
 char *launch_env(const struct launch *l, const char *name);
 
 /*
- * The command without the flags of `flags` ("--resume=1 --continue=0 -r=?" : takes a value, takes none, may take one), when it is certain.
- * Heap. *left_out counts them. Not certain: the command as it is, *left_out = 0.
+ * The command without the flags of `flags` ("--resume=1 --continue=0 -r=? --tools=*" : takes a value, takes none, may take one, takes all words
+ * up to the next flag), when it is certain. Heap. *left_out counts them. Not certain: the command as it is, *left_out = 0.
  */
 char *launch_without(const struct launch *l, const char *flags, size_t *left_out);
 
@@ -63,6 +64,17 @@ char *launch_without(const struct launch *l, const char *flags, size_t *left_out
  */
 char *launch_fed(const struct launch *l, const char *flags);
 bool launch_can_feed(const struct launch *l);
+
+/*
+ * The same, fed likewise, but going on with a conversation of the agent's own: `RESUME ID` stands right behind the program, and the words
+ * are gone that are no flags and no flags' values: the prompt of the first start, which stands in that conversation already. NULL where
+ * that cannot be told for certain: with a word behind a flag of neither list, or one that the shell fills in. `id` is of letters, digits and dashes.
+ */
+struct launch_words {
+	const char *session_flags, *other_flags;	/* as launch_without takes them */
+	const char *resume;				/* "--resume" */
+};
+char *launch_resumed(const struct launch *l, const struct launch_words *how, const char *id);
 
 /* True when the command starts nothing but a shell for a person: it had been there before the agent. */
 bool launch_is_shell(const struct launch *l);

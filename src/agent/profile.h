@@ -33,6 +33,8 @@ struct profile {
 	enum deliver deliver[DELIVERS];	/* in order of preference, n_deliver >= 1, each once */
 	size_t n_deliver;
 	const char *session_flags;	/* as launch_without takes it: "--resume=? --continue=0"; "" */
+	const char *other_flags;	/* the same for its other flags, as far as they are known */
+	const char *resume;		/* the flag behind which the id of its own conversation stands ("--resume"); "": it cannot go on with one */
 	const char *command;		/* "": none */
 	/* Over the visible screen; compiled with PATTERN_UTF and PATTERN_MULTILINE. NULL: the row has none. */
 	const struct pattern *ready;	/* group 1: what stands in the input box */

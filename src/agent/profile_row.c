@@ -176,7 +176,7 @@ is_flag(const char *s, size_t n)
 {
 	size_t name = n >= 2 ? n - 2 : 0, dashes = 0;
 
-	if (name < 2 || s[name] != '=' || strchr("01?", s[name + 1]) == NULL)
+	if (name < 2 || s[name] != '=' || strchr("01?*", s[name + 1]) == NULL)
 		return false;
 	while (dashes < 2 && s[dashes] == '-')
 		dashes++;
@@ -190,17 +190,39 @@ is_flag(const char *s, size_t n)
 }
 
 static int
-set_session_flags(struct profile_row *r, const char *value, struct err *e)
+set_flags(char **to, const char *value, struct err *e)
 {
 	for (const char *p = value + strspn(value, " "); *p != '\0'; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " ");
 
 		if (!is_flag(p, n))
 			return err_set(e, GT_USAGE, "config",
-			    "expected flags such as \"--resume=? --session-id=1 -c=0\": =1 takes a value, =? may take one, =0 takes none");
+			    "expected flags such as \"--resume=? --session-id=1 -c=0\": =1 takes a value, =? may take one, =0 takes none, =* several");
 		p += n;
 	}
-	replace(&r->session_flags, value);
+	replace(to, value);
+	return 0;
+}
+
+static int
+set_session_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flags(&r->session_flags, value, e);
+}
+
+static int
+set_other_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flags(&r->other_flags, value, e);
+}
+
+static int
+set_resume(struct profile_row *r, const char *value, struct err *e)
+{
+	for (const char *p = value; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '-')
+			return err_set(e, GT_USAGE, "config", "expected one flag such as \"--resume\", or nothing");
+	replace(&r->resume, value);
 	return 0;
 }
 
@@ -308,6 +330,8 @@ static const struct {
 	{ "transcript", set_transcript },
 	{ "deliver", set_deliver },
 	{ "session_flags", set_session_flags },
+	{ "other_flags", set_other_flags },
+	{ "resume", set_resume },
 	{ "command", set_command },
 	{ "ready", set_ready },
 	{ "busy", set_busy },
@@ -354,7 +378,7 @@ void
 profile_row_init(struct profile_row *r, const char *name)
 {
 	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"),
-	    .session_flags = xstrdup(""), .command = xstrdup("") };
+	    .session_flags = xstrdup(""), .other_flags = xstrdup(""), .resume = xstrdup(""), .command = xstrdup("") };
 	r->view.deliver[0] = DELIVER_PASTE;
 	r->view.deliver[1] = DELIVER_FILE;
 	r->view.n_deliver = 2;
@@ -378,6 +402,8 @@ profile_row_finish(struct profile_row *r)
 	v->dialect = r->dialect;
 	v->transcript = r->transcript;
 	v->session_flags = r->session_flags;
+	v->other_flags = r->other_flags;
+	v->resume = r->resume;
 	v->command = r->command;
 	v->ready = r->ready;
 	v->busy = r->busy;
@@ -393,6 +419,8 @@ profile_row_release(struct profile_row *r)
 	free(r->dialect);
 	free(r->transcript);
 	free(r->session_flags);
+	free(r->other_flags);
+	free(r->resume);
 	free(r->command);
 	strings_release(&r->programs);
 	strings_release(&r->processes);

@@ -106,6 +106,54 @@ feeds_the_agent_alone(void **state)
 	}
 }
 
+#define OTHER "--dangerously-skip-permissions=0 --settings=1 --model=1 --tools=* --debug=?"
+#define ID "0a1b2c3d-0000-4000-8000-00000000000f"
+
+static void
+goes_on_with_a_conversation(void **state)
+{
+	static const struct launch_words how = { SESSION, OTHER, "--resume" };
+	static const struct { const char *command, *want; } cases[] = {
+		{ "claude", "claude --resume " ID " <&3 3<&-" },
+		{ "exec env GT_ROLE=x/y K='a b' claude --dangerously-skip-permissions --settings /w/s.json \"[GAS TOWN] x <- y; go\"",
+		    "exec env GT_ROLE=x/y K='a b' claude --resume " ID " --dangerously-skip-permissions --settings /w/s.json <&3 3<&-" },
+		{ "cd /x && claude -c --model opus; exec bash", "cd /x && claude --resume " ID " --model opus <&3 3<&-; exec bash" },
+		{ "claude --resume old --settings=s.json 'do x'", "claude --resume " ID " --settings=s.json <&3 3<&-" },
+		{ "claude --tools A B --model x y", "claude --resume " ID " --tools A B --model x <&3 3<&-" },
+		{ "claude --tools A B", "claude --resume " ID " --tools A B <&3 3<&-" },
+		{ "claude --debug api --debug --model x", "claude --resume " ID " --debug api --debug --model x <&3 3<&-" },
+		{ "claude --model x -- --resume \"go on\"", "claude --resume " ID " --model x <&3 3<&-" },
+		{ "node --no-warnings /o/claude-code/cli.js --model x go", "node --no-warnings /o/claude-code/cli.js --resume " ID " --model x <&3 3<&-" },
+		{ "claude --new-flag --model x", "claude --resume " ID " --new-flag --model x <&3 3<&-" },
+		{ "claude --new-flag=1 'go'", "claude --resume " ID " --new-flag=1 <&3 3<&-" },
+		/* a value, or a prompt? */
+		{ "claude --new-flag go", NULL },
+		{ "claude --model x --new-flag go", NULL },
+		{ "claude $FLAGS", NULL },
+		{ "claude \"$PROMPT\"", NULL },
+		{ "claude \"$(cat prompt)\"", NULL },
+		{ "claude < prompt", NULL },
+		{ "claude | tee log", NULL },
+		{ "sh -c 'claude'", NULL },
+		{ "./run-agent.sh", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *got;
+
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		got = launch_resumed(&l, &how, ID);
+		if (cases[i].want == NULL)
+			assert_null(got);
+		else
+			assert_string_equal(got, cases[i].want);
+		free(got);
+		launch_release(&l);
+	}
+}
+
 static void
 knows_a_persons_shell(void **state)
 {
@@ -163,6 +211,7 @@ main(void)
 		cmocka_unit_test(finds_the_agent),
 		cmocka_unit_test(takes_session_flags_out),
 		cmocka_unit_test(feeds_the_agent_alone),
+		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(reads_tmux_form_and_unwraps),
 	};
