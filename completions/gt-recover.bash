@@ -8,7 +8,8 @@ _gt_recover() {
 	local settings='
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-		resume_scope reply_policy state log_file prompts.template prompts.template_file runs.mode runs.threshold
+		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+		prompts.resume_template_file runs.mode runs.threshold
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values mail.command mail.to'
 	local cur prev word command='' options names
@@ -48,7 +49,7 @@ _gt_recover() {
 		return
 		;;
 	--via)
-		mapfile -t COMPREPLY < <(compgen -W 'auto inject' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'auto resume inject' -- "$cur")
 		return
 		;;
 	--scope)
@@ -64,7 +65,8 @@ _gt_recover() {
 	if [[ $cur == -* ]]; then
 		case $command in
 		list) options="$common $servers --include-infra --names" ;;
-		context | prompt) options="$common $servers --scope --include-infra" ;;
+		context) options="$common $servers --scope --include-infra" ;;
+		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
 		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;

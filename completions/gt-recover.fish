@@ -49,7 +49,8 @@ complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plug
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-    resume_scope reply_policy state log_file prompts.template prompts.template_file runs.mode runs.threshold
+    resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+    prompts.resume_template_file runs.mode runs.threshold
     epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
     scrub.allow scrub.known_values mail.command mail.to
 '
@@ -70,7 +71,7 @@ complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from sna
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
-complete -c gt-recover -n '__gt_recover_bare' -l via -x -a 'auto inject' -d 'how the context goes back'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from prompt' -l via -x -a 'auto resume inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare' -s V -l version -d 'the version'
 complete -c gt-recover -n '__fish_seen_subcommand_from log stats' -l since -x -d 'only what is younger, as in 7d'
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'

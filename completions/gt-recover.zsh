@@ -41,7 +41,8 @@ _gt_recover_settings() {
 	local -a settings=(
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-		resume_scope reply_policy state log_file prompts.template prompts.template_file runs.mode runs.threshold
+		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+		prompts.resume_template_file runs.mode runs.threshold
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values mail.command mail.to
 	)
@@ -72,18 +73,21 @@ _gt_recover() {
 	) scope=(
 		'--scope[how much of the conversation]:scope:(task lines)'
 		"--include-infra[also Gas Town's infrastructure]"
+	) via=(
+		'--via[how the context goes back]:way:(auto resume inject)'
 	) act=(
 		$dry
 		'--all[everything that can be recovered]'
 		'(-y --yes)'{-y,--yes}'[do not ask]'
 		'--no-input[never ask]'
-		'--via[how the context goes back]:way:(auto inject)'
+		$via
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
 	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
-	context|prompt) options=($servers $scope) ;;
+	context) options=($servers $scope) ;;
+	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;

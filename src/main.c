@@ -27,7 +27,7 @@ const struct command commands[] = {
 	    "Naming a session is consent: it may be attached, stopped on purpose, or belong to Gas Town's infrastructure." },
 	{ "list", cmd_list, OPT_TMUX | OPT_LIST, "", "what could be recovered, and why not the rest", NULL },
 	{ "context", cmd_context, OPT_TMUX | OPT_SCOPE, "SESSION", "what was gathered for a session", NULL },
-	{ "prompt", cmd_prompt, OPT_TMUX | OPT_SCOPE, "SESSION", "the prompt that the agent would be given, and nothing else", NULL },
+	{ "prompt", cmd_prompt, OPT_TMUX | OPT_SCOPE | OPT_VIA, "SESSION", "the prompt that the agent would be given, and nothing else", NULL },
 	{ "snapshot", cmd_snapshot, OPT_TMUX | OPT_DRY, "[SESSION...]", "keep what the agents' panes show now, for cron",
 	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
 	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
@@ -90,7 +90,7 @@ static const struct option long_options[] = {
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
 	{ O_TOWN, OPT_TMUX | OPT_SINCE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE, "--config" },
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" },
-	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
+	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },

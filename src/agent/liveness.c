@@ -183,6 +183,31 @@ proc_names(const struct proc *p, char names[PROC_NAMES][64])
 	return n;
 }
 
+bool
+proc_has_argument(const struct proc *p, const char *word)
+{
+	char path[64];
+	struct buf b = BUF_INIT;
+	size_t n = strlen(word);
+	bool found = false;
+	int fd;
+
+	if (p->state == 'Z' || p->state == 'X')
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, &b, NULL) == 0)
+		for (size_t at = 0, len; at < b.len && !found; at += len + 1) {
+			len = strlen(b.data + at);
+			found = len >= n && strcmp(b.data + at + len - n, word) == 0 &&
+			    (len == n || (b.data[at] == '-' && b.data[at + len - n - 1] == '='));
+		}
+	if (fd >= 0)
+		close(fd);
+	buf_wipe(&b);
+	return found;
+}
+
 const struct proc *
 procs_agent(const struct procs *p, pid_t root, proc_is_agent *is_agent, const void *arg)
 {

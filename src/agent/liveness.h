@@ -39,6 +39,9 @@ bool procs_below(const struct procs *p, pid_t pid, pid_t ancestor);	/* also true
 #define PROC_NAMES 3
 size_t proc_names(const struct proc *p, char names[PROC_NAMES][64]);
 
+/* Is this word one of its arguments, alone or as --flag=word? False for what has ended or may not be read. */
+bool proc_has_argument(const struct proc *p, const char *word);
+
 /* Answers whether a name is an agent's process. */
 typedef bool proc_is_agent(const void *arg, const char *name);
 

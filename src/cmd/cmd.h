@@ -35,7 +35,8 @@ enum {
 	OPT_DRY = 1 << 7,		/* -n */
 	OPT_INFRA = 1 << 8,		/* --include-infra */
 	OPT_SINCE = 1 << 9,		/* --since --town --config */
-	OPT_VERIFY = 1 << 10		/* --verify */
+	OPT_VERIFY = 1 << 10,		/* --verify */
+	OPT_VIA = 1 << 11		/* --via, for one that does not act */
 };
 
 struct command {

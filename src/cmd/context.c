@@ -15,8 +15,10 @@
 #include "ledger/attempt.h"
 #include "revive/detect.h"
 #include "revive/gather.h"
+#include "revive/resume.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
+#include "town/config.h"
 
 /* context and prompt: the reading half of a recovery, for a person to look at. They also read living agents. */
 
@@ -255,18 +257,24 @@ cmd_prompt(const struct cli *cli, struct err *e)
 	struct candidate *c;
 	struct gathered g;
 	struct attempt sample;
+	struct resume_ask ask = { .via = cli->via };
 	struct world w;
-	int ret = look(cli, &w, &all, &c, &g, e);
+	int ret = setup_via(cli, e) != 0 ? -1 : look(cli, &w, &all, &c, &g, e);
 
 	if (ret != 0)
 		return ret < 0 ? -1 : GT_OK;
 	/* an id of its own, as the recovery will have another one */
 	attempt_init(&sample);
-	ret = gather_prompt(&w, c, sample.id, &g, e);
+	ask.recovery_id = sample.id;
+	if (ask.via == NULL)
+		ask.via = config_text(w.config, "via");
+	ret = resume_prompt(&w, c, &ask, &g, e);
 	if (ret == 0 && cli->json) {
 		json_t *v = say_object();
 
 		json_object_set_new(v, "prompt", json_bytes(g.prompt.data, g.prompt.len));
+		json_put(v, "via", ask.resumed ? "resume" : "inject");
+		json_put(v, "not_resumed", ask.no != NULL ? ask.no->name : NULL);
 		json_put_int(v, "tokens", (int64_t)g.stats.tokens);
 		put_stats(v, &g.stats);
 		say_json(v);

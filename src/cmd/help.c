@@ -7,8 +7,9 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
 	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n"
 	    "  -y, --yes              do not ask\n"
-	    "      --no-input         never ask; where an answer is needed, fail\n"
-	    "      --via auto|inject  how the context goes back: inject hands it over as the first prompt\n" },
+	    "      --no-input         never ask; where an answer is needed, fail\n" },
+	{ OPT_ACT | OPT_VIA, "      --via WAY          how the context goes back: resume goes on with the agent's own conversation, inject\n"
+	    "                         hands it over as the first prompt, auto resumes when nothing speaks against it\n" },
 	{ OPT_ACT | OPT_SCOPE, "      --scope task|lines how much of the conversation is taken\n" },
 	{ OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
 	{ OPT_LIST, "      --names            session names alone, one a line\n" },

@@ -160,10 +160,8 @@ run_named(struct round *r, struct err *e)
 static int
 check_choices(const struct cli *cli, struct err *e)
 {
-	if (cli->via != NULL && strcmp(cli->via, "auto") != 0 && strcmp(cli->via, "inject") != 0) {
-		err_set(e, GT_USAGE, "usage", "--via takes auto or inject in this version, not \"%.40s\"", cli->via);
-		return err_hint(e, "inject starts the agent afresh and hands it its context");
-	}
+	if (setup_via(cli, e) != 0)
+		return -1;
 	if (cli->scope != NULL && strcmp(cli->scope, "task") != 0 && strcmp(cli->scope, "lines") != 0) {
 		err_set(e, GT_USAGE, "usage", "--scope takes task or lines, not \"%.40s\"", cli->scope);
 		return err_hint(e, "lines: the newest max_context_lines lines");
@@ -180,10 +178,6 @@ run(struct round *r, struct err *e)
 {
 	int ret;
 
-	if (r->cli->via == NULL && strcmp(config_text(r->w.config, "via"), "resume") == 0) {
-		err_set(e, GT_USAGE, "usage", "via = \"resume\" is not in this version (%s)", config_origin(r->w.config, "via"));
-		return err_hint(e, "set it to auto or inject, or give --via inject");
-	}
 	if (round_look(r, e) != 0)
 		return -1;
 	setup_trouble(&r->all.trouble);

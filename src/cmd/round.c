@@ -149,6 +149,7 @@ recover_one(struct round *r, const struct candidate *c, bool headed, bool *start
 	one.named = r->named;
 	one.include_infra = r->cli->include_infra;
 	one.scope = r->cli->scope;
+	one.via = r->cli->via;
 	one.tell = told;
 	one.arg = &r->say;
 	say_foreign(&name, c->pane.session, 60);

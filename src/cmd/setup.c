@@ -239,6 +239,15 @@ setup_since(const struct cli *cli, int64_t *since, struct err *e)
 }
 
 int
+setup_via(const struct cli *cli, struct err *e)
+{
+	if (cli->via == NULL || strcmp(cli->via, "auto") == 0 || strcmp(cli->via, "resume") == 0 || strcmp(cli->via, "inject") == 0)
+		return 0;
+	err_set(e, GT_USAGE, "usage", "--via takes auto, resume or inject, not \"%.40s\"", cli->via);
+	return err_hint(e, "inject starts the agent afresh and hands it its context; resume goes on with its own conversation");
+}
+
+int
 setup_no_arguments(const struct cli *cli, struct err *e)
 {
 	err_set(e, GT_USAGE, "usage", "the command %s takes no \"%.60s\"", cli->command, cli->args[0]);

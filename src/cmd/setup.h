@@ -44,6 +44,9 @@ char *setup_absolute(const char *path);
 /* --since as ms since 1970: that long ago, 0 without it. */
 int setup_since(const struct cli *cli, int64_t *since, struct err *e);
 
+/* Is --via, if it was given, one of its words? */
+int setup_via(const struct cli *cli, struct err *e);
+
 /* The error for a command that takes no arguments; returns -1. */
 int setup_no_arguments(const struct cli *cli, struct err *e);
 

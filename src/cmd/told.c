@@ -9,7 +9,18 @@
 #include "cmd/say.h"
 #include "cmd/told.h"
 #include "revive/detect.h"
+#include "revive/resume.h"
 #include "tmux/quote.h"
+
+/* One who asked for resume in words is warned when it is not done; auto chooses. */
+static void
+tell_way(struct say *s, const struct recovery *r)
+{
+	if (r->not_resumed != NULL && r->via != NULL && strcmp(r->via, "resume") == 0)
+		say_warning(s, "not resumed (%s): %s; it is started afresh and handed its context", r->not_resumed->name, r->not_resumed->sentence);
+	else if (r->not_resumed != NULL && s->verbose > 0)
+		say_line(s, "Started afresh (%s): %s", r->not_resumed->name, r->not_resumed->sentence);
+}
 
 static void
 tell_captured(struct say *s, const struct recovery *r)
@@ -40,6 +51,7 @@ tell_captured(struct say *s, const struct recovery *r)
 		say_foreign(&text, g->warnings[i], 600);
 		say_warning(s, "%s", text.data);
 	}
+	tell_way(s, r);
 	buf_release(&lines);
 	buf_release(&text);
 	buf_release(&who);
@@ -65,7 +77,8 @@ told(struct recovery *r, enum told what, void *arg)
 		break;
 	case TOLD_INJECTED:
 		say_short(&tokens, (size_t)r->attempt.tokens);
-		say_done(s, "Context injected (%s tokens)", tokens.data);
+		say_done(s, r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0 ?
+		    "Context injected (%s tokens) behind its own conversation" : "Context injected (%s tokens)", tokens.data);
 		break;
 	case TOLD_RESUMING:
 		say_done(s, "Agent resuming work");
@@ -113,6 +126,7 @@ told_json(const struct recovery *r, const struct err *e)
 	json_put(v, "pane_id", r->c->pane.id);
 	json_put(v, "phase", r->attempt.version > 0 ? phase_name(r->attempt.phase) : NULL);
 	json_put(v, "via", r->attempt.via);
+	json_put(v, "not_resumed", r->not_resumed != NULL ? r->not_resumed->name : NULL);
 	json_put(v, "delivery", r->attempt.delivery);
 	json_put(v, "recovery_id", r->attempt.version > 0 ? r->attempt.id : NULL);
 	json_put(v, "proof", r->attempt.proof);

@@ -15,7 +15,7 @@ static const struct check checks[] = {
 	{ "Settings", "gt.toml", "which one is read, and who may write it", doctor_gt_toml },
 	{ "Settings", "keys", "keys that this version does not act on", doctor_idle_keys },
 	{ "Settings", "patrol", "auto_recover, [recovery.mail]", doctor_patrol },
-	{ "Settings", "template", "prompts.template, prompts.template_file", doctor_template },
+	{ "Settings", "template", "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file", doctor_template },
 	{ "Settings", "rules", "scrub.rules, scrub.allow", doctor_scrub_rules },
 	{ "Gas Town", "root", "the town that is worked in", doctor_town_root },
 	{ "Gas Town", "rigs", "rigs.json, config.json, routes.jsonl", doctor_town_rigs },

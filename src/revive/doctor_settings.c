@@ -70,13 +70,14 @@ void
 doctor_template(struct doctor *d)
 {
 	struct err e = ERR_INIT;
-	struct template *t = gather_template(d->w, &e);
+	struct template *t = gather_template(d->w, false, &e), *nudge = t != NULL ? gather_template(d->w, true, &e) : NULL;
 
-	if (t == NULL)
+	if (nudge == NULL)
 		doctor_tell_err(d, VERDICT_ERROR, &e);
 	else
 		doctor_tell(d, VERDICT_OK, NULL, "the prompt's template can be read");
 	template_free(t);
+	template_free(nudge);
 }
 
 void

@@ -245,6 +245,26 @@ find_told(const struct earlier_in *in, struct store *store, const struct convers
 	return found;
 }
 
+/*
+ * An agent that was resumed has all before our words in its own transcript: where what was gathered then is not kept any more, only the
+ * words themselves go. True: they went.
+ */
+static bool
+drop_nudge(const struct earlier_in *in, const struct attempt *a, struct conversation *talk, size_t at)
+{
+	struct conversation kept = CONVERSATION_INIT;
+	struct err soft = ERR_INIT;
+	bool gone = a->via != NULL && strcmp(a->via, "resume") == 0 && kept_read(in->w, a->id, &kept, NULL, &soft) != 1;
+
+	conversation_release(&kept);
+	if (!gone)
+		return false;
+	exchange_release(&talk->v[at]);
+	memmove(&talk->v[at], &talk->v[at + 1], (talk->n - at - 1) * sizeof *talk->v);
+	talk->n--;
+	return true;
+}
+
 int
 earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct earlier *out, struct err *e)
 {
@@ -252,14 +272,20 @@ earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct ea
 	struct conversation earlier = CONVERSATION_INIT;
 	size_t at, from;
 	struct attempt a;
+	bool dropped = false;
 	int found;
 
 	memset(out, 0, sizeof *out);
 	if (store == NULL)
 		return e->code != 0 ? -1 : 0;
 	found = find_told(in, store, talk, &at, &a, e);
+	while (found == 1 && drop_nudge(in, &a, talk, at)) {
+		attempt_release(&a);
+		dropped = true;
+		found = find_told(in, store, talk, &at, &a, e);
+	}
 	from = at + 1;
-	if (found == 0) {
+	if (found == 0 && !dropped) {
 		from = 0;
 		found = unshown_attempt(in, store, &a, e);
 	}

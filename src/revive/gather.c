@@ -27,8 +27,21 @@
 
 #define ROOM_A_TOKEN ((size_t)16)	/* bytes of a transcript that are read for each token of the budget: long outputs lose most of theirs */
 
-static const unsigned char builtin_template[] = {
+static const unsigned char builtin_prompt[] = {
 #include "recovery.md.inc"
+};
+static const unsigned char builtin_nudge[] = {
+#include "resume.md.inc"
+};
+
+static const struct {
+	const char *text_key, *file_key, *file_name, *what;
+	const unsigned char *builtin;
+	size_t n;
+} templates[] = {
+	{ "prompts.template", "prompts.template_file", "template_file", "the built-in template", builtin_prompt, sizeof builtin_prompt },
+	{ "prompts.resume_template", "prompts.resume_template_file", "resume_template_file", "the built-in template of resume", builtin_nudge,
+	    sizeof builtin_nudge },
 };
 
 static void
@@ -309,6 +322,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		return -1;
 	if (read_conversation(w, c, g, e) != 0)
 		return -1;
+	g->work_from = g->n_warnings;
 	/* a database that cannot be read is not "no work": the agent is told so, and the plan refuses nothing on a guess */
 	if (find_bead(w, c, false, g->scrub, &g->bead, &soft) != 0)
 		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
@@ -319,27 +333,28 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
 		task_cut(&g->talk, g->bead.id);
 	warn_about_work(w, c, g);
+	g->work_to = g->n_warnings;
 	warn_about_reading(g);
 	return 0;
 }
 
 struct template *
-gather_template(struct world *w, struct err *e)
+gather_template(struct world *w, bool nudge, struct err *e)
 {
-	const char *text = config_text(w->config, "prompts.template");
-	char *path = config_path(w->config, "prompts.template_file");
+	const char *text = config_text(w->config, templates[nudge].text_key);
+	char *path = config_path(w->config, templates[nudge].file_key);
 	struct buf b = BUF_INIT;
 	struct template *t = NULL;
 
 	if (path != NULL && io_read_file(path, (size_t)1 << 20, &b, e) != 0) {
 		e->code = GT_USAGE;
-		err_hint(e, "correct template_file in %s", config_file(w->config));
+		err_hint(e, "correct %s in %s", templates[nudge].file_name, config_file(w->config));
 	} else if (path != NULL) {
 		t = template_new(b.data, b.len, path, e);
 	} else if (*text != '\0') {
-		t = template_new(text, strlen(text), config_origin(w->config, "prompts.template"), e);
+		t = template_new(text, strlen(text), config_origin(w->config, templates[nudge].text_key), e);
 	} else {
-		t = template_new((const char *)builtin_template, sizeof builtin_template, "the built-in template", e);
+		t = template_new((const char *)templates[nudge].builtin, templates[nudge].n, templates[nudge].what, e);
 	}
 	buf_release(&b);
 	free(path);
@@ -347,26 +362,78 @@ gather_template(struct world *w, struct err *e)
 	return t;
 }
 
-int
-gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
+static struct prompt_in
+all_of_it(const struct world *w, const struct candidate *c, const char *recovery_id, const struct gathered *g)
 {
-	struct template *t = gather_template(w, e);
-	char nonce[17];
-	struct prompt_in in = {
-		.recovery_id = recovery_id, .nonce = nonce, .session = c->pane.session, .crash_reason = g->reason, .talk = &g->talk,
+	return (struct prompt_in){
+		.recovery_id = recovery_id, .session = c->pane.session, .crash_reason = g->reason, .talk = &g->talk,
 		.scrollback = g->capture.text, .bead = g->bead.id != NULL ? &g->bead : NULL, .checkpoint = g->checkpoint, .git = g->git,
 		.warnings = (const char *const *)g->warnings, .n_warnings = g->n_warnings,
 		.max_lines = (size_t)config_int(w->config, "max_context_lines"),
 		.max_tokens = (size_t)config_int(w->config, "max_context_tokens"),
 	};
+}
+
+static int
+write_prompt(struct world *w, bool nudge, struct prompt_in *in, struct gathered *g, struct err *e)
+{
+	struct template *t = gather_template(w, nudge, e);
+	char nonce[17];
 	int ret;
 
 	if (t == NULL)
 		return -1;
 	io_random_hex(nonce, 8);
+	in->nonce = nonce;
 	buf_reset(&g->prompt);
-	ret = prompt_build(t, &in, &g->prompt, &g->stats, e);
+	ret = prompt_build(t, in, &g->prompt, &g->stats, e);
 	template_free(t);
+	return ret;
+}
+
+int
+gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
+{
+	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+
+	return write_prompt(w, false, &in, g, e);
+}
+
+/* What the agent's next start finds in no transcript; borrows the exchanges. Free v. */
+static struct conversation
+lacking(const struct conversation *talk)
+{
+	struct conversation part = { .draft = talk->draft, .question = talk->question, .truncated_at = -1 };
+	size_t last = 0;	/* behind the last exchange that is in the transcript */
+
+	part.v = xcalloc(talk->n, sizeof *part.v);
+	for (size_t i = 0; i < talk->n; i++)
+		if (talk->v[i].source == SOURCE_TRANSCRIPT || talk->v[i].source == SOURCE_EARLIER)
+			last = i + 1;
+	for (size_t i = 0; i < talk->n; i++) {
+		const struct exchange *x = &talk->v[i];
+		bool open = x->source == SOURCE_TRANSCRIPT && (x->status == STATUS_RUNNING || x->status == STATUS_WAITING);
+
+		if (open || (i >= last && x->role != ROLE_SYSTEM))
+			part.v[part.n++] = *x;
+	}
+	return part;
+}
+
+int
+gather_nudge(struct world *w, const struct candidate *c, const char *recovery_id, size_t max_tokens, struct gathered *g, struct err *e)
+{
+	struct conversation part = lacking(&g->talk);
+	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+	int ret;
+
+	in.talk = &part;
+	in.scrollback = NULL;
+	in.warnings += g->work_from;
+	in.n_warnings = g->work_to - g->work_from;
+	in.max_tokens = max_tokens;
+	ret = write_prompt(w, true, &in, g, e);
+	free(part.v);
 	return ret;
 }
 

@@ -32,6 +32,7 @@ struct gathered {
 	struct clean_text *checkpoint;
 	char **warnings;
 	size_t n_warnings, cap_warnings;
+	size_t work_from, work_to;	/* those about the work: bead, git, checkpoint, what was half done */
 	struct transcript_found found;	/* the agent's own record that was read */
 	size_t records, unknown_records;	/* of it; a last one that the death tore apart is none that anybody knows */
 	struct earlier earlier;		/* the recovery whose context was unfolded */
@@ -58,8 +59,14 @@ void gather_learn(struct scrub *s, const struct candidate *c);
 void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, struct bead *out);
 /* Writes out->prompt for this recovery id. */
 int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
-/* The configured template, or the built-in one. NULL with err (GT_USAGE). Free with template_free. */
-struct template *gather_template(struct world *w, struct err *e);
+/*
+ * The same for an agent that goes on with its own conversation: only what that lacks. Calls without a result (the agent's next start takes them
+ * out without a word), prompts that were queued, and the last rows that the screen or a snapshot has and the transcript has not; draft, question,
+ * bead, git, what became of the half-done. Name "budget" when it does not fit into max_tokens.
+ */
+int gather_nudge(struct world *w, const struct candidate *c, const char *recovery_id, size_t max_tokens, struct gathered *out, struct err *e);
+/* The configured template, or the built-in one: of the prompt, or of the nudge. NULL with err (GT_USAGE). Free with template_free. */
+struct template *gather_template(struct world *w, bool nudge, struct err *e);
 void gathered_release(struct gathered *g);
 
 /* "killed by signal 9", "exited with status 3", …; heap. */

@@ -9,6 +9,7 @@
 #include "revive/plan.h"
 #include "revive/remake.h"
 #include "revive/respawn.h"
+#include "revive/resume.h"
 #include "revive/snap.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
@@ -18,22 +19,35 @@
 #include "base/io.h"
 #include "town/config.h"
 
+/* Takes over the path; NULL is a failure already told. */
+static int
+lock(struct recovery *r, int which, char *path, struct err *e)
+{
+	r->locks[which].path = path;
+	r->locks[which].fd = path != NULL ? io_lock(path, 0, e) : -1;
+	return r->locks[which].fd < 0 ? -1 : 0;
+}
+
+static int
+lock_conversation(struct recovery *r, int which, const char *session_id, struct err *e)
+{
+	char *name = xasprintf("transcript-%s.lock", session_id);
+	int ret = lock(r, which, world_path(r->w, "locks", name, true, e), e);
+
+	free(name);
+	return ret;
+}
+
 /* Step 1: this pane and this conversation are ours alone. The kernel gives the locks back when we die. */
 static int
 step_lock(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
-	bool talk = r->c->note.session_id != NULL && strchr(r->c->note.session_id, '/') == NULL;
-	char *name = talk ? xasprintf("transcript-%s.lock", r->c->note.session_id) : NULL;
-	int ret = 0;
+	const char *talk = r->c->note.session_id;
+	int ret = lock(r, LOCK_PANE, world_pane_lock(r->w, p->server_pid, p->server_start, p->id, e), e);
 
-	for (int i = 0; i < 1 + talk && ret == 0; i++) {
-		r->locks[i].path = i == 0 ? world_pane_lock(r->w, p->server_pid, p->server_start, p->id, e) :
-		    world_path(r->w, "locks", name, true, e);
-		r->locks[i].fd = r->locks[i].path != NULL ? io_lock(r->locks[i].path, 0, e) : -1;
-		ret = r->locks[i].fd < 0 ? -1 : 0;
-	}
-	free(name);
+	if (ret == 0 && talk != NULL && strchr(talk, '/') == NULL)
+		ret = lock_conversation(r, LOCK_RECORD, talk, e);
 	if (ret != 0 && strcmp(e->name, "locked") == 0) {
 		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
 		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
@@ -219,7 +233,7 @@ fill(struct recovery *r)
 	attempt_set(&a->class, class_name(c->class));
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
-	attempt_set(&a->via, "inject");
+	attempt_set(&a->via, r->resumed ? "resume" : "inject");
 	attempt_set(&a->delivery, plan_by_stdin(r->w, c) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.earlier.id);
 	attempt_set(&a->source, r->gathered.found.path);
@@ -230,6 +244,28 @@ fill(struct recovery *r)
 	a->crashed_at = c->crashed_at;
 	a->lines = (int64_t)r->gathered.capture.rows;
 	a->tokens = (int64_t)r->gathered.stats.tokens;
+}
+
+/* Another gt-recover may be at work on the conversation in another pane. What cannot be locked counts as held, too. */
+static bool
+is_held(struct recovery *r)
+{
+	const char *id = r->gathered.found.session_id, *own = r->c->note.session_id;
+
+	return id != NULL && (own == NULL || strcmp(id, own) != 0) && lock_conversation(r, LOCK_FOUND, id, NULL) != 0;
+}
+
+static int
+write_prompt(struct recovery *r, struct err *e)
+{
+	struct resume_ask ask = { .via = r->via != NULL ? r->via : config_text(r->w->config, "via"), .recovery_id = r->attempt.id };
+	int ret;
+
+	ask.held = strcmp(ask.via, "inject") != 0 && is_held(r);
+	ret = resume_prompt(r->w, r->c, &ask, &r->gathered, e);
+	r->resumed = ask.resumed;
+	r->not_resumed = ask.no;
+	return ret;
 }
 
 /* Step 4: read everything; nothing is changed. */
@@ -246,7 +282,7 @@ step_gather(struct recovery *r, struct err *e)
 		no = plan_limit();
 	if (no.name != NULL)
 		return refuse(&no, e);
-	return gather_prompt(r->w, r->c, r->attempt.id, &r->gathered, e);
+	return write_prompt(r, e);
 }
 
 /* What respawn_pane will overwrite. */
@@ -302,6 +338,19 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 	return ret;
 }
 
+/* The command that hands the prompt over; NULL: it is pasted. */
+static char *
+feed(const struct recovery *r)
+{
+	const struct launch *l = &r->c->launch;
+	const struct profile *p = r->c->profile;
+	struct launch_words words = { p->session_flags, p->other_flags, p->resume };
+
+	if (r->resumed)
+		return launch_resumed(l, &words, r->gathered.found.session_id);
+	return plan_by_stdin(r->w, r->c) ? launch_fed(l, p->session_flags) : NULL;
+}
+
 /* Step 6: the agent's own command again, with the prompt as its standard input. One that lives is told, not started. */
 static int
 step_respawn(struct recovery *r, struct err *e)
@@ -312,7 +361,7 @@ step_respawn(struct recovery *r, struct err *e)
 	size_t left_out;
 	bool plain = c->class == CLASS_RESPAWNED || remake_by_gt(r->w, c);
 	char *command = plain ? xstrdup("") : launch_without(&c->launch, c->profile->session_flags, &left_out);
-	char *fed = plan_by_stdin(r->w, c) ? launch_fed(&c->launch, c->profile->session_flags) : NULL;
+	char *fed = feed(r);
 	struct respawn how = { .launch = &c->launch, .command = command, .fed = fed, .zombie = zombie, .cwd = zombie ? c->cwd : NULL };
 	int ret = -1;
 
@@ -434,7 +483,8 @@ recovery_init(struct recovery *r, struct world *w, const struct candidate *c)
 	r->w = w;
 	r->c = c;
 	r->pane = &c->pane;
-	r->locks[0].fd = r->locks[1].fd = -1;
+	for (int i = 0; i < LOCKS; i++)
+		r->locks[i].fd = -1;
 	attempt_init(&r->attempt);
 	buf_init(&r->gathered.prompt);
 }
@@ -446,7 +496,7 @@ recovery_release(struct recovery *r)
 	gathered_release(&r->gathered);
 	free(r->prompt_path);
 	pane_release(&r->born);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < LOCKS; i++) {
 		io_unlock(r->locks[i].path, r->locks[i].fd);
 		free(r->locks[i].path);
 	}

@@ -11,6 +11,7 @@
 
 struct candidate;
 struct candidates;
+struct resume_no;
 struct store;
 struct world;
 
@@ -28,25 +29,31 @@ enum told {
 	TOLD_WAITING		/* waiting_for, waited_ms */
 };
 
+/* Of the pane; of the conversation that the record of its process names; of the one that was found. */
+enum { LOCK_PANE, LOCK_RECORD, LOCK_FOUND, LOCKS };
+
 struct recovery {
 	struct world *w;
 	const struct candidate *c;
 	const struct pane *pane;	/* where the agent is looked for: the candidate's, or born */
 	bool named, include_infra;
 	const char *scope;		/* --scope; NULL: key scope */
+	const char *via;		/* --via; NULL: key via */
 	void (*tell)(struct recovery *r, enum told what, void *arg);
 	void *arg;
 
 	/* answers */
 	struct attempt attempt;
 	struct gathered gathered;	/* empty when an earlier attempt was taken up after its respawn */
+	bool resumed;			/* it goes on with its own conversation */
+	const struct resume_no *not_resumed;	/* why it does not, though it was to, or might (revive/resume.h); NULL: nothing */
 	bool taken_up;			/* an earlier recoverer's attempt, not a new one */
 	const char *waiting_for;
 	int64_t waited_ms;
 
 	/* inside */
 	struct store *store;
-	struct { char *path; int fd; } locks[2];
+	struct { char *path; int fd; } locks[LOCKS];
 	char *prompt_path;
 	struct pane born;		/* of a missing session that was made again */
 	bool begun;			/* an earlier recoverer was about to start the agent when it died */

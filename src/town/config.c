@@ -175,6 +175,20 @@ open_file(const char *path, bool named, int *fd, struct err *e)
 	return -1;
 }
 
+/* A template's text, and a file with it. */
+static bool
+both_given(const struct config *c, const char *name, struct err *e)
+{
+	char *text = xasprintf("prompts.%s", name), *file = xasprintf("prompts.%s_file", name);
+	bool both = config_text(c, text)[0] != '\0' && config_text(c, file)[0] != '\0';
+
+	if (both)
+		err_set(e, GT_USAGE, "config", "%s: expected only one of %s and %s_file", config_origin(c, file), name, name);
+	free(text);
+	free(file);
+	return both;
+}
+
 /* 1 read, 0 there is no such file, -1. */
 static int
 read_config(struct config *c, const char *path, bool named, struct err *e)
@@ -194,11 +208,8 @@ read_config(struct config *c, const char *path, bool named, struct err *e)
 	}
 	if (toml_parse_some(text.data, text.len, path, is_ours, take_item, c, e) != 0)
 		goto out;
-	if (config_text(c, "prompts.template")[0] != '\0' && config_text(c, "prompts.template_file")[0] != '\0') {
-		err_set(e, GT_USAGE, "config", "%s: expected only one of template and template_file",
-		    config_origin(c, "prompts.template_file"));
+	if (both_given(c, "template", e) || both_given(c, "resume_template", e))
 		goto out;
-	}
 	ret = 1;
 out:
 	close(fd);

@@ -2,6 +2,7 @@
 # Start commands of all kinds are used again as they were, but for flags that name a conversation, which the gathered context replaces.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+afresh
 
 crash() {	# SESSION COMMAND
 	start_agent "$1" --command "$2" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1"

@@ -377,6 +377,12 @@ often() {
 	printf '[recovery]\nmax_attempts = 1000\n' >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 }
 
+# The same, for tests of what an agent is told that is started afresh: they do not go on with their own conversations.
+afresh() {
+	often
+	printf 'via = "inject"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+}
+
 # A value of the JSON in $OUT by a path of Perl, as in: json '{results}[0]{phase}'. JSON::PP is part of perl.
 json() {
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '

@@ -3,6 +3,7 @@
 # What an agent is told is its transcript and its screen in one: nothing twice, nothing lost, also when earlier recoveries are not kept any more.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+afresh
 STATE=$XDG_STATE_HOME/gt-recover
 
 count() {	# TEXT FILE: lines that hold it

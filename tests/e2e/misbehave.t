@@ -48,7 +48,7 @@ ok 'an agent is asked about another session' start_agent quoter --scenario "$DAT
 tell_agent quoter "what was $id about?"
 ok 'it answers' until_ 10 messages_are quoter 1
 ok 'it is killed' kill_agent quoter
-gt prompt quoter -L main
+gt prompt quoter -L main --via inject
 like "$OUT" 'what was gtr' 'its prompt has the question'
 unlike "$OUT" 'keep the comments' 'and not what the other session had said'
 

@@ -156,6 +156,7 @@ cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
 max_attempts = 1000
+via = "inject"
 TOML
 ask+=(--config "$W/gt.toml")
 asked "${ask[@]}"

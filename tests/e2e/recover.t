@@ -2,6 +2,7 @@
 # The main way: an agent in a pane of its own is killed with kill -9 and comes back with its context, once; and again when it is killed again.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+afresh
 STATE=$XDG_STATE_HOME/gt-recover
 
 ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"

@@ -3,7 +3,7 @@
 # RECOVERIES=N says how many (20).
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-often
+afresh
 n=${RECOVERIES:-20}
 
 ok 'a bystander lives' start_agent bystander --scenario "$DATA/idle.scenario"

@@ -6,6 +6,7 @@ STATE=$XDG_STATE_HOME/gt-recover
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 log_file = "recover.log"
+via = "inject"
 TOML
 
 # Made here, so that no scanner of repositories stumbles over them: N characters that look random and are always the same.

@@ -200,13 +200,13 @@ like "$OUT" '"snapshot"' '  and that it is a source'
 mv "$HOME/.claude/projects" "$W/projects"
 gt context poor -L main --json
 is "$RC $(json '{snapshot}{used}') $(json '{transcript}')" '0 true (none)' 'without a transcript context takes it'
-gt prompt poor -L main
+gt prompt poor -L main --via inject
 like "$OUT" 'Question number 7 of many' 'the prompt has what the pane had lost'
 like "$OUT" 'The last question' '  to the end'
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT")" 1 '  once'
 like "$OUT" 'from a snapshot of your screen' '  and says where it is from'
 mv "$W/projects" "$HOME/.claude/projects"
-gt prompt poor -L main
+gt prompt poor -L main --via inject
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT") $(grep -c 'The last question' <<<"$OUT")" '1 1' 'nothing is told twice when the transcript has it too'
 gt poor -L main --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'it is brought back'
@@ -225,7 +225,7 @@ gt context later -L main --json
 is "$(json '{transcript_by}') $(json '{snapshot}{used}')" 'record false' '  with a complete transcript it is needless'
 gt context later -L main
 like "$OUT" 'Snapshot +[0-9,]+ lines, taken [0-9]+s ago: nothing that the other sources lack' '  and context says so'
-gt prompt later -L main
+gt prompt later -L main --via inject
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT") $(grep -c 'from a snapshot' <<<"$OUT")" '1 0' '  the prompt has it from there'
 
 # ---- it remembers which transcript ----

@@ -3,6 +3,8 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 cat >"$W/with.toml" <<'TOML'
+[recovery]
+via = "inject"
 [recovery.agents.claude]
 command = "claude --dangerously-skip-permissions"
 TOML

@@ -1,0 +1,193 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "revive/resume.h"
+#include "revive/detect.h"
+#include "revive/gather.h"
+#include "revive/plan.h"
+#include "revive/respawn.h"
+#include "revive/world.h"
+#include "agent/launch.h"
+#include "agent/liveness.h"
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "ledger/attempt.h"
+#include "prompt/tokens.h"
+#include "town/config.h"
+
+/* tmux's times are whole seconds, and what was under way is still written */
+#define SLACK_MS 5000
+
+enum why {
+	NO_FLAG, NO_STDIN, UNCLEAR, TRIED, UNTOLD, STALE, AMBIGUOUS, NONE, UNSURE, FOREIGN, IN_USE, MOVED_ON, EMPTY, TORN, BROKEN, LARGE, WHYS
+};
+
+static const struct resume_no reasons[WHYS] = {
+	[NO_FLAG] = { "no-flag", "this agent knows no way to go on with a conversation" },
+	[NO_STDIN] = { "no-stdin", "it cannot be told anything at its start" },
+	[UNCLEAR] = { "unclear-command", "its start command is not understood for certain" },
+	[TRIED] = { "tried", "that was tried for this crash, and it did not take up its work" },
+	[UNTOLD] = { "untold", "what an earlier recovery gathered was never read, and stands in no conversation" },
+	[STALE] = { "stale", "the conversation that its own record names is not there any more" },
+	[AMBIGUOUS] = { "ambiguous", "several conversations could be its own" },
+	[NONE] = { "no-transcript", "no conversation of its own was found" },
+	[UNSURE] = { "unsure", "nothing but its directory tells which conversation is its own" },
+	[FOREIGN] = { "foreign", "the conversation that was found is not one of its own directory and configuration" },
+	[IN_USE] = { "in-use", "another process goes on with its conversation" },
+	[MOVED_ON] = { "moved-on", "somebody went on with its conversation after the crash" },
+	[EMPTY] = { "empty", "its conversation has no answer yet" },
+	[TORN] = { "torn", "a line of its conversation's file was torn apart" },
+	[BROKEN] = { "broken", "its conversation's file has lost a part" },
+	[LARGE] = { "too-large", "its conversation is larger than max_context_tokens" },
+};
+
+const struct resume_no *
+resume_judge(const struct resume_facts *f)
+{
+	const bool stands[WHYS] = {
+		[NO_FLAG] = !f->has_flag, [NO_STDIN] = !f->by_stdin, [UNCLEAR] = !f->clear, [TRIED] = f->tried, [UNTOLD] = f->untold,
+		[STALE] = f->gone, [AMBIGUOUS] = f->how == FOUND_AMBIGUOUS, [NONE] = f->how == FOUND_NONE, [UNSURE] = f->how == FOUND_FOLDER,
+		[FOREIGN] = !f->in_place || f->stand == STAND_FOREIGN, [IN_USE] = f->in_use, [MOVED_ON] = f->moved_on,
+		[EMPTY] = f->stand == STAND_EMPTY, [TORN] = f->stand == STAND_TORN, [BROKEN] = f->stand == STAND_BROKEN,
+		[LARGE] = f->stand == STAND_LARGE || f->tokens >= f->most_tokens,
+	};
+
+	for (size_t i = 0; i < WHYS; i++)
+		if (stands[i])
+			return &reasons[i];
+	return NULL;
+}
+
+/* The transcript's path is that of the agent's own directory and configuration, and no link leads there. */
+static bool
+lies_in_place(const struct candidate *c, const struct transcript_found *found)
+{
+	char *path = c->config_dir != NULL ? transcript_path(c->config_dir, c->cwd, found->session_id) : NULL;
+	struct stat a, b;
+	bool same = path != NULL && stat(path, &a) == 0 && stat(found->path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+	free(path);
+	return same;
+}
+
+/* A living process has the id among its arguments, or its own record says so. What cannot be read is another user's. */
+static bool
+goes_on_elsewhere(const char *config_dir, const char *id)
+{
+	struct session_files files = { .n = 0 };
+	struct procs procs = { .n = 0 };
+	bool found = false;
+
+	if (config_dir != NULL)
+		session_files_read(config_dir, &files);
+	for (size_t i = 0; i < files.n && !found; i++)
+		found = files.v[i].session_id != NULL && strcmp(files.v[i].session_id, id) == 0 && session_file_lives(&files.v[i]);
+	session_files_release(&files);
+	if (!found && procs_read(&procs, NULL) != 0)
+		return true;
+	for (size_t i = 0; i < procs.n && !found; i++)
+		found = proc_has_argument(&procs.v[i], id);
+	procs_release(&procs);
+	return found;
+}
+
+static bool
+written_since(const struct candidate *c, const char *path)
+{
+	struct stat st;
+
+	return c->pane.dead && c->pane.dead_time > 0 && stat(path, &st) == 0 &&
+	    (int64_t)st.st_mtim.tv_sec * 1000 > c->pane.dead_time * 1000 + SLACK_MS;
+}
+
+/* Of this crash: an agent that was started since then and took it up would have made another attempt the newest. */
+static bool
+was_tried(struct world *w, const struct candidate *c)
+{
+	const struct pane *p = &c->pane;
+	struct store *store = world_store(w, false, NULL);
+	struct attempt a;
+	char id[21];
+	bool vain;
+	int found = store == NULL ? 0 : attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL);
+
+	if (store != NULL && found == 0 && class_has_pane(c->class) && respawn_id(p, id))
+		found = attempt_load(store, id, &a, NULL);
+	if (found != 1)
+		return false;
+	vain = a.via != NULL && strcmp(a.via, "resume") == 0 && a.phase != PHASE_ACKNOWLEDGED && a.times[PHASE_RESPAWNED] != 0;
+	attempt_release(&a);
+	return vain;
+}
+
+static bool
+is_clear(const struct candidate *c, const char *id)
+{
+	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume };
+	char *command = launch_resumed(&c->launch, &how, id);
+	bool clear = command != NULL;
+
+	if (clear)
+		explicit_bzero(command, strlen(command));
+	free(command);
+	return clear;
+}
+
+static void
+look_at_file(const struct candidate *c, const struct transcript_found *found, struct resume_facts *out)
+{
+	struct standing s;
+
+	out->in_place = lies_in_place(c, found);
+	out->in_use = goes_on_elsewhere(c->config_dir, found->session_id);
+	out->moved_on = written_since(c, found->path);
+	out->stand = STAND_BROKEN;
+	if (transcript_stand(found->path, found->session_id, out->most_tokens * 4, &s, NULL) != 0)
+		return;
+	out->stand = s.stand;
+	out->tokens = tokens_of_size(s.bytes) > s.charged ? tokens_of_size(s.bytes) : s.charged;
+}
+
+void
+resume_look(struct world *w, const struct candidate *c, const struct gathered *g, struct resume_facts *out)
+{
+	const struct transcript_found *found = &g->found;
+	const char *id = found->session_id != NULL ? found->session_id : "";
+
+	*out = (struct resume_facts){ .how = found->how, .untold = g->earlier.untold,
+		.most_tokens = (size_t)config_int(w->config, "max_context_tokens") };
+	out->has_flag = *c->profile->resume != '\0' && strcmp(c->profile->transcript, "claude") == 0;
+	out->by_stdin = out->has_flag && plan_by_stdin(w, c);
+	out->clear = out->by_stdin && is_clear(c, id);
+	if (!out->clear)
+		return;
+	out->tried = was_tried(w, c);
+	out->gone = c->note.session_id != NULL && strcmp(c->note.session_id, id) != 0;
+	if (found->path != NULL && transcript_is_id(id))
+		look_at_file(c, found, out);
+}
+
+int
+resume_prompt(struct world *w, const struct candidate *c, struct resume_ask *ask, struct gathered *g, struct err *e)
+{
+	struct resume_facts f;
+
+	ask->resumed = false;
+	ask->no = NULL;
+	if (strcmp(ask->via, "inject") == 0)
+		return gather_prompt(w, c, ask->recovery_id, g, e);
+	resume_look(w, c, g, &f);
+	f.in_use = f.in_use || ask->held;
+	ask->no = resume_judge(&f);
+	if (ask->no == NULL) {
+		ask->resumed = gather_nudge(w, c, ask->recovery_id, f.most_tokens - f.tokens, g, e) == 0;
+		if (ask->resumed || strcmp(e->name, "budget") != 0)
+			return ask->resumed ? 0 : -1;
+		err_clear(e);
+		ask->no = &reasons[LARGE];
+	}
+	return gather_prompt(w, c, ask->recovery_id, g, e);
+}
