@@ -1,0 +1,121 @@
+#!/bin/bash
+# Sessions that were made again, and what becomes of their agents afterwards: found by the tests of chaos (tests/crash/chaos.t), each by itself here.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# the agent finds its log by its directory, so that it needs nothing of a session's environment
+mkdir "$W/agent"
+mv "$W/bin/claude" "$W/agent/claude"
+cat >"$W/bin/claude" <<SH
+#!/bin/sh
+FAKE_AGENT_LOG=\${PWD%/cwd} FAKE_AGENT_PLAN=\${PWD%/cwd}/plan exec '$W/agent/claude' "\$@"
+SH
+chmod 755 "$W/bin/claude"
+often
+printf 'via = "inject"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+kill_server() {
+	local pid s
+	pid=$(tm display-message -p '#{pid}')
+	kill -9 "$pid"
+	until_ 10 _gone "$pid"
+	for s; do
+		until_ 10 no_agent "$s"
+	done
+}
+no_agent() {	# SESSION
+	! grep -aqs "FAKE_AGENT_LOG=$(agent_dir "$1")" /proc/[0-9]*/environ
+}
+find_pane() {	# SESSION...: notes the panes that these sessions have now
+	local s
+	for s; do
+		tm list-panes -a -F '#{session_name} #{pane_id}' | awk -v s="$s" '$1 == s { print $2 }' | tail -n 1 >"$(agent_dir "$s")/pane"
+	done
+}
+bare() {	# gt-recover as cron calls it
+	RC=0
+	env -i HOME="$HOME" PATH=/usr/bin:/bin TMUX_TMPDIR="$TMUX_TMPDIR" "$GT_RECOVER" "$@" >"$W/out" 2>"$W/err" </dev/null || RC=$?
+	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
+}
+crash() {	# SESSION
+	local pid
+	pid=$(agent_pid "$1")
+	kill -9 "$pid"
+	until_ 10 _gone "$pid"
+}
+
+# ---- by cron, into a server that has cron's environment ----
+ok 'an agent works' start_agent ant --scenario "$DATA/work.scenario"
+ok 'another one' start_agent bee --scenario "$DATA/idle.scenario"
+until_ 10 pane_shows ant 'test 7 ok'
+gt snapshot -L main
+kill_server ant bee
+bare --all --yes -L main
+like "$RC $ERR" '^0 .*found=2 recovered=2' 'cron brings both back, although it starts the server without their PATH'
+find_pane ant bee
+tm set-option -g remain-on-exit on
+ok 'one of them crashes, and its pane stays' crash bee
+until_ 5 listed_is bee class dead
+bare bee -L main
+is "$RC $(agent_starts bee)" '0 3' '  it finds its program again'
+tm set-option -g remain-on-exit off \; set-option -s exit-empty off
+
+# ---- stopped and continued, below a shell that comes back ----
+ok 'a third one' start_agent cat --wrapper --scenario "$DATA/idle.scenario"
+tm set-option -g remain-on-exit off
+kill_agent cat
+until_ 5 listed_is cat class zombie
+gt cat -L main
+is "$RC" 0 '  is brought back'
+pid=$(agent_pid cat)
+kill -STOP "$pid"
+ok '  and stopped' until_ 5 grep -q '^State:.T' "/proc/$pid/status"
+gt list -L main
+kill -CONT "$pid"
+tell_agent cat 'Are you there?'
+ok '  it goes on' until_ 5 messages_are cat 2
+is "$(agent_pid cat)" "$pid" '  the same process'
+
+# ---- killed, with its session; then another agent starts, which takes away the record of the dead one ----
+gt snapshot -L main
+pid=$(agent_pid ant)
+ok 'an agent is killed, and its session goes' crash ant
+until_ 5 listed_is ant class missing
+crash bee
+until_ 5 listed_is bee class missing
+gt bee -L main
+find_pane bee
+not_ok 'the start of another one removes its record' test -e "$HOME/.claude/sessions/$pid.json"
+is "$(listed ant class) $(listed ant crash_reason)" 'missing process_died' '  its transcript still tells that it did not end by itself'
+gt ant -L main
+is "$RC" 0 '  it is brought back'
+find_pane ant
+ok '  with its first words' grep -q 'keep the comments' "$(message_file ant)"
+kill "$(agent_pid ant)"
+ok 'one that was asked to end' until_ 10 listed_is ant crash_reason stopped
+gt ant -L main
+is "$RC" 0 '  comes back when it is named'
+find_pane ant
+
+# ---- it ended before it had read its prompt, in a pane that its attempt did not know ----
+gt snapshot -L main
+agent_plan ant --eat-stdin
+told=$(messages ant)
+kill_server ant bee cat
+"$GT_RECOVER" ant -L main >/dev/null 2>&1 </dev/null &
+first=$!
+PIDS+=("$first")
+starts=$(agent_starts ant)
+came_up() {
+	[ "$(grep -c '^ready' "$(agent_dir ant)/events")" -gt "$starts" ]
+}
+ok 'a start command eats the prompt' until_ 10 came_up
+kill -9 "$first"
+wait "$first" 2>/dev/null
+find_pane ant
+gt snapshot -L main
+is "$(messages ant)" "$told" '  nobody was told'
+kill_server ant
+gt ant -L main
+is "$RC $(messages ant)" "0 $((told + 1))" 'its server dies as well: then it is told once'
+ok '  with its first words' grep -q 'keep the comments' "$(message_file ant)"
+is "$(find "$XDG_STATE_HOME/gt-recover/prompts" -type f | wc -l)" 0 '  and no prompt lies about'
+done_testing
