@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "cmd/cmd.h"
@@ -49,7 +50,10 @@ print_overview(FILE *to)
 
 		snprintf(left, sizeof left, "gt-recover%s%s%s%s", *c->name != '\0' ? " " : "", c->name,
 		    *c->args != '\0' ? " " : "", c->args);
-		fprintf(to, "  %-30s %s\n", left, c->summary);
+		if (strlen(left) > 30)
+			fprintf(to, "  %s\n%33s%s\n", left, "", c->summary);
+		else
+			fprintf(to, "  %-30s %s\n", left, c->summary);
 	}
 	print_options(to, ~0u);
 	fputs("\nExit status: 0 done, 1 failed, 2 usage or configuration, 3 some done and some not, 4 nothing to recover or declined,\n"
