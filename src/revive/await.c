@@ -87,6 +87,8 @@ agent_died(struct recovery *r, const struct look *l, struct err *e)
 	recovery_close(r, &r->attempt, e->msg, NULL);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
 		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again", r->c->profile->label);
+	else if (r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0)
+		return err_hint(e, "look at the pane for the reason; the next recovery of this session starts it afresh, with all its context");
 	return err_hint(e, "its context is kept and will be part of the next recovery; look at the pane for the reason");
 }
 

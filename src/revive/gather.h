@@ -60,9 +60,10 @@ void gather_bead(struct world *w, const struct candidate *c, struct scrub *s, st
 /* Writes out->prompt for this recovery id. */
 int gather_prompt(struct world *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
 /*
- * The same for an agent that goes on with its own conversation: only what that lacks. Calls without a result (the agent's next start takes them
- * out without a word), prompts that were queued, and the last rows that the screen or a snapshot has and the transcript has not; draft, question,
- * bead, git, what became of the half-done. Name "budget" when it does not fit into max_tokens.
+ * The same for an agent that goes on with its own conversation: only what that lacks. Calls without a result (Claude Code 2.1.197 takes
+ * them out without a word when it resumes, 2.1.330 gives them a result that says that it is unknown), prompts that were queued, the last
+ * rows that the screen or a snapshot has and the transcript has not; draft, question, bead, git, what became of the half-done. Name "budget"
+ * when it does not fit into max_tokens.
  */
 int gather_nudge(struct world *w, const struct candidate *c, const char *recovery_id, size_t max_tokens, struct gathered *out, struct err *e);
 /* The configured template, or the built-in one: of the prompt, or of the nudge. NULL with err (GT_USAGE). Free with template_free. */

@@ -6,6 +6,7 @@
 CACHE=$(claude_cache) REAL_HOME=$HOME
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
+afresh
 
 program=$(claude_install "$CACHE" "$REAL_HOME") || skip_all "the real Claude Code is out of reach: $program"
 ln -sf -- "$program" "$W/bin/claude"

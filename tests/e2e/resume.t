@@ -108,6 +108,7 @@ gt vain -L main --json
 is "$RC" 1 'a start that fails is a failure'
 is "$(json '{results}[0]{error}{name}')" died 'by its name'
 is "$(json '{results}[0]{via}')" resume 'of the resumed one'
+like "$(json '{results}[0]{error}{hint}')" 'the next recovery of this session starts it afresh' 'with what comes next'
 same_file "$(transcript vain)" "$W/before" 'byte for byte its record is what it was'
 not_resumed vain tried
 is "$(grep -c 'keep the comments' "$(message_file vain)")" 1 'and once'
