@@ -248,9 +248,7 @@ whole_command(const struct snapshot *h, struct buf *out, struct town_list *carri
 			return xstrdup(name);
 		town_list_add(carried, xstrdup(name));
 		buf_add(out, p, (size_t)(from - 1 - p) - n);
-		for (p = close + 1; *p == '\'' || *p == '"'; p++)
-			;
-		/* it was a part of the value */
+		p = close + 1 + strspn(close + 1, "'\"");
 		if (*p != '\0' && *p != ' ')
 			return xstrdup(name);
 	}
@@ -438,20 +436,22 @@ look_for(struct memory *m, const struct album_entry *newest, struct candidates *
 void
 memory_missing(struct memory *m, struct candidates *out)
 {
-	char (*done)[ALBUM_KEY] = xcalloc(m->album.n, sizeof *done);
-	size_t n = 0;
+	char (*seen)[ALBUM_KEY] = xcalloc(m->album.n * 2, sizeof *seen);
 
-	for (size_t i = m->album.n; i-- > 0 && !m->broken; ) {
+	for (size_t i = m->album.n, n = 0; i-- > 0 && !m->broken; ) {
 		const struct album_entry *x = &m->album.v[i];
+		/* the pane was seen later, in this session or in another one, which it was moved to or which is this one under another name */
+		bool later = has_key(seen, n, x->pane), done = has_key(seen, n, x->session);
 
-		if (has_key(done, n, x->session))
+		if (!later)
+			memcpy(seen[n++], x->pane, ALBUM_KEY);
+		if (later || done)
 			continue;
-		memcpy(done[n++], x->session, ALBUM_KEY);
-		/* a pane that is there has been moved, or its session has another name now */
+		memcpy(seen[n++], x->session, ALBUM_KEY);
 		if (!has_key(m->keys, m->n_keys, x->session) && !has_key(m->keys, m->n_keys, x->pane))
 			look_for(m, x, out);
 	}
-	free(done);
+	free(seen);
 }
 
 /* ---- restored ---- */

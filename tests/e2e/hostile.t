@@ -109,12 +109,33 @@ gt --all --yes -L main --via inject
 like "$ERR" 'found=2 recovered=2 unacknowledged=0 refused=0 failed=0' '  --all brings back what died with its server'
 is "$(agent_starts closed)" 1 '  and nothing else'
 
+# ---- names and places that change ----
+tm kill-server
+rm -rf "$XDG_STATE_HOME/gt-recover"
+for i in old moved stays; do
+	ok "an agent works in $i" start_kept "$i" --scenario "$DATA/work.scenario"
+done
+until_ 10 pane_shows stays 'test 7 ok'
+gt snapshot -L main
+tm rename-session -t =old new \; join-pane -d -s "$(agent_pane moved)" -t "$(agent_pane stays)"
+gt snapshot -L main
+kill -9 "$(agent_pid old)" "$(agent_pid moved)" "$(agent_pid stays)" "$(tm display-message -p '#{pid}')"
+for i in old moved stays; do
+	until_ 10 no_agent "$i"
+done
+is "$(listed new class)$(listed old class)$(listed moved class)" missing 'a session of another name, and one whose pane was moved'
+gt --all --yes -L main --via inject
+is "$RC" 0 '  all are brought back'
+like "$ERR" 'found=3 recovered=3 unacknowledged=0 refused=0 failed=0' '  where they were last'
+is "$(tm list-panes -a -F '#{session_name}' | tr '\n' ' ')" 'new stays stays ' '  under their last names'
+is "$(messages old) $(messages moved) $(messages stays)" '1 1 1' '  told once'
+
 # ---- a secret that was a part of a value ----
 dir=$(agent_dir part)
 mkdir -p "$dir"
 ok 'an agent works' start_agent part --scenario "$DATA/idle.scenario" --command "env FAKE_AGENT_LOG='$dir' API_URL=ghp_0123456789abcdefghijABCDEFGHIJ012345/and-more claude"
 gt snapshot -L main
-kill_server part third
+kill_server part
 gt part --json -L main
 is "$(json '{results}[0]{error}{name}')" needs-secret 'a command that cannot be made whole is refused'
 is "$(API_URL=x listed part refusal)" needs-secret '  also where the environment has the variable'
