@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/spawn.h"
 #include "base/utf8.h"
+#include "ledger/attempt.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
 #include "tmux/quote.h"
@@ -46,16 +47,31 @@ remake_by_gt(const struct world *w, const struct candidate *c)
 
 /* ---- is it still missing? ---- */
 
-/* Sessions that another recovery made again get their other windows; all panes of such a one were started by our wrapper. */
+/*
+ * Sessions that another recovery made again get their other windows; all panes of such a one were started by our wrapper, for attempts that
+ * our store knows: what a gt-recover with another state directory made is somebody else's.
+ */
 struct namesakes {
 	size_t n, ours;
 	struct pane *one;		/* into the list */
 };
 
-static void
-find_namesakes(struct panes *list, const char *session, struct namesakes *out)
+static bool
+is_ours(struct world *w, const struct pane *p)
 {
+	struct store *store = world_store(w, false, NULL);
+	struct attempt a;
 	char id[21];
+	bool known = store != NULL && respawn_id(p, id) && attempt_load(store, id, &a, NULL) == 1;
+
+	if (known)
+		attempt_release(&a);
+	return known;
+}
+
+static void
+find_namesakes(struct world *w, struct panes *list, const char *session, struct namesakes *out)
+{
 
 	*out = (struct namesakes){ .n = 0 };
 	for (size_t i = 0; i < list->n; i++) {
@@ -63,7 +79,7 @@ find_namesakes(struct panes *list, const char *session, struct namesakes *out)
 			continue;
 		out->one = &list->v[i];
 		out->n++;
-		out->ours += respawn_id(&list->v[i], id);
+		out->ours += is_ours(w, &list->v[i]);
 	}
 }
 
@@ -86,7 +102,7 @@ look_again(struct world *w, const struct candidate *c, struct panes *list, struc
 {
 	if (look(w, c, list, e) != 0)
 		return -1;
-	find_namesakes(list, c->pane.session, there);
+	find_namesakes(w, list, c->pane.session, there);
 	if (there->n == there->ours)
 		return 0;
 	err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
@@ -296,7 +312,7 @@ remake_gt(struct world *w, const struct candidate *c, struct pane *born, struct 
 		struct namesakes there;
 
 		if (panes_list(&w->servers[k], &list, NULL) == 0) {
-			find_namesakes(&list, c->pane.session, &there);
+			find_namesakes(w, &list, c->pane.session, &there);
 			if (there.one != NULL) {
 				*born = *there.one;
 				*there.one = list.v[--list.n];

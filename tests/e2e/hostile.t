@@ -89,6 +89,21 @@ is "$(tm show-options -p -v -t =toast: remain-on-exit)" '' '  no option of that 
 is "$(agent_starts toast)" 1 '  nothing was started'
 tm kill-server
 
+# ---- a gt-recover with another state directory is somebody else ----
+rm -rf "$XDG_STATE_HOME/gt-recover"
+ok 'an agent works' start_kept spelt --scenario "$DATA/idle.scenario"
+gt snapshot -L main
+cp -a "$XDG_STATE_HOME" "$W/other"
+kill_server spelt
+XDG_STATE_HOME=$W/other "$GT_RECOVER" spelt -L main --via inject >"$W/other.out" 2>&1 </dev/null &
+gt spelt -L main --via inject
+rc=$RC
+RC=0
+wait $! || RC=$?
+is "$((rc > RC ? rc : RC)) $((rc < RC ? rc : RC))" '75 0' 'two that know nothing of each other: one of them recovers'
+is "$(agent_starts spelt) $(messages spelt)" '2 1' '  started once, told once'
+tm kill-server
+
 # ---- closed on purpose, long before ----
 rm -rf "$XDG_STATE_HOME/gt-recover"
 ok 'an agent works' start_kept closed --scenario "$DATA/idle.scenario"
