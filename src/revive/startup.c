@@ -4,6 +4,7 @@
 
 #include "revive/startup.h"
 #include "revive/detect.h"
+#include "revive/respawn.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
@@ -15,6 +16,7 @@
 #include "ledger/attempt.h"
 #include "ledger/event.h"
 #include "store/store.h"
+#include "tmux/pane.h"
 
 #define KEY "servers:last"
 #define TAG "servers"
@@ -191,21 +193,62 @@ end_attempt(struct world *w, struct attempt *a, const char *why, struct startup 
 	return ret;
 }
 
+/* Its own words are in the pane, or gt made the session, under its name. */
+static bool
+made(const struct attempt *a, const struct panes *list)
+{
+	bool by_gt = a->delivery != NULL && strcmp(a->delivery, "stdin") != 0 && a->session != NULL;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (respawn_was_by(&list->v[i], a->id) || (by_gt && strcmp(list->v[i].session, a->session) == 0))
+			return true;
+	return false;
+}
+
+/* A session that was missing is made again on the server that runs now. One that does not answer may have it. */
+static bool
+lives_on(const struct world *w, const struct attempt *a)
+{
+	bool may = false;
+
+	if (a->phase < PHASE_RESPAWNED || a->class == NULL || strcmp(a->class, class_name(CLASS_MISSING)) != 0)
+		return false;
+	for (size_t i = 0; i < w->n_servers && !may; i++) {
+		struct panes list = { .n = 0 };
+		struct err e = ERR_INIT;
+
+		may = panes_look(&w->servers[i], &list, &e) == 0 ? made(a, &list) : strcmp(e.name, "no-server") != 0;
+		panes_release(&list);
+	}
+	return may;
+}
+
+/* Its server is gone, and with it what the attempt had started. */
+static bool
+is_gone(const struct world *w, const struct servers *was, const struct attempt *a)
+{
+	const struct server *x = find(was, a->server_pid, a->server_start);
+
+	if (phase_final(a->phase))
+		return false;
+	/* a server that no pass saw with an agent in it is judged by its process alone */
+	if (x != NULL ? runs(was, x) : !rebooted(was) && process_ticks(a->server_pid) != 0)
+		return false;
+	return !lives_on(w, a);
+}
+
 /* Under the lock that a recovery of the pane holds. */
 static int
 end_if_gone(struct world *w, const struct servers *was, const char *id, struct startup *out, struct err *e)
 {
 	struct attempt a;
 	struct err busy = ERR_INIT;
-	const struct server *x;
 	char *lock;
 	int found = attempt_load(w->store, id, &a, e), fd = -1, ret = found < 0 ? -1 : 0;
 
 	if (found <= 0)
 		return ret;
-	x = find(was, a.server_pid, a.server_start);
-	/* a server that no pass saw with an agent in it is judged by its process alone */
-	if (!phase_final(a.phase) && !(x != NULL ? runs(was, x) : !rebooted(was) && process_ticks(a.server_pid) != 0)) {
+	if (is_gone(w, was, &a)) {
 		lock = world_pane_lock(w, a.server_pid, a.server_start, a.pane_id, e);
 		fd = lock != NULL ? io_lock(lock, 0, &busy) : -1;
 		if (fd >= 0)

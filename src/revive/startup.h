@@ -11,7 +11,7 @@ struct world;
 /*
  * Setting the house in order after the machine or a tmux server went down. What the last pass saw stands in the record servers:last: the
  * boot id, and of each tmux server with an agent its socket, its process (pid and start in clock ticks, as /proc tells) and tmux's own
- * start time. A process that is there no more, or another boot id, is the sign; no tmux is asked.
+ * start time. A process that is there no more, or another boot id, is the sign; tmux is asked only for the sessions that open recoveries made.
  */
 
 /* Whether something went down since the last pass; false where nothing is known yet. Reads only. */
@@ -25,6 +25,7 @@ struct startup {
 };
 /*
  * Looks at the open recoveries of servers that are gone: one whose prompt was answered is acknowledged, any other has failed, with the reason.
+ * One that made its session again, on the server that runs now, goes on.
  * One that another run is at work on is left to it. Then tidy (revive/tidy.h). A server's end is one event (server.ended), a reboot too
  * (host.rebooted). Takes what went down out of servers:last, so that it is done once.
  */

@@ -155,4 +155,29 @@ gt part --json -L main
 is "$(json '{results}[0]{error}{name}')" needs-secret 'a command that cannot be made whole is refused'
 is "$(API_URL=x listed part refusal)" needs-secret '  also where the environment has the variable'
 
+# ---- a pass finds a recovery under way, and the end of the server that it answers ----
+tm kill-server
+rm -rf "$XDG_STATE_HOME/gt-recover"
+printf '[recovery]\nmax_attempts = 1000\nspacing = "0s"\nauto_recover = true\nready_timeout = "2s"\nack_timeout = "2s"\n' >"$W/hasty.toml"
+ok 'an agent works' start_kept oat --scenario "$DATA/work.scenario"
+until_ 10 pane_shows oat 'test 7 ok'
+ok '  another one' start_kept rye --scenario "$DATA/idle.scenario"
+kill_agent rye
+gt rye -L main --via inject
+is "$RC" 0 '  which was brought back before'
+gt snapshot -L main
+gt patrol -L main
+is "$RC" 0 '  a pass knows their server'
+kill_server oat rye
+agent_plan oat "--scenario $DATA/work.scenario"
+gt oat -L main --json --via inject --config "$W/hasty.toml"
+is "$(json '{results}[0]{error}{name}')" unacknowledged 'one that was brought back, and has not answered yet'
+id=$(json '{results}[0]{recovery_id}')
+gt patrol -L main --json --config "$W/hasty.toml"
+is "$(json '{startup}{servers_ended}') $(json '{startup}{closed}')" '1 0' '  is not given up'
+gt log
+is "$(grep -c ' oat .*recovery begun' <<<"$OUT")" 1 '  nor recovered once more'
+is "$(grep -c " oat .*recovery failed *$id" <<<"$OUT")" 0 '  nor has it failed'
+is "$(agent_starts oat) $(messages oat)" '2 1' '  started once, told once'
+
 done_testing
