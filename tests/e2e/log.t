@@ -2,6 +2,8 @@
 # What happened: the log, its export and the check of it, the figures, and the way out for an attempt of which nobody can tell how it ended.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
 STATE=$XDG_STATE_HOME/gt-recover
 LOG=$STATE/events.jsonl
 cat >"$W/paste.toml" <<'TOML'
@@ -97,7 +99,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	{ GT_FAULT=store-committed:4=kill gt half -L main --config "$W/paste.toml"; } 2>/dev/null
 	is "$RC" 137 'and its recoverer, right before the paste'
 	# the mark that is set in one breath with a paste, and a person who cleared the box
-	tm set-option -p -t "$(agent_pane half)" @gt_recover_pasted "$(sqlite3 "$STATE/recover.db" "select id from attempt where session = 'half'")"
+	tm set-option -p -t "$(agent_pane half)" @gt_recover_pasted "$(sql "$STATE/recover.db" "select id from attempt where session = 'half'")"
 	gt half -L main --config "$W/paste.toml"
 	is "$RC $(messages half)" '5 0' 'the next run cannot know'
 	like "$ERR" 'the prompt was pasted and left the box.*gt-recover release' 'and says what a person can do'
