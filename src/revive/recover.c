@@ -57,6 +57,12 @@ step_lock(struct recovery *r, struct err *e)
 	return r->store != NULL ? ret : -1;
 }
 
+static bool
+of_class(const struct attempt *a, enum class class)
+{
+	return a->class != NULL && strcmp(a->class, class_name(class)) == 0;
+}
+
 /* An open attempt for a missing session that gt made: nothing of it stands in the new pane. */
 static bool
 made_by_gt(struct store *store, const struct pane *p, struct attempt *out)
@@ -68,7 +74,7 @@ made_by_gt(struct store *store, const struct pane *p, struct attempt *out)
 		for (size_t i = 0; i < open.n && !found; i++) {
 			struct attempt *a = &open.v[i];
 
-			found = a->phase >= PHASE_RESPAWNED && a->class != NULL && strcmp(a->class, class_name(CLASS_MISSING)) == 0 &&
+			found = a->phase >= PHASE_RESPAWNED && of_class(a, CLASS_MISSING) &&
 			    strcmp(a->session, p->session) == 0 && strcmp(a->socket, p->socket_path) == 0;
 			if (found) {
 				*out = *a;
@@ -99,8 +105,8 @@ static bool
 is_its_pane(const struct attempt *a, const struct candidate *c)
 {
 	return respawn_was_by(&c->pane, a->id) ||
-	    (strcmp(a->class, class_name(CLASS_RESPAWNED)) == 0 && a->pane_pid == c->pane.pid) ||
-	    (strcmp(a->class, class_name(CLASS_MISSING)) == 0 && strcmp(a->session, c->pane.session) == 0);
+	    (of_class(a, CLASS_RESPAWNED) && a->pane_pid == c->pane.pid) ||
+	    (of_class(a, CLASS_MISSING) && strcmp(a->session, c->pane.session) == 0);
 }
 
 /* A missing session's attempt goes on in the session that an earlier recoverer made. */
