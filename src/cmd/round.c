@@ -59,8 +59,10 @@ int
 round_look(struct round *r, struct err *e)
 {
 	forget(r);
-	if (detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0)
+	if (detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0) {
+		forget(r);
 		return -1;
+	}
 	r->beads = xcalloc(r->all.n, sizeof *r->beads);
 	r->no = xcalloc(r->all.n, sizeof *r->no);
 	r->chosen = xcalloc(r->all.n, sizeof *r->chosen);
