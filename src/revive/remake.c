@@ -56,30 +56,32 @@ struct namesakes {
 	struct pane *one;		/* into the list */
 };
 
+/* By a recovery of another agent of that session. One that was made for this very crash is its answer, also when that died since. */
 static bool
-is_ours(struct world *w, const struct pane *p)
+is_ours(struct world *w, const struct pane *p, const struct candidate *c)
 {
 	struct store *store = world_store(w, false, NULL);
 	struct attempt a;
 	char id[21];
-	bool known = store != NULL && respawn_id(p, id) && attempt_load(store, id, &a, NULL) == 1;
+	bool ours;
 
-	if (known)
-		attempt_release(&a);
-	return known;
+	if (store == NULL || !respawn_id(p, id) || attempt_load(store, id, &a, NULL) != 1)
+		return false;
+	ours = a.server_pid != c->pane.server_pid || a.server_start != c->pane.server_start || strcmp(a.pane_id, c->pane.id) != 0;
+	attempt_release(&a);
+	return ours;
 }
 
 static void
-find_namesakes(struct world *w, struct panes *list, const char *session, struct namesakes *out)
+find_namesakes(struct world *w, struct panes *list, const struct candidate *c, struct namesakes *out)
 {
-
 	*out = (struct namesakes){ .n = 0 };
 	for (size_t i = 0; i < list->n; i++) {
-		if (strcmp(list->v[i].session, session) != 0)
+		if (strcmp(list->v[i].session, c->pane.session) != 0)
 			continue;
 		out->one = &list->v[i];
 		out->n++;
-		out->ours += is_ours(w, &list->v[i]);
+		out->ours += is_ours(w, &list->v[i], c);
 	}
 }
 
@@ -96,13 +98,13 @@ look(struct world *w, const struct candidate *c, struct panes *list, struct err 
 	return 0;
 }
 
-/* As look; one that is there, and not by us alone, is an error. */
+/* As look; one that is there, and not by us alone for its other agents, is an error. */
 static int
 look_again(struct world *w, const struct candidate *c, struct panes *list, struct namesakes *there, struct err *e)
 {
 	if (look(w, c, list, e) != 0)
 		return -1;
-	find_namesakes(w, list, c->pane.session, there);
+	find_namesakes(w, list, c, there);
 	if (there->n == there->ours)
 		return 0;
 	err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
@@ -312,7 +314,7 @@ remake_gt(struct world *w, const struct candidate *c, struct pane *born, struct 
 		struct namesakes there;
 
 		if (panes_list(&w->servers[k], &list, NULL) == 0) {
-			find_namesakes(w, &list, c->pane.session, &there);
+			find_namesakes(w, &list, c, &there);
 			if (there.one != NULL) {
 				*born = *there.one;
 				*there.one = list.v[--list.n];
