@@ -41,11 +41,11 @@ own_prompt(const struct conversation *talk, size_t end, char id[PROMPT_ID + 1])
 
 /* A start that told nothing is no new conversation: its banner must not part what goes on. */
 static void
-drop_banners(struct conversation *talk)
+drop_banners(struct conversation *talk, size_t from)
 {
-	size_t n = 0;
+	size_t n = from;
 
-	for (size_t i = 0; i < talk->n; i++) {
+	for (size_t i = from; i < talk->n; i++) {
 		if (talk->v[i].role == ROLE_SYSTEM && str_starts(talk->v[i].content, "Claude Code v"))
 			exchange_release(&talk->v[i]);
 		else
@@ -62,7 +62,7 @@ join_overlapping(struct conversation *talk, struct conversation *earlier)
 	char *session_id = talk->session_id;
 
 	talk->session_id = NULL;
-	drop_banners(talk);
+	drop_banners(talk, 0);
 	merge(earlier, NULL, talk, &all);
 	free(all.session_id);
 	all.session_id = session_id;
@@ -143,6 +143,11 @@ unshown_attempt(const struct earlier_in *in, struct store *store, struct attempt
 	char id[PROMPT_ID + 1];
 	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
 
+	/* an earlier recoverer had begun with this very crash */
+	if (found == 1 && a->pane_pid == p->pid) {
+		attempt_release(a);
+		found = 0;
+	}
 	/* the pane of a session that was made again is another than the one that its attempt was for */
 	if (found == 0 && respawn_id(p, id))
 		found = attempt_load(store, id, a, e);
@@ -265,6 +270,20 @@ drop_nudge(const struct earlier_in *in, const struct attempt *a, struct conversa
 	return true;
 }
 
+/* The agent was started once more since it had been told that: its pane's newest start told it nothing. */
+static bool
+started_since(const struct earlier_in *in, struct store *store, const struct attempt *told)
+{
+	struct attempt a;
+	bool since;
+
+	if (unshown_attempt(in, store, &a, NULL) != 1)
+		return false;
+	since = a.times[PHASE_RESPAWNED] > told->times[PHASE_RESPAWNED] && a.times[PHASE_DELIVERED] == 0;
+	attempt_release(&a);
+	return since;
+}
+
 int
 earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct earlier *out, struct err *e)
 {
@@ -285,6 +304,8 @@ earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct ea
 		found = find_told(in, store, talk, &at, &a, e);
 	}
 	from = at + 1;
+	if (found == 1 && started_since(in, store, &a))
+		drop_banners(talk, from);
 	if (found == 0 && !dropped) {
 		from = 0;
 		found = unshown_attempt(in, store, &a, e);
