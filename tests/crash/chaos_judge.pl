@@ -99,8 +99,10 @@ sub judge_lives {
 	}
 }
 
+# What is lost once stays lost: of each agent the first loss is told, in the order of its lives.
 sub judge_context {
 	my ($a, $bad) = @_;
+	my $lost = @{$bad->{lost}};
 	for my $l (@{$a->{lives}}) {
 		for my $heard (@{$l->{told} // []}) {
 			my $text = $heard->{text};
@@ -113,6 +115,7 @@ sub judge_context {
 			}
 		}
 	}
+	splice @{$bad->{lost}}, $lost + 1 if @{$bad->{lost}} > $lost + 1;
 	for my $heard (@{$a->{heard} // []}) {
 		# words may stand behind a draft that was not sent
 		push @{$bad->{touched}}, "$a->{name}: heard what nobody had said, " . length($heard->{text}) . " bytes"
@@ -141,9 +144,10 @@ sub judge_end {
 
 # ---- what is left ----
 
+# A prompt whose wrapper was killed while it took it is taken away an hour later (revive/tidy.h).
 sub leftovers {
 	my ($c) = @_;
-	my @left = map { s/\n//r } `find '$c->{state}/prompts' -type f 2>/dev/null; find '$c->{state}' -name '.*.[0-9]*.*' 2>/dev/null`;
+	my @left = map { s/\n//r } `find '$c->{state}/prompts' -type f ! -name '*.taken' 2>/dev/null; find '$c->{state}' -name '.*.[0-9]*.*' 2>/dev/null`;
 	push @left, map { "held: " . s/\n//r } `find '$c->{state}/locks' -type f ! -exec flock -n {} true \\; -print 2>/dev/null`;
 	push @left, map { "buffer " . s/\n//r } `tmux -L main list-buffers -F '#{buffer_name}' 2>/dev/null`;
 	for my $exe (glob("/proc/[0-9]*/exe")) {
