@@ -27,6 +27,8 @@ make_state(struct world *w, struct err *e)
 struct store *
 world_store(struct world *w, bool make, struct err *e)
 {
+	struct err trouble = ERR_INIT;
+
 	if (w->store != NULL)
 		return w->store;
 	if (!make) {
@@ -37,9 +39,20 @@ world_store(struct world *w, bool make, struct err *e)
 		if (!there && strcmp(config_text(w->config, "state"), "sqlite") == 0)
 			return NULL;
 	}
+	/* whoever holds it was waited for once; to ask for each agent again would take minutes */
+	if (!make && w->store_trouble.code != 0) {
+		if (e != NULL)
+			*e = w->store_trouble;
+		return NULL;
+	}
 	if (make && make_state(w, e) != 0)
 		return NULL;
-	w->store = store_open(config_text(w->config, "state"), w->state_dir, e);
+	w->store = store_open(config_text(w->config, "state"), w->state_dir, &trouble);
+	if (w->store == NULL) {
+		w->store_trouble = trouble;
+		if (e != NULL)
+			*e = trouble;
+	}
 	return w->store;
 }
 

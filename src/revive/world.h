@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "tmux/client.h"
 
 struct bd;
 struct config;
-struct err;
 struct oom_log;
 struct profiles;
 struct scrub;
@@ -27,6 +27,7 @@ struct world {
 	struct profiles *profiles;
 	char *state_dir;		/* absolute; may not exist yet */
 	struct store *store;		/* NULL until world_store */
+	struct err store_trouble;	/* why it could not be opened; code 0: it was not tried, or could */
 	struct tmux *servers;
 	size_t n_servers;
 	struct bd *bd;			/* NULL until world_bd */
@@ -35,7 +36,7 @@ struct world {
 	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
 };
 
-/* The store, opened on first use; makes the state directory when `make` is true, else NULL without an error when there is no store yet. */
+/* The store, opened on first use, without `make` tried once a run; makes the state directory when `make` is true, else NULL without an error when there is no store yet. */
 struct store *world_store(struct world *w, bool make, struct err *e);
 /* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */
 char *world_path(struct world *w, const char *folder, const char *name, bool make, struct err *e);
