@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "store/store.h"
 
-#define PAGE 500
 
 static char *
 key_of(const struct armed *a)
@@ -124,29 +123,22 @@ from_record(const struct record *r, struct armed *a, struct err *e)
 	return 0;
 }
 
+static int
+add_record(const struct record *r, void *arg, struct err *e)
+{
+	struct armed_list *out = arg;
+
+	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+	if (from_record(r, &out->v[out->n], e) != 0)
+		return -1;
+	out->n++;
+	return 0;
+}
+
 int
 armed_read(struct store *s, struct armed_list *out, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
-
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, "arm:", NULL, after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++) {
-			out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-			ret = from_record(&r.v[i], &out->v[out->n], e);
-			out->n += ret == 0;
-		}
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, "arm:", NULL, add_record, out, e);
 }
 
 int

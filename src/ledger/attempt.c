@@ -10,7 +10,6 @@
 #include "base/io.h"
 #include "base/json.h"
 
-#define PAGE 500
 #define N(table) (sizeof table / sizeof table[0])
 
 static const char *const phase_names[PHASES] = { "detected", "captured", "respawned", "delivered", "acknowledged", "failed" };
@@ -358,27 +357,21 @@ attempt_latest(struct store *s, const char *socket, int64_t server_pid, int64_t 
 }
 
 static int
+add_record(const struct record *r, void *arg, struct err *e)
+{
+	struct attempts *out = arg;
+
+	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+	if (from_record(r, &out->v[out->n], e) != 0)
+		return -1;
+	out->n++;
+	return 0;
+}
+
+static int
 in_phase(struct store *s, const char *tag, struct attempts *out, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
-
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, "attempt:", tag, after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++) {
-			out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-			ret = from_record(&r.v[i], &out->v[out->n], e);
-			out->n += ret == 0;
-		}
-		attempt_set(&after, n > 0 ? r.v[n - 1].key : NULL);
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, "attempt:", tag, add_record, out, e);
 }
 
 int

@@ -11,7 +11,6 @@
 #include "store/store.h"
 
 #define KEPT 1000
-#define PAGE 500
 #define PREFIX "crashes:"
 
 /* The record and its list; *list is NULL without one. 1 found, 0 absent, -1. */
@@ -111,43 +110,37 @@ crashes_forget(struct store *s, const char *socket, const char *session, size_t 
 	return ret;
 }
 
-/* crashes:<socket>:<session>; only the socket may hold a colon, tmux takes it out of names (T1). */
-static void
-add_place(const char *key, const char *session, struct crashes_places *out)
-{
-	const char *colon = strrchr(key, ':');
-	char *socket = xstrndup(key + strlen(PREFIX), (size_t)(colon - key) < strlen(PREFIX) ? 0 : (size_t)(colon - key) - strlen(PREFIX));
-	char *asked = key_make(PREFIX, socket, session);
+struct places_of {
+	const char *session;
+	struct crashes_places *out;
+};
 
-	if (strcmp(asked, key) == 0) {
-		out->sockets = vec_room(out->sockets, out->n, &out->cap, sizeof *out->sockets);
-		out->sockets[out->n++] = socket;
+/* crashes:<socket>:<session>; only the socket may hold a colon, tmux takes it out of names (T1). */
+static int
+add_place(const struct record *r, void *arg, struct err *e)
+{
+	const struct places_of *of = arg;
+	const char *colon = strrchr(r->key, ':');
+	size_t n = (size_t)(colon - r->key) < strlen(PREFIX) ? 0 : (size_t)(colon - r->key) - strlen(PREFIX);
+	char *socket = xstrndup(r->key + strlen(PREFIX), n), *asked = key_make(PREFIX, socket, of->session);
+
+	(void)e;
+	if (strcmp(asked, r->key) == 0) {
+		of->out->sockets = vec_room(of->out->sockets, of->out->n, &of->out->cap, sizeof *of->out->sockets);
+		of->out->sockets[of->out->n++] = socket;
 	} else {
 		free(socket);
 	}
 	free(asked);
+	return 0;
 }
 
 int
 crashes_places(struct store *s, const char *session, struct crashes_places *out, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
+	struct places_of of = { session, out };
 
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, PREFIX, NULL, after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++)
-			add_place(r.v[i].key, session, out);
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, PREFIX, NULL, add_place, &of, e);
 }
 
 void
@@ -159,10 +152,18 @@ crashes_places_release(struct crashes_places *p)
 	*p = (struct crashes_places){ .n = 0 };
 }
 
+struct often_of {
+	struct store *s;
+	int64_t since;
+	size_t least;
+	struct crashes_often *out;
+};
+
 static int
-add_often(struct store *s, const char *key, int64_t since, size_t least, struct crashes_often *out, struct err *e)
+add_often(const struct record *r, void *arg, struct err *e)
 {
-	const char *from = key + strlen(PREFIX), *colon = strrchr(from, ':');
+	const struct often_of *of = arg;
+	const char *from = r->key + strlen(PREFIX), *colon = strrchr(from, ':');
 	struct crashes_session x = { .n = 0 };
 	int ret;
 
@@ -170,10 +171,10 @@ add_often(struct store *s, const char *key, int64_t since, size_t least, struct 
 		return 0;
 	x.socket = xstrndup(from, (size_t)(colon - from));
 	x.session = xstrdup(colon + 1);
-	ret = crashes_count(s, x.socket, x.session, since, &x.n, e);
-	if (ret == 0 && x.n >= least) {
-		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = x;
+	ret = crashes_count(of->s, x.socket, x.session, of->since, &x.n, e);
+	if (ret == 0 && x.n >= of->least) {
+		of->out->v = vec_room(of->out->v, of->out->n, &of->out->cap, sizeof *of->out->v);
+		of->out->v[of->out->n++] = x;
 	} else {
 		free(x.socket);
 		free(x.session);
@@ -184,23 +185,9 @@ add_often(struct store *s, const char *key, int64_t since, size_t least, struct 
 int
 crashes_often(struct store *s, int64_t since, size_t least, struct crashes_often *out, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
+	struct often_of of = { s, since, least, out };
 
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, PREFIX, NULL, after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++)
-			ret = add_often(s, r.v[i].key, since, least, out, e);
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, PREFIX, NULL, add_often, &of, e);
 }
 
 void

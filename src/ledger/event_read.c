@@ -14,9 +14,15 @@
 #define PAGE 500
 #define LINE_MAX_BYTES ((size_t)64 << 10)	/* four fields of 1 KiB, each byte at most six in JSON */
 
+struct rows {
+	int (*row)(const struct event_row *ev, void *arg);
+	void *arg;
+};
+
 static int
-hand_over(const struct record *r, int (*row)(const struct event_row *ev, void *arg), void *arg, struct err *e)
+hand_over(const struct record *r, void *arg, struct err *e)
 {
+	const struct rows *to = arg;
 	json_t *v = json_parse(r->value, strlen(r->value), r->key, e);
 	struct event_row ev;
 	int ret;
@@ -25,7 +31,7 @@ hand_over(const struct record *r, int (*row)(const struct event_row *ev, void *a
 		return -1;
 	ev = (struct event_row){ .seq = json_number(v, "seq", 0), .at = json_number(v, "at", 0), .kind = json_text(v, "kind", ""),
 		.subject = json_text(v, "subject", NULL), .session = json_text(v, "session", NULL), .text = json_text(v, "text", NULL) };
-	ret = row(&ev, arg);
+	ret = to->row(&ev, to->arg);
 	json_decref(v);
 	return ret;
 }
@@ -33,23 +39,9 @@ hand_over(const struct record *r, int (*row)(const struct event_row *ev, void *a
 int
 event_each(struct store *s, const char *tag, int (*row)(const struct event_row *ev, void *arg), void *arg, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
+	struct rows to = { row, arg };
 
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, "event:", tag, after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++)
-			ret = hand_over(&r.v[i], row, arg, e);
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, "event:", tag, hand_over, &to, e);
 }
 
 static int

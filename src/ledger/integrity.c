@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "store/store.h"
 
-#define PAGE 500
 
 struct walk {
 	struct integrity *out;
@@ -107,54 +106,40 @@ check_attempts(struct store *s, struct integrity *out, struct err *e)
 	return ret;
 }
 
+struct panes_check {
+	struct store *s;
+	struct integrity *out;
+};
+
 /* What an open pane's record holds must be held for a reason: no new attempt is made for that pane. */
 static int
-check_pane(struct store *s, const struct record *r, struct integrity *out, struct err *e)
+check_pane(const struct record *r, void *arg, struct err *e)
 {
+	struct panes_check *k = arg;
 	json_t *v = json_parse(r->value, strlen(r->value), r->key, NULL);
 	const char *id = json_text(v, "attempt", "");
 	struct attempt a;
-	int found = attempt_load(s, id, &a, e);
+	int found = attempt_load(k->s, id, &a, e);
 
 	if (found == 0)
-		fault(out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
+		fault(k->out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
 	else if (found > 0 && phase_final(a.phase))
-		fault(out, "a pane is held by the attempt %s, which has ended", a.id);
+		fault(k->out, "a pane is held by the attempt %s, which has ended", a.id);
 	if (found > 0)
 		attempt_release(&a);
 	json_decref(v);
 	return found < 0 ? -1 : 0;
 }
 
-static int
-check_panes(struct store *s, struct integrity *out, struct err *e)
-{
-	char *after = NULL;
-	size_t n;
-	int ret;
-
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, "pane:", "open", after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++)
-			ret = check_pane(s, &r.v[i], out, e);
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
-}
-
 int
 integrity_check(struct store *s, struct integrity *out, struct err *e)
 {
+	struct panes_check k = { s, out };
+
 	memset(out, 0, sizeof *out);
 	if (check_events(s, out, e) != 0 || check_attempts(s, out, e) != 0)
 		return -1;
-	return check_panes(s, out, e);
+	return store_each(s, "pane:", "open", check_pane, &k, e);
 }
 
 void

@@ -10,7 +10,6 @@
 #include "store/store.h"
 
 #define PREFIX "sighting:"
-#define PAGE 500
 
 static const char *const tags[] = { "seen", "owed", "mailed", "given-up", "back" };
 
@@ -180,29 +179,22 @@ sightings_put(struct store *s, struct sightings *list, const struct event *ev, s
 	return ret;
 }
 
+static int
+add_record(const struct record *r, void *arg, struct err *e)
+{
+	struct sightings *out = arg;
+
+	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+	if (from_record(r, &out->v[out->n], e) != 0)
+		return -1;
+	out->n++;
+	return 0;
+}
+
 int
 sightings_owed(struct store *s, struct sightings *out, struct err *e)
 {
-	char *after = NULL;
-	size_t n;
-	int ret;
-
-	do {
-		struct records r = { 0 };
-
-		ret = store_scan(s, PREFIX, tags[SIGHTING_OWED], after, PAGE, &r, e);
-		n = r.n;
-		for (size_t i = 0; i < n && ret == 0; i++) {
-			out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-			ret = from_record(&r.v[i], &out->v[out->n], e);
-			out->n += ret == 0;
-		}
-		free(after);
-		after = n > 0 ? xstrdup(r.v[n - 1].key) : NULL;
-		records_release(&r);
-	} while (ret == 0 && n == PAGE);
-	free(after);
-	return ret;
+	return store_each(s, PREFIX, tags[SIGHTING_OWED], add_record, out, e);
 }
 
 void

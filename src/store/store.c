@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 
 #define KEY_MAX_BYTES 2048
+#define PAGE ((size_t)500)
 
 /* The absolute path of the file that url names, heap; NULL with err. */
 static char *
@@ -77,6 +78,29 @@ int
 store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
 {
 	return s->calls->scan(s, prefix, tag, after, limit != 0 ? limit : 1000, out, e);
+}
+
+int
+store_each(struct store *s, const char *prefix, const char *tag, int (*row)(const struct record *r, void *arg, struct err *e), void *arg,
+    struct err *e)
+{
+	char *after = NULL;
+	size_t n;
+	int ret;
+
+	do {
+		struct records page = { 0 };
+
+		ret = store_scan(s, prefix, tag, after, PAGE, &page, e);
+		n = page.n;
+		for (size_t i = 0; i < n && ret == 0; i++)
+			ret = row(&page.v[i], arg, e);
+		free(after);
+		after = n > 0 ? xstrdup(page.v[n - 1].key) : NULL;
+		records_release(&page);
+	} while (ret == 0 && n == PAGE);
+	free(after);
+	return ret;
 }
 
 static int

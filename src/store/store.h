@@ -69,6 +69,13 @@ int store_get(struct store *s, const char *key, struct record *out, struct err *
 int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
 
 /*
+ * All of them, in key order, a page at a time, so that any number of them costs bounded memory. `row` may read the store, but not change
+ * what is scanned, and keeps nothing of the record. A value other than 0 ends it and is returned; -1 with err when the store fails.
+ */
+int store_each(struct store *s, const char *prefix, const char *tag, int (*row)(const struct record *r, void *arg, struct err *e), void *arg,
+    struct err *e);
+
+/*
  * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was
  * written but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
  * answers every further call with an error (name "io"): what the process has cached proves nothing any more. Fault points:
