@@ -1,6 +1,7 @@
 #!/bin/bash
 # Agents, recoverers, passes of snapshots and the tmux server die at random, all at the same time; then it is judged what came of it (chaos.pl,
 # chaos_judge.pl). Needs a build with fault points. CHAOS_SECONDS=30 CHAOS_PANES=12 CHAOS_SEED=<the time>: make chaos runs it for 15 minutes.
+# CHAOS_KEEP=DIR keeps what a run that failed leaves, with the words of each of its recoverers.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 grep -q GT_FAULT "$GT_RECOVER" || skip_all 'this build has no fault points (make FAULTS=1)'
@@ -34,5 +35,6 @@ TOML
 
 CHAOS_SOURCES=$ROOT/src W=$W GT_RECOVER=$GT_RECOVER perl "$ROOT/tests/crash/chaos.pl"
 rc=$?
+[ "$rc" = 0 ] || [ -z "${CHAOS_KEEP:-}" ] || cp -a -- "$W/." "$CHAOS_KEEP" 2>/dev/null || note "not all of it could be kept in $CHAOS_KEEP"
 TESTS=-1	# it said them itself
 exit "$rc"
