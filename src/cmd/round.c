@@ -19,6 +19,7 @@
 #include "revive/plan.h"
 #include "revive/recall.h"
 #include "revive/recover.h"
+#include "revive/takeup.h"
 #include "town/config.h"
 #include "work/bead.h"
 
@@ -238,7 +239,7 @@ round_choose(struct round *r)
 {
 	size_t n = 0;
 
-	recover_pending(&r->w, &r->all, r->chosen);
+	takeup_pending(&r->w, &r->all, r->chosen);
 	for (size_t i = 0; i < r->all.n; i++) {
 		r->chosen[i] = r->chosen[i] || r->no[i].name == NULL;
 		n += r->chosen[i];

@@ -10,7 +10,6 @@
 #include "tmux/pane.h"
 
 struct candidate;
-struct candidates;
 struct resume_no;
 struct store;
 struct world;
@@ -59,12 +58,6 @@ struct recovery {
 	bool begun;			/* an earlier recoverer was about to start the agent when it died */
 	bool started, injected;		/* told already */
 };
-
-/*
- * Sets pending[i] for each candidate whose agent an earlier recoverer started while its attempt is still open: a run over
- * all looks after it, although the agent is alive. A store that cannot be read makes none pending; the recoveries tell.
- */
-void recover_pending(struct world *w, const struct candidates *all, bool *pending);
 
 /*
  * 0: acknowledged, attempt.proof says by what. -1 with err; code GT_UNACKED (delivered, no answer in time), GT_REFUSED
