@@ -18,6 +18,7 @@
 #include "revive/plan.h"
 #include "revive/recover.h"
 #include "revive/startup.h"
+#include "revive/tidy.h"
 #include "town/config.h"
 
 /*
@@ -358,6 +359,7 @@ run(struct patrol *p, struct err *e)
 		if (ours < 0 || (ours > 0 && act(p, e) != 0))
 			return -1;
 	}
+	tidy_prompts(&p->r.w);
 	if (p->r.cli->json)
 		print_json(p);
 	return GT_OK;

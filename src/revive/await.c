@@ -4,10 +4,10 @@
 #include "revive/await.h"
 #include "revive/deliver.h"
 #include "revive/detect.h"
+#include "revive/ending.h"
 #include "revive/kept.h"
 #include "revive/recover.h"
 #include "revive/respawn.h"
-#include "revive/tidy.h"
 #include "revive/verify.h"
 #include "revive/world.h"
 #include "agent/profile.h"
@@ -40,28 +40,6 @@ recovery_take_back(struct recovery *r, struct attempt *a)
 		attempt_set(&a->remain_on_exit, NULL);
 }
 
-int
-recovery_close(struct recovery *r, struct attempt *a, const char *why, struct err *e)
-{
-	enum ack ack = ACK_NONE;
-	char *path = NULL;
-	int ret;
-
-	if (r->c->config_dir != NULL)
-		transcript_search(r->c->config_dir, r->c->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
-	if (ack == ACK_ANSWERED) {
-		attempt_set(&a->proof, "transcript");
-		attempt_set(&a->transcript, path);
-		ret = attempt_advance(r->store, a, PHASE_ACKNOWLEDGED, e);
-	} else {
-		ret = attempt_fail(r->store, a, why, e);
-	}
-	if (ret == 0)
-		tidy_prompt(r->w, a->id);
-	free(path);
-	return ret;
-}
-
 /* What the waiting loop remembers between looks. */
 struct wait {
 	int64_t begun, told;		/* monotonic ms */
@@ -84,7 +62,7 @@ agent_died(struct recovery *r, const struct look *l, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "%s died again right after its start (%s %d)", r->c->profile->label,
 	    l->signal > 0 ? "signal" : "status", l->signal > 0 ? l->signal : l->status);
-	recovery_close(r, &r->attempt, e->msg, NULL);
+	ending_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
 		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again", r->c->profile->label);
 	else if (r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0)
@@ -98,7 +76,7 @@ agent_ended(struct recovery *r, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "the command that starts %s ended at once, and the shell is back", r->c->profile->label);
 	recovery_take_back(r, &r->attempt);
-	attempt_fail(r->store, &r->attempt, e->msg, NULL);
+	ending_failed(r->w, &r->attempt, e->msg, NULL);
 	return err_hint(e, "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane",
 	    r->c->profile->name);
 }
@@ -147,7 +125,7 @@ acknowledged(struct recovery *r, const struct look *l, const char *proof, struct
 	attempt_set(&r->attempt.transcript, l->transcript);
 	r->attempt.new_pid = l->agent;
 	recovery_take_back(r, &r->attempt);
-	if (attempt_advance(r->store, &r->attempt, PHASE_ACKNOWLEDGED, e) != 0)
+	if (ending_acknowledged(r->w, &r->attempt, e) != 0)
 		return -1;
 	recovery_tell(r, TOLD_RESUMING);
 	return 0;

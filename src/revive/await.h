@@ -17,8 +17,6 @@ int await_proof(struct recovery *r, struct err *e);
 void recovery_tell(struct recovery *r, enum told what);
 /* The option that was set on a zombie's pane; before the commit that ends the attempt, so that no crash of ours forgets it. */
 void recovery_take_back(struct recovery *r, struct attempt *a);
-/* The agent that an attempt started is dead again: had it taken the prompt? Then the attempt had succeeded, else it failed with `why`. */
-int recovery_close(struct recovery *r, struct attempt *a, const char *why, struct err *e);
 /* The error "interrupted" of a run that a person stopped. -1. */
 int await_stopped(struct err *e);
 

@@ -5,6 +5,7 @@
 #include "revive/recover.h"
 #include "revive/await.h"
 #include "revive/detect.h"
+#include "revive/ending.h"
 #include "revive/kept.h"
 #include "revive/plan.h"
 #include "revive/remake.h"
@@ -296,7 +297,7 @@ close_after(struct recovery *r, const struct step *s, const struct err *e)
 	/* what moved may be what the earlier recoverer had started, late */
 	if ((before && !outcome_unknown(e) && !(r->begun && moved)) || strcmp(e->name, "gone") == 0) {
 		recovery_take_back(r, &r->attempt);
-		attempt_fail(r->store, &r->attempt, e->msg, NULL);
+		ending_failed(r->w, &r->attempt, e->msg, NULL);
 	}
 }
 

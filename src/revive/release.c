@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "revive/release.h"
+#include "revive/ending.h"
 #include "revive/respawn.h"
 #include "revive/world.h"
 #include "base/buf.h"
@@ -68,14 +69,14 @@ take_back(struct world *w, struct attempt *a)
 }
 
 static int
-end_attempt(struct world *w, struct store *s, struct attempt *a, struct err *e)
+end_attempt(struct world *w, struct attempt *a, struct err *e)
 {
 	char *path = world_pane_lock(w, a->server_pid, a->server_start, a->pane_id, e);
 	int fd = path != NULL ? io_lock(path, 0, e) : -1, ret = -1;
 
 	if (fd >= 0) {
 		take_back(w, a);
-		ret = attempt_fail(s, a, "released by a person", e);
+		ret = ending_failed(w, a, "released by a person", e);
 	} else if (path != NULL && strcmp(e->name, "locked") == 0) {
 		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
 		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
@@ -102,7 +103,7 @@ release_session(struct world *w, const char *session, bool dry_run, struct relea
 
 		if (strcmp(a->session, session) != 0 || !in_scope(w, a->socket))
 			continue;
-		if (!dry_run && (ret = end_attempt(w, s, a, e)) != 0)
+		if (!dry_run && (ret = end_attempt(w, a, e)) != 0)
 			break;
 		a->phase = was;
 		out->ended.v = vec_room(out->ended.v, out->ended.n, &out->ended.cap, sizeof *out->ended.v);

@@ -4,6 +4,7 @@
 
 #include "revive/startup.h"
 #include "revive/detect.h"
+#include "revive/ending.h"
 #include "revive/respawn.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
@@ -171,25 +172,12 @@ startup_due(struct world *w)
 static int
 end_attempt(struct world *w, struct attempt *a, const char *why, struct startup *out, struct err *e)
 {
-	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME")), *path = NULL;
-	enum ack ack = ACK_NONE;
-	int ret;
+	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+	int ret = ending_judged(w, a, dir, why, e);
 
-	if (dir != NULL && a->cwd != NULL && a->times[PHASE_RESPAWNED] != 0)
-		transcript_search(dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
-	if (ack == ACK_ANSWERED) {
-		attempt_set(&a->proof, "transcript");
-		attempt_set(&a->transcript, path);
-		ret = attempt_advance(w->store, a, PHASE_ACKNOWLEDGED, e);
-		out->acknowledged += ret == 0;
-	} else {
-		ret = attempt_fail(w->store, a, why, e);
-		out->closed += ret == 0;
-	}
-	if (ret == 0)
-		tidy_prompt(w, a->id);
+	out->acknowledged += ret == 0 && a->phase == PHASE_ACKNOWLEDGED;
+	out->closed += ret == 0 && a->phase != PHASE_ACKNOWLEDGED;
 	free(dir);
-	free(path);
 	return ret;
 }
 

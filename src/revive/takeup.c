@@ -5,6 +5,7 @@
 #include "revive/takeup.h"
 #include "revive/await.h"
 #include "revive/detect.h"
+#include "revive/ending.h"
 #include "revive/recover.h"
 #include "revive/remake.h"
 #include "revive/respawn.h"
@@ -127,7 +128,7 @@ takeup(struct recovery *r, struct err *e)
 		r->taken_up = true;
 	} else if (r->c->class == CLASS_LIVE) {
 		recovery_take_back(r, &a);
-		ret = attempt_fail(r->store, &a, "somebody else started the agent", e);
+		ret = ending_failed(r->w, &a, "somebody else started the agent", e);
 	} else if (r->c->class == CLASS_UNKNOWN) {
 		;
 	} else if (r->c->class == CLASS_MISSING && find_made(r, &a, e) != 0) {
@@ -139,7 +140,7 @@ takeup(struct recovery *r, struct err *e)
 		r->attempt = a;
 		return 0;
 	} else if (!r->taken_up) {
-		ret = recovery_close(r, &a, "the agent died again before it took the prompt up", e);
+		ret = ending_judged(r->w, &a, r->c->config_dir, "the agent died again before it took the prompt up", e);
 		if (ret == 0)
 			ret = check_answered(r, &a, e);
 	}

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "ledger/attempt.h"
 #include "town/config.h"
 
 #define HOUR_MS ((int64_t)3600000)
@@ -83,12 +84,46 @@ tidy_locks(const char *state_dir)
 	free(path);
 }
 
+static bool
+has_ended(struct store *store, const char *id)
+{
+	struct attempt a;
+	bool ended;
+
+	if (attempt_load(store, id, &a, NULL) != 1)
+		return false;
+	ended = phase_final(a.phase);
+	attempt_release(&a);
+	return ended;
+}
+
+void
+tidy_prompts(struct world *w)
+{
+	char *path = io_join(w->state_dir, "prompts");
+	DIR *dir = opendir(path);
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		struct store *store = str_ends(d->d_name, ".txt") && d->d_name[0] != '.' ? world_store(w, false, NULL) : NULL;
+		char *id = xstrndup(d->d_name, strlen(d->d_name) - (store != NULL ? strlen(".txt") : 0));
+
+		if (store != NULL && has_ended(store, id))
+			unlinkat(dirfd(dir), d->d_name, 0);
+		free(id);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	free(path);
+}
+
 void
 tidy(struct world *w)
 {
 	tidy_locks(w->state_dir);
 	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
-	/* a prompt whose recoverer died and whose pane is gone: nobody comes for it */
+	tidy_prompts(w);
+	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 }
 

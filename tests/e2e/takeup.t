@@ -58,7 +58,14 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	gt mine -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '6 live' "a person's agent is left alone"
 	is "$(messages mine)" 0 'and told nothing'
+	is "$(find "$XDG_STATE_HOME/gt-recover/prompts" -name '*.txt')" '' 'the prompt that nobody took is gone'
+
+	# as a recoverer leaves it that is killed after its last commit
+	: >"$XDG_STATE_HOME/gt-recover/prompts/$id.txt"
+	: >"$XDG_STATE_HOME/gt-recover/prompts/gtr-0000000000000000.txt"
+	gt patrol -L main
+	is "$(cd "$XDG_STATE_HOME/gt-recover/prompts" && echo *.txt)" gtr-0000000000000000.txt 'the prompt of an attempt that has ended goes with the next patrol, no other'
 else
-	skip 'this build has no fault points' 9
+	skip 'this build has no fault points' 11
 fi
 done_testing
