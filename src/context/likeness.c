@@ -328,6 +328,15 @@ shared(const struct likeness *a, const struct likeness *b, bool all)
 	return of > 0 ? common * 100 / of : 0;
 }
 
+/* Of short prompts every letter is known: neither is a part of the other, so they were two ("fix test 7", "fix test 8"). */
+static bool
+said_anew(const struct likeness *a, const struct likeness *b)
+{
+	const struct likeness *s = a->n <= b->n ? a : b, *l = a->n <= b->n ? b : a;
+
+	return s->kind == LIKENESS_USER && !a->gaps && !b->gaps && l->n <= LIKENESS_HEAD && memmem(l->head, l->n, s->head, s->n) == NULL;
+}
+
 static unsigned
 words_weight(const struct likeness *a, const struct likeness *b)
 {
@@ -341,6 +350,8 @@ words_weight(const struct likeness *a, const struct likeness *b)
 		return s->kind == LIKENESS_WORDS ? 6 + (unsigned)least(s->n / 4, 24) : weight + 2;
 	if (same_but_gaps(a, b))
 		return weight;
+	if (said_anew(a, b))
+		return 0;
 	head = same_head(a, b, LIKENESS_HEAD);
 	if (s->n < SHORT)
 		return head && (s->kind == LIKENESS_SYSTEM ? s->n >= 6 : s->open && s->n >= 4) ? 4 : 0;
