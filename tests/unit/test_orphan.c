@@ -5,15 +5,16 @@
 #include <sys/stat.h>
 
 #include "agent/orphan.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "scrub/scrub.h"
 #include "left.h"
 #include "temp.h"
 
-#define ID "aaaaaaaa-0000-4000-8000-000000000001"
-#define OTHER "bbbbbbbb-0000-4000-8000-000000000002"
-#define SERVER 2147480000	/* no tmux server has this pid */
+/* A conversation and a tmux server of this run alone: another one may search /proc at the same time. No server has such a pid. */
+static char conversation[37];
+static pid_t server;
 
 struct scene {
 	char *dir, *config, *cwd;
@@ -36,12 +37,14 @@ setup(void **state)
 {
 	struct scene *t = xcalloc(1, sizeof *t);
 
+	snprintf(conversation, sizeof conversation, "aaaaaaaa-0000-4000-8000-%012d", (int)getpid());
+	server = 2000000000 + getpid() * 2;
 	t->dir = temp_dir();
 	t->config = io_join(t->dir, "config");
 	t->cwd = io_join(t->dir, "work");
 	assert_int_equal(mkdir(t->cwd, 0700), 0);
 	t->s = scrub_new(NULL, NULL);
-	t->by = (struct orphan_search){ .session_id = ID, .config_dir = t->config, .cwd = t->cwd, .server_pid = SERVER, .pane_id = "%7",
+	t->by = (struct orphan_search){ .session_id = conversation, .config_dir = t->config, .cwd = t->cwd, .server_pid = server, .pane_id = "%7",
 		.is_agent = is_claude };
 	*state = t;
 	return 0;
@@ -67,11 +70,30 @@ teardown(void **state)
 	return 0;
 }
 
+/* A text with the ids of this run in the place of ID, SERVER and BESIDE (another server). */
+static char *
+with_ids(const char *text)
+{
+	struct buf b = BUF_INIT;
+
+	for (const char *p = text; *p != '\0'; )
+		if (str_starts(p, "=ID")) {
+			buf_fmt(&b, "=%s", conversation);
+			p += 3;
+		} else if (str_starts(p, "SERVER") || str_starts(p, "BESIDE")) {
+			buf_fmt(&b, "%d", (int)server + (*p == 'B'));
+			p += 6;
+		} else {
+			buf_chr(&b, *p++);
+		}
+	return buf_detach(&b);
+}
+
 /* `env` is one text, its variables parted by blanks. */
 static pid_t
 left(struct scene *t, const char *cwd, const char *command, const char *env, const char *output, bool below_agent)
 {
-	char *copy = xstrdup(env), *rest, *v[8] = { NULL };
+	char *copy = with_ids(env), *rest, *v[8] = { NULL };
 	size_t n = 0;
 	pid_t pid;
 
@@ -98,7 +120,7 @@ the_conversations_id_is_proof(void **state)
 	pid_t pid;
 
 	temp_write(output, "");
-	pid = left(t, "/", "sleep 600; echo \"two  words\"", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=" ID, output, false);
+	pid = left(t, "/", "sleep 600; echo \"two  words\"", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", output, false);
 	look(t);
 	assert_int_equal(t->o.n, 1);	/* not the sleep below it */
 	assert_int_equal(t->o.v[0].pid, pid);
@@ -119,17 +141,17 @@ static void
 signs_that_are_weaker(void **state)
 {
 	static const struct { const char *env; bool here; size_t n; } cases[] = {
-		{ "CLAUDECODE=1 TMUX=/tmp/a,b/main,2147480000,3 TMUX_PANE=%7", false, 1 },
+		{ "CLAUDECODE=1 TMUX=/tmp/a,b/main,SERVER,3 TMUX_PANE=%7", false, 1 },
 		/* before /clear the conversation had another id */
-		{ "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=" OTHER " TMUX=/tmp/main,2147480000,3 TMUX_PANE=%7", false, 1 },
-		{ "CLAUDECODE=1 TMUX=/tmp/main,2147480000,3 TMUX_PANE=%8", true, 0 },
-		{ "CLAUDECODE=1 TMUX=/tmp/main,2147480001,3 TMUX_PANE=%7", true, 0 },
+		{ "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=bbbbbbbb-0000-4000-8000-000000000002 TMUX=/tmp/main,SERVER,3 TMUX_PANE=%7", false, 1 },
+		{ "CLAUDECODE=1 TMUX=/tmp/main,SERVER,3 TMUX_PANE=%8", true, 0 },
+		{ "CLAUDECODE=1 TMUX=/tmp/main,BESIDE,3 TMUX_PANE=%7", true, 0 },
 		/* no agent's: a person started it in this pane */
-		{ "TMUX=/tmp/main,2147480000,3 TMUX_PANE=%7", true, 0 },
+		{ "TMUX=/tmp/main,SERVER,3 TMUX_PANE=%7", true, 0 },
 		/* no pane is told */
 		{ "X=1", true, 1 },
 		{ "X=1", false, 0 },
-		{ "CLAUDE_CODE_SESSION_ID=" OTHER, true, 0 },
+		{ "CLAUDE_CODE_SESSION_ID=bbbbbbbb-0000-4000-8000-000000000002", true, 0 },
 	};
 	struct scene *t = *state;
 
@@ -152,10 +174,10 @@ a_living_agents_processes_are_its_own(void **state)
 {
 	struct scene *t = *state;
 
-	left(t, t->cwd, "sleep 600", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=" ID, NULL, true);
+	left(t, t->cwd, "sleep 600", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", NULL, true);
 	look(t);
 	assert_int_equal(t->o.n, 0);
-	left(t, t->cwd, "sleep 601", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=" ID, NULL, false);
+	left(t, t->cwd, "sleep 601", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", NULL, false);
 	look(t);
 	assert_int_equal(t->o.n, 1);
 	assert_string_equal(t->o.v[0].command, "sleep 601");
@@ -172,7 +194,7 @@ commands_are_scrubbed_and_counted(void **state)
 	assert_null(strstr(t->o.v[0].command, "ghp_0123"));
 	assert_non_null(strstr(t->o.v[0].command, "[REDACTED:"));
 	for (size_t i = 0; i < ORPHANS_MAX; i++)
-		left(t, t->cwd, "sleep 600", "PATH=/usr/bin:/bin CLAUDE_CODE_SESSION_ID=" ID, NULL, false);
+		left(t, t->cwd, "sleep 600", "PATH=/usr/bin:/bin CLAUDE_CODE_SESSION_ID=ID", NULL, false);
 	look(t);
 	assert_int_equal(t->o.n, ORPHANS_MAX);
 	assert_int_equal(t->o.more, 1);
