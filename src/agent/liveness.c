@@ -63,7 +63,7 @@ proc_began_ms(pid_t pid)
 {
 	struct proc p;
 
-	return proc_read(pid, &p) == 0 ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
+	return proc_read(pid, &p) == 0 && p.state != 'Z' ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
 }
 
 static int
