@@ -51,7 +51,8 @@ struct candidate {
 	struct session_file note;	/* of the agent that died; session_id NULL: none */
 	pid_t agent_pid;		/* live, respawned: its process */
 	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
-	char *lost_id;			/* respawned: the conversation that it was not given; NULL: only the snapshot tells */
+	char *lost_id;			/* respawned: the conversation that it was not given; missing: its last one; NULL: only the snapshot tells */
+	char *after;			/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
 	char *needs;			/* a sentence with the name of the secret without which its command cannot be started; NULL: none */
 };

@@ -6,6 +6,7 @@
 #include "revive/afresh.h"
 #include "revive/hooked.h"
 #include "revive/memory.h"
+#include "revive/missing.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -364,7 +365,7 @@ find_missing(struct memory *m, struct candidates *out)
 {
 	size_t from = out->n;
 
-	memory_missing(m, out);
+	missing(m, out);
 	hooked_missing(m, out);
 	if (out->n > from)
 		qsort(out->v + from, out->n - from, sizeof *out->v, by_name);

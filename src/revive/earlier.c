@@ -54,18 +54,38 @@ drop_banners(struct conversation *talk, size_t from)
 	talk->n = n;
 }
 
-/* earlier goes on with talk, of which much may stand in earlier, too: the rows of the screen that no start wiped. */
-static void
-join_overlapping(struct conversation *talk, struct conversation *earlier)
+/* The exchange with which talk's own record begins to tell of a start at that time, and behind it nothing is older; talk->n: none. */
+static size_t
+first_since(const struct conversation *talk, int64_t at)
 {
-	struct conversation all;
-	char *session_id = talk->session_id;
+	for (size_t i = 0; i < talk->n; i++)
+		if (talk->v[i].source == SOURCE_TRANSCRIPT && talk->v[i].at >= at)
+			return i;
+	return talk->n;
+}
 
+/*
+ * earlier goes on with talk, of which much may stand in earlier, too: the rows of the screen that no start wiped. What the record of the
+ * start at that time tells is new, however alike it sounds.
+ */
+static void
+join_overlapping(struct conversation *talk, struct conversation *earlier, int64_t at)
+{
+	struct conversation all, new = CONVERSATION_INIT;
+	char *session_id = talk->session_id;
+	size_t from = first_since(talk, at);
+
+	for (size_t i = from; i < talk->n; i++)
+		conversation_take(&new, &talk->v[i]);
+	talk->n = from;
 	talk->session_id = NULL;
 	drop_banners(talk, 0);
 	merge(earlier, NULL, talk, &all);
 	free(all.session_id);
 	all.session_id = session_id;
+	for (size_t i = 0; i < new.n; i++)
+		conversation_take(&all, &new.v[i]);
+	conversation_release(&new);
 	*talk = all;
 }
 
@@ -88,17 +108,17 @@ join_behind(struct conversation *talk, struct conversation *earlier, size_t from
 	free(old);
 }
 
-/* earlier + a note + what is new in talk; the result becomes talk. from 0: the prompt is not there. */
+/* earlier + a note + what is new in talk since the attempt's start; the result becomes talk. from 0: the prompt is not there. */
 static void
-join(struct conversation *talk, struct conversation *earlier, size_t from, bool told, const char *id)
+join(struct conversation *talk, struct conversation *earlier, size_t from, bool told, const struct attempt *a)
 {
 	for (size_t i = 0; i < earlier->n; i++)
 		earlier->v[i].source = SOURCE_EARLIER;
 	conversation_add(earlier, ROLE_SYSTEM, NULL, NULL, xasprintf(told ?
 	    "The agent was brought back here (recovery %s) and was told everything above." :
-	    "The agent was started again here (recovery %s) and ended before it had read what is above.", id))->source = SOURCE_EARLIER;
+	    "The agent was started again here (recovery %s) and ended before it had read what is above.", a->id))->source = SOURCE_EARLIER;
 	if (from == 0)
-		join_overlapping(talk, earlier);
+		join_overlapping(talk, earlier, a->times[PHASE_RESPAWNED]);
 	else
 		join_behind(talk, earlier, from);
 }
@@ -205,7 +225,7 @@ older_transcript(const struct earlier_in *in, struct store *store, const struct 
 		return found;
 	found = recall(in, store, &older, out->v[at].content, depth - 1, &before, &lost, e);
 	if (found == 0)
-		join(out, &before, at + 1, true, id);
+		join(out, &before, at + 1, true, &older);
 	conversation_release(&before);
 	attempt_release(&older);
 	return found;
@@ -250,6 +270,26 @@ find_told(const struct earlier_in *in, struct store *store, const struct convers
 	return found;
 }
 
+static bool
+is_kept(const struct earlier_in *in, const struct attempt *a)
+{
+	struct conversation kept = CONVERSATION_INIT;
+	struct err soft = ERR_INIT;
+	bool yes = kept_read(in->w, a->id, &kept, NULL, &soft) == 1;
+
+	conversation_release(&kept);
+	return yes;
+}
+
+static void
+drop(struct conversation *talk, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		exchange_release(&talk->v[i]);
+	memmove(&talk->v[from], &talk->v[to], (talk->n - to) * sizeof *talk->v);
+	talk->n -= to - from;
+}
+
 /*
  * An agent that was resumed has all before our words in its own transcript: where what was gathered then is not kept any more, only the
  * words themselves go. True: they went.
@@ -257,31 +297,57 @@ find_told(const struct earlier_in *in, struct store *store, const struct convers
 static bool
 drop_nudge(const struct earlier_in *in, const struct attempt *a, struct conversation *talk, size_t at)
 {
-	struct conversation kept = CONVERSATION_INIT;
-	struct err soft = ERR_INIT;
-	bool gone = a->via != NULL && strcmp(a->via, "resume") == 0 && kept_read(in->w, a->id, &kept, NULL, &soft) != 1;
-
-	conversation_release(&kept);
-	if (!gone)
+	if (a->via == NULL || strcmp(a->via, "resume") != 0 || is_kept(in, a))
 		return false;
-	exchange_release(&talk->v[at]);
-	memmove(&talk->v[at], &talk->v[at + 1], (talk->n - at - 1) * sizeof *talk->v);
-	talk->n--;
+	drop(talk, at, at + 1);
 	return true;
 }
 
-/* The agent was started once more since it had been told that: its pane's newest start told it nothing. */
-static bool
-started_since(const struct earlier_in *in, struct store *store, const struct attempt *told)
+/*
+ * The agent was started once more since it had been told that, its newest start told it nothing, and what it was to be told is kept. 1
+ * found, 0 not.
+ */
+static int
+started_since(const struct earlier_in *in, struct store *store, const struct attempt *told, struct attempt *a, struct err *e)
 {
-	struct attempt a;
-	bool since;
+	int found = unshown_attempt(in, store, a, e);
 
-	if (unshown_attempt(in, store, &a, NULL) != 1)
-		return false;
-	since = a.times[PHASE_RESPAWNED] > told->times[PHASE_RESPAWNED] && a.times[PHASE_DELIVERED] == 0;
-	attempt_release(&a);
-	return since;
+	if (found == 1 && (a->times[PHASE_RESPAWNED] <= told->times[PHASE_RESPAWNED] || a->times[PHASE_DELIVERED] != 0 ||
+	    !is_kept(in, a))) {
+		attempt_release(a);
+		found = 0;
+	}
+	return found;
+}
+
+/*
+ * What the agent's newest start was to be told: from the message at *at of talk, or, with *at behind the end, from the ledger alone. Nudges
+ * of which nothing is kept are dropped on the way. 1 found, 0 not.
+ */
+static int
+find_newest(const struct earlier_in *in, struct store *store, struct conversation *talk, size_t *at, struct attempt *a, struct err *e)
+{
+	struct attempt newer;
+	bool dropped = false;
+	int found = find_told(in, store, talk, at, a, e), since;
+
+	while (found == 1 && drop_nudge(in, a, talk, *at)) {
+		attempt_release(a);
+		dropped = true;
+		found = find_told(in, store, talk, at, a, e);
+	}
+	if (found == 0)
+		return dropped ? 0 : unshown_attempt(in, store, a, e);
+	if (found < 0 || (since = started_since(in, store, a, &newer, e)) == 0)
+		return found;
+	attempt_release(a);
+	if (since < 0)
+		return -1;
+	/* all up to there is in what was kept for that start */
+	drop(talk, 0, *at + 1);
+	*at = talk->n;
+	*a = newer;
+	return 1;
 }
 
 int
@@ -289,37 +355,26 @@ earlier_unfold(const struct earlier_in *in, struct conversation *talk, struct ea
 {
 	struct store *store = world_store(in->w, false, e);
 	struct conversation earlier = CONVERSATION_INIT;
-	size_t at, from;
 	struct attempt a;
-	bool dropped = false;
+	size_t at;
+	bool shown;
 	int found;
 
 	memset(out, 0, sizeof *out);
 	if (store == NULL)
 		return e->code != 0 ? -1 : 0;
-	found = find_told(in, store, talk, &at, &a, e);
-	while (found == 1 && drop_nudge(in, &a, talk, at)) {
-		attempt_release(&a);
-		dropped = true;
-		found = find_told(in, store, talk, &at, &a, e);
-	}
-	from = at + 1;
-	if (found == 1 && started_since(in, store, &a))
-		drop_banners(talk, from);
-	if (found == 0 && !dropped) {
-		from = 0;
-		found = unshown_attempt(in, store, &a, e);
-	}
+	found = find_newest(in, store, talk, &at, &a, e);
 	if (found != 1)
 		return found;
-	found = recall(in, store, &a, from > 0 ? talk->v[at].content : NULL, MOST_LINKS, &earlier, &out->lost, e);
-	if (found == 0 && (from > 0 || earlier.n > 0)) {
-		bool told = from > 0 || a.times[PHASE_DELIVERED] != 0;
+	shown = at < talk->n;
+	found = recall(in, store, &a, shown ? talk->v[at].content : NULL, MOST_LINKS, &earlier, &out->lost, e);
+	if (found == 0 && (shown || earlier.n > 0)) {
+		bool told = shown || a.times[PHASE_DELIVERED] != 0;
 
 		out->id = xstrdup(a.id);
 		out->untold = !told;
 		out->empty = earlier.n == 0;
-		join(talk, &earlier, from, told, a.id);
+		join(talk, &earlier, shown ? at + 1 : 0, told, &a);
 		if (conversation_limit(talk, in->room))	/* every recovery keeps what those before it had kept */
 			talk->truncated_at = 0;
 	}

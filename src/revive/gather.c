@@ -253,6 +253,7 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT, old = CONVERSATION_INIT;
 	struct err soft = ERR_INIT;
 	struct recall r;
+	bool told = c->class == CLASS_MISSING && c->lost_id != NULL;	/* the ledger knows better than what was on the screen before */
 	char *unsure;
 
 	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &screen);
@@ -261,7 +262,8 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	recall(w, c, g->scrub, &r, &soft);
 	if (!reads_pane(c) && r.found)
 		recall_read(&r, c->profile->dialect, &old);
-	if (sources_transcript(w, c, reads_pane(c) ? &screen : &old, r.own ? r.shot.session_id : c->lost_id, &g->found, &soft) != 0 || (g->found.path != NULL &&
+	if (sources_transcript(w, c, told ? NULL : reads_pane(c) ? &screen : &old, r.own && !told ? r.shot.session_id : c->lost_id, &g->found,
+	    &soft) != 0 || (g->found.path != NULL &&
 	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
 	unsure = sources_warning(&g->found);

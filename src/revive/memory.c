@@ -4,29 +4,17 @@
 
 #include "revive/memory.h"
 #include "revive/detect.h"
-#include "revive/seen.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/utf8.h"
-#include "context/parting.h"
 #include "ledger/attempt.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
-#include "town/config.h"
 #include "town/starts.h"
 #include "town/town.h"
-
-struct memory_server {
-	const char *socket;		/* as the world calls it */
-	char *path;			/* as tmux does */
-	bool runs;
-	pid_t pid;			/* 0: it does not run, or has no session that would tell */
-	int64_t start;
-};
 
 void
 memory_init(struct memory *m, struct world *w)
@@ -69,8 +57,8 @@ memory_starts(struct memory *m)
 	return m->starts;
 }
 
-static bool
-head(struct memory *m, const char *name, struct snapshot *out)
+bool
+memory_head(struct memory *m, const char *name, struct snapshot *out)
 {
 	return !m->broken && memory_scrub(m) != NULL && album_head(m->album.dir, name, m->scrub, out, NULL) == 0;
 }
@@ -84,8 +72,8 @@ add_key(struct memory *m, const char key[ALBUM_KEY])
 	memcpy(m->keys[m->n_keys++], key, ALBUM_KEY);
 }
 
-static bool
-has_key(char (*keys)[ALBUM_KEY], size_t n, const char *key)
+bool
+memory_has_key(char (*keys)[ALBUM_KEY], size_t n, const char *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (memcmp(keys[i], key, ALBUM_KEY) == 0)
@@ -140,8 +128,8 @@ same_path(const char *a, const char *b)
 	return same;
 }
 
-static const struct memory_server *
-server_of(const struct memory *m, const char *path)
+const struct memory_server *
+memory_server_of(const struct memory *m, const char *path)
 {
 	for (size_t i = 0; i < m->n_servers; i++)
 		if (same_path(m->servers[i].path, path))
@@ -156,7 +144,7 @@ memory_has_session(const struct memory *m, const char *session)
 
 	for (size_t i = 0; i < m->n_servers; i++) {
 		album_session_key(key, m->servers[i].path, session);
-		if (has_key(m->keys, m->n_keys, key))
+		if (memory_has_key(m->keys, m->n_keys, key))
 			return true;
 	}
 	return false;
@@ -193,9 +181,8 @@ text(const char *s)
 	return xstrdup(s != NULL ? s : "");
 }
 
-/* The pane as it was; nothing of it is there any more. */
-static void
-old_pane(const struct snapshot *h, const char *socket, struct pane *p)
+void
+memory_old_pane(const struct snapshot *h, const char *socket, struct pane *p)
 {
 	p->socket = xstrdup(socket);
 	p->socket_path = xstrdup(h->socket);
@@ -307,8 +294,6 @@ memory_identity(struct memory *m, const struct snapshot *h, const char *name, st
 	return true;
 }
 
-/* ---- missing ---- */
-
 bool
 memory_answered(struct memory *m, const struct snapshot *h)
 {
@@ -323,137 +308,6 @@ memory_answered(struct memory *m, const struct snapshot *h)
 	return answered;
 }
 
-/* The pane stood there dead before its session went: somebody took it away. */
-static bool
-was_cleared(struct memory *m, const struct snapshot *h)
-{
-	struct store *store = world_store(m->w, false, NULL);
-	struct attempt a;
-	bool cleared;
-
-	if (h->dead)
-		return true;
-	if (store == NULL || attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, &a, NULL) != 1)
-		return false;
-	cleared = a.times[PHASE_DETECTED] > h->taken_at && strcmp(a.class, class_name(CLASS_MISSING)) != 0;
-	attempt_release(&a);
-	return cleared;
-}
-
-/* The record of a killed process is removed by the next start of any agent of that person; how its conversation ends stays. */
-static bool
-was_killed(struct memory *m, const struct snapshot *h)
-{
-	return parting_of_session(h->config_dir, h->cwd, h->session_id) == PARTING_NONE && !was_cleared(m, h);
-}
-
-static enum reason
-reason_of(struct memory *m, const struct candidate *c, const struct snapshot *h, bool server_died)
-{
-	if (server_died)
-		return REASON_SERVER_EXIT;
-	if (c->note.session_id != NULL || c->role.kind == ROLE_POLECAT || was_killed(m, h))
-		return REASON_PROCESS_DIED;
-	return REASON_STOPPED;
-}
-
-/* One without any session tells nothing of itself. */
-static bool
-server_died(const struct memory_server *s, const struct snapshot *h)
-{
-	struct proc p;
-
-	if (s->pid != 0)
-		return s->pid != h->server_pid || s->start != h->server_start;
-	return !s->runs || proc_read(h->server_pid, &p) != 0 || !str_starts(p.comm, "tmux");
-}
-
-static void
-add_missing(struct memory *m, const struct memory_server *s, const char *name, const struct snapshot *h, bool at_the_end,
-    struct candidates *out)
-{
-	struct candidate c = { .doubt = "" };
-	bool died = at_the_end && server_died(s, h);
-
-	if (h->session == NULL || memory_answered(m, h) || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
-		return;
-	old_pane(h, s->socket, &c.pane);
-	if (!memory_identity(m, h, name, &c)) {
-		candidate_release(&c);
-		return;
-	}
-	c.class = CLASS_MISSING;
-	c.reason = reason_of(m, &c, h, died);
-	if (memory_lives(h)) {
-		c.class = CLASS_UNKNOWN;
-		c.reason = REASON_NONE;
-		c.doubt = "its session is gone, but the agent's process still runs";
-	}
-	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-	out->v[out->n++] = c;
-}
-
-/* The other agents' panes of the session when its server died. */
-static void
-add_others(struct memory *m, const struct memory_server *s, const struct album_entry *newest, const struct seen *seen,
-    struct candidates *out)
-{
-	for (size_t i = 0; i < seen->n; i++) {
-		const struct seen_pane *x = &seen->v[i];
-		struct snapshot h;
-
-		if (!x->agent || x->file == NULL || strcmp(x->session, newest->session) != 0 || strcmp(x->file, newest->name) == 0 ||
-		    !head(m, x->file, &h))
-			continue;
-		add_missing(m, s, x->file, &h, true, out);
-		snapshot_release(&h);
-	}
-}
-
-static void
-look_for(struct memory *m, const struct album_entry *newest, struct candidates *out)
-{
-	const struct memory_server *s;
-	struct snapshot h;
-	struct seen seen;
-	bool known, at_the_end = false;
-
-	if (!head(m, newest->name, &h))
-		return;
-	s = server_of(m, h.socket);
-	if (s != NULL) {
-		known = seen_of_life(&seen, m->album.dir, h.socket, h.server_pid, h.server_start);
-		for (size_t i = 0; i < seen.n; i++)
-			at_the_end = at_the_end || strcmp(seen.v[i].session, newest->session) == 0;
-		add_missing(m, s, newest->name, &h, at_the_end || !known, out);
-		if (at_the_end && server_died(s, &h))
-			add_others(m, s, newest, &seen, out);
-		seen_release(&seen);
-	}
-	snapshot_release(&h);
-}
-
-void
-memory_missing(struct memory *m, struct candidates *out)
-{
-	char (*seen)[ALBUM_KEY] = xcalloc(m->album.n * 2, sizeof *seen);
-
-	for (size_t i = m->album.n, n = 0; i-- > 0 && !m->broken; ) {
-		const struct album_entry *x = &m->album.v[i];
-		/* the pane was seen later, in this session or in another one, which it was moved to or which is this one under another name */
-		bool later = has_key(seen, n, x->pane), done = has_key(seen, n, x->session);
-
-		if (!later)
-			memcpy(seen[n++], x->pane, ALBUM_KEY);
-		if (later || done)
-			continue;
-		memcpy(seen[n++], x->session, ALBUM_KEY);
-		if (!has_key(m->keys, m->n_keys, x->session) && !has_key(m->keys, m->n_keys, x->pane))
-			look_for(m, x, out);
-	}
-	free(seen);
-}
-
 /* ---- restored ---- */
 
 bool
@@ -465,7 +319,7 @@ memory_session(struct memory *m, const char *socket_path, const char *session, i
 
 	album_session_key(key, socket_path, session);
 	x = m->album.n > 0 ? album_newest(&m->album, key, NULL, until) : NULL;
-	if (x == NULL || !head(m, x->name, h))
+	if (x == NULL || !memory_head(m, x->name, h))
 		return false;
 	memcpy(name, x->name, ALBUM_NAME);
 	return true;

@@ -11,6 +11,7 @@
 
 struct candidate;
 struct candidates;
+struct pane;
 struct panes;
 struct scrub;
 struct starts;
@@ -18,16 +19,18 @@ struct tmux;
 struct world;
 
 /*
- * What the snapshots know of sessions that are not there any more, or are there again without their agents: the classes `missing` and
- * `restored` (detect.h; `respawned` is afresh.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
- *
- * A session is missing when its server was asked (or does not run) and has none of that name, the pane is not elsewhere on that server, and the
- * agent's process is gone; where that process still runs the candidate is `unknown`. Of a server that died all agents' panes are missing that
- * its last pass had seen, so a session may come back with several; of a session that ended while its server lived the newest pane alone.
- * What ended while its server lived was ended on purpose, REASON_STOPPED, unless it left the record of a killed agent (agent/session_file.h, which
- * the next start of any agent removes), or its transcript lacks its leave (context/parting.h) and no pane stood there dead before. But
- * a polecat's session does not count as ended on purpose, since gt removes every session that has died (gas-town 0.1): its work decides.
+ * What the snapshots know of sessions that are not there any more (missing.h), or are there again without their agents: the classes
+ * `missing` and `restored` of detect.h (`respawned` is afresh.h). Reads only: the directory of snapshots, of a few the part before the
+ * rows, /proc.
  */
+struct memory_server {
+	const char *socket;		/* as the world calls it */
+	char *path;			/* as tmux does */
+	bool runs;
+	pid_t pid;			/* 0: it does not run, or has no session that would tell */
+	int64_t start;			/* seconds since 1970 */
+};
+
 struct memory {
 	struct world *w;
 	struct album album;
@@ -54,9 +57,6 @@ bool memory_servers_gone(const struct memory *m);
 struct scrub *memory_scrub(struct memory *m);
 struct starts *memory_starts(struct memory *m);
 
-/* Appends the missing ones. */
-void memory_missing(struct memory *m, struct candidates *out);
-
 /*
  * A pane in which an idle shell stands and nothing tells of an agent, or only its screen: true when its session was brought back empty after its server
  * had died (tmux-resurrect and its like): a snapshot of an older life of the server knows an agent in a session of that name, which worked in
@@ -68,6 +68,13 @@ bool memory_restored(struct memory *m, struct candidate *c, bool shows_agent);
 bool memory_session(struct memory *m, const char *socket_path, const char *session, int64_t until, char name[ALBUM_NAME],
     struct snapshot *head);
 
+/* The head of a snapshot of that name. snapshot_release when true. */
+bool memory_head(struct memory *m, const char *name, struct snapshot *head);
+/* The server of a socket, NULL: it was not asked. Of the sessions and panes that are there, or of another list: is it one of them? */
+const struct memory_server *memory_server_of(const struct memory *m, const char *path);
+bool memory_has_key(char (*keys)[ALBUM_KEY], size_t n, const char *key);
+/* The pane as it was; nothing of it is there any more. */
+void memory_old_pane(const struct snapshot *head, const char *socket, struct pane *p);
 /* That crash has been answered: the agent was brought back and ended later, or in another session. */
 bool memory_answered(struct memory *m, const struct snapshot *head);
 /* The process of a snapshot still lives: the same pid, started at the same time. */

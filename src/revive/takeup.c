@@ -82,7 +82,8 @@ find_made(struct recovery *r, const struct attempt *a, struct err *e)
 static int
 check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 {
-	if (!class_crashed(r->c->class) || a->phase != PHASE_ACKNOWLEDGED || a->pane_pid != r->c->pane.pid)
+	if (!class_crashed(r->c->class) || a->phase != PHASE_ACKNOWLEDGED || a->pane_pid != r->c->pane.pid ||
+	    (r->c->after != NULL && strcmp(r->c->after, a->id) == 0))
 		return 0;
 	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
 	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");

@@ -138,7 +138,7 @@ sub judge_end {
 		push @{$bad->{end}}, "$crash: a snapshot knows it, and nobody brings it back";
 	} else {
 		$sum->{unknown}++;
-		print "# unknown to us: $crash, life ", scalar @{$a->{lives}}, ", lived ", sprintf("%.1f", $l->{ended} - $l->{seen}), " s\n";
+		push @{$bad->{end}}, "$crash: nobody knows of it, life " . @{$a->{lives}} . sprintf(", lived %.1f s", $l->{ended} - $l->{seen});
 	}
 }
 

@@ -21,11 +21,15 @@ kill_server() {
 		until_ 10 no_agent "$s"
 	done
 }
+has_no_session() {	# SESSION
+	! tm has-session -t "=$1" 2>/dev/null
+}
 no_agent() {	# SESSION
 	! grep -aqs "FAKE_AGENT_LOG=$(agent_dir "$1")" /proc/[0-9]*/environ
 }
 find_pane() {	# SESSION...: notes the panes that these sessions have now
 	local s
+	tm set-option -s exit-empty off	# a server that was started anew has it on
 	for s; do
 		tm list-panes -a -F '#{session_name} #{pane_id}' | awk -v s="$s" '$1 == s { print $2 }' | tail -n 1 >"$(agent_dir "$s")/pane"
 	done
@@ -118,4 +122,62 @@ gt ant -L main
 is "$RC $(messages ant)" "0 $((told + 1))" 'its server dies as well: then it is told once'
 ok '  with its first words' grep -q 'keep the comments' "$(message_file ant)"
 is "$(find "$XDG_STATE_HOME/gt-recover/prompts" -type f | wc -l)" 0 '  and no prompt lies about'
+
+# ---- it never read its prompt, and was told something else, much like what it had been told before ----
+find_pane ant
+tell_agent ant 'Also note the word anew-1.'
+ok 'an agent hears something' until_ 5 messages_are ant $((told + 2))
+gt snapshot -L main
+agent_plan ant --eat-stdin
+printf 'ready_timeout = "1s"\nack_timeout = "1s"\n' | cat "$XDG_CONFIG_HOME/gt-recover/gt.toml" - >"$W/quick.toml"
+kill_server ant
+starts=$(agent_starts ant)
+gt ant -L main --config "$W/quick.toml"
+ok '  a start command eats its prompt' until_ 10 came_up
+find_pane ant
+tell_agent ant 'Also note the word anew-2.'
+ok '  it hears something else' until_ 5 messages_are ant $((told + 3))
+crash ant
+until_ 5 listed_is ant class missing
+gt ant -L main
+is "$RC $(messages ant)" "0 $((told + 4))" '  and is told once when it comes back'
+is "$(grep -oE 'anew-[12]|keep the comments' "$(message_file ant)" | uniq | tr '\n' ' ')" 'keep the comments anew-1 anew-2 ' '  all that it had heard, in its order'
+find_pane ant
+
+# ---- what no snapshot saw ----
+tell_agent ant 'Also note the word unseen-1.'
+until_ 5 messages_are ant $((told + 5))
+gt snapshot -L main
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+forget() {	# as if the recoverer had been killed before its last step
+	rm -r "$XDG_STATE_HOME/gt-recover/snapshots"
+	cp -a "$W/before" "$XDG_STATE_HOME/gt-recover/snapshots"
+}
+crash ant
+until_ 5 listed_is ant class missing
+gt ant -L main
+is "$RC" 0 'a recovery whose agent no pass sees'
+find_pane ant
+told=$(messages ant)
+tell_agent ant 'Also note the word unseen-2.'
+ok '  it hears something' until_ 5 messages_are ant $((told + 1))
+forget
+gt list -L main
+crash ant
+ok '  and is killed with its session' until_ 5 listed_is ant class missing
+is "$(listed ant crash_reason)" process_died '  its transcript tells that it did not end by itself'
+gt ant -L main
+is "$RC $(messages ant)" "0 $((told + 2))" '  it comes back'
+is "$(grep -oE 'unseen-[12]' "$(message_file ant)" | uniq | tr '\n' ' ')" 'unseen-1 unseen-2 ' '  with what it had heard since'
+find_pane ant
+forget
+kill_server ant
+ok 'unseen again, and its server dies' until_ 5 listed_is ant crash_reason server_exit
+gt ant -L main
+is "$RC" 0 '  it comes back'
+find_pane ant
+forget
+kill "$(agent_pid ant)"
+ok 'unseen again, and asked to end' until_ 10 has_no_session ant
+is "$(listed ant class)" '' '  nobody misses it'
 done_testing

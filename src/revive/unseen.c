@@ -1,0 +1,142 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "revive/unseen.h"
+#include "revive/candidate.h"
+#include "revive/world.h"
+#include "agent/liveness.h"
+#include "agent/session_file.h"
+#include "base/buf.h"
+#include "context/snapshot.h"
+#include "context/transcript.h"
+#include "ledger/attempt.h"
+
+/* Between the commit of a start and what a process tells of its own. */
+#define SLACK_MS 5000
+
+static bool
+same_pane(const struct attempt *a, const struct snapshot *h)
+{
+	return a->server_pid == h->server_pid && a->server_start == h->server_start && strcmp(a->pane_id, h->pane) == 0 &&
+	    strcmp(a->socket, h->socket) == 0;
+}
+
+/* The attempt by which the agent that the snapshot shows was started: in its pane, or with its session. */
+static bool
+may_have_made(const struct attempt *a, const struct snapshot *h)
+{
+	int64_t at = a->times[PHASE_RESPAWNED];
+
+	if (at == 0 || at > h->taken_at || a->cwd == NULL || h->cwd == NULL || strcmp(a->cwd, h->cwd) != 0)
+		return false;
+	if (same_pane(a, h))
+		return a->pane_pid != h->pane_pid;
+	return strcmp(a->class, class_name(CLASS_MISSING)) == 0 && strcmp(a->session, h->session) == 0 && strcmp(a->socket, h->socket) == 0;
+}
+
+static bool
+find_maker(struct store *store, const struct snapshot *h, struct attempt *out)
+{
+	struct attempts all = { .n = 0 };
+	struct attempt *best = NULL;
+
+	if (attempts_all(store, &all, NULL) == 0)
+		for (size_t i = 0; i < all.n; i++)
+			if (may_have_made(&all.v[i], h) && (best == NULL || all.v[i].times[PHASE_RESPAWNED] > best->times[PHASE_RESPAWNED]))
+				best = &all.v[i];
+	if (best != NULL) {
+		*out = *best;
+		attempt_init(best);
+	}
+	attempts_release(&all);
+	return best != NULL;
+}
+
+/* The attempt that replaced what the snapshot shows. One that only told a living agent replaced nothing. */
+static bool
+find_successor(struct store *store, const struct snapshot *h, struct attempt *out)
+{
+	bool yes;
+
+	if (attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, out, NULL) != 1)
+		return false;
+	yes = out->pane_pid == h->pane_pid && out->times[PHASE_RESPAWNED] != 0 && strcmp(out->class, class_name(CLASS_RESPAWNED)) != 0;
+	if (!yes)
+		attempt_release(out);
+	return yes;
+}
+
+static bool
+is_held(const char *config_dir, const char *session_id)
+{
+	struct session_files all = { .n = 0 };
+	bool held = false;
+
+	session_files_read(config_dir, &all);
+	for (size_t i = 0; i < all.n && !held; i++)
+		held = all.v[i].session_id != NULL && strcmp(all.v[i].session_id, session_id) == 0 && session_file_lives(&all.v[i]);
+	session_files_release(&all);
+	return held;
+}
+
+/* The process that the attempt had started; a pid is used again. */
+static bool
+still_runs(const struct attempt *a)
+{
+	int64_t began = a->new_pid > 0 ? proc_began_ms((pid_t)a->new_pid) : 0;
+
+	return began != 0 && began >= a->times[PHASE_RESPAWNED] - SLACK_MS &&
+	    (a->times[PHASE_DELIVERED] == 0 || began <= a->times[PHASE_DELIVERED] + SLACK_MS);
+}
+
+static void
+set_conversation(const struct attempt *a, const struct snapshot *h, struct unseen *out)
+{
+	enum ack ack = ACK_NONE;
+	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	const char *name;
+
+	if (path == NULL && h->config_dir != NULL && a->cwd != NULL)
+		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
+	if (path == NULL)
+		return;
+	out->parting = parting_of(path);
+	name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+	if (str_ends(name, ".jsonl"))
+		out->session_id = xstrndup(name, strlen(name) - strlen(".jsonl"));
+	free(path);
+}
+
+void
+unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
+{
+	struct store *store = world_store(w, false, NULL);
+	struct attempt a;
+
+	memset(out, 0, sizeof *out);
+	out->parting = PARTING_UNKNOWN;
+	if (store == NULL || h->pane == NULL)
+		return;
+	out->later = find_successor(store, h, &a);
+	if (!out->later && (h->session_id != NULL || !find_maker(store, h, &a)))
+		return;
+	out->id = xstrdup(a.id);
+	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
+	out->alive_at = a.times[PHASE_ACKNOWLEDGED] != 0 ? a.times[PHASE_ACKNOWLEDGED] : a.times[PHASE_DELIVERED] != 0 ?
+	    a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
+	if (strcmp(a.class, class_name(CLASS_MISSING)) != 0) {
+		out->server_pid = a.server_pid;
+		out->server_start = a.server_start;
+	}
+	set_conversation(&a, h, out);
+	out->lives = still_runs(&a) || (out->session_id != NULL && h->config_dir != NULL && is_held(h->config_dir, out->session_id));
+	attempt_release(&a);
+}
+
+void
+unseen_release(struct unseen *u)
+{
+	free(u->id);
+	free(u->session_id);
+	memset(u, 0, sizeof *u);
+}
