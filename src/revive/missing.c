@@ -14,12 +14,15 @@
 #include "ledger/attempt.h"
 #include "town/config.h"
 
+#define FILE_MS 20	/* by so much the clock of files may be behind */
+
 /* One missing pane on its way to a candidate. */
 struct gone {
 	struct memory *m;
 	const struct memory_server *s;
 	const struct snapshot *h;
 	struct unseen u;
+	bool newest;		/* of its session */
 	bool server_died;
 };
 
@@ -85,13 +88,16 @@ later_server_died(const struct gone *g)
 	return !s->runs || (s->pid != 0 && s->start * 1000 > g->u.alive_at);
 }
 
-/* That crash has been answered, and what was started then was ended by somebody, or is not known to have crashed. */
+/*
+ * That crash has been answered, and what was started then was ended by somebody, or is not known to have crashed, or a newer snapshot of
+ * the session tells of it.
+ */
 static bool
 is_answered(const struct gone *g)
 {
 	const struct unseen *u = &g->u;
 
-	return u->answered && (u->lives || u->session_id == NULL || (u->parting != PARTING_NONE && !g->server_died));
+	return u->answered && (!g->newest || u->lives || u->session_id == NULL || (u->parting != PARTING_NONE && !g->server_died));
 }
 
 /* What the snapshot tells of its process is of the one before. */
@@ -131,10 +137,10 @@ add(const struct gone *g, const char *name, struct candidates *out)
 }
 
 static void
-add_missing(struct memory *m, const struct memory_server *s, const char *name, const struct snapshot *h, bool at_the_end,
-    struct candidates *out)
+add_missing(struct memory *m, const struct memory_server *s, const char *name, const struct snapshot *h, bool newest,
+    bool at_the_end, struct candidates *out)
 {
-	struct gone g = { .m = m, .s = s, .h = h };
+	struct gone g = { .m = m, .s = s, .h = h, .newest = newest };
 
 	if (h->session == NULL || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
 		return;
@@ -157,7 +163,7 @@ add_others(struct memory *m, const struct memory_server *s, const struct album_e
 		if (!x->agent || x->file == NULL || strcmp(x->session, newest->session) != 0 || strcmp(x->id, first->pane) == 0 ||
 		    !memory_head(m, x->file, &h))
 			continue;
-		add_missing(m, s, x->file, &h, true, out);
+		add_missing(m, s, x->file, &h, false, true, out);
 		snapshot_release(&h);
 	}
 }
@@ -174,10 +180,11 @@ look_for(struct memory *m, const struct album_entry *newest, struct candidates *
 		return;
 	s = memory_server_of(m, h.socket);
 	if (s != NULL) {
-		known = seen_of_life(&seen, m->album.dir, h.socket, h.server_pid, h.server_start);
+		/* what was killed between a snapshot and the state of its pass wrote no state: an older one tells nothing of this session */
+		known = seen_of_life(&seen, m->album.dir, h.socket, h.server_pid, h.server_start) && seen.written + FILE_MS >= h.taken_at;
 		for (size_t i = 0; i < seen.n; i++)
 			at_the_end = at_the_end || strcmp(seen.v[i].session, newest->session) == 0;
-		add_missing(m, s, newest->name, &h, at_the_end || !known, out);
+		add_missing(m, s, newest->name, &h, true, at_the_end || !known, out);
 		if (at_the_end && server_died(s, h.server_pid, h.server_start))
 			add_others(m, s, newest, &h, &seen, out);
 		seen_release(&seen);

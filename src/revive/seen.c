@@ -144,17 +144,23 @@ bool
 seen_of_life(struct seen *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start)
 {
 	char *past;
+	struct stat st;
+	bool known;
 
 	memset(s, 0, sizeof *s);
 	s->server_pid = server_pid;
 	s->server_start = server_start;
 	s->path = state_path(dir, socket_path);
-	if (read_life(s))
-		return true;
-	past = past_path(s->path, server_pid, server_start);
-	free(s->path);
-	s->path = past;
-	return read_life(s);
+	known = read_life(s);
+	if (!known) {
+		past = past_path(s->path, server_pid, server_start);
+		free(s->path);
+		s->path = past;
+		known = read_life(s);
+	}
+	if (known && stat(s->path, &st) == 0)
+		s->written = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+	return known;
 }
 
 static json_t *

@@ -43,6 +43,7 @@ struct seen {
 	struct seen_pane *v;
 	size_t n, cap;
 	bool changed;			/* since it was read */
+	int64_t written;		/* seen_of_life: when the file was, ms since 1970 */
 	pid_t other_pid;		/* the file tells of an earlier life of the server: that one; 0: it does not */
 	int64_t other_start;
 };

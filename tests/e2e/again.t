@@ -176,6 +176,19 @@ ok 'unseen again, and its server dies' until_ 5 listed_is ant crash_reason serve
 gt ant -L main
 is "$RC" 0 '  it comes back'
 find_pane ant
+crash ant
+until_ 5 listed_is ant class missing
+gt snapshot -L main
+rm -r "$W/before"
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+gt ant -L main
+find_pane ant
+cp -a "$W/before"/state-* "$XDG_STATE_HOME/gt-recover/snapshots"
+kill_server ant
+ok 'seen by a recoverer that was killed before it had noted the pass, and its server dies' until_ 5 listed_is ant crash_reason server_exit
+gt ant -L main
+is "$RC" 0 '  it comes back'
+find_pane ant
 forget
 kill "$(agent_pid ant)"
 ok 'unseen again, and asked to end' until_ 10 has_no_session ant
