@@ -53,18 +53,24 @@ settles() {	# WHERE
 mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)|io_write_durable\(.*"[a-z-]+", ?[a-z]+\)' "$ROOT/src" |
 	grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
 declare -A passed
-for point in "${points[@]}"; do
-	for ((passage = 1; passage < 30; passage++)); do
-		scene
-		# in a shell of its own, which keeps its "Killed" to itself
-		{ GT_FAULT=$point:$passage=kill gt "$NAME" -L main --json; } 2>/dev/null
-		[ "$RC" -ne 0 ] || break
-		is "$RC" 137 "killed at $point $passage"
-		settles "$point $passage"
+sweep() {	# VIA POINT...
+	local point passage via=$1
+	shift
+	for point; do
+		for ((passage = 1; passage < 30; passage++)); do
+			scene
+			# in a shell of its own, which keeps its "Killed" to itself
+			{ GT_FAULT=$point:$passage=kill gt "$NAME" -L main --json --via "$via"; } 2>/dev/null
+			[ "$RC" -ne 0 ] || break
+			is "$RC" 137 "killed at $point $passage on its way to $via"
+			settles "$point $passage"
+		done
+		passed[$point]=$((passage - 1))
+		is "$RC $(messages "$NAME") $(json '{results}[0]{via}')" "0 1 $via" "$point is passed ${passed[$point]} times and no more"
 	done
-	passed[$point]=$((passage - 1))
-	is "$RC $(messages "$NAME")" '0 1' "$point is passed ${passed[$point]} times and no more"
-done
+}
+sweep resume "${points[@]}"
+sweep inject context prompt tmux store-committed
 is "${passed[context]-} ${passed[prompt]-} ${passed[store-create]-} ${passed[tmux]-}" '1 1 1 1' 'context, prompt, store and tmux are each passed once'
 ok 'every phase is a commit' [ "${passed[store-commit]-0}" -ge 4 ]
 is "${passed[store-committed]-}" "${passed[store-commit]-}" 'and each of them is survived on both sides'
