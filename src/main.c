@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/spawn.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/setup.h"
@@ -283,16 +284,18 @@ print_error(const struct cli *cli, const struct err *e)
 		print_words("  ", e->hint);
 }
 
-/* What we hold in memory is not scrubbed yet: no core file, no peeking by other processes of this user. */
+/* What we hold in memory is not scrubbed yet: no core file, no peeking by other processes of this user. None of it is for our children. */
 static void
 close_the_house(void)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit core = { 0, 0 };
 
-	umask(077);
+	getrlimit(RLIMIT_CORE, &core);
+	spawn_hands_on(umask(077), &core);
+	core.rlim_cur = 0;
 	/* whoever started us may ignore it, and then no child's exit status reaches us */
 	signal(SIGCHLD, SIG_DFL);
-	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_CORE, &core);
 #ifndef __SANITIZE_ADDRESS__
 	prctl(PR_SET_DUMPABLE, 0);
 #endif

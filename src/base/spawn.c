@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +27,20 @@ struct child {
 	int64_t until;		/* the deadline */
 };
 
+static struct {
+	bool set;
+	mode_t mask;
+	struct rlimit core;
+} handed_on;
+
+void
+spawn_hands_on(mode_t mask, const struct rlimit *core)
+{
+	handed_on.mask = mask;
+	handed_on.core = *core;
+	handed_on.set = true;
+}
+
 static void
 close_fd(int *fd)
 {
@@ -40,6 +56,8 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	sigset_t all, none;
+	struct rlimit core;
+	mode_t mask = 0;
 	int r;
 
 	sigfillset(&all);
@@ -59,8 +77,17 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	if (s->cwd != NULL)
 		posix_spawn_file_actions_addchdir_np(&fa, s->cwd);
 	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+	if (handed_on.set) {
+		mask = umask(handed_on.mask);
+		getrlimit(RLIMIT_CORE, &core);
+		setrlimit(RLIMIT_CORE, &handed_on.core);
+	}
 	r = posix_spawnp(pid, s->argv[0], &fa, &at, (char *const *)s->argv,
 	    s->env != NULL ? (char *const *)s->env : environ);
+	if (handed_on.set) {
+		setrlimit(RLIMIT_CORE, &core);
+		umask(mask);
+	}
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	return r;

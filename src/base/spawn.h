@@ -2,6 +2,8 @@
 #define BASE_SPAWN_H
 
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 struct buf;
 struct err;
@@ -30,6 +32,12 @@ struct spawn {
 	void *arg;
 	int status;			/* answer: exit status, or 128 + signal */
 };
+
+/*
+ * What the children get instead of what this program has given to itself: a tmux server that we start hands both on to all its agents. The
+ * limit must not be above our own hard one.
+ */
+void spawn_hands_on(mode_t mask, const struct rlimit *core);
 
 /*
  * 0 when the program ran to its end, whatever its status. -1: name "not-installed" (no such program), "timeout" (code GT_AGAIN),

@@ -57,6 +57,11 @@ is "$(tm display-message -p -t "$(agent_pane toast)" '#{session_name} #{pane_wid
 is "$(readlink "/proc/$(agent_pid toast)/cwd")" "$cwd" '  in its directory'
 is "$(agent_starts toast)" 2 '  started once'
 ok '  told once' messages_are toast 1
+house() {	# PID: what a process hands on to its children
+	grep '^Umask:' "/proc/$1/status"
+	grep '^Max core file size' "/proc/$1/limits"
+}
+is "$(house "$(agent_pid toast)")" "$(house $$)" '  with the rights of its files and the limit of core files that its person has'
 ok '  what its screen had shown' grep -q 'test 7 ok' "$(message_file toast)"
 ok '  and by what it ended' grep -q 'its tmux server ended' "$(message_file toast)"
 is "$(tm show-options -p -v -t "$(agent_pane toast)" remain-on-exit)" '' '  remain-on-exit is as it was'
