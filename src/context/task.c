@@ -101,10 +101,21 @@ last_recorded(const struct conversation *c)
 	return i;
 }
 
+/* Behind the last words of somebody. */
+static size_t
+words_end(const struct conversation *c)
+{
+	size_t i = c->n;
+
+	while (i > 0 && c->v[i - 1].role == ROLE_SYSTEM && c->v[i - 1].tool == NULL)
+		i--;
+	return i;
+}
+
 size_t
 task_begin(const struct conversation *c, const char *bead)
 {
-	size_t stretch = 0, named = c->n, recorded = last_recorded(c);
+	size_t stretch = 0, named = c->n, recorded = last_recorded(c), words = words_end(c);
 	bool resumed = false;	/* what stands before is of the transcript, and it goes on below */
 	bool brought = false, open = bead != NULL;	/* open: the id was not yet named in this stretch */
 
@@ -120,7 +131,7 @@ task_begin(const struct conversation *c, const char *bead)
 			stretch = i + 1;
 			named = c->n;
 			open = bead != NULL;
-		} else if (is_start(x, bead) || (likeness_banner(x) && !brought && !resumed && x->source != SOURCE_EARLIER)) {
+		} else if (is_start(x, bead) || (likeness_banner(x) && i < words && !brought && !resumed && x->source != SOURCE_EARLIER)) {
 			stretch = i;
 			open = bead != NULL;
 		}

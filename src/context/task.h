@@ -11,7 +11,8 @@ struct conversation;
  * A conversation falls into stretches. A new one begins
  * - behind a "/clear" ("/reset" and "/new" are the same command in every version measured): what stands before it was given up by
  *   the person and is never taken back;
- * - at a banner (the agent was started anew), at Gas Town's first words to a session ("[GAS TOWN] polecat toast …"), and at words
+ * - at a banner (the agent was started anew) behind which anybody says anything, at Gas Town's first words to a session
+ *   ("[GAS TOWN] polecat toast …"), and at words
  *   that hand out another work item ("assigned", "hooked", "slung", "handoff" with an id of the same prefix). What an earlier recovery
  *   brought (SOURCE_EARLIER) was cut to its work then: banners in it are none, and it goes on over that of the agent it was brought to.
  *   So does one transcript over a banner in its midst: it was resumed.

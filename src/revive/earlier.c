@@ -303,17 +303,13 @@ drop_nudge(const struct earlier_in *in, const struct attempt *a, struct conversa
 	return true;
 }
 
-/*
- * The agent was started once more since it had been told that, its newest start told it nothing, and what it was to be told is kept. 1
- * found, 0 not.
- */
+/* The agent was started once more since it had been told that, and its newest start told it nothing. 1 found, 0 not. */
 static int
 started_since(const struct earlier_in *in, struct store *store, const struct attempt *told, struct attempt *a, struct err *e)
 {
 	int found = unshown_attempt(in, store, a, e);
 
-	if (found == 1 && (a->times[PHASE_RESPAWNED] <= told->times[PHASE_RESPAWNED] || a->times[PHASE_DELIVERED] != 0 ||
-	    !is_kept(in, a))) {
+	if (found == 1 && (a->times[PHASE_RESPAWNED] <= told->times[PHASE_RESPAWNED] || a->times[PHASE_DELIVERED] != 0)) {
 		attempt_release(a);
 		found = 0;
 	}
@@ -340,6 +336,11 @@ find_newest(const struct earlier_in *in, struct store *store, struct conversatio
 		return dropped ? 0 : unshown_attempt(in, store, a, e);
 	if (found < 0 || (since = started_since(in, store, a, &newer, e)) == 0)
 		return found;
+	if (since == 1 && !is_kept(in, &newer)) {
+		drop_banners(talk, *at + 1);
+		attempt_release(&newer);
+		return found;
+	}
 	attempt_release(a);
 	if (since < 0)
 		return -1;

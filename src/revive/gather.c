@@ -254,13 +254,15 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	struct err soft = ERR_INIT;
 	struct recall r;
 	bool told = c->class == CLASS_MISSING && c->lost_id != NULL;	/* the ledger knows better than what was on the screen before */
+	bool later;		/* and that is of a life behind the snapshot */
 	char *unsure;
 
 	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &screen);
 	if (g->capture.cut)
 		screen.truncated_at = 0;
 	recall(w, c, g->scrub, &r, &soft);
-	if (!reads_pane(c) && r.found)
+	later = told && r.own && c->crashed_at > r.shot.taken_at;
+	if (!reads_pane(c) && r.found && !later)
 		recall_read(&r, c->profile->dialect, &old);
 	if (sources_transcript(w, c, told ? NULL : reads_pane(c) ? &screen : &old, r.own && !told ? r.shot.session_id : c->lost_id, &g->found,
 	    &soft) != 0 || (g->found.path != NULL &&

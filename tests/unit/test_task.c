@@ -57,6 +57,7 @@ finds_the_beginning(void **state)
 		{ "a new session", NULL, 2, "susu", { BANNER, "one", BANNER, "two" } },
 		{ "a new session that names it", "gt-ab", 3, "susu", { BANNER, "gt-ab", BANNER, "gt-ab" } },
 		{ "a new session that goes on", "gt-ab", 1, "susu", { BANNER, "gt-ab", BANNER, "go on" } },
+		{ "a new session in which nobody spoke", NULL, 0, "sus", { BANNER, "one", BANNER } },
 		{ "a banner inside a transcript", NULL, 0, "rsru", { "one", BANNER, "two", "three" } },
 		{ "a banner before a transcript", NULL, 1, "usru", { "one", BANNER, "two", "three" } },
 		{ "a banner behind a transcript", NULL, 1, "rsu", { "one", BANNER, "two" } },
@@ -71,8 +72,8 @@ finds_the_beginning(void **state)
 		{ "a summary names it where the words are gone", "gt-ab", 1, "usu", { "x", "Summary: working on gt-ab", "go on" } },
 		{ "a summary inside the work", "gt-ab", 1, "uusu", { "x", "gt-ab", "Summary: gt-ab is half done", "go on" } },
 		{ "brought by a recovery", "gt-ab", 0, "esssa", { "gt-ab", "The agent was brought back here", BANNER, "note", "on it" } },
-		{ "started by hand after it", "gt-ab", 5, "esuass",
-			{ "gt-ab", "The agent was brought back here", "go on", "ok", "note", BANNER " gt-ab" } },
+		{ "started by hand after it", "gt-ab", 5, "esuassu",
+			{ "gt-ab", "The agent was brought back here", "go on", "ok", "note", BANNER " gt-ab", "go on" } },
 		{ "an id without a prefix", "abc", 1, "uuu", { "x", "abc", "def was assigned" } },
 		{ "an empty id", "", 0, "uu", { "x", "y" } },
 	};
