@@ -10,7 +10,7 @@ struct scrub;
 
 /*
  * Text that has been through the scrubber: the only text that capture files, context, prompt and mail accept. The struct is
- * opaque and only scrub.c makes one, so the compiler carries the promise. Bytes are followed by a NUL.
+ * opaque and only src/scrub makes one, so the compiler carries the promise. Bytes are followed by a NUL.
  */
 struct clean_text;
 

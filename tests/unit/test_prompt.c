@@ -24,7 +24,7 @@
 #define GOLDEN "tests/golden/prompt"
 
 /*
- * Text that is said to be clean but was not: the prompt must keep its promises whatever it is given. Only scrub/scrub.c makes the real one.
+ * Text that is said to be clean but was not: the prompt must keep its promises whatever it is given. Only src/scrub makes the real one.
  */
 struct clean_text {
 	size_t len;

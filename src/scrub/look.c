@@ -1,0 +1,190 @@
+#include <string.h>
+
+#include "base/pattern.h"
+#include "scrub/keyed.h"
+#include "scrub/scrub_private.h"
+#include "scrub/value.h"
+
+struct look {
+	struct scrub *s;
+	const struct view *view;
+	struct frames *rows;
+	struct findings *f;
+	bool crossing, guessed;
+	size_t line, line_end;
+	size_t hot;		/* the line that was marked last, + 1 */
+	size_t named;		/* end of the last value found by its name: names inside it are part of it */
+};
+
+static bool
+allowed(const struct scrub *s, const char *p, size_t n)
+{
+	for (size_t i = 0; i < s->n_allow; i++)
+		if (pattern_find(s->allow[i], p, n, 0, NULL) == 1)
+			return true;
+	return false;
+}
+
+/* A stretch of the view, row by row. */
+static void
+add_span(struct look *l, size_t from, size_t to, size_t kind, enum rank rank)
+{
+	const char *text = l->view->text.data;
+	bool cont = false;
+
+	if (allowed(l->s, text + from, to - from))
+		return;
+	while (from < to) {
+		size_t row, other, start = view_source(l->view, from, &row), end = start + 1;
+
+		for (from++; from < to; from++) {
+			size_t src = view_source(l->view, from, &other);
+
+			if (other != row)
+				break;
+			end = src + 1;
+		}
+		findings_add(l->f, (struct finding){ start, end, kind, rank, cont });
+		cont = true;
+	}
+}
+
+/* Does a match count that begins at `from` and whose secret is [start, to)? */
+static bool
+counts(const struct look *l, size_t from, size_t start, size_t to)
+{
+	size_t a, b, row;
+
+	if (start >= to || !l->crossing)
+		return start < to;
+	view_source(l->view, from, &a);
+	view_source(l->view, to - 1, &b);
+	view_source(l->view, start, &row);
+	while (l->guessed && ++row <= b)
+		if (l->view->rows->v[row].key)
+			return false;
+	return a != b;
+}
+
+/* All rows of the line: a rule failed there, so nothing is known about it. */
+static void
+withhold(struct look *l)
+{
+	size_t row, last;
+
+	view_source(l->view, l->line, &row);
+	view_source(l->view, l->line_end > l->line ? l->line_end - 1 : l->line, &last);
+	for (; row <= last; row++) {
+		const struct frame *r = &l->view->rows->v[row];
+
+		findings_add(l->f, (struct finding){ r->from, r->to, 0, RANK_WITHHELD, false });
+	}
+}
+
+/* "[31m" ends at `at`: a colour as source code, logs and JSON write it out. */
+static bool
+colour_ends(const char *text, size_t from, size_t at)
+{
+	size_t i = at - 1, least = at - from < 24 ? from : at - 24;
+
+	while (i > least && (text[i - 1] == ';' || text[i - 1] == ':' || (text[i - 1] >= '0' && text[i - 1] <= '9')))
+		i--;
+	return text[at - 1] == 'm' && i > from && text[i - 1] == '[';
+}
+
+/* No letter, digit or "_" stands before a token, but an escape may: \n, %3D, [31m. */
+static bool
+border(const char *text, size_t from, size_t at)
+{
+	unsigned char c;
+
+	if (at == from)
+		return true;
+	c = (unsigned char)text[at - 1];
+	if (c != '_' && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+		return true;
+	if (at - from >= 2 && text[at - 2] == '\\' && strchr("nrt", c) != NULL)
+		return true;
+	return (at - from >= 3 && text[at - 3] == '%') || colour_ends(text, from, at);
+}
+
+static void
+try_rule(struct look *l, size_t id, size_t from)
+{
+	const struct rule *r = &l->s->rules.v[id];
+	const char *line = l->view->text.data + l->line;
+	size_t n = l->line_end - l->line, start = from - l->line, group, a, b;
+	struct match m;
+	int found;
+
+	if (from < l->s->done[id] || (r->border && !border(l->view->text.data, l->line, from)))
+		return;
+	start = start > r->back ? start - r->back : 0;
+	if (l->s->done[id] > l->line && l->s->done[id] - l->line > start)
+		start = l->s->done[id] - l->line;
+	found = pattern_find(r->pattern, line, n, start, &m);
+	if (found < 0)
+		withhold(l);
+	if (found <= 0) {
+		l->s->done[id] = r->back > 0 || found < 0 ? l->line_end : from + 1;
+		return;
+	}
+	group = m.start[1] != (size_t)-1 ? 1 : 0;
+	a = m.start[group];
+	b = m.end[group];
+	l->s->done[id] = l->line + (m.end[0] > start ? m.end[0] : start + 1);
+	if (group == 1 && value_is_placeholder(line + a, b - a))
+		return;
+	if (counts(l, l->line + m.start[0], l->line + a, l->line + b))
+		add_span(l, l->line + a, l->line + b, l->s->kind_of[id], group == 1 ? RANK_PLACE : RANK_FORMAT);
+}
+
+/* The row of the line at hand, for the views in which lines are parts of rows. */
+static void
+mark_hot(struct look *l)
+{
+	size_t row;
+
+	if (l->crossing || l->hot == l->line + 1)
+		return;
+	l->hot = l->line + 1;
+	view_source(l->view, l->line, &row);
+	l->rows->v[row].hot = 1;
+}
+
+static int
+on_word(void *arg, size_t id, size_t from, size_t to)
+{
+	struct look *l = arg;
+	const struct rules *rules = &l->s->rules;
+	struct keyed k;
+
+	while (from >= l->line_end) {
+		const char *text = l->view->text.data, *nl;
+
+		l->line = l->line_end + 1;
+		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
+		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
+	}
+	mark_hot(l);
+	if (id < rules->n) {
+		try_rule(l, id, from);
+	} else if (from >= l->named &&
+	    keyed_at(rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
+		l->named = l->line + k.to;
+		if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
+			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - rules->v], RANK_NAMED);
+	}
+	return 0;
+}
+
+void
+look_at(struct scrub *s, const struct view *view, struct frames *rows, bool crossing, bool guessed, struct findings *f)
+{
+	struct look l = { .s = s, .view = view, .rows = rows, .f = f, .crossing = crossing, .guessed = guessed };
+	const char *nl = memchr(view->text.data, '\n', view->text.len);
+
+	l.line_end = nl != NULL ? (size_t)(nl - view->text.data) : view->text.len;
+	memset(s->done, 0, s->rules.n * sizeof *s->done);
+	keywords_scan(s->keywords, view->text.data, view->text.len, on_word, &l);
+}

@@ -1,0 +1,43 @@
+#ifndef SCRUB_SCRUB_PRIVATE_H
+#define SCRUB_SCRUB_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "scrub/finding.h"
+#include "scrub/frame.h"
+#include "scrub/keyword.h"
+#include "scrub/known.h"
+#include "scrub/rules.h"
+
+struct clean_text;
+struct pattern;
+
+/*
+ * What the files behind scrub.h share: scrub.c (the scrubber), pass.c (a text, again and again until nothing is found in it), look.c (one
+ * view of it), clean_text.c. Nobody else includes this.
+ */
+struct scrub {
+	struct rules rules;
+	struct keywords *keywords;	/* ids below rules.n are rules, rules.n is a name */
+	struct known known;
+	struct pattern **allow;
+	size_t n_allow, cap_allow;
+	const char **kinds;		/* borrowed from rules, and the two below */
+	size_t *counts;
+	size_t n_kinds;
+	size_t *kind_of;		/* rule → kind */
+	size_t kind_pem, kind_known;
+	size_t *done;			/* rule → offset up to which the view has been searched */
+};
+
+/* A copy of n bytes that pass.c has been through. */
+struct clean_text *clean_new(const char *p, size_t n);
+
+/*
+ * What the rules find in a view, row by row into f; rows with a keyword become hot. `crossing`: only what lies across a seam counts, the
+ * rest was found row by row. `guessed`: nobody told the width, so a secret does not reach into a row that begins like a line of its own.
+ */
+void look_at(struct scrub *s, const struct view *view, struct frames *rows, bool crossing, bool guessed, struct findings *f);
+
+#endif
