@@ -82,6 +82,10 @@ lint: $(GEN)
 
 bench: all fake
 	./tests/bench/run
+	./tests/bench/scrub
+
+bench-scrub: all
+	./tests/bench/scrub
 
 bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
@@ -155,5 +159,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-read stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-read bench-scrub stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)
