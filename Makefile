@@ -54,6 +54,10 @@ $(MODE)/obj/%.o: src/%.c $(GEN)
 $(MODE)/gen/%.ini.inc: config/%.ini
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
+# Of the table of secrets what the program needs: one sample a rule, its canary. Lines keep their numbers.
+$(MODE)/gen/secrets.ini.inc: config/secrets.ini
+	@mkdir -p $(@D)
+	sed -E 's/^(#|spares|finds_).*//' $< | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
 $(MODE)/gen/%.md.inc: templates/%.md
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@

@@ -80,7 +80,10 @@ buf_str(struct buf *b, const char *s)
 void
 buf_chr(struct buf *b, char c)
 {
-	buf_add(b, &c, 1);
+	if (b->len + 1 >= b->cap)
+		buf_grow(b, 1);
+	b->data[b->len++] = c;
+	b->data[b->len] = '\0';
 }
 
 void

@@ -7,11 +7,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#define JIT_AFTER 32	/* runs; to compile a pattern takes as long as some thirty short ones without it */
+
 struct pattern {
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *context;
-	bool *jit;			/* whether the JIT was asked; most patterns of a table are never run */
+	unsigned *used;			/* how often: the JIT is asked at last, most patterns of a table are run once or never */
 };
 
 struct pattern *
@@ -40,7 +42,7 @@ pattern_new(const char *regex, unsigned flags, struct err *e)
 		free(p);
 		return NULL;
 	}
-	p->jit = xcalloc(1, sizeof *p->jit);
+	p->used = xcalloc(1, sizeof *p->used);
 	p->data = pcre2_match_data_create(PATTERN_GROUPS, NULL);
 	p->context = pcre2_match_context_create(NULL);
 	if (p->data == NULL || p->context == NULL)
@@ -58,7 +60,7 @@ pattern_free(struct pattern *p)
 	pcre2_match_context_free(p->context);
 	pcre2_match_data_free(p->data);
 	pcre2_code_free(p->code);
-	free(p->jit);
+	free(p->used);
 	free(p);
 }
 
@@ -68,11 +70,9 @@ pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, s
 	PCRE2_SIZE *o;
 	int r;
 
-	if (!*p->jit) {
-		*p->jit = true;
-		/* no JIT on this machine is slower, not wrong */
+	/* no JIT on this machine is slower, not wrong */
+	if (++*p->used == JIT_AFTER)
 		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
-	}
 	r = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, 0, p->data, p->context);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return 0;

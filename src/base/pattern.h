@@ -7,7 +7,7 @@
 struct err;
 
 /*
- * A compiled PCRE2 pattern with JIT (from its first use on), a match limit of 100,000 and a heap limit: an evil input
+ * A compiled PCRE2 pattern with JIT (once it was used some times), a match limit of 100,000 and a heap limit: an evil input
  * costs a millisecond, not a minute ((a+)+$ on 40 letters: 98 ms at the library's limit, 1 ms at ours).
  */
 struct pattern;

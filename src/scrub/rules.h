@@ -23,7 +23,8 @@ struct pattern;
  *	          {base64:43} stand for made-up characters, so that the table itself holds nothing that looks like a secret
  *	spares*   a sample in which nothing may be found
  *
- * Every rule but "none" needs a finds: the first one is its canary.
+ * Every rule but "none" needs a finds, the first one is its canary: tried at every start. The others (finds_2, spares) are for the tests,
+ * which read the file; the build leaves them out of what is compiled in, and they stand on one line each for that.
  */
 enum value_class { VALUE_NONE, VALUE_ANY, VALUE_MIXED, VALUE_RANDOM };
 

@@ -52,7 +52,7 @@ has(const char *p, size_t n, const char *word)
 	size_t len = strlen(word);
 
 	for (size_t i = 0; i + len <= n; i++)
-		if (strncasecmp(p + i, word, len) == 0)
+		if (tolower((unsigned char)p[i]) == word[0] && strncasecmp(p + i, word, len) == 0)
 			return true;
 	return false;
 }

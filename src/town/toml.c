@@ -190,8 +190,12 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	if (*which != 'e') {
 		size_t part = *which == 's' ? PART_SECTION : *which == 'k' ? PART_KEY : PART_VALUE;
 
+		struct buf *got = &r->got[part];
+
+		buf_grow(got, strlen(value) / 2);
 		for (; value[0] != '\0' && value[1] != '\0'; value += 2)
-			buf_chr(&r->got[part], (char)(toml_hex(value[0]) * 16 + toml_hex(value[1])));
+			got->data[got->len++] = (char)(toml_hex(value[0]) * 16 + toml_hex(value[1]));
+		got->data[got->len] = '\0';
 		return 1;
 	}
 	it = (struct toml_item){ .section = r->got[PART_SECTION].data, .key = r->got[PART_KEY].data, .value = r->got[PART_VALUE].data,
