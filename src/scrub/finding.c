@@ -25,6 +25,33 @@ findings_add(struct findings *f, struct finding one)
 	f->v[f->n++] = one;
 }
 
+void
+findings_add_view(struct findings *f, const struct view *w, size_t from, size_t to, struct finding like)
+{
+	const char *text = w->text.data;
+
+	like.cont = false;
+	while (from < to) {
+		size_t row, other;
+
+		if (text[from] == '\n') {
+			from++;
+			continue;
+		}
+		like.from = view_source(w, from, &row);
+		like.to = like.from + 1;
+		for (from++; from < to && text[from] != '\n'; from++) {
+			size_t src = view_source(w, from, &other);
+
+			if (other != row)
+				break;
+			like.to = src + 1;
+		}
+		findings_add(f, like);
+		like.cont = true;
+	}
+}
+
 static int
 by_place(const void *a, const void *b)
 {

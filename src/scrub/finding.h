@@ -12,8 +12,11 @@ struct buf;
  * What is to be replaced in a text. A secret that is cut over rows is one finding a row; all but the first are `cont` and become "[…]".
  * No finding holds a newline, so rows are never lost.
  */
-/* Where findings overlap, the lowest rank names the whole. */
-enum rank { RANK_WITHHELD, RANK_FORMAT, RANK_KNOWN, RANK_PLACE, RANK_NAMED };
+/*
+ * Where findings overlap, the lowest rank names the whole: a format of its own, a value that was learned, a place in a command or header, a
+ * name before it, a value that was found elsewhere.
+ */
+enum rank { RANK_WITHHELD, RANK_FORMAT, RANK_KNOWN, RANK_PLACE, RANK_NAMED, RANK_SEEN };
 
 struct finding {
 	size_t from, to;	/* offsets in the source */
@@ -29,6 +32,8 @@ struct findings {
 
 void findings_release(struct findings *f);
 void findings_add(struct findings *f, struct finding one);
+/* The stretch [from, to) of a view, row by row; kind and rank are those of `like`. */
+void findings_add_view(struct findings *f, const struct view *w, size_t from, size_t to, struct finding like);
 
 /*
  * Sorts, widens to whole runes, drops what touches text that stands for a secret already ([REDACTED:kind] of a kind of ours, […],

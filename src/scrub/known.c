@@ -4,243 +4,459 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scrub/keyword.h"
 #include "scrub/known.h"
+#include "scrub/spelling.h"
+#include "scrub/value.h"
+#include "scrub/word.h"
 
-#define LEAST 8
+#define LEAST 8			/* bytes of a form; its last ones are its key */
 #define MOST 16384
-#define MAX_VALUES 512
-#define HEAD 24			/* so much of a form is looked for in the one pass, the rest compared at the hit */
+#define MOST_SOUGHT 4096	/* of a value that was found */
+#define MAX_LEARNED 512
+#define MAX_SOUGHT 2048
+#define MAX_SECRETS 16384
+#define MAX_BYTES ((size_t)4 << 20)
+#define MAX_ALIKE 8		/* forms of found values that end alike */
+#define MAX_GAP 4096		/* bytes between two characters of a value: a row break and its indent are less */
+#define EFFORT 64		/* bytes compared for each byte of text */
 
-/* One spelling of a value, without blanks. */
+/* Where a form may stand. */
+enum border { BORDER_NONE, BORDER_WORD, BORDER_STRICT };
+
+struct secret {
+	char *text;		/* without blanks */
+	size_t n;
+	char *raw;		/* as it was learned, or NULL */
+	size_t n_raw;
+	size_t kind;
+	enum border border;
+	bool sought;
+};
+
+/* One spelling of a secret, without blanks. */
 struct form {
 	char *text;
 	size_t n;
-	bool blanks;		/* the value has blanks: they may stand between its characters on the screen */
-	bool plain;		/* the value as it is */
+	size_t secret;
+	uint64_t tail;
+	uint32_t next;		/* form + 1 with the same slot */
+	enum border border;
+	bool blanks;		/* it has blanks: they may stand between its characters on the screen */
 };
+
+/* ---- tables ---- */
+
+static uint64_t
+hash_of(const char *p, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)p[i]) * 0x100000001b3;
+	return h ^ h >> 32;
+}
+
+static size_t
+tail_slot(const struct known *k, uint64_t tail)
+{
+	return (size_t)(tail * 0x9e3779b97f4a7c15 >> 32) & (k->tail_slots - 1);
+}
+
+/* The slot of a value, or the free one where it belongs. */
+static uint32_t *
+value_slot(const struct known *k, const char *p, size_t n)
+{
+	size_t i = (size_t)hash_of(p, n) & (k->value_slots - 1);
+
+	for (;; i = (i + 1) & (k->value_slots - 1)) {
+		const struct secret *s = k->by_value[i] != 0 ? &k->secrets[k->by_value[i] - 1] : NULL;
+
+		if (s == NULL || (s->n == n && memcmp(s->text, p, n) == 0))
+			return &k->by_value[i];
+	}
+}
+
+static void
+index_values(struct known *k)
+{
+	free(k->by_value);
+	k->value_slots = k->value_slots > 4 * k->n ? k->value_slots : 8 * k->n < 64 ? 64 : 2 * k->value_slots;
+	k->by_value = xcalloc(k->value_slots, sizeof *k->by_value);
+	for (size_t i = 0; i < k->n; i++)
+		*value_slot(k, k->secrets[i].text, k->secrets[i].n) = (uint32_t)i + 1;
+}
+
+static void
+index_form(struct known *k, size_t i)
+{
+	uint32_t *slot = &k->by_tail[tail_slot(k, k->forms[i].tail)];
+
+	k->forms[i].next = *slot;
+	*slot = (uint32_t)i + 1;
+}
+
+static void
+index_forms(struct known *k)
+{
+	free(k->by_tail);
+	k->tail_slots = k->tail_slots > 4 * k->n_forms ? k->tail_slots : 4 * k->n_forms < 256 ? 256 : 2 * k->tail_slots;
+	k->by_tail = xcalloc(k->tail_slots, sizeof *k->by_tail);
+	for (size_t i = 0; i < k->n_forms; i++)
+		index_form(k, i);
+}
+
+static void
+wipe(char *p, size_t n)
+{
+	if (p != NULL)
+		explicit_bzero(p, n);
+	free(p);
+}
 
 void
 known_release(struct known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		explicit_bzero(k->v[i].text, k->v[i].n);
-		free(k->v[i].text);
+		wipe(k->secrets[i].text, k->secrets[i].n);
+		wipe(k->secrets[i].raw, k->secrets[i].n_raw);
 	}
-	free(k->v);
-	keywords_free(k->keywords);
+	for (size_t i = 0; i < k->n_forms; i++)
+		wipe(k->forms[i].text, k->forms[i].n);
+	free(k->secrets);
+	free(k->forms);
+	free(k->by_value);
+	free(k->by_tail);
 	*k = (struct known){ 0 };
 }
 
-/* ---- spellings ---- */
+/* ---- values and their forms ---- */
 
 static void
-add_form(struct known *k, const char *p, size_t n)
+squeeze(struct buf *out, const char *p, size_t n)
 {
-	struct form f = { .text = xmalloc(n + 1) };
+	for (size_t i = 0; i < n; i++)
+		if (!isspace((unsigned char)p[i]))
+			buf_chr(out, p[i]);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		if (isspace((unsigned char)p[i]))
-			f.blanks = true;
-		else
-			f.text[f.n++] = p[i];
+static uint64_t
+tail_of(const char *p, size_t n)
+{
+	uint64_t w = 0;
+
+	for (size_t i = n - LEAST; i < n; i++)
+		w = w << 8 | (unsigned char)p[i];
+	return w;
+}
+
+/* The form with these bytes, or NULL. */
+static struct form *
+form_find(const struct known *k, const char *p, size_t n, size_t *alike)
+{
+	uint64_t tail;
+
+	*alike = 0;
+	if (n < LEAST || k->n_forms == 0)
+		return NULL;
+	tail = tail_of(p, n);
+	for (uint32_t i = k->by_tail[tail_slot(k, tail)]; i != 0; i = k->forms[i - 1].next) {
+		struct form *f = &k->forms[i - 1];
+
+		if (f->n == n && memcmp(f->text, p, n) == 0)
+			return f;
+		*alike += f->tail == tail;
 	}
-	f.text[f.n] = '\0';
-	for (size_t i = 0; i < k->n && f.n >= LEAST; i++)
-		if (k->v[i].n == f.n && memcmp(k->v[i].text, f.text, f.n) == 0)
-			f.n = 0;
-	if (f.n < LEAST) {
-		explicit_bzero(f.text, n + 1);
-		free(f.text);
+	return NULL;
+}
+
+/* Who takes the spellings of a secret. */
+struct taking {
+	struct known *k;
+	size_t secret;
+};
+
+static void
+take_form(void *arg, const struct spelling *sp)
+{
+	const struct taking *t = arg;
+	struct known *k = t->k;
+	const struct secret *s = &k->secrets[t->secret];
+	enum border border = sp->inside ? BORDER_NONE : s->border;
+	struct buf b = BUF_INIT;
+	struct form *old;
+	size_t alike;
+
+	squeeze(&b, sp->p, sp->n);
+	old = form_find(k, b.data, b.len, &alike);
+	if (old != NULL && border < old->border)
+		old->border = border;
+	if (old != NULL || b.len < LEAST || (alike >= MAX_ALIKE && s->raw == NULL)) {
+		buf_wipe(&b);
 		return;
 	}
-	k->v = vec_room(k->v, k->n, &k->cap, sizeof *k->v);
-	k->v[k->n++] = f;
+	k->forms = vec_room(k->forms, k->n_forms, &k->cap_forms, sizeof *k->forms);
+	k->forms[k->n_forms] = (struct form){ .n = b.len, .secret = t->secret, .tail = tail_of(b.data, b.len), .border = border,
+	    .blanks = b.len < sp->n };
+	k->forms[k->n_forms++].text = buf_detach(&b);
+	if (k->n_forms * 4 >= k->tail_slots)
+		index_forms(k);
+	else
+		index_form(k, k->n_forms - 1);
 }
 
-static void
-json_form(struct buf *out, const char *p, size_t n)
+/* Its number, or KNOWN_NONE. */
+static size_t
+find_value(const struct known *k, const struct buf *dense)
 {
-	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
+	const struct form *form;
+	uint32_t at = k->n > 0 ? *value_slot(k, dense->data, dense->len) : 0;
+	size_t alike;
 
-	for (size_t i = 0; i < n; i++) {
-		const char *at = p[i] != '\0' ? strchr(from, p[i]) : NULL;
-
-		if (at != NULL) {
-			buf_chr(out, '\\');
-			buf_chr(out, to[at - from]);
-		} else {
-			buf_chr(out, p[i]);
-		}
-	}
+	if (at != 0)
+		return at - 1;
+	form = form_find(k, dense->data, dense->len, &alike);
+	return form != NULL ? form->secret : KNOWN_NONE;
 }
 
-static void
-percent_form(struct buf *out, const char *p, size_t n, const char *also_plain, bool upper)
+static size_t
+add_value(struct known *k, const struct buf *dense, size_t kind)
 {
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-
-		if (isalnum(c) || strchr("-._~", c) != NULL || strchr(also_plain, c) != NULL)
-			buf_chr(out, (char)c);
-		else
-			buf_fmt(out, upper ? "%%%02X" : "%%%02x", c);
-	}
-}
-
-/*
- * What base64 makes of the value when `before` bytes stand in front of it, without the characters at the ends that depend on the
- * neighbours.
- */
-static void
-base64_form(struct buf *out, const char *p, size_t n, size_t before, const char *last_two)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-	size_t first = (8 * before + 5) / 6, last = 8 * (before + n) / 6;
-
-	for (size_t k = first; k < last; k++) {
-		unsigned v = 0;
-
-		for (size_t bit = 6 * k - 8 * before, b = 0; b < 6; b++, bit++)
-			v = v << 1 | (((unsigned char)p[bit / 8] >> (7 - bit % 8)) & 1u);
-		buf_chr(out, v < 62 ? digits[v] : last_two[v - 62]);
-	}
-}
-
-/* Agents that were started alike have the same keys. */
-static bool
-is_known(const struct known *k, const char *value, size_t n)
-{
-	for (size_t i = 0; i < k->n; i++)
-		if (k->v[i].plain && !k->v[i].blanks && k->v[i].n == n && memcmp(k->v[i].text, value, n) == 0)
-			return true;
-	return false;
+	k->secrets = vec_room(k->secrets, k->n, &k->cap, sizeof *k->secrets);
+	k->secrets[k->n] = (struct secret){ .text = xstrndup(dense->data, dense->len), .n = dense->len, .kind = kind };
+	k->n++;
+	k->bytes += dense->len;
+	if (k->n * 2 >= k->value_slots)
+		index_values(k);
+	else
+		*value_slot(k, dense->data, dense->len) = (uint32_t)k->n;
+	return k->n - 1;
 }
 
 size_t
 known_room(const struct known *k)
 {
-	return MAX_VALUES - k->values;
+	return MAX_LEARNED - k->learned;
 }
 
 void
-known_add(struct known *k, const char *value, size_t n)
+known_learn(struct known *k, const char *value, size_t n, size_t kind)
 {
-	struct buf b = BUF_INIT;
-	size_t before = k->n;
+	struct buf dense = BUF_INIT;
+	size_t id;
 
-	if (n < LEAST || n > MOST || k->values >= MAX_VALUES || is_known(k, value, n))
+	if (n > MOST)
 		return;
-	k->values++;
-	keywords_free(k->keywords);
-	k->keywords = NULL;
-	add_form(k, value, n);
-	if (k->n > before)
-		k->v[before].plain = true;
-	json_form(&b, value, n);
-	add_form(k, b.data, b.len);
-	for (int i = 0; i < 3; i++) {
-		buf_cut(&b, 0);
-		percent_form(&b, value, n, i == 2 ? "/:@!$&'()*+,;=" : "", i != 1);
-		add_form(k, b.data, b.len);
+	squeeze(&dense, value, n);
+	id = dense.len >= LEAST ? find_value(k, &dense) : KNOWN_NONE;
+	/* agents that were started alike have the same keys */
+	if (dense.len >= LEAST && k->learned < MAX_LEARNED && (id == KNOWN_NONE || k->secrets[id].raw == NULL)) {
+		if (id == KNOWN_NONE)
+			id = add_value(k, &dense, kind);
+		k->learned++;
+		k->secrets[id].raw = xmalloc(n);
+		memcpy(k->secrets[id].raw, value, n);
+		k->secrets[id].n_raw = n;
+		k->secrets[id].sought = true;
+		k->secrets[id].border = BORDER_NONE;
+		k->secrets[id].kind = kind;
+		spelling_each(value, n, take_form, &(struct taking){ k, id });
 	}
-	for (size_t lead = 0; lead < 3 && n >= 10; lead++) {
-		buf_cut(&b, 0);
-		base64_form(&b, value, n, lead, "+/");
-		add_form(k, b.data, b.len);
-		buf_cut(&b, 0);
-		base64_form(&b, value, n, lead, "-_");
-		add_form(k, b.data, b.len);
+	buf_wipe(&dense);
+}
+
+/* ---- what was found ---- */
+
+static bool
+all_hex(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isxdigit((unsigned char)p[i]) && p[i] != '-')
+			return false;
+	return true;
+}
+
+/*
+ * A value that nobody would write otherwise: two kinds of characters. What stood behind a mere name must show more: it is no path, and
+ * no digest, commit or UUID (which are redacted there but not everywhere), and has a digit or a mark that names do not have.
+ */
+static bool
+worth_seeking(const char *p, size_t n, enum rank rank)
+{
+	size_t lower = 0, upper = 0, digit = 0, odd = 0, joint = 0;
+
+	if (n < LEAST || n > MOST_SOUGHT || memchr(p, '\n', n) != NULL)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		lower += islower(c) != 0;
+		upper += isupper(c) != 0;
+		digit += isdigit(c) != 0;
+		joint += strchr("-_./: \t", c) != NULL;
+		odd += strchr("-_./: \t", c) == NULL && !isalnum(c);
 	}
-	buf_wipe(&b);
+	if ((lower > 0) + (upper > 0) + (digit > 0) + (odd > 0 || (joint > 0 && rank == RANK_FORMAT)) < 2)
+		return false;
+	if (rank == RANK_FORMAT)
+		return true;
+	if (p[0] == '/' || p[0] == '.' || (p[0] == '~' && n > 1 && p[1] == '/') || memmem(p, n, "://", 3) != NULL)
+		return false;
+	return rank == RANK_PLACE || (!all_hex(p, n) && (digit + odd > 0 || value_is_random(p, n)));
+}
+
+static void
+take_decoded(void *arg, const char *p, size_t n)
+{
+	struct taking *t = arg;
+
+	if (worth_seeking(p, n, RANK_NAMED))
+		spelling_each(p, n, take_form, t);
+}
+
+static void
+seek(struct known *k, size_t id, const char *value, size_t n, enum rank rank)
+{
+	struct taking t = { k, id };
+
+	k->sought++;
+	k->secrets[id].sought = true;
+	k->secrets[id].border = rank == RANK_FORMAT || value_is_random(value, n) ? BORDER_WORD : BORDER_STRICT;
+	spelling_each(value, n, take_form, &t);
+	spelling_decode(value, n, take_decoded, &t);
+}
+
+size_t
+known_note(struct known *k, const char *value, size_t n, size_t kind, enum rank rank)
+{
+	struct buf dense = BUF_INIT;
+	size_t id;
+
+	if (memmem(value, n, "[REDACTED:", 10) != NULL || memmem(value, n, "[…]", strlen("[…]")) != NULL)
+		return KNOWN_NONE;
+	squeeze(&dense, value, n);
+	id = find_value(k, &dense);
+	if (id == KNOWN_NONE && k->n < MAX_SECRETS + MAX_LEARNED && k->bytes + n < MAX_BYTES)
+		id = add_value(k, &dense, kind);
+	if (id != KNOWN_NONE && !k->secrets[id].sought && k->sought < MAX_SOUGHT && worth_seeking(value, n, rank))
+		seek(k, id, value, n, rank);
+	buf_wipe(&dense);
+	return id;
+}
+
+void
+known_forget(struct known *k)
+{
+	struct known kept = { 0 };
+
+	if (k->n == k->learned && k->sought == 0)
+		return;
+	for (size_t i = 0; i < k->n; i++)
+		if (k->secrets[i].raw != NULL)
+			known_learn(&kept, k->secrets[i].raw, k->secrets[i].n_raw, k->secrets[i].kind);
+	known_release(k);
+	*k = kept;
 }
 
 /* ---- the search ---- */
 
-/* The view without blanks and newlines, each byte with its place in the view. */
-struct dense {
-	struct known *known;
+struct search {
+	const struct known *k;
 	const struct view *view;
 	struct findings *f;
-	size_t kind;
-	struct buf text;
-	size_t *at;
+	size_t effort;		/* bytes that may still be compared */
+	size_t withheld;	/* row + 1 */
 };
 
-/* Between two characters of a value only row breaks may lie, or blanks that are its own. */
+/* Where the form that ends at `last` begins, or KNOWN_NONE. Between two of its characters only a row break may lie, or its own blanks. */
+static size_t
+begins(struct search *s, const struct form *form, size_t last)
+{
+	const char *text = s->view->text.data;
+	size_t at = last + 1;
+
+	for (size_t left = form->n; left > 0; left--) {
+		size_t gap = at;
+
+		while (gap > 0 && isspace((unsigned char)text[gap - 1]) && at - gap <= MAX_GAP)
+			gap--;
+		s->effort -= s->effort > at - gap + 1 ? at - gap + 1 : s->effort;
+		if (gap == 0 || text[gap - 1] != form->text[left - 1])
+			return KNOWN_NONE;
+		if (gap != at && left != form->n && !form->blanks && memchr(text + gap, '\n', at - gap) == NULL)
+			return KNOWN_NONE;
+		at = gap - 1;
+	}
+	return at;
+}
+
 static bool
-unbroken(const struct dense *d, size_t from, size_t to, bool blanks)
+bordered(const struct search *s, const struct form *form, size_t from, size_t to)
 {
-	for (size_t i = from + 1; i < to && !blanks; i++) {
-		size_t a = d->at[i - 1] + 1, n = d->at[i] - a;
+	const char *text = s->view->text.data;
+	size_t n = s->view->text.len;
 
-		if (n > 0 && memchr(d->view->text.data + a, '\n', n) == NULL)
-			return false;
-	}
-	return true;
+	bool strict = form->border == BORDER_STRICT;
+
+	if (form->border == BORDER_NONE)
+		return true;
+	return (!word_has((unsigned char)text[from]) || word_begins(text, 0, from, strict)) &&
+	    (!word_has((unsigned char)text[to - 1]) || word_ends(text, n, to, strict));
 }
 
+/* The work became too much: what cannot be told is withheld. */
 static void
-add_pieces(struct dense *d, size_t from, size_t to)
+withhold(struct search *s, size_t at)
 {
-	size_t row, last_row, i = from, first = view_source(d->view, d->at[from], &row);
+	size_t row;
 
-	while (i < to) {
-		size_t start = view_source(d->view, d->at[i], &row), end = start + 1;
-
-		for (i++; i < to; i++) {
-			size_t src = view_source(d->view, d->at[i], &last_row);
-
-			if (last_row != row)
-				break;
-			end = src + 1;
-		}
-		findings_add(d->f, (struct finding){ start, end, d->kind, RANK_KNOWN, start != first });
-	}
-}
-
-static int
-on_head(void *arg, size_t id, size_t from, size_t to)
-{
-	struct dense *d = arg;
-	const struct form *form = &d->known->v[id];
-
-	(void)to;
-	if (from + form->n > d->text.len || memcmp(d->text.data + from, form->text, form->n) != 0)
-		return 0;
-	if (unbroken(d, from, from + form->n, form->blanks))
-		add_pieces(d, from, from + form->n);
-	return 0;
-}
-
-static void
-build(struct known *k)
-{
-	if (k->keywords != NULL)
+	view_source(s->view, at, &row);
+	if (s->withheld == row + 1)
 		return;
-	k->keywords = keywords_new();
-	for (size_t i = 0; i < k->n; i++)
-		keywords_add(k->keywords, k->v[i].text, k->v[i].n < HEAD ? k->v[i].n : HEAD, i);
-	keywords_build(k->keywords);
+	s->withheld = row + 1;
+	findings_add(s->f, (struct finding){ s->view->rows->v[row].from, s->view->rows->v[row].to, 0, RANK_WITHHELD, false });
+}
+
+static void
+try_forms(struct search *s, uint32_t first, uint64_t tail, size_t last)
+{
+	const struct known *k = s->k;
+
+	for (uint32_t i = first; i != 0; i = k->forms[i - 1].next) {
+		const struct form *form = &k->forms[i - 1];
+		const struct secret *secret = &k->secrets[form->secret];
+		size_t from;
+
+		if (s->effort == 0) {
+			withhold(s, last);
+			return;
+		}
+		s->effort--;
+		if (form->tail != tail)
+			continue;
+		from = begins(s, form, last);
+		if (from != KNOWN_NONE && bordered(s, form, from, last + 1))
+			findings_add_view(s->f, s->view, from, last + 1,
+			    (struct finding){ .kind = secret->kind, .rank = secret->raw != NULL ? RANK_KNOWN : RANK_SEEN });
+	}
 }
 
 void
-known_find(struct known *k, const struct view *w, size_t kind, struct findings *f)
+known_find(const struct known *k, const struct view *w, struct findings *f)
 {
-	struct dense d = { .known = k, .view = w, .f = f, .kind = kind, .text = BUF_INIT };
+	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + MAX_BYTES };
+	const char *text = w->text.data;
+	uint64_t tail = 0;
 
-	if (k->n == 0)
+	if (k->n_forms == 0)
 		return;
-	build(k);
-	buf_grow(&d.text, w->text.len);
-	d.at = xreallocarray(NULL, w->text.len + 1, sizeof *d.at);
 	for (size_t i = 0; i < w->text.len; i++) {
-		if (isspace((unsigned char)w->text.data[i]))
+		uint32_t first;
+
+		if (isspace((unsigned char)text[i]))
 			continue;
-		d.at[d.text.len] = i;
-		buf_chr(&d.text, w->text.data[i]);
+		tail = tail << 8 | (unsigned char)text[i];
+		first = k->by_tail[tail_slot(k, tail)];
+		if (first != 0)
+			try_forms(&s, first, tail, i);
 	}
-	keywords_scan(k->keywords, d.text.data, d.text.len, on_head, &d);
-	free(d.at);
-	buf_wipe(&d.text);
 }

@@ -2,27 +2,49 @@
 #define SCRUB_KNOWN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "scrub/finding.h"
 #include "scrub/frame.h"
 
 /*
- * Secrets known by their value, from the environment of the pane's processes: looked for as they are, escaped as in JSON, percent-encoded
- * and in base64, without regard to row breaks, indent and frames in between. They are in memory only, and overwritten.
+ * Secrets known by their value: learned from an environment or a file, or found by a rule in a text of the same scrubber. They are looked
+ * for in every spelling (spelling.h), without regard to row breaks, indent and frames in between, in memory only, and overwritten.
+ *
+ * A learned value is sought anywhere. One that was found is sought only when nobody would write it otherwise (known.c, worth_seeking), and as
+ * a word of its own, so that a weak password does not take the names with it that it is a part of.
  */
 struct known {
-	struct form *v;
-	size_t n, cap;
-	size_t values;
-	struct keywords *keywords;	/* built when first needed */
+	struct secret *secrets;
+	size_t n, cap, bytes;
+	size_t learned, sought;
+	struct form *forms;
+	size_t n_forms, cap_forms;
+	uint32_t *by_value;		/* secret + 1, or 0 */
+	uint32_t *by_tail;		/* form + 1, or 0: the first of those that may end with these 8 bytes */
+	size_t value_slots, tail_slots;
 };
 
+#define KNOWN_NONE ((size_t)-1)
+
 void known_release(struct known *k);
+/* Forgets what was found; what was learned stays. */
+void known_forget(struct known *k);
 
 /* At least 8 bytes without blanks; beyond 512 values or 16 KiB a value is not taken. */
-void known_add(struct known *k, const char *value, size_t n);
+void known_learn(struct known *k, const char *value, size_t n, size_t kind);
 size_t known_room(const struct known *k);	/* how many more values are taken */
 
-void known_find(struct known *k, const struct view *rows_view, size_t kind, struct findings *f);
+/*
+ * A value that a rule found. Its number, the same for each spelling of it; KNOWN_NONE when it cannot be kept: there are 16,384 values or
+ * 4 MiB of them already, or it is no value but a part of a placeholder. Of those, 2,048 are sought.
+ */
+size_t known_note(struct known *k, const char *value, size_t n, size_t kind, enum rank rank);
+
+/*
+ * Finds them in a view of mode VIEW_ROWS. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
+ * comparing takes more than a multiple of its length.
+ */
+void known_find(const struct known *k, const struct view *rows_view, struct findings *f);
 
 #endif

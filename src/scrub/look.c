@@ -4,6 +4,7 @@
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
 #include "scrub/value.h"
+#include "scrub/word.h"
 
 struct look {
 	struct scrub *s;
@@ -16,37 +17,17 @@ struct look {
 	size_t named;		/* end of the last value found by its name: names inside it are part of it */
 };
 
-static bool
-allowed(const struct scrub *s, const char *p, size_t n)
-{
-	for (size_t i = 0; i < s->n_allow; i++)
-		if (pattern_find(s->allow[i], p, n, 0, NULL) == 1)
-			return true;
-	return false;
-}
-
 /* A stretch of the view, row by row. */
 static void
 add_span(struct look *l, size_t from, size_t to, size_t kind, enum rank rank)
 {
 	const char *text = l->view->text.data;
-	bool cont = false;
 
-	if (allowed(l->s, text + from, to - from))
+	if (scrub_allows(l->s, text + from, to - from))
 		return;
-	while (from < to) {
-		size_t row, other, start = view_source(l->view, from, &row), end = start + 1;
-
-		for (from++; from < to; from++) {
-			size_t src = view_source(l->view, from, &other);
-
-			if (other != row)
-				break;
-			end = src + 1;
-		}
-		findings_add(l->f, (struct finding){ start, end, kind, rank, cont });
-		cont = true;
-	}
+	if (!l->s->rules_alone)
+		known_note(&l->s->known, text + from, to - from, kind, rank);
+	findings_add_view(l->f, l->view, from, to, (struct finding){ .kind = kind, .rank = rank });
 }
 
 /* Does a match count that begins at `from` and whose secret is [start, to)? */
@@ -81,33 +62,6 @@ withhold(struct look *l)
 	}
 }
 
-/* "[31m" ends at `at`: a colour as source code, logs and JSON write it out. */
-static bool
-colour_ends(const char *text, size_t from, size_t at)
-{
-	size_t i = at - 1, least = at - from < 24 ? from : at - 24;
-
-	while (i > least && (text[i - 1] == ';' || text[i - 1] == ':' || (text[i - 1] >= '0' && text[i - 1] <= '9')))
-		i--;
-	return text[at - 1] == 'm' && i > from && text[i - 1] == '[';
-}
-
-/* No letter, digit or "_" stands before a token, but an escape may: \n, %3D, [31m. */
-static bool
-border(const char *text, size_t from, size_t at)
-{
-	unsigned char c;
-
-	if (at == from)
-		return true;
-	c = (unsigned char)text[at - 1];
-	if (c != '_' && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
-		return true;
-	if (at - from >= 2 && text[at - 2] == '\\' && strchr("nrt", c) != NULL)
-		return true;
-	return (at - from >= 3 && text[at - 3] == '%') || colour_ends(text, from, at);
-}
-
 static void
 try_rule(struct look *l, size_t id, size_t from)
 {
@@ -117,7 +71,7 @@ try_rule(struct look *l, size_t id, size_t from)
 	struct match m;
 	int found;
 
-	if (from < l->s->done[id] || (r->border && !border(l->view->text.data, l->line, from)))
+	if (from < l->s->done[id] || (r->border && !word_begins(l->view->text.data, l->line, from, false)))
 		return;
 	start = start > r->back ? start - r->back : 0;
 	if (l->s->done[id] > l->line && l->s->done[id] - l->line > start)

@@ -10,22 +10,35 @@
 #define MAX_PASSES 8
 #define NEAR 3		/* rows around a change that are looked at again */
 
+/* Values that were known before, or are now: a new one may stand in any row, also above. */
+static void
+find_known(struct scrub *s, const char *text, struct frames *rows, size_t forms, struct findings *f)
+{
+	struct view view;
+
+	if (s->known.n_forms == 0)
+		return;
+	for (size_t i = 0; i < rows->n && s->known.n_forms != forms; i++)
+		rows->v[i].quiet = 0;
+	view_init(&view, text, rows, VIEW_ROWS, 0);
+	known_find(&s->known, &view, f);
+	view_release(&view);
+}
+
 static void
 find_all(struct scrub *s, const char *text, struct frames *rows, int width, struct findings *f)
 {
-	static const enum view_mode modes[] = { VIEW_HARD, VIEW_SOFT };
+	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
+	size_t forms = s->known.n_forms, n = width != 0 ? 3 : 1;
 	struct view view;
 
-	view_init(&view, text, rows, VIEW_ROWS, width);
-	look_at(s, &view, rows, false, false, f);
-	known_find(&s->known, &view, s->kind_known, f);
-	view_release(&view);
-	for (size_t i = 0; i < sizeof modes / sizeof modes[0] && width != 0; i++) {
+	for (size_t i = 0; i < n; i++) {
 		view_init(&view, text, rows, modes[i], width);
-		look_at(s, &view, rows, true, width < 0, f);
+		look_at(s, &view, rows, modes[i] != VIEW_ROWS, width < 0 && modes[i] != VIEW_ROWS, f);
 		view_release(&view);
 	}
 	pem_find(text, rows, s->kind_pem, f);
+	find_known(s, text, rows, forms, f);
 }
 
 static void

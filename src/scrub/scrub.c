@@ -104,8 +104,10 @@ all_sing(struct scrub *s)
 static int
 canaries(struct scrub *s, struct err *e)
 {
-	bool good = all_sing(s);
+	bool good;
 
+	s->rules_alone = true;
+	good = all_sing(s);
 	for (size_t i = 0; i < s->rules.n && !good; i++) {
 		const struct rule *r = &s->rules.v[i];
 		const struct sample *c = canary(r);
@@ -116,6 +118,7 @@ canaries(struct scrub *s, struct err *e)
 		    r->name, c->line);
 		return err_hint(e, "correct the rule or its finds; nothing is scrubbed by a table that does not work");
 	}
+	s->rules_alone = false;
 	memset(s->counts, 0, s->n_kinds * sizeof *s->counts);
 	return 0;
 }
@@ -164,10 +167,18 @@ scrub_allow(struct scrub *s, const char *regex, struct err *e)
 		return err_add(e, "[recovery.scrub] allow");
 	s->allow = vec_room(s->allow, s->n_allow, &s->cap_allow, sizeof *s->allow);
 	s->allow[s->n_allow++] = p;
+	scrub_forget(s);
 	return 0;
 }
 
 /* ---- known values ---- */
+
+static void
+learn(struct scrub *s, const char *value, size_t n)
+{
+	if (!scrub_allows(s, value, n))
+		known_learn(&s->known, value, n, s->kind_known);
+}
 
 /* The password in a URL, whatever the variable is called. */
 static void
@@ -182,7 +193,7 @@ learn_url(struct scrub *s, const char *value)
 	at = memrchr(p, '@', (size_t)(at - p));
 	colon = at != NULL ? memchr(p, ':', (size_t)(at - p)) : NULL;
 	if (colon != NULL && at - colon > 8 && !value_is_placeholder(colon + 1, (size_t)(at - colon - 1)))
-		known_add(&s->known, colon + 1, (size_t)(at - colon - 1));
+		learn(s, colon + 1, (size_t)(at - colon - 1));
 }
 
 void
@@ -195,7 +206,13 @@ scrub_learn(struct scrub *s, const char *name, const char *value)
 	if (rule == NULL || v.n < 8)
 		return;
 	if (value_is_secret(&v, rule->value) || strncmp(value, "-----BEGIN ", 11) == 0)
-		known_add(&s->known, value, v.n);
+		learn(s, value, v.n);
+}
+
+void
+scrub_forget(struct scrub *s)
+{
+	known_forget(&s->known);
 }
 
 size_t
@@ -227,6 +244,15 @@ scrub_learn_environ(struct scrub *s, const char *block, size_t n)
 	}
 	buf_release(&name);
 	buf_wipe(&value);
+}
+
+bool
+scrub_allows(const struct scrub *s, const char *p, size_t n)
+{
+	for (size_t i = 0; i < s->n_allow; i++)
+		if (pattern_find(s->allow[i], p, n, 0, NULL) == 1)
+			return true;
+	return false;
 }
 
 /* ---- what was replaced ---- */

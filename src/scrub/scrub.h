@@ -26,7 +26,7 @@ void clean_free(struct clean_text *t);			/* NULL is fine */
 struct scrub *scrub_new(const char *user_rules, struct err *e);
 void scrub_free(struct scrub *s);			/* overwrites the known values */
 
-/* A never-redact pattern (key allow of [recovery.scrub]). */
+/* A never-redact pattern (key allow of [recovery.scrub]). Before values are learned and texts scrubbed. */
 int scrub_allow(struct scrub *s, const char *regex, struct err *e);
 
 /*
@@ -36,6 +36,11 @@ int scrub_allow(struct scrub *s, const char *regex, struct err *e);
 void scrub_learn(struct scrub *s, const char *name, const char *value);
 /* KEY=VALUE strings, each ended by a NUL, as in /proc/PID/environ. */
 void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
+/*
+ * A value that a rule finds in one text is replaced wherever it stands in that text and in the later ones of this scrubber. This forgets
+ * those values (not the learned ones), before texts of another origin.
+ */
+void scrub_forget(struct scrub *s);
 /* How many more values can be learned; each counts once. Beyond that they are not taken: use a further scrubber. */
 size_t scrub_room(const struct scrub *s);
 

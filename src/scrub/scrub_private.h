@@ -21,6 +21,7 @@ struct scrub {
 	struct rules rules;
 	struct keywords *keywords;	/* ids below rules.n are rules, rules.n is a name */
 	struct known known;
+	bool rules_alone;		/* nothing that was found is sought elsewhere: one rule's find is no proof of another */
 	struct pattern **allow;
 	size_t n_allow, cap_allow;
 	const char **kinds;		/* borrowed from rules, and the two below */
@@ -30,6 +31,9 @@ struct scrub {
 	size_t kind_pem, kind_known;
 	size_t *done;			/* rule → offset up to which the view has been searched */
 };
+
+/* It fits a pattern of [recovery.scrub] allow. */
+bool scrub_allows(const struct scrub *s, const char *p, size_t n);
 
 /* A copy of n bytes that pass.c has been through. */
 struct clean_text *clean_new(const char *p, size_t n);
