@@ -183,6 +183,7 @@ take_one(struct round *r, size_t i, const char *text, size_t n, struct err *e)
 
 	if (learn_ahead(r, i, e) != 0)
 		return -1;
+	scrub_forget(p->scrub);		/* what a snapshot says does not depend on the panes before it */
 	buf_add(&raw, text, n);
 	capture_text(&raw, &c->pane, class_has_shell(c->class), (size_t)config_int(p->w->config, "max_context_lines"), p->scrub, &capture);
 	end = shoot(&p->shooter, c, p->scrub, &capture, x, &one);

@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 #include "scrub/finding.h"
 
-#define HEAD "[REDACTED:"
 #define REST "[…]"
 #define WITHHELD "[scrub: row withheld]"
 
@@ -71,25 +70,52 @@ widen(struct finding *f, const char *text, size_t n)
 		f->to++;
 }
 
-/* The length of a placeholder at p, or 0. */
+/* "]" or "#2]" at p: its length, or 0. */
 static size_t
-placeholder(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
+ordinal_read(const char *p, size_t n, unsigned *ordinal)
 {
-	size_t head = strlen(HEAD);
+	size_t i = 1;
+
+	*ordinal = 1;
+	if (n > 0 && p[0] == ']')
+		return 1;
+	if (n < 3 || p[0] != '#' || p[1] < '1' || p[1] > '9')
+		return 0;
+	for (*ordinal = 0; i < n && p[i] >= '0' && p[i] <= '9' && *ordinal <= MAX_ORDINAL; i++)
+		*ordinal = *ordinal * 10 + (unsigned)(p[i] - '0');
+	return i < n && p[i] == ']' && *ordinal <= MAX_ORDINAL ? i + 1 : 0;
+}
+
+size_t
+placeholder_read(const char *p, size_t n, const char *const *kinds, size_t n_kinds, size_t *kind, unsigned *ordinal)
+{
+	size_t head = strlen(PLACEHOLDER);
+
+	if (n < head || memcmp(p, PLACEHOLDER, head) != 0)
+		return 0;
+	for (*kind = 0; *kind < n_kinds; ++*kind) {
+		size_t len = strlen(kinds[*kind]), rest = 0;
+
+		if (n > head + len && memcmp(p + head, kinds[*kind], len) == 0)
+			rest = ordinal_read(p + head + len, n - head - len, ordinal);
+		if (rest != 0)
+			return head + len + rest;
+	}
+	return 0;
+}
+
+/* The length of what stands for a secret at p, or 0. */
+static size_t
+stands_for(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
+{
+	size_t kind;
+	unsigned ordinal;
 
 	if (n >= strlen(REST) && memcmp(p, REST, strlen(REST)) == 0)
 		return strlen(REST);
 	if (n >= strlen(WITHHELD) && memcmp(p, WITHHELD, strlen(WITHHELD)) == 0)
 		return strlen(WITHHELD);
-	if (n < head || memcmp(p, HEAD, head) != 0)
-		return 0;
-	for (size_t i = 0; i < n_kinds; i++) {
-		size_t len = strlen(kinds[i]);
-
-		if (n > head + len && memcmp(p + head, kinds[i], len) == 0 && p[head + len] == ']')
-			return head + len + 1;
-	}
-	return 0;
+	return placeholder_read(p, n, kinds, n_kinds, &kind, &ordinal);
 }
 
 /* Marks what touches a placeholder as empty. Both run from left to right, so each is seen once. */
@@ -100,7 +126,7 @@ seal(struct findings *f, const char *text, size_t n, const char *const *kinds, s
 	const char *p;
 
 	while (at < n && first < f->n && (p = memchr(text + at, '[', n - at)) != NULL) {
-		size_t from = (size_t)(p - text), len = placeholder(p, n - from, kinds, n_kinds);
+		size_t from = (size_t)(p - text), len = stands_for(p, n - from, kinds, n_kinds);
 
 		at = from + (len != 0 ? len : 1);
 		if (len == 0)
@@ -136,9 +162,11 @@ findings_settle(struct findings *f, const char *text, size_t n, const char *cons
 			last->to = one.to;
 		if (one.from == last->from)
 			last->cont = last->cont || one.cont;
-		if (one.rank < last->rank) {
+		if (one.rank < last->rank || (one.rank == last->rank && one.span > last->span)) {
 			last->rank = one.rank;
 			last->kind = one.kind;
+			last->secret = one.secret;
+			last->span = one.span;
 		}
 	}
 	f->n = kept;
@@ -151,8 +179,10 @@ write_one(const struct finding *f, const char *const *kinds, struct buf *out)
 		buf_str(out, WITHHELD);
 	else if (f->cont)
 		buf_str(out, REST);
+	else if (f->ordinal > 1)
+		buf_fmt(out, PLACEHOLDER "%s#%u]", kinds[f->kind], f->ordinal);
 	else
-		buf_fmt(out, HEAD "%s]", kinds[f->kind]);
+		buf_fmt(out, PLACEHOLDER "%s]", kinds[f->kind]);
 }
 
 /* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */

@@ -23,7 +23,17 @@ struct finding {
 	size_t kind;		/* index into the scrubber's kinds */
 	enum rank rank;
 	bool cont;
+	size_t secret;		/* number of the value (known.h) + 1, or 0 */
+	size_t span;		/* bytes of the whole value: where ranks are alike, the longer one names */
+	unsigned ordinal;	/* set before it is written; 0 and 1 are not shown */
 };
+
+/* [REDACTED:kind], [REDACTED:kind#2]: the first secret of its kind, and the second. */
+#define PLACEHOLDER "[REDACTED:"
+#define MAX_ORDINAL 999999u
+
+/* The length of a placeholder at p, with the index of its kind and its ordinal; 0 when it is none, or of no kind of ours. */
+size_t placeholder_read(const char *p, size_t n, const char *const *kinds, size_t n_kinds, size_t *kind, unsigned *ordinal);
 
 struct findings {
 	struct finding *v;
@@ -32,11 +42,11 @@ struct findings {
 
 void findings_release(struct findings *f);
 void findings_add(struct findings *f, struct finding one);
-/* The stretch [from, to) of a view, row by row; kind and rank are those of `like`. */
+/* The stretch [from, to) of a view, row by row; kind, rank and secret are those of `like`. */
 void findings_add_view(struct findings *f, const struct view *w, size_t from, size_t to, struct finding like);
 
 /*
- * Sorts, widens to whole runes, drops what touches text that stands for a secret already ([REDACTED:kind] of a kind of ours, […],
+ * Sorts, widens to whole runes, drops what touches text that stands for a secret already (a placeholder of a kind of ours, […],
  * withheld rows), and merges what overlaps.
  */
 void findings_settle(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds);

@@ -27,8 +27,10 @@ struct secret {
 	char *text;		/* without blanks */
 	size_t n;
 	char *raw;		/* as it was learned, or NULL */
-	size_t n_raw;
+	size_t n_raw, raw_kind;
 	size_t kind;
+	enum rank rank;
+	unsigned ordinal;	/* 0: not named yet */
 	enum border border;
 	bool sought;
 };
@@ -219,10 +221,11 @@ find_value(const struct known *k, const struct buf *dense)
 }
 
 static size_t
-add_value(struct known *k, const struct buf *dense, size_t kind)
+add_value(struct known *k, const struct buf *dense, size_t kind, enum rank rank)
 {
 	k->secrets = vec_room(k->secrets, k->n, &k->cap, sizeof *k->secrets);
-	k->secrets[k->n] = (struct secret){ .text = xstrndup(dense->data, dense->len), .n = dense->len, .kind = kind };
+	k->secrets[k->n] = (struct secret){ .text = xstrndup(dense->data, dense->len), .n = dense->len, .kind = kind,
+	    .rank = rank };
 	k->n++;
 	k->bytes += dense->len;
 	if (k->n * 2 >= k->value_slots)
@@ -230,6 +233,28 @@ add_value(struct known *k, const struct buf *dense, size_t kind)
 	else
 		*value_slot(k, dense->data, dense->len) = (uint32_t)k->n;
 	return k->n - 1;
+}
+
+void
+known_call(struct known *k, size_t secret, size_t kind, enum rank rank)
+{
+	struct secret *s = &k->secrets[secret];
+
+	if (s->ordinal != 0 || rank >= s->rank || (rank > RANK_KNOWN && s->rank != RANK_SEEN))
+		return;
+	s->rank = rank;
+	s->kind = kind;
+}
+
+void
+known_name(struct known *k, size_t secret, unsigned *last, size_t *kind, unsigned *ordinal)
+{
+	struct secret *s = &k->secrets[secret];
+
+	if (s->ordinal == 0)
+		s->ordinal = last[s->kind] += last[s->kind] < MAX_ORDINAL;
+	*kind = s->kind;
+	*ordinal = s->ordinal;
 }
 
 size_t
@@ -251,14 +276,15 @@ known_learn(struct known *k, const char *value, size_t n, size_t kind)
 	/* agents that were started alike have the same keys */
 	if (dense.len >= LEAST && k->learned < MAX_LEARNED && (id == KNOWN_NONE || k->secrets[id].raw == NULL)) {
 		if (id == KNOWN_NONE)
-			id = add_value(k, &dense, kind);
+			id = add_value(k, &dense, kind, RANK_KNOWN);
 		k->learned++;
 		k->secrets[id].raw = xmalloc(n);
 		memcpy(k->secrets[id].raw, value, n);
 		k->secrets[id].n_raw = n;
+		k->secrets[id].raw_kind = kind;
 		k->secrets[id].sought = true;
 		k->secrets[id].border = BORDER_NONE;
-		k->secrets[id].kind = kind;
+		known_call(k, id, kind, RANK_KNOWN);
 		spelling_each(value, n, take_form, &(struct taking){ k, id });
 	}
 	buf_wipe(&dense);
@@ -336,7 +362,7 @@ known_note(struct known *k, const char *value, size_t n, size_t kind, enum rank 
 	squeeze(&dense, value, n);
 	id = find_value(k, &dense);
 	if (id == KNOWN_NONE && k->n < MAX_SECRETS + MAX_LEARNED && k->bytes + n < MAX_BYTES)
-		id = add_value(k, &dense, kind);
+		id = add_value(k, &dense, kind, RANK_SEEN);
 	if (id != KNOWN_NONE && !k->secrets[id].sought && k->sought < MAX_SOUGHT && worth_seeking(value, n, rank))
 		seek(k, id, value, n, rank);
 	buf_wipe(&dense);
@@ -348,11 +374,15 @@ known_forget(struct known *k)
 {
 	struct known kept = { 0 };
 
-	if (k->n == k->learned && k->sought == 0)
+	bool named = false;
+
+	for (size_t i = 0; i < k->n; i++)
+		named = named || k->secrets[i].ordinal != 0;
+	if (k->n == k->learned && !named)
 		return;
 	for (size_t i = 0; i < k->n; i++)
 		if (k->secrets[i].raw != NULL)
-			known_learn(&kept, k->secrets[i].raw, k->secrets[i].n_raw, k->secrets[i].kind);
+			known_learn(&kept, k->secrets[i].raw, k->secrets[i].n_raw, k->secrets[i].raw_kind);
 	known_release(k);
 	*k = kept;
 }
@@ -413,7 +443,8 @@ withhold(struct search *s, size_t at)
 	if (s->withheld == row + 1)
 		return;
 	s->withheld = row + 1;
-	findings_add(s->f, (struct finding){ s->view->rows->v[row].from, s->view->rows->v[row].to, 0, RANK_WITHHELD, false });
+	findings_add(s->f, (struct finding){ .from = s->view->rows->v[row].from, .to = s->view->rows->v[row].to,
+	    .rank = RANK_WITHHELD });
 }
 
 static void
@@ -436,7 +467,8 @@ try_forms(struct search *s, uint32_t first, uint64_t tail, size_t last)
 		from = begins(s, form, last);
 		if (from != KNOWN_NONE && bordered(s, form, from, last + 1))
 			findings_add_view(s->f, s->view, from, last + 1,
-			    (struct finding){ .kind = secret->kind, .rank = secret->raw != NULL ? RANK_KNOWN : RANK_SEEN });
+			    (struct finding){ .kind = secret->kind, .rank = secret->raw != NULL ? RANK_KNOWN : RANK_SEEN,
+			    .secret = form->secret + 1, .span = form->n });
 	}
 }
 

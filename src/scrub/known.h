@@ -42,6 +42,14 @@ size_t known_room(const struct known *k);	/* how many more values are taken */
 size_t known_note(struct known *k, const char *value, size_t n, size_t kind, enum rank rank);
 
 /*
+ * What a placeholder calls a secret: its kind is that of its format, or that it was learned, or else that of the first call; its ordinal the
+ * next of that kind. Once named it keeps both. Of all places in a text known_call comes first, then known_name; `last` holds the last
+ * ordinal of each kind.
+ */
+void known_call(struct known *k, size_t secret, size_t kind, enum rank rank);
+void known_name(struct known *k, size_t secret, unsigned *last, size_t *kind, unsigned *ordinal);
+
+/*
  * Finds them in a view of mode VIEW_ROWS. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
  * comparing takes more than a multiple of its length.
  */

@@ -22,12 +22,14 @@ static void
 add_span(struct look *l, size_t from, size_t to, size_t kind, enum rank rank)
 {
 	const char *text = l->view->text.data;
+	size_t secret = KNOWN_NONE;
 
 	if (scrub_allows(l->s, text + from, to - from))
 		return;
 	if (!l->s->rules_alone)
-		known_note(&l->s->known, text + from, to - from, kind, rank);
-	findings_add_view(l->f, l->view, from, to, (struct finding){ .kind = kind, .rank = rank });
+		secret = known_note(&l->s->known, text + from, to - from, kind, rank);
+	findings_add_view(l->f, l->view, from, to,
+	    (struct finding){ .kind = kind, .rank = rank, .secret = secret != KNOWN_NONE ? secret + 1 : 0, .span = to - from });
 }
 
 /* Does a match count that begins at `from` and whose secret is [start, to)? */
@@ -58,7 +60,7 @@ withhold(struct look *l)
 	for (; row <= last; row++) {
 		const struct frame *r = &l->view->rows->v[row];
 
-		findings_add(l->f, (struct finding){ r->from, r->to, 0, RANK_WITHHELD, false });
+		findings_add(l->f, (struct finding){ .from = r->from, .to = r->to, .rank = RANK_WITHHELD });
 	}
 }
 

@@ -10,35 +10,45 @@
 #define MAX_PASSES 8
 #define NEAR 3		/* rows around a change that are looked at again */
 
+/* One text on its way. */
+struct run {
+	struct scrub *s;
+	int width;
+	struct buf quiet;		/* a flag a row, or empty at first */
+	size_t forms;			/* spellings of values that all rows have been searched for */
+};
+
 /* Values that were known before, or are now: a new one may stand in any row, also above. */
 static void
-find_known(struct scrub *s, const char *text, struct frames *rows, size_t forms, struct findings *f)
+find_known(struct run *run, const char *text, struct frames *rows, struct findings *f)
 {
+	struct scrub *s = run->s;
 	struct view view;
 
 	if (s->known.n_forms == 0)
 		return;
-	for (size_t i = 0; i < rows->n && s->known.n_forms != forms; i++)
+	for (size_t i = 0; i < rows->n && s->known.n_forms != run->forms; i++)
 		rows->v[i].quiet = 0;
+	run->forms = s->known.n_forms;
 	view_init(&view, text, rows, VIEW_ROWS, 0);
 	known_find(&s->known, &view, f);
 	view_release(&view);
 }
 
 static void
-find_all(struct scrub *s, const char *text, struct frames *rows, int width, struct findings *f)
+find_all(struct run *run, const char *text, struct frames *rows, struct findings *f)
 {
 	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
-	size_t forms = s->known.n_forms, n = width != 0 ? 3 : 1;
+	size_t n = run->width != 0 ? 3 : 1;
 	struct view view;
 
 	for (size_t i = 0; i < n; i++) {
-		view_init(&view, text, rows, modes[i], width);
-		look_at(s, &view, rows, modes[i] != VIEW_ROWS, width < 0 && modes[i] != VIEW_ROWS, f);
+		view_init(&view, text, rows, modes[i], run->width);
+		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, run->width < 0 && modes[i] != VIEW_ROWS, f);
 		view_release(&view);
 	}
-	pem_find(text, rows, s->kind_pem, f);
-	find_known(s, text, rows, forms, f);
+	pem_find(text, rows, run->s->kind_pem, f);
+	find_known(run, text, rows, f);
 }
 
 static void
@@ -49,7 +59,7 @@ withhold_rows(struct findings *f, const struct frames *rows)
 	for (size_t i = 0; i < f->n; i++) {
 		while (f->v[i].from > rows->v[row].to)
 			row++;
-		f->v[i] = (struct finding){ rows->v[row].from, rows->v[row].to, 0, RANK_WITHHELD, false };
+		f->v[i] = (struct finding){ .from = rows->v[row].from, .to = rows->v[row].to, .rank = RANK_WITHHELD };
 	}
 }
 
@@ -70,31 +80,71 @@ mark_changed(const struct findings *f, const struct frames *rows, struct buf *qu
 	}
 }
 
-/* Replaces once. False when there was nothing to replace; out is untouched then. `quiet` holds a flag a row, or is empty at first. */
-static bool
-pass(struct scrub *s, const char *text, size_t n, int width, bool last, struct buf *quiet, struct buf *out)
+/* The rows of a key, which no view shows as one value. */
+static size_t
+note_rows(struct scrub *s, const struct findings *f, size_t i, const char *text)
 {
+	size_t kind = f->v[i].kind, secret;
+	struct buf value = BUF_INIT;
+
+	do
+		buf_add(&value, text + f->v[i].from, f->v[i].to - f->v[i].from);
+	while (++i < f->n && f->v[i].cont && f->v[i].kind == kind);
+	secret = known_note(&s->known, value.data, value.len, kind, RANK_FORMAT);
+	buf_wipe(&value);
+	return secret;
+}
+
+static void
+name_findings(struct scrub *s, struct findings *f, const char *text)
+{
+	for (size_t i = 0; i < f->n && !s->rules_alone; i++) {
+		struct finding *one = &f->v[i];
+
+		if (one->cont || one->rank == RANK_WITHHELD)
+			continue;
+		if (one->secret == 0)
+			one->secret = note_rows(s, f, i, text) + 1;
+		if (one->secret != 0 && one->rank != RANK_SEEN)
+			known_call(&s->known, one->secret - 1, one->kind, one->rank);
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		struct finding *one = &f->v[i];
+
+		if (one->cont || one->rank == RANK_WITHHELD)
+			continue;
+		if (one->secret != 0)
+			known_name(&s->known, one->secret - 1, s->ordinals, &one->kind, &one->ordinal);
+		else if (!s->rules_alone)
+			one->ordinal = s->ordinals[one->kind] += s->ordinals[one->kind] < MAX_ORDINAL;
+		s->counts[one->kind]++;
+	}
+}
+
+/* Replaces once. False when there was nothing to replace; out is untouched then. */
+static bool
+pass(struct run *run, const char *text, size_t n, bool last, struct buf *out)
+{
+	struct scrub *s = run->s;
 	struct findings f = { 0 };
 	struct frames rows;
 	bool any;
 
 	frames_init(&rows, text, n);
-	for (size_t i = 0; i < rows.n && i < quiet->len; i++)
-		rows.v[i].quiet = quiet->data[i];
-	find_all(s, text, &rows, width, &f);
+	for (size_t i = 0; i < rows.n && i < run->quiet.len; i++)
+		rows.v[i].quiet = run->quiet.data[i];
+	find_all(run, text, &rows, &f);
 	findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	any = f.n > 0;
 	if (any && last) {
 		withhold_rows(&f, &rows);
 		findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	}
-	for (size_t i = 0; i < f.n; i++)
-		if (!f.v[i].cont && f.v[i].rank != RANK_WITHHELD)
-			s->counts[f.v[i].kind]++;
-	if (any)
-		mark_changed(&f, &rows, quiet);
-	if (any)
+	if (any) {
+		name_findings(s, &f, text);
+		mark_changed(&f, &rows, &run->quiet);
 		findings_write(&f, text, &rows, s->kinds, out);
+	}
 	findings_release(&f);
 	frames_release(&rows);
 	return any;
@@ -126,16 +176,34 @@ mend(struct buf *out, const char *p, size_t n)
 	buf_add(out, p + from, n - from);
 }
 
+/* The text may have been through another scrubber: its placeholders are others than ours. */
+static void
+take_ordinals(struct scrub *s, const struct buf *text)
+{
+	const char *p = text->data, *end = p + text->len;
+
+	while ((p = memmem(p, (size_t)(end - p), PLACEHOLDER, strlen(PLACEHOLDER))) != NULL) {
+		unsigned ordinal;
+		size_t kind;
+
+		if (placeholder_read(p, (size_t)(end - p), s->kinds, s->n_kinds, &kind, &ordinal) != 0 && ordinal > s->ordinals[kind])
+			s->ordinals[kind] = ordinal;
+		p++;
+	}
+}
+
 struct clean_text *
 scrub_text(struct scrub *s, const char *p, size_t n, int width)
 {
-	struct buf text = BUF_INIT, next = BUF_INIT, quiet = BUF_INIT;
+	struct run run = { .s = s, .width = width, .quiet = BUF_INIT };
+	struct buf text = BUF_INIT, next = BUF_INIT;
 	struct clean_text *t;
 
 	buf_grow(&text, n);
 	mend(&text, p, n);
+	take_ordinals(s, &text);
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
-	for (int i = 1; i <= MAX_PASSES && pass(s, text.data, text.len, width, i == MAX_PASSES, &quiet, &next); i++) {
+	for (int i = 1; i <= MAX_PASSES && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
 		struct buf swap = text;
 
 		text = next;
@@ -146,7 +214,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	t = clean_new(text.data, text.len);
 	buf_wipe(&text);
 	buf_wipe(&next);
-	buf_release(&quiet);
+	buf_release(&run.quiet);
 	return t;
 }
 

@@ -62,7 +62,7 @@ static bool
 is_header(const char *p, size_t n)
 {
 	static const char *const heads[] = { "Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Encryption:", "Charset:",
-	    "Key-Derivation:", "Argon2-", "Private-MAC:", "[REDACTED:private-key]", "[…]", "…", "..." };
+	    "Key-Derivation:", "Argon2-", "Private-MAC:", "[REDACTED:private-key", "[…]", "…", "..." };
 
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
 		if (n >= strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
@@ -152,7 +152,7 @@ add(struct findings *f, const struct line *l, size_t kind, bool *first)
 {
 	if (l->from >= l->to)
 		return;
-	findings_add(f, (struct finding){ l->from, l->to, kind, RANK_FORMAT, !*first });
+	findings_add(f, (struct finding){ .from = l->from, .to = l->to, .kind = kind, .rank = RANK_FORMAT, .cont = !*first });
 	*first = false;
 }
 

@@ -41,6 +41,7 @@ prepare(struct scrub *s)
 
 	s->kinds = xreallocarray(NULL, n + 2, sizeof *s->kinds);
 	s->counts = xcalloc(n + 2, sizeof *s->counts);
+	s->ordinals = xcalloc(n + 2, sizeof *s->ordinals);
 	s->kind_of = xcalloc(n + 1, sizeof *s->kind_of);
 	s->done = xcalloc(n + 1, sizeof *s->done);
 	s->keywords = keywords_new();
@@ -153,6 +154,7 @@ scrub_free(struct scrub *s)
 	rules_release(&s->rules);
 	free(s->kinds);
 	free(s->counts);
+	free(s->ordinals);
 	free(s->kind_of);
 	free(s->done);
 	free(s);
@@ -213,6 +215,7 @@ void
 scrub_forget(struct scrub *s)
 {
 	known_forget(&s->known);
+	memset(s->ordinals, 0, s->n_kinds * sizeof *s->ordinals);
 }
 
 size_t

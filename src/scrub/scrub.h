@@ -19,6 +19,10 @@ size_t clean_len(const struct clean_text *t);
 void clean_free(struct clean_text *t);			/* NULL is fine */
 
 /*
+ * What stands for a secret: [REDACTED:kind], for the second of its kind [REDACTED:kind#2] and so on, the same one for the same secret in all texts
+ * of a scrubber, whatever name or spelling it has there; […] on the rows into which a secret was broken. Ordinals of placeholders that a
+ * text brings with it are not given again. 16,384 values are kept apart; each later one has an ordinal of its own every time.
+ *
  * A scrubber holds the compiled rules and the known values of one recovery. Canaries are run when it is made: rules that do not find
  * their own samples are an error, never a text that merely looks clean.
  * `user_rules` is the path of a further rule file (key rules of [recovery.scrub]) or NULL. NULL with err on failure.

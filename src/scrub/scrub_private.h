@@ -26,6 +26,7 @@ struct scrub {
 	size_t n_allow, cap_allow;
 	const char **kinds;		/* borrowed from rules, and the two below */
 	size_t *counts;
+	unsigned *ordinals;		/* the last one of each kind */
 	size_t n_kinds;
 	size_t *kind_of;		/* rule → kind */
 	size_t kind_pem, kind_known;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "scrub/finding.h"
 #include "scrub/scrub.h"
 
 /* A value that was found once is found again. */
@@ -141,6 +142,75 @@ an_allowed_value_is_not_remembered(void **state)
 	scrub_free(s);
 }
 
+/* One secret has one name, whatever it is called and wherever it stands; two have two. */
+static void
+ordinals_tell_secrets_apart(void **state)
+{
+	struct scrub *s = scrubber();
+
+	(void)state;
+	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8\nOLD_PASSWORD=a1b2c3d4\nAPI_TOKEN=e5f6g7h8", 0,
+	    "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#2]\nOLD_PASSWORD=[REDACTED:password]\nAPI_TOKEN=[REDACTED:password#2]");
+	then(s, "PASSWORD=x9y8z7 PASSWORD=e5f6g7h8 e5f6g7h8", 0,
+	    "PASSWORD=[REDACTED:password#3] PASSWORD=[REDACTED:password#2] [REDACTED:password#2]");
+	/* short ones, which are not sought, too */
+	gives(s, "PGPASSWORD=ab12x PGPASSWORD=cd34y PGPASSWORD=ab12x", 0,
+	    "PGPASSWORD=[REDACTED:password] PGPASSWORD=[REDACTED:password#2] PGPASSWORD=[REDACTED:password]");
+	/* cut and whole are one */
+	gives(s, "x API_TOKEN=k3yP4rtOne7QwLzk3yP4rtOne7QwLz12\nmX9vTb2cRr8\nAPI_TOKEN=zz9yP4rtOne7QwL", 40,
+	    "x API_TOKEN=[REDACTED:token]\n[…]\nAPI_TOKEN=[REDACTED:token#2]");
+	/* those of another scrubber keep theirs */
+	gives(s, "PASSWORD=[REDACTED:password#4] PASSWORD=x9y8z7w6", 0, "PASSWORD=[REDACTED:password#4] PASSWORD=[REDACTED:password#5]");
+	gives(s, "PASSWORD=x9y8z7w6", 0, "PASSWORD=[REDACTED:password]");
+	scrub_free(s);
+}
+
+static void
+what_is_a_placeholder(void **state)
+{
+	static const char *const kinds[] = { "token", "token-x" };
+	static const struct {
+		const char *text;
+		size_t len, kind;
+		unsigned ordinal;
+	} texts[] = {
+		{ "[REDACTED:token] y", 16, 0, 1 }, { "[REDACTED:token-x#2]", 20, 1, 2 }, { "[REDACTED:token#999999]]", 23, 0, 999999 },
+		{ "[REDACTED:token#1000000]", 0, 0, 0 }, { "[REDACTED:token#0]", 0, 0, 0 }, { "[REDACTED:token#]", 0, 0, 0 },
+		{ "[REDACTED:token#2x]", 0, 0, 0 }, { "[REDACTED:token#2", 0, 0, 0 }, { "[REDACTED:tok]", 0, 0, 0 }, { "[REDACTED:", 0, 0, 0 },
+		{ "[REDACTED:token#99999999999999999999999999]", 0, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		unsigned ordinal = 0;
+		size_t kind = 0;
+
+		assert_int_equal(placeholder_read(texts[i].text, strlen(texts[i].text), kinds, 2, &kind, &ordinal), texts[i].len);
+		if (texts[i].len == 0)
+			continue;
+		assert_int_equal(kind, texts[i].kind);
+		assert_int_equal(ordinal, texts[i].ordinal);
+	}
+}
+
+#define KEY_1 "MIIEowIBAAKCAXnzC0a0TohvpCM5dQljSL9aeTBR9Ps14K87Qwj166n3+0say4cl"
+#define KEY_2 "smxC7IxaLIP4gzS9bpjQ02GzKmRCqLcQt+GIhd6H9GrGrsnyi0FnkzcqQTfQqdfl"
+
+static void
+ordinals_of_keys(void **state)
+{
+	struct scrub *s = scrubber();
+
+	(void)state;
+	gives(s, "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----\n\n"
+	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_2 "\n" KEY_1 "\n-----END RSA PRIVATE KEY-----\n\n"
+	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----", 0,
+	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n-----END RSA PRIVATE KEY-----\n\n"
+	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key#2]\n[…]\n-----END RSA PRIVATE KEY-----\n\n"
+	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n-----END RSA PRIVATE KEY-----");
+	scrub_free(s);
+}
+
 /* More values than are kept: the rules still find each at its name. */
 static void
 too_many_values(void **state)
@@ -198,6 +268,9 @@ main(void)
 		cmocka_unit_test(in_later_texts_until_forgotten),
 		cmocka_unit_test(it_does_not_reach_further),
 		cmocka_unit_test(an_allowed_value_is_not_remembered),
+		cmocka_unit_test(ordinals_tell_secrets_apart),
+		cmocka_unit_test(ordinals_of_keys),
+		cmocka_unit_test(what_is_a_placeholder),
 		cmocka_unit_test(too_many_values),
 		cmocka_unit_test(no_values_are_slow),
 	};

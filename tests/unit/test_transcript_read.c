@@ -249,7 +249,7 @@ scrubs_every_string(void **state)
 	/* in the JSON of a tool that no table knows, where an escape would end in a letter */
 	read_records(USER("u1", "null", "01", "go") ANSWER("a1", "'u1'", "02", "m", CALL("t1", "mcp__x",
 	    "'a':'\\u001b[31mghp_1234567890abcdefghijklmnopqrstuvwx12\\u001b[0m','b':['\\tghp_1234567890abcdefghijklmnopqrstuvwx34']")), 0, &c);
-	assert_string_equal(c.v[1].input, "{\"a\":\"[REDACTED:github-token]\",\"b\":[\"\t[REDACTED:github-token]\"]}");
+	assert_string_equal(c.v[1].input, "{\"a\":\"[REDACTED:github-token]\",\"b\":[\"\t[REDACTED:github-token#2]\"]}");
 	conversation_release(&c);
 }
 
