@@ -17,6 +17,8 @@ struct lex {
 	bool flag;		/* --key */
 	bool env;		/* KEY in upper case */
 	bool tag;		/* <key>: the value ends at the next tag */
+	bool percent;		/* key%3Dvalue%26 */
+	bool column;		/* the key begins the line, blanks, and nothing behind the value */
 };
 
 static bool
@@ -54,18 +56,28 @@ skip_blanks(struct lex *x)
 
 /* ---- the name ---- */
 
+/* What opens a string and closes it again, also where the text stands in a string once or twice, in HTML or in a URL; the longest first. */
+static const char *const quotes[] = { "&quot;", "\\\\\\\"", "\\\\\"", "%22", "\\\"", "\\'", "\"", "'", "`" };
+
 static const char *
 quote_before(const struct lex *x, size_t at)
 {
-	if (at >= 2 && x->p[at - 2] == '\\' && x->p[at - 1] == '"')
-		return "\\\"";
-	if (at >= 1 && x->p[at - 1] == '"')
-		return "\"";
-	if (at >= 1 && x->p[at - 1] == '\'')
-		return "'";
-	if (at >= 1 && x->p[at - 1] == '`')
-		return "`";
+	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++) {
+		size_t len = strlen(quotes[i]);
+
+		if (at >= len && memcmp(x->p + at - len, quotes[i], len) == 0)
+			return quotes[i];
+	}
 	return "";
+}
+
+static const char *
+quote_at(const struct lex *x)
+{
+	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++)
+		if (at_word(x, x->at, quotes[i]))
+			return quotes[i];
+	return NULL;
 }
 
 static bool
@@ -88,6 +100,9 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 	/* after an escape as in "...\nPASSWORD=" the n is no part of the name */
 	if (a > 0 && a < word_from && x->p[a - 1] == '\\' && strchr("nrt", x->p[a]) != NULL)
 		a++;
+	/* %26password: the 26 is none either */
+	if (a > 0 && a + 2 <= word_from && x->p[a - 1] == '%' && isxdigit((unsigned char)x->p[a]) && isxdigit((unsigned char)x->p[a + 1]))
+		a += 2;
 	if (b - a > MAX_KEY || a > word_from || b < word_to)
 		return false;
 	x->key_from = a;
@@ -141,21 +156,43 @@ static bool
 sign(struct lex *x)
 {
 	static const char *const none[] = { "===", "==", "::", "=~", "=>{", ":/" };
-	static const char *const signs[] = { "=>", ":=", "?=", "=", ":" };
+	static const char *const signs[] = { "=>", ":=", "?=", "=", ":", "%3D", "%3d", "%3A", "%3a" };
 
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
 		if (at_word(x, x->at, none[i]))
 			return false;
 	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-		if (skip(x, signs[i]))
+		if (skip(x, signs[i])) {
+			x->percent = signs[i][0] == '%';
+			skip(x, "**");
 			return true;
+		}
 	return false;
+}
+
+/* "password  Xy7…": a table of two columns without bars, as vault prints one. */
+static bool
+columns(struct lex *x, size_t gap)
+{
+	size_t i = x->at;
+
+	for (size_t k = 0; k < x->key_from; k++)
+		if (x->p[k] != ' ')
+			return false;
+	while (i < x->n && x->p[i] != ' ' && x->p[i] != '\t')
+		i++;
+	while (i < x->n && isspace((unsigned char)x->p[i]))
+		i++;
+	x->column = gap >= 2 && i == x->n;
+	return x->column;
 }
 
 static bool
 opens_quote(const struct lex *x)
 {
-	return x->at < x->n && (x->p[x->at] == '"' || x->p[x->at] == '\'' || at_word(x, x->at, "\\\""));
+	const char *q = quote_at(x);
+
+	return q != NULL && *q != '`';
 }
 
 /* <add key="NAME" value="...">, {"name": "NAME", "value": "..."}, setdefault("NAME", "...") */
@@ -190,15 +227,15 @@ value_attribute(struct lex *x)
 static bool
 cell(struct lex *x)
 {
-	size_t a = x->key_from;
+	size_t a = x->key_from - strlen(x->open);
 
 	while (a > 0 && x->p[a - 1] == ' ')
 		a--;
-	if (a > 0 && x->p[a - 1] != '|' && (a < 3 || memcmp(x->p + a - 3, "│", 3) != 0))
+	if (a > 0 && x->p[a - 1] != '|' && (a < 3 || (memcmp(x->p + a - 3, "│", 3) != 0 && memcmp(x->p + a - 3, "┃", 3) != 0)))
 		return false;
 	if (at_word(x, x->at, "||"))
 		return false;
-	return skip(x, "|") || skip(x, "│");
+	return skip(x, "|") || skip(x, "│") || skip(x, "┃");
 }
 
 static bool
@@ -219,6 +256,7 @@ separator(struct lex *x)
 		return true;
 	}
 	skip(x, "?");
+	skip(x, "**");
 	gap = skip_blanks(x);
 	if (gap > MAX_GAP || x->at >= x->n)
 		return false;
@@ -228,7 +266,7 @@ separator(struct lex *x)
 		return false;
 	if (x->flag)
 		return x->p[x->at] != '-' && x->p[x->at] != '|';
-	return takes_pair(x) || is_netrc(x) || (opens_quote(x) && gap == 1 && !quoted);
+	return takes_pair(x) || is_netrc(x) || (opens_quote(x) && gap == 1 && !quoted) || columns(x, gap);
 }
 
 /* ---- the value ---- */
@@ -250,11 +288,10 @@ skip_type(struct lex *x)
 static bool
 quoted_value(struct lex *x, struct keyed *k)
 {
-	const char *close = skip(x, "\\\"") ? "\\\"" : x->p[x->at] == '"' ? "\"" : x->p[x->at] == '\'' ? "'" : "`";
+	const char *close = quote_at(x);
 	size_t len = strlen(close);
 
-	if (len == 1)
-		x->at++;
+	x->at += len;
 	k->from = x->at;
 	for (size_t i = x->at; i < x->n; i++) {
 		if (len == 1 && x->p[i] == '\\') {
@@ -288,7 +325,9 @@ stops(const struct lex *x, size_t i)
 	if (c == '\'')
 		return last || strchr(",;", next) != NULL;
 	if (c == '\\')
-		return next == '"' || next == 'n';
+		return strchr("\"'n\\", next) != NULL;
+	if (c == '%')
+		return x->percent && (at_word(x, i, "%26") || at_word(x, i, "%22") || at_word(x, i, "%2C") || at_word(x, i, "%7D"));
 	if (c == ',' || c == ';')
 		return last || isalpha((unsigned char)next);
 	if (c == '&') {
@@ -326,7 +365,7 @@ read_value(struct lex *x, struct keyed *k, struct value *v)
 		x->at++;
 	if (x->at >= x->n)
 		return false;
-	v->quoted = opens_quote(x) || x->p[x->at] == '`';
+	v->quoted = quote_at(x) != NULL;
 	if (v->quoted && !quoted_value(x, k)) {
 		/* cut off by the row's end: what there is of it */
 		k->to = x->n;
@@ -365,7 +404,7 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	if (x.tag && !at_word(&x, k->to, "</"))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || x.tag;
-	if (!value_is_secret(&v, k->rule->value))
+	if (!value_is_secret(&v, k->rule->value) || (x.column && !value_is_strange(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)
 		bare_value(&x, k, n);

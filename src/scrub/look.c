@@ -64,6 +64,15 @@ withhold(struct look *l)
 	}
 }
 
+/* A pattern of words and not of a format says by `value` what its group has to look like. */
+static bool
+fits(const struct rule *r, const char *p, size_t n)
+{
+	struct value v = { .p = p, .n = n, .quoted = true };
+
+	return r->value == VALUE_NONE || value_is_secret(&v, r->value);
+}
+
 static void
 try_rule(struct look *l, size_t id, size_t from)
 {
@@ -89,7 +98,7 @@ try_rule(struct look *l, size_t id, size_t from)
 	a = m.start[group];
 	b = m.end[group];
 	l->s->done[id] = l->line + (m.end[0] > start ? m.end[0] : start + 1);
-	if (group == 1 && value_is_placeholder(line + a, b - a))
+	if (group == 1 ? value_is_placeholder(line + a, b - a) || !fits(r, line + a, b - a) : value_is_sample(line + a, b - a))
 		return;
 	if (counts(l, l->line + m.start[0], l->line + a, l->line + b))
 		add_span(l, l->line + a, l->line + b, l->s->kind_of[id], group == 1 ? RANK_PLACE : RANK_FORMAT);

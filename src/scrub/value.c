@@ -71,7 +71,27 @@ value_is_random(const char *p, size_t n)
 	return c.digit >= 3 && c.lower + c.upper >= 3 && c.changes * 4 >= n && c.other * 6 <= n;
 }
 
+bool
+value_is_strange(const char *p, size_t n)
+{
+	struct count c = count(p, n);
+
+	return n >= 8 && c.blank == 0 && c.digit > 0 && c.digit < n && (c.upper > 0 || c.other > 0 || value_is_random(p, n));
+}
+
 /* ---- what is no secret ---- */
+
+bool
+value_is_sample(const char *p, size_t n)
+{
+	size_t same = 0;
+
+	if (n > 400)
+		return false;
+	for (size_t i = 1; i < n; i++)
+		same += p[i] == p[i - 1];
+	return same * 2 >= n || memmem(p, n, "EXAMPLE", 7) != NULL || memmem(p, n, "xxxxxxxx", 8) != NULL;
+}
 
 bool
 value_is_placeholder(const char *p, size_t all)
@@ -172,12 +192,12 @@ is_number(const char *p, size_t n)
 	return true;
 }
 
-/* What recovery needs stays: ids of messages, tool calls and requests. */
+/* What recovery needs stays: ids of messages, tool calls and requests. So do keys that are made to be published. */
 static bool
 is_work_id(const char *p, size_t n)
 {
 	static const char *const heads[] = { "toolu_", "msg_", "req_", "call_", "sha256:", "sha512-", "sha1-", "h1:", "arn:", "ssh-rsa",
-	    "ssh-ed25519" };
+	    "ssh-ed25519", "pk_live_", "pk_test_", "pk.eyJ", "phc_", "sb_publishable_", "rzp_pub_", "FLWPUBK", "pk-lf-" };
 
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
 		if (n > strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
@@ -194,6 +214,8 @@ password_like(const struct value *v, const struct count *c)
 
 	if (v->n < 5)
 		return false;
+	if (v->quoted && v->n == strlen("abcd efgh ijkl mnop") && c->lower == 16 && v->p[4] == ' ' && v->p[9] == ' ' && v->p[14] == ' ')
+		return true;
 	if (c->blank > 0)
 		return v->quoted && c->blank <= 6 && v->n <= 80 && (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
 		    !has(v->p, v->n, "password") && !has(v->p, v->n, " must ") && !has(v->p, v->n, " the ");
@@ -218,6 +240,8 @@ token_like(const struct value *v, const struct count *c)
 		return true;
 	if (c->digit >= 1 && letters >= 2)
 		return v->n >= (close ? 8 : 16) && (close || c->digit >= 2);
+	if (v->n >= 14 && c->other > 0 && c->lower > 2 && c->upper > 2 && c->changes * 2 > v->n)
+		return true;
 	return v->n >= 20 && c->lower > 2 && c->upper > 2 && c->changes >= 6 && !is_reference(v->p, v->n);
 }
 

@@ -23,6 +23,12 @@ bool value_is_secret(const struct value *v, enum value_class class);
 /* $NAME, ${NAME}, $(cmd), <token>, {{x}}, %NAME%, xxxx, ****, ..., your-key-here, changeme, null: stands where a secret would. */
 bool value_is_placeholder(const char *p, size_t n);
 
+/* Eight characters or more that are no word: digits beside capitals or signs. For places that hold words as a rule. */
+bool value_is_strange(const char *p, size_t n);
+
+/* Documentation's stand-in for a token: one character over and over, or EXAMPLE in it. */
+bool value_is_sample(const char *p, size_t n);
+
 /* Nobody typed this: at least 16 characters that change their kind often, or long hexadecimal. */
 bool value_is_random(const char *p, size_t n);
 
