@@ -134,7 +134,7 @@ is_reference(const char *p, size_t n)
 		parts++;
 		if (i == n)
 			return parts > 1;
-		if (p[i] == '(' || p[i] == '[' || (p[i] == '<' && i + 1 < n && isupper((unsigned char)p[i + 1])))
+		if (p[i] == '(' || p[i] == '[' || (p[i] == '<' && i + 1 < n && isalpha((unsigned char)p[i + 1])))
 			return true;
 		if (p[i] == '.')
 			i++;
