@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,10 +41,16 @@ static int
 width_of(const char *p, size_t n)
 {
 	size_t i = 0;
+	uint64_t eight;
 
+	for (; i + sizeof eight <= n; i += sizeof eight) {
+		memcpy(&eight, p + i, sizeof eight);
+		if ((eight & 0x8080808080808080u) != 0)
+			break;
+	}
 	while (i < n && (unsigned char)p[i] < 0x80)
 		i++;
-	return (int)(i + utf8_width(p + i, n - i));
+	return (int)(i < n ? i + utf8_width(p + i, n - i) : i);
 }
 
 /* Where the frame stands while it is peeled off. */
@@ -56,20 +63,18 @@ struct peel {
 static void
 take(struct peel *p, size_t n)
 {
-	const char *at = p->text + p->row->body;
-
-	if (n == 1 && *at == '\t')
-		p->col += 8 - p->col % 8;
-	else
-		p->col += width_of(at, n);
+	p->col += width_of(p->text + p->row->body, n);
 	p->row->body += n;
 }
 
 static void
 take_blanks(struct peel *p)
 {
-	while (p->row->body < p->row->end && blank(p->text[p->row->body]))
-		take(p, 1);
+	size_t i = p->row->body;
+
+	for (; i < p->row->end && blank(p->text[i]); i++)
+		p->col += p->text[i] == '\t' ? 8 - p->col % 8 : 1;
+	p->row->body = i;
 }
 
 static size_t
@@ -124,7 +129,8 @@ peel_number(struct peel *p)
 		take(p, 3);
 	} else if (at[digits] == '\t') {
 		take(p, digits);
-		take(p, 1);
+		p->row->body++;
+		p->col += 8 - p->col % 8;
 	} else if (i > digits && (at[i] == '+' || at[i] == '-') && at[i + 1] != at[i]) {
 		p->row->sign = at[i];
 		p->row->sign_at = p->row->body + i;
