@@ -36,9 +36,9 @@ blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* utf8_width, quick for what is nearly always ASCII. */
-static int
-width_of(const char *p, size_t n)
+/* How many ASCII bytes p begins with: nearly all rows are nothing else. */
+static size_t
+ascii(const char *p, size_t n)
 {
 	size_t i = 0;
 	uint64_t eight;
@@ -50,6 +50,14 @@ width_of(const char *p, size_t n)
 	}
 	while (i < n && (unsigned char)p[i] < 0x80)
 		i++;
+	return i;
+}
+
+static int
+width_of(const char *p, size_t n)
+{
+	size_t i = ascii(p, n);
+
 	return (int)(i < n ? i + utf8_width(p + i, n - i) : i);
 }
 
@@ -206,15 +214,19 @@ peel_row(const char *text, struct frame *r)
 	peel_sign(&p);
 	r->body_col = p.col;
 	r->key = new_key(text + r->body, left(&p));
-	r->end_col = p.col + width_of(text + r->body, left(&p));
+	len = ascii(text + r->body, left(&p));
+	r->wide = len < left(&p);
+	r->end_col = p.col + (int)len + (r->wide ? (int)utf8_width(text + r->body + len, left(&p) - len) : 0);
 }
 
+static void join_rows(struct frames *r);
+
 void
-frames_init(struct frames *r, const char *text, size_t n)
+frames_init(struct frames *r, const char *text, size_t n, int width)
 {
 	size_t from = 0;
 
-	*r = (struct frames){ 0 };
+	*r = (struct frames){ .width = width };
 	for (;;) {
 		const char *nl = memchr(text + from, '\n', n - from);
 		size_t to = nl != NULL ? (size_t)(nl - text) : n;
@@ -226,6 +238,8 @@ frames_init(struct frames *r, const char *text, size_t n)
 			break;
 		from = to + 1;
 	}
+	if (width != 0)
+		join_rows(r);
 }
 
 void
@@ -274,24 +288,53 @@ first_word(const char *text, const struct frame *r)
 	return n;
 }
 
-static bool
-joined(const char *text, const struct frames *r, size_t head, size_t i, enum view_mode mode, int width)
+/* The column at which row i is full; *slack: columns before it that may stay free. */
+static int
+edge_of(const struct frames *r, size_t i, int *slack)
 {
-	const struct frame *a = &r->v[i], *b;
-	int edge, slack = 0;
+	*slack = 0;
+	if (r->v[i].bar_col >= 0)
+		return r->v[i].bar_col - 1;
+	if (r->width < 0)
+		return local_edge(r, i);
+	*slack = EDGE_SLACK;
+	return r->width;
+}
 
-	if (mode == VIEW_ROWS || i + 1 >= r->n || !continues(r, head, i))
+static void
+join_rows(struct frames *r)
+{
+	size_t head = 0;
+
+	for (size_t i = 0; i + 1 < r->n; i++) {
+		struct frame *a = &r->v[i];
+		int slack, least = a->bar_col >= 0 ? 0 : r->width < 0 ? LEAST_EDGE : r->width - EDGE_SLACK;
+
+		a->joins = a->end_col >= least && continues(r, head, i) && a->end_col >= edge_of(r, i, &slack) - slack;
+		if (!a->joins)
+			head = i + 1;
+	}
+}
+
+/* The row is broken at a blank: the first word of the next one would not have fitted. */
+static bool
+joins_soft(const char *text, const struct frames *r, size_t head, size_t i)
+{
+	const struct frame *a = &r->v[i];
+	int slack, edge;
+
+	if (!a->hot || a->end_col < LEAST_EDGE || i + 1 >= r->n || !continues(r, head, i))
 		return false;
-	b = &r->v[i + 1];
-	if (a->bar_col >= 0)
-		edge = a->bar_col - 1;
-	else if (width > 0)
-		edge = width, slack = EDGE_SLACK;
-	else
-		edge = local_edge(r, i);
-	if (mode == VIEW_SOFT)
-		return a->hot && a->end_col >= LEAST_EDGE && a->end_col + 1 + (int)first_word(text, b) > edge - slack;
-	return a->end_col >= edge - slack;
+	edge = edge_of(r, i, &slack);
+	return a->end_col + 1 + (int)first_word(text, a + 1) > edge - slack;
+}
+
+size_t
+frames_next(const struct frames *r, size_t head, size_t i)
+{
+	const struct frame *b = &r->v[i + 1];
+
+	return b->sign != 0 && b->sign != r->v[head].sign ? b->sign_at : b->body;
 }
 
 /* ---- views ---- */
@@ -322,11 +365,22 @@ unseen(const char *p, size_t n)
 	return 0;
 }
 
+bool
+frame_hides(const char *text, const struct frame *r)
+{
+	if (!r->wide)
+		return memchr(text + r->body, 0x1b, r->end - r->body) != NULL;
+	for (size_t i = r->body; i < r->end; i++)
+		if (text[i] == 0x1b || ((unsigned char)text[i] >= 0x80 && unseen(text + i, r->end - i) != 0))
+			return true;
+	return false;
+}
+
 static void
-add_body(struct view *w, const char *text, size_t row, bool with_sign)
+add_body(struct view *w, const char *text, size_t row, size_t from)
 {
 	const struct frame *r = &w->rows->v[row];
-	size_t from = with_sign ? r->sign_at : r->body, i = from;
+	size_t i = from;
 
 	add_stretch(w, from, row);
 	while (i < r->end) {
@@ -346,23 +400,25 @@ add_body(struct view *w, const char *text, size_t row, bool with_sign)
 }
 
 void
-view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode, int width)
+view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode)
 {
 	*w = (struct view){ .text = BUF_INIT, .rows = rows };
 	for (size_t i = 0, head; i < rows->n; i++) {
-		bool quiet = rows->v[i].quiet;
+		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
 
 		head = i;
-		while (joined(text, rows, head, i, mode, width))
+		while (mode == VIEW_HARD ? rows->v[i].joins : mode == VIEW_SOFT && joins_soft(text, rows, head, i)) {
 			quiet = rows->v[++i].quiet && quiet;
-		if (quiet || (mode != VIEW_ROWS && i == head))
+			dull = rows->v[i].dull && dull;
+		}
+		if (quiet || dull || (mode >= VIEW_HARD && i == head))
 			continue;
 		for (size_t k = head; k <= i; k++) {
 			if (k != head && mode == VIEW_SOFT) {
 				add_stretch(w, rows->v[k].body, k);
 				buf_chr(&w->text, ' ');
 			}
-			add_body(w, text, k, rows->v[k].sign != 0 && rows->v[k].sign != rows->v[head].sign);
+			add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
 		}
 		add_stretch(w, rows->v[i].to, i);
 		buf_chr(&w->text, '\n');

@@ -1,6 +1,7 @@
 #ifndef SCRUB_FRAME_H
 #define SCRUB_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -23,19 +24,28 @@ struct frame {
 	char mark;		/* the frame begins something new: bullet, number, ⎿ */
 	char box;		/* it stands between bars */
 	char key;		/* the body begins with "NAME=", "name: " or "name = ", as a line of its own does */
+	char wide;		/* the body has bytes that are not ASCII */
+	char joins;		/* cut in mid-word at the edge: the next row goes on where this one ends */
 	char quiet;		/* seen before and unchanged since: left out of views */
+	char dull;		/* no rule can find anything in it: left out of all views but VIEW_ALL */
 	char hot;		/* a keyword stands in it; a soft seam behind other rows is none */
+	char armor;		/* a line that begins or ends a key may stand in it */
 };
 
 struct frames {
-	struct frame *v;	/* quiet and hot are the caller's to set */
+	struct frame *v;	/* quiet, dull, hot and armor are the caller's to set */
 	size_t n, cap;
+	int width;
 };
 
-void frames_init(struct frames *r, const char *text, size_t n);
+/*
+ * `width` in columns. 0: not a screen, no row is cut. Below 0: not known, rows that reach as far as all their neighbours are taken for
+ * full.
+ */
+void frames_init(struct frames *r, const char *text, size_t n, int width);
 void frames_release(struct frames *r);
 
-enum view_mode { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
+enum view_mode { VIEW_ALL, VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
 
 /* A stretch of the view that stands in one piece in the source. */
 struct stretch {
@@ -52,12 +62,16 @@ struct view {
 };
 
 /*
- * VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. `width` in columns; below 0:
- * not known, rows that reach as far as all their neighbours are taken for full.
- * Escape sequences and invisible runes are left out of the view.
+ * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. Lines all of whose
+ * rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes.
  */
-void view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode, int width);
+void view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode);
 void view_release(struct view *w);				/* overwrites the text */
+
+/* The bytes of row i + 1 that follow those of row i where it joins; `head` is the row with which the line began. */
+size_t frames_next(const struct frames *r, size_t head, size_t i);
+/* True when the body has escape sequences or invisible runes, which views leave out. */
+bool frame_hides(const char *text, const struct frame *r);
 
 /* The source offset of a byte of the view, and its row. */
 size_t view_source(const struct view *w, size_t at, size_t *row);

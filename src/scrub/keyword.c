@@ -31,6 +31,7 @@ struct keywords {
 	size_t n_outs, cap_outs;
 	unsigned char column[256];
 	size_t columns;
+	size_t longest;
 	uint32_t *next;		/* n_nodes rows of `columns`: offsets of rows, with ENDS */
 };
 
@@ -77,6 +78,7 @@ keywords_add(struct keywords *k, const char *word, size_t n, size_t id)
 {
 	uint32_t at = 0, c;
 
+	k->longest = n > k->longest ? n : k->longest;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char b = fold((unsigned char)word[i]);
 
@@ -186,4 +188,98 @@ keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(v
 		}
 	}
 	return 0;
+}
+
+struct lane {
+	const unsigned char *p, *end;
+	uint32_t at;
+	void *arg;
+};
+
+static void
+report_lane(const struct keywords *k, const char *text, struct lane *l, const unsigned char *p,
+    void (*hit)(void *, size_t, size_t, size_t))
+{
+	size_t end = (size_t)(p - (const unsigned char *)text);
+
+	for (uint32_t at = (uint32_t)((l->at & ~ENDS) / k->columns); at != NONE; at = k->nodes[at].shorter)
+		for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next)
+			hit(l->arg, k->outs[o].id, end - k->nodes[at].depth, end);
+}
+
+/* Lanes begin behind a newline. One that finds none is empty, and the lane before it goes on to its end. */
+static void
+part(const char *text, size_t n, struct lane lanes[KEYWORD_LANES])
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < KEYWORD_LANES; i++) {
+		size_t to = i + 1 < KEYWORD_LANES ? n / KEYWORD_LANES * (i + 1) : n;
+		const char *nl;
+
+		to = to < from ? from : to;
+		nl = memchr(text + to, '\n', n - to);
+		to = nl != NULL ? (size_t)(nl + 1 - text) : n;
+		lanes[i].p = (const unsigned char *)text + from;
+		lanes[i].end = (const unsigned char *)text + to;
+		from = to;
+	}
+}
+
+void
+keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *arg, size_t id, size_t from, size_t to),
+    void *const args[KEYWORD_LANES])
+{
+	const uint32_t *next = k->next;
+	const unsigned char *column = k->column;
+	struct lane l[KEYWORD_LANES] = { { 0 } };
+	size_t together = n;
+
+	part(text, n, l);
+	for (size_t i = 0; i < KEYWORD_LANES; i++) {
+		size_t len = (size_t)(l[i].end - l[i].p);
+
+		l[i].arg = args[i];
+		together = len < together ? len : together;
+	}
+	for (size_t i = 0; i < together; i++) {
+		l[0].at = next[(l[0].at & ~ENDS) + column[l[0].p[i]]];
+		l[1].at = next[(l[1].at & ~ENDS) + column[l[1].p[i]]];
+		l[2].at = next[(l[2].at & ~ENDS) + column[l[2].p[i]]];
+		l[3].at = next[(l[3].at & ~ENDS) + column[l[3].p[i]]];
+		if (((l[0].at | l[1].at | l[2].at | l[3].at) & ENDS) == 0)
+			continue;
+		for (size_t j = 0; j < KEYWORD_LANES; j++)
+			if (l[j].at & ENDS)
+				report_lane(k, text, &l[j], l[j].p + i + 1, hit);
+	}
+	for (size_t j = 0; j < KEYWORD_LANES; j++) {
+		for (l[j].p += together; l[j].p < l[j].end; l[j].p++) {
+			l[j].at = next[(l[j].at & ~ENDS) + column[*l[j].p]];
+			if (l[j].at & ENDS)
+				report_lane(k, text, &l[j], l[j].p + 1, hit);
+		}
+	}
+}
+
+bool
+keywords_cross(const struct keywords *k, const char *a, size_t an, const char *b, size_t bn)
+{
+	size_t i = an < k->longest ? 0 : an + 1 - k->longest;
+	uint32_t at = 0;
+
+	for (; i < an; i++)
+		at = k->next[(at & ~ENDS) + k->column[(unsigned char)a[i]]];
+	for (i = 0; i < bn; i++) {
+		uint32_t node;
+
+		at = k->next[(at & ~ENDS) + k->column[(unsigned char)b[i]]];
+		node = (uint32_t)((at & ~ENDS) / k->columns);
+		if (k->nodes[node].depth <= i + 1)
+			return false;
+		for (; (at & ENDS) && node != NONE; node = k->nodes[node].shorter)
+			if (k->nodes[node].first != NONE && k->nodes[node].depth > i + 1)
+				return true;
+	}
+	return true;
 }

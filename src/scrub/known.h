@@ -50,7 +50,7 @@ void known_call(struct known *k, size_t secret, size_t kind, enum rank rank);
 void known_name(struct known *k, size_t secret, unsigned *last, size_t *kind, unsigned *ordinal);
 
 /*
- * Finds them in a view of mode VIEW_ROWS. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
+ * Finds them in a view of mode VIEW_ALL. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
  * comparing takes more than a multiple of its length.
  */
 void known_find(const struct known *k, const struct view *rows_view, struct findings *f);

@@ -73,6 +73,12 @@ fits(const struct rule *r, const char *p, size_t n)
 	return r->value == VALUE_NONE || value_is_secret(&v, r->value);
 }
 
+bool
+look_may(const struct scrub *s, size_t id, const char *text, size_t from, size_t at)
+{
+	return id >= s->rules.n || !s->rules.v[id].border || word_begins(text, from, at, false);
+}
+
 static void
 try_rule(struct look *l, size_t id, size_t from)
 {
@@ -82,7 +88,7 @@ try_rule(struct look *l, size_t id, size_t from)
 	struct match m;
 	int found;
 
-	if (from < l->s->done[id] || (r->border && !word_begins(l->view->text.data, l->line, from, false)))
+	if (from < l->s->done[id])
 		return;
 	start = start > r->back ? start - r->back : 0;
 	if (l->s->done[id] > l->line && l->s->done[id] - l->line > start)
@@ -131,6 +137,8 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
 	}
+	if (id > rules->n || !look_may(l->s, id, l->view->text.data, l->line, from))
+		return 0;
 	mark_hot(l);
 	if (id < rules->n) {
 		try_rule(l, id, from);

@@ -30,21 +30,22 @@ find_known(struct run *run, const char *text, struct frames *rows, struct findin
 	for (size_t i = 0; i < rows->n && s->known.n_forms != run->forms; i++)
 		rows->v[i].quiet = 0;
 	run->forms = s->known.n_forms;
-	view_init(&view, text, rows, VIEW_ROWS, 0);
+	view_init(&view, text, rows, VIEW_ALL);
 	known_find(&s->known, &view, f);
 	view_release(&view);
 }
 
 static void
-find_all(struct run *run, const char *text, struct frames *rows, struct findings *f)
+find_all(struct run *run, const char *text, size_t n, struct frames *rows, struct findings *f)
 {
 	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
-	size_t n = run->width != 0 ? 3 : 1;
+	size_t views = rows->width != 0 ? 3 : 1;
 	struct view view;
 
-	for (size_t i = 0; i < n; i++) {
-		view_init(&view, text, rows, modes[i], run->width);
-		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, run->width < 0 && modes[i] != VIEW_ROWS, f);
+	sift_rows(run->s, text, n, rows);
+	for (size_t i = 0; i < views; i++) {
+		view_init(&view, text, rows, modes[i]);
+		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] != VIEW_ROWS, f);
 		view_release(&view);
 	}
 	pem_find(text, rows, run->s->kind_pem, f);
@@ -130,10 +131,10 @@ pass(struct run *run, const char *text, size_t n, bool last, struct buf *out)
 	struct frames rows;
 	bool any;
 
-	frames_init(&rows, text, n);
+	frames_init(&rows, text, n, run->width);
 	for (size_t i = 0; i < rows.n && i < run->quiet.len; i++)
 		rows.v[i].quiet = run->quiet.data[i];
-	find_all(run, text, &rows, &f);
+	find_all(run, text, n, &rows, &f);
 	findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	any = f.n > 0;
 	if (any && last) {

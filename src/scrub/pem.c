@@ -236,18 +236,11 @@ eat_bare(const char *text, const struct frames *rows, size_t i, size_t kind, str
 	return to;
 }
 
-/* A cheap look before classify: most rows have neither dashes nor a long word. */
+/* A cheap look before classify: most rows have neither an armor nor a long word. */
 static bool
 worth_a_look(const char *text, const struct frame *r)
 {
-	const char *p = text + r->body;
-	size_t n = r->end - r->body;
-
-	if (n < 14)
-		return false;
-	if (find(p, n, "-----") != NULL || memcmp(p, "Private-Lines:", 14) == 0)
-		return true;
-	return n >= 48 && memchr(p, ' ', n < 48 ? n : 48) == NULL;
+	return r->armor || (r->end - r->body >= 48 && memchr(text + r->body, ' ', 48) == NULL);
 }
 
 static size_t

@@ -37,6 +37,7 @@ add_keywords(struct scrub *s, const char *p, size_t id, bool last_part)
 static void
 prepare(struct scrub *s)
 {
+	static const char *const armors[] = { "-----BEGIN ", "-----END ", "Private-Lines:" };
 	size_t n = s->rules.n;
 
 	s->kinds = xreallocarray(NULL, n + 2, sizeof *s->kinds);
@@ -56,6 +57,8 @@ prepare(struct scrub *s)
 	}
 	s->kind_pem = kind_index(s, "private-key");
 	s->kind_known = kind_index(s, "known-value");
+	for (size_t i = 0; i < sizeof armors / sizeof armors[0]; i++)
+		keywords_add(s->keywords, armors[i], strlen(armors[i]), n + 1);
 	keywords_build(s->keywords);
 }
 

@@ -1,0 +1,68 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "scrub/scrub_private.h"
+
+/* A lane of the search for keywords. */
+struct sift {
+	const struct scrub *s;
+	const char *text;
+	struct frames *rows;
+	char *worth;		/* a flag a row */
+	size_t row;		/* of the last hit */
+};
+
+static void
+on_word(void *arg, size_t id, size_t from, size_t to)
+{
+	struct sift *l = arg;
+	struct frame *r;
+
+	(void)to;
+	while (from > l->rows->v[l->row].to)
+		l->row++;
+	r = &l->rows->v[l->row];
+	if (id > l->s->rules.n)
+		r->armor = 1;
+	else if (!l->worth[l->row] && from >= r->body && look_may(l->s, id, l->text, r->body, from))
+		l->worth[l->row] = 1;
+}
+
+/* Keywords that a seam cuts. */
+static void
+sift_seams(const struct scrub *s, const char *text, const struct frames *rows, char *worth)
+{
+	size_t head = 0;
+
+	for (size_t i = 0; i + 1 < rows->n; i++) {
+		const struct frame *a = &rows->v[i], *b = a + 1;
+		size_t next;
+
+		if (!a->joins) {
+			head = i + 1;
+			continue;
+		}
+		next = frames_next(rows, head, i);
+		if (!worth[i] && keywords_cross(s->keywords, text + a->body, a->end - a->body, text + next, b->end - next))
+			worth[i] = 1;
+	}
+}
+
+void
+sift_rows(const struct scrub *s, const char *text, size_t n, struct frames *rows)
+{
+	struct sift lanes[KEYWORD_LANES];
+	void *args[KEYWORD_LANES];
+	char *worth = xcalloc(rows->n, 1);
+
+	for (size_t i = 0; i < KEYWORD_LANES; i++) {
+		lanes[i] = (struct sift){ s, text, rows, worth, 0 };
+		args[i] = &lanes[i];
+	}
+	keywords_sift(s->keywords, text, n, on_word, args);
+	sift_seams(s, text, rows, worth);
+	for (size_t i = 0; i < rows->n; i++)
+		rows->v[i].dull = !worth[i] && !frame_hides(text, &rows->v[i]);
+	free(worth);
+}
