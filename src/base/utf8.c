@@ -1,3 +1,4 @@
+#include <string.h>
 #include <wchar.h>
 
 #include "base/utf8.h"
@@ -218,4 +219,20 @@ utf8_valid(const char *p, size_t n)
 			return false;
 	}
 	return true;
+}
+
+size_t
+utf8_ascii(const char *p, size_t n)
+{
+	size_t i = 0;
+	uint64_t eight;
+
+	for (; i + sizeof eight <= n; i += sizeof eight) {
+		memcpy(&eight, p + i, sizeof eight);
+		if ((eight & 0x8080808080808080u) != 0)
+			break;
+	}
+	while (i < n && (unsigned char)p[i] < 0x80)
+		i++;
+	return i;
 }

@@ -33,4 +33,7 @@ size_t utf8_clean(struct buf *out, const char *p, size_t n);
 
 bool utf8_valid(const char *p, size_t n);
 
+/* How many bytes at p are ASCII, which most text is; quick. */
+size_t utf8_ascii(const char *p, size_t n);
+
 #endif

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,27 +35,11 @@ blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* How many ASCII bytes p begins with: nearly all rows are nothing else. */
-static size_t
-ascii(const char *p, size_t n)
-{
-	size_t i = 0;
-	uint64_t eight;
-
-	for (; i + sizeof eight <= n; i += sizeof eight) {
-		memcpy(&eight, p + i, sizeof eight);
-		if ((eight & 0x8080808080808080u) != 0)
-			break;
-	}
-	while (i < n && (unsigned char)p[i] < 0x80)
-		i++;
-	return i;
-}
-
+/* utf8_width, quick for what is nearly always ASCII. */
 static int
 width_of(const char *p, size_t n)
 {
-	size_t i = ascii(p, n);
+	size_t i = utf8_ascii(p, n);
 
 	return (int)(i < n ? i + utf8_width(p + i, n - i) : i);
 }
@@ -214,7 +197,7 @@ peel_row(const char *text, struct frame *r)
 	peel_sign(&p);
 	r->body_col = p.col;
 	r->key = new_key(text + r->body, left(&p));
-	len = ascii(text + r->body, left(&p));
+	len = utf8_ascii(text + r->body, left(&p));
 	r->wide = len < left(&p);
 	r->end_col = p.col + (int)len + (r->wide ? (int)utf8_width(text + r->body + len, left(&p) - len) : 0);
 }
@@ -383,6 +366,8 @@ add_body(struct view *w, const char *text, size_t row, size_t from)
 	size_t i = from;
 
 	add_stretch(w, from, row);
+	if (!frame_hides(text, r))
+		i = r->end;
 	while (i < r->end) {
 		unsigned char c = (unsigned char)text[i];
 		size_t skip = c == 0x1b || c == 0xc2 || c == 0xe2 || c == 0xef ? unseen(text + i, r->end - i) : 0;

@@ -190,26 +190,23 @@ keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(v
 	return 0;
 }
 
-struct lane {
-	const unsigned char *p, *end;
-	uint32_t at;
-	void *arg;
-};
-
-static void
-report_lane(const struct keywords *k, const char *text, struct lane *l, const unsigned char *p,
-    void (*hit)(void *, size_t, size_t, size_t))
+/* Returns the state without its mark. */
+static uint32_t
+report_lane(const struct keywords *k, const char *text, uint32_t state, const unsigned char *p,
+    void (*hit)(void *, size_t, size_t, size_t), void *arg)
 {
 	size_t end = (size_t)(p - (const unsigned char *)text);
 
-	for (uint32_t at = (uint32_t)((l->at & ~ENDS) / k->columns); at != NONE; at = k->nodes[at].shorter)
+	state &= ~ENDS;
+	for (uint32_t at = (uint32_t)(state / k->columns); at != NONE; at = k->nodes[at].shorter)
 		for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next)
-			hit(l->arg, k->outs[o].id, end - k->nodes[at].depth, end);
+			hit(arg, k->outs[o].id, end - k->nodes[at].depth, end);
+	return state;
 }
 
-/* Lanes begin behind a newline. One that finds none is empty, and the lane before it goes on to its end. */
+/* Where the lanes begin, each behind a newline, and the end of the last. One that finds no newline is empty; the lane before it goes on. */
 static void
-part(const char *text, size_t n, struct lane lanes[KEYWORD_LANES])
+part(const char *text, size_t n, const unsigned char *p[KEYWORD_LANES + 1])
 {
 	size_t from = 0;
 
@@ -217,13 +214,12 @@ part(const char *text, size_t n, struct lane lanes[KEYWORD_LANES])
 		size_t to = i + 1 < KEYWORD_LANES ? n / KEYWORD_LANES * (i + 1) : n;
 		const char *nl;
 
+		p[i] = (const unsigned char *)text + from;
 		to = to < from ? from : to;
 		nl = memchr(text + to, '\n', n - to);
-		to = nl != NULL ? (size_t)(nl + 1 - text) : n;
-		lanes[i].p = (const unsigned char *)text + from;
-		lanes[i].end = (const unsigned char *)text + to;
-		from = to;
+		from = nl != NULL ? (size_t)(nl + 1 - text) : n;
 	}
+	p[KEYWORD_LANES] = (const unsigned char *)text + n;
 }
 
 void
@@ -231,33 +227,29 @@ keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(
     void *const args[KEYWORD_LANES])
 {
 	const uint32_t *next = k->next;
-	const unsigned char *column = k->column;
-	struct lane l[KEYWORD_LANES] = { { 0 } };
+	const unsigned char *column = k->column, *p[KEYWORD_LANES + 1];
+	uint32_t at[KEYWORD_LANES] = { 0 };
 	size_t together = n;
 
-	part(text, n, l);
-	for (size_t i = 0; i < KEYWORD_LANES; i++) {
-		size_t len = (size_t)(l[i].end - l[i].p);
-
-		l[i].arg = args[i];
-		together = len < together ? len : together;
-	}
+	part(text, n, p);
+	for (size_t i = 0; i < KEYWORD_LANES; i++)
+		together = (size_t)(p[i + 1] - p[i]) < together ? (size_t)(p[i + 1] - p[i]) : together;
 	for (size_t i = 0; i < together; i++) {
-		l[0].at = next[(l[0].at & ~ENDS) + column[l[0].p[i]]];
-		l[1].at = next[(l[1].at & ~ENDS) + column[l[1].p[i]]];
-		l[2].at = next[(l[2].at & ~ENDS) + column[l[2].p[i]]];
-		l[3].at = next[(l[3].at & ~ENDS) + column[l[3].p[i]]];
-		if (((l[0].at | l[1].at | l[2].at | l[3].at) & ENDS) == 0)
+		at[0] = next[at[0] + column[p[0][i]]];
+		at[1] = next[at[1] + column[p[1][i]]];
+		at[2] = next[at[2] + column[p[2][i]]];
+		at[3] = next[at[3] + column[p[3][i]]];
+		if (((at[0] | at[1] | at[2] | at[3]) & ENDS) == 0)
 			continue;
 		for (size_t j = 0; j < KEYWORD_LANES; j++)
-			if (l[j].at & ENDS)
-				report_lane(k, text, &l[j], l[j].p + i + 1, hit);
+			if (at[j] & ENDS)
+				at[j] = report_lane(k, text, at[j], p[j] + i + 1, hit, args[j]);
 	}
 	for (size_t j = 0; j < KEYWORD_LANES; j++) {
-		for (l[j].p += together; l[j].p < l[j].end; l[j].p++) {
-			l[j].at = next[(l[j].at & ~ENDS) + column[*l[j].p]];
-			if (l[j].at & ENDS)
-				report_lane(k, text, &l[j], l[j].p + 1, hit);
+		for (p[j] += together; p[j] < p[j + 1]; p[j]++) {
+			at[j] = next[at[j] + column[*p[j]]];
+			if (at[j] & ENDS)
+				at[j] = report_lane(k, text, at[j], p[j] + 1, hit, args[j]);
 		}
 	}
 }

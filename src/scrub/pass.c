@@ -159,9 +159,16 @@ mend(struct buf *out, const char *p, size_t n)
 	int32_t r;
 
 	while (i < n) {
-		size_t step = (unsigned char)p[i] < 0x80 ? 1 : utf8_next(p + i, n - i, &r);
-		bool broken = step == 1 && (unsigned char)p[i] >= 0x80;
+		/* a look ahead that is short, or text of nothing but colours would be quadratic */
+		size_t run = utf8_ascii(p + i, n - i < 64 ? n - i : 64), step;
+		const char *esc = memchr(p + i, 0x1b, run);
+		bool broken;
 
+		i += esc != NULL ? (size_t)(esc - p) - i : run;
+		if (i == n || (esc == NULL && run > 0))
+			continue;
+		step = (unsigned char)p[i] < 0x80 ? 1 : utf8_next(p + i, n - i, &r);
+		broken = step == 1 && (unsigned char)p[i] >= 0x80;
 		if (!broken && p[i] == 0x1b)
 			step = escape_sgr(p + i, n - i);
 		if (!broken && step > 0) {
