@@ -103,10 +103,20 @@ silence_filters(struct visit *v, const char *dir, struct err *e)
 	return ret;
 }
 
+/* Scrubbed before it is cut: half of a secret is none that a rule would know. */
 static void
-put_name(struct buf *b, const char *name)
+put_cut(struct scrub *s, struct buf *b, const char *text, size_t n, size_t columns)
 {
-	utf8_escape(b, name, strlen(name), 300);
+	struct clean_text *clean = scrub_text(s, text, n, 0);
+
+	utf8_escape(b, clean_bytes(clean), clean_len(clean), columns);
+	clean_free(clean);
+}
+
+static void
+put_name(struct scrub *s, struct buf *b, const char *name)
+{
+	put_cut(s, b, name, strlen(name), 300);
 }
 
 static const char *
@@ -118,6 +128,7 @@ plural(long n)
 /* --- git status --porcelain=v2 -z --- */
 
 struct status {
+	struct scrub *s;
 	const char *branch, *upstream;
 	long ahead, behind, stashes;
 	bool initial, compared;
@@ -167,7 +178,7 @@ add_file(struct status *st, const char *word, const char *path, const char *note
 	if (path == NULL || st->shown++ >= FILES_SHOWN)
 		return;
 	buf_fmt(&st->files, "%-10s ", word);
-	put_name(&st->files, path);
+	put_name(st->s, &st->files, path);
 	buf_fmt(&st->files, "%s\n", note);
 }
 
@@ -222,21 +233,21 @@ say_branch(struct buf *b, const struct status *st)
 		return;
 	}
 	buf_str(b, "Branch ");
-	put_name(b, st->branch);
+	put_name(st->s, b, st->branch);
 	if (st->upstream != NULL && !st->compared) {
 		buf_str(b, ", its upstream ");
-		put_name(b, st->upstream);
+		put_name(st->s, b, st->upstream);
 		buf_str(b, " is gone");
 	} else if (st->upstream != NULL && st->ahead == 0 && st->behind == 0) {
 		buf_str(b, ", even with ");
-		put_name(b, st->upstream);
+		put_name(st->s, b, st->upstream);
 	} else if (st->upstream != NULL) {
 		if (st->ahead > 0)
 			buf_fmt(b, ", %ld commit%s ahead", st->ahead, plural(st->ahead));
 		if (st->behind > 0)
 			buf_fmt(b, ", %ld commit%s behind", st->behind, plural(st->behind));
 		buf_str(b, st->ahead > 0 ? " of " : " ");
-		put_name(b, st->upstream);
+		put_name(st->s, b, st->upstream);
 	} else {
 		buf_str(b, ", no upstream");
 	}
@@ -264,7 +275,7 @@ say_files(struct buf *b, const struct status *st)
 }
 
 static int
-say_head(struct visit *v, struct buf *b, struct err *e)
+say_head(struct visit *v, struct scrub *s, struct buf *b, struct err *e)
 {
 	static const char *const ask[] = { "log", "-1", "--no-show-signature", "--format=%h%x00%s", NULL };
 	struct buf out = BUF_INIT;
@@ -275,7 +286,7 @@ say_head(struct visit *v, struct buf *b, struct err *e)
 
 		buf_fmt(b, "HEAD %.40s ", out.data);
 		if (subject < out.data + out.len)
-			utf8_escape(b, subject, strcspn(subject, "\n"), 200);
+			put_cut(s, b, subject, strcspn(subject, "\n"), 200);
 		buf_chr(b, '\n');
 	}
 	buf_release(&out);
@@ -351,9 +362,9 @@ ask_status(struct visit *v, const char *dir, struct buf *out, struct err *e)
 }
 
 static int
-visit(struct visit *v, const char *dir, struct buf *text, struct err *e)
+visit(struct visit *v, const char *dir, struct scrub *s, struct buf *text, struct err *e)
 {
-	struct status st = { .files = BUF_INIT };
+	struct status st = { .s = s, .files = BUF_INIT };
 	struct buf out = BUF_INIT;
 	int ret = silence_filters(v, dir, e);
 
@@ -365,7 +376,7 @@ visit(struct visit *v, const char *dir, struct buf *text, struct err *e)
 		if (st.initial)
 			buf_str(text, "No commit yet\n");
 		else
-			ret = say_head(v, text, e);
+			ret = say_head(v, s, text, e);
 		if (ret >= 0)
 			ret = say_unfinished(v, dir, text, e);
 		say_files(text, &st);
@@ -391,7 +402,7 @@ git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err 
 		v.args[v.n_args++] = base_args[i];
 	v.args[v.n_args++] = dir;
 	environment(&v);
-	ret = visit(&v, dir, &text, &why);
+	ret = visit(&v, dir, s, &text, &why);
 	if (ret == 0 && text.len > 0)
 		*out = scrub_text(s, text.data, text.len, 0);
 	else if (ret < 0 && strcmp(why.name, "not-installed") == 0)
