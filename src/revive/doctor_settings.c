@@ -70,7 +70,7 @@ void
 doctor_template(struct doctor *d)
 {
 	struct err e = ERR_INIT;
-	struct template *t = gather_template(d->w, false, &e), *nudge = t != NULL ? gather_template(d->w, true, &e) : NULL;
+	struct template *t = gather_template(d->w, false, NULL, &e), *nudge = t != NULL ? gather_template(d->w, true, NULL, &e) : NULL;
 
 	if (nudge == NULL)
 		doctor_tell_err(d, VERDICT_ERROR, &e);

@@ -66,8 +66,11 @@ int gather_prompt(struct world *w, const struct candidate *c, const char *recove
  * when it does not fit into max_tokens.
  */
 int gather_nudge(struct world *w, const struct candidate *c, const char *recovery_id, size_t max_tokens, struct gathered *out, struct err *e);
-/* The configured template, or the built-in one: of the prompt, or of the nudge. NULL with err (GT_USAGE). Free with template_free. */
-struct template *gather_template(struct world *w, bool nudge, struct err *e);
+/*
+ * The configured template, or the built-in one: of the prompt, or of the nudge. A configured one is scrubbed first; scrub NULL: it is not,
+ * and good for a check alone. NULL with err (GT_USAGE). Free with template_free.
+ */
+struct template *gather_template(struct world *w, bool nudge, struct scrub *scrub, struct err *e);
 void gathered_release(struct gathered *g);
 
 /* "killed by signal 9", "exited with status 3", …; heap. */
