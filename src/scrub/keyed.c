@@ -141,11 +141,11 @@ is_netrc(const struct lex *x)
 
 	if (x->key_to - from != 8 || memcmp(x->p + from, "password", 8) != 0)
 		return false;
-	if (x->n > ENOUGH)
-		return false;
-	for (size_t i = 0; i + 6 < from; i++)
+	for (size_t i = from > ENOUGH ? from - ENOUGH : 0; i + 6 < from; i++)
 		if (memcmp(x->p + i, "login ", 6) == 0)
 			return true;
+	if (x->n > ENOUGH)
+		return false;
 	for (size_t i = x->key_to; i < x->n; i++)
 		words += x->p[i] == ' ';
 	return words == 1 && strspn(x->p, " ") >= from;
