@@ -115,6 +115,16 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 	return a == 0 || (x->p[a - 1] != '{' || a < 2 || x->p[a - 2] != '$') ;
 }
 
+/* "PASS: name of a test", also where a row above was taken for its beginning ("...sectionsPASS: "), but not DB_PASS. */
+static bool
+is_verdict(const struct lex *x)
+{
+	size_t n = x->key_to - x->key_from, at = x->key_to - 4;
+
+	return n >= 4 && x->open[0] == '\0' && at_word(x, at, "PASS: ") &&
+	    (n == 4 || islower((unsigned char)x->p[at - 1]) || isdigit((unsigned char)x->p[at - 1]));
+}
+
 /* ---- the separator ---- */
 
 /* The text before the key on its line ends with one of the words that take "NAME value". */
@@ -388,15 +398,16 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	size_t after;
 	bool tight;
 
-	if (!find_key(&x, word_from, word_to))
-		return false;
-	k->rule = rules_name(rules, p + x.key_from, x.key_to - x.key_from);
-	if (k->rule == NULL)
+	if (!find_key(&x, word_from, word_to) || is_verdict(&x))
 		return false;
 	k->key_from = x.key_from;
 	k->key_to = x.key_to;
 	x.at = after = x.key_to;
+	/* most names have no value behind them; that is quicker to see than which name it is */
 	if (!separator(&x))
+		return false;
+	k->rule = rules_name(rules, p + x.key_from, x.key_to - x.key_from);
+	if (k->rule == NULL)
 		return false;
 	tight = x.at == after + 1 && p[after] == '=';
 	if (!read_value(&x, k, &v))

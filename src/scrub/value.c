@@ -216,8 +216,8 @@ password_like(const struct value *v, const struct count *c)
 		return false;
 	if (v->quoted && v->n == strlen("abcd efgh ijkl mnop") && c->lower == 16 && v->p[4] == ' ' && v->p[9] == ' ' && v->p[14] == ' ')
 		return true;
-	if (c->blank > 0)
-		return v->quoted && c->blank <= 6 && v->n <= 80 && (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
+	if (c->blank > 0)	/* "-z9 -v" are options */
+		return v->quoted && v->p[0] != '-' && c->blank <= 6 && v->n <= 80 && (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
 		    !has(v->p, v->n, "password") && !has(v->p, v->n, " must ") && !has(v->p, v->n, " the ");
 	if (c->digit == v->n)
 		return v->n >= 6 && (v->quoted || v->plain_env);
