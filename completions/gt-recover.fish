@@ -78,6 +78,6 @@ complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compar
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot cursor-agent amp' -d 'whose screen it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
-complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'kinds and counts, not the text'
+complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts, on standard error'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l check -d 'status 7 when something was found'
 complete -c gt-recover -n '__fish_seen_subcommand_from install uninstall' -l print -d 'write to standard output, touch no file'

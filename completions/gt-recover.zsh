@@ -94,7 +94,7 @@ _gt_recover() {
 	stats) options=($place $since) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
-	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
+	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]') ;;
 	config|doctor) options=($servers) ;;
 	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
 	install|uninstall) options=($servers '--print[write to standard output]') ;;

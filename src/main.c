@@ -52,7 +52,8 @@ const struct command commands[] = {
 	    "shows warnings and errors alone. Exit status 1 when there is an error." },
 	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
-	    "--report prints kinds and counts as JSON instead of the text; --check prints nothing and exits 7 when something was found." },
+	    "Text of any size, in windows of 16 MiB. --report says what was found where (kinds, rows, counts, no values) as JSON on standard\n"
+	    "error; --json says it on standard output, instead of the text. --check prints nothing and exits 7 when something was found." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
 	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"

@@ -118,9 +118,8 @@ invisible(int32_t r)
 	    (r >= 0x1bca0 && r <= 0x1bca3) || (r >= 0x1d173 && r <= 0x1d17a) || (r >= 0xe0000 && r <= 0xe0fff);
 }
 
-/* Joiners and variation selectors belong to the character before them. */
-static bool
-attached(int32_t r)
+bool
+utf8_joins(int32_t r)
 {
 	return r == 0x200c || r == 0x200d || (r >= 0xfe00 && r <= 0xfe0f);
 }
@@ -128,7 +127,7 @@ attached(int32_t r)
 bool
 utf8_hidden(int32_t rune)
 {
-	return (rune >= 0x7f && rune < 0xa0) || invisible(rune) || attached(rune);
+	return (rune >= 0x7f && rune < 0xa0) || invisible(rune) || utf8_joins(rune);
 }
 
 void
@@ -149,7 +148,7 @@ utf8_escape(struct buf *out, const char *p, size_t n, size_t max_width)
 			buf_chr(out, ' ');
 		else if (r < 0x20 || (r >= 0x7f && r < 0xa0))
 			buf_fmt(out, "\\x%02x", (unsigned)r);
-		else if (invisible(r) || attached(r))
+		else if (invisible(r) || utf8_joins(r))
 			buf_fmt(out, "\\u{%x}", (unsigned)r);
 		else
 			buf_add(out, p + i, step);
@@ -189,7 +188,7 @@ utf8_clean(struct buf *out, const char *p, size_t n)
 			base = false;
 		} else if ((r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || invisible(r)) {
 			dropped++;
-		} else if (attached(r)) {
+		} else if (utf8_joins(r)) {
 			/* three in a row carry no picture, but they can carry hidden bytes */
 			if (!base || ++run > 2)
 				dropped++;

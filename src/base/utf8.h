@@ -18,6 +18,9 @@ size_t utf8_width(const char *p, size_t n);
 /* True for DEL, C1 controls, and what prints nothing but changes how the text around it is read (bidi, zero width, tags, selectors). */
 bool utf8_hidden(int32_t rune);
 
+/* Joiners and variation selectors, which belong to the character before them; after more than two they can only carry hidden bytes. */
+bool utf8_joins(int32_t rune);
+
 /*
  * Foreign text made safe for a person's terminal: control characters, invalid bytes, bidi overrides and invisible runes become
  * visible \xNN or \u{NNNN}; a newline becomes \n. At most max_width columns, "…" when cut (0: no limit).

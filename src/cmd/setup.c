@@ -174,6 +174,15 @@ setup_export(struct world *w)
 	free(path);
 }
 
+int
+setup_no_terminal(struct err *e)
+{
+	if (!isatty(STDIN_FILENO))
+		return 0;
+	err_set(e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
+}
+
 struct scrub *
 setup_scrub(const struct cli *cli, struct err *e)
 {

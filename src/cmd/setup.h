@@ -19,6 +19,8 @@ int setup_config(const struct cli *cli, struct world *w, struct err *e);
  */
 int setup_world(const struct cli *cli, struct world *w, struct err *e);
 void setup_release(struct world *w);
+/* Filters read standard input: a terminal there is a usage error. */
+int setup_no_terminal(struct err *e);
 /* A scrubber for the filters, with the rules of gt.toml. */
 struct scrub *setup_scrub(const struct cli *cli, struct err *e);
 

@@ -6,7 +6,6 @@
 #include "scrub/finding.h"
 
 #define REST "[…]"
-#define WITHHELD "[scrub: row withheld]"
 
 void
 findings_release(struct findings *f)

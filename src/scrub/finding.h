@@ -30,6 +30,7 @@ struct finding {
 
 /* [REDACTED:kind], [REDACTED:kind#2]: the first secret of its kind, and the second. */
 #define PLACEHOLDER "[REDACTED:"
+#define WITHHELD "[scrub: row withheld]"
 #define MAX_ORDINAL 999999u
 
 /* The length of a placeholder at p, with the index of its kind and its ordinal; 0 when it is none, or of no kind of ours. */

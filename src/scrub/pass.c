@@ -1,8 +1,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
-#include "base/utf8.h"
+#include "scrub/mend.h"
 #include "scrub/pem.h"
 #include "scrub/scrub.h"
 #include "scrub/scrub_private.h"
@@ -64,9 +63,18 @@ withhold_rows(struct findings *f, const struct frames *rows)
 	}
 }
 
+static void
+log_place(struct scrub *s, const struct finding *f, size_t row)
+{
+	if (f->rank == RANK_WITHHELD)
+		s->withheld++;
+	s->places = vec_room(s->places, s->n_places, &s->cap_places, sizeof *s->places);
+	s->places[s->n_places++] = (struct scrub_place){ row, f->rank == RANK_WITHHELD ? SCRUB_WITHHELD : f->kind, f->ordinal };
+}
+
 /* Which rows the next pass has to look at: those near a change. Rows keep their numbers, as none is ever lost. */
 static void
-mark_changed(const struct findings *f, const struct frames *rows, struct buf *quiet)
+mark_changed(struct scrub *s, const struct findings *f, const struct frames *rows, struct buf *quiet)
 {
 	size_t row = 0;
 
@@ -76,6 +84,8 @@ mark_changed(const struct findings *f, const struct frames *rows, struct buf *qu
 	for (size_t i = 0; i < f->n; i++) {
 		while (f->v[i].from > rows->v[row].to)
 			row++;
+		if (!f->v[i].cont)
+			log_place(s, &f->v[i], row);
 		for (size_t k = row > NEAR ? row - NEAR : 0; k < rows->n && k <= row + NEAR; k++)
 			quiet->data[k] = 0;
 	}
@@ -143,45 +153,12 @@ pass(struct run *run, const char *text, size_t n, bool last, struct buf *out)
 	}
 	if (any) {
 		name_findings(s, &f, text);
-		mark_changed(&f, &rows, &run->quiet);
+		mark_changed(s, &f, &rows, &run->quiet);
 		findings_write(&f, text, &rows, s->kinds, out);
 	}
 	findings_release(&f);
 	frames_release(&rows);
 	return any;
-}
-
-/* Escape sequences go, but colours: they could part a secret or hide one (in an OSC), and no later stage wants them. */
-static void
-mend(struct buf *out, const char *p, size_t n)
-{
-	size_t from = 0, i = 0;
-	int32_t r;
-
-	while (i < n) {
-		/* a look ahead that is short, or text of nothing but colours would be quadratic */
-		size_t run = utf8_ascii(p + i, n - i < 64 ? n - i : 64), step;
-		const char *esc = memchr(p + i, 0x1b, run);
-		bool broken;
-
-		i += esc != NULL ? (size_t)(esc - p) - i : run;
-		if (i == n || (esc == NULL && run > 0))
-			continue;
-		step = (unsigned char)p[i] < 0x80 ? 1 : utf8_next(p + i, n - i, &r);
-		broken = step == 1 && (unsigned char)p[i] >= 0x80;
-		if (!broken && p[i] == 0x1b)
-			step = escape_sgr(p + i, n - i);
-		if (!broken && step > 0) {
-			i += step;
-			continue;
-		}
-		buf_add(out, p + from, i - from);
-		if (broken)
-			buf_str(out, "\xef\xbf\xbd");
-		i += broken ? 1 : escape_len(p + i, n - i);
-		from = i;
-	}
-	buf_add(out, p + from, n - from);
 }
 
 /* The text may have been through another scrubber: its placeholders are others than ours. */
@@ -208,8 +185,9 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	struct clean_text *t;
 
 	buf_grow(&text, n);
-	mend(&text, p, n);
+	s->removed += mend(&text, p, n);
 	take_ordinals(s, &text);
+	s->n_places = 0;
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
 	for (int i = 1; i <= MAX_PASSES && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
 		struct buf swap = text;

@@ -124,6 +124,7 @@ canaries(struct scrub *s, struct err *e)
 	}
 	s->rules_alone = false;
 	memset(s->counts, 0, s->n_kinds * sizeof *s->counts);
+	s->withheld = s->removed = s->n_places = 0;
 	return 0;
 }
 
@@ -160,6 +161,7 @@ scrub_free(struct scrub *s)
 	free(s->ordinals);
 	free(s->kind_of);
 	free(s->done);
+	free(s->places);
 	free(s);
 }
 
@@ -262,6 +264,25 @@ scrub_allows(const struct scrub *s, const char *p, size_t n)
 }
 
 /* ---- what was replaced ---- */
+
+const struct scrub_place *
+scrub_places(const struct scrub *s, size_t *n)
+{
+	*n = s->n_places;
+	return s->places;
+}
+
+size_t
+scrub_withheld(const struct scrub *s)
+{
+	return s->withheld;
+}
+
+size_t
+scrub_removed(const struct scrub *s)
+{
+	return s->removed;
+}
 
 size_t
 scrub_kinds(const struct scrub *s)

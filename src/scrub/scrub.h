@@ -50,12 +50,26 @@ size_t scrub_room(const struct scrub *s);
 
 /*
  * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as
- * filters get it: full rows are told by their neighbours). Of terminal escape sequences only colours stay. Line count is kept, valid UTF-8 stays valid and bytes that are none become
- * U+FFFD, a second pass changes nothing. A row on which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
+ * filters get it: full rows are told by their neighbours). Of terminal escape sequences only colours stay, of controls tab, newline and
+ * carriage return; invisible runes and those that turn the direction of the text go, but those that belong to a character before them (T16,
+ * T17). Line count is kept, valid UTF-8 stays valid and bytes that are none become U+FFFD, a second pass changes nothing. A row on which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
  * Never NULL.
  */
 struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);
 struct clean_text *scrub_string(struct scrub *s, const char *text);	/* NULL gives NULL */
+
+/* What was replaced in the last text: in which row (from 0), by which kind (or the row was withheld) and ordinal; in no order. */
+#define SCRUB_WITHHELD ((size_t)-1)
+struct scrub_place {
+	size_t row;
+	size_t kind;
+	unsigned ordinal;
+};
+const struct scrub_place *scrub_places(const struct scrub *s, size_t *n);
+
+/* Over all texts: rows that were withheld; escape sequences, controls and invisible runes that were taken out. */
+size_t scrub_withheld(const struct scrub *s);
+size_t scrub_removed(const struct scrub *s);
 
 /* What a scrubber has replaced so far, over all its texts, kind by kind. */
 size_t scrub_kinds(const struct scrub *s);

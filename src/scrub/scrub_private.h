@@ -9,8 +9,8 @@
 #include "scrub/keyword.h"
 #include "scrub/known.h"
 #include "scrub/rules.h"
+#include "scrub/scrub.h"
 
-struct clean_text;
 struct pattern;
 
 /*
@@ -30,6 +30,9 @@ struct scrub {
 	size_t n_kinds;
 	size_t *kind_of;		/* rule → kind */
 	size_t kind_pem, kind_known;
+	struct scrub_place *places;	/* of the last text */
+	size_t n_places, cap_places;
+	size_t withheld, removed;
 	size_t *done;			/* rule → offset up to which the view has been searched */
 };
 

@@ -129,17 +129,52 @@ gt_in "$W/plain" scrub
 same_file "$W/out" "$W/plain" 'what is no secret passes byte for byte'
 gt_in /dev/null scrub
 is "$RC $OUT" '0 ' 'nothing gives nothing'
-for option in --report --json; do
-	gt_in "$W/dirty" scrub $option
-	is "$RC $(json '{found}') $(json '{kinds}{github-token}') $(json '{schema_version}')" '0 1 1 1' "scrub $option counts kinds"
-	unlike "$OUT" "$token" 'without the text'
-done
+gt_in "$W/dirty" scrub --json
+is "$RC $(json '{found}') $(json '{kinds}{github-token}') $(json '{schema_version}')" '0 1 1 1' 'scrub --json counts kinds'
+is "$(json '{rows}') $(json '{withheld}') $(json '{places}[0]{row}') $(json '{places}[0]{kind}')" '1 0 2 github-token' 'and says where'
+unlike "$OUT" "$token" 'without the text'
+gt_in "$W/dirty" scrub --report
+same_file "$W/out" "$W/expected" 'scrub --report prints the text'
+OUT=$ERR
+is "$RC $(json '{found}') $(json '{places}[0]{row}')" '0 1 2' 'and the report on standard error'
+unlike "$ERR" "$token" 'without a value'
+printf 'a\033]0;title\007b\033[1mc\033[0m\xe2\x80\x8bd\001e\n' >"$W/odd"
+gt_in "$W/odd" scrub --report
+is "$OUT" "$(printf 'ab\033[1mc\033[0mde')" 'escape sequences go but colours, invisible characters and controls too'
+OUT=$ERR
+is "$(json '{removed}') $(json '{found}')" '3 0' 'and are counted'
+head -c 5000000 /dev/zero | tr '\0' x >"$W/long"
+printf '\nnext %s\n' "$token" >>"$W/long"
+gt_in "$W/long" scrub
+is "$RC $OUT" "$(printf '0 [scrub: row withheld]\nnext [REDACTED:github-token]')" 'a row that is too long is withheld'
+is "$ERR" 'gt-recover: 1 row was withheld: a rule gave up there, or the row is too long' 'and that is said'
+gt_in "$W/long" scrub --check
+is "$RC $OUT" '7 ' 'which is no clean text'
+if [ -c /dev/full ]; then
+	RC=0
+	"$GT_RECOVER" scrub <"$W/dirty" >/dev/full 2>"$W/said" || RC=$?
+	like "$RC $(cat "$W/said")" '^1 .*could not be written to standard output: No space left' 'a full disk is said'
+else
+	skip 'there is no /dev/full' 1
+fi
+RC=0
+"$GT_RECOVER" scrub <"$W/dirty" >&- 2>"$W/said" || RC=$?
+like "$RC $(cat "$W/said")" '^1 .*could not be written to standard output' 'a closed standard output too'
+for i in $(seq 20000); do echo "line $i of a text that nobody reads to its end, so that the pipe is closed before"; done >"$W/many"
+(trap '' PIPE; RC=0; "$GT_RECOVER" scrub <"$W/many" 2>"$W/said" || RC=$?; echo "$RC" >"$W/status.pipe") | head -n 1 >/dev/null
+until_ 10 test -s "$W/status.pipe"
+like "$(cat "$W/status.pipe") $(cat "$W/said")" '^1 .*could not be written to standard output: Broken pipe' 'a reader that went away too'
+RC=0
+"$GT_RECOVER" scrub <"$W" >/dev/null 2>"$W/said" || RC=$?
+like "$RC $(cat "$W/said")" '^1 .*standard input cannot be read: Is a directory' 'an input that cannot be read too'
 gt_in "$W/dirty" scrub --check
 is "$RC $OUT$ERR" '7 ' 'scrub --check: status 7, no word'
 gt_in "$W/plain" scrub --check
 is "$RC $OUT$ERR" '0 ' 'and 0 where nothing is'
 gt_in "$W/dirty" scrub --check --report
-is "$RC $(json '{found}')" '7 1' 'with a report too'
+is "$RC $OUT" '7 ' 'with a report too, on standard error'
+OUT=$ERR
+is "$(json '{found}')" '1' 'of what was found'
 printf '❯ Say hello.\n\n● Hello there.\n\n● Bash(make test)\n  ⎿ \302\240ok %s\n\n' "$token" >"$W/captured"
 gt_in "$W/captured" parse --json
 is "$RC $(json '{exchanges}') $(json '{schema_version}')" '0 3 1' 'parse --json'

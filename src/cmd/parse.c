@@ -1,6 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -16,23 +14,14 @@
 #include "context/transcript.h"
 #include "scrub/scrub.h"
 
-/* parse and scrub: standard input to standard output, without tmux and without state. */
+/* parse: standard input to standard output, without tmux and without state. */
 
 #define MAX_INPUT ((size_t)1 << 30)
 
 static int
-no_terminal(struct err *e)
-{
-	if (!isatty(STDIN_FILENO))
-		return 0;
-	err_set(e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
-	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
-}
-
-static int
 read_stdin(struct buf *b, struct err *e)
 {
-	if (no_terminal(e) != 0)
+	if (setup_no_terminal(e) != 0)
 		return -1;
 	return io_read_all(STDIN_FILENO, "standard input", MAX_INPUT, b, e);
 }
@@ -89,7 +78,7 @@ cmd_parse(const struct cli *cli, struct err *e)
 		return -1;
 	if (!cli->transcript)
 		ret = parse_screen(cli, s, &talk, e);
-	else if ((ret = no_terminal(e)) == 0)
+	else if ((ret = setup_no_terminal(e)) == 0)
 		ret = transcript_read_fd(STDIN_FILENO, cli->agent != NULL ? cli->agent : "claude", s, 0, &talk, e);
 	if (ret == 0 && cli->json) {
 		json_t *v = conversation_json(&talk);
@@ -101,47 +90,5 @@ cmd_parse(const struct cli *cli, struct err *e)
 	}
 	conversation_release(&talk);
 	scrub_free(s);
-	return ret;
-}
-
-static void
-print_report(const struct scrub *s)
-{
-	json_t *v = say_object(), *kinds = json_object();
-
-	for (size_t i = 0; i < scrub_kinds(s); i++) {
-		size_t count;
-		const char *kind = scrub_kind(s, i, &count);
-
-		json_put_int(kinds, kind, (int64_t)count);
-	}
-	json_put_int(v, "found", (int64_t)scrub_total(s));
-	json_object_set_new(v, "kinds", kinds);
-	say_json(v);
-}
-
-int
-cmd_scrub(const struct cli *cli, struct err *e)
-{
-	struct buf in = BUF_INIT;
-	struct clean_text *text = NULL;
-	struct scrub *s = NULL;
-	int ret = -1;
-
-	if (cli->n_args > 0)
-		return setup_no_arguments(cli, e);
-	if ((s = setup_scrub(cli, e)) == NULL || read_stdin(&in, e) != 0)
-		goto out;
-	style_free(style_strip(&in));	/* an SGR in the middle of a secret must not hide it */
-	text = scrub_text(s, in.data, in.len, -1);
-	if (cli->report || cli->json)
-		print_report(s);
-	else if (!cli->check)
-		fwrite(clean_bytes(text), 1, clean_len(text), stdout);
-	ret = cli->check && scrub_total(s) > 0 ? GT_FOUND : GT_OK;
-out:
-	clean_free(text);
-	scrub_free(s);
-	buf_wipe(&in);
 	return ret;
 }

@@ -1,0 +1,170 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "scrub/finding.h"
+#include "scrub/scrub.h"
+#include "scrub/stream.h"
+
+#define MAX_ROWS ((size_t)1 << 18)
+#define AROUND 512		/* rows of context on both sides */
+
+void
+stream_init(struct stream *st, struct scrub *s, int width, size_t window)
+{
+	*st = (struct stream){ .s = s, .width = width, .window = window, .raw = BUF_INIT };
+	st->counts = xcalloc(scrub_kinds(s), sizeof *st->counts);
+}
+
+void
+stream_release(struct stream *st)
+{
+	buf_wipe(&st->raw);
+	free(st->counts);
+	free(st->places);
+	st->counts = NULL;
+	st->places = NULL;
+}
+
+static int
+by_row(const void *a, const void *b)
+{
+	const struct scrub_place *x = a, *y = b;
+
+	return x->row != y->row ? (x->row < y->row ? -1 : 1) : x->kind != y->kind ? (x->kind < y->kind ? -1 : 1) :
+	    (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+/* What was replaced in rows [from, to) of the window. */
+static void
+count(struct stream *st, size_t from, size_t to)
+{
+	size_t n, first = st->n_places, last = (size_t)-1;
+	const struct scrub_place *all = scrub_places(st->s, &n);
+	struct scrub_place *v = xcalloc(n, sizeof *v);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (all[i].row >= from && all[i].row < to)
+			v[kept++] = all[i];
+	qsort(v, kept, sizeof *v, by_row);
+	for (size_t i = 0; i < kept; i++) {
+		st->changed += v[i].row != last;
+		last = v[i].row;
+		st->withheld += v[i].kind == SCRUB_WITHHELD;
+		st->found += v[i].kind != SCRUB_WITHHELD;
+		if (v[i].kind != SCRUB_WITHHELD)
+			st->counts[v[i].kind]++;
+		if (st->n_places >= STREAM_PLACES)
+			continue;
+		st->places = vec_room(st->places, st->n_places, &st->cap_places, sizeof *st->places);
+		st->places[st->n_places++] = v[i];
+	}
+	for (size_t i = first; i < st->n_places; i++)
+		st->places[i].row += st->row;
+	free(v);
+}
+
+/* Where row number `row` begins, or the text ends. */
+static size_t
+row_at(const char *p, size_t n, size_t row)
+{
+	const char *at = p, *nl;
+
+	while (row-- > 0) {
+		if ((nl = memchr(at, '\n', n - (size_t)(at - p))) == NULL)
+			return n;
+		at = nl + 1;
+	}
+	return (size_t)(at - p);
+}
+
+/* How many whole rows before `to` are context: their number, and where they begin. */
+static size_t
+rows_before(const struct stream *st, size_t to, size_t *begin)
+{
+	const char *p = st->raw.data;
+	size_t rows = 0, at = to;
+
+	while (at > 0 && rows < AROUND) {
+		const char *nl = memrchr(p, '\n', at - 1);
+		size_t start = nl != NULL ? (size_t)(nl - p) + 1 : 0;
+
+		if (to - start > st->window / 8)
+			break;
+		at = start;
+		rows++;
+	}
+	*begin = at;
+	return rows;
+}
+
+/* Scrubs the whole rows of raw and gives out those that have enough behind them; keeps these and some before them. */
+static struct clean_text *
+give(struct stream *st)
+{
+	struct clean_text *all = scrub_text(st->s, st->raw.data, st->line, st->width), *part;
+	const char *p = clean_bytes(all);
+	size_t held_at, kept_at, held = rows_before(st, st->line, &held_at), kept = rows_before(st, held_at, &kept_at);
+	size_t to = st->rows - held, from = st->given;
+
+	to = to > from ? to : from;
+	part = clean_slice(all, row_at(p, clean_len(all), from), row_at(p, clean_len(all), to));
+	clean_free(all);
+	count(st, from, to);
+	st->row += st->rows - held - kept;
+	st->given = to - (st->rows - held - kept);
+	st->rows = held + kept;
+	memmove(st->raw.data, st->raw.data + kept_at, st->raw.len - kept_at);
+	explicit_bzero(st->raw.data + st->raw.len - kept_at, kept_at);
+	buf_cut(&st->raw, st->raw.len - kept_at);
+	st->line -= kept_at;
+	st->fresh = st->line;
+	st->fresh_rows = 0;
+	return part;
+}
+
+struct clean_text *
+stream_put(struct stream *st, const char *p, size_t n)
+{
+	const char *nl;
+
+	while (n > 0) {
+		size_t len;
+
+		nl = memchr(p, '\n', n);
+		len = nl != NULL ? (size_t)(nl - p) : n;
+		if (!st->dropping && st->raw.len - st->line + len > st->window / 4) {
+			buf_cut(&st->raw, st->line);
+			buf_str(&st->raw, WITHHELD);
+			st->withheld++;
+			st->changed++;
+			st->dropping = true;
+		}
+		if (!st->dropping)
+			buf_add(&st->raw, p, len);
+		if (nl != NULL) {
+			buf_chr(&st->raw, '\n');
+			st->dropping = false;
+			st->line = st->raw.len;
+			st->rows++;
+			st->fresh_rows++;
+			len++;
+		}
+		p += len;
+		n -= len;
+	}
+	return st->line - st->fresh >= st->window / 2 || st->fresh_rows >= MAX_ROWS ? give(st) : NULL;
+}
+
+struct clean_text *
+stream_end(struct stream *st)
+{
+	struct clean_text *all = scrub_text(st->s, st->raw.data, st->raw.len, st->width), *part;
+
+	part = clean_slice(all, row_at(clean_bytes(all), clean_len(all), st->given), clean_len(all));
+	clean_free(all);
+	count(st, st->given, st->rows + 1);
+	buf_wipe(&st->raw);
+	st->line = st->fresh = st->rows = st->fresh_rows = st->given = 0;
+	return part;
+}
