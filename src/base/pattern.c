@@ -91,6 +91,17 @@ pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, s
 }
 
 bool
+pattern_may(const struct pattern *p, const char *text, size_t n, size_t at)
+{
+	uint32_t back = 0;
+
+	if (pcre2_pattern_info(p->code, PCRE2_INFO_MAXLOOKBEHIND, &back) != 0 || back > at)
+		return true;
+	return pcre2_match(p->code, (PCRE2_SPTR)text, n, at, PCRE2_PARTIAL_HARD | PCRE2_NO_JIT, p->data, p->context) !=
+	    PCRE2_ERROR_NOMATCH;
+}
+
+bool
 pattern_is(const struct pattern *p, const char *text, size_t n)
 {
 	return pattern_find(p, text, n, 0, NULL) == 1;

@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "base/pattern.h"
+#include "scrub/gate.h"
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
 #include "scrub/value.h"
-#include "scrub/word.h"
 
 struct look {
 	struct scrub *s;
@@ -73,12 +73,6 @@ fits(const struct rule *r, const char *p, size_t n)
 	return r->value == VALUE_NONE || value_is_secret(&v, r->value);
 }
 
-bool
-look_may(const struct scrub *s, size_t id, const char *text, size_t from, size_t at)
-{
-	return id >= s->rules.n || !s->rules.v[id].border || word_begins(text, from, at, false);
-}
-
 static void
 try_rule(struct look *l, size_t id, size_t from)
 {
@@ -137,7 +131,7 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
 	}
-	if (id > rules->n || !look_may(l->s, id, l->view->text.data, l->line, from))
+	if (id > rules->n || (id < rules->n && !gate_open(l->s->gate, rules, id, l->view->text.data, l->line, from, to, l->line_end)))
 		return 0;
 	mark_hot(l);
 	if (id < rules->n) {

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
+#include "scrub/gate.h"
 #include "scrub/scrub.h"
 #include "scrub/scrub_private.h"
 #include "scrub/value.h"
@@ -45,6 +46,7 @@ prepare(struct scrub *s)
 	s->ordinals = xcalloc(n + 2, sizeof *s->ordinals);
 	s->kind_of = xcalloc(n + 1, sizeof *s->kind_of);
 	s->done = xcalloc(n + 1, sizeof *s->done);
+	s->gate = gate_new();
 	s->keywords = keywords_new();
 	for (size_t i = 0; i < n; i++) {
 		const struct rule *r = &s->rules.v[i];
@@ -155,6 +157,7 @@ scrub_free(struct scrub *s)
 	free(s->allow);
 	known_release(&s->known);
 	keywords_free(s->keywords);
+	gate_free(s->gate);
 	rules_release(&s->rules);
 	free(s->kinds);
 	free(s->counts);

@@ -20,6 +20,7 @@ struct pattern;
 struct scrub {
 	struct rules rules;
 	struct keywords *keywords;	/* ids below rules.n are rules, rules.n is a name, rules.n + 1 an armor of a key */
+	struct gate *gate;
 	struct known known;
 	bool rules_alone;		/* nothing that was found is sought elsewhere: one rule's find is no proof of another */
 	struct pattern **allow;
@@ -47,12 +48,6 @@ struct clean_text *clean_new(const char *p, size_t n);
  * rest was found row by row. `guessed`: nobody told the width, so a secret does not reach into a row that begins like a line of its own.
  */
 void look_at(struct scrub *s, const struct view *view, struct frames *rows, bool crossing, bool guessed, struct findings *f);
-
-/*
- * Whether keyword `id`, which stands at `at` of the line or row that begins at `from`, may begin a secret: a rule with a border wants no
- * letter before it.
- */
-bool look_may(const struct scrub *s, size_t id, const char *text, size_t from, size_t at);
 
 /*
  * Makes those rows dull in which no rule can find anything, neither alone nor together with the rows that they are joined with; most

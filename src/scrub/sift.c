@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "scrub/gate.h"
 #include "scrub/scrub_private.h"
 
 /* A lane of the search for keywords. */
@@ -19,13 +20,13 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 	struct sift *l = arg;
 	struct frame *r;
 
-	(void)to;
 	while (from > l->rows->v[l->row].to)
 		l->row++;
 	r = &l->rows->v[l->row];
 	if (id > l->s->rules.n)
 		r->armor = 1;
-	else if (!l->worth[l->row] && from >= r->body && look_may(l->s, id, l->text, r->body, from))
+	else if (!l->worth[l->row] && from >= r->body && to <= r->end && (id == l->s->rules.n ||
+	    gate_open(l->s->gate, &l->s->rules, id, l->text, r->body, from, to, r->end)))
 		l->worth[l->row] = 1;
 }
 
