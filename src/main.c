@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/setup.h"
+#include "scrub/error.h"
 
 /*
  * Global options, the command table, the exit status. The table is the program's contents: each line is a file of cmd/.
@@ -314,6 +315,7 @@ main(int argc, char **argv)
 	close_the_house();
 	status = run(&r, argc, argv, &e);
 	if (status < 0) {
+		error_scrub(&e, NULL);
 		print_error(&r.cli, &e);
 		status = e.code != 0 ? e.code : GT_FAIL;
 	}

@@ -12,6 +12,7 @@
 #include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/world.h"
+#include "scrub/error.h"
 #include "tmux/pane.h"
 #include "tmux/quote.h"
 #include "town/config.h"
@@ -44,10 +45,11 @@ session_json(struct arm_job *j, const char *session, const char *socket, const s
 }
 
 static void
-failed(struct arm_job *j, const char *session, const struct err *e)
+failed(struct arm_job *j, const char *session, struct err *e)
 {
 	struct buf name = BUF_INIT, words = BUF_INIT;
 
+	error_scrub(e, NULL);
 	say_foreign(&name, session, 60);
 	say_foreign(&words, e->msg, 0);
 	say_warning(&j->say, "%s: %s", name.data, words.data);

@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "ledger/event.h"
 #include "revive/world.h"
+#include "scrub/error.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "town/config.h"
@@ -210,8 +211,12 @@ setup_disabled(const struct cli *cli, const struct world *w)
 void
 setup_trouble(const struct err *trouble)
 {
-	if (trouble->code != 0)
-		fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", trouble->msg);
+	struct err shown = *trouble;
+
+	if (shown.code == 0)
+		return;
+	error_scrub(&shown, NULL);
+	fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", shown.msg);
 }
 
 char *

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "scrub/error.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
 #include "tmux/quote.h"
@@ -127,7 +127,7 @@ settle(struct tmux *t, struct batch *b, const char *session, struct err *e)
 			ret = err_set(e, GT_FAIL, "gone", "another tmux server answers on the socket %s", t->socket);
 	}
 	if (ret == 0 && batch_failed(b, &why)) {
-		utf8_escape(&words, why, strcspn(why, "\n"), 200);
+		error_words(&words, why, 200, NULL);
 		ret = err_set(e, GT_FAIL, strstr(why, "can't find") != NULL ? "gone" : "tmux", "tmux could not set all of it for %s: %s",
 		    session, words.data);
 	}

@@ -5,6 +5,7 @@
 #include "revive/doctor.h"
 #include "revive/world.h"
 #include "base/buf.h"
+#include "scrub/error.h"
 #include "store/store.h"
 #include "town/config.h"
 
@@ -100,7 +101,10 @@ doctor_tell(struct doctor *d, enum verdict v, const char *hint, const char *fmt,
 void
 doctor_tell_err(struct doctor *d, enum verdict v, const struct err *e)
 {
-	doctor_tell(d, v, e->hint, "%s", e->msg);
+	struct err clean = *e;
+
+	error_scrub(&clean, NULL);
+	doctor_tell(d, v, clean.hint, "%s", clean.msg);
 }
 
 static void

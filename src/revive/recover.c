@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "scrub/error.h"
 #include "town/config.h"
 
 /* Takes over the path; NULL is a failure already told. */
@@ -311,6 +312,9 @@ recover(struct recovery *r, struct err *e)
 			await_stopped(e);
 		else if (steps[i].run(r, e) == 0)
 			continue;
+		/* a refusal is a sentence of ours */
+		if (e->code != GT_REFUSED)
+			error_scrub(e, r->gathered.scrub);
 		close_after(r, &steps[i], e);
 		return -1;
 	}

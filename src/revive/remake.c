@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/spawn.h"
-#include "base/utf8.h"
 #include "ledger/attempt.h"
+#include "scrub/error.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
 #include "tmux/quote.h"
@@ -223,7 +223,7 @@ refused(const struct batch *b, const struct candidate *c, struct err *e)
 		err_set(e, GT_AGAIN, "taken", "the session was made again by somebody else just now");
 		return err_hint(e, "nothing was changed; run gt-recover list to see what lives there");
 	}
-	utf8_escape(&words, why, strcspn(why, "\n"), 200);
+	error_words(&words, why, 200, NULL);
 	err_set(e, GT_FAIL, "tmux", "tmux could not make the session again: %s", words.len > 0 ? words.data : "(no reason given)");
 	buf_release(&words);
 	return err_hint(e, "its directory was %s", c->cwd);
@@ -290,7 +290,7 @@ call_gt(struct world *w, const struct candidate *c, struct err *e)
 	int ret = spawn_run(&s, e);
 
 	if (ret == 0 && s.status != 0) {
-		utf8_escape(&words, said.len > 0 ? said.data : "", strcspn(said.len > 0 ? said.data : "", "\n"), 200);
+		error_words(&words, said.data, 200, NULL);
 		err_set(e, GT_FAIL, "gt", "gt session start %s failed with status %d: %s", who, s.status, words.data != NULL ? words.data : "");
 		ret = err_hint(e, "run it by hand in the town to see why");
 	}

@@ -5,7 +5,7 @@
 #include "agent/launch.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "scrub/error.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
 #include "tmux/quote.h"
@@ -54,7 +54,7 @@ refused(const char *why, const struct pane *p, struct err *e)
 	}
 	if (strstr(why, "can't find pane") != NULL)
 		return err_set(e, GT_FAIL, "gone", "pane %s is gone", p->id);
-	utf8_escape(&words, why, strcspn(why, "\n"), 200);
+	error_words(&words, why, 200, NULL);
 	err_set(e, GT_FAIL, "tmux", "tmux could not start the pane again: %s", words.data);
 	buf_release(&words);
 	return -1;

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "context/album.h"
 #include "context/capture.h"
+#include "scrub/error.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
@@ -82,7 +83,10 @@ add_failure(struct round *r, const struct candidate *c, const struct err *why)
 {
 	const struct seen_pane *x = seen_find(&r->seen, &c->pane);
 
-	add_result(r->p->run, SNAP_FAILED, &c->pane, x->file)->error = *why;
+	struct snap_result *failed = add_result(r->p->run, SNAP_FAILED, &c->pane, x->file);
+
+	failed->error = *why;
+	error_scrub(&failed->error, r->p->scrub);
 }
 
 static bool

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/sha256.h"
 #include "base/spawn.h"
-#include "base/utf8.h"
+#include "scrub/error.h"
 #include "tmux/quote.h"
 
 #define MINUTE_MS 60000
@@ -274,7 +274,7 @@ failed(const char *what, const struct buf *words, struct err *e)
 {
 	struct buf shown = BUF_INIT;
 
-	utf8_escape(&shown, words->data, strcspn(words->data, "\n"), 200);
+	error_words(&shown, words->data, 200, NULL);
 	err_set(e, GT_FAIL, "timer", "%s failed: %s", what, shown.len > 0 ? shown.data : "(no reason given)");
 	buf_release(&shown);
 	return -1;

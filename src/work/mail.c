@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/spawn.h"
-#include "base/utf8.h"
+#include "scrub/error.h"
 #include "scrub/scrub.h"
 
 #define TIMEOUT_MS 30000
-#define WORDS_MAX 300			/* bytes of the mailer's own words in an error */
+#define WORDS_MAX 300			/* columns of the mailer's own words in an error */
 
 extern char **environ;
 
@@ -45,16 +45,11 @@ environment(char *const own[VARIABLES])
 static int
 refused(const struct mail *m, const struct spawn *run, struct scrub *s, struct err *e)
 {
-	const char *words = run->errout->data;
-	char *line = xstrndup(words, strcspn(words, "\n"));
-	struct clean_text *clean = scrub_string(s, line);
 	struct buf shown = BUF_INIT;
 
-	utf8_escape(&shown, clean_bytes(clean), clean_len(clean), WORDS_MAX);
+	error_words(&shown, run->errout->data, WORDS_MAX, s);
 	err_set(e, GT_FAIL, "mail", "%s ended with status %d%s%s", *m->command != '\0' ? "the command of [recovery.mail]" : "gt mail send",
 	    run->status, shown.len > 0 ? ": " : "", shown.data);
-	free(line);
-	clean_free(clean);
 	buf_release(&shown);
 	return -1;
 }
