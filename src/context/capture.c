@@ -10,7 +10,8 @@
 #include "tmux/client.h"
 #include "tmux/pane.h"
 
-#define MARGIN 500
+#define MARGIN ((size_t)500)
+#define WHOLE ((size_t)50000)
 
 static size_t
 trim_end(const char *p, size_t n)
@@ -69,7 +70,7 @@ capture_command(struct batch *b, const struct pane *p, size_t max_rows)
 {
 	char from[24];
 
-	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN);
+	snprintf(from, sizeof from, "-%zu", max_rows + MARGIN > WHOLE ? max_rows + MARGIN : WHOLE);
 	return batch_add(b, "capture-pane", "-p", "-e", "-J", "-t", p->id, "-S", from, NULL);
 }
 

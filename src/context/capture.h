@@ -25,8 +25,9 @@ struct capture {
 };
 
 /*
- * max_rows: of scrollback and screen together. A few hundred rows more are read and scrubbed before the cut, so that a secret whose head
- * lies just above it is still recognised. capture-pane gives N rows of history and the whole screen (T31).
+ * max_rows: of scrollback and screen together. All the scrollback is read and scrubbed before the cut (of one of more than 50,000 rows so
+ * many, and a few hundred more than are kept): above the cut may stand the head of a secret, or the name by which it is known further down.
+ * capture-pane gives N rows of history and the whole screen (T31).
  * Errors: those of batch_run, or "gone".
  */
 int capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
