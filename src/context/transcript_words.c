@@ -48,18 +48,22 @@ drop_escapes(struct buf *b, size_t from)
 	buf_cut(b, (size_t)(to - b->data));
 }
 
-/* Half a word may be half a secret: what is left of both ends reaches from blank to blank. */
+/* Half a word may be half a secret, and without its line a word may not be known for one: lines are cut at blanks only where they are long. */
 static void
 cut_middle(struct buf *b, size_t from, size_t most)
 {
 	size_t head = from + most / 2, tail = b->len - most / 2, floor = head > LOOK + from ? head - LOOK : from;
+	size_t near = b->len - tail > LOOK ? LOOK : b->len - tail;
+	char *row = memrchr(b->data + floor, '\n', head - floor), *next = memchr(b->data + tail, '\n', near);
 	struct buf end = BUF_INIT;
-	size_t blank = head;
+	size_t blank = row != NULL ? (size_t)(row - b->data) : head;
 
 	while (blank > floor && !isspace((unsigned char)b->data[blank - 1]))
 		blank--;
 	if (blank > floor)
 		head = blank;
+	if (next != NULL)
+		tail = (size_t)(next - b->data);
 	while (tail < b->len && !isspace((unsigned char)b->data[tail]))
 		tail++;
 	buf_add(&end, b->data + tail, b->len - tail);
