@@ -46,6 +46,8 @@ field_of(const struct wash *b, const struct wash_slot *slot)
 		return &b->c->session_id;
 	case FIELD_QUESTION:
 		return &b->c->question;
+	case FIELD_DRAFT:
+		return &b->c->draft;
 	default:
 		return &b->c->tasks;
 	}
@@ -93,4 +95,29 @@ wash_flush(struct wash *b)
 	clean_free(clean);
 	buf_wipe(&b->raw);
 	b->n = 0;
+}
+
+static void
+put_string(struct wash *b, size_t exchange, enum field field, const char *text)
+{
+	if (text != NULL)
+		wash_put(b, exchange, field, text, strlen(text));
+}
+
+void
+wash_conversation(struct conversation *c, struct scrub *s)
+{
+	struct wash b;
+
+	wash_init(&b, s, c);
+	for (size_t i = 0; i < c->n; i++) {
+		put_string(&b, i, FIELD_TOOL, c->v[i].tool);
+		put_string(&b, i, FIELD_INPUT, c->v[i].input);
+		put_string(&b, i, FIELD_CONTENT, c->v[i].content);
+	}
+	put_string(&b, 0, FIELD_QUESTION, c->question);
+	put_string(&b, 0, FIELD_DRAFT, c->draft);
+	put_string(&b, 0, FIELD_TASKS, c->tasks);
+	wash_flush(&b);
+	wash_release(&b);
 }

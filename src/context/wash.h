@@ -13,7 +13,7 @@ struct scrub;
  * which no rule reaches (lines of width 0 are looked at one by one; only a PEM block spans rows, and that row is none of its own), and
  * handed out by their line counts, which the scrubber keeps.
  */
-enum field { FIELD_INPUT, FIELD_CONTENT, FIELD_TOOL, FIELD_BANNER, FIELD_SESSION, FIELD_QUESTION, FIELD_TASKS };
+enum field { FIELD_INPUT, FIELD_CONTENT, FIELD_TOOL, FIELD_BANNER, FIELD_SESSION, FIELD_QUESTION, FIELD_DRAFT, FIELD_TASKS };
 
 struct wash {
 	struct scrub *s;
@@ -28,5 +28,8 @@ void wash_release(struct wash *b);		/* overwrites what is not scrubbed yet */
 /* Sets a field of an exchange, or of the conversation, once flushed; a later text replaces an earlier. May flush. */
 void wash_put(struct wash *b, size_t exchange, enum field field, const char *p, size_t n);
 void wash_flush(struct wash *b);
+
+/* A conversation that was kept on disk, once more: since then a rule or a value may have become known. */
+void wash_conversation(struct conversation *c, struct scrub *s);
 
 #endif

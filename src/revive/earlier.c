@@ -12,6 +12,7 @@
 #include "context/exchange.h"
 #include "context/merge.h"
 #include "context/transcript.h"
+#include "context/wash.h"
 #include "ledger/attempt.h"
 #include "prompt/prompt.h"
 #include "prompt/unfold.h"
@@ -241,8 +242,10 @@ recall(const struct earlier_in *in, struct store *store, const struct attempt *a
 
 	/* one that cannot be read is as good as none: the session is not lost with it */
 	*lost = kept_read(in->w, a->id, out, NULL, &soft) != 1;
-	if (!*lost)
+	if (!*lost) {
+		wash_conversation(out, in->scrub);
 		return 0;
+	}
 	if (older_transcript(in, store, a, depth, &record, e) != 0) {
 		conversation_release(&record);
 		return -1;
