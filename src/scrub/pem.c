@@ -33,20 +33,24 @@ base64(char c)
 	return isalnum((unsigned char)c) || c == '+' || c == '/' || c == '=';
 }
 
-/* Reads base64, with \n, quotes and commas of a string around it, from l->from on. */
+/* Reads base64, with \n, quotes and commas of a string around it, from l->from on. `flat`: its rows may stand in one, a blank between two. */
 static void
-read_material(const char *text, struct line *l)
+read_material(const char *text, struct line *l, bool flat)
 {
-	size_t i = l->from;
+	size_t i = l->from, word = 0;
 
 	l->letters = 0;
 	for (; i < l->to; i++) {
-		if (base64(text[i]))
+		if (base64(text[i])) {
 			l->letters++;
-		else if (strchr("\\\"',;.> \t", text[i]) == NULL)
+			word++;
+			continue;
+		}
+		if (strchr("\\\"',;.> \t", text[i]) == NULL)
 			break;
-		else if (text[i] == ' ' && l->letters > 0 && i + 1 < l->to && base64(text[i + 1]))
+		if (text[i] == ' ' && l->letters > 0 && i + 1 < l->to && base64(text[i + 1]) && !(flat && word >= LONG_ROW))
 			break;
+		word = 0;
 	}
 	if (i < l->to && text[i] != '-')
 		l->letters = 0;
@@ -105,7 +109,7 @@ classify(const char *text, const struct frame *r)
 	}
 	if ((after = find(p, n, "-----")) == NULL) {
 		if (l.type == LINE_OTHER) {
-			read_material(text, &l);
+			read_material(text, &l, false);
 			l.type = l.letters > 0 ? LINE_MATERIAL : LINE_OTHER;
 		}
 		return l;
@@ -113,7 +117,7 @@ classify(const char *text, const struct frame *r)
 	if ((after = armor(p, n, "-----BEGIN ", &private)) != NULL) {
 		l.type = private ? LINE_BEGIN : LINE_BEGIN_PUBLIC;
 		l.from = (size_t)(after - text);
-		read_material(text, &l);
+		read_material(text, &l, true);
 		if (l.letters < 8)
 			l.from = l.to;
 		if (find(after, n - (size_t)(after - p), "-----END ") != NULL)
@@ -122,10 +126,10 @@ classify(const char *text, const struct frame *r)
 	}
 	if ((end = armor(p, n, "-----END ", &private)) != NULL) {
 		l.type = private ? LINE_END : LINE_END_PUBLIC;
-		read_material(text, &l);
+		read_material(text, &l, true);
 		return l;
 	}
-	read_material(text, &l);
+	read_material(text, &l, false);
 	l.type = l.letters >= LONG_ROW ? LINE_MATERIAL : LINE_OTHER;
 	return l;
 }
