@@ -13,7 +13,7 @@ COLS=100
 export TMPDIR=$W/tmp
 mkdir "$P" "$W/seen" "$W/cores" "$TMPDIR"
 places=(scroll wrapped framed user assistant input result draft typed environ session command heir title window bead_title bead_text bead_design
-	bead_criteria bead_notes handoff checkpoint git_subject git_body git_branch git_file git_diff orphan template mailer)
+	bead_criteria bead_notes handoff checkpoint git_subject git_body git_branch git_file git_diff orphan template mailer far)
 planted() {
 	perl "$ROOT/tests/e2e/planted.pl" "$@"
 }
@@ -104,6 +104,10 @@ _scenario() {
 	planted scenario assistant <"$P/assistant.txt"
 	planted scenario 'tool Bash' <"$P/input.txt"
 	planted scenario result <"$P/result.txt"
+	# the name far above what is kept, the value below
+	{ printf 'DB_PASSWORD=%s\n' "$(planted value "$P" far password)" && seq -f 'row %g of a long job' 2000; } | planted scenario grey
+	planted value "$P" far password | sed 's/^/grey The lantern of far is lit: /'
+	echo
 	planted scenario grey <"$P/scroll.txt"
 	planted rows "$P" wrapped $COLS wrapped | planted scenario grey
 	planted rows "$P" framed $COLS framed | planted scenario grey
@@ -144,10 +148,7 @@ _start() {
 		tm set-environment -t =keeper "${one%%=*}" "${one#*=}" || return 1
 	done <"$P/session.env"
 	until_ 10 pane_shows keeper 'still at it' &&
-		tm select-pane -T "$(one_line title)" -t "$(agent_pane keeper)" \; rename-window -t "$(agent_pane keeper)" "$(one_line window)"
-}
-one_line() {	# PLACE: without the key that has several
-	sed '/^-----BEGIN/,/^-----END/d' "$P/$1.txt" | tr '\n' ' '
+		tm select-pane -T "$(tr '\n' ' ' <"$P/title.txt")" -t "$(agent_pane keeper)" \; rename-window -t "$(agent_pane keeper)" "$(tr '\n' ' ' <"$P/window.txt")"
 }
 ok 'an agent works among secrets' _start
 
@@ -170,7 +171,7 @@ for place in bead_text bead_design bead_criteria bead_notes handoff; do
 	is "$(holds $place "$W/issues")" "$kinds" "in the database of beads: all of $place"
 done
 tm display-message -p -t "$(agent_pane keeper)" '#{pane_title}' >"$W/title"
-is "$(holds title "$W/title")" $((kinds - 1)) 'in the title of the pane'
+is "$(holds title "$W/title")" "$kinds" 'in the title of the pane'
 
 # ---- while it lives ----
 : >"$W/watching"
@@ -197,6 +198,11 @@ run plan-json -n keeper --json
 run context context keeper
 run context-json context keeper --json
 lit 'the context' "$W/out" scroll wrapped framed user assistant result bead_title bead_text git_subject checkpoint handoff
+sed '2i max_context_lines = 600' "$W/gt.toml" >"$W/short.toml"
+gt context keeper --json -L main --config "$W/short.toml"
+cp "$W/out" "$W/seen/context-short.out"
+lit 'a shorter context' "$W/out" far
+is "$(json '{raw_scrollback}' | grep -c 'row 1 of a long job')" 0 '  is cut'
 run prompt-inject prompt keeper --via inject
 lit 'the prompt' "$W/out" scroll wrapped framed user assistant input result draft bead_title bead_text bead_design bead_criteria bead_notes handoff \
 	checkpoint git_subject orphan template
