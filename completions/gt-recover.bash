@@ -11,7 +11,7 @@ _gt_recover() {
 		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
 		prompts.resume_template_file runs.mode runs.threshold
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
-		scrub.allow scrub.known_values mail.command mail.to'
+		scrub.allow scrub.known_values scrub.known_files mail.command mail.to'
 	local cur prev word command='' options names
 	local -a args=()
 	local i
@@ -72,7 +72,7 @@ _gt_recover() {
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
 		parse) options="$common --agent --transcript" ;;
-		scrub) options="$common --config --report --check" ;;
+		scrub) options="$common --config --report --check --no-known" ;;
 		config | doctor) options="$common $servers" ;;
 		snapshot) options="$common $servers -n --dry-run" ;;
 		install | uninstall) options="$common $servers --print" ;;

@@ -52,7 +52,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
     prompts.resume_template_file runs.mode runs.threshold
     epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
-    scrub.allow scrub.known_values mail.command mail.to
+    scrub.allow scrub.known_values scrub.known_files mail.command mail.to
 '
 
 complete -c gt-recover -l json -d 'one JSON object on standard output'
@@ -79,5 +79,6 @@ complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names 
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot cursor-agent amp' -d 'whose screen it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts, on standard error'
+complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l no-known -d 'not by the values of your environment and files'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l check -d 'status 7 when something was found'
 complete -c gt-recover -n '__fish_seen_subcommand_from install uninstall' -l print -d 'write to standard output, touch no file'

@@ -44,7 +44,7 @@ _gt_recover_settings() {
 		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
 		prompts.resume_template_file runs.mode runs.threshold
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
-		scrub.allow scrub.known_values mail.command mail.to
+		scrub.allow scrub.known_values scrub.known_files mail.command mail.to
 	)
 
 	_wanted settings expl 'setting' compadd -a settings
@@ -94,7 +94,7 @@ _gt_recover() {
 	stats) options=($place $since) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
-	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]') ;;
+	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]' '--no-known[not by the values of your environment and files]') ;;
 	config|doctor) options=($servers) ;;
 	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
 	install|uninstall) options=($servers '--print[write to standard output]') ;;

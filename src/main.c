@@ -54,7 +54,9 @@ const struct command commands[] = {
 	{ "parse", cmd_parse, OPT_AGENT, "", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout", NULL },
 	{ "scrub", cmd_scrub, OPT_SCRUB, "", "filter: text on stdin, the same without secrets on stdout",
 	    "Text of any size, in windows of 16 MiB. --report says what was found where (kinds, rows, counts, no values) as JSON on standard\n"
-	    "error; --json says it on standard output, instead of the text. --check prints nothing and exits 7 when something was found." },
+	    "error; --json says it on standard output, instead of the text. --check prints nothing and exits 7 when something was found.\n"
+	    "Secrets of your own environment, credential files and .env* are hidden by their value, whatever they look like; --no-known leaves\n"
+	    "them to the rules." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
 	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
@@ -68,7 +70,7 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, NULL, NULL, NULL },
 };
 
-enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
+enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
     O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
@@ -83,7 +85,7 @@ static const struct option long_options[] = {
 	{ "all", no_argument, NULL, O_ALL }, { "via", required_argument, NULL, O_VIA },
 	{ "scope", required_argument, NULL, O_SCOPE }, { "include-infra", no_argument, NULL, O_INFRA },
 	{ "names", no_argument, NULL, O_NAMES }, { "agent", required_argument, NULL, O_AGENT },
-	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK },
+	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK }, { "no-known", no_argument, NULL, O_NO_KNOWN },
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ NULL, 0, NULL, 0 },
@@ -96,7 +98,8 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
-	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
+	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
+	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 };
 
@@ -156,6 +159,7 @@ take_option(struct reading *r, int option)
 	case O_AGENT: cli->agent = optarg; break;
 	case O_REPORT: cli->report = true; break;
 	case O_CHECK: cli->check = true; break;
+	case O_NO_KNOWN: cli->no_known = true; break;
 	case O_PRINT: cli->print = true; break;
 	case O_TRANSCRIPT: cli->transcript = true; break;
 	case O_SINCE: cli->since = optarg; break;

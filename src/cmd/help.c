@@ -16,8 +16,9 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_LIST, "      --names            session names alone, one a line\n" },
 	{ OPT_AGENT, "      --agent NAME       whose screen it is (claude)\n"
 	    "      --transcript       the input is the agent's own record, not a screen\n" },
-	{ OPT_SCRUB, "      --report           kinds and counts as JSON, not the text\n"
-	    "      --check            print nothing; status 7 when something was found\n" },
+	{ OPT_SCRUB, "      --report           also kinds, rows and counts as JSON, on standard error\n"
+	    "      --check            print nothing; status 7 when something was found\n"
+	    "      --no-known         the rules alone, not the secrets of your environment and files\n" },
 	{ OPT_PRINT, "      --print            write to standard output, touch no file\n" },
 	{ OPT_SINCE, "      --since AGE        only what is younger, as in 7d or 12h\n" },
 	{ OPT_VERIFY, "      --verify           compare events.jsonl with the store\n" },

@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "ledger/event.h"
+#include "revive/credentials.h"
 #include "revive/world.h"
 #include "scrub/error.h"
 #include "scrub/scrub.h"
@@ -184,6 +185,18 @@ setup_no_terminal(struct err *e)
 	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
 }
 
+static void
+learn_own(const struct world *w, struct scrub *s)
+{
+	char *dir = config_flag(w->config, "scrub.known_files") ? getcwd(NULL, 0) : NULL;
+
+	for (char **v = environ; config_flag(w->config, "scrub.known_values") && *v != NULL; v++)
+		scrub_learn_environ(s, *v, strlen(*v) + 1);
+	if (config_flag(w->config, "scrub.known_files"))
+		credentials_learn(s, getenv("HOME"), dir);
+	free(dir);
+}
+
 struct scrub *
 setup_scrub(const struct cli *cli, struct err *e)
 {
@@ -193,6 +206,8 @@ setup_scrub(const struct cli *cli, struct err *e)
 	if (setup_config(cli, &w, e) != 0)
 		return NULL;
 	s = world_scrub(&w, e);
+	if (s != NULL && !cli->no_known)
+		learn_own(&w, s);
 	setup_release(&w);
 	return s;
 }

@@ -21,7 +21,7 @@ int setup_world(const struct cli *cli, struct world *w, struct err *e);
 void setup_release(struct world *w);
 /* Filters read standard input: a terminal there is a usage error. */
 int setup_no_terminal(struct err *e);
-/* A scrubber for the filters, with the rules of gt.toml. */
+/* A scrubber for the filters, with the rules of gt.toml; unless no_known it knows the secrets of our own environment and files. */
 struct scrub *setup_scrub(const struct cli *cli, struct err *e);
 
 /*

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "revive/credentials.h"
 #include "revive/gather.h"
 #include "revive/detect.h"
 #include "revive/halfdone.h"
@@ -82,8 +83,8 @@ gather_reason(const struct candidate *c)
 	return xstrdup("died, how is not known");
 }
 
-void
-gather_learn(struct scrub *s, const struct candidate *c)
+static void
+learn_environments(struct scrub *s, const struct candidate *c)
 {
 	char *block;
 	size_t n;
@@ -97,6 +98,19 @@ gather_learn(struct scrub *s, const struct candidate *c)
 		scrub_learn_environ(s, block, n);
 		explicit_bzero(block, n);
 		free(block);
+	}
+}
+
+void
+gather_learn(struct world *w, struct scrub *s, const struct candidate *c)
+{
+	if (config_flag(w->config, "scrub.known_values"))
+		learn_environments(s, c);
+	if (config_flag(w->config, "scrub.known_files")) {
+		const char *home = pane_env(&c->pane, "HOME");
+
+		credentials_learn(s, home != NULL ? home : getenv("HOME"), c->cwd);
+		credentials_learn_agent(s, c->config_dir);
 	}
 }
 
@@ -317,8 +331,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	g->reason = gather_reason(c);
 	if ((g->scrub = world_scrub(w, e)) == NULL)
 		return -1;
-	if (config_flag(w->config, "scrub.known_values"))
-		gather_learn(g->scrub, c);
+	gather_learn(w, g->scrub, c);
 	if (!reads_pane(c))
 		g->capture.text = scrub_string(g->scrub, "");
 	else if (capture_pane(world_server(w, c->pane.socket), &c->pane, class_has_shell(c->class),

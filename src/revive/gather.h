@@ -50,8 +50,9 @@ struct gathered {
  * scope "task": the conversation since the current work began (context/task.h); "lines": all that was captured. NULL: key scope.
  */
 int gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
-/* Teaches the scrubber everything by whose value a secret can be told on the candidate's screen: environments and start command. */
-void gather_learn(struct scrub *s, const struct candidate *c);
+/* Teaches the scrubber everything by whose value a secret can be told on the candidate's screen: its environments, start command
+ * and credential files, as far as [recovery.scrub] wants it. */
+void gather_learn(struct world *w, struct scrub *s, const struct candidate *c);
 /*
  * The bead alone, for lists and snapshots. What cannot be read stays empty. Of beads in Dolt only what is hooked: bd is asked once for each
  * directory and command, not for each agent, so that what the agent's own bead says against a recovery is heard only by the recovery itself.

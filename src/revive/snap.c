@@ -157,7 +157,6 @@ static int
 learn_ahead(struct round *r, size_t i, struct err *e)
 {
 	struct pass *p = r->p;
-	bool known_values = config_flag(p->w->config, "scrub.known_values");
 
 	if (p->scrub != NULL && i < r->learned)
 		return 0;
@@ -168,8 +167,7 @@ learn_ahead(struct round *r, size_t i, struct err *e)
 			return -1;
 	}
 	for (r->learned = i; r->learned < r->found.n && (r->learned == i || scrub_room(p->scrub) >= ROOM); r->learned++)
-		if (known_values)
-			gather_learn(p->scrub, &r->found.v[r->learned]);
+		gather_learn(p->w, p->scrub, &r->found.v[r->learned]);
 	return 0;
 }
 

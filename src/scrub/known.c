@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scrub/known.h"
+#include "scrub/known_private.h"
 #include "scrub/spelling.h"
 #include "scrub/value.h"
-#include "scrub/word.h"
 
-#define LEAST 8			/* bytes of a form; its last ones are its key */
 #define MOST 16384
 #define MOST_SOUGHT 4096	/* of a value that was found */
 #define MAX_LEARNED 512
@@ -17,34 +15,6 @@
 #define MAX_SECRETS 16384
 #define MAX_BYTES ((size_t)4 << 20)
 #define MAX_ALIKE 8		/* forms of found values that end alike */
-#define MAX_GAP 4096		/* bytes between two characters of a value: a row break and its indent are less */
-#define EFFORT 64		/* bytes compared for each byte of text */
-
-/* Where a form may stand. */
-enum border { BORDER_NONE, BORDER_WORD, BORDER_STRICT };
-
-struct secret {
-	char *text;		/* without blanks */
-	size_t n;
-	char *raw;		/* as it was learned, or NULL */
-	size_t n_raw, raw_kind;
-	size_t kind;
-	enum rank rank;
-	unsigned ordinal;	/* 0: not named yet */
-	enum border border;
-	bool sought;
-};
-
-/* One spelling of a secret, without blanks. */
-struct form {
-	char *text;
-	size_t n;
-	size_t secret;
-	uint64_t tail;
-	uint32_t next;		/* form + 1 with the same slot */
-	enum border border;
-	bool blanks;		/* it has blanks: they may stand between its characters on the screen */
-};
 
 /* ---- tables ---- */
 
@@ -56,12 +26,6 @@ hash_of(const char *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ (unsigned char)p[i]) * 0x100000001b3;
 	return h ^ h >> 32;
-}
-
-static size_t
-tail_slot(const struct known *k, uint64_t tail)
-{
-	return (size_t)(tail * 0x9e3779b97f4a7c15 >> 32) & (k->tail_slots - 1);
 }
 
 /* The slot of a value, or the free one where it belongs. */
@@ -91,7 +55,7 @@ index_values(struct known *k)
 static void
 index_form(struct known *k, size_t i)
 {
-	uint32_t *slot = &k->by_tail[tail_slot(k, k->forms[i].tail)];
+	uint32_t *slot = &k->by_tail[known_slot(k, k->forms[i].tail)];
 
 	k->forms[i].next = *slot;
 	*slot = (uint32_t)i + 1;
@@ -146,7 +110,7 @@ tail_of(const char *p, size_t n)
 {
 	uint64_t w = 0;
 
-	for (size_t i = n - LEAST; i < n; i++)
+	for (size_t i = n - KNOWN_LEAST; i < n; i++)
 		w = w << 8 | (unsigned char)p[i];
 	return w;
 }
@@ -158,10 +122,10 @@ form_find(const struct known *k, const char *p, size_t n, size_t *alike)
 	uint64_t tail;
 
 	*alike = 0;
-	if (n < LEAST || k->n_forms == 0)
+	if (n < KNOWN_LEAST || k->n_forms == 0)
 		return NULL;
 	tail = tail_of(p, n);
-	for (uint32_t i = k->by_tail[tail_slot(k, tail)]; i != 0; i = k->forms[i - 1].next) {
+	for (uint32_t i = k->by_tail[known_slot(k, tail)]; i != 0; i = k->forms[i - 1].next) {
 		struct form *f = &k->forms[i - 1];
 
 		if (f->n == n && memcmp(f->text, p, n) == 0)
@@ -192,7 +156,7 @@ take_form(void *arg, const struct spelling *sp)
 	old = form_find(k, b.data, b.len, &alike);
 	if (old != NULL && border < old->border)
 		old->border = border;
-	if (old != NULL || b.len < LEAST || (alike >= MAX_ALIKE && s->raw == NULL)) {
+	if (old != NULL || b.len < KNOWN_LEAST || (alike >= MAX_ALIKE && s->raw == NULL)) {
 		buf_wipe(&b);
 		return;
 	}
@@ -272,9 +236,9 @@ known_learn(struct known *k, const char *value, size_t n, size_t kind)
 	if (n > MOST)
 		return;
 	squeeze(&dense, value, n);
-	id = dense.len >= LEAST ? find_value(k, &dense) : KNOWN_NONE;
+	id = dense.len >= KNOWN_LEAST ? find_value(k, &dense) : KNOWN_NONE;
 	/* agents that were started alike have the same keys */
-	if (dense.len >= LEAST && k->learned < MAX_LEARNED && (id == KNOWN_NONE || k->secrets[id].raw == NULL)) {
+	if (dense.len >= KNOWN_LEAST && k->learned < MAX_LEARNED && (id == KNOWN_NONE || k->secrets[id].raw == NULL)) {
 		if (id == KNOWN_NONE)
 			id = add_value(k, &dense, kind, RANK_KNOWN);
 		k->learned++;
@@ -301,6 +265,22 @@ all_hex(const char *p, size_t n)
 	return true;
 }
 
+bool
+known_tells(const char *p, size_t n)
+{
+	size_t lower = 0, upper = 0, digit = 0, odd = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		lower += islower(c) != 0;
+		upper += isupper(c) != 0;
+		digit += isdigit(c) != 0;
+		odd += !isalnum(c) && !isspace(c);
+	}
+	return n >= KNOWN_LEAST && (lower > 0) + (upper > 0) + (digit > 0) + (odd > 0) >= 2;
+}
+
 /*
  * A value that nobody would write otherwise: two kinds of characters. What stood behind a mere name must show more: it is no path, and
  * no digest, commit or UUID (which are redacted there but not everywhere), and has a digit or a mark that names do not have.
@@ -308,21 +288,14 @@ all_hex(const char *p, size_t n)
 static bool
 worth_seeking(const char *p, size_t n, enum rank rank)
 {
-	size_t lower = 0, upper = 0, digit = 0, odd = 0, joint = 0;
+	size_t digit = 0, odd = 0;
 
-	if (n < LEAST || n > MOST_SOUGHT || memchr(p, '\n', n) != NULL)
+	if (!known_tells(p, n) || n > MOST_SOUGHT || memchr(p, '\n', n) != NULL)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-
-		lower += islower(c) != 0;
-		upper += isupper(c) != 0;
-		digit += isdigit(c) != 0;
-		joint += strchr("-_./: \t", c) != NULL;
-		odd += strchr("-_./: \t", c) == NULL && !isalnum(c);
+		digit += isdigit((unsigned char)p[i]) != 0;
+		odd += strchr("-_./: \t", p[i]) == NULL && !isalnum((unsigned char)p[i]);
 	}
-	if ((lower > 0) + (upper > 0) + (digit > 0) + (odd > 0 || (joint > 0 && rank == RANK_FORMAT)) < 2)
-		return false;
 	if (rank == RANK_FORMAT)
 		return true;
 	if (p[0] == '/' || p[0] == '.' || (p[0] == '~' && n > 1 && p[1] == '/') || memmem(p, n, "://", 3) != NULL)
@@ -385,110 +358,4 @@ known_forget(struct known *k)
 			known_learn(&kept, k->secrets[i].raw, k->secrets[i].n_raw, k->secrets[i].raw_kind);
 	known_release(k);
 	*k = kept;
-}
-
-/* ---- the search ---- */
-
-struct search {
-	const struct known *k;
-	const struct view *view;
-	struct findings *f;
-	size_t effort;		/* bytes that may still be compared */
-	size_t withheld;	/* row + 1 */
-};
-
-/* Where the form that ends at `last` begins, or KNOWN_NONE. Between two of its characters only a row break may lie, or its own blanks. */
-static size_t
-begins(struct search *s, const struct form *form, size_t last)
-{
-	const char *text = s->view->text.data;
-	size_t at = last + 1;
-
-	for (size_t left = form->n; left > 0; left--) {
-		size_t gap = at;
-
-		while (gap > 0 && isspace((unsigned char)text[gap - 1]) && at - gap <= MAX_GAP)
-			gap--;
-		s->effort -= s->effort > at - gap + 1 ? at - gap + 1 : s->effort;
-		if (gap == 0 || text[gap - 1] != form->text[left - 1])
-			return KNOWN_NONE;
-		if (gap != at && left != form->n && !form->blanks && memchr(text + gap, '\n', at - gap) == NULL)
-			return KNOWN_NONE;
-		at = gap - 1;
-	}
-	return at;
-}
-
-static bool
-bordered(const struct search *s, const struct form *form, size_t from, size_t to)
-{
-	const char *text = s->view->text.data;
-	size_t n = s->view->text.len;
-
-	bool strict = form->border == BORDER_STRICT;
-
-	if (form->border == BORDER_NONE)
-		return true;
-	return (!word_has((unsigned char)text[from]) || word_begins(text, 0, from, strict)) &&
-	    (!word_has((unsigned char)text[to - 1]) || word_ends(text, n, to, strict));
-}
-
-/* The work became too much: what cannot be told is withheld. */
-static void
-withhold(struct search *s, size_t at)
-{
-	size_t row;
-
-	view_source(s->view, at, &row);
-	if (s->withheld == row + 1)
-		return;
-	s->withheld = row + 1;
-	findings_add(s->f, (struct finding){ .from = s->view->rows->v[row].from, .to = s->view->rows->v[row].to,
-	    .rank = RANK_WITHHELD });
-}
-
-static void
-try_forms(struct search *s, uint32_t first, uint64_t tail, size_t last)
-{
-	const struct known *k = s->k;
-
-	for (uint32_t i = first; i != 0; i = k->forms[i - 1].next) {
-		const struct form *form = &k->forms[i - 1];
-		const struct secret *secret = &k->secrets[form->secret];
-		size_t from;
-
-		if (s->effort == 0) {
-			withhold(s, last);
-			return;
-		}
-		s->effort--;
-		if (form->tail != tail)
-			continue;
-		from = begins(s, form, last);
-		if (from != KNOWN_NONE && bordered(s, form, from, last + 1))
-			findings_add_view(s->f, s->view, from, last + 1,
-			    (struct finding){ .kind = secret->kind, .rank = secret->raw != NULL ? RANK_KNOWN : RANK_SEEN,
-			    .secret = form->secret + 1, .span = form->n });
-	}
-}
-
-void
-known_find(const struct known *k, const struct view *w, struct findings *f)
-{
-	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + MAX_BYTES };
-	const char *text = w->text.data;
-	uint64_t tail = 0;
-
-	if (k->n_forms == 0)
-		return;
-	for (size_t i = 0; i < w->text.len; i++) {
-		uint32_t first;
-
-		if (isspace((unsigned char)text[i]))
-			continue;
-		tail = tail << 8 | (unsigned char)text[i];
-		first = k->by_tail[tail_slot(k, tail)];
-		if (first != 0)
-			try_forms(&s, first, tail, i);
-	}
 }

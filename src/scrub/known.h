@@ -1,6 +1,7 @@
 #ifndef SCRUB_KNOWN_H
 #define SCRUB_KNOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ struct known {
 	uint32_t *by_tail;		/* form + 1, or 0: the first of those that may end with these 8 bytes */
 	size_t value_slots, tail_slots;
 };
+
+/* Two kinds of characters, and at least 8: not a word that stands everywhere. */
+bool known_tells(const char *value, size_t n);
 
 #define KNOWN_NONE ((size_t)-1)
 

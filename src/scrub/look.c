@@ -26,7 +26,9 @@ add_span(struct look *l, size_t from, size_t to, size_t kind, enum rank rank)
 
 	if (scrub_allows(l->s, text + from, to - from))
 		return;
-	if (!l->s->rules_alone)
+	if (l->s->learning)
+		scrub_learn_value(l->s, text + from, to - from);
+	else if (!l->s->rules_alone)
 		secret = known_note(&l->s->known, text + from, to - from, kind, rank);
 	findings_add_view(l->f, l->view, from, to,
 	    (struct finding){ .kind = kind, .rank = rank, .secret = secret != KNOWN_NONE ? secret + 1 : 0, .span = to - from });

@@ -204,6 +204,24 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	return t;
 }
 
+void
+scrub_learn_text(struct scrub *s, const char *p, size_t n)
+{
+	struct run run = { .s = s, .quiet = BUF_INIT };
+	struct findings f = { 0 };
+	struct frames rows;
+	struct buf text = BUF_INIT;
+
+	mend(&text, p, n);
+	frames_init(&rows, text.data, text.len, 0);
+	s->learning = true;
+	find_all(&run, text.data, text.len, &rows, &f);
+	s->learning = false;
+	findings_release(&f);
+	frames_release(&rows);
+	buf_wipe(&text);
+}
+
 struct clean_text *
 scrub_string(struct scrub *s, const char *text)
 {

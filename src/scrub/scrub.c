@@ -183,10 +183,12 @@ scrub_allow(struct scrub *s, const char *regex, struct err *e)
 
 /* ---- known values ---- */
 
-static void
-learn(struct scrub *s, const char *value, size_t n)
+void
+scrub_learn_value(struct scrub *s, const char *value, size_t n)
 {
-	if (!scrub_allows(s, value, n))
+	bool key = n > 11 && memcmp(value, "-----BEGIN ", 11) == 0;
+
+	if ((key || known_tells(value, n)) && !scrub_allows(s, value, n))
 		known_learn(&s->known, value, n, s->kind_known);
 }
 
@@ -203,7 +205,7 @@ learn_url(struct scrub *s, const char *value)
 	at = memrchr(p, '@', (size_t)(at - p));
 	colon = at != NULL ? memchr(p, ':', (size_t)(at - p)) : NULL;
 	if (colon != NULL && at - colon > 8 && !value_is_placeholder(colon + 1, (size_t)(at - colon - 1)))
-		learn(s, colon + 1, (size_t)(at - colon - 1));
+		scrub_learn_value(s, colon + 1, (size_t)(at - colon - 1));
 }
 
 void
@@ -216,7 +218,7 @@ scrub_learn(struct scrub *s, const char *name, const char *value)
 	if (rule == NULL || v.n < 8)
 		return;
 	if (value_is_secret(&v, rule->value) || strncmp(value, "-----BEGIN ", 11) == 0)
-		learn(s, value, v.n);
+		scrub_learn_value(s, value, v.n);
 }
 
 void

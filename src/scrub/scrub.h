@@ -40,6 +40,8 @@ int scrub_allow(struct scrub *s, const char *regex, struct err *e);
 void scrub_learn(struct scrub *s, const char *name, const char *value);
 /* KEY=VALUE strings, each ended by a NUL, as in /proc/PID/environ. */
 void scrub_learn_environ(struct scrub *s, const char *block, size_t n);
+/* Every value that the rules find in a text, as that of a file with credentials. */
+void scrub_learn_text(struct scrub *s, const char *p, size_t n);
 /*
  * A value that a rule finds in one text is replaced wherever it stands in that text and in the later ones of this scrubber. This forgets
  * those values (not the learned ones), before texts of another origin.

@@ -22,6 +22,7 @@ struct scrub {
 	struct keywords *keywords;	/* ids below rules.n are rules, rules.n is a name, rules.n + 1 an armor of a key */
 	struct gate *gate;
 	struct known known;
+	bool learning;			/* what the rules find is learned, not noted */
 	bool rules_alone;		/* nothing that was found is sought elsewhere: one rule's find is no proof of another */
 	struct pattern **allow;
 	size_t n_allow, cap_allow;
@@ -39,6 +40,9 @@ struct scrub {
 
 /* It fits a pattern of [recovery.scrub] allow. */
 bool scrub_allows(const struct scrub *s, const char *p, size_t n);
+
+/* Learns a value, unless it is allowed or would be found in innocent words: two kinds of characters, or a key in PEM. */
+void scrub_learn_value(struct scrub *s, const char *value, size_t n);
 
 /* A copy of n bytes that pass.c has been through. */
 struct clean_text *clean_new(const char *p, size_t n);

@@ -58,6 +58,7 @@ static const struct config_key keys[] = {
 	{ "recovery.scrub", "rules", CONFIG_PATH, "", 0, 0, NULL, "a file with further rules, from gt.toml's directory" },
 	{ "recovery.scrub", "allow", CONFIG_TEXT, "", 0, 0, NULL, "regular expressions, one a line, of text that is no secret" },
 	{ "recovery.scrub", "known_values", CONFIG_FLAG, "true", 0, 0, NULL, "also hide the secrets found in the agents' own environment" },
+	{ "recovery.scrub", "known_files", CONFIG_FLAG, "true", 0, 0, NULL, "also hide those in credential files of their home and directory" },
 	{ "recovery.mail", "command", CONFIG_TEXT, "", 0, 0, NULL, "sends a mail, its text on standard input; empty: gt mail send" },
 	{ "recovery.mail", "to", CONFIG_TEXT, "mayor/", 0, 0, NULL, "who is told of a failed recovery" },
 };

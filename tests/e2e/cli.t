@@ -143,6 +143,18 @@ gt_in "$W/odd" scrub --report
 is "$OUT" "$(printf 'ab\033[1mc\033[0mde')" 'escape sequences go but colours, invisible characters and controls too'
 OUT=$ERR
 is "$(json '{removed}') $(json '{found}')" '3 0' 'and are counted'
+echo 'it is Maple_Own77x there, and Maple_File78x' >"$W/own"
+mkdir -p "$W/own.home" "$W/own.dir"
+echo 'SMTP_PASS=Maple_File78x' >"$W/own.dir/.env"
+in_own() {	# ARGS...: in a directory with .env, and with a secret in the environment
+	(cd "$W/own.dir" && HOME=$W/own.home ACME_TOKEN=Maple_Own77x "$GT_RECOVER" "$@" <"$W/own")
+}
+is "$(in_own scrub)" 'it is [REDACTED:known-value] there, and [REDACTED:known-value#2]' 'scrub knows its own environment and .env'
+is "$(in_own scrub --no-known)" "$(cat "$W/own")" '--no-known: the rules alone'
+printf '[recovery.scrub]\nknown_values = false\n' >"$W/own.toml"
+is "$(in_own scrub --config "$W/own.toml")" 'it is Maple_Own77x there, and [REDACTED:known-value]' 'known_values = false'
+printf '[recovery.scrub]\nknown_files = false\n' >"$W/own.toml"
+is "$(in_own scrub --config "$W/own.toml")" 'it is [REDACTED:known-value] there, and Maple_File78x' 'known_files = false'
 head -c 5000000 /dev/zero | tr '\0' x >"$W/long"
 printf '\nnext %s\n' "$token" >>"$W/long"
 gt_in "$W/long" scrub

@@ -70,7 +70,7 @@ for args in list 'list --json' 'context keeper' 'context keeper --json' 'prompt 
 done
 gt config -L main --json
 clean 'config' "$W/out" "$W/err"
-gt_in "$W/screen" scrub
+gt_in "$W/screen" scrub --no-known
 ok 'placeholders stand in their place' grep -Fq '[REDACTED:github-token]' "$W/out"
 is "$(leaks "$W/out")" 'by_value odd assigned ' 'scrub, a filter that knows no environment, hides what has a form or a name'
 gt_in "$W/screen" parse --json

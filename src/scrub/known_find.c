@@ -1,0 +1,113 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "scrub/known_private.h"
+#include "scrub/word.h"
+
+#define MAX_GAP 4096			/* bytes between two characters of a value: a row break and its indent are less */
+#define EFFORT 64			/* bytes compared for each byte of text */
+#define LEAST_EFFORT ((size_t)4 << 20)
+
+struct search {
+	const struct known *k;
+	const struct view *view;
+	struct findings *f;
+	size_t effort;		/* bytes that may still be compared */
+	size_t withheld;	/* row + 1 */
+};
+
+/* Where the form that ends at `last` begins, or KNOWN_NONE. Between two of its characters only a row break may lie, or its own blanks. */
+static size_t
+begins(struct search *s, const struct form *form, size_t last)
+{
+	const char *text = s->view->text.data;
+	size_t at = last + 1;
+
+	for (size_t left = form->n; left > 0; left--) {
+		size_t gap = at;
+
+		while (gap > 0 && isspace((unsigned char)text[gap - 1]) && at - gap <= MAX_GAP)
+			gap--;
+		s->effort -= s->effort > at - gap + 1 ? at - gap + 1 : s->effort;
+		if (gap == 0 || text[gap - 1] != form->text[left - 1])
+			return KNOWN_NONE;
+		if (gap != at && left != form->n && !form->blanks && memchr(text + gap, '\n', at - gap) == NULL)
+			return KNOWN_NONE;
+		at = gap - 1;
+	}
+	return at;
+}
+
+static bool
+bordered(const struct search *s, const struct form *form, size_t from, size_t to)
+{
+	const char *text = s->view->text.data;
+	size_t n = s->view->text.len;
+
+	bool strict = form->border == BORDER_STRICT;
+
+	if (form->border == BORDER_NONE)
+		return true;
+	return (!word_has((unsigned char)text[from]) || word_begins(text, 0, from, strict)) &&
+	    (!word_has((unsigned char)text[to - 1]) || word_ends(text, n, to, strict));
+}
+
+/* The work became too much: what cannot be told is withheld. */
+static void
+withhold(struct search *s, size_t at)
+{
+	size_t row;
+
+	view_source(s->view, at, &row);
+	if (s->withheld == row + 1)
+		return;
+	s->withheld = row + 1;
+	findings_add(s->f, (struct finding){ .from = s->view->rows->v[row].from, .to = s->view->rows->v[row].to,
+	    .rank = RANK_WITHHELD });
+}
+
+static void
+try_forms(struct search *s, uint32_t first, uint64_t tail, size_t last)
+{
+	const struct known *k = s->k;
+
+	for (uint32_t i = first; i != 0; i = k->forms[i - 1].next) {
+		const struct form *form = &k->forms[i - 1];
+		const struct secret *secret = &k->secrets[form->secret];
+		size_t from;
+
+		if (s->effort == 0) {
+			withhold(s, last);
+			return;
+		}
+		s->effort--;
+		if (form->tail != tail)
+			continue;
+		from = begins(s, form, last);
+		if (from != KNOWN_NONE && bordered(s, form, from, last + 1))
+			findings_add_view(s->f, s->view, from, last + 1,
+			    (struct finding){ .kind = secret->kind, .rank = secret->raw != NULL ? RANK_KNOWN : RANK_SEEN,
+			    .secret = form->secret + 1, .span = form->n });
+	}
+}
+
+void
+known_find(const struct known *k, const struct view *w, struct findings *f)
+{
+	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + LEAST_EFFORT };
+	const char *text = w->text.data;
+	uint64_t tail = 0;
+
+	if (k->n_forms == 0)
+		return;
+	for (size_t i = 0; i < w->text.len; i++) {
+		uint32_t first;
+
+		if (isspace((unsigned char)text[i]))
+			continue;
+		tail = tail << 8 | (unsigned char)text[i];
+		first = k->by_tail[known_slot(k, tail)];
+		if (first != 0)
+			try_forms(&s, first, tail, i);
+	}
+}
