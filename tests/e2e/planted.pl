@@ -8,7 +8,7 @@
 #   planted.pl value DIR PLACE KIND    one of them
 #   planted.pl scenario VERB <FILE     its lines as one line of a scenario
 #   planted.pl find DIR FILE...        prints PLACE/KIND for each secret of which the files hold anything, "-- none" when there is none
-#   planted.pl watch OUT FILE          writes the arguments of our own processes to OUT.args, their environments to OUT.env and the size of the
+#   planted.pl watch OUT FILE HOME     writes the arguments of our own processes to OUT.args, their environments to OUT.env and the size of the
 #                                      core file that gt-recover may leave to OUT.core, until FILE is removed
 use strict;
 use warnings;
@@ -243,7 +243,8 @@ sub scenario {
 # gt-recover and what it starts (tmux's clients, git, the mailer), and the wrapper that hands the prompt over. That one runs in the pane: its
 # environment is the agent's, and the start command is one of its arguments; it has a file of its own.
 sub watch {
-	my ($out, $while) = @_;
+	my ($out, $while, $home) = @_;
+	my $test = getppid;
 	my %old = map { $_ => 1 } processes();
 	my (%to, %seen, %core, %looked);
 
@@ -262,6 +263,8 @@ sub watch {
 			# what never was ours is left alone in the end
 			$old{$pid} = 1 if $looked{$pid}++ > 200 && $comm ne "gt-recover\n";
 			next if !$wrapper && $comm ne "gt-recover\n" && $parent ne "gt-recover\n";
+			# other tests run at the same time; where an environment may not be read, its parents tell whose it is
+			next if $environ ne '' ? $environ !~ /(?:^|\0)HOME=\Q$home\E\0/ : !descends($pid, $test);
 			$comm =~ s/\s+$//;
 			%seeing = $wrapper ? (wrapper => $line) : (args => "$comm $line", env => $environ);
 			# the last word counts: one that begins has not shut its house yet
@@ -273,6 +276,15 @@ sub watch {
 		select undef, undef, undef, 0.001;
 	}
 	spell("$out.core", join '', values %core);
+}
+
+sub descends {
+	my ($pid, $from) = @_;
+
+	while ($pid > 1 && $pid != $from) {
+		($pid) = (slurp("/proc/$pid/stat") // '') =~ /.*\) . (\d+)/s or return 0;
+	}
+	return $pid == $from;
 }
 
 sub processes {

@@ -175,7 +175,7 @@ is "$(holds title "$W/title")" "$kinds" 'in the title of the pane'
 
 # ---- while it lives ----
 : >"$W/watching"
-planted watch "$W/processes" "$W/watching" &
+planted watch "$W/processes" "$W/watching" "$HOME" &
 PIDS+=($!)
 until_ 5 grep -qs watching "$W/processes.args"
 run live-list list -v
@@ -337,7 +337,7 @@ ok '  and tmux' grep -q 'source-file' "$W/processes.args"
 ok '  and git' grep -q 'porcelain' "$W/processes.args"
 ok '  and the wrapper of the prompt' grep -q 'prompts/gtr-' "$W/processes.wrapper"
 cp "$W/processes.args" "$W/seen/processes.args"
-is "$(found "$W/processes.wrapper" | grep -Ev '^(command|heir)/')" '' 'the wrapper bears nothing but the start command'
+is "$(found "$W/processes.wrapper" | grep -Ev '^((command|heir)/|-- none)')" '' 'the wrapper bears nothing but the start command'
 is "$(sort -u "$W/processes.core")" 'gt-recover 0' 'gt-recover may write no core file'
 mapfile -t files < <(all_of_ours)
 clean 'all that we wrote, printed, sent and started' "${files[@]}"
