@@ -18,7 +18,7 @@ struct lex {
 	bool env;		/* KEY in upper case */
 	bool tag;		/* <key>: the value ends at the next tag */
 	bool percent;		/* key%3Dvalue%26 */
-	bool column;		/* the key begins the line, blanks, and nothing behind the value */
+	bool loose;		/* "key  value", "key -> value": words stand there, too */
 };
 
 static bool
@@ -193,8 +193,8 @@ columns(struct lex *x, size_t gap)
 		i++;
 	while (i < x->n && isspace((unsigned char)x->p[i]))
 		i++;
-	x->column = gap >= 2 && i == x->n;
-	return x->column;
+	x->loose = gap >= 2 && i == x->n;
+	return x->loose;
 }
 
 static bool
@@ -274,6 +274,10 @@ separator(struct lex *x)
 		return true;
 	if (gap == 0)
 		return false;
+	if (skip(x, "-> ") || skip(x, "→ ")) {
+		x->loose = true;
+		return true;
+	}
 	if (x->flag)
 		return x->p[x->at] != '-' && x->p[x->at] != '|';
 	return takes_pair(x) || is_netrc(x) || (opens_quote(x) && gap == 1 && !quoted) || columns(x, gap);
@@ -415,7 +419,7 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	if (x.tag && !at_word(&x, k->to, "</"))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || x.tag;
-	if (!value_is_secret(&v, k->rule->value) || (x.column && !value_is_strange(v.p, v.n)))
+	if (!value_is_secret(&v, k->rule->value) || (x.loose && !value_is_strange(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)
 		bare_value(&x, k, n);
