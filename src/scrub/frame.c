@@ -163,8 +163,12 @@ new_key(const char *p, size_t n)
 		i++;
 	if (i > 0 && i + 3 < n && memcmp(p + i, " = ", 3) == 0)
 		return true;
-	/* the "=" at the end of base64 has at most a quote behind it */
-	return i > 0 && ((i + 2 < n && p[i] == '=' && p[i + 1] != '=') || (i + 1 < n && p[i] == ':' && p[i + 1] == ' '));
+	/* the "=" at the end of base64 has at most a quote, a tag or an end of something behind it */
+	if (i + 1 < n && p[i] == '=' && strchr("=<,;)]}", p[i + 1]) != NULL)
+		return false;
+	if (i + 2 < n && p[i] == '=' && (p[i + 1] == '"' || p[i + 1] == '\'') && strchr(",;)]}", p[i + 2]) != NULL)
+		return false;
+	return i > 0 && ((i + 2 < n && p[i] == '=') || (i + 1 < n && p[i] == ':' && p[i + 1] == ' '));
 }
 
 static size_t
@@ -312,6 +316,45 @@ joins_soft(const char *text, const struct frames *r, size_t head, size_t i)
 	return a->end_col + 1 + (int)first_word(text, a + 1) > edge - slack;
 }
 
+/* Row i + 1 begins with the value to the name in row i. */
+static bool
+joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
+{
+	static const char *const heads[] = { "value:", "\"value\"", "\"Value\"", "'value'", "Value:", "<value>", "<string>", "value =" };
+	const struct frame *a = &r->v[i], *b;
+
+	if (i != head || !a->hot || i + 1 >= r->n)
+		return false;
+	b = &r->v[i + 1];
+	/* the "-" of a list in YAML looks like that of a diff */
+	if (a->box != b->box || (a->sign != b->sign && (a->sign != '-' || b->sign != 0)))
+		return false;
+	for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++) {
+		size_t n = strlen(heads[k]);
+
+		if (b->end - b->body > n && memcmp(text + b->body, heads[k], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+joins(const char *text, const struct frames *r, size_t head, size_t i, enum view_mode mode)
+{
+	switch (mode) {
+	case VIEW_HARD:
+		return r->v[i].joins;
+	case VIEW_SOFT:
+		return joins_soft(text, r, head, i);
+	case VIEW_PAIRS:
+		return joins_pair(text, r, head, i);
+	case VIEW_ALL:
+	case VIEW_ROWS:
+		break;
+	}
+	return false;
+}
+
 size_t
 frames_next(const struct frames *r, size_t head, size_t i)
 {
@@ -392,14 +435,14 @@ view_init(struct view *w, const char *text, const struct frames *rows, enum view
 		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
 
 		head = i;
-		while (mode == VIEW_HARD ? rows->v[i].joins : mode == VIEW_SOFT && joins_soft(text, rows, head, i)) {
+		while (joins(text, rows, head, i, mode)) {
 			quiet = rows->v[++i].quiet && quiet;
 			dull = rows->v[i].dull && dull;
 		}
 		if (quiet || dull || (mode >= VIEW_HARD && i == head))
 			continue;
 		for (size_t k = head; k <= i; k++) {
-			if (k != head && mode == VIEW_SOFT) {
+			if (k != head && mode >= VIEW_SOFT) {
 				add_stretch(w, rows->v[k].body, k);
 				buf_chr(&w->text, ' ');
 			}

@@ -45,7 +45,7 @@ struct frames {
 void frames_init(struct frames *r, const char *text, size_t n, int width);
 void frames_release(struct frames *r);
 
-enum view_mode { VIEW_ALL, VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
+enum view_mode { VIEW_ALL, VIEW_ROWS, VIEW_HARD, VIEW_SOFT, VIEW_PAIRS };
 
 /* A stretch of the view that stands in one piece in the source. */
 struct stretch {
@@ -62,7 +62,8 @@ struct view {
 };
 
 /*
- * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. Lines all of whose
+ * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. VIEW_PAIRS: the same
+ * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…). Lines all of whose
  * rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes.
  */
 void view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode);

@@ -18,6 +18,7 @@ struct lex {
 	bool env;		/* KEY in upper case */
 	bool tag;		/* <key>: the value ends at the next tag */
 	bool percent;		/* key%3Dvalue%26 */
+	bool expansion;		/* ${KEY:-value} */
 	bool loose;		/* "key  value", "key -> value": words stand there, too */
 };
 
@@ -111,8 +112,10 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 	x->env = true;
 	for (size_t i = a; i < b; i++)
 		x->env = x->env && !islower((unsigned char)x->p[i]);
-	/* ${NAME:-...} and $(NAME) name a secret */
-	return a == 0 || (x->p[a - 1] != '{' || a < 2 || x->p[a - 2] != '$') ;
+	/* ${NAME} and $(NAME) name a secret, ${NAME:-value} may hold one */
+	if (a >= 2 && x->p[a - 1] == '{' && x->p[a - 2] == '$')
+		x->expansion = at_word(x, b, ":-") || at_word(x, b, ":=");
+	return x->expansion || a < 2 || x->p[a - 1] != '{' || x->p[a - 2] != '$';
 }
 
 /* "PASS: name of a test", also where a row above was taken for its beginning ("...sectionsPASS: "), but not DB_PASS. */
@@ -233,6 +236,29 @@ value_attribute(struct lex *x)
 	return false;
 }
 
+/* "NAME value: X", "NAME</key> <string>X</string>": the value to a name stands in a row of its own (VIEW_PAIRS). */
+static bool
+next_row(struct lex *x)
+{
+	size_t mark = x->at;
+
+	if (x->key_from > 0 && x->p[x->key_from - 1] == '>' && (skip(x, "</key>") || skip(x, "</name>"))) {
+		skip_blanks(x);
+		x->tag = skip(x, "<string>") || skip(x, "<value>");
+		if (x->tag)
+			return true;
+	}
+	x->at = mark;
+	skip_blanks(x);
+	if ((skip(x, "value") || skip(x, "Value")) && x->at - mark > 5) {
+		skip_blanks(x);
+		if (sign(x))
+			return true;
+	}
+	x->at = mark;
+	return false;
+}
+
 /* The bar between two cells of a table, when the name is a cell of its own. */
 static bool
 cell(struct lex *x)
@@ -261,6 +287,11 @@ separator(struct lex *x)
 		x->at = mark;
 		if (skip(x, "]") || skip(x, ")"))
 			skip(x, "\"");
+	} else if (x->expansion) {
+		x->at += 2;
+		return true;
+	} else if (next_row(x)) {
+		return true;
 	} else if (x->key_from > 0 && x->p[x->key_from - 1] == '<' && skip(x, ">")) {
 		x->tag = true;
 		return true;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "scrub/manifest.h"
 #include "scrub/mend.h"
 #include "scrub/pem.h"
 #include "scrub/scrub.h"
@@ -37,17 +38,18 @@ find_known(struct run *run, const char *text, struct frames *rows, struct findin
 static void
 find_all(struct run *run, const char *text, size_t n, struct frames *rows, struct findings *f)
 {
-	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_HARD, VIEW_SOFT };
-	size_t views = rows->width != 0 ? 3 : 1;
+	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_PAIRS, VIEW_HARD, VIEW_SOFT };
+	size_t views = rows->width != 0 ? 4 : 2;
 	struct view view;
 
 	sift_rows(run->s, text, n, rows);
 	for (size_t i = 0; i < views; i++) {
 		view_init(&view, text, rows, modes[i]);
-		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] != VIEW_ROWS, f);
+		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] >= VIEW_HARD && modes[i] <= VIEW_SOFT, f);
 		view_release(&view);
 	}
 	pem_find(text, rows, run->s->kind_pem, f);
+	manifest_find(text, rows, run->s->kind_manifest, f);
 	find_known(run, text, rows, f);
 }
 

@@ -6,6 +6,7 @@
 #include "scrub/value.h"
 
 #define LONG_ROW 40	/* base64 of this length is no word */
+#define SSH2 "----"	/* ssh.com's and other vendors' armor has four dashes and a blank */
 
 enum line_type {
 	LINE_OTHER,
@@ -88,7 +89,7 @@ armor(const char *p, size_t n, const char *word, bool *private)
 	close = find(head, left, "-----");
 	if (close == NULL || close - head > 40 || close - head < 3)
 		return NULL;
-	*private = find(head, (size_t)(close - head), "PRIVATE KEY") != NULL;
+	*private = find(head, (size_t)(close - head), "PRIVATE KEY") != NULL || find(head, (size_t)(close - head), "Static key") != NULL;
 	return close + 5;
 }
 
@@ -102,8 +103,13 @@ classify(const char *text, const struct frame *r)
 
 	if (is_header(p, n))
 		l.type = LINE_HEADER;
-	if (n >= 14 && memcmp(p, "Private-Lines:", 14) == 0) {
+	if ((n >= 14 && memcmp(p, "Private-Lines:", 14) == 0) || find(p, n, SSH2 " BEGIN SSH2 ENCRYPTED PRIVATE KEY " SSH2) == p) {
 		l.type = LINE_BEGIN;
+		l.from = l.to;
+		return l;
+	}
+	if (find(p, n, SSH2 " END SSH2 ENCRYPTED PRIVATE KEY ") == p) {
+		l.type = LINE_END;
 		l.from = l.to;
 		return l;
 	}

@@ -38,7 +38,7 @@ add_keywords(struct scrub *s, const char *p, size_t id, bool last_part)
 static void
 prepare(struct scrub *s)
 {
-	static const char *const armors[] = { "-----BEGIN ", "-----END ", "Private-Lines:" };
+	static const char *const armors[] = { "-----BEGIN ", "-----END ", "Private-Lines:", "---- BEGIN SSH2 ", "---- END SSH2 " };
 	size_t n = s->rules.n;
 
 	s->kinds = xreallocarray(NULL, n + 2, sizeof *s->kinds);
@@ -58,6 +58,7 @@ prepare(struct scrub *s)
 			add_keywords(s, r->names, n, true);
 	}
 	s->kind_pem = kind_index(s, "private-key");
+	s->kind_manifest = kind_index(s, "secret");
 	s->kind_known = kind_index(s, "known-value");
 	for (size_t i = 0; i < sizeof armors / sizeof armors[0]; i++)
 		keywords_add(s->keywords, armors[i], strlen(armors[i]), n + 1);

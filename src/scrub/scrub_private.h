@@ -31,7 +31,7 @@ struct scrub {
 	unsigned *ordinals;		/* the last one of each kind */
 	size_t n_kinds;
 	size_t *kind_of;		/* rule → kind */
-	size_t kind_pem, kind_known;
+	size_t kind_manifest, kind_pem, kind_known;
 	struct scrub_place *places;	/* of the last text */
 	size_t n_places, cap_places;
 	size_t withheld, removed;

@@ -205,6 +205,17 @@ is_work_id(const char *p, size_t n)
 	return false;
 }
 
+/* Words of most languages have a vowel in three letters. */
+static bool
+few_vowels(const char *p, size_t n)
+{
+	size_t vowels = 0;
+
+	for (size_t i = 0; i < n; i++)
+		vowels += strchr("aeiouyAEIOUY", p[i]) != NULL;
+	return vowels * 4 <= n;
+}
+
 /* ---- the verdict ---- */
 
 static bool
@@ -225,7 +236,9 @@ password_like(const struct value *v, const struct count *c)
 		return false;
 	if (c->digit > 0 || strange)
 		return true;
-	return (v->plain_env && v->n >= 6) || (v->n >= 10 && c->lower > 0 && c->upper > 0 && c->changes * 3 >= v->n);
+	if (v->plain_env && v->n >= 6)
+		return true;
+	return v->n >= 10 && c->lower > 0 && c->upper > 0 && (c->changes * 3 >= v->n || (c->changes * 4 >= v->n && few_vowels(v->p, v->n)));
 }
 
 static bool
