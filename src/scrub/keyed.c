@@ -19,6 +19,7 @@ struct lex {
 	bool tag;		/* <key>: the value ends at the next tag */
 	bool percent;		/* key%3Dvalue%26 */
 	bool expansion;		/* ${KEY:-value} */
+	bool beside;		/* key "value" without a sign: no sentence in quotes */
 	bool loose;		/* "key  value", "key -> value": words stand there, too */
 };
 
@@ -311,7 +312,10 @@ separator(struct lex *x)
 	}
 	if (x->flag)
 		return x->p[x->at] != '-' && x->p[x->at] != '|';
-	return takes_pair(x) || is_netrc(x) || (opens_quote(x) && gap == 1 && !quoted) || columns(x, gap);
+	if (takes_pair(x) || is_netrc(x))
+		return true;
+	x->beside = opens_quote(x) && gap == 1 && !quoted;
+	return x->beside || columns(x, gap);
 }
 
 /* ---- the value ---- */
@@ -425,6 +429,16 @@ read_value(struct lex *x, struct keyed *k, struct value *v)
 	return v->n > 0;
 }
 
+/* --password=DB_PASSWORD, password: db_password: the value is a name itself. */
+static bool
+is_name(const struct rules *rules, const struct value *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (!isalpha((unsigned char)v->p[i]) && v->p[i] != '_' && v->p[i] != '-')
+			return false;
+	return rules_name(rules, v->p, v->n) != NULL;
+}
+
 bool
 keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, size_t word_to, struct keyed *k)
 {
@@ -447,10 +461,10 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	tight = x.at == after + 1 && p[after] == '=';
 	if (!read_value(&x, k, &v))
 		return false;
-	if (x.tag && !at_word(&x, k->to, "</"))
+	if ((x.tag && !at_word(&x, k->to, "</")) || (x.beside && memchr(v.p, ' ', v.n) != NULL))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || x.tag;
-	if (!value_is_secret(&v, k->rule->value) || (x.loose && !value_is_strange(v.p, v.n)))
+	if (!value_is_secret(&v, k->rule->value) || is_name(rules, &v) || (x.loose && !value_is_strange(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)
 		bare_value(&x, k, n);

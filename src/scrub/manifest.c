@@ -62,7 +62,7 @@ eat_data(const char *text, const struct frames *rows, size_t i, size_t kind, str
 		size_t from, to;
 
 		entry(text, &rows->v[i], &from, &to);
-		findings_add(f, (struct finding){ .from = from, .to = to, .kind = kind, .rank = RANK_PLACE });
+		findings_add(f, (struct finding){ .from = from, .to = to, .kind = kind, .rank = RANK_SEEN });
 	}
 }
 

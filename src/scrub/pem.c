@@ -158,9 +158,10 @@ belongs(const char *text, const struct line *l)
 }
 
 static void
-add(struct findings *f, const struct line *l, size_t kind, bool *first)
+add(struct findings *f, const char *text, const struct line *l, size_t kind, bool *first)
 {
-	if (l->from >= l->to)
+	/* "XXXX" stands in documentation */
+	if (l->from >= l->to || (l->to - l->from < 200 && value_is_sample(text + l->from, l->to - l->from)))
 		return;
 	findings_add(f, (struct finding){ .from = l->from, .to = l->to, .kind = kind, .rank = RANK_FORMAT, .cont = !*first });
 	*first = false;
@@ -176,7 +177,7 @@ eat_block(const char *text, const struct frames *rows, size_t i, size_t kind, st
 		struct line l = classify(text, &rows->v[i]);
 
 		if (l.type == LINE_END) {
-			add(f, &l, kind, first);
+			add(f, text, &l, kind, first);
 			return i + 1;
 		}
 		if (l.type == LINE_HEADER) {
@@ -186,7 +187,7 @@ eat_block(const char *text, const struct frames *rows, size_t i, size_t kind, st
 			return i;
 		} else {
 			blanks = 0;
-			add(f, &l, kind, first);
+			add(f, text, &l, kind, first);
 		}
 	}
 	return i;
@@ -208,7 +209,7 @@ eat_above(const char *text, const struct frames *rows, size_t end, size_t floor,
 	for (; from < end; from++) {
 		struct line l = classify(text, &rows->v[from]);
 
-		add(f, &l, kind, first);
+		add(f, text, &l, kind, first);
 	}
 }
 
@@ -241,7 +242,7 @@ eat_bare(const char *text, const struct frames *rows, size_t i, size_t kind, str
 	}
 	for (; i < to; i++) {
 		l = classify(text, &rows->v[i]);
-		add(f, &l, kind, &start);
+		add(f, text, &l, kind, &start);
 	}
 	return to;
 }
@@ -283,11 +284,11 @@ pem_find(const char *text, const struct frames *rows, size_t kind, struct findin
 		}
 		l = classify(text, &rows->v[i]);
 		if (l.type == LINE_BEGIN) {
-			add(f, &l, kind, &first);
+			add(f, text, &l, kind, &first);
 			floor = next = eat_block(text, rows, i + 1, kind, f, &first);
 		} else if (l.type == LINE_END) {
 			eat_above(text, rows, i, floor, kind, f, &first);
-			add(f, &l, kind, &first);
+			add(f, text, &l, kind, &first);
 			floor = next;
 		} else if (l.type == LINE_BEGIN_PUBLIC) {
 			floor = next = skip_public(text, rows, i + 1);

@@ -98,6 +98,8 @@ value_is_placeholder(const char *p, size_t all)
 {
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted",
 	    "insert-", "dummy", "<your", "replace", "not-set", "undefined", "todo" };
+	static const char *const whole[] = { "password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "api-key", "api_key",
+	    "apikey", "none", "null", "string" };
 	size_t same = 1, n = all < 200 ? all : 200;
 
 	if (n == 0 || p[0] == '$' || p[0] == '<' || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
@@ -112,6 +114,9 @@ value_is_placeholder(const char *p, size_t all)
 		return true;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (has(p, n, words[i]))
+			return true;
+	for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+		if (n == strlen(whole[i]) && strncasecmp(p, whole[i], n) == 0)
 			return true;
 	return false;
 }
@@ -146,10 +151,21 @@ is_reference(const char *p, size_t n)
 	return false;
 }
 
+/* A part of a path: a word, in one case or in camel case. */
+static bool
+is_part(const char *p, size_t n)
+{
+	struct count c = count(p, n);
+
+	if (n == 0 || c.blank > 0)
+		return false;
+	return c.upper == 0 || c.lower == 0 || (c.digit == 0 && c.other == 0 && c.changes <= 3);
+}
+
 static bool
 is_path(const char *p, size_t n)
 {
-	size_t from = 0;
+	size_t from = 0, parts = 0, words = 0;
 
 	if (memchr(p, '/', n) == NULL)
 		return false;
@@ -160,8 +176,12 @@ is_path(const char *p, size_t n)
 			continue;
 		if (value_is_random(p + from, i - from))
 			return false;
+		words += is_part(p + from, i - from);
+		parts++;
 		from = i + 1;
 	}
+	if (parts >= 3 && words == parts)
+		return true;
 	if (p[0] == '/' || p[0] == '~' || (p[0] == '.' && n > 1 && (p[1] == '/' || p[1] == '.')))
 		return true;
 	/* docs/rotating.md, src/auth/token.ts */
@@ -241,6 +261,31 @@ password_like(const struct value *v, const struct count *c)
 	return v->n >= 10 && c->lower > 0 && c->upper > 0 && (c->changes * 3 >= v->n || (c->changes * 4 >= v->n && few_vowels(v->p, v->n)));
 }
 
+/* DBUS_COOKIE_SHA1, PBKDF2_ITERATIONS */
+static bool
+is_constant(const char *p, size_t n, const struct count *c)
+{
+	return c->lower == 0 && c->upper > c->digit && memchr(p, '_', n) != NULL && c->upper + c->digit + 3 >= n;
+}
+
+/* my-secret, crypto-key-2: what somebody called a thing. */
+static bool
+is_slug(const char *p, size_t n, const struct count *c)
+{
+	size_t i = n;
+
+	while (i > 0 && n - i < 2 && isdigit((unsigned char)p[i - 1]))
+		i--;
+	return c->upper == 0 && c->other > 0 && c->digit == n - i && c->lower + c->digit + c->other == n && all_of(p, i, "abcdefghijklmnopqrstuvwxyz-_.");
+}
+
+/* Base32, as for one-time passwords, may do without a digit. */
+static bool
+is_base32(const struct value *v, const struct count *c)
+{
+	return c->upper == v->n && v->n >= 16 && v->n % 8 == 0 && few_vowels(v->p, v->n);
+}
+
 static bool
 token_like(const struct value *v, const struct count *c)
 {
@@ -249,7 +294,9 @@ token_like(const struct value *v, const struct count *c)
 
 	if (c->blank > 0 || is_number(v->p, v->n))
 		return false;
-	if (value_is_random(v->p, v->n))
+	if (is_constant(v->p, v->n, c) || is_slug(v->p, v->n, c))
+		return false;
+	if (value_is_random(v->p, v->n) || is_base32(v, c))
 		return true;
 	if (c->digit >= 1 && letters >= 2)
 		return v->n >= (close ? 8 : 16) && (close || c->digit >= 2);
