@@ -54,10 +54,14 @@ $(MODE)/obj/%.o: src/%.c $(GEN)
 $(MODE)/gen/%.ini.inc: config/%.ini
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
-# Of the table of secrets what the program needs: one sample a rule, its canary. Lines keep their numbers.
-$(MODE)/gen/secrets.ini.inc: config/secrets.ini
+# The table of secrets is large: it is read here, by the program's own reader, and not at every start. ITEMS runs on the machine that builds.
+ITEMS := $(MODE)/gen/items
+ITEMS_SRC := scripts/items.c $(wildcard src/town/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
+$(ITEMS): $(ITEMS_SRC) $(wildcard src/town/toml*.h) src/base/buf.h src/base/err.h src/base/utf8.h
 	@mkdir -p $(@D)
-	sed -E 's/^(#|spares|finds_).*//' $< | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(ITEMS_SRC) $(shell pkg-config --cflags --libs inih)
+$(MODE)/gen/secrets.ini.inc: config/secrets.ini $(ITEMS)
+	$(ITEMS) <$< >$@.new && mv $@.new $@
 $(MODE)/gen/%.md.inc: templates/%.md
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
@@ -127,10 +131,12 @@ fuzz: $(GEN)
 # Takes into the kept corpus what reaches code that nothing there reaches.
 fuzz-keep:
 	for t in $(T); do build/fuzz/fuzz_$$t -merge=1 -max_len=4096 tests/fuzz/corpus/$$t build/fuzz/corpus-$$t >/dev/null 2>&1 || exit 1; done
+# the scrubber's target counts the work
+$(MODE)/fuzz_scrub $(MODE)/replay_scrub: WRAP := -Wl,--wrap=keywords_scan,--wrap=keywords_sift,--wrap=pattern_find,--wrap=known_find
 $(MODE)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
-	$(CC) $(ALL_CFLAGS) -Itests/unit -fsanitize=fuzzer $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(PKG_L)
+	$(CC) $(ALL_CFLAGS) -Itests/unit -fsanitize=fuzzer $(ALL_LDFLAGS) -fsanitize=fuzzer $(WRAP) -o $@ $< $(LIB) $(PKG_L)
 $(MODE)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
-	$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(LIB) $(PKG_L)
+	$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) $(WRAP) -o $@ $< tests/fuzz/replay.c $(LIB) $(PKG_L)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \

@@ -37,13 +37,17 @@ findings_add_view(struct findings *f, const struct view *w, size_t from, size_t 
 			continue;
 		}
 		like.from = view_source(w, from, &row);
-		like.to = like.from + 1;
-		for (from++; from < to && text[from] != '\n'; from++) {
-			size_t src = view_source(w, from, &other);
+		while (from < to && text[from] != '\n') {
+			size_t src = view_source(w, from, &other), end = view_piece(w, from);
+			const char *nl;
 
 			if (other != row)
 				break;
-			like.to = src + 1;
+			end = end < to ? end : to;
+			nl = memchr(text + from, '\n', end - from);
+			end = nl != NULL ? (size_t)(nl - text) : end;
+			like.to = src + (end - from);
+			from = end;
 		}
 		findings_add(f, like);
 		like.cont = true;

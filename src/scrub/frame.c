@@ -462,8 +462,8 @@ view_release(struct view *w)
 	w->n = w->cap = 0;
 }
 
-size_t
-view_source(const struct view *w, size_t at, size_t *row)
+static size_t
+stretch_of(const struct view *w, size_t at)
 {
 	size_t lo = 0, hi = w->n;
 
@@ -475,6 +475,22 @@ view_source(const struct view *w, size_t at, size_t *row)
 		else
 			hi = mid;
 	}
-	*row = w->v[lo].row;
-	return w->v[lo].src + (at - w->v[lo].at);
+	return lo;
+}
+
+size_t
+view_source(const struct view *w, size_t at, size_t *row)
+{
+	const struct stretch *s = &w->v[stretch_of(w, at)];
+
+	*row = s->row;
+	return s->src + (at - s->at);
+}
+
+size_t
+view_piece(const struct view *w, size_t at)
+{
+	size_t i = stretch_of(w, at) + 1;
+
+	return i < w->n ? w->v[i].at : w->text.len;
 }

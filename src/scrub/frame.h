@@ -76,5 +76,7 @@ bool frame_hides(const char *text, const struct frame *r);
 
 /* The source offset of a byte of the view, and its row. */
 size_t view_source(const struct view *w, size_t at, size_t *row);
+/* Where in the view the piece ends that stands in one piece in the source and has the byte at `at`. */
+size_t view_piece(const struct view *w, size_t at);
 
 #endif

@@ -172,6 +172,8 @@ sign(struct lex *x)
 	static const char *const none[] = { "===", "==", "::", "=~", "=>{", ":/" };
 	static const char *const signs[] = { "=>", ":=", "?=", "=", ":", "%3D", "%3d", "%3A", "%3a" };
 
+	if (x->at >= x->n || memchr("=:?%", x->p[x->at], 4) == NULL)
+		return false;
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
 		if (at_word(x, x->at, none[i]))
 			return false;

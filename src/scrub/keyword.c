@@ -64,9 +64,6 @@ keywords_free(struct keywords *k)
 {
 	if (k == NULL)
 		return;
-	explicit_bzero(k->nodes, k->cap_nodes * sizeof *k->nodes);
-	if (k->next != NULL)
-		explicit_bzero(k->next, k->n_nodes * k->columns * sizeof *k->next);
 	free(k->nodes);
 	free(k->outs);
 	free(k->next);
@@ -103,33 +100,25 @@ keywords_add(struct keywords *k, const char *word, size_t n, size_t id)
 	k->nodes[at].first = (uint32_t)k->n_outs++;
 }
 
-/* Breadth first: the row of a node starts as a copy of its fail node's row, which is finished because it is nearer to the root. */
+/*
+ * Breadth first: the row of a node starts as a copy of its fail node's row, which is finished because it is nearer to the root. The table
+ * holds offsets of rows instead of nodes: one multiplication less a byte.
+ */
 static void
 fill_row(struct keywords *k, uint32_t at)
 {
 	uint32_t *row = k->next + at * k->columns;
-	uint32_t fail = k->nodes[at].fail;
 
-	if (at != 0) {
-		memcpy(row, k->next + fail * k->columns, k->columns * sizeof *row);
-		k->nodes[at].shorter = k->nodes[fail].first != NONE ? fail : k->nodes[fail].shorter;
-	}
+	if (at != 0)
+		memcpy(row, k->next + k->nodes[at].fail * k->columns, k->columns * sizeof *row);
 	for (uint32_t c = k->nodes[at].child; c != NONE; c = k->nodes[c].sibling) {
 		size_t column = k->column[k->nodes[c].byte];
+		uint32_t fail = at == 0 ? 0 : (uint32_t)((row[column] & ~ENDS) / k->columns);
+		struct node *node = &k->nodes[c];
 
-		k->nodes[c].fail = at == 0 ? 0 : row[column];
-		row[column] = c;
-	}
-}
-
-/* From here on the table holds offsets of rows instead of nodes: one multiplication less a byte. */
-static void
-finish_table(struct keywords *k)
-{
-	for (size_t i = 0; i < k->n_nodes * k->columns; i++) {
-		const struct node *to = &k->nodes[k->next[i]];
-
-		k->next[i] = (uint32_t)(k->next[i] * k->columns) | (to->first != NONE || to->shorter != NONE ? ENDS : 0);
+		node->fail = fail;
+		node->shorter = k->nodes[fail].first != NONE ? fail : k->nodes[fail].shorter;
+		row[column] = (uint32_t)(c * k->columns) | (node->first != NONE || node->shorter != NONE ? ENDS : 0);
 	}
 }
 
@@ -151,7 +140,6 @@ keywords_build(struct keywords *k)
 			queue[tail++] = c;
 	}
 	free(queue);
-	finish_table(k);
 }
 
 static int
@@ -228,23 +216,25 @@ keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(
 {
 	const uint32_t *next = k->next;
 	const unsigned char *column = k->column, *p[KEYWORD_LANES + 1];
-	uint32_t at[KEYWORD_LANES] = { 0 };
+	uint32_t at[KEYWORD_LANES] = { 0 }, a = 0, b = 0, c = 0, d = 0;
 	size_t together = n;
 
 	part(text, n, p);
 	for (size_t i = 0; i < KEYWORD_LANES; i++)
 		together = (size_t)(p[i + 1] - p[i]) < together ? (size_t)(p[i + 1] - p[i]) : together;
 	for (size_t i = 0; i < together; i++) {
-		at[0] = next[at[0] + column[p[0][i]]];
-		at[1] = next[at[1] + column[p[1][i]]];
-		at[2] = next[at[2] + column[p[2][i]]];
-		at[3] = next[at[3] + column[p[3][i]]];
-		if (((at[0] | at[1] | at[2] | at[3]) & ENDS) == 0)
+		a = next[a + column[p[0][i]]];
+		b = next[b + column[p[1][i]]];
+		c = next[c + column[p[2][i]]];
+		d = next[d + column[p[3][i]]];
+		if (((a | b | c | d) & ENDS) == 0)
 			continue;
-		for (size_t j = 0; j < KEYWORD_LANES; j++)
-			if (at[j] & ENDS)
-				at[j] = report_lane(k, text, at[j], p[j] + i + 1, hit, args[j]);
+		a = (a & ENDS) ? report_lane(k, text, a, p[0] + i + 1, hit, args[0]) : a;
+		b = (b & ENDS) ? report_lane(k, text, b, p[1] + i + 1, hit, args[1]) : b;
+		c = (c & ENDS) ? report_lane(k, text, c, p[2] + i + 1, hit, args[2]) : c;
+		d = (d & ENDS) ? report_lane(k, text, d, p[3] + i + 1, hit, args[3]) : d;
 	}
+	at[0] = a, at[1] = b, at[2] = c, at[3] = d;
 	for (size_t j = 0; j < KEYWORD_LANES; j++) {
 		for (p[j] += together; p[j] < p[j + 1]; p[j]++) {
 			at[j] = next[at[j] + column[*p[j]]];

@@ -11,7 +11,7 @@
 struct keywords;
 
 struct keywords *keywords_new(void);
-void keywords_free(struct keywords *k);				/* NULL is fine; overwrites the words */
+void keywords_free(struct keywords *k);				/* NULL is fine */
 
 /* A word of 1 to 4096 bytes that stands for `id`. The same word may stand for several ids. All words come before keywords_build. */
 void keywords_add(struct keywords *k, const char *word, size_t n, size_t id);

@@ -185,13 +185,14 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	struct run run = { .s = s, .width = width, .quiet = BUF_INIT };
 	struct buf text = BUF_INIT, next = BUF_INIT;
 	struct clean_text *t;
+	int most = s->rules_alone ? 1 : MAX_PASSES;
 
 	buf_grow(&text, n);
 	s->removed += mend(&text, p, n);
 	take_ordinals(s, &text);
 	s->n_places = 0;
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
-	for (int i = 1; i <= MAX_PASSES && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
+	for (int i = 1; i <= most && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
 		struct buf swap = text;
 
 		text = next;

@@ -13,6 +13,7 @@
 #define MAX_FILE (1024 * 1024)
 #define MAX_NAME 96
 
+/* config/secrets.ini as scripts/items.c writes it, read already: section, key, value, each with a NUL, type, line in three bytes. */
 static const unsigned char table[] = {
 #include "secrets.ini.inc"
 };
@@ -276,16 +277,40 @@ finish_rule(struct rule *r, const char *what, struct err *e)
 }
 
 static int
-read_table(struct rules *r, const char *text, size_t n, const char *what, bool own, struct err *e)
+finish_rules(struct rules *r, const char *what, bool own, struct err *e)
 {
-	struct reading in = { .rules = r, .what = what, .own = own };
-
-	if (toml_parse(text, n, what, read_item, &in, e) != 0)
-		return -1;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].own == own && finish_rule(&r->v[i], what, e) != 0)
 			return -1;
 	return 0;
+}
+
+static int
+read_built_in(struct rules *r, struct err *e)
+{
+	static const char what[] = "config/secrets.ini";
+	struct reading in = { .rules = r, .what = what };
+
+	for (const unsigned char *p = table, *end = table + sizeof table; p < end; p += 4) {
+		struct toml_item it = { .section = (const char *)p };
+
+		it.key = it.section + strlen(it.section) + 1;
+		it.value = it.key + strlen(it.key) + 1;
+		p = (const unsigned char *)it.value + strlen(it.value) + 1;
+		it.type = (enum toml_type)p[0];
+		it.line = p[1] | p[2] << 8 | p[3] << 16;
+		if (read_item(&in, &it, e) != 0)
+			return err_add(e, "%s:%d", what, it.line);
+	}
+	return finish_rules(r, what, false, e);
+}
+
+static int
+read_table(struct rules *r, const char *text, size_t n, const char *what, struct err *e)
+{
+	struct reading in = { .rules = r, .what = what, .own = true };
+
+	return toml_parse(text, n, what, read_item, &in, e) == 0 ? finish_rules(r, what, true, e) : -1;
 }
 
 /* ---- names ---- */
@@ -403,7 +428,7 @@ rules_init(struct rules *r, const char *user_file, struct err *e)
 	int ret = -1;
 
 	*r = (struct rules){ 0 };
-	if (read_table(r, (const char *)table, sizeof table, "config/secrets.ini", false, e) != 0)
+	if (read_built_in(r, e) != 0)
 		goto out;
 	if (user_file != NULL) {
 		if (io_read_file(user_file, MAX_FILE, &text, e) != 0) {
@@ -411,7 +436,7 @@ rules_init(struct rules *r, const char *user_file, struct err *e)
 			err_hint(e, "the key rules of [recovery.scrub] names a file of further rules; nothing is scrubbed without it");
 			goto out;
 		}
-		if (read_table(r, text.data, text.len, user_file, true, e) != 0)
+		if (read_table(r, text.data, text.len, user_file, e) != 0)
 			goto out;
 	}
 	for (size_t i = 0; i < r->n; i++)

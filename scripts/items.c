@@ -1,0 +1,54 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "town/toml.h"
+
+/*
+ * items <config/secrets.ini >secrets.ini.inc: the table of secrets as the build compiles it in, read by the program's own reader, so that no start
+ * has to read it again. For each key, as a list of bytes: section, key and value, each with a NUL, the type, and the line in three bytes,
+ * the low one first. Of the samples only the first of each rule is there, its canary: the others are for the tests.
+ */
+#define MOST (4u << 20)
+
+static void
+put(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%d,", (unsigned char)p[i]);
+}
+
+static int
+print_item(void *arg, const struct toml_item *it, struct err *e)
+{
+	char tail[] = { (char)it->type, (char)it->line, (char)(it->line >> 8), (char)(it->line >> 16) };
+
+	(void)arg;
+	(void)e;
+	if (str_starts(it->key, "spares") || str_starts(it->key, "finds_"))
+		return 0;
+	put(it->section, strlen(it->section) + 1);
+	put(it->key, strlen(it->key) + 1);
+	put(it->value, strlen(it->value) + 1);
+	put(tail, sizeof tail);
+	printf("\n");
+	return 0;
+}
+
+int
+main(void)
+{
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	int c;
+
+	while ((c = getchar()) != EOF && text.len < MOST)
+		buf_chr(&text, (char)c);
+	if (toml_parse(text.data, text.len, "config/secrets.ini", print_item, NULL, &e) != 0) {
+		fprintf(stderr, "items: %s\n", e.msg);
+		return 1;
+	}
+	buf_release(&text);
+	return fflush(stdout) != 0;
+}
