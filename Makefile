@@ -118,7 +118,7 @@ golden-update: $(UNIT)
 # libFuzzer, clang: make fuzz SECONDS=600 runs the readers' targets side by side, make fuzz T=toml one. What they find is in build/fuzz; a corpus
 # worth keeping is merged into tests/fuzz/corpus, which every check replays (tests/fuzz/replay.c).
 SECONDS ?= 60
-T       ?= screen transcript merge
+T       ?= screen transcript merge scrub
 FUZZ    := $(MAKE) CC=clang MODE=build/fuzz MODE_CFLAGS='-fsanitize=fuzzer-no-link,address,undefined -O1' MODE_LDFLAGS='-fsanitize=fuzzer-no-link,address,undefined'
 fuzz: $(GEN)
 	$(FUZZ) $(T:%=build/fuzz/fuzz_%)
