@@ -144,7 +144,7 @@ install: all
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/gt-recover
 	install -m 644 man/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 man/gt.toml.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 man/gt.toml.5 man/gt-recover-secrets.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 README.md CHANGELOG.md LICENSE gt.toml.example $(DESTDIR)$(PREFIX)/share/doc/gt-recover/
 	install -m 644 completions/gt-recover.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover
 	install -m 644 completions/gt-recover.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover
@@ -152,6 +152,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gt-recover $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man5/gt.toml.5 \
+	    $(DESTDIR)$(PREFIX)/share/man/man5/gt-recover-secrets.5 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover \
 	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gt-recover

@@ -18,7 +18,8 @@ struct pattern;
  *	caseless  true: the pattern ignores case (false)
  *	names     instead of keyword and pattern: names whose values are such secrets, in snake_case, parted by blanks; they are
  *	          compared with the last parts of a name, "*password" with its last letters
- *	value     with names: what counts as a value: "any" (a password may be a word), "mixed", "random", or "none" (never a secret)
+ *	value     what counts as a value behind a name, or in group 1 of a pattern: "any" (a password may be a word), "mixed", "random", or,
+ *	          with names, "none" (never a secret). Without it a pattern's group is a secret unless it is a placeholder
  *	finds*    a sample; the secrets are marked « ». {alnum:36} {lower:8} {upper:16} {hex:40} {digit:12} {url64:20}
  *	          {base64:43} stand for made-up characters, so that the table itself holds nothing that looks like a secret
  *	spares*   a sample in which nothing may be found

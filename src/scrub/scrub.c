@@ -109,7 +109,7 @@ all_sing(struct scrub *s)
 
 /* Every rule must find its first sample: a broken table must not look like clean text. */
 static int
-canaries(struct scrub *s, struct err *e)
+canaries(struct scrub *s, const char *user_rules, struct err *e)
 {
 	bool good;
 
@@ -121,8 +121,8 @@ canaries(struct scrub *s, struct err *e)
 
 		if (c == NULL || makes(s, c->text, c->want))
 			continue;
-		err_set(e, r->own ? GT_USAGE : GT_FAIL, "canary", "the rule [%s] for secrets does not find its own sample (line %d)",
-		    r->name, c->line);
+		err_set(e, r->own ? GT_USAGE : GT_FAIL, "canary", "%s:%d: the rule [%s] for secrets does not find its own sample",
+		    r->own ? user_rules : "config/secrets.ini", c->line, r->name);
 		return err_hint(e, "correct the rule or its finds; nothing is scrubbed by a table that does not work");
 	}
 	s->rules_alone = false;
@@ -141,7 +141,7 @@ scrub_new(const char *user_rules, struct err *e)
 		return NULL;
 	}
 	prepare(s);
-	if (canaries(s, e) != 0) {
+	if (canaries(s, user_rules, e) != 0) {
 		scrub_free(s);
 		return NULL;
 	}

@@ -155,6 +155,14 @@ printf '[recovery.scrub]\nknown_values = false\n' >"$W/own.toml"
 is "$(in_own scrub --config "$W/own.toml")" 'it is Maple_Own77x there, and [REDACTED:known-value]' 'known_values = false'
 printf '[recovery.scrub]\nknown_files = false\n' >"$W/own.toml"
 is "$(in_own scrub --config "$W/own.toml")" 'it is [REDACTED:known-value] there, and Maple_File78x' 'known_files = false'
+printf "[acme-badge]\nkeyword = 'acme-'\npattern = 'acme-[0-9]{6}'\nfinds = '«acme-{digit:6}»'\n" >"$W/mine.ini"
+printf '[recovery.scrub]\nrules = "mine.ini"\nallow = "^local[0-9]+$"\n' >"$W/mine.toml"
+echo 'badge acme-123456 DB_PASSWORD=local4711 SMTP_PASSWORD=other4711' >"$W/mine"
+gt_in "$W/mine" scrub --config "$W/mine.toml"
+is "$RC $OUT" '0 badge [REDACTED:acme-badge] DB_PASSWORD=local4711 SMTP_PASSWORD=[REDACTED:password]' 'rules and allow of [recovery.scrub]'
+sed -i "s/^pattern.*/pattern = 'acme-[0-9]{9}'/" "$W/mine.ini"
+gt_in "$W/mine" scrub --config "$W/mine.toml"
+like "$RC $OUT $ERR" "^2  .*mine.ini:4: the rule .acme-badge. .* does not find its own sample" 'a rule that finds nothing is an error with file and line, and no text comes out'
 head -c 5000000 /dev/zero | tr '\0' x >"$W/long"
 printf '\nnext %s\n' "$token" >>"$W/long"
 gt_in "$W/long" scrub

@@ -201,7 +201,7 @@ broken_rules_are_refused_with_their_place(void **state)
 		{ "[acme]\nkeyword = 'a'\npattern = 'a('\nfinds = '«a»'\n", "[acme]" },
 		{ "[acme]\nkeyword = 'acme'\npattern = 'acme'\n", "has no sample" },
 		{ "[acme]\nkeyword = 'acme'\n", "needs keyword and pattern" },
-		{ "[acme]\nkeyword = 'acme'\npattern = 'acme[0-9]+'\nfinds = 'nothing «here»'\n", "does not find its own sample" },
+		{ "[acme]\nkeyword = 'acme'\npattern = 'acme[0-9]+'\nfinds = 'nothing «here»'\n", "rules.ini:4: the rule [acme] for secrets does not find its own sample" },
 		{ "[Acme]\nkeyword = 'acme'\n", ":2:" },
 		{ "[acme]\nkeyward = 'acme'\n", "keyward" },
 		{ "[acme]\nvalue = 'some'\n", "value is one of" },
