@@ -121,7 +121,7 @@ stands_for(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
 	return placeholder_read(p, n, kinds, n_kinds, &kind, &ordinal);
 }
 
-/* Marks what touches a placeholder as empty. Both run from left to right, so each is seen once. */
+/* Marks what touches a placeholder as empty, unless the whole row goes. Both run from left to right, so each is seen once. */
 static void
 seal(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
 {
@@ -137,7 +137,7 @@ seal(struct findings *f, const char *text, size_t n, const char *const *kinds, s
 		while (first < f->n && f->v[first].to <= from)
 			first++;
 		for (size_t i = first; i < f->n && f->v[i].from < from + len; i++)
-			if (f->v[i].to > from)
+			if (f->v[i].to > from && f->v[i].rank != RANK_WITHHELD)
 				f->v[i].to = f->v[i].from;
 	}
 }

@@ -242,6 +242,28 @@ a_failing_rule_withholds_its_row(void **state)
 		fail_msg("%s", e.msg);
 	gives(s, "before\nkey boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?\nafter", 0,
 	    "before\n[scrub: row withheld]\nafter");
+	assert_int_equal(scrub_withheld(s), 1);
+	/* also beside what was replaced before */
+	gives(s, "[REDACTED:token] boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?", 0, "[scrub: row withheld]");
+	scrub_free(s);
+	drop_rules(path);
+}
+
+/* A rule that finds more whenever it has replaced something would never end. */
+static void
+a_rule_without_end_withholds_its_row(void **state)
+{
+	char *path = rules_file("[eater]\nborder = false\nkeyword = 'q'\npattern = 'q(?=$|\\[REDACTED:eater)'\nfinds = '«q»'\n");
+	struct err e = ERR_INIT;
+	struct scrub *s = scrub_new(path, &e);
+
+	(void)state;
+	if (s == NULL)
+		fail_msg("%s", e.msg);
+	gives(s, "qqq", 0, "[REDACTED:eater][REDACTED:eater][REDACTED:eater]");
+	assert_int_equal(scrub_withheld(s), 0);
+	gives(s, "before\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq\nafter", 0, "before\n[scrub: row withheld]\nafter");
+	assert_int_equal(scrub_withheld(s), 1);
 	scrub_free(s);
 	drop_rules(path);
 }
@@ -604,6 +626,7 @@ main(void)
 		cmocka_unit_test(user_rules_add_and_replace),
 		cmocka_unit_test(broken_rules_are_refused_with_their_place),
 		cmocka_unit_test(a_failing_rule_withholds_its_row),
+		cmocka_unit_test(a_rule_without_end_withholds_its_row),
 		cmocka_unit_test(allowed_text_stays),
 		cmocka_unit_test(what_recovery_needs_stays),
 		cmocka_unit_test(names_hosts_and_users_stay_beside_the_placeholder),
