@@ -7,6 +7,7 @@
 #include "revive/detect.h"
 #include "revive/halfdone.h"
 #include "revive/recall.h"
+#include "revive/rescrub.h"
 #include "revive/sources.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
@@ -139,6 +140,8 @@ warn_about_reading(struct gathered *g)
 	if (scrub_total(g->scrub) > 0)
 		warn(g, scrub_total(g->scrub) == 1 ? "%zu secret was replaced by [REDACTED:kind]." :
 		    "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+	if (scrub_withheld(g->scrub) > 0)
+		warn(g, "Rows on which the search for secrets gave up are withheld: [scrub: row withheld].");
 }
 
 static void
@@ -324,6 +327,7 @@ int
 gather(struct world *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
 {
 	struct err soft = ERR_INIT;
+	size_t sought;
 
 	memset(g, 0, sizeof *g);
 	g->talk = (struct conversation)CONVERSATION_INIT;
@@ -337,6 +341,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 	else if (capture_pane(world_server(w, c->pane.socket), &c->pane, class_has_shell(c->class),
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
 		return -1;
+	sought = scrub_sought(g->scrub);
 	if (read_conversation(w, c, g, e) != 0)
 		return -1;
 	g->work_from = g->n_warnings;
@@ -351,6 +356,7 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		task_cut(&g->talk, g->bead.id);
 	warn_about_work(w, c, g);
 	g->work_to = g->n_warnings;
+	rescrub(g, sought);
 	warn_about_reading(g);
 	return 0;
 }

@@ -230,6 +230,12 @@ scrub_forget(struct scrub *s)
 }
 
 size_t
+scrub_sought(const struct scrub *s)
+{
+	return s->known.sought;
+}
+
+size_t
 scrub_room(const struct scrub *s)
 {
 	return known_room(&s->known);

@@ -47,6 +47,8 @@ void scrub_learn_text(struct scrub *s, const char *p, size_t n);
  * those values (not the learned ones), before texts of another origin.
  */
 void scrub_forget(struct scrub *s);
+/* How many of them there are: more than before means that an earlier text may hold one. */
+size_t scrub_sought(const struct scrub *s);
 /* How many more values can be learned; each counts once. Beyond that they are not taken: use a further scrubber. */
 size_t scrub_room(const struct scrub *s);
 
