@@ -1,11 +1,27 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 
+#define LARGE ((size_t)2 << 20)
+#define PAGE ((uintptr_t)4096)
+
 char buf_empty[1];
+
+/* Asks for large pages, or each of the small ones costs a fault. The whole mapping: realloc cannot move one that is in two parts. */
+static void *
+spread(void *p, size_t n)
+{
+	uintptr_t from = (uintptr_t)p & ~(PAGE - 1), to = ((uintptr_t)p + n + PAGE - 1) & ~(PAGE - 1);
+
+	if (n >= LARGE)
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return p;
+}
 
 void
 buf_init(struct buf *b)
@@ -48,14 +64,16 @@ buf_grow(struct buf *b, size_t extra)
 	if (need <= b->cap)
 		return;
 	cap = b->cap < 64 ? 64 : b->cap;
-	while (cap < need)
+	while (cap < need && !(b->cap == 0 && need >= LARGE))
 		if (__builtin_mul_overflow(cap, 2, &cap))
 			die("a buffer would grow beyond memory");
+	/* who knows at once that much is needed knows how much */
+	cap = cap < need ? need : cap;
 	if (b->cap == 0) {
-		b->data = xmalloc(cap);
+		b->data = spread(xmalloc(cap), cap);
 		b->data[0] = '\0';
 	} else {
-		b->data = xreallocarray(b->data, cap, 1);
+		b->data = spread(xreallocarray(b->data, cap, 1), cap);
 	}
 	b->cap = cap;
 }
@@ -193,7 +211,14 @@ vec_room(void *v, size_t n, size_t *cap, size_t size)
 	if (n < *cap)
 		return v;
 	*cap = *cap != 0 ? *cap * 2 : 8;
-	return xreallocarray(v, *cap, size);
+	return spread(xreallocarray(v, *cap, size), *cap * size);
+}
+
+void *
+vec_reserve(size_t want, size_t *cap, size_t size)
+{
+	*cap = want != 0 ? want : 1;
+	return spread(xreallocarray(NULL, *cap, size), *cap * size);
 }
 
 bool

@@ -42,6 +42,8 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Room for one more element in a vector of *cap elements of `size` bytes that holds n; doubles. Returns the (moved) vector. */
 void *vec_room(void *v, size_t n, size_t *cap, size_t size);
+/* Room for `want` elements in an empty vector, when that many are to be expected. */
+void *vec_reserve(size_t want, size_t *cap, size_t size);
 
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);

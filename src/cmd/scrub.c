@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 /* scrub: standard input to standard output, window by window, without tmux and without state. */
 
 #define PIECE ((size_t)256 << 10)
+#define MAPPED (1 << 20)	/* buffers of a window are mappings of their own: they grow without being copied */
 
 static int
 write_clean(struct clean_text *t, struct err *e)
@@ -123,6 +125,8 @@ cmd_scrub(const struct cli *cli, struct err *e)
 		return setup_no_arguments(cli, e);
 	if (setup_no_terminal(e) != 0 || (s = setup_scrub(cli, e)) == NULL)
 		return -1;
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED);
+	(void)mallopt(M_TRIM_THRESHOLD, MAPPED);
 	stream_init(&st, s, -1, STREAM_WINDOW);
 	ret = pump(&st, cli->check || cli->json, e);
 	if (ret == 0 && (cli->report || cli->json))

@@ -6,19 +6,18 @@
 #include "scrub/scrub_private.h"
 
 struct clean_text {
+	char *block;		/* what free gets */
+	char *bytes;
 	size_t len;
-	char bytes[];
 };
 
 struct clean_text *
-clean_new(const char *p, size_t n)
+clean_take(struct buf *b)
 {
-	struct clean_text *t = xmalloc(sizeof *t + n + 1);
+	struct clean_text *t = xmalloc(sizeof *t);
 
-	t->len = n;
-	if (n > 0)
-		memcpy(t->bytes, p, n);
-	t->bytes[n] = '\0';
+	t->len = b->len;
+	t->block = t->bytes = buf_detach(b);
 	return t;
 }
 
@@ -37,6 +36,8 @@ clean_len(const struct clean_text *t)
 void
 clean_free(struct clean_text *t)
 {
+	if (t != NULL)
+		free(t->block);
 	free(t);
 }
 
@@ -44,14 +45,26 @@ struct clean_text *
 clean_slice(const struct clean_text *t, size_t from, size_t to)
 {
 	size_t n = clean_len(t);
+	struct buf b = BUF_INIT;
 
 	to = to < n ? to : n;
 	from = from < to ? from : to;
-	return clean_new(clean_bytes(t) + from, to - from);
+	buf_add(&b, clean_bytes(t) + from, to - from);
+	return clean_take(&b);
+}
+
+void
+clean_narrow(struct clean_text *t, size_t from, size_t to)
+{
+	to = to < t->len ? to : t->len;
+	from = from < to ? from : to;
+	t->bytes += from;
+	t->len = to - from;
+	t->bytes[t->len] = '\0';
 }
 
 struct clean_text *
 clean_copy(const struct clean_text *t)
 {
-	return clean_new(clean_bytes(t), clean_len(t));
+	return clean_slice(t, 0, clean_len(t));
 }

@@ -8,6 +8,7 @@
 #include "scrub/frame.h"
 
 #define LEAST_EDGE 40	/* a row shorter than this was not cut by a screen's edge */
+#define USUAL_ROW 48	/* bytes */
 #define EDGE_SLACK 4	/* Claude Code keeps up to this many columns free at the right */
 
 /* ---- one row ---- */
@@ -214,6 +215,7 @@ frames_init(struct frames *r, const char *text, size_t n, int width)
 	size_t from = 0;
 
 	*r = (struct frames){ .width = width };
+	r->v = vec_reserve(n / USUAL_ROW + 1, &r->cap, sizeof *r->v);
 	for (;;) {
 		const char *nl = memchr(text + from, '\n', n - from);
 		size_t to = nl != NULL ? (size_t)(nl - text) : n;
@@ -431,6 +433,10 @@ void
 view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode)
 {
 	*w = (struct view){ .text = BUF_INIT, .rows = rows };
+	if (mode == VIEW_ALL) {
+		buf_grow(&w->text, rows->v[rows->n - 1].to);
+		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
+	}
 	for (size_t i = 0, head; i < rows->n; i++) {
 		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
 

@@ -156,6 +156,7 @@ pass(struct run *run, const char *text, size_t n, bool last, struct buf *out)
 	if (any) {
 		name_findings(s, &f, text);
 		mark_changed(s, &f, &rows, &run->quiet);
+		buf_grow(out, n + n / 64);
 		findings_write(&f, text, &rows, s->kinds, out);
 	}
 	findings_release(&f);
@@ -200,8 +201,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 		explicit_bzero(next.data, next.len);
 		buf_reset(&next);
 	}
-	t = clean_new(text.data, text.len);
-	buf_wipe(&text);
+	t = clean_take(&text);
 	buf_wipe(&next);
 	buf_release(&run.quiet);
 	return t;

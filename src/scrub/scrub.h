@@ -85,6 +85,7 @@ size_t scrub_total(const struct scrub *s);
  * or text made of its own words and numbers.
  */
 struct clean_text *clean_slice(const struct clean_text *t, size_t from, size_t to);
+void clean_narrow(struct clean_text *t, size_t from, size_t to);	/* to these bytes of it, without a copy */
 struct clean_text *clean_copy(const struct clean_text *t);
 
 #endif

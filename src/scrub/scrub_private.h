@@ -11,6 +11,7 @@
 #include "scrub/rules.h"
 #include "scrub/scrub.h"
 
+struct buf;
 struct pattern;
 
 /*
@@ -44,8 +45,8 @@ bool scrub_allows(const struct scrub *s, const char *p, size_t n);
 /* Learns a value, unless it is allowed or would be found in innocent words: two kinds of characters, or a key in PEM. */
 void scrub_learn_value(struct scrub *s, const char *value, size_t n);
 
-/* A copy of n bytes that pass.c has been through. */
-struct clean_text *clean_new(const char *p, size_t n);
+/* The bytes of b, which pass.c has been through; b is empty then. */
+struct clean_text *clean_take(struct buf *b);
 
 /*
  * What the rules find in a view, row by row into f; rows with a keyword become hot. `crossing`: only what lies across a seam counts, the

@@ -102,14 +102,13 @@ rows_before(const struct stream *st, size_t to, size_t *begin)
 static struct clean_text *
 give(struct stream *st)
 {
-	struct clean_text *all = scrub_text(st->s, st->raw.data, st->line, st->width), *part;
-	const char *p = clean_bytes(all);
+	struct clean_text *t = scrub_text(st->s, st->raw.data, st->line, st->width);
+	const char *p = clean_bytes(t);
 	size_t held_at, kept_at, held = rows_before(st, st->line, &held_at), kept = rows_before(st, held_at, &kept_at);
 	size_t to = st->rows - held, from = st->given;
 
 	to = to > from ? to : from;
-	part = clean_slice(all, row_at(p, clean_len(all), from), row_at(p, clean_len(all), to));
-	clean_free(all);
+	clean_narrow(t, row_at(p, clean_len(t), from), row_at(p, clean_len(t), to));
 	count(st, from, to);
 	st->row += st->rows - held - kept;
 	st->given = to - (st->rows - held - kept);
@@ -120,7 +119,7 @@ give(struct stream *st)
 	st->line -= kept_at;
 	st->fresh = st->line;
 	st->fresh_rows = 0;
-	return part;
+	return t;
 }
 
 struct clean_text *
@@ -159,12 +158,11 @@ stream_put(struct stream *st, const char *p, size_t n)
 struct clean_text *
 stream_end(struct stream *st)
 {
-	struct clean_text *all = scrub_text(st->s, st->raw.data, st->raw.len, st->width), *part;
+	struct clean_text *t = scrub_text(st->s, st->raw.data, st->raw.len, st->width);
 
-	part = clean_slice(all, row_at(clean_bytes(all), clean_len(all), st->given), clean_len(all));
-	clean_free(all);
+	clean_narrow(t, row_at(clean_bytes(t), clean_len(t), st->given), clean_len(t));
 	count(st, st->given, st->rows + 1);
 	buf_wipe(&st->raw);
 	st->line = st->fresh = st->rows = st->fresh_rows = st->given = 0;
-	return part;
+	return t;
 }
