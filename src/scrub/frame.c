@@ -13,7 +13,7 @@
 
 /* ---- one row ---- */
 
-static const char *const bars[] = { "│", "┃", "║" };
+static const char *const bars[] = { "│", "┃", "║", "▌", "▎", "▏", "▐" };
 static const char *const marks[] = { "⎿", "⏺", "●", "•", "❯", "└", "├", "✻", "☐", "☒", "▸" };
 
 static size_t

@@ -8,6 +8,8 @@
 #define MAX_GAP 40	/* blanks of an aligned table */
 #define ENOUGH 512	/* so much of a value decides; only one that is a secret is followed to its end, so that no text is quadratic */
 
+#define NO_BREAK "\xc2\xa0"	/* a blank, too */
+
 /* A line and a place in it. */
 struct lex {
 	const char *p;
@@ -51,15 +53,15 @@ skip_blanks(struct lex *x)
 {
 	size_t from = x->at;
 
-	while (x->at < x->n && (x->p[x->at] == ' ' || x->p[x->at] == '\t'))
-		x->at++;
+	while (x->at < x->n && (x->p[x->at] == ' ' || x->p[x->at] == '\t' || at_word(x, x->at, NO_BREAK)))
+		x->at += x->p[x->at] == NO_BREAK[0] ? strlen(NO_BREAK) : 1;
 	return x->at - from;
 }
 
 /* ---- the name ---- */
 
 /* What opens a string and closes it again, also where the text stands in a string once or twice, in HTML or in a URL; the longest first. */
-static const char *const quotes[] = { "&quot;", "\\\\\\\"", "\\\\\"", "%22", "\\\"", "\\'", "\"", "'", "`" };
+static const char *const quotes[] = { "\"\"\"", "'''", "&quot;", "\\\\\\\"", "\\\\\"", "%22", "\\\"", "\\'", "\"", "'", "`" };
 
 static const char *
 quote_before(const struct lex *x, size_t at)
@@ -170,9 +172,9 @@ static bool
 sign(struct lex *x)
 {
 	static const char *const none[] = { "===", "==", "::", "=~", "=>{", ":/" };
-	static const char *const signs[] = { "=>", ":=", "?=", "=", ":", "%3D", "%3d", "%3A", "%3a" };
+	static const char *const signs[] = { "=>", ":=", "?=", "=", ":", "%3D", "%3d", "%3A", "%3a", "：", "＝" };
 
-	if (x->at >= x->n || memchr("=:?%", x->p[x->at], 4) == NULL)
+	if (x->at >= x->n || memchr("=:?%\xef", x->p[x->at], 5) == NULL)
 		return false;
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
 		if (at_word(x, x->at, none[i]))
@@ -209,6 +211,32 @@ opens_quote(const struct lex *x)
 	const char *q = quote_at(x);
 
 	return q != NULL && *q != '`';
+}
+
+/* NAME || "value", NAME or "value", NAME == "value". */
+static bool
+beside_sign(struct lex *x)
+{
+	static const char *const signs[] = { "|| ", "?? ", "or ", "=== ", "== ", "!== ", "!= " };
+	size_t mark = x->at;
+
+	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+		x->loose = x->loose || (skip(x, signs[i]) && opens_quote(x));
+	if (!x->loose)
+		x->at = mark;
+	return x->loose;
+}
+
+/* Behind "<", or "<namespace:". */
+static bool
+opens_tag(const struct lex *x)
+{
+	size_t a = x->key_from;
+
+	if (a > 1 && x->p[a - 1] == ':')
+		for (a--; a > 0 && x->key_from - a < MAX_KEY && id_char(x->p[a - 1]); a--)
+			;
+	return a > 0 && x->p[a - 1] == '<';
 }
 
 /* <add key="NAME" value="...">, {"name": "NAME", "value": "..."}, setdefault("NAME", "...") */
@@ -295,7 +323,7 @@ separator(struct lex *x)
 		return true;
 	} else if (next_row(x)) {
 		return true;
-	} else if (x->key_from > 0 && x->p[x->key_from - 1] == '<' && skip(x, ">")) {
+	} else if (opens_tag(x) && skip(x, ">")) {
 		x->tag = true;
 		return true;
 	}
@@ -308,6 +336,8 @@ separator(struct lex *x)
 		return true;
 	if (gap == 0)
 		return false;
+	if (beside_sign(x))
+		return true;
 	if (skip(x, "-> ") || skip(x, "→ ")) {
 		x->loose = true;
 		return true;
@@ -326,8 +356,12 @@ separator(struct lex *x)
 static void
 skip_type(struct lex *x)
 {
-	size_t at = x->at;
+	size_t mark = x->at, at;
 
+	if (skip(x, "&"))
+		skip(x, "'static ");
+	at = x->at;
+	x->at = mark;
 	if (at >= x->n || !isalpha((unsigned char)x->p[at]))
 		return;
 	while (at < x->n && at - x->at < ENOUGH && (isalnum((unsigned char)x->p[at]) || strchr("_.[]|<>", x->p[at]) != NULL))

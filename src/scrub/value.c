@@ -93,17 +93,50 @@ value_is_sample(const char *p, size_t n)
 	return same * 2 >= n || memmem(p, n, "EXAMPLE", 7) != NULL || memmem(p, n, "xxxxxxxx", 8) != NULL;
 }
 
+/* Letters of both cases and digits that change all the time, also where there are few of them. */
+static bool
+is_jumble(const char *p, size_t n)
+{
+	struct count c = count(p, n);
+
+	return n >= 6 && c.lower > 0 && c.upper > 0 && c.digit > 0 && c.changes * 2 >= n;
+}
+
+/* $NAME, ${NAME}, $(cmd), $1, $NAME/x, $a->b, $a['b']; not $eeE*5be9 and not the hashes $2b$, $6$ and their like. */
+static bool
+is_variable(const char *p, size_t n)
+{
+	size_t i = 1;
+
+	if (p[0] != '$' || n == 1)
+		return p[0] == '$';
+	if (isdigit((unsigned char)p[1]))
+		return n == 2;
+	while (i < n && (isalnum((unsigned char)p[i]) || p[i] == '_'))
+		i++;
+	if (i == n)
+		return !is_jumble(p + 1, n - 1);
+	return strchr(i > 1 ? "./:->[()]},;&|'\"$ @\\" : "({[\"'@*#?!$", p[i]) != NULL;
+}
+
+/* <token>, also with words behind it, and where the end is cut off. */
+static bool
+is_angled(const char *p, size_t n)
+{
+	return p[0] == '<' && (memchr(p, '>', n) != NULL || !value_is_strange(p, n));
+}
+
 bool
 value_is_placeholder(const char *p, size_t all)
 {
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted",
-	    "insert-", "dummy", "<your", "replace", "not-set", "undefined", "todo" };
+	    "insert-", "dummy", "<your", "replace", "not-set", "undefined" };
 	static const char *const whole[] = { "password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "api-key", "api_key",
-	    "apikey", "none", "null", "string" };
+	    "apikey", "none", "null", "string", "todo" };
 	size_t same = 1, n = all < 200 ? all : 200;
 
-	if (n == 0 || p[0] == '$' || p[0] == '<' || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
-		return n != 0 && p[0] == '$' && n > 1 && strchr("126y", p[1]) != NULL ? false : true;
+	if (n == 0 || is_variable(p, n) || is_angled(p, n) || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
+		return true;
 	if (n > 1 && ((p[0] == '#' && p[1] == '{') || (p[0] == '@' && p[1] == '{') || (p[0] == '[' && p[n - 1] == ']')))
 		return true;
 	for (size_t i = 1; i < n; i++)
@@ -123,7 +156,7 @@ value_is_placeholder(const char *p, size_t all)
 
 /* user.token, config->key, Token::Identifier, self.password, a call( or an index[: code that names a secret and holds none. */
 static bool
-is_reference(const char *p, size_t n)
+is_reference(const char *p, size_t n, bool quoted)
 {
 	size_t i = 0, parts = 0;
 
@@ -134,13 +167,13 @@ is_reference(const char *p, size_t n)
 
 		while (i < n && (isalnum((unsigned char)p[i]) || p[i] == '_' || p[i] == '?' || p[i] == '!'))
 			i++;
-		if (value_is_random(p + from, i - from))
+		if (value_is_random(p + from, i - from) || (quoted && is_jumble(p + from, i - from)))
 			return false;
 		parts++;
 		if (i == n)
 			return parts > 1;
 		if (p[i] == '(' || p[i] == '[' || (p[i] == '<' && i + 1 < n && isalpha((unsigned char)p[i + 1])))
-			return true;
+			return !quoted || strchr(")]>", p[n - 1]) != NULL;
 		if (p[i] == '.')
 			i++;
 		else if (i + 1 < n && ((p[i] == ':' && p[i + 1] == ':') || (p[i] == '-' && p[i + 1] == '>')))
@@ -162,6 +195,19 @@ is_part(const char *p, size_t n)
 	return c.upper == 0 || c.lower == 0 || (c.digit == 0 && c.other == 0 && c.changes <= 3);
 }
 
+/* Random bytes in base64 may begin with "/" and have many: the rest of them changes its kind more often than names do. */
+static bool
+is_base64(const char *p, size_t n)
+{
+	size_t changes = 0;
+	struct count c = count(p, n);
+
+	for (size_t i = 1; i < n; i++)
+		changes += kind_of((unsigned char)p[i]) < 4 && kind_of((unsigned char)p[i - 1]) < 4 &&
+		    kind_of((unsigned char)p[i]) != kind_of((unsigned char)p[i - 1]);
+	return n >= 16 && c.lower > 0 && c.upper > 0 && c.digit > 0 && changes * 3 >= n;
+}
+
 static bool
 is_path(const char *p, size_t n)
 {
@@ -171,6 +217,11 @@ is_path(const char *p, size_t n)
 		return false;
 	if (has(p, n, "://"))
 		return true;
+	if (is_base64(p, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strchr("^!;|", p[i]) != NULL)
+			return false;
 	for (size_t i = 0; i <= n; i++) {
 		if (i < n && p[i] != '/')
 			continue;
@@ -202,6 +253,9 @@ is_number(const char *p, size_t n)
 	if (n > 1 && (p[0] == 'v' || p[0] == '~' || p[0] == '^' || p[0] == '>' || p[0] == '<'))
 		i = 1;
 	if (i == n || (!isdigit((unsigned char)p[i]) && p[i] != '-' && p[i] != '+'))
+		return false;
+	/* hexadecimal and UUIDs with few letters */
+	if (n >= 32 && all_of(p, n, "0123456789abcdef-") && !all_of(p, n, "0123456789-"))
 		return false;
 	for (; i < n; i++) {
 		if (isdigit((unsigned char)p[i]) || strchr(".,:-+_/%", p[i]) != NULL)
@@ -286,6 +340,16 @@ is_base32(const struct value *v, const struct count *c)
 	return c->upper == v->n && v->n >= 16 && v->n % 8 == 0 && few_vowels(v->p, v->n);
 }
 
+/* What no name and no path has. */
+static bool
+has_sign(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strchr("!#$%^&*", p[i]) != NULL)
+			return true;
+	return false;
+}
+
 static bool
 token_like(const struct value *v, const struct count *c)
 {
@@ -302,7 +366,11 @@ token_like(const struct value *v, const struct count *c)
 		return v->n >= (close ? 8 : 16) && (close || c->digit >= 2);
 	if (v->n >= 14 && c->other > 0 && c->lower > 2 && c->upper > 2 && c->changes * 2 > v->n)
 		return true;
-	return v->n >= 20 && c->lower > 2 && c->upper > 2 && c->changes >= 6 && !is_reference(v->p, v->n);
+	if (v->quoted && v->n >= 10 && c->other > 0 && c->lower > 0 && c->upper > 0 && c->changes * 2 >= v->n && has_sign(v->p, v->n))
+		return true;
+	if (close && v->n >= 12 && c->lower > 2 && c->upper > 2 && c->other == 0 && c->changes * 2 >= v->n)
+		return true;
+	return v->n >= 20 && c->lower > 2 && c->upper > 2 && c->changes >= 6 && !is_reference(v->p, v->n, v->quoted);
 }
 
 static bool
@@ -330,6 +398,6 @@ value_is_secret(const struct value *v, enum value_class class)
 	/* { and the like begin a type, a set, a call */
 	if (v->n == 0 || (!v->quoted && strchr("{[(", v->p[0]) != NULL))
 		return false;
-	return fits(v, class) && !value_is_placeholder(v->p, v->n) && !is_reference(v->p, v->n) && !is_path(v->p, v->n) &&
+	return fits(v, class) && !value_is_placeholder(v->p, v->n) && !is_reference(v->p, v->n, v->quoted) && !is_path(v->p, v->n) &&
 	    !is_work_id(v->p, v->n);
 }
