@@ -56,7 +56,6 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	sigset_t all, none;
-	struct rlimit core;
 	mode_t mask = 0;
 	int r;
 
@@ -77,17 +76,15 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	if (s->cwd != NULL)
 		posix_spawn_file_actions_addchdir_np(&fa, s->cwd);
 	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
-	if (handed_on.set) {
+	if (handed_on.set)
 		mask = umask(handed_on.mask);
-		getrlimit(RLIMIT_CORE, &core);
-		setrlimit(RLIMIT_CORE, &handed_on.core);
-	}
 	r = posix_spawnp(pid, s->argv[0], &fa, &at, (char *const *)s->argv,
 	    s->env != NULL ? (char *const *)s->env : environ);
-	if (handed_on.set) {
-		setrlimit(RLIMIT_CORE, &core);
+	if (handed_on.set)
 		umask(mask);
-	}
+	/* not around the spawning, or we had it for a moment, too */
+	if (handed_on.set && r == 0)
+		prlimit(*pid, RLIMIT_CORE, &handed_on.core, NULL);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	return r;

@@ -78,12 +78,15 @@ find_made(struct recovery *r, const struct attempt *a, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-/* Another run was done with this very crash between our look and our lock. A session that is there again, or a living pane, does not tell. */
+/*
+ * Another run was done with this very crash between our look and our lock. A session that is there again, or a living pane, does not tell,
+ * nor that the agent, now dead, was told something while it lived.
+ */
 static int
 check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 {
 	if (!class_crashed(r->c->class) || a->phase != PHASE_ACKNOWLEDGED || a->pane_pid != r->c->pane.pid ||
-	    (r->c->after != NULL && strcmp(r->c->after, a->id) == 0))
+	    of_class(a, CLASS_RESPAWNED) || (r->c->after != NULL && strcmp(r->c->after, a->id) == 0))
 		return 0;
 	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
 	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");
