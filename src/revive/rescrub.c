@@ -6,7 +6,8 @@
 void
 rescrub(struct gathered *g, size_t sought)
 {
-	struct clean_text **texts[] = { &g->capture.text, &g->bead.title, &g->bead.description, &g->bead.notes, &g->bead.handoff };
+	struct clean_text **texts[] = { &g->capture.text, &g->bead.title, &g->bead.description, &g->bead.notes, &g->bead.handoff,
+	    &g->git, &g->checkpoint };
 
 	if (scrub_sought(g->scrub) == sought)
 		return;

@@ -80,15 +80,34 @@ world_pane_lock(struct world *w, int64_t server_pid, int64_t server_start, const
 	return path;
 }
 
+/* One pattern a line; blank lines are none. */
+static int
+allow_lines(struct scrub *s, const char *p, struct err *e)
+{
+	int ret = 0;
+
+	for (int line = 1; ret == 0 && *p != '\0'; line++) {
+		size_t n = strcspn(p, "\r\n");
+		char *regex = xstrndup(p, n);
+
+		if (n > 0 && scrub_allow(s, regex, e) != 0)
+			ret = err_add(e, "line %d", line);
+		free(regex);
+		p += n;
+		p += *p == '\r';
+		p += *p == '\n';
+	}
+	return ret;
+}
+
 struct scrub *
 world_scrub(struct world *w, struct err *e)
 {
 	char *rules = config_path(w->config, "scrub.rules");
-	const char *allow = config_text(w->config, "scrub.allow");
 	struct scrub *s = scrub_new(rules, e);
 
 	free(rules);
-	if (s != NULL && *allow != '\0' && scrub_allow(s, allow, e) != 0) {
+	if (s != NULL && allow_lines(s, config_text(w->config, "scrub.allow"), e) != 0) {
 		scrub_free(s);
 		return NULL;
 	}

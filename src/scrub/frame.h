@@ -63,8 +63,8 @@ struct view {
 
 /*
  * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. VIEW_PAIRS: the same
- * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…). Lines all of whose
- * rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes.
+ * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…). Lines all of
+ * whose rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes.
  */
 void view_init(struct view *w, const char *text, const struct frames *rows, enum view_mode mode);
 void view_release(struct view *w);				/* overwrites the text */

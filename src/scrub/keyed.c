@@ -2,28 +2,11 @@
 #include <string.h>
 
 #include "scrub/keyed.h"
+#include "scrub/keyed_private.h"
 #include "scrub/value.h"
 
 #define MAX_KEY 90
 #define MAX_GAP 40	/* blanks of an aligned table */
-#define ENOUGH 512	/* so much of a value decides; only one that is a secret is followed to its end, so that no text is quadratic */
-
-#define NO_BREAK "\xc2\xa0"	/* a blank, too */
-
-/* A line and a place in it. */
-struct lex {
-	const char *p;
-	size_t n, at;
-	size_t key_from, key_to;
-	const char *open;	/* the quote around the key, or "" */
-	bool flag;		/* --key */
-	bool env;		/* KEY in upper case */
-	bool tag;		/* <key>: the value ends at the next tag */
-	bool percent;		/* key%3Dvalue%26 */
-	bool expansion;		/* ${KEY:-value} */
-	bool beside;		/* key "value" without a sign: no sentence in quotes */
-	bool loose;		/* "key  value", "key -> value": words stand there, too */
-};
 
 static bool
 id_char(char c)
@@ -31,58 +14,7 @@ id_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
-static bool
-at_word(const struct lex *x, size_t at, const char *word)
-{
-	size_t len = strlen(word);
-
-	return at + len <= x->n && memcmp(x->p + at, word, len) == 0;
-}
-
-static bool
-skip(struct lex *x, const char *word)
-{
-	if (!at_word(x, x->at, word))
-		return false;
-	x->at += strlen(word);
-	return true;
-}
-
-static size_t
-skip_blanks(struct lex *x)
-{
-	size_t from = x->at;
-
-	while (x->at < x->n && (x->p[x->at] == ' ' || x->p[x->at] == '\t' || at_word(x, x->at, NO_BREAK)))
-		x->at += x->p[x->at] == NO_BREAK[0] ? strlen(NO_BREAK) : 1;
-	return x->at - from;
-}
-
 /* ---- the name ---- */
-
-/* What opens a string and closes it again, also where the text stands in a string once or twice, in HTML or in a URL; the longest first. */
-static const char *const quotes[] = { "\"\"\"", "'''", "&quot;", "\\\\\\\"", "\\\\\"", "%22", "\\\"", "\\'", "\"", "'", "`" };
-
-static const char *
-quote_before(const struct lex *x, size_t at)
-{
-	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++) {
-		size_t len = strlen(quotes[i]);
-
-		if (at >= len && memcmp(x->p + at - len, quotes[i], len) == 0)
-			return quotes[i];
-	}
-	return "";
-}
-
-static const char *
-quote_at(const struct lex *x)
-{
-	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++)
-		if (at_word(x, x->at, quotes[i]))
-			return quotes[i];
-	return NULL;
-}
 
 static bool
 find_key(struct lex *x, size_t word_from, size_t word_to)
@@ -111,13 +43,13 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 		return false;
 	x->key_from = a;
 	x->key_to = b;
-	x->open = quote_before(x, a);
+	x->open = lex_quote_before(x, a);
 	x->env = true;
 	for (size_t i = a; i < b; i++)
 		x->env = x->env && !islower((unsigned char)x->p[i]);
 	/* ${NAME} and $(NAME) name a secret, ${NAME:-value} may hold one */
 	if (a >= 2 && x->p[a - 1] == '{' && x->p[a - 2] == '$')
-		x->expansion = at_word(x, b, ":-") || at_word(x, b, ":=");
+		x->expansion = lex_at(x, b, ":-") || lex_at(x, b, ":=");
 	return x->expansion || a < 2 || x->p[a - 1] != '{' || x->p[a - 2] != '$';
 }
 
@@ -127,7 +59,7 @@ is_verdict(const struct lex *x)
 {
 	size_t n = x->key_to - x->key_from, at = x->key_to - 4;
 
-	return n >= 4 && x->open[0] == '\0' && at_word(x, at, "PASS: ") &&
+	return n >= 4 && x->open[0] == '\0' && lex_at(x, at, "PASS: ") &&
 	    (n == 4 || islower((unsigned char)x->p[at - 1]) || isdigit((unsigned char)x->p[at - 1]));
 }
 
@@ -177,12 +109,12 @@ sign(struct lex *x)
 	if (x->at >= x->n || memchr("=:?%\xef", x->p[x->at], 5) == NULL)
 		return false;
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
-		if (at_word(x, x->at, none[i]))
+		if (lex_at(x, x->at, none[i]))
 			return false;
 	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-		if (skip(x, signs[i])) {
+		if (lex_skip(x, signs[i])) {
 			x->percent = signs[i][0] == '%';
-			skip(x, "**");
+			lex_skip(x, "**");
 			return true;
 		}
 	return false;
@@ -208,7 +140,7 @@ columns(struct lex *x, size_t gap)
 static bool
 opens_quote(const struct lex *x)
 {
-	const char *q = quote_at(x);
+	const char *q = lex_quote(x);
 
 	return q != NULL && *q != '`';
 }
@@ -221,7 +153,7 @@ beside_sign(struct lex *x)
 	size_t mark = x->at;
 
 	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-		x->loose = x->loose || (skip(x, signs[i]) && opens_quote(x));
+		x->loose = x->loose || (lex_skip(x, signs[i]) && opens_quote(x));
 	if (!x->loose)
 		x->at = mark;
 	return x->loose;
@@ -246,21 +178,21 @@ value_attribute(struct lex *x)
 	size_t mark = x->at;
 	bool comma;
 
-	skip_blanks(x);
-	comma = skip(x, ",");
-	skip_blanks(x);
-	if (!skip(x, x->open))
-		skip(x, "\"");
-	if (skip(x, "value") || skip(x, "Value")) {
-		if (!skip(x, x->open))
-			skip(x, "\"");
-		skip_blanks(x);
+	lex_blanks(x);
+	comma = lex_skip(x, ",");
+	lex_blanks(x);
+	if (!lex_skip(x, x->open))
+		lex_skip(x, "\"");
+	if (lex_skip(x, "value") || lex_skip(x, "Value")) {
+		if (!lex_skip(x, x->open))
+			lex_skip(x, "\"");
+		lex_blanks(x);
 		return sign(x);
 	}
 	x->at = mark;
-	skip_blanks(x);
-	if (comma && skip(x, ",")) {
-		skip_blanks(x);
+	lex_blanks(x);
+	if (comma && lex_skip(x, ",")) {
+		lex_blanks(x);
 		return opens_quote(x);
 	}
 	x->at = mark;
@@ -273,16 +205,16 @@ next_row(struct lex *x)
 {
 	size_t mark = x->at;
 
-	if (x->key_from > 0 && x->p[x->key_from - 1] == '>' && (skip(x, "</key>") || skip(x, "</name>"))) {
-		skip_blanks(x);
-		x->tag = skip(x, "<string>") || skip(x, "<value>");
+	if (x->key_from > 0 && x->p[x->key_from - 1] == '>' && (lex_skip(x, "</key>") || lex_skip(x, "</name>"))) {
+		lex_blanks(x);
+		x->tag = lex_skip(x, "<string>") || lex_skip(x, "<value>");
 		if (x->tag)
 			return true;
 	}
 	x->at = mark;
-	skip_blanks(x);
-	if ((skip(x, "value") || skip(x, "Value")) && x->at - mark > 5) {
-		skip_blanks(x);
+	lex_blanks(x);
+	if ((lex_skip(x, "value") || lex_skip(x, "Value")) && x->at - mark > 5) {
+		lex_blanks(x);
 		if (sign(x))
 			return true;
 	}
@@ -300,15 +232,15 @@ cell(struct lex *x)
 		a--;
 	if (a > 0 && x->p[a - 1] != '|' && (a < 3 || (memcmp(x->p + a - 3, "│", 3) != 0 && memcmp(x->p + a - 3, "┃", 3) != 0)))
 		return false;
-	if (at_word(x, x->at, "||"))
+	if (lex_at(x, x->at, "||"))
 		return false;
-	return skip(x, "|") || skip(x, "│") || skip(x, "┃");
+	return lex_skip(x, "|") || lex_skip(x, "│") || lex_skip(x, "┃");
 }
 
 static bool
 separator(struct lex *x)
 {
-	bool quoted = x->open[0] != '\0' && skip(x, x->open);
+	bool quoted = x->open[0] != '\0' && lex_skip(x, x->open);
 	size_t gap, mark;
 
 	if (quoted) {
@@ -316,20 +248,20 @@ separator(struct lex *x)
 		if (value_attribute(x))
 			return true;
 		x->at = mark;
-		if (skip(x, "]") || skip(x, ")"))
-			skip(x, "\"");
+		if (lex_skip(x, "]") || lex_skip(x, ")"))
+			lex_skip(x, "\"");
 	} else if (x->expansion) {
 		x->at += 2;
 		return true;
 	} else if (next_row(x)) {
 		return true;
-	} else if (opens_tag(x) && skip(x, ">")) {
+	} else if (opens_tag(x) && lex_skip(x, ">")) {
 		x->tag = true;
 		return true;
 	}
-	skip(x, "?");
-	skip(x, "**");
-	gap = skip_blanks(x);
+	lex_skip(x, "?");
+	lex_skip(x, "**");
+	gap = lex_blanks(x);
 	if (gap > MAX_GAP || x->at >= x->n)
 		return false;
 	if (sign(x) || (gap > 0 && cell(x)))
@@ -338,7 +270,7 @@ separator(struct lex *x)
 		return false;
 	if (beside_sign(x))
 		return true;
-	if (skip(x, "-> ") || skip(x, "→ ")) {
+	if (lex_skip(x, "-> ") || lex_skip(x, "→ ")) {
 		x->loose = true;
 		return true;
 	}
@@ -348,121 +280,6 @@ separator(struct lex *x)
 		return true;
 	x->beside = opens_quote(x) && gap == 1 && !quoted;
 	return x->beside || columns(x, gap);
-}
-
-/* ---- the value ---- */
-
-/* In "password: str = 'x'" the type is passed over. */
-static void
-skip_type(struct lex *x)
-{
-	size_t mark = x->at, at;
-
-	if (skip(x, "&"))
-		skip(x, "'static ");
-	at = x->at;
-	x->at = mark;
-	if (at >= x->n || !isalpha((unsigned char)x->p[at]))
-		return;
-	while (at < x->n && at - x->at < ENOUGH && (isalnum((unsigned char)x->p[at]) || strchr("_.[]|<>", x->p[at]) != NULL))
-		at++;
-	if (at + 3 < x->n && memcmp(x->p + at, " = ", 3) == 0)
-		x->at = at + 3;
-}
-
-static bool
-quoted_value(struct lex *x, struct keyed *k)
-{
-	const char *close = quote_at(x);
-	size_t len = strlen(close);
-
-	x->at += len;
-	k->from = x->at;
-	for (size_t i = x->at; i < x->n; i++) {
-		if (len == 1 && x->p[i] == '\\') {
-			i++;
-		} else if (i + len <= x->n && memcmp(x->p + i, close, len) == 0) {
-			k->to = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A character that ends a bare value where it stands. */
-static bool
-stops(const struct lex *x, size_t i)
-{
-	static const char *const marks[] = { "│", "、", "。", "」", "…" };
-	char c = x->p[i], next = i + 1 < x->n ? x->p[i + 1] : ' ';
-	bool last;
-
-	if (isalnum((unsigned char)c))
-		return false;
-	last = isspace((unsigned char)next) || strchr("\"'`})]", next) != NULL;
-	if (isspace((unsigned char)c) || c == '"' || c == '`')
-		return true;
-	for (size_t k = 0; k < sizeof marks / sizeof marks[0] && (unsigned char)c >= 0xe2; k++)
-		if (at_word(x, i, marks[k]))
-			return true;
-	if (c == '<')
-		return next == '/';
-	if (c == '\'')
-		return last || strchr(",;", next) != NULL;
-	if (c == '\\')
-		return strchr("\"'n\\", next) != NULL;
-	if (c == '%')
-		return x->percent && (at_word(x, i, "%26") || at_word(x, i, "%22") || at_word(x, i, "%2C") || at_word(x, i, "%7D"));
-	if (c == ',' || c == ';')
-		return last || isalpha((unsigned char)next);
-	if (c == '&') {
-		size_t k = i + 1;
-
-		while (k < x->n && (isalnum((unsigned char)x->p[k]) || x->p[k] == '_' || x->p[k] == '-'))
-			k++;
-		return k > i + 1 && k < x->n && x->p[k] == '=';
-	}
-	return false;
-}
-
-static void
-bare_value(struct lex *x, struct keyed *k, size_t most)
-{
-	size_t i = x->at, round = 0;
-
-	while (i < x->n && i - x->at < most && !stops(x, i)) {
-		round += x->p[i] == '(' || x->p[i] == '[' || x->p[i] == '{';
-		i++;
-	}
-	/* a bracket that was opened before the value closes behind it */
-	while (i > x->at && strchr(",;)]}", x->p[i - 1]) != NULL && (round == 0 || strchr(",;", x->p[i - 1]) != NULL))
-		i--;
-	k->from = x->at;
-	k->to = i;
-}
-
-static bool
-read_value(struct lex *x, struct keyed *k, struct value *v)
-{
-	skip_blanks(x);
-	skip_type(x);
-	if (x->at + 1 < x->n && strchr("bruf@", x->p[x->at]) != NULL && (x->p[x->at + 1] == '"' || x->p[x->at + 1] == '\''))
-		x->at++;
-	if (x->at >= x->n)
-		return false;
-	v->quoted = quote_at(x) != NULL;
-	if (v->quoted && !quoted_value(x, k)) {
-		/* cut off by the row's end: what there is of it */
-		k->to = x->n;
-		while (k->to > k->from && isspace((unsigned char)x->p[k->to - 1]))
-			k->to--;
-		v->quoted = memchr(x->p + k->from, ' ', k->to - k->from) == NULL;
-	} else if (!v->quoted) {
-		bare_value(x, k, ENOUGH);
-	}
-	v->p = x->p + k->from;
-	v->n = k->to - k->from;
-	return v->n > 0;
 }
 
 /* --password=DB_PASSWORD, password: db_password: the value is a name itself. */
@@ -495,14 +312,14 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	if (k->rule == NULL)
 		return false;
 	tight = x.at == after + 1 && p[after] == '=';
-	if (!read_value(&x, k, &v))
+	if (!lex_value(&x, k, &v))
 		return false;
-	if ((x.tag && !at_word(&x, k->to, "</")) || (x.beside && memchr(v.p, ' ', v.n) != NULL))
+	if ((x.tag && !lex_at(&x, k->to, "</")) || (x.beside && memchr(v.p, ' ', v.n) != NULL))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || x.tag;
 	if (!value_is_secret(&v, k->rule->value) || is_name(rules, &v) || (x.loose && !value_is_strange(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)
-		bare_value(&x, k, n);
+		lex_bare(&x, k, n);
 	return true;
 }

@@ -12,8 +12,8 @@
  * Secrets known by their value: learned from an environment or a file, or found by a rule in a text of the same scrubber. They are looked
  * for in every spelling (spelling.h), without regard to row breaks, indent and frames in between, in memory only, and overwritten.
  *
- * A learned value is sought anywhere. One that was found is sought only when nobody would write it otherwise (known.c, worth_seeking), and as
- * a word of its own, so that a weak password does not take the names with it that it is a part of.
+ * A learned value is sought anywhere. One that was found is sought only when nobody would write it otherwise (known.c, worth_seeking), and
+ * as a word of its own, so that a weak password does not take the names with it that it is a part of.
  */
 struct known {
 	struct secret *secrets;
@@ -46,8 +46,8 @@ size_t known_room(const struct known *k);	/* how many more values are taken */
 size_t known_note(struct known *k, const char *value, size_t n, size_t kind, enum rank rank);
 
 /*
- * What a placeholder calls a secret: its kind is that of its format, or that it was learned, or else that of the first call; its ordinal the
- * next of that kind. Once named it keeps both. Of all places in a text known_call comes first, then known_name; `last` holds the last
+ * What a placeholder calls a secret: its kind is that of its format, or that it was learned, or else that of the first call; its ordinal
+ * the next of that kind. Once named it keeps both. Of all places in a text known_call comes first, then known_name; `last` holds the last
  * ordinal of each kind.
  */
 void known_call(struct known *k, size_t secret, size_t kind, enum rank rank);

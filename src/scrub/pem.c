@@ -34,7 +34,7 @@ base64(char c)
 	return isalnum((unsigned char)c) || c == '+' || c == '/' || c == '=';
 }
 
-/* Reads base64, with \n, quotes and commas of a string around it, from l->from on. `flat`: its rows may stand in one, a blank between two. */
+/* Reads base64, with \n, quotes and commas of a string around it, from l->from on. `flat`: its rows may stand in one, blanks between. */
 static void
 read_material(const char *text, struct line *l, bool flat)
 {

@@ -19,9 +19,10 @@ size_t clean_len(const struct clean_text *t);
 void clean_free(struct clean_text *t);			/* NULL is fine */
 
 /*
- * What stands for a secret: [REDACTED:kind], for the second of its kind [REDACTED:kind#2] and so on, the same one for the same secret in all texts
- * of a scrubber, whatever name or spelling it has there; […] on the rows into which a secret was broken. Ordinals of placeholders that a
- * text brings with it are not given again. 16,384 values are kept apart; each later one has an ordinal of its own every time.
+ * What stands for a secret: [REDACTED:kind], for the second of its kind [REDACTED:kind#2] and so on, the same one for the same secret in
+ * all texts of a scrubber, whatever name or spelling it has there; […] on the rows into which a secret was broken. Ordinals of
+ * placeholders that a text brings with it are not given again. 16,384 values are kept apart; each later one has an ordinal of its own every
+ * time.
  *
  * A scrubber holds the compiled rules and the known values of one recovery. Canaries are run when it is made: rules that do not find
  * their own samples are an error, never a text that merely looks clean.
@@ -56,8 +57,8 @@ size_t scrub_room(const struct scrub *s);
  * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as
  * filters get it: full rows are told by their neighbours). Of terminal escape sequences only colours stay, of controls tab, newline and
  * carriage return; invisible runes and those that turn the direction of the text go, but those that belong to a character before them (T16,
- * T17). Line count is kept, valid UTF-8 stays valid and bytes that are none become U+FFFD, a second pass changes nothing. A row on which a rule failed (match limit, memory) is withheld: "[scrub: row withheld]".
- * Never NULL.
+ * T17). Line count is kept, valid UTF-8 stays valid and bytes that are none become U+FFFD, a second pass changes nothing. A row on which a
+ * rule failed (match limit, memory) is withheld: "[scrub: row withheld]". Never NULL.
  */
 struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);
 struct clean_text *scrub_string(struct scrub *s, const char *text);	/* NULL gives NULL */

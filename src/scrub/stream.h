@@ -11,8 +11,8 @@ struct scrub;
 struct scrub_place;
 
 /*
- * Text of any size through a scrubber, in bounded memory: a window of it is scrubbed at a time, with the last 512 rows (at most an eighth of
- * the window) of the window before and as many of the one behind it around what is given out, so that no seam cuts a secret that is
+ * Text of any size through a scrubber, in bounded memory: a window of it is scrubbed at a time, with the last 512 rows (at most an eighth
+ * of the window) of the window before and as many of the one behind it around what is given out, so that no seam cuts a secret that is
  * shorter than these. A value that is found in a window is sought in the whole of it and in all that follow, not in those before.
  *
  * A row longer than a quarter of the window is withheld, and counted. The window holds 16 MiB (STREAM_WINDOW) or 262,144 rows; the whole
@@ -44,7 +44,7 @@ struct stream {
 void stream_init(struct stream *st, struct scrub *s, int width, size_t window);
 void stream_release(struct stream *st);		/* overwrites what is not scrubbed yet */
 
-/* Takes n bytes more. Gives what is clean by now, for the caller to free, or NULL when more is needed. n: at most a quarter of the window. */
+/* Takes n bytes more. Gives what is clean by now, for the caller to free, or NULL: more is needed. n: at most a quarter of the window. */
 struct clean_text *stream_put(struct stream *st, const char *p, size_t n);
 /* The rest. Never NULL. */
 struct clean_text *stream_end(struct stream *st);

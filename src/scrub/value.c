@@ -330,7 +330,8 @@ is_slug(const char *p, size_t n, const struct count *c)
 
 	while (i > 0 && n - i < 2 && isdigit((unsigned char)p[i - 1]))
 		i--;
-	return c->upper == 0 && c->other > 0 && c->digit == n - i && c->lower + c->digit + c->other == n && all_of(p, i, "abcdefghijklmnopqrstuvwxyz-_.");
+	return c->upper == 0 && c->other > 0 && c->digit == n - i && c->lower + c->digit + c->other == n &&
+	    all_of(p, i, "abcdefghijklmnopqrstuvwxyz-_.");
 }
 
 /* Base32, as for one-time passwords, may do without a digit. */
