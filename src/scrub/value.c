@@ -132,7 +132,7 @@ value_is_placeholder(const char *p, size_t all)
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me", "change_me", "redacted",
 	    "insert-", "dummy", "<your", "replace", "not-set", "undefined" };
 	static const char *const whole[] = { "password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "api-key", "api_key",
-	    "apikey", "none", "null", "string", "todo" };
+	    "apikey", "none", "null", "string", "todo", "!vault" };
 	size_t same = 1, n = all < 200 ? all : 200;
 
 	if (n == 0 || is_variable(p, n) || is_angled(p, n) || (n > 1 && p[0] == '{' && p[1] == '{') || (p[0] == '%' && n > 2 && p[n - 1] == '%'))
