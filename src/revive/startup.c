@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 #include "ledger/event.h"
@@ -61,13 +62,12 @@ find(const struct servers *s, int64_t pid, int64_t start)
 }
 
 static void
-read_boot(char *out, size_t size)
+here(char boot[40])
 {
-	struct buf b = BUF_INIT;
+	struct moment now;
 
-	if (io_read_file("/proc/sys/kernel/random/boot_id", 64, &b, NULL) == 0)
-		snprintf(out, size, "%.*s", (int)strcspn(b.data, "\n"), b.data);
-	buf_release(&b);
+	moment_now(&now);
+	snprintf(boot, sizeof now.boot_id, "%s", now.boot_id);
 }
 
 static int64_t
@@ -136,18 +136,18 @@ save(struct store *store, struct servers *s, const struct event *ev, struct err 
 static bool
 runs(const struct servers *s, const struct server *x)
 {
-	char boot[sizeof s->boot] = "";
+	char boot[sizeof s->boot];
 
-	read_boot(boot, sizeof boot);
+	here(boot);
 	return strcmp(boot, s->boot) == 0 && process_ticks(x->pid) == x->ticks;
 }
 
 static bool
 rebooted(const struct servers *s)
 {
-	char boot[sizeof s->boot] = "";
+	char boot[sizeof s->boot];
 
-	read_boot(boot, sizeof boot);
+	here(boot);
 	return strcmp(boot, s->boot) != 0;
 }
 
@@ -258,7 +258,7 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 	int ret;
 
 	out->rebooted = rebooted(was);
-	read_boot(now.boot, sizeof now.boot);
+	here(now.boot);
 	for (size_t i = 0; i < was->n; i++) {
 		const struct server *x = &was->v[i];
 
@@ -307,7 +307,7 @@ startup(struct world *w, struct startup *out, struct err *e)
 static void
 collect(const struct candidates *all, const struct servers *was, struct servers *now)
 {
-	read_boot(now->boot, sizeof now->boot);
+	here(now->boot);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pane *p = &all->v[i].pane;
 		int64_t ticks = process_ticks(p->server_pid);
