@@ -1,9 +1,12 @@
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ledger/key.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #define NAME_MAX_BYTES 512		/* keys have a limit */
 
@@ -26,4 +29,21 @@ key_on_server(const char *kind, int64_t server_pid, int64_t server_start, const 
 
 	free(prefix);
 	return key;
+}
+
+int
+key_check_id(const char *id, const char *what, struct err *e)
+{
+	static const char signs[] = "._@+/-";
+	size_t n = strlen(id), i = 0;
+	struct buf shown = BUF_INIT;
+
+	while (i < n && i < KEY_ID_MAX && (isalnum((unsigned char)id[i]) || (i > 0 && strchr(signs, id[i]) != NULL)))
+		i++;
+	if (n > 0 && i == n)
+		return 0;
+	utf8_escape(&shown, id, n, 60);
+	err_set(e, GT_USAGE, "id", "\"%s\" is no id of %s", shown.data, what);
+	buf_release(&shown);
+	return err_hint(e, "1 to %d letters, digits and %s, the first of them a letter or a digit", KEY_ID_MAX, signs);
 }

@@ -70,15 +70,6 @@ here(char boot[40])
 	snprintf(boot, sizeof now.boot_id, "%s", now.boot_id);
 }
 
-static int64_t
-process_ticks(int64_t pid)
-{
-	struct proc p;
-
-	/* ended and not yet reaped is gone, too */
-	return proc_read((pid_t)pid, &p) == 0 && p.state != 'Z' && p.state != 'X' ? (int64_t)p.start : 0;
-}
-
 /* 1 found, 0 absent, -1. A damaged record is none: it is written anew. */
 static int
 load(struct store *store, struct servers *s, struct err *e)
@@ -139,7 +130,7 @@ runs(const struct servers *s, const struct server *x)
 	char boot[sizeof s->boot];
 
 	here(boot);
-	return strcmp(boot, s->boot) == 0 && process_ticks(x->pid) == x->ticks;
+	return strcmp(boot, s->boot) == 0 && (int64_t)proc_ticks((pid_t)x->pid) == x->ticks;
 }
 
 static bool
@@ -220,7 +211,7 @@ is_gone(const struct world *w, const struct servers *was, const struct attempt *
 	if (phase_final(a->phase))
 		return false;
 	/* a server that no pass saw with an agent in it is judged by its process alone */
-	if (x != NULL ? runs(was, x) : !rebooted(was) && process_ticks(a->server_pid) != 0)
+	if (x != NULL ? runs(was, x) : !rebooted(was) && proc_ticks((pid_t)a->server_pid) != 0)
 		return false;
 	return !lives_on(w, a);
 }
@@ -310,7 +301,7 @@ collect(const struct candidates *all, const struct servers *was, struct servers 
 	here(now->boot);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pane *p = &all->v[i].pane;
-		int64_t ticks = process_ticks(p->server_pid);
+		int64_t ticks = (int64_t)proc_ticks((pid_t)p->server_pid);
 
 		/* a session that is gone may tell of a server that is gone, and of a pid that is another's now */
 		if (class_has_pane(all->v[i].class) && ticks != 0 && find(now, p->server_pid, p->server_start) == NULL)
