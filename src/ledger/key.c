@@ -1,6 +1,6 @@
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wctype.h>
 
 #include "ledger/key.h"
 #include "base/buf.h"
@@ -32,18 +32,18 @@ key_on_server(const char *kind, int64_t server_pid, int64_t server_start, const 
 }
 
 int
-key_check_id(const char *id, const char *what, struct err *e)
+key_check_id(const char *what, const char *id, struct err *e)
 {
-	static const char signs[] = "._@+/-";
-	size_t n = strlen(id), i = 0;
-	struct buf shown = BUF_INIT;
+	size_t n = strlen(id);
+	bool good = n > 0 && n <= KEY_ID_MAX;
+	int32_t rune;
 
-	while (i < n && i < KEY_ID_MAX && (isalnum((unsigned char)id[i]) || (i > 0 && strchr(signs, id[i]) != NULL)))
-		i++;
-	if (n > 0 && i == n)
+	for (size_t i = 0; i < n && good; ) {
+		i += utf8_next(id + i, n - i, &rune);
+		good = rune > ' ' && !utf8_hidden(rune) && !iswspace((wint_t)rune);
+	}
+	if (good)
 		return 0;
-	utf8_escape(&shown, id, n, 60);
-	err_set(e, GT_USAGE, "id", "\"%s\" is no id of %s", shown.data, what);
-	buf_release(&shown);
-	return err_hint(e, "1 to %d letters, digits and %s, the first of them a letter or a digit", KEY_ID_MAX, signs);
+	err_set(e, GT_USAGE, "id", "%s must be 1 to %d bytes of UTF-8 without blanks and control characters", what, KEY_ID_MAX);
+	return err_hint(e, "letters, digits, - and _ are always fine");
 }

@@ -13,11 +13,12 @@ char *key_make(const char *prefix, const char *a, const char *b);	/* PREFIX a:b 
 /* KIND:<pid>.<start>:<id>:<socket>: something of one server process. */
 char *key_on_server(const char *kind, int64_t server_pid, int64_t server_start, const char *id, const char *socket);
 
+#define KEY_ID_MAX 200
+
 /*
- * An id that a caller chose or was given: 1 to 128 letters, digits and . _ @ + / -, the first no sign, so that it can be no option, no
- * other key and nothing that a terminal acts on. -1: name "id", GT_USAGE; `what` says whose, as in "agent".
+ * Ids that callers choose stand in keys, in lines for people and in scripts: 1 to KEY_ID_MAX bytes of UTF-8 without blanks, control
+ * characters and what cannot be seen. `what` names it in the sentence: "the id of a run". -1: code GT_USAGE, name "id".
  */
-#define KEY_ID_MAX 128
-int key_check_id(const char *id, const char *what, struct err *e);
+int key_check_id(const char *what, const char *id, struct err *e);
 
 #endif
