@@ -87,9 +87,10 @@ bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
-# Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once.
+# Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of runs.
 stress: all fake
 	$(MAKE) FAULTS=1 all
+	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),500) build/test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 
@@ -145,7 +146,7 @@ uninstall:
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
-	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS=)'
+	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS=)'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 

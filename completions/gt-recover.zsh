@@ -24,6 +24,8 @@ _gt_recover_commands() {
 		'release:let a quarantined session be recovered again'
 		'log:what happened, the newest last'
 		'stats:how many recoveries, how they ended'
+		'run:work that waits for a runner'
+		'runner:the registry of those who execute runs'
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
@@ -42,7 +44,7 @@ _gt_recover_settings() {
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
 		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
-		prompts.resume_template_file runs.mode runs.threshold
+		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values mail.command mail.to
 	)
@@ -84,7 +86,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|run|runner|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
@@ -92,6 +94,9 @@ _gt_recover() {
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
 	stats) options=($place $since) ;;
+	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
+		'--threshold[seconds after which a run is stale]:seconds: ') ;;
+	runner) options=($place) ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
@@ -111,6 +116,8 @@ _gt_recover() {
 		case $line[1] in
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
+		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
+		runner) _wanted verbs expl 'verb' compadd register beat list ;;
 		install) _wanted what expl 'what' compadd shim timer plugin patrol ;;
 		uninstall) _wanted what expl 'what' compadd timer plugin patrol ;;
 		help) _gt_recover_commands ;;

@@ -45,6 +45,18 @@ const struct command commands[] = {
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
 	    "--verify compares events.jsonl with the store, line for line; a torn end is repaired first." },
 	{ "stats", cmd_stats, OPT_SINCE, "", "how many recoveries, how they ended, how long they took", NULL },
+	{ "run", cmd_run, OPT_SINCE | OPT_DRY | OPT_RUNS, "create|claim|start|stop|finish|list|recover",
+	    "runs: work that waits for a runner, and what a restart left of it",
+	    "create makes one, pending, from JSON on stdin: {\"session_id\", \"prompt\"} and, if wanted, \"run_id\", \"type\",\n"
+	    "\"execution_mode\"; prints its id. claim RUNNER [RUN] gives a pending one to that runner and to no other; prints its id.\n"
+	    "start RUN RUNNER, finish RUN RUNNER [completed|failed|stopped] and stop RUN move it on; list [STATE...] shows them.\n"
+	    "recover settles what a restart left claimed, running or stopping: --mode stale (the default) what is older than --threshold\n"
+	    "and has no living runner, all everything, none nothing.\n"
+	    "Without arguments claim, start, stop and finish take a JSON object on stdin: \"run_id\", \"runner_id\", \"status\", \"error\", and\n"
+	    "\"fence\", the number of the claim, which guards against a runner that comes too late. Exit status 0 means that it is on disk." },
+	{ "runner", cmd_runner, OPT_PLACE, "register|beat|list", "the registry of those who execute runs",
+	    "register RUNNER [PID] begins a life of it; what it claims is kept from recovery while its process lives, or without PID while\n"
+	    "its last beat RUNNER is younger than the threshold of [recovery.runs]. Registering anew gives up what it claimed before." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
@@ -66,7 +78,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -83,18 +95,20 @@ static const struct option long_options[] = {
 	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK },
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
+	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
 	{ NULL, 0, NULL, 0 },
 };
 
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
-	{ O_TOWN, OPT_TMUX | OPT_SINCE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE, "--config" },
+	{ O_TOWN, OPT_TMUX | OPT_SINCE | OPT_PLACE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "--config" },
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" },
 	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
+	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -157,6 +171,8 @@ take_option(struct reading *r, int option)
 	case O_TRANSCRIPT: cli->transcript = true; break;
 	case O_SINCE: cli->since = optarg; break;
 	case O_VERIFY: cli->verify = true; break;
+	case O_MODE: cli->mode = optarg; break;
+	case O_THRESHOLD: cli->threshold = optarg; break;
 	default: break;
 	}
 }

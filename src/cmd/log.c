@@ -28,6 +28,15 @@ static const struct { const char *kind, *words; } kinds[] = {
 	{ "session.armed", "armed" },
 	{ "session.disarmed", "disarmed" },
 	{ "session.released", "released" },
+	{ "run.created", "run created" },
+	{ "run.claimed", "run claimed" },
+	{ "run.running", "run begun" },
+	{ "run.stopping", "run is to stop" },
+	{ "run.completed", "run completed" },
+	{ "run.failed", "run failed" },
+	{ "run.stopped", "run stopped" },
+	{ "run.recovered", "runs recovered" },
+	{ "runner.registered", "runner registered" },
 };
 
 struct log_job {
@@ -67,7 +76,7 @@ print_event(const struct log_job *j, const struct event_row *ev)
 	clock_age(&age, j->now - ev->at);
 	buf_str(&age, " ago");
 	say_foreign(&name, ev->session != NULL ? ev->session : "-", 40);
-	if (str_starts(ev->kind, "attempt.") && ev->subject != NULL)
+	if ((str_starts(ev->kind, "attempt.") || str_starts(ev->kind, "run")) && ev->subject != NULL)
 		say_foreign(&rest, ev->subject, 0);
 	else if (str_starts(ev->kind, "refusal."))
 		say_foreign(&rest, ev->kind + strlen("refusal."), 0);

@@ -51,6 +51,8 @@ static const struct config_key keys[] = {
 	    "which unfinished runs startup settles (RUN_RECOVERY_MODE)" },
 	{ "recovery.runs", "threshold", CONFIG_DURATION, "300s", 0, 365 * DAY, NULL,
 	    "a run is stale after this (RUN_RECOVERY_THRESHOLD, seconds)" },
+	{ "recovery.runs", "claimed_to", CONFIG_CHOICE, "pending", 0, 0, "pending|failed",
+	    "what becomes of a stale run that was claimed and not begun" },
 	{ "recovery.epics", "checkpoint_interval", CONFIG_DURATION, "30s", SECOND, DAY, NULL, "how often agents write checkpoints" },
 	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL, "how often work in progress is committed" },
 	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL, "percent; sprints below it start from the beginning" },
