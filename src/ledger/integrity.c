@@ -7,6 +7,8 @@
 #include "ledger/attempt.h"
 #include "ledger/event.h"
 #include "ledger/key.h"
+#include "ledger/run.h"
+#include "ledger/run_session.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -85,6 +87,19 @@ check_open_attempt(struct store *s, const struct attempt *a, struct integrity *o
 	return found < 0 ? -1 : 0;
 }
 
+/* A record that cannot be understood is a fault, a store that cannot be read an error. */
+static int
+damaged(struct integrity *out, const struct err *own, struct err *e)
+{
+	if (strcmp(own->name, "corrupt") == 0 || strcmp(own->name, "json") == 0) {
+		fault(out, "%s", own->msg);
+		return 0;
+	}
+	if (e != NULL)
+		*e = *own;
+	return -1;
+}
+
 static int
 check_attempts(struct store *s, struct integrity *out, struct err *e)
 {
@@ -92,12 +107,8 @@ check_attempts(struct store *s, struct integrity *out, struct err *e)
 	struct err own = ERR_INIT;
 	int ret = attempts_all(s, &all, &own);
 
-	if (ret != 0 && strcmp(own.name, "corrupt") == 0) {
-		fault(out, "%s", own.msg);
-		ret = 0;
-	} else if (ret != 0 && e != NULL) {
-		*e = own;
-	}
+	if (ret != 0)
+		ret = damaged(out, &own, e);
 	out->attempts = all.n;
 	for (size_t i = 0; i < all.n && ret == 0; i++)
 		if (!phase_final(all.v[i].phase))
@@ -106,7 +117,7 @@ check_attempts(struct store *s, struct integrity *out, struct err *e)
 	return ret;
 }
 
-struct panes_check {
+struct records_check {
 	struct store *s;
 	struct integrity *out;
 };
@@ -115,7 +126,7 @@ struct panes_check {
 static int
 check_pane(const struct record *r, void *arg, struct err *e)
 {
-	struct panes_check *k = arg;
+	struct records_check *k = arg;
 	json_t *v = json_parse(r->value, strlen(r->value), r->key, NULL);
 	const char *id = json_text(v, "attempt", "");
 	struct attempt a;
@@ -131,15 +142,44 @@ check_pane(const struct record *r, void *arg, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
+static int
+check_run(const struct record *rec, void *arg, struct err *e)
+{
+	struct records_check *k = arg;
+	struct run_session x = { .version = 0 };
+	struct err own = ERR_INIT;
+	struct run r;
+	int found = 1, ret = 0;
+
+	if (run_from_record(rec, &r, &own) != 0) {
+		fault(k->out, "%s", own.msg);
+		return 0;
+	}
+	if ((r.state == RUN_PENDING) != (r.runner_id == NULL) && !run_state_final(r.state))
+		fault(k->out, "the run %.200s is %s and names %s runner", r.id, run_state_name(r.state), r.runner_id == NULL ? "no" : "a");
+	/* what has ended needs no session any more, and there may be very many */
+	if (!run_state_final(r.state) && r.session_id != NULL)
+		found = run_session_load(k->s, r.session_id, &x, &own);
+	if (found == 0 || r.session_id == NULL)
+		fault(k->out, "the run %.200s belongs to a session that has no record", r.id);
+	else if (found < 0)
+		ret = damaged(k->out, &own, e);
+	run_session_release(&x);
+	run_release(&r);
+	return ret;
+}
+
 int
 integrity_check(struct store *s, struct integrity *out, struct err *e)
 {
-	struct panes_check k = { s, out };
+	struct records_check k = { s, out };
 
 	memset(out, 0, sizeof *out);
 	if (check_events(s, out, e) != 0 || check_attempts(s, out, e) != 0)
 		return -1;
-	return store_each(s, "pane:", "open", check_pane, &k, e);
+	if (store_each(s, "pane:", "open", check_pane, &k, e) != 0)
+		return -1;
+	return store_each(s, "run:", NULL, check_run, &k, e);
 }
 
 void

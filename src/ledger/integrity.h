@@ -13,6 +13,7 @@ struct store;
  *	events are numbered from 1 without a gap, up to counter:event
  *	an attempt is in a known phase; an open one has its pane's record, which is open and names it
  *	an open pane's record names an open attempt of that pane
+ *	a run is in a known state; its session has a record; a claimed, running or stopping one names its runner, a pending one none
  *
  * Each commit writes all records that belong together, so that a broken rule means that somebody else wrote, or lost, a part.
  */
