@@ -52,8 +52,9 @@ const struct command commands[] = {
 	    "start RUN RUNNER, finish RUN RUNNER [completed|failed|stopped] and stop RUN move it on; list [STATE...] shows them.\n"
 	    "recover settles what a restart left claimed, running or stopping: --mode stale (the default) what is older than --threshold\n"
 	    "and has no living runner, all everything, none nothing.\n"
-	    "Without arguments claim, start, stop and finish take a JSON object on stdin: \"run_id\", \"runner_id\", \"status\", \"error\", and\n"
-	    "\"fence\", the number of the claim, which guards against a runner that comes too late. Exit status 0 means that it is on disk." },
+	    "Without arguments claim, start, stop and finish take a JSON object on stdin: \"run_id\", \"runner_id\", \"status\", \"error\",\n"
+	    "\"fence\", the number of the claim, which guards against a runner that comes too late, and for claim \"claim_id\": asked again with\n"
+	    "it, a claimer that lost the answer gets the same run. Exit status 0 means that it is on disk." },
 	{ "runner", cmd_runner, OPT_PLACE, "register|beat|list", "the registry of those who execute runs",
 	    "register RUNNER [PID] begins a life of it; what it claims is kept from recovery while its process lives, or without PID while\n"
 	    "its last beat RUNNER is younger than the threshold of [recovery.runs]. Registering anew gives up what it claimed before." },

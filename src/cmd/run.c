@@ -76,21 +76,21 @@ no_run(const char *id, struct err *e)
 /* Arguments in their order, or, without any, the JSON object on standard input. */
 struct said {
 	json_t *o;			/* NULL: arguments */
-	const char *run_id, *runner_id, *status, *error;
+	const char *run_id, *runner_id, *status, *error, *claim_id;
 	int64_t fence;
 };
 
 static int
 read_said(const struct job *j, const char *command, const char *const *order, size_t n, struct said *out, struct err *e)
 {
-	static const char *const fields[] = { "run_id", "runner_id", "status", "error", "fence" };
-	const char **places[] = { &out->run_id, &out->runner_id, &out->status, &out->error };
+	static const char *const fields[] = { "run_id", "runner_id", "status", "error", "claim_id", "fence" };
+	const char **places[] = { &out->run_id, &out->runner_id, &out->status, &out->error, &out->claim_id };
 	int ret = 0;
 
 	memset(out, 0, sizeof *out);
-	if (j->cli->n_args == 0 && (out->o = input_object(command, STORE_MAX_VALUE, fields, 5, e)) == NULL)
+	if (j->cli->n_args == 0 && (out->o = input_object(command, STORE_MAX_VALUE, fields, 6, e)) == NULL)
 		return -1;
-	for (size_t f = 0; f < 4 && ret >= 0; f++) {
+	for (size_t f = 0; f < 5 && ret >= 0; f++) {
 		if (out->o != NULL)
 			ret = input_text(out->o, fields[f], false, places[f], e);
 		for (size_t i = 0; i < n && i < j->cli->n_args; i++)
@@ -151,13 +151,14 @@ claim(struct job *j, struct err *e)
 	else if (j->store == NULL && said.run_id != NULL)
 		ret = no_run(said.run_id, e);
 	else
-		ret = j->store != NULL ? run_claim(j->store, said.run_id, said.runner_id, &j->now, &out, e) : 0;
+		ret = j->store != NULL ? run_claim(j->store, &(struct run_holder){ said.run_id, said.runner_id, 0, said.claim_id }, &j->now,
+		    &out, e) : 0;
 	json_decref(said.o);
 	if (ret == 0) {
 		err_set(e, GT_NOTHING, "nothing-pending", "no run is pending");
 		return err_hint(e, "gt-recover run create makes one");
 	}
-	return ret == 1 ? told_run(j, &out, true, true) : -1;
+	return ret > 0 ? told_run(j, &out, ret == 1, true) : -1;
 }
 
 static int
@@ -175,7 +176,7 @@ start(struct job *j, struct err *e)
 	else if (j->store == NULL)
 		ret = no_run(said.run_id, e);
 	else
-		ret = run_start(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence }, &j->now, &out, e);
+		ret = run_start(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL }, &j->now, &out, e);
 	json_decref(said.o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, false) : -1;
 }
@@ -216,7 +217,7 @@ finish(struct job *j, struct err *e)
 	else if (j->store == NULL)
 		ret = no_run(said.run_id, e);
 	else
-		ret = run_finish(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence }, (enum run_state)state,
+		ret = run_finish(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL }, (enum run_state)state,
 		    said.error, &j->now, &out, e);
 	json_decref(said.o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, false) : -1;

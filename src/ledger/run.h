@@ -23,7 +23,8 @@ struct err;
  * the event run.<state>, or run.created. A claim expects the version of the run that was pending, so that of any number of claimers one has it. It is counted
  * in `fence`: who shows an old number, or another runner's name, is refused, also when a run was given out anew in between.
  *
- * A step that was made already answers 0 and changes nothing, so that whoever lost our answer may ask again; a claim never does so.
+ * A step that was made already answers 0 and changes nothing, so that whoever lost our answer may ask again. A claim needs a word of the
+ * claimer's own for that (claim_id): without it nobody could tell him from another one of his name.
  */
 enum run_state { RUN_PENDING, RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING, RUN_COMPLETED, RUN_FAILED, RUN_STOPPED, RUN_STATES };
 
@@ -38,6 +39,7 @@ struct run {
 	char *runner_id;		/* who claimed it last; NULL while pending */
 	char *error;			/* of a failed one */
 	char *recovered_from;		/* the state in which recovery last found it */
+	char *claim_id;			/* the claimer's own word for its claim (struct run_holder) */
 	/* ms since 1970, 0: never */
 	int64_t created_at, claimed_at, started_at, completed_at;	/* completed_at: when it became final, whichever way */
 	int64_t recovered_at;
@@ -71,17 +73,19 @@ void run_set(char **field, const char *value);
  */
 int run_create(struct store *s, const struct run *r, const char *execution_mode, const struct moment *now, struct run *out, struct err *e);
 
-/*
- * Gives the runner the run with this id, or with NULL the first pending one in the order of ids. 0: nothing is pending, *out is empty. The
- * runner need not be registered; its claim is then judged by its age alone.
- */
-int run_claim(struct store *s, const char *id, const char *runner_id, const struct moment *now, struct run *out, struct err *e);
-
-/* Who says that the run is his. */
+/* Who says that the run is his, or wants it. */
 struct run_holder {
 	const char *run_id, *runner_id;
-	int64_t fence;			/* 0: not told, the runner's name suffices */
+	int64_t fence;			/* 0: not told, the runner's name suffices; not of a claim */
+	const char *claim_id;		/* of a claim; NULL: none */
 };
+
+/*
+ * Gives the runner the run with this id, or with NULL the first pending one in the order of ids. 0: nothing is pending, *out is empty. 2:
+ * *out was claimed by a claim of this runner with this claim_id before, and not begun. The runner need not be registered; its claim is then
+ * judged by its age alone.
+ */
+int run_claim(struct store *s, const struct run_holder *h, const struct moment *now, struct run *out, struct err *e);
 
 int run_start(struct store *s, const struct run_holder *h, const struct moment *now, struct run *out, struct err *e);
 /* Asks its runner to stop it; a pending one is stopped at once. */

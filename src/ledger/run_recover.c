@@ -159,6 +159,7 @@ settle(const struct batch *b, struct run *r, enum run_state to)
 	run_set(&r->recovered_from, run_state_name(from));
 	if (to == RUN_PENDING) {
 		run_set(&r->runner_id, NULL);
+		run_set(&r->claim_id, NULL);
 		r->claimed_at = r->runner_life = 0;
 		return;
 	}

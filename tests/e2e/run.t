@@ -102,6 +102,15 @@ put "{\"run_id\":\"$id\",\"runner_id\":\"r1\",\"status\":\"failed\",\"error\":\"
 is "$RC $(state "$id") $(field "$id" error) $(session ses_1)" '0 failed the "disk" was full finished' 'it ends with its error'
 gt run claim r1 "$id"
 is "$RC" 6 'and cannot be claimed again'
+put '{"run_id":"mine","session_id":"ses_2","prompt":"test"}' run create
+put '{"runner_id":"r1","claim_id":"c-1"}' run claim
+is "$RC $OUT" '0 mine' 'a claim with a word of its own'
+put '{"runner_id":"r1","claim_id":"c-1"}' run claim --json
+is "$RC $(json '{changed}') $(json '{run}{run_id}') $(field mine fence)" '0 false mine 1' 'may be asked again'
+put '{"run_id":"mine","runner_id":"r1"}' run start
+put '{"run_id":"mine"}' run stop
+put '{"run_id":"mine","runner_id":"r1","status":"stopped"}' run finish
+is "$RC $(state mine) $(session ses_2)" '0 stopped stopped' 'the other verbs take JSON as well'
 gt run list failed --json
 is "$(json '{runs}') $(json '{runs}[0]{run_id}')" "1 $id" 'list by state'
 gt run list
@@ -109,7 +118,7 @@ like "$OUT" "$id +failed +ses_1 +r1 +[0-9]+s  the \"disk\" was full" 'list for p
 gt run list --since 0 --json
 is "$(json '{runs}')" 0 'list by age'
 gt run list --since 7d --json
-is "$(json '{runs}')" 1 'of a week'
+is "$(json '{runs}')" 2 'of a week'
 gt log
 like "$OUT" "ses_1 +run failed +$id  r1" 'the log tells it'
 unlike "$(cat "$XDG_STATE_HOME/gt-recover/events.jsonl")" 'disk|hello' 'but neither the prompt nor the error'

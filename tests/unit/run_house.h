@@ -65,13 +65,13 @@ create(struct house *h, const char *id, const char *session)
 static inline int
 step(struct house *h, const char *verb, const char *id, const char *runner, int64_t fence)
 {
-	const struct run_holder holder = { id, runner, fence };
+	const struct run_holder holder = { id, runner, fence, NULL };
 	struct run out;
 	int ret;
 
 	err_clear(&h->e);
 	if (strcmp(verb, "claim") == 0)
-		ret = run_claim(h->s, id, runner, &h->now, &out, &h->e);
+		ret = run_claim(h->s, &holder, &h->now, &out, &h->e);
 	else if (strcmp(verb, "start") == 0)
 		ret = run_start(h->s, &holder, &h->now, &out, &h->e);
 	else if (strcmp(verb, "stop") == 0)

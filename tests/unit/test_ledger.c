@@ -430,7 +430,7 @@ test_rules_of_runs(void **state)
 
 	assert_int_equal(run_create(h->s, &r, NULL, &now, &out, &h->e), 1);
 	run_release(&out);
-	assert_int_equal(run_claim(h->s, NULL, "me", &now, &out, &h->e), 1);
+	assert_int_equal(run_claim(h->s, &(struct run_holder){ .runner_id = "me" }, &now, &out, &h->e), 1);
 	run_release(&out);
 	assert_faults(h, NULL, 0);
 	force(h, CHANGE_PUT, "run:nobody's", "running", "{\"session_id\":\"ses\"}");

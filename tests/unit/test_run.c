@@ -158,6 +158,43 @@ the_session_goes_with_its_run(void **unused)
 	leave(&h);
 }
 
+static int
+claim_as(struct house *h, const char *runner, const char *claim, char id[32])
+{
+	const struct run_holder holder = { .runner_id = runner, .claim_id = claim };
+	struct run out;
+	int ret = run_claim(h->s, &holder, &h->now, &out, &h->e);
+
+	snprintf(id, 32, "%s", ret > 0 ? out.id : "");
+	if (ret >= 0)
+		run_release(&out);
+	return ret;
+}
+
+static void
+a_claim_may_be_asked_again_by_its_own_word(void **unused)
+{
+	struct house h = house();
+	char first[32], again[32];
+
+	(void)unused;
+	create(&h, "one", "ses");
+	create(&h, "two", "ses");
+	create(&h, "three", "ses");
+	assert_int_equal(claim_as(&h, "me", "a", first), 1);
+	assert_int_equal(claim_as(&h, "me", "a", again), 2);
+	assert_string_equal(first, again);
+	assert_int_equal(claim_as(&h, "you", "a", again), 1);
+	assert_string_not_equal(first, again);
+	later(&h, 301);
+	recover(&h, RUN_MODE_STALE);
+	/* it was given back: what comes now is another claim */
+	assert_int_equal(claim_as(&h, "me", "a", again), 1);
+	assert_int_equal(step(&h, "start", again, "me", 0), 1);
+	assert_int_equal(claim_as(&h, "me", "a", again), 1);
+	leave(&h);
+}
+
 /* ---- many claimers ---- */
 
 #define CLAIMERS 8
@@ -174,7 +211,7 @@ runs_to_claim(void)
 static void
 claim_all(const char *dir, int who)
 {
-	char name[16], *path = xasprintf("%s/claimed-%d", dir, who);
+	char name[32], *path = xasprintf("%s/claimed-%d", dir, who);
 	struct err e = ERR_INIT;
 	struct store *s;
 	FILE *f = fopen(path, "we");
@@ -187,7 +224,7 @@ claim_all(const char *dir, int who)
 	snprintf(name, sizeof name, "runner-%d", who);
 	while (s != NULL && f != NULL) {
 		moment_now(&now);
-		ret = run_claim(s, NULL, name, &now, &out, &e);
+		ret = run_claim(s, &(struct run_holder){ .runner_id = name }, &now, &out, &e);
 		if (ret == -1 && e.code == GT_AGAIN)
 			continue;
 		if (ret != 1)
@@ -210,7 +247,7 @@ no_run_is_claimed_twice(void **unused)
 
 	(void)unused;
 	for (int i = 0; i < n; i++) {
-		char id[16];
+		char id[32];
 
 		snprintf(id, sizeof id, "run-%04d", i);
 		create(&h, id, id);
@@ -230,7 +267,7 @@ no_run_is_claimed_twice(void **unused)
 		assert_int_equal(io_read_file(path, 1 << 20, &text, &h.e), 0);
 		for (char *id = strtok_r(text.data, "\n", &save); id != NULL; id = strtok_r(NULL, "\n", &save)) {
 			struct run r;
-			char who[16];
+			char who[32];
 
 			if (json_object_get(seen, id) != NULL)
 				fail_msg("%s was claimed twice", id);
@@ -258,6 +295,7 @@ main(void)
 		cmocka_unit_test(a_run_is_the_one_s_that_claimed_it_last),
 		cmocka_unit_test(create_may_be_asked_again),
 		cmocka_unit_test(the_session_goes_with_its_run),
+		cmocka_unit_test(a_claim_may_be_asked_again_by_its_own_word),
 		cmocka_unit_test(no_run_is_claimed_twice),
 	};
 
