@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "base/json.h"
+#include "ledger/event.h"
 
 /* ---- transitions ---- */
 
@@ -286,6 +287,128 @@ no_run_is_claimed_twice(void **unused)
 	leave(&h);
 }
 
+/* ---- recovery among those who work ---- */
+
+#define WORKERS 4
+#define WORK 40
+
+/* Works until nothing is pending and nobody holds anything; each step may be refused, since recovery may have been there. */
+static void
+work(const char *dir, int who)
+{
+	struct err e = ERR_INIT;
+	struct store *s;
+	char name[32];
+	int ret = 1;
+
+	while ((s = store_open("sqlite", dir, &e)) == NULL && e.code == GT_AGAIN)
+		;
+	snprintf(name, sizeof name, "runner-%d", who);
+	while (s != NULL && ret != 0) {
+		struct run_holder h = { .runner_id = name };
+		struct run claimed, out;
+		struct moment now;
+
+		moment_now(&now);
+		ret = run_claim(s, &h, &now, &claimed, &e);
+		if (ret == -1 && e.code != GT_AGAIN)
+			_exit(1);
+		if (ret != 1)
+			continue;
+		h.run_id = claimed.id;
+		h.fence = claimed.fence;
+		if (run_start(s, &h, &now, &out, &e) >= 0) {
+			run_release(&out);
+			if (run_finish(s, &h, RUN_COMPLETED, NULL, &now, &out, &e) >= 0)
+				run_release(&out);
+		}
+		if (e.code != 0 && e.code != GT_REFUSED && e.code != GT_AGAIN)
+			_exit(2);
+		err_clear(&e);
+		run_release(&claimed);
+	}
+	_exit(s != NULL ? 0 : 3);
+}
+
+struct tale {
+	size_t created, claimed, completed;
+};
+
+static int
+hear(const struct event_row *ev, void *arg)
+{
+	struct tale *t = arg;
+
+	t->created += strcmp(ev->kind, "run.created") == 0;
+	t->claimed += strcmp(ev->kind, "run.claimed") == 0;
+	t->completed += strcmp(ev->kind, "run.completed") == 0;
+	return 0;
+}
+
+static int
+count_run(const struct record *rec, void *arg, struct err *e)
+{
+	struct tale *t = arg;
+	struct run r;
+
+	if (run_from_record(rec, &r, e) != 0)
+		return -1;
+	t->created++;
+	t->claimed += (size_t)r.fence;
+	t->completed += r.state == RUN_COMPLETED;
+	if (!run_state_final(r.state))
+		fail_msg("%s is left %s", r.id, run_state_name(r.state));
+	run_release(&r);
+	return 0;
+}
+
+static void
+recovery_and_runners_do_not_undo_each_other(void **unused)
+{
+	const struct run_recovery all = { .mode = RUN_MODE_ALL };
+	struct tale told = { .created = 0 }, there = { .created = 0 };
+	struct house h = house();
+	struct run_report report;
+	struct moment now;
+	struct run out;
+	pid_t pids[WORKERS];
+	int left = WORKERS, status;
+
+	(void)unused;
+	for (int i = 0; i < WORK; i++) {
+		char id[32];
+
+		snprintf(id, sizeof id, "run-%04d", i);
+		create(&h, id, i % 2 == 0 ? "ses-even" : "ses-odd");
+	}
+	for (int i = 0; i < WORKERS; i++)
+		if ((pids[i] = fork()) == 0)
+			work(h.dir, i);
+	while (left > 0) {
+		moment_now(&now);
+		if (run_recover(h.s, &all, &now, &report, &h.e) != 0)
+			assert_int_equal(h.e.code, GT_AGAIN);
+		for (int i = 0; i < WORKERS; i++) {
+			if (pids[i] == 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
+				continue;
+			assert_int_equal(status, 0);
+			pids[i] = 0;
+			left--;
+		}
+	}
+	/* what was given back when the last one had looked */
+	while (run_claim(h.s, &(struct run_holder){ .runner_id = "me" }, &now, &out, &h.e) == 1)
+		run_release(&out);
+	assert_int_equal(run_recover(h.s, &(struct run_recovery){ .mode = RUN_MODE_ALL, .claimed_fails = true }, &now, &report, &h.e), 0);
+	assert_int_equal(event_each(h.s, "run", hear, &told, &h.e), 0);
+	assert_int_equal(store_each(h.s, "run:", NULL, count_run, &there, &h.e), 0);
+	assert_int_equal(there.created, WORK);
+	assert_int_equal(told.created, there.created);
+	assert_int_equal(told.claimed, there.claimed);
+	assert_int_equal(told.completed, there.completed);
+	leave(&h);
+}
+
 int
 main(void)
 {
@@ -297,6 +420,7 @@ main(void)
 		cmocka_unit_test(the_session_goes_with_its_run),
 		cmocka_unit_test(a_claim_may_be_asked_again_by_its_own_word),
 		cmocka_unit_test(no_run_is_claimed_twice),
+		cmocka_unit_test(recovery_and_runners_do_not_undo_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
