@@ -90,7 +90,7 @@ build/bench-read: tests/bench/read.c build/libgtrecover.a
 # Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of runs.
 stress: all fake
 	$(MAKE) FAULTS=1 all
-	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),500) build/test_run
+	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 
