@@ -14,16 +14,13 @@
 #include "base/json.h"
 #include "store/store.h"
 
-
 struct walk {
 	struct integrity *out;
 	int64_t next;			/* the event that must come */
 };
 
-static void fault(struct integrity *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-fault(struct integrity *out, const char *fmt, ...)
+void
+integrity_fault(struct integrity *out, const char *fmt, ...)
 {
 	struct buf b = BUF_INIT;
 	va_list ap;
@@ -43,7 +40,7 @@ check_event(const struct event_row *ev, void *arg)
 	struct walk *w = arg;
 
 	if (ev->seq != w->next)
-		fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq, (long long)w->next);
+		integrity_fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq, (long long)w->next);
 	w->next = ev->seq + 1;
 	w->out->events++;
 	return 0;
@@ -58,7 +55,7 @@ check_events(struct store *s, struct integrity *out, struct err *e)
 	if (event_each(s, NULL, check_event, &w, e) != 0 || event_last(s, &last, e) != 0)
 		return -1;
 	if (last != w.next - 1)
-		fault(out, "the last event is %lld, but the counter stands at %lld", (long long)w.next - 1, (long long)last);
+		integrity_fault(out, "the last event is %lld, but the counter stands at %lld", (long long)w.next - 1, (long long)last);
 	return 0;
 }
 
@@ -72,14 +69,14 @@ check_open_attempt(struct store *s, const struct attempt *a, struct integrity *o
 	int found;
 
 	if (a->socket == NULL || a->pane_id == NULL) {
-		fault(out, "the open attempt %s names no pane", a->id);
+		integrity_fault(out, "the open attempt %s names no pane", a->id);
 		return 0;
 	}
 	key = key_on_server("pane", a->server_pid, a->server_start, a->pane_id, a->socket);
 	found = store_get(s, key, &r, e);
 	v = found > 0 ? json_parse(r.value, strlen(r.value), key, NULL) : NULL;
 	if (found >= 0 && (v == NULL || strcmp(r.tag, "open") != 0 || strcmp(json_text(v, "attempt", ""), a->id) != 0))
-		fault(out, "the open attempt %s does not hold its pane", a->id);
+		integrity_fault(out, "the open attempt %s does not hold its pane", a->id);
 	json_decref(v);
 	if (found > 0)
 		record_release(&r);
@@ -87,12 +84,12 @@ check_open_attempt(struct store *s, const struct attempt *a, struct integrity *o
 	return found < 0 ? -1 : 0;
 }
 
-/* A record that cannot be understood is a fault, a store that cannot be read an error. */
-static int
-damaged(struct integrity *out, const struct err *own, struct err *e)
+int
+integrity_damaged(struct integrity *out, const struct err *own, struct err *e)
 {
-	if (strcmp(own->name, "corrupt") == 0 || strcmp(own->name, "json") == 0) {
-		fault(out, "%s", own->msg);
+	if (strcmp(own->name, "corrupt") == 0 || strcmp(own->name, "json") == 0 || strcmp(own->name, "newer") == 0 ||
+	    strcmp(own->name, "blob") == 0) {
+		integrity_fault(out, "%s", own->msg);
 		return 0;
 	}
 	if (e != NULL)
@@ -108,7 +105,7 @@ check_attempts(struct store *s, struct integrity *out, struct err *e)
 	int ret = attempts_all(s, &all, &own);
 
 	if (ret != 0)
-		ret = damaged(out, &own, e);
+		ret = integrity_damaged(out, &own, e);
 	out->attempts = all.n;
 	for (size_t i = 0; i < all.n && ret == 0; i++)
 		if (!phase_final(all.v[i].phase))
@@ -133,9 +130,9 @@ check_pane(const struct record *r, void *arg, struct err *e)
 	int found = attempt_load(k->s, id, &a, e);
 
 	if (found == 0)
-		fault(k->out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
+		integrity_fault(k->out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
 	else if (found > 0 && phase_final(a.phase))
-		fault(k->out, "a pane is held by the attempt %s, which has ended", a.id);
+		integrity_fault(k->out, "a pane is held by the attempt %s, which has ended", a.id);
 	if (found > 0)
 		attempt_release(&a);
 	json_decref(v);
@@ -152,18 +149,18 @@ check_run(const struct record *rec, void *arg, struct err *e)
 	int found = 1, ret = 0;
 
 	if (run_from_record(rec, &r, &own) != 0) {
-		fault(k->out, "%s", own.msg);
+		integrity_fault(k->out, "%s", own.msg);
 		return 0;
 	}
 	if ((r.state == RUN_PENDING) != (r.runner_id == NULL) && !run_state_final(r.state))
-		fault(k->out, "the run %.200s is %s and names %s runner", r.id, run_state_name(r.state), r.runner_id == NULL ? "no" : "a");
+		integrity_fault(k->out, "the run %.200s is %s and names %s runner", r.id, run_state_name(r.state), r.runner_id == NULL ? "no" : "a");
 	/* what has ended needs no session any more, and there may be very many */
 	if (!run_state_final(r.state) && r.session_id != NULL)
 		found = run_session_load(k->s, r.session_id, &x, &own);
 	if (found == 0 || r.session_id == NULL)
-		fault(k->out, "the run %.200s belongs to a session that has no record", r.id);
+		integrity_fault(k->out, "the run %.200s belongs to a session that has no record", r.id);
 	else if (found < 0)
-		ret = damaged(k->out, &own, e);
+		ret = integrity_damaged(k->out, &own, e);
 	run_session_release(&x);
 	run_release(&r);
 	return ret;
@@ -179,7 +176,9 @@ integrity_check(struct store *s, struct integrity *out, struct err *e)
 		return -1;
 	if (store_each(s, "pane:", "open", check_pane, &k, e) != 0)
 		return -1;
-	return store_each(s, "run:", NULL, check_run, &k, e);
+	if (store_each(s, "run:", NULL, check_run, &k, e) != 0)
+		return -1;
+	return integrity_check_agents(s, out, e);
 }
 
 void
