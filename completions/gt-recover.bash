@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol release log stats run runner doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol release log stats run runner session agent message doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -77,6 +77,8 @@ _gt_recover() {
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
 		runner) options="$common --town --config" ;;
+		session | agent) options="$common --town --config" ;;
+		message) options="$common --town --config --undelivered" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check" ;;
 		config | doctor) options="$common $servers" ;;
@@ -97,6 +99,9 @@ _gt_recover() {
 			[[ $word != "$cur"* ]] || COMPREPLY+=("$(printf '%q' "$word")")
 		done
 		;;
+	session) mapfile -t COMPREPLY < <(compgen -W 'record show list suspend restore end' -- "$cur") ;;
+	agent) mapfile -t COMPREPLY < <(compgen -W 'spawn tree resume end' -- "$cur") ;;
+	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;

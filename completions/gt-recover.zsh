@@ -26,6 +26,9 @@ _gt_recover_commands() {
 		'stats:how many recoveries, how they ended'
 		'run:work that waits for a runner'
 		'runner:the registry of those who execute runs'
+		"session:agents' sessions: how to go on with each"
+		'agent:the tree of agents: who spawned whom'
+		'message:messages between agents'
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
@@ -86,7 +89,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|run|runner|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|run|runner|session|agent|message|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
@@ -97,6 +100,8 @@ _gt_recover() {
 	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	runner) options=($place) ;;
+	session|agent) options=($place) ;;
+	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[kinds and counts]' '--check[status 7 when something was found]') ;;
@@ -118,6 +123,9 @@ _gt_recover() {
 		config) _gt_recover_settings ;;
 		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
 		runner) _wanted verbs expl 'verb' compadd register beat list ;;
+		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
+		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;
+		message) _wanted verbs expl 'what' compadd send broadcast deliver reply list ;;
 		install) _wanted what expl 'what' compadd shim timer plugin patrol ;;
 		uninstall) _wanted what expl 'what' compadd timer plugin patrol ;;
 		help) _gt_recover_commands ;;

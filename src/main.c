@@ -58,6 +58,20 @@ const struct command commands[] = {
 	{ "runner", cmd_runner, OPT_PLACE, "register|beat|list", "the registry of those who execute runs",
 	    "register RUNNER [PID] begins a life of it; what it claims is kept from recovery while its process lives, or without PID while\n"
 	    "its last beat RUNNER is younger than the threshold of [recovery.runs]. Registering anew gives up what it claimed before." },
+	{ "session", cmd_session, OPT_PLACE, "record|show|list|suspend|restore|end [ID]", "agents' sessions: how to go on with each, whatever dies",
+	    "record takes a JSON object on stdin: provider_name and, if wanted, agent_uuid, cursor_session_id, model, workspace_path, parent,\n"
+	    "session and socket (of tmux), start_command, pid, provider_state_blob (base64). It prints the agent's id: do it before the first\n"
+	    "message is sent. suspend ID keeps the provider's state blob, bytes on stdin. restore ID takes a suspended session up again, for\n"
+	    "one caller alone, and writes the blob to stdout. list -v shows those that have ended, too. Exit status 0: it is on disk." },
+	{ "agent", cmd_agent, OPT_PLACE, "spawn|tree|resume|end [ID...]", "the tree of agents: who spawned whom",
+	    "spawn PARENT CHILD links a session that was recorded with that parent; spawn PARENT records and links the one on stdin, as\n"
+	    "session record takes it. tree [ID] shows who has not ended. resume ID takes up a suspended child, as session restore does; its\n"
+	    "blob is in --json. end ID ends an agent and all below it in these records; no process is touched." },
+	{ "message", cmd_message, OPT_PLACE | OPT_UNDELIVERED, "send|broadcast|deliver|reply|list [ID]", "messages between agents, logged before they are on their way",
+	    "send takes a JSON object on stdin: from, to, body and, if wanted, id and sync (true: an answer is waited for); it prints the id.\n"
+	    "The same under the same id is one message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as\n"
+	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A message is delivered at least once;\n"
+	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
@@ -79,7 +93,8 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD,
+    O_UNDELIVERED };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -97,6 +112,7 @@ static const struct option long_options[] = {
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
+	{ "undelivered", no_argument, NULL, O_UNDELIVERED },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -110,6 +126,7 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
+	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -174,6 +191,7 @@ take_option(struct reading *r, int option)
 	case O_VERIFY: cli->verify = true; break;
 	case O_MODE: cli->mode = optarg; break;
 	case O_THRESHOLD: cli->threshold = optarg; break;
+	case O_UNDELIVERED: cli->undelivered = true; break;
 	default: break;
 	}
 }

@@ -23,6 +23,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_VERIFY, "      --verify           compare events.jsonl with the store\n" },
 	{ OPT_RUNS, "      --mode MODE        which runs are settled: stale (the default), all, none\n"
 	    "      --threshold SECS   a run is stale after so many seconds (300)\n" },
+	{ OPT_UNDELIVERED, "      --undelivered      only messages on their way or without their answer\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },
 	{ OPT_TMUX | OPT_SINCE | OPT_PLACE, "      --town DIR         the Gas Town to work in\n" },
 	{ OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "      --config FILE      instead of the town's or your own gt.toml\n" },
