@@ -20,8 +20,9 @@ struct err;
  *	claimed -> pending | failed, running -> failed, stopping -> stopped		recovery (ledger/run_recover.h)
  *
  * completed, failed and stopped are final. Every step is one commit: the run, its session where that changes (ledger/run_session.h), and
- * the event run.<state>, or run.created. A claim expects the version of the run that was pending, so that of any number of claimers one has it. It is counted
- * in `fence`: who shows an old number, or another runner's name, is refused, also when a run was given out anew in between.
+ * the event run.<state>, or run.created. A claim expects the version of the run that was pending, so that of any number of claimers one has
+ * it. It is counted in `fence`: who shows an old number, or another runner's name, is refused, also when a run was given out anew in
+ * between.
  *
  * A step that was made already answers 0 and changes nothing, so that whoever lost our answer may ask again. A claim needs a word of the
  * claimer's own for that (claim_id): without it nobody could tell him from another one of his name.

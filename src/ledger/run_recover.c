@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 #define TRIES 50			/* each lost round is another writer's success */
-#define COMMIT_MAX_BYTES ((size_t)64 << 20)
+#define COMMIT_MAX_BYTES ((size_t)32 << 20)
 
 static const char *const modes[] = { "none", "stale", "all" };
 

@@ -46,7 +46,7 @@ int run_mode_of(const char *word);
 const char *run_mode_name(enum run_mode mode);
 
 /*
- * All of it is one commit, with one event, run.recovered (more than one only where the runs hold more than 64 MiB). Nothing to do: nothing
+ * All of it is one commit, with one event, run.recovered (more than one only where the runs hold more than 32 MiB). Nothing to do: nothing
  * is written. What others change at the same time is looked at again; they win all the time: name "conflict", GT_AGAIN.
  */
 int run_recover(struct store *s, const struct run_recovery *how, const struct moment *now, struct run_report *out, struct err *e);

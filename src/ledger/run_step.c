@@ -67,7 +67,8 @@ not_found(const char *id, struct err *e)
 static int
 not_allowed(const struct run *r, enum run_state to, struct err *e)
 {
-	err_set(e, GT_REFUSED, "transition", "the run %.200s is %s and cannot become %s", r->id, run_state_name(r->state), run_state_name(to));
+	err_set(e, GT_REFUSED, "transition", "the run %.200s is %s and cannot become %s", r->id, run_state_name(r->state),
+	    run_state_name(to));
 	return err_hint(e, run_state_final(r->state) ? "it has ended; create another one" : "gt-recover run list shows where it stands");
 }
 
@@ -85,8 +86,8 @@ check_holder(const struct run *r, const struct run_holder *h, struct err *e)
 {
 	if (r->runner_id != NULL && strcmp(r->runner_id, h->runner_id) == 0 && (h->fence == 0 || h->fence == r->fence))
 		return 0;
-	err_set(e, GT_REFUSED, "not-yours", "the run %.200s is %s, and not claimed by %.200s%s", r->id, run_state_name(r->state), h->runner_id,
-	    h->fence != 0 ? " under that number" : "");
+	err_set(e, GT_REFUSED, "not-yours", "the run %.200s is %s, and not claimed by %.200s%s", r->id, run_state_name(r->state),
+	    h->runner_id, h->fence != 0 ? " under that number" : "");
 	return err_hint(e, "it was given back or out again in between: drop it, and claim another");
 }
 

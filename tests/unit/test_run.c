@@ -56,7 +56,8 @@ the_verbs_obey_the_table(void **unused)
 	(void)unused;
 	for (int from = 0; from < RUN_STATES; from++)
 		for (size_t v = 0; v < sizeof verbs / sizeof verbs[0]; v++) {
-			bool pending = from == RUN_PENDING, held = strcmp(verbs[v].verb, "claim") != 0 && strcmp(verbs[v].verb, "stop") != 0;
+			bool held = strcmp(verbs[v].verb, "claim") != 0 && strcmp(verbs[v].verb, "stop") != 0;
+			bool pending = from == RUN_PENDING;
 			enum run_state to = pending && verbs[v].to == RUN_STOPPING ? RUN_STOPPED : verbs[v].to;
 			bool may = run_state_may((enum run_state)from, to, false) && !(pending && held);
 			bool same = (int)to == from && strcmp(verbs[v].verb, "claim") != 0;

@@ -392,6 +392,44 @@ two_runs_of_a_session_are_recovered_together(void **unused)
 	leave(&h);
 }
 
+/* More than one commit takes: each is whole, and the counts are of all of them. */
+static void
+very_large_runs_are_recovered_in_parts(void **unused)
+{
+	static const size_t size = 3900000;
+	char *prompt = xcalloc(size + 1, 1), *value, id[16];
+	struct house h = house();
+	struct told t = { .all = 0 };
+	struct run_report r;
+	struct runner runner;
+
+	(void)unused;
+	memset(prompt, 'x', size);
+	assert_int_equal(runner_register(h.s, "alive", 0, &h.now, &runner, &h.e), 0);
+	value = xasprintf("{\"runner_id\":\"alive\",\"runner_life\":%lld}", (long long)runner.life);
+	foreign(&h, "kept", "claimed", value);
+	free(value);
+	value = xasprintf("{\"prompt\":\"%s\"}", prompt);
+	for (int i = 0; i < 10; i++) {
+		snprintf(id, sizeof id, "large-%d", i);
+		foreign(&h, id, i % 2 == 0 ? "claimed" : "running", value);
+	}
+	r = recover(&h, RUN_MODE_STALE);
+	assert_int_equal(r.reset_to_pending, 5);
+	assert_int_equal(r.marked_failed, 5);
+	assert_int_equal(r.kept_by_runner, 1);
+	assert_int_equal(event_each(h.s, "run", hear, &t, &h.e), 0);
+	assert_int_equal(t.recovered, 2);
+	for (int i = 0; i < 10; i++) {
+		snprintf(id, sizeof id, "large-%d", i);
+		assert_string_equal(state(&h, id), i % 2 == 0 ? "pending" : "failed");
+	}
+	runner_release(&runner);
+	free(prompt);
+	free(value);
+	leave(&h);
+}
+
 int
 main(void)
 {
@@ -409,6 +447,7 @@ main(void)
 		cmocka_unit_test(sessions_change_only_from_the_seed_s_states),
 		cmocka_unit_test(all_of_it_is_one_event_and_nothing_is_none),
 		cmocka_unit_test(two_runs_of_a_session_are_recovered_together),
+		cmocka_unit_test(very_large_runs_are_recovered_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
