@@ -7,25 +7,14 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
-#include "base/utf8.h"
-#include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/run.h"
-#include "cmd/say.h"
 #include "cmd/setup.h"
+#include "cmd/verb.h"
 #include "ledger/run.h"
 #include "ledger/run_recover.h"
-#include "revive/world.h"
 #include "store/store.h"
 #include "town/config.h"
-
-struct job {
-	const struct cli *cli;		/* args: what stands behind the verb */
-	struct world w;
-	struct store *store;		/* NULL: there is none yet, so there are no runs */
-	struct say say;
-	struct moment now;
-};
 
 /* A run as programs see it: the record's fields, with its id and status in front. */
 static json_t *
@@ -45,12 +34,12 @@ run_object(const struct run *r)
 
 /* Tells what a verb made of a run, and releases it. With `data` its id is what a script wants to read. */
 static int
-told_run(struct job *j, struct run *r, bool changed, bool data)
+told_run(struct verb_job *j, struct run *r, bool changed, bool data)
 {
 	struct buf id = BUF_INIT;
 
 	say_foreign(&id, r->id, 0);
-	if (j->cli->json) {
+	if (j->cli.json) {
 		json_t *v = say_object();
 
 		json_put_flag(v, "changed", changed);
@@ -66,39 +55,34 @@ told_run(struct job *j, struct run *r, bool changed, bool data)
 	return GT_OK;
 }
 
-static int
-no_run(const char *id, struct err *e)
-{
-	err_set(e, GT_NOTHING, "not-found", "there is no run %.200s", id);
-	return err_hint(e, "gt-recover run list shows them");
-}
-
 /* Arguments in their order, or, without any, the JSON object on standard input. */
 struct said {
 	json_t *o;			/* NULL: arguments */
 	const char *run_id, *runner_id, *status, *error, *claim_id;
 	int64_t fence;
+	struct moment now;		/* when it had been read */
 };
 
 static int
-read_said(const struct job *j, const char *command, const char *const *order, size_t n, struct said *out, struct err *e)
+read_said(const struct verb_job *j, const char *command, const char *const *order, size_t n, struct said *out, struct err *e)
 {
 	static const char *const fields[] = { "run_id", "runner_id", "status", "error", "claim_id", "fence" };
 	const char **places[] = { &out->run_id, &out->runner_id, &out->status, &out->error, &out->claim_id };
 	int ret = 0;
 
 	memset(out, 0, sizeof *out);
-	if (j->cli->n_args == 0 && (out->o = input_object(command, STORE_MAX_VALUE, fields, 6, e)) == NULL)
+	if (j->cli.n_args == 0 && (out->o = input_object(command, STORE_MAX_VALUE, fields, 6, e)) == NULL)
 		return -1;
 	for (size_t f = 0; f < 5 && ret >= 0; f++) {
 		if (out->o != NULL)
 			ret = input_text(out->o, fields[f], false, places[f], e);
-		for (size_t i = 0; i < n && i < j->cli->n_args; i++)
+		for (size_t i = 0; i < n && i < j->cli.n_args; i++)
 			if (strcmp(order[i], fields[f]) == 0)
-				*places[f] = j->cli->args[i];
+				*places[f] = j->cli.args[i];
 	}
 	if (ret >= 0 && out->o != NULL)
 		ret = input_number(out->o, "fence", &out->fence, e);
+	moment_now(&out->now);
 	if (ret >= 0)
 		return 0;
 	json_decref(out->o);
@@ -115,11 +99,12 @@ missing(const char *command, const char *what, struct err *e)
 /* ---- the verbs ---- */
 
 static int
-create(struct job *j, struct err *e)
+create(struct verb_job *j, struct err *e)
 {
 	static const char *const fields[] = { "run_id", "session_id", "type", "prompt", "execution_mode" };
 	json_t *o = input_object("run create", STORE_MAX_VALUE, fields, 5, e);
 	const char *at[5] = { NULL };
+	struct moment now;
 	struct run r = { .version = 0 }, out = { .version = 0 };
 	int ret = o != NULL ? 0 : -1;
 
@@ -130,14 +115,15 @@ create(struct job *j, struct err *e)
 		r.session_id = (char *)(uintptr_t)at[1];
 		r.type = (char *)(uintptr_t)at[2];
 		r.prompt = (char *)(uintptr_t)at[3];
-		ret = run_create(j->store, &r, at[4], &j->now, &out, e);
+		moment_now(&now);
+		ret = run_create(j->store, &r, at[4], &now, &out, e);
 	}
 	json_decref(o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, true) : -1;
 }
 
 static int
-claim(struct job *j, struct err *e)
+claim(struct verb_job *j, struct err *e)
 {
 	static const char *const order[] = { "runner_id", "run_id" };
 	struct said said;
@@ -148,11 +134,8 @@ claim(struct job *j, struct err *e)
 		return -1;
 	if (said.runner_id == NULL)
 		ret = missing("run claim", "the id of the runner", e);
-	else if (j->store == NULL && said.run_id != NULL)
-		ret = no_run(said.run_id, e);
 	else
-		ret = j->store != NULL ? run_claim(j->store, &(struct run_holder){ said.run_id, said.runner_id, 0, said.claim_id }, &j->now,
-		    &out, e) : 0;
+		ret = run_claim(j->store, &(struct run_holder){ said.run_id, said.runner_id, 0, said.claim_id }, &said.now, &out, e);
 	json_decref(said.o);
 	if (ret == 0) {
 		err_set(e, GT_NOTHING, "nothing-pending", "no run is pending");
@@ -162,7 +145,7 @@ claim(struct job *j, struct err *e)
 }
 
 static int
-start(struct job *j, struct err *e)
+start(struct verb_job *j, struct err *e)
 {
 	static const char *const order[] = { "run_id", "runner_id" };
 	struct said said;
@@ -173,16 +156,14 @@ start(struct job *j, struct err *e)
 		return -1;
 	if (said.run_id == NULL || said.runner_id == NULL)
 		ret = missing("run start", "the id of the run and the id of the runner", e);
-	else if (j->store == NULL)
-		ret = no_run(said.run_id, e);
 	else
-		ret = run_start(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL }, &j->now, &out, e);
+		ret = run_start(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL }, &said.now, &out, e);
 	json_decref(said.o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, false) : -1;
 }
 
 static int
-stop(struct job *j, struct err *e)
+stop(struct verb_job *j, struct err *e)
 {
 	static const char *const order[] = { "run_id" };
 	struct said said;
@@ -194,13 +175,13 @@ stop(struct job *j, struct err *e)
 	if (said.run_id == NULL)
 		ret = missing("run stop", "the id of the run", e);
 	else
-		ret = j->store != NULL ? run_stop(j->store, said.run_id, &j->now, &out, e) : no_run(said.run_id, e);
+		ret = run_stop(j->store, said.run_id, &said.now, &out, e);
 	json_decref(said.o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, false) : -1;
 }
 
 static int
-finish(struct job *j, struct err *e)
+finish(struct verb_job *j, struct err *e)
 {
 	static const char *const order[] = { "run_id", "runner_id", "status" };
 	struct said said;
@@ -214,11 +195,9 @@ finish(struct job *j, struct err *e)
 		ret = missing("run finish", "the id of the run and the id of the runner", e);
 	else if (state < 0 || !run_state_final((enum run_state)state))
 		ret = missing("run finish", "completed, failed or stopped as the status", e);
-	else if (j->store == NULL)
-		ret = no_run(said.run_id, e);
 	else
 		ret = run_finish(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL }, (enum run_state)state,
-		    said.error, &j->now, &out, e);
+		    said.error, &said.now, &out, e);
 	json_decref(said.o);
 	return ret >= 0 ? told_run(j, &out, ret == 1, false) : -1;
 }
@@ -226,23 +205,10 @@ finish(struct job *j, struct err *e)
 /* ---- list ---- */
 
 struct listing {
-	const struct job *j;
-	int64_t since;
+	int64_t since, now;		/* ms since 1970 */
 	json_t *runs;			/* NULL: printed at once */
 	bool head;
 };
-
-static void
-put_column(const char *text, size_t width)
-{
-	struct buf b = BUF_INIT;
-	size_t n;
-
-	say_foreign(&b, text != NULL ? text : "-", 40);
-	n = utf8_width(b.data, b.len);
-	printf("%s%*s  ", b.data, (int)(n < width ? width - n : 0), "");
-	buf_release(&b);
-}
 
 static void
 print_row(struct listing *l, const struct run *r)
@@ -252,12 +218,12 @@ print_row(struct listing *l, const struct run *r)
 	if (!l->head)
 		printf("%-26s  %-9s  %-20s  %-16s  %5s  %s\n", "RUN", "STATUS", "SESSION", "RUNNER", "AGE", "ERROR");
 	l->head = true;
-	clock_age(&age, l->j->now.wall_ms - r->created_at);
+	clock_age(&age, l->now - r->created_at);
 	say_foreign(&error, r->error != NULL ? r->error : "", 0);
-	put_column(r->id, 26);
-	put_column(run_state_name(r->state), 9);
-	put_column(r->session_id, 20);
-	put_column(r->runner_id, 16);
+	verb_column(r->id, 26);
+	verb_column(run_state_name(r->state), 9);
+	verb_column(r->session_id, 20);
+	verb_column(r->runner_id, 16);
 	printf("%5s  %s\n", age.data, error.data);
 	buf_release(&age);
 	buf_release(&error);
@@ -280,22 +246,22 @@ take_row(const struct record *rec, void *arg, struct err *e)
 }
 
 static int
-list(struct job *j, struct err *e)
+list(struct verb_job *j, struct err *e)
 {
-	struct listing l = { .j = j };
-	int ret = setup_since(j->cli, &l.since, e);
+	struct listing l = { .now = clock_wall_ms() };
+	int ret = setup_since(&j->cli, &l.since, e);
 
-	for (size_t i = 0; i < j->cli->n_args && ret == 0; i++)
-		if (run_state_of(j->cli->args[i]) < 0) {
-			err_set(e, GT_USAGE, "usage", "\"%.40s\" is no state of a run", j->cli->args[i]);
+	for (size_t i = 0; i < j->cli.n_args && ret == 0; i++)
+		if (run_state_of(j->cli.args[i]) < 0) {
+			err_set(e, GT_USAGE, "usage", "\"%.40s\" is no state of a run", j->cli.args[i]);
 			ret = err_hint(e, "pending, claimed, running, stopping, completed, failed or stopped");
 		}
-	l.runs = j->cli->json ? json_array() : NULL;
-	if (ret == 0 && j->store != NULL && j->cli->n_args == 0)
+	l.runs = j->cli.json ? json_array() : NULL;
+	if (ret == 0 && j->store != NULL && j->cli.n_args == 0)
 		ret = store_each(j->store, "run:", NULL, take_row, &l, e);
-	for (size_t i = 0; i < j->cli->n_args && ret == 0 && j->store != NULL; i++)
-		ret = store_each(j->store, "run:", j->cli->args[i], take_row, &l, e);
-	if (ret == 0 && j->cli->json) {
+	for (size_t i = 0; i < j->cli.n_args && ret == 0 && j->store != NULL; i++)
+		ret = store_each(j->store, "run:", j->cli.args[i], take_row, &l, e);
+	if (ret == 0 && j->cli.json) {
 		json_t *v = say_object();
 
 		json_object_set(v, "runs", l.runs);
@@ -320,16 +286,28 @@ print_report(const struct run_recovery *how, const struct run_report *r)
 }
 
 static int
-recover(struct job *j, struct err *e)
+open_log(struct verb_job *j, struct err *e)
+{
+	char *log_file = config_path(j->w.config, "log_file");
+	int ret = log_file != NULL ? say_open_log(&j->say, log_file, e) : 0;
+
+	free(log_file);
+	return ret;
+}
+
+static int
+recover(struct verb_job *j, struct err *e)
 {
 	struct run_report r = { .claimed = 0 };
 	struct run_recovery how;
+	struct moment now;
 
-	if (run_recovery_read(j->cli, j->w.config, &how, e) != 0 ||
-	    (j->store != NULL && run_recover(j->store, &how, &j->now, &r, e) != 0))
+	moment_now(&now);
+	if (open_log(j, e) != 0 || run_recovery_read(&j->cli, j->w.config, &how, e) != 0 ||
+	    (j->store != NULL && run_recover(j->store, &how, &now, &r, e) != 0))
 		return -1;
 	run_recovery_tell(&j->say, &how, &r);
-	if (j->cli->json) {
+	if (j->cli.json) {
 		json_t *v = say_object();
 
 		json_put(v, "mode", run_mode_name(how.mode));
@@ -344,78 +322,18 @@ recover(struct job *j, struct err *e)
 	return GT_OK;
 }
 
-/* ---- */
-
-static const struct verb {
-	const char *name;
-	int (*run)(struct job *j, struct err *e);
-	size_t max;			/* arguments; the rest is checked by the verb */
-	bool makes;			/* a store, if there is none */
-	bool since, recovery;		/* takes --since; --mode, --threshold and --dry-run */
-} verbs[] = {
-	{ "create", create, 0, true, false, false },
-	{ "claim", claim, 2, false, false, false },
-	{ "start", start, 2, false, false, false },
-	{ "stop", stop, 1, false, false, false },
-	{ "finish", finish, 3, false, false, false },
-	{ "list", list, RUN_STATES, false, true, false },
-	{ "recover", recover, 0, false, false, true },
+static const struct verb verbs[] = {
+	{ "create", create, 0, 0, .writes = true },
+	{ "claim", claim, 0, 2, .writes = true },
+	{ "start", start, 0, 2, .writes = true },
+	{ "stop", stop, 0, 1, .writes = true },
+	{ "finish", finish, 0, 3, .writes = true },
+	{ "list", list, 0, RUN_STATES, .since = true },
+	{ "recover", recover, 0, 0, .writes = true, .recovery = true },
 };
-
-static const struct verb *
-find_verb(const struct cli *cli, struct err *e)
-{
-	const struct verb *v = NULL;
-
-	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0] && cli->n_args > 0; i++)
-		if (strcmp(verbs[i].name, cli->args[0]) == 0)
-			v = &verbs[i];
-	if (v == NULL)
-		err_set(e, GT_USAGE, "usage", "run needs one of create, claim, start, stop, finish, list, recover");
-	else if (cli->n_args - 1 > v->max)
-		err_set(e, GT_USAGE, "usage", "run %s takes no \"%.60s\"", v->name, cli->args[1 + v->max]);
-	else if ((cli->since != NULL && !v->since) || ((cli->mode != NULL || cli->threshold != NULL || cli->dry_run) && !v->recovery))
-		err_set(e, GT_USAGE, "usage", "run %s takes no %s", v->name, cli->since != NULL && !v->since ? "--since" :
-		    cli->mode != NULL ? "--mode" : cli->threshold != NULL ? "--threshold" : "--dry-run");
-	else
-		return v;
-	err_hint(e, "gt-recover help run");
-	return NULL;
-}
-
-static int
-open_job(struct job *j, const struct verb *v, struct err *e)
-{
-	char *log_file = config_path(j->w.config, "log_file");
-	int ret = log_file != NULL ? say_open_log(&j->say, log_file, e) : 0;
-
-	free(log_file);
-	if (ret != 0)
-		return -1;
-	moment_now(&j->now);
-	j->store = world_store(&j->w, v->makes, e);
-	return j->store != NULL || e->code == 0 ? 0 : -1;
-}
 
 int
 cmd_run(const struct cli *cli, struct err *e)
 {
-	const struct verb *v = find_verb(cli, e);
-	struct job j = { .cli = NULL };
-	struct cli rest = *cli;
-	int ret = GT_OK;
-
-	if (v == NULL || setup_config(cli, &j.w, e) != 0)
-		return -1;
-	rest.args++;
-	rest.n_args--;
-	j.cli = &rest;
-	say_init(&j.say, cli);
-	if (!setup_disabled(cli, &j.w)) {
-		ret = open_job(&j, v, e) == 0 ? v->run(&j, e) : -1;
-		setup_export(&j.w);
-	}
-	say_release(&j.say);
-	setup_release(&j.w);
-	return ret;
+	return verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
 }

@@ -8,13 +8,9 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
-#include "cmd/cmd.h"
 #include "cmd/input.h"
-#include "cmd/say.h"
-#include "cmd/setup.h"
+#include "cmd/verb.h"
 #include "ledger/runner.h"
-#include "revive/world.h"
-#include "store/store.h"
 #include "town/config.h"
 
 struct said {
@@ -69,52 +65,39 @@ runner_object(const struct runner *r, bool lives)
 }
 
 static int
-do_register(const struct cli *cli, struct world *w, struct say *say, struct err *e)
+do_register(struct verb_job *j, struct err *e)
 {
-	struct store *store = world_store(w, true, e);
 	struct moment now;
 	struct runner r;
 	struct said said;
 	int ret;
 
-	if (store == NULL || read_said(cli, "runner register", &said, e) != 0)
+	if (read_said(&j->cli, "runner register", &said, e) != 0)
 		return -1;
 	moment_now(&now);
-	ret = runner_register(store, said.runner_id, said.pid, &now, &r, e);
+	ret = runner_register(j->store, said.runner_id, said.pid, &now, &r, e);
 	json_decref(said.o);
 	if (ret != 0)
 		return -1;
-	if (cli->json) {
-		json_t *v = say_object();
-
-		json_object_set_new(v, "runner", runner_object(&r, true));
-		say_json(v);
-	} else {
-		say_line(say, "The runner %s is registered", r.id);
-	}
+	verb_json(j, "runner", runner_object(&r, true));
+	if (!j->cli.json)
+		say_line(&j->say, "The runner %s is registered", r.id);
 	runner_release(&r);
 	return GT_OK;
 }
 
 static int
-beat(const struct cli *cli, struct world *w, struct say *say, struct err *e)
+beat(struct verb_job *j, struct err *e)
 {
-	struct store *store = world_store(w, false, e);
 	struct moment now;
 	struct said said;
 	int ret;
 
-	(void)say;
-	if ((store == NULL && e->code != 0) || read_said(cli, "runner beat", &said, e) != 0)
+	if (read_said(&j->cli, "runner beat", &said, e) != 0)
 		return -1;
 	moment_now(&now);
-	if (store != NULL) {
-		ret = runner_beat(store, said.runner_id, &now, e);
-	} else {
-		err_set(e, GT_REFUSED, "unregistered", "the runner %.200s is not registered", said.runner_id);
-		ret = err_hint(e, "gt-recover runner register %.200s", said.runner_id);
-	}
-	if (ret == 0 && cli->json) {
+	ret = runner_beat(j->store, said.runner_id, &now, e);
+	if (ret == 0 && j->cli.json) {
 		json_t *v = say_object();
 
 		json_put(v, "runner_id", said.runner_id);
@@ -126,14 +109,13 @@ beat(const struct cli *cli, struct world *w, struct say *say, struct err *e)
 }
 
 static int
-list(const struct cli *cli, struct world *w, struct say *say, struct err *e)
+list(struct verb_job *j, struct err *e)
 {
-	struct store *store = world_store(w, false, e);
-	int64_t threshold = config_ms(w->config, "runs.threshold");
+	int64_t threshold = config_ms(j->w.config, "runs.threshold");
 	struct runners all = { .n = 0 };
 	json_t *array = json_array();
 	struct moment now;
-	int ret = store != NULL ? runners_read(store, &all, e) : e->code != 0 ? -1 : 0;
+	int ret = j->store != NULL ? runners_read(j->store, &all, e) : 0;
 
 	moment_now(&now);
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
@@ -141,66 +123,33 @@ list(const struct cli *cli, struct world *w, struct say *say, struct err *e)
 		bool lives = runner_lives(r, &now, threshold);
 		struct buf age = BUF_INIT;
 
-		if (cli->json) {
+		if (j->cli.json) {
 			json_array_append_new(array, runner_object(r, lives));
 			continue;
 		}
 		clock_age(&age, now.wall_ms - r->beat.wall_ms);
-		printf("%-24s  %-5s  last beat %s ago\n", r->id, lives ? "alive" : "gone", age.data);
+		verb_column(r->id, 24);
+		printf("%-5s  last beat %s ago\n", lives ? "alive" : "gone", age.data);
 		buf_release(&age);
 	}
-	if (ret == 0 && cli->json) {
-		json_t *v = say_object();
-
-		json_object_set(v, "runners", array);
-		say_json(v);
-	} else if (ret == 0 && all.n == 0) {
-		say_line(say, "No runner is registered.");
-	}
-	json_decref(array);
+	if (ret == 0 && !j->cli.json && all.n == 0)
+		say_line(&j->say, "No runner is registered.");
+	if (ret == 0)
+		verb_json(j, "runners", array);
+	else
+		json_decref(array);
 	runners_release(&all);
 	return ret == 0 ? GT_OK : -1;
 }
 
-static const struct verb {
-	const char *name;
-	int (*run)(const struct cli *cli, struct world *w, struct say *say, struct err *e);
-	size_t max;
-} verbs[] = {
-	{ "register", do_register, 2 },
-	{ "beat", beat, 1 },
-	{ "list", list, 0 },
+static const struct verb verbs[] = {
+	{ "register", do_register, 0, 2, .writes = true },
+	{ "beat", beat, 0, 1, .writes = true },
+	{ "list", list, 0, 0, .writes = false },
 };
 
 int
 cmd_runner(const struct cli *cli, struct err *e)
 {
-	const struct verb *v = NULL;
-	struct cli rest = *cli;
-	struct world w;
-	struct say say;
-	int ret = GT_OK;
-
-	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0] && cli->n_args > 0; i++)
-		if (strcmp(verbs[i].name, cli->args[0]) == 0)
-			v = &verbs[i];
-	if (v == NULL || cli->n_args - 1 > v->max) {
-		if (v == NULL)
-			err_set(e, GT_USAGE, "usage", "runner needs one of register, beat, list");
-		else
-			err_set(e, GT_USAGE, "usage", "runner %s takes no \"%.60s\"", v->name, cli->args[1 + v->max]);
-		return err_hint(e, "gt-recover help runner");
-	}
-	if (setup_config(cli, &w, e) != 0)
-		return -1;
-	rest.args++;
-	rest.n_args--;
-	say_init(&say, cli);
-	if (!setup_disabled(cli, &w)) {
-		ret = v->run(&rest, &w, &say, e);
-		setup_export(&w);
-	}
-	say_release(&say);
-	setup_release(&w);
-	return ret;
+	return verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
 }

@@ -9,6 +9,19 @@
 #include "cmd/verb.h"
 #include "town/config.h"
 
+/* An option that the command takes, but not this verb of it; NULL: all are fine. */
+static const char *
+not_taken(const struct cli *cli, const struct verb *v)
+{
+	if (cli->undelivered && !v->undelivered)
+		return "--undelivered";
+	if (cli->since != NULL && !v->since)
+		return "--since";
+	if (v->recovery)
+		return NULL;
+	return cli->mode != NULL ? "--mode" : cli->threshold != NULL ? "--threshold" : cli->dry_run ? "--dry-run" : NULL;
+}
+
 static const struct verb *
 find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 {
@@ -26,8 +39,8 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 		err_set(e, GT_USAGE, "usage", "%s %s needs an id", cli->command, v->name);
 	else if (cli->n_args - 1 > v->max)
 		err_set(e, GT_USAGE, "usage", "%s %s takes no \"%.60s\"", cli->command, v->name, cli->args[1 + v->max]);
-	else if (cli->undelivered && !v->undelivered)
-		err_set(e, GT_USAGE, "usage", "%s %s takes no --undelivered", cli->command, v->name);
+	else if (not_taken(cli, v) != NULL)
+		err_set(e, GT_USAGE, "usage", "%s %s takes no %s", cli->command, v->name, not_taken(cli, v));
 	buf_release(&names);
 	if (e->code == 0)
 		return v;
@@ -38,7 +51,7 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 static int
 disabled(const struct cli *cli, const struct verb *v, const struct world *w, struct err *e)
 {
-	if (!v->writes) {
+	if (!v->writes || v->recovery) {
 		setup_disabled(cli, w);
 		return GT_OK;
 	}
@@ -61,7 +74,7 @@ verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *
 	say_init(&j.say, cli);
 	if (!config_flag(j.w.config, "enabled")) {
 		ret = disabled(cli, v, &j.w, e);
-	} else if ((j.store = world_store(&j.w, v->writes, e)) != NULL || e->code == 0) {
+	} else if ((j.store = world_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
 		ret = v->run(&j, e);
 		if (v->writes)
 			setup_export(&j.w);

@@ -16,7 +16,7 @@ struct store;
 struct verb_job {
 	struct cli cli;			/* args: what stands behind the verb */
 	struct world w;
-	struct store *store;		/* NULL: there is none yet, and the verb reads only */
+	struct store *store;		/* NULL: there is none yet, and the verb reads only, or is to change nothing */
 	struct say say;
 };
 
@@ -25,12 +25,13 @@ struct verb {
 	int (*run)(struct verb_job *j, struct err *e);	/* exit status, or -1 with err */
 	size_t min, max;		/* arguments */
 	bool writes;
-	bool undelivered;		/* takes --undelivered */
+	/* options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run */
+	bool undelivered, since, recovery;
 };
 
 /*
- * Finds the verb that the first argument names, opens what it needs, runs it, exports the events. enabled = false: one that reads answers
- * as all commands do; one that writes is refused (name "disabled"), since its 0 would say that something is on disk.
+ * Finds the verb that the first argument names, opens what it needs, runs it, exports the events. enabled = false: one that reads or
+ * recovers answers as all commands do; one that writes is refused (name "disabled"), since its 0 would say that something is on disk.
  */
 int verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
 

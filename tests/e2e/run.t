@@ -64,6 +64,11 @@ gt run list
 is "$RC $OUT" '0 ' 'there are no runs'
 gt run list --json
 is "$RC $(json '{runs}')" '0 0' 'in JSON'
+gt runner list
+is "$RC" 0 'no runners'
+gt run recover --dry-run
+is "$RC $OUT" '0 ' 'nothing that would be recovered'
+not_ok 'reading made no store' test -e "$DB"
 gt run claim r1
 is "$RC" 4 'nothing is pending'
 gt run recover --json
@@ -72,9 +77,6 @@ gt run start nothing r1
 is "$RC" 4 'an unknown run'
 gt runner beat r1
 like "$RC $ERR" '^6 .*not registered' 'an unknown runner'
-gt runner list
-is "$RC" 0 'no runners'
-not_ok 'none of it made a store' test -e "$DB"
 
 # ---- one run, from the beginning to its end ----
 put '{"session_id":"ses_1","prompt":"say \"hello\"\nand more"}' run create
@@ -242,6 +244,12 @@ is "$RC" 2 'so is a prompt of 5 MiB'
 perl -e 'print "{\"session_id\":\"s\",\"run_id\":\"large\",\"prompt\":\"", "x" x (1 << 20), "\"}"' >"$W/in"
 gt_in "$W/in" run create
 is "$RC $OUT $(field large prompt | wc -c)" "0 large $(((1 << 20) + 1))" 'one of 1 MiB is kept'
+
+printf '[recovery]\nenabled = false\n' >"$W/off.toml"
+put '{"session_id":"s","prompt":"x"}' --config "$W/off.toml" run create
+is "$RC" 6 'nothing is written where all is switched off'
+gt --config "$W/off.toml" run recover --mode all --json
+is "$RC $(json '{disabled}')" '0 true' 'nor recovered'
 
 # ---- 8 at once ----
 export XDG_STATE_HOME=$W/state/claims
