@@ -195,7 +195,7 @@ take_run(const struct record *rec, void *arg, struct err *e)
 	}
 	if (r.state != to && !b->how->dry_run) {
 		settle(b, &r, to);
-		x = session_of(b, &r, &place, &failed, e);
+		x = to != RUN_PENDING ? session_of(b, &r, &place, &failed, e) : NULL;
 		if (x != NULL && run_session_take(x, &r, from))
 			b->touched[place] = true;
 		add(b, xstrdup(rec->key), run_json(&r), r.version, run_state_name(to));
