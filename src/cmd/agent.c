@@ -50,7 +50,7 @@ static int
 show_node(struct branch *b, size_t i, size_t depth, struct err *e)
 {
 	const struct tree_node *x = &b->t->v[i];
-	struct buf name = BUF_INIT;
+	struct buf name = BUF_INIT, model = BUF_INIT;
 	struct session session;
 	json_t *v;
 	int found = session_load(b->j->store, x->agent, &session, e);
@@ -73,10 +73,15 @@ show_node(struct branch *b, size_t i, size_t depth, struct err *e)
 		json_array_append_new(b->agents, v);
 	} else {
 		say_foreign(&name, x->agent, 0);
-		printf("%*s%s  %s  %s\n", (int)(depth < 40 ? 2 * depth : 80), "", name.data,
-		    found > 0 ? session_state_name(session.state) : "no session", session.model != NULL ? session.model : "");
+		if (session.model != NULL) {
+			buf_str(&model, "  ");
+			say_foreign(&model, session.model, 0);
+		}
+		printf("%*s%s  %s%s\n", (int)(depth < 40 ? 2 * depth : 80), "", name.data,
+		    found > 0 ? session_state_name(session.state) : "no session", model.data);
 	}
 	buf_release(&name);
+	buf_release(&model);
 	session_release(&session);
 	return 0;
 }

@@ -163,17 +163,17 @@ show(struct verb_job *j, struct err *e)
 static void
 print_row(const struct session *x, int64_t now)
 {
-	struct buf age = BUF_INIT;
+	struct buf age = BUF_INIT, place = BUF_INIT;
 
 	clock_age(&age, now - x->changed_at);
 	verb_column(x->agent_uuid, 36);
 	verb_column(session_state_name(x->state), 9);
 	verb_column(x->provider_name, 12);
 	verb_column(x->model, 20);
-	printf("%4s  ", age.data);
-	verb_column(x->workspace_path, 0);
-	putchar('\n');
+	say_foreign(&place, x->workspace_path != NULL ? x->workspace_path : "-", 0);
+	printf("%4s  %s\n", age.data, place.data);
 	buf_release(&age);
+	buf_release(&place);
 }
 
 static int
