@@ -155,10 +155,8 @@ deliver(struct verb_job *j, struct err *e)
 {
 	struct message m = { .version = 0 };
 
-	if (message_deliver(j->store, j->cli.args[0], &m, e) != 0) {
-		message_release(&m);
+	if (message_deliver(j->store, j->cli.args[0], &m, e) != 0)
 		return -1;
-	}
 	say_line(&j->say, m.state == MESSAGE_WAITING ? "It is delivered, and waits for an answer." : "It is delivered.");
 	return tell(j, &m, false);
 }

@@ -153,7 +153,8 @@ check_run(const struct record *rec, void *arg, struct err *e)
 		return 0;
 	}
 	if ((r.state == RUN_PENDING) != (r.runner_id == NULL) && !run_state_final(r.state))
-		integrity_fault(k->out, "the run %.200s is %s and names %s runner", r.id, run_state_name(r.state), r.runner_id == NULL ? "no" : "a");
+		integrity_fault(k->out, "the run %.200s is %s and names %s runner", r.id, run_state_name(r.state),
+		    r.runner_id == NULL ? "no" : "a");
 	/* what has ended needs no session any more, and there may be very many */
 	if (!run_state_final(r.state) && r.session_id != NULL)
 		found = run_session_load(k->s, r.session_id, &x, &own);

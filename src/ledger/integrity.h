@@ -32,8 +32,8 @@ int integrity_check(struct store *s, struct integrity *out, struct err *e);
 void integrity_release(struct integrity *i);
 
 /*
- * For the files of the check alone: one more fault; a record that cannot be understood is a fault (0), a store that cannot be read an error (-1);
- * the part about sessions, the tree and messages.
+ * For the files of the check alone: one more fault; a record that cannot be understood is a fault (0), a store that cannot be
+ * read an error (-1); the part about sessions, the tree and messages.
  */
 void integrity_fault(struct integrity *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int integrity_damaged(struct integrity *out, const struct err *own, struct err *e);

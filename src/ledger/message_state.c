@@ -55,7 +55,10 @@ message_deliver(struct store *s, const char *id, struct message *out, struct err
 	struct delivering job = { id, out };
 
 	memset(out, 0, sizeof *out);
-	return record_settle(deliver_once, s, &job, e);
+	if (record_settle(deliver_once, s, &job, e) == 0)
+		return 0;
+	message_release(out);
+	return -1;
 }
 
 /* --- reply --- */

@@ -88,7 +88,8 @@ int session_record(struct store *s, struct session *x, const struct buf *blob, s
 
 /*
  * Commits a session as SUSPENDED and its blob, when there is one, in its place; otherwise the old one stays. One that is SUSPENDED already
- * stays so. Its process is forgotten. why: a sentence of ours. Also "ended"; "not-found" (GT_NOTHING).
+ * stays so. Its process is forgotten. why: a sentence of ours. *out is the record afterwards, or empty. Also "ended";
+ * "not-found" (GT_NOTHING).
  */
 int session_suspend(struct store *s, const char *agent, const struct buf *blob, const char *why, struct session *out, struct err *e);
 

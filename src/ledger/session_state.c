@@ -121,6 +121,17 @@ struct turning {
 	struct session *x;
 };
 
+/* *x is the record afterwards, or empty. */
+static int
+turn(struct store *s, enum commit (*verb)(struct store *s, void *arg, struct err *e), struct turning *job, struct err *e)
+{
+	session_init(job->x);
+	if (record_settle(verb, s, job, e) == 0)
+		return read_back(s, job->agent, job->x, e);
+	session_release(job->x);
+	return -1;
+}
+
 static enum commit
 suspend_once(struct store *s, void *arg, struct err *e)
 {
@@ -158,8 +169,7 @@ session_suspend(struct store *s, const char *agent, const struct buf *blob, cons
 {
 	struct turning job = { .agent = agent, .why = why, .blob = blob, .x = out };
 
-	session_init(out);
-	return record_settle(suspend_once, s, &job, e) == 0 ? read_back(s, agent, out, e) : -1;
+	return turn(s, suspend_once, &job, e);
 }
 
 static enum commit
@@ -203,8 +213,7 @@ session_restore(struct store *s, const char *agent, struct buf *blob, struct ses
 {
 	struct turning job = { .agent = agent, .out = blob, .x = out };
 
-	session_init(out);
-	return record_settle(restore_once, s, &job, e) == 0 ? read_back(s, agent, out, e) : -1;
+	return turn(s, restore_once, &job, e);
 }
 
 /* --- startup --- */

@@ -44,7 +44,8 @@ lives(const struct pass *p, const struct session *x)
 
 /* One repair of an agent: its session, its link or both, each NULL when it stays. 1 made, 0 another process was faster, -1. */
 static int
-repair(struct pass *p, const char *agent, struct session *x, const char *why, const struct tree_node *link, const char *words, struct err *e)
+repair(struct pass *p, const char *agent, struct session *x, const char *why, const struct tree_node *link, const char *words,
+    struct err *e)
 {
 	struct event ev = { .kind = "agent.repaired", .subject = agent, .text = words };
 	char *key[2] = { NULL }, *value[2] = { NULL };
@@ -129,8 +130,8 @@ settle_session(struct pass *p, struct session *x, struct err *e)
 		struct tree_node fresh = { .version = link.version, .agent = x->agent_uuid, .parent = parent, .at = store_now(p->s),
 		    .adopted_from = parent == NULL ? x->parent : NULL };
 
-		over = counted(repair(p, x->agent_uuid, x, NULL, &fresh, parent != NULL ? "linked: its spawn was cut off" : "made a root", e),
-		    &p->out->linked);
+		over = counted(repair(p, x->agent_uuid, x, NULL, &fresh, parent != NULL ? "linked: its spawn was cut off" : "made a root",
+		    e), &p->out->linked);
 	}
 	tree_node_release(&link);
 	return over;

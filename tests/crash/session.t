@@ -1,6 +1,6 @@
 #!/bin/bash
-# Each verb of sessions, the tree and messages is killed wherever it changes something: what it left is all of its step or none, and asked again it
-# is done once. Needs a build with fault points (make FAULTS=1).
+# Each verb of sessions, the tree and messages is killed wherever it changes something: what it left is all of its step or none, and asked
+# again it is done once. Needs a build with fault points (make FAULTS=1).
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 # shellcheck source=tests/e2e/sqlite.sh

@@ -1,8 +1,8 @@
 #include "home.h"
 
 /*
- * What seed S0 says is lost when whoever ran the agents is killed, and what is there instead. An orchestrator is a process that does its steps
- * and tells each acknowledgement; it is killed in the middle, and another process finds what it left.
+ * What seed S0 says is lost when whoever ran the agents is killed, and what is there instead. An orchestrator is a process that does its
+ * steps and tells each acknowledgement; it is killed in the middle, and another process finds what it left.
  */
 
 #include <signal.h>

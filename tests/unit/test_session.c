@@ -394,7 +394,7 @@ test_settle(void **state)
 	struct moment now;
 	struct session x;
 	int64_t events, after;
-	char id[16];
+	char id[32];
 
 	for (int i = 0; i < 450; i++) {
 		snprintf(id, sizeof id, "dead-%d", i);

@@ -294,7 +294,7 @@ static void
 test_settle_ring(void **state)
 {
 	struct home *h = *state;
-	char key[16], value[64];
+	char key[32], value[64];
 
 	for (int i = 0; i < 5; i++) {
 		snprintf(key, sizeof key, "n%d", i);
