@@ -1,0 +1,35 @@
+#ifndef STORE_SQLITE_PRIVATE_H
+#define STORE_SQLITE_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/backend.h"
+#include "base/db.h"
+
+/* What the files of the SQLite backend share: sqlite.c (the six calls), sqlite_schema.c. Nobody else includes this. */
+
+#define SQLITE_APP_ID 0x47545243		/* "GTRC" */
+#define SQLITE_LOCK_WAIT_MS 10000
+
+struct sqlite_store {
+	struct store base;
+	sqlite3 *db;
+	char *path;
+	char *lock;
+	bool look;			/* for reading alone */
+	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
+};
+
+/*
+ * Makes the tables and views of a new file, brings those of an older schema up to ours in one transaction, and refuses what is not ours
+ * ("not-ours"), of a later schema ("newer") or without one ("corrupt"). Fault points: "store-create", "store-migrate".
+ */
+int sqlite_schema(struct sqlite_store *s, struct err *e);
+
+/* Says of a damaged file what to do; other errors stay as they are. -1. */
+int sqlite_say_damage(const char *path, struct err *e);
+/* A fault point speaks in errno; the store answers as SQLite would have done. -1. */
+int sqlite_injected(struct sqlite_store *s, struct err *e);
+
+#endif
