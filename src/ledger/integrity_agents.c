@@ -42,21 +42,21 @@ check_session(const struct record *r, void *arg, struct err *e)
 	return ret;
 }
 
+/* Its session, if it is there, has been checked with the others. */
 static int
 check_link(struct check *k, const struct tree_node *x, struct err *e)
 {
-	struct err own = ERR_INIT;
-	struct session session;
-	int found = session_load(k->s, x->agent, &session, &own);
+	char *key = xasprintf("session:%s", x->agent);
+	struct record r;
+	int found = store_get(k->s, key, &r, e);
 
-	session_release(&session);
-	if (found < 0)
-		return integrity_damaged(k->out, &own, e);
 	if (found == 0)
 		integrity_fault(k->out, "the agent %s has a place in the tree, but no session", x->agent);
-	if (x->parent != NULL && tree_find(k->tree, x->parent) == NULL)
+	if (found >= 0 && x->parent != NULL && tree_find(k->tree, x->parent) == NULL)
 		integrity_fault(k->out, "the agent %s is below %s, which is not there or has ended", x->agent, x->parent);
-	return 0;
+	record_release(&r);
+	free(key);
+	return found < 0 ? -1 : 0;
 }
 
 /* Each is walked over once: whoever comes back to where this walk has been is in a ring. */

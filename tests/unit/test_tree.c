@@ -317,6 +317,92 @@ test_settle_ring(void **state)
 	assert_string_equal(home_place(h, "n2"), "-");
 }
 
+/* A chain is as deep as its callers made it: nothing of it goes by recursion or by one commit each. */
+static void
+test_deep(void **state)
+{
+	enum { DEEP = 2000 };
+	struct home *h = *state;
+	struct change *c = xcalloc(2 * DEEP, sizeof *c);
+	char **texts = xcalloc(3 * DEEP, sizeof *texts);
+	int64_t before, after;
+	size_t ended;
+
+	for (int i = 0; i < DEEP; i++) {
+		char **t = texts + 3 * i;
+
+		t[0] = xasprintf("session:n%04d", i);
+		t[1] = xasprintf("tree:n%04d", i);
+		t[2] = i > 0 ? xasprintf("{\"parent\":\"n%04d\"}", i - 1) : xstrdup("{}");
+		c[2 * i] = (struct change){ CHANGE_PUT, t[0], STORE_ABSENT, "SUSPENDED", "{\"provider_name\":\"fake\"}" };
+		c[2 * i + 1] = (struct change){ CHANGE_PUT, t[1], STORE_ABSENT, "open", t[2] };
+	}
+	assert_int_equal(store_commit(h->s, c, 2 * DEEP, &h->e), COMMIT_DONE);
+	settle(h, home_all_dead, NULL, 0, 0, 0);
+	assert_int_equal(event_last(h->s, &before, &h->e), 0);
+	assert_int_equal(tree_end(h->s, "n0000", true, &ended, &h->e), 0);
+	assert_int_equal(ended, DEEP);
+	assert_int_equal(event_last(h->s, &after, &h->e), 0);
+	assert_int_equal(after, before + 1);
+	assert_string_equal(home_state(h, "n1999"), "ENDED");
+	for (int i = 0; i < 3 * DEEP; i++)
+		free(texts[i]);
+	free(texts);
+	free(c);
+}
+
+static void
+find_fault(struct home *h, const char *words)
+{
+	struct integrity i;
+
+	assert_int_equal(integrity_check(h->s, &i, &h->e), 0);
+	assert_int_equal(i.n_faults, words != NULL ? 1 : 0);
+	if (words != NULL && strstr(i.faults[0], words) == NULL)
+		fail_msg("%s", i.faults[0]);
+	integrity_release(&i);
+}
+
+/* What the doctor finds; and what startup makes of it leaves nothing to find. */
+static void
+test_faults(void **state)
+{
+	struct home *h = *state;
+	struct buf blob = BUF_INIT;
+	struct session x;
+
+	home_spawn(h, NULL, "root");
+	home_spawn(h, "root", "a");
+	assert_int_equal(home_record(h, "half", "root"), 0);
+	find_fault(h, NULL);
+	home_put(h, "session:a", "ENDED", "{\"provider_name\":\"fake\"}");
+	find_fault(h, "a has ended, but its place");
+	settle(h, home_all_dead, NULL, 1, 1, 0);
+	find_fault(h, NULL);
+	home_put(h, "tree:half", "open", "{\"parent\":\"nobody\"}");
+	find_fault(h, "half is below nobody");
+	home_put(h, "tree:half", "open", "{\"parent\":\"half\"}");
+	find_fault(h, "half is below itself");
+	settle(h, home_all_dead, NULL, 0, 0, 1);
+	home_put(h, "tree:ghost", "open", "{}");
+	find_fault(h, "ghost has a place in the tree, but no session");
+	settle(h, home_all_dead, NULL, 0, 1, 0);
+	buf_str(&blob, "state");
+	assert_int_equal(session_suspend(h->s, "root", &blob, "asked", &x, &h->e), 0);
+	session_release(&x);
+	home_delete(h, "blob:root");
+	find_fault(h, "blob of root is missing");
+	assert_int_equal(session_suspend(h->s, "root", &blob, "asked", &x, &h->e), 0);
+	session_release(&x);
+	home_put(h, "session:root", "ASLEEP", "{}");
+	find_fault(h, "no session in a known state");
+	home_put(h, "session:root", "SUSPENDED", "{\"provider_name\":\"fake\"}");
+	home_put(h, "message:m", "lost", "{}");
+	find_fault(h, "no message in a known state");
+	home_delete(h, "message:m");
+	buf_release(&blob);
+}
+
 int
 main(void)
 {
@@ -330,6 +416,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_settle_partial, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_settle_broken, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_settle_ring, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_deep, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_faults, home_setup, home_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
