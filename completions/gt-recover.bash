@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol release log stats run runner session agent message doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -72,6 +72,7 @@ _gt_recover() {
 		context) options="$common $servers --scope --include-infra" ;;
 		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
+		startup) options="$common $servers --mode --threshold" ;;
 		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;

@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol release log stats run runner session agent message doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -43,6 +43,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery wou
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
+complete -c gt-recover -n '__gt_recover_bare' -a startup -d 'make the records true again after a crash or a reboot'
 complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
 complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer or the plugin away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
@@ -84,8 +85,8 @@ complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from prompt' -l via -x -a 'auto resume inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare' -s V -l version -d 'the version'
 complete -c gt-recover -n '__fish_seen_subcommand_from log stats run' -l since -x -d 'only what is younger, as in 7d'
-complete -c gt-recover -n '__fish_seen_subcommand_from run' -l mode -x -a 'stale all none' -d 'which runs are settled'
-complete -c gt-recover -n '__fish_seen_subcommand_from run' -l threshold -x -d 'seconds after which a run is stale'
+complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l mode -x -a 'stale all none' -d 'which runs are settled'
+complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l threshold -x -d 'seconds after which a run is stale'
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -l undelivered -d 'only those on their way or without their answer'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'

@@ -33,6 +33,7 @@ _gt_recover_commands() {
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
+		'startup:make the records true again after a crash or a reboot'
 		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
 		'uninstall:take the timer or the plugin away again'
 		'help:the commands and options'
@@ -89,11 +90,13 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|run|runner|session|agent|message|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
+	startup) options=($servers '--mode[which runs are settled]:mode:(stale all none)'
+		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
 	stats) options=($place $since) ;;

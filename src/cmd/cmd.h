@@ -74,6 +74,7 @@ int cmd_disarm(const struct cli *cli, struct err *e);
 int cmd_log(const struct cli *cli, struct err *e);
 int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
+int cmd_startup(const struct cli *cli, struct err *e);
 int cmd_release(const struct cli *cli, struct err *e);
 int cmd_run(const struct cli *cli, struct err *e);
 int cmd_runner(const struct cli *cli, struct err *e);

@@ -19,6 +19,7 @@
 #include "ledger/event.h"
 #include "store/store.h"
 #include "tmux/pane.h"
+#include "town/config.h"
 
 #define KEY "servers:last"
 #define TAG "servers"
@@ -270,26 +271,67 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 	return ret;
 }
 
-int
-startup(struct world *w, struct startup *out, struct err *e)
+/* Only messages to a receiver that is not ACTIVE are judged, so sessions come before them. */
+static int
+settle_ledger(struct world *w, struct store *store, const struct run_recovery *how, struct startup *out, struct err *e)
 {
-	struct store *store = world_store(w, true, e);
+	enum reply_policy policy = (enum reply_policy)reply_policy_of(config_text(w->config, "reply_policy"));
+	struct moment now;
+
+	moment_now(&now);
+	if (run_recover(store, how, &now, &out->runs, e) != 0 ||
+	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
+	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0)
+		return -1;
+	return messages_settle(store, policy, &out->messages, e);
+}
+
+static int
+settle_attempts(struct world *w, struct store *store, struct startup *out, struct err *e)
+{
 	struct servers was = { .n = 0 };
 	struct attempts open = { .n = 0 };
-	int ret = store != NULL && load(store, &was, e) >= 0 ? 0 : -1;
+	bool due = startup_due(w);
+	int ret = load(store, &was, e) >= 0 ? attempts_open(store, &open, e) : -1;
 
-	memset(out, 0, sizeof *out);
-	if (ret == 0)
-		ret = attempts_open(store, &open, e);
 	for (size_t i = 0; i < open.n && ret == 0; i++)
 		ret = end_if_gone(w, &was, open.v[i].id, out, e);
-	if (ret == 0 && was.version > 0)
+	if (ret == 0 && due)
 		ret = forget_ended(store, &was, out, e);
-	if (ret == 0)
-		tidy(w);
 	attempts_release(&open);
 	servers_release(&was);
 	return ret;
+}
+
+int
+startup(struct world *w, const struct run_recovery *how, struct startup *out, struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	bool all = strcmp(config_text(w->config, "resume_scope"), "all") == 0;
+
+	memset(out, 0, sizeof *out);
+	if (store == NULL)
+		return e->code == 0 ? 0 : -1;
+	if (settle_ledger(w, store, how, out, e) != 0 || settle_attempts(w, store, out, e) != 0 ||
+	    tree_resumable(store, all, &out->back, e) != 0)
+		return -1;
+	tidy(w);
+	return 0;
+}
+
+void
+startup_release(struct startup *s)
+{
+	sessions_release(&s->back);
+	memset(s, 0, sizeof *s);
+}
+
+bool
+startup_changed(const struct startup *s)
+{
+	return s->rebooted || s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
+	    s->runs.marked_stopped + s->sessions.suspended + s->tree.linked + s->tree.ended + s->tree.made_roots +
+	    s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
 }
 
 /* ---- what is there now ---- */
