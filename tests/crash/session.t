@@ -108,5 +108,22 @@ for verb in "${verbs[@]}"; do
 	# before and in the commit, before and in the export
 	ok "$verb was killed at every point that it passes" [ "${killed[$verb]:-0}" -ge 4 ]
 done
+# ---- a disk that fails: never a 0, and asked again on a good one it is done ----
+for verb in "${verbs[@]}"; do
+	for fault in store-commit=eio store-commit=enospc store-committed=eio; do
+		n=$((n + 1))
+		at "scene/$n"
+		cp -r "$W/before/$verb" "$XDG_STATE_HOME"
+		GT_FAULT=$fault verb "$verb"
+		failed=$([ "$RC" -ne 0 ] && [ "$RC" -lt 128 ] && [ -n "$ERR$(json '{error}{message}')" ] && echo yes)
+		left=$(tags)
+		[ "$verb" = restore ] || is "$OUT" '' "$verb, $fault: no id is told"
+		[ "$fault" = store-committed=eio ] || [ "$left" = "${was[$verb]}" ] || fail "$verb, $fault: something was changed"
+		[ "$verb" != restore ] || [ "$left" = "${was[$verb]}" ] || gt session suspend b
+		verb "$verb"
+		is "$failed $RC $([ "$(tags)" = "${becomes[$verb]}" ] && echo yes)" 'yes 0 yes' "$verb, $fault"
+		rm -rf "$XDG_STATE_HOME"
+	done
+done
 note "$(IFS=+ && echo $((${killed[*]}))) kills"
 done_testing
