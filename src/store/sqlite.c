@@ -287,6 +287,7 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 	if (answer != COMMIT_DONE)
 		goto out;
 	answer = COMMIT_ERROR;
+	s->seq = seq;
 	if (note_done(s, seq, id, e) != 0)
 		goto out;
 	if (fault_point("store-commit") != 0) {
@@ -308,6 +309,20 @@ out:
 	return answer;
 }
 
+/* A damaged store is replaced under the lock: what is committed to the old file then would be lost. */
+static bool
+in_place(struct sqlite_store *s, struct err *e)
+{
+	int moved = 0;
+
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved == 0)
+		return true;
+	s->broken = true;
+	err_set(e, GT_AGAIN, "replaced", "the store %s was replaced while this command ran", s->path);
+	err_hint(e, "Run the command again: it will see the new state");
+	return false;
+}
+
 static enum commit
 sqlite_commit(struct store *base, const struct change *changes, size_t n, struct err *e)
 {
@@ -327,7 +342,9 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 	lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e);
 	if (lock < 0)
 		return COMMIT_ERROR;
-	answer = commit_locked(s, changes, n, e);
+	answer = in_place(s, e) ? commit_locked(s, changes, n, e) : COMMIT_ERROR;
+	if (answer == COMMIT_DONE)
+		sqlite_backup(s, s->seq);
 	close(lock);
 	return answer;
 }
@@ -352,6 +369,12 @@ static const struct backend sqlite_calls = {
 	.commit = sqlite_commit,
 };
 
+char *
+sqlite_lock_path(const char *path)
+{
+	return xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+}
+
 struct store *
 sqlite_open(const char *path, bool look, struct err *e)
 {
@@ -364,7 +387,7 @@ sqlite_open(const char *path, bool look, struct err *e)
 		e = &own;
 	s->base.calls = &sqlite_calls;
 	s->path = xstrdup(path);
-	s->lock = xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+	s->lock = sqlite_lock_path(path);
 	s->look = look;
 	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, SQLITE_APP_ID, &s->db, &fresh, e);
 	if (ret == 0 && sqlite_schema(s, e) == 0)

@@ -118,6 +118,8 @@ sqlite_say_damage(const char *path, struct err *e)
 	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
 		return -1;
 	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
+	if (sqlite_has_backup(path))
+		return err_hint(e, "Nothing was changed. The next command that records something sets it aside and goes on from its backup");
 	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside "
 	    "and run again: a new store is made");
 }
@@ -140,6 +142,9 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, const char 
 
 	if (lock >= 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
 		ret = db_number(s->db, "PRAGMA user_version", &version, e);
+		/* an empty file beside a backup was a store once */
+		if (ret == 0 && version == 0 && sqlite_has_backup(s->path))
+			ret = err_set(e, GT_FAIL, "corrupt", "the store %s is gone", s->path);
 		if (ret == 0 && version == from)
 			ret = db_exec(s->db, all, e);
 		if (ret == 0 && fault_point(fault) != 0)

@@ -54,6 +54,16 @@ store_look(const char *url, const char *dir, struct err *e)
 	return open_path(url, dir, true, e);
 }
 
+int
+store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e)
+{
+	char *path = path_of(url, dir, e);
+	int ret = path != NULL ? sqlite_mend(path, out, e) : -1;
+
+	free(path);
+	return ret;
+}
+
 void
 store_close(struct store *s)
 {

@@ -226,6 +226,17 @@ rename(const char *from, const char *to)
 	return r;
 }
 
+/* A file of the disk is as old as its clock says: one in eight is an hour old. */
+int
+stat(const char *path, struct stat *st)
+{
+	int r = fstatat(AT_FDCWD, path, st, 0);
+
+	if (r == 0 && disk_name(path) != NULL)
+		st->st_mtim.tv_sec = disk.clock / 1000 - (disk_random(&disk.random) % 8 == 0 ? 3600 : 0);
+	return r;
+}
+
 ssize_t
 getrandom(void *p, size_t n, unsigned flags)
 {
