@@ -98,12 +98,23 @@ bench-scrub: all
 bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
+build/bench-store: tests/bench/store.c build/libgtrecover.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
-# Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once.
+# A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.
+powerloss: $(MODE)/powerloss
+$(MODE)/powerloss: tests/crash/powerloss.c tests/crash/disk.c tests/crash/disk_calls.c tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=db_set_pragmas -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
+
+# Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of
+# runs, millions of power losses.
 stress: all fake
 	$(MAKE) FAULTS=1 all
+	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
+	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
 
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.
 chaos: SECONDS = 900
@@ -160,7 +171,7 @@ uninstall:
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
-	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS=)'
+	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES=)'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
@@ -170,5 +181,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-read bench-scrub stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-read bench-scrub powerloss stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

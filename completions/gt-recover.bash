@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol release log stats doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
 		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
-		prompts.resume_template_file runs.mode runs.threshold
+		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values scrub.known_files mail.command mail.to'
 	local cur prev word command='' options names
@@ -28,7 +28,7 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--color | --via | --scope | --agent | --since) i=$((i + 1)) ;;
+		--color | --via | --scope | --agent | --since | --mode | --threshold) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
@@ -43,7 +43,11 @@ _gt_recover() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	-L | --socket | --since) return ;;
+	-L | --socket | --since | --threshold) return ;;
+	--mode)
+		mapfile -t COMPREPLY < <(compgen -W 'stale all none' -- "$cur")
+		return
+		;;
 	--color)
 		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
 		return
@@ -68,9 +72,14 @@ _gt_recover() {
 		context) options="$common $servers --scope --include-infra" ;;
 		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
+		startup) options="$common $servers --mode --threshold" ;;
 		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
+		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
+		runner) options="$common --town --config" ;;
+		session | agent) options="$common --town --config" ;;
+		message) options="$common --town --config --undelivered" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check --no-known" ;;
 		config | doctor) options="$common $servers" ;;
@@ -91,7 +100,12 @@ _gt_recover() {
 			[[ $word != "$cur"* ]] || COMPREPLY+=("$(printf '%q' "$word")")
 		done
 		;;
+	session) mapfile -t COMPREPLY < <(compgen -W 'record show list suspend restore end' -- "$cur") ;;
+	agent) mapfile -t COMPREPLY < <(compgen -W 'spawn tree resume end' -- "$cur") ;;
+	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
+	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
+	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin patrol' -- "$cur") ;;
 	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin patrol' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;

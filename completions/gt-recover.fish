@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol release log stats doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -34,23 +34,34 @@ complete -c gt-recover -n '__gt_recover_bare' -a patrol -d 'one unattended pass,
 complete -c gt-recover -n '__gt_recover_bare' -a release -d 'let a quarantined session be recovered again'
 complete -c gt-recover -n '__gt_recover_bare' -a log -d 'what happened, the newest last'
 complete -c gt-recover -n '__gt_recover_bare' -a stats -d 'how many recoveries, how they ended'
+complete -c gt-recover -n '__gt_recover_bare' -a run -d 'work that waits for a runner'
+complete -c gt-recover -n '__gt_recover_bare' -a runner -d 'the registry of those who execute runs'
+complete -c gt-recover -n '__gt_recover_bare' -a session -d "agents' sessions: how to go on with each"
+complete -c gt-recover -n '__gt_recover_bare' -a agent -d 'the tree of agents: who spawned whom'
+complete -c gt-recover -n '__gt_recover_bare' -a message -d 'messages between agents'
 complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery would work here'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
+complete -c gt-recover -n '__gt_recover_bare' -a startup -d 'make the records true again after a crash or a reboot'
 complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
 complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer or the plugin away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
+complete -c gt-recover -n '__fish_seen_subcommand_from run' -a 'create claim start stop finish list recover'
+complete -c gt-recover -n '__fish_seen_subcommand_from runner' -a 'register beat list'
+complete -c gt-recover -n '__fish_seen_subcommand_from session' -a 'record show list suspend restore end'
+complete -c gt-recover -n '__fish_seen_subcommand_from agent' -a 'spawn tree resume end'
+complete -c gt-recover -n '__fish_seen_subcommand_from message' -a 'send broadcast deliver reply list'
 complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
     resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
-    prompts.resume_template_file runs.mode runs.threshold
+    prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
     epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
     scrub.allow scrub.known_values scrub.known_files mail.command mail.to
 '
@@ -64,17 +75,20 @@ complete -c gt-recover -s h -l help -d help
 set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from prompt' -l via -x -a 'auto resume inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare' -s V -l version -d 'the version'
-complete -c gt-recover -n '__fish_seen_subcommand_from log stats' -l since -x -d 'only what is younger, as in 7d'
+complete -c gt-recover -n '__fish_seen_subcommand_from log stats run' -l since -x -d 'only what is younger, as in 7d'
+complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l mode -x -a 'stale all none' -d 'which runs are settled'
+complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l threshold -x -d 'seconds after which a run is stale'
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
+complete -c gt-recover -n '__fish_seen_subcommand_from message' -l undelivered -d 'only those on their way or without their answer'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot cursor-agent amp' -d 'whose screen it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"

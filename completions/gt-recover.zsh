@@ -24,10 +24,16 @@ _gt_recover_commands() {
 		'release:let a quarantined session be recovered again'
 		'log:what happened, the newest last'
 		'stats:how many recoveries, how they ended'
+		'run:work that waits for a runner'
+		'runner:the registry of those who execute runs'
+		"session:agents' sessions: how to go on with each"
+		'agent:the tree of agents: who spawned whom'
+		'message:messages between agents'
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
+		'startup:make the records true again after a crash or a reboot'
 		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
 		'uninstall:take the timer or the plugin away again'
 		'help:the commands and options'
@@ -42,7 +48,7 @@ _gt_recover_settings() {
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
 		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
-		prompts.resume_template_file runs.mode runs.threshold
+		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values scrub.known_files mail.command mail.to
 	)
@@ -84,14 +90,21 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|release|log|stats|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
+	startup) options=($servers '--mode[which runs are settled]:mode:(stale all none)'
+		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
 	stats) options=($place $since) ;;
+	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
+		'--threshold[seconds after which a run is stale]:seconds: ') ;;
+	runner) options=($place) ;;
+	session|agent) options=($place) ;;
+	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]' '--no-known[not by the values of your environment and files]') ;;
@@ -111,6 +124,11 @@ _gt_recover() {
 		case $line[1] in
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
+		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
+		runner) _wanted verbs expl 'verb' compadd register beat list ;;
+		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
+		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;
+		message) _wanted verbs expl 'what' compadd send broadcast deliver reply list ;;
 		install) _wanted what expl 'what' compadd shim timer plugin patrol ;;
 		uninstall) _wanted what expl 'what' compadd timer plugin patrol ;;
 		help) _gt_recover_commands ;;

@@ -42,11 +42,43 @@ const struct command commands[] = {
 	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back, by the same guards\n"
 	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux server recoveries that\n"
 	    "were left open are settled first." },
+	{ "startup", cmd_startup, OPT_TMUX | OPT_RUNS, "", "make the records true again after a crash or a reboot",
+	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
+	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"
+	    "of tmux servers that ended are settled. Then it names the agents to be brought back, roots or all by resume_scope. Run again after\n"
+	    "a crash it ends the same; it is quiet when all is true. `gt-recover install timer` runs it at boot." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
 	    "--verify compares events.jsonl with the store, line for line; a torn end is repaired first." },
 	{ "stats", cmd_stats, OPT_SINCE, "", "how many recoveries, how they ended, how long they took", NULL },
+	{ "run", cmd_run, OPT_SINCE | OPT_DRY | OPT_RUNS, "create|claim|start|stop|finish|list|recover",
+	    "runs: work that waits for a runner, and what a restart left of it",
+	    "create makes one, pending, from JSON on stdin: {\"session_id\", \"prompt\"} and, if wanted, \"run_id\", \"type\",\n"
+	    "\"execution_mode\"; prints its id. claim RUNNER [RUN] gives a pending one to that runner and to no other; prints its id.\n"
+	    "start RUN RUNNER, finish RUN RUNNER [completed|failed|stopped] and stop RUN move it on; list [STATE...] shows them.\n"
+	    "recover settles what a restart left claimed, running or stopping: --mode stale (the default) what is older than --threshold\n"
+	    "and has no living runner, all everything, none nothing.\n"
+	    "Without arguments claim, start, stop and finish take a JSON object on stdin: \"run_id\", \"runner_id\", \"status\", \"error\",\n"
+	    "\"fence\", the number of the claim, which guards against a runner that comes too late, and for claim \"claim_id\": asked again with\n"
+	    "it, a claimer that lost the answer gets the same run. Exit status 0 means that it is on disk." },
+	{ "runner", cmd_runner, OPT_PLACE, "register|beat|list", "the registry of those who execute runs",
+	    "register RUNNER [PID] begins a life of it; what it claims is kept from recovery while its process lives, or without PID while\n"
+	    "its last beat RUNNER is younger than the threshold of [recovery.runs]. Registering anew gives up what it claimed before." },
+	{ "session", cmd_session, OPT_PLACE, "record|show|list|suspend|restore|end [ID]", "agents' sessions: how to go on with each, whatever dies",
+	    "record takes a JSON object on stdin: provider_name and, if wanted, agent_uuid, cursor_session_id, model, workspace_path, parent,\n"
+	    "session and socket (of tmux), start_command, pid, provider_state_blob (base64). It prints the agent's id: do it before the first\n"
+	    "message is sent. suspend ID keeps the provider's state blob, bytes on stdin. restore ID takes a suspended session up again, for\n"
+	    "one caller alone, and writes the blob to stdout. list -v shows those that have ended, too. Exit status 0: it is on disk." },
+	{ "agent", cmd_agent, OPT_PLACE, "spawn|tree|resume|end [ID...]", "the tree of agents: who spawned whom",
+	    "spawn PARENT CHILD links a session that was recorded with that parent; spawn PARENT records and links the one on stdin, as\n"
+	    "session record takes it. tree [ID] shows who has not ended. resume ID takes up a suspended child, as session restore does; its\n"
+	    "blob is in --json. end ID ends an agent and all below it in these records; no process is touched." },
+	{ "message", cmd_message, OPT_PLACE | OPT_UNDELIVERED, "send|broadcast|deliver|reply|list [ID]", "messages between agents, logged before they are on their way",
+	    "send takes a JSON object on stdin: from, to, body and, if wanted, id and sync (true: an answer is waited for); it prints the id.\n"
+	    "The same under the same id is one message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as\n"
+	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A message is delivered at least once;\n"
+	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
@@ -71,7 +103,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -88,12 +120,14 @@ static const struct option long_options[] = {
 	{ "report", no_argument, NULL, O_REPORT }, { "check", no_argument, NULL, O_CHECK }, { "no-known", no_argument, NULL, O_NO_KNOWN },
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
+	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
+	{ "undelivered", no_argument, NULL, O_UNDELIVERED },
 	{ NULL, 0, NULL, 0 },
 };
 
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
-	{ O_TOWN, OPT_TMUX | OPT_SINCE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE, "--config" },
+	{ O_TOWN, OPT_TMUX | OPT_SINCE | OPT_PLACE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "--config" },
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" },
 	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
@@ -101,6 +135,8 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
 	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
+	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
+	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -164,6 +200,9 @@ take_option(struct reading *r, int option)
 	case O_TRANSCRIPT: cli->transcript = true; break;
 	case O_SINCE: cli->since = optarg; break;
 	case O_VERIFY: cli->verify = true; break;
+	case O_MODE: cli->mode = optarg; break;
+	case O_THRESHOLD: cli->threshold = optarg; break;
+	case O_UNDELIVERED: cli->undelivered = true; break;
 	default: break;
 	}
 }

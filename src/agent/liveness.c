@@ -58,6 +58,14 @@ proc_started_ms(const struct proc *p)
 	    (int64_t)(p->start % (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 / sysconf(_SC_CLK_TCK);
 }
 
+uint64_t
+proc_ticks(pid_t pid)
+{
+	struct proc p;
+
+	return proc_read(pid, &p) == 0 && p.state != 'Z' && p.state != 'X' ? p.start : 0;
+}
+
 int64_t
 proc_began_ms(pid_t pid)
 {

@@ -26,6 +26,8 @@ struct procs {
 
 /* 0, or -1 when the process is gone. */
 int proc_read(pid_t pid, struct proc *out);
+/* When a living process began, in clock ticks since boot. 0: it is gone, though nobody may have waited for it yet. */
+uint64_t proc_ticks(pid_t pid);
 int64_t proc_started_ms(const struct proc *p);	/* on the scale of clock_boot_ms */
 /* When a living process began, ms since 1970. 0: it is gone, though nobody may have waited for it yet. */
 int64_t proc_began_ms(pid_t pid);

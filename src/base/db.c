@@ -197,7 +197,7 @@ db_defend(sqlite3 *db, bool foreign, struct err *e)
 }
 
 int
-db_quick_check(sqlite3 *db, struct err *e)
+db_check(sqlite3 *db, struct err *e)
 {
 	sqlite3_stmt *st = db_prepare(db, "PRAGMA quick_check(1)", e);
 	int rc, ret = 0;

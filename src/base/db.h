@@ -47,6 +47,9 @@ int db_local(const char *path, struct err *e);
  */
 int db_open_foreign(const char *path, sqlite3 **out, struct err *e);
 
+/* The whole file passes SQLite's quick_check, or name "corrupt". */
+int db_check(sqlite3 *db, struct err *e);
+
 /* Closes; NULL is fine. */
 void db_close(sqlite3 *db);
 

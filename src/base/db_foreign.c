@@ -81,7 +81,7 @@ open_in_place(const char *path, sqlite3 **out, struct err *e)
 		goto copy;
 	/* the transaction stays open: every query of the caller sees the same moment, under the same lock */
 	if (db_defend(db, true, e) != 0 || foreign_settings(db, e) != 0 || db_exec(db, "BEGIN", e) != 0 ||
-	    db_number(db, "SELECT count(*) FROM sqlite_master", &tables, e) != 0 || db_quick_check(db, e) != 0) {
+	    db_number(db, "SELECT count(*) FROM sqlite_master", &tables, e) != 0 || db_check(db, e) != 0) {
 		rc = sqlite3_errcode(db) & 0xff;
 		if (rc == SQLITE_BUSY || rc == SQLITE_READONLY || rc == SQLITE_CANTOPEN)
 			goto copy;
@@ -113,7 +113,7 @@ open_copied(const char *copy, sqlite3 **out, struct err *e)
 	if (db == NULL)
 		return err_set(e, GT_FAIL, "unreadable", "a private copy of the database cannot be opened (SQLite %d)", rc);
 	if (db_defend(db, true, e) == 0 && db_set_pragmas(db, wanted, sizeof wanted / sizeof wanted[0], e) == 0 &&
-	    db_quick_check(db, e) == 0 && foreign_settings(db, e) == 0) {
+	    db_check(db, e) == 0 && foreign_settings(db, e) == 0) {
 		*out = db;
 		return 0;
 	}

@@ -129,7 +129,7 @@ db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struc
 	}
 	sqlite3_busy_timeout(db, 5000);
 	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, e) != 0 || own_settings(db, e) != 0 ||
-	    (!*fresh && db_quick_check(db, e) != 0))
+	    (!*fresh && db_check(db, e) != 0))
 		goto out;
 	*out = db;
 	return 0;

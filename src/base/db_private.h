@@ -32,8 +32,6 @@ int db_set_pragmas(sqlite3 *db, const struct db_pragma *p, size_t n, struct err 
 
 /* What holds for every database, before the first byte of it is read. */
 int db_defend(sqlite3 *db, bool foreign, struct err *e);
-/* An SQLite that finds damage is "corrupt". */
-int db_quick_check(sqlite3 *db, struct err *e);
 
 /*
  * The file header through SQLite's own descriptor: a descriptor of ours, once closed, would drop SQLite's locks. Opening a connection

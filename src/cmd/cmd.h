@@ -18,8 +18,8 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since;
-	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
@@ -36,7 +36,10 @@ enum {
 	OPT_INFRA = 1 << 8,		/* --include-infra */
 	OPT_SINCE = 1 << 9,		/* --since --town --config */
 	OPT_VERIFY = 1 << 10,		/* --verify */
-	OPT_VIA = 1 << 11		/* --via, for one that does not act */
+	OPT_VIA = 1 << 11,		/* --via, for one that does not act */
+	OPT_RUNS = 1 << 12,		/* --mode --threshold */
+	OPT_PLACE = 1 << 13,		/* --town --config */
+	OPT_UNDELIVERED = 1 << 14	/* --undelivered */
 };
 
 struct command {
@@ -71,7 +74,13 @@ int cmd_disarm(const struct cli *cli, struct err *e);
 int cmd_log(const struct cli *cli, struct err *e);
 int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
+int cmd_startup(const struct cli *cli, struct err *e);
 int cmd_release(const struct cli *cli, struct err *e);
+int cmd_run(const struct cli *cli, struct err *e);
+int cmd_runner(const struct cli *cli, struct err *e);
+int cmd_session(const struct cli *cli, struct err *e);
+int cmd_agent(const struct cli *cli, struct err *e);
+int cmd_message(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);

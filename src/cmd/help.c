@@ -22,9 +22,12 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_PRINT, "      --print            write to standard output, touch no file\n" },
 	{ OPT_SINCE, "      --since AGE        only what is younger, as in 7d or 12h\n" },
 	{ OPT_VERIFY, "      --verify           compare events.jsonl with the store\n" },
+	{ OPT_RUNS, "      --mode MODE        which runs are settled: stale (the default), all, none\n"
+	    "      --threshold SECS   a run is stale after so many seconds (300)\n" },
+	{ OPT_UNDELIVERED, "      --undelivered      only messages on their way or without their answer\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },
-	{ OPT_TMUX | OPT_SINCE, "      --town DIR         the Gas Town to work in\n" },
-	{ OPT_TMUX | OPT_SCRUB | OPT_SINCE, "      --config FILE      instead of the town's or your own gt.toml\n" },
+	{ OPT_TMUX | OPT_SINCE | OPT_PLACE, "      --town DIR         the Gas Town to work in\n" },
+	{ OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "      --config FILE      instead of the town's or your own gt.toml\n" },
 	{ 0, "      --json             one JSON object on standard output\n"
 	    "  -q, --quiet            no progress\n"
 	    "  -v, --verbose          more of it\n"

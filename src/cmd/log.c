@@ -28,6 +28,28 @@ static const struct { const char *kind, *words; } kinds[] = {
 	{ "session.armed", "armed" },
 	{ "session.disarmed", "disarmed" },
 	{ "session.released", "released" },
+	{ "run.created", "run created" },
+	{ "run.claimed", "run claimed" },
+	{ "run.running", "run begun" },
+	{ "run.stopping", "run is to stop" },
+	{ "run.completed", "run completed" },
+	{ "run.failed", "run failed" },
+	{ "run.stopped", "run stopped" },
+	{ "run.recovered", "runs recovered" },
+	{ "runner.registered", "runner registered" },
+	{ "session.recorded", "session recorded" },
+	{ "session.suspended", "session suspended" },
+	{ "session.restored", "session restored" },
+	{ "agent.spawned", "agent spawned by" },
+	{ "agent.ended", "agent ended" },
+	{ "agent.repaired", "place in the tree" },
+	{ "message.sent", "message sent to" },
+	{ "message.broadcast", "message to all" },
+	{ "message.delivered", "delivered to" },
+	{ "message.replied", "answered by message" },
+	{ "message.flagged", "no answer known from" },
+	{ "message.asked", "asked again" },
+	{ "message.replayed", "sent again to" },
 };
 
 struct log_job {
@@ -54,6 +76,13 @@ put_column(const char *text, size_t width)
 	printf("%s%*s  ", text, (int)(n < width ? width - n : 0), "");
 }
 
+/* Agents that run in no tmux session, and messages, go by their own ids. */
+static bool
+is_about_agent(const struct event_row *ev)
+{
+	return str_starts(ev->kind, "session.") || str_starts(ev->kind, "agent.") || str_starts(ev->kind, "message.");
+}
+
 static void
 print_event(const struct log_job *j, const struct event_row *ev)
 {
@@ -66,8 +95,8 @@ print_event(const struct log_job *j, const struct event_row *ev)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
 	clock_age(&age, j->now - ev->at);
 	buf_str(&age, " ago");
-	say_foreign(&name, ev->session != NULL ? ev->session : "-", 40);
-	if (str_starts(ev->kind, "attempt.") && ev->subject != NULL)
+	say_foreign(&name, ev->session != NULL ? ev->session : is_about_agent(ev) && ev->subject != NULL ? ev->subject : "-", 40);
+	if ((str_starts(ev->kind, "attempt.") || str_starts(ev->kind, "run")) && ev->subject != NULL)
 		say_foreign(&rest, ev->subject, 0);
 	else if (str_starts(ev->kind, "refusal."))
 		say_foreign(&rest, ev->kind + strlen("refusal."), 0);
@@ -90,8 +119,9 @@ is_asked(const struct log_job *j, const struct event_row *ev)
 {
 	bool asked = j->cli->n_args == 0;
 
-	for (size_t i = 0; i < j->cli->n_args && ev->session != NULL && !asked; i++)
-		asked = strcmp(j->cli->args[i], ev->session) == 0;
+	for (size_t i = 0; i < j->cli->n_args && !asked; i++)
+		asked = (ev->session != NULL && strcmp(j->cli->args[i], ev->session) == 0) ||
+		    (is_about_agent(ev) && ev->subject != NULL && strcmp(j->cli->args[i], ev->subject) == 0);
 	return asked && ev->at >= j->since;
 }
 

@@ -10,7 +10,9 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/round.h"
+#include "cmd/run.h"
 #include "cmd/setup.h"
+#include "cmd/startup.h"
 #include "ledger/armed.h"
 #include "revive/arm.h"
 #include "revive/gather.h"
@@ -39,6 +41,7 @@
 struct patrol {
 	struct round r;
 	bool due;			/* startup */
+	struct run_recovery runs;
 	struct startup started;
 	bool *fresh;			/* of each of r.all: told for the first time */
 	size_t crashed, told, yielded;
@@ -225,22 +228,6 @@ json_mail(const struct patrol *p)
 	return v;
 }
 
-static json_t *
-json_startup(const struct patrol *p)
-{
-	json_t *v = json_object();
-
-	if (!p->due) {
-		json_decref(v);
-		return json_null();
-	}
-	json_put_flag(v, "rebooted", p->started.rebooted);
-	json_put_int(v, "servers_ended", (int64_t)p->started.servers_ended);
-	json_put_int(v, "closed", (int64_t)p->started.closed);
-	json_put_int(v, "acknowledged", (int64_t)p->started.acknowledged);
-	return v;
-}
-
 static void
 print_json(struct patrol *p)
 {
@@ -260,7 +247,7 @@ print_json(struct patrol *p)
 	}
 	armed_list_release(&armed);
 	json_put_flag(v, "auto_recover", config_flag(r->w.config, "auto_recover"));
-	json_object_set_new(v, "startup", json_startup(p));
+	json_object_set_new(v, "startup", p->due ? startup_json(&p->runs, &p->started) : json_null());
 	json_put_int(v, "found", (int64_t)r->found);
 	json_put_int(v, "recovered", (int64_t)r->recovered);
 	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
@@ -332,6 +319,15 @@ show_plan(struct patrol *p)
 		round_plan(&p->r);
 }
 
+static int
+settle(struct patrol *p, struct err *e)
+{
+	if (run_recovery_read(p->r.cli, p->r.w.config, &p->runs, e) != 0 || startup(&p->r.w, &p->runs, &p->started, e) != 0)
+		return -1;
+	startup_tell(&p->r.say, &p->runs, &p->started);
+	return 0;
+}
+
 /* GT_OK or -1; the counts tell the rest. */
 static int
 run(struct patrol *p, struct err *e)
@@ -342,7 +338,7 @@ run(struct patrol *p, struct err *e)
 	p->due = startup_due(&p->r.w);
 	if (p->due && !p->r.cli->dry_run) {
 		ours = take_lock(p, e);
-		if (ours < 0 || (ours > 0 && startup(&p->r.w, &p->started, e) != 0))
+		if (ours < 0 || (ours > 0 && settle(p, e) != 0))
 			return -1;
 		p->due = ours > 0;
 	}
@@ -386,6 +382,7 @@ cmd_patrol(const struct cli *cli, struct err *e)
 	io_unlock(p.lock_path, p.lock);
 	free(p.lock_path);
 	free(p.fresh);
+	startup_release(&p.started);
 	round_close(&p.r);
 	return ret;
 }

@@ -106,26 +106,47 @@ put(struct say *s, const char *mark, const char *color, bool exact, const char *
 	buf_release(&text);
 }
 
-void
-say_log(struct say *s, const char *fmt, ...)
+static void
+put_log(struct say *s, bool shown, const char *level, const char *fmt, va_list ap)
 {
 	struct buf line = BUF_INIT;
-	va_list ap;
 
 	clock_iso(&line, clock_wall_ms());
 	buf_chr(&line, ' ');
-	va_start(ap, fmt);
+	buf_str(&line, level);
 	buf_vfmt(&line, fmt, ap);
-	va_end(ap);
 	buf_chr(&line, '\n');
 	/* a full disk must not keep an agent from coming back */
 	if (s->log >= 0)
 		(void)io_write_all(s->log, line.data, line.len);
-	if (s->verbose > 0) {
+	if (shown) {
 		end_waiting(s);
 		fputs(line.data, stderr);
 	}
 	buf_release(&line);
+}
+
+void
+say_log(struct say *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_log(s, s->verbose > 0, "", fmt, ap);
+	va_end(ap);
+}
+
+void
+say_level(struct say *s, enum say_level level, const char *fmt, ...)
+{
+	static const char *const words[] = { "warning: ", "info: ", "debug: " };
+	va_list ap;
+
+	if (level == SAY_DEBUG && s->verbose < 2)
+		return;
+	va_start(ap, fmt);
+	put_log(s, level == SAY_WARNING || s->verbose > 0, words[level], fmt, ap);
+	va_end(ap);
 }
 
 void

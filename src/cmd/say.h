@@ -27,6 +27,11 @@ void say_release(struct say *s);
 int say_open_log(struct say *s, const char *path, struct err *e);
 /* A line with the time in front, into log_file; with -v to stderr too. Foreign parts must be escaped. */
 void say_log(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * The same with a level: a warning goes to stderr always, info with -v, debug with -vv; all but debug, and that with -vv, into log_file.
+ */
+enum say_level { SAY_WARNING, SAY_INFO, SAY_DEBUG };
+void say_level(struct say *s, enum say_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
 void say_line(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, never broken: what a person may want to copy. */

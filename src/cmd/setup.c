@@ -145,6 +145,9 @@ setup_release(struct world *w)
 	for (size_t i = 0; i < w->n_servers; i++)
 		tmux_release(&w->servers[i]);
 	free(w->servers);
+	if (w->mended != NULL)
+		fprintf(stderr, "gt-recover: %s\n", w->mended);
+	free(w->mended);
 	if (w->store != NULL)
 		store_close(w->store);
 	profiles_free(w->profiles);

@@ -37,6 +37,8 @@ print_json(const struct stats *st)
 	json_object_set_new(v, "deliveries", tallies_json(&st->deliveries));
 	json_object_set_new(v, "failures", tallies_json(&st->failures));
 	json_object_set_new(v, "refusals", tallies_json(&st->refusals));
+	json_put_int(v, "recovered_runs", (int64_t)st->recovered_runs);
+	json_object_set_new(v, "recovered_runs_from", tallies_json(&st->runs));
 	json_put_int(took, "n", (int64_t)st->timed);
 	json_object_set_new(took, "p50", st->timed > 0 ? json_integer(st->p50_ms) : json_null());
 	json_object_set_new(took, "p95", st->timed > 0 ? json_integer(st->p95_ms) : json_null());
@@ -91,6 +93,9 @@ print_words(const struct stats *st)
 	print_failures(&st->failures);
 	printf("%-24s%zu\n", "refused", st->refused);
 	print_tallies("by", &st->refusals);
+	if (st->recovered_runs > 0)
+		printf("%-24s%zu\n", "runs recovered", st->recovered_runs);
+	print_tallies("that were", &st->runs);
 	if (st->timed > 0) {
 		clock_age(&p50, st->p50_ms);
 		clock_age(&p95, st->p95_ms);

@@ -45,6 +45,13 @@ int event_export(struct store *s, const char *path, size_t *written, struct err 
  */
 int event_check(struct store *s, const char *path, size_t *lines, struct err *e);
 
+/*
+ * Into a store that was restored from a backup (store_mend): the events that the file at path tells and the store has no more, up to the
+ * first line that is torn. *added: how many; what else was committed with them is lost. A missing file has none. Name "event-log": it is not
+ * the log of this store.
+ */
+int event_replay(struct store *s, const char *path, size_t *added, struct err *e);
+
 /* An event as it was read. Strings live as long as the call that it was handed to. */
 struct event_row {
 	int64_t seq, at;		/* at: ms since 1970 */

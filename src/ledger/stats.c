@@ -4,6 +4,7 @@
 #include "ledger/stats.h"
 #include "ledger/attempt.h"
 #include "ledger/event.h"
+#include "ledger/run.h"
 #include "base/buf.h"
 
 static void
@@ -84,10 +85,27 @@ count_refusal(const struct event_row *ev, void *arg)
 	return 0;
 }
 
+static int
+count_run(const struct record *rec, void *arg, struct err *e)
+{
+	struct stats *out = arg;
+	struct run r;
+
+	if (run_from_record(rec, &r, e) != 0)
+		return -1;
+	if (r.recoveries > 0 && r.recovered_at >= out->since) {
+		out->recovered_runs++;
+		count(&out->runs, r.recovered_from);
+	}
+	run_release(&r);
+	return 0;
+}
+
 int
 stats_read(struct store *s, int64_t since, struct stats *out, struct err *e)
 {
-	struct tallies *all[] = { &out->phases, &out->classes, &out->reasons, &out->deliveries, &out->failures, &out->refusals };
+	struct tallies *all[] = { &out->phases, &out->classes, &out->reasons, &out->deliveries, &out->failures, &out->refusals,
+		&out->runs };
 	struct attempts list = { 0 };
 	int ret;
 
@@ -99,6 +117,8 @@ stats_read(struct store *s, int64_t since, struct stats *out, struct err *e)
 	attempts_release(&list);
 	if (ret == 0)
 		ret = event_each(s, "refusal", count_refusal, out, e);
+	if (ret == 0)
+		ret = store_each(s, "run:", NULL, count_run, out, e);
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i]->n > 0)
 			qsort(all[i]->v, all[i]->n, sizeof *all[i]->v, by_count);
@@ -122,5 +142,6 @@ stats_release(struct stats *st)
 	tallies_release(&st->deliveries);
 	tallies_release(&st->failures);
 	tallies_release(&st->refusals);
+	tallies_release(&st->runs);
 	memset(st, 0, sizeof *st);
 }

@@ -22,6 +22,8 @@ struct stats {
 	int64_t since;			/* ms since 1970: attempts that began, refusals that happened at or after it */
 	size_t attempts, refused;
 	struct tallies phases, classes, reasons, deliveries, failures, refusals;	/* failures: the sentence (why) */
+	size_t recovered_runs;		/* those that were last recovered at or after `since` */
+	struct tallies runs;		/* the same by what they were */
 	size_t timed;			/* acknowledged ones whose crash has a time */
 	int64_t p50_ms, p95_ms;		/* from the crash to the acknowledgement, of those; nearest rank, -1 without any */
 };

@@ -33,8 +33,7 @@ void
 doctor_idle_keys(struct doctor *d)
 {
 	static const char *const idle[] = {
-		"resume_scope", "reply_policy", "runs.mode", "runs.threshold", "epics.checkpoint_interval", "epics.wip_interval",
-		"epics.resume_threshold", "epics.start_command",
+		"epics.checkpoint_interval", "epics.wip_interval", "epics.resume_threshold", "epics.start_command",
 	};
 	struct buf b = BUF_INIT;
 

@@ -13,11 +13,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 #include "ledger/event.h"
 #include "store/store.h"
 #include "tmux/pane.h"
+#include "town/config.h"
 
 #define KEY "servers:last"
 #define TAG "servers"
@@ -61,22 +63,12 @@ find(const struct servers *s, int64_t pid, int64_t start)
 }
 
 static void
-read_boot(char *out, size_t size)
+here(char boot[40])
 {
-	struct buf b = BUF_INIT;
+	struct moment now;
 
-	if (io_read_file("/proc/sys/kernel/random/boot_id", 64, &b, NULL) == 0)
-		snprintf(out, size, "%.*s", (int)strcspn(b.data, "\n"), b.data);
-	buf_release(&b);
-}
-
-static int64_t
-process_ticks(int64_t pid)
-{
-	struct proc p;
-
-	/* ended and not yet reaped is gone, too */
-	return proc_read((pid_t)pid, &p) == 0 && p.state != 'Z' && p.state != 'X' ? (int64_t)p.start : 0;
+	moment_now(&now);
+	snprintf(boot, sizeof now.boot_id, "%s", now.boot_id);
 }
 
 /* 1 found, 0 absent, -1. A damaged record is none: it is written anew. */
@@ -136,18 +128,18 @@ save(struct store *store, struct servers *s, const struct event *ev, struct err 
 static bool
 runs(const struct servers *s, const struct server *x)
 {
-	char boot[sizeof s->boot] = "";
+	char boot[sizeof s->boot];
 
-	read_boot(boot, sizeof boot);
-	return strcmp(boot, s->boot) == 0 && process_ticks(x->pid) == x->ticks;
+	here(boot);
+	return strcmp(boot, s->boot) == 0 && (int64_t)proc_ticks((pid_t)x->pid) == x->ticks;
 }
 
 static bool
 rebooted(const struct servers *s)
 {
-	char boot[sizeof s->boot] = "";
+	char boot[sizeof s->boot];
 
-	read_boot(boot, sizeof boot);
+	here(boot);
 	return strcmp(boot, s->boot) != 0;
 }
 
@@ -220,7 +212,7 @@ is_gone(const struct world *w, const struct servers *was, const struct attempt *
 	if (phase_final(a->phase))
 		return false;
 	/* a server that no pass saw with an agent in it is judged by its process alone */
-	if (x != NULL ? runs(was, x) : !rebooted(was) && process_ticks(a->server_pid) != 0)
+	if (x != NULL ? runs(was, x) : !rebooted(was) && proc_ticks((pid_t)a->server_pid) != 0)
 		return false;
 	return !lives_on(w, a);
 }
@@ -258,7 +250,7 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 	int ret;
 
 	out->rebooted = rebooted(was);
-	read_boot(now.boot, sizeof now.boot);
+	here(now.boot);
 	for (size_t i = 0; i < was->n; i++) {
 		const struct server *x = &was->v[i];
 
@@ -279,26 +271,67 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 	return ret;
 }
 
-int
-startup(struct world *w, struct startup *out, struct err *e)
+/* Only messages to a receiver that is not ACTIVE are judged, so sessions come before them. */
+static int
+settle_ledger(struct world *w, struct store *store, const struct run_recovery *how, struct startup *out, struct err *e)
 {
-	struct store *store = world_store(w, true, e);
+	enum reply_policy policy = (enum reply_policy)reply_policy_of(config_text(w->config, "reply_policy"));
+	struct moment now;
+
+	moment_now(&now);
+	if (run_recover(store, how, &now, &out->runs, e) != 0 ||
+	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
+	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0)
+		return -1;
+	return messages_settle(store, policy, &out->messages, e);
+}
+
+static int
+settle_attempts(struct world *w, struct store *store, struct startup *out, struct err *e)
+{
 	struct servers was = { .n = 0 };
 	struct attempts open = { .n = 0 };
-	int ret = store != NULL && load(store, &was, e) >= 0 ? 0 : -1;
+	bool due = startup_due(w);
+	int ret = load(store, &was, e) >= 0 ? attempts_open(store, &open, e) : -1;
 
-	memset(out, 0, sizeof *out);
-	if (ret == 0)
-		ret = attempts_open(store, &open, e);
 	for (size_t i = 0; i < open.n && ret == 0; i++)
 		ret = end_if_gone(w, &was, open.v[i].id, out, e);
-	if (ret == 0 && was.version > 0)
+	if (ret == 0 && due)
 		ret = forget_ended(store, &was, out, e);
-	if (ret == 0)
-		tidy(w);
 	attempts_release(&open);
 	servers_release(&was);
 	return ret;
+}
+
+int
+startup(struct world *w, const struct run_recovery *how, struct startup *out, struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	bool all = strcmp(config_text(w->config, "resume_scope"), "all") == 0;
+
+	memset(out, 0, sizeof *out);
+	if (store == NULL)
+		return e->code == 0 ? 0 : -1;
+	if (settle_ledger(w, store, how, out, e) != 0 || settle_attempts(w, store, out, e) != 0 ||
+	    tree_resumable(store, all, &out->back, e) != 0)
+		return -1;
+	tidy(w);
+	return 0;
+}
+
+void
+startup_release(struct startup *s)
+{
+	sessions_release(&s->back);
+	memset(s, 0, sizeof *s);
+}
+
+bool
+startup_changed(const struct startup *s)
+{
+	return s->rebooted || s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
+	    s->runs.marked_stopped + s->sessions.suspended + s->tree.linked + s->tree.ended + s->tree.made_roots +
+	    s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
 }
 
 /* ---- what is there now ---- */
@@ -307,10 +340,10 @@ startup(struct world *w, struct startup *out, struct err *e)
 static void
 collect(const struct candidates *all, const struct servers *was, struct servers *now)
 {
-	read_boot(now->boot, sizeof now->boot);
+	here(now->boot);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pane *p = &all->v[i].pane;
-		int64_t ticks = process_ticks(p->server_pid);
+		int64_t ticks = (int64_t)proc_ticks((pid_t)p->server_pid);
 
 		/* a session that is gone may tell of a server that is gone, and of a pid that is another's now */
 		if (class_has_pane(all->v[i].class) && ticks != 0 && find(now, p->server_pid, p->server_start) == NULL)

@@ -4,6 +4,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "ledger/message.h"
+#include "ledger/run_recover.h"
+#include "ledger/session.h"
+#include "ledger/tree.h"
+
 struct candidates;
 struct err;
 struct world;
@@ -22,14 +27,26 @@ struct startup {
 	size_t servers_ended;
 	size_t closed;			/* recoveries that were open, and ended as failed */
 	size_t acknowledged;		/* the same, but the agent's transcript shows that it had answered */
+	struct run_report runs;
+	struct sessions_settled sessions;
+	struct tree_settled tree;
+	struct messages_settled messages;
+	struct sessions back;		/* SUSPENDED, to be brought back: roots or all agents, by resume_scope */
 };
 /*
- * Looks at the open recoveries of servers that are gone: one whose prompt was answered is acknowledged, any other has failed, with the reason.
- * One that made its session again, on the server that runs now, goes on.
+ * Makes the records true again, in this order: runs (ledger/run_recover.h), sessions without a living process, the tree, messages by
+ * reply_policy, open recoveries. Each part is commits that leave the rest to the next startup, so that one that dies anywhere is simply run
+ * again, to the same end; where all is true already nothing is written. Without a store there is nothing to be done.
+ *
+ * Of the open recoveries it looks at those of servers that are gone: one whose prompt was answered is acknowledged, any other has failed,
+ * with the reason. One that made its session again, on the server that runs now, goes on.
  * One that another run is at work on is left to it. Then tidy (revive/tidy.h). A server's end is one event (server.ended), a reboot too
- * (host.rebooted). Takes what went down out of servers:last, so that it is done once.
+ * (host.rebooted). What went down leaves servers:last at the very end, so that it is done once. startup_release in any case.
  */
-int startup(struct world *w, struct startup *out, struct err *e);
+int startup(struct world *w, const struct run_recovery *how, struct startup *out, struct err *e);
+void startup_release(struct startup *s);
+/* Did it change anything? */
+bool startup_changed(const struct startup *s);
 
 /* Whether servers:last tells just the servers of these candidates. True where there is no store: nothing can be open then. */
 bool startup_knows(struct world *w, const struct candidates *all);

@@ -5,8 +5,10 @@
 #include "revive/world.h"
 #include "agent/oom.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "ledger/event.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "town/config.h"
@@ -22,6 +24,48 @@ make_state(struct world *w, struct err *e)
 		return -1;
 	free(made);
 	return 0;
+}
+
+/* What the store lost is told by an event, and by the sentence. */
+static void
+tell_mended(struct world *w, const struct store_mended *m)
+{
+	char *log = io_join(w->state_dir, EVENT_LOG);
+	struct buf at = BUF_INIT;
+	struct err e = ERR_INIT;
+	size_t events = 0;
+	struct event ev = { .kind = "store.restored", .subject = "store" };
+	char *text;
+
+	clock_iso(&at, m->backup_at);
+	/* a log that does not fit is left for event_export to refuse */
+	event_replay(w->store, log, &events, &e);
+	text = xasprintf("from the backup of %s; %zu later event%s in the log alone", at.data, events, events == 1 ? " is" : "s are");
+	ev.text = text;
+	w->mended = xasprintf("the store was damaged: it was restored %s%s%s. The damaged file is %s", text, e.code != 0 ? "; " : "",
+	    e.code != 0 ? e.msg : "", m->aside);
+	event_commit(w->store, NULL, 0, &ev, NULL);
+	free(text);
+	free(log);
+	buf_release(&at);
+}
+
+static struct store *
+open_or_mend(struct world *w, bool make, struct err *e)
+{
+	const char *url = config_text(w->config, "state");
+	struct store_mended m;
+	int done;
+
+	w->store = store_open(url, w->state_dir, e);
+	if (w->store != NULL || !make || strcmp(e->name, "corrupt") != 0)
+		return w->store;
+	done = store_mend(url, w->state_dir, &m, e);
+	if (done >= 0)
+		w->store = store_open(url, w->state_dir, e);
+	if (done > 0 && w->store != NULL)
+		tell_mended(w, &m);
+	return w->store;
 }
 
 struct store *
@@ -47,8 +91,7 @@ world_store(struct world *w, bool make, struct err *e)
 	}
 	if (make && make_state(w, e) != 0)
 		return NULL;
-	w->store = store_open(config_text(w->config, "state"), w->state_dir, &trouble);
-	if (w->store == NULL) {
+	if (open_or_mend(w, make, &trouble) == NULL) {
 		w->store_trouble = trouble;
 		if (e != NULL)
 			*e = trouble;

@@ -27,6 +27,7 @@ struct world {
 	struct profiles *profiles;
 	char *state_dir;		/* absolute; may not exist yet */
 	struct store *store;		/* NULL until world_store */
+	char *mended;			/* a damaged store was restored: a sentence to be said, heap; else NULL */
 	struct err store_trouble;	/* why it could not be opened; code 0: it was not tried, or could */
 	struct tmux *servers;
 	size_t n_servers;
@@ -36,6 +37,7 @@ struct world {
 	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
 };
 
+/* A store that is damaged is restored from its backup when `make` is true (store_mend), and `mended` set. */
 /* The store, opened on first use, without `make` tried once a run; makes the state directory when `make` is true, else NULL without an error when there is no store yet. */
 struct store *world_store(struct world *w, bool make, struct err *e);
 /* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */

@@ -3,77 +3,22 @@
  * error of the disk, the file itself tells afterwards whether the change is in it.
  *
  * Writers queue at a lock file in front of BEGIN IMMEDIATE: SQLite's busy handler is unfair (50 writers: worst wait 2.4 s without the
- * lock file, 66 ms with it). The views are for people: sqlite3 recover.db 'select * from attempt'.
+ * lock file, 66 ms with it).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "store/backend.h"
+#include "store/sqlite_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/db.h"
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/utf8.h"
 
-#define APP_ID 0x47545243		/* "GTRC" */
-#define SCHEMA 1
-#define LOCK_WAIT_MS 10000
 #define DONE_KEPT 256
-
-struct sqlite_store {
-	struct store base;
-	sqlite3 *db;
-	char *path;
-	char *lock;
-	bool look;			/* for reading alone */
-	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
-};
-
-static const char schema[] =
-	"CREATE TABLE record("
-	" key TEXT PRIMARY KEY NOT NULL,"
-	" version INTEGER NOT NULL CHECK (version >= 1),"
-	" tag TEXT NOT NULL,"
-	" value TEXT NOT NULL"
-	") STRICT;"
-	"CREATE INDEX record_tag ON record(tag, key);"
-	"CREATE TABLE done("
-	" seq INTEGER PRIMARY KEY NOT NULL,"
-	" id TEXT NOT NULL,"
-	" at INTEGER NOT NULL"
-	") STRICT;"
-	"CREATE VIEW attempt AS SELECT"
-	" substr(key, 9) AS id, tag AS phase,"
-	" value ->> '$.session' AS session, value ->> '$.class' AS class, value ->> '$.reason' AS reason,"
-	" value ->> '$.agent' AS agent, value ->> '$.via' AS via, value ->> '$.delivery' AS delivery,"
-	" value ->> '$.proof' AS proof, value ->> '$.why' AS why, value ->> '$.pane_id' AS pane_id,"
-	" value ->> '$.socket' AS socket, value ->> '$.cwd' AS cwd,"
-	" value ->> '$.lines' AS lines, value ->> '$.tokens' AS tokens, value ->> '$.previous' AS previous,"
-	" strftime('%Y-%m-%dT%H:%M:%SZ', (value ->> '$.times.detected') / 1000, 'unixepoch') AS detected,"
-	" strftime('%Y-%m-%dT%H:%M:%SZ', (value ->> '$.times.acknowledged') / 1000, 'unixepoch') AS acknowledged,"
-	" version"
-	" FROM record WHERE key >= 'attempt:' AND key < 'attempt;';"
-	"CREATE VIEW event AS SELECT"
-	" CAST(substr(key, 7) AS INTEGER) AS seq,"
-	" strftime('%Y-%m-%dT%H:%M:%fZ', (value ->> '$.at') / 1000.0, 'unixepoch') AS at,"
-	" value ->> '$.kind' AS kind, value ->> '$.subject' AS subject, value ->> '$.session' AS session,"
-	" value ->> '$.text' AS text"
-	" FROM record WHERE key >= 'event:' AND key < 'event;';";
-
-/* What to do about a damaged file is ours to say; the rest is db_fail's. */
-static int
-say_damage(const char *path, struct err *e)
-{
-	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
-		return -1;
-	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
-	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside "
-	    "and run again: a new store is made");
-}
 
 static int
 fail(struct sqlite_store *s, int rc, struct err *e)
@@ -81,7 +26,7 @@ fail(struct sqlite_store *s, int rc, struct err *e)
 	db_fail(s->db, rc, e);
 	if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
 		s->broken = true;
-	return say_damage(s->path, e);
+	return sqlite_say_damage(s->path, e);
 }
 
 static int
@@ -99,7 +44,7 @@ prepare(struct sqlite_store *s, const char *sql, struct err *e)
 	sqlite3_stmt *st = db_prepare(s->db, sql, e);
 
 	if (st == NULL)
-		say_damage(s->path, e);
+		sqlite_say_damage(s->path, e);
 	return st;
 }
 
@@ -280,7 +225,7 @@ look_up(struct sqlite_store *s, const char *id)
 	bool fresh;
 	int rc, found = -1;
 
-	if (db_open_own(s->path, APP_ID, &db, &fresh, NULL) != 0)
+	if (db_open_own(s->path, SQLITE_APP_ID, &db, &fresh, NULL) != 0)
 		return -1;
 	st = db_prepare(db, "SELECT 1 FROM done WHERE id = ?1", NULL);
 	if (st != NULL) {
@@ -319,15 +264,6 @@ settle(struct sqlite_store *s, const char *id, struct err *e)
 	return COMMIT_UNKNOWN;
 }
 
-/* A fault point speaks in errno; the store answers as SQLite would have done. */
-static int
-injected(struct sqlite_store *s, struct err *e)
-{
-	if (errno == ENOSPC)
-		return db_fail(s->db, SQLITE_FULL, e);
-	return err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);
-}
-
 static enum commit
 commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, struct err *e)
 {
@@ -338,11 +274,11 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 
 	io_random_hex(id, 16);
 	if (db_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
-		say_damage(s->path, e);
+		sqlite_say_damage(s->path, e);
 		return COMMIT_ERROR;
 	}
 	if (db_number(s->db, "SELECT coalesce(max(seq), 0) + 1 FROM done", &seq, e) != 0) {
-		say_damage(s->path, e);
+		sqlite_say_damage(s->path, e);
 		goto out;
 	}
 	answer = COMMIT_DONE;
@@ -351,10 +287,11 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 	if (answer != COMMIT_DONE)
 		goto out;
 	answer = COMMIT_ERROR;
+	s->seq = seq;
 	if (note_done(s, seq, id, e) != 0)
 		goto out;
 	if (fault_point("store-commit") != 0) {
-		injected(s, e);
+		sqlite_injected(s, e);
 		goto out;
 	}
 	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
@@ -363,13 +300,27 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 		return settle(s, id, e);
 	}
 	if (fault_point("store-committed") != 0) {
-		injected(s, e);
+		sqlite_injected(s, e);
 		return settle(s, id, e);
 	}
 	return COMMIT_DONE;
 out:
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return answer;
+}
+
+/* A damaged store is replaced under the lock: what is committed to the old file then would be lost. */
+static bool
+in_place(struct sqlite_store *s, struct err *e)
+{
+	int moved = 0;
+
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved == 0)
+		return true;
+	s->broken = true;
+	err_set(e, GT_AGAIN, "replaced", "the store %s was replaced while this command ran", s->path);
+	err_hint(e, "Run the command again: it will see the new state");
+	return false;
 }
 
 static enum commit
@@ -388,10 +339,12 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 		err_set(e, GT_FAIL, "read-only", "the store %s was opened for reading", s->path);
 		return COMMIT_ERROR;
 	}
-	lock = io_lock(s->lock, LOCK_WAIT_MS, e);
+	lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e);
 	if (lock < 0)
 		return COMMIT_ERROR;
-	answer = commit_locked(s, changes, n, e);
+	answer = in_place(s, e) ? commit_locked(s, changes, n, e) : COMMIT_ERROR;
+	if (answer == COMMIT_DONE)
+		sqlite_backup(s, s->seq);
 	close(lock);
 	return answer;
 }
@@ -408,60 +361,6 @@ sqlite_close(struct store *base)
 	free(s);
 }
 
-/* The table is made in one transaction together with the file's id and version: a crash leaves an empty file or a whole store. */
-static int
-make_schema(struct sqlite_store *s, struct err *e)
-{
-	int lock = io_lock(s->lock, LOCK_WAIT_MS, e), ret = -1;
-	int64_t id;
-	char *sql;
-
-	if (lock < 0)
-		return -1;
-	sql = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", schema, APP_ID, SCHEMA);
-	if (db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
-		/* another process may have made it while we waited */
-		ret = db_number(s->db, "PRAGMA application_id", &id, e);
-		if (ret == 0 && id != APP_ID)
-			ret = db_exec(s->db, sql, e);
-		if (ret == 0 && fault_point("store-create") != 0)
-			ret = injected(s, e);
-		if (ret == 0)
-			ret = db_exec(s->db, "COMMIT", e);
-		if (ret != 0)
-			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-	}
-	free(sql);
-	close(lock);
-	return ret;
-}
-
-static int
-check_schema(struct sqlite_store *s, struct err *e)
-{
-	int64_t id, version, objects;
-
-	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 ||
-	    db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
-		return -1;
-	if (id == 0 && objects == 0 && !s->look && make_schema(s, e) != 0)
-		return -1;
-	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 || db_number(s->db, "PRAGMA user_version", &version, e) != 0)
-		return -1;
-	if (id != APP_ID) {
-		err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", s->path);
-		return err_hint(e, "Name another file: state = \"sqlite:/PATH\" in gt.toml");
-	}
-	if (version > SCHEMA) {
-		err_set(e, GT_FAIL, "newer", "the store %s was written by a later gt-recover (schema %lld, this one knows %d)", s->path,
-		    (long long)version, SCHEMA);
-		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
-	}
-	if (version < 1)
-		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
-	return 0;
-}
-
 static const struct backend sqlite_calls = {
 	.close = sqlite_close,
 	.now = sqlite_now,
@@ -469,6 +368,12 @@ static const struct backend sqlite_calls = {
 	.scan = sqlite_scan,
 	.commit = sqlite_commit,
 };
+
+char *
+sqlite_lock_path(const char *path)
+{
+	return xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+}
 
 struct store *
 sqlite_open(const char *path, bool look, struct err *e)
@@ -482,12 +387,12 @@ sqlite_open(const char *path, bool look, struct err *e)
 		e = &own;
 	s->base.calls = &sqlite_calls;
 	s->path = xstrdup(path);
-	s->lock = xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+	s->lock = sqlite_lock_path(path);
 	s->look = look;
-	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, APP_ID, &s->db, &fresh, e);
-	if (ret == 0 && check_schema(s, e) == 0)
+	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, SQLITE_APP_ID, &s->db, &fresh, e);
+	if (ret == 0 && sqlite_schema(s, e) == 0)
 		return &s->base;
-	say_damage(path, e);
+	sqlite_say_damage(path, e);
 	sqlite_close(&s->base);
 	return NULL;
 }

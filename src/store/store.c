@@ -54,6 +54,16 @@ store_look(const char *url, const char *dir, struct err *e)
 	return open_path(url, dir, true, e);
 }
 
+int
+store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e)
+{
+	char *path = path_of(url, dir, e);
+	int ret = path != NULL ? sqlite_mend(path, out, e) : -1;
+
+	free(path);
+	return ret;
+}
+
 void
 store_close(struct store *s)
 {
@@ -104,26 +114,50 @@ store_each(struct store *s, const char *prefix, const char *tag, int (*row)(cons
 }
 
 static int
-check_change(const struct change *c, size_t i, struct err *e)
+check_change(const struct change *c, struct err *e)
 {
 	struct buf shown = BUF_INIT;
 	json_t *v = NULL;
 	int ret = 0;
 
-	utf8_escape(&shown, c[i].key, strlen(c[i].key), 80);
-	if (c[i].key[0] == '\0' || strlen(c[i].key) > KEY_MAX_BYTES || !utf8_valid(c[i].key, strlen(c[i].key)))
+	utf8_escape(&shown, c->key, strlen(c->key), 80);
+	if (c->key[0] == '\0' || strlen(c->key) > KEY_MAX_BYTES || !utf8_valid(c->key, strlen(c->key)))
 		ret = err_set(e, GT_FAIL, "key", "the key \"%s\" of a record is empty, too long or no UTF-8", shown.data);
-	else if (c[i].kind == CHANGE_PUT && (c[i].tag == NULL || c[i].value == NULL))
+	else if (c->kind == CHANGE_PUT && (c->tag == NULL || c->value == NULL))
 		ret = err_set(e, GT_FAIL, "record", "the record %s has no tag or no value", shown.data);
-	else if (c[i].kind == CHANGE_PUT && strlen(c[i].value) > STORE_MAX_VALUE)
+	else if (c->kind == CHANGE_PUT && strlen(c->value) > STORE_MAX_VALUE)
 		ret = err_set(e, GT_FAIL, "too-large", "the record %s is larger than 4 MiB", shown.data);
-	else if (c[i].kind == CHANGE_PUT && (v = json_parse(c[i].value, strlen(c[i].value), shown.data, e)) == NULL)
+	else if (c->kind == CHANGE_PUT && (v = json_parse(c->value, strlen(c->value), shown.data, e)) == NULL)
 		ret = -1;
-	for (size_t k = 0; k < i && ret == 0; k++)
-		if (strcmp(c[k].key, c[i].key) == 0)
-			ret = err_set(e, GT_FAIL, "key", "the key %s stands twice in one commit", shown.data);
 	json_decref(v);
 	buf_release(&shown);
+	return ret;
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	return strcmp((*(const struct change *const *)a)->key, (*(const struct change *const *)b)->key);
+}
+
+static int
+check_keys(const struct change *changes, size_t n, struct err *e)
+{
+	const struct change **sorted = xcalloc(n + 1, sizeof *sorted);
+	struct buf shown = BUF_INIT;
+	int ret = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &changes[i];
+	qsort(sorted, n, sizeof *sorted, by_key);
+	for (size_t i = 1; i < n && ret == 0; i++) {
+		if (by_key(&sorted[i - 1], &sorted[i]) != 0)
+			continue;
+		utf8_escape(&shown, sorted[i]->key, strlen(sorted[i]->key), 80);
+		ret = err_set(e, GT_FAIL, "key", "the key %s stands twice in one commit", shown.data);
+	}
+	buf_release(&shown);
+	free(sorted);
 	return ret;
 }
 
@@ -131,8 +165,10 @@ enum commit
 store_commit(struct store *s, const struct change *changes, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; i++)
-		if (check_change(changes, i, e) != 0)
+		if (check_change(&changes[i], e) != 0)
 			return COMMIT_ERROR;
+	if (check_keys(changes, n, e) != 0)
+		return COMMIT_ERROR;
 	return n == 0 ? COMMIT_DONE : s->calls->commit(s, changes, n, e);
 }
 

@@ -56,6 +56,19 @@ struct store *store_open(const char *url, const char *dir, struct err *e);
 struct store *store_look(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
 
+/*
+ * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a copy
+ * of the last backup that is whole put in its place, at once or not at all. What was committed after the backup is in the event log alone
+ * (ledger/event.h, event_replay). Every version leaps, so that no fence of before holds, and a process that still has the damaged file
+ * open can commit nothing ("replaced"). 1 done; 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault
+ * point: "store-mend".
+ */
+struct store_mended {
+	char aside[4200];		/* where the damaged file is */
+	int64_t backup_at;		/* when the backup was made, ms since 1970 */
+};
+int store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e);
+
 /* The store's clock, ms since 1970. */
 int64_t store_now(struct store *s);
 
@@ -79,7 +92,7 @@ int store_each(struct store *s, const char *prefix, const char *tag, int (*row)(
  * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was
  * written but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
  * answers every further call with an error (name "io"): what the process has cached proves nothing any more. Fault points:
- * "store-create", "store-commit", "store-committed".
+ * "store-create", "store-migrate", "store-commit", "store-committed", "store-backup". "replaced" (GT_AGAIN): see store_mend.
  */
 enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
 

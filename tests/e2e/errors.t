@@ -234,6 +234,7 @@ die_again
 cp "$STATE/recover.db" "$W/good.db"
 damage() {	# WHAT NAME SENTENCE: recover.db is damaged already
 	cp "$STATE/recover.db" "$W/damaged.db"
+	rm -f "$STATE"/recover.db.backup*	# backup.t has them
 	fails "$1" 1 "$2" "$3" victim -L main
 	same_file "$STATE/recover.db" "$W/damaged.db" "$1: nothing was overwritten"
 	untouched "$1"

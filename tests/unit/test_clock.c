@@ -1,7 +1,10 @@
 #include "test.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/moment.h"
 
 static void
 reads_the_times_that_others_write(void **state)
@@ -39,12 +42,59 @@ reads_what_it_writes(void **state)
 	buf_release(&b);
 }
 
+static void
+the_wall_clock_makes_nothing_old(void **state)
+{
+	const struct moment was = { 1000000, 5000, "boot-a" };
+	struct moment now = { 1000000, 6000, "boot-a" };
+
+	(void)state;
+	assert_int_equal(moment_age(&was, &now), 1000);
+	now.wall_ms += (int64_t)365 * 86400000;
+	assert_int_equal(moment_age(&was, &now), 1000);
+	now.wall_ms = 1;
+	assert_int_equal(moment_age(&was, &now), 1000);
+	now.boot_ms = 4999;
+	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
+	now = (struct moment){ 1000001, 9000, "boot-b" };
+	assert_int_equal(moment_age(&was, &now), MOMENT_OTHER_BOOT);
+}
+
+static void
+what_has_no_boot_goes_by_the_wall_clock(void **state)
+{
+	const struct moment now = { 1000000, 5000, "boot-a" };
+	struct moment was = { .wall_ms = 700000 };
+
+	(void)state;
+	assert_int_equal(moment_age(&was, &now), 300000);
+	was.wall_ms = 1000001;
+	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
+	was.wall_ms = 0;
+	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
+}
+
+static void
+this_moment_is_of_this_boot(void **state)
+{
+	struct moment a, b;
+
+	(void)state;
+	moment_now(&a);
+	moment_now(&b);
+	assert_int_equal(strlen(a.boot_id), 36);
+	assert_true(moment_age(&a, &b) >= 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_times_that_others_write),
 		cmocka_unit_test(reads_what_it_writes),
+		cmocka_unit_test(the_wall_clock_makes_nothing_old),
+		cmocka_unit_test(what_has_no_boot_goes_by_the_wall_clock),
+		cmocka_unit_test(this_moment_is_of_this_boot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

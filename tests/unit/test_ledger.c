@@ -10,6 +10,7 @@
 #include "ledger/event.h"
 #include "ledger/integrity.h"
 #include "ledger/refusal.h"
+#include "ledger/run.h"
 #include "ledger/stats.h"
 #include "store/store.h"
 #include "temp.h"
@@ -421,6 +422,31 @@ test_rules(void **state)
 }
 
 static void
+test_rules_of_runs(void **state)
+{
+	struct home *h = *state;
+	struct run r = { .id = (char *)(uintptr_t)"run", .session_id = (char *)(uintptr_t)"ses", .prompt = (char *)(uintptr_t)"test" }, out;
+	const struct moment now = { 1, 1, "boot" };
+
+	assert_int_equal(run_create(h->s, &r, NULL, &now, &out, &h->e), 1);
+	run_release(&out);
+	assert_int_equal(run_claim(h->s, &(struct run_holder){ .runner_id = "me" }, &now, &out, &h->e), 1);
+	run_release(&out);
+	assert_faults(h, NULL, 0);
+	force(h, CHANGE_PUT, "run:nobody's", "running", "{\"session_id\":\"ses\"}");
+	assert_faults(h, (const char *[]){ "is running and names no runner" }, 1);
+	force(h, CHANGE_PUT, "run:nobody's", "pending", "{\"session_id\":\"ses\",\"runner_id\":\"x\"}");
+	assert_faults(h, (const char *[]){ "is pending and names a runner" }, 1);
+	force(h, CHANGE_PUT, "run:nobody's", "asleep", "{}");
+	assert_faults(h, (const char *[]){ "no run in a known state" }, 1);
+	force(h, CHANGE_DELETE, "run:nobody's", NULL, NULL);
+	force(h, CHANGE_PUT, "run_session:ses", "asleep", "{}");
+	assert_faults(h, (const char *[]){ "has no known status" }, 1);
+	force(h, CHANGE_DELETE, "run_session:ses", NULL, NULL);
+	assert_faults(h, (const char *[]){ "belongs to a session that has no record" }, 1);
+}
+
+static void
 test_often(void **state)
 {
 	struct home *h = *state;
@@ -462,6 +488,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_check_of_the_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_walk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rules_of_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_often, setup, teardown),
 	};
 

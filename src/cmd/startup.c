@@ -1,0 +1,207 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "cmd/say.h"
+#include "cmd/setup.h"
+#include "cmd/startup.h"
+#include "revive/startup.h"
+#include "revive/world.h"
+#include "town/config.h"
+
+#define LOCK_WAIT_MS 10000
+
+/* ---- telling ---- */
+
+static void
+count(struct buf *out, size_t n, const char *one, const char *many)
+{
+	if (n > 0)
+		buf_fmt(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
+}
+
+static void
+tell_counts(struct say *s, const struct startup *x)
+{
+	struct buf b = BUF_INIT;
+
+	count(&b, x->runs.reset_to_pending, "run is pending again", "runs are pending again");
+	count(&b, x->runs.marked_failed, "run has failed", "runs have failed");
+	count(&b, x->runs.marked_stopped, "run is stopped", "runs are stopped");
+	count(&b, x->sessions.suspended, "session whose process is gone is suspended", "sessions whose processes are gone are suspended");
+	count(&b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
+	count(&b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
+	count(&b, x->tree.ended, "agent has ended", "agents have ended");
+	count(&b, x->messages.flagged, "message is flagged: whether it was answered is not known",
+	    "messages are flagged: whether they were answered is not known");
+	count(&b, x->messages.asked, "agent is asked to repeat its answer", "agents are asked to repeat their answers");
+	count(&b, x->messages.replayed, "message is to be delivered again", "messages are to be delivered again");
+	count(&b, x->closed, "open recovery has failed with its tmux server", "open recoveries have failed with their tmux server");
+	count(&b, x->acknowledged, "open recovery had been answered", "open recoveries had been answered");
+	if (b.len > 0)
+		say_line(s, "%s.", b.data);
+	buf_release(&b);
+}
+
+static void
+tell_left(struct say *s, const struct startup *x)
+{
+	struct buf name = BUF_INIT;
+
+	if (x->messages.pending > 0)
+		say_line(s, "%zu message%s not delivered: gt-recover message list --undelivered", x->messages.pending,
+		    x->messages.pending == 1 ? " is" : "s are");
+	for (size_t i = 0; i < x->back.n; i++) {
+		buf_reset(&name);
+		say_foreign(&name, x->back.v[i].agent_uuid, 0);
+		say_line(s, "to be brought back: gt-recover agent resume %s", name.data);
+	}
+	buf_release(&name);
+}
+
+void
+startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x)
+{
+	run_recovery_tell(s, how, &x->runs);
+	if (!startup_changed(x))
+		return;
+	tell_counts(s, x);
+	tell_left(s, x);
+}
+
+static json_t *
+json_back(const struct sessions *back)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < back->n; i++) {
+		const struct session *x = &back->v[i];
+		json_t *o = json_object();
+
+		json_put(o, "agent_uuid", x->agent_uuid);
+		json_put(o, "parent", x->parent);
+		json_put(o, "provider_name", x->provider_name);
+		json_put(o, "cursor_session_id", x->cursor_session_id);
+		json_put(o, "model", x->model);
+		json_put(o, "workspace_path", x->workspace_path);
+		json_put(o, "session", x->session);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *
+startup_json(const struct run_recovery *how, const struct startup *x)
+{
+	json_t *v = json_object(), *o;
+
+	json_put_flag(v, "changed", startup_changed(x));
+	json_put_flag(v, "rebooted", x->rebooted);
+	json_put_int(v, "servers_ended", (int64_t)x->servers_ended);
+	json_put_int(v, "closed", (int64_t)x->closed);
+	json_put_int(v, "acknowledged", (int64_t)x->acknowledged);
+	o = json_object();
+	json_put(o, "mode", run_mode_name(how->mode));
+	json_object_set_new(o, "recovered", run_recovery_json(how, &x->runs));
+	json_put_int(o, "kept_by_runner", (int64_t)x->runs.kept_by_runner);
+	json_put_int(o, "kept_young", (int64_t)x->runs.kept_young);
+	json_object_set_new(v, "runs", o);
+	o = json_object();
+	json_put_int(o, "suspended", (int64_t)x->sessions.suspended);
+	json_put_int(o, "alive", (int64_t)x->sessions.left);
+	json_object_set_new(v, "sessions", o);
+	o = json_object();
+	json_put_int(o, "linked", (int64_t)x->tree.linked);
+	json_put_int(o, "made_roots", (int64_t)x->tree.made_roots);
+	json_put_int(o, "ended", (int64_t)x->tree.ended);
+	json_object_set_new(v, "agents", o);
+	o = json_object();
+	json_put_int(o, "undelivered", (int64_t)x->messages.pending);
+	json_put_int(o, "answers_undelivered", (int64_t)x->messages.answers_pending);
+	json_put_int(o, "waiting", (int64_t)x->messages.waiting);
+	json_put_int(o, "flagged", (int64_t)x->messages.flagged);
+	json_put_int(o, "asked", (int64_t)x->messages.asked);
+	json_put_int(o, "replayed", (int64_t)x->messages.replayed);
+	json_object_set_new(v, "messages", o);
+	json_object_set_new(v, "resume", json_back(&x->back));
+	return v;
+}
+
+/* ---- the command ---- */
+
+/* Patrol's own lock: two that bring the records up at once would count each other's work. Where there is no store there is nothing to lock. */
+static int
+settle(struct world *w, const struct run_recovery *how, struct startup *x, struct err *e)
+{
+	char *path;
+	int fd, ret = -1;
+
+	if (world_store(w, false, e) == NULL)
+		return e->code == 0 ? 0 : -1;
+	path = world_path(w, "locks", "patrol.lock", true, e);
+	fd = path != NULL ? io_lock(path, LOCK_WAIT_MS, e) : -1;
+	if (fd >= 0) {
+		/* torn tails first */
+		setup_export(w);
+		ret = startup(w, how, x, e);
+		setup_export(w);
+	} else if (strcmp(e->name, "locked") == 0) {
+		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
+	}
+	io_unlock(path, fd);
+	free(path);
+	return ret;
+}
+
+static int
+run(const struct cli *cli, struct world *w, struct say *s, struct err *e)
+{
+	struct startup x = { .closed = 0 };
+	struct run_recovery how;
+	json_t *v;
+	int ret = run_recovery_read(cli, w->config, &how, e);
+
+	if (ret == 0)
+		ret = settle(w, &how, &x, e);
+	if (ret == 0)
+		startup_tell(s, &how, &x);
+	if (ret == 0 && cli->json) {
+		v = say_object();
+		json_object_set_new(v, "startup", startup_json(&how, &x));
+		say_json(v);
+	}
+	startup_release(&x);
+	return ret == 0 ? GT_OK : -1;
+}
+
+int
+cmd_startup(const struct cli *cli, struct err *e)
+{
+	struct world w;
+	struct say s;
+	char *log_file;
+	int ret = 0;
+
+	if (cli->n_args > 0)
+		return setup_no_arguments(cli, e);
+	if (setup_world(cli, &w, e) != 0)
+		return -1;
+	say_init(&s, cli);
+	log_file = config_path(w.config, "log_file");
+	if (!setup_disabled(cli, &w)) {
+		if (log_file != NULL)
+			ret = say_open_log(&s, log_file, e);
+		if (ret == 0)
+			ret = run(cli, &w, &s, e);
+	}
+	free(log_file);
+	say_release(&s);
+	setup_release(&w);
+	return ret;
+}

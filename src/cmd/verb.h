@@ -1,0 +1,44 @@
+#ifndef CMD_VERB_H
+#define CMD_VERB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/cmd.h"
+#include "cmd/say.h"
+#include "revive/world.h"
+
+struct err;
+struct store;
+
+/* Commands of several verbs, each one durable step of the ledger: `session record`, `message send`. */
+struct verb_job {
+	struct cli cli;			/* args: what stands behind the verb */
+	struct world w;
+	struct store *store;		/* NULL: there is none yet, and the verb reads only, or is to change nothing */
+	struct say say;
+};
+
+struct verb {
+	const char *name;
+	int (*run)(struct verb_job *j, struct err *e);	/* exit status, or -1 with err */
+	size_t min, max;		/* arguments */
+	bool writes;
+	/* options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run */
+	bool undelivered, since, recovery;
+};
+
+/*
+ * Finds the verb that the first argument names, opens what it needs, runs it, exports the events. enabled = false: one that reads or
+ * recovers answers as all commands do; one that writes is refused (name "disabled"), since its 0 would say that something is on disk.
+ */
+int verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
+
+/* With --json the object, in which schema_version is set and `name` is v; takes the reference. Without: releases it. */
+void verb_json(const struct verb_job *j, const char *name, json_t *v);
+
+/* A table: foreign text in a column of this width, and two blanks. */
+void verb_column(const char *text, size_t width);
+
+#endif

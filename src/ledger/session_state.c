@@ -1,0 +1,306 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/session.h"
+#include "ledger/event.h"
+#include "ledger/record.h"
+#include "ledger/tree.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "store/store.h"
+
+/* --- record --- */
+
+static int
+refuse(struct err *e, const char *name, const char *agent, const char *what, const char *hint)
+{
+	err_set(e, GT_REFUSED, name, "the session of %s %s", agent, what);
+	return err_hint(e, "%s", hint);
+}
+
+/* What is recorded already: may it become what the caller tells? */
+static int
+meet(struct session *x, const struct session *old, struct err *e)
+{
+	struct moment now;
+	bool other;
+
+	if (old->state == SESSION_ENDED)
+		return refuse(e, "ended", x->agent_uuid, "has ended", "Record the new agent under an id of its own");
+	if (old->state == SESSION_SUSPENDED)
+		return refuse(e, "suspended", x->agent_uuid, "is suspended", "gt-recover session restore takes it up again");
+	if (x->parent != NULL && (old->parent == NULL || strcmp(x->parent, old->parent) != 0))
+		return refuse(e, "other-parent", x->agent_uuid, "was recorded under another parent",
+		    "gt-recover agent tree shows whose it is");
+	moment_now(&now);
+	other = old->pid != x->pid || old->pid_start != x->pid_start;
+	if (x->boot_id[0] != '\0' && other && session_lives(old, &now))
+		return refuse(e, "live", x->agent_uuid, "has another process, which is running",
+		    "Look at that process first, or suspend the session");
+	session_take_over(x, old);
+	return 0;
+}
+
+struct recording {
+	const struct session *told;
+	const struct buf *blob;
+};
+
+static enum commit
+record_once(struct store *s, void *arg, struct err *e)
+{
+	const struct recording *job = arg;
+	const struct session *told = job->told;
+	struct event ev = { .kind = "session.recorded", .subject = told->agent_uuid, .session = told->session,
+	    .text = told->provider_name };
+	struct session x, old;
+	char *key[3] = { NULL }, *value[3] = { NULL };
+	struct change c[3];
+	enum commit answer = COMMIT_ERROR;
+	size_t n = 0;
+	int found = session_load(s, told->agent_uuid, &old, e), ret = found < 0 ? -1 : 0;
+
+	session_copy(&x, told);
+	if (found > 0)
+		ret = meet(&x, &old, e);
+	if (ret == 0 && job->blob != NULL) {
+		ret = blob_change(x.agent_uuid, job->blob->data, job->blob->len, &x.blob, &key[n], &value[n], &c[n], e);
+		n++;
+	}
+	/* a root has its place at once; a child's parent must be there, its place comes with the spawn */
+	if (ret == 0 && found == 0) {
+		if (x.parent == NULL)
+			tree_link_change(x.agent_uuid, NULL, store_now(s), &key[n], &value[n], &c[n]);
+		else
+			ret = tree_living_check(s, x.parent, &key[n], &c[n], e);
+		n++;
+	}
+	if (ret == 0) {
+		session_change(&x, SESSION_ACTIVE, store_now(s), &key[n], &value[n], &c[n]);
+		n++;
+		answer = event_commit(s, c, n, &ev, e);
+	}
+	for (size_t i = 0; i < n; i++) {
+		free(key[i]);
+		free(value[i]);
+	}
+	session_release(&old);
+	session_release(&x);
+	return answer;
+}
+
+/* *out as it is in the store. */
+static int
+read_back(struct store *s, const char *agent, struct session *out, struct err *e)
+{
+	char *id = xstrdup(agent);
+	int ret;
+
+	session_release(out);
+	ret = session_need(s, id, out, e);
+	free(id);
+	return ret;
+}
+
+int
+session_record(struct store *s, struct session *x, const struct buf *blob, struct err *e)
+{
+	struct recording job = { x, blob };
+
+	if (session_check(x, e) != 0 || record_settle(record_once, s, &job, e) != 0)
+		return -1;
+	return read_back(s, x->agent_uuid, x, e);
+}
+
+/* --- suspend and restore --- */
+
+struct turning {
+	const char *agent, *why;
+	const struct buf *blob;		/* suspend: NULL or the new one */
+	struct buf *out;		/* restore */
+	struct session *x;
+};
+
+/* *x is the record afterwards, or empty. */
+static int
+turn(struct store *s, enum commit (*verb)(struct store *s, void *arg, struct err *e), struct turning *job, struct err *e)
+{
+	session_init(job->x);
+	if (record_settle(verb, s, job, e) == 0)
+		return read_back(s, job->agent, job->x, e);
+	session_release(job->x);
+	return -1;
+}
+
+static enum commit
+suspend_once(struct store *s, void *arg, struct err *e)
+{
+	struct turning *job = arg;
+	struct session *x = job->x;
+	struct event ev = { .kind = "session.suspended", .subject = job->agent, .text = job->why };
+	char *key[2] = { NULL }, *value[2] = { NULL };
+	struct change c[2];
+	enum commit answer = COMMIT_ERROR;
+	size_t n = 0;
+
+	session_release(x);
+	if (session_need(s, job->agent, x, e) != 0)
+		return COMMIT_ERROR;
+	if (x->state == SESSION_ENDED)
+		return refuse(e, "ended", job->agent, "has ended", "An agent that has ended is not taken up again"), COMMIT_ERROR;
+	if (x->state == SESSION_SUSPENDED && job->blob == NULL)
+		return COMMIT_DONE;
+	if (job->blob == NULL ||
+	    blob_change(job->agent, job->blob->data, job->blob->len, &x->blob, &key[0], &value[0], &c[n++], e) == 0) {
+		session_set(&x->why, job->why);
+		session_change(x, SESSION_SUSPENDED, store_now(s), &key[1], &value[1], &c[n++]);
+		ev.session = x->session;
+		answer = event_commit(s, c, n, &ev, e);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		free(key[i]);
+		free(value[i]);
+	}
+	return answer;
+}
+
+int
+session_suspend(struct store *s, const char *agent, const struct buf *blob, const char *why, struct session *out, struct err *e)
+{
+	struct turning job = { .agent = agent, .why = why, .blob = blob, .x = out };
+
+	return turn(s, suspend_once, &job, e);
+}
+
+static enum commit
+restore_once(struct store *s, void *arg, struct err *e)
+{
+	struct turning *job = arg;
+	struct session *x = job->x;
+	struct event ev = { .kind = "session.restored", .subject = job->agent };
+	char *key = NULL, *value = NULL, *place[2] = { NULL };
+	struct change c[3];
+	enum commit answer = COMMIT_ERROR;
+	size_t n = 0;
+	int ret;
+
+	session_release(x);
+	buf_reset(job->out);
+	if (session_need(s, job->agent, x, e) != 0)
+		return COMMIT_ERROR;
+	if (x->state == SESSION_ENDED)
+		return refuse(e, "ended", job->agent, "has ended", "An agent that has ended is not taken up again"), COMMIT_ERROR;
+	if (x->state == SESSION_ACTIVE)
+		return refuse(e, "active", job->agent, "is active: somebody has taken it up",
+		    "If its process is gone: gt-recover session suspend, or startup"), COMMIT_ERROR;
+	ret = x->blob.size >= 0 ? blob_read(s, job->agent, &x->blob, job->out, e) : 0;
+	if (ret == 0)
+		ret = tree_ancestry_check(s, job->agent, place, c, &n, e);
+	if (ret == 0) {
+		session_change(x, SESSION_ACTIVE, store_now(s), &key, &value, &c[n++]);
+		ev.session = x->session;
+		answer = event_commit(s, c, n, &ev, e);
+	}
+	free(key);
+	free(value);
+	free(place[0]);
+	free(place[1]);
+	return answer;
+}
+
+int
+session_restore(struct store *s, const char *agent, struct buf *blob, struct session *out, struct err *e)
+{
+	struct turning job = { .agent = agent, .out = blob, .x = out };
+
+	return turn(s, restore_once, &job, e);
+}
+
+/* --- startup --- */
+
+#define BATCH ((size_t)200)
+#define GONE "no process of it is running"
+
+struct settling {
+	struct session *v;		/* as many as fit a commit */
+	size_t n;
+	bool again;			/* another process was faster: read them anew */
+	session_alive *alive;
+	void *arg;
+	size_t suspended;
+};
+
+static int
+read_again(struct store *s, struct settling *job, struct err *e)
+{
+	if (!job->again)
+		job->again = true;
+	else
+		for (size_t i = 0; i < job->n; i++)
+			if (read_back(s, job->v[i].agent_uuid, &job->v[i], e) != 0)
+				return -1;
+	return 0;
+}
+
+static enum commit
+settle_once(struct store *s, void *arg, struct err *e)
+{
+	struct settling *job = arg;
+	struct event ev = { .kind = "session.suspended" };
+	char *key[BATCH], *value[BATCH], *words = NULL;
+	struct change c[BATCH];
+	enum commit answer = COMMIT_ERROR;
+	size_t n = 0;
+
+	if (read_again(s, job, e) != 0)
+		return COMMIT_ERROR;
+	for (size_t i = 0; i < job->n; i++) {
+		struct session *x = &job->v[i];
+
+		if (x->state != SESSION_ACTIVE || job->alive(x, job->arg))
+			continue;
+		session_set(&x->why, GONE);
+		session_change(x, SESSION_SUSPENDED, store_now(s), &key[n], &value[n], &c[n]);
+		ev.subject = x->agent_uuid;
+		ev.session = x->session;
+		n++;
+	}
+	if (n > 1) {
+		words = xasprintf("%zu sessions: no process of theirs is running", n);
+		ev.subject = ev.session = NULL;
+	}
+	ev.text = n > 1 ? words : GONE;
+	answer = n > 0 ? event_commit(s, c, n, &ev, e) : COMMIT_DONE;
+	job->suspended = answer == COMMIT_DONE ? n : 0;
+	for (size_t i = 0; i < n; i++) {
+		free(key[i]);
+		free(value[i]);
+	}
+	free(words);
+	return answer;
+}
+
+int
+sessions_settle(struct store *s, session_alive *alive, void *arg, struct sessions_settled *out, struct err *e)
+{
+	struct sessions dead = { .n = 0 };
+	int ret = sessions_read(s, SESSION_ACTIVE, &dead, e);
+	size_t all = dead.n, n = 0;
+
+	memset(out, 0, sizeof *out);
+	for (size_t i = 0; i < all; i++)
+		if (ret == 0 && !alive(&dead.v[i], arg))
+			dead.v[n++] = dead.v[i];
+		else
+			session_release(&dead.v[i]);
+	dead.n = n;
+	for (size_t i = 0; i < n && ret == 0; i += BATCH) {
+		struct settling job = { .v = dead.v + i, .n = n - i < BATCH ? n - i : BATCH, .alive = alive, .arg = arg };
+
+		ret = record_settle(settle_once, s, &job, e);
+		out->suspended += job.suspended;
+	}
+	out->left = all - out->suspended;
+	sessions_release(&dead);
+	return ret;
+}

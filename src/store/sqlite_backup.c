@@ -1,0 +1,317 @@
+/*
+ * The backup of the store, and the way back to it. PATH.backup is the newest, PATH.backup.old the one before
+ * (docs/decisions/0007-a-damaged-store-goes-on-from-its-backup.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/sqlite_private.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+
+#define EVERY ((int64_t)256)			/* commits */
+#define BYTES_A_COMMIT ((int64_t)64 << 10)	/* of a large store, on the average */
+#define AGE_MS ((int64_t)10 * 60 * 1000)
+#define LEAP "1000000"				/* a restored store may have been that many versions further */
+#define CHUNK 65536
+
+static char *
+beside(const char *path, const char *suffix)
+{
+	return xasprintf("%s%s", path, suffix);
+}
+
+bool
+sqlite_has_backup(const char *path)
+{
+	static const char *const suffixes[] = { ".backup", ".backup.old" };
+	bool there = false;
+
+	for (int i = 0; i < 2; i++) {
+		char *name = beside(path, suffixes[i]);
+
+		there = there || access(name, F_OK) == 0;
+		free(name);
+	}
+	return there;
+}
+
+/* ---- making one ---- */
+
+static bool
+due(struct sqlite_store *s, int64_t seq)
+{
+	char *name = beside(s->path, ".backup");
+	struct stat st;
+	bool there = stat(name, &st) == 0, none = !there && errno == ENOENT;
+	int64_t every = EVERY;
+
+	free(name);
+	if (!there)
+		return none;
+	if (st.st_size / BYTES_A_COMMIT > every)
+		every = st.st_size / BYTES_A_COMMIT;
+	return seq % every == 0 || llabs(clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000) > AGE_MS;
+}
+
+/* A new file at path, for one copy: it counts only when it was renamed, so that it needs no journal of its own. */
+static int
+new_file(const char *path, sqlite3 **out, struct err *e)
+{
+	sqlite3 *db = NULL;
+	int fd, rc;
+
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, GT_FAIL, "unwritable", "%s cannot be made", path);
+	close(fd);
+	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
+	if (rc != SQLITE_OK)
+		db_fail(db, rc, e);
+	else if (db_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", e) == 0) {
+		*out = db;
+		return 0;
+	}
+	db_close(db);
+	unlink(path);
+	return -1;
+}
+
+static int
+copy_pages(sqlite3 *from, sqlite3 *to, struct err *e)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+	int rc;
+
+	if (b == NULL)
+		return db_fail(to, sqlite3_errcode(to), e);
+	rc = sqlite3_backup_step(b, -1);
+	sqlite3_backup_finish(b);
+	return rc == SQLITE_DONE ? 0 : db_fail(from, rc, e);
+}
+
+static int
+sync_file(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), ret = 0;
+
+	if (fd < 0 || fsync(fd) != 0)
+		ret = err_sys(e, GT_FAIL, "io", "%s cannot be synced", path);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* A copy in which SQLite finds no damage, and that stays once its name is synced. `then` (may be NULL) changes it first. */
+static int
+copy_to(sqlite3 *from, const char *path, const char *then, struct err *e)
+{
+	sqlite3 *to = NULL;
+	int ret;
+
+	if (new_file(path, &to, e) != 0)
+		return -1;
+	ret = copy_pages(from, to, e);
+	if (ret == 0 && then != NULL)
+		ret = db_exec(to, then, e);
+	if (ret == 0)
+		ret = db_check(to, e);
+	db_close(to);
+	if (ret == 0)
+		ret = sync_file(path, e);
+	if (ret != 0)
+		unlink(path);
+	return ret;
+}
+
+static int
+make_backup(struct sqlite_store *s, struct err *e)
+{
+	char *name = beside(s->path, ".backup"), *old = beside(s->path, ".backup.old"), *made = beside(s->path, ".backup.new");
+	int ret = copy_to(s->db, made, NULL, e);
+
+	if (ret == 0 && fault_point("store-backup") != 0)
+		ret = sqlite_injected(s, e);
+	if (ret == 0 && ((rename(name, old) != 0 && errno != ENOENT) || rename(made, name) != 0 || io_sync_parent(name) != 0))
+		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be put in its place", name);
+	if (ret != 0)
+		unlink(made);
+	free(name);
+	free(old);
+	free(made);
+	return ret;
+}
+
+void
+sqlite_backup(struct sqlite_store *s, int64_t seq)
+{
+	struct err e = ERR_INIT;
+
+	if (due(s, seq))
+		make_backup(s, &e);
+}
+
+/* ---- the way back ---- */
+
+static bool
+is_damage(const struct err *e)
+{
+	return strcmp(e->name, "corrupt") == 0 || strcmp(e->name, "not-a-database") == 0;
+}
+
+/* 1 it is damaged, or has nothing in it; 0 it is not; -1 with err, it cannot be told. */
+static int
+damaged(const char *path, struct err *e)
+{
+	struct err own = ERR_INIT;
+	sqlite3 *db;
+	bool fresh;
+
+	if (db_open_own(path, SQLITE_APP_ID, &db, &fresh, &own) == 0) {
+		db_close(db);
+		return fresh;
+	}
+	if (is_damage(&own))
+		return 1;
+	if (e != NULL)
+		*e = own;
+	return -1;
+}
+
+/* All bytes of a file into a new one. A missing file is none: 0. */
+static int
+copy_bytes(const char *from, const char *to, struct err *e)
+{
+	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, ret = 0;
+	char *chunk;
+	ssize_t n;
+
+	if (in < 0)
+		return errno == ENOENT ? 0 : err_sys(e, GT_FAIL, "unreadable", "%s cannot be read", from);
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	chunk = xmalloc(CHUNK);
+	while (out >= 0 && (n = read(in, chunk, CHUNK)) != 0)
+		if ((n < 0 && errno != EINTR) || (n > 0 && io_write_all(out, chunk, (size_t)n) != 0)) {
+			ret = -1;
+			break;
+		}
+	if (out < 0 || ret != 0 || fsync(out) != 0)
+		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be copied to %s", from, to);
+	if (out >= 0)
+		close(out);
+	close(in);
+	free(chunk);
+	return ret;
+}
+
+/* What was damaged stays for whoever wants to look: a copy under a name of its own. */
+static int
+set_aside(const char *path, char *aside, size_t size, struct err *e)
+{
+	char *journal = beside(path, "-journal"), *journal_aside;
+	time_t now = (time_t)(clock_wall_ms() / 1000);
+	struct tm tm;
+	char stamp[32];
+	int ret;
+
+	gmtime_r(&now, &tm);
+	strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(aside, size, "%s.corrupt-%s-%d", path, stamp, (int)getpid());
+	journal_aside = beside(aside, "-journal");
+	ret = copy_bytes(path, aside, e);
+	if (ret == 0)
+		ret = copy_bytes(journal, journal_aside, e);
+	if (ret == 0 && io_sync_parent(path) != 0)
+		ret = err_sys(e, GT_FAIL, "unwritable", "the directory of %s cannot be synced", path);
+	/* the journal of the damaged file would be rolled back into the restored one */
+	if (ret == 0 && access(journal, F_OK) == 0 && (truncate(journal, 0) != 0 || sync_file(journal, e) != 0))
+		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be emptied", journal);
+	free(journal);
+	free(journal_aside);
+	return ret;
+}
+
+/*
+ * A copy of a backup, in which every version is far above any that the damaged store can have given: whoever still holds one of those must
+ * lose.
+ */
+static int
+copy_backup(const char *backup, const char *to, int64_t *at, struct err *e)
+{
+	struct stat st;
+	sqlite3 *db;
+	int64_t id = 0;
+	int ret;
+
+	if (stat(backup, &st) != 0)
+		return err_sys(e, GT_FAIL, "not-found", "%s", backup);
+	*at = (int64_t)st.st_mtim.tv_sec * 1000;
+	if (db_open_foreign(backup, &db, e) != 0)
+		return -1;
+	ret = db_number(db, "PRAGMA application_id", &id, e);
+	if (ret == 0 && id != SQLITE_APP_ID)
+		ret = err_set(e, GT_FAIL, "not-ours", "%s is no backup of a store", backup);
+	if (ret == 0)
+		ret = copy_to(db, to, "UPDATE record SET version = version + " LEAP ";"
+		    "INSERT INTO done(seq, id, at)"
+		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL", e);
+	db_close(db);
+	return ret;
+}
+
+static int
+restore(const char *path, struct store_mended *out, struct err *e)
+{
+	static const char *const suffixes[] = { ".backup", ".backup.old" };
+	char *made = beside(path, ".mending");
+	int ret = -1;
+
+	for (int i = 0; i < 2 && ret != 0; i++) {
+		char *backup = beside(path, suffixes[i]);
+
+		ret = copy_backup(backup, made, &out->backup_at, NULL);
+		free(backup);
+	}
+	if (ret != 0) {
+		err_set(e, GT_FAIL, "corrupt", "the store %s is damaged, and it has no backup that is whole", path);
+		err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE, FILE-journal and "
+		    "FILE.backup* aside and run again: a new store is made");
+	}
+	if (ret == 0)
+		ret = set_aside(path, out->aside, sizeof out->aside, e);
+	if (ret == 0 && fault_point("store-mend") != 0)
+		ret = err_sys(e, GT_FAIL, "io", "the disk failed on %s", path);
+	if (ret == 0 && (rename(made, path) != 0 || io_sync_parent(path) != 0))
+		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be put in the place of %s", made, path);
+	if (ret != 0)
+		unlink(made);
+	free(made);
+	return ret;
+}
+
+int
+sqlite_mend(const char *path, struct store_mended *out, struct err *e)
+{
+	char *lock_path = sqlite_lock_path(path);
+	int lock = io_lock(lock_path, SQLITE_LOCK_WAIT_MS, e), ret = -1;
+
+	memset(out, 0, sizeof *out);
+	if (lock >= 0) {
+		ret = damaged(path, e);
+		if (ret > 0)
+			ret = restore(path, out, e) == 0 ? 1 : -1;
+		close(lock);
+	}
+	free(lock_path);
+	return ret;
+}

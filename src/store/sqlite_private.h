@@ -1,0 +1,46 @@
+#ifndef STORE_SQLITE_PRIVATE_H
+#define STORE_SQLITE_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/backend.h"
+#include "base/db.h"
+
+/* What the files of the SQLite backend share: sqlite.c (the six calls), sqlite_schema.c, sqlite_backup.c. Nobody else includes this. */
+
+#define SQLITE_APP_ID 0x47545243		/* "GTRC" */
+#define SQLITE_LOCK_WAIT_MS 10000
+
+struct sqlite_store {
+	struct store base;
+	sqlite3 *db;
+	char *path;
+	char *lock;
+	int64_t seq;			/* of the last commit of ours */
+	bool look;			/* for reading alone */
+	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
+};
+
+/*
+ * Makes the tables and views of a new file, brings those of an older schema up to ours in one transaction, and refuses what is not ours
+ * ("not-ours"), of a later schema ("newer") or without one ("corrupt"). Fault points: "store-create", "store-migrate".
+ */
+int sqlite_schema(struct sqlite_store *s, struct err *e);
+
+/* The lock file that writers queue at, heap. */
+char *sqlite_lock_path(const char *path);
+
+/*
+ * After the commit with that number, under the writers' lock: makes the backup when it is due. One that cannot be made leaves the old
+ * one, and is tried again when it is due the next time. Fault point: "store-backup".
+ */
+void sqlite_backup(struct sqlite_store *s, int64_t seq);
+bool sqlite_has_backup(const char *path);
+
+/* Says of a damaged file what to do; other errors stay as they are. -1. */
+int sqlite_say_damage(const char *path, struct err *e);
+/* A fault point speaks in errno; the store answers as SQLite would have done. -1. */
+int sqlite_injected(struct sqlite_store *s, struct err *e);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * What the file holds. Schema 1 had the table record, the table done and the views attempt and event; schema 2 has a view for each kind of
+ * record. The views are for people and programs that only read: sqlite3 recover.db 'select * from run'.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/sqlite_private.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+
+#define SCHEMA 2
+
+static const char tables[] =
+	"CREATE TABLE record("
+	" key TEXT PRIMARY KEY NOT NULL,"
+	" version INTEGER NOT NULL CHECK (version >= 1),"
+	" tag TEXT NOT NULL,"
+	" value TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX record_tag ON record(tag, key);"
+	"CREATE TABLE done("
+	" seq INTEGER PRIMARY KEY NOT NULL,"
+	" id TEXT NOT NULL,"
+	" at INTEGER NOT NULL"
+	") STRICT;";
+
+/*
+ * The columns of a view: blank-separated names of JSON fields; NAME@FIELD is a time in ms since 1970 as UTC, NAME=FIELD gives a field
+ * another name. `suffix` ends the keys that belong to it.
+ */
+static const struct view {
+	const char *name, *prefix, *suffix, *id, *tag, *columns;
+} views[] = {
+	{ "attempt", "attempt:", "", "id", "phase", "session class reason agent via delivery proof why pane_id socket cwd lines tokens previous "
+	    "detected@times.detected acknowledged@times.acknowledged" },
+	{ "session", "session:", "", "agent_uuid", "state", "provider_name cursor_session_id model workspace_path parent session socket why "
+	    "pid=process.pid blob_size=provider_state_blob.size recorded@recorded_at changed@changed_at" },
+	{ "agent", "tree:", "", "agent_uuid", "state", "parent adopted_from at@at" },
+	{ "message", "message:", "", "id", "state", "sender=from receiver=to sync reply_to answer replays sent@sent_at delivered@delivered_at "
+	    "flagged@flagged_at" },
+	{ "run", "run:", "", "run_id", "state", "session_id type runner_id fence error recovered_from recoveries created@created_at "
+	    "claimed@claimed_at started@started_at completed@completed_at recovered@recovered_at" },
+	{ "run_session", "run_session:", "", "session_id", "status", "execution_mode run_id created@created_at" },
+	{ "runner", "runner:", "", "runner_id", "state", "life pid registered@registered_at beat@beat_at" },
+	{ "epic", "epic:", ":state", "id", "state", "value=" },
+	{ "sprint", "sprint:", ":state", "id", "state", "value=" },
+};
+
+static const char event_view[] =
+	"CREATE VIEW event AS SELECT"
+	" CAST(substr(key, 7) AS INTEGER) AS seq,"
+	" strftime('%Y-%m-%dT%H:%M:%fZ', (value ->> '$.at') / 1000.0, 'unixepoch') AS at,"
+	" value ->> '$.kind' AS kind, value ->> '$.subject' AS subject, value ->> '$.session' AS session,"
+	" value ->> '$.text' AS text"
+	" FROM record WHERE key >= 'event:' AND key < 'event;';";
+
+/* One column of a view, from the word that tells it. */
+static void
+column(struct buf *sql, const char *word, size_t n)
+{
+	size_t name = strcspn(word, "@= ");
+	const char *field = word + name + 1;
+	int width;
+
+	if (name >= n) {
+		buf_fmt(sql, ", value ->> '$.%.*s' AS \"%.*s\"", (int)n, word, (int)n, word);
+		return;
+	}
+	width = (int)(n - name - 1);
+	if (width == 0)
+		buf_fmt(sql, ", value AS \"%.*s\"", (int)name, word);
+	else if (word[name] == '=')
+		buf_fmt(sql, ", value ->> '$.%.*s' AS \"%.*s\"", width, field, (int)name, word);
+	else	/* 0 is "not yet" */
+		buf_fmt(sql, ", strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', nullif(value ->> '$.%.*s', 0) / 1000, 'unixepoch') AS \"%.*s\"", width, field,
+		    (int)name, word);
+}
+
+static void
+view(struct buf *sql, const struct view *v)
+{
+	int prefix = (int)strlen(v->prefix), suffix = (int)strlen(v->suffix);
+
+	buf_fmt(sql, "CREATE VIEW %s AS SELECT substr(key, %d, length(key) - %d) AS %s, tag AS %s", v->name, prefix + 1, prefix + suffix,
+	    v->id, v->tag);
+	for (const char *w = v->columns; *w != '\0'; w += strspn(w, " ")) {
+		size_t n = strcspn(w, " ");
+
+		column(sql, w, n);
+		w += n;
+	}
+	/* ';' follows ':' */
+	buf_fmt(sql, ", version FROM record WHERE key >= '%s' AND key < '%.*s;'", v->prefix, prefix - 1, v->prefix);
+	if (suffix > 0)
+		buf_fmt(sql, " AND substr(key, -%d) = '%s'", suffix, v->suffix);
+	buf_chr(sql, ';');
+}
+
+static void
+make_views(struct buf *sql)
+{
+	buf_str(sql, "DROP VIEW IF EXISTS event;");
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+		buf_fmt(sql, "DROP VIEW IF EXISTS %s;", views[i].name);
+		view(sql, &views[i]);
+	}
+	buf_str(sql, event_view);
+}
+
+int
+sqlite_say_damage(const char *path, struct err *e)
+{
+	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
+		return -1;
+	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
+	if (sqlite_has_backup(path))
+		return err_hint(e, "Nothing was changed. The next command that records something sets it aside and goes on from its backup");
+	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside "
+	    "and run again: a new store is made");
+}
+
+int
+sqlite_injected(struct sqlite_store *s, struct err *e)
+{
+	if (errno == ENOSPC)
+		return db_fail(s->db, SQLITE_FULL, e);
+	return err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);
+}
+
+/* Runs sql and gives the file its id and our version, unless another process did so while we waited: a crash leaves all of it or nothing. */
+static int
+change_schema(struct sqlite_store *s, const char *sql, int64_t from, const char *fault, struct err *e)
+{
+	int lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e), ret = -1;
+	char *all = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
+	int64_t version;
+
+	if (lock >= 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
+		ret = db_number(s->db, "PRAGMA user_version", &version, e);
+		/* an empty file beside a backup was a store once */
+		if (ret == 0 && version == 0 && sqlite_has_backup(s->path))
+			ret = err_set(e, GT_FAIL, "corrupt", "the store %s is gone", s->path);
+		if (ret == 0 && version == from)
+			ret = db_exec(s->db, all, e);
+		if (ret == 0 && fault_point(fault) != 0)
+			ret = sqlite_injected(s, e);
+		if (ret == 0)
+			ret = db_exec(s->db, "COMMIT", e);
+		if (ret != 0)
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	if (lock >= 0)
+		close(lock);
+	free(all);
+	return ret;
+}
+
+static int
+make_schema(struct sqlite_store *s, struct err *e)
+{
+	struct buf sql = BUF_INIT;
+	int ret;
+
+	buf_str(&sql, tables);
+	make_views(&sql);
+	ret = change_schema(s, sql.data, 0, "store-create", e);
+	buf_release(&sql);
+	return ret;
+}
+
+/* From 1 to 2: the views. Records stay as they are: each kind tells its own schema_version. */
+static int
+migrate(struct sqlite_store *s, int64_t from, struct err *e)
+{
+	struct buf sql = BUF_INIT;
+	int ret;
+
+	make_views(&sql);
+	ret = change_schema(s, sql.data, from, "store-migrate", e);
+	buf_release(&sql);
+	return ret;
+}
+
+static int
+check_version(struct sqlite_store *s, struct err *e)
+{
+	int64_t version;
+
+	if (db_number(s->db, "PRAGMA user_version", &version, e) != 0)
+		return -1;
+	if (version > SCHEMA) {
+		err_set(e, GT_FAIL, "newer", "the store %s was written by a later gt-recover (schema %lld, this one knows %d)", s->path,
+		    (long long)version, SCHEMA);
+		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+	}
+	if (version < 1)
+		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
+	return version < SCHEMA && !s->look ? migrate(s, version, e) : 0;
+}
+
+int
+sqlite_schema(struct sqlite_store *s, struct err *e)
+{
+	int64_t id, objects;
+
+	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 ||
+	    db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
+		return -1;
+	if (id == 0 && objects == 0 && !s->look && make_schema(s, e) != 0)
+		return -1;
+	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0)
+		return -1;
+	if (id != SQLITE_APP_ID) {
+		err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", s->path);
+		return err_hint(e, "Name another file: state = \"sqlite:/PATH\" in gt.toml");
+	}
+	return check_version(s, e);
+}

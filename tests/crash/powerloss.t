@@ -1,0 +1,54 @@
+#!/bin/bash
+# Power is lost under the store, CRASHES times (100,000), from seed SEED (1): nothing acknowledged is lost, nothing is half, the file opens. The
+# same with a weaker disk or weaker settings must be caught, or this test proves nothing. What fails is repeated by the command it prints.
+[ ! -w /dev/shm ] || [ -n "${TMPDIR:-}" ] || export TMPDIR=/dev/shm
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+CRASHES=${CRASHES:-100000} SEED=${SEED:-1}
+make -s -C "$ROOT" build/powerloss >/dev/null || exit 1
+LOSE=$ROOT/build/powerloss
+
+field() {	# NAME FILE: the number behind it
+	sed -nE "s/^seed .* $1 ([0-9a-f]+).*/\\1/p" "$2"
+}
+crash() {	# FILE ARGUMENT...: its answer into FILE
+	local out=$1
+	shift
+	mkdir -m 700 "$out.d"
+	"$LOSE" "$@" "$out.d" >"$out" 2>&1
+}
+
+# ---- negative controls ----
+for control in wal-normal delete-full sync-off lying-fsync no-directory-sync; do
+	crash "$W/$control" --control "$control" --seed "$SEED" --steps 300
+	is $? 1 "$control is caught"
+	[ "$(field lost "$W/$control")" -gt 0 ]
+	is $? 0 "  $(field lost "$W/$control") times with acknowledged commits lost"
+done
+
+# ---- the same seed is the same run ----
+crash "$W/first" --seed "$SEED" --steps 50
+crash "$W/again" --seed "$SEED" --steps 50
+same_file "$W/first" "$W/again" "a seed repeats itself, to the byte that is written"
+crash "$W/other" --seed $((SEED + 1)) --steps 50
+
+[ "$(field trace "$W/other")" != "$(field trace "$W/first")" ]
+is $? 0 '  and another one does something else'
+
+# ---- the store, two processes side by side ----
+mkdir -m 700 "$W/one.d" "$W/two.d"
+"$LOSE" --seed "$SEED" --steps $((CRASHES / 2)) "$W/one.d" >"$W/one" 2>&1 &
+PIDS+=($!)
+"$LOSE" --seed $((SEED + 1000000)) --steps $((CRASHES - CRASHES / 2)) "$W/two.d" >"$W/two" 2>&1 &
+PIDS+=($!)
+wait "${PIDS[@]}"
+crashes=0 commits=0
+for run in one two; do
+	is "$(field bad "$W/$run")" 0 "$(field crashes "$W/$run") crashes, $(field commits "$W/$run") acknowledged commits: all there, none half"
+	[ "$(field bad "$W/$run")" = 0 ] || { head -n 20 "$W/$run" | sed 's/^/# /' && note "repeat: build/powerloss --seed S --step N DIR"; }
+	crashes=$((crashes + $(field crashes "$W/$run"))) commits=$((commits + $(field commits "$W/$run")))
+done
+is "$crashes" "$CRASHES" 'every crash was looked at'
+[ "$commits" -gt $((CRASHES / 2)) ]
+is $? 0 '  and there was something to lose'
+done_testing

@@ -1,0 +1,233 @@
+/* What the file of the store says of itself: older ones are brought up to date, every kind of record has a view. */
+#include "test.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "store/store.h"
+#include "temp.h"
+
+struct home {
+	char *dir, *db;
+	struct err e;
+};
+
+/* As the first version made it. */
+static const char schema_1[] =
+	"CREATE TABLE record(key TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL CHECK (version >= 1), tag TEXT NOT NULL,"
+	" value TEXT NOT NULL) STRICT;"
+	"CREATE INDEX record_tag ON record(tag, key);"
+	"CREATE TABLE done(seq INTEGER PRIMARY KEY NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL) STRICT;"
+	"CREATE VIEW attempt AS SELECT substr(key, 9) AS id, tag AS phase FROM record WHERE key >= 'attempt:' AND key < 'attempt;';"
+	"CREATE VIEW event AS SELECT CAST(substr(key, 7) AS INTEGER) AS seq FROM record WHERE key >= 'event:' AND key < 'event;';"
+	"INSERT INTO record VALUES('run:r1', 7, 'pending', '{\"session_id\":\"s1\",\"created_at\":1700000000000,\"claimed_at\":null}');"
+	"INSERT INTO done VALUES(9, 'an id', 1700000000000);"
+	"PRAGMA application_id = 1196708419; PRAGMA user_version = 1;";
+
+static void
+sql(const char *path, const char *text)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The first column of the first row, as a text; "" without one. */
+static char *
+ask(const char *path, const char *text)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	char *answer;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, text, -1, &st, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", text, sqlite3_errmsg(db));
+	answer = xstrdup(sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0) != NULL ? (const char *)sqlite3_column_text(st, 0) : "");
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return answer;
+}
+
+static void
+answers(const char *path, const char *text, const char *expected)
+{
+	char *answer = ask(path, text);
+
+	assert_string_equal(answer, expected);
+	free(answer);
+}
+
+static int
+setup(void **state)
+{
+	struct home *h = xcalloc(1, sizeof *h);
+
+	h->dir = temp_dir();
+	h->db = io_join(h->dir, "recover.db");
+	sql(h->db, schema_1);
+	*state = h;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct home *h = *state;
+
+	temp_remove(h->dir);
+	free(h->db);
+	free(h);
+	return 0;
+}
+
+static void
+check_migrated(struct home *h)
+{
+	struct store *s = store_open("sqlite", h->dir, &h->e);
+	struct change c = { CHANGE_PUT, "run:r1", 7, "claimed", "{}" };
+	struct record r;
+
+	if (s == NULL)
+		fail_msg("%s", h->e.msg);
+	assert_int_equal(store_get(s, "run:r1", &r, &h->e), 1);
+	assert_int_equal(r.version, 7);
+	assert_string_equal(r.tag, "pending");
+	record_release(&r);
+	answers(h->db, "PRAGMA user_version", "2");
+	answers(h->db, "SELECT run_id || ' ' || state || ' ' || session_id || ' ' || created || ' ' || (claimed IS NULL) FROM run",
+	    "r1 pending s1 2023-11-14T22:13:20Z 1");
+	answers(h->db, "SELECT count(*) FROM done", "1");
+	assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_DONE);
+	store_close(s);
+}
+
+static void
+test_older_schema_is_migrated(void **state)
+{
+	struct home *h = *state;
+
+	check_migrated(h);
+	answers(h->db, "SELECT max(seq) FROM done", "10");
+}
+
+static void
+test_looking_changes_nothing(void **state)
+{
+	struct home *h = *state;
+	struct store *s = store_look("sqlite", h->dir, &h->e);
+	struct record r;
+
+	assert_non_null(s);
+	assert_int_equal(store_get(s, "run:r1", &r, &h->e), 1);
+	record_release(&r);
+	store_close(s);
+	answers(h->db, "PRAGMA user_version", "1");
+}
+
+static void
+test_newer_schema_is_refused(void **state)
+{
+	struct home *h = *state;
+
+	sql(h->db, "PRAGMA user_version = 3");
+	assert_null(store_open("sqlite", h->dir, &h->e));
+	assert_string_equal(h->e.name, "newer");
+	assert_null(store_look("sqlite", h->dir, &h->e));
+	assert_string_equal(h->e.name, "newer");
+	answers(h->db, "SELECT version FROM record", "7");
+}
+
+static void
+test_killed_in_the_middle(void **state)
+{
+#ifdef GT_FAULTS
+	struct home *h = *state;
+	int status;
+	pid_t pid;
+
+	setenv("GT_FAULT", "store-migrate=kill", 1);
+	pid = fork();
+	if (pid == 0)
+		_exit(store_open("sqlite", h->dir, NULL) != NULL);
+	unsetenv("GT_FAULT");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	check_migrated(h);
+#else
+	(void)state;
+	print_message("skipped: fault points are built in by make FAULTS=1 only\n");
+	skip();
+#endif
+}
+
+/* Two that open it at once: one migrates, the other one waits and finds it done. */
+static void
+test_migrated_once(void **state)
+{
+	struct home *h = *state;
+	int status;
+
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0)
+			_exit(store_open("sqlite", h->dir, NULL) == NULL);
+	for (int i = 0; i < 4; i++) {
+		assert_true(wait(&status) > 0);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	check_migrated(h);
+}
+
+static void
+test_views(void **state)
+{
+	static const struct { const char *key, *tag, *value, *question, *answer; } rows[] = {
+		{ "session:a1", "ACTIVE", "{\"provider_name\":\"claude\",\"process\":{\"pid\":12},\"recorded_at\":1700000000000}",
+		    "SELECT agent_uuid || state || provider_name || pid || recorded FROM session", "a1ACTIVEclaude122023-11-14T22:13:20Z" },
+		{ "tree:a1", "open", "{\"parent\":\"a0\",\"at\":1700000000000}", "SELECT agent_uuid || state || parent FROM agent", "a1opena0" },
+		{ "message:m1", "pending", "{\"from\":\"a\",\"to\":\"b\",\"sync\":true,\"delivered_at\":0}",
+		    "SELECT id || sender || receiver || sync || (delivered IS NULL) FROM message", "m1ab11" },
+		{ "run_session:s1", "active", "{\"run_id\":\"r1\"}", "SELECT session_id || status || run_id FROM run_session", "s1activer1" },
+		{ "runner:w1", "registered", "{\"life\":3}", "SELECT runner_id || life FROM runner", "w13" },
+		{ "epic:e:1:state", "active", "{\"k\":1}", "SELECT id || state || value FROM epic", "e:1active{\"k\":1}" },
+		{ "epic:e:1:files", "x", "{}", "SELECT count(*) FROM epic", "1" },
+		{ "sprint:2:state", "done", "{}", "SELECT id || state FROM sprint", "2done" },
+		{ "attempt:t1", "failed", "{\"why\":\"no\"}", "SELECT id || phase || why FROM attempt", "t1failedno" },
+		{ "event:0000000000000003", "x", "{\"kind\":\"x.y\",\"at\":1700000000123}", "SELECT seq || kind || at FROM event",
+		    "3x.y2023-11-14T22:13:20.123Z" },
+	};
+	struct home *h = *state;
+	struct store *s = store_open("sqlite", h->dir, &h->e);
+
+	assert_non_null(s);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct change c = { CHANGE_PUT, rows[i].key, STORE_ABSENT, rows[i].tag, rows[i].value };
+
+		assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_DONE);
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		answers(h->db, rows[i].question, rows[i].answer);
+	store_close(s);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_older_schema_is_migrated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_looking_changes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_newer_schema_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_killed_in_the_middle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_migrated_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_views, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("store schema", tests, NULL, NULL);
+}
