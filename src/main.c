@@ -46,7 +46,8 @@ const struct command commands[] = {
 	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
 	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"
 	    "of tmux servers that ended are settled. Then it names the agents to be brought back, roots or all by resume_scope. Run again after\n"
-	    "a crash it ends the same; it is quiet when all is true. `gt-recover install timer` runs it at boot." },
+	    "a crash it ends the same; it is quiet when all is true. With auto_recover = true they are started again, in a tmux session of their\n"
+	    "name, and told so. `gt-recover install timer` runs it at boot." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
@@ -93,7 +94,7 @@ const struct command commands[] = {
 	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
-	    "go into it. timer patrol does the same for `gt-recover patrol`, beside it.\n"
+	    "go into it, and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
 	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin", "take the timer or the plugin away again", NULL },

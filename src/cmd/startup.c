@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -11,6 +12,7 @@
 #include "cmd/say.h"
 #include "cmd/setup.h"
 #include "cmd/startup.h"
+#include "revive/restart.h"
 #include "revive/startup.h"
 #include "revive/world.h"
 #include "town/config.h"
@@ -135,22 +137,73 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 
 /* ---- the command ---- */
 
+struct job {
+	struct world w;
+	struct say say;
+	struct run_recovery runs;
+	struct startup x;
+	struct err *no;			/* of each of x.back, why it was not brought back; code 0: it was */
+	bool tried;			/* auto_recover: they are brought back */
+};
+
+static void
+tell_one(struct job *j, size_t i, bool was_there)
+{
+	const struct session *x = &j->x.back.v[i];
+	const struct err *no = &j->no[i];
+	struct buf name = BUF_INIT, text = BUF_INIT;
+
+	say_foreign(&name, x->agent_uuid, 0);
+	say_foreign(&text, no->msg, 0);
+	if (no->code == 0)
+		say_done(&j->say, was_there ? "%s runs already: an earlier startup had started it" : "%s is started again", name.data);
+	else
+		say_warning(&j->say, "%s: %s (%s)%s%s", name.data, text.data, no->name, *no->hint != '\0' ? "\n  " : "", no->hint);
+	say_log(&j->say, "%s restart %s", name.data, no->code == 0 ? "started" : no->name);
+	buf_release(&name);
+	buf_release(&text);
+}
+
+/* One after the other, `spacing` apart: many agents that start at once fight for the machine and for the login. */
+static void
+bring_back(struct job *j)
+{
+	int64_t spacing = config_ms(j->w.config, "spacing");
+	bool started = false;
+
+	for (size_t i = 0; i < j->x.back.n && setup_stopped() == 0; i++) {
+		int how;
+
+		for (int64_t until = clock_mono_ms() + spacing; started && clock_mono_ms() < until && setup_stopped() == 0; )
+			clock_sleep_ms(50);
+		how = restart_agent(&j->w, &j->x.back.v[i], &j->no[i]);
+		started = how == RESTARTED;
+		tell_one(j, i, how == RESTART_FOUND);
+	}
+}
+
 /* Patrol's own lock: two that bring the records up at once would count each other's work. Where there is no store there is nothing to lock. */
 static int
-settle(struct world *w, const struct run_recovery *how, struct startup *x, struct err *e)
+settle(struct job *j, struct err *e)
 {
 	char *path;
 	int fd, ret = -1;
 
-	if (world_store(w, false, e) == NULL)
+	if (world_store(&j->w, false, e) == NULL)
 		return e->code == 0 ? 0 : -1;
-	path = world_path(w, "locks", "patrol.lock", true, e);
+	path = world_path(&j->w, "locks", "patrol.lock", true, e);
 	fd = path != NULL ? io_lock(path, LOCK_WAIT_MS, e) : -1;
 	if (fd >= 0) {
 		/* torn tails first */
-		setup_export(w);
-		ret = startup(w, how, x, e);
-		setup_export(w);
+		setup_export(&j->w);
+		ret = startup(&j->w, &j->runs, &j->x, e);
+		if (ret == 0)
+			startup_tell(&j->say, &j->runs, &j->x);
+		j->no = xcalloc(j->x.back.n + 1, sizeof *j->no);
+		j->tried = ret == 0 && config_flag(j->w.config, "auto_recover");
+		if (j->tried)
+			bring_back(j);
+		setup_export(&j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
 		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
 	}
@@ -159,49 +212,50 @@ settle(struct world *w, const struct run_recovery *how, struct startup *x, struc
 	return ret;
 }
 
-static int
-run(const struct cli *cli, struct world *w, struct say *s, struct err *e)
+static void
+print_json(const struct job *j)
 {
-	struct startup x = { .closed = 0 };
-	struct run_recovery how;
-	json_t *v;
-	int ret = run_recovery_read(cli, w->config, &how, e);
+	json_t *v = say_object(), *o = startup_json(&j->runs, &j->x), *list = json_object_get(o, "resume");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_put_flag(json_array_get(list, i), "restarted", j->tried && j->no[i].code == 0);
+		json_put(json_array_get(list, i), "refusal", j->no[i].code != 0 ? j->no[i].name : NULL);
+	}
+	json_object_set_new(v, "startup", o);
+	say_json(v);
+}
+
+static int
+run(struct job *j, const struct cli *cli, struct err *e)
+{
+	char *log_file = config_path(j->w.config, "log_file");
+	int ret = log_file != NULL ? say_open_log(&j->say, log_file, e) : 0;
 
 	if (ret == 0)
-		ret = settle(w, &how, &x, e);
+		ret = run_recovery_read(cli, j->w.config, &j->runs, e);
 	if (ret == 0)
-		startup_tell(s, &how, &x);
-	if (ret == 0 && cli->json) {
-		v = say_object();
-		json_object_set_new(v, "startup", startup_json(&how, &x));
-		say_json(v);
-	}
-	startup_release(&x);
+		ret = settle(j, e);
+	if (ret == 0 && cli->json)
+		print_json(j);
+	free(log_file);
+	free(j->no);
+	startup_release(&j->x);
 	return ret == 0 ? GT_OK : -1;
 }
 
 int
 cmd_startup(const struct cli *cli, struct err *e)
 {
-	struct world w;
-	struct say s;
-	char *log_file;
-	int ret = 0;
+	struct job j = { .tried = false };
+	int ret;
 
 	if (cli->n_args > 0)
 		return setup_no_arguments(cli, e);
-	if (setup_world(cli, &w, e) != 0)
+	if (setup_world(cli, &j.w, e) != 0)
 		return -1;
-	say_init(&s, cli);
-	log_file = config_path(w.config, "log_file");
-	if (!setup_disabled(cli, &w)) {
-		if (log_file != NULL)
-			ret = say_open_log(&s, log_file, e);
-		if (ret == 0)
-			ret = run(cli, &w, &s, e);
-	}
-	free(log_file);
-	say_release(&s);
-	setup_release(&w);
+	say_init(&j.say, cli);
+	ret = setup_disabled(cli, &j.w) ? GT_OK : run(&j, cli, e);
+	say_release(&j.say);
+	setup_release(&j.w);
 	return ret;
 }

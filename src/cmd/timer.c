@@ -121,7 +121,8 @@ print_it(const struct timer *t, enum timer_kind kind)
 static void
 say_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind)
 {
-	const char *does = strcmp(t->what, "patrol") == 0 ? "runs patrol" : "takes snapshots";
+	bool patrol = strcmp(t->what, "patrol") == 0;
+	const char *does = patrol ? "runs patrol" : "takes snapshots";
 	struct say s;
 
 	say_init(&s, cli);
@@ -135,6 +136,8 @@ say_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind
 			say_line(&s, "snapshot_interval is %lld s, but cron runs nothing more often than every minute.",
 			    (long long)t->interval_ms / 1000);
 	}
+	if (!patrol)
+		say_line(&s, "Another one runs startup when the %s starts.", kind == TIMER_SYSTEMD ? "user's systemd" : "machine");
 	say_release(&s);
 }
 
@@ -164,40 +167,50 @@ json_done(const struct cli *cli, const struct timer *t, enum timer_kind kind)
 	say_json(v);
 }
 
+/* One command's timer; *kind is what it is made by, or tells what there was. */
+static int
+one(const struct cli *cli, const struct world *w, bool install, const char *what, struct timer *t, enum timer_kind *kind, struct err *e)
+{
+	if (install && timer_today(cli, w, what, t, e) != 0)
+		return -1;
+	if (!install)
+		timer_init(t, what, town_root(w->town));
+	if (cli->print && install)
+		print_it(t, *kind);
+	else if (cli->print)
+		printf("%s\n", t->id);
+	else
+		return install ? timer_install(t, *kind, e) : timer_remove(t, kind, e);
+	return 0;
+}
+
+/* The timer of snapshots brings that of startup along. */
 int
 cmd_timer(const struct cli *cli, bool install, struct err *e)
 {
-	const char *what = cli->n_args > 1 ? cli->args[1] : "snapshot";
-	struct timer t;
+	const char *what[] = { cli->n_args > 1 ? cli->args[1] : "snapshot", "startup" };
+	size_t n = strcmp(what[0], "snapshot") == 0 ? 2 : 1;
+	struct timer t[2] = { { .id = NULL } };
+	enum timer_kind kind[2] = { TIMER_NONE };
 	struct world w;
-	enum timer_kind kind = TIMER_NONE;
-	int ret;
+	int ret = 0;
 
 	if (setup_world(cli, &w, e) != 0)
 		return -1;
-	if (install) {
-		ret = timer_today(cli, &w, what, &t, e);
-	} else {
-		timer_init(&t, what, town_root(w.town));
-		ret = 0;
-	}
-	if (ret == 0 && cli->print && install) {
-		print_it(&t, timer_kind());
-	} else if (ret == 0 && install) {
-		kind = timer_kind();
-		ret = timer_install(&t, kind, e);
-		if (ret == 0 && !cli->json)
-			say_installed(cli, &t, kind);
-	} else if (ret == 0 && cli->print) {
-		printf("%s\n", t.id);
-	} else if (ret == 0) {
-		ret = timer_remove(&t, &kind, e);
-		if (ret == 0 && !cli->json)
-			say_removed(cli, kind);
+	if (install)
+		kind[0] = kind[1] = timer_kind();
+	for (size_t i = 0; i < n && ret == 0; i++)
+		ret = one(cli, &w, install, what[i], &t[i], &kind[i], e);
+	if (ret == 0 && !cli->print && !cli->json) {
+		if (install)
+			say_installed(cli, &t[0], kind[0]);
+		else
+			say_removed(cli, kind[0]);
 	}
 	if (ret == 0 && !cli->print)
-		json_done(cli, &t, kind);
-	timer_release(&t);
+		json_done(cli, &t[0], kind[0]);
+	for (size_t i = 0; i < n; i++)
+		timer_release(&t[i]);
 	setup_release(&w);
 	return ret == 0 ? GT_OK : -1;
 }

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "revive/candidate.h"
+#include "base/buf.h"
+#include "tmux/client.h"
 
 const char *
 class_name(enum class c)
@@ -69,4 +71,29 @@ candidate_release(struct candidate *c)
 	free(c->after);
 	town_list_release(&c->carried);
 	memset(c, 0, sizeof *c);
+}
+
+void
+candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p)
+{
+	p->socket = xstrdup(t->socket);
+	p->socket_path = tmux_socket_path(t);
+	p->session = session;
+	p->id = xstrdup(session);
+	p->dead = true;
+	p->dead_status = p->dead_signal = -1;
+	p->width = 80;
+	p->height = 24;
+	p->remain_on_exit = xstrdup("off");
+	p->start_path = xstrdup(cwd);
+	p->default_shell = xstrdup("/bin/sh");
+	p->session_id = xstrdup("");
+	p->window_id = xstrdup("");
+	p->dead_line = xstrdup("");
+	p->command = xstrdup("");
+	p->start_command = xstrdup("");
+	p->path = xstrdup("");
+	p->tty = xstrdup("");
+	p->title = xstrdup("");
+	p->window_name = xstrdup("");
 }

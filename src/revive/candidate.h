@@ -11,6 +11,7 @@
 #include "town/town.h"
 
 struct profile;
+struct tmux;
 
 /* An agent's pane, or what is known of one that is gone: what became of its agent, and what it takes to bring it back. */
 enum class {
@@ -62,6 +63,10 @@ size_t candidate_lines(const struct candidate *c);
 /* Ended on purpose, with its session: who asks what crashed need not hear of it. */
 bool candidate_is_over(const struct candidate *c);
 bool candidate_crashed(const struct candidate *c);	/* there is something to bring back, and it is not over */
+/*
+ * For one that never had a pane that we saw, on a server that may not run: the session's name (heap, taken over) stands for its id.
+ */
+void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
 void candidate_release(struct candidate *c);
 
 #endif

@@ -26,32 +26,6 @@ is_known(const struct candidates *out, const char *session)
 	return false;
 }
 
-/* There is no pane, and never was one that we saw: the session's name stands for its id. */
-static void
-no_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p)
-{
-	p->socket = xstrdup(t->socket);
-	p->socket_path = tmux_socket_path(t);
-	p->session = session;
-	p->id = xstrdup(session);
-	p->dead = true;
-	p->dead_status = p->dead_signal = -1;
-	p->width = 80;
-	p->height = 24;
-	p->remain_on_exit = xstrdup("off");
-	p->start_path = xstrdup(cwd);
-	p->default_shell = xstrdup("/bin/sh");
-	p->session_id = xstrdup("");
-	p->window_id = xstrdup("");
-	p->dead_line = xstrdup("");
-	p->command = xstrdup("");
-	p->start_command = xstrdup("");
-	p->path = xstrdup("");
-	p->tty = xstrdup("");
-	p->title = xstrdup("");
-	p->window_name = xstrdup("");
-}
-
 static void
 set_times(struct memory *m, struct candidate *c)
 {
@@ -98,7 +72,7 @@ consider(struct memory *m, const struct role_name *role, bool server_died, struc
 		town_list_release(&dirs);
 		return;
 	}
-	no_pane(&m->w->servers[0], session, dirs.v[0], &c.pane);
+	candidate_without_pane(&m->w->servers[0], session, dirs.v[0], &c.pane);
 	c.cwd = xstrdup(dirs.v[0]);
 	c.config_dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
 	c.reason = server_died ? REASON_SERVER_EXIT : REASON_PROCESS_DIED;

@@ -73,9 +73,8 @@ lies_in_place(const struct candidate *c, const struct transcript_found *found)
 	return same;
 }
 
-/* A living process has the id among its arguments, or its own record says so. What cannot be read is another user's. */
-static bool
-goes_on_elsewhere(const char *config_dir, const char *id)
+bool
+resume_in_use(const char *config_dir, const char *id)
 {
 	struct session_files files = { .n = 0 };
 	struct procs procs = { .n = 0 };
@@ -142,7 +141,7 @@ look_at_file(const struct candidate *c, const struct transcript_found *found, st
 	struct standing s;
 
 	out->in_place = lies_in_place(c, found);
-	out->in_use = goes_on_elsewhere(c->config_dir, found->session_id);
+	out->in_use = resume_in_use(c->config_dir, found->session_id);
 	out->moved_on = written_since(c, found->path);
 	out->stand = STAND_BROKEN;
 	if (transcript_stand(found->path, found->session_id, out->most_tokens * 4, &s, NULL) != 0)

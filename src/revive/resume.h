@@ -40,6 +40,9 @@ struct resume_no {
 /* Pure. NULL: yes. */
 const struct resume_no *resume_judge(const struct resume_facts *f);
 
+/* A living process has the conversation's id among its arguments, or its own record says so. What cannot be read is another user's. */
+bool resume_in_use(const char *config_dir, const char *id);
+
 /* What is known of a candidate, whose context was gathered. Reads the transcript, /proc, the records beside it and the store; changes nothing. */
 void resume_look(struct world *w, const struct candidate *c, const struct gathered *g, struct resume_facts *out);
 

@@ -56,26 +56,25 @@ unit_word(struct buf *out, const char *word, bool command)
 }
 
 static bool
-is_patrol(const struct timer *t)
+is(const struct timer *t, const char *what)
 {
-	return strcmp(t->what, "patrol") == 0;
+	return strcmp(t->what, what) == 0;
 }
 
 static void
 head(const struct timer *t, struct buf *out)
 {
-	bool patrol = is_patrol(t);
-
 	buf_fmt(out, "# Written by gt-recover install timer; gt-recover uninstall timer%s takes it away.\n[Unit]\nDescription=%s\n\n",
-	    patrol ? " patrol" : "", patrol ? "Recovery of crashed coding agents" : "Snapshots of coding agents' panes");
+	    is(t, "patrol") ? " patrol" : "", is(t, "patrol") ? "Recovery of crashed coding agents" :
+	    is(t, "startup") ? "Coding agents' records after a restart" : "Snapshots of coding agents' panes");
 }
 
 void
 timer_service(const struct timer *t, struct buf *out)
 {
 	head(t, out);
-	/* a tmux server that a patrol starts, and its agents, must neither end with the unit (T41) nor stand back behind everything */
-	buf_str(out, is_patrol(t) ? "[Service]\nType=oneshot\nKillMode=process\n" : "[Service]\nType=oneshot\nNice=10\n");
+	/* a tmux server that patrol or startup starts, and its agents, must neither end with the unit (T41) nor stand back behind everything */
+	buf_str(out, is(t, "snapshot") ? "[Service]\nType=oneshot\nNice=10\n" : "[Service]\nType=oneshot\nKillMode=process\n");
 	for (size_t i = 0; i < t->env.n; i++) {
 		buf_str(out, "Environment=");
 		unit_word(out, t->env.v[i], false);
@@ -94,8 +93,11 @@ void
 timer_unit(const struct timer *t, struct buf *out)
 {
 	head(t, out);
-	buf_fmt(out, "[Timer]\nOnActiveSec=5s\nOnUnitActiveSec=%llds\nAccuracySec=1s\nUnit=%s.service\n\n[Install]\nWantedBy=timers.target\n",
-	    (long long)(t->interval_ms / 1000), t->id);
+	if (is(t, "startup"))
+		buf_str(out, "[Timer]\nOnStartupSec=1s\n");
+	else
+		buf_fmt(out, "[Timer]\nOnActiveSec=5s\nOnUnitActiveSec=%llds\n", (long long)(t->interval_ms / 1000));
+	buf_fmt(out, "AccuracySec=1s\nUnit=%s.service\n\n[Install]\nWantedBy=timers.target\n", t->id);
 }
 
 /* At least as often as asked for, as far as cron can: it knows whole minutes, and steps begin anew with each hour and day. */
@@ -134,7 +136,10 @@ cron_word(struct buf *out, const char *word)
 static void
 cron_line(const struct timer *t, struct buf *out)
 {
-	cron_schedule(out, t->interval_ms);
+	if (is(t, "startup"))
+		buf_str(out, "@reboot");
+	else
+		cron_schedule(out, t->interval_ms);
 	for (size_t i = 0; i < t->env.n; i++) {
 		size_t name = strcspn(t->env.v[i], "=");
 

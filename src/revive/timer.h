@@ -13,11 +13,11 @@ struct err;
 /*
  * What runs a command of ours regularly: a pair of systemd user units where there is a user manager (`systemctl --user` answers), else a
  * block of the user's crontab between two markers, other lines of which are never touched. Both name everything that a login would have
- * set: cron's environment is all but empty.
+ * set: cron's environment is all but empty. `startup` runs once a boot: @reboot, or when the user manager starts.
  */
 struct timer {
 	char *id;			/* "gt-recover-snapshot", with six hex digits of the town's root behind it in a town: one timer of a kind a town */
-	const char *what;		/* "snapshot", "patrol": the command that it runs */
+	const char *what;		/* "snapshot", "patrol", "startup": the command that it runs */
 	char *program;			/* absolute */
 	struct town_list args;		/* the command's words, the command first */
 	struct town_list env;		/* "K=V" */

@@ -320,9 +320,11 @@ is "$RC" 0 'without a user manager --print shows a line for the crontab'
 not_ok '  and touches nothing' test -e "$W/tab"
 gt install timer -L main
 is "$RC" 0 'it is installed'
-line=$(grep -v '^#' "$W/tab")
+line=$(grep '^[^#@]' "$W/tab")
 like "$line" "^\*/5 \* \* \* \* PATH=[^ ]*$W/bin[^ ]* TMUX_TMPDIR=$TMUX_TMPDIR .*$(readlink -f "$GT_RECOVER") snapshot --quiet -L main$" \
 	'  with the interval, PATH, TMUX_TMPDIR, the program and the socket'
+boot=$(grep '^@' "$W/tab")
+is "${boot#@reboot}" "$(sed 's/^[^P]*P/ P/; s/ snapshot --quiet / startup --quiet /' <<<"$line")" '  and startup at boot, with the same'
 cp "$W/tab" "$W/once"
 gt install timer -L main
 same_file "$W/tab" "$W/once" 'a second time changes nothing'
@@ -330,6 +332,8 @@ rm -rf "$DIR"
 env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${line#'*/5 * * * * '}" >"$W/out" 2>"$W/err"
 is "$? $(cat "$W/out" "$W/err")" '0 ' 'run as cron would, the line is silent'
 is "$(find "$DIR" -name '*-*-*.json' | wc -l)" 1 '  and takes the snapshot'
+env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${boot#@reboot }" >"$W/out" 2>"$W/err"
+is "$? $(cat "$W/out" "$W/err")" '0 ' '  and that of startup, too'
 printf '# mine\n0 1 * * * echo 50\\%% # gt-recover\n%s\n' "$(cat "$W/once")" >"$W/tab"
 printf '[recovery]\nsnapshot_interval = "2h"\n' >"$W/slow.toml"
 gt install timer -L main --config "$W/slow.toml"
@@ -348,7 +352,7 @@ is "$RC $(grep -c '^-$' "$W/crontabs")" '0 0' 'uninstall again is nothing'
 touch "$W/manager"
 unit=$XDG_CONFIG_HOME/systemd/user/gt-recover-snapshot
 gt install timer -L main --print
-is "$RC $(grep -c '^ExecStart=\|^OnUnitActiveSec=300s' <<<"$OUT")" '0 2' 'with a user manager --print shows the units'
+is "$RC $(grep -c '^ExecStart=\|^OnUnitActiveSec=300s\|^OnStartupSec=1s' <<<"$OUT")" '0 4' 'with a user manager --print shows the units'
 not_ok '  and touches nothing' test -e "$unit.timer"
 : >"$W/systemctl"
 gt install timer -L main
@@ -356,14 +360,16 @@ is "$RC" 0 'they are installed'
 like "$(cat "$unit.service")" "ExecStart=\"$(readlink -f "$GT_RECOVER")\" \"snapshot\" \"--quiet\" \"-L\" \"main\"" '  with the program'
 like "$(cat "$unit.service")" "Environment=\"TMUX_TMPDIR=$TMUX_TMPDIR\"" '  and its environment'
 is "$(tr '\n' ',' <"$W/systemctl")" \
-	'--user show-environment,--user daemon-reload,--user enable gt-recover-snapshot.timer,--user restart gt-recover-snapshot.timer,' '  and started'
+	'--user show-environment,--user daemon-reload,--user enable gt-recover-snapshot.timer,--user restart gt-recover-snapshot.timer,--user daemon-reload,--user enable gt-recover-startup.timer,--user restart gt-recover-startup.timer,' \
+	'  and started'
 stat -c '%i %Y' "$unit.service" "$unit.timer" >"$W/before"
 gt install timer -L main
 is "$(stat -c '%i %Y' "$unit.service" "$unit.timer")" "$(cat "$W/before")" 'a second time writes nothing'
 : >"$W/systemctl"
 gt uninstall timer
-is "$RC $(tr '\n' ',' <"$W/systemctl")" '0 --user disable --now gt-recover-snapshot.timer,--user daemon-reload,' 'uninstall stops them'
-not_ok '  and they are gone' test -e "$unit.timer" -o -e "$unit.service"
+is "$RC $(tr '\n' ',' <"$W/systemctl")" \
+	'0 --user disable --now gt-recover-snapshot.timer,--user daemon-reload,--user disable --now gt-recover-startup.timer,--user daemon-reload,' 'uninstall stops them'
+not_ok '  and they are gone' compgen -G "${unit%-snapshot}-*"
 is "$(cat "$W/tab")" $'# mine\n0 1 * * * echo 50\\% # gt-recover' 'the crontab is as it was'
 rm "$W/bin/systemctl" "$W/bin/crontab"
 
