@@ -176,16 +176,24 @@ findings_settle(struct findings *f, const char *text, size_t n, const char *cons
 }
 
 static void
+write_placeholder(const char *kind, unsigned ordinal, struct buf *out)
+{
+	buf_str(out, PLACEHOLDER);
+	buf_str(out, kind);
+	if (ordinal > 1)
+		buf_fmt(out, "#%u", ordinal);
+	buf_chr(out, ']');
+}
+
+static void
 write_one(const struct finding *f, const char *const *kinds, struct buf *out)
 {
 	if (f->rank == RANK_WITHHELD)
 		buf_str(out, WITHHELD);
 	else if (f->cont)
 		buf_str(out, REST);
-	else if (f->ordinal > 1)
-		buf_fmt(out, PLACEHOLDER "%s#%u]", kinds[f->kind], f->ordinal);
 	else
-		buf_fmt(out, PLACEHOLDER "%s]", kinds[f->kind]);
+		write_placeholder(kinds[f->kind], f->ordinal, out);
 }
 
 /* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */

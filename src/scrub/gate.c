@@ -9,6 +9,7 @@
 
 #define SLOTS 2048
 #define AHEAD 2
+#define FAR 1024
 
 /* What the answer depends on. All bytes count, so that no two questions are ever taken for one. */
 struct question {
@@ -47,14 +48,25 @@ slot_of(const struct question *q)
 	return h >> 32 & (SLOTS - 1);
 }
 
+/* The rest of a long line is not read at each keyword in it. */
+static bool
+may_have(const char *p, size_t n, char c, bool whole)
+{
+	size_t most = n < FAR ? n : FAR;
+
+	return most < n || !whole || memchr(p, c, most) != NULL;
+}
+
 bool
-gate_open(struct gate *g, const struct rules *rules, size_t id, const char *text, size_t from, size_t at, size_t to, size_t end)
+gate_open(struct gate *g, const struct rules *rules, size_t id, const char *text, size_t from, size_t at, size_t to, size_t end, bool whole)
 {
 	const struct rule *r = &rules->v[id];
 	struct question q = { .id = (uint32_t)id, .before = at > from };
 	size_t most = sizeof q.bytes - q.before, n = to - at + AHEAD, slot;
 
 	if (r->border && !word_begins(text, from, at, false))
+		return false;
+	if (r->needs != '\0' && !may_have(text + to, end - to, r->needs, whole))
 		return false;
 	if (r->back > 0)
 		return true;

@@ -18,8 +18,9 @@ void gate_free(struct gate *g);				/* NULL is fine; overwrites what it remembers
 
 /*
  * Whether the pattern of rule `id` may match at the keyword [at, to) of the text, which is known from `from` to `end`; what stands beyond
- * is not. False is certain.
+ * is not. False is certain. `whole`: the row or line ends at `end`, else it may go on elsewhere.
  */
-bool gate_open(struct gate *g, const struct rules *rules, size_t id, const char *text, size_t from, size_t at, size_t to, size_t end);
+bool gate_open(struct gate *g, const struct rules *rules, size_t id, const char *text, size_t from, size_t at, size_t to, size_t end,
+    bool whole);
 
 #endif

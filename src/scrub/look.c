@@ -133,7 +133,8 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
 	}
-	if (id > rules->n || (id < rules->n && !gate_open(l->s->gate, rules, id, l->view->text.data, l->line, from, to, l->line_end)))
+	if (id > rules->n || (id < rules->n && !gate_open(l->s->gate, rules, id, l->view->text.data, l->line, from, to, l->line_end,
+	    true)))
 		return 0;
 	mark_hot(l);
 	if (id < rules->n) {

@@ -170,7 +170,7 @@ take_ordinals(struct scrub *s, const struct buf *text)
 {
 	const char *p = text->data, *end = p + text->len;
 
-	while ((p = memmem(p, (size_t)(end - p), PLACEHOLDER, strlen(PLACEHOLDER))) != NULL) {
+	while ((p = memchr(p, PLACEHOLDER[0], (size_t)(end - p))) != NULL) {
 		unsigned ordinal;
 		size_t kind;
 

@@ -149,7 +149,8 @@ begin_rule(struct reading *in, const struct toml_item *it, struct err *e)
 
 	if (!good_kind(it->section))
 		return err_set(e, GT_USAGE, "rules", "a rule is named like [github-token], with 2 to 40 of a-z, 0-9 and \"-\"");
-	for (size_t i = 0; i < all->n; i++)
+	/* no section of the built-in table stands there twice */
+	for (size_t i = 0; i < all->n && in->own; i++)
 		if (strcmp(all->v[i].name, it->section) == 0)
 			r = &all->v[i];
 	if (r != NULL) {
@@ -193,6 +194,12 @@ read_typed(struct rule *r, const struct toml_item *it, struct err *e)
 			return err_set(e, GT_USAGE, "rules", "back is a number of bytes from 0 to 400");
 		r->back = (size_t)n;
 		r->border = r->border && n == 0;
+		return 0;
+	}
+	if (strcmp(it->key, "needs") == 0 && it->type == TOML_STRING) {
+		if (strlen(it->value) != 1)
+			return err_set(e, GT_USAGE, "rules", "needs is one ASCII character");
+		r->needs = it->value[0];
 		return 0;
 	}
 	return err_set(e, GT_USAGE, "rules", "\"%s\" is no key of a rule, or its value is of the wrong type", it->key);

@@ -16,6 +16,8 @@ struct pattern;
  *	back      up to so many bytes before the keyword the match may begin (0)
  *	border    true: no letter, digit or "_" may stand before the keyword (escapes like \n, %3D and [31m may). Default with back = 0
  *	caseless  true: the pattern ignores case (false)
+ *	needs     a character that stands behind the keyword in every such text: rows without it are not looked at. For keywords that
+ *	          are everywhere, as "://"; no blank may lie between the two, as a row may be broken there
  *	names     instead of keyword and pattern: names whose values are such secrets, in snake_case, parted by blanks; they are
  *	          compared with the last parts of a name, "*password" with its last letters
  *	value     what counts as a value behind a name, or in group 1 of a pattern: "any" (a password may be a word), "mixed", "random", or,
@@ -46,6 +48,7 @@ struct rule {
 	size_t back;
 	bool border;
 	bool caseless;
+	char needs;		/* or 0 */
 	enum value_class value;
 	bool own;		/* from the user's file */
 	int line;

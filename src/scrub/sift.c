@@ -26,7 +26,7 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 	if (id > l->s->rules.n)
 		r->armor = 1;
 	else if (!l->worth[l->row] && from >= r->body && to <= r->end && (id == l->s->rules.n ||
-	    gate_open(l->s->gate, &l->s->rules, id, l->text, r->body, from, to, r->end)))
+	    gate_open(l->s->gate, &l->s->rules, id, l->text, r->body, from, to, r->end, !r->joins)))
 		l->worth[l->row] = 1;
 }
 

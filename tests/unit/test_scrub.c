@@ -206,6 +206,7 @@ broken_rules_are_refused_with_their_place(void **state)
 		{ "[acme]\nkeyward = 'acme'\n", "keyward" },
 		{ "[acme]\nvalue = 'some'\n", "value is one of" },
 		{ "[acme]\nback = 4000\n", "back is a number" },
+		{ "[acme]\nneeds = '::'\n", "needs is one ASCII character" },
 		{ "nonsense\n", "1" },
 	};
 
@@ -227,6 +228,27 @@ broken_rules_are_refused_with_their_place(void **state)
 		assert_int_equal(e.code, GT_USAGE);
 		assert_true(e.hint[0] != '\0');
 	}
+}
+
+/* The pattern does without the "!" itself, so that it is `needs` that is seen. */
+static void
+what_a_rule_needs_may_stand_in_the_next_row(void **state)
+{
+	char *path = rules_file("[acme]\nkeyword = 'acme:'\nneeds = '!'\npattern = 'acme:([a-z0-9]{8,})'\nfinds = 'acme:«k3yp4rt0ne7»!'\n");
+	struct err e = ERR_INIT;
+	struct scrub *s = scrub_new(path, &e);
+
+	(void)state;
+	if (s == NULL)
+		fail_msg("%s", e.msg);
+	gives(s, "see acme:q8w2e7r4t1 there! and\n! here", 0, "see acme:[REDACTED:acme] there! and\n! here");
+	gives(s, "! see acme:q8w2e7r4t1 there\n! here", 0, "! see acme:q8w2e7r4t1 there\n! here");
+	gives(s, "deploy@web-1:~/app$ ./send --now --to acme:k3yp4rt\n0ne7q5!\nnext", 50,
+	    "deploy@web-1:~/app$ ./send --now --to acme:[REDACTED:acme]\n[…]!\nnext");
+	gives(s, "deploy@web-1:~/app$ git clone https://ci:Zephyr21\n84x@git.example.org/a.git\nnext", 49,
+	    "deploy@web-1:~/app$ git clone https://ci:[REDACTED:url-password]\n[…]@git.example.org/a.git\nnext");
+	scrub_free(s);
+	drop_rules(path);
 }
 
 /* A rule that gives up has not said "no secret here". */
@@ -625,6 +647,7 @@ main(void)
 		cmocka_unit_test(tokens_are_found_when_a_box_cuts_them),
 		cmocka_unit_test(user_rules_add_and_replace),
 		cmocka_unit_test(broken_rules_are_refused_with_their_place),
+		cmocka_unit_test(what_a_rule_needs_may_stand_in_the_next_row),
 		cmocka_unit_test(a_failing_rule_withholds_its_row),
 		cmocka_unit_test(a_rule_without_end_withholds_its_row),
 		cmocka_unit_test(allowed_text_stays),
