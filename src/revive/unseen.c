@@ -13,6 +13,7 @@
 
 /* Between the commit of a start and what a process tells of its own. */
 #define SLACK_MS 5000
+#define MOST_LINKS 16	/* attempts in a row that came to nothing */
 
 static bool
 same_pane(const struct attempt *a, const struct snapshot *h)
@@ -52,18 +53,34 @@ find_maker(struct store *store, const struct snapshot *h, struct attempt *out)
 	return best != NULL;
 }
 
-/* The attempt that replaced what the snapshot shows. One that only told a living agent replaced nothing. */
+/* It replaced what the snapshot shows, or what came after that in the same pane. One that only told a living agent replaced nothing. */
+static bool
+replaced(const struct attempt *a, const struct snapshot *h)
+{
+	int64_t at = a->times[PHASE_RESPAWNED];
+
+	return at != 0 && same_pane(a, h) && strcmp(a->class, class_name(CLASS_RESPAWNED)) != 0 &&
+	    (a->pane_pid == h->pane_pid || at > h->taken_at);
+}
+
+/* The newest that did. One that ended before it could start anything goes on with the one before it. */
 static bool
 find_successor(struct store *store, const struct snapshot *h, struct attempt *out)
 {
-	bool yes;
+	struct attempt a;
 
 	if (attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, out, NULL) != 1)
 		return false;
-	yes = out->pane_pid == h->pane_pid && out->times[PHASE_RESPAWNED] != 0 && strcmp(out->class, class_name(CLASS_RESPAWNED)) != 0;
-	if (!yes)
+	for (int i = 0; i < MOST_LINKS && out->times[PHASE_RESPAWNED] == 0 && out->previous != NULL; i++) {
+		if (attempt_load(store, out->previous, &a, NULL) != 1)
+			break;
 		attempt_release(out);
-	return yes;
+		*out = a;
+	}
+	if (replaced(out, h))
+		return true;
+	attempt_release(out);
+	return false;
 }
 
 static bool
@@ -122,8 +139,8 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 		return;
 	out->id = xstrdup(a.id);
 	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
-	out->alive_at = a.times[PHASE_ACKNOWLEDGED] != 0 ? a.times[PHASE_ACKNOWLEDGED] : a.times[PHASE_DELIVERED] != 0 ?
-	    a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
+	/* the acknowledgement may have been found long after its end */
+	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
 	if (strcmp(a.class, class_name(CLASS_MISSING)) != 0) {
 		out->server_pid = a.server_pid;
 		out->server_start = a.server_start;
