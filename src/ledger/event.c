@@ -10,6 +10,7 @@
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #define COUNTER "counter:event"
 #define KEY_SIZE 32
@@ -151,6 +152,13 @@ line_seq(const char *p, size_t n)
 	return seq;
 }
 
+/* A sector that was lost while a later one was kept is a hole of NULs, a torn one may hold any bytes, and newlines among them. */
+static bool
+is_text(const char *p, size_t n)
+{
+	return memchr(p, '\0', n) == NULL && utf8_valid(p, n);
+}
+
 /*
  * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being written when somebody died: it is at
  * most one batch. Power loss may leave whole lines behind a hole, so that the numbering is followed, not just the last newline looked
@@ -174,8 +182,8 @@ find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off
 		int64_t found = nl != NULL ? line_seq(tail->data + at, n) : 0;
 
 		if (found <= 0 || (*seq != 0 && found != *seq + 1)) {
-			/* a whole first line without a hole in it is no torn write of ours */
-			foreign = *seq == 0 && nl != NULL && memchr(tail->data + at, '\0', n) == NULL;
+			/* whole lines, the first of which is none of ours, are no torn write of ours */
+			foreign = *seq == 0 && nl != NULL && is_text(tail->data + at, tail->len - at);
 			break;
 		}
 		*seq = found;

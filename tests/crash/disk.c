@@ -317,6 +317,12 @@ disk_change(int kind, const char *name, int64_t at, const void *p, size_t n)
 	disk.changes++;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
 void
 disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *so_far)
 {
@@ -350,6 +356,10 @@ disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *s
 		put(&disk.now, e->d_name, disk.n_files++);
 	}
 	closedir(list);
+	/* in an order that is the same on every file system */
+	qsort(disk.now.v, disk.now.n, sizeof disk.now.v[0], by_name);
+	for (size_t i = 0; i < disk.now.n; i++)
+		disk.now.v[i].file = (int)i;
 	disk.durable = disk.now;
 	disk.on = true;
 }

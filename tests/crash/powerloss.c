@@ -58,7 +58,7 @@ static struct ours {
 	long acknowledged;
 	enum verdict verdict;
 	char said[700];
-	uint64_t trace;
+	uint64_t trace;			/* of the step */
 } *ours;
 
 static const struct control {
@@ -133,29 +133,30 @@ value_of(uint32_t text)
 static void
 look(struct store *s, struct mind *out)
 {
+	struct records there = { 0 };
 	struct err e = ERR_INIT;
+	size_t n = 0;
 
-	if (event_last(s, &out->events, &e) != 0)
+	if (event_last(s, &out->events, &e) != 0 || store_scan(s, "k:", NULL, NULL, 0, &there, &e) != 0)
 		judge(UNOPENABLE, "%s", e.msg);
 	for (int i = 0; i < KEYS; i++) {
-		struct record r;
+		const struct record *r = &there.v[n];
 		char key[16], *value;
-		int found;
 
 		key_of(key, i);
-		found = store_get(s, key, &r, &e);
-		if (found < 0)
-			judge(UNOPENABLE, "%s", e.msg);
 		out->key[i] = (struct known){ 0, 0 };
-		if (found == 0)
+		if (n == there.n || strcmp(r->key, key) != 0)
 			continue;
-		out->key[i] = (struct known){ r.version, (uint32_t)strtoul(strchr(r.value, ':') + 1, NULL, 10) };
+		out->key[i] = (struct known){ r->version, (uint32_t)strtoul(strchr(r->value, ':') + 1, NULL, 10) };
 		value = value_of(out->key[i].text);
-		if (strcmp(value, r.value) != 0)
+		if (strcmp(value, r->value) != 0)
 			judge(HALF, "the value of %s is not what was written", key);
 		free(value);
-		record_release(&r);
+		n++;
 	}
+	if (n != there.n)
+		judge(HALF, "there are records that nobody wrote");
+	records_release(&there);
 }
 
 static bool
@@ -334,6 +335,7 @@ begin_anew(const char *dir)
 	memset(ours->past, 0, sizeof ours->past);
 	memset(ours->highest, 0, sizeof ours->highest);
 	ours->under_way = false;
+	ours->texts = 0;
 }
 
 static enum verdict
@@ -344,6 +346,7 @@ run_step(const char *dir, uint64_t seed, long n)
 	int status;
 
 	ours->verdict = FINE;
+	ours->trace = 0;
 	pid = fork();
 	if (pid == 0)
 		step(dir, disk_random(&mix));
@@ -358,6 +361,7 @@ static int
 run_steps(const char *dir, uint64_t seed, long steps, long only)
 {
 	long first = only >= 0 ? only / EPOCH * EPOCH : 0, last = only >= 0 ? only + 1 : steps, count[VERDICTS] = { 0 }, bad;
+	uint64_t trace = 0;
 
 	for (long n = first; n < last; n++) {
 		enum verdict v;
@@ -366,15 +370,16 @@ run_steps(const char *dir, uint64_t seed, long steps, long only)
 			begin_anew(dir);
 		v = run_step(dir, seed, n);
 		count[v]++;
+		trace = trace * UINT64_C(0x100000001b3) + ours->trace;
 		if (v == FINE)
 			continue;
-		if (control == controls || only >= 0)
-			printf("seed %llu step %ld: %s: %s\n", (unsigned long long)seed, n, verdict_names[v], ours->said);
+		printf("seed %llu step %ld trace %016llx: %s: %s\n", (unsigned long long)seed, n, (unsigned long long)ours->trace,
+		    verdict_names[v], ours->said);
 		begin_anew(dir);
 	}
 	bad = last - first - count[FINE];
 	printf("seed %llu crashes %ld commits %ld trace %016llx bad %ld", (unsigned long long)seed, last - first, ours->acknowledged,
-	    (unsigned long long)ours->trace, bad);
+	    (unsigned long long)trace, bad);
 	for (int v = UNOPENABLE; v < VERDICTS; v++)
 		printf("%s%s %ld", v == UNOPENABLE ? " (" : ", ", verdict_names[v], count[v]);
 	printf(")\n");

@@ -34,6 +34,10 @@ crash "$W/other" --seed $((SEED + 1)) --steps 50
 
 [ "$(field trace "$W/other")" != "$(field trace "$W/first")" ]
 is $? 0 '  and another one does something else'
+found=$(grep -m 1 -E '^seed [0-9]+ step [0-9]{3} ' "$W/delete-full")
+read -r _ _ _ step _ <<<"$found"
+crash "$W/alone" --control delete-full --seed "$SEED" --step "$step"
+is "$(grep -cxF -- "$found" "$W/alone")" 1 "a crash that lost something repeats itself alone, to the byte (--step $step)"
 
 # ---- the store, two processes side by side ----
 mkdir -m 700 "$W/one.d" "$W/two.d"
