@@ -40,8 +40,8 @@ const struct command commands[] = {
 	{ "disarm", cmd_disarm, OPT_TMUX | OPT_DRY, "[SESSION...]", "put back what arm changed", NULL },
 	{ "patrol", cmd_patrol, OPT_TMUX | OPT_DRY, "", "one pass for cron or the witness: find crashes, and bring agents back if auto_recover",
 	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back, by the same guards\n"
-	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux server recoveries that\n"
-	    "were left open are settled first." },
+	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux\n"
+	    "server it does what startup does first; in any other pass it settles the runs that have become stale." },
 	{ "startup", cmd_startup, OPT_TMUX | OPT_RUNS, "", "make the records true again after a crash or a reboot",
 	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
 	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/round.h"
@@ -42,7 +43,8 @@ struct patrol {
 	struct round r;
 	bool due;			/* startup */
 	struct run_recovery runs;
-	struct startup started;
+	struct err ledger;		/* why the records could not be made true; agents are looked after all the same */
+	struct startup started;		/* not due: its runs alone */
 	bool *fresh;			/* of each of r.all: told for the first time */
 	size_t crashed, told, yielded;
 	struct notice mail;
@@ -248,6 +250,7 @@ print_json(struct patrol *p)
 	armed_list_release(&armed);
 	json_put_flag(v, "auto_recover", config_flag(r->w.config, "auto_recover"));
 	json_object_set_new(v, "startup", p->due ? startup_json(&p->runs, &p->started) : json_null());
+	json_object_set_new(v, "runs", run_recovery_json(&p->runs, &p->started.runs));
 	json_put_int(v, "found", (int64_t)r->found);
 	json_put_int(v, "recovered", (int64_t)r->recovered);
 	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
@@ -270,7 +273,7 @@ status_of(const struct patrol *p)
 	size_t failed = r->failed - p->yielded;
 
 	if (failed + r->unacknowledged == 0)
-		return r->all.trouble.code != 0 ? GT_SOME : GT_OK;
+		return r->all.trouble.code != 0 || p->ledger.code != 0 ? GT_SOME : GT_OK;
 	if (r->recovered > 0)
 		return GT_SOME;
 	return failed == 0 ? GT_UNACKED : GT_FAIL;
@@ -313,18 +316,93 @@ act(struct patrol *p, struct err *e)
 static void
 show_plan(struct patrol *p)
 {
+	const struct run_report *runs = &p->started.runs;
+	size_t n = runs->claimed + runs->running + runs->stopping;
+
+	if (n > 0)
+		say_line(&p->r.say, "%zu run%s would be settled: gt-recover run recover -n tells more.", n, n == 1 ? "" : "s");
 	if (p->crashed > 0 && !config_flag(p->r.w.config, "auto_recover"))
 		say_line(&p->r.say, "auto_recover is false: patrol reports these, and brings none back.");
 	if (p->crashed > 0 || p->r.cli->json)
 		round_plan(&p->r);
 }
 
+static void
+tell_ledger(struct patrol *p)
+{
+	struct buf words = BUF_INIT;
+
+	say_foreign(&words, p->ledger.msg, 0);
+	say_warning(&p->r.say, "the records are not settled: %s%s%s", words.data, *p->ledger.hint != '\0' ? "\n  " : "", p->ledger.hint);
+	buf_release(&words);
+}
+
+/* What startup had left for being young, or to a runner that has gone since. `all` is for a restart: here it would end what is at work. */
+static int
+count_stale(struct patrol *p, size_t *n)
+{
+	struct store *store = world_store(&p->r.w, false, NULL);
+	struct run_recovery look;
+	struct moment now;
+
+	*n = 0;
+	if (p->runs.mode == RUN_MODE_ALL)
+		p->runs.mode = RUN_MODE_STALE;
+	p->runs.between = true;
+	look = p->runs;
+	look.dry_run = true;
+	moment_now(&now);
+	if (store == NULL)
+		return 0;
+	if (run_recover(store, &look, &now, &p->started.runs, &p->ledger) != 0)
+		return -1;
+	*n = p->started.runs.claimed + p->started.runs.running + p->started.runs.stopping;
+	return 0;
+}
+
+static int
+settle_runs(struct patrol *p)
+{
+	struct moment now;
+
+	moment_now(&now);
+	if (run_recover(world_store(&p->r.w, false, NULL), &p->runs, &now, &p->started.runs, &p->ledger) != 0)
+		return -1;
+	startup_tell(&p->r.say, &p->runs, &p->started);
+	setup_export(&p->r.w);
+	return 0;
+}
+
+static int
+settle_all(struct patrol *p)
+{
+	if (startup(&p->r.w, &p->runs, &p->started, &p->ledger) != 0)
+		return -1;
+	startup_tell(&p->r.say, &p->runs, &p->started);
+	return 0;
+}
+
+/* The records first: what crashed is judged by them. -1: the lock could not be taken. */
 static int
 settle(struct patrol *p, struct err *e)
 {
-	if (run_recovery_read(p->r.cli, p->r.w.config, &p->runs, e) != 0 || startup(&p->r.w, &p->runs, &p->started, e) != 0)
-		return -1;
-	startup_tell(&p->r.say, &p->runs, &p->started);
+	size_t stale = 0;
+	int ours, ret = 0;
+
+	p->due = startup_due(&p->r.w);
+	if (!p->due)
+		ret = count_stale(p, &stale);
+	if (ret == 0 && !p->r.cli->dry_run && (p->due || stale > 0)) {
+		ours = take_lock(p, e);
+		if (ours < 0)
+			return -1;
+		if (ours > 0)
+			ret = p->due ? settle_all(p) : settle_runs(p);
+		else
+			p->due = false;
+	}
+	if (ret != 0)
+		tell_ledger(p);
 	return 0;
 }
 
@@ -335,14 +413,7 @@ run(struct patrol *p, struct err *e)
 	size_t chosen;
 	int ours;
 
-	p->due = startup_due(&p->r.w);
-	if (p->due && !p->r.cli->dry_run) {
-		ours = take_lock(p, e);
-		if (ours < 0 || (ours > 0 && settle(p, e) != 0))
-			return -1;
-		p->due = ours > 0;
-	}
-	if (look(p, e) != 0)
+	if (run_recovery_read(p->r.cli, p->r.w.config, &p->runs, e) != 0 || settle(p, e) != 0 || look(p, e) != 0)
 		return -1;
 	setup_trouble(&p->r.all.trouble);
 	chosen = p->r.all.n > 0 ? round_choose(&p->r) : 0;

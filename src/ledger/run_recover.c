@@ -124,7 +124,7 @@ runner_has_it(const struct batch *b, const struct run *r)
 static bool
 is_kept(struct batch *b, const struct run *r)
 {
-	if (b->how->mode == RUN_MODE_ALL || r->state == RUN_STOPPING)
+	if (b->how->mode == RUN_MODE_ALL || (r->state == RUN_STOPPING && !b->how->between))
 		return false;
 	if (!is_old(b, r)) {
 		b->report.kept_young++;

@@ -31,6 +31,7 @@ struct run_recovery {
 	enum run_mode mode;
 	int64_t threshold_ms;
 	bool claimed_fails;
+	bool between;			/* in `stale`: nothing was restarted, so that a stop may still be under way; it has to be old, too */
 	bool dry_run;			/* count, change nothing */
 };
 
