@@ -38,24 +38,62 @@ usable(const struct sqlite_store *s, struct err *e)
 	return err_hint(e, "Look at the disk (dmesg, df), then run the command again");
 }
 
-static sqlite3_stmt *
-prepare(struct sqlite_store *s, const char *sql, struct err *e)
-{
-	sqlite3_stmt *st = db_prepare(s->db, sql, e);
+static const char *const sql[SQL_COUNT] = {
+	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_GET] = "SELECT version, tag, value FROM record WHERE key = ?1",
+	[SQL_SCAN] = "SELECT key, version, tag, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3",
+	[SQL_SCAN_TAG] = "SELECT key, version, tag, value FROM record WHERE tag = ?4 AND key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3",
+	[SQL_VERSION] = "SELECT version FROM record WHERE key = ?1",
+	[SQL_PUT] = "INSERT INTO record(key, version, tag, value) VALUES(?1, ?2, ?3, ?4)"
+	    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4",
+	[SQL_DELETE] = "DELETE FROM record WHERE key = ?1",
+	[SQL_NEXT] = "SELECT coalesce(max(seq), 0) + 1 FROM done",
+	[SQL_DONE] = "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)",
+	[SQL_FORGET] = "DELETE FROM done WHERE seq <= ?1",
+};
 
-	if (st == NULL)
+/* Whoever steps it resets it, or it keeps the file locked. */
+static sqlite3_stmt *
+prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
+{
+	sqlite3_stmt **st = &s->prepared[which];
+
+	if (*st == NULL && (*st = db_prepare(s->db, sql[which], e)) == NULL)
 		sqlite_say_damage(s->path, e);
-	return st;
+	return *st;
 }
 
-/* Runs a statement that answers no rows, and finalizes it. */
+static void
+let_go(struct sqlite_store *s)
+{
+	for (int i = 0; i < SQL_COUNT; i++) {
+		sqlite3_finalize(s->prepared[i]);
+		s->prepared[i] = NULL;
+	}
+	db_close(s->db);
+	s->db = NULL;
+}
+
+/* Runs a statement that answers no rows. */
 static int
 run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
 {
 	int rc = sqlite3_step(st);
 
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+}
+
+/* The number in the first row, 0 when there is none. */
+static int
+number(struct sqlite_store *s, sqlite3_stmt *st, int64_t *out, struct err *e)
+{
+	int rc = sqlite3_step(st);
+
+	*out = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	sqlite3_reset(st);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(s, rc, e);
 }
 
 static void
@@ -78,7 +116,7 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 	sqlite3_stmt *st;
 	int rc;
 
-	if (usable(s, e) != 0 || (st = prepare(s, "SELECT version, tag, value FROM record WHERE key = ?1", e)) == NULL)
+	if (usable(s, e) != 0 || (st = prepare(s, SQL_GET, e)) == NULL)
 		return -1;
 	text(st, 1, key);
 	rc = sqlite3_step(st);
@@ -89,60 +127,49 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 			.tag = xstrdup((const char *)sqlite3_column_text(st, 1)),
 			.value = xstrdup((const char *)sqlite3_column_text(st, 2)),
 		};
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s, rc, e);
 }
 
-/* The first key behind all keys with this prefix: keys compare byte by byte. NULL: there is no end. */
-static char *
-prefix_end(const char *prefix)
+/* Keys compare byte by byte: this binds the first one behind all those with the prefix. */
+static void
+bind_end(sqlite3_stmt *st, int i, const char *prefix)
 {
-	char *end = xstrdup(prefix);
-	size_t n = strlen(end);
+	size_t n = strlen(prefix);
+	char *end;
 
-	while (n > 0 && (unsigned char)end[n - 1] == 0xff)
+	while (n > 0 && (unsigned char)prefix[n - 1] == 0xff)
 		n--;
 	if (n == 0) {
-		free(end);
-		return NULL;
+		sqlite3_bind_zeroblob(st, i, 0);	/* there is no end: every text comes before a blob */
+		return;
 	}
+	end = xstrndup(prefix, n);
 	end[n - 1] = (char)(end[n - 1] + 1);
-	end[n] = '\0';
-	return end;
+	sqlite3_bind_text(st, i, end, (int)n, free);
 }
 
 static int
 sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	char *sql, *end;
 	sqlite3_stmt *st;
 	int rc;
 
-	if (usable(s, e) != 0)
+	if (usable(s, e) != 0 || (st = prepare(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e)) == NULL)
 		return -1;
-	end = prefix_end(prefix);
-	sql = xasprintf("SELECT key, version, tag, value FROM record WHERE key >= ?1 %s %s %s ORDER BY key LIMIT ?5",
-	    end != NULL ? "AND key < ?2" : "", after != NULL ? "AND key > ?3" : "", tag != NULL ? "AND tag = ?4" : "");
-	st = prepare(s, sql, e);
-	free(sql);
-	if (st == NULL) {
-		free(end);
-		return -1;
-	}
-	text(st, 1, prefix);
-	if (end != NULL)
-		text(st, 2, end);
-	if (after != NULL)
-		text(st, 3, after);
+	if (after != NULL && strcmp(after, prefix) >= 0)
+		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);		/* with its NUL it is the next key */
+	else
+		text(st, 1, prefix);
+	bind_end(st, 2, prefix);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)limit);
 	if (tag != NULL)
 		text(st, 4, tag);
-	sqlite3_bind_int64(st, 5, (sqlite3_int64)limit);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
 		records_add(out, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int64(st, 1),
 		    (const char *)sqlite3_column_text(st, 2), (const char *)sqlite3_column_text(st, 3));
-	sqlite3_finalize(st);
-	free(end);
+	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
 }
 
@@ -158,37 +185,22 @@ conflict(const char *key, struct err *e)
 	return COMMIT_CONFLICT;
 }
 
-static int
-version_of(struct sqlite_store *s, const char *key, int64_t *version, struct err *e)
-{
-	sqlite3_stmt *st = prepare(s, "SELECT version FROM record WHERE key = ?1", e);
-	int rc;
-
-	if (st == NULL)
-		return -1;
-	text(st, 1, key);
-	rc = sqlite3_step(st);
-	*version = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-	sqlite3_finalize(st);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(s, rc, e);
-}
-
 static enum commit
 apply(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e)
 {
+	sqlite3_stmt *st = prepare(s, SQL_VERSION, e);
 	int64_t version;
-	sqlite3_stmt *st;
 
-	if (version_of(s, c->key, &version, e) != 0)
+	if (st == NULL)
+		return COMMIT_ERROR;
+	text(st, 1, c->key);
+	if (number(s, st, &version, e) != 0)
 		return COMMIT_ERROR;
 	if (c->expect != STORE_ANY && c->expect != version)
 		return conflict(c->key, e);
 	if (c->kind == CHANGE_CHECK || (c->kind == CHANGE_DELETE && version == 0))
 		return COMMIT_DONE;
-	st = prepare(s, c->kind == CHANGE_DELETE ? "DELETE FROM record WHERE key = ?1" :
-	    "INSERT INTO record(key, version, tag, value) VALUES(?1, ?2, ?3, ?4)"
-	    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4", e);
-	if (st == NULL)
+	if ((st = prepare(s, c->kind == CHANGE_DELETE ? SQL_DELETE : SQL_PUT, e)) == NULL)
 		return COMMIT_ERROR;
 	text(st, 1, c->key);
 	if (c->kind == CHANGE_PUT) {
@@ -203,14 +215,14 @@ apply(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e
 static int
 note_done(struct sqlite_store *s, int64_t seq, const char *id, struct err *e)
 {
-	sqlite3_stmt *st = prepare(s, "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)", e);
+	sqlite3_stmt *st = prepare(s, SQL_DONE, e);
 
 	if (st == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq);
 	text(st, 2, id);
 	sqlite3_bind_int64(st, 3, clock_wall_ms());
-	if (run(s, st, e) != 0 || (st = prepare(s, "DELETE FROM done WHERE seq <= ?1", e)) == NULL)
+	if (run(s, st, e) != 0 || (st = prepare(s, SQL_FORGET, e)) == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq - DONE_KEPT);
 	return run(s, st, e);
@@ -253,8 +265,7 @@ settle(struct sqlite_store *s, const char *id, struct err *e)
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	if (strcmp(why.name, "locked") == 0)
 		return COMMIT_ERROR;
-	db_close(s->db);
-	s->db = NULL;
+	let_go(s);
 	s->broken = true;
 	found = look_up(s, id);
 	if (found == 0)
@@ -267,20 +278,16 @@ settle(struct sqlite_store *s, const char *id, struct err *e)
 static enum commit
 commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, struct err *e)
 {
+	sqlite3_stmt *begin = prepare(s, SQL_BEGIN, e), *next = prepare(s, SQL_NEXT, e), *end = prepare(s, SQL_COMMIT, e);
 	enum commit answer = COMMIT_ERROR;
 	int64_t seq;
 	char id[33];
-	int rc;
 
-	io_random_hex(id, 16);
-	if (db_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
-		sqlite_say_damage(s->path, e);
+	if (begin == NULL || next == NULL || end == NULL || run(s, begin, e) != 0)
 		return COMMIT_ERROR;
-	}
-	if (db_number(s->db, "SELECT coalesce(max(seq), 0) + 1 FROM done", &seq, e) != 0) {
-		sqlite_say_damage(s->path, e);
+	io_random_hex(id, 16);
+	if (number(s, next, &seq, e) != 0)
 		goto out;
-	}
 	answer = COMMIT_DONE;
 	for (size_t i = 0; i < n && answer == COMMIT_DONE; i++)
 		answer = apply(s, &changes[i], seq, e);
@@ -294,11 +301,8 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 		sqlite_injected(s, e);
 		goto out;
 	}
-	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
-	if (rc != SQLITE_OK) {
-		fail(s, rc, e);
+	if (run(s, end, e) != 0)
 		return settle(s, id, e);
-	}
 	if (fault_point("store-committed") != 0) {
 		sqlite_injected(s, e);
 		return settle(s, id, e);
@@ -354,8 +358,7 @@ sqlite_close(struct store *base)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
-	if (s->db != NULL)
-		db_close(s->db);
+	let_go(s);
 	free(s->path);
 	free(s->lock);
 	free(s);

@@ -12,9 +12,14 @@
 #define SQLITE_APP_ID 0x47545243		/* "GTRC" */
 #define SQLITE_LOCK_WAIT_MS 10000
 
+enum sqlite_sql {
+	SQL_BEGIN, SQL_COMMIT, SQL_GET, SQL_SCAN, SQL_SCAN_TAG, SQL_VERSION, SQL_PUT, SQL_DELETE, SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_COUNT
+};
+
 struct sqlite_store {
 	struct store base;
 	sqlite3 *db;
+	sqlite3_stmt *prepared[SQL_COUNT];	/* NULL until the first use */
 	char *path;
 	char *lock;
 	int64_t seq;			/* of the last commit of ours */
