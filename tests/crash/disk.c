@@ -302,9 +302,16 @@ static void
 trace(const void *p, size_t n)
 {
 	const unsigned char *b = p;
+	uint64_t t = *disk.trace, word;
 
-	for (size_t i = 0; i < n; i++)
-		*disk.trace = (*disk.trace ^ b[i]) * UINT64_C(0x100000001b3);
+	for (; n >= sizeof word; n -= sizeof word, b += sizeof word) {
+		memcpy(&word, b, sizeof word);
+		t = (t ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		t ^= t >> 29;
+	}
+	for (; n > 0; n--)
+		t = (t ^ *b++) * UINT64_C(0x100000001b3);
+	*disk.trace = t;
 }
 
 void

@@ -117,13 +117,17 @@ key_of(char key[16], int i)
 static char *
 value_of(uint32_t text)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 	uint64_t r = text;
-	size_t n = disk_random(&r) % 8 == 0 ? 2000 + disk_random(&r) % 9000 : disk_random(&r) % 200;
+	size_t at = text % 26, n = disk_random(&r) % 8 == 0 ? 2000 + disk_random(&r) % 9000 : disk_random(&r) % 200;
 	struct buf b = BUF_INIT;
 
 	buf_fmt(&b, "{\"n\":%u,\"fill\":\"", text);
-	for (size_t i = 0; i < n; i++)
-		buf_chr(&b, (char)('a' + (text + i) % 26));
+	for (; n > 26 - at; at = 0) {
+		buf_add(&b, letters + at, 26 - at);
+		n -= 26 - at;
+	}
+	buf_add(&b, letters + at, n);
 	buf_str(&b, "\"}");
 	return buf_detach(&b);
 }
@@ -424,5 +428,6 @@ main(int argc, char **argv)
 	if (ours == MAP_FAILED)
 		die("powerloss: no shared memory");
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	sqlite3_initialize();		/* once, and not in each process */
 	return run_steps(argv[i], seed, steps, only);
 }
