@@ -71,12 +71,19 @@ $(MODE)/test_%: tests/unit/test_%.c $(LIB)
 
 # The agent that the end-to-end tests and scripts/demo talk to: always plain, whatever mode the program is built in.
 FAKE := build/fake-agent
+FILE_FAULT := build/file-fault.so
 FAKE_SRC := $(wildcard tests/e2e/fake_*.c) $(patsubst %,src/base/%.c,buf clock err fault io json utf8)
-fake: $(FAKE)
+fake: $(FAKE) $(FILE_FAULT)
 $(FAKE): $(FAKE_SRC) tests/e2e/fake_agent.h $(wildcard src/base/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -O1 -Isrc -Itests/e2e $(shell pkg-config --cflags jansson) -o $@ $(FAKE_SRC) $(shell pkg-config --libs jansson)
+
+# Stands between a program and its files, and ends it or answers an error there (tests/crash/file_fault.c).
+$(FILE_FAULT): tests/crash/file_fault.c
+	@mkdir -p $(@D)
+	@echo "  CC $@"
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -O1 -fPIC -shared -o $@ $< -ldl
 
 unit: $(UNIT)
 	@set -e; for t in $(UNIT); do echo "== $$t"; $$t; done
@@ -108,12 +115,13 @@ $(MODE)/powerloss: tests/crash/powerloss.c tests/crash/disk.c tests/crash/disk_c
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=db_set_pragmas -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
 # Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of
-# runs, millions of power losses.
+# runs, every verb killed at every file call, millions of power losses.
 stress: all fake
 	$(MAKE) FAULTS=1 all
 	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
+	KILL_ALL=1 GT_RECOVER=$(CURDIR)/build/faults/gt-recover prove --verbose tests/crash/kill.t
 	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
 
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.

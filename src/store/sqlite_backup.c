@@ -47,15 +47,19 @@ sqlite_has_backup(const char *path)
 
 /* ---- making one ---- */
 
+/* One that was broken off by the death of its process is made again at once: it had been due, and its file must not stay. */
 static bool
 due(struct sqlite_store *s, int64_t seq)
 {
-	char *name = beside(s->path, ".backup");
+	char *name = beside(s->path, ".backup"), *made = beside(s->path, ".backup.new");
 	struct stat st;
-	bool there = stat(name, &st) == 0, none = !there && errno == ENOENT;
+	bool there = stat(name, &st) == 0, none = !there && errno == ENOENT, broken_off = access(made, F_OK) == 0;
 	int64_t every = EVERY;
 
 	free(name);
+	free(made);
+	if (broken_off)
+		return true;
 	if (!there)
 		return none;
 	if (st.st_size / BYTES_A_COMMIT > every)
