@@ -1,12 +1,12 @@
 /*
  * Loaded into a program before the C library (LD_PRELOAD), between it and its files, SQLite's as well. Environment:
  *
- *   FILE_FAULT_DIR=DIR			calls on what is in DIR, or is DIR, count; all others pass
- *   FILE_FAULT_DIR=DIR			calls on DIR and what is in it count; all others pass
- *   FILE_FAULT_LOG=FILE		each that counts adds a line: its name, with a + where it changes a file or a directory
- *					(before it), half (a write gets half of its bytes out, then kill), eio, enospc, erofs, emfile
+ *   FILE_FAULT_DIR=DIR		calls on DIR and what is in it count; all others pass
+ *   FILE_FAULT_LOG=FILE	each that counts adds a line: its name, with a + where it changes a file or a directory
+ *   FILE_FAULT=NAMES:N[+]=WHAT	the N-th call of these names (as the log has them, with commas between, or *), with + each one from there
+ *				on. WHAT: kill (before it), half (a write gets half of its bytes out, then kill), eio, enospc, erofs, emfile
  *
- * A name with + behind it means only those calls that change something: "open+". open stands for openat, and so on: a family has one name.
+ * A family of calls has one name: open is openat, too, write is pwrite, fsync is fdatasync, lock is flock and the locks of fcntl.
  */
 #include <dlfcn.h>
 #include <errno.h>
