@@ -134,7 +134,7 @@ sqlite_injected(struct sqlite_store *s, struct err *e)
 
 /* Runs sql and gives the file its id and our version, unless another process did so while we waited: a crash leaves all of it or nothing. */
 static int
-change_schema(struct sqlite_store *s, const char *sql, int64_t from, const char *fault, struct err *e)
+change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err *e)
 {
 	int lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e), ret = -1;
 	char *all = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
@@ -147,7 +147,7 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, const char 
 			ret = err_set(e, GT_FAIL, "corrupt", "the store %s is gone", s->path);
 		if (ret == 0 && version == from)
 			ret = db_exec(s->db, all, e);
-		if (ret == 0 && fault_point(fault) != 0)
+		if (ret == 0 && fault_point(from == 0 ? "store-create" : "store-migrate") != 0)
 			ret = sqlite_injected(s, e);
 		if (ret == 0)
 			ret = db_exec(s->db, "COMMIT", e);
@@ -168,7 +168,7 @@ make_schema(struct sqlite_store *s, struct err *e)
 
 	buf_str(&sql, tables);
 	make_views(&sql);
-	ret = change_schema(s, sql.data, 0, "store-create", e);
+	ret = change_schema(s, sql.data, 0, e);
 	buf_release(&sql);
 	return ret;
 }
@@ -181,7 +181,7 @@ migrate(struct sqlite_store *s, int64_t from, struct err *e)
 	int ret;
 
 	make_views(&sql);
-	ret = change_schema(s, sql.data, from, "store-migrate", e);
+	ret = change_schema(s, sql.data, from, e);
 	buf_release(&sql);
 	return ret;
 }

@@ -7,6 +7,7 @@
 . "$ROOT/tests/e2e/sqlite.sh"
 n=0		# scenes so far
 LAYOUT=--bare	# how start_agent starts it
+BEFORE=true	# what makes the store that a scene begins with: none
 NAME='' STATE=''
 
 # A new scene: an agent that was killed, and a state directory of its own.
@@ -15,6 +16,7 @@ scene() {
 	NAME=toast$n
 	export XDG_STATE_HOME=$W/state/$n
 	STATE=$XDG_STATE_HOME/gt-recover
+	"$BEFORE" || fail "the store of scene $n"
 	if ! start_agent "$NAME" "$LAYOUT" --scenario "$DATA/idle.scenario" || ! kill_agent "$NAME"; then
 		fail "scene $n"
 	fi
@@ -50,8 +52,7 @@ settles() {	# WHERE
 }
 
 # ---- killed at every passage of every fault point ----
-mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)|io_write_durable\(.*"[a-z-]+", ?[a-z]+\)' "$ROOT/src" |
-	grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+mapfile -t points < <(fault_points "$ROOT/src")
 declare -A passed
 sweep() {	# VIA POINT...
 	local point passage via=$1
@@ -71,9 +72,30 @@ sweep() {	# VIA POINT...
 }
 sweep resume "${points[@]}"
 sweep inject context prompt tmux store-committed
-is "${passed[context]-} ${passed[prompt]-} ${passed[store-create]-} ${passed[tmux]-}" '1 1 1 1' 'context, prompt, store and tmux are each passed once'
+is "${passed[context]-} ${passed[prompt]-} ${passed[store-create]-} ${passed[store-backup]-} ${passed[tmux]-}" '1 1 1 1 1' \
+	'context, prompt, store, its backup and tmux are each passed once'
 ok 'every phase is a commit' [ "${passed[store-commit]-0}" -ge 4 ]
 is "${passed[store-committed]-}" "${passed[store-commit]-}" 'and each of them is survived on both sides'
+
+# ---- a store of an older version, and one that is damaged ----
+recorded() {	# RUN
+	printf '{"run_id":"%s","session_id":"ses_%s","prompt":"p"}' "$1" "$1" >"$W/in"
+	gt_in "$W/in" run create && [ "$RC" = 0 ]
+}
+an_older_store() {
+	recorded one && sql "$STATE/recover.db" 'drop view run; drop view runner; pragma user_version = 1'
+}
+a_damaged_store() {
+	recorded one && recorded two && head -c 4096 /dev/zero | dd of="$STATE/recover.db" bs=4096 seek=1 conv=notrunc status=none
+}
+BEFORE=an_older_store
+sweep inject store-migrate
+is "$(sql "$STATE/recover.db" 'select run_id from run')" one 'what an older store held is still there'
+BEFORE=a_damaged_store
+sweep inject store-mend
+is "$(sql "$STATE/recover.db" 'select run_id from run')" one 'and what the backup of a damaged one held'
+is "${passed[store-migrate]} ${passed[store-mend]}" '1 1' 'both are killed at, and brought up once'
+BEFORE=true
 
 # ---- an agent whose shell stayed ----
 LAYOUT=--wrapper

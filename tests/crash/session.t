@@ -70,7 +70,7 @@ for verb in "${verbs[@]}"; do
 	[ "${was[$verb]}" != "${becomes[$verb]}" ] || fail "$verb changes nothing"
 done
 
-mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)' "$ROOT/src/store" "$ROOT/src/ledger" | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+mapfile -t points < <(fault_points "$ROOT/src/store" "$ROOT/src/ledger")
 for verb in "${verbs[@]}"; do
 	for point in "${points[@]}"; do
 		for ((passage = 1; passage < 20; passage++)); do

@@ -66,7 +66,7 @@ is "$(grep -c '^session:.*=SUSPENDED' <<<"$wanted") $(grep -c '^run:r[123]=\(pen
 like "$wanted" 'tree:c=open root' 'the cut spawn is linked'
 is "$(grep -c '^message:m[12]/ask=pending' <<<"$wanted")" 2 'both are asked'
 
-mapfile -t points < <(grep -rhoE 'fault_point\("[a-z-]+"\)' "$ROOT/src" | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+mapfile -t points < <(fault_points "$ROOT/src")
 killed=0 wrong=0
 declare -A where
 for point in "${points[@]}"; do

@@ -371,6 +371,11 @@ gt_in() {	# FILE ARGS...: with FILE as standard input
 	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
 }
 
+# Every name that fault_point is called with, by way of the durable write, too, in the sources below these directories.
+fault_points() {	# DIRECTORY...
+	grep -rhoE '(fault_point|io_write_(durable|synced))\(.*' --include='*.c' "$@" | grep -oE '"[a-z][a-z-]*"' | tr -d '"' | sort -u
+}
+
 # The sessions of this test crash more often than a person would stand; for tests without a --config of their own.
 often() {
 	mkdir -p "$XDG_CONFIG_HOME/gt-recover"
