@@ -46,8 +46,8 @@ const struct command commands[] = {
 	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
 	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"
 	    "of tmux servers that ended are settled. Then it names the agents to be brought back, roots or all by resume_scope. Run again after\n"
-	    "a crash it ends the same; it is quiet when all is true. With auto_recover = true they are started again, in a tmux session of their\n"
-	    "name, and told so. `gt-recover install timer` runs it at boot." },
+	    "a crash it ends the same; it is quiet when all is true. With auto_recover = true it brings them back: with their context where a\n"
+	    "snapshot or a pane knows it, else by their record, told of the restart. `gt-recover install timer` runs it at boot." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",

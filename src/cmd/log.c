@@ -40,6 +40,7 @@ static const struct { const char *kind, *words; } kinds[] = {
 	{ "session.recorded", "session recorded" },
 	{ "session.suspended", "session suspended" },
 	{ "session.restored", "session restored" },
+	{ "session.started", "agent runs again" },
 	{ "agent.spawned", "agent spawned by" },
 	{ "agent.ended", "agent ended" },
 	{ "agent.repaired", "place in the tree" },

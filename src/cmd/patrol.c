@@ -296,6 +296,14 @@ recover_them(struct patrol *p, struct err *e)
 	return 0;
 }
 
+/* After a restart, whom nothing but its record knows: the others are of those that were just recovered, or left out for a reason. */
+static void
+bring_back_roots(struct patrol *p)
+{
+	if (p->due && p->started.back.n > 0)
+		free(startup_bring_back(&p->r.w, &p->r.say, &p->started, &p->r.all, false));
+}
+
 static int
 act(struct patrol *p, struct err *e)
 {
@@ -307,6 +315,8 @@ act(struct patrol *p, struct err *e)
 			return -1;
 	} else if (recover_them(p, e) != 0) {
 		return -1;
+	} else {
+		bring_back_roots(p);
 	}
 	send_mail(p);
 	setup_export(&p->r.w);

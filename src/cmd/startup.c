@@ -12,6 +12,8 @@
 #include "cmd/say.h"
 #include "cmd/setup.h"
 #include "cmd/startup.h"
+#include "ledger/session.h"
+#include "revive/detect.h"
 #include "revive/restart.h"
 #include "revive/startup.h"
 #include "revive/world.h"
@@ -135,6 +137,59 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 	return v;
 }
 
+/* ---- bringing back ---- */
+
+static void
+tell_one(struct say *s, const struct session *x, const struct startup_one *one, bool was_there)
+{
+	struct buf name = BUF_INIT, text = BUF_INIT;
+
+	say_foreign(&name, x->agent_uuid, 0);
+	say_foreign(&text, one->no.msg, 0);
+	if (one->no.code == 0)
+		say_done(s, was_there ? "%s runs already: an earlier recovery had started it" : "%s is back", name.data);
+	else
+		say_warning(s, "%s: %s (%s)%s%s", name.data, text.data, one->no.name, *one->no.hint != '\0' ? "\n  " : "", one->no.hint);
+	say_log(s, "%s restart %s %s", name.data, *one->id != '\0' ? one->id : "-", one->no.code == 0 ? "started" : one->no.name);
+	buf_release(&name);
+	buf_release(&text);
+}
+
+/* Somebody may have taken it up since the list was made. */
+static bool
+still_suspended(struct world *w, const char *agent)
+{
+	struct session x;
+	bool yes = session_load(world_store(w, false, NULL), agent, &x, NULL) == 1 && x.state == SESSION_SUSPENDED;
+
+	session_release(&x);
+	return yes;
+}
+
+struct startup_one *
+startup_bring_back(struct world *w, struct say *s, const struct startup *x, const struct candidates *all, bool known)
+{
+	struct startup_one *list = xcalloc(x->back.n + 1, sizeof *list);
+	int64_t spacing = config_ms(w->config, "spacing");
+	bool started = false;
+
+	for (size_t i = 0; i < x->back.n && setup_stopped() == 0; i++) {
+		const struct session *one = &x->back.v[i];
+		int how;
+
+		if ((!known && restart_known(w, one, all) != NULL) || !still_suspended(w, one->agent_uuid))
+			continue;
+		/* many agents that start at once fight for the machine and for the login */
+		for (int64_t until = clock_mono_ms() + spacing; started && clock_mono_ms() < until && setup_stopped() == 0; )
+			clock_sleep_ms(50);
+		how = restart_agent(w, one, all, list[i].id, &list[i].no);
+		list[i].tried = true;
+		started = *list[i].id != '\0' && how != RESTART_FOUND;
+		tell_one(s, one, &list[i], how == RESTART_FOUND);
+	}
+	return list;
+}
+
 /* ---- the command ---- */
 
 struct job {
@@ -142,44 +197,21 @@ struct job {
 	struct say say;
 	struct run_recovery runs;
 	struct startup x;
-	struct err *no;			/* of each of x.back, why it was not brought back; code 0: it was */
-	bool tried;			/* auto_recover: they are brought back */
+	struct startup_one *ones;	/* auto_recover: of each of x.back; NULL: none is brought back */
 };
 
-static void
-tell_one(struct job *j, size_t i, bool was_there)
-{
-	const struct session *x = &j->x.back.v[i];
-	const struct err *no = &j->no[i];
-	struct buf name = BUF_INIT, text = BUF_INIT;
-
-	say_foreign(&name, x->agent_uuid, 0);
-	say_foreign(&text, no->msg, 0);
-	if (no->code == 0)
-		say_done(&j->say, was_there ? "%s runs already: an earlier startup had started it" : "%s is started again", name.data);
-	else
-		say_warning(&j->say, "%s: %s (%s)%s%s", name.data, text.data, no->name, *no->hint != '\0' ? "\n  " : "", no->hint);
-	say_log(&j->say, "%s restart %s", name.data, no->code == 0 ? "started" : no->name);
-	buf_release(&name);
-	buf_release(&text);
-}
-
-/* One after the other, `spacing` apart: many agents that start at once fight for the machine and for the login. */
+/* Whom a pane or a snapshot knows comes back with its context. A tmux server that is not there, or not to be read, knows nobody. */
 static void
 bring_back(struct job *j)
 {
-	int64_t spacing = config_ms(j->w.config, "spacing");
-	bool started = false;
+	struct candidates all = { .n = 0 };
+	struct err none = ERR_INIT;
 
-	for (size_t i = 0; i < j->x.back.n && setup_stopped() == 0; i++) {
-		int how;
-
-		for (int64_t until = clock_mono_ms() + spacing; started && clock_mono_ms() < until && setup_stopped() == 0; )
-			clock_sleep_ms(50);
-		how = restart_agent(&j->w, &j->x.back.v[i], &j->no[i]);
-		started = how == RESTARTED;
-		tell_one(j, i, how == RESTART_FOUND);
-	}
+	if (detect(&j->w, &all, &none) == 0 && detect_lines(&j->w, &all, &none) != 0)
+		err_clear(&none);
+	setup_trouble(&all.trouble);
+	j->ones = startup_bring_back(&j->w, &j->say, &j->x, &all, true);
+	candidates_release(&all);
 }
 
 /* Patrol's own lock: two that bring the records up at once would count each other's work. Where there is no store there is nothing to lock. */
@@ -199,9 +231,7 @@ settle(struct job *j, struct err *e)
 		ret = startup(&j->w, &j->runs, &j->x, e);
 		if (ret == 0)
 			startup_tell(&j->say, &j->runs, &j->x);
-		j->no = xcalloc(j->x.back.n + 1, sizeof *j->no);
-		j->tried = ret == 0 && config_flag(j->w.config, "auto_recover");
-		if (j->tried)
+		if (ret == 0 && j->x.back.n > 0 && config_flag(j->w.config, "auto_recover"))
 			bring_back(j);
 		setup_export(&j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
@@ -218,8 +248,12 @@ print_json(const struct job *j)
 	json_t *v = say_object(), *o = startup_json(&j->runs, &j->x), *list = json_object_get(o, "resume");
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_put_flag(json_array_get(list, i), "restarted", j->tried && j->no[i].code == 0);
-		json_put(json_array_get(list, i), "refusal", j->no[i].code != 0 ? j->no[i].name : NULL);
+		const struct startup_one *one = j->ones != NULL ? &j->ones[i] : NULL;
+		json_t *o_one = json_array_get(list, i);
+
+		json_put_flag(o_one, "restarted", one != NULL && one->tried && one->no.code == 0);
+		json_put(o_one, "refusal", one != NULL && one->no.code != 0 ? one->no.name : NULL);
+		json_put(o_one, "recovery_id", one != NULL && *one->id != '\0' ? one->id : NULL);
 	}
 	json_object_set_new(v, "startup", o);
 	say_json(v);
@@ -238,7 +272,7 @@ run(struct job *j, const struct cli *cli, struct err *e)
 	if (ret == 0 && cli->json)
 		print_json(j);
 	free(log_file);
-	free(j->no);
+	free(j->ones);
 	startup_release(&j->x);
 	return ret == 0 ? GT_OK : -1;
 }
@@ -246,7 +280,7 @@ run(struct job *j, const struct cli *cli, struct err *e)
 int
 cmd_startup(const struct cli *cli, struct err *e)
 {
-	struct job j = { .tried = false };
+	struct job j = { .ones = NULL };
 	int ret;
 
 	if (cli->n_args > 0)

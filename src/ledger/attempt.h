@@ -37,7 +37,7 @@ struct attempt {
 	char *class;			/* dead, zombie, … (DESIGN 3) */
 	char *reason;			/* killed, exited, … */
 	char *cwd;
-	char *via;			/* inject, resume */
+	char *via;			/* inject, resume; restart: told only that the system was restarted (revive/restart.h) */
 	char *delivery;			/* stdin, paste, file */
 	char *proof;			/* "transcript", "screen", "" */
 	char *why;			/* of a failed attempt: a sentence */

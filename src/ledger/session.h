@@ -99,6 +99,11 @@ int session_suspend(struct store *s, const char *agent, const struct buf *blob, 
  */
 int session_restore(struct store *s, const char *agent, struct buf *blob, struct session *out, struct err *e);
 
+/*
+ * Commits that the agent runs again, as process pid: ACTIVE, whatever it was, with the event session.started. conversation: the provider's id
+ * of what it goes on with; NULL: as it was. 1 noted, 0 left as it is: it has ended, another process of it lives, or pid is gone; -1.
+ */
+int session_started(struct store *s, const char *agent, int64_t pid, const char *conversation, struct err *e);
 /* 1 found, 0 absent, -1 err. *out is empty unless 1; release it. */
 int session_load(struct store *s, const char *agent, struct session *out, struct err *e);
 /* The same, absent being an error: "not-found", GT_NOTHING. */

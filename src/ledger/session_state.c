@@ -216,6 +216,63 @@ session_restore(struct store *s, const char *agent, struct buf *blob, struct ses
 	return turn(s, restore_once, &job, e);
 }
 
+/* --- started again --- */
+
+struct starting {
+	const char *agent, *conversation;
+	int64_t pid;
+	bool noted;
+};
+
+static bool
+may_start(const struct session *x, const struct session *seen)
+{
+	struct moment now;
+
+	moment_now(&now);
+	return x->state != SESSION_ENDED && (!session_lives(x, &now) || (x->pid == seen->pid && x->pid_start == seen->pid_start));
+}
+
+static enum commit
+start_once(struct store *s, void *arg, struct err *e)
+{
+	struct starting *job = arg;
+	struct event ev = { .kind = "session.started", .subject = job->agent };
+	struct session x, seen;
+	char *key = NULL, *value = NULL;
+	struct change c;
+	enum commit answer = COMMIT_ERROR;
+
+	session_init(&seen);
+	job->noted = false;
+	if (session_need(s, job->agent, &x, e) == 0) {
+		job->noted = session_note_process(&seen, job->pid) == 0 && may_start(&x, &seen);
+		answer = COMMIT_DONE;
+	}
+	if (job->noted) {
+		memcpy(x.boot_id, seen.boot_id, sizeof x.boot_id);
+		x.pid = seen.pid;
+		x.pid_start = seen.pid_start;
+		if (job->conversation != NULL)
+			session_set(&x.cursor_session_id, job->conversation);
+		ev.session = x.session;
+		session_change(&x, SESSION_ACTIVE, store_now(s), &key, &value, &c);
+		answer = event_commit(s, &c, 1, &ev, e);
+	}
+	free(key);
+	free(value);
+	session_release(&x);
+	return answer;
+}
+
+int
+session_started(struct store *s, const char *agent, int64_t pid, const char *conversation, struct err *e)
+{
+	struct starting job = { .agent = agent, .conversation = conversation, .pid = pid };
+
+	return record_settle(start_once, s, &job, e) != 0 ? -1 : job.noted;
+}
+
 /* --- startup --- */
 
 #define BATCH ((size_t)200)

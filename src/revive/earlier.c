@@ -274,11 +274,18 @@ find_told(const struct earlier_in *in, struct store *store, const struct convers
 }
 
 static bool
+is_via(const struct attempt *a, const char *via)
+{
+	return a->via != NULL && strcmp(a->via, via) == 0;
+}
+
+/* For one that was only told of a restart nothing was gathered. */
+static bool
 is_kept(const struct earlier_in *in, const struct attempt *a)
 {
 	struct conversation kept = CONVERSATION_INIT;
 	struct err soft = ERR_INIT;
-	bool yes = kept_read(in->w, a->id, &kept, NULL, &soft) == 1;
+	bool yes = !is_via(a, "restart") && kept_read(in->w, a->id, &kept, NULL, &soft) == 1;
 
 	conversation_release(&kept);
 	return yes;
@@ -294,13 +301,13 @@ drop(struct conversation *talk, size_t from, size_t to)
 }
 
 /*
- * An agent that was resumed has all before our words in its own transcript: where what was gathered then is not kept any more, only the
+ * An agent that was resumed, or restarted, has all before our words in its own transcript: where what was gathered then is not kept any more, only the
  * words themselves go. True: they went.
  */
 static bool
 drop_nudge(const struct earlier_in *in, const struct attempt *a, struct conversation *talk, size_t at)
 {
-	if (a->via == NULL || strcmp(a->via, "resume") != 0 || is_kept(in, a))
+	if (!(is_via(a, "resume") || is_via(a, "restart")) || is_kept(in, a))
 		return false;
 	drop(talk, at, at + 1);
 	return true;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "revive/recover.h"
+#include "revive/adopt.h"
 #include "revive/await.h"
 #include "revive/detect.h"
 #include "revive/ending.h"
@@ -99,7 +100,7 @@ fill(struct recovery *r)
 	attempt_set(&a->class, class_name(c->class));
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
-	attempt_set(&a->via, r->resumed ? "resume" : "inject");
+	attempt_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
 	attempt_set(&a->delivery, plan_by_stdin(r->w, c) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.earlier.id);
 	attempt_set(&a->source, r->gathered.found.path);
@@ -140,6 +141,8 @@ step_gather(struct recovery *r, struct err *e)
 {
 	struct refusal no;
 
+	if (r->words != NULL)
+		return r->words(r, e);
 	if (gather(r->w, r->c, r->scope, &r->gathered, e) != 0)
 		return -1;
 	no = plan_refusal(r->w, r->c, &r->gathered.bead, r->named, r->include_infra);
@@ -302,8 +305,8 @@ close_after(struct recovery *r, const struct step *s, const struct err *e)
 	}
 }
 
-int
-recover(struct recovery *r, struct err *e)
+static int
+take_steps(struct recovery *r, struct err *e)
 {
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		if (steps[i].fresh && r->taken_up)
@@ -319,6 +322,16 @@ recover(struct recovery *r, struct err *e)
 		return -1;
 	}
 	return 0;
+}
+
+int
+recover(struct recovery *r, struct err *e)
+{
+	int ret = take_steps(r, e);
+
+	if (r->attempt.new_pid != 0)
+		adopt(r);
+	return ret;
 }
 
 void

@@ -11,6 +11,7 @@
 
 struct candidate;
 struct resume_no;
+struct session;
 struct store;
 struct world;
 
@@ -38,6 +39,9 @@ struct recovery {
 	bool named, include_infra;
 	const char *scope;		/* --scope; NULL: key scope */
 	const char *via;		/* --via; NULL: key via */
+	/* NULL, or in the place of gathering: fills gathered and its prompt; the attempt's via is "restart" then */
+	int (*words)(struct recovery *r, struct err *e);
+	const struct session *agent;	/* the ledger's, whose session it is; NULL: looked up (revive/adopt.h) */
 	void (*tell)(struct recovery *r, enum told what, void *arg);
 	void *arg;
 

@@ -56,7 +56,10 @@ struct namesakes {
 	struct pane *one;		/* into the list */
 };
 
-/* By a recovery of another agent of that session. One that was made for this very crash is its answer, also when that died since. */
+/*
+ * By a recovery of another agent of that session. One that was made for this very crash is its answer, also when that died since. Who is known
+ * without a pane (candidate_without_pane) is the only agent of its session, as far as anybody can tell.
+ */
 static bool
 is_ours(struct world *w, const struct pane *p, const struct candidate *c)
 {
@@ -65,9 +68,9 @@ is_ours(struct world *w, const struct pane *p, const struct candidate *c)
 	char id[21];
 	bool ours;
 
-	if (store == NULL || !respawn_id(p, id) || attempt_load(store, id, &a, NULL) != 1)
+	if (*c->pane.id != '%' || store == NULL || !respawn_id(p, id) || attempt_load(store, id, &a, NULL) != 1)
 		return false;
-	ours = a.server_pid != c->pane.server_pid || a.server_start != c->pane.server_start || strcmp(a.pane_id, c->pane.id) != 0;
+	ours = *a.pane_id == '%' && (a.server_pid != c->pane.server_pid || a.server_start != c->pane.server_start || strcmp(a.pane_id, c->pane.id) != 0);
 	attempt_release(&a);
 	return ours;
 }

@@ -5,24 +5,28 @@
 
 #include "revive/restart.h"
 #include "revive/candidate.h"
+#include "revive/detect.h"
 #include "revive/plan.h"
+#include "revive/recover.h"
 #include "revive/remake.h"
 #include "revive/respawn.h"
 #include "revive/resume.h"
 #include "revive/world.h"
+#include "agent/launch.h"
 #include "agent/profile.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/moment.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
 #include "context/transcript_find.h"
+#include "ledger/attempt.h"
 #include "ledger/message.h"
 #include "ledger/session.h"
 #include "prompt/template.h"
+#include "scrub/scrub.h"
 #include "tmux/client.h"
+#include "town/config.h"
 
 static const unsigned char words[] = {
 #include "restart.md.inc"
@@ -32,11 +36,8 @@ struct restart {
 	struct world *w;
 	struct store *store;
 	const struct session *x;
-	struct tmux *server;
-	struct candidate c;
-	char id[21];
-	char *prompt_path;
-	struct pane born;
+	const struct candidate *c;
+	struct candidate own;		/* made from the record; c points to it, or to what detect found */
 };
 
 /* ---- who it is ---- */
@@ -56,88 +57,141 @@ server_of(struct world *w, const struct session *x)
 	return NULL;
 }
 
-static void
-name_it(struct restart *r)
+const struct candidate *
+restart_known(struct world *w, const struct session *x, const struct candidates *all)
 {
-	struct moment now;
-	char hex[65], *text;
+	const struct tmux *t = server_of(w, x);
+	const struct candidate *known = NULL;
 
-	moment_now(&now);
-	text = xasprintf("%s %s", r->x->agent_uuid, now.boot_id);
-	sha256_hex(text, strlen(text), hex);
-	snprintf(r->id, sizeof r->id, "gtr-%.16s", hex);
-	free(text);
+	for (size_t i = 0; t != NULL && x->session != NULL && i < all->n; i++) {
+		const struct candidate *c = &all->v[i];
+
+		if (strcmp(c->pane.session, x->session) != 0 || strcmp(c->pane.socket, t->socket) != 0)
+			continue;
+		/* who lives there goes before who died there */
+		if (known == NULL || (class_crashed(known->class) && !class_crashed(c->class)))
+			known = c;
+	}
+	return known;
+}
+
+/* Of an earlier restart by the record, which has been answered, this is the next crash. */
+static void
+note_answered(struct restart *r)
+{
+	const struct pane *p = &r->own.pane;
+	struct attempt a;
+
+	if (attempt_latest(r->store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 && a.phase == PHASE_ACKNOWLEDGED)
+		r->own.after = xstrdup(a.id);
+	attempt_release(&a);
 }
 
 static int
 identify(struct restart *r, struct err *e)
 {
 	const struct session *x = r->x;
-	struct candidate *c = &r->c;
+	const struct tmux *t = server_of(r->w, x);
+	struct candidate *c = &r->own;
 
-	r->server = server_of(r->w, x);
-	if (x->start_command == NULL || x->session == NULL || x->workspace_path == NULL || r->server == NULL) {
+	if (x->start_command == NULL || x->session == NULL || x->workspace_path == NULL || t == NULL) {
 		err_set(e, GT_REFUSED, "no-place-known", "its record does not tell where and by what command it ran");
 		return err_hint(e, "whoever started it brings it back: gt-recover agent resume takes it up");
 	}
-	name_it(r);
 	*c = (struct candidate){ .doubt = "", .class = CLASS_MISSING, .reason = REASON_SERVER_EXIT, .crashed_at = x->changed_at };
-	candidate_without_pane(r->server, xstrdup(x->session), x->workspace_path, &c->pane);
+	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);
 	c->config_dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->needs = xstrdup("its start command held a secret, which no record keeps");
 	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, r->w->profiles);
 	c->profile = c->launch.name != NULL ? profiles_by_program(r->w->profiles, c->launch.name) : NULL;
-	if (c->profile != NULL)
+	r->c = c;
+	if (c->profile != NULL) {
+		note_answered(r);
 		return 0;
+	}
 	err_set(e, GT_REFUSED, "no-agent-known", "its start command starts no agent that is known");
 	return err_hint(e, "describe the agent in [recovery.agents.NAME] of gt.toml");
 }
 
+/* Nothing may be claimed that is not going to be started. */
 static int
 guarded(struct restart *r, struct err *e)
 {
-	struct refusal no = plan_refusal(r->w, &r->c, NULL, false, false);
+	struct refusal no = plan_refusal(r->w, r->c, NULL, false, false);
 
-	if (no.name == NULL && !plan_by_stdin(r->w, &r->c))
+	if (no.name == NULL && r->c == &r->own && !plan_by_stdin(r->w, r->c))
 		no = (struct refusal){ "no-way-in", "it cannot be handed a prompt as it starts", "take it up with gt-recover agent resume" };
 	if (no.name == NULL)
-		return 0;
+		return r->c->class == CLASS_MISSING ? remake_check(r->w, r->c, e) : 0;
 	err_set(e, GT_REFUSED, no.name, "%s", no.sentence);
 	return err_hint(e, "%s", no.hint);
 }
 
-/* ---- what it is told ---- */
+/* ---- what it is told, of which nothing but the record is known ---- */
+
+/* A provider that keeps transcripts refuses to go on with one that is not there; of others only their own id is known. */
+static bool
+can_resume(const struct recovery *r, const char *id)
+{
+	const struct candidate *c = r->c;
+	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume };
+	char *path, *command;
+	bool there;
+
+	if (id == NULL || *c->profile->resume == '\0' || !transcript_is_id(id) || strcmp(config_text(r->w->config, "via"), "inject") == 0 ||
+	    resume_in_use(c->config_dir, id))
+		return false;
+	command = launch_resumed(&c->launch, &how, id);
+	there = command != NULL;
+	free(command);
+	if (!there || strcmp(c->profile->transcript, "claude") != 0)
+		return there;
+	path = c->config_dir != NULL ? transcript_path(c->config_dir, c->cwd, id) : NULL;
+	there = path != NULL && access(path, R_OK) == 0;
+	free(path);
+	return there;
+}
 
 static int
-write_prompt(struct restart *r, struct err *e)
+write_words(struct recovery *r, struct err *e)
 {
 	struct template *t = template_new((const char *)words, sizeof words, "the built-in template of restart", e);
 	struct messages list = { .n = 0 };
-	struct buf session = BUF_INIT, waiting = BUF_INIT, prompt = BUF_INIT;
+	struct buf session = BUF_INIT, waiting = BUF_INIT;
 	const char *values[FIELDS] = { NULL };
-	char *name = xasprintf("%s.txt", r->id);
-	int ret = t != NULL ? messages_read(r->store, MESSAGE_PENDING, r->x->agent_uuid, false, &list, e) : -1;
+	int ret = t != NULL ? messages_read(r->store, MESSAGE_PENDING, r->agent->agent_uuid, false, &list, e) : -1;
 
-	utf8_escape(&session, r->x->session, strlen(r->x->session), 120);
+	utf8_escape(&session, r->c->pane.session, strlen(r->c->pane.session), 120);
 	if (list.n > 0)
 		buf_fmt(&waiting, "%zu of them %s for you.", list.n, list.n == 1 ? "is" : "are");
 	values[FIELD_SESSION] = session.data;
 	values[FIELD_WARNINGS] = waiting.data;
-	values[FIELD_RECOVERY_ID] = r->id;
-	if (ret == 0) {
-		template_run(t, values, &prompt);
-		r->prompt_path = world_path(r->w, "prompts", name, true, e);
-		ret = r->prompt_path != NULL ? io_write_durable(r->prompt_path, prompt.data, prompt.len, "prompt", e) : -1;
-	}
+	values[FIELD_RECOVERY_ID] = r->attempt.id;
+	if (ret == 0)
+		template_run(t, values, &r->gathered.prompt);
 	messages_release(&list);
 	template_free(t);
 	buf_release(&session);
 	buf_release(&waiting);
-	buf_release(&prompt);
-	free(name);
 	return ret;
+}
+
+static int
+tell_of_restart(struct recovery *r, struct err *e)
+{
+	struct gathered *g = &r->gathered;
+	const char *id = r->agent->cursor_session_id;
+
+	g->talk = (struct conversation)CONVERSATION_INIT;
+	if ((g->scrub = world_scrub(r->w, e)) == NULL)
+		return -1;
+	g->capture.text = scrub_string(g->scrub, "");
+	r->resumed = can_resume(r, id);
+	if (r->resumed)
+		g->found.session_id = xstrdup(id);
+	return write_words(r, e);
 }
 
 /* ---- doing it ---- */
@@ -156,112 +210,83 @@ claim(struct restart *r, struct err *e)
 	return ret;
 }
 
-/* One that ended at once has no process any more: the next startup suspends it. */
-static int
-note(struct restart *r, const struct pane *p, struct err *e)
+/* After a failure. One whose agent was started, and may yet take its prompt up, keeps its session. */
+static void
+give_back(struct restart *r, const struct recovery *one, const struct err *why)
 {
+	bool over = strcmp(why->name, "died") == 0 || strcmp(why->name, "gone") == 0;
+	int64_t pid = one->attempt.new_pid != 0 ? one->attempt.new_pid : one->born.pid;
+	struct err ours = ERR_INIT;
+	struct moment now;
 	struct session x;
+
+	if (strcmp(why->name, "server-silent") == 0 ||
+	    (!over && pid != 0 && session_started(r->store, r->x->agent_uuid, pid, NULL, &ours) == 1))
+		return;
+	moment_now(&now);
+	if (session_load(r->store, r->x->agent_uuid, &x, &ours) == 1 && x.state == SESSION_ACTIVE && !session_lives(&x, &now)) {
+		session_release(&x);
+		session_suspend(r->store, r->x->agent_uuid, NULL, "it could not be started again", &x, &ours);
+	}
+	session_release(&x);
+}
+
+static int
+bring_back(struct restart *r, char id[21], struct err *e)
+{
+	struct recovery one;
 	int ret;
 
-	session_init(&x);
-	session_set(&x.agent_uuid, r->x->agent_uuid);
-	session_set(&x.provider_name, r->x->provider_name);
-	ret = session_note_process(&x, p->pid) != 0 ? err_set(e, GT_FAIL, "gone", "the agent was started and ended at once") :
-	    session_record(r->store, &x, NULL, e);
-	session_release(&x);
+	if (claim(r, e) != 0)
+		return -1;
+	recovery_init(&one, r->w, r->c);
+	one.agent = r->x;
+	one.words = r->c == &r->own ? tell_of_restart : NULL;
+	ret = recover(&one, e);
+	if (one.attempt.version > 0)
+		memcpy(id, one.attempt.id, sizeof one.attempt.id);
+	if (ret != 0)
+		give_back(r, &one, e);
+	else
+		ret = one.taken_up ? RESTART_FOUND : RESTARTED;
+	recovery_release(&one);
 	return ret;
 }
 
-/* A provider that keeps transcripts refuses to go on with one that is not there; of others only their own id is known. */
-static bool
-can_resume(const struct restart *r, const char *id)
-{
-	char *path;
-	bool there;
-
-	if (id == NULL || *r->c.profile->resume == '\0' || !transcript_is_id(id) || resume_in_use(r->c.config_dir, id))
-		return false;
-	if (strcmp(r->c.profile->transcript, "claude") != 0)
-		return true;
-	path = r->c.config_dir != NULL ? transcript_path(r->c.config_dir, r->c.cwd, id) : NULL;
-	there = path != NULL && access(path, R_OK) == 0;
-	free(path);
-	return there;
-}
-
-static char *
-feed(const struct restart *r)
-{
-	const struct profile *p = r->c.profile;
-	struct launch_words how = { p->session_flags, p->other_flags, p->resume };
-	const char *id = r->x->cursor_session_id;
-	char *fed = NULL;
-
-	if (can_resume(r, id))
-		fed = launch_resumed(&r->c.launch, &how, id);
-	return fed != NULL ? fed : launch_fed(&r->c.launch, p->session_flags);
-}
-
+/* Somebody's agent lives in its tmux session. Is it this one, brought back by a recovery that could not note it any more? */
 static int
-start(struct restart *r, struct err *e)
+take_living(struct restart *r, char id[21], struct err *e)
 {
-	size_t left_out;
-	char *command = launch_without(&r->c.launch, r->c.profile->session_flags, &left_out), *fed = feed(r);
-	struct respawn how = { .launch = &r->c.launch, .command = command, .fed = fed, .prompt_path = r->prompt_path };
-	int ret = fed != NULL ? remake_session(r->w, &r->c, &how, &r->born, e) :
-	    err_set(e, GT_REFUSED, "no-way-in", "it cannot be handed a prompt as it starts");
+	struct attempt a;
+	bool ours = respawn_id(&r->c->pane, id) && attempt_load(r->store, id, &a, NULL) == 1;
+	bool open = ours && !phase_final(a.phase);
 
-	free(command);
-	free(fed);
-	return ret;
-}
-
-/* 1: it runs already, by an earlier one of us; 0: there is no such session; -1. */
-static int
-look(struct restart *r, struct err *e)
-{
-	int found = remake_find(r->w, &r->c, r->id, &r->born, e);
-
-	if (found == 0)
-		return remake_check(r->w, &r->c, e);
-	if (found < 0 || !r->born.dead)
-		return found;
-	err_set(e, GT_REFUSED, "there", "it was brought back on this boot already, and has ended since");
-	return err_hint(e, "its pane is there: gt-recover brings it back");
-}
-
-static int
-bring_back(struct restart *r, struct err *e)
-{
-	struct err ours = ERR_INIT;
-	struct session x;
-	int found = look(r, e);
-
-	if (found < 0 || (found == 0 && guarded(r, e) != 0) || claim(r, e) != 0)
-		return -1;
-	if (found == 0 && (write_prompt(r, e) != 0 || start(r, e) != 0)) {
-		if (strcmp(e->name, "server-silent") == 0)
-			return -1;
-		if (r->prompt_path != NULL)
-			unlink(r->prompt_path);
-		session_init(&x);
-		session_suspend(r->store, r->x->agent_uuid, NULL, "it could not be started again", &x, &ours);
-		session_release(&x);
-		return -1;
+	if (ours) {
+		ours = strcmp(a.session, r->x->session) == 0;
+		attempt_release(&a);
 	}
-	if (note(r, &r->born, e) != 0)
-		return -1;
-	return found > 0 ? RESTART_FOUND : RESTARTED;
+	if (ours && open)
+		return bring_back(r, id, e);
+	if (ours && r->c->agent_pid != 0)
+		return session_started(r->store, r->x->agent_uuid, r->c->agent_pid, NULL, e) < 0 ? -1 : RESTART_FOUND;
+	*id = '\0';
+	err_set(e, GT_REFUSED, "there", "in a tmux session of its name an agent lives, and nothing tells that it is this one");
+	return err_hint(e, "gt-recover list shows it; if it is, record it: gt-recover agent resume, then session record with its pid");
 }
 
 int
-restart_agent(struct world *w, const struct session *x, struct err *e)
+restart_agent(struct world *w, const struct session *x, const struct candidates *all, char id[21], struct err *e)
 {
-	struct restart r = { .w = w, .store = world_store(w, true, e), .x = x };
-	int ret = r.store != NULL && identify(&r, e) == 0 ? bring_back(&r, e) : -1;
+	struct restart r = { .w = w, .store = world_store(w, true, e), .x = x, .c = restart_known(w, x, all) };
+	int ret = -1;
 
-	candidate_release(&r.c);
-	pane_release(&r.born);
-	free(r.prompt_path);
+	*id = '\0';
+	if (r.store == NULL)
+		return -1;
+	if (r.c != NULL && !class_crashed(r.c->class))
+		ret = take_living(&r, id, e);
+	else if ((r.c != NULL || identify(&r, e) == 0) && guarded(&r, e) == 0)
+		ret = bring_back(&r, id, e);
+	candidate_release(&r.own);
 	return ret;
 }

@@ -3,25 +3,32 @@
 
 #include <stdbool.h>
 
+struct candidates;
 struct err;
 struct session;
 struct world;
 
 /*
- * Brings one suspended agent of the ledger back: in a new tmux session of the recorded name, by its start command, told by templates/restart.md.
- * Where the provider can go on with the recorded conversation (cursor_session_id), and nobody else does, it does.
+ * Brings one suspended agent of the ledger back. Where a pane or a snapshot tells of its crash it is recovered from that, with its context, as
+ * any other agent. Only where nobody knows more than its record it is started from that: in a new tmux session of the recorded name, by its
+ * start command, told by templates/restart.md; with the recorded conversation (cursor_session_id) where the provider can, and nobody else does.
  *
- * The session is claimed first (session_restore), so that one restart alone starts it; then the agent is started; then its process is noted. The
- * tmux session's name is the second claim: one that is there is never touched. Who dies in between leaves it ACTIVE without a process: the
- * next startup suspends it, finds the pane by the id in its start command (one and the same for an agent on one boot), and notes its process.
+ * Either way it is a recovery (revive/recover.h): guards, quarantine, an attempt in the ledger, proof. The agent's session is claimed first
+ * (session_restore), so that one restart alone starts it, and has its process when it runs (revive/adopt.h). The tmux session's name is the
+ * second claim: one that is there is never touched. Who dies in between leaves it ACTIVE without a process: the next startup suspends it and
+ * takes the attempt up.
  */
 enum restarted { RESTARTED, RESTART_FOUND };
 
 /*
- * Answers enum restarted, or -1. Names: the guards' (revive/plan.h), "no-place-known" (its record names no start command, session or workspace: whoever
- * made it brings it back), "no-agent-known", "there" (a session of that name is), those of session_restore and remake.h. Nothing was started then,
- * and the session stays SUSPENDED; but "server-silent": that is for the next startup to find out.
+ * all: what detect found. Answers enum restarted, or -1: the names of recover.h, "no-place-known" (its record names no start command, session or
+ * workspace: whoever made it brings it back), "no-agent-known", "there" (somebody's agent lives in a session of that name), those of
+ * session_restore. An agent that runs then is in its session all the same (GT_UNACKED); otherwise the session is SUSPENDED; but
+ * "server-silent": that is for the next startup to find out. id: of the attempt, "" when there was none.
  */
-int restart_agent(struct world *w, const struct session *x, struct err *e);
+int restart_agent(struct world *w, const struct session *x, const struct candidates *all, char id[21], struct err *e);
+
+/* What detect found of it; NULL: nothing. */
+const struct candidate *restart_known(struct world *w, const struct session *x, const struct candidates *all);
 
 #endif

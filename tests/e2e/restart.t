@@ -32,6 +32,18 @@ ended() {	# AGENT
 	! runs "$1"
 }
 
+recorded() {	# AGENT FIELD
+	sql "$DB" "select json_extract(value, '\$.$2') from record where key = 'session:$1'"
+}
+
+phases() {
+	sql "$DB" "select group_concat(tag, ' ') from record where key like 'attempt:%'"
+}
+
+everything() {
+	sql "$DB" 'select key, version, tag, value from record order by key' | cksum
+}
+
 has() {		# SESSION: of tmux
 	tm has-session -t "=$1" 2>/dev/null
 }
@@ -77,24 +89,77 @@ gt_in "$W/in" session record
 gt -L main startup --json
 is "$(json '{startup}{resume}') $(json '{startup}{resume}[0]{refusal}') $(tag session:bare)" '2 no-place-known SUSPENDED' 'one without a command is its own caller'"'"'s'
 
-# ---- its own conversation ----
+gt session end bare
+gt session end other
+
+# ---- who was seen at work comes back with its context ----
+server_dies() {
+	local pid
+	pid=$(tm display-message -p '#{pid}')
+	kill -9 "$pid"
+	until_ 10 _gone "$pid" && until_ 10 ended boss
+}
 talk=$(basename "$(transcript boss)" .jsonl)
-tm kill-session -t =boss
-ok 'the root ends with its session' until_ 10 ended boss
+is "$(recorded boss cursor_session_id)" "$talk" 'its conversation is recorded'
+ok 'the tmux server is killed' server_dies
 gt -L main startup
-is "$RC $(tag session:boss)" '0 ACTIVE' 'it is started again'
-unlike "$(tm list-panes -t =boss: -F '#{pane_start_command}')" 'resume' 'afresh, as no conversation is recorded'
-ok 'and told' until_ 20 messages_are boss 2
-tm kill-session -t =boss
-ok 'it ends again' until_ 10 ended boss
-sql "$DB" "update record set value = json_set(value, '\$.cursor_session_id', '$talk') where key = 'session:boss'"
+like "$RC $(tag session:boss) $ERR" '^0 ACTIVE .*✓ boss is back' 'the root is brought back'
+is "$(phases)" 'acknowledged acknowledged' 'as any other agent: with an attempt, and proof'
+is "$(sql "$DB" "select group_concat(via, ' ') from (select json_extract(value, '\$.via') via from record where key like 'attempt:%' order by json_extract(value, '\$.times.detected'))")" \
+	'restart resume' 'of the first start nothing was known but the record; now a snapshot tells'
+unlike "$(cat "$(message_file boss 2)")" 'resuming after a system restart' 'and it is told of its crash'
+not_ok 'its child waits as before' has worker
+
+# ---- where nothing but the record is left ----
+ok 'the server is killed again' server_dies
+rm -rf "$XDG_STATE_HOME/gt-recover/snapshots"
 gt -L main startup
-like "$(tm list-panes -t =boss: -F '#{pane_start_command}')" "resume.* $talk" 'with its conversation recorded it goes on with that'
-ok 'and is told there' until_ 20 grep -q 'resuming after a system restart.*' "$(agent_dir boss)/message.003"
+like "$(tm list-panes -t =boss: -F '#{pane_start_command}')" "resume.* $talk" 'it goes on with the conversation of its record'
+ok 'and is told there' until_ 20 grep -qs 'resuming after a system restart.*' "$(agent_dir boss)/message.003"
+is "$(agent_starts boss)" 3 'each time it was started once'
+
+# ---- a crash loop ----
+gt -L main list --json
+is "$(json '{sessions}[0]{refusal}')" live 'it lives'
+ok 'the server is killed a third time' server_dies
+gt -L main startup --json
+is "$RC $(json '{startup}{resume}[0]{restarted}') $(json '{startup}{resume}[0]{refusal}') $(tag session:boss)" '0 false quarantined SUSPENDED' \
+	'after max_attempts it is quarantined, by restarts as by recoveries'
+before=$(everything)
+gt -L main startup
+is "$RC $(everything)" "0 $before" 'which is told in each startup, and written in none'
+gt -L main release boss
+gt -L main startup
+is "$RC $(tag session:boss) $(agent_starts boss)" '0 ACTIVE 4' 'released it comes back'
+
+# ---- of a recovery that a person asked for the ledger hears as well ----
+tm new-session -d -s keeper 'sleep 600'
+tm kill-session -t =boss
+ok 'its session is taken away' until_ 10 ended boss
+gt -L main startup --json
+is "$(json '{startup}{resume}[0]{refusal}') $(tag session:boss)" 'stopped SUSPENDED' 'who was ended on purpose is not brought back'
+gt -L main boss
+is "$RC $(tag session:boss)" '0 ACTIVE' 'named, it is, and its session is ACTIVE again'
+ok 'with its new process' runs boss
+before=$(everything)
+gt -L main startup --json
+is "$(json '{startup}{changed}') $(json '{startup}{resume}') $(everything)" "false 0 $before" 'so that startup leaves it alone'
+
+# ---- a conversation that is nowhere ----
 record lost ',"cursor_session_id":"01234567-89ab-4cde-8f01-23456789abcd"'
 gt -L main startup
 unlike "$(tm list-panes -t =lost: -F '#{pane_start_command}')" 'resume' 'one that is nowhere is not asked for'
 ok 'and its agent comes up all the same' until_ 20 messages_are lost 1
+
+# ---- patrol after a restart: first those whom it knows, then the roots of which there is but the record ----
+gt -L main patrol
+before=$(agent_starts boss)
+ok 'the server is killed once more' server_dies
+rm -rf "$XDG_STATE_HOME/gt-recover/snapshots"
+gt -L main patrol --json
+is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{sessions}{suspended}')" '0 1 2' 'patrol sees that the server ended'
+is "$(tag session:boss) $(tag session:lost) $(tag session:worker)" 'ACTIVE ACTIVE SUSPENDED' 'and brings the roots back'
+is "$(agent_starts boss)" $((before + 1)) 'once'
 gt log --verify
 is "$RC" 0 'the export is what the store holds'
 done_testing

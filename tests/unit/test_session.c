@@ -431,6 +431,50 @@ test_settle(void **state)
 }
 
 /* Records of an earlier version have fewer fields, those of a later one are refused and left alone. */
+/* Whoever brings an agent back notes its new process, whatever the record said before. */
+static void
+test_started(void **state)
+{
+	struct home *h = *state;
+	struct session x;
+	pid_t other = fork();
+
+	if (other == 0)
+		for (;;)
+			pause();
+	session_init(&x);
+	session_set(&x.agent_uuid, "s");
+	session_set(&x.provider_name, "p");
+	session_set(&x.cursor_session_id, "first");
+	assert_int_equal(session_started(h->s, "s", getpid(), NULL, &h->e), -1);
+	assert_string_equal(h->e.name, "not-found");
+	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
+	session_release(&x);
+	assert_int_equal(session_suspend(h->s, "s", NULL, "test", &x, &h->e), 0);
+	session_release(&x);
+	assert_int_equal(session_started(h->s, "s", 0x7ffffff0, NULL, &h->e), 0);
+	assert_int_equal(session_started(h->s, "s", other, "second", &h->e), 1);
+	assert_string_equal(event_now(h), "session.started");
+	home_again(h);
+	assert_int_equal(session_load(h->s, "s", &x, &h->e), 1);
+	assert_int_equal(x.state, SESSION_ACTIVE);
+	assert_int_equal(x.pid, other);
+	assert_string_equal(x.cursor_session_id, "second");
+	assert_null(x.why);
+	session_release(&x);
+	/* while that one lives no other is its process */
+	assert_int_equal(session_started(h->s, "s", getpid(), NULL, &h->e), 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	assert_int_equal(session_started(h->s, "s", getpid(), NULL, &h->e), 1);
+	assert_int_equal(session_load(h->s, "s", &x, &h->e), 1);
+	assert_int_equal(x.pid, getpid());
+	assert_string_equal(x.cursor_session_id, "second");
+	session_release(&x);
+	home_put(h, "session:over", "ENDED", "{\"provider_name\":\"p\"}");
+	assert_int_equal(session_started(h->s, "over", getpid(), NULL, &h->e), 0);
+}
+
 static void
 test_versions(void **state)
 {
@@ -469,6 +513,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_live, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_poisoned, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_settle, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_started, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_versions, home_setup, home_teardown),
 	};
 
