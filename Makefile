@@ -105,7 +105,7 @@ bench-scrub: all
 bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
-build/bench-store: tests/bench/store.c build/libgtrecover.a
+build/bench-store build/bench-startup: build/bench-%: tests/bench/%.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
 # A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.

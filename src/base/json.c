@@ -144,3 +144,23 @@ json_print_text(struct buf *out, const char *p, size_t n)
 	buf_add(out, p + from, n - from);
 	buf_chr(out, '"');
 }
+
+void
+json_print_member(struct buf *out, const char *key, const char *text)
+{
+	size_t n = text != NULL ? strlen(text) : 0;
+	json_t *v;
+
+	buf_str(out, ",\"");
+	buf_str(out, key);
+	buf_str(out, "\":");
+	if (text == NULL) {
+		buf_str(out, "null");
+	} else if (utf8_valid(text, n)) {
+		json_print_text(out, text, n);
+	} else {
+		v = json_bytes(text, n);
+		json_print_text(out, json_string_value(v), json_string_length(v));
+		json_decref(v);
+	}
+}

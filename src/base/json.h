@@ -13,6 +13,9 @@ struct err;
 /* Parses one JSON value; new reference, or NULL with err (name "json"; `what` names the source, never its content). */
 json_t *json_parse(const char *text, size_t n, const char *what, struct err *e);
 
+/* Would json_parse take it? Flat objects of a few members, which most records are, cost little. */
+bool json_sound(const char *text, size_t n);
+
 /* Fields of an object; the default when absent or of another type. Borrowed. */
 const char *json_text(const json_t *object, const char *key, const char *otherwise);
 int64_t json_number(const json_t *object, const char *key, int64_t otherwise);
@@ -30,5 +33,7 @@ json_t *json_bytes(const char *p, size_t n);
 void json_print(struct buf *out, const json_t *value, bool pretty);
 /* Appends a string as json_print does a compact one, without a value of it: for long ones. It must be valid UTF-8. */
 void json_print_text(struct buf *out, const char *p, size_t n);
+/* Appends ,"key":"text" for a later member of an object, or null when text is NULL. Bytes that are no UTF-8 become U+FFFD. */
+void json_print_member(struct buf *out, const char *key, const char *text);
 
 #endif

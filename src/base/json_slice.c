@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_slice.h"
@@ -158,6 +159,24 @@ json_slice_is(struct json_slice v, const char *text)
 	if (json_slice_string(v))
 		v = (struct json_slice){ v.p + 1, v.n - 2 };
 	return json_key_is(v, text);
+}
+
+int64_t
+json_slice_number(struct json_slice v, int64_t otherwise)
+{
+	char word[64], *end;
+	long long n;
+	double real;
+
+	if (v.n == 0 || v.n >= sizeof word || json_slice_string(v))
+		return otherwise;
+	memcpy(word, v.p, v.n);
+	word[v.n] = '\0';
+	n = strtoll(word, &end, 10);
+	if (*end == '\0')
+		return n;
+	real = strtod(word, &end);
+	return *end == '\0' && real > -9e18 && real < 9e18 ? (int64_t)real : otherwise;
 }
 
 /* Four hex digits at p, or -1. */

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 
@@ -35,6 +36,8 @@ struct json_slice json_slice_get(struct json_slice object, const char *key);
 bool json_slice_is(struct json_slice v, const char *text);	/* the string "text", or the bare word: true, null */
 bool json_key_is(struct json_slice key, const char *text);
 bool json_slice_string(struct json_slice v);			/* is it a string? */
+/* A number, cut to an integer; otherwise for other values. */
+int64_t json_slice_number(struct json_slice v, int64_t otherwise);
 /* Appends a string's text, decoded; NUL and half surrogate pairs become U+FFFD. Other values as they are written. */
 void json_slice_text(struct buf *out, struct json_slice v);
 

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_slice.h"
 
 #define PREFIX "run:"
 
@@ -20,36 +21,25 @@ static const unsigned char steps[RUN_STATES][RUN_STATES] = {
 	[RUN_STOPPING] = { [RUN_COMPLETED] = 1, [RUN_FAILED] = 1, [RUN_STOPPED] = 1 },
 };
 
-static const struct { const char *key; size_t at; } texts[] = {
-	{ "session_id", offsetof(struct run, session_id) }, { "type", offsetof(struct run, type) },
-	{ "prompt", offsetof(struct run, prompt) }, { "runner_id", offsetof(struct run, runner_id) },
-	{ "error", offsetof(struct run, error) }, { "recovered_from", offsetof(struct run, recovered_from) },
-	{ "claim_id", offsetof(struct run, claim_id) },
-}, times[] = {
-	{ "created_at", offsetof(struct run, created_at) }, { "claimed_at", offsetof(struct run, claimed_at) },
-	{ "started_at", offsetof(struct run, started_at) }, { "completed_at", offsetof(struct run, completed_at) },
-	{ "recovered_at", offsetof(struct run, recovered_at) },
-}, numbers[] = {
-	{ "recoveries", offsetof(struct run, recoveries) }, { "fence", offsetof(struct run, fence) },
-	{ "runner_life", offsetof(struct run, runner_life) },
+/* A TIME is null where there is none. */
+static const struct field { const char *key; size_t at; enum { TEXT, TIME, NUMBER } kind; } fields[] = {
+	{ "session_id", offsetof(struct run, session_id), TEXT }, { "type", offsetof(struct run, type), TEXT },
+	{ "prompt", offsetof(struct run, prompt), TEXT }, { "runner_id", offsetof(struct run, runner_id), TEXT },
+	{ "error", offsetof(struct run, error), TEXT }, { "recovered_from", offsetof(struct run, recovered_from), TEXT },
+	{ "claim_id", offsetof(struct run, claim_id), TEXT },
+	{ "created_at", offsetof(struct run, created_at), TIME }, { "claimed_at", offsetof(struct run, claimed_at), TIME },
+	{ "started_at", offsetof(struct run, started_at), TIME }, { "completed_at", offsetof(struct run, completed_at), TIME },
+	{ "recovered_at", offsetof(struct run, recovered_at), TIME },
+	{ "recoveries", offsetof(struct run, recoveries), NUMBER }, { "fence", offsetof(struct run, fence), NUMBER },
+	{ "runner_life", offsetof(struct run, runner_life), NUMBER },
+	{ "entered_at", offsetof(struct run, entered) + offsetof(struct moment, wall_ms), NUMBER },
+	{ "entered_boot_ms", offsetof(struct run, entered) + offsetof(struct moment, boot_ms), NUMBER },
 };
 
-static char **
-text_of(const struct run *r, size_t i)
+static void *
+at(const struct run *r, const struct field *f)
 {
-	return (char **)((uintptr_t)r + texts[i].at);
-}
-
-static int64_t *
-time_of(const struct run *r, size_t i)
-{
-	return (int64_t *)((uintptr_t)r + times[i].at);
-}
-
-static int64_t *
-number_of(const struct run *r, size_t i)
-{
-	return (int64_t *)((uintptr_t)r + numbers[i].at);
+	return (void *)((uintptr_t)r + f->at);
 }
 
 const char *
@@ -82,8 +72,9 @@ run_state_may(enum run_state from, enum run_state to, bool recovery)
 void
 run_release(struct run *r)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		free(*text_of(r, i));
+	for (size_t i = 0; i < N(fields); i++)
+		if (fields[i].kind == TEXT)
+			free(*(char **)at(r, &fields[i]));
 	free(r->id);
 	memset(r, 0, sizeof *r);
 }
@@ -102,51 +93,88 @@ run_set(char **field, const char *value)
 char *
 run_json(const struct run *r)
 {
-	json_t *o = json_object();
 	struct buf out = BUF_INIT;
 
-	json_put_int(o, "schema_version", 1);
-	json_put(o, "run_id", r->id);
-	for (size_t i = 0; i < N(texts); i++)
-		json_put(o, texts[i].key, *text_of(r, i));
-	for (size_t i = 0; i < N(times); i++)
-		json_object_set_new(o, times[i].key, *time_of(r, i) != 0 ? json_integer(*time_of(r, i)) : json_null());
-	for (size_t i = 0; i < N(numbers); i++)
-		json_put_int(o, numbers[i].key, *number_of(r, i));
-	json_put_int(o, "entered_at", r->entered.wall_ms);
-	json_put_int(o, "entered_boot_ms", r->entered.boot_ms);
-	json_put(o, "boot_id", r->entered.boot_id);
-	json_print(&out, o, false);
-	json_decref(o);
+	buf_str(&out, "{\"schema_version\":1");
+	json_print_member(&out, "run_id", r->id);
+	for (size_t i = 0; i < N(fields); i++) {
+		const struct field *f = &fields[i];
+
+		if (f->kind == TEXT)
+			json_print_member(&out, f->key, *(char **)at(r, f));
+		else if (f->kind == TIME && *(int64_t *)at(r, f) == 0)
+			json_print_member(&out, f->key, NULL);
+		else
+			buf_fmt(&out, ",\"%s\":%lld", f->key, (long long)*(int64_t *)at(r, f));
+	}
+	json_print_member(&out, "boot_id", r->entered.boot_id);
+	buf_chr(&out, '}');
 	return buf_detach(&out);
+}
+
+static char *
+decoded(struct json_slice v)
+{
+	struct buf out = BUF_INIT;
+
+	json_slice_text(&out, v);
+	return buf_detach(&out);
+}
+
+static void
+take_field(struct run *r, const struct field *f, struct json_slice v)
+{
+	char **text = (char **)at(r, f);
+
+	if (f->kind != TEXT) {
+		*(int64_t *)at(r, f) = json_slice_number(v, 0);
+	} else if (json_slice_string(v)) {
+		free(*text);
+		*text = decoded(v);
+	}
+}
+
+/* Fields stand mostly in the order of the table, which is that of run_json. -1: it is no JSON object. */
+static int
+take_fields(struct run *r, const struct record *rec)
+{
+	struct json_slice whole = { NULL, 0 }, key, value;
+	struct json_walk w;
+	size_t next = 0;
+
+	if (!json_slice_whole(rec->value, strlen(rec->value), &whole))
+		return -1;
+	w = json_slice_walk(whole);
+	while (json_walk_next(&w, &key, &value)) {
+		size_t i = 0;
+
+		while (i < N(fields) && !json_key_is(key, fields[(next + i) % N(fields)].key))
+			i++;
+		if (i < N(fields)) {
+			take_field(r, &fields[(next + i) % N(fields)], value);
+			next += i + 1;
+		} else if (json_key_is(key, "boot_id") && json_slice_string(value)) {
+			snprintf(r->entered.boot_id, sizeof r->entered.boot_id, "%.*s", (int)(value.n - 2), value.p + 1);
+		}
+	}
+	return w.object && w.p == whole.p + whole.n - 1 ? 0 : -1;
 }
 
 int
 run_from_record(const struct record *rec, struct run *r, struct err *e)
 {
-	json_t *o = json_parse(rec->value, strlen(rec->value), rec->key, e);
 	int state = run_state_of(rec->tag);
 
 	memset(r, 0, sizeof *r);
-	if (o == NULL)
-		return -1;
-	if (state < 0) {
-		json_decref(o);
+	if (state < 0)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s is no run in a known state", rec->key);
+	if (take_fields(r, rec) != 0) {
+		run_release(r);
+		return err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", rec->key);
 	}
 	r->version = rec->version;
 	r->state = (enum run_state)state;
 	r->id = xstrdup(rec->key + strlen(PREFIX));
-	for (size_t i = 0; i < N(texts); i++)
-		run_set(text_of(r, i), json_text(o, texts[i].key, NULL));
-	for (size_t i = 0; i < N(times); i++)
-		*time_of(r, i) = json_number(o, times[i].key, 0);
-	for (size_t i = 0; i < N(numbers); i++)
-		*number_of(r, i) = json_number(o, numbers[i].key, 0);
-	r->entered.wall_ms = json_number(o, "entered_at", 0);
-	r->entered.boot_ms = json_number(o, "entered_boot_ms", 0);
-	snprintf(r->entered.boot_id, sizeof r->entered.boot_id, "%s", json_text(o, "boot_id", ""));
-	json_decref(o);
 	return 0;
 }
 

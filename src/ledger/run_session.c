@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_slice.h"
 
 #define PREFIX "run_session:"
 
@@ -16,26 +17,34 @@ run_session_status_name(enum run_session_status status)
 	return names[status];
 }
 
+static char *
+text_of(struct json_slice o, const char *key)
+{
+	struct json_slice v = json_slice_get(o, key);
+	struct buf out = BUF_INIT;
+
+	if (json_slice_string(v))
+		json_slice_text(&out, v);
+	return buf_detach(&out);
+}
+
 static int
 from_record(const struct record *r, struct run_session *x, struct err *e)
 {
-	json_t *o = json_parse(r->value, strlen(r->value), r->key, e);
+	struct json_slice o;
 	int status = 0;
 
-	if (o == NULL)
-		return -1;
 	while (status < RUN_SESSION_STATUSES && strcmp(names[status], r->tag) != 0)
 		status++;
-	if (status == RUN_SESSION_STATUSES) {
-		json_decref(o);
+	if (status == RUN_SESSION_STATUSES)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s has no known status", r->key);
-	}
+	if (!json_slice_whole(r->value, strlen(r->value), &o))
+		return err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
 	x->version = r->version;
 	x->status = (enum run_session_status)status;
-	x->run_id = xstrdup(json_text(o, "run_id", ""));
-	x->execution_mode = xstrdup(json_text(o, "execution_mode", ""));
-	x->created_at = json_number(o, "created_at", 0);
-	json_decref(o);
+	x->run_id = text_of(o, "run_id");
+	x->execution_mode = text_of(o, "execution_mode");
+	x->created_at = json_slice_number(json_slice_get(o, "created_at"), 0);
 	return 0;
 }
 
@@ -112,16 +121,14 @@ run_session_take(struct run_session *x, const struct run *r, enum run_state from
 void
 run_session_change(const struct run_session *x, char **key, char **value, struct change *c)
 {
-	json_t *o = json_object();
 	struct buf out = BUF_INIT;
 
-	json_put_int(o, "schema_version", 1);
-	json_put(o, "session_id", x->id);
-	json_put(o, "execution_mode", x->execution_mode);
-	json_put_int(o, "created_at", x->created_at);
-	json_put(o, "run_id", x->run_id);
-	json_print(&out, o, false);
-	json_decref(o);
+	buf_str(&out, "{\"schema_version\":1");
+	json_print_member(&out, "session_id", x->id);
+	json_print_member(&out, "execution_mode", x->execution_mode);
+	buf_fmt(&out, ",\"created_at\":%lld", (long long)x->created_at);
+	json_print_member(&out, "run_id", x->run_id);
+	buf_chr(&out, '}');
 	*key = xasprintf(PREFIX "%s", x->id);
 	*value = buf_detach(&out);
 	*c = (struct change){ CHANGE_PUT, *key, x->version, names[x->status], *value };

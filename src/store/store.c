@@ -114,24 +114,31 @@ store_each(struct store *s, const char *prefix, const char *tag, int (*row)(cons
 }
 
 static int
-check_change(const struct change *c, struct err *e)
+refuse(const struct change *c, const char *name, const char *why, struct err *e)
 {
 	struct buf shown = BUF_INIT;
-	json_t *v = NULL;
-	int ret = 0;
 
 	utf8_escape(&shown, c->key, strlen(c->key), 80);
-	if (c->key[0] == '\0' || strlen(c->key) > KEY_MAX_BYTES || !utf8_valid(c->key, strlen(c->key)))
-		ret = err_set(e, GT_FAIL, "key", "the key \"%s\" of a record is empty, too long or no UTF-8", shown.data);
-	else if (c->kind == CHANGE_PUT && (c->tag == NULL || c->value == NULL))
-		ret = err_set(e, GT_FAIL, "record", "the record %s has no tag or no value", shown.data);
-	else if (c->kind == CHANGE_PUT && strlen(c->value) > STORE_MAX_VALUE)
-		ret = err_set(e, GT_FAIL, "too-large", "the record %s is larger than 4 MiB", shown.data);
-	else if (c->kind == CHANGE_PUT && (v = json_parse(c->value, strlen(c->value), shown.data, e)) == NULL)
-		ret = -1;
-	json_decref(v);
+	err_set(e, GT_FAIL, name, "the record \"%s\" %s", shown.data, why);
 	buf_release(&shown);
-	return ret;
+	return -1;
+}
+
+static int
+check_change(const struct change *c, struct err *e)
+{
+	size_t n = strlen(c->key);
+
+	if (n == 0 || n > KEY_MAX_BYTES || !utf8_valid(c->key, n))
+		return refuse(c, "key", "has a key that is empty, too long or no UTF-8", e);
+	if (c->kind != CHANGE_PUT)
+		return 0;
+	if (c->tag == NULL || c->value == NULL)
+		return refuse(c, "record", "has no tag or no value", e);
+	n = strlen(c->value);
+	if (n > STORE_MAX_VALUE)
+		return refuse(c, "too-large", "is larger than 4 MiB", e);
+	return json_sound(c->value, n) ? 0 : refuse(c, "json", "has a value that is not valid JSON", e);
 }
 
 static int
@@ -144,19 +151,15 @@ static int
 check_keys(const struct change *changes, size_t n, struct err *e)
 {
 	const struct change **sorted = xcalloc(n + 1, sizeof *sorted);
-	struct buf shown = BUF_INIT;
 	int ret = 0;
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &changes[i];
 	qsort(sorted, n, sizeof *sorted, by_key);
 	for (size_t i = 1; i < n && ret == 0; i++) {
-		if (by_key(&sorted[i - 1], &sorted[i]) != 0)
-			continue;
-		utf8_escape(&shown, sorted[i]->key, strlen(sorted[i]->key), 80);
-		ret = err_set(e, GT_FAIL, "key", "the key %s stands twice in one commit", shown.data);
+		if (by_key(&sorted[i - 1], &sorted[i]) == 0)
+			ret = refuse(sorted[i], "key", "stands twice in one commit", e);
 	}
-	buf_release(&shown);
 	free(sorted);
 	return ret;
 }

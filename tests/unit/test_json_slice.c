@@ -50,6 +50,20 @@ walks_members_and_elements(void **state)
 }
 
 static void
+reads_numbers(void **state)
+{
+	static const struct { const char *text; int64_t want; } cases[] = {
+		{ "0", 0 }, { "-12", -12 }, { "9007199254740993", 9007199254740993 }, { "1.9", 1 }, { "2e3", 2000 }, { "1e300", -7 },
+		{ "null", -7 }, { "\"3\"", -7 }, { "[3]", -7 }, { "true", -7 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(json_slice_number((struct json_slice){ cases[i].text, strlen(cases[i].text) }, -7), cases[i].want);
+	assert_int_equal(json_slice_number((struct json_slice){ NULL, 0 }, -7), -7);
+}
+
+static void
 decodes_strings(void **state)
 {
 	static const struct { const char *text, *want; } cases[] = {
@@ -74,6 +88,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_a_whole_value),
 		cmocka_unit_test(walks_members_and_elements),
+		cmocka_unit_test(reads_numbers),
 		cmocka_unit_test(decodes_strings),
 	};
 

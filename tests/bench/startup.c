@@ -1,0 +1,89 @@
+/*
+ * Makes a store of runs, for startup to go through:
+ *   startup DIR OPEN FINISHED	DIR: an empty state directory; OPEN runs that are running, with their sessions, and FINISHED completed ones
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/moment.h"
+#include "ledger/run.h"
+#include "ledger/run_session.h"
+#include "store/store.h"
+
+#define BATCH 10000
+
+struct batch {
+	struct store *s;
+	struct change c[BATCH + 2];
+	size_t n;
+};
+
+static void
+commit(struct batch *b)
+{
+	struct err e = ERR_INIT;
+
+	if (store_commit(b->s, b->c, b->n, &e) != COMMIT_DONE)
+		die("startup: %s", e.msg);
+	for (size_t i = 0; i < b->n; i++) {
+		free((char *)(uintptr_t)b->c[i].key);
+		free((char *)(uintptr_t)b->c[i].value);
+	}
+	b->n = 0;
+}
+
+static void
+add(struct batch *b, int i, enum run_state state, const struct moment *now)
+{
+	char id[32], session[32];
+	struct run r = {
+		.id = id, .session_id = session, .type = (char *)(uintptr_t)"START_SESSION", .runner_id = (char *)(uintptr_t)"runner-one",
+		.prompt = (char *)(uintptr_t)"Go through the open issues, take the oldest one that nobody works at, and mend it.",
+		.created_at = now->wall_ms - 9000, .claimed_at = now->wall_ms - 8000, .started_at = now->wall_ms - 7000, .entered = *now,
+	};
+	struct run_session x = { .id = session, .run_id = id, .execution_mode = (char *)(uintptr_t)"sync", .created_at = r.created_at };
+	char *key, *value;
+
+	snprintf(id, sizeof id, "run_%012d", i);
+	snprintf(session, sizeof session, "ses_%012d", i);
+	b->c[b->n++] = (struct change){ CHANGE_PUT, xasprintf("run:%s", id), STORE_ABSENT, run_state_name(state), run_json(&r) };
+	if (!run_state_final(state)) {
+		run_session_change(&x, &key, &value, &b->c[b->n]);
+		b->n++;
+	}
+	if (b->n >= BATCH)
+		commit(b);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct batch b;
+	struct err e = ERR_INIT;
+	struct moment now;
+	int open, finished;
+
+	if (argc != 4 || argv[1][0] != '/') {
+		fprintf(stderr, "usage: startup /DIR OPEN FINISHED\n");
+		return GT_USAGE;
+	}
+	open = atoi(argv[2]);
+	finished = atoi(argv[3]);
+	if ((b.s = store_open("sqlite", argv[1], &e)) == NULL)
+		die("startup: %s", e.msg);
+	moment_now(&now);
+	/* the open ones here and there among the others */
+	for (int i = 0, done = 0; i < open + finished; i++) {
+		bool is_open = (int64_t)(i + 1) * open / (open + finished) > done;
+
+		add(&b, i, is_open ? RUN_RUNNING : RUN_COMPLETED, &now);
+		done += is_open;
+	}
+	if (b.n > 0)
+		commit(&b);
+	store_close(b.s);
+	return 0;
+}
