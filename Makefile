@@ -115,13 +115,13 @@ $(MODE)/powerloss: tests/crash/powerloss.c tests/crash/disk.c tests/crash/disk_c
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=db_set_pragmas -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
 # Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of
-# runs, every verb killed at every file call, millions of power losses.
+# runs, every verb killed and failed at every file call, millions of power losses.
 stress: all fake
 	$(MAKE) FAULTS=1 all
 	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
-	KILL_ALL=1 GT_RECOVER=$(CURDIR)/build/faults/gt-recover prove --verbose tests/crash/kill.t
+	KILL_ALL=1 FAIL_ALL=1 GT_RECOVER=$(CURDIR)/build/faults/gt-recover prove --verbose tests/crash/kill.t tests/crash/fail.t
 	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
 
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.

@@ -341,6 +341,8 @@ close_the_house(void)
 	core.rlim_cur = 0;
 	/* whoever started us may ignore it, and then no child's exit status reaches us */
 	signal(SIGCHLD, SIG_DFL);
+	/* a file that may not grow is an error of write, which is told */
+	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_CORE, &core);
 #ifndef __SANITIZE_ADDRESS__
 	prctl(PR_SET_DUMPABLE, 0);

@@ -39,6 +39,13 @@ system_errno(sqlite3 *db)
 	return number;
 }
 
+/* Where no errno told what to do. */
+static int
+advise(struct err *e, const char *what)
+{
+	return e != NULL && e->hint[0] == '\0' ? err_hint(e, "%s", what) : -1;
+}
+
 int
 db_fail(sqlite3 *db, int rc, struct err *e)
 {
@@ -64,16 +71,20 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 	case SQLITE_CANTOPEN:
 	case SQLITE_PERM:
 		if (number != 0)
-			return err_sys(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
-		return err_set(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
+			err_sys(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
+		else
+			err_set(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
+		return advise(e, "Look at its rights and its directory's, and at the limit of open files (ulimit -n)");
 	case SQLITE_TOOBIG:
 		return err_set(e, GT_FAIL, "too-large", "a value for or in %s is larger than 16 MiB", path);
 	case SQLITE_INTERRUPT:
 		return err_set(e, GT_AGAIN, "timeout", "reading %s took too long", path);
 	case SQLITE_IOERR:
 		if (number != 0)
-			return err_sys(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
-		return err_set(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
+			err_sys(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
+		else
+			err_set(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
+		return advise(e, "Look at the disk (dmesg, df) and the limit of file sizes (ulimit -f), then run the command again");
 	default:
 		return err_set(e, GT_FAIL, "sqlite", "SQLite answered %d (%s) on %s", rc, sqlite3_errstr(rc), path);
 	}

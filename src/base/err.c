@@ -28,6 +28,27 @@ err_set(struct err *e, int code, const char *name, const char *fmt, ...)
 	return -1;
 }
 
+/* What a person can do about errors of the machine; NULL: it depends on what was tried. */
+static const char *
+advice(int number)
+{
+	switch (number) {
+	case EIO:
+		return "look at the disk (dmesg, df) and run the command again";
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return "make room on its file system, or raise the quota or the limit of file sizes (ulimit -f), and run the command again";
+	case EROFS:
+		return "mount its file system for writing and run the command again";
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files (ulimit -n) and run the command again";
+	default:
+		return NULL;
+	}
+}
+
 int
 err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 {
@@ -42,6 +63,8 @@ err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->msg);
 	snprintf(e->msg + n, sizeof e->msg - n, ": %s", strerror(saved));
+	if (advice(saved) != NULL)
+		err_hint(e, "%s", advice(saved));
 	errno = saved;
 	return -1;
 }

@@ -31,7 +31,10 @@ struct err {
 /* All of these return -1, so that `return err_set(...)` reads well. e may be NULL. */
 int err_set(struct err *e, int code, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* As err_set, with ": " and the text of errno appended. */
+/*
+ * As err_set, with ": " and the text of errno appended; for errors of the machine (disk, room, read-only, descriptors) also with the hint,
+ * which the caller's own replaces.
+ */
 int err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Sets what to do next. Call it after err_set. */

@@ -113,13 +113,13 @@ io_sync_parent(const char *path)
 	return ret;
 }
 
-/* Behind a failed write to path: what a person can do about it. errno is kept. */
+/* Behind a failed write to path: what a person can do about it, where err_sys does not know. errno is kept. */
 static int
 advise(int saved, const char *path, struct err *e)
 {
 	if (saved == ENOSPC || saved == EDQUOT || saved == EFBIG)
 		err_hint(e, "nothing was changed; make room on its file system and run the command again");
-	else
+	else if (e != NULL && e->hint[0] == '\0')
 		err_hint(e, "nothing was changed; look at the rights of %s and of the directories above it", path);
 	errno = saved;
 	return -1;

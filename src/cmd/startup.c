@@ -233,7 +233,8 @@ settle(struct job *j, struct err *e)
 			startup_tell(&j->say, &j->runs, &j->x);
 		if (ret == 0 && j->x.back.n > 0 && config_flag(j->w.config, "auto_recover"))
 			bring_back(j);
-		setup_export(&j->w);
+		if (ret == 0)
+			setup_export(&j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
 		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
 	}

@@ -76,7 +76,8 @@ verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *
 		ret = disabled(cli, v, &j.w, e);
 	} else if ((j.store = world_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
 		ret = v->run(&j, e);
-		if (v->writes)
+		/* one that failed has nothing to tell of, and its disk may be at fault: the next one writes what is missing */
+		if (v->writes && ret >= 0)
 			setup_export(&j.w);
 	}
 	say_release(&j.say);

@@ -2,8 +2,8 @@
  * Loaded into a program before the C library (LD_PRELOAD), between it and its files, SQLite's as well. Environment:
  *
  *   FILE_FAULT_DIR=DIR		calls on DIR and what is in it count; all others pass
- *   FILE_FAULT_LOG=FILE	each that counts adds a line: its name, with a + where it changes a file or a directory
- *   FILE_FAULT=NAMES:N[+]=WHAT	the N-th call of these names (as the log has them, with commas between, or *), with + each one from there
+ *   FILE_FAULT_LOG=FILE	each that counts adds a line: its name, with a + where it changes something, and the file's name
+ *   FILE_FAULT=NAMES:N[+]=WHAT	the N-th call of these names (with their +; commas between; or *), with + each one from there
  *				on. WHAT: kill (before it), half (a write gets half of its bytes out, then kill), eio, enospc, erofs, emfile
  *
  * A family of calls has one name: open is openat, too, write is pwrite, fsync is fdatasync, lock is flock and the locks of fcntl.
@@ -29,7 +29,9 @@
 	if (next == NULL) \
 		next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
-static bool ours[FDS];
+#define NAME 64
+
+static char ours[FDS][NAME];		/* the last part of the path of what counts, "" of all else */
 static long met;
 
 static bool
@@ -44,7 +46,7 @@ counts(const char *path)
 static bool
 counts_fd(int fd)
 {
-	return fd >= 0 && fd < FDS && ours[fd];
+	return fd >= 0 && fd < FDS && ours[fd][0] != '\0';
 }
 
 static bool
@@ -53,12 +55,20 @@ counts_at(int fd, const char *path)
 	return path[0] == '/' ? counts(path) : counts_fd(fd);
 }
 
+static const char *
+last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 static void
-note(const char *name)
+note(const char *name, const char *file)
 {
 	const char *log = getenv("FILE_FAULT_LOG");
-	char line[32];
-	int fd, n = snprintf(line, sizeof line, "%s\n", name);
+	char line[32 + NAME];
+	int fd, n = snprintf(line, sizeof line, "%s %.*s\n", name, NAME - 1, file);
 
 	if (log == NULL)
 		return;
@@ -89,7 +99,7 @@ named(const char *list, size_t n, const char *name)
 
 /* 0 go on; HALF; otherwise the errno to answer. */
 static int
-meet(const char *name)
+meet(const char *name, const char *file)
 {
 	static const struct { const char *word; int number; } words[] = {
 		{ "half", HALF }, { "eio", EIO }, { "enospc", ENOSPC }, { "erofs", EROFS }, { "emfile", EMFILE },
@@ -98,7 +108,7 @@ meet(const char *name)
 	long n;
 	char *end;
 
-	note(name);
+	note(name, file);
 	if (colon == NULL || !named(fault, (size_t)(colon - fault), name))
 		return 0;
 	n = strtol(colon + 1, &end, 10);
@@ -121,11 +131,12 @@ refuse(int number)
 	return -1;
 }
 
+/* file NULL: it does not count. */
 static int
-keep(int fd, bool yes)
+keep(int fd, const char *file)
 {
 	if (fd >= 0 && fd < FDS)
-		ours[fd] = yes;
+		snprintf(ours[fd], NAME, "%s", file != NULL ? file : "");
 	return fd;
 }
 
@@ -135,9 +146,9 @@ static int
 open_at(int dir, const char *path, int flags, mode_t mode)
 {
 	bool yes = counts_at(dir, path);
-	int why = yes ? meet((flags & (O_CREAT | O_TRUNC)) != 0 ? "open+" : "open") : 0;
+	int why = yes ? meet((flags & (O_CREAT | O_TRUNC)) != 0 ? "open+" : "open", last_part(path)) : 0;
 
-	return why != 0 ? refuse(why) : keep((int)syscall(SYS_openat, dir, path, flags, mode), yes);
+	return why != 0 ? refuse(why) : keep((int)syscall(SYS_openat, dir, path, flags, mode), yes ? last_part(path) : NULL);
 }
 
 #define MODE(flags, ap) (((flags) & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0)
@@ -175,7 +186,7 @@ OPENAT(openat64)
 	{ \
 		int why; \
 		NEXT(name); \
-		why = counts_at(at, path) ? meet(word "+") : 0; \
+		why = counts_at(at, path) ? meet(word "+", last_part(path)) : 0; \
 		return why != 0 ? refuse(why) : next args; \
 	}
 ON_PATH(unlink, "unlink", AT_FDCWD, path, (const char *path), (path))
@@ -198,7 +209,7 @@ ON_PATH(chmod, "chmod", AT_FDCWD, path, (const char *path, mode_t mode), (path, 
 	{ \
 		int why; \
 		NEXT(name); \
-		why = counts_fd(fd) ? meet(word) : 0; \
+		why = counts_fd(fd) ? meet(word, ours[fd]) : 0; \
 		return why != 0 ? refuse(why) : next args; \
 	}
 ON_FD(ssize_t, read, "read", (int fd, void *p, size_t n), (fd, p, n))
@@ -217,7 +228,7 @@ ON_FD(int, flock, "lock", (int fd, int how), (fd, how))
 	{ \
 		int why; \
 		NEXT(name); \
-		why = counts_fd(fd) ? meet("write+") : 0; \
+		why = counts_fd(fd) ? meet("write+", ours[fd]) : 0; \
 		if (why == HALF) { \
 			if (next half < 0) \
 				abort(); \
@@ -235,8 +246,8 @@ close(int fd)
 	int why;
 	NEXT(close);
 
-	why = counts_fd(fd) ? meet("close") : 0;
-	keep(fd, false);
+	why = counts_fd(fd) ? meet("close", ours[fd]) : 0;
+	keep(fd, NULL);
 	if (why == 0)
 		return next(fd);
 	next(fd);
@@ -256,10 +267,10 @@ close(int fd)
 		va_start(ap, what); \
 		arg = va_arg(ap, void *); \
 		va_end(ap); \
-		why = lock && counts_fd(fd) ? meet("lock") : 0; \
+		why = lock && counts_fd(fd) ? meet("lock", ours[fd]) : 0; \
 		if (why != 0) \
 			return refuse(why); \
-		return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? keep(next(fd, what, arg), counts_fd(fd)) : next(fd, what, arg); \
+		return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? keep(next(fd, what, arg), counts_fd(fd) ? ours[fd] : NULL) : next(fd, what, arg); \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)

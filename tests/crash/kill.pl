@@ -25,9 +25,9 @@ my %ways = (
 	preload => sub {
 		my ($verb) = @_;
 		my $n = 0;
-		return map { my ($name, $at) = ($_, ++$n);
-			my @points = ({ name => "$at, $name", changes => $name =~ /\+$/ ? 1 : 0, how => sub { (env => loaded($_[0], "*:$at=kill")) } });
-			push @points, { name => "$at, $name, half of it", changes => 1, how => sub { (env => loaded($_[0], "*:$at=half")) } } if $name eq "write+";
+		return map { my ($name, $file, $at) = (@$_, ++$n);
+			my @points = ({ name => "$at, $name $file", changes => $name =~ /\+$/ ? 1 : 0, how => sub { (env => loaded($_[0], "*:$at=kill")) } });
+			push @points, { name => "$at, half of $name $file", changes => 1, how => sub { (env => loaded($_[0], "*:$at=half")) } } if $name eq "write+";
 			@points } calls_loaded($verb);
 	},
 );

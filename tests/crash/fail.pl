@@ -1,0 +1,192 @@
+#!/usr/bin/perl
+# What happens in fail.t.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use File::Path qw(remove_tree);
+
+require(dirname(__FILE__) . "/verbs.pl");
+our ($w, $preload, @verbs);
+
+# In a check each verb meets each fault once or twice, and these verbs meet it everywhere. FAIL_ALL: all do.
+my %few = map { $_ => 1 } qw(record-first send);
+my $all = $ENV{FAIL_ALL};
+my $page = 4096;
+my $runs = 0;
+my %failed;
+
+# "" or what is wrong with a run that met a fault. good: code 0 is right when the change is there.
+sub judge {
+	my ($verb, $state, $r, $good) = @_;
+	my $left = left($verb, $state);
+	$runs++;
+	return $left unless $left =~ /^(?:before|after)$/;
+	return "it was killed ($r->{signal})" if $r->{signal};
+	return $left eq "after" ? "" : "it acknowledged a change that is not there" if $r->{code} == 0 && $good;
+	return "it ends with 0" if $r->{code} == 0;
+	$failed{$verb->[0]}++;
+	return "it ends with $r->{code}" unless $r->{code} == 1 || $r->{code} == 75;
+	return "it answers on standard output: $r->{out}" if $r->{out} ne "";
+	return "it does not say what to do: $r->{err}" unless $r->{err} =~ /^(?:gt-recover: \w.{20,}\n)+  \w.{10,}\n$/;
+	return "it was refused, and its change is there: $r->{err}" if $left eq "after" && $r->{err} !~ /did not confirm/;
+	return again($verb, $state, $left);
+}
+
+# Each fault: (verb, one or all places) -> what is wrong at which place.
+
+# A call answers an error.
+sub answered {
+	my ($verb, $faults) = @_;
+	my @wrong;
+	for my $fault (@$faults) {
+		my ($spec, $good) = @$fault;
+		my $state = scene($verb);
+		my $r = run($state, $verb->[1], $verb->[2], env => loaded($state, $spec));
+		my $why = judge($verb, $state, $r, $good);
+		push @wrong, "$spec: $why" if $why;
+		remove_tree($state);
+	}
+	return @wrong;
+}
+
+# The event log and the backup are made from the store, and made again: they fail without the verb. SQLite overhears errors of a directory.
+sub sync_fails {
+	my ($verb, $everywhere) = @_;
+	my @syncs = grep { $_->[0] eq "fsync+" } calls_loaded($verb);
+	my @places = $everywhere ? 1 .. @syncs : (grep { $syncs[$_ - 1][1] !~ /^(?:recover\.db.*|events.*)$/ ? 0 : 1 } 1 .. @syncs)[0, -1];
+	return answered($verb, [["fsync+:1+=eio", 0], map {
+		my $file = $syncs[$_ - 1][1];
+		["fsync+:$_=eio", $file !~ /^recover\.db(?:-journal)?$/] } @places]);
+}
+
+sub full_by_library {
+	my ($verb, $everywhere) = @_;
+	my $names = "write+,open+,mkdir+";
+	my @calls = calls_loaded($verb);
+	my @grows = grep { $calls[$_][0] =~ /^(?:write|open|mkdir)\+$/ } 0 .. $#calls;
+	# once the store has it, what follows is made from it
+	my ($done) = grep { $calls[$_][0] eq "truncate+" && $calls[$_][1] eq "recover.db-journal" } reverse 0 .. $#calls;
+	my @places = $everywhere ? 1 .. @grows : (1, int(@grows / 2));
+	return answered($verb, [map { ["$names:$_+=enospc", $grows[$_ - 1] > $done || $calls[$grows[$_ - 1]][1] =~ /backup/] } @places]);
+}
+
+# Nothing failed of it, the event log and the backup neither.
+sub works { return $_[0]{code} == 0 && $_[0]{err} !~ /^gt-recover: /m }
+
+sub through_limit { return (through => ["bash", "-c", "ulimit $_[0] && exec \"\$@\"", "bash"]) }
+
+# The lowest limits that let it begin, and speak on a file, until it works.
+sub limited {
+	my ($verb, $option, $from, $step, $most) = @_;
+	my @wrong;
+	for (my $n = $from; $n <= $most; $n += $step) {
+		my $state = scene($verb);
+		my $r = run($state, $verb->[1], $verb->[2], through_limit("$option $n"));
+		my $why = judge($verb, $state, $r, 1);
+		push @wrong, "ulimit $option $n: $why" if $why;
+		remove_tree($state);
+		return @wrong if works($r);
+	}
+	return (@wrong, "ulimit $option $most is not enough");
+}
+
+sub no_descriptors { my ($verb, $everywhere) = @_; return limited($verb, "-n", 4, $everywhere ? 1 : 2, 20) }
+sub files_limited { my ($verb, $everywhere) = @_; return limited($verb, "-f", 4, $everywhere ? 4 : 24, 200) }
+
+# A file system of its own, with so many bytes left.
+sub fill {
+	my ($disk, $left) = @_;
+	open my $f, ">", "$disk/filler" or die "$disk/filler: $!";
+	1 while (syswrite($f, "x" x $page) // 0) == $page;
+	my $size = -s $f;
+	truncate $f, $size > $left ? $size - $left : 0 or die "$disk/filler: $!";
+	close $f;
+}
+
+my $disk = "$w/disk";
+sub mounted {
+	my ($verb, $break, $mend, $good) = @_;
+	system("mount", "-t", "tmpfs", "-o", "size=2m", "gtr-test", $disk) == 0 or die "no tmpfs on $disk";
+	mkdir "$disk/state" or die "$disk/state: $!";
+	my $state = scene($verb, "$disk/state");
+	$break->();
+	my $r = run($state, $verb->[1], $verb->[2]);
+	# what it left can be looked at as it is; the same command must work when there is room again
+	my $whole = left($verb, $state);
+	$mend->();
+	my $why = $whole =~ /^(?:before|after)$/ ? judge($verb, $state, $r, $good) : $whole;
+	system("umount", $disk) == 0 or die "$disk cannot be unmounted";
+	return ($why, works($r));
+}
+
+sub full {
+	my ($verb, $everywhere) = @_;
+	my @wrong;
+	for (my $pages = 0; $pages < 100; $pages += $everywhere ? 1 : 4) {
+		my ($why, $works) = mounted($verb, sub { fill($disk, $pages * $page) }, sub { unlink "$disk/filler" }, 1);
+		push @wrong, "$pages pages left: $why" if $why;
+		return @wrong if $works;
+	}
+	return (@wrong, "a hundred pages are not enough");
+}
+
+sub read_only {
+	my ($verb) = @_;
+	my ($why) = mounted($verb, sub { system("mount", "-o", "remount,ro", $disk) == 0 or die "no remount" },
+		sub { system("mount", "-o", "remount,rw", $disk) == 0 or die "no remount" }, 0);
+	return $why ? $why : ();
+}
+
+# The answer cannot be written: not acknowledged, though it is done.
+sub deaf {
+	my ($verb) = @_;
+	my $state = scene($verb);
+	my $r = run($state, "$verb->[1] --json", $verb->[2], out => "/dev/full");
+	my $left = left($verb, $state);
+	$runs++;
+	my $why = $left ne "after" ? $left : $r->{code} != 1 || $r->{err} !~ /could not be written to standard output/ ? "$r->{code}: $r->{err}" :
+		again($verb, $state, $left);
+	remove_tree($state);
+	return $why ? $why : ();
+}
+
+my @faults = (
+	["EIO of fsync", \&sync_fails, "preload"],
+	["ENOSPC by the library", \&full_by_library, "preload"],
+	["a limit of descriptors", \&no_descriptors],
+	["a limit of file sizes", \&files_limited],
+	["a full disk", \&full, "mount"],
+	["a read-only file system", \&read_only, "mount"],
+	["a standard output that is full", \&deaf],
+);
+
+my %can = (preload => -e $preload, mount => $ENV{MOUNTS});
+my %why_not = (preload => "build/file-fault.so is not built (make fake)", mount => "no file system may be mounted here");
+for my $fault (@faults) {
+	my ($name, $look, $needs) = @$fault;
+	if ($needs && !$can{$needs}) {
+		skip("$name: $why_not{$needs}");
+		next;
+	}
+	my ($wrong, $before) = (0, $runs);
+	%failed = ();
+	for my $verb (@verbs) {
+		made($verb);
+		my @wrong = $look->($verb, $all || $few{$verb->[0]});
+		$wrong += @wrong;
+		note("$verb->[0], $name: $_") for @wrong;
+	}
+	my @never = grep { !$failed{$_} } map { $_->[0] } @verbs;
+	ok($wrong == 0, "$name: @{[$runs - $before]} runs of @{[scalar @verbs]} verbs");
+	ok(@never == 0, "$name: each verb fails of it") or note("not: @never") if $look != \&deaf;
+}
+# Whether a program would be found out that lies, and one that says nothing.
+for (["exit 0", "it acknowledged a change"], ["exit 1", "it does not say"], ["echo n; exit 1", "it answers on"]) {
+	my ($does, $found) = @$_;
+	my $state = scene($verbs[0]);
+	my $why = judge($verbs[0], $state, run($state, $verbs[0][1], "", through => ["sh", "-c", $does, "sh"]), 1);
+	ok($why =~ /^\Q$found/, "found: $does");
+	remove_tree($state);
+}
+note("$runs runs");
+done_testing();
