@@ -98,11 +98,13 @@ put_all(struct store *s, const struct casting *job, const char *const *to, size_
 
 	for (size_t i = 0; i < n && ret == 0; i++) {
 		char *id = xasprintf("%s/%s", job->id, to[i]);
-		struct message m;
+		struct message m, there;
 
 		message_write(&m, id, job->l, job->l->from, to[i], now);
 		message_change(&m, &keys[2 * i], &values[i], &c[2 * i]);
-		ret = message_receiver_check(s, to[i], &keys[2 * i + 1], &c[2 * i + 1], e);
+		ret = message_was_sent(s, &m, &there, e) < 0 ? -1 :
+		    message_receiver_check(s, to[i], &keys[2 * i + 1], &c[2 * i + 1], e);
+		message_release(&there);
 		message_release(&m);
 		free(id);
 	}

@@ -189,9 +189,22 @@ replay(struct store *s, struct message *m, struct err *e)
 	return put_one(s, m, &ev, e);
 }
 
+/* Another message may have the id that the request would be sent under. 1, 0, -1. */
+static int
+request_is_taken(struct store *s, const struct message *asked, struct err *e)
+{
+	char *id = xasprintf("%s/ask", asked->id);
+	struct message m;
+	int found = message_load(s, id, &m, e);
+
+	message_release(&m);
+	free(id);
+	return found;
+}
+
 struct settling {
 	const char *id;
-	enum reply_policy policy;	/* what is done: of one that has ended nobody can be asked */
+	enum reply_policy policy;	/* what is done: not of every one can somebody be asked */
 	bool done;			/* something was done about it */
 };
 
@@ -203,25 +216,27 @@ settle_once(struct store *s, void *arg, struct err *e)
 	enum commit answer = COMMIT_DONE;
 	struct message m;
 	struct session x;
-	bool may_come;
-	int found;
+	bool due;
+	int found, taken = 0;
 
 	job->done = false;
 	if (message_need(s, job->id, &m, e) != 0)
 		return COMMIT_ERROR;
 	found = session_load(s, m.to, &x, e);
-	may_come = found > 0 && x.state == SESSION_ACTIVE;
-	if (found == 0 || x.state == SESSION_ENDED)
+	due = found >= 0 && m.state == MESSAGE_WAITING && (found == 0 || x.state != SESSION_ACTIVE);
+	if (due && job->policy == REPLY_ASK && m.asked_at == 0)
+		taken = request_is_taken(s, &m, e);
+	if (found == 0 || x.state == SESSION_ENDED || taken > 0)
 		job->policy = REPLY_FLAG;
 	session_release(&x);
-	if (found >= 0 && m.state == MESSAGE_WAITING && !may_come) {
+	if (due && taken >= 0) {
 		job->done = job->policy == REPLY_REPLAY || (job->policy == REPLY_ASK ? m.asked_at : m.flagged_at) == 0;
 		if (job->done)
 			answer = job->policy == REPLY_REPLAY ? replay(s, &m, e) : job->policy == REPLY_ASK ? ask(s, &m, now, e) :
 			    flag(s, &m, now, e);
 	}
 	message_release(&m);
-	return found >= 0 ? answer : COMMIT_ERROR;
+	return found >= 0 && taken >= 0 ? answer : COMMIT_ERROR;
 }
 
 int

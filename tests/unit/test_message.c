@@ -213,10 +213,15 @@ test_broadcast(void **state)
 	assert_string_equal(h->e.name, "no-agent");
 	messages_release(&sent);
 	assert_int_equal(events(h), before);
+	/* one of the ids that its copies would have is another message's */
+	assert_int_equal(send(h, "three/b", "c", "x"), 0);
+	assert_int_equal(message_broadcast(h->s, letter(&x, "three", "a", "x"), NULL, 0, &sent, &h->e), -1);
+	assert_string_equal(h->e.name, "taken");
+	messages_release(&sent);
 	assert_int_equal(message_broadcast(h->s, letter(&x, NULL, "a", "x"), some, 3, &sent, &h->e), 0);
 	assert_int_equal(sent.n, 2);
 	messages_release(&sent);
-	assert_int_equal(count(h, MESSAGE_STATES), 4);
+	assert_int_equal(count(h, MESSAGE_STATES), 5);
 	assert_int_equal(tree_end(h->s, "a", true, &n, &h->e), 0);
 	assert_int_equal(message_broadcast(h->s, letter(&x, NULL, "d", "x"), NULL, 0, &sent, &h->e), -1);
 	assert_string_equal(h->e.name, "nobody");
@@ -402,6 +407,27 @@ test_ask(void **state)
 	assert_int_equal(count(h, MESSAGE_STATES), 6);
 }
 
+/* Somebody gave the id of the request to a message of his own: startup goes on, and a person looks. */
+static void
+test_ask_taken(void **state)
+{
+	struct home *h = *state;
+	struct messages_settled did;
+	struct message m;
+
+	assert_int_equal(send(h, "open/ask", "c", "mine"), 0);
+	leave_open(h);
+	settled(h, REPLY_ASK, &did);
+	assert_int_equal(did.asked, 0);
+	assert_int_equal(did.flagged, 1);
+	assert_int_equal(message_load(h->s, "open", &m, &h->e), 1);
+	assert_true(m.state == MESSAGE_WAITING && m.flagged_at > 0 && m.asked_at == 0);
+	message_release(&m);
+	assert_int_equal(message_load(h->s, "open/ask", &m, &h->e), 1);
+	assert_string_equal(m.body, "mine");
+	message_release(&m);
+}
+
 static void
 test_replay(void **state)
 {
@@ -488,6 +514,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_silent, agents_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_flag, agents_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_ask, agents_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_ask_taken, agents_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_replay, agents_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_receivers, agents_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_broadcast_asked, agents_setup, home_teardown),
