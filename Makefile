@@ -114,8 +114,17 @@ $(MODE)/powerloss: tests/crash/powerloss.c tests/crash/disk.c tests/crash/disk_c
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=db_set_pragmas -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
+# Processes that keep a ledger die at random steps on that disk, beside an oracle (tests/crash/sim.h): make sim STEPS=100000 SEED=1
+SIM_WRAP := raise moment_now clock_wall_ms proc_ticks tree_settle event_commit config_text
+sim:
+	CRASHES=$(or $(STEPS),20000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/sim.t
+$(MODE)/sim: $(wildcard tests/crash/sim*.c) tests/crash/disk.c tests/crash/disk_calls.c tests/crash/sim.h tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) $(SIM_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
+
 # Long forms of what scripts/check runs short: recoveries in a row, looks at living agents, eight --all at once, eight claimers of
-# runs, every verb killed and failed at every file call, millions of power losses.
+# runs, every verb killed and failed at every file call, millions of power losses, a hundred thousand deaths of processes that keep a
+# ledger.
 stress: all fake
 	$(MAKE) FAULTS=1 all
 	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
@@ -123,6 +132,7 @@ stress: all fake
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 	KILL_ALL=1 FAIL_ALL=1 GT_RECOVER=$(CURDIR)/build/faults/gt-recover prove --verbose tests/crash/kill.t tests/crash/fail.t
 	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
+	$(MAKE) sim STEPS=$(or $(STEPS),100000)
 
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.
 chaos: SECONDS = 900
@@ -179,7 +189,8 @@ uninstall:
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
-	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES=)'
+	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
+	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
@@ -189,5 +200,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-read bench-scrub powerloss stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

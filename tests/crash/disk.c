@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,8 @@ disk_crash(void)
 	char path[400];
 
 	disk.on = false;
+	if ((disk.flags & DISK_KILL) != 0)
+		kill(getpid(), SIGKILL);
 	for (size_t i = 0; i < entries; i++)
 		apply(&disk.durable, &disk.pending[i]);
 	for (int i = 0; i < disk.n_files; i++)
@@ -296,6 +299,13 @@ disk_crash(void)
 			put_file(e->name, &disk.file[e->file]);
 	}
 	_exit(DISK_CRASHED);
+}
+
+void
+disk_set_clock(int64_t wall_ms)
+{
+	disk.clock = wall_ms;
+	disk.clock_stands = true;
 }
 
 static void

@@ -19,7 +19,8 @@
  */
 enum {
 	DISK_LYING = 1,			/* fsync answers 0 and does nothing */
-	DISK_NO_DIR_SYNC = 2		/* the same for directories alone */
+	DISK_NO_DIR_SYNC = 2,		/* the same for directories alone */
+	DISK_KILL = 4			/* a kill: what was written is there, of the last write a beginning */
 };
 
 /*
@@ -31,7 +32,10 @@ void disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64
 void disk_crash(void) __attribute__((noreturn));
 #define DISK_CRASHED 42
 
-/* Numbers that follow from the seed alone; getrandom answers with them, too, and the clocks go on by a millisecond at each look. */
+/* From now on the clocks stand still at this time, ms since 1970, until they are set again. */
+void disk_set_clock(int64_t wall_ms);
+
+/* Numbers that follow from the seed alone. getrandom answers with them, too, and clocks that were not set go on by 1 ms at each look. */
 uint64_t disk_random(uint64_t *state);
 
 #endif

@@ -110,6 +110,8 @@ write_at(struct file *f, int fd, const void *p, size_t n, off_t at)
 	ssize_t r;
 
 	disk_change('w', "", at, p, n);
+	if ((disk.flags & DISK_KILL) != 0 && disk.changes >= disk.crash_at && n > 1)
+		n = 1 + disk_random(&disk.random) % n;
 	r = syscall(SYS_pwrite64, fd, p, n, at);
 	if (r > 0)
 		disk_wrote(f, OP_WRITE, at, p, (size_t)r);
@@ -254,7 +256,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!disk.on)
 		return (int)syscall(SYS_clock_gettime, id, ts);
-	disk.clock++;
+	disk.clock += !disk.clock_stands;
 	*ts = (struct timespec){ .tv_sec = disk.clock / 1000, .tv_nsec = disk.clock % 1000 * 1000000 };
 	return 0;
 }

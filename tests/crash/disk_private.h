@@ -58,6 +58,7 @@ struct disk {
 	long changes, crash_at;
 	int flags;
 	int64_t clock;
+	bool clock_stands;
 	int fd_file[FDS];		/* FD_OTHER, FD_DIRECTORY, or which file */
 	struct file file[FILES];
 	int n_files;
