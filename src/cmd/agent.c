@@ -38,13 +38,28 @@ spawn(struct verb_job *j, struct err *e)
 
 /* --- tree --- */
 
+#define DEEPEST 24	/* a tree is as deep as its callers made it, and a screen so wide */
+
 struct branch {
 	struct verb_job *j;
 	const struct tree *t;
 	json_t *agents;			/* NULL: printed at once */
 	bool *shown;
+	bool more[DEEPEST];		/* by depth: a sister is still to come */
 	size_t n;
 };
+
+/* Deeper ones stand below each other. */
+static void
+print_line_to(const struct branch *b, size_t depth)
+{
+	size_t d = depth < DEEPEST ? depth : DEEPEST - 1;
+
+	for (size_t i = 1; i < d; i++)
+		fputs(b->more[i] ? "│  " : "   ", stdout);
+	if (d > 0)
+		fputs(b->more[d] ? "├─ " : "└─ ", stdout);
+}
 
 static int
 show_node(struct branch *b, size_t i, size_t depth, struct err *e)
@@ -77,8 +92,8 @@ show_node(struct branch *b, size_t i, size_t depth, struct err *e)
 			buf_str(&model, "  ");
 			say_foreign(&model, session.model, 0);
 		}
-		printf("%*s%s  %s%s\n", (int)(depth < 40 ? 2 * depth : 80), "", name.data,
-		    found > 0 ? session_state_name(session.state) : "no session", model.data);
+		print_line_to(b, depth);
+		printf("%s  %s%s\n", name.data, found > 0 ? session_state_name(session.state) : "no session", model.data != NULL ? model.data : "");
 	}
 	buf_release(&name);
 	buf_release(&model);
@@ -114,19 +129,22 @@ kin_init(struct kin *k, const struct tree *t)
 static int
 show_branch(struct branch *b, const struct kin *k, size_t root, struct err *e)
 {
-	struct at { size_t i, depth; } *stack = xcalloc(b->t->n + 1, sizeof *stack);
+	struct at { size_t i, depth; bool last; } *stack = xcalloc(b->t->n + 1, sizeof *stack);
 	size_t n = 0;
 	int ret = 0;
 
-	stack[n++] = (struct at){ root, 0 };
+	stack[n++] = (struct at){ root, 0, true };
 	while (n > 0 && ret == 0) {
 		struct at at = stack[--n];
 		size_t from = n;
 
+		b->more[at.depth < DEEPEST ? at.depth : DEEPEST - 1] = !at.last;
 		ret = show_node(b, at.i, at.depth, e);
 		for (size_t i = k->first[at.i]; i != SIZE_MAX; i = k->next[i])
 			if (!b->shown[i])
-				stack[n++] = (struct at){ i, at.depth + 1 };
+				stack[n++] = (struct at){ i, at.depth + 1, false };
+		if (n > from)
+			stack[n - 1].last = true;
 		for (size_t lo = from, hi = n; lo + 1 < hi; lo++, hi--) {
 			struct at swap = stack[lo];
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cmd/input.h"
+#include "cmd/table.h"
 #include "cmd/verb.h"
 #include "ledger/message.h"
 #include "scrub/scrub.h"
@@ -174,19 +175,27 @@ reply(struct verb_job *j, struct err *e)
 	return ret == 0 ? tell(j, &m, true) : -1;
 }
 
+static const struct table_column columns[] = {
+	{ .head = "MESSAGE", .least = 20 }, { .head = "STATE" }, { .head = "FROM", .least = 8 }, { .head = "TO", .least = 8 },
+	{ .head = "AGE", .right = true }, { .head = "TEXT", .least = 12, .most = 80 },
+};
+
 static void
-print_row(const struct message *m, int64_t now)
+put_row(struct table *t, const struct message *m, int64_t now)
 {
 	struct buf age = BUF_INIT, text = BUF_INIT;
 
 	clock_age(&age, now - m->sent_at);
-	say_foreign(&text, m->body != NULL ? m->body : "", 50);
-	verb_column(m->id, 24);
-	verb_column(message_state_name(m->state), 9);
-	verb_column(m->from, 16);
-	verb_column(m->to, 16);
-	printf("%4s  %s%s%s%s\n", age.data, m->reply_to != NULL ? "[answer] " : "", m->flagged_at != 0 ? "[flagged] " : "",
-	    m->asked_at != 0 ? "[asked again] " : "", text.data);
+	buf_fmt(&text, "%s%s%s", m->reply_to != NULL ? "[answer] " : "", m->flagged_at != 0 ? "[flagged] " : "",
+	    m->asked_at != 0 ? "[asked again] " : "");
+	/* as much as a row may hold, and more than it will */
+	buf_fmt(&text, "%.400s", m->body != NULL ? m->body : "");
+	table_put(t, m->id);
+	table_put(t, message_state_name(m->state));
+	table_put(t, m->from);
+	table_put(t, m->to);
+	table_put(t, age.data);
+	table_put(t, text.data);
 	buf_release(&age);
 	buf_release(&text);
 }
@@ -210,15 +219,17 @@ list(struct verb_job *j, struct err *e)
 {
 	struct messages all = { .n = 0 };
 	json_t *v = json_array();
+	struct table t;
 	int ret = read_list(j, &all, e);
 
-	if (ret == 0 && all.n > 0 && !j->cli.json)
-		printf("%-24s  %-9s  %-16s  %-16s  %4s  %s\n", "MESSAGE", "STATE", "FROM", "TO", "AGE", "TEXT");
+	table_init(&t, columns, N(columns));
 	for (size_t i = 0; i < all.n && ret == 0; i++)
 		if (j->cli.json)
 			json_array_append_new(v, shown(&all.v[i]));
 		else
-			print_row(&all.v[i], store_now(j->store));
+			put_row(&t, &all.v[i], store_now(j->store));
+	table_print(&t);
+	table_release(&t);
 	if (ret == 0 && all.n == 0)
 		say_line(&j->say, "There is no such message.");
 	if (ret == 0)

@@ -10,6 +10,7 @@
 #include "cmd/input.h"
 #include "cmd/run.h"
 #include "cmd/setup.h"
+#include "cmd/table.h"
 #include "cmd/verb.h"
 #include "ledger/run.h"
 #include "ledger/run_recover.h"
@@ -48,7 +49,8 @@ told_run(struct verb_job *j, struct run *r, bool changed, bool data)
 	} else if (data) {
 		puts(r->id);
 	} else {
-		say_line(&j->say, "The run %s %s %s", id.data, changed ? "is" : "was already", run_state_name(r->state));
+		say_line(&j->say, "The run %s %s %s%s.", id.data, r->state == RUN_FAILED ? "has" : "is", changed ? "" : "already ",
+		    run_state_name(r->state));
 	}
 	buf_release(&id);
 	run_release(r);
@@ -204,29 +206,30 @@ finish(struct verb_job *j, struct err *e)
 
 /* ---- list ---- */
 
+static const struct table_column columns[] = {
+	{ .head = "RUN", .least = 25 }, { .head = "STATUS" }, { .head = "SESSION", .least = 10 }, { .head = "RUNNER", .least = 8 },
+	{ .head = "AGE", .right = true }, { .head = "ERROR", .least = 16, .most = 80, .maybe = true },
+};
+
 struct listing {
 	int64_t since, now;		/* ms since 1970 */
-	json_t *runs;			/* NULL: printed at once */
-	bool head;
+	json_t *runs;			/* NULL: the table */
+	struct table table;
 };
 
 static void
-print_row(struct listing *l, const struct run *r)
+put_row(struct listing *l, const struct run *r)
 {
-	struct buf age = BUF_INIT, error = BUF_INIT;
+	struct buf age = BUF_INIT;
 
-	if (!l->head)
-		printf("%-26s  %-9s  %-20s  %-16s  %5s  %s\n", "RUN", "STATUS", "SESSION", "RUNNER", "AGE", "ERROR");
-	l->head = true;
 	clock_age(&age, l->now - r->created_at);
-	say_foreign(&error, r->error != NULL ? r->error : "", 0);
-	verb_column(r->id, 26);
-	verb_column(run_state_name(r->state), 9);
-	verb_column(r->session_id, 20);
-	verb_column(r->runner_id, 16);
-	printf("%5s  %s\n", age.data, error.data);
+	table_put(&l->table, r->id);
+	table_put(&l->table, run_state_name(r->state));
+	table_put(&l->table, r->session_id);
+	table_put(&l->table, r->runner_id);
+	table_put(&l->table, age.data);
+	table_put(&l->table, r->error);
 	buf_release(&age);
-	buf_release(&error);
 }
 
 static int
@@ -240,7 +243,7 @@ take_row(const struct record *rec, void *arg, struct err *e)
 	if (r.created_at >= l->since && l->runs != NULL)
 		json_array_append_new(l->runs, run_object(&r));
 	else if (r.created_at >= l->since)
-		print_row(l, &r);
+		put_row(l, &r);
 	run_release(&r);
 	return 0;
 }
@@ -256,6 +259,7 @@ list(struct verb_job *j, struct err *e)
 			err_set(e, GT_USAGE, "usage", "\"%.40s\" is no state of a run", j->cli.args[i]);
 			ret = err_hint(e, "pending, claimed, running, stopping, completed, failed or stopped");
 		}
+	table_init(&l.table, columns, sizeof columns / sizeof columns[0]);
 	l.runs = j->cli.json ? json_array() : NULL;
 	if (ret == 0 && j->store != NULL && j->cli.n_args == 0)
 		ret = store_each(j->store, "run:", NULL, take_row, &l, e);
@@ -266,9 +270,12 @@ list(struct verb_job *j, struct err *e)
 
 		json_object_set(v, "runs", l.runs);
 		say_json(v);
-	} else if (ret == 0 && !l.head) {
+	} else if (ret == 0 && l.table.n == 0) {
 		say_line(&j->say, "There are no such runs.");
+	} else if (ret == 0) {
+		table_print(&l.table);
 	}
+	table_release(&l.table);
 	json_decref(l.runs);
 	return ret == 0 ? GT_OK : -1;
 }

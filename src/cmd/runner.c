@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "cmd/input.h"
+#include "cmd/table.h"
 #include "cmd/verb.h"
 #include "ledger/runner.h"
 #include "town/config.h"
@@ -81,7 +82,7 @@ do_register(struct verb_job *j, struct err *e)
 		return -1;
 	verb_json(j, "runner", runner_object(&r, true));
 	if (!j->cli.json)
-		say_line(&j->say, "The runner %s is registered", r.id);
+		say_line(&j->say, "The runner %s is registered.", r.id);
 	runner_release(&r);
 	return GT_OK;
 }
@@ -108,6 +109,10 @@ beat(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
+static const struct table_column columns[] = {
+	{ .head = "RUNNER", .least = 12 }, { .head = "STATE" }, { .head = "PID", .right = true, .maybe = true }, { .head = "LAST BEAT", .right = true },
+};
+
 static int
 list(struct verb_job *j, struct err *e)
 {
@@ -115,23 +120,31 @@ list(struct verb_job *j, struct err *e)
 	struct runners all = { .n = 0 };
 	json_t *array = json_array();
 	struct moment now;
+	struct table t;
 	int ret = j->store != NULL ? runners_read(j->store, &all, e) : 0;
 
 	moment_now(&now);
+	table_init(&t, columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		const struct runner *r = &all.v[i];
 		bool lives = runner_lives(r, &now, threshold);
 		struct buf age = BUF_INIT;
+		char pid[24];
 
 		if (j->cli.json) {
 			json_array_append_new(array, runner_object(r, lives));
 			continue;
 		}
 		clock_age(&age, now.wall_ms - r->beat.wall_ms);
-		verb_column(r->id, 24);
-		printf("%-5s  last beat %s ago\n", lives ? "alive" : "gone", age.data);
+		snprintf(pid, sizeof pid, "%lld", (long long)r->pid);
+		table_put(&t, r->id);
+		table_put(&t, lives ? "alive" : "gone");
+		table_put(&t, r->pid != 0 ? pid : NULL);
+		table_put(&t, age.data);
 		buf_release(&age);
 	}
+	table_print(&t);
+	table_release(&t);
 	if (ret == 0 && !j->cli.json && all.n == 0)
 		say_line(&j->say, "No runner is registered.");
 	if (ret == 0)

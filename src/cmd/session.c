@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "cmd/input.h"
 #include "cmd/session.h"
+#include "cmd/table.h"
 #include "cmd/verb.h"
 #include "ledger/session.h"
 #include "ledger/tree.h"
@@ -160,20 +161,24 @@ show(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
+static const struct table_column columns[] = {
+	{ .head = "AGENT", .least = 36 }, { .head = "STATE" }, { .head = "PROVIDER", .least = 6 }, { .head = "MODEL", .least = 6, .maybe = true },
+	{ .head = "AGE", .right = true }, { .head = "WORKSPACE", .least = 8, .maybe = true },
+};
+
 static void
-print_row(const struct session *x, int64_t now)
+put_row(struct table *t, const struct session *x, int64_t now)
 {
-	struct buf age = BUF_INIT, place = BUF_INIT;
+	struct buf age = BUF_INIT;
 
 	clock_age(&age, now - x->changed_at);
-	verb_column(x->agent_uuid, 36);
-	verb_column(session_state_name(x->state), 9);
-	verb_column(x->provider_name, 12);
-	verb_column(x->model, 20);
-	say_foreign(&place, x->workspace_path != NULL ? x->workspace_path : "-", 0);
-	printf("%4s  %s\n", age.data, place.data);
+	table_put(t, x->agent_uuid);
+	table_put(t, session_state_name(x->state));
+	table_put(t, x->provider_name);
+	table_put(t, x->model);
+	table_put(t, age.data);
+	table_put(t, x->workspace_path);
 	buf_release(&age);
-	buf_release(&place);
 }
 
 static int
@@ -181,17 +186,19 @@ list(struct verb_job *j, struct err *e)
 {
 	struct sessions all = { .n = 0 };
 	json_t *v = json_array();
+	struct table t;
 	int ret = 0;
 
+	table_init(&t, columns, N(columns));
 	for (int state = SESSION_ACTIVE; state < (j->cli.verbose > 0 ? SESSION_STATES : SESSION_ENDED) && ret == 0; state++)
 		ret = j->store != NULL ? sessions_read(j->store, (enum session_state)state, &all, e) : 0;
-	if (ret == 0 && !j->cli.json && all.n > 0)
-		printf("%-36s  %-9s  %-12s  %-20s  %4s  %s\n", "AGENT", "STATE", "PROVIDER", "MODEL", "AGE", "WORKSPACE");
 	for (size_t i = 0; i < all.n && ret == 0; i++)
 		if (j->cli.json)
 			json_array_append_new(v, session_shown(&all.v[i], NULL));
 		else
-			print_row(&all.v[i], store_now(j->store));
+			put_row(&t, &all.v[i], store_now(j->store));
+	table_print(&t);
+	table_release(&t);
 	if (ret == 0 && all.n == 0)
 		say_line(&j->say, "No session is recorded.");
 	if (ret == 0)

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "cmd/setup.h"
 #include "cmd/verb.h"
 #include "town/config.h"
@@ -76,6 +75,8 @@ verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *
 		ret = disabled(cli, v, &j.w, e);
 	} else if ((j.store = world_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
 		ret = v->run(&j, e);
+		if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')
+			err_hint(e, "gt-recover help %s", cli->command);
 		/* one that failed has nothing to tell of, and its disk may be at fault: the next one writes what is missing */
 		if (v->writes && ret >= 0)
 			setup_export(&j.w);
@@ -97,16 +98,4 @@ verb_json(const struct verb_job *j, const char *name, json_t *v)
 	o = say_object();
 	json_object_set_new(o, name, v);
 	say_json(o);
-}
-
-void
-verb_column(const char *text, size_t width)
-{
-	struct buf b = BUF_INIT;
-	size_t n;
-
-	say_foreign(&b, text != NULL ? text : "-", width);
-	n = utf8_width(b.data, b.len);
-	printf("%s%*s  ", b.data, (int)(n < width ? width - n : 0), "");
-	buf_release(&b);
 }

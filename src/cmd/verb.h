@@ -38,7 +38,4 @@ int verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct e
 /* With --json the object, in which schema_version is set and `name` is v; takes the reference. Without: releases it. */
 void verb_json(const struct verb_job *j, const char *name, json_t *v);
 
-/* A table: foreign text in a column of this width, and two blanks. */
-void verb_column(const char *text, size_t width);
-
 #endif

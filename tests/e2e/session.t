@@ -122,7 +122,7 @@ is "$RC" 0 'twice is no harm'
 record a11 ',"parent":"a1"'
 gt agent spawn a1 a11
 gt agent tree a
-is "$OUT" $'a  ACTIVE  other\n  a1  ACTIVE  m1\n    a11  ACTIVE\n  a2  ACTIVE' 'the tree'
+is "$OUT" $'a  ACTIVE  other\n├─ a1  ACTIVE  m1\n│  └─ a11  ACTIVE\n└─ a2  ACTIVE' 'the tree'
 gt agent tree a --json
 is "$(json '{agents}') $(json '{agents}[2]{agent_uuid}') $(json '{agents}[2]{depth}') $(json '{agents}[2]{parent}')" '4 a11 2 a1' 'in JSON'
 gt agent tree nobody
