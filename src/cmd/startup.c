@@ -72,7 +72,9 @@ tell_left(struct say *s, const struct startup *x)
 void
 startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x)
 {
-	run_recovery_tell(s, how, &x->runs);
+	/* seed S4 has a warning of `all` in any case: at each boot, with nothing to tell, it would be noise */
+	if (how->mode != RUN_MODE_ALL || x->runs.claimed + x->runs.running + x->runs.stopping > 0)
+		run_recovery_tell(s, how, &x->runs);
 	if (!startup_changed(x))
 		return;
 	tell_counts(s, x);

@@ -87,6 +87,18 @@ note_answered(struct restart *r)
 	attempt_release(&a);
 }
 
+/* By what its command sets, else by our own environment. */
+static char *
+find_config_dir(const struct launch *l)
+{
+	char *moved = launch_env(l, "CLAUDE_CONFIG_DIR"), *home = launch_env(l, "HOME");
+	char *dir = session_config_dir(moved != NULL || home != NULL ? moved : getenv("CLAUDE_CONFIG_DIR"), home != NULL ? home : getenv("HOME"));
+
+	free(moved);
+	free(home);
+	return dir;
+}
+
 static int
 identify(struct restart *r, struct err *e)
 {
@@ -101,10 +113,10 @@ identify(struct restart *r, struct err *e)
 	*c = (struct candidate){ .doubt = "", .class = CLASS_MISSING, .reason = REASON_SERVER_EXIT, .crashed_at = x->changed_at };
 	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);
-	c->config_dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->needs = xstrdup("its start command held a secret, which no record keeps");
 	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, r->w->profiles);
+	c->config_dir = find_config_dir(&c->launch);
 	c->profile = c->launch.name != NULL ? profiles_by_program(r->w->profiles, c->launch.name) : NULL;
 	r->c = c;
 	if (c->profile != NULL) {

@@ -110,6 +110,7 @@ is "$(json '{startup}{runs}{recovered}{marked_failed}') $(json '{startup}{runs}{
 is "$(tag run:r1) $(tag run:r2)" 'failed pending' 'the runs are settled'
 gt startup --mode all --json
 is "$(json '{startup}{runs}{recovered}{running}')" 0 'all finds none left'
+is "$ERR" '' 'and says nothing of it'
 
 # ---- the two keys ----
 settings 'resume_scope = "all"'
