@@ -25,7 +25,7 @@ mkdir -p "$cwd" "$XDG_CONFIG_HOME/gt-recover"
 printf '[recovery]\nauto_recover = true\n' >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 claude_home "$W/boss" "$cwd"
 claude_env "$W/boss" "$(cat "$W/port")"
-command=env
+command='env'
 for word in "${CLAUDE_ENV[@]}"; do
 	[[ $word == ANTHROPIC_API_KEY=* ]] || command+=" $word"
 done
