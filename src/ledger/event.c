@@ -80,6 +80,25 @@ still_expected(struct store *s, const struct change *c, size_t n)
 	return holds;
 }
 
+int
+event_time(struct store *s, int64_t seq, int64_t *at, struct err *e)
+{
+	char key[KEY_SIZE];
+	struct record r;
+	json_t *v;
+	int found;
+
+	event_key(key, seq);
+	found = store_get(s, key, &r, e);
+	if (found <= 0)
+		return found == 0 ? err_set(e, GT_FAIL, "not-found", "there is no event %lld", (long long)seq) : -1;
+	v = json_parse(r.value, strlen(r.value), key, e);
+	*at = json_number(v, "at", 0);
+	record_release(&r);
+	json_decref(v);
+	return v != NULL ? 0 : -1;
+}
+
 static char *
 event_json(const struct event *ev, int64_t seq, int64_t at)
 {

@@ -27,6 +27,9 @@ enum commit event_commit(struct store *s, const struct change *changes, size_t n
 /* The number of the last event; 0: none yet. -1 with err. */
 int event_last(struct store *s, int64_t *seq, struct err *e);
 
+/* When the event with that number happened, ms since 1970. -1 with err, "not-found". */
+int event_time(struct store *s, int64_t seq, int64_t *at, struct err *e);
+
 #define EVENT_LOG "events.jsonl"	/* in the state directory */
 
 /*

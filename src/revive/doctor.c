@@ -26,6 +26,7 @@ static const struct check checks[] = {
 	{ STATE, "disk", "its file system and the room there", doctor_state_disk },
 	{ STATE, "sqlite", "the version of the library", doctor_sqlite },
 	{ STATE, "store", "whether it opens, SQLite's quick_check", doctor_store },
+	{ STATE, "backup", "the newest copy of the store, its age, SQLite's quick_check", doctor_backup },
 	{ STATE, "records", "the rules of the ledger", doctor_rules },
 	{ STATE, "events", "events.jsonl against the store, line for line", doctor_events },
 	{ STATE, "attempts", "recoveries that never ended", doctor_open_attempts },
@@ -47,6 +48,7 @@ static const struct check checks[] = {
 	{ "Timer", "words", "program, sockets and PATH against those of today", doctor_timer_words },
 	{ "Timer", "running", "cron daemon, user manager, linger", doctor_timer_runs },
 	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run", doctor_timer_bare },
+	{ "Timer", "boot", "what runs startup after a reboot: systemd user units, a line @reboot", doctor_timer_boot },
 };
 
 #define N_CHECKS (sizeof checks / sizeof checks[0])

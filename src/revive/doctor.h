@@ -89,6 +89,7 @@ void doctor_state_dir(struct doctor *d);
 void doctor_state_disk(struct doctor *d);
 void doctor_sqlite(struct doctor *d);
 void doctor_store(struct doctor *d);
+void doctor_backup(struct doctor *d);
 void doctor_rules(struct doctor *d);
 void doctor_events(struct doctor *d);
 /* doctor_left.c */
@@ -115,6 +116,10 @@ void doctor_timer_period(struct doctor *d);
 void doctor_timer_words(struct doctor *d);
 void doctor_timer_runs(struct doctor *d);
 void doctor_timer_bare(struct doctor *d);
+/* The first line of what a program says; NULL when it failed. Heap. */
+char *doctor_ask(const char *const *argv);
+/* doctor_boot.c */
+void doctor_timer_boot(struct doctor *d);
 
 /*
  * Pure. Whether what a live pane shows is kept. A pane that has not changed gets no new snapshot, so that an old one may be fine: what

@@ -10,15 +10,18 @@
 #include "revive/look.h"
 #include "revive/world.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/db.h"
 #include "base/io.h"
 #include "ledger/event.h"
 #include "ledger/integrity.h"
 #include "store/store.h"
+#include "town/config.h"
 
 #define MIB ((int64_t)1 << 20)
 #define LITTLE (100 * MIB)
 #define NOTHING (5 * MIB)
+#define EXPORT_LATE_MS ((int64_t)10 * 60 * 1000)
 #define TMPFS 0x01021994
 #define OVERLAY 0x794c7630
 #define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
@@ -114,6 +117,31 @@ has_store(struct doctor *d)
 }
 
 void
+doctor_backup(struct doctor *d)
+{
+	static const char hint[] = "look at the room and the rights of its directory; the next command that records something makes one";
+	struct store_backup found;
+	struct err e = ERR_INIT;
+	struct buf age = BUF_INIT;
+	int there;
+
+	if (!has_store(d))
+		return;
+	there = store_backup(config_text(d->w->config, "state"), d->w->state_dir, &found, &e);
+	if (there > 0)
+		clock_age(&age, clock_wall_ms() - found.at);
+	if (there < 0)
+		doctor_tell(d, VERDICT_WARNING, hint, "there is none to go on from: %s", e.msg);
+	else if (there == 0)
+		doctor_tell(d, VERDICT_WARNING, hint, "there is none: a store that is damaged would be lost");
+	else if (found.late)
+		doctor_tell(d, VERDICT_WARNING, hint, "it is %s old, and what was recorded since is not in it: making one fails", age.data);
+	else
+		doctor_tell(d, VERDICT_OK, NULL, "it is %s old, and quick_check finds nothing", age.data);
+	buf_release(&age);
+}
+
+void
 doctor_rules(struct doctor *d)
 {
 	static const char hint[] = "copy recover.db away before anything else; gt-recover release SESSION ends an open attempt";
@@ -134,6 +162,31 @@ doctor_rules(struct doctor *d)
 	integrity_release(&found);
 }
 
+/* An event that no run has written for so long: they fail of it, each with a warning that nobody may have read. */
+static void
+tell_export(struct doctor *d, const char *path, int64_t lines, int64_t last)
+{
+	int64_t at = 0, missing = last - lines;
+	struct buf age = BUF_INIT;
+	struct stat st;
+
+	if (missing > 0)
+		(void)event_time(d->store, lines + 1, &at, NULL);
+	else if (stat(path, &st) == 0)
+		at = (int64_t)st.st_mtim.tv_sec * 1000;
+	clock_age(&age, clock_wall_ms() - at);
+	if (missing <= 0)
+		doctor_tell(d, VERDICT_OK, NULL, "%lld line%s, as the store has them, the last written %s ago", (long long)lines,
+		    lines == 1 ? "" : "s", age.data);
+	else if (clock_wall_ms() - at < EXPORT_LATE_MS)
+		doctor_tell(d, VERDICT_NOTE, NULL, "%lld of %lld events are not in it yet: the next run writes them", (long long)missing,
+		    (long long)last);
+	else
+		doctor_tell(d, VERDICT_WARNING, "gt-recover log --verify writes them, or says why it cannot",
+		    "%lld of %lld events are not in it, one for %s", (long long)missing, (long long)last, age.data);
+	buf_release(&age);
+}
+
 void
 doctor_events(struct doctor *d)
 {
@@ -148,11 +201,8 @@ doctor_events(struct doctor *d)
 	}
 	if (event_last(d->store, &last, &e) != 0)
 		doctor_tell_err(d, VERDICT_ERROR, &e);
-	else if (event_check(d->store, path, &lines, &e) == 0 && (int64_t)lines == last)
-		doctor_tell(d, VERDICT_OK, NULL, "%zu line%s, as the store has them", lines, lines == 1 ? "" : "s");
-	else if (e.code == 0)
-		doctor_tell(d, VERDICT_NOTE, NULL, "%lld of %lld events are not in it yet: the next run writes them",
-		    (long long)(last - (int64_t)lines), (long long)last);
+	else if (event_check(d->store, path, &lines, &e) == 0)
+		tell_export(d, path, (int64_t)lines, last);
 	else if (strcmp(e.name, "not-found") == 0)
 		doctor_tell(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL, "it is written at the end of the next run");
 	else

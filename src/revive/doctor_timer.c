@@ -257,9 +257,8 @@ cron_runs(void)
 	return found;
 }
 
-/* The first line of what a program says; NULL when it failed. Heap. */
-static char *
-ask(const char *const *argv)
+char *
+doctor_ask(const char *const *argv)
 {
 	struct buf out = BUF_INIT;
 	struct spawn s = { .argv = argv, .out = &out, .max_out = 65536, .timeout_ms = 5000 };
@@ -275,7 +274,7 @@ look_at_manager(struct doctor *d)
 	char *unit = xasprintf("%s.timer", d->today->id), *user = xasprintf("%ld", (long)geteuid());
 	const char *const active[] = { "systemctl", "--user", "is-active", unit, NULL };
 	const char *const linger[] = { "loginctl", "show-user", user, "--property=Linger", "--value", NULL };
-	char *state = ask(active), *stays = ask(linger);
+	char *state = doctor_ask(active), *stays = doctor_ask(linger);
 
 	if (state == NULL || strcmp(state, "active") != 0)
 		doctor_tell(d, VERDICT_ERROR, "gt-recover install timer; systemctl --user status shows more", "%s is not active", unit);

@@ -24,6 +24,8 @@ struct store {
 struct store *sqlite_open(const char *path, bool look, struct err *e);
 /* As store_mend. */
 int sqlite_mend(const char *path, struct store_mended *out, struct err *e);
+/* As store_backup. */
+int sqlite_look_at_backup(const char *path, struct store_backup *out, struct err *e);
 
 /* Appends, taking copies; for backends. */
 void records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value);

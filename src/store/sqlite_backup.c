@@ -156,6 +156,30 @@ make_backup(struct sqlite_store *s, struct err *e)
 	return ret;
 }
 
+/* What is due at every commit is at most AGE_MS behind the last one; a minute more for one that takes long. */
+int
+sqlite_look_at_backup(const char *path, struct store_backup *out, struct err *e)
+{
+	char *name = beside(path, ".backup");
+	struct stat store, st;
+	sqlite3 *db;
+	int ret = -1;
+
+	memset(out, 0, sizeof *out);
+	if (stat(path, &store) != 0) {
+		err_sys(e, GT_FAIL, "unreadable", "%s cannot be looked at", path);
+	} else if (stat(name, &st) != 0) {
+		ret = errno == ENOENT ? 0 : err_sys(e, GT_FAIL, "unreadable", "%s cannot be looked at", name);
+	} else if (db_open_foreign(name, &db, e) == 0) {
+		db_close(db);
+		out->at = (int64_t)st.st_mtim.tv_sec * 1000;
+		out->late = (int64_t)store.st_mtim.tv_sec * 1000 - out->at > AGE_MS + 60000;
+		ret = 1;
+	}
+	free(name);
+	return ret;
+}
+
 void
 sqlite_backup(struct sqlite_store *s, int64_t seq)
 {

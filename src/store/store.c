@@ -64,6 +64,16 @@ store_mend(const char *url, const char *dir, struct store_mended *out, struct er
 	return ret;
 }
 
+int
+store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e)
+{
+	char *path = path_of(url, dir, e);
+	int ret = path != NULL ? sqlite_look_at_backup(path, out, e) : -1;
+
+	free(path);
+	return ret;
+}
+
 void
 store_close(struct store *s)
 {

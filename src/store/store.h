@@ -69,6 +69,16 @@ struct store_mended {
 };
 int store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e);
 
+/*
+ * The newest backup. `late`: it is so much older than the last commit that one of the commits since should have made another; commits do not
+ * fail of that. 1; 0 there is none; -1 with err, "corrupt": it is damaged. For reading alone.
+ */
+struct store_backup {
+	int64_t at;			/* when it was made, ms since 1970 */
+	bool late;
+};
+int store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e);
+
 /* The store's clock, ms since 1970. */
 int64_t store_now(struct store *s);
 

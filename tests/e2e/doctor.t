@@ -14,6 +14,7 @@ cat >"$W/bin/systemctl" <<SH
 #!/bin/sh
 [ -e $W/manager ] || { echo 'Failed to connect to bus' >&2; exit 1; }
 [ "\$2" != is-active ] || { cat $W/active; exit 3; }
+[ "\$2" != is-enabled ] || exit 1
 SH
 cat >"$W/bin/loginctl" <<SH
 #!/bin/sh
@@ -51,6 +52,7 @@ is "$(everything)" "$before" '  and nothing is made'
 like "$(found tmux.program sentence)" '^tmux ' 'the version of tmux is told'
 is "$(found tmux.servers) $(found State.store) $(found State.records)" 'note ok skipped' 'no server, no records: no trouble'
 is "$(found Timer.installed) $(found Timer.bare)" 'warning skipped' 'no timer is a warning, and nothing to try'
+is "$(found Timer.boot) $(found State.backup)" 'warning skipped' '  as is none at boot; without records there is nothing to back up'
 gt doctor -L main
 like "$OUT" 'installed +none: snapshots' 'for a person it is a line'
 like "$OUT" '→ gt-recover install timer' '  with a hint'
@@ -116,6 +118,7 @@ doctor
 is "$RC $(found Timer.installed) $(found Timer.period) $(found Timer.words)" '0 ok ok ok' 'a line of the crontab, its period, its words'
 is "$(found Timer.bare)" ok 'run as cron runs it, it works'
 like "$(found Timer.bare sentence)" "finds the same 2 agents' panes" '  and finds both'
+is "$(found Timer.boot) $(found Timer.boot sentence)" 'ok gt-recover-startup, a line @reboot of the crontab' '  and startup runs at boot'
 is "$(everything)" "$before" '  and has written nothing'
 printf '[recovery]\nsnapshot_interval = "30m"\n' >"$W/slow.toml"
 doctor --config "$W/slow.toml"
@@ -147,6 +150,10 @@ edit 's,^\*/5 ,*/5 9-17 ,; s,^\(\*/5 9-17\) \*,\1,'
 is "$(found Timer.period) $(found Timer.bare)" 'warning ok' 'a schedule that somebody changed is a warning'
 edit '/ends (gt-recover/d'
 is "$RC $(found Timer.installed)" '1 error' 'a marker that stands alone is an error'
+edit 's/^@reboot/@daily/'
+is "$(found Timer.boot) $(found Timer.boot hint)" 'note gt-recover install timer' 'another line of startup than would be written is told'
+edit '/gt-recover-startup begins/,/gt-recover-startup ends/d'
+is "$(found Timer.boot) $(found Timer.installed)" 'warning ok' 'one that is gone is a warning'
 cp "$W/good" "$W/tab"
 if grep -qx 'cron\|crond\|anacron' /proc/[0-9]*/comm 2>/dev/null; then
 	skip 'a cron daemon runs here'
@@ -163,12 +170,17 @@ gt install timer -L main
 doctor
 like "$(found Timer.installed sentence)" 'systemd user timer' 'systemd units are found'
 is "$(found Timer.period) $(found Timer.words) $(found Timer.bare)" 'ok ok ok' '  and work in an empty environment'
+is "$(found Timer.boot) $(found Timer.boot sentence)" 'error gt-recover-startup.timer is not enabled' 'units of startup that are not enabled are an error'
 cat >"$W/bin/systemctl" <<SH
 #!/bin/sh
 [ "\$2" != is-active ] || cat $W/active
 SH
 doctor
 is "$(found Timer.running)" ok 'active, with linger'
+is "$(found Timer.boot) $(found Timer.boot sentence)" 'ok gt-recover-startup, a systemd user timer' '  startup is enabled'
+echo '#' >>"$XDG_CONFIG_HOME/systemd/user/gt-recover-startup.service"
+doctor
+is "$(found Timer.boot)" note '  another unit than would be written is told'
 echo no >"$W/linger"
 doctor
 is "$(found Timer.running)" warning 'without linger it ends with the login'
@@ -195,6 +207,8 @@ doctor
 is "$RC $(found State.store) $(found State.records) $(found State.events)" '0 ok ok ok' 'the records are in order'
 is "$(found State.attempts) $(found State.quarantine)" 'ok ok' '  and nothing is left open'
 is "$(everything)" "$before" '  and untouched'
+like "$(found State.events sentence)" '^[0-9]+ lines, as the store has them, the last written [0-9]+[sm] ago$' 'the event log tells its age'
+like "$(found State.backup) $(found State.backup sentence)" '^ok it is [0-9]+[sm] old' '  as does the backup'
 printf '[recovery]\nmax_attempts = 1\n' >"$W/one.toml"
 doctor --config "$W/one.toml"
 is "$(found State.quarantine)" warning 'a session in quarantine is a warning'
@@ -206,8 +220,34 @@ is "$RC $(found State.events)" '1 error' 'a line that somebody changed is an err
 head -n 1 "$W/events" >"$STATE/events.jsonl"
 doctor
 is "$RC $(found State.events)" '0 note' 'lines that are still to be written are a note'
-cp "$W/events" "$STATE/events.jsonl"
 cp "$DB" "$W/db"
+sql "$DB" "update record set value = json_set(value, '\$.at', 1) where key = 'event:0000000000000002'"
+doctor
+is "$RC $(found State.events) $(found State.events hint)" '0 warning gt-recover log --verify writes them, or says why it cannot' \
+	'  a warning when one should have been written long ago'
+cp "$W/db" "$DB"
+cp "$W/events" "$STATE/events.jsonl"
+touch -d '20 minutes ago' "$DB.backup"
+mkdir "$DB.backup.new"
+printf '{"provider_name":"fake"}' >"$W/session"
+gt_in "$W/session" session record
+doctor
+is "$RC $(found State.backup)" '0 warning' 'a backup that cannot be made is a warning, though nothing fails of it'
+like "$(found State.backup sentence)" '^it is 2[0-9]m old, .* making one fails$' '  with its age'
+rmdir "$DB.backup.new"
+mv "$DB.backup" "$W/backup"
+doctor
+like "$(found State.backup) $(found State.backup sentence)" '^warning there is none' 'none is a warning'
+head -c 9000 "$W/backup" >"$DB.backup"
+chmod 600 "$DB.backup"
+doctor
+like "$(found State.backup) $(found State.backup sentence)" '^warning there is none to go on from: .* is damaged' 'so is one that is damaged'
+rm "$DB.backup"
+gt_in "$W/session" session record
+doctor
+is "$(found State.backup)" ok '  until the next record'
+cp "$DB" "$W/db"
+cp "$STATE/events.jsonl" "$W/events"
 sql "$DB" "update record set tag = 'captured', value = json_set(value, '\$.times.detected', 1) where key like 'attempt:%'"
 doctor
 is "$RC $(found State.records) $(found State.attempts)" '1 error warning' \

@@ -367,6 +367,51 @@ test_killed(void **state)
 #define test_no_room test_killed
 #endif
 
+/* What is told of it: its age, that it lags behind, that there is none or that it is damaged. */
+static void
+test_told(void **state)
+{
+	struct home *h = *state;
+	struct store_backup found;
+	struct utimbuf earlier = { 0 };
+	struct stat st;
+
+	assert_int_equal(stat(h->db, &st), 0);
+	assert_int_equal(store_backup("sqlite", h->dir, &found, &h->e), 1);
+	assert_false(found.late);
+	assert_int_equal(stat(h->backup, &st), 0);
+	assert_int_equal(found.at, (int64_t)st.st_mtim.tv_sec * 1000);
+	for (int minutes = 10; minutes <= 12; minutes += 2) {
+		assert_int_equal(stat(h->db, &st), 0);
+		earlier.actime = earlier.modtime = st.st_mtim.tv_sec - 60 * minutes;
+		assert_int_equal(utime(h->backup, &earlier), 0);
+		assert_int_equal(store_backup("sqlite", h->dir, &found, &h->e), 1);
+		assert_int_equal(found.late, minutes == 12);
+	}
+	assert_int_equal(truncate(h->backup, 5000), 0);
+	assert_int_equal(store_backup("sqlite", h->dir, &found, &h->e), -1);
+	assert_string_equal(h->e.name, "corrupt");
+	assert_int_equal(unlink(h->backup), 0);
+	assert_int_equal(store_backup("sqlite", h->dir, &found, &h->e), 0);
+}
+
+/* One that was broken off is made again by the next commit, and its file does not stay. */
+static void
+test_broken_off(void **state)
+{
+	struct home *h = *state;
+	char *left = io_join(h->dir, "recover.db.backup.new");
+	struct stat before, after;
+
+	temp_write(left, "half a backup");
+	assert_int_equal(stat(h->backup, &before), 0);
+	assert_int_equal(put(h->s, "more", STORE_ABSENT, "{}", &h->e), COMMIT_DONE);
+	assert_int_equal(stat(h->backup, &after), 0);
+	assert_int_not_equal(before.st_ino, after.st_ino);
+	assert_int_equal(access(left, F_OK), -1);
+	free(left);
+}
+
 int
 main(void)
 {
@@ -378,6 +423,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_no_backup_no_new_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_backup_is_whole_whatever_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_of_the_log, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_broken_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 	};
