@@ -39,13 +39,13 @@ static const struct view {
 	{ "attempt", "attempt:", "", "id", "phase", "session class reason agent via delivery proof why pane_id socket cwd lines tokens previous "
 	    "detected@times.detected acknowledged@times.acknowledged" },
 	{ "session", "session:", "", "agent_uuid", "state", "provider_name cursor_session_id model workspace_path parent session socket why "
-	    "pid=process.pid blob_size=provider_state_blob.size recorded@recorded_at changed@changed_at" },
+	    "pid=process.pid provider_state_blob blob_size=provider_state_blob.size recorded@recorded_at changed@changed_at" },
 	{ "agent", "tree:", "", "agent_uuid", "state", "parent adopted_from at@at" },
 	{ "message", "message:", "", "id", "state", "sender=from receiver=to sync reply_to answer replays sent@sent_at delivered@delivered_at "
 	    "flagged@flagged_at" },
-	{ "run", "run:", "", "run_id", "state", "session_id type runner_id fence error recovered_from recoveries created@created_at "
-	    "claimed@claimed_at started@started_at completed@completed_at recovered@recovered_at" },
-	{ "run_session", "run_session:", "", "session_id", "status", "execution_mode run_id created@created_at" },
+	{ "run", "run:", "", "run_id", "status", "session_id type prompt runner_id error created_at@created_at claimed_at@claimed_at "
+	    "started_at@started_at completed_at@completed_at fence recovered_from recoveries recovered_at@recovered_at" },
+	{ "run_session", "run_session:", "", "session_id", "status", "created_at@created_at execution_mode run_id" },
 	{ "runner", "runner:", "", "runner_id", "state", "life pid registered@registered_at beat@beat_at" },
 	{ "epic", "epic:", ":state", "id", "state", "value=" },
 	{ "sprint", "sprint:", ":state", "id", "state", "value=" },

@@ -102,7 +102,7 @@ check_migrated(struct home *h)
 	assert_string_equal(r.tag, "pending");
 	record_release(&r);
 	answers(h->db, "PRAGMA user_version", "2");
-	answers(h->db, "SELECT run_id || ' ' || state || ' ' || session_id || ' ' || created || ' ' || (claimed IS NULL) FROM run",
+	answers(h->db, "SELECT run_id || ' ' || status || ' ' || session_id || ' ' || created_at || ' ' || (claimed_at IS NULL) FROM run",
 	    "r1 pending s1 2023-11-14T22:13:20Z 1");
 	answers(h->db, "SELECT count(*) FROM done", "1");
 	assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_DONE);
@@ -194,7 +194,12 @@ test_views(void **state)
 		{ "tree:a1", "open", "{\"parent\":\"a0\",\"at\":1700000000000}", "SELECT agent_uuid || state || parent FROM agent", "a1opena0" },
 		{ "message:m1", "pending", "{\"from\":\"a\",\"to\":\"b\",\"sync\":true,\"delivered_at\":0}",
 		    "SELECT id || sender || receiver || sync || (delivered IS NULL) FROM message", "m1ab11" },
-		{ "run_session:s1", "active", "{\"run_id\":\"r1\"}", "SELECT session_id || status || run_id FROM run_session", "s1activer1" },
+		{ "run:r2", "failed", "{\"session_id\":\"s1\",\"type\":\"START_SESSION\",\"prompt\":\"p\",\"runner_id\":\"w\",\"error\":\"no\","
+		    "\"created_at\":1700000000000,\"claimed_at\":1700000001000,\"started_at\":1700000002000,\"completed_at\":null}",
+		    "SELECT run_id || session_id || type || prompt || status || runner_id || error || substr(created_at, 18) || substr(claimed_at, 18) || "
+		    "substr(started_at, 18) || (completed_at IS NULL) FROM run WHERE run_id = 'r2'", "r2s1START_SESSIONpfailedwno20Z21Z22Z1" },
+		{ "run_session:s1", "running", "{\"execution_mode\":\"sync\",\"created_at\":1700000000000}",
+		    "SELECT session_id || status || created_at || execution_mode FROM run_session", "s1running2023-11-14T22:13:20Zsync" },
 		{ "runner:w1", "registered", "{\"life\":3}", "SELECT runner_id || life FROM runner", "w13" },
 		{ "epic:e:1:state", "active", "{\"k\":1}", "SELECT id || state || value FROM epic", "e:1active{\"k\":1}" },
 		{ "epic:e:1:files", "x", "{}", "SELECT count(*) FROM epic", "1" },
