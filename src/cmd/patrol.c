@@ -378,7 +378,7 @@ settle_runs(struct patrol *p)
 	moment_now(&now);
 	if (run_recover(world_store(&p->r.w, false, NULL), &p->runs, &now, &p->started.runs, &p->ledger) != 0)
 		return -1;
-	startup_tell(&p->r.say, &p->runs, &p->started);
+	startup_tell(&p->r.say, &p->runs, &p->started, config_flag(p->r.w.config, "auto_recover"));
 	setup_export(&p->r.w);
 	return 0;
 }
@@ -388,7 +388,7 @@ settle_all(struct patrol *p)
 {
 	if (startup(&p->r.w, &p->runs, &p->started, &p->ledger) != 0)
 		return -1;
-	startup_tell(&p->r.say, &p->runs, &p->started);
+	startup_tell(&p->r.say, &p->runs, &p->started, config_flag(p->r.w.config, "auto_recover"));
 	return 0;
 }
 

@@ -38,6 +38,7 @@ tell_counts(struct say *s, const struct startup *x)
 	count(&b, x->runs.reset_to_pending, "run is pending again", "runs are pending again");
 	count(&b, x->runs.marked_failed, "run has failed", "runs have failed");
 	count(&b, x->runs.marked_stopped, "run is stopped", "runs are stopped");
+	count(&b, x->adopted, "session has the process of its agent, which lives", "sessions have the processes of their agents, which live");
 	count(&b, x->sessions.suspended, "session whose process is gone is suspended", "sessions whose processes are gone are suspended");
 	count(&b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
 	count(&b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
@@ -54,23 +55,25 @@ tell_counts(struct say *s, const struct startup *x)
 }
 
 static void
-tell_left(struct say *s, const struct startup *x)
+tell_left(struct say *s, const struct startup *x, bool starts)
 {
 	struct buf name = BUF_INIT;
 
 	if (x->messages.pending > 0)
 		say_line(s, "%zu message%s not delivered: gt-recover message list --undelivered", x->messages.pending,
 		    x->messages.pending == 1 ? " is" : "s are");
-	for (size_t i = 0; i < x->back.n; i++) {
+	for (size_t i = 0; i < x->back.n && !starts; i++) {
 		buf_reset(&name);
 		say_foreign(&name, x->back.v[i].agent_uuid, 0);
 		say_line(s, "to be brought back: gt-recover agent resume %s", name.data);
 	}
+	if (x->back.n > 0 && !starts)
+		say_line(s, "  That claims it for whoever starts it. With auto_recover = true startup starts it itself.");
 	buf_release(&name);
 }
 
 void
-startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x)
+startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x, bool starts)
 {
 	/* seed S4 has a warning of `all` in any case: at each boot, with nothing to tell, it would be noise */
 	if (how->mode != RUN_MODE_ALL || x->runs.claimed + x->runs.running + x->runs.stopping > 0)
@@ -78,7 +81,7 @@ startup_tell(struct say *s, const struct run_recovery *how, const struct startup
 	if (!startup_changed(x))
 		return;
 	tell_counts(s, x);
-	tell_left(s, x);
+	tell_left(s, x, starts);
 }
 
 static json_t *
@@ -121,6 +124,7 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 	o = json_object();
 	json_put_int(o, "suspended", (int64_t)x->sessions.suspended);
 	json_put_int(o, "alive", (int64_t)x->sessions.left);
+	json_put_int(o, "adopted", (int64_t)x->adopted);
 	json_object_set_new(v, "sessions", o);
 	o = json_object();
 	json_put_int(o, "linked", (int64_t)x->tree.linked);
@@ -232,7 +236,7 @@ settle(struct job *j, struct err *e)
 		setup_export(&j->w);
 		ret = startup(&j->w, &j->runs, &j->x, e);
 		if (ret == 0)
-			startup_tell(&j->say, &j->runs, &j->x);
+			startup_tell(&j->say, &j->runs, &j->x, config_flag(j->w.config, "auto_recover"));
 		if (ret == 0 && j->x.back.n > 0 && config_flag(j->w.config, "auto_recover"))
 			bring_back(j);
 		if (ret == 0)

@@ -2,6 +2,7 @@
 #define CMD_STARTUP_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -13,8 +14,8 @@ struct world;
 
 /* What the command and patrol share: how a startup (revive/startup.h) is told. */
 
-/* What was changed, a line a part; nothing when all was true. */
-void startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x);
+/* What was changed, a line a part; nothing when all was true. starts: who is to be brought back is told one by one, as it is started. */
+void startup_tell(struct say *s, const struct run_recovery *how, const struct startup *x, bool starts);
 
 /* What became of one of startup's `back`. */
 struct startup_one {

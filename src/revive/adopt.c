@@ -3,9 +3,12 @@
 
 #include "revive/adopt.h"
 #include "revive/candidate.h"
+#include "revive/detect.h"
 #include "revive/recover.h"
 #include "revive/world.h"
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/moment.h"
 #include "context/transcript_find.h"
 #include "ledger/session.h"
 #include "tmux/client.h"
@@ -73,4 +76,78 @@ adopt(struct recovery *r)
 		session_started(r->store, x->agent_uuid, r->attempt.new_pid, conversation, NULL);
 	sessions_release(&open);
 	free(conversation);
+}
+
+/* ---- who lives ---- */
+
+static bool
+is_same_talk(const struct session *x, const struct candidate *c)
+{
+	return x->cursor_session_id != NULL && c->note.session_id != NULL && strcmp(x->cursor_session_id, c->note.session_id) == 0;
+}
+
+/* How many of the open sessions name the tmux session of that pane. */
+static size_t
+named(const struct sessions *open, const struct pane *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < open->n; i++)
+		n += is_of(&open->v[i], p);
+	return n;
+}
+
+/* NULL: none, or nobody can tell. */
+static const struct candidate *
+living(const struct session *x, const struct sessions *open, const struct candidates *all)
+{
+	const struct candidate *only = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct candidate *c = &all->v[i];
+
+		if (c->agent_pid == 0 || !is_of(x, &c->pane))
+			continue;
+		if (is_same_talk(x, c))
+			return c;
+		only = c;
+		n++;
+	}
+	return n == 1 && named(open, &only->pane) == 1 ? only : NULL;
+}
+
+static bool
+is_lost(const struct session *x, const struct moment *now)
+{
+	return x->state == SESSION_ACTIVE && x->session != NULL && !session_lives(x, now);
+}
+
+int
+adopt_living(struct world *w, size_t *n, struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	struct sessions open = { .n = 0 };
+	struct candidates all = { .n = 0 };
+	struct err none = ERR_INIT;
+	struct moment now;
+	size_t lost = 0;
+	int ret = sessions_read(store, SESSION_ACTIVE, &open, e);
+
+	*n = 0;
+	moment_now(&now);
+	for (size_t i = 0; i < open.n; i++)
+		lost += is_lost(&open.v[i], &now);
+	if (ret == 0 && lost > 0)
+		ret = sessions_read(store, SESSION_SUSPENDED, &open, e);
+	if (ret == 0 && lost > 0 && detect(w, &all, &none) == 0)
+		for (size_t i = 0; i < open.n && ret >= 0; i++) {
+			const struct candidate *c = is_lost(&open.v[i], &now) ? living(&open.v[i], &open, &all) : NULL;
+
+			ret = c != NULL ? session_started(store, open.v[i].agent_uuid, c->agent_pid, NULL, e) : 0;
+			*n += ret == 1;
+		}
+	candidates_release(&all);
+	sessions_release(&open);
+	return ret < 0 ? -1 : 0;
 }

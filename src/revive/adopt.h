@@ -1,7 +1,11 @@
 #ifndef REVIVE_ADOPT_H
 #define REVIVE_ADOPT_H
 
+#include <stddef.h>
+
+struct err;
 struct recovery;
+struct world;
 
 /*
  * An agent that was brought back may be one of the ledger's (ledger/session.h), recorded with the tmux session that it runs in: then its
@@ -10,5 +14,12 @@ struct recovery;
  * What cannot be noted is no reason to call the recovery a failure: startup finds the agent by its pane (restart.h).
  */
 void adopt(struct recovery *r);
+
+/*
+ * Startup: of each ACTIVE session whose process is not known, or is no more, that names its tmux session, the agent that lives there now, if it
+ * is the only one there and the session the only one that names it, or if it goes on with the recorded conversation. *n: how many have a
+ * living process again. tmux is asked only where there is such a session; a server that does not answer knows nobody.
+ */
+int adopt_living(struct world *w, size_t *n, struct err *e);
 
 #endif

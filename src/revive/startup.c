@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "revive/startup.h"
+#include "revive/adopt.h"
 #include "revive/detect.h"
 #include "revive/ending.h"
 #include "revive/respawn.h"
@@ -279,7 +280,7 @@ settle_ledger(struct world *w, struct store *store, const struct run_recovery *h
 	struct moment now;
 
 	moment_now(&now);
-	if (run_recover(store, how, &now, &out->runs, e) != 0 ||
+	if (run_recover(store, how, &now, &out->runs, e) != 0 || adopt_living(w, &out->adopted, e) != 0 ||
 	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
 	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0)
 		return -1;
@@ -329,7 +330,7 @@ startup_release(struct startup *s)
 bool
 startup_changed(const struct startup *s)
 {
-	return s->rebooted || s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
+	return s->rebooted || s->adopted + s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
 	    s->runs.marked_stopped + s->sessions.suspended + s->tree.linked + s->tree.ended + s->tree.made_roots +
 	    s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
 }

@@ -48,6 +48,22 @@ has() {		# SESSION: of tmux
 	tm has-session -t "=$1" 2>/dev/null
 }
 
+# ---- who lives in the recorded tmux session is ACTIVE, though nobody told its process ----
+ok 'an agent lives' start_agent lone --scenario "$DATA/idle.scenario"
+record lone
+gt -L main startup
+is "$RC $(tag session:lone) $ERR" '0 ACTIVE 1 session has the process of its agent, which lives.' 'its session stays ACTIVE'
+is "$(recorded lone process.pid)" "$(agent_pid lone)" 'with that process'
+gt -L main startup
+is "$RC $OUT$ERR" '0 ' 'then nothing is left to do'
+printf '{"agent_uuid":"double","provider_name":"claude","session":"lone"}' >"$W/in"
+gt_in "$W/in" session record
+gt -L main startup
+is "$(tag session:lone) $(tag session:double)" 'ACTIVE SUSPENDED' 'of two that name one tmux session nobody can tell: the other is suspended'
+gt session end double
+gt session end lone
+tm kill-server
+
 record boss
 is "$RC" 0 'a root is recorded'
 record worker ',"parent":"boss"'
@@ -73,7 +89,7 @@ is "$(agent_starts boss) $(messages boss)" '1 1' 'who lives is not started twice
 # ---- a startup that died between the start and its note ----
 sql "$DB" "update record set tag = 'ACTIVE', value = json_set(value, '\$.process', json('null')) where key = 'session:boss'"
 gt -L main startup
-like "$RC $ERR" '^0 .*boss runs already' 'the one that runs is found'
+is "$RC $ERR" '0 1 session has the process of its agent, which lives.' 'the one that runs is found'
 is "$(tag session:boss) $(agent_starts boss) $(messages boss)" 'ACTIVE 1 1' 'and taken for what it is, not started again'
 ok 'with its process' runs boss
 
