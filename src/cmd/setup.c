@@ -222,7 +222,7 @@ setup_disabled(const struct cli *cli, const struct world *w)
 		return false;
 	if (cli->json)
 		fputs("{\n  \"schema_version\": 1,\n  \"disabled\": true\n}\n", stdout);
-	fprintf(stderr, "gt-recover is disabled (enabled = false, %s)\n", config_origin(w->config, "enabled"));
+	fprintf(stderr, "gt-recover is disabled (enabled = false, %s): nothing was done\n", config_origin(w->config, "enabled"));
 	return true;
 }
 

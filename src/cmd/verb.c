@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "cmd/setup.h"
 #include "cmd/verb.h"
-#include "town/config.h"
 
 /* An option that the command takes, but not this verb of it; NULL: all are fine. */
 static const char *
@@ -47,18 +46,6 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 	return NULL;
 }
 
-static int
-disabled(const struct cli *cli, const struct verb *v, const struct world *w, struct err *e)
-{
-	if (!v->writes || v->recovery) {
-		setup_disabled(cli, w);
-		return GT_OK;
-	}
-	err_set(e, GT_REFUSED, "disabled", "nothing was written: gt-recover is disabled (enabled = false, %s)",
-	    config_origin(w->config, "enabled"));
-	return err_hint(e, "Set enabled = true");
-}
-
 int
 verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 {
@@ -71,8 +58,8 @@ verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *
 	j.cli.args++;
 	j.cli.n_args--;
 	say_init(&j.say, cli);
-	if (!config_flag(j.w.config, "enabled")) {
-		ret = disabled(cli, v, &j.w, e);
+	if (setup_disabled(cli, &j.w)) {
+		ret = GT_OK;
 	} else if ((j.store = world_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
 		ret = v->run(&j, e);
 		if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')

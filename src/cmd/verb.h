@@ -30,8 +30,8 @@ struct verb {
 };
 
 /*
- * Finds the verb that the first argument names, opens what it needs, runs it, exports the events. enabled = false: one that reads or
- * recovers answers as all commands do; one that writes is refused (name "disabled"), since its 0 would say that something is on disk.
+ * Finds the verb that the first argument names, opens what it needs, runs it, exports the events. enabled = false: it answers as all
+ * commands do (setup_disabled), with 0 and without an id.
  */
 int verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
 

@@ -246,8 +246,9 @@ gt_in "$W/in" run create
 is "$RC $OUT $(field large prompt | wc -c)" "0 large $(((1 << 20) + 1))" 'one of 1 MiB is kept'
 
 printf '[recovery]\nenabled = false\n' >"$W/off.toml"
+had=$(sql "$DB" 'select count(*) from record')
 put '{"session_id":"s","prompt":"x"}' --config "$W/off.toml" run create
-is "$RC" 6 'nothing is written where all is switched off'
+is "$RC,$OUT,$(sql "$DB" 'select count(*) from record')" "0,,$had" 'nothing is written where all is switched off, and no id is told'
 gt --config "$W/off.toml" run recover --mode all --json
 is "$RC $(json '{disabled}')" '0 true' 'nor recovered'
 

@@ -193,12 +193,19 @@ is "$RC" 4 'an unknown message'
 
 # ---- settings; what a reader finds ----
 printf '[recovery]\nenabled = false\n' >"$W/off.toml"
-printf '{"agent_uuid":"off","provider_name":"fake"}' >"$W/in"
-gt_in "$W/in" session record --config "$W/off.toml"
-like "$RC $ERR" '^6 .*nothing was written.*enabled = false' 'disabled: what would write is refused, since 0 would mean that it is on disk'
-gt session list --config "$W/off.toml"
-like "$RC $ERR" '^0 .*disabled' 'what reads answers as everything does'
-is "$(state off)" '' 'nothing was written'
+before=$(sql "$DB" 'select key, version from record order by key')
+for words in 'session record' 'session show a' 'session list' 'session suspend a' 'session restore a' 'session end a' 'agent spawn a' 'agent tree' \
+	'agent resume a' 'agent end a' 'message send' 'message broadcast' 'message deliver m' 'message reply m' 'message list' 'run create' \
+	'run claim r1' 'run start one r1' 'run stop one' 'run finish one r1' 'run list' 'run recover' 'runner register r1' 'runner beat r1' \
+	'runner list' startup; do
+	printf '{"agent_uuid":"off","provider_name":"fake"}' >"$W/in"
+	# shellcheck disable=SC2086	# words
+	gt_in "$W/in" $words --config "$W/off.toml"
+	like "$RC,$OUT,$ERR" '^0,,gt-recover is disabled \(enabled = false, .*off.toml:2\): nothing was done$' "disabled: $words"
+done
+gt_in "$W/in" session record --config "$W/off.toml" --json
+is "$RC $(json '{disabled}') $(json '{session}')" '0 true (none)' '  which --json tells, too'
+is "$(sql "$DB" 'select key, version from record order by key')" "$before" '  and nothing was written'
 gt log --verify
 is "$RC" 0 'the log is whole'
 gt doctor --json
