@@ -27,6 +27,7 @@
 #include "scrub/scrub.h"
 #include "tmux/client.h"
 #include "town/config.h"
+#include "town/town.h"
 
 static const unsigned char words[] = {
 #include "restart.md.inc"
@@ -113,6 +114,8 @@ identify(struct restart *r, struct err *e)
 	*c = (struct candidate){ .doubt = "", .class = CLASS_MISSING, .reason = REASON_SERVER_EXIT, .crashed_at = x->changed_at };
 	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);
+	if (town_session_role(r->w->town, x->session, &c->role) != 0)
+		town_path_role(r->w->town, x->workspace_path, &c->role);
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->needs = xstrdup("its start command held a secret, which no record keeps");
 	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, r->w->profiles);
@@ -133,8 +136,6 @@ guarded(struct restart *r, struct err *e)
 {
 	struct refusal no = plan_refusal(r->w, r->c, NULL, false, false);
 
-	if (no.name == NULL && r->c == &r->own && !plan_by_stdin(r->w, r->c))
-		no = (struct refusal){ "no-way-in", "it cannot be handed a prompt as it starts", "take it up with gt-recover agent resume" };
 	if (no.name == NULL)
 		return r->c->class == CLASS_MISSING ? remake_check(r->w, r->c, e) : 0;
 	err_set(e, GT_REFUSED, no.name, "%s", no.sentence);
@@ -200,7 +201,7 @@ tell_of_restart(struct recovery *r, struct err *e)
 	if ((g->scrub = world_scrub(r->w, e)) == NULL)
 		return -1;
 	g->capture.text = scrub_string(g->scrub, "");
-	r->resumed = can_resume(r, id);
+	r->resumed = plan_by_stdin(r->w, r->c) && can_resume(r, id);
 	if (r->resumed)
 		g->found.session_id = xstrdup(id);
 	return write_words(r, e);

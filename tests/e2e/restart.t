@@ -176,6 +176,18 @@ gt -L main patrol --json
 is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{sessions}{suspended}')" '0 1 2' 'patrol sees that the server ended'
 is "$(tag session:boss) $(tag session:lost) $(tag session:worker)" 'ACTIVE ACTIVE SUSPENDED' 'and brings the roots back'
 is "$(agent_starts boss)" $((before + 1)) 'once'
+
+# ---- in a town the guards know who it is ----
+T=$W/town
+mkdir -p "$T/mayor"
+echo '{"type":"town","version":1,"name":"town"}' >"$T/mayor/town.json"
+cp "$CONFIG" "$T/gt.toml"
+mkdir -p "$(agent_dir hq-mayor)"
+printf '{"agent_uuid":"hq","provider_name":"claude","session":"hq-mayor","workspace_path":"%s","start_command":"%s"}' "$T/mayor" "$CLAUDE" >"$W/in"
+gt_in "$W/in" session record --town "$T"
+gt startup --town "$T" -L main --json
+is "$RC $(json '{startup}{resume}[0]{restarted}') $(json '{startup}{resume}[0]{refusal}')" '0 false infra' 'the mayor is left to Gas Town'
+not_ok 'and has no session' has hq-mayor
 gt log --verify
 is "$RC" 0 'the export is what the store holds'
 done_testing
