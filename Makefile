@@ -109,16 +109,22 @@ build/bench-store build/bench-startup: build/bench-%: tests/bench/%.c build/libg
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
 # A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.
+DISK := $(wildcard tests/crash/disk*.c)
 powerloss: $(MODE)/powerloss
-$(MODE)/powerloss: tests/crash/powerloss.c tests/crash/disk.c tests/crash/disk_calls.c tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+$(MODE)/powerloss: tests/crash/powerloss.c $(DISK) tests/crash/disk.h tests/crash/disk_private.h $(LIB)
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=db_set_pragmas -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
+
+# A kill, a look, and then the power goes: the same disk.
+$(MODE)/killed: tests/crash/killed.c $(DISK) tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=sqlite_sync_left -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
 # Processes that keep a ledger die at random steps on that disk, beside an oracle (tests/crash/sim.h): make sim STEPS=100000 SEED=1
 SIM_WRAP := raise moment_now clock_wall_ms proc_ticks tree_settle event_commit config_text
 sim:
 	CRASHES=$(or $(STEPS),20000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/sim.t
-$(MODE)/sim: $(wildcard tests/crash/sim*.c) tests/crash/disk.c tests/crash/disk_calls.c tests/crash/sim.h tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+$(MODE)/sim: $(wildcard tests/crash/sim*.c) $(DISK) tests/crash/sim.h tests/crash/disk.h tests/crash/disk_private.h $(LIB)
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) $(SIM_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 

@@ -302,6 +302,9 @@ event_export(struct store *s, const char *path, size_t *written, struct err *e)
 		goto out;
 	}
 	ret = append_new(s, fd, path, seq, &count, e);
+	/* who wrote the last lines may have been killed before he synced them */
+	if (ret == 0 && count == 0 && seq > 0 && fsync(fd) != 0)
+		ret = err_sys(e, GT_FAIL, "write", "%s cannot be synced", path);
 out:
 	close(fd);
 	if (written != NULL)

@@ -343,13 +343,13 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 		err_set(e, GT_FAIL, "read-only", "the store %s was opened for reading", s->path);
 		return COMMIT_ERROR;
 	}
-	lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e);
+	lock = sqlite_lock(s, e);
 	if (lock < 0)
 		return COMMIT_ERROR;
 	answer = in_place(s, e) ? commit_locked(s, changes, n, e) : COMMIT_ERROR;
 	if (answer == COMMIT_DONE)
 		sqlite_backup(s, s->seq);
-	close(lock);
+	sqlite_unlock(lock, !s->broken);
 	return answer;
 }
 
@@ -372,12 +372,6 @@ static const struct backend sqlite_calls = {
 	.commit = sqlite_commit,
 };
 
-char *
-sqlite_lock_path(const char *path)
-{
-	return xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
-}
-
 struct store *
 sqlite_open(const char *path, bool look, struct err *e)
 {
@@ -393,7 +387,7 @@ sqlite_open(const char *path, bool look, struct err *e)
 	s->lock = sqlite_lock_path(path);
 	s->look = look;
 	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, SQLITE_APP_ID, &s->db, &fresh, e);
-	if (ret == 0 && sqlite_schema(s, e) == 0)
+	if (ret == 0 && sqlite_schema(s, e) == 0 && (look || sqlite_sync_left(s, e) == 0))
 		return &s->base;
 	sqlite_say_damage(path, e);
 	sqlite_close(&s->base);

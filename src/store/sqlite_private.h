@@ -7,7 +7,7 @@
 #include "store/backend.h"
 #include "base/db.h"
 
-/* What the files of the SQLite backend share: sqlite.c (the six calls), sqlite_schema.c, sqlite_backup.c. Nobody else includes this. */
+/* What the files of the SQLite backend share: sqlite.c (the six calls), and its lock, schema and backup. Nobody else includes this. */
 
 #define SQLITE_APP_ID 0x47545243		/* "GTRC" */
 #define SQLITE_LOCK_WAIT_MS 10000
@@ -35,6 +35,14 @@ int sqlite_schema(struct sqlite_store *s, struct err *e);
 
 /* The lock file that writers queue at, heap. */
 char *sqlite_lock_path(const char *path);
+/*
+ * Who is to commit takes it; what a killed writer left visible and not synced is synced first. -1 with err ("locked", or of the disk). settled:
+ * the change is synced, or was not made.
+ */
+int sqlite_lock(struct sqlite_store *s, struct err *e);
+void sqlite_unlock(int lock, bool settled);
+/* The same for who is about to read, unless a living writer sees to it. */
+int sqlite_sync_left(struct sqlite_store *s, struct err *e);
 
 /*
  * After the commit with that number, under the writers' lock: makes the backup when it is due. One that cannot be made leaves the old

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fault.h"
-#include "base/io.h"
 
 #define SCHEMA 2
 
@@ -136,7 +135,7 @@ sqlite_injected(struct sqlite_store *s, struct err *e)
 static int
 change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err *e)
 {
-	int lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e), ret = -1;
+	int lock = sqlite_lock(s, e), ret = -1;
 	char *all = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
 	int64_t version;
 
@@ -155,7 +154,7 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err 
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	}
 	if (lock >= 0)
-		close(lock);
+		sqlite_unlock(lock, ret == 0);
 	free(all);
 	return ret;
 }

@@ -280,8 +280,10 @@ disk_crash(void)
 	char path[400];
 
 	disk.on = false;
-	if ((disk.flags & DISK_KILL) != 0)
+	if ((disk.flags & DISK_KILL) != 0) {
+		disk_save();
 		kill(getpid(), SIGKILL);
+	}
 	for (size_t i = 0; i < entries; i++)
 		apply(&disk.durable, &disk.pending[i]);
 	for (int i = 0; i < disk.n_files; i++)
@@ -340,30 +342,21 @@ by_name(const void *a, const void *b)
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-void
-disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *so_far)
+/* What stands in the directory is what the disk holds. */
+static void
+look_at(void)
 {
 	struct dirent *e;
 	DIR *list;
 
-	memset(&disk, 0, sizeof disk);
-	for (int i = 0; i < FDS; i++)
-		disk.fd_file[i] = FD_OTHER;
-	snprintf(disk.dir, sizeof disk.dir, "%s", dir);
-	disk.dir_len = strlen(disk.dir);
-	disk.random = seed;
-	disk.trace = so_far;
-	disk.crash_at = crash_at;
-	disk.flags = flags;
-	disk.clock = INT64_C(1700000000000) + (int64_t)(seed % 1000000);
-	if ((list = opendir(dir)) == NULL)
-		disk_broken(dir);
+	if ((list = opendir(disk.dir)) == NULL)
+		disk_broken(disk.dir);
 	while ((e = readdir(list)) != NULL) {
 		char path[600];
 
 		if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || e->d_name[1] == '.'))
 			continue;
-		snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+		snprintf(path, sizeof path, "%s/%s", disk.dir, e->d_name);
 		if (is_memory(e->d_name)) {
 			syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 			continue;
@@ -378,5 +371,23 @@ disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *s
 	for (size_t i = 0; i < disk.now.n; i++)
 		disk.now.v[i].file = (int)i;
 	disk.durable = disk.now;
+}
+
+void
+disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *so_far)
+{
+	memset(&disk, 0, sizeof disk);
+	for (int i = 0; i < FDS; i++)
+		disk.fd_file[i] = FD_OTHER;
+	snprintf(disk.dir, sizeof disk.dir, "%s", dir);
+	disk.dir_len = strlen(disk.dir);
+	disk.random = seed;
+	disk.trace = so_far;
+	disk.crash_at = crash_at;
+	disk.flags = flags;
+	disk.clock = INT64_C(1700000000000) + (int64_t)(seed % 1000000);
+	if (!disk_load())
+		look_at();
+	disk.crash_at += disk.changes;
 	disk.on = true;
 }

@@ -28,6 +28,11 @@ enum {
  * memory that outlives the process, takes in each change: what, where, which bytes. The same seeds give the same.
  */
 void disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *trace);
+/*
+ * After a kill the power may still go: what the killed process had not synced is no safer than it was. With a file here (a memfd, say) a
+ * kill leaves in it what the next disk_begin takes out of it. Whoever starts processes empties it after a loss of power. -1: nowhere.
+ */
+void disk_remember(int fd);
 /* Ends it now. */
 void disk_crash(void) __attribute__((noreturn));
 #define DISK_CRASHED 42

@@ -68,6 +68,10 @@ struct disk {
 };
 extern struct disk disk;
 
+/* disk_memory.c: into the file of disk_remember, and out of it; false: there was nothing in it. */
+void disk_save(void);
+bool disk_load(void);
+
 /* The harness itself cannot go on. */
 void disk_broken(const char *what) __attribute__((noreturn));
 /* The part of a path below the directory, NULL when it is elsewhere, or is SQLite's shared memory, which is no file after a crash. */

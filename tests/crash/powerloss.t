@@ -39,6 +39,16 @@ read -r _ _ _ step _ <<<"$found"
 crash "$W/alone" --control delete-full --seed "$SEED" --step "$step"
 is "$(grep -cxF -- "$found" "$W/alone")" 1 "a crash that lost something repeats itself alone, to the byte (--step $step)"
 
+# ---- what is seen after a kill is there after a loss of power ----
+make -s -C "$ROOT" build/killed >/dev/null || exit 1
+mkdir -m 700 "$W/killed.d"
+"$ROOT/build/killed" "$W/killed.d" >"$W/killed" 2>&1
+is $? 0 "$(tail -n 1 "$W/killed")"
+[ "$(sed -nE 's/.* seen in ([0-9]+),.*/\1/p' "$W/killed")" -gt 0 ]
+is $? 0 '  and some of it was not synced when it was seen'
+"$ROOT/build/killed" --control 1 "$W/killed.d" >"$W/killed" 2>&1
+is $? 1 'a store that does not sync what it sees is caught'
+
 # ---- the store, two processes side by side ----
 mkdir -m 700 "$W/one.d" "$W/two.d"
 "$LOSE" --seed "$SEED" --steps $((CRASHES / 2)) "$W/one.d" >"$W/one" 2>&1 &

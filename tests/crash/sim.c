@@ -56,6 +56,8 @@ static uint64_t dice;
 static enum how how;
 static bool power;
 static long point_at;
+/* What was killed before it was synced, for the next loss of power. */
+static int unsynced;
 
 uint64_t
 sim_random(void)
@@ -84,10 +86,7 @@ sim_disk_fails(void)
 void
 sim_die(void)
 {
-	if (power)
-		disk_crash();
-	kill(getpid(), SIGKILL);
-	abort();
+	disk_crash();
 }
 
 void
@@ -178,12 +177,13 @@ plan_death(const char *dir)
 		"store-backup", "store-create" };
 	static const char *const errors[] = { "eio", "enospc" };
 	int kind = sim_pick(16);
-	long at = 1 + sim_pick(sim_chance(3) ? 60 : 900);
+	/* many die early: what the one before left is then as it was */
+	long at = 1 + sim_pick(sim_chance(3) ? 12 : sim_chance(3) ? 60 : 900);
 	char fault[64] = "";
 
 	power = sim_chance(2);
 	how = kind < 6 ? AT_CHANGE : kind < 10 ? AT_FAULT : kind < 13 ? AT_POINT : kind < 14 ? AT_END : DISK_ERROR;
-	point_at = 1 + sim_pick(30);
+	point_at = 1 + sim_pick(sim_chance(4) ? 2 : 30);
 	if (how == AT_FAULT)
 		snprintf(fault, sizeof fault, "%s:%d=kill", points[sim_pick(7)], 1 + sim_pick(20));
 	else if (how == DISK_ERROR)
@@ -198,6 +198,13 @@ plan_death(const char *dir)
 	sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, sim_pick(0xffffff) + 1, NULL);
 }
 
+static void
+forget_unsynced(void)
+{
+	if (ftruncate(unsynced, 0) != 0)
+		die("sim: what a kill left unsynced cannot be forgotten");
+}
+
 /* What the world makes of the death: a loss of power ends every process and the boot, a kill spares the others. */
 static void
 afterwards(void)
@@ -205,6 +212,7 @@ afterwards(void)
 	int ms = sim_chance(3) ? 299000 + sim_pick(3) * 1000 : sim_pick(100000);
 
 	if (power) {
+		forget_unsynced();
 		sim->boot++;
 		sim->boot_ms = 0;
 		sim->log_whole = false;
@@ -260,6 +268,7 @@ begin_anew(const char *dir)
 	if (list == NULL)
 		die("sim: %s cannot be read", dir);
 	closedir(list);
+	forget_unsynced();
 	memset(sim, 0, offsetof(struct sim, step));
 	sim->boot = 1;
 	sim->boot_ms = 50000;
@@ -350,6 +359,9 @@ main(int argc, char **argv)
 	sim = mmap(NULL, sizeof *sim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sim == MAP_FAILED || (sim_config = config_new(NULL, NULL, &e)) == NULL || (sim_scrub = scrub_new(NULL, &e)) == NULL)
 		die("sim: %s", e.code != 0 ? e.msg : "no shared memory");
+	if ((unsynced = memfd_create("unsynced", MFD_CLOEXEC)) < 0)
+		die("sim: no memory for the disk");
+	disk_remember(unsynced);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return run_steps(argv[i], seed, steps, only);
 }

@@ -183,6 +183,7 @@ sim_play(const char *dir)
 		sim_judge(SIM_UNOPENABLE, "%s", e.msg);
 	was_under_way = sim->under_way && !sim->is_startup;
 	sim_verify(store);
+	sim_point();
 	/* whoever lost the answer asks again */
 	if (was_under_way && sim_chance(2)) {
 		sim->repeated++;

@@ -1,0 +1,101 @@
+/*
+ * The lock file that writers queue at. SQLite makes a commit visible, by emptying the journal, just before it syncs that: where a writer is
+ * killed in between, the next process sees a commit that a loss of power would still undo, and might tell somebody that it is done. So the
+ * file's first byte says that somebody is committing. Whoever finds it set and the lock free syncs first. The byte is never synced itself:
+ * it has to outlive a kill, and a loss of power leaves only what was synced.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/sqlite_private.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#define COMMITTING 'w'
+#define IDLE '-'
+
+char *
+sqlite_lock_path(const char *path)
+{
+	return xasprintf("%.*s/recover.lock", (int)(strrchr(path, '/') - path), path);
+}
+
+static bool
+is_left(int lock)
+{
+	char byte;
+
+	return pread(lock, &byte, 1, 0) == 1 && byte == COMMITTING;
+}
+
+/* The database itself was synced before its journal was emptied. 0, or -1 with errno. */
+static int
+sync_left(const struct sqlite_store *s)
+{
+	char *journal = xasprintf("%s-journal", s->path);
+	int fd = open(journal, O_RDWR | O_NOFOLLOW | O_CLOEXEC), ret = fd >= 0 || errno == ENOENT ? 0 : -1;
+
+	if (fd >= 0)
+		ret = fsync(fd);
+	if (ret == 0)
+		ret = io_sync_parent(journal);
+	if (fd >= 0)
+		close(fd);
+	free(journal);
+	return ret;
+}
+
+static int
+set(int lock, char byte)
+{
+	return pwrite(lock, &byte, 1, 0) == 1 ? 0 : -1;
+}
+
+int
+sqlite_lock(struct sqlite_store *s, struct err *e)
+{
+	int lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e);
+
+	if (lock < 0)
+		return -1;
+	if ((!is_left(lock) || sync_left(s) == 0) && set(lock, COMMITTING) == 0)
+		return lock;
+	sqlite_injected(s, e);
+	close(lock);
+	return -1;
+}
+
+void
+sqlite_unlock(int lock, bool settled)
+{
+	if (settled)
+		set(lock, IDLE);
+	close(lock);
+}
+
+int
+sqlite_sync_left(struct sqlite_store *s, struct err *e)
+{
+	int fd = open(s->lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), lock, ret = 0;
+	bool left = fd >= 0 && is_left(fd);
+	struct err busy = ERR_INIT;
+
+	if (fd >= 0)
+		close(fd);
+	if (!left)
+		return 0;
+	/* a writer that lives has synced it, or is about to */
+	lock = io_lock(s->lock, 0, &busy);
+	if (lock < 0)
+		return 0;
+	if (is_left(lock) && (ret = sync_left(s)) == 0)
+		set(lock, IDLE);
+	if (ret != 0)
+		sqlite_injected(s, e);
+	close(lock);
+	return ret;
+}
