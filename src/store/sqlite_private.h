@@ -36,8 +36,8 @@ int sqlite_schema(struct sqlite_store *s, struct err *e);
 /* The lock file that writers queue at, heap. */
 char *sqlite_lock_path(const char *path);
 /*
- * Who is to commit takes it; what a killed writer left visible and not synced is synced first. -1 with err ("locked", or of the disk). settled:
- * the change is synced, or was not made.
+ * Who is to commit takes it; what a killed writer left visible and not synced is synced first. -1 with err ("locked", or of the disk).
+ * settled: the change is synced, or was not made.
  */
 int sqlite_lock(struct sqlite_store *s, struct err *e);
 void sqlite_unlock(int lock, bool settled);

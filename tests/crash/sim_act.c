@@ -264,7 +264,8 @@ count(const struct startup *x)
 	sim_told = (struct sim_counts){ .pending = (int)x->runs.reset_to_pending, .failed = (int)x->runs.marked_failed,
 		.stopped = (int)x->runs.marked_stopped, .kept_by_runner = (int)x->runs.kept_by_runner,
 		.kept_young = (int)x->runs.kept_young, .suspended = (int)x->sessions.suspended, .left = (int)x->sessions.left,
-		.linked = (int)x->tree.linked, .ended = (int)x->tree.ended, .made_roots = (int)x->tree.made_roots, .undelivered = (int)x->messages.pending,
+		.linked = (int)x->tree.linked, .ended = (int)x->tree.ended, .made_roots = (int)x->tree.made_roots,
+		.undelivered = (int)x->messages.pending,
 		.answers = (int)x->messages.answers_pending, .waiting = (int)x->messages.waiting, .flagged = (int)x->messages.flagged,
 		.asked = (int)x->messages.asked, .replayed = (int)x->messages.replayed, .back = (int)x->back.n };
 }
