@@ -151,3 +151,32 @@ adopt_living(struct world *w, size_t *n, struct err *e)
 	sessions_release(&open);
 	return ret < 0 ? -1 : 0;
 }
+
+/* ---- who lives elsewhere ---- */
+
+static bool
+is_lost_talk(const struct session *x, const struct candidate *c)
+{
+	return is_same_talk(x, c) ||
+	    (x->cursor_session_id != NULL && c->lost_id != NULL && strcmp(x->cursor_session_id, c->lost_id) == 0);
+}
+
+bool
+adopt_elsewhere(struct world *w, const struct candidate *c)
+{
+	struct store *store = world_store(w, false, NULL);
+	struct sessions active = { .n = 0 };
+	struct moment now;
+	bool found = false;
+
+	moment_now(&now);
+	if (store != NULL && sessions_read(store, SESSION_ACTIVE, &active, NULL) == 0)
+		for (size_t i = 0; i < active.n && !found; i++) {
+			const struct session *x = &active.v[i];
+
+			/* what is noted may be the shell that its agent left in the pane */
+			found = (is_of(x, &c->pane) || is_lost_talk(x, c)) && x->pid != c->pane.pid && session_lives(x, &now);
+		}
+	sessions_release(&active);
+	return found;
+}

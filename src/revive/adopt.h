@@ -1,8 +1,10 @@
 #ifndef REVIVE_ADOPT_H
 #define REVIVE_ADOPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+struct candidate;
 struct err;
 struct recovery;
 struct world;
@@ -21,5 +23,11 @@ void adopt(struct recovery *r);
  * living process again. tmux is asked only where there is such a session; a server that does not answer knows nobody.
  */
 int adopt_living(struct world *w, size_t *n, struct err *e);
+
+/*
+ * Does the ledger tell of a living process that is this very agent, elsewhere: by its tmux session or its conversation? Whoever took it up
+ * (session_restore) may run it in a place of his own. A store that cannot be read tells of none.
+ */
+bool adopt_elsewhere(struct world *w, const struct candidate *c);
 
 #endif

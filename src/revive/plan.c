@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "revive/plan.h"
+#include "revive/adopt.h"
 #include "revive/detect.h"
 #include "revive/remake.h"
 #include "revive/world.h"
@@ -73,6 +74,12 @@ is_quarantined(const struct question *q)
 	if (s == NULL || crashes_count(s, p->socket_path, p->session, crashed - config_ms(q->w->config, "attempt_window"), &n, NULL) != 0)
 		return false;
 	return n > most || (n == most && !left_open(s, p));
+}
+
+static bool
+is_elsewhere(const struct question *q)
+{
+	return class_crashed(q->c->class) && q->c->class != CLASS_RESPAWNED && adopt_elsewhere(q->w, q->c);
 }
 
 static bool
@@ -231,6 +238,8 @@ static const struct {
 	{ "starting", is_starting, false, "Gas Town is starting this polecat", "try again in five minutes, if it did not come up" },
 	{ "quarantined", is_quarantined, false, "it crashed again and again: max_attempts recoveries within attempt_window",
 	    "find out why it dies, then: gt-recover release SESSION" },
+	{ "elsewhere", is_elsewhere, true, "its session is recorded with another process, which lives",
+	    "gt-recover session list shows it; name the session to bring it back here all the same" },
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },
 	{ "stopped", is_stopped, true, "its agent was ended on purpose", "name the session to bring it back all the same" },
 	{ "finished", has_finished, true, "Gas Town says that its agent had finished (done, nuked, idle or exiting)",

@@ -177,6 +177,21 @@ is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{sessions}{suspended
 is "$(tag session:boss) $(tag session:lost) $(tag session:worker)" 'ACTIVE ACTIVE SUSPENDED' 'and brings the roots back'
 is "$(agent_starts boss)" $((before + 1)) 'once'
 
+# ---- whom somebody else has taken up is not started beside that ----
+ok 'an agent works' start_agent taken --scenario "$DATA/idle.scenario"
+sleep 600 &
+alive=$!
+record taken ",\"pid\":$alive"
+ok 'and dies, while its record tells of a process that lives' kill_agent taken
+gt -L main --all --yes
+like "$RC $ERR" '^4 .*Nothing to recover' 'it is left to whoever runs it'
+is "$(listed taken refusal)" elsewhere 'by that name'
+kill "$alive"
+wait "$alive" 2>/dev/null || :
+gt -L main --all --yes
+is "$RC $(tag session:taken)" '0 ACTIVE' 'when that has ended it is brought back'
+ok 'with its process' runs taken
+
 # ---- in a town the guards know who it is ----
 T=$W/town
 mkdir -p "$T/mayor"
