@@ -130,7 +130,8 @@ look_at_messages(struct home *h)
 static void
 look_at_runs(struct home *h)
 {
-	static const enum run_state states[] = { RUN_PENDING, RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING, RUN_COMPLETED, RUN_FAILED, RUN_STOPPED };
+	static const enum run_state states[] = { RUN_PENDING, RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING, RUN_COMPLETED, RUN_FAILED,
+		RUN_STOPPED };
 	struct run_session place;
 	struct runner who;
 	char id[] = "r1";
