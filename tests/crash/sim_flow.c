@@ -288,8 +288,8 @@ reply(void)
 static void
 run_created(void)
 {
-	struct sim_act a = { .verb = SIM_CREATE, .run = run_in(0), .place = 1 + sim_pick(SIM_PLACES), .prompt = 1 + sim_pick(3),
-		.mode = sim_pick(2) };
+	struct sim_act a = { .verb = SIM_CREATE, .run = run_in(sim_chance(8) ? 1 + RUN_PENDING : 0),
+		.place = 1 + sim_pick(SIM_PLACES), .prompt = 1 + sim_pick(3), .mode = sim_pick(2) };
 
 	sim_call(&a);
 }
@@ -299,7 +299,7 @@ run_claimed(void)
 {
 	struct sim_act a = { .verb = SIM_CLAIM, .runner = 1 + sim_pick(SIM_RUNNERS), .claim = sim_chance(2) ? new_number() : 0 };
 
-	if (sim->now.runner[a.runner].boot != sim->boot)
+	for (int i = 0; i < 3 && sim->now.runner[a.runner].boot != sim->boot; i++)
 		a.runner = 1 + sim_pick(SIM_RUNNERS);
 	if (sim_chance(2))
 		a.run = sim_chance(4) ? 1 + sim_pick(SIM_RUNS) : run_in(1 + RUN_PENDING);
@@ -329,7 +329,7 @@ runner(void)
 {
 	struct sim_act a = { .verb = SIM_BEAT, .runner = 1 + sim_pick(SIM_RUNNERS) };
 
-	if (sim_chance(sim->now.runner[a.runner].boot == sim->boot ? 4 : 1))
+	if (sim_chance(sim->now.runner[a.runner].boot == sim->boot ? 4 : 2))
 		a.verb = SIM_REGISTER;
 	else if (sim_chance(8))
 		a.runner = 1 + sim_pick(SIM_RUNNERS);
@@ -363,7 +363,7 @@ sim_flow(void)
 {
 	static void (*const flows[])(void) = { create_agent, spawn_agent, spawn_agent, suspend_agent, end_agent, send_message, send_message,
 		broadcast, deliver_message, deliver_message, deliver_message, reply, reply, run_created, run_created, run_claimed,
-		run_claimed, run_went_on, run_went_on, run_went_on, runner, world_goes_on };
+		run_claimed, run_went_on, run_went_on, run_went_on, runner, runner, world_goes_on };
 	int n = sizeof flows / sizeof flows[0];
 
 	if (sim->n_names > SIM_NAMES - 60)
