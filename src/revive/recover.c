@@ -329,7 +329,8 @@ recover(struct recovery *r, struct err *e)
 {
 	int ret = take_steps(r, e);
 
-	if (r->attempt.new_pid != 0)
+	/* of one that was taken up new_pid may be of days ago */
+	if (r->injected)
 		adopt(r);
 	return ret;
 }

@@ -228,7 +228,7 @@ static void
 give_back(struct restart *r, const struct recovery *one, const struct err *why)
 {
 	bool over = strcmp(why->name, "died") == 0 || strcmp(why->name, "gone") == 0;
-	int64_t pid = one->attempt.new_pid != 0 ? one->attempt.new_pid : one->born.pid;
+	int64_t pid = one->injected ? one->attempt.new_pid : one->born.pid;
 	struct err ours = ERR_INIT;
 	struct moment now;
 	struct session x;
