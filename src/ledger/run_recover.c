@@ -45,7 +45,9 @@ struct batch {
 	bool *touched;
 	size_t n_sessions, cap_sessions, cap_touched;
 	json_t *places;			/* session id -> its place among them */
+	json_t *seen;			/* the keys of its runs */
 	bool full;
+	bool outdated;			/* a run went on while it was filled */
 };
 
 static void
@@ -58,10 +60,12 @@ batch_clear(struct batch *b)
 	for (size_t i = 0; i < b->n_sessions; i++)
 		run_session_release(&b->sessions[i]);
 	json_decref(b->places);
+	json_decref(b->seen);
 	runners_release(&b->runners);
 	b->places = json_object();
+	b->seen = json_object();
 	b->n = b->n_sessions = b->bytes = 0;
-	b->full = false;
+	b->full = b->outdated = false;
 	memset(&b->report, 0, sizeof b->report);
 }
 
@@ -70,6 +74,7 @@ batch_release(struct batch *b)
 {
 	batch_clear(b);
 	json_decref(b->places);
+	json_decref(b->seen);
 	free(b->changes);
 	free(b->sessions);
 	free(b->touched);
@@ -186,8 +191,13 @@ take_run(const struct record *rec, void *arg, struct err *e)
 	struct run r;
 	bool failed = false;
 
+	/* the states are read one after the other */
+	b->outdated = json_object_get(b->seen, rec->key) != NULL;
+	if (b->outdated)
+		return 1;
 	if (run_from_record(rec, &r, e) != 0)
 		return -1;
+	json_object_set_new(b->seen, rec->key, json_true());
 	from = to = r.state;
 	if (!is_kept(b, &r)) {
 		to = from == RUN_STOPPING ? RUN_STOPPED : from == RUN_CLAIMED && !b->how->claimed_fails ? RUN_PENDING : RUN_FAILED;
@@ -257,7 +267,7 @@ sum(struct run_report *out, const struct run_report *more)
 int
 run_recover(struct store *s, const struct run_recovery *how, const struct moment *now, struct run_report *out, struct err *e)
 {
-	struct batch b = { .s = s, .how = how, .now = now, .places = json_object() };
+	struct batch b = { .s = s, .how = how, .now = now, .places = json_object(), .seen = json_object() };
 	int ret = 0, lost = 0;
 	bool more = how->mode != RUN_MODE_NONE;
 
@@ -266,7 +276,9 @@ run_recover(struct store *s, const struct run_recovery *how, const struct moment
 		enum commit answer = COMMIT_DONE;
 
 		ret = fill(&b, e);
-		if (ret == 0 && b.n > 0 && !how->dry_run)
+		if (b.outdated)
+			answer = COMMIT_CONFLICT;
+		else if (ret == 0 && b.n > 0 && !how->dry_run)
 			answer = commit(&b, e);
 		if (answer == COMMIT_CONFLICT && ++lost < TRIES)
 			continue;
