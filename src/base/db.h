@@ -22,9 +22,12 @@ struct err;
  * file has passed quick_check. A file that is no database, or carries another application id than app_id, is refused before SQLite
  * writes a byte.
  *
+ * busy, with arg, is SQLite's busy handler from the start; NULL: it waits for 5 s.
+ *
  * Names: "unwritable", "not-ours", "corrupt", "network-fs" (locks and fsync cannot be trusted there), "locked".
  */
-int db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struct err *e);
+int db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh,
+    struct err *e);
 
 /* 0 when path, which must exist, is on no network file system (name "network-fs"): db_open_own refuses those. */
 int db_local(const char *path, struct err *e);

@@ -105,7 +105,8 @@ own_settings(sqlite3 *db, struct err *e)
 }
 
 int
-db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struct err *e)
+db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh,
+    struct err *e)
 {
 	sqlite3 *db = NULL;
 	int rc;
@@ -127,7 +128,10 @@ db_open_own(const char *path, uint32_t app_id, sqlite3 **out, bool *fresh, struc
 		err_hint(e, "Check its rights and whether its file system is mounted read-only");
 		goto out;
 	}
-	sqlite3_busy_timeout(db, 5000);
+	if (busy != NULL)
+		sqlite3_busy_handler(db, busy, arg);
+	else
+		sqlite3_busy_timeout(db, 5000);
 	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, e) != 0 || own_settings(db, e) != 0 ||
 	    (!*fresh && db_check(db, e) != 0))
 		goto out;

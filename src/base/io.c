@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -230,6 +232,43 @@ still_there(int fd, const char *path)
 	return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
 
+static void
+wake(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * Waits in the kernel's queue, first come, first served: who polls instead may find it taken each time. A timer's signal ends the wait, and
+ * comes again, so that one that arrives just before the wait begins is no loss. 0, or -1 with errno.
+ */
+static int
+wait_for_lock(int fd, int64_t until)
+{
+	struct sigaction act = { .sa_handler = wake }, before;		/* without SA_RESTART */
+	struct itimerval timer = { .it_interval = { .tv_usec = 20000 } }, off = { .it_interval = { .tv_sec = 0 } };
+	int64_t left = until - clock_mono_ms();
+	sigset_t alarm, mask;
+	int ret, saved;
+
+	timer.it_value.tv_sec = left > 0 ? left / 1000 : 0;
+	timer.it_value.tv_usec = left > 0 ? left % 1000 * 1000 : 1;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigaction(SIGALRM, &act, &before);
+	sigprocmask(SIG_UNBLOCK, &alarm, &mask);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	do
+		ret = flock(fd, LOCK_EX);
+	while (ret != 0 && errno == EINTR && clock_mono_ms() < until);
+	saved = errno;
+	setitimer(ITIMER_REAL, &off, NULL);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	errno = saved;
+	return ret;
+}
+
 int
 io_lock(const char *path, int wait_ms, struct err *e)
 {
@@ -237,25 +276,25 @@ io_lock(const char *path, int wait_ms, struct err *e)
 
 	for (;;) {
 		int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-		bool held;
+		bool held, over;
 
 		if (fd < 0) {
 			err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
 			return advise(errno, path, e);
 		}
 		held = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (!held && errno == EWOULDBLOCK && wait_ms > 0)
+			held = wait_for_lock(fd, until) == 0;
 		if (held && still_there(fd, path))
 			return fd;
-		if (!held && errno != EWOULDBLOCK && errno != EINTR) {
-			err_sys(e, GT_FAIL, "lock", "%s cannot be locked", path);
-			close(fd);
-			return -1;
-		}
+		over = !held && (errno == EWOULDBLOCK || errno == EINTR) && clock_mono_ms() >= until;
+		if (over)
+			err_set(e, GT_AGAIN, "locked", "another gt-recover holds the lock %s", path);
+		else if (!held && errno != EINTR)
+			over = err_sys(e, GT_FAIL, "lock", "%s cannot be locked", path) != 0;
 		close(fd);
-		if (!held && clock_mono_ms() >= until)
-			return err_set(e, GT_AGAIN, "locked", "another gt-recover holds the lock %s", path);
-		if (!held)
-			clock_sleep_ms(10);
+		if (over)
+			return -1;
 	}
 }
 

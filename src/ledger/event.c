@@ -15,7 +15,7 @@
 #define COUNTER "counter:event"
 #define KEY_SIZE 32
 #define FIELD_MAX 1024
-#define TRIES 200			/* each lost round is another writer's success */
+#define TRIES 200			/* where store_hold holds nobody off, each lost round is another writer's success */
 #define BATCH ((size_t)128 << 10)	/* bytes between two fsyncs */
 #define WINDOW ((off_t)1 << 20)		/* of the file's end; what a crash can have torn is well inside */
 
@@ -142,15 +142,16 @@ event_commit(struct store *s, const struct change *changes, size_t n, const stru
 {
 	struct change *all = xreallocarray(NULL, n + 2, sizeof *all);
 	char *tag = xstrndup(ev->kind, strcspn(ev->kind, "."));
-	enum commit answer = COMMIT_CONFLICT;
+	enum commit answer = store_hold(s, e) == 0 ? COMMIT_CONFLICT : COMMIT_ERROR;
 
 	if (n > 0)
 		memcpy(all, changes, n * sizeof *all);
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && answer == COMMIT_CONFLICT; i++) {
 		answer = commit_once(s, all, n, ev, tag, e);
 		if (answer != COMMIT_CONFLICT || !still_expected(s, changes, n))
 			break;
 	}
+	store_let_go(s);
 	if (answer == COMMIT_DONE && e != NULL)
 		err_clear(e);
 	free(tag);

@@ -14,6 +14,8 @@ struct backend {
 	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out,
 	    struct err *e);
 	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
+	int (*hold)(struct store *s, struct err *e);
+	void (*let_go)(struct store *s);
 };
 
 struct store {

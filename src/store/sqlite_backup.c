@@ -205,7 +205,7 @@ damaged(const char *path, struct err *e)
 	sqlite3 *db;
 	bool fresh;
 
-	if (db_open_own(path, SQLITE_APP_ID, &db, &fresh, &own) == 0) {
+	if (db_open_own(path, SQLITE_APP_ID, NULL, NULL, &db, &fresh, &own) == 0) {
 		db_close(db);
 		return fresh;
 	}

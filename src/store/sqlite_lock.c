@@ -1,5 +1,9 @@
 /*
- * The lock file that writers queue at. SQLite makes a commit visible, by emptying the journal, just before it syncs that: where a writer is
+ * The lock file that writers queue at, in front of SQLite's own locks, whose busy handler is unfair (50 writers: worst wait 2.4 s without the
+ * lock file, 66 ms with it). Readers need none, until they find the file locked: where others commit without a pause they would poll for a gap
+ * in vain, so they queue there, too.
+ *
+ * SQLite makes a commit visible, by emptying the journal, just before it syncs that: where a writer is
  * killed in between, the next process sees a commit that a loss of power would still undo, and might tell somebody that it is done. So the
  * file's first byte says that somebody is committing. Whoever finds it set and the lock free syncs first. The byte is never synced itself:
  * it has to outlive a kill, and a loss of power leaves only what was synced.
@@ -12,11 +16,13 @@
 
 #include "store/sqlite_private.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 
 #define COMMITTING 'w'
 #define IDLE '-'
+#define OTHERS_WAIT_MS 5000		/* for those who do not know the lock file, and for readers to be done */
 
 char *
 sqlite_lock_path(const char *path)
@@ -56,25 +62,68 @@ set(int lock, char byte)
 }
 
 int
+sqlite_enter(struct sqlite_store *s, struct err *e)
+{
+	int fd;
+
+	if (s->lock_fd >= 0)
+		return 0;
+	if ((fd = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e)) < 0)
+		return -1;
+	if (is_left(fd) && (sync_left(s) != 0 || set(fd, IDLE) != 0)) {
+		err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);
+		close(fd);
+		return -1;
+	}
+	s->lock_fd = fd;
+	return 0;
+}
+
+int
 sqlite_lock(struct sqlite_store *s, struct err *e)
 {
-	int lock = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e);
-
-	if (lock < 0)
+	if (sqlite_enter(s, e) != 0)
 		return -1;
-	if ((!is_left(lock) || sync_left(s) == 0) && set(lock, COMMITTING) == 0)
-		return lock;
+	s->committing = set(s->lock_fd, COMMITTING) == 0;
+	if (s->committing)
+		return 0;
 	sqlite_injected(s, e);
-	close(lock);
+	sqlite_leave(s, true);
 	return -1;
 }
 
 void
-sqlite_unlock(int lock, bool settled)
+sqlite_leave(struct sqlite_store *s, bool settled)
 {
-	if (settled)
-		set(lock, IDLE);
-	close(lock);
+	if (s->lock_fd < 0)
+		return;
+	if (s->committing && settled) {
+		set(s->lock_fd, IDLE);
+		s->committing = false;
+	}
+	if (s->held)
+		return;
+	close(s->lock_fd);
+	s->lock_fd = -1;
+	s->committing = false;
+}
+
+int
+sqlite_busy(void *store, int count)
+{
+	struct sqlite_store *s = store;
+	bool queued = s->lock_fd >= 0;
+
+	if (!queued || count == 0)
+		s->patience = 0;
+	if (!queued)
+		return sqlite_enter(s, NULL) == 0;
+	if (s->patience == 0)
+		s->patience = clock_mono_ms() + OTHERS_WAIT_MS;
+	else if (clock_mono_ms() >= s->patience)
+		return 0;
+	clock_sleep_ms(count < 8 ? 1 : count < 40 ? 5 : 20);
+	return 1;
 }
 
 int
@@ -86,7 +135,7 @@ sqlite_sync_left(struct sqlite_store *s, struct err *e)
 
 	if (fd >= 0)
 		close(fd);
-	if (!left)
+	if (!left || s->lock_fd >= 0)
 		return 0;
 	/* a writer that lives has synced it, or is about to */
 	lock = io_lock(s->lock, 0, &busy);

@@ -22,6 +22,10 @@ struct sqlite_store {
 	sqlite3_stmt *prepared[SQL_COUNT];	/* NULL until the first use */
 	char *path;
 	char *lock;
+	int lock_fd;			/* -1: the lock file is not ours now */
+	bool committing;		/* that is written into it */
+	bool held;			/* by store_hold: a commit does not give it back */
+	int64_t patience;		/* until when the busy handler waits for others; 0: it has not begun */
 	int64_t seq;			/* of the last commit of ours */
 	bool look;			/* for reading alone */
 	bool broken;			/* the disk failed: what this process has cached proves nothing any more */
@@ -36,11 +40,14 @@ int sqlite_schema(struct sqlite_store *s, struct err *e);
 /* The lock file that writers queue at, heap. */
 char *sqlite_lock_path(const char *path);
 /*
- * Who is to commit takes it; what a killed writer left visible and not synced is synced first. -1 with err ("locked", or of the disk).
- * settled: the change is synced, or was not made.
+ * Takes it, unless it is ours already; what a killed writer left visible and not synced is synced first. sqlite_lock: to commit, which it notes
+ * in the file. -1 with err ("locked", or of the disk). settled: the change is synced, or was not made.
  */
+int sqlite_enter(struct sqlite_store *s, struct err *e);
 int sqlite_lock(struct sqlite_store *s, struct err *e);
-void sqlite_unlock(int lock, bool settled);
+void sqlite_leave(struct sqlite_store *s, bool settled);
+/* SQLite's busy handler; store: a struct sqlite_store. It may take the lock file: whatever reads ends with sqlite_leave. */
+int sqlite_busy(void *store, int count);
 /* The same for who is about to read, unless a living writer sees to it. */
 int sqlite_sync_left(struct sqlite_store *s, struct err *e);
 

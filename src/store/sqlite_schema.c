@@ -135,11 +135,11 @@ sqlite_injected(struct sqlite_store *s, struct err *e)
 static int
 change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err *e)
 {
-	int lock = sqlite_lock(s, e), ret = -1;
+	int locked = sqlite_lock(s, e), ret = -1;
 	char *all = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
 	int64_t version;
 
-	if (lock >= 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
+	if (locked == 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
 		ret = db_number(s->db, "PRAGMA user_version", &version, e);
 		/* an empty file beside a backup was a store once */
 		if (ret == 0 && version == 0 && sqlite_has_backup(s->path))
@@ -153,8 +153,7 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err 
 		if (ret != 0)
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	}
-	if (lock >= 0)
-		sqlite_unlock(lock, ret == 0);
+	sqlite_leave(s, ret == 0);
 	free(all);
 	return ret;
 }

@@ -185,6 +185,18 @@ store_commit(struct store *s, const struct change *changes, size_t n, struct err
 	return n == 0 ? COMMIT_DONE : s->calls->commit(s, changes, n, e);
 }
 
+int
+store_hold(struct store *s, struct err *e)
+{
+	return s->calls->hold(s, e);
+}
+
+void
+store_let_go(struct store *s)
+{
+	s->calls->let_go(s);
+}
+
 void
 record_release(struct record *r)
 {

@@ -106,6 +106,14 @@ int store_each(struct store *s, const char *prefix, const char *tag, int (*row)(
  */
 enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
 
+/*
+ * For a verb that reads and commits at once what follows from it: no other process commits until store_let_go, where the backend can
+ * promise that, and so the commit is no conflict. A help, no fence: the change still names the version that was read. Short, never twice at a
+ * time, and without a fork: the child would hold it on. -1 with err: "locked".
+ */
+int store_hold(struct store *s, struct err *e);
+void store_let_go(struct store *s);
+
 void record_release(struct record *r);
 void records_release(struct records *r);
 
