@@ -46,10 +46,20 @@ crash() {	# SESSION
 	until_ 10 _gone "$pid"
 }
 
-# ---- by cron, into a server that has cron's environment ----
+# ---- by cron, into a pane whose server has a person's environment ----
 ok 'an agent works' start_agent ant --scenario "$DATA/work.scenario"
 ok 'another one' start_agent bee --scenario "$DATA/idle.scenario"
 until_ 10 pane_shows ant 'test 7 ok'
+tm set-option -g remain-on-exit on
+for i in 2 3; do
+	ok 'one of them crashes, and its pane stays' crash bee
+	until_ 5 listed_is bee class dead
+	bare bee -L main
+	is "$RC $(agent_starts bee)" "0 $i" '  cron has not the PATH in which its program is found, but the server has'
+done
+tm set-option -g remain-on-exit off
+
+# ---- by cron, into a server that has cron's environment ----
 gt snapshot -L main
 kill_server ant bee
 bare --all --yes -L main
@@ -59,7 +69,7 @@ tm set-option -g remain-on-exit on
 ok 'one of them crashes, and its pane stays' crash bee
 until_ 5 listed_is bee class dead
 bare bee -L main
-is "$RC $(agent_starts bee)" '0 3' '  it finds its program again'
+is "$RC $(agent_starts bee)" '0 5' '  it finds its program again'
 tm set-option -g remain-on-exit off \; set-option -s exit-empty off
 
 # ---- stopped and continued, below a shell that comes back ----
