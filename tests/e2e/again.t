@@ -203,4 +203,42 @@ forget
 kill "$(agent_pid ant)"
 ok 'unseen again, and asked to end' until_ 10 has_no_session ant
 is "$(listed ant class)" '' '  nobody misses it'
+
+# ---- several lives in one pane that no snapshot saw ----
+ok 'an agent works' start_agent dog --scenario "$DATA/work.scenario"
+until_ 10 pane_shows dog 'test 7 ok'
+tm set-option -g remain-on-exit on
+gt snapshot -L main
+rm -r "$W/before"
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+for i in 1 2; do
+	told=$(messages dog)
+	tell_agent dog "Also note the word chain-$i."
+	until_ 5 messages_are dog $((told + 1))
+	crash dog
+	until_ 5 listed_is dog class dead
+	gt dog -L main
+	is "$RC" 0 '  it crashes in its pane, and comes back'
+	forget
+done
+told=$(messages dog)
+tell_agent dog 'Also note the word chain-3.'
+until_ 5 messages_are dog $((told + 1))
+kill_server dog
+ok '  then its server dies' until_ 5 listed_is dog crash_reason server_exit
+gt dog -L main
+is "$RC $(messages dog)" "0 $((told + 2))" '  it is told once'
+is "$(grep -oE 'keep the comments|chain-[123]' "$(message_file dog)" | uniq | tr '\n' ' ')" 'keep the comments chain-1 chain-2 chain-3 ' \
+	'  all that it had heard in its lives'
+find_pane dog
+
+# ---- a pane that stood there dead is taken away by a person ----
+tm set-option -g remain-on-exit on
+agent_plan dog --die-at-once=1
+crash dog
+until_ 5 listed_is dog class dead
+gt dog -L main
+like "$RC $ERR" '^1 .*died again' 'an agent dies again at once, and its pane stays'
+tm kill-session -t =dog
+is "$(listed dog crash_reason)" stopped '  a person takes its session away: that is no crash'
 done_testing
