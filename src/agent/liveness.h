@@ -27,6 +27,7 @@ struct procs {
 /* 0, or -1 when the process is gone. */
 int proc_read(pid_t pid, struct proc *out);
 int64_t proc_started_ms(const struct proc *p);	/* on the scale of clock_boot_ms */
+int64_t proc_wall_ms(const struct proc *p);	/* on that of clock_wall_ms as it is set now, when it began in this boot */
 /* When a living process began, ms since 1970. 0: it is gone, though nobody may have waited for it yet. */
 int64_t proc_began_ms(pid_t pid);
 /* One look at all processes. */

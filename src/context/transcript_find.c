@@ -13,7 +13,7 @@
 
 #define SLUG_MAX 200
 #define ID_CHARS 36
-/* the times of files, processes and panes are not of one clock's grain, and what was under way is still written */
+/* the times of files and panes are not of one clock's grain, and what was under way is still written */
 #define SLACK_MS 5000
 /* of a folder that has more in the life of one process nothing can be told */
 #define MAX_LOOKS 64
@@ -202,7 +202,7 @@ in_its_life(const struct transcript_hints *h, const char *path)
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return false;
 	ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	return (h->began == 0 || ms >= h->began - SLACK_MS) && (h->ended == 0 || ms <= h->ended + SLACK_MS);
+	return (h->began == 0 || ms >= h->began) && (h->ended == 0 || ms <= h->ended + SLACK_MS);
 }
 
 static bool

@@ -46,7 +46,7 @@ struct transcript_hints {
 	size_t n_held;
 	const char *const *suspects;	/* ids of records one of which is this process's: no others are looked at in the folder */
 	size_t n_suspects;
-	int64_t began, ended;		/* ms since 1970; ended 0: it lives or nobody knows */
+	int64_t began, ended;		/* ms since 1970; it wrote nothing before began; ended 0: it lives or nobody knows */
 	const struct said *said;	/* what stands on the screen; NULL: nothing that could be compared */
 };
 

@@ -45,6 +45,7 @@ struct candidate {
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	size_t snapshot_lines;		/* of the newest snapshot that is its own; 0: none, or nobody looked (recall_lines) */
 	int64_t crashed_at;		/* ms since 1970; 0 unknown */
+	int64_t began;			/* missing: when the process that died had begun; 0 unknown */
 	struct launch launch;		/* what would be started; command NULL: not known */
 	char *cwd;			/* where the agent worked */
 	char *config_dir;		/* of the agent (~/.claude by its own HOME); NULL for agents without one */

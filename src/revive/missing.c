@@ -116,9 +116,19 @@ take_later(const struct unseen *u, struct candidate *c)
 	if (!u->later)
 		return;
 	session_file_release(&c->note);
+	c->began = u->began;
 	c->crashed_at = u->alive_at;
 	if (u->answered)
 		c->after = xstrdup(u->id);
+}
+
+/* Its start is counted from a boot, which must be this one. */
+static int64_t
+began(const struct snapshot *h)
+{
+	const struct proc p = { .start = h->pid_start };
+
+	return h->pid > 0 && h->taken_at > clock_wall_ms() - clock_boot_ms() ? proc_wall_ms(&p) : 0;
 }
 
 static void
@@ -131,6 +141,7 @@ add(const struct gone *g, const char *name, struct candidates *out)
 		candidate_release(&c);
 		return;
 	}
+	c.began = began(g->h);
 	take_later(&g->u, &c);
 	c.class = CLASS_MISSING;
 	c.reason = reason_of(g, &c);

@@ -139,6 +139,7 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 		return;
 	out->id = xstrdup(a.id);
 	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
+	out->began = a.times[PHASE_RESPAWNED];
 	/* the acknowledgement may have been found long after its end */
 	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
 	if (strcmp(a.class, class_name(CLASS_MISSING)) != 0) {

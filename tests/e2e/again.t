@@ -241,4 +241,56 @@ gt dog -L main
 like "$RC $ERR" '^1 .*died again' 'an agent dies again at once, and its pane stays'
 tm kill-session -t =dog
 is "$(listed dog crash_reason)" stopped '  a person takes its session away: that is no crash'
+tm set-option -g remain-on-exit off
+
+# ---- a run that looked before others had brought an agent back, in a second step ----
+ok 'an agent works' start_agent eel --scenario "$DATA/idle.scenario"
+ok 'another one' start_agent fox --scenario "$DATA/idle.scenario"
+tm set-option -g remain-on-exit off
+gt snapshot -L main
+kill_server eel fox
+GT_FAULT=context:1=stop "$GT_RECOVER" eel fox -L main >"$W/late" 2>&1 </dev/null &
+late=$!
+PIDS+=("$late")
+ok 'a run has looked and is held up' until_ 10 grep -q '^State:.T' "/proc/$late/status"
+agent_plan fox --die-at-once=1
+gt fox -L main
+like "$RC $ERR" '^1 .*died again' '  another one starts an agent, which dies at once'
+find_pane fox
+gt fox -L main
+is "$RC $(agent_starts fox)" '0 3' '  and once more'
+kill -CONT "$late"
+wait "$late"
+is "$(agent_starts eel) $(agent_starts fox)" '2 3' '  the first one goes on, and starts nothing beside it'
+like "$(cat "$W/late")" 'there again' '  it says why'
+
+# ---- words of a life whose snapshot was taken too early to name its conversation ----
+find_pane fox
+tell_agent fox 'Also note the word rival-1.'
+ok 'an agent hears something' until_ 5 messages_are fox 2
+tm set-option -g remain-on-exit off \; set-option -p -t "$(agent_pane fox)" -u remain-on-exit
+gt snapshot -L main
+crash fox
+until_ 5 listed_is fox class missing
+agent_plan fox --eat-stdin
+starts=$(grep -c '^ready' "$(agent_dir fox)/events")
+gt fox -L main --config "$W/quick.toml"
+came_up_fox() {
+	[ "$(grep -c '^ready' "$(agent_dir fox)/events")" -gt "$starts" ]
+}
+ok '  its start command eats the prompt' until_ 10 came_up_fox
+find_pane fox
+gt snapshot -L main
+last=$(find "$XDG_STATE_HOME/gt-recover/snapshots" -name '[0-9]*.json' | sort | tail -n 1)
+like "$(cat "$last")" '"session":"fox"' '  a snapshot shows it'
+sed -i -E 's/"(session_id|transcript)":"[^"]*"/"\1":null/g' "$last"
+tell_agent fox 'Also note the word rival-2.'
+ok '  it hears something else' until_ 5 messages_are fox 3
+pid=$(agent_pid fox)
+kill_server eel fox
+rm "$HOME/.claude/sessions/$pid.json"
+gt fox -L main
+is "$RC $(messages fox)" '0 4' '  and comes back'
+is "$(grep -oE 'rival-[12]' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 ' '  with all that it had heard'
+find_pane fox
 done_testing
