@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "context/newborn.h"
 
 #define SLUG_MAX 200
 #define ID_CHARS 36
@@ -303,6 +304,16 @@ take(struct transcript_found *out, enum found how, char *id, char *path)
 	out->path = path;
 }
 
+/* The screen was seen before it began: a pane shows the life before for a moment. */
+static void
+find_born_later(const struct transcript_hints *h, struct transcript_found *out)
+{
+	char *path = h->cwd != NULL ? newborn_find(h->config_dir, h->cwd, h->said_at, h->held, h->n_held) : NULL;
+
+	if (path != NULL)
+		take(out, FOUND_FOLDER, xstrndup(strrchr(path, '/') + 1, ID_CHARS), path);
+}
+
 static int
 find_in_folder(const struct transcript_hints *h, struct transcript_found *out, struct err *e)
 {
@@ -323,6 +334,8 @@ find_in_folder(const struct transcript_hints *h, struct transcript_found *out, s
 		out->how = FOUND_AMBIGUOUS;
 		out->rivals = r.n;
 	}
+	if (ret == 0 && r.n == 0 && h->said_at != 0 && h->n_suspects == 0)
+		find_born_later(h, out);
 	rivals_release(&r);
 	return ret;
 }

@@ -53,6 +53,7 @@ struct candidate {
 	pid_t agent_pid;		/* live, respawned: its process */
 	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
 	char *lost_id;			/* respawned: the conversation that it was not given; missing: its last one; NULL: only the snapshot tells */
+	char *started_by;		/* missing: the attempt that had started it since the snapshot; NULL: none */
 	char *after;			/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
 	char *needs;			/* a sentence with the name of the secret without which its command cannot be started; NULL: none */

@@ -117,6 +117,7 @@ take_later(const struct unseen *u, struct candidate *c)
 		return;
 	session_file_release(&c->note);
 	c->began = u->began;
+	c->started_by = xstrdup(u->id);
 	c->crashed_at = u->alive_at;
 	if (u->answered)
 		c->after = xstrdup(u->id);

@@ -245,6 +245,7 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 	h.began = f.life.began == 0 ? 0 : f.life.began - (f.exact ? GRAIN_MS : SLACK_MS);
 	h.ended = f.life.ended;
 	h.said = &f.said;
+	h.said_at = c->class == CLASS_MISSING ? c->crashed_at : 0;
 	ret = transcript_find(&h, out, e);
 	findings_release(&f);
 	return ret;

@@ -293,4 +293,26 @@ gt fox -L main
 is "$RC $(messages fox)" '0 4' '  and comes back'
 is "$(grep -oE 'rival-[12]' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 ' '  with all that it had heard'
 find_pane fox
+
+# ---- words of a life that no snapshot saw, and that had never read its prompt ----
+tm set-option -g remain-on-exit on
+gt snapshot -L main
+rm -r "$W/before"
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+crash fox
+until_ 5 listed_is fox class dead
+agent_plan fox --eat-stdin
+starts=$(grep -c '^ready' "$(agent_dir fox)/events")
+gt fox -L main --config "$W/quick.toml"
+ok 'a start command eats the prompt' until_ 10 came_up_fox
+told=$(messages fox)
+tell_agent fox 'Also note the word newborn-1.'
+ok '  its agent hears something' until_ 5 messages_are fox $((told + 1))
+forget
+kill_server eel fox
+ok '  and its server dies' until_ 5 listed_is fox crash_reason server_exit
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 2))" '  it comes back'
+is "$(grep -oE 'rival-[12]|newborn-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 ' '  with all that it had heard'
+find_pane fox
 done_testing
