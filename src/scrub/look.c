@@ -13,6 +13,7 @@ struct look {
 	struct findings *f;
 	bool crossing, guessed;
 	size_t line, line_end;
+	struct keyed_line keyed;
 	size_t hot;		/* the line that was marked last, + 1 */
 	size_t named;		/* end of the last value found by its name: names inside it are part of it */
 };
@@ -132,6 +133,7 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 		l->line = l->line_end + 1;
 		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
 		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
+		l->keyed = (struct keyed_line){ .p = text + l->line, .n = l->line_end - l->line };
 	}
 	if (id > rules->n || (id < rules->n && !gate_open(l->s->gate, rules, id, l->view->text.data, l->line, from, to, l->line_end,
 	    true)))
@@ -140,7 +142,7 @@ on_word(void *arg, size_t id, size_t from, size_t to)
 	if (id < rules->n) {
 		try_rule(l, id, from);
 	} else if (from >= l->named &&
-	    keyed_at(rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
+	    keyed_at(rules, &l->keyed, from - l->line, to - l->line, &k)) {
 		l->named = l->line + k.to;
 		if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
 			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - rules->v], RANK_NAMED);
@@ -155,6 +157,7 @@ look_at(struct scrub *s, const struct view *view, struct frames *rows, bool cros
 	const char *nl = memchr(view->text.data, '\n', view->text.len);
 
 	l.line_end = nl != NULL ? (size_t)(nl - view->text.data) : view->text.len;
+	l.keyed = (struct keyed_line){ .p = view->text.data, .n = l.line_end };
 	memset(s->done, 0, s->rules.n * sizeof *s->done);
 	keywords_scan(s->keywords, view->text.data, view->text.len, on_word, &l);
 }
