@@ -48,8 +48,8 @@ find_all(struct run *run, const char *text, size_t n, struct frames *rows, struc
 		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] >= VIEW_HARD && modes[i] <= VIEW_SOFT, f);
 		view_release(&view);
 	}
-	pem_find(text, rows, run->s->kind_pem, f);
-	manifest_find(text, rows, run->s->kind_manifest, f);
+	pem_find(text, rows, run->s->rules.index->kind_pem, f);
+	manifest_find(text, rows, run->s->rules.index->kind_manifest, f);
 	find_known(run, text, rows, f);
 }
 

@@ -7,7 +7,7 @@
 
 /* A lane of the search for keywords. */
 struct sift {
-	const struct scrub *s;
+	struct scrub *s;
 	const char *text;
 	struct frames *rows;
 	char *worth;		/* a flag a row */
@@ -15,19 +15,24 @@ struct sift {
 };
 
 static void
-on_word(void *arg, size_t id, size_t from, size_t to)
+on_word(void *arg, size_t word, size_t from, size_t to)
 {
 	struct sift *l = arg;
 	struct frame *r;
+	uint64_t open;
+	size_t n;
+	const uint16_t *ids = keywords_ids(l->s->rules.index->keywords, word, &n);
 
 	while (from > l->rows->v[l->row].to)
 		l->row++;
 	r = &l->rows->v[l->row];
-	if (id > l->s->rules.n)
+	/* an armor is a word of its own */
+	if (ids[0] > l->s->rules.n)
 		r->armor = 1;
-	else if (!l->worth[l->row] && from >= r->body && to <= r->end && (id == l->s->rules.n ||
-	    gate_open(l->s->gate, &l->s->rules, id, l->text, r->body, from, to, r->end, !r->joins)))
-		l->worth[l->row] = 1;
+	if (ids[0] > l->s->rules.n || l->worth[l->row] || from < r->body || to > r->end)
+		return;
+	open = gate_open(l->s->gate, &l->s->rules, word, &(struct gate_place){ l->text, r->body, from, to, r->end, !r->joins });
+	l->worth[l->row] = open != 0;
 }
 
 /* Keywords that a seam cuts. */
@@ -45,13 +50,13 @@ sift_seams(const struct scrub *s, const char *text, const struct frames *rows, c
 			continue;
 		}
 		next = frames_next(rows, head, i);
-		if (!worth[i] && keywords_cross(s->keywords, text + a->body, a->end - a->body, text + next, b->end - next))
+		if (!worth[i] && keywords_cross(s->rules.index->keywords, text + a->body, a->end - a->body, text + next, b->end - next))
 			worth[i] = 1;
 	}
 }
 
 void
-sift_rows(const struct scrub *s, const char *text, size_t n, struct frames *rows)
+sift_rows(struct scrub *s, const char *text, size_t n, struct frames *rows)
 {
 	struct sift lanes[KEYWORD_LANES];
 	void *args[KEYWORD_LANES];
@@ -61,7 +66,7 @@ sift_rows(const struct scrub *s, const char *text, size_t n, struct frames *rows
 		lanes[i] = (struct sift){ s, text, rows, worth, 0 };
 		args[i] = &lanes[i];
 	}
-	keywords_sift(s->keywords, text, n, on_word, args);
+	keywords_sift(s->rules.index->keywords, text, n, on_word, args);
 	sift_seams(s, text, rows, worth);
 	for (size_t i = 0; i < rows->n; i++)
 		rows->v[i].dull = !worth[i] && !frame_hides(text, &rows->v[i]);
