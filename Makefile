@@ -56,7 +56,7 @@ TOOL_SRC := $(wildcard src/town/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
 TOOL_H   := $(wildcard src/town/toml*.h) $(patsubst %,src/base/%.h,buf err utf8)
 SECRETS_SRC := $(patsubst %,src/scrub/%.c,index keyword rule sample)
 $(MODE)/gen/secrets: scripts/secrets.c $(SECRETS_SRC) $(TOOL_SRC) $(TOOL_H) \
-    $(patsubst %,src/scrub/%.h,finding frame index keyword keyword_private rule sample)
+    $(patsubst %,src/scrub/%.h,finding frame view index keyword keyword_private rule sample)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
 $(MODE)/gen/secrets.ini.inc: config/secrets.ini $(MODE)/gen/secrets

@@ -7,14 +7,16 @@
 #include "scrub/gate.h"
 #include "scrub/word.h"
 
-#define SLOTS 2048
+#define SLOTS 8192	/* a question is in its own slot or the one beside it */
 #define AHEAD 2
 #define FAR 1024
 
 /* What the answer depends on. All bytes count, so that no two questions are ever taken for one. */
 struct question {
 	uint32_t word;
-	uint8_t before, n;	/* bytes in front of the keyword (0 or 1), all bytes; 0: the slot is empty */
+	uint8_t n;		/* bytes; 0: the slot is empty */
+	uint8_t before : 1;	/* one of them in front of the keyword */
+	uint8_t ends : 1;	/* the text ends behind them */
 	char bytes[26];
 };
 
@@ -23,13 +25,14 @@ struct slot {
 	uint64_t may;
 };
 
-enum border { UNKNOWN, INSIDE, BORDERED };
+/* What is known of a word. */
+enum { SEEN = 1, BORDERED = 2, LOOKS_BACK = 4 };	/* none of its ids begins within a word; one of its patterns depends on what stands before */
 
 struct gate {
 	struct slot slots[SLOTS];
 	const struct keywords *keywords;
 	size_t n_words;
-	unsigned char border[];		/* of each word: may any of its ids begin within a word? */
+	unsigned char known[];		/* of each word */
 };
 
 struct gate *
@@ -62,6 +65,18 @@ slot_of(const struct question *q)
 	return h >> 32 & (SLOTS - 1);
 }
 
+static bool
+same(const struct question *a, const struct question *b)
+{
+	uint64_t x[sizeof *a / sizeof(uint64_t)], y[sizeof *a / sizeof(uint64_t)], other = 0;
+
+	memcpy(x, a, sizeof x);
+	memcpy(y, b, sizeof y);
+	for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+		other |= x[i] ^ y[i];
+	return other == 0;
+}
+
 /* The rest of a long line is not read at each keyword in it. */
 static bool
 may_have(const struct gate_place *p, char c)
@@ -71,16 +86,28 @@ may_have(const struct gate_place *p, char c)
 	return most < n || !p->whole || memchr(p->text + p->to, c, most) != NULL;
 }
 
-static bool
-bordered(const struct gate *g, const struct rules *rules, size_t word)
+static const struct pattern *
+pattern_of(struct rules *rules, size_t id)
+{
+	return id < rules->n && rules->v[id].back == 0 ? rules_pattern(rules, id) : NULL;
+}
+
+static unsigned char
+learn_word(const struct gate *g, struct rules *rules, size_t word)
 {
 	size_t n;
 	const uint16_t *ids = keywords_ids(g->keywords, word, &n);
+	unsigned char known = SEEN | BORDERED;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct pattern *pattern = pattern_of(rules, ids[i]);
+
 		if (ids[i] >= rules->n || !rules->v[ids[i]].border)
-			return false;
-	return true;
+			known &= (unsigned char)~BORDERED;
+		if (pattern != NULL && pattern_looks_back(pattern) > 0)
+			known |= LOOKS_BACK;
+	}
+	return known;
 }
 
 /* All ids but those of rules that cannot match. */
@@ -92,9 +119,9 @@ ask(const struct gate *g, struct rules *rules, const struct question *q)
 	uint64_t may = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct pattern *pattern = ids[i] < rules->n && rules->v[ids[i]].back == 0 ? rules_pattern(rules, ids[i]) : NULL;
+		const struct pattern *pattern = pattern_of(rules, ids[i]);
 
-		if (pattern == NULL || pattern_may(pattern, q->bytes, q->n, q->before))
+		if (pattern == NULL || pattern_may(pattern, q->bytes, q->n, q->before, q->ends))
 			may |= (uint64_t)1 << i;
 	}
 	return may;
@@ -103,19 +130,25 @@ ask(const struct gate *g, struct rules *rules, const struct question *q)
 static uint64_t
 remembered(struct gate *g, struct rules *rules, size_t word, const struct gate_place *p)
 {
-	struct question q = { .word = (uint32_t)word, .before = p->at > p->from };
-	size_t most = sizeof q.bytes - q.before, n = p->to - p->at + AHEAD;
-	struct slot *slot;
+	struct question q = { .word = (uint32_t)word, .before = (g->known[word] & LOOKS_BACK) != 0 && p->at > p->from };
+	size_t most = sizeof q.bytes - q.before, n = p->to - p->at + AHEAD, at;
+	struct slot *slot, *beside;
 
 	n = n < p->end - p->at ? n : p->end - p->at;
+	q.ends = p->closed && n == p->end - p->at && n <= most;
 	n = n < most ? n : most;
 	q.n = (uint8_t)(n + q.before);
 	memcpy(q.bytes, p->text + p->at - q.before, q.n);
-	slot = &g->slots[slot_of(&q)];
-	if (memcmp(&slot->asked, &q, sizeof q) != 0) {
-		slot->may = ask(g, rules, &q);
-		slot->asked = q;
-	}
+	at = slot_of(&q);
+	slot = &g->slots[at];
+	if (same(&slot->asked, &q))
+		return slot->may;
+	beside = &g->slots[at ^ 1];
+	if (same(&beside->asked, &q))
+		return beside->may;
+	*beside = *slot;
+	slot->may = ask(g, rules, &q);
+	slot->asked = q;
 	return slot->may;
 }
 
@@ -127,9 +160,9 @@ gate_open(struct gate *g, struct rules *rules, size_t word, const struct gate_pl
 	uint64_t may;
 	size_t n;
 
-	if (g->border[word] == UNKNOWN)
-		g->border[word] = bordered(g, rules, word) ? BORDERED : INSIDE;
-	if (!begins && g->border[word] == BORDERED)
+	if (g->known[word] == 0)
+		g->known[word] = learn_word(g, rules, word);
+	if (!begins && (g->known[word] & BORDERED) != 0)
 		return 0;
 	may = remembered(g, rules, word, p);
 	ids = keywords_ids(g->keywords, word, &n);

@@ -18,13 +18,13 @@ struct gate *gate_new(const struct keywords *k);
 void gate_free(struct gate *g);				/* NULL is fine; overwrites what it remembers */
 
 /*
- * A keyword at [at, to) of the text, which is known from `from` to `end`; what stands beyond is not. `whole`: the row or line ends at `end`,
- * else it may go on elsewhere.
+ * A keyword at [at, to) of the text, which is known from `from` to `end`; what stands beyond is not. `whole`: the row or line is not cut in
+ * mid-word at `end`; `closed`: it does not go on elsewhere at all.
  */
 struct gate_place {
 	const char *text;
 	size_t from, at, to, end;
-	bool whole;
+	bool whole, closed;
 };
 
 /*

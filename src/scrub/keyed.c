@@ -350,3 +350,46 @@ keyed_at(const struct rules *rules, struct keyed_line *line, size_t word_from, s
 		lex_bare(&x, k, line->n);
 	return true;
 }
+
+/* What may stand between a name, blanks and a value: the first byte of what separator() takes there. */
+static bool
+may_part(const char *p, size_t n, size_t gap)
+{
+	static const char signs[] = "=:%?|!\"'`\\&\xc2\xef\xe2";
+
+	if (gap > 1 || strchr(signs, *p) != NULL)
+		return true;
+	switch (*p) {
+	case 'o':
+		return n < 3 || memcmp(p, "or ", 3) == 0;
+	case '-':
+		return n < 3 || memcmp(p, "-> ", 3) == 0;
+	case 'v':
+	case 'V':
+		return n < 5 || memcmp(p + 1, "alue", 4) == 0;
+	}
+	return false;
+}
+
+bool
+keyed_may(const char *p, size_t from, size_t at, size_t to, size_t end)
+{
+	size_t a = at, b = to, gap;
+
+	while (b < end && id_char(p[b]))
+		b++;
+	if (b == end)
+		return true;
+	/* "\"'`\\&%" end or begin quotes, NO_BREAK begins with \xc2 */
+	if (p[b] != ' ' && p[b] != '\t' && p[b] != '\xc2')
+		return p[b - 1] != '-' && p[b - 1] != '.' && strchr("=:?*%><\"'`\\&\xef\xe2", p[b]) != NULL;
+	for (gap = 0; b + gap < end && (p[b + gap] == ' ' || p[b + gap] == '\t'); gap++)
+		;
+	if (p[b] == '\xc2' || b + gap == end || may_part(p + b + gap, end - b - gap, gap))
+		return true;
+	while (a > from && id_char(p[a - 1]))
+		a--;
+	/* --name value, ENV NAME value (takes_pair), login NAME password value (is_netrc) */
+	return a < from + 2 || p[a] == '-' || (p[a - 1] == ' ' && strchr("VGxUvt", p[a - 2]) != NULL) ||
+	    (b - a >= 8 && memcmp(p + b - 8, "password", 8) == 0);
+}

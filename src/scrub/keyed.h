@@ -27,4 +27,10 @@ struct keyed_line {
 /* Looks at the name around [word_from, word_to) of the line, a word of the table. True when a value follows that is a secret. */
 bool keyed_at(const struct rules *rules, struct keyed_line *line, size_t word_from, size_t word_to, struct keyed *k);
 
+/*
+ * False when no value can follow the name around the word p[at, to), whatever stands before `from` and behind `end`: for most names in a text
+ * that is so. Quick.
+ */
+bool keyed_may(const char *p, size_t from, size_t at, size_t to, size_t end);
+
 #endif

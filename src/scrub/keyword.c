@@ -175,12 +175,33 @@ fill_ids(struct keywords *k, struct ending *endings)
 	k->ids = ids;
 }
 
+/* Bytes that many words have come first, so that what is read of a row lies together. */
+static void
+sort_columns(struct keywords *k)
+{
+	const struct trie *t = k->trie;
+	size_t times[256] = { 0 };
+
+	for (size_t i = 1; i < t->n_nodes; i++)
+		times[t->nodes[i].byte]++;
+	for (uint32_t column = 1; column < k->columns; column++) {
+		size_t best = 0;
+
+		for (size_t c = 1; c < 256; c++)
+			if (times[c] > times[best])
+				best = c;
+		k->column[best] = (unsigned char)column;
+		times[best] = 0;
+	}
+}
+
 void
 keywords_build(struct keywords *k)
 {
 	struct trie *t = k->trie;
 	struct ending *endings = xcalloc(t->n_nodes + t->n_outs / KEYWORD_IDS, sizeof *endings);
 
+	sort_columns(k);
 	for (int c = 'A'; c <= 'Z'; c++)
 		k->column[c] = k->column[c | 0x20];
 	k->n_nodes = k->n_endings = t->n_nodes;

@@ -158,7 +158,7 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 		next_line(l);
 	if (ids[0] > rules->n)
 		return 0;
-	open = gate_open(l->s->gate, rules, word, &(struct gate_place){ l->view->text.data, l->line, from, to, l->line_end, true });
+	open = gate_open(l->s->gate, rules, word, &(struct gate_place){ l->view->text.data, l->line, from, to, l->line_end, true, true });
 	if (open != 0)
 		mark_hot(l);
 	for (size_t i = 0; open >> i != 0; i++) {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "scrub/finding.h"
-#include "scrub/frame.h"
+#include "scrub/view.h"
 #include "scrub/keyword.h"
 #include "scrub/known.h"
 #include "scrub/rules.h"
@@ -53,8 +53,8 @@ void look_at(struct scrub *s, const struct view *view, struct frames *rows, bool
 
 /*
  * Makes those rows dull in which no rule can find anything, neither alone nor together with the rows that they are joined with; most
- * rows of a screen are such. Marks where keys may begin or end.
+ * rows of a screen are such. Marks where keys may begin or end. Looks at rows that are fresh or not quiet; what others are stays.
  */
-void sift_rows(struct scrub *s, const char *text, size_t n, struct frames *rows);
+void sift_rows(struct scrub *s, const char *text, struct frames *rows);
 
 #endif
