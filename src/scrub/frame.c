@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,12 @@ static const char *const marks[] = { "⎿", "⏺", "●", "•", "❯", "└", "
 static size_t
 starts_with(const char *p, size_t n, const char *const *words, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(words[i]);
-
-		if (n >= len && memcmp(p, words[i], len) == 0)
-			return len;
-	}
+	/* all of them are runes of three bytes that begin with the same one */
+	if (n < 3 || p[0] != words[0][0])
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (p[1] == words[i][1] && p[2] == words[i][2])
+			return 3;
 	return 0;
 }
 
@@ -33,6 +34,18 @@ static bool
 blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Indents and the room in boxes are long: eight of them at a time. */
+#define EIGHT_BLANKS ((uint64_t)0x2020202020202020)
+
+static uint64_t
+eight_at(const char *p)
+{
+	uint64_t eight;
+
+	memcpy(&eight, p, sizeof eight);
+	return eight;
 }
 
 /* utf8_width, quick for what is nearly always ASCII. */
@@ -61,9 +74,11 @@ take(struct peel *p, size_t n)
 static void
 take_blanks(struct peel *p)
 {
-	size_t i = p->row->body;
+	size_t i = p->row->body, end = p->row->end;
 
-	for (; i < p->row->end && blank(p->text[i]); i++)
+	for (; i + sizeof EIGHT_BLANKS <= end && eight_at(p->text + i) == EIGHT_BLANKS; i += sizeof EIGHT_BLANKS)
+		p->col += (int)sizeof EIGHT_BLANKS;
+	for (; i < end && blank(p->text[i]); i++)
 		p->col += p->text[i] == '\t' ? 8 - p->col % 8 : 1;
 	p->row->body = i;
 }
@@ -77,8 +92,13 @@ left(const struct peel *p)
 static void
 trim_right(struct peel *p)
 {
-	while (p->row->end > p->row->body && blank(p->text[p->row->end - 1]))
-		p->row->end--;
+	size_t body = p->row->body, end = p->row->end;
+
+	while (end >= body + sizeof EIGHT_BLANKS && eight_at(p->text + end - sizeof EIGHT_BLANKS) == EIGHT_BLANKS)
+		end -= sizeof EIGHT_BLANKS;
+	while (end > body && blank(p->text[end - 1]))
+		end--;
+	p->row->end = end;
 }
 
 static void
@@ -87,7 +107,7 @@ peel_box(struct peel *p)
 	struct frame *r = p->row;
 	size_t len;
 
-	if (left(p) == 0 || (unsigned char)p->text[r->body] != 0xe2 || (len = STARTS(p->text + r->body, left(p), bars)) == 0)
+	if ((len = STARTS(p->text + r->body, left(p), bars)) == 0)
 		return;
 	take(p, len);
 	r->box = 1;
@@ -176,7 +196,7 @@ mark_at(const struct peel *p)
 {
 	const char *at = p->text + p->row->body;
 
-	return left(p) > 0 && (unsigned char)*at >= 0xe2 ? STARTS(at, left(p), marks) : 0;
+	return STARTS(at, left(p), marks);
 }
 
 static void

@@ -26,6 +26,7 @@ struct frame {
 	char key;		/* the body begins with "NAME=", "name: " or "name = ", as a line of its own does */
 	char wide;		/* the body has bytes that are not ASCII */
 	char joins;		/* cut in mid-word at the edge: the next row goes on where this one ends */
+	char hides;		/* the body has escape sequences or invisible runes, which views leave out */
 	char changed;		/* something was replaced in it */
 	char fresh;		/* new, changed, or joined otherwise than before */
 	char quiet;		/* seen before and unchanged since: left out of views */
@@ -35,7 +36,7 @@ struct frame {
 };
 
 struct frames {
-	struct frame *v;	/* changed, quiet, dull, hot and armor are the caller's to set */
+	struct frame *v;	/* hides, changed, quiet, dull, hot and armor are the caller's to set */
 	size_t n, cap;
 	int width;
 };

@@ -376,19 +376,20 @@ keyed_may(const char *p, size_t from, size_t at, size_t to, size_t end)
 {
 	size_t a = at, b = to, gap;
 
-	while (b < end && id_char(p[b]))
+	while (b < end && b - to < MAX_KEY && id_char(p[b]))
 		b++;
-	if (b == end)
+	while (a > from && at - a < MAX_KEY && id_char(p[a - 1]))
+		a--;
+	/* a stretch that long is no name, but for what find_key() takes off at its ends */
+	if (b == end || b - to == MAX_KEY || at - a == MAX_KEY)
 		return true;
 	/* "\"'`\\&%" end or begin quotes, NO_BREAK begins with \xc2 */
 	if (p[b] != ' ' && p[b] != '\t' && p[b] != '\xc2')
 		return p[b - 1] != '-' && p[b - 1] != '.' && strchr("=:?*%><\"'`\\&\xef\xe2", p[b]) != NULL;
-	for (gap = 0; b + gap < end && (p[b + gap] == ' ' || p[b + gap] == '\t'); gap++)
+	for (gap = 0; b + gap < end && gap <= MAX_GAP && (p[b + gap] == ' ' || p[b + gap] == '\t'); gap++)
 		;
 	if (p[b] == '\xc2' || b + gap == end || may_part(p + b + gap, end - b - gap, gap))
 		return true;
-	while (a > from && id_char(p[a - 1]))
-		a--;
 	/* --name value, ENV NAME value (takes_pair), login NAME password value (is_netrc) */
 	return a < from + 2 || p[a] == '-' || (p[a - 1] == ' ' && strchr("VGxUvt", p[a - 2]) != NULL) ||
 	    (b - a >= 8 && memcmp(p + b - 8, "password", 8) == 0);

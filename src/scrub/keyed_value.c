@@ -41,6 +41,9 @@ static const char *const quotes[] = { "\"\"\"", "'''", "&quot;", "\\\\\\\"", "\\
 const char *
 lex_quote_before(const struct lex *x, size_t at)
 {
+	/* the last bytes of them */
+	if (at == 0 || strchr("\"'`;2", x->p[at - 1]) == NULL)
+		return "";
 	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++) {
 		size_t len = strlen(quotes[i]);
 

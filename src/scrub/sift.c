@@ -87,8 +87,9 @@ sift_stretch(struct scrub *s, const char *text, struct frames *rows, size_t from
 		args[i] = &lanes[i];
 	}
 	keywords_sift(s->rules.index->keywords, text + base, rows->v[to - 1].to - base, on_word, args);
+	view_hides(text, rows, from, to);
 	for (size_t i = from; i < to; i++)
-		rows->v[i].dull = rows->v[i].dull && !frame_hides(text, &rows->v[i]);
+		rows->v[i].dull = rows->v[i].dull && !rows->v[i].hides;
 }
 
 void

@@ -110,15 +110,23 @@ unseen(const char *p, size_t n)
 	return 0;
 }
 
-bool
-frame_hides(const char *text, const struct frame *r)
+static bool
+hides(const char *text, const struct frame *r)
 {
-	if (!r->wide)
-		return memchr(text + r->body, 0x1b, r->end - r->body) != NULL;
 	for (size_t i = r->body; i < r->end; i++)
 		if (text[i] == 0x1b || ((unsigned char)text[i] >= 0x80 && unseen(text + i, r->end - i) != 0))
 			return true;
 	return false;
+}
+
+void
+view_hides(const char *text, struct frames *r, size_t from, size_t to)
+{
+	size_t begin = r->v[from].from;
+	bool escapes = memchr(text + begin, 0x1b, r->v[to - 1].to - begin) != NULL;
+
+	for (size_t i = from; i < to; i++)
+		r->v[i].hides = (escapes || r->v[i].wide) && hides(text, &r->v[i]);
 }
 
 static void
@@ -128,7 +136,7 @@ add_body(struct view *w, const char *text, size_t row, size_t from)
 	size_t i = from;
 
 	add_stretch(w, from, row);
-	if (!frame_hides(text, r))
+	if (!r->hides)
 		i = r->end;
 	while (i < r->end) {
 		unsigned char c = (unsigned char)text[i];

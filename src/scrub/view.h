@@ -40,8 +40,8 @@ void view_release(struct view *w);				/* overwrites the text */
 
 /* False when no view joins row i with the next one. */
 bool view_goes_on(const char *text, const struct frames *r, size_t i);
-/* True when the body has escape sequences or invisible runes, which views leave out. */
-bool frame_hides(const char *text, const struct frame *r);
+/* Sets `hides` of rows [from, to), which stand one below the other. Before a view shows them. */
+void view_hides(const char *text, struct frames *r, size_t from, size_t to);
 
 /* The source offset of a byte of the view, and its row. */
 size_t view_source(const struct view *w, size_t at, size_t *row);
