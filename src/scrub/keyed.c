@@ -57,8 +57,8 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 	x->key_to = b;
 	x->open = lex_quote_before(x, a);
 	x->env = true;
-	for (size_t i = a; i < b; i++)
-		x->env = x->env && !islower((unsigned char)x->p[i]);
+	for (size_t i = a; i < b && x->env; i++)
+		x->env = !islower((unsigned char)x->p[i]);
 	/* ${NAME} and $(NAME) name a secret, ${NAME:-value} may hold one */
 	if (a >= 2 && x->p[a - 1] == '{' && x->p[a - 2] == '$')
 		x->expansion = lex_at(x, b, ":-") || lex_at(x, b, ":=");
