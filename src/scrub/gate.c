@@ -8,7 +8,6 @@
 #include "scrub/word.h"
 
 #define SLOTS 8192	/* a question is in its own slot or the one beside it */
-#define AHEAD 2
 #define FAR 1024
 
 /* What the answer depends on. All bytes count, so that no two questions are ever taken for one. */
@@ -131,7 +130,7 @@ static uint64_t
 remembered(struct gate *g, struct rules *rules, size_t word, const struct gate_place *p)
 {
 	struct question q = { .word = (uint32_t)word, .before = (g->known[word] & LOOKS_BACK) != 0 && p->at > p->from };
-	size_t most = sizeof q.bytes - q.before, n = p->to - p->at + AHEAD, at;
+	size_t most = sizeof q.bytes - q.before, n = p->to - p->at + GATE_AHEAD, at;
 	struct slot *slot, *beside;
 
 	n = n < p->end - p->at ? n : p->end - p->at;

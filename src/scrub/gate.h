@@ -9,17 +9,19 @@
 
 /*
  * Keywords are common words, what stands around them is not: "http" is no reason to run the pattern of a command called http when "://"
- * stands behind it. The gate asks the patterns of a keyword once whether they could match with the two bytes behind it, and remembers the
+ * stands behind it. The gate asks the patterns of a keyword once whether they could match with the bytes behind it, and remembers the
  * answer, which depends on those bytes and the one before them alone.
  */
 struct gate;
+
+enum { GATE_AHEAD = 2 };	/* bytes behind the keyword */
 
 struct gate *gate_new(const struct keywords *k);
 void gate_free(struct gate *g);				/* NULL is fine; overwrites what it remembers */
 
 /*
  * A keyword at [at, to) of the text, which is known from `from` to `end`; what stands beyond is not. `whole`: the row or line is not cut in
- * mid-word at `end`; `closed`: it does not go on elsewhere at all.
+ * mid-word at `end`; `closed`: it does not go on elsewhere at all, which is asked within GATE_AHEAD bytes of `end`.
  */
 struct gate_place {
 	const char *text;

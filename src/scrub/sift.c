@@ -18,6 +18,7 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 {
 	struct sift *l = arg;
 	struct frame *r;
+	struct gate_place place;
 	uint64_t open;
 	size_t n;
 	const uint16_t *ids = keywords_ids(l->s->rules.index->keywords, word, &n);
@@ -32,8 +33,9 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 		r->armor = 1;
 	if (ids[0] > l->s->rules.n || !r->dull || from < r->body || to > r->end)
 		return;
-	open = gate_open(l->s->gate, &l->s->rules, word,
-	    &(struct gate_place){ l->text, r->body, from, to, r->end, !r->joins, !view_goes_on(l->text, l->rows, l->row) });
+	place = (struct gate_place){ l->text, r->body, from, to, r->end, !r->joins, false };
+	place.closed = r->end - to <= GATE_AHEAD && !view_goes_on(l->text, l->rows, l->row);
+	open = gate_open(l->s->gate, &l->s->rules, word, &place);
 	/* a name alone is worth a look where a value may follow */
 	for (size_t i = 0; open >> i != 0 && r->dull; i++) {
 		if ((open >> i & 1) != 0)

@@ -160,6 +160,12 @@ view_show(struct view *w, const char *text, const struct frames *rows, enum view
 	buf_reset(&w->text);
 	w->n = 0;
 	w->rows = rows;
+	/* it may be the whole text: to grow step by step would move pages */
+	if (mode == VIEW_ALL && w->cap < 2 * rows->n) {
+		buf_grow(&w->text, rows->v[rows->n - 1].to);
+		free(w->v);
+		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
+	}
 	for (size_t i = 0, head; i < rows->n; i++) {
 		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
 
