@@ -288,7 +288,7 @@ tell_agent fox 'Also note the word rival-2.'
 ok '  it hears something else' until_ 5 messages_are fox 3
 pid=$(agent_pid fox)
 kill_server eel fox
-rm "$HOME/.claude/sessions/$pid.json"
+rm -f "$HOME/.claude/sessions/$pid.json"
 gt fox -L main
 is "$RC $(messages fox)" '0 4' '  and comes back'
 is "$(grep -oE 'rival-[12]' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 ' '  with all that it had heard'
