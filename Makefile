@@ -45,23 +45,27 @@ $(BIN): $(MODE)/obj/main.o $(LIB)
 $(LIB): $(OBJ)
 	@rm -f $@ && ar rcsP $@ $^
 
-$(MODE)/obj/%.o: src/%.c $(GEN)
+$(MODE)/obj/%.o: src/%.c | $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tables and templates are compiled in as byte lists: #include "secrets.ini.inc" inside an array initialiser.
-$(MODE)/gen/%.ini.inc: config/%.ini
+# Templates are compiled in as byte lists: #include "recovery.md.inc" inside an array initialiser. Tables are read here, by the program's own
+# sources, and not at every start. These programs run on the machine that builds.
+TOOL_SRC := $(wildcard src/town/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
+TOOL_H   := $(wildcard src/town/toml*.h) $(patsubst %,src/base/%.h,buf err utf8)
+SECRETS_SRC := $(patsubst %,src/scrub/%.c,index keyword rule sample)
+$(MODE)/gen/secrets: scripts/secrets.c $(SECRETS_SRC) $(TOOL_SRC) $(TOOL_H) \
+    $(patsubst %,src/scrub/%.h,finding frame view index keyword keyword_private rule sample)
 	@mkdir -p $(@D)
-	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
-# The table of secrets is large: it is read here, by the program's own reader, and not at every start. ITEMS runs on the machine that builds.
-ITEMS := $(MODE)/gen/items
-ITEMS_SRC := scripts/items.c $(wildcard src/town/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
-$(ITEMS): $(ITEMS_SRC) $(wildcard src/town/toml*.h) src/base/buf.h src/base/err.h src/base/utf8.h
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
+$(MODE)/gen/secrets.ini.inc: config/secrets.ini $(MODE)/gen/secrets
+	$(MODE)/gen/secrets <$< >$@.new && mv $@.new $@
+$(MODE)/gen/items: scripts/items.c $(TOOL_SRC) $(TOOL_H)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(ITEMS_SRC) $(shell pkg-config --cflags --libs inih)
-$(MODE)/gen/secrets.ini.inc: config/secrets.ini $(ITEMS)
-	$(ITEMS) <$< >$@.new && mv $@.new $@
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
+$(MODE)/gen/agents.ini.inc: config/agents.ini $(MODE)/gen/items
+	$(MODE)/gen/items <$< >$@.new && mv $@.new $@
 $(MODE)/gen/%.md.inc: templates/%.md
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@

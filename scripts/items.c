@@ -6,9 +6,8 @@
 #include "town/toml.h"
 
 /*
- * items <config/secrets.ini >secrets.ini.inc: the table of secrets as the build compiles it in, read by the program's own reader, so that no start
- * has to read it again. For each key, as a list of bytes: section, key and value, each with a NUL, the type, and the line in three bytes,
- * the low one first. Of the samples only the first of each rule is there, its canary: the others are for the tests.
+ * items <config/agents.ini >agents.ini.inc: a table as the build compiles it in, read by the program's own reader, so that no start has to parse
+ * it again: what toml_items takes, as a list of bytes.
  */
 #define MOST (4u << 20)
 
@@ -26,8 +25,6 @@ print_item(void *arg, const struct toml_item *it, struct err *e)
 
 	(void)arg;
 	(void)e;
-	if (str_starts(it->key, "spares") || str_starts(it->key, "finds_"))
-		return 0;
 	put(it->section, strlen(it->section) + 1);
 	put(it->key, strlen(it->key) + 1);
 	put(it->value, strlen(it->value) + 1);
@@ -45,7 +42,7 @@ main(void)
 
 	while ((c = getchar()) != EOF && text.len < MOST)
 		buf_chr(&text, (char)c);
-	if (toml_parse(text.data, text.len, "config/secrets.ini", print_item, NULL, &e) != 0) {
+	if (toml_parse(text.data, text.len, "standard input", print_item, NULL, &e) != 0) {
 		fprintf(stderr, "items: %s\n", e.msg);
 		return 1;
 	}

@@ -67,11 +67,17 @@ proc_ticks(pid_t pid)
 }
 
 int64_t
+proc_wall_ms(const struct proc *p)
+{
+	return clock_wall_ms() - (clock_boot_ms() - proc_started_ms(p));
+}
+
+int64_t
 proc_began_ms(pid_t pid)
 {
 	struct proc p;
 
-	return proc_read(pid, &p) == 0 && p.state != 'Z' ? clock_wall_ms() - (clock_boot_ms() - proc_started_ms(&p)) : 0;
+	return proc_read(pid, &p) == 0 && p.state != 'Z' ? proc_wall_ms(&p) : 0;
 }
 
 static int

@@ -29,6 +29,7 @@ int proc_read(pid_t pid, struct proc *out);
 /* When a living process began, in clock ticks since boot. 0: it is gone, though nobody may have waited for it yet. */
 uint64_t proc_ticks(pid_t pid);
 int64_t proc_started_ms(const struct proc *p);	/* on the scale of clock_boot_ms */
+int64_t proc_wall_ms(const struct proc *p);	/* on that of clock_wall_ms as it is set now, when it began in this boot */
 /* When a living process began, ms since 1970. 0: it is gone, though nobody may have waited for it yet. */
 int64_t proc_began_ms(pid_t pid);
 /* One look at all processes. */

@@ -142,7 +142,7 @@ profiles_new(const struct config *c, struct err *e)
 	struct profiles *p = xcalloc(1, sizeof *p);
 	struct err own = ERR_INIT;
 
-	if (toml_parse((const char *)built_in, sizeof built_in, "agents.ini", take_item, p, &own) != 0)
+	if (toml_items(built_in, sizeof built_in, "agents.ini", take_item, p, &own) != 0)
 		die("%s", own.msg);
 	if (c != NULL && take_overrides(p, c, e) != 0)
 		goto fail;

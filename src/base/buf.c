@@ -27,7 +27,7 @@ void
 buf_init(struct buf *b)
 {
 	b->data = buf_empty;
-	b->len = b->cap = 0;
+	b->len = b->cap = b->high = 0;
 }
 
 void
@@ -41,17 +41,16 @@ buf_release(struct buf *b)
 void
 buf_wipe(struct buf *b)
 {
+	/* what was never written is left alone: to touch it would cost a page each */
 	if (b->cap != 0)
-		explicit_bzero(b->data, b->cap);
+		explicit_bzero(b->data, b->len > b->high ? b->len : b->high);
 	buf_release(b);
 }
 
 void
 buf_reset(struct buf *b)
 {
-	b->len = 0;
-	if (b->cap != 0)
-		b->data[0] = '\0';
+	buf_cut(b, 0);
 }
 
 void
@@ -135,6 +134,7 @@ buf_cut(struct buf *b, size_t len)
 {
 	if (len >= b->len)
 		return;
+	b->high = b->high > b->len ? b->high : b->len;
 	b->len = len;
 	b->data[len] = '\0';
 }

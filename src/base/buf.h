@@ -14,10 +14,11 @@ struct buf {
 	char *data;
 	size_t len;
 	size_t cap;		/* 0: data is the shared empty string, nothing allocated */
+	size_t high;		/* what buf_cut and buf_reset left behind the end, for buf_wipe */
 };
 
 extern char buf_empty[];
-#define BUF_INIT { .data = buf_empty, .len = 0, .cap = 0 }
+#define BUF_INIT { .data = buf_empty, .len = 0, .cap = 0, .high = 0 }
 
 void buf_init(struct buf *b);
 void buf_release(struct buf *b);			/* frees; b is empty and usable again */

@@ -1,6 +1,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/pattern.h"
@@ -90,15 +91,19 @@ pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, s
 	return 1;
 }
 
-bool
-pattern_may(const struct pattern *p, const char *text, size_t n, size_t at)
+size_t
+pattern_looks_back(const struct pattern *p)
 {
 	uint32_t back = 0;
 
-	if (pcre2_pattern_info(p->code, PCRE2_INFO_MAXLOOKBEHIND, &back) != 0 || back > at)
-		return true;
-	return pcre2_match(p->code, (PCRE2_SPTR)text, n, at, PCRE2_PARTIAL_HARD | PCRE2_NO_JIT, p->data, p->context) !=
-	    PCRE2_ERROR_NOMATCH;
+	return pcre2_pattern_info(p->code, PCRE2_INFO_MAXLOOKBEHIND, &back) == 0 ? back : SIZE_MAX;
+}
+
+bool
+pattern_may(const struct pattern *p, const char *text, size_t n, size_t at, bool ends)
+{
+	return pattern_looks_back(p) > at || pcre2_match(p->code, (PCRE2_SPTR)text, n, at, (ends ? 0 : PCRE2_PARTIAL_HARD) | PCRE2_NO_JIT, p->data,
+	    p->context) != PCRE2_ERROR_NOMATCH;
 }
 
 bool

@@ -37,10 +37,13 @@ void pattern_free(struct pattern *p);
 int pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m);
 
 /*
- * Whether a match that begins at `at` is possible as far as n bytes tell of a text that goes on behind them, and before which nothing is known
- * but the first `at` bytes. Only of an anchored pattern; true where that cannot be told: it looks further back.
+ * Whether a match that begins at `at` is possible as far as n bytes tell of a text that goes on behind them, unless it `ends` there, and before
+ * which nothing is known but the first `at` bytes. Only of an anchored pattern; true where that cannot be told: it looks further back.
  */
-bool pattern_may(const struct pattern *p, const char *text, size_t n, size_t at);
+bool pattern_may(const struct pattern *p, const char *text, size_t n, size_t at, bool ends);
+
+/* How many characters before its beginning a match may depend on: look-behinds, \b. */
+size_t pattern_looks_back(const struct pattern *p);
 
 /* True on a match anywhere; an error counts as no match. For hints only. */
 bool pattern_is(const struct pattern *p, const char *text, size_t n);

@@ -129,6 +129,9 @@ cmd_scrub(const struct cli *cli, struct err *e)
 	(void)mallopt(M_TRIM_THRESHOLD, MAPPED);
 	stream_init(&st, s, -1, STREAM_WINDOW);
 	ret = pump(&st, cli->check || cli->json, e);
+	if (scrub_broken(s) != NULL)
+		fprintf(stderr, "gt-recover: the rule [%s] for secrets does not find its own sample on this machine; rows that need it are withheld\n",
+		    scrub_broken(s));
 	if (ret == 0 && (cli->report || cli->json))
 		print_report(cli, s, &st);
 	else if (ret == 0 && st.withheld > 0 && !cli->quiet)

@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "context/newborn.h"
 
 #define SLUG_MAX 200
 #define ID_CHARS 36
-/* the times of files, processes and panes are not of one clock's grain, and what was under way is still written */
+/* the times of files and panes are not of one clock's grain, and what was under way is still written */
 #define SLACK_MS 5000
 /* of a folder that has more in the life of one process nothing can be told */
 #define MAX_LOOKS 64
@@ -202,7 +203,7 @@ in_its_life(const struct transcript_hints *h, const char *path)
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return false;
 	ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	return (h->began == 0 || ms >= h->began - SLACK_MS) && (h->ended == 0 || ms <= h->ended + SLACK_MS);
+	return (h->began == 0 || ms >= h->began) && (h->ended == 0 || ms <= h->ended + SLACK_MS);
 }
 
 static bool
@@ -303,6 +304,16 @@ take(struct transcript_found *out, enum found how, char *id, char *path)
 	out->path = path;
 }
 
+/* The screen was seen before it began: a pane shows the life before for a moment. */
+static void
+find_born_later(const struct transcript_hints *h, struct transcript_found *out)
+{
+	char *path = h->cwd != NULL ? newborn_find(h->config_dir, h->cwd, h->said_at, h->held, h->n_held) : NULL;
+
+	if (path != NULL)
+		take(out, FOUND_FOLDER, xstrndup(strrchr(path, '/') + 1, ID_CHARS), path);
+}
+
 static int
 find_in_folder(const struct transcript_hints *h, struct transcript_found *out, struct err *e)
 {
@@ -323,6 +334,8 @@ find_in_folder(const struct transcript_hints *h, struct transcript_found *out, s
 		out->how = FOUND_AMBIGUOUS;
 		out->rivals = r.n;
 	}
+	if (ret == 0 && r.n == 0 && h->said_at != 0 && h->n_suspects == 0)
+		find_born_later(h, out);
 	rivals_release(&r);
 	return ret;
 }

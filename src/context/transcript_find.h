@@ -46,8 +46,9 @@ struct transcript_hints {
 	size_t n_held;
 	const char *const *suspects;	/* ids of records one of which is this process's: no others are looked at in the folder */
 	size_t n_suspects;
-	int64_t began, ended;		/* ms since 1970; ended 0: it lives or nobody knows */
+	int64_t began, ended;		/* ms since 1970; it wrote nothing before began; ended 0: it lives or nobody knows */
 	const struct said *said;	/* what stands on the screen; NULL: nothing that could be compared */
+	int64_t said_at;		/* when that was seen, ms since 1970; what began later cannot stand there. 0: at the end */
 };
 
 struct transcript_found {
@@ -61,8 +62,8 @@ struct transcript_found {
  * The record's word stands. An id of any other source counts when its file is there and what is on the screen does not speak against it:
  * none of the messages there stands in the file, or another file that this process may have written has newer ones of them (/clear begins a
  * new file, and the start command does not know). In the folder what others hold and what was not written to in the life of the process
- * is left out; of several the one that has all messages of the screen that any has is taken, and nothing else. -1: a folder cannot be
- * read (name "transcript").
+ * is left out; of several the one that has all messages of the screen that any has is taken, and nothing else; where none has any, the only
+ * one that began after the screen was seen. -1: a folder cannot be read (name "transcript").
  */
 int transcript_find(const struct transcript_hints *h, struct transcript_found *out, struct err *e);
 void transcript_found_release(struct transcript_found *f);

@@ -117,6 +117,7 @@ to_json(const struct attempt *a, enum phase phase, int64_t now)
 	for (size_t i = 0; i < N(numbers); i++)
 		json_put_int(o, numbers[i].key, *number_of(a, i));
 	json_put_flag(o, "pasted", a->pasted);
+	json_put_flag(o, "stood_dead", a->stood_dead);
 	for (int p = 0; p < PHASES; p++)
 		if (a->times[p] != 0 || (enum phase)p == phase)
 			json_put_int(times, phase_names[p], a->times[p] != 0 ? a->times[p] : now);
@@ -150,6 +151,7 @@ from_record(const struct record *r, struct attempt *a, struct err *e)
 	for (size_t i = 0; i < N(numbers); i++)
 		*number_of(a, i) = json_number(o, numbers[i].key, 0);
 	a->pasted = json_flag(o, "pasted", false);
+	a->stood_dead = json_flag(o, "stood_dead", false);
 	times = json_object_get(o, "times");
 	for (int p = 0; p < PHASES; p++)
 		a->times[p] = json_number(times, phase_names[p], 0);

@@ -55,6 +55,7 @@ struct attempt {
 	int64_t lines;			/* rows of context captured */
 	int64_t tokens;			/* estimate of the prompt */
 	bool pasted;			/* a paste was begun: the prompt may have reached the agent */
+	bool stood_dead;		/* what it had started was seen dead in its pane, which was kept */
 };
 
 struct attempts {

@@ -62,6 +62,7 @@ agent_died(struct recovery *r, const struct look *l, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "%s died again right after its start (%s %d)", r->c->profile->label,
 	    l->signal > 0 ? "signal" : "status", l->signal > 0 ? l->signal : l->status);
+	r->attempt.stood_dead = true;
 	ending_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
 		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again", r->c->profile->label);

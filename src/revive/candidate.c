@@ -68,6 +68,7 @@ candidate_release(struct candidate *c)
 	free(c->snapshot);
 	free(c->needs);
 	free(c->lost_id);
+	free(c->started_by);
 	free(c->after);
 	town_list_release(&c->carried);
 	memset(c, 0, sizeof *c);

@@ -46,6 +46,7 @@ struct candidate {
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	size_t snapshot_lines;		/* of the newest snapshot that is its own; 0: none, or nobody looked (recall_lines) */
 	int64_t crashed_at;		/* ms since 1970; 0 unknown */
+	int64_t began;			/* missing: when the process that died had begun; 0 unknown */
 	struct launch launch;		/* what would be started; command NULL: not known */
 	char *cwd;			/* where the agent worked */
 	char *config_dir;		/* of the agent (~/.claude by its own HOME); NULL for agents without one */
@@ -53,6 +54,7 @@ struct candidate {
 	pid_t agent_pid;		/* live, respawned: its process */
 	char *snapshot;			/* missing, restored, respawned: the snapshot (context/album.h) of the agent that died; NULL: none */
 	char *lost_id;			/* respawned: the conversation that it was not given; missing: its last one; NULL: only the snapshot tells */
+	char *started_by;		/* missing: the attempt that had started it since the snapshot; NULL: none */
 	char *after;			/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
 	char *needs;			/* a sentence with the name of the secret without which its command cannot be started; NULL: none */

@@ -162,8 +162,11 @@ unshown_attempt(const struct earlier_in *in, struct store *store, struct attempt
 {
 	const struct pane *p = &in->c->pane;
 	char id[PROMPT_ID + 1];
-	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
+	int found;
 
+	if (in->c->started_by != NULL)
+		return attempt_load(store, in->c->started_by, a, e);
+	found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
 	/* an earlier recoverer had begun with this very crash */
 	if (found == 1 && a->pane_pid == p->pid) {
 		attempt_release(a);

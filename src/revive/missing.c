@@ -26,6 +26,15 @@ struct gone {
 	bool server_died;
 };
 
+/* The attempt found the pane dead and started nothing, or saw dead what it had started. */
+static bool
+stood_dead(const struct attempt *a)
+{
+	if (a->times[PHASE_RESPAWNED] != 0)
+		return a->stood_dead;
+	return strcmp(a->class, class_name(CLASS_DEAD)) == 0 || strcmp(a->class, class_name(CLASS_ZOMBIE)) == 0;
+}
+
 /* The pane stood there dead before its session went, and nothing was started in it since: somebody took it away. */
 static bool
 was_cleared(const struct gone *g)
@@ -35,13 +44,11 @@ was_cleared(const struct gone *g)
 	struct attempt a;
 	bool cleared;
 
-	if (g->u.later)
-		return false;
-	if (h->dead)
+	if (h->dead && !g->u.later)
 		return true;
 	if (store == NULL || attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, &a, NULL) != 1)
 		return false;
-	cleared = a.times[PHASE_DETECTED] > h->taken_at && strcmp(a.class, class_name(CLASS_MISSING)) != 0;
+	cleared = a.times[PHASE_DETECTED] > h->taken_at && stood_dead(&a);
 	attempt_release(&a);
 	return cleared;
 }
@@ -109,9 +116,20 @@ take_later(const struct unseen *u, struct candidate *c)
 	if (!u->later)
 		return;
 	session_file_release(&c->note);
+	c->began = u->began;
+	c->started_by = xstrdup(u->id);
 	c->crashed_at = u->alive_at;
 	if (u->answered)
 		c->after = xstrdup(u->id);
+}
+
+/* Its start is counted from a boot, which must be this one. */
+static int64_t
+began(const struct snapshot *h)
+{
+	const struct proc p = { .start = h->pid_start };
+
+	return h->pid > 0 && h->taken_at > clock_wall_ms() - clock_boot_ms() ? proc_wall_ms(&p) : 0;
 }
 
 static void
@@ -124,6 +142,7 @@ add(const struct gone *g, const char *name, struct candidates *out)
 		candidate_release(&c);
 		return;
 	}
+	c.began = began(g->h);
 	take_later(&g->u, &c);
 	c.class = CLASS_MISSING;
 	c.reason = reason_of(g, &c);

@@ -19,6 +19,7 @@
 #include "tmux/quote.h"
 #include "town/town.h"
 
+#define MOST_LINKS 64			/* lives in a row of one agent */
 #define GT_TIMEOUT_MS 120000		/* gt waits for the agent's first prompt (ClaudeStartTimeout is 60 s to 180 s) */
 
 static bool
@@ -56,23 +57,36 @@ struct namesakes {
 	struct pane *one;		/* into the list */
 };
 
+static bool
+is_for(const struct attempt *a, const struct candidate *c)
+{
+	return *a->pane_id != '%' || (a->server_pid == c->pane.server_pid && a->server_start == c->pane.server_start &&
+	    strcmp(a->pane_id, c->pane.id) == 0);
+}
+
 /*
- * By a recovery of another agent of that session. One that was made for this very crash is its answer, also when that died since. Who is known
- * without a pane (candidate_without_pane) is the only agent of its session, as far as anybody can tell.
+ * By a recovery of another agent of that session. One that was made for this very crash is its answer, and so is one that took over from it
+ * after its agent had died, in the pane that it had made. Who is known without a pane (candidate_without_pane) is the only agent of its
+ * session, as far as anybody can tell.
  */
 static bool
 is_ours(struct world *w, const struct pane *p, const struct candidate *c)
 {
 	struct store *store = world_store(w, false, NULL);
-	struct attempt a;
+	struct attempt a, before;
 	char id[21];
-	bool ours;
+	bool answers;
 
 	if (*c->pane.id != '%' || store == NULL || !respawn_id(p, id) || attempt_load(store, id, &a, NULL) != 1)
 		return false;
-	ours = *a.pane_id == '%' && (a.server_pid != c->pane.server_pid || a.server_start != c->pane.server_start || strcmp(a.pane_id, c->pane.id) != 0);
+	answers = is_for(&a, c);
+	for (int i = 0; i < MOST_LINKS && !answers && a.previous != NULL && attempt_load(store, a.previous, &before, NULL) == 1; i++) {
+		attempt_release(&a);
+		a = before;
+		answers = is_for(&a, c);
+	}
 	attempt_release(&a);
-	return ours;
+	return !answers;
 }
 
 static void

@@ -100,16 +100,59 @@ respawn_commands(struct buf *out, const struct pane *p, const struct respawn *r)
 	buf_release(&cwd);
 }
 
+/* Is it one of the directories that stand there, parted by colons? */
+static bool
+is_among(const char *path, const char *dir, size_t n)
+{
+	for (size_t len; *path != '\0'; path += len + (path[len] == ':')) {
+		len = strcspn(path, ":");
+		if (len == n && memcmp(path, dir, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * "PATH=…" for the pane's command: the session's or the server's, then what ours has besides. Cron has only ours, which finds no agent that a
+ * person installed; a server that was started at boot has only its own.
+ */
+static int
+find_path(struct tmux *t, const struct pane *p, struct buf *out, struct err *e)
+{
+	const char *ours = getenv("PATH");
+	size_t theirs;
+
+	buf_str(out, "PATH=");
+	theirs = out->len;
+	/* tmux looks up a name that is none of its formats in the environment */
+	if (tmux_do(t, false, out, e, "display-message", "-p", "-t", p->id, "#{PATH}", NULL) != 0)
+		return -1;
+	for (size_t n; ours != NULL && *ours != '\0'; ours += n + (ours[n] == ':')) {
+		n = strcspn(ours, ":");
+		if (n == 0 || is_among(out->data + theirs, ours, n))
+			continue;
+		if (out->len > theirs)
+			buf_chr(out, ':');
+		buf_add(out, ours, n);
+	}
+	return 0;
+}
+
 int
 respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e)
 {
-	struct buf ours = BUF_INIT, commands = BUF_INIT;
+	struct buf ours = BUF_INIT, commands = BUF_INIT, path = BUF_INIT;
 	const char *why, *said;
 	struct batch b;
 	size_t i, n = 0;
 	int ret;
 
+	if (find_path(t, p, &path, e) != 0) {
+		buf_release(&path);
+		return -1;
+	}
 	batch_init(&b);
+	b.path = path.data;
 	b.mutates = true;
 	pane_guard(&ours, p);
 	respawn_commands(&commands, p, r);
@@ -123,6 +166,7 @@ respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, stru
 	batch_release(&b);
 	buf_wipe(&commands);
 	buf_release(&ours);
+	buf_release(&path);
 	return ret;
 }
 

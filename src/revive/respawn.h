@@ -38,6 +38,8 @@ enum wrapping {
 void respawn_command(struct buf *out, const struct respawn *r, enum wrapping how);
 
 /*
+ * The command finds its programs by the PATH of the session or its server, and after that by ours.
+ *
  * A dead pane: without -k, which tmux answers "still active" when somebody else was faster: an atomic claim (T20), name "taken", GT_AGAIN.
  * A zombie: remain-on-exit is set on the pane first (a failing command would take the session with it, T19), then respawn-pane -k.
  */

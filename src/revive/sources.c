@@ -15,6 +15,7 @@
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */
 #define SLACK_MS 5000
+#define GRAIN_MS 100	/* of the times of processes and files */
 
 /* What the hints point to. */
 struct findings {
@@ -25,6 +26,7 @@ struct findings {
 	char *worktree, *town;
 	struct said said;
 	struct life life;
+	bool exact;			/* the life's beginning is that of the process */
 };
 
 static void
@@ -38,18 +40,20 @@ findings_release(struct findings *f)
 	said_release(&f->said);
 }
 
-/* The life of the agent, as far as the pane tells: it began after its session or its shell. */
+/* The life of the agent, as far as it is known; else the pane tells: it began after its session or its shell. */
 static void
-set_life(const struct candidate *c, struct life *life)
+set_life(const struct candidate *c, struct findings *f)
 {
+	struct life *life = &f->life;
+
 	/* of a missing one only the last snapshot is known, and it may have lived on */
 	life->ended = c->class == CLASS_LIVE || c->class == CLASS_MISSING ? 0 : c->crashed_at > 0 ? c->crashed_at + 999 : 0;
 	/* what lives in the pane now is not what is asked for */
 	if (c->class == CLASS_RESPAWNED || c->class == CLASS_RESTORED)
 		return;
-	if (c->class == CLASS_LIVE)
-		life->began = proc_began_ms(c->agent_pid);
-	else if (!c->pane.dead)
+	life->began = c->class == CLASS_LIVE ? proc_began_ms(c->agent_pid) : c->began;
+	f->exact = life->began != 0;
+	if (!f->exact && !c->pane.dead)
 		life->began = proc_began_ms(c->pane.pid);
 	if (life->began == 0)
 		life->began = c->pane.session_created * 1000;
@@ -225,7 +229,7 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 	memset(out, 0, sizeof *out);
 	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
 		return 0;
-	set_life(c, &f.life);
+	set_life(c, &f);
 	if (!own_record(c, &f)) {
 		read_records(c, &f);
 		f.worktree = start_note_worktree(c->cwd, &f.life);
@@ -238,9 +242,10 @@ sources_transcript(struct world *w, const struct candidate *c, const struct conv
 	h.n_held = f.n_held;
 	h.suspects = f.suspects;
 	h.n_suspects = f.n_suspects;
-	h.began = f.life.began;
+	h.began = f.life.began == 0 ? 0 : f.life.began - (f.exact ? GRAIN_MS : SLACK_MS);
 	h.ended = f.life.ended;
 	h.said = &f.said;
+	h.said_at = c->class == CLASS_MISSING ? c->crashed_at : 0;
 	ret = transcript_find(&h, out, e);
 	findings_release(&f);
 	return ret;

@@ -144,6 +144,7 @@ takeup(struct recovery *r, struct err *e)
 		r->attempt = a;
 		return 0;
 	} else if (!r->taken_up) {
+		a.stood_dead = r->c->class == CLASS_DEAD && a.phase >= PHASE_RESPAWNED;
 		ret = ending_judged(r->w, &a, r->c->config_dir, "the agent died again before it took the prompt up", e);
 		if (ret == 0)
 			ret = check_answered(r, &a, e);

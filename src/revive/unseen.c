@@ -7,6 +7,7 @@
 #include "agent/liveness.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
+#include "context/newborn.h"
 #include "context/snapshot.h"
 #include "context/transcript.h"
 #include "ledger/attempt.h"
@@ -96,6 +97,26 @@ is_held(const char *config_dir, const char *session_id)
 	return held;
 }
 
+/* Of one that never read its prompt: what it heard instead began a conversation that no living process has. */
+static char *
+find_newborn(const char *config_dir, const struct attempt *a)
+{
+	struct session_files all = { .n = 0 };
+	const char **held;
+	size_t n = 0;
+	char *path;
+
+	session_files_read(config_dir, &all);
+	held = xcalloc(all.n + 1, sizeof *held);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.v[i].session_id != NULL && session_file_lives(&all.v[i]))
+			held[n++] = all.v[i].session_id;
+	path = newborn_find(config_dir, a->cwd, a->times[PHASE_RESPAWNED], held, n);
+	free(held);
+	session_files_release(&all);
+	return path;
+}
+
 /* The process that the attempt had started; a pid is used again. */
 static bool
 still_runs(const struct attempt *a)
@@ -115,6 +136,8 @@ set_conversation(const struct attempt *a, const struct snapshot *h, struct unsee
 
 	if (path == NULL && h->config_dir != NULL && a->cwd != NULL)
 		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
+	if (path == NULL && out->later && h->config_dir != NULL && a->cwd != NULL)
+		path = find_newborn(h->config_dir, a);
 	if (path == NULL)
 		return;
 	out->parting = parting_of(path);
@@ -139,6 +162,7 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 		return;
 	out->id = xstrdup(a.id);
 	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
+	out->began = a.times[PHASE_RESPAWNED];
 	/* the acknowledgement may have been found long after its end */
 	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
 	if (strcmp(a.class, class_name(CLASS_MISSING)) != 0) {

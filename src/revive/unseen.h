@@ -18,8 +18,9 @@ struct unseen {
 	bool later;		/* that was after the snapshot */
 	bool answered;		/* the attempt was for what the snapshot shows, and it was acknowledged */
 	bool lives;		/* a process is known that goes on with it */
-	char *session_id;	/* the conversation in which it was told; NULL: nowhere */
+	char *session_id;	/* the conversation in which it was told, or that it began untold; NULL: none is known */
 	enum parting parting;	/* of that */
+	int64_t began;		/* when the attempt started it, ms since 1970 */
 	int64_t alive_at;	/* when it certainly lived, ms since 1970 */
 	int64_t server_pid, server_start;	/* where; 0: on the server that ran then */
 };

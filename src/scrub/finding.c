@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,11 +95,14 @@ placeholder_read(const char *p, size_t n, const char *const *kinds, size_t n_kin
 {
 	size_t head = strlen(PLACEHOLDER);
 
-	if (n < head || memcmp(p, PLACEHOLDER, head) != 0)
+	if (n <= head || memcmp(p, PLACEHOLDER, head) != 0 || (!islower((unsigned char)p[head]) && !isdigit((unsigned char)p[head])))
 		return 0;
 	for (*kind = 0; *kind < n_kinds; ++*kind) {
-		size_t len = strlen(kinds[*kind]), rest = 0;
+		size_t len, rest = 0;
 
+		if (kinds[*kind][0] != p[head])
+			continue;
+		len = strlen(kinds[*kind]);
 		if (n > head + len && memcmp(p + head, kinds[*kind], len) == 0)
 			rest = ordinal_read(p + head + len, n - head - len, ordinal);
 		if (rest != 0)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scrub/frame.h"
+#include "scrub/view.h"
 
 struct buf;
 

@@ -3,24 +3,36 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "scrub/rules.h"
 
 /*
- * Keywords are common words, what follows them is not: "http" is no reason to run the pattern of a command called http when "://" stands
- * behind it. The gate asks the pattern once whether it could match with a keyword and the two bytes behind it, and remembers the answer,
- * which depends on those bytes and the one before them alone.
+ * Keywords are common words, what stands around them is not: "http" is no reason to run the pattern of a command called http when "://"
+ * stands behind it. The gate asks the patterns of a keyword once whether they could match with the bytes behind it, and remembers the
+ * answer, which depends on those bytes and the one before them alone.
  */
 struct gate;
 
-struct gate *gate_new(void);
+enum { GATE_AHEAD = 2 };	/* bytes behind the keyword */
+
+struct gate *gate_new(const struct keywords *k);
 void gate_free(struct gate *g);				/* NULL is fine; overwrites what it remembers */
 
 /*
- * Whether the pattern of rule `id` may match at the keyword [at, to) of the text, which is known from `from` to `end`; what stands beyond
- * is not. False is certain. `whole`: the row or line ends at `end`, else it may go on elsewhere.
+ * A keyword at [at, to) of the text, which is known from `from` to `end`; what stands beyond is not. `whole`: the row or line is not cut in
+ * mid-word at `end`; `closed`: it does not go on elsewhere at all, which is asked within GATE_AHEAD bytes of `end`.
  */
-bool gate_open(struct gate *g, const struct rules *rules, size_t id, const char *text, size_t from, size_t at, size_t to, size_t end,
-    bool whole);
+struct gate_place {
+	const char *text;
+	size_t from, at, to, end;
+	bool whole, closed;
+};
+
+/*
+ * Which of the ids of a word (keywords_ids) are worth a look at such a place, a bit for each: rules whose pattern may match there, and all
+ * that are no rules. What is not there is certain to find nothing.
+ */
+uint64_t gate_open(struct gate *g, struct rules *rules, size_t word, const struct gate_place *p);
 
 #endif

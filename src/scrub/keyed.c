@@ -16,15 +16,27 @@ id_char(char c)
 
 /* ---- the name ---- */
 
+static void
+name_around(struct keyed_line *line, size_t from, size_t to)
+{
+	if (from >= line->name_from && to <= line->name_to)
+		return;
+	line->name_from = from;
+	line->name_to = to;
+	while (line->name_from > 0 && id_char(line->p[line->name_from - 1]))
+		line->name_from--;
+	while (line->name_to < line->n && id_char(line->p[line->name_to]))
+		line->name_to++;
+}
+
 static bool
 find_key(struct lex *x, size_t word_from, size_t word_to)
 {
-	size_t a = word_from, b = word_to;
+	size_t a, b;
 
-	while (a > 0 && word_from - a < MAX_KEY && id_char(x->p[a - 1]))
-		a--;
-	while (b < x->n && b - word_to < MAX_KEY && id_char(x->p[b]))
-		b++;
+	name_around(x->line, word_from, word_to);
+	a = word_from - x->line->name_from < MAX_KEY ? x->line->name_from : word_from - MAX_KEY;
+	b = x->line->name_to - word_to < MAX_KEY ? x->line->name_to : word_to + MAX_KEY;
 	while (b > a && (x->p[b - 1] == '.' || x->p[b - 1] == '-'))
 		b--;
 	x->flag = a + 1 < b && x->p[a] == '-' && !isdigit((unsigned char)x->p[a + 1]);
@@ -45,8 +57,8 @@ find_key(struct lex *x, size_t word_from, size_t word_to)
 	x->key_to = b;
 	x->open = lex_quote_before(x, a);
 	x->env = true;
-	for (size_t i = a; i < b; i++)
-		x->env = x->env && !islower((unsigned char)x->p[i]);
+	for (size_t i = a; i < b && x->env; i++)
+		x->env = !islower((unsigned char)x->p[i]);
 	/* ${NAME} and $(NAME) name a secret, ${NAME:-value} may hold one */
 	if (a >= 2 && x->p[a - 1] == '{' && x->p[a - 2] == '$')
 		x->expansion = lex_at(x, b, ":-") || lex_at(x, b, ":=");
@@ -81,6 +93,21 @@ takes_pair(const struct lex *x)
 	return false;
 }
 
+/* "login NAME" stands at most ENOUGH bytes before. */
+static bool
+login_before(struct keyed_line *line, size_t at)
+{
+	static const char word[] = "login ";
+	size_t len = strlen(word), to = at > 0 ? at - 1 : 0;
+	const char *p;
+
+	while (line->read < to && (p = memmem(line->p + line->read, to - line->read, word, len)) != NULL)
+		line->read = line->login = (size_t)(p - line->p) + len;
+	/* the last bytes may begin one that ends further on */
+	line->read = to >= line->read + len ? to - len + 1 : line->read;
+	return line->login > 0 && line->login - len + ENOUGH >= at;
+}
+
 /* "machine HOST login NAME password VALUE", or "  password VALUE" alone on a row of such a file. */
 static bool
 is_netrc(const struct lex *x)
@@ -89,14 +116,13 @@ is_netrc(const struct lex *x)
 
 	if (x->key_to - from != 8 || memcmp(x->p + from, "password", 8) != 0)
 		return false;
-	for (size_t i = from > ENOUGH ? from - ENOUGH : 0; i + 6 < from; i++)
-		if (memcmp(x->p + i, "login ", 6) == 0)
-			return true;
-	if (x->n > ENOUGH)
+	if (login_before(x->line, from))
+		return true;
+	if (x->n > ENOUGH || strspn(x->p, " ") < from)
 		return false;
 	for (size_t i = x->key_to; i < x->n; i++)
 		words += x->p[i] == ' ';
-	return words == 1 && strspn(x->p, " ") >= from;
+	return words == 1;
 }
 
 /* A sign between name and value. 0 when there is none. */
@@ -293,9 +319,10 @@ is_name(const struct rules *rules, const struct value *v)
 }
 
 bool
-keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, size_t word_to, struct keyed *k)
+keyed_at(const struct rules *rules, struct keyed_line *line, size_t word_from, size_t word_to, struct keyed *k)
 {
-	struct lex x = { .p = p, .n = n, .open = "" };
+	const char *p = line->p;
+	struct lex x = { .p = p, .n = line->n, .line = line, .open = "" };
 	struct value v = { 0 };
 	size_t after;
 	bool tight;
@@ -320,6 +347,50 @@ keyed_at(const struct rules *rules, const char *p, size_t n, size_t word_from, s
 	if (!value_is_secret(&v, k->rule->value) || is_name(rules, &v) || (x.loose && !value_is_strange(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ENOUGH - 8)
-		lex_bare(&x, k, n);
+		lex_bare(&x, k, line->n);
 	return true;
+}
+
+/* What may stand between a name, blanks and a value: the first byte of what separator() takes there. */
+static bool
+may_part(const char *p, size_t n, size_t gap)
+{
+	static const char signs[] = "=:%?|!\"'`\\&\xc2\xef\xe2";
+
+	if (gap > 1 || strchr(signs, *p) != NULL)
+		return true;
+	switch (*p) {
+	case 'o':
+		return n < 3 || memcmp(p, "or ", 3) == 0;
+	case '-':
+		return n < 3 || memcmp(p, "-> ", 3) == 0;
+	case 'v':
+	case 'V':
+		return n < 5 || memcmp(p + 1, "alue", 4) == 0;
+	}
+	return false;
+}
+
+bool
+keyed_may(const char *p, size_t from, size_t at, size_t to, size_t end)
+{
+	size_t a = at, b = to, gap;
+
+	while (b < end && b - to < MAX_KEY && id_char(p[b]))
+		b++;
+	while (a > from && at - a < MAX_KEY && id_char(p[a - 1]))
+		a--;
+	/* a stretch that long is no name, but for what find_key() takes off at its ends */
+	if (b == end || b - to == MAX_KEY || at - a == MAX_KEY)
+		return true;
+	/* "\"'`\\&%" end or begin quotes, NO_BREAK begins with \xc2 */
+	if (p[b] != ' ' && p[b] != '\t' && p[b] != '\xc2')
+		return p[b - 1] != '-' && p[b - 1] != '.' && strchr("=:?*%><\"'`\\&\xef\xe2", p[b]) != NULL;
+	for (gap = 0; b + gap < end && gap <= MAX_GAP && (p[b + gap] == ' ' || p[b + gap] == '\t'); gap++)
+		;
+	if (p[b] == '\xc2' || b + gap == end || may_part(p + b + gap, end - b - gap, gap))
+		return true;
+	/* --name value, ENV NAME value (takes_pair), login NAME password value (is_netrc) */
+	return a < from + 2 || p[a] == '-' || (p[a - 1] == ' ' && strchr("VGxUvt", p[a - 2]) != NULL) ||
+	    (b - a >= 8 && memcmp(p + b - 8, "password", 8) == 0);
 }

@@ -16,6 +16,7 @@ struct lex {
 	const char *p;
 	size_t n, at;
 	size_t key_from, key_to;
+	struct keyed_line *line;
 	const char *open;	/* the quote around the key, or "" */
 	bool flag;		/* --key */
 	bool env;		/* KEY in upper case */

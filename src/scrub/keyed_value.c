@@ -8,8 +8,11 @@
 bool
 lex_at(const struct lex *x, size_t at, const char *word)
 {
-	size_t len = strlen(word);
+	size_t len;
 
+	if (at >= x->n || x->p[at] != *word)
+		return false;
+	len = strlen(word);
 	return at + len <= x->n && memcmp(x->p + at, word, len) == 0;
 }
 
@@ -38,10 +41,13 @@ static const char *const quotes[] = { "\"\"\"", "'''", "&quot;", "\\\\\\\"", "\\
 const char *
 lex_quote_before(const struct lex *x, size_t at)
 {
+	/* the last bytes of them */
+	if (at == 0 || strchr("\"'`;2", x->p[at - 1]) == NULL)
+		return "";
 	for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++) {
 		size_t len = strlen(quotes[i]);
 
-		if (at >= len && memcmp(x->p + at - len, quotes[i], len) == 0)
+		if (at >= len && x->p[at - 1] == quotes[i][len - 1] && memcmp(x->p + at - len, quotes[i], len) == 0)
 			return quotes[i];
 	}
 	return "";

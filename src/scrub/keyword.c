@@ -3,36 +3,31 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scrub/keyword.h"
+#include "scrub/keyword_private.h"
 
-/* Node 0 is the root. The table has a column for each byte that occurs in a word, and column 0 for all others. */
-#define NONE UINT32_MAX
-#define ENDS 0x80000000u	/* in the table: a word ends at that node, or a suffix of what was read is one */
+#define NONE KEYWORD_NONE
+#define ENDS KEYWORD_ENDS
 
 struct node {
-	uint32_t child;		/* while the trie grows: first child */
+	uint32_t child;		/* first child */
 	uint32_t sibling;
 	uint32_t fail;
 	uint32_t first;		/* what ends here: index into outs, or NONE */
-	uint32_t shorter;	/* nearest suffix at which something ends, or NONE */
 	uint32_t depth;
 	unsigned char byte;
 };
 
 struct out {
-	size_t id;
+	uint16_t id;
 	uint32_t next;
 };
 
-struct keywords {
+/* The words while they are added. */
+struct trie {
 	struct node *nodes;
 	size_t n_nodes, cap_nodes;
 	struct out *outs;
 	size_t n_outs, cap_outs;
-	unsigned char column[256];
-	size_t columns;
-	size_t longest;
-	uint32_t *next;		/* n_nodes rows of `columns`: offsets of rows, with ENDS */
 };
 
 static unsigned char
@@ -42,11 +37,11 @@ fold(unsigned char c)
 }
 
 static uint32_t
-add_node(struct keywords *k, unsigned char byte, uint32_t depth)
+add_node(struct trie *t, unsigned char byte, uint32_t depth)
 {
-	k->nodes = vec_room(k->nodes, k->n_nodes, &k->cap_nodes, sizeof *k->nodes);
-	k->nodes[k->n_nodes] = (struct node){ NONE, NONE, 0, NONE, NONE, depth, byte };
-	return (uint32_t)k->n_nodes++;
+	t->nodes = vec_room(t->nodes, t->n_nodes, &t->cap_nodes, sizeof *t->nodes);
+	t->nodes[t->n_nodes] = (struct node){ NONE, NONE, 0, NONE, depth, byte };
+	return (uint32_t)t->n_nodes++;
 }
 
 struct keywords *
@@ -55,8 +50,19 @@ keywords_new(void)
 	struct keywords *k = xcalloc(1, sizeof *k);
 
 	k->columns = 1;
-	add_node(k, 0, 0);
+	k->trie = xcalloc(1, sizeof *k->trie);
+	add_node(k->trie, 0, 0);
 	return k;
+}
+
+static void
+trie_free(struct trie *t)
+{
+	if (t == NULL)
+		return;
+	free(t->nodes);
+	free(t->outs);
+	free(t);
 }
 
 void
@@ -64,40 +70,42 @@ keywords_free(struct keywords *k)
 {
 	if (k == NULL)
 		return;
-	free(k->nodes);
-	free(k->outs);
-	free(k->next);
+	trie_free(k->trie);
+	free((void *)k->next);
+	free((void *)k->endings);
+	free((void *)k->ids);
 	free(k);
 }
 
 void
 keywords_add(struct keywords *k, const char *word, size_t n, size_t id)
 {
+	struct trie *t = k->trie;
 	uint32_t at = 0, c;
 
 	k->longest = n > k->longest ? n : k->longest;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char b = fold((unsigned char)word[i]);
 
-		for (c = k->nodes[at].child; c != NONE && k->nodes[c].byte != b; c = k->nodes[c].sibling)
+		for (c = t->nodes[at].child; c != NONE && t->nodes[c].byte != b; c = t->nodes[c].sibling)
 			;
 		if (c == NONE) {
-			c = add_node(k, b, k->nodes[at].depth + 1);
-			k->nodes[c].sibling = k->nodes[at].child;
-			k->nodes[at].child = c;
+			c = add_node(t, b, t->nodes[at].depth + 1);
+			t->nodes[c].sibling = t->nodes[at].child;
+			t->nodes[at].child = c;
 		}
 		if (k->column[b] == 0)
 			k->column[b] = (unsigned char)k->columns++;
 		at = c;
 	}
-	for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next)
-		if (k->outs[o].id == id)
+	for (uint32_t o = t->nodes[at].first; o != NONE; o = t->outs[o].next)
+		if (t->outs[o].id == id)
 			return;
 	if (at == 0)
 		return;
-	k->outs = vec_room(k->outs, k->n_outs, &k->cap_outs, sizeof *k->outs);
-	k->outs[k->n_outs] = (struct out){ id, k->nodes[at].first };
-	k->nodes[at].first = (uint32_t)k->n_outs++;
+	t->outs = vec_room(t->outs, t->n_outs, &t->cap_outs, sizeof *t->outs);
+	t->outs[t->n_outs] = (struct out){ (uint16_t)id, t->nodes[at].first };
+	t->nodes[at].first = (uint32_t)t->n_outs++;
 }
 
 /*
@@ -105,59 +113,132 @@ keywords_add(struct keywords *k, const char *word, size_t n, size_t id)
  * holds offsets of rows instead of nodes: one multiplication less a byte.
  */
 static void
-fill_row(struct keywords *k, uint32_t at)
+fill_row(struct keywords *k, uint32_t *next, struct ending *endings, uint32_t at)
 {
-	uint32_t *row = k->next + at * k->columns;
+	struct node *nodes = k->trie->nodes;
+	uint32_t *row = next + (size_t)at * k->columns;
 
 	if (at != 0)
-		memcpy(row, k->next + k->nodes[at].fail * k->columns, k->columns * sizeof *row);
-	for (uint32_t c = k->nodes[at].child; c != NONE; c = k->nodes[c].sibling) {
-		size_t column = k->column[k->nodes[c].byte];
-		uint32_t fail = at == 0 ? 0 : (uint32_t)((row[column] & ~ENDS) / k->columns);
-		struct node *node = &k->nodes[c];
+		memcpy(row, next + (size_t)nodes[at].fail * k->columns, k->columns * sizeof *row);
+	for (uint32_t c = nodes[at].child; c != NONE; c = nodes[c].sibling) {
+		size_t column = k->column[nodes[c].byte];
+		uint32_t fail = at == 0 ? 0 : (row[column] & ~ENDS) / k->columns;
 
-		node->fail = fail;
-		node->shorter = k->nodes[fail].first != NONE ? fail : k->nodes[fail].shorter;
-		row[column] = (uint32_t)(c * k->columns) | (node->first != NONE || node->shorter != NONE ? ENDS : 0);
+		nodes[c].fail = fail;
+		endings[c].shorter = nodes[fail].first != NONE ? fail : endings[fail].shorter;
+		row[column] = c * k->columns | (nodes[c].first != NONE || endings[c].shorter != NONE ? ENDS : 0);
+	}
+}
+
+static void
+fill_rows(struct keywords *k, struct ending *endings)
+{
+	const struct trie *t = k->trie;
+	uint32_t *queue = xreallocarray(NULL, t->n_nodes, sizeof *queue), *next = xcalloc(t->n_nodes * k->columns, sizeof *next);
+	size_t head = 0, tail = 0;
+
+	endings[0].shorter = NONE;
+	queue[tail++] = 0;
+	while (head < tail) {
+		uint32_t at = queue[head++];
+
+		fill_row(k, next, endings, at);
+		for (uint32_t c = t->nodes[at].child; c != NONE; c = t->nodes[c].sibling)
+			queue[tail++] = c;
+	}
+	free(queue);
+	k->next = next;
+}
+
+/* Which ids end at each node. Those beyond KEYWORD_IDS go on behind the nodes, as if they were of a shorter word. */
+static void
+fill_ids(struct keywords *k, struct ending *endings)
+{
+	const struct trie *t = k->trie;
+	uint16_t *ids = xreallocarray(NULL, t->n_outs, sizeof *ids);
+
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		struct ending *one = &endings[i];
+		uint16_t depth = (uint16_t)t->nodes[i].depth;
+
+		*one = (struct ending){ (uint32_t)k->n_ids, 0, depth, one->shorter };
+		for (uint32_t o = t->nodes[i].first; o != NONE; o = t->outs[o].next) {
+			if (one->n == KEYWORD_IDS) {
+				endings[k->n_endings] = (struct ending){ (uint32_t)k->n_ids, 0, depth, one->shorter };
+				one->shorter = (uint32_t)k->n_endings;
+				one = &endings[k->n_endings++];
+			}
+			ids[k->n_ids++] = t->outs[o].id;
+			one->n++;
+		}
+	}
+	k->ids = ids;
+}
+
+/* Bytes that many words have come first, so that what is read of a row lies together. */
+static void
+sort_columns(struct keywords *k)
+{
+	const struct trie *t = k->trie;
+	size_t times[256] = { 0 };
+
+	for (size_t i = 1; i < t->n_nodes; i++)
+		times[t->nodes[i].byte]++;
+	for (uint32_t column = 1; column < k->columns; column++) {
+		size_t best = 0;
+
+		for (size_t c = 1; c < 256; c++)
+			if (times[c] > times[best])
+				best = c;
+		k->column[best] = (unsigned char)column;
+		times[best] = 0;
 	}
 }
 
 void
 keywords_build(struct keywords *k)
 {
-	uint32_t *queue = xreallocarray(NULL, k->n_nodes, sizeof *queue);
-	size_t head = 0, tail = 0;
+	struct trie *t = k->trie;
+	struct ending *endings = xcalloc(t->n_nodes + t->n_outs / KEYWORD_IDS, sizeof *endings);
 
+	sort_columns(k);
 	for (int c = 'A'; c <= 'Z'; c++)
 		k->column[c] = k->column[c | 0x20];
-	k->next = xcalloc(k->n_nodes * k->columns, sizeof *k->next);
-	queue[tail++] = 0;
-	while (head < tail) {
-		uint32_t at = queue[head++];
+	k->n_nodes = k->n_endings = t->n_nodes;
+	fill_rows(k, endings);
+	fill_ids(k, endings);
+	k->endings = endings;
+	trie_free(t);
+	k->trie = NULL;
+}
 
-		fill_row(k, at);
-		for (uint32_t c = k->nodes[at].child; c != NONE; c = k->nodes[c].sibling)
-			queue[tail++] = c;
-	}
-	free(queue);
+size_t
+keywords_words(const struct keywords *k)
+{
+	return k->n_endings;
+}
+
+const uint16_t *
+keywords_ids(const struct keywords *k, size_t word, size_t *n)
+{
+	*n = k->endings[word].n;
+	return k->ids + k->endings[word].first;
 }
 
 static int
 report(const struct keywords *k, uint32_t at, size_t end, int (*hit)(void *, size_t, size_t, size_t), void *arg)
 {
-	for (; at != NONE; at = k->nodes[at].shorter) {
-		for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next) {
-			int r = hit(arg, k->outs[o].id, end - k->nodes[at].depth, end);
+	for (; at != NONE; at = k->endings[at].shorter) {
+		int r = k->endings[at].n > 0 ? hit(arg, at, end - k->endings[at].depth, end) : 0;
 
-			if (r != 0)
-				return r;
-		}
+		if (r != 0)
+			return r;
 	}
 	return 0;
 }
 
 int
-keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t id, size_t from, size_t to),
+keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *arg, size_t word, size_t from, size_t to),
     void *arg)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -169,7 +250,7 @@ keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(v
 			int r;
 
 			at &= ~ENDS;
-			r = report(k, (uint32_t)(at / k->columns), i + 1, hit, arg);
+			r = report(k, at / k->columns, i + 1, hit, arg);
 
 			if (r != 0)
 				return r;
@@ -186,9 +267,9 @@ report_lane(const struct keywords *k, const char *text, uint32_t state, const un
 	size_t end = (size_t)(p - (const unsigned char *)text);
 
 	state &= ~ENDS;
-	for (uint32_t at = (uint32_t)(state / k->columns); at != NONE; at = k->nodes[at].shorter)
-		for (uint32_t o = k->nodes[at].first; o != NONE; o = k->outs[o].next)
-			hit(arg, k->outs[o].id, end - k->nodes[at].depth, end);
+	for (uint32_t at = state / k->columns; at != NONE; at = k->endings[at].shorter)
+		if (k->endings[at].n > 0)
+			hit(arg, at, end - k->endings[at].depth, end);
 	return state;
 }
 
@@ -211,7 +292,7 @@ part(const char *text, size_t n, const unsigned char *p[KEYWORD_LANES + 1])
 }
 
 void
-keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *arg, size_t id, size_t from, size_t to),
+keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *arg, size_t word, size_t from, size_t to),
     void *const args[KEYWORD_LANES])
 {
 	const uint32_t *next = k->next;
@@ -256,11 +337,11 @@ keywords_cross(const struct keywords *k, const char *a, size_t an, const char *b
 		uint32_t node;
 
 		at = k->next[(at & ~ENDS) + k->column[(unsigned char)b[i]]];
-		node = (uint32_t)((at & ~ENDS) / k->columns);
-		if (k->nodes[node].depth <= i + 1)
+		node = (at & ~ENDS) / k->columns;
+		if (k->endings[node].depth <= i + 1)
 			return false;
-		for (; (at & ENDS) && node != NONE; node = k->nodes[node].shorter)
-			if (k->nodes[node].first != NONE && k->nodes[node].depth > i + 1)
+		for (; (at & ENDS) && node != NONE; node = k->endings[node].shorter)
+			if (k->endings[node].n > 0 && k->endings[node].depth > i + 1)
 				return true;
 	}
 	return true;

@@ -59,6 +59,8 @@ index_form(struct known *k, size_t i)
 
 	k->forms[i].next = *slot;
 	*slot = (uint32_t)i + 1;
+	k->ends[k->forms[i].tail & 0xff] = 1;
+	k->pairs[(k->forms[i].tail & 0xffff) / 8] |= (unsigned char)(1u << (k->forms[i].tail & 7));
 }
 
 static void
@@ -67,6 +69,8 @@ index_forms(struct known *k)
 	free(k->by_tail);
 	k->tail_slots = k->tail_slots > 4 * k->n_forms ? k->tail_slots : 4 * k->n_forms < 256 ? 256 : 2 * k->tail_slots;
 	k->by_tail = xcalloc(k->tail_slots, sizeof *k->by_tail);
+	free(k->pairs);
+	k->pairs = xcalloc(0x10000 / 8, 1);
 	for (size_t i = 0; i < k->n_forms; i++)
 		index_form(k, i);
 }
@@ -92,6 +96,7 @@ known_release(struct known *k)
 	free(k->forms);
 	free(k->by_value);
 	free(k->by_tail);
+	free(k->pairs);
 	*k = (struct known){ 0 };
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "scrub/finding.h"
-#include "scrub/frame.h"
+#include "scrub/view.h"
 
 /*
  * Secrets known by their value: learned from an environment or a file, or found by a rule in a text of the same scrubber. They are looked
@@ -24,6 +24,8 @@ struct known {
 	uint32_t *by_value;		/* secret + 1, or 0 */
 	uint32_t *by_tail;		/* form + 1, or 0: the first of those that may end with these 8 bytes */
 	size_t value_slots, tail_slots;
+	unsigned char *pairs;		/* a bit for each two bytes that end a form */
+	unsigned char ends[256];	/* a flag for each byte that ends one */
 };
 
 /* Two kinds of characters, and at least 8: not a word that stands everywhere. */

@@ -91,21 +91,48 @@ try_forms(struct search *s, uint32_t first, uint64_t tail, size_t last)
 	}
 }
 
+/* The last 8 bytes up to text[i], blanks left out; fewer where the text begins, or where there are more blanks than stand in a value. */
+static uint64_t
+tail_at(const char *text, size_t i)
+{
+	uint64_t tail = 0;
+	size_t blanks = 0;
+
+	for (int bits = 0; bits < 64;) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c > ' ' || !isspace(c)) {
+			tail |= (uint64_t)c << bits;
+			bits += 8;
+			blanks = 0;
+		} else if (++blanks > MAX_GAP) {
+			break;
+		}
+		if (i-- == 0)
+			break;
+	}
+	return tail;
+}
+
 void
 known_find(const struct known *k, const struct view *w, struct findings *f)
 {
 	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + LEAST_EFFORT };
-	const char *text = w->text.data;
-	uint64_t tail = 0;
+	const unsigned char *text = (const unsigned char *)w->text.data;
+	size_t n = w->text.len;
 
 	if (k->n_forms == 0)
 		return;
-	for (size_t i = 0; i < w->text.len; i++) {
+	for (size_t i = 0; i < n; i++) {
+		uint64_t tail;
 		uint32_t first;
 
-		if (isspace((unsigned char)text[i]))
+		/* hardly a byte, or two, end a form */
+		if (!k->ends[text[i]])
 			continue;
-		tail = tail << 8 | (unsigned char)text[i];
+		if (i > 0 && text[i - 1] > ' ' && (k->pairs[(text[i - 1] << 8 | text[i]) >> 3] >> (text[i] & 7) & 1) == 0)
+			continue;
+		tail = tail_at(w->text.data, i);
 		first = k->by_tail[known_slot(k, tail)];
 		if (first != 0)
 			try_forms(&s, first, tail, i);

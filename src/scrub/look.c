@@ -13,6 +13,7 @@ struct look {
 	struct findings *f;
 	bool crossing, guessed;
 	size_t line, line_end;
+	struct keyed_line keyed;
 	size_t hot;		/* the line that was marked last, + 1 */
 	size_t named;		/* end of the last value found by its name: names inside it are part of it */
 };
@@ -79,6 +80,7 @@ static void
 try_rule(struct look *l, size_t id, size_t from)
 {
 	const struct rule *r = &l->s->rules.v[id];
+	const struct pattern *pattern = rules_pattern(&l->s->rules, id);
 	const char *line = l->view->text.data + l->line;
 	size_t n = l->line_end - l->line, start = from - l->line, group, a, b;
 	struct match m;
@@ -89,7 +91,7 @@ try_rule(struct look *l, size_t id, size_t from)
 	start = start > r->back ? start - r->back : 0;
 	if (l->s->done[id] > l->line && l->s->done[id] - l->line > start)
 		start = l->s->done[id] - l->line;
-	found = pattern_find(r->pattern, line, n, start, &m);
+	found = pattern != NULL ? pattern_find(pattern, line, n, start, &m) : -1;
 	if (found < 0)
 		withhold(l);
 	if (found <= 0) {
@@ -103,7 +105,7 @@ try_rule(struct look *l, size_t id, size_t from)
 	if (group == 1 ? value_is_placeholder(line + a, b - a) || !fits(r, line + a, b - a) : value_is_sample(line + a, b - a))
 		return;
 	if (counts(l, l->line + m.start[0], l->line + a, l->line + b))
-		add_span(l, l->line + a, l->line + b, l->s->kind_of[id], group == 1 ? RANK_PLACE : RANK_FORMAT);
+		add_span(l, l->line + a, l->line + b, l->s->rules.index->kind_of[id], group == 1 ? RANK_PLACE : RANK_FORMAT);
 }
 
 /* The row of the line at hand, for the views in which lines are parts of rows. */
@@ -119,31 +121,55 @@ mark_hot(struct look *l)
 	l->rows->v[row].hot = 1;
 }
 
-static int
-on_word(void *arg, size_t id, size_t from, size_t to)
+static void
+try_name(struct look *l, size_t from, size_t to)
 {
-	struct look *l = arg;
 	const struct rules *rules = &l->s->rules;
 	struct keyed k;
 
-	while (from >= l->line_end) {
-		const char *text = l->view->text.data, *nl;
+	if (from < l->named || !keyed_at(rules, &l->keyed, from - l->line, to - l->line, &k))
+		return;
+	l->named = l->line + k.to;
+	if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
+		add_span(l, l->line + k.from, l->line + k.to, rules->index->kind_of[k.rule - rules->v], RANK_NAMED);
+}
 
-		l->line = l->line_end + 1;
-		nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
-		l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
-	}
-	if (id > rules->n || (id < rules->n && !gate_open(l->s->gate, rules, id, l->view->text.data, l->line, from, to, l->line_end,
-	    true)))
+static void
+next_line(struct look *l)
+{
+	const char *text = l->view->text.data, *nl;
+
+	l->line = l->line_end + 1;
+	nl = memchr(text + l->line, '\n', l->view->text.len - l->line);
+	l->line_end = nl != NULL ? (size_t)(nl - text) : l->view->text.len;
+	l->keyed = (struct keyed_line){ .p = text + l->line, .n = l->line_end - l->line };
+}
+
+static int
+on_word(void *arg, size_t word, size_t from, size_t to)
+{
+	struct look *l = arg;
+	struct rules *rules = &l->s->rules;
+	uint64_t open;
+	size_t n;
+	const uint16_t *ids = keywords_ids(rules->index->keywords, word, &n);
+
+	while (from >= l->line_end)
+		next_line(l);
+	if (ids[0] > rules->n)
 		return 0;
-	mark_hot(l);
-	if (id < rules->n) {
-		try_rule(l, id, from);
-	} else if (from >= l->named &&
-	    keyed_at(rules, l->view->text.data + l->line, l->line_end - l->line, from - l->line, to - l->line, &k)) {
-		l->named = l->line + k.to;
-		if (counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
-			add_span(l, l->line + k.from, l->line + k.to, l->s->kind_of[k.rule - rules->v], RANK_NAMED);
+	open = gate_open(l->s->gate, rules, word, &(struct gate_place){ l->view->text.data, l->line, from, to, l->line_end, true, true });
+	if (open != 0)
+		mark_hot(l);
+	for (size_t i = 0; open >> i != 0; i++) {
+		if ((open >> i & 1) == 0)
+			continue;
+		if (ids[i] < rules->n)
+			try_rule(l, ids[i], from);
+		else
+			try_name(l, from, to);
+		if (i == KEYWORD_IDS - 1)
+			break;
 	}
 	return 0;
 }
@@ -155,6 +181,7 @@ look_at(struct scrub *s, const struct view *view, struct frames *rows, bool cros
 	const char *nl = memchr(view->text.data, '\n', view->text.len);
 
 	l.line_end = nl != NULL ? (size_t)(nl - view->text.data) : view->text.len;
+	l.keyed = (struct keyed_line){ .p = view->text.data, .n = l.line_end };
 	memset(s->done, 0, s->rules.n * sizeof *s->done);
-	keywords_scan(s->keywords, view->text.data, view->text.len, on_word, &l);
+	keywords_scan(s->rules.index->keywords, view->text.data, view->text.len, on_word, &l);
 }

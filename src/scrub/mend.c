@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ unwanted(const char *p, size_t n, size_t *joined)
 	return 0;
 }
 
-/* Bytes at p that are printable ASCII or newlines: most of a text, so eight at a time. */
+/* Bytes at p that are printable ASCII, newlines or tabs: most of a text, so eight at a time. */
 static size_t
 plain_run(const char *p, size_t n)
 {
@@ -39,10 +40,19 @@ plain_run(const char *p, size_t n)
 				break;
 		}
 		end = n - i < sizeof eight ? n : i + sizeof eight;
-		while (i < end && ((p[i] >= 0x20 && p[i] < 0x7f) || p[i] == '\n'))
+		while (i < end && ((p[i] >= 0x20 && p[i] < 0x7f) || p[i] == '\n' || p[i] == '\t'))
 			i++;
 	} while (i == end && i < n);
 	return i;
+}
+
+/* U+2300 to U+27BF at p, what frames, bullets and boxes are drawn with: none of them is unwanted. */
+static bool
+drawn(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	return n >= 3 && u[0] == 0xe2 && u[1] >= 0x8c && u[1] <= 0x9e && (u[2] & 0xc0) == 0x80;
 }
 
 size_t
@@ -59,6 +69,11 @@ mend(struct buf *out, const char *p, size_t n)
 			break;
 		if (run > 0)
 			joined = p[i - 1] > 0x20 ? 0 : 2;
+		if (drawn(p + i, n - i)) {
+			joined = 0;
+			i += 3;
+			continue;
+		}
 		gone = unwanted(p + i, n - i, &joined);
 		step = p[i] == 0x1b ? escape_sgr(p + i, n - i) : utf8_next(p + i, n - i, &r);
 		if (gone == 0 && (p[i] == 0x1b || r >= 0)) {

@@ -13,44 +13,42 @@
 /* One text on its way. */
 struct run {
 	struct scrub *s;
-	int width;
-	struct buf quiet;		/* a flag a row, or empty at first */
+	struct frames rows;
+	struct view view;
 	size_t forms;			/* spellings of values that all rows have been searched for */
 };
 
 /* Values that were known before, or are now: a new one may stand in any row, also above. */
 static void
-find_known(struct run *run, const char *text, struct frames *rows, struct findings *f)
+find_known(struct run *run, const char *text, struct findings *f)
 {
 	struct scrub *s = run->s;
-	struct view view;
+	struct frames *rows = &run->rows;
 
 	if (s->known.n_forms == 0)
 		return;
 	for (size_t i = 0; i < rows->n && s->known.n_forms != run->forms; i++)
 		rows->v[i].quiet = 0;
 	run->forms = s->known.n_forms;
-	view_init(&view, text, rows, VIEW_ALL);
-	known_find(&s->known, &view, f);
-	view_release(&view);
+	view_show(&run->view, text, rows, VIEW_ALL);
+	known_find(&s->known, &run->view, f);
 }
 
 static void
-find_all(struct run *run, const char *text, size_t n, struct frames *rows, struct findings *f)
+find_all(struct run *run, const char *text, struct findings *f)
 {
 	static const enum view_mode modes[] = { VIEW_ROWS, VIEW_PAIRS, VIEW_HARD, VIEW_SOFT };
+	struct frames *rows = &run->rows;
 	size_t views = rows->width != 0 ? 4 : 2;
-	struct view view;
 
-	sift_rows(run->s, text, n, rows);
+	sift_rows(run->s, text, rows);
 	for (size_t i = 0; i < views; i++) {
-		view_init(&view, text, rows, modes[i]);
-		look_at(run->s, &view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] >= VIEW_HARD && modes[i] <= VIEW_SOFT, f);
-		view_release(&view);
+		view_show(&run->view, text, rows, modes[i]);
+		look_at(run->s, &run->view, rows, modes[i] != VIEW_ROWS, rows->width < 0 && modes[i] >= VIEW_HARD && modes[i] <= VIEW_SOFT, f);
 	}
-	pem_find(text, rows, run->s->kind_pem, f);
-	manifest_find(text, rows, run->s->kind_manifest, f);
-	find_known(run, text, rows, f);
+	pem_find(text, rows, run->s->rules.index->kind_pem, f);
+	manifest_find(text, rows, run->s->rules.index->kind_manifest, f);
+	find_known(run, text, f);
 }
 
 static void
@@ -76,20 +74,20 @@ log_place(struct scrub *s, const struct finding *f, size_t row)
 
 /* Which rows the next pass has to look at: those near a change. Rows keep their numbers, as none is ever lost. */
 static void
-mark_changed(struct scrub *s, const struct findings *f, const struct frames *rows, struct buf *quiet)
+mark_changed(struct scrub *s, const struct findings *f, struct frames *rows)
 {
 	size_t row = 0;
 
-	buf_reset(quiet);
 	for (size_t i = 0; i < rows->n; i++)
-		buf_chr(quiet, 1);
+		rows->v[i].quiet = 1;
 	for (size_t i = 0; i < f->n; i++) {
 		while (f->v[i].from > rows->v[row].to)
 			row++;
+		rows->v[row].changed = 1;
 		if (!f->v[i].cont)
 			log_place(s, &f->v[i], row);
 		for (size_t k = row > NEAR ? row - NEAR : 0; k < rows->n && k <= row + NEAR; k++)
-			quiet->data[k] = 0;
+			rows->v[k].quiet = 0;
 	}
 }
 
@@ -140,27 +138,23 @@ pass(struct run *run, const char *text, size_t n, bool last, struct buf *out)
 {
 	struct scrub *s = run->s;
 	struct findings f = { 0 };
-	struct frames rows;
 	bool any;
 
-	frames_init(&rows, text, n, run->width);
-	for (size_t i = 0; i < rows.n && i < run->quiet.len; i++)
-		rows.v[i].quiet = run->quiet.data[i];
-	find_all(run, text, n, &rows, &f);
+	find_all(run, text, &f);
 	findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	any = f.n > 0;
 	if (any && last) {
-		withhold_rows(&f, &rows);
+		withhold_rows(&f, &run->rows);
 		findings_settle(&f, text, n, s->kinds, s->n_kinds);
 	}
 	if (any) {
 		name_findings(s, &f, text);
-		mark_changed(s, &f, &rows, &run->quiet);
+		mark_changed(s, &f, &run->rows);
 		buf_grow(out, n + n / 64);
-		findings_write(&f, text, &rows, s->kinds, out);
+		findings_write(&f, text, &run->rows, s->kinds, out);
+		frames_again(&run->rows, out->data, out->len);
 	}
 	findings_release(&f);
-	frames_release(&rows);
 	return any;
 }
 
@@ -183,7 +177,7 @@ take_ordinals(struct scrub *s, const struct buf *text)
 struct clean_text *
 scrub_text(struct scrub *s, const char *p, size_t n, int width)
 {
-	struct run run = { .s = s, .width = width, .quiet = BUF_INIT };
+	struct run run = { .s = s, .view = VIEW_INIT };
 	struct buf text = BUF_INIT, next = BUF_INIT;
 	struct clean_text *t;
 	int most = s->rules_alone ? 1 : MAX_PASSES;
@@ -191,6 +185,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	buf_grow(&text, n);
 	s->removed += mend(&text, p, n);
 	take_ordinals(s, &text);
+	frames_init(&run.rows, text.data, text.len, width);
 	s->n_places = 0;
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
 	for (int i = 1; i <= most && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
@@ -203,25 +198,26 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	}
 	t = clean_take(&text);
 	buf_wipe(&next);
-	buf_release(&run.quiet);
+	view_release(&run.view);
+	frames_release(&run.rows);
 	return t;
 }
 
 void
 scrub_learn_text(struct scrub *s, const char *p, size_t n)
 {
-	struct run run = { .s = s, .quiet = BUF_INIT };
+	struct run run = { .s = s, .view = VIEW_INIT };
 	struct findings f = { 0 };
-	struct frames rows;
 	struct buf text = BUF_INIT;
 
 	mend(&text, p, n);
-	frames_init(&rows, text.data, text.len, 0);
+	frames_init(&run.rows, text.data, text.len, 0);
 	s->learning = true;
-	find_all(&run, text.data, text.len, &rows, &f);
+	find_all(&run, text.data, &f);
 	s->learning = false;
 	findings_release(&f);
-	frames_release(&rows);
+	view_release(&run.view);
+	frames_release(&run.rows);
 	buf_wipe(&text);
 }
 

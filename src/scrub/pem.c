@@ -247,11 +247,11 @@ eat_bare(const char *text, const struct frames *rows, size_t i, size_t kind, str
 	return to;
 }
 
-/* A cheap look before classify: most rows have neither an armor nor a long word. */
+/* A cheap look before classify: most rows have neither an armor nor a long word, and rules are drawn with runes that are not ASCII. */
 static bool
 worth_a_look(const char *text, const struct frame *r)
 {
-	return r->armor || (r->end - r->body >= 48 && memchr(text + r->body, ' ', 48) == NULL);
+	return r->armor || (r->end - r->body >= 48 && (unsigned char)text[r->body] < 0x80 && memchr(text + r->body, ' ', 48) == NULL);
 }
 
 static size_t

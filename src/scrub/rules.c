@@ -1,243 +1,20 @@
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/pattern.h"
 #include "scrub/rules.h"
+#include "scrub/word.h"
 #include "town/toml.h"
 
 #define MAX_FILE (1024 * 1024)
 #define MAX_NAME 96
 
-/* config/secrets.ini as scripts/items.c writes it, read already: section, key, value, each with a NUL, type, line in three bytes. */
-static const unsigned char table[] = {
-#include "secrets.ini.inc"
-};
-
-struct name {
-	char *text;
-	size_t rule;
-};
-
-/* ---- samples ---- */
-
-static const struct {
-	const char *name, *alphabet;
-} alphabets[] = {
-	{ "alnum", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" },
-	{ "lower", "abcdefghijklmnopqrstuvwxyz0123456789" },
-	{ "upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" },
-	{ "hex", "0123456789abcdef" },
-	{ "digit", "0123456789" },
-	{ "url64", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_" },
-	{ "base64", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/" },
-};
-
-/* "{alnum:36}" at p: appends 36 made-up characters, the same in every run. Returns the bytes read, or 0. */
-static size_t
-expand_one(struct buf *out, const char *p, unsigned *seed)
-{
-	for (size_t i = 0; i < sizeof alphabets / sizeof alphabets[0]; i++) {
-		size_t len = strlen(alphabets[i].name), letters = strlen(alphabets[i].alphabet);
-		unsigned long count;
-		char *end;
-
-		if (strncmp(p + 1, alphabets[i].name, len) != 0 || p[1 + len] != ':')
-			continue;
-		count = strtoul(p + len + 2, &end, 10);
-		if (*end != '}' || count == 0 || count > 5000)
-			return 0;
-		for (unsigned long k = 0; k < count; k++) {
-			*seed = *seed * 1103515245u + 12345u;
-			/* the middle one is a digit, so that a sample never lacks one by chance */
-			if (k == count / 2 && i != 2 && i != 4)
-				buf_chr(out, (char)('1' + (*seed >> 16) % 9));
-			else
-				buf_chr(out, alphabets[i].alphabet[(*seed >> 16) % letters]);
-		}
-		return (size_t)(end + 1 - p);
-	}
-	return 0;
-}
-
-static void
-expand(struct buf *text, struct buf *want, const char *p, const char *kind)
-{
-	unsigned seed = 7;
-	bool inside = false;
-
-	for (const char *k = kind; *k != '\0'; k++)
-		seed = seed * 31 + (unsigned char)*k;
-	while (*p != '\0') {
-		size_t mark = text->len, used = 1;
-
-		if (str_starts(p, "«")) {
-			inside = true;
-			buf_fmt(want, "[REDACTED:%s]", kind);
-			p += strlen("«");
-			continue;
-		}
-		if (str_starts(p, "»")) {
-			inside = false;
-			p += strlen("»");
-			continue;
-		}
-		if (*p == '{')
-			used = expand_one(text, p, &seed);
-		if (text->len == mark) {
-			used = 1;
-			buf_chr(text, *p);
-		}
-		if (!inside)
-			buf_add(want, text->data + mark, text->len - mark);
-		p += used;
-	}
-}
-
-static void
-add_sample(struct rule *r, bool finds, const char *value, int line)
-{
-	struct buf text = BUF_INIT, want = BUF_INIT;
-
-	expand(&text, &want, value, r->kind);
-	r->samples = vec_room(r->samples, r->n_samples, &r->cap_samples, sizeof *r->samples);
-	r->samples[r->n_samples++] = (struct sample){ finds, buf_detach(&text), buf_detach(&want), line };
-}
-
-/* ---- reading ---- */
-
-struct reading {
-	struct rules *rules;
-	struct rule *rule;	/* the section that is being read */
-	const char *what;
-	bool own;
-};
-
-static void
-free_rule(struct rule *r)
-{
-	for (size_t i = 0; i < r->n_samples; i++) {
-		free(r->samples[i].text);
-		free(r->samples[i].want);
-	}
-	free(r->samples);
-	pattern_free(r->pattern);
-	free(r->name);
-	free(r->kind);
-	free(r->keyword);
-	free(r->names);
-	free(r->regex);
-}
-
-static bool
-good_kind(const char *s)
-{
-	size_t n = strlen(s);
-
-	return n >= 2 && n <= 40 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && s[0] != '-';
-}
-
-static int
-begin_rule(struct reading *in, const struct toml_item *it, struct err *e)
-{
-	struct rules *all = in->rules;
-	struct rule *r = NULL;
-
-	if (!good_kind(it->section))
-		return err_set(e, GT_USAGE, "rules", "a rule is named like [github-token], with 2 to 40 of a-z, 0-9 and \"-\"");
-	/* no section of the built-in table stands there twice */
-	for (size_t i = 0; i < all->n && in->own; i++)
-		if (strcmp(all->v[i].name, it->section) == 0)
-			r = &all->v[i];
-	if (r != NULL) {
-		free_rule(r);
-	} else {
-		all->v = vec_room(all->v, all->n, &all->cap, sizeof *all->v);
-		r = &all->v[all->n++];
-	}
-	*r = (struct rule){ .name = xstrdup(it->section), .kind = xstrdup(it->section), .border = true, .own = in->own, .line = it->line };
-	in->rule = r;
-	return 0;
-}
-
-static int
-read_value_class(struct rule *r, const char *value, struct err *e)
-{
-	static const char *const names[] = { "none", "any", "mixed", "random" };
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (strcmp(value, names[i]) == 0) {
-			r->value = (enum value_class)i;
-			return 0;
-		}
-	}
-	return err_set(e, GT_USAGE, "rules", "value is one of 'any', 'mixed', 'random', 'none'");
-}
-
-static int
-read_typed(struct rule *r, const struct toml_item *it, struct err *e)
-{
-	bool flag = strcmp(it->key, "border") == 0 || strcmp(it->key, "caseless") == 0;
-
-	if (flag && it->type == TOML_BOOL) {
-		*(it->key[0] == 'b' ? &r->border : &r->caseless) = strcmp(it->value, "true") == 0;
-		return 0;
-	}
-	if (strcmp(it->key, "back") == 0 && it->type == TOML_INT) {
-		long n = strtol(it->value, NULL, 10);
-
-		if (n < 0 || n > 400)
-			return err_set(e, GT_USAGE, "rules", "back is a number of bytes from 0 to 400");
-		r->back = (size_t)n;
-		r->border = r->border && n == 0;
-		return 0;
-	}
-	if (strcmp(it->key, "needs") == 0 && it->type == TOML_STRING) {
-		if (strlen(it->value) != 1)
-			return err_set(e, GT_USAGE, "rules", "needs is one ASCII character");
-		r->needs = it->value[0];
-		return 0;
-	}
-	return err_set(e, GT_USAGE, "rules", "\"%s\" is no key of a rule, or its value is of the wrong type", it->key);
-}
-
-static int
-read_item(void *arg, const struct toml_item *it, struct err *e)
-{
-	struct reading *in = arg;
-	const struct {
-		const char *key;
-		char **at;
-	} texts[] = {
-		{ "kind", in->rule != NULL ? &in->rule->kind : NULL }, { "keyword", in->rule != NULL ? &in->rule->keyword : NULL },
-		{ "names", in->rule != NULL ? &in->rule->names : NULL }, { "pattern", in->rule != NULL ? &in->rule->regex : NULL },
-	};
-
-	if (in->rule == NULL || strcmp(in->rule->name, it->section) != 0) {
-		if (begin_rule(in, it, e) != 0)
-			return -1;
-		return read_item(arg, it, e);
-	}
-	if (it->type != TOML_STRING)
-		return read_typed(in->rule, it, e);
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		if (strcmp(it->key, texts[i].key) == 0) {
-			free(*texts[i].at);
-			*texts[i].at = xstrdup(it->value);
-			return i != 0 || good_kind(it->value) ? 0 : err_set(e, GT_USAGE, "rules", "kind is made of a-z, 0-9 and \"-\"");
-		}
-	}
-	if (strcmp(it->key, "value") == 0)
-		return read_value_class(in->rule, it->value, e);
-	if (!str_starts(it->key, "finds") && !str_starts(it->key, "spares"))
-		return read_typed(in->rule, it, e);
-	add_sample(in->rule, it->key[0] == 'f', it->value, it->line);
-	return 0;
-}
+/* ---- patterns ---- */
 
 /*
  * The pattern as PCRE2 gets it. (?#value) becomes a word in quotes, or bare, as group 1. An anchored pattern does without the library's
@@ -260,87 +37,70 @@ whole_regex(const char *regex, bool anchored)
 	return buf_detach(&out);
 }
 
-static int
-finish_rule(struct rule *r, const char *what, struct err *e)
+static struct pattern *
+compile(const struct rule *r, struct err *e)
 {
-	bool finds = false;
-	char *regex;
+	char *regex = whole_regex(r->regex, r->back == 0);
+	struct pattern *p = pattern_new(regex, (r->caseless ? PATTERN_CASELESS : 0) | (r->back == 0 ? PATTERN_ANCHORED : 0), e);
 
-	for (size_t i = 0; i < r->n_samples; i++)
-		finds = finds || r->samples[i].finds;
-	if ((r->keyword == NULL) != (r->regex == NULL) || (r->keyword == NULL) == (r->names == NULL))
-		return err_set(e, GT_USAGE, "rules", "%s:%d: [%s] needs keyword and pattern, or names and value", what, r->line, r->name);
-	if (r->names != NULL && r->value == VALUE_NONE)
-		return 0;
-	if (!finds)
-		return err_set(e, GT_USAGE, "rules", "%s:%d: [%s] has no sample: finds = 'text with the «secret» marked'", what, r->line,
-		    r->name);
-	if (r->regex == NULL)
-		return 0;
-	regex = whole_regex(r->regex, r->back == 0);
-	r->pattern = pattern_new(regex, (r->caseless ? PATTERN_CASELESS : 0) | (r->back == 0 ? PATTERN_ANCHORED : 0), e);
 	free(regex);
-	return r->pattern != NULL ? 0 : err_add(e, "%s:%d: [%s]", what, r->line, r->name);
+	return p;
 }
 
-static int
-finish_rules(struct rules *r, const char *what, bool own, struct err *e)
+/* Does the pattern find what is marked in the sample when it is tried at this keyword? */
+static bool
+finds_at(const struct rule *r, const struct pattern *p, const struct sample *m, size_t at)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].own == own && finish_rule(&r->v[i], what, e) != 0)
-			return -1;
-	return 0;
+	const char *nl = memchr(m->text + at, '\n', strlen(m->text + at)), *line = at > 0 ? memrchr(m->text, '\n', at) : NULL;
+	size_t from = line != NULL ? (size_t)(line + 1 - m->text) : 0, to = nl != NULL ? (size_t)(nl - m->text) : strlen(m->text);
+	size_t group, back = r->back < at - from ? r->back : at - from;
+	struct match found;
+
+	if ((r->border && !word_begins(m->text, from, at, false)) || pattern_find(p, m->text + from, to - from, at - from - back, &found) != 1)
+		return false;
+	group = found.start[1] != (size_t)-1 ? 1 : 0;
+	for (size_t i = 0; i < m->n; i++)
+		if (from + found.start[group] == m->from[i] && from + found.end[group] == m->to[i])
+			return true;
+	return false;
 }
 
-static int
-read_built_in(struct rules *r, struct err *e)
+/* The canary: the rule's first sample. */
+static bool
+proves(const struct rule *r, const struct pattern *p)
 {
-	static const char what[] = "config/secrets.ini";
-	struct reading in = { .rules = r, .what = what };
+	struct sample m;
+	bool good = false;
 
-	for (const unsigned char *p = table, *end = table + sizeof table; p < end; p += 4) {
-		struct toml_item it = { .section = (const char *)p };
+	sample_init(&m, true, r->finds, r->kind, r->finds_line);
+	for (const char *w = r->keyword; !good && *(w += strspn(w, " \n")) != '\0'; w += strcspn(w, " \n")) {
+		size_t len = strcspn(w, " \n");
 
-		it.key = it.section + strlen(it.section) + 1;
-		it.value = it.key + strlen(it.key) + 1;
-		p = (const unsigned char *)it.value + strlen(it.value) + 1;
-		it.type = (enum toml_type)p[0];
-		it.line = p[1] | p[2] << 8 | p[3] << 16;
-		if (read_item(&in, &it, e) != 0)
-			return err_add(e, "%s:%d", what, it.line);
+		for (size_t i = 0; !good && m.text[i] != '\0'; i++)
+			good = strncasecmp(m.text + i, w, len) == 0 && finds_at(r, p, &m, i);
 	}
-	return finish_rules(r, what, false, e);
+	sample_release(&m);
+	return good;
 }
 
-static int
-read_table(struct rules *r, const char *text, size_t n, const char *what, struct err *e)
+const struct pattern *
+rules_pattern(struct rules *r, size_t id)
 {
-	struct reading in = { .rules = r, .what = what, .own = true };
+	const struct rule *rule = &r->v[id];
 
-	return toml_parse(text, n, what, read_item, &in, e) == 0 ? finish_rules(r, what, true, e) : -1;
+	if (r->patterns[id] != NULL || r->broken[id])
+		return r->patterns[id];
+	r->patterns[id] = compile(rule, NULL);
+	if (r->patterns[id] == NULL || !proves(rule, r->patterns[id])) {
+		pattern_free(r->patterns[id]);
+		r->patterns[id] = NULL;
+		r->broken[id] = true;
+		r->first_broken = r->first_broken != NULL ? r->first_broken : rule->name;
+	}
+	return r->patterns[id];
 }
 
 /* ---- names ---- */
-
-static int
-by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
-}
-
-static void
-add_names(struct rules *r, size_t rule)
-{
-	const char *p = r->v[rule].names;
-
-	while (*(p += strspn(p, " \n")) != '\0') {
-		size_t n = strcspn(p, " \n");
-
-		r->names = vec_room(r->names, r->n_names, &r->cap_names, sizeof *r->names);
-		r->names[r->n_names++] = (struct name){ xstrndup(p, n), rule };
-		p += n;
-	}
-}
 
 /* DBPassword, db-password, db.password → db_password. Returns the length, 0 when it is too long for a name. */
 static size_t
@@ -389,20 +149,28 @@ is_variant(const char *part)
 static const struct rule *
 starred(const struct rules *r, const char *text)
 {
-	for (size_t i = 0; i < r->n_names && r->names[i].text[0] == '*'; i++)
-		if (str_ends(text, r->names[i].text + 1))
-			return &r->v[r->names[i].rule];
+	const struct index *x = r->index;
+
+	for (size_t i = 0; i < x->n_names && x->names[i].text[0] == '*'; i++)
+		if (str_ends(text, x->names[i].text + 1))
+			return &r->v[x->names[i].rule];
 	return NULL;
+}
+
+static int
+to_name(const void *text, const void *name)
+{
+	return strcmp(text, ((const struct name *)name)->text);
 }
 
 static const struct rule *
 longest(const struct rules *r, char *text)
 {
 	for (char *p = text; p != NULL; p = strchr(p, '_')) {
-		struct name key = { p + (*p == '_'), 0 }, *found;
+		const struct name *found;
 
-		p = key.text;
-		found = bsearch(&key, r->names, r->n_names, sizeof *r->names, by_text);
+		p += *p == '_';
+		found = bsearch(p, r->index->names, r->index->n_names, sizeof *r->index->names, to_name);
 		if (found != NULL)
 			return &r->v[found->rule];
 	}
@@ -428,44 +196,87 @@ rules_name(const struct rules *r, const char *name, size_t n)
 	}
 }
 
-int
-rules_init(struct rules *r, const char *user_file, struct err *e)
+/* ---- both tables ---- */
+
+static int
+take_item(void *arg, const struct toml_item *it, struct err *e)
 {
+	return rule_read(arg, true, it, e);
+}
+
+static int
+read_user(struct rules *r, const char *file, struct err *e)
+{
+	struct rule_list *all = &r->own;
 	struct buf text = BUF_INIT;
 	int ret = -1;
 
-	*r = (struct rules){ 0 };
-	if (read_built_in(r, e) != 0)
+	if (io_read_file(file, MAX_FILE, &text, e) != 0) {
+		e->code = GT_USAGE;
+		err_hint(e, "the key rules of [recovery.scrub] names a file of further rules; nothing is scrubbed without it");
 		goto out;
-	if (user_file != NULL) {
-		if (io_read_file(user_file, MAX_FILE, &text, e) != 0) {
-			e->code = GT_USAGE;
-			err_hint(e, "the key rules of [recovery.scrub] names a file of further rules; nothing is scrubbed without it");
-			goto out;
-		}
-		if (read_table(r, text.data, text.len, user_file, e) != 0)
-			goto out;
 	}
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].names != NULL)
-			add_names(r, i);
-	qsort(r->names, r->n_names, sizeof *r->names, by_text);
+	all->v = vec_reserve(table_built_in.n, &all->cap, sizeof *all->v);
+	memcpy(all->v, table_built_in.rules, table_built_in.n * sizeof *all->v);
+	all->n = table_built_in.n;
+	if (toml_parse(text.data, text.len, file, take_item, all, e) != 0)
+		goto out;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].own && rule_check(&all->v[i], file, e) != 0)
+			goto out;
+	index_init(&r->own_index, all->v, all->n);
 	ret = 0;
 out:
 	buf_release(&text);
-	if (ret != 0)
-		rules_release(r);
 	return ret;
+}
+
+static int
+compile_own(struct rules *r, const char *file, struct err *e)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct rule *one = &r->v[i];
+
+		if (!one->own || one->regex == NULL)
+			continue;
+		if ((r->patterns[i] = compile(one, e)) == NULL)
+			return err_add(e, "%s:%d: [%s]", file, one->line, one->name);
+	}
+	return 0;
+}
+
+int
+rules_init(struct rules *r, const char *user_file, struct err *e)
+{
+	*r = (struct rules){ .v = table_built_in.rules, .n = table_built_in.n, .index = &table_built_in.index };
+	if (user_file != NULL && read_user(r, user_file, e) != 0) {
+		rules_release(r);
+		return -1;
+	}
+	if (user_file != NULL) {
+		r->v = r->own.v;
+		r->n = r->own.n;
+		r->index = &r->own_index;
+	}
+	r->patterns = xcalloc(r->n, sizeof(struct pattern *));
+	r->broken = xcalloc(r->n, 1);
+	if (compile_own(r, user_file, e) != 0) {
+		rules_release(r);
+		return -1;
+	}
+	return 0;
 }
 
 void
 rules_release(struct rules *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		free_rule(&r->v[i]);
-	for (size_t i = 0; i < r->n_names; i++)
-		free(r->names[i].text);
-	free(r->v);
-	free(r->names);
+	for (size_t i = 0; i < r->n && r->patterns != NULL; i++)
+		pattern_free(r->patterns[i]);
+	free(r->patterns);
+	free(r->broken);
+	for (size_t i = 0; i < r->own.n; i++)
+		rule_release(&r->own.v[i]);
+	free(r->own.v);
+	index_release(&r->own_index);
 	*r = (struct rules){ 0 };
 }

@@ -11,67 +11,17 @@
 
 /* ---- making one ---- */
 
-static size_t
-kind_index(struct scrub *s, const char *kind)
-{
-	for (size_t i = 0; i < s->n_kinds; i++)
-		if (strcmp(s->kinds[i], kind) == 0)
-			return i;
-	s->kinds[s->n_kinds] = kind;
-	return s->n_kinds++;
-}
-
-static void
-add_keywords(struct scrub *s, const char *p, size_t id, bool last_part)
-{
-	while (*(p += strspn(p, " \n")) != '\0') {
-		size_t n = strcspn(p, " \n"), from = 0;
-
-		for (size_t i = 0; i < n && last_part; i++)
-			if (p[i] == '_' || p[i] == '*')
-				from = i + 1;
-		keywords_add(s->keywords, p + from, n - from, id);
-		p += n;
-	}
-}
-
 static void
 prepare(struct scrub *s)
 {
-	static const char *const armors[] = { "-----BEGIN ", "-----END ", "Private-Lines:", "---- BEGIN SSH2 ", "---- END SSH2 " };
-	size_t n = s->rules.n;
+	const struct index *x = s->rules.index;
 
-	s->kinds = xreallocarray(NULL, n + 2, sizeof *s->kinds);
-	s->counts = xcalloc(n + 2, sizeof *s->counts);
-	s->ordinals = xcalloc(n + 2, sizeof *s->ordinals);
-	s->kind_of = xcalloc(n + 1, sizeof *s->kind_of);
-	s->done = xcalloc(n + 1, sizeof *s->done);
-	s->gate = gate_new();
-	s->keywords = keywords_new();
-	for (size_t i = 0; i < n; i++) {
-		const struct rule *r = &s->rules.v[i];
-
-		s->kind_of[i] = kind_index(s, r->kind);
-		if (r->pattern != NULL)
-			add_keywords(s, r->keyword, i, false);
-		else if (r->value != VALUE_NONE)
-			add_keywords(s, r->names, n, true);
-	}
-	s->kind_pem = kind_index(s, "private-key");
-	s->kind_manifest = kind_index(s, "secret");
-	s->kind_known = kind_index(s, "known-value");
-	for (size_t i = 0; i < sizeof armors / sizeof armors[0]; i++)
-		keywords_add(s->keywords, armors[i], strlen(armors[i]), n + 1);
-	keywords_build(s->keywords);
-}
-
-static const struct sample *
-canary(const struct rule *r)
-{
-	for (size_t k = 0; k < r->n_samples; k++)
-		if (r->samples[k].finds)
-			return &r->samples[k];
-	return NULL;
+	s->kinds = x->kinds;
+	s->n_kinds = x->n_kinds;
+	s->counts = xcalloc(s->n_kinds, sizeof *s->counts);
+	s->ordinals = xcalloc(s->n_kinds, sizeof *s->ordinals);
+	s->done = xcalloc(s->rules.n, sizeof *s->done);
+	s->gate = gate_new(x->keywords);
 }
 
 static bool
@@ -84,45 +34,40 @@ makes(struct scrub *s, const char *text, const char *want)
 	return good;
 }
 
-/* All of them as one text, which is quick. False says only that they have to be tried one by one. */
+/* The whole way from a text to its placeholder, with the rule's first sample. */
 static bool
-all_sing(struct scrub *s)
+sings(struct scrub *s, const struct rule *r)
 {
-	struct buf text = BUF_INIT, want = BUF_INIT;
+	struct sample m;
 	bool good;
 
-	for (size_t i = 0; i < s->rules.n; i++) {
-		const struct sample *c = canary(&s->rules.v[i]);
-
-		if (c == NULL)
-			continue;
-		buf_str(&text, c->text);
-		buf_str(&want, c->want);
-		buf_chr(&text, '\n');
-		buf_chr(&want, '\n');
-	}
-	good = makes(s, text.data, want.data);
-	buf_release(&text);
-	buf_release(&want);
+	sample_init(&m, true, r->finds, r->kind, r->finds_line);
+	good = makes(s, m.text, m.want);
+	sample_release(&m);
 	return good;
 }
 
-/* Every rule must find its first sample: a broken table must not look like clean text. */
+/*
+ * At the start sing the rules of names, which have no pattern, one rule of each sort of pattern, and all of the user's: a scrubber that finds
+ * nothing must not look like clean text. Each other rule of ours is tried when it is first needed (rules.h).
+ */
 static int
 canaries(struct scrub *s, const char *user_rules, struct err *e)
 {
-	bool good;
+	bool anchored = false, behind = false;
 
 	s->rules_alone = true;
-	good = all_sing(s);
-	for (size_t i = 0; i < s->rules.n && !good; i++) {
+	for (size_t i = 0; i < s->rules.n; i++) {
 		const struct rule *r = &s->rules.v[i];
-		const struct sample *c = canary(r);
+		bool *sort = r->back == 0 ? &anchored : &behind;
 
-		if (c == NULL || makes(s, c->text, c->want))
+		if (r->finds == NULL || (!r->own && r->regex != NULL && *sort))
+			continue;
+		*sort = *sort || (!r->own && r->regex != NULL);
+		if (sings(s, r))
 			continue;
 		err_set(e, r->own ? GT_USAGE : GT_FAIL, "canary", "%s:%d: the rule [%s] for secrets does not find its own sample",
-		    r->own ? user_rules : "config/secrets.ini", c->line, r->name);
+		    r->own ? user_rules : "config/secrets.ini", r->finds_line, r->name);
 		return err_hint(e, "correct the rule or its finds; nothing is scrubbed by a table that does not work");
 	}
 	s->rules_alone = false;
@@ -157,13 +102,10 @@ scrub_free(struct scrub *s)
 		pattern_free(s->allow[i]);
 	free(s->allow);
 	known_release(&s->known);
-	keywords_free(s->keywords);
 	gate_free(s->gate);
 	rules_release(&s->rules);
-	free(s->kinds);
 	free(s->counts);
 	free(s->ordinals);
-	free(s->kind_of);
 	free(s->done);
 	free(s->places);
 	free(s);
@@ -190,7 +132,7 @@ scrub_learn_value(struct scrub *s, const char *value, size_t n)
 	bool key = n > 11 && memcmp(value, "-----BEGIN ", 11) == 0;
 
 	if ((key || known_tells(value, n)) && !scrub_allows(s, value, n))
-		known_learn(&s->known, value, n, s->kind_known);
+		known_learn(&s->known, value, n, s->rules.index->kind_known);
 }
 
 /* The password in a URL, whatever the variable is called. */
@@ -282,6 +224,12 @@ scrub_places(const struct scrub *s, size_t *n)
 {
 	*n = s->n_places;
 	return s->places;
+}
+
+const char *
+scrub_broken(const struct scrub *s)
+{
+	return s->rules.first_broken;
 }
 
 size_t

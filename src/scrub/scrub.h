@@ -24,8 +24,9 @@ void clean_free(struct clean_text *t);			/* NULL is fine */
  * placeholders that a text brings with it are not given again. 16,384 values are kept apart; each later one has an ordinal of its own every
  * time.
  *
- * A scrubber holds the compiled rules and the known values of one recovery. Canaries are run when it is made: rules that do not find
- * their own samples are an error, never a text that merely looks clean.
+ * A scrubber holds the rules and the known values of one recovery. Canaries are run when it is made, a few of ours and all of the user's:
+ * rules that do not find their own samples are an error, never a text that merely looks clean. A pattern of ours is compiled, and has to find
+ * its canary, when a text first needs it; where that fails, rows that need it are withheld and scrub_broken names it.
  * `user_rules` is the path of a further rule file (key rules of [recovery.scrub]) or NULL. NULL with err on failure.
  */
 struct scrub *scrub_new(const char *user_rules, struct err *e);
@@ -71,6 +72,9 @@ struct scrub_place {
 	unsigned ordinal;
 };
 const struct scrub_place *scrub_places(const struct scrub *s, size_t *n);
+
+/* The name of a rule that does not work here, or NULL. */
+const char *scrub_broken(const struct scrub *s);
 
 /* Over all texts: rows that were withheld; escape sequences, controls and invisible runes that were taken out. */
 size_t scrub_withheld(const struct scrub *s);

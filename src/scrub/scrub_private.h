@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "scrub/finding.h"
-#include "scrub/frame.h"
+#include "scrub/view.h"
 #include "scrub/keyword.h"
 #include "scrub/known.h"
 #include "scrub/rules.h"
@@ -20,19 +20,16 @@ struct pattern;
  */
 struct scrub {
 	struct rules rules;
-	struct keywords *keywords;	/* ids below rules.n are rules, rules.n is a name, rules.n + 1 an armor of a key */
 	struct gate *gate;
 	struct known known;
 	bool learning;			/* what the rules find is learned, not noted */
 	bool rules_alone;		/* nothing that was found is sought elsewhere: one rule's find is no proof of another */
 	struct pattern **allow;
 	size_t n_allow, cap_allow;
-	const char **kinds;		/* borrowed from rules, and the two below */
+	const char *const *kinds;	/* borrowed from rules */
 	size_t *counts;
 	unsigned *ordinals;		/* the last one of each kind */
 	size_t n_kinds;
-	size_t *kind_of;		/* rule → kind */
-	size_t kind_manifest, kind_pem, kind_known;
 	struct scrub_place *places;	/* of the last text */
 	size_t n_places, cap_places;
 	size_t withheld, removed;
@@ -56,8 +53,8 @@ void look_at(struct scrub *s, const struct view *view, struct frames *rows, bool
 
 /*
  * Makes those rows dull in which no rule can find anything, neither alone nor together with the rows that they are joined with; most
- * rows of a screen are such. Marks where keys may begin or end.
+ * rows of a screen are such. Marks where keys may begin or end. Looks at rows that are fresh or not quiet; what others are stays.
  */
-void sift_rows(const struct scrub *s, const char *text, size_t n, struct frames *rows);
+void sift_rows(struct scrub *s, const char *text, struct frames *rows);
 
 #endif

@@ -122,35 +122,83 @@ give(struct stream *st)
 	return t;
 }
 
+/* What belongs to the row that is not whole yet: a row that is too long is dropped, and says so. */
+static void
+put_part(struct stream *st, const char *p, size_t n)
+{
+	if (!st->dropping && st->raw.len - st->line + n > st->window / 4) {
+		buf_cut(&st->raw, st->line);
+		buf_str(&st->raw, WITHHELD);
+		st->withheld++;
+		st->changed++;
+		st->dropping = true;
+	}
+	if (!st->dropping)
+		buf_add(&st->raw, p, n);
+}
+
+static void
+end_row(struct stream *st)
+{
+	buf_chr(&st->raw, '\n');
+	st->dropping = false;
+	st->line = st->raw.len;
+	st->rows++;
+	st->fresh_rows++;
+}
+
+static size_t
+count_of(const char *p, size_t n, char c)
+{
+	enum { AT_ONCE = 128 };		/* the compiler makes a few wide additions of it, and the sum fits in a byte */
+	size_t count = 0, i = 0;
+
+	for (; i + AT_ONCE <= n; i += AT_ONCE) {
+		unsigned char some = 0;
+
+		for (size_t k = 0; k < AT_ONCE; k++)
+			some = (unsigned char)(some + (p[i + k] == c));
+		count += some;
+	}
+	for (; i < n; i++)
+		count += p[i] == c;
+	return count;
+}
+
+/* Rows none of which is too long, the last one with its newline. */
+static void
+put_rows(struct stream *st, const char *p, size_t n)
+{
+	size_t rows = count_of(p, n, '\n');
+
+	buf_add(&st->raw, p, n);
+	st->line = st->raw.len;
+	st->rows += rows;
+	st->fresh_rows += rows;
+}
+
 struct clean_text *
 stream_put(struct stream *st, const char *p, size_t n)
 {
-	const char *nl;
-
 	while (n > 0) {
-		size_t len;
+		const char *nl = memchr(p, '\n', n), *last;
+		size_t len = nl != NULL ? (size_t)(nl - p) : n;
 
-		nl = memchr(p, '\n', n);
-		len = nl != NULL ? (size_t)(nl - p) : n;
-		if (!st->dropping && st->raw.len - st->line + len > st->window / 4) {
-			buf_cut(&st->raw, st->line);
-			buf_str(&st->raw, WITHHELD);
-			st->withheld++;
-			st->changed++;
-			st->dropping = true;
-		}
-		if (!st->dropping)
-			buf_add(&st->raw, p, len);
-		if (nl != NULL) {
-			buf_chr(&st->raw, '\n');
-			st->dropping = false;
-			st->line = st->raw.len;
-			st->rows++;
-			st->fresh_rows++;
-			len++;
-		}
+		put_part(st, p, len);
 		p += len;
 		n -= len;
+		if (nl == NULL)
+			break;
+		end_row(st);
+		p++;
+		n--;
+		last = n <= st->window / 4 ? memrchr(p, '\n', n) : NULL;
+		if (last != NULL) {
+			len = (size_t)(last + 1 - p);
+			put_rows(st, p, len);
+			p += len;
+			n -= len;
+		}
 	}
 	return st->line - st->fresh >= st->window / 2 || st->fresh_rows >= MAX_ROWS ? give(st) : NULL;
 }

@@ -181,19 +181,22 @@ split(void *arg)
 	}
 }
 
-/* Our own tmux surroundings would give commands a default target on another server. */
+/* Our own tmux surroundings would give commands a default target on another server. path: "PATH=…", or NULL for ours. */
 static const char **
-clean_environment(void)
+clean_environment(const char *path)
 {
 	size_t n = 0, k = 0;
 	const char **env;
 
 	while (environ[n] != NULL)
 		n++;
-	env = xcalloc(n + 1, sizeof *env);
+	env = xcalloc(n + 2, sizeof *env);
 	for (size_t i = 0; i < n; i++)
-		if (!str_starts(environ[i], "TMUX=") && !str_starts(environ[i], "TMUX_PANE="))
+		if (!str_starts(environ[i], "TMUX=") && !str_starts(environ[i], "TMUX_PANE=") &&
+		    (path == NULL || !str_starts(environ[i], "PATH=")))
 			env[k++] = environ[i];
+	if (path != NULL)
+		env[k++] = path;
 	return env;
 }
 
@@ -245,7 +248,7 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
 	b->from = xcalloc(b->n, sizeof *b->from);
 	b->to = xcalloc(b->n, sizeof *b->to);
-	env = clean_environment();
+	env = clean_environment(b->path);
 	s.env = env;
 	ret = spawn_run(&s, e);
 	free(env);

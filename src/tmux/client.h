@@ -45,6 +45,8 @@ struct batch {
 	 */
 	void (*each)(void *arg, size_t i);
 	void *arg;
+	/* "PATH=…" of what is started: tmux gives a pane that it makes or respawns its client's, not the session's (3.3a). NULL: ours. */
+	const char *path;
 	bool mutates;			/* passes the fault point "tmux" */
 	bool starts;			/* starts the server when none runs; it must make a session then, or tmux ends again (T39) */
 	int status;			/* tmux's exit status: 1 when any command failed */

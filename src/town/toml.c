@@ -245,3 +245,21 @@ toml_parse(const char *text, size_t n, const char *what, int (*item)(void *arg, 
 {
 	return toml_parse_some(text, n, what, NULL, item, arg, e);
 }
+
+int
+toml_items(const unsigned char *items, size_t n, const char *what, int (*item)(void *arg, const struct toml_item *it, struct err *e),
+    void *arg, struct err *e)
+{
+	for (const unsigned char *p = items, *end = items + n; p < end; p += 4) {
+		struct toml_item it = { .section = (const char *)p };
+
+		it.key = it.section + strlen(it.section) + 1;
+		it.value = it.key + strlen(it.key) + 1;
+		p = (const unsigned char *)it.value + strlen(it.value) + 1;
+		it.type = (enum toml_type)p[0];
+		it.line = p[1] | p[2] << 8 | p[3] << 16;
+		if (item(arg, &it, e) != 0)
+			return err_add(e, "%s:%d", what, it.line);
+	}
+	return 0;
+}

@@ -45,4 +45,11 @@ int toml_parse(const char *text, size_t n, const char *what, int (*item)(void *a
 int toml_parse_some(const char *text, size_t n, const char *what, bool (*own)(const char *section),
     int (*item)(void *arg, const struct toml_item *it, struct err *e), void *arg, struct err *e);
 
+/*
+ * The items of a text that was read when the program was built (scripts/items.c): of each one section, key and value, each with a NUL, the
+ * type, and the line in three bytes, the low one first.
+ */
+int toml_items(const unsigned char *items, size_t n, const char *what, int (*item)(void *arg, const struct toml_item *it, struct err *e),
+    void *arg, struct err *e);
+
 #endif

@@ -46,10 +46,20 @@ crash() {	# SESSION
 	until_ 10 _gone "$pid"
 }
 
-# ---- by cron, into a server that has cron's environment ----
+# ---- by cron, into a pane whose server has a person's environment ----
 ok 'an agent works' start_agent ant --scenario "$DATA/work.scenario"
 ok 'another one' start_agent bee --scenario "$DATA/idle.scenario"
 until_ 10 pane_shows ant 'test 7 ok'
+tm set-option -g remain-on-exit on
+for i in 2 3; do
+	ok 'one of them crashes, and its pane stays' crash bee
+	until_ 5 listed_is bee class dead
+	bare bee -L main
+	is "$RC $(agent_starts bee)" "0 $i" '  cron has not the PATH in which its program is found, but the server has'
+done
+tm set-option -g remain-on-exit off
+
+# ---- by cron, into a server that has cron's environment ----
 gt snapshot -L main
 kill_server ant bee
 bare --all --yes -L main
@@ -59,7 +69,7 @@ tm set-option -g remain-on-exit on
 ok 'one of them crashes, and its pane stays' crash bee
 until_ 5 listed_is bee class dead
 bare bee -L main
-is "$RC $(agent_starts bee)" '0 3' '  it finds its program again'
+is "$RC $(agent_starts bee)" '0 5' '  it finds its program again'
 tm set-option -g remain-on-exit off \; set-option -s exit-empty off
 
 # ---- stopped and continued, below a shell that comes back ----
@@ -193,4 +203,116 @@ forget
 kill "$(agent_pid ant)"
 ok 'unseen again, and asked to end' until_ 10 has_no_session ant
 is "$(listed ant class)" '' '  nobody misses it'
+
+# ---- several lives in one pane that no snapshot saw ----
+ok 'an agent works' start_agent dog --scenario "$DATA/work.scenario"
+until_ 10 pane_shows dog 'test 7 ok'
+tm set-option -g remain-on-exit on
+gt snapshot -L main
+rm -r "$W/before"
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+for i in 1 2; do
+	told=$(messages dog)
+	tell_agent dog "Also note the word chain-$i."
+	until_ 5 messages_are dog $((told + 1))
+	crash dog
+	until_ 5 listed_is dog class dead
+	gt dog -L main
+	is "$RC" 0 '  it crashes in its pane, and comes back'
+	forget
+done
+told=$(messages dog)
+tell_agent dog 'Also note the word chain-3.'
+until_ 5 messages_are dog $((told + 1))
+kill_server dog
+ok '  then its server dies' until_ 5 listed_is dog crash_reason server_exit
+gt dog -L main
+is "$RC $(messages dog)" "0 $((told + 2))" '  it is told once'
+is "$(grep -oE 'keep the comments|chain-[123]' "$(message_file dog)" | uniq | tr '\n' ' ')" 'keep the comments chain-1 chain-2 chain-3 ' \
+	'  all that it had heard in its lives'
+find_pane dog
+
+# ---- a pane that stood there dead is taken away by a person ----
+tm set-option -g remain-on-exit on
+agent_plan dog --die-at-once=1
+crash dog
+until_ 5 listed_is dog class dead
+gt dog -L main
+like "$RC $ERR" '^1 .*died again' 'an agent dies again at once, and its pane stays'
+tm kill-session -t =dog
+is "$(listed dog crash_reason)" stopped '  a person takes its session away: that is no crash'
+tm set-option -g remain-on-exit off
+
+# ---- a run that looked before others had brought an agent back, in a second step ----
+ok 'an agent works' start_agent eel --scenario "$DATA/idle.scenario"
+ok 'another one' start_agent fox --scenario "$DATA/idle.scenario"
+tm set-option -g remain-on-exit off
+gt snapshot -L main
+kill_server eel fox
+GT_FAULT=context:1=stop "$GT_RECOVER" eel fox -L main >"$W/late" 2>&1 </dev/null &
+late=$!
+PIDS+=("$late")
+ok 'a run has looked and is held up' until_ 10 grep -q '^State:.T' "/proc/$late/status"
+agent_plan fox --die-at-once=1
+gt fox -L main
+like "$RC $ERR" '^1 .*died again' '  another one starts an agent, which dies at once'
+find_pane fox
+gt fox -L main
+is "$RC $(agent_starts fox)" '0 3' '  and once more'
+kill -CONT "$late"
+wait "$late"
+is "$(agent_starts eel) $(agent_starts fox)" '2 3' '  the first one goes on, and starts nothing beside it'
+like "$(cat "$W/late")" 'there again' '  it says why'
+
+# ---- words of a life whose snapshot was taken too early to name its conversation ----
+find_pane fox
+tell_agent fox 'Also note the word rival-1.'
+ok 'an agent hears something' until_ 5 messages_are fox 2
+tm set-option -g remain-on-exit off \; set-option -p -t "$(agent_pane fox)" -u remain-on-exit
+gt snapshot -L main
+crash fox
+until_ 5 listed_is fox class missing
+agent_plan fox --eat-stdin
+starts=$(grep -c '^ready' "$(agent_dir fox)/events")
+gt fox -L main --config "$W/quick.toml"
+came_up_fox() {
+	[ "$(grep -c '^ready' "$(agent_dir fox)/events")" -gt "$starts" ]
+}
+ok '  its start command eats the prompt' until_ 10 came_up_fox
+find_pane fox
+gt snapshot -L main
+last=$(find "$XDG_STATE_HOME/gt-recover/snapshots" -name '[0-9]*.json' | sort | tail -n 1)
+like "$(cat "$last")" '"session":"fox"' '  a snapshot shows it'
+sed -i -E 's/"(session_id|transcript)":"[^"]*"/"\1":null/g' "$last"
+tell_agent fox 'Also note the word rival-2.'
+ok '  it hears something else' until_ 5 messages_are fox 3
+pid=$(agent_pid fox)
+kill_server eel fox
+rm -f "$HOME/.claude/sessions/$pid.json"
+gt fox -L main
+is "$RC $(messages fox)" '0 4' '  and comes back'
+is "$(grep -oE 'rival-[12]' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 ' '  with all that it had heard'
+find_pane fox
+
+# ---- words of a life that no snapshot saw, and that had never read its prompt ----
+tm set-option -g remain-on-exit on
+gt snapshot -L main
+rm -r "$W/before"
+cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
+crash fox
+until_ 5 listed_is fox class dead
+agent_plan fox --eat-stdin
+starts=$(grep -c '^ready' "$(agent_dir fox)/events")
+gt fox -L main --config "$W/quick.toml"
+ok 'a start command eats the prompt' until_ 10 came_up_fox
+told=$(messages fox)
+tell_agent fox 'Also note the word newborn-1.'
+ok '  its agent hears something' until_ 5 messages_are fox $((told + 1))
+forget
+kill_server eel fox
+ok '  and its server dies' until_ 5 listed_is fox crash_reason server_exit
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 2))" '  it comes back'
+is "$(grep -oE 'rival-[12]|newborn-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 ' '  with all that it had heard'
+find_pane fox
 done_testing

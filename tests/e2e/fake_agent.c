@@ -74,23 +74,32 @@ event(const char *fmt, ...)
 	buf_release(&line);
 }
 
+/* Whole or not at all: an agent may be killed at any moment. */
 void
 log_message(const char *p, size_t n)
 {
-	char name[32];
-	int fd = -1;
+	const char *dir = getenv("FAKE_AGENT_LOG");
+	char taken[32], *from, *to;
+	int fd, r = -1;
 
-	if (getenv("FAKE_AGENT_LOG") == NULL)
+	if (dir == NULL)
 		return;
-	for (int i = 1; fd < 0 && i < 100000; i++) {
-		snprintf(name, sizeof(name), "message.%03d", i);
-		fd = open_log(name, O_EXCL);
-		if (fd < 0 && errno != EEXIST)
-			break;
-	}
+	snprintf(taken, sizeof(taken), "taken.%d", (int)getpid());
+	fd = open_log(taken, O_TRUNC);
 	if (fd < 0 || io_write_all(fd, p, n) != 0)
 		die("a message cannot be logged");
 	close(fd);
+	from = xasprintf("%s/%s", dir, taken);
+	errno = EEXIST;
+	for (int i = 1; r != 0 && errno == EEXIST && i < 100000; i++) {
+		to = xasprintf("%s/message.%03d", dir, i);
+		r = link(from, to);
+		free(to);
+	}
+	if (r != 0)
+		die("a message cannot be logged");
+	unlink(from);
+	free(from);
 }
 
 static void

@@ -10,9 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/pattern.h"
 #include "base/utf8.h"
-#include "scrub/rules.h"
-#include "scrub/scrub.h"
+#include "scrub/scrub_private.h"
 
 static struct scrub *
 scrubber(void)
@@ -113,6 +113,28 @@ each_rule_finds_its_samples_and_spares_the_others(void **state)
 	scrub_free(s);
 }
 
+/* Each is compiled and finds its canary when it is first asked for: none may fail then. */
+static void
+no_pattern_of_ours_is_broken(void **state)
+{
+	struct rules rules;
+	struct err e = ERR_INIT;
+	size_t tried = 0;
+
+	(void)state;
+	assert_int_equal(rules_init(&rules, NULL, &e), 0);
+	for (size_t i = 0; i < rules.n; i++) {
+		if (rules.v[i].regex == NULL)
+			continue;
+		if (rules_pattern(&rules, i) == NULL)
+			print_error("[%s] does not find its canary\n", rules.v[i].name);
+		tried++;
+	}
+	assert_null(rules.first_broken);
+	assert_true(tried >= 150);
+	rules_release(&rules);
+}
+
 /* The marked stretches of a sample are what its wanted text lacks: none may be left in `out`, rows and frames taken away. */
 static void
 assert_secret_gone(const struct rule *r, const struct sample *m, const char *out)
@@ -148,23 +170,25 @@ tokens_are_found_when_a_box_cuts_them(void **state)
 	assert_int_equal(rules_init(&rules, NULL, &e), 0);
 	for (size_t i = 0; i < rules.n; i++) {
 		const struct rule *r = &rules.v[i];
-		const struct sample *m = r->samples;
+		struct sample m;
 		struct buf box = BUF_INIT;
 		struct clean_text *t;
 		size_t n;
 
-		if (r->names != NULL || r->n_samples == 0 || strchr(m->text, '\n') != NULL || strchr(m->text, ' ') != NULL)
+		if (r->names != NULL || strpbrk(r->finds, "\n ") != NULL)
 			continue;
-		n = strlen(m->text);
+		sample_init(&m, true, r->finds, r->kind, r->finds_line);
+		n = strlen(m.text);
 		for (size_t at = 0; at < n; at += 44) {
 			size_t len = n - at < 44 ? n - at : 44;
 
-			buf_fmt(&box, "│ %.*s%*s │\n", (int)len, m->text + at, (int)(44 - len), "");
+			buf_fmt(&box, "│ %.*s%*s │\n", (int)len, m.text + at, (int)(44 - len), "");
 		}
 		scrub_forget(s);
 		t = scrub_text(s, box.data, box.len, 48);
-		assert_secret_gone(r, m, clean_bytes(t));
+		assert_secret_gone(r, &m, clean_bytes(t));
 		clean_free(t);
+		sample_release(&m);
 		buf_release(&box);
 		tried++;
 	}
@@ -269,6 +293,34 @@ a_failing_rule_withholds_its_row(void **state)
 	gives(s, "[REDACTED:token] boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?", 0, "[scrub: row withheld]");
 	scrub_free(s);
 	drop_rules(path);
+}
+
+/* What a rule of ours needs is had when a text needs it: without it nothing is known about that row, and about others it is. */
+static void
+a_broken_rule_withholds_what_needs_it(void **state)
+{
+	static const struct rule none[] = {
+		{ .name = "sample", .kind = "sample", .keyword = "acme", .regex = "acme[0-9]+", .finds = "no «acme» here", .border = true },
+		{ .name = "pattern", .kind = "pattern", .keyword = "acme", .regex = "acme(", .finds = "«acme1»", .border = true },
+		{ .name = "good", .kind = "good", .keyword = "acme", .regex = "acme[0-9]+", .finds = "one «acme1»", .border = true },
+	};
+	struct pattern *patterns[3] = { NULL };
+	char broken[3] = { 0 };
+	struct rules rules = { .v = none, .n = 3, .patterns = patterns, .broken = broken };
+	struct scrub *s = scrubber();
+
+	(void)state;
+	assert_null(rules_pattern(&rules, 0));
+	assert_null(rules_pattern(&rules, 1));
+	assert_non_null(rules_pattern(&rules, 2));
+	assert_string_equal(rules.first_broken, "sample");
+	pattern_free(patterns[2]);
+
+	for (size_t i = 0; i < s->rules.n; i++)
+		if (strcmp(s->rules.v[i].name, "npm-token") == 0)
+			s->rules.broken[i] = true;
+	gives(s, "before npm\nkey npm_Xk9aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT1uV2\nafter", 0, "before npm\n[scrub: row withheld]\nafter");
+	scrub_free(s);
 }
 
 /* A rule that finds more whenever it has replaced something would never end. */
@@ -644,11 +696,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_finds_its_samples_and_spares_the_others),
+		cmocka_unit_test(no_pattern_of_ours_is_broken),
 		cmocka_unit_test(tokens_are_found_when_a_box_cuts_them),
 		cmocka_unit_test(user_rules_add_and_replace),
 		cmocka_unit_test(broken_rules_are_refused_with_their_place),
 		cmocka_unit_test(what_a_rule_needs_may_stand_in_the_next_row),
 		cmocka_unit_test(a_failing_rule_withholds_its_row),
+		cmocka_unit_test(a_broken_rule_withholds_what_needs_it),
 		cmocka_unit_test(a_rule_without_end_withholds_its_row),
 		cmocka_unit_test(allowed_text_stays),
 		cmocka_unit_test(what_recovery_needs_stays),

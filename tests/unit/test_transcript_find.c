@@ -6,8 +6,10 @@
 #include <time.h>
 #include <utime.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "context/newborn.h"
 #include "context/transcript_find.h"
 #include "temp.h"
 
@@ -372,6 +374,37 @@ marks_are_what_a_person_said(void **state)
 	free(long_one);
 }
 
+/* A user's message, and when: minutes of an hour that lies in 2026. */
+#define AT(minute, text) "{\"type\":\"user\",\"uuid\":\"u\",\"timestamp\":\"2026-11-20T10:" minute ":00.000Z\",\"message\":{\"content\":\"" text "\"}}\n"
+
+static void
+a_screen_says_nothing_of_what_began_later(void **state)
+{
+	struct home *t = *state;
+	const char *held[] = { B };
+	char *path;
+
+	t->h.said_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
+	assert_true(said_add(&t->said, "words of the life before"));
+	file(t, A, "{\"type\":\"summary\"}\n" AT("12", "born later"), 10);
+	file(t, B, AT("08", "born before"), 10);
+	finds(t, FOUND_FOLDER, A);
+	t->h.said_at = 0;	/* at its end: none of the two is it */
+	finds(t, FOUND_NONE, NULL);
+	t->h.said_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
+	file(t, B, AT("11", "born later, too"), 10);
+	finds(t, FOUND_NONE, NULL);
+	t->h.held = held;
+	t->h.n_held = 1;
+	finds(t, FOUND_FOLDER, A);
+	path = xasprintf("%s/" A ".jsonl", t->folder);
+	assert_int_equal(newborn_time(path), clock_parse_iso("2026-11-20T10:12:00.000Z"));
+	temp_write(path, "{\"type\":\"user\",\"timestamp\":\"2026-11-20T10:12");	/* torn */
+	assert_int_equal(newborn_time(path), 0);
+	assert_int_equal(newborn_time("/nowhere"), 0);
+	free(path);
+}
+
 static void
 a_folder_that_cannot_be_read_is_said(void **state)
 {
@@ -404,6 +437,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(records_of_the_place_are_looked_at_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_long_file_is_read_at_both_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(marks_are_what_a_person_said, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_screen_says_nothing_of_what_began_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_read_is_said, setup, teardown),
 	};
 

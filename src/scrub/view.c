@@ -1,0 +1,231 @@
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "scrub/view.h"
+
+static size_t
+first_word(const char *text, const struct frame *r)
+{
+	size_t n = 0;
+
+	while (r->body + n < r->end && strchr(" \t\r", text[r->body + n]) == NULL)
+		n++;
+	return n;
+}
+
+/* The row is broken at a blank: the first word of the next one would not have fitted. */
+static bool
+joins_soft(const char *text, const struct frames *r, size_t head, size_t i)
+{
+	const struct frame *a = &r->v[i];
+	int slack, edge;
+
+	if (!a->hot || a->end_col < LEAST_EDGE || i + 1 >= r->n || !frames_continue(r, head, i))
+		return false;
+	edge = frames_edge(r, i, &slack);
+	return a->end_col + 1 + (int)first_word(text, a + 1) > edge - slack;
+}
+
+/* The row begins with the value to the name in the row above. */
+static bool
+is_value(const char *text, const struct frame *r)
+{
+	static const char *const heads[] = { "value:", "\"value\"", "\"Value\"", "'value'", "Value:", "<value>", "<string>", "value =" };
+
+	if (r->body == r->end || strchr("vV\"'<", text[r->body]) == NULL)
+		return false;
+	for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++) {
+		size_t n = strlen(heads[k]);
+
+		if (r->end - r->body > n && memcmp(text + r->body, heads[k], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
+{
+	const struct frame *a = &r->v[i], *b;
+
+	if (i != head || !a->hot || i + 1 >= r->n)
+		return false;
+	b = &r->v[i + 1];
+	/* the "-" of a list in YAML looks like that of a diff */
+	if (a->box != b->box || (a->sign != b->sign && (a->sign != '-' || b->sign != 0)))
+		return false;
+	return is_value(text, b);
+}
+
+bool
+view_goes_on(const char *text, const struct frames *r, size_t i)
+{
+	const struct frame *a = &r->v[i];
+
+	return a->joins || (r->width != 0 && a->end_col >= LEAST_EDGE) || (i + 1 < r->n && is_value(text, a + 1));
+}
+
+static bool
+joins(const char *text, const struct frames *r, size_t head, size_t i, enum view_mode mode)
+{
+	switch (mode) {
+	case VIEW_HARD:
+		return r->v[i].joins;
+	case VIEW_SOFT:
+		return joins_soft(text, r, head, i);
+	case VIEW_PAIRS:
+		return joins_pair(text, r, head, i);
+	case VIEW_ALL:
+	case VIEW_ROWS:
+		break;
+	}
+	return false;
+}
+
+static void
+add_stretch(struct view *w, size_t src, size_t row)
+{
+	w->v = vec_room(w->v, w->n, &w->cap, sizeof *w->v);
+	w->v[w->n++] = (struct stretch){ w->text.len, src, row };
+}
+
+/* Bytes at p that take no room on the screen: colours, zero-width runes, soft hyphen. */
+static size_t
+unseen(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	if (u[0] == 0x1b)
+		return escape_sgr(p, n);
+	if (n >= 2 && u[0] == 0xc2 && u[1] == 0xad)
+		return 2;
+	if (n >= 3 && u[0] == 0xe2 && u[1] == 0x80 && ((u[2] >= 0x8b && u[2] <= 0x8f) || (u[2] >= 0xaa && u[2] <= 0xae)))
+		return 3;
+	if (n >= 3 && u[0] == 0xe2 && u[1] == 0x81 && u[2] >= 0xa0 && u[2] <= 0xaf)
+		return 3;
+	if (n >= 3 && u[0] == 0xef && u[1] == 0xbb && u[2] == 0xbf)
+		return 3;
+	return 0;
+}
+
+static bool
+hides(const char *text, const struct frame *r)
+{
+	for (size_t i = r->body; i < r->end; i++)
+		if (text[i] == 0x1b || ((unsigned char)text[i] >= 0x80 && unseen(text + i, r->end - i) != 0))
+			return true;
+	return false;
+}
+
+void
+view_hides(const char *text, struct frames *r, size_t from, size_t to)
+{
+	size_t begin = r->v[from].from;
+	bool escapes = memchr(text + begin, 0x1b, r->v[to - 1].to - begin) != NULL;
+
+	for (size_t i = from; i < to; i++)
+		r->v[i].hides = (escapes || r->v[i].wide) && hides(text, &r->v[i]);
+}
+
+static void
+add_body(struct view *w, const char *text, size_t row, size_t from)
+{
+	const struct frame *r = &w->rows->v[row];
+	size_t i = from;
+
+	add_stretch(w, from, row);
+	if (!r->hides)
+		i = r->end;
+	while (i < r->end) {
+		unsigned char c = (unsigned char)text[i];
+		size_t skip = c == 0x1b || c == 0xc2 || c == 0xe2 || c == 0xef ? unseen(text + i, r->end - i) : 0;
+
+		if (skip == 0) {
+			i++;
+			continue;
+		}
+		buf_add(&w->text, text + from, i - from);
+		i += skip;
+		from = i;
+		add_stretch(w, from, row);
+	}
+	buf_add(&w->text, text + from, i - from);
+}
+
+void
+view_show(struct view *w, const char *text, const struct frames *rows, enum view_mode mode)
+{
+	buf_reset(&w->text);
+	w->n = 0;
+	w->rows = rows;
+	/* it may be the whole text: to grow step by step would move pages */
+	if (mode == VIEW_ALL && w->cap < 2 * rows->n) {
+		buf_grow(&w->text, rows->v[rows->n - 1].to);
+		free(w->v);
+		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
+	}
+	for (size_t i = 0, head; i < rows->n; i++) {
+		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
+
+		head = i;
+		while (joins(text, rows, head, i, mode)) {
+			quiet = rows->v[++i].quiet && quiet;
+			dull = rows->v[i].dull && dull;
+		}
+		if (quiet || dull || (mode >= VIEW_HARD && i == head))
+			continue;
+		for (size_t k = head; k <= i; k++) {
+			if (k != head && mode >= VIEW_SOFT) {
+				add_stretch(w, rows->v[k].body, k);
+				buf_chr(&w->text, ' ');
+			}
+			add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
+		}
+		add_stretch(w, rows->v[i].to, i);
+		buf_chr(&w->text, '\n');
+	}
+}
+
+void
+view_release(struct view *w)
+{
+	buf_wipe(&w->text);
+	free(w->v);
+	w->v = NULL;
+	w->n = w->cap = 0;
+}
+
+static size_t
+stretch_of(const struct view *w, size_t at)
+{
+	size_t lo = 0, hi = w->n;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->v[mid].at <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t
+view_source(const struct view *w, size_t at, size_t *row)
+{
+	const struct stretch *s = &w->v[stretch_of(w, at)];
+
+	*row = s->row;
+	return s->src + (at - s->at);
+}
+
+size_t
+view_piece(const struct view *w, size_t at)
+{
+	size_t i = stretch_of(w, at) + 1;
+
+	return i < w->n ? w->v[i].at : w->text.len;
+}
