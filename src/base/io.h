@@ -44,7 +44,8 @@ int io_sync_parent(const char *path);
 
 /*
  * Takes the lock file at path (made if missing, 0600) for as long as the returned descriptor stays open; the kernel gives it back
- * when the process ends. Waits at most wait_ms. Held by another: name "locked", code GT_AGAIN.
+ * when the process ends, however it ends. Waits at most wait_ms, in the kernel's queue, with SIGALRM and the real-time timer for its own use
+ * meanwhile. Held by another: name "locked", code GT_AGAIN.
  */
 int io_lock(const char *path, int wait_ms, struct err *e);
 /* Gives it back and removes the file. Who waits for it takes a new one: io_lock looks whether the file is still there. fd -1 is fine. */

@@ -19,8 +19,8 @@ struct event {
 };
 
 /*
- * Commits the changes together with the event. Other writers that only took the next event number first are no conflict: then it is
- * tried again with the number after that. Answers as store_commit does.
+ * Commits the changes together with the event. Its number is read under store_hold; where that holds nobody off, another writer that took
+ * the number first is no conflict: then it is tried again with the one after that. Answers as store_commit does.
  */
 enum commit event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e);
 

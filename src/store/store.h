@@ -8,10 +8,10 @@
 struct err;
 
 /*
- * The seam for state: six calls, two backends (SQLite here, Redis later). A record is key -> (version, tag, JSON text). The tag is one
- * indexed word, the record's state, so that a scan touches only what is open. store_commit applies all changes or none, and returns done
- * only when they are durable. The version is the fence: a claim is a commit that expects the version it read. A PUT raises the version
- * of a record by one; a new record gets one that the key never had before, also after a deletion (read it back with store_get).
+ * The seam for state: six calls and their helpers, two backends (SQLite here, Redis later). A record is key -> (version, tag, JSON text).
+ * The tag is one indexed word, the record's state, so that a scan touches only what is open. store_commit applies all changes or none, and
+ * returns done only when they are durable. The version is the fence: a claim is a commit that expects the version it read. A PUT raises the
+ * version of a record by one; a new record gets one that the key never had before, also after a deletion (read it back with store_get).
  */
 struct store;
 
