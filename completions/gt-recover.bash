@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -77,7 +77,7 @@ _gt_recover() {
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
-		runner) options="$common --town --config" ;;
+		runner | epic | checkpoint) options="$common --town --config" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
 		parse) options="$common --agent --transcript" ;;
@@ -105,6 +105,8 @@ _gt_recover() {
 	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
+	epic) mapfile -t COMPREPLY < <(compgen -W 'signal' -- "$cur") ;;
+	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin patrol' -- "$cur") ;;
 	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin patrol' -- "$cur") ;;

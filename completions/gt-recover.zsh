@@ -29,6 +29,8 @@ _gt_recover_commands() {
 		"session:agents' sessions: how to go on with each"
 		'agent:the tree of agents: who spawned whom'
 		'message:messages between agents'
+		'epic:long work of many agents'
+		'checkpoint:write down how far something is'
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
@@ -90,7 +92,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
@@ -102,7 +104,7 @@ _gt_recover() {
 	stats) options=($place $since) ;;
 	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
-	runner) options=($place) ;;
+	runner|epic|checkpoint) options=($place) ;;
 	session|agent) options=($place) ;;
 	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
@@ -125,6 +127,8 @@ _gt_recover() {
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
 		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
+		epic) _wanted verbs expl 'verb' compadd signal ;;
+		checkpoint) _wanted verbs expl 'verb' compadd epic sprint agent file ;;
 		runner) _wanted verbs expl 'verb' compadd register beat list ;;
 		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
 		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;

@@ -80,6 +80,12 @@ const struct command commands[] = {
 	    "The same under the same id is one message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as\n"
 	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A message is delivered at least once;\n"
 	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
+	{ "epic", cmd_epic, OPT_PLACE, "signal ID", "epics: long work of many agents, and what a crash left of it",
+	    "signal SPRINT tells those who wait for it that its interface is ready, with its contract, a JSON object on stdin." },
+	{ "checkpoint", cmd_checkpoint, OPT_PLACE, "epic|sprint|agent|file ID", "write down how far an epic, a sprint, an agent or a file is",
+	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
+	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"
+	    "lastHeartbeat keeps the rest; file ID is a file of the sprint ID. At most 1 MiB. Exit status 0: it is on disk." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"

@@ -81,6 +81,8 @@ int cmd_runner(const struct cli *cli, struct err *e);
 int cmd_session(const struct cli *cli, struct err *e);
 int cmd_agent(const struct cli *cli, struct err *e);
 int cmd_message(const struct cli *cli, struct err *e);
+int cmd_epic(const struct cli *cli, struct err *e);
+int cmd_checkpoint(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);

@@ -21,6 +21,8 @@ check_fields(const json_t *o, const char *command, const char *const *fields, si
 	const char *key;
 	json_t *value;
 
+	if (fields == NULL)
+		return 0;
 	json_object_foreach((json_t *)(uintptr_t)o, key, value) {
 		struct buf shown = BUF_INIT;
 		bool known = false;

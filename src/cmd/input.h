@@ -11,7 +11,7 @@ struct err;
 /* What a command is told by one JSON object on standard input. All errors: code GT_USAGE, name "input". */
 
 /*
- * At most max bytes; only the named fields may stand in it. A terminal is no input: nobody would know what to type. `command` is how the
+ * At most max bytes; only the named fields may stand in it (fields NULL: any). A terminal is no input: nobody would know what to type. `command` is how the
  * sentence calls it ("run create"). New reference, or NULL with err.
  */
 json_t *input_object(const char *command, size_t max, const char *const *fields, size_t n, struct err *e);

@@ -1,0 +1,343 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "epic/state.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "ledger/event.h"
+#include "ledger/record.h"
+#include "store/store.h"
+
+static const struct { const char *prefix, *suffix, *front, *tag; } places[STATES] = {
+	[STATE_EPIC] = { "epic:", ":state", "epic-", NULL }, [STATE_SPRINT] = { "sprint:", ":state", "sprint-", NULL },
+	[STATE_AGENT] = { "agent:", ":state", NULL, "agent" }, [STATE_FILES] = { "sprint:", ":files", "sprint-", "files" },
+	[STATE_READY] = { "interface:", ":ready", "sprint-", "ready" }, [STATE_CHECKPOINT] = { "agent:", ":checkpoint", NULL, "agent" },
+};
+
+char *
+state_key(enum state_at at, const char *id)
+{
+	return xasprintf("%s%s%s", places[at].prefix, id, places[at].suffix);
+}
+
+int
+state_is(enum state_at at, const char *key)
+{
+	return str_starts(key, places[at].prefix) && str_ends(key, places[at].suffix) &&
+	    strlen(key) > strlen(places[at].prefix) + strlen(places[at].suffix);
+}
+
+char *
+state_id(enum state_at at, const char *key)
+{
+	size_t front = strlen(places[at].prefix);
+
+	return xstrndup(key + front, strlen(key) - front - strlen(places[at].suffix));
+}
+
+const char *
+state_prefix(enum state_at at)
+{
+	return places[at].prefix;
+}
+
+/* Without the word that may stand in front. */
+static const char *
+bare(enum state_at at, const char *id)
+{
+	const char *front = places[at].front;
+
+	return front != NULL && str_starts(id, front) && id[strlen(front)] != '\0' ? id + strlen(front) : id;
+}
+
+int
+state_same(enum state_at at, const char *a, const char *b)
+{
+	return strcmp(bare(at, a), bare(at, b)) == 0;
+}
+
+/* The id in its other spelling, heap; NULL: there is none. */
+static char *
+twin(enum state_at at, const char *id)
+{
+	if (places[at].front == NULL)
+		return NULL;
+	return bare(at, id) != id ? xstrdup(bare(at, id)) : xasprintf("%s%s", places[at].front, id);
+}
+
+json_t *
+state_object(const struct record *r, struct err *e)
+{
+	json_t *o = record_object(r, STATE_SCHEMA, e);
+
+	if (o != NULL)
+		json_object_del(o, "schema_version");
+	return o;
+}
+
+char *
+state_value(json_t *o, struct err *e)
+{
+	json_t *whole = json_object();
+	char *value;
+
+	json_put_int(whole, "schema_version", STATE_SCHEMA);
+	json_object_update_missing(whole, o);
+	json_decref(o);
+	value = record_value(whole);
+	if (strlen(value) <= SHAPE_MAX)
+		return value;
+	free(value);
+	err_set(e, GT_USAGE, "too-large", "a checkpoint has at most %zu KiB", SHAPE_MAX >> 10);
+	err_hint(e, "Leave out what stands in files");
+	return NULL;
+}
+
+const char *
+state_tag(enum state_at at, const json_t *o)
+{
+	static const char *const states[] = { "completed", "starting", "waiting" };
+
+	for (size_t i = 0; i < sizeof states / sizeof states[0] && places[at].tag == NULL; i++)
+		if (strcmp(json_text(o, "status", ""), states[i]) == 0)
+			return states[i];
+	return places[at].tag != NULL ? places[at].tag : "in_progress";
+}
+
+int
+state_find(struct store *s, enum state_at at, const char *id, struct record *r, json_t **o, struct err *e)
+{
+	char *key = state_key(at, id), *other = twin(at, id);
+	int found = store_get(s, key, r, e);
+
+	if (o != NULL)
+		*o = NULL;
+	free(key);
+	if (found == 0 && other != NULL) {
+		key = state_key(at, other);
+		found = store_get(s, key, r, e);
+		free(key);
+	}
+	free(other);
+	if (found > 0 && o != NULL && (*o = state_object(r, e)) == NULL) {
+		record_release(r);
+		return -1;
+	}
+	return found;
+}
+
+/* ---- writing ---- */
+
+#define CHANGES_MAX 4
+
+struct writing {
+	enum shape shape;
+	const char *id;
+	const json_t *o;
+	char *key;				/* of the record that was written */
+	struct change c[CHANGES_MAX];
+	char *keys[CHANGES_MAX], *values[CHANGES_MAX];
+	size_t n;
+	bool told;				/* a new record, or another state */
+};
+
+static const enum state_at place_of[SHAPES] = { STATE_EPIC, STATE_SPRINT, STATE_AGENT, STATE_FILES, STATE_READY };
+
+static void
+forget(struct writing *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		free(w->keys[i]);
+		free(w->values[i]);
+	}
+	w->n = 0;
+	w->told = false;
+}
+
+/* The record with that key gets the object, which is released. key is taken over. */
+static int
+put(struct writing *w, enum state_at at, char *key, int64_t expect, json_t *o, struct err *e)
+{
+	const char *tag = state_tag(at, o);
+	char *value = state_value(o, e);
+
+	w->keys[w->n] = key;
+	w->values[w->n] = value;
+	w->c[w->n] = (struct change){ CHANGE_PUT, key, expect, tag, value };
+	w->n++;
+	return value != NULL ? 0 : -1;
+}
+
+/* A record is made under one spelling of its id: there must be none of the other. */
+static void
+check_twin(struct writing *w, enum state_at at, const char *id)
+{
+	char *other = twin(at, id);
+
+	if (other == NULL)
+		return;
+	w->keys[w->n] = state_key(at, other);
+	w->values[w->n] = NULL;
+	w->c[w->n] = (struct change){ CHANGE_CHECK, w->keys[w->n], STORE_ABSENT, NULL, NULL };
+	w->n++;
+	free(other);
+}
+
+/* One that tells no more than that it is there. */
+static bool
+is_beat(const json_t *o)
+{
+	static const char *const more[] = { "currentTask", "fileBeingEdited", "lineNumber", "taskProgress", "context" };
+
+	for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+		if (json_object_get(o, more[i]) != NULL)
+			return false;
+	return true;
+}
+
+static int
+put_agent_checkpoint(struct store *s, struct writing *w, struct err *e)
+{
+	struct record r;
+	int found = state_find(s, STATE_CHECKPOINT, w->id, &r, NULL, e), ret = -1;
+
+	if (found >= 0)
+		ret = put(w, STATE_CHECKPOINT, state_key(STATE_CHECKPOINT, w->id), r.version, json_deep_copy(w->o), e);
+	record_release(&r);
+	return ret;
+}
+
+/* The entry of the epic's sprints[], and what follows from it. */
+static int
+put_in_epic(struct store *s, struct writing *w, const json_t *old, struct err *e)
+{
+	const char *id = json_text(w->o, "epicId", json_text(old, "epicId", NULL)), *status = json_text(w->o, "status", "");
+	json_t *epic, *entry, *progress = json_object_get(w->o, "progress");
+	struct record r;
+	size_t i;
+	int found = id != NULL ? state_find(s, STATE_EPIC, id, &r, &epic, e) : 0, ret = 0;
+
+	if (found <= 0)
+		return found;
+	json_array_foreach(json_object_get(epic, "sprints"), i, entry) {
+		if (!state_same(STATE_SPRINT, json_text(entry, "id", ""), w->id) || (strcmp(json_text(entry, "status", ""), status) == 0 &&
+		    json_equal(json_object_get(entry, "progress"), progress)))
+			continue;
+		json_put(entry, "status", status);
+		json_object_set(entry, "progress", progress);
+		shape_count(epic);
+		ret = put(w, STATE_EPIC, xstrdup(r.key), r.version, json_incref(epic), e);
+		break;
+	}
+	json_decref(epic);
+	record_release(&r);
+	return ret;
+}
+
+/* The file in the place of what was known of it. */
+static json_t *
+with_file(const json_t *old, const json_t *file, const char *sprint)
+{
+	json_t *o = json_object(), *files = json_array(), *one;
+	const char *path = json_text(file, "path", "");
+	size_t i;
+
+	json_array_foreach(json_object_get(old, "files"), i, one)
+		if (strcmp(json_text(one, "path", ""), path) != 0)
+			json_array_append(files, one);
+	json_array_append(files, (json_t *)(uintptr_t)file);
+	json_put(o, "sprintId", json_text(old, "sprintId", sprint));
+	json_object_set_new(o, "files", files);
+	return o;
+}
+
+static json_t *
+value_of(const struct writing *w, const json_t *old, int64_t now)
+{
+	json_t *o;
+
+	if (w->shape == SHAPE_FILE)
+		return with_file(old, w->o, w->id);
+	if (w->shape == SHAPE_SIGNAL) {
+		o = json_object();
+		json_put(o, "sprintId", w->id);
+		shape_put_time(o, "readyAt", now);
+		json_object_set(o, "contract", (json_t *)(uintptr_t)w->o);
+		return o;
+	}
+	o = json_deep_copy(w->o);
+	if (w->shape == SHAPE_AGENT && is_beat(o))
+		json_object_update_missing(o, (json_t *)(uintptr_t)old);
+	/* which epic it belongs to need not be said every time */
+	if (w->shape == SHAPE_SPRINT && json_text(o, "epicId", NULL) == NULL && json_text(old, "epicId", NULL) != NULL)
+		json_put(o, "epicId", json_text(old, "epicId", NULL));
+	return o;
+}
+
+/* Under which id a new record is made: as the checkpoint itself spells it. */
+static const char *
+new_id(const struct writing *w)
+{
+	if (w->shape == SHAPE_EPIC)
+		return json_text(w->o, "epicId", w->id);
+	return w->shape == SHAPE_SPRINT ? json_text(w->o, "sprintId", w->id) : w->id;
+}
+
+static int
+collect(struct store *s, struct writing *w, struct err *e)
+{
+	enum state_at at = place_of[w->shape];
+	struct record r;
+	json_t *old, *o;
+	int found = state_find(s, at, w->id, &r, &old, e), ret;
+
+	if (found < 0)
+		return -1;
+	free(w->key);
+	w->key = found > 0 ? xstrdup(r.key) : state_key(at, new_id(w));
+	o = value_of(w, old, store_now(s));
+	w->told = w->shape != SHAPE_FILE && (found == 0 || strcmp(r.tag, state_tag(at, o)) != 0);
+	ret = put(w, at, xstrdup(w->key), r.version, o, e);
+	if (found == 0)
+		check_twin(w, at, new_id(w));
+	if (ret == 0 && w->shape == SHAPE_AGENT && !is_beat(w->o))
+		ret = put_agent_checkpoint(s, w, e);
+	if (ret == 0 && w->shape == SHAPE_SPRINT)
+		ret = put_in_epic(s, w, old, e);
+	json_decref(old);
+	record_release(&r);
+	return ret;
+}
+
+static enum commit
+write_once(struct store *s, void *arg, struct err *e)
+{
+	struct writing *w = arg;
+	enum commit answer = COMMIT_ERROR;
+	char kind[64];
+
+	forget(w);
+	if (collect(s, w, e) == 0 && w->told) {
+		snprintf(kind, sizeof kind, "%s.%s", w->shape == SHAPE_SIGNAL ? "interface" : shape_name(w->shape),
+		    w->shape == SHAPE_AGENT ? "known" : w->c[0].tag);
+		answer = event_commit(s, w->c, w->n, &(struct event){ .kind = kind, .subject = w->id }, e);
+	} else if (e == NULL || e->code == 0) {
+		answer = store_commit(s, w->c, w->n, e);
+	}
+	return answer;
+}
+
+int
+state_write(struct store *s, enum shape shape, const char *id, const json_t *o, char **key, struct err *e)
+{
+	struct writing w = { .shape = shape, .id = id, .o = o };
+	int ret = record_settle(write_once, s, &w, e);
+
+	forget(&w);
+	if (ret == 0 && key != NULL)
+		*key = w.key;
+	else
+		free(w.key);
+	return ret;
+}
