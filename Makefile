@@ -20,7 +20,7 @@ ifdef CI
 WERROR := -Werror
 endif
 
-LIBS     := libpcre2-8 sqlite3 jansson inih
+LIBS     := libpcre2-8 sqlite3 jansson inih hiredis
 PKG_C    := $(shell pkg-config --cflags $(LIBS))
 PKG_L    := $(shell pkg-config --libs $(LIBS))
 WARN     := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \

@@ -29,7 +29,14 @@ int sqlite_mend(const char *path, struct store_mended *out, struct err *e);
 /* As store_backup. */
 int sqlite_look_at_backup(const char *path, struct store_backup *out, struct err *e);
 
-/* Appends, taking copies; for backends. */
+/* url begins as Redis's do; dir is where a relative password_file starts from. look: store_look. NULL with err. */
+struct store *redis_open(const char *url, const char *dir, bool look, struct err *e);
+
+/* For backends. Another one was faster at this key: fills err, COMMIT_CONFLICT. */
+enum commit commit_conflict(const char *key, struct err *e);
+/* Keys compare byte by byte: the first one behind all those with the prefix, heap; NULL: there is no such end. */
+char *prefix_end(const char *prefix);
+/* Appends, taking copies. */
 void records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value);
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
-#include "base/utf8.h"
 
 #define DONE_KEPT 256
 
@@ -129,29 +128,12 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s, rc, e);
 }
 
-/* Keys compare byte by byte: this binds the first one behind all those with the prefix. */
-static void
-bind_end(sqlite3_stmt *st, int i, const char *prefix)
-{
-	size_t n = strlen(prefix);
-	char *end;
-
-	while (n > 0 && (unsigned char)prefix[n - 1] == 0xff)
-		n--;
-	if (n == 0) {
-		sqlite3_bind_zeroblob(st, i, 0);	/* there is no end: every text comes before a blob */
-		return;
-	}
-	end = xstrndup(prefix, n);
-	end[n - 1] = (char)(end[n - 1] + 1);
-	sqlite3_bind_text(st, i, end, (int)n, free);
-}
-
 static int
 sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	sqlite3_stmt *st;
+	char *end;
 	int rc;
 
 	if (usable(s, e) != 0 || (st = prepare(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e)) == NULL)
@@ -160,7 +142,10 @@ sqlite_scan(struct store *base, const char *prefix, const char *tag, const char 
 		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);		/* with its NUL it is the next key */
 	else
 		text(st, 1, prefix);
-	bind_end(st, 2, prefix);
+	if ((end = prefix_end(prefix)) != NULL)
+		sqlite3_bind_text(st, 2, end, -1, free);
+	else
+		sqlite3_bind_zeroblob(st, 2, 0);	/* every text comes before a blob */
 	sqlite3_bind_int64(st, 3, (sqlite3_int64)limit);
 	if (tag != NULL)
 		text(st, 4, tag);
@@ -170,18 +155,6 @@ sqlite_scan(struct store *base, const char *prefix, const char *tag, const char 
 	sqlite3_reset(st);
 	sqlite_leave(s, true);
 	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
-}
-
-static enum commit
-conflict(const char *key, struct err *e)
-{
-	struct buf shown = BUF_INIT;
-
-	utf8_escape(&shown, key, strlen(key), 120);
-	err_set(e, GT_AGAIN, "conflict", "another process changed %s first", shown.data);
-	err_hint(e, "Run the command again: it will see the new state");
-	buf_release(&shown);
-	return COMMIT_CONFLICT;
 }
 
 static enum commit
@@ -196,7 +169,7 @@ apply(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e
 	if (number(s, st, &version, e) != 0)
 		return COMMIT_ERROR;
 	if (c->expect != STORE_ANY && c->expect != version)
-		return conflict(c->key, e);
+		return commit_conflict(c->key, e);
 	if (c->kind == CHANGE_CHECK || (c->kind == CHANGE_DELETE && version == 0))
 		return COMMIT_DONE;
 	if ((st = prepare(s, c->kind == CHANGE_DELETE ? SQL_DELETE : SQL_PUT, e)) == NULL)

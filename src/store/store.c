@@ -22,7 +22,7 @@ path_of(const char *url, const char *dir, struct err *e)
 		path = "recover.db";
 	else if (path[0] == '\0' || strstr(path, "://") != NULL || (path == url && strchr(path, '/') == NULL)) {
 		err_set(e, GT_USAGE, "state", "\"%s\" names no store that gt-recover knows", url);
-		err_hint(e, "Write state = \"sqlite\" or state = \"sqlite:/PATH/TO/FILE\" in gt.toml");
+		err_hint(e, "Write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or \"redis+unix:///PATH?db=DB\" in gt.toml");
 		return NULL;
 	}
 	if (dir[0] != '/') {
@@ -32,12 +32,22 @@ path_of(const char *url, const char *dir, struct err *e)
 	return path[0] == '/' ? xstrdup(path) : io_join(dir, path);
 }
 
-static struct store *
-open_path(const char *url, const char *dir, bool look, struct err *e)
+bool
+store_is_redis(const char *url)
 {
-	char *path = path_of(url, dir, e);
-	struct store *s = path != NULL ? sqlite_open(path, look, e) : NULL;
+	return str_starts(url, "redis:") || str_starts(url, "rediss:") || str_starts(url, "redis+unix:");
+}
 
+static struct store *
+open_url(const char *url, const char *dir, bool look, struct err *e)
+{
+	struct store *s;
+	char *path;
+
+	if (store_is_redis(url))
+		return redis_open(url, dir, look, e);
+	path = path_of(url, dir, e);
+	s = path != NULL ? sqlite_open(path, look, e) : NULL;
 	free(path);
 	return s;
 }
@@ -45,21 +55,25 @@ open_path(const char *url, const char *dir, bool look, struct err *e)
 struct store *
 store_open(const char *url, const char *dir, struct err *e)
 {
-	return open_path(url, dir, false, e);
+	return open_url(url, dir, false, e);
 }
 
 struct store *
 store_look(const char *url, const char *dir, struct err *e)
 {
-	return open_path(url, dir, true, e);
+	return open_url(url, dir, true, e);
 }
 
 int
 store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e)
 {
-	char *path = path_of(url, dir, e);
-	int ret = path != NULL ? sqlite_mend(path, out, e) : -1;
+	char *path;
+	int ret;
 
+	if (store_is_redis(url))
+		return err_set(e, GT_FAIL, "elsewhere", "the Redis server keeps its files itself: gt-recover cannot mend them");
+	path = path_of(url, dir, e);
+	ret = path != NULL ? sqlite_mend(path, out, e) : -1;
 	free(path);
 	return ret;
 }
@@ -67,9 +81,13 @@ store_mend(const char *url, const char *dir, struct store_mended *out, struct er
 int
 store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e)
 {
-	char *path = path_of(url, dir, e);
-	int ret = path != NULL ? sqlite_look_at_backup(path, out, e) : -1;
+	char *path;
+	int ret;
 
+	if (store_is_redis(url))
+		return err_set(e, GT_FAIL, "elsewhere", "the Redis server keeps its files itself");
+	path = path_of(url, dir, e);
+	ret = path != NULL ? sqlite_look_at_backup(path, out, e) : -1;
 	free(path);
 	return ret;
 }
@@ -195,6 +213,33 @@ void
 store_let_go(struct store *s)
 {
 	s->calls->let_go(s);
+}
+
+enum commit
+commit_conflict(const char *key, struct err *e)
+{
+	struct buf shown = BUF_INIT;
+
+	utf8_escape(&shown, key, strlen(key), 120);
+	err_set(e, GT_AGAIN, "conflict", "another process changed %s first", shown.data);
+	err_hint(e, "Run the command again: it will see the new state");
+	buf_release(&shown);
+	return COMMIT_CONFLICT;
+}
+
+char *
+prefix_end(const char *prefix)
+{
+	size_t n = strlen(prefix);
+	char *end;
+
+	while (n > 0 && (unsigned char)prefix[n - 1] == 0xff)
+		n--;
+	if (n == 0)
+		return NULL;
+	end = xstrndup(prefix, n);
+	end[n - 1] = (char)(end[n - 1] + 1);
+	return end;
 }
 
 void

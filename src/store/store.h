@@ -8,7 +8,7 @@
 struct err;
 
 /*
- * The seam for state: six calls and their helpers, two backends (SQLite here, Redis later). A record is key -> (version, tag, JSON text).
+ * The seam for state: six calls and their helpers, two backends (SQLite, Redis). A record is key -> (version, tag, JSON text).
  * The tag is one indexed word, the record's state, so that a scan touches only what is open. store_commit applies all changes or none, and
  * returns done only when they are durable. The version is the fence: a claim is a commit that expects the version it read. A PUT raises the
  * version of a record by one; a new record gets one that the key never had before, also after a deletion (read it back with store_get).
@@ -44,10 +44,20 @@ struct change {
 enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 
 /*
- * url: "sqlite" or "sqlite:PATH" or a path; `dir` is the state directory (0700, absolute) that a bare "sqlite" lives in, as recover.db,
+ * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory (0700, absolute) that a bare "sqlite" lives in, as recover.db,
  * and that a relative PATH starts from. Writers lock recover.lock beside the file. NULL with err: "state" (url), "corrupt" (with the
  * path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
  */
+/*
+ * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with ?password_file=FILE (ours alone; relative: to
+ * dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD, which is taken out of the environment, so that no
+ * child gets it. Refused are a server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always,
+ * no-appendfsync-on-rewrite no, maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one
+ * that lets us not in ("auth"), and one that another machine uses ("other-machine": processes are known by pid and boot, so that
+ * here each agent of there would look dead). Where a record would be kept somebody else's key may stand ("not-ours").
+ */
+/* Is it a URL of Redis, whatever else is wrong with it? */
+bool store_is_redis(const char *url);
 struct store *store_open(const char *url, const char *dir, struct err *e);
 /*
  * The same for reading alone, so that nothing changes on disk and no file is made: its state at this moment, with SQLite's quick_check
@@ -60,7 +70,7 @@ void store_close(struct store *s);
  * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a copy
  * of the last backup that is whole put in its place, at once or not at all. What was committed after the backup is in the event log alone
  * (ledger/event.h, event_replay). Every version leaps, so that no fence of before holds, and a process that still has the damaged file
- * open can commit nothing ("replaced"). 1 done; 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault
+ * open can commit nothing ("replaced"). For a Redis store, which keeps its files itself: "elsewhere", as from store_backup. 1 done; 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault
  * point: "store-mend".
  */
 struct store_mended {
@@ -79,7 +89,7 @@ struct store_backup {
 };
 int store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e);
 
-/* The store's clock, ms since 1970. */
+/* The store's clock, ms since 1970: Redis's own, so that leases are the same for all who share it. */
 int64_t store_now(struct store *s);
 
 /* 1 found, 0 absent, -1 err. */
@@ -102,13 +112,16 @@ int store_each(struct store *s, const char *prefix, const char *tag, int (*row)(
  * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was
  * written but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
  * answers every further call with an error (name "io"): what the process has cached proves nothing any more. Fault points:
- * "store-create", "store-migrate", "store-commit", "store-committed", "store-backup". "replaced" (GT_AGAIN): see store_mend.
+ * "store-create", "store-migrate", "store-commit", "store-committed", "store-backup". "replaced" (GT_AGAIN): see store_mend; Redis's data
+ * was flushed, or is another's. Of Redis, UNKNOWN means that the connection broke and for 10 s no other one could tell by the id of the
+ * commit whether it was made; the next call connects again. Where another one can tell, the answer is certain, and a commit that got lost
+ * is sent again.
  */
 enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
 
 /*
  * For a verb that reads and commits at once what follows from it: no other process commits until store_let_go, where the backend can
- * promise that, and so the commit is no conflict. A help, no fence: the change still names the version that was read. Short, never twice at a
+ * promise that (Redis cannot), and so the commit is no conflict. A help, no fence: the change still names the version that was read. Short, never twice at a
  * time, and without a fork: the child would hold it on. -1 with err: "locked".
  */
 int store_hold(struct store *s, struct err *e);

@@ -1,0 +1,346 @@
+/*
+ * The store in a Redis server, which several may share: the six calls. Each is one script (redis_script.c). The server confirms what is on its
+ * disk; when its answer to a commit is lost, another connection asks by the commit's id, and forbids what did not come so far.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/redis_private.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/utf8.h"
+
+#define PATIENCE_MS 10000
+#define BATCH ((size_t)100)			/* records of one script, while which the server does nothing else */
+#define BATCH_BYTES ((size_t)1 << 20)
+#define OWN_KEYS "gt-recover:"
+#define WORDS_OF_CHANGE 5
+
+#define WORD(text) { (text), strlen(text) }
+#define COUNT(v) (sizeof (v) / sizeof (v)[0])
+
+static int64_t
+redis_now(struct store *base)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	const struct redis_word words[] = { WORD("TIME") };
+	redisReply *r;
+	bool lost;
+
+	r = s->link != NULL ? redis_send(s, words, COUNT(words), 0, &lost, NULL) : NULL;
+	if (redis_text_at(r, 0) != NULL && redis_text_at(r, 1) != NULL)
+		s->ahead = strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000 - clock_boot_ms();
+	if (r != NULL)
+		freeReplyObject(r);
+	return clock_boot_ms() + s->ahead;
+}
+
+/* Somebody else wrote at our keys. -1. */
+static int
+damaged(const struct redis_store *s, const char *key, struct err *e)
+{
+	struct buf shown = BUF_INIT;
+
+	utf8_escape(&shown, key, strlen(key), 120);
+	err_set(e, GT_FAIL, "corrupt", "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records", shown.data, s->at.shown);
+	err_hint(e, "Somebody changed the keys by hand: bring them back, or DEL the key, and HDEL and ZREM it in gt-recover:*");
+	buf_release(&shown);
+	return -1;
+}
+
+/* "VERSION TAG"; the tag points into row. false: it is none. */
+static bool
+read_row(const redisReply *row, int64_t *version, const char **tag)
+{
+	char *end;
+
+	if (row == NULL)
+		return false;
+	*version = strtoll(row->str, &end, 10);
+	*tag = end + 1;
+	return *version >= 1 && *end == ' ';
+}
+
+static int
+redis_get(struct store *base, const char *key, struct record *out, struct err *e)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_get), WORD("0"), WORD(key) };
+	redisReply *r = redis_ask(s, words, COUNT(words), e);
+	const redisReply *value = redis_text_at(r, 1);
+	const char *tag;
+	int64_t version;
+	int ret = 0;
+
+	if (r == NULL)
+		return -1;
+	if (r->type != REDIS_REPLY_ARRAY) {
+		ret = redis_strange(s, e);
+	} else if (r->elements > 0 && (value == NULL || !read_row(redis_text_at(r, 0), &version, &tag))) {
+		ret = damaged(s, key, e);
+	} else if (r->elements > 0) {
+		*out = (struct record){ .key = xstrdup(key), .version = version, .tag = xstrdup(tag), .value = xstrdup(value->str) };
+		ret = 1;
+	}
+	freeReplyObject(r);
+	return ret;
+}
+
+/* Adds the records of one answer; *bytes of values. */
+static int
+take_records(struct redis_store *s, const redisReply *r, struct records *out, size_t *bytes, struct err *e)
+{
+	if (r->type != REDIS_REPLY_ARRAY)
+		return redis_strange(s, e);
+	for (size_t i = 0; i < r->elements; i += 3) {
+		const redisReply *key = redis_text_at(r, i), *value = redis_text_at(r, i + 2);
+		const char *tag;
+		int64_t version;
+
+		if (key == NULL)
+			return redis_strange(s, e);
+		if (value == NULL || !read_row(redis_text_at(r, i + 1), &version, &tag))
+			return damaged(s, key->str, e);
+		records_add(out, key->str, version, tag, value->str);
+		*bytes += value->len;
+	}
+	return 0;
+}
+
+static int
+redis_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	char *set = tag != NULL ? xasprintf(OWN_KEYS "tag:%s", tag) : xstrdup(OWN_KEYS "keys"), *end = prefix_end(prefix);
+	char *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"), *first, wanted[24], enough[24];
+	size_t had = out->n, n, asked, bytes;
+	int ret = 0;
+
+	first = after != NULL && strcmp(after, prefix) >= 0 ? xasprintf("(%s", after) : xasprintf("[%s", prefix);
+	snprintf(enough, sizeof enough, "%zu", BATCH_BYTES);
+	do {
+		asked = limit - (out->n - had) < BATCH ? limit - (out->n - had) : BATCH;
+		snprintf(wanted, sizeof wanted, "%zu", asked);
+		n = out->n;
+		bytes = 0;
+		{
+			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"), WORD(set), WORD(first), WORD(last),
+			    WORD(wanted), WORD(enough) };
+			redisReply *r = redis_ask(s, words, COUNT(words), e);
+
+			ret = r != NULL ? take_records(s, r, out, &bytes, e) : -1;
+			if (r != NULL)
+				freeReplyObject(r);
+		}
+		n = out->n - n;
+		if (n > 0) {
+			free(first);
+			first = xasprintf("(%s", out->v[out->n - 1].key);
+		}
+	} while (ret == 0 && n > 0 && (n == asked || bytes >= BATCH_BYTES) && out->n - had < limit);
+	free(set);
+	free(end);
+	free(first);
+	free(last);
+	return ret;
+}
+
+static enum commit
+refuse_key(const struct redis_store *s, const char *key, struct err *e)
+{
+	struct buf shown = BUF_INIT;
+
+	utf8_escape(&shown, key, strlen(key), 120);
+	err_set(e, GT_FAIL, "not-ours", "the key %s in the Redis store %s belongs to another program", shown.data, s->at.shown);
+	err_hint(e, "Give gt-recover a database of its own: state = \"redis://HOST:PORT/DB\"");
+	buf_release(&shown);
+	return COMMIT_ERROR;
+}
+
+/* The command of a commit; the numbers stand in `text`, which lives as long. */
+static struct redis_word *
+commit_words(struct redis_store *s, const char *id, const struct change *changes, size_t n, char (*text)[24])
+{
+	static const char *const kinds[] = { [CHANGE_PUT] = "put", [CHANGE_DELETE] = "delete", [CHANGE_CHECK] = "check" };
+	struct redis_word *words = xcalloc(5 + n * WORDS_OF_CHANGE, sizeof *words), *w = words;
+
+	*w++ = (struct redis_word)WORD("EVAL");
+	*w++ = (struct redis_word)WORD(redis_script_commit);
+	*w++ = (struct redis_word)WORD("0");
+	*w++ = (struct redis_word)WORD(s->identity);
+	*w++ = (struct redis_word)WORD(id);
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &changes[i];
+		bool put = c->kind == CHANGE_PUT;
+
+		snprintf(text[i], sizeof text[i], "%" PRId64, c->expect);
+		*w++ = (struct redis_word)WORD(kinds[c->kind]);
+		*w++ = (struct redis_word)WORD(c->key);
+		*w++ = (struct redis_word)WORD(text[i]);
+		*w++ = (struct redis_word)WORD(put ? c->tag : "");
+		*w++ = (struct redis_word)WORD(put ? c->value : "");
+	}
+	return words;
+}
+
+static enum commit
+replaced(struct redis_store *s, struct err *e)
+{
+	err_set(e, GT_AGAIN, "replaced", "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
+	err_hint(e, "Run the command again: it will see the new state");
+	return COMMIT_ERROR;
+}
+
+/* *again: it was not made, and never will be under that id. */
+static enum commit
+read_answer(struct redis_store *s, const redisReply *r, bool *again, struct err *e)
+{
+	const redisReply *said = redis_text_at(r, 0), *key = redis_text_at(r, 1);
+
+	*again = redis_says(said, "never");
+	if (redis_says(said, "done"))
+		return COMMIT_DONE;
+	if (redis_says(said, "conflict") && key != NULL)
+		return commit_conflict(key->str, e);
+	if (redis_says(said, "foreign") && key != NULL)
+		return refuse_key(s, key->str, e);
+	if (redis_says(said, "replaced"))
+		return replaced(s, e);
+	if (!*again)
+		redis_strange(s, e);
+	return COMMIT_ERROR;
+}
+
+/* The connection broke under a commit: was it made? */
+static enum commit
+settle(struct redis_store *s, const char *id, bool *again, struct err *e)
+{
+	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_settle), WORD("0"), WORD(s->identity), WORD(id) };
+	struct err why = ERR_INIT;
+	redisReply *r = redis_ask(s, words, COUNT(words), &why);
+	enum commit answer;
+
+	*again = false;
+	if (r == NULL && strcmp(why.name, "replaced") == 0)
+		return replaced(s, e);
+	if (r == NULL) {
+		err_set(e, GT_FAIL, "unknown", "%s: nobody knows whether the change was made", why.msg);
+		err_hint(e, "Start the Redis server, then run the command again: it takes up what it finds");
+		return COMMIT_UNKNOWN;
+	}
+	answer = read_answer(s, r, again, e);
+	freeReplyObject(r);
+	return answer;
+}
+
+static enum commit
+commit_once(struct redis_store *s, const struct change *changes, size_t n, int64_t until, bool *again, struct err *e)
+{
+	char id[33], (*text)[24] = xcalloc(n, sizeof *text);
+	struct redis_word *words;
+	enum commit answer = COMMIT_ERROR;
+	redisReply *r;
+	bool lost;
+
+	io_random_hex(id, 16);
+	words = commit_words(s, id, changes, n, text);
+	*again = false;
+	r = redis_send(s, words, 5 + n * WORDS_OF_CHANGE, until, &lost, e);
+	if (r != NULL)
+		answer = read_answer(s, r, again, e);
+	if (lost || (answer == COMMIT_DONE && fault_point("store-committed") != 0)) {
+		redis_unlink(s);
+		answer = settle(s, id, again, e);
+	}
+	if (r != NULL)
+		freeReplyObject(r);
+	free(words);
+	free(text);
+	return answer;
+}
+
+static enum commit
+redis_commit(struct store *base, const struct change *changes, size_t n, struct err *e)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	int64_t until = clock_mono_ms() + s->patience_ms;
+	struct err own = ERR_INIT;
+	enum commit answer;
+	bool again;
+
+	if (e == NULL)
+		e = &own;
+	if (s->look) {
+		err_set(e, GT_FAIL, "read-only", "the Redis store %s was opened for reading", s->at.shown);
+		return COMMIT_ERROR;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(changes[i].key, OWN_KEYS))
+			return refuse_key(s, changes[i].key, e);
+	if (fault_point("store-commit") != 0) {
+		err_sys(e, GT_FAIL, "io", "cannot write to the Redis store %s", s->at.shown);
+		return COMMIT_ERROR;
+	}
+	do {
+		answer = commit_once(s, changes, n, until, &again, e);
+	} while (again && clock_mono_ms() < until);
+	if (again) {
+		err_set(e, GT_AGAIN, "store-down", "the connection to the Redis store %s broke again and again: the change was not made", s->at.shown);
+		err_hint(e, "Look at the Redis server and the network to it, then run the command again");
+	}
+	return answer;
+}
+
+/* There is nothing to queue at: who commits reads anew after a conflict. */
+static int
+redis_hold(struct store *base, struct err *e)
+{
+	(void)base;
+	(void)e;
+	return 0;
+}
+
+static void
+redis_let_go(struct store *base)
+{
+	(void)base;
+}
+
+static void
+redis_close(struct store *base)
+{
+	struct redis_store *s = (struct redis_store *)base;
+
+	redis_unlink(s);
+	redis_address_release(&s->at);
+	free(s->identity);
+	free(s);
+}
+
+static const struct backend redis_calls = {
+	.close = redis_close,
+	.now = redis_now,
+	.get = redis_get,
+	.scan = redis_scan,
+	.commit = redis_commit,
+	.hold = redis_hold,
+	.let_go = redis_let_go,
+};
+
+struct store *
+redis_open(const char *url, const char *dir, bool look, struct err *e)
+{
+	struct redis_store *s = xcalloc(1, sizeof *s);
+
+	s->base.calls = &redis_calls;
+	s->look = look;
+	s->patience_ms = PATIENCE_MS;
+	if (redis_address_parse(&s->at, url, dir, e) == 0 && redis_link(s, 0, e) == 0)
+		return &s->base;
+	redis_close(&s->base);
+	return NULL;
+}

@@ -1,0 +1,368 @@
+/* The Redis store alone: who is let in, what is refused, what stands in the server. tests/unit/test_conformance.c has what every backend does. */
+#include "test.h"
+
+#include <string.h>
+
+#include "redis_house.h"
+#include "base/err.h"
+#include "store/store.h"
+#include "store/redis_private.h"
+
+static struct redis_house *
+home_of(void **state)
+{
+	if (*state == NULL) {
+		print_message("skipped: redis-server is not installed\n");
+		skip();
+	}
+	return *state;
+}
+
+static int
+setup(void **state)
+{
+	struct redis_house *h = NULL;
+
+	if (redis_installed()) {
+		h = xcalloc(1, sizeof *h);
+		redis_house_init(h);
+	}
+	*state = h;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct redis_house *h = *state;
+
+	if (h != NULL)
+		redis_house_release(h);
+	free(h);
+	return 0;
+}
+
+static enum commit
+put(struct store *s, const char *key, int64_t expect, const char *tag, const char *value, struct err *e)
+{
+	struct change c = { CHANGE_PUT, key, expect, tag, value };
+
+	return store_commit(s, &c, 1, e);
+}
+
+static void
+assert_raw(const struct redis_house *h, const char *command, const char *answer)
+{
+	char *text = redis_raw_do(h, command);
+
+	assert_string_equal(text, answer);
+	free(text);
+}
+
+static void
+assert_refused(const struct redis_house *h, const char *name, const char *word)
+{
+	struct err e = ERR_INIT;
+
+	assert_null(store_open(h->url, h->dir, &e));
+	assert_string_equal(e.name, name);
+	assert_non_null(strstr(e.msg, word));
+	assert_true(e.hint[0] != '\0');
+}
+
+static struct store *
+open_well(const struct redis_house *h)
+{
+	struct err e = ERR_INIT;
+	struct store *s = store_open(h->url, h->dir, &e);
+
+	if (s == NULL)
+		fail_msg("%s", e.msg);
+	return s;
+}
+
+/* What other programs and people see: plain JSON at the key, the rest beside it. */
+static void
+test_keys_in_the_server(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	struct change gone = { .kind = CHANGE_DELETE, .key = "epic:e1:state", .expect = STORE_ANY };
+	char *row;
+
+	assert_int_equal(put(s, "epic:e1:state", STORE_ABSENT, "in_progress", "{\"epicId\":\"e1\"}", NULL), COMMIT_DONE);
+	assert_raw(h, "GET epic:e1:state", "{\"epicId\":\"e1\"}");
+	row = redis_raw_do(h, "HGET gt-recover:records epic:e1:state");
+	assert_true(strtoll(row, NULL, 10) > INT64_C(1600000000000));
+	assert_non_null(strstr(row, " in_progress"));
+	free(row);
+	assert_raw(h, "ZCARD gt-recover:tag:in_progress", "1");
+	assert_int_equal(put(s, "epic:e1:state", STORE_ANY, "completed", "{}", NULL), COMMIT_DONE);
+	assert_raw(h, "ZCARD gt-recover:tag:in_progress", "0");
+	assert_raw(h, "ZCARD gt-recover:tag:completed", "1");
+	assert_int_equal(store_commit(s, &gone, 1, NULL), COMMIT_DONE);
+	assert_raw(h, "EXISTS epic:e1:state", "0");
+	assert_raw(h, "ZCARD gt-recover:keys", "0");
+	assert_raw(h, "HLEN gt-recover:records", "0");
+	store_close(s);
+}
+
+static void
+set(const struct redis_house *h, const char *setting, const char *value)
+{
+	char *command = xasprintf("CONFIG SET %s %s", setting, value);
+
+	assert_raw(h, command, "OK");
+	free(command);
+}
+
+static void
+test_refuses_what_could_lose(void **state)
+{
+	static const struct {
+		const char *setting, *bad, *good;
+	} cases[] = {
+		{ "appendfsync", "everysec", "always" },
+		{ "appendfsync", "no", "always" },
+		{ "no-appendfsync-on-rewrite", "yes", "no" },
+		{ "maxmemory-policy", "allkeys-lru", "noeviction" },
+		{ "appendonly", "no", "yes" },
+	};
+	struct redis_house *h = home_of(state);
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		set(h, cases[i].setting, cases[i].bad);
+		assert_refused(h, "not-durable", cases[i].setting);
+		set(h, cases[i].setting, cases[i].good);
+		store_close(open_well(h));
+	}
+	assert_raw(h, "REPLICAOF 127.0.0.1 1", "OK");
+	assert_refused(h, "not-durable", "replica");
+	assert_raw(h, "REPLICAOF NO ONE", "OK");
+	store_close(open_well(h));
+}
+
+static void
+test_password(void **state)
+{
+	struct redis_house *h = home_of(state);
+	char *file = io_join(h->dir, "password"), *plain = h->url;
+
+	set(h, "requirepass", "sesame-0815");
+	assert_refused(h, "auth", "let gt-recover in");
+	h->url = xasprintf("%s?password_file=password", plain);
+	temp_write(file, "wrong-4711\n");
+	assert_int_equal(chmod(file, 0600), 0);
+	assert_refused(h, "auth", "the password");
+	temp_write(file, "sesame-0815\n");
+	store_close(open_well(h));
+	assert_int_equal(chmod(file, 0644), 0);
+	assert_refused(h, "not-private", "password");
+	free(h->url);
+	h->url = plain;
+	setenv("GT_RECOVER_REDIS_PASSWORD", "sesame-0815", 1);
+	store_close(open_well(h));
+	/* no child gets it, and the next opening knows it still */
+	assert_null(getenv("GT_RECOVER_REDIS_PASSWORD"));
+	store_close(open_well(h));
+	free(file);
+}
+
+static void
+test_leaves_what_is_not_ours(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	struct change c[] = {
+		{ CHANGE_PUT, "ours", STORE_ABSENT, "t", "1" },
+		{ CHANGE_PUT, "theirs", STORE_ABSENT, "t", "1" },
+	};
+	struct err e = ERR_INIT;
+	struct record r;
+
+	assert_raw(h, "LPUSH theirs x", "1");
+	assert_int_equal(store_get(s, "theirs", &r, &e), 0);
+	assert_int_equal(store_commit(s, c, 2, &e), COMMIT_ERROR);
+	assert_string_equal(e.name, "not-ours");
+	assert_raw(h, "LLEN theirs", "1");
+	assert_raw(h, "EXISTS ours", "0");
+	assert_int_equal(put(s, "gt-recover:store", STORE_ANY, "t", "1", &e), COMMIT_ERROR);
+	assert_string_equal(e.name, "not-ours");
+	/* a value that somebody took away is no empty record */
+	assert_int_equal(put(s, "ours", STORE_ABSENT, "t", "1", &e), COMMIT_DONE);
+	assert_raw(h, "DEL ours", "1");
+	assert_int_equal(store_get(s, "ours", &r, &e), -1);
+	assert_string_equal(e.name, "corrupt");
+	store_close(s);
+}
+
+static void
+test_whose_store_it_is(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	struct err e = ERR_INIT;
+	char *machine = redis_raw_do(h, "GET gt-recover:machine"), *back = xasprintf("SET gt-recover:machine %s", machine);
+
+	assert_int_equal(put(s, "a", STORE_ABSENT, "t", "1", NULL), COMMIT_DONE);
+	assert_raw(h, "SET gt-recover:machine another", "OK");
+	assert_refused(h, "other-machine", "another machine");
+	assert_raw(h, back, "OK");
+	/* emptied under our hands: nothing of ours goes into what comes after it */
+	assert_raw(h, "FLUSHALL", "OK");
+	assert_int_equal(put(s, "a", STORE_ANY, "t", "2", &e), COMMIT_ERROR);
+	assert_string_equal(e.name, "replaced");
+	assert_int_equal(e.code, GT_AGAIN);
+	store_close(open_well(h));
+	assert_int_equal(put(s, "a", STORE_ANY, "t", "2", &e), COMMIT_ERROR);
+	assert_string_equal(e.name, "replaced");
+	assert_raw(h, "EXISTS a", "0");
+	store_close(s);
+	assert_raw(h, "SET gt-recover:store 2", "OK");
+	assert_refused(h, "newer", "later");
+	free(machine);
+	free(back);
+}
+
+static redisReply *
+eval(redisContext *c, const char *script, const char *a, const char *id, bool commit)
+{
+	if (commit)
+		return redisCommand(c, "EVAL %s 0 %s %s put late 0 t {}", script, a, id);
+	return redisCommand(c, "EVAL %s 0 %s %s", script, a, id);
+}
+
+/* What was settled as lost stays lost, also when it comes in the end, from the buffer of an older connection. */
+static void
+test_a_late_commit_is_refused(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	const char *identity = ((struct redis_store *)s)->identity;
+	redisContext *c = redis_raw(h);
+	redisReply *r;
+
+	assert_non_null(c);
+	r = eval(c, redis_script_settle, identity, "id1", false);
+	assert_true(redis_says(redis_text_at(r, 0), "never"));
+	freeReplyObject(r);
+	r = eval(c, redis_script_commit, identity, "id1", true);
+	assert_true(redis_says(redis_text_at(r, 0), "never"));
+	freeReplyObject(r);
+	assert_raw(h, "EXISTS late", "0");
+	r = eval(c, redis_script_commit, identity, "id2", true);
+	assert_true(redis_says(redis_text_at(r, 0), "done"));
+	freeReplyObject(r);
+	r = eval(c, redis_script_settle, identity, "id2", false);
+	assert_true(redis_says(redis_text_at(r, 0), "done"));
+	freeReplyObject(r);
+	assert_raw(h, "EXISTS late", "1");
+	redisFree(c);
+	store_close(s);
+}
+
+/* The server closed an idle connection, or was restarted meanwhile: that is no error of anybody's. */
+static void
+test_reconnects(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	char *before, *after;
+	struct record r;
+
+	assert_int_equal(put(s, "a", STORE_ABSENT, "t", "1", NULL), COMMIT_DONE);
+	assert_raw(h, "CLIENT KILL TYPE normal SKIPME yes", "1");
+	assert_int_equal(put(s, "b", STORE_ABSENT, "t", "1", NULL), COMMIT_DONE);
+	before = redis_raw_do(h, "GET gt-recover:server");
+	redis_house_kill(h);
+	redis_house_start(h);
+	assert_int_equal(store_get(s, "b", &r, NULL), 1);
+	record_release(&r);
+	/* the first to come wrote something, and so synced what the killed server had not */
+	after = redis_raw_do(h, "GET gt-recover:server");
+	assert_string_not_equal(before, after);
+	assert_true(store_now(s) > INT64_C(1600000000000));
+	free(before);
+	free(after);
+	store_close(s);
+}
+
+static void
+test_down(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct err e = ERR_INIT;
+
+	assert_null(store_look(h->url, h->dir, &e));
+	assert_string_equal(e.name, "not-found");
+	assert_raw(h, "DBSIZE", "0");
+	redis_house_kill(h);
+	assert_refused(h, "store-down", h->socket);
+	assert_null(store_open(h->url, h->dir, &e));
+	assert_int_equal(e.code, GT_AGAIN);
+}
+
+static void
+test_addresses(void **state)
+{
+	static const struct {
+		const char *url, *host;
+		int port, db;
+		const char *user, *password_file;
+	} good[] = {
+		{ "redis://localhost", "localhost", 6379, 0, NULL, NULL },
+		{ "redis://10.0.0.7:7000/3", "10.0.0.7", 7000, 3, NULL, NULL },
+		{ "redis://[::1]:7000/", "::1", 7000, 0, NULL, NULL },
+		{ "redis://gt@host/2?password_file=/run/pw", "host", 6379, 2, "gt", "/run/pw" },
+		{ "redis://host?password_file=pw", "host", 6379, 0, NULL, "/state/pw" },
+	};
+	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port", "redis://host:70000", "redis://host/x", "redis://host/-1",
+		"redis://[::1]x", "redis://host?db=1", "redis://host?tls=no", "redis+unix://relative.sock", "redis+unix:///s?db=x", "rediss://host" };
+	struct redis_address a = { 0 };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		assert_int_equal(redis_address_parse(&a, good[i].url, "/state", &e), 0);
+		assert_string_equal(a.host, good[i].host);
+		assert_int_equal(a.port, good[i].port);
+		assert_int_equal(a.db, good[i].db);
+		assert_string_equal(a.user != NULL ? a.user : "", good[i].user != NULL ? good[i].user : "");
+		assert_string_equal(a.password_file != NULL ? a.password_file : "", good[i].password_file != NULL ? good[i].password_file : "");
+		redis_address_release(&a);
+	}
+	assert_int_equal(redis_address_parse(&a, "redis+unix:///run/r.sock?db=4&password_file=pw", "/state", &e), 0);
+	assert_string_equal(a.path, "/run/r.sock");
+	assert_int_equal(a.db, 4);
+	redis_address_release(&a);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_null(store_open(bad[i], "/state", &e));
+		assert_string_equal(e.name, "state");
+		assert_int_equal(e.code, GT_USAGE);
+	}
+	/* a password is neither taken from gt.toml nor shown */
+	assert_null(store_open("redis://me:hush-4711@host/0", "/state", &e));
+	assert_string_equal(e.name, "state");
+	assert_null(strstr(e.msg, "hush"));
+	assert_null(strstr(e.hint, "hush"));
+}
+
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		WITH_SERVER(test_keys_in_the_server),
+		WITH_SERVER(test_refuses_what_could_lose),
+		WITH_SERVER(test_password),
+		WITH_SERVER(test_leaves_what_is_not_ours),
+		WITH_SERVER(test_whose_store_it_is),
+		WITH_SERVER(test_a_late_commit_is_refused),
+		WITH_SERVER(test_reconnects),
+		WITH_SERVER(test_down),
+		cmocka_unit_test(test_addresses),
+	};
+
+	return cmocka_run_group_tests_name("redis", tests, NULL, NULL);
+}
