@@ -100,7 +100,9 @@ doctor_sqlite(struct doctor *d)
 void
 doctor_store(struct doctor *d)
 {
-	if (d->store != NULL)
+	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
+		doctor_tell(d, VERDICT_OK, NULL, "the Redis server answers, and confirms nothing before it is on its disk");
+	else if (d->store != NULL)
 		doctor_tell(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
 	else if (strcmp(d->no_store.name, "not-found") == 0)
 		doctor_tell(d, VERDICT_OK, NULL, "no records yet");
@@ -130,7 +132,9 @@ doctor_backup(struct doctor *d)
 	there = store_backup(config_text(d->w->config, "state"), d->w->state_dir, &found, &e);
 	if (there > 0)
 		clock_age(&age, clock_wall_ms() - found.at);
-	if (there < 0)
+	if (there < 0 && strcmp(e.name, "elsewhere") == 0)
+		doctor_tell(d, VERDICT_SKIPPED, NULL, "%s: back up its appendonlydir there", e.msg);
+	else if (there < 0)
 		doctor_tell(d, VERDICT_WARNING, hint, "there is none to go on from: %s", e.msg);
 	else if (there == 0)
 		doctor_tell(d, VERDICT_WARNING, hint, "there is none: a store that is damaged would be lost");
@@ -144,7 +148,7 @@ doctor_backup(struct doctor *d)
 void
 doctor_rules(struct doctor *d)
 {
-	static const char hint[] = "copy recover.db away before anything else; gt-recover release SESSION ends an open attempt";
+	static const char hint[] = "copy recover.db, or the files of the Redis server, away before anything else; gt-recover release SESSION ends an open attempt";
 	struct integrity found = { .n_faults = 0 };
 	struct err e = ERR_INIT;
 

@@ -40,7 +40,8 @@ static const struct config_key keys[] = {
 	{ "recovery", "resume_scope", CONFIG_CHOICE, "roots", 0, 0, "roots|all", "after a restart bring back root agents only, or all" },
 	{ "recovery", "reply_policy", CONFIG_CHOICE, "flag", 0, 0, "flag|ask|replay",
 	    "what becomes of messages that were delivered and whose answer is not known" },
-	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL, "where records live: sqlite, sqlite:PATH or redis://HOST:PORT/DB" },
+	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL, "where records live: sqlite, sqlite:PATH, redis://HOST:PORT/DB"
+	    " or redis+unix:///SOCKET?db=DB" },
 	{ "recovery", "log_file", CONFIG_PATH, "", 0, 0, NULL, "a log file besides stderr; never holds scrollback" },
 	{ "recovery.prompts", "template", CONFIG_TEXT, "", 0, 0, NULL, "the recovery prompt; empty: the built-in one" },
 	{ "recovery.prompts", "template_file", CONFIG_PATH, "", 0, 0, NULL, "a file with the recovery prompt, from gt.toml's directory" },
