@@ -1,6 +1,6 @@
 /*
- * The store in a Redis server, which several may share: the six calls. Each is one script (redis_script.c). The server confirms what is on its
- * disk; when its answer to a commit is lost, another connection asks by the commit's id, and forbids what did not come so far.
+ * The store in a Redis server, which several may share: the six calls. Each is one script (redis_script.c). The server confirms what is on
+ * its disk; when its answer to a commit is lost, another connection asks by the commit's id, and forbids what did not come so far.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ redis_now(struct store *base)
 
 	r = s->link != NULL ? redis_send(s, words, COUNT(words), 0, &lost, NULL) : NULL;
 	if (redis_text_at(r, 0) != NULL && redis_text_at(r, 1) != NULL)
-		s->ahead = strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000 - clock_boot_ms();
+		s->ahead = strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000 -
+		    clock_boot_ms();
 	if (r != NULL)
 		freeReplyObject(r);
 	return clock_boot_ms() + s->ahead;
@@ -46,7 +47,8 @@ damaged(const struct redis_store *s, const char *key, struct err *e)
 	struct buf shown = BUF_INIT;
 
 	utf8_escape(&shown, key, strlen(key), 120);
-	err_set(e, GT_FAIL, "corrupt", "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records", shown.data, s->at.shown);
+	err_set(e, GT_FAIL, "corrupt", "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records", shown.data,
+	    s->at.shown);
 	err_hint(e, "Somebody changed the keys by hand: bring them back, or DEL the key, and HDEL and ZREM it in gt-recover:*");
 	buf_release(&shown);
 	return -1;
@@ -115,8 +117,8 @@ static int
 redis_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
 {
 	struct redis_store *s = (struct redis_store *)base;
-	char *set = tag != NULL ? xasprintf(OWN_KEYS "tag:%s", tag) : xstrdup(OWN_KEYS "keys"), *end = prefix_end(prefix);
-	char *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"), *first, wanted[24], enough[24];
+	char *set = tag != NULL ? xasprintf(OWN_KEYS "tag:%s", tag) : xstrdup(OWN_KEYS "keys");
+	char *end = prefix_end(prefix), *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"), *first, wanted[24], enough[24];
 	size_t had = out->n, n, asked, bytes;
 	int ret = 0;
 
@@ -289,7 +291,8 @@ redis_commit(struct store *base, const struct change *changes, size_t n, struct 
 		answer = commit_once(s, changes, n, until, &again, e);
 	} while (again && clock_mono_ms() < until);
 	if (again) {
-		err_set(e, GT_AGAIN, "store-down", "the connection to the Redis store %s broke again and again: the change was not made", s->at.shown);
+		err_set(e, GT_AGAIN, "store-down", "the connection to the Redis store %s broke again and again: the change was not made",
+		    s->at.shown);
 		err_hint(e, "Look at the Redis server and the network to it, then run the command again");
 	}
 	return answer;

@@ -1,6 +1,6 @@
 /*
- * The connection. A server that answers is asked first whether what it confirms is on its disk, and whether the data are ours; one that is gone
- * may come back.
+ * The connection. A server that answers is asked first whether what it confirms is on its disk, and whether the data are ours; one that is
+ * gone may come back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,8 @@
 bool
 redis_says(const redisReply *r, const char *text)
 {
-	return r != NULL && (r->type == REDIS_REPLY_STRING || r->type == REDIS_REPLY_STATUS) && r->len == strlen(text) && memcmp(r->str, text, r->len) == 0;
+	return r != NULL && (r->type == REDIS_REPLY_STRING || r->type == REDIS_REPLY_STATUS) && r->len == strlen(text) &&
+	    memcmp(r->str, text, r->len) == 0;
 }
 
 const redisReply *
@@ -61,7 +62,7 @@ down(const struct redis_store *s, const char *why, struct err *e)
 	return err_hint(e, "Start the Redis server, or look at state in gt.toml, then run the command again");
 }
 
-/* What a server says may hold what it was sent: its first word and a little of the rest are enough, of a password's check the first word. */
+/* What a server says may hold what it was sent: of a password's check the first word is enough, else a little more. */
 static void
 say_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 {
@@ -69,9 +70,10 @@ say_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 	struct buf shown = BUF_INIT;
 
 	if (str_starts(r->str, "NOAUTH") || str_starts(r->str, "WRONGPASS") || str_starts(r->str, "NOPERM")) {
-		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)", s->at.shown, (int)(word < 20 ? word : 20), r->str);
-		err_hint(e, "Give the password by password_file in the address, or by GT_RECOVER_REDIS_PASSWORD; the user needs every command that"
-		    " reads and writes keys, EVAL, INFO and CONFIG GET");
+		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)", s->at.shown,
+		    (int)(word < 20 ? word : 20), r->str);
+		err_hint(e, "Give the password by password_file in the address, or by GT_RECOVER_REDIS_PASSWORD; the user needs every"
+		    " command that reads and writes keys, EVAL, INFO and CONFIG GET");
 		return;
 	}
 	utf8_escape(&shown, r->str, r->len, 160);
@@ -149,7 +151,8 @@ dial(struct redis_store *s, struct err *e)
 {
 	struct timeval dialing = { .tv_sec = DIAL_MS / 1000 }, answering = { s->patience_ms / 1000, s->patience_ms % 1000 * 1000 };
 
-	s->link = s->at.path != NULL ? redisConnectUnixWithTimeout(s->at.path, dialing) : redisConnectWithTimeout(s->at.host, s->at.port, dialing);
+	s->link = s->at.path != NULL ? redisConnectUnixWithTimeout(s->at.path, dialing) :
+	    redisConnectWithTimeout(s->at.host, s->at.port, dialing);
 	if (s->link == NULL)
 		return down(s, "no memory", e);
 	if (s->link->err != 0 || redisSetTimeout(s->link, answering) != REDIS_OK) {
@@ -206,8 +209,8 @@ static int
 not_durable(const struct redis_store *s, const char *what, struct err *e)
 {
 	err_set(e, GT_FAIL, "not-durable", "the Redis store %s could lose what it has confirmed: %s", s->at.shown, what);
-	return err_hint(e, "Set in its redis.conf: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no, maxmemory-policy noeviction; then"
-	    " restart it, or set the same by redis-cli CONFIG SET");
+	return err_hint(e, "Set in its redis.conf: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no, maxmemory-policy"
+	    " noeviction; then restart it, or set the same by redis-cli CONFIG SET");
 }
 
 /* The value of a line of INFO, "name:value\r\n", cut to out. false: it has no such. */
@@ -236,8 +239,8 @@ check_server(struct redis_store *s, char *run, size_t size, struct err *e)
 	r = converse(s, words, COUNT(words), &lost, e);
 	if (r == NULL)
 		return -1;
-	known = r->type == REDIS_REPLY_STRING && info_field(r, "run_id", run, size) && info_field(r, "redis_version", version, sizeof version) &&
-	    info_field(r, "role", role, sizeof role);
+	known = r->type == REDIS_REPLY_STRING && info_field(r, "run_id", run, size) &&
+	    info_field(r, "redis_version", version, sizeof version) && info_field(r, "role", role, sizeof role);
 	if (known)
 		(void)info_field(r, "cluster_enabled", cluster, sizeof cluster);
 	freeReplyObject(r);
@@ -335,8 +338,10 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		return err_hint(e, "Use that gt-recover, or another database");
 	}
 	if (redis_says(said, "machine")) {
-		err_set(e, GT_REFUSED, "other-machine", "the Redis store %s is used by another machine: its agents would look dead here", s->at.shown);
-		return err_hint(e, "Use another database here. If that machine is gone for good: redis-cli -n %d DEL gt-recover:machine", s->at.db);
+		err_set(e, GT_REFUSED, "other-machine", "the Redis store %s is used by another machine: its agents would look dead here",
+		    s->at.shown);
+		return err_hint(e, "Use another database here. If that machine is gone for good: redis-cli -n %d DEL gt-recover:machine",
+		    s->at.db);
 	}
 	if (!redis_says(said, "ok") || identity == NULL || now == NULL)
 		return redis_strange(s, e);
@@ -366,8 +371,8 @@ introduce(struct redis_store *s, const char *run, struct err *e)
 	if (machine_name(machine, e) != 0)
 		return -1;
 	{
-		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"), WORD(FORMAT), WORD(id), WORD(machine), WORD(run),
-		    WORD(s->look ? "look" : "") };
+		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"), WORD(FORMAT), WORD(id), WORD(machine),
+		    WORD(run), WORD(s->look ? "look" : "") };
 
 		r = converse(s, words, COUNT(words), &lost, e);
 	}
@@ -383,7 +388,8 @@ connect_once(struct redis_store *s, struct err *e)
 {
 	char run[64];
 
-	if (dial(s, e) == 0 && log_in(s, e) == 0 && check_server(s, run, sizeof run, e) == 0 && check_settings(s, e) == 0 && introduce(s, run, e) == 0) {
+	if (dial(s, e) == 0 && log_in(s, e) == 0 && check_server(s, run, sizeof run, e) == 0 && check_settings(s, e) == 0 &&
+	    introduce(s, run, e) == 0) {
 		s->opened = true;
 		return 0;
 	}

@@ -44,13 +44,13 @@ struct redis_word {
 };
 
 /*
- * Connects unless connected, waits until `until` (clock_mono_ms) when the server was there before, and sees to it that the server is durable and
- * the data ours. What a killed server wrote and never synced is synced by the first to come. -1 with err.
+ * Connects unless connected, waits until `until` (clock_mono_ms) when the server was there before, and sees to it that the server is
+ * durable and the data ours. What a killed server wrote and never synced is synced by the first to come. -1 with err.
  */
 int redis_link(struct redis_store *s, int64_t until, struct err *e);
 /*
- * Sends a command and takes its answer, once; until: as redis_link. NULL with err; then *lost says that the connection broke on the way, and the command may have
- * been carried out. An error that the server answers is NULL, too, and not lost.
+ * Sends a command and takes its answer, once; until: as redis_link. NULL with err; then *lost says that the connection broke on the way,
+ * and the command may have been carried out. An error that the server answers is NULL, too, and not lost.
  */
 redisReply *redis_send(struct redis_store *s, const struct redis_word *words, size_t n, int64_t until, bool *lost,
     struct err *e);

@@ -15,9 +15,9 @@
 #include "store/redis_private.h"
 
 /*
- * format, a new id, the machine, the server's run, "look" or "". Answers "ok", identity, the server's clock in ms; or "newer" or "machine" and what stands
- * there. A server that was killed may have read from the kernel's cache what is not on the disk: the first write syncs all of it. A new store counts
- * from the clock on, so that it repeats no version of one that was here before.
+ * format, a new id, the machine, the server's run, "look" or "". Answers "ok", identity, the server's clock in ms; or "newer" or "machine"
+ * and what stands there. A server that was killed may have read from the kernel's cache what is not on the disk: the first write syncs all
+ * of it. A new store counts from the clock on, so that it repeats no version of one that was here before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
@@ -45,8 +45,8 @@ const char redis_script_get[] =
     "return {row, value}\n";
 
 /*
- * set of keys, first, last (as ZRANGEBYLEX has them), how many, how many bytes of values are enough. Answers key, row, value in turn; two texts
- * at the end are a key and its row without a value.
+ * set of keys, first, last (as ZRANGEBYLEX has them), how many, how many bytes of values are enough. Answers key, row, value in turn; two
+ * texts at the end are a key and its row without a value.
  */
 const char redis_script_scan[] =
     "local keys = redis.call('ZRANGEBYLEX', ARGV[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])\n"
@@ -63,8 +63,8 @@ const char redis_script_scan[] =
     "return out\n";
 
 /*
- * identity, commit id, then for each change: "put", "delete" or "check", key, expected version (-1: any), tag, value. Answers "done"; "conflict"
- * or "foreign" and the key; "replaced"; "never" when redis_script_settle was faster.
+ * identity, commit id, then for each change: "put", "delete" or "check", key, expected version (-1: any), tag, value. Answers "done";
+ * "conflict" or "foreign" and the key; "replaced"; "never" when redis_script_settle was faster.
  */
 const char redis_script_commit[] =
     "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
@@ -105,8 +105,8 @@ const char redis_script_commit[] =
     "return {'done'}\n";
 
 /*
- * identity, commit id. Answers "done", "replaced", or "never": the commit was not made, and is refused should it come yet; it may stand in the
- * buffer of a connection that we gave up.
+ * identity, commit id. Answers "done", "replaced", or "never": the commit was not made, and is refused should it come yet; it may stand in
+ * the buffer of a connection that we gave up.
  */
 const char redis_script_settle[] =
     "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"

@@ -54,8 +54,8 @@ take_host(struct redis_address *a, char *text, struct err *e)
 		*at = '\0';
 		if (strchr(text, ':') != NULL) {
 			err_set(e, GT_USAGE, "state", "the address of the Redis store holds a password");
-			return err_hint(e, "Take it out of gt.toml: put it into a file of yours alone (mode 0600) and append ?password_file=FILE, or set "
-			    PASSWORD_VARIABLE);
+			return err_hint(e, "Take it out of gt.toml: put it into a file of yours alone (mode 0600) and append"
+			    " ?password_file=FILE, or set " PASSWORD_VARIABLE);
 		}
 		a->user = xstrdup(text);
 		text = at + 1;
@@ -106,7 +106,8 @@ parse(struct redis_address *a, char *text, const char *dir, struct err *e)
 	for (option = options != NULL ? strtok_r(options, "&", &rest) : NULL; option != NULL; option = strtok_r(NULL, "&", &rest))
 		if (take_option(a, option, dir, e) != 0)
 			return -1;
-	a->shown = a->path != NULL ? xasprintf("at %s, database %d", a->path, a->db) : xasprintf("at %s:%d, database %d", a->host, a->port, a->db);
+	a->shown = a->path != NULL ? xasprintf("at %s, database %d", a->path, a->db) :
+	    xasprintf("at %s:%d, database %d", a->host, a->port, a->db);
 	return 0;
 }
 
@@ -117,7 +118,8 @@ redis_address_parse(struct redis_address *a, const char *url, const char *dir, s
 	int ret;
 
 	if (str_starts(url, "rediss:")) {
-		err_set(e, GT_USAGE, "state", "this gt-recover speaks no TLS: its Redis library (hiredis %d.%d) has none", HIREDIS_MAJOR, HIREDIS_MINOR);
+		err_set(e, GT_USAGE, "state", "this gt-recover speaks no TLS: its Redis library (hiredis %d.%d) has none", HIREDIS_MAJOR,
+		    HIREDIS_MINOR);
 		return err_hint(e, "Run stunnel, or ssh -L, in front of the server, and name its local end as redis://127.0.0.1:PORT/DB");
 	}
 	text = xstrdup(url);

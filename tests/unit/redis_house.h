@@ -75,8 +75,9 @@ redis_house_start(struct redis_house *h)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 			_exit(126);
-		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket, "--unixsocketperm", "700", "--dir", h->dir,
-		    "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--daemonize", "no", "--logfile", "redis.log", (char *)NULL);
+		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket, "--unixsocketperm", "700",
+		    "--dir", h->dir, "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--daemonize", "no",
+		    "--logfile", "redis.log", (char *)NULL);
 		_exit(127);
 	}
 	while (!ready && clock_mono_ms() < until) {

@@ -1,4 +1,4 @@
-/* The Redis store alone: who is let in, what is refused, what stands in the server. tests/unit/test_conformance.c has what every backend does. */
+/* The Redis store alone: who is let in, what is refused, what stands in the server. What every backend does: test_conformance.c. */
 #include "test.h"
 
 #include <string.h>
@@ -165,6 +165,8 @@ test_password(void **state)
 	/* no child gets it, and the next opening knows it still */
 	assert_null(getenv("GT_RECOVER_REDIS_PASSWORD"));
 	store_close(open_well(h));
+	setenv("GT_RECOVER_REDIS_PASSWORD", "", 1);
+	assert_refused(h, "auth", "let gt-recover in");
 	free(file);
 }
 
@@ -316,8 +318,9 @@ test_addresses(void **state)
 		{ "redis://gt@host/2?password_file=/run/pw", "host", 6379, 2, "gt", "/run/pw" },
 		{ "redis://host?password_file=pw", "host", 6379, 0, NULL, "/state/pw" },
 	};
-	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port", "redis://host:70000", "redis://host/x", "redis://host/-1",
-		"redis://[::1]x", "redis://host?db=1", "redis://host?tls=no", "redis+unix://relative.sock", "redis+unix:///s?db=x", "rediss://host" };
+	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port", "redis://host:70000",
+		"redis://host/x", "redis://host/-1", "redis://[::1]x", "redis://host?db=1", "redis://host?tls=no", "redis+unix://relative.sock",
+		"redis+unix:///s?db=x", "rediss://host" };
 	struct redis_address a = { 0 };
 	struct err e = ERR_INIT;
 
@@ -328,7 +331,10 @@ test_addresses(void **state)
 		assert_int_equal(a.port, good[i].port);
 		assert_int_equal(a.db, good[i].db);
 		assert_string_equal(a.user != NULL ? a.user : "", good[i].user != NULL ? good[i].user : "");
-		assert_string_equal(a.password_file != NULL ? a.password_file : "", good[i].password_file != NULL ? good[i].password_file : "");
+		if (good[i].password_file != NULL)
+			assert_string_equal(a.password_file, good[i].password_file);
+		else
+			assert_null(a.password_file);
 		redis_address_release(&a);
 	}
 	assert_int_equal(redis_address_parse(&a, "redis+unix:///run/r.sock?db=4&password_file=pw", "/state", &e), 0);
