@@ -130,8 +130,8 @@ redis_scan(struct store *base, const char *prefix, const char *tag, const char *
 		n = out->n;
 		bytes = 0;
 		{
-			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"), WORD(set), WORD(first), WORD(last),
-			    WORD(wanted), WORD(enough) };
+			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"), WORD(set), WORD(first),
+			    WORD(last), WORD(wanted), WORD(enough) };
 			redisReply *r = redis_ask(s, words, COUNT(words), e);
 
 			ret = r != NULL ? take_records(s, r, out, &bytes, e) : -1;

@@ -319,8 +319,8 @@ test_addresses(void **state)
 		{ "redis://host?password_file=pw", "host", 6379, 0, NULL, "/state/pw" },
 	};
 	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port", "redis://host:70000",
-		"redis://host/x", "redis://host/-1", "redis://[::1]x", "redis://host?db=1", "redis://host?tls=no", "redis+unix://relative.sock",
-		"redis+unix:///s?db=x", "rediss://host" };
+		"redis://host/x", "redis://host/-1", "redis://[::1]x", "redis://host?db=1", "redis://host?tls=no",
+		"redis+unix://relative.sock", "redis+unix:///s?db=x", "rediss://host" };
 	struct redis_address a = { 0 };
 	struct err e = ERR_INIT;
 
