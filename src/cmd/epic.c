@@ -1,8 +1,65 @@
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/moment.h"
 #include "cmd/checkpoint.h"
+#include "cmd/epic_screen.h"
 #include "cmd/verb.h"
+#include "epic/epic.h"
+#include "store/store.h"
+#include "town/config.h"
+
+/* One, or all that are not completed. Where there is no store yet, there are none. */
+static int
+read_epics(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e)
+{
+	memset(out, 0, sizeof *out);
+	moment_now(now);
+	if (j->store == NULL) {
+		if (id == NULL)
+			return 0;
+		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
+		return err_hint(e, "gt-recover checkpoint epic writes one");
+	}
+	now->wall_ms = store_now(j->store);
+	return epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e);
+}
+
+static double
+threshold_of(const struct verb_job *j)
+{
+	return (double)config_int(j->w.config, "epics.resume_threshold");
+}
+
+static int
+status(struct verb_job *j, struct err *e)
+{
+	const char *id = j->cli.n_args > 0 ? j->cli.args[0] : NULL;
+	struct buf out = BUF_INIT;
+	struct moment now;
+	struct epics list;
+	int ret;
+
+	say_line(&j->say, "Connecting to the store… ✓");
+	say_line(&j->say, "🔍 Scanning for interrupted executions...");
+	ret = read_epics(j, id, &list, &now, e);
+	if (ret == 0 && j->cli.json) {
+		json_t *v = json_array();
+
+		for (size_t i = 0; i < list.n; i++)
+			if (id != NULL || list.v[i].interrupted)
+				json_array_append_new(v, epic_screen_json(&list.v[i], now.wall_ms, threshold_of(j)));
+		verb_json(j, "epics", v);
+	} else if (ret == 0) {
+		epic_screen_status(&out, &list, id != NULL, now.wall_ms, threshold_of(j));
+		fputs(out.data, stdout);
+	}
+	buf_release(&out);
+	epics_release(&list);
+	return ret == 0 ? GT_OK : -1;
+}
 
 static int
 signal_ready(struct verb_job *j, struct err *e)
@@ -11,6 +68,7 @@ signal_ready(struct verb_job *j, struct err *e)
 }
 
 static const struct verb verbs[] = {
+	{ "status", status, 0, 1, .writes = false },
 	{ "signal", signal_ready, 1, 1, .writes = true },
 };
 

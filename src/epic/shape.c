@@ -289,15 +289,20 @@ shape_count(json_t *o)
 		json_put_int(o, counters[i], n[i]);
 }
 
-/* Are all ids of sprints[] different? Sorting them keeps it cheap. */
+/* Not too many, and each once. */
 static int
-check_twice(const json_t *sprints, struct err *e)
+check_sprints(const json_t *sprints, struct err *e)
 {
-	json_t *seen = json_object();
+	json_t *seen;
 	const json_t *v;
 	int ret = 0;
 	size_t i;
 
+	if (json_array_size(sprints) > SHAPE_SPRINTS) {
+		err_set(e, GT_USAGE, "checkpoint", "an epic has at most %d sprints", SHAPE_SPRINTS);
+		return err_hint(e, "Make several epics of it");
+	}
+	seen = json_object();
 	json_array_foreach(sprints, i, v) {
 		const char *id = json_text(v, "id", "");
 
@@ -330,7 +335,7 @@ check_counters(json_t *o, struct err *e)
 		err_set(e, GT_USAGE, "counters", "completedSprints, inProgressSprints and waitingSprints do not add up to totalSprints");
 		return err_hint(e, "starting counts as in progress; counters that are left out are counted for you");
 	}
-	return check_twice(sprints, e);
+	return check_sprints(sprints, e);
 }
 
 /* What an epic and a sprint always tell. */
@@ -346,13 +351,12 @@ fill_progress(json_t *o)
 static int
 take_epic(json_t *o, struct err *e)
 {
-	json_t *sprints = json_object_get(o, "sprints"), *v;
-	size_t i;
+	json_t *sprints = json_object_get(o, "sprints");
 
 	if (json_text(o, "status", NULL) == NULL)
 		json_put(o, "status", "in_progress");
-	json_array_foreach(sprints, i, v)
-		fill_progress(v);
+	for (size_t i = 0; i < json_array_size(sprints); i++)
+		fill_progress(json_array_get(sprints, i));
 	if (check_counters(o, e) != 0)
 		return -1;
 	shape_count(o);

@@ -25,6 +25,7 @@ struct scrub;
 enum shape { SHAPE_EPIC, SHAPE_SPRINT, SHAPE_AGENT, SHAPE_FILE, SHAPE_SIGNAL, SHAPES };
 
 #define SHAPE_MAX ((size_t)1 << 20)		/* bytes of a checkpoint, as JSON */
+#define SHAPE_SPRINTS 1000			/* of an epic */
 #define SHAPE_DEPTH 64				/* values within values */
 
 const char *shape_name(enum shape shape);	/* "epic", … */

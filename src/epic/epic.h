@@ -1,0 +1,93 @@
+#ifndef EPIC_EPIC_H
+#define EPIC_EPIC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct moment;
+struct store;
+
+/*
+ * An epic as its records tell it (epic/state.h): its sprints in the order of sprints[], then those that name it without being listed. Of a
+ * sprint the newer of two tellers is believed: its own record, or the epic's entry.
+ */
+struct epic_file {
+	char *path, *last, *next;		/* last, next: sections, may be NULL */
+	int64_t line;				/* 0: not known */
+	double confidence;			/* < 0: not known */
+	bool completed;
+	int64_t at;				/* when it was told, ms since 1970 */
+};
+
+enum sprint_state { SPRINT_COMPLETED, SPRINT_IN_PROGRESS, SPRINT_STARTING, SPRINT_WAITING };
+
+struct epic_need {
+	char *id;
+	size_t place;				/* of the sprint in this epic, from 1; 0: it is none of it */
+	bool resolved;				/* it is completed, or its interface is there */
+	bool completed;
+};
+
+struct epic_sprint {
+	char *id;
+	enum sprint_state state;
+	double progress;			/* percent */
+	double confidence;			/* < 0: not known */
+	struct epic_file *files;		/* those in progress last, the newest at the end */
+	size_t n_files, files_cap, completed;
+	struct epic_need *needs;
+	size_t n_needs;
+	json_t *record;				/* sprint:<id>:state, NULL: there is none */
+	json_t *agents;				/* array of agent:<id>:state, with "agentId" */
+	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
+	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
+	bool alive;				/* a process of one of its agents runs here */
+};
+
+struct epic {
+	char *id;
+	json_t *record;
+	struct epic_sprint *sprints;
+	size_t n;
+	int64_t started, checkpoint, heard;	/* as above; checkpoint: the newest one */
+	bool alive;
+	bool interrupted;
+};
+
+struct epics {
+	struct epic *v;
+	size_t n, cap;
+};
+
+/*
+ * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun, a
+ * sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
+ * `interval` ms: a live process outweighs any silence.
+ */
+int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
+void epics_release(struct epics *list);
+
+/* May it start: is nothing that it waits for missing? */
+bool sprint_free(const struct epic_sprint *x);
+/* Is there too little of it to go on from (percent, key resume_threshold)? */
+bool sprint_early(const struct epic_sprint *x, double threshold);
+
+/*
+ * Steps are files and subtasks. What was in hand is lost: files in progress and each agent's next subtask, of a sprint that starts over all
+ * of its steps. all 0: nothing to measure.
+ */
+struct epic_loss {
+	size_t open, all;
+};
+struct epic_loss epic_loss(const struct epic *x, double threshold);
+
+/*
+ * How long its open sprints still take, side by side, at the pace that was measured, ms; for those without a pace the mean of the others. -1:
+ * nothing to measure.
+ */
+int64_t epic_remaining(const struct epic *x, double threshold);
+
+#endif
