@@ -77,7 +77,8 @@ _gt_recover() {
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
-		runner | epic | checkpoint) options="$common --town --config" ;;
+		runner | checkpoint) options="$common --town --config" ;;
+		epic) options="$common --town --config --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
 		parse) options="$common --agent --transcript" ;;
@@ -105,7 +106,7 @@ _gt_recover() {
 	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
-	epic) mapfile -t COMPREPLY < <(compgen -W 'signal' -- "$cur") ;;
+	epic) mapfile -t COMPREPLY < <(compgen -W 'status inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin patrol' -- "$cur") ;;

@@ -80,8 +80,12 @@ const struct command commands[] = {
 	    "The same under the same id is one message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as\n"
 	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A message is delivered at least once;\n"
 	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
-	{ "epic", cmd_epic, OPT_PLACE, "signal ID", "epics: long work of many agents, and what a crash left of it",
-	    "signal SPRINT tells those who wait for it that its interface is ready, with its contract, a JSON object on stdin." },
+	{ "epic", cmd_epic, OPT_PLACE | OPT_EPIC, "status|inspect|export|import|abandon|signal [ID]",
+	    "epics: long work of many agents, and what a crash left of it",
+	    "status shows what was interrupted, or the epic ID however it is. inspect ID prints all that is known of it as JSON; export ID\n"
+	    "does so for import, --output FILE into a private file; import [FILE] takes that up again, all or nothing. abandon ID deletes its\n"
+	    "records, and asks before; branches of git are left alone. signal SPRINT tells those who wait for it that its interface is ready,\n"
+	    "with its contract, a JSON object on stdin." },
 	{ "checkpoint", cmd_checkpoint, OPT_PLACE, "epic|sprint|agent|file ID", "write down how far an epic, a sprint, an agent or a file is",
 	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
 	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"
@@ -110,7 +114,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -128,22 +132,22 @@ static const struct option long_options[] = {
 	{ "print", no_argument, NULL, O_PRINT }, { "transcript", no_argument, NULL, O_TRANSCRIPT },
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
-	{ "undelivered", no_argument, NULL, O_UNDELIVERED },
+	{ "undelivered", no_argument, NULL, O_UNDELIVERED }, { "output", required_argument, NULL, O_OUTPUT },
 	{ NULL, 0, NULL, 0 },
 };
 
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name; } takers[] = {
 	{ O_TOWN, OPT_TMUX | OPT_SINCE | OPT_PLACE, "--town" }, { O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "--config" },
-	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT, "--yes" },
-	{ O_NO_INPUT, OPT_ACT, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
+	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT | OPT_EPIC, "--yes" },
+	{ O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
 	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
 	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
-	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" },
+	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" }, { O_OUTPUT, OPT_EPIC, "--output" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -210,6 +214,7 @@ take_option(struct reading *r, int option)
 	case O_MODE: cli->mode = optarg; break;
 	case O_THRESHOLD: cli->threshold = optarg; break;
 	case O_UNDELIVERED: cli->undelivered = true; break;
+	case O_OUTPUT: cli->output = optarg; break;
 	default: break;
 	}
 }

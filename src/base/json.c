@@ -103,7 +103,7 @@ put_visible(struct buf *out, const char *s)
 void
 json_print(struct buf *out, const json_t *value, bool pretty)
 {
-	char *s = json_dumps(value, JSON_ENCODE_ANY | (pretty ? JSON_INDENT(2) : JSON_COMPACT));
+	char *s = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) | (pretty ? JSON_INDENT(2) : JSON_COMPACT));
 
 	if (s == NULL)
 		die("a JSON value could not be printed");

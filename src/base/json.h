@@ -29,7 +29,7 @@ void json_put_flag(json_t *object, const char *key, bool flag);
 /* New string reference from bytes, invalid UTF-8 replaced. */
 json_t *json_bytes(const char *p, size_t n);
 
-/* Appends the value, keys in the order they were set; pretty: two blanks of indent and a newline at the end. */
+/* Appends the value, keys in the order they were set; pretty: two blanks of indent and a newline at the end. Fractions: 15 digits. */
 void json_print(struct buf *out, const json_t *value, bool pretty);
 /* Appends a string as json_print does a compact one, without a value of it: for long ones. It must be valid UTF-8. */
 void json_print_text(struct buf *out, const char *p, size_t n);

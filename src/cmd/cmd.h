@@ -18,7 +18,7 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since, *mode, *threshold;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
@@ -39,7 +39,8 @@ enum {
 	OPT_VIA = 1 << 11,		/* --via, for one that does not act */
 	OPT_RUNS = 1 << 12,		/* --mode --threshold */
 	OPT_PLACE = 1 << 13,		/* --town --config */
-	OPT_UNDELIVERED = 1 << 14	/* --undelivered */
+	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
+	OPT_EPIC = 1 << 15		/* --output -y --no-input */
 };
 
 struct command {

@@ -5,15 +5,15 @@
 #include "base/err.h"
 #include "base/moment.h"
 #include "cmd/checkpoint.h"
+#include "cmd/epic.h"
 #include "cmd/epic_screen.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
 #include "store/store.h"
 #include "town/config.h"
 
-/* One, or all that are not completed. Where there is no store yet, there are none. */
-static int
-read_epics(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e)
+int
+epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e)
 {
 	memset(out, 0, sizeof *out);
 	moment_now(now);
@@ -27,8 +27,8 @@ read_epics(struct verb_job *j, const char *id, struct epics *out, struct moment 
 	return epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e);
 }
 
-static double
-threshold_of(const struct verb_job *j)
+double
+epic_threshold(const struct verb_job *j)
 {
 	return (double)config_int(j->w.config, "epics.resume_threshold");
 }
@@ -42,18 +42,19 @@ status(struct verb_job *j, struct err *e)
 	struct epics list;
 	int ret;
 
-	say_line(&j->say, "Connecting to the store… ✓");
+	if (j->store != NULL)
+		say_line(&j->say, "Connecting to the store… ✓");
 	say_line(&j->say, "🔍 Scanning for interrupted executions...");
-	ret = read_epics(j, id, &list, &now, e);
+	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = json_array();
 
 		for (size_t i = 0; i < list.n; i++)
 			if (id != NULL || list.v[i].interrupted)
-				json_array_append_new(v, epic_screen_json(&list.v[i], now.wall_ms, threshold_of(j)));
+				json_array_append_new(v, epic_screen_json(&list.v[i], now.wall_ms, epic_threshold(j)));
 		verb_json(j, "epics", v);
 	} else if (ret == 0) {
-		epic_screen_status(&out, &list, id != NULL, now.wall_ms, threshold_of(j));
+		epic_screen_status(&out, &list, id != NULL, now.wall_ms, epic_threshold(j));
 		fputs(out.data, stdout);
 	}
 	buf_release(&out);
@@ -69,6 +70,10 @@ signal_ready(struct verb_job *j, struct err *e)
 
 static const struct verb verbs[] = {
 	{ "status", status, 0, 1, .writes = false },
+	{ "inspect", epic_inspect, 1, 1, .writes = false },
+	{ "export", epic_export, 1, 1, .writes = false, .output = true },
+	{ "import", epic_import, 0, 1, .writes = true },
+	{ "abandon", epic_abandon, 1, 1, .writes = true, .asks = true },
 	{ "signal", signal_ready, 1, 1, .writes = true },
 };
 

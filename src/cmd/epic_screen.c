@@ -52,7 +52,8 @@ epic_screen_name(struct buf *out, const struct epic *x, size_t i, double thresho
 {
 	const struct epic_sprint *one = &x->sprints[i];
 
-	buf_str(out, one->state == SPRINT_COMPLETED ? "✅" : one->state == SPRINT_WAITING ? "⏸️ " : sprint_early(one, threshold) ? "❌" : "⚠️ ");
+	buf_str(out, one->state == SPRINT_COMPLETED ? "✅" : one->state == SPRINT_WAITING ? "⏸️ " :
+	    sprint_early(one, threshold) ? "❌" : "⚠️ ");
 	buf_fmt(out, " Sprint %zu (", i + 1);
 	say_foreign(out, one->id, 60);
 	buf_chr(out, ')');

@@ -6,8 +6,8 @@
 
 static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
-	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n"
-	    "  -y, --yes              do not ask\n"
+	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n" },
+	{ OPT_ACT | OPT_EPIC, "  -y, --yes              do not ask\n"
 	    "      --no-input         never ask; where an answer is needed, fail\n" },
 	{ OPT_ACT | OPT_VIA, "      --via WAY          how the context goes back: resume goes on with the agent's own conversation, inject\n"
 	    "                         hands it over as the first prompt, auto resumes when nothing speaks against it\n" },
@@ -25,6 +25,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_RUNS, "      --mode MODE        which runs are settled: stale (the default), all, none\n"
 	    "      --threshold SECS   a run is stale after so many seconds (300)\n" },
 	{ OPT_UNDELIVERED, "      --undelivered      only messages on their way or without their answer\n" },
+	{ OPT_EPIC, "      --output FILE      write to a private file, not to standard output\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },
 	{ OPT_TMUX | OPT_SINCE | OPT_PLACE, "      --town DIR         the Gas Town to work in\n" },
 	{ OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "      --config FILE      instead of the town's or your own gt.toml\n" },

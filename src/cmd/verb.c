@@ -15,6 +15,10 @@ not_taken(const struct cli *cli, const struct verb *v)
 		return "--undelivered";
 	if (cli->since != NULL && !v->since)
 		return "--since";
+	if (cli->output != NULL && !v->output)
+		return "--output";
+	if ((cli->yes || cli->no_input) && !v->asks)
+		return cli->yes ? "--yes" : "--no-input";
 	if (v->recovery)
 		return NULL;
 	return cli->mode != NULL ? "--mode" : cli->threshold != NULL ? "--threshold" : cli->dry_run ? "--dry-run" : NULL;

@@ -20,6 +20,7 @@ struct epic_file {
 	double confidence;			/* < 0: not known */
 	bool completed;
 	int64_t at;				/* when it was told, ms since 1970 */
+	size_t told;				/* its place among those that were told */
 };
 
 enum sprint_state { SPRINT_COMPLETED, SPRINT_IN_PROGRESS, SPRINT_STARTING, SPRINT_WAITING };
@@ -63,8 +64,8 @@ struct epics {
 };
 
 /*
- * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun, a
- * sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
+ * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
+ * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
  * `interval` ms: a live process outweighs any silence.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
@@ -85,8 +86,8 @@ struct epic_loss {
 struct epic_loss epic_loss(const struct epic *x, double threshold);
 
 /*
- * How long its open sprints still take, side by side, at the pace that was measured, ms; for those without a pace the mean of the others. -1:
- * nothing to measure.
+ * How long its open sprints still take, side by side, at the pace that was measured, ms; for those without a pace the mean of the others.
+ * -1: nothing to measure.
  */
 int64_t epic_remaining(const struct epic *x, double threshold);
 

@@ -27,6 +27,7 @@ static void
 take_file(struct epic_sprint *x, json_t *seen, const json_t *o, bool done, int64_t at)
 {
 	const char *path = json_text(o, "path", NULL);
+	size_t told = x->n_files;
 	const json_t *known = path != NULL ? json_object_get(seen, path) : NULL;
 	int64_t own = shape_time(o, "lastCheckpoint");
 	struct epic_file *f;
@@ -40,7 +41,8 @@ take_file(struct epic_sprint *x, json_t *seen, const json_t *o, bool done, int64
 		f = &x->files[x->n_files];
 		json_object_set_new(seen, path, json_integer((json_int_t)x->n_files++));
 	} else {
-		f = &x->files[json_integer_value(known)];
+		told = (size_t)json_integer_value(known);
+		f = &x->files[told];
 		if (f->at > own)
 			return;
 		free(f->path);
@@ -49,7 +51,7 @@ take_file(struct epic_sprint *x, json_t *seen, const json_t *o, bool done, int64
 	}
 	*f = (struct epic_file){ .path = xstrdup(path), .last = copy(o, "lastCompletedSection"), .next = copy(o, "nextSection"),
 	    .line = json_number(o, "currentLine", 0), .confidence = share(o, "confidence"),
-	    .completed = json_flag(o, "completed", done), .at = own };
+	    .completed = json_flag(o, "completed", done), .at = own, .told = told };
 }
 
 static void
@@ -68,7 +70,9 @@ by_age(const void *a, const void *b)
 
 	if (x->completed != y->completed)
 		return x->completed ? -1 : 1;
-	return x->at != y->at ? (x->at < y->at ? -1 : 1) : strcmp(x->path, y->path);
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->told < y->told ? -1 : 1;
 }
 
 /* Its own; else the mean of its files'. */

@@ -26,7 +26,8 @@ edited_by_a_counted(const struct epic_sprint *x, const char *path)
 	for (size_t i = 0; i < json_array_size(x->agents); i++) {
 		const json_t *agent = json_array_get(x->agents, i), *task = json_object_get(agent, "taskProgress");
 
-		if (json_array_size(json_object_get(task, "subtasksRemaining")) > 0 && strcmp(json_text(agent, "fileBeingEdited", ""), path) == 0)
+		if (json_array_size(json_object_get(task, "subtasksRemaining")) > 0 &&
+		    strcmp(json_text(agent, "fileBeingEdited", ""), path) == 0)
 			return true;
 	}
 	return false;

@@ -56,7 +56,7 @@ static const struct config_key keys[] = {
 	    "what becomes of a stale run that was claimed and not begun" },
 	{ "recovery.epics", "checkpoint_interval", CONFIG_DURATION, "30s", SECOND, DAY, NULL, "how often agents write checkpoints" },
 	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL, "how often work in progress is committed" },
-	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL, "percent; sprints below it start from the beginning" },
+	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL, "percent; sprints that are no further start from the beginning" },
 	{ "recovery.epics", "start_command", CONFIG_TEXT, "", 0, 0, NULL, "starts the agents of a sprint" },
 	{ "recovery.scrub", "rules", CONFIG_PATH, "", 0, 0, NULL, "a file with further rules, from gt.toml's directory" },
 	{ "recovery.scrub", "allow", CONFIG_TEXT, "", 0, 0, NULL, "regular expressions, one a line, of text that is no secret" },

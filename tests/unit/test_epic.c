@@ -1,0 +1,243 @@
+#include "home.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/moment.h"
+#include "cmd/epic_screen.h"
+#include "epic/dump.h"
+#include "epic/epic.h"
+#include "epic/shape.h"
+#include "epic/state.h"
+#include "golden.h"
+#include "scrub/scrub.h"
+
+#define BEAT 30000				/* ms: checkpoint_interval */
+#define THRESHOLD 5
+
+static const char crash[] = "2025-10-10T20:45:37Z";
+
+static int64_t
+at(const char *time)
+{
+	return clock_parse_iso(time);
+}
+
+static void
+write_state(struct home *h, enum shape shape, const char *id, const char *text)
+{
+	json_t *o = json_parse(text, strlen(text), "test", NULL);
+
+	assert_non_null(o);
+	assert_int_equal(shape_take(shape, id, o, at(crash), &h->e), 0);
+	assert_int_equal(state_write(h->s, shape, id, o, NULL, &h->e), 0);
+	json_decref(o);
+}
+
+static json_t *
+golden_json(const char *name)
+{
+	char *dir = tests_path("golden/epic");
+	struct buf text = BUF_INIT;
+	json_t *o;
+
+	assert_int_equal(golden_read(dir, name, &text), 0);
+	o = json_parse(text.data, text.len, name, NULL);
+	assert_non_null(o);
+	buf_release(&text);
+	free(dir);
+	return o;
+}
+
+/* The epic of the seed, as its checkpoints tell it: "KIND ID" -> checkpoint. */
+static void
+write_all(struct home *h)
+{
+	json_t *all = golden_json("state.json"), *v;
+	const char *key;
+
+	json_object_foreach(all, key, v) {
+		const char *id = strchr(key, ' ') + 1;
+		enum shape shape = 0;
+		struct buf text = BUF_INIT;
+
+		while (strncmp(shape_name(shape), key, strlen(shape_name(shape))) != 0)
+			shape++;
+		json_print(&text, v, false);
+		write_state(h, shape, id, text.data);
+		buf_release(&text);
+	}
+	json_decref(all);
+}
+
+/* now: as RFC 3339. */
+static void
+read_at(struct home *h, const char *id, const char *now, struct epics *out)
+{
+	struct moment m;
+
+	moment_now(&m);
+	m.wall_ms = at(now);
+	memset(out, 0, sizeof *out);
+	if (epics_read(h->s, id, BEAT, &m, out, &h->e) != 0)
+		fail_msg("%s", h->e.msg);
+}
+
+static void
+same_as_golden(const char *name, const struct buf *text)
+{
+	char *dir = tests_path("golden/epic"), *path = io_join(dir, name);
+	struct buf expected = BUF_INIT;
+
+	if (getenv("GT_GOLDEN_UPDATE") != NULL)
+		temp_write(path, text->data);
+	assert_int_equal(golden_read(dir, name, &expected), 0);
+	assert_string_equal(text->data, expected.data);
+	buf_release(&expected);
+	free(path);
+	free(dir);
+}
+
+static void
+test_screens(void **state)
+{
+	struct home *h = *state;
+	struct buf out = BUF_INIT;
+	struct epics list;
+
+	write_all(h);
+	read_at(h, NULL, "2025-10-10T20:47:37Z", &list);
+	epic_screen_status(&out, &list, false, at("2025-10-10T20:47:37Z"), THRESHOLD);
+	same_as_golden("status.txt", &out);
+	buf_reset(&out);
+	assert_int_equal(list.n, 1);
+	epic_screen_prompt(&out, &list.v[0], at("2025-10-10T20:47:37Z"), THRESHOLD);
+	same_as_golden("prompt.txt", &out);
+	buf_reset(&out);
+	epic_screen_abandon(&out, &list.v[0]);
+	same_as_golden("abandon.txt", &out);
+	epics_release(&list);
+
+	/* two beats of silence are no crash */
+	buf_reset(&out);
+	read_at(h, NULL, "2025-10-10T20:46:37Z", &list);
+	epic_screen_status(&out, &list, false, at("2025-10-10T20:46:37Z"), THRESHOLD);
+	assert_string_equal(out.data, "Found no interrupted epic.\n");
+	epics_release(&list);
+	buf_release(&out);
+}
+
+/* A process of an agent that runs here outweighs any silence. */
+static void
+test_alive(void **state)
+{
+	struct home *h = *state;
+	struct session x;
+	struct epics list;
+
+	write_all(h);
+	session_init(&x);
+	session_set(&x.agent_uuid, "coder-2");
+	session_set(&x.provider_name, "claude");
+	assert_int_equal(session_note_process(&x, getpid()), 0);
+	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
+	session_release(&x);
+	read_at(h, "epic-e-commerce-123", "2026-01-01T00:00:00Z", &list);
+	assert_true(list.v[0].alive);
+	assert_false(list.v[0].interrupted);
+	epics_release(&list);
+}
+
+/* Which epics were interrupted: all that were, and no other. */
+static void
+test_detection(void **state)
+{
+	static const struct { const char *id, *epic; bool interrupted; } cases[] = {
+		{ "a", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129000000}", true },
+		{ "b", "{\"status\": \"completed\", \"lastCheckpoint\": 1760129000000}", false },
+		{ "c", "{\"status\": \"waiting\", \"sprints\": [{\"id\": \"c1\", \"status\": \"waiting\"}], \"lastCheckpoint\": 1760129000000}", false },
+		{ "d", "{\"status\": \"starting\", \"lastCheckpoint\": 1760129000000}", true },
+		{ "e", "{\"sprints\": [{\"id\": \"e1\", \"status\": \"completed\"}], \"lastCheckpoint\": 1760129000000}", false },
+		{ "f", "{\"status\": \"waiting\", \"sprints\": [{\"id\": \"f1\", \"status\": \"starting\"}], \"lastCheckpoint\": 1760129000000}", true },
+		{ "g", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129090001}", false },
+		{ "h", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129090000}", true },
+	};
+	struct home *h = *state;
+	struct epics list;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		write_state(h, SHAPE_EPIC, cases[i].id, cases[i].epic);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		read_at(h, cases[i].id, "2025-10-10T20:46:20Z", &list);		/* 1760129180000 */
+		if (list.v[0].interrupted != cases[i].interrupted)
+			fail_msg("epic %s", cases[i].id);
+		epics_release(&list);
+	}
+	assert_int_equal(epics_read(h->s, "z", BEAT, &(struct moment){ .wall_ms = 1 }, &list, &h->e), -1);
+	assert_string_equal(h->e.name, "not-found");
+}
+
+/* Exported, abandoned, imported: the same to the byte, and half of it is never there. */
+static void
+test_round_trip(void **state)
+{
+	struct home *h = *state;
+	struct scrub *s = scrub_new(NULL, &h->e);
+	struct buf first = BUF_INIT, second = BUF_INIT;
+	struct record r;
+	struct epics list;
+	json_t *dump, *again;
+	char *id;
+	size_t n;
+
+	write_all(h);
+	read_at(h, "e-commerce-123", "2025-10-10T20:47:37Z", &list);
+	dump = dump_make(h->s, &list.v[0], at("2025-10-10T20:47:37Z"), &h->e);
+	assert_non_null(dump);
+	json_print(&first, dump, true);
+	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), 0);
+	free(id);
+	assert_int_equal(dump_abandon(h->s, &list.v[0], &n, &h->e), 0);
+	assert_int_equal(n, 9);
+	epics_release(&list);
+	assert_int_equal(state_find(h->s, STATE_AGENT, "coder-2", &r, NULL, &h->e), 0);
+	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), 1);
+	assert_string_equal(id, "e-commerce-123");
+	free(id);
+	read_at(h, "e-commerce-123", "2025-10-10T20:47:37Z", &list);
+	again = dump_make(h->s, &list.v[0], at("2025-10-10T20:47:37Z"), &h->e);
+	json_print(&second, again, true);
+	json_object_del(again, "records");
+	assert_string_equal(first.data, second.data);
+	buf_reset(&second);
+	json_print(&second, again, true);
+	same_as_golden("export.json", &second);
+	epics_release(&list);
+
+	/* another value stands there: nothing is taken */
+	write_state(h, SHAPE_AGENT, "coder-2", "{\"currentTask\": \"other\", \"sprintId\": \"product-catalog\"}");
+	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), -1);
+	assert_string_equal(h->e.name, "exists");
+	err_clear(&h->e);
+	json_object_clear(json_object_get(dump, "records"));
+	json_object_set_new(json_object_get(dump, "records"), "session:x", json_object());
+	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), -1);
+	assert_string_equal(h->e.name, "dump");
+	json_decref(dump);
+	json_decref(again);
+	buf_release(&first);
+	buf_release(&second);
+	scrub_free(s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_screens, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_alive, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_detection, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_round_trip, home_setup, home_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
