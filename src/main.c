@@ -90,6 +90,11 @@ const struct command commands[] = {
 	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
 	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"
 	    "lastHeartbeat keeps the rest; file ID is a file of the sprint ID. At most 1 MiB. Exit status 0: it is on disk." },
+	{ "hook", cmd_hook, OPT_PLACE, "EVENT", "what agents' hooks call: that they live, and which files they are writing",
+	    "Takes a hook's JSON on stdin. Says nothing, answers 0 and takes no longer than 50 ms, whatever happens: with the store locked or\n"
+	    "out of reach it appends to the file spool in the state directory, which the next command replays. `gt-recover install hooks` has\n"
+	    "Claude Code call it. Kept are the session with its process and its place in tmux, its sub-agents, the time, and the files that\n"
+	    "are being written; nothing of what is said or done. A write of which no end was told is named to the agent's recovery." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
@@ -101,13 +106,16 @@ const struct command commands[] = {
 	    "Secrets of your own environment, credential files and .env* are hidden by their value, whatever they look like; --no-known leaves\n"
 	    "them to the rules." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin", "make `gt recover` work, take snapshots regularly, let Gas Town run patrol",
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks",
+	    "make `gt recover` work, take snapshots regularly, let Gas Town run patrol, hear from agents",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
 	    "go into it, and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
+	    "hooks adds `gt-recover hook` to the hooks in Claude Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside those that are\n"
+	    "there; the next start of each agent hears of it.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
-	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin", "take the timer or the plugin away again", NULL },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks", "take the timer, the plugin or the hooks away again", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },
@@ -371,6 +379,11 @@ main(int argc, char **argv)
 
 	close_the_house();
 	status = run(&r, argc, argv, &e);
+	/* an agent's hook: an error of ours is nothing that an agent should stop at, or see */
+	if (argc > 1 && strcmp(argv[1], "hook") == 0) {
+		free(r.cli.sockets);
+		return GT_OK;
+	}
 	if (status < 0) {
 		error_scrub(&e, NULL);
 		print_error(&r.cli, &e);

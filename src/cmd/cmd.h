@@ -65,9 +65,10 @@ int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
 int cmd_install(const struct cli *cli, struct err *e);
 int cmd_uninstall(const struct cli *cli, struct err *e);
-/* install and uninstall, when the word behind it is timer or plugin. */
+/* install and uninstall, when the word behind it is timer, plugin or hooks. */
 int cmd_timer(const struct cli *cli, bool install, struct err *e);
 int cmd_plugin(const struct cli *cli, bool install, struct err *e);
+int cmd_hooks(const struct cli *cli, bool install, struct err *e);
 /* What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check; timer_release in any case. */
 int timer_today(const struct cli *cli, const struct world *w, const char *what, struct timer *t, struct err *e);
 int cmd_arm(const struct cli *cli, struct err *e);
@@ -84,6 +85,8 @@ int cmd_agent(const struct cli *cli, struct err *e);
 int cmd_message(const struct cli *cli, struct err *e);
 int cmd_epic(const struct cli *cli, struct err *e);
 int cmd_checkpoint(const struct cli *cli, struct err *e);
+/* Always silent, and 0: main.c sees to it. */
+int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);

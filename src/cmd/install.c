@@ -105,8 +105,10 @@ cmd_install(const struct cli *cli, struct err *e)
 		return cmd_timer(cli, true, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
 		return cmd_plugin(cli, true, e);
+	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
+		return cmd_hooks(cli, true, e);
 	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage", "install takes one of the words shim, timer and plugin");
+		err_set(e, GT_USAGE, "usage", "install takes one of the words shim, timer, plugin and hooks");
 		return err_hint(e, "gt-recover install shim [--print]");
 	}
 	path = startup_file(&shim);
@@ -131,6 +133,8 @@ cmd_uninstall(const struct cli *cli, struct err *e)
 		return cmd_timer(cli, false, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
 		return cmd_plugin(cli, false, e);
-	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer and plugin");
+	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
+		return cmd_hooks(cli, false, e);
+	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer, plugin and hooks");
 	return err_hint(e, "gt-recover uninstall timer [--print]");
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "ledger/event.h"
+#include "ledger/spool.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "town/config.h"
@@ -68,6 +69,16 @@ open_or_mend(struct world *w, bool make, struct err *e)
 	return w->store;
 }
 
+/* What cannot be noted now stays there for the next command. */
+static void
+replay_spool(struct world *w)
+{
+	char *spool = io_join(w->state_dir, SPOOL);
+
+	spool_replay(w->store, spool, NULL, NULL);
+	free(spool);
+}
+
 struct store *
 world_store(struct world *w, bool make, struct err *e)
 {
@@ -95,6 +106,8 @@ world_store(struct world *w, bool make, struct err *e)
 		w->store_trouble = trouble;
 		if (e != NULL)
 			*e = trouble;
+	} else {
+		replay_spool(w);
 	}
 	return w->store;
 }

@@ -38,7 +38,7 @@ struct world {
 };
 
 /* A store that is damaged is restored from its backup when `make` is true (store_mend), and `mended` set. */
-/* The store, opened on first use, without `make` tried once a run; makes the state directory when `make` is true, else NULL without an error when there is no store yet. */
+/* The store, opened on first use, without `make` tried once a run; makes the state directory when `make` is true, else NULL without an error when there is no store yet. What hooks left in the spool is noted first (ledger/spool.h). */
 struct store *world_store(struct world *w, bool make, struct err *e);
 /* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */
 char *world_path(struct world *w, const char *folder, const char *name, bool make, struct err *e);

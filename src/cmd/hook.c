@@ -1,0 +1,249 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/launch.h"
+#include "agent/launch_shape.h"
+#include "agent/liveness.h"
+#include "agent/profile.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/setup.h"
+#include "ledger/activity.h"
+#include "ledger/beat.h"
+#include "ledger/spool.h"
+#include "revive/world.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+#include "tmux/pane.h"
+#include "town/config.h"
+#include "town/town.h"
+
+/*
+ * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for it, so it is gone after GIVE_UP_MS whatever
+ * happens, says nothing, and answers 0: Claude Code takes 2 for a veto. The store is asked by a child, which is killed when it is not done
+ * after STORE_MS (a store bears that at any point); what it did is done again from the spool, to the same end. That child goes on when we
+ * have left.
+ */
+#define GIVE_UP_MS "50"
+#define INPUT_MAX ((size_t)64 << 20)
+#define ANCESTORS 8
+
+static int
+give_up_ms(void)
+{
+	return atoi(fault_path("GT_HOOK_MS", GIVE_UP_MS));
+}
+
+static void
+leave(int sig)
+{
+	(void)sig;
+	_exit(GT_OK);
+}
+
+static void
+arm_alarm(int ms)
+{
+	struct sigaction act = { .sa_handler = leave };
+	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 } };
+
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* --- what the provider does not tell --- */
+
+/* The agent's process stands above us, behind the shell that its hooks are run by. */
+static void
+find_process(const struct world *w, struct beat *b)
+{
+	pid_t pid = getppid();
+	struct proc p;
+
+	for (int i = 0; i < ANCESTORS && pid > 1 && proc_read(pid, &p) == 0; i++) {
+		char names[PROC_NAMES][64];
+		size_t n = proc_names(&p, names);
+
+		for (size_t k = 0; k < n; k++)
+			if (profiles_is_process(w->profiles, names[k])) {
+				memcpy(b->boot_id, b->at.boot_id, sizeof b->boot_id);
+				b->pid = pid;
+				b->pid_start = (int64_t)p.start;
+				return;
+			}
+		pid = p.ppid;
+	}
+}
+
+static void
+set_command(struct world *w, const struct pane *p, struct beat *b)
+{
+	struct launch_shape shape;
+	struct launch launch;
+	struct scrub *s = world_scrub(w, NULL);
+	struct buf block = BUF_INIT;
+
+	if (s == NULL)
+		return;
+	launch_read(&launch, p->start_command, p->default_shell, profiles_is_program, w->profiles);
+	/* our environment is the agent's */
+	for (char **v = environ; *v != NULL; v++)
+		buf_add(&block, *v, strlen(*v) + 1);
+	if (launch.command != NULL) {
+		scrub_learn_environ(s, block.data, block.len);
+		launch_shape(&shape, &launch, s, block.data, block.len);
+		if (clean_len(shape.text) <= BEAT_TEXT_MAX)
+			b->start_command = xstrdup(clean_bytes(shape.text));
+		launch_shape_release(&shape);
+	}
+	buf_wipe(&block);
+	launch_release(&launch);
+	scrub_free(s);
+}
+
+/* A session of several panes is no agent's alone: its name would say nothing. */
+static const struct pane *
+only_pane(const struct panes *all, const char *id)
+{
+	const struct pane *found = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (strcmp(all->v[i].id, id) == 0)
+			found = &all->v[i];
+	for (size_t i = 0; found != NULL && i < all->n; i++)
+		n += strcmp(all->v[i].session_id, found->session_id) == 0;
+	return n == 1 ? found : NULL;
+}
+
+/* $TMUX is "path,server pid,session". */
+static void
+find_pane(struct world *w, struct beat *b)
+{
+	const char *server = getenv("TMUX"), *id = getenv("TMUX_PANE");
+	struct panes all = { .n = 0 };
+	const struct pane *p;
+	struct tmux t;
+
+	if (server == NULL || *server == '\0' || id == NULL || *id == '\0' || strlen(server) > BEAT_TEXT_MAX || strlen(id) > BEAT_TEXT_MAX)
+		return;
+	b->socket = xstrndup(server, strcspn(server, ","));
+	b->pane = xstrdup(id);
+	if (b->kind != BEAT_START)
+		return;
+	tmux_init(&t, b->socket);
+	t.timeout_ms = give_up_ms() / 2;
+	if (panes_look(&t, &all, NULL) == 0 && (p = only_pane(&all, id)) != NULL) {
+		b->session = xstrdup(p->session);
+		set_command(w, p, b);
+	}
+	panes_release(&all);
+	tmux_release(&t);
+}
+
+/* --- telling it --- */
+
+/* The agent waits for the end of our output, too: what outlives us has none. */
+static pid_t
+begin_child(void)
+{
+	pid_t pid = fork();
+	int null;
+
+	if (pid != 0)
+		return pid;
+	signal(SIGALRM, SIG_DFL);
+	setsid();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	return 0;
+}
+
+static bool
+tell_store(const struct world *w, const struct beat *b)
+{
+	struct store *s = store_open(config_text(w->config, "state"), w->state_dir, NULL);
+	bool told;
+
+	if (s == NULL)
+		return false;
+	told = activity_note(s, &b, 1, NULL) == 0;
+	store_close(s);
+	return told;
+}
+
+/* Waits for it until then, and kills it. Did it do its work? */
+static bool
+is_done(pid_t pid, int64_t until)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int64_t left = until - clock_mono_ms();
+	int status = -1;
+
+	if (end.fd < 0 || poll(&end, 1, left > 0 ? (int)left : 0) != 1)
+		kill(pid, SIGKILL);
+	if (end.fd >= 0)
+		close(end.fd);
+	/* one that hangs in the disk does not even end by that: the alarm ends us then, and the spool would hang there, too */
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void
+tell(const struct world *w, const struct beat *b, int64_t until)
+{
+	char *spool = io_join(w->state_dir, SPOOL);
+	pid_t pid = begin_child();
+	int status;
+
+	if (pid == 0)
+		_exit(tell_store(w, b) ? 0 : 1);
+	if (pid < 0 || !is_done(pid, until)) {
+		pid = begin_child();
+		if (pid == 0)
+			_exit(spool_append(spool, b, 1000, NULL) == 0 ? 0 : 1);
+		if (pid > 0)
+			waitpid(pid, &status, 0);
+	}
+	free(spool);
+}
+
+int
+cmd_hook(const struct cli *cli, struct err *e)
+{
+	int64_t until = clock_mono_ms() + give_up_ms() * 3 / 5;
+	struct buf input = BUF_INIT;
+	char *made = NULL;
+	struct world w;
+	struct beat b;
+
+	if (cli->n_args != 1)
+		return err_set(e, GT_USAGE, "usage", "hook takes the name of one event");
+	arm_alarm(give_up_ms());
+	if (setup_config(cli, &w, e) != 0)
+		return -1;
+	if (!isatty(STDIN_FILENO) && config_flag(w.config, "enabled") &&
+	    io_read_all(STDIN_FILENO, "standard input", INPUT_MAX, &input, e) == 0 &&
+	    beat_read(&b, cli->args[0], input.data, input.len, e) == 0) {
+		find_process(&w, &b);
+		find_pane(&w, &b);
+		if ((made = town_state_make(w.town, e)) != NULL)
+			tell(&w, &b, until);
+		beat_release(&b);
+	}
+	free(made);
+	buf_wipe(&input);
+	setup_release(&w);
+	return GT_OK;
+}

@@ -1,0 +1,243 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/activity.h"
+#include "ledger/activity_record.h"
+#include "ledger/beat.h"
+#include "ledger/record.h"
+#include "ledger/session.h"
+#include "ledger/tree.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "store/store.h"
+
+/* A rule of the ledger is no failure of the store. */
+static int
+unless_refused(int ret, struct err *e)
+{
+	if (ret != 0 && (e->code == GT_REFUSED || e->code == GT_USAGE || e->code == GT_NOTHING || strcmp(e->name, "no-agent") == 0)) {
+		err_clear(e);
+		return 0;
+	}
+	return ret;
+}
+
+/* --- whose session it is --- */
+
+static bool
+is_process(const struct session *x, const struct beat *b)
+{
+	return b->boot_id[0] != '\0' && strcmp(x->boot_id, b->boot_id) == 0 && x->pid == b->pid && x->pid_start == b->pid_start;
+}
+
+static bool
+is_place(const struct session *x, const struct beat *b, const struct moment *now)
+{
+	return b->session != NULL && x->session != NULL && strcmp(x->session, b->session) == 0 &&
+	    (x->socket == NULL || b->socket == NULL || strcmp(x->socket, b->socket) == 0) && !session_lives(x, now);
+}
+
+/* NULL: a new one, or nobody can tell which. */
+static const struct session *
+choose(const struct sessions *open, const struct beat *b)
+{
+	const struct session *talk = NULL, *place = NULL;
+	struct moment now;
+	size_t n_place = 0;
+
+	moment_now(&now);
+	for (size_t i = 0; i < open->n; i++) {
+		const struct session *x = &open->v[i];
+
+		if (is_process(x, b))
+			return x;
+		if (x->cursor_session_id != NULL && strcmp(x->cursor_session_id, b->conversation) == 0)
+			talk = x;
+		if (x->parent == NULL && is_place(x, b, &now)) {
+			place = x;
+			n_place++;
+		}
+	}
+	return talk != NULL ? talk : n_place == 1 ? place : NULL;
+}
+
+/* The conversation's own id, but for one that ended under it and goes on all the same. Heap. */
+static char *
+new_id(struct store *s, const struct beat *b, struct err *e)
+{
+	struct session old;
+	char *id = NULL;
+	int found = session_load(s, b->conversation, &old, e);
+
+	if (found >= 0)
+		id = found == 0 ? xstrdup(b->conversation) : xasprintf("%.150s.%lld", b->conversation, (long long)b->at.wall_ms);
+	session_release(&old);
+	return id;
+}
+
+/* Sub-agents live in the process of their agent. */
+static int
+end_agents(struct store *s, const struct sessions *open, const char *agent, struct err *e)
+{
+	size_t n = strlen(agent), ended;
+
+	for (size_t i = 0; i < open->n; i++) {
+		const char *id = open->v[i].agent_uuid;
+
+		if (strncmp(id, agent, n) == 0 && id[n] == ':' && unless_refused(tree_end(s, id, true, &ended, e), e) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void
+told(struct session *x, const char *id, const struct beat *b)
+{
+	session_init(x);
+	session_set(&x->agent_uuid, id);
+	session_set(&x->provider_name, "claude");
+	session_set(&x->cursor_session_id, b->conversation);
+	session_set(&x->model, b->model);
+	session_set(&x->workspace_path, b->cwd);
+	session_set(&x->session, b->session);
+	session_set(&x->socket, b->socket);
+	session_set(&x->start_command, b->start_command);
+	memcpy(x->boot_id, b->boot_id, sizeof x->boot_id);
+	x->pid = b->pid;
+	x->pid_start = b->pid_start;
+}
+
+static bool
+says_nothing_new(const struct session *x, const struct beat *b)
+{
+	return x->state == SESSION_ACTIVE && is_process(x, b) && x->cursor_session_id != NULL &&
+	    strcmp(x->cursor_session_id, b->conversation) == 0 && (b->session == NULL || x->session != NULL);
+}
+
+static int
+note_session(struct store *s, struct activity *a, const struct beat *b, struct err *e)
+{
+	struct sessions open = { .n = 0 };
+	const struct session *x = NULL;
+	struct session new;
+	char *id = NULL;
+	int ret = sessions_read(s, SESSION_ACTIVE, &open, e) != 0 || sessions_read(s, SESSION_SUSPENDED, &open, e) != 0 ? -1 : 0;
+
+	if (ret == 0) {
+		x = choose(&open, b);
+		id = x != NULL ? xstrdup(x->agent_uuid) : new_id(s, b, e);
+		ret = id != NULL ? 0 : -1;
+	}
+	if (ret == 0 && x != NULL && x->state == SESSION_SUSPENDED) {
+		ret = session_started(s, id, b->pid, b->conversation, e) < 0 ? -1 : 0;
+	} else if (ret == 0 && (x == NULL || !says_nothing_new(x, b))) {
+		told(&new, id, b);
+		ret = session_record(s, &new, NULL, e);
+		session_release(&new);
+	}
+	ret = unless_refused(ret, e);
+	if (ret == 0 && b->kind == BEAT_START && x != NULL && (b->reason == NULL || strcmp(b->reason, "compact") != 0))
+		ret = end_agents(s, &open, id, e);
+	sessions_release(&open);
+	free(a->agent_uuid);
+	a->agent_uuid = id;
+	return ret;
+}
+
+/* --- sub-agents and ends --- */
+
+static bool
+is_known(const struct activity *a, const char *agent)
+{
+	for (size_t i = 0; i < a->n_agents; i++)
+		if (strcmp(a->agents[i].id, agent) == 0)
+			return true;
+	return false;
+}
+
+static int
+note_agent(struct store *s, const struct activity *a, const struct beat *b, struct err *e)
+{
+	char *id = xasprintf("%.100s:%.90s", a->agent_uuid, b->agent);
+	struct session child;
+	size_t ended;
+	int ret = 0;
+
+	if (!is_known(a, b->agent)) {
+		session_init(&child);
+		session_set(&child.agent_uuid, id);
+		session_set(&child.provider_name, "claude");
+		session_set(&child.workspace_path, b->cwd);
+		ret = unless_refused(tree_spawn(s, a->agent_uuid, &child, NULL, e), e);
+		session_release(&child);
+	}
+	if (ret == 0 && b->kind == BEAT_AGENT_DONE)
+		ret = unless_refused(tree_end(s, id, true, &ended, e), e);
+	free(id);
+	return ret;
+}
+
+/* A person's word ended it; /clear and /resume only change the conversation, and a signal is no word. */
+static bool
+is_wanted(const struct beat *b)
+{
+	return b->kind == BEAT_END && b->reason != NULL && (strcmp(b->reason, "prompt_input_exit") == 0 || strcmp(b->reason, "logout") == 0);
+}
+
+/* What the ledger is to know of a beat that the record has not seen yet. */
+static int
+note_beat(struct store *s, struct activity *a, const struct beat *b, struct err *e)
+{
+	size_t ended;
+
+	if ((a->agent_uuid == NULL || (b->kind == BEAT_START && b->at.wall_ms > a->started)) && note_session(s, a, b, e) != 0)
+		return -1;
+	if (b->agent != NULL && note_agent(s, a, b, e) != 0)
+		return -1;
+	/* one that was told of late may have gone on since */
+	if (is_wanted(b) && b->at.wall_ms >= a->at.wall_ms)
+		return unless_refused(tree_end(s, a->agent_uuid, true, &ended, e), e);
+	return 0;
+}
+
+/* --- the verb --- */
+
+struct noting {
+	const struct beat *const *beats;
+	size_t n;
+};
+
+static enum commit
+note_once(struct store *s, void *arg, struct err *e)
+{
+	const struct noting *job = arg;
+	enum commit answer = COMMIT_ERROR;
+	char *key = NULL, *value = NULL;
+	struct activity a;
+	struct change c;
+	int ret = activity_load(s, job->beats[0]->conversation, &a, e);
+
+	if (ret == 0)
+		a.conversation = xstrdup(job->beats[0]->conversation);
+	for (size_t i = 0; i < job->n && ret >= 0; i++) {
+		ret = note_beat(s, &a, job->beats[i], e);
+		if (ret == 0)
+			activity_apply(&a, job->beats[i]);
+	}
+	if (ret >= 0) {
+		activity_change(&a, &key, &value, &c);
+		answer = store_commit(s, &c, 1, e);
+	}
+	free(key);
+	free(value);
+	activity_release(&a);
+	return answer;
+}
+
+int
+activity_note(struct store *s, const struct beat *const *beats, size_t n, struct err *e)
+{
+	struct noting job = { beats, n };
+
+	return record_settle(note_once, s, &job, e);
+}
