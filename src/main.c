@@ -375,12 +375,13 @@ main(int argc, char **argv)
 {
 	struct reading r = { .help = false };
 	struct err e = ERR_INIT;
+	bool hook = argc > 1 && strcmp(argv[1], "hook") == 0;
 	int status;
 
 	close_the_house();
 	status = run(&r, argc, argv, &e);
-	/* an agent's hook: an error of ours is nothing that an agent should stop at, or see */
-	if (argc > 1 && strcmp(argv[1], "hook") == 0) {
+	/* an error of ours is nothing that an agent should stop at, or see */
+	if (hook) {
 		free(r.cli.sockets);
 		return GT_OK;
 	}

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "context/exchange.h"
+#include "ledger/activity.h"
 #include "scrub/scrub.h"
 #include "town/town.h"
 
@@ -75,6 +76,49 @@ halfdone_read(const struct conversation *talk, bool untold, struct halfdone_list
 	out->n = n;
 	for (size_t i = 0; i < n; i++)
 		out->v[i] = found[n - 1 - i];
+}
+
+/* Is it a call on that file that is open, or was made when the write began? A screen names files below cwd from there. */
+static bool
+is_told(const struct exchange *x, const struct activity_file *f, const char *path, const char *cwd)
+{
+	size_t n = cwd != NULL ? strlen(cwd) : 0, len;
+
+	if (x->tool == NULL || x->input == NULL || kind_of(x) != HALF_FILE)
+		return false;
+	if (x->status != STATUS_RUNNING && (x->at == 0 || x->at < f->began - SLACK_MS))
+		return false;
+	len = strcspn(x->input, "\n");
+	if (strlen(path) == len && strncmp(path, x->input, len) == 0)
+		return true;
+	return n > 0 && strncmp(path, cwd, n) == 0 && path[n] == '/' && strlen(path + n + 1) == len && strncmp(path + n + 1, x->input, len) == 0;
+}
+
+void
+halfdone_add(const struct activity *told, const struct conversation *known, const char *cwd, struct scrub *s, struct conversation *talk,
+    struct halfdone_list *out)
+{
+	size_t from = talk->n;
+
+	for (size_t i = told->n_files; i-- > 0; ) {
+		const struct activity_file *f = &told->files[i];
+		struct clean_text *path = activity_unfinished(told, f) ? scrub_string(s, f->path) : NULL;
+		bool is_known = path == NULL || talk->n - from == HALFDONE_MAX - out->n;
+
+		for (size_t k = 0; k < known->n && !is_known; k++)
+			is_known = is_told(&known->v[k], f, clean_bytes(path), cwd);
+		if (!is_known) {
+			struct exchange *x = conversation_add(talk, ROLE_ASSISTANT, xstrdup(f->tool != NULL ? f->tool : "Write"),
+			    xstrdup(clean_bytes(path)), xstrdup(""));
+
+			x->status = STATUS_RUNNING;
+			x->at = f->began;
+		}
+		clean_free(path);
+	}
+	/* only now: each one that was added may have moved the others */
+	for (size_t i = from; i < talk->n; i++)
+		out->v[out->n++] = (struct halfdone){ HALF_FILE, &talk->v[i] };
 }
 
 /* The first line of a call's input: its path, command, question or task. */
@@ -311,13 +355,22 @@ halfdone_warnings(struct world *w, const struct candidate *c, const struct conve
 	struct orphan_search by = { .session_id = session_id, .config_dir = c->config_dir, .cwd = c->cwd, .server_pid = c->pane.server_pid,
 		.pane_id = c->pane.id, .is_agent = profiles_is_process, .arg = w->profiles };
 	struct halfdone_place place = { .cwd = c->cwd, .crashed_at = c->crashed_at, .git = git };
+	struct conversation heard = CONVERSATION_INIT;
+	struct store *store = session_id != NULL ? world_store(w, false, NULL) : NULL;
 	struct orphans orphans = { .n = 0 };
 	struct halfdone_list list;
+	struct activity told;
 
 	halfdone_read(talk, untold, &list);
+	if (store != NULL) {
+		if (activity_load(store, session_id, &told, NULL) > 0)
+			halfdone_add(&told, talk, c->cwd, s, &heard, &list);
+		activity_release(&told);
+	}
 	/* a living agent's commands are its own affair */
 	if (c->class != CLASS_LIVE && c->profile->background && orphans_read(&by, s, &orphans, NULL) == 0)
 		place.orphans = &orphans;
 	halfdone_say(&list, &place, out);
 	orphans_release(&orphans);
+	conversation_release(&heard);
 }

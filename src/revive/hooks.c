@@ -288,20 +288,40 @@ hooks_json(const char *command, const char *options)
 	return o;
 }
 
+static bool
+has_all(const struct buf *text, const char *command, const char *options)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < EVENTS && all; i++) {
+		struct json_slice list = json_slice_get(json_slice_get(whole(text), "hooks"), events[i]), group, hook;
+		char *line = xasprintf("%s hook %s%s", command, events[i], options);
+		struct buf has = BUF_INIT;
+
+		all = find_ours(list, events[i], &group, &hook);
+		if (all)
+			json_slice_text(&has, json_slice_get(hook, "command"));
+		all = all && strcmp(has.data, line) == 0;
+		buf_release(&has);
+		free(line);
+	}
+	return all;
+}
+
 int
 hooks_add(struct buf *text, const char *command, const char *options, size_t *added, struct err *e)
 {
-	struct buf old = BUF_INIT;
 	size_t removed;
 
-	buf_add(&old, text->data, text->len);
 	*added = 0;
 	if (text->len == 0)
 		buf_str(text, "{}");
-	if (hooks_remove(text, &removed, e) != 0) {
-		buf_release(&old);
+	if (check(text, e) != 0)
 		return -1;
-	}
+	if (has_all(text, command, options))
+		return 0;
+	/* those with another path, or other options */
+	hooks_remove(text, &removed, NULL);
 	if (json_slice_get(whole(text), "hooks").p == NULL)
 		insert(text, whole(text), "hooks", hooks_json(command, options), 1);
 	else
@@ -313,9 +333,7 @@ hooks_add(struct buf *text, const char *command, const char *options, size_t *ad
 			else
 				insert(text, list, NULL, group_json(command, options, events[i]), 3);
 		}
-	if (old.len != text->len || memcmp(old.data, text->data, old.len) != 0)
-		*added = EVENTS;
-	buf_release(&old);
+	*added = EVENTS;
 	return 0;
 }
 

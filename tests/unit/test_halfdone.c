@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "context/exchange.h"
+#include "ledger/activity.h"
 #include "revive/halfdone.h"
 #include "scrub/scrub.h"
 #include "temp.h"
@@ -224,6 +225,71 @@ matches_commands_and_processes(void **state)
 	orphans_release(&o);
 }
 
+/* What hooks told of, and nothing else does: a write of which the conversation shows the call is not said twice. */
+static void
+test_hooks_told(void **state)
+{
+	struct scene *t = *state;
+	struct conversation heard = CONVERSATION_INIT;
+	struct scrub *s = scrub_new(NULL, NULL);
+	char *seen = xasprintf("%s/seen.c", t->dir), *lost = xasprintf("%s/lost.c", t->dir), *again = xasprintf("%s/again.c", t->dir);
+	struct activity_file files[] = {
+		{ .path = seen, .tool = (char[]){ "Edit" }, .began = 90000 },
+		{ .path = lost, .tool = (char[]){ "Write" }, .began = 91000 },
+		{ .path = again, .tool = (char[]){ "Write" }, .began = 92000 },
+		{ .path = (char[]){ "/w/whole.c" }, .tool = (char[]){ "Write" }, .began = 93000, .ended = 93001 },
+		{ .path = (char[]){ "/w/before.c" }, .tool = (char[]){ "Write" }, .began = 50000 },
+		{ .path = (char[]){ "/w/answered.c" }, .tool = (char[]){ "Write" }, .began = 94000 },
+	};
+	struct activity told = { .files = files, .n_files = sizeof files / sizeof files[0], .turned = 60000 };
+
+	temp_write(lost, "int half");
+	/* as a screen names it */
+	call(t, "Edit", "seen.c", "", STATUS_RUNNING);
+	call(t, "Write", again, "Wrote it.", STATUS_COMPLETE)->at = 70000;
+	call(t, "Write", "/w/answered.c", "Error: denied", STATUS_FAILED)->at = 93800;
+	halfdone_read(&t->talk, false, &t->list);
+	assert_int_equal(t->list.n, 1);
+	halfdone_add(&told, &t->talk, t->dir, s, &heard, &t->list);
+	assert_int_equal(t->list.n, 3);
+	halfdone_say(&t->list, &t->place, &t->out);
+	assert_int_equal(t->out.n, 3);
+	assert_non_null(strstr(t->out.v[0], "Edit(seen.c) was under way"));
+	assert_non_null(strstr(t->out.v[1], "again.c) was under way: there is no such file"));
+	assert_non_null(strstr(t->out.v[2], "lost.c) was under way: the file is there, 8 bytes"));
+	assert_string_equal(heard.v[1].input, lost);
+	conversation_release(&heard);
+	scrub_free(s);
+	free(seen);
+	free(lost);
+	free(again);
+}
+
+/* Five are told of, the newest first. */
+static void
+test_hooks_many(void **state)
+{
+	struct scene *t = *state;
+	struct conversation heard = CONVERSATION_INIT;
+	struct scrub *s = scrub_new(NULL, NULL);
+	struct activity_file files[9];
+	struct activity told = { .files = files, .n_files = 9 };
+
+	memset(files, 0, sizeof files);
+	for (int i = 0; i < 9; i++) {
+		files[i].path = xasprintf("/w/%d", i);
+		files[i].began = i + 1;
+	}
+	halfdone_add(&told, &t->talk, t->dir, s, &heard, &t->list);
+	assert_int_equal(t->list.n, HALFDONE_MAX);
+	assert_string_equal(t->list.v[0].x->input, "/w/8");
+	assert_string_equal(t->list.v[HALFDONE_MAX - 1].x->input, "/w/4");
+	for (int i = 0; i < 9; i++)
+		free(files[i].path);
+	conversation_release(&heard);
+	scrub_free(s);
+}
+
 int
 main(void)
 {
@@ -232,6 +298,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(the_newest_are_kept_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_the_file_that_was_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(matches_commands_and_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hooks_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hooks_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

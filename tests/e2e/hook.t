@@ -1,0 +1,184 @@
+#!/bin/bash
+# What agents' hooks tell: sessions, sub-agents, files that are being written. A hook says nothing and answers 0, whatever happens; what the store
+# cannot take is in the spool, and the next command has it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
+STATE=$XDG_STATE_HOME/gt-recover
+DB=$STATE/recover.db
+TALK=11111111-2222-4333-8444-555555555555
+# a machine that is busy with all the tests is slower than an agent's
+export GT_HOOK_MS=10000
+
+hook() {	# EVENT [MORE JSON] [TALK]
+	printf '{"session_id":"%s","cwd":"%s","transcript_path":"/t"%s}' "${3:-$TALK}" "$W/work" "${2:-}" >"$W/in"
+	gt_in "$W/in" hook "$1"
+	[ "$RC$OUT$ERR" = 0 ] || fail "hook $1 is silent: $RC $OUT $ERR"
+}
+
+writes() {	# EVENT PATH CALL [TALK]
+	hook "$1" ",\"tool_name\":\"Write\",\"tool_use_id\":\"$3\",\"tool_input\":{\"file_path\":\"$2\",\"content\":\"words of nobody\"}" "${4:-}"
+}
+
+files() {	# [TALK]
+	sql "$DB" "select group_concat((f.value ->> 'path') || ' ' || (f.value ->> 'status'), ', ') from record, json_each(record.value, '\$.files') f
+		where record.key = 'activity:${1:-$TALK}'"
+}
+
+state() {	# AGENT
+	sql "$DB" "select tag from record where key = 'session:$1'"
+}
+
+spooled() {
+	wc -l 2>/dev/null <"$STATE/spool" | tr -d ' '
+}
+
+# ---- whatever comes ----
+for args in '' 'PreToolUse more' '--bogus' 'Stop --json' 'Stop -L x' '--town /nowhere Stop' '--config /nowhere Stop'; do
+	read -ra words <<<"$args"
+	gt hook "${words[@]}"
+	is "$RC$OUT$ERR" 0 "hook $args: silent"
+done
+for text in '' 'no JSON' '{' '[]' '{"session_id":"a b"}' '{"session_id":17}'; do
+	printf '%s' "$text" >"$W/in"
+	gt_in "$W/in" hook PreToolUse
+	is "$RC$OUT$ERR" 0 "hook with \"$text\": silent"
+done
+not_ok 'nothing was noted' test -e "$DB"
+printf '[recovery\n' >"$W/broken.toml"
+hook "Stop --config $W/broken.toml"
+pass 'a broken configuration is no reason to stop an agent'
+
+# ---- sessions, files, sub-agents ----
+hook SessionStart ',"source":"startup","model":"opus"'
+is "$(state $TALK)" ACTIVE 'a start records the session'
+writes PreToolUse "$W/work/a.c" t1
+is "$(files)" "$W/work/a.c in_progress" 'a file in progress'
+writes PostToolUse "$W/work/a.c" t1
+is "$(files)" "$W/work/a.c written" 'is written'
+hook PreToolUse ',"tool_name":"Bash","agent_id":"ab12","agent_type":"Explore"'
+gt agent tree
+like "$OUT" "$TALK +ACTIVE +opus"$'\n'"└─ $TALK:ab12 +ACTIVE" 'a sub-agent is in the tree'
+hook SubagentStop ',"agent_id":"ab12"'
+is "$(state $TALK:ab12)" ENDED 'until its turn ends'
+hook SessionEnd ',"reason":"other"'
+is "$(state $TALK)" ACTIVE 'an end by a signal is left to startup'
+hook SessionEnd ',"reason":"prompt_input_exit"'
+is "$(state $TALK)" ENDED 'a person has ended it'
+unlike "$(cat "$DB" "$STATE"/events.jsonl 2>/dev/null | tr -d '\0')" 'words of nobody' 'nothing of a file is kept'
+is "$(spooled)" '' 'the store took it all'
+
+# ---- the process above the hook, behind a shell ----
+mkdir "$W/called"
+cp -- "$(readlink -f "$(command -v dash || command -v sh)")" "$W/called/claude"
+printf '{"session_id":"living","cwd":"/w"}' >"$W/in"
+# shellcheck disable=SC2016	# for the shell that is called claude
+GT=$GT_RECOVER IN=$W/in "$W/called/claude" -c 'sh -c "\$GT hook SessionStart <\$IN; :"; echo "$$"; read -r x <"'"$W"'/go"' >"$W/pid" &
+PIDS+=($!)
+mkfifo "$W/go"
+ok 'an agent calls it' until_ 10 test -s "$W/pid"
+gt session show living --json
+is "$(json '{session}{lives}') $(json '{session}{process}{pid}')" "true $(cat "$W/pid")" 'its process is known, and lives'
+kill -9 "${PIDS[-1]}"
+until_ 10 _gone "${PIDS[-1]}"
+gt startup --mode none
+is "$(state living)" SUSPENDED 'killed: startup suspends it'
+
+# ---- a tmux session of its own, and one that is shared ----
+ok 'an agent starts' start_agent alone --session-id 22222222-2222-4333-8444-555555555555
+export TMUX TMUX_PANE
+TMUX=$(tm display-message -p '#{socket_path},#{pid},0') TMUX_PANE=$(agent_pane alone)
+hook SessionStart ',"source":"startup"' 22222222-2222-4333-8444-555555555555
+gt session show 22222222-2222-4333-8444-555555555555 --json
+is "$(json '{session}{session}') $(json '{session}{start_command}')" 'alone exec claude --dangerously-skip-permissions' 'where it runs, and by which command'
+tm split-window -d -t "$TMUX_PANE" 'exec cat'
+hook SessionStart ',"source":"startup"' shared
+unset TMUX TMUX_PANE
+gt session show shared --json
+is "$(json '{session}{session}')" '(none)' 'the name of a session with several panes is no place'
+
+# ---- the prompt ----
+printf 'int half' >"$(agent_dir alone)/cwd/half.c"
+writes PreToolUse "$(agent_dir alone)/cwd/half.c" t7 22222222-2222-4333-8444-555555555555
+ok 'it is killed' kill_agent alone
+gt prompt alone -L main
+like "$OUT" 'Write\([^)]*/half.c\) was under way: the file is there, 8 bytes' 'the prompt names the half-written file'
+writes PostToolUse "$(agent_dir alone)/cwd/half.c" t7 22222222-2222-4333-8444-555555555555
+gt prompt alone -L main
+unlike "$OUT" 'half\.c' 'not one that was written'
+
+# ---- the store is locked ----
+exec {LOCK}<>"$STATE/recover.lock"
+flock "$LOCK"
+GT_HOOK_MS=400
+hook SessionStart '' spooled
+ok 'locked: it is in the spool' until_ 10 test "$(spooled)" = 1
+GT_HOOK_MS=10000
+exec {LOCK}>&-
+is "$(stat -c %a "$STATE/spool")" 600 'which is private'
+is "$(state spooled)" '' 'and not in the store'
+gt session list
+is "$(state spooled) $(stat -c %s "$STATE/spool")" 'ACTIVE 0' 'the next command has it in the store'
+
+# ---- the store is damaged, and then a replay dies ----
+cp "$DB" "$W/whole"
+mv "$STATE/recover.db.backup" "$W/backup"
+printf 'this is no database, whatever its name says, and of some length' >"$DB"
+writes PreToolUse /w/x t1 spooled
+writes PostToolUse /w/x t1 spooled
+writes PreToolUse /w/y t2 spooled
+is "$(spooled)" 3 'damaged: it is in the spool'
+cp "$W/whole" "$DB"
+mv "$W/backup" "$STATE/recover.db.backup"
+printf '{"half a li' >>"$STATE/spool"
+GT_FAULT=spool-empty=kill gt session list
+if [ "$RC" = 137 ]; then
+	is "$(files spooled)" '/w/x written, /w/y in_progress' 'a replay that is killed has noted them'
+	is "$(spooled)" 3 'and left them'
+else
+	skip 'this build has no fault points' 2
+fi
+gt session list
+is "$(files spooled)" '/w/x written, /w/y in_progress' 'the next one notes the same'
+is "$(stat -c %s "$STATE/spool")" 0 'and empties the spool'
+
+# ---- nobody ends the input ----
+mkfifo "$W/endless"
+exec {HOLD}<>"$W/endless"
+GT_HOOK_MS=50 "$GT_RECOVER" hook Stop <"$W/endless" >"$W/out" 2>&1 &
+PIDS+=($!)
+ok 'a hook whose input never ends gives up' until_ 20 _gone "${PIDS[-1]}"
+wait "${PIDS[-1]}"
+is "$? $(cat "$W/out")" '0 ' 'silently'
+exec {HOLD}>&-
+
+# ---- install ----
+SETTINGS=$HOME/.claude/settings.json
+gt install hooks --print
+like "$OUT" '"command": "[^"]*gt-recover hook PreToolUse"' 'what would be installed'
+cp -- "$SETTINGS" "$W/before" 2>/dev/null || printf '{\n  "model": "opus",\n  "hooks": {\n    "Stop": []\n  }\n}\n' >"$SETTINGS"
+cp -- "$SETTINGS" "$W/before"
+gt install hooks --print
+same_file "$W/before" "$SETTINGS" 'nothing is touched by that'
+gt install hooks
+is "$RC" 0 'installed'
+like "$ERR" 'settings\.json: the hooks are installed' 'it says so'
+is "$(grep -c 'gt-recover hook' "$SETTINGS")" 7 'seven of them'
+gt install hooks
+like "$ERR" 'installed already' 'once'
+is "$(grep -c 'gt-recover hook' "$SETTINGS")" 7 'and no second time'
+printf '{"hooks": 7}' >"$W/odd"
+cp "$SETTINGS" "$W/with"
+cp "$W/odd" "$SETTINGS"
+gt install hooks
+like "$RC $ERR" '^1 .*left as they are.*'$'\n''.*--print' 'what it does not understand it leaves alone'
+same_file "$W/odd" "$SETTINGS" 'to the byte'
+cp "$W/with" "$SETTINGS"
+gt uninstall hooks
+is "$RC" 0 'removed'
+not_ok 'all of them' grep -q gt-recover "$SETTINGS"
+like "$(cat "$SETTINGS")" '"model"|skip' 'what was there is there'
+gt uninstall hooks --json
+is "$RC $(json '{result}')" '0 there were none' 'nothing more to remove'
+done_testing

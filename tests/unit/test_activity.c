@@ -1,0 +1,471 @@
+#include "home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include "agent/liveness.h"
+#include "base/json.h"
+#include "ledger/activity.h"
+#include "ledger/beat.h"
+#include "ledger/event.h"
+#include "ledger/spool.h"
+
+#define TALK "11111111-2222-4333-8444-555555555555"
+#define OTHER "99999999-2222-4333-8444-555555555555"
+
+static int64_t clock_at = 1000000;
+
+/* A beat as a hook would tell it, a second after the one before. */
+static struct beat
+beat_of(const char *event, const char *talk, const char *more)
+{
+	char *text = xasprintf("{\"session_id\":\"%s\",\"cwd\":\"/w\",\"transcript_path\":\"/t/x.jsonl\"%s}", talk, more);
+	struct beat b;
+
+	assert_int_equal(beat_read(&b, event, text, strlen(text), NULL), 0);
+	b.at.wall_ms = clock_at += 1000;
+	free(text);
+	return b;
+}
+
+static struct beat
+call_of(const char *event, const char *path, const char *call)
+{
+	char *more = xasprintf(",\"tool_name\":\"Write\",\"tool_use_id\":\"%s\",\"tool_input\":{\"file_path\":\"%s\",\"content\":\"x\"}", call, path);
+	struct beat b = beat_of(event, TALK, more);
+
+	free(more);
+	return b;
+}
+
+static void
+with_process(struct beat *b, pid_t pid)
+{
+	memcpy(b->boot_id, b->at.boot_id, sizeof b->boot_id);
+	b->pid = pid;
+	b->pid_start = (int64_t)proc_ticks(pid);
+}
+
+static void
+note(struct home *h, struct beat b)
+{
+	const struct beat *p = &b;
+
+	assert_int_equal(activity_note(h->s, &p, 1, &h->e), 0);
+	beat_release(&b);
+}
+
+/* "a.c+ b.c- ": + written, ! half done, - left behind by a turn that ended. */
+static char *
+files(struct home *h)
+{
+	struct activity a;
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
+	for (size_t i = 0; i < a.n_files; i++)
+		buf_fmt(&b, "%s%c ", a.files[i].path, a.files[i].ended > 0 ? '+' : activity_unfinished(&a, &a.files[i]) ? '!' : '-');
+	activity_release(&a);
+	return buf_detach(&b);
+}
+
+static void
+has_files(struct home *h, const char *expected)
+{
+	char *now = files(h);
+
+	assert_string_equal(now, expected);
+	free(now);
+}
+
+/* --- beats --- */
+
+static void
+test_read(void **state)
+{
+	static const char input[] = "{\"session_id\":\"" TALK "\",\"cwd\":\"/w x\",\"tool_name\":\"Edit\",\"tool_use_id\":\"toolu_1\","
+	    "\"agent_id\":\"ab12\",\"agent_type\":\"Explore\",\"tool_input\":{\"file_path\":\"/w/\\u00e9.c\",\"new_string\":\"sk-ant-\\ud83d\"}}";
+	struct beat b, back;
+	json_t *o;
+
+	(void)state;
+	assert_int_equal(beat_read(&b, "PreToolUse", input, sizeof input - 1, NULL), 0);
+	assert_int_equal(b.kind, BEAT_TOOL);
+	assert_string_equal(b.path, "/w/é.c");
+	assert_string_equal(b.agent, "ab12");
+	assert_true(b.at.wall_ms > 0 && b.at.boot_id[0] != '\0');
+	with_process(&b, getpid());
+	o = beat_json(&b);
+	assert_int_equal(beat_from_json(&back, o, NULL), 0);
+	assert_int_equal(back.kind, BEAT_TOOL);
+	assert_string_equal(back.call, "toolu_1");
+	assert_string_equal(back.cwd, "/w x");
+	assert_int_equal(back.pid, getpid());
+	assert_string_equal(back.boot_id, b.boot_id);
+	json_decref(o);
+	beat_release(&b);
+	beat_release(&back);
+}
+
+/* The file that is only read is nobody's business, nor are hooks of kinds to come. */
+static void
+test_read_other(void **state)
+{
+	static const char *const bad[] = { "", "[]", "{", "{\"session_id\":7}", "{\"session_id\":\"a b\"}", "{\"session_id\":\"\"}",
+	    "{\"session_id\":\"a\",\"agent_id\":\"x y\"}" };
+	static const char reads[] = "{\"session_id\":\"a\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"/w/a\"}}";
+	struct buf longer = BUF_INIT;
+	struct beat b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		assert_int_equal(beat_read(&b, "Stop", bad[i], strlen(bad[i]), NULL), -1);
+	assert_int_equal(beat_read(&b, "PreToolUse", reads, sizeof reads - 1, NULL), 0);
+	assert_null(b.path);
+	beat_release(&b);
+	buf_str(&longer, "{\"session_id\":\"a\",\"cwd\":\"");
+	for (int i = 0; i <= BEAT_TEXT_MAX; i++)
+		buf_chr(&longer, 'x');
+	buf_str(&longer, "\"}");
+	assert_int_equal(beat_read(&b, "SomethingNew", longer.data, longer.len, NULL), 0);
+	assert_int_equal(b.kind, BEAT_OTHER);
+	assert_null(b.cwd);
+	beat_release(&b);
+	buf_release(&longer);
+}
+
+/* --- files --- */
+
+static void
+test_files(void **state)
+{
+	struct home *h = *state;
+	struct activity a;
+
+	note(h, beat_of("SessionStart", TALK, ",\"source\":\"startup\""));
+	note(h, beat_of("UserPromptSubmit", TALK, ",\"prompt\":\"secret words\""));
+	note(h, call_of("PreToolUse", "/w/a", "t1"));
+	has_files(h, "/w/a! ");
+	note(h, call_of("PostToolUse", "/w/a", "t1"));
+	has_files(h, "/w/a+ ");
+	/* written again, and never done */
+	note(h, call_of("PreToolUse", "/w/a", "t2"));
+	note(h, call_of("PreToolUse", "/w/b", "t3"));
+	home_again(h);
+	has_files(h, "/w/a! /w/b! ");
+	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
+	assert_string_equal(a.event, "PreToolUse");
+	assert_string_equal(a.tool, "Write");
+	assert_string_equal(a.transcript, "/t/x.jsonl");
+	assert_int_equal(a.at.wall_ms, clock_at);
+	activity_release(&a);
+	/* a signal ends the agent in the middle; a turn that ended had told the model */
+	note(h, beat_of("SessionEnd", TALK, ",\"reason\":\"other\""));
+	has_files(h, "/w/a! /w/b! ");
+	assert_string_equal(home_state(h, TALK), "ACTIVE");
+	note(h, beat_of("Stop", TALK, ""));
+	has_files(h, "/w/a- /w/b- ");
+}
+
+/* Of a sub-agent: its turn counts, not that of the agent. */
+static void
+test_files_of_agent(void **state)
+{
+	struct home *h = *state;
+
+	note(h, beat_of("PreToolUse", TALK, ",\"agent_id\":\"ab\",\"agent_type\":\"Explore\",\"tool_name\":\"Write\",\"tool_use_id\":\"t\","
+	    "\"tool_input\":{\"file_path\":\"/w/a\"}"));
+	note(h, beat_of("Stop", TALK, ""));
+	has_files(h, "/w/a! ");
+	assert_string_equal(home_place(h, TALK ":ab"), TALK);
+	note(h, beat_of("SubagentStop", TALK, ",\"agent_id\":\"ab\""));
+	has_files(h, "/w/a- ");
+	assert_string_equal(home_place(h, TALK ":ab"), "ended");
+	assert_string_equal(home_place(h, TALK), "-");
+}
+
+/* Whatever order beats come in, and however often. */
+static void
+test_any_order(void **state)
+{
+	struct home *h = *state;
+	struct beat b[] = { call_of("PreToolUse", "/w/a", "t1"), call_of("PreToolUse", "/w/a", "t2"), call_of("PostToolUse", "/w/a", "t1"),
+	    call_of("PostToolUse", "/w/a", "t2"), beat_of("UserPromptSubmit", TALK, ""), call_of("PreToolUse", "/w/a", "t3") };
+	enum { N = sizeof b / sizeof b[0] };
+	unsigned seed = 7;
+
+	for (int round = 0; round < 300; round++) {
+		const struct beat *p[2 * N];
+		struct activity a = { .n_files = 0 };
+
+		for (size_t i = 0; i < 2 * N; i++)
+			p[i] = &b[i % N];
+		for (size_t i = 2 * N - 1; i > 0; i--) {
+			const struct beat *swap = p[i];
+			size_t k = (seed = seed * 1103515245u + 12345u) / 65536 % (i + 1);
+
+			p[i] = p[k];
+			p[k] = swap;
+		}
+		for (size_t i = 0; i < 2 * N; i++)
+			activity_apply(&a, p[i]);
+		assert_int_equal(a.n_files, 1);
+		assert_true(activity_unfinished(&a, &a.files[0]));
+		assert_string_equal(a.files[0].call, "t3");
+		assert_string_equal(a.event, "PreToolUse");
+		assert_int_equal(a.at.wall_ms, clock_at);
+		assert_int_equal(a.turned, clock_at - 1000);
+		activity_release(&a);
+	}
+	(void)h;
+	for (size_t i = 0; i < N; i++)
+		beat_release(&b[i]);
+}
+
+/* What is under way is the last to make room. */
+static void
+test_bounds(void **state)
+{
+	struct activity a = { .n_files = 0 };
+	struct beat first = call_of("PreToolUse", "/w/first", "t");
+
+	(void)state;
+	activity_apply(&a, &first);
+	for (int i = 0; i < 3 * ACTIVITY_FILES; i++) {
+		char *path = xasprintf("/w/%d", i), *more = xasprintf(",\"agent_id\":\"a%d\"", i);
+		struct beat begin = call_of("PreToolUse", path, path), end = call_of("PostToolUse", path, path), sub = beat_of("Any", TALK, more);
+
+		activity_apply(&a, &begin);
+		activity_apply(&a, &end);
+		activity_apply(&a, &sub);
+		beat_release(&begin);
+		beat_release(&end);
+		beat_release(&sub);
+		free(path);
+		free(more);
+	}
+	assert_int_equal(a.n_files, ACTIVITY_FILES);
+	assert_int_equal(a.n_agents, ACTIVITY_AGENTS);
+	assert_string_equal(a.files[0].path, "/w/first");
+	assert_true(activity_unfinished(&a, &a.files[0]));
+	activity_release(&a);
+	beat_release(&first);
+}
+
+/* --- sessions --- */
+
+static void
+test_session(void **state)
+{
+	struct home *h = *state;
+	struct beat b = beat_of("SessionStart", TALK, ",\"source\":\"startup\",\"model\":\"m\"");
+	struct session x;
+
+	with_process(&b, getpid());
+	b.session = xstrdup("gt-a");
+	b.socket = xstrdup("/tmp/s");
+	b.start_command = xstrdup("claude");
+	note(h, b);
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_int_equal(x.state, SESSION_ACTIVE);
+	assert_int_equal(x.pid, getpid());
+	assert_string_equal(x.cursor_session_id, TALK);
+	assert_string_equal(x.workspace_path, "/w");
+	assert_string_equal(x.session, "gt-a");
+	assert_string_equal(x.start_command, "claude");
+	session_release(&x);
+	/* /clear: another conversation of the same process is the same agent */
+	note(h, beat_of("SessionEnd", TALK, ",\"reason\":\"clear\""));
+	b = beat_of("SessionStart", OTHER, ",\"source\":\"clear\"");
+	with_process(&b, getpid());
+	note(h, b);
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_string_equal(x.cursor_session_id, OTHER);
+	assert_string_equal(x.session, "gt-a");
+	session_release(&x);
+	assert_string_equal(home_state(h, OTHER), "none");
+	/* a person's /exit */
+	note(h, beat_of("SessionEnd", OTHER, ",\"reason\":\"prompt_input_exit\""));
+	assert_string_equal(home_state(h, TALK), "ENDED");
+	assert_string_equal(home_place(h, TALK), "ended");
+}
+
+/* Brought back in its tmux session with another conversation: the same agent, whose sub-agents are gone. */
+static void
+test_session_again(void **state)
+{
+	struct home *h = *state;
+	struct beat b = beat_of("SessionStart", TALK, ",\"source\":\"startup\"");
+	struct session x;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	b.session = xstrdup("gt-a");
+	with_process(&b, pid);
+	b.pid_start = b.pid_start > 0 ? b.pid_start : 1;
+	waitpid(pid, NULL, 0);
+	note(h, b);
+	note(h, beat_of("PreToolUse", TALK, ",\"agent_id\":\"ab\",\"tool_name\":\"Read\""));
+	assert_string_equal(home_state(h, TALK ":ab"), "ACTIVE");
+	b = beat_of("SessionStart", OTHER, ",\"source\":\"startup\"");
+	b.session = xstrdup("gt-a");
+	with_process(&b, getpid());
+	note(h, b);
+	assert_string_equal(home_state(h, OTHER), "none");
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_string_equal(x.cursor_session_id, OTHER);
+	assert_int_equal(x.pid, getpid());
+	session_release(&x);
+	assert_string_equal(home_state(h, TALK ":ab"), "ENDED");
+	/* the living one is not taken for dead, whoever says to be in its place */
+	b = beat_of("SessionStart", "third", ",\"source\":\"startup\"");
+	b.session = xstrdup("gt-a");
+	with_process(&b, getppid());
+	note(h, b);
+	assert_string_equal(home_state(h, "third"), "ACTIVE");
+}
+
+/* Ended by its person, and taken up again by him: a new session, under an id that is free. */
+static void
+test_session_ended(void **state)
+{
+	struct home *h = *state;
+	struct activity a;
+
+	note(h, beat_of("SessionStart", TALK, ",\"source\":\"startup\""));
+	note(h, beat_of("SessionEnd", TALK, ",\"reason\":\"logout\""));
+	assert_string_equal(home_state(h, TALK), "ENDED");
+	note(h, beat_of("SessionStart", TALK, ",\"source\":\"resume\""));
+	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
+	assert_int_equal(strncmp(a.agent_uuid, TALK ".", strlen(TALK) + 1), 0);
+	assert_string_equal(home_state(h, a.agent_uuid), "ACTIVE");
+	assert_int_equal(a.ended, 0);
+	activity_release(&a);
+}
+
+/* --- the spool --- */
+
+static void
+test_spool(void **state)
+{
+	struct home *h = *state;
+	char *path = io_join(h->dir, SPOOL);
+	struct beat b[] = { beat_of("SessionStart", TALK, ",\"source\":\"startup\""), call_of("PreToolUse", "/w/a", "t1"),
+	    beat_of("SessionStart", OTHER, ""), call_of("PreToolUse", "/w/b", "t2"), call_of("PostToolUse", "/w/a", "t1") };
+	struct stat st;
+	size_t n;
+	FILE *f;
+
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), 0);
+	assert_int_equal(n, 0);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(spool_append(path, &b[i], 0, &h->e), 0);
+		/* a writer that was killed in the middle of a line, and a disk that lost some of it */
+		if (i == 2) {
+			f = fopen(path, "ae");
+			assert_non_null(f);
+			fwrite("{\"event\":\"Stop\",\"conver\0\0", 1, 25, f);
+			fclose(f);
+		}
+	}
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), 0);
+	assert_int_equal(n, 5);
+	has_files(h, "/w/a+ /w/b! ");
+	assert_string_equal(home_state(h, TALK), "ACTIVE");
+	assert_string_equal(home_state(h, OTHER), "ACTIVE");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	/* told again: it is the same */
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(spool_append(path, &b[i], 0, &h->e), 0);
+		beat_release(&b[i]);
+	}
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), 0);
+	has_files(h, "/w/a+ /w/b! ");
+	free(path);
+}
+
+static void
+test_spool_trouble(void **state)
+{
+	struct home *h = *state;
+	char *path = io_join(h->dir, SPOOL);
+	struct beat b = beat_of("Stop", TALK, "");
+	struct stat st;
+	size_t n;
+	int fd;
+
+	assert_int_equal(spool_append(path, &b, 0, &h->e), 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(spool_append(path, &b, 5, &h->e), -1);
+	assert_string_equal(h->e.name, "locked");
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), 0);
+	assert_int_equal(n, 0);
+	/* full */
+	assert_int_equal(ftruncate(fd, (off_t)SPOOL_MAX), 0);
+	close(fd);
+	assert_int_equal(spool_append(path, &b, 0, &h->e), -1);
+	assert_string_equal(h->e.name, "full");
+	/* somebody else could have written it */
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(spool_append(path, &b, 0, &h->e), -1);
+	assert_string_equal(h->e.name, "not-private");
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), -1);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, SPOOL_MAX);
+	beat_release(&b);
+	free(path);
+}
+
+/* A store that fails loses nothing. */
+static void
+test_spool_kept(void **state)
+{
+	struct home *h = *state;
+	char *path = io_join(h->dir, SPOOL);
+	struct beat b = beat_of("SessionStart", TALK, "");
+	struct store *look = store_look("sqlite", h->dir, &h->e);
+	struct stat before, after;
+	size_t n;
+
+	assert_non_null(look);
+	assert_int_equal(spool_append(path, &b, 0, &h->e), 0);
+	assert_int_equal(stat(path, &before), 0);
+	assert_int_equal(spool_replay(look, path, &n, &h->e), -1);
+	store_close(look);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+	assert_int_equal(spool_replay(h->s, path, &n, &h->e), 0);
+	assert_string_equal(home_state(h, TALK), "ACTIVE");
+	beat_release(&b);
+	free(path);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, home_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_read_other),
+		TEST(test_files),
+		TEST(test_files_of_agent),
+		TEST(test_any_order),
+		cmocka_unit_test(test_bounds),
+		TEST(test_session),
+		TEST(test_session_again),
+		TEST(test_session_ended),
+		TEST(test_spool),
+		TEST(test_spool_trouble),
+		TEST(test_spool_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

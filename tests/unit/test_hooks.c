@@ -1,0 +1,168 @@
+#include "test.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "revive/hooks.h"
+#include "temp.h"
+
+#define COMMAND "'/opt/a b/gt-recover'"
+#define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
+
+static void
+put(struct buf *b, const char *text)
+{
+	buf_reset(b);
+	buf_str(b, text);
+}
+
+static const char *
+command_of(const json_t *o, const char *event, size_t group)
+{
+	const json_t *list = json_object_get(json_object_get(o, "hooks"), event);
+
+	return json_text(json_array_get(json_object_get(json_array_get(list, group), "hooks"), 0), "command", "none");
+}
+
+/* What is added is JSON that says what it said before, and ours; what is taken out again leaves the bytes that were there. */
+static void
+test_there_and_back(void **state)
+{
+	static const char *const files[] = {
+		"{}", "{\n}\n", "{\"a\":1}", "{\n  \"model\": \"opus\",\n  \"env\": {\"X\": \"y\"}\n}\n",
+		"{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n\t\t]\n\t},\n\t\"z\": 1.5\n}\n",
+		"{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard hook PreToolUse\"}]}]}}",
+		"{\n    \"hooks\": {\n        \"Notification\": [\n            {\n                \"hooks\": []\n            }\n        ]\n    }\n}",
+		"  {\"n\":12345678901234567.25,\"u\":\"\\u00e9\\/\"}  \n",
+	};
+	struct buf b = BUF_INIT;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		json_t *old = json_loads(files[i], 0, NULL), *new;
+		char *once;
+
+		put(&b, files[i]);
+		assert_int_equal(hooks_add(&b, COMMAND, " --town /t", &n, NULL), 0);
+		assert_int_equal(n, 7);
+		new = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
+		assert_non_null(new);
+		n = json_array_size(json_object_get(json_object_get(new, "hooks"), "PostToolUse"));
+		assert_int_equal(n, 1);
+		assert_string_equal(command_of(new, "PostToolUse", 0), COMMAND " hook PostToolUse --town /t");
+		/* all that was there is there, and before ours */
+		json_object_del(new, "hooks");
+		json_object_del(old, "hooks");
+		assert_true(json_equal(old, new));
+		once = xstrdup(b.data);
+		assert_int_equal(hooks_add(&b, COMMAND, " --town /t", &n, NULL), 0);
+		assert_int_equal(n, 0);
+		assert_string_equal(b.data, once);
+		/* another program's path, or other options, take its place */
+		assert_int_equal(hooks_add(&b, "/usr/bin/gt-recover", "", &n, NULL), 0);
+		assert_int_equal(n, 7);
+		assert_null(strstr(b.data, "/opt/a b"));
+		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		assert_int_equal(n, 7);
+		if (strcmp(files[i], "{\n}\n") != 0)
+			assert_string_equal(b.data, files[i]);
+		else
+			assert_string_equal(b.data, "{}\n");
+		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		assert_int_equal(n, 0);
+		free(once);
+		json_decref(old);
+		json_decref(new);
+	}
+	buf_release(&b);
+}
+
+/* Ours in a group with somebody else's, first, in the middle, last. */
+static void
+test_mixed(void **state)
+{
+	struct buf b = BUF_INIT;
+	size_t n;
+
+	(void)state;
+	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[" TOLD ",{\"command\":\"a\"}, " TOLD " ,{\"command\":\"b\"}," TOLD "]}]}}");
+	assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(b.data, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"a\"} ,{\"command\":\"b\"}]}]}}");
+	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"gt-recover hook Stopped\"}]}]}}");
+	assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+	assert_int_equal(n, 0);
+	buf_release(&b);
+}
+
+static void
+test_refused(void **state)
+{
+	static const char *const files[] = { "[]", "{", "{} x", "// my settings\n{}", "{\"a\":1,\"a\":2}", "{\"hooks\":[]}", "{\"hooks\":{\"Stop\":{}}}", "\xff",
+	    "{\"a\":1,}" };
+	struct buf b = BUF_INIT;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		struct err e = ERR_INIT;
+
+		put(&b, files[i]);
+		assert_int_equal(hooks_add(&b, COMMAND, "", &n, &e), -1);
+		assert_string_equal(e.name, "settings");
+		assert_string_equal(b.data, files[i]);
+	}
+	buf_release(&b);
+}
+
+static void
+test_file(void **state)
+{
+	char *dir = temp_dir(), *link = io_join(dir, "new/settings.json"), *real = io_join(dir, "real.json");
+	struct buf b = BUF_INIT;
+	struct stat st;
+	size_t n;
+
+	(void)state;
+	/* none: made, and gone again */
+	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+	assert_int_equal(n, 7);
+	assert_int_equal(stat(link, &st), 0);
+	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(stat(link, &st), -1);
+	/* a link into a person's own files, readable by others */
+	temp_write(real, "{\n  \"a\": 1\n}\n");
+	assert_int_equal(chmod(real, 0644), 0);
+	assert_int_equal(symlink(real, link), 0);
+	assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat(real, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(io_read_file(real, 4096, &b, NULL), 0);
+	assert_string_equal(b.data, "{\n  \"a\": 1\n}\n");
+	buf_release(&b);
+	free(link);
+	free(real);
+	temp_remove(dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_there_and_back),
+		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
