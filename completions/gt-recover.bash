@@ -3,6 +3,7 @@
 
 _gt_recover() {
 	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message hook doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -81,6 +82,7 @@ _gt_recover() {
 		epic) options="$common --town --config --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
+		hook) options="$common --town --config" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check --no-known" ;;
 		config | doctor) options="$common $servers" ;;
@@ -104,13 +106,14 @@ _gt_recover() {
 	session) mapfile -t COMPREPLY < <(compgen -W 'record show list suspend restore end' -- "$cur") ;;
 	agent) mapfile -t COMPREPLY < <(compgen -W 'spawn tree resume end' -- "$cur") ;;
 	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
+	hook) mapfile -t COMPREPLY < <(compgen -W 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
 	epic) mapfile -t COMPREPLY < <(compgen -W 'status inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin patrol' -- "$cur") ;;
-	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin patrol' -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks patrol' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks patrol' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then

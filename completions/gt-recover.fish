@@ -1,6 +1,7 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
 set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message hook doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -41,13 +42,14 @@ complete -c gt-recover -n '__gt_recover_bare' -a agent -d 'the tree of agents: w
 complete -c gt-recover -n '__gt_recover_bare' -a message -d 'messages between agents'
 complete -c gt-recover -n '__gt_recover_bare' -a epic -d 'long work of many agents'
 complete -c gt-recover -n '__gt_recover_bare' -a checkpoint -d 'write down how far something is'
+complete -c gt-recover -n '__gt_recover_bare' -a hook -d "what agents' hooks call"
 complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery would work here'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without its secrets'
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
 complete -c gt-recover -n '__gt_recover_bare' -a startup -d 'make the records true again after a crash or a reboot'
-complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
-complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer or the plugin away again'
+complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol, hear from agents'
+complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer, the plugin or the hooks away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
@@ -62,8 +64,9 @@ complete -c gt-recover -n '__fish_seen_subcommand_from epic' -s y -l yes -d 'do 
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l no-input -d 'never ask'
 complete -c gt-recover -n '__fish_seen_subcommand_from checkpoint' -a 'epic sprint agent file'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -a 'send broadcast deliver reply list'
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin patrol'
-complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from hook' -a 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd'
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin hooks patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
@@ -83,6 +86,7 @@ set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message epic checkpoint parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run' -s n -l dry-run -d 'show what would be done'

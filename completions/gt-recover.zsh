@@ -31,13 +31,14 @@ _gt_recover_commands() {
 		'message:messages between agents'
 		'epic:long work of many agents'
 		'checkpoint:write down how far something is'
+		"hook:what agents' hooks call"
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
 		'scrub:filter: text without its secrets'
 		'config:every setting, its value and where it came from'
 		'startup:make the records true again after a crash or a reboot'
 		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
-		'uninstall:take the timer or the plugin away again'
+		'uninstall:take the timer, the plugin or the hooks away again'
 		'help:the commands and options'
 		'version:the version'
 	)
@@ -93,6 +94,7 @@ _gt_recover() {
 	)
 
 	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
@@ -111,6 +113,7 @@ _gt_recover() {
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]' '--no-known[not by the values of your environment and files]') ;;
+	hook) options=($place) ;;
 	config|doctor) options=($servers) ;;
 	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
 	install|uninstall) options=($servers '--print[write to standard output]') ;;
@@ -134,8 +137,9 @@ _gt_recover() {
 		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
 		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;
 		message) _wanted verbs expl 'what' compadd send broadcast deliver reply list ;;
-		install) _wanted what expl 'what' compadd shim timer plugin patrol ;;
-		uninstall) _wanted what expl 'what' compadd timer plugin patrol ;;
+		hook) _wanted events expl 'event' compadd SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd ;;
+		install) _wanted what expl 'what' compadd shim timer plugin hooks patrol ;;
+		uninstall) _wanted what expl 'what' compadd timer plugin hooks patrol ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac
