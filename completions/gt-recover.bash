@@ -2,8 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint doctor parse scrub config install uninstall help version'
-	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message hook doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='

@@ -1,7 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint doctor parse scrub config install uninstall help version
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message hook doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -85,8 +84,7 @@ complete -c gt-recover -s h -l help -d help
 set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message epic checkpoint parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message epic checkpoint hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run' -s n -l dry-run -d 'show what would be done'

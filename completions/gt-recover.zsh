@@ -93,8 +93,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|doctor|parse|scrub|config|install|uninstall|help|version)]} in
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;

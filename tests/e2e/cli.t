@@ -41,6 +41,8 @@ for command in "${commands[@]}"; do
 	one=$OUT
 	gt "$command" --help
 	is "$RC $OUT" "0 $one" "$command --help says the same"
+	# it says nothing, whatever it is given (hook.t)
+	[ "$command" != hook ] || continue
 	# what its help names it takes, and nothing else: told from "there is no option" and "takes no"
 	wrong=''
 	for option in "${options[@]}"; do
