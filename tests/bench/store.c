@@ -1,6 +1,6 @@
 /*
  * Durable commits of the store against a bare append with fdatasync, on the same disk in the same run, and many writers at once:
- *   store DIR COMMITS		DIR: a directory on the disk that is meant; prints five numbers:
+ *   store DIR COMMITS [URL]	DIR: a directory on the disk that is meant; URL: another store than SQLite's; prints five numbers:
  *				ns an append, ns a commit, writers, commits a second of all of them, ns the longest wait of one
  */
 #include <fcntl.h>
@@ -20,6 +20,8 @@
 #define WRITERS 50
 #define EACH 20
 #define ROW 512
+
+static const char *url = "sqlite";
 
 static int64_t
 now_ns(void)
@@ -59,7 +61,7 @@ static struct store *
 open_store(const char *dir)
 {
 	struct err e = ERR_INIT;
-	struct store *s = store_open("sqlite", dir, &e);
+	struct store *s = store_open(url, dir, &e);
 
 	if (s == NULL)
 		die("store: %s", e.msg);
@@ -137,10 +139,12 @@ many_writers(const char *dir)
 int
 main(int argc, char **argv)
 {
-	if (argc != 3 || argv[1][0] != '/' || atoi(argv[2]) < 1) {
-		fprintf(stderr, "usage: store /DIR COMMITS\n");
+	if (argc < 3 || argc > 4 || argv[1][0] != '/' || atoi(argv[2]) < 1) {
+		fprintf(stderr, "usage: store /DIR COMMITS [URL]\n");
 		return GT_USAGE;
 	}
+	if (argc == 4)
+		url = argv[3];
 	one_writer(argv[1], atoi(argv[2]));
 	many_writers(argv[1]);
 	return 0;

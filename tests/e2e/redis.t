@@ -1,0 +1,105 @@
+#!/bin/bash
+# Records in a Redis server instead of a file: what other programs see there, a server that dies, one that could lose, and two state
+# directories that share one, with eight recoverers at once.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+for program in redis-server redis-cli; do
+	command -v $program >/dev/null || skip_all "$program is not installed"
+done
+STORE=$W/store
+mkdir -m 700 "$STORE" "$XDG_CONFIG_HOME" "$XDG_CONFIG_HOME/gt-recover"
+cat >"$XDG_CONFIG_HOME/gt-recover/gt.toml" <<TOML
+[recovery]
+state = "redis+unix://$STORE/sock?db=3"
+spacing = "0s"
+max_attempts = 1000
+via = "inject"
+TOML
+
+redis() {
+	redis-cli -s "$STORE/sock" -n 3 "$@" 2>/dev/null
+}
+answers() {
+	[ "$(redis ping)" = PONG ]
+}
+start_redis() {
+	redis-server --port 0 --unixsocket "$STORE/sock" --unixsocketperm 700 --dir "$STORE" --appendonly yes --appendfsync always --save '' \
+		--daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
+	redis_pid=$!
+	PIDS+=("$redis_pid")
+	until_ 30 answers
+}
+kill_redis() {
+	kill -9 "$redis_pid"
+	wait "$redis_pid" 2>/dev/null
+}
+put() {		# JSON VERB...
+	printf '%s' "$1" >"$W/in"
+	shift
+	gt_in "$W/in" "$@"
+}
+race() {	# STATE-HOME... -- COMMAND...: eight at once, taking turns with the state directories; their ends in $codes
+	local i homes=() pids=()
+	while [ "$1" != -- ]; do
+		homes+=("$1")
+		shift
+	done
+	shift
+	for ((i = 0; i < 8; i++)); do
+		XDG_STATE_HOME=${homes[i % ${#homes[@]}]} timeout -k 5 120 "$GT_RECOVER" "${@//RACER/$i}" >"$W/racer.$i" 2>&1 </dev/null &
+		pids+=($!)
+		PIDS+=($!)
+	done
+	codes=''
+	for i in "${!pids[@]}"; do
+		wait "${pids[$i]}"
+		codes+="$? "
+	done
+}
+
+gt run list
+is "$RC" 75 'without the server the answer is: try again'
+like "$ERR" 'Redis store at .*/sock.*cannot be reached' '  and which one it is'
+ok 'the server starts' start_redis
+put '{"run_id":"r1","session_id":"s1","prompt":"test","execution_mode":"sync"}' run create
+is "$RC" 0 'a run is recorded'
+like "$(redis get run:r1)" '^\{.*"s1"' '  as plain JSON at its key'
+like "$(redis hget gt-recover:records run:r1)" '^[0-9]+ pending$' '  its version and state beside it'
+ok '  and no file is made for it' test ! -e "$XDG_STATE_HOME/gt-recover/recover.db"
+kill_redis
+gt run list
+is "$RC" 75 'kill -9 of the server'
+ok '  it comes back' start_redis
+gt run list
+like "$OUT" 'r1' '  and the run is there'
+
+race "$W/one" "$W/two" -- run claim runner-RACER
+is "$(grep -lx 'r1' "$W"/racer.? | wc -l)" 1 'of eight claimers in two state directories one gets the run'
+gt log --json
+is "$RC" 0 'the events are in the store'
+gt doctor -L none
+like "$OUT" 'store .*Redis server answers' 'doctor says what it keeps its promise by'
+unlike "$OUT" 'quick_check' '  and nothing of SQLite'
+
+redis config set appendfsync everysec >/dev/null
+gt run list
+is "$RC" 1 'a server that could lose what it confirmed is refused'
+like "$ERR" 'appendfsync' '  by what it lacks'
+redis config set appendfsync always >/dev/null
+
+ok 'an agent' start_agent toast --scenario "$DATA/idle.scenario"
+once=0 ended=0
+for round in 1 2 3; do
+	kill_agent toast || break
+	race "$W/one" "$W/two" -- --all --yes -L main
+	[ "$(agent_starts toast)/$(messages toast)" != "$((round + 1))/$round" ] || once=$((once + 1))
+	# 0: its share, 4: nothing left, 6: refused since it is alive, 75: somebody else is at it
+	if [[ $codes =~ ^((0|3|4|6|75)\ )+$ ]]; then
+		ended=$((ended + 1))
+	else
+		note "round $round: ends $codes"
+	fi
+done
+is "$once" 3 'eight recoverers in two state directories: each of three crashes is answered by one start and one prompt'
+is "$ended" 3 '  and each of the eight ends as it should'
+done_testing
