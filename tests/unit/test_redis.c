@@ -289,6 +289,33 @@ test_reconnects(void **state)
 	store_close(s);
 }
 
+/* The answer to a commit is lost: another connection finds it by its id, and it is made once. */
+static void
+test_lost_answer(void **state)
+{
+	struct redis_house *h = home_of(state);
+#ifdef GT_FAULTS
+	struct store *s = open_well(h);
+	struct err e = ERR_INIT;
+	struct record before, after;
+
+	assert_int_equal(put(s, "a", STORE_ABSENT, "t", "1", &e), COMMIT_DONE);
+	assert_int_equal(store_get(s, "a", &before, &e), 1);
+	setenv("GT_FAULT", "store-committed=eio", 1);
+	assert_int_equal(put(s, "a", before.version, "t", "2", &e), COMMIT_DONE);
+	unsetenv("GT_FAULT");
+	assert_int_equal(store_get(s, "a", &after, &e), 1);
+	assert_int_equal(after.version, before.version + 1);
+	record_release(&before);
+	record_release(&after);
+	store_close(s);
+#else
+	(void)h;
+	print_message("skipped: needs a test build (make FAULTS=1)\n");
+	skip();
+#endif
+}
+
 static void
 test_down(void **state)
 {
@@ -366,6 +393,7 @@ main(void)
 		WITH_SERVER(test_whose_store_it_is),
 		WITH_SERVER(test_a_late_commit_is_refused),
 		WITH_SERVER(test_reconnects),
+		WITH_SERVER(test_lost_answer),
 		WITH_SERVER(test_down),
 		cmocka_unit_test(test_addresses),
 	};
