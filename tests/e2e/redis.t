@@ -23,8 +23,8 @@ answers() {
 	[ "$(redis ping)" = PONG ]
 }
 start_redis() {
-	redis-server --port 0 --unixsocket "$STORE/sock" --unixsocketperm 700 --dir "$STORE" --appendonly yes --appendfsync always --save '' \
-		--daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
+	redis-server --port 0 --unixsocket "$STORE/sock" --unixsocketperm 700 --dir "$STORE" --appendonly yes --appendfsync always \
+		--save '' --daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
 	redis_pid=$!
 	PIDS+=("$redis_pid")
 	until_ 30 answers

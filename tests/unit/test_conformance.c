@@ -197,8 +197,10 @@ test_many_keys(void **state)
 	int n = 0;
 
 	for (int i = 0; i < KEYS; i++) {
+		const char *tag = i % 100 == 0 ? "active" : "ended";
+
 		snprintf(keys[i % PER_COMMIT], sizeof keys[0], "session:%05d", i);
-		c[i % PER_COMMIT] = (struct change){ CHANGE_PUT, keys[i % PER_COMMIT], STORE_ABSENT, i % 100 == 0 ? "active" : "ended", "{\"a\":1}" };
+		c[i % PER_COMMIT] = (struct change){ CHANGE_PUT, keys[i % PER_COMMIT], STORE_ABSENT, tag, "{\"a\":1}" };
 		if (i % PER_COMMIT == PER_COMMIT - 1)
 			assert_int_equal(store_commit(h->s, c, PER_COMMIT, &h->e), COMMIT_DONE);
 	}

@@ -151,7 +151,10 @@ test_killed_clients(void **state)
 	}
 }
 
-/* A server that does not answer any more (a disk that fails under SQLite: test_store.c): nobody knows what became of the commit, and the store goes on when it is back. */
+/*
+ * A server that does not answer any more (a disk that fails under SQLite: test_store.c): nobody knows what became of the commit, and the
+ * store goes on when it is back.
+ */
 static void
 test_unknown(void **state)
 {
