@@ -73,6 +73,23 @@ ok '  it comes back' start_redis
 gt run list
 like "$OUT" 'r1' '  and the run is there'
 
+put '{"epicId":"e1","name":"Shop","status":"in_progress","totalSprints":1,"sprints":[{"id":"s1","status":"in_progress","progress":40}],
+	"theirs":{"kept":1}}' checkpoint epic e1
+is "$RC" 0 'a checkpoint of an epic'
+like "$(redis get epic:e1:state)" '"epicId": ?"e1".*"theirs": ?\{"kept": ?1\}' "  stands at the seed's key, with what is not ours"
+like "$(redis zrange gt-recover:tag:in_progress 0 -1)" '^epic:e1:state$' '  and is found by its state'
+kill_redis
+export GT_HOOK_MS=10000	# a machine that is busy with all the tests is slower than an agent's
+put '{"hook_event_name":"SessionStart","session_id":"11111111-2222-4333-8444-555555555555","cwd":"/"}' hook SessionStart
+is "$RC$OUT$ERR" 0 'a hook while the server is away answers 0 and nothing'
+ok '  and spools' until_ 10 test -s "$XDG_STATE_HOME/gt-recover/spool"
+ok '  the server comes back' start_redis
+gt session list
+ok '  the next command empties the spool' test ! -s "$XDG_STATE_HOME/gt-recover/spool"
+like "$(redis --scan --pattern 'session:*')" '11111111-2222-4333-8444-555555555555' '  into the store'
+gt epic status e1
+like "$OUT" 'Shop|e1' 'epic status tells of the epic after that'
+
 race "$W/one" "$W/two" -- run claim runner-RACER
 is "$(grep -lx 'r1' "$W"/racer.? | wc -l)" 1 'of eight claimers in two state directories one gets the run'
 gt log --json
@@ -102,4 +119,17 @@ for round in 1 2 3; do
 done
 is "$once" 3 'eight recoverers in two state directories: each of three crashes is answered by one start and one prompt'
 is "$ended" 3 '  and each of the eight ends as it should'
+
+kill_agent toast
+kill_redis
+gt list -L main
+is "$RC" 0 'without the server the dead agent is listed'
+like "$OUT" 'toast' '  by its name'
+gt toast --yes -L main
+is "$RC" 75 '  and not brought back: nothing could be written down'
+is "$(agent_starts toast)" 4 '  nor started'
+ok 'with the server' start_redis
+gt toast --yes -L main
+is "$RC" 0 '  it is'
+is "$(agent_starts toast)/$(messages toast)" 5/4 '  once'
 done_testing
