@@ -78,7 +78,7 @@ _gt_recover() {
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
 		runner | checkpoint) options="$common --town --config" ;;
-		epic) options="$common --town --config --output --yes --no-input" ;;
+		epic) options="$common --town --config --socket --dry-run --sprints --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
 		hook) options="$common --town --config" ;;
@@ -108,7 +108,7 @@ _gt_recover() {
 	hook) mapfile -t COMPREPLY < <(compgen -W 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
-	epic) mapfile -t COMPREPLY < <(compgen -W 'status inspect export import abandon signal' -- "$cur") ;;
+	epic) mapfile -t COMPREPLY < <(compgen -W 'status resume inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks patrol' -- "$cur") ;;

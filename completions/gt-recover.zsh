@@ -106,7 +106,7 @@ _gt_recover() {
 	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	runner|checkpoint) options=($place) ;;
-	epic) options=($place '--output[a private file, not standard output]:file:_files' '(-y --yes)'{-y,--yes}'[do not ask]' '--no-input[never ask]') ;;
+	epic) options=($servers $dry '--sprints[only the sprints at these places]:list' '--output[a private file, not standard output]:file:_files' '(-y --yes)'{-y,--yes}'[do not ask]' '--no-input[never ask]') ;;
 	session|agent) options=($place) ;;
 	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
 	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
@@ -130,7 +130,7 @@ _gt_recover() {
 		list|stats|doctor|parse|scrub|version) ;;
 		config) _gt_recover_settings ;;
 		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
-		epic) _wanted verbs expl 'verb' compadd status inspect export import abandon signal ;;
+		epic) _wanted verbs expl 'verb' compadd status resume inspect export import abandon signal ;;
 		checkpoint) _wanted verbs expl 'verb' compadd epic sprint agent file ;;
 		runner) _wanted verbs expl 'verb' compadd register beat list ;;
 		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;

@@ -80,9 +80,10 @@ const struct command commands[] = {
 	    "The same under the same id is one message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as\n"
 	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A message is delivered at least once;\n"
 	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
-	{ "epic", cmd_epic, OPT_PLACE | OPT_EPIC, "status|inspect|export|import|abandon|signal [ID]",
+	{ "epic", cmd_epic, OPT_TMUX | OPT_DRY | OPT_EPIC, "status|resume|inspect|export|import|abandon|signal [ID]",
 	    "epics: long work of many agents, and what a crash left of it",
-	    "status shows what was interrupted, or the epic ID however it is. inspect ID prints all that is known of it as JSON; export ID\n"
+	    "status shows what was interrupted, or the epic ID however it is. resume ID shows it, asks how to go on, and brings its agents back,\n"
+	    "each with its checkpoint; --sprints 2,3 only those of these sprints, --dry-run shows the plan. inspect ID prints all that is known of it as JSON; export ID\n"
 	    "does so for import, --output FILE into a private file; import [FILE] takes that up again, all or nothing. abandon ID deletes its\n"
 	    "records, and asks before; branches of git are left alone. signal SPRINT tells those who wait for it that its interface is ready,\n"
 	    "with its contract, a JSON object on stdin." },
@@ -122,7 +123,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -141,6 +142,7 @@ static const struct option long_options[] = {
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
 	{ "undelivered", no_argument, NULL, O_UNDELIVERED }, { "output", required_argument, NULL, O_OUTPUT },
+	{ "sprints", required_argument, NULL, O_SPRINTS },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -156,6 +158,7 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
 	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" }, { O_OUTPUT, OPT_EPIC, "--output" },
+	{ O_SPRINTS, OPT_EPIC, "--sprints" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -223,6 +226,7 @@ take_option(struct reading *r, int option)
 	case O_THRESHOLD: cli->threshold = optarg; break;
 	case O_UNDELIVERED: cli->undelivered = true; break;
 	case O_OUTPUT: cli->output = optarg; break;
+	case O_SPRINTS: cli->sprints = optarg; break;
 	default: break;
 	}
 }

@@ -18,7 +18,7 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
@@ -40,7 +40,7 @@ enum {
 	OPT_RUNS = 1 << 12,		/* --mode --threshold */
 	OPT_PLACE = 1 << 13,		/* --town --config */
 	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
-	OPT_EPIC = 1 << 15		/* --output -y --no-input */
+	OPT_EPIC = 1 << 15		/* --output --sprints -y --no-input */
 };
 
 struct command {

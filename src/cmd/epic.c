@@ -70,6 +70,7 @@ signal_ready(struct verb_job *j, struct err *e)
 
 static const struct verb verbs[] = {
 	{ "status", status, 0, 1, .writes = false },
+	{ "resume", epic_resume, 1, 1, .writes = true, .asks = true, .starts = true },
 	{ "inspect", epic_inspect, 1, 1, .writes = false },
 	{ "export", epic_export, 1, 1, .writes = false, .output = true },
 	{ "import", epic_import, 0, 1, .writes = true },

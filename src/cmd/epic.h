@@ -11,6 +11,7 @@ struct verb_job;
 int epic_inspect(struct verb_job *j, struct err *e);
 int epic_export(struct verb_job *j, struct err *e);
 int epic_import(struct verb_job *j, struct err *e);
+int epic_resume(struct verb_job *j, struct err *e);
 int epic_abandon(struct verb_job *j, struct err *e);
 
 /* Asks, unless --yes was given, and deletes. */

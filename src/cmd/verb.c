@@ -19,9 +19,13 @@ not_taken(const struct cli *cli, const struct verb *v)
 		return "--output";
 	if ((cli->yes || cli->no_input) && !v->asks)
 		return cli->yes ? "--yes" : "--no-input";
+	if (cli->sprints != NULL && !v->starts)
+		return "--sprints";
+	if (cli->n_sockets > 0 && !v->starts)
+		return "--socket";
 	if (v->recovery)
 		return NULL;
-	return cli->mode != NULL ? "--mode" : cli->threshold != NULL ? "--threshold" : cli->dry_run ? "--dry-run" : NULL;
+	return cli->mode != NULL ? "--mode" : cli->threshold != NULL ? "--threshold" : cli->dry_run && !v->starts ? "--dry-run" : NULL;
 }
 
 static const struct verb *
@@ -57,7 +61,7 @@ verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *
 	struct verb_job j = { .cli = *cli };
 	int ret = -1;
 
-	if (v == NULL || setup_config(cli, &j.w, e) != 0)
+	if (v == NULL || (v->starts ? setup_world(cli, &j.w, e) : setup_config(cli, &j.w, e)) != 0)
 		return -1;
 	j.cli.args++;
 	j.cli.n_args--;

@@ -25,8 +25,11 @@ struct verb {
 	int (*run)(struct verb_job *j, struct err *e);	/* exit status, or -1 with err */
 	size_t min, max;		/* arguments */
 	bool writes;
-	/* options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run; --output; --yes, --no-input */
-	bool undelivered, since, recovery, output, asks;
+	/*
+	 * options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run; --output; --yes and
+	 * --no-input; --sprints, --dry-run and --socket: it looks at tmux
+	 */
+	bool undelivered, since, recovery, output, asks, starts;
 };
 
 /*

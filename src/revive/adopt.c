@@ -78,6 +78,29 @@ adopt(struct recovery *r)
 	free(conversation);
 }
 
+int
+adopt_agent(struct world *w, const struct candidate *c, char **agent, struct err *e)
+{
+	struct store *store = world_store(w, false, e);
+	struct sessions open = { .n = 0 };
+	size_t n = 0, at = 0;
+	int ret;
+
+	*agent = NULL;
+	if (store == NULL)
+		return e->code != 0 ? -1 : 0;
+	ret = sessions_read(store, SESSION_ACTIVE, &open, e) != 0 || sessions_read(store, SESSION_SUSPENDED, &open, e) != 0 ? -1 : 0;
+	for (size_t i = 0; i < open.n && ret == 0; i++)
+		if (is_of(&open.v[i], &c->pane)) {
+			at = i;
+			n++;
+		}
+	if (n == 1)
+		*agent = xstrdup(open.v[at].agent_uuid);
+	sessions_release(&open);
+	return ret;
+}
+
 /* ---- who lives ---- */
 
 static bool

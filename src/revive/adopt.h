@@ -24,6 +24,9 @@ void adopt(struct recovery *r);
  */
 int adopt_living(struct world *w, size_t *n, struct err *e);
 
+/* Whose session alone, of those that have not ended, is recorded with the candidate's tmux session: heap, or NULL. -1 with err. */
+int adopt_agent(struct world *w, const struct candidate *c, char **agent, struct err *e);
+
 /*
  * Does the ledger tell of a living process that is this very agent, elsewhere: by its tmux session or its conversation? Whoever took it up
  * (session_restore) may run it in a place of his own. A store that cannot be read tells of none.

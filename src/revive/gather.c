@@ -4,6 +4,7 @@
 
 #include "revive/credentials.h"
 #include "revive/gather.h"
+#include "revive/briefing.h"
 #include "revive/detect.h"
 #include "revive/halfdone.h"
 #include "revive/recall.h"
@@ -352,6 +353,8 @@ gather(struct world *w, const struct candidate *c, const char *scope, struct gat
 		warn(g, "The state of git could not be read.");
 	if (checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
+	if (briefing_read(w, c, g->scrub, &g->checkpoint, &soft) != 0)
+		warn(g, "What epics tell of your work could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
 		task_cut(&g->talk, g->bead.id);
 	warn_about_work(w, c, g);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "revive/restart.h"
+#include "revive/briefing.h"
 #include "revive/candidate.h"
 #include "revive/detect.h"
 #include "revive/plan.h"
@@ -17,12 +18,14 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/moment.h"
 #include "base/utf8.h"
 #include "context/transcript_find.h"
 #include "ledger/attempt.h"
 #include "ledger/message.h"
 #include "ledger/session.h"
+#include "prompt/fence.h"
 #include "prompt/template.h"
 #include "scrub/scrub.h"
 #include "tmux/client.h"
@@ -172,22 +175,36 @@ write_words(struct recovery *r, struct err *e)
 {
 	struct template *t = template_new((const char *)words, sizeof words, "the built-in template of restart", e);
 	struct messages list = { .n = 0 };
-	struct buf session = BUF_INIT, waiting = BUF_INIT;
+	struct buf session = BUF_INIT, waiting = BUF_INIT, data = BUF_INIT, fenced = BUF_INIT, checkpoint = BUF_INIT;
+	struct gathered *g = &r->gathered;
+	char nonce[FENCE_NONCE + 1];
 	const char *values[FIELDS] = { NULL };
 	int ret = t != NULL ? messages_read(r->store, MESSAGE_PENDING, r->agent->agent_uuid, false, &list, e) : -1;
 
+	if (ret == 0)
+		ret = briefing_of(r->w, r->agent->agent_uuid, r->c->cwd, g->scrub, &g->checkpoint, e);
+	if (clean_len(g->checkpoint) > 0) {
+		io_random_hex(nonce, FENCE_NONCE / 2);
+		fence_data(&data, clean_bytes(g->checkpoint), clean_len(g->checkpoint), nonce);
+		fence_wrap(&fenced, "checkpoint", data.data, data.len, nonce);
+		fence_at(&checkpoint, fenced.data, fenced.len);
+	}
 	utf8_escape(&session, r->c->pane.session, strlen(r->c->pane.session), 120);
 	if (list.n > 0)
 		buf_fmt(&waiting, "%zu of them %s for you.", list.n, list.n == 1 ? "is" : "are");
 	values[FIELD_SESSION] = session.data;
 	values[FIELD_WARNINGS] = waiting.data;
+	values[FIELD_CHECKPOINT] = checkpoint.data;
 	values[FIELD_RECOVERY_ID] = r->attempt.id;
 	if (ret == 0)
-		template_run(t, values, &r->gathered.prompt);
+		template_run(t, values, &g->prompt);
 	messages_release(&list);
 	template_free(t);
 	buf_release(&session);
 	buf_release(&waiting);
+	buf_release(&data);
+	buf_release(&fenced);
+	buf_release(&checkpoint);
 	return ret;
 }
 

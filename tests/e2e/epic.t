@@ -1,0 +1,133 @@
+#!/bin/bash
+# An epic whose agents are killed is found, shown, and resumed: each agent once, with its checkpoint; who is done is left alone.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
+DB=$XDG_STATE_HOME/gt-recover/recover.db
+CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
+CLAUDE=$(command -v claude)
+mkdir -p "${CONFIG%/*}"
+printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
+
+checkpoint() {	# KIND ID JSON
+	printf '%s' "$3" >"$W/in"
+	gt_in "$W/in" checkpoint "$1" "$2"
+}
+
+record() {	# AGENT: how to start it, of a process that is gone
+	local dir
+	dir=$(agent_dir "$1")
+	mkdir -p "$dir/cwd/src"
+	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"}' \
+		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" >"$W/in"
+	gt_in "$W/in" session record
+}
+
+pane_of() {	# AGENT: where it lives now, for what lib.sh does to agents
+	tm display-message -p -t "=$1:" '#{pane_id}' >"$(agent_dir "$1")/pane"
+}
+
+everything() {
+	sql "$DB" "select key, version, tag, value from record where key not like 'event:%' and key not like 'counter:%' order by key" | cksum
+}
+
+# ---- the writers ----
+checkpoint epic shop '{"name": "E-commerce Platform", "startTime": "2025-10-10T20:15:00Z", "lastCheckpoint": 1760129130000,
+	"sprints": [{"id": "auth", "status": "completed"}, {"id": "catalog", "status": "in_progress", "progress": 80},
+		{"id": "checkout", "status": "in_progress", "progress": 50}, {"id": "admin", "status": "waiting"}, {"id": "late", "status": "waiting"}],
+	"dependencies": {"admin": ["auth"], "late": ["checkout"]}}'
+is "$RC $OUT$ERR" '0 ' 'an epic is written down'
+checkpoint sprint catalog '{"epicId": "epic-shop", "phase": "Loop 3", "progress": 80, "startTime": "2025-10-10T20:20:00Z",
+	"lastCheckpoint": "2025-10-10T20:45:30Z", "agents": [{"id": "coder-2", "status": "active", "task": "Filter products"}],
+	"filesWritten": [{"path": "src/list.ts"}], "filesInProgress": [{"path": "src/catalog.ts", "lastCompletedSection": "searchProducts",
+	"nextSection": "filterProducts", "currentLine": 245, "confidence": 0.82}], "tests": {"run": 15, "total": 20, "last": "by category"}}'
+is "$RC" 0 'a sprint'
+checkpoint sprint checkout '{"epicId": "shop", "progress": 50, "lastCheckpoint": "2025-10-10T20:45:30Z", "agents": [{"id": "coder-3"}]}'
+checkpoint sprint admin '{"epicId": "shop", "status": "waiting", "lastCheckpoint": "2025-10-10T20:45:30Z", "agents": [{"id": "coder-5"}]}'
+checkpoint agent coder-2 '{"sprintId": "catalog", "epicId": "shop", "currentTask": "Filter products", "fileBeingEdited": "src/catalog.ts",
+	"taskProgress": {"subtasksCompleted": ["signature"], "subtasksRemaining": ["logic"]}, "lastHeartbeat": "2025-10-10T20:45:37Z"}'
+is "$RC" 0 'an agent'
+printf '{"name": "AuthAPI", "endpoints": ["POST /auth/login"]}' >"$W/in"
+gt_in "$W/in" epic signal auth
+is "$RC $(sql "$DB" "select count(*) from record where key = 'interface:auth:ready'")" '0 1' 'an interface'
+before=$(everything)
+checkpoint epic shop '{"totalSprints": 7, "sprints": []}'
+like "$RC $ERR" '^2 .*totalSprints is 7, but sprints\[\] says 0' 'counters that do not agree are refused'
+head -c 1100000 /dev/zero | tr '\0' ' ' >"$W/in"
+gt_in "$W/in" checkpoint sprint catalog
+is "$RC" 2 'so is more than 1 MiB'
+is "$(everything)" "$before" 'and nothing was changed'
+
+# ---- what was interrupted ----
+gt epic status
+like "$RC $OUT" '^0 Found 1 interrupted epic:.*Sprint 2 \(catalog\): INTERRUPTED \(80%\).*Last file: src/catalog.ts \(line 245\).*Dependency: Sprint 1 ✅' \
+	'status finds it'
+gt -L main epic resume shop --dry-run
+like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: filterProducts.*Agents: coder-2' \
+	'--dry-run shows the plan'
+is "$(everything)" "$before" 'and changes nothing'
+printf 'n\n' >"$W/in"
+gt_in "$W/in" -L main epic resume shop
+like "$RC $OUT" '^4 .*Choose \[1-4\]: $' 'an answer that is none declines'
+gt -L main epic resume shop --yes --sprints 9
+is "$RC" 2 '--sprints takes places'
+gt -L main epic resume shop --yes --sprints 2,3
+like "$RC $ERR" '^4 .*coder-2: .*\(not-startable\).*coder-3: ' 'agents that nobody knows how to start are listed'
+is "$(everything)" "$before" 'and nothing was changed'
+
+# ---- resuming ----
+record coder-2
+record coder-3
+record coder-5
+dir=$(agent_dir coder-2)
+echo 'half' >"$dir/cwd/src/catalog.ts"
+gt -L main epic resume shop --yes --sprints 2,4
+like "$RC $ERR" '^0 .*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
+like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2.*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
+ok 'the agent is told' until_ 20 messages_are coder-2 1
+told=$(cat "$(message_file coder-2 1)")
+like "$told" 'Epic E-commerce Platform \(shop\), sprint catalog, at 80%, phase Loop 3' 'its epic'
+like "$told" 'Your task: Filter products.*Subtasks remaining: logic' 'its task'
+like "$told" 'File in progress: src/catalog.ts, line 245.*Go on with section: filterProducts' 'where it stood'
+like "$told" 'On disk it was saved after the checkpoint' 'that the disk is newer'
+like "$told" 'Tests: 15 of 20 had run before the crash. Run the whole test suite again' 'its tests'
+like "$told" '\[record [0-9a-f]{16} begins: checkpoint' 'all of it as data'
+ok 'the other one, too' until_ 20 messages_are coder-5 1
+like "$(cat "$(message_file coder-5 1)")" 'Depends on sprint auth: resolved.*"AuthAPI"' 'with the contract that it waited for'
+is "$(tm list-sessions -F '#{session_name}' | grep -c coder-3)" 0 'who was not chosen is not started'
+gt -L main epic resume shop --yes
+like "$RC $ERR" '^6 .*an agent of the epic shop is running' 'who lives is not started twice'
+is "$(agent_starts coder-2) $(messages coder-2)" '1 1' 'nor told twice'
+gt epic abandon shop --yes
+is "$RC" 6 'nor is its epic abandoned'
+
+# ---- a second crash: its own context, and the checkpoint ----
+pane_of coder-2
+pane_of coder-5
+ok 'the agent is killed' kill_agent coder-2
+ok 'the other one, too' kill_agent coder-5
+sql "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-10-10T20:45:30Z') where key like 'sprint:%:state'"
+printf '1\n' >"$W/in"
+gt_in "$W/in" -L main epic resume shop --sprints 2
+like "$RC $ERR" '^0 .*coder-2 is back' 'the first way'
+ok 'it is told again' until_ 20 messages_are coder-2 2
+like "$(cat "$(message_file coder-2 2)")" 'Go on with section: filterProducts' 'with its checkpoint'
+
+# ---- out and in ----
+pane_of coder-2
+ok 'it is killed again' kill_agent coder-2
+gt epic export shop --output "$W/shop.json"
+is "$RC $(stat -c %a "$W/shop.json")" '0 600' 'export writes a private file'
+before=$(sql "$DB" "select key, tag, value from record where key glob '[eas][pgp]*:*' and key not like 'event%' order by key" | cksum)
+printf 'n\n' >"$W/in"
+gt_in "$W/in" epic abandon shop
+like "$RC $OUT" '^4 .*This action cannot be undone.*Continue\? \[y/N\]: $' 'abandon asks, and no is no'
+gt epic abandon shop --yes
+is "$RC $(sql "$DB" "select count(*) from record where key glob 'epic:*' or key glob 'sprint:*' or key glob 'agent:*' or key glob 'interface:*'")" '0 0' \
+	'yes deletes all of it'
+gt epic import "$W/shop.json"
+is "$RC $OUT" '0 shop' 'import takes it up'
+is "$(sql "$DB" "select key, tag, value from record where key glob '[eas][pgp]*:*' and key not like 'event%' order by key" | cksum)" "$before" 'unchanged'
+
+done_testing
