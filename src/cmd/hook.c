@@ -30,10 +30,10 @@
 #include "town/town.h"
 
 /*
- * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for it, so it is gone after GIVE_UP_MS whatever
- * happens, says nothing, and answers 0: Claude Code takes 2 for a veto. The store is asked by a child, which is killed when it is not done
- * after STORE_MS (a store bears that at any point); what it did is done again from the spool, to the same end. That child goes on when we
- * have left.
+ * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for it, so it is gone after GIVE_UP_MS,
+ * whatever happens, says nothing, and answers 0: Claude Code takes 2 for a veto. The store is asked by a child, which is killed when it is
+ * not done after three fifths of that (a store bears that at any point); another child puts the beat into the spool then, to the same
+ * end, and goes on with it when we have left.
  */
 #define GIVE_UP_MS "50"
 #define INPUT_MAX ((size_t)64 << 20)

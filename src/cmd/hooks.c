@@ -66,7 +66,8 @@ run(const struct cli *cli, struct world *w, bool install, const char *program, c
 		/* the first hook finds a store, and need not make one while an agent waits */
 		ret = world_store(w, true, e) != NULL ? hooks_install(path, command.data, options.data, &n, e) : -1;
 		if (ret == 0)
-			tell(cli, path, n > 0 ? "the hooks are installed; agents that run already do not call them" : "the hooks were installed already");
+			tell(cli, path, n > 0 ? "the hooks are installed; agents that run already do not call them" :
+			    "the hooks were installed already");
 	} else {
 		ret = hooks_uninstall(path, &n, e);
 		if (ret == 0)

@@ -145,7 +145,8 @@ take_files(struct activity *a, const json_t *list)
 		if (json_text(o, "path", NULL) == NULL)
 			continue;
 		a->files = vec_room(a->files, a->n_files, &a->cap_files, sizeof *a->files);
-		a->files[a->n_files] = (struct activity_file){ .began = json_number(o, "began_at", 0), .ended = json_number(o, "ended_at", 0) };
+		a->files[a->n_files] = (struct activity_file){ .began = json_number(o, "began_at", 0),
+		    .ended = json_number(o, "ended_at", 0) };
 		set(&a->files[a->n_files].path, json_text(o, "path", NULL));
 		set(&a->files[a->n_files].tool, json_text(o, "tool", NULL));
 		set(&a->files[a->n_files].call, json_text(o, "call", NULL));
@@ -163,7 +164,8 @@ take_agents(struct activity *a, const json_t *list)
 		if (json_text(o, "id", NULL) == NULL)
 			continue;
 		a->agents = vec_room(a->agents, a->n_agents, &a->cap_agents, sizeof *a->agents);
-		a->agents[a->n_agents] = (struct activity_agent){ .began = json_number(o, "began_at", 0), .ended = json_number(o, "ended_at", 0) };
+		a->agents[a->n_agents] = (struct activity_agent){ .began = json_number(o, "began_at", 0),
+		    .ended = json_number(o, "ended_at", 0) };
 		set(&a->agents[a->n_agents].id, json_text(o, "id", NULL));
 		set(&a->agents[a->n_agents++].type, json_text(o, "type", NULL));
 	}
@@ -209,7 +211,7 @@ activity_load(struct store *s, const char *conversation, struct activity *out, s
 }
 
 struct each {
-	int (*row)(const struct activity *a, void *arg, struct err *e);
+	activity_row *row;
 	void *arg;
 };
 
@@ -227,7 +229,7 @@ each_row(const struct record *r, void *arg, struct err *e)
 }
 
 int
-activity_each(struct store *s, const char *tag, int (*row)(const struct activity *a, void *arg, struct err *e), void *arg, struct err *e)
+activity_each(struct store *s, const char *tag, activity_row *row, void *arg, struct err *e)
 {
 	struct each job = { row, arg };
 

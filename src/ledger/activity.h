@@ -33,7 +33,8 @@ struct activity {
 	int64_t version;		/* of the record; 0: there is none yet */
 	char *conversation;
 	char *agent_uuid;		/* whose session it is (ledger/session.h) */
-	char *transcript, *cwd, *event, *tool, *socket, *pane;	/* as the newest beat told them; event: what it was, tool: what is running */
+	/* as the newest beat told them; event: what it was, tool: what is running */
+	char *transcript, *cwd, *event, *tool, *socket, *pane;
 	struct moment at;		/* of the newest beat */
 	int64_t started, turned, ended;	/* ms since 1970, 0: not told: the last start, end of a turn or new prompt, end */
 	struct activity_file *files;	/* one a path, in the order of their first write; the newest ACTIVITY_FILES */
@@ -57,10 +58,9 @@ bool activity_unfinished(const struct activity *a, const struct activity_file *f
 /* The sub-agent works, as far as was told. */
 bool activity_agent_works(const struct activity *a, const struct activity_agent *x);
 
-/*
- * Calls row for each conversation with that tag (NULL: any), as store_each does. It lends the activity.
- */
-int activity_each(struct store *s, const char *tag, int (*row)(const struct activity *a, void *arg, struct err *e), void *arg, struct err *e);
+/* Calls row for each conversation with that tag (NULL: any), as store_each does. It lends the activity. */
+typedef int activity_row(const struct activity *a, void *arg, struct err *e);
+int activity_each(struct store *s, const char *tag, activity_row *row, void *arg, struct err *e);
 
 /*
  * Notes beats of one conversation, oldest first, durably in one commit; before it, where they tell of it:

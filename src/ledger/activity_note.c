@@ -181,7 +181,8 @@ note_agent(struct store *s, const struct activity *a, const struct beat *b, stru
 static bool
 is_wanted(const struct beat *b)
 {
-	return b->kind == BEAT_END && b->reason != NULL && (strcmp(b->reason, "prompt_input_exit") == 0 || strcmp(b->reason, "logout") == 0);
+	return b->kind == BEAT_END && b->reason != NULL &&
+	    (strcmp(b->reason, "prompt_input_exit") == 0 || strcmp(b->reason, "logout") == 0);
 }
 
 /* What the ledger is to know of a beat that the record has not seen yet. */

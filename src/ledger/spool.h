@@ -15,8 +15,8 @@ struct store;
 #define SPOOL_MAX ((size_t)16 << 20)	/* bytes; beyond it nothing more is taken ("full"): some 30,000 lines */
 
 /*
- * Appends a line; durable when it answers 0. A torn line of a writer that was killed is ended first, and passed over by the replay. Waits at
- * most wait_ms for another. Names: those of io_lock, "not-private", "full", "write". Fault points: "spool-append", "spool-sync".
+ * Appends a line; durable when it answers 0. A torn line of a writer that was killed is ended first, and passed over by the replay. Waits
+ * at most wait_ms for another. Names: those of io_lock, "not-private", "full", "write". Fault points: "spool-append", "spool-sync".
  */
 int spool_append(const char *path, const struct beat *b, int wait_ms, struct err *e);
 

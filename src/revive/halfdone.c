@@ -91,12 +91,13 @@ is_told(const struct exchange *x, const struct activity_file *f, const char *pat
 	len = strcspn(x->input, "\n");
 	if (strlen(path) == len && strncmp(path, x->input, len) == 0)
 		return true;
-	return n > 0 && strncmp(path, cwd, n) == 0 && path[n] == '/' && strlen(path + n + 1) == len && strncmp(path + n + 1, x->input, len) == 0;
+	return n > 0 && strncmp(path, cwd, n) == 0 && path[n] == '/' && strlen(path + n + 1) == len &&
+	    strncmp(path + n + 1, x->input, len) == 0;
 }
 
 void
-halfdone_add(const struct activity *told, const struct conversation *known, const char *cwd, struct scrub *s, struct conversation *talk,
-    struct halfdone_list *out)
+halfdone_add(const struct activity *told, const struct conversation *known, const char *cwd, struct scrub *s,
+    struct conversation *talk, struct halfdone_list *out)
 {
 	size_t from = talk->n;
 

@@ -46,12 +46,12 @@ struct halfdone_list {
 void halfdone_read(const struct conversation *talk, bool untold, struct halfdone_list *out);
 
 /*
- * Writes that the agent's hooks told the beginning of and not the end (ledger/activity.h), and of which the conversation tells nothing: those
- * of sub-agents, or of a screen that was lost. In *talk, which is the caller's, as calls that run, and behind the others in out while there
- * is room. The paths are scrubbed.
+ * Writes that the agent's hooks told the beginning of and not the end (ledger/activity.h), and of which the conversation tells nothing:
+ * those of sub-agents, or of a screen that was lost. In *talk, which is the caller's, as calls that run, and behind the others in out while
+ * there is room. The paths are scrubbed.
  */
-void halfdone_add(const struct activity *told, const struct conversation *known, const char *cwd, struct scrub *s, struct conversation *talk,
-    struct halfdone_list *out);
+void halfdone_add(const struct activity *told, const struct conversation *known, const char *cwd, struct scrub *s,
+    struct conversation *talk, struct halfdone_list *out);
 
 struct halfdone_place {
 	const char *cwd;		/* paths of a screen are relative to it; NULL: not known */

@@ -7,15 +7,18 @@ struct buf;
 struct err;
 
 /*
- * `gt-recover hook EVENT` among the hooks of Claude Code's settings.json. Its text is edited in place: every byte that is not ours stays, and
- * what is taken out again leaves the file as it was (a "hooks" or a list of an event that was there and empty goes, too).
- * Ours is a command in which gt-recover stands and "hook EVENT" behind it. The events are those that every version since 1.0.85 knows: an older
- * one drops a file with an event that it does not know.
+ * `gt-recover hook EVENT` among the hooks of Claude Code's settings.json. Its text is edited in place: every byte that is not ours stays,
+ * and what is taken out again leaves the file as it was (a "hooks" or a list of an event that was there and empty goes, too).
+ * Ours is a command in which gt-recover stands and "hook EVENT" behind it. Later events (SubagentStart, PostToolUseFailure) are left out:
+ * an older Claude Code might not read settings that name an event it does not know.
  *
  * JSON that jansson refuses, or with a key twice, and hooks of another form are left alone: name "settings".
  */
 
-/* text: what the file holds, empty when there is none. command: quoted for sh, all but the event. *added: 0 when it has just these already. */
+/*
+ * text: what the file holds, empty when there is none. command: the program, quoted for sh; options: what stands behind the event. *added: 0
+ * when it has just these already.
+ */
 int hooks_add(struct buf *text, const char *command, const char *options, size_t *added, struct err *e);
 int hooks_remove(struct buf *text, size_t *removed, struct err *e);
 
