@@ -102,6 +102,11 @@ lint: $(GEN)
 bench: all fake
 	./tests/bench/run
 	./tests/bench/scrub
+	./tests/bench/hook.pl build/gt-recover
+
+# How long an agent waits for a hook.
+bench-hook: all
+	./tests/bench/hook.pl build/gt-recover
 
 bench-scrub: all
 	./tests/bench/scrub
@@ -210,5 +215,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint bench bench-hook bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

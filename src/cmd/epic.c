@@ -7,6 +7,7 @@
 #include "cmd/checkpoint.h"
 #include "cmd/epic.h"
 #include "cmd/epic_screen.h"
+#include "cmd/half_written.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
 #include "store/store.h"
@@ -40,23 +41,30 @@ status(struct verb_job *j, struct err *e)
 	struct buf out = BUF_INIT;
 	struct moment now;
 	struct epics list;
+	json_t *half = NULL;
 	int ret;
 
 	if (j->store != NULL)
 		say_line(&j->say, "Connecting to the store… ✓");
 	say_line(&j->say, "🔍 Scanning for interrupted executions...");
 	ret = epic_read(j, id, &list, &now, e);
+	if (ret == 0 && (half = half_written_read(j, e)) == NULL)
+		ret = -1;
 	if (ret == 0 && j->cli.json) {
-		json_t *v = json_array();
+		json_t *v = json_array(), *o = say_object();
 
 		for (size_t i = 0; i < list.n; i++)
 			if (id != NULL || list.v[i].interrupted)
 				json_array_append_new(v, epic_screen_json(&list.v[i], now.wall_ms, epic_threshold(j)));
-		verb_json(j, "epics", v);
+		json_object_set_new(o, "epics", v);
+		json_object_set(o, "half_written", half);
+		say_json(o);
 	} else if (ret == 0) {
 		epic_screen_status(&out, &list, id != NULL, now.wall_ms, epic_threshold(j));
+		half_written_say(&out, half, now.wall_ms);
 		fputs(out.data, stdout);
 	}
+	json_decref(half);
 	buf_release(&out);
 	epics_release(&list);
 	return ret == 0 ? GT_OK : -1;

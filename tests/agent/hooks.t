@@ -108,7 +108,8 @@ until_ 10 grep -qs second.md "$W"/hooked/.claude/projects/*/*.jsonl
 printf '# Sec' >"$dir/second.md"
 rm -f "$W/gate"
 ok 'it is killed' kill_agent hooked
-# what the transcript and the screen tell is not needed: the hooks know
+gt epic status
+like "$OUT" "Half-written files:.*$dir/second.md" 'epic status names the half-written file'
 gt prompt hooked -L "$SOCKET"
 like "$OUT" 'Write\([^)]*second\.md\) was under way: the file is there, 5 bytes' 'the prompt names the half-written file'
 unlike "$(grep 'under way' <<<"$OUT")" 'first\.md' 'and no other'

@@ -80,10 +80,20 @@ mkfifo "$W/go"
 ok 'an agent calls it' until_ 10 test -s "$W/pid"
 gt session show living --json
 is "$(json '{session}{lives}') $(json '{session}{process}{pid}')" "true $(cat "$W/pid")" 'its process is known, and lives'
+writes PreToolUse /w/half.c t1 living
+gt epic status
+unlike "$OUT" 'Half-written' 'what a living agent writes is not half-written'
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
+gt epic status
+like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+[sm] ago by the agent living, which died' 'killed: epic status names the file'
 gt startup --mode none
-is "$(state living)" SUSPENDED 'killed: startup suspends it'
+is "$(state living)" SUSPENDED 'startup suspends it'
+gt epic status --json
+is "$(json '{half_written}') $(json '{half_written}[0]{path}') $(json '{half_written}[0]{agent_uuid}')" '1 /w/half.c living' 'epic status, too'
+hook Stop '' living
+gt epic status --json
+is "$(json '{half_written}')" 0 'until its turn is over'
 
 # ---- a tmux session of its own, and one that is shared ----
 ok 'an agent starts' start_agent alone --session-id 22222222-2222-4333-8444-555555555555
