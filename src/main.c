@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/setup.h"
 #include "scrub/error.h"
+#include "store/store.h"
 
 /*
  * Global options, the command table, the exit status. The table is the program's contents: each line is a file of cmd/.
@@ -383,6 +384,7 @@ main(int argc, char **argv)
 	int status;
 
 	close_the_house();
+	store_take_password();
 	status = run(&r, argc, argv, &e);
 	/* an error of ours is nothing that an agent should stop at, or see */
 	if (hook) {

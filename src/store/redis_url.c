@@ -128,29 +128,28 @@ redis_address_parse(struct redis_address *a, const char *url, const char *dir, s
 	return ret;
 }
 
-/* Whatever is started from here on would inherit it. */
-static const char *
-from_environment(void)
+static char *kept;
+
+void
+store_take_password(void)
 {
-	static char *kept;
 	const char *now = getenv(PASSWORD_VARIABLE);
 
-	if (now != NULL) {
-		free(kept);
-		kept = xstrdup(now);
-		unsetenv(PASSWORD_VARIABLE);
-	}
-	return kept != NULL ? kept : "";
+	if (now == NULL)
+		return;
+	free(kept);
+	kept = xstrdup(now);
+	unsetenv(PASSWORD_VARIABLE);
 }
 
 char *
 redis_address_password(const struct redis_address *a, struct err *e)
 {
-	const char *here = from_environment();
 	struct buf b = BUF_INIT;
 
+	store_take_password();
 	if (a->password_file == NULL)
-		return xstrdup(here);
+		return xstrdup(kept != NULL ? kept : "");
 	if (io_read_private(a->password_file, PASSWORD_MAX, &b, e) != 0) {
 		buf_wipe(&b);
 		err_add(e, "the password of the Redis store");

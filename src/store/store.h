@@ -50,12 +50,13 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
  */
 /*
  * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with ?password_file=FILE (ours alone; relative: to
- * dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD, which is taken out of the environment, so that no
- * child gets it. Refused are a server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always,
+ * dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always,
  * no-appendfsync-on-rewrite no, maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one
  * that lets us not in ("auth"), and one that another machine uses ("other-machine": processes are known by pid and boot, so that
  * here each agent of there would look dead). Where a record would be kept somebody else's key may stand ("not-ours").
  */
+/* Takes the password out of the environment, for store_open; to be called before there is a child that would get it. */
+void store_take_password(void);
 /* Is it a URL of Redis, whatever else is wrong with it? */
 bool store_is_redis(const char *url);
 struct store *store_open(const char *url, const char *dir, struct err *e);

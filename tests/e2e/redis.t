@@ -120,6 +120,28 @@ done
 is "$once" 3 'eight recoverers in two state directories: each of three crashes is answered by one start and one prompt'
 is "$ended" 3 '  and each of the eight ends as it should'
 
+# ---- a password, and who gets it ----
+redis config set requirepass sesame-0815 >/dev/null
+gt run list
+is "$RC" 1 'a server that asks for a password'
+like "$ERR" 'does not let gt-recover in' '  is not entered without one'
+cat >"$W/bin/tmux" <<SH
+#!/bin/sh
+env >>"$W/children"
+PATH=\${PATH#*:} exec tmux "\$@"
+SH
+chmod +x "$W/bin/tmux"
+export GT_RECOVER_REDIS_PASSWORD=sesame-0815
+gt list -L main
+is "$RC" 0 'with it in the environment'
+gt run list
+like "$OUT" 'r1' '  the records are there'
+unset GT_RECOVER_REDIS_PASSWORD
+ok '  a program that is started' test -s "$W/children"
+not_ok '  never has it' grep -q sesame "$W/children"
+rm "$W/bin/tmux"
+REDISCLI_AUTH=sesame-0815 redis config set requirepass '' >/dev/null
+
 kill_agent toast
 kill_redis
 gt list -L main
