@@ -44,22 +44,22 @@ struct change {
 enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 
 /*
- * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory (0700, absolute) that a bare "sqlite" lives in, as recover.db,
- * and that a relative PATH starts from. Writers lock recover.lock beside the file. NULL with err: "state" (url), "corrupt" (with the
- * path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
+ * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory (0700, absolute) that a bare "sqlite"
+ * lives in, as recover.db, and that a relative PATH starts from. Writers lock recover.lock beside the file. NULL with err: "state" (url),
+ * "corrupt" (with the path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
+ *
+ * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with ?password_file=FILE (ours alone;
+ * relative: to dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a
+ * server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always, no-appendfsync-on-rewrite no,
+ * maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one that lets us not in ("auth"),
+ * and one that another machine uses ("other-machine": processes are known by pid and boot, so that here each agent of there would look
+ * dead). A commit never writes over another program's key ("not-ours").
  */
-/*
- * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with ?password_file=FILE (ours alone; relative: to
- * dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always,
- * no-appendfsync-on-rewrite no, maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one
- * that lets us not in ("auth"), and one that another machine uses ("other-machine": processes are known by pid and boot, so that
- * here each agent of there would look dead). Where a record would be kept somebody else's key may stand ("not-ours").
- */
+struct store *store_open(const char *url, const char *dir, struct err *e);
 /* Takes the password out of the environment, for store_open; to be called before there is a child that would get it. */
 void store_take_password(void);
 /* Is it a URL of Redis, whatever else is wrong with it? */
 bool store_is_redis(const char *url);
-struct store *store_open(const char *url, const char *dir, struct err *e);
 /*
  * The same for reading alone, so that nothing changes on disk and no file is made: its state at this moment, with SQLite's quick_check
  * passed; a commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile: close it soon. Also "not-found".
@@ -68,11 +68,11 @@ struct store *store_look(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
 
 /*
- * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a copy
- * of the last backup that is whole put in its place, at once or not at all. What was committed after the backup is in the event log alone
- * (ledger/event.h, event_replay). Every version leaps, so that no fence of before holds, and a process that still has the damaged file
- * open can commit nothing ("replaced"). For a Redis store, which keeps its files itself: "elsewhere", as from store_backup. 1 done; 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault
- * point: "store-mend".
+ * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a
+ * copy of the last backup that is whole put in its place, at once or not at all. What was committed after the backup is in the event log
+ * alone (ledger/event.h, event_replay). Every version leaps, so that no fence of before holds, and a process that still has the damaged
+ * file open can commit nothing ("replaced"). For a Redis store, which keeps its files itself: "elsewhere", as from store_backup. 1 done;
+ * 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault point: "store-mend".
  */
 struct store_mended {
 	char aside[4200];		/* where the damaged file is */
@@ -122,8 +122,8 @@ enum commit store_commit(struct store *s, const struct change *changes, size_t n
 
 /*
  * For a verb that reads and commits at once what follows from it: no other process commits until store_let_go, where the backend can
- * promise that (Redis cannot), and so the commit is no conflict. A help, no fence: the change still names the version that was read. Short, never twice at a
- * time, and without a fork: the child would hold it on. -1 with err: "locked".
+ * promise that (Redis cannot), and so the commit is no conflict. A help, no fence: the change still names the version that was read.
+ * Short, never twice at a time, and without a fork: the child would hold it on. -1 with err: "locked".
  */
 int store_hold(struct store *s, struct err *e);
 void store_let_go(struct store *s);

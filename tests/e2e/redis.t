@@ -26,12 +26,14 @@ start_redis() {
 	redis-server --port 0 --unixsocket "$STORE/sock" --unixsocketperm 700 --dir "$STORE" --appendonly yes --appendfsync always \
 		--save '' --daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
 	redis_pid=$!
-	PIDS+=("$redis_pid")
+	PIDS=("$redis_pid")
+	disown "$redis_pid"
 	until_ 30 answers
 }
 kill_redis() {
 	kill -9 "$redis_pid"
-	wait "$redis_pid" 2>/dev/null
+	until_ 10 _gone "$redis_pid"
+	PIDS=()
 }
 put() {		# JSON VERB...
 	printf '%s' "$1" >"$W/in"
