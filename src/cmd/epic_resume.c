@@ -289,6 +289,16 @@ start_over(struct resuming *r, size_t i, struct err *e)
 	return ret;
 }
 
+/* By what id the ledger knows it. */
+static const char *
+session_of(const struct epic_sprint *x, const char *agent)
+{
+	for (size_t i = 0; i < json_array_size(x->agents); i++)
+		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), agent) == 0)
+			return json_text(json_array_get(x->agents, i), "sessionId", agent);
+	return agent;
+}
+
 static void
 bring_back(struct resuming *r, size_t i, const char *agent)
 {
@@ -297,7 +307,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	struct buf name = BUF_INIT, text = BUF_INIT;
 	char id[21] = "";
 	json_t *o = json_object();
-	int ret = find_session(r, agent, &x, &e);
+	int ret = find_session(r, session_of(&r->x->sprints[i], agent), &x, &e);
 	bool ran = ret == 0;
 
 	if (ret > 0) {

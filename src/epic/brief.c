@@ -16,8 +16,8 @@
 /* ---- whose it is ---- */
 
 struct search {
-	const char *agent;
-	char *epic;
+	const char *agent;			/* or its session */
+	char *found;				/* heap: the id of its epic, or of the agent */
 };
 
 /* 1: this sprint lists the agent. */
@@ -35,7 +35,7 @@ lists_agent(const struct record *r, void *arg, struct err *e)
 	for (size_t i = 0; i < json_array_size(agents) && !here && epic != NULL; i++)
 		here = strcmp(json_text(json_array_get(agents, i), "id", ""), found->agent) == 0;
 	if (here)
-		found->epic = xstrdup(epic);
+		found->found = xstrdup(epic);
 	json_decref(o);
 	return here;
 }
@@ -57,11 +57,11 @@ find_epic(struct store *s, const char *agent, const json_t *state, char **epic, 
 		told = json_text(o, "epicId", NULL);
 	}
 	if (told != NULL)
-		search.epic = xstrdup(told);
+		search.found = xstrdup(told);
 	else if (ret >= 0 && sprint == NULL)
 		ret = store_each(s, state_prefix(STATE_SPRINT), NULL, lists_agent, &search, e);
 	json_decref(o);
-	*epic = search.epic;
+	*epic = search.found;
 	return ret < 0 ? -1 : 0;
 }
 
@@ -80,6 +80,41 @@ sprint_of(const struct epic *x, const char *agent, const json_t *state)
 				return &x->sprints[i];
 	}
 	return NULL;
+}
+
+/* 1: this agent's session is the one that is looked for. */
+static int
+is_session(const struct record *r, void *arg, struct err *e)
+{
+	struct search *found = arg;
+	json_t *o = state_is(STATE_CHECKPOINT, r->key) ? state_object(r, e) : NULL;
+	bool here = strcmp(json_text(o, "sessionId", ""), found->agent) == 0;
+
+	if (o == NULL)
+		return state_is(STATE_CHECKPOINT, r->key) ? -1 : 0;
+	if (here)
+		found->found = state_id(STATE_CHECKPOINT, r->key);
+	json_decref(o);
+	return here;
+}
+
+/* The agent's last checkpoint, NULL: none, and its id, heap. -1 with err. */
+static int
+find_agent(struct store *s, const char *agent, char **id, json_t **state, struct err *e)
+{
+	struct search search = { .agent = agent };
+	struct record r;
+	int found = state_find(s, STATE_CHECKPOINT, agent, &r, state, e);
+
+	*id = xstrdup(agent);
+	if (found == 0 && (found = store_each(s, state_prefix(STATE_CHECKPOINT), NULL, is_session, &search, e)) > 0) {
+		free(*id);
+		*id = search.found;
+		found = state_find(s, STATE_CHECKPOINT, *id, &r, state, e);
+	}
+	if (found > 0)
+		record_release(&r);
+	return found < 0 ? -1 : 0;
 }
 
 /* ---- what it is told ---- */
@@ -224,8 +259,10 @@ static int
 write_all(struct store *s, const char *agent, const json_t *state, const char *cwd, double threshold, const struct epic *x,
     const struct epic_sprint *sprint, struct buf *out, struct err *e)
 {
+	const char *phase = json_text(sprint->record, "phase", "");
+
 	buf_fmt(out, "Epic %s (%s), sprint %s, at %d%%%s%s.\n", json_text(x->record, "name", x->id), x->id, sprint->id,
-	    (int)sprint->progress, json_text(sprint->record, "phase", NULL) != NULL ? ", phase " : "", json_text(sprint->record, "phase", ""));
+	    (int)sprint->progress, *phase != '\0' ? ", phase " : "", phase);
 	put_agent(out, agent, state, sprint);
 	if (sprint_early(sprint, threshold))
 		buf_str(out, "There was too little of the sprint to go on from: start it from the beginning,\n"
@@ -242,26 +279,24 @@ brief_write(struct store *s, const char *agent, const char *cwd, double threshol
 	const struct epic_sprint *sprint;
 	struct epics list = { .n = 0 };
 	struct moment now;
-	struct record r;
-	json_t *state;
-	char *epic = NULL;
-	int found = state_find(s, STATE_CHECKPOINT, agent, &r, &state, e), ret = found;
+	json_t *state = NULL;
+	char *epic = NULL, *id;
+	int ret = find_agent(s, agent, &id, &state, e);
 
 	moment_now(&now);
-	if (found > 0)
-		record_release(&r);
-	if (ret >= 0)
-		ret = find_epic(s, agent, state, &epic, e);
+	if (ret == 0)
+		ret = find_epic(s, id, state, &epic, e);
 	if (ret == 0 && epic != NULL && epics_read(s, epic, 0, &now, &list, e) != 0) {
 		/* an agent may name an epic that was abandoned */
 		ret = e != NULL && strcmp(e->name, "not-found") == 0 ? 0 : -1;
 		if (ret == 0)
 			err_clear(e);
-	} else if (ret == 0 && list.n > 0 && (sprint = sprint_of(&list.v[0], agent, state)) != NULL) {
-		ret = write_all(s, agent, state, cwd, threshold, &list.v[0], sprint, out, e) == 0 ? 1 : -1;
+	} else if (ret == 0 && list.n > 0 && (sprint = sprint_of(&list.v[0], id, state)) != NULL) {
+		ret = write_all(s, id, state, cwd, threshold, &list.v[0], sprint, out, e) == 0 ? 1 : -1;
 	}
 	epics_release(&list);
 	json_decref(state);
 	free(epic);
+	free(id);
 	return ret;
 }

@@ -72,7 +72,7 @@ static const struct field sprint[] = {
 	{ "waitStarted", TIME, NULL, false }, { "productiveWork", TEXTS, NULL, false }, { NULL, TEXT, NULL, false },
 };
 static const struct field agent[] = {
-	{ "agentId", ID, NULL, false }, { "sprintId", ID, NULL, false }, { "epicId", ID, NULL, false },
+	{ "agentId", ID, NULL, false }, { "sessionId", ID, NULL, false }, { "sprintId", ID, NULL, false }, { "epicId", ID, NULL, false },
 	{ "currentTask", TEXT, NULL, false },
 	{ "fileBeingEdited", TEXT, NULL, false }, { "lineNumber", COUNT, NULL, false }, { "taskProgress", OBJECT, progress, false },
 	{ "context", OBJECT, context, false }, { "confidenceScore", SHARE, NULL, false }, { "lastHeartbeat", TIME, NULL, false },

@@ -18,7 +18,8 @@ struct scrub;
  *		sample, what its recovery strategies need: tests {run total last lock}, validators[] {id status score progress lastValidated
  *		next}, waitStarted, productiveWork[]
  *	agent	agentId sprintId epicId currentTask fileBeingEdited lineNumber taskProgress {started estimatedCompletion
- *		subtasksCompleted[] subtasksRemaining[]} context {dependencies[] relatedFiles[] testFile} confidenceScore lastHeartbeat
+ *		subtasksCompleted[] subtasksRemaining[]} context {dependencies[] relatedFiles[] testFile} confidenceScore lastHeartbeat; and
+ *		sessionId, by which the ledger knows it (ledger/session.h) when that is not its own id
  *	file	one of filesInProgress[], and lastCheckpoint
  *	signal	any object: the contract of an interface
  */

@@ -23,7 +23,7 @@ struct walk {
 static bool
 is_id(const struct walk *w, const char *member, size_t depth)
 {
-	static const char *const ids[] = { "id", "epicId", "sprintId", "agentId", "status" };
+	static const char *const ids[] = { "id", "epicId", "sprintId", "agentId", "sessionId", "status" };
 
 	for (size_t i = 0; i < sizeof ids / sizeof ids[0] && member != NULL && w->shape != SHAPE_SIGNAL; i++)
 		if (strcmp(member, ids[i]) == 0)

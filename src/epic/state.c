@@ -196,14 +196,17 @@ is_beat(const json_t *o)
 	return true;
 }
 
+/* o is released. */
 static int
-put_agent_checkpoint(struct store *s, struct writing *w, struct err *e)
+put_agent_checkpoint(struct store *s, struct writing *w, json_t *o, struct err *e)
 {
 	struct record r;
 	int found = state_find(s, STATE_CHECKPOINT, w->id, &r, NULL, e), ret = -1;
 
 	if (found >= 0)
-		ret = put(w, STATE_CHECKPOINT, state_key(STATE_CHECKPOINT, w->id), r.version, json_deep_copy(w->o), e);
+		ret = put(w, STATE_CHECKPOINT, state_key(STATE_CHECKPOINT, w->id), r.version, o, e);
+	else
+		json_decref(o);
 	record_release(&r);
 	return ret;
 }
@@ -252,6 +255,17 @@ with_file(const json_t *old, const json_t *file, const char *sprint)
 	return o;
 }
 
+/* What an object belongs to need not be said every time. */
+static void
+carry_over(json_t *o, const json_t *old)
+{
+	static const char *const links[] = { "epicId", "sprintId", "sessionId" };
+
+	for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+		if (json_text(o, links[i], NULL) == NULL && json_text(old, links[i], NULL) != NULL)
+			json_put(o, links[i], json_text(old, links[i], NULL));
+}
+
 static json_t *
 value_of(const struct writing *w, const json_t *old, int64_t now)
 {
@@ -269,9 +283,8 @@ value_of(const struct writing *w, const json_t *old, int64_t now)
 	o = json_deep_copy(w->o);
 	if (w->shape == SHAPE_AGENT && is_beat(o))
 		json_object_update_missing(o, (json_t *)(uintptr_t)old);
-	/* which epic it belongs to need not be said every time */
-	if (w->shape == SHAPE_SPRINT && json_text(o, "epicId", NULL) == NULL && json_text(old, "epicId", NULL) != NULL)
-		json_put(o, "epicId", json_text(old, "epicId", NULL));
+	if (w->shape == SHAPE_SPRINT || w->shape == SHAPE_AGENT)
+		carry_over(o, old);
 	return o;
 }
 
@@ -289,7 +302,7 @@ collect(struct store *s, struct writing *w, struct err *e)
 {
 	enum state_at at = place_of[w->shape];
 	struct record r;
-	json_t *old, *o;
+	json_t *old, *o, *kept;
 	int found = state_find(s, at, w->id, &r, &old, e), ret;
 
 	if (found < 0)
@@ -298,13 +311,15 @@ collect(struct store *s, struct writing *w, struct err *e)
 	w->key = found > 0 ? xstrdup(r.key) : state_key(at, new_id(w));
 	o = value_of(w, old, store_now(s));
 	w->told = w->shape != SHAPE_FILE && (found == 0 || strcmp(r.tag, state_tag(at, o)) != 0);
+	kept = w->shape == SHAPE_AGENT && !is_beat(w->o) ? json_deep_copy(o) : NULL;
 	ret = put(w, at, xstrdup(w->key), r.version, o, e);
 	if (found == 0)
 		check_twin(w, at, new_id(w));
-	if (ret == 0 && w->shape == SHAPE_AGENT && !is_beat(w->o))
-		ret = put_agent_checkpoint(s, w, e);
+	if (ret == 0 && kept != NULL)
+		ret = put_agent_checkpoint(s, w, json_incref(kept), e);
 	if (ret == 0 && w->shape == SHAPE_SPRINT)
 		ret = put_in_epic(s, w, old, e);
+	json_decref(kept);
 	json_decref(old);
 	record_release(&r);
 	return ret;

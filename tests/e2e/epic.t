@@ -78,8 +78,9 @@ is "$(everything)" "$before" 'and nothing was changed'
 
 # ---- resuming ----
 record coder-2
-record coder-3
-record coder-5
+record uuid-5
+checkpoint agent coder-5 '{"sprintId": "admin", "sessionId": "uuid-5", "currentTask": "Admin panel", "lastHeartbeat": "2025-10-10T20:45:30Z"}'
+is "$RC" 0 'an agent tells by what id its session is recorded'
 dir=$(agent_dir coder-2)
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
@@ -93,8 +94,8 @@ like "$told" 'File in progress: src/catalog.ts, line 245.*Go on with section: fi
 like "$told" 'On disk it was saved after the checkpoint' 'that the disk is newer'
 like "$told" 'Tests: 15 of 20 had run before the crash. Run the whole test suite again' 'its tests'
 like "$told" '\[record [0-9a-f]{16} begins: checkpoint' 'all of it as data'
-ok 'the other one, too' until_ 20 messages_are coder-5 1
-like "$(cat "$(message_file coder-5 1)")" 'Depends on sprint auth: resolved.*"AuthAPI"' 'with the contract that it waited for'
+ok 'the other one, too' until_ 20 messages_are uuid-5 1
+like "$(cat "$(message_file uuid-5 1)")" 'You are its agent coder-5.*Depends on sprint auth: resolved.*"AuthAPI"' 'with the contract that it waited for'
 is "$(tm list-sessions -F '#{session_name}' | grep -c coder-3)" 0 'who was not chosen is not started'
 gt -L main epic resume shop --yes
 like "$RC $ERR" '^6 .*an agent of the epic shop is running' 'who lives is not started twice'
@@ -104,9 +105,9 @@ is "$RC" 6 'nor is its epic abandoned'
 
 # ---- a second crash: its own context, and the checkpoint ----
 pane_of coder-2
-pane_of coder-5
+pane_of uuid-5
 ok 'the agent is killed' kill_agent coder-2
-ok 'the other one, too' kill_agent coder-5
+ok 'the other one, too' kill_agent uuid-5
 sql "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-10-10T20:45:30Z') where key like 'sprint:%:state'"
 printf '1\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop --sprints 2
@@ -129,5 +130,23 @@ is "$RC $(sql "$DB" "select count(*) from record where key glob 'epic:*' or key 
 gt epic import "$W/shop.json"
 is "$RC $OUT" '0 shop' 'import takes it up'
 is "$(sql "$DB" "select key, tag, value from record where key glob '[eas][pgp]*:*' and key not like 'event%' order by key" | cksum)" "$before" 'unchanged'
+
+# ---- the other ways ----
+dir=$(agent_dir epic-fresh)
+mkdir -p "$dir/cwd"
+printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"\n' "$dir" "$CLAUDE" >"$CONFIG"
+checkpoint epic solo "{\"workspace\": \"$dir/cwd\", \"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"only\", \"status\": \"in_progress\", \"progress\": 80}]}"
+checkpoint sprint only '{"epicId": "solo", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "fresh", "task": "All of it"}]}'
+printf '3\n' >"$W/in"
+gt_in "$W/in" -L main epic resume solo
+like "$RC $OUT" '^0 .*Sprint 1 \(only\): Resuming at 80%.*Agents: fresh' '3 shows the plan'
+is "$(sql "$DB" "select count(*) from record where key = 'session:fresh'")" 0 'and starts nobody'
+printf '2\n' >"$W/in"
+gt_in "$W/in" -L main epic resume solo
+like "$RC $OUT" '^0 .*Active sprints: 1.*80% \(restart\)' '2 starts over'
+ok 'an agent without a session is started by start_command' until_ 20 messages_are epic-fresh 1
+like "$(cat "$(message_file epic-fresh 1)")" 'Your task: All of it.*start it from the beginning' 'and told so'
+is "$(sql "$DB" "select tag, json_extract(value, '\$.progress') from record where key = 'sprint:only:state'")" 'starting|0' 'the sprint is at its beginning'
+is "$(sql "$DB" "select json_extract(value, '\$.sprints[0].progress') from record where key = 'epic:solo:state'")" 0 'in its epic, too'
 
 done_testing

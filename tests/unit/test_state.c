@@ -104,6 +104,14 @@ test_heartbeat(void **state)
 	o = read_state(h, STATE_CHECKPOINT, "coder-1", "agent:coder-1:checkpoint");
 	assert_string_equal(json_text(o, "lastHeartbeat", ""), "2025-10-10T20:45:30Z");
 	json_decref(o);
+	/* what it belongs to is told once */
+	assert_int_equal(write_state(h, SHAPE_AGENT, "coder-1", "{\"currentTask\": \"JWT\", \"sprintId\": \"s\", \"sessionId\": \"uuid\"}"), 0);
+	assert_int_equal(write_state(h, SHAPE_AGENT, "coder-1", "{\"currentTask\": \"logout\"}"), 0);
+	o = read_state(h, STATE_CHECKPOINT, "coder-1", "agent:coder-1:checkpoint");
+	assert_string_equal(json_text(o, "sprintId", ""), "s");
+	assert_string_equal(json_text(o, "sessionId", ""), "uuid");
+	assert_string_equal(json_text(o, "currentTask", ""), "logout");
+	json_decref(o);
 }
 
 static void
