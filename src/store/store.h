@@ -56,16 +56,17 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
  * dead). A commit never writes over another program's key ("not-ours").
  */
 struct store *store_open(const char *url, const char *dir, struct err *e);
-/* Takes the password out of the environment, for store_open; to be called before there is a child that would get it. */
-void store_take_password(void);
-/* Is it a URL of Redis, whatever else is wrong with it? */
-bool store_is_redis(const char *url);
 /*
  * The same for reading alone, so that nothing changes on disk and no file is made: its state at this moment, with SQLite's quick_check
  * passed; a commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile: close it soon. Also "not-found".
  */
 struct store *store_look(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
+
+/* Takes the password out of the environment, for store_open; to be called before there is a child that would get it. */
+void store_take_password(void);
+/* Is it a URL of Redis, whatever else is wrong with it? */
+bool store_is_redis(const char *url);
 
 /*
  * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a
