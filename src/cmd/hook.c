@@ -140,6 +140,8 @@ find_pane(struct world *w, struct beat *b)
 		return;
 	b->socket = xstrndup(server, strcspn(server, ","));
 	b->pane = xstrdup(id);
+	if (server[strlen(b->socket)] == ',')
+		b->server = xstrndup(server + strlen(b->socket) + 1, strcspn(server + strlen(b->socket) + 1, ","));
 	if (b->kind != BEAT_START)
 		return;
 	tmux_init(&t, b->socket);

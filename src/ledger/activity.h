@@ -66,8 +66,9 @@ int activity_each(struct store *s, const char *tag, activity_row *row, void *arg
  * Notes beats of one conversation, oldest first, durably in one commit; before it, where they tell of it:
  *
  *	a start, or the first that is heard of it: the session (ledger/session.h) is ACTIVE with the process and the conversation. It is the
- *	one that has this process, else this conversation, else, if it is the only one, the one that was in this tmux session and is dead;
- *	else a new one whose id is the conversation's. Sub-agents of the process before have ended
+ *	one that has this process, else this conversation, else the one that was in this pane (the record place:<boot>:<server>:<pane>) and
+ *	is dead, else, if it is the only one, that of this tmux session; else a new one whose id is the conversation's. A place in which
+ *	another one lives is not its own: an agent's command may start agents. Sub-agents of the process before have ended
  *	a sub-agent: it is spawned below it in the tree, as <agent_uuid>:<id>, and ended with its turn
  *	an end that a person wanted: the agent has ended, and all below it. Other ends, say by a signal when the machine goes down, are left
  *	to startup

@@ -9,6 +9,7 @@
 #include "ledger/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "store/store.h"
 
 /* A rule of the ledger is no failure of the store. */
@@ -37,11 +38,76 @@ is_place(const struct session *x, const struct beat *b, const struct moment *now
 	    (x->socket == NULL || b->socket == NULL || strcmp(x->socket, b->socket) == 0) && !session_lives(x, now);
 }
 
+/* --- places --- */
+
+/* NULL: it is in none. Heap. */
+static char *
+place_key(const struct beat *b)
+{
+	if (b->pane == NULL || b->server == NULL || b->at.boot_id[0] == '\0')
+		return NULL;
+	return xasprintf("place:%s:%.20s:%.20s", b->at.boot_id, b->server, b->pane);
+}
+
+/* Who was last told to be in that pane: an agent_uuid, heap; NULL: nobody. -1 with err. */
+static int
+place_agent(struct store *s, const struct beat *b, char **agent, struct err *e)
+{
+	char *key = place_key(b);
+	struct record r;
+	json_t *o = NULL;
+	int found = key != NULL ? store_get(s, key, &r, e) : 0;
+
+	*agent = NULL;
+	if (found > 0 && (o = record_object(&r, 1, e)) == NULL)
+		found = -1;
+	if (o != NULL && json_text(o, "agent_uuid", NULL) != NULL)
+		*agent = xstrdup(json_text(o, "agent_uuid", NULL));
+	json_decref(o);
+	if (key != NULL)
+		record_release(&r);
+	free(key);
+	return found < 0 ? -1 : 0;
+}
+
+static void
+place_change(const struct beat *b, const char *agent, const char *key, char **value, struct change *c)
+{
+	json_t *o = json_object();
+
+	json_put_int(o, "schema_version", 1);
+	json_put(o, "agent_uuid", agent);
+	json_put_int(o, "at", b->at.wall_ms);
+	*value = record_value(o);
+	*c = (struct change){ CHANGE_PUT, key, STORE_ANY, "place", *value };
+}
+
+/* Another one lives there. */
+static bool
+is_taken(const struct sessions *open, const struct beat *b, const char *in_pane)
+{
+	struct moment now;
+
+	moment_now(&now);
+	for (size_t i = 0; i < open->n; i++) {
+		const struct session *x = &open->v[i];
+		bool there = (in_pane != NULL && strcmp(x->agent_uuid, in_pane) == 0) ||
+		    (b->session != NULL && x->session != NULL && strcmp(x->session, b->session) == 0 &&
+		    (x->socket == NULL || b->socket == NULL || strcmp(x->socket, b->socket) == 0));
+
+		if (there && !is_process(x, b) && session_lives(x, &now))
+			return true;
+	}
+	return false;
+}
+
+/* --- which one it is --- */
+
 /* NULL: a new one, or nobody can tell which. */
 static const struct session *
-choose(const struct sessions *open, const struct beat *b)
+choose(const struct sessions *open, const struct beat *b, const char *in_pane)
 {
-	const struct session *talk = NULL, *place = NULL;
+	const struct session *talk = NULL, *pane = NULL, *place = NULL;
 	struct moment now;
 	size_t n_place = 0;
 
@@ -53,12 +119,14 @@ choose(const struct sessions *open, const struct beat *b)
 			return x;
 		if (x->cursor_session_id != NULL && strcmp(x->cursor_session_id, b->conversation) == 0)
 			talk = x;
+		if (in_pane != NULL && strcmp(x->agent_uuid, in_pane) == 0 && !session_lives(x, &now))
+			pane = x;
 		if (x->parent == NULL && is_place(x, b, &now)) {
 			place = x;
 			n_place++;
 		}
 	}
-	return talk != NULL ? talk : n_place == 1 ? place : NULL;
+	return talk != NULL ? talk : pane != NULL ? pane : n_place == 1 ? place : NULL;
 }
 
 /* The conversation's own id, but for one that ended under it and goes on all the same. Heap. */
@@ -91,7 +159,7 @@ end_agents(struct store *s, const struct sessions *open, const char *agent, stru
 }
 
 static void
-told(struct session *x, const char *id, const struct beat *b)
+told(struct session *x, const char *id, const struct beat *b, bool taken)
 {
 	session_init(x);
 	session_set(&x->agent_uuid, id);
@@ -99,8 +167,8 @@ told(struct session *x, const char *id, const struct beat *b)
 	session_set(&x->cursor_session_id, b->conversation);
 	session_set(&x->model, b->model);
 	session_set(&x->workspace_path, b->cwd);
-	session_set(&x->session, b->session);
-	session_set(&x->socket, b->socket);
+	session_set(&x->session, taken ? NULL : b->session);
+	session_set(&x->socket, taken ? NULL : b->socket);
 	session_set(&x->start_command, b->start_command);
 	memcpy(x->boot_id, b->boot_id, sizeof x->boot_id);
 	x->pid = b->pid;
@@ -114,31 +182,39 @@ says_nothing_new(const struct session *x, const struct beat *b)
 	    strcmp(x->cursor_session_id, b->conversation) == 0 && (b->session == NULL || x->session != NULL);
 }
 
+/* *placed: the beat whose place is the agent's own. */
 static int
-note_session(struct store *s, struct activity *a, const struct beat *b, struct err *e)
+note_session(struct store *s, struct activity *a, const struct beat *b, const struct beat **placed, struct err *e)
 {
 	struct sessions open = { .n = 0 };
 	const struct session *x = NULL;
 	struct session new;
-	char *id = NULL;
-	int ret = sessions_read(s, SESSION_ACTIVE, &open, e) != 0 || sessions_read(s, SESSION_SUSPENDED, &open, e) != 0 ? -1 : 0;
+	bool taken = false;
+	char *id = NULL, *in_pane = NULL;
+	int ret = place_agent(s, b, &in_pane, e);
 
+	if (ret == 0 && (sessions_read(s, SESSION_ACTIVE, &open, e) != 0 || sessions_read(s, SESSION_SUSPENDED, &open, e) != 0))
+		ret = -1;
 	if (ret == 0) {
-		x = choose(&open, b);
+		x = choose(&open, b, in_pane);
+		taken = is_taken(&open, b, in_pane);
 		id = x != NULL ? xstrdup(x->agent_uuid) : new_id(s, b, e);
 		ret = id != NULL ? 0 : -1;
 	}
 	if (ret == 0 && x != NULL && x->state == SESSION_SUSPENDED) {
 		ret = session_started(s, id, b->pid, b->conversation, e) < 0 ? -1 : 0;
 	} else if (ret == 0 && (x == NULL || !says_nothing_new(x, b))) {
-		told(&new, id, b);
+		told(&new, id, b, taken);
 		ret = session_record(s, &new, NULL, e);
 		session_release(&new);
 	}
 	ret = unless_refused(ret, e);
 	if (ret == 0 && b->kind == BEAT_START && x != NULL && (b->reason == NULL || strcmp(b->reason, "compact") != 0))
 		ret = end_agents(s, &open, id, e);
+	if (!taken)
+		*placed = b;
 	sessions_release(&open);
+	free(in_pane);
 	free(a->agent_uuid);
 	a->agent_uuid = id;
 	return ret;
@@ -187,11 +263,12 @@ is_wanted(const struct beat *b)
 
 /* What the ledger is to know of a beat that the record has not seen yet. */
 static int
-note_beat(struct store *s, struct activity *a, const struct beat *b, struct err *e)
+note_beat(struct store *s, struct activity *a, const struct beat *b, const struct beat **placed, struct err *e)
 {
+	bool begins = a->agent_uuid == NULL || (b->kind == BEAT_START && b->at.wall_ms > a->started);
 	size_t ended;
 
-	if ((a->agent_uuid == NULL || (b->kind == BEAT_START && b->at.wall_ms > a->started)) && note_session(s, a, b, e) != 0)
+	if (begins && note_session(s, a, b, placed, e) != 0)
 		return -1;
 	if (b->agent != NULL && note_agent(s, a, b, e) != 0)
 		return -1;
@@ -213,24 +290,30 @@ note_once(struct store *s, void *arg, struct err *e)
 {
 	const struct noting *job = arg;
 	enum commit answer = COMMIT_ERROR;
-	char *key = NULL, *value = NULL;
+	char *key[2] = { NULL }, *value[2] = { NULL };
+	const struct beat *placed = NULL;
 	struct activity a;
-	struct change c;
+	struct change c[2];
+	size_t n = 1;
 	int ret = activity_load(s, job->beats[0]->conversation, &a, e);
 
 	if (ret == 0)
 		a.conversation = xstrdup(job->beats[0]->conversation);
 	for (size_t i = 0; i < job->n && ret >= 0; i++) {
-		ret = note_beat(s, &a, job->beats[i], e);
+		ret = note_beat(s, &a, job->beats[i], &placed, e);
 		if (ret == 0)
 			activity_apply(&a, job->beats[i]);
 	}
 	if (ret >= 0) {
-		activity_change(&a, &key, &value, &c);
-		answer = store_commit(s, &c, 1, e);
+		activity_change(&a, &key[0], &value[0], &c[0]);
+		if (placed != NULL && (key[1] = place_key(placed)) != NULL)
+			place_change(placed, a.agent_uuid, key[n++], &value[1], &c[1]);
+		answer = store_commit(s, c, n, e);
 	}
-	free(key);
-	free(value);
+	for (size_t i = 0; i < 2; i++) {
+		free(key[i]);
+		free(value[i]);
+	}
 	activity_release(&a);
 	return answer;
 }

@@ -32,6 +32,7 @@ static const struct { const char *key, *hook; size_t at; } texts[] = {
 	{ "session", NULL, offsetof(struct beat, session) },
 	{ "socket", NULL, offsetof(struct beat, socket) },
 	{ "pane", NULL, offsetof(struct beat, pane) },
+	{ "server", NULL, offsetof(struct beat, server) },
 	{ "start_command", NULL, offsetof(struct beat, start_command) },
 };
 

@@ -37,7 +37,8 @@ struct beat {
 	char *agent, *agent_type;	/* the sub-agent that it happened in; NULL: the agent itself */
 	char *reason;			/* of a start or an end: "startup", "clear", "prompt_input_exit" */
 	/* Not told by the provider; set by the caller. */
-	char *session, *socket, *pane;	/* of tmux */
+	char *session, *socket, *pane;	/* of tmux; session only where the pane is its only one */
+	char *server;			/* the tmux server's pid */
 	char *start_command;		/* clean */
 	char boot_id[40];		/* of the process, as in ledger/session.h; "": not known */
 	int64_t pid, pid_start;

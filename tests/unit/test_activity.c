@@ -325,7 +325,52 @@ test_session_again(void **state)
 	b.session = xstrdup("gt-a");
 	with_process(&b, getppid());
 	note(h, b);
-	assert_string_equal(home_state(h, "third"), "ACTIVE");
+	assert_int_equal(session_load(h->s, "third", &x, &h->e), 1);
+	assert_int_equal(x.state, SESSION_ACTIVE);
+	assert_null(x.session);
+	session_release(&x);
+}
+
+/* One of several panes of a tmux session: the same agent again when it is started there again, whatever starts beside it or below it. */
+static void
+test_session_in_pane(void **state)
+{
+	static const struct { const char *talk, *pane, *server; } starts[] = { { TALK, "%5", "77" }, { "beside", "%6", "77" }, { "later", "%5", "78" } };
+	struct home *h = *state;
+	struct session x;
+	struct beat b;
+
+	for (size_t i = 0; i < 3; i++) {
+		b = beat_of("SessionStart", starts[i].talk, "");
+		b.pane = xstrdup(starts[i].pane);
+		b.server = xstrdup(starts[i].server);
+		note(h, b);
+		assert_string_equal(home_state(h, starts[i].talk), "ACTIVE");
+	}
+	b = beat_of("SessionStart", OTHER, "");
+	b.pane = xstrdup("%5");
+	b.server = xstrdup("77");
+	with_process(&b, getpid());
+	note(h, b);
+	assert_string_equal(home_state(h, OTHER), "none");
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_string_equal(x.cursor_session_id, OTHER);
+	session_release(&x);
+	/* a command of it starts an agent: that one is another, and has no place */
+	b = beat_of("SessionStart", "inner", "");
+	b.pane = xstrdup("%5");
+	b.server = xstrdup("77");
+	with_process(&b, getppid());
+	note(h, b);
+	assert_string_equal(home_state(h, "inner"), "ACTIVE");
+	b = beat_of("SessionStart", "fourth", ",\"source\":\"clear\"");
+	b.pane = xstrdup("%5");
+	b.server = xstrdup("77");
+	with_process(&b, getpid());
+	note(h, b);
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_string_equal(x.cursor_session_id, "fourth");
+	session_release(&x);
 }
 
 /* Ended by its person, and taken up again by him: a new session, under an id that is free. */
@@ -461,6 +506,7 @@ main(void)
 		cmocka_unit_test(test_bounds),
 		TEST(test_session),
 		TEST(test_session_again),
+		TEST(test_session_in_pane),
 		TEST(test_session_ended),
 		TEST(test_spool),
 		TEST(test_spool_trouble),
