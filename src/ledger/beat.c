@@ -111,7 +111,7 @@ beat_read(struct beat *b, const char *event, const char *p, size_t n, struct err
 	moment_now(&b->at);
 	if (!json_slice_whole(p, n, &o))
 		return err_set(e, GT_FAIL, "hook", "a hook's input is no JSON");
-	b->event = xstrndup(event, 64);
+	b->event = xstrndup(event, strnlen(event, 64));
 	for (size_t i = 0; i < N(texts); i++)
 		if (texts[i].hook != NULL)
 			*text_of(b, i) = member(o, texts[i].hook);
