@@ -24,7 +24,7 @@ answers() {
 }
 start_redis() {
 	redis-server --port 0 --unixsocket "$STORE/sock" --unixsocketperm 700 --dir "$STORE" --appendonly yes --appendfsync always \
-		--save '' --daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
+		--save '' --auto-aof-rewrite-percentage 0 --daemonize no --logfile redis.log >/dev/null 2>&1 </dev/null &
 	redis_pid=$!
 	PIDS=("$redis_pid")
 	disown "$redis_pid"

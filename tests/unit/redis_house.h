@@ -73,11 +73,12 @@ redis_house_start(struct redis_house *h)
 		int null = open("/dev/null", O_RDWR);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setpgid(0, 0);
 		if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 			_exit(126);
 		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket, "--unixsocketperm", "700",
 		    "--dir", h->dir, "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--daemonize", "no",
-		    "--logfile", "redis.log", (char *)NULL);
+		    "--auto-aof-rewrite-percentage", "0", "--logfile", "redis.log", (char *)NULL);
 		_exit(127);
 	}
 	while (!ready && clock_mono_ms() < until) {
@@ -92,12 +93,17 @@ redis_house_start(struct redis_house *h)
 		abort();
 }
 
+/* With it goes a child of it that rewrites its file, and would leave another one in a directory that is gone. */
 static inline void
 redis_house_kill(struct redis_house *h)
 {
+	int64_t until = clock_mono_ms() + REDIS_DEADLINE_MS;
+
 	if (h->pid > 0) {
-		kill(h->pid, SIGKILL);
+		kill(-h->pid, SIGKILL);
 		waitpid(h->pid, NULL, 0);
+		while (kill(-h->pid, 0) == 0 && clock_mono_ms() < until)
+			clock_sleep_ms(1);
 	}
 	h->pid = 0;
 }
