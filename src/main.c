@@ -83,11 +83,11 @@ const struct command commands[] = {
 	    "reply_policy says what startup does about one that was delivered and whose answer is not known." },
 	{ "epic", cmd_epic, OPT_TMUX | OPT_DRY | OPT_EPIC, "status|resume|inspect|export|import|abandon|signal [ID]",
 	    "epics: long work of many agents, and what a crash left of it",
-	    "status shows what was interrupted, or the epic ID however it is. resume ID shows it, asks how to go on, and brings its agents back,\n"
-	    "each with its checkpoint; --sprints 2,3 only those of these sprints, --dry-run shows the plan. inspect ID prints all that is known of it as JSON; export ID\n"
-	    "does so for import, --output FILE into a private file; import [FILE] takes that up again, all or nothing. abandon ID deletes its\n"
-	    "records, and asks before; branches of git are left alone. signal SPRINT tells those who wait for it that its interface is ready,\n"
-	    "with its contract, a JSON object on stdin." },
+	    "status shows what was interrupted, or the epic ID however it is. resume ID shows it, asks how to go on, and brings its agents\n"
+	    "back, each with its checkpoint; --sprints 2,3 only those of these sprints, --dry-run shows the plan. inspect ID prints all that\n"
+	    "is known of it as JSON; export ID does so for import, --output FILE into a private file; import [FILE] takes that up again, all\n"
+	    "or nothing. abandon ID deletes its records, and asks before; branches of git are left alone. signal SPRINT tells those who wait\n"
+	    "for it that its interface is ready, with its contract, a JSON object on stdin." },
 	{ "checkpoint", cmd_checkpoint, OPT_PLACE, "epic|sprint|agent|file ID", "write down how far an epic, a sprint, an agent or a file is",
 	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
 	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"

@@ -166,17 +166,23 @@ newest(int64_t *at, int64_t other)
 		*at = other;
 }
 
-/* Agents that the sprint lists and whose records name no sprint. */
+/* Agents that the sprint lists, and whose own records name no sprint, or that have none. */
 static void
 take_listed_agents(struct epic_sprint *x, const struct shelf *shelf)
 {
 	const json_t *list = json_object_get(x->record, "agents");
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_t *agent = json_object_get(shelf->agents, json_text(json_array_get(list, i), "id", ""));
+		const char *id = json_text(json_array_get(list, i), "id", "");
+		json_t *agent = json_incref(json_object_get(shelf->agents, id));
 
-		if (agent != NULL && json_text(agent, "sprintId", NULL) == NULL)
+		if (agent == NULL) {
+			agent = json_object();
+			json_put(agent, "agentId", id);
+		}
+		if (json_text(agent, "sprintId", NULL) == NULL)
 			json_array_append(x->agents, agent);
+		json_decref(agent);
 	}
 }
 
@@ -262,21 +268,48 @@ read_sprints(struct epic *x, const struct shelf *shelf)
 		read_needs(x, &x->sprints[i], shelf);
 }
 
-/* Who of its agents runs on this machine. */
+/* It does not run: it was suspended or has ended, or its process was one of this boot and is gone. */
+static bool
+is_gone(const struct session *x, const struct moment *now)
+{
+	return x->state != SESSION_ACTIVE || (x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && !session_lives(x, now));
+}
+
+/* Which of its agents run on this machine, and whether all are known to run no more. */
 static int
 look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, struct err *e)
 {
-	for (size_t i = 0; i < json_array_size(x->agents) && !x->alive; i++) {
+	size_t n = json_array_size(x->agents), gone = 0;
+
+	for (size_t i = 0; i < n && !x->alive; i++) {
 		const json_t *agent = json_array_get(x->agents, i);
 		struct session session;
 		int found = session_load(s, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, e);
 
 		x->alive = found > 0 && session_lives(&session, now);
+		gone += found > 0 && is_gone(&session, now);
 		session_release(&session);
 		if (found < 0)
 			return -1;
 	}
+	x->gone = n > 0 && gone == n;
 	return 0;
+}
+
+/* Of no sprint that is under way an agent may still run. */
+static bool
+all_gone(const struct epic *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct epic_sprint *one = &x->sprints[i];
+
+		if ((one->state == SPRINT_IN_PROGRESS || one->state == SPRINT_STARTING) && !one->gone)
+			return false;
+		n += one->gone;
+	}
+	return n > 0;
 }
 
 static int
@@ -298,7 +331,7 @@ read_epic(struct store *s, struct epic *x, const struct shelf *shelf, int64_t in
 		begun = begun || x->sprints[i].state != SPRINT_WAITING;
 	}
 	open = open && strcmp(json_text(x->record, "status", ""), "completed") != 0;
-	x->interrupted = open && begun && !x->alive && now->wall_ms - x->heard >= BEATS * interval;
+	x->interrupted = open && begun && !x->alive && (all_gone(x) || now->wall_ms - x->heard >= BEATS * interval);
 	return 0;
 }
 

@@ -42,10 +42,11 @@ struct epic_sprint {
 	struct epic_need *needs;
 	size_t n_needs;
 	json_t *record;				/* sprint:<id>:state, NULL: there is none */
-	json_t *agents;				/* array of agent:<id>:state, with "agentId" */
+	json_t *agents;				/* array of agent:<id>:state, with "agentId"; of one without: that alone */
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
 	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
 	bool alive;				/* a process of one of its agents runs here */
+	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
 };
 
 struct epic {
@@ -66,7 +67,7 @@ struct epics {
 /*
  * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
  * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
- * `interval` ms: a live process outweighs any silence.
+ * `interval` ms: a live process outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);

@@ -1,5 +1,7 @@
 #include "home.h"
 
+#include <sys/wait.h>
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/moment.h"
@@ -147,6 +149,58 @@ test_alive(void **state)
 	epics_release(&list);
 }
 
+static void
+record(struct home *h, const char *agent, pid_t pid)
+{
+	struct session x;
+
+	session_init(&x);
+	session_set(&x.agent_uuid, agent);
+	session_set(&x.provider_name, "claude");
+	assert_int_equal(session_note_process(&x, pid), 0);
+	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
+	session_release(&x);
+}
+
+/* Who is known to be gone need not be waited for; one of whom nothing is known is. */
+static void
+test_gone(void **state)
+{
+	struct home *h = *state;
+	int ends[2], status;
+	struct epics list;
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	close(ends[0]);
+	write_state(h, SHAPE_EPIC, "e", "{\"sprints\": [{\"id\": \"s\", \"status\": \"in_progress\"}]}");
+	write_state(h, SHAPE_SPRINT, "s", "{\"epicId\": \"e\", \"agents\": [{\"id\": \"a\"}]}");
+	read_at(h, "e", "2025-10-10T20:45:38Z", &list);
+	assert_false(list.v[0].interrupted);
+	epics_release(&list);
+	record(h, "a", child);
+	read_at(h, "e", "2025-10-10T20:59:59Z", &list);
+	assert_true(list.v[0].alive);		/* though no checkpoint of its own tells of it */
+	assert_false(list.v[0].interrupted);
+	epics_release(&list);
+	close(ends[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	read_at(h, "e", "2025-10-10T20:45:38Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	write_state(h, SHAPE_SPRINT, "s", "{\"epicId\": \"e\", \"agents\": [{\"id\": \"a\"}, {\"id\": \"b\"}]}");
+	read_at(h, "e", "2025-10-10T20:45:38Z", &list);
+	assert_false(list.v[0].interrupted);
+	epics_release(&list);
+}
+
 /* Which epics were interrupted: all that were, and no other. */
 static void
 test_detection(void **state)
@@ -154,10 +208,12 @@ test_detection(void **state)
 	static const struct { const char *id, *epic; bool interrupted; } cases[] = {
 		{ "a", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129000000}", true },
 		{ "b", "{\"status\": \"completed\", \"lastCheckpoint\": 1760129000000}", false },
-		{ "c", "{\"status\": \"waiting\", \"sprints\": [{\"id\": \"c1\", \"status\": \"waiting\"}], \"lastCheckpoint\": 1760129000000}", false },
+		{ "c", "{\"status\": \"waiting\", "
+		    "\"sprints\": [{\"id\": \"c1\", \"status\": \"waiting\"}], \"lastCheckpoint\": 1760129000000}", false },
 		{ "d", "{\"status\": \"starting\", \"lastCheckpoint\": 1760129000000}", true },
 		{ "e", "{\"sprints\": [{\"id\": \"e1\", \"status\": \"completed\"}], \"lastCheckpoint\": 1760129000000}", false },
-		{ "f", "{\"status\": \"waiting\", \"sprints\": [{\"id\": \"f1\", \"status\": \"starting\"}], \"lastCheckpoint\": 1760129000000}", true },
+		{ "f", "{\"status\": \"waiting\", "
+		    "\"sprints\": [{\"id\": \"f1\", \"status\": \"starting\"}], \"lastCheckpoint\": 1760129000000}", true },
 		{ "g", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129090001}", false },
 		{ "h", "{\"status\": \"in_progress\", \"lastCheckpoint\": 1760129090000}", true },
 	};
@@ -235,6 +291,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_screens, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_alive, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_gone, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_detection, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_round_trip, home_setup, home_teardown),
 	};
