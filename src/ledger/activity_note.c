@@ -31,11 +31,15 @@ is_process(const struct session *x, const struct beat *b)
 	return b->boot_id[0] != '\0' && strcmp(x->boot_id, b->boot_id) == 0 && x->pid == b->pid && x->pid_start == b->pid_start;
 }
 
+/* A process of another boot may be one of another host, and live: startup suspends those of this one. */
 static bool
 is_place(const struct session *x, const struct beat *b, const struct moment *now)
 {
-	return b->session != NULL && x->session != NULL && strcmp(x->session, b->session) == 0 &&
-	    (x->socket == NULL || b->socket == NULL || strcmp(x->socket, b->socket) == 0) && !session_lives(x, now);
+	if (b->session == NULL || x->session == NULL || strcmp(x->session, b->session) != 0)
+		return false;
+	if (x->socket != NULL && b->socket != NULL && strcmp(x->socket, b->socket) != 0)
+		return false;
+	return (x->boot_id[0] == '\0' || strcmp(x->boot_id, now->boot_id) == 0) && !session_lives(x, now);
 }
 
 /* --- places --- */

@@ -373,6 +373,28 @@ test_session_in_pane(void **state)
 	session_release(&x);
 }
 
+/* On another host, or before a reboot that startup has not settled: nobody knows, so it is not taken over. */
+static void
+test_session_elsewhere(void **state)
+{
+	struct home *h = *state;
+	struct beat b = beat_of("SessionStart", TALK, "");
+	struct session x;
+
+	b.session = xstrdup("gt-a");
+	with_process(&b, getpid());
+	b.boot_id[0] = b.boot_id[0] == 'f' ? 'e' : 'f';
+	note(h, b);
+	b = beat_of("SessionStart", OTHER, "");
+	b.session = xstrdup("gt-a");
+	with_process(&b, getpid());
+	note(h, b);
+	assert_string_equal(home_state(h, OTHER), "ACTIVE");
+	assert_int_equal(session_load(h->s, TALK, &x, &h->e), 1);
+	assert_string_equal(x.cursor_session_id, TALK);
+	session_release(&x);
+}
+
 /* Ended by its person, and taken up again by him: a new session, under an id that is free. */
 static void
 test_session_ended(void **state)
@@ -507,6 +529,7 @@ main(void)
 		TEST(test_session),
 		TEST(test_session_again),
 		TEST(test_session_in_pane),
+		TEST(test_session_elsewhere),
 		TEST(test_session_ended),
 		TEST(test_spool),
 		TEST(test_spool_trouble),
