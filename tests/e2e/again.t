@@ -315,4 +315,29 @@ gt fox -L main
 is "$RC $(messages fox)" "0 $((told + 2))" '  it comes back'
 is "$(grep -oE 'rival-[12]|newborn-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 ' '  with all that it had heard'
 find_pane fox
+
+# ---- words that were said before the prompt could be pasted ----
+crash fox
+until_ 5 listed_is fox class missing
+gt release fox -L main
+agent_plan fox --eat-stdin
+starts=$(grep -c '^ready' "$(agent_dir fox)/events")
+"$GT_RECOVER" fox -L main >/dev/null 2>&1 </dev/null &
+first=$!
+PIDS+=("$first")
+ok 'a start command eats the prompt' until_ 10 came_up_fox
+kill -9 "$first"
+wait "$first" 2>/dev/null
+find_pane fox
+told=$(messages fox)
+tell_agent fox 'Also note the word early-1.'
+ok '  its agent hears something' until_ 5 messages_are fox $((told + 1))
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 2))" '  then it is told by a paste'
+crash fox
+until_ 5 listed_is fox class missing
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 3))" '  it crashes, and comes back'
+is "$(grep -oE 'rival-[12]|newborn-1|early-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 early-1 ' \
+	'  with all that it had heard'
 done_testing
