@@ -15,9 +15,9 @@ struct err;
  */
 
 /*
- * Opens our own database at path for reading and writing. A missing file is made first, empty, 0600, by open(O_EXCL | O_NOFOLLOW), and
- * its directory is synced; *fresh is set when the file has no content yet. An existing file must be a regular file of this user with one
- * name; rights of others are taken away. journal_mode=TRUNCATE and synchronous=FULL, with the pragmas' answers read back: a commit
+ * Opens our own database at path for reading and writing. A missing file is made first, empty, 0600, by open(O_EXCL | O_NOFOLLOW); as
+ * long as it is empty its directory and the one above are synced; *fresh is set when the file has no content yet. An existing file must be
+ * a regular file of this user with one name; rights of others are taken away. journal_mode=TRUNCATE and synchronous=FULL, with the pragmas' answers read back: a commit
  * survives kill -9 and power loss, no -wal and -shm files exist, and SQLite's WAL-reset bug (3.7.0 to 3.51.2) cannot strike. The whole
  * file has passed quick_check. A file that is no database, or carries another application id than app_id, is refused before SQLite
  * writes a byte.

@@ -1,10 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/db_private.h"
+#include "base/buf.h"
 #include "base/db.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -36,14 +39,30 @@ make_file(const char *path, struct err *e)
 
 	if (fd >= 0) {
 		close(fd);
-		if (io_sync_parent(path) != 0)
-			return err_sys(e, GT_FAIL, "unwritable", "the directory of %s cannot be synced", path);
 		return 0;
 	}
 	if (errno == EEXIST)
 		return 0;
 	err_sys(e, GT_FAIL, "unwritable", "the database %s cannot be made", path);
 	return err_hint(e, "Its directory must exist and belong to this user");
+}
+
+/*
+ * The file's name and its directory's: who made them may have been killed before he synced them. What is above the directory may be
+ * somebody else's: then the directory's name is none that we made.
+ */
+static int
+sync_names(const char *path, struct err *e)
+{
+	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	int ret = io_sync_parent(path);
+
+	if (ret == 0 && dir[0] != '\0' && io_sync_parent(dir) != 0 && errno != EACCES && errno != EROFS && errno != EINVAL)
+		ret = -1;
+	if (ret != 0)
+		err_sys(e, GT_FAIL, "unwritable", "the directory of %s cannot be synced", path);
+	free(dir);
+	return ret;
 }
 
 static int
@@ -57,7 +76,7 @@ own_file(const char *path, struct err *e)
 		return err_set(e, GT_FAIL, "not-ours", "%s is not a regular file of this user with a single name", path);
 	if ((st.st_mode & 077) != 0 && chmod(path, 0600) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "%s is open to others and cannot be closed", path);
-	return 0;
+	return st.st_size > 0 ? 0 : sync_names(path, e);
 }
 
 /*

@@ -184,7 +184,7 @@ io_make_parents(const char *path, struct err *e)
 		if (*s != '/')
 			continue;
 		*s = '\0';
-		if (mkdir(p, 0700) != 0 && errno != EEXIST) {
+		if (mkdir(p, 0700) == 0 ? io_sync_parent(p) != 0 : errno != EEXIST) {
 			int saved = errno;
 
 			err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", p);

@@ -34,7 +34,7 @@ int io_write_durable(const char *path, const void *p, size_t n, const char *faul
  */
 int io_write_synced(const char *path, const void *p, size_t n, const char *fault, struct err *e);
 
-/* Makes the missing directories above path, 0700 each. -1: name "unwritable". */
+/* Makes the missing directories above path, 0700 each, and syncs their names. -1: name "unwritable". */
 int io_make_parents(const char *path, struct err *e);
 /* Makes the directory and its missing parents; the last one is 0700, ours and not a link, or an error (name "unwritable"). */
 int io_private_dir(const char *path, struct err *e);

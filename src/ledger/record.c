@@ -7,6 +7,17 @@
 
 #define ROUNDS 100			/* each lost one is another writer's success */
 
+int
+record_refuse(const struct record *r, bool newer, struct err *e)
+{
+	if (newer) {
+		err_set(e, GT_FAIL, "newer", "the record %.200s was written by a later gt-recover", r->key);
+		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+	}
+	err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
+	return err_hint(e, "gt-recover doctor looks at the whole store");
+}
+
 json_t *
 record_object(const struct record *r, int64_t newest, struct err *e)
 {
@@ -15,13 +26,7 @@ record_object(const struct record *r, int64_t newest, struct err *e)
 
 	if (json_is_object(o) && version >= 1 && version <= newest)
 		return o;
-	if (json_is_object(o) && version > newest) {
-		err_set(e, GT_FAIL, "newer", "the record %.200s was written by a later gt-recover", r->key);
-		err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
-	} else {
-		err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
-		err_hint(e, "gt-recover doctor looks at the whole store");
-	}
+	record_refuse(r, json_is_object(o) && version > newest, e);
 	json_decref(o);
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #define LEDGER_RECORD_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "store/store.h"
 
@@ -14,6 +15,8 @@ struct err;
  * gt-recover wrote it), "corrupt".
  */
 json_t *record_object(const struct record *r, int64_t newest, struct err *e);
+/* Refuses a record by the same names; a reader of its own, without a JSON tree. -1. */
+int record_refuse(const struct record *r, bool newer, struct err *e);
 /* The value of a record: o, which is released. Heap. */
 char *record_value(json_t *o);
 

@@ -6,8 +6,10 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/json_slice.h"
+#include "ledger/record.h"
 
 #define PREFIX "run:"
+#define SCHEMA 1
 
 #define N(table) (sizeof table / sizeof table[0])
 
@@ -134,16 +136,16 @@ take_field(struct run *r, const struct field *f, struct json_slice v)
 	}
 }
 
-/* Fields stand mostly in the order of the table, which is that of run_json. -1: it is no JSON object. */
+/* Fields stand mostly in the order of the table, which is that of run_json. */
 static int
-take_fields(struct run *r, const struct record *rec)
+take_fields(struct run *r, const struct record *rec, struct err *e)
 {
 	struct json_slice whole = { NULL, 0 }, key, value;
 	struct json_walk w;
 	size_t next = 0;
 
 	if (!json_slice_whole(rec->value, strlen(rec->value), &whole))
-		return -1;
+		return record_refuse(rec, false, e);
 	w = json_slice_walk(whole);
 	while (json_walk_next(&w, &key, &value)) {
 		size_t i = 0;
@@ -155,9 +157,11 @@ take_fields(struct run *r, const struct record *rec)
 			next += i + 1;
 		} else if (json_key_is(key, "boot_id") && json_slice_string(value)) {
 			snprintf(r->entered.boot_id, sizeof r->entered.boot_id, "%.*s", (int)(value.n - 2), value.p + 1);
+		} else if (json_key_is(key, "schema_version") && json_slice_number(value, 1) > SCHEMA) {
+			return record_refuse(rec, true, e);
 		}
 	}
-	return w.object && w.p == whole.p + whole.n - 1 ? 0 : -1;
+	return w.object && w.p == whole.p + whole.n - 1 ? 0 : record_refuse(rec, false, e);
 }
 
 int
@@ -168,9 +172,9 @@ run_from_record(const struct record *rec, struct run *r, struct err *e)
 	memset(r, 0, sizeof *r);
 	if (state < 0)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s is no run in a known state", rec->key);
-	if (take_fields(r, rec) != 0) {
+	if (take_fields(r, rec, e) != 0) {
 		run_release(r);
-		return err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", rec->key);
+		return -1;
 	}
 	r->version = rec->version;
 	r->state = (enum run_state)state;

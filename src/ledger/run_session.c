@@ -2,11 +2,13 @@
 #include <string.h>
 
 #include "ledger/run_session.h"
+#include "ledger/record.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/json_slice.h"
 
+#define SCHEMA 1
 #define PREFIX "run_session:"
 
 static const char *const names[RUN_SESSION_STATUSES] = { "running", "stopping", "stopped", "finished" };
@@ -39,7 +41,9 @@ from_record(const struct record *r, struct run_session *x, struct err *e)
 	if (status == RUN_SESSION_STATUSES)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s has no known status", r->key);
 	if (!json_slice_whole(r->value, strlen(r->value), &o))
-		return err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
+		return record_refuse(r, false, e);
+	if (json_slice_number(json_slice_get(o, "schema_version"), 1) > SCHEMA)
+		return record_refuse(r, true, e);
 	x->version = r->version;
 	x->status = (enum run_session_status)status;
 	x->run_id = text_of(o, "run_id");

@@ -4,6 +4,7 @@
 #include "ledger/runner.h"
 #include "ledger/event.h"
 #include "ledger/key.h"
+#include "ledger/record.h"
 #include "agent/liveness.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,6 +12,7 @@
 #include "store/store.h"
 
 #define PREFIX "runner:"
+#define SCHEMA 1
 #define TAG "registered"
 #define TRIES 50
 
@@ -20,7 +22,7 @@ to_json(const struct runner *r)
 	json_t *o = json_object();
 	struct buf out = BUF_INIT;
 
-	json_put_int(o, "schema_version", 1);
+	json_put_int(o, "schema_version", SCHEMA);
 	json_put(o, "runner_id", r->id);
 	json_put_int(o, "life", r->life);
 	json_put_int(o, "registered_at", r->registered_at);
@@ -37,7 +39,7 @@ to_json(const struct runner *r)
 static int
 from_record(const struct record *rec, struct runner *r, struct err *e)
 {
-	json_t *o = json_parse(rec->value, strlen(rec->value), rec->key, e);
+	json_t *o = record_object(rec, SCHEMA, e);
 
 	memset(r, 0, sizeof *r);
 	if (o == NULL)

@@ -90,9 +90,21 @@ join_overlapping(struct conversation *talk, struct conversation *earlier, int64_
 	*talk = all;
 }
 
+/*
+ * Said to the new process before the prompt was pasted into it. A conversation that was resumed has all that before; what stands on the screen
+ * alone is of the process before.
+ */
+static bool
+is_before_paste(const struct exchange *x, const struct attempt *a)
+{
+	bool fresh = a->via == NULL || strcmp(a->via, "resume") != 0, told = strcmp(a->class, class_name(CLASS_RESPAWNED)) == 0;
+
+	return fresh && x->source == SOURCE_TRANSCRIPT && (told || x->at >= a->times[PHASE_RESPAWNED]);
+}
+
 /* earlier goes on with what stands behind the prompt at from - 1. */
 static void
-join_behind(struct conversation *talk, struct conversation *earlier, size_t from)
+join_behind(struct conversation *talk, struct conversation *earlier, size_t from, const struct attempt *a)
 {
 	struct exchange *old = talk->v;
 	size_t n = talk->n;
@@ -102,7 +114,7 @@ join_behind(struct conversation *talk, struct conversation *earlier, size_t from
 	for (size_t i = 0; i < earlier->n; i++)
 		conversation_take(talk, &earlier->v[i]);
 	for (size_t i = 0; i < n; i++)
-		if (i < from)
+		if (i + 1 == from || (i < from && !is_before_paste(&old[i], a)))
 			exchange_release(&old[i]);
 		else
 			conversation_take(talk, &old[i]);
@@ -121,7 +133,7 @@ join(struct conversation *talk, struct conversation *earlier, size_t from, bool 
 	if (from == 0)
 		join_overlapping(talk, earlier, a->times[PHASE_RESPAWNED]);
 	else
-		join_behind(talk, earlier, from);
+		join_behind(talk, earlier, from, a);
 }
 
 /*

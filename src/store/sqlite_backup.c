@@ -334,12 +334,15 @@ sqlite_mend(const char *path, struct store_mended *out, struct err *e)
 	int lock = io_lock(lock_path, SQLITE_LOCK_WAIT_MS, e), ret = -1;
 
 	memset(out, 0, sizeof *out);
-	if (lock >= 0) {
-		ret = damaged(path, e);
-		if (ret > 0)
-			ret = restore(path, out, e) == 0 ? 1 : -1;
+	if (lock >= 0 && sqlite_mark(lock, true) != 0)
+		err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be written", lock_path);
+	else if (lock >= 0 && (ret = damaged(path, e)) > 0)
+		ret = restore(path, out, e) == 0 ? 1 : -1;
+	/* where nothing was replaced the note of one who was killed stays */
+	if (ret > 0)
+		sqlite_mark(lock, false);
+	if (lock >= 0)
 		close(lock);
-	}
 	free(lock_path);
 	return ret;
 }

@@ -62,6 +62,12 @@ set(int lock, char byte)
 }
 
 int
+sqlite_mark(int lock, bool committing)
+{
+	return set(lock, committing ? COMMITTING : IDLE);
+}
+
+int
 sqlite_enter(struct sqlite_store *s, struct err *e)
 {
 	int fd;

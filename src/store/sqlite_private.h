@@ -50,6 +50,8 @@ void sqlite_leave(struct sqlite_store *s, bool settled);
 int sqlite_busy(void *store, int count);
 /* The same for who is about to read, unless a living writer sees to it. */
 int sqlite_sync_left(struct sqlite_store *s, struct err *e);
+/* The note alone, for who took the lock file otherwise. -1 with errno. */
+int sqlite_mark(int lock, bool committing);
 
 /*
  * After the commit with that number, under the writers' lock: makes the backup when it is due. One that cannot be made leaves the old

@@ -33,7 +33,7 @@ start_claude() {	# SESSION FLAGS
 	for word in "${CLAUDE_ENV[@]}"; do
 		command+=" $word"
 	done
-	start_agent "$1" --no-wait --command "$command claude $2" && until_ 20 claude_is "$1" idle
+	start_agent "$1" --no-wait --command "$command claude $2" && until_ 60 claude_is "$1" idle
 }
 claude_is() {	# SESSION STATUS
 	grep -qs "\"status\":\"$2\"" "$W/$1/.claude/sessions/$(agent_pid "$1").json"
@@ -47,14 +47,14 @@ told() {	# PROMPT-FILE
 
 ok 'claude starts' start_claude writer --dangerously-skip-permissions
 tell_agent writer 'Please rename parse() to read_all().'
-until_ 20 pane_shows writer 'Six calls were changed'
-until_ 20 claude_is writer idle
+until_ 60 pane_shows writer 'Six calls were changed'
+until_ 60 claude_is writer idle
 tell_agent writer 'Now write the notes about the cache.'
 ok 'it is in the middle of a Write' until_ 20 grep -qs '"stall"' "$W/log"
-until_ 20 pane_shows writer 'three parts'
+until_ 60 pane_shows writer 'three parts'
 ok 'another claude starts' start_claude asker ''
 tell_agent asker 'Please clean up.'
-ok 'and asks for a permission' until_ 20 pane_shows asker 'Do you want to proceed'
+ok 'and asks for a permission' until_ 60 pane_shows asker 'Do you want to proceed'
 gt snapshot -L "$SOCKET" --json
 is "$RC $(json '{results}')" '0 2' 'a pass of snapshots'
 

@@ -40,7 +40,7 @@ launch_claude() {
 }
 
 start_claude() {	# as launch_claude, until it waits
-	launch_claude "$@" && until_ 20 claude_is "$1" idle
+	launch_claude "$@" && until_ 60 claude_is "$1" idle
 }
 
 claude_is() {	# SESSION STATUS
@@ -80,15 +80,15 @@ recover_and_compare() {
 	ok "$state: the prompt is kept with the context" test -s "$prompt" || return
 	is "$(told "$prompt")" 'exact=1 inside=1' "$state: the model was told the prompt byte for byte, once"
 	is "$(transcripts_with "$session" "$id")" 1 "$state: and the transcript has it once"
-	ok "$state: the agent is alive and idle" until_ 20 claude_is "$session" idle
+	ok "$state: the agent is alive and idle" until_ 60 claude_is "$session" idle
 }
 
 skipping='--dangerously-skip-permissions'
 
 ok 'idle: claude starts' start_claude idle "$skipping"
 tell_agent idle 'Please rename foo to bar.'
-ok 'idle: it has answered' until_ 20 pane_shows idle 'Six calls were changed'
-ok 'idle: it is idle' until_ 20 claude_is idle idle
+ok 'idle: it has answered' until_ 60 pane_shows idle 'Six calls were changed'
+ok 'idle: it is idle' until_ 60 claude_is idle idle
 until_ 10 recorded idle 'Six calls were changed'
 recover_and_compare idle idle
 ok 'idle: the prompt tells what was asked' grep -q 'rename foo to bar' "$W/idle.prompt"
@@ -102,7 +102,7 @@ is "$(grep -c '^\[record .* begins: conversation' "$W/idle.prompt")" 1 'a second
 
 ok 'mid-answer: claude starts' start_claude answer "$skipping"
 tell_agent answer 'Please explain the cache.'
-ok 'mid-answer: half an answer is on the screen' until_ 20 pane_shows answer 'The second one on disk'
+ok 'mid-answer: half an answer is on the screen' until_ 60 pane_shows answer 'The second one on disk'
 until_ 10 recorded answer 'explain the cache'
 recover_and_compare answer mid-answer
 ok 'mid-answer: the prompt holds the half answer' grep -q 'lives in memory' "$W/answer.prompt"
@@ -111,7 +111,7 @@ ok 'mid-answer: below the question of the transcript' grep -q '^User \[transcrip
 
 ok 'mid-Bash: claude starts' start_claude bash "$skipping"
 tell_agent bash 'Please run the tests.'
-ok 'mid-Bash: the command runs' until_ 20 pane_shows bash 'test [0-9]+ ok'
+ok 'mid-Bash: the command runs' until_ 60 pane_shows bash 'test [0-9]+ ok'
 until_ 10 recorded bash 'seq 1 300'
 recover_and_compare bash mid-Bash
 ok 'mid-Bash: the prompt names the command' grep -q 'seq 1 300' "$W/bash.prompt"
@@ -119,7 +119,7 @@ like "$(cat "$W/bash.prompt")" 'still runs \(pid [0-9]+' 'mid-Bash: and the proc
 
 ok 'permission: claude starts' start_claude dialog ''
 tell_agent dialog 'Please clean up.'
-ok 'permission: the dialog is open' until_ 20 pane_shows dialog 'Do you want to proceed'
+ok 'permission: the dialog is open' until_ 60 pane_shows dialog 'Do you want to proceed'
 recover_and_compare dialog permission
 ok 'permission: nothing was accepted' test -d "$(agent_dir dialog)/cwd/build"
 ok 'permission: the prompt names the command' grep -q 'rm -rf ./build' "$W/dialog.prompt"
@@ -127,7 +127,7 @@ ok 'permission: the prompt names the command' grep -q 'rm -rf ./build' "$W/dialo
 # a start command of which nobody can say what reads its input: told by a paste
 ok 'involved: claude starts' start_claude involved '' "sh -c \"[ -t 0 ] && exec claude $skipping\""
 tell_agent involved 'Please run the tests.'
-ok 'involved: the command runs' until_ 20 pane_shows involved 'test [0-9]+ ok'
+ok 'involved: the command runs' until_ 60 pane_shows involved 'test [0-9]+ ok'
 recover_and_compare involved involved
 is "$(json '{results}[0]{delivery}')" paste 'involved: it was pasted'
 
@@ -135,10 +135,10 @@ is "$(json '{results}[0]{delivery}')" paste 'involved: it was pasted'
 ok 'large: claude starts' start_claude large '' "sh -c \"[ -t 0 ] && exec claude $skipping\""
 for ((i = 0; i < 4000; i++)); do printf 'Line %d of what a person pasted: some words, 中文 too.\n' "$i"; done >"$W/large.txt"
 tm load-buffer -b large "$W/large.txt" \; paste-buffer -d -p -b large -t "$(agent_pane large)"
-ok 'large: a person pastes it' until_ 20 pane_shows large '❯.\[Pasted text'
+ok 'large: a person pastes it' until_ 60 pane_shows large '❯.\[Pasted text'
 tm send-keys -t "$(agent_pane large)" Enter
-ok 'large: it has answered' until_ 30 pane_shows large 'Six calls were changed'
-ok 'large: it is idle' until_ 20 claude_is large idle
+ok 'large: it has answered' until_ 60 pane_shows large 'Six calls were changed'
+ok 'large: it is idle' until_ 60 claude_is large idle
 until_ 10 recorded large 'Six calls were changed'
 recover_and_compare large large
 is "$(json '{results}[0]{delivery}')" paste 'large: it was pasted'
@@ -147,7 +147,7 @@ ok 'large: all of it' test "$(stat -c %s "$W/large.prompt")" -gt 200000
 # one that asks for a permission before it can be told anything
 printf '[recovery]\nready_timeout = "8s"\nack_timeout = "8s"\n' >"$W/quick.toml"
 ok 'asking: claude starts' launch_claude asking '' 'sh -c "[ -t 0 ] && exec claude clean-up"'
-ok 'asking: the dialog is open' until_ 20 pane_shows asking 'Do you want to proceed'
+ok 'asking: the dialog is open' until_ 60 pane_shows asking 'Do you want to proceed'
 ok 'asking: it is killed' kill_agent asking
 gt asking -L "$SOCKET" --config "$W/quick.toml" --json
 is "$RC $(json '{results}[0]{error}{name}')" '5 dialog' 'asking: the next one shows it again and is told nothing'

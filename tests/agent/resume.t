@@ -35,7 +35,7 @@ start_claude() {	# SESSION [COMMAND]
 		args+=(--env "$word")
 	done
 	start_agent "$1" --no-wait --command "${2:-claude --dangerously-skip-permissions}" "${args[@]}"
-	until_ 20 claude_is "$1" idle
+	until_ 60 claude_is "$1" idle
 }
 
 claude_is() {	# SESSION STATUS
@@ -70,7 +70,7 @@ sent_with() {	# ID
 # first_said SESSION: something that its conversation begins with
 first_said() {
 	tell_agent "$1" 'Please rename foo to bar.'
-	until_ 20 pane_shows "$1" 'Six calls were changed' && until_ 20 claude_is "$1" idle
+	until_ 60 pane_shows "$1" 'Six calls were changed' && until_ 60 claude_is "$1" idle
 }
 
 # goes_on SESSION STATE: killed, recovered, and resumed
@@ -95,13 +95,13 @@ goes_on() {
 	ok "$state: with its own answer" grep -q '^assistant text: Renamed. Six calls' "$W/$session.sent"
 	is "$(node "$MODEL" count --requests "$W/requests" --prompt "$W/$session.nudge" | grep -v ' inside=0 ' | cut -d ' ' -f 2,3)" \
 		'exact=1 inside=1' "$state: byte for byte what is kept"
-	ok "$state: the agent is alive and idle" until_ 20 claude_is "$session" idle
+	ok "$state: the agent is alive and idle" until_ 60 claude_is "$session" idle
 }
 
 ok 'mid-Bash: claude starts' start_claude bash
 ok 'mid-Bash: it has answered' first_said bash
 tell_agent bash 'Please run the tests.'
-ok 'mid-Bash: the command runs' until_ 20 pane_shows bash 'test [0-9]+ ok'
+ok 'mid-Bash: the command runs' until_ 60 pane_shows bash 'test [0-9]+ ok'
 goes_on bash mid-Bash
 # of 2.1.197; 2.1.330 answers it with a result that says that it is unknown
 is "$(grep -c 'tool_use' "$W/bash.sent")" 0 'mid-Bash: the provider has taken the call out'
@@ -117,18 +117,18 @@ is "$(grep -c '^user text: .*recovery id gtr-' "$W/bash.sent")" 2 'a second time
 ok 'mid-Write: claude starts' start_claude write
 ok 'mid-Write: it has answered' first_said write
 tell_agent write 'Please write the notes.'
-ok 'mid-Write: it is about to write' until_ 20 pane_shows write 'Writing the notes'
-ok 'mid-Write: and at work' until_ 20 claude_is write busy
+ok 'mid-Write: it is about to write' until_ 60 pane_shows write 'Writing the notes'
+ok 'mid-Write: and at work' until_ 60 claude_is write busy
 goes_on write mid-Write
 ok 'mid-Write: what only the screen had is told' grep -q 'Writing the notes' "$W/write.nudge"
 ok 'mid-Write: the question stands in its conversation' grep -q '^user text: Please write the notes' "$W/write.sent"
 not_ok 'mid-Write: nothing of the file was written' test -e "$(agent_dir write)/cwd/notes.md"
 
 ok 'mid-answer: claude starts, told something by its command' start_claude answer "claude --dangerously-skip-permissions 'Please rename foo to bar.'"
-ok 'mid-answer: which it has answered' until_ 20 pane_shows answer 'Six calls were changed'
-ok 'mid-answer: it is idle' until_ 20 claude_is answer idle
+ok 'mid-answer: which it has answered' until_ 60 pane_shows answer 'Six calls were changed'
+ok 'mid-answer: it is idle' until_ 60 claude_is answer idle
 tell_agent answer 'Please explain the cache.'
-ok 'mid-answer: half an answer is on the screen' until_ 20 pane_shows answer 'The second one on disk'
+ok 'mid-answer: half an answer is on the screen' until_ 60 pane_shows answer 'The second one on disk'
 goes_on answer mid-answer
 ok 'mid-answer: the half answer is told' grep -q 'lives in memory' "$W/answer.nudge"
 not_ok 'mid-answer: in its conversation it is not' grep -q '^assistant text: .*lives in memory' "$W/answer.sent"
@@ -156,6 +156,6 @@ claude_env "$W/used" "$(cat "$W/port")"
 mkdir -p "$(agent_dir second)"
 (cd "$(agent_dir used)/cwd" && tm new-session -d -P -F '#{pane_id}' -x 100 -y 30 -s second env "${CLAUDE_ENV[@]}" claude --dangerously-skip-permissions \
 	--resume "$(basename "$(record used)" .jsonl)") >"$(agent_dir second)/pane"
-ok 'in use: somebody else goes on with its conversation' until_ 20 pane_shows second 'Six calls were changed'
+ok 'in use: somebody else goes on with its conversation' until_ 60 pane_shows second 'Six calls were changed'
 not_resumed used in-use
 done_testing

@@ -6,7 +6,7 @@ use File::Basename qw(dirname);
 use File::Path qw(remove_tree);
 
 require(dirname(__FILE__) . "/verbs.pl");
-our ($preload, @verbs);
+our ($w, $preload, @verbs);
 
 # In a check these verbs die, in each of the ways at about MOST of the calls that change something, and at every STRIDE-th of the others.
 # KILL_ALL: all verbs, at all calls, in both ways.
@@ -71,6 +71,18 @@ for my $verb (grep { $all || $few{$_->[0]} } @verbs) {
 		ok($wrong == 0, "$verb->[0], killed by $way @{[$kills - $before]} times: whole or not at all, and asked again it is done once");
 	}
 }
+# A maker of the state directory who was killed before he synced its name: who comes next does it, before there is a record.
+if (grep { $_ eq "preload" } @can) {
+	my $state = scene(["record-first", "", "", { scene => "empty" }]);
+	my ($name) = $state =~ m{([^/]+)$};
+	mkdir "$state/gt-recover", 0700 or die "$state: $!";
+	unlink "$w/calls";
+	run($state, $verbs[0][1], $verbs[0][2], env => loaded($state, undef, "$w/calls"));
+	my ($before) = slurp("$w/calls") =~ /^(.*?)^write\+ recover\.db$/ms;
+	ok(defined $before && $before =~ /^fsync\+ \Q$name\E$/m && $before =~ /^fsync\+ gt-recover$/m, "names of directories are synced before there is a record");
+	remove_tree($state);
+}
+
 # Whether harm would be found: a journal that is lost takes away what makes half a commit none, a log that is lost cannot be made anew.
 my $verb = $verbs[0];
 my $found = 0;

@@ -264,6 +264,22 @@ wait "$late"
 is "$(agent_starts eel) $(agent_starts fox)" '2 3' '  the first one goes on, and starts nothing beside it'
 like "$(cat "$W/late")" 'there again' '  it says why'
 
+untold() {	# SESSION: brought back, but its start command eats the prompt, and the recoverer is killed before it could paste it
+	local starts first
+	agent_plan "$1" --eat-stdin
+	starts=$(grep -c '^ready' "$(agent_dir "$1")/events")
+	"$GT_RECOVER" "$1" -L main >/dev/null 2>&1 </dev/null &
+	first=$!
+	PIDS+=("$first")
+	until_ 10 is_up "$1" "$starts" || return 1
+	kill -9 "$first"
+	wait "$first" 2>/dev/null
+	find_pane "$1"
+}
+is_up() {	# SESSION COUNT
+	[ "$(grep -c '^ready' "$(agent_dir "$1")/events")" -gt "$2" ]
+}
+
 # ---- words of a life whose snapshot was taken too early to name its conversation ----
 find_pane fox
 tell_agent fox 'Also note the word rival-1.'
@@ -272,14 +288,7 @@ tm set-option -g remain-on-exit off \; set-option -p -t "$(agent_pane fox)" -u r
 gt snapshot -L main
 crash fox
 until_ 5 listed_is fox class missing
-agent_plan fox --eat-stdin
-starts=$(grep -c '^ready' "$(agent_dir fox)/events")
-gt fox -L main --config "$W/quick.toml"
-came_up_fox() {
-	[ "$(grep -c '^ready' "$(agent_dir fox)/events")" -gt "$starts" ]
-}
-ok '  its start command eats the prompt' until_ 10 came_up_fox
-find_pane fox
+ok '  its start command eats the prompt' untold fox
 gt snapshot -L main
 last=$(find "$XDG_STATE_HOME/gt-recover/snapshots" -name '[0-9]*.json' | sort | tail -n 1)
 like "$(cat "$last")" '"session":"fox"' '  a snapshot shows it'
@@ -301,10 +310,7 @@ rm -r "$W/before"
 cp -a "$XDG_STATE_HOME/gt-recover/snapshots" "$W/before"
 crash fox
 until_ 5 listed_is fox class dead
-agent_plan fox --eat-stdin
-starts=$(grep -c '^ready' "$(agent_dir fox)/events")
-gt fox -L main --config "$W/quick.toml"
-ok 'a start command eats the prompt' until_ 10 came_up_fox
+ok 'a start command eats the prompt' untold fox
 told=$(messages fox)
 tell_agent fox 'Also note the word newborn-1.'
 ok '  its agent hears something' until_ 5 messages_are fox $((told + 1))
@@ -315,4 +321,21 @@ gt fox -L main
 is "$RC $(messages fox)" "0 $((told + 2))" '  it comes back'
 is "$(grep -oE 'rival-[12]|newborn-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 ' '  with all that it had heard'
 find_pane fox
+
+# ---- words that were said before the prompt could be pasted ----
+crash fox
+until_ 5 listed_is fox class missing
+gt release fox -L main
+ok 'a start command eats the prompt' untold fox
+told=$(messages fox)
+tell_agent fox 'Also note the word early-1.'
+ok '  its agent hears something' until_ 5 messages_are fox $((told + 1))
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 2))" '  then it is told by a paste'
+crash fox
+until_ 5 listed_is fox class missing
+gt fox -L main
+is "$RC $(messages fox)" "0 $((told + 3))" '  it crashes, and comes back'
+is "$(grep -oE 'rival-[12]|newborn-1|early-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 early-1 ' \
+	'  with all that it had heard'
 done_testing

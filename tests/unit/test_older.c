@@ -238,11 +238,21 @@ test_later_record(void **state)
 {
 	struct home *h = *state;
 	struct session x;
+	struct run r;
+	struct runners runners = { .n = 0 };
 
-	older(h, "UPDATE record SET value = json_set(value, '$.schema_version', 2) WHERE key = 'session:root'");
+	older(h, "UPDATE record SET value = json_set(value, '$.schema_version', 2) WHERE key GLOB 'session:*' OR key GLOB 'run:*' OR key GLOB"
+	    " 'runner:*'");
 	assert_int_equal(session_load(h->s, "root", &x, &h->e), -1);
 	assert_string_equal(h->e.name, "newer");
 	session_release(&x);
+	err_clear(&h->e);
+	assert_int_equal(run_load(h->s, "r1", &r, &h->e), -1);
+	assert_string_equal(h->e.name, "newer");
+	err_clear(&h->e);
+	assert_int_equal(runners_read(h->s, &runners, &h->e), -1);
+	assert_string_equal(h->e.name, "newer");
+	runners_release(&runners);
 }
 
 int

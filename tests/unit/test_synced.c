@@ -38,6 +38,22 @@ struct place {
 	struct err e;
 };
 
+static char at_rename;			/* the lock's first byte when the store got its name */
+
+static char first_byte_of(const char *lock);
+
+int
+rename(const char *from, const char *to)
+{
+	if (str_ends(to, "/recover.db")) {
+		char *lock = xasprintf("%.*s/recover.lock", (int)(strlen(to) - strlen("/recover.db")), to);
+
+		at_rename = first_byte_of(lock);
+		free(lock);
+	}
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
 static int
 setup(void **state)
 {
@@ -67,15 +83,21 @@ teardown(void **state)
 }
 
 static char
-first_byte(const struct place *p)
+first_byte_of(const char *lock)
 {
-	FILE *f = fopen(p->lock, "re");
+	FILE *f = fopen(lock, "re");
 	int c;
 
 	assert_non_null(f);
 	c = fgetc(f);
 	fclose(f);
 	return (char)c;
+}
+
+static char
+first_byte(const struct place *p)
+{
+	return first_byte_of(p->lock);
 }
 
 static void
@@ -147,6 +169,22 @@ test_held(void **state)
 	store_close(s);
 }
 
+/* Whoever is killed between the renaming and the sync of the directory has told of it before. */
+static void
+test_mended(void **state)
+{
+	struct place *p = *state;
+	char *db = io_join(p->dir, "recover.db");
+	struct store_mended told;
+
+	temp_write(db, "this is no database any more, but it has more than a hundred bytes, which its header would have, and a few");
+	at_rename = 0;
+	assert_int_equal(store_mend("sqlite", p->dir, &told, &p->e), 1);
+	assert_int_equal(at_rename, 'w');
+	assert_int_equal(first_byte(p), '-');
+	free(db);
+}
+
 /* Lines that stand in the log already, with nothing to be added. */
 static void
 test_event_log(void **state)
@@ -175,6 +213,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_event_log, setup, teardown),
 	};
 
