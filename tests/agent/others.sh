@@ -1,0 +1,198 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034	# what is set here is read by those who source it
+# Sourced by tests/agent/others*.t and tests/golden/agents/record.sh: the other real agents, each of one pinned version from its npm package,
+# without an account: their models are tests/agent/mock-others.mjs on loopback. Their homes are those of people who have used them before, so
+# that nothing is asked at the start. Everything by name: codex gemini opencode copilot qwen auggie cline pi.
+
+OTHERS_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+OTHERS_MODEL=$OTHERS_DIR/mock-others.mjs
+OTHERS=(codex gemini opencode copilot qwen auggie cline pi)
+# a key of nobody
+OTHERS_KEY=mock-key-of-nobody
+
+# The newest that accept node 20.
+others_package() {	# NAME: PACKAGE VERSION
+	case $1 in
+	codex) printf '@openai/codex 0.169.0' ;;
+	gemini) printf '@google/gemini-cli 0.61.0' ;;
+	opencode) printf 'opencode-ai 1.18.33' ;;
+	copilot) printf '@github/copilot 1.0.102' ;;
+	qwen) printf '@qwen-code/qwen-code 0.15.10' ;;
+	auggie) printf '@augmentcode/auggie 0.36.0' ;;
+	cline) printf 'cline 3.0.65' ;;
+	pi) printf '@earendil-works/pi-coding-agent 0.74.2' ;;
+	*) return 1 ;;
+	esac
+}
+
+# The program itself: below the npm shims of four of them stands a native one, which leaves its screen when it is killed.
+others_program() {	# DIRECTORY NAME
+	local m=$1/node_modules file
+	case $2 in
+	codex) file=(@openai/codex-linux-*/vendor/*/bin/codex) ;;
+	copilot) file=(@github/copilot-linux-*/copilot) ;;
+	opencode) file=(opencode-linux-*/bin/opencode) ;;
+	cline) file=(@cline/cli-linux-*/bin/cline) ;;
+	gemini) file=(@google/gemini-cli/bundle/gemini.js) ;;
+	qwen) file=(@qwen-code/qwen-code/cli.js) ;;
+	auggie) file=(@augmentcode/auggie/augment.mjs) ;;
+	pi) file=(@earendil-works/pi-coding-agent/dist/cli.js) ;;
+	esac
+	# packages for glibc and musl, with and without AVX2: the one that runs is ours
+	# shellcheck disable=SC2068	# patterns
+	for file in $(cd "$m" 2>/dev/null && printf '%s\n' ${file[@]}); do
+		[ -x "$m/$file" ] && HOME=$1 timeout 60 "$m/$file" --version >/dev/null 2>&1 </dev/null && printf '%s' "$m/$file" && return
+	done
+	return 1
+}
+
+# others_install CACHE HOME NAME: prints the path of the program; installs it below CACHE when it is not there yet, npm's own settings being in
+# HOME. On failure prints the reason instead and returns 1.
+others_install() {
+	local dir package version new said
+	read -r package version <<<"$(others_package "$3")"
+	dir=$1/$3-$version
+	[ -s "$dir/program" ] && [ -x "$(cat "$dir/program")" ] && cat "$dir/program" && return
+	command -v node >/dev/null || { printf 'node is not installed' && return 1; }
+	command -v npm >/dev/null || { printf 'npm is not installed' && return 1; }
+	mkdir -p "$1" || return 1
+	new=$(mktemp -d "$1/new.XXXXXX") || { printf 'no room for the package in %s' "$1" && return 1; }
+	# no install script runs
+	if ! said=$(cd "$new" && HOME=$2 timeout 300 npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
+		--loglevel=error --prefix "$new" "$package@$version" 2>&1 </dev/null); then
+		rm -rf -- "$new"
+		printf 'npm cannot install %s %s: %s' "$package" "$version" "$(printf '%s' "$said" | grep -v '^npm warn' | head -n 1)"
+		return 1
+	fi
+	# somebody else may have been faster
+	mv -T -- "$new" "$dir" 2>/dev/null || rm -rf -- "$new"
+	others_program "$dir" "$3" >"$dir/program.new" && mv -- "$dir/program.new" "$dir/program" && cat "$dir/program" && return
+	printf 'the package of %s %s holds no program that runs on this machine' "$package" "$version"
+	return 1
+}
+
+# others_home NAME HOME CWD PORT: its settings
+others_home() {
+	local cwd url=http://127.0.0.1:$4/$1/v1
+	cwd=$(realpath "$3") || return 1
+	case $1 in
+	codex)
+		mkdir -p "$2/.codex"
+		cat >"$2/.codex/config.toml" <<-EOF
+			model = "mock-model"
+			model_provider = "mock"
+			check_for_update_on_startup = false
+			[model_providers.mock]
+			name = "mock"
+			base_url = "$url"
+			env_key = "MOCK_KEY"
+			wire_api = "responses"
+			[projects."$cwd"]
+			trust_level = "trusted"
+		EOF
+		;;
+	gemini)
+		mkdir -p "$2/.gemini"
+		printf '{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}}\n' >"$2/.gemini/settings.json"
+		;;
+	opencode)
+		mkdir -p "$2/.config/opencode"
+		cat >"$2/.config/opencode/opencode.json" <<-EOF
+			{"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "$url", "apiKey": "$OTHERS_KEY"},
+			 "models": {"mock-model": {"limit": {"context": 200000, "output": 8000}}}}},
+			 "model": "mock/mock-model", "small_model": "mock/mock-model", "enabled_providers": ["mock"], "permission": {"*": "allow"}, "autoupdate": false}
+		EOF
+		;;
+	copilot)
+		mkdir -p "$2/.copilot"
+		printf '{"trustedFolders": ["%s"], "banner": "never"}\n' "$cwd" >"$2/.copilot/config.json"
+		;;
+	qwen) mkdir -p "$2/.qwen" ;;
+	auggie)
+		mkdir -p "$2/.augment"
+		printf '{"sessionCount": 1, "onboardingVersion": "1.0.0"}\n' >"$2/.augment/.auggie.json"
+		;;
+	cline)
+		mkdir -p "$2/.cline/data/settings"
+		# an advertisement on its first screen, which Enter would open in a browser
+		printf '{"shown": {"cline-cli-cline-pass-intro": true}}\n' >"$2/.cline/data/settings/cli-notices.json"
+		cat >"$2/.cline/data/settings/providers.json" <<-EOF
+			{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"tokenSource": "manual",
+			 "updatedAt": "2026-01-01T00:00:00.000Z", "settings": {"provider": "openai-compatible", "apiKey": "$OTHERS_KEY", "model": "mock-model",
+			 "baseUrl": "$url"}}}}
+		EOF
+		;;
+	pi)
+		mkdir -p "$2/.pi/agent"
+		cat >"$2/.pi/agent/models.json" <<-EOF
+			{"providers": {"mock": {"baseUrl": "$url", "api": "openai-completions", "apiKey": "$OTHERS_KEY",
+			 "models": [{"id": "mock-model", "contextWindow": 200000, "maxTokens": 8000}]}}}
+		EOF
+		;;
+	esac
+}
+
+# others_env NAME HOME PORT: sets OTHERS_ENV, KEY=VALUE words for tmux -e or env
+others_env() {
+	local url=http://127.0.0.1:$3/$1
+	OTHERS_ENV=("HOME=$2" "XDG_CONFIG_HOME=$2/.config" "XDG_DATA_HOME=$2/.local/share" "XDG_STATE_HOME=$2/.local/state" "XDG_CACHE_HOME=$2/.cache"
+		DO_NOT_TRACK=1 NO_UPDATE_NOTIFIER=1)
+	case $1 in
+	codex) OTHERS_ENV+=("MOCK_KEY=$OTHERS_KEY") ;;
+	gemini) OTHERS_ENV+=("GEMINI_API_KEY=$OTHERS_KEY" "GOOGLE_GEMINI_BASE_URL=$url" GEMINI_TELEMETRY_ENABLED=false) ;;
+	opencode) OTHERS_ENV+=(OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_MODELS_FETCH=1) ;;
+	copilot)
+		OTHERS_ENV+=(COPILOT_OFFLINE=true "COPILOT_PROVIDER_BASE_URL=$url/v1" "COPILOT_PROVIDER_API_KEY=$OTHERS_KEY" COPILOT_MODEL=mock-model
+			COPILOT_AUTO_UPDATE=false)
+		;;
+	qwen) OTHERS_ENV+=("OPENAI_API_KEY=$OTHERS_KEY" "OPENAI_BASE_URL=$url/v1" OPENAI_MODEL=mock-model) ;;
+	auggie)
+		OTHERS_ENV+=("AUGMENT_SESSION_AUTH={\"accessToken\":\"$OTHERS_KEY\",\"tenantURL\":\"$url/\",\"scopes\":[\"email\"]}" AUGMENT_DISABLE_AUTO_UPDATE=1)
+		;;
+	cline) ;;
+	pi) OTHERS_ENV+=(PI_OFFLINE=1) ;;
+	esac
+}
+
+# Its command as a person would type it, in a sandbox.
+others_command() {	# NAME
+	case $1 in
+	codex) printf 'codex --no-daemon --dangerously-bypass-approvals-and-sandbox' ;;
+	gemini) printf 'gemini --skip-trust --yolo' ;;
+	opencode) printf 'opencode' ;;
+	copilot) printf 'copilot --yolo' ;;
+	qwen) printf 'qwen --auth-type openai --yolo' ;;
+	auggie) printf 'auggie --allow-indexing' ;;
+	cline) printf 'cline' ;;
+	pi) printf 'pi --provider mock --model mock-model' ;;
+	esac
+}
+
+# What its screen shows when it waits for a first prompt.
+others_ready() {	# NAME: an extended regular expression
+	case $1 in
+	codex) printf '\\? for shortcuts' ;;
+	gemini | qwen) printf 'Type your message' ;;
+	opencode) printf 'ctrl\\+p commands' ;;
+	copilot) printf '/ commands' ;;
+	auggie) printf '\\? to show shortcuts' ;;
+	cline) printf 'What can I do for you' ;;
+	pi) printf '\\(auto\\) ' ;;
+	esac
+}
+
+# Its own records, one path a line: patterns below HOME.
+others_records() {	# NAME HOME
+	local pattern
+	case $1 in
+	codex) pattern='.codex/sessions/*/*/*/rollout-*.jsonl' ;;
+	gemini) pattern='.gemini/tmp/*/chats/session-*.jsonl' ;;
+	opencode) pattern='.local/share/opencode/opencode.db' ;;
+	copilot) pattern='.copilot/session-state/*/events.jsonl' ;;
+	qwen) pattern='.qwen/projects/*/chats/*.jsonl' ;;
+	auggie) pattern='.augment/sessions/*.json' ;;
+	cline) pattern='.cline/data/sessions/*/*.json' ;;
+	pi) pattern='.pi/agent/sessions/*/*.jsonl' ;;
+	esac
+	compgen -G "$2/$pattern"
+}
