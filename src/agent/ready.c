@@ -32,12 +32,13 @@ lowest_rows(const char *screen, size_t *n)
 
 /*
  * What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini
- * 0.61, copilot 1.0.102.
+ * 0.61, copilot 1.0.102, codex 0.169.0, cline 3.0.65.
  */
 bool
 ready_is_hint(const char *text, size_t n)
 {
-	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message", "Ask anything", "Plan something" };
+	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message", "Ask anything", "Plan something",
+		"Ask Codex to do anything", "What can I do for you?" };
 
 	while (n > 0 && blank(*text)) {
 		text++;
