@@ -61,7 +61,7 @@ _gt_recover() {
 		return
 		;;
 	--agent)
-		mapfile -t COMPREPLY < <(compgen -W 'claude codex gemini opencode copilot cursor-agent amp' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp' -- "$cur")
 		return
 		;;
 	esac

@@ -109,7 +109,7 @@ _gt_recover() {
 	epic) options=($servers $dry '--sprints[only the sprints at these places]:list' '--output[a private file, not standard output]:file:_files' '(-y --yes)'{-y,--yes}'[do not ask]' '--no-input[never ask]') ;;
 	session|agent) options=($place) ;;
 	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
-	parse) options=('--agent[whose screen it is]:agent:(claude codex gemini opencode copilot cursor-agent amp)'
+	parse) options=('--agent[whose screen or record it is]:agent:(claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]' '--no-known[not by the values of your environment and files]') ;;
 	hook) options=($place) ;;

@@ -14,8 +14,9 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_ACT | OPT_SCOPE, "      --scope task|lines how much of the conversation is taken\n" },
 	{ OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
 	{ OPT_LIST, "      --names            session names alone, one a line\n" },
-	{ OPT_AGENT, "      --agent NAME       whose screen it is (claude)\n"
-	    "      --transcript       the input is the agent's own record, not a screen\n" },
+	{ OPT_AGENT, "      --agent NAME       whose screen or record it is (claude)\n"
+	    "      --transcript       the input is the agent's own record, not a screen: of claude, codex, gemini, qwen,\n"
+	    "                         copilot, pi, auggie, cline or opencode\n" },
 	{ OPT_SCRUB, "      --report           also kinds, rows and counts as JSON, on standard error\n"
 	    "      --check            print nothing; status 7 when something was found\n"
 	    "      --no-known         the rules alone, not the secrets of your environment and files\n" },

@@ -12,13 +12,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "context/transcript_proof.h"
+#include "context/transcript_reader.h"
 #include "context/transcript_record.h"
 #include "context/transcript_tail.h"
 
 #define MAX_TAIL ((off_t)64 << 20)
 #define BATCH 50	/* lines before the question among which an answer to it may stand */
 
-/* What is kept of a line: enough to walk from an answer up to its question. */
+/* What is kept of a record: enough to walk from an answer up to its question. */
 struct link {
 	uint64_t id, parent;
 	bool answer, error;
@@ -170,8 +172,8 @@ judge(const struct links *l)
 	return found;
 }
 
-int
-transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct err *e)
+static int
+ack_claude(const char *path, const char *recovery_id, enum ack *out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = -1;
 	struct links l = { .n = 0 };
@@ -193,6 +195,19 @@ transcript_ack(const char *path, const char *recovery_id, enum ack *out, struct 
 	return ret;
 }
 
+int
+transcript_ack(const char *path, const char *format, const char *recovery_id, enum ack *out, struct err *e)
+{
+	const struct reader *how;
+
+	*out = ACK_NONE;
+	if (strcmp(format, "claude") == 0)
+		return ack_claude(path, recovery_id, out, e);
+	if ((how = reader_find(format)) == NULL)
+		return transcript_no_format(format, e);
+	return proof_find(how, path, recovery_id, out, e);
+}
+
 void
 transcript_search(const char *config_dir, const char *cwd, const char *recovery_id, int64_t since_ms, enum ack *out, char **path)
 {
@@ -211,7 +226,7 @@ transcript_search(const char *config_dir, const char *cwd, const char *recovery_
 			continue;
 		file = io_join(folder, d->d_name);
 		if (stat(file, &st) == 0 && (int64_t)st.st_mtime * 1000 + 999 >= since_ms &&
-		    transcript_ack(file, recovery_id, &ack, NULL) == 0 && ack > *out) {
+		    ack_claude(file, recovery_id, &ack, NULL) == 0 && ack > *out) {
 			*out = ack;
 			free(*path);
 			*path = xstrdup(file);

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "context/transcript_call.h"
@@ -177,6 +178,112 @@ call_input(struct buf *out, struct json_slice name, struct json_slice input)
 		put_questions(out, input);
 	else if (!call_tasks(out, name, input) && input.n > 2)
 		put_json(out, input);
+}
+
+/* How a member of an unknown tool's input is shown, by its name; without "_" and the case of its letters. */
+static enum shape
+shape_of(struct json_slice key)
+{
+	static const struct { const char *key; enum shape shape; } known[] = {
+		{ "command", PLAIN }, { "commands", PLAIN }, { "cmd", PLAIN }, { "path", PLAIN }, { "paths", PLAIN }, { "filepath", PLAIN },
+		{ "absolutepath", PLAIN }, { "content", PLAIN }, { "filecontent", PLAIN }, { "text", PLAIN }, { "input", PLAIN },
+		{ "patch", PLAIN }, { "pattern", PLAIN }, { "query", PLAIN }, { "url", PLAIN }, { "prompt", PLAIN },
+		{ "oldstring", REMOVED }, { "oldstr", REMOVED }, { "oldtext", REMOVED }, { "newstring", ADDED }, { "newstr", ADDED },
+		{ "newtext", ADDED },
+	};
+	char name[16];
+	size_t n = 0;
+
+	for (size_t i = 0; i < key.n; i++) {
+		if (key.p[i] == '_')
+			continue;
+		if (n == sizeof name - 1)
+			return LABELLED;
+		name[n++] = (char)tolower((unsigned char)key.p[i]);
+	}
+	name[n] = '\0';
+	for (size_t i = 0; i < COUNT(known); i++)
+		if (strcmp(name, known[i].key) == 0)
+			return known[i].shape;
+	return LABELLED;
+}
+
+/* A list of strings and numbers is a line each. False: it holds something else. */
+static bool
+put_list(struct buf *out, struct json_slice list)
+{
+	struct json_walk look = json_slice_walk(list), w = look;
+	struct json_slice v;
+	bool first = true;
+
+	if (list.n < 3 || *list.p != '[')
+		return false;
+	while (json_walk_next(&look, NULL, &v))
+		if (*v.p == '{' || *v.p == '[')
+			return false;
+	while (json_walk_next(&w, NULL, &v)) {
+		if (!first)
+			buf_chr(out, '\n');
+		first = false;
+		words_decode(out, v, CALL_MOST);
+	}
+	return true;
+}
+
+static void
+put_member(struct buf *out, struct json_slice key, struct json_slice v, bool alone)
+{
+	enum shape shape = shape_of(key);
+
+	if (json_slice_is(v, "null") || v.n == 0)
+		return;
+	if (json_slice_string(v) && (shape == REMOVED || shape == ADDED)) {
+		put_lines(out, v, shape == REMOVED ? '-' : '+');
+		return;
+	}
+	if (out->len > 0)
+		buf_chr(out, '\n');
+	if (shape != PLAIN && !alone) {
+		buf_add(out, key.p, key.n);
+		buf_str(out, ": ");
+	}
+	if (json_slice_string(v))
+		words_decode(out, v, CALL_MOST);
+	else if (!put_list(out, v))
+		put_json(out, v);
+}
+
+static void
+put_members(struct buf *out, struct json_slice input)
+{
+	struct json_walk w = json_slice_walk(input);
+	struct json_slice key, v;
+	size_t n = 0;
+
+	for (struct json_walk look = w; n < 2 && json_walk_next(&look, &key, &v); n++)
+		;
+	while (out->len < CALL_MOST && json_walk_next(&w, &key, &v))
+		put_member(out, key, v, n == 1);
+}
+
+void
+call_members(struct buf *out, struct json_slice input)
+{
+	struct buf text = BUF_INIT;
+	struct json_slice whole;
+
+	if (json_slice_string(input)) {
+		json_slice_text(&text, input);
+		if (json_slice_whole(text.data, text.len, &whole) && *whole.p == '{')
+			put_members(out, whole);
+		else
+			words_decode(out, input, CALL_MOST);
+		buf_wipe(&text);
+	} else if (input.n > 2 && *input.p == '{') {
+		put_members(out, input);
+	} else if (input.n > 2 && !put_list(out, input)) {
+		put_json(out, input);
+	}
 }
 
 /* "@@ -1,6 +1,7 @@" and the lines of each hunk. */

@@ -14,6 +14,12 @@ struct buf;
 void call_input(struct buf *out, struct json_slice name, struct json_slice input);
 
 /*
+ * A call of any other agent's tool, of which no table tells: what a command, a path or a text is stands alone, other members behind their
+ * names, each from a line of its own. A string holds JSON (codex, auggie), or is shown as it is.
+ */
+void call_members(struct buf *out, struct json_slice input);
+
+/*
  * A result: the words that the model was given. answer: the record's toolUseResult; when it holds a patch (Edit, Write, MultiEdit,
  * NotebookEdit) that is the result, as a unified diff. True then: the input need not repeat the change.
  */

@@ -48,7 +48,10 @@ drop_escapes(struct buf *b, size_t from)
 	buf_cut(b, (size_t)(to - b->data));
 }
 
-/* Half a word may be half a secret, and without its line a word may not be known for one: lines are cut at blanks only where they are long. */
+/*
+ * Half a word may be half a secret, and without its line a word may not be known for one: lines are cut at blanks only where they are
+ * long.
+ */
 static void
 cut_middle(struct buf *b, size_t from, size_t most)
 {
@@ -191,6 +194,28 @@ unwrap(struct buf *text, const char *name)
 	if (p == end || *p != '<' || !find_tag(p, (size_t)(end - p), name, &from, &to, &behind) || behind != end || from[-1] != '>' ||
 	    strncmp(p + 1, name, strlen(name)) != 0)
 		return false;
+	if (from < to && *from == '\n')
+		from++;
+	if (from < to && to[-1] == '\n')
+		to--;
+	keep(text, from, to);
+	return true;
+}
+
+bool
+words_untag(struct buf *text, const char *name)
+{
+	const char *p = text->data, *end = text->data + text->len, *from, *to;
+	size_t len = strlen(name);
+
+	trim(&p, &end);
+	if ((size_t)(end - p) < 2 * len + 5 || *p != '<' || memcmp(p + 1, name, len) != 0 || (p[1 + len] != '>' && p[1 + len] != ' '))
+		return false;
+	to = end - (len + 3);
+	from = memchr(p, '>', (size_t)(to - p));
+	if (from == NULL || memcmp(to, "</", 2) != 0 || memcmp(to + 2, name, len) != 0 || end[-1] != '>')
+		return false;
+	from++;
 	if (from < to && *from == '\n')
 		from++;
 	if (from < to && to[-1] == '\n')

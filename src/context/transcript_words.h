@@ -33,6 +33,8 @@ enum words words_read(struct buf *text, bool meta);
 void words_decode(struct buf *out, struct json_slice v, size_t most);
 /* The same for a string or the blocks of a message: texts and "[image]", a line each. */
 void words_content(struct buf *out, struct json_slice v, size_t most);
+/* Does the text begin with that tag, attributes or not, and end with its closing one? Then what stands between them is left. */
+bool words_untag(struct buf *text, const char *name);
 /* "<system-reminder>" at the end, "<tool_use_error>" around it: not the tool's words. */
 void words_unwrap_result(struct buf *text);
 

@@ -48,7 +48,8 @@ look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, co
 		goto out;
 	if (session_file_below(dir, procs, p->pid, &note)) {
 		out->transcript = transcript_path(dir, note.cwd, note.session_id);
-		if (out->transcript != NULL && (transcript_ack(out->transcript, id, &out->ack, NULL) != 0 || out->ack == ACK_NONE)) {
+		if (out->transcript != NULL &&
+		    (transcript_ack(out->transcript, "claude", id, &out->ack, NULL) != 0 || out->ack == ACK_NONE)) {
 			free(out->transcript);
 			out->transcript = NULL;
 		}

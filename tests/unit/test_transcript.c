@@ -80,7 +80,7 @@ sees_what_the_agent_was_told(void **state)
 		enum ack got;
 
 		write_file(path, cases[i].text);
-		assert_int_equal(transcript_ack(path, ID, &got, NULL), 0);
+		assert_int_equal(transcript_ack(path, "claude", ID, &got, NULL), 0);
 		if (got != cases[i].want)
 			fail_msg("%s: %d, not %d", cases[i].name, got, cases[i].want);
 	}

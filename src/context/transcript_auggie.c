@@ -1,0 +1,95 @@
+#include <string.h>
+
+#include "context/transcript_reader.h"
+#include "base/buf.h"
+#include "context/transcript_call.h"
+#include "context/transcript_teller.h"
+#include "context/transcript_words.h"
+
+/*
+ * auggie 0.36.0: ~/.augment/sessions/<id>.json, written anew as a whole. chatHistory[].exchange is a prompt with its answer: request_nodes
+ * of type 0 hold the person's words, of type 1 what became of the calls before, response_nodes of type 0 the model's words, of type 5 its
+ * calls. A call of the last exchange without a node of type 1 behind it is at work; the program itself shows one that died as completed.
+ */
+enum { NODE_TEXT = 0, NODE_RESULT = 1, NODE_CALL = 5 };
+
+static void
+open_auggie(struct json_slice record, struct record *out)
+{
+	if (json_slice_get(record, "exchange").n == 0)
+		return;
+	out->time = record_time(json_slice_get(record, "finishedAt"));
+	out->kind = RECORD_ASSISTANT;
+}
+
+static void
+tell_request(struct teller *t, const struct record *r, struct json_slice exchange, enum role role)
+{
+	struct json_walk w = json_slice_walk(json_slice_get(exchange, "request_nodes"));
+	struct buf all = BUF_INIT, text = BUF_INIT;
+	struct json_slice node;
+
+	while (!w.object && json_walk_next(&w, NULL, &node)) {
+		struct json_slice result = json_slice_get(node, "tool_result_node"), words;
+		int64_t type = json_slice_number(json_slice_get(node, "type"), -1);
+
+		words = json_slice_get(json_slice_get(node, "text_node"), "content");
+		if (type == NODE_RESULT) {
+			bool failed = json_slice_is(json_slice_get(result, "is_error"), "true");
+
+			words_content(&text, json_slice_get(result, "content"), CALL_MOST);
+			teller_result(t, json_slice_get(result, "tool_use_id"), failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
+		} else if (type == NODE_TEXT && json_slice_string(words)) {
+			if (all.len > 0)
+				buf_chr(&all, '\n');
+			words_decode(&all, words, 0);
+		}
+	}
+	if (all.len == 0 && json_slice_string(json_slice_get(exchange, "request_message")))
+		words_decode(&all, json_slice_get(exchange, "request_message"), 0);
+	teller_words(t, role, STATUS_COMPLETE, r->time, &all);
+}
+
+static void
+tell_response(struct teller *t, const struct record *r, struct json_slice exchange)
+{
+	struct json_slice nodes = json_slice_get(exchange, "response_nodes"), words = json_slice_get(exchange, "response_text"), node;
+	struct json_walk w = json_slice_walk(nodes);
+	struct buf text = BUF_INIT;
+
+	teller_answer(t);
+	if (nodes.n <= 2 && json_slice_string(words))
+		words_decode(&text, words, 0);
+	while (!w.object && json_walk_next(&w, NULL, &node)) {
+		struct json_slice call = json_slice_get(node, "tool_use"), piece = json_slice_get(node, "content");
+		int64_t type = json_slice_number(json_slice_get(node, "type"), -1);
+
+		if (type == NODE_TEXT && json_slice_string(piece))
+			words_decode(&text, piece, 0);		/* a piece of the stream */
+		if (type != NODE_CALL)
+			continue;
+		teller_words(t, ROLE_ASSISTANT, STATUS_COMPLETE, r->time, &text);
+		teller_call(t, json_slice_get(call, "tool_use_id"), json_slice_get(call, "tool_name"), json_slice_get(call, "input_json"),
+		    r->time);
+	}
+	teller_words(t, ROLE_ASSISTANT, STATUS_COMPLETE, r->time, &text);
+}
+
+static void
+tell_auggie(struct teller *t, const struct record *r, struct json_slice record)
+{
+	struct json_slice exchange = json_slice_get(record, "exchange");
+	bool summary = json_slice_is(json_slice_get(record, "isHistorySummary"), "true");
+
+	tell_request(t, r, exchange, summary ? ROLE_SYSTEM : ROLE_USER);
+	tell_response(t, r, exchange);
+}
+
+static void
+head_auggie(struct teller *t, struct json_slice record)
+{
+	teller_head(t, FIELD_SESSION, json_slice_get(record, "sessionId"));
+}
+
+const struct reader reader_auggie = { .name = "auggie", .list = "chatHistory", .open = open_auggie, .tell = tell_auggie,
+	.head = head_auggie };

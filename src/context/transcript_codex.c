@@ -1,0 +1,186 @@
+#include <string.h>
+
+#include "context/transcript_reader.h"
+#include "base/buf.h"
+#include "context/transcript_call.h"
+#include "context/transcript_teller.h"
+#include "context/transcript_words.h"
+
+/*
+ * codex 0.169.0: ~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl, a line {timestamp, type, payload}. response_item is what the model is sent:
+ * messages, calls, outputs. event_msg repeats them for the screen, and tells of turns that were aborted, of errors and of turns taken
+ * back. A user's message may be the program's: its context, AGENTS.md, a shell command's output, each in a tag or under a heading of its
+ * own.
+ */
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static const char *const calls[] = { "function_call", "custom_tool_call", "local_shell_call" };
+static const char *const outputs[] = { "function_call_output", "custom_tool_call_output", "local_shell_call_output" };
+
+static bool
+is_one_of(struct json_slice v, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (json_slice_is(v, names[i]))
+			return true;
+	return false;
+}
+
+static enum record_kind
+kind_of_item(struct json_slice payload)
+{
+	static const char *const silent[] = { "reasoning", "web_search_call", "tool_search_call", "tool_search_output", "ghost_snapshot",
+		"image_generation_call", "compaction", "compaction_summary", "context_compaction" };
+	struct json_slice type = json_slice_get(payload, "type"), role = json_slice_get(payload, "role");
+
+	if (json_slice_is(type, "message"))
+		return json_slice_is(role, "user") ? RECORD_USER : json_slice_is(role, "assistant") ? RECORD_ASSISTANT : RECORD_NOTE;
+	if (is_one_of(type, calls, COUNT(calls)))
+		return RECORD_ASSISTANT;
+	if (is_one_of(type, outputs, COUNT(outputs)))
+		return RECORD_SYSTEM;
+	return is_one_of(type, silent, COUNT(silent)) ? RECORD_NOTE : RECORD_UNKNOWN;
+}
+
+static enum record_kind
+kind_of_event(struct json_slice payload)
+{
+	static const char *const told[] = { "turn_aborted", "error", "thread_rolled_back" };
+
+	return is_one_of(json_slice_get(payload, "type"), told, COUNT(told)) ? RECORD_SYSTEM : RECORD_NOTE;
+}
+
+static void
+open_codex(struct json_slice record, struct record *out)
+{
+	static const char *const notes[] = { "session_meta", "turn_context", "world_state", "token_usage_record" };
+	struct json_slice type = json_slice_get(record, "type"), payload = json_slice_get(record, "payload");
+
+	out->time = record_time(json_slice_get(record, "timestamp"));
+	if (json_slice_is(type, "response_item"))
+		out->kind = kind_of_item(payload);
+	else if (json_slice_is(type, "event_msg"))
+		out->kind = kind_of_event(payload);
+	else if (json_slice_is(type, "compacted"))
+		out->kind = RECORD_SYSTEM;
+	else
+		out->kind = is_one_of(type, notes, COUNT(notes)) ? RECORD_NOTE : RECORD_UNKNOWN;
+}
+
+/* Put in by the program, not typed by the person. */
+static bool
+is_injected(struct buf *text)
+{
+	static const char *const tags[] = { "environment_context", "user_instructions", "skill", "subagent_notification", "turn_aborted",
+		"user_shell_command" };
+
+	for (size_t i = 0; i < COUNT(tags); i++)
+		if (words_untag(text, tags[i]))
+			return true;
+	return str_starts(text->data, "# AGENTS.md instructions for ");
+}
+
+static void
+tell_message(struct teller *t, const struct record *r, struct json_slice payload)
+{
+	struct json_walk w = json_slice_walk(json_slice_get(payload, "content"));
+	struct buf all = BUF_INIT, text = BUF_INIT;
+	struct json_slice part;
+
+	while (!w.object && json_walk_next(&w, NULL, &part)) {
+		struct json_slice words = json_slice_get(part, "text");
+
+		if (json_slice_string(words))
+			words_decode(&text, words, 0);
+		else if (json_slice_is(json_slice_get(part, "type"), "input_image"))
+			buf_str(&text, "[image]");
+		if (text.len > 0 && (r->kind != RECORD_USER || !is_injected(&text))) {
+			if (all.len > 0)
+				buf_chr(&all, '\n');
+			buf_add(&all, text.data, text.len);
+		}
+		buf_wipe(&text);
+	}
+	teller_words(t, r->kind == RECORD_USER ? ROLE_USER : ROLE_ASSISTANT, STATUS_COMPLETE, r->time, &all);
+}
+
+static void
+tell_call(struct teller *t, const struct record *r, struct json_slice payload)
+{
+	struct json_slice input = json_slice_get(payload, "arguments"), name = json_slice_get(payload, "name");
+
+	if (input.n == 0)
+		input = json_slice_get(payload, "input");
+	if (json_slice_is(json_slice_get(payload, "type"), "local_shell_call")) {
+		static const char shell[] = "\"local_shell\"";
+
+		name = (struct json_slice){ shell, sizeof shell - 1 };
+		input = json_slice_get(json_slice_get(payload, "action"), "command");
+	}
+	teller_call(t, json_slice_get(payload, "call_id"), name, input, r->time);
+}
+
+/*
+ * A string, a list of texts, or an object that holds one of them and says whether it went well; older ones hold that as JSON in the
+ * string.
+ */
+static void
+tell_output(struct teller *t, const struct record *r, struct json_slice payload)
+{
+	struct json_slice output = json_slice_get(payload, "output"), content = json_slice_get(output, "content");
+	bool failed = json_slice_is(json_slice_get(output, "success"), "false");
+	struct buf text = BUF_INIT;
+
+	words_content(&text, content.n > 0 ? content : output, CALL_MOST);
+	if (str_starts(text.data, "aborted"))	/* "aborted by user after 2.1s" */
+		failed = true;
+	teller_result(t, json_slice_get(payload, "call_id"), failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
+	teller_answer(t);
+}
+
+static void
+tell_event(struct teller *t, const struct record *r, struct json_slice payload)
+{
+	struct json_slice type = json_slice_get(payload, "type"), info = json_slice_get(payload, "codex_error_info");
+	struct buf text = BUF_INIT;
+
+	if (json_slice_is(type, "turn_aborted")) {
+		teller_interrupt(t, r->time);
+	} else if (json_slice_is(type, "error")) {
+		words_decode(&text, json_slice_get(payload, "message"), CALL_MOST);
+		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+		teller_limit(t, json_slice_is(info, "usage_limit_exceeded") || json_slice_is(info, "unauthorized"));
+	} else {
+		teller_take_back(t, (size_t)json_slice_number(json_slice_get(payload, "num_turns"), 0));
+	}
+}
+
+static void
+tell_codex(struct teller *t, const struct record *r, struct json_slice record)
+{
+	struct json_slice payload = json_slice_get(record, "payload"), type = json_slice_get(payload, "type");
+
+	if (json_slice_is(json_slice_get(record, "type"), "compacted")) {
+		teller_summary(t, json_slice_get(payload, "message"), r->time);
+	} else if (json_slice_is(json_slice_get(record, "type"), "event_msg")) {
+		tell_event(t, r, payload);
+	} else if (json_slice_is(type, "message")) {
+		tell_message(t, r, payload);
+	} else if (r->kind == RECORD_ASSISTANT) {
+		tell_call(t, r, payload);
+	} else {
+		tell_output(t, r, payload);
+	}
+}
+
+static void
+head_codex(struct teller *t, struct json_slice record)
+{
+	struct json_slice payload = json_slice_get(record, "payload");
+
+	teller_head(t, FIELD_SESSION, json_slice_get(payload, "id"));
+	teller_head(t, FIELD_BANNER, json_slice_get(payload, "cli_version"));
+}
+
+const struct reader reader_codex = { .name = "codex", .open = open_codex, .tell = tell_codex, .head = head_codex };

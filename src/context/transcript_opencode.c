@@ -1,0 +1,136 @@
+#include <string.h>
+
+#include "context/transcript_reader.h"
+#include "base/buf.h"
+#include "context/transcript_call.h"
+#include "context/transcript_teller.h"
+#include "context/transcript_words.h"
+
+/*
+ * opencode 1.18.33: ~/.local/share/opencode/opencode.db, one for all sessions, or what `opencode export` prints. A message {info, parts};
+ * a part of type tool holds the call, what became of it and how it stands.
+ */
+
+static void
+open_opencode(struct json_slice record, struct record *out)
+{
+	struct json_slice info = json_slice_get(record, "info"), role = json_slice_get(info, "role"), id = json_slice_get(record, "id");
+
+	out->id = record_name(id.n > 0 ? id : json_slice_get(info, "id"));
+	out->time = json_slice_number(json_slice_get(json_slice_get(info, "time"), "created"), 0);
+	if (json_slice_is(role, "user"))
+		out->kind = RECORD_USER;
+	else if (json_slice_is(role, "assistant"))
+		out->kind = RECORD_ASSISTANT;
+}
+
+static void
+tell_tool(struct teller *t, const struct record *r, struct json_slice part)
+{
+	struct json_slice state = json_slice_get(part, "state"), status = json_slice_get(state, "status");
+	struct json_slice id = json_slice_get(part, "callID");
+	bool failed = json_slice_is(status, "error");
+	struct buf text = BUF_INIT;
+
+	teller_call(t, id, json_slice_get(part, "tool"), json_slice_get(state, "input"), r->time);
+	if (!failed && !json_slice_is(status, "completed"))
+		return;
+	words_content(&text, json_slice_get(state, failed ? "error" : "output"), CALL_MOST);
+	teller_result(t, id, failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
+}
+
+static void
+put_part(struct buf *out, struct json_slice part, struct json_slice type)
+{
+	struct json_slice name = json_slice_get(part, "filename");
+	bool hidden = json_slice_is(json_slice_get(part, "synthetic"), "true") || json_slice_is(json_slice_get(part, "ignored"), "true");
+
+	if (hidden || (!json_slice_is(type, "text") && !json_slice_is(type, "file")))
+		return;
+	if (out->len > 0)
+		buf_chr(out, '\n');
+	if (json_slice_is(type, "text")) {
+		if (json_slice_string(json_slice_get(part, "text")))
+			words_decode(out, json_slice_get(part, "text"), 0);
+		return;
+	}
+	buf_chr(out, '[');
+	if (json_slice_string(name))
+		words_decode(out, name, 1024);
+	else
+		buf_str(out, "file");
+	buf_chr(out, ']');
+}
+
+static void
+tell_error(struct teller *t, const struct record *r, struct json_slice error)
+{
+	struct json_slice name = json_slice_get(error, "name"), data = json_slice_get(error, "data");
+	int64_t status = json_slice_number(json_slice_get(data, "statusCode"), 0);
+	struct buf text = BUF_INIT;
+
+	if (json_slice_is(name, "MessageAbortedError")) {
+		teller_interrupt(t, r->time);
+		return;
+	}
+	words_decode(&text, json_slice_string(json_slice_get(data, "message")) ? json_slice_get(data, "message") : name, CALL_MOST);
+	teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+	teller_limit(t, json_slice_is(name, "ProviderAuthError") || status == 401 || status == 429);
+}
+
+static void
+tell_opencode(struct teller *t, const struct record *r, struct json_slice record)
+{
+	struct json_slice info = json_slice_get(record, "info"), error = json_slice_get(info, "error"), part;
+	struct json_walk w = json_slice_walk(json_slice_get(record, "parts"));
+	bool summary = json_slice_is(json_slice_get(info, "summary"), "true");
+	enum role role = r->kind == RECORD_USER ? ROLE_USER : summary ? ROLE_SYSTEM : ROLE_ASSISTANT;
+	struct buf text = BUF_INIT;
+
+	if (role == ROLE_ASSISTANT)
+		teller_answer(t);
+	while (!w.object && json_walk_next(&w, NULL, &part)) {
+		struct json_slice type = json_slice_get(part, "type");
+
+		put_part(&text, part, type);
+		if (!json_slice_is(type, "tool"))
+			continue;
+		teller_words(t, role, STATUS_COMPLETE, r->time, &text);
+		tell_tool(t, r, part);
+	}
+	teller_words(t, role, STATUS_COMPLETE, r->time, &text);
+	if (*(error.n > 0 ? error.p : " ") == '{')
+		tell_error(t, r, error);
+}
+
+static void
+tell_todos(struct teller *t, struct json_slice todos)
+{
+	struct json_walk w = json_slice_walk(todos);
+	struct buf text = BUF_INIT;
+	struct json_slice todo;
+
+	while (!w.object && json_walk_next(&w, NULL, &todo)) {
+		struct json_slice status = json_slice_get(todo, "status");
+
+		if (text.len > 0)
+			buf_chr(&text, '\n');
+		buf_str(&text, json_slice_is(status, "completed") ? "✔ " : json_slice_is(status, "in_progress") ? "◼ " : "◻ ");
+		words_decode(&text, json_slice_get(todo, "content"), CALL_MOST);
+	}
+	teller_tasks(t, &text);
+}
+
+static void
+head_opencode(struct teller *t, struct json_slice record)
+{
+	struct json_slice info = json_slice_get(record, "info"), back = json_slice_get(info, "revert");
+
+	teller_head(t, FIELD_SESSION, json_slice_get(info, "id"));
+	teller_head(t, FIELD_BANNER, json_slice_get(info, "version"));
+	teller_end(t, json_slice_string(back) ? back : json_slice_get(back, "messageID"));
+	tell_todos(t, json_slice_get(record, "todos"));
+}
+
+const struct reader reader_opencode = { .name = "opencode", .list = "messages", .open = open_opencode, .tell = tell_opencode,
+	.head = head_opencode };
