@@ -10,6 +10,7 @@
  * auggie 0.36.0: ~/.augment/sessions/<id>.json, written anew as a whole. chatHistory[].exchange is a prompt with its answer: request_nodes
  * of type 0 hold the person's words, of type 1 what became of the calls before, response_nodes of type 0 the model's words, of type 5 its
  * calls. A call of the last exchange without a node of type 1 behind it is at work; the program itself shows one that died as completed.
+ * "completed" is false when the person stopped the turn.
  */
 enum { NODE_TEXT = 0, NODE_RESULT = 1, NODE_CALL = 5 };
 
@@ -83,6 +84,8 @@ tell_auggie(struct teller *t, const struct record *r, struct json_slice record)
 
 	tell_request(t, r, exchange, summary ? ROLE_SYSTEM : ROLE_USER);
 	tell_response(t, r, exchange);
+	if (json_slice_is(json_slice_get(record, "completed"), "false"))
+		teller_interrupt(t, r->time);
 }
 
 static void

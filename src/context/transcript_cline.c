@@ -2,6 +2,7 @@
 
 #include "context/transcript_reader.h"
 #include "base/buf.h"
+#include "context/transcript_call.h"
 #include "context/transcript_parts.h"
 #include "context/transcript_teller.h"
 #include "context/transcript_words.h"
@@ -48,9 +49,18 @@ is_injected(struct buf *text)
 static void
 tell_cline(struct teller *t, const struct record *r, struct json_slice record)
 {
-	if (r->kind == RECORD_ASSISTANT)
+	struct json_slice content = json_slice_get(record, "content"), shown = json_slice_get(json_slice_get(record, "metadata"), "displayRole");
+	struct buf text = BUF_INIT;
+
+	if (json_slice_is(shown, "error")) {	/* the service's, in the model's place */
+		words_content(&text, content, CALL_MOST);
+		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+	} else if (r->kind == RECORD_USER) {
+		blocks_tell(t, r, ROLE_USER, content, is_injected);
+	} else {
 		teller_answer(t);
-	blocks_tell(t, r, r->kind == RECORD_USER ? ROLE_USER : ROLE_ASSISTANT, json_slice_get(record, "content"), is_injected);
+		blocks_tell(t, r, ROLE_ASSISTANT, content, NULL);
+	}
 }
 
 static void

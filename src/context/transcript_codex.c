@@ -46,7 +46,7 @@ kind_of_item(struct json_slice payload)
 static enum record_kind
 kind_of_event(struct json_slice payload)
 {
-	static const char *const told[] = { "turn_aborted", "error", "thread_rolled_back" };
+	static const char *const told[] = { "turn_aborted", "error", "thread_rolled_back", "task_complete" };
 
 	return is_one_of(json_slice_get(payload, "type"), told, COUNT(told)) ? RECORD_SYSTEM : RECORD_NOTE;
 }
@@ -139,21 +139,46 @@ tell_output(struct teller *t, const struct record *r, struct json_slice payload)
 	teller_answer(t);
 }
 
+/* codex_error_info is a word, or names a failure with the answer's status: {"http_connection_failed": {"http_status_code": 401}}. */
+static bool
+is_limit(struct json_slice info)
+{
+	struct json_walk w = json_slice_walk(info);
+	struct json_slice failure;
+	int64_t status = 0;
+
+	while (w.object && json_walk_next(&w, NULL, &failure))
+		status = json_slice_number(json_slice_get(failure, "http_status_code"), status);
+	return status == 401 || status == 429 || json_slice_is(info, "usage_limit_exceeded") || json_slice_is(info, "unauthorized");
+}
+
+/* error: an event, or what a turn ended with. */
+static void
+tell_error(struct teller *t, const struct record *r, struct json_slice error)
+{
+	struct json_slice message = json_slice_get(error, "message");
+	struct buf text = BUF_INIT;
+
+	if (!json_slice_string(message))
+		return;
+	words_decode(&text, message, CALL_MOST);
+	teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+	teller_limit(t, is_limit(json_slice_get(error, "codex_error_info")));
+}
+
 static void
 tell_event(struct teller *t, const struct record *r, struct json_slice payload)
 {
-	struct json_slice type = json_slice_get(payload, "type"), info = json_slice_get(payload, "codex_error_info");
-	struct buf text = BUF_INIT;
+	struct json_slice type = json_slice_get(payload, "type");
 
-	if (json_slice_is(type, "turn_aborted")) {
+	if (json_slice_is(type, "turn_aborted"))
 		teller_interrupt(t, r->time);
-	} else if (json_slice_is(type, "error")) {
-		words_decode(&text, json_slice_get(payload, "message"), CALL_MOST);
-		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
-		teller_limit(t, json_slice_is(info, "usage_limit_exceeded") || json_slice_is(info, "unauthorized"));
-	} else {
+	else if (json_slice_is(type, "error"))
+		tell_error(t, r, payload);
+	else if (json_slice_is(type, "task_complete"))
+		tell_error(t, r, json_slice_get(payload, "error"));
+	else
 		teller_take_back(t, (size_t)json_slice_number(json_slice_get(payload, "num_turns"), 0));
-	}
 }
 
 static void

@@ -50,6 +50,8 @@ open_gemini(struct json_slice record, struct record *out)
 
 /* ---- the order ---- */
 
+#define OPEN_MOST 16	/* prompts without an answer that a list may lack */
+
 struct named {
 	uint64_t id;
 	uint32_t record;
@@ -83,36 +85,85 @@ number_names(const struct chain *c, uint32_t *number)
 	free(names);
 }
 
-/* order holds what stands at this moment, at[] where in it a name stands: true only when order has it there. */
+/* What stands at this moment. */
+struct standing_order {
+	struct chain *c;
+	uint32_t *number;		/* of a record its name's */
+	uint32_t *at;			/* where in the order a name stands, when the order has it there */
+	uint32_t open[OPEN_MOST];	/* records that a list took away, newest first, until the list has ended */
+	size_t n_open;
+	off_t list_end;
+};
+
+static bool
+stands(const struct standing_order *o, uint32_t i)
+{
+	size_t where = o->at[o->number[i]];
+
+	return where < o->c->n_order && o->number[o->c->order[where]] == o->number[i];
+}
+
+static void
+put(struct standing_order *o, uint32_t i)
+{
+	if (stands(o, i)) {
+		o->c->order[o->at[o->number[i]]] = i;
+	} else {
+		o->at[o->number[i]] = (uint32_t)o->c->n_order;
+		o->c->order[o->c->n_order++] = i;
+	}
+}
+
+/*
+ * The messages begin anew with a list of what the model is sent. A prompt that failed or was stopped before any answer is not in it, although
+ * it was said: it is put behind the list again.
+ */
+static void
+begin_list(struct standing_order *o, const struct record *r)
+{
+	struct chain *c = o->c;
+
+	o->n_open = 0;
+	for (size_t k = c->n_order; k > 0 && o->n_open < OPEN_MOST && c->v[c->order[k - 1]].kind != RECORD_ASSISTANT; k--)
+		o->open[o->n_open++] = c->order[k - 1];
+	o->list_end = r->at + (off_t)r->n;
+	c->n_order = 0;
+}
+
+static void
+end_list(struct standing_order *o)
+{
+	while (o->n_open > 0)
+		if (!stands(o, o->open[--o->n_open]))
+			put(o, o->open[o->n_open]);
+}
+
 static void
 order_gemini(struct chain *c, bool all)
 {
-	uint32_t *number = xcalloc(c->n + 1, sizeof *number), *at = xcalloc(c->n + 1, sizeof *at);
+	struct standing_order o = { .c = c, .number = xcalloc(c->n + 1, sizeof *o.number), .at = xcalloc(c->n + 1, sizeof *o.at) };
 
 	free(c->order);
-	c->order = xcalloc(c->n + 1, sizeof *c->order);
+	c->order = xcalloc(c->n + OPEN_MOST + 1, sizeof *c->order);
 	c->n_order = 0;
-	number_names(c, number);
+	number_names(c, o.number);
 	for (uint32_t i = (uint32_t)c->n; i-- > 0;) {
 		const struct record *r = &c->v[i];
-		size_t where = at[number[i]];
-		bool stands = where < c->n_order && number[c->order[where]] == number[i];
 
+		if (r->at >= o.list_end)
+			end_list(&o);
 		if (r->meta)
-			c->n_order = 0;
-		if (r->kind == RECORD_LINK) {
-			/* what is taken back may stand before all that was read: then nothing is left of it either */
-			c->n_order = r->meta || !stands ? 0 : where;
-		} else if (stands && !r->meta) {
-			c->order[where] = i;
-		} else {
-			at[number[i]] = (uint32_t)c->n_order;
-			c->order[c->n_order++] = i;
-		}
+			begin_list(&o, r);
+		/* what is taken back may stand before all that was read: then nothing is left of it either */
+		else if (r->kind == RECORD_LINK)
+			c->n_order = stands(&o, i) ? o.at[o.number[i]] : 0;
+		if (r->kind != RECORD_LINK)
+			put(&o, i);
 	}
+	end_list(&o);
 	c->whole = all;
-	free(number);
-	free(at);
+	free(o.number);
+	free(o.at);
 }
 
 /* ---- what it tells ---- */
@@ -121,6 +172,27 @@ static bool
 is_injected(struct buf *text)
 {
 	return words_untag(text, "session_context") || words_untag(text, "hook_context");
+}
+
+/* Set in where the person stopped the model. */
+static bool
+is_stand_in(struct buf *text)
+{
+	return strcmp(text->data, "[The previous response was interrupted before it completed.]") == 0;
+}
+
+static void
+tell_error(struct teller *t, const struct record *r, struct json_slice content)
+{
+	static const char *const limits[] = { "\"code\":401", "\"code\":429", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "API_KEY_INVALID" };
+	struct buf text = BUF_INIT;
+	bool limit = false;
+
+	words_content(&text, content, CALL_MOST);
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+		limit = limit || strstr(text.data, limits[i]) != NULL;
+	teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+	teller_limit(t, limit);
 }
 
 /* What became of a call is a part functionResponse, or a list of parts. */
@@ -162,11 +234,10 @@ tell_gemini(struct teller *t, const struct record *r, struct json_slice record)
 		parts_tell(t, r, ROLE_USER, content, is_injected, true);
 	} else if (r->kind == RECORD_ASSISTANT) {
 		teller_answer(t);
-		parts_tell(t, r, ROLE_ASSISTANT, content, NULL, calls.n <= 2);
+		parts_tell(t, r, ROLE_ASSISTANT, content, is_stand_in, calls.n <= 2);
 		tell_calls(t, r, calls);
 	} else if (!r->meta && json_slice_is(json_slice_get(record, "type"), "error")) {
-		words_content(&text, content, CALL_MOST);
-		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+		tell_error(t, r, content);
 	} else if (!r->meta) {
 		words_content(&text, content, CALL_MOST);
 		if (str_starts(text.data, "Request cancelled"))

@@ -29,6 +29,7 @@ tell_tool(struct teller *t, const struct record *r, struct json_slice part)
 {
 	struct json_slice state = json_slice_get(part, "state"), status = json_slice_get(state, "status");
 	struct json_slice id = json_slice_get(part, "callID");
+	static const char aborted[] = "User aborted the command\n</shell_metadata>";	/* of a command that "completed" so */
 	bool failed = json_slice_is(status, "error");
 	struct buf text = BUF_INIT;
 
@@ -36,6 +37,7 @@ tell_tool(struct teller *t, const struct record *r, struct json_slice part)
 	if (!failed && !json_slice_is(status, "completed"))
 		return;
 	words_content(&text, json_slice_get(state, failed ? "error" : "output"), CALL_MOST);
+	failed = failed || (text.len >= sizeof aborted - 1 && strcmp(text.data + text.len - (sizeof aborted - 1), aborted) == 0);
 	teller_result(t, id, failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
 }
 

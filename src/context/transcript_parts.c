@@ -9,9 +9,9 @@
 
 /* Texts of one message that follow each other are one exchange. */
 static void
-join(struct buf *all, struct buf *text, enum role role, injected_fn *injected)
+join(struct buf *all, struct buf *text, injected_fn *injected)
 {
-	if (text->len > 0 && (role != ROLE_USER || injected == NULL || !injected(text))) {
+	if (text->len > 0 && (injected == NULL || !injected(text))) {
 		if (all->len > 0)
 			buf_chr(all, '\n');
 		buf_add(all, text->data, text->len);
@@ -50,7 +50,7 @@ parts_tell(struct teller *t, const struct record *r, enum role role, struct json
 
 	if (json_slice_string(parts))
 		words_decode(&text, parts, 0);
-	join(&all, &text, role, injected);
+	join(&all, &text, injected);
 	while (!w.object && json_walk_next(&w, NULL, &part)) {
 		struct json_slice words = json_slice_get(part, "text"), call = json_slice_get(part, "functionCall");
 		struct json_slice answer = json_slice_get(part, "functionResponse");
@@ -59,7 +59,7 @@ parts_tell(struct teller *t, const struct record *r, enum role role, struct json
 			words_decode(&text, words, 0);
 		else if (json_slice_get(part, "inlineData").n > 0)
 			buf_str(&text, "[image]");
-		join(&all, &text, role, injected);
+		join(&all, &text, injected);
 		if (call.n > 0 && calls) {
 			teller_words(t, role, STATUS_COMPLETE, r->time, &all);
 			teller_call(t, json_slice_get(call, "id"), json_slice_get(call, "name"), json_slice_get(call, "args"), r->time);
@@ -68,6 +68,35 @@ parts_tell(struct teller *t, const struct record *r, enum role role, struct json
 			tell_response(t, r, answer);
 	}
 	teller_words(t, role, STATUS_COMPLETE, r->time, &all);
+}
+
+/* cline's: a list of {query, result, error, success}, one for each command or file that was asked for. False when one went wrong. */
+static bool
+put_results(struct buf *out, struct json_slice list)
+{
+	struct json_walk w = json_slice_walk(list);
+	struct json_slice one;
+	bool ok = true;
+
+	while (!w.object && json_walk_next(&w, NULL, &one)) {
+		struct json_slice result = json_slice_get(one, "result"), error = json_slice_get(one, "error");
+		struct json_slice query = json_slice_get(one, "query");
+
+		if (result.n == 0)
+			continue;
+		if (w.p < w.end || out->len > 0) {	/* of several */
+			if (out->len > 0)
+				buf_chr(out, '\n');
+			words_decode(out, query, CALL_MOST);
+			buf_chr(out, '\n');
+		}
+		if (json_slice_string(result) && (result.n > 2 || !json_slice_string(error)))
+			words_decode(out, result, CALL_MOST);
+		else
+			call_members(out, json_slice_string(error) ? error : result);
+		ok = ok && !json_slice_is(json_slice_get(one, "success"), "false");
+	}
+	return ok;
 }
 
 static void
@@ -84,6 +113,8 @@ tell_block(struct teller *t, const struct record *r, struct json_slice type, str
 	} else {
 		words_content(&text, json_slice_get(block, "content"), CALL_MOST);
 		failed = json_slice_is(json_slice_get(block, "is_error"), "true");
+		if (text.len == 0)
+			failed = !put_results(&text, json_slice_get(block, "content")) || failed;
 		teller_result(t, json_slice_get(block, "tool_use_id"), failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
 	}
 }
@@ -97,7 +128,7 @@ blocks_tell(struct teller *t, const struct record *r, enum role role, struct jso
 
 	if (json_slice_string(blocks))
 		words_decode(&text, blocks, 0);
-	join(&all, &text, role, injected);
+	join(&all, &text, injected);
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
 		struct json_slice type = json_slice_get(block, "type"), words = json_slice_get(block, "text");
 
@@ -105,7 +136,7 @@ blocks_tell(struct teller *t, const struct record *r, enum role role, struct jso
 			words_decode(&text, words, 0);
 		else if (json_slice_is(type, "image"))
 			buf_str(&text, "[image]");
-		join(&all, &text, role, injected);
+		join(&all, &text, injected);
 		if (json_slice_is(type, "tool_use") || json_slice_is(type, "toolCall") || json_slice_is(type, "tool_result")) {
 			teller_words(t, role, STATUS_COMPLETE, r->time, &all);
 			tell_block(t, r, type, block);

@@ -12,7 +12,7 @@ struct teller;
 
 /* The content of a message as several agents write it, told. */
 
-/* Put in by the program, not by the person? text is the caller's no more, then. */
+/* Put in by the program, not by the person or the model? text is the caller's no more, then. NULL for "never". */
 typedef bool injected_fn(struct buf *text);
 
 /*
@@ -24,8 +24,7 @@ void parts_tell(struct teller *t, const struct record *r, enum role role, struct
 bool parts_response(struct buf *out, struct json_slice response);
 
 /*
- * Blocks (pi, cline, as Anthropic's): a string or a list of text, image, tool_use or toolCall, tool_result; thinking is left out. The
- * person's words pass `injected`.
+ * Blocks (pi, cline, as Anthropic's): a string or a list of text, image, tool_use or toolCall, tool_result; thinking is left out.
  */
 void blocks_tell(struct teller *t, const struct record *r, enum role role, struct json_slice blocks, injected_fn *injected);
 

@@ -65,14 +65,17 @@ tell_answer(struct teller *t, const struct record *r, struct json_slice message)
 {
 	struct json_slice reason = json_slice_get(message, "stopReason"), error = json_slice_get(message, "errorMessage");
 	struct buf text = BUF_INIT;
+	bool limit;
 
 	teller_answer(t);
 	blocks_tell(t, r, ROLE_ASSISTANT, json_slice_get(message, "content"), NULL);
 	if (json_slice_is(reason, "aborted"))
 		teller_interrupt(t, r->time);
 	if (json_slice_is(reason, "error") && json_slice_string(error)) {
+		limit = strncmp(error.p, "\"401 ", 5) == 0 || strncmp(error.p, "\"429 ", 5) == 0;	/* a closing quote ends a shorter one */
 		words_decode(&text, error, CALL_MOST);
 		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+		teller_limit(t, limit);
 	}
 }
 

@@ -102,6 +102,9 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	  "user: go\nsystem interrupted: Interrupted\nuser: on\n" },
 	{ "codex", "an error of the service", CX_USER("01", "go") CX_EVENT("02", "'type':'error','message':'no more','codex_error_info':'usage_limit_exceeded'"),
 	  "user: go\nsystem failed: no more\n" },
+	{ "codex", "a turn that ended with an error", CX_USER("01", "go") CX_EVENT("02", "'type':'task_complete','last_agent_message':null,"
+	  "'error':{'message':'status 401','codex_error_info':{'http_connection_failed':{'http_status_code':401}}}"),
+	  "user: go\nsystem failed: status 401\n" },
 	{ "codex", "a turn taken back", CX_USER("01", "one") CX_TOLD("02", "1") CX_USER("03", "two") CX_SHELL("03", "k", "ls")
 	  CX_EVENT("04", "'type':'thread_rolled_back','num_turns':1") CX_OUTPUT("04", "k", "'late'") CX_USER("05", "three"),
 	  "user: one\nassistant: 1\nuser: three\n" },
@@ -122,6 +125,14 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	{ "gemini", "rewound into a list", GM_USER("u0", "01", "gone") "{'$set':{'messages':[{'id':'u1','type':'user','content':'one'},"
 	  "{'id':'g1','type':'gemini','content':[{'text':'1'}]},{'id':'u2','type':'user','content':'two'}]}}\n" GM_TOLD("g1", "03", "1!") "{'$rewindTo':'u2'}\n",
 	  "user: one\nassistant: 1!\n" },
+	{ "gemini", "a list without the prompts that had no answer", GM_USER("u0", "01", "gone") GM_TOLD("g0", "01", "gone") GM_USER("u1", "02", "stopped")
+	  GM("i1", "02", "info", "'Request cancelled.'", "") "{'$set':{'messages':[{'id':'u2','type':'user','content':'one'},{'id':'g2','type':'gemini',"
+	  "'content':[{'text':'1'}]}]}}\n" GM_USER("u3", "03", "failed") "{'$set':{'messages':[{'id':'u2','type':'user','content':'one'},{'id':'g2',"
+	  "'type':'gemini','content':[{'text':'1'},{'text':'[The previous response was interrupted before it completed.]'}]}]}}\n"
+	  GM("e1", "03", "error", "'[API Error: no]'", "") GM_USER("u4", "04", "on"), 
+	  "user: one\nassistant: 1\nuser: stopped\nsystem interrupted: Interrupted\nuser: failed\nsystem failed: [API Error: no]\nuser: on\n" },
+	{ "gemini", "a list that has the prompt", GM_USER("u1", "01", "one") "{'$set':{'messages':[{'id':'u1','type':'user','content':'one'}]}}\n"
+	  GM_TOLD("g1", "02", "1"), "user: one\nassistant: 1\n" },
 	{ "gemini", "written again after a rewind", GM_USER("u1", "01", "one") GM_USER("u2", "02", "two") "{'$rewindTo':'u1'}\n" GM_USER("u2", "03", "two again")
 	  GM_USER("u1", "04", "one again"), "user: two again\nuser: one again\n" },
 	{ "gemini", "a call that failed, an error, a stop", GM_USER("u1", "01", "go")
@@ -156,10 +167,18 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	  "user: go\nassistant interrupted: I be\nuser: on\nsystem failed: 503\nuser: ! ls\nsystem: a\nsystem: Summary of the conversation so far://short\n" },
 	{ "auggie", "died over its call, was asked again", AU(AU_TURN("go", AU_TEXT("go"), AU_CALL("k", "sleep 9")) "," AU_TURN("on", AU_TEXT("on"), AU_TOLD("yes"))),
 	  "user: go\nlaunch-process(sleep 9) interrupted: \nuser: on\nassistant: yes\n" },
+	{ "auggie", "stopped in its words and before them", AU("{'exchange':{'request_message':'go','response_nodes':[" AU_TOLD("I am") "]},'completed':false},"
+	  "{'exchange':{'request_message':'on'},'completed':false}"), "user: go\nassistant interrupted: I am\nuser: on\nsystem interrupted: Interrupted\n" },
 	{ "auggie", "no nodes, a failed call", AU("{'exchange':{'request_message':'go','response_text':'so'}}," AU_TURN("", "", AU_CALL("k", "x")) ","
 	  AU_TURN("", AU_RESULT("k", "bad", "true"), "")), "user: go\nassistant: so\nlaunch-process(x) failed: bad\n" },
 	{ "cline", "a change of mode", CL(CL_MESSAGE("user", CL_TEXT("<mode_notice>The mode is plan.</mode_notice>\\n<user_input mode=\\'plan\\'>think\\n<user_input>x</user_input></user_input>"))
 	  "," CL_MESSAGE("assistant", CL_CALL("k", "x")) "," CL_OUTPUT("k", "bad", ", 'is_error': true")), "user: think/<user_input>x</user_input>\nrun_commands(x) failed: bad\n" },
+	{ "cline", "results of two commands, an error of the service", CL(CL_MESSAGE("assistant", CL_CALL("k", "a")) "," CL_MESSAGE("user",
+	  "{'type':'tool_result','tool_use_id':'k','content':[{'query':'a','result':'A','success':true},{'query':'b','result':'','error':'no b','success':false}]}")
+	  ",{'role':'assistant','content':[{'type':'text','text':'401'}],'metadata':{'displayOnly':true,'displayRole':'error'}}"),
+	  "run_commands(a) failed: a/A/b/no b\nsystem failed: 401\n" },
+	{ "cline", "a result of one command", CL(CL_MESSAGE("assistant", CL_CALL("k", "a")) "," CL_MESSAGE("user",
+	  "{'type':'tool_result','tool_use_id':'k','content':[{'query':'a','result':'A','success':true}]}")), "run_commands(a): A\n" },
 	{ "cline", "before the first answer", "{'session_id':'c12','prompt':'<user_input mode=\\'act\\'>go</user_input>','metadata':{'sessionHistoryOrigin':{'version':'3.0.65'}}}",
 	  "user: go\n" },
 	{ "opencode", "stopped, failed, refused", OC(OC_MESSAGE("m1", "user", "", OC_TEXT("go") ", {'type': 'file', 'filename': 'a.png'}") ","
@@ -168,6 +187,9 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	  OC_MESSAGE("m4", "assistant", ", 'error': {'name': 'APIError', 'data': {'message': 'slow down', 'statusCode': 429}}",
 	  OC_TOOL("k", "'status': 'error', 'input': {'filePath': '/w/a', 'oldString': 'x\\ny', 'newString': 'z'}, 'error': 'no such text'"))),
 	  "user: go/[a.png]\nassistant interrupted: I be\nuser: on\nbash(/w/a/-x/-y/+z) failed: no such text\nsystem failed: slow down\n" },
+	{ "opencode", "a command that was stopped", OC(OC_MESSAGE("m1", "assistant", "", OC_DONE("k", "ls",
+	  "(no output)\\n\\n<shell_metadata>\\nUser aborted the command\\n</shell_metadata>"))),
+	  "bash(ls) failed: (no output)//<shell_metadata>/User aborted the command/</shell_metadata>\n" },
 	{ "opencode", "taken back", "{'info': {'id': 's', 'revert': {'messageID': 'm2'}}, 'messages': [" OC_MESSAGE("m1", "user", "", OC_TEXT("one")) ","
 	  OC_MESSAGE("m2", "user", "", OC_TEXT("two")) "," OC_MESSAGE("m3", "assistant", "", OC_TEXT("2")) "]}", "user: one\n" },
 };
@@ -194,8 +216,14 @@ limits_hold_the_agent_up_until_the_next_words(void **state)
 {
 	static const struct { const char *format, *file; bool limit; } limits[] = {
 		{ "codex", CX_EVENT("02", "'type':'error','message':'x','codex_error_info':'usage_limit_exceeded'"), true },
+		{ "codex", CX_EVENT("02", "'type':'task_complete','error':{'message':'x','codex_error_info':{'http_connection_failed':{'http_status_code':401}}}"), true },
+		{ "codex", CX_EVENT("02", "'type':'task_complete','error':{'message':'x','codex_error_info':{'http_connection_failed':{'http_status_code':500}}}"), false },
+		{ "gemini", GM("e", "02", "error", "'[API Error: UNAUTHENTICATED]'", ""), true },
 		{ "codex", CX_EVENT("02", "'type':'error','message':'x','codex_error_info':'unauthorized'") CX_USER("03", "go"), false },
 		{ "qwen", QW_EVENT("a", "null", "02", "qwen-code.api_error", ",'error_message':'x','status_code':401"), true },
+		{ "pi", PI_TOLD("d", "'c'", "04", "", "'stopReason':'error','errorMessage':'429 slow down',"), true },
+		{ "pi", PI_TOLD("d", "'c'", "04", "", "'stopReason':'error','errorMessage':'4',"), false },
+		{ "opencode", OC(OC_MESSAGE("m", "assistant", ", 'error': {'name': 'APIError', 'data': {'message': 'x', 'statusCode': 401}}", "")), true },
 		{ "copilot", CP("02", "session.error", "'errorType':'query','message':'x'"), false },
 		{ "copilot", CP("02", "session.error", "'errorType':'rate_limit','message':'x'"), true },
 	};
