@@ -49,7 +49,8 @@ is_injected(struct buf *text)
 static void
 tell_cline(struct teller *t, const struct record *r, struct json_slice record)
 {
-	struct json_slice content = json_slice_get(record, "content"), shown = json_slice_get(json_slice_get(record, "metadata"), "displayRole");
+	struct json_slice content = json_slice_get(record, "content");
+	struct json_slice shown = json_slice_get(json_slice_get(record, "metadata"), "displayRole");
 	struct buf text = BUF_INIT;
 
 	if (json_slice_is(shown, "error")) {	/* the service's, in the model's place */

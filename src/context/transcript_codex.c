@@ -133,8 +133,8 @@ tell_output(struct teller *t, const struct record *r, struct json_slice payload)
 	struct buf text = BUF_INIT;
 
 	words_content(&text, content.n > 0 ? content : output, CALL_MOST);
-	if (str_starts(text.data, "aborted"))	/* "aborted by user after 2.1s" */
-		failed = true;
+	/* "aborted by user after 2.1s", "Wall time: 4.3 seconds\naborted by user" */
+	failed = failed || str_starts(text.data, "aborted by user") || str_ends(text.data, "\naborted by user");
 	teller_result(t, json_slice_get(payload, "call_id"), failed ? STATUS_FAILED : STATUS_COMPLETE, r->time, &text);
 	teller_answer(t);
 }

@@ -115,8 +115,8 @@ put(struct standing_order *o, uint32_t i)
 }
 
 /*
- * The messages begin anew with a list of what the model is sent. A prompt that failed or was stopped before any answer is not in it, although
- * it was said: it is put behind the list again.
+ * The messages begin anew with a list of what the model is sent. A prompt that failed or was stopped before any answer is not in it,
+ * although it was said: it is put behind the list again.
  */
 static void
 begin_list(struct standing_order *o, const struct record *r)

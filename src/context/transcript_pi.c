@@ -72,7 +72,7 @@ tell_answer(struct teller *t, const struct record *r, struct json_slice message)
 	if (json_slice_is(reason, "aborted"))
 		teller_interrupt(t, r->time);
 	if (json_slice_is(reason, "error") && json_slice_string(error)) {
-		limit = strncmp(error.p, "\"401 ", 5) == 0 || strncmp(error.p, "\"429 ", 5) == 0;	/* a closing quote ends a shorter one */
+		limit = strncmp(error.p, "\"401 ", 5) == 0 || strncmp(error.p, "\"429 ", 5) == 0;
 		words_decode(&text, error, CALL_MOST);
 		teller_words(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
 		teller_limit(t, limit);

@@ -98,6 +98,8 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	{ "codex", "stopped while a call ran", CX_USER("01", "go") CX_SHELL("02", "k", "ls") CX_EVENT("03", "'type':'turn_aborted','reason':'interrupted'")
 	  CX_OUTPUT("03", "k", "'aborted by user after 2.1s'") CX_USER("03", "<turn_aborted>\\nThe person stopped.\\n</turn_aborted>") CX_USER("04", "on"),
 	  "user: go\nexec_command(ls) failed: aborted by user after 2.1s\nuser: on\n" },
+	{ "codex", "a command that was stopped", CX_SHELL("02", "k", "ls") CX_OUTPUT("03", "k", "'Wall time: 4.3 seconds\\naborted by user'"),
+	  "exec_command(ls) failed: Wall time: 4.3 seconds/aborted by user\n" },
 	{ "codex", "stopped before any answer", CX_USER("01", "go") CX_EVENT("03", "'type':'turn_aborted','reason':'interrupted'") CX_USER("04", "on"),
 	  "user: go\nsystem interrupted: Interrupted\nuser: on\n" },
 	{ "codex", "an error of the service", CX_USER("01", "go") CX_EVENT("02", "'type':'error','message':'no more','codex_error_info':'usage_limit_exceeded'"),
