@@ -208,6 +208,18 @@ gt_in "$W/captured" parse
 like "$RC $OUT" '^0 \[user\].Say hello\.' 'parse for people'
 gt_in "$W/captured" parse --agent codex --json
 is "$RC" 0 'an agent whose screens it cannot read is no error'
+item='{"timestamp":"2026-11-21T20:00:00.000Z","type":"response_item","payload":%s}\n'
+# shellcheck disable=SC2059	# the format is ours
+{
+	printf "$item" '{"type":"message","role":"user","content":[{"type":"input_text","text":"use '"$token"'"}]}'
+	printf "$item" '{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make all\"}","call_id":"k"}'
+} >"$W/rollout"
+gt_in "$W/rollout" parse --transcript --agent codex --json
+is "$RC $(json '{exchanges}') $(json '{exchanges}[1]{tool}') $(json '{exchanges}[1]{input}') $(json '{exchanges}[1]{status}')" \
+	'0 2 exec_command make all running' "another agent's record"
+unlike "$OUT" "$token" 'without the secret'
+gt_in "$W/rollout" parse --transcript --agent amp
+like "$RC $ERR" '^2 .*cannot be read.*known are claude, codex' 'and of an agent without one the reason'
 for filter in scrub parse; do
 	tm new-session -d -x 100 -y 30 "\"$GT_RECOVER\" $filter 2>'$W/said'; echo \$? >'$W/status.$filter'; exec sleep 60"
 	until_ 10 test -s "$W/status.$filter"
