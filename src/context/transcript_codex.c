@@ -59,9 +59,9 @@ open_codex(struct json_slice record, struct record *out)
 
 	out->time = record_time(json_slice_get(record, "timestamp"));
 	if (json_slice_is(type, "response_item"))
-		out->kind = kind_of_item(payload);
+		out->kind = (uint8_t)kind_of_item(payload);
 	else if (json_slice_is(type, "event_msg"))
-		out->kind = kind_of_event(payload);
+		out->kind = (uint8_t)kind_of_event(payload);
 	else if (json_slice_is(type, "compacted"))
 		out->kind = RECORD_SYSTEM;
 	else

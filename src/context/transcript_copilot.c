@@ -34,7 +34,7 @@ open_copilot(struct json_slice record, struct record *out)
 			out->kind = RECORD_NOTE;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (json_slice_is(type, types[i].name))
-			out->kind = types[i].kind;
+			out->kind = (uint8_t)types[i].kind;
 	if (json_slice_string(json_slice_get(json_slice_get(record, "data"), "parentToolCallId")))
 		out->kind = RECORD_NOTE;
 }

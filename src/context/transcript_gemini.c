@@ -45,7 +45,7 @@ open_gemini(struct json_slice record, struct record *out)
 		out->kind = RECORD_NOTE;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (out->id != 0 && json_slice_is(type, types[i].name))
-			out->kind = types[i].kind;
+			out->kind = (uint8_t)types[i].kind;
 }
 
 /* ---- the order ---- */

@@ -14,6 +14,8 @@ pages_lines(struct pages *p, struct tail *t, struct err *e)
 	size_t n = 0;
 
 	*p = (struct pages){ .tail = t, .list = { .head = BUF_INIT }, .head = BUF_INIT, .page = BUF_INIT };
+	if (size == 0)
+		return 0;
 	if (tail_line(t, 0, size < (off_t)FIRST_MOST ? (size_t)size : FIRST_MOST, &first, &n, e) != 0)
 		return -1;
 	nl = memchr(first, '\n', n);

@@ -26,7 +26,7 @@ open_pi(struct json_slice record, struct record *out)
 	out->prompt = true;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (json_slice_is(type, types[i].name))
-			out->kind = types[i].kind;
+			out->kind = (uint8_t)types[i].kind;
 	if (json_slice_is(type, "message")) {
 		role = json_slice_get(json_slice_get(record, "message"), "role");
 		out->kind = json_slice_is(role, "user") ? RECORD_USER : json_slice_is(role, "assistant") ? RECORD_ASSISTANT : RECORD_SYSTEM;

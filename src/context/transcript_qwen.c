@@ -26,7 +26,7 @@ open_qwen(struct json_slice record, struct record *out)
 	out->prompt = true;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (json_slice_is(type, types[i].name))
-			out->kind = types[i].kind;
+			out->kind = (uint8_t)types[i].kind;
 }
 
 static void

@@ -22,7 +22,7 @@ struct teller;
 struct reader {
 	const char *name;
 	const char *list;	/* the member of one JSON object that holds the records; NULL: a record a line */
-	bool heads;		/* each record tells session and version, the newest counts; false: the first line does */
+	bool heads;		/* each record tells session and version, the newest counts; false: pages.head does */
 
 	/* Its kind, time, id and parent, where it has them; RECORD_UNKNOWN for a type that no rule knows. */
 	void (*open)(struct json_slice record, struct record *out);
@@ -31,6 +31,7 @@ struct reader {
 	/* A list in the record whose objects are records of their own, behind all that was before them. NULL: never. */
 	struct json_slice (*spread)(struct json_slice record);
 	void (*tell)(struct teller *t, const struct record *r, struct json_slice record);
+	/* Session and version, and what else is not said in records. */
 	void (*head)(struct teller *t, struct json_slice record);
 };
 

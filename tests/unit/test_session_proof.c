@@ -175,6 +175,25 @@ a_file_says_what_its_bytes_say(void **state)
 }
 
 static void
+empty_files_say_nothing(void **state)
+{
+	char *path = write_file("empty", "");
+
+	(void)state;
+	for (size_t i = 0; i < N_SAMPLES; i++) {
+		struct conversation c;
+		enum ack ack;
+
+		assert_int_equal(transcript_read(path, samples[i].format, scrub, 0, &c, NULL), 0);
+		assert_int_equal(c.n + c.lines, 0);
+		conversation_release(&c);
+		assert_int_equal(transcript_ack(path, samples[i].format, ID, &ack, NULL), 0);
+		assert_int_equal(ack, ACK_NONE);
+	}
+	free(path);
+}
+
+static void
 cline_has_two_files(void **state)
 {
 	char *plain = write_file("s.json", "{'session_id':'s','prompt':'<user_input mode=\\'act\\'>first</user_input>'}"), *messages = io_join(dir, "s.messages.json");
@@ -393,6 +412,7 @@ main(void)
 		cmocka_unit_test(the_agent_was_told_or_not),
 		cmocka_unit_test(the_words_of_claude_are_not_asked_of_others),
 		cmocka_unit_test(a_file_says_what_its_bytes_say),
+		cmocka_unit_test(empty_files_say_nothing),
 		cmocka_unit_test(cline_has_two_files),
 		cmocka_unit_test(a_database_is_read_with_its_log),
 		cmocka_unit_test(a_database_on_standard_input),
