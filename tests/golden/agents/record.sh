@@ -79,6 +79,8 @@ dead() {
 say() {	# TEXT
 	printf '{"at": %s, "content": "%s"}\n' "$((${EPOCHREALTIME/[.,]/} / 1000))" "$1" >>"$WORLD/typed"
 	tm send-keys -t rec -l -- "$1"
+	# cline drops what comes in the first seconds after its box is there
+	until_ 10 shows "${1: -20}" || tm send-keys -t rec -l -- "$1"
 	until_ 20 shows "${1: -20}" || return 1
 	sleep 0.5
 	tm send-keys -t rec Enter
@@ -88,7 +90,8 @@ say() {	# TEXT
 reach() {	# NAME STATE
 	local first second
 	first=$(jq -r ".states.$2[0]" "$HERE/scenarios.json") second=$(jq -r ".states.$2[1]" "$HERE/scenarios.json")
-	until_ 60 shows "$(others_ready "$1")" && until_ 60 still || return 1
+	until_ 60 shows "$(others_ready "$1")" || return 1
+	until_ 6 still	# one has a face that blinks
 	say "$first" && until_ 60 happened end 1 && until_ 60 still && say "$second" || return 1
 	case $2 in
 	idle) until_ 60 happened end 3 && until_ 60 still ;;
@@ -98,7 +101,11 @@ reach() {	# NAME STATE
 		until_ 3 shows 'migrate\.sh'
 		until_ 3 on_disk "$1" 'migrate.sh' || [ "$1" = gemini ]
 		;;
-	stream) until_ 60 happened stall 1 && until_ 10 shows 'last the writers' ;;
+	stream)
+		until_ 60 happened stall 1 && until_ 10 shows 'nothing may be lost' || return 1
+		# one shows whole paragraphs only
+		until_ 3 shows 'last the writers' || return 0
+		;;
 	esac
 }
 
