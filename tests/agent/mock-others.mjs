@@ -14,7 +14,7 @@
 //       of a part what was really sent of it, "whole" or not, a call's name, input and id.
 //   node mock-others.mjs count --requests DIR --who WHO --prompt FILE
 //       "newest=N inside=N exact=N blanks=N requests=N": N requests whose newest message holds the bytes of FILE; and in the last request that
-//       holds them, how many texts of user messages do, are the very bytes, or are the same but for blanks.
+//       holds them, how many texts of user messages do, are the very bytes, or are the same but for blanks. Blanks at its end do not count.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -44,7 +44,7 @@ const SHELLS = {
 	bash: (command) => ({ command, description: 'Run it' }),
 	run_commands: (command) => ({ commands: [command] }),
 	execute_command: (command) => ({ command, requires_approval: false }),
-	'launch-process': (command) => ({ command, wait: true, max_wait_seconds: 600, cwd: process.cwd() }),
+	'launch-process': (command) => ({ command, wait: true, max_wait_seconds: 600, cwd: '.' }),
 };
 
 function shellCall(tools, command) {
@@ -416,7 +416,8 @@ function serve(o) {
 const blankless = (text) => text.replace(/\s+/gu, '');
 
 function count(o) {
-	const prompt = fs.readFileSync(o.prompt, 'utf8'), bare = blankless(prompt);
+	// agents cut the end of what a person sends
+	const prompt = fs.readFileSync(o.prompt, 'utf8').trimEnd(), bare = blankless(prompt);
 	const holds = (text) => text.includes(prompt) || blankless(text).includes(bare);
 	const found = { newest: 0, inside: 0, exact: 0, blanks: 0, requests: 0 };
 
@@ -430,7 +431,7 @@ function count(o) {
 			continue;
 		found.newest += holds(newest(messages));
 		found.inside = texts.filter((t) => t.includes(prompt)).length;
-		found.exact = texts.filter((t) => t === prompt).length;
+		found.exact = texts.filter((t) => t.trimEnd() === prompt).length;
 		found.blanks = texts.filter((t) => blankless(t) === bare).length;
 	}
 	console.log(Object.entries(found).map(([k, v]) => `${k}=${v}`).join(' '));
