@@ -139,6 +139,8 @@ test_screens(void **state)
 		{ "opencode", "  ┃  Build\n   ~/x     ctrl+p commands\n", READY, "" },
 		{ "opencode", "   ⬝⬝■  esc interrupt     ctrl+p commands\n", BUSY, "" },
 		{ "copilot", RULE "\n❯\n" RULE "\n ← open sidebar · / commands · ? help\n", READY, "" },
+		{ "copilot", RULE "\n❯ [Paste #1 - 50 lines]\n  x\n" RULE "\n Interactive · Allow All · @ files · # issues\n", READY,
+		    "[Paste #1 - 50 lines]\n  x" },
 		{ "copilot", RULE "\n❯\n" RULE "\n ◉ Working · 88 B esc esc interrupt\n", BUSY, "" },
 		{ "amp", "No API key found.\nWould you like to log in to Amp? [(y)es, (n)o]:\n", DIALOG, "" },
 		{ "cursor-agent", "anything\n", QUIET, "" },
