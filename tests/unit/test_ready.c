@@ -128,6 +128,68 @@ tells_recorded_screens(void **state)
 	profiles_free(profiles);
 }
 
+static bool
+ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+static struct profiles *others;
+static size_t compared, wrong;
+
+/* NAME/STATE of tests/golden/agents, where the row knows a box: what the real program showed just before it was killed. */
+static void
+compare_state(const char *dir)
+{
+	static const char *const states[][2] = { { "idle", "idle" }, { "draft", "draft" }, { "tool", "busy" }, { "stream", "busy" } };
+	/* while its answer streams, the sign of 0.169.0 is in the title only */
+	static const char *const unseen[] = { "codex/stream", "codex/inline-stream" };
+	const char *state = strrchr(dir, '/') + 1, *kind = strrchr(state, '-') != NULL ? strrchr(state, '-') + 1 : state;
+	char *agent = xstrdup(dir), *name;
+	const struct profile *p;
+	bool quiet = false;
+
+	*strrchr(agent, '/') = '\0';
+	name = strrchr(agent, '/') + 1;
+	p = profiles_find(others, name);
+	for (size_t i = 0; p != NULL && p->ready != NULL && i < sizeof states / sizeof states[0]; i++) {
+		if (strcmp(kind, states[i][0]) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof unseen / sizeof unseen[0]; k++)
+			quiet |= ends_with(dir, unseen[k]);
+		compared++;
+		if (compare_recorded(p, dir, "live.txt", quiet ? "idle" : states[i][1]) > 0) {
+			print_error("in %s/%s\n", name, state);
+			wrong++;
+		}
+	}
+	free(agent);
+}
+
+static void
+compare_agent(const char *dir)
+{
+	const char *name = strrchr(dir, '/') + 1;
+	char *rest = xasprintf("golden/agents/%s", name);
+
+	if (strchr(name, '.') == NULL)
+		golden_each(rest, compare_state);
+	free(rest);
+}
+
+static void
+tells_other_agents(void **state)
+{
+	(void)state;
+	others = profiles_new(NULL, NULL);
+	golden_each("golden/agents", compare_agent);
+	profiles_free(others);
+	assert_int_equal(wrong, 0);
+	assert_true(compared >= 18);
+}
+
 static void
 tells_a_paste_from_a_persons_words(void **state)
 {
@@ -169,6 +231,7 @@ main(void)
 		cmocka_unit_test(tells_what_a_screen_waits_for),
 		cmocka_unit_test(names_dialogs),
 		cmocka_unit_test(tells_recorded_screens),
+		cmocka_unit_test(tells_other_agents),
 		cmocka_unit_test(tells_a_paste_from_a_persons_words),
 	};
 

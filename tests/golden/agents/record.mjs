@@ -121,8 +121,9 @@ const kept = new Map([['live.txt', read(path.join(world, 'live.txt'))], ['screen
 	['screen.ansi', read(path.join(world, 'screen.ansi'))], ...sessionFiles()]);
 mark(list, 'screen', kept.get('screen.txt'));
 mark(list, 'transcript', files.map((f) => f[1].replaceAll('\\n', '\n').replaceAll('\\"', '"')).join('\n'));
-const END = { idle: 'killed idle', tool: 'killed while a command ran', stream: 'killed while text streamed' };
-kept.set('truth.json', truthText({ agent: name, version, size, alternate: alternate === '1', end: END[state.replace(/^.*-/, '')], session: sessionId(files), items: list }));
+const END = { idle: 'killed idle', draft: 'killed with a draft', tool: 'killed while a command ran', stream: 'killed while text streamed' };
+const draft = state === 'draft' ? JSON.parse(read(new URL('scenarios.json', import.meta.url))).draft : null;
+kept.set('truth.json', truthText({ agent: name, version, size, alternate: alternate === '1', draft, end: END[state.replace(/^.*-/, '')], session: sessionId(files), items: list }));
 for (const [file, text] of kept)
 	refuseLeaks(file, text);
 fs.rmSync(out, { recursive: true, force: true });

@@ -86,13 +86,27 @@ say() {	# TEXT
 	tm send-keys -t rec Enter
 }
 
+# A dozen lines that nobody sends; what the box shows of them is the agent's own.
+paste_draft() {
+	local before
+	before=$(tm capture-pane -p -t rec)
+	jq -r .draft "$HERE/scenarios.json" | tm load-buffer -b draft - \; paste-buffer -d -p -b draft -t rec
+	changed() { [ "$(tm capture-pane -p -t rec)" != "$before" ]; }
+	until_ 20 changed && until_ 20 still
+}
+
 # The state in which it is to die.
 reach() {	# NAME STATE
 	local first second
 	first=$(jq -r ".states.$2[0]" "$HERE/scenarios.json") second=$(jq -r ".states.$2[1]" "$HERE/scenarios.json")
 	until_ 60 shows "$(others_ready "$1")" || return 1
 	until_ 6 still	# one has a face that blinks
-	say "$first" && until_ 60 happened end 1 && until_ 60 still && say "$second" || return 1
+	say "$first" && until_ 60 happened end 1 && until_ 60 still || return 1
+	if [ "$2" = draft ]; then
+		paste_draft
+		return
+	fi
+	say "$second" || return 1
 	case $2 in
 	idle) until_ 60 happened end 3 && until_ 60 still ;;
 	tool)
@@ -156,7 +170,7 @@ take() {	# NAME STATE PROGRAM
 
 bad=0
 for name in "${OTHERS[@]}"; do
-	states=(idle tool stream)
+	states=(idle tool stream draft)
 	case $name in
 	codex) states+=(inline-idle inline-tool inline-stream) ;;
 	gemini) states+=(truecolor-tool) ;;
