@@ -99,6 +99,11 @@ check:
 lint: $(GEN)
 	./scripts/lint
 
+# The other real agents, all that npm installs here; scripts/check runs a few of them.
+agents: all fake
+	$(MAKE) FAULTS=1 all
+	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/others.t
+
 bench: all fake
 	./tests/bench/run
 	./tests/bench/scrub
@@ -204,6 +209,7 @@ uninstall:
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
+	@echo 'make agents     every other real agent that npm installs, killed and recovered'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
@@ -215,5 +221,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint bench bench-hook bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

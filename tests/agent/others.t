@@ -1,0 +1,153 @@
+#!/bin/bash
+# Other real agents, killed with kill -9 while they waited and while a command of theirs ran, come back: found, told the prompt once, answered.
+#   prove tests/agent/others.t                 the few that are quickly there (scripts/check)
+#   GT_AGENTS=all prove tests/agent/others.t   all of them (make agents); or some, by name
+WANTED=${GT_AGENTS:-codex qwen pi}
+# shellcheck source=tests/agent/others.sh
+. "$(dirname "$0")/others.sh"
+CACHE=${GT_RECOVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gt-recover} REAL_HOME=$HOME
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+often
+# long enough for a busy machine, short enough to see what is wrong
+printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+[ "$WANTED" != all ] || WANTED=${OTHERS[*]}
+
+# How each comes back: exit status, phase, way, hand-over, proof; and how its model has the prompt: inside a message, or as a message with other
+# blanks, as a paste into it or its standard input makes them.
+# Of those without a transcript that is read nothing proves that a long prompt was taken up: they show its end only.
+declare -A BACK=(
+	[codex]='5 delivered inject paste (none)'
+	[gemini]='0 acknowledged inject paste screen'
+	[opencode]='5 delivered inject stdin (none)'
+	[copilot]='5 delivered inject paste (none)'
+	[qwen]='5 delivered inject paste (none)'
+	[auggie]='5 delivered inject paste (none)'
+	[cline]='5 delivered inject paste (none)'
+	[pi]='5 delivered inject paste (none)'
+)
+declare -A HAS=([opencode]=blanks)
+cat >"$W/scenario.json" <<'JSON'
+{"answers": [
+	{"when": "gtr-[0-9a-f]{16}", "content": [{"text": "I know where I was and go on."}]},
+	{"when": "slow migration", "content": [{"text": "The migration starts now."}, {"shell": "sh migrate.sh"}]},
+	{"when": "^tool_result", "content": [{"text": "The command is done."}]}],
+ "otherwise": "Renamed. Six calls were changed."}
+JSON
+node "$OTHERS_MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests" --port-file "$W/port" --log "$W/log" >"$W/model.log" 2>&1 &
+PIDS+=($!)
+until_ 10 test -s "$W/port" || { note "$(cat "$W/model.log")" && fail 'the model is up' && done_testing; }
+
+# begin SESSION NAME: in a home of its own, in front of its box
+begin() {
+	local word args=()
+	mkdir -p "$(agent_dir "$1")/cwd"
+	cat >"$(agent_dir "$1")/cwd/migrate.sh" <<-'SH'
+		for i in $(seq 1 900); do
+			echo "migrating table $i" | tee -a migration.log
+			sleep 0.2
+		done
+	SH
+	others_home "$2" "$W/$1" "$(agent_dir "$1")/cwd" "$(cat "$W/port")" && others_env "$2" "$W/$1" "$(cat "$W/port")"
+	for word in "${OTHERS_ENV[@]}"; do
+		args+=(--env "$word")
+	done
+	start_agent "$1" --no-wait --command "$(others_command "$2")" "${args[@]}" &&
+		until_ 90 pane_shows "$1" "$(others_ready "$2")" || return 1
+	until_ 4 still "$1" || :	# one has a face that blinks
+}
+
+still() {	# SESSION: its screen is the same ten times in a row
+	local i before
+	before=$(pane_text "$1")
+	for ((i = 0; i < 10; i++)); do
+		read -rt 0.1 -u "$TICK" || :
+		[ "$(pane_text "$1")" = "$before" ] || return 1
+	done
+}
+
+# In two steps: Enter in the same burst is a line end of a paste to some.
+say() {		# SESSION TEXT
+	local pane
+	pane=$(agent_pane "$1")
+	tm send-keys -t "$pane" -l -- "$2"
+	# cline drops what comes in the first seconds after its box is there
+	until_ 10 pane_shows "$1" "${2: -16}" || tm send-keys -t "$pane" -l -- "$2"
+	until_ 20 pane_shows "$1" "${2: -16}" && until_ 4 still "$1"
+	tm send-keys -t "$pane" Enter
+}
+
+ends_are() {	# NAME COUNT: answers of its model
+	[ "$(grep -c "\"who\":\"$1\",\"event\":\"end\"" "$W/log" 2>/dev/null)" = "$2" ]
+}
+
+crash() {	# SESSION: the agent is the pane's own process
+	local pid
+	pid=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
+	kill -9 "$pid" && until_ 10 _gone "$pid" && until_ 10 pane_is "$1" '#{pane_dead}' 1
+}
+
+recorded() {	# SESSION NAME TEXT: in its own session files
+	others_records "$2" "$W/$1" | while read -r file; do cat -- "$file" "$file-wal" 2>/dev/null; done | grep -aqF -- "$3"
+}
+
+lives() {	# SESSION
+	[ "$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_dead}')" = 0 ]
+}
+
+# told SESSION NAME: what its model was told of the prompt
+told() {
+	node "$OTHERS_MODEL" count --requests "$W/requests" --who "$2" --prompt "$W/$1.prompt"
+}
+told_once() {	# SESSION NAME
+	[[ $(told "$1" "$2") =~ ^newest=1\ .*${HAS[$2]:-inside}=1 ]]
+}
+
+# comes_back SESSION NAME STATE
+comes_back() {
+	local session=$1 name=$2 state="$2, $3" id
+	ok "$state: kill -9 leaves a dead pane" crash "$session"
+	is "$(listed "$session" agent) $(listed "$session" class)" "$name dead" "$state: it is found"
+	gt "$session" -L "$SOCKET" --json
+	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${BACK[$name]}" \
+		"$state: it comes back by the way of its row"
+	[ "$RC" = "${BACK[$name]%% *}" ] || note "$ERR" "$(pane_text "$session")"
+	id=$(json '{results}[0]{recovery_id}')
+	kept_prompt "$id" "$W/$session.prompt"
+	ok "$state: the prompt is kept with the context" test -s "$W/$session.prompt" || return
+	ok "$state: its model was told the prompt, once" until_ 90 told_once "$session" "$name" || { note "$(told "$session" "$name")" && return; }
+	ok "$state: the answer is on the screen" until_ 30 pane_shows "$session" 'I know where I was and go on'
+	ok "$state: the id is in its own session file" until_ 20 recorded "$session" "$name" "$id"
+	is "$(told "$session" "$name" | cut -d ' ' -f 1)" newest=1 "$state: and it was told no second time"
+	ok "$state: it is alive" lives "$session"
+	not_ok "$state: its key is not in the prompt" grep -qF -- "$OTHERS_KEY" "$W/$session.prompt"
+}
+
+try() {		# NAME
+	local name=$1
+	is_ready() { begin "$name-$1" "$name"; }
+	ok "$name, idle: it starts" is_ready idle || { note "$(pane_text "$name-idle")" && return; }
+	say "$name-idle" 'Please rename foo to bar'
+	ok "$name, idle: it has answered" until_ 60 pane_shows "$name-idle" 'Six calls were changed'
+	ok "$name, idle: it waits" until_ 60 still "$name-idle"
+	comes_back "$name-idle" "$name" idle
+	ok "$name, idle: the prompt tells what was asked" grep -q 'rename foo to bar' "$W/$name-idle.prompt"
+
+	ok "$name, mid-tool: it starts" is_ready tool || return
+	say "$name-tool" 'Please run the slow migration'
+	ok "$name, mid-tool: the command runs" until_ 60 grep -qs 'table 5' "$(agent_dir "$name-tool")/cwd/migration.log"
+	comes_back "$name-tool" "$name" mid-tool
+	ok "$name, mid-tool: the prompt tells what was asked" grep -q 'the slow migration' "$W/$name-tool.prompt"
+}
+
+for name in $WANTED; do
+	if ! grep -q "^\[$name\]" "$ROOT/config/agents.ini"; then
+		skip "config/agents.ini has no row of $name" 27
+	elif program=$(others_install "$CACHE" "$REAL_HOME" "$name"); then
+		ln -sf -- "$program" "$W/bin/$name"
+		try "$name"
+	else
+		skip "$name is out of reach: $program" 27
+	fi
+done
+done_testing
