@@ -142,12 +142,12 @@ try() {		# NAME
 
 for name in $WANTED; do
 	if ! grep -q "^\[$name\]" "$ROOT/config/agents.ini"; then
-		skip "config/agents.ini has no row of $name" 27
+		skip "config/agents.ini has no row of $name" 2
 	elif program=$(others_install "$CACHE" "$REAL_HOME" "$name"); then
 		ln -sf -- "$program" "$W/bin/$name"
 		try "$name"
 	else
-		skip "$name is out of reach: $program" 27
+		skip "$name is out of reach: $program" 2
 	fi
 done
 done_testing
