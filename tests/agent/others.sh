@@ -107,7 +107,11 @@ others_home() {
 		mkdir -p "$2/.copilot"
 		printf '{"trustedFolders": ["%s"], "banner": "never"}\n' "$cwd" >"$2/.copilot/config.json"
 		;;
-	qwen) mkdir -p "$2/.qwen" ;;
+	qwen)
+		# it would install a newer version of itself beside npm, for everybody
+		mkdir -p "$2/.qwen"
+		printf '{"general": {"enableAutoUpdate": false}}\n' >"$2/.qwen/settings.json"
+		;;
 	auggie)
 		mkdir -p "$2/.augment"
 		printf '{"sessionCount": 1, "onboardingVersion": "1.0.0"}\n' >"$2/.augment/.auggie.json"
@@ -149,8 +153,8 @@ others_env() {
 	auggie)
 		OTHERS_ENV+=("AUGMENT_SESSION_AUTH={\"accessToken\":\"$OTHERS_KEY\",\"tenantURL\":\"$url/\",\"scopes\":[\"email\"]}" AUGMENT_DISABLE_AUTO_UPDATE=1)
 		;;
-	cline) ;;
-	pi) OTHERS_ENV+=(PI_OFFLINE=1) ;;
+	cline) OTHERS_ENV+=(CLINE_NO_AUTO_UPDATE=1) ;;
+	pi) OTHERS_ENV+=(PI_OFFLINE=1 PI_SKIP_VERSION_CHECK=1) ;;
 	esac
 }
 
