@@ -66,13 +66,14 @@ char *launch_fed(const struct launch *l, const char *flags);
 bool launch_can_feed(const struct launch *l);
 
 /*
- * The same, fed likewise, but going on with a conversation of the agent's own: `RESUME ID` stands right behind the program, and the words
+ * The same, but going on with a conversation of the agent's own: `RESUME ID` stands right behind the program, and the words
  * are gone that are no flags and no flags' values: the prompt of the first start, which stands in that conversation already. NULL where
- * that cannot be told for certain: with a word behind a flag of neither list, or one that the shell fills in. `id` is of letters, digits and dashes.
+ * that cannot be told for certain: with a word behind a flag of neither list, or one that the shell fills in. `id` is of letters, digits, - and _.
  */
 struct launch_words {
 	const char *session_flags, *other_flags;	/* as launch_without takes them */
-	const char *resume;				/* "--resume" */
+	const char *resume;				/* "--resume", "--resume=" for an id joined to it, "resume" */
+	bool fed;					/* the prompt is its standard input; false: descriptor 3 is closed to it */
 };
 char *launch_resumed(const struct launch *l, const struct launch_words *how, const char *id);
 

@@ -8,6 +8,7 @@
 /* What an agent's start command says to the agent, and the same command saying something else. */
 
 #define FED " <&3 3<&-"
+#define CLOSED " 3<&-"
 
 static bool
 is_flag(const struct word *w)
@@ -146,9 +147,9 @@ launch_resumed(const struct launch *l, const struct launch_words *how, const cha
 	if (!launch_can_feed(l))
 		return NULL;
 	out = find_flags(l, how->session_flags, &n);
-	in = xasprintf(" %s %s", how->resume, id);
+	in = xasprintf(" %s%s%s", how->resume, str_ends(how->resume, "=") ? "" : " ", id);
 	if (find_prompt(l, how->other_flags, out))
-		command = put_together(l, out, in, FED);
+		command = put_together(l, out, in, how->fed ? FED : CLOSED);
 	free(in);
 	free(out);
 	return command;

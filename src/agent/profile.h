@@ -29,12 +29,14 @@ struct profile {
 	const char *const *programs;	/* base names, ended by NULL */
 	const char *const *processes;
 	const char *dialect;		/* "claude" or "none" */
-	const char *transcript;		/* "claude" or "none" */
+	const char *transcript;		/* format of its own record (context/transcript.h), or "none" */
+	const char *folder;		/* where its records lie: "$CODEX_HOME, ~/.codex"; "". See profile_folder */
 	enum deliver deliver[DELIVERS];	/* in order of preference, n_deliver >= 1, each once */
 	size_t n_deliver;
 	const char *session_flags;	/* as launch_without takes it: "--resume=? --continue=0"; "" */
 	const char *other_flags;	/* the same for its other flags, as far as they are known */
-	const char *resume;		/* the flag behind which the id of its own conversation stands ("--resume"); "": it cannot go on with one */
+	const char *resume;		/* the words behind which the id of its own conversation stands ("--resume"); "": it cannot go on with one */
+	enum deliver resume_deliver;	/* how a prompt gets in with them */
 	const char *command;		/* "": none */
 	/* Over the visible screen; compiled with PATTERN_UTF and PATTERN_MULTILINE. NULL: the row has none. */
 	const struct pattern *ready;	/* group 1: what stands in the input box */
@@ -63,6 +65,12 @@ bool profiles_is_program(const void *profiles, const char *base_name);
 bool profiles_is_process(const void *profiles, const char *name);
 /* For procs_agent too, when one agent is looked for; arg is its struct profile. */
 bool profile_is_process(const void *profile, const char *name);
+
+/*
+ * The folder of an agent: the first entry of the column whose variable is set and not empty, heap. variable answers from the agent's
+ * environment, heap or NULL. NULL: the row has none, or no HOME.
+ */
+char *profile_folder(const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg);
 
 bool profile_delivers(const struct profile *p, enum deliver way);
 const char *deliver_word(enum deliver d);	/* "stdin", "paste", "file" */

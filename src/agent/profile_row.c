@@ -106,24 +106,71 @@ set_processes(struct profile_row *r, const char *value, struct err *e)
 }
 
 static int
-set_claude_or_none(char **to, const char *value, struct err *e)
+set_one_of(char **to, const char *value, const char *const *words, const char *expected, struct err *e)
 {
-	if (strcmp(value, "claude") != 0 && strcmp(value, "none") != 0)
-		return err_set(e, GT_USAGE, "config", "expected \"claude\" or \"none\"");
-	replace(to, value);
-	return 0;
+	for (; *words != NULL; words++)
+		if (strcmp(*words, value) == 0) {
+			replace(to, value);
+			return 0;
+		}
+	return err_set(e, GT_USAGE, "config", "expected %s", expected);
 }
 
 static int
 set_dialect(struct profile_row *r, const char *value, struct err *e)
 {
-	return set_claude_or_none(&r->dialect, value, e);
+	static const char *const dialects[] = { "claude", "none", NULL };
+
+	return set_one_of(&r->dialect, value, dialects, "\"claude\" or \"none\"", e);
 }
 
 static int
 set_transcript(struct profile_row *r, const char *value, struct err *e)
 {
-	return set_claude_or_none(&r->transcript, value, e);
+	static const char *const formats[] = { "claude", "none", "codex", "gemini", "opencode", "copilot", "qwen", "auggie", "cline", "pi", NULL };
+
+	return set_one_of(&r->transcript, value, formats, "\"claude\", \"none\", or the name of another agent whose records are read", e);
+}
+
+/* "$NAME/more, ~/more": entries without a place to begin at would be of our own directory. */
+static int
+set_folder(struct profile_row *r, const char *value, struct err *e)
+{
+	struct strings s = split(value);
+	bool good = true;
+
+	for (size_t i = 0; i < s.n; i++)
+		good = good && (s.v[i][0] == '$' ? isalpha((unsigned char)s.v[i][1]) : s.v[i][0] == '~' && s.v[i][1] == '/');
+	strings_release(&s);
+	if (!good)
+		return err_set(e, GT_USAGE, "config", "expected folders such as \"$CODEX_HOME, ~/.codex\", separated by commas");
+	replace(&r->folder, value);
+	return 0;
+}
+
+/* One entry; NULL when its variable is not set. */
+static char *
+folder_of(const char *entry, char *(*variable)(const void *arg, const char *name), const void *arg)
+{
+	size_t n = *entry == '$' ? 1 + strspn(entry + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") : 1;
+	char *name = *entry == '$' ? xstrndup(entry + 1, n - 1) : xstrdup("HOME"), *value = variable(arg, name);
+	char *path = value != NULL && *value == '/' ? xasprintf("%s%s", value, entry + n) : NULL;
+
+	free(value);
+	free(name);
+	return path;
+}
+
+char *
+profile_folder(const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg)
+{
+	struct strings s = split(p->folder);
+	char *path = NULL;
+
+	for (size_t i = 0; i < s.n && path == NULL; i++)
+		path = folder_of(s.v[i], variable, arg);
+	strings_release(&s);
+	return path;
 }
 
 static const char *const deliver_words[DELIVERS] = { "stdin", "paste", "file" };
@@ -170,7 +217,7 @@ set_deliver(struct profile_row *r, const char *value, struct err *e)
 	return 0;
 }
 
-/* "-x=0", "--long-name=?" */
+/* "-x=0", "--long-name=?"; a command of the program such as codex' "resume=?" is taken likewise */
 static bool
 is_flag(const char *s, size_t n)
 {
@@ -180,7 +227,8 @@ is_flag(const char *s, size_t n)
 		return false;
 	while (dashes < 2 && s[dashes] == '-')
 		dashes++;
-	if (dashes == 0 || dashes == name)
+	/* a command's value may always be missing */
+	if (dashes == name || (dashes == 0 && s[name + 1] != '?'))
 		return false;
 	for (size_t i = dashes; i < name; i++) {
 		if (!isalnum((unsigned char)s[i]) && (i == dashes || strchr("-_", s[i]) == NULL))
@@ -220,9 +268,18 @@ static int
 set_resume(struct profile_row *r, const char *value, struct err *e)
 {
 	for (const char *p = value; *p != '\0'; p++)
-		if (!isalnum((unsigned char)*p) && *p != '-')
-			return err_set(e, GT_USAGE, "config", "expected one flag such as \"--resume\", or nothing");
+		if (!isalnum((unsigned char)*p) && *p != '-' && (*p != ' ' || p == value || p[1] == '\0') && (*p != '=' || p[1] != '\0'))
+			return err_set(e, GT_USAGE, "config", "expected one flag such as \"--resume\" or \"--resume=\", or words, or nothing");
 	replace(&r->resume, value);
+	return 0;
+}
+
+static int
+set_resume_deliver(struct profile_row *r, const char *value, struct err *e)
+{
+	if (strcmp(value, deliver_words[DELIVER_STDIN]) != 0 && strcmp(value, deliver_words[DELIVER_PASTE]) != 0)
+		return err_set(e, GT_USAGE, "config", "expected \"stdin\" or \"paste\"");
+	r->view.resume_deliver = strcmp(value, deliver_words[DELIVER_STDIN]) == 0 ? DELIVER_STDIN : DELIVER_PASTE;
 	return 0;
 }
 
@@ -328,10 +385,12 @@ static const struct {
 	{ "processes", set_processes },
 	{ "dialect", set_dialect },
 	{ "transcript", set_transcript },
+	{ "folder", set_folder },
 	{ "deliver", set_deliver },
 	{ "session_flags", set_session_flags },
 	{ "other_flags", set_other_flags },
 	{ "resume", set_resume },
+	{ "resume_deliver", set_resume_deliver },
 	{ "command", set_command },
 	{ "ready", set_ready },
 	{ "busy", set_busy },
@@ -377,7 +436,7 @@ profile_row_set(struct profile_row *r, const char *column, const char *value, st
 void
 profile_row_init(struct profile_row *r, const char *name)
 {
-	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"),
+	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"), .folder = xstrdup(""),
 	    .session_flags = xstrdup(""), .other_flags = xstrdup(""), .resume = xstrdup(""), .command = xstrdup("") };
 	r->view.deliver[0] = DELIVER_PASTE;
 	r->view.deliver[1] = DELIVER_FILE;
@@ -401,6 +460,7 @@ profile_row_finish(struct profile_row *r)
 	v->processes = (const char *const *)r->processes.v;
 	v->dialect = r->dialect;
 	v->transcript = r->transcript;
+	v->folder = r->folder;
 	v->session_flags = r->session_flags;
 	v->other_flags = r->other_flags;
 	v->resume = r->resume;
@@ -418,6 +478,7 @@ profile_row_release(struct profile_row *r)
 	free(r->label);
 	free(r->dialect);
 	free(r->transcript);
+	free(r->folder);
 	free(r->session_flags);
 	free(r->other_flags);
 	free(r->resume);

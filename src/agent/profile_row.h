@@ -22,7 +22,7 @@ struct dialogs {
 
 struct profile_row {
 	struct profile view;		/* points into what follows */
-	char *name, *label, *dialect, *transcript, *session_flags, *other_flags, *resume, *command;
+	char *name, *label, *dialect, *transcript, *folder, *session_flags, *other_flags, *resume, *command;
 	struct strings programs, processes;
 	struct pattern *ready, *busy, *pasted;
 	struct dialogs dialogs;

@@ -134,6 +134,7 @@ static const char *const how_found[] = {
 	[FOUND_SNAPSHOT] = "named by a snapshot of the agent's pane",
 	[FOUND_COMMAND] = "named by the start command", [FOUND_WORKTREE] = "named by .runtime/session_id", [FOUND_TOWN] = "named by the town's events",
 	[FOUND_FAREWELL] = "named by the agent's last words", [FOUND_FOLDER] = "the only one of its directory that can be this session's",
+	[FOUND_SHOWN] = "of its directory, and its words stand on the screen",
 	[FOUND_AMBIGUOUS] = "several could be this session's, none was read",
 };
 

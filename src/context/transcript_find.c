@@ -127,7 +127,8 @@ transcript_is_id(const char *text)
 const char *
 found_name(enum found f)
 {
-	static const char *const names[] = { "none", "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "ambiguous" };
+	static const char *const names[] = { "none", "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "screen",
+	    "ambiguous" };
 
 	return names[f];
 }

@@ -32,9 +32,10 @@ enum found {
 	FOUND_TOWN,		/* Gas Town's note of the start */
 	FOUND_FAREWELL,		/* "claude --resume ID", the agent's last words on the screen */
 	FOUND_FOLDER,		/* the only one of the project folder that can be this one's */
+	FOUND_SHOWN,		/* one of its directory, and its words stand on the screen (context/trail.h) */
 	FOUND_AMBIGUOUS		/* several could be: none is taken */
 };
-const char *found_name(enum found f);		/* "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "ambiguous", "none" */
+const char *found_name(enum found f);		/* "record", "snapshot", "command", "worktree", "town", "farewell", "folder", "screen", "ambiguous", "none" */
 
 /* What is known of a process whose transcript is looked for. All is borrowed; NULL and 0 are "not known". */
 struct transcript_hints {

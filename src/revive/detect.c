@@ -7,6 +7,7 @@
 #include "revive/hooked.h"
 #include "revive/memory.h"
 #include "revive/missing.h"
+#include "revive/sources.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
 #include "agent/profile.h"
@@ -18,8 +19,9 @@
 
 /* A variable of the agent: from its own command, its session, its pane's living shell, our environment. Heap. */
 static char *
-agent_variable(const struct candidate *c, const char *name)
+agent_variable(const void *arg, const char *name)
 {
+	const struct candidate *c = arg;
 	char *value = launch_env(&c->launch, name), *block;
 	const char *found;
 	size_t n;
@@ -44,9 +46,13 @@ agent_variable(const struct candidate *c, const char *name)
 static char *
 find_config_dir(const struct candidate *c)
 {
-	char *moved = agent_variable(c, "CLAUDE_CONFIG_DIR"), *home = agent_variable(c, "HOME");
-	char *dir = session_config_dir(moved, home);
+	char *moved, *home, *dir;
 
+	if (c->profile != NULL && *c->profile->folder != '\0')
+		return profile_folder(c->profile, agent_variable, c);
+	moved = agent_variable(c, "CLAUDE_CONFIG_DIR");
+	home = agent_variable(c, "HOME");
+	dir = session_config_dir(moved, home);
 	free(moved);
 	free(home);
 	return dir;
@@ -73,7 +79,7 @@ find_note(struct candidate *c)
 	const struct pane *p = &c->pane;
 	struct session_place where = { p->session, p->id, p->dead ? p->start_path : c->cwd, p->server_start };
 
-	if (c->config_dir == NULL)
+	if (c->config_dir == NULL || (c->profile != NULL && strcmp(c->profile->transcript, "claude") != 0))
 		return NOTE_ELSEWHERE;
 	if (p->dead && session_file_read(c->config_dir, p->pid, &c->note))
 		return NOTE_SAME_PANE;
@@ -226,19 +232,31 @@ set_role(const struct world *w, struct candidate *c)
 		town_path_role(w->town, c->pane.start_path, &c->role);
 }
 
+/* What its screen shows is dead; who does its work may not be. */
+static void
+doubt_server(struct candidate *c)
+{
+	if ((c->class != CLASS_DEAD && c->class != CLASS_ZOMBIE) || !sources_works_on(c))
+		return;
+	c->class = CLASS_UNKNOWN;
+	c->reason = REASON_NONE;
+	c->doubt = "its background server is still at work on its conversation";
+}
+
 static bool
 judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 {
 	struct world *w = eyes->w;
 	const struct proc *agent = c->pane.dead ? NULL : procs_agent(eyes->procs, c->pane.pid, profiles_is_process, w->profiles);
 	char names[PROC_NAMES][64];
-	bool ours;
+	bool ours, known;
 
 	c->doubt = "";
 	launch_read(&c->launch, c->pane.start_command, c->pane.default_shell, profiles_is_program, w->profiles);
 	c->profile = profile_by_setting(w, c);
 	set_place(c);
 	c->config_dir = find_config_dir(c);
+	known = c->profile != NULL;
 	if (agent != NULL) {
 		size_t n = proc_names(agent, names);
 
@@ -255,6 +273,11 @@ judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
 		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(eyes, t, c);
 	}
 	if (ours && c->snapshot == NULL) {
+		if (!known) {
+			free(c->config_dir);
+			c->config_dir = find_config_dir(c);
+		}
+		doubt_server(c);
 		set_place_by_note(c);
 		use_configured_command(w, c);
 		set_role(w, c);

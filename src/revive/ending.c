@@ -1,8 +1,11 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "revive/ending.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
+#include "agent/profile.h"
+#include "context/trail.h"
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 
@@ -24,6 +27,17 @@ ending_failed(struct world *w, struct attempt *a, const char *why, struct err *e
 	return 0;
 }
 
+static void
+look_for_it(const struct world *w, const struct attempt *a, const char *config_dir, enum ack *ack, char **path)
+{
+	const struct profile *p = a->agent != NULL ? profiles_find(w->profiles, a->agent) : NULL;
+
+	if (p == NULL || strcmp(p->transcript, "claude") == 0)
+		transcript_search(config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], ack, path);
+	else if (strcmp(p->transcript, "none") != 0)
+		trail_search(p->transcript, config_dir, a->id, a->times[PHASE_RESPAWNED], ack, path);
+}
+
 int
 ending_judged(struct world *w, struct attempt *a, const char *config_dir, const char *why, struct err *e)
 {
@@ -32,7 +46,7 @@ ending_judged(struct world *w, struct attempt *a, const char *config_dir, const 
 	int ret;
 
 	if (config_dir != NULL && a->cwd != NULL && a->times[PHASE_RESPAWNED] != 0)
-		transcript_search(config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
+		look_for_it(w, a, config_dir, &ack, &path);
 	if (ack == ACK_ANSWERED) {
 		attempt_set(&a->proof, "transcript");
 		attempt_set(&a->transcript, path);

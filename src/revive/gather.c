@@ -273,6 +273,7 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	struct recall r;
 	bool told = c->class == CLASS_MISSING && c->lost_id != NULL;	/* the ledger knows better than what was on the screen before */
 	bool later;		/* and that is of a life behind the snapshot */
+	struct sources_seen seen;
 	char *unsure;
 
 	screen_read(g->capture.text, g->capture.style, c->pane.width, c->profile->dialect, &screen);
@@ -282,7 +283,9 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	later = told && r.own && c->crashed_at > r.shot.taken_at;
 	if (!reads_pane(c) && r.found && !later)
 		recall_read(&r, c->profile->dialect, &old);
-	if (sources_transcript(w, c, told ? NULL : reads_pane(c) ? &screen : &old, r.own && !told ? r.shot.session_id : c->lost_id, &g->found,
+	seen = (struct sources_seen){ .screen = told ? NULL : reads_pane(c) ? &screen : &old,
+		.text = reads_pane(c) ? clean_bytes(g->capture.text) : NULL, .scrub = g->scrub };
+	if (sources_transcript(w, c, &seen, r.own && !told ? r.shot.session_id : c->lost_id, &g->found,
 	    &soft) != 0 || (g->found.path != NULL &&
 	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");

@@ -101,7 +101,7 @@ fill(struct recovery *r)
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
 	attempt_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
-	attempt_set(&a->delivery, plan_by_stdin(r->w, c) ? "stdin" : "paste");
+	attempt_set(&a->delivery, (r->resumed ? c->profile->resume_deliver == DELIVER_STDIN : plan_by_stdin(r->w, c)) ? "stdin" : "paste");
 	attempt_set(&a->previous, r->gathered.earlier.id);
 	attempt_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
@@ -213,7 +213,7 @@ feed(const struct recovery *r)
 {
 	const struct launch *l = &r->c->launch;
 	const struct profile *p = r->c->profile;
-	struct launch_words words = { p->session_flags, p->other_flags, p->resume };
+	struct launch_words words = { p->session_flags, p->other_flags, p->resume, p->resume_deliver == DELIVER_STDIN };
 
 	if (r->resumed)
 		return launch_resumed(l, &words, r->gathered.found.session_id);

@@ -152,7 +152,8 @@ static bool
 can_resume(const struct recovery *r, const char *id)
 {
 	const struct candidate *c = r->c;
-	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume };
+	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume,
+		c->profile->resume_deliver == DELIVER_STDIN };
 	char *path, *command;
 	bool there;
 

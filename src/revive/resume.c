@@ -7,6 +7,7 @@
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
+#include "revive/remake.h"
 #include "revive/respawn.h"
 #include "revive/world.h"
 #include "agent/launch.h"
@@ -14,6 +15,7 @@
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "context/trail.h"
 #include "ledger/attempt.h"
 #include "prompt/tokens.h"
 #include "town/config.h"
@@ -22,7 +24,7 @@
 #define SLACK_MS 5000
 
 enum why {
-	NO_FLAG, NO_STDIN, UNCLEAR, TRIED, UNTOLD, STALE, AMBIGUOUS, NONE, UNSURE, FOREIGN, IN_USE, MOVED_ON, EMPTY, TORN, BROKEN, LARGE, WHYS
+	NO_FLAG, NO_STDIN, UNCLEAR, TRIED, UNTOLD, STALE, AMBIGUOUS, NONE, UNSURE, FOREIGN, IN_USE, MOVED_ON, SPLIT, EMPTY, TORN, BROKEN, LARGE, WHYS
 };
 
 static const struct resume_no reasons[WHYS] = {
@@ -38,6 +40,7 @@ static const struct resume_no reasons[WHYS] = {
 	[FOREIGN] = { "foreign", "the conversation that was found is not one of its own directory and configuration" },
 	[IN_USE] = { "in-use", "another process goes on with its conversation" },
 	[MOVED_ON] = { "moved-on", "somebody went on with its conversation after the crash" },
+	[SPLIT] = { "split", "its conversation stands in more than one file, which its next start deletes" },
 	[EMPTY] = { "empty", "its conversation has no answer yet" },
 	[TORN] = { "torn", "a line of its conversation's file was torn apart" },
 	[BROKEN] = { "broken", "its conversation's file has lost a part" },
@@ -48,9 +51,9 @@ const struct resume_no *
 resume_judge(const struct resume_facts *f)
 {
 	const bool stands[WHYS] = {
-		[NO_FLAG] = !f->has_flag, [NO_STDIN] = !f->by_stdin, [UNCLEAR] = !f->clear, [TRIED] = f->tried, [UNTOLD] = f->untold,
+		[NO_FLAG] = !f->has_flag, [NO_STDIN] = !f->can_tell, [UNCLEAR] = !f->clear, [TRIED] = f->tried, [UNTOLD] = f->untold,
 		[STALE] = f->gone, [AMBIGUOUS] = f->how == FOUND_AMBIGUOUS, [NONE] = f->how == FOUND_NONE, [UNSURE] = f->how == FOUND_FOLDER,
-		[FOREIGN] = !f->in_place || f->stand == STAND_FOREIGN, [IN_USE] = f->in_use, [MOVED_ON] = f->moved_on,
+		[FOREIGN] = !f->in_place || f->stand == STAND_FOREIGN, [IN_USE] = f->in_use, [MOVED_ON] = f->moved_on, [SPLIT] = f->split,
 		[EMPTY] = f->stand == STAND_EMPTY, [TORN] = f->stand == STAND_TORN, [BROKEN] = f->stand == STAND_BROKEN,
 		[LARGE] = f->stand == STAND_LARGE || f->tokens >= f->most_tokens,
 	};
@@ -125,7 +128,8 @@ was_tried(struct world *w, const struct candidate *c)
 static bool
 is_clear(const struct candidate *c, const char *id)
 {
-	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume };
+	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume,
+		c->profile->resume_deliver == DELIVER_STDIN };
 	char *command = launch_resumed(&c->launch, &how, id);
 	bool clear = command != NULL;
 
@@ -150,6 +154,52 @@ look_at_file(const struct candidate *c, const struct transcript_found *found, st
 	out->tokens = tokens_of_size(s.bytes) > s.charged ? tokens_of_size(s.bytes) : s.charged;
 }
 
+/* By its standard input, or by a paste once its box waits; the wrapper needs a shell that it knows for both. */
+static bool
+can_tell(const struct world *w, const struct candidate *c)
+{
+	const struct profile *p = c->profile;
+
+	if (p->resume_deliver == DELIVER_STDIN)
+		return plan_by_stdin(w, c);
+	return c->class != CLASS_RESPAWNED && !remake_by_gt(w, c) && profile_delivers(p, DELIVER_PASTE) && p->ready != NULL &&
+	    launch_can_feed(&c->launch);
+}
+
+/* Into a command line goes nothing that a shell reads. */
+static bool
+is_plain(const char *id)
+{
+	return *id != '\0' && *id != '-' && id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] == '\0';
+}
+
+/* Of another agent, whose records tell less of their own state: what was read of it is all. */
+static void
+look_at_session(const struct candidate *c, const struct gathered *g, struct resume_facts *out)
+{
+	const struct transcript_found *found = &g->found;
+	size_t bytes = 0;
+
+	out->stand = STAND_EMPTY;
+	for (size_t i = 0; i < g->talk.n; i++) {
+		const struct exchange *x = &g->talk.v[i];
+
+		if (x->source != SOURCE_TRANSCRIPT)
+			continue;
+		bytes += strlen(x->content) + (x->input != NULL ? strlen(x->input) : 0);
+		if (x->role == ROLE_ASSISTANT)
+			out->stand = STAND_WHOLE;
+	}
+	out->tokens = tokens_of_size(bytes);
+	if (found->path == NULL)
+		return;
+	/* it was found below the agent's own folder, as one of its own directory, or it names the process itself */
+	out->in_place = is_plain(found->session_id);
+	out->in_use = resume_in_use(NULL, found->session_id) || trail_is_held(c->profile->transcript, c->config_dir, found->session_id);
+	out->split = trail_is_split(c->profile->transcript, c->config_dir, found->session_id);
+	out->moved_on = written_since(c, found->path);
+}
+
 void
 resume_look(struct world *w, const struct candidate *c, const struct gathered *g, struct resume_facts *out)
 {
@@ -158,14 +208,16 @@ resume_look(struct world *w, const struct candidate *c, const struct gathered *g
 
 	*out = (struct resume_facts){ .how = found->how, .untold = g->earlier.untold,
 		.most_tokens = (size_t)config_int(w->config, "max_context_tokens") };
-	out->has_flag = *c->profile->resume != '\0' && strcmp(c->profile->transcript, "claude") == 0;
-	out->by_stdin = out->has_flag && plan_by_stdin(w, c);
-	out->clear = out->by_stdin && is_clear(c, id);
+	out->has_flag = *c->profile->resume != '\0' && strcmp(c->profile->transcript, "none") != 0;
+	out->can_tell = out->has_flag && can_tell(w, c);
+	out->clear = out->can_tell && is_clear(c, id);
 	if (!out->clear)
 		return;
 	out->tried = was_tried(w, c);
 	out->gone = c->note.session_id != NULL && strcmp(c->note.session_id, id) != 0;
-	if (found->path != NULL && transcript_is_id(id))
+	if (strcmp(c->profile->transcript, "claude") != 0)
+		look_at_session(c, g, out);
+	else if (found->path != NULL && transcript_is_id(id))
 		look_at_file(c, found, out);
 }
 

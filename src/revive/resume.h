@@ -19,7 +19,7 @@ struct world;
  */
 struct resume_facts {
 	bool has_flag;			/* the profile names one, and its transcripts can be read */
-	bool by_stdin;			/* it is told by its standard input: not one that lives already, or that gt starts */
+	bool can_tell;			/* by its standard input or a paste: not one that lives already, or that gt starts */
 	bool clear;			/* the start command is understood for certain (launch_resumed) */
 	bool tried;			/* the newest attempt here resumed, and its agent did not take up what it was told */
 	bool untold;			/* an earlier recovery was never read: its context stands in no transcript of this conversation */
@@ -28,6 +28,7 @@ struct resume_facts {
 	bool in_place;			/* the file lies in the project folder of the agent's directory, below its own configuration */
 	bool in_use;			/* another process goes on with it */
 	bool moved_on;			/* it was written to after the death */
+	bool split;			/* it stands in more than one file (gemini after a resume) */
 	enum stand stand;
 	size_t tokens, most_tokens;
 };

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "context/exchange.h"
+#include "context/trail.h"
 #include "town/start_note.h"
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */
@@ -218,15 +219,60 @@ set_ids(const struct candidate *c, const struct conversation *screen, const char
 	h->id[FOUND_FAREWELL] = farewell;
 }
 
+/* Agents other than Claude Code. */
+static void
+set_trail(const struct candidate *c, struct findings *f, struct trail_hints *h)
+{
+	set_life(c, f);
+	*h = (struct trail_hints){ .format = c->profile->transcript, .folder = c->config_dir, .cwd = c->cwd, .tty = c->pane.tty,
+		.pid = c->class == CLASS_LIVE ? c->agent_pid : c->pane.dead ? c->pane.pid : 0, .lives = c->class == CLASS_LIVE,
+		.launch = &c->launch, .ended = f->life.ended };
+	h->began = f->life.began == 0 ? 0 : f->life.began - (f->exact ? GRAIN_MS : SLACK_MS);
+}
+
+static bool
+has_trail(const struct candidate *c)
+{
+	return c->config_dir != NULL && strcmp(c->profile->transcript, "claude") != 0 && strcmp(c->profile->transcript, "none") != 0;
+}
+
+bool
+sources_works_on(const struct candidate *c)
+{
+	struct findings f = { .own = NULL };
+	struct trail_hints h;
+
+	if (!has_trail(c))
+		return false;
+	set_trail(c, &f, &h);
+	return trail_works_on(&h);
+}
+
+static void
+follow_trail(const struct candidate *c, const struct sources_seen *seen, const char *snapshot_id, struct transcript_found *out)
+{
+	struct findings f = { .own = NULL };
+	struct trail_hints h;
+
+	set_trail(c, &f, &h);
+	h.snapshot_id = snapshot_id;
+	h.screen = seen != NULL ? seen->text : NULL;
+	h.scrub = seen != NULL ? seen->scrub : NULL;
+	trail_find(&h, out);
+}
+
 int
-sources_transcript(struct world *w, const struct candidate *c, const struct conversation *screen, const char *snapshot_id,
+sources_transcript(struct world *w, const struct candidate *c, const struct sources_seen *seen, const char *snapshot_id,
     struct transcript_found *out, struct err *e)
 {
+	const struct conversation *screen = seen != NULL ? seen->screen : NULL;
 	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
 	struct findings f = { .own = NULL };
 	int ret;
 
 	memset(out, 0, sizeof *out);
+	if (has_trail(c))
+		follow_trail(c, seen, snapshot_id, out);
 	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
 		return 0;
 	set_life(c, &f);

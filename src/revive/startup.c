@@ -10,6 +10,7 @@
 #include "revive/tidy.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
+#include "agent/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -162,10 +163,21 @@ startup_due(struct world *w)
 
 /* ---- open recoveries ---- */
 
+static char *
+own_variable(const void *arg, const char *name)
+{
+	const char *value = getenv(name);
+
+	(void)arg;
+	return value != NULL ? xstrdup(value) : NULL;
+}
+
 static int
 end_attempt(struct world *w, struct attempt *a, const char *why, struct startup *out, struct err *e)
 {
-	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+	const struct profile *p = a->agent != NULL ? profiles_find(w->profiles, a->agent) : NULL;
+	char *dir = p != NULL && *p->folder != '\0' ? profile_folder(p, own_variable, NULL) :
+	    session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
 	int ret = ending_judged(w, a, dir, why, e);
 
 	out->acknowledged += ret == 0 && a->phase == PHASE_ACKNOWLEDGED;

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "context/screen.h"
+#include "context/trail.h"
 #include "context/transcript_find.h"
 #include "tmux/pane.h"
 
@@ -65,6 +66,31 @@ look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, co
 out:
 	free(dir);
 	free(cwd);
+}
+
+/* A variable of the agent's process, or ours where its environment may not be read. */
+static char *
+variable_of(const void *pid, const char *name)
+{
+	size_t n;
+	char *block = proc_environ(*(const pid_t *)pid, &n), *copy;
+	const char *value = block != NULL ? environ_get(block, n, name) : getenv(name);
+
+	copy = value != NULL ? xstrdup(value) : NULL;
+	if (block != NULL)
+		explicit_bzero(block, n);
+	free(block);
+	return copy;
+}
+
+static void
+look_at_sessions(pid_t agent, const struct profile *p, const char *id, int64_t since_ms, struct look *out)
+{
+	char *folder = profile_folder(p, variable_of, &agent);
+
+	if (folder != NULL)
+		trail_search(p->transcript, folder, id, since_ms, &out->ack, &out->transcript);
+	free(folder);
 }
 
 /*
@@ -135,6 +161,8 @@ verify_look(struct world *w, const struct pane *was, const struct profile *p, co
 		out->shell_back = agent == NULL && procs_idle_shell(&procs, now.pid);
 		if (agent != NULL && strcmp(p->transcript, "claude") == 0)
 			look_at_records(agent->pid, &procs, &now, recovery_id, since_ms, out);
+		else if (agent != NULL && strcmp(p->transcript, "none") != 0)
+			look_at_sessions(agent->pid, p, recovery_id, since_ms, out);
 		if (agent != NULL)
 			ret = look_at_screen(t, &now, p, recovery_id, out, e);
 	}

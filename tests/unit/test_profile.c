@@ -40,7 +40,8 @@ with_settings(const char *text, struct config **c, struct err *e)
 static void
 test_rows(void **state)
 {
-	static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot", "cursor-agent", "amp" };
+	static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot", "qwen", "auggie", "cline", "pi",
+		"cursor-agent", "amp", "droid" };
 	struct err e = ERR_INIT;
 	struct profiles *p = profiles_new(NULL, &e);
 	const struct profile *claude;

@@ -145,7 +145,9 @@ compare_state(const char *dir)
 {
 	static const char *const states[][2] = { { "idle", "idle" }, { "draft", "draft" }, { "tool", "busy" }, { "stream", "busy" } };
 	/* while its answer streams, the sign of 0.169.0 is in the title only */
-	static const char *const unseen[] = { "codex/stream", "codex/inline-stream" };
+	static const char *const unseen[] = { "codex/stream", "codex/inline-stream",
+		/* its box is the same all the time */
+		"cline/tool", "cline/stream" };
 	const char *state = strrchr(dir, '/') + 1, *kind = strrchr(state, '-') != NULL ? strrchr(state, '-') + 1 : state;
 	char *agent = xstrdup(dir), *name;
 	const struct profile *p;

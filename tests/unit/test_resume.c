@@ -10,7 +10,7 @@
 
 /* Nothing speaks against it. */
 static const struct resume_facts good = {
-	.has_flag = true, .by_stdin = true, .clear = true, .how = FOUND_RECORD, .in_place = true, .stand = STAND_WHOLE,
+	.has_flag = true, .can_tell = true, .clear = true, .how = FOUND_RECORD, .in_place = true, .stand = STAND_WHOLE,
 	.tokens = 119999, .most_tokens = 120000
 };
 
@@ -35,7 +35,7 @@ each_reason_has_its_name(void **state)
 	for (size_t i = 0; i < sizeof sure / sizeof sure[0]; i++)
 		EXPECT("yes", f.how = sure[i]);
 	EXPECT("no-flag", f.has_flag = false);
-	EXPECT("no-stdin", f.by_stdin = false);
+	EXPECT("no-stdin", f.can_tell = false);
 	EXPECT("unclear-command", f.clear = false);
 	EXPECT("tried", f.tried = true);
 	EXPECT("untold", f.untold = true);
@@ -47,6 +47,7 @@ each_reason_has_its_name(void **state)
 	EXPECT("foreign", f.stand = STAND_FOREIGN);
 	EXPECT("in-use", f.in_use = true);
 	EXPECT("moved-on", f.moved_on = true);
+	EXPECT("split", f.split = true);
 	EXPECT("empty", f.stand = STAND_EMPTY);
 	EXPECT("torn", f.stand = STAND_TORN);
 	EXPECT("broken", f.stand = STAND_BROKEN);
