@@ -228,7 +228,7 @@ void
 trail_find(const struct trail_hints *h, struct transcript_found *out)
 {
 	const struct track *best = NULL;
-	struct tracks all;
+	struct tracks all = { .n = 0 };
 
 	memset(out, 0, sizeof *out);
 	tracks_read(h->format, h->folder, h->began, &all);
@@ -296,7 +296,7 @@ trail_is_held(const char *format, const char *folder, const char *id)
 bool
 trail_is_split(const char *format, const char *folder, const char *id)
 {
-	struct tracks all;
+	struct tracks all = { .n = 0 };
 	size_t n = 0;
 
 	tracks_read(format, folder, 0, &all);
@@ -342,7 +342,7 @@ turn_ended(const char *path)
 bool
 trail_works_on(const struct trail_hints *h)
 {
-	struct tracks all;
+	struct tracks all = { .n = 0 };
 	bool works = false;
 
 	if (strcmp(h->format, "codex") != 0)
@@ -363,7 +363,7 @@ trail_works_on(const struct trail_hints *h)
 void
 trail_search(const char *format, const char *folder, const char *recovery_id, int64_t since_ms, enum ack *out, char **path)
 {
-	struct tracks all;
+	struct tracks all = { .n = 0 };
 	enum ack ack;
 
 	*out = ACK_NONE;

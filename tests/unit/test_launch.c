@@ -112,7 +112,7 @@ feeds_the_agent_alone(void **state)
 static void
 goes_on_with_a_conversation(void **state)
 {
-	static const struct launch_words how = { SESSION, OTHER, "--resume" };
+	static const struct launch_words how = { SESSION, OTHER, "--resume", true };
 	static const struct { const char *command, *want; } cases[] = {
 		{ "claude", "claude --resume " ID " <&3 3<&-" },
 		{ "exec env GT_ROLE=x/y K='a b' claude --dangerously-skip-permissions --settings /w/s.json \"[GAS TOWN] x <- y; go\"",
@@ -145,6 +145,35 @@ goes_on_with_a_conversation(void **state)
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
 		got = launch_resumed(&l, &how, ID);
+		if (cases[i].want == NULL)
+			assert_null(got);
+		else
+			assert_string_equal(got, cases[i].want);
+		free(got);
+		launch_release(&l);
+	}
+}
+
+/* What is pasted to later must not have the prompt's descriptor open. */
+static void
+goes_on_and_waits_for_a_paste(void **state)
+{
+	static const struct { struct launch_words how; const char *command, *want; } cases[] = {
+		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude -m x", "claude resume " ID " -m x 3<&-" },
+		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude resume old -m x", "claude resume " ID " -m x 3<&-" },
+		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude resume --last", "claude resume " ID " 3<&-" },
+		{ { "--resume=?", "", "--resume=", false }, "claude --resume=old 'a task'", "claude --resume=" ID " 3<&-" },
+		{ { "--id=1", "-i=0", "-i --id", false }, "exec claude; echo ended", "exec claude -i --id " ID " 3<&-; echo ended" },
+		{ { "", "", "--resume", false }, "claude --new thing", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *got;
+
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		got = launch_resumed(&l, &cases[i].how, ID);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -212,6 +241,7 @@ main(void)
 		cmocka_unit_test(takes_session_flags_out),
 		cmocka_unit_test(feeds_the_agent_alone),
 		cmocka_unit_test(goes_on_with_a_conversation),
+		cmocka_unit_test(goes_on_and_waits_for_a_paste),
 		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(reads_tmux_form_and_unwraps),
 	};
