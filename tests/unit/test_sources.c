@@ -159,7 +159,7 @@ finds(struct place *t, enum found how, const char *id)
 	struct err e = ERR_INIT;
 
 	transcript_found_release(&t->f);
-	assert_int_equal(sources_transcript(&t->w, &t->c, &t->screen, NULL, &t->f, &e), 0);
+	assert_int_equal(sources_transcript(&t->w, &t->c, &(struct sources_seen){ .screen = &t->screen }, NULL, &t->f, &e), 0);
 	assert_string_equal(found_name(t->f.how), found_name(how));
 	assert_true(id == NULL ? t->f.session_id == NULL : t->f.session_id != NULL && strcmp(t->f.session_id, id) == 0);
 }
