@@ -236,6 +236,7 @@ static char *
 program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is_agent, const void *arg, size_t *entry)
 {
 	const char *name = base_name(w[program].text);
+	char package[64];
 
 	*entry = program;
 	if (!is_agent(arg, name) && one_of(name, runtimes))
@@ -245,6 +246,8 @@ program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is
 			*entry = i;
 			if (strstr(w[i].text, "/claude-code/") != NULL)
 				return xstrdup("claude");
+			if (!is_agent(arg, base_name(w[i].text)) && proc_package(w[i].text, package) && is_agent(arg, package))
+				return xstrdup(package);
 			return xstrdup(base_name(w[i].text));
 		}
 	return xstrdup(name);

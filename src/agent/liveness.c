@@ -168,10 +168,29 @@ proc_is_runtime(const char *name)
 	return false;
 }
 
+bool
+proc_package(const char *script, char name[64])
+{
+	static const char mark[] = "/node_modules/";
+	const char *at = NULL, *hit = script;
+	size_t n;
+
+	while ((hit = strstr(hit, mark)) != NULL)
+		at = hit += sizeof mark - 1;
+	if (at != NULL && *at == '@')
+		at = (at = strchr(at, '/')) != NULL ? at + 1 : NULL;
+	n = at != NULL ? strcspn(at, "/") : 0;
+	if (n == 0 || n >= 64 || at[n] != '/')
+		return false;
+	memcpy(name, at, n);
+	name[n] = '\0';
+	return true;
+}
+
 size_t
 proc_names(const struct proc *p, char names[PROC_NAMES][64])
 {
-	char path[64];
+	char path[64], package[64];
 	struct buf b = BUF_INIT;
 	size_t n = 0;
 	int fd;
@@ -189,6 +208,8 @@ proc_names(const struct proc *p, char names[PROC_NAMES][64])
 			while (arg < b.data + b.len && *arg == '-');
 			if (arg < b.data + b.len)
 				keep_name(names, &n, strstr(arg, "/claude-code/") != NULL ? "claude" : arg);
+			if (arg < b.data + b.len && proc_package(arg, package))
+				keep_name(names, &n, package);
 		}
 	}
 	if (fd >= 0)

@@ -38,8 +38,8 @@ void procs_release(struct procs *p);
 const struct proc *procs_find(const struct procs *p, pid_t pid);
 bool procs_below(const struct procs *p, pid_t pid, pid_t ancestor);	/* also true for ancestor itself */
 
-/* Base names by which a process may be known: comm, argv[0], and for a runtime (node, bun, python …) its script or package. */
-#define PROC_NAMES 3
+/* Base names by which a process may be known: comm, argv[0], and for a runtime (node, bun, python …) its script and npm package. */
+#define PROC_NAMES 4
 size_t proc_names(const struct proc *p, char names[PROC_NAMES][64]);
 
 /* Is this word one of its arguments, alone or as --flag=word? False for what has ended or may not be read. */
@@ -58,6 +58,11 @@ const struct proc *procs_agent(const struct procs *p, pid_t root, proc_is_agent 
  */
 bool procs_idle_shell(const struct procs *p, pid_t pane_pid);
 bool proc_is_shell(const char *name);
+/*
+ * The npm package that a script belongs to, without its scope: "gemini-cli" of ".../node_modules/@google/gemini-cli/bundle/gemini.js", into
+ * name. False: it stands in none.
+ */
+bool proc_package(const char *script, char name[64]);
 /* A program that runs scripts, under whose name an agent may run. */
 bool proc_is_runtime(const char *name);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/launch.h"
+#include "agent/liveness.h"
 #include "base/buf.h"
 #include "tmux/quote.h"
 
@@ -202,6 +203,24 @@ knows_a_persons_shell(void **state)
 }
 
 static void
+names_the_package_of_a_script(void **state)
+{
+	static const struct { const char *script, *want; } cases[] = {
+		{ "/usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js", "gemini-cli" }, { "/x/node_modules/cline/dist/cli.js", "cline" },
+		{ "/x/node_modules/a/node_modules/@b/c/d.js", "c" }, { "/x/node_modules/alone.js", NULL }, { "/x/node_modules/@scope", NULL },
+		{ "/usr/bin/codex", NULL }, { "/x/node_modules/", NULL },
+	};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(proc_package(cases[i].script, name), cases[i].want != NULL);
+		if (cases[i].want != NULL)
+			assert_string_equal(name, cases[i].want);
+	}
+}
+
+static void
 reads_tmux_form_and_unwraps(void **state)
 {
 	struct launch l;
@@ -243,6 +262,7 @@ main(void)
 		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(goes_on_and_waits_for_a_paste),
 		cmocka_unit_test(knows_a_persons_shell),
+		cmocka_unit_test(names_the_package_of_a_script),
 		cmocka_unit_test(reads_tmux_form_and_unwraps),
 	};
 
