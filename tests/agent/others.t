@@ -14,8 +14,9 @@ printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-rec
 [ "$WANTED" != all ] || WANTED=${OTHERS[*]}
 
 # How each comes back: exit status, phase, way, hand-over, proof; and how its model has the prompt: inside a message, or as a message with other
-# blanks, as a paste into it makes them. All go on with their own conversation.
+# blanks, as a paste into it makes them. They go on with their own conversation, unless started afresh.
 WAY='0 acknowledged resume paste transcript'
+declare -A AFRESH=([opencode]='0 acknowledged inject stdin transcript')
 declare -A HAS=([opencode]=blanks)
 cat >"$W/scenario.json" <<'JSON'
 {"answers": [
@@ -81,9 +82,10 @@ recorded() {	# SESSION NAME TEXT: in its own session files
 	others_records "$2" "$W/$1" | while read -r file; do cat -- "$file" "$file-wal" 2>/dev/null; done | grep -aqF -- "$3"
 }
 
-# One session holds what the person had asked, and the recovery.
+# One session holds what the person had asked, and the recovery; what is told to one that is started afresh holds it, too.
 goes_on() {	# SESSION NAME TEXT
 	local file id
+	[ -z "${AFRESH[$2]-}" ] || grep -qF -- "$3" "$W/$1.prompt" || return
 	id=$(grep -oE 'gtr-[0-9a-f]{16}' "$W/$1.prompt" | head -n 1)
 	while read -r file; do
 		cat -- "$file" "$file-wal" 2>/dev/null | grep -aqF -- "$id" && cat -- "$file" "$file-wal" 2>/dev/null | grep -aqF -- "$3" && return
@@ -109,7 +111,7 @@ comes_back() {
 	ok "$state: kill -9 leaves a dead pane" crash "$session"
 	is "$(listed "$session" agent) $(listed "$session" class)" "$name dead" "$state: it is found"
 	gt "$session" -L "$SOCKET" --json
-	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "$WAY" \
+	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$name]:-$WAY}" \
 		"$state: it comes back by the way of its row"
 	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$session")"
 	id=$(json '{results}[0]{recovery_id}')
