@@ -28,6 +28,13 @@ epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *
 	return epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e);
 }
 
+void
+epic_greet(struct verb_job *j)
+{
+	if (j->store != NULL)
+		say_line(&j->say, "Connecting to the store… ✓");
+}
+
 double
 epic_threshold(const struct verb_job *j)
 {
@@ -44,8 +51,7 @@ status(struct verb_job *j, struct err *e)
 	json_t *half = NULL;
 	int ret;
 
-	if (j->store != NULL)
-		say_line(&j->say, "Connecting to the store… ✓");
+	epic_greet(j);
 	say_line(&j->say, "🔍 Scanning for interrupted executions...");
 	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && (half = half_written_read(j, e)) == NULL)
