@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint lock hook doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
@@ -28,7 +28,7 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--color | --via | --scope | --agent | --since | --mode | --threshold) i=$((i + 1)) ;;
+		--color | --via | --scope | --agent | --since | --mode | --threshold | --lease) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
@@ -43,7 +43,7 @@ _gt_recover() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	-L | --socket | --since | --threshold) return ;;
+	-L | --socket | --since | --threshold | --lease) return ;;
 	--mode)
 		mapfile -t COMPREPLY < <(compgen -W 'stale all none' -- "$cur")
 		return
@@ -78,6 +78,7 @@ _gt_recover() {
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
 		runner | checkpoint) options="$common --town --config" ;;
+		lock) options="$common --town --config --lease" ;;
 		epic) options="$common --town --config --socket --dry-run --sprints --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
@@ -110,6 +111,7 @@ _gt_recover() {
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
 	epic) mapfile -t COMPREPLY < <(compgen -W 'status resume inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
+	lock) mapfile -t COMPREPLY < <(compgen -W 'acquire renew release list' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks patrol' -- "$cur") ;;
 	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks patrol' -- "$cur") ;;

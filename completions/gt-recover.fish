@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint lock hook doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -41,6 +41,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a agent -d 'the tree of agents: w
 complete -c gt-recover -n '__gt_recover_bare' -a message -d 'messages between agents'
 complete -c gt-recover -n '__gt_recover_bare' -a epic -d 'long work of many agents'
 complete -c gt-recover -n '__gt_recover_bare' -a checkpoint -d 'write down how far something is'
+complete -c gt-recover -n '__gt_recover_bare' -a lock -d 'locks of the agents'
 complete -c gt-recover -n '__gt_recover_bare' -a hook -d "what agents' hooks call"
 complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery would work here'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
@@ -63,6 +64,8 @@ complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l output -r -d 'a 
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l no-input -d 'never ask'
 complete -c gt-recover -n '__fish_seen_subcommand_from checkpoint' -a 'epic sprint agent file'
+complete -c gt-recover -n '__fish_seen_subcommand_from lock' -a 'acquire renew release list'
+complete -c gt-recover -n '__fish_seen_subcommand_from lock' -l lease -x -d 'seconds that it is held without being renewed'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -a 'send broadcast deliver reply list'
 complete -c gt-recover -n '__fish_seen_subcommand_from hook' -a 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd'
 complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks patrol'
@@ -85,7 +88,7 @@ complete -c gt-recover -s h -l help -d help
 set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message checkpoint hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message checkpoint lock hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run epic' -s n -l dry-run -d 'show what would be done'

@@ -31,6 +31,7 @@ _gt_recover_commands() {
 		'message:messages between agents'
 		'epic:long work of many agents'
 		'checkpoint:write down how far something is'
+		'lock:locks of the agents'
 		"hook:what agents' hooks call"
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
@@ -93,7 +94,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|lock|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
 	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
@@ -106,6 +107,7 @@ _gt_recover() {
 	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	runner|checkpoint) options=($place) ;;
+	lock) options=($place '--lease[seconds that it is held without being renewed]:seconds: ') ;;
 	epic) options=($servers $dry '--sprints[only the sprints at these places]:list' '--output[a private file, not standard output]:file:_files' '(-y --yes)'{-y,--yes}'[do not ask]' '--no-input[never ask]') ;;
 	session|agent) options=($place) ;;
 	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
@@ -132,6 +134,7 @@ _gt_recover() {
 		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
 		epic) _wanted verbs expl 'verb' compadd status resume inspect export import abandon signal ;;
 		checkpoint) _wanted verbs expl 'verb' compadd epic sprint agent file ;;
+		lock) _wanted verbs expl 'verb' compadd acquire renew release list ;;
 		runner) _wanted verbs expl 'verb' compadd register beat list ;;
 		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
 		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;

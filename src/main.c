@@ -92,6 +92,12 @@ const struct command commands[] = {
 	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
 	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"
 	    "lastHeartbeat keeps the rest; file ID is a file of the sprint ID. At most 1 MiB. Exit status 0: it is on disk." },
+	{ "lock", cmd_lock, OPT_PLACE | OPT_LEASE, "acquire|renew|release|list [NAME HOLDER]", "locks of the agents' own, such as a slot for tests",
+	    "acquire NAME HOLDER [PID] takes the lock NAME for HOLDER, a word of the caller's own, and prints its number; somebody else has it:\n"
+	    "75. It is held while the process PID lives, or without PID for --lease SECONDS (300) after it was last renewed. One that is stale\n"
+	    "is taken over, and that is said. renew and release NAME HOLDER [NUMBER] are refused (6) when another has it, or when it was\n"
+	    "acquired again since that number. With NAME alone they take {\"holder\", \"lease\", \"pid\" or \"fence\"} as JSON on stdin. list\n"
+	    "shows those that are held, list -v the free ones, too." },
 	{ "hook", cmd_hook, OPT_PLACE, "EVENT", "what agents' hooks call: that they live, and which files they are writing",
 	    "Takes a hook's JSON on stdin. Says nothing, answers 0 and takes no longer than 50 ms, whatever happens: with the store locked or\n"
 	    "out of reach it appends to the file spool in the state directory, which the next command replays. `gt-recover install hooks` has\n"
@@ -124,7 +130,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS, O_LEASE };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -143,7 +149,7 @@ static const struct option long_options[] = {
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
 	{ "undelivered", no_argument, NULL, O_UNDELIVERED }, { "output", required_argument, NULL, O_OUTPUT },
-	{ "sprints", required_argument, NULL, O_SPRINTS },
+	{ "sprints", required_argument, NULL, O_SPRINTS }, { "lease", required_argument, NULL, O_LEASE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -159,7 +165,7 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
 	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" }, { O_OUTPUT, OPT_EPIC, "--output" },
-	{ O_SPRINTS, OPT_EPIC, "--sprints" },
+	{ O_SPRINTS, OPT_EPIC, "--sprints" }, { O_LEASE, OPT_LEASE, "--lease" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -228,6 +234,7 @@ take_option(struct reading *r, int option)
 	case O_UNDELIVERED: cli->undelivered = true; break;
 	case O_OUTPUT: cli->output = optarg; break;
 	case O_SPRINTS: cli->sprints = optarg; break;
+	case O_LEASE: cli->lease = optarg; break;
 	default: break;
 	}
 }

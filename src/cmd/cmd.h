@@ -18,7 +18,7 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
@@ -40,7 +40,8 @@ enum {
 	OPT_RUNS = 1 << 12,		/* --mode --threshold */
 	OPT_PLACE = 1 << 13,		/* --town --config */
 	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
-	OPT_EPIC = 1 << 15		/* --output --sprints -y --no-input */
+	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
+	OPT_LEASE = 1 << 16		/* --lease */
 };
 
 struct command {
@@ -85,6 +86,7 @@ int cmd_agent(const struct cli *cli, struct err *e);
 int cmd_message(const struct cli *cli, struct err *e);
 int cmd_epic(const struct cli *cli, struct err *e);
 int cmd_checkpoint(const struct cli *cli, struct err *e);
+int cmd_lock(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);

@@ -25,6 +25,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_RUNS, "      --mode MODE        which runs are settled: stale (the default), all, none\n"
 	    "      --threshold SECS   a run is stale after so many seconds (300)\n" },
 	{ OPT_UNDELIVERED, "      --undelivered      only messages on their way or without their answer\n" },
+	{ OPT_LEASE, "      --lease SECS       held for so many seconds after it was last renewed (300)\n" },
 	{ OPT_EPIC, "      --sprints LIST     only the sprints at these places, as in 2,3\n" },
 	{ OPT_EPIC, "      --output FILE      write to a private file, not to standard output\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },

@@ -43,6 +43,7 @@ tell_counts(struct say *s, const struct startup *x)
 	count(&b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
 	count(&b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
 	count(&b, x->tree.ended, "agent has ended", "agents have ended");
+	count(&b, x->locks, "stale lock is free", "stale locks are free");
 	count(&b, x->messages.flagged, "message is flagged: whether it was answered is not known",
 	    "messages are flagged: whether they were answered is not known");
 	count(&b, x->messages.asked, "agent is asked to repeat its answer", "agents are asked to repeat their answers");
@@ -131,6 +132,7 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 	json_put_int(o, "made_roots", (int64_t)x->tree.made_roots);
 	json_put_int(o, "ended", (int64_t)x->tree.ended);
 	json_object_set_new(v, "agents", o);
+	json_put_int(v, "locks_released", (int64_t)x->locks);
 	o = json_object();
 	json_put_int(o, "undelivered", (int64_t)x->messages.pending);
 	json_put_int(o, "answers_undelivered", (int64_t)x->messages.answers_pending);

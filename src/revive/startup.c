@@ -18,6 +18,7 @@
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 #include "ledger/event.h"
+#include "ledger/lock.h"
 #include "store/store.h"
 #include "tmux/pane.h"
 #include "town/config.h"
@@ -277,12 +278,14 @@ static int
 settle_ledger(struct world *w, struct store *store, const struct run_recovery *how, struct startup *out, struct err *e)
 {
 	enum reply_policy policy = (enum reply_policy)reply_policy_of(config_text(w->config, "reply_policy"));
-	struct moment now;
+	struct moment now, shared;
 
 	moment_now(&now);
+	shared = now;
+	shared.wall_ms = store_now(store);
 	if (run_recover(store, how, &now, &out->runs, e) != 0 || adopt_living(w, &out->adopted, e) != 0 ||
 	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
-	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0)
+	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0 || locks_settle(store, &shared, &out->locks, e) != 0)
 		return -1;
 	return messages_settle(store, policy, &out->messages, e);
 }
@@ -332,7 +335,7 @@ startup_changed(const struct startup *s)
 {
 	return s->rebooted || s->adopted + s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
 	    s->runs.marked_stopped + s->sessions.suspended + s->tree.linked + s->tree.ended + s->tree.made_roots +
-	    s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
+	    s->locks + s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
 }
 
 /* ---- what is there now ---- */

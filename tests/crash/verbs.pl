@@ -39,6 +39,9 @@ our @verbs = (
 	["recover", "run recover --mode all", ""],
 	["register", "runner register r9", "", { retold => 1 }],
 	["beat", "runner beat r1", "", { quiet => 1 }],
+	["acquire", "lock acquire slot me", ""],
+	["renew", "lock renew mine me", "", { quiet => 1 }],
+	["release", "lock release mine me", ""],
 	["startup", "startup --mode all", "", { steps => 1 }],
 );
 
@@ -62,6 +65,7 @@ my @before = (
 	["run start four r2", ""],
 	["run stop four", ""],
 	["runner register r1", ""],
+	["lock acquire --lease 86400 mine me", ""],
 );
 
 sub note { print "# $_\n" for split /\n/, $_[0] }
