@@ -113,8 +113,8 @@ _gt_recover() {
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	lock) mapfile -t COMPREPLY < <(compgen -W 'acquire renew release list' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks patrol' -- "$cur") ;;
-	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks patrol' -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks binding patrol' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks binding patrol' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then

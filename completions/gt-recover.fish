@@ -49,7 +49,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without 
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
 complete -c gt-recover -n '__gt_recover_bare' -a startup -d 'make the records true again after a crash or a reboot'
 complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol, hear from agents'
-complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer, the plugin or the hooks away again'
+complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take one of these away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
@@ -68,8 +68,8 @@ complete -c gt-recover -n '__fish_seen_subcommand_from lock' -a 'acquire renew r
 complete -c gt-recover -n '__fish_seen_subcommand_from lock' -l lease -x -d 'seconds that it is held without being renewed'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -a 'send broadcast deliver reply list'
 complete -c gt-recover -n '__fish_seen_subcommand_from hook' -a 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd'
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks patrol'
-complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin hooks patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks binding patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin hooks binding patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra

@@ -39,7 +39,7 @@ _gt_recover_commands() {
 		'config:every setting, its value and where it came from'
 		'startup:make the records true again after a crash or a reboot'
 		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
-		'uninstall:take the timer, the plugin or the hooks away again'
+		'uninstall:take one of these away again'
 		'help:the commands and options'
 		'version:the version'
 	)
@@ -140,8 +140,8 @@ _gt_recover() {
 		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;
 		message) _wanted verbs expl 'what' compadd send broadcast deliver reply list ;;
 		hook) _wanted events expl 'event' compadd SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd ;;
-		install) _wanted what expl 'what' compadd shim timer plugin hooks patrol ;;
-		uninstall) _wanted what expl 'what' compadd timer plugin hooks patrol ;;
+		install) _wanted what expl 'what' compadd shim timer plugin hooks binding patrol ;;
+		uninstall) _wanted what expl 'what' compadd timer plugin hooks binding patrol ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac

@@ -114,16 +114,17 @@ const struct command commands[] = {
 	    "Secrets of your own environment, credential files and .env* are hidden by their value, whatever they look like; --no-known leaves\n"
 	    "them to the rules." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks",
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks|binding",
 	    "make `gt recover` work, take snapshots regularly, let Gas Town run patrol, hear from agents",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
 	    "go into it, and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
 	    "hooks adds `gt-recover hook` to the hooks in Claude Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside those that are\n"
-	    "there; the next start of each agent hears of it.\n"
+	    "there; the next start of each agent hears of it. binding gives Claude Code the commands /recovery:status and\n"
+	    "/recovery:resume, as files in commands/recovery beside its settings.json.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
-	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks", "take the timer, the plugin or the hooks away again", NULL },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks|binding", "take one of these away again", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },

@@ -70,6 +70,7 @@ int cmd_uninstall(const struct cli *cli, struct err *e);
 int cmd_timer(const struct cli *cli, bool install, struct err *e);
 int cmd_plugin(const struct cli *cli, bool install, struct err *e);
 int cmd_hooks(const struct cli *cli, bool install, struct err *e);
+int cmd_binding(const struct cli *cli, bool install, struct err *e);
 /* What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check; timer_release in any case. */
 int timer_today(const struct cli *cli, const struct world *w, const char *what, struct timer *t, struct err *e);
 int cmd_arm(const struct cli *cli, struct err *e);
