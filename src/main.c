@@ -34,7 +34,8 @@ const struct command commands[] = {
 	{ "snapshot", cmd_snapshot, OPT_TMUX | OPT_DRY, "[SESSION...]", "keep what the agents' panes show now, for cron",
 	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
 	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
-	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval." },
+	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval. Every wip_interval, and for sessions named, it\n"
+	    "also commits what is in progress in the agents' git work trees to refs of their own; nothing else there is touched." },
 	{ "arm", cmd_arm, OPT_TMUX | OPT_DRY | OPT_INFRA, "[SESSION...]", "keep agents' panes when they die, for recovery",
 	    "Sets remain-on-exit for the agents' panes and raises history-limit to max_context_lines, which tmux gives to new panes\n"
 	    "only. Without a name: all agents in scope. What was set before is kept in the ledger." },

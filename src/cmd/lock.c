@@ -150,8 +150,9 @@ put_back(struct verb_job *j, struct err *e)
 }
 
 static const struct table_column columns[] = {
-	{ .head = "LOCK", .least = 12 }, { .head = "STATE" }, { .head = "HOLDER", .least = 12 }, { .head = "PID", .right = true, .maybe = true },
-	{ .head = "HOST", .least = 8 }, { .head = "FENCE", .right = true }, { .head = "LEASE", .right = true }, { .head = "RENEWED", .right = true },
+	{ .head = "LOCK", .least = 12 }, { .head = "STATE" }, { .head = "HOLDER", .least = 12 },
+	{ .head = "PID", .right = true, .maybe = true }, { .head = "HOST", .least = 8 }, { .head = "FENCE", .right = true },
+	{ .head = "LEASE", .right = true }, { .head = "RENEWED", .right = true },
 };
 
 static void

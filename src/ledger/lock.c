@@ -183,10 +183,11 @@ refuse_held(const struct lock *l, const struct moment *now, struct err *e)
 	int64_t left = l->lease_ms - (same_boot(l, now) ? now->boot_ms - l->renewed.boot_ms : now->wall_ms - l->renewed.wall_ms);
 
 	if (l->pid != 0 && same_boot(l, now))
-		err_set(e, GT_AGAIN, "held", "%.100s has the lock %.200s, as long as its process %lld lives", l->holder, l->name, (long long)l->pid);
+		err_set(e, GT_AGAIN, "held", "%.100s has the lock %.200s, as long as its process %lld lives", l->holder, l->name,
+		    (long long)l->pid);
 	else
-		err_set(e, GT_AGAIN, "held", "%.100s has the lock %.200s for %lld more seconds, if it does not renew it", l->holder, l->name,
-		    (long long)(left + 999) / 1000);
+		err_set(e, GT_AGAIN, "held", "%.100s has the lock %.200s for %lld more seconds, if it does not renew it", l->holder,
+		    l->name, (long long)(left + 999) / 1000);
 	err_hint(e, "Try again later; gt-recover lock list shows who has what");
 	return COMMIT_ERROR;
 }
@@ -245,8 +246,8 @@ check(const struct lock_holder *who, struct step *x, struct err *e)
 }
 
 static int
-take_step(enum commit (*verb)(struct store *, void *, struct err *), struct store *s, const struct lock_holder *who, const struct moment *now,
-    struct lock *out, struct err *e)
+take_step(enum commit (*verb)(struct store *, void *, struct err *), struct store *s, const struct lock_holder *who,
+    const struct moment *now, struct lock *out, struct err *e)
 {
 	struct step x = { .who = who, .now = now, .l = out };
 
@@ -275,7 +276,8 @@ load_his(struct store *s, struct step *x, struct err *e)
 		err_set(e, GT_NOTHING, "not-found", "there is no lock %.200s", x->who->name);
 		err_hint(e, "gt-recover lock acquire makes it");
 	} else if (found > 0 && strcmp(x->l->holder, x->who->holder) != 0) {
-		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s is not %.100s's but %.100s's", x->l->name, x->who->holder, x->l->holder);
+		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s is not %.100s's but %.100s's", x->l->name, x->who->holder,
+		    x->l->holder);
 		err_hint(e, "What it guards may be in use by others; acquire it anew");
 	} else if (found > 0 && x->who->fence != 0 && x->who->fence != x->l->fence) {
 		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s was acquired again since: its number is %lld now", x->l->name,

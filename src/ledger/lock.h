@@ -12,16 +12,16 @@ struct record;
 struct store;
 
 /*
- * A lock of the agents' own, such as a slot for tests: the record lock:<name>, its tag held or free. (What keeps our own processes apart are
- * locks of the kernel, base/io.h.) Its owner is a word of the caller's own and, when one was told, a process of this boot:
+ * A lock of the agents' own, such as a slot for tests: the record lock:<name>, its tag held or free. (What keeps our own processes apart
+ * are locks of the kernel, base/io.h.) Its owner is a word of the caller's own and, when one was told, a process of this boot:
  *
  *	with a process		held on this boot for as long as that process lives, whatever the lease says; for other boots, and so for
  *				other machines, as without one
  *	without			held for `lease_ms` after it was last renewed, by the store's clock; on one boot by the boot's own
  *
- * A stale one is nobody's: the next who wants it takes it over, and that is told (event lock.taken-over). Acquiring is a commit that expects
- * the version that was read, so that of any number of callers one has it. It is counted in `fence`, also over releases: who shows an older
- * number is refused. A released lock stays as a free record, for its number.
+ * A stale one is nobody's: the next who wants it takes it over, and that is told (event lock.taken-over). Acquiring is a commit that
+ * expects the version that was read, so that of any number of callers one has it. It is counted in `fence`, also over releases: who shows
+ * an older number is refused. A released lock stays as a free record, for its number.
  *
  * Events: lock.acquired, lock.taken-over, lock.released, lock.expired. Renewing is none.
  */
@@ -57,13 +57,13 @@ struct lock_holder {
 /* In all of them `now` has the store's clock in wall_ms (store_now). Release *out when the answer is not -1. */
 
 /*
- * 1 it is his now; 0 it was his before (the same word, and the same process if one was told then), and is renewed. -1: "held" (GT_AGAIN: the
- * sentence says by whom), "gone" (GT_FAIL: there is no such process), "id", "lease" (GT_USAGE).
+ * 1 it is his now; 0 it was his before (the same word, and the same process if one was told then), and is renewed. -1: "held" (GT_AGAIN:
+ * the sentence says by whom), "gone" (GT_FAIL: there is no such process), "id", "lease" (GT_USAGE).
  */
 int lock_acquire(struct store *s, const struct lock_holder *who, const struct moment *now, struct lock *out, struct err *e);
 /*
- * His lease begins anew; a process that is told takes the place of the one before. Also when it had ended, as long as nobody took it. 0; -1:
- * "not-yours" (GT_REFUSED: another has it, or it was acquired again since his fence), "not-held" (GT_REFUSED), "not-found" (GT_NOTHING).
+ * His lease begins anew; a process that is told takes the place of the one before. Also when it had ended, as long as nobody took it. 0;
+ * -1: "not-yours" (GT_REFUSED: another has it, or it was acquired again since his fence), "not-held" (GT_REFUSED), "not-found" (GT_NOTHING).
  */
 int lock_renew(struct store *s, const struct lock_holder *who, const struct moment *now, struct lock *out, struct err *e);
 /* 1 it is free now, 0 it was free already; -1 as lock_renew. */

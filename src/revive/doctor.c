@@ -14,7 +14,6 @@
 /* In the order of the answer. The store is open from the first check of State to its last. */
 static const struct check checks[] = {
 	{ "Settings", "gt.toml", "which one is read, and who may write it", doctor_gt_toml },
-	{ "Settings", "keys", "keys that this version does not act on", doctor_idle_keys },
 	{ "Settings", "patrol", "auto_recover, [recovery.mail]", doctor_patrol },
 	{ "Settings", "template", "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file", doctor_template },
 	{ "Settings", "rules", "scrub.rules, scrub.allow", doctor_scrub_rules },

@@ -75,7 +75,6 @@ size_t doctor_live(const struct doctor *d);
 
 /* doctor_settings.c */
 void doctor_gt_toml(struct doctor *d);
-void doctor_idle_keys(struct doctor *d);
 void doctor_patrol(struct doctor *d);
 void doctor_template(struct doctor *d);
 void doctor_scrub_rules(struct doctor *d);

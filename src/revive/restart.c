@@ -182,7 +182,7 @@ write_words(struct recovery *r, struct err *e)
 	int ret = t != NULL ? messages_read(r->store, MESSAGE_PENDING, r->agent->agent_uuid, false, &list, e) : -1;
 
 	if (ret == 0)
-		ret = briefing_of(r->w, r->agent->agent_uuid, r->c->cwd, g->scrub, &g->checkpoint, e);
+		ret = briefing_of(r->w, r->agent->agent_uuid, r->c->pane.session, r->c->cwd, g->scrub, &g->checkpoint, e);
 	if (clean_len(g->checkpoint) > 0) {
 		io_random_hex(nonce, FENCE_NONCE / 2);
 		fence_data(&data, clean_bytes(g->checkpoint), clean_len(g->checkpoint), nonce);
