@@ -17,14 +17,13 @@ int
 epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e)
 {
 	memset(out, 0, sizeof *out);
-	moment_now(now);
+	store_moment(j->store, now);
 	if (j->store == NULL) {
 		if (id == NULL)
 			return 0;
 		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
 		return err_hint(e, "gt-recover checkpoint epic writes one");
 	}
-	now->wall_ms = store_now(j->store);
 	return epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e);
 }
 

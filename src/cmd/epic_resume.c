@@ -218,6 +218,11 @@ find_session(struct resuming *r, const char *agent, struct session *x, struct er
 		return 1;
 	if (session_lives(x, &now))
 		return 0;
+	if (session_is_elsewhere(x)) {
+		err_set(e, GT_REFUSED, "elsewhere", "it is active on the host %s, and nobody here can tell whether it lives", x->host);
+		return err_hint(e, "Resume it there. If that host is gone for good: gt-recover session suspend %.60s, session restore, session"
+		    " suspend; then again", agent);
+	}
 	session_release(x);
 	return session_suspend(r->j->store, agent, NULL, "its process is gone", x, e) == 0 ? 1 : -1;
 }

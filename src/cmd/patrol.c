@@ -22,6 +22,7 @@
 #include "revive/recover.h"
 #include "revive/startup.h"
 #include "revive/tidy.h"
+#include "store/store.h"
 #include "town/config.h"
 
 /*
@@ -361,9 +362,9 @@ count_stale(struct patrol *p, size_t *n)
 	p->runs.between = true;
 	look = p->runs;
 	look.dry_run = true;
-	moment_now(&now);
 	if (store == NULL)
 		return 0;
+	store_moment(store, &now);
 	if (run_recover(store, &look, &now, &p->started.runs, &p->ledger) != 0)
 		return -1;
 	*n = p->started.runs.claimed + p->started.runs.running + p->started.runs.stopping;
@@ -373,10 +374,11 @@ count_stale(struct patrol *p, size_t *n)
 static int
 settle_runs(struct patrol *p)
 {
+	struct store *store = world_store(&p->r.w, false, NULL);
 	struct moment now;
 
-	moment_now(&now);
-	if (run_recover(world_store(&p->r.w, false, NULL), &p->runs, &now, &p->started.runs, &p->ledger) != 0)
+	store_moment(store, &now);
+	if (run_recover(store, &p->runs, &now, &p->started.runs, &p->ledger) != 0)
 		return -1;
 	startup_tell(&p->r.say, &p->runs, &p->started, config_flag(p->r.w.config, "auto_recover"));
 	setup_export(&p->r.w);

@@ -84,7 +84,7 @@ read_said(const struct verb_job *j, const char *command, const char *const *orde
 	}
 	if (ret >= 0 && out->o != NULL)
 		ret = input_number(out->o, "fence", &out->fence, e);
-	moment_now(&out->now);
+	store_moment(j->store, &out->now);
 	if (ret >= 0)
 		return 0;
 	json_decref(out->o);
@@ -117,7 +117,7 @@ create(struct verb_job *j, struct err *e)
 		r.session_id = (char *)(uintptr_t)at[1];
 		r.type = (char *)(uintptr_t)at[2];
 		r.prompt = (char *)(uintptr_t)at[3];
-		moment_now(&now);
+		store_moment(j->store, &now);
 		ret = run_create(j->store, &r, at[4], &now, &out, e);
 	}
 	json_decref(o);
@@ -309,7 +309,7 @@ recover(struct verb_job *j, struct err *e)
 	struct run_recovery how;
 	struct moment now;
 
-	moment_now(&now);
+	store_moment(j->store, &now);
 	if (open_log(j, e) != 0 || run_recovery_read(&j->cli, j->w.config, &how, e) != 0 ||
 	    (j->store != NULL && run_recover(j->store, &how, &now, &r, e) != 0))
 		return -1;

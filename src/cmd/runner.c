@@ -12,6 +12,7 @@
 #include "cmd/table.h"
 #include "cmd/verb.h"
 #include "ledger/runner.h"
+#include "store/store.h"
 #include "town/config.h"
 
 struct said {
@@ -75,7 +76,7 @@ do_register(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "runner register", &said, e) != 0)
 		return -1;
-	moment_now(&now);
+	store_moment(j->store, &now);
 	ret = runner_register(j->store, said.runner_id, said.pid, &now, &r, e);
 	json_decref(said.o);
 	if (ret != 0)
@@ -96,7 +97,7 @@ beat(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "runner beat", &said, e) != 0)
 		return -1;
-	moment_now(&now);
+	store_moment(j->store, &now);
 	ret = runner_beat(j->store, said.runner_id, &now, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = say_object();
@@ -123,7 +124,7 @@ list(struct verb_job *j, struct err *e)
 	struct table t;
 	int ret = j->store != NULL ? runners_read(j->store, &all, e) : 0;
 
-	moment_now(&now);
+	store_moment(j->store, &now);
 	table_init(&t, columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		const struct runner *r = &all.v[i];

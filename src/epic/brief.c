@@ -175,7 +175,7 @@ brief_write(struct store *s, const char *agent, const char *cwd, double threshol
 	struct part x;
 	int ret;
 
-	moment_now(&now);
+	store_moment(s, &now);
 	ret = part_find(s, agent, 0, &now, &x, e);
 	if (ret > 0)
 		ret = write_all(s, x.agent, x.state, cwd, threshold, x.epic, x.sprint, out, e) == 0 ? 1 : -1;

@@ -268,13 +268,6 @@ read_sprints(struct epic *x, const struct shelf *shelf)
 		read_needs(x, &x->sprints[i], shelf);
 }
 
-/* It does not run: it was suspended or has ended, or its process was one of this boot and is gone. */
-static bool
-is_gone(const struct session *x, const struct moment *now)
-{
-	return x->state != SESSION_ACTIVE || (x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && !session_lives(x, now));
-}
-
 /* Which of its agents run on this machine, and whether all are known to run no more. */
 static int
 look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, struct err *e)
@@ -287,7 +280,7 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 		int found = session_load(s, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, e);
 
 		x->alive = found > 0 && session_lives(&session, now);
-		gone += found > 0 && is_gone(&session, now);
+		gone += found > 0 && session_is_gone(&session, now);
 		session_release(&session);
 		if (found < 0)
 			return -1;

@@ -35,7 +35,8 @@ struct activity {
 	char *agent_uuid;		/* whose session it is (ledger/session.h) */
 	/* as the newest beat told them; event: what it was, tool: what is running */
 	char *transcript, *cwd, *event, *tool, *socket, *pane;
-	struct moment at;		/* of the newest beat */
+	struct moment at;		/* of the newest beat, by its host's clock */
+	int64_t heard;			/* when the store was told last, by its clock, ms since 1970; 0: it is one machine's alone */
 	int64_t started, turned, ended;	/* ms since 1970, 0: not told: the last start, end of a turn or new prompt, end */
 	struct activity_file *files;	/* one a path, in the order of their first write; the newest ACTIVITY_FILES */
 	size_t n_files, cap_files;

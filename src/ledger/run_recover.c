@@ -8,6 +8,7 @@
 #include "ledger/runner.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "store/store.h"
@@ -125,11 +126,11 @@ runner_has_it(const struct batch *b, const struct run *r)
 	return who != NULL && who->life == r->runner_life && runner_lives(who, b->now, b->how->threshold_ms);
 }
 
-/* Is it to be left alone? Counted. */
+/* Is it to be left alone? Counted. What another host has was not restarted with this one. */
 static bool
 is_kept(struct batch *b, const struct run *r)
 {
-	if (b->how->mode == RUN_MODE_ALL || (r->state == RUN_STOPPING && !b->how->between))
+	if (!host_is_other(r->host) && (b->how->mode == RUN_MODE_ALL || (r->state == RUN_STOPPING && !b->how->between)))
 		return false;
 	if (!is_old(b, r)) {
 		b->report.kept_young++;
@@ -166,6 +167,7 @@ settle(const struct batch *b, struct run *r, enum run_state to)
 		run_set(&r->runner_id, NULL);
 		run_set(&r->claim_id, NULL);
 		r->claimed_at = r->runner_life = 0;
+		r->host[0] = '\0';
 		return;
 	}
 	r->completed_at = b->now->wall_ms;
@@ -225,7 +227,7 @@ fill(struct batch *b, struct err *e)
 	int ret = 0;
 
 	batch_clear(b);
-	if (b->how->mode == RUN_MODE_STALE)
+	if (b->how->mode == RUN_MODE_STALE || *host_id() != '\0')
 		ret = runners_read(b->s, &b->runners, e);
 	for (size_t i = 0; i < sizeof open / sizeof open[0] && ret == 0; i++)
 		ret = store_each(b->s, "run:", run_state_name(open[i]), take_run, b, e);

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,14 +112,27 @@ session_note_process(struct session *x, int64_t pid)
 bool
 session_lives(const struct session *x, const struct moment *now)
 {
-	return x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && x->pid > 0 && x->pid == (pid_t)x->pid &&
+	return !host_is_other(x->host) && x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && x->pid > 0 && x->pid == (pid_t)x->pid &&
 	    x->pid_start > 0 && proc_ticks((pid_t)x->pid) == (uint64_t)x->pid_start;
+}
+
+bool
+session_is_elsewhere(const struct session *x)
+{
+	return x->state == SESSION_ACTIVE && host_is_other(x->host);
+}
+
+bool
+session_is_gone(const struct session *x, const struct moment *now)
+{
+	return x->state != SESSION_ACTIVE || (!host_is_other(x->host) && x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 &&
+	    !session_lives(x, now));
 }
 
 bool
 session_alive_now(const struct session *x, void *arg)
 {
-	return session_lives(x, arg);
+	return session_is_elsewhere(x) || session_lives(x, arg);
 }
 
 /* --- the record --- */
@@ -141,6 +155,10 @@ session_json(const struct session *x)
 		json_put_int(blob, "size", x->blob.size);
 		json_put(blob, "sha256", x->blob.sha256);
 	}
+	if (x->host[0] != '\0')
+		json_put(o, "host", x->host);
+	if (x->came_from[0] != '\0')
+		json_put(o, "came_from", x->came_from);
 	json_object_set_new(o, "provider_state_blob", x->blob.size >= 0 ? json_incref(blob) : json_null());
 	json_decref(blob);
 	if (x->boot_id[0] != '\0') {
@@ -164,6 +182,8 @@ take_parts(struct session *x, const json_t *o)
 		session_set(text_of(x, i), json_text(o, texts[i].key, NULL));
 	x->blob.size = json_number(blob, "size", -1);
 	snprintf(x->blob.sha256, sizeof x->blob.sha256, "%s", json_text(blob, "sha256", ""));
+	snprintf(x->host, sizeof x->host, "%s", json_text(o, "host", ""));
+	snprintf(x->came_from, sizeof x->came_from, "%s", json_text(o, "came_from", ""));
 	snprintf(x->boot_id, sizeof x->boot_id, "%s", json_text(process, "boot_id", ""));
 	x->pid = json_number(process, "pid", 0);
 	x->pid_start = json_number(process, "start", 0);
@@ -240,6 +260,14 @@ sessions_read(struct store *s, enum session_state state, struct sessions *out, s
 }
 
 void
+session_take_home(struct session *x)
+{
+	if (host_is_other(x->host))
+		memcpy(x->came_from, x->host, sizeof x->came_from);
+	snprintf(x->host, sizeof x->host, "%s", host_id());
+}
+
+void
 session_change(struct session *x, enum session_state state, int64_t now, char **key, char **value, struct change *c)
 {
 	x->changed_at = now;
@@ -249,6 +277,8 @@ session_change(struct session *x, enum session_state state, int64_t now, char **
 		forget_process(x);
 	else
 		session_set(&x->why, NULL);
+	if (x->host[0] == '\0')
+		session_take_home(x);
 	*key = session_key(x->agent_uuid);
 	*value = record_value(session_json(x));
 	*c = (struct change){ CHANGE_PUT, *key, x->version, state_names[state], *value };
@@ -292,6 +322,10 @@ session_copy(struct session *out, const struct session *x)
 void
 session_take_over(struct session *x, const struct session *old)
 {
+	if (x->host[0] == '\0') {
+		memcpy(x->host, old->host, sizeof x->host);
+		memcpy(x->came_from, old->came_from, sizeof x->came_from);
+	}
 	if (x->boot_id[0] == '\0') {
 		memcpy(x->boot_id, old->boot_id, sizeof x->boot_id);
 		x->pid = old->pid;

@@ -61,13 +61,15 @@ int tree_end(struct store *s, const char *agent, bool below, size_t *ended, stru
  *	a parent that is not in the store, or a ring of parents: its child becomes a root
  *	a parent that has ended: the child is ended, or becomes a root when it lives
  *	a link whose session has ended, or was never recorded: the link is ended
+ *
+ * Agents of other hosts are left to those.
  */
 struct tree_settled {
 	size_t linked, ended, made_roots;
 };
 int tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
 
-/* SUSPENDED sessions to bring back, appended, by id: of roots, or of all agents. None that is not linked. */
+/* SUSPENDED sessions of this host to bring back, appended, by id: of roots, or of all agents. None that is not linked. */
 int tree_resumable(struct store *s, bool all, struct sessions *out, struct err *e);
 
 /*

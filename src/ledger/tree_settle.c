@@ -7,6 +7,7 @@
 #include "ledger/tree_record.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "store/store.h"
 
 #define PASSES 50			/* each but the last repaired something, or another process was faster */
@@ -107,7 +108,7 @@ settle_session(struct pass *p, struct session *x, struct err *e)
 	int found, over = 0;
 	char *parent = NULL;
 
-	if (tree_find(&p->tree, x->agent_uuid) != NULL)
+	if (host_is_other(x->host) || tree_find(&p->tree, x->agent_uuid) != NULL)
 		return 0;
 	if ((found = tree_load(p->s, x->agent_uuid, &link, e)) < 0)
 		return -1;
@@ -216,6 +217,8 @@ settle_link(struct pass *p, struct tree_node *x, bool cut, struct err *e)
 
 	if (session == NULL)
 		return end_node(p, x, NULL, "ended: it has no session", e);
+	if (host_is_other(session->host))
+		return 0;
 	if (cut)
 		return make_root(p, x, "made a root: it was above and below itself", e);
 	if (x->parent == NULL || (parent != NULL && !parent->ended))
@@ -304,7 +307,7 @@ tree_resumable(struct store *s, bool all, struct sessions *out, struct err *e)
 	for (size_t i = 0; i < found.n; i++) {
 		const struct tree_node *link = tree_find(&t, found.v[i].agent_uuid);
 
-		if (ret != 0 || link == NULL || (!all && link->parent != NULL)) {
+		if (ret != 0 || link == NULL || host_is_other(found.v[i].host) || (!all && link->parent != NULL)) {
 			session_release(&found.v[i]);
 			continue;
 		}

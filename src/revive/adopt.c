@@ -8,6 +8,7 @@
 #include "revive/world.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/moment.h"
 #include "context/transcript_find.h"
 #include "ledger/session.h"
@@ -30,10 +31,16 @@ conversation_of(const struct recovery *r)
 }
 
 static bool
-is_of(const struct session *x, const struct pane *p)
+is_named(const struct session *x, const struct pane *p)
 {
 	return x->session != NULL && strcmp(x->session, p->session) == 0 &&
 	    (x->socket == NULL || strcmp(x->socket, p->socket) == 0 || strcmp(x->socket, p->socket_path) == 0);
+}
+
+static bool
+is_of(const struct session *x, const struct pane *p)
+{
+	return !host_is_other(x->host) && is_named(x, p);
 }
 
 static bool
@@ -143,7 +150,7 @@ living(const struct session *x, const struct sessions *open, const struct candid
 static bool
 is_lost(const struct session *x, const struct moment *now)
 {
-	return x->state == SESSION_ACTIVE && x->session != NULL && !session_lives(x, now);
+	return x->state == SESSION_ACTIVE && !session_is_elsewhere(x) && x->session != NULL && !session_lives(x, now);
 }
 
 int
@@ -199,6 +206,24 @@ adopt_elsewhere(struct world *w, const struct candidate *c)
 
 			/* what is noted may be the shell that its agent left in the pane */
 			found = (is_of(x, &c->pane) || is_lost_talk(x, c)) && x->pid != c->pane.pid && session_lives(x, &now);
+		}
+	sessions_release(&active);
+	return found;
+}
+
+bool
+adopt_other_host(struct world *w, const struct candidate *c)
+{
+	struct store *store = *host_id() != '\0' ? world_store(w, false, NULL) : NULL;
+	struct sessions active = { .n = 0 };
+	bool found = false;
+
+	if (store != NULL && sessions_read(store, SESSION_ACTIVE, &active, NULL) == 0)
+		for (size_t i = 0; i < active.n && !found; i++) {
+			const struct session *x = &active.v[i];
+
+			found = session_is_elsewhere(x) &&
+			    (is_lost_talk(x, c) || (strcmp(x->came_from, host_id()) == 0 && is_named(x, &c->pane)));
 		}
 	sessions_release(&active);
 	return found;

@@ -32,5 +32,7 @@ int adopt_agent(struct world *w, const struct candidate *c, char **agent, struct
  * (session_restore) may run it in a place of his own. A store that cannot be read tells of none.
  */
 bool adopt_elsewhere(struct world *w, const struct candidate *c);
+/* The same of another host, by its conversation, or by its tmux session where it was taken over from this one: it is that host's now. */
+bool adopt_other_host(struct world *w, const struct candidate *c);
 
 #endif

@@ -18,6 +18,7 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/moment.h"
 #include "base/utf8.h"
@@ -313,6 +314,11 @@ restart_agent(struct world *w, const struct session *x, const struct candidates 
 	*id = '\0';
 	if (r.store == NULL)
 		return -1;
+	if (host_is_other(x->host)) {
+		err_set(e, GT_REFUSED, "other-host", "the agent belongs to the host %s, where its pane is", x->host);
+		return err_hint(e, "Bring it back there. If that host is gone for good, take the agent over: gt-recover session restore %.60s,"
+		    " then session suspend", x->agent_uuid);
+	}
 	if (r.c != NULL && !class_crashed(r.c->class))
 		ret = take_living(&r, id, e);
 	else if ((r.c != NULL || identify(&r, e) == 0) && guarded(&r, e) == 0)

@@ -22,7 +22,7 @@ enum restarted { RESTARTED, RESTART_FOUND };
 
 /*
  * all: what detect found. Answers enum restarted, or -1: the names of recover.h, "no-place-known" (its record names no start command, session or
- * workspace: whoever made it brings it back), "no-agent-known", "there" (somebody's agent lives in a session of that name), those of
+ * workspace: whoever made it brings it back), "other-host", "no-agent-known", "there" (somebody's agent lives in a session of that name), those of
  * session_restore. An agent that runs then is in its session all the same (GT_UNACKED); otherwise the session is SUSPENDED; but
  * "server-silent": that is for the next startup to find out. id: of the attempt, "" when there was none.
  */

@@ -278,14 +278,12 @@ static int
 settle_ledger(struct world *w, struct store *store, const struct run_recovery *how, struct startup *out, struct err *e)
 {
 	enum reply_policy policy = (enum reply_policy)reply_policy_of(config_text(w->config, "reply_policy"));
-	struct moment now, shared;
+	struct moment now;
 
-	moment_now(&now);
-	shared = now;
-	shared.wall_ms = store_now(store);
+	store_moment(store, &now);
 	if (run_recover(store, how, &now, &out->runs, e) != 0 || adopt_living(w, &out->adopted, e) != 0 ||
 	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
-	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0 || locks_settle(store, &shared, &out->locks, e) != 0)
+	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0 || locks_settle(store, &now, &out->locks, e) != 0)
 		return -1;
 	return messages_settle(store, policy, &out->messages, e);
 }

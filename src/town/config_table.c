@@ -42,6 +42,7 @@ static const struct config_key keys[] = {
 	    "what becomes of messages that were delivered and whose answer is not known" },
 	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL, "where records live: sqlite, sqlite:PATH, redis://HOST:PORT/DB"
 	    " or redis+unix:///SOCKET?db=DB" },
+	{ "recovery", "host", CONFIG_TEXT, "", 0, 0, NULL, "what this machine is called among those that share a Redis store; \"\": by its machine-id" },
 	{ "recovery", "log_file", CONFIG_PATH, "", 0, 0, NULL, "a log file besides stderr; never holds scrollback" },
 	{ "recovery.prompts", "template", CONFIG_TEXT, "", 0, 0, NULL, "the recovery prompt; empty: the built-in one" },
 	{ "recovery.prompts", "template_file", CONFIG_PATH, "", 0, 0, NULL, "a file with the recovery prompt, from gt.toml's directory" },
