@@ -132,7 +132,7 @@ const struct command commands[] = {
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS, O_LEASE };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS, O_LEASE, O_FLEET };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -152,6 +152,7 @@ static const struct option long_options[] = {
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
 	{ "undelivered", no_argument, NULL, O_UNDELIVERED }, { "output", required_argument, NULL, O_OUTPUT },
 	{ "sprints", required_argument, NULL, O_SPRINTS }, { "lease", required_argument, NULL, O_LEASE },
+	{ "fleet", no_argument, NULL, O_FLEET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -161,7 +162,7 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT | OPT_EPIC, "--yes" },
 	{ O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
-	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
+	{ O_NAMES, OPT_LIST, "--names" }, { O_FLEET, OPT_LIST, "--fleet" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
 	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
@@ -223,6 +224,7 @@ take_option(struct reading *r, int option)
 	case O_SCOPE: cli->scope = optarg; break;
 	case O_INFRA: cli->include_infra = true; break;
 	case O_NAMES: cli->names = true; break;
+	case O_FLEET: cli->fleet = true; break;
 	case O_AGENT: cli->agent = optarg; break;
 	case O_REPORT: cli->report = true; break;
 	case O_CHECK: cli->check = true; break;

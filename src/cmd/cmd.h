@@ -19,7 +19,7 @@ struct cli {
 	const char **sockets;
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
-	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered, fleet;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
@@ -27,7 +27,7 @@ struct cli {
 enum {
 	OPT_TMUX = 1 << 0,		/* --town -L --config */
 	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
-	OPT_LIST = 1 << 2,		/* --names --include-infra */
+	OPT_LIST = 1 << 2,		/* --names --fleet --include-infra */
 	OPT_AGENT = 1 << 3,		/* --agent */
 	OPT_SCRUB = 1 << 4,		/* --report --check --no-known --config */
 	OPT_PRINT = 1 << 5,		/* --print */

@@ -133,6 +133,21 @@ epic_screen_need(struct buf *out, int indent, const struct epic_need *need)
 }
 
 static void
+put_hosts(struct buf *out, int indent, const struct epic_sprint *x)
+{
+	size_t n = json_array_size(x->hosts);
+
+	if (n == 0)
+		return;
+	line(out, indent, n == 1 ? "Host: " : "Hosts: ");
+	for (size_t i = 0; i < n; i++) {
+		buf_str(out, i > 0 ? ", " : "");
+		say_foreign(out, json_string_value(json_array_get(x->hosts, i)), 64);
+	}
+	buf_chr(out, '\n');
+}
+
+static void
 put_counts(struct buf *out, int indent, const struct epic_sprint *x)
 {
 	line(out, indent, "Files completed: ");
@@ -184,6 +199,7 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 		line(out, below, "Confidence: ");
 		buf_fmt(out, "%.2f\n", one->confidence);
 	}
+	put_hosts(out, below, one);
 	for (size_t k = 0; k < one->n_needs && one->state == SPRINT_WAITING; k++)
 		epic_screen_need(out, below, &one->needs[k]);
 	if (one->state == SPRINT_WAITING && m->prompt && sprint_free(one))
@@ -360,6 +376,8 @@ sprint_json(const struct epic *x, size_t i, double threshold)
 	json_object_set_new(o, "dependencies", needs_json(one));
 	json_put_flag(o, "restart", sprint_early(one, threshold));
 	json_put_flag(o, "ready", sprint_free(one));
+	if (json_array_size(one->hosts) > 0)
+		json_object_set(o, "hosts", one->hosts);
 	return o;
 }
 

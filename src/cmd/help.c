@@ -13,7 +13,8 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	    "                         hands it over as the first prompt, auto resumes when nothing speaks against it\n" },
 	{ OPT_ACT | OPT_SCOPE, "      --scope task|lines how much of the conversation is taken\n" },
 	{ OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
-	{ OPT_LIST, "      --names            session names alone, one a line\n" },
+	{ OPT_LIST, "      --names            session names alone, one a line\n"
+	    "      --fleet            also the agents of the other hosts that share the store, as those saw them last\n" },
 	{ OPT_AGENT, "      --agent NAME       whose screen it is (claude)\n"
 	    "      --transcript       the input is the agent's own record, not a screen\n" },
 	{ OPT_SCRUB, "      --report           also kinds, rows and counts as JSON, on standard error\n"

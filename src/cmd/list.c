@@ -11,9 +11,11 @@
 #include "base/utf8.h"
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet.h"
 #include "cmd/list.h"
 #include "cmd/say.h"
 #include "cmd/setup.h"
+#include "ledger/fleet.h"
 #include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/gather.h"
@@ -21,6 +23,7 @@
 #include "revive/recall.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
+#include "store/store.h"
 #include "town/config.h"
 #include "work/bd.h"
 
@@ -214,12 +217,51 @@ print_list(const struct cli *cli, const struct candidates *all, const struct bea
 		    over == 1 ? "is" : "are", over == 1 ? "it" : "them");
 }
 
+static void
+print_all(const struct cli *cli, struct world *w, const struct candidates *all, const struct bead *beads, const struct refusal *no,
+    const struct fleet *fleet)
+{
+	int64_t now = w->store != NULL ? store_now(w->store) : clock_wall_ms();
+	struct armed_list armed = { .n = 0 };
+
+	list_armed(w, &armed);
+	if (cli->json) {
+		json_t *v = say_object(), *sessions = json_array();
+
+		for (size_t i = 0; i < all->n; i++)
+			json_array_append_new(sessions, list_json(&all->v[i], &beads[i], &no[i], arm_holds(&armed, &all->v[i])));
+		if (cli->fleet)
+			fleet_json(v, sessions, fleet, now);
+		json_object_set_new(v, "sessions", sessions);
+		say_json(v);
+	} else {
+		if (cli->fleet && !cli->names)
+			fleet_print_own();
+		print_list(cli, all, beads, no, &armed);
+		if (cli->fleet && !cli->names)
+			fleet_print(fleet, now);
+	}
+	armed_list_release(&armed);
+}
+
+/* A host may have no tmux server, and want to know of the others. */
+static int
+look(const struct cli *cli, struct world *w, struct candidates *all, struct err *e)
+{
+	if (detect(w, all, e) == 0)
+		return detect_lines(w, all, e);
+	if (!cli->fleet || strcmp(e->name, "no-server") != 0)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
 int
 cmd_list(const struct cli *cli, struct err *e)
 {
 	struct candidates all = { .n = 0 };
+	struct fleet fleet = { .n = 0 };
 	struct refusal *no = NULL;
-	struct armed_list armed = { .n = 0 };
 	struct bead *beads = NULL;
 	struct world w;
 	int ret = -1;
@@ -232,7 +274,7 @@ cmd_list(const struct cli *cli, struct err *e)
 		setup_release(&w);
 		return GT_OK;
 	}
-	if (detect(&w, &all, e) != 0 || detect_lines(&w, &all, e) != 0)
+	if (look(cli, &w, &all, e) != 0 || (cli->fleet && fleet_others(&w, &fleet, e) != 0))
 		goto out;
 	setup_trouble(&all.trouble);
 	recall_lines(&w, &all);
@@ -242,24 +284,14 @@ cmd_list(const struct cli *cli, struct err *e)
 		goto out;
 	for (size_t i = 0; i < all.n; i++)
 		no[i] = plan_refusal(&w, &all.v[i], &beads[i], false, cli->include_infra);
-	list_armed(&w, &armed);
-	if (cli->json) {
-		json_t *v = say_object(), *sessions = json_array();
-
-		for (size_t i = 0; i < all.n; i++)
-			json_array_append_new(sessions, list_json(&all.v[i], &beads[i], &no[i], arm_holds(&armed, &all.v[i])));
-		json_object_set_new(v, "sessions", sessions);
-		say_json(v);
-	} else {
-		print_list(cli, &all, beads, no, &armed);
-	}
+	print_all(cli, &w, &all, beads, no, &fleet);
 	ret = GT_OK;
 out:
 	for (size_t i = 0; beads != NULL && i < all.n; i++)
 		bead_release(&beads[i]);
 	free(beads);
 	free(no);
-	armed_list_release(&armed);
+	fleet_release(&fleet);
 	candidates_release(&all);
 	setup_release(&w);
 	return ret;

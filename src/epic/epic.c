@@ -32,6 +32,7 @@ sprint_release(struct epic_sprint *x)
 	json_decref(x->record);
 	json_decref(x->agents);
 	json_decref(x->ready);
+	json_decref(x->hosts);
 }
 
 void
@@ -268,19 +269,31 @@ read_sprints(struct epic *x, const struct shelf *shelf)
 		read_needs(x, &x->sprints[i], shelf);
 }
 
+static void
+add_host(json_t *hosts, const char *id)
+{
+	for (size_t i = 0; i < json_array_size(hosts); i++)
+		if (strcmp(json_string_value(json_array_get(hosts, i)), id) == 0)
+			return;
+	if (*id != '\0')
+		json_array_append_new(hosts, json_string(id));
+}
+
 /* Which of its agents run on this machine, and whether all are known to run no more. */
 static int
 look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, struct err *e)
 {
 	size_t n = json_array_size(x->agents), gone = 0;
 
-	for (size_t i = 0; i < n && !x->alive; i++) {
+	x->hosts = json_array();
+	for (size_t i = 0; i < n; i++) {
 		const json_t *agent = json_array_get(x->agents, i);
 		struct session session;
 		int found = session_load(s, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, e);
 
-		x->alive = found > 0 && session_lives(&session, now);
+		x->alive = x->alive || (found > 0 && session_lives(&session, now));
 		gone += found > 0 && session_is_gone(&session, now);
+		add_host(x->hosts, session.host);
 		session_release(&session);
 		if (found < 0)
 			return -1;

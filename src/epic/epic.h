@@ -45,6 +45,7 @@ struct epic_sprint {
 	json_t *agents;				/* array of agent:<id>:state, with "agentId"; of one without: that alone */
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
 	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
+	json_t *hosts;				/* array of the ids of its agents' hosts (base/host.h), each once */
 	bool alive;				/* a process of one of its agents runs here */
 	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
 };

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "ledger/event.h"
+#include "ledger/fleet.h"
 #include "ledger/spool.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
@@ -107,6 +108,9 @@ world_store(struct world *w, bool make, struct err *e)
 		if (e != NULL)
 			*e = trouble;
 	} else {
+		/* for its name: without it others show the id */
+		if (make)
+			fleet_join(w->store, NULL);
 		replay_spool(w);
 	}
 	return w->store;
