@@ -68,7 +68,7 @@ _gt_recover() {
 
 	if [[ $cur == -* ]]; then
 		case $command in
-		list) options="$common $servers --include-infra --names" ;;
+		list) options="$common $servers --include-infra --names --fleet" ;;
 		context) options="$common $servers --scope --include-infra" ;;
 		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;

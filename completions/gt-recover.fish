@@ -103,6 +103,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l threshold
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -l undelivered -d 'only those on their way or without their answer'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
+complete -c gt-recover -n '__fish_seen_subcommand_from list' -l fleet -d 'also the agents of other hosts'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot cursor-agent amp' -d 'whose screen it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts, on standard error'

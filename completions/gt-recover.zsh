@@ -95,7 +95,7 @@ _gt_recover() {
 	)
 
 	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|lock|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
-	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
+	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]' '--fleet[also the agents of other hosts]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;

@@ -25,9 +25,10 @@ tells_of(const struct fleet_host *x, const struct session *s)
 	size_t i;
 	json_t *o;
 
-	json_array_foreach(x->agents, i, o)
+	json_array_foreach(x->agents, i, o) {
 		if (s->session != NULL && strcmp(json_text(o, "name", ""), s->session) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -161,8 +162,9 @@ print_host(const struct fleet_host *x, int64_t now)
 		width = utf8_width(name.data, name.len) > width ? utf8_width(name.data, name.len) : width;
 		buf_release(&name);
 	}
-	json_array_foreach(x->agents, i, o)
+	json_array_foreach(x->agents, i, o) {
 		print_agent(o, width, now);
+	}
 	if (x->left_out > 0)
 		printf("  and %lld more\n", (long long)x->left_out);
 }
@@ -198,8 +200,9 @@ fleet_json(json_t *v, json_t *sessions, const struct fleet *f, int64_t now)
 	put_host(own, host_id(), name, true, now);
 	json_put_int(own, "agents", (int64_t)json_array_size(sessions));
 	json_array_append_new(hosts, own);
-	json_array_foreach(sessions, i, o)
+	json_array_foreach(sessions, i, o) {
 		put_host(o, host_id(), name, true, now);
+	}
 	for (size_t k = 0; k < f->n; k++) {
 		const struct fleet_host *x = &f->v[k];
 

@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ledger/lock.h"
 #include "ledger/event.h"
@@ -155,9 +154,9 @@ put(struct store *s, struct lock *l, const char *kind, const char *text, struct 
 static void
 renew(struct lock *l, const struct step *x)
 {
-	char host[65] = "";
+	char host[HOST_MAX + 1];
 
-	gethostname(host, sizeof host - 1);
+	host_name(host);
 	free(l->host);
 	l->host = xstrdup(host);
 	l->renewed = *x->now;
