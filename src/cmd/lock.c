@@ -56,13 +56,6 @@ read_said(const struct cli *cli, const char *command, const char *number, struct
 	return ret;
 }
 
-static void
-read_clock(const struct verb_job *j, struct moment *now)
-{
-	moment_now(now);
-	now->wall_ms = store_now(j->store);
-}
-
 static json_t *
 lock_object(const struct lock *l, const struct moment *now)
 {
@@ -91,7 +84,7 @@ acquire(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "lock acquire", "pid", &said, e) != 0)
 		return -1;
-	read_clock(j, &now);
+	store_moment(j->store, &now);
 	ret = lock_acquire(j->store, &said.who, &now, &l, e);
 	json_decref(said.o);
 	if (ret < 0)
@@ -115,7 +108,7 @@ renew(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "lock renew", "fence", &said, e) != 0)
 		return -1;
-	read_clock(j, &now);
+	store_moment(j->store, &now);
 	ret = lock_renew(j->store, &said.who, &now, &l, e);
 	json_decref(said.o);
 	if (ret < 0)
@@ -137,7 +130,7 @@ put_back(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "lock release", "fence", &said, e) != 0)
 		return -1;
-	read_clock(j, &now);
+	store_moment(j->store, &now);
 	ret = lock_put_back(j->store, &said.who, &now, &l, e);
 	json_decref(said.o);
 	if (ret < 0)
@@ -187,7 +180,7 @@ list(struct verb_job *j, struct err *e)
 	int ret = j->store != NULL ? locks_read(j->store, j->cli.verbose > 0, &all, e) : 0;
 
 	if (j->store != NULL)
-		read_clock(j, &now);
+		store_moment(j->store, &now);
 	table_init(&t, columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		if (j->cli.json)
