@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/moment.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "ledger/session.h"
 #include "tmux/client.h"
 

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/moment.h"
 #include "base/utf8.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "ledger/attempt.h"
 #include "ledger/message.h"
 #include "ledger/session.h"
