@@ -8,6 +8,7 @@
 #include "scrub/scrub_private.h"
 
 #define MAX_PASSES 8
+#define LAST_PASSES 4	/* further ones, in which rows are withheld */
 #define NEAR 3		/* rows around a change that are looked at again */
 
 /* One text on its way. */
@@ -180,7 +181,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	struct run run = { .s = s, .view = VIEW_INIT };
 	struct buf text = BUF_INIT, next = BUF_INIT;
 	struct clean_text *t;
-	int most = s->rules_alone ? 1 : MAX_PASSES;
+	int most = s->rules_alone ? 1 : MAX_PASSES + LAST_PASSES;
 
 	buf_grow(&text, n);
 	s->removed += mend(&text, p, n);
@@ -188,7 +189,7 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	frames_init(&run.rows, text.data, text.len, width);
 	s->n_places = 0;
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
-	for (int i = 1; i <= most && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
+	for (int i = 1; i <= most && pass(&run, text.data, text.len, i > MAX_PASSES, &next); i++) {
 		struct buf swap = text;
 
 		text = next;

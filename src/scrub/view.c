@@ -154,8 +154,24 @@ add_body(struct view *w, const char *text, size_t row, size_t from)
 	buf_add(&w->text, text + from, i - from);
 }
 
+/* Row i and the next one are in one line. What a line is that grew or was parted has not been seen yet. */
+static bool
+seam(const char *text, struct frames *rows, size_t head, size_t i, enum view_mode mode)
+{
+	bool is = joins(text, rows, head, i, mode);
+	struct frame *a = &rows->v[i];
+
+	if (is == ((a->seams >> mode & 1) != 0))
+		return is;
+	a->seams ^= (unsigned char)(1u << mode);
+	a->quiet = 0;
+	if (i + 1 < rows->n)
+		a[1].quiet = 0;
+	return is;
+}
+
 void
-view_show(struct view *w, const char *text, const struct frames *rows, enum view_mode mode)
+view_show(struct view *w, const char *text, struct frames *rows, enum view_mode mode)
 {
 	buf_reset(&w->text);
 	w->n = 0;
@@ -167,13 +183,14 @@ view_show(struct view *w, const char *text, const struct frames *rows, enum view
 		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
 	}
 	for (size_t i = 0, head; i < rows->n; i++) {
-		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
+		bool quiet = true, dull = mode != VIEW_ALL, more;
 
 		head = i;
-		while (joins(text, rows, head, i, mode)) {
-			quiet = rows->v[++i].quiet && quiet;
+		do {
+			more = seam(text, rows, head, i, mode);
+			quiet = rows->v[i].quiet && quiet;
 			dull = rows->v[i].dull && dull;
-		}
+		} while (more && ++i < rows->n);
 		if (quiet || dull || (mode >= VIEW_HARD && i == head))
 			continue;
 		for (size_t k = head; k <= i; k++) {
