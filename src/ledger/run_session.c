@@ -19,17 +19,6 @@ run_session_status_name(enum run_session_status status)
 	return names[status];
 }
 
-static char *
-text_of(struct json_slice o, const char *key)
-{
-	struct json_slice v = json_slice_get(o, key);
-	struct buf out = BUF_INIT;
-
-	if (json_slice_string(v))
-		json_slice_text(&out, v);
-	return buf_detach(&out);
-}
-
 int
 run_session_from_record(const struct record *r, struct run_session *x, struct err *e)
 {
@@ -41,15 +30,13 @@ run_session_from_record(const struct record *r, struct run_session *x, struct er
 		status++;
 	if (status == RUN_SESSION_STATUSES)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s has no known status", r->key);
-	if (!json_slice_whole(r->value, strlen(r->value), &o))
-		return record_refuse(r, false, e);
-	if (json_slice_number(json_slice_get(o, "schema_version"), 1) > SCHEMA)
-		return record_refuse(r, true, e);
+	if (record_slice(r, SCHEMA, &o, e) != 0)
+		return -1;
 	x->version = r->version;
 	x->status = (enum run_session_status)status;
 	x->id = xstrdup(r->key + strlen(PREFIX));
-	x->run_id = text_of(o, "run_id");
-	x->execution_mode = text_of(o, "execution_mode");
+	x->run_id = json_slice_copy(json_slice_get(o, "run_id"), "");
+	x->execution_mode = json_slice_copy(json_slice_get(o, "execution_mode"), "");
 	x->created_at = json_slice_number(json_slice_get(o, "created_at"), 0);
 	return 0;
 }

@@ -115,8 +115,10 @@ int __wrap_raise(int sig);
 void __wrap_moment_now(struct moment *m);
 int64_t __wrap_clock_wall_ms(void);
 uint64_t __wrap_proc_ticks(pid_t pid);
-int __real_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
-int __wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
+int __real_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e);
+int __wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e);
 enum commit __real_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
 enum commit __wrap_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
 
@@ -149,10 +151,11 @@ __wrap_proc_ticks(pid_t pid)
 }
 
 int
-__wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e)
+__wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e)
 {
 	if (sim_control != SIM_NO_TREE)
-		return __real_tree_settle(s, alive, arg, out, e);
+		return __real_tree_settle(s, alive, arg, out, back, e);
 	memset(out, 0, sizeof *out);
 	return 0;
 }
