@@ -45,6 +45,26 @@ is_value(const char *text, const struct frame *r)
 	return false;
 }
 
+/* "name: |", "name: >-": what follows deeper in YAML is a string. */
+static bool
+opens_block(const char *text, const struct frame *r)
+{
+	size_t i = r->end;
+
+	for (size_t k = 0; k < 2 && i > r->body && strchr("-+123456789", text[i - 1]) != NULL; k++)
+		i--;
+	return i > r->body + 3 && (text[i - 1] == '|' || text[i - 1] == '>') && text[i - 2] == ' ' && text[i - 3] == ':';
+}
+
+/* Row b, below a, begins with the value to the name in a. */
+static bool
+goes_with(const char *text, const struct frame *a, const struct frame *b)
+{
+	if (is_value(text, b))
+		return true;
+	return b->body_col > a->body_col && opens_block(text, a) && memchr(text + b->body, ' ', b->end - b->body) == NULL;
+}
+
 static bool
 joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
 {
@@ -56,7 +76,7 @@ joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
 	/* the "-" of a list in YAML looks like that of a diff */
 	if (a->box != b->box || (a->sign != b->sign && (a->sign != '-' || b->sign != 0)))
 		return false;
-	return is_value(text, b);
+	return goes_with(text, a, b);
 }
 
 bool
@@ -64,7 +84,7 @@ view_goes_on(const char *text, const struct frames *r, size_t i)
 {
 	const struct frame *a = &r->v[i];
 
-	return a->joins || (r->width != 0 && a->end_col >= LEAST_EDGE) || (i + 1 < r->n && is_value(text, a + 1));
+	return a->joins || (r->width != 0 && a->end_col >= LEAST_EDGE) || (i + 1 < r->n && goes_with(text, a, a + 1));
 }
 
 static bool

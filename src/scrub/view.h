@@ -31,9 +31,9 @@ struct view {
 
 /*
  * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. VIEW_PAIRS: the same
- * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…). Lines all of
- * whose rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes; rows are no longer quiet where the view
- * shows another line than it did last time.
+ * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…; "name: |" of YAML).
+ * Lines all of whose rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes; rows are no longer quiet
+ * where the view shows another line than it did last time.
  * A view may show one thing after the other.
  */
 void view_show(struct view *w, const char *text, struct frames *rows, enum view_mode mode);

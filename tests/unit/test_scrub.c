@@ -499,6 +499,30 @@ a_chain_of_full_rows_ends(void **state)
 }
 
 static void
+blocks_of_yaml_are_values(void **state)
+{
+	static const int widths[] = { 0, -1, 80 };
+	struct scrub *s = scrubber();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+		int width = widths[i];
+
+		gives(s, "stringData:\n  password: |\n    S3cr3tPw1x\n  other: x", width,
+		    "stringData:\n  password: |\n    [REDACTED:password]\n  other: x");
+		gives(s, "   12  - db_password: >-\n   13      Zephyr_2184", width, "   12  - db_password: >-\n   13      [REDACTED:password]");
+		gives(s, "│ \"token\": |2        │\n│   Xk3yP4rtOne7QwLz99 │", width,
+		    "│ \"token\": |2        │\n│   [REDACTED:token]   │");
+		/* words, a sentence, an expression; a row that is no deeper; a comparison */
+		gives(s, "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-", width,
+		    "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-");
+		gives(s, "password: |\nZephyr_2184", width, "password: |\nZephyr_2184");
+		gives(s, "password: > 8 characters\n  Zephyr_2184", width, "password: > 8 characters\n  Zephyr_2184");
+	}
+	scrub_free(s);
+}
+
+static void
 boxes_keep_their_bars(void **state)
 {
 	struct scrub *s = scrubber();
@@ -769,6 +793,7 @@ main(void)
 		cmocka_unit_test(a_secret_cut_by_a_row_break_is_found),
 		cmocka_unit_test(what_a_replaced_row_hid_is_found),
 		cmocka_unit_test(a_chain_of_full_rows_ends),
+		cmocka_unit_test(blocks_of_yaml_are_values),
 		cmocka_unit_test(boxes_keep_their_bars),
 		cmocka_unit_test(private_keys_go_whole_or_cut),
 		cmocka_unit_test(known_values_go_in_every_spelling),
