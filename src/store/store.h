@@ -79,6 +79,12 @@ struct store_backup {
 };
 int store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e);
 
+/*
+ * A store over another one, which it takes over, and leaves as it is: what is committed is seen by this one alone, in memory, and gone
+ * with it. For what would be done. That no other process changes what lies under it meanwhile is not promised.
+ */
+struct store *store_dry(struct store *under);
+
 /* The store's clock, ms since 1970. */
 int64_t store_now(struct store *s);
 
