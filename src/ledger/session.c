@@ -117,6 +117,12 @@ session_lives(const struct session *x, const struct moment *now)
 }
 
 bool
+session_lost(const struct session *x, const struct moment *now)
+{
+	return x->state == SESSION_ACTIVE && x->boot_id[0] != '\0' && !session_lives(x, now);
+}
+
+bool
 session_alive_now(const struct session *x, void *arg)
 {
 	return session_lives(x, arg);

@@ -72,6 +72,8 @@ char **session_field(struct session *x, const char *name);
 int session_note_process(struct session *x, int64_t pid);
 /* Is the process that was noted the one that runs under its pid now? False when none was noted. */
 bool session_lives(const struct session *x, const struct moment *now);
+/* ACTIVE, and the process that was noted is no more. Of one of which none was noted nobody can tell. */
+bool session_lost(const struct session *x, const struct moment *now);
 
 /* Answers session_lives, or whatever else a test has it say. */
 typedef bool session_alive(const struct session *x, void *arg);
