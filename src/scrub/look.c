@@ -5,6 +5,7 @@
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
 #include "scrub/value.h"
+#include "scrub/word.h"
 
 struct look {
 	struct scrub *s;
@@ -150,10 +151,13 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 {
 	struct look *l = arg;
 	struct rules *rules = &l->s->rules;
+	const uint16_t *ids;
 	uint64_t open;
 	size_t n;
-	const uint16_t *ids = keywords_ids(rules->index->keywords, word, &n);
 
+	if (rules->index->bordered[word] && word_inside(l->view->text.data, from))
+		return 0;
+	ids = keywords_ids(rules->index->keywords, word, &n);
 	while (from >= l->line_end)
 		next_line(l);
 	if (ids[0] > rules->n)

@@ -3,11 +3,13 @@
 #include "scrub/gate.h"
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
+#include "scrub/word.h"
 
 /* A lane of the search for keywords. */
 struct sift {
 	struct scrub *s;
 	const char *text;
+	const unsigned char *bordered;	/* as the index has it */
 	struct frames *rows;
 	size_t base;		/* where what is searched begins in the text */
 	size_t row;		/* of the last hit */
@@ -21,10 +23,13 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 	struct gate_place place;
 	uint64_t open;
 	size_t n;
-	const uint16_t *ids = keywords_ids(l->s->rules.index->keywords, word, &n);
+	const uint16_t *ids;
 
 	from += l->base;
 	to += l->base;
+	if (l->bordered[word] && word_inside(l->text, from))
+		return;
+	ids = keywords_ids(l->s->rules.index->keywords, word, &n);
 	while (from > l->rows->v[l->row].to)
 		l->row++;
 	r = &l->rows->v[l->row];
@@ -85,7 +90,7 @@ sift_stretch(struct scrub *s, const char *text, struct frames *rows, size_t from
 		rows->v[i].armor = 0;
 	}
 	for (size_t i = 0; i < KEYWORD_LANES; i++) {
-		lanes[i] = (struct sift){ s, text, rows, base, from };
+		lanes[i] = (struct sift){ s, text, s->rules.index->bordered, rows, base, from };
 		args[i] = &lanes[i];
 	}
 	keywords_sift(s->rules.index->keywords, text + base, rows->v[to - 1].to - base, on_word, args);
