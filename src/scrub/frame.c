@@ -286,6 +286,7 @@ void
 frames_release(struct frames *r)
 {
 	free(r->v);
+	free(r->live);
 	*r = (struct frames){ 0 };
 }
 

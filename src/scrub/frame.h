@@ -30,7 +30,7 @@ struct frame {
 	char changed;		/* something was replaced in it */
 	char fresh;		/* new, changed, or joined otherwise than before */
 	char quiet;		/* seen before and unchanged since: left out of views */
-	char dull;		/* no rule can find anything in it: left out of all views but VIEW_ALL */
+	char dull;		/* no rule can find anything in it: left out of what view_show shows */
 	char hot;		/* a keyword stands in it; a soft seam behind other rows is none */
 	char armor;		/* a line that begins or ends a key may stand in it */
 	char withheld;		/* it stands for a row that could not be scrubbed */
@@ -40,6 +40,8 @@ struct frame {
 struct frames {
 	struct frame *v;	/* hides, changed, quiet, dull, hot, armor and seams are the caller's to set */
 	size_t n, cap;
+	size_t *live;		/* the numbers of the rows that are not dull, so that views need not pass over all; the caller's to set */
+	size_t n_live, cap_live;
 	int width;
 };
 

@@ -168,6 +168,7 @@ take_form(void *arg, const struct spelling *sp)
 	k->forms = vec_room(k->forms, k->n_forms, &k->cap_forms, sizeof *k->forms);
 	k->forms[k->n_forms] = (struct form){ .n = b.len, .secret = t->secret, .tail = tail_of(b.data, b.len), .border = border,
 	    .blanks = b.len < sp->n };
+	k->longest = b.len > k->longest ? b.len : k->longest;
 	k->forms[k->n_forms++].text = buf_detach(&b);
 	if (k->n_forms * 4 >= k->tail_slots)
 		index_forms(k);

@@ -7,6 +7,7 @@
 #define MAX_GAP 4096			/* bytes between two characters of a value: a row break and its indent are less */
 #define EFFORT 64			/* bytes compared for each byte of text */
 #define LEAST_EFFORT ((size_t)4 << 20)
+#define AT_ONCE ((size_t)128 << 10)	/* bytes of new rows in a view */
 
 struct search {
 	const struct known *k;
@@ -114,16 +115,15 @@ tail_at(const char *text, size_t i)
 	return tail;
 }
 
-void
-known_find(const struct known *k, const struct view *w, struct findings *f)
+/* In what the view shows from the byte `from` on. */
+static void
+search(struct search *s, size_t from)
 {
-	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + LEAST_EFFORT };
-	const unsigned char *text = (const unsigned char *)w->text.data;
-	size_t n = w->text.len;
+	const struct known *k = s->k;
+	const unsigned char *text = (const unsigned char *)s->view->text.data;
+	size_t n = s->view->text.len;
 
-	if (k->n_forms == 0)
-		return;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = from; i < n; i++) {
 		uint64_t tail;
 		uint32_t first;
 
@@ -132,9 +132,58 @@ known_find(const struct known *k, const struct view *w, struct findings *f)
 			continue;
 		if (i > 0 && text[i - 1] > ' ' && (k->pairs[(text[i - 1] << 8 | text[i]) >> 3] >> (text[i] & 7) & 1) == 0)
 			continue;
-		tail = tail_at(w->text.data, i);
+		tail = tail_at(s->view->text.data, i);
 		first = k->by_tail[known_slot(k, tail)];
 		if (first != 0)
-			try_forms(&s, first, tail, i);
+			try_forms(s, first, tail, i);
+	}
+}
+
+/*
+ * The row from which on everything stands that a form may begin with which ends in row `row` or below, and one more for what borders on it.
+ * Escape sequences and the like do not count. *n: the bytes of these rows.
+ */
+static size_t
+reach(const struct known *k, const char *text, const struct frames *rows, size_t row, size_t *n)
+{
+	size_t shown = 0, blanks = 0;
+
+	for (*n = 0; row > 0 && shown < k->longest && blanks <= MAX_GAP; row--) {
+		const struct frame *r = &rows->v[row - 1];
+
+		if (r->quiet)
+			continue;
+		blanks = r->body < r->end ? 0 : blanks + 1;
+		*n += r->end - r->body + 1;
+		for (size_t i = r->body; i < r->end && !r->hides; i++)
+			shown += !isspace((unsigned char)text[i]);
+	}
+	while (row > 0 && rows->v[row - 1].quiet)
+		row--;
+	return row > 0 ? row - 1 : 0;
+}
+
+void
+known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f)
+{
+	struct search s = { .k = k, .view = view, .f = f, .effort = LEAST_EFFORT };
+	size_t again, n;
+
+	if (k->n_forms == 0)
+		return;
+	for (size_t i = 0; i < rows->n; i++)
+		s.effort += rows->v[i].quiet ? 0 : EFFORT * (rows->v[i].end - rows->v[i].body + 1);
+	for (size_t from = 0, to; from < rows->n; from = to) {
+		size_t above = reach(k, text, rows, from, &again);
+
+		/* what is shown again is at most as much as what is new */
+		for (to = from, n = 0; to < rows->n && (n < AT_ONCE || n < again); to++)
+			n += rows->v[to].quiet ? 0 : rows->v[to].end - rows->v[to].body + 1;
+		view_empty(view, rows);
+		if (n > 0)
+			view_add(view, text, above, from);
+		n = view->text.len;
+		view_add(view, text, from, to);
+		search(&s, n);
 	}
 }

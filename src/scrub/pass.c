@@ -31,8 +31,7 @@ find_known(struct run *run, const char *text, struct findings *f)
 	for (size_t i = 0; i < rows->n && s->known.n_forms != run->forms; i++)
 		rows->v[i].quiet = 0;
 	run->forms = s->known.n_forms;
-	view_show(&run->view, text, rows, VIEW_ALL);
-	known_find(&s->known, &run->view, f);
+	known_find(&s->known, text, rows, &run->view, f);
 }
 
 static void

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/buf.h"
 #include "scrub/gate.h"
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
@@ -56,24 +57,34 @@ wanted(const struct frame *r)
 	return r->fresh || !r->quiet;
 }
 
-/* Keywords that a seam cuts. */
+/* Keywords that the seam behind row i cuts; `head` is the row with which the line began. */
+static void
+sift_seam(const struct scrub *s, const char *text, struct frames *rows, size_t head, size_t i)
+{
+	struct frame *a = &rows->v[i], *b = a + 1;
+	size_t next;
+
+	if (!a->dull || !(wanted(a) || wanted(b)))
+		return;
+	next = frames_next(rows, head, i);
+	a->dull = !keywords_cross(s->rules.index->keywords, text + a->body, a->end - a->body, text + next, b->end - next);
+}
+
 static void
 sift_seams(const struct scrub *s, const char *text, struct frames *rows)
 {
 	size_t head = 0;
 
-	for (size_t i = 0; i + 1 < rows->n; i++) {
-		struct frame *a = &rows->v[i], *b = a + 1;
-		size_t next;
-
-		if (!a->joins) {
+	rows->n_live = 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].joins)
+			sift_seam(s, text, rows, head, i);
+		else
 			head = i + 1;
-			continue;
+		if (!rows->v[i].dull) {
+			rows->live = vec_room(rows->live, rows->n_live, &rows->cap_live, sizeof *rows->live);
+			rows->live[rows->n_live++] = i;
 		}
-		if (!a->dull || !(wanted(a) || wanted(b)))
-			continue;
-		next = frames_next(rows, head, i);
-		a->dull = !keywords_cross(s->rules.index->keywords, text + a->body, a->end - a->body, text + next, b->end - next);
 	}
 }
 

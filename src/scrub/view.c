@@ -97,7 +97,6 @@ joins(const char *text, const struct frames *r, size_t head, size_t i, enum view
 		return joins_soft(text, r, head, i);
 	case VIEW_PAIRS:
 		return joins_pair(text, r, head, i);
-	case VIEW_ALL:
 	case VIEW_ROWS:
 		break;
 	}
@@ -174,11 +173,36 @@ add_body(struct view *w, const char *text, size_t row, size_t from)
 	buf_add(&w->text, text + from, i - from);
 }
 
-/* Row i and the next one are in one line. What a line is that grew or was parted has not been seen yet. */
-static bool
-seam(const char *text, struct frames *rows, size_t head, size_t i, enum view_mode mode)
+void
+view_empty(struct view *w, const struct frames *rows)
 {
-	bool is = joins(text, rows, head, i, mode);
+	buf_reset(&w->text);
+	w->n = 0;
+	w->rows = rows;
+}
+
+static void
+end_line(struct view *w, size_t row)
+{
+	add_stretch(w, w->rows->v[row].to, row);
+	buf_chr(&w->text, '\n');
+}
+
+void
+view_add(struct view *w, const char *text, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		if (w->rows->v[i].quiet)
+			continue;
+		add_body(w, text, i, w->rows->v[i].body);
+		end_line(w, i);
+	}
+}
+
+/* Row i and the next one are in one line, or not. What a line is that grew or was parted has not been seen yet. */
+static bool
+seam(struct frames *rows, size_t i, enum view_mode mode, bool is)
+{
 	struct frame *a = &rows->v[i];
 
 	if (is == ((a->seams >> mode & 1) != 0))
@@ -190,38 +214,54 @@ seam(const char *text, struct frames *rows, size_t head, size_t i, enum view_mod
 	return is;
 }
 
+/* The line that begins with row `head`, if it is one that this view shows. Returns the row behind it. */
+static size_t
+show_line(struct view *w, const char *text, struct frames *rows, size_t head, enum view_mode mode)
+{
+	bool quiet = true, dull = true, more;
+	size_t i = head, to;
+
+	do {
+		more = seam(rows, i, mode, joins(text, rows, head, i, mode));
+		quiet = rows->v[i].quiet && quiet;
+		dull = rows->v[i].dull && dull;
+	} while (more && ++i < rows->n);
+	to = i + 1;
+	if (quiet || dull || (mode != VIEW_ROWS && i == head))
+		return to;
+	for (size_t k = head; k < to; k++) {
+		if (k != head && mode >= VIEW_SOFT) {
+			add_stretch(w, rows->v[k].body, k);
+			buf_chr(&w->text, ' ');
+		}
+		add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
+	}
+	end_line(w, to - 1);
+	return to;
+}
+
+/* False: a line that has row i + 1 cannot have row i as well, whichever row it begins with. */
+static bool
+may_join(const struct frame *a, enum view_mode mode)
+{
+	return mode == VIEW_HARD ? a->joins : mode != VIEW_ROWS && a->hot;
+}
+
 void
 view_show(struct view *w, const char *text, struct frames *rows, enum view_mode mode)
 {
-	buf_reset(&w->text);
-	w->n = 0;
-	w->rows = rows;
-	/* it may be the whole text: to grow step by step would move pages */
-	if (mode == VIEW_ALL && w->cap < 2 * rows->n) {
-		buf_grow(&w->text, rows->v[rows->n - 1].to);
-		free(w->v);
-		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
-	}
-	for (size_t i = 0, head; i < rows->n; i++) {
-		bool quiet = true, dull = mode != VIEW_ALL, more;
+	size_t next = 0;
 
-		head = i;
-		do {
-			more = seam(text, rows, head, i, mode);
-			quiet = rows->v[i].quiet && quiet;
-			dull = rows->v[i].dull && dull;
-		} while (more && ++i < rows->n);
-		if (quiet || dull || (mode >= VIEW_HARD && i == head))
-			continue;
-		for (size_t k = head; k <= i; k++) {
-			if (k != head && mode >= VIEW_SOFT) {
-				add_stretch(w, rows->v[k].body, k);
-				buf_chr(&w->text, ' ');
-			}
-			add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
-		}
-		add_stretch(w, rows->v[i].to, i);
-		buf_chr(&w->text, '\n');
+	view_empty(w, rows);
+	for (size_t k = 0; k < rows->n_live; k++) {
+		size_t i = rows->live[k];
+
+		while (i > next && may_join(&rows->v[i - 1], mode))
+			i--;
+		if (i > next)
+			(void)seam(rows, i - 1, mode, false);
+		for (i = i > next ? i : next; i <= rows->live[k]; i = next)
+			next = show_line(w, text, rows, i, mode);
 	}
 }
 
