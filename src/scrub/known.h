@@ -25,8 +25,8 @@ struct known {
 	uint32_t *by_tail;		/* form + 1, or 0: the first of those that may end with these 8 bytes */
 	size_t value_slots, tail_slots;
 	size_t longest;			/* bytes of a form */
-	unsigned char *pairs;		/* a bit for each two bytes that end a form */
-	unsigned char ends[256];	/* a flag for each byte that ends one */
+	unsigned char *pairs;		/* two maps with a bit for each two bytes with which a form may end (known_private.h) */
+	bool blanks;			/* a form has blanks */
 };
 
 /* Two kinds of characters, and at least 8: not a word that stands everywhere. */

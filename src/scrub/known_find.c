@@ -115,25 +115,44 @@ tail_at(const char *text, size_t i)
 	return tail;
 }
 
-/* In what the view shows from the byte `from` on. */
+static inline unsigned
+in_map(const unsigned char *map, const unsigned char *two)
+{
+	size_t pair = known_pair(two);
+
+	return map[pair / 8] >> pair % 8 & 1u;
+}
+
+/* The next byte from i on, 1 or above, that ends a form as far as it and the one before tell; or n. Hardly any does: eight at a time. */
+static size_t
+next_end(const unsigned char *map, const unsigned char *text, size_t i, size_t n)
+{
+	for (; i + 8 <= n; i += 8) {
+		unsigned any = 0;
+
+		for (size_t k = 0; k < 8; k++)
+			any |= in_map(map, text + i + k - 1);
+		if (any != 0)
+			break;
+	}
+	while (i < n && in_map(map, text + i - 1) == 0)
+		i++;
+	return i;
+}
+
+/* In what the view shows from the byte `from` on; the byte before it ends a row. `map` is one of `pairs`. */
 static void
-search(struct search *s, size_t from)
+search(struct search *s, const unsigned char *map, size_t from)
 {
 	const struct known *k = s->k;
-	const unsigned char *text = (const unsigned char *)s->view->text.data;
+	const char *text = s->view->text.data;
 	size_t n = s->view->text.len;
 
-	for (size_t i = from; i < n; i++) {
-		uint64_t tail;
-		uint32_t first;
+	/* no form has one byte: the first one ends none */
+	for (size_t i = from > 0 ? from : 1; (i = next_end(map, (const unsigned char *)text, i, n)) < n; i++) {
+		uint64_t tail = tail_at(text, i);
+		uint32_t first = k->by_tail[known_slot(k, tail)];
 
-		/* hardly a byte, or two, end a form */
-		if (!k->ends[text[i]])
-			continue;
-		if (i > 0 && text[i - 1] > ' ' && (k->pairs[(text[i - 1] << 8 | text[i]) >> 3] >> (text[i] & 7) & 1) == 0)
-			continue;
-		tail = tail_at(s->view->text.data, i);
-		first = k->by_tail[known_slot(k, tail)];
 		if (first != 0)
 			try_forms(s, first, tail, i);
 	}
@@ -168,6 +187,7 @@ known_find(const struct known *k, const char *text, const struct frames *rows, s
 {
 	struct search s = { .k = k, .view = view, .f = f, .effort = LEAST_EFFORT };
 	size_t again, n;
+	bool hides;
 
 	if (k->n_forms == 0)
 		return;
@@ -177,13 +197,15 @@ known_find(const struct known *k, const char *text, const struct frames *rows, s
 		size_t above = reach(k, text, rows, from, &again);
 
 		/* what is shown again is at most as much as what is new */
-		for (to = from, n = 0; to < rows->n && (n < AT_ONCE || n < again); to++)
+		for (to = from, n = 0, hides = k->blanks; to < rows->n && (n < AT_ONCE || n < again); to++) {
 			n += rows->v[to].quiet ? 0 : rows->v[to].end - rows->v[to].body + 1;
+			hides = hides || rows->v[to].hides;
+		}
 		view_empty(view, rows);
 		if (n > 0)
 			view_add(view, text, above, from);
 		n = view->text.len;
 		view_add(view, text, from, to);
-		search(&s, n);
+		search(&s, k->pairs + (hides ? KNOWN_PAIRS : 0), n);
 	}
 }

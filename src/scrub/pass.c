@@ -177,13 +177,22 @@ take_ordinals(struct scrub *s, const struct buf *text)
 struct clean_text *
 scrub_text(struct scrub *s, const char *p, size_t n, int width)
 {
+	struct buf text = BUF_INIT;
+
+	buf_add(&text, p, n);
+	return scrub_take(s, &text, width);
+}
+
+struct clean_text *
+scrub_take(struct scrub *s, struct buf *taken, int width)
+{
 	struct run run = { .s = s, .view = VIEW_INIT };
-	struct buf text = BUF_INIT, next = BUF_INIT;
+	struct buf text = *taken, next = BUF_INIT;
 	struct clean_text *t;
 	int most = s->rules_alone ? 1 : MAX_PASSES + LAST_PASSES;
 
-	buf_grow(&text, n);
-	s->removed += mend(&text, p, n);
+	buf_init(taken);
+	s->removed += mend(&text);
 	take_ordinals(s, &text);
 	frames_init(&run.rows, text.data, text.len, width);
 	s->n_places = 0;
@@ -210,7 +219,8 @@ scrub_learn_text(struct scrub *s, const char *p, size_t n)
 	struct findings f = { 0 };
 	struct buf text = BUF_INIT;
 
-	mend(&text, p, n);
+	buf_add(&text, p, n);
+	mend(&text);
 	frames_init(&run.rows, text.data, text.len, 0);
 	s->learning = true;
 	find_all(&run, text.data, &f);

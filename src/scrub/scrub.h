@@ -64,6 +64,8 @@ size_t scrub_room(const struct scrub *s);
  * Never NULL.
  */
 struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);
+/* The same of a text that the caller has no more use for, without a copy of it: it is empty then. */
+struct clean_text *scrub_take(struct scrub *s, struct buf *text, int width);
 struct clean_text *scrub_string(struct scrub *s, const char *text);	/* NULL gives NULL */
 
 /* What was replaced in the last text: in which row (from 0), by which kind (or the row was withheld) and ordinal; in no order. */

@@ -192,10 +192,20 @@ void
 view_add(struct view *w, const char *text, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
-		if (w->rows->v[i].quiet)
+		const struct frame *r = &w->rows->v[i];
+
+		if (r->quiet)
 			continue;
-		add_body(w, text, i, w->rows->v[i].body);
-		end_line(w, i);
+		if (r->hides || w->n + 2 > w->cap) {
+			add_body(w, text, i, r->body);
+			end_line(w, i);
+			continue;
+		}
+		/* the same, for what is nearly every row */
+		buf_add(&w->text, text + r->body, r->end - r->body + 1);
+		w->text.data[w->text.len - 1] = '\n';
+		w->v[w->n++] = (struct stretch){ w->text.len - 1 - (r->end - r->body), r->body, i };
+		w->v[w->n++] = (struct stretch){ w->text.len - 1, r->to, i };
 	}
 }
 
