@@ -25,11 +25,23 @@ struct slot {
 	uint64_t may;
 };
 
+/*
+ * Short questions once more, as one number: nearly all are such, and few of them are asked over and over. 0 is no question, as each has bytes.
+ */
+#define QUICK 1024
+#define QUICK_BYTES 6
+#define QUICK_WORDS 8192
+
+struct quick {
+	uint64_t asked, may;
+};
+
 /* What is known of a word. */
 enum { SEEN = 1, LOOKS_BACK = 2 };	/* one of its patterns depends on what stands before */
 
 struct gate {
 	struct slot slots[SLOTS];
+	struct quick quick[QUICK];
 	const struct keywords *keywords;
 	size_t n_words;
 	unsigned char known[];		/* of each word */
@@ -176,13 +188,21 @@ remembered(struct gate *g, struct rules *rules, size_t word, const struct gate_p
 {
 	struct question q = { .word = (uint32_t)word, .before = (g->known[word] & LOOKS_BACK) != 0 && p->at > p->from };
 	size_t most = sizeof q.bytes - q.before, n = p->to - p->at + GATE_AHEAD;
+	struct quick *quick;
+	uint64_t asked;
 
 	n = n < p->end - p->at ? n : p->end - p->at;
 	q.ends = p->closed && n == p->end - p->at && n <= most;
 	n = n < most ? n : most;
 	q.n = (uint8_t)(n + q.before);
 	read_bytes(q.bytes, p->text + p->at - q.before, q.n);
-	return answer(g, rules, &q, q.before + p->to - p->at);
+	if (q.n > QUICK_BYTES || q.before || q.ends || word >= QUICK_WORDS)
+		return answer(g, rules, &q, q.before + p->to - p->at);
+	asked = q.bytes[0] | (uint64_t)q.n << 48 | (uint64_t)word << 51;
+	quick = &g->quick[asked * 0x9e3779b97f4a7c15u >> 32 & (QUICK - 1)];
+	if (quick->asked != asked)
+		*quick = (struct quick){ asked, answer(g, rules, &q, p->to - p->at) };
+	return quick->may;
 }
 
 uint64_t
