@@ -8,6 +8,7 @@
 #include "scrub/word.h"
 
 #define SLOTS 8192	/* a question is in its own slot or the one beside it */
+#define GROUP 64
 #define FAR 1024
 
 /* What the answer depends on. All bytes count, so that no two questions are ever taken for one. */
@@ -44,6 +45,7 @@ struct gate {
 	struct quick quick[QUICK];
 	const struct keywords *keywords;
 	size_t n_words;
+	bool used[SLOTS / GROUP];	/* one of these slots holds a question: the others need no memory, and no wiping */
 	unsigned char known[];		/* of each word */
 };
 
@@ -61,8 +63,13 @@ gate_new(const struct keywords *k)
 void
 gate_free(struct gate *g)
 {
-	if (g != NULL)
-		explicit_bzero(g, sizeof *g + g->n_words);
+	if (g == NULL)
+		return;
+	for (size_t i = 0; i < SLOTS / GROUP; i++)
+		if (g->used[i])
+			explicit_bzero(&g->slots[i * GROUP], GROUP * sizeof g->slots[0]);
+	explicit_bzero(g->quick, sizeof g->quick);
+	explicit_bzero(g->known, g->n_words);
 	free(g);
 }
 
@@ -180,6 +187,7 @@ answer(struct gate *g, struct rules *rules, const struct question *q, size_t lea
 	may = ask(g, rules, q, least);
 	*beside = *slot;
 	*slot = (struct slot){ *q, may };
+	g->used[at / GROUP] = true;
 	return may;
 }
 
