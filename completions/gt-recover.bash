@@ -72,7 +72,7 @@ _gt_recover() {
 		context) options="$common $servers --scope --include-infra" ;;
 		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
-		startup) options="$common $servers --mode --threshold" ;;
+		startup) options="$common $servers -n --dry-run --mode --threshold" ;;
 		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;

@@ -91,7 +91,7 @@ complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -
 complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message checkpoint lock hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run epic' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol startup release run epic' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'

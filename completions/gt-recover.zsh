@@ -99,7 +99,7 @@ _gt_recover() {
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
-	startup) options=($servers '--mode[which runs are settled]:mode:(stale all none)'
+	startup) options=($servers $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;

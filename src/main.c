@@ -44,12 +44,13 @@ const struct command commands[] = {
 	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back, by the same guards\n"
 	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux\n"
 	    "server it does what startup does first; in any other pass it settles the runs that have become stale." },
-	{ "startup", cmd_startup, OPT_TMUX | OPT_RUNS, "", "make the records true again after a crash or a reboot",
+	{ "startup", cmd_startup, OPT_TMUX | OPT_DRY | OPT_RUNS, "", "make the records true again after a crash or a reboot",
 	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
 	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"
 	    "of tmux servers that ended are settled. Then it names the agents to be brought back, roots or all by resume_scope. Run again after\n"
 	    "a crash it ends the same; it is quiet when all is true. With auto_recover = true it brings them back: with their context where a\n"
-	    "snapshot or a pane knows it, else by their record, told of the restart. `gt-recover install timer` runs it at boot." },
+	    "snapshot or a pane knows it, else by their record, told of the restart. `gt-recover install timer` runs it at boot. --dry-run tells all that, and changes and starts\n"
+	    "nothing." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",

@@ -16,11 +16,13 @@
 #include "cmd/say.h"
 #include "cmd/setup.h"
 #include "ledger/fleet.h"
+#include "ledger/session.h"
 #include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
 #include "revive/recall.h"
+#include "revive/recorded.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
@@ -38,6 +40,8 @@ strings_of_sources(const struct candidate *c, const struct bead *bead)
 		json_array_append_new(v, json_string("snapshot"));
 	if (bead->id != NULL)
 		json_array_append_new(v, json_string("bead"));
+	if (c->record != NULL)
+		json_array_append_new(v, json_string("record"));
 	return v;
 }
 
@@ -69,6 +73,8 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 	json_put_int(v, "snapshot_lines", (int64_t)c->snapshot_lines);
 	json_object_set_new(v, "sources", strings_of_sources(c, bead));
 	json_put(v, "bead", bead->id);
+	json_put(v, "agent_uuid", c->record != NULL ? c->record->agent_uuid : NULL);
+	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
 	json_put_flag(v, "armed", armed);
@@ -88,7 +94,12 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 		buf_str(&how, " ago, ");
 		say_short(&lines, candidate_lines(c));
-		buf_fmt(&how, "%s lines", lines.data);
+		if (c->record != NULL) {
+			buf_str(&how, "in ");
+			say_foreign(&how, c->record->workspace_path, 80);
+		} else {
+			buf_fmt(&how, "%s lines", lines.data);
+		}
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);
 	}
@@ -248,8 +259,8 @@ print_all(const struct cli *cli, struct world *w, const struct candidates *all, 
 static int
 look(const struct cli *cli, struct world *w, struct candidates *all, struct err *e)
 {
-	if (detect(w, all, e) == 0)
-		return detect_lines(w, all, e);
+	if (recorded_detect(w, all, e) == 0)
+		return 0;
 	if (!cli->fleet || strcmp(e->name, "no-server") != 0)
 		return -1;
 	err_clear(e);

@@ -118,15 +118,6 @@ run_json(const struct run *r)
 	return buf_detach(&out);
 }
 
-static char *
-decoded(struct json_slice v)
-{
-	struct buf out = BUF_INIT;
-
-	json_slice_text(&out, v);
-	return buf_detach(&out);
-}
-
 static void
 take_field(struct run *r, const struct field *f, struct json_slice v)
 {
@@ -136,7 +127,7 @@ take_field(struct run *r, const struct field *f, struct json_slice v)
 		*(int64_t *)at(r, f) = json_slice_number(v, 0);
 	} else if (json_slice_string(v)) {
 		free(*text);
-		*text = decoded(v);
+		*text = json_slice_copy(v, NULL);
 	}
 }
 

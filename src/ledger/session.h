@@ -81,6 +81,8 @@ bool session_lives(const struct session *x, const struct moment *now);
 bool session_is_elsewhere(const struct session *x);
 /* For certain no process of it runs: it is not ACTIVE, or its process was one of this host and boot and is gone. */
 bool session_is_gone(const struct session *x, const struct moment *now);
+/* ACTIVE on this host, and the process that was noted is no more. Of one of which none was noted nobody can tell. */
+bool session_lost(const struct session *x, const struct moment *now);
 
 /* Answers session_lives, or whatever else a test has it say. */
 typedef bool session_alive(const struct session *x, void *arg);

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/moment.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "ledger/session.h"
 #include "tmux/client.h"
 

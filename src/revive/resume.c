@@ -14,6 +14,7 @@
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "context/transcript_place.h"
 #include "ledger/attempt.h"
 #include "prompt/tokens.h"
 #include "town/config.h"

@@ -120,6 +120,8 @@ tidy_prompts(struct world *w)
 void
 tidy(struct world *w)
 {
+	if (w->dry)
+		return;
 	tidy_locks(w->state_dir);
 	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
 	tidy_prompts(w);
@@ -132,7 +134,7 @@ tidy_prompt(struct world *w, const char *recovery_id)
 {
 	char *name = xasprintf("%s.txt", recovery_id), *path = world_path(w, "prompts", name, false, NULL);
 
-	if (path != NULL)
+	if (path != NULL && !w->dry)
 		unlink(path);
 	free(path);
 	free(name);

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "context/screen.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "tmux/pane.h"
 
 /* A prompt that was taken has long scrolled off the screen when the agent is idle again. */

@@ -99,6 +99,12 @@ int store_backup(const char *url, const char *dir, struct store_backup *out, str
 /* The host whose own records are seen; "": the store is one machine's alone. */
 const char *store_host(const struct store *s);
 
+/*
+ * A store over another one, which it takes over, and leaves as it is: what is committed is seen by this one alone, in memory, and gone
+ * with it. For what would be done. That no other process changes what lies under it meanwhile is not promised.
+ */
+struct store *store_dry(struct store *under);
+
 /* The store's clock, ms since 1970: Redis's own, so that leases are the same for all who share it. */
 int64_t store_now(struct store *s);
 /* This moment, its wall clock being the store's. s may be NULL. */

@@ -175,7 +175,7 @@ start_up(struct home *h)
 	assert_true(runs.reset_to_pending == 1 && runs.marked_failed == 1 && runs.marked_stopped == 1);
 	assert_int_equal(sessions_settle(h->s, nobody, NULL, &sessions, &h->e), 0);
 	assert_int_equal(sessions.suspended, 3);
-	assert_int_equal(tree_settle(h->s, nobody, NULL, &tree, &h->e), 0);
+	assert_int_equal(tree_settle(h->s, nobody, NULL, &tree, NULL, &h->e), 0);
 	assert_true(tree.linked == 1 && tree.ended == 0 && tree.made_roots == 0);
 	assert_int_equal(messages_settle(h->s, REPLY_ASK, &messages, &h->e), 0);
 	assert_true(messages.pending == 3 && messages.asked == 1);
