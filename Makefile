@@ -103,6 +103,7 @@ bench: all fake
 	./tests/bench/run
 	./tests/bench/scrub
 	./tests/bench/hook.pl build/gt-recover
+	./tests/bench/epic.pl build/gt-recover
 
 # How long an agent waits for a hook.
 bench-hook: all

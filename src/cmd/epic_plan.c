@@ -6,6 +6,7 @@
 #include "cmd/epic_screen.h"
 #include "cmd/say.h"
 #include "epic/epic.h"
+#include "epic/test_lock.h"
 
 #define INDENT 4
 
@@ -117,6 +118,11 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 	if (run >= 0 && total >= 0) {
 		line(out, "Tests run: ");
 		buf_fmt(out, "%lld/%lld (before the crash)\n", (long long)run, (long long)total);
+	}
+	if (test_lock_name(x) != NULL) {
+		line(out, "It had the test lock ");
+		say_foreign(out, test_lock_name(x), 60);
+		buf_chr(out, '\n');
 	}
 	line(out, "Strategy: Re-run all tests (safest)\n");
 }

@@ -15,6 +15,7 @@
 #include "cmd/epic.h"
 #include "cmd/epic_plan.h"
 #include "cmd/epic_screen.h"
+#include "cmd/epic_slot.h"
 #include "cmd/setup.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
@@ -33,7 +34,7 @@ struct resuming {
 	bool *chosen, *active;			/* one for each sprint; active: an agent of it is back */
 	int64_t *saved;
 	struct candidates all;
-	json_t *agents;				/* told by --json */
+	json_t *agents, *locks;			/* told by --json */
 	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them */
 	bool started;				/* one at least: the next waits */
 };
@@ -254,16 +255,6 @@ start_over(struct resuming *r, size_t i, struct err *e)
 	return ret;
 }
 
-/* By what id the ledger knows it. */
-static const char *
-session_of(const struct epic_sprint *x, const char *agent)
-{
-	for (size_t i = 0; i < json_array_size(x->agents); i++)
-		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), agent) == 0)
-			return json_text(json_array_get(x->agents, i), "sessionId", agent);
-	return agent;
-}
-
 static void
 bring_back(struct resuming *r, size_t i, const char *agent)
 {
@@ -272,7 +263,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	struct buf name = BUF_INIT, text = BUF_INIT;
 	char id[21] = "";
 	json_t *o = json_object();
-	int ret = find_session(r, session_of(&r->x->sprints[i], agent), &x, &e);
+	int ret = find_session(r, sprint_session(&r->x->sprints[i], agent), &x, &e);
 	bool ran = ret == 0;
 
 	if (ret > 0) {
@@ -329,14 +320,18 @@ run_sprint(struct resuming *r, size_t i)
 	json_t *ids = epic_plan_agents(&r->x->sprints[i]), *v;
 	size_t failed = r->failed;
 	struct buf text = BUF_INIT;
+	struct epic_slot slot;
 	const char *id;
 
 	epic_plan_sprint(&text, &r->plan, i, "Spawning agents: ");
 	tell_lines(r, &text);
 	if (epic_plan_open(&r->plan, i)) {
+		/* before its agents are told of it */
+		epic_slot_take(&slot, r->j, &r->x->sprints[i], r->locks);
 		json_object_foreach(ids, id, v)
 			if (setup_stopped() == 0)
 				bring_back(r, i, id);
+		epic_slot_bind(&slot, r->j, &r->x->sprints[i]);
 		if (json_object_size(ids) == 0)
 			nobody(r, i);
 		else if (r->failed == failed && setup_stopped() == 0)
@@ -376,6 +371,7 @@ finish(struct resuming *r)
 
 		json_put(v, "epic", r->x->id);
 		json_object_set(v, "agents", r->agents);
+		json_object_set(v, "locks", r->locks);
 		say_json(v);
 	} else if (r->back > 0) {
 		print_summary(r);
@@ -434,7 +430,7 @@ make_plan(struct resuming *r, const struct epic *x)
 int
 epic_resume(struct verb_job *j, struct err *e)
 {
-	struct resuming r = { .j = j, .agents = json_array() };
+	struct resuming r = { .j = j, .agents = json_array(), .locks = json_array() };
 	struct epics list;
 	struct moment now;
 	int ret = epic_read(j, j->cli.args[0], &list, &now, e);
@@ -451,6 +447,7 @@ epic_resume(struct verb_job *j, struct err *e)
 	free(r.saved);
 	candidates_release(&r.all);
 	json_decref(r.agents);
+	json_decref(r.locks);
 	epics_release(&list);
 	return ret;
 }

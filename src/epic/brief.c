@@ -7,6 +7,7 @@
 #include "epic/part.h"
 #include "epic/shape.h"
 #include "epic/state.h"
+#include "epic/test_lock.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -67,18 +68,22 @@ put_files(struct buf *out, const char *cwd, const struct epic_sprint *x)
 		buf_fmt(out, "Files completed: %zu of %zu\n", x->completed, x->n_files);
 }
 
-static void
-put_tests(struct buf *out, const struct epic_sprint *x)
+static int
+put_tests(struct store *s, struct buf *out, const char *agent, const struct epic_sprint *x, struct err *e)
 {
 	const json_t *tests = json_object_get(x->record, "tests");
 	int64_t run = json_number(tests, "run", -1), total = json_number(tests, "total", -1);
+	struct moment now;
 
 	if (!json_is_object(tests))
-		return;
+		return 0;
+	moment_now(&now);
+	now.wall_ms = store_now(s);
 	if (run >= 0 && total >= 0)
 		buf_fmt(out, "Tests: %lld of %lld had run before the crash. ", (long long)run, (long long)total);
 	buf_str(out, "Run the whole test suite again: what ran when it died proves nothing.\n");
 	put(out, "  Last test", json_text(tests, "last", NULL));
+	return test_lock_tell(s, x, agent, &now, out, e);
 }
 
 static void
@@ -163,7 +168,8 @@ write_all(struct store *s, const char *agent, const json_t *state, const char *c
 		buf_str(out, "There was too little of the sprint to go on from: start it from the beginning,\n"
 		    "and look first at what is on disk.\n");
 	put_files(out, cwd, sprint);
-	put_tests(out, sprint);
+	if (put_tests(s, out, agent, sprint, e) != 0)
+		return -1;
 	put_validators(out, sprint);
 	return put_needs(s, out, sprint, e);
 }

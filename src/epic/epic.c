@@ -394,3 +394,12 @@ epics_read(struct store *s, const char *id, int64_t interval, const struct momen
 	shelf_release(&shelf);
 	return ret;
 }
+
+const char *
+sprint_session(const struct epic_sprint *x, const char *agent)
+{
+	for (size_t i = 0; i < json_array_size(x->agents); i++)
+		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), agent) == 0)
+			return json_text(json_array_get(x->agents, i), "sessionId", agent);
+	return agent;
+}

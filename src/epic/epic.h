@@ -73,6 +73,9 @@ struct epics {
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);
 
+/* By what id the ledger knows an agent of it (ledger/session.h): its sessionId, else its own. Lives as long as the two. */
+const char *sprint_session(const struct epic_sprint *x, const char *agent);
+
 /* May it start: is nothing that it waits for missing? */
 bool sprint_free(const struct epic_sprint *x);
 /* Is there too little of it to go on from (percent, key resume_threshold)? */

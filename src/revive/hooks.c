@@ -360,6 +360,7 @@ read_settings(const char *path, struct buf *text, char **real, mode_t *mode, str
 
 	*real = realpath(path, NULL);
 	*mode = 0600;
+	io_sweep(*real != NULL ? *real : path);
 	if (*real == NULL) {
 		*real = xstrdup(path);
 		return 0;

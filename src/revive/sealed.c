@@ -92,6 +92,7 @@ sealed_install(const struct sealed *v, size_t n, const char *what, bool *changed
 
 	*changed = false;
 	for (size_t i = 0; i < n && ret == 0; i++) {
+		io_sweep(v[i].path);
 		if (old[i].there && strcmp(old[i].text.data, v[i].text.data) == 0)
 			continue;
 		ret = io_make_parents(v[i].path, e) == 0 ? io_write_durable(v[i].path, v[i].text.data, v[i].text.len, "sealed", e) : -1;
@@ -109,6 +110,7 @@ sealed_remove(const struct sealed *v, size_t n, const char *what, bool *was, str
 
 	*was = false;
 	for (size_t i = n; i > 0 && ret == 0; i--) {
+		io_sweep(v[i - 1].path);
 		*was = *was || old[i - 1].there;
 		if (old[i - 1].there && unlink(v[i - 1].path) != 0 && errno != ENOENT)
 			ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be removed", v[i - 1].path);

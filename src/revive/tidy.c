@@ -1,8 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +17,6 @@
 
 #define HOUR_MS ((int64_t)3600000)
 
-/* ".NAME.PID.RANDOM": the file of a writer (base/io.h) that is no more. */
-static bool
-writer_died(const char *name)
-{
-	const char *end = strrchr(name, '.'), *dot = end;
-	long pid;
-
-	if (name[0] != '.' || end == NULL || end == name)
-		return false;
-	while (--dot > name && *dot != '.')
-		;
-	pid = strtol(dot + 1, NULL, 10);
-	return pid > 0 && pid < INT_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
 static void
 tidy_folder(const char *state_dir, const char *folder, int64_t age_ms)
 {
@@ -48,7 +31,7 @@ tidy_folder(const char *state_dir, const char *folder, int64_t age_ms)
 
 		if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 			continue;
-		if (writer_died(d->d_name) || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > (leftover ? HOUR_MS : age_ms))
+		if (io_writer_died(d->d_name) || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > (leftover ? HOUR_MS : age_ms))
 			unlinkat(fd, d->d_name, 0);
 	}
 	if (dir != NULL)

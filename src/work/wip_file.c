@@ -50,6 +50,8 @@ read_bytes(int fd, struct wip_entry *x, struct buf *out)
 		return "it is no file";
 	if ((size_t)st.st_size > WIP_FILE_MAX)
 		return "too large";
+	x->mtime = st.st_mtim;
+	x->size = st.st_size;
 	if (*x->mode == '\0' || strcmp(x->mode, "120000") == 0)
 		memcpy(x->mode, (st.st_mode & S_IXUSR) != 0 ? "100755" : "100644", 7);
 	return io_read_all(fd, "a file", WIP_FILE_MAX, out, NULL) == 0 ? NULL : "it cannot be read, or grows";
@@ -66,6 +68,8 @@ wip_read(int top, struct wip_entry *x, struct buf *out)
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		why = "it is gone";
 	} else if (S_ISLNK(st.st_mode)) {
+		x->mtime = st.st_mtim;
+		x->size = st.st_size;
 		memcpy(x->mode, "120000", 7);
 		why = read_link(dir, name, out);
 	} else {

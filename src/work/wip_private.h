@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "work/visit.h"
@@ -15,6 +17,8 @@ struct wip_entry {
 	char hash[65];			/* of what is to be committed; "": not known yet */
 	bool gone;
 	const char *why;		/* it is left out; NULL: it is not */
+	struct timespec mtime;		/* when it was read; 0: it was not */
+	off_t size;
 };
 
 /* The commit that a ref had. */
@@ -46,7 +50,7 @@ int wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e);
 
 /* The tree of the work tree; sets entries. */
 int wip_tree(struct wip_work *w, char tree[65], struct err *e);
-/* Does git status say something else since? 1, 0, -1. */
+/* Does git status say something else since, or was a file written to that was read? 1, 0, -1. */
 int wip_moved(struct wip_work *w, struct err *e);
 
 /*

@@ -85,6 +85,18 @@ list(struct wip_work *w, struct err *e)
 	return ret;
 }
 
+static bool
+was_written(const struct wip_work *w, const struct wip_entry *x)
+{
+	char *path = io_join(w->out->top, x->path);
+	struct stat st;
+	bool same = lstat(path, &st) == 0 && st.st_size == x->size && st.st_mtim.tv_sec == x->mtime.tv_sec &&
+	    st.st_mtim.tv_nsec == x->mtime.tv_nsec;
+
+	free(path);
+	return !same;
+}
+
 int
 wip_moved(struct wip_work *w, struct err *e)
 {
@@ -93,6 +105,8 @@ wip_moved(struct wip_work *w, struct err *e)
 
 	if (ret == 0)
 		ret = now.len != w->status.len || memcmp(now.data, w->status.data, now.len) != 0;
+	for (size_t i = 0; i < w->n && ret == 0; i++)
+		ret = w->entries[i].why == NULL && w->entries[i].mtime.tv_sec != 0 && was_written(w, &w->entries[i]);
 	buf_release(&now);
 	return ret;
 }

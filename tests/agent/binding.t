@@ -36,14 +36,17 @@ box_is() {	# EXTENDED-REGEXP
 
 ok 'claude starts' start_agent bound --no-wait --command 'claude' "${args[@]}"
 ok 'it is ready' until_ 20 box_is ''
-tell_agent bound '/recovery:status'
+type_it() {	# a menu opens meanwhile
+	tm send-keys -t "$(agent_pane bound)" -l -- "$1"
+	until_ 20 box_is "$1" && tm send-keys -t "$(agent_pane bound)" Enter
+}
+
+ok 'a person asks' type_it '/recovery:status'
 ok 'the model is given what gt-recover prints' until_ 20 asked_with 'Found 1 interrupted epic'
 ok 'all of it' asked_with 'Epic: A shop'
 ok 'and what to do' asked_with 'Start nothing yourself'
 ok 'without a question' until_ 20 pane_shows bound 'I see\.'
-tm send-keys -t "$(agent_pane bound)" -l '/recovery:resume shop --sprints 1'
-ok 'the other one is typed' until_ 20 box_is '/recovery:resume shop --sprints 1'
-tm send-keys -t "$(agent_pane bound)" Enter
+ok 'and goes on' type_it '/recovery:resume shop --sprints 1'
 ok 'the model is given what the person typed' until_ 20 asked_with 'behind the command: shop --sprints 1'
 ok 'and the plan to show first' asked_with "$GT_RECOVER epic resume --dry-run EPIC"
 done_testing
