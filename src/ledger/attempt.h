@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct change;
 struct err;
 struct store;
 
@@ -84,6 +85,9 @@ int attempt_begin(struct store *s, struct attempt *a, struct err *e);
  * "conflict", GT_AGAIN. On -1 the struct keeps its old phase; after name "unknown" load it again.
  */
 int attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err *e);
+
+/* Advances to `respawned` by a commit that holds one change more; NULL: none. Also its conflict is "conflict". */
+int attempt_respawn(struct store *s, struct attempt *a, const struct change *also, struct err *e);
 
 /* Advances to `failed`. why is a sentence of ours (foreign parts clean). */
 int attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e);

@@ -11,7 +11,9 @@
 #include "base/host.h"
 #include "base/moment.h"
 #include "context/transcript_place.h"
+#include "ledger/attempt.h"
 #include "ledger/session.h"
+#include "store/store.h"
 #include "tmux/client.h"
 
 /* The conversation that the proof stands in, by the name of its file. Heap; NULL: no transcript told. */
@@ -83,6 +85,75 @@ adopt(struct recovery *r)
 		session_started(r->store, x->agent_uuid, r->attempt.new_pid, conversation, NULL);
 	sessions_release(&open);
 	free(conversation);
+}
+
+/* Its session as it is, and the change that claims it; 1, 0 there is none, -1. */
+static int
+find_claim(struct recovery *r, struct session *x, char **key, char **value, struct change *c, struct err *e)
+{
+	struct sessions open = { .n = 0 };
+	const struct session *of;
+	int ret = sessions_read(r->store, SESSION_ACTIVE, &open, e) == 0 && sessions_read(r->store, SESSION_SUSPENDED, &open, e) == 0 ? 0 : -1;
+
+	session_init(x);
+	of = ret == 0 ? choose(&open, r) : NULL;
+	if (of != NULL) {
+		session_copy(x, of);
+		*key = NULL;
+		*value = NULL;
+		if (x->state == SESSION_SUSPENDED) {
+			session_change(x, SESSION_ACTIVE, store_now(r->store), key, value, c);
+		} else {
+			*key = xasprintf("session:%s", x->agent_uuid);
+			*c = (struct change){ .kind = CHANGE_CHECK, .key = *key, .expect = x->version };
+		}
+		ret = 1;
+	}
+	sessions_release(&open);
+	return ret;
+}
+
+#define CLAIMS 20			/* each lost round is somebody else's word about the session */
+
+int
+adopt_respawn(struct recovery *r, char **agent, struct err *e)
+{
+	int ret = 1;
+
+	*agent = NULL;
+	if (*host_id() == '\0')
+		return attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e);
+	for (int i = 0; i < CLAIMS && ret > 0; i++) {
+		char *key = NULL, *value = NULL;
+		struct session x;
+		struct change c;
+		int found;
+
+		if (adopt_other_host(r->w, r->c)) {
+			err_set(e, GT_REFUSED, "other-host", "another host has taken its agent up");
+			return err_hint(e, "gt-recover list --fleet shows it");
+		}
+		found = find_claim(r, &x, &key, &value, &c, e);
+		ret = found < 0 ? -1 : attempt_respawn(r->store, &r->attempt, found > 0 ? &c : NULL, e);
+		if (ret == 0 && found > 0 && x.state == SESSION_SUSPENDED)
+			*agent = xstrdup(x.agent_uuid);
+		if (ret < 0 && found > 0 && strcmp(e->name, "conflict") == 0)
+			ret = 1;
+		session_release(&x);
+		free(key);
+		free(value);
+	}
+	return ret == 0 ? 0 : -1;
+}
+
+void
+adopt_give_back(struct recovery *r, const char *agent)
+{
+	struct session x;
+
+	session_init(&x);
+	session_suspend(r->store, agent, NULL, "it could not be started again", &x, NULL);
+	session_release(&x);
 }
 
 int

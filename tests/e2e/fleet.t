@@ -169,6 +169,49 @@ is_pending() {
 }
 ok 'without a beat it is stale after the threshold, in the clock of the store' until_ 20 is_pending
 
+# ---- one agent, wanted on both hosts at the same time ----
+put_on east "{\"agent_uuid\":\"e2\",\"provider_name\":\"claude\",\"session\":\"e2\",\"socket\":\"east\",\"pid\":$(at east agent_pid e2)}" \
+	session record
+late() {	# HOST FAULT ARGS...: begins there, and stops at the fault point; its pid in $late
+	GT_FAULT=$2 XDG_STATE_HOME=$W/$1 XDG_CONFIG_HOME=$W/$1 timeout -k 5 120 "$GT_RECOVER" "${@:3}" >"$W/late" 2>&1 </dev/null &
+	waiter=$!
+	PIDS+=("$waiter")
+	until_ 20 is_stopped
+}
+is_stopped() {
+	late=$(cat "/proc/$waiter/task/$waiter/children" 2>/dev/null)
+	late=${late%% *}
+	[ -n "$late" ] && [[ $(cat "/proc/$late/stat" 2>/dev/null) == *') T '* ]]
+}
+go_on() {	# its end in $RC
+	kill -CONT "$late"
+	RC=0
+	wait "$waiter" || RC=$?
+}
+if grep -q GT_BOOT_ID "$GT_RECOVER"; then
+	starts=$(agent_starts e2)
+	at east kill_agent e2
+	on east session suspend e2
+	ok 'east is about to start its agent' late east store-commit:3=stop --all --yes -L east
+	on west session restore e2
+	is "$RC" 0 '  when west takes it over'
+	go_on
+	is "$RC" 6 '  so east is refused, late as it is'
+	like "$(cat "$W/late")" 'another host has taken its agent up' '  and says why'
+	is "$(agent_starts e2)" "$starts" '  and has started nothing'
+	on west session suspend e2
+	on east session restore e2
+	on east session suspend e2
+	ok 'west is about to take it over' late west store-commit:1=stop session restore e2
+	on east --all --yes -L east
+	is "$RC" 0 '  when east starts it'
+	go_on
+	is "$RC" 6 '  so west is refused'
+	is "$(agent_starts e2) $(state_of e2)" "$((starts + 1)) ACTIVE" '  and it runs once'
+else
+	skip 'needs a test build (make FAULTS=1)' 9
+fi
+
 # ---- a host that died ----
 for a in e1 e2; do at east kill_agent $a; done
 at east tm kill-server
