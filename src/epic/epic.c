@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "ledger/activity.h"
 #include "ledger/session.h"
 #include "store/store.h"
 
@@ -279,6 +280,22 @@ add_host(json_t *hosts, const char *id)
 		json_array_append_new(hosts, json_string(id));
 }
 
+/* Its hooks tell the store that it lives; where its process is, nobody here can look. */
+static int
+hear_elsewhere(struct store *s, struct epic_sprint *x, const struct session *agent, struct err *e)
+{
+	struct activity a;
+	int found;
+
+	if (!session_is_elsewhere(agent) || agent->cursor_session_id == NULL)
+		return 0;
+	found = activity_load(s, agent->cursor_session_id, &a, e);
+	if (found > 0)
+		newest(&x->heard, a.heard);
+	activity_release(&a);
+	return found < 0 ? -1 : 0;
+}
+
 /* Which of its agents run on this machine, and whether all are known to run no more. */
 static int
 look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, struct err *e)
@@ -294,6 +311,8 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 		x->alive = x->alive || (found > 0 && session_lives(&session, now));
 		gone += found > 0 && session_is_gone(&session, now);
 		add_host(x->hosts, session.host);
+		if (found > 0 && hear_elsewhere(s, x, &session, e) != 0)
+			found = -1;
 		session_release(&session);
 		if (found < 0)
 			return -1;

@@ -169,6 +169,26 @@ is_pending() {
 }
 ok 'without a beat it is stale after the threshold, in the clock of the store' until_ 20 is_pending
 
+# ---- an epic whose agents work on both ----
+put_on west '{"epicId":"shop","name":"Shop","status":"in_progress","startTime":"2025-10-10T20:20:00Z","lastCheckpoint":"2025-10-10T20:45:30Z",
+	"sprints":[{"id":"cart","status":"in_progress","progress":40}]}' checkpoint epic shop
+for a in w1 e1; do
+	host=west
+	[ $a = w1 ] || host=east
+	put_on $host '{"sprintId":"cart","epicId":"shop","lastHeartbeat":"2025-10-10T20:45:30Z"}' checkpoint agent $a
+	is "$RC" 0 "a checkpoint of $a from $host"
+done
+on west epic status shop
+like "$OUT" 'Hosts: (east, west|west, east)' 'epic status shows the hosts of a sprint'
+like "$OUT" 'An agent of it is running' '  and that an agent of it runs here'
+at west kill_agent w1
+on west epic status shop --json
+is "$(json '{epics}[0]{status}')" interrupted '  an old heartbeat elsewhere is no sign of life'
+on west epic resume shop --yes -L west
+is "$RC" 3 "epic resume on west brings back west's agent"
+like "$OUT$ERR" 'e1: it is active on the host east' "  and leaves east's to east"
+is "$(agent_starts w1) $(state_of e1)" '5 ACTIVE' '  untouched'
+
 # ---- one agent, wanted on both hosts at the same time ----
 put_on east "{\"agent_uuid\":\"e2\",\"provider_name\":\"claude\",\"session\":\"e2\",\"socket\":\"east\",\"pid\":$(at east agent_pid e2)}" \
 	session record
@@ -228,7 +248,7 @@ at east tm start-server \; set-option -s exit-empty off \; set-option -g remain-
 race startup -L HOST
 is "$(state_of e1)" ACTIVE 'east itself starts up, eight times at once on both hosts'
 is "$(agent_starts e1)" 5 '  and its agent is started once'
-is "$(agent_starts w1)" 4 "  west's is not"
+is "$(agent_starts w1)" 5 "  west's is not"
 
 # ---- taken over ----
 on east session suspend e1
@@ -257,6 +277,9 @@ for host in west east; do
 	is "$RC" 0 "events.jsonl on $host is the same, line for line"
 done
 like "$(redis --scan --pattern 'attempt@west:*')" attempt@west 'attempts stand under their host'
+
+XDG_STATE_HOME=$W/alone XDG_CONFIG_HOME=$W/alone gt list --fleet --json -L west
+is "$(json '{hosts}') $(json '{hosts}[0]{host}') $(json '{hosts}[0]{here}')" '1 (none) true' 'without a shared store there is one host, and it needs no name'
 
 # ---- the same name twice ----
 boot=$(redis hget gt-recover:hosts west)

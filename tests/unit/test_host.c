@@ -2,7 +2,14 @@
 #include "run_house.h"
 
 #include "base/host.h"
+#include "base/json.h"
+#include "epic/epic.h"
+#include "epic/state.h"
+#include "fake_scrub.h"
+#include "ledger/activity.h"
+#include "ledger/beat.h"
 #include "ledger/event.h"
+#include "ledger/message.h"
 #include "ledger/session.h"
 #include "ledger/tree.h"
 
@@ -238,6 +245,99 @@ the_tree_of_another_host_is_its_own(void **unused)
 	leave(&h);
 }
 
+/* A receiver that another host suspended may be about to go on there. */
+static void
+messages_are_settled_where_the_receiver_is(void **unused)
+{
+	struct clean_text text = { (char *)(uintptr_t)"how many?", 9 };
+	struct letter l = { .id = "m", .from = "a", .body = &text, .sync = true };
+	struct messages_settled told_of;
+	struct house h = house();
+	struct session x;
+	struct message m;
+
+	(void)unused;
+	on(&h, "west", "boot-w");
+	for (int i = 0; i < 2; i++) {
+		told(&x, i == 0 ? "a" : "b", 0);
+		assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
+		session_release(&x);
+	}
+	assert_int_equal(message_send(h.s, &l, "b", &m, &h.e), 0);
+	message_release(&m);
+	assert_int_equal(message_deliver(h.s, "m", &m, &h.e), 0);
+	message_release(&m);
+	assert_int_equal(session_suspend(h.s, "b", NULL, "asked", &x, &h.e), 0);
+	session_release(&x);
+	on(&h, "east", "boot-e");
+	assert_int_equal(messages_settle(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
+	assert_int_equal(told_of.replayed, 0);
+	on(&h, "west", "boot-w");
+	assert_int_equal(messages_settle(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
+	assert_int_equal(told_of.replayed, 1);
+	host_unset();
+	leave(&h);
+}
+
+static json_t *
+json_of(const char *text)
+{
+	json_t *v = json_parse(text, strlen(text), "a test", NULL);
+
+	assert_non_null(v);
+	return v;
+}
+
+static bool
+is_interrupted(struct house *h, int64_t now)
+{
+	struct epics list = { .n = 0 };
+	struct moment m = h->now;
+	bool yes;
+
+	m.wall_ms = now;
+	assert_int_equal(epics_read(h->s, "e", 30 * SECOND, &m, &list, &h->e), 0);
+	yes = list.v[0].interrupted;
+	epics_release(&list);
+	return yes;
+}
+
+/* Its last checkpoint is of long ago; its hooks tell of it as it works. */
+static void
+hooks_of_another_host_are_heartbeats(void **unused)
+{
+	struct beat b = { .kind = BEAT_TOOL, .event = (char *)(uintptr_t)"PreToolUse", .conversation = (char *)(uintptr_t)"talk" };
+	const struct beat *beats[] = { &b };
+	struct house h = house();
+	json_t *epic = json_of("{\"epicId\":\"e\",\"status\":\"in_progress\",\"sprints\":[{\"id\":\"s\",\"status\":\"in_progress\",\"progress\":40}]}"),
+	    *agent = json_of("{\"agentId\":\"w\",\"epicId\":\"e\",\"sprintId\":\"s\",\"lastHeartbeat\":\"2020-10-10T20:45:30Z\"}");
+	struct session x;
+	int64_t now;
+
+	(void)unused;
+	on(&h, "west", "boot-w");
+	told(&x, "w", 0);
+	session_set(&x.cursor_session_id, "talk");
+	assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
+	session_release(&x);
+	assert_int_equal(state_write(h.s, SHAPE_EPIC, "e", epic, NULL, &h.e), 0);
+	assert_int_equal(state_write(h.s, SHAPE_AGENT, "w", agent, NULL, &h.e), 0);
+	on(&h, "east", "boot-e");
+	now = store_now(h.s);
+	assert_true(is_interrupted(&h, now + 200 * SECOND));
+	on(&h, "west", "boot-w");
+	moment_now(&b.at);
+	assert_int_equal(activity_note(h.s, beats, 1, &h.e), 0);
+	on(&h, "east", "boot-e");
+	now = store_now(h.s);
+	assert_false(is_interrupted(&h, now));
+	assert_true(is_interrupted(&h, now + 200 * SECOND));
+	json_decref(epic);
+	json_decref(agent);
+	host_unset();
+	leave(&h);
+}
+
 static int
 take_host(const struct event_row *ev, void *arg)
 {
@@ -276,6 +376,8 @@ main(void)
 		cmocka_unit_test(a_stale_claim_of_another_host_goes_by_beats),
 		cmocka_unit_test(no_other_hosts_session_is_judged),
 		cmocka_unit_test(the_tree_of_another_host_is_its_own),
+		cmocka_unit_test(messages_are_settled_where_the_receiver_is),
+		cmocka_unit_test(hooks_of_another_host_are_heartbeats),
 		cmocka_unit_test(events_tell_their_host),
 	};
 
