@@ -7,6 +7,7 @@
 #include "revive/world.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/moment.h"
 #include "ledger/session.h"
 #include "store/store.h"
@@ -111,7 +112,7 @@ add_recorded(struct world *w, struct candidates *all, struct err *e)
 		const struct session *x = &open.v[i];
 		struct candidates known = { .v = all->v, .n = from };
 
-		if (!session_is_elsewhere(x) && !session_lives(x, &now) && restart_known(w, x, &known) == NULL && !goes_on(x, &known))
+		if (!host_is_other(x->host) && !session_lives(x, &now) && restart_known(w, x, &known) == NULL && !goes_on(x, &known))
 			consider(w, x, servers, all);
 	}
 	if (all->n > from)

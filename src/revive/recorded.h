@@ -7,7 +7,7 @@ struct world;
 
 /*
  * What detect and detect_lines find, and behind it the agents that only the ledger knows (ledger/session.h): SUSPENDED, or ACTIVE without
- * a living process, and no pane, snapshot or hooked work tells of them. Class missing, by name, with `record`; restart_recorded brings them
+ * a living process, of this host, and no pane, snapshot or hooked work tells of them. Class missing, by name, with `record`; restart_recorded brings them
  * back. Unknown is not dead: the class is unknown where the record names no process of an ACTIVE one, where the tmux server does not answer,
  * or where a session of its name is there.
  *
