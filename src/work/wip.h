@@ -13,7 +13,7 @@ struct scrub;
  * HEAD, branches and files are not touched, and none of their locks is taken: the tree is made in a private index, of HEAD's tree and what
  * git status names. A person's git may run at the same time, a rebase may be under way, index.lock may be held. Filters, hooks and all else
  * that the repository configures are not run, so that files stand there as they are on disk. Objects and ref are written with
- * core.fsync=all (git 2.36; an older one syncs less).
+ * core.fsync=all (git 2.36; an older one syncs less), many objects by one syncfs before the tree is written.
  *
  * Untracked files are in it, ignored ones not. Left out, so that they are as in HEAD, and told: what looks like a secret by its name
  * (work/secret_name.h), or holds one that HEAD's file does not (the scrubber, by the very bytes that are committed); what a filter or an

@@ -13,6 +13,7 @@
 #include "scrub/scrub.h"
 
 #define COMPARED 100			/* files with findings whose state in HEAD is asked for */
+#define SYNCED_ALONE 64			/* objects; more of them are synced together */
 #define FINDINGS 10000			/* of one file: beyond that it is left out */
 
 /* ---- what differs from HEAD ---- */
@@ -162,46 +163,72 @@ struct known {
 	char hash[65];			/* in the last checkpoint */
 };
 
+/* A file of the last checkpoint that was not as in HEAD. */
+struct saved {
+	const char *path, *hash;		/* hash: a blank ends it */
+};
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct saved *)a)->path, ((const struct saved *)b)->path);
+}
+
+/* ":OLD-MODE MODE OLD-HASH HASH STATUS", path, and so on. The number of files; *list is heap. */
+static size_t
+read_saved(const struct buf *out, struct saved **list)
+{
+	size_t n = 0, cap = 0;
+
+	*list = NULL;
+	for (const char *p = out->data, *end = out->data + out->len; p < end; ) {
+		const char *path = p + strlen(p) + 1, *hash = *p == ':' ? field(p, 3) : NULL;
+
+		if (path >= end)
+			break;
+		p = path + strlen(path) + 1;
+		if (hash == NULL)
+			continue;
+		*list = vec_room(*list, n, &cap, sizeof **list);
+		(*list)[n++] = (struct saved){ path, hash };
+	}
+	if (n > 0)
+		qsort(*list, n, sizeof **list, by_path);
+	return n;
+}
+
+/* Something that git may read in a moment: no pipe, and of no size that we would not take. */
 static bool
-has_size(const struct wip_work *w, const struct wip_entry *x, long long size)
+is_file(const struct wip_work *w, const struct wip_entry *x)
 {
 	char *path = io_join(w->out->top, x->path);
 	struct stat st;
-	bool same = lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (long long)st.st_size == size;
+	bool is = lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size <= WIP_FILE_MAX;
 
 	free(path);
-	return same;
+	return is;
 }
 
-/* Of files that the tip has with this size: their object there. n of them. */
+/* Of files that the last checkpoint has otherwise than HEAD: their object there. n of them. */
 static int
 ask_tip(struct wip_work *w, struct known *known, size_t *n, struct err *e)
 {
-	static const char *const ask[] = { "cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)", NULL };
-	struct buf in = BUF_INIT, out = BUF_INIT;
-	char *save = NULL, *line;
-	int ret = 0;
-	size_t i = 0;
+	const char *ask[] = { "diff-tree", "-r", "-z", "--no-renames", w->head, w->tip.commit, NULL };
+	struct buf out = BUF_INIT;
+	struct saved *list = NULL;
+	int ret = wip_git(&w->v, "diff-tree", ask, NULL, &out, e);
+	size_t n_list = ret == 0 ? read_saved(&out, &list) : 0;
 
-	for (size_t k = 0; k < w->n; k++)
-		if (is_wanted(&w->entries[k]) && is_plain(w->entries[k].path))
-			buf_fmt(&in, "%s:%s\n", w->tip.commit, w->entries[k].path);
-	if (in.len > 0)
-		ret = wip_git(&w->v, "cat-file", ask, &in, &out, e);
-	for (line = strtok_r(out.data, "\n", &save); line != NULL && ret == 0; line = strtok_r(NULL, "\n", &save), i++) {
-		long long size;
-		char hash[65];
+	for (size_t i = 0; i < w->n && n_list > 0; i++) {
+		const struct wip_entry *x = &w->entries[i];
+		const struct saved wanted = { x->path, NULL };
+		const struct saved *found = is_wanted(x) && is_plain(x->path) ? bsearch(&wanted, list, n_list, sizeof *list, by_path) : NULL;
 
-		while (i < w->n && !(is_wanted(&w->entries[i]) && is_plain(w->entries[i].path)))
-			i++;
-		if (i == w->n)
-			break;
-		if (sscanf(line, "blob %lld %64[0-9a-f]", &size, hash) != 2 || !has_size(w, &w->entries[i], size))
+		if (found == NULL || !is_file(w, x) || sscanf(found->hash, "%64[0-9a-f]", known[*n].hash) != 1)
 			continue;
-		known[*n].entry = i;
-		memcpy(known[(*n)++].hash, hash, sizeof hash);
+		known[(*n)++].entry = i;
 	}
-	buf_release(&in);
+	free(list);
 	buf_release(&out);
 	return ret;
 }
@@ -215,7 +242,7 @@ keep_known(struct wip_work *w, struct err *e)
 	struct buf in = BUF_INIT, out = BUF_INIT;
 	char *save = NULL, *line;
 	size_t n = 0, i = 0;
-	int ret = *w->tip.commit != '\0' ? ask_tip(w, known, &n, e) : 0;
+	int ret = *w->tip.commit != '\0' && *w->head != '\0' ? ask_tip(w, known, &n, e) : 0;
 
 	for (size_t k = 0; k < n; k++)
 		buf_fmt(&in, "%s\n", w->entries[known[k].entry].path);
@@ -316,7 +343,7 @@ write_file(const char *path, const struct buf *bytes, struct err *e)
 
 /* Files of which the repository does not have the bytes yet: looked at, and spilt into the room. */
 static int
-spill(struct wip_work *w, struct buf *paths, struct err *e)
+spill(struct wip_work *w, struct buf *paths, size_t *n, struct err *e)
 {
 	int top = open(w->out->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct buf bytes = BUF_INIT;
@@ -337,6 +364,7 @@ spill(struct wip_work *w, struct buf *paths, struct err *e)
 		if (x->why != NULL)
 			continue;
 		total += bytes.len;
+		(*n)++;
 		path = xasprintf("%s/%zu", w->ask->room, i);
 		ret = write_file(path, &bytes, e);
 		buf_fmt(paths, "%s\n", path);
@@ -349,18 +377,47 @@ spill(struct wip_work *w, struct buf *paths, struct err *e)
 	return ret;
 }
 
+/* All that stands on the repository's file system, in one go. */
+static int
+sync_objects(struct wip_work *w, struct err *e)
+{
+	static const char *const ask[] = { "rev-parse", "--git-path", "objects", NULL };
+	struct buf out = BUF_INIT;
+	int ret = wip_git(&w->v, "rev-parse", ask, NULL, &out, e), fd = -1;
+
+	if (ret == 0) {
+		char *path;
+
+		out.data[strcspn(out.data, "\n")] = '\0';
+		path = out.data[0] == '/' ? xstrdup(out.data) : io_join(w->out->top, out.data);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ret = fd >= 0 && syncfs(fd) == 0 ? 0 : err_sys(e, GT_FAIL, "git", "cannot sync %.300s", path);
+		free(path);
+	}
+	if (fd >= 0)
+		close(fd);
+	buf_release(&out);
+	return ret;
+}
+
 static int
 write_objects(struct wip_work *w, struct err *e)
 {
-	static const char *const ask[] = { "-c", "core.fsync=all", "hash-object", "-w", "--no-filters", "--stdin-paths", NULL };
+	const char *ask[] = { "-c", "core.fsync=all", "hash-object", "-w", "--no-filters", "--stdin-paths", NULL };
 	struct buf paths = BUF_INIT, out = BUF_INIT;
-	int ret = spill(w, &paths, e);
-	const char *line = out.data;
+	size_t n = 0;
+	int ret = spill(w, &paths, &n, e);
+	const char *line;
+
+	if (n > SYNCED_ALONE)
+		ask[1] = "core.fsync=none";
 
 	if (ret == 0 && paths.len > 0 && fault_point("wip-objects") != 0)
 		ret = err_sys(e, GT_FAIL, "git", "cannot write objects into the repository of %.300s", w->out->top);
 	if (ret == 0 && paths.len > 0)
 		ret = wip_git(&w->v, "hash-object", ask, &paths, &out, e);
+	if (ret == 0 && n > SYNCED_ALONE)
+		ret = sync_objects(w, e);
 	line = out.data;
 	for (size_t i = 0; i < w->n && ret == 0; i++) {
 		struct wip_entry *x = &w->entries[i];
