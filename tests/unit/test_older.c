@@ -165,7 +165,7 @@ static void
 start_up(struct home *h)
 {
 	const struct run_recovery how = { .mode = RUN_MODE_STALE, .threshold_ms = 300000 };
-	const struct moment now = { 1700100000000, 5000, "another boot" };
+	const struct moment now = { 1700100000000, 5000, "another boot", "" };
 	struct messages_settled messages;
 	struct sessions_settled sessions;
 	struct tree_settled tree;
