@@ -79,6 +79,13 @@ int activity_each(struct store *s, const char *tag, activity_row *row, void *arg
  */
 int activity_note(struct store *s, const struct beat *const *beats, size_t n, struct err *e);
 
+/*
+ * Deletes what nobody will ask for any more: conversations whose newest beat is older than `before` (ms since 1970) and whose session has ended or
+ * is not known, and places of other boots that as long nobody was told to be in. *n (may be NULL): how many records. Who dies in between goes on
+ * the next time.
+ */
+int activity_tidy(struct store *s, int64_t before, size_t *n, struct err *e);
+
 /* The pure part of it. */
 void activity_apply(struct activity *a, const struct beat *b);
 

@@ -106,6 +106,10 @@ void doctor_programs(struct doctor *d);
 void doctor_notes(struct doctor *d);
 void doctor_transcripts(struct doctor *d);
 void doctor_retention(struct doctor *d);
+/* doctor_hooks.c */
+void doctor_hooks(struct doctor *d);
+void doctor_spool(struct doctor *d);
+void doctor_epics(struct doctor *d);
 /* doctor_snapshots.c */
 void doctor_album(struct doctor *d);
 void doctor_fresh(struct doctor *d);

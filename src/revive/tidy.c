@@ -12,7 +12,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "ledger/activity.h"
 #include "ledger/attempt.h"
+#include "store/store.h"
 #include "town/config.h"
 
 #define HOUR_MS ((int64_t)3600000)
@@ -100,6 +102,15 @@ tidy_prompts(struct world *w)
 	free(path);
 }
 
+static void
+tidy_activity(struct world *w)
+{
+	struct store *store = world_store(w, false, NULL);
+
+	if (store != NULL)
+		activity_tidy(store, store_now(store) - config_ms(w->config, "snapshot_age"), NULL, NULL);
+}
+
 void
 tidy(struct world *w)
 {
@@ -108,6 +119,7 @@ tidy(struct world *w)
 	tidy_locks(w->state_dir);
 	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
 	tidy_prompts(w);
+	tidy_activity(w);
 	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 }

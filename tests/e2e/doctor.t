@@ -33,12 +33,6 @@ chmod 755 "$W/bin/systemctl" "$W/bin/loginctl" "$W/bin/crontab"
 everything() {	# all that a write would change
 	find "$W/home" "$W/tmp" "$W/town" "$W/tab" -printf '%p %i %m %s %T@ %C@\n' 2>/dev/null | sort
 }
-found() {	# NAME [FIELD]: of the check in $OUT, several joined by "|"
-	printf '%s' "$OUT" | perl -MJSON::PP -CO -0777 -ne '
-		BEGIN { ($main::name, $main::field) = splice @ARGV, 0, 2 }
-		print join "|", map { $_->{$main::field} // "(none)" } grep { "$_->{group}.$_->{name}" eq $main::name }
-			@{JSON::PP->new->utf8->decode($_)->{checks}}' "$1" "${2:-result}"
-}
 doctor() {
 	gt doctor --json -L main "$@"
 }

@@ -63,6 +63,8 @@ is "$(everything)" "$before" 'and nothing was changed'
 gt epic status
 like "$RC $OUT" '^0 Found 1 interrupted epic:.*Sprint 2 \(catalog\): INTERRUPTED \(80%\).*Last file: src/catalog.ts \(line 245\).*Dependency: Sprint 1 ✅' \
 	'status finds it'
+gt doctor --json -L main
+like "$(found State.epics) $(found State.epics sentence)" '^note interrupted: shop$' 'so does doctor'
 gt -L main epic resume shop --dry-run
 like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: "filterProducts".*Tests run: 15/20.*Agents: coder-2.*this is the plan' \
 	'--dry-run shows the plan'
