@@ -131,6 +131,13 @@ is "$(state spooled)" '' 'and not in the store'
 gt session list
 is "$(state spooled) $(stat -c %s "$STATE/spool")" 'ACTIVE 0' 'the next command has it in the store'
 
+# ---- no store yet ----
+mkdir -m 700 "$W/young" "$W/young/gt-recover"
+printf '{"at":%s,"boot_ms":1,"boot_id":"b","event":"SessionStart","conversation":"early"}\n' "${EPOCHREALTIME/[.,]*/000}" >"$W/young/gt-recover/spool"
+chmod 600 "$W/young/gt-recover/spool"
+XDG_STATE_HOME=$W/young gt session list
+like "$RC $OUT" '^0 .*early +ACTIVE' 'the next command has it also when there is no store yet, and it only reads'
+
 # ---- the store is damaged, and then a replay dies ----
 cp "$DB" "$W/whole"
 mv "$STATE/recover.db.backup" "$W/backup"
