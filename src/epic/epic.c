@@ -280,18 +280,22 @@ add_host(json_t *hosts, const char *id)
 		json_array_append_new(hosts, json_string(id));
 }
 
-/* Its hooks tell the store that it lives; where its process is, nobody here can look. */
+/* What its hooks told is a sign of life, wherever its process is: by the store's clock, where others use the store, too. */
 static int
-hear_elsewhere(struct store *s, struct epic_sprint *x, const struct session *agent, struct err *e)
+hear_hooks(struct store *s, struct epic_sprint *x, const struct session *agent, const struct moment *now, struct err *e)
 {
 	struct activity a;
 	int found;
 
-	if (!session_is_elsewhere(agent) || agent->cursor_session_id == NULL)
+	if (agent->cursor_session_id == NULL)
 		return 0;
 	found = activity_load(s, agent->cursor_session_id, &a, e);
-	if (found > 0)
-		newest(&x->heard, a.heard);
+	if (found > 0) {
+		int64_t at = a.heard > 0 ? a.heard : a.at.wall_ms;
+
+		/* a clock that was put back since */
+		newest(&x->heard, at < now->wall_ms ? at : now->wall_ms);
+	}
 	activity_release(&a);
 	return found < 0 ? -1 : 0;
 }
@@ -311,7 +315,7 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 		x->alive = x->alive || (found > 0 && session_lives(&session, now));
 		gone += found > 0 && session_is_gone(&session, now);
 		add_host(x->hosts, session.host);
-		if (found > 0 && hear_elsewhere(s, x, &session, e) != 0)
+		if (found > 0 && hear_hooks(s, x, &session, now, e) != 0)
 			found = -1;
 		session_release(&session);
 		if (found < 0)

@@ -68,7 +68,8 @@ struct epics {
 /*
  * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
  * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
- * `interval` ms, also by the hooks of agents on other hosts: a live process here outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
+ * `interval` ms, neither by checkpoints nor by the hooks of its agents (ledger/activity.h), here or on other hosts: a live process here
+ * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);

@@ -12,6 +12,8 @@
 #include "epic/shape.h"
 #include "epic/state.h"
 #include "golden.h"
+#include "ledger/activity.h"
+#include "ledger/beat.h"
 #include "scrub/scrub.h"
 
 #define BEAT 30000				/* ms: checkpoint_interval */
@@ -272,6 +274,36 @@ test_gone(void **state)
 	epics_release(&list);
 }
 
+/* What hooks tell of an agent is a sign of life, also where nobody knows its process. */
+static void
+test_hooks(void **state)
+{
+	struct home *h = *state;
+	struct beat b = { .kind = BEAT_START, .event = (char *)(uintptr_t)"SessionStart", .conversation = (char *)(uintptr_t)"a" };
+	const struct beat *beats[] = { &b };
+	struct epics list;
+
+	write_state(h, SHAPE_EPIC, "e", "{\"sprints\": [{\"id\": \"s\", \"status\": \"in_progress\"}]}");
+	write_state(h, SHAPE_SPRINT, "s", "{\"epicId\": \"e\", \"agents\": [{\"id\": \"a\"}]}");
+	read_at(h, "e", "2025-10-10T20:59:59Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	moment_now(&b.at);
+	b.at.wall_ms = at("2025-10-10T20:59:30Z");
+	assert_int_equal(activity_note(h->s, beats, 1, &h->e), 0);
+	read_at(h, "e", "2025-10-10T20:59:59Z", &list);
+	assert_false(list.v[0].interrupted);
+	assert_int_equal(list.v[0].heard, b.at.wall_ms);
+	epics_release(&list);
+	read_at(h, "e", "2025-10-10T21:01:00Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	/* the clock was put back since */
+	read_at(h, "e", "2025-10-10T20:58:00Z", &list);
+	assert_int_equal(list.v[0].heard, at("2025-10-10T20:58:00Z"));
+	epics_release(&list);
+}
+
 /* Which epics were interrupted: all that were, and no other. */
 static void
 test_detection(void **state)
@@ -365,6 +397,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_waiting, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_alive, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_gone, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_hooks, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_detection, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_round_trip, home_setup, home_teardown),
 	};
