@@ -36,6 +36,8 @@ static const struct {
 }, numbers[] = {
 	{ "server_pid", offsetof(struct attempt, server_pid) },
 	{ "server_start", offsetof(struct attempt, server_start) },
+	{ "made_pid", offsetof(struct attempt, made_pid) },
+	{ "made_start", offsetof(struct attempt, made_start) },
 	{ "pane_pid", offsetof(struct attempt, pane_pid) },
 	{ "new_pid", offsetof(struct attempt, new_pid) },
 	{ "pane_dead_time", offsetof(struct attempt, pane_dead_time) },

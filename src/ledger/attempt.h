@@ -49,6 +49,7 @@ struct attempt {
 
 	int64_t server_pid;
 	int64_t server_start;		/* as the caller counts it; with the pid it names one server process */
+	int64_t made_pid, made_start;	/* the server on which a missing session was made again, in the same way; 0: none, or not known */
 	int64_t pane_pid;		/* of the process that died */
 	int64_t new_pid;		/* of the process that was started; 0: none yet */
 	int64_t pane_dead_time;		/* seconds since 1970 as tmux says, 0: unknown */

@@ -202,8 +202,11 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 	if (c->class != CLASS_MISSING)
 		return respawn_pane(world_server(r->w, c->pane.socket), &c->pane, how, e);
 	ret = remake_by_gt(r->w, c) ? remake_gt(r->w, c, &r->born, e) : remake_session(r->w, c, how, &r->born, e);
-	if (ret == 0)
+	if (ret == 0) {
 		r->pane = &r->born;
+		r->attempt.made_pid = r->born.server_pid;
+		r->attempt.made_start = r->born.server_start;
+	}
 	return ret;
 }
 

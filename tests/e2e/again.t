@@ -338,4 +338,21 @@ gt fox -L main
 is "$RC $(messages fox)" "0 $((told + 3))" '  it crashes, and comes back'
 is "$(grep -oE 'rival-[12]|newborn-1|early-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 early-1 ' \
 	'  with all that it had heard'
+
+# ---- its server dies in the second in which that had begun ----
+ok 'an agent works' start_agent gnu --scenario "$DATA/idle.scenario"
+tm set-option -g remain-on-exit off
+gt snapshot -L main
+told=$(messages gnu)
+kill_server fox gnu
+GT_FAULT=store-committed:4 "$GT_RECOVER" gnu -L main >/dev/null 2>&1 </dev/null
+pid=$(tm display-message -p '#{pid}')
+ok '  its recoverer is killed when the prompt is handed over' until_ 5 messages_are gnu $((told + 1))
+kill -9 "$pid"
+until_ 5 _gone "$pid"
+tm new-session -d -s other 'exec sleep 600'
+ok '  its next server dies, too' until_ 10 no_agent gnu
+ok '  it is not taken for one that was ended on purpose' until_ 5 listed_is gnu crash_reason server_exit
+gt gnu -L main
+is "$RC $(messages gnu)" "0 $((told + 2))" '  and comes back'
 done_testing
