@@ -108,6 +108,7 @@ bench: all fake
 	./tests/bench/run
 	./tests/bench/scrub
 	./tests/bench/hook.pl build/gt-recover
+	./tests/bench/epic.pl build/gt-recover
 
 # How long an agent waits for a hook.
 bench-hook: all
@@ -161,6 +162,11 @@ chaos: all fake
 	CHAOS_SECONDS=$(SECONDS) CHAOS_PANES=$(or $(PANES),50) CHAOS_SEED=$(SEED) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/crash/chaos.t
 
+# An epic of five sprints whose agents die CRASHES times; SEED repeats where.
+chaos-epic: all fake
+	EPIC_CRASHES=$(or $(CRASHES),10) EPIC_STEPS=$(or $(STEPS),40) EPIC_SEED=$(SEED) GT_RECOVER=$(CURDIR)/build/gt-recover \
+		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/crash/epic.t
+
 golden-update: $(UNIT)
 	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
 
@@ -213,6 +219,7 @@ help:
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
+	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
@@ -221,5 +228,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all fake unit check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)

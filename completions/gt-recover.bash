@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version'
+	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint lock hook doctor parse scrub config install uninstall help version'
 	local common='--json -q --quiet -v --verbose --color -h --help'
 	local servers='--town --config -L --socket'
 	local settings='
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+		resume_scope reply_policy state host log_file prompts.template prompts.template_file prompts.resume_template
 		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values scrub.known_files mail.command mail.to'
@@ -28,7 +28,7 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--color | --via | --scope | --agent | --since | --mode | --threshold) i=$((i + 1)) ;;
+		--color | --via | --scope | --agent | --since | --mode | --threshold | --lease) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
@@ -43,7 +43,7 @@ _gt_recover() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	-L | --socket | --since | --threshold) return ;;
+	-L | --socket | --since | --threshold | --lease) return ;;
 	--mode)
 		mapfile -t COMPREPLY < <(compgen -W 'stale all none' -- "$cur")
 		return
@@ -68,16 +68,17 @@ _gt_recover() {
 
 	if [[ $cur == -* ]]; then
 		case $command in
-		list) options="$common $servers --include-infra --names" ;;
+		list) options="$common $servers --include-infra --names --fleet" ;;
 		context) options="$common $servers --scope --include-infra" ;;
 		prompt) options="$common $servers --via --scope --include-infra" ;;
 		arm) options="$common $servers -n --dry-run --include-infra" ;;
-		startup) options="$common $servers --mode --threshold" ;;
+		startup) options="$common $servers -n --dry-run --mode --threshold" ;;
 		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
 		log) options="$common --town --config --since --verify" ;;
 		stats) options="$common --town --config --since" ;;
 		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
 		runner | checkpoint) options="$common --town --config" ;;
+		lock) options="$common --town --config --lease" ;;
 		epic) options="$common --town --config --socket --dry-run --sprints --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
@@ -110,9 +111,10 @@ _gt_recover() {
 	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
 	epic) mapfile -t COMPREPLY < <(compgen -W 'status resume inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
+	lock) mapfile -t COMPREPLY < <(compgen -W 'acquire renew release list' -- "$cur") ;;
 	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks patrol' -- "$cur") ;;
-	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks patrol' -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks binding patrol' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks binding patrol' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then

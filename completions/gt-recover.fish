@@ -1,6 +1,6 @@
 # fish completion for gt-recover. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint hook doctor parse scrub config install uninstall help version
+set -g __gt_recover_commands list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint lock hook doctor parse scrub config install uninstall help version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -41,6 +41,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a agent -d 'the tree of agents: w
 complete -c gt-recover -n '__gt_recover_bare' -a message -d 'messages between agents'
 complete -c gt-recover -n '__gt_recover_bare' -a epic -d 'long work of many agents'
 complete -c gt-recover -n '__gt_recover_bare' -a checkpoint -d 'write down how far something is'
+complete -c gt-recover -n '__gt_recover_bare' -a lock -d 'locks of the agents'
 complete -c gt-recover -n '__gt_recover_bare' -a hook -d "what agents' hooks call"
 complete -c gt-recover -n '__gt_recover_bare' -a doctor -d 'whether recovery would work here'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: a captured screen to exchanges'
@@ -48,7 +49,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: text without 
 complete -c gt-recover -n '__gt_recover_bare' -a config -d 'every setting and where it came from'
 complete -c gt-recover -n '__gt_recover_bare' -a startup -d 'make the records true again after a crash or a reboot'
 complete -c gt-recover -n '__gt_recover_bare' -a install -d 'make "gt recover" work, take snapshots regularly, let Gas Town run patrol, hear from agents'
-complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take the timer, the plugin or the hooks away again'
+complete -c gt-recover -n '__gt_recover_bare' -a uninstall -d 'take one of these away again'
 complete -c gt-recover -n '__gt_recover_bare' -a help -d 'the commands and options'
 complete -c gt-recover -n '__gt_recover_bare' -a version -d 'the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt snapshot arm disarm release log' -a '(__gt_recover_sessions)' -d session
@@ -63,14 +64,16 @@ complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l output -r -d 'a 
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l no-input -d 'never ask'
 complete -c gt-recover -n '__fish_seen_subcommand_from checkpoint' -a 'epic sprint agent file'
+complete -c gt-recover -n '__fish_seen_subcommand_from lock' -a 'acquire renew release list'
+complete -c gt-recover -n '__fish_seen_subcommand_from lock' -l lease -x -d 'seconds that it is held without being renewed'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -a 'send broadcast deliver reply list'
 complete -c gt-recover -n '__fish_seen_subcommand_from hook' -a 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd'
-complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks patrol'
-complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin hooks patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from install' -a 'shim timer plugin hooks binding patrol'
+complete -c gt-recover -n '__fish_seen_subcommand_from uninstall' -a 'timer plugin hooks binding patrol'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
     enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
     snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-    resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+    resume_scope reply_policy state host log_file prompts.template prompts.template_file prompts.resume_template
     prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
     epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
     scrub.allow scrub.known_values scrub.known_files mail.command mail.to
@@ -85,10 +88,10 @@ complete -c gt-recover -s h -l help -d help
 set -l servers 'not __fish_seen_subcommand_from parse scrub help version'
 complete -c gt-recover -n $servers -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
 complete -c gt-recover -n 'not __fish_seen_subcommand_from parse help version' -l config -r -F -d 'instead of the usual gt.toml'
-complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message checkpoint hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
+complete -c gt-recover -n 'not __fish_seen_subcommand_from log stats run runner session agent message checkpoint lock hook parse scrub help version' -s L -l socket -x -d 'only this tmux socket, a name or a path'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d "also Gas Town's infrastructure"
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol release run epic' -s n -l dry-run -d 'show what would be done'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol startup release run epic' -s n -l dry-run -d 'show what would be done'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare' -l no-input -d 'never ask'
@@ -100,6 +103,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from run startup' -l threshold
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
 complete -c gt-recover -n '__fish_seen_subcommand_from message' -l undelivered -d 'only those on their way or without their answer'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
+complete -c gt-recover -n '__fish_seen_subcommand_from list' -l fleet -d 'also the agents of other hosts'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp' -d 'whose screen or record it is'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts, on standard error'

@@ -31,6 +31,7 @@ _gt_recover_commands() {
 		'message:messages between agents'
 		'epic:long work of many agents'
 		'checkpoint:write down how far something is'
+		'lock:locks of the agents'
 		"hook:what agents' hooks call"
 		'doctor:whether recovery would work here'
 		'parse:filter: a captured screen to exchanges'
@@ -38,7 +39,7 @@ _gt_recover_commands() {
 		'config:every setting, its value and where it came from'
 		'startup:make the records true again after a crash or a reboot'
 		'install:make "gt recover" work, take snapshots regularly, let Gas Town run patrol'
-		'uninstall:take the timer, the plugin or the hooks away again'
+		'uninstall:take one of these away again'
 		'help:the commands and options'
 		'version:the version'
 	)
@@ -50,7 +51,7 @@ _gt_recover_settings() {
 	local -a settings=(
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
 		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-		resume_scope reply_policy state log_file prompts.template prompts.template_file prompts.resume_template
+		resume_scope reply_policy state host log_file prompts.template prompts.template_file prompts.resume_template
 		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
 		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
 		scrub.allow scrub.known_values scrub.known_files mail.command mail.to
@@ -93,12 +94,12 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
-	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]') ;;
+	case ${words[(r)(list|context|prompt|snapshot|arm|disarm|patrol|startup|release|log|stats|run|runner|session|agent|message|epic|checkpoint|lock|hook|doctor|parse|scrub|config|install|uninstall|help|version)]} in
+	list) options=($servers "--include-infra[also Gas Town's infrastructure]" '--names[names alone]' '--fleet[also the agents of other hosts]') ;;
 	context) options=($servers $scope) ;;
 	prompt) options=($servers $via $scope) ;;
 	arm) options=($servers $dry "--include-infra[also Gas Town's infrastructure]") ;;
-	startup) options=($servers '--mode[which runs are settled]:mode:(stale all none)'
+	startup) options=($servers $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	disarm|patrol|release) options=($servers $dry) ;;
 	log) options=($place $since '--verify[compare events.jsonl with the store]') ;;
@@ -106,6 +107,7 @@ _gt_recover() {
 	run) options=($place $since $dry '--mode[which runs are settled]:mode:(stale all none)'
 		'--threshold[seconds after which a run is stale]:seconds: ') ;;
 	runner|checkpoint) options=($place) ;;
+	lock) options=($place '--lease[seconds that it is held without being renewed]:seconds: ') ;;
 	epic) options=($servers $dry '--sprints[only the sprints at these places]:list' '--output[a private file, not standard output]:file:_files' '(-y --yes)'{-y,--yes}'[do not ask]' '--no-input[never ask]') ;;
 	session|agent) options=($place) ;;
 	message) options=($place '--undelivered[only those on their way or without their answer]') ;;
@@ -132,13 +134,14 @@ _gt_recover() {
 		run) _wanted verbs expl 'verb' compadd create claim start stop finish list recover ;;
 		epic) _wanted verbs expl 'verb' compadd status resume inspect export import abandon signal ;;
 		checkpoint) _wanted verbs expl 'verb' compadd epic sprint agent file ;;
+		lock) _wanted verbs expl 'verb' compadd acquire renew release list ;;
 		runner) _wanted verbs expl 'verb' compadd register beat list ;;
 		session) _wanted verbs expl 'what' compadd record show list suspend restore end ;;
 		agent) _wanted verbs expl 'what' compadd spawn tree resume end ;;
 		message) _wanted verbs expl 'what' compadd send broadcast deliver reply list ;;
 		hook) _wanted events expl 'event' compadd SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd ;;
-		install) _wanted what expl 'what' compadd shim timer plugin hooks patrol ;;
-		uninstall) _wanted what expl 'what' compadd timer plugin hooks patrol ;;
+		install) _wanted what expl 'what' compadd shim timer plugin hooks binding patrol ;;
+		uninstall) _wanted what expl 'what' compadd timer plugin hooks binding patrol ;;
 		help) _gt_recover_commands ;;
 		*) _gt_recover_sessions ;;
 		esac

@@ -88,6 +88,15 @@ put_keywords(const struct keywords *k)
 	printf("}, %u, %zu, %zu, %zu, %zu, 0 };\n", k->columns, k->longest, k->n_nodes, k->n_endings, k->n_ids);
 }
 
+static void
+put_borders(const struct index *x)
+{
+	printf("static const unsigned char bordered[] = {\n");
+	for (size_t i = 0; i < keywords_words(x->keywords); i++)
+		printf("%u, ", x->bordered[i]);
+	printf("};\n");
+}
+
 static int
 take_item(void *arg, const struct toml_item *it, struct err *e)
 {
@@ -122,7 +131,8 @@ main(void)
 	put_rules(&all);
 	put_names_and_kinds(&x, all.n);
 	put_keywords(x.keywords);
-	printf("const struct table table_built_in = { rules, %zu, { names, %zu, kinds, %zu, kind_of, %u, %u, %u, &keywords } };\n", all.n, x.n_names,
+	put_borders(&x);
+	printf("const struct table table_built_in = { rules, %zu, { names, %zu, kinds, %zu, kind_of, %u, %u, %u, bordered, &keywords } };\n", all.n, x.n_names,
 	    x.n_kinds, x.kind_pem, x.kind_manifest, x.kind_known);
 	index_release(&x);
 	for (size_t i = 0; i < all.n; i++)

@@ -34,7 +34,8 @@ const struct command commands[] = {
 	{ "snapshot", cmd_snapshot, OPT_TMUX | OPT_DRY, "[SESSION...]", "keep what the agents' panes show now, for cron",
 	    "One pass over all agents' panes, or those of the sessions named. A pane that has not changed since the last pass costs nothing.\n"
 	    "Kept in snapshot_dir, without secrets, snapshot_keep of each session and no older than snapshot_age; an empty pane never takes\n"
-	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval." },
+	    "the place of a full one. `gt-recover install timer` runs it every snapshot_interval. Every wip_interval, and for sessions named, it\n"
+	    "also commits what is in progress in the agents' git work trees to refs of their own; nothing else there is touched." },
 	{ "arm", cmd_arm, OPT_TMUX | OPT_DRY | OPT_INFRA, "[SESSION...]", "keep agents' panes when they die, for recovery",
 	    "Sets remain-on-exit for the agents' panes and raises history-limit to max_context_lines, which tmux gives to new panes\n"
 	    "only. Without a name: all agents in scope. What was set before is kept in the ledger." },
@@ -43,12 +44,13 @@ const struct command commands[] = {
 	    "Prints and writes nothing when nothing died. A crash is told once; with auto_recover = true agents come back, by the same guards\n"
 	    "as all at once, and a crash that cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of a tmux\n"
 	    "server it does what startup does first; in any other pass it settles the runs that have become stale." },
-	{ "startup", cmd_startup, OPT_TMUX | OPT_RUNS, "", "make the records true again after a crash or a reboot",
+	{ "startup", cmd_startup, OPT_TMUX | OPT_DRY | OPT_RUNS, "", "make the records true again after a crash or a reboot",
 	    "In this order: runs that a restart left (as run recover; --mode none|stale|all, --threshold SECONDS), sessions whose process is\n"
 	    "gone are suspended, the tree of agents is mended, messages without a known answer are dealt with by reply_policy, open recoveries\n"
 	    "of tmux servers that ended are settled. Then it names the agents to be brought back, roots or all by resume_scope. Run again after\n"
 	    "a crash it ends the same; it is quiet when all is true. With auto_recover = true it brings them back: with their context where a\n"
-	    "snapshot or a pane knows it, else by their record, told of the restart. `gt-recover install timer` runs it at boot." },
+	    "snapshot or a pane knows it, else by their record, told of the restart. `gt-recover install timer` runs it at boot. --dry-run tells all that, and changes and starts\n"
+	    "nothing." },
 	{ "release", cmd_release, OPT_TMUX | OPT_DRY, "SESSION...", "let a quarantined session be recovered again",
 	    "Forgets how often it crashed and ends recoveries of it that are still open; nothing is done to the agent." },
 	{ "log", cmd_log, OPT_SINCE | OPT_VERIFY, "[SESSION...]", "what happened, the newest last",
@@ -92,6 +94,12 @@ const struct command commands[] = {
 	    "Takes a JSON object on stdin: how it stands now, in place of what was told before; man gt-recover has the members. Times are\n"
 	    "RFC 3339 or ms since 1970. epic ID counts its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but\n"
 	    "lastHeartbeat keeps the rest; file ID is a file of the sprint ID. At most 1 MiB. Exit status 0: it is on disk." },
+	{ "lock", cmd_lock, OPT_PLACE | OPT_LEASE, "acquire|renew|release|list [NAME HOLDER]", "locks of the agents' own, such as a slot for tests",
+	    "acquire NAME HOLDER [PID] takes the lock NAME for HOLDER, a word of the caller's own, and prints its number; somebody else has it:\n"
+	    "75. It is held while the process PID lives, or without PID for --lease SECONDS (300) after it was last renewed. One that is stale\n"
+	    "is taken over, and that is said. renew and release NAME HOLDER [NUMBER] are refused (6) when another has it, or when it was\n"
+	    "acquired again since that number. With NAME alone they take {\"holder\", \"lease\", \"pid\" or \"fence\"} as JSON on stdin. list\n"
+	    "shows those that are held, list -v the free ones, too." },
 	{ "hook", cmd_hook, OPT_PLACE, "EVENT", "what agents' hooks call: that they live, and which files they are writing",
 	    "Takes a hook's JSON on stdin. Says nothing, answers 0 and takes no longer than 50 ms, whatever happens: with the store locked or\n"
 	    "out of reach it appends to the file spool in the state directory, which the next command replays. `gt-recover install hooks` has\n"
@@ -108,23 +116,24 @@ const struct command commands[] = {
 	    "Secrets of your own environment, credential files and .env* are hidden by their value, whatever they look like; --no-known leaves\n"
 	    "them to the rules." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks",
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks|binding",
 	    "make `gt recover` work, take snapshots regularly, let Gas Town run patrol, hear from agents",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
 	    "go into it, and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
 	    "hooks adds `gt-recover hook` to the hooks in Claude Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside those that are\n"
-	    "there; the next start of each agent hears of it.\n"
+	    "there; the next start of each agent hears of it. binding gives Claude Code the commands /recovery:status and\n"
+	    "/recovery:resume, as files in commands/recovery beside its settings.json.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
-	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks", "take the timer, the plugin or the hooks away again", NULL },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks|binding", "take one of these away again", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },
 };
 
 enum { O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT, O_CHECK, O_NO_KNOWN, O_PRINT,
-    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS };
+    O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE, O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS, O_LEASE, O_FLEET };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
 
@@ -143,7 +152,8 @@ static const struct option long_options[] = {
 	{ "since", required_argument, NULL, O_SINCE }, { "verify", no_argument, NULL, O_VERIFY },
 	{ "mode", required_argument, NULL, O_MODE }, { "threshold", required_argument, NULL, O_THRESHOLD },
 	{ "undelivered", no_argument, NULL, O_UNDELIVERED }, { "output", required_argument, NULL, O_OUTPUT },
-	{ "sprints", required_argument, NULL, O_SPRINTS },
+	{ "sprints", required_argument, NULL, O_SPRINTS }, { "lease", required_argument, NULL, O_LEASE },
+	{ "fleet", no_argument, NULL, O_FLEET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -153,13 +163,13 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT | OPT_EPIC, "--yes" },
 	{ O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
-	{ O_NAMES, OPT_LIST, "--names" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
+	{ O_NAMES, OPT_LIST, "--names" }, { O_FLEET, OPT_LIST, "--fleet" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
 	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
 	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
 	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" }, { O_OUTPUT, OPT_EPIC, "--output" },
-	{ O_SPRINTS, OPT_EPIC, "--sprints" },
+	{ O_SPRINTS, OPT_EPIC, "--sprints" }, { O_LEASE, OPT_LEASE, "--lease" },
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -215,6 +225,7 @@ take_option(struct reading *r, int option)
 	case O_SCOPE: cli->scope = optarg; break;
 	case O_INFRA: cli->include_infra = true; break;
 	case O_NAMES: cli->names = true; break;
+	case O_FLEET: cli->fleet = true; break;
 	case O_AGENT: cli->agent = optarg; break;
 	case O_REPORT: cli->report = true; break;
 	case O_CHECK: cli->check = true; break;
@@ -228,6 +239,7 @@ take_option(struct reading *r, int option)
 	case O_UNDELIVERED: cli->undelivered = true; break;
 	case O_OUTPUT: cli->output = optarg; break;
 	case O_SPRINTS: cli->sprints = optarg; break;
+	case O_LEASE: cli->lease = optarg; break;
 	default: break;
 	}
 }

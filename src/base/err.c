@@ -85,18 +85,18 @@ err_hint(struct err *e, const char *fmt, ...)
 int
 err_add(struct err *e, const char *fmt, ...)
 {
-	char old[sizeof e->msg];
+	struct err old;
 	va_list ap;
 	size_t n;
 
 	if (e == NULL)
 		return -1;
-	memcpy(old, e->msg, sizeof old);
+	old = *e;
 	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof e->msg, fmt, ap);
 	va_end(ap);
 	n = strlen(e->msg);
-	snprintf(e->msg + n, sizeof e->msg - n, ": %s", old);
+	snprintf(e->msg + n, sizeof e->msg - n, ": %s", old.msg);
 	return -1;
 }
 

@@ -1,5 +1,7 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +175,37 @@ io_write_durable(const char *path, const void *p, size_t n, const char *fault, s
 	if (io_write_synced(path, p, n, fault, e) != 0)
 		return -1;
 	return io_sync_parent(path) == 0 ? 0 : err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
+}
+
+bool
+io_writer_died(const char *name)
+{
+	const char *end = strrchr(name, '.'), *dot = end;
+	long pid;
+
+	if (name[0] != '.' || end == NULL || end == name)
+		return false;
+	while (--dot > name && *dot != '.')
+		;
+	pid = strtol(dot + 1, NULL, 10);
+	return pid > 0 && pid < INT_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void
+io_sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *place = slash != NULL ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("."), *front = xasprintf(".%s.", slash != NULL ? slash + 1 : path);
+	DIR *dir = opendir(place);
+	struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (str_starts(d->d_name, front) && strchr(d->d_name + strlen(front), '.') == strrchr(d->d_name, '.') && io_writer_died(d->d_name))
+			unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+	free(front);
+	free(place);
 }
 
 int

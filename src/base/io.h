@@ -34,6 +34,13 @@ int io_write_durable(const char *path, const void *p, size_t n, const char *faul
  */
 int io_write_synced(const char *path, const void *p, size_t n, const char *fault, struct err *e);
 
+/*
+ * The temporary file of a durable write is called ".NAME.PID.RANDOM". Is that one whose writer is no more? And: removes those of this path, for
+ * places that nobody else tidies; nothing is done where its directory cannot be read.
+ */
+bool io_writer_died(const char *name);
+void io_sweep(const char *path);
+
 /* Makes the missing directories above path, 0700 each, and syncs their names. -1: name "unwritable". */
 int io_make_parents(const char *path, struct err *e);
 /* Makes the directory and its missing parents; the last one is 0700, ours and not a link, or an error (name "unwritable"). */

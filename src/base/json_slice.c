@@ -244,3 +244,16 @@ json_slice_text(struct buf *out, struct json_slice v)
 			buf_chr(out, slash[1] != '\0' && (name = strchr(names, slash[1])) != NULL ? codes[name - names] : slash[1]);
 	}
 }
+
+char *
+json_slice_copy(struct json_slice v, const char *otherwise)
+{
+	struct buf out = BUF_INIT;
+
+	if (!json_slice_string(v))
+		return otherwise != NULL ? xstrdup(otherwise) : NULL;
+	if (memchr(v.p, '\\', v.n) == NULL && memchr(v.p, '\0', v.n) == NULL)
+		return xstrndup(v.p + 1, v.n - 2);
+	json_slice_text(&out, v);
+	return buf_detach(&out);
+}

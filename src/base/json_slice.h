@@ -40,5 +40,7 @@ bool json_slice_string(struct json_slice v);			/* is it a string? */
 int64_t json_slice_number(struct json_slice v, int64_t otherwise);
 /* Appends a string's text, decoded; NUL and half surrogate pairs become U+FFFD. Other values as they are written. */
 void json_slice_text(struct buf *out, struct json_slice v);
+/* A string's text, heap; otherwise (may be NULL) is copied for other values. */
+char *json_slice_copy(struct json_slice v, const char *otherwise);
 
 #endif

@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ moment_now(struct moment *m)
 	memset(m, 0, sizeof *m);
 	m->wall_ms = clock_wall_ms();
 	m->boot_ms = clock_boot_ms();
+	snprintf(m->host, sizeof m->host, "%s", host_id());
 	if (io_read_file(fault_path("GT_BOOT_ID", "/proc/sys/kernel/random/boot_id"), 64, &b, NULL) == 0)
 		snprintf(m->boot_id, sizeof m->boot_id, "%.*s", (int)strcspn(b.data, "\n"), b.data);
 	buf_release(&b);
@@ -23,9 +25,10 @@ moment_now(struct moment *m)
 int64_t
 moment_age(const struct moment *m, const struct moment *now)
 {
+	bool elsewhere = m->host[0] != '\0' && now->host[0] != '\0' && strcmp(m->host, now->host) != 0;
 	int64_t age;
 
-	if (m->boot_id[0] == '\0' || now->boot_id[0] == '\0')
+	if (elsewhere || m->boot_id[0] == '\0' || now->boot_id[0] == '\0')
 		age = m->wall_ms != 0 ? now->wall_ms - m->wall_ms : -1;
 	else if (strcmp(m->boot_id, now->boot_id) != 0)
 		return MOMENT_OTHER_BOOT;

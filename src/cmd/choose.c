@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "cmd/say.h"
+#include "ledger/session.h"
 #include "revive/detect.h"
 
 #define NAME_WIDTH 40
@@ -17,7 +18,8 @@
 static bool
 is_named(const struct candidate *c, const char *word)
 {
-	return strcmp(c->pane.session, word) == 0 || strcmp(c->pane.id, word) == 0;
+	return strcmp(c->pane.session, word) == 0 || strcmp(c->pane.id, word) == 0 ||
+	    (c->record != NULL && strcmp(c->record->agent_uuid, word) == 0);
 }
 
 static bool
@@ -73,7 +75,7 @@ choose_named(struct candidates *all, const char *word, struct err *e)
 void
 choose_age(struct buf *out, const struct candidate *c)
 {
-	buf_str(out, "[crashed");
+	buf_str(out, c->record != NULL && c->record->state == SESSION_SUSPENDED ? "[suspended" : "[crashed");
 	if (c->crashed_at > 0) {
 		buf_chr(out, ' ');
 		clock_age(out, clock_wall_ms() - c->crashed_at);
@@ -95,7 +97,12 @@ offer_init(struct offer *o, const struct candidate *c)
 	buf_init(&o->lines);
 	say_foreign(&o->name, c->pane.session, NAME_WIDTH);
 	choose_age(&o->age, c);
+	if (c->record != NULL) {
+		buf_str(&o->lines, "its record alone");
+		return;
+	}
 	say_short(&o->lines, candidate_lines(c));
+	buf_str(&o->lines, " lines");
 }
 
 static void
@@ -132,10 +139,11 @@ print_offer(const struct candidates *all, const bool *offered)
 		offer_init(&o, &all->v[i]);
 		n++;
 		if (narrow)
-			fprintf(stdout, "%3zu. %s\n     %s  %s lines\n", n, o.name.data, o.age.data, o.lines.data);
+			fprintf(stdout, "%3zu. %s\n     %s  %s\n", n, o.name.data, o.age.data, o.lines.data);
 		else
-			fprintf(stdout, "%3zu. %s%*s    %-*s  %s lines context\n", n, o.name.data,
-			    (int)(names - utf8_width(o.name.data, o.name.len)), "", (int)ages, o.age.data, o.lines.data);
+			fprintf(stdout, "%3zu. %s%*s    %-*s  %s%s\n", n, o.name.data,
+			    (int)(names - utf8_width(o.name.data, o.name.len)), "", (int)ages, o.age.data, o.lines.data,
+			    all->v[i].record == NULL ? " context" : "");
 		offer_release(&o);
 	}
 	fputc('\n', stdout);

@@ -18,8 +18,8 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints;
-	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known, transcript, verify, undelivered, fleet;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
@@ -27,7 +27,7 @@ struct cli {
 enum {
 	OPT_TMUX = 1 << 0,		/* --town -L --config */
 	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
-	OPT_LIST = 1 << 2,		/* --names --include-infra */
+	OPT_LIST = 1 << 2,		/* --names --fleet --include-infra */
 	OPT_AGENT = 1 << 3,		/* --agent */
 	OPT_SCRUB = 1 << 4,		/* --report --check --no-known --config */
 	OPT_PRINT = 1 << 5,		/* --print */
@@ -40,7 +40,8 @@ enum {
 	OPT_RUNS = 1 << 12,		/* --mode --threshold */
 	OPT_PLACE = 1 << 13,		/* --town --config */
 	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
-	OPT_EPIC = 1 << 15		/* --output --sprints -y --no-input */
+	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
+	OPT_LEASE = 1 << 16		/* --lease */
 };
 
 struct command {
@@ -69,6 +70,7 @@ int cmd_uninstall(const struct cli *cli, struct err *e);
 int cmd_timer(const struct cli *cli, bool install, struct err *e);
 int cmd_plugin(const struct cli *cli, bool install, struct err *e);
 int cmd_hooks(const struct cli *cli, bool install, struct err *e);
+int cmd_binding(const struct cli *cli, bool install, struct err *e);
 /* What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check; timer_release in any case. */
 int timer_today(const struct cli *cli, const struct world *w, const char *what, struct timer *t, struct err *e);
 int cmd_arm(const struct cli *cli, struct err *e);
@@ -85,6 +87,7 @@ int cmd_agent(const struct cli *cli, struct err *e);
 int cmd_message(const struct cli *cli, struct err *e);
 int cmd_epic(const struct cli *cli, struct err *e);
 int cmd_checkpoint(const struct cli *cli, struct err *e);
+int cmd_lock(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);

@@ -10,22 +10,49 @@
 #include "cmd/half_written.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
+#include "ledger/fleet.h"
 #include "store/store.h"
 #include "town/config.h"
+
+/* For people: names in place of ids. */
+static int
+name_hosts(struct store *s, struct epics *list, struct err *e)
+{
+	struct fleet fleet = { .n = 0 };
+	int ret = fleet_read(s, &fleet, e);
+
+	for (size_t i = 0; i < list->n && ret == 0; i++)
+		for (size_t k = 0; k < list->v[i].n; k++) {
+			json_t *hosts = list->v[i].sprints[k].hosts;
+
+			for (size_t h = 0; h < json_array_size(hosts); h++)
+				json_array_set_new(hosts, h, json_string(fleet_name(&fleet, json_string_value(json_array_get(hosts, h)))));
+		}
+	fleet_release(&fleet);
+	return ret;
+}
 
 int
 epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e)
 {
 	memset(out, 0, sizeof *out);
-	moment_now(now);
+	store_moment(j->store, now);
 	if (j->store == NULL) {
 		if (id == NULL)
 			return 0;
 		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
 		return err_hint(e, "gt-recover checkpoint epic writes one");
 	}
-	now->wall_ms = store_now(j->store);
-	return epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e);
+	if (epics_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e) != 0)
+		return -1;
+	return *store_host(j->store) != '\0' ? name_hosts(j->store, out, e) : 0;
+}
+
+void
+epic_greet(struct verb_job *j)
+{
+	if (j->store != NULL)
+		say_line(&j->say, "Connecting to the store… ✓");
 }
 
 double
@@ -44,8 +71,7 @@ status(struct verb_job *j, struct err *e)
 	json_t *half = NULL;
 	int ret;
 
-	if (j->store != NULL)
-		say_line(&j->say, "Connecting to the store… ✓");
+	epic_greet(j);
 	say_line(&j->say, "🔍 Scanning for interrupted executions...");
 	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && (half = half_written_read(j, e)) == NULL)

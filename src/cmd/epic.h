@@ -19,6 +19,8 @@ int epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e);
 
 /* One epic, or all that are not completed (id NULL), and the store's time. epics_release in any case. */
 int epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *now, struct err *e);
+/* Says that the store answered. */
+void epic_greet(struct verb_job *j);
 double epic_threshold(const struct verb_job *j);
 
 #endif

@@ -1,16 +1,21 @@
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "cmd/epic.h"
+#include "cmd/epic_plan.h"
 #include "cmd/epic_screen.h"
+#include "cmd/epic_slot.h"
 #include "cmd/setup.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
@@ -25,11 +30,11 @@
 struct resuming {
 	struct verb_job *j;
 	const struct epic *x;
-	bool *chosen;				/* one for each sprint */
-	double threshold;
-	bool restart;				/* the way 2: from the beginning */
+	struct epic_plan plan;
+	bool *chosen, *active;			/* one for each sprint; active: an agent of it is back */
+	int64_t *saved;
 	struct candidates all;
-	json_t *agents;				/* told by --json */
+	json_t *agents, *locks;			/* told by --json */
 	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them */
 	bool started;				/* one at least: the next waits */
 };
@@ -85,7 +90,7 @@ ask(const struct resuming *r, int64_t now)
 	struct buf text = BUF_INIT;
 	char answer[16];
 
-	epic_screen_prompt(&text, r->x, now, r->threshold);
+	epic_screen_prompt(&text, r->x, now, r->plan.threshold);
 	buf_str(&text, "Choose [1-4]: ");
 	fputs(text.data, stdout);
 	buf_release(&text);
@@ -95,76 +100,47 @@ ask(const struct resuming *r, int64_t now)
 	return answer[0] - '0';
 }
 
-static bool
-waits(const struct resuming *r, size_t i)
+/* ---- what is on disk ---- */
+
+/* Where the paths of a sprint start: an agent's workspace, else the epic's. Heap, NULL: nobody knows. */
+static char *
+workspace_of(const struct resuming *r, const struct epic_sprint *x)
 {
-	return r->x->sprints[i].state == SPRINT_WAITING && !sprint_free(&r->x->sprints[i]);
-}
+	const char *place = json_text(r->x->record, "workspace", NULL);
+	char *cwd = NULL;
 
-static const char *
-way(const struct resuming *r, size_t i)
-{
-	const struct epic_sprint *one = &r->x->sprints[i];
+	for (size_t i = 0; i < json_array_size(x->agents) && cwd == NULL; i++) {
+		const json_t *agent = json_array_get(x->agents, i);
+		struct session session;
 
-	if (one->state == SPRINT_WAITING)
-		return "starting";
-	return r->restart || sprint_early(one, r->threshold) ? "restart" : "resume";
-}
-
-static bool
-is_open(const struct resuming *r, size_t i)
-{
-	return r->chosen[i] && r->x->sprints[i].state != SPRINT_COMPLETED && !waits(r, i);
-}
-
-/* ---- the plan, line by line ---- */
-
-static void
-tell_sprint(const struct resuming *r, size_t i, struct buf *out)
-{
-	const struct epic_sprint *one = &r->x->sprints[i];
-	const struct epic_file *last = one->n_files > 0 ? &one->files[one->n_files - 1] : NULL;
-
-	epic_screen_name(out, r->x, i, r->threshold);
-	if (!r->chosen[i])
-		buf_str(out, ": not chosen, left alone\n");
-	else if (one->state == SPRINT_COMPLETED)
-		buf_str(out, ": Already complete, skipping\n");
-	else if (waits(r, i))
-		buf_str(out, ": Dependency not ready, left waiting\n");
-	else if (one->state == SPRINT_WAITING)
-		buf_str(out, ": Dependency resolved, starting\n");
-	else if (strcmp(way(r, i), "restart") == 0)
-		buf_fmt(out, ": %s from the beginning (%d%%)\n", r->restart ? "Restarting" : "Too early, restarting", (int)one->progress);
-	else
-		buf_fmt(out, ": Resuming at %d%%\n", (int)one->progress);
-	if (!is_open(r, i) || last == NULL)
-		return;
-	buf_str(out, "    └─ Last file: ");
-	say_foreign(out, last->path, 120);
-	if (last->last != NULL) {
-		buf_str(out, "\n    └─ Last section: ");
-		say_foreign(out, last->last, 120);
+		if (session_load(r->j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, NULL) > 0 &&
+		    session.workspace_path != NULL)
+			cwd = xstrdup(session.workspace_path);
+		session_release(&session);
 	}
-	if (last->next != NULL && strcmp(way(r, i), "resume") == 0) {
-		buf_str(out, "\n    └─ Next section: ");
-		say_foreign(out, last->next, 120);
-	}
-	buf_chr(out, '\n');
+	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;
 }
 
-/* Ids of a sprint's agents: those it lists, and those whose records name it. New reference: id -> true. */
-static json_t *
-agents_of(const struct epic_sprint *x)
+/* epic_plan.saved */
+static int64_t
+saved_at(const struct resuming *r, const struct epic_sprint *x)
 {
-	const json_t *listed = json_object_get(x->record, "agents");
-	json_t *ids = json_object();
+	const char *path = x->n_files > 0 ? x->files[x->n_files - 1].path : NULL;
+	char *cwd = path != NULL ? workspace_of(r, x) : NULL, *whole = NULL;
+	int64_t at = -1;
+	struct stat st;
 
-	for (size_t i = 0; i < json_array_size(listed); i++)
-		json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
-	for (size_t i = 0; i < json_array_size(x->agents); i++)
-		json_object_set_new(ids, json_text(json_array_get(x->agents, i), "agentId", ""), json_true());
-	return ids;
+	if (path != NULL && *path == '/')
+		whole = xstrdup(path);
+	else if (cwd != NULL && *cwd == '/')
+		whole = io_join(cwd, path);
+	if (whole != NULL && stat(whole, &st) == 0)
+		at = (int64_t)st.st_mtim.tv_sec * 1000;
+	else if (whole != NULL && errno == ENOENT)
+		at = 0;
+	free(whole);
+	free(cwd);
+	return at;
 }
 
 static void
@@ -172,22 +148,7 @@ print_plan(const struct resuming *r)
 {
 	struct buf out = BUF_INIT;
 
-	for (size_t i = 0; i < r->x->n; i++) {
-		json_t *ids = agents_of(&r->x->sprints[i]), *v;
-		const char *id, *before = "    └─ Agents: ";
-
-		tell_sprint(r, i, &out);
-		json_object_foreach(ids, id, v) {
-			if (!is_open(r, i))
-				break;
-			buf_str(&out, before);
-			say_foreign(&out, id, 60);
-			before = ", ";
-		}
-		if (is_open(r, i) && json_object_size(ids) > 0)
-			buf_chr(&out, '\n');
-		json_decref(ids);
-	}
+	epic_plan_all(&out, &r->plan);
 	fputs(out.data, stdout);
 	buf_release(&out);
 }
@@ -258,6 +219,11 @@ find_session(struct resuming *r, const char *agent, struct session *x, struct er
 		return 1;
 	if (session_lives(x, &now))
 		return 0;
+	if (session_is_elsewhere(x)) {
+		err_set(e, GT_REFUSED, "elsewhere", "it is active on the host %s, and nobody here can tell whether it lives", x->host);
+		return err_hint(e, "Resume it there. If that host is gone for good: gt-recover session suspend %.60s, session restore, session"
+		    " suspend; then again", agent);
+	}
 	session_release(x);
 	return session_suspend(r->j->store, agent, NULL, "its process is gone", x, e) == 0 ? 1 : -1;
 }
@@ -279,7 +245,7 @@ start_over(struct resuming *r, size_t i, struct err *e)
 	json_t *o;
 	int ret;
 
-	if (!r->restart || one->record == NULL || one->state != SPRINT_IN_PROGRESS)
+	if (!r->plan.restart || one->record == NULL || one->state != SPRINT_IN_PROGRESS)
 		return 0;
 	o = json_deep_copy(one->record);
 	json_put_int(o, "progress", 0);
@@ -287,16 +253,6 @@ start_over(struct resuming *r, size_t i, struct err *e)
 	ret = state_write(r->j->store, SHAPE_SPRINT, one->id, o, NULL, e);
 	json_decref(o);
 	return ret;
-}
-
-/* By what id the ledger knows it. */
-static const char *
-session_of(const struct epic_sprint *x, const char *agent)
-{
-	for (size_t i = 0; i < json_array_size(x->agents); i++)
-		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), agent) == 0)
-			return json_text(json_array_get(x->agents, i), "sessionId", agent);
-	return agent;
 }
 
 static void
@@ -307,7 +263,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	struct buf name = BUF_INIT, text = BUF_INIT;
 	char id[21] = "";
 	json_t *o = json_object();
-	int ret = find_session(r, session_of(&r->x->sprints[i], agent), &x, &e);
+	int ret = find_session(r, sprint_session(&r->x->sprints[i], agent), &x, &e);
 	bool ran = ret == 0;
 
 	if (ret > 0) {
@@ -323,6 +279,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	else
 		say_warning(&r->j->say, "%s: %s (%s)%s%s", name.data, text.data, e.name, *e.hint != '\0' ? "\n  " : "", e.hint);
 	r->back += ret >= 0;
+	r->active[i] = r->active[i] || ret >= 0;
 	r->unknown += ret < 0 && strcmp(e.name, "not-startable") == 0;
 	r->failed += ret < 0;
 	json_put(o, "agent", agent);
@@ -334,24 +291,64 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	buf_release(&text);
 }
 
+/* Of a sprint that nobody is told of, nobody can come back. */
+static void
+nobody(struct resuming *r, size_t i)
+{
+	struct buf name = BUF_INIT;
+
+	say_foreign(&name, r->x->sprints[i].id, 60);
+	say_warning(&r->j->say, "sprint %s: no agent of it is recorded (not-startable)\n"
+	    "  gt-recover checkpoint sprint tells who works at it, in agents[]", name.data);
+	r->unknown++;
+	r->failed++;
+	buf_release(&name);
+}
+
+static void
+tell_lines(const struct resuming *r, struct buf *text)
+{
+	if (text->len > 0)
+		buf_cut(text, text->len - 1);
+	say_exact(&r->j->say, "%s", text->data);
+	buf_release(text);
+}
+
+static void
+run_sprint(struct resuming *r, size_t i)
+{
+	json_t *ids = epic_plan_agents(&r->x->sprints[i]), *v;
+	size_t failed = r->failed;
+	struct buf text = BUF_INIT;
+	struct epic_slot slot;
+	const char *id;
+
+	epic_plan_sprint(&text, &r->plan, i, "Spawning agents: ");
+	tell_lines(r, &text);
+	if (epic_plan_open(&r->plan, i)) {
+		/* before its agents are told of it */
+		epic_slot_take(&slot, r->j, &r->x->sprints[i], r->locks);
+		json_object_foreach(ids, id, v)
+			if (setup_stopped() == 0)
+				bring_back(r, i, id);
+		epic_slot_bind(&slot, r->j, &r->x->sprints[i]);
+		if (json_object_size(ids) == 0)
+			nobody(r, i);
+		else if (r->failed == failed && setup_stopped() == 0)
+			say_exact(&r->j->say, "    └─ Agents ready ✅");
+	}
+	json_decref(ids);
+}
+
 static void
 run(struct resuming *r)
 {
-	for (size_t i = 0; i < r->x->n && setup_stopped() == 0; i++) {
-		json_t *ids = agents_of(&r->x->sprints[i]), *v;
-		struct buf line = BUF_INIT;
-		const char *id;
+	struct buf text = BUF_INIT;
 
-		tell_sprint(r, i, &line);
-		if (line.len > 0)
-			buf_cut(&line, line.len - 1);
-		say_exact(&r->j->say, "%s", line.data);
-		buf_release(&line);
-		json_object_foreach(ids, id, v)
-			if (is_open(r, i) && setup_stopped() == 0)
-				bring_back(r, i, id);
-		json_decref(ids);
-	}
+	epic_plan_title(&text, &r->plan);
+	tell_lines(r, &text);
+	for (size_t i = 0; i < r->x->n && setup_stopped() == 0; i++)
+		run_sprint(r, i);
 }
 
 /* ---- the end ---- */
@@ -360,25 +357,8 @@ static void
 print_summary(const struct resuming *r)
 {
 	struct buf out = BUF_INIT;
-	size_t n = 0;
-	int64_t left = epic_remaining(r->x, r->threshold);
 
-	buf_str(&out, r->failed == 0 ? "🎯 Epic resumed successfully\n" : "⚠️  Epic resumed in part\n");
-	for (size_t i = 0; i < r->x->n; i++)
-		n += is_open(r, i);
-	buf_fmt(&out, "Active sprints: %zu\nEstimated time to completion: ", n);
-	if (left < 0)
-		buf_str(&out, "unknown");
-	else
-		epic_screen_age(&out, left);
-	buf_str(&out, "\n\n📊 Progress:\n");
-	for (size_t i = 0; i < r->x->n; i++) {
-		if (!is_open(r, i))
-			continue;
-		buf_fmt(&out, "  Sprint %zu: ", i + 1);
-		epic_screen_bar(&out, r->x->sprints[i].progress);
-		buf_fmt(&out, " %2d%% (%s)\n", (int)r->x->sprints[i].progress, way(r, i));
-	}
+	epic_plan_summary(&out, &r->plan, r->active, r->failed == 0);
 	fputs(out.data, stdout);
 	buf_release(&out);
 }
@@ -391,6 +371,7 @@ finish(struct resuming *r)
 
 		json_put(v, "epic", r->x->id);
 		json_object_set(v, "agents", r->agents);
+		json_object_set(v, "locks", r->locks);
 		say_json(v);
 	} else if (r->back > 0) {
 		print_summary(r);
@@ -426,7 +407,7 @@ resume(struct resuming *r, int64_t now, struct err *e)
 		say_line(&r->j->say, "Nothing was changed.");
 	if (chosen == 0 || chosen == 3)
 		return chosen == 3 ? GT_OK : GT_NOTHING;
-	r->restart = chosen == 2;
+	r->plan.restart = chosen == 2;
 	if (detect(&r->j->w, &r->all, e) != 0 && strcmp(e->name, "no-server") != 0)
 		return -1;
 	err_clear(e);
@@ -434,24 +415,39 @@ resume(struct resuming *r, int64_t now, struct err *e)
 	return finish(r);
 }
 
+static void
+make_plan(struct resuming *r, const struct epic *x)
+{
+	r->x = x;
+	r->chosen = xcalloc(x->n + 1, sizeof *r->chosen);
+	r->active = xcalloc(x->n + 1, sizeof *r->active);
+	r->saved = xcalloc(x->n + 1, sizeof *r->saved);
+	for (size_t i = 0; i < x->n; i++)
+		r->saved[i] = saved_at(r, &x->sprints[i]);
+	r->plan = (struct epic_plan){ .x = x, .chosen = r->chosen, .saved = r->saved, .threshold = epic_threshold(r->j) };
+}
+
 int
 epic_resume(struct verb_job *j, struct err *e)
 {
-	struct resuming r = { .j = j, .threshold = epic_threshold(j), .agents = json_array() };
+	struct resuming r = { .j = j, .agents = json_array(), .locks = json_array() };
 	struct epics list;
 	struct moment now;
 	int ret = epic_read(j, j->cli.args[0], &list, &now, e);
 
 	if (ret == 0) {
-		r.x = &list.v[0];
-		r.chosen = xcalloc(r.x->n + 1, sizeof *r.chosen);
+		epic_greet(j);
+		make_plan(&r, &list.v[0]);
 		ret = choose_sprints(j->cli.sprints, r.x, r.chosen, e);
 		if (ret == 0)
 			ret = check(&r, now.wall_ms, e) == 0 ? resume(&r, now.wall_ms, e) : -1;
 	}
 	free(r.chosen);
+	free(r.active);
+	free(r.saved);
 	candidates_release(&r.all);
 	json_decref(r.agents);
+	json_decref(r.locks);
 	epics_release(&list);
 	return ret;
 }

@@ -25,8 +25,29 @@ epic_screen_age(struct buf *out, int64_t ms)
 	buf_fmt(out, "%lld %s%s", (long long)n, units[u].word, n == 1 ? "" : "s");
 }
 
+/* The same to the next smaller unit: "1 minute 30 seconds". */
 static void
-put_time(struct buf *out, int64_t ms)
+put_duration(struct buf *out, int64_t ms)
+{
+	static const struct { int64_t ms, part; } units[] = { { 24 * 60 * MINUTE, 60 * MINUTE }, { 60 * MINUTE, MINUTE }, { MINUTE, 1000 } };
+	static const char *const words[] = { "day", "hour", "minute", "second" };
+
+	for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+		int64_t n = ms / units[u].ms, rest = ms % units[u].ms / units[u].part;
+
+		if (n <= 0)
+			continue;
+		if (rest == 0)
+			break;
+		buf_fmt(out, "%lld %s%s %lld %s%s", (long long)n, words[u], n == 1 ? "" : "s", (long long)rest, words[u + 1],
+		    rest == 1 ? "" : "s");
+		return;
+	}
+	epic_screen_age(out, ms);
+}
+
+void
+epic_screen_time(struct buf *out, int64_t ms)
 {
 	time_t at = (time_t)(ms / 1000);
 	struct tm tm;
@@ -74,18 +95,21 @@ put_path(struct buf *out, const char *path)
 }
 
 static void
-put_paths(struct buf *out, int indent, const struct epic_sprint *x)
+put_paths(struct buf *out, int indent, const struct epic_sprint *x, bool count)
 {
 	line(out, indent, "Files: ");
 	for (size_t i = 0; i < x->n_files && i < PATHS; i++) {
 		buf_str(out, i > 0 ? ", " : "");
 		put_path(out, x->files[i].path);
 	}
-	buf_fmt(out, "%s (%zu file%s)\n", x->n_files > PATHS ? ", …" : "", x->n_files, x->n_files == 1 ? "" : "s");
+	buf_str(out, x->n_files > PATHS ? ", …" : "");
+	if (count || x->n_files > PATHS)
+		buf_fmt(out, " (%zu file%s)", x->n_files, x->n_files == 1 ? "" : "s");
+	buf_chr(out, '\n');
 }
 
-static void
-put_last_file(struct buf *out, int indent, const struct epic_sprint *x)
+void
+epic_screen_last_file(struct buf *out, int indent, const struct epic_sprint *x)
 {
 	const struct epic_file *f = &x->files[x->n_files - 1];
 
@@ -96,8 +120,8 @@ put_last_file(struct buf *out, int indent, const struct epic_sprint *x)
 	buf_chr(out, '\n');
 }
 
-static void
-put_need(struct buf *out, int indent, const struct epic_need *need)
+void
+epic_screen_need(struct buf *out, int indent, const struct epic_need *need)
 {
 	line(out, indent, "Dependency: ");
 	if (need->place > 0) {
@@ -109,34 +133,78 @@ put_need(struct buf *out, int indent, const struct epic_need *need)
 }
 
 static void
-put_sprint(struct buf *out, int indent, const struct epic *x, size_t i, const char *interrupted, double threshold)
+put_hosts(struct buf *out, int indent, const struct epic_sprint *x)
+{
+	size_t n = json_array_size(x->hosts);
+
+	if (n == 0)
+		return;
+	line(out, indent, n == 1 ? "Host: " : "Hosts: ");
+	for (size_t i = 0; i < n; i++) {
+		buf_str(out, i > 0 ? ", " : "");
+		say_foreign(out, json_string_value(json_array_get(x->hosts, i)), 64);
+	}
+	buf_chr(out, '\n');
+}
+
+static void
+put_counts(struct buf *out, int indent, const struct epic_sprint *x)
+{
+	line(out, indent, "Files completed: ");
+	buf_fmt(out, "%zu/%zu\n", x->completed, x->n_files);
+}
+
+/* The seed shows a sprint in two ways. */
+struct manner {
+	int indent;
+	bool prompt;				/* before a choice, else in the status */
+	bool interrupted;
+	double threshold;
+};
+
+/* A sprint under way, far enough to go on from. */
+static void
+put_progress(struct buf *out, int below, const struct epic_sprint *x, bool prompt)
+{
+	if (x->n_files == 0)
+		return;
+	if (prompt)
+		epic_screen_last_file(out, below, x);
+	put_counts(out, below, x);
+	if (!prompt)
+		epic_screen_last_file(out, below, x);
+}
+
+static void
+put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner *m)
 {
 	static const char *const words[] = { "COMPLETE", "IN PROGRESS", "STARTING", "WAITING" };
 	const struct epic_sprint *one = &x->sprints[i];
-	bool open = one->state == SPRINT_IN_PROGRESS || one->state == SPRINT_STARTING;
-	int below = indent + 3;
+	bool open = one->state == SPRINT_IN_PROGRESS || one->state == SPRINT_STARTING, early = sprint_early(one, m->threshold);
+	int below = m->indent + 3;
 
-	buf_fmt(out, "%*s", indent, "");
-	epic_screen_name(out, x, i, threshold);
-	buf_fmt(out, ": %s (%d%%)\n", open && interrupted != NULL ? interrupted : words[one->state], (int)one->progress);
+	buf_fmt(out, "%*s", m->indent, "");
+	epic_screen_name(out, x, i, m->threshold);
+	buf_fmt(out, ": %s%s (%d%%)\n", open && m->interrupted && !m->prompt ? "INTERRUPTED" : words[one->state],
+	    one->state == SPRINT_COMPLETED && m->prompt ? "D" : "", (int)one->progress);
 	if (one->state == SPRINT_COMPLETED && one->n_files > 0)
-		put_paths(out, below, one);
-	if (open && one->n_files > 0) {
-		line(out, below, "Files completed: ");
-		buf_fmt(out, "%zu/%zu\n", one->completed, one->n_files);
-		put_last_file(out, below, one);
-	}
-	if (one->confidence >= 0 && one->state != SPRINT_WAITING && !sprint_early(one, threshold)) {
+		put_paths(out, below, one, !m->prompt);
+	if (early && m->prompt && one->n_files > 0)
+		epic_screen_last_file(out, below, one);
+	if (early)
+		line(out, below, "Too early to resume, will restart\n");
+	if (open && !early)
+		put_progress(out, below, one, m->prompt);
+	if (one->confidence >= 0 && one->state != SPRINT_WAITING && !early) {
 		line(out, below, "Confidence: ");
 		buf_fmt(out, "%.2f\n", one->confidence);
 	}
-	if (sprint_early(one, threshold)) {
-		line(out, below, "Too early to resume, will restart\n");
-	}
+	put_hosts(out, below, one);
 	for (size_t k = 0; k < one->n_needs && one->state == SPRINT_WAITING; k++)
-		put_need(out, below, &one->needs[k]);
-	if (one->state == SPRINT_WAITING)
-		line(out, below, sprint_free(one) ? "Ready to start\n" : "Waits on\n");
+		epic_screen_need(out, below, &one->needs[k]);
+	if (one->state == SPRINT_WAITING && m->prompt && sprint_free(one))
+		line(out, below, "Ready to start\n");
+	buf_chr(out, '\n');
 }
 
 static void
@@ -170,7 +238,7 @@ put_title(struct buf *out, const struct epic *x)
 static void
 put_age(struct buf *out, int64_t at, int64_t now)
 {
-	put_time(out, at);
+	epic_screen_time(out, at);
 	if (at <= 0)
 		return;
 	buf_str(out, " (");
@@ -181,21 +249,23 @@ put_age(struct buf *out, int64_t at, int64_t now)
 static void
 put_status(struct buf *out, const struct epic *x, int64_t now, double threshold)
 {
+	/* of one that runs, none is too early for anything */
+	struct manner m = { .indent = 4, .interrupted = x->interrupted, .threshold = x->interrupted ? threshold : -1 };
+
 	put_title(out, x);
 	buf_str(out, "\n  ID: ");
 	say_foreign(out, x->id, 0);
 	buf_str(out, "\n  Started: ");
-	put_time(out, x->started);
+	epic_screen_time(out, x->started);
 	buf_str(out, "\n  Last Activity: ");
 	put_age(out, x->heard, now);
 	if (x->interrupted) {
 		buf_str(out, "\n  Crash Duration: ");
-		epic_screen_age(out, now - x->heard);
+		put_duration(out, now - x->heard);
 	}
 	buf_str(out, "\n\n  Sprints:\n");
 	for (size_t i = 0; i < x->n; i++)
-		put_sprint(out, 4, x, i, x->interrupted ? "INTERRUPTED" : NULL, threshold);
-	buf_chr(out, '\n');
+		put_sprint(out, x, i, &m);
 	if (x->interrupted)
 		put_estimates(out, "  ", x, threshold);
 	else
@@ -230,6 +300,7 @@ epic_screen_status(struct buf *out, const struct epics *list, bool all, int64_t 
 void
 epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double threshold)
 {
+	struct manner m = { .indent = 2, .prompt = true, .interrupted = true, .threshold = threshold };
 	size_t from = 0, to = 0;
 
 	buf_str(out, "🚨 Interrupted Execution Detected\n\n");
@@ -237,15 +308,14 @@ epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double th
 	buf_str(out, " (");
 	say_foreign(out, x->id, 0);
 	buf_str(out, ")\nStarted: ");
-	put_time(out, x->started);
+	epic_screen_time(out, x->started);
 	buf_str(out, "\nLast Checkpoint: ");
 	put_age(out, x->checkpoint, now);
 	buf_str(out, "\nCrash Duration: ");
-	epic_screen_age(out, now - x->heard);
+	put_duration(out, now - x->heard);
 	buf_str(out, "\n\nSprint Status:\n");
 	for (size_t i = 0; i < x->n; i++) {
-		put_sprint(out, 2, x, i, NULL, threshold);
-		buf_chr(out, '\n');
+		put_sprint(out, x, i, &m);
 		if (x->sprints[i].state == SPRINT_COMPLETED)
 			continue;
 		from = from == 0 ? i + 1 : from;
@@ -269,6 +339,22 @@ epic_screen_abandon(struct buf *out, const struct epic *x)
 /* ---- for programs ---- */
 
 static json_t *
+needs_json(const struct epic_sprint *x)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < x->n_needs; i++) {
+		json_t *o = json_object();
+
+		json_put(o, "id", x->needs[i].id);
+		json_object_set_new(o, "place", x->needs[i].place > 0 ? json_integer((json_int_t)x->needs[i].place) : json_null());
+		json_put_flag(o, "resolved", x->needs[i].resolved);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
 sprint_json(const struct epic *x, size_t i, double threshold)
 {
 	static const char *const words[] = { "completed", "in_progress", "starting", "waiting" };
@@ -285,8 +371,13 @@ sprint_json(const struct epic *x, size_t i, double threshold)
 	json_put(o, "lastFile", last != NULL ? last->path : NULL);
 	json_object_set_new(o, "lastLine", last != NULL && last->line > 0 ? json_integer((json_int_t)last->line) : json_null());
 	json_object_set_new(o, "confidence", one->confidence >= 0 ? json_real(one->confidence) : json_null());
+	json_put(o, "lastSection", last != NULL ? last->last : NULL);
+	json_put(o, "nextSection", last != NULL ? last->next : NULL);
+	json_object_set_new(o, "dependencies", needs_json(one));
 	json_put_flag(o, "restart", sprint_early(one, threshold));
 	json_put_flag(o, "ready", sprint_free(one));
+	if (json_array_size(one->hosts) > 0)
+		json_object_set(o, "hosts", one->hosts);
 	return o;
 }
 

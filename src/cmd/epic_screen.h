@@ -8,6 +8,7 @@
 
 struct buf;
 struct epic;
+struct epic_need;
 struct epic_sprint;
 struct epics;
 
@@ -15,10 +16,16 @@ struct epics;
 
 /* "45 seconds", "2 minutes", "3 hours", "2 days" */
 void epic_screen_age(struct buf *out, int64_t ms);
+/* "2025-10-10 20:45:37 UTC" */
+void epic_screen_time(struct buf *out, int64_t ms);
 /* ✅, ⚠️, ❌ or ⏸️ and "Sprint 2 (id)" of the one at that place, from 0. */
 void epic_screen_name(struct buf *out, const struct epic *x, size_t i, double threshold);
 /* 20 places, "████░░…" */
 void epic_screen_bar(struct buf *out, double percent);
+
+/* Lines below a sprint: of its last file (it has one), of something that it waits for. */
+void epic_screen_last_file(struct buf *out, int indent, const struct epic_sprint *x);
+void epic_screen_need(struct buf *out, int indent, const struct epic_need *need);
 
 /* `epic status`: the interrupted ones of the list, or all of it when one was asked for by its id. */
 void epic_screen_status(struct buf *out, const struct epics *list, bool all, int64_t now, double threshold);

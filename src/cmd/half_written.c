@@ -18,12 +18,11 @@ struct reading {
 	json_t *list;
 };
 
-/* SUSPENDED is one that was looked for; of an ACTIVE one without a process, or with one of another boot and perhaps host, nobody knows. */
+/* Of an ACTIVE one without a process, or with one of another boot or host, nobody knows. */
 static bool
 is_dead(const struct session *x, const struct reading *r)
 {
-	return x->state == SESSION_SUSPENDED || (x->state == SESSION_ACTIVE && x->boot_id[0] != '\0' &&
-	    strcmp(x->boot_id, r->now.boot_id) == 0 && !session_lives(x, &r->now));
+	return x->state != SESSION_ENDED && session_is_gone(x, &r->now);
 }
 
 static bool

@@ -13,7 +13,8 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	    "                         hands it over as the first prompt, auto resumes when nothing speaks against it\n" },
 	{ OPT_ACT | OPT_SCOPE, "      --scope task|lines how much of the conversation is taken\n" },
 	{ OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "      --include-infra    also Gas Town's mayor, deacon, witness, refinery and crew\n" },
-	{ OPT_LIST, "      --names            session names alone, one a line\n" },
+	{ OPT_LIST, "      --names            session names alone, one a line\n"
+	    "      --fleet            also the agents of the other hosts that share the store, as those saw them last\n" },
 	{ OPT_AGENT, "      --agent NAME       whose screen or record it is (claude)\n"
 	    "      --transcript       the input is the agent's own record, not a screen: of claude, codex, gemini, qwen,\n"
 	    "                         copilot, pi, auggie, cline or opencode\n" },
@@ -26,6 +27,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_RUNS, "      --mode MODE        which runs are settled: stale (the default), all, none\n"
 	    "      --threshold SECS   a run is stale after so many seconds (300)\n" },
 	{ OPT_UNDELIVERED, "      --undelivered      only messages on their way or without their answer\n" },
+	{ OPT_LEASE, "      --lease SECS       held for so many seconds after it was last renewed (300)\n" },
 	{ OPT_EPIC, "      --sprints LIST     only the sprints at these places, as in 2,3\n" },
 	{ OPT_EPIC, "      --output FILE      write to a private file, not to standard output\n" },
 	{ OPT_TMUX, "  -L, --socket NAME      only this tmux socket (name or path); may be given again\n" },

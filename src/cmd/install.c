@@ -107,8 +107,10 @@ cmd_install(const struct cli *cli, struct err *e)
 		return cmd_plugin(cli, true, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
 		return cmd_hooks(cli, true, e);
+	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
+		return cmd_binding(cli, true, e);
 	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage", "install takes one of the words shim, timer, plugin and hooks");
+		err_set(e, GT_USAGE, "usage", "install takes one of the words shim, timer, plugin, hooks and binding");
 		return err_hint(e, "gt-recover install shim [--print]");
 	}
 	path = startup_file(&shim);
@@ -135,6 +137,8 @@ cmd_uninstall(const struct cli *cli, struct err *e)
 		return cmd_plugin(cli, false, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
 		return cmd_hooks(cli, false, e);
-	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer, plugin and hooks");
+	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
+		return cmd_binding(cli, false, e);
+	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer, plugin, hooks and binding");
 	return err_hint(e, "gt-recover uninstall timer [--print]");
 }

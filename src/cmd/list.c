@@ -11,16 +11,21 @@
 #include "base/utf8.h"
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet.h"
 #include "cmd/list.h"
 #include "cmd/say.h"
 #include "cmd/setup.h"
+#include "ledger/fleet.h"
+#include "ledger/session.h"
 #include "revive/arm.h"
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
 #include "revive/recall.h"
+#include "revive/recorded.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
+#include "store/store.h"
 #include "town/config.h"
 #include "work/bd.h"
 
@@ -35,6 +40,8 @@ strings_of_sources(const struct candidate *c, const struct bead *bead)
 		json_array_append_new(v, json_string("snapshot"));
 	if (bead->id != NULL)
 		json_array_append_new(v, json_string("bead"));
+	if (c->record != NULL)
+		json_array_append_new(v, json_string("record"));
 	return v;
 }
 
@@ -66,6 +73,8 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 	json_put_int(v, "snapshot_lines", (int64_t)c->snapshot_lines);
 	json_object_set_new(v, "sources", strings_of_sources(c, bead));
 	json_put(v, "bead", bead->id);
+	json_put(v, "agent_uuid", c->record != NULL ? c->record->agent_uuid : NULL);
+	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
 	json_put_flag(v, "armed", armed);
@@ -85,7 +94,12 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 		buf_str(&how, " ago, ");
 		say_short(&lines, candidate_lines(c));
-		buf_fmt(&how, "%s lines", lines.data);
+		if (c->record != NULL) {
+			buf_str(&how, "in ");
+			say_foreign(&how, c->record->workspace_path, 80);
+		} else {
+			buf_fmt(&how, "%s lines", lines.data);
+		}
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);
 	}
@@ -214,12 +228,51 @@ print_list(const struct cli *cli, const struct candidates *all, const struct bea
 		    over == 1 ? "is" : "are", over == 1 ? "it" : "them");
 }
 
+static void
+print_all(const struct cli *cli, struct world *w, const struct candidates *all, const struct bead *beads, const struct refusal *no,
+    const struct fleet *fleet)
+{
+	int64_t now = w->store != NULL ? store_now(w->store) : clock_wall_ms();
+	struct armed_list armed = { .n = 0 };
+
+	list_armed(w, &armed);
+	if (cli->json) {
+		json_t *v = say_object(), *sessions = json_array();
+
+		for (size_t i = 0; i < all->n; i++)
+			json_array_append_new(sessions, list_json(&all->v[i], &beads[i], &no[i], arm_holds(&armed, &all->v[i])));
+		if (cli->fleet)
+			fleet_json(v, sessions, fleet, now);
+		json_object_set_new(v, "sessions", sessions);
+		say_json(v);
+	} else {
+		if (cli->fleet && !cli->names)
+			fleet_print_own();
+		print_list(cli, all, beads, no, &armed);
+		if (cli->fleet && !cli->names)
+			fleet_print(fleet, now);
+	}
+	armed_list_release(&armed);
+}
+
+/* A host may have no tmux server, and want to know of the others. */
+static int
+look(const struct cli *cli, struct world *w, struct candidates *all, struct err *e)
+{
+	if (recorded_detect(w, all, e) == 0)
+		return 0;
+	if (!cli->fleet || strcmp(e->name, "no-server") != 0)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
 int
 cmd_list(const struct cli *cli, struct err *e)
 {
 	struct candidates all = { .n = 0 };
+	struct fleet fleet = { .n = 0 };
 	struct refusal *no = NULL;
-	struct armed_list armed = { .n = 0 };
 	struct bead *beads = NULL;
 	struct world w;
 	int ret = -1;
@@ -232,7 +285,7 @@ cmd_list(const struct cli *cli, struct err *e)
 		setup_release(&w);
 		return GT_OK;
 	}
-	if (detect(&w, &all, e) != 0 || detect_lines(&w, &all, e) != 0)
+	if (look(cli, &w, &all, e) != 0 || (cli->fleet && fleet_others(&w, &fleet, e) != 0))
 		goto out;
 	setup_trouble(&all.trouble);
 	recall_lines(&w, &all);
@@ -242,24 +295,14 @@ cmd_list(const struct cli *cli, struct err *e)
 		goto out;
 	for (size_t i = 0; i < all.n; i++)
 		no[i] = plan_refusal(&w, &all.v[i], &beads[i], false, cli->include_infra);
-	list_armed(&w, &armed);
-	if (cli->json) {
-		json_t *v = say_object(), *sessions = json_array();
-
-		for (size_t i = 0; i < all.n; i++)
-			json_array_append_new(sessions, list_json(&all.v[i], &beads[i], &no[i], arm_holds(&armed, &all.v[i])));
-		json_object_set_new(v, "sessions", sessions);
-		say_json(v);
-	} else {
-		print_list(cli, &all, beads, no, &armed);
-	}
+	print_all(cli, &w, &all, beads, no, &fleet);
 	ret = GT_OK;
 out:
 	for (size_t i = 0; beads != NULL && i < all.n; i++)
 		bead_release(&beads[i]);
 	free(beads);
 	free(no);
-	armed_list_release(&armed);
+	fleet_release(&fleet);
 	candidates_release(&all);
 	setup_release(&w);
 	return ret;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -13,6 +14,7 @@
 #include "cmd/say.h"
 #include "cmd/setup.h"
 #include "ledger/event.h"
+#include "ledger/fleet.h"
 #include "revive/world.h"
 #include "store/store.h"
 
@@ -57,6 +59,7 @@ struct log_job {
 	const struct cli *cli;
 	int64_t since, now;
 	json_t *events;			/* NULL: printed at once */
+	struct fleet fleet;
 	size_t shown;
 };
 
@@ -105,6 +108,10 @@ print_event(const struct log_job *j, const struct event_row *ev)
 		buf_str(&rest, rest.len > 0 ? "  " : "");
 		say_foreign(&rest, ev->text, 0);
 	}
+	if (host_is_other(ev->host)) {
+		buf_str(&rest, rest.len > 0 ? "  on " : "on ");
+		say_foreign(&rest, fleet_name(&j->fleet, ev->host), 0);
+	}
 	printf("%s  ", when);
 	put_column(age.data, 8);
 	put_column(name.data, 24);
@@ -146,6 +153,8 @@ take_event(const struct event_row *ev, void *arg)
 	json_put(v, "subject", ev->subject);
 	json_put(v, "session", ev->session);
 	json_put(v, "text", ev->text);
+	if (ev->host != NULL)
+		json_put(v, "host", ev->host);
 	json_array_append_new(j->events, v);
 	return 0;
 }
@@ -192,6 +201,8 @@ show(struct world *w, const struct cli *cli, struct err *e)
 	if (ret == 0 && store == NULL && e->code != 0)
 		ret = -1;
 	if (ret == 0 && store != NULL)
+		ret = fleet_read(store, &j.fleet, e);
+	if (ret == 0 && store != NULL)
 		ret = event_each(store, NULL, take_event, &j, e);
 	if (ret == 0 && cli->json) {
 		json_t *v = say_object();
@@ -202,6 +213,7 @@ show(struct world *w, const struct cli *cli, struct err *e)
 		fputs("Nothing has happened yet that would be kept here.\n", stderr);
 	}
 	json_decref(j.events);
+	fleet_release(&j.fleet);
 	return ret == 0 ? GT_OK : -1;
 }
 

@@ -5,10 +5,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet.h"
 #include "cmd/list.h"
 #include "cmd/round.h"
 #include "cmd/run.h"
@@ -22,6 +24,7 @@
 #include "revive/recover.h"
 #include "revive/startup.h"
 #include "revive/tidy.h"
+#include "store/store.h"
 #include "town/config.h"
 
 /*
@@ -219,6 +222,29 @@ send_mail(struct patrol *p)
 	buf_release(&words);
 }
 
+/* Array of those that this pass saw, new reference. crashed_only: with what is new. */
+static json_t *
+json_sessions(struct patrol *p, bool crashed_only)
+{
+	struct armed_list armed = { .n = 0 };
+	struct round *r = &p->r;
+	json_t *sessions = json_array();
+
+	list_armed(&r->w, &armed);
+	for (size_t i = 0; i < r->all.n; i++) {
+		json_t *one;
+
+		if (crashed_only && !candidate_crashed(&r->all.v[i]))
+			continue;
+		one = list_json(&r->all.v[i], &r->beads[i], &r->no[i], arm_holds(&armed, &r->all.v[i]));
+		if (crashed_only)
+			json_put_flag(one, "new", p->fresh[i]);
+		json_array_append_new(sessions, one);
+	}
+	armed_list_release(&armed);
+	return sessions;
+}
+
 static json_t *
 json_mail(const struct patrol *p)
 {
@@ -234,20 +260,8 @@ static void
 print_json(struct patrol *p)
 {
 	struct round *r = &p->r;
-	struct armed_list armed = { .n = 0 };
-	json_t *v = say_object(), *sessions = json_array();
+	json_t *v = say_object();
 
-	list_armed(&r->w, &armed);
-	for (size_t i = 0; i < r->all.n; i++) {
-		json_t *one;
-
-		if (!candidate_crashed(&r->all.v[i]))
-			continue;
-		one = list_json(&r->all.v[i], &r->beads[i], &r->no[i], arm_holds(&armed, &r->all.v[i]));
-		json_put_flag(one, "new", p->fresh[i]);
-		json_array_append_new(sessions, one);
-	}
-	armed_list_release(&armed);
 	json_put_flag(v, "auto_recover", config_flag(r->w.config, "auto_recover"));
 	json_object_set_new(v, "startup", p->due ? startup_json(&p->runs, &p->started) : json_null());
 	json_object_set_new(v, "runs", run_recovery_json(&p->runs, &p->started.runs));
@@ -257,7 +271,7 @@ print_json(struct patrol *p)
 	json_put_int(v, "refused", (int64_t)r->refused);
 	json_put_int(v, "failed", (int64_t)r->failed);
 	json_put_int(v, "yielded", (int64_t)p->yielded);
-	json_object_set_new(v, "sessions", sessions);
+	json_object_set_new(v, "sessions", json_sessions(p, true));
 	json_object_set(v, "results", r->results);
 	json_object_set_new(v, "mail", json_mail(p));
 	say_json(v);
@@ -361,9 +375,9 @@ count_stale(struct patrol *p, size_t *n)
 	p->runs.between = true;
 	look = p->runs;
 	look.dry_run = true;
-	moment_now(&now);
 	if (store == NULL)
 		return 0;
+	store_moment(store, &now);
 	if (run_recover(store, &look, &now, &p->started.runs, &p->ledger) != 0)
 		return -1;
 	*n = p->started.runs.claimed + p->started.runs.running + p->started.runs.stopping;
@@ -373,10 +387,11 @@ count_stale(struct patrol *p, size_t *n)
 static int
 settle_runs(struct patrol *p)
 {
+	struct store *store = world_store(&p->r.w, false, NULL);
 	struct moment now;
 
-	moment_now(&now);
-	if (run_recover(world_store(&p->r.w, false, NULL), &p->runs, &now, &p->started.runs, &p->ledger) != 0)
+	store_moment(store, &now);
+	if (run_recover(store, &p->runs, &now, &p->started.runs, &p->ledger) != 0)
 		return -1;
 	startup_tell(&p->r.say, &p->runs, &p->started, config_flag(p->r.w.config, "auto_recover"));
 	setup_export(&p->r.w);
@@ -431,6 +446,8 @@ run(struct patrol *p, struct err *e)
 		show_plan(p);
 		return GT_OK;
 	}
+	if (*host_id() != '\0')
+		fleet_note(&p->r.w, &p->r.say, json_sessions(p, false));
 	if (p->crashed + chosen > 0 || p->due || notice_owed(&p->r.w) || !startup_knows(&p->r.w, &p->r.all)) {
 		ours = take_lock(p, e);
 		if (ours < 0 || (ours > 0 && act(p, e) != 0))

@@ -70,8 +70,8 @@ run(const struct cli *cli, const struct plugin *p, bool install, const char *lin
 
 	if (cli->print) {
 		if (install)
-			printf("# %s/plugin.md\n%s\n# %s/run.sh\n%s\n# a hook, or a step of the witness's patrol\n%s\n", p->dir, p->md.data, p->dir,
-			    p->run.data, line);
+			printf("# %s/plugin.md\n%s\n# %s/run.sh\n%s\n# a hook, or a step of the witness's patrol\n%s\n", p->dir, p->file[PLUGIN_MD].text.data, p->dir,
+			    p->file[PLUGIN_RUN].text.data, line);
 		else
 			printf("%s\n", p->dir);
 		return 0;

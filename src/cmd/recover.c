@@ -199,6 +199,7 @@ cmd_recover(const struct cli *cli, struct err *e)
 		return -1;
 	ret = round_open(&r, cli, e);
 	r.mass = cli->all;
+	r.recorded = !cli->all && (!cli->dry_run || cli->n_args > 0);
 	if (ret == 0 && setup_disabled(cli, &r.w)) {
 		round_close(&r);
 		return GT_OK;

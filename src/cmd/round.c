@@ -18,7 +18,9 @@
 #include "revive/arm.h"
 #include "revive/plan.h"
 #include "revive/recall.h"
+#include "revive/recorded.h"
 #include "revive/recover.h"
+#include "revive/restart.h"
 #include "revive/takeup.h"
 #include "town/config.h"
 #include "work/bead.h"
@@ -59,8 +61,14 @@ forget(struct round *r)
 int
 round_look(struct round *r, struct err *e)
 {
+	int ret;
+
 	forget(r);
-	if (detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0) {
+	if (r->recorded)
+		ret = recorded_detect(&r->w, &r->all, e);
+	else
+		ret = detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0 ? -1 : 0;
+	if (ret != 0) {
 		forget(r);
 		return -1;
 	}
@@ -158,7 +166,7 @@ recover_one(struct round *r, const struct candidate *c, bool headed, bool *start
 	say_foreign(&name, c->pane.session, 60);
 	if (headed)
 		say_line(&r->say, "\n%s", name.data);
-	if (recover(&one, &e) != 0) {
+	if ((c->record != NULL ? restart_recorded(&one, &e) : recover(&one, &e)) != 0) {
 		code = e.code;
 		say_foreign(&words, e.msg, 0);
 		say_foreign(&hint, e.hint, 0);
@@ -276,7 +284,7 @@ print_planned(const struct round *r, size_t i)
 	if (r->chosen[i] && !class_crashed(c->class))
 		puts("started already, to be looked after until it has taken its prompt up");
 	else if (r->chosen[i])
-		printf("%s lines context, %s, %s\n", lines.data, class_name(c->class), c->profile->name);
+		printf("%s%s, %s, %s\n", c->record != NULL ? "its record alone" : lines.data, c->record != NULL ? "" : " lines context", class_name(c->class), c->profile->name);
 	else
 		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
 	buf_release(&name);

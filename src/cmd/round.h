@@ -28,6 +28,7 @@ struct round {
 	struct refusal *no;
 	bool *chosen;
 	bool named;			/* a person chose: consent */
+	bool recorded;			/* also agents that only the ledger knows (revive/recorded.h) */
 	bool mass;			/* everything there is: halted after two agents that were not logged in, and summed up */
 	json_t *results;		/* told_json of each that was tried */
 	size_t found, recovered, unacknowledged, refused, failed, again;	/* again: of failed, those that may be tried again at once */

@@ -12,6 +12,7 @@
 #include "cmd/setup.h"
 #include "cmd/table.h"
 #include "cmd/verb.h"
+#include "ledger/fleet.h"
 #include "ledger/run.h"
 #include "ledger/run_recover.h"
 #include "store/store.h"
@@ -84,7 +85,7 @@ read_said(const struct verb_job *j, const char *command, const char *const *orde
 	}
 	if (ret >= 0 && out->o != NULL)
 		ret = input_number(out->o, "fence", &out->fence, e);
-	moment_now(&out->now);
+	store_moment(j->store, &out->now);
 	if (ret >= 0)
 		return 0;
 	json_decref(out->o);
@@ -117,7 +118,7 @@ create(struct verb_job *j, struct err *e)
 		r.session_id = (char *)(uintptr_t)at[1];
 		r.type = (char *)(uintptr_t)at[2];
 		r.prompt = (char *)(uintptr_t)at[3];
-		moment_now(&now);
+		store_moment(j->store, &now);
 		ret = run_create(j->store, &r, at[4], &now, &out, e);
 	}
 	json_decref(o);
@@ -208,6 +209,7 @@ finish(struct verb_job *j, struct err *e)
 
 static const struct table_column columns[] = {
 	{ .head = "RUN", .least = 25 }, { .head = "STATUS" }, { .head = "SESSION", .least = 10 }, { .head = "RUNNER", .least = 8 },
+	{ .head = "HOST", .least = 6, .maybe = true },
 	{ .head = "AGE", .right = true }, { .head = "ERROR", .least = 16, .most = 80, .maybe = true },
 };
 
@@ -215,6 +217,7 @@ struct listing {
 	int64_t since, now;		/* ms since 1970 */
 	json_t *runs;			/* NULL: the table */
 	struct table table;
+	struct fleet fleet;
 };
 
 static void
@@ -227,6 +230,7 @@ put_row(struct listing *l, const struct run *r)
 	table_put(&l->table, run_state_name(r->state));
 	table_put(&l->table, r->session_id);
 	table_put(&l->table, r->runner_id);
+	table_put(&l->table, fleet_name(&l->fleet, r->host));
 	table_put(&l->table, age.data);
 	table_put(&l->table, r->error);
 	buf_release(&age);
@@ -251,7 +255,7 @@ take_row(const struct record *rec, void *arg, struct err *e)
 static int
 list(struct verb_job *j, struct err *e)
 {
-	struct listing l = { .now = clock_wall_ms() };
+	struct listing l = { .now = j->store != NULL ? store_now(j->store) : 0 };
 	int ret = setup_since(&j->cli, &l.since, e);
 
 	for (size_t i = 0; i < j->cli.n_args && ret == 0; i++)
@@ -261,6 +265,8 @@ list(struct verb_job *j, struct err *e)
 		}
 	table_init(&l.table, columns, sizeof columns / sizeof columns[0]);
 	l.runs = j->cli.json ? json_array() : NULL;
+	if (ret == 0 && j->store != NULL)
+		ret = fleet_read(j->store, &l.fleet, e);
 	if (ret == 0 && j->store != NULL && j->cli.n_args == 0)
 		ret = store_each(j->store, "run:", NULL, take_row, &l, e);
 	for (size_t i = 0; i < j->cli.n_args && ret == 0 && j->store != NULL; i++)
@@ -276,6 +282,7 @@ list(struct verb_job *j, struct err *e)
 		table_print(&l.table);
 	}
 	table_release(&l.table);
+	fleet_release(&l.fleet);
 	json_decref(l.runs);
 	return ret == 0 ? GT_OK : -1;
 }
@@ -309,7 +316,7 @@ recover(struct verb_job *j, struct err *e)
 	struct run_recovery how;
 	struct moment now;
 
-	moment_now(&now);
+	store_moment(j->store, &now);
 	if (open_log(j, e) != 0 || run_recovery_read(&j->cli, j->w.config, &how, e) != 0 ||
 	    (j->store != NULL && run_recover(j->store, &how, &now, &r, e) != 0))
 		return -1;

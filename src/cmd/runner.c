@@ -11,7 +11,9 @@
 #include "cmd/input.h"
 #include "cmd/table.h"
 #include "cmd/verb.h"
+#include "ledger/fleet.h"
 #include "ledger/runner.h"
+#include "store/store.h"
 #include "town/config.h"
 
 struct said {
@@ -61,6 +63,8 @@ runner_object(const struct runner *r, bool lives)
 	json_put_int(o, "life", r->life);
 	json_put_int(o, "registered_at", r->registered_at);
 	json_put_int(o, "beat_at", r->beat.wall_ms);
+	if (r->beat.host[0] != '\0')
+		json_put(o, "host", r->beat.host);
 	json_object_set_new(o, "pid", r->pid != 0 ? json_integer(r->pid) : json_null());
 	return o;
 }
@@ -75,7 +79,7 @@ do_register(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "runner register", &said, e) != 0)
 		return -1;
-	moment_now(&now);
+	store_moment(j->store, &now);
 	ret = runner_register(j->store, said.runner_id, said.pid, &now, &r, e);
 	json_decref(said.o);
 	if (ret != 0)
@@ -96,7 +100,7 @@ beat(struct verb_job *j, struct err *e)
 
 	if (read_said(&j->cli, "runner beat", &said, e) != 0)
 		return -1;
-	moment_now(&now);
+	store_moment(j->store, &now);
 	ret = runner_beat(j->store, said.runner_id, &now, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = say_object();
@@ -110,7 +114,8 @@ beat(struct verb_job *j, struct err *e)
 }
 
 static const struct table_column columns[] = {
-	{ .head = "RUNNER", .least = 12 }, { .head = "STATE" }, { .head = "PID", .right = true, .maybe = true }, { .head = "LAST BEAT", .right = true },
+	{ .head = "RUNNER", .least = 12 }, { .head = "STATE" }, { .head = "HOST", .least = 6, .maybe = true },
+	{ .head = "PID", .right = true, .maybe = true }, { .head = "LAST BEAT", .right = true },
 };
 
 static int
@@ -118,12 +123,13 @@ list(struct verb_job *j, struct err *e)
 {
 	int64_t threshold = config_ms(j->w.config, "runs.threshold");
 	struct runners all = { .n = 0 };
+	struct fleet fleet = { .n = 0 };
 	json_t *array = json_array();
 	struct moment now;
 	struct table t;
-	int ret = j->store != NULL ? runners_read(j->store, &all, e) : 0;
+	int ret = j->store != NULL && (runners_read(j->store, &all, e) != 0 || fleet_read(j->store, &fleet, e) != 0) ? -1 : 0;
 
-	moment_now(&now);
+	store_moment(j->store, &now);
 	table_init(&t, columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		const struct runner *r = &all.v[i];
@@ -139,6 +145,7 @@ list(struct verb_job *j, struct err *e)
 		snprintf(pid, sizeof pid, "%lld", (long long)r->pid);
 		table_put(&t, r->id);
 		table_put(&t, lives ? "alive" : "gone");
+		table_put(&t, fleet_name(&fleet, r->beat.host));
 		table_put(&t, r->pid != 0 ? pid : NULL);
 		table_put(&t, age.data);
 		buf_release(&age);
@@ -152,6 +159,7 @@ list(struct verb_job *j, struct err *e)
 	else
 		json_decref(array);
 	runners_release(&all);
+	fleet_release(&fleet);
 	return ret == 0 ? GT_OK : -1;
 }
 

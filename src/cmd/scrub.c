@@ -39,6 +39,7 @@ pump(struct stream *st, bool quiet, struct err *e)
 {
 	char *piece = xmalloc(PIECE);
 	struct clean_text *t;
+	size_t most = 0;
 	int ret = 0;
 
 	for (bool more = true; ret == 0 && more;) {
@@ -51,13 +52,14 @@ pump(struct stream *st, bool quiet, struct err *e)
 			break;
 		}
 		more = n > 0;
+		most = (size_t)n > most ? (size_t)n : most;
 		t = more ? stream_put(st, piece, (size_t)n) : stream_end(st);
 		if (quiet)
 			clean_free(t);
 		else if (t != NULL)
 			ret = write_clean(t, e);
 	}
-	explicit_bzero(piece, PIECE);
+	explicit_bzero(piece, most);
 	free(piece);
 	return ret;
 }

@@ -13,6 +13,7 @@
 #include "cmd/session.h"
 #include "cmd/table.h"
 #include "cmd/verb.h"
+#include "ledger/fleet.h"
 #include "ledger/session.h"
 #include "ledger/tree.h"
 #include "scrub/scrub.h"
@@ -162,18 +163,19 @@ show(struct verb_job *j, struct err *e)
 }
 
 static const struct table_column columns[] = {
-	{ .head = "AGENT", .least = 36 }, { .head = "STATE" }, { .head = "PROVIDER", .least = 6 }, { .head = "MODEL", .least = 6, .maybe = true },
+	{ .head = "AGENT", .least = 36 }, { .head = "STATE" }, { .head = "HOST", .least = 6, .maybe = true }, { .head = "PROVIDER", .least = 6 }, { .head = "MODEL", .least = 6, .maybe = true },
 	{ .head = "AGE", .right = true }, { .head = "WORKSPACE", .least = 8, .maybe = true },
 };
 
 static void
-put_row(struct table *t, const struct session *x, int64_t now)
+put_row(struct table *t, const struct session *x, const struct fleet *fleet, int64_t now)
 {
 	struct buf age = BUF_INIT;
 
 	clock_age(&age, now - x->changed_at);
 	table_put(t, x->agent_uuid);
 	table_put(t, session_state_name(x->state));
+	table_put(t, fleet_name(fleet, x->host));
 	table_put(t, x->provider_name);
 	table_put(t, x->model);
 	table_put(t, age.data);
@@ -185,9 +187,10 @@ static int
 list(struct verb_job *j, struct err *e)
 {
 	struct sessions all = { .n = 0 };
+	struct fleet fleet = { .n = 0 };
 	json_t *v = json_array();
 	struct table t;
-	int ret = 0;
+	int ret = j->store != NULL ? fleet_read(j->store, &fleet, e) : 0;
 
 	table_init(&t, columns, N(columns));
 	for (int state = SESSION_ACTIVE; state < (j->cli.verbose > 0 ? SESSION_STATES : SESSION_ENDED) && ret == 0; state++)
@@ -196,7 +199,7 @@ list(struct verb_job *j, struct err *e)
 		if (j->cli.json)
 			json_array_append_new(v, session_shown(&all.v[i], NULL));
 		else
-			put_row(&t, &all.v[i], store_now(j->store));
+			put_row(&t, &all.v[i], &fleet, store_now(j->store));
 	table_print(&t);
 	table_release(&t);
 	if (ret == 0 && all.n == 0)
@@ -206,6 +209,7 @@ list(struct verb_job *j, struct err *e)
 	else
 		json_decref(v);
 	sessions_release(&all);
+	fleet_release(&fleet);
 	return ret == 0 ? GT_OK : -1;
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
@@ -63,7 +64,8 @@ setup_config(const struct cli *cli, struct world *w, struct err *e)
 	if ((w->town = town_new(cli->town, e)) == NULL ||
 	    (w->config = config_new(cli->config, town_root(w->town), e)) == NULL ||
 	    (w->profiles = profiles_new(w->config, e)) == NULL ||
-	    (w->state_dir = town_state_path(w->town, e)) == NULL) {
+	    (w->state_dir = town_state_path(w->town, e)) == NULL ||
+	    (store_is_redis(config_text(w->config, "state")) && host_set(config_text(w->config, "host"), e) != 0)) {
 		setup_release(w);
 		return -1;
 	}

@@ -8,6 +8,7 @@
 #include "cmd/say.h"
 #include "cmd/setup.h"
 #include "revive/snap.h"
+#include "revive/wip_pass.h"
 #include "revive/world.h"
 
 static size_t
@@ -46,10 +47,34 @@ json_result(const struct snap_result *r)
 	return v;
 }
 
-static void
-print_json(const struct snap_run *run, bool dry_run)
+static json_t *
+json_wip(const struct wip_one *one)
 {
-	json_t *v = say_object(), *results = json_array();
+	json_t *v = json_object();
+	struct buf command = BUF_INIT;
+
+	if (one->how == WIP_COMMITTED)
+		wip_restore_command(&command, &one->wip);
+	json_put(v, "session", one->session);
+	json_put(v, "result", wip_how_name(one->how));
+	json_put(v, "directory", one->wip.top);
+	json_put(v, "ref", one->wip.ref);
+	json_put(v, "commit", *one->wip.commit != '\0' ? one->wip.commit : NULL);
+	json_put_int(v, "files", (int64_t)one->wip.files);
+	json_put_int(v, "left_out", (int64_t)one->wip.n_left);
+	json_put(v, "restore", command.len > 0 ? command.data : NULL);
+	json_object_set_new(v, "error", one->how == WIP_FAILED ? json_error(&one->error) : json_null());
+	buf_release(&command);
+	return v;
+}
+
+static void
+print_json(const struct snap_run *run, const struct wip_pass *work, bool dry_run)
+{
+	json_t *v = say_object(), *results = json_array(), *wip = json_array();
+
+	for (size_t i = 0; i < work->n; i++)
+		json_array_append_new(wip, json_wip(&work->v[i]));
 
 	for (size_t i = 0; i < run->n; i++)
 		json_array_append_new(results, json_result(&run->v[i]));
@@ -60,6 +85,8 @@ print_json(const struct snap_run *run, bool dry_run)
 	json_put_int(v, "failed", (int64_t)count(run, SNAP_FAILED));
 	json_put_int(v, "removed", (int64_t)run->removed);
 	json_object_set_new(v, "results", results);
+	json_put_flag(v, "wip_due", work->due);
+	json_object_set_new(v, "wip", wip);
 	say_json(v);
 }
 
@@ -74,7 +101,29 @@ print_failure(struct say *s, const struct snap_result *r)
 }
 
 static void
-print_text(const struct cli *cli, const struct snap_run *run)
+print_wip(struct say *s, const struct wip_one *one)
+{
+	struct buf name = BUF_INIT, command = BUF_INIT;
+
+	say_foreign(&name, one->session, 60);
+	if (one->how == WIP_FAILED) {
+		say_warning(s, "%s: work in progress: %s%s%s", name.data, one->error.msg, *one->error.hint != '\0' ? "\n  " : "", one->error.hint);
+	} else if (one->how == WIP_WANTED) {
+		say_line(s, "Would look at the work in progress of %s.", name.data);
+	} else if (one->how == WIP_COMMITTED) {
+		wip_restore_command(&command, &one->wip);
+		say_line(s, "Work in progress of %s is committed to %s: %zu files, %zu left out. To take it back:", name.data,
+		    wip_ref_short(one->wip.ref), one->wip.files, one->wip.n_left);
+		say_exact(s, "  %s", command.data);
+		if (s->verbose > 0 && one->wip.n_left > 0)
+			say_exact(s, "Left out:\n%.*s", (int)strlen(one->wip.left) - 1, one->wip.left);
+	}
+	buf_release(&name);
+	buf_release(&command);
+}
+
+static void
+print_text(const struct cli *cli, const struct snap_run *run, const struct wip_pass *work)
 {
 	size_t taken = count(run, SNAP_TAKEN), same = count(run, SNAP_SAME), kept = count(run, SNAP_KEPT);
 	struct say s;
@@ -90,16 +139,21 @@ print_text(const struct cli *cli, const struct snap_run *run)
 	else
 		say_line(&s, "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is empty now, %zu failed; %zu old ones removed.",
 		    taken, same, kept, count(run, SNAP_FAILED), run->removed);
+	for (size_t i = 0; i < work->n; i++)
+		print_wip(&s, &work->v[i]);
 	say_release(&s);
 }
 
 /* 1 and 75 only when nothing was done: some of several is its own status. */
 static int
-status_of(const struct snap_run *run)
+status_of(const struct snap_run *run, const struct wip_pass *work)
 {
 	size_t failed = count(run, SNAP_FAILED) + (run->trouble.code != 0);
 	int code = run->trouble.code;
 
+	for (size_t i = 0; i < work->n; i++)
+		if (work->v[i].how == WIP_FAILED)
+			return GT_SOME;
 	if (failed == 0)
 		return GT_OK;
 	if (run->n > count(run, SNAP_FAILED))
@@ -113,6 +167,7 @@ int
 cmd_snapshot(const struct cli *cli, struct err *e)
 {
 	struct snap_ask ask = { .names = cli->args, .n = cli->n_args, .dry_run = cli->dry_run };
+	struct wip_pass work = { .n = 0 };
 	struct snap_run run;
 	struct world w;
 	int ret;
@@ -124,14 +179,17 @@ cmd_snapshot(const struct cli *cli, struct err *e)
 		return GT_OK;
 	}
 	ret = snap(&w, &ask, &run, e);
+	if (ret == 0)
+		ret = wip_pass(&w, cli->args, cli->n_args, cli->dry_run, &work, e);
 	if (ret == 0) {
 		setup_trouble(&run.trouble);
 		if (cli->json)
-			print_json(&run, cli->dry_run);
+			print_json(&run, &work, cli->dry_run);
 		else
-			print_text(cli, &run);
-		ret = status_of(&run);
+			print_text(cli, &run, &work);
+		ret = status_of(&run, &work);
 	}
+	wip_pass_release(&work);
 	snap_run_release(&run);
 	setup_release(&w);
 	return ret;

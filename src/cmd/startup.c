@@ -17,6 +17,7 @@
 #include "revive/restart.h"
 #include "revive/startup.h"
 #include "revive/world.h"
+#include "store/store.h"
 #include "town/config.h"
 
 #define LOCK_WAIT_MS 10000
@@ -43,6 +44,7 @@ tell_counts(struct say *s, const struct startup *x)
 	count(&b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
 	count(&b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
 	count(&b, x->tree.ended, "agent has ended", "agents have ended");
+	count(&b, x->locks, "stale lock is free", "stale locks are free");
 	count(&b, x->messages.flagged, "message is flagged: whether it was answered is not known",
 	    "messages are flagged: whether they were answered is not known");
 	count(&b, x->messages.asked, "agent is asked to repeat its answer", "agents are asked to repeat their answers");
@@ -131,6 +133,7 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 	json_put_int(o, "made_roots", (int64_t)x->tree.made_roots);
 	json_put_int(o, "ended", (int64_t)x->tree.ended);
 	json_object_set_new(v, "agents", o);
+	json_put_int(v, "locks_released", (int64_t)x->locks);
 	o = json_object();
 	json_put_int(o, "undelivered", (int64_t)x->messages.pending);
 	json_put_int(o, "answers_undelivered", (int64_t)x->messages.answers_pending);
@@ -144,6 +147,21 @@ startup_json(const struct run_recovery *how, const struct startup *x)
 }
 
 /* ---- bringing back ---- */
+
+static void
+tell_would(struct say *s, const struct session *x, const struct startup_one *one, bool was_there)
+{
+	struct buf name = BUF_INIT, text = BUF_INIT;
+
+	say_foreign(&name, x->agent_uuid, 0);
+	say_foreign(&text, one->no.msg, 0);
+	if (one->no.code == 0)
+		say_line(s, was_there ? "%s runs already: an earlier recovery had started it" : "would be started: %s", name.data);
+	else
+		say_line(s, "would not be started: %s: %s (%s)", name.data, text.data, one->no.name);
+	buf_release(&name);
+	buf_release(&text);
+}
 
 static void
 tell_one(struct say *s, const struct session *x, const struct startup_one *one, bool was_there)
@@ -191,7 +209,10 @@ startup_bring_back(struct world *w, struct say *s, const struct startup *x, cons
 		how = restart_agent(w, one, all, list[i].id, &list[i].no);
 		list[i].tried = true;
 		started = *list[i].id != '\0' && how != RESTART_FOUND;
-		tell_one(s, one, &list[i], how == RESTART_FOUND);
+		if (w->dry)
+			tell_would(s, one, &list[i], how == RESTART_FOUND);
+		else
+			tell_one(s, one, &list[i], how == RESTART_FOUND);
 	}
 	return list;
 }
@@ -220,6 +241,37 @@ bring_back(struct job *j)
 	candidates_release(&all);
 }
 
+static int
+startup_locked(struct job *j, struct err *e)
+{
+	bool starts = config_flag(j->w.config, "auto_recover");
+
+	if (startup(&j->w, &j->runs, &j->x, e) != 0)
+		return -1;
+	startup_tell(&j->say, &j->runs, &j->x, starts);
+	if (j->x.back.n > 0 && starts)
+		bring_back(j);
+	return 0;
+}
+
+/* Told as it would be told, of a store that forgets it. What others change meanwhile is not waited for. */
+static int
+rehearse(struct job *j, struct err *e)
+{
+	struct store *store = world_store(&j->w, false, e);
+
+	if (store == NULL)
+		return e->code == 0 ? 0 : -1;
+	j->w.store = store_dry(store);
+	j->w.dry = true;
+	say_line(&j->say, "What startup would do; nothing is changed:");
+	if (startup_locked(j, e) != 0)
+		return -1;
+	if (!startup_changed(&j->x) && j->x.back.n == 0)
+		say_line(&j->say, "nothing");
+	return 0;
+}
+
 /* Patrol's own lock: two that bring the records up at once would count each other's work. Where there is no store there is nothing to lock. */
 static int
 settle(struct job *j, struct err *e)
@@ -234,11 +286,7 @@ settle(struct job *j, struct err *e)
 	if (fd >= 0) {
 		/* torn tails first */
 		setup_export(&j->w);
-		ret = startup(&j->w, &j->runs, &j->x, e);
-		if (ret == 0)
-			startup_tell(&j->say, &j->runs, &j->x, config_flag(j->w.config, "auto_recover"));
-		if (ret == 0 && j->x.back.n > 0 && config_flag(j->w.config, "auto_recover"))
-			bring_back(j);
+		ret = startup_locked(j, e);
 		if (ret == 0)
 			setup_export(&j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
@@ -258,10 +306,12 @@ print_json(const struct job *j)
 		const struct startup_one *one = j->ones != NULL ? &j->ones[i] : NULL;
 		json_t *o_one = json_array_get(list, i);
 
-		json_put_flag(o_one, "restarted", one != NULL && one->tried && one->no.code == 0);
+		json_put_flag(o_one, j->w.dry ? "would_restart" : "restarted", one != NULL && one->tried && one->no.code == 0);
 		json_put(o_one, "refusal", one != NULL && one->no.code != 0 ? one->no.name : NULL);
 		json_put(o_one, "recovery_id", one != NULL && *one->id != '\0' ? one->id : NULL);
 	}
+	if (j->w.dry)
+		json_put_flag(v, "dry_run", true);
 	json_object_set_new(v, "startup", o);
 	say_json(v);
 }
@@ -275,7 +325,7 @@ run(struct job *j, const struct cli *cli, struct err *e)
 	if (ret == 0)
 		ret = run_recovery_read(cli, j->w.config, &j->runs, e);
 	if (ret == 0)
-		ret = settle(j, e);
+		ret = cli->dry_run ? rehearse(j, e) : settle(j, e);
 	if (ret == 0 && cli->json)
 		print_json(j);
 	free(log_file);

@@ -28,8 +28,13 @@ tell_captured(struct say *s, const struct recovery *r)
 	const struct gathered *g = &r->gathered;
 	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
 	size_t users = conversation_count(&g->talk, ROLE_USER), answers = conversation_count(&g->talk, ROLE_ASSISTANT);
-	char *action = conversation_last_action(&g->talk);
+	char *action;
 
+	if (r->words != NULL) {
+		say_line(s, "Only its record tells of it: it is started by that, and told of the restart");
+		return;
+	}
+	action = conversation_last_action(&g->talk);
 	say_thousands(&lines, g->capture.rows);
 	say_line(s, "Capturing context... %s lines", lines.data);
 	say_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users, users == 1 ? "" : "s", answers,

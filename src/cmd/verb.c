@@ -21,6 +21,8 @@ not_taken(const struct cli *cli, const struct verb *v)
 		return cli->yes ? "--yes" : "--no-input";
 	if (cli->sprints != NULL && !v->starts)
 		return "--sprints";
+	if (cli->lease != NULL && !v->leases)
+		return "--lease";
 	if (cli->n_sockets > 0 && !v->starts)
 		return "--socket";
 	if (v->recovery)

@@ -27,9 +27,9 @@ struct verb {
 	bool writes;
 	/*
 	 * options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run; --output; --yes and
-	 * --no-input; --sprints, --dry-run and --socket: it looks at tmux
+	 * --no-input; --sprints, --dry-run and --socket: it looks at tmux; --lease
 	 */
-	bool undelivered, since, recovery, output, asks, starts;
+	bool undelivered, since, recovery, output, asks, starts, leases;
 };
 
 /*

@@ -9,7 +9,7 @@
 #include "context/newborn.h"
 #include "base/buf.h"
 #include "base/io.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "context/transcript_record.h"
 
 #define HEAD ((size_t)64 << 10)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "context/parting.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "context/transcript_tail.h"
 
 /* How far from the end a record is looked for that names the version: the last ones of 2.1.330 do not. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "context/transcript.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -4,120 +4,16 @@
 
 #include "epic/brief.h"
 #include "epic/epic.h"
+#include "epic/part.h"
 #include "epic/shape.h"
 #include "epic/state.h"
+#include "epic/test_lock.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "store/store.h"
-
-/* ---- whose it is ---- */
-
-struct search {
-	const char *agent;			/* or its session */
-	char *found;				/* heap: the id of its epic, or of the agent */
-};
-
-/* 1: this sprint lists the agent. */
-static int
-lists_agent(const struct record *r, void *arg, struct err *e)
-{
-	struct search *found = arg;
-	json_t *o = state_is(STATE_SPRINT, r->key) ? state_object(r, e) : NULL;
-	const json_t *agents = json_object_get(o, "agents");
-	const char *epic = json_text(o, "epicId", NULL);
-	bool here = false;
-
-	if (o == NULL)
-		return state_is(STATE_SPRINT, r->key) ? -1 : 0;
-	for (size_t i = 0; i < json_array_size(agents) && !here && epic != NULL; i++)
-		here = strcmp(json_text(json_array_get(agents, i), "id", ""), found->agent) == 0;
-	if (here)
-		found->found = xstrdup(epic);
-	json_decref(o);
-	return here;
-}
-
-/* The epic of an agent by its own record, by its sprint's, or by a sprint that lists it. Heap; NULL: none. -1 with err. */
-static int
-find_epic(struct store *s, const char *agent, const json_t *state, char **epic, struct err *e)
-{
-	const char *sprint = json_text(state, "sprintId", NULL), *told = json_text(state, "epicId", NULL);
-	struct search search = { .agent = agent };
-	json_t *o = NULL;
-	struct record r;
-	int ret = 0;
-
-	if (told == NULL && sprint != NULL) {
-		ret = state_find(s, STATE_SPRINT, sprint, &r, &o, e);
-		if (ret > 0)
-			record_release(&r);
-		told = json_text(o, "epicId", NULL);
-	}
-	if (told != NULL)
-		search.found = xstrdup(told);
-	else if (ret >= 0 && sprint == NULL)
-		ret = store_each(s, state_prefix(STATE_SPRINT), NULL, lists_agent, &search, e);
-	json_decref(o);
-	*epic = search.found;
-	return ret < 0 ? -1 : 0;
-}
-
-static const struct epic_sprint *
-sprint_of(const struct epic *x, const char *agent, const json_t *state)
-{
-	const char *told = json_text(state, "sprintId", NULL);
-
-	for (size_t i = 0; i < x->n; i++) {
-		const json_t *agents = json_object_get(x->sprints[i].record, "agents");
-
-		if (told != NULL && state_same(STATE_SPRINT, told, x->sprints[i].id))
-			return &x->sprints[i];
-		for (size_t k = 0; told == NULL && k < json_array_size(agents); k++)
-			if (strcmp(json_text(json_array_get(agents, k), "id", ""), agent) == 0)
-				return &x->sprints[i];
-	}
-	return NULL;
-}
-
-/* 1: this agent's session is the one that is looked for. */
-static int
-is_session(const struct record *r, void *arg, struct err *e)
-{
-	struct search *found = arg;
-	json_t *o = state_is(STATE_CHECKPOINT, r->key) ? state_object(r, e) : NULL;
-	bool here = strcmp(json_text(o, "sessionId", ""), found->agent) == 0;
-
-	if (o == NULL)
-		return state_is(STATE_CHECKPOINT, r->key) ? -1 : 0;
-	if (here)
-		found->found = state_id(STATE_CHECKPOINT, r->key);
-	json_decref(o);
-	return here;
-}
-
-/* The agent's last checkpoint, NULL: none, and its id, heap. -1 with err. */
-static int
-find_agent(struct store *s, const char *agent, char **id, json_t **state, struct err *e)
-{
-	struct search search = { .agent = agent };
-	struct record r;
-	int found = state_find(s, STATE_CHECKPOINT, agent, &r, state, e);
-
-	*id = xstrdup(agent);
-	if (found == 0 && (found = store_each(s, state_prefix(STATE_CHECKPOINT), NULL, is_session, &search, e)) > 0) {
-		free(*id);
-		*id = search.found;
-		found = state_find(s, STATE_CHECKPOINT, *id, &r, state, e);
-	}
-	if (found > 0)
-		record_release(&r);
-	return found < 0 ? -1 : 0;
-}
-
-/* ---- what it is told ---- */
 
 static void
 put(struct buf *out, const char *what, const char *text)
@@ -172,18 +68,22 @@ put_files(struct buf *out, const char *cwd, const struct epic_sprint *x)
 		buf_fmt(out, "Files completed: %zu of %zu\n", x->completed, x->n_files);
 }
 
-static void
-put_tests(struct buf *out, const struct epic_sprint *x)
+static int
+put_tests(struct store *s, struct buf *out, const char *agent, const struct epic_sprint *x, struct err *e)
 {
 	const json_t *tests = json_object_get(x->record, "tests");
 	int64_t run = json_number(tests, "run", -1), total = json_number(tests, "total", -1);
+	struct moment now;
 
 	if (!json_is_object(tests))
-		return;
+		return 0;
+	moment_now(&now);
+	now.wall_ms = store_now(s);
 	if (run >= 0 && total >= 0)
 		buf_fmt(out, "Tests: %lld of %lld had run before the crash. ", (long long)run, (long long)total);
 	buf_str(out, "Run the whole test suite again: what ran when it died proves nothing.\n");
 	put(out, "  Last test", json_text(tests, "last", NULL));
+	return test_lock_tell(s, x, agent, &now, out, e);
 }
 
 static void
@@ -268,7 +168,8 @@ write_all(struct store *s, const char *agent, const json_t *state, const char *c
 		buf_str(out, "There was too little of the sprint to go on from: start it from the beginning,\n"
 		    "and look first at what is on disk.\n");
 	put_files(out, cwd, sprint);
-	put_tests(out, sprint);
+	if (put_tests(s, out, agent, sprint, e) != 0)
+		return -1;
 	put_validators(out, sprint);
 	return put_needs(s, out, sprint, e);
 }
@@ -276,27 +177,14 @@ write_all(struct store *s, const char *agent, const json_t *state, const char *c
 int
 brief_write(struct store *s, const char *agent, const char *cwd, double threshold, struct buf *out, struct err *e)
 {
-	const struct epic_sprint *sprint;
-	struct epics list = { .n = 0 };
 	struct moment now;
-	json_t *state = NULL;
-	char *epic = NULL, *id;
-	int ret = find_agent(s, agent, &id, &state, e);
+	struct part x;
+	int ret;
 
-	moment_now(&now);
-	if (ret == 0)
-		ret = find_epic(s, id, state, &epic, e);
-	if (ret == 0 && epic != NULL && epics_read(s, epic, 0, &now, &list, e) != 0) {
-		/* an agent may name an epic that was abandoned */
-		ret = e != NULL && strcmp(e->name, "not-found") == 0 ? 0 : -1;
-		if (ret == 0)
-			err_clear(e);
-	} else if (ret == 0 && list.n > 0 && (sprint = sprint_of(&list.v[0], id, state)) != NULL) {
-		ret = write_all(s, id, state, cwd, threshold, &list.v[0], sprint, out, e) == 0 ? 1 : -1;
-	}
-	epics_release(&list);
-	json_decref(state);
-	free(epic);
-	free(id);
+	store_moment(s, &now);
+	ret = part_find(s, agent, 0, &now, &x, e);
+	if (ret > 0)
+		ret = write_all(s, x.agent, x.state, cwd, threshold, x.epic, x.sprint, out, e) == 0 ? 1 : -1;
+	part_release(&x);
 	return ret;
 }

@@ -5,9 +5,11 @@
 #include "epic/epic.h"
 #include "epic/shape.h"
 #include "epic/state.h"
+#include "epic/test_lock.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "ledger/event.h"
 #include "ledger/record.h"
 #include "store/store.h"
@@ -53,12 +55,34 @@ take_state(struct store *s, struct all *all, enum state_at at, const char *id, s
 	return found < 0 ? -1 : 0;
 }
 
+/* Unless somebody else has it. */
+static int
+take_lock(struct store *s, struct all *all, const struct epic_sprint *x, const char *name, struct err *e)
+{
+	char *key = xasprintf("lock:%s", name);
+	struct record r;
+	struct moment now;
+	struct lock l;
+	int found = lock_load(s, name, &l, e);
+	bool own;
+
+	moment_now(&now);
+	now.wall_ms = store_now(s);
+	own = found > 0 && test_lock_is_own(x, &l, &now);
+	if (own && (found = store_get(s, key, &r, e)) > 0) {
+		r.version = l.version;		/* one that was acquired since is a conflict */
+		take(all, &r, found);
+	}
+	lock_release(&l);
+	free(key);
+	return found < 0 ? -1 : 0;
+}
+
 static int
 take_sprint(struct store *s, struct all *all, const struct epic_sprint *x, bool locks, struct err *e)
 {
 	static const enum state_at places[] = { STATE_SPRINT, STATE_FILES, STATE_READY };
 	const char *lock = json_text(json_object_get(x->record, "tests"), "lock", NULL);
-	struct record r;
 
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
 		if (take_state(s, all, places[i], x->id, e) != 0)
@@ -70,12 +94,7 @@ take_sprint(struct store *s, struct all *all, const struct epic_sprint *x, bool 
 			return -1;
 	}
 	if (locks && lock != NULL) {
-		char *key = xasprintf("lock:%s", lock);
-		int found = store_get(s, key, &r, e);
-
-		free(key);
-		take(all, &r, found);
-		return found < 0 ? -1 : 0;
+		return take_lock(s, all, x, lock, e);
 	}
 	return 0;
 }

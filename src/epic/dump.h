@@ -27,7 +27,7 @@ json_t *dump_make(struct store *s, const struct epic *x, int64_t now, struct err
 int dump_take(struct store *s, const json_t *dump, struct scrub *scrub, char **id, struct err *e);
 
 /*
- * Deletes all records of an epic, and the locks that its sprints' tests held, in one commit with the event epic.abandoned. *n: how many.
+ * Deletes all records of an epic, and the locks of its sprints' tests that nobody else has, in one commit with the event epic.abandoned. *n: how many.
  * "conflict" (GT_AGAIN): something of it was written meanwhile.
  */
 int dump_abandon(struct store *s, const struct epic *x, size_t *n, struct err *e);

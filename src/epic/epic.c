@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "ledger/activity.h"
 #include "ledger/session.h"
 #include "store/store.h"
 
@@ -32,6 +33,7 @@ sprint_release(struct epic_sprint *x)
 	json_decref(x->record);
 	json_decref(x->agents);
 	json_decref(x->ready);
+	json_decref(x->hosts);
 }
 
 void
@@ -268,11 +270,34 @@ read_sprints(struct epic *x, const struct shelf *shelf)
 		read_needs(x, &x->sprints[i], shelf);
 }
 
-/* It does not run: it was suspended or has ended, or its process was one of this boot and is gone. */
-static bool
-is_gone(const struct session *x, const struct moment *now)
+static void
+add_host(json_t *hosts, const char *id)
 {
-	return x->state != SESSION_ACTIVE || (x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && !session_lives(x, now));
+	for (size_t i = 0; i < json_array_size(hosts); i++)
+		if (strcmp(json_string_value(json_array_get(hosts, i)), id) == 0)
+			return;
+	if (*id != '\0')
+		json_array_append_new(hosts, json_string(id));
+}
+
+/* What its hooks told is a sign of life, wherever its process is: by the store's clock, where others use the store, too. */
+static int
+hear_hooks(struct store *s, struct epic_sprint *x, const struct session *agent, const struct moment *now, struct err *e)
+{
+	struct activity a;
+	int found;
+
+	if (agent->cursor_session_id == NULL)
+		return 0;
+	found = activity_load(s, agent->cursor_session_id, &a, e);
+	if (found > 0) {
+		int64_t at = a.heard > 0 ? a.heard : a.at.wall_ms;
+
+		/* a clock that was put back since */
+		newest(&x->heard, at < now->wall_ms ? at : now->wall_ms);
+	}
+	activity_release(&a);
+	return found < 0 ? -1 : 0;
 }
 
 /* Which of its agents run on this machine, and whether all are known to run no more. */
@@ -281,13 +306,17 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 {
 	size_t n = json_array_size(x->agents), gone = 0;
 
-	for (size_t i = 0; i < n && !x->alive; i++) {
+	x->hosts = json_array();
+	for (size_t i = 0; i < n; i++) {
 		const json_t *agent = json_array_get(x->agents, i);
 		struct session session;
 		int found = session_load(s, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, e);
 
-		x->alive = found > 0 && session_lives(&session, now);
-		gone += found > 0 && is_gone(&session, now);
+		x->alive = x->alive || (found > 0 && session_lives(&session, now));
+		gone += found > 0 && session_is_gone(&session, now);
+		add_host(x->hosts, session.host);
+		if (found > 0 && hear_hooks(s, x, &session, now, e) != 0)
+			found = -1;
 		session_release(&session);
 		if (found < 0)
 			return -1;
@@ -387,4 +416,13 @@ epics_read(struct store *s, const char *id, int64_t interval, const struct momen
 		ret = read_epic(s, &out->v[i], &shelf, interval, now, e);
 	shelf_release(&shelf);
 	return ret;
+}
+
+const char *
+sprint_session(const struct epic_sprint *x, const char *agent)
+{
+	for (size_t i = 0; i < json_array_size(x->agents); i++)
+		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), agent) == 0)
+			return json_text(json_array_get(x->agents, i), "sessionId", agent);
+	return agent;
 }

@@ -45,6 +45,7 @@ struct epic_sprint {
 	json_t *agents;				/* array of agent:<id>:state, with "agentId"; of one without: that alone */
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
 	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
+	json_t *hosts;				/* array of the ids of its agents' hosts (base/host.h), each once */
 	bool alive;				/* a process of one of its agents runs here */
 	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
 };
@@ -67,10 +68,14 @@ struct epics {
 /*
  * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
  * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
- * `interval` ms: a live process outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
+ * `interval` ms, neither by checkpoints nor by the hooks of its agents (ledger/activity.h), here or on other hosts: a live process here
+ * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);
+
+/* By what id the ledger knows an agent of it (ledger/session.h): its sessionId, else its own. Lives as long as the two. */
+const char *sprint_session(const struct epic_sprint *x, const char *agent);
 
 /* May it start: is nothing that it waits for missing? */
 bool sprint_free(const struct epic_sprint *x);

@@ -125,6 +125,10 @@ activity_change(const struct activity *a, char **key, char **value, struct chang
 	json_put_int(o, "beat_at", a->at.wall_ms);
 	json_put_int(o, "boot_ms", a->at.boot_ms);
 	json_put(o, "boot_id", a->at.boot_id);
+	if (a->at.host[0] != '\0') {
+		json_put(o, "host", a->at.host);
+		json_put_int(o, "heard_at", a->heard);
+	}
 	json_put_int(o, "started_at", a->started);
 	json_put_int(o, "turned_at", a->turned);
 	json_put_int(o, "ended_at", a->ended);
@@ -186,6 +190,8 @@ from_record(const struct record *r, struct activity *out, struct err *e)
 	out->at.wall_ms = json_number(o, "beat_at", 0);
 	out->at.boot_ms = json_number(o, "boot_ms", 0);
 	snprintf(out->at.boot_id, sizeof out->at.boot_id, "%s", json_text(o, "boot_id", ""));
+	snprintf(out->at.host, sizeof out->at.host, "%s", json_text(o, "host", ""));
+	out->heard = json_number(o, "heard_at", 0);
 	out->started = json_number(o, "started_at", 0);
 	out->turned = json_number(o, "turned_at", 0);
 	out->ended = json_number(o, "ended_at", 0);

@@ -35,7 +35,8 @@ struct activity {
 	char *agent_uuid;		/* whose session it is (ledger/session.h) */
 	/* as the newest beat told them; event: what it was, tool: what is running */
 	char *transcript, *cwd, *event, *tool, *socket, *pane;
-	struct moment at;		/* of the newest beat */
+	struct moment at;		/* of the newest beat, by its host's clock */
+	int64_t heard;			/* when the store was told last, by its clock, ms since 1970; 0: it is one machine's alone */
 	int64_t started, turned, ended;	/* ms since 1970, 0: not told: the last start, end of a turn or new prompt, end */
 	struct activity_file *files;	/* one a path, in the order of their first write; the newest ACTIVITY_FILES */
 	size_t n_files, cap_files;
@@ -77,6 +78,13 @@ int activity_each(struct store *s, const char *tag, activity_row *row, void *arg
  * nothing of the beats is noted.
  */
 int activity_note(struct store *s, const struct beat *const *beats, size_t n, struct err *e);
+
+/*
+ * Deletes what nobody will ask for any more: conversations whose newest beat is older than `before` (ms since 1970) and whose session has ended or
+ * is not known, and places of other boots that as long nobody was told to be in. *n (may be NULL): how many records. Who dies in between goes on
+ * the next time.
+ */
+int activity_tidy(struct store *s, int64_t before, size_t *n, struct err *e);
 
 /* The pure part of it. */
 void activity_apply(struct activity *a, const struct beat *b);

@@ -28,14 +28,14 @@ unless_refused(int ret, struct err *e)
 static bool
 is_process(const struct session *x, const struct beat *b)
 {
-	return b->boot_id[0] != '\0' && strcmp(x->boot_id, b->boot_id) == 0 && x->pid == b->pid && x->pid_start == b->pid_start;
+	return !host_is_other(x->host) && b->boot_id[0] != '\0' && strcmp(x->boot_id, b->boot_id) == 0 && x->pid == b->pid && x->pid_start == b->pid_start;
 }
 
-/* A process of another boot may be one of another host, and live: startup suspends those of this one. */
+/* A process of another boot is startup's to suspend. */
 static bool
 is_place(const struct session *x, const struct beat *b, const struct moment *now)
 {
-	if (b->session == NULL || x->session == NULL || strcmp(x->session, b->session) != 0)
+	if (host_is_other(x->host) || b->session == NULL || x->session == NULL || strcmp(x->session, b->session) != 0)
 		return false;
 	if (x->socket != NULL && b->socket != NULL && strcmp(x->socket, b->socket) != 0)
 		return false;
@@ -123,7 +123,7 @@ choose(const struct sessions *open, const struct beat *b, const char *in_pane)
 			return x;
 		if (x->cursor_session_id != NULL && strcmp(x->cursor_session_id, b->conversation) == 0)
 			talk = x;
-		if (in_pane != NULL && strcmp(x->agent_uuid, in_pane) == 0 && !session_lives(x, &now))
+		if (in_pane != NULL && strcmp(x->agent_uuid, in_pane) == 0 && !session_is_elsewhere(x) && !session_lives(x, &now))
 			pane = x;
 		if (x->parent == NULL && is_place(x, b, &now)) {
 			place = x;
@@ -309,6 +309,7 @@ note_once(struct store *s, void *arg, struct err *e)
 			activity_apply(&a, job->beats[i]);
 	}
 	if (ret >= 0) {
+		a.heard = *host_id() != '\0' ? store_now(s) : 0;
 		activity_change(&a, &key[0], &value[0], &c[0]);
 		if (placed != NULL && (key[1] = place_key(placed)) != NULL)
 			place_change(placed, a.agent_uuid, key[n++], &value[1], &c[1]);

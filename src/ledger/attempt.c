@@ -36,6 +36,8 @@ static const struct {
 }, numbers[] = {
 	{ "server_pid", offsetof(struct attempt, server_pid) },
 	{ "server_start", offsetof(struct attempt, server_start) },
+	{ "made_pid", offsetof(struct attempt, made_pid) },
+	{ "made_start", offsetof(struct attempt, made_start) },
 	{ "pane_pid", offsetof(struct attempt, pane_pid) },
 	{ "new_pid", offsetof(struct attempt, new_pid) },
 	{ "pane_dead_time", offsetof(struct attempt, pane_dead_time) },
@@ -274,13 +276,13 @@ legal(enum phase from, enum phase to)
 	return from == PHASE_DETECTED ? to == PHASE_CAPTURED : to > from;
 }
 
-int
-attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err *e)
+static int
+advance(struct store *s, struct attempt *a, enum phase phase, const struct change *also, struct err *e)
 {
 	int64_t now = store_now(s);
 	char *key, *value, *pane_name, *pane_json, *kind;
 	struct crashes_added added = { NULL, NULL };
-	struct change c[2];
+	struct change c[3];
 	size_t n = 1;
 	int ret = 0;
 
@@ -297,6 +299,8 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 		c[n++] = (struct change){ CHANGE_PUT, pane_name, STORE_ANY, "closed", pane_json };
 	else if (phase == PHASE_RESPAWNED && a->phase < phase)
 		ret = crashes_add(s, a->socket, a->session, now, &added, &c[n++], e);
+	if (also != NULL)
+		c[n++] = *also;
 	if (ret == 0)
 		ret = commit(s, c, n, a, kind, phase == PHASE_FAILED ? a->why : NULL, e);
 	if (ret == 0) {
@@ -312,6 +316,18 @@ attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err
 	free(kind);
 	crashes_added_release(&added);
 	return ret;
+}
+
+int
+attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err *e)
+{
+	return advance(s, a, phase, NULL, e);
+}
+
+int
+attempt_respawn(struct store *s, struct attempt *a, const struct change *also, struct err *e)
+{
+	return advance(s, a, PHASE_RESPAWNED, also, e);
 }
 
 int

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct change;
 struct err;
 struct store;
 
@@ -48,6 +49,7 @@ struct attempt {
 
 	int64_t server_pid;
 	int64_t server_start;		/* as the caller counts it; with the pid it names one server process */
+	int64_t made_pid, made_start;	/* the server on which a missing session was made again, in the same way; 0: none, or not known */
 	int64_t pane_pid;		/* of the process that died */
 	int64_t new_pid;		/* of the process that was started; 0: none yet */
 	int64_t pane_dead_time;		/* seconds since 1970 as tmux says, 0: unknown */
@@ -84,6 +86,9 @@ int attempt_begin(struct store *s, struct attempt *a, struct err *e);
  * "conflict", GT_AGAIN. On -1 the struct keeps its old phase; after name "unknown" load it again.
  */
 int attempt_advance(struct store *s, struct attempt *a, enum phase phase, struct err *e);
+
+/* Advances to `respawned` by a commit that holds one change more; NULL: none. Also its conflict is "conflict". */
+int attempt_respawn(struct store *s, struct attempt *a, const struct change *also, struct err *e);
 
 /* Advances to `failed`. why is a sentence of ours (foreign parts clean). */
 int attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e);

@@ -148,6 +148,8 @@ beat_from_json(struct beat *b, const json_t *o, struct err *e)
 	b->at.wall_ms = json_number(o, "at", 0);
 	b->at.boot_ms = json_number(o, "boot_ms", 0);
 	snprintf(b->at.boot_id, sizeof b->at.boot_id, "%s", json_text(o, "boot_id", ""));
+	/* a spool is its host's */
+	snprintf(b->at.host, sizeof b->at.host, "%s", host_id());
 	for (size_t i = 0; i < N(texts); i++)
 		if ((text = json_text(o, texts[i].key, NULL)) != NULL && strlen(text) <= BEAT_TEXT_MAX)
 			*text_of(b, i) = xstrdup(text);

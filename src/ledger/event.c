@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fault.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -111,6 +112,8 @@ event_json(const struct event *ev, int64_t seq, int64_t at)
 	put_short(o, "subject", ev->subject);
 	put_short(o, "session", ev->session);
 	put_short(o, "text", ev->text);
+	if (*host_id() != '\0')
+		json_put(o, "host", host_id());
 	json_print(&out, o, false);
 	json_decref(o);
 	return buf_detach(&out);

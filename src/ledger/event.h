@@ -9,7 +9,7 @@
 /*
  * What happened, in order. An event is a record event:<seq> (16 decimal digits, from 1, no gaps) of the same commit as the change that
  * it tells of, so that neither is ever there without the other. The record counter:event holds the last number. An event's tag is its
- * kind up to the first dot. Text is ours or clean; never scrollback, environment values or start commands. Each field is cut at 1 KiB.
+ * kind up to the first dot. Text is ours or clean; never scrollback, environment values or start commands. Each field is cut at 1 KiB. Of a store that several hosts share, it tells its host.
  */
 struct event {
 	const char *kind;		/* "attempt.captured" */
@@ -59,6 +59,7 @@ int event_replay(struct store *s, const char *path, size_t *added, struct err *e
 struct event_row {
 	int64_t seq, at;		/* at: ms since 1970 */
 	const char *kind, *subject, *session, *text;	/* the last three may be NULL */
+	const char *host;		/* on which it happened; NULL: the store is one machine's alone */
 };
 
 /*

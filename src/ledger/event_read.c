@@ -30,7 +30,8 @@ hand_over(const struct record *r, void *arg, struct err *e)
 	if (v == NULL)
 		return -1;
 	ev = (struct event_row){ .seq = json_number(v, "seq", 0), .at = json_number(v, "at", 0), .kind = json_text(v, "kind", ""),
-		.subject = json_text(v, "subject", NULL), .session = json_text(v, "session", NULL), .text = json_text(v, "text", NULL) };
+		.subject = json_text(v, "subject", NULL), .session = json_text(v, "session", NULL), .text = json_text(v, "text", NULL),
+		.host = json_text(v, "host", NULL) };
 	ret = to->row(&ev, to->arg);
 	json_decref(v);
 	return ret;

@@ -97,7 +97,7 @@ json_t *message_json(const struct message *m);
 /*
  * Startup. What is pending stays so: it is counted. For a message that was delivered and asked for an answer that is not logged, nobody
  * knows whether its receiver answered in its own conversation. While the receiver's session is ACTIVE (settle sessions first) it may still
- * come. Otherwise, by the policy, each once (where the receiver has ended, or another message has the id <id>/ask, it can only be flagged):
+ * come, and a receiver of another host is that host's to settle. Otherwise, by the policy, each once (where the receiver has ended, or another message has the id <id>/ask, it can only be flagged):
  *
  *	flag	it is marked, with the event message.flagged: a person looks
  *	ask	the receiver is sent a message that asks it to repeat its answer, from the sender, under the id <id>/ask

@@ -7,6 +7,7 @@
 #include "ledger/record.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 
@@ -223,7 +224,7 @@ settle_once(struct store *s, void *arg, struct err *e)
 	if (message_need(s, job->id, &m, e) != 0)
 		return COMMIT_ERROR;
 	found = session_load(s, m.to, &x, e);
-	due = found >= 0 && m.state == MESSAGE_WAITING && (found == 0 || x.state != SESSION_ACTIVE);
+	due = found >= 0 && m.state == MESSAGE_WAITING && (found == 0 || (x.state != SESSION_ACTIVE && !host_is_other(x.host)));
 	if (due && job->policy == REPLY_ASK && m.asked_at == 0)
 		taken = request_is_taken(s, &m, e);
 	if (found == 0 || x.state == SESSION_ENDED || taken > 0)

@@ -31,6 +31,16 @@ record_object(const struct record *r, int64_t newest, struct err *e)
 	return NULL;
 }
 
+int
+record_slice(const struct record *r, int64_t newest, struct json_slice *out, struct err *e)
+{
+	int64_t version = 0;
+
+	if (json_slice_whole(r->value, strlen(r->value), out) && *out->p == '{')
+		version = json_slice_number(json_slice_get(*out, "schema_version"), 1);
+	return version >= 1 && version <= newest ? 0 : record_refuse(r, version > newest, e);
+}
+
 char *
 record_value(json_t *o)
 {

@@ -110,16 +110,11 @@ run_json(const struct run *r)
 			buf_fmt(&out, ",\"%s\":%lld", f->key, (long long)*(int64_t *)at(r, f));
 	}
 	json_print_member(&out, "boot_id", r->entered.boot_id);
+	if (r->host[0] != '\0')
+		json_print_member(&out, "host", r->host);
+	if (r->entered.host[0] != '\0')
+		json_print_member(&out, "entered_host", r->entered.host);
 	buf_chr(&out, '}');
-	return buf_detach(&out);
-}
-
-static char *
-decoded(struct json_slice v)
-{
-	struct buf out = BUF_INIT;
-
-	json_slice_text(&out, v);
 	return buf_detach(&out);
 }
 
@@ -132,8 +127,30 @@ take_field(struct run *r, const struct field *f, struct json_slice v)
 		*(int64_t *)at(r, f) = json_slice_number(v, 0);
 	} else if (json_slice_string(v)) {
 		free(*text);
-		*text = decoded(v);
+		*text = json_slice_copy(v, NULL);
 	}
+}
+
+/* Words of ours, without escapes. */
+static void
+copy_word(char *out, size_t size, struct json_slice v)
+{
+	snprintf(out, size, "%.*s", (int)(v.n - 2), v.p + 1);
+}
+
+/* Where it was; false: the key is none of these. */
+static bool
+take_place(struct run *r, struct json_slice key, struct json_slice v)
+{
+	if (json_key_is(key, "boot_id"))
+		copy_word(r->entered.boot_id, sizeof r->entered.boot_id, v);
+	else if (json_key_is(key, "host"))
+		copy_word(r->host, sizeof r->host, v);
+	else if (json_key_is(key, "entered_host"))
+		copy_word(r->entered.host, sizeof r->entered.host, v);
+	else
+		return false;
+	return true;
 }
 
 /* Fields stand mostly in the order of the table, which is that of run_json. */
@@ -155,8 +172,8 @@ take_fields(struct run *r, const struct record *rec, struct err *e)
 		if (i < N(fields)) {
 			take_field(r, &fields[(next + i) % N(fields)], value);
 			next += i + 1;
-		} else if (json_key_is(key, "boot_id") && json_slice_string(value)) {
-			snprintf(r->entered.boot_id, sizeof r->entered.boot_id, "%.*s", (int)(value.n - 2), value.p + 1);
+		} else if (json_slice_string(value) && take_place(r, key, value)) {
+			continue;
 		} else if (json_key_is(key, "schema_version") && json_slice_number(value, 1) > SCHEMA) {
 			return record_refuse(rec, true, e);
 		}

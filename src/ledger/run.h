@@ -46,6 +46,7 @@ struct run {
 	int64_t recovered_at;
 	int64_t recoveries;		/* how many times it was recovered */
 	int64_t fence;			/* how many times it was claimed */
+	char host[HOST_MAX + 1];	/* on which it was claimed; "": this one, or nobody has it */
 	int64_t runner_life;		/* of the runner when it claimed (ledger/runner.h); 0: it was not registered */
 	struct moment entered;		/* when it came into its state; boot_id "": an older or foreign record tells its *_at alone */
 };

@@ -8,7 +8,7 @@
 #include "ledger/runner.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/host.h"
 #include "base/moment.h"
 #include "store/store.h"
 
@@ -32,6 +32,18 @@ run_mode_name(enum run_mode mode)
 	return modes[mode];
 }
 
+/* A run that was read; what is kept has no value. */
+struct item {
+	char *key, *value;
+	char *session;			/* whose session may change with it; NULL: none */
+	int64_t version;
+	enum run_state from, to;
+	char *session_key, *session_value;	/* of the first run of a session: its change */
+	struct change session_change;
+};
+
+#define STATES 3
+
 /* What one commit is to hold. */
 struct batch {
 	struct store *s;
@@ -39,32 +51,33 @@ struct batch {
 	const struct moment *now;
 	struct runners runners;
 	struct run_report report;
-	struct change *changes;
+	struct item *items;		/* a state after the other, each by key */
 	size_t n, cap, bytes;
-	struct run_session *sessions;	/* of the runs in it, each once */
-	bool *touched;
-	size_t n_sessions, cap_sessions, cap_touched;
-	json_t *places;			/* session id -> its place among them */
-	json_t *seen;			/* the keys of its runs */
+	size_t begin[STATES + 1];	/* of each state */
+	struct item **by_session;	/* those with a session, by it, those of one as they were read */
+	size_t n_by_session, at;	/* at: the first whose session is not before the last one that was read */
+	struct change *changes;
+	size_t n_changes;
 	bool full;
-	bool outdated;			/* a run went on while it was filled */
+	bool outdated;			/* a run or session went on while it was filled */
 };
 
 static void
 batch_clear(struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		free((char *)(uintptr_t)b->changes[i].key);
-		free((char *)(uintptr_t)b->changes[i].value);
+		free(b->items[i].key);
+		free(b->items[i].value);
+		free(b->items[i].session);
+		free(b->items[i].session_key);
+		free(b->items[i].session_value);
 	}
-	for (size_t i = 0; i < b->n_sessions; i++)
-		run_session_release(&b->sessions[i]);
-	json_decref(b->places);
-	json_decref(b->seen);
 	runners_release(&b->runners);
-	b->places = json_object();
-	b->seen = json_object();
-	b->n = b->n_sessions = b->bytes = 0;
+	free(b->by_session);
+	free(b->changes);
+	b->by_session = NULL;
+	b->changes = NULL;
+	b->n = b->n_by_session = b->n_changes = b->bytes = 0;
 	b->full = b->outdated = false;
 	memset(&b->report, 0, sizeof b->report);
 }
@@ -73,35 +86,7 @@ static void
 batch_release(struct batch *b)
 {
 	batch_clear(b);
-	json_decref(b->places);
-	json_decref(b->seen);
-	free(b->changes);
-	free(b->sessions);
-	free(b->touched);
-}
-
-/* The session as the runs before this one in the batch leave it. NULL: it has no record; -1 by *failed. */
-static struct run_session *
-session_of(struct batch *b, const struct run *r, size_t *place, bool *failed, struct err *e)
-{
-	const json_t *at = r->session_id != NULL ? json_object_get(b->places, r->session_id) : NULL;
-	int found;
-
-	*failed = false;
-	if (r->session_id == NULL)
-		return NULL;
-	if (at == NULL) {
-		b->sessions = vec_room(b->sessions, b->n_sessions, &b->cap_sessions, sizeof *b->sessions);
-		b->touched = vec_room(b->touched, b->n_sessions, &b->cap_touched, sizeof *b->touched);
-		*place = b->n_sessions;
-		found = run_session_load(b->s, r->session_id, &b->sessions[*place], e);
-		b->touched[b->n_sessions++] = false;
-		json_object_set_new(b->places, r->session_id, json_integer((json_int_t)*place));
-		*failed = found < 0;
-	} else {
-		*place = (size_t)json_integer_value(at);
-	}
-	return !*failed && b->sessions[*place].version > 0 ? &b->sessions[*place] : NULL;
+	free(b->items);
 }
 
 static bool
@@ -125,11 +110,11 @@ runner_has_it(const struct batch *b, const struct run *r)
 	return who != NULL && who->life == r->runner_life && runner_lives(who, b->now, b->how->threshold_ms);
 }
 
-/* Is it to be left alone? Counted. */
+/* Is it to be left alone? Counted. What another host has was not restarted with this one. */
 static bool
 is_kept(struct batch *b, const struct run *r)
 {
-	if (b->how->mode == RUN_MODE_ALL || (r->state == RUN_STOPPING && !b->how->between))
+	if (!host_is_other(r->host) && (b->how->mode == RUN_MODE_ALL || (r->state == RUN_STOPPING && !b->how->between)))
 		return false;
 	if (!is_old(b, r)) {
 		b->report.kept_young++;
@@ -166,6 +151,7 @@ settle(const struct batch *b, struct run *r, enum run_state to)
 		run_set(&r->runner_id, NULL);
 		run_set(&r->claim_id, NULL);
 		r->claimed_at = r->runner_life = 0;
+		r->host[0] = '\0';
 		return;
 	}
 	r->completed_at = b->now->wall_ms;
@@ -173,68 +159,163 @@ settle(const struct batch *b, struct run *r, enum run_state to)
 		run_set(&r->error, from == RUN_CLAIMED || b->how->mode == RUN_MODE_ALL ? RUN_ERROR_UNKNOWN : RUN_ERROR_STALE);
 }
 
-static void
-add(struct batch *b, char *key, char *value, int64_t expect, const char *tag)
-{
-	b->changes = vec_room(b->changes, b->n, &b->cap, sizeof *b->changes);
-	b->changes[b->n++] = (struct change){ CHANGE_PUT, key, expect, tag, value };
-	b->bytes += strlen(value);
-}
-
 static int
 take_run(const struct record *rec, void *arg, struct err *e)
 {
 	struct batch *b = arg;
-	enum run_state from, to;
-	struct run_session *x;
-	size_t place;
+	struct item *x;
 	struct run r;
-	bool failed = false;
 
-	/* the states are read one after the other */
-	b->outdated = json_object_get(b->seen, rec->key) != NULL;
-	if (b->outdated)
-		return 1;
 	if (run_from_record(rec, &r, e) != 0)
 		return -1;
-	json_object_set_new(b->seen, rec->key, json_true());
-	from = to = r.state;
+	b->items = vec_room(b->items, b->n, &b->cap, sizeof *b->items);
+	x = &b->items[b->n++];
+	*x = (struct item){ .key = xstrdup(rec->key), .version = r.version, .from = r.state, .to = r.state };
 	if (!is_kept(b, &r)) {
-		to = from == RUN_STOPPING ? RUN_STOPPED : from == RUN_CLAIMED && !b->how->claimed_fails ? RUN_PENDING : RUN_FAILED;
-		count(&b->report, from, to);
+		x->to = x->from == RUN_STOPPING ? RUN_STOPPED : x->from == RUN_CLAIMED && !b->how->claimed_fails ? RUN_PENDING : RUN_FAILED;
+		count(&b->report, x->from, x->to);
 	}
-	if (r.state != to && !b->how->dry_run) {
-		settle(b, &r, to);
-		x = to != RUN_PENDING ? session_of(b, &r, &place, &failed, e) : NULL;
-		if (x != NULL && run_session_take(x, &r, from))
-			b->touched[place] = true;
-		add(b, xstrdup(rec->key), run_json(&r), r.version, run_state_name(to));
+	if (x->to != x->from && !b->how->dry_run) {
+		settle(b, &r, x->to);
+		x->value = run_json(&r);
+		b->bytes += strlen(x->value);
 		b->full = b->bytes > COMMIT_MAX_BYTES;
+		if (x->to != RUN_PENDING) {
+			x->session = r.session_id;
+			r.session_id = NULL;
+		}
 	}
 	run_release(&r);
-	return failed ? -1 : b->full ? 1 : 0;
+	return b->full ? 1 : 0;
 }
 
-/* In this order, so that of several runs of one session the seed's comes last. -1, or 0. */
+/* ---- their sessions ---- */
+
+static int
+by_session(const void *a, const void *b)
+{
+	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+	int order = strcmp(x->session, y->session);
+
+	return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* In the order of fill, so that of several runs of one session the seed's comes last. */
+static int
+take_session(const struct record *rec, void *arg, struct err *e)
+{
+	struct batch *b = arg;
+	const char *id = rec->key + strlen(RUN_SESSION_PREFIX);
+	struct run_session x;
+	struct item *first;
+	bool touched = false;
+
+	while (b->at < b->n_by_session && strcmp(b->by_session[b->at]->session, id) < 0)
+		b->at++;
+	if (b->at == b->n_by_session)
+		return 1;
+	first = b->by_session[b->at];
+	if (strcmp(first->session, id) != 0)
+		return 0;
+	if (run_session_from_record(rec, &x, e) != 0)
+		return -1;
+	for (; b->at < b->n_by_session && strcmp(b->by_session[b->at]->session, id) == 0; b->at++) {
+		struct item *one = b->by_session[b->at];
+		struct run r = { .id = one->key + strlen("run:"), .state = one->to };
+
+		touched = run_session_take(&x, &r, one->from) || touched;
+	}
+	/* one that is read in both states went from the first to the second meanwhile */
+	b->outdated = b->outdated || first->session_key != NULL;
+	if (touched && !b->outdated) {
+		run_session_change(&x, &first->session_key, &first->session_value, &first->session_change);
+		b->n_changes++;
+	}
+	run_session_release(&x);
+	return b->outdated ? 1 : 0;
+}
+
+/* One that is neither running nor stopping changes with no run that ends. A page after the other: to ask for each costs more than all of them. */
+static int
+read_sessions(struct batch *b, struct err *e)
+{
+	static const enum run_session_status open[] = { RUN_SESSION_RUNNING, RUN_SESSION_STOPPING };
+	int ret = 0;
+
+	b->by_session = xcalloc(b->n + 1, sizeof(struct item *));
+	for (size_t i = 0; i < b->n; i++)
+		if (b->items[i].session != NULL)
+			b->by_session[b->n_by_session++] = &b->items[i];
+	if (b->n_by_session > 0)
+		qsort(b->by_session, b->n_by_session, sizeof(struct item *), by_session);
+	for (size_t i = 0; i < sizeof open / sizeof open[0] && b->n_by_session > 0 && ret >= 0 && !b->outdated; i++) {
+		b->at = 0;
+		ret = store_each(b->s, RUN_SESSION_PREFIX, run_session_status_name(open[i]), take_session, b, e);
+	}
+	return ret < 0 ? -1 : 0;
+}
+
+/* ---- the commit ---- */
+
+/* The state whose next run has the smallest key; STATES: none is left. A run that is read in two states went on meanwhile. */
+static size_t
+smallest(struct batch *b, const size_t at[STATES])
+{
+	size_t least = STATES;
+
+	for (size_t i = 0; i < STATES; i++) {
+		int order = 1;
+
+		if (at[i] == b->begin[i + 1])
+			continue;
+		if (least < STATES)
+			order = strcmp(b->items[at[least]].key, b->items[at[i]].key);
+		b->outdated = b->outdated || order == 0;
+		if (order > 0)
+			least = i;
+	}
+	return least;
+}
+
+/* By key, each session beside its run: neighbours were mostly written together, and a page of the file is touched once. */
+static void
+put_in_order(struct batch *b)
+{
+	size_t at[STATES], least;
+
+	memcpy(at, b->begin, sizeof at);
+	b->changes = xcalloc(b->n + b->n_changes + 1, sizeof *b->changes);
+	b->n_changes = 0;
+	while ((least = smallest(b, at)) < STATES && !b->outdated) {
+		const struct item *x = &b->items[at[least]++];
+
+		if (x->value != NULL)
+			b->changes[b->n_changes++] = (struct change){ CHANGE_PUT, x->key, x->version, run_state_name(x->to), x->value };
+		if (x->session_key != NULL)
+			b->changes[b->n_changes++] = x->session_change;
+	}
+}
+
+/* -1, or 0. */
 static int
 fill(struct batch *b, struct err *e)
 {
-	static const enum run_state open[] = { RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING };
-	struct change c;
-	char *key, *value;
+	static const enum run_state open[STATES] = { RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING };
 	int ret = 0;
 
 	batch_clear(b);
-	if (b->how->mode == RUN_MODE_STALE)
+	if (b->how->mode == RUN_MODE_STALE || *host_id() != '\0')
 		ret = runners_read(b->s, &b->runners, e);
-	for (size_t i = 0; i < sizeof open / sizeof open[0] && ret == 0; i++)
-		ret = store_each(b->s, "run:", run_state_name(open[i]), take_run, b, e);
-	for (size_t i = 0; i < b->n_sessions && ret >= 0; i++) {
-		if (!b->touched[i])
-			continue;
-		run_session_change(&b->sessions[i], &key, &value, &c);
-		add(b, key, value, c.expect, c.tag);
+	for (size_t i = 0; i < STATES; i++) {
+		b->begin[i] = b->n;
+		if (ret == 0)
+			ret = store_each(b->s, "run:", run_state_name(open[i]), take_run, b, e);
 	}
+	b->begin[STATES] = b->n;
+	if (ret >= 0)
+		ret = read_sessions(b, e);
+	if (ret >= 0)
+		put_in_order(b);
 	return ret < 0 ? -1 : 0;
 }
 
@@ -245,7 +326,7 @@ commit(struct batch *b, struct err *e)
 	char *words = xasprintf("%s: %zu reset to pending, %zu marked failed, %zu marked stopped", modes[b->how->mode], r->reset_to_pending,
 	    r->marked_failed, r->marked_stopped);
 	struct event ev = { .kind = "run.recovered", .text = words };
-	enum commit answer = event_commit(b->s, b->changes, b->n, &ev, e);
+	enum commit answer = event_commit(b->s, b->changes, b->n_changes, &ev, e);
 
 	free(words);
 	return answer;
@@ -267,7 +348,7 @@ sum(struct run_report *out, const struct run_report *more)
 int
 run_recover(struct store *s, const struct run_recovery *how, const struct moment *now, struct run_report *out, struct err *e)
 {
-	struct batch b = { .s = s, .how = how, .now = now, .places = json_object(), .seen = json_object() };
+	struct batch b = { .s = s, .how = how, .now = now };
 	int ret = 0, lost = 0;
 	bool more = how->mode != RUN_MODE_NONE;
 
@@ -278,7 +359,7 @@ run_recover(struct store *s, const struct run_recovery *how, const struct moment
 		ret = fill(&b, e);
 		if (b.outdated)
 			answer = COMMIT_CONFLICT;
-		else if (ret == 0 && b.n > 0 && !how->dry_run)
+		else if (ret == 0 && b.n_changes > 0 && !how->dry_run)
 			answer = commit(&b, e);
 		if (answer == COMMIT_CONFLICT && ++lost < TRIES)
 			continue;

@@ -20,7 +20,8 @@ struct store;
  * Old is one that came into its state more than the threshold ago, on another boot, at a time that is not known, or that is yet to
  * come. In `stale` a run stays its runner's while that lives (ledger/runner.h) in the life in which it claimed; `all` does not ask the
  * registry. A run that fails has the seed's sentence as its error; its session is finished, one of a stopped run stopped
- * (ledger/run_session.h). With claimed_fails a claimed run fails as well, for work that must not be begun twice.
+ * (ledger/run_session.h). What was claimed on another host was not restarted with this one: it is judged as by `stale` in any mode but
+ * `none`, when stopping also by its age, and ages are those of the store's clock (store_moment). With claimed_fails a claimed run fails as well, for work that must not be begun twice.
  */
 enum run_mode { RUN_MODE_NONE, RUN_MODE_STALE, RUN_MODE_ALL };
 

@@ -9,7 +9,7 @@
 #include "base/json_slice.h"
 
 #define SCHEMA 1
-#define PREFIX "run_session:"
+#define PREFIX RUN_SESSION_PREFIX
 
 static const char *const names[RUN_SESSION_STATUSES] = { "running", "stopping", "stopped", "finished" };
 
@@ -19,35 +19,24 @@ run_session_status_name(enum run_session_status status)
 	return names[status];
 }
 
-static char *
-text_of(struct json_slice o, const char *key)
-{
-	struct json_slice v = json_slice_get(o, key);
-	struct buf out = BUF_INIT;
-
-	if (json_slice_string(v))
-		json_slice_text(&out, v);
-	return buf_detach(&out);
-}
-
-static int
-from_record(const struct record *r, struct run_session *x, struct err *e)
+int
+run_session_from_record(const struct record *r, struct run_session *x, struct err *e)
 {
 	struct json_slice o;
 	int status = 0;
 
+	memset(x, 0, sizeof *x);
 	while (status < RUN_SESSION_STATUSES && strcmp(names[status], r->tag) != 0)
 		status++;
 	if (status == RUN_SESSION_STATUSES)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s has no known status", r->key);
-	if (!json_slice_whole(r->value, strlen(r->value), &o))
-		return record_refuse(r, false, e);
-	if (json_slice_number(json_slice_get(o, "schema_version"), 1) > SCHEMA)
-		return record_refuse(r, true, e);
+	if (record_slice(r, SCHEMA, &o, e) != 0)
+		return -1;
 	x->version = r->version;
 	x->status = (enum run_session_status)status;
-	x->run_id = text_of(o, "run_id");
-	x->execution_mode = text_of(o, "execution_mode");
+	x->id = xstrdup(r->key + strlen(PREFIX));
+	x->run_id = json_slice_copy(json_slice_get(o, "run_id"), "");
+	x->execution_mode = json_slice_copy(json_slice_get(o, "execution_mode"), "");
 	x->created_at = json_slice_number(json_slice_get(o, "created_at"), 0);
 	return 0;
 }
@@ -60,9 +49,10 @@ run_session_load(struct store *s, const char *id, struct run_session *x, struct 
 	int found = store_get(s, key, &r, e);
 
 	memset(x, 0, sizeof *x);
-	x->id = xstrdup(id);
-	if (found > 0 && from_record(&r, x, e) != 0)
+	if (found > 0 && run_session_from_record(&r, x, e) != 0)
 		found = -1;
+	if (x->id == NULL)
+		x->id = xstrdup(id);
 	record_release(&r);
 	free(key);
 	return found;

@@ -14,6 +14,8 @@ struct err;
  * the status. It changes in the commit of the run that changes it. One of its runs at a time is the one that it follows (run_id: the
  * newest that began, or the first that was created); what becomes of the others does not end it.
  */
+#define RUN_SESSION_PREFIX "run_session:"
+
 enum run_session_status { RUN_SESSION_RUNNING, RUN_SESSION_STOPPING, RUN_SESSION_STOPPED, RUN_SESSION_FINISHED, RUN_SESSION_STATUSES };
 
 struct run_session {
@@ -29,6 +31,8 @@ const char *run_session_status_name(enum run_session_status status);
 
 /* 1 found, 0 absent (*x is then empty but for its id), -1. Release in any case. */
 int run_session_load(struct store *s, const char *id, struct run_session *x, struct err *e);
+/* From a record run_session:*, as store_each hands it over; release it when 0. */
+int run_session_from_record(const struct record *rec, struct run_session *x, struct err *e);
 void run_session_release(struct run_session *x);
 
 /*

@@ -228,6 +228,7 @@ claim_once(struct store *s, struct run *r, const struct run_holder *h, const str
 	r->claimed_at = now->wall_ms;
 	r->fence++;
 	r->runner_life = who.life;
+	memcpy(r->host, now->host, sizeof r->host);
 	runner_release(&who);
 	return commit(s, r, RUN_PENDING, h->runner_id, e);
 }

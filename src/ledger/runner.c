@@ -8,6 +8,7 @@
 #include "agent/liveness.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/json.h"
 #include "store/store.h"
 
@@ -29,6 +30,8 @@ to_json(const struct runner *r)
 	json_put_int(o, "beat_at", r->beat.wall_ms);
 	json_put_int(o, "beat_boot_ms", r->beat.boot_ms);
 	json_put(o, "boot_id", r->beat.boot_id);
+	if (r->beat.host[0] != '\0')
+		json_put(o, "host", r->beat.host);
 	json_put_int(o, "pid", r->pid);
 	json_put_int(o, "pid_start", r->pid_start);
 	json_print(&out, o, false);
@@ -51,6 +54,7 @@ from_record(const struct record *rec, struct runner *r, struct err *e)
 	r->beat.wall_ms = json_number(o, "beat_at", 0);
 	r->beat.boot_ms = json_number(o, "beat_boot_ms", 0);
 	snprintf(r->beat.boot_id, sizeof r->beat.boot_id, "%s", json_text(o, "boot_id", ""));
+	snprintf(r->beat.host, sizeof r->beat.host, "%s", json_text(o, "host", ""));
 	r->pid = json_number(o, "pid", 0);
 	r->pid_start = json_number(o, "pid_start", 0);
 	json_decref(o);
@@ -64,7 +68,7 @@ runner_lives(const struct runner *r, const struct moment *now, int64_t threshold
 
 	if (age == MOMENT_OTHER_BOOT)
 		return false;
-	if (r->pid != 0)
+	if (r->pid != 0 && !host_is_other(r->beat.host))
 		return (int64_t)proc_ticks((pid_t)r->pid) == r->pid_start;
 	return age >= 0 && age <= threshold_ms;
 }
@@ -149,10 +153,12 @@ runner_beat(struct store *s, const char *id, const struct moment *now, struct er
 
 		if (found < 0)
 			return -1;
-		if (found == 0 || moment_age(&r.beat, now) == MOMENT_OTHER_BOOT) {
+		if (found == 0 || host_is_other(r.beat.host) || moment_age(&r.beat, now) == MOMENT_OTHER_BOOT) {
+			bool elsewhere = host_is_other(r.beat.host);
+
 			runner_release(&r);
 			err_set(e, GT_REFUSED, "unregistered", "the runner %.200s is not registered%s", id,
-			    found > 0 ? " since the machine was started again" : "");
+			    elsewhere ? " on this host" : found > 0 ? " since the machine was started again" : "");
 			return err_hint(e, "gt-recover runner register %.200s; what it had claimed before is no longer its own", id);
 		}
 		r.beat = *now;

@@ -16,7 +16,8 @@ struct store;
  *
  * A registration begins a new life: what the same id claimed in an earlier life belongs to a program that has ended. On the machine and
  * boot where it registered, a runner that told its process lives as long as that process does, whatever became of its beats; any other
- * lives while its last beat is not older than the threshold. Another boot ends it.
+ * lives while its last beat is not older than the threshold. Another boot ends it. From another host it is judged by its
+ * beats alone, in the store's clock (store_moment), so it should beat.
  */
 struct runner {
 	int64_t version;		/* of the record; 0: there is none */
@@ -40,7 +41,7 @@ int runner_register(struct store *s, const char *id, int64_t pid, const struct m
 
 /*
  * Commits the time of a beat. There is no event: beats come by the minute, and change nothing that is not in the record. One that
- * is not registered, or was so before this boot: name "unregistered", GT_REFUSED; what it claimed may be another's already.
+ * is not registered, or was so before this boot or on another host: name "unregistered", GT_REFUSED; what it claimed may be another's already.
  */
 int runner_beat(struct store *s, const char *id, const struct moment *now, struct err *e);
 

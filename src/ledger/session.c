@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_slice.h"
 #include "store/store.h"
 
 #define SCHEMA 1
@@ -111,14 +113,33 @@ session_note_process(struct session *x, int64_t pid)
 bool
 session_lives(const struct session *x, const struct moment *now)
 {
-	return x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && x->pid > 0 && x->pid == (pid_t)x->pid &&
+	return !host_is_other(x->host) && x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 && x->pid > 0 && x->pid == (pid_t)x->pid &&
 	    x->pid_start > 0 && proc_ticks((pid_t)x->pid) == (uint64_t)x->pid_start;
+}
+
+bool
+session_is_elsewhere(const struct session *x)
+{
+	return x->state == SESSION_ACTIVE && host_is_other(x->host);
+}
+
+bool
+session_is_gone(const struct session *x, const struct moment *now)
+{
+	return x->state != SESSION_ACTIVE || (!host_is_other(x->host) && x->boot_id[0] != '\0' && strcmp(x->boot_id, now->boot_id) == 0 &&
+	    !session_lives(x, now));
+}
+
+bool
+session_lost(const struct session *x, const struct moment *now)
+{
+	return x->state == SESSION_ACTIVE && !host_is_other(x->host) && x->boot_id[0] != '\0' && !session_lives(x, now);
 }
 
 bool
 session_alive_now(const struct session *x, void *arg)
 {
-	return session_lives(x, arg);
+	return session_is_elsewhere(x) || session_lives(x, arg);
 }
 
 /* --- the record --- */
@@ -129,67 +150,117 @@ session_key(const char *agent)
 	return xasprintf("session:%s", agent);
 }
 
+static char *
+value_of(const struct session *x)
+{
+	struct buf out = BUF_INIT;
+
+	buf_fmt(&out, "{\"schema_version\":%d", SCHEMA);
+	for (size_t i = 0; i < N(texts); i++)
+		json_print_member(&out, texts[i].key, *text_of(x, i));
+	if (x->host[0] != '\0')
+		json_print_member(&out, "host", x->host);
+	if (x->came_from[0] != '\0')
+		json_print_member(&out, "came_from", x->came_from);
+	buf_fmt(&out, ",\"provider_state_blob\":%s", x->blob.size >= 0 ? "{" : "null");
+	if (x->blob.size >= 0) {
+		buf_fmt(&out, "\"size\":%lld", (long long)x->blob.size);
+		json_print_member(&out, "sha256", x->blob.sha256);
+		buf_chr(&out, '}');
+	}
+	buf_fmt(&out, ",\"process\":%s", x->boot_id[0] != '\0' ? "{" : "null");
+	if (x->boot_id[0] != '\0') {
+		buf_fmt(&out, "\"pid\":%lld,\"start\":%lld", (long long)x->pid, (long long)x->pid_start);
+		json_print_member(&out, "boot_id", x->boot_id);
+		buf_chr(&out, '}');
+	}
+	buf_fmt(&out, ",\"recorded_at\":%lld,\"changed_at\":%lld}", (long long)x->recorded_at, (long long)x->changed_at);
+	return buf_detach(&out);
+}
+
 json_t *
 session_json(const struct session *x)
 {
-	json_t *o = json_object(), *process = json_object(), *blob = json_object();
+	char *value = value_of(x);
+	json_t *o = json_parse(value, strlen(value), "a session", NULL);
 
-	json_put_int(o, "schema_version", SCHEMA);
-	for (size_t i = 0; i < N(texts); i++)
-		json_put(o, texts[i].key, *text_of(x, i));
-	if (x->blob.size >= 0) {
-		json_put_int(blob, "size", x->blob.size);
-		json_put(blob, "sha256", x->blob.sha256);
-	}
-	json_object_set_new(o, "provider_state_blob", x->blob.size >= 0 ? json_incref(blob) : json_null());
-	json_decref(blob);
-	if (x->boot_id[0] != '\0') {
-		json_put(process, "boot_id", x->boot_id);
-		json_put_int(process, "pid", x->pid);
-		json_put_int(process, "start", x->pid_start);
-	}
-	json_object_set_new(o, "process", x->boot_id[0] != '\0' ? json_incref(process) : json_null());
-	json_decref(process);
-	json_put_int(o, "recorded_at", x->recorded_at);
-	json_put_int(o, "changed_at", x->changed_at);
+	free(value);
 	return o;
 }
 
 static void
-take_parts(struct session *x, const json_t *o)
+take_short(char *out, size_t size, struct json_slice v)
 {
-	const json_t *process = json_object_get(o, "process"), *blob = json_object_get(o, "provider_state_blob");
+	char *text = json_slice_copy(v, "");
 
-	for (size_t i = 0; i < N(texts); i++)
-		session_set(text_of(x, i), json_text(o, texts[i].key, NULL));
-	x->blob.size = json_number(blob, "size", -1);
-	snprintf(x->blob.sha256, sizeof x->blob.sha256, "%s", json_text(blob, "sha256", ""));
-	snprintf(x->boot_id, sizeof x->boot_id, "%s", json_text(process, "boot_id", ""));
-	x->pid = json_number(process, "pid", 0);
-	x->pid_start = json_number(process, "start", 0);
-	x->recorded_at = json_number(o, "recorded_at", 0);
-	x->changed_at = json_number(o, "changed_at", 0);
+	snprintf(out, size, "%s", text);
+	free(text);
+}
+
+static void
+take_part(struct session *x, struct json_slice key, struct json_slice v)
+{
+	if (json_key_is(key, "provider_state_blob")) {
+		x->blob.size = json_slice_number(json_slice_get(v, "size"), -1);
+		take_short(x->blob.sha256, sizeof x->blob.sha256, json_slice_get(v, "sha256"));
+	} else if (json_key_is(key, "process")) {
+		take_short(x->boot_id, sizeof x->boot_id, json_slice_get(v, "boot_id"));
+		x->pid = json_slice_number(json_slice_get(v, "pid"), 0);
+		x->pid_start = json_slice_number(json_slice_get(v, "start"), 0);
+	} else if (json_key_is(key, "host")) {
+		take_short(x->host, sizeof x->host, v);
+	} else if (json_key_is(key, "came_from")) {
+		take_short(x->came_from, sizeof x->came_from, v);
+	} else if (json_key_is(key, "recorded_at")) {
+		x->recorded_at = json_slice_number(v, 0);
+	} else if (json_key_is(key, "changed_at")) {
+		x->changed_at = json_slice_number(v, 0);
+	}
+}
+
+/* Members stand mostly in the order of the table, which is that of value_of. */
+static int
+take_parts(struct session *x, const struct record *r, struct err *e)
+{
+	struct json_slice whole, key, v;
+	struct json_walk w;
+	size_t next = 0;
+
+	if (record_slice(r, SCHEMA, &whole, e) != 0)
+		return -1;
+	w = json_slice_walk(whole);
+	while (json_walk_next(&w, &key, &v)) {
+		size_t i = 0;
+
+		while (i < N(texts) && !json_key_is(key, texts[(next + i) % N(texts)].key))
+			i++;
+		if (i == N(texts)) {
+			take_part(x, key, v);
+			continue;
+		}
+		next += i;
+		free(*text_of(x, next % N(texts)));
+		*text_of(x, next % N(texts)) = json_slice_copy(v, NULL);
+		next++;
+	}
+	return w.p == whole.p + whole.n - 1 ? 0 : record_refuse(r, false, e);
 }
 
 int
 session_from_record(const struct record *r, struct session *out, struct err *e)
 {
-	const char *agent = strchr(r->key, ':') + 1;
-	json_t *o = record_object(r, SCHEMA, e);
 	int state = 0;
 
 	session_init(out);
-	if (o == NULL)
-		return -1;
 	while (state < SESSION_STATES && strcmp(state_names[state], r->tag) != 0)
 		state++;
-	if (state == SESSION_STATES) {
-		json_decref(o);
+	if (state == SESSION_STATES)
 		return err_set(e, GT_FAIL, "corrupt", "the record %.200s is no session in a known state", r->key);
+	if (take_parts(out, r, e) != 0) {
+		session_release(out);
+		return -1;
 	}
-	take_parts(out, o);
-	json_decref(o);
-	session_set(&out->agent_uuid, agent);
+	session_set(&out->agent_uuid, strchr(r->key, ':') + 1);
 	out->version = r->version;
 	out->state = (enum session_state)state;
 	return 0;
@@ -240,6 +311,14 @@ sessions_read(struct store *s, enum session_state state, struct sessions *out, s
 }
 
 void
+session_take_home(struct session *x)
+{
+	if (host_is_other(x->host))
+		memcpy(x->came_from, x->host, sizeof x->came_from);
+	snprintf(x->host, sizeof x->host, "%s", host_id());
+}
+
+void
 session_change(struct session *x, enum session_state state, int64_t now, char **key, char **value, struct change *c)
 {
 	x->changed_at = now;
@@ -249,8 +328,10 @@ session_change(struct session *x, enum session_state state, int64_t now, char **
 		forget_process(x);
 	else
 		session_set(&x->why, NULL);
+	if (x->host[0] == '\0')
+		session_take_home(x);
 	*key = session_key(x->agent_uuid);
-	*value = record_value(session_json(x));
+	*value = value_of(x);
 	*c = (struct change){ CHANGE_PUT, *key, x->version, state_names[state], *value };
 }
 
@@ -292,6 +373,10 @@ session_copy(struct session *out, const struct session *x)
 void
 session_take_over(struct session *x, const struct session *old)
 {
+	if (x->host[0] == '\0') {
+		memcpy(x->host, old->host, sizeof x->host);
+		memcpy(x->came_from, old->came_from, sizeof x->came_from);
+	}
 	if (x->boot_id[0] == '\0') {
 		memcpy(x->boot_id, old->boot_id, sizeof x->boot_id);
 		x->pid = old->pid;

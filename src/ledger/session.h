@@ -27,6 +27,9 @@ struct store;
  * A root gets its place in the tree in the same commit; a child names its parent in `parent` and gets it by agent_spawn (ledger/tree.h).
  * Field names are those of the seeds S0 and S1. What the record says of a process is never believed: it lives when this boot has a
  * process of that pid that began in that clock tick.
+ *
+ * A session is its host's (base/host.h), which made it ACTIVE last. Of an ACTIVE one of another host nobody here can tell whether it
+ * lives, so nothing here takes it, ends it or suspends it by itself. Who restores a SUSPENDED one takes it over to his host.
  */
 enum session_state { SESSION_ACTIVE, SESSION_SUSPENDED, SESSION_ENDED, SESSION_STATES };
 
@@ -46,6 +49,8 @@ struct session {
 	char *why;				/* it is suspended or ended, a sentence */
 
 	struct blob blob;			/* its state, kept in a record of its own */
+	char host[HOST_MAX + 1];		/* "": this one's, or the store knows no hosts */
+	char came_from[HOST_MAX + 1];		/* the host that it was taken over from; "": none */
 	char boot_id[40];			/* of the process; "": no process is known */
 	int64_t pid, pid_start;			/* clock ticks since that boot */
 	int64_t recorded_at, changed_at;	/* ms since 1970 */
@@ -70,18 +75,25 @@ char **session_field(struct session *x, const char *name);
 
 /* Notes the process of the session, by what /proc tells of it now. -1: it is not running (nothing is noted). */
 int session_note_process(struct session *x, int64_t pid);
-/* Is the process that was noted the one that runs under its pid now? False when none was noted. */
+/* Is the process that was noted the one that runs under its pid now, here? False when none was noted. */
 bool session_lives(const struct session *x, const struct moment *now);
+/* It is ACTIVE on another host: it may live there. */
+bool session_is_elsewhere(const struct session *x);
+/* For certain no process of it runs: it is not ACTIVE, or its process was one of this host and boot and is gone. */
+bool session_is_gone(const struct session *x, const struct moment *now);
+/* ACTIVE on this host, and the process that was noted is no more. Of one of which none was noted nobody can tell. */
+bool session_lost(const struct session *x, const struct moment *now);
 
 /* Answers session_lives, or whatever else a test has it say. */
 typedef bool session_alive(const struct session *x, void *arg);
-/* arg is the struct moment now. */
+/* arg is the struct moment now. One that is elsewhere counts as living. */
 bool session_alive_now(const struct session *x, void *arg);
 
 /*
  * Commits a session as ACTIVE, with its state blob when blob is not NULL, and the event session.recorded. One that is ACTIVE already, say
  * since the answer was lost, gets the fields that are not NULL here, and the process. *x is the record afterwards. Names, all
- * GT_REFUSED: "suspended" (restore it), "ended", "live" (another process of it runs), "other-parent"; "no-agent" (GT_FAIL: no such parent),
+ * GT_REFUSED: "suspended" (restore it), "ended", "live" (another process of it runs), "elsewhere", "other-parent"; "no-agent" (GT_FAIL: no
+ * such parent),
  * "parent-ended" (GT_REFUSED), "session" (GT_USAGE: a field is missing or too long).
  */
 int session_record(struct store *s, struct session *x, const struct buf *blob, struct err *e);
@@ -101,7 +113,8 @@ int session_restore(struct store *s, const char *agent, struct buf *blob, struct
 
 /*
  * Commits that the agent runs again, as process pid: ACTIVE, whatever it was, with the event session.started. conversation: the provider's id
- * of what it goes on with; NULL: as it was. 1 noted, 0 left as it is: it has ended, another process of it lives, or pid is gone; -1.
+ * of what it goes on with; NULL: as it was. 1 noted, 0 left as it is: it has ended, is elsewhere, another process of it lives, or pid is
+ * gone; -1.
  */
 int session_started(struct store *s, const char *agent, int64_t pid, const char *conversation, struct err *e);
 /* 1 found, 0 absent, -1 err. *out is empty unless 1; release it. */
@@ -113,8 +126,8 @@ int session_from_record(const struct record *r, struct session *out, struct err 
 int sessions_read(struct store *s, enum session_state state, struct sessions *out, struct err *e);
 
 /*
- * Startup: each ACTIVE session that `alive` does not answer for becomes SUSPENDED. Idempotent, also when it is killed in between: some
- * hundred are one commit and one event (session.suspended). *left: ACTIVE ones whose process lives.
+ * Startup: each ACTIVE session of this host that `alive` does not answer for becomes SUSPENDED. Idempotent, also when it is killed in between: some
+ * hundred are one commit and one event (session.suspended). *left: ACTIVE ones whose process lives, or that are elsewhere.
  */
 struct sessions_settled {
 	size_t suspended, left;
@@ -129,6 +142,8 @@ int session_check(const struct session *x, struct err *e);
 /* What the record has and x does not tell; x then expects its version. */
 void session_take_over(struct session *x, const struct session *old);
 void session_copy(struct session *out, const struct session *x);
+/* It is this host's from now on. */
+void session_take_home(struct session *x);
 
 /* For commits of others: the change that stores x in `state`. key and value are heap, the caller's. */
 void session_change(struct session *x, enum session_state state, int64_t now, char **key, char **value, struct change *c);

@@ -37,7 +37,11 @@ meet(struct session *x, const struct session *old, struct err *e)
 	if (x->boot_id[0] != '\0' && other && session_lives(old, &now))
 		return refuse(e, "live", x->agent_uuid, "has another process, which is running",
 		    "Look at that process first, or suspend the session");
+	if (session_is_elsewhere(old))
+		return refuse(e, "elsewhere", x->agent_uuid, "is active on another host",
+		    "If that host is gone for good: gt-recover session suspend, then session restore");
 	session_take_over(x, old);
+	session_take_home(x);
 	return 0;
 }
 
@@ -197,6 +201,7 @@ restore_once(struct store *s, void *arg, struct err *e)
 	if (ret == 0)
 		ret = tree_ancestry_check(s, job->agent, place, c, &n, e);
 	if (ret == 0) {
+		session_take_home(x);
 		session_change(x, SESSION_ACTIVE, store_now(s), &key, &value, &c[n++]);
 		ev.session = x->session;
 		answer = event_commit(s, c, n, &ev, e);
@@ -230,7 +235,7 @@ may_start(const struct session *x, const struct session *seen)
 	struct moment now;
 
 	moment_now(&now);
-	return x->state != SESSION_ENDED && (!session_lives(x, &now) || (x->pid == seen->pid && x->pid_start == seen->pid_start));
+	return x->state != SESSION_ENDED && !session_is_elsewhere(x) && (!session_lives(x, &now) || (x->pid == seen->pid && x->pid_start == seen->pid_start));
 }
 
 static enum commit
@@ -250,6 +255,7 @@ start_once(struct store *s, void *arg, struct err *e)
 		answer = COMMIT_DONE;
 	}
 	if (job->noted) {
+		session_take_home(&x);
 		memcpy(x.boot_id, seen.boot_id, sizeof x.boot_id);
 		x.pid = seen.pid;
 		x.pid_start = seen.pid_start;

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_slice.h"
 #include "store/store.h"
 
 #define SCHEMA 1
@@ -56,18 +57,17 @@ tree_link_change(const char *agent, const char *parent, int64_t now, char **key,
 static int
 from_record(const struct record *r, struct tree_node *out, struct err *e)
 {
-	json_t *o = record_object(r, SCHEMA, e);
+	struct json_slice o;
 
 	memset(out, 0, sizeof *out);
-	if (o == NULL)
+	if (record_slice(r, SCHEMA, &o, e) != 0)
 		return -1;
 	out->version = r->version;
 	out->ended = strcmp(r->tag, "open") != 0;
 	out->agent = xstrdup(strchr(r->key, ':') + 1);
-	session_set(&out->parent, json_text(o, "parent", NULL));
-	session_set(&out->adopted_from, json_text(o, "adopted_from", NULL));
-	out->at = json_number(o, "at", 0);
-	json_decref(o);
+	out->parent = json_slice_copy(json_slice_get(o, "parent"), NULL);
+	out->adopted_from = json_slice_copy(json_slice_get(o, "adopted_from"), NULL);
+	out->at = json_slice_number(json_slice_get(o, "at"), 0);
 	return 0;
 }
 

@@ -61,14 +61,19 @@ int tree_end(struct store *s, const char *agent, bool below, size_t *ended, stru
  *	a parent that is not in the store, or a ring of parents: its child becomes a root
  *	a parent that has ended: the child is ended, or becomes a root when it lives
  *	a link whose session has ended, or was never recorded: the link is ended
+ *
+ * Agents of other hosts are left to those.
  */
 struct tree_settled {
 	size_t linked, ended, made_roots;
 };
-int tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
-
-/* SUSPENDED sessions to bring back, appended, by id: of roots, or of all agents. None that is not linked. */
-int tree_resumable(struct store *s, bool all, struct sessions *out, struct err *e);
+/* SUSPENDED sessions of this host to bring back, as the tree stands then, by id: of roots, or of all agents. */
+struct tree_back {
+	bool all;
+	struct sessions list;		/* appended to; sessions_release */
+};
+/* back: NULL when nobody asks. */
+int tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back, struct err *e);
 
 /*
  * For commits of others; keys and values are heap, the caller's. The link of an agent, expected to be new; parent NULL: a root.

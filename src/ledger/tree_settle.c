@@ -7,6 +7,7 @@
 #include "ledger/tree_record.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "store/store.h"
 
 #define PASSES 50			/* each but the last repaired something, or another process was faster */
@@ -107,7 +108,7 @@ settle_session(struct pass *p, struct session *x, struct err *e)
 	int found, over = 0;
 	char *parent = NULL;
 
-	if (tree_find(&p->tree, x->agent_uuid) != NULL)
+	if (host_is_other(x->host) || tree_find(&p->tree, x->agent_uuid) != NULL)
 		return 0;
 	if ((found = tree_load(p->s, x->agent_uuid, &link, e)) < 0)
 		return -1;
@@ -216,6 +217,8 @@ settle_link(struct pass *p, struct tree_node *x, bool cut, struct err *e)
 
 	if (session == NULL)
 		return end_node(p, x, NULL, "ended: it has no session", e);
+	if (host_is_other(session->host))
+		return 0;
 	if (cut)
 		return make_root(p, x, "made a root: it was above and below itself", e);
 	if (x->parent == NULL || (parent != NULL && !parent->ended))
@@ -263,24 +266,47 @@ read_open(struct pass *p, struct err *e)
 	return 0;
 }
 
+static void
+forget(struct pass *p)
+{
+	tree_release(&p->tree);
+	sessions_release(&p->sessions);
+}
+
 static int
 pass(struct pass *p, struct err *e)
 {
-	int ret = read_open(p, e);
+	int ret;
 
+	forget(p);
 	p->again = false;
+	ret = read_open(p, e);
 	for (size_t i = 0; i < p->sessions.n && ret == 0; i++)
 		ret = settle_session(p, &p->sessions.v[i], e);
 	/* links that were made just now belong to the tree that is looked at */
 	if (ret == 0 && !p->again)
 		ret = settle_links(p, e);
-	tree_release(&p->tree);
-	sessions_release(&p->sessions);
 	return ret;
 }
 
+/* The last pass repaired nothing: what it read is how they stand. */
+static void
+hand_over(struct pass *p, struct tree_back *back)
+{
+	for (size_t i = 0; i < p->sessions.n; i++) {
+		struct session *x = &p->sessions.v[i];
+		const struct tree_node *link = x->state == SESSION_SUSPENDED ? tree_find(&p->tree, x->agent_uuid) : NULL;
+
+		if (link == NULL || host_is_other(x->host) || (!back->all && link->parent != NULL))
+			continue;
+		back->list.v = vec_room(back->list.v, back->list.n, &back->list.cap, sizeof *back->list.v);
+		back->list.v[back->list.n++] = *x;
+		session_init(x);
+	}
+}
+
 int
-tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e)
+tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back, struct err *e)
 {
 	struct pass p = { .s = s, .alive = alive, .arg = arg, .out = out };
 	int ret = 0;
@@ -290,28 +316,9 @@ tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settle
 	for (int i = 0; i < PASSES && ret == 0 && p.again; i++)
 		ret = pass(&p, e);
 	if (ret == 0 && p.again)
-		return err_set(e, GT_AGAIN, "conflict", "the tree of agents changed all the while it was looked at");
-	return ret;
-}
-
-int
-tree_resumable(struct store *s, bool all, struct sessions *out, struct err *e)
-{
-	struct sessions found = { .n = 0 };
-	struct tree t = { .n = 0 };
-	int ret = tree_read(s, &t, e) != 0 || sessions_read(s, SESSION_SUSPENDED, &found, e) != 0 ? -1 : 0;
-
-	for (size_t i = 0; i < found.n; i++) {
-		const struct tree_node *link = tree_find(&t, found.v[i].agent_uuid);
-
-		if (ret != 0 || link == NULL || (!all && link->parent != NULL)) {
-			session_release(&found.v[i]);
-			continue;
-		}
-		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = found.v[i];
-	}
-	free(found.v);
-	tree_release(&t);
+		ret = err_set(e, GT_AGAIN, "conflict", "the tree of agents changed all the while it was looked at");
+	if (ret == 0 && back != NULL)
+		hand_over(&p, back);
+	forget(&p);
 	return ret;
 }

@@ -8,9 +8,12 @@
 #include "revive/world.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/moment.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
+#include "ledger/attempt.h"
 #include "ledger/session.h"
+#include "store/store.h"
 #include "tmux/client.h"
 
 /* The conversation that the proof stands in, by the name of its file. Heap; NULL: no transcript told. */
@@ -30,10 +33,16 @@ conversation_of(const struct recovery *r)
 }
 
 static bool
-is_of(const struct session *x, const struct pane *p)
+is_named(const struct session *x, const struct pane *p)
 {
 	return x->session != NULL && strcmp(x->session, p->session) == 0 &&
 	    (x->socket == NULL || strcmp(x->socket, p->socket) == 0 || strcmp(x->socket, p->socket_path) == 0);
+}
+
+static bool
+is_of(const struct session *x, const struct pane *p)
+{
+	return !host_is_other(x->host) && is_named(x, p);
 }
 
 static bool
@@ -76,6 +85,75 @@ adopt(struct recovery *r)
 		session_started(r->store, x->agent_uuid, r->attempt.new_pid, conversation, NULL);
 	sessions_release(&open);
 	free(conversation);
+}
+
+/* Its session as it is, and the change that claims it; 1, 0 there is none, -1. */
+static int
+find_claim(struct recovery *r, struct session *x, char **key, char **value, struct change *c, struct err *e)
+{
+	struct sessions open = { .n = 0 };
+	const struct session *of;
+	int ret = sessions_read(r->store, SESSION_ACTIVE, &open, e) == 0 && sessions_read(r->store, SESSION_SUSPENDED, &open, e) == 0 ? 0 : -1;
+
+	session_init(x);
+	of = ret == 0 ? choose(&open, r) : NULL;
+	if (of != NULL) {
+		session_copy(x, of);
+		*key = NULL;
+		*value = NULL;
+		if (x->state == SESSION_SUSPENDED) {
+			session_change(x, SESSION_ACTIVE, store_now(r->store), key, value, c);
+		} else {
+			*key = xasprintf("session:%s", x->agent_uuid);
+			*c = (struct change){ .kind = CHANGE_CHECK, .key = *key, .expect = x->version };
+		}
+		ret = 1;
+	}
+	sessions_release(&open);
+	return ret;
+}
+
+#define CLAIMS 20			/* each lost round is somebody else's word about the session */
+
+int
+adopt_respawn(struct recovery *r, char **agent, struct err *e)
+{
+	int ret = 1;
+
+	*agent = NULL;
+	if (*host_id() == '\0')
+		return attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e);
+	for (int i = 0; i < CLAIMS && ret > 0; i++) {
+		char *key = NULL, *value = NULL;
+		struct session x;
+		struct change c;
+		int found;
+
+		if (adopt_other_host(r->w, r->c)) {
+			err_set(e, GT_REFUSED, "other-host", "another host has taken its agent up");
+			return err_hint(e, "gt-recover list --fleet shows it");
+		}
+		found = find_claim(r, &x, &key, &value, &c, e);
+		ret = found < 0 ? -1 : attempt_respawn(r->store, &r->attempt, found > 0 ? &c : NULL, e);
+		if (ret == 0 && found > 0 && x.state == SESSION_SUSPENDED)
+			*agent = xstrdup(x.agent_uuid);
+		if (ret < 0 && found > 0 && strcmp(e->name, "conflict") == 0)
+			ret = 1;
+		session_release(&x);
+		free(key);
+		free(value);
+	}
+	return ret == 0 ? 0 : -1;
+}
+
+void
+adopt_give_back(struct recovery *r, const char *agent)
+{
+	struct session x;
+
+	session_init(&x);
+	session_suspend(r->store, agent, NULL, "it could not be started again", &x, NULL);
+	session_release(&x);
 }
 
 int
@@ -143,7 +221,7 @@ living(const struct session *x, const struct sessions *open, const struct candid
 static bool
 is_lost(const struct session *x, const struct moment *now)
 {
-	return x->state == SESSION_ACTIVE && x->session != NULL && !session_lives(x, now);
+	return x->state == SESSION_ACTIVE && !session_is_elsewhere(x) && x->session != NULL && !session_lives(x, now);
 }
 
 int
@@ -199,6 +277,24 @@ adopt_elsewhere(struct world *w, const struct candidate *c)
 
 			/* what is noted may be the shell that its agent left in the pane */
 			found = (is_of(x, &c->pane) || is_lost_talk(x, c)) && x->pid != c->pane.pid && session_lives(x, &now);
+		}
+	sessions_release(&active);
+	return found;
+}
+
+bool
+adopt_other_host(struct world *w, const struct candidate *c)
+{
+	struct store *store = *host_id() != '\0' ? world_store(w, false, NULL) : NULL;
+	struct sessions active = { .n = 0 };
+	bool found = false;
+
+	if (store != NULL && sessions_read(store, SESSION_ACTIVE, &active, NULL) == 0)
+		for (size_t i = 0; i < active.n && !found; i++) {
+			const struct session *x = &active.v[i];
+
+			found = session_is_elsewhere(x) &&
+			    (is_lost_talk(x, c) || (strcmp(x->came_from, host_id()) == 0 && is_named(x, &c->pane)));
 		}
 	sessions_release(&active);
 	return found;

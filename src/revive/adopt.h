@@ -18,6 +18,14 @@ struct world;
 void adopt(struct recovery *r);
 
 /*
+ * Where several hosts share the store: commits the attempt as respawned together with the claim of that session, so that of this host and one
+ * that restores it at the same time one has it. "other-host" (GT_REFUSED): that one. *agent: whose SUSPENDED session became ACTIVE, heap, NULL:
+ * none; who does not start it suspends it again (adopt_give_back).
+ */
+int adopt_respawn(struct recovery *r, char **agent, struct err *e);
+void adopt_give_back(struct recovery *r, const char *agent);
+
+/*
  * Startup: of each ACTIVE session whose process is not known, or is no more, that names its tmux session, the agent that lives there now, if it
  * is the only one there and the session the only one that names it, or if it goes on with the recorded conversation. *n: how many have a
  * living process again. tmux is asked only where there is such a session; a server that does not answer knows nobody.
@@ -32,5 +40,7 @@ int adopt_agent(struct world *w, const struct candidate *c, char **agent, struct
  * (session_restore) may run it in a place of his own. A store that cannot be read tells of none.
  */
 bool adopt_elsewhere(struct world *w, const struct candidate *c);
+/* The same of another host, by its conversation, or by its tmux session where it was taken over from this one: it is that host's now. */
+bool adopt_other_host(struct world *w, const struct candidate *c);
 
 #endif

@@ -11,7 +11,7 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "context/parting.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "ledger/attempt.h"
 #include "town/config.h"
 #include "town/starts.h"

@@ -3,6 +3,7 @@
 
 #include "revive/candidate.h"
 #include "base/buf.h"
+#include "ledger/session.h"
 #include "tmux/client.h"
 
 const char *
@@ -71,6 +72,9 @@ candidate_release(struct candidate *c)
 	free(c->started_by);
 	free(c->after);
 	town_list_release(&c->carried);
+	if (c->record != NULL)
+		session_release(c->record);
+	free(c->record);
 	memset(c, 0, sizeof *c);
 }
 

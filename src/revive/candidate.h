@@ -11,6 +11,7 @@
 #include "town/town.h"
 
 struct profile;
+struct session;
 struct tmux;
 
 /* An agent's pane, or what is known of one that is gone: what became of its agent, and what it takes to bring it back. */
@@ -18,7 +19,7 @@ enum class {
 	CLASS_DEAD,		/* the pane's process ended and tmux kept the pane */
 	CLASS_ZOMBIE,		/* the agent is gone, a shell is left in the pane */
 	CLASS_RESTORED,		/* an empty session that was brought back (tmux-resurrect): a snapshot knows its agent */
-	CLASS_MISSING,		/* the session is gone; a snapshot or hooked work knows it. There is no pane */
+	CLASS_MISSING,		/* the session is gone; a snapshot, hooked work or the ledger knows it. There is no pane */
 	CLASS_RESPAWNED,	/* the agent lives, but was started after the work was begun and never given its context */
 	CLASS_LIVE,
 	CLASS_UNKNOWN
@@ -57,6 +58,7 @@ struct candidate {
 	char *started_by;		/* missing: the attempt that had started it since the snapshot; NULL: none */
 	char *after;			/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
 	struct town_list carried;	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
+	struct session *record;		/* missing, unknown: the ledger's, of which only its record tells (revive/recorded.h); NULL: it is none */
 	char *needs;			/* a sentence with the name of the secret without which its command cannot be started; NULL: none */
 };
 

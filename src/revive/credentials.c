@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "scrub/scrub.h"
+#include "work/secret_name.h"
 
 #define MOST ((size_t)256 << 10)	/* bytes of a file */
 #define MAX_FILES 16			/* .env* of one directory */
@@ -30,18 +31,6 @@ static const struct {
 	{ ".claude/.credentials.json", false }, { ".codex/auth.json", false }, { ".gemini/oauth_creds.json", false },
 	{ ".local/share/opencode/auth.json", false },
 };
-
-/* Examples hold no secrets, but words that stand everywhere. */
-static bool
-is_example(const char *name)
-{
-	static const char *const ends[] = { "example", "sample", "template", "dist", "tmpl", "defaults" };
-
-	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-		if (str_ends(name, ends[i]))
-			return true;
-	return false;
-}
 
 static void
 learn_file(struct scrub *s, const char *dir, const char *name, bool bare)
@@ -73,7 +62,7 @@ learn_env_files(struct scrub *s, const char *dir)
 	if (d == NULL)
 		return;
 	while (n < MAX_FILES && (one = readdir(d)) != NULL) {
-		if (!str_starts(one->d_name, ".env") || is_example(one->d_name))
+		if (!str_starts(one->d_name, ".env") || secret_name_is_example(one->d_name))
 			continue;
 		learn_file(s, dir, one->d_name, false);
 		n++;

@@ -14,7 +14,6 @@
 /* In the order of the answer. The store is open from the first check of State to its last. */
 static const struct check checks[] = {
 	{ "Settings", "gt.toml", "which one is read, and who may write it", doctor_gt_toml },
-	{ "Settings", "keys", "keys that this version does not act on", doctor_idle_keys },
 	{ "Settings", "patrol", "auto_recover, [recovery.mail]", doctor_patrol },
 	{ "Settings", "template", "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file", doctor_template },
 	{ "Settings", "rules", "scrub.rules, scrub.allow", doctor_scrub_rules },
@@ -32,6 +31,8 @@ static const struct check checks[] = {
 	{ STATE, "attempts", "recoveries that never ended", doctor_open_attempts },
 	{ STATE, "quarantine", "sessions that crashed again and again", doctor_quarantine },
 	{ STATE, "prompts", "prompts that nobody took", doctor_prompts },
+	{ STATE, "spool", "what hooks could not tell the store yet", doctor_spool },
+	{ STATE, "epics", "epics that a crash interrupted", doctor_epics },
 	{ "tmux", "program", "tmux -V, faults of that version", doctor_tmux },
 	{ "tmux", "servers", "whether each server answers", doctor_servers },
 	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", doctor_history },
@@ -40,6 +41,7 @@ static const struct check checks[] = {
 	{ "Agents", "programs", "the programs of agents that run here, in PATH", doctor_programs },
 	{ "Agents", "notes", "each agent's own note of its process", doctor_notes },
 	{ "Agents", "transcripts", "the transcript of each live agent", doctor_transcripts },
+	{ "Agents", "hooks", "our hooks in settings.json, and the program that they call", doctor_hooks },
 	{ "Agents", "retention", "cleanupPeriodDays in settings.json", doctor_retention },
 	{ "Snapshots", "files", "owner and rights of the snapshots, room", doctor_album },
 	{ "Snapshots", "age", "the newest snapshot of each live agent", doctor_fresh },

@@ -75,7 +75,6 @@ size_t doctor_live(const struct doctor *d);
 
 /* doctor_settings.c */
 void doctor_gt_toml(struct doctor *d);
-void doctor_idle_keys(struct doctor *d);
 void doctor_patrol(struct doctor *d);
 void doctor_template(struct doctor *d);
 void doctor_scrub_rules(struct doctor *d);
@@ -107,6 +106,10 @@ void doctor_programs(struct doctor *d);
 void doctor_notes(struct doctor *d);
 void doctor_transcripts(struct doctor *d);
 void doctor_retention(struct doctor *d);
+/* doctor_hooks.c */
+void doctor_hooks(struct doctor *d);
+void doctor_spool(struct doctor *d);
+void doctor_epics(struct doctor *d);
 /* doctor_snapshots.c */
 void doctor_album(struct doctor *d);
 void doctor_fresh(struct doctor *d);

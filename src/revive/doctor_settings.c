@@ -28,25 +28,6 @@ doctor_gt_toml(struct doctor *d)
 		doctor_tell(d, VERDICT_OK, NULL, "%s", file);
 }
 
-/* Keys that are read and checked, but that nothing in this version asks for (gt.toml.example says the same). */
-void
-doctor_idle_keys(struct doctor *d)
-{
-	static const char *const idle[] = {
-		"epics.checkpoint_interval", "epics.wip_interval", "epics.resume_threshold", "epics.start_command",
-	};
-	struct buf b = BUF_INIT;
-
-	for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
-		if (strcmp(config_origin(d->w->config, idle[i]), "default") != 0)
-			buf_fmt(&b, "%s%s", b.len > 0 ? ", " : "", idle[i]);
-	if (b.len > 0)
-		doctor_tell(d, VERDICT_NOTE, NULL, "set, but not acted on by this version: %s", b.data);
-	else
-		doctor_tell(d, VERDICT_OK, NULL, "every key that is set is acted on");
-	buf_release(&b);
-}
-
 void
 doctor_patrol(struct doctor *d)
 {

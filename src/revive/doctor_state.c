@@ -101,7 +101,8 @@ void
 doctor_store(struct doctor *d)
 {
 	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
-		doctor_tell(d, VERDICT_OK, NULL, "the Redis server answers, and confirms nothing before it is on its disk");
+		doctor_tell(d, VERDICT_OK, NULL, "the Redis server answers, and confirms nothing before it is on its disk; this machine is its"
+		    " host %s", store_host(d->store));
 	else if (d->store != NULL)
 		doctor_tell(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
 	else if (strcmp(d->no_store.name, "not-found") == 0)

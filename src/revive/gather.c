@@ -74,6 +74,9 @@ gather_reason(const struct candidate *c)
 		    "it died, and was started afresh without its context");
 	if (c->class == CLASS_RESTORED)
 		return xstrdup("its tmux server ended, and the session came back empty");
+	if (c->record != NULL)
+		return xstrdup(c->crashed_at > 0 ? "it is suspended, and only its record tells of it" :
+		    "its process is gone, and only its record tells of it");
 	if (c->class == CLASS_MISSING)
 		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended" : c->reason == REASON_STOPPED ?
 		    "it was ended, and its session with it" : "it died, and its session with it");

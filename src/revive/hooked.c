@@ -9,7 +9,7 @@
 #include "agent/profile.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "tmux/client.h"
 #include "tmux/pane.h"
 #include "town/heartbeat.h"

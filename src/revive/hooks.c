@@ -20,6 +20,7 @@ static const char *const events[] = {
 	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStop", "Stop", "SessionEnd",
 };
 #define EVENTS (sizeof events / sizeof events[0])
+_Static_assert(EVENTS == HOOKS, "hooks.h counts them");
 
 /* --- text --- */
 
@@ -360,6 +361,7 @@ read_settings(const char *path, struct buf *text, char **real, mode_t *mode, str
 
 	*real = realpath(path, NULL);
 	*mode = 0600;
+	io_sweep(*real != NULL ? *real : path);
 	if (*real == NULL) {
 		*real = xstrdup(path);
 		return 0;
@@ -375,6 +377,37 @@ write_settings(const char *real, const struct buf *text, mode_t mode, struct err
 	if (io_make_parents(real, e) != 0 || io_write_durable(real, text->data, text->len, "hooks-settings", e) != 0)
 		return -1;
 	return mode == 0600 || chmod(real, mode) == 0 ? 0 : err_sys(e, GT_FAIL, "unwritable", "the mode of %s cannot be set", real);
+}
+
+int
+hooks_look(const char *path, size_t *n, char **command, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct err how = ERR_INIT;
+	int ret = io_read_file(path, SETTINGS_MAX, &text, &how);
+
+	*n = 0;
+	*command = NULL;
+	if (ret == 0) {
+		ret = check(&text, e);
+	} else if (strcmp(how.name, "not-found") == 0) {
+		ret = 0;
+	} else if (e != NULL) {
+		*e = how;
+	}
+	for (size_t i = 0; i < EVENTS && ret == 0 && text.len > 0; i++) {
+		struct json_slice list = json_slice_get(json_slice_get(whole(&text), "hooks"), events[i]), group, hook;
+		struct buf line = BUF_INIT;
+
+		if (find_ours(list, events[i], &group, &hook)) {
+			json_slice_text(&line, json_slice_get(hook, "command"));
+			if ((*n)++ == 0)
+				*command = xstrdup(line.data);
+		}
+		buf_release(&line);
+	}
+	buf_wipe(&text);
+	return ret;
 }
 
 int

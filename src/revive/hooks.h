@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#define HOOKS 7				/* events that are told */
+
 struct buf;
 struct err;
 
@@ -28,5 +30,8 @@ void hooks_print(struct buf *out, const char *command, const char *options);
 /* The same on the file, whose mode and links stay; it is made if missing, and removed when nothing but what hooks_add had made is left. */
 int hooks_install(const char *path, const char *command, const char *options, size_t *added, struct err *e);
 int hooks_uninstall(const char *path, size_t *removed, struct err *e);
+
+/* For reading alone: of how many events ours is there, and in *command (heap, NULL: of none) the line of the first. */
+int hooks_look(const char *path, size_t *n, char **command, struct err *e);
 
 #endif

@@ -77,9 +77,21 @@ is_quarantined(const struct question *q)
 }
 
 static bool
+is_recorded(const struct question *q)
+{
+	return q->c->record != NULL;
+}
+
+static bool
 is_elsewhere(const struct question *q)
 {
 	return class_crashed(q->c->class) && q->c->class != CLASS_RESPAWNED && adopt_elsewhere(q->w, q->c);
+}
+
+static bool
+is_other_hosts(const struct question *q)
+{
+	return class_crashed(q->c->class) && q->c->class != CLASS_RESPAWNED && adopt_other_host(q->w, q->c);
 }
 
 static bool
@@ -238,6 +250,10 @@ static const struct {
 	{ "starting", is_starting, false, "Gas Town is starting this polecat", "try again in five minutes, if it did not come up" },
 	{ "quarantined", is_quarantined, false, "it crashed again and again: max_attempts recoveries within attempt_window",
 	    "find out why it dies, then: gt-recover release SESSION" },
+	{ "other-host", is_other_hosts, false, "another host has taken its agent up",
+	    "gt-recover list --fleet shows it; to have it back here: session suspend there, then session restore here" },
+	{ "recorded", is_recorded, true, "only its record tells of it: somebody may want it suspended",
+	    "name the session to bring it back; with auto_recover startup does so after a restart" },
 	{ "elsewhere", is_elsewhere, true, "its session is recorded with another process, which lives",
 	    "gt-recover session list shows it; name the session to bring it back here all the same" },
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew", "name it, or give --include-infra" },

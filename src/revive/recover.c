@@ -202,8 +202,11 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 	if (c->class != CLASS_MISSING)
 		return respawn_pane(world_server(r->w, c->pane.socket), &c->pane, how, e);
 	ret = remake_by_gt(r->w, c) ? remake_gt(r->w, c, &r->born, e) : remake_session(r->w, c, how, &r->born, e);
-	if (ret == 0)
+	if (ret == 0) {
 		r->pane = &r->born;
+		r->attempt.made_pid = r->born.server_pid;
+		r->attempt.made_start = r->born.server_start;
+	}
 	return ret;
 }
 
@@ -226,7 +229,7 @@ step_respawn(struct recovery *r, struct err *e)
 {
 	const struct candidate *c = r->c;
 	bool zombie = class_has_shell(c->class);
-	char *name = xasprintf("%s.txt", r->attempt.id);
+	char *name = xasprintf("%s.txt", r->attempt.id), *claimed = NULL;
 	size_t left_out;
 	bool plain = c->class == CLASS_RESPAWNED || remake_by_gt(r->w, c);
 	char *command = plain ? xstrdup("") : launch_without(&c->launch, c->profile->session_flags, &left_out);
@@ -241,11 +244,14 @@ step_respawn(struct recovery *r, struct err *e)
 		goto out;
 	if (fed != NULL && io_write_durable(r->prompt_path, r->gathered.prompt.data, r->gathered.prompt.len, "prompt", e) != 0)
 		goto out;
-	if (attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e) == 0 && still_so(r, e) == 0)
+	if (adopt_respawn(r, &claimed, e) == 0 && still_so(r, e) == 0)
 		ret = c->class == CLASS_RESPAWNED ? 0 : start(r, &how, e);
 	if (ret != 0 && !outcome_unknown(e))
 		unlink(r->prompt_path);
+	if (ret != 0 && claimed != NULL && !outcome_unknown(e))
+		adopt_give_back(r, claimed);
 out:
+	free(claimed);
 	explicit_bzero(command, strlen(command));
 	if (fed != NULL)
 		explicit_bzero(fed, strlen(fed));

@@ -18,10 +18,11 @@
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/moment.h"
 #include "base/utf8.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "ledger/attempt.h"
 #include "ledger/message.h"
 #include "ledger/session.h"
@@ -81,13 +82,16 @@ restart_known(struct world *w, const struct session *x, const struct candidates 
 
 /* Of an earlier restart by the record, which has been answered, this is the next crash. */
 static void
-note_answered(struct restart *r)
+note_answered(struct world *w, struct candidate *c)
 {
-	const struct pane *p = &r->own.pane;
+	struct store *store = world_store(w, false, NULL);
+	const struct pane *p = &c->pane;
 	struct attempt a;
 
-	if (attempt_latest(r->store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 && a.phase == PHASE_ACKNOWLEDGED)
-		r->own.after = xstrdup(a.id);
+	if (store == NULL)
+		return;
+	if (attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 && a.phase == PHASE_ACKNOWLEDGED)
+		c->after = xstrdup(a.id);
 	attempt_release(&a);
 }
 
@@ -103,30 +107,27 @@ find_config_dir(const struct launch *l)
 	return dir;
 }
 
-static int
-identify(struct restart *r, struct err *e)
+int
+restart_candidate(struct world *w, const struct session *x, struct candidate *c, struct err *e)
 {
-	const struct session *x = r->x;
-	const struct tmux *t = server_of(r->w, x);
-	struct candidate *c = &r->own;
+	const struct tmux *t = server_of(w, x);
 
+	*c = (struct candidate){ .doubt = "", .class = CLASS_MISSING, .reason = REASON_SERVER_EXIT, .crashed_at = x->changed_at };
 	if (x->start_command == NULL || x->session == NULL || x->workspace_path == NULL || t == NULL) {
 		err_set(e, GT_REFUSED, "no-place-known", "its record does not tell where and by what command it ran");
 		return err_hint(e, "whoever started it brings it back: gt-recover agent resume takes it up");
 	}
-	*c = (struct candidate){ .doubt = "", .class = CLASS_MISSING, .reason = REASON_SERVER_EXIT, .crashed_at = x->changed_at };
 	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);
-	if (town_session_role(r->w->town, x->session, &c->role) != 0)
-		town_path_role(r->w->town, x->workspace_path, &c->role);
+	if (town_session_role(w->town, x->session, &c->role) != 0)
+		town_path_role(w->town, x->workspace_path, &c->role);
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->needs = xstrdup("its start command held a secret, which no record keeps");
-	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, r->w->profiles);
+	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, w->profiles);
 	c->config_dir = find_config_dir(&c->launch);
-	c->profile = c->launch.name != NULL ? profiles_by_program(r->w->profiles, c->launch.name) : NULL;
-	r->c = c;
+	c->profile = c->launch.name != NULL ? profiles_by_program(w->profiles, c->launch.name) : NULL;
 	if (c->profile != NULL) {
-		note_answered(r);
+		note_answered(w, c);
 		return 0;
 	}
 	err_set(e, GT_REFUSED, "no-agent-known", "its start command starts no agent that is known");
@@ -135,9 +136,9 @@ identify(struct restart *r, struct err *e)
 
 /* Nothing may be claimed that is not going to be started. */
 static int
-guarded(struct restart *r, struct err *e)
+guarded(struct restart *r, bool named, bool include_infra, struct err *e)
 {
-	struct refusal no = plan_refusal(r->w, r->c, NULL, false, false);
+	struct refusal no = plan_refusal(r->w, r->c, NULL, named, include_infra);
 
 	if (no.name == NULL)
 		return r->c->class == CLASS_MISSING ? remake_check(r->w, r->c, e) : 0;
@@ -154,10 +155,11 @@ can_resume(const struct recovery *r, const char *id)
 	const struct candidate *c = r->c;
 	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume,
 		c->profile->resume_deliver == DELIVER_STDIN };
+	const char *via = r->via != NULL ? r->via : config_text(r->w->config, "via");
 	char *path, *command;
 	bool there;
 
-	if (id == NULL || *c->profile->resume == '\0' || !transcript_is_id(id) || strcmp(config_text(r->w->config, "via"), "inject") == 0 ||
+	if (id == NULL || *c->profile->resume == '\0' || !transcript_is_id(id) || strcmp(via, "inject") == 0 ||
 	    resume_in_use(c->config_dir, id))
 		return false;
 	command = launch_resumed(&c->launch, &how, id);
@@ -183,7 +185,7 @@ write_words(struct recovery *r, struct err *e)
 	int ret = t != NULL ? messages_read(r->store, MESSAGE_PENDING, r->agent->agent_uuid, false, &list, e) : -1;
 
 	if (ret == 0)
-		ret = briefing_of(r->w, r->agent->agent_uuid, r->c->cwd, g->scrub, &g->checkpoint, e);
+		ret = briefing_of(r->w, r->agent->agent_uuid, r->c->pane.session, r->c->cwd, g->scrub, &g->checkpoint, e);
 	if (clean_len(g->checkpoint) > 0) {
 		io_random_hex(nonce, FENCE_NONCE / 2);
 		fence_data(&data, clean_bytes(g->checkpoint), clean_len(g->checkpoint), nonce);
@@ -263,6 +265,19 @@ give_back(struct restart *r, const struct recovery *one, const struct err *why)
 }
 
 static int
+run(struct restart *r, struct recovery *one, struct err *e)
+{
+	int ret;
+
+	one->agent = r->x;
+	one->words = r->c == &r->own || r->c->record != NULL ? tell_of_restart : NULL;
+	ret = recover(one, e);
+	if (ret != 0)
+		give_back(r, one, e);
+	return ret;
+}
+
+static int
 bring_back(struct restart *r, char id[21], struct err *e)
 {
 	struct recovery one;
@@ -271,31 +286,65 @@ bring_back(struct restart *r, char id[21], struct err *e)
 	if (claim(r, e) != 0)
 		return -1;
 	recovery_init(&one, r->w, r->c);
-	one.agent = r->x;
-	one.words = r->c == &r->own ? tell_of_restart : NULL;
-	ret = recover(&one, e);
+	ret = run(r, &one, e);
 	if (one.attempt.version > 0)
 		memcpy(id, one.attempt.id, sizeof one.attempt.id);
-	if (ret != 0)
-		give_back(r, &one, e);
-	else
+	if (ret == 0)
 		ret = one.taken_up ? RESTART_FOUND : RESTARTED;
 	recovery_release(&one);
 	return ret;
 }
 
-/* Somebody's agent lives in its tmux session. Is it this one, brought back by a recovery that could not note it any more? */
+/* Whom no startup has looked at since its process ended. */
 static int
-take_living(struct restart *r, char id[21], struct err *e)
+suspend_lost(struct restart *r, struct err *e)
+{
+	struct session x;
+	struct moment now;
+	int ret = session_need(r->store, r->x->agent_uuid, &x, e);
+
+	moment_now(&now);
+	if (ret == 0 && session_lost(&x, &now)) {
+		session_release(&x);
+		ret = session_suspend(r->store, r->x->agent_uuid, NULL, "no process of it is running", &x, e);
+	}
+	session_release(&x);
+	return ret;
+}
+
+int
+restart_recorded(struct recovery *one, struct err *e)
+{
+	struct restart r = { .w = one->w, .store = world_store(one->w, true, e), .x = one->c->record, .c = one->c };
+
+	if (r.store == NULL || guarded(&r, one->named, one->include_infra, e) != 0 || suspend_lost(&r, e) != 0 || claim(&r, e) != 0)
+		return -1;
+	return run(&r, one, e);
+}
+
+/* The attempt that had started the agent that lives in its tmux session, when that was for this very session; ours, open: else false. */
+static bool
+is_ours(const struct restart *r, char id[21], bool *open)
 {
 	struct attempt a;
 	bool ours = respawn_id(&r->c->pane, id) && attempt_load(r->store, id, &a, NULL) == 1;
-	bool open = ours && !phase_final(a.phase);
 
+	*open = ours && !phase_final(a.phase);
 	if (ours) {
 		ours = strcmp(a.session, r->x->session) == 0;
 		attempt_release(&a);
 	}
+	return ours;
+}
+
+/* Somebody's agent lives in its tmux session. Is it this one, brought back by a recovery that could not note it any more? */
+static int
+take_living(struct restart *r, bool dry, char id[21], struct err *e)
+{
+	bool open, ours = is_ours(r, id, &open);
+
+	if (ours && (open || r->c->agent_pid != 0) && dry)
+		return RESTART_FOUND;
 	if (ours && open)
 		return bring_back(r, id, e);
 	if (ours && r->c->agent_pid != 0)
@@ -308,16 +357,25 @@ take_living(struct restart *r, char id[21], struct err *e)
 int
 restart_agent(struct world *w, const struct session *x, const struct candidates *all, char id[21], struct err *e)
 {
-	struct restart r = { .w = w, .store = world_store(w, true, e), .x = x, .c = restart_known(w, x, all) };
+	struct restart r = { .w = w, .store = world_store(w, !w->dry, e), .x = x, .c = restart_known(w, x, all) };
 	int ret = -1;
 
 	*id = '\0';
 	if (r.store == NULL)
 		return -1;
-	if (r.c != NULL && !class_crashed(r.c->class))
-		ret = take_living(&r, id, e);
-	else if ((r.c != NULL || identify(&r, e) == 0) && guarded(&r, e) == 0)
-		ret = bring_back(&r, id, e);
+	if (host_is_other(x->host)) {
+		err_set(e, GT_REFUSED, "other-host", "the agent belongs to the host %s, where its pane is", x->host);
+		return err_hint(e, "Bring it back there. If that host is gone for good, take the agent over: gt-recover session restore %.60s,"
+		    " then session suspend", x->agent_uuid);
+	}
+	if (r.c != NULL && !class_crashed(r.c->class)) {
+		ret = take_living(&r, w->dry, id, e);
+	} else {
+		if (r.c == NULL && restart_candidate(w, x, &r.own, e) == 0)
+			r.c = &r.own;
+		if (r.c != NULL && guarded(&r, false, false, e) == 0)
+			ret = w->dry ? RESTARTED : bring_back(&r, id, e);
+	}
 	candidate_release(&r.own);
 	return ret;
 }

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "context/trail.h"
+#include "context/transcript_place.h"
 #include "ledger/attempt.h"
 #include "prompt/tokens.h"
 #include "town/config.h"

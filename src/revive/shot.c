@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "revive/shot.h"
 #include "revive/detect.h"
@@ -13,7 +12,6 @@
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/io.h"
 #include "context/capture.h"
 #include "context/snapshot.h"
 #include "scrub/scrub.h"
@@ -39,27 +37,6 @@ shooter_release(struct shooter *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* A process for every agent that works outside of any repository would be most of a pass. */
-static bool
-in_repository(const char *cwd)
-{
-	char *dir = xstrdup(cwd);
-	bool yes = false;
-
-	while (!yes && *dir != '\0') {
-		char *git = io_join(dir, ".git"), *slash;
-
-		yes = access(git, F_OK) == 0;
-		free(git);
-		slash = strrchr(dir, '/');
-		if (slash == NULL)
-			break;
-		*slash = '\0';
-	}
-	free(dir);
-	return yes;
-}
-
 static const char *
 git_of(struct shooter *s, const char *cwd, struct scrub *scrub)
 {
@@ -70,7 +47,7 @@ git_of(struct shooter *s, const char *cwd, struct scrub *scrub)
 	for (size_t i = 0; i < s->n_places; i++)
 		if (strcmp(s->places[i].cwd, cwd) == 0)
 			return s->places[i].git;
-	if (s->git_ms < GIT_MS && in_repository(cwd) && git_state(cwd, scrub, &state, NULL) != 0)
+	if (s->git_ms < GIT_MS && git_near(cwd) && git_state(cwd, scrub, &state, NULL) != 0)
 		state = NULL;
 	s->git_ms += clock_mono_ms() - began;
 	s->places = vec_room(s->places, s->n_places, &s->cap_places, sizeof *s->places);

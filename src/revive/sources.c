@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "context/exchange.h"
 #include "context/trail.h"
+#include "context/transcript_place.h"
 #include "town/start_note.h"
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */

@@ -19,6 +19,7 @@
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 #include "ledger/event.h"
+#include "ledger/lock.h"
 #include "store/store.h"
 #include "tmux/pane.h"
 #include "town/config.h"
@@ -288,14 +289,16 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 static int
 settle_ledger(struct world *w, struct store *store, const struct run_recovery *how, struct startup *out, struct err *e)
 {
+	struct tree_back back = { .all = strcmp(config_text(w->config, "resume_scope"), "all") == 0 };
 	enum reply_policy policy = (enum reply_policy)reply_policy_of(config_text(w->config, "reply_policy"));
 	struct moment now;
 
-	moment_now(&now);
+	store_moment(store, &now);
 	if (run_recover(store, how, &now, &out->runs, e) != 0 || adopt_living(w, &out->adopted, e) != 0 ||
 	    sessions_settle(store, session_alive_now, &now, &out->sessions, e) != 0 ||
-	    tree_settle(store, session_alive_now, &now, &out->tree, e) != 0)
+	    tree_settle(store, session_alive_now, &now, &out->tree, &back, e) != 0 || locks_settle(store, &now, &out->locks, e) != 0)
 		return -1;
+	out->back = back.list;
 	return messages_settle(store, policy, &out->messages, e);
 }
 
@@ -320,13 +323,11 @@ int
 startup(struct world *w, const struct run_recovery *how, struct startup *out, struct err *e)
 {
 	struct store *store = world_store(w, false, e);
-	bool all = strcmp(config_text(w->config, "resume_scope"), "all") == 0;
 
 	memset(out, 0, sizeof *out);
 	if (store == NULL)
 		return e->code == 0 ? 0 : -1;
-	if (settle_ledger(w, store, how, out, e) != 0 || settle_attempts(w, store, out, e) != 0 ||
-	    tree_resumable(store, all, &out->back, e) != 0)
+	if (settle_ledger(w, store, how, out, e) != 0 || settle_attempts(w, store, out, e) != 0)
 		return -1;
 	tidy(w);
 	return 0;
@@ -344,7 +345,7 @@ startup_changed(const struct startup *s)
 {
 	return s->rebooted || s->adopted + s->servers_ended + s->closed + s->acknowledged + s->runs.reset_to_pending + s->runs.marked_failed +
 	    s->runs.marked_stopped + s->sessions.suspended + s->tree.linked + s->tree.ended + s->tree.made_roots +
-	    s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
+	    s->locks + s->messages.flagged + s->messages.asked + s->messages.replayed > 0;
 }
 
 /* ---- what is there now ---- */

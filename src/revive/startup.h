@@ -31,12 +31,13 @@ struct startup {
 	size_t adopted;			/* sessions whose agent lives, which was not known (revive/adopt.h) */
 	struct sessions_settled sessions;
 	struct tree_settled tree;
+	size_t locks;			/* stale ones that are free now (ledger/lock.h) */
 	struct messages_settled messages;
 	struct sessions back;		/* SUSPENDED, to be brought back: roots or all agents, by resume_scope */
 };
 /*
  * Makes the records true again, in this order: runs (ledger/run_recover.h), sessions without a living process (whose agent
- * does live in its tmux session gets that process first), the tree, messages by
+ * does live in its tmux session gets that process first), the tree, stale locks, messages by
  * reply_policy, open recoveries. Each part is commits that leave the rest to the next startup, so that one that dies anywhere is simply run
  * again, to the same end; where all is true already nothing is written. Without a store there is nothing to be done.
  *

@@ -152,6 +152,10 @@ takeup(struct recovery *r, struct err *e)
 	if (r->taken_up) {
 		attempt_release(&r->attempt);
 		r->attempt = a;
+		if (r->pane == &r->born) {
+			r->attempt.made_pid = r->born.server_pid;
+			r->attempt.made_start = r->born.server_start;
+		}
 		return 0;
 	}
 	/* its agent died with the option still set: it is ours to take back now */

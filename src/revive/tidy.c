@@ -1,8 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +12,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "ledger/activity.h"
 #include "ledger/attempt.h"
+#include "store/store.h"
 #include "town/config.h"
 
 #define HOUR_MS ((int64_t)3600000)
-
-/* ".NAME.PID.RANDOM": the file of a writer (base/io.h) that is no more. */
-static bool
-writer_died(const char *name)
-{
-	const char *end = strrchr(name, '.'), *dot = end;
-	long pid;
-
-	if (name[0] != '.' || end == NULL || end == name)
-		return false;
-	while (--dot > name && *dot != '.')
-		;
-	pid = strtol(dot + 1, NULL, 10);
-	return pid > 0 && pid < INT_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
 
 static void
 tidy_folder(const char *state_dir, const char *folder, int64_t age_ms)
@@ -48,7 +33,7 @@ tidy_folder(const char *state_dir, const char *folder, int64_t age_ms)
 
 		if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 			continue;
-		if (writer_died(d->d_name) || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > (leftover ? HOUR_MS : age_ms))
+		if (io_writer_died(d->d_name) || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > (leftover ? HOUR_MS : age_ms))
 			unlinkat(fd, d->d_name, 0);
 	}
 	if (dir != NULL)
@@ -117,12 +102,24 @@ tidy_prompts(struct world *w)
 	free(path);
 }
 
+static void
+tidy_activity(struct world *w)
+{
+	struct store *store = world_store(w, false, NULL);
+
+	if (store != NULL)
+		activity_tidy(store, store_now(store) - config_ms(w->config, "snapshot_age"), NULL, NULL);
+}
+
 void
 tidy(struct world *w)
 {
+	if (w->dry)
+		return;
 	tidy_locks(w->state_dir);
 	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
 	tidy_prompts(w);
+	tidy_activity(w);
 	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 }
@@ -132,7 +129,7 @@ tidy_prompt(struct world *w, const char *recovery_id)
 {
 	char *name = xasprintf("%s.txt", recovery_id), *path = world_path(w, "prompts", name, false, NULL);
 
-	if (path != NULL)
+	if (path != NULL && !w->dry)
 		unlink(path);
 	free(path);
 	free(name);

@@ -5,7 +5,8 @@ struct world;
 
 /*
  * Takes away what is old in the state directory: kept contexts and prompts older than snapshot_age, and what was left behind by those that
- * were killed: a writer's temporary file and the prompts of attempts that have ended at once, taken prompts and lock files after an hour.
+ * were killed: a writer's temporary file and the prompts of attempts that have ended at once, taken prompts and lock files after an hour; and records of what hooks
+ * told of agents that have long ended (ledger/activity.h).
  * Never fails: it is done again at the next recovery.
  */
 void tidy(struct world *w);

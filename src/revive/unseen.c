@@ -165,10 +165,8 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 	out->began = a.times[PHASE_RESPAWNED];
 	/* the acknowledgement may have been found long after its end */
 	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
-	if (strcmp(a.class, class_name(CLASS_MISSING)) != 0) {
-		out->server_pid = a.server_pid;
-		out->server_start = a.server_start;
-	}
+	out->server_pid = strcmp(a.class, class_name(CLASS_MISSING)) != 0 ? a.server_pid : a.made_pid;
+	out->server_start = strcmp(a.class, class_name(CLASS_MISSING)) != 0 ? a.server_start : a.made_start;
 	set_conversation(&a, h, out);
 	out->lives = still_runs(&a) || (out->session_id != NULL && h->config_dir != NULL && is_held(h->config_dir, out->session_id));
 	attempt_release(&a);

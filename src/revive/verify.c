@@ -13,6 +13,7 @@
 #include "context/screen.h"
 #include "context/trail.h"
 #include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "tmux/pane.h"
 
 /* A prompt that was taken has long scrolled off the screen when the agent is idle again. */

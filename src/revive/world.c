@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "revive/world.h"
@@ -9,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "ledger/event.h"
+#include "ledger/fleet.h"
 #include "ledger/spool.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
@@ -79,6 +81,18 @@ replay_spool(struct world *w)
 	free(spool);
 }
 
+/* One of at least so many bytes. */
+static bool
+has_file(const struct world *w, const char *name, off_t least)
+{
+	char *path = io_join(w->state_dir, name);
+	struct stat st;
+	bool has = stat(path, &st) == 0 && st.st_size >= least;
+
+	free(path);
+	return has;
+}
+
 struct store *
 world_store(struct world *w, bool make, struct err *e)
 {
@@ -87,10 +101,9 @@ world_store(struct world *w, bool make, struct err *e)
 	if (w->store != NULL)
 		return w->store;
 	if (!make) {
-		char *path = io_join(w->state_dir, "recover.db");
-		bool there = access(path, F_OK) == 0;
+		/* hooks may have told before there was a store */
+		bool there = has_file(w, "recover.db", 0) || has_file(w, SPOOL, 1);
 
-		free(path);
 		if (!there && strcmp(config_text(w->config, "state"), "sqlite") == 0)
 			return NULL;
 	}
@@ -107,6 +120,9 @@ world_store(struct world *w, bool make, struct err *e)
 		if (e != NULL)
 			*e = trouble;
 	} else {
+		/* for its name: without it others show the id */
+		if (make)
+			fleet_join(w->store, NULL);
 		replay_spool(w);
 	}
 	return w->store;

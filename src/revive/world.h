@@ -33,6 +33,7 @@ struct world {
 	size_t n_servers;
 	struct bd *bd;			/* NULL until world_bd */
 	struct oom_log *oom;		/* NULL until world_oom */
+	bool dry;			/* the store is a dry one (store_dry): no file is removed either */
 	bool sockets_named;		/* -L was given: a server that is not there is an error */
 	volatile sig_atomic_t *stop;	/* set by SIGINT, SIGTERM, SIGHUP: finish the step, then leave */
 };

@@ -16,6 +16,9 @@ clean_take(struct buf *b)
 {
 	struct clean_text *t = xmalloc(sizeof *t);
 
+	/* what was cut off is not clean */
+	if (b->high > b->len)
+		explicit_bzero(b->data + b->len, b->high - b->len);
 	t->len = b->len;
 	t->block = t->bytes = buf_detach(b);
 	return t;

@@ -224,24 +224,23 @@ write_tail(const struct frame *r, const char *text, size_t at, size_t mark, stru
 void
 findings_write(const struct findings *f, const char *text, const struct frames *rows, const char *const *kinds, struct buf *out)
 {
-	size_t k = 0;
+	size_t k = 0, written = 0;
 
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = 0; i < rows->n && k < f->n; i++) {
 		const struct frame *r = &rows->v[i];
-		size_t at = r->from, mark = out->len;
-		bool any = false;
+		size_t at = r->from, mark;
 
+		if (f->v[k].from >= r->to)
+			continue;
+		buf_add(out, text + written, r->from - written);
+		mark = out->len;
 		for (; k < f->n && f->v[k].from < r->to; k++) {
 			buf_add(out, text + at, f->v[k].from - at);
 			write_one(&f->v[k], kinds, out);
 			at = f->v[k].to;
-			any = true;
 		}
-		if (any)
-			write_tail(r, text, at, mark, out);
-		else
-			buf_add(out, text + at, r->to - at);
-		if (i + 1 < rows->n)
-			buf_chr(out, '\n');
+		write_tail(r, text, at, mark, out);
+		written = r->to;
 	}
+	buf_add(out, text + written, rows->v[rows->n - 1].to - written);
 }

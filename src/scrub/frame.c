@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,9 +7,11 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "scrub/finding.h"
 #include "scrub/frame.h"
 
 #define USUAL_ROW 48	/* bytes */
+#define NO_EDGE (INT_MAX / 2)
 #define EDGE_SLACK 4	/* Claude Code keeps up to this many columns free at the right */
 
 /* ---- one row ---- */
@@ -208,6 +211,7 @@ peel_row(const char *text, struct frame *r)
 	r->body = r->from;
 	r->end = r->to;
 	r->bar_col = -1;
+	r->withheld = r->to - r->from == strlen(WITHHELD) && memcmp(text + r->from, WITHHELD, strlen(WITHHELD)) == 0;
 	trim_right(&p);
 	take_blanks(&p);
 	peel_box(&p);
@@ -259,7 +263,7 @@ frames_again(struct frames *r, const char *text, size_t n)
 		struct frame *one = &r->v[i];
 
 		one->fresh = one->changed;
-		one->hot = 0;
+		one->hot = one->hot && one->quiet;
 		one->from += moved;
 		one->to += moved;
 		one->body += moved;
@@ -282,21 +286,28 @@ void
 frames_release(struct frames *r)
 {
 	free(r->v);
+	free(r->live);
 	*r = (struct frames){ 0 };
 }
 
 /* ---- which rows belong together ---- */
 
-/* The last column that rows around i reach: what stands in for the width when nobody told it. */
+/*
+ * The last column that rows around i reach: what stands in for the width when nobody told it. Replaced rows are shorter or longer than they
+ * were, which can make others full; that such a chain ends where rows are withheld, they let none be full.
+ */
 static int
 local_edge(const struct frames *r, size_t i)
 {
 	size_t from = i > 2 ? i - 2 : 0, to = i + 3 < r->n ? i + 3 : r->n;
 	int edge = LEAST_EDGE;
 
-	for (size_t k = from; k < to; k++)
+	for (size_t k = from; k < to; k++) {
+		if (r->v[k].withheld)
+			return NO_EDGE;
 		if (r->v[k].end_col > edge && r->v[k].bar_col < 0)
 			edge = r->v[k].end_col;
+	}
 	return edge;
 }
 
@@ -336,7 +347,10 @@ join_rows(struct frames *r)
 		char was = a->joins;
 
 		a->joins = a->end_col >= least && frames_continue(r, head, i) && a->end_col >= frames_edge(r, i, &slack) - slack;
-		a->fresh |= a->joins != was;
+		if (a->joins != was) {
+			a->fresh = 1;
+			a->quiet = a[1].quiet = a->hot = a[1].hot = 0;
+		}
 		if (!a->joins)
 			head = i + 1;
 	}

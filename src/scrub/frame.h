@@ -30,24 +30,31 @@ struct frame {
 	char changed;		/* something was replaced in it */
 	char fresh;		/* new, changed, or joined otherwise than before */
 	char quiet;		/* seen before and unchanged since: left out of views */
-	char dull;		/* no rule can find anything in it: left out of all views but VIEW_ALL */
+	char dull;		/* no rule can find anything in it: left out of what view_show shows */
 	char hot;		/* a keyword stands in it; a soft seam behind other rows is none */
 	char armor;		/* a line that begins or ends a key may stand in it */
+	char withheld;		/* it stands for a row that could not be scrubbed */
+	unsigned char seams;	/* the views (1 << view_mode) that last showed it in one line with the next row */
 };
 
 struct frames {
-	struct frame *v;	/* hides, changed, quiet, dull, hot and armor are the caller's to set */
+	struct frame *v;	/* hides, changed, quiet, dull, hot, armor and seams are the caller's to set */
 	size_t n, cap;
+	size_t *live;		/* the numbers of the rows that are not dull, so that views need not pass over all; the caller's to set */
+	size_t n_live, cap_live;
 	int width;
 };
 
 /*
  * `width` in columns. 0: not a screen, no row is cut. Below 0: not known, rows that reach as far as all their neighbours are taken for
- * full.
+ * full; none is where a row near by is withheld, as nobody knows how far that one went.
  */
 void frames_init(struct frames *r, const char *text, size_t n, int width);
 void frames_release(struct frames *r);
-/* The same rows in a text in which only those that are `changed` are others: they are read again. None is changed or hot then. */
+/*
+ * The same rows in a text in which only those that are `changed` are others: they are read again. None is changed then, those at a seam that
+ * came or went are no longer quiet, and only quiet ones are still hot.
+ */
 void frames_again(struct frames *r, const char *text, size_t n);
 
 /* Row i + 1 stands where the rest of row i would stand; `head` is the row with which the line began. */

@@ -96,6 +96,23 @@ index_keywords(struct index *x, const struct rule *v, size_t n)
 	x->keywords = k;
 }
 
+static void
+index_borders(struct index *x, const struct rule *v, size_t n)
+{
+	size_t n_words = keywords_words(x->keywords);
+	unsigned char *bordered = xcalloc(n_words, sizeof *bordered);
+
+	for (size_t i = 0; i < n_words; i++) {
+		size_t n_ids;
+		const uint16_t *ids = keywords_ids(x->keywords, i, &n_ids);
+
+		bordered[i] = 1;
+		for (size_t k = 0; k < n_ids && bordered[i]; k++)
+			bordered[i] = ids[k] < n && v[ids[k]].border;
+	}
+	x->bordered = bordered;
+}
+
 void
 index_init(struct index *x, const struct rule *v, size_t n)
 {
@@ -103,6 +120,7 @@ index_init(struct index *x, const struct rule *v, size_t n)
 	index_names(x, v, n);
 	index_kinds(x, v, n);
 	index_keywords(x, v, n);
+	index_borders(x, v, n);
 }
 
 void
@@ -113,6 +131,7 @@ index_release(struct index *x)
 	free((void *)x->names);
 	free((void *)x->kinds);
 	free((void *)x->kind_of);
+	free((void *)x->bordered);
 	keywords_free((struct keywords *)x->keywords);
 	*x = (struct index){ 0 };
 }

@@ -23,6 +23,7 @@ struct index {
 	size_t n_kinds;
 	const uint16_t *kind_of;	/* of each rule */
 	uint16_t kind_pem, kind_manifest, kind_known;	/* of what no rule finds */
+	const unsigned char *bordered;	/* of each word: 1 where all that it stands for are rules with a border (rule.h) */
 	const struct keywords *keywords;	/* ids below the number of rules are rules, that number is a name, one more an armor of a key */
 };
 

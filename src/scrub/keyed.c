@@ -263,6 +263,21 @@ cell(struct lex *x)
 	return lex_skip(x, "|") || lex_skip(x, "│") || lex_skip(x, "┃");
 }
 
+/* "|" or ">-" behind the sign: the value is a string of YAML in the row below (VIEW_PAIRS), and all that is left of the line. */
+static void
+skip_block(struct lex *x)
+{
+	size_t mark = x->at;
+
+	if (x->p[mark - 1] == ':' && lex_blanks(x) == 1 && (lex_skip(x, "|") || lex_skip(x, ">"))) {
+		for (size_t i = 0; i < 2 && x->at < x->n && strchr("-+123456789", x->p[x->at]) != NULL; i++)
+			x->at++;
+		if (lex_blanks(x) == 1 && memchr(x->p + x->at, ' ', x->n - x->at) == NULL)
+			return;
+	}
+	x->at = mark;
+}
+
 static bool
 separator(struct lex *x)
 {
@@ -290,7 +305,11 @@ separator(struct lex *x)
 	gap = lex_blanks(x);
 	if (gap > MAX_GAP || x->at >= x->n)
 		return false;
-	if (sign(x) || (gap > 0 && cell(x)))
+	if (sign(x)) {
+		skip_block(x);
+		return true;
+	}
+	if (gap > 0 && cell(x))
 		return true;
 	if (gap == 0)
 		return false;

@@ -53,14 +53,27 @@ index_values(struct known *k)
 }
 
 static void
+index_pair(unsigned char *map, unsigned char before, unsigned char last)
+{
+	size_t pair = known_pair((const unsigned char[]){ before, last });
+
+	map[pair / 8] |= (unsigned char)(1u << pair % 8);
+}
+
+static void
 index_form(struct known *k, size_t i)
 {
-	uint32_t *slot = &k->by_tail[known_slot(k, k->forms[i].tail)];
+	uint64_t tail = k->forms[i].tail;
+	uint32_t *slot = &k->by_tail[known_slot(k, tail)];
 
 	k->forms[i].next = *slot;
 	*slot = (uint32_t)i + 1;
-	k->ends[k->forms[i].tail & 0xff] = 1;
-	k->pairs[(k->forms[i].tail & 0xffff) / 8] |= (unsigned char)(1u << (k->forms[i].tail & 7));
+	k->blanks = k->blanks || k->forms[i].blanks;
+	index_pair(k->pairs, (unsigned char)(tail >> 8), (unsigned char)tail);
+	index_pair(k->pairs, '\n', (unsigned char)tail);
+	index_pair(k->pairs + KNOWN_PAIRS, (unsigned char)(tail >> 8), (unsigned char)tail);
+	for (unsigned char blank = 0; blank <= ' '; blank++)
+		index_pair(k->pairs + KNOWN_PAIRS, blank, (unsigned char)tail);
 }
 
 static void
@@ -70,7 +83,7 @@ index_forms(struct known *k)
 	k->tail_slots = k->tail_slots > 4 * k->n_forms ? k->tail_slots : 4 * k->n_forms < 256 ? 256 : 2 * k->tail_slots;
 	k->by_tail = xcalloc(k->tail_slots, sizeof *k->by_tail);
 	free(k->pairs);
-	k->pairs = xcalloc(0x10000 / 8, 1);
+	k->pairs = xcalloc(2, KNOWN_PAIRS);
 	for (size_t i = 0; i < k->n_forms; i++)
 		index_form(k, i);
 }
@@ -168,6 +181,7 @@ take_form(void *arg, const struct spelling *sp)
 	k->forms = vec_room(k->forms, k->n_forms, &k->cap_forms, sizeof *k->forms);
 	k->forms[k->n_forms] = (struct form){ .n = b.len, .secret = t->secret, .tail = tail_of(b.data, b.len), .border = border,
 	    .blanks = b.len < sp->n };
+	k->longest = b.len > k->longest ? b.len : k->longest;
 	k->forms[k->n_forms++].text = buf_detach(&b);
 	if (k->n_forms * 4 >= k->tail_slots)
 		index_forms(k);

@@ -24,8 +24,9 @@ struct known {
 	uint32_t *by_value;		/* secret + 1, or 0 */
 	uint32_t *by_tail;		/* form + 1, or 0: the first of those that may end with these 8 bytes */
 	size_t value_slots, tail_slots;
-	unsigned char *pairs;		/* a bit for each two bytes that end a form */
-	unsigned char ends[256];	/* a flag for each byte that ends one */
+	size_t longest;			/* bytes of a form */
+	unsigned char *pairs;		/* two maps with a bit for each two bytes with which a form may end (known_private.h) */
+	bool blanks;			/* a form has blanks */
 };
 
 /* Two kinds of characters, and at least 8: not a word that stands everywhere. */
@@ -56,9 +57,9 @@ void known_call(struct known *k, size_t secret, size_t kind, enum rank rank);
 void known_name(struct known *k, size_t secret, unsigned *last, size_t *kind, unsigned *ordinal);
 
 /*
- * Finds them in a view of mode VIEW_ALL. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
- * comparing takes more than a multiple of its length.
+ * Finds them in all rows that are not quiet. Linear: text that was made so that values nearly stand everywhere has its rows withheld when the
+ * comparing takes more than a multiple of its length. `view` is room to work in: it shows so many rows at a time as stay near the processor.
  */
-void known_find(const struct known *k, const struct view *rows_view, struct findings *f);
+void known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f);
 
 #endif

@@ -7,6 +7,7 @@
 #define MAX_GAP 4096			/* bytes between two characters of a value: a row break and its indent are less */
 #define EFFORT 64			/* bytes compared for each byte of text */
 #define LEAST_EFFORT ((size_t)4 << 20)
+#define AT_ONCE ((size_t)128 << 10)	/* bytes of new rows in a view */
 
 struct search {
 	const struct known *k;
@@ -114,27 +115,97 @@ tail_at(const char *text, size_t i)
 	return tail;
 }
 
-void
-known_find(const struct known *k, const struct view *w, struct findings *f)
+static inline unsigned
+in_map(const unsigned char *map, const unsigned char *two)
 {
-	struct search s = { .k = k, .view = w, .f = f, .effort = EFFORT * w->text.len + LEAST_EFFORT };
-	const unsigned char *text = (const unsigned char *)w->text.data;
-	size_t n = w->text.len;
+	size_t pair = known_pair(two);
+
+	return map[pair / 8] >> pair % 8 & 1u;
+}
+
+/* The next byte from i on, 1 or above, that ends a form as far as it and the one before tell; or n. Hardly any does: eight at a time. */
+static size_t
+next_end(const unsigned char *map, const unsigned char *text, size_t i, size_t n)
+{
+	for (; i + 8 <= n; i += 8) {
+		unsigned any = 0;
+
+		for (size_t k = 0; k < 8; k++)
+			any |= in_map(map, text + i + k - 1);
+		if (any != 0)
+			break;
+	}
+	while (i < n && in_map(map, text + i - 1) == 0)
+		i++;
+	return i;
+}
+
+/* In what the view shows from the byte `from` on; the byte before it ends a row. `map` is one of `pairs`. */
+static void
+search(struct search *s, const unsigned char *map, size_t from)
+{
+	const struct known *k = s->k;
+	const char *text = s->view->text.data;
+	size_t n = s->view->text.len;
+
+	/* no form has one byte: the first one ends none */
+	for (size_t i = from > 0 ? from : 1; (i = next_end(map, (const unsigned char *)text, i, n)) < n; i++) {
+		uint64_t tail = tail_at(text, i);
+		uint32_t first = k->by_tail[known_slot(k, tail)];
+
+		if (first != 0)
+			try_forms(s, first, tail, i);
+	}
+}
+
+/*
+ * The row from which on everything stands that a form may begin with which ends in row `row` or below, and one more for what borders on it.
+ * Escape sequences and the like do not count. *n: the bytes of these rows.
+ */
+static size_t
+reach(const struct known *k, const char *text, const struct frames *rows, size_t row, size_t *n)
+{
+	size_t shown = 0, blanks = 0;
+
+	for (*n = 0; row > 0 && shown < k->longest && blanks <= MAX_GAP; row--) {
+		const struct frame *r = &rows->v[row - 1];
+
+		if (r->quiet)
+			continue;
+		blanks = r->body < r->end ? 0 : blanks + 1;
+		*n += r->end - r->body + 1;
+		for (size_t i = r->body; i < r->end && !r->hides; i++)
+			shown += !isspace((unsigned char)text[i]);
+	}
+	while (row > 0 && rows->v[row - 1].quiet)
+		row--;
+	return row > 0 ? row - 1 : 0;
+}
+
+void
+known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f)
+{
+	struct search s = { .k = k, .view = view, .f = f, .effort = LEAST_EFFORT };
+	size_t again, n;
+	bool hides;
 
 	if (k->n_forms == 0)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t tail;
-		uint32_t first;
+	for (size_t i = 0; i < rows->n; i++)
+		s.effort += rows->v[i].quiet ? 0 : EFFORT * (rows->v[i].end - rows->v[i].body + 1);
+	for (size_t from = 0, to; from < rows->n; from = to) {
+		size_t above = reach(k, text, rows, from, &again);
 
-		/* hardly a byte, or two, end a form */
-		if (!k->ends[text[i]])
-			continue;
-		if (i > 0 && text[i - 1] > ' ' && (k->pairs[(text[i - 1] << 8 | text[i]) >> 3] >> (text[i] & 7) & 1) == 0)
-			continue;
-		tail = tail_at(w->text.data, i);
-		first = k->by_tail[known_slot(k, tail)];
-		if (first != 0)
-			try_forms(&s, first, tail, i);
+		/* what is shown again is at most as much as what is new */
+		for (to = from, n = 0, hides = k->blanks; to < rows->n && (n < AT_ONCE || n < again); to++) {
+			n += rows->v[to].quiet ? 0 : rows->v[to].end - rows->v[to].body + 1;
+			hides = hides || rows->v[to].hides;
+		}
+		view_empty(view, rows);
+		if (n > 0)
+			view_add(view, text, above, from);
+		n = view->text.len;
+		view_add(view, text, from, to);
+		search(&s, k->pairs + (hides ? KNOWN_PAIRS : 0), n);
 	}
 }

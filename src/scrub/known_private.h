@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "scrub/known.h"
 
@@ -36,6 +37,21 @@ struct form {
 	enum border border;
 	bool blanks;		/* it has blanks: they may stand between its characters on the screen */
 };
+
+/*
+ * The two last bytes of a form as they stand on the screen, a bit in `pairs`. The first map is for rows of which nothing is hidden, and forms without
+ * blanks: the last byte stands behind the one before it or begins a row. The second is for all others: any blank may lie between the two.
+ */
+#define KNOWN_PAIRS ((size_t)0x10000 / 8)
+
+static inline size_t
+known_pair(const unsigned char *two)
+{
+	uint16_t pair;
+
+	memcpy(&pair, two, sizeof pair);
+	return pair;
+}
 
 /* Where by_tail keeps the forms that end with these 8 bytes, among others. */
 static inline size_t

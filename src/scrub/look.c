@@ -1,10 +1,16 @@
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/pattern.h"
 #include "scrub/gate.h"
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
 #include "scrub/value.h"
+#include "scrub/word.h"
+
+#define PIECE ((size_t)32 << 10)	/* bytes of a view */
 
 struct look {
 	struct scrub *s;
@@ -145,10 +151,9 @@ next_line(struct look *l)
 	l->keyed = (struct keyed_line){ .p = text + l->line, .n = l->line_end - l->line };
 }
 
-static int
-on_word(void *arg, size_t word, size_t from, size_t to)
+static void
+try_word(struct look *l, size_t word, size_t from, size_t to)
 {
-	struct look *l = arg;
 	struct rules *rules = &l->s->rules;
 	uint64_t open;
 	size_t n;
@@ -157,7 +162,7 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 	while (from >= l->line_end)
 		next_line(l);
 	if (ids[0] > rules->n)
-		return 0;
+		return;
 	open = gate_open(l->s->gate, rules, word, &(struct gate_place){ l->view->text.data, l->line, from, to, l->line_end, true, true });
 	if (open != 0)
 		mark_hot(l);
@@ -171,17 +176,100 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 		if (i == KEYWORD_IDS - 1)
 			break;
 	}
+}
+
+/* Most keywords stand within a word where they need not be looked at. */
+static bool
+in_vain(const struct look *l, size_t word, size_t from)
+{
+	return l->s->rules.index->bordered[word] && word_inside(l->view->text.data, from);
+}
+
+/* ---- keywords: many lines at a time in lanes, their hits kept until it is their turn ---- */
+
+struct hit {
+	uint32_t word, from, to;	/* offsets in the piece */
+};
+
+struct lane {
+	const struct look *l;
+	size_t piece;		/* where the piece begins in the view */
+	struct hit *v;
+	size_t n, cap;
+};
+
+static void
+keep_hit(void *arg, size_t word, size_t from, size_t to)
+{
+	struct lane *lane = arg;
+
+	if (in_vain(lane->l, word, lane->piece + from))
+		return;
+	lane->v = vec_room(lane->v, lane->n, &lane->cap, sizeof *lane->v);
+	lane->v[lane->n++] = (struct hit){ (uint32_t)word, (uint32_t)from, (uint32_t)to };
+}
+
+static void
+look_lines(struct look *l, struct lane lanes[KEYWORD_LANES], size_t from, size_t to)
+{
+	void *args[KEYWORD_LANES];
+
+	for (size_t i = 0; i < KEYWORD_LANES; i++) {
+		lanes[i].l = l;
+		lanes[i].piece = from;
+		lanes[i].n = 0;
+		args[i] = &lanes[i];
+	}
+	keywords_sift(l->s->rules.index->keywords, l->view->text.data + from, to - from, keep_hit, args);
+	for (size_t i = 0; i < KEYWORD_LANES; i++)
+		for (size_t k = 0; k < lanes[i].n; k++)
+			try_word(l, lanes[i].v[k].word, from + lanes[i].v[k].from, from + lanes[i].v[k].to);
+}
+
+/* A line that is longer than a piece. */
+struct row {
+	struct look *l;
+	size_t from;
+};
+
+static int
+on_word(void *arg, size_t word, size_t from, size_t to)
+{
+	const struct row *r = arg;
+
+	if (!in_vain(r->l, word, r->from + from))
+		try_word(r->l, word, r->from + from, r->from + to);
 	return 0;
+}
+
+static void
+look_line(struct look *l, size_t from, size_t to)
+{
+	keywords_scan(l->s->rules.index->keywords, l->view->text.data + from, to - from, on_word, &(struct row){ l, from });
 }
 
 void
 look_at(struct scrub *s, const struct view *view, struct frames *rows, bool crossing, bool guessed, struct findings *f)
 {
 	struct look l = { .s = s, .view = view, .rows = rows, .f = f, .crossing = crossing, .guessed = guessed };
-	const char *nl = memchr(view->text.data, '\n', view->text.len);
+	const char *text = view->text.data, *nl = memchr(text, '\n', view->text.len);
+	struct lane lanes[KEYWORD_LANES] = { 0 };
 
-	l.line_end = nl != NULL ? (size_t)(nl - view->text.data) : view->text.len;
-	l.keyed = (struct keyed_line){ .p = view->text.data, .n = l.line_end };
+	l.line_end = nl != NULL ? (size_t)(nl - text) : view->text.len;
+	l.keyed = (struct keyed_line){ .p = text, .n = l.line_end };
 	memset(s->done, 0, s->rules.n * sizeof *s->done);
-	keywords_scan(s->rules.index->keywords, view->text.data, view->text.len, on_word, &l);
+	for (size_t from = 0, to; from < view->text.len; from = to) {
+		to = view->text.len - from < PIECE ? view->text.len : from + PIECE;
+		nl = memrchr(text + from, '\n', to - from);
+		if (nl != NULL) {
+			to = (size_t)(nl + 1 - text);
+			look_lines(&l, lanes, from, to);
+		} else {
+			nl = memchr(text + to, '\n', view->text.len - to);
+			to = nl != NULL ? (size_t)(nl + 1 - text) : view->text.len;
+			look_line(&l, from, to);
+		}
+	}
+	for (size_t i = 0; i < KEYWORD_LANES; i++)
+		free(lanes[i].v);
 }

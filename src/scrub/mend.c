@@ -56,9 +56,11 @@ drawn(const char *p, size_t n)
 }
 
 size_t
-mend(struct buf *out, const char *p, size_t n)
+mend(struct buf *text)
 {
-	size_t from = 0, i = 0, joined = 2, removed = 0;
+	const char *p = text->data;
+	size_t n = text->len, from = 0, i = 0, joined = 2, removed = 0;
+	struct buf out = BUF_INIT;
 	int32_t r = 0;
 
 	while (i < n) {
@@ -80,13 +82,19 @@ mend(struct buf *out, const char *p, size_t n)
 			i += step;
 			continue;
 		}
-		buf_add(out, p + from, i - from);
+		if (from == 0)
+			buf_grow(&out, n);
+		buf_add(&out, p + from, i - from);
 		if (gone == 0)
-			buf_str(out, "\xef\xbf\xbd");
+			buf_str(&out, "\xef\xbf\xbd");
 		removed += gone != 0;
 		i += gone != 0 ? gone : 1;
 		from = i;
 	}
-	buf_add(out, p + from, n - from);
+	if (from > 0) {
+		buf_add(&out, p + from, n - from);
+		buf_wipe(text);
+		*text = out;
+	}
 	return removed;
 }

@@ -6,10 +6,10 @@
 struct buf;
 
 /*
- * Appends the text as the scrubber looks at it, and counts what it leaves out: escape sequences but colours, controls but tab, newline and
+ * Makes the text what the scrubber looks at, and counts what it takes out: escape sequences but colours, controls but tab, newline and
  * carriage return, and invisible runes but two in a row that belong to the character before them. They could part a secret or hide one (in
  * an OSC). What is no UTF-8 becomes U+FFFD. Rows stay rows.
  */
-size_t mend(struct buf *out, const char *p, size_t n);
+size_t mend(struct buf *text);
 
 #endif

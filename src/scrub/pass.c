@@ -8,6 +8,7 @@
 #include "scrub/scrub_private.h"
 
 #define MAX_PASSES 8
+#define LAST_PASSES 4	/* further ones, in which rows are withheld */
 #define NEAR 3		/* rows around a change that are looked at again */
 
 /* One text on its way. */
@@ -30,8 +31,7 @@ find_known(struct run *run, const char *text, struct findings *f)
 	for (size_t i = 0; i < rows->n && s->known.n_forms != run->forms; i++)
 		rows->v[i].quiet = 0;
 	run->forms = s->known.n_forms;
-	view_show(&run->view, text, rows, VIEW_ALL);
-	known_find(&s->known, &run->view, f);
+	known_find(&s->known, text, rows, &run->view, f);
 }
 
 static void
@@ -177,18 +177,27 @@ take_ordinals(struct scrub *s, const struct buf *text)
 struct clean_text *
 scrub_text(struct scrub *s, const char *p, size_t n, int width)
 {
-	struct run run = { .s = s, .view = VIEW_INIT };
-	struct buf text = BUF_INIT, next = BUF_INIT;
-	struct clean_text *t;
-	int most = s->rules_alone ? 1 : MAX_PASSES;
+	struct buf text = BUF_INIT;
 
-	buf_grow(&text, n);
-	s->removed += mend(&text, p, n);
+	buf_add(&text, p, n);
+	return scrub_take(s, &text, width);
+}
+
+struct clean_text *
+scrub_take(struct scrub *s, struct buf *taken, int width)
+{
+	struct run run = { .s = s, .view = VIEW_INIT };
+	struct buf text = *taken, next = BUF_INIT;
+	struct clean_text *t;
+	int most = s->rules_alone ? 1 : MAX_PASSES + LAST_PASSES;
+
+	buf_init(taken);
+	s->removed += mend(&text);
 	take_ordinals(s, &text);
 	frames_init(&run.rows, text.data, text.len, width);
 	s->n_places = 0;
 	/* until nothing is found any more: so a text that was scrubbed once does not change again */
-	for (int i = 1; i <= most && pass(&run, text.data, text.len, i == MAX_PASSES, &next); i++) {
+	for (int i = 1; i <= most && pass(&run, text.data, text.len, i > MAX_PASSES, &next); i++) {
 		struct buf swap = text;
 
 		text = next;
@@ -210,7 +219,8 @@ scrub_learn_text(struct scrub *s, const char *p, size_t n)
 	struct findings f = { 0 };
 	struct buf text = BUF_INIT;
 
-	mend(&text, p, n);
+	buf_add(&text, p, n);
+	mend(&text);
 	frames_init(&run.rows, text.data, text.len, 0);
 	s->learning = true;
 	find_all(&run, text.data, &f);

@@ -58,11 +58,14 @@ size_t scrub_room(const struct scrub *s);
  * Scrubs text of a screen whose rows are `width` columns wide (0: not a screen, lines are logical; -1: a screen of unknown width, as
  * filters get it: full rows are told by their neighbours). Of terminal escape sequences only colours stay, of controls tab, newline and
  * carriage return; invisible runes and those that turn the direction of the text go, but those that belong to a character before them (T16,
- * T17). Line count is kept, valid UTF-8 stays valid and bytes that are none become U+FFFD. A second pass changes nothing; with width -1 it may
- * take rows together that the first one did not, since what it replaced made their neighbours shorter. A row on which a rule failed (match limit,
- * memory) is withheld: "[scrub: row withheld]". Never NULL.
+ * T17). Line count is kept, valid UTF-8 stays valid and bytes that are none become U+FFFD. A second pass changes nothing: rows
+ * near what was replaced are looked at again, as others may be joined now (with width -1 a row is full when none near by is longer), and those in
+ * which something is found again and again are withheld, as is a row on which a rule failed (match limit, memory): "[scrub: row withheld]".
+ * Never NULL.
  */
 struct clean_text *scrub_text(struct scrub *s, const char *p, size_t n, int width);
+/* The same of a text that the caller has no more use for, without a copy of it: it is empty then. */
+struct clean_text *scrub_take(struct scrub *s, struct buf *text, int width);
 struct clean_text *scrub_string(struct scrub *s, const char *text);	/* NULL gives NULL */
 
 /* What was replaced in the last text: in which row (from 0), by which kind (or the row was withheld) and ordinal; in no order. */

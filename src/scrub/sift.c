@@ -1,13 +1,16 @@
 #include <string.h>
 
+#include "base/buf.h"
 #include "scrub/gate.h"
 #include "scrub/keyed.h"
 #include "scrub/scrub_private.h"
+#include "scrub/word.h"
 
 /* A lane of the search for keywords. */
 struct sift {
 	struct scrub *s;
 	const char *text;
+	const unsigned char *bordered;	/* as the index has it */
 	struct frames *rows;
 	size_t base;		/* where what is searched begins in the text */
 	size_t row;		/* of the last hit */
@@ -21,10 +24,13 @@ on_word(void *arg, size_t word, size_t from, size_t to)
 	struct gate_place place;
 	uint64_t open;
 	size_t n;
-	const uint16_t *ids = keywords_ids(l->s->rules.index->keywords, word, &n);
+	const uint16_t *ids;
 
 	from += l->base;
 	to += l->base;
+	if (l->bordered[word] && word_inside(l->text, from))
+		return;
+	ids = keywords_ids(l->s->rules.index->keywords, word, &n);
 	while (from > l->rows->v[l->row].to)
 		l->row++;
 	r = &l->rows->v[l->row];
@@ -51,24 +57,34 @@ wanted(const struct frame *r)
 	return r->fresh || !r->quiet;
 }
 
-/* Keywords that a seam cuts. */
+/* Keywords that the seam behind row i cuts; `head` is the row with which the line began. */
+static void
+sift_seam(const struct scrub *s, const char *text, struct frames *rows, size_t head, size_t i)
+{
+	struct frame *a = &rows->v[i], *b = a + 1;
+	size_t next;
+
+	if (!a->dull || !(wanted(a) || wanted(b)))
+		return;
+	next = frames_next(rows, head, i);
+	a->dull = !keywords_cross(s->rules.index->keywords, text + a->body, a->end - a->body, text + next, b->end - next);
+}
+
 static void
 sift_seams(const struct scrub *s, const char *text, struct frames *rows)
 {
 	size_t head = 0;
 
-	for (size_t i = 0; i + 1 < rows->n; i++) {
-		struct frame *a = &rows->v[i], *b = a + 1;
-		size_t next;
-
-		if (!a->joins) {
+	rows->n_live = 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].joins)
+			sift_seam(s, text, rows, head, i);
+		else
 			head = i + 1;
-			continue;
+		if (!rows->v[i].dull) {
+			rows->live = vec_room(rows->live, rows->n_live, &rows->cap_live, sizeof *rows->live);
+			rows->live[rows->n_live++] = i;
 		}
-		if (!a->dull || !(wanted(a) || wanted(b)))
-			continue;
-		next = frames_next(rows, head, i);
-		a->dull = !keywords_cross(s->rules.index->keywords, text + a->body, a->end - a->body, text + next, b->end - next);
 	}
 }
 
@@ -85,7 +101,7 @@ sift_stretch(struct scrub *s, const char *text, struct frames *rows, size_t from
 		rows->v[i].armor = 0;
 	}
 	for (size_t i = 0; i < KEYWORD_LANES; i++) {
-		lanes[i] = (struct sift){ s, text, rows, base, from };
+		lanes[i] = (struct sift){ s, text, s->rules.index->bordered, rows, base, from };
 		args[i] = &lanes[i];
 	}
 	keywords_sift(s->rules.index->keywords, text + base, rows->v[to - 1].to - base, on_word, args);

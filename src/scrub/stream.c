@@ -98,14 +98,26 @@ rows_before(const struct stream *st, size_t to, size_t *begin)
 	return rows;
 }
 
+/* The whole rows of raw, scrubbed; raw is then what stands from `kept_at` on. */
+static struct clean_text *
+take(struct stream *st, size_t kept_at)
+{
+	struct buf text = st->raw;
+
+	st->raw = (struct buf)BUF_INIT;
+	buf_add(&st->raw, text.data + kept_at, text.len - kept_at);
+	buf_cut(&text, st->line);
+	return scrub_take(st->s, &text, st->width);
+}
+
 /* Scrubs the whole rows of raw and gives out those that have enough behind them; keeps these and some before them. */
 static struct clean_text *
 give(struct stream *st)
 {
-	struct clean_text *t = scrub_text(st->s, st->raw.data, st->line, st->width);
-	const char *p = clean_bytes(t);
 	size_t held_at, kept_at, held = rows_before(st, st->line, &held_at), kept = rows_before(st, held_at, &kept_at);
 	size_t to = st->rows - held, from = st->given;
+	struct clean_text *t = take(st, kept_at);
+	const char *p = clean_bytes(t);
 
 	to = to > from ? to : from;
 	clean_narrow(t, row_at(p, clean_len(t), from), row_at(p, clean_len(t), to));
@@ -113,9 +125,6 @@ give(struct stream *st)
 	st->row += st->rows - held - kept;
 	st->given = to - (st->rows - held - kept);
 	st->rows = held + kept;
-	memmove(st->raw.data, st->raw.data + kept_at, st->raw.len - kept_at);
-	explicit_bzero(st->raw.data + st->raw.len - kept_at, kept_at);
-	buf_cut(&st->raw, st->raw.len - kept_at);
 	st->line -= kept_at;
 	st->fresh = st->line;
 	st->fresh_rows = 0;
@@ -206,11 +215,10 @@ stream_put(struct stream *st, const char *p, size_t n)
 struct clean_text *
 stream_end(struct stream *st)
 {
-	struct clean_text *t = scrub_text(st->s, st->raw.data, st->raw.len, st->width);
+	struct clean_text *t = scrub_take(st->s, &st->raw, st->width);
 
 	clean_narrow(t, row_at(clean_bytes(t), clean_len(t), st->given), clean_len(t));
 	count(st, st->given, st->rows + 1);
-	buf_wipe(&st->raw);
 	st->line = st->fresh = st->rows = st->fresh_rows = st->given = 0;
 	return t;
 }

@@ -45,6 +45,26 @@ is_value(const char *text, const struct frame *r)
 	return false;
 }
 
+/* "name: |", "name: >-": what follows deeper in YAML is a string. */
+static bool
+opens_block(const char *text, const struct frame *r)
+{
+	size_t i = r->end;
+
+	for (size_t k = 0; k < 2 && i > r->body && strchr("-+123456789", text[i - 1]) != NULL; k++)
+		i--;
+	return i > r->body + 3 && (text[i - 1] == '|' || text[i - 1] == '>') && text[i - 2] == ' ' && text[i - 3] == ':';
+}
+
+/* Row b, below a, begins with the value to the name in a. */
+static bool
+goes_with(const char *text, const struct frame *a, const struct frame *b)
+{
+	if (is_value(text, b))
+		return true;
+	return b->body_col > a->body_col && opens_block(text, a) && memchr(text + b->body, ' ', b->end - b->body) == NULL;
+}
+
 static bool
 joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
 {
@@ -56,7 +76,7 @@ joins_pair(const char *text, const struct frames *r, size_t head, size_t i)
 	/* the "-" of a list in YAML looks like that of a diff */
 	if (a->box != b->box || (a->sign != b->sign && (a->sign != '-' || b->sign != 0)))
 		return false;
-	return is_value(text, b);
+	return goes_with(text, a, b);
 }
 
 bool
@@ -64,7 +84,7 @@ view_goes_on(const char *text, const struct frames *r, size_t i)
 {
 	const struct frame *a = &r->v[i];
 
-	return a->joins || (r->width != 0 && a->end_col >= LEAST_EDGE) || (i + 1 < r->n && is_value(text, a + 1));
+	return a->joins || (r->width != 0 && a->end_col >= LEAST_EDGE) || (i + 1 < r->n && goes_with(text, a, a + 1));
 }
 
 static bool
@@ -77,7 +97,6 @@ joins(const char *text, const struct frames *r, size_t head, size_t i, enum view
 		return joins_soft(text, r, head, i);
 	case VIEW_PAIRS:
 		return joins_pair(text, r, head, i);
-	case VIEW_ALL:
 	case VIEW_ROWS:
 		break;
 	}
@@ -155,36 +174,104 @@ add_body(struct view *w, const char *text, size_t row, size_t from)
 }
 
 void
-view_show(struct view *w, const char *text, const struct frames *rows, enum view_mode mode)
+view_empty(struct view *w, const struct frames *rows)
 {
 	buf_reset(&w->text);
 	w->n = 0;
 	w->rows = rows;
-	/* it may be the whole text: to grow step by step would move pages */
-	if (mode == VIEW_ALL && w->cap < 2 * rows->n) {
-		buf_grow(&w->text, rows->v[rows->n - 1].to);
-		free(w->v);
-		w->v = vec_reserve(2 * rows->n, &w->cap, sizeof *w->v);
-	}
-	for (size_t i = 0, head; i < rows->n; i++) {
-		bool quiet = rows->v[i].quiet, dull = rows->v[i].dull && mode != VIEW_ALL;
+}
 
-		head = i;
-		while (joins(text, rows, head, i, mode)) {
-			quiet = rows->v[++i].quiet && quiet;
-			dull = rows->v[i].dull && dull;
-		}
-		if (quiet || dull || (mode >= VIEW_HARD && i == head))
+static void
+end_line(struct view *w, size_t row)
+{
+	add_stretch(w, w->rows->v[row].to, row);
+	buf_chr(&w->text, '\n');
+}
+
+void
+view_add(struct view *w, const char *text, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		const struct frame *r = &w->rows->v[i];
+
+		if (r->quiet)
 			continue;
-		for (size_t k = head; k <= i; k++) {
-			if (k != head && mode >= VIEW_SOFT) {
-				add_stretch(w, rows->v[k].body, k);
-				buf_chr(&w->text, ' ');
-			}
-			add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
+		if (r->hides || w->n + 2 > w->cap) {
+			add_body(w, text, i, r->body);
+			end_line(w, i);
+			continue;
 		}
-		add_stretch(w, rows->v[i].to, i);
-		buf_chr(&w->text, '\n');
+		/* the same, for what is nearly every row */
+		buf_add(&w->text, text + r->body, r->end - r->body + 1);
+		w->text.data[w->text.len - 1] = '\n';
+		w->v[w->n++] = (struct stretch){ w->text.len - 1 - (r->end - r->body), r->body, i };
+		w->v[w->n++] = (struct stretch){ w->text.len - 1, r->to, i };
+	}
+}
+
+/* Row i and the next one are in one line, or not. What a line is that grew or was parted has not been seen yet. */
+static bool
+seam(struct frames *rows, size_t i, enum view_mode mode, bool is)
+{
+	struct frame *a = &rows->v[i];
+
+	if (is == ((a->seams >> mode & 1) != 0))
+		return is;
+	a->seams ^= (unsigned char)(1u << mode);
+	a->quiet = 0;
+	if (i + 1 < rows->n)
+		a[1].quiet = 0;
+	return is;
+}
+
+/* The line that begins with row `head`, if it is one that this view shows. Returns the row behind it. */
+static size_t
+show_line(struct view *w, const char *text, struct frames *rows, size_t head, enum view_mode mode)
+{
+	bool quiet = true, dull = true, more;
+	size_t i = head, to;
+
+	do {
+		more = seam(rows, i, mode, joins(text, rows, head, i, mode));
+		quiet = rows->v[i].quiet && quiet;
+		dull = rows->v[i].dull && dull;
+	} while (more && ++i < rows->n);
+	to = i + 1;
+	if (quiet || dull || (mode != VIEW_ROWS && i == head))
+		return to;
+	for (size_t k = head; k < to; k++) {
+		if (k != head && mode >= VIEW_SOFT) {
+			add_stretch(w, rows->v[k].body, k);
+			buf_chr(&w->text, ' ');
+		}
+		add_body(w, text, k, k == head ? rows->v[k].body : frames_next(rows, head, k - 1));
+	}
+	end_line(w, to - 1);
+	return to;
+}
+
+/* False: a line that has row i + 1 cannot have row i as well, whichever row it begins with. */
+static bool
+may_join(const struct frame *a, enum view_mode mode)
+{
+	return mode == VIEW_HARD ? a->joins : mode != VIEW_ROWS && a->hot;
+}
+
+void
+view_show(struct view *w, const char *text, struct frames *rows, enum view_mode mode)
+{
+	size_t next = 0;
+
+	view_empty(w, rows);
+	for (size_t k = 0; k < rows->n_live; k++) {
+		size_t i = rows->live[k];
+
+		while (i > next && may_join(&rows->v[i - 1], mode))
+			i--;
+		if (i > next)
+			(void)seam(rows, i - 1, mode, false);
+		for (i = i > next ? i : next; i <= rows->live[k]; i = next)
+			next = show_line(w, text, rows, i, mode);
 	}
 }
 

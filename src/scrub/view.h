@@ -11,7 +11,7 @@
  * Views of rows: their bodies as lines of text with a map back to the source. VIEW_HARD joins rows that are cut in mid-word at the edge, VIEW_SOFT
  * those that are broken at a blank.
  */
-enum view_mode { VIEW_ALL, VIEW_ROWS, VIEW_HARD, VIEW_SOFT, VIEW_PAIRS };
+enum view_mode { VIEW_ROWS, VIEW_HARD, VIEW_SOFT, VIEW_PAIRS };
 
 /* A stretch of the view that stands in one piece in the source. */
 struct stretch {
@@ -30,12 +30,16 @@ struct view {
 };
 
 /*
- * VIEW_ALL, VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. VIEW_PAIRS: the same
- * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…). Lines all of
- * whose rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes.
+ * VIEW_ROWS: every row is a line. VIEW_HARD, VIEW_SOFT: only lines that consist of several rows are there. VIEW_PAIRS: the same
+ * of a hot row and the one below that begins with the value to its name ("name: X", "value: …"; <key>X</key>, <string>…; "name: |" of YAML).
+ * Lines all of whose rows are quiet, or all dull, are left out, and so are escape sequences and invisible runes; rows are no longer quiet
+ * where the view shows another line than it did last time.
  * A view may show one thing after the other.
  */
-void view_show(struct view *w, const char *text, const struct frames *rows, enum view_mode mode);
+void view_show(struct view *w, const char *text, struct frames *rows, enum view_mode mode);
+/* Nothing; and then, behind what it shows already, rows [from, to), dull ones too, each a line. Quiet ones are left out. */
+void view_empty(struct view *w, const struct frames *rows);
+void view_add(struct view *w, const char *text, size_t from, size_t to);
 void view_release(struct view *w);				/* overwrites the text */
 
 /* False when no view joins row i with the next one. */

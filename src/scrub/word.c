@@ -2,13 +2,7 @@
 
 #include "scrub/word.h"
 
-bool
-word_has(unsigned char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-/* "[31m" ends at `at`: a colour as source code, logs and JSON write it out. */
+/* "[31m" ends at `at`, behind its m: a colour as source code, logs and JSON write it out. */
 static bool
 colour_ends(const char *text, size_t from, size_t at)
 {
@@ -16,7 +10,7 @@ colour_ends(const char *text, size_t from, size_t at)
 
 	while (i > least && (text[i - 1] == ';' || text[i - 1] == ':' || (text[i - 1] >= '0' && text[i - 1] <= '9')))
 		i--;
-	return text[at - 1] == 'm' && i > from && text[i - 1] == '[';
+	return i > from && text[i - 1] == '[';
 }
 
 bool
@@ -31,9 +25,9 @@ word_begins(const char *text, size_t from, size_t at, bool strict)
 		return at - from >= 3 && (memcmp(text + at - 3, "://", 3) == 0 || memcmp(text + at - 3, "...", 3) == 0);
 	if (!word_has(c))
 		return true;
-	if (at - from >= 2 && text[at - 2] == '\\' && strchr("nrt", c) != NULL)
+	if (at - from >= 2 && text[at - 2] == '\\' && (c == 'n' || c == 'r' || c == 't'))
 		return true;
-	return (at - from >= 3 && text[at - 3] == '%') || colour_ends(text, from, at);
+	return (at - from >= 3 && text[at - 3] == '%') || (c == 'm' && colour_ends(text, from, at));
 }
 
 bool

@@ -4,7 +4,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool word_has(unsigned char c);		/* a letter, digit or "_" */
+/* A letter, digit or "_". */
+static inline bool
+word_has(unsigned char c)
+{
+	return (unsigned char)((c | 0x20) - 'a') < 26 || (unsigned char)(c - '0') < 10 || c == '_';
+}
+
+/* True only where no word begins at text[at], strict or not; a line that begins right there is not thought of. Quick: asked at every keyword. */
+static inline bool
+word_inside(const char *text, size_t at)
+{
+	return at >= 3 && word_has((unsigned char)text[at - 1]) && text[at - 1] != 'm' && text[at - 2] != '\\' && text[at - 3] != '%';
+}
 
 /*
  * Does a word begin at text[at], of a line that begins at `from`; does one end before it, of a text of n bytes? Nothing of a word stands on

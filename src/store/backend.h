@@ -20,6 +20,7 @@ struct backend {
 
 struct store {
 	const struct backend *calls;
+	char *host;			/* heap; whose the records of store/own.h are; NULL: one machine's alone */
 };
 
 /* path is absolute; look: store_look. NULL with err. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fault.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/utf8.h"
 
@@ -342,8 +343,13 @@ redis_open(const char *url, const char *dir, bool look, struct err *e)
 	s->base.calls = &redis_calls;
 	s->look = look;
 	s->patience_ms = PATIENCE_MS;
+	if (*host_id() == '\0' && host_set("", e) != 0) {
+		free(s);
+		return NULL;
+	}
+	s->base.host = xstrdup(host_id());
 	if (redis_address_parse(&s->at, url, dir, e) == 0 && redis_link(s, 0, e) == 0)
 		return &s->base;
-	redis_close(&s->base);
+	store_close(&s->base);
 	return NULL;
 }

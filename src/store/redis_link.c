@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/sha256.h"
+#include "base/moment.h"
 #include "base/utf8.h"
 
 #define FORMAT "1"
@@ -305,29 +306,6 @@ check_settings(struct redis_store *s, struct err *e)
 	return ret;
 }
 
-/* This machine, by a name that tells nothing of it. -1 with err. */
-static int
-machine_name(char out[65], struct err *e)
-{
-	struct buf b = BUF_INIT;
-
-	if (io_read_file("/etc/machine-id", 4096, &b, NULL) != 0 || b.len == 0) {
-		char name[256] = "";
-
-		if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') {
-			buf_release(&b);
-			return err_set(e, GT_FAIL, "machine", "this machine has neither /etc/machine-id nor a host name to be known by");
-		}
-		buf_reset(&b);
-		buf_str(&b, name);
-	}
-	buf_str(&b, " gt-recover");
-	sha256_hex(b.data, b.len, out);
-	out[16] = '\0';
-	buf_release(&b);
-	return 0;
-}
-
 static int
 take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 {
@@ -338,10 +316,9 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		return err_hint(e, "Use that gt-recover, or another database");
 	}
 	if (redis_says(said, "machine")) {
-		err_set(e, GT_REFUSED, "other-machine", "the Redis store %s is used by another machine: its agents would look dead here",
-		    s->at.shown);
-		return err_hint(e, "Use another database here. If that machine is gone for good: redis-cli -n %d DEL gt-recover:machine",
-		    s->at.db);
+		err_set(e, GT_REFUSED, "other-machine", "another machine uses the Redis store %s as the host %s: its agents would look dead here",
+		    s->at.shown, s->base.host);
+		return err_hint(e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
 	}
 	if (!redis_says(said, "ok") || identity == NULL || now == NULL)
 		return redis_strange(s, e);
@@ -362,17 +339,18 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 static int
 introduce(struct redis_store *s, const char *run, struct err *e)
 {
-	char id[33], machine[65];
+	char id[33], up[24];
+	struct moment now;
 	redisReply *r;
 	bool lost;
 	int ret;
 
 	io_random_hex(id, 16);
-	if (machine_name(machine, e) != 0)
-		return -1;
+	moment_now(&now);
+	snprintf(up, sizeof up, "%" PRId64, now.boot_ms);
 	{
-		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"), WORD(FORMAT), WORD(id), WORD(machine),
-		    WORD(run), WORD(s->look ? "look" : "") };
+		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"), WORD(FORMAT), WORD(id), WORD(run),
+		    WORD(s->look ? "look" : ""), WORD(s->base.host), WORD(now.boot_id), WORD(up) };
 
 		r = converse(s, words, COUNT(words), &lost, e);
 	}

@@ -7,7 +7,7 @@
  *     gt-recover:seq         counts commits; a new record's version, above all versions so far
  *     gt-recover:done        sorted set of the last commits' ids; "!ID": it was lost and must not come any more
  *     gt-recover:store       "FORMAT ID" of this store
- *     gt-recover:machine     who uses it
+ *     gt-recover:hosts       hash  host -> "BOOT SEEN", the boot id under which it was seen last, and when (ms since 1970)
  *     gt-recover:server      the run of the server that was seen last
  *
  * A script that fails on its way is not undone, so each looks at everything first and writes then.
@@ -15,25 +15,26 @@
 #include "store/redis_private.h"
 
 /*
- * format, a new id, the machine, the server's run, "look" or "". Answers "ok", identity, the server's clock in ms; or "newer" or "machine"
- * and what stands there. A server that was killed may have read from the kernel's cache what is not on the disk: the first write syncs all
+ * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up (ms). Answers "ok", identity, the server's
+ * clock in ms; or "newer" or "machine" and what stands there: a machine that was up already when the host was last seen under another boot
+ * id is another machine. A server that was killed may have read from the kernel's cache what is not on the disk: the first write syncs all
  * of it. A new store counts from the clock on, so that it repeats no version of one that was here before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
-    "local machine = redis.call('GET', 'gt-recover:machine')\n"
     "local time = redis.call('TIME')\n"
     "local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))\n"
     "if store and string.match(store, '^(%d+) ') ~= ARGV[1] then return {'newer', store} end\n"
-    "if machine and machine ~= ARGV[3] then return {'machine', machine} end\n"
-    "if ARGV[5] == 'look' then return {'ok', store or '', now} end\n"
+    "local host, seen = string.match(redis.call('HGET', 'gt-recover:hosts', ARGV[5]) or '', '^(.*) (%d+)$')\n"
+    "if host and host ~= ARGV[6] and now - ARGV[7] + 1000 < tonumber(seen) then return {'machine', host} end\n"
+    "if ARGV[4] == 'look' then return {'ok', store or '', now} end\n"
     "if not store then\n"
     "  store = ARGV[1] .. ' ' .. ARGV[2]\n"
     "  redis.call('SET', 'gt-recover:seq', now)\n"
     "  redis.call('SET', 'gt-recover:store', store)\n"
     "end\n"
-    "if not machine then redis.call('SET', 'gt-recover:machine', ARGV[3]) end\n"
-    "if redis.call('GET', 'gt-recover:server') ~= ARGV[4] then redis.call('SET', 'gt-recover:server', ARGV[4]) end\n"
+    "if host ~= ARGV[6] or now - seen > 10000 then redis.call('HSET', 'gt-recover:hosts', ARGV[5], ARGV[6] .. ' ' .. now) end\n"
+    "if redis.call('GET', 'gt-recover:server') ~= ARGV[3] then redis.call('SET', 'gt-recover:server', ARGV[3]) end\n"
     "return {'ok', store, now}\n";
 
 /* key. Answers nothing for no record; "VERSION TAG" and the value; "VERSION TAG" alone when somebody took the value away. */

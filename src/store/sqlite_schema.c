@@ -1,6 +1,6 @@
 /*
- * What the file holds. Schema 1 had the table record, the table done and the views attempt and event; schema 2 has a view for each kind of
- * record. The views are for people and programs that only read: sqlite3 recover.db 'select * from run'.
+ * What the file holds. Schema 1 had the table record, the table done and the views attempt and event; schema 2 has views of more kinds of
+ * record, schema 3 of those that hooks and locks make, too. The views are for people and programs that only read: sqlite3 recover.db 'select * from run'.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 
-#define SCHEMA 2
+#define SCHEMA 3
 
 static const char tables[] =
 	"CREATE TABLE record("
@@ -48,6 +48,9 @@ static const struct view {
 	{ "runner", "runner:", "", "runner_id", "state", "life pid registered@registered_at beat@beat_at" },
 	{ "epic", "epic:", ":state", "id", "state", "value=" },
 	{ "sprint", "sprint:", ":state", "id", "state", "value=" },
+	{ "activity", "activity:", "", "conversation", "state", "agent_uuid event tool cwd socket pane beat@beat_at started@started_at "
+	    "turned@turned_at ended@ended_at files agents" },
+	{ "lock", "lock:", "", "name", "state", "holder host pid fence lease_ms acquired@acquired_at renewed@renewed_at" },
 };
 
 static const char event_view[] =
@@ -171,7 +174,7 @@ make_schema(struct sqlite_store *s, struct err *e)
 	return ret;
 }
 
-/* From 1 to 2: the views. Records stay as they are: each kind tells its own schema_version. */
+/* From 1 and 2: the views. Records stay as they are: each kind tells its own schema_version. */
 static int
 migrate(struct sqlite_store *s, int64_t from, struct err *e)
 {

@@ -3,10 +3,12 @@
 
 #include "store/store.h"
 #include "store/backend.h"
+#include "store/own.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "base/utf8.h"
 
 #define KEY_MAX_BYTES 2048
@@ -95,8 +97,16 @@ store_backup(const char *url, const char *dir, struct store_backup *out, struct 
 void
 store_close(struct store *s)
 {
-	if (s != NULL)
-		s->calls->close(s);
+	if (s == NULL)
+		return;
+	free(s->host);
+	s->calls->close(s);
+}
+
+const char *
+store_host(const struct store *s)
+{
+	return s->host != NULL ? s->host : "";
 }
 
 int64_t
@@ -105,17 +115,40 @@ store_now(struct store *s)
 	return s->calls->now(s);
 }
 
+void
+store_moment(struct store *s, struct moment *m)
+{
+	moment_now(m);
+	if (s != NULL)
+		m->wall_ms = store_now(s);
+}
+
 int
 store_get(struct store *s, const char *key, struct record *out, struct err *e)
 {
+	char *own = own_key(s, key);
+	int found;
+
 	memset(out, 0, sizeof *out);
-	return s->calls->get(s, key, out, e);
+	found = s->calls->get(s, own != NULL ? own : key, out, e);
+	if (own != NULL && found > 0)
+		own_record(s, out);
+	free(own);
+	return found;
 }
 
 int
 store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
 {
-	return s->calls->scan(s, prefix, tag, after, limit != 0 ? limit : 1000, out, e);
+	char *own = own_key(s, prefix), *own_after = own != NULL && after != NULL ? own_key(s, after) : NULL;
+	size_t had = out->n;
+	int ret = s->calls->scan(s, own != NULL ? own : prefix, tag, own_after != NULL ? own_after : after, limit != 0 ? limit : 1000, out, e);
+
+	for (size_t i = had; i < out->n && own != NULL; i++)
+		own_record(s, &out->v[i]);
+	free(own);
+	free(own_after);
+	return ret;
 }
 
 int
@@ -192,6 +225,27 @@ check_keys(const struct change *changes, size_t n, struct err *e)
 	return ret;
 }
 
+/* The changes as the backend has their keys. */
+static enum commit
+commit_own(struct store *s, const struct change *changes, size_t n, struct err *e)
+{
+	struct change *all = xcalloc(n, sizeof *all);
+	char **keys = xcalloc(n, sizeof *keys);
+	enum commit answer;
+
+	for (size_t i = 0; i < n; i++) {
+		all[i] = changes[i];
+		if ((keys[i] = own_key(s, changes[i].key)) != NULL)
+			all[i].key = keys[i];
+	}
+	answer = s->calls->commit(s, all, n, e);
+	for (size_t i = 0; i < n; i++)
+		free(keys[i]);
+	free(keys);
+	free(all);
+	return answer;
+}
+
 enum commit
 store_commit(struct store *s, const struct change *changes, size_t n, struct err *e)
 {
@@ -200,7 +254,9 @@ store_commit(struct store *s, const struct change *changes, size_t n, struct err
 			return COMMIT_ERROR;
 	if (check_keys(changes, n, e) != 0)
 		return COMMIT_ERROR;
-	return n == 0 ? COMMIT_DONE : s->calls->commit(s, changes, n, e);
+	if (n == 0)
+		return COMMIT_DONE;
+	return s->host != NULL ? commit_own(s, changes, n, e) : s->calls->commit(s, changes, n, e);
 }
 
 int

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct err;
+struct moment;
 
 /*
  * The seam for state: six calls and their helpers, two backends (SQLite, Redis). A record is key -> (version, tag, JSON text).
@@ -52,8 +53,12 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
  * relative: to dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a
  * server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always, no-appendfsync-on-rewrite no,
  * maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one that lets us not in ("auth"),
- * and one that another machine uses ("other-machine": processes are known by pid and boot, so that here each agent of there would look
- * dead). A commit never writes over another program's key ("not-ours").
+ * and one that another machine uses as the same host ("other-machine": processes are known by pid and boot, so that here each agent of
+ * there would look dead). A commit never writes over another program's key ("not-ours").
+ *
+ * Several hosts may share a Redis store. Who opens one speaks for host_id(), or, where that is "", for this machine from then on
+ * (host_set). Records about panes and tmux servers are that host's own (store/own.h), all others are everybody's and tell of their
+ * host themselves.
  */
 struct store *store_open(const char *url, const char *dir, struct err *e);
 /*
@@ -91,8 +96,19 @@ struct store_backup {
 };
 int store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e);
 
+/* The host whose own records are seen; "": the store is one machine's alone. */
+const char *store_host(const struct store *s);
+
+/*
+ * A store over another one, which it takes over, and leaves as it is: what is committed is seen by this one alone, in memory, and gone
+ * with it. For what would be done. That no other process changes what lies under it meanwhile is not promised.
+ */
+struct store *store_dry(struct store *under);
+
 /* The store's clock, ms since 1970: Redis's own, so that leases are the same for all who share it. */
 int64_t store_now(struct store *s);
+/* This moment, its wall clock being the store's. s may be NULL. */
+void store_moment(struct store *s, struct moment *m);
 
 /* 1 found, 0 absent, -1 err. */
 int store_get(struct store *s, const char *key, struct record *out, struct err *e);

@@ -42,6 +42,7 @@ static const struct config_key keys[] = {
 	    "what becomes of messages that were delivered and whose answer is not known" },
 	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL, "where records live: sqlite, sqlite:PATH, redis://HOST:PORT/DB"
 	    " or redis+unix:///SOCKET?db=DB" },
+	{ "recovery", "host", CONFIG_TEXT, "", 0, 0, NULL, "what this machine is called among those that share a Redis store; \"\": by its machine-id" },
 	{ "recovery", "log_file", CONFIG_PATH, "", 0, 0, NULL, "a log file besides stderr; never holds scrollback" },
 	{ "recovery.prompts", "template", CONFIG_TEXT, "", 0, 0, NULL, "the recovery prompt; empty: the built-in one" },
 	{ "recovery.prompts", "template_file", CONFIG_PATH, "", 0, 0, NULL, "a file with the recovery prompt, from gt.toml's directory" },
@@ -55,7 +56,8 @@ static const struct config_key keys[] = {
 	{ "recovery.runs", "claimed_to", CONFIG_CHOICE, "pending", 0, 0, "pending|failed",
 	    "what becomes of a stale run that was claimed and not begun" },
 	{ "recovery.epics", "checkpoint_interval", CONFIG_DURATION, "30s", SECOND, DAY, NULL, "how often agents write checkpoints" },
-	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 10 * SECOND, DAY, NULL, "how often work in progress is committed" },
+	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 0, DAY, NULL,
+	    "how often snapshot commits work in progress; 0: never" },
 	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL, "percent; sprints that are no further start from the beginning" },
 	{ "recovery.epics", "start_command", CONFIG_TEXT, "", 0, 0, NULL, "starts the agents of a sprint" },
 	{ "recovery.scrub", "rules", CONFIG_PATH, "", 0, 0, NULL, "a file with further rules, from gt.toml's directory" },

@@ -5,103 +5,15 @@
 #include <unistd.h>
 
 #include "work/git.h"
+#include "work/visit.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/spawn.h"
 #include "base/utf8.h"
 #include "scrub/scrub.h"
 
 #define DEADLINE_MS 5000
-#define OUT_MAX ((size_t)16 << 20)
 #define FILES_SHOWN 30
-#define SETTINGS_MAX 256
-#define ARGS_MAX 48
-
-extern char **environ;
-
-/* One visit of a repository: what every call of git gets. */
-struct visit {
-	const char *args[ARGS_MAX];	/* git and its options up to -C DIR */
-	size_t n_args;
-	const char **env;		/* ours without GIT_*, and with what keeps git quiet; strings borrowed but for the settings */
-	size_t n_env;
-	char *settings[2 * SETTINGS_MAX + 1];
-	size_t n_settings;
-	int64_t until;
-};
-
-static const char *const base_args[] = {
-	"git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-	"-c", "log.showSignature=false", "-c", "protocol.allow=never", "-C",
-};
-
-static void
-environment(struct visit *v)
-{
-	static const char *const ours[] = { "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none" };
-	size_t n = 0;
-
-	while (environ[n] != NULL)
-		n++;
-	v->env = xcalloc(n + sizeof ours / sizeof ours[0] + sizeof v->settings / sizeof v->settings[0] + 1, sizeof *v->env);
-	for (size_t i = 0; i < n; i++)
-		if (!str_starts(environ[i], "GIT_") && !str_starts(environ[i], "LC_ALL="))
-			v->env[v->n_env++] = environ[i];
-	for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-		v->env[v->n_env++] = ours[i];
-}
-
-static void
-add_setting(struct visit *v, char *setting)
-{
-	v->env[v->n_env++] = v->settings[v->n_settings++] = setting;
-}
-
-/* Runs git with further arguments (NULL ends them). The exit status, or -1 with err. */
-static int
-git(struct visit *v, const char *const *more, struct buf *out, struct buf *errout, struct err *e)
-{
-	struct spawn s = { .argv = v->args, .env = v->env, .out = out, .errout = errout, .max_out = OUT_MAX };
-	int64_t left = v->until - clock_mono_ms();
-	size_t n = v->n_args;
-
-	if (left <= 0)
-		return err_set(e, GT_AGAIN, "timeout", "git did not answer in time");
-	for (size_t i = 0; more[i] != NULL; i++)
-		v->args[n++] = more[i];
-	v->args[n] = NULL;
-	s.timeout_ms = (int)left;
-	buf_reset(out);
-	return spawn_run(&s, e) == 0 ? s.status : -1;
-}
-
-/*
- * A filter (git-lfs, or any command that somebody wrote into .git/config) would be run by status on files whose time changed. Each one
- * is switched off by name, through the environment: with -c a name could hold a "=" and escape. Too many of them: no visit.
- */
-static int
-silence_filters(struct visit *v, const char *dir, struct err *e)
-{
-	static const char *const ask[] = { "config", "-z", "--name-only", "--get-regexp",
-		"^filter\\..*\\.(clean|smudge|process|required)$", NULL };
-	struct buf out = BUF_INIT;
-	int ret = git(v, ask, &out, NULL, e) < 0 ? -1 : 0;
-	int n = 0;
-
-	for (char *p = out.data; ret == 0 && p < out.data + out.len; p += strlen(p) + 1, n++) {
-		if (n == SETTINGS_MAX) {
-			ret = err_set(e, GT_FAIL, "git", "the repository of %s configures too many filters", dir);
-			break;
-		}
-		add_setting(v, xasprintf("GIT_CONFIG_KEY_%d=%s", n, p));
-		add_setting(v, xasprintf("GIT_CONFIG_VALUE_%d=%s", n, str_ends(p, ".required") ? "false" : ""));
-	}
-	add_setting(v, xasprintf("GIT_CONFIG_COUNT=%d", n));
-	buf_release(&out);
-	return ret;
-}
 
 /* Scrubbed before it is cut: half of a secret is none that a rule would know. */
 static void
@@ -279,7 +191,7 @@ say_head(struct visit *v, struct scrub *s, struct buf *b, struct err *e)
 {
 	static const char *const ask[] = { "log", "-1", "--no-show-signature", "--format=%h%x00%s", NULL };
 	struct buf out = BUF_INIT;
-	int status = git(v, ask, &out, NULL, e);
+	int status = visit_git(v, ask, &out, NULL, e);
 
 	if (status == 0 && out.len > 0) {
 		const char *subject = out.data + strlen(out.data) + 1;
@@ -316,7 +228,7 @@ say_unfinished(struct visit *v, const char *dir, struct buf *b, struct err *e)
 		ask[n++] = signs[i].file;
 	}
 	ask[n] = NULL;
-	status = git(v, ask, &out, NULL, e);
+	status = visit_git(v, ask, &out, NULL, e);
 	for (char *p = out.data, *nl; status == 0 && (nl = strchr(p, '\n')) != NULL; p = nl + 1) {
 		char *path;
 
@@ -341,11 +253,11 @@ ask_status(struct visit *v, const char *dir, struct buf *out, struct err *e)
 	static const char *const ask_old[] = { "status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty",
 		"--untracked-files=normal", NULL };
 	struct buf words = BUF_INIT;
-	int status = git(v, ask, out, &words, e), ret;
+	int status = visit_git(v, ask, out, &words, e), ret;
 
 	if (status == 129) {
 		buf_reset(&words);
-		status = git(v, ask_old, out, &words, e);
+		status = visit_git(v, ask_old, out, &words, e);
 	}
 	if (status == 0)
 		ret = 1;
@@ -366,7 +278,7 @@ visit(struct visit *v, const char *dir, struct scrub *s, struct buf *text, struc
 {
 	struct status st = { .s = s, .files = BUF_INIT };
 	struct buf out = BUF_INIT;
-	int ret = silence_filters(v, dir, e);
+	int ret = visit_silence(v, e);
 
 	if (ret == 0)
 		ret = ask_status(v, dir, &out, e);
@@ -386,10 +298,30 @@ visit(struct visit *v, const char *dir, struct scrub *s, struct buf *text, struc
 	return ret;
 }
 
+bool
+git_near(const char *cwd)
+{
+	char *dir = xstrdup(cwd);
+	bool yes = false;
+
+	while (!yes && *dir != '\0') {
+		char *git = io_join(dir, ".git"), *slash;
+
+		yes = access(git, F_OK) == 0;
+		free(git);
+		slash = strrchr(dir, '/');
+		if (slash == NULL)
+			break;
+		*slash = '\0';
+	}
+	free(dir);
+	return yes;
+}
+
 int
 git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err *e)
 {
-	struct visit v = { .n_args = 0, .until = clock_mono_ms() + DEADLINE_MS };
+	struct visit v;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
 	struct stat st;
@@ -398,10 +330,7 @@ git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err 
 	*out = NULL;
 	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
 		return 0;
-	for (size_t i = 0; i < sizeof base_args / sizeof base_args[0]; i++)
-		v.args[v.n_args++] = base_args[i];
-	v.args[v.n_args++] = dir;
-	environment(&v);
+	visit_init(&v, dir, DEADLINE_MS);
 	ret = visit(&v, dir, s, &text, &why);
 	if (ret == 0 && text.len > 0)
 		*out = scrub_text(s, text.data, text.len, 0);
@@ -409,9 +338,7 @@ git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err 
 		ret = 0;
 	else if (ret < 0 && e != NULL)
 		*e = why;
-	for (size_t i = 0; i < v.n_settings; i++)
-		free(v.settings[i]);
-	free(v.env);
+	visit_release(&v);
 	buf_release(&text);
 	return ret;
 }

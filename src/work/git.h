@@ -1,6 +1,8 @@
 #ifndef WORK_GIT_H
 #define WORK_GIT_H
 
+#include <stdbool.h>
+
 struct clean_text;
 struct err;
 struct scrub;
@@ -22,5 +24,8 @@ struct scrub;
  * instance because the repository belongs to another user), "timeout".
  */
 int git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err *e);
+
+/* Does dir, or a folder above it, look like a work tree? For who would start a process for every agent outside of any. */
+bool git_near(const char *dir);
 
 #endif

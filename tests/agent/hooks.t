@@ -100,6 +100,22 @@ like "$OUT" "└─ $talk:[0-9a-z-]+ +ACTIVE" 'below its agent'
 ok 'until it has ended' until_ 20 agents_are ENDED 1
 ok 'the turn ends' until_ 20 event_is Stop
 
+# its orchestrator tells what it is a part of
+checkpoint() {	# KIND ID JSON
+	printf '%s' "$3" >"$W/in"
+	gt_in "$W/in" checkpoint "$1" "$2"
+	[ "$RC" = 0 ] || fail "checkpoint $1 $2: $RC $ERR"
+}
+checkpoint epic book '{"name": "The book", "sprints": [{"id": "notes", "status": "in_progress", "progress": 60}]}'
+checkpoint sprint notes "{\"epicId\": \"book\", \"progress\": 60, \"filesWritten\": [{\"path\": \"$dir/first.md\"}],
+	\"filesInProgress\": [{\"path\": \"$dir/second.md\", \"lastCompletedSection\": \"title\", \"nextSection\": \"the second chapter\"}]}"
+checkpoint agent writer "{\"sprintId\": \"notes\", \"epicId\": \"book\", \"sessionId\": \"$talk\", \"currentTask\": \"Write notes\",
+	\"taskProgress\": {\"subtasksCompleted\": [\"first\"], \"subtasksRemaining\": [\"second\", \"third\"]}}"
+gt epic status
+like "$OUT" 'Found no interrupted epic' 'while it lives its epic is not interrupted'
+gt -L "$SOCKET" epic resume book --yes
+is "$RC" 6 'nor can it be resumed'
+
 mkfifo "$W/gate"
 tell_agent hooked 'Please write the second one.'
 ok 'it is in the middle of a Write' until_ 20 test -e "$W/waits"
@@ -109,13 +125,19 @@ printf '# Sec' >"$dir/second.md"
 rm -f "$W/gate"
 ok 'it is killed' kill_agent hooked
 gt epic status
-like "$OUT" "Half-written files:.*$dir/second.md" 'epic status names the half-written file'
+like "$OUT" 'Found 1 interrupted epic.*The book.*INTERRUPTED \(60%\).*Files completed: 1/2.*Last file: [^ ]*second\.md' 'epic status finds its epic'
+like "$OUT" "Half-written files:.*$dir/second.md" 'and names the half-written file'
 gt prompt hooked -L "$SOCKET"
 like "$OUT" 'Write\([^)]*second\.md\) was under way: the file is there, 5 bytes' 'the prompt names the half-written file'
 unlike "$(grep 'under way' <<<"$OUT")" 'first\.md' 'and no other'
-gt hooked -L "$SOCKET" --json
-is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'it comes back'
-ok 'and was told of the file' asked_with 'second.md) was under way: the file is there, 5 bytes'
+printf '1\n' >"$W/in"
+gt_in "$W/in" -L "$SOCKET" epic resume book
+like "$RC $ERR $OUT" '^0 .*writer is back.*Active sprints: 1 \(sprint 1\)' 'epic resume brings it back'
+ok 'the model was told of the file' asked_with 'second.md) was under way: the file is there, 5 bytes'
+ok 'where to go on' asked_with 'Go on with section: the second chapter'
+ok 'and what remains' asked_with 'Subtasks remaining: second; third'
+gt epic status
+unlike "$OUT" 'book|second\.md' 'nothing of it is interrupted any more'
 gt session list --json
 is "$(json '{sessions}') $(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{lives}')" "1 $talk true" \
 	'it is the same session, with another process'

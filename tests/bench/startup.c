@@ -1,6 +1,7 @@
 /*
- * Makes a store of runs, for startup to go through:
- *   startup DIR OPEN FINISHED	DIR: an empty state directory; OPEN runs that are running, with their sessions, and FINISHED completed ones
+ * Makes a store of runs and agents, for startup to go through:
+ *   startup DIR OPEN FINISHED AGENTS	DIR: an empty state directory; OPEN runs that are running, with their sessions, FINISHED completed ones,
+ *					and AGENTS suspended agents, nine of ten below the one before
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include "base/moment.h"
 #include "ledger/run.h"
 #include "ledger/run_session.h"
+#include "ledger/session.h"
+#include "ledger/tree.h"
 #include "store/store.h"
 
 #define BATCH 10000
@@ -58,20 +61,40 @@ add(struct batch *b, int i, enum run_state state, const struct moment *now)
 		commit(b);
 }
 
+static void
+add_agent(struct batch *b, int i, const struct moment *now)
+{
+	char id[32], parent[32];
+	struct session x = {
+		.agent_uuid = id, .provider_name = (char *)(uintptr_t)"claude", .model = (char *)(uintptr_t)"one",
+		.cursor_session_id = (char *)(uintptr_t)"5e0b4c1e-7f3a-4f5e-9f43-1d2c3b4a5968", .workspace_path = (char *)(uintptr_t)"/tmp/work",
+		.parent = i % 10 == 0 ? NULL : parent, .why = (char *)(uintptr_t)"no process of it is running", .blob = { .size = -1 },
+	};
+	char *key, *value;
+
+	snprintf(id, sizeof id, "agent_%08d", i);
+	snprintf(parent, sizeof parent, "agent_%08d", i - 1);
+	session_change(&x, SESSION_SUSPENDED, now->wall_ms, &key, &value, &b->c[b->n++]);
+	tree_link_change(id, x.parent, now->wall_ms, &key, &value, &b->c[b->n++]);
+	if (b->n >= BATCH)
+		commit(b);
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct batch b;
 	struct err e = ERR_INIT;
 	struct moment now;
-	int open, finished;
+	int open, finished, agents;
 
-	if (argc != 4 || argv[1][0] != '/') {
-		fprintf(stderr, "usage: startup /DIR OPEN FINISHED\n");
+	if (argc != 5 || argv[1][0] != '/') {
+		fprintf(stderr, "usage: startup /DIR OPEN FINISHED AGENTS\n");
 		return GT_USAGE;
 	}
 	open = atoi(argv[2]);
 	finished = atoi(argv[3]);
+	agents = atoi(argv[4]);
 	if ((b.s = store_open("sqlite", argv[1], &e)) == NULL)
 		die("startup: %s", e.msg);
 	moment_now(&now);
@@ -82,6 +105,8 @@ main(int argc, char **argv)
 		add(&b, i, is_open ? RUN_RUNNING : RUN_COMPLETED, &now);
 		done += is_open;
 	}
+	for (int i = 0; i < agents; i++)
+		add_agent(&b, i, &now);
 	if (b.n > 0)
 		commit(&b);
 	store_close(b.s);

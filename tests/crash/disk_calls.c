@@ -1,4 +1,6 @@
 /* The calls of the C library that change files, and those whose answer another run would not see. */
+/* It has both names of each call, which a library's flags would make one. */
+#undef _FILE_OFFSET_BITS
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -115,8 +115,10 @@ int __wrap_raise(int sig);
 void __wrap_moment_now(struct moment *m);
 int64_t __wrap_clock_wall_ms(void);
 uint64_t __wrap_proc_ticks(pid_t pid);
-int __real_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
-int __wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e);
+int __real_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e);
+int __wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e);
 enum commit __real_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
 enum commit __wrap_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
 
@@ -148,13 +150,35 @@ __wrap_proc_ticks(pid_t pid)
 	return sim->process[pid].lives ? (uint64_t)pid + TICKS : 0;
 }
 
+/* Who is to come back by a tree that nobody mended. */
+static int
+hand_over(struct store *s, struct tree_back *back, struct err *e)
+{
+	struct sessions all = { .n = 0 };
+	struct tree t = { .n = 0 };
+	int ret = tree_read(s, &t, e) == 0 ? sessions_read(s, SESSION_SUSPENDED, &all, e) : -1;
+
+	for (size_t i = 0; i < all.n && ret == 0; i++) {
+		const struct tree_node *link = tree_find(&t, all.v[i].agent_uuid);
+
+		if (link == NULL || (!back->all && link->parent != NULL))
+			continue;
+		back->list.v = vec_room(back->list.v, back->list.n, &back->list.cap, sizeof *back->list.v);
+		session_copy(&back->list.v[back->list.n++], &all.v[i]);
+	}
+	sessions_release(&all);
+	tree_release(&t);
+	return ret;
+}
+
 int
-__wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct err *e)
+__wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
+    struct err *e)
 {
 	if (sim_control != SIM_NO_TREE)
-		return __real_tree_settle(s, alive, arg, out, e);
+		return __real_tree_settle(s, alive, arg, out, back, e);
 	memset(out, 0, sizeof *out);
-	return 0;
+	return back != NULL ? hand_over(s, back, e) : 0;
 }
 
 enum commit

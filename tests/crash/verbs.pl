@@ -9,11 +9,15 @@ use POSIX ();
 our ($w, $program, $preload) = @ENV{qw(W GT_RECOVER PRELOAD)};
 my ($home, $tests, $failed, $scenes) = ("gt-recover", 0, 0, 0);
 
+my $then = '"lastCheckpoint":"2025-10-10T20:45:30Z"';
+
 # A line a verb: its name; its words; what it reads; and what is special:
 #   again	the exit status when it is asked again after its change was made, where that is not 0 (whoever took a session up is refused)
 #   retold	asked again it tells of its change once more, in an event
 #   steps	it makes several commits
-#   scene	"empty": there is no state yet; "old": its backup is old; "count": so many commits were made that one is due
+#   scene	"empty": there is no state yet; "old": its backup is old; "count": so many commits were made that one is due;
+#	"hooks": they are installed
+#   small	no limit that lets it begin is too low for it
 #   quiet	it changes no more than a time, and has no event
 our @verbs = (
 	["record", "session record", '{"agent_uuid":"n","provider_name":"fake"}', { retold => 1 }],
@@ -39,7 +43,21 @@ our @verbs = (
 	["recover", "run recover --mode all", ""],
 	["register", "runner register r9", "", { retold => 1 }],
 	["beat", "runner beat r1", "", { quiet => 1 }],
+	["acquire", "lock acquire slot me", ""],
+	["renew", "lock renew mine me", "", { quiet => 1 }],
+	["release", "lock release mine me", ""],
 	["startup", "startup --mode all", "", { steps => 1 }],
+	["checkpoint-epic", "checkpoint epic e", qq({"sprints":[{"id":"x","status":"completed"},{"id":"y","status":"starting"}],$then})],
+	["checkpoint-sprint", "checkpoint sprint x", qq({"epicId":"e","status":"completed","progress":100,"filesWritten":[{"path":"a.c"}],$then})],
+	["checkpoint-agent", "checkpoint agent p", qq({"sprintId":"x","epicId":"e","currentTask":"tests","lastHeartbeat":"2025-10-10T20:45:37Z"})],
+	["checkpoint-file", "checkpoint file x", qq({"path":"b.c","currentLine":7,$then})],
+	["signal", "epic signal x", '{"name":"Api"}'],
+	["abandon", "epic abandon e --yes", "", { again => 4 }],
+	["import", "epic import", qq({"schema_version":1,"records":{"epic:f:state":{"epicId":"f","sprints":[{"id":"z","status":"waiting"}],$then},) .
+		qq("sprint:z:state":{"sprintId":"z","epicId":"f","status":"waiting",$then}}})],
+	["install-hooks", "install hooks", "", { quiet => 1, small => 1 }],
+	["uninstall-hooks", "uninstall hooks", "", { quiet => 1, small => 1, scene => "hooks" }],
+	["install-binding", "install binding", "", { quiet => 1, small => 1, steps => 1 }],
 );
 
 # What is there before each of them.
@@ -62,7 +80,15 @@ my @before = (
 	["run start four r2", ""],
 	["run stop four", ""],
 	["runner register r1", ""],
+	["lock acquire --lease 86400 mine me", ""],
+	["checkpoint epic e", qq({"sprints":[{"id":"x","status":"in_progress","progress":40},{"id":"y","status":"waiting"}],$then})],
+	["checkpoint sprint x", qq({"epicId":"e","status":"in_progress","progress":40,"agents":[{"id":"p"}],$then})],
+	["checkpoint agent p", qq({"sprintId":"x","epicId":"e","currentTask":"code","lastHeartbeat":"2025-10-10T20:45:37Z"})],
 );
+
+# Claude Code's own files, among ours for once: they are looked at as records are.
+my $claude = "$home/claude";
+my $settings = '{"model": "opus", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}';
 
 sub note { print "# $_\n" for split /\n/, $_[0] }
 
@@ -111,6 +137,7 @@ sub run {
 	my $pid = fork // die "fork: $!";
 	if ($pid == 0) {
 		$ENV{XDG_STATE_HOME} = $state;
+		$ENV{CLAUDE_CONFIG_DIR} = "$state/$claude";
 		%ENV = (%ENV, %{$how{env} // {}});
 		open STDIN, "<", "$w/in" and open STDOUT, ">", $how{out} // "$w/out" and open STDERR, ">", "$w/err" or POSIX::_exit(126);
 		exec { $command[0] } @command or POSIX::_exit(127);
@@ -206,6 +233,9 @@ sub make_before {
 		my $r = run($state, @$_);
 		ok(0, "the scene could not be set: $_->[0]: $r->{err}") if $r->{code} != 0 or $r->{signal};
 	}
+	mkdir "$state/$claude", 0700 or die "$state/$claude: $!";
+	spit("$state/$claude/settings.json", $settings);
+	chmod 0600, "$state/$claude/settings.json";
 }
 
 # A new state directory as it is before this verb; `in` (another file system): there.
@@ -216,6 +246,7 @@ sub scene {
 	make_path($state);
 	make_before() unless -d "$w/before";
 	copy("$w/before", $state) if $kind ne "empty";
+	run($state, "install hooks", "") if $kind eq "hooks";
 	utime 1, 1, "$state/$home/recover.db.backup" if $kind eq "old";
 	rows("$state/$home/recover.db", "update done set seq = 255 where seq = (select max(seq) from done)") if $kind eq "count";
 	return $state;
@@ -235,7 +266,16 @@ sub records {
 	}
 	my ($rows, $why) = rows("$copy/recover.db", "select key, version, tag, value from record order by key");
 	# a store that was being made has no tables yet
-	return $rows // ($why =~ /no such table/ ? "" : "it cannot be read: $why");
+	return defined $rows ? $rows . claude_files("$state/$claude") : $why =~ /no such table/ ? "" : "it cannot be read: $why";
+}
+
+# A row each, without what a writer left that died.
+sub claude_files {
+	my ($root, $under) = (@_, "");
+	return join "", map {
+		my $name = $under . substr $_, length "$root$under";
+		-d $_ ? claude_files($root, $name) : "claude$name|1|file|" . unpack("H*", slurp($_)) . "\n"
+	} sort glob "$root$under/*";
 }
 
 # Without what differs between two runs, times and the life that a registration counts; and how many events there are of a kind and subject.
@@ -251,6 +291,7 @@ sub same {
 			next;
 		}
 		next if $key =~ /^counter:/;
+		$value =~ s/"(readyAt|startTime)":"[^"]*"/"$1":T/g;
 		$value =~ s/"((?:\w+_)?at|\w*boot_ms|entered_\w+|life)":[1-9][0-9]*/"$1":T/g;
 		push @rest, "$key $tag $value";
 	}

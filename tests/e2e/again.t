@@ -338,4 +338,30 @@ gt fox -L main
 is "$RC $(messages fox)" "0 $((told + 3))" '  it crashes, and comes back'
 is "$(grep -oE 'rival-[12]|newborn-1|early-1' "$(message_file fox)" | uniq | tr '\n' ' ')" 'rival-1 rival-2 newborn-1 early-1 ' \
 	'  with all that it had heard'
+
+# ---- the server that was made for it dies, and the next one begins in the same second, which is all that tmux tells of a start ----
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
+ok 'an agent works' start_agent gnu --scenario "$DATA/idle.scenario"
+tm set-option -g remain-on-exit off
+gt snapshot -L main
+kill_server fox gnu
+tried=0
+while [ $((tried += 1)) -le 10 ]; do
+	{ GT_FAULT=store-committed:4=kill "$GT_RECOVER" gnu -L main >/dev/null 2>&1 </dev/null; } 2>/dev/null
+	pid=$(tm display-message -p '#{pid}')
+	kill -9 "$pid"
+	until_ 5 _gone "$pid"
+	tm new-session -d -s other 'exec sleep 600'
+	began=$(sql "$XDG_STATE_HOME/gt-recover/recover.db" "select max(json_extract(value, '\$.times.respawned')) from record where key like 'attempt:%'")
+	no_agent gnu
+	[ "$(tm display-message -p '#{start_time}')" != $((began / 1000)) ] || break
+	kill_server
+	gt release gnu -L main
+done
+[ "$tried" -le 10 ]
+is $? 0 "both servers begin in one second (try $tried)"
+ok '  it is not taken for one that was ended on purpose' until_ 5 listed_is gnu crash_reason server_exit
+gt gnu -L main
+is "$RC" 0 '  and comes back'
 done_testing

@@ -77,7 +77,7 @@ refuses '--color takes auto, always or never' list --color sometimes
 refuses '--via takes' --via magic one
 refuses '--scope takes task or lines' --scope all one
 refuses 'do not go together' --all one
-refuses 'install takes one of the words shim, timer, plugin and hooks' install
+refuses 'install takes one of the words shim, timer, plugin, hooks and binding' install
 refuses 'context takes the name of one session' context one two
 gt list --bogus --json
 is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 1' 'an error is JSON when JSON is asked for, and nothing else'

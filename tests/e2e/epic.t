@@ -63,8 +63,10 @@ is "$(everything)" "$before" 'and nothing was changed'
 gt epic status
 like "$RC $OUT" '^0 Found 1 interrupted epic:.*Sprint 2 \(catalog\): INTERRUPTED \(80%\).*Last file: src/catalog.ts \(line 245\).*Dependency: Sprint 1 ✅' \
 	'status finds it'
+gt doctor --json -L main
+like "$(found State.epics) $(found State.epics sentence)" '^note interrupted: shop$' 'so does doctor'
 gt -L main epic resume shop --dry-run
-like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: filterProducts.*Agents: coder-2' \
+like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: "filterProducts".*Tests run: 15/20.*Agents: coder-2.*this is the plan' \
 	'--dry-run shows the plan'
 is "$(everything)" "$before" 'and changes nothing'
 printf 'n\n' >"$W/in"
@@ -84,8 +86,8 @@ is "$RC" 0 'an agent tells by what id its session is recorded'
 dir=$(agent_dir coder-2)
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
-like "$RC $ERR" '^0 .*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
-like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2.*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
+like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
+like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2 \(sprints 2, 4\).*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
 ok 'the agent is told' until_ 20 messages_are coder-2 1
 told=$(cat "$(message_file coder-2 1)")
 like "$told" 'Epic E-commerce Platform \(shop\), sprint catalog, at 80%, phase Loop 3' 'its epic'
@@ -141,6 +143,12 @@ printf '3\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Sprint 1 \(only\): Resuming at 80%.*Agents: fresh' '3 shows the plan'
 is "$(sql "$DB" "select count(*) from record where key = 'session:fresh'")" 0 'and starts nobody'
+before=$(everything)
+checkpoint epic empty '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "nobodys", "status": "in_progress", "progress": 80}]}'
+gt -L main epic resume empty --yes
+like "$RC $OUT$ERR" '^4 .*sprint nobodys: no agent of it is recorded' 'a sprint without agents is no success'
+gt epic abandon empty --yes
+is "$(everything)" "$before" 'and nobody is made for it'
 printf '2\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Active sprints: 1.*80% \(restart\)' '2 starts over'

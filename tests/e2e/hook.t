@@ -131,6 +131,13 @@ is "$(state spooled)" '' 'and not in the store'
 gt session list
 is "$(state spooled) $(stat -c %s "$STATE/spool")" 'ACTIVE 0' 'the next command has it in the store'
 
+# ---- no store yet ----
+mkdir -m 700 "$W/young" "$W/young/gt-recover"
+printf '{"at":%s,"boot_ms":1,"boot_id":"b","event":"SessionStart","conversation":"early"}\n' "${EPOCHREALTIME/[.,]*/000}" >"$W/young/gt-recover/spool"
+chmod 600 "$W/young/gt-recover/spool"
+XDG_STATE_HOME=$W/young gt session list
+like "$RC $OUT" '^0 .*early +ACTIVE' 'the next command has it also when there is no store yet, and it only reads'
+
 # ---- the store is damaged, and then a replay dies ----
 cp "$DB" "$W/whole"
 mv "$STATE/recover.db.backup" "$W/backup"
@@ -165,6 +172,8 @@ exec {HOLD}>&-
 
 # ---- install ----
 SETTINGS=$HOME/.claude/settings.json
+gt doctor --json -L main
+is "$(found Agents.hooks) $(found State.spool)" 'note ok' 'doctor tells that there are none'
 gt install hooks --print
 like "$OUT" '"command": "[^"]*gt-recover hook PreToolUse"' 'what would be installed'
 cp -- "$SETTINGS" "$W/before" 2>/dev/null || printf '{\n  "model": "opus",\n  "hooks": {\n    "Stop": []\n  }\n}\n' >"$SETTINGS"
@@ -175,6 +184,23 @@ gt install hooks
 is "$RC" 0 'installed'
 like "$ERR" 'settings\.json: the hooks are installed' 'it says so'
 is "$(grep -c 'gt-recover hook' "$SETTINGS")" 7 'seven of them'
+gt doctor --json -L main
+is "$(found Agents.hooks)" ok 'doctor finds them'
+cp "$SETTINGS" "$W/with"
+sed "s#$GT_RECOVER hook#/nowhere/gt-recover hook#" "$W/with" >"$SETTINGS"
+gt doctor --json -L main
+like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^error they call /nowhere/gt-recover, which is not there' '  a program that is gone'
+sed '0,/gt-recover hook Stop/s//true/' "$W/with" >"$SETTINGS"
+gt doctor --json -L main
+like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^warning 6 of 7' '  one that is missing'
+cp "$W/with" "$SETTINGS"
+printf '{"half a line' >"$STATE/spool"
+gt doctor --json -L main
+is "$(found State.spool)" note '  what waits in the spool'
+touch -d '2 hours ago' "$STATE/spool"
+gt doctor --json -L main
+is "$(found State.spool)" warning '  and that it has waited for long'
+: >"$STATE/spool"
 gt install hooks
 like "$ERR" 'installed already' 'once'
 is "$(grep -c 'gt-recover hook' "$SETTINGS")" 7 'and no second time'

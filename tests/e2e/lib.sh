@@ -411,6 +411,14 @@ listed() {
 		for (@{JSON::PP->new->utf8->decode($_)->{sessions}}) { print $_->{$main::field} // "(none)" if $_->{name} eq $main::name }' "$1" "$2"
 }
 
+# Of the check of that name ("GROUP.NAME") in the answer of doctor --json in $OUT, several joined by "|": found NAME [FIELD]
+found() {
+	printf '%s' "$OUT" | perl -MJSON::PP -CO -0777 -ne '
+		BEGIN { ($main::name, $main::field) = splice @ARGV, 0, 2 }
+		print join "|", map { $_->{$main::field} // "(none)" } grep { "$_->{group}.$_->{name}" eq $main::name }
+			@{JSON::PP->new->utf8->decode($_)->{checks}}' "$1" "${2:-result}"
+}
+
 listed_is() {	# SESSION FIELD VALUE
 	[ "$(listed "$1" "$2")" = "$3" ]
 }

@@ -85,6 +85,16 @@ gt run claim somebody r2
 before=$(everything)
 gt doctor -L main
 is "$(everything)" "$before" 'looking changes nothing'
+files=$(find "$STATE" | sort)
+gt startup -n --threshold 0
+like "$RC $ERR" '^0 What startup would do; nothing is changed:' '--dry-run tells what it would do'
+like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions whose processes are gone are suspended, 1 agent is linked to its parent, 1 message is flagged' \
+	'all of it'
+like "$ERR" 'to be brought back: gt-recover agent resume root' 'and whom it would name'
+gt startup --dry-run --json --threshold 0
+is "$(json '{dry_run}') $(json '{startup}{sessions}{suspended}') $(json '{startup}{agents}{linked}') $(json '{startup}{resume}[2]{would_restart}')" \
+	'true 5 1 false' 'in JSON'
+is "$(everything) $(find "$STATE" | sort)" "$before $files" 'and changes nothing'
 gt startup --mode none
 is "$(tag run:r1) $(tag run:r2)" 'running claimed' '--mode none leaves the runs alone'
 like "$RC $ERR" '^0 5 sessions whose processes are gone are suspended, 1 agent is linked to its parent, 1 message is flagged' 'it says what it changed'

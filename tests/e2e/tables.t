@@ -20,7 +20,7 @@ shown() {
 	tm capture-pane -p -t =view:
 }
 
-for one in session message run runner; do
+for one in session message run runner lock; do
 	gt $one list
 	is "$RC $OUT" '0 ' "$one list: nothing, and said so"
 	like "$ERR" '\.$' 'in a sentence'

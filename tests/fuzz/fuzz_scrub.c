@@ -39,8 +39,8 @@ void __wrap_keywords_sift(const struct keywords *k, const char *text, size_t n, 
     void *const args[KEYWORD_LANES]);
 int __real_pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m);
 int __wrap_pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m);
-void __real_known_find(const struct known *k, const struct view *w, struct findings *f);
-void __wrap_known_find(const struct known *k, const struct view *w, struct findings *f);
+void __real_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f);
+void __wrap_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f);
 
 int
 __wrap_keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *, size_t, size_t, size_t), void *arg)
@@ -65,10 +65,11 @@ __wrap_pattern_find(const struct pattern *p, const char *text, size_t n, size_t 
 }
 
 void
-__wrap_known_find(const struct known *k, const struct view *w, struct findings *f)
+__wrap_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f)
 {
-	steps += w->text.len;
-	__real_known_find(k, w, f);
+	for (size_t i = 0; i < rows->n; i++)
+		steps += rows->v[i].quiet ? 0 : rows->v[i].end - rows->v[i].body + 1;
+	__real_known_find(k, text, rows, view, f);
 }
 
 static void

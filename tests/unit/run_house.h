@@ -31,7 +31,7 @@ struct house {
 static inline struct house
 house(void)
 {
-	struct house h = { .dir = temp_dir(), .now = { START, 1000 * SECOND, "boot-a" }, .e = ERR_INIT };
+	struct house h = { .dir = temp_dir(), .now = { START, 1000 * SECOND, "boot-a", "" }, .e = ERR_INIT };
 
 	h.s = store_open("sqlite", h.dir, &h.e);
 	assert_non_null(h.s);

@@ -516,11 +516,58 @@ test_spool_kept(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, home_teardown)
 
+static size_t
+tidied(struct home *h, int64_t before)
+{
+	size_t n = 99;
+
+	assert_int_equal(activity_tidy(h->s, before, &n, &h->e), 0);
+	return n;
+}
+
+/* What is old goes once its session has ended; a place of this boot stays, whatever its age. */
+static void
+test_tidy(void **state)
+{
+	static const char elsewhere[] = "place:another-boot:7:%1";
+	struct home *h = *state;
+	struct activity a;
+	struct moment now;
+	struct record r;
+	char *here;
+
+	moment_now(&now);
+	here = xasprintf("place:%s:7:%%1", now.boot_id);
+	for (int i = 0; i < 2; i++) {
+		struct change c = { CHANGE_PUT, i == 0 ? elsewhere : here, STORE_ANY, "place",
+		    "{\"schema_version\":1,\"agent_uuid\":\"x\",\"at\":1000}" };
+
+		assert_int_equal(store_commit(h->s, &c, 1, &h->e), COMMIT_DONE);
+	}
+	note(h, beat_of("SessionStart", TALK, ""));
+	note(h, beat_of("SessionStart", OTHER, ""));
+	note(h, beat_of("SessionEnd", OTHER, ",\"reason\":\"prompt_input_exit\""));
+	assert_int_equal(tidied(h, 1000), 0);
+	assert_int_equal(tidied(h, clock_at), 1);
+	assert_int_equal(store_get(h->s, elsewhere, &r, &h->e), 0);
+	assert_int_equal(store_get(h->s, here, &r, &h->e), 1);
+	record_release(&r);
+	assert_int_equal(activity_load(h->s, OTHER, &a, &h->e), 1);
+	activity_release(&a);
+	assert_int_equal(tidied(h, clock_at + 1), 1);
+	assert_int_equal(activity_load(h->s, OTHER, &a, &h->e), 0);
+	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
+	activity_release(&a);
+	assert_int_equal(tidied(h, clock_at + 1), 0);
+	free(here);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),
+		TEST(test_tidy),
 		cmocka_unit_test(test_read_other),
 		TEST(test_files),
 		TEST(test_files_of_agent),

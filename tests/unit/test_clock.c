@@ -45,8 +45,8 @@ reads_what_it_writes(void **state)
 static void
 the_wall_clock_makes_nothing_old(void **state)
 {
-	const struct moment was = { 1000000, 5000, "boot-a" };
-	struct moment now = { 1000000, 6000, "boot-a" };
+	const struct moment was = { 1000000, 5000, "boot-a", "" };
+	struct moment now = { 1000000, 6000, "boot-a", "" };
 
 	(void)state;
 	assert_int_equal(moment_age(&was, &now), 1000);
@@ -56,14 +56,14 @@ the_wall_clock_makes_nothing_old(void **state)
 	assert_int_equal(moment_age(&was, &now), 1000);
 	now.boot_ms = 4999;
 	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
-	now = (struct moment){ 1000001, 9000, "boot-b" };
+	now = (struct moment){ 1000001, 9000, "boot-b", "" };
 	assert_int_equal(moment_age(&was, &now), MOMENT_OTHER_BOOT);
 }
 
 static void
 what_has_no_boot_goes_by_the_wall_clock(void **state)
 {
-	const struct moment now = { 1000000, 5000, "boot-a" };
+	const struct moment now = { 1000000, 5000, "boot-a", "" };
 	struct moment was = { .wall_ms = 700000 };
 
 	(void)state;

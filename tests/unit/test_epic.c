@@ -5,12 +5,15 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "cmd/epic_plan.h"
 #include "cmd/epic_screen.h"
 #include "epic/dump.h"
 #include "epic/epic.h"
 #include "epic/shape.h"
 #include "epic/state.h"
 #include "golden.h"
+#include "ledger/activity.h"
+#include "ledger/beat.h"
 #include "scrub/scrub.h"
 
 #define BEAT 30000				/* ms: checkpoint_interval */
@@ -115,6 +118,9 @@ test_screens(void **state)
 	epic_screen_prompt(&out, &list.v[0], at("2025-10-10T20:47:37Z"), THRESHOLD);
 	same_as_golden("prompt.txt", &out);
 	buf_reset(&out);
+	epic_screen_prompt(&out, &list.v[0], at("2025-10-10T20:47:07Z"), THRESHOLD);
+	assert_non_null(strstr(out.data, "Crash Duration: 1 minute 30 seconds\n"));
+	buf_reset(&out);
 	epic_screen_abandon(&out, &list.v[0]);
 	same_as_golden("abandon.txt", &out);
 	epics_release(&list);
@@ -124,6 +130,73 @@ test_screens(void **state)
 	read_at(h, NULL, "2025-10-10T20:46:37Z", &list);
 	epic_screen_status(&out, &list, false, at("2025-10-10T20:46:37Z"), THRESHOLD);
 	assert_string_equal(out.data, "Found no interrupted epic.\n");
+	epics_release(&list);
+	buf_release(&out);
+}
+
+/* What resuming says, before and after. */
+static void
+test_plan(void **state)
+{
+	static const bool all[] = { true, true, true, true, true }, some[] = { false, true, true, false, false };
+	int64_t saved[] = { -1, at("2025-10-10T20:45:25Z"), 0, -1, -1 };
+	struct home *h = *state;
+	struct epic_plan p = { .chosen = all, .saved = saved, .threshold = THRESHOLD };
+	struct buf out = BUF_INIT;
+	struct epics list;
+
+	write_all(h);
+	read_at(h, "e-commerce-123", "2025-10-10T20:47:37Z", &list);
+	p.x = &list.v[0];
+	epic_plan_all(&out, &p);
+	same_as_golden("plan.txt", &out);
+	buf_reset(&out);
+	epic_plan_title(&out, &p);
+	for (size_t i = 0; i < list.v[0].n; i++)
+		epic_plan_sprint(&out, &p, i, "Spawning agents: ");
+	same_as_golden("resume.txt", &out);
+	buf_reset(&out);
+	epic_plan_summary(&out, &p, (const bool[]){ false, true, true, true, true }, true);
+	same_as_golden("summary.txt", &out);
+
+	/* the way 2, and two sprints alone */
+	p.restart = true;
+	p.chosen = some;
+	buf_reset(&out);
+	epic_plan_all(&out, &p);
+	same_as_golden("plan-restart.txt", &out);
+	buf_reset(&out);
+	epic_plan_summary(&out, &p, (const bool[]){ false, false, true, false, false }, false);
+	same_as_golden("summary-part.txt", &out);
+	epics_release(&list);
+	buf_release(&out);
+}
+
+/* What waits for something that is not there is left waiting, and one that runs is shown without a word of a crash. */
+static void
+test_waiting(void **state)
+{
+	struct home *h = *state;
+	struct epic_plan p = { .chosen = (const bool[]){ true, true }, .saved = (const int64_t[]){ -1, -1 }, .threshold = THRESHOLD };
+	struct buf out = BUF_INIT;
+	struct epics list;
+
+	write_state(h, SHAPE_EPIC, "e", "{\"sprints\": [{\"id\": \"a\", \"status\": \"starting\", \"progress\": 3}, "
+	    "{\"id\": \"b\", \"status\": \"waiting\"}], \"dependencies\": {\"b\": [\"a\"]}, \"lastCheckpoint\": \"2025-10-10T20:45:37Z\"}");
+	read_at(h, "e", "2025-10-10T20:45:38Z", &list);
+	p.x = &list.v[0];
+	assert_false(epic_plan_open(&p, 1));
+	epic_plan_sprint(&out, &p, 1, "Agents: ");
+	assert_string_equal(out.data, "⏸️  Sprint 2 (b): Dependency not ready, left waiting\n    └─ Dependency: Sprint 1 (not ready)\n");
+	buf_reset(&out);
+	epic_screen_status(&out, &list, true, at("2025-10-10T20:45:38Z"), THRESHOLD);
+	assert_non_null(strstr(out.data, "    ⚠️  Sprint 1 (a): STARTING (3%)\n\n"));
+	assert_non_null(strstr(out.data, "It is not interrupted."));
+	epics_release(&list);
+	write_state(h, SHAPE_SIGNAL, "a", "{\"name\": \"A\"}");
+	read_at(h, "e", "2025-10-10T20:45:38Z", &list);
+	p.x = &list.v[0];
+	assert_true(epic_plan_open(&p, 1));
 	epics_release(&list);
 	buf_release(&out);
 }
@@ -201,6 +274,36 @@ test_gone(void **state)
 	epics_release(&list);
 }
 
+/* What hooks tell of an agent is a sign of life, also where nobody knows its process. */
+static void
+test_hooks(void **state)
+{
+	struct home *h = *state;
+	struct beat b = { .kind = BEAT_START, .event = (char *)(uintptr_t)"SessionStart", .conversation = (char *)(uintptr_t)"a" };
+	const struct beat *beats[] = { &b };
+	struct epics list;
+
+	write_state(h, SHAPE_EPIC, "e", "{\"sprints\": [{\"id\": \"s\", \"status\": \"in_progress\"}]}");
+	write_state(h, SHAPE_SPRINT, "s", "{\"epicId\": \"e\", \"agents\": [{\"id\": \"a\"}]}");
+	read_at(h, "e", "2025-10-10T20:59:59Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	moment_now(&b.at);
+	b.at.wall_ms = at("2025-10-10T20:59:30Z");
+	assert_int_equal(activity_note(h->s, beats, 1, &h->e), 0);
+	read_at(h, "e", "2025-10-10T20:59:59Z", &list);
+	assert_false(list.v[0].interrupted);
+	assert_int_equal(list.v[0].heard, b.at.wall_ms);
+	epics_release(&list);
+	read_at(h, "e", "2025-10-10T21:01:00Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	/* the clock was put back since */
+	read_at(h, "e", "2025-10-10T20:58:00Z", &list);
+	assert_int_equal(list.v[0].heard, at("2025-10-10T20:58:00Z"));
+	epics_release(&list);
+}
+
 /* Which epics were interrupted: all that were, and no other. */
 static void
 test_detection(void **state)
@@ -253,7 +356,7 @@ test_round_trip(void **state)
 	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), 0);
 	free(id);
 	assert_int_equal(dump_abandon(h->s, &list.v[0], &n, &h->e), 0);
-	assert_int_equal(n, 9);
+	assert_int_equal(n, 10);
 	epics_release(&list);
 	assert_int_equal(state_find(h->s, STATE_AGENT, "coder-2", &r, NULL, &h->e), 0);
 	assert_int_equal(dump_take(h->s, dump, s, &id, &h->e), 1);
@@ -290,8 +393,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_screens, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_plan, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_waiting, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_alive, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_gone, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_hooks, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_detection, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_round_trip, home_setup, home_teardown),
 	};

@@ -426,7 +426,7 @@ test_rules_of_runs(void **state)
 {
 	struct home *h = *state;
 	struct run r = { .id = (char *)(uintptr_t)"run", .session_id = (char *)(uintptr_t)"ses", .prompt = (char *)(uintptr_t)"test" }, out;
-	const struct moment now = { 1, 1, "boot" };
+	const struct moment now = { 1, 1, "boot", "" };
 
 	assert_int_equal(run_create(h->s, &r, NULL, &now, &out, &h->e), 1);
 	run_release(&out);

@@ -140,8 +140,10 @@ a_removed_file_is_no_lock(void **state)
 	assert_true(first >= 0);
 	waiter = fork();
 	if (waiter == 0) {
-		int fd = io_lock(h->lock, 30000, NULL);
+		int fd;
 
+		close(first);	/* it would hold the lock on */
+		fd = io_lock(h->lock, 30000, NULL);
 		_exit(fd < 0 || access(h->lock, F_OK) != 0);
 	}
 	io_unlock(h->lock, first);

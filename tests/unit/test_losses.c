@@ -119,7 +119,7 @@ recover(struct home *h, enum reply_policy policy, struct messages_settled *messa
 
 	moment_now(&now);
 	assert_int_equal(sessions_settle(h->s, session_alive_now, &now, &sessions, &h->e), 0);
-	assert_int_equal(tree_settle(h->s, session_alive_now, &now, &tree, &h->e), 0);
+	assert_int_equal(tree_settle(h->s, session_alive_now, &now, &tree, NULL, &h->e), 0);
 	assert_int_equal(messages_settle(h->s, policy, messages, &h->e), 0);
 }
 

@@ -165,7 +165,7 @@ static void
 start_up(struct home *h)
 {
 	const struct run_recovery how = { .mode = RUN_MODE_STALE, .threshold_ms = 300000 };
-	const struct moment now = { 1700100000000, 5000, "another boot" };
+	const struct moment now = { 1700100000000, 5000, "another boot", "" };
 	struct messages_settled messages;
 	struct sessions_settled sessions;
 	struct tree_settled tree;
@@ -175,7 +175,7 @@ start_up(struct home *h)
 	assert_true(runs.reset_to_pending == 1 && runs.marked_failed == 1 && runs.marked_stopped == 1);
 	assert_int_equal(sessions_settle(h->s, nobody, NULL, &sessions, &h->e), 0);
 	assert_int_equal(sessions.suspended, 3);
-	assert_int_equal(tree_settle(h->s, nobody, NULL, &tree, &h->e), 0);
+	assert_int_equal(tree_settle(h->s, nobody, NULL, &tree, NULL, &h->e), 0);
 	assert_true(tree.linked == 1 && tree.ended == 0 && tree.made_roots == 0);
 	assert_int_equal(messages_settle(h->s, REPLY_ASK, &messages, &h->e), 0);
 	assert_true(messages.pending == 3 && messages.asked == 1);

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "redis_house.h"
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "store/store.h"
 #include "store/redis_private.h"
 
@@ -204,12 +207,8 @@ test_whose_store_it_is(void **state)
 	struct redis_house *h = home_of(state);
 	struct store *s = open_well(h);
 	struct err e = ERR_INIT;
-	char *machine = redis_raw_do(h, "GET gt-recover:machine"), *back = xasprintf("SET gt-recover:machine %s", machine);
 
 	assert_int_equal(put(s, "a", STORE_ABSENT, "t", "1", NULL), COMMIT_DONE);
-	assert_raw(h, "SET gt-recover:machine another", "OK");
-	assert_refused(h, "other-machine", "another machine");
-	assert_raw(h, back, "OK");
 	/* emptied under our hands: nothing of ours goes into what comes after it */
 	assert_raw(h, "FLUSHALL", "OK");
 	assert_int_equal(put(s, "a", STORE_ANY, "t", "2", &e), COMMIT_ERROR);
@@ -222,8 +221,86 @@ test_whose_store_it_is(void **state)
 	store_close(s);
 	assert_raw(h, "SET gt-recover:store 2", "OK");
 	assert_refused(h, "newer", "later");
-	free(machine);
-	free(back);
+}
+
+static void
+seen(const struct redis_house *h, const char *host, const char *boot, int64_t at)
+{
+	redisContext *c = redis_raw(h);
+	char *row = xasprintf("%s %lld", boot, (long long)at);
+	redisReply *r = redisCommand(c, "HSET gt-recover:hosts %s %s", host, row);
+
+	assert_true(r != NULL && r->type == REDIS_REPLY_INTEGER);
+	freeReplyObject(r);
+	redisFree(c);
+	free(row);
+}
+
+/* Under one name a machine may be started again, but there cannot be two. */
+static void
+test_one_machine_a_host(void **state)
+{
+	struct redis_house *h = home_of(state);
+	int64_t booted = clock_wall_ms() - clock_boot_ms();
+	char *row, *again;
+
+	assert_int_equal(host_set("west", NULL), 0);
+	store_close(open_well(h));
+	row = redis_raw_do(h, "HGET gt-recover:hosts west");
+	assert_true(strlen(row) > 40);
+	/* another boot, before this one */
+	seen(h, "west", "0b3e", booted - 60000);
+	store_close(open_well(h));
+	again = redis_raw_do(h, "HGET gt-recover:hosts west");
+	assert_memory_equal(row, again, 36);
+	/* another boot, while this one was up already: another machine */
+	seen(h, "west", "0b3e", booted + 60000);
+	assert_refused(h, "other-machine", "another machine");
+	/* a host of its own */
+	assert_int_equal(host_set("east", NULL), 0);
+	store_close(open_well(h));
+	host_unset();
+	free(row);
+	free(again);
+}
+
+/* What is about a host's panes the other one does not see; all else both do. */
+static void
+test_hosts_own_records(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *west, *east;
+	struct records all = { 0 };
+	struct change both[] = { { CHANGE_PUT, "pane:1.2:%3:main", STORE_ABSENT, "open", "1" }, { CHANGE_PUT, "attempt:a", STORE_ABSENT, "t", "2" },
+	    { CHANGE_PUT, "run:r", STORE_ABSENT, "pending", "3" } };
+	struct record r;
+
+	assert_int_equal(host_set("west", NULL), 0);
+	west = open_well(h);
+	assert_int_equal(host_set("east", NULL), 0);
+	east = open_well(h);
+	assert_string_equal(store_host(west), "west");
+	assert_int_equal(store_commit(west, both, 3, NULL), COMMIT_DONE);
+	assert_raw(h, "GET pane@west:1.2:%%3:main", "1");
+	assert_raw(h, "GET run:r", "3");
+	assert_int_equal(store_get(west, "pane:1.2:%3:main", &r, NULL), 1);
+	assert_string_equal(r.key, "pane:1.2:%3:main");
+	record_release(&r);
+	assert_int_equal(store_get(east, "pane:1.2:%3:main", &r, NULL), 0);
+	assert_int_equal(store_scan(east, "attempt:", NULL, NULL, 0, &all, NULL), 0);
+	assert_int_equal(all.n, 0);
+	assert_int_equal(store_commit(east, both, 2, NULL), COMMIT_DONE);
+	assert_int_equal(store_scan(west, "attempt:", "t", NULL, 0, &all, NULL), 0);
+	assert_int_equal(all.n, 1);
+	assert_string_equal(all.v[0].key, "attempt:a");
+	assert_int_equal(store_scan(west, "attempt:", "t", all.v[0].key, 0, &all, NULL), 0);
+	assert_int_equal(all.n, 1);
+	assert_int_equal(store_get(east, "run:r", &r, NULL), 1);
+	record_release(&r);
+	records_release(&all);
+	store_close(west);
+	store_close(east);
+	host_unset();
 }
 
 static redisReply *
@@ -391,6 +468,8 @@ main(void)
 		WITH_SERVER(test_password),
 		WITH_SERVER(test_leaves_what_is_not_ours),
 		WITH_SERVER(test_whose_store_it_is),
+		WITH_SERVER(test_one_machine_a_host),
+		WITH_SERVER(test_hosts_own_records),
 		WITH_SERVER(test_a_late_commit_is_refused),
 		WITH_SERVER(test_reconnects),
 		WITH_SERVER(test_lost_answer),

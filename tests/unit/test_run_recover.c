@@ -392,6 +392,48 @@ two_runs_of_a_session_are_recovered_together(void **unused)
 	leave(&h);
 }
 
+/* Runs and sessions in orders of their own, more than a page of either. Each session changes once, in the commit of its runs. */
+static void
+many_runs_of_many_sessions_are_one_commit(void **unused)
+{
+	enum { RUNS = 1200, SESSIONS = 701 };
+	static const char *const was[] = { "claimed", "running", "stopping", "completed" };
+	static const char *const becomes[] = { "pending", "failed", "stopped", "completed" };
+	static struct change all[RUNS + SESSIONS];
+	bool failed[SESSIONS] = { false }, stopped[SESSIONS] = { false };
+	struct house h = house();
+	struct told t = { .all = 0 };
+	struct record x;
+
+	(void)unused;
+	for (int i = 0; i < SESSIONS; i++)
+		all[i] = (struct change){ CHANGE_PUT, xasprintf("run_session:%d", i), STORE_ABSENT, i % 5 == 0 ? "stopping" : "running",
+			xasprintf("{}") };
+	for (int i = 0; i < RUNS; i++) {
+		int its = i * 389 % SESSIONS;
+
+		all[SESSIONS + i] = (struct change){ CHANGE_PUT, xasprintf("run:%d", i), STORE_ABSENT, was[i % 4],
+			xasprintf("{\"session_id\":\"%d\"}", its) };
+		failed[its] = failed[its] || (i % 4 == 1 && its % 5 != 0);
+		stopped[its] = stopped[its] || i % 4 == 2;
+	}
+	assert_int_equal(store_commit(h.s, all, RUNS + SESSIONS, &h.e), COMMIT_DONE);
+	assert_int_equal(recover(&h, RUN_MODE_ALL).marked_failed, RUNS / 4);
+	assert_int_equal(event_each(h.s, NULL, hear, &t, &h.e), 0);
+	assert_int_equal(t.all, 1);
+	for (int i = 0; i < RUNS + SESSIONS; i++) {
+		const char *tag = i >= SESSIONS ? becomes[(i - SESSIONS) % 4] : failed[i] ? "finished" : stopped[i] ? "stopped" : all[i].tag;
+
+		assert_int_equal(store_get(h.s, all[i].key, &x, &h.e), 1);
+		assert_string_equal(x.tag, tag);
+		assert_int_equal(x.version, 1 + (strcmp(tag, all[i].tag) != 0));
+		record_release(&x);
+		free((char *)(uintptr_t)all[i].key);
+		free((char *)(uintptr_t)all[i].value);
+	}
+	leave(&h);
+}
+
 /* More than one commit takes: each is whole, and the counts are of all of them. */
 static void
 very_large_runs_are_recovered_in_parts(void **unused)
@@ -447,6 +489,7 @@ main(void)
 		cmocka_unit_test(sessions_change_only_from_the_seed_s_states),
 		cmocka_unit_test(all_of_it_is_one_event_and_nothing_is_none),
 		cmocka_unit_test(two_runs_of_a_session_are_recovered_together),
+		cmocka_unit_test(many_runs_of_many_sessions_are_one_commit),
 		cmocka_unit_test(very_large_runs_are_recovered_in_parts),
 	};
 

@@ -440,6 +440,89 @@ a_secret_cut_by_a_row_break_is_found(void **state)
 }
 
 static void
+stays(struct scrub *s, const char *in, int width)
+{
+	struct clean_text *once = scrub_text(s, in, strlen(in), width);
+
+	gives(s, clean_bytes(once), width, clean_bytes(once));
+	clean_free(once);
+}
+
+/* Where nobody told the width, the first row hides that the third one is full until it is replaced; rows far from it are joined then. */
+static void
+what_a_replaced_row_hid_is_found(void **state)
+{
+	static const char in[] =
+	    "define('SECURE_AUTH_SALT', 'a8B3kd92Lq0ZxT4vN7pR!& a8B3kd92Lq0ZxT4vN7pR');\n"
+	    "define('AUTH_KEY', getenv('K'));\n"
+	    "$settings['hash_salt'] = 'a9B38B3kd92Lq0ZxT4vN7pR\n"
+	    "key a8B3kd92Lq5ZxT4vN7pRJQQJ99a8B3kd92Lq0ZxT4vN7pR\n"
+	    "key a8B3kd92Lq0NZ47xvTpR+AStDa8B3kd92Lq0ZxT4vN7pR==\n"
+	    "?sv=2024-11-04&se=2026-kd92Lq0ZxT4vN7pR';\n"
+	    "$settings['hash_salt'] = ft_contents('x');";
+	struct scrub *s = scrubber();
+
+	(void)state;
+	gives(s, in, -1, "define('SECURE_AUTH_SALT', '[REDACTED:secret]');\ndefine('AUTH_KEY', getenv('K'));\n"
+	    "$settings['hash_salt'] = '[REDACTED:secret#2]\n[…]\n[…]\n[…]';\n$settings['hash_salt'] = ft_contents('x');");
+	stays(s, in, -1);
+	scrub_free(s);
+}
+
+/* Each value is full only once the one above it is replaced: a text that asks for as many passes as it has values. */
+static void
+a_chain_of_full_rows_ends(void **state)
+{
+	enum { LINKS = 30, HEAD = 49 };
+	static const char letters[] = "k3yP4rtOne7QwLzmX9vTb2cRr8";
+	struct scrub *s = scrubber();
+	struct buf in = BUF_INIT;
+	uint32_t x = 1;
+
+	(void)state;
+	for (size_t i = 0; i < LINKS; i++) {
+		buf_str(&in, "$settings['hash_salt'] = '");
+		for (size_t col = 26; col < HEAD + 80 - i + HEAD - 3; col++) {
+			if (col == HEAD)
+				buf_chr(&in, '\n');
+			if (col == HEAD + 80 - i)
+				buf_chr(&in, ' ');
+			x = x * 1103515245 + 12345;
+			buf_chr(&in, letters[(x >> 16) % (sizeof letters - 1)]);
+		}
+		buf_str(&in, "';\n");
+	}
+	stays(s, in.data, -1);
+	assert_true(scrub_withheld(s) > 0);
+	buf_release(&in);
+	scrub_free(s);
+}
+
+static void
+blocks_of_yaml_are_values(void **state)
+{
+	static const int widths[] = { 0, -1, 80 };
+	struct scrub *s = scrubber();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+		int width = widths[i];
+
+		gives(s, "stringData:\n  password: |\n    S3cr3tPw1x\n  other: x", width,
+		    "stringData:\n  password: |\n    [REDACTED:password]\n  other: x");
+		gives(s, "   12  - db_password: >-\n   13      Zephyr_2184", width, "   12  - db_password: >-\n   13      [REDACTED:password]");
+		gives(s, "│ \"token\": |2        │\n│   Xk3yP4rtOne7QwLz99 │", width,
+		    "│ \"token\": |2        │\n│   [REDACTED:token]   │");
+		/* words, a sentence, an expression; a row that is no deeper; a comparison */
+		gives(s, "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-", width,
+		    "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-");
+		gives(s, "password: |\nZephyr_2184", width, "password: |\nZephyr_2184");
+		gives(s, "password: > 8 characters\n  Zephyr_2184", width, "password: > 8 characters\n  Zephyr_2184");
+	}
+	scrub_free(s);
+}
+
+static void
 boxes_keep_their_bars(void **state)
 {
 	struct scrub *s = scrubber();
@@ -708,6 +791,9 @@ main(void)
 		cmocka_unit_test(what_recovery_needs_stays),
 		cmocka_unit_test(names_hosts_and_users_stay_beside_the_placeholder),
 		cmocka_unit_test(a_secret_cut_by_a_row_break_is_found),
+		cmocka_unit_test(what_a_replaced_row_hid_is_found),
+		cmocka_unit_test(a_chain_of_full_rows_ends),
+		cmocka_unit_test(blocks_of_yaml_are_values),
 		cmocka_unit_test(boxes_keep_their_bars),
 		cmocka_unit_test(private_keys_go_whole_or_cut),
 		cmocka_unit_test(known_values_go_in_every_spelling),

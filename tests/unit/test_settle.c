@@ -51,7 +51,7 @@ settle_all(struct store *s, enum reply_policy policy)
 	struct tree_settled tree;
 	char lives[] = "lives";
 
-	return sessions_settle(s, home_one_lives, lives, &sessions, NULL) != 0 || tree_settle(s, home_one_lives, lives, &tree, NULL) != 0 ||
+	return sessions_settle(s, home_one_lives, lives, &sessions, NULL) != 0 || tree_settle(s, home_one_lives, lives, &tree, NULL, NULL) != 0 ||
 	    messages_settle(s, policy, &messages, NULL) != 0;
 }
 

@@ -253,7 +253,7 @@ test_file_is_private_and_marked(void **state)
 	assert_int_equal(access(wal, F_OK), -1);
 	bytes_of(h->db, &b);
 	assert_memory_equal(b.data + 68, "GTRC", 4);
-	assert_memory_equal(b.data + 60, "\0\0\0\2", 4);
+	assert_memory_equal(b.data + 60, "\0\0\0\3", 4);
 	buf_release(&b);
 
 	/* opened to others by somebody: closed again at the next open */
@@ -292,7 +292,7 @@ test_refuses_newer_and_foreign(void **state)
 
 	store_close(h->s);
 	h->s = NULL;
-	sql(h->db, "PRAGMA user_version = 3");
+	sql(h->db, "PRAGMA user_version = 4");
 	refused(h, "newer");
 	sql(h->db, "PRAGMA application_id = 77");
 	refused(h, "not-ours");

@@ -101,7 +101,7 @@ check_migrated(struct home *h)
 	assert_int_equal(r.version, 7);
 	assert_string_equal(r.tag, "pending");
 	record_release(&r);
-	answers(h->db, "PRAGMA user_version", "2");
+	answers(h->db, "PRAGMA user_version", "3");
 	answers(h->db, "SELECT run_id || ' ' || status || ' ' || session_id || ' ' || created_at || ' ' || (claimed_at IS NULL) FROM run",
 	    "r1 pending s1 2023-11-14T22:13:20Z 1");
 	answers(h->db, "SELECT count(*) FROM done", "1");
@@ -137,7 +137,7 @@ test_newer_schema_is_refused(void **state)
 {
 	struct home *h = *state;
 
-	sql(h->db, "PRAGMA user_version = 3");
+	sql(h->db, "PRAGMA user_version = 4");
 	assert_null(store_open("sqlite", h->dir, &h->e));
 	assert_string_equal(h->e.name, "newer");
 	assert_null(store_look("sqlite", h->dir, &h->e));
@@ -203,6 +203,11 @@ test_views(void **state)
 		{ "runner:w1", "registered", "{\"life\":3}", "SELECT runner_id || life FROM runner", "w13" },
 		{ "epic:e:1:state", "active", "{\"k\":1}", "SELECT id || state || value FROM epic", "e:1active{\"k\":1}" },
 		{ "epic:e:1:files", "x", "{}", "SELECT count(*) FROM epic", "1" },
+		{ "activity:t1", "working", "{\"agent_uuid\":\"a1\",\"event\":\"PreToolUse\",\"beat_at\":1700000000000,\"files\":[{\"path\":\"/a\"}]}",
+		    "SELECT conversation || state || agent_uuid || event || beat || (files ->> '$[0].path') FROM activity",
+		    "t1workinga1PreToolUse2023-11-14T22:13:20Z/a" },
+		{ "lock:tests", "held", "{\"holder\":\"a\",\"fence\":2,\"acquired_at\":1700000000000}",
+		    "SELECT name || state || holder || fence || acquired FROM lock", "testshelda22023-11-14T22:13:20Z" },
 		{ "sprint:2:state", "done", "{}", "SELECT id || state FROM sprint", "2done" },
 		{ "attempt:t1", "failed", "{\"why\":\"no\"}", "SELECT id || phase || why FROM attempt", "t1failedno" },
 		{ "event:0000000000000003", "x", "{\"kind\":\"x.y\",\"at\":1700000000123}", "SELECT seq || kind || at FROM event",

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "context/transcript.h"
-#include "context/transcript_find.h"
+#include "context/transcript_place.h"
 
 #define ID "gtr-0123456789abcdef"
 #define USER "{\"type\":\"user\",\"uuid\":\"u1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":\"go on " ID " now\"}}\n"

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "context/newborn.h"
 #include "context/transcript_find.h"
+#include "context/transcript_place.h"
 #include "temp.h"
 
 #define A "aaaaaaaa-0000-4000-8000-000000000001"

@@ -184,8 +184,9 @@ test_resume(void **state)
 {
 	struct home *h = *state;
 	struct buf back = BUF_INIT;
-	struct sessions list = { .n = 0 };
+	struct tree_back roots = { .all = false }, all = { .all = true };
 	struct sessions_settled did;
+	struct tree_settled tree;
 	struct session x;
 
 	home_spawn(h, NULL, "root");
@@ -193,18 +194,21 @@ test_resume(void **state)
 	assert_int_equal(home_record(h, "half", "root"), 0);
 	assert_int_equal(sessions_settle(h->s, home_all_dead, NULL, &did, &h->e), 0);
 	assert_int_equal(did.suspended, 3);
-	assert_int_equal(tree_resumable(h->s, false, &list, &h->e), 0);
-	assert_int_equal(list.n, 1);
-	assert_string_equal(list.v[0].agent_uuid, "root");
-	sessions_release(&list);
-	assert_int_equal(tree_resumable(h->s, true, &list, &h->e), 0);
-	assert_int_equal(list.n, 2);
-	sessions_release(&list);
 	assert_int_equal(session_restore(h->s, "half", &back, &x, &h->e), -1);
 	assert_string_equal(h->e.name, "unlinked");
+	assert_int_equal(tree_settle(h->s, home_all_dead, NULL, &tree, &roots, &h->e), 0);
+	assert_int_equal(tree.linked, 1);
+	assert_int_equal(roots.list.n, 1);
+	assert_string_equal(roots.list.v[0].agent_uuid, "root");
+	sessions_release(&roots.list);
 	assert_int_equal(session_restore(h->s, "a", &back, &x, &h->e), 0);
 	session_release(&x);
 	assert_string_equal(home_state(h, "root"), "SUSPENDED");
+	assert_int_equal(tree_settle(h->s, home_all_dead, NULL, &tree, &all, &h->e), 0);
+	assert_int_equal(all.list.n, 2);
+	assert_string_equal(all.list.v[0].agent_uuid, "half");
+	assert_string_equal(all.list.v[1].agent_uuid, "root");
+	sessions_release(&all.list);
 	buf_release(&back);
 }
 
@@ -216,13 +220,13 @@ settle(struct home *h, session_alive *alive, const char *who, size_t linked, siz
 	struct tree_settled did;
 	int64_t before, after;
 
-	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, &h->e), 0);
+	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
 	assert_int_equal(did.linked, linked);
 	assert_int_equal(did.ended, ended);
 	assert_int_equal(did.made_roots, roots);
 	/* a second time there is nothing to do, and nothing is written */
 	assert_int_equal(event_last(h->s, &before, &h->e), 0);
-	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, &h->e), 0);
+	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
 	assert_int_equal(did.linked + did.ended + did.made_roots, 0);
 	assert_int_equal(event_last(h->s, &after, &h->e), 0);
 	assert_int_equal(before, after);

@@ -1,0 +1,113 @@
+#include <string.h>
+
+#include "epic/test_lock.h"
+#include "epic/epic.h"
+#include "epic/state.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/moment.h"
+#include "tmux/quote.h"
+
+const char *
+test_lock_name(const struct epic_sprint *x)
+{
+	return json_text(json_object_get(x->record, "tests"), "lock", NULL);
+}
+
+static bool
+is_agent(const struct epic_sprint *x, const char *word)
+{
+	for (size_t i = 0; i < json_array_size(x->agents); i++)
+		if (strcmp(json_text(json_array_get(x->agents, i), "agentId", ""), word) == 0)
+			return true;
+	return false;
+}
+
+/* An agent of the sprint, or the sprint itself, has it by that word. */
+static bool
+is_of(const struct epic_sprint *x, const char *word)
+{
+	return is_agent(x, word) || state_same(STATE_SPRINT, word, x->id);
+}
+
+bool
+test_lock_is_own(const struct epic_sprint *x, const struct lock *l, const struct moment *now)
+{
+	return !l->held || is_of(x, l->holder) || lock_stale(l, now) != NULL;
+}
+
+/* Gives back what the crashed sprint has by a word alone; of a process the lock itself knows whether it lives. */
+static int
+put_back(struct store *s, const struct epic_sprint *x, const struct lock *had, const struct moment *now, struct err *e)
+{
+	const struct lock_holder who = { .name = had->name, .holder = had->holder, .fence = had->fence };
+	struct lock l;
+
+	if (!had->held || had->pid != 0 || !is_of(x, had->holder) || lock_stale(had, now) != NULL)
+		return 0;
+	if (lock_put_back(s, &who, now, &l, e) < 0)
+		return -1;
+	lock_release(&l);
+	return 1;
+}
+
+int
+test_lock_take(struct store *s, const struct epic_sprint *x, const struct moment *now, struct lock *out, struct err *e)
+{
+	struct lock_holder who = { .name = test_lock_name(x), .holder = json_text(json_array_get(x->agents, 0), "agentId", NULL) };
+	struct lock had;
+	int found, freed, ret = -1;
+
+	memset(out, 0, sizeof *out);
+	if (who.name == NULL || who.holder == NULL)
+		return 0;
+	if ((found = lock_load(s, who.name, &had, e)) < 0)
+		return -1;
+	if (found > 0 && is_agent(x, had.holder))
+		who.holder = had.holder;
+	freed = found > 0 ? put_back(s, x, &had, now, e) : 0;
+	if (freed >= 0 && lock_acquire(s, &who, now, out, e) >= 0) {
+		if (freed > 0)
+			out->taken = xasprintf("%s had it, but the sprint crashed", had.holder);
+		ret = 1;
+	}
+	lock_release(&had);
+	return ret;
+}
+
+static void
+put_command(struct buf *out, const char *verb, const char *name, const char *agent)
+{
+	buf_fmt(out, "gt-recover lock %s ", verb);
+	quote_sh(out, name);
+	buf_chr(out, ' ');
+	quote_sh(out, agent);
+}
+
+int
+test_lock_tell(struct store *s, const struct epic_sprint *x, const char *agent, const struct moment *now, struct buf *out, struct err *e)
+{
+	const char *name = test_lock_name(x);
+	bool held;
+	struct lock l;
+	int found = name != NULL ? lock_load(s, name, &l, e) : 0;
+
+	if (name == NULL || found < 0)
+		return found < 0 ? -1 : 0;
+	held = found > 0 && l.held && lock_stale(&l, now) == NULL;
+	if (held && strcmp(l.holder, agent) == 0) {
+		buf_fmt(out, "  You have the test lock %s, number %lld. While the tests run: ", name, (long long)l.fence);
+		put_command(out, "renew", name, agent);
+		buf_str(out, "\n  When they have ended: ");
+		put_command(out, "release", name, agent);
+	} else {
+		buf_fmt(out, "  The test lock %s is %s%s. Run tests only with it: ", name, held ? "held by " : "free", held ? l.holder : "");
+		put_command(out, "acquire", name, agent);
+		buf_str(out, " (status 75: try again later), and release it afterwards");
+	}
+	buf_chr(out, '\n');
+	if (found > 0)
+		lock_release(&l);
+	return 0;
+}

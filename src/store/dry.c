@@ -1,0 +1,218 @@
+/* A store over another one: what is committed is kept in memory, and nothing of it reaches the other one. */
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/store.h"
+#include "store/backend.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct dry_store {
+	struct store base;
+	struct store *under;
+	void *kept;			/* struct record by key; version 0: deleted */
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct record *)a)->key, ((const struct record *)b)->key);
+}
+
+static struct record *
+find(const struct dry_store *s, const char *key)
+{
+	struct record wanted = { .key = (char *)(uintptr_t)key };
+	struct record **found = tfind(&wanted, &s->kept, by_key);
+
+	return found != NULL ? *found : NULL;
+}
+
+static int64_t
+dry_now(struct store *base)
+{
+	return store_now(((struct dry_store *)base)->under);
+}
+
+static int
+dry_get(struct store *base, const char *key, struct record *out, struct err *e)
+{
+	struct dry_store *s = (struct dry_store *)base;
+	const struct record *r = find(s, key);
+
+	if (r == NULL)
+		return store_get(s->under, key, out, e);
+	if (r->version == 0)
+		return 0;
+	*out = (struct record){ .key = xstrdup(key), .version = r->version, .tag = xstrdup(r->tag), .value = xstrdup(r->value) };
+	return 1;
+}
+
+/* Which of the kept ones belong between two keys of a scan. */
+struct range {
+	const char *prefix, *tag, *after, *last;	/* each but prefix may be NULL */
+	const struct record **v;			/* in order */
+	size_t n, cap;
+};
+
+static void
+take(const void *node, VISIT visit, void *arg)
+{
+	const struct record *r = *(const struct record *const *)node;
+	struct range *in = arg;
+
+	if (visit != postorder && visit != leaf)
+		return;
+	if (r->version == 0 || !str_starts(r->key, in->prefix) || (in->tag != NULL && strcmp(r->tag, in->tag) != 0) ||
+	    (in->after != NULL && strcmp(r->key, in->after) <= 0) || (in->last != NULL && strcmp(r->key, in->last) > 0))
+		return;
+	in->v = vec_room(in->v, in->n, &in->cap, sizeof *in->v);
+	in->v[in->n++] = r;
+}
+
+/* Both are in order; of what was changed the page tells what it was before. */
+static void
+merge(const struct dry_store *s, const struct records *page, const struct range *in, size_t limit, struct records *out)
+{
+	size_t p = 0, k = 0;
+
+	while (out->n < limit && (p < page->n || k < in->n)) {
+		bool kept = k < in->n && (p == page->n || strcmp(in->v[k]->key, page->v[p].key) <= 0);
+		const struct record *r = kept ? in->v[k++] : &page->v[p++];
+
+		if (kept || find(s, r->key) == NULL)
+			records_add(out, r->key, r->version, r->tag, r->value);
+	}
+}
+
+static int
+dry_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+{
+	const struct dry_store *s = (const struct dry_store *)base;
+	char *from = after != NULL ? xstrdup(after) : NULL;
+	bool more = true;
+	int ret = 0;
+
+	while (ret == 0 && more && out->n < limit) {
+		struct range in = { .prefix = prefix, .tag = tag, .after = from };
+		struct records page = { 0 };
+
+		ret = store_scan(s->under, prefix, tag, from, limit, &page, e);
+		more = page.n == limit;
+		in.last = more ? page.v[page.n - 1].key : NULL;
+		twalk_r(s->kept, take, &in);
+		if (ret == 0)
+			merge(s, &page, &in, limit, out);
+		free(from);
+		from = more ? xstrdup(in.last) : NULL;
+		free(in.v);
+		records_release(&page);
+	}
+	free(from);
+	return ret;
+}
+
+/* 1 it is as the change expects, 0 it is not, -1; *version: what it has now. */
+static int
+expected(struct dry_store *s, const struct change *c, int64_t *version, struct err *e)
+{
+	struct record r;
+	int found = store_get(&s->base, c->key, &r, e);
+
+	*version = r.version;
+	record_release(&r);
+	return found < 0 ? -1 : c->expect == STORE_ANY || c->expect == *version;
+}
+
+static void
+keep(struct dry_store *s, const struct change *c, int64_t version)
+{
+	struct record *r = find(s, c->key);
+
+	if (r == NULL) {
+		r = xcalloc(1, sizeof *r);
+		r->key = xstrdup(c->key);
+		if (tsearch(r, &s->kept, by_key) == NULL)
+			die("out of memory");
+	}
+	free(r->tag);
+	free(r->value);
+	*r = (struct record){ .key = r->key };
+	if (c->kind == CHANGE_DELETE)
+		return;
+	r->version = version + 1;
+	r->tag = xstrdup(c->tag);
+	r->value = xstrdup(c->value);
+}
+
+static enum commit
+dry_commit(struct store *base, const struct change *changes, size_t n, struct err *e)
+{
+	struct dry_store *s = (struct dry_store *)base;
+	int64_t *version = xcalloc(n, sizeof *version);
+	int as_expected = 1;
+
+	for (size_t i = 0; i < n && as_expected == 1; i++)
+		as_expected = expected(s, &changes[i], &version[i], e);
+	for (size_t i = 0; i < n && as_expected == 1; i++)
+		if (changes[i].kind != CHANGE_CHECK)
+			keep(s, &changes[i], version[i]);
+	free(version);
+	if (as_expected == 0) {
+		err_set(e, GT_AGAIN, "conflict", "another process changed a record first");
+		err_hint(e, "Run the command again: it will see the new state");
+	}
+	return as_expected == 1 ? COMMIT_DONE : as_expected == 0 ? COMMIT_CONFLICT : COMMIT_ERROR;
+}
+
+static int
+dry_hold(struct store *base, struct err *e)
+{
+	(void)base;
+	(void)e;
+	return 0;
+}
+
+static void
+dry_let_go(struct store *base)
+{
+	(void)base;
+}
+
+static void
+forget(void *record)
+{
+	record_release(record);
+	free(record);
+}
+
+static void
+dry_close(struct store *base)
+{
+	struct dry_store *s = (struct dry_store *)base;
+
+	tdestroy(s->kept, forget);
+	store_close(s->under);
+	free(s);
+}
+
+static const struct backend dry_calls = {
+	.close = dry_close,
+	.now = dry_now,
+	.get = dry_get,
+	.scan = dry_scan,
+	.commit = dry_commit,
+	.hold = dry_hold,
+	.let_go = dry_let_go,
+};
+
+struct store *
+store_dry(struct store *under)
+{
+	struct dry_store *s = xcalloc(1, sizeof *s);
+
+	s->base.calls = &dry_calls;
+	s->under = under;
+	return &s->base;
+}
