@@ -162,12 +162,43 @@ make(const struct dialect_table *table, unsigned version)
 	return d;
 }
 
+static const struct {
+	const char *name;
+	const struct dialect_table *table;
+} dialects[] = {
+	{ "claude", &dialect_claude }, { "codex", &dialect_codex }, { "gemini", &dialect_gemini }, { "qwen", &dialect_qwen },
+	{ "auggie", &dialect_auggie }, { "pi", &dialect_pi },
+};
+
+static const struct dialect_table *
+table_of(const char *name)
+{
+	for (size_t i = 0; name != NULL && i < sizeof dialects / sizeof *dialects; i++)
+		if (strcmp(name, dialects[i].name) == 0)
+			return dialects[i].table;
+	return NULL;
+}
+
+bool
+dialect_known(const char *name)
+{
+	return table_of(name) != NULL;
+}
+
 struct dialect *
 dialect_new(const char *agent, unsigned version)
 {
-	if (agent == NULL || strcmp(agent, "claude") != 0)
-		return NULL;
-	return make(&dialect_claude, version != 0 ? version : DIALECT_OPEN);
+	const struct dialect_table *table = table_of(agent);
+
+	return table == NULL ? NULL : make(table, version != 0 ? version : DIALECT_OPEN);
+}
+
+struct dialect *
+dialect_for(const char *agent, const char *text, size_t n)
+{
+	if (table_of(agent) != &dialect_claude)
+		return dialect_new(agent, 0);
+	return dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
 }
 
 struct dialect *
@@ -271,6 +302,18 @@ const struct page *
 dialect_page(const struct dialect *d)
 {
 	return d->page;
+}
+
+enum layout
+dialect_layout(const struct dialect *d)
+{
+	return d->table->layout;
+}
+
+const char *
+dialect_program(const struct dialect *d)
+{
+	return d->table->program;
 }
 
 /* Who is not logged in is stopped as by a limit. */

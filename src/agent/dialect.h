@@ -10,6 +10,9 @@ struct match;
  * What each row of an agent's screen is. A dialect is a table of patterns with the range of versions in which each holds; a new
  * version of an agent is a change to the table. Pure: rows in, kinds out.
  *
+ * Which agents have one says dialect_known; "claude" has two, the others one each. Those of the others are made for what gives them away:
+ * who leaves its conversation in the pane's history (gemini, qwen, auggie, pi, codex with --no-alt-screen).
+ *
  * Claude Code's classic renderer keeps column 0 for its markers: all text of people, models and tools stands at column 2 or further
  * right (measured on 2.1.37, 2.1.197, 2.1.330). That is why text that imitates markers does not deceive the table.
  */
@@ -28,14 +31,14 @@ enum row_kind {
 	ROW_NOTICE,		/* the agent's own words, neither the model's nor the person's; group 1: the words */
 	ROW_ANSWERS,		/* a dialog was answered; group 1: the words; a result follows */
 	ROW_TOOL,		/* group 1: the tool's name, group 2: the start of what it was called with */
-	ROW_TOOL_MAYBE,		/* as ROW_TOOL, only when a result stands below: the name is not one we know */
+	ROW_TOOL_MAYBE,		/* as ROW_TOOL, only when a result stands below (or its name is bold): words may begin so */
 	ROW_TOOL_BLINK,		/* as ROW_TOOL, with the bullet blinked away: a running call at column 2 */
 	ROW_WORDS,		/* the model's words; group 1: the first row */
 	ROW_COLLAPSED,		/* calls folded into one line; group 1: all of it. May go on below until DIALECT_EXPAND */
 	ROW_AGENTS,		/* running or finished sub-agents, a tree follows; group 1: all of it */
 	ROW_THOUGHT,		/* "Thought for 1s"; group 1: "Thinking…", the thoughts stand below */
 	ROW_TURN_END,		/* "Worked for 4s" */
-	ROW_SPINNER,
+	ROW_SPINNER,		/* group 1, where there is one: what it says of calls that are not shown */
 	ROW_COMPACTED,		/* group 1: the words */
 	ROW_RESULT,		/* of the tool above; group 1: its first row */
 	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog */
@@ -44,7 +47,10 @@ enum row_kind {
 	ROW_FAREWELL,		/* "Resume this session with:" */
 	ROW_RESUME,		/* group 1: the session id */
 	ROW_FRAME,		/* the upper side of a box: a welcome or a dialog of versions before 2.0 */
-	ROW_FOOT,		/* flat dialects: the program's own row at the end, instead of a box; the draft follows */
+	ROW_FOOT,		/* the program's own row at the end. Flat dialects: instead of a box; the draft follows */
+	ROW_CALLS,		/* the top of a box with calls; it goes on to ROW_BANNER_END */
+	ROW_HEAD,		/* in there: groups as of ROW_TOOL */
+	ROW_HEAD_MAYBE,		/* the same, only in the box's first row: the name is not one we know */
 	/* what only the rows around tell; dialect_row never answers these */
 	ROW_PROMPT_MORE,	/* a prompt goes on, in column 0 */
 	ROW_TASKS,
@@ -86,8 +92,20 @@ enum phrase {
 	PHRASE_COUNT
 };
 
+/* How the rows of a dialect make a conversation: which of the readers in context/ it is for. */
+enum layout {
+	LAYOUT_CLAUDE,		/* Claude Code's own (context/screen.h) */
+	LAYOUT_FLAT,		/* its screen-reader mode (context/flat.h) */
+	LAYOUT_MARKED,		/* each item behind a mark (context/marked.h) */
+	LAYOUT_BLOCKS		/* no marks: what stands on a background (context/blocks.h) */
+};
+
 struct dialect;
 
+/* True for the name of a dialect. */
+bool dialect_known(const char *name);
+/* The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this agent. */
+struct dialect *dialect_for(const char *agent, const char *text, size_t n);
 /* NULL: no dialect for this agent. `version` as dialect_version gives it, 0 when unknown: the newest rules hold. */
 struct dialect *dialect_new(const char *agent, unsigned version);
 /* The one for its screen-reader mode: no markers, no indentation, no box. Groups of ROW_TOOL: 2 the name, 3 the input. */
@@ -116,9 +134,17 @@ struct page {
 	unsigned prompt_margin, words_margin;	/* columns that stay free at the right */
 	bool breaks;		/* it breaks the rows of the model's words; else the terminal does, in mid-word */
 	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
+	/* of LAYOUT_MARKED and LAYOUT_BLOCKS */
+	unsigned words_indent;	/* the column in which words go on */
+	unsigned overhang;	/* columns by which rows are wider than the pane, which breaks them once more */
+	bool numbered;		/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
+	bool ends_turns;	/* words have ended where the end of a turn stands below them; else they run where a spinner does */
 };
 
 const struct page *dialect_page(const struct dialect *d);
+enum layout dialect_layout(const struct dialect *d);
+/* The program's name in front of its version, as people are told: "Gemini CLI". Empty for Claude's, whose banner is kept as it is. */
+const char *dialect_program(const struct dialect *d);
 
 bool dialect_says(const struct dialect *d, enum phrase what, const char *row, size_t n);
 

@@ -97,7 +97,7 @@ static const struct rule claude_rules[] = {
 	/* echo of a terminal that lost or got the focus before the program listened */
 	{ ROW_BLANK, ANY, OPEN, "^[[", "(?:\\^\\[\\[[IO])+$" },
 
-	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
+	DIALECT_RULE_DEAD,
 	{ ROW_FAREWELL, ANY, OPEN, "Resume this", "Resume this session with:$" },
 	{ ROW_RESUME, ANY, OPEN, "claude ", "claude (?:.* )?--resume ([\\w-]+|\".*\")$" },
 };
@@ -129,7 +129,7 @@ static const struct rule flat_rules[] = {
 	{ ROW_FOOT, ANY, OPEN, "", "(?:effort: |\xE2\x97[\x80-\xBF] )\\w+ \xC2\xB7 /effort$" },
 	{ ROW_TURN_END, ANY, OPEN, "", "[A-Z\xC3][^ ]* for (?:\\d+[smhd] ?)+(?: \xC2\xB7 .*)?$" },
 	{ ROW_SPINNER, ANY, OPEN, "", "(?!Waiting|Running)[A-Z\xC3][^ ]*\xE2\x80\xA6(?:[ \xC2\xA0]+\\(.*)?$" },
-	{ ROW_DEAD, ANY, OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" },
+	DIALECT_RULE_DEAD,
 };
 
 static const struct rule_next flat_next[] = {
@@ -185,12 +185,12 @@ static const struct saying claude_sayings[] = {
 	{ PHRASE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ PHRASE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
 	{ PHRASE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
-	{ PHRASE_LIST, ANY, OPEN, "(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] |[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" },
+	DIALECT_SAYING_LIST,
 	{ PHRASE_COUNT, ANY, OPEN, NULL },
 };
 
 static const struct saying_first claude_first[] = {
-	{ PHRASE_LIST, "-*+\xE2{}|" DIGITS },
+	DIALECT_FIRST_LIST,
 	{ PHRASE_OPTION, "\xE2>" },
 	{ PHRASE_COUNT, NULL },
 };
@@ -229,11 +229,11 @@ _Static_assert(sizeof claude_rules / sizeof *claude_rules <= DIALECT_RULES && si
 _Static_assert(sizeof claude_sayings / sizeof *claude_sayings <= DIALECT_SAYINGS, "each saying has its place in a dialect");
 
 const struct dialect_table dialect_claude = {
-	.rules = claude_rules, .n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
+	.layout = LAYOUT_CLAUDE, .program = "", .rules = claude_rules, .n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
 	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = claude_pages,
 };
 
 const struct dialect_table dialect_claude_flat = {
-	.rules = flat_rules, .n_rules = sizeof flat_rules / sizeof *flat_rules, .next = flat_next, .sayings = claude_sayings,
+	.layout = LAYOUT_FLAT, .program = "", .rules = flat_rules, .n_rules = sizeof flat_rules / sizeof *flat_rules, .next = flat_next, .sayings = claude_sayings,
 	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = flat_pages,
 };

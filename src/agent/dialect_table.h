@@ -8,13 +8,22 @@
 
 /*
  * The tables that dialect.c reads rows by; besides their own files nobody includes this. A dialect is one table: dialect_claude.c has the
- * two of Claude Code. The rules are counted, the pages end with the newest; every other list ends with an entry that has no text.
+ * two of Claude Code, the files beside it one or two of other agents each. The rules are counted, the pages end with the newest; every other list ends with an entry that has no text.
  */
 #define DIALECT_V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
 #define DIALECT_ANY 0u
 #define DIALECT_OPEN 0xffffffffu
 #define DIALECT_RULES 64	/* at most: a set of them is a word */
 #define DIALECT_SAYINGS 64
+
+/* What several of them share. */
+#define DIALECT_LINE "(?:\xE2\x94\x80){10,}+"
+#define DIALECT_BRAILLE "\xE2[\xA0-\xA3][\x80-\xBF]"	/* a spinner's characters */
+#define DIALECT_RULE_DEAD { ROW_DEAD, DIALECT_ANY, DIALECT_OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" }
+#define DIALECT_RULE_LINE { ROW_RULE, DIALECT_ANY, DIALECT_OPEN, "\xE2\x94\x80", DIALECT_LINE "$" }
+#define DIALECT_SAYING_LIST { PHRASE_LIST, DIALECT_ANY, DIALECT_OPEN, \
+	"(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] |[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" }
+#define DIALECT_FIRST_LIST { PHRASE_LIST, "-*+\xE2{}|0123456789" }
 
 /* The first rule that matches names the row. */
 struct rule {
@@ -58,6 +67,8 @@ struct page_until {
 };
 
 struct dialect_table {
+	enum layout layout;
+	const char *program;
 	const struct rule *rules;
 	size_t n_rules;
 	const struct rule_next *next;
@@ -68,6 +79,6 @@ struct dialect_table {
 	const struct page_until *pages;
 };
 
-extern const struct dialect_table dialect_claude, dialect_claude_flat;
+extern const struct dialect_table dialect_claude, dialect_claude_flat, dialect_auggie, dialect_codex, dialect_gemini, dialect_pi, dialect_qwen;
 
 #endif

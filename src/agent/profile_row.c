@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/profile_row.h"
+#include "agent/dialect.h"
 #include "town/config.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -119,9 +120,9 @@ set_one_of(char **to, const char *value, const char *const *words, const char *e
 static int
 set_dialect(struct profile_row *r, const char *value, struct err *e)
 {
-	static const char *const dialects[] = { "claude", "none", NULL };
+	const char *const dialects[] = { "none", dialect_known(value) ? value : "none", NULL };
 
-	return set_one_of(&r->dialect, value, dialects, "\"claude\" or \"none\"", e);
+	return set_one_of(&r->dialect, value, dialects, "\"claude\", \"none\", or the name of another agent whose screen is read", e);
 }
 
 static int

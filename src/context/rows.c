@@ -210,7 +210,7 @@ joint_at(const struct rows *r, size_t i, const struct joint *j, bool *rest)
 		return -1;
 	width = row_width(r, i);
 	/* a flat layout fills the rows itself */
-	if (indent < 2 && (j->indent > 0 || (width + 1 >= r->width && j->limit < r->width))) {
+	if (indent < 2 && (j->indent > indent || (width + 1 >= r->width && j->limit < r->width))) {
 		*rest = width + 1 >= r->width;
 		return *rest ? joint_of_rest(r, i, width) : -1;
 	}
@@ -357,6 +357,9 @@ rows_evidence(const struct rows *r)
 			k = ROW_BANNER;
 		seen[k] = true;
 	}
+	/* one alone may stand in any program's text; a flat dialect's foot is made of words */
+	if (dialect_layout(r->d) != LAYOUT_FLAT)
+		n += 2u * seen[ROW_FOOT];
 	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] + seen[ROW_SPINNER];
 	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
 }

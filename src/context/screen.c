@@ -3,8 +3,10 @@
 #include "context/screen.h"
 #include "context/screen_private.h"
 #include "base/buf.h"
+#include "context/blocks.h"
 #include "context/exchange.h"
 #include "context/flat.h"
+#include "context/marked.h"
 
 /*
  * Rows are split and named (rows.c), repaints taken out (redraw.c), names settled by their neighbours (settle.c); what is here walks over
@@ -127,8 +129,7 @@ read_all(struct screen *s)
 void
 screen_read_bytes(const char *p, size_t n, const struct style *style, int width, const char *agent, struct conversation *out)
 {
-	bool flat = dialect_is_flat(p, n);
-	struct dialect *d = flat ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(p, n));
+	struct dialect *d = dialect_for(agent, p, n);
 	struct screen s = { .c = out };
 
 	if (d == NULL) {
@@ -141,9 +142,13 @@ screen_read_bytes(const char *p, size_t n, const struct style *style, int width,
 	out->lines = s.r.n;
 	if (rows_evidence(&s.r) < 2)
 		keep_whole(out, p, n);
-	else if (flat)
+	else if (dialect_layout(d) == LAYOUT_FLAT)
 		flat_read(&s);
-	else {
+	else if (dialect_layout(d) != LAYOUT_CLAUDE) {
+		if (dialect_layout(d) == LAYOUT_BLOCKS)
+			blocks_settle(&s.r);
+		marked_read(&s);
+	} else {
 		rows_drop_view(&s.r);
 		rows_drop_redrawn(&s.r);
 		rows_settle(&s.r);

@@ -156,7 +156,7 @@ screen_without_shell(const char *text, size_t n, int width)
 int
 screen_shows_agent(const char *text, size_t n, const char *agent)
 {
-	struct dialect *d = dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
+	struct dialect *d = dialect_for(agent, text, n);
 	struct rows r;
 	unsigned found;
 
@@ -172,7 +172,7 @@ screen_shows_agent(const char *text, size_t n, const char *agent)
 bool
 screen_shows_login(const char *text, size_t n, const char *agent)
 {
-	struct dialect *d = dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
+	struct dialect *d = dialect_for(agent, text, n);
 	bool shows = false;
 	struct rows r;
 

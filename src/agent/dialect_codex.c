@@ -1,0 +1,69 @@
+#include "agent/dialect_table.h"
+
+/*
+ * Codex, recorded with 0.169.0: with --no-alt-screen all of a conversation, else the last screen. Words and calls have the same mark; the
+ * verb of a call is bold. A command that runs is not shown before it has ended or ten seconds are over.
+ */
+#define ANY DIALECT_ANY
+#define OPEN DIALECT_OPEN
+
+#define MARK "\xE2\x80\xA2 "
+#define FOLDED "(?:Explored|Exploring|Searched|Searching)"
+#define VERBS "(?:Ran|Running|Edited|Added|Deleted|Called|Calling)"
+
+static const struct rule rules[] = {
+	{ ROW_SPINNER, ANY, OPEN, MARK, MARK "[^ ].*\\(.*\\besc to interrupt\\)(?: \xC2\xB7 (\\d+ background terminals? running)\\b.*)?" },
+	{ ROW_COMPACTED, ANY, OPEN, MARK, MARK "(Context compacted)$" },
+	{ ROW_TASKS, ANY, OPEN, MARK, MARK "Updated Plan$" },
+	{ ROW_COLLAPSED, ANY, OPEN, MARK, MARK "(" FOLDED "\\b.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, MARK, MARK "((?:Waited for|Interacted with) background terminal\\b.*)$" },
+	{ ROW_TOOL_MAYBE, ANY, OPEN, MARK, MARK "(" VERBS ") (.*)$" },
+	{ ROW_WORDS, ANY, OPEN, MARK, MARK "(.*)$" },
+	{ ROW_RESULT, ANY, OPEN, "  \xE2\x94\x94 ", "  \xE2\x94\x94 (.*)$" },
+	{ ROW_TURN_END, ANY, OPEN, "  Worked for ", "  Worked for <?\\d[\\dhms ]* \xE2\x80\xA2 \\d\\d:\\d\\d$" },
+	{ ROW_PROMPT, ANY, OPEN, "\xE2\x80\xBA", "\xE2\x80\xBA(?: (.*))?$" },
+	{ ROW_ERROR, ANY, OPEN, "\xE2\x96\xA0 ", "\xE2\x96\xA0 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9A\xA0 ", "\xE2\x9A\xA0 +(.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9C\x94 ", "\xE2\x9C\x94 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9C\x97 ", "\xE2\x9C\x97 (.*)$" },
+	{ ROW_BANNER, ANY, OPEN, "  >_ OpenAI", "  >_ OpenAI Codex \\(v(\\d[\\d.]*)\\)$" },
+	DIALECT_RULE_DEAD,
+};
+
+static const struct rule_next next[] = {
+	{ ROW_BLANK, NULL, NULL },
+};
+
+static const struct saying sayings[] = {
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Ask Codex to do anything$" },
+	{ PHRASE_KEYS, ANY, OPEN, "[^ ].* \xC2\xB7 [~/]" },	/* model and folder, below the box */
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "Conversation interrupted\\b" },
+	{ PHRASE_LIMIT, ANY, OPEN, "You(?:'|\xE2\x80\x99)ve hit your usage limit" },
+	DIALECT_SAYING_LIST,
+	{ PHRASE_COUNT, ANY, OPEN, NULL },
+};
+
+static const struct saying_first first[] = {
+	DIALECT_FIRST_LIST,
+	{ PHRASE_COUNT, NULL },
+};
+
+static const struct folded_verb verbs[] = {
+	{ "Ran", "Shell", false }, { "Running", "Shell", true }, { "Edited", "Edit", false }, { "Added", "Write", false },
+	{ "Deleted", "Delete", false }, { "Called", "Calls", false }, { "Calling", "Calls", true }, { "Explored", "Read", false },
+	{ "Exploring", "Read", true }, { "Searched", "Search", false }, { "Searching", "Search", true },
+	{ NULL, NULL, false },
+};
+
+static const struct dialog_title dialogs[] = {
+	{ NULL, NULL, false },
+};
+
+static const struct page_until pages[] = {
+	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true, .words_indent = 2, .ends_turns = true } },
+};
+
+const struct dialect_table dialect_codex = {
+	.layout = LAYOUT_MARKED, .program = "OpenAI Codex", .rules = rules, .n_rules = sizeof rules / sizeof *rules,
+	.next = next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = pages,
+};

@@ -1,0 +1,120 @@
+#include "agent/dialect_table.h"
+
+/*
+ * Gemini, and Qwen Code, which was made from it: recorded with 0.61.0 and 0.15.10. Calls stand in boxes behind a sign of how they stand.
+ * Signs and names that no recording shows are the programs' own, as their code has them.
+ */
+#define ANY DIALECT_ANY
+#define OPEN DIALECT_OPEN
+
+/* Ended, at work (two that take turns, braille, or dots where the terminal is taken for one without it), waiting, refused, failed. */
+#define SIGN "(?:\xE2\x9C\x93|\xE2\x8A[\xB6\xB7]|" DIALECT_BRAILLE "|[ox?-]|\\.{1,3}) {0,2}"
+#define SIGN_FIRST "\xE2ox?.-"
+#define NAMES "(?:Shell|ReadFile|ReadManyFiles|ReadFolder|WriteFile|Edit|FindFiles|SearchText|GoogleSearch|WebFetch|Ask User|" \
+	"Complete Task|Update Topic Context|Grep|Glob|TodoWrite|SaveMemory|Agent|Skill|ExitPlanMode|ListFiles|Lsp|AskUserQuestion|" \
+	"CronCreate|CronList|CronDelete|TaskStop|SendMessage|Monitor|ToolSearch|StructuredOutput)"
+#define HEAD(kind, name) { kind, ANY, OPEN, "", SIGN "(" name ")(?: +(.*))?$" }
+#define HEADS HEAD(ROW_HEAD, NAMES), HEAD(ROW_HEAD_MAYBE, "[A-Za-z][\\w.:-]*(?: \\([\\w .:-]+ MCP Server\\))?")
+#define SIDE "(?:\xE2\x94\x80){10,}+"
+
+static const struct rule gemini_rules[] = {
+	{ ROW_PROMPT, ANY, OPEN, " > ", " > (.*)$" },
+	{ ROW_SHELL, ANY, OPEN, " $ ", " \\$ (.*)$" },
+	{ ROW_BOX, ANY, OPEN, " ", " [*!] {1,3}(.*)$" },
+	{ ROW_WORDS, ANY, OPEN, "\xE2\x9C\xA6 ", "\xE2\x9C\xA6 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x84\xB9", "\xE2\x84\xB9 +(.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9A\xA0", "\xE2\x9A\xA0 +(.*)$" },
+	{ ROW_ERROR, ANY, OPEN, "\xE2\x9C\x95", "\xE2\x9C\x95 +(.*)$" },
+	{ ROW_CALLS, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD" SIDE "\xE2\x95\xAE$" },
+	{ ROW_BANNER_END, ANY, OPEN, "\xE2\x95\xB0", "\xE2\x95\xB0" SIDE "\xE2\x95\xAF$" },
+	HEADS,
+	{ ROW_SPINNER, ANY, OPEN, " ", " [^ ].*\\(esc to cancel\\b" },
+	/* the upper and lower edge of what was typed, with 24-bit colours */
+	{ ROW_BLANK, ANY, OPEN, "\xE2\x96", "(?:(?:\xE2\x96\x84){10,}+|(?:\xE2\x96\x80){10,}+)$" },
+	{ ROW_BLANK, ANY, OPEN, "          ", " {10,}\\? for shortcuts$" },
+	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x9D\xE2\x96\x9C", " \xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x84 +Gemini CLI v(\\d[\\d.]*)" },
+	DIALECT_RULE_LINE,
+	DIALECT_RULE_DEAD,
+};
+
+static const struct rule_next gemini_next[] = {
+	{ ROW_HEAD, "", SIGN_FIRST },
+	{ ROW_HEAD_MAYBE, "", SIGN_FIRST },
+	{ ROW_BOX, " ", "*!" },
+	{ ROW_SPINNER, " ", "\xE2." },
+	{ ROW_BLANK, NULL, NULL },
+};
+
+/* Everything two columns further right; but for the box. */
+static const struct rule qwen_rules[] = {
+	{ ROW_PROMPT, ANY, OPEN, "  > ", "  > (.*)$" },
+	{ ROW_SHELL, ANY, OPEN, "  $ ", "  \\$ (.*)$" },
+	/* a blank and a mark of no width stand behind what was pasted */
+	{ ROW_BOX, ANY, OPEN, "", "[*>!] {1,3}(.*?)(?: ?\xE2\x80\x8B)?$" },
+	{ ROW_WORDS, ANY, OPEN, "  \xE2\x9C\xA6 ", "  \xE2\x9C\xA6 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "  \xE2\x97\x8F ", "  \xE2\x97\x8F (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "  \xE2\x9C\x93 ", "  \xE2\x9C\x93 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "  \xE2\x96\xB3 ", "  \xE2\x96\xB3 (.*)$" },
+	{ ROW_NOTICE, ANY, OPEN, "  \xE2\x86\xBB ", "  \xE2\x86\xBB (.*)$" },
+	{ ROW_ERROR, ANY, OPEN, "  \xE2\x9C\x95 ", "  \xE2\x9C\x95 (.*)$" },
+	{ ROW_CALLS, ANY, OPEN, "  \xE2\x95\xAD", "  \xE2\x95\xAD" SIDE "\xE2\x95\xAE$" },
+	{ ROW_BANNER_END, ANY, OPEN, "  \xE2\x95\xB0", "  \xE2\x95\xB0" SIDE "\xE2\x95\xAF$" },
+	HEADS,
+	{ ROW_SPINNER, ANY, OPEN, "  ", "  [^ ].*\\b(?:esc|Esc) to cancel\\)$" },
+	/* its name in great letters, beside or above its box */
+	{ ROW_BANNER, ANY, OPEN, "   \xE2\x96\x84", "   (?:\xE2\x96\x84){6}" },
+	{ ROW_BANNER, ANY, OPEN, "  \xE2", "  [^>]*>_ Qwen Code \\(v(\\d[\\d.]*)\\)" },
+	DIALECT_RULE_LINE,
+	DIALECT_RULE_DEAD,
+};
+
+static const struct rule_next qwen_next[] = {
+	{ ROW_HEAD, "", SIGN_FIRST },
+	{ ROW_HEAD_MAYBE, "", SIGN_FIRST },
+	{ ROW_BOX, "", "*>!" },
+	{ ROW_SPINNER, "  ", "\xE2." },
+	{ ROW_BLANK, NULL, NULL },
+};
+
+static const struct saying sayings[] = {
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Type your message or @path/to/file$" },
+	{ PHRASE_WAITING, ANY, OPEN, "\\? " },
+	{ PHRASE_RUNNING, ANY, OPEN, "(?:o |\\.{1,3}|\xE2\x8A[\xB6\xB7]|" DIALECT_BRAILLE ")" },
+	{ PHRASE_FAILED, ANY, OPEN, "[x-] " },
+	{ PHRASE_INTERRUPTED, ANY, OPEN, "Request cancelled\\." },
+	{ PHRASE_LIMIT, ANY, OPEN, "Usage limit reached for " },
+	DIALECT_SAYING_LIST,
+	{ PHRASE_COUNT, ANY, OPEN, NULL },
+};
+
+static const struct saying_first first[] = {
+	DIALECT_FIRST_LIST,
+	{ PHRASE_COUNT, NULL },
+};
+
+static const struct folded_verb verbs[] = {
+	{ NULL, NULL, false },
+};
+
+static const struct dialog_title dialogs[] = {
+	{ NULL, NULL, false },
+};
+
+/* Measured in panes of 100 columns. Qwen makes rows that are two columns too wide. */
+static const struct page_until gemini_pages[] = {
+	{ OPEN, { .prompt_indent = 3, .prompt_margin = 1, .breaks = true, .words_indent = 2, .numbered = true } },
+};
+
+static const struct page_until qwen_pages[] = {
+	{ OPEN, { .prompt_indent = 4, .breaks = true, .blank_stays = true, .words_indent = 4, .overhang = 2, .numbered = true } },
+};
+
+const struct dialect_table dialect_gemini = {
+	.layout = LAYOUT_MARKED, .program = "Gemini CLI", .rules = gemini_rules, .n_rules = sizeof gemini_rules / sizeof *gemini_rules,
+	.next = gemini_next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = gemini_pages,
+};
+
+const struct dialect_table dialect_qwen = {
+	.layout = LAYOUT_MARKED, .program = "Qwen Code", .rules = qwen_rules, .n_rules = sizeof qwen_rules / sizeof *qwen_rules,
+	.next = qwen_next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = qwen_pages,
+};
