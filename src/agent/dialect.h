@@ -49,7 +49,7 @@ enum row_kind {
 	ROW_FRAME,		/* the upper side of a box: a welcome or a dialog of versions before 2.0 */
 	ROW_FOOT,		/* the program's own row at the end. Flat dialects: instead of a box; the draft follows */
 	ROW_CALLS,		/* the top of a box with calls; it goes on to ROW_BANNER_END */
-	ROW_HEAD,		/* in there: groups as of ROW_TOOL */
+	ROW_HEAD,		/* in there: groups as of ROW_TOOL; group 3: what the call is for */
 	ROW_HEAD_MAYBE,		/* the same, only in the box's first row: the name is not one we know */
 	/* what only the rows around tell; dialect_row never answers these */
 	ROW_PROMPT_MORE,	/* a prompt goes on, in column 0 */

@@ -13,6 +13,7 @@
 
 static const struct rule rules[] = {
 	{ ROW_SPINNER, ANY, OPEN, MARK, MARK "[^ ].*\\(.*\\besc to interrupt\\)(?: \xC2\xB7 (\\d+ background terminals? running)\\b.*)?" },
+	{ ROW_SPINNER, ANY, OPEN, "  ", "  (\\d+ background terminals? running) \xC2\xB7 /ps to view\\b" },
 	{ ROW_COMPACTED, ANY, OPEN, MARK, MARK "(Context compacted)$" },
 	{ ROW_TASKS, ANY, OPEN, MARK, MARK "Updated Plan$" },
 	{ ROW_COLLAPSED, ANY, OPEN, MARK, MARK "(" FOLDED "\\b.*)$" },
@@ -31,6 +32,7 @@ static const struct rule rules[] = {
 };
 
 static const struct rule_next next[] = {
+	{ ROW_SPINNER, "  ", "0123456789" },
 	{ ROW_BLANK, NULL, NULL },
 };
 

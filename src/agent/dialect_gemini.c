@@ -14,7 +14,9 @@
 	"Complete Task|Update Topic Context|Grep|Glob|TodoWrite|SaveMemory|Agent|Skill|ExitPlanMode|ListFiles|Lsp|AskUserQuestion|" \
 	"CronCreate|CronList|CronDelete|TaskStop|SendMessage|Monitor|ToolSearch|StructuredOutput)"
 #define HEAD(kind, name) { kind, ANY, OPEN, "", SIGN "(" name ")(?: +(.*))?$" }
-#define HEADS HEAD(ROW_HEAD, NAMES), HEAD(ROW_HEAD_MAYBE, "[A-Za-z][\\w.:-]*(?: \\([\\w .:-]+ MCP Server\\))?")
+/* A command may have behind it what it is for. */
+#define SHELL { ROW_HEAD, ANY, OPEN, "", SIGN "(Shell)(?: +(.*?)(?: \\(([A-Z][^()]*)\\))?)?$" }
+#define HEADS SHELL, HEAD(ROW_HEAD, NAMES), HEAD(ROW_HEAD_MAYBE, "[A-Za-z][\\w.:-]*(?: \\([\\w .:-]+ MCP Server\\))?")
 #define SIDE "(?:\xE2\x94\x80){10,}+"
 
 static const struct rule gemini_rules[] = {

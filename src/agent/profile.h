@@ -28,7 +28,7 @@ struct profile {
 	const char *label;		/* "Claude" */
 	const char *const *programs;	/* base names, ended by NULL */
 	const char *const *processes;
-	const char *dialect;		/* "claude" or "none" */
+	const char *dialect;		/* of its screen (dialect.h), or "none" */
 	const char *transcript;		/* format of its own record (context/transcript.h), or "none" */
 	const char *folder;		/* where its records lie: "$CODEX_HOME, ~/.codex"; "". See profile_folder */
 	enum deliver deliver[DELIVERS];	/* in order of preference, n_deliver >= 1, each once */

@@ -176,6 +176,8 @@ take_text(struct likeness *l, const char *p, size_t max)
 static const char *const names[][2] = {
 	{ "Update", "Edit" }, { "MultiEdit", "Edit" }, { "Task", "Agent" }, { "WebFetch", "Fetch" }, { "Glob", "Search" },
 	{ "Grep", "Search" }, { "LS", "List" }, { "Edit Notebook", "NotebookEdit" }, { "Web Search", "WebSearch" },
+	/* of other agents' shells: on the screen; in the session files of codex, gemini and qwen, and auggie */
+	{ "Shell", "Bash" }, { "Terminal", "Bash" }, { "exec_command", "Bash" }, { "run_shell_command", "Bash" }, { "launch-process", "Bash" },
 };
 /* Tools whose input stands on the screen much as it was: another input is another call. */
 static const char *const strict[] = { "Bash", "Edit", "Write", "Read", "Fetch", "Agent", "WebSearch" };
@@ -261,7 +263,12 @@ likeness_init(struct likeness *l, const struct exchange *x)
 bool
 likeness_banner(const struct exchange *x)
 {
-	return x->role == ROLE_SYSTEM && x->tool == NULL && str_starts(x->content, "Claude Code v");
+	static const char *const programs[] = { "Claude Code v", "OpenAI Codex v", "Gemini CLI v", "Qwen Code v", "Auggie v", "pi v" };
+
+	for (size_t i = 0; i < COUNT(programs); i++)
+		if (x->role == ROLE_SYSTEM && x->tool == NULL && str_starts(x->content, programs[i]))
+			return true;
+	return false;
 }
 
 static size_t

@@ -85,6 +85,22 @@ part(const char *p, const struct match *m, int g)
 	return conversation_text(&b);
 }
 
+/* What the call is for stands below what it was called with, as in the session files. */
+static char *
+boxed_input(const char *p, const struct match *m)
+{
+	char *input = part(p, m, 2), *purpose = part(p, m, 3), *both;
+
+	if (input == NULL || purpose == NULL) {
+		free(purpose);
+		return input;
+	}
+	both = xasprintf("%s\ndescription: %s", input, purpose);
+	free(input);
+	free(purpose);
+	return both;
+}
+
 /* The call whose head is row i of a box and whose result goes on to row `to`. */
 static void
 add_boxed(struct screen *s, size_t i, size_t to)
@@ -104,7 +120,7 @@ add_boxed(struct screen *s, size_t i, size_t to)
 		status = STATUS_RUNNING;
 	else if (dialect_says(s->r.d, PHRASE_FAILED, p, n))
 		status = STATUS_FAILED;
-	x = screen_add(s, ROLE_ASSISTANT, status, part(p, &m, 1), part(p, &m, 2), result_of(s, i + 1, to));
+	x = screen_add(s, ROLE_ASSISTANT, status, part(p, &m, 1), boxed_input(p, &m), result_of(s, i + 1, to));
 	if (status == STATUS_WAITING && *x->content != '\0') {
 		free(s->c->question);
 		s->c->question = xstrdup(x->content);

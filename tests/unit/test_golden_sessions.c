@@ -1,24 +1,31 @@
 #include "test.h"
 
+#include <locale.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/dialect.h"
 #include "base/json.h"
 #include "context/exchange.h"
+#include "context/merge.h"
+#include "context/screen.h"
+#include "context/style.h"
 #include "context/transcript.h"
 #include "golden.h"
+#include "recorded.h"
 #include "scrub/scrub.h"
 #include "temp.h"
 
 /*
  * The session files that the real programs left (tests/golden/agents): what their reader makes of them is what was said and done, no more
- * and no less. What the agent had not written down when it died says the truth.
+ * and no less. What the agent had not written down when it died says the truth. Merged with the screen that was left, where there is a dialect
+ * for it, it is all of it: with the answer that was streaming and the call that ran, once each.
  */
 
 static struct scrub *scrub;
 static char *room, *current;	/* a temporary directory; "codex/tool", for messages */
-static size_t recordings;
+static size_t recordings, merged;
 
 static int
 set_up(void **state)
@@ -156,6 +163,79 @@ check(const char *where, const char *agent, const char *path)
 	conversation_release(&c);
 }
 
+/* Nobody knew of it: neither the file nor the screen. */
+static bool
+is_lost(const json_t *item)
+{
+	return is_unseen(item) && listed(item, "unseen", "screen");
+}
+
+/* Said by a person or the model, or called; not what the screen's program says itself, and no line for calls that it does not show. */
+static bool
+counts(const struct exchange *x)
+{
+	return x->role != ROLE_SYSTEM && !x->folded;
+}
+
+static void
+compare_merged(const json_t *item, const struct exchange *x)
+{
+	const char *content = json_text(item, "content", "");
+	bool streaming = item_is(item, "status", "streaming"), same;
+
+	if (item_is(item, "role", "tool"))
+		same = x->tool != NULL && x->input != NULL && holds_letters(x->input, json_text(item, "command", ""), 0) &&
+		    holds_letters(x->content, content, 0);
+	else
+		same = x->tool == NULL && item_is(item, "role", role_name(x->role)) &&
+		    (listed(item, "cut", "screen") ? piece_of(content, x->content) : same_letters(content, x->content));
+	if (!same)
+		fail_msg("%s, merged: not \"%s\" (%s) but \"%s\"", current, content, json_text(item, "command", ""), x->tool != NULL ? x->input : x->content);
+	assert_string_equal(status_name(x->status), streaming ? "running" : json_text(item, "status", "complete"));
+	/* a half answer is nowhere else */
+	assert_int_equal(x->source, is_unseen(item) ? SOURCE_SCREEN : SOURCE_TRANSCRIPT);
+}
+
+static void
+check_merged(const char *where, const char *agent, const char *path)
+{
+	struct buf b = BUF_INIT, text = BUF_INIT;
+	struct conversation record = CONVERSATION_INIT, screen = CONVERSATION_INIT, all;
+	struct style *style;
+	struct err e = ERR_INIT;
+	json_t *truth, *item;
+	size_t i, at = 0;
+
+	assert_int_equal(golden_read(where, "truth.json", &b), 0);
+	assert_int_equal(golden_read(where, "screen.ansi", &text), 0);
+	truth = json_parse(b.data, b.len, "truth.json", NULL);
+	if (path != NULL)
+		assert_int_equal(transcript_read(path, agent, scrub, 0, &record, &e), 0);
+	for (i = 0; i < record.n; i++)
+		record.v[i].source = SOURCE_TRANSCRIPT;
+	style = style_strip(&text);
+	screen_read_bytes(text.data, text.len, style, atoi(json_text(truth, "size", "")), agent, &screen);
+	merge(&record, NULL, &screen, &all);
+	json_array_foreach(json_object_get(truth, "items"), i, item) {
+		if (is_lost(item))
+			continue;
+		while (at < all.n && !counts(&all.v[at]))
+			at++;
+		if (at == all.n)
+			fail_msg("%s, merged: \"%s\" is missing", current, json_text(item, "content", json_text(item, "command", "")));
+		compare_merged(item, &all.v[at++]);
+	}
+	for (; at < all.n; at++)
+		if (counts(&all.v[at]))
+			fail_msg("%s, merged: nobody said \"%s\"", current, all.v[at].content);
+	merged++;
+	json_decref(truth);
+	style_free(style);
+	conversation_release(&all);
+	buf_release(&b);
+	buf_release(&text);
+}
+
 static void
 check_state(const char *where)
 {
@@ -171,6 +251,8 @@ check_state(const char *where)
 	} else {
 		print_message("skip %s: the agent wrote nothing down\n", current);
 	}
+	if (dialect_known(agent))
+		check_merged(where, agent, path);
 	free(current);
 	free(copy);
 	free(path);
@@ -192,6 +274,7 @@ recordings_say_what_was_said(void **state)
 	(void)state;
 	golden_each("golden/agents", check_agent);
 	assert_true(recordings > 0);
+	assert_true(merged >= 20);
 }
 
 int
@@ -199,5 +282,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(recordings_say_what_was_said) };
 
+	setlocale(LC_CTYPE, "C.UTF-8");	/* as main does: widths of runes come from the C library */
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -240,7 +240,7 @@ test_mistakes(void **state)
 		{ "[recovery.agents.claude]\nsession_flags = \"--resume=2\"\n", ":2: session_flags: expected flags" },
 		{ "[recovery.agents.claude]\nother_flags = \"--model\"\n", ":2: other_flags: expected flags" },
 		{ "[recovery.agents.claude]\nresume = \"--resume; rm\"\n", ":2: resume: expected one flag" },
-		{ "[recovery.agents.claude]\ndialect = \"french\"\n", ":2: dialect: expected \"claude\" or \"none\"" },
+		{ "[recovery.agents.claude]\ndialect = \"french\"\n", ":2: dialect: expected \"claude\", \"none\", or the name of another agent whose screen is read" },
 		{ "[recovery.agents.claude]\nprograms = \"/usr/bin/claude\"\n", ":2: programs: expected base names" },
 		{ "[recovery.agents.claude]\nprograms = \" , \"\n", ":2: programs: expected base names" },
 		{ "[recovery.agents.claude]\nbackground = \"true\"\n", ":2: background: expected \"yes\" or \"no\"" },

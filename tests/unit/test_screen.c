@@ -50,7 +50,7 @@ test_versions(void **state)
 	assert_int_equal(dialect_version("x", 1), 0);
 	assert_int_equal(dialect_find_version(BANNER, strlen(BANNER)), 2001197);
 	assert_int_equal(dialect_find_version(old, strlen(old)), 2000076);
-	assert_null(dialect_new("gemini", 0));
+	assert_null(dialect_new("opencode", 0));
 }
 
 static void
