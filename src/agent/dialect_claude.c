@@ -229,11 +229,13 @@ _Static_assert(sizeof claude_rules / sizeof *claude_rules <= DIALECT_RULES && si
 _Static_assert(sizeof claude_sayings / sizeof *claude_sayings <= DIALECT_SAYINGS, "each saying has its place in a dialect");
 
 const struct dialect_table dialect_claude = {
-	.layout = LAYOUT_CLAUDE, .program = "", .rules = claude_rules, .n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
+	.layout = LAYOUT_CLAUDE, .program = "", .rules = claude_rules, .n_rules = sizeof claude_rules / sizeof *claude_rules,
+	.next = claude_next, .sayings = claude_sayings,
 	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = claude_pages,
 };
 
 const struct dialect_table dialect_claude_flat = {
-	.layout = LAYOUT_FLAT, .program = "", .rules = flat_rules, .n_rules = sizeof flat_rules / sizeof *flat_rules, .next = flat_next, .sayings = claude_sayings,
+	.layout = LAYOUT_FLAT, .program = "", .rules = flat_rules, .n_rules = sizeof flat_rules / sizeof *flat_rules,
+	.next = flat_next, .sayings = claude_sayings,
 	.first = claude_first, .verbs = claude_verbs, .dialogs = claude_dialogs, .pages = flat_pages,
 };

@@ -79,6 +79,7 @@ struct dialect_table {
 	const struct page_until *pages;
 };
 
-extern const struct dialect_table dialect_claude, dialect_claude_flat, dialect_auggie, dialect_codex, dialect_gemini, dialect_pi, dialect_qwen;
+extern const struct dialect_table dialect_claude, dialect_claude_flat;
+extern const struct dialect_table dialect_auggie, dialect_codex, dialect_gemini, dialect_pi, dialect_qwen;
 
 #endif

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,7 +198,8 @@ read_notice(struct screen *s, size_t i)
 	if (dialect_says(s->r.d, PHRASE_INTERRUPTED, p, s->r.v[i].n - skip))
 		interrupt(s);
 	s->c->limit = s->c->limit || dialect_says(s->r.d, PHRASE_LIMIT, p, s->r.v[i].n - skip);
-	screen_add(s, ROLE_SYSTEM, error ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL, screen_joined(s, i, end, skip, indent, screen_limit(s, 0)));
+	screen_add(s, ROLE_SYSTEM, error ? STATUS_FAILED : STATUS_COMPLETE, NULL, NULL,
+		screen_joined(s, i, end, skip, indent, screen_limit(s, 0)));
 	return end;
 }
 
@@ -216,7 +218,8 @@ read_folded(struct screen *s, size_t i)
 	rows_join(&s->r, i, end, skip, 2, 0, &b);
 	text = conversation_text(&b);
 	tool = dialect_folded_tool(s->r.d, text, strcspn(text, "\n"), &running);
-	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), NULL, text)->folded = true;
+	screen_add(s, ROLE_ASSISTANT, running ? STATUS_RUNNING : STATUS_COMPLETE, xstrdup(tool != NULL ? tool : "Calls"), NULL,
+		text)->folded = true;
 	s->busy = s->spun = false;
 	return end;
 }
@@ -299,9 +302,9 @@ read_line(struct screen *s, size_t i)
 	return behind_foot(s, read_draft(s, k, 0, marked_skip(s, k)));
 }
 
-/* A box without lines is told by what stands below it, at the very end. */
-static void
-settle_box(struct screen *s)
+/* A box without lines is told by what stands below it, at the very end. Its row; SIZE_MAX: there is none. */
+static size_t
+lone_box(const struct screen *s)
 {
 	size_t i = s->r.n, foot, box;
 
@@ -310,11 +313,10 @@ settle_box(struct screen *s)
 	for (foot = i; foot > 0 && row_kind(&s->r, foot - 1) == ROW_BODY; foot--)
 		;
 	if (foot == i || !row_says(&s->r, foot, PHRASE_KEYS))
-		return;
+		return SIZE_MAX;
 	for (box = foot; box > 0 && is_text(s, box - 1); box--)
 		;
-	if (box > 0 && row_kind(&s->r, box - 1) == ROW_PROMPT)
-		s->r.v[box - 1].kind = ROW_BOX;
+	return box > 0 && row_kind(&s->r, box - 1) == ROW_PROMPT ? box - 1 : SIZE_MAX;
 }
 
 static size_t
@@ -322,8 +324,6 @@ read_lone_box(struct screen *s, size_t i)
 {
 	size_t end = i + 1;
 
-	if (dialect_page(s->r.d)->prompt_indent == 0)	/* its line scrolled away or was overwritten */
-		return i + 1;
 	while (end < s->r.n && is_text(s, end) && !(s->r.v[end - 1].n == 0 && row_says(&s->r, end, PHRASE_KEYS)))
 		end++;
 	read_draft(s, i, end, marked_skip(s, i));
@@ -408,8 +408,6 @@ read_next(struct screen *s, size_t i)
 		return i + 1;
 	case ROW_RULE:
 		return read_line(s, i);
-	case ROW_BOX:
-		return read_lone_box(s, i);
 	default:
 		return read_raw(s, i);
 	}
@@ -429,14 +427,13 @@ settle_words(struct screen *s)
 void
 marked_read(struct screen *s)
 {
-	size_t first = 0, i = 0;
+	size_t first = 0, i = 0, box = lone_box(s);
 
 	while (first < s->r.n && !is_item(s, first) && row_kind(&s->r, first) != ROW_BANNER)
 		first++;
 	if (row_kind(&s->r, first) != ROW_BANNER)
 		s->c->truncated_at = 0;
-	settle_box(s);
 	while (i < s->r.n)
-		i = read_next(s, i);
+		i = i == box ? read_lone_box(s, i) : read_next(s, i);
 	settle_words(s);
 }

@@ -201,6 +201,14 @@ input_of(const struct screen *s, size_t i, size_t end)
 	return conversation_text(&b);
 }
 
+static bool
+is_nested(const struct screen *s, size_t i)
+{
+	size_t at = row_indent(&s->r, i);
+
+	return s->r.v[i].n >= at + 4 && memcmp(row_text(&s->r, i) + at, "\xE2\x8E\xBF ", 4) == 0;
+}
+
 /* Results within a result have their mark again. */
 static void
 add_result(const struct screen *s, size_t i, size_t end, struct buf *out)
@@ -208,8 +216,7 @@ add_result(const struct screen *s, size_t i, size_t end, struct buf *out)
 	size_t from = i;
 
 	for (size_t k = i + 1; k <= end; k++) {
-		bool nested = k < end && s->r.v[k].n > 0 && memcmp(row_text(&s->r, k) + row_indent(&s->r, k), "\xE2\x8E\xBF", 1) == 0 &&
-			str_starts(row_text(&s->r, k) + row_indent(&s->r, k), "\xE2\x8E\xBF ");
+		bool nested = k < end && s->r.v[k].n > 0 && is_nested(s, k);
 		size_t skip = from == i ? marked_skip(s, i) : row_indent(&s->r, from) + 4;
 
 		if (k < end && !nested)
@@ -258,7 +265,7 @@ marked_read_call(struct screen *s, size_t i)
 	}
 	if (running)
 		status = STATUS_RUNNING;
-	screen_add(s, ROLE_ASSISTANT, status, tool != NULL ? xstrdup(tool) : name != NULL ? xstrdup(name) : xstrdup("?"), input, conversation_text(&b));
+	screen_add(s, ROLE_ASSISTANT, status, xstrdup(tool != NULL ? tool : name != NULL ? name : "?"), input, conversation_text(&b));
 	free(name);
 	s->busy = s->spun = false;
 	return end;

@@ -8,7 +8,11 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* Any bytes: a conversation that keeps what the headers promise, within the row count. */
+/*
+ * Any bytes: a conversation that keeps what the headers promise, within the row count. A first byte of 1 to 5 is not of the text: it chooses
+ * the dialect of another agent.
+ */
+static const char *const agents[] = { "claude", "codex", "gemini", "qwen", "auggie", "pi" };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -20,12 +24,12 @@ must_be_text(const char *s)
 }
 
 static void
-must_keep_promises(const char *text, size_t n, const struct style *style, int width)
+must_keep_promises(const char *text, size_t n, const struct style *style, int width, const char *agent)
 {
 	struct conversation c = CONVERSATION_INIT;
 	char *action;
 
-	screen_read_bytes(text, n, style, width, "claude", &c);
+	screen_read_bytes(text, n, style, width, agent, &c);
 	if (c.unknown_lines > c.lines || c.truncated_at > (ssize_t)c.lines)
 		abort();
 	for (size_t i = 0; i < c.n; i++) {
@@ -58,7 +62,7 @@ rows_of(const char *p, size_t n)
 
 /* The same with its colours taken out: no row more or less, no escape left, one style a row. */
 static void
-must_strip(const char *text, size_t n, int width)
+must_strip(const char *text, size_t n, int width, const char *agent)
 {
 	struct buf plain = BUF_INIT;
 	struct style *style;
@@ -72,7 +76,7 @@ must_strip(const char *text, size_t n, int width)
 		kept += plain.data[i] == '\n';
 	if (ends != kept || memchr(plain.data, '\033', plain.len) != NULL || (style != NULL && style->n != rows_of(plain.data, plain.len)))
 		abort();
-	must_keep_promises(plain.data, plain.len, style, width);
+	must_keep_promises(plain.data, plain.len, style, width, agent);
 	style_free(style);
 	buf_release(&plain);
 }
@@ -80,10 +84,15 @@ must_strip(const char *text, size_t n, int width)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	char *copy = malloc(n + 1);	/* exact size, so that a sanitizer sees a read behind the end */
-	size_t keep;
+	size_t which = n > 0 && data[0] < sizeof agents / sizeof *agents ? data[0] : 0, keep;
 	int width = n % 2 == 0 ? 80 : 0;
+	char *copy;
 
+	if (which > 0) {
+		data++;
+		n--;
+	}
+	copy = malloc(n + 1);	/* exact size, so that a sanitizer sees a read behind the end */
 	if (copy == NULL)
 		abort();
 	memcpy(copy, data, n);
@@ -91,9 +100,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	keep = screen_without_shell(copy, n, 80);
 	if (keep > n)
 		abort();
-	screen_shows_agent(copy, n, "claude");
-	must_keep_promises(copy, keep, NULL, width);
-	must_strip(copy, n, width);
+	screen_shows_agent(copy, n, agents[which]);
+	screen_shows_login(copy, n, agents[which]);
+	must_keep_promises(copy, which == 0 ? keep : n, NULL, width, agents[which]);
+	must_strip(copy, n, width, agents[which]);
 	free(copy);
 	return 0;
 }

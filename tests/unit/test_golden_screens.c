@@ -12,8 +12,8 @@
 #include "recorded.h"
 
 /*
- * The screens that other agents left when they were killed (tests/golden/agents): what their dialect makes of them is what was said and done,
- * as far as it stands there (`unseen` and `cut` in the truth). What is missed all the same says the file "misses" beside them, exactly.
+ * The screens that other agents left when they were killed (tests/golden/agents): what their dialect makes of them is what was said and
+ * done, as far as it stands there (`unseen` and `cut` in the truth). What is missed all the same says the file "misses" beside them, exactly.
  */
 
 struct check {

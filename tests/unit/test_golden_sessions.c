@@ -19,8 +19,8 @@
 
 /*
  * The session files that the real programs left (tests/golden/agents): what their reader makes of them is what was said and done, no more
- * and no less. What the agent had not written down when it died says the truth. Merged with the screen that was left, where there is a dialect
- * for it, it is all of it: with the answer that was streaming and the call that ran, once each.
+ * and no less. What the agent had not written down when it died says the truth. Merged with the screen that was left, where there is a
+ * dialect for it, it is all of it: with the answer that was streaming and the call that ran, once each.
  */
 
 static struct scrub *scrub;
@@ -190,7 +190,8 @@ compare_merged(const json_t *item, const struct exchange *x)
 		same = x->tool == NULL && item_is(item, "role", role_name(x->role)) &&
 		    (listed(item, "cut", "screen") ? piece_of(content, x->content) : same_letters(content, x->content));
 	if (!same)
-		fail_msg("%s, merged: not \"%s\" (%s) but \"%s\"", current, content, json_text(item, "command", ""), x->tool != NULL ? x->input : x->content);
+		fail_msg("%s, merged: not \"%s%s\" but \"%s\"", current, content, json_text(item, "command", ""),
+		    x->tool != NULL ? x->input : x->content);
 	assert_string_equal(status_name(x->status), streaming ? "running" : json_text(item, "status", "complete"));
 	/* a half answer is nowhere else */
 	assert_int_equal(x->source, is_unseen(item) ? SOURCE_SCREEN : SOURCE_TRANSCRIPT);
