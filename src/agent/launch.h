@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/profile.h"
+
 struct buf;
 
 /*
@@ -58,24 +60,27 @@ char *launch_env(const struct launch *l, const char *name);
 char *launch_without(const struct launch *l, const char *flags, size_t *left_out);
 
 /*
- * The same with `<&3 3<&-` behind the agent's simple command: descriptor 3, where the prompt is, becomes the standard input of the agent
- * alone. Nothing else that the command or the shell's start-up files start may have it there: a shell in `claude; exec bash` would
- * run the prompt line by line. NULL when that cannot be said for certain (launch_can_feed).
+ * The command with the prompt of a recovery for the agent alone. Whoever runs it has the prompt open as descriptor 3. Nothing else that the
+ * command or the shell's start-up files start may have it there: a shell in `claude; exec bash` would run the prompt line by line.
+ *
+ *	DELIVER_STDIN		`<&3 3<&-` behind the agent's simple command
+ *	DELIVER_FILE		`FILE_FLAG /proc/self/fd/3` right behind the program, which must open it itself: a child of it has no such descriptor
+ *	DELIVER_ARGUMENT	`ARGUMENT_FLAG "$(cat <&3)" 3<&-` behind the simple command; line ends at the prompt's end are lost
+ *	DELIVER_PASTE		`3<&-` there: it waits for something else
+ *
+ * Left out are the row's session_flags and prompt_flags, and, but for the standard input, words that are no flags and no flags' values: the
+ * prompt of the first start. Only where the row lists its other flags: else nothing tells such a word from a command of the program.
+ * NULL when that cannot be said for certain: launch_can_feed is false, or such a word stands behind a flag of no list, or one that the
+ * shell fills in.
  */
-char *launch_fed(const struct launch *l, const char *flags);
+char *launch_fed(const struct launch *l, const struct profile *p, enum deliver way);
 bool launch_can_feed(const struct launch *l);
 
 /*
- * The same, but going on with a conversation of the agent's own: `RESUME ID` stands right behind the program, and the words
- * are gone that are no flags and no flags' values: the prompt of the first start, which stands in that conversation already. NULL where
- * that cannot be told for certain: with a word behind a flag of neither list, or one that the shell fills in. `id` is of letters, digits, - and _.
+ * The same by the row's resume_deliver, but going on with a conversation of the agent's own: `RESUME ID` stands right behind the program, and
+ * words that are no flags are gone in any case. `id` is of letters, digits, - and _.
  */
-struct launch_words {
-	const char *session_flags, *other_flags;	/* as launch_without takes them */
-	const char *resume;				/* "--resume", "--resume=" for an id joined to it, "resume" */
-	bool fed;					/* the prompt is its standard input; false: descriptor 3 is closed to it */
-};
-char *launch_resumed(const struct launch *l, const struct launch_words *how, const char *id);
+char *launch_resumed(const struct launch *l, const struct profile *p, const char *id);
 
 /* True when the command starts nothing but a shell for a person: it had been there before the agent. */
 bool launch_is_shell(const struct launch *l);

@@ -9,6 +9,7 @@
 
 #define FED " <&3 3<&-"
 #define CLOSED " 3<&-"
+#define READ " \"$(cat <&3)\"" CLOSED
 
 static bool
 is_flag(const struct word *w)
@@ -61,23 +62,22 @@ put_together(const struct launch *l, const bool *out, const char *in, const char
 	return buf_detach(&b);
 }
 
-/* Marks the flags of `flags` with their values. Heap. */
-static bool *
-find_flags(const struct launch *l, const char *flags, size_t *n)
+/* Marks the flags of `flags` with their values. How many there are. */
+static size_t
+find_flags(const struct launch *l, const char *flags, bool *out)
 {
-	bool *out = xcalloc(l->n_words, sizeof *out);
+	size_t n = 0;
 
-	*n = 0;
 	for (size_t i = l->entry + 1; i < l->n_words && strcmp(l->words[i].text, "--") != 0; i++) {
 		char arity = flag_arity(flags, l->words[i].text);
 		size_t last = arity != '\0' ? last_of_flag(l, i, arity) : i;
 
-		*n += arity != '\0';
+		n += arity != '\0';
 		for (; arity != '\0' && i <= last; i++)
 			out[i] = true;
 		i = last;
 	}
-	return out;
+	return n;
 }
 
 char *
@@ -89,23 +89,9 @@ launch_without(const struct launch *l, const char *flags, size_t *left_out)
 	*left_out = 0;
 	if (!l->certain)
 		return xstrdup(l->command);
-	out = find_flags(l, flags, left_out);
+	out = xcalloc(l->n_words, sizeof *out);
+	*left_out = find_flags(l, flags, out);
 	command = put_together(l, out, "", "");
-	free(out);
-	return command;
-}
-
-char *
-launch_fed(const struct launch *l, const char *flags)
-{
-	size_t n;
-	bool *out;
-	char *command;
-
-	if (!launch_can_feed(l))
-		return NULL;
-	out = find_flags(l, flags, &n);
-	command = put_together(l, out, "", FED);
 	free(out);
 	return command;
 }
@@ -137,20 +123,57 @@ find_prompt(const struct launch *l, const char *known, bool *out)
 	return true;
 }
 
-char *
-launch_resumed(const struct launch *l, const struct launch_words *how, const char *id)
+/* A flag and what joins its value to it. */
+static void
+put_flag(struct buf *out, const char *flag)
 {
-	char *command = NULL, *in;
-	size_t n;
-	bool *out;
+	if (*flag == '\0')
+		return;
+	buf_chr(out, ' ');
+	buf_str(out, flag);
+}
 
-	if (!launch_can_feed(l))
-		return NULL;
-	out = find_flags(l, how->session_flags, &n);
-	in = xasprintf(" %s%s%s", how->resume, str_ends(how->resume, "=") ? "" : " ", id);
-	if (find_prompt(l, how->other_flags, out))
-		command = put_together(l, out, in, how->fed ? FED : CLOSED);
-	free(in);
+/* `in` has what stands behind the program so far, and is released. `words`: those that are no flags go, too. */
+static char *
+told(const struct launch *l, const struct profile *p, enum deliver way, bool words, struct buf *in)
+{
+	static const char *const ends[DELIVERS] = { [DELIVER_STDIN] = FED, [DELIVER_FILE] = "", [DELIVER_ARGUMENT] = READ, [DELIVER_PASTE] = CLOSED };
+	bool *out = launch_can_feed(l) ? xcalloc(l->n_words, sizeof *out) : NULL;
+	struct buf behind = BUF_INIT;
+	char *command = NULL;
+
+	if (out != NULL) {
+		find_flags(l, p->session_flags, out);
+		find_flags(l, p->prompt_flags, out);
+		if (way == DELIVER_FILE) {
+			put_flag(in, p->file_flag);
+			buf_fmt(in, "%s/proc/self/fd/3", str_ends(p->file_flag, "=") ? "" : " ");
+		}
+		if (way == DELIVER_ARGUMENT)
+			put_flag(&behind, p->argument_flag);
+		buf_str(&behind, ends[way] + (way == DELIVER_ARGUMENT && str_ends(p->argument_flag, "=")));
+		if (!words || find_prompt(l, p->other_flags, out))
+			command = put_together(l, out, in->data, behind.data);
+	}
 	free(out);
+	buf_release(in);
+	buf_release(&behind);
 	return command;
+}
+
+char *
+launch_fed(const struct launch *l, const struct profile *p, enum deliver way)
+{
+	struct buf in = BUF_INIT;
+
+	return told(l, p, way, way != DELIVER_STDIN && *p->other_flags != '\0', &in);
+}
+
+char *
+launch_resumed(const struct launch *l, const struct profile *p, const char *id)
+{
+	struct buf in = BUF_INIT;
+
+	buf_fmt(&in, " %s%s%s", p->resume, str_ends(p->resume, "=") ? "" : " ", id);
+	return told(l, p, p->resume_deliver, true, &in);
 }

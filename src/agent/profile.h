@@ -20,8 +20,12 @@ struct profile_dialog {
 	struct pattern *pattern;
 };
 
-enum deliver { DELIVER_STDIN, DELIVER_PASTE, DELIVER_FILE };
-enum { DELIVERS = 3 };
+/*
+ * How a prompt gets to an agent: the standard input of its start command; a file that a flag of the command names; a word of the command,
+ * which every user of the machine can read; a paste once its box waits.
+ */
+enum deliver { DELIVER_STDIN, DELIVER_FILE, DELIVER_ARGUMENT, DELIVER_PASTE };
+enum { DELIVERS = 4 };
 
 struct profile {
 	const char *name;		/* "claude": the row's name, and --agent's */
@@ -34,7 +38,10 @@ struct profile {
 	enum deliver deliver[DELIVERS];	/* in order of preference, n_deliver >= 1, each once */
 	size_t n_deliver;
 	const char *session_flags;	/* as launch_without takes it: "--resume=? --continue=0"; "" */
+	const char *prompt_flags;	/* the same for those that give it a first prompt: "-i=1" */
 	const char *other_flags;	/* the same for its other flags, as far as they are known */
+	const char *file_flag;		/* of DELIVER_FILE, "--instruction-file"; "": it has none, and the way is closed */
+	const char *argument_flag;	/* of DELIVER_ARGUMENT; "": the prompt stands alone */
 	const char *resume;		/* the words behind which the id of its own conversation stands ("--resume"); "": it cannot go on with one */
 	enum deliver resume_deliver;	/* how a prompt gets in with them */
 	const char *command;		/* "": none */
@@ -73,7 +80,7 @@ bool profile_is_process(const void *profile, const char *name);
 char *profile_folder(const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg);
 
 bool profile_delivers(const struct profile *p, enum deliver way);
-const char *deliver_word(enum deliver d);	/* "stdin", "paste", "file" */
+const char *deliver_word(enum deliver d);	/* "stdin", "file", "argument", "paste" */
 
 /* What the screen (UTF-8, rows ended by \n) shows. */
 bool profile_is_busy(const struct profile *p, const char *screen, size_t n);

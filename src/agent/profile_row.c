@@ -10,7 +10,7 @@
 #include "base/pattern.h"
 #include "base/utf8.h"
 
-static void
+void
 strings_release(struct strings *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -38,9 +38,8 @@ dialogs_release(struct dialogs *d)
 	*d = (struct dialogs){ .v = NULL };
 }
 
-/* The words of "a, b" without the blanks around them. */
-static struct strings
-split(const char *text)
+struct strings
+strings_split(const char *text)
 {
 	struct strings s = { .v = NULL };
 
@@ -57,8 +56,8 @@ split(const char *text)
 	return s;
 }
 
-static void
-replace(char **to, const char *text)
+void
+profile_row_replace(char **to, const char *text)
 {
 	free(*to);
 	*to = xstrdup(text);
@@ -71,14 +70,14 @@ set_label(struct profile_row *r, const char *value, struct err *e)
 {
 	if (value[0] == '\0' || strchr(value, '\n') != NULL)
 		return err_set(e, GT_USAGE, "config", "expected a name for people, on one line");
-	replace(&r->label, value);
+	profile_row_replace(&r->label, value);
 	return 0;
 }
 
 static int
 set_names(struct strings *to, const char *value, struct err *e)
 {
-	struct strings s = split(value);
+	struct strings s = strings_split(value);
 	bool good = s.n > 0;
 
 	for (size_t i = 0; i < s.n; i++) {
@@ -111,7 +110,7 @@ set_one_of(char **to, const char *value, const char *const *words, const char *e
 {
 	for (; *words != NULL; words++)
 		if (strcmp(*words, value) == 0) {
-			replace(to, value);
+			profile_row_replace(to, value);
 			return 0;
 		}
 	return err_set(e, GT_USAGE, "config", "expected %s", expected);
@@ -137,7 +136,7 @@ set_transcript(struct profile_row *r, const char *value, struct err *e)
 static int
 set_folder(struct profile_row *r, const char *value, struct err *e)
 {
-	struct strings s = split(value);
+	struct strings s = strings_split(value);
 	bool good = true;
 
 	for (size_t i = 0; i < s.n; i++)
@@ -145,7 +144,7 @@ set_folder(struct profile_row *r, const char *value, struct err *e)
 	strings_release(&s);
 	if (!good)
 		return err_set(e, GT_USAGE, "config", "expected folders such as \"$CODEX_HOME, ~/.codex\", separated by commas");
-	replace(&r->folder, value);
+	profile_row_replace(&r->folder, value);
 	return 0;
 }
 
@@ -165,7 +164,7 @@ folder_of(const char *entry, char *(*variable)(const void *arg, const char *name
 char *
 profile_folder(const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg)
 {
-	struct strings s = split(p->folder);
+	struct strings s = strings_split(p->folder);
 	char *path = NULL;
 
 	for (size_t i = 0; i < s.n && path == NULL; i++)
@@ -174,122 +173,12 @@ profile_folder(const struct profile *p, char *(*variable)(const void *arg, const
 	return path;
 }
 
-static const char *const deliver_words[DELIVERS] = { "stdin", "paste", "file" };
-
-bool
-profile_delivers(const struct profile *p, enum deliver way)
-{
-	for (size_t i = 0; i < p->n_deliver; i++)
-		if (p->deliver[i] == way)
-			return true;
-	return false;
-}
-
-const char *
-deliver_word(enum deliver d)
-{
-	return deliver_words[d];
-}
-
-static int
-set_deliver(struct profile_row *r, const char *value, struct err *e)
-{
-	struct strings s = split(value);
-	enum deliver way[DELIVERS];
-	size_t n = 0;
-	bool good = s.n > 0 && s.n <= DELIVERS;
-
-	for (size_t i = 0; good && i < s.n; i++) {
-		size_t d = 0;
-
-		while (d < DELIVERS && strcmp(s.v[i], deliver_words[d]) != 0)
-			d++;
-		good = d < DELIVERS;
-		for (size_t k = 0; good && k < n; k++)
-			good = way[k] != (enum deliver)d;
-		if (good)
-			way[n++] = (enum deliver)d;
-	}
-	strings_release(&s);
-	if (!good)
-		return err_set(e, GT_USAGE, "config", "expected some of stdin, paste and file, each once, separated by commas");
-	memcpy(r->view.deliver, way, n * sizeof way[0]);
-	r->view.n_deliver = n;
-	return 0;
-}
-
-/* "-x=0", "--long-name=?"; a command of the program such as codex' "resume=?" is taken likewise */
-static bool
-is_flag(const char *s, size_t n)
-{
-	size_t name = n >= 2 ? n - 2 : 0, dashes = 0;
-
-	if (name < 2 || s[name] != '=' || strchr("01?*", s[name + 1]) == NULL)
-		return false;
-	while (dashes < 2 && s[dashes] == '-')
-		dashes++;
-	/* a command's value may always be missing */
-	if (dashes == name || (dashes == 0 && s[name + 1] != '?'))
-		return false;
-	for (size_t i = dashes; i < name; i++) {
-		if (!isalnum((unsigned char)s[i]) && (i == dashes || strchr("-_", s[i]) == NULL))
-			return false;
-	}
-	return true;
-}
-
-static int
-set_flags(char **to, const char *value, struct err *e)
-{
-	for (const char *p = value + strspn(value, " "); *p != '\0'; p += strspn(p, " ")) {
-		size_t n = strcspn(p, " ");
-
-		if (!is_flag(p, n))
-			return err_set(e, GT_USAGE, "config",
-			    "expected flags such as \"--resume=? --session-id=1 -c=0\": =1 takes a value, =? may take one, =0 takes none, =* several");
-		p += n;
-	}
-	replace(to, value);
-	return 0;
-}
-
-static int
-set_session_flags(struct profile_row *r, const char *value, struct err *e)
-{
-	return set_flags(&r->session_flags, value, e);
-}
-
-static int
-set_other_flags(struct profile_row *r, const char *value, struct err *e)
-{
-	return set_flags(&r->other_flags, value, e);
-}
-
-static int
-set_resume(struct profile_row *r, const char *value, struct err *e)
-{
-	for (const char *p = value; *p != '\0'; p++)
-		if (!isalnum((unsigned char)*p) && *p != '-' && (*p != ' ' || p == value || p[1] == '\0') && (*p != '=' || p[1] != '\0'))
-			return err_set(e, GT_USAGE, "config", "expected one flag such as \"--resume\" or \"--resume=\", or words, or nothing");
-	replace(&r->resume, value);
-	return 0;
-}
-
-static int
-set_resume_deliver(struct profile_row *r, const char *value, struct err *e)
-{
-	if (strcmp(value, deliver_words[DELIVER_STDIN]) != 0 && strcmp(value, deliver_words[DELIVER_PASTE]) != 0)
-		return err_set(e, GT_USAGE, "config", "expected \"stdin\" or \"paste\"");
-	r->view.resume_deliver = strcmp(value, deliver_words[DELIVER_STDIN]) == 0 ? DELIVER_STDIN : DELIVER_PASTE;
-	return 0;
-}
-
 static int
 set_command(struct profile_row *r, const char *value, struct err *e)
 {
 	if (strchr(value, '\n') != NULL)
 		return err_set(e, GT_USAGE, "config", "expected a command on one line");
-	replace(&r->command, value);
+	profile_row_replace(&r->command, value);
 	return 0;
 }
 
@@ -387,11 +276,14 @@ static const struct {
 	{ "dialect", set_dialect },
 	{ "transcript", set_transcript },
 	{ "folder", set_folder },
-	{ "deliver", set_deliver },
-	{ "session_flags", set_session_flags },
-	{ "other_flags", set_other_flags },
-	{ "resume", set_resume },
-	{ "resume_deliver", set_resume_deliver },
+	{ "deliver", profile_set_deliver },
+	{ "file_flag", profile_set_file_flag },
+	{ "argument_flag", profile_set_argument_flag },
+	{ "session_flags", profile_set_session_flags },
+	{ "prompt_flags", profile_set_prompt_flags },
+	{ "other_flags", profile_set_other_flags },
+	{ "resume", profile_set_resume },
+	{ "resume_deliver", profile_set_resume_deliver },
 	{ "command", set_command },
 	{ "ready", set_ready },
 	{ "busy", set_busy },
@@ -438,10 +330,10 @@ void
 profile_row_init(struct profile_row *r, const char *name)
 {
 	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"), .folder = xstrdup(""),
-	    .session_flags = xstrdup(""), .other_flags = xstrdup(""), .resume = xstrdup(""), .command = xstrdup("") };
+	    .session_flags = xstrdup(""), .prompt_flags = xstrdup(""), .other_flags = xstrdup(""), .file_flag = xstrdup(""),
+	    .argument_flag = xstrdup(""), .resume = xstrdup(""), .command = xstrdup("") };
 	r->view.deliver[0] = DELIVER_PASTE;
-	r->view.deliver[1] = DELIVER_FILE;
-	r->view.n_deliver = 2;
+	r->view.n_deliver = 1;
 }
 
 void
@@ -463,7 +355,10 @@ profile_row_finish(struct profile_row *r)
 	v->transcript = r->transcript;
 	v->folder = r->folder;
 	v->session_flags = r->session_flags;
+	v->prompt_flags = r->prompt_flags;
 	v->other_flags = r->other_flags;
+	v->file_flag = r->file_flag;
+	v->argument_flag = r->argument_flag;
 	v->resume = r->resume;
 	v->command = r->command;
 	v->ready = r->ready;
@@ -481,7 +376,10 @@ profile_row_release(struct profile_row *r)
 	free(r->transcript);
 	free(r->folder);
 	free(r->session_flags);
+	free(r->prompt_flags);
 	free(r->other_flags);
+	free(r->file_flag);
+	free(r->argument_flag);
 	free(r->resume);
 	free(r->command);
 	strings_release(&r->programs);

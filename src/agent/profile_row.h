@@ -22,11 +22,15 @@ struct dialogs {
 
 struct profile_row {
 	struct profile view;		/* points into what follows */
-	char *name, *label, *dialect, *transcript, *folder, *session_flags, *other_flags, *resume, *command;
+	char *name, *label, *dialect, *transcript, *folder, *session_flags, *prompt_flags, *other_flags, *file_flag, *argument_flag, *resume, *command;
 	struct strings programs, processes;
 	struct pattern *ready, *busy, *pasted;
 	struct dialogs dialogs;
 };
+
+/* The words of "a, b" without the blanks around them. */
+struct strings strings_split(const char *text);
+void strings_release(struct strings *s);
 
 /* A row with nothing but its name, and what holds for agents that we know nothing of. */
 void profile_row_init(struct profile_row *r, const char *name);
@@ -34,6 +38,18 @@ void profile_row_release(struct profile_row *r);
 
 /* Checks the value and keeps it in place of an earlier one; code GT_USAGE, name "config" or "pattern", the column's name in front. */
 int profile_row_set(struct profile_row *r, const char *column, const char *value, struct err *e);
+
+void profile_row_replace(char **to, const char *text);
+
+/* Single columns, of agent/profile_told.c; for profile_row_set, which puts the column's name in front of an error. */
+int profile_set_deliver(struct profile_row *r, const char *value, struct err *e);
+int profile_set_file_flag(struct profile_row *r, const char *value, struct err *e);
+int profile_set_argument_flag(struct profile_row *r, const char *value, struct err *e);
+int profile_set_session_flags(struct profile_row *r, const char *value, struct err *e);
+int profile_set_prompt_flags(struct profile_row *r, const char *value, struct err *e);
+int profile_set_other_flags(struct profile_row *r, const char *value, struct err *e);
+int profile_set_resume(struct profile_row *r, const char *value, struct err *e);
+int profile_set_resume_deliver(struct profile_row *r, const char *value, struct err *e);
 
 /* Fills in what the row leaves to its name, then the view. No column may be set afterwards; the row itself may still be moved. */
 void profile_row_finish(struct profile_row *r);

@@ -39,7 +39,7 @@ struct attempt {
 	char *reason;			/* killed, exited, … */
 	char *cwd;
 	char *via;			/* inject, resume; restart: told only that the system was restarted (revive/restart.h) */
-	char *delivery;			/* stdin, paste, file */
+	char *delivery;			/* stdin, file, argument, paste (agent/profile.h) */
 	char *proof;			/* "transcript", "screen", "" */
 	char *why;			/* of a failed attempt: a sentence */
 	char *source;			/* path of the transcript that the context was gathered from */

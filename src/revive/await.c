@@ -207,7 +207,7 @@ out:
 static int
 judge_without_record(struct recovery *r, const struct look *l, const struct wait *t, int64_t now, bool *done, struct err *e)
 {
-	bool handed = prompt_consumed(r) && (strcmp(r->attempt.delivery, "stdin") == 0 || r->attempt.pasted);
+	bool handed = prompt_consumed(r) && (strcmp(r->attempt.delivery, "paste") != 0 || r->attempt.pasted);
 
 	*done = false;
 	if (!handed || l->agent == 0)

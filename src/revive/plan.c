@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -131,20 +132,62 @@ has_no_command(const struct question *q)
 	    (q->c->launch.command == NULL || launch_is_shell(&q->c->launch));
 }
 
-bool
-plan_by_stdin(const struct world *w, const struct candidate *c)
+/* By us, with a command that can have the prompt for its agent alone. */
+static bool
+is_fed(const struct world *w, const struct candidate *c)
 {
-	return c->class != CLASS_RESPAWNED && !remake_by_gt(w, c) && profile_delivers(c->profile, DELIVER_STDIN) &&
-	    launch_can_feed(&c->launch);
+	return c->class != CLASS_RESPAWNED && !remake_by_gt(w, c) && launch_can_feed(&c->launch);
+}
+
+static bool
+is_open(const struct world *w, const struct candidate *c, enum deliver way)
+{
+	char *command;
+	bool clear;
+
+	if (way == DELIVER_PASTE)
+		return c->profile->ready != NULL;
+	if (!is_fed(w, c) || (way == DELIVER_FILE && *c->profile->file_flag == '\0'))
+		return false;
+	command = launch_fed(&c->launch, c->profile, way);
+	clear = command != NULL;
+	if (clear)
+		explicit_bzero(command, strlen(command));
+	free(command);
+	return clear;
+}
+
+bool
+plan_way(const struct world *w, const struct candidate *c, enum deliver *out)
+{
+	const struct profile *p = c->profile;
+
+	for (size_t i = 0; i < p->n_deliver; i++)
+		if (p->deliver[i] != DELIVER_ARGUMENT && is_open(w, c, p->deliver[i])) {
+			*out = p->deliver[i];
+			return true;
+		}
+	*out = DELIVER_ARGUMENT;
+	return profile_delivers(p, DELIVER_ARGUMENT) && is_open(w, c, DELIVER_ARGUMENT);
+}
+
+bool
+plan_can_tell(const struct world *w, const struct candidate *c)
+{
+	const struct profile *p = c->profile;
+
+	/* the wrapper needs a shell that it knows for a paste, too */
+	return is_fed(w, c) && profile_delivers(p, p->resume_deliver) && (p->resume_deliver != DELIVER_PASTE || p->ready != NULL) &&
+	    (p->resume_deliver != DELIVER_FILE || *p->file_flag != '\0');
 }
 
 /* Nothing may be started that could not be told its context then. */
 static bool
 has_no_way_in(const struct question *q)
 {
-	const struct profile *p = q->c->profile;
+	enum deliver way;
 
-	return !plan_by_stdin(q->w, q->c) && !(profile_delivers(p, DELIVER_PASTE) && p->ready != NULL);
+	return !plan_way(q->w, q->c, &way);
 }
 
 static bool

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "agent/profile.h"
+
 struct bead;
 struct candidate;
 struct world;
@@ -23,7 +25,12 @@ struct refusal plan_refusal(struct world *w, const struct candidate *c, const st
 /* The refusal "limit", for one whose last screen is known only after gathering. */
 struct refusal plan_limit(void);
 
-/* The prompt is its standard input; else the agent is started plainly, or lives already, and it is pasted when it waits. */
-bool plan_by_stdin(const struct world *w, const struct candidate *c);
+/*
+ * How it is told when it is started afresh: by the first way of its row that is open. One that lives already, or that gt starts, is pasted to. An
+ * argument is taken only where nothing else is open: every user of the machine can read it in the list of processes. False: none is.
+ */
+bool plan_way(const struct world *w, const struct candidate *c, enum deliver *out);
+/* Can it be told by the resume_deliver of its row when it goes on with its own conversation? */
+bool plan_can_tell(const struct world *w, const struct candidate *c);
 
 #endif

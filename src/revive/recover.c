@@ -23,6 +23,8 @@
 #include "scrub/error.h"
 #include "town/config.h"
 
+#define MOST_ARGUMENT 131072	/* of one, with its end: the kernel's */
+
 /* Takes over the path; NULL is a failure already told. */
 static int
 lock(struct recovery *r, int which, char *path, struct err *e)
@@ -87,6 +89,16 @@ step_guard(struct recovery *r, struct err *e)
 	return still_so(r, e);
 }
 
+static enum deliver
+way_in(const struct recovery *r)
+{
+	enum deliver way;
+
+	if (r->resumed)
+		return r->c->profile->resume_deliver;
+	return plan_way(r->w, r->c, &way) ? way : DELIVER_PASTE;
+}
+
 static void
 fill(struct recovery *r)
 {
@@ -101,7 +113,7 @@ fill(struct recovery *r)
 	attempt_set(&a->reason, reason_name(c->reason));
 	attempt_set(&a->cwd, c->cwd);
 	attempt_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
-	attempt_set(&a->delivery, (r->resumed ? c->profile->resume_deliver == DELIVER_STDIN : plan_by_stdin(r->w, c)) ? "stdin" : "paste");
+	attempt_set(&a->delivery, deliver_word(way_in(r)));
 	attempt_set(&a->previous, r->gathered.earlier.id);
 	attempt_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
@@ -210,20 +222,26 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 	return ret;
 }
 
-/* The command that hands the prompt over; NULL: it is pasted. */
+/* The command that hands the prompt over, or that leaves out what is not to be said again; NULL: it is started as it is, and pasted to. */
 static char *
 feed(const struct recovery *r)
 {
-	const struct launch *l = &r->c->launch;
-	const struct profile *p = r->c->profile;
-	struct launch_words words = { p->session_flags, p->other_flags, p->resume, p->resume_deliver == DELIVER_STDIN };
-
 	if (r->resumed)
-		return launch_resumed(l, &words, r->gathered.found.session_id);
-	return plan_by_stdin(r->w, r->c) ? launch_fed(l, p->session_flags) : NULL;
+		return launch_resumed(&r->c->launch, r->c->profile, r->gathered.found.session_id);
+	return r->c->class == CLASS_RESPAWNED || remake_by_gt(r->w, r->c) ? NULL : launch_fed(&r->c->launch, r->c->profile, way_in(r));
 }
 
-/* Step 6: the agent's own command again, with the prompt as its standard input. One that lives is told, not started. */
+static int
+check_size(const struct recovery *r, struct err *e)
+{
+	if (way_in(r) != DELIVER_ARGUMENT || r->gathered.prompt.len < MOST_ARGUMENT)
+		return 0;
+	err_set(e, GT_FAIL, "too-long", "its context is %zu bytes, and as an argument %s takes at most %d", r->gathered.prompt.len,
+	    r->c->profile->label, MOST_ARGUMENT - 1);
+	return err_hint(e, "lower max_context_tokens in gt.toml, or add \"ready\" to [recovery.agents.%s], so that it can be pasted", r->c->profile->name);
+}
+
+/* Step 6: the agent's own command again, with the prompt where its row takes it. One that lives is told, not started. */
 static int
 step_respawn(struct recovery *r, struct err *e)
 {
@@ -238,6 +256,8 @@ step_respawn(struct recovery *r, struct err *e)
 	int ret = -1;
 
 	recovery_tell(r, TOLD_STARTING);
+	if (check_size(r, e) != 0)
+		goto out;
 	r->prompt_path = world_path(r->w, "prompts", name, true, e);
 	how.prompt_path = r->prompt_path;
 	if (r->prompt_path == NULL)

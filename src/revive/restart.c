@@ -153,8 +153,6 @@ static bool
 can_resume(const struct recovery *r, const char *id)
 {
 	const struct candidate *c = r->c;
-	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume,
-		c->profile->resume_deliver == DELIVER_STDIN };
 	const char *via = r->via != NULL ? r->via : config_text(r->w->config, "via");
 	char *path, *command;
 	bool there;
@@ -162,7 +160,7 @@ can_resume(const struct recovery *r, const char *id)
 	if (id == NULL || *c->profile->resume == '\0' || !transcript_is_id(id) || strcmp(via, "inject") == 0 ||
 	    resume_in_use(c->config_dir, id))
 		return false;
-	command = launch_resumed(&c->launch, &how, id);
+	command = launch_resumed(&c->launch, c->profile, id);
 	there = command != NULL;
 	free(command);
 	if (!there || strcmp(c->profile->transcript, "claude") != 0)
@@ -221,7 +219,7 @@ tell_of_restart(struct recovery *r, struct err *e)
 	if ((g->scrub = world_scrub(r->w, e)) == NULL)
 		return -1;
 	g->capture.text = scrub_string(g->scrub, "");
-	r->resumed = plan_by_stdin(r->w, r->c) && can_resume(r, id);
+	r->resumed = plan_can_tell(r->w, r->c) && can_resume(r, id);
 	if (r->resumed)
 		g->found.session_id = xstrdup(id);
 	return write_words(r, e);

@@ -7,7 +7,6 @@
 #include "revive/detect.h"
 #include "revive/gather.h"
 #include "revive/plan.h"
-#include "revive/remake.h"
 #include "revive/respawn.h"
 #include "revive/world.h"
 #include "agent/launch.h"
@@ -129,9 +128,7 @@ was_tried(struct world *w, const struct candidate *c)
 static bool
 is_clear(const struct candidate *c, const char *id)
 {
-	struct launch_words how = { c->profile->session_flags, c->profile->other_flags, c->profile->resume,
-		c->profile->resume_deliver == DELIVER_STDIN };
-	char *command = launch_resumed(&c->launch, &how, id);
+	char *command = launch_resumed(&c->launch, c->profile, id);
 	bool clear = command != NULL;
 
 	if (clear)
@@ -153,18 +150,6 @@ look_at_file(const struct candidate *c, const struct transcript_found *found, st
 		return;
 	out->stand = s.stand;
 	out->tokens = tokens_of_size(s.bytes) > s.charged ? tokens_of_size(s.bytes) : s.charged;
-}
-
-/* By its standard input, or by a paste once its box waits; the wrapper needs a shell that it knows for both. */
-static bool
-can_tell(const struct world *w, const struct candidate *c)
-{
-	const struct profile *p = c->profile;
-
-	if (p->resume_deliver == DELIVER_STDIN)
-		return plan_by_stdin(w, c);
-	return c->class != CLASS_RESPAWNED && !remake_by_gt(w, c) && profile_delivers(p, DELIVER_PASTE) && p->ready != NULL &&
-	    launch_can_feed(&c->launch);
 }
 
 /* Into a command line goes nothing that a shell reads. */
@@ -210,7 +195,7 @@ resume_look(struct world *w, const struct candidate *c, const struct gathered *g
 	*out = (struct resume_facts){ .how = found->how, .untold = g->earlier.untold,
 		.most_tokens = (size_t)config_int(w->config, "max_context_tokens") };
 	out->has_flag = *c->profile->resume != '\0' && strcmp(c->profile->transcript, "none") != 0;
-	out->can_tell = out->has_flag && can_tell(w, c);
+	out->can_tell = out->has_flag && plan_can_tell(w, c);
 	out->clear = out->can_tell && is_clear(c, id);
 	if (!out->clear)
 		return;

@@ -191,7 +191,7 @@ end_attempt(struct world *w, struct attempt *a, const char *why, struct startup 
 static bool
 made(const struct attempt *a, const struct panes *list)
 {
-	bool by_gt = a->delivery != NULL && strcmp(a->delivery, "stdin") != 0 && a->session != NULL;
+	bool by_gt = a->delivery != NULL && strcmp(a->delivery, "paste") == 0 && a->session != NULL;
 
 	for (size_t i = 0; i < list->n; i++)
 		if (respawn_was_by(&list->v[i], a->id) || (by_gt && strcmp(list->v[i].session, a->session) == 0))

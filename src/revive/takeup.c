@@ -104,7 +104,7 @@ nobody_told(const struct recovery *r, const struct attempt *a)
 
 	if (r->c->class != CLASS_MISSING || a->phase < PHASE_RESPAWNED)
 		return true;
-	if (a->phase > PHASE_RESPAWNED || strcmp(a->delivery, "stdin") != 0)
+	if (a->phase > PHASE_RESPAWNED || strcmp(a->delivery, "paste") == 0)
 		return a->phase == PHASE_RESPAWNED && !a->pasted;
 	name = xasprintf("%s.txt", a->id);
 	path = world_path(r->w, "prompts", name, false, NULL);

@@ -17,6 +17,7 @@ printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-rec
 # blanks, as a paste into it makes them. They go on with their own conversation, unless started afresh.
 WAY='0 acknowledged resume paste transcript'
 declare -A AFRESH=([opencode]='0 acknowledged inject stdin transcript')
+declare -A TOLD=([auggie]='0 acknowledged resume file transcript')
 declare -A HAS=([opencode]=blanks)
 cat >"$W/scenario.json" <<'JSON'
 {"answers": [
@@ -111,7 +112,7 @@ comes_back() {
 	ok "$state: kill -9 leaves a dead pane" crash "$session"
 	is "$(listed "$session" agent) $(listed "$session" class)" "$name dead" "$state: it is found"
 	gt "$session" -L "$SOCKET" --json
-	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$name]:-$WAY}" \
+	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$name]:-${TOLD[$name]:-$WAY}}" \
 		"$state: it comes back by the way of its row"
 	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$session")"
 	id=$(json '{results}[0]{recovery_id}')

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "agent/launch.h"
+#include "agent/profile.h"
 #include "agent/liveness.h"
 #include "base/buf.h"
 #include "tmux/quote.h"
 
 #define SESSION "--resume=? --continue=0 --session-id=1 --fork-session=0 -r=? -c=0"
+#define OTHER "--dangerously-skip-permissions=0 --settings=1 --model=1 --tools=* --debug=?"
 
 static bool
 is_agent(const void *arg, const char *name)
@@ -76,6 +78,9 @@ takes_session_flags_out(void **state)
 	}
 }
 
+static const struct profile told_by_input = { .session_flags = SESSION, .prompt_flags = "", .other_flags = OTHER, .file_flag = "",
+	.argument_flag = "", .resume = "--resume", .resume_deliver = DELIVER_STDIN };
+
 static void
 feeds_the_agent_alone(void **state)
 {
@@ -97,7 +102,7 @@ feeds_the_agent_alone(void **state)
 		char *fed;
 
 		launch_command(&l, cases[i].command, cases[i].shell, is_agent, NULL);
-		fed = launch_fed(&l, SESSION);
+		fed = launch_fed(&l, &told_by_input, DELIVER_STDIN);
 		if (cases[i].want == NULL)
 			assert_null(fed);
 		else
@@ -107,13 +112,11 @@ feeds_the_agent_alone(void **state)
 	}
 }
 
-#define OTHER "--dangerously-skip-permissions=0 --settings=1 --model=1 --tools=* --debug=?"
 #define ID "0a1b2c3d-0000-4000-8000-00000000000f"
 
 static void
 goes_on_with_a_conversation(void **state)
 {
-	static const struct launch_words how = { SESSION, OTHER, "--resume", true };
 	static const struct { const char *command, *want; } cases[] = {
 		{ "claude", "claude --resume " ID " <&3 3<&-" },
 		{ "exec env GT_ROLE=x/y K='a b' claude --dangerously-skip-permissions --settings /w/s.json \"[GAS TOWN] x <- y; go\"",
@@ -145,7 +148,7 @@ goes_on_with_a_conversation(void **state)
 		char *got;
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_resumed(&l, &how, ID);
+		got = launch_resumed(&l, &told_by_input, ID);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -155,17 +158,22 @@ goes_on_with_a_conversation(void **state)
 	}
 }
 
+#define ROW(session, prompt, other, resumes) { .session_flags = session, .prompt_flags = prompt, .other_flags = other, .file_flag = "", \
+	.argument_flag = "", .resume = resumes, .resume_deliver = DELIVER_PASTE }
+
 /* What is pasted to later must not have the prompt's descriptor open. */
 static void
 goes_on_and_waits_for_a_paste(void **state)
 {
-	static const struct { struct launch_words how; const char *command, *want; } cases[] = {
-		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude -m x", "claude resume " ID " -m x 3<&-" },
-		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude resume old -m x", "claude resume " ID " -m x 3<&-" },
-		{ { "resume=? --last=0", "-m=1", "resume", false }, "claude resume --last", "claude resume " ID " 3<&-" },
-		{ { "--resume=?", "", "--resume=", false }, "claude --resume=old 'a task'", "claude --resume=" ID " 3<&-" },
-		{ { "--id=1", "-i=0", "-i --id", false }, "exec claude; echo ended", "exec claude -i --id " ID " 3<&-; echo ended" },
-		{ { "", "", "--resume", false }, "claude --new thing", NULL },
+	static const struct { struct profile row; const char *command, *want; } cases[] = {
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude -m x", "claude resume " ID " -m x 3<&-" },
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume old -m x", "claude resume " ID " -m x 3<&-" },
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume --last", "claude resume " ID " 3<&-" },
+		{ ROW("--resume=?", "", "", "--resume="), "claude --resume=old 'a task'", "claude --resume=" ID " 3<&-" },
+		{ ROW("--id=1", "", "-i=0", "-i --id"), "exec claude; echo ended", "exec claude -i --id " ID " 3<&-; echo ended" },
+		{ ROW("", "", "", "--resume"), "claude --new thing", NULL },
+		/* what it was told first stands in the conversation already */
+		{ ROW("--resume=?", "-i=1", "-m=1", "--resume"), "claude -i \"$TASK\" -m x", "claude --resume " ID " -m x 3<&-" },
 	};
 
 	(void)state;
@@ -174,7 +182,7 @@ goes_on_and_waits_for_a_paste(void **state)
 		char *got;
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_resumed(&l, &cases[i].how, ID);
+		got = launch_resumed(&l, &cases[i].row, ID);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -182,6 +190,52 @@ goes_on_and_waits_for_a_paste(void **state)
 		free(got);
 		launch_release(&l);
 	}
+}
+
+/* By a file that it opens itself, by an argument, or by a paste, and not by what its person had said first. */
+static void
+is_told_in_other_ways(void **state)
+{
+	static const struct profile row = { .session_flags = "--resume=?", .prompt_flags = "-i=1", .other_flags = "--model=1", .file_flag = "--file",
+		.argument_flag = "--say", .resume = "--resume", .resume_deliver = DELIVER_FILE };
+	static const struct profile joined = { .session_flags = "", .prompt_flags = "", .other_flags = "", .file_flag = "--file=",
+		.argument_flag = "--say=", .resume = "", .resume_deliver = DELIVER_PASTE };
+	static const struct profile bare = { .session_flags = "", .prompt_flags = "", .other_flags = "", .file_flag = "-f", .argument_flag = "",
+		.resume = "", .resume_deliver = DELIVER_PASTE };
+	static const struct { const struct profile *row; enum deliver way; const char *command, *want; } cases[] = {
+		{ &row, DELIVER_FILE, "claude --model x 'do it'; bash", "claude --file /proc/self/fd/3 --model x; bash" },
+		{ &row, DELIVER_FILE, "claude --resume old -i 'do it'", "claude --file /proc/self/fd/3" },
+		{ &row, DELIVER_FILE, "claude --new thing", NULL },
+		{ &row, DELIVER_FILE, "claude | tee log", NULL },
+		{ &row, DELIVER_ARGUMENT, "claude --model x go", "claude --model x --say \"$(cat <&3)\" 3<&-" },
+		{ &row, DELIVER_PASTE, "exec claude -i go --model x", "exec claude --model x 3<&-" },
+		{ &row, DELIVER_STDIN, "claude -i go and", "claude and <&3 3<&-" },
+		{ &joined, DELIVER_FILE, "claude", "claude --file=/proc/self/fd/3" },
+		{ &joined, DELIVER_ARGUMENT, "claude", "claude --say=\"$(cat <&3)\" 3<&-" },
+		/* with no flags known "run" may be a command of the program */
+		{ &bare, DELIVER_FILE, "claude run --new thing", "claude -f /proc/self/fd/3 run --new thing" },
+		{ &bare, DELIVER_ARGUMENT, "claude run", "claude run \"$(cat <&3)\" 3<&-" },
+		{ &bare, DELIVER_PASTE, "claude run", "claude run 3<&-" },
+	};
+	struct launch l;
+	char *got;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		got = launch_fed(&l, cases[i].row, cases[i].way);
+		if (cases[i].want == NULL)
+			assert_null(got);
+		else
+			assert_string_equal(got, cases[i].want);
+		free(got);
+		launch_release(&l);
+	}
+	launch_command(&l, "claude --model x go", "/bin/sh", is_agent, NULL);
+	got = launch_resumed(&l, &row, ID);
+	assert_string_equal(got, "claude --resume " ID " --file /proc/self/fd/3 --model x");
+	free(got);
+	launch_release(&l);
 }
 
 static void
@@ -261,6 +315,7 @@ main(void)
 		cmocka_unit_test(feeds_the_agent_alone),
 		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(goes_on_and_waits_for_a_paste),
+		cmocka_unit_test(is_told_in_other_ways),
 		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(names_the_package_of_a_script),
 		cmocka_unit_test(reads_tmux_form_and_unwraps),

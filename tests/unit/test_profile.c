@@ -65,10 +65,13 @@ test_rows(void **state)
 	assert_string_equal(claude->label, "Claude");
 	assert_string_equal(claude->dialect, "claude");
 	assert_string_equal(claude->transcript, "claude");
-	assert_int_equal(claude->n_deliver, 3);
+	assert_int_equal(claude->n_deliver, 2);
 	assert_int_equal(claude->deliver[0], DELIVER_STDIN);
 	assert_int_equal(claude->deliver[1], DELIVER_PASTE);
-	assert_string_equal(deliver_word(claude->deliver[2]), "file");
+	assert_string_equal(deliver_word(claude->deliver[1]), "paste");
+	assert_int_equal(profiles_find(p, "auggie")->deliver[0], DELIVER_FILE);
+	assert_int_equal(profiles_find(p, "auggie")->resume_deliver, DELIVER_FILE);
+	assert_int_equal(profiles_find(p, "opencode")->deliver[0], DELIVER_STDIN);
 	assert_int_equal(profiles_find(p, "codex")->deliver[0], DELIVER_PASTE);
 	assert_string_equal(profiles_find(p, "amp")->dialect, "none");
 	assert_null(profiles_find(p, "nobody"));
@@ -232,9 +235,16 @@ test_mistakes(void **state)
 		{ "[recovery.agents.claude]\nreddy = \"x\"\n", ":2: reddy is not a column of an agent" },
 		{ "[recovery.agents.claude]\n\nready = \"(\"\n", ":3: ready: the pattern is not valid at character" },
 		{ "[recovery.agents.claude]\ndialogs = \"\"\"\nfine\n[\n\"\"\"\n", ":2: dialogs: the pattern is not valid" },
-		{ "[recovery.agents.claude]\ndeliver = \"keys\"\n", ":2: deliver: expected some of stdin, paste and file" },
+		{ "[recovery.agents.claude]\ndeliver = \"keys\"\n", ":2: deliver: expected some of stdin, file, argument and paste" },
 		{ "[recovery.agents.claude]\ndeliver = \"paste, paste\"\n", ":2: deliver: expected" },
 		{ "[recovery.agents.claude]\ndeliver = \"\"\n", ":2: deliver: expected" },
+		{ "[recovery.agents.claude]\ndeliver = \"stdin, stdin, file, argument, paste\"\n", ":2: deliver: expected" },
+		{ "[recovery.agents.claude]\nresume_deliver = \"argument\"\n", ":2: resume_deliver: expected" },
+		{ "[recovery.agents.claude]\nfile_flag = \"file\"\n", ":2: file_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nfile_flag = \"--f; rm\"\n", ":2: file_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nargument_flag = \"---x\"\n", ":2: argument_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nargument_flag = \"--a=b\"\n", ":2: argument_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nprompt_flags = \"-i\"\n", ":2: prompt_flags: expected flags" },
 		{ "[recovery.agents.claude]\nsession_flags = \"--resume\"\n", ":2: session_flags: expected flags" },
 		{ "[recovery.agents.claude]\nsession_flags = \"resume=1\"\n", ":2: session_flags: expected flags" },
 		{ "[recovery.agents.claude]\nsession_flags = \"--resume=2\"\n", ":2: session_flags: expected flags" },
