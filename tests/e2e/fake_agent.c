@@ -405,6 +405,10 @@ begin_work(struct agent *a, const struct buf *piped)
 	if (a->o.prompt != NULL && piped->len > 0)
 		buf_chr(&first, '\n');
 	buf_add(&first, piped->data, piped->len);
+	if (a->o.prompt_file != NULL && io_read_file(a->o.prompt_file, 8 << 20, &first, NULL) != 0) {
+		event("no prompt file");
+		leave(a, 1);
+	}
 	if (first.len > 0)
 		take_message(a, first.data, first.len, false);
 	buf_release(&first);

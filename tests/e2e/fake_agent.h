@@ -33,7 +33,8 @@ struct options {
 	const char *scenario;	/* --scenario FILE */
 	const char *resume;	/* --resume ID */
 	const char *session_id;	/* --session-id ID */
-	const char *prompt;	/* the positional argument */
+	const char *prompt;	/* the positional argument, or of --say */
+	const char *prompt_file;	/* of --prompt-file: read once it works, like a prompt */
 	bool skip_permissions;	/* --dangerously-skip-permissions: only the footer shows it */
 };
 

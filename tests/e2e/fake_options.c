@@ -42,6 +42,8 @@ static const struct value values[] = {
 	{ "--resume", offsetof(struct options, resume) },
 	{ "-r", offsetof(struct options, resume) },
 	{ "--session-id", offsetof(struct options, session_id) },
+	{ "--prompt-file", offsetof(struct options, prompt_file) },
+	{ "--say", offsetof(struct options, prompt) },
 	{ "--model", IGNORED },
 	{ "--settings", IGNORED },
 	{ "--permission-mode", IGNORED },
