@@ -28,20 +28,16 @@ is_item(const struct screen *s, size_t i)
 }
 
 size_t
-marked_skip(const struct screen *s, size_t i)
+marked_skip(const struct screen *s, size_t i, int group)
 {
 	struct match m;
-	enum row_kind found;
-	size_t at;
 
+	if (dialect_layout(s->r.d) == LAYOUT_BLOCKS && group == 1)	/* no mark */
+		return row_indent(&s->r, i);
 	for (int k = 0; k < PATTERN_GROUPS; k++)
 		m.start[k] = m.end[k] = (size_t)-1;
-	found = dialect_row(s->r.d, row_text(&s->r, i), s->r.v[i].n, &m);
-	at = found == ROW_STRAY || found == ROW_BODY ? row_indent(&s->r, i) : s->r.v[i].n;	/* a block has no mark */
-	for (int k = 1; k < 3; k++)
-		if (m.start[k] != (size_t)-1)
-			at = m.start[k];
-	return at;
+	dialect_row(s->r.d, row_text(&s->r, i), s->r.v[i].n, &m);
+	return m.start[group] != (size_t)-1 ? m.start[group] : s->r.v[i].n;
 }
 
 /* A row at the left edge is the rest of one that filled the pane, when that was drawn wider than it is. */
@@ -98,12 +94,22 @@ add_code(const struct screen *s, size_t i, size_t end, struct buf *out)
 
 		if (!numbered && (line == 0 || row_indent(&s->r, i) <= column || n == 0))
 			break;	/* else the row above goes on */
-		if (numbered && line++ > 0)
-			buf_chr(out, '\n');
+		if (line > 0)
+			buf_chr(out, numbered ? '\n' : ' ');
+		line += numbered;
 		if (n > column + 1)
 			buf_add(out, p + column + 1, n - column - 1);
 	}
 	return i;
+}
+
+/* Bytes in front of what row k of an item says; no more than its blanks. */
+static size_t
+margin_of(const struct screen *s, size_t k)
+{
+	size_t indent = dialect_page(s->r.d)->words_indent;
+
+	return row_indent(&s->r, k) < indent ? row_indent(&s->r, k) : indent;
 }
 
 /* Words whose code has numbers in front of its lines. */
@@ -111,7 +117,7 @@ static char *
 words_of(const struct screen *s, size_t i, size_t end, size_t limit)
 {
 	const struct page *page = dialect_page(s->r.d);
-	size_t from = i, skip = marked_skip(s, i);
+	size_t from = i, skip = marked_skip(s, i, 1);
 	struct buf b = BUF_INIT;
 
 	for (size_t k = i + 1; page->numbered && k < end;) {
@@ -122,7 +128,7 @@ words_of(const struct screen *s, size_t i, size_t end, size_t limit)
 			k++;
 			continue;
 		}
-		rows_join(&s->r, from, k, from == i ? skip : row_indent(&s->r, from), page->words_indent, limit, &b);
+		rows_join(&s->r, from, k, from == i ? skip : margin_of(s, from), page->words_indent, limit, &b);
 		buf_add(&b, "\n\n", 2);
 		buf_add(&b, code.data, code.len);
 		buf_release(&code);
@@ -133,7 +139,7 @@ words_of(const struct screen *s, size_t i, size_t end, size_t limit)
 		from = k;
 	}
 	if (from < end)
-		rows_join(&s->r, from, end, from == i ? skip : row_indent(&s->r, from), page->words_indent, limit, &b);
+		rows_join(&s->r, from, end, from == i ? skip : margin_of(s, from), page->words_indent, limit, &b);
 	return conversation_text(&b);
 }
 
@@ -157,7 +163,8 @@ read_prompt(struct screen *s, size_t i)
 {
 	const struct page *page = dialect_page(s->r.d);
 	size_t end = marked_end(s, i, page->prompt_indent);
-	char *text = screen_joined(s, i, end, marked_skip(s, i), page->prompt_indent, screen_limit(s, page->prompt_margin) + page->overhang);
+	char *text = screen_joined(s, i, end, marked_skip(s, i, 1), page->prompt_indent,
+		screen_limit(s, page->prompt_margin) + page->overhang);
 
 	screen_settle_calls(s);
 	s->busy = s->c->limit = false;
@@ -190,7 +197,7 @@ static size_t
 read_notice(struct screen *s, size_t i)
 {
 	const struct page *page = dialect_page(s->r.d);
-	size_t skip = marked_skip(s, i), indent = dialect_layout(s->r.d) == LAYOUT_BLOCKS ? page->words_indent : row_indent(&s->r, i) + 2;
+	size_t indent = dialect_layout(s->r.d) == LAYOUT_BLOCKS ? page->words_indent : row_indent(&s->r, i) + 2, skip = marked_skip(s, i, 1);
 	size_t end = marked_end(s, i, indent);
 	const char *p = row_text(&s->r, i) + skip;
 	bool error = row_kind(&s->r, i) == ROW_ERROR;
@@ -207,7 +214,7 @@ read_notice(struct screen *s, size_t i)
 static size_t
 read_folded(struct screen *s, size_t i)
 {
-	size_t end = marked_end(s, i, 2), skip = marked_skip(s, i);
+	size_t end = marked_end(s, i, 2), skip = marked_skip(s, i, 1);
 	struct buf b = BUF_INIT;
 	bool running = false;
 	const char *tool;
@@ -234,7 +241,7 @@ read_tasks(struct screen *s, size_t i)
 	i = end;
 	end = marked_end(s, i, 4);
 	free(s->c->tasks);
-	s->c->tasks = screen_joined(s, i, end, marked_skip(s, i), 4, 0);
+	s->c->tasks = screen_joined(s, i, end, marked_skip(s, i, 1), 4, 0);
 	return end;
 }
 
@@ -299,7 +306,7 @@ read_line(struct screen *s, size_t i)
 		k++;
 	if (row_kind(&s->r, k) != ROW_BOX && row_kind(&s->r, k) != ROW_PROMPT)
 		return i + 1;
-	return behind_foot(s, read_draft(s, k, 0, marked_skip(s, k)));
+	return behind_foot(s, read_draft(s, k, 0, marked_skip(s, k, 1)));
 }
 
 /* A box without lines is told by what stands below it, at the very end. Its row; SIZE_MAX: there is none. */
@@ -326,7 +333,7 @@ read_lone_box(struct screen *s, size_t i)
 
 	while (end < s->r.n && is_text(s, end) && !(s->r.v[end - 1].n == 0 && row_says(&s->r, end, PHRASE_KEYS)))
 		end++;
-	read_draft(s, i, end, marked_skip(s, i));
+	read_draft(s, i, end, marked_skip(s, i, 1));
 	return behind_foot(s, end);
 }
 

@@ -25,7 +25,7 @@ size_t marked_read_call(struct screen *s, size_t i);
 bool marked_is_call(const struct screen *s, size_t i);
 /* The row behind the last that goes on with the item in row i, from column `indent` on; blank rows at its end are not its own. */
 size_t marked_end(const struct screen *s, size_t i, size_t indent);
-/* First byte of what stands behind the mark of row i, by its rule's last group. */
-size_t marked_skip(const struct screen *s, size_t i);
+/* First byte of what the group of row i's rule holds: 1 is what stands behind a mark. */
+size_t marked_skip(const struct screen *s, size_t i, int group);
 
 #endif

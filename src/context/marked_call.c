@@ -190,7 +190,7 @@ input_of(const struct screen *s, size_t i, size_t end)
 
 	while (bars < end && between_bars(s, bars, &p) == OUTSIDE)
 		bars++;
-	rows_join(&s->r, i, bars, marked_skip(s, i), dialect_page(s->r.d)->words_indent, screen_limit(s, 1), &b);
+	rows_join(&s->r, i, bars, marked_skip(s, i, 2), dialect_page(s->r.d)->words_indent, screen_limit(s, 1), &b);
 	for (; bars < end; bars++) {
 		size_t n = between_bars(s, bars, &p);
 
@@ -217,7 +217,7 @@ add_result(const struct screen *s, size_t i, size_t end, struct buf *out)
 
 	for (size_t k = i + 1; k <= end; k++) {
 		bool nested = k < end && s->r.v[k].n > 0 && is_nested(s, k);
-		size_t skip = from == i ? marked_skip(s, i) : row_indent(&s->r, from) + 4;
+		size_t skip = from == i ? marked_skip(s, i, 1) : row_indent(&s->r, from) + 4;
 
 		if (k < end && !nested)
 			continue;
