@@ -8,7 +8,8 @@
 
 /*
  * The tables that dialect.c reads rows by; besides their own files nobody includes this. A dialect is one table: dialect_claude.c has the
- * two of Claude Code, the files beside it one or two of other agents each. The rules are counted, the pages end with the newest; every other list ends with an entry that has no text.
+ * two of Claude Code, each of the files beside it that of one other agent, or of two that are alike. The rules are counted, the pages end
+ * with the newest; every other list ends with an entry that has no text.
  */
 #define DIALECT_V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
 #define DIALECT_ANY 0u

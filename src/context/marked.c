@@ -197,7 +197,8 @@ static size_t
 read_notice(struct screen *s, size_t i)
 {
 	const struct page *page = dialect_page(s->r.d);
-	size_t indent = dialect_layout(s->r.d) == LAYOUT_BLOCKS ? page->words_indent : row_indent(&s->r, i) + 2, skip = marked_skip(s, i, 1);
+	bool block = dialect_layout(s->r.d) == LAYOUT_BLOCKS;
+	size_t indent = block ? page->words_indent : row_indent(&s->r, i) + 2, skip = marked_skip(s, i, 1);
 	size_t end = marked_end(s, i, indent);
 	const char *p = row_text(&s->r, i) + skip;
 	bool error = row_kind(&s->r, i) == ROW_ERROR;
