@@ -370,6 +370,7 @@ merge(struct conversation *transcript, struct conversation *snapshot, struct con
 	for (size_t i = 0; i < old->n; i++)
 		old->v[i].source = old->v[i].source == SOURCE_SCREEN ? SOURCE_SNAPSHOT : old->v[i].source;
 	cut = weave(old, new, true, &seen) ? new->truncated_at : old->truncated_at;
+	seen.unknown_lines = last->unknown_lines;	/* rows that may be words: they go on behind */
 	out->truncated_at = weave(t, &seen, false, out) ? cut : t->truncated_at;
 	take_state(out, is_there(last) ? last : t);
 	give(&out->banner, &t->banner);
