@@ -113,6 +113,7 @@ read_rows(const struct reading *r, const char *path)
 static const struct rule rules[] = {
 	{ "codex", "sessions/*/*/*/rollout-*.jsonl", true, "payload.id", "payload.cwd", NULL, NULL, NULL, NULL },
 	{ "gemini", "tmp/*/chats/session-*.jsonl", true, "sessionId", NULL, NULL, NULL, find_project, NULL },
+	{ "gemini", "tmp/*/chats/session-*.json", false, "sessionId", NULL, NULL, NULL, find_project, NULL },	/* 0.34.0 */
 	{ "qwen", "projects/*/chats/*.jsonl", true, "sessionId", "cwd", NULL, NULL, NULL, NULL },
 	{ "copilot", "session-state/*/events.jsonl", true, "data.sessionId", "data.context.cwd", NULL, NULL, find_lock, NULL },
 	{ "pi", "sessions/*/*.jsonl", true, "id", "cwd", NULL, NULL, NULL, NULL },

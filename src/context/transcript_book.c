@@ -20,10 +20,21 @@ init(struct book *b)
 	tail_init_bytes(&b->tail, "", 0);
 }
 
+/* A brace alone in the first line: one JSON object, laid out for people. */
+static bool
+is_laid_out(struct tail *t)
+{
+	const char *p;
+	size_t n;
+
+	return t->end > 1 && tail_line(t, 0, 2, &p, &n, NULL) == 0 && n == 2 && memcmp(p, "{\n", 2) == 0;
+}
+
 static int
 open_pages(struct book *b, const struct reader *how, struct err *e)
 {
-	int ret = how->list != NULL ? pages_list(&b->pages, &b->tail, how->list, e) : pages_lines(&b->pages, &b->tail, e);
+	const char *list = how->list != NULL || how->older_list == NULL || !is_laid_out(&b->tail) ? how->list : how->older_list;
+	int ret = list != NULL ? pages_list(&b->pages, &b->tail, list, e) : pages_lines(&b->pages, &b->tail, e);
 
 	if (ret != 0)
 		tail_release(&b->tail);

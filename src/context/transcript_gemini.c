@@ -12,7 +12,8 @@
 /*
  * gemini 0.61.0: ~/.gemini/tmp/<project>/chats/session-….jsonl. Messages {id, type, content, toolCalls}, and patches of what stands
  * before: a message with a known id takes the older one's place, {"$rewindTo": id} takes back that message and all behind it, {"$set":
- * {"messages": […]}} begins anew. A call stands there only when its tool has ended: the one at work is on the screen alone.
+ * {"messages": […]}} begins anew. A call stands there only when its tool has ended: the one at work is on the screen alone. 0.34.0 wrote
+ * session-….json instead, one object with a list of such messages, anew as a whole.
  */
 
 static struct json_slice
@@ -260,4 +261,4 @@ head_gemini(struct teller *t, struct json_slice record)
 }
 
 const struct reader reader_gemini = { .name = "gemini", .open = open_gemini, .order = order_gemini, .spread = spread_gemini,
-	.tell = tell_gemini, .head = head_gemini };
+	.tell = tell_gemini, .head = head_gemini, .older_list = "messages" };

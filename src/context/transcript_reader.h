@@ -22,6 +22,7 @@ struct teller;
 struct reader {
 	const char *name;
 	const char *list;	/* the member of one JSON object that holds the records; NULL: a record a line */
+	const char *older_list;	/* the same for files of older versions that begin with a line "{"; NULL: there are none */
 	bool heads;		/* each record tells session and version, the newest counts; false: pages.head does */
 
 	/* Its kind, time, id and parent, where it has them; RECORD_UNKNOWN for a type that no rule knows. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Other real agents, killed with kill -9 while they waited and while a command of theirs ran, come back: found, told the prompt once, answered.
 #   prove tests/agent/others.t                 the few that are quickly there (scripts/check)
-#   GT_AGENTS=all prove tests/agent/others.t   all of them (make agents); or some, by name
+#   GT_AGENTS=all prove tests/agent/others.t   all of them (make agents); or some, by name or as codex@0.98.0
 WANTED=${GT_AGENTS:-codex qwen pi}
 # shellcheck source=tests/agent/others.sh
 . "$(dirname "$0")/others.sh"
@@ -11,14 +11,15 @@ CACHE=${GT_RECOVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gt-recover} REAL_HOME=
 often
 # long enough for a busy machine, short enough to see what is wrong
 printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
-[ "$WANTED" != all ] || WANTED=${OTHERS[*]}
+[ "$WANTED" != all ] || WANTED="${OTHERS[*]} ${OTHERS_MORE[*]}"
 
 # How each comes back: exit status, phase, way, hand-over, proof; and how its model has the prompt: inside a message, or as a message with other
 # blanks, as a paste into it makes them. They go on with their own conversation, unless started afresh.
 WAY='0 acknowledged resume paste transcript'
 declare -A AFRESH=([opencode]='0 acknowledged inject stdin transcript')
 declare -A TOLD=([auggie]='0 acknowledged resume file transcript')
-declare -A HAS=([opencode]=blanks)
+# opencode puts a blank behind it, cline keeps the carriage returns by which a paste says line ends
+declare -A HAS=([opencode]=blanks [cline]=blanks)
 cat >"$W/scenario.json" <<'JSON'
 {"answers": [
 	{"when": "gtr-[0-9a-f]{16}", "content": [{"text": "I know where I was and go on."}]},
@@ -30,9 +31,9 @@ node "$OTHERS_MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests
 PIDS+=($!)
 until_ 10 test -s "$W/port" || { note "$(cat "$W/model.log")" && fail 'the model is up' && done_testing; }
 
-# begin SESSION NAME: in a home of its own, in front of its box
+# begin SESSION NAME[@VERSION]: in a home of its own, in front of its box
 begin() {
-	local word args=()
+	local word args=() name=${2%@*}
 	mkdir -p "$(agent_dir "$1")/cwd"
 	cat >"$(agent_dir "$1")/cwd/migrate.sh" <<-'SH'
 		for i in $(seq 1 900); do
@@ -40,12 +41,12 @@ begin() {
 			sleep 0.2
 		done
 	SH
-	others_home "$2" "$W/$1" "$(agent_dir "$1")/cwd" "$(cat "$W/port")" && others_env "$2" "$W/$1" "$(cat "$W/port")"
+	others_home "$name" "$W/$1" "$(agent_dir "$1")/cwd" "$(cat "$W/port")" && others_env "$name" "$W/$1" "$(cat "$W/port")"
 	for word in "${OTHERS_ENV[@]}"; do
 		args+=(--env "$word")
 	done
 	start_agent "$1" --no-wait --command "$(others_command "$2")" "${args[@]}" &&
-		until_ 90 pane_shows "$1" "$(others_ready "$2")" || return 1
+		until_ 90 pane_shows "$1" "$(others_ready "$name")" || return 1
 	until_ 4 still "$1" || :	# one has a face that blinks
 }
 
@@ -84,13 +85,13 @@ recorded() {	# SESSION NAME TEXT: in its own session files
 }
 
 # One session holds what the person had asked, and the recovery; what is told to one that is started afresh holds it, too.
-goes_on() {	# SESSION NAME TEXT
-	local file id
-	[ -z "${AFRESH[$2]-}" ] || grep -qF -- "$3" "$W/$1.prompt" || return
+goes_on() {	# SESSION NAME[@VERSION] TEXT
+	local file id name=${2%@*}
+	[ -z "${AFRESH[$name]-}" ] || grep -qF -- "$3" "$W/$1.prompt" || return
 	id=$(grep -oE 'gtr-[0-9a-f]{16}' "$W/$1.prompt" | head -n 1)
 	while read -r file; do
 		cat -- "$file" "$file-wal" 2>/dev/null | grep -aqF -- "$id" && cat -- "$file" "$file-wal" 2>/dev/null | grep -aqF -- "$3" && return
-	done < <(others_records "$2" "$W/$1")
+	done < <(others_records "$name" "$W/$1")
 	return 1
 }
 
@@ -108,11 +109,11 @@ told_once() {	# SESSION NAME
 
 # comes_back SESSION NAME STATE
 comes_back() {
-	local session=$1 name=$2 state="$2, $3" id
+	local session=$1 item=$2 name=${2%@*} state="$2, $3" id
 	ok "$state: kill -9 leaves a dead pane" crash "$session"
 	is "$(listed "$session" agent) $(listed "$session" class)" "$name dead" "$state: it is found"
 	gt "$session" -L "$SOCKET" --json
-	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$name]:-${TOLD[$name]:-$WAY}}" \
+	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$item]:-${AFRESH[$name]:-${TOLD[$name]:-$WAY}}}" \
 		"$state: it comes back by the way of its row"
 	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$session")"
 	id=$(json '{results}[0]{recovery_id}')
@@ -126,31 +127,32 @@ comes_back() {
 	not_ok "$state: its key is not in the prompt" grep -qF -- "$OTHERS_KEY" "$W/$session.prompt"
 }
 
-try() {		# NAME
-	local name=$1
-	is_ready() { begin "$name-$1" "$name"; }
-	ok "$name, idle: it starts" is_ready idle || { note "$(pane_text "$name-idle")" && return; }
-	say "$name-idle" 'Please rename foo to bar'
-	ok "$name, idle: it has answered" until_ 60 pane_shows "$name-idle" 'Six calls were changed'
-	ok "$name, idle: it waits" until_ 60 still "$name-idle"
-	comes_back "$name-idle" "$name" idle
-	ok "$name, idle: it goes on where that was asked" goes_on "$name-idle" "$name" 'rename foo to bar'
+try() {		# NAME[@VERSION]
+	# tmux has no dots in names
+	local item=$1 name=${1%@*} label=${1//[@.]/-}
+	is_ready() { begin "$label-$1" "$item"; }
+	ok "$item, idle: it starts" is_ready idle || { note "$(pane_text "$label-idle")" && return; }
+	say "$label-idle" 'Please rename foo to bar'
+	ok "$item, idle: it has answered" until_ 60 pane_shows "$label-idle" 'Six calls were changed'
+	ok "$item, idle: it waits" until_ 60 still "$label-idle"
+	comes_back "$label-idle" "$item" idle
+	ok "$item, idle: it goes on where that was asked" goes_on "$label-idle" "$item" 'rename foo to bar'
 
-	ok "$name, mid-tool: it starts" is_ready tool || return
-	say "$name-tool" 'Please run the slow migration'
-	ok "$name, mid-tool: the command runs" until_ 60 grep -qs 'table 5' "$(agent_dir "$name-tool")/cwd/migration.log"
-	comes_back "$name-tool" "$name" mid-tool
-	ok "$name, mid-tool: it goes on where that was asked" goes_on "$name-tool" "$name" 'the slow migration'
+	ok "$item, mid-tool: it starts" is_ready tool || return
+	say "$label-tool" 'Please run the slow migration'
+	ok "$item, mid-tool: the command runs" until_ 60 grep -qs 'table 5' "$(agent_dir "$label-tool")/cwd/migration.log"
+	comes_back "$label-tool" "$item" mid-tool
+	ok "$item, mid-tool: it goes on where that was asked" goes_on "$label-tool" "$item" 'the slow migration'
 }
 
-for name in $WANTED; do
-	if ! grep -q "^\[$name\]" "$ROOT/config/agents.ini"; then
-		skip "config/agents.ini has no row of $name" 2
-	elif program=$(others_install "$CACHE" "$REAL_HOME" "$name"); then
-		ln -sf -- "$program" "$W/bin/$name"
-		try "$name"
+for item in $WANTED; do
+	if ! grep -q "^\[${item%@*}\]" "$ROOT/config/agents.ini"; then
+		skip "config/agents.ini has no row of ${item%@*}" 2
+	elif program=$(others_install "$CACHE" "$REAL_HOME" "$item"); then
+		ln -sf -- "$program" "$W/bin/${item%@*}"
+		try "$item"
 	else
-		skip "$name is out of reach: $program" 2
+		skip "$item is out of reach: $program" 2
 	fi
 done
 done_testing

@@ -141,6 +141,9 @@ static const struct { const char *format, *name, *file, *want; } cases[] = {
 	  GM_DID("g1", "02", "", GM_CALL("k", "write_file", "'file_path':'/w/a','content':'x'", "'error':'no room'", "error"))
 	  GM("e1", "03", "error", "'the service said 500'", "") GM_USER("u2", "04", "again") GM("i1", "05", "info", "'Request cancelled.'", ""),
 	  "user: go\nwrite_file(/w/a/x) failed: no room\nsystem failed: the service said 500\nuser: again\nsystem interrupted: Interrupted\n" },
+	{ "gemini", "0.34's one object", "{\n  'sessionId': 's',\n  'messages': [\n    {'id':'u1','type':'user','content':[{'text':'go'}]},\n    "
+	  "{'id':'g1','type':'gemini','content':'so','toolCalls':[" GM_CALL("k", "list_directory", "'dir_path':'/w'", "'output':'a'", "success")
+	  "]}\n  ],\n  'kind': 'main'\n}\n", "user: go\nassistant: so\nlist_directory(/w): a\n" },
 	{ "gemini", "a call in the content", GM_USER("u1", "01", "go") GM("g1", "02", "gemini", "[{'text':'so'},{'functionCall':{'id':'k','name':'ls','args':{'path':'/w'}}}]", ""),
 	  "user: go\nassistant: so\nls(/w) running: \n" },
 	{ "qwen", "gone back", QW_USER("a", "null", "01", "one") QW_TOLD("b", "'a'", "02", "{'text':'1'}") QW_USER("c", "'b'", "03", "two")

@@ -124,6 +124,7 @@ each_format_by_its_directory(void **state)
 		{ "copilot", "session-state/" A "/events.jsonl",
 		    "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"" A "\",\"context\":{\"cwd\":\"@\"}}}\n", A },
 		{ "gemini", "tmp/work-1/chats/session-1.jsonl", "{\"sessionId\":\"" A "\",\"kind\":\"main\"}\n", A },
+		{ "gemini", "tmp/work-1/chats/session-2.json", "{\n  \"sessionId\": \"" A "\",\n  \"messages\": []\n}", A },
 		{ "cline", "data/sessions/17_abcds/17_abcds.json", "{\"session_id\":\"17_abcds\",\"cwd\":\"@\"}", "17_abcds" },
 	};
 	struct place *t = *state;
