@@ -22,9 +22,12 @@ rows_before(const char *text, size_t n)
 	return rows;
 }
 
-/* The box holds one row of grey words, and the cursor, where it is in that row, stands in front of them. */
+/*
+ * The box holds one row of grey words, and the cursor, where it is in that row, stands in front of them. Claude Code draws a cursor of its
+ * own at times, and leaves the real one elsewhere; of no other program is it known what is grey then.
+ */
 static bool
-is_ghost(const struct sight *s, const struct style *style, const struct sight_cursor *at, size_t from, size_t to)
+is_ghost(const struct sight *s, const struct style *style, const struct sight_cursor *at, size_t from, size_t to, bool claude)
 {
 	size_t row = rows_before(s->text.data, from), all = rows_before(s->text.data, s->text.len) + 1;
 	size_t cursor_row = all - (size_t)at->height + (size_t)at->y;
@@ -32,24 +35,25 @@ is_ghost(const struct sight *s, const struct style *style, const struct sight_cu
 	/* what a command of the program takes is grey too, behind the person's own "/" */
 	if (memchr(s->text.data + from, '\n', to - from) != NULL || s->text.data[from] == '/')
 		return false;
-	return (style_row(style, row).marks & STYLE_TAIL_DIM) != 0 && (cursor_row != row || at->x <= BOX_COLUMN);
+	return (style_row(style, row).marks & STYLE_TAIL_DIM) != 0 && (cursor_row != row ? claude : at->x <= BOX_COLUMN);
 }
 
 static void
 judge(struct sight *s, const struct profile *profile, const struct style *style, const struct sight_cursor *at)
 {
+	bool claude = strcmp(profile->dialect, "claude") == 0;
 	size_t from, to;
 
 	s->says = ready_screen(profile, s->text.data, s->text.len, &s->dialog);
 	/* without any colour the words alone can tell */
-	if ((s->says != READY_IDLE && s->says != READY_DRAFT) || style == NULL || strcmp(profile->dialect, "claude") != 0)
+	if ((s->says != READY_DRAFT && !(claude && s->says == READY_IDLE)) || style == NULL)
 		return;
 	if (!ready_box(profile, s->text.data, s->text.len, &from, &to))
 		return;
 	while (from < to && (s->text.data[from] == ' ' || s->text.data[from] == '\n'))
 		from++;
 	if (from < to)
-		s->says = is_ghost(s, style, at, from, to) ? READY_IDLE : READY_DRAFT;
+		s->says = is_ghost(s, style, at, from, to, claude) ? READY_IDLE : READY_DRAFT;
 }
 
 void

@@ -15,7 +15,8 @@ struct tmux;
 /*
  * One look at a living agent's screen: does it wait for input, and what stands in its box? By its text (agent/ready.h) and by what only
  * colours and the cursor tell: words that the program itself puts into an empty box are grey, and the cursor stands in front of them
- * (Claude Code 1.0.128 to 2.1.330: hints, and guesses at what the person may say next). A person's own words are neither.
+ * (Claude Code 1.0.128 to 2.1.330: hints, and guesses at what the person may say next; codex 0.98.0: other hints each time). A person's own
+ * words are neither.
  */
 struct sight {
 	enum ready says;

@@ -192,6 +192,35 @@ tells_other_agents(void **state)
 	assert_true(compared >= 18);
 }
 
+/* Boxes of versions that tests/golden/agents has no recordings of. */
+static void
+tells_older_boxes(void **state)
+{
+#define MODE RULE " YOLO Ctrl+Y\n"
+#define HALF(glyph) glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph "\n"
+#define ABOVE HALF("\u2580")
+#define BELOW HALF("\u2584")
+	static const struct { const char *name, *screen; enum ready want; } cases[] = {
+		{ "codex", "\u2022 Done.\n\n\n\u203a Explain this codebase\n\n  ? for shortcuts                   1.04K used\n\n\n", READY_DRAFT },
+		{ "codex", "\u203a rm it\n\n                                    100% context left\n", READY_DRAFT },
+		{ "codex", "\u203a rm it\n\n\n\u2022 Done.\n", READY_UNKNOWN },
+		{ "codex", "\u2022 Working (3s \u2022 esc to interrupt)\n\n\u203a Ask\n\n  ? for shortcuts     99% context left\n", READY_BUSY },
+		{ "gemini", MODE ABOVE " *   Type your message or @path/to/file\n" BELOW " workspace\n", READY_IDLE },
+		{ "gemini", MODE ABOVE " *   my words\n" BELOW " workspace\n", READY_DRAFT },
+		{ "gemini", ABOVE " > my words of the past\n" BELOW "\n\u2726 Done.\n", READY_UNKNOWN },
+	};
+	struct profiles *profiles = profiles_new(NULL, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		enum ready got = ready_screen(profiles_find(profiles, cases[i].name), cases[i].screen, strlen(cases[i].screen), NULL);
+
+		if (got != cases[i].want)
+			fail_msg("%zu: %d, not %d", i, got, cases[i].want);
+	}
+	profiles_free(profiles);
+}
+
 static void
 tells_a_paste_from_a_persons_words(void **state)
 {
@@ -234,6 +263,7 @@ main(void)
 		cmocka_unit_test(names_dialogs),
 		cmocka_unit_test(tells_recorded_screens),
 		cmocka_unit_test(tells_other_agents),
+		cmocka_unit_test(tells_older_boxes),
 		cmocka_unit_test(tells_a_paste_from_a_persons_words),
 	};
 
