@@ -48,7 +48,7 @@ others_program() {	# DIRECTORY NAME[@VERSION]
 	opencode) file=(opencode-linux-*/bin/opencode) ;;
 	cline) file=(@cline/cli-linux-*/bin/cline) ;;
 	gemini) file=(@google/gemini-cli/bundle/gemini.js @google/gemini-cli/dist/index.js) ;;
-	qwen) file=(@qwen-code/qwen-code/cli.js) ;;
+	qwen) file=(@qwen-code/qwen-code/cli-entry.js @qwen-code/qwen-code/cli.js) ;;
 	auggie) file=(@augmentcode/auggie/augment.mjs) ;;
 	pi) file=(@earendil-works/pi-coding-agent/dist/cli.js) ;;
 	esac

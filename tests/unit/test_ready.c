@@ -207,6 +207,7 @@ tells_older_boxes(void **state)
 		{ "codex", "\u2022 Working (3s \u2022 esc to interrupt)\n\n\u203a Ask\n\n  ? for shortcuts     99% context left\n", READY_BUSY },
 		{ "gemini", MODE ABOVE " *   Type your message or @path/to/file\n" BELOW " workspace\n", READY_IDLE },
 		{ "gemini", MODE ABOVE " *   my words\n" BELOW " workspace\n", READY_DRAFT },
+		{ "gemini", MODE ABOVE " * [Pasted Text: 11 lines]\n\n" BELOW " workspace\n", READY_DRAFT },
 		{ "gemini", ABOVE " > my words of the past\n" BELOW "\n\u2726 Done.\n", READY_UNKNOWN },
 	};
 	struct profiles *profiles = profiles_new(NULL, NULL);
