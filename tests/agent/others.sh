@@ -9,7 +9,7 @@ OTHERS_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 OTHERS_MODEL=$OTHERS_DIR/mock-others.mjs
 OTHERS=(codex gemini opencode copilot qwen auggie cline pi)
 # Others of them, whose start or session files differ: codex without its background server and with records of another make, gemini with one JSON
-# file, opencode with a file a message, qwen and pi for newer runtimes.
+# file, opencode with a file a message and deaf to its standard input, qwen and pi for a newer node, which npm brings, too.
 OTHERS_MORE=(codex@0.98.0 gemini@0.34.0 opencode@1.1.65 qwen@0.24.4 pi@0.87.1)
 # a key of nobody
 OTHERS_KEY=mock-key-of-nobody

@@ -18,6 +18,8 @@ printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-rec
 WAY='0 acknowledged resume paste transcript'
 declare -A AFRESH=([opencode]='0 acknowledged inject stdin transcript')
 declare -A TOLD=([auggie]='0 acknowledged resume file transcript')
+# 1.1 takes no standard input, and its many small files are not read: it is told by one paste, and nobody can tell whether it took that up.
+AFRESH[opencode@1.1.65]='5 respawned inject paste (none)'
 # opencode puts a blank behind it, cline keeps the carriage returns by which a paste says line ends
 declare -A HAS=([opencode]=blanks [cline]=blanks)
 cat >"$W/scenario.json" <<'JSON'
@@ -115,12 +117,12 @@ comes_back() {
 	gt "$session" -L "$SOCKET" --json
 	is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{via}') $(json '{results}[0]{delivery}') $(json '{results}[0]{proof}')" "${AFRESH[$item]:-${AFRESH[$name]:-${TOLD[$name]:-$WAY}}}" \
 		"$state: it comes back by the way of its row"
-	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$session")"
+	[[ $RC == 0 || ${AFRESH[$item]-} == *none* ]] || note "$ERR" "$(pane_text "$session")"
 	id=$(json '{results}[0]{recovery_id}')
 	kept_prompt "$id" "$W/$session.prompt"
 	ok "$state: the prompt is kept with the context" test -s "$W/$session.prompt" || return
 	ok "$state: its model was told the prompt, once" until_ 90 told_once "$session" "$name" || { note "$(told "$session" "$name")" && return; }
-	ok "$state: the answer is on the screen" until_ 30 pane_shows "$session" 'I know where I was and go on'
+	[[ ${AFRESH[$item]-} == *none* ]] || ok "$state: the answer is on the screen" until_ 30 pane_shows "$session" 'I know where I was and go on'
 	ok "$state: the id is in its own session file" until_ 20 recorded "$session" "$name" "$id"
 	is "$(told "$session" "$name" | cut -d ' ' -f 1)" newest=1 "$state: and it was told no second time"
 	ok "$state: it is alive" lives "$session"
