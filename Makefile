@@ -34,7 +34,7 @@ OBJ  := $(SRC:src/%.c=$(MODE)/obj/%.o)
 LIB  := $(MODE)/libgtrecover.a
 BIN  := $(MODE)/gt-recover
 GEN  := $(patsubst config/%.ini,$(MODE)/gen/%.ini.inc,$(wildcard config/*.ini)) \
-        $(patsubst templates/%.md,$(MODE)/gen/%.md.inc,$(wildcard templates/*.md))
+        $(patsubst templates/%,$(MODE)/gen/%.inc,$(wildcard templates/*))
 UNIT := $(patsubst tests/unit/test_%.c,$(MODE)/test_%,$(wildcard tests/unit/test_*.c))
 
 all: $(BIN)
@@ -66,7 +66,7 @@ $(MODE)/gen/items: scripts/items.c $(TOOL_SRC) $(TOOL_H)
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
 $(MODE)/gen/agents.ini.inc: config/agents.ini $(MODE)/gen/items
 	$(MODE)/gen/items <$< >$@.new && mv $@.new $@
-$(MODE)/gen/%.md.inc: templates/%.md
+$(MODE)/gen/%.inc: templates/%
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
 

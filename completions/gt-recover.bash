@@ -82,12 +82,12 @@ _gt_recover() {
 		epic) options="$common --town --config --socket --dry-run --sprints --output --yes --no-input" ;;
 		session | agent) options="$common --town --config" ;;
 		message) options="$common --town --config --undelivered" ;;
-		hook) options="$common --town --config" ;;
+		hook) options="$common --town --config --agent" ;;
 		parse) options="$common --agent --transcript" ;;
 		scrub) options="$common --config --report --check --no-known" ;;
 		config | doctor) options="$common $servers" ;;
 		snapshot) options="$common $servers -n --dry-run" ;;
-		install | uninstall) options="$common $servers --print" ;;
+		install | uninstall) options="$common $servers --print --agent" ;;
 		help | version) options=$common ;;
 		*) options="$common $servers -n --dry-run --all -y --yes --no-input --via --scope --include-infra --version" ;;
 		esac

@@ -105,6 +105,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from message' -l undelivered -
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'names alone, one a line'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l fleet -d 'also the agents of other hosts'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp' -d 'whose screen or record it is'
+complete -c gt-recover -n '__fish_seen_subcommand_from install uninstall hook' -l agent -x -a 'claude codex gemini qwen copilot opencode' -d 'whose hooks'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d "the input is the agent's own record"
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts, on standard error'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l no-known -d 'not by the values of your environment and files'

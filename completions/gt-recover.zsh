@@ -83,6 +83,8 @@ _gt_recover() {
 	) scope=(
 		'--scope[how much of the conversation]:scope:(task lines)'
 		"--include-infra[also Gas Town's infrastructure]"
+	) hooks=(
+		'--agent[whose hooks]:agent:(claude codex gemini qwen copilot opencode)'
 	) via=(
 		'--via[how the context goes back]:way:(auto resume inject)'
 	) act=(
@@ -114,10 +116,10 @@ _gt_recover() {
 	parse) options=('--agent[whose screen or record it is]:agent:(claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp)'
 		"--transcript[the input is the agent's own record]") ;;
 	scrub) options=('--config[instead of your own gt.toml]:file:_files' '--report[also kinds, rows and counts, on standard error]' '--check[status 7 when something was found]' '--no-known[not by the values of your environment and files]') ;;
-	hook) options=($place) ;;
+	hook) options=($place $hooks) ;;
 	config|doctor) options=($servers) ;;
 	snapshot) options=($servers '(-n --dry-run)'{-n,--dry-run}'[show what would be done]') ;;
-	install|uninstall) options=($servers '--print[write to standard output]') ;;
+	install|uninstall) options=($servers $hooks '--print[write to standard output]') ;;
 	help|version) ;;
 	*) options=($servers $scope $act) ;;
 	esac

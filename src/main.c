@@ -100,11 +100,12 @@ const struct command commands[] = {
 	    "is taken over, and that is said. renew and release NAME HOLDER [NUMBER] are refused (6) when another has it, or when it was\n"
 	    "acquired again since that number. With NAME alone they take {\"holder\", \"lease\", \"pid\" or \"fence\"} as JSON on stdin. list\n"
 	    "shows those that are held, list -v the free ones, too." },
-	{ "hook", cmd_hook, OPT_PLACE, "EVENT", "what agents' hooks call: that they live, and which files they are writing",
+	{ "hook", cmd_hook, OPT_PLACE | OPT_HOOKS, "EVENT", "what agents' hooks call: that they live, and which files they are writing",
 	    "Takes a hook's JSON on stdin. Says nothing, answers 0 and takes no longer than 50 ms, whatever happens: with the store locked or\n"
 	    "out of reach it appends to the file spool in the state directory, which the next command replays. `gt-recover install hooks` has\n"
-	    "Claude Code call it. Kept are the session with its process and its place in tmux, its sub-agents, the time, and the files that\n"
-	    "are being written; nothing of what is said or done. A write of which no end was told is named to the agent's recovery." },
+	    "Claude Code call it, with --agent another agent. Kept are the session with its process and its place in tmux, its sub-agents, the\n"
+	    "time, and the files that are being written; nothing of what is said or done. A write of which no end was told is named to the\n"
+	    "agent's recovery." },
 	{ "doctor", cmd_doctor, OPT_TMUX, "", "whether recovery would work here, and what to do about what would not",
 	    "Looks at settings, town, state, tmux, agents, snapshots and their timer; changes nothing. The timer's own command line is run as\n"
 	    "cron or systemd would, with --dry-run. One line a check, with a hint where something is wrong; -v tells what each looked at, -q\n"
@@ -116,17 +117,18 @@ const struct command commands[] = {
 	    "Secrets of your own environment, credential files and .env* are hidden by their value, whatever they look like; --no-known leaves\n"
 	    "them to the rules." },
 	{ "config", cmd_config, OPT_TMUX, "[KEY]", "every setting, its value and where it came from", NULL },
-	{ "install", cmd_install, OPT_PRINT | OPT_TMUX, "shim|timer [patrol]|plugin|hooks|binding",
+	{ "install", cmd_install, OPT_PRINT | OPT_TMUX | OPT_HOOKS, "shim|timer [patrol]|plugin|hooks|binding",
 	    "make `gt recover` work, take snapshots regularly, let Gas Town run patrol, hear from agents",
 	    "shim adds a shell function that passes everything but `gt recover` on to gt. timer runs `gt-recover snapshot` every\n"
 	    "snapshot_interval: by a systemd user timer where there is a user manager, else by a line of the crontab; --town, -L and --config\n"
 	    "go into it, and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, beside it.\n"
 	    "plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs `gt-recover patrol` every two minutes.\n"
 	    "hooks adds `gt-recover hook` to the hooks in Claude Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside those that are\n"
-	    "there; the next start of each agent hears of it. binding gives Claude Code the commands /recovery:status and\n"
+	    "there; the next start of each agent hears of it. --agent NAME does the same for codex (hooks.json), gemini, qwen and copilot\n"
+	    "(settings.json) and opencode (a file in its folder plugin). binding gives Claude Code the commands /recovery:status and\n"
 	    "/recovery:resume, as files in commands/recovery beside its settings.json.\n"
 	    "--print writes to stdout what would be installed, and touches nothing." },
-	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX, "timer [patrol]|plugin|hooks|binding", "take one of these away again", NULL },
+	{ "uninstall", cmd_uninstall, OPT_PRINT | OPT_TMUX | OPT_HOOKS, "timer [patrol]|plugin|hooks|binding", "take one of these away again", NULL },
 	{ "help", cmd_help, 0, "[COMMAND]", "this text, or a command's", NULL },
 	{ "version", cmd_version, 0, "", "the version", NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL },
@@ -163,7 +165,7 @@ static const struct { int option; unsigned taken; const char *name; } takers[] =
 	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" }, { 'y', OPT_ACT | OPT_EPIC, "--yes" },
 	{ O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input" }, { O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" }, { O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" }, { O_INFRA,
 	    OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
-	{ O_NAMES, OPT_LIST, "--names" }, { O_FLEET, OPT_LIST, "--fleet" }, { O_AGENT, OPT_AGENT, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
+	{ O_NAMES, OPT_LIST, "--names" }, { O_FLEET, OPT_LIST, "--fleet" }, { O_AGENT, OPT_AGENT | OPT_HOOKS, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
 	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
 	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
 	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },

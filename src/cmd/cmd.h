@@ -41,7 +41,8 @@ enum {
 	OPT_PLACE = 1 << 13,		/* --town --config */
 	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
 	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
-	OPT_LEASE = 1 << 16		/* --lease */
+	OPT_LEASE = 1 << 16,		/* --lease */
+	OPT_HOOKS = 1 << 17		/* --agent, whose hooks */
 };
 
 struct command {

@@ -18,6 +18,7 @@ static const struct { unsigned options; const char *text; } option_help[] = {
 	{ OPT_AGENT, "      --agent NAME       whose screen or record it is (claude)\n"
 	    "      --transcript       the input is the agent's own record, not a screen: of claude, codex, gemini, qwen,\n"
 	    "                         copilot, pi, auggie, cline or opencode\n" },
+	{ OPT_HOOKS, "      --agent NAME       whose hooks: claude (the default), codex, gemini, qwen, copilot or opencode\n" },
 	{ OPT_SCRUB, "      --report           also kinds, rows and counts as JSON, on standard error\n"
 	    "      --check            print nothing; status 7 when something was found\n"
 	    "      --no-known         the rules alone, not the secrets of your environment and files\n" },

@@ -21,6 +21,7 @@
 #include "cmd/setup.h"
 #include "ledger/activity.h"
 #include "ledger/beat.h"
+#include "ledger/hook_row.h"
 #include "ledger/spool.h"
 #include "revive/world.h"
 #include "scrub/scrub.h"
@@ -31,9 +32,9 @@
 
 /*
  * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for it, so it is gone after GIVE_UP_MS,
- * whatever happens, says nothing, and answers 0: Claude Code takes 2 for a veto. The store is asked by a child, which is killed when it is
- * not done after three fifths of that (a store bears that at any point); another child puts the beat into the spool then, to the same
- * end, and goes on with it when we have left.
+ * whatever happens, says nothing, and answers 0: Claude Code takes 2 for a veto, others read what is printed. The store is asked by a child,
+ * which is killed when it is not done after three fifths of that (a store bears that at any point); another child puts the beat into the
+ * spool then, to the same end, and goes on with it when we have left.
  */
 #define GIVE_UP_MS "50"
 #define INPUT_MAX ((size_t)64 << 20)
@@ -64,26 +65,45 @@ arm_alarm(int ms)
 
 /* --- what the provider does not tell --- */
 
-/* The agent's process stands above us, behind the shell that its hooks are run by. */
-static void
-find_process(const struct world *w, struct beat *b)
+static const struct profile *
+profile_of(const struct world *w, const struct proc *p)
 {
+	char names[PROC_NAMES][64];
+	size_t n = proc_names(p, names);
+	const struct profile *found = NULL;
+
+	for (size_t k = 0; k < n && found == NULL; k++)
+		found = profiles_by_process(w->profiles, names[k]);
+	return found;
+}
+
+/*
+ * The agent's process stands above us, behind the shell that its hooks are run by; of a script that runs itself again in a child, the upper one,
+ * which is the pane's. False: what runs the hook is a server behind the windows, and its pane is that of who started it.
+ */
+static bool
+find_process(const struct world *w, const struct hook_row *row, struct beat *b)
+{
+	const struct profile *found = NULL;
 	pid_t pid = getppid();
 	struct proc p;
 
 	for (int i = 0; i < ANCESTORS && pid > 1 && proc_read(pid, &p) == 0; i++) {
-		char names[PROC_NAMES][64];
-		size_t n = proc_names(&p, names);
+		const struct profile *this = profile_of(w, &p);
 
-		for (size_t k = 0; k < n; k++)
-			if (profiles_is_process(w->profiles, names[k])) {
-				memcpy(b->boot_id, b->at.boot_id, sizeof b->boot_id);
-				b->pid = pid;
-				b->pid_start = (int64_t)p.start;
-				return;
-			}
+		if (found != NULL && this != found)
+			break;
+		if (this != NULL) {
+			if (row->server && p.foreground <= 0)
+				return false;
+			found = this;
+			memcpy(b->boot_id, b->at.boot_id, sizeof b->boot_id);
+			b->pid = pid;
+			b->pid_start = (int64_t)p.start;
+		}
 		pid = p.ppid;
 	}
+	return true;
 }
 
 static void
@@ -225,6 +245,7 @@ int
 cmd_hook(const struct cli *cli, struct err *e)
 {
 	int64_t until = clock_mono_ms() + give_up_ms() * 3 / 5;
+	const struct hook_row *row = hook_row_find(cli->agent);
 	struct buf input = BUF_INIT;
 	char *made = NULL;
 	struct world w;
@@ -232,14 +253,16 @@ cmd_hook(const struct cli *cli, struct err *e)
 
 	if (cli->n_args != 1)
 		return err_set(e, GT_USAGE, "usage", "hook takes the name of one event");
+	if (row == NULL)
+		return err_set(e, GT_USAGE, "agent", "hooks of %.100s are not known", cli->agent);
 	arm_alarm(give_up_ms());
 	if (setup_config(cli, &w, e) != 0)
 		return -1;
 	if (!isatty(STDIN_FILENO) && config_flag(w.config, "enabled") &&
 	    io_read_all(STDIN_FILENO, "standard input", INPUT_MAX, &input, e) == 0 &&
-	    beat_read(&b, cli->args[0], input.data, input.len, e) == 0) {
-		find_process(&w, &b);
-		find_pane(&w, &b);
+	    beat_read(&b, row, cli->args[0], input.data, input.len, e) == 0) {
+		if (find_process(&w, row, &b))
+			find_pane(&w, &b);
 		if ((made = town_state_make(w.town, e)) != NULL)
 			tell(&w, &b, until);
 		beat_release(&b);

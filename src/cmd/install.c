@@ -94,6 +94,15 @@ is_timer(const struct cli *cli)
 	    (cli->n_args == 1 || (cli->n_args == 2 && strcmp(cli->args[1], "patrol") == 0));
 }
 
+static int
+check_agent(const struct cli *cli, struct err *e)
+{
+	if (cli->agent == NULL || (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0))
+		return 0;
+	err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
+	return err_hint(e, "gt-recover install hooks --agent NAME");
+}
+
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
@@ -101,6 +110,8 @@ cmd_install(const struct cli *cli, struct err *e)
 	char *path;
 	int ret;
 
+	if (check_agent(cli, e) != 0)
+		return -1;
 	if (is_timer(cli))
 		return cmd_timer(cli, true, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
@@ -131,6 +142,8 @@ cmd_install(const struct cli *cli, struct err *e)
 int
 cmd_uninstall(const struct cli *cli, struct err *e)
 {
+	if (check_agent(cli, e) != 0)
+		return -1;
 	if (is_timer(cli))
 		return cmd_timer(cli, false, e);
 	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)

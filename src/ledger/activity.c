@@ -296,9 +296,9 @@ is_call(const struct activity_file *f, const struct beat *b)
 
 /* A write of the path that began later is the one that counts. */
 static void
-apply_file(struct activity *a, const struct beat *b)
+apply_file(struct activity *a, const struct beat *b, const char *path)
 {
-	struct activity_file *f = file_entry(a, b->path);
+	struct activity_file *f = file_entry(a, path);
 	int64_t at = b->at.wall_ms;
 	bool fresh = f->began == 0, end = b->kind == BEAT_TOOL_DONE;
 
@@ -316,6 +316,19 @@ apply_file(struct activity *a, const struct beat *b)
 	set(&f->agent, b->agent);
 	f->began = at;
 	f->ended = end ? at : 0;
+}
+
+static void
+apply_files(struct activity *a, const struct beat *b)
+{
+	apply_file(a, b, b->path);
+	for (const char *p = b->paths; p != NULL && *p != '\0'; p += strspn(p, "\n")) {
+		char *path = xstrndup(p, strcspn(p, "\n"));
+
+		apply_file(a, b, path);
+		p += strlen(path);
+		free(path);
+	}
 }
 
 static void
@@ -372,7 +385,7 @@ activity_apply(struct activity *a, const struct beat *b)
 	if (b->agent != NULL)
 		apply_agent(a, b);
 	if (b->path != NULL && (b->kind == BEAT_TOOL || b->kind == BEAT_TOOL_DONE))
-		apply_file(a, b);
+		apply_files(a, b);
 	if (b->kind == BEAT_START)
 		later(&a->started, at);
 	/* not an end: a signal may have come in the middle of a write */

@@ -167,7 +167,7 @@ told(struct session *x, const char *id, const struct beat *b, bool taken)
 {
 	session_init(x);
 	session_set(&x->agent_uuid, id);
-	session_set(&x->provider_name, "claude");
+	session_set(&x->provider_name, b->provider != NULL ? b->provider : "claude");
 	session_set(&x->cursor_session_id, b->conversation);
 	session_set(&x->model, b->model);
 	session_set(&x->workspace_path, b->cwd);
@@ -246,7 +246,7 @@ note_agent(struct store *s, const struct activity *a, const struct beat *b, stru
 	if (!is_known(a, b->agent)) {
 		session_init(&child);
 		session_set(&child.agent_uuid, id);
-		session_set(&child.provider_name, "claude");
+		session_set(&child.provider_name, b->provider != NULL ? b->provider : "claude");
 		session_set(&child.workspace_path, b->cwd);
 		ret = unless_refused(tree_spawn(s, a->agent_uuid, &child, NULL, e), e);
 		session_release(&child);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ledger/beat.h"
+#include "ledger/hook_row.h"
 #include "ledger/key.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,16 +17,18 @@ static const struct { const char *event; enum beat_kind kind; } kinds[] = {
 	{ "SubagentStop", BEAT_AGENT_DONE }, { "Stop", BEAT_STOP }, { "SessionEnd", BEAT_END },
 };
 
-/* hook: what a hook's input calls it; NULL: not told there. */
+/* hook: what a hook's input calls it; NULL: not told there, or the row says it. */
 static const struct { const char *key, *hook; size_t at; } texts[] = {
+	{ "provider", NULL, offsetof(struct beat, provider) },
 	{ "event", NULL, offsetof(struct beat, event) },
-	{ "conversation", "session_id", offsetof(struct beat, conversation) },
-	{ "transcript", "transcript_path", offsetof(struct beat, transcript) },
+	{ "conversation", NULL, offsetof(struct beat, conversation) },
+	{ "transcript", NULL, offsetof(struct beat, transcript) },
 	{ "cwd", "cwd", offsetof(struct beat, cwd) },
 	{ "model", "model", offsetof(struct beat, model) },
-	{ "tool", "tool_name", offsetof(struct beat, tool) },
-	{ "call", "tool_use_id", offsetof(struct beat, call) },
+	{ "tool", NULL, offsetof(struct beat, tool) },
+	{ "call", NULL, offsetof(struct beat, call) },
 	{ "path", NULL, offsetof(struct beat, path) },
+	{ "paths", NULL, offsetof(struct beat, paths) },
 	{ "agent", "agent_id", offsetof(struct beat, agent) },
 	{ "agent_type", "agent_type", offsetof(struct beat, agent_type) },
 	{ "reason", NULL, offsetof(struct beat, reason) },
@@ -87,23 +90,52 @@ member(struct json_slice o, const char *key)
 	return NULL;
 }
 
-static char *
-written_path(const char *tool, struct json_slice input)
+/* A patch stands in the input as one string, or is the only long one of its object: "command" of codex, "input", "patchText" of opencode. */
+static void
+take_patch(struct beat *b, struct json_slice input)
 {
-	static const char *const writers[] = { "Write", "Edit", "MultiEdit", "NotebookEdit" };
+	static const char *const keys[] = { "command", "input", "patch", "patchText" };
+	struct buf patch = BUF_INIT, files = BUF_INIT;
+	struct json_slice v = input;
+	char *nl;
+
+	for (size_t i = 0; i < N(keys) && !json_slice_string(v); i++)
+		v = json_slice_get(input, keys[i]);
+	if (json_slice_string(v))
+		json_slice_text(&patch, v);
+	hook_patch_files(&files, patch.data, patch.len, b->cwd, BEAT_TEXT_MAX);
+	buf_wipe(&patch);
+	if (files.len > 0) {
+		nl = strchr(files.data, '\n');
+		b->paths = nl != NULL ? xstrdup(nl + 1) : NULL;
+		b->path = xstrndup(files.data, strcspn(files.data, "\n"));
+	}
+	buf_release(&files);
+}
+
+static void
+take_files(struct beat *b, const struct hook_row *row, struct json_slice input)
+{
+	const struct hook_writer *w = hook_row_writer(row, b->tool);
 	char *path;
 
-	for (size_t i = 0; tool != NULL && i < N(writers); i++) {
-		if (strcmp(writers[i], tool) != 0)
-			continue;
-		path = member(input, "file_path");
-		return path != NULL ? path : member(input, "notebook_path");
+	if (w == NULL)
+		return;
+	if (w->key == NULL) {
+		take_patch(b, input);
+		return;
 	}
-	return NULL;
+	path = member(input, w->key);
+	if (path == NULL || *path == '/' || *path == '~' || b->cwd == NULL) {
+		b->path = path;
+	} else {
+		b->path = xasprintf("%s/%s", b->cwd, path);
+		free(path);
+	}
 }
 
 int
-beat_read(struct beat *b, const char *event, const char *p, size_t n, struct err *e)
+beat_read(struct beat *b, const struct hook_row *row, const char *event, const char *p, size_t n, struct err *e)
 {
 	struct json_slice o;
 
@@ -111,12 +143,21 @@ beat_read(struct beat *b, const char *event, const char *p, size_t n, struct err
 	moment_now(&b->at);
 	if (!json_slice_whole(p, n, &o))
 		return err_set(e, GT_FAIL, "hook", "a hook's input is no JSON");
-	b->event = xstrndup(event, strnlen(event, 64));
+	b->event = xstrndup(hook_row_event(row, event), strnlen(hook_row_event(row, event), 64));
+	b->provider = xstrdup(row->agent);
 	for (size_t i = 0; i < N(texts); i++)
 		if (texts[i].hook != NULL)
 			*text_of(b, i) = member(o, texts[i].hook);
-	b->path = written_path(b->tool, json_slice_get(o, "tool_input"));
-	b->reason = member(o, kind_of(event) == BEAT_START ? "source" : "reason");
+	b->conversation = member(o, row->session);
+	b->transcript = member(o, row->transcript);
+	b->tool = member(o, row->tool);
+	b->call = member(o, row->call);
+	take_files(b, row, json_slice_get(o, row->input));
+	b->reason = member(o, kind_of(b->event) == BEAT_START ? "source" : "reason");
+	if (b->reason != NULL && row->wanted != NULL && strcmp(b->reason, row->wanted) == 0) {
+		free(b->reason);
+		b->reason = xstrdup("prompt_input_exit");
+	}
 	return check(b, e);
 }
 

@@ -8,11 +8,13 @@
 #include "base/moment.h"
 
 struct err;
+struct hook_row;
 
 /*
  * What a hook of an agent told at one moment: that it lives, and what it begins or has ended. Read from the JSON that Claude Code gives its
- * hooks (2.1.197: session_id, transcript_path, cwd, tool_name, tool_use_id, tool_input, agent_id, agent_type, source, reason, model), and
- * written as a line of the spool (ledger/spool.h). Of a tool's input only the path of a file is taken; no prompt, command or content.
+ * hooks (2.1.197: session_id, transcript_path, cwd, tool_name, tool_use_id, tool_input, agent_id, agent_type, source, reason, model) or another
+ * agent (ledger/hook_row.h), and written as a line of the spool (ledger/spool.h). Of a tool's input only the paths of files are taken; no
+ * prompt, command or content.
  */
 enum beat_kind {
 	BEAT_OTHER,			/* lives; nothing more is known of that event */
@@ -29,13 +31,15 @@ struct beat {
 	enum beat_kind kind;
 	struct moment at;
 	/* heap, NULL when not told; BEAT_TEXT_MAX bytes each */
-	char *event;			/* "PreToolUse", as the hook is called */
+	char *provider;			/* the agent's row of config/agents.ini; NULL: claude */
+	char *event;			/* "PreToolUse", as Claude Code calls the hook, whatever the agent does */
 	char *conversation;		/* the provider's id; key_check_id */
 	char *transcript, *cwd, *model;
 	char *tool, *call;		/* the tool's name, the id of the call */
-	char *path;			/* of a call that writes a file: that file */
+	char *path;			/* of a call that writes files: the first */
+	char *paths;			/* the others, a line each */
 	char *agent, *agent_type;	/* the sub-agent that it happened in; NULL: the agent itself */
-	char *reason;			/* of a start or an end: "startup", "clear", "prompt_input_exit" */
+	char *reason;			/* of a start or an end: "startup", "clear", "prompt_input_exit" (whatever the agent calls that) */
 	/* Not told by the provider; set by the caller. */
 	char *session, *socket, *pane;	/* of tmux; session only where the pane is its only one */
 	char *server;			/* the tmux server's pid */
@@ -47,10 +51,10 @@ struct beat {
 #define BEAT_TEXT_MAX 4096
 
 /*
- * From a hook's standard input, of any size; linear in it. A text that is too long counts as not told. -1: it is no JSON object, or
- * names no conversation (name "hook").
+ * From a hook's standard input, of any size; linear in it. A text that is too long counts as not told. event: as this agent calls it. -1: it is
+ * no JSON object, or names no conversation (name "hook").
  */
-int beat_read(struct beat *b, const char *event, const char *p, size_t n, struct err *e);
+int beat_read(struct beat *b, const struct hook_row *row, const char *event, const char *p, size_t n, struct err *e);
 void beat_release(struct beat *b);
 
 json_t *beat_json(const struct beat *b);		/* new reference */

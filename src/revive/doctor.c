@@ -42,6 +42,7 @@ static const struct check checks[] = {
 	{ "Agents", "notes", "each agent's own note of its process", doctor_notes },
 	{ "Agents", "transcripts", "the transcript of each live agent", doctor_transcripts },
 	{ "Agents", "hooks", "our hooks in settings.json, and the program that they call", doctor_hooks },
+	{ "Agents", "other-hooks", "the same of other agents: hooks.json, settings.json, plugin", doctor_other_hooks },
 	{ "Agents", "retention", "cleanupPeriodDays in settings.json", doctor_retention },
 	{ "Snapshots", "files", "owner and rights of the snapshots, room", doctor_album },
 	{ "Snapshots", "age", "the newest snapshot of each live agent", doctor_fresh },

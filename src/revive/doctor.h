@@ -108,6 +108,7 @@ void doctor_transcripts(struct doctor *d);
 void doctor_retention(struct doctor *d);
 /* doctor_hooks.c */
 void doctor_hooks(struct doctor *d);
+void doctor_other_hooks(struct doctor *d);
 void doctor_spool(struct doctor *d);
 void doctor_epics(struct doctor *d);
 /* doctor_snapshots.c */

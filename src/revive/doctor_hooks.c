@@ -4,15 +4,18 @@
 #include <unistd.h>
 
 #include "revive/doctor.h"
+#include "revive/hook_plugin.h"
 #include "revive/hooks.h"
 #include "revive/timer.h"
 #include "revive/world.h"
-#include "agent/session_file.h"
+#include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/io.h"
 #include "base/moment.h"
 #include "epic/epic.h"
+#include "ledger/hook_row.h"
 #include "ledger/spool.h"
 #include "store/store.h"
 #include "tmux/quote.h"
@@ -48,26 +51,28 @@ program_of(const char *command)
 	return xstrndup(from, strcspn(from, quoted ? "'" : " "));
 }
 
+/* hint: the command that mends it; who: "" or "Codex: ". */
 static void
-tell_installed(struct doctor *d, size_t n, const char *command)
+tell_installed(struct doctor *d, const struct hook_row *row, size_t n, const char *command, const char *hint, const char *who)
 {
 	char *program = program_of(command);
 
 	if (access(program, X_OK) != 0)
-		doctor_tell(d, VERDICT_ERROR, AGAIN, "they call %s, which is not there", program);
-	else if (n < HOOKS)
-		doctor_tell(d, VERDICT_WARNING, AGAIN, "%zu of %d are installed", n, HOOKS);
+		doctor_tell(d, VERDICT_ERROR, hint, "%sthey call %s, which is not there", who, program);
+	else if (n < row->n_events)
+		doctor_tell(d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, n, row->n_events);
 	else if (d->today != NULL && !calls(command, d->today->program))
-		doctor_tell(d, VERDICT_NOTE, AGAIN, "they call %s; this is %s", program, d->today->program);
+		doctor_tell(d, VERDICT_NOTE, hint, "%sthey call %s; this is %s", who, program, d->today->program);
 	else
-		doctor_tell(d, VERDICT_OK, NULL, "installed");
+		doctor_tell(d, VERDICT_OK, NULL, "%sinstalled", who);
 	free(program);
 }
 
 void
 doctor_hooks(struct doctor *d)
 {
-	char *dir = session_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME")), *path, *command = NULL;
+	const struct hook_row *row = hook_row_find(NULL);
+	char *dir = hooks_folder(row), *path, *command = NULL;
 	struct err e = ERR_INIT;
 	size_t n;
 
@@ -75,16 +80,67 @@ doctor_hooks(struct doctor *d)
 		doctor_tell(d, VERDICT_SKIPPED, NULL, "neither CLAUDE_CONFIG_DIR nor HOME says where Claude Code's settings are");
 		return;
 	}
-	path = io_join(dir, "settings.json");
-	if (hooks_look(path, &n, &command, &e) != 0)
+	path = io_join(dir, row->file);
+	if (hooks_look(row, path, &n, &command, &e) != 0)
 		doctor_tell_err(d, VERDICT_WARNING, &e);
 	else if (n == 0)
 		doctor_tell(d, VERDICT_NOTE, AGAIN, "not installed: which file an agent was writing is known by its transcript alone");
 	else
-		tell_installed(d, n, command);
+		tell_installed(d, row, n, command, AGAIN, "");
 	free(command);
 	free(path);
 	free(dir);
+}
+
+static int
+look(const struct hook_row *row, const char *path, size_t *n, char **command, bool *edited, struct err *e)
+{
+	*edited = false;
+	if (row->form != HOOK_PLUGIN)
+		return hooks_look(row, path, n, command, e);
+	*n = row->n_events;
+	return hook_plugin_look(path, command, edited, e);
+}
+
+/* True when something was told of it. */
+static bool
+look_at_other(struct doctor *d, const struct hook_row *row)
+{
+	const struct profile *p = profiles_find(d->w->profiles, row->agent);
+	char *dir = hooks_folder(row), *path = dir != NULL ? io_join(dir, row->file) : NULL, *command = NULL;
+	char *hint = xasprintf(AGAIN " --agent %s", row->agent), *who = xasprintf("%s: ", p != NULL ? p->label : row->agent);
+	size_t before = d->n, n = 0;
+	struct err e = ERR_INIT;
+	bool edited;
+
+	if (path == NULL || access(dir, F_OK) != 0)
+		;
+	else if (look(row, path, &n, &command, &edited, &e) != 0)
+		doctor_tell_err(d, VERDICT_WARNING, &e);
+	else if (edited)
+		doctor_tell(d, VERDICT_NOTE, NULL, "%s%s was changed by hand", who, path);
+	else if (command != NULL)
+		tell_installed(d, row, n, command, hint, who);
+	else
+		doctor_tell(d, VERDICT_NOTE, hint, "%snot installed: which file it was writing is known by what it writes down itself alone", who);
+	free(command);
+	free(hint);
+	free(who);
+	free(path);
+	free(dir);
+	return d->n > before;
+}
+
+void
+doctor_other_hooks(struct doctor *d)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < hook_rows(); i++)
+		if (hook_row_at(i) != hook_row_find(NULL) && look_at_other(d, hook_row_at(i)))
+			any = true;
+	if (!any)
+		doctor_tell(d, VERDICT_SKIPPED, NULL, "no other agent with hooks has settings here");
 }
 
 void

@@ -23,9 +23,8 @@ sealed_text(struct buf *out, const char *what, const char *first, const char *re
 	buf_release(&all);
 }
 
-/* A file that still is as some version of us wrote it. */
-static bool
-is_sealed(const struct buf *text, const char *what)
+bool
+sealed_is(const struct buf *text, const char *what)
 {
 	const char *mark = strchr(text->data, '\n'), *rest = mark != NULL ? strchr(mark + 1, '\n') : NULL;
 	struct buf again = BUF_INIT;
@@ -55,7 +54,7 @@ look_at(const char *path, const char *what, struct buf *old, struct err *e)
 			*e = how;
 		return -1;
 	}
-	if (is_sealed(old, what))
+	if (sealed_is(old, what))
 		return 1;
 	err_set(e, GT_FAIL, "edited", "%.300s was changed by hand, or is not gt-recover's; nothing was done to it", path);
 	return err_hint(e, "move it aside, or compare it with gt-recover install %s --print", what);

@@ -19,6 +19,8 @@ struct sealed {
 
 /* The first line (with its newline), the mark, the rest. what: of `gt-recover install WHAT`. */
 void sealed_text(struct buf *out, const char *what, const char *first, const char *rest);
+/* A file that still is as some version of us wrote it. */
+bool sealed_is(const struct buf *text, const char *what);
 
 /*
  * Writes or removes n files, at most SEALED_MAX, in their order or against it; none before all are known to be ours or missing. *changed: one

@@ -217,4 +217,92 @@ not_ok 'all of them' grep -q gt-recover "$SETTINGS"
 like "$(cat "$SETTINGS")" '"model"|skip' 'what was there is there'
 gt uninstall hooks --json
 is "$RC $(json '{result}')" '0 there were none' 'nothing more to remove'
+
+# ---- other agents ----
+HOLDS='{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "guard"}]}], "preToolUse": [{"type": "command", "bash": "guard"}]}, "a": 1}'
+unset CODEX_HOME
+for agent in codex:.codex/hooks.json:PreToolUse:6 gemini:.gemini/settings.json:BeforeTool:6 qwen:.qwen/settings.json:PreToolUse:7 \
+	copilot:.copilot/settings.json:preToolUse:6; do
+	IFS=: read -r name file event count <<<"$agent"
+	mkdir -p "$HOME/${file%/*}"
+	printf '%s\n' "$HOLDS" >"$HOME/$file"
+	chmod 640 "$HOME/$file"
+	cp "$HOME/$file" "$W/before"
+	gt doctor --json -L main
+	like "$(found Agents.other-hooks sentence)" "${name^}: not installed" "$name: doctor tells that there are none"
+	gt install hooks --agent "$name"
+	like "$RC $ERR" "^0 .*$file: the hooks are installed" "$name: installed"
+	is "$(grep -c "gt-recover hook .* --agent $name" "$HOME/$file") $(grep -o guard "$HOME/$file" | wc -l)" "$count 2" "$name: all of its events, and what was there"
+	like "$(cat "$HOME/$file")" "hook $event --agent $name" "$name: by its own name for them"
+	gt install hooks --agent "$name"
+	like "$ERR" 'installed already' "$name: once"
+	gt doctor --json -L main
+	like "$(found Agents.other-hooks sentence)" "${name^}: installed" "$name: doctor finds them"
+	gt uninstall hooks --agent "$name"
+	is "$RC" 0 "$name: removed"
+	same_file "$W/before" "$HOME/$file" "$name: to the byte"
+	is "$(stat -c %a "$HOME/$file")" 640 "$name: with its mode"
+	rm -r "${HOME:?}/${file%%/*}"
+done
+like "$(gt install hooks --agent codex && printf '%s' "$ERR")" 'review of hooks: choose to trust' 'codex: what a person has to do then is said'
+PLUGIN=$XDG_CONFIG_HOME/opencode/plugin/gt-recover.js
+gt install hooks --agent opencode
+like "$RC $(sed -n 2p "$PLUGIN")" '^0 # Written by gt-recover install hooks --agent opencode, sha256' 'opencode: a sealed file'
+gt doctor --json -L main
+like "$(found Agents.other-hooks sentence)" 'OpenCode: installed' 'opencode: doctor finds it'
+echo '// mine' >>"$PLUGIN"
+gt doctor --json -L main
+like "$(found Agents.other-hooks sentence)" 'OpenCode: .*changed by hand' 'opencode: and what a person did to it'
+gt uninstall hooks --agent opencode
+like "$RC $ERR" '^1 .*changed by hand.*--agent opencode --print' 'opencode: which stays'
+sed -i '$d' "$PLUGIN"
+gt uninstall hooks --agent opencode
+is "$RC $(compgen -G "$PLUGIN")" '0 ' 'opencode: removed'
+gt install hooks --agent pi
+like "$RC $ERR" '^2 .*known of claude, codex, .*not of pi' 'an agent without hooks: who has them is said'
+gt install shim --agent codex
+like "$RC $ERR" '^2 .*--agent goes with the word hooks' '--agent is for hooks alone'
+gt hook BeforeTool --agent nobody
+is "$RC$OUT$ERR" 0 'a hook of nobody is silent'
+
+told() {	# AGENT EVENT JSON
+	printf '%s' "$3" >"$W/in"
+	gt_in "$W/in" hook "$2" --agent "$1"
+	[ "$RC$OUT$ERR" = 0 ] || fail "hook $2 of $1 is silent: $RC $OUT $ERR"
+}
+told gemini SessionStart '{"session_id":"g1","cwd":"/w","source":"startup"}'
+told gemini BeforeTool '{"session_id":"g1","cwd":"/w","tool_name":"write_file","tool_input":{"file_path":"/w/g.md","content":"words of nobody"}}'
+is "$(state g1) $(files g1)" 'ACTIVE /w/g.md in_progress' 'gemini: its session, and its file in progress'
+gt session show g1 --json
+is "$(json '{session}{provider_name}')" gemini 'gemini: whose it is'
+told gemini AfterTool '{"session_id":"g1","cwd":"/w","tool_name":"write_file","tool_input":{"file_path":"/w/g.md"}}'
+is "$(files g1)" '/w/g.md written' 'gemini: is written'
+told copilot sessionEnd '{"sessionId":"p1","cwd":"/w","reason":"user_exit"}'
+is "$(state p1)" ENDED 'copilot: a person has ended it'
+unlike "$(cat "$DB" "$STATE"/events.jsonl 2>/dev/null | tr -d '\0')" 'words of nobody' 'nothing of a file is kept'
+
+# ---- a program above that runs itself again in a child, as npm's scripts do ----
+cp -- "$W/called/claude" "$W/called/qwen"
+printf '{"session_id":"q1","cwd":"/w"}' >"$W/in"
+mkfifo "$W/go2"
+# shellcheck disable=SC2016	# for the shells that are called qwen
+GT=$GT_RECOVER IN=$W/in Q=$W/called/qwen "$W/called/qwen" -c '"$Q" -c "\$GT hook SessionStart --agent qwen <\$IN; :"; echo "$$"; read -r x <"'"$W"'/go2"' >"$W/pid2" &
+PIDS+=($!)
+ok 'qwen: an agent calls it' until_ 10 test -s "$W/pid2"
+gt session show q1 --json
+is "$(json '{session}{process}{pid}')" "$(cat "$W/pid2")" 'qwen: of two the upper process is known'
+told qwen PreToolUse '{"session_id":"q1","cwd":"/w","tool_name":"edit","tool_use_id":"t","tool_input":{"file_path":"/w/q.c"}}'
+kill -9 "${PIDS[-1]}"
+until_ 10 _gone "${PIDS[-1]}"
+gt epic status
+like "$OUT" 'Half-written files:.*/w/q.c.*edit began .* ago by the agent q1, which died' 'qwen: killed: epic status names the file'
+
+# ---- a server behind the windows of codex: neither process nor pane ----
+cp -- "$W/called/claude" "$W/called/codex"
+printf '{"session_id":"c1","cwd":"/w"}' >"$W/in"
+# shellcheck disable=SC2016	# for the shell that is called codex
+GT=$GT_RECOVER IN=$W/in TMUX=/tmp/x,1,0 TMUX_PANE=%83 setsid -w "$W/called/codex" -c '$GT hook SessionStart --agent codex <$IN; :'
+gt session show c1 --json
+is "$(json '{session}{process}{pid}') $(sql "$DB" "select value ->> 'pane' from record where key = 'activity:c1'")" '(none) ' \
+	'codex: a server tells neither process nor pane'
 done_testing

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "ledger/activity.h"
 #include "ledger/beat.h"
+#include "ledger/hook_row.h"
 #include "ledger/event.h"
 #include "ledger/spool.h"
 
@@ -24,7 +25,7 @@ beat_of(const char *event, const char *talk, const char *more)
 	char *text = xasprintf("{\"session_id\":\"%s\",\"cwd\":\"/w\",\"transcript_path\":\"/t/x.jsonl\"%s}", talk, more);
 	struct beat b;
 
-	assert_int_equal(beat_read(&b, event, text, strlen(text), NULL), 0);
+	assert_int_equal(beat_read(&b, hook_row_find(NULL), event, text, strlen(text), NULL), 0);
 	b.at.wall_ms = clock_at += 1000;
 	free(text);
 	return b;
@@ -91,7 +92,7 @@ test_read(void **state)
 	json_t *o;
 
 	(void)state;
-	assert_int_equal(beat_read(&b, "PreToolUse", input, sizeof input - 1, NULL), 0);
+	assert_int_equal(beat_read(&b, hook_row_find(NULL), "PreToolUse", input, sizeof input - 1, NULL), 0);
 	assert_int_equal(b.kind, BEAT_TOOL);
 	assert_string_equal(b.path, "/w/é.c");
 	assert_string_equal(b.agent, "ab12");
@@ -121,15 +122,15 @@ test_read_other(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		assert_int_equal(beat_read(&b, "Stop", bad[i], strlen(bad[i]), NULL), -1);
-	assert_int_equal(beat_read(&b, "PreToolUse", reads, sizeof reads - 1, NULL), 0);
+		assert_int_equal(beat_read(&b, hook_row_find(NULL), "Stop", bad[i], strlen(bad[i]), NULL), -1);
+	assert_int_equal(beat_read(&b, hook_row_find(NULL), "PreToolUse", reads, sizeof reads - 1, NULL), 0);
 	assert_null(b.path);
 	beat_release(&b);
 	buf_str(&longer, "{\"session_id\":\"a\",\"cwd\":\"");
 	for (int i = 0; i <= BEAT_TEXT_MAX; i++)
 		buf_chr(&longer, 'x');
 	buf_str(&longer, "\"}");
-	assert_int_equal(beat_read(&b, "SomethingNew", longer.data, longer.len, NULL), 0);
+	assert_int_equal(beat_read(&b, hook_row_find(NULL), "SomethingNew", longer.data, longer.len, NULL), 0);
 	assert_int_equal(b.kind, BEAT_OTHER);
 	assert_null(b.cwd);
 	beat_release(&b);

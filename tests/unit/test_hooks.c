@@ -2,16 +2,29 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "ledger/hook_row.h"
+#include "revive/hook_plugin.h"
 #include "revive/hooks.h"
 #include "temp.h"
 
 #define COMMAND "'/opt/a b/gt-recover'"
 #define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
+
+static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" }, moved = { NULL, "/usr/bin/gt-recover", "" };
+
+static int
+choose_claude(void **state)
+{
+	(void)state;
+	here.row = bare.row = moved.row = hook_row_find(NULL);
+	return 0;
+}
 
 static void
 put(struct buf *b, const char *text)
@@ -48,7 +61,7 @@ test_there_and_back(void **state)
 		char *once;
 
 		put(&b, files[i]);
-		assert_int_equal(hooks_add(&b, COMMAND, " --town /t", &n, NULL), 0);
+		assert_int_equal(hooks_add(&b, &here, &n, NULL), 0);
 		assert_int_equal(n, 7);
 		new = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
 		assert_non_null(new);
@@ -60,20 +73,20 @@ test_there_and_back(void **state)
 		json_object_del(old, "hooks");
 		assert_true(json_equal(old, new));
 		once = xstrdup(b.data);
-		assert_int_equal(hooks_add(&b, COMMAND, " --town /t", &n, NULL), 0);
+		assert_int_equal(hooks_add(&b, &here, &n, NULL), 0);
 		assert_int_equal(n, 0);
 		assert_string_equal(b.data, once);
 		/* another program's path, or other options, take its place */
-		assert_int_equal(hooks_add(&b, "/usr/bin/gt-recover", "", &n, NULL), 0);
+		assert_int_equal(hooks_add(&b, &moved, &n, NULL), 0);
 		assert_int_equal(n, 7);
 		assert_null(strstr(b.data, "/opt/a b"));
-		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 		assert_int_equal(n, 7);
 		if (strcmp(files[i], "{\n}\n") != 0)
 			assert_string_equal(b.data, files[i]);
 		else
 			assert_string_equal(b.data, "{}\n");
-		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 		assert_int_equal(n, 0);
 		free(once);
 		json_decref(old);
@@ -91,11 +104,11 @@ test_mixed(void **state)
 
 	(void)state;
 	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[" TOLD ",{\"command\":\"a\"}, " TOLD " ,{\"command\":\"b\"}," TOLD "]}]}}");
-	assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+	assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 	assert_int_equal(n, 3);
 	assert_string_equal(b.data, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"a\"} ,{\"command\":\"b\"}]}]}}");
 	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"gt-recover hook Stopped\"}]}]}}");
-	assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+	assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 	assert_int_equal(n, 0);
 	buf_release(&b);
 }
@@ -113,7 +126,7 @@ test_refused(void **state)
 		struct err e = ERR_INIT;
 
 		put(&b, files[i]);
-		assert_int_equal(hooks_add(&b, COMMAND, "", &n, &e), -1);
+		assert_int_equal(hooks_add(&b, &bare, &n, &e), -1);
 		assert_string_equal(e.name, "settings");
 		assert_string_equal(b.data, files[i]);
 	}
@@ -130,27 +143,119 @@ test_file(void **state)
 
 	(void)state;
 	/* none: made, and gone again */
-	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
-	assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
+	assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
 	assert_int_equal(n, 7);
 	assert_int_equal(stat(link, &st), 0);
-	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
 	assert_int_equal(stat(link, &st), -1);
 	/* a link into a person's own files, readable by others */
 	temp_write(real, "{\n  \"a\": 1\n}\n");
 	assert_int_equal(chmod(real, 0644), 0);
 	assert_int_equal(symlink(real, link), 0);
-	assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+	assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(stat(real, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
-	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
 	assert_int_equal(io_read_file(real, 4096, &b, NULL), 0);
 	assert_string_equal(b.data, "{\n  \"a\": 1\n}\n");
 	buf_release(&b);
 	free(link);
 	free(real);
+	temp_remove(dir);
+}
+
+/* Every agent with hooks in its settings: what was there comes back to the byte, and each event has one entry that calls us by name. */
+static void
+test_others(void **state)
+{
+	static const char *const files[] = {
+		"", "{}", "{\n  \"hooks\": {\n    \"preToolUse\": [\n      {\"type\": \"command\", \"bash\": \"say\"}\n    ]\n  }\n}\n",
+		"{\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard\"}]}]},\"a\":[1, 2]}",
+	};
+	struct buf b = BUF_INIT;
+	size_t n, seen = 0;
+
+	(void)state;
+	for (size_t r = 0; r < hook_rows(); r++) {
+		struct hook_call call = { hook_row_at(r), COMMAND, " --town /t" };
+
+		for (size_t i = 0; i < sizeof files / sizeof files[0] && call.row->form != HOOK_PLUGIN; i++, seen++) {
+			json_t *o;
+
+			put(&b, files[i]);
+			assert_int_equal(hooks_add(&b, &call, &n, NULL), 0);
+			assert_int_equal(n, call.row->n_events);
+			o = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
+			assert_non_null(o);
+			for (size_t k = 0; k < call.row->n_events; k++) {
+				const json_t *list = json_object_get(json_object_get(o, "hooks"), call.row->events[k].name);
+				const json_t *entry = json_array_get(list, json_array_size(list) - 1);
+				const json_t *hook = call.row->form == HOOK_LIST ? entry : json_array_get(json_object_get(entry, "hooks"), 0);
+				struct buf line = BUF_INIT;
+
+				hook_line(&line, &call, call.row->events[k].name);
+				assert_string_equal(json_text(hook, call.row->command, ""), line.data);
+				assert_int_equal(strstr(line.data, "--agent") != NULL, call.row != hook_row_find(NULL));
+				assert_int_equal(json_number(hook, call.row->timeout, 0), call.row->limit);
+				buf_release(&line);
+			}
+			json_decref(o);
+			assert_int_equal(hooks_add(&b, &call, &n, NULL), 0);
+			assert_int_equal(n, 0);
+			assert_int_equal(hooks_remove(call.row, &b, &n, NULL), 0);
+			assert_int_equal(n, call.row->n_events);
+			assert_string_equal(b.data, *files[i] != '\0' ? files[i] : "{}");
+		}
+	}
+	assert_int_equal(seen, 5 * 4);
+	buf_release(&b);
+}
+
+/* A file of our own: there and away, and a person's changes stay. */
+static void
+test_plugin(void **state)
+{
+	char *dir = temp_dir(), *path = io_join(dir, "plugin/gt-recover.js"), *command;
+	struct hook_call call = { hook_row_find("opencode"), COMMAND, " --town '/t \"x'" };
+	struct buf b = BUF_INIT;
+	struct err e = ERR_INIT;
+	bool yes;
+
+	(void)state;
+	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_null(command);
+	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_true(yes);
+	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_false(yes);
+	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_string_equal(command, COMMAND " hook SessionStart --town '/t \"x' --agent opencode");
+	assert_false(yes);
+	free(command);
+	/* another program takes its place */
+	call.command = "/usr/bin/gt-recover";
+	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_true(yes);
+	assert_int_equal(io_read_file(path, 65536, &b, NULL), 0);
+	buf_str(&b, "// mine\n");
+	temp_write(path, b.data);
+	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_true(yes);
+	free(command);
+	assert_int_equal(hook_plugin_install(path, &call, &yes, &e), -1);
+	assert_string_equal(e.name, "edited");
+	assert_int_equal(hook_plugin_remove(path, &yes, &e), -1);
+	buf_reset(&b);
+	hook_plugin_print(&b, &call);
+	temp_write(path, b.data);
+	assert_int_equal(hook_plugin_remove(path, &yes, NULL), 0);
+	assert_true(yes);
+	assert_int_equal(access(path, F_OK), -1);
+	buf_release(&b);
+	free(path);
 	temp_remove(dir);
 }
 
@@ -162,7 +267,9 @@ main(void)
 		cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_plugin),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, choose_claude, NULL);
 }
