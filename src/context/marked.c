@@ -7,6 +7,7 @@
 #include "base/pattern.h"
 #include "base/utf8.h"
 #include "context/exchange.h"
+#include "context/repaint.h"
 #include "context/screen_private.h"
 
 #define BOX_BELOW 4	/* rows between a line and the box that it belongs to */
@@ -310,21 +311,18 @@ read_line(struct screen *s, size_t i)
 	return behind_foot(s, read_draft(s, k, 0, marked_skip(s, k, 1)));
 }
 
-/* A box without lines is told by what stands below it, at the very end. Its row; SIZE_MAX: there is none. */
+/* A box without lines is told by what stands below it. The row of the last one; SIZE_MAX: there is none. */
 static size_t
 lone_box(const struct screen *s)
 {
-	size_t i = s->r.n, foot, box;
+	size_t box = s->r.n, i;
 
-	while (i > 0 && (row_kind(&s->r, i - 1) == ROW_BLANK || row_kind(&s->r, i - 1) == ROW_DEAD))
-		i--;
-	for (foot = i; foot > 0 && row_kind(&s->r, foot - 1) == ROW_BODY; foot--)
-		;
-	if (foot == i || !row_says(&s->r, foot, PHRASE_KEYS))
-		return SIZE_MAX;
-	for (box = foot; box > 0 && is_text(s, box - 1); box--)
-		;
-	return box > 0 && row_kind(&s->r, box - 1) == ROW_PROMPT ? box - 1 : SIZE_MAX;
+	while (box > 0 && row_kind(&s->r, box - 1) != ROW_PROMPT)
+		box--;
+	for (i = box; box > 0 && i < s->r.n && is_text(s, i); i++)
+		if (s->r.v[i - 1].n == 0 && row_says(&s->r, i, PHRASE_KEYS))
+			return box - 1;
+	return SIZE_MAX;
 }
 
 static size_t
@@ -444,4 +442,5 @@ marked_read(struct screen *s)
 	while (i < s->r.n)
 		i = i == box ? read_lone_box(s, i) : read_next(s, i);
 	settle_words(s);
+	repaint_drop(s->c);
 }

@@ -196,7 +196,12 @@ codex_says_when_a_turn_has_ended(void **state)
 	see("codex", CODEX "› Go\n\n\n• Half of\n\n■ Conversation interrupted - tell it what to do\n" CODEX_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_INTERRUPTED, "Half of");
 	is(3, ROLE_SYSTEM, STATUS_FAILED, "Conversation interrupted - tell it what to do");
-	/* a prompt at the end is none without the rows below a box */
+	/* somebody's shell may have written below */
+	see("codex", CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n\n› half a thought\n\n  mock-model default · ~/w\n  ← for agents\nKilled\n"
+		"dev$\n");
+	assert_string_equal(c.draft, "half a thought");
+	assert_int_equal(c.n, 3);
+	/* what stands at the end is no box without the rows below it */
 	see("codex", CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n\n› And on\n");
 	is(3, ROLE_USER, STATUS_COMPLETE, "And on");
 	assert_null(c.draft);

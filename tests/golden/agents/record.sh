@@ -157,6 +157,14 @@ take() {	# NAME STATE PROGRAM
 		tm capture-pane -p -t rec >&2
 		return 1
 	fi
+	case $1/$2 in
+	qwen/resized-*)
+		tm resize-window -t rec -x 80 -y 24
+		until_ 20 still
+		tm resize-window -t rec -x 100 -y 30
+		until_ 20 still
+		;;
+	esac
 	pid=$(tm display-message -p -t rec '#{pane_pid}') alternate=$(tm display-message -p -t rec '#{alternate_on}')
 	size=$(tm display-message -p -t rec '#{pane_width}x#{pane_height}')
 	tm capture-pane -p -t rec >"$WORLD/live.txt"
@@ -174,6 +182,7 @@ for name in "${OTHERS[@]}"; do
 	case $name in
 	codex) states+=(inline-idle inline-tool inline-stream) ;;
 	gemini) states+=(truecolor-tool) ;;
+	qwen) states+=(resized-idle) ;;
 	esac
 	for state in "${states[@]}"; do
 		[[ $name/$state =~ $ONLY ]] || continue
