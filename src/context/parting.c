@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "context/parting.h"
+#include "context/trail.h"
 #include "context/transcript_place.h"
 #include "context/transcript_tail.h"
 
@@ -63,8 +64,22 @@ read_end(struct tail *t)
 	return PARTING_UNKNOWN;
 }
 
-enum parting
-parting_of(const char *transcript)
+/* copilot: the last event */
+static enum parting
+read_last_event(struct tail *t)
+{
+	static const char shutdown[] = "\"type\":\"session.shutdown\"";
+	const char *line;
+	off_t at;
+	size_t n;
+
+	if (tail_previous(t, &at, &n, NULL) != 1 || tail_line(t, at, n, &line, &n, NULL) != 0)
+		return PARTING_UNKNOWN;
+	return memmem(line, n, shutdown, strlen(shutdown)) != NULL ? PARTING_GOODBYE : PARTING_NONE;
+}
+
+static enum parting
+read_tail(const char *transcript, enum parting (*read)(struct tail *t))
 {
 	int fd = open(transcript, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	enum parting how = PARTING_UNKNOWN;
@@ -73,7 +88,7 @@ parting_of(const char *transcript)
 	if (fd < 0)
 		return how;
 	if (tail_init_file(&t, fd, NULL) == 0) {
-		how = read_end(&t);
+		how = read(&t);
 		tail_release(&t);
 	}
 	close(fd);
@@ -81,11 +96,23 @@ parting_of(const char *transcript)
 }
 
 enum parting
+parting_of(const char *format, const char *transcript)
+{
+	if (strcmp(format, "claude") == 0)
+		return read_tail(transcript, read_end);
+	if (strcmp(format, "copilot") == 0)
+		return read_tail(transcript, read_last_event);
+	if (strcmp(format, "codex") == 0)
+		return trail_turn(transcript) == TURN_RUNS ? PARTING_NONE : PARTING_UNKNOWN;
+	return PARTING_UNKNOWN;
+}
+
+enum parting
 parting_of_session(const char *config_dir, const char *cwd, const char *session_id)
 {
 	bool known = config_dir != NULL && cwd != NULL && session_id != NULL && transcript_is_id(session_id);
 	char *path = known ? transcript_path(config_dir, cwd, session_id) : NULL;
-	enum parting how = path != NULL ? parting_of(path) : PARTING_UNKNOWN;
+	enum parting how = path != NULL ? parting_of("claude", path) : PARTING_UNKNOWN;
 
 	free(path);
 	return how;

@@ -293,8 +293,8 @@ trail_is_held(const char *format, const char *folder, const char *id)
 	return session_holder(format, folder, id) != 0;
 }
 
-bool
-trail_is_split(const char *format, const char *folder, const char *id)
+static size_t
+count_files(const char *format, const char *folder, const char *id)
 {
 	struct tracks all = { .n = 0 };
 	size_t n = 0;
@@ -303,7 +303,19 @@ trail_is_split(const char *format, const char *folder, const char *id)
 	for (size_t i = 0; i < all.n; i++)
 		n += strcmp(all.v[i].id, id) == 0;
 	tracks_release(&all);
-	return n > 1;
+	return n;
+}
+
+bool
+trail_is_split(const char *format, const char *folder, const char *id)
+{
+	return count_files(format, folder, id) > 1;
+}
+
+bool
+trail_has(const char *format, const char *folder, const char *id)
+{
+	return count_files(format, folder, id) > 0;
 }
 
 static const char *
@@ -316,27 +328,29 @@ last_of(const struct buf *b, const char *word)
 	return found;
 }
 
-/* What cannot be read, or does not tell, has not. */
-static bool
-turn_ended(const char *path)
+enum turn
+trail_turn(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct buf b = BUF_INIT;
 	const char *begun, *done, *stopped;
 	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
-	bool ended = false;
+	enum turn turn = TURN_UNKNOWN;
 
 	if (end >= 0 && lseek(fd, end > TURN_TAIL ? end - TURN_TAIL : 0, SEEK_SET) >= 0 &&
 	    io_read_all(fd, path, (size_t)TURN_TAIL * 2, &b, NULL) == 0 && b.len > 0) {
 		begun = last_of(&b, "\"type\":\"task_started\"");
 		done = last_of(&b, "\"type\":\"task_complete\"");
 		stopped = last_of(&b, "\"type\":\"turn_aborted\"");
-		ended = (done != NULL && done > begun) || (stopped != NULL && stopped > begun);
+		if ((done != NULL && done > begun) || (stopped != NULL && stopped > begun))
+			turn = TURN_OVER;
+		else if (begun != NULL)
+			turn = TURN_RUNS;
 	}
 	if (fd >= 0)
 		close(fd);
 	buf_wipe(&b);
-	return ended;
+	return turn;
 }
 
 bool
@@ -352,7 +366,7 @@ trail_works_on(const struct trail_hints *h)
 		pid_t pid = same_place(h, &all.v[i]) ? session_holder(h->format, h->folder, all.v[i].id) : 0;
 		struct proc p;
 
-		works = pid > 0 && proc_read(pid, &p) == 0 && p.foreground == -1 && !turn_ended(all.v[i].path);
+		works = pid > 0 && proc_read(pid, &p) == 0 && p.foreground == -1 && trail_turn(all.v[i].path) != TURN_OVER;
 	}
 	tracks_release(&all);
 	return works;
@@ -377,4 +391,18 @@ trail_search(const char *format, const char *folder, const char *recovery_id, in
 		*path = xstrdup(all.v[i].path);
 	}
 	tracks_release(&all);
+}
+
+char *
+trail_id(const char *format, const char *folder, const char *path, int64_t since_ms)
+{
+	struct tracks all = { .n = 0 };
+	char *id = NULL;
+
+	tracks_read(format, folder, since_ms, &all);
+	for (size_t i = 0; i < all.n && id == NULL; i++)
+		if (strcmp(all.v[i].path, path) == 0)
+			id = xstrdup(all.v[i].id);
+	tracks_release(&all);
+	return id;
 }

@@ -55,6 +55,10 @@ bool trail_works_on(const struct trail_hints *h);
 /* Is the session of that id held by a process that lives? For codex alone; others leave no lock that tells. */
 bool trail_is_held(const char *format, const char *folder, const char *id);
 
+/* Codex' last turn, by the end of its session file (1 MiB). */
+enum turn { TURN_UNKNOWN, TURN_RUNS, TURN_OVER };
+enum turn trail_turn(const char *path);
+
 /*
  * Several files hold the session of that id: gemini begins another when it resumes in another minute, and its next start deletes both. What
  * was read of them is kept with the recovery's context before that start.
@@ -63,5 +67,9 @@ bool trail_is_split(const char *format, const char *folder, const char *id);
 
 /* Looks for a recovery id in all sessions that changed since then, the farthest answer wins; *path (heap) is that file's or NULL. */
 void trail_search(const char *format, const char *folder, const char *recovery_id, int64_t since_ms, enum ack *out, char **path);
+/* The id of the session in that file, when it was written to since then; heap. NULL: there is none. */
+char *trail_id(const char *format, const char *folder, const char *path, int64_t since_ms);
+/* Are the records of the session of that id there, whenever they were written? */
+bool trail_has(const char *format, const char *folder, const char *id);
 
 #endif

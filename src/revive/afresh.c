@@ -100,7 +100,7 @@ crashed_before(const struct memory *m, const struct snapshot *h, const struct ca
 	if (typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
 		return false;
 	if (h->dead)
-		return parting_of(transcript) != PARTING_GOODBYE;
+		return parting_of(c->profile->transcript, transcript) != PARTING_GOODBYE;
 	return (h->server_pid != p->server_pid || h->server_start != p->server_start) && went_with_server(m, h);
 }
 

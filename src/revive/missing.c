@@ -8,6 +8,7 @@
 #include "revive/unseen.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
+#include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "context/parting.h"
@@ -53,11 +54,24 @@ was_cleared(const struct gone *g)
 	return cleared;
 }
 
+static enum parting
+parting_at_its_end(const struct gone *g)
+{
+	const struct snapshot *h = g->h;
+	const struct profile *p = h->agent != NULL ? profiles_find(g->m->w->profiles, h->agent) : NULL;
+
+	if (g->u.session_id != NULL)
+		return g->u.parting;
+	if (p == NULL || strcmp(p->transcript, "claude") == 0)
+		return parting_of_session(h->config_dir, h->cwd, h->session_id);
+	return h->transcript != NULL ? parting_of(p->transcript, h->transcript) : PARTING_UNKNOWN;
+}
+
 /* The record of a killed process is removed by the next start of any agent of that person; how its conversation ends stays. */
 static bool
 was_killed(const struct gone *g)
 {
-	enum parting p = g->u.session_id != NULL ? g->u.parting : parting_of_session(g->h->config_dir, g->h->cwd, g->h->session_id);
+	enum parting p = parting_at_its_end(g);
 
 	/* one that was started and heard nothing wrote nothing */
 	return !was_cleared(g) && (p == PARTING_NONE || (g->u.later && g->u.session_id == NULL));

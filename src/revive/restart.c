@@ -97,11 +97,24 @@ note_answered(struct world *w, struct candidate *c)
 
 /* By what its command sets, else by our own environment. */
 static char *
-find_config_dir(const struct launch *l)
+variable(const void *launch, const char *name)
 {
-	char *moved = launch_env(l, "CLAUDE_CONFIG_DIR"), *home = launch_env(l, "HOME");
-	char *dir = session_config_dir(moved != NULL || home != NULL ? moved : getenv("CLAUDE_CONFIG_DIR"), home != NULL ? home : getenv("HOME"));
+	char *own = launch_env(launch, name);
 
+	return own != NULL ? own : getenv(name) != NULL ? xstrdup(getenv(name)) : NULL;
+}
+
+static char *
+find_config_dir(const struct candidate *c)
+{
+	const struct launch *l = &c->launch;
+	char *moved, *home, *dir;
+
+	if (c->profile == NULL || strcmp(c->profile->transcript, "claude") != 0)
+		return c->profile != NULL ? profile_folder(c->profile, variable, l) : NULL;
+	moved = launch_env(l, "CLAUDE_CONFIG_DIR");
+	home = launch_env(l, "HOME");
+	dir = session_config_dir(moved != NULL || home != NULL ? moved : getenv("CLAUDE_CONFIG_DIR"), home != NULL ? home : getenv("HOME"));
 	free(moved);
 	free(home);
 	return dir;
@@ -124,8 +137,8 @@ restart_candidate(struct world *w, const struct session *x, struct candidate *c,
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->needs = xstrdup("its start command held a secret, which no record keeps");
 	launch_command(&c->launch, x->start_command, c->pane.default_shell, profiles_is_program, w->profiles);
-	c->config_dir = find_config_dir(&c->launch);
 	c->profile = c->launch.name != NULL ? profiles_by_program(w->profiles, c->launch.name) : NULL;
+	c->config_dir = find_config_dir(c);
 	if (c->profile != NULL) {
 		note_answered(w, c);
 		return 0;
@@ -148,27 +161,28 @@ guarded(struct restart *r, bool named, bool include_infra, struct err *e)
 
 /* ---- what it is told, of which nothing but the record is known ---- */
 
-/* A provider that keeps transcripts refuses to go on with one that is not there; of others only their own id is known. */
+/* An agent that keeps records refuses to go on with one that is not there, or begins an empty one without a word. Of others only the id is known. */
 static bool
 can_resume(const struct recovery *r, const char *id)
 {
 	const struct candidate *c = r->c;
+	const struct profile *p = c->profile;
 	const char *via = r->via != NULL ? r->via : config_text(r->w->config, "via");
-	char *path, *command;
-	bool there;
+	char *command;
+	bool clear;
 
-	if (id == NULL || *c->profile->resume == '\0' || !transcript_is_id(id) || strcmp(via, "inject") == 0 ||
-	    resume_in_use(c->config_dir, id))
+	if (id == NULL || *p->resume == '\0' || strcmp(via, "inject") == 0 || !plan_can_tell(r->w, c))
 		return false;
-	command = launch_resumed(&c->launch, c->profile, id);
-	there = command != NULL;
+	if (strcmp(p->transcript, "none") == 0 ? !transcript_is_id(id) : !resume_is_there(p, c->config_dir, c->cwd, id))
+		return false;
+	if (resume_in_use(p, c->config_dir, id))
+		return false;
+	command = launch_resumed(&c->launch, p, id);
+	clear = command != NULL;
+	if (clear)
+		explicit_bzero(command, strlen(command));
 	free(command);
-	if (!there || strcmp(c->profile->transcript, "claude") != 0)
-		return there;
-	path = c->config_dir != NULL ? transcript_path(c->config_dir, c->cwd, id) : NULL;
-	there = path != NULL && access(path, R_OK) == 0;
-	free(path);
-	return there;
+	return clear;
 }
 
 static int
@@ -219,7 +233,7 @@ tell_of_restart(struct recovery *r, struct err *e)
 	if ((g->scrub = world_scrub(r->w, e)) == NULL)
 		return -1;
 	g->capture.text = scrub_string(g->scrub, "");
-	r->resumed = plan_can_tell(r->w, r->c) && can_resume(r, id);
+	r->resumed = can_resume(r, id);
 	if (r->resumed)
 		g->found.session_id = xstrdup(id);
 	return write_words(r, e);

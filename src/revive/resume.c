@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "revive/resume.h"
 #include "revive/detect.h"
@@ -77,14 +78,14 @@ lies_in_place(const struct candidate *c, const struct transcript_found *found)
 }
 
 bool
-resume_in_use(const char *config_dir, const char *id)
+resume_in_use(const struct profile *p, const char *dir, const char *id)
 {
+	bool claude = strcmp(p->transcript, "claude") == 0, found = !claude && dir != NULL && trail_is_held(p->transcript, dir, id);
 	struct session_files files = { .n = 0 };
 	struct procs procs = { .n = 0 };
-	bool found = false;
 
-	if (config_dir != NULL)
-		session_files_read(config_dir, &files);
+	if (claude && dir != NULL)
+		session_files_read(dir, &files);
 	for (size_t i = 0; i < files.n && !found; i++)
 		found = files.v[i].session_id != NULL && strcmp(files.v[i].session_id, id) == 0 && session_file_lives(&files.v[i]);
 	session_files_release(&files);
@@ -143,7 +144,7 @@ look_at_file(const struct candidate *c, const struct transcript_found *found, st
 	struct standing s;
 
 	out->in_place = lies_in_place(c, found);
-	out->in_use = resume_in_use(c->config_dir, found->session_id);
+	out->in_use = resume_in_use(c->profile, c->config_dir, found->session_id);
 	out->moved_on = written_since(c, found->path);
 	out->stand = STAND_BROKEN;
 	if (transcript_stand(found->path, found->session_id, out->most_tokens * 4, &s, NULL) != 0)
@@ -157,6 +158,20 @@ static bool
 is_plain(const char *id)
 {
 	return *id != '\0' && *id != '-' && id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] == '\0';
+}
+
+bool
+resume_is_there(const struct profile *p, const char *dir, const char *cwd, const char *id)
+{
+	char *path;
+	bool there;
+
+	if (strcmp(p->transcript, "claude") != 0)
+		return is_plain(id) && dir != NULL && trail_has(p->transcript, dir, id) && !trail_is_split(p->transcript, dir, id);
+	path = dir != NULL && transcript_is_id(id) ? transcript_path(dir, cwd, id) : NULL;
+	there = path != NULL && access(path, R_OK) == 0;
+	free(path);
+	return there;
 }
 
 /* Of another agent, whose records tell less of their own state: what was read of it is all. */
@@ -181,7 +196,7 @@ look_at_session(const struct candidate *c, const struct gathered *g, struct resu
 		return;
 	/* it was found below the agent's own folder, as one of its own directory, or it names the process itself */
 	out->in_place = is_plain(found->session_id);
-	out->in_use = resume_in_use(NULL, found->session_id) || trail_is_held(c->profile->transcript, c->config_dir, found->session_id);
+	out->in_use = resume_in_use(c->profile, c->config_dir, found->session_id);
 	out->split = trail_is_split(c->profile->transcript, c->config_dir, found->session_id);
 	out->moved_on = written_since(c, found->path);
 }

@@ -10,6 +10,7 @@
 struct candidate;
 struct err;
 struct gathered;
+struct profile;
 struct world;
 
 /*
@@ -41,8 +42,13 @@ struct resume_no {
 /* Pure. NULL: yes. */
 const struct resume_no *resume_judge(const struct resume_facts *f);
 
-/* A living process has the conversation's id among its arguments, or its own record says so. What cannot be read is another user's. */
-bool resume_in_use(const char *config_dir, const char *id);
+/*
+ * A living process has the conversation's id among its arguments, or its own record or lock says so. What cannot be read is another user's.
+ * dir: the agent's own folder; NULL: not known.
+ */
+bool resume_in_use(const struct profile *p, const char *dir, const char *id);
+/* Is the id one that may stand in a command, and are the records there that the agent would go on with? */
+bool resume_is_there(const struct profile *p, const char *dir, const char *cwd, const char *id);
 
 /* What is known of a candidate, whose context was gathered. Reads the transcript, /proc, the records beside it and the store; changes nothing. */
 void resume_look(struct world *w, const struct candidate *c, const struct gathered *g, struct resume_facts *out);

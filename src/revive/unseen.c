@@ -3,12 +3,15 @@
 
 #include "revive/unseen.h"
 #include "revive/candidate.h"
+#include "revive/resume.h"
 #include "revive/world.h"
 #include "agent/liveness.h"
+#include "agent/profile.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
 #include "context/newborn.h"
 #include "context/snapshot.h"
+#include "context/trail.h"
 #include "context/transcript.h"
 #include "ledger/attempt.h"
 
@@ -84,19 +87,6 @@ find_successor(struct store *store, const struct snapshot *h, struct attempt *ou
 	return false;
 }
 
-static bool
-is_held(const char *config_dir, const char *session_id)
-{
-	struct session_files all = { .n = 0 };
-	bool held = false;
-
-	session_files_read(config_dir, &all);
-	for (size_t i = 0; i < all.n && !held; i++)
-		held = all.v[i].session_id != NULL && strcmp(all.v[i].session_id, session_id) == 0 && session_file_lives(&all.v[i]);
-	session_files_release(&all);
-	return held;
-}
-
 /* Of one that never read its prompt: what it heard instead began a conversation that no living process has. */
 static char *
 find_newborn(const char *config_dir, const struct attempt *a)
@@ -127,35 +117,64 @@ still_runs(const struct attempt *a)
 	    (a->times[PHASE_DELIVERED] == 0 || began <= a->times[PHASE_DELIVERED] + SLACK_MS);
 }
 
+/* Of Claude Code; *path is heap or NULL. */
 static void
-set_conversation(const struct attempt *a, const struct snapshot *h, struct unseen *out)
+find_transcript(const struct attempt *a, const struct snapshot *h, bool later, char **path)
+{
+	enum ack ack = ACK_NONE;
+
+	*path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	if (*path == NULL && h->config_dir != NULL && a->cwd != NULL)
+		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, path);
+	if (*path == NULL && later && h->config_dir != NULL && a->cwd != NULL)
+		*path = find_newborn(h->config_dir, a);
+}
+
+/* Of another agent: in which it was told. What it began untold tells nothing of when, and may be another's. */
+static void
+set_session(const struct attempt *a, const struct snapshot *h, const char *format, struct unseen *out)
 {
 	enum ack ack = ACK_NONE;
 	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
-	const char *name;
 
-	if (path == NULL && h->config_dir != NULL && a->cwd != NULL)
-		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
-	if (path == NULL && out->later && h->config_dir != NULL && a->cwd != NULL)
-		path = find_newborn(h->config_dir, a);
+	if (path == NULL && h->config_dir != NULL)
+		trail_search(format, h->config_dir, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
+	if (path != NULL && h->config_dir != NULL)
+		out->session_id = trail_id(format, h->config_dir, path, a->times[PHASE_RESPAWNED]);
+	if (out->session_id != NULL)
+		out->parting = parting_of(format, path);
+	free(path);
+}
+
+static void
+set_conversation(const struct attempt *a, const struct snapshot *h, const struct profile *p, struct unseen *out)
+{
+	char *path, *slash;
+
+	if (strcmp(p->transcript, "claude") != 0) {
+		set_session(a, h, p->transcript, out);
+		return;
+	}
+	find_transcript(a, h, out->later, &path);
 	if (path == NULL)
 		return;
-	out->parting = parting_of(path);
-	name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-	if (str_ends(name, ".jsonl"))
-		out->session_id = xstrndup(name, strlen(name) - strlen(".jsonl"));
+	out->parting = parting_of(p->transcript, path);
+	slash = strrchr(path, '/');
+	if (slash != NULL && str_ends(slash, ".jsonl"))
+		out->session_id = xstrndup(slash + 1, strlen(slash + 1) - strlen(".jsonl"));
 	free(path);
 }
 
 void
 unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 {
+	const struct profile *p = h->agent != NULL ? profiles_find(w->profiles, h->agent) : NULL;
 	struct store *store = world_store(w, false, NULL);
 	struct attempt a;
 
 	memset(out, 0, sizeof *out);
 	out->parting = PARTING_UNKNOWN;
-	if (store == NULL || h->pane == NULL)
+	if (store == NULL || h->pane == NULL || p == NULL)
 		return;
 	out->later = find_successor(store, h, &a);
 	if (!out->later && (h->session_id != NULL || !find_maker(store, h, &a)))
@@ -167,8 +186,8 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
 	out->server_pid = strcmp(a.class, class_name(CLASS_MISSING)) != 0 ? a.server_pid : a.made_pid;
 	out->server_start = strcmp(a.class, class_name(CLASS_MISSING)) != 0 ? a.server_start : a.made_start;
-	set_conversation(&a, h, out);
-	out->lives = still_runs(&a) || (out->session_id != NULL && h->config_dir != NULL && is_held(h->config_dir, out->session_id));
+	set_conversation(&a, h, p, out);
+	out->lives = still_runs(&a) || (out->session_id != NULL && h->config_dir != NULL && resume_in_use(p, h->config_dir, out->session_id));
 	attempt_release(&a);
 }
 

@@ -233,6 +233,7 @@ static void
 one_session_in_two_files(void **state)
 {
 	struct place *t = *state;
+	char *path, *id;
 
 	put(t, "projects.json", "{\"projects\":{\"@\":\"work-1\"}}");
 	put(t, "tmp/work-1/chats/session-1.jsonl", "{\"sessionId\":\"" A "\"}\n");
@@ -240,6 +241,17 @@ one_session_in_two_files(void **state)
 	put(t, "tmp/work-1/chats/session-2.jsonl", "{\"sessionId\":\"" A "\"}\n");
 	age(t, "tmp/work-1/chats/session-1.jsonl", 60);
 	assert_true(trail_is_split("gemini", t->folder, A));
+	assert_true(trail_has("gemini", t->folder, A));
+	assert_false(trail_has("gemini", t->folder, B));
+	assert_false(trail_has("claude", t->folder, A));
+	path = io_join(t->folder, "tmp/work-1/chats/session-2.jsonl");
+	id = trail_id("gemini", t->folder, path, 0);
+	assert_string_equal(id, A);
+	free(id);
+	/* not written to since then, or none of its sessions */
+	assert_null(trail_id("gemini", t->folder, path, ((int64_t)time(NULL) + 60) * 1000));
+	assert_null(trail_id("gemini", t->folder, t->cwd, 0));
+	free(path);
 	finds(t, "gemini", FOUND_FOLDER, A);
 	assert_true(strstr(t->f.path, "session-2") != NULL);
 }
