@@ -57,7 +57,7 @@ profile_set_deliver(struct profile_row *r, const char *value, struct err *e)
 	return 0;
 }
 
-/* "-x=0", "--long-name=?"; a command of the program such as codex' "resume=?" is taken likewise */
+/* "-x=0", "--long-name=?"; a command of the program such as codex' "resume=?" or amp's "threads=*" is taken likewise */
 static bool
 is_flag(const char *s, size_t n)
 {
@@ -67,8 +67,8 @@ is_flag(const char *s, size_t n)
 		return false;
 	while (dashes < 2 && s[dashes] == '-')
 		dashes++;
-	/* a command's value may always be missing */
-	if (dashes == name || (dashes == 0 && s[name + 1] != '?'))
+	/* a command's value may always be missing, and it may take several words */
+	if (dashes == name || (dashes == 0 && s[name + 1] != '?' && s[name + 1] != '*'))
 		return false;
 	for (size_t i = dashes; i < name; i++) {
 		if (!isalnum((unsigned char)s[i]) && (i == dashes || strchr("-_", s[i]) == NULL))

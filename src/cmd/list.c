@@ -60,6 +60,7 @@ list_json(const struct candidate *c, const struct bead *bead, const struct refus
 	json_put(v, "socket", c->pane.socket);
 	json_put(v, "pane_id", *c->pane.id == '%' ? c->pane.id : NULL);
 	json_put(v, "agent", c->profile->name);
+	json_put(v, "transcript", strcmp(c->profile->transcript, "none") != 0 ? c->profile->transcript : NULL);
 	json_put(v, "role", role_word(c->role.kind));
 	json_put(v, "rig", *c->role.rig != '\0' ? c->role.rig : NULL);
 	json_put(v, "class", class_name(c->class));
@@ -98,7 +99,7 @@ print_row(const struct candidate *c, const struct bead *bead, const struct refus
 			buf_str(&how, "in ");
 			say_foreign(&how, c->record->workspace_path, 80);
 		} else {
-			buf_fmt(&how, "%s lines", lines.data);
+			buf_fmt(&how, "%s lines%s", lines.data, strcmp(c->profile->transcript, "none") != 0 ? "" : " of its screen alone");
 		}
 		if (bead->id != NULL)
 			buf_fmt(&how, ", bead %s", bead->id);

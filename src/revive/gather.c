@@ -292,7 +292,7 @@ read_sources(struct world *w, const struct candidate *c, size_t room, struct gat
 	    &soft) != 0 || (g->found.path != NULL &&
 	    transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
-	unsure = sources_warning(&g->found);
+	unsure = sources_warning(c, &g->found);
 	if (unsure != NULL)
 		warn(g, "%s", unsure);
 	free(unsure);

@@ -299,8 +299,11 @@ sources_transcript(struct world *w, const struct candidate *c, const struct sour
 }
 
 char *
-sources_warning(const struct transcript_found *f)
+sources_warning(const struct candidate *c, const struct transcript_found *f)
 {
+	if (strcmp(c->profile->transcript, "none") == 0)
+		return xasprintf("What %s keeps of your conversation cannot be read: this is what its screen had shown, and no more.",
+		    c->profile->label);
 	if (f->how != FOUND_AMBIGUOUS)
 		return NULL;
 	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory at the time, and nothing "

@@ -29,8 +29,9 @@ int sources_transcript(struct world *w, const struct candidate *c, const struct 
 bool sources_works_on(const struct candidate *c);
 
 /*
- * What the agent is to be told when the transcript is not certain, heap; NULL: nothing. "2 transcripts could be this session's, …".
+ * What the agent is to be told when the transcript is not certain, or nobody can read what it keeps, heap; NULL: nothing. "2 transcripts could
+ * be this session's, …".
  */
-char *sources_warning(const struct transcript_found *f);
+char *sources_warning(const struct candidate *c, const struct transcript_found *f);
 
 #endif

@@ -4,6 +4,7 @@
 #
 # To the directory $OTHER_LOG it writes message.NNN for each message, and lines to `events`: "start ARGUMENTS", "ready", "end STATUS".
 #   resume ID, --resume=ID, --resume ID	goes on with the session; one that is not there is an error, status 1
+#   $OTHER_LOG/works			every turn is one that never ends
 #   a message with "in the background"	codex: a server of its own, without a terminal, takes the turn over, holds the session's lock, and ends it
 #					when $OTHER_LOG/finish is there, or the home is gone
 # gemini begins another file when it goes on with a session, and removes at its start all files of a session that has two, as 0.61 does.
@@ -140,12 +141,14 @@ my %boxes = (
 	droid => sub { "$rule\ndroid> $_[0]" },
 );
 my %work = (codex => '• Working (2s • esc to interrupt)', copilot => '◉ Working esc interrupt', gemini => '⠋ Thinking... (esc to cancel, 4s)');
+# rows of the talk above the box: amp and droid draw all of it anew, and leave a scrollback
+my %most = (codex => 12, copilot => 12, gemini => 12, amp => 400, droid => 400);
 my %mark = (codex => '[Pasted Content N chars]', copilot => '[Paste #1 - N lines]', gemini => '[Pasted Text: N lines]');
 
 sub draw {
 	my $text = defined $pasted ? ($mark{$name} // '[paste N]') =~ s/N/length $pasted/er : $box;
-	my @rows = map { substr $_, 0, 90 } @shown[($#shown > 12 ? $#shown - 12 : 0) .. $#shown];
-	syswrite STDOUT, "\e[2J\e[H" . join('', map { "$_\r\n" } @rows, $busy ? $work{$name} // 'working' : '') .
+	my @rows = @shown[($#shown > $most{$name} ? $#shown - $most{$name} : 0) .. $#shown];
+	syswrite STDOUT, "\e[2J\e[H" . join('', map { "$_\r\n" } @rows, $busy ? $work{$name} // 'thinking' : '') .
 	    $boxes{$name}->($text eq '' ? 'Type your message' : $text) =~ s/\n/\r\n/gr;
 }
 
@@ -155,10 +158,10 @@ sub take {	# a message
 	open my $f, '>', $file or die "$file: $!";
 	print $f $text;
 	close $f;
-	push @shown, map { "> $_" } split /\n/, $text;
+	push @shown, map { "> $_" } map { /(.{1,90})(?:\s+|$)/g } split /\n/, $text;
 	say_user($text);
 	return serve() && push @shown, 'It goes on in the background.' if $text =~ /in the background/ && $text !~ /gtr-/;
-	$busy = 1 if $text =~ /slow/ && $text !~ /gtr-/;
+	$busy = 1 if ($text =~ /slow/ && $text !~ /gtr-/) || -e "$log/works";
 	return if $busy;
 	say_agent('I have done it.');
 	push @shown, 'I have done it.';

@@ -153,4 +153,39 @@ is "$(json '{results}[0]{not_resumed}')" split 'since its next start deletes bot
 is "$(find "$HOME/.gemini" -name 'session-*' | wc -l)" 1 'which it did'
 ok 'what stood in the first is in the prompt' grep -q 'count the geese' "$(message_file twice)"
 ok 'and what stood in the second' grep -q 'and now the ducks' "$(message_file twice)"
+# ---- whose conversation nobody can read ----
+for name in amp droid; do
+	ok "$name works" begin "$name" "$name"
+	ok 'and has said something' say "$name" 'please count the hens'
+	ok 'it is killed' dies "$name"
+	is "$(listed "$name" agent) $(listed "$name" class) $(listed "$name" transcript)" "$name dead (none)" 'it is found, and that nothing but its screen is read'
+	is "$(listed "$name" refusal)" no-way-in 'while nobody knows its box, it is not brought back'
+	gt list -L main
+	like "$OUT" "$name +dead +$name .* lines of its screen alone" 'the list says what is read'
+	like "$OUT" 'ready, the expression by which its waiting box is known' 'and what is missing'
+	gt prompt "$name" -L main
+	like "$OUT" 'keeps of your conversation cannot be read: this is what its screen had shown' 'the prompt says it, too'
+	like "$OUT" 'please count the hens' 'and has what its screen had shown'
+done
+cat "$CONFIG" - >"$W/boxes.toml" <<'TOML'
+[recovery.agents.amp]
+ready = '^amp> ([^\n]*)'
+pasted = '\[paste \d+\]'
+[recovery.agents.droid]
+ready = '^droid> ([^\n]*)'
+busy = 'thinking'
+pasted = '\[paste \d+\]'
+TOML
+gt amp -L main --config "$W/boxes.toml" --json
+is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{delivery}') $(json '{results}[0]{error}{name}')" '5 delivered paste no-proof' \
+	'with an expression for its box it is pasted to, and that nothing proves it is said'
+like "$(json '{results}[0]{warnings}[0]')" 'What Amp keeps of your conversation cannot be read' 'with a warning'
+is "$(messages amp)" 2 'once'
+like "$(cat "$(message_file amp)")" 'please count the hens' 'what its screen had shown'
+gt amp -L main --config "$W/boxes.toml" --json
+is "$RC $(messages amp)" '5 2' 'and no second time'
+touch "$(agent_dir droid)/works"
+gt droid -L main --config "$W/boxes.toml" --json
+is "$(result) $(json '{results}[0]{proof}')" '0 acknowledged inject paste screen' 'one that is seen at work behind its prompt is proved by its screen'
+is "$(messages droid)" 2 'once'
 done_testing
