@@ -381,11 +381,16 @@ other_agents_have_none(void **state)
 	file(t, A, USER("x"));
 	t->c.profile = profiles_find(t->w.profiles, "codex");
 	finds(t, FOUND_NONE, NULL);
-	assert_null(sources_warning(&t->f));
+	assert_null(sources_warning(&t->c, &t->f));
+	t->c.profile = profiles_find(t->w.profiles, "amp");
+	finds(t, FOUND_NONE, NULL);
+	warning = sources_warning(&t->c, &t->f);
+	assert_string_equal(warning, "What Amp keeps of your conversation cannot be read: this is what its screen had shown, and no more.");
+	free(warning);
 	t->c.profile = profiles_find(t->w.profiles, "claude");
 	file(t, B, USER("x"));
 	finds(t, FOUND_AMBIGUOUS, NULL);
-	warning = sources_warning(&t->f);
+	warning = sources_warning(&t->c, &t->f);
 	assert_non_null(strstr(warning, "2 transcripts"));
 	free(warning);
 }
