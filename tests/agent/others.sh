@@ -152,8 +152,8 @@ others_home() {
 		;;
 	cline)
 		mkdir -p "$2/.cline/data/settings"
-		# an advertisement on its first screen, which Enter would open in a browser
-		printf '{"shown": {"cline-cli-cline-pass-intro": true}}\n' >"$2/.cline/data/settings/cli-notices.json"
+		# advertisements on its first screen, which Enter would open in a browser
+		printf '{"shown": {"cline-cli-cline-pass-intro": true, "cline-cli-desktop-launch": true, "cline-cli-zen": true}}\n' >"$2/.cline/data/settings/cli-notices.json"
 		cat >"$2/.cline/data/settings/providers.json" <<-EOF
 			{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"tokenSource": "manual",
 			 "updatedAt": "2026-01-01T00:00:00.000Z", "settings": {"provider": "openai-compatible", "apiKey": "$OTHERS_KEY", "model": "mock-model",
