@@ -11,6 +11,11 @@ OTHERS=(codex gemini opencode copilot qwen auggie cline pi)
 # Others of them, whose start or session files differ: codex without its background server and with records of another make, gemini with one JSON
 # file, opencode with a file a message and deaf to its standard input, qwen and pi for a newer node, which npm brings, too.
 OTHERS_MORE=(codex@0.98.0 gemini@0.34.0 opencode@1.1.65 qwen@0.24.4 pi@0.87.1)
+# Those that nobody without an account, or npm, can run here, and why.
+OTHERS_NOT=('amp ends at its login without an account' 'droid ends at its login without an account'
+	'cursor-agent is another program at npm' 'goose is another program at npm' 'aider is another program at npm'
+	'crush is a script at npm that downloads its program'
+	'pi 1.5.2 depends on a package that npm does not have')
 # a key of nobody
 OTHERS_KEY=mock-key-of-nobody
 
@@ -72,7 +77,7 @@ _install() {
 	if ! said=$(cd "$new" && HOME=$2 timeout 300 npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
 		--loglevel=error --prefix "$new" "$4@$5" 2>&1 </dev/null); then
 		rm -rf -- "$new"
-		printf 'npm cannot install %s %s: %s' "$4" "$5" "$(printf '%s' "$said" | grep -v '^npm warn' | head -n 1)"
+		printf 'npm cannot install %s %s: %s' "$4" "$5" "$(printf '%s' "$said" | grep -Ev '^npm (warn|WARN|error code|ERR! code)' | head -n 1)"
 		return 1
 	fi
 	# somebody else may have been faster

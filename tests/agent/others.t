@@ -11,7 +11,8 @@ CACHE=${GT_RECOVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gt-recover} REAL_HOME=
 often
 # long enough for a busy machine, short enough to see what is wrong
 printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
-[ "$WANTED" != all ] || WANTED="${OTHERS[*]} ${OTHERS_MORE[*]}"
+NOT=()
+[ "$WANTED" != all ] || { WANTED="${OTHERS[*]} ${OTHERS_MORE[*]}" && NOT=("${OTHERS_NOT[@]}"); }
 
 # How each comes back: exit status, phase, way, hand-over, proof; and how its model has the prompt: inside a message, or as a message with other
 # blanks, as a paste into it makes them. They go on with their own conversation, unless started afresh.
@@ -160,5 +161,8 @@ for item in $WANTED; do
 	else
 		skip "$item is out of reach: $program" 2
 	fi
+done
+for reason in ${NOT[@]+"${NOT[@]}"}; do
+	skip "$reason"
 done
 done_testing
