@@ -6,8 +6,8 @@
 //   node mock-others.mjs serve --scenario FILE --requests DIR --port-file FILE [--log FILE]
 //       FILE: {"answers": [{"when": REGEXP, "content": [PART...], "pace": MS}...], "otherwise": TEXT}
 //       The first answer whose REGEXP matches the newest user message is given; results of tools count as a message that reads "tool_result".
-//       PART is {"text": TEXT, "stop_at": N} or {"shell": COMMAND}, a call of whatever tool the agent offers for commands; with stop_at the
-//       stream goes silent after N characters and stays open.
+//       PART is {"text": TEXT, "stop_at": N}, {"shell": COMMAND}, a call of whatever tool the agent offers for commands, or
+//       {"write": PATH, "content": TEXT}, of that for files; with stop_at the stream goes silent after N characters and stays open.
 //       The base URL of an agent is http://127.0.0.1:PORT/WHO, so that many can be told apart.
 //       DIR receives NNNN.json, {who, url, body}, of every request that belongs to a conversation (one that offers tools).
 //       The log gets a JSON line for each thing that happened: {"at": MS, "who", "event": "request"|"part"|"stall"|"end"|"chore"|"unknown", ...};
@@ -47,11 +47,18 @@ const SHELLS = {
 	'launch-process': (command) => ({ command, wait: true, max_wait_seconds: 600, cwd: '.' }),
 };
 
-function shellCall(tools, command) {
-	const name = Object.keys(SHELLS).find((n) => tools.includes(n));
+// Those by which they write files.
+const WRITERS = {
+	write_file: (path, text) => ({ file_path: path, content: text }),
+	write: (path, text) => ({ filePath: path, content: text }),
+	create: (path, text) => ({ path, file_text: text }),
+};
+
+function toolCall(table, tools, ...words) {
+	const name = Object.keys(table).find((n) => tools.includes(n));
 	if (name === undefined)
-		throw new Error(`no tool for commands among ${tools.join(' ')}`);
-	return { name, input: SHELLS[name](command) };
+		throw new Error(`none of ${Object.keys(table).join(' ')} among ${tools.join(' ')}`);
+	return { name, input: table[name](...words) };
 }
 
 class Stream {
@@ -279,8 +286,9 @@ async function say(api, stream, body, answer, log) {
 	const writer = new api(stream, body), pace = answer.pace ?? 2;
 
 	for (const part of answer.content) {
-		if (part.shell !== undefined) {
-			const { name, input } = shellCall(api.tools(body), part.shell), id = newId('call');
+		if (part.shell !== undefined || part.write !== undefined) {
+			const { name, input } = part.shell !== undefined ? toolCall(SHELLS, api.tools(body), part.shell) :
+				toolCall(WRITERS, api.tools(body), part.write, part.content), id = newId('call');
 			writer.call(id, name, input);
 			log('part', { part, tool: name, input, id, whole: stream.open });
 			continue;
