@@ -102,7 +102,7 @@ lint: $(GEN)
 # The other real agents, all that npm installs here; scripts/check runs a few of them.
 agents: all fake
 	$(MAKE) FAULTS=1 all
-	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/others.t
+	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/others.t tests/agent/others_hooks.t
 
 bench: all fake
 	./tests/bench/run

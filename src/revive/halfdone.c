@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "context/exchange.h"
 #include "ledger/activity.h"
+#include "ledger/hook_row.h"
 #include "scrub/scrub.h"
 #include "town/town.h"
 
@@ -38,10 +39,21 @@ is_background(const struct exchange *x)
 	    (str_starts(x->content, "Running in the background") || str_starts(x->content, "Command running in background with ID"));
 }
 
+/* Other agents name files by their whole paths; the same words may stand for something else on a screen. */
+static bool
+writes_file(const struct exchange *x)
+{
+	static const char *const writers[] = { "Write", "Edit", "Update", "MultiEdit", "NotebookEdit", NULL };
+	const struct hook_writer *w = NULL;
+
+	for (size_t i = 0; i < hook_rows() && w == NULL; i++)
+		w = hook_row_writer(hook_row_at(i), x->tool);
+	return is_one_of(x->tool, writers) || (w != NULL && w->key != NULL && x->input != NULL && *x->input == '/');
+}
+
 static enum half
 kind_of(const struct exchange *x)
 {
-	static const char *const writers[] = { "Write", "Edit", "Update", "MultiEdit", "NotebookEdit", NULL };
 	static const char *const agents[] = { "Agent", "Agents", "Task", "Explore", NULL };
 
 	if (strcmp(x->tool, "AskUserQuestion") == 0)
@@ -50,7 +62,7 @@ kind_of(const struct exchange *x)
 		return HALF_PLAN;
 	if (x->status == STATUS_WAITING)
 		return HALF_PERMISSION;
-	if (is_one_of(x->tool, writers))
+	if (writes_file(x))
 		return HALF_FILE;
 	if (strcmp(x->tool, "Bash") == 0)
 		return HALF_COMMAND;

@@ -20,7 +20,7 @@ struct world;
  * halfdone_say looks at files; the processes are given to it. Nothing is changed or ended.
  */
 enum half {
-	HALF_FILE,		/* Write, Edit, Update, MultiEdit, NotebookEdit without a result */
+	HALF_FILE,		/* Write, Edit, Update, MultiEdit, NotebookEdit, or what other agents call them, without a result */
 	HALF_COMMAND,		/* Bash without a result */
 	HALF_BACKGROUND,	/* Bash that went on in the background; one of the newest three */
 	HALF_AGENTS,		/* sub-agents */

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Other real agents with the hooks installed: their sessions, their files and their commands are known while they work, and after a kill -9 in the
-# middle of a write that file is named.
-#   GT_AGENTS='codex gemini' prove tests/agent/others_hooks.t   these; without it, or all: every one with hooks
-WANTED=${GT_AGENTS:-all}
+# middle of a write that file is named, and the recovered agent is the same session.
+#   prove tests/agent/others_hooks.t                 those that others.t has installed (scripts/check)
+#   GT_AGENTS=all prove tests/agent/others_hooks.t   every one with hooks (make agents); or some, by name
+WANTED=${GT_AGENTS:-codex qwen}
 # shellcheck source=tests/agent/others.sh
 . "$(dirname "$0")/others.sh"
 CACHE=${GT_RECOVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gt-recover} REAL_HOME=$HOME
@@ -103,6 +104,12 @@ heard() {	# the conversation of the agent, as its session has it
 	talk=$(sql "$DB" "select value ->> 'cursor_session_id' from record where key like 'session:%' and value ->> 'provider_name' = '$1'" 2>/dev/null)
 	[ -n "$talk" ]
 }
+crash() {	# NAME
+	local pid
+	pid=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
+	kill -9 "$pid" && until_ 10 _gone "$pid"
+}
+
 try() {		# NAME
 	local name=$1 pid
 	talk=''
@@ -133,7 +140,7 @@ try() {		# NAME
 	unlike "$(pane_text "$name")" '[Hh]ook.*(error|fail|invalid)' "$name: hooks leave no complaint on its screen"
 
 	if [ "$name" = codex ]; then
-		skip 'codex: offers no tool for files to this model' 4
+		skip 'codex offers no tool for files to a model that it does not know' 7
 	else
 		say "$name" 'Please write the first'
 		ok "$name: a write is told of, and its end" until_ 60 file_is first.md written
@@ -145,8 +152,7 @@ try() {		# NAME
 		ok "$name: it is in the middle of a write" until_ 60 test -e "$W/waits"
 		ok "$name: of which the beginning is told" until_ 20 file_is second.md in_progress
 	fi
-	kill -9 "$pid"
-	until_ 10 _gone "$pid"
+	ok "$name: it is killed" crash "$name"
 	rm -f "$W/gate"
 	if [ "$name" != codex ]; then
 		gt epic status
@@ -155,16 +161,27 @@ try() {		# NAME
 		like "$OUT" '\([^)]*second\.md\) was under way' "$name: and so does the prompt"
 		unlike "$(grep 'under way' <<<"$OUT")" 'first\.md' "$name: and no other"
 	fi
+	gt "$name" -L "$SOCKET" --json
+	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' "$name: it comes back" || note "$ERR" "$(pane_text "$name")"
+	gt session show "$talk" --json
+	is "$(json '{session}{lives}') $(json '{session}{session}')" "true $name" "$name: as the same session"
+	is "$(sql "$DB" "select count(*) from record where key like 'session:%' and value ->> 'provider_name' = '$name'")" 1 "$name: and no other"
+	gt epic status
+	unlike "$OUT" 'second\.md' "$name: nothing of it is half-written any more"
+	crash "$name"
 	gt startup --mode none
-	is "$(sql "$DB" "select tag from record where key like 'session:%' and value ->> 'cursor_session_id' = '$talk'")" SUSPENDED "$name: startup suspends it"
+	is "$(sql "$DB" "select tag from record where key = 'session:$talk'")" SUSPENDED "$name: startup suspends it"
 	HOME=$W/$name XDG_CONFIG_HOME=$W/$name/.config gt uninstall hooks --agent "$name"
 	is "$RC $(grep -rl 'gt-recover hook' "$W/$name/.codex/hooks.json" "$W/$name"/.*/settings.json "$W/$name/.config/opencode/plugin" 2>/dev/null)" '0 ' "$name: the hooks are away again"
 }
 
 OWN=$XDG_CONFIG_HOME/gt-recover/gt.toml
+# long enough for a busy machine, short enough to see what is wrong
+printf 'ready_timeout = "90s"\nack_timeout = "60s"\n' >>"$OWN"
 for name in $WANTED; do
 	cat >"$W/$name.json" <<-'JSON'
 		{"answers": [
+			{"when": "gtr-[0-9a-f]{16}", "content": [{"text": "I know where I was and go on."}]},
 			{"when": "run the slow thing", "content": [{"text": "It runs now."}, {"shell": "sh slow.sh"}]},
 			{"when": "^tool_result", "content": [{"text": "That is done."}]}],
 		 "otherwise": "I see."}

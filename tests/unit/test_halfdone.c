@@ -290,6 +290,23 @@ test_hooks_many(void **state)
 	scrub_free(s);
 }
 
+/* What other agents call a write; what stands on their screens is a call like others. */
+static void
+test_other_agents(void **state)
+{
+	struct scene *t = *state;
+
+	call(t, "write_file", "/nowhere/a.md\n# A", "", STATUS_RUNNING);
+	call(t, "create", "/nowhere/b.md", "", STATUS_RUNNING);
+	call(t, "edit", "the plan", "", STATUS_RUNNING);
+	call(t, "apply_patch", "/nowhere/c", "", STATUS_RUNNING);
+	say(t);
+	starts(t, 0, "write_file(/nowhere/a.md) was under way: there is no such file");
+	starts(t, 1, "create(/nowhere/b.md) was under way: there is no such file");
+	starts(t, 2, "edit(the plan) was running: it may have done part");
+	starts(t, 3, "apply_patch(/nowhere/c) was running: it may have done part");
+}
+
 int
 main(void)
 {
@@ -300,6 +317,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(matches_commands_and_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hooks_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hooks_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_agents, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
