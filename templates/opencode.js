@@ -54,7 +54,7 @@ export const GtRecover = async ({ directory }) => {
 			if (event.type === "session.created" && info?.parentID)
 				parents.set(info.id, info.parentID)
 			else if (event.type === "session.idle")
-				await say(parents.has(event.properties.sessionID) ? "SubagentStop" : "Stop", event.properties.sessionID, {})
+				await say(parents.has(event.properties?.sessionID) ? "SubagentStop" : "Stop", event.properties?.sessionID, {})
 		},
 		"chat.message": async (i) => { await say(parents.has(i.sessionID) ? "PreToolUse" : "UserPromptSubmit", i.sessionID, {}) },
 		"tool.execute.before": async (i, o) => { await say("PreToolUse", i.sessionID, call(i, o.args)) },

@@ -250,6 +250,7 @@ gt install hooks --agent opencode
 like "$RC $(sed -n 2p "$PLUGIN")" '^0 # Written by gt-recover install hooks --agent opencode, sha256' 'opencode: a sealed file'
 gt doctor --json -L main
 like "$(found Agents.other-hooks sentence)" 'OpenCode: installed' 'opencode: doctor finds it'
+cp "$PLUGIN" "$W/plugin.mjs"
 echo '// mine' >>"$PLUGIN"
 gt doctor --json -L main
 like "$(found Agents.other-hooks sentence)" 'OpenCode: .*changed by hand' 'opencode: and what a person did to it'
@@ -280,6 +281,36 @@ is "$(files g1)" '/w/g.md written' 'gemini: is written'
 told copilot sessionEnd '{"sessionId":"p1","cwd":"/w","reason":"user_exit"}'
 is "$(state p1)" ENDED 'copilot: a person has ended it'
 unlike "$(cat "$DB" "$STATE"/events.jsonl 2>/dev/null | tr -d '\0')" 'words of nobody' 'nothing of a file is kept'
+
+# ---- opencode's plugin: a sub-agent's session is a part of that which asked for it, and no mistake comes out ----
+if command -v node >/dev/null; then
+	cat >"$W/drive.mjs" <<-JS
+		import { GtRecover } from "$W/plugin.mjs"
+		const p = await GtRecover({ directory: "/w" })
+		const call = (sessionID, path, callID) => [{ tool: "write", sessionID, callID, args: { filePath: path } }, { args: { filePath: path } }]
+		await p.event({ event: { type: "session.created", properties: { info: { id: "ses_root" } } } })
+		await p["chat.message"]({ sessionID: "ses_root" })
+		await p["tool.execute.before"](...call("ses_root", "/w/own.md", "c1"))
+		await p["tool.execute.after"](...call("ses_root", "/w/own.md", "c1"))
+		await p.event({ event: { type: "session.created", properties: { info: { id: "ses_child", parentID: "ses_root" } } } })
+		await p["chat.message"]({ sessionID: "ses_child" })
+		await p["tool.execute.before"](...call("ses_child", "/w/childs.md", "c2"))
+		await p.event({ event: { type: "session.idle", properties: { sessionID: "ses_child" } } })
+		await p["tool.execute.before"](...call("ses_root", "/w/open.md", "c3"))
+		await p.event({ event: { type: "session.idle" } })
+		await p["tool.execute.after"]({}, undefined)
+	JS
+	node "$W/drive.mjs" >"$W/out" 2>&1
+	is "$? $(cat "$W/out")" '0 ' 'opencode: the plugin says nothing'
+	is "$(state ses_root) $(state ses_child)" 'ACTIVE ' 'opencode: one session'
+	is "$(state ses_root:ses_child)" ENDED 'opencode: with a sub-agent, whose turn has ended'
+	is "$(files ses_root)" '/w/own.md written, /w/childs.md left, /w/open.md in_progress' 'opencode: and the files of both'
+	rm "$W/plugin.mjs"
+	node -e "import('$W/drive.mjs').catch(() => process.exit(3))" >/dev/null 2>&1
+	is $? 3 'opencode: it was the plugin that told'
+else
+	skip 'node is not installed' 5
+fi
 
 # ---- a program above that runs itself again in a child, as npm's scripts do ----
 cp -- "$W/called/claude" "$W/called/qwen"
