@@ -12,7 +12,8 @@ struct err;
  * `gt-recover hook EVENT` among the hooks of Claude Code's settings.json. Its text is edited in place: every byte that is not ours stays,
  * and what is taken out again leaves the file as it was (a "hooks" or a list of an event that was there and empty goes, too).
  * Ours is a command in which gt-recover stands and "hook EVENT" behind it. Later events (SubagentStart, PostToolUseFailure) are left out:
- * an older Claude Code might not read settings that name an event it does not know.
+ * a Claude Code that does not know an event (1.0.128 does not know that one) reads nothing of settings that name it, permissions neither.
+ * A call that failed is known by the agent's next one instead (ledger/activity.h).
  *
  * JSON that jansson refuses, or with a key twice, and hooks of another form are left alone: name "settings".
  */

@@ -57,6 +57,9 @@ writes PreToolUse "$W/work/a.c" t1
 is "$(files)" "$W/work/a.c in_progress" 'a file in progress'
 writes PostToolUse "$W/work/a.c" t1
 is "$(files)" "$W/work/a.c written" 'is written'
+writes PreToolUse "$W/work/b.c" t2
+hook PreToolUse ',"tool_name":"Read","tool_use_id":"t3"'
+is "$(files)" "$W/work/a.c written, $W/work/b.c left" 'one whose end nobody tells has failed when its agent goes on'
 hook PreToolUse ',"tool_name":"Bash","agent_id":"ab12","agent_type":"Explore"'
 gt agent tree
 like "$OUT" "$TALK +ACTIVE +opus"$'\n'"└─ $TALK:ab12 +ACTIVE" 'a sub-agent is in the tree'
