@@ -320,7 +320,12 @@ wip_tell(struct world *w, const char *agent, const char *session, const char *cw
 		clock_iso(out, best.at);
 		buf_fmt(out, " to the git ref %s, with untracked files.\n"
 		    "  What is on disk may be newer. To compare: git diff %s\n"
-		    "  To take a file back: git restore --source=%s --worktree -- PATH; all of them: -- :/\n", ref, ref, ref);
+		    "  To take a file back: git restore --source=%s --worktree -- PATH\n", ref, ref, ref);
+		if (*best.base != '\0') {
+			buf_str(out, "  All that it changed, the rest stays as it is on disk: ");
+			wip_restore_command(out, &best, true);
+			buf_chr(out, '\n');
+		}
 	}
 	wip_release(&best);
 }

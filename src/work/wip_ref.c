@@ -78,14 +78,14 @@ wip_ref_short(const char *ref)
 
 /* A ref as git tells of it; strings are git's answer. */
 struct ref {
-	const char *name, *commit, *tree, *seconds, *word, *checked_out;
+	const char *name, *commit, *tree, *seconds, *trailers, *checked_out;
 };
 
 /* The next one of the answer, or false. */
 static bool
 next_ref(char **p, const char *end, struct ref *r)
 {
-	const char **fields[] = { &r->name, &r->commit, &r->tree, &r->seconds, &r->word, &r->checked_out };
+	const char **fields[] = { &r->name, &r->commit, &r->tree, &r->seconds, &r->trailers, &r->checked_out };
 
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
 		size_t n = strnlen(*p, (size_t)(end - *p));
@@ -97,6 +97,16 @@ next_ref(char **p, const char *end, struct ref *r)
 	}
 	*p += **p == '\n';
 	return true;
+}
+
+/* What stands behind that key, up to a newline or the end; "": it is not there. (git 2.39 takes one trailer's key a format.) */
+static const char *
+trailer(const struct ref *r, const char *key)
+{
+	for (const char *line = r->trailers; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n')
+		if (str_starts(line, key))
+			return line + strlen(key);
+	return "";
 }
 
 struct choice {
@@ -135,7 +145,7 @@ static int
 look(struct wip_work *w, struct choice *c, struct buf *out, struct err *e)
 {
 	const char *ask[] = { "for-each-ref", "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00"
-		"%(trailers:key=Work-tree,valueonly)%00%(worktreepath)%00", c->base, c->mine, c->folder, NULL };
+		"%(trailers:key=" WIP_TREE ",key=" WIP_BASE ")%00%(worktreepath)%00", c->base, c->mine, c->folder, NULL };
 	struct ref r;
 	char *p;
 
@@ -200,6 +210,8 @@ take(struct wip_work *w, const char *name, const struct ref *r, struct err *e)
 		return err_set(e, GT_FAIL, "git", "the ref %.200s is no commit", name);
 	memcpy(w->tip.commit, r->commit, strlen(r->commit) + 1);
 	memcpy(w->tip.tree, r->tree, strlen(r->tree) + 1);
+	if (wip_hash(trailer(r, WIP_BASE ": "), w->tip.base) != 0)
+		*w->tip.base = '\0';
 	w->tip.at = (int64_t)strtoll(r->seconds, NULL, 10) * 1000;
 	return 0;
 }
@@ -222,11 +234,12 @@ wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e)
 		ret = look(w, &c, &out, e);
 	}
 	if (ret == 0 && c.mine_ref.name == NULL && c.base_ref.name != NULL) {
-		size_t n = strcspn(c.base_ref.word, "\n");
+		const char *word = trailer(&c.base_ref, WIP_TREE ": ");
+		size_t n = strcspn(word, "\n");
 
 		other = w->ask != NULL && *c.base_ref.checked_out != '\0';
-		if (!other && (n != WIP_WORD - 1 || strncmp(c.base_ref.word, w->word, n) != 0))
-			other = is_other_tree(w, c.base_ref.word, e);
+		if (!other && (n != WIP_WORD - 1 || strncmp(word, w->word, n) != 0))
+			other = is_other_tree(w, word, e);
 		ret = other < 0 ? -1 : 0;
 	}
 	if (ret == 0)
