@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "revive/hooks.h"
+#include "agent/launch.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -173,20 +174,41 @@ check(const struct buf *text, struct err *e)
 }
 
 static bool
+is_name(const void *unused, const char *program)
+{
+	(void)unused;
+	return strcmp(program, NAME) == 0;
+}
+
+/* The one simple command that hooks_add writes; with anything before, around or behind it, it is a person's own. */
+static bool
+is_our_line(const char *line, const char *event)
+{
+	struct launch l;
+	size_t n;
+	bool yes;
+
+	launch_command(&l, line, "", is_name, NULL);
+	n = l.n_words;
+	yes = l.certain && l.program == 0 && n >= 3 && n % 2 == 1 && strcmp(l.words[1].text, "hook") == 0 && strcmp(l.words[2].text, event) == 0 &&
+	    l.words[0].from == strspn(line, " ") && line[l.words[n - 1].to + strspn(line + l.words[n - 1].to, " ")] == '\0';
+	for (size_t i = 3; i < n && yes; i += 2)
+		yes = strcmp(l.words[i].text, "--town") == 0 || strcmp(l.words[i].text, "--config") == 0;
+	launch_release(&l);
+	return yes;
+}
+
+static bool
 is_ours(struct json_slice hook, const char *event)
 {
 	struct json_slice v = json_slice_get(hook, "command");
-	char *words = xasprintf(" hook %s", event), *at;
 	struct buf command = BUF_INIT;
 	bool yes;
 
 	if (json_slice_string(v))
 		json_slice_text(&command, v);
-	at = strstr(command.data, NAME);
-	at = at != NULL ? strstr(at, words) : NULL;
-	yes = at != NULL && (at[strlen(words)] == '\0' || at[strlen(words)] == ' ');
+	yes = is_our_line(command.data, event);
 	buf_release(&command);
-	free(words);
 	return yes;
 }
 
