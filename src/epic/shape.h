@@ -42,7 +42,8 @@ int shape_take(enum shape shape, const char *id, json_t *o, int64_t now, struct 
 void shape_count(json_t *epic);
 
 /*
- * The object without its secrets, new reference: all strings and names of members but ids. Deeper than SHAPE_DEPTH: NULL with err
+ * The object, which shape_take took, without its secrets, new reference: all strings and names of members but those that the shape has
+ * as ids or as one of its four states. Deeper than SHAPE_DEPTH: NULL with err
  * ("checkpoint", GT_USAGE).
  */
 json_t *shape_clean(enum shape shape, const json_t *o, struct scrub *s, struct err *e);

@@ -190,7 +190,8 @@ is_our_line(const char *line, const char *event)
 
 	launch_command(&l, line, "", is_name, NULL);
 	n = l.n_words;
-	yes = l.certain && l.program == 0 && n >= 3 && n % 2 == 1 && strcmp(l.words[1].text, "hook") == 0 && strcmp(l.words[2].text, event) == 0 &&
+	yes = l.certain && l.program == 0 && n >= 3 && n % 2 == 1 && strcmp(l.words[1].text, "hook") == 0 &&
+	    strcmp(l.words[2].text, event) == 0 &&
 	    l.words[0].from == strspn(line, " ") && line[l.words[n - 1].to + strspn(line + l.words[n - 1].to, " ")] == '\0';
 	for (size_t i = 3; i < n && yes; i += 2)
 		yes = strcmp(l.words[i].text, "--town") == 0 || strcmp(l.words[i].text, "--config") == 0;

@@ -11,8 +11,8 @@ struct err;
 /*
  * `gt-recover hook EVENT` among the hooks of Claude Code's settings.json. Its text is edited in place: every byte that is not ours stays,
  * and what is taken out again leaves the file as it was (a "hooks" or a list of an event that was there and empty goes, too).
- * Ours is the command that is added alone: a program called gt-recover, "hook EVENT", and no options but --town and --config; what a person put
- * around or behind it is his, and stays. Later events (SubagentStart, PostToolUseFailure) are left out:
+ * Ours is the command that is added alone: a program called gt-recover, "hook EVENT", and no options but --town and --config; what a
+ * person put around or behind it is his, and stays. Later events (SubagentStart, PostToolUseFailure) are left out:
  * a Claude Code that does not know an event (1.0.128 does not know that one) reads nothing of settings that name it, permissions neither.
  * A call that failed is known by the agent's next one instead (ledger/activity.h).
  *

@@ -73,8 +73,8 @@ int wip_find(const char *dir, const char *ref, struct wip *out, struct err *e);
 
 /*
  * The command, for sh, that takes all of it back: what the checkpoint holds differently from its base is written, or deleted, in the work
- * tree. All else there stays as it is, and so do what was left out, HEAD and index. Only where there is a base. within: it has no path, to be
- * run anywhere in the work tree. The message of a checkpoint has the same for its ref.
+ * tree. All else there stays as it is, and so do what was left out, HEAD and index. Only where there is a base. within: it has no path, to
+ * be run anywhere in the work tree. The message of a checkpoint has the same for its ref.
  */
 void wip_restore_command(struct buf *out, const struct wip *w, bool within);
 
