@@ -109,6 +109,6 @@ half_written_say(struct buf *out, const json_t *list, int64_t now)
 		clock_age(out, now - json_number(o, "began_at", now));
 		buf_str(out, session != NULL ? " ago in the session " : " ago by the agent ");
 		say_foreign(out, session != NULL ? session : json_text(o, "agent_uuid", ""), 0);
-		buf_str(out, ", which died: look at it before anybody goes on\n");
+		buf_str(out, ", which runs no more: look at it before anybody goes on\n");
 	}
 }
