@@ -31,11 +31,11 @@ struct resuming {
 	struct verb_job *j;
 	const struct epic *x;
 	struct epic_plan plan;
-	bool *chosen, *active;			/* one for each sprint; active: an agent of it is back */
+	bool *chosen, *active, *over;		/* one for each sprint; active: an agent of it is back; over: it starts over, as its record says */
 	int64_t *saved;
 	struct candidates all;
 	json_t *agents, *locks;			/* told by --json */
-	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them */
+	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them, or they have ended */
 	bool started;				/* one at least: the next waits */
 };
 
@@ -203,6 +203,7 @@ record_agent(struct resuming *r, const char *agent, struct session *out, struct 
 static int
 find_session(struct resuming *r, const char *agent, struct session *x, struct err *e)
 {
+	const char *why;
 	struct moment now;
 	int found = session_load(r->j->store, agent, x, e);
 
@@ -213,8 +214,11 @@ find_session(struct resuming *r, const char *agent, struct session *x, struct er
 	}
 	if (found < 0)
 		return -1;
-	if (x->state == SESSION_ENDED)
-		return err_set(e, GT_REFUSED, "ended", "its session has ended");
+	if (x->state == SESSION_ENDED) {
+		err_set(e, GT_REFUSED, "ended", "its session has ended, and one that has ended is not taken up again");
+		return err_hint(e, "Record who goes on with its work (gt-recover session record), and name that one as its sessionId by gt-recover"
+		    " checkpoint agent");
+	}
 	if (x->state == SESSION_SUSPENDED)
 		return 1;
 	if (session_lives(x, &now))
@@ -224,8 +228,9 @@ find_session(struct resuming *r, const char *agent, struct session *x, struct er
 		return err_hint(e, "Resume it there. If that host is gone for good: gt-recover session suspend %.60s, session restore, session"
 		    " suspend; then again", agent);
 	}
+	why = session_lost(x, &now) ? "its process is gone" : "its epic is resumed, and no process of it is known";
 	session_release(x);
-	return session_suspend(r->j->store, agent, NULL, "its process is gone", x, e) == 0 ? 1 : -1;
+	return session_suspend(r->j->store, agent, NULL, why, x, e) == 0 ? 1 : -1;
 }
 
 static void
@@ -237,22 +242,19 @@ wait_spacing(const struct resuming *r)
 		clock_sleep_ms(50);
 }
 
-/* The way 2: what had come far starts over, too, and its agents are told so by its record (epic/brief.h). The rest of the record stays. */
+/*
+ * The way 2: what had come far starts over, too, and its agents are told so by its record (epic/brief.h). Once, before the first of them that
+ * can be started: he may have told of new progress when the next one is.
+ */
 static int
 start_over(struct resuming *r, size_t i, struct err *e)
 {
 	const struct epic_sprint *one = &r->x->sprints[i];
-	json_t *o;
-	int ret;
 
-	if (!r->plan.restart || one->record == NULL || one->state != SPRINT_IN_PROGRESS)
+	if (!r->plan.restart || r->over[i] || one->state == SPRINT_WAITING)
 		return 0;
-	o = json_deep_copy(one->record);
-	json_put_int(o, "progress", 0);
-	json_put(o, "status", "starting");
-	ret = state_write(r->j->store, SHAPE_SPRINT, one->id, o, NULL, e);
-	json_decref(o);
-	return ret;
+	r->over[i] = state_start_over(r->j->store, r->x->id, one->id, e) == 0;
+	return r->over[i] ? 0 : -1;
 }
 
 static void
@@ -280,7 +282,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 		say_warning(&r->j->say, "%s: %s (%s)%s%s", name.data, text.data, e.name, *e.hint != '\0' ? "\n  " : "", e.hint);
 	r->back += ret >= 0;
 	r->active[i] = r->active[i] || ret >= 0;
-	r->unknown += ret < 0 && strcmp(e.name, "not-startable") == 0;
+	r->unknown += ret < 0 && (strcmp(e.name, "not-startable") == 0 || strcmp(e.name, "ended") == 0);
 	r->failed += ret < 0;
 	json_put(o, "agent", agent);
 	json_put(o, "sprint", r->x->sprints[i].id);
@@ -421,6 +423,7 @@ make_plan(struct resuming *r, const struct epic *x)
 	r->x = x;
 	r->chosen = xcalloc(x->n + 1, sizeof *r->chosen);
 	r->active = xcalloc(x->n + 1, sizeof *r->active);
+	r->over = xcalloc(x->n + 1, sizeof *r->over);
 	r->saved = xcalloc(x->n + 1, sizeof *r->saved);
 	for (size_t i = 0; i < x->n; i++)
 		r->saved[i] = saved_at(r, &x->sprints[i]);
@@ -444,6 +447,7 @@ epic_resume(struct verb_job *j, struct err *e)
 	}
 	free(r.chosen);
 	free(r.active);
+	free(r.over);
 	free(r.saved);
 	candidates_release(&r.all);
 	json_decref(r.agents);

@@ -48,6 +48,12 @@ int state_find(struct store *s, enum state_at at, const char *id, struct record 
  */
 int state_write(struct store *s, enum shape shape, const char *id, const json_t *o, char **key, struct err *e);
 
+/*
+ * The sprint is at its beginning, in one commit: starting, 0 %, no files, tests or validators, in its epic's sprints[], too. Its agents and
+ * its test lock stay. One without a record gets one. epic: whose it is.
+ */
+int state_start_over(struct store *s, const char *epic, const char *sprint, struct err *e);
+
 /* A record's value without "schema_version", new reference. NULL with err. */
 json_t *state_object(const struct record *r, struct err *e);
 /* The other way: o is released. Heap; NULL with err: "too-large". */

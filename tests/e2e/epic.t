@@ -138,7 +138,9 @@ dir=$(agent_dir epic-fresh)
 mkdir -p "$dir/cwd"
 printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"\n' "$dir" "$CLAUDE" >"$CONFIG"
 checkpoint epic solo "{\"workspace\": \"$dir/cwd\", \"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"only\", \"status\": \"in_progress\", \"progress\": 80}]}"
-checkpoint sprint only '{"epicId": "solo", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "fresh", "task": "All of it"}]}'
+checkpoint sprint only '{"epicId": "solo", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "fresh", "task": "All of it"}], "phase": "Loop 2",
+	"filesWritten": [{"path": "src/old.c"}], "validators": [{"id": "v1", "status": "completed"}], "tests": {"run": 3, "total": 9, "lock": "slot"}}'
+checkpoint file only '{"path": "src/older.c", "lastCheckpoint": 1760129130000, "nextSection": "the end"}'
 printf '3\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Sprint 1 \(only\): Resuming at 80%.*Agents: fresh' '3 shows the plan'
@@ -153,8 +155,30 @@ printf '2\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Active sprints: 1.*80% \(restart\)' '2 starts over'
 ok 'an agent without a session is started by start_command' until_ 20 messages_are epic-fresh 1
-like "$(cat "$(message_file epic-fresh 1)")" 'Your task: All of it.*start it from the beginning' 'and told so'
+told=$(cat "$(message_file epic-fresh 1)")
+like "$told" 'sprint only, at 0%\..*Your task: All of it.*start it from the beginning' 'and told so'
+unlike "$told" 'old\.c|older\.c|Loop 2|Validator|had run before' 'nothing of what was done before'
+is "$(sql "$DB" "select value ->> 'filesWritten', value ->> 'tests' from record where key = 'sprint:only:state'")" '|{"lock":"slot"}' 'its record knows no file'
+is "$(sql "$DB" "select count(*) from record where key = 'sprint:only:files'")" 0 'and no file has a checkpoint'
 is "$(sql "$DB" "select tag, json_extract(value, '\$.progress') from record where key = 'sprint:only:state'")" 'starting|0' 'the sprint is at its beginning'
 is "$(sql "$DB" "select json_extract(value, '\$.sprints[0].progress') from record where key = 'epic:solo:state'")" 0 'in its epic, too'
+
+# ---- an agent whose session has ended ----
+printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
+checkpoint epic ends '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "last", "status": "in_progress", "progress": 80}]}'
+checkpoint sprint last '{"epicId": "ends", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "left", "task": "The rest"}]}'
+checkpoint agent left '{"sprintId": "last", "currentTask": "The last words", "lastHeartbeat": 1760129130000}'
+record left
+gt session end left
+is "$RC" 0 'an agent ends'
+gt -L main epic resume ends --yes
+like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record who goes on with its work \(gt-recover session record\)' \
+	'it is not taken up again, and what to do is said'
+record stands-in
+checkpoint agent left '{"sessionId": "stands-in", "lastHeartbeat": 1760129130000}'
+gt -L main epic resume ends --yes
+like "$RC $OUT" '^0 .*Active sprints: 1' 'whom its checkpoint names goes on'
+ok 'it is told' until_ 20 messages_are stands-in 1
+like "$(cat "$(message_file stands-in 1)")" 'You are its agent left.*Your task: The last words' 'what it goes on with'
 
 done_testing
