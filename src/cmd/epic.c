@@ -61,6 +61,21 @@ epic_threshold(const struct verb_job *j)
 	return (double)config_int(j->w.config, "epics.resume_threshold");
 }
 
+/* Whoever looks for one of those must not take silence for an answer. */
+static int
+tell_strangers(struct verb_job *j, struct err *e)
+{
+	json_t *list = j->store != NULL ? epics_strangers(j->store, e) : json_array();
+	size_t n = json_array_size(list);
+	int ret = list != NULL ? 0 : -1;
+
+	if (n > 0)
+		say_warning(&j->say, "%zu epic%s that another program wrote straight into the store %s not shown\n"
+		    "  gt-recover doctor says how to take %s in", n, n == 1 ? "" : "s", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	json_decref(list);
+	return ret;
+}
+
 static int
 status(struct verb_job *j, struct err *e)
 {
@@ -76,6 +91,8 @@ status(struct verb_job *j, struct err *e)
 	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && (half = half_written_read(j, e)) == NULL)
 		ret = -1;
+	if (ret == 0 && id == NULL)
+		ret = tell_strangers(j, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = json_array(), *o = say_object();
 

@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define BEATS 3					/* that may be missed */
+#define STRANGERS 10000				/* more are not counted */
 
 /* ---- releasing ---- */
 
@@ -416,6 +417,31 @@ epics_read(struct store *s, const char *id, int64_t interval, const struct momen
 		ret = read_epic(s, &out->v[i], &shelf, interval, now, e);
 	shelf_release(&shelf);
 	return ret;
+}
+
+static void
+take_stranger(const char *key, void *arg)
+{
+	char *id = state_is(STATE_EPIC, key) ? state_id(STATE_EPIC, key) : NULL;
+
+	if (id != NULL && json_object_size(arg) < STRANGERS)
+		json_object_set_new(arg, id, json_true());
+	free(id);
+}
+
+json_t *
+epics_strangers(struct store *s, struct err *e)
+{
+	json_t *seen = json_object(), *list = NULL, *v;
+	const char *id;
+
+	if (store_strangers(s, state_prefix(STATE_EPIC), ":state", take_stranger, seen, e) == 0) {
+		list = json_array();
+		json_object_foreach(seen, id, v)
+			json_array_append_new(list, json_string(id));
+	}
+	json_decref(seen);
+	return list;
 }
 
 const char *

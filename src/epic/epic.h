@@ -73,6 +73,11 @@ struct epics {
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);
+/*
+ * The ids of epics that other programs wrote straight into the Redis server (store_strangers), which epics_read does not see: array, each once, at most
+ * 10,000, new reference. NULL with err.
+ */
+json_t *epics_strangers(struct store *s, struct err *e);
 
 /* By what id the ledger knows an agent of it (ledger/session.h): its sessionId, else its own. Lives as long as the two. */
 const char *sprint_session(const struct epic_sprint *x, const char *agent);
