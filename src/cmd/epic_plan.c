@@ -60,14 +60,20 @@ line(struct buf *out, const char *words)
 }
 
 static void
-put_quoted(struct buf *out, const char *words, const char *text)
+put_marked(struct buf *out, const char *words, const char *text, const char *mark)
 {
 	if (text == NULL || *text == '\0')
 		return;
 	line(out, words);
 	buf_chr(out, '"');
 	say_foreign(out, text, 120);
-	buf_str(out, "\"\n");
+	buf_fmt(out, "\"%s\n", mark);
+}
+
+static void
+put_quoted(struct buf *out, const char *words, const char *text)
+{
+	put_marked(out, words, text, "");
 }
 
 static void
@@ -79,13 +85,13 @@ put_disk(struct buf *out, const struct epic_file *f, int64_t saved)
 		line(out, "It is not on disk\n");
 		return;
 	}
-	line(out, "Disk version: last saved at ");
+	line(out, "Disk version: Last saved at ");
 	epic_screen_time(out, saved);
 	buf_chr(out, '\n');
-	line(out, "Checkpoint: ");
+	line(out, "Store version: Last checkpoint at ");
 	epic_screen_time(out, f->at);
 	buf_chr(out, '\n');
-	line(out, "Using the disk's content, and the checkpoint's next section\n");
+	line(out, "Using disk version (last save before the crash), and the checkpoint's next section\n");
 }
 
 static void
@@ -97,6 +103,8 @@ put_file(struct buf *out, const struct epic_plan *p, size_t i)
 	if (one->n_files == 0)
 		return;
 	last = &one->files[one->n_files - 1];
+	if (goes_on(p, i))
+		line(out, "Loading checkpoint from the store...\n");
 	epic_screen_last_file(out, INDENT, one);
 	if (!goes_on(p, i))
 		return;
@@ -114,7 +122,7 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 
 	if (!json_is_object(tests))
 		return;
-	put_quoted(out, "Last test: ", json_text(tests, "last", NULL));
+	put_marked(out, "Last test: ", json_text(tests, "last", NULL), " ✅");
 	if (run >= 0 && total >= 0) {
 		line(out, "Tests run: ");
 		buf_fmt(out, "%lld/%lld (before the crash)\n", (long long)run, (long long)total);
@@ -127,11 +135,25 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 	line(out, "Strategy: Re-run all tests (safest)\n");
 }
 
+/* Who validates has an implementation before him. */
 static void
-put_validators(struct buf *out, const struct epic_sprint *x)
+put_loop3(struct buf *out, const struct epic_sprint *x)
+{
+	const json_t *v = json_object_get(json_object_get(x->record, "confidence"), "loop3");
+
+	line(out, "Loop 3: Complete ✅");
+	if (json_is_number(v))
+		buf_fmt(out, " (confidence: %.2f)", json_number_value(v));
+	buf_chr(out, '\n');
+}
+
+static void
+put_validators(struct buf *out, const struct epic_sprint *x, bool go_on)
 {
 	const json_t *list = json_object_get(x->record, "validators");
 
+	if (json_array_size(list) > 0)
+		put_loop3(out, x);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *one = json_array_get(list, i), *score = json_object_get(one, "score");
 		bool done = strcmp(json_text(one, "status", ""), "completed") == 0;
@@ -145,7 +167,10 @@ put_validators(struct buf *out, const struct epic_sprint *x)
 		if (json_is_number(score))
 			buf_fmt(out, " (score: %.2f)", json_number_value(score));
 		buf_chr(out, '\n');
-		if (!done) {
+		if (!done && go_on) {
+			line(out, "Strategy: Resume ");
+			say_foreign(out, json_text(one, "id", ""), 60);
+			buf_str(out, " from checkpoint\n");
 			put_quoted(out, "Last validated: ", json_text(one, "lastValidated", NULL));
 			put_quoted(out, "Next: ", json_text(one, "next", NULL));
 		}
@@ -202,6 +227,8 @@ put_needs(struct buf *out, const struct epic *x, const struct epic_sprint *one)
 		put_list(out, work);
 		buf_chr(out, '\n');
 	}
+	if (one->n_needs > 0 && sprint_free(one))
+		line(out, "Strategy: Continue immediately (no longer blocked)\n");
 }
 
 static void
@@ -260,7 +287,7 @@ epic_plan_sprint(struct buf *out, const struct epic_plan *p, size_t i, const cha
 		return;
 	put_file(out, p, i);
 	put_tests(out, one);
-	put_validators(out, one);
+	put_validators(out, one, goes_on(p, i));
 	put_agents(out, one, agents);
 }
 

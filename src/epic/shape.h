@@ -15,7 +15,7 @@ struct scrub;
  *		sprints[] {id status progress} dependencies {sprint: [sprints]}
  *	sprint	sprintId epicId status phase progress startTime lastCheckpoint agents[] {id status task} filesWritten[], filesInProgress[]
  *		{path completed lastCompletedSection nextSection currentLine confidence} confidence {loop3 loop2}; and, beyond the seed's
- *		sample, what its recovery strategies need: tests {run total last lock}, validators[] {id status score progress lastValidated
+ *		sample, what its recovery strategies need: tests {run total last lock} (last: the last one that passed), validators[] {id status score progress lastValidated
  *		next}, waitStarted, productiveWork[]
  *	agent	agentId sprintId epicId currentTask fileBeingEdited lineNumber taskProgress {started estimatedCompletion
  *		subtasksCompleted[] subtasksRemaining[]} context {dependencies[] relatedFiles[] testFile} confidenceScore lastHeartbeat; and

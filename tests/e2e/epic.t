@@ -86,7 +86,7 @@ is "$RC" 0 'an agent tells by what id its session is recorded'
 dir=$(agent_dir coder-2)
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
-like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
+like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
 like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2 \(sprints 2, 4\).*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
 ok 'the agent is told' until_ 20 messages_are coder-2 1
 told=$(cat "$(message_file coder-2 1)")

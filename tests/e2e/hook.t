@@ -89,7 +89,7 @@ unlike "$OUT" 'Half-written' 'what a living agent writes is not half-written'
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
 gt epic status
-like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+[sm] ago by the agent living, which runs no more' 'killed: epic status names the file'
+like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+ (second|minute)s? ago by the agent living, which runs no more' 'killed: epic status names the file'
 gt startup --mode none
 is "$(state living)" SUSPENDED 'startup suspends it'
 gt epic status --json
