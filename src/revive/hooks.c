@@ -433,6 +433,9 @@ hooks_look(const char *path, size_t *n, char **command, struct err *e)
 	return ret;
 }
 
+/* What stands behind the last brace of a file that hooks_install made; whoever writes into it by a program takes it away. */
+#define MADE "\n\n"
+
 int
 hooks_install(const char *path, const char *command, const char *options, size_t *added, struct err *e)
 {
@@ -440,9 +443,12 @@ hooks_install(const char *path, const char *command, const char *options, size_t
 	mode_t mode;
 	char *real;
 	int ret = read_settings(path, &text, &real, &mode, e);
+	bool missing = ret == 0 && access(real, F_OK) != 0;
 
 	if (ret == 0)
 		ret = hooks_add(&text, command, options, added, e);
+	if (ret == 0 && *added > 0 && missing)
+		buf_str(&text, MADE);
 	if (ret == 0 && *added > 0)
 		ret = write_settings(real, &text, mode, e);
 	free(real);
@@ -461,8 +467,7 @@ hooks_uninstall(const char *path, size_t *removed, struct err *e)
 	*removed = 0;
 	if (ret == 0 && text.len > 0)
 		ret = hooks_remove(&text, removed, e);
-	/* hooks_add makes a file without a newline at its end */
-	if (ret == 0 && *removed > 0 && strcmp(text.data, "{}") == 0)
+	if (ret == 0 && *removed > 0 && strcmp(text.data, "{}" MADE) == 0)
 		ret = unlink(real) == 0 && io_sync_parent(real) == 0 ? 0 : err_sys(e, GT_FAIL, "unwritable", "%s cannot be removed", real);
 	else if (ret == 0 && *removed > 0)
 		ret = write_settings(real, &text, mode, e);

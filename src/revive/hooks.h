@@ -29,7 +29,10 @@ int hooks_remove(struct buf *text, size_t *removed, struct err *e);
 /* Only what hooks_add would put into an empty file. */
 void hooks_print(struct buf *out, const char *command, const char *options);
 
-/* The same on the file, whose mode and links stay; it is made if missing, and removed when nothing but what hooks_add had made is left. */
+/*
+ * The same on the file, whose mode and links stay; it is made if missing, and such a one is removed
+ * again when nothing else stands in it. One that was there stays, as {} when it was empty.
+ */
 int hooks_install(const char *path, const char *command, const char *options, size_t *added, struct err *e);
 int hooks_uninstall(const char *path, size_t *removed, struct err *e);
 

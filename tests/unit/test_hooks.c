@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -180,6 +181,28 @@ test_file(void **state)
 	assert_int_equal(stat(link, &st), 0);
 	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
 	assert_int_equal(stat(link, &st), -1);
+	/* one that says nothing, and was there, stays */
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const nothing[] = { "{}", "{}\n", "" };
+
+		temp_write(link, nothing[i]);
+		assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+		assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+		buf_reset(&b);
+		assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
+		assert_string_equal(b.data, i == 1 ? "{}\n" : "{}");
+	}
+	assert_int_equal(unlink(link), 0);
+	/* one that we made, and somebody wrote into, does, too */
+	put(&b, "{\"a\":1}\n\n");
+	assert_int_equal(hooks_add(&b, COMMAND, "", &n, NULL), 0);
+	temp_write(link, b.data);
+	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	buf_reset(&b);
+	assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
+	assert_string_equal(b.data, "{\"a\":1}\n\n");
+	assert_int_equal(unlink(link), 0);
+	buf_reset(&b);
 	/* a link into a person's own files, readable by others */
 	temp_write(real, "{\n  \"a\": 1\n}\n");
 	assert_int_equal(chmod(real, 0644), 0);
