@@ -102,31 +102,12 @@ ask(const struct resuming *r, int64_t now)
 
 /* ---- what is on disk ---- */
 
-/* Where the paths of a sprint start: an agent's workspace, else the epic's. Heap, NULL: nobody knows. */
-static char *
-workspace_of(const struct resuming *r, const struct epic_sprint *x)
-{
-	const char *place = json_text(r->x->record, "workspace", NULL);
-	char *cwd = NULL;
-
-	for (size_t i = 0; i < json_array_size(x->agents) && cwd == NULL; i++) {
-		const json_t *agent = json_array_get(x->agents, i);
-		struct session session;
-
-		if (session_load(r->j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, NULL) > 0 &&
-		    session.workspace_path != NULL)
-			cwd = xstrdup(session.workspace_path);
-		session_release(&session);
-	}
-	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;
-}
-
 /* epic_plan.saved */
 static int64_t
 saved_at(const struct resuming *r, const struct epic_sprint *x)
 {
 	const char *path = x->n_files > 0 ? x->files[x->n_files - 1].path : NULL;
-	char *cwd = path != NULL ? workspace_of(r, x) : NULL, *whole = NULL;
+	char *cwd = path != NULL ? epic_workspace(r->j, r->x, x) : NULL, *whole = NULL;
 	int64_t at = -1;
 	struct stat st;
 
@@ -440,6 +421,7 @@ epic_resume(struct verb_job *j, struct err *e)
 
 	if (ret == 0) {
 		epic_greet(j);
+		epic_find_wips(j, &list, true);
 		make_plan(&r, &list.v[0]);
 		ret = choose_sprints(j->cli.sprints, r.x, r.chosen, e);
 		if (ret == 0)

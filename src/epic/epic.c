@@ -31,6 +31,7 @@ sprint_release(struct epic_sprint *x)
 	free(x->files);
 	free(x->needs);
 	free(x->id);
+	free(x->wip);
 	json_decref(x->record);
 	json_decref(x->agents);
 	json_decref(x->ready);
@@ -437,8 +438,9 @@ epics_strangers(struct store *s, struct err *e)
 
 	if (store_strangers(s, state_prefix(STATE_EPIC), ":state", take_stranger, seen, e) == 0) {
 		list = json_array();
-		json_object_foreach(seen, id, v)
+		json_object_foreach(seen, id, v) {
 			json_array_append_new(list, json_string(id));
+		}
 	}
 	json_decref(seen);
 	return list;

@@ -46,6 +46,8 @@ struct epic_sprint {
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
 	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
 	json_t *hosts;				/* array of the ids of its agents' hosts (base/host.h), each once */
+	char *wip;				/* heap: where its work in progress is committed (revive/wip_pass.h); NULL: nobody looked, or it is not */
+	int64_t wip_at;
 	bool alive;				/* a process of one of its agents runs here */
 	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
 };

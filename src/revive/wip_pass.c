@@ -291,6 +291,23 @@ find_newer(const char *cwd, const char *ref, struct wip *best)
 	}
 }
 
+char *
+wip_of_sprint(const struct epic *x, size_t i, const char *cwd, int64_t *at)
+{
+	bool listed = i < json_array_size(json_object_get(x->record, "sprints"));
+	char *ref = wip_ref_of_sprint(x->id, listed ? i + 1 : 0, x->sprints[i].id), *shown = NULL;
+	struct wip w = { .at = 0 };
+
+	if (git_near(cwd))
+		find_newer(cwd, ref, &w);
+	if (w.at > 0)
+		shown = xstrdup(wip_ref_short(w.ref));
+	*at = w.at;
+	wip_release(&w);
+	free(ref);
+	return shown;
+}
+
 void
 wip_tell(struct world *w, const char *agent, const char *session, const char *cwd, struct buf *out)
 {

@@ -349,6 +349,35 @@ wip_commit(const struct wip_ask *ask, struct wip *out, struct err *e)
 	return ret;
 }
 
+char *
+wip_top(const char *dir)
+{
+	struct wip_work w;
+	struct wip found;
+	char *top;
+
+	begin(&w, dir, NULL, &found, NULL);
+	top = found.top;
+	found.top = NULL;
+	end(&w);
+	wip_release(&found);
+	return top;
+}
+
+int
+wip_each(const char *dir, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e)
+{
+	struct wip_work w;
+	struct wip found;
+	int ret = begin(&w, dir, NULL, &found, e);
+
+	if (ret > 0)
+		ret = wip_refs(&w, row, arg, e);
+	end(&w);
+	wip_release(&found);
+	return ret;
+}
+
 int
 wip_find(const char *dir, const char *ref, struct wip *out, struct err *e)
 {

@@ -71,6 +71,14 @@ int wip_commit(const struct wip_ask *ask, struct wip *out, struct err *e);
 /* The checkpoint of the work tree that dir lies in, under that ref: 1, 0 there is none, -1 as above. Release in any case. */
 int wip_find(const char *dir, const char *ref, struct wip *out, struct err *e);
 
+/* The top of the work tree that dir lies in. Heap; NULL: there is none, or git does not tell. */
+char *wip_top(const char *dir);
+/*
+ * Calls row for each ref of work in progress in that repository, whatever work tree it is of: all below refs/gt-recover/, and sprints' branches that
+ * bear a work tree's word. at: when its newest checkpoint was made, ms since 1970. -1 as above.
+ */
+int wip_each(const char *dir, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e);
+
 /*
  * The command, for sh, that takes all of it back: what the checkpoint holds differently from its base is written, or deleted, in the work
  * tree. All else there stays as it is, and so do what was left out, HEAD and index. Only where there is a base. within: it has no path, to

@@ -54,6 +54,9 @@ int wip_hash(const char *answer, char hash[65]);
 /* Which ref is this work tree's: sets out->ref and tip. */
 int wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e);
 
+/* As wip_each. */
+int wip_refs(struct wip_work *w, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e);
+
 /* The tree of the work tree; sets entries. */
 int wip_tree(struct wip_work *w, char tree[65], struct err *e);
 /* Does git status say something else since, or was a file written to that was read? 1, 0, -1. */

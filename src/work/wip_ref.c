@@ -10,6 +10,8 @@
 #define HEADS "refs/heads/"
 #define OURS "refs/gt-recover/"
 #define NAME_MAX_BYTES 100
+#define FORMAT "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00%(trailers:key=" WIP_TREE ",key=" WIP_BASE \
+	")%00%(worktreepath)%00"		/* struct ref */
 
 /* ---- names ---- */
 
@@ -144,8 +146,7 @@ choice_release(struct choice *c)
 static int
 look(struct wip_work *w, struct choice *c, struct buf *out, struct err *e)
 {
-	const char *ask[] = { "for-each-ref", "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00"
-		"%(trailers:key=" WIP_TREE ",key=" WIP_BASE ")%00%(worktreepath)%00", c->base, c->mine, c->folder, NULL };
+	const char *ask[] = { "for-each-ref", FORMAT, c->base, c->mine, c->folder, NULL };
 	struct ref r;
 	char *p;
 
@@ -245,6 +246,22 @@ wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e)
 	if (ret == 0)
 		ret = c.mine_ref.name != NULL || other > 0 ? take(w, c.mine, &c.mine_ref, e) : take(w, c.base, &c.base_ref, e);
 	choice_release(&c);
+	buf_release(&out);
+	return ret;
+}
+
+int
+wip_refs(struct wip_work *w, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e)
+{
+	static const char *const ask[] = { "for-each-ref", FORMAT, OURS, HEADS "epic-*/sprint-*-wip", NULL };
+	struct buf out = BUF_INIT;
+	struct ref r;
+	int ret = wip_git(&w->v, "for-each-ref", ask, NULL, &out, e);
+	char *p = out.data;
+
+	while (ret == 0 && next_ref(&p, out.data + out.len, &r))
+		if (strcspn(trailer(&r, WIP_TREE ": "), "\n") == WIP_WORD - 1)
+			row(r.name, (int64_t)strtoll(r.seconds, NULL, 10) * 1000, arg);
 	buf_release(&out);
 	return ret;
 }

@@ -146,6 +146,27 @@ git -C "$R" checkout -q . && git -C "$R" stash pop -q
 echo 'int f;' >>"$R/src/a.c"
 gt -L main --json snapshot toast
 is "$(json '{wip}[0]{result}')" committed 'the work of a dead agent is committed, too'
+gt epic status shop
+like "$OUT" 'Sprint 2 \(catalog\).*└─ WIP: epic-shop/sprint-2-wip \([0-9]+ (second|minute)s? ago\)' 'epic status names the ref of the sprint'
+gt epic status --json
+is "$(json '{epics}[0]{sprints}[1]{wip}') $(json '{epics}[0]{sprints}[0]{wip}')" 'epic-shop/sprint-2-wip (none)' 'so does --json'
+
+# ---- refs that are old ----
+tree=$(git -C "$R" rev-parse 'main^{tree}')
+for ref in refs/gt-recover/wip/gone refs/gt-recover/wip/toast-old refs/heads/epic-done/sprint-1-wip refs/heads/epic-shop/sprint-1-wip refs/heads/epic-mine/sprint-1-wip; do
+	word='Work-tree: 01234567'
+	[[ $ref != *mine* ]] || word='Signed-off-by: me'
+	git -C "$R" update-ref "$ref" "$(printf 'WIP: x\n\n%s\n' "$word" | GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' git -C "$R" commit-tree "$tree")"
+done
+gt doctor --json -L main
+is "$(found State.wip sentence)" '3 that nobody has moved for 30 days: refs/gt-recover/wip/gone, refs/gt-recover/wip/toast-old, epic-done/sprint-1-wip' \
+	'doctor names refs that are old, but not those of open epics or of others'
+sh -c "$(found State.wip hint)"
+gt doctor --json -L main
+is "$(found State.wip)" ok 'its command removes them'
+is "$(git -C "$R" for-each-ref --format='%(refname)' | grep -c 'epic-shop\|epic-mine\|wip/toast$')" 4 'and no other'
+git -C "$R" update-ref -d refs/heads/epic-shop/sprint-1-wip
+git -C "$R" update-ref -d refs/heads/epic-mine/sprint-1-wip
 gt epic abandon shop --yes
 like "$RC $OUT" '^0 .*WIP branches preserved \(epic-shop/sprint-\*-wip\)' 'abandon says that branches stay'
 is "$(git -C "$R" branch --list 'epic-shop/*' | tr -d ' ')" 'epic-shop/sprint-2-wip' 'and they do'
