@@ -2,26 +2,13 @@
 # An epic whose agents are killed is found, shown, and resumed: each agent once, with its checkpoint; who is done is left alone.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-DB=$XDG_STATE_HOME/gt-recover/recover.db
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/roots.sh
+. "$ROOT/tests/e2e/roots.sh"
 printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
 
 checkpoint() {	# KIND ID JSON
 	printf '%s' "$3" >"$W/in"
 	gt_in "$W/in" checkpoint "$1" "$2"
-}
-
-record() {	# AGENT: how to start it, of a process that is gone
-	local dir
-	dir=$(agent_dir "$1")
-	mkdir -p "$dir/cwd/src"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"}' \
-		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" >"$W/in"
-	gt_in "$W/in" session record
 }
 
 pane_of() {	# AGENT: where it lives now, for what lib.sh does to agents
@@ -84,6 +71,7 @@ record uuid-5
 checkpoint agent coder-5 '{"sprintId": "admin", "sessionId": "uuid-5", "currentTask": "Admin panel", "lastHeartbeat": "2025-10-10T20:45:30Z"}'
 is "$RC" 0 'an agent tells by what id its session is recorded'
 dir=$(agent_dir coder-2)
+mkdir -p "$dir/cwd/src"
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
 like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'

@@ -3,24 +3,14 @@
 # somebody who lives.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/roots.sh
+. "$ROOT/tests/e2e/roots.sh"
 printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
 
 checkpoint() {	# KIND ID JSON
 	printf '%s' "$3" >"$W/in"
 	gt_in "$W/in" checkpoint "$1" "$2"
 	[ "$RC" = 0 ] || fail "checkpoint $1 $2: $ERR"
-}
-
-record() {	# AGENT: how to start it, of a process that is gone
-	local dir
-	dir=$(agent_dir "$1")
-	mkdir -p "$dir/cwd"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"}' \
-		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" >"$W/in"
-	gt_in "$W/in" session record
 }
 
 epic() {	# EPIC SPRINT LOCK: two agents, whose last sign is old; the tests of the sprint were running
