@@ -421,7 +421,8 @@ epic_resume(struct verb_job *j, struct err *e)
 
 	if (ret == 0) {
 		epic_greet(j);
-		epic_find_wips(j, &list, true);
+		if (!j->cli.yes && !j->cli.dry_run)
+			epic_find_wips(j, &list, true);
 		make_plan(&r, &list.v[0]);
 		ret = choose_sprints(j->cli.sprints, r.x, r.chosen, e);
 		if (ret == 0)

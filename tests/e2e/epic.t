@@ -76,6 +76,10 @@ echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
 like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
 like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2 \(sprints 2, 4\).*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
+said() {	# AGENT: why it was suspended
+	sql "$DB" "select text from event where kind = 'session.suspended' and subject = '$1' order by seq desc limit 1"
+}
+is "$(said coder-2)" 'its epic is resumed, and no process of it is known' 'of whose process nothing is known no end is told'
 ok 'the agent is told' until_ 20 messages_are coder-2 1
 told=$(cat "$(message_file coder-2 1)")
 like "$told" 'Epic E-commerce Platform \(shop\), sprint catalog, at 80%, phase Loop 3' 'its epic'
@@ -102,6 +106,7 @@ sql "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-
 printf '1\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop --sprints 2
 like "$RC $ERR" '^0 .*coder-2 is back' 'the first way'
+is "$(said coder-2)" 'its process is gone' 'of a process that is known it is'
 ok 'it is told again' until_ 20 messages_are coder-2 2
 like "$(cat "$(message_file coder-2 2)")" 'Go on with section: filterProducts' 'with its checkpoint'
 
