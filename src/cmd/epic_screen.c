@@ -198,7 +198,7 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 
 	buf_fmt(out, "%*s", m->indent, "");
 	epic_screen_name(out, x, i, m->threshold);
-	buf_fmt(out, ": %s%s (%d%%)\n", open && m->interrupted && !m->prompt ? "INTERRUPTED" : words[one->state],
+	buf_fmt(out, ": %s%s (%d%%)\n", open && m->interrupted && !m->prompt && (!x->alive || one->interrupted) ? "INTERRUPTED" : words[one->state],
 	    one->state == SPRINT_COMPLETED && m->prompt ? "D" : "", (int)one->progress);
 	if (one->state == SPRINT_COMPLETED && one->n_files > 0)
 		put_paths(out, below, one, !m->prompt);

@@ -50,6 +50,8 @@ struct epic_sprint {
 	int64_t wip_at;
 	bool alive;				/* a process of one of its agents runs here */
 	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
+	bool foreign;				/* what stands under its id names another epic: only the entry in sprints[] is its own */
+	bool interrupted;			/* it is under way, and its agents are not (epics_read) */
 };
 
 struct epic {
@@ -59,7 +61,8 @@ struct epic {
 	size_t n;
 	int64_t started, checkpoint, heard;	/* as above; checkpoint: the newest one */
 	bool alive;
-	bool interrupted;
+	bool interrupted;			/* or a sprint of it is */
+	bool young;				/* it is not, but only because something was heard of it just now */
 };
 
 struct epics {
@@ -71,7 +74,8 @@ struct epics {
  * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
  * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
  * `interval` ms, neither by checkpoints nor by the hooks of its agents (ledger/activity.h), here or on other hosts: a live process here
- * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
+ * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits. While an agent of it runs, those
+ * sprints are interrupted all of whose agents are known to be gone.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);

@@ -298,6 +298,23 @@ new_id(const struct writing *w)
 	return w->shape == SHAPE_SPRINT ? json_text(w->o, "sprintId", w->id) : w->id;
 }
 
+/* Two epics may call their sprints alike: the record is of the one that had it first, for as long as there is that epic. */
+static int
+check_epic(struct store *s, const struct writing *w, const json_t *old, struct err *e)
+{
+	const char *told = json_text(w->o, "epicId", NULL), *had = json_text(old, "epicId", NULL);
+	struct record r;
+	int found;
+
+	if (w->shape != SHAPE_SPRINT || told == NULL || had == NULL || state_same(STATE_EPIC, told, had))
+		return 0;
+	if ((found = state_find(s, STATE_EPIC, had, &r, NULL, e)) <= 0)
+		return found;
+	record_release(&r);
+	err_set(e, GT_REFUSED, "other-epic", "the sprint \"%.200s\" is one of the epic %.200s, not of %.200s", w->id, had, told);
+	return err_hint(e, "Give it an id of its own; or, if that epic is over: gt-recover epic abandon %.200s", had);
+}
+
 static int
 collect(struct store *s, struct writing *w, struct err *e)
 {
@@ -306,8 +323,13 @@ collect(struct store *s, struct writing *w, struct err *e)
 	json_t *old, *o, *kept;
 	int found = state_find(s, at, w->id, &r, &old, e), ret;
 
-	if (found < 0)
+	if (found < 0 || check_epic(s, w, old, e) != 0) {
+		if (found >= 0) {
+			json_decref(old);
+			record_release(&r);
+		}
 		return -1;
+	}
 	free(w->key);
 	w->key = found > 0 ? xstrdup(r.key) : state_key(at, new_id(w));
 	o = value_of(w, old, store_now(s));

@@ -44,7 +44,8 @@ int state_find(struct store *s, enum state_at at, const char *id, struct record 
 /*
  * Commits a checkpoint that shape_take took and shape_clean cleaned. A sprint's goes, in the same commit, into the sprints[] of its epic
  * where it is listed, and the counters there. New records and new states are told by an event ("epic.in_progress", "sprint.completed",
- * "interface.ready"); mere progress is none. *key (heap, may be NULL): of the record. Names: "too-large" (GT_USAGE).
+ * "interface.ready"); mere progress is none. *key (heap, may be NULL): of the record. Names: "too-large" (GT_USAGE); "other-epic"
+ * (GT_REFUSED: a sprint under whose id stands one of another epic).
  */
 int state_write(struct store *s, enum shape shape, const char *id, const json_t *o, char **key, struct err *e);
 
