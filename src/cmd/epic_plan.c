@@ -16,10 +16,19 @@ waits(const struct epic_sprint *x)
 	return x->state == SPRINT_WAITING && !sprint_free(x);
 }
 
+/* An agent of the epic runs, and nothing tells that this sprint died. */
+static bool
+left_alone(const struct epic_plan *p, size_t i)
+{
+	const struct epic_sprint *one = &p->x->sprints[i];
+
+	return p->x->alive && !one->interrupted && !(p->named && (one->alive || one->state == SPRINT_WAITING));
+}
+
 bool
 epic_plan_open(const struct epic_plan *p, size_t i)
 {
-	return p->chosen[i] && p->x->sprints[i].state != SPRINT_COMPLETED && !waits(&p->x->sprints[i]);
+	return p->chosen[i] && p->x->sprints[i].state != SPRINT_COMPLETED && !waits(&p->x->sprints[i]) && !left_alone(p, i);
 }
 
 static const char *
@@ -41,14 +50,40 @@ goes_on(const struct epic_plan *p, size_t i)
 json_t *
 epic_plan_agents(const struct epic_sprint *x)
 {
-	const json_t *listed = json_object_get(x->record, "agents");
+	const json_t *listed = json_object_get(x->record, "agents"), *validators = json_object_get(x->record, "validators");
 	json_t *ids = json_object();
 
 	for (size_t i = 0; i < json_array_size(listed); i++)
 		json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
 	for (size_t i = 0; i < json_array_size(x->agents); i++)
 		json_object_set_new(ids, json_text(json_array_get(x->agents, i), "agentId", ""), json_true());
+	for (size_t i = 0; i < json_array_size(validators); i++) {
+		const json_t *one = json_array_get(validators, i);
+		const char *id = json_text(one, "id", ""), *status = json_text(one, "status", "");
+
+		if (strcmp(status, "completed") == 0)
+			json_object_del(ids, id);
+		else if (strcmp(status, "waiting") != 0 && *id != '\0')
+			json_object_set_new(ids, id, json_true());
+	}
 	return ids;
+}
+
+json_t *
+epic_plan_json(const struct epic_plan *p, size_t i)
+{
+	json_t *o = json_object(), *agents = json_array(), *ids = epic_plan_agents(&p->x->sprints[i]), *v;
+	bool open = epic_plan_open(p, i);
+	const char *id;
+
+	json_object_foreach(ids, id, v)
+		if (open)
+			json_array_append_new(agents, json_bytes(id, strlen(id)));
+	json_put(o, "id", p->x->sprints[i].id);
+	json_put(o, "way", open ? way(p, i) : NULL);
+	json_object_set_new(o, "agents", agents);
+	json_decref(ids);
+	return o;
 }
 
 /* ---- what stands below a sprint ---- */
@@ -156,12 +191,14 @@ put_validators(struct buf *out, const struct epic_sprint *x, bool go_on)
 		put_loop3(out, x);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *one = json_array_get(list, i), *score = json_object_get(one, "score");
-		bool done = strcmp(json_text(one, "status", ""), "completed") == 0;
+		bool done = strcmp(json_text(one, "status", ""), "completed") == 0, begun = strcmp(json_text(one, "status", ""), "waiting") != 0;
 
 		line(out, "Validator ");
 		say_foreign(out, json_text(one, "id", ""), 60);
 		if (done)
 			buf_str(out, ": Complete ✅");
+		else if (!begun)
+			buf_str(out, ": Waiting");
 		else
 			buf_fmt(out, ": In progress (paused at %d%%)", (int)json_number_value(json_object_get(one, "progress")));
 		if (json_is_number(score))
@@ -260,6 +297,8 @@ put_way(struct buf *out, const struct epic_plan *p, size_t i)
 		buf_str(out, ": not chosen, left alone\n");
 	else if (one->state == SPRINT_COMPLETED)
 		buf_str(out, ": Already complete, skipping\n");
+	else if (left_alone(p, i))
+		buf_fmt(out, ": %s, left alone\n", one->state == SPRINT_WAITING ? "Waiting" : one->alive ? "Running" : "May be running");
 	else if (waits(one))
 		buf_str(out, ": Dependency not ready, left waiting\n");
 	else if (one->state == SPRINT_WAITING)

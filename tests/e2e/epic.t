@@ -2,18 +2,11 @@
 # An epic whose agents are killed is found, shown, and resumed: each agent once, with its checkpoint; who is done is left alone.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/roots.sh
-. "$ROOT/tests/e2e/roots.sh"
-printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
-
-checkpoint() {	# KIND ID JSON
-	printf '%s' "$3" >"$W/in"
-	gt_in "$W/in" checkpoint "$1" "$2"
-}
-
-pane_of() {	# AGENT: where it lives now, for what lib.sh does to agents
-	tm display-message -p -t "=$1:" '#{pane_id}' >"$(agent_dir "$1")/pane"
-}
+# shellcheck source=tests/e2e/epics.sh
+. "$ROOT/tests/e2e/epics.sh"
+printf '[recovery]
+spacing = "0s"
+' >"$CONFIG"
 
 everything() {
 	sql "$DB" "select key, version, tag, value from record where key not like 'event:%' and key not like 'counter:%' order by key" | cksum
