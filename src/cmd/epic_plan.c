@@ -48,8 +48,9 @@ goes_on(const struct epic_plan *p, size_t i)
 }
 
 json_t *
-epic_plan_agents(const struct epic_sprint *x)
+epic_plan_agents(const struct epic_plan *p, size_t at)
 {
+	const struct epic_sprint *x = &p->x->sprints[at];
 	const json_t *listed = json_object_get(x->record, "agents"), *validators = json_object_get(x->record, "validators");
 	json_t *ids = json_object();
 
@@ -57,7 +58,7 @@ epic_plan_agents(const struct epic_sprint *x)
 		json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
 	for (size_t i = 0; i < json_array_size(x->agents); i++)
 		json_object_set_new(ids, json_text(json_array_get(x->agents, i), "agentId", ""), json_true());
-	for (size_t i = 0; i < json_array_size(validators); i++) {
+	for (size_t i = 0; i < json_array_size(validators) && goes_on(p, at); i++) {
 		const json_t *one = json_array_get(validators, i);
 		const char *id = json_text(one, "id", ""), *status = json_text(one, "status", "");
 
@@ -72,7 +73,7 @@ epic_plan_agents(const struct epic_sprint *x)
 json_t *
 epic_plan_json(const struct epic_plan *p, size_t i)
 {
-	json_t *o = json_object(), *agents = json_array(), *ids = epic_plan_agents(&p->x->sprints[i]), *v;
+	json_t *o = json_object(), *agents = json_array(), *ids = epic_plan_agents(p, i), *v;
 	bool open = epic_plan_open(p, i);
 	const char *id;
 
@@ -269,9 +270,9 @@ put_needs(struct buf *out, const struct epic *x, const struct epic_sprint *one)
 }
 
 static void
-put_agents(struct buf *out, const struct epic_sprint *x, const char *words)
+put_agents(struct buf *out, const struct epic_plan *p, size_t i, const char *words)
 {
-	json_t *ids = epic_plan_agents(x), *v;
+	json_t *ids = epic_plan_agents(p, i), *v;
 	const char *id, *before = "";
 
 	line(out, json_object_size(ids) > 0 ? words : "No agent of it is recorded\n");
@@ -327,7 +328,7 @@ epic_plan_sprint(struct buf *out, const struct epic_plan *p, size_t i, const cha
 	put_file(out, p, i);
 	put_tests(out, one);
 	put_validators(out, one, goes_on(p, i));
-	put_agents(out, one, agents);
+	put_agents(out, p, i, agents);
 }
 
 void

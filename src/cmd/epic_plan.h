@@ -27,10 +27,10 @@ struct epic_plan {
  */
 bool epic_plan_open(const struct epic_plan *p, size_t i);
 /*
- * Ids of a sprint's agents: those that it lists, and those whose records name it, but no validator that is done; and validators that had begun.
- * New reference: id -> true.
+ * Ids of a sprint's agents: those that it lists, and those whose records name it, but no validator that is done; and validators that had begun. Of one
+ * that starts over only the first two, whole. New reference: id -> true.
  */
-json_t *epic_plan_agents(const struct epic_sprint *x);
+json_t *epic_plan_agents(const struct epic_plan *p, size_t i);
 
 /* What --dry-run --json says of it: id, way ("resume", "restart", "starting"; null: its agents are left alone), agents[]. New reference. */
 json_t *epic_plan_json(const struct epic_plan *p, size_t i);

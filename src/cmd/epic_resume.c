@@ -247,7 +247,7 @@ tell_lines(const struct resuming *r, struct buf *text)
 static void
 run_sprint(struct resuming *r, size_t i)
 {
-	json_t *ids = epic_plan_agents(&r->x->sprints[i]), *v;
+	json_t *ids = epic_plan_agents(&r->plan, i), *v;
 	size_t failed = r->failed;
 	struct buf text = BUF_INIT;
 	struct epic_slot slot;
