@@ -4,9 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/epics.sh
 . "$ROOT/tests/e2e/epics.sh"
-printf '[recovery]
-spacing = "0s"
-' >"$CONFIG"
+printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
 
 everything() {
 	sql "$DB" "select key, version, tag, value from record where key not like 'event:%' and key not like 'counter:%' order by key" | cksum

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/epics.sh
 . "$ROOT/tests/e2e/epics.sh"
-printf '[recovery]
-spacing = "0s"
-' >"$CONFIG"
+printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
 
 epic() {	# EPIC SPRINT LOCK: two agents, whose last sign is old; the tests of the sprint were running
 	checkpoint epic "$1" "{\"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"$2\", \"status\": \"in_progress\", \"progress\": 60}]}"
