@@ -14,7 +14,7 @@ fault_point(const char *name)
 	size_t n;
 	long when = 1;
 
-	if (spec == NULL)
+	if (spec == NULL || *spec == '\0')
 		return 0;
 	/* a test that names nothing to be done would pass for nothing */
 	if ((eq = strchr(spec, '=')) == NULL)

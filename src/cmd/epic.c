@@ -1,8 +1,10 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/moment.h"
 #include "cmd/checkpoint.h"
 #include "cmd/epic.h"
@@ -11,8 +13,12 @@
 #include "cmd/verb.h"
 #include "epic/epic.h"
 #include "ledger/fleet.h"
+#include "ledger/session.h"
+#include "revive/wip_pass.h"
 #include "store/store.h"
 #include "town/config.h"
+
+#define WIPS 20				/* sprints that git is asked about, twice each */
 
 /* For people: names in place of ids. */
 static int
@@ -48,6 +54,24 @@ epic_read(struct verb_job *j, const char *id, struct epics *out, struct moment *
 	return *store_host(j->store) != '\0' ? name_hosts(j->store, out, e) : 0;
 }
 
+char *
+epic_workspace(struct verb_job *j, const struct epic *x, const struct epic_sprint *one)
+{
+	const char *place = json_text(x->record, "workspace", NULL);
+	char *cwd = NULL;
+
+	for (size_t i = 0; i < json_array_size(one->agents) && cwd == NULL; i++) {
+		const json_t *agent = json_array_get(one->agents, i);
+		struct session session;
+
+		if (session_load(j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, NULL) > 0 &&
+		    session.workspace_path != NULL)
+			cwd = xstrdup(session.workspace_path);
+		session_release(&session);
+	}
+	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;
+}
+
 void
 epic_greet(struct verb_job *j)
 {
@@ -59,6 +83,41 @@ double
 epic_threshold(const struct verb_job *j)
 {
 	return (double)config_int(j->w.config, "epics.resume_threshold");
+}
+
+/* Whoever looks for one of those must not take silence for an answer. */
+static int
+tell_strangers(struct verb_job *j, struct err *e)
+{
+	json_t *list = j->store != NULL ? epics_strangers(j->store, e) : json_array();
+	size_t n = json_array_size(list);
+	int ret = list != NULL ? 0 : -1;
+
+	if (n > 0)
+		say_warning(&j->say, "%zu epic%s that another program wrote straight into the store %s not shown\n"
+		    "  gt-recover doctor says how to take %s in", n, n == 1 ? "" : "s", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	json_decref(list);
+	return ret;
+}
+
+void
+epic_find_wips(struct verb_job *j, struct epics *list, bool all)
+{
+	size_t left = WIPS;
+
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < list->v[i].n && left > 0; k++) {
+			struct epic_sprint *one = &list->v[i].sprints[k];
+			char *cwd = NULL;
+
+			if ((!all && !list->v[i].interrupted) || one->state == SPRINT_COMPLETED || one->state == SPRINT_WAITING)
+				continue;
+			if ((cwd = epic_workspace(j, &list->v[i], one)) != NULL) {
+				one->wip = wip_of_sprint(&list->v[i], k, cwd, &one->wip_at);
+				left--;
+			}
+			free(cwd);
+		}
 }
 
 static int
@@ -76,6 +135,10 @@ status(struct verb_job *j, struct err *e)
 	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && (half = half_written_read(j, e)) == NULL)
 		ret = -1;
+	if (ret == 0)
+		epic_find_wips(j, &list, id != NULL);
+	if (ret == 0 && id == NULL)
+		ret = tell_strangers(j, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = json_array(), *o = say_object();
 

@@ -14,6 +14,7 @@
 #include "cmd/verb.h"
 #include "epic/dump.h"
 #include "epic/epic.h"
+#include "ledger/session.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 
@@ -121,16 +122,45 @@ confirmed(const struct verb_job *j, const struct epic *x)
 	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* Nothing is deleted of what may be at work. */
+static int
+check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
+{
+	if (x->alive) {
+		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", x->id);
+		return err_hint(e, "End it first; nothing was changed");
+	}
+	for (size_t i = 0; i < x->n; i++)
+		for (size_t k = 0; k < json_array_size(x->sprints[i].agents); k++) {
+			const char *agent = json_text(json_array_get(x->sprints[i].agents, k), "agentId", "");
+			struct session session;
+			int found = session_load(j->store, sprint_session(&x->sprints[i], agent), &session, e);
+			bool elsewhere = found > 0 && session_is_elsewhere(&session);
+
+			if (elsewhere) {
+				err_set(e, GT_REFUSED, "elsewhere", "its agent %.60s is active on the host %.60s, and nobody here can tell whether it lives",
+				    agent, session.host);
+				err_hint(e, "Abandon it there, or, if that host is gone for good: gt-recover session suspend %.60s", agent);
+			}
+			session_release(&session);
+			if (found < 0 || elsewhere)
+				return -1;
+		}
+	if (x->young) {
+		err_set(e, GT_AGAIN, "young", "something was heard of the epic %.200s just now: it may be running", x->id);
+		return err_hint(e, "It counts as interrupted after three times checkpoint_interval without a sign; nothing was changed");
+	}
+	return 0;
+}
+
 int
 epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 {
 	struct buf id = BUF_INIT;
 	size_t n;
 
-	if (x->alive) {
-		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", x->id);
-		return err_hint(e, "End it first; nothing was changed");
-	}
+	if (check_dead(j, x, e) != 0)
+		return -1;
 	if (!j->cli.yes && (j->cli.no_input || j->cli.json)) {
 		err_set(e, GT_USAGE, "needs-yes", "epic abandon deletes, and nobody can be asked");
 		return err_hint(e, "Say --yes to mean it");

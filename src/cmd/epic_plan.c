@@ -16,10 +16,19 @@ waits(const struct epic_sprint *x)
 	return x->state == SPRINT_WAITING && !sprint_free(x);
 }
 
+/* An agent of the epic runs, and nothing tells that this sprint died. */
+static bool
+left_alone(const struct epic_plan *p, size_t i)
+{
+	const struct epic_sprint *one = &p->x->sprints[i];
+
+	return p->x->alive && !one->interrupted && !(p->named && (one->alive || one->state == SPRINT_WAITING));
+}
+
 bool
 epic_plan_open(const struct epic_plan *p, size_t i)
 {
-	return p->chosen[i] && p->x->sprints[i].state != SPRINT_COMPLETED && !waits(&p->x->sprints[i]);
+	return p->chosen[i] && p->x->sprints[i].state != SPRINT_COMPLETED && !waits(&p->x->sprints[i]) && !left_alone(p, i);
 }
 
 static const char *
@@ -39,16 +48,43 @@ goes_on(const struct epic_plan *p, size_t i)
 }
 
 json_t *
-epic_plan_agents(const struct epic_sprint *x)
+epic_plan_agents(const struct epic_plan *p, size_t at)
 {
-	const json_t *listed = json_object_get(x->record, "agents");
+	const struct epic_sprint *x = &p->x->sprints[at];
+	const json_t *listed = json_object_get(x->record, "agents"), *validators = json_object_get(x->record, "validators");
 	json_t *ids = json_object();
 
 	for (size_t i = 0; i < json_array_size(listed); i++)
 		json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
 	for (size_t i = 0; i < json_array_size(x->agents); i++)
 		json_object_set_new(ids, json_text(json_array_get(x->agents, i), "agentId", ""), json_true());
+	for (size_t i = 0; i < json_array_size(validators) && goes_on(p, at); i++) {
+		const json_t *one = json_array_get(validators, i);
+		const char *id = json_text(one, "id", ""), *status = json_text(one, "status", "");
+
+		if (strcmp(status, "completed") == 0)
+			json_object_del(ids, id);
+		else if (strcmp(status, "waiting") != 0 && *id != '\0')
+			json_object_set_new(ids, id, json_true());
+	}
 	return ids;
+}
+
+json_t *
+epic_plan_json(const struct epic_plan *p, size_t i)
+{
+	json_t *o = json_object(), *agents = json_array(), *ids = epic_plan_agents(p, i), *v;
+	bool open = epic_plan_open(p, i);
+	const char *id;
+
+	json_object_foreach(ids, id, v)
+		if (open)
+			json_array_append_new(agents, json_bytes(id, strlen(id)));
+	json_put(o, "id", p->x->sprints[i].id);
+	json_put(o, "way", open ? way(p, i) : NULL);
+	json_object_set_new(o, "agents", agents);
+	json_decref(ids);
+	return o;
 }
 
 /* ---- what stands below a sprint ---- */
@@ -60,14 +96,20 @@ line(struct buf *out, const char *words)
 }
 
 static void
-put_quoted(struct buf *out, const char *words, const char *text)
+put_marked(struct buf *out, const char *words, const char *text, const char *mark)
 {
 	if (text == NULL || *text == '\0')
 		return;
 	line(out, words);
 	buf_chr(out, '"');
 	say_foreign(out, text, 120);
-	buf_str(out, "\"\n");
+	buf_fmt(out, "\"%s\n", mark);
+}
+
+static void
+put_quoted(struct buf *out, const char *words, const char *text)
+{
+	put_marked(out, words, text, "");
 }
 
 static void
@@ -79,13 +121,13 @@ put_disk(struct buf *out, const struct epic_file *f, int64_t saved)
 		line(out, "It is not on disk\n");
 		return;
 	}
-	line(out, "Disk version: last saved at ");
+	line(out, "Disk version: Last saved at ");
 	epic_screen_time(out, saved);
 	buf_chr(out, '\n');
-	line(out, "Checkpoint: ");
+	line(out, "Store version: Last checkpoint at ");
 	epic_screen_time(out, f->at);
 	buf_chr(out, '\n');
-	line(out, "Using the disk's content, and the checkpoint's next section\n");
+	line(out, "Using disk version (last save before the crash), and the checkpoint's next section\n");
 }
 
 static void
@@ -97,6 +139,8 @@ put_file(struct buf *out, const struct epic_plan *p, size_t i)
 	if (one->n_files == 0)
 		return;
 	last = &one->files[one->n_files - 1];
+	if (goes_on(p, i))
+		line(out, "Loading checkpoint from the store...\n");
 	epic_screen_last_file(out, INDENT, one);
 	if (!goes_on(p, i))
 		return;
@@ -114,7 +158,7 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 
 	if (!json_is_object(tests))
 		return;
-	put_quoted(out, "Last test: ", json_text(tests, "last", NULL));
+	put_marked(out, "Last test: ", json_text(tests, "last", NULL), " ✅");
 	if (run >= 0 && total >= 0) {
 		line(out, "Tests run: ");
 		buf_fmt(out, "%lld/%lld (before the crash)\n", (long long)run, (long long)total);
@@ -127,25 +171,44 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 	line(out, "Strategy: Re-run all tests (safest)\n");
 }
 
+/* Who validates has an implementation before him. */
 static void
-put_validators(struct buf *out, const struct epic_sprint *x)
+put_loop3(struct buf *out, const struct epic_sprint *x)
+{
+	const json_t *v = json_object_get(json_object_get(x->record, "confidence"), "loop3");
+
+	line(out, "Loop 3: Complete ✅");
+	if (json_is_number(v))
+		buf_fmt(out, " (confidence: %.2f)", json_number_value(v));
+	buf_chr(out, '\n');
+}
+
+static void
+put_validators(struct buf *out, const struct epic_sprint *x, bool go_on)
 {
 	const json_t *list = json_object_get(x->record, "validators");
 
+	if (json_array_size(list) > 0)
+		put_loop3(out, x);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *one = json_array_get(list, i), *score = json_object_get(one, "score");
-		bool done = strcmp(json_text(one, "status", ""), "completed") == 0;
+		bool done = strcmp(json_text(one, "status", ""), "completed") == 0, begun = strcmp(json_text(one, "status", ""), "waiting") != 0;
 
 		line(out, "Validator ");
 		say_foreign(out, json_text(one, "id", ""), 60);
 		if (done)
 			buf_str(out, ": Complete ✅");
+		else if (!begun)
+			buf_str(out, ": Waiting");
 		else
 			buf_fmt(out, ": In progress (paused at %d%%)", (int)json_number_value(json_object_get(one, "progress")));
 		if (json_is_number(score))
 			buf_fmt(out, " (score: %.2f)", json_number_value(score));
 		buf_chr(out, '\n');
-		if (!done) {
+		if (!done && go_on) {
+			line(out, "Strategy: Resume ");
+			say_foreign(out, json_text(one, "id", ""), 60);
+			buf_str(out, " from checkpoint\n");
 			put_quoted(out, "Last validated: ", json_text(one, "lastValidated", NULL));
 			put_quoted(out, "Next: ", json_text(one, "next", NULL));
 		}
@@ -202,12 +265,14 @@ put_needs(struct buf *out, const struct epic *x, const struct epic_sprint *one)
 		put_list(out, work);
 		buf_chr(out, '\n');
 	}
+	if (one->n_needs > 0 && sprint_free(one))
+		line(out, "Strategy: Continue immediately (no longer blocked)\n");
 }
 
 static void
-put_agents(struct buf *out, const struct epic_sprint *x, const char *words)
+put_agents(struct buf *out, const struct epic_plan *p, size_t i, const char *words)
 {
-	json_t *ids = epic_plan_agents(x), *v;
+	json_t *ids = epic_plan_agents(p, i), *v;
 	const char *id, *before = "";
 
 	line(out, json_object_size(ids) > 0 ? words : "No agent of it is recorded\n");
@@ -233,6 +298,8 @@ put_way(struct buf *out, const struct epic_plan *p, size_t i)
 		buf_str(out, ": not chosen, left alone\n");
 	else if (one->state == SPRINT_COMPLETED)
 		buf_str(out, ": Already complete, skipping\n");
+	else if (left_alone(p, i))
+		buf_fmt(out, ": %s, left alone\n", one->state == SPRINT_WAITING ? "Waiting" : one->alive ? "Running" : "May be running");
 	else if (waits(one))
 		buf_str(out, ": Dependency not ready, left waiting\n");
 	else if (one->state == SPRINT_WAITING)
@@ -260,8 +327,8 @@ epic_plan_sprint(struct buf *out, const struct epic_plan *p, size_t i, const cha
 		return;
 	put_file(out, p, i);
 	put_tests(out, one);
-	put_validators(out, one);
-	put_agents(out, one, agents);
+	put_validators(out, one, goes_on(p, i));
+	put_agents(out, p, i, agents);
 }
 
 void

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "cmd/epic.h"
+#include "cmd/epic_agent.h"
 #include "cmd/epic_plan.h"
 #include "cmd/epic_screen.h"
 #include "cmd/epic_slot.h"
@@ -31,11 +32,12 @@ struct resuming {
 	struct verb_job *j;
 	const struct epic *x;
 	struct epic_plan plan;
-	bool *chosen, *active;			/* one for each sprint; active: an agent of it is back */
+	bool *chosen, *active, *over;		/* one for each sprint; active: an agent of it is back; over: it starts over, as its record says */
 	int64_t *saved;
 	struct candidates all;
 	json_t *agents, *locks;			/* told by --json */
-	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them */
+	size_t back, failed, unknown;		/* agents; unknown: nobody knows how to start them, or they have ended */
+	int code;				/* of all that failed, when it is one */
 	bool started;				/* one at least: the next waits */
 };
 
@@ -61,6 +63,30 @@ choose_sprints(const char *list, const struct epic *x, bool *chosen, struct err 
 	return 0;
 }
 
+/* Why there is nothing to resume. -1. */
+static int
+refuse(const struct epic *x, int64_t now, struct err *e)
+{
+	const char *status = json_text(x->record, "status", "");
+
+	if (x->alive) {
+		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", x->id);
+		return err_hint(e, "No sprint of it is known to have died; gt-recover epic status %.200s shows how far it is, --sprints names those"
+		    " whose agents are to come back", x->id);
+	}
+	if (x->young) {
+		err_set(e, GT_AGAIN, "young", "something was heard of the epic %.200s %lld seconds ago: it may be running", x->id,
+		    (long long)(now - x->heard) / 1000);
+		return err_hint(e, "It counts as interrupted after three times checkpoint_interval without a sign");
+	}
+	if (strcmp(status, "completed") == 0) {
+		err_set(e, GT_NOTHING, "completed", "the epic %.200s is completed, by its own status", x->id);
+		return err_hint(e, "gt-recover epic inspect %.200s shows its sprints", x->id);
+	}
+	err_set(e, GT_NOTHING, "not-begun", "the epic %.200s has not begun", x->id);
+	return err_hint(e, "A checkpoint of it, or of a sprint, tells when it has (status \"in_progress\")");
+}
+
 static int
 check(const struct resuming *r, int64_t now, struct err *e)
 {
@@ -68,19 +94,17 @@ check(const struct resuming *r, int64_t now, struct err *e)
 
 	for (size_t i = 0; i < r->x->n; i++)
 		open += r->x->sprints[i].state != SPRINT_COMPLETED;
+	if (r->x->n == 0) {
+		err_set(e, GT_NOTHING, "no-sprints", "no sprint of the epic %.200s is recorded", r->x->id);
+		return err_hint(e, "gt-recover checkpoint epic tells them, in sprints[]");
+	}
 	if (open == 0) {
 		err_set(e, GT_NOTHING, "completed", "all sprints of the epic %.200s are completed", r->x->id);
 		return -1;
 	}
-	if (r->x->alive) {
-		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", r->x->id);
-		return err_hint(e, "It was not interrupted; gt-recover epic status %.200s shows how far it is", r->x->id);
-	}
-	if (r->x->interrupted)
+	if (r->x->interrupted || (r->x->alive && r->plan.named))
 		return 0;
-	err_set(e, GT_AGAIN, "young", "something was heard of the epic %.200s %lld seconds ago: it may be running", r->x->id,
-	    (long long)(now - r->x->heard) / 1000);
-	return err_hint(e, "It counts as interrupted after three times checkpoint_interval without a sign");
+	return refuse(r->x, now, e);
 }
 
 /* 1 to 4; 0: declined. */
@@ -102,31 +126,12 @@ ask(const struct resuming *r, int64_t now)
 
 /* ---- what is on disk ---- */
 
-/* Where the paths of a sprint start: an agent's workspace, else the epic's. Heap, NULL: nobody knows. */
-static char *
-workspace_of(const struct resuming *r, const struct epic_sprint *x)
-{
-	const char *place = json_text(r->x->record, "workspace", NULL);
-	char *cwd = NULL;
-
-	for (size_t i = 0; i < json_array_size(x->agents) && cwd == NULL; i++) {
-		const json_t *agent = json_array_get(x->agents, i);
-		struct session session;
-
-		if (session_load(r->j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")), &session, NULL) > 0 &&
-		    session.workspace_path != NULL)
-			cwd = xstrdup(session.workspace_path);
-		session_release(&session);
-	}
-	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;
-}
-
 /* epic_plan.saved */
 static int64_t
 saved_at(const struct resuming *r, const struct epic_sprint *x)
 {
 	const char *path = x->n_files > 0 ? x->files[x->n_files - 1].path : NULL;
-	char *cwd = path != NULL ? workspace_of(r, x) : NULL, *whole = NULL;
+	char *cwd = path != NULL ? epic_workspace(r->j, r->x, x) : NULL, *whole = NULL;
 	int64_t at = -1;
 	struct stat st;
 
@@ -155,79 +160,6 @@ print_plan(const struct resuming *r)
 
 /* ---- bringing agents back ---- */
 
-/* Where tmux takes it as it is. Heap. */
-static char *
-session_name(const char *agent)
-{
-	char *name = xasprintf("epic-%.100s", agent);
-
-	for (char *p = name; *p != '\0'; p++)
-		if (!isalnum((unsigned char)*p) && *p != '-' && *p != '_')
-			*p = '-';
-	return name;
-}
-
-/* Of an agent that no record tells how to start: by the key start_command. 1 recorded and suspended, 0 there is no such key. */
-static int
-record_agent(struct resuming *r, const char *agent, struct session *out, struct err *e)
-{
-	const char *command = config_text(r->j->w.config, "epics.start_command");
-	const char *place = json_text(r->x->record, "workspace", NULL);
-	struct scrub *s = *command != '\0' ? world_scrub(&r->j->w, e) : NULL;
-	char cwd[4096], *name = session_name(agent);
-	struct clean_text *clean;
-	struct session x;
-	int ret = -1;
-
-	session_init(&x);
-	if (s != NULL && (place != NULL || (place = getcwd(cwd, sizeof cwd)) != NULL)) {
-		clean = scrub_string(s, command);
-		session_set(&x.agent_uuid, agent);
-		session_set(&x.provider_name, "epic");
-		session_set(&x.session, name);
-		session_set(&x.workspace_path, place);
-		session_set(&x.start_command, clean_bytes(clean));
-		clean_free(clean);
-		ret = session_record(r->j->store, &x, NULL, e) == 0 &&
-		    session_suspend(r->j->store, agent, NULL, "it is started for its epic", out, e) == 0 ? 1 : -1;
-	} else if (*command == '\0') {
-		ret = 0;
-	}
-	session_release(&x);
-	scrub_free(s);
-	free(name);
-	return ret;
-}
-
-/* Its session, SUSPENDED. 1; 0: it runs; -1 with err. */
-static int
-find_session(struct resuming *r, const char *agent, struct session *x, struct err *e)
-{
-	struct moment now;
-	int found = session_load(r->j->store, agent, x, e);
-
-	moment_now(&now);
-	if (found == 0 && (found = record_agent(r, agent, x, e)) == 0) {
-		err_set(e, GT_REFUSED, "not-startable", "no session of it is recorded, and start_command is not set");
-		return err_hint(e, "gt-recover session record tells how to start it, or the key start_command of [recovery.epics]");
-	}
-	if (found < 0)
-		return -1;
-	if (x->state == SESSION_ENDED)
-		return err_set(e, GT_REFUSED, "ended", "its session has ended");
-	if (x->state == SESSION_SUSPENDED)
-		return 1;
-	if (session_lives(x, &now))
-		return 0;
-	if (session_is_elsewhere(x)) {
-		err_set(e, GT_REFUSED, "elsewhere", "it is active on the host %s, and nobody here can tell whether it lives", x->host);
-		return err_hint(e, "Resume it there. If that host is gone for good: gt-recover session suspend %.60s, session restore, session"
-		    " suspend; then again", agent);
-	}
-	session_release(x);
-	return session_suspend(r->j->store, agent, NULL, "its process is gone", x, e) == 0 ? 1 : -1;
-}
-
 static void
 wait_spacing(const struct resuming *r)
 {
@@ -237,22 +169,19 @@ wait_spacing(const struct resuming *r)
 		clock_sleep_ms(50);
 }
 
-/* The way 2: what had come far starts over, too, and its agents are told so by its record (epic/brief.h). The rest of the record stays. */
+/*
+ * The way 2: what had come far starts over, too, and its agents are told so by its record (epic/brief.h). Once, before the first of them that
+ * can be started: he may have told of new progress when the next one is.
+ */
 static int
 start_over(struct resuming *r, size_t i, struct err *e)
 {
 	const struct epic_sprint *one = &r->x->sprints[i];
-	json_t *o;
-	int ret;
 
-	if (!r->plan.restart || one->record == NULL || one->state != SPRINT_IN_PROGRESS)
+	if (!r->plan.restart || r->over[i] || one->state == SPRINT_WAITING || one->foreign || one->alive)
 		return 0;
-	o = json_deep_copy(one->record);
-	json_put_int(o, "progress", 0);
-	json_put(o, "status", "starting");
-	ret = state_write(r->j->store, SHAPE_SPRINT, one->id, o, NULL, e);
-	json_decref(o);
-	return ret;
+	r->over[i] = state_start_over(r->j->store, r->x->id, one->id, e) == 0;
+	return r->over[i] ? 0 : -1;
 }
 
 static void
@@ -263,7 +192,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	struct buf name = BUF_INIT, text = BUF_INIT;
 	char id[21] = "";
 	json_t *o = json_object();
-	int ret = find_session(r, sprint_session(&r->x->sprints[i], agent), &x, &e);
+	int ret = epic_agent(r->j, r->x, &r->all, sprint_session(&r->x->sprints[i], agent), &x, &e);
 	bool ran = ret == 0;
 
 	if (ret > 0) {
@@ -280,7 +209,8 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 		say_warning(&r->j->say, "%s: %s (%s)%s%s", name.data, text.data, e.name, *e.hint != '\0' ? "\n  " : "", e.hint);
 	r->back += ret >= 0;
 	r->active[i] = r->active[i] || ret >= 0;
-	r->unknown += ret < 0 && strcmp(e.name, "not-startable") == 0;
+	r->code = ret >= 0 ? r->code : r->failed == 0 || r->code == (int)e.code ? (int)e.code : GT_FAIL;
+	r->unknown += ret < 0 && (strcmp(e.name, "not-startable") == 0 || strcmp(e.name, "ended") == 0);
 	r->failed += ret < 0;
 	json_put(o, "agent", agent);
 	json_put(o, "sprint", r->x->sprints[i].id);
@@ -317,7 +247,7 @@ tell_lines(const struct resuming *r, struct buf *text)
 static void
 run_sprint(struct resuming *r, size_t i)
 {
-	json_t *ids = epic_plan_agents(&r->x->sprints[i]), *v;
+	json_t *ids = epic_plan_agents(&r->plan, i), *v;
 	size_t failed = r->failed;
 	struct buf text = BUF_INIT;
 	struct epic_slot slot;
@@ -380,7 +310,20 @@ finish(struct resuming *r)
 	}
 	if (r->failed == 0)
 		return r->back > 0 ? GT_OK : GT_NOTHING;
-	return r->back > 0 ? GT_SOME : r->unknown == r->failed ? GT_NOTHING : GT_FAIL;
+	return r->back > 0 ? GT_SOME : r->unknown == r->failed ? GT_NOTHING : r->code;
+}
+
+static json_t *
+plan_json(const struct resuming *r)
+{
+	json_t *v = say_object(), *sprints = json_array();
+
+	for (size_t i = 0; i < r->x->n; i++)
+		json_array_append_new(sprints, epic_plan_json(&r->plan, i));
+	json_put(v, "epic", r->x->id);
+	json_put_flag(v, "dry_run", true);
+	json_object_set_new(v, "sprints", sprints);
+	return v;
 }
 
 static int
@@ -389,6 +332,10 @@ resume(struct resuming *r, int64_t now, struct err *e)
 	const struct cli *cli = &r->j->cli;
 	int chosen = 1;
 
+	if (cli->dry_run && cli->json) {
+		say_json(plan_json(r));
+		return GT_OK;
+	}
 	if (cli->dry_run) {
 		print_plan(r);
 		return GT_OK;
@@ -421,10 +368,12 @@ make_plan(struct resuming *r, const struct epic *x)
 	r->x = x;
 	r->chosen = xcalloc(x->n + 1, sizeof *r->chosen);
 	r->active = xcalloc(x->n + 1, sizeof *r->active);
+	r->over = xcalloc(x->n + 1, sizeof *r->over);
 	r->saved = xcalloc(x->n + 1, sizeof *r->saved);
 	for (size_t i = 0; i < x->n; i++)
 		r->saved[i] = saved_at(r, &x->sprints[i]);
-	r->plan = (struct epic_plan){ .x = x, .chosen = r->chosen, .saved = r->saved, .threshold = epic_threshold(r->j) };
+	r->plan = (struct epic_plan){ .x = x, .chosen = r->chosen, .saved = r->saved, .threshold = epic_threshold(r->j),
+	    .named = r->j->cli.sprints != NULL };
 }
 
 int
@@ -437,6 +386,8 @@ epic_resume(struct verb_job *j, struct err *e)
 
 	if (ret == 0) {
 		epic_greet(j);
+		if (!j->cli.yes && !j->cli.dry_run)
+			epic_find_wips(j, &list, true);
 		make_plan(&r, &list.v[0]);
 		ret = choose_sprints(j->cli.sprints, r.x, r.chosen, e);
 		if (ret == 0)
@@ -444,6 +395,7 @@ epic_resume(struct verb_job *j, struct err *e)
 	}
 	free(r.chosen);
 	free(r.active);
+	free(r.over);
 	free(r.saved);
 	candidates_release(&r.all);
 	json_decref(r.agents);

@@ -160,7 +160,20 @@ struct manner {
 	bool prompt;				/* before a choice, else in the status */
 	bool interrupted;
 	double threshold;
+	int64_t now;
 };
+
+static void
+put_wip(struct buf *out, int indent, const struct epic_sprint *x, int64_t now)
+{
+	if (x->wip == NULL)
+		return;
+	line(out, indent, "WIP: ");
+	say_foreign(out, x->wip, 200);
+	buf_str(out, " (");
+	epic_screen_age(out, now - x->wip_at);
+	buf_str(out, " ago)\n");
+}
 
 /* A sprint under way, far enough to go on from. */
 static void
@@ -185,7 +198,7 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 
 	buf_fmt(out, "%*s", m->indent, "");
 	epic_screen_name(out, x, i, m->threshold);
-	buf_fmt(out, ": %s%s (%d%%)\n", open && m->interrupted && !m->prompt ? "INTERRUPTED" : words[one->state],
+	buf_fmt(out, ": %s%s (%d%%)\n", open && m->interrupted && !m->prompt && (!x->alive || one->interrupted) ? "INTERRUPTED" : words[one->state],
 	    one->state == SPRINT_COMPLETED && m->prompt ? "D" : "", (int)one->progress);
 	if (one->state == SPRINT_COMPLETED && one->n_files > 0)
 		put_paths(out, below, one, !m->prompt);
@@ -199,6 +212,7 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 		line(out, below, "Confidence: ");
 		buf_fmt(out, "%.2f\n", one->confidence);
 	}
+	put_wip(out, below, one, m->now);
 	put_hosts(out, below, one);
 	for (size_t k = 0; k < one->n_needs && one->state == SPRINT_WAITING; k++)
 		epic_screen_need(out, below, &one->needs[k]);
@@ -250,7 +264,7 @@ static void
 put_status(struct buf *out, const struct epic *x, int64_t now, double threshold)
 {
 	/* of one that runs, none is too early for anything */
-	struct manner m = { .indent = 4, .interrupted = x->interrupted, .threshold = x->interrupted ? threshold : -1 };
+	struct manner m = { .indent = 4, .interrupted = x->interrupted, .threshold = x->interrupted ? threshold : -1, .now = now };
 
 	put_title(out, x);
 	buf_str(out, "\n  ID: ");
@@ -300,7 +314,7 @@ epic_screen_status(struct buf *out, const struct epics *list, bool all, int64_t 
 void
 epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double threshold)
 {
-	struct manner m = { .indent = 2, .prompt = true, .interrupted = true, .threshold = threshold };
+	struct manner m = { .indent = 2, .prompt = true, .interrupted = true, .threshold = threshold, .now = now };
 	size_t from = 0, to = 0;
 
 	buf_str(out, "🚨 Interrupted Execution Detected\n\n");
@@ -374,6 +388,7 @@ sprint_json(const struct epic *x, size_t i, double threshold)
 	json_put(o, "lastSection", last != NULL ? last->last : NULL);
 	json_put(o, "nextSection", last != NULL ? last->next : NULL);
 	json_object_set_new(o, "dependencies", needs_json(one));
+	json_put(o, "wip", one->wip);
 	json_put_flag(o, "restart", sprint_early(one, threshold));
 	json_put_flag(o, "ready", sprint_free(one));
 	if (json_array_size(one->hosts) > 0)

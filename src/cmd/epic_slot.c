@@ -38,6 +38,22 @@ say_taken(struct verb_job *j, const struct lock *l)
 	buf_release(&text);
 }
 
+/* Of its agents one runs, here or for all that anybody knows on another host: then it may be running its tests. */
+static bool
+may_run(struct verb_job *j, const struct epic_sprint *x, const struct moment *now)
+{
+	bool may = false;
+
+	for (size_t i = 0; i < json_array_size(x->agents) && !may; i++) {
+		const char *id = sprint_session(x, json_text(json_array_get(x->agents, i), "agentId", ""));
+		struct session session;
+
+		may = session_load(j->store, id, &session, NULL) != 0 && (session_is_elsewhere(&session) || session_lives(&session, now));
+		session_release(&session);
+	}
+	return may;
+}
+
 void
 epic_slot_take(struct epic_slot *slot, struct verb_job *j, const struct epic_sprint *x, json_t *locks)
 {
@@ -47,7 +63,8 @@ epic_slot_take(struct epic_slot *slot, struct verb_job *j, const struct epic_spr
 	int ret;
 
 	read_clock(j, &now);
-	if ((ret = test_lock_take(j->store, x, &now, &slot->lock, &e)) == 0)
+	memset(slot, 0, sizeof *slot);
+	if (may_run(j, x, &now) || (ret = test_lock_take(j->store, x, &now, &slot->lock, &e)) == 0)
 		return;
 	o = json_object();
 	json_put(o, "name", test_lock_name(x));
@@ -80,11 +97,13 @@ epic_slot_bind(struct epic_slot *slot, struct verb_job *j, const struct epic_spr
 	if (slot->lock.name == NULL)
 		return;
 	read_clock(j, &now);
-	/* one that did not come back has it until its lease ends */
 	if (session_load(j->store, sprint_session(x, who.holder), &session, &e) > 0 && session_lives(&session, &now)) {
 		who.pid = session.pid;
 		if (lock_renew(j->store, &who, &now, &l, &e) == 0)
 			lock_release(&l);
+	} else if (lock_put_back(j->store, &who, &now, &l, &e) >= 0) {
+		/* it did not come back: others need not wait for the end of a lease */
+		lock_release(&l);
 	}
 	session_release(&session);
 	lock_release(&slot->lock);

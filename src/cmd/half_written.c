@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "cmd/epic_screen.h"
 #include "cmd/half_written.h"
 #include "cmd/verb.h"
 #include "ledger/activity.h"
@@ -106,9 +106,9 @@ half_written_say(struct buf *out, const json_t *list, int64_t now)
 		buf_str(out, "  ⚠️  ");
 		say_foreign(out, json_text(o, "path", ""), 0);
 		buf_fmt(out, "\n     └─ %s began ", json_text(o, "tool", "a write"));
-		clock_age(out, now - json_number(o, "began_at", now));
+		epic_screen_age(out, now - json_number(o, "began_at", now));
 		buf_str(out, session != NULL ? " ago in the session " : " ago by the agent ");
 		say_foreign(out, session != NULL ? session : json_text(o, "agent_uuid", ""), 0);
-		buf_str(out, ", which died: look at it before anybody goes on\n");
+		buf_str(out, ", which runs no more: look at it before anybody goes on\n");
 	}
 }

@@ -200,10 +200,12 @@ list(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
+#define A_NAME "the name of a lock, and its holder behind it"
+
 static const struct verb verbs[] = {
-	{ "acquire", acquire, 1, 3, .writes = true, .leases = true },
-	{ "renew", renew, 1, 3, .writes = true, .leases = true },
-	{ "release", put_back, 1, 3, .writes = true },
+	{ "acquire", acquire, 1, 3, A_NAME, .writes = true, .leases = true },
+	{ "renew", renew, 1, 3, A_NAME, .writes = true, .leases = true },
+	{ "release", put_back, 1, 3, A_NAME, .writes = true },
 	{ "list", list, 0, 0, .writes = false },
 };
 

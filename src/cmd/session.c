@@ -183,6 +183,23 @@ put_row(struct table *t, const struct session *x, const struct fleet *fleet, int
 	buf_release(&age);
 }
 
+/* Ended ones are listed with --verbose alone. */
+static int
+tell_none(struct verb_job *j, struct err *e)
+{
+	struct sessions ended = { .n = 0 };
+	int ret = j->store != NULL && j->cli.verbose == 0 ? sessions_read(j->store, SESSION_ENDED, &ended, e) : 0;
+
+	if (ret == 0 && ended.n > 1)
+		say_line(&j->say, "All %zu sessions that are recorded have ended; -v lists them.", ended.n);
+	else if (ret == 0 && ended.n > 0)
+		say_line(&j->say, "The only session that is recorded has ended; -v lists it.");
+	else if (ret == 0)
+		say_line(&j->say, "No session is recorded.");
+	sessions_release(&ended);
+	return ret;
+}
+
 static int
 list(struct verb_job *j, struct err *e)
 {
@@ -203,7 +220,7 @@ list(struct verb_job *j, struct err *e)
 	table_print(&t);
 	table_release(&t);
 	if (ret == 0 && all.n == 0)
-		say_line(&j->say, "No session is recorded.");
+		ret = tell_none(j, e);
 	if (ret == 0)
 		verb_json(j, "sessions", v);
 	else

@@ -54,7 +54,7 @@ json_wip(const struct wip_one *one)
 	struct buf command = BUF_INIT;
 
 	if (one->how == WIP_COMMITTED)
-		wip_restore_command(&command, &one->wip);
+		wip_restore_command(&command, &one->wip, false);
 	json_put(v, "session", one->session);
 	json_put(v, "result", wip_how_name(one->how));
 	json_put(v, "directory", one->wip.top);
@@ -111,7 +111,7 @@ print_wip(struct say *s, const struct wip_one *one)
 	} else if (one->how == WIP_WANTED) {
 		say_line(s, "Would look at the work in progress of %s.", name.data);
 	} else if (one->how == WIP_COMMITTED) {
-		wip_restore_command(&command, &one->wip);
+		wip_restore_command(&command, &one->wip, false);
 		say_line(s, "Work in progress of %s is committed to %s: %zu files, %zu left out. To take it back:", name.data,
 		    wip_ref_short(one->wip.ref), one->wip.files, one->wip.n_left);
 		say_exact(s, "  %s", command.data);

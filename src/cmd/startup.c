@@ -40,7 +40,7 @@ tell_counts(struct say *s, const struct startup *x)
 	count(&b, x->runs.marked_failed, "run has failed", "runs have failed");
 	count(&b, x->runs.marked_stopped, "run is stopped", "runs are stopped");
 	count(&b, x->adopted, "session has the process of its agent, which lives", "sessions have the processes of their agents, which live");
-	count(&b, x->sessions.suspended, "session whose process is gone is suspended", "sessions whose processes are gone are suspended");
+	count(&b, x->sessions.suspended, "session without a living process is suspended", "sessions without a living process are suspended");
 	count(&b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
 	count(&b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
 	count(&b, x->tree.ended, "agent has ended", "agents have ended");

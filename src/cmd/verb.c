@@ -44,7 +44,7 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 	if (v == NULL)
 		err_set(e, GT_USAGE, "usage", "%s needs one of %s", cli->command, names.data);
 	else if (cli->n_args - 1 < v->min)
-		err_set(e, GT_USAGE, "usage", "%s %s needs an id", cli->command, v->name);
+		err_set(e, GT_USAGE, "usage", "%s %s needs %s", cli->command, v->name, v->needs != NULL ? v->needs : "an id");
 	else if (cli->n_args - 1 > v->max)
 		err_set(e, GT_USAGE, "usage", "%s %s takes no \"%.60s\"", cli->command, v->name, cli->args[1 + v->max]);
 	else if (not_taken(cli, v) != NULL)

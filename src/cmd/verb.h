@@ -24,6 +24,7 @@ struct verb {
 	const char *name;
 	int (*run)(struct verb_job *j, struct err *e);	/* exit status, or -1 with err */
 	size_t min, max;		/* arguments */
+	const char *needs;		/* what the first of them is; NULL: "an id" */
 	bool writes;
 	/*
 	 * options of the command that this verb takes: --undelivered; --since; --mode, --threshold and --dry-run; --output; --yes and

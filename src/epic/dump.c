@@ -84,7 +84,7 @@ take_sprint(struct store *s, struct all *all, const struct epic_sprint *x, bool 
 	static const enum state_at places[] = { STATE_SPRINT, STATE_FILES, STATE_READY };
 	const char *lock = json_text(json_object_get(x->record, "tests"), "lock", NULL);
 
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+	for (size_t i = 0; i < sizeof places / sizeof places[0] && !x->foreign; i++)
 		if (take_state(s, all, places[i], x->id, e) != 0)
 			return -1;
 	for (size_t i = 0; i < json_array_size(x->agents); i++) {
@@ -99,16 +99,46 @@ take_sprint(struct store *s, struct all *all, const struct epic_sprint *x, bool 
 	return 0;
 }
 
+struct strays {
+	struct store *s;
+	struct all *all;
+	const struct epic *x;
+};
+
+/* An agent that names the epic, but none of its sprints. */
+static int
+take_stray(const struct record *r, void *arg, struct err *e)
+{
+	const struct strays *in = arg;
+	json_t *o = state_is(STATE_AGENT, r->key) ? state_object(r, e) : NULL;
+	const char *epic = json_text(o, "epicId", NULL);
+	char *id;
+	int ret = 0;
+
+	if (o == NULL)
+		return state_is(STATE_AGENT, r->key) ? -1 : 0;
+	if (epic != NULL && state_same(STATE_EPIC, epic, in->x->id)) {
+		id = state_id(STATE_AGENT, r->key);
+		if (take_state(in->s, in->all, STATE_AGENT, id, e) != 0 || take_state(in->s, in->all, STATE_CHECKPOINT, id, e) != 0)
+			ret = -1;
+		free(id);
+	}
+	json_decref(o);
+	return ret;
+}
+
 static int
 take_all(struct store *s, struct all *all, const struct epic *x, bool locks, struct err *e)
 {
+	struct strays strays = { s, all, x };
+
 	*all = (struct all){ .seen = json_object() };
 	if (take_state(s, all, STATE_EPIC, x->id, e) != 0)
 		return -1;
 	for (size_t i = 0; i < x->n; i++)
 		if (take_sprint(s, all, &x->sprints[i], locks, e) != 0)
 			return -1;
-	return 0;
+	return store_each(s, state_prefix(STATE_AGENT), NULL, take_stray, &strays, e) != 0 ? -1 : 0;
 }
 
 /* ---- out ---- */

@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define BEATS 3					/* that may be missed */
+#define STRANGERS 10000				/* more are not counted */
 
 /* ---- releasing ---- */
 
@@ -30,6 +31,7 @@ sprint_release(struct epic_sprint *x)
 	free(x->files);
 	free(x->needs);
 	free(x->id);
+	free(x->wip);
 	json_decref(x->record);
 	json_decref(x->agents);
 	json_decref(x->ready);
@@ -168,9 +170,18 @@ newest(int64_t *at, int64_t other)
 		*at = other;
 }
 
+/* The seed's keys know sprints and agents by their ids alone: two epics may use the same. */
+static bool
+is_other_epics(const json_t *record, const char *epic)
+{
+	const char *told = json_text(record, "epicId", NULL);
+
+	return told != NULL && !state_same(STATE_EPIC, told, epic);
+}
+
 /* Agents that the sprint lists, and whose own records name no sprint, or that have none. */
 static void
-take_listed_agents(struct epic_sprint *x, const struct shelf *shelf)
+take_listed_agents(struct epic_sprint *x, const char *epic, const struct shelf *shelf)
 {
 	const json_t *list = json_object_get(x->record, "agents");
 
@@ -182,34 +193,46 @@ take_listed_agents(struct epic_sprint *x, const struct shelf *shelf)
 			agent = json_object();
 			json_put(agent, "agentId", id);
 		}
-		if (json_text(agent, "sprintId", NULL) == NULL)
+		if (json_text(agent, "sprintId", NULL) == NULL && !is_other_epics(agent, epic))
 			json_array_append(x->agents, agent);
 		json_decref(agent);
 	}
 }
 
 static void
-read_sprint(struct epic_sprint *x, const char *id, const json_t *entry, int64_t entry_at, const struct shelf *shelf)
+take_agents(struct epic_sprint *x, const char *epic, const json_t *all)
+{
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		json_t *agent = json_array_get(all, i);
+
+		if (x->foreign ? json_text(agent, "epicId", NULL) != NULL && !is_other_epics(agent, epic) : !is_other_epics(agent, epic))
+			json_array_append(x->agents, agent);
+	}
+}
+
+static void
+read_sprint(struct epic_sprint *x, const char *epic, const char *id, const json_t *entry, int64_t entry_at, const struct shelf *shelf)
 {
 	const char *key = bare(id, "sprint-");
+	json_t *record = json_object_get(shelf->sprints, key);
 	const json_t *told = entry;
 
-	*x = (struct epic_sprint){ .id = xstrdup(id), .confidence = -1 };
-	x->record = json_incref(json_object_get(shelf->sprints, key));
-	x->ready = json_incref(json_object_get(shelf->ready, key));
+	*x = (struct epic_sprint){ .id = xstrdup(id), .confidence = -1, .agents = json_array(), .foreign = is_other_epics(record, epic) };
+	if (!x->foreign) {
+		x->record = json_incref(record);
+		x->ready = json_incref(json_object_get(shelf->ready, key));
+		files_read(x, json_object_get(shelf->files, key));
+	}
 	x->heard = shape_time(x->record, "lastCheckpoint");
 	x->started = shape_time(x->record, "startTime");
 	if (x->record != NULL && (entry == NULL || x->heard >= entry_at))
 		told = x->record;
 	x->state = state_of(json_text(told, "status", ""));
 	x->progress = json_number_value(json_object_get(told, "progress"));
-	x->agents = json_incref(json_object_get(shelf->of_sprint, key));
-	if (x->agents == NULL)
-		x->agents = json_array();
-	take_listed_agents(x, shelf);
+	take_agents(x, epic, json_object_get(shelf->of_sprint, key));
+	take_listed_agents(x, epic, shelf);
 	for (size_t i = 0; i < json_array_size(x->agents); i++)
 		newest(&x->heard, shape_time(json_array_get(x->agents, i), "lastHeartbeat"));
-	files_read(x, json_object_get(shelf->files, key));
 	for (size_t i = 0; i < x->n_files; i++)
 		newest(&x->heard, x->files[i].at);
 }
@@ -244,7 +267,8 @@ read_needs(const struct epic *x, struct epic_sprint *sprint, const struct shelf 
 		need->id = xstrdup(id);
 		need->place = place;
 		need->completed = place > 0 ? x->sprints[place - 1].state == SPRINT_COMPLETED : strcmp(other, "completed") == 0;
-		need->resolved = need->completed || json_object_get(shelf->ready, bare(id, "sprint-")) != NULL;
+		need->resolved = need->completed ||
+		    (place > 0 ? x->sprints[place - 1].ready : json_object_get(shelf->ready, bare(id, "sprint-"))) != NULL;
 	}
 }
 
@@ -258,13 +282,13 @@ read_sprints(struct epic *x, const struct shelf *shelf)
 	for (size_t i = 0; i < n_listed; i++) {
 		const json_t *entry = json_array_get(listed, i);
 
-		read_sprint(&x->sprints[x->n++], json_text(entry, "id", ""), entry, x->checkpoint, shelf);
+		read_sprint(&x->sprints[x->n++], x->id, json_text(entry, "id", ""), entry, x->checkpoint, shelf);
 	}
 	for (size_t i = 0; i < n_more; i++) {
 		const char *id = json_string_value(json_array_get(more, i));
 
 		if (place_of(x, id) == 0)
-			read_sprint(&x->sprints[x->n++], id, NULL, 0, shelf);
+			read_sprint(&x->sprints[x->n++], x->id, id, NULL, 0, shelf);
 	}
 	for (size_t i = 0; i < x->n; i++)
 		read_needs(x, &x->sprints[i], shelf);
@@ -325,6 +349,12 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 	return 0;
 }
 
+static bool
+under_way(const struct epic_sprint *x)
+{
+	return x->state == SPRINT_IN_PROGRESS || x->state == SPRINT_STARTING;
+}
+
 /* Of no sprint that is under way an agent may still run. */
 static bool
 all_gone(const struct epic *x)
@@ -332,13 +362,27 @@ all_gone(const struct epic *x)
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->n; i++) {
-		const struct epic_sprint *one = &x->sprints[i];
-
-		if ((one->state == SPRINT_IN_PROGRESS || one->state == SPRINT_STARTING) && !one->gone)
+		if (under_way(&x->sprints[i]) && !x->sprints[i].gone)
 			return false;
-		n += one->gone;
+		n += x->sprints[i].gone;
 	}
 	return n > 0;
+}
+
+/* open: a sprint of it is, and it has begun. */
+static void
+judge(struct epic *x, bool open, int64_t interval, int64_t now)
+{
+	bool silent = !x->alive && (all_gone(x) || now - x->heard >= BEATS * interval);
+
+	x->interrupted = open && silent;
+	x->young = open && !silent && !x->alive;
+	for (size_t i = 0; i < x->n && open; i++) {
+		struct epic_sprint *one = &x->sprints[i];
+
+		one->interrupted = under_way(one) && (silent || (x->alive && one->gone));
+		x->interrupted = x->interrupted || one->interrupted;
+	}
 }
 
 static int
@@ -360,7 +404,7 @@ read_epic(struct store *s, struct epic *x, const struct shelf *shelf, int64_t in
 		begun = begun || x->sprints[i].state != SPRINT_WAITING;
 	}
 	open = open && strcmp(json_text(x->record, "status", ""), "completed") != 0;
-	x->interrupted = open && begun && !x->alive && (all_gone(x) || now->wall_ms - x->heard >= BEATS * interval);
+	judge(x, open && begun, interval, now->wall_ms);
 	return 0;
 }
 
@@ -416,6 +460,32 @@ epics_read(struct store *s, const char *id, int64_t interval, const struct momen
 		ret = read_epic(s, &out->v[i], &shelf, interval, now, e);
 	shelf_release(&shelf);
 	return ret;
+}
+
+static void
+take_stranger(const char *key, void *arg)
+{
+	char *id = state_is(STATE_EPIC, key) ? state_id(STATE_EPIC, key) : NULL;
+
+	if (id != NULL && json_object_size(arg) < STRANGERS)
+		json_object_set_new(arg, id, json_true());
+	free(id);
+}
+
+json_t *
+epics_strangers(struct store *s, struct err *e)
+{
+	json_t *seen = json_object(), *list = NULL, *v;
+	const char *id;
+
+	if (store_strangers(s, state_prefix(STATE_EPIC), ":state", take_stranger, seen, e) == 0) {
+		list = json_array();
+		json_object_foreach(seen, id, v) {
+			json_array_append_new(list, json_string(id));
+		}
+	}
+	json_decref(seen);
+	return list;
 }
 
 const char *

@@ -46,8 +46,12 @@ struct epic_sprint {
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
 	int64_t started, heard;			/* ms since 1970, 0: not known; heard: the newest sign of life */
 	json_t *hosts;				/* array of the ids of its agents' hosts (base/host.h), each once */
+	char *wip;				/* heap: where its work in progress is committed (revive/wip_pass.h); NULL: nobody looked, or it is not */
+	int64_t wip_at;
 	bool alive;				/* a process of one of its agents runs here */
 	bool gone;				/* it has agents, and none of them runs, for certain (ledger/session.h) */
+	bool foreign;				/* what stands under its id names another epic: only the entry in sprints[] is its own */
+	bool interrupted;			/* it is under way, and its agents are not (epics_read) */
 };
 
 struct epic {
@@ -57,7 +61,8 @@ struct epic {
 	size_t n;
 	int64_t started, checkpoint, heard;	/* as above; checkpoint: the newest one */
 	bool alive;
-	bool interrupted;
+	bool interrupted;			/* or a sprint of it is */
+	bool young;				/* it is not, but only because something was heard of it just now */
 };
 
 struct epics {
@@ -69,10 +74,16 @@ struct epics {
  * All epics that are not completed, by id; or the one that `id` names ("not-found", GT_NOTHING). An epic is interrupted when it has begun,
  * a sprint of it is open, no process of its agents runs on this machine (ledger/session.h), and nothing was heard of it for three beats of
  * `interval` ms, neither by checkpoints nor by the hooks of its agents (ledger/activity.h), here or on other hosts: a live process here
- * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits.
+ * outweighs any silence. Where all agents of the sprints under way are known to be gone, nobody waits. While an agent of it runs, those
+ * sprints are interrupted all of whose agents are known to be gone.
  */
 int epics_read(struct store *s, const char *id, int64_t interval, const struct moment *now, struct epics *out, struct err *e);
 void epics_release(struct epics *list);
+/*
+ * The ids of epics that other programs wrote straight into the Redis server (store_strangers), which epics_read does not see: array, each once, at most
+ * 10,000, new reference. NULL with err.
+ */
+json_t *epics_strangers(struct store *s, struct err *e);
 
 /* By what id the ledger knows an agent of it (ledger/session.h): its sessionId, else its own. Lives as long as the two. */
 const char *sprint_session(const struct epic_sprint *x, const char *agent);

@@ -13,20 +13,33 @@ struct search {
 	char *found;				/* heap: the id of its epic, or of the agent */
 };
 
+/* Does a sprint list the agent, among those that work or those that validate? */
+static bool
+is_listed(const json_t *sprint, const char *agent)
+{
+	static const char *const lists[] = { "agents", "validators" };
+
+	for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++) {
+		const json_t *list = json_object_get(sprint, lists[k]);
+
+		for (size_t i = 0; i < json_array_size(list); i++)
+			if (strcmp(json_text(json_array_get(list, i), "id", ""), agent) == 0)
+				return true;
+	}
+	return false;
+}
+
 /* 1: this sprint lists the agent. */
 static int
 lists_agent(const struct record *r, void *arg, struct err *e)
 {
 	struct search *found = arg;
 	json_t *o = state_is(STATE_SPRINT, r->key) ? state_object(r, e) : NULL;
-	const json_t *agents = json_object_get(o, "agents");
 	const char *epic = json_text(o, "epicId", NULL);
-	bool here = false;
+	bool here = epic != NULL && is_listed(o, found->agent);
 
 	if (o == NULL)
 		return state_is(STATE_SPRINT, r->key) ? -1 : 0;
-	for (size_t i = 0; i < json_array_size(agents) && !here && epic != NULL; i++)
-		here = strcmp(json_text(json_array_get(agents, i), "id", ""), found->agent) == 0;
 	if (here)
 		found->found = xstrdup(epic);
 	json_decref(o);
@@ -64,13 +77,10 @@ sprint_of(const struct epic *x, const char *agent, const json_t *state)
 	const char *told = json_text(state, "sprintId", NULL);
 
 	for (size_t i = 0; i < x->n; i++) {
-		const json_t *agents = json_object_get(x->sprints[i].record, "agents");
-
 		if (told != NULL && state_same(STATE_SPRINT, told, x->sprints[i].id))
 			return &x->sprints[i];
-		for (size_t k = 0; told == NULL && k < json_array_size(agents); k++)
-			if (strcmp(json_text(json_array_get(agents, k), "id", ""), agent) == 0)
-				return &x->sprints[i];
+		if (told == NULL && is_listed(x->sprints[i].record, agent))
+			return &x->sprints[i];
 	}
 	return NULL;
 }

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "epic/shape.h"
+#include "epic/shape_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -10,15 +10,6 @@
 
 #define YEAR_1973 100000000000LL		/* in ms; a smaller number is one of seconds */
 #define YEAR_9999 253402300799999LL
-
-enum type { TEXT, ID, TIME, STATUS, PERCENT, COUNT, SHARE, FLAG, TEXTS, OBJECT, OBJECTS, LINKS };
-
-struct field {
-	const char *name;
-	enum type type;
-	const struct field *inner;		/* of OBJECT and OBJECTS */
-	bool required;
-};
 
 static const char *const expected[] = {
 	[TEXT] = "a string", [ID] = "an id", [TIME] = "a time: RFC 3339, or ms since 1970",
@@ -90,6 +81,12 @@ const char *
 shape_name(enum shape shape)
 {
 	return shapes[shape].name;
+}
+
+const struct field *
+shape_fields(enum shape shape)
+{
+	return shapes[shape].fields;
 }
 
 int64_t

@@ -15,7 +15,7 @@ struct scrub;
  *		sprints[] {id status progress} dependencies {sprint: [sprints]}
  *	sprint	sprintId epicId status phase progress startTime lastCheckpoint agents[] {id status task} filesWritten[], filesInProgress[]
  *		{path completed lastCompletedSection nextSection currentLine confidence} confidence {loop3 loop2}; and, beyond the seed's
- *		sample, what its recovery strategies need: tests {run total last lock}, validators[] {id status score progress lastValidated
+ *		sample, what its recovery strategies need: tests {run total last lock} (last: the last one that passed), validators[] {id status score progress lastValidated
  *		next}, waitStarted, productiveWork[]
  *	agent	agentId sprintId epicId currentTask fileBeingEdited lineNumber taskProgress {started estimatedCompletion
  *		subtasksCompleted[] subtasksRemaining[]} context {dependencies[] relatedFiles[] testFile} confidenceScore lastHeartbeat; and
@@ -42,7 +42,8 @@ int shape_take(enum shape shape, const char *id, json_t *o, int64_t now, struct 
 void shape_count(json_t *epic);
 
 /*
- * The object without its secrets, new reference: all strings and names of members but ids. Deeper than SHAPE_DEPTH: NULL with err
+ * The object, which shape_take took, without its secrets, new reference: all strings and names of members but those that the shape has
+ * as ids or as one of its four states. Deeper than SHAPE_DEPTH: NULL with err
  * ("checkpoint", GT_USAGE).
  */
 json_t *shape_clean(enum shape shape, const json_t *o, struct scrub *s, struct err *e);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "epic/shape.h"
+#include "epic/shape_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -15,20 +15,26 @@
 struct walk {
 	struct buf raw;				/* collecting */
 	const char *p, *end;			/* handing out; NULL while collecting */
-	enum shape shape;
 	bool too_deep;
 };
 
-/* Names by which the next run finds things again. */
-static bool
-is_id(const struct walk *w, const char *member, size_t depth)
+/* The member as the shape has it; NULL: the shape does not know it. */
+static const struct field *
+field_of(const struct field *fields, const char *member)
 {
-	static const char *const ids[] = { "id", "epicId", "sprintId", "agentId", "sessionId", "status" };
+	for (; fields != NULL && fields->name != NULL; fields++)
+		if (strcmp(fields->name, member) == 0)
+			return fields;
+	return NULL;
+}
 
-	for (size_t i = 0; i < sizeof ids / sizeof ids[0] && member != NULL && w->shape != SHAPE_SIGNAL; i++)
-		if (strcmp(member, ids[i]) == 0)
-			return true;
-	return w->shape == SHAPE_EPIC && depth == 1 && member != NULL && strcmp(member, "dependencies") == 0;
+/* What the next run finds things again by, and one of four words: shape_take has seen that it is nothing else. */
+static bool
+is_kept(const struct field *f, const json_t *v)
+{
+	if (f == NULL)
+		return false;
+	return ((f->type == ID || f->type == STATUS) && json_is_string(v)) || (f->type == LINKS && json_is_object(v));
 }
 
 static size_t
@@ -65,21 +71,24 @@ text(struct walk *w, const char *s, size_t n)
 	return json_bytes(start, n > 0 ? n - 1 : 0);
 }
 
-static json_t *value(struct walk *w, json_t *v, size_t depth);
+static json_t *value(struct walk *w, json_t *v, size_t depth, const struct field *fields);
 
+/* fields: those of the object, or of the objects of a list; NULL: no shape knows it. */
 static json_t *
-object(struct walk *w, json_t *o, size_t depth)
+object(struct walk *w, json_t *o, size_t depth, const struct field *fields)
 {
 	json_t *made = w->p != NULL ? json_object() : NULL;
 	const char *key;
 	json_t *v;
 
 	json_object_foreach(o, key, v) {
-		bool id = is_id(w, key, depth);
-		json_t *name = text(w, key, strlen(key)), *copy = id ? json_incref(v) : value(w, v, depth + 1);
+		const struct field *f = field_of(fields, key);
+		bool kept = is_kept(f, v);
+		json_t *name = text(w, key, strlen(key));
+		json_t *copy = kept ? json_incref(v) : value(w, v, depth + 1, f != NULL ? f->inner : NULL);
 
 		if (made != NULL)
-			json_object_set(made, id ? key : json_string_value(name), copy);
+			json_object_set(made, f != NULL ? key : json_string_value(name), copy);
 		json_decref(name);
 		json_decref(copy);
 	}
@@ -87,7 +96,7 @@ object(struct walk *w, json_t *o, size_t depth)
 }
 
 static json_t *
-value(struct walk *w, json_t *v, size_t depth)
+value(struct walk *w, json_t *v, size_t depth, const struct field *fields)
 {
 	json_t *made = NULL;
 	size_t i;
@@ -98,7 +107,7 @@ value(struct walk *w, json_t *v, size_t depth)
 		return NULL;
 	}
 	if (json_is_object(v))
-		return object(w, v, depth);
+		return object(w, v, depth, fields);
 	if (json_is_string(v))
 		return text(w, json_string_value(v), json_string_length(v));
 	if (!json_is_array(v))
@@ -106,7 +115,7 @@ value(struct walk *w, json_t *v, size_t depth)
 	if (w->p != NULL)
 		made = json_array();
 	json_array_foreach(v, i, one) {
-		json_t *copy = value(w, one, depth + 1);
+		json_t *copy = value(w, one, depth + 1, fields);
 
 		if (made != NULL)
 			json_array_append(made, copy);
@@ -119,11 +128,11 @@ json_t *
 shape_clean(enum shape shape, const json_t *o, struct scrub *s, struct err *e)
 {
 	json_t *from = (json_t *)(uintptr_t)o, *made = NULL;
-	struct walk w = { .raw = BUF_INIT, .shape = shape };
+	struct walk w = { .raw = BUF_INIT };
 	struct clean_text *t, *learned;
 	struct buf whole = BUF_INIT;
 
-	json_decref(value(&w, from, 1));
+	json_decref(value(&w, from, 1, shape_fields(shape)));
 	if (!w.too_deep) {
 		/* "password": "…" is only told by its name: what is found here is known to the scrubber below */
 		json_print(&whole, from, true);
@@ -131,7 +140,7 @@ shape_clean(enum shape shape, const json_t *o, struct scrub *s, struct err *e)
 		t = scrub_text(s, w.raw.data, w.raw.len, 0);
 		w.p = clean_bytes(t);
 		w.end = w.p + clean_len(t);
-		made = value(&w, from, 1);
+		made = value(&w, from, 1, shape_fields(shape));
 		clean_free(learned);
 		clean_free(t);
 	} else {

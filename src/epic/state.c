@@ -140,6 +140,7 @@ struct writing {
 	char *keys[CHANGES_MAX], *values[CHANGES_MAX];
 	size_t n;
 	bool told;				/* a new record, or another state */
+	const char *epic;			/* of a sprint that starts over */
 };
 
 static const enum state_at place_of[SHAPES] = { STATE_EPIC, STATE_SPRINT, STATE_AGENT, STATE_FILES, STATE_READY };
@@ -297,6 +298,23 @@ new_id(const struct writing *w)
 	return w->shape == SHAPE_SPRINT ? json_text(w->o, "sprintId", w->id) : w->id;
 }
 
+/* Two epics may call their sprints alike: the record is of the one that had it first, for as long as there is that epic. */
+static int
+check_epic(struct store *s, const struct writing *w, const json_t *old, struct err *e)
+{
+	const char *told = json_text(w->o, "epicId", NULL), *had = json_text(old, "epicId", NULL);
+	struct record r;
+	int found;
+
+	if (w->shape != SHAPE_SPRINT || told == NULL || had == NULL || state_same(STATE_EPIC, told, had))
+		return 0;
+	if ((found = state_find(s, STATE_EPIC, had, &r, NULL, e)) <= 0)
+		return found;
+	record_release(&r);
+	err_set(e, GT_REFUSED, "other-epic", "the sprint \"%.200s\" is one of the epic %.200s, not of %.200s", w->id, had, told);
+	return err_hint(e, "Give it an id of its own; or, if that epic is over: gt-recover epic abandon %.200s", had);
+}
+
 static int
 collect(struct store *s, struct writing *w, struct err *e)
 {
@@ -305,13 +323,18 @@ collect(struct store *s, struct writing *w, struct err *e)
 	json_t *old, *o, *kept;
 	int found = state_find(s, at, w->id, &r, &old, e), ret;
 
-	if (found < 0)
+	if (found < 0 || check_epic(s, w, old, e) != 0) {
+		if (found >= 0) {
+			json_decref(old);
+			record_release(&r);
+		}
 		return -1;
+	}
 	free(w->key);
 	w->key = found > 0 ? xstrdup(r.key) : state_key(at, new_id(w));
 	o = value_of(w, old, store_now(s));
 	w->told = w->shape != SHAPE_FILE && (found == 0 || strcmp(r.tag, state_tag(at, o)) != 0);
-	kept = w->shape == SHAPE_AGENT && !is_beat(w->o) ? json_deep_copy(o) : NULL;
+	kept = w->shape == SHAPE_AGENT && (!is_beat(w->o) || json_text(w->o, "sessionId", NULL) != NULL) ? json_deep_copy(o) : NULL;
 	ret = put(w, at, xstrdup(w->key), r.version, o, e);
 	if (found == 0)
 		check_twin(w, at, new_id(w));
@@ -341,6 +364,79 @@ write_once(struct store *s, void *arg, struct err *e)
 		answer = store_commit(s, w->c, w->n, e);
 	}
 	return answer;
+}
+
+/* ---- starting over ---- */
+
+static json_t *
+without_progress(const struct writing *w, const json_t *old)
+{
+	static const char *const gone[] = { "phase", "filesWritten", "filesInProgress", "confidence", "validators", "tests" };
+	json_t *o = old != NULL ? json_deep_copy(old) : json_object();
+	const json_t *lock = json_object_get(json_object_get(old, "tests"), "lock");
+
+	for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
+		json_object_del(o, gone[i]);
+	if (lock != NULL)
+		json_object_set_new(o, "tests", json_pack("{sO}", "lock", lock));
+	if (json_text(o, "sprintId", NULL) == NULL)
+		json_put(o, "sprintId", w->id);
+	if (json_text(o, "epicId", NULL) == NULL)
+		json_put(o, "epicId", w->epic);
+	json_put(o, "status", "starting");
+	json_put_int(o, "progress", 0);
+	return o;
+}
+
+static int
+drop_files(struct store *s, struct writing *w, struct err *e)
+{
+	struct record r;
+	int found = state_find(s, STATE_FILES, w->id, &r, NULL, e);
+
+	if (found > 0) {
+		w->keys[w->n] = xstrdup(r.key);
+		w->values[w->n] = NULL;
+		w->c[w->n] = (struct change){ CHANGE_DELETE, w->keys[w->n], r.version, NULL, NULL };
+		w->n++;
+	}
+	record_release(&r);
+	return found < 0 ? -1 : 0;
+}
+
+static enum commit
+over_once(struct store *s, void *arg, struct err *e)
+{
+	struct writing *w = arg;
+	struct event ev = { .kind = "sprint.starting", .subject = w->id, .text = "it starts over" };
+	enum commit answer = COMMIT_ERROR;
+	json_t *old, *o;
+	struct record r;
+	int found = state_find(s, STATE_SPRINT, w->id, &r, &old, e), ret;
+
+	forget(w);
+	if (found < 0)
+		return COMMIT_ERROR;
+	w->o = o = without_progress(w, old);
+	ret = put(w, STATE_SPRINT, found > 0 ? xstrdup(r.key) : state_key(STATE_SPRINT, w->id), r.version, json_incref(o), e);
+	if (found == 0)
+		check_twin(w, STATE_SPRINT, w->id);
+	if (ret == 0 && put_in_epic(s, w, old, e) == 0 && drop_files(s, w, e) == 0)
+		answer = event_commit(s, w->c, w->n, &ev, e);
+	json_decref(o);
+	json_decref(old);
+	record_release(&r);
+	return answer;
+}
+
+int
+state_start_over(struct store *s, const char *epic, const char *sprint, struct err *e)
+{
+	struct writing w = { .shape = SHAPE_SPRINT, .id = sprint, .epic = epic };
+	int ret = record_settle(over_once, s, &w, e);
+
+	forget(&w);
+	return ret;
 }
 
 int

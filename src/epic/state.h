@@ -44,9 +44,16 @@ int state_find(struct store *s, enum state_at at, const char *id, struct record 
 /*
  * Commits a checkpoint that shape_take took and shape_clean cleaned. A sprint's goes, in the same commit, into the sprints[] of its epic
  * where it is listed, and the counters there. New records and new states are told by an event ("epic.in_progress", "sprint.completed",
- * "interface.ready"); mere progress is none. *key (heap, may be NULL): of the record. Names: "too-large" (GT_USAGE).
+ * "interface.ready"); mere progress is none. *key (heap, may be NULL): of the record. Names: "too-large" (GT_USAGE); "other-epic"
+ * (GT_REFUSED: a sprint under whose id stands one of another epic).
  */
 int state_write(struct store *s, enum shape shape, const char *id, const json_t *o, char **key, struct err *e);
+
+/*
+ * The sprint is at its beginning, in one commit: starting, 0 %, no files, tests or validators, in its epic's sprints[], too. Its agents and
+ * its test lock stay. One without a record gets one. epic: whose it is.
+ */
+int state_start_over(struct store *s, const char *epic, const char *sprint, struct err *e);
 
 /* A record's value without "schema_version", new reference. NULL with err. */
 json_t *state_object(const struct record *r, struct err *e);

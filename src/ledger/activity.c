@@ -50,6 +50,7 @@ agent_release(struct activity_agent *x)
 {
 	free(x->id);
 	free(x->type);
+	free(x->last.id);
 }
 
 void
@@ -57,6 +58,7 @@ activity_release(struct activity *a)
 {
 	for (size_t i = 0; i < N(texts); i++)
 		free(*text_of(a, i));
+	free(a->last.id);
 	for (size_t i = 0; i < a->n_files; i++)
 		file_release(&a->files[i]);
 	for (size_t i = 0; i < a->n_agents; i++)
@@ -76,6 +78,14 @@ tag_of(const struct activity *a)
 	return a->event != NULL && (strcmp(a->event, "Stop") == 0 || strcmp(a->event, "SessionStart") == 0) ? "waiting" : "working";
 }
 
+static const char *
+status_of(const struct activity *a, const struct activity_file *f)
+{
+	if (f->ended > 0)
+		return f->failed ? "failed" : "written";
+	return activity_unfinished(a, f) ? "in_progress" : "left";
+}
+
 static json_t *
 files_json(const struct activity *a)
 {
@@ -86,7 +96,7 @@ files_json(const struct activity *a)
 		json_t *o = json_object();
 
 		json_put(o, "path", f->path);
-		json_put(o, "status", f->ended > 0 ? "written" : activity_unfinished(a, f) ? "in_progress" : "left");
+		json_put(o, "status", status_of(a, f));
 		json_put(o, "tool", f->tool);
 		json_put(o, "call", f->call);
 		json_put(o, "agent", f->agent);
@@ -95,6 +105,22 @@ files_json(const struct activity *a)
 		json_array_append_new(list, o);
 	}
 	return list;
+}
+
+static void
+put_last(json_t *o, const struct activity_call *last)
+{
+	if (last->at == 0)
+		return;
+	json_put_int(o, "last_call_at", last->at);
+	json_put(o, "last_call", last->id);
+}
+
+static void
+take_last(const json_t *o, struct activity_call *last)
+{
+	last->at = json_number(o, "last_call_at", 0);
+	set(&last->id, json_text(o, "last_call", NULL));
 }
 
 static json_t *
@@ -109,6 +135,7 @@ agents_json(const struct activity *a)
 		json_put(o, "type", a->agents[i].type);
 		json_put_int(o, "began_at", a->agents[i].began);
 		json_put_int(o, "ended_at", a->agents[i].ended);
+		put_last(o, &a->agents[i].last);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -129,6 +156,7 @@ activity_change(const struct activity *a, char **key, char **value, struct chang
 		json_put(o, "host", a->at.host);
 		json_put_int(o, "heard_at", a->heard);
 	}
+	put_last(o, &a->last);
 	json_put_int(o, "started_at", a->started);
 	json_put_int(o, "turned_at", a->turned);
 	json_put_int(o, "ended_at", a->ended);
@@ -150,7 +178,7 @@ take_files(struct activity *a, const json_t *list)
 			continue;
 		a->files = vec_room(a->files, a->n_files, &a->cap_files, sizeof *a->files);
 		a->files[a->n_files] = (struct activity_file){ .began = json_number(o, "began_at", 0),
-		    .ended = json_number(o, "ended_at", 0) };
+		    .ended = json_number(o, "ended_at", 0), .failed = strcmp(json_text(o, "status", ""), "failed") == 0 };
 		set(&a->files[a->n_files].path, json_text(o, "path", NULL));
 		set(&a->files[a->n_files].tool, json_text(o, "tool", NULL));
 		set(&a->files[a->n_files].call, json_text(o, "call", NULL));
@@ -170,6 +198,7 @@ take_agents(struct activity *a, const json_t *list)
 		a->agents = vec_room(a->agents, a->n_agents, &a->cap_agents, sizeof *a->agents);
 		a->agents[a->n_agents] = (struct activity_agent){ .began = json_number(o, "began_at", 0),
 		    .ended = json_number(o, "ended_at", 0) };
+		take_last(o, &a->agents[a->n_agents].last);
 		set(&a->agents[a->n_agents].id, json_text(o, "id", NULL));
 		set(&a->agents[a->n_agents++].type, json_text(o, "type", NULL));
 	}
@@ -192,6 +221,7 @@ from_record(const struct record *r, struct activity *out, struct err *e)
 	snprintf(out->at.boot_id, sizeof out->at.boot_id, "%s", json_text(o, "boot_id", ""));
 	snprintf(out->at.host, sizeof out->at.host, "%s", json_text(o, "host", ""));
 	out->heard = json_number(o, "heard_at", 0);
+	take_last(o, &out->last);
 	out->started = json_number(o, "started_at", 0);
 	out->turned = json_number(o, "turned_at", 0);
 	out->ended = json_number(o, "ended_at", 0);
@@ -253,12 +283,23 @@ find_agent(const struct activity *a, const char *id)
 	return NULL;
 }
 
+/* Beats of one call may come from two hooks: its id tells them from another's. Without ids nobody knows. */
+static bool
+is_other_call(const struct activity_call *last, const struct activity_file *f)
+{
+	return last->at > f->began && last->id != NULL && f->call != NULL && strcmp(last->id, f->call) != 0;
+}
+
 bool
 activity_unfinished(const struct activity *a, const struct activity_file *f)
 {
 	const struct activity_agent *by = find_agent(a, f->agent);
 
-	return f->ended == 0 && f->began > (f->agent == NULL ? a->turned : by != NULL ? by->ended : 0);
+	if (f->ended > 0)
+		return false;
+	if (f->agent == NULL)
+		return f->began > a->turned && !is_other_call(&a->last, f);
+	return by == NULL || (f->began > by->ended && !is_other_call(&by->last, f));
 }
 
 bool
@@ -300,13 +341,15 @@ apply_file(struct activity *a, const struct beat *b, const char *path)
 {
 	struct activity_file *f = file_entry(a, path);
 	int64_t at = b->at.wall_ms;
-	bool fresh = f->began == 0, end = b->kind == BEAT_TOOL_DONE;
+	bool fresh = f->began == 0, end = b->kind != BEAT_TOOL;
 
 	if (!fresh && is_call(f, b) && (end || b->call != NULL)) {
-		if (end)
+		if (end) {
 			f->ended = at;
-		else if (at < f->began)
+			f->failed = b->kind == BEAT_TOOL_FAILED;
+		} else if (at < f->began) {
 			f->began = at;
+		}
 		return;
 	}
 	if (!fresh && (end ? at < f->began || f->ended == 0 : at <= f->began))
@@ -316,6 +359,16 @@ apply_file(struct activity *a, const struct beat *b, const char *path)
 	set(&f->agent, b->agent);
 	f->began = at;
 	f->ended = end ? at : 0;
+	f->failed = b->kind == BEAT_TOOL_FAILED;
+}
+
+static void
+apply_call(struct activity_call *last, const struct beat *b)
+{
+	if (b->kind != BEAT_TOOL || b->at.wall_ms <= last->at)
+		return;
+	last->at = b->at.wall_ms;
+	set(&last->id, b->call);
 }
 
 static void
@@ -352,6 +405,7 @@ apply_agent(struct activity *a, const struct beat *b)
 		x->ended = at > x->ended ? at : x->ended;
 	else
 		x->began = at > x->began ? at : x->began;
+	apply_call(&x->last, b);
 }
 
 static void
@@ -384,7 +438,9 @@ activity_apply(struct activity *a, const struct beat *b)
 	}
 	if (b->agent != NULL)
 		apply_agent(a, b);
-	if (b->path != NULL && (b->kind == BEAT_TOOL || b->kind == BEAT_TOOL_DONE))
+	else
+		apply_call(&a->last, b);
+	if (b->path != NULL && (b->kind == BEAT_TOOL || b->kind == BEAT_TOOL_DONE || b->kind == BEAT_TOOL_FAILED))
 		apply_files(a, b);
 	if (b->kind == BEAT_START)
 		later(&a->started, at);

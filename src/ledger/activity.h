@@ -22,11 +22,19 @@ struct activity_file {
 	char *tool, *call;
 	char *agent;			/* the sub-agent that writes it; NULL: the agent itself */
 	int64_t began, ended;		/* ms since 1970; ended 0: not told */
+	bool failed;			/* it ended so */
+};
+
+/* The newest call of an agent that was told to begin. */
+struct activity_call {
+	char *id;
+	int64_t at;			/* ms since 1970; 0: none */
 };
 
 struct activity_agent {
 	char *id, *type;		/* as the provider calls them; type may be NULL */
 	int64_t began, ended;		/* of its last turn */
+	struct activity_call last;
 };
 
 struct activity {
@@ -37,6 +45,7 @@ struct activity {
 	char *transcript, *cwd, *event, *tool, *socket, *pane;
 	struct moment at;		/* of the newest beat, by its host's clock */
 	int64_t heard;			/* when the store was told last, by its clock, ms since 1970; 0: it is one machine's alone */
+	struct activity_call last;	/* the agent's own, not of its sub-agents */
 	int64_t started, turned, ended;	/* ms since 1970, 0: not told: the last start, end of a turn or new prompt, end */
 	struct activity_file *files;	/* one a path, in the order of their first write; the newest ACTIVITY_FILES */
 	size_t n_files, cap_files;
@@ -52,8 +61,9 @@ int activity_load(struct store *s, const char *conversation, struct activity *ou
 void activity_release(struct activity *a);
 
 /*
- * Had this write begun, and nothing told of its end: neither that of the call, nor of the turn that it stood in? The file may be half
- * written, whole or untouched, when the agent is dead.
+ * Had this write begun, and nothing told of its end: neither that of the call, nor of the turn that it stood in, nor a later call of the same
+ * agent? (Claude Code 2.1.197 and 2.1.330 let nothing else run beside a write.) The file may be half written, whole or untouched, when the
+ * agent is dead.
  */
 bool activity_unfinished(const struct activity *a, const struct activity_file *f);
 /* The sub-agent works, as far as was told. */

@@ -14,6 +14,7 @@
 
 static const struct { const char *event; enum beat_kind kind; } kinds[] = {
 	{ "SessionStart", BEAT_START }, { "UserPromptSubmit", BEAT_PROMPT }, { "PreToolUse", BEAT_TOOL }, { "PostToolUse", BEAT_TOOL_DONE },
+	{ "PostToolUseFailure", BEAT_TOOL_FAILED },
 	{ "SubagentStop", BEAT_AGENT_DONE }, { "Stop", BEAT_STOP }, { "SessionEnd", BEAT_END },
 };
 

@@ -22,6 +22,7 @@ enum beat_kind {
 	BEAT_PROMPT,
 	BEAT_TOOL,			/* a call is about to run */
 	BEAT_TOOL_DONE,			/* it ran to its end */
+	BEAT_TOOL_FAILED,		/* it failed, and its agent was told so */
 	BEAT_AGENT_DONE,		/* a sub-agent's turn has ended */
 	BEAT_STOP,			/* the turn has ended */
 	BEAT_END

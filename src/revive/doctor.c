@@ -33,6 +33,8 @@ static const struct check checks[] = {
 	{ STATE, "prompts", "prompts that nobody took", doctor_prompts },
 	{ STATE, "spool", "what hooks could not tell the store yet", doctor_spool },
 	{ STATE, "epics", "epics that a crash interrupted", doctor_epics },
+	{ STATE, "wip", "refs of work in progress that nobody needs any more", doctor_wip },
+	{ STATE, "strangers", "epics that other programs wrote straight into the store", doctor_strangers },
 	{ "tmux", "program", "tmux -V, faults of that version", doctor_tmux },
 	{ "tmux", "servers", "whether each server answers", doctor_servers },
 	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", doctor_history },

@@ -111,6 +111,9 @@ void doctor_hooks(struct doctor *d);
 void doctor_other_hooks(struct doctor *d);
 void doctor_spool(struct doctor *d);
 void doctor_epics(struct doctor *d);
+void doctor_strangers(struct doctor *d);
+/* doctor_wip.c */
+void doctor_wip(struct doctor *d);
 /* doctor_snapshots.c */
 void doctor_album(struct doctor *d);
 void doctor_fresh(struct doctor *d);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/moment.h"
+#include "base/utf8.h"
 #include "epic/epic.h"
 #include "ledger/hook_row.h"
 #include "ledger/spool.h"
@@ -189,5 +190,35 @@ doctor_epics(struct doctor *d)
 			doctor_tell(d, VERDICT_OK, NULL, "none of %zu open ones was interrupted", list.n);
 	}
 	epics_release(&list);
+	buf_release(&names);
+}
+
+/* A record of ours has a version beside it; what was SET at the same keys has none, and is never written over. */
+void
+doctor_strangers(struct doctor *d)
+{
+	struct buf names = BUF_INIT;
+	struct err e = ERR_INIT;
+	json_t *list = d->store != NULL ? epics_strangers(d->store, &e) : NULL;
+	size_t n = json_array_size(list);
+
+	for (size_t i = 0; i < n && i < NAMES; i++) {
+		const char *id = json_string_value(json_array_get(list, i));
+
+		buf_str(&names, i > 0 ? ", " : "");
+		utf8_escape(&names, id, strlen(id), 60);
+	}
+	if (n > NAMES)
+		buf_fmt(&names, " and %zu more", n - NAMES);
+	if (d->store == NULL)
+		doctor_tell(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
+	else if (list == NULL)
+		doctor_tell_err(d, VERDICT_ERROR, &e);
+	else if (n == 0)
+		doctor_tell(d, VERDICT_OK, NULL, "none");
+	else
+		doctor_tell(d, VERDICT_WARNING, "give gt-recover another database of the server (state), then take each in: redis-cli GET epic:ID:state"
+		    " | gt-recover checkpoint epic ID, and its sprints and agents so, too", "%zu that no command of ours sees: %s", n, names.data);
+	json_decref(list);
 	buf_release(&names);
 }

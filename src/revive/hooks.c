@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "revive/hooks.h"
+#include "agent/launch.h"
 #include "agent/profile.h"
 #include "agent/session_file.h"
 #include "base/buf.h"
@@ -60,20 +61,43 @@ check(const struct hook_row *row, const struct buf *text, struct err *e)
 }
 
 static bool
+is_name(const void *unused, const char *program)
+{
+	(void)unused;
+	return strcmp(program, NAME) == 0;
+}
+
+/* The one simple command that hooks_add writes; with anything before, around or behind it, it is a person's own. */
+static bool
+is_our_line(const char *line, const char *event)
+{
+	struct launch l;
+	size_t n;
+	bool yes;
+
+	launch_command(&l, line, "", is_name, NULL);
+	n = l.n_words;
+	yes = l.certain && l.program == 0 && n >= 3 && n % 2 == 1 && strcmp(l.words[1].text, "hook") == 0 &&
+	    strcmp(l.words[2].text, event) == 0 &&
+	    l.words[0].from == strspn(line, " ") && line[l.words[n - 1].to + strspn(line + l.words[n - 1].to, " ")] == '\0';
+	for (size_t i = 3; i < n && yes; i += 2)
+		yes = strcmp(l.words[i].text, "--town") == 0 || strcmp(l.words[i].text, "--config") == 0 ||
+		    strcmp(l.words[i].text, "--agent") == 0;
+	launch_release(&l);
+	return yes;
+}
+
+static bool
 is_ours(const struct hook_row *row, struct json_slice hook, const char *event)
 {
 	struct json_slice v = json_slice_get(hook, row->command);
-	char *words = xasprintf(" hook %s", event), *at;
 	struct buf command = BUF_INIT;
 	bool yes;
 
 	if (json_slice_string(v))
 		json_slice_text(&command, v);
-	at = strstr(command.data, NAME);
-	at = at != NULL ? strstr(at, words) : NULL;
-	yes = at != NULL && (at[strlen(words)] == '\0' || at[strlen(words)] == ' ');
+	yes = is_our_line(command.data, event);
 	buf_release(&command);
-	free(words);
 	return yes;
 }
 
@@ -344,6 +368,9 @@ hooks_look(const struct hook_row *row, const char *path, size_t *n, char **comma
 	return ret;
 }
 
+/* What stands behind the last brace of a file that hooks_install made; whoever writes into it by a program takes it away. */
+#define MADE "\n\n"
+
 int
 hooks_install(const char *path, const struct hook_call *call, size_t *added, struct err *e)
 {
@@ -351,9 +378,12 @@ hooks_install(const char *path, const struct hook_call *call, size_t *added, str
 	mode_t mode;
 	char *real;
 	int ret = read_settings(path, &text, &real, &mode, e);
+	bool missing = ret == 0 && access(real, F_OK) != 0;
 
 	if (ret == 0)
 		ret = hooks_add(&text, call, added, e);
+	if (ret == 0 && *added > 0 && missing)
+		buf_str(&text, MADE);
 	if (ret == 0 && *added > 0)
 		ret = write_settings(real, &text, mode, e);
 	free(real);
@@ -372,8 +402,7 @@ hooks_uninstall(const struct hook_row *row, const char *path, size_t *removed, s
 	*removed = 0;
 	if (ret == 0 && text.len > 0)
 		ret = hooks_remove(row, &text, removed, e);
-	/* hooks_add makes a file without a newline at its end */
-	if (ret == 0 && *removed > 0 && strcmp(text.data, "{}") == 0)
+	if (ret == 0 && *removed > 0 && strcmp(text.data, "{}" MADE) == 0)
 		ret = unlink(real) == 0 && io_sync_parent(real) == 0 ? 0 : err_sys(e, GT_FAIL, "unwritable", "%s cannot be removed", real);
 	else if (ret == 0 && *removed > 0)
 		ret = write_settings(real, &text, mode, e);

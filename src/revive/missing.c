@@ -95,7 +95,7 @@ server_died(const struct memory_server *s, int64_t pid, int64_t start)
 
 	if (s->pid != 0)
 		return s->pid != pid || s->start != start;
-	return !s->runs || proc_read((pid_t)pid, &p) != 0 || !str_starts(p.comm, "tmux");
+	return !s->runs || proc_read((pid_t)pid, &p) != 0 || p.state == 'Z' || !str_starts(p.comm, "tmux");
 }
 
 /* The server on which the agent lived that no snapshot saw. */

@@ -146,7 +146,8 @@ takeup(struct recovery *r, struct err *e)
 	} else if (!r->taken_up) {
 		a.stood_dead = r->c->class == CLASS_DEAD && a.phase >= PHASE_RESPAWNED;
 		ret = ending_judged(r->w, &a, r->c->config_dir, "the agent died again before it took the prompt up", e);
-		if (ret == 0)
+		/* what died is what it had started, unless that is the crash before it */
+		if (ret == 0 && (r->c->started_by == NULL || strcmp(r->c->started_by, a.id) != 0))
 			ret = check_answered(r, &a, e);
 	}
 	if (r->taken_up) {

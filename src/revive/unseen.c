@@ -87,6 +87,29 @@ find_successor(struct store *store, const struct snapshot *h, struct attempt *ou
 	return false;
 }
 
+/* What it started may have died unseen as well, and been brought back: the last of that row. */
+static void
+follow(struct store *store, struct attempt *a)
+{
+	struct attempts all = { .n = 0 };
+	size_t next = 0;
+
+	if (attempts_all(store, &all, NULL) != 0)
+		all.n = 0;
+	for (int i = 0; i < MOST_LINKS && next < all.n; i++) {
+		for (next = 0; next < all.n; next++)
+			if (all.v[next].previous != NULL && strcmp(all.v[next].previous, a->id) == 0 && all.v[next].times[PHASE_RESPAWNED] != 0 &&
+			    strcmp(all.v[next].class, class_name(CLASS_RESPAWNED)) != 0)
+				break;
+		if (next < all.n) {
+			attempt_release(a);
+			*a = all.v[next];
+			attempt_init(&all.v[next]);
+		}
+	}
+	attempts_release(&all);
+}
+
 /* Of one that never read its prompt: what it heard instead began a conversation that no living process has. */
 static char *
 find_newborn(const char *config_dir, const struct attempt *a)
@@ -179,6 +202,8 @@ unseen_find(struct world *w, const struct snapshot *h, struct unseen *out)
 	out->later = find_successor(store, h, &a);
 	if (!out->later && (h->session_id != NULL || !find_maker(store, h, &a)))
 		return;
+	if (out->later)
+		follow(store, &a);
 	out->id = xstrdup(a.id);
 	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
 	out->began = a.times[PHASE_RESPAWNED];

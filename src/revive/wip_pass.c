@@ -291,6 +291,23 @@ find_newer(const char *cwd, const char *ref, struct wip *best)
 	}
 }
 
+char *
+wip_of_sprint(const struct epic *x, size_t i, const char *cwd, int64_t *at)
+{
+	bool listed = i < json_array_size(json_object_get(x->record, "sprints"));
+	char *ref = wip_ref_of_sprint(x->id, listed ? i + 1 : 0, x->sprints[i].id), *shown = NULL;
+	struct wip w = { .at = 0 };
+
+	if (git_near(cwd))
+		find_newer(cwd, ref, &w);
+	if (w.at > 0)
+		shown = xstrdup(wip_ref_short(w.ref));
+	*at = w.at;
+	wip_release(&w);
+	free(ref);
+	return shown;
+}
+
 void
 wip_tell(struct world *w, const char *agent, const char *session, const char *cwd, struct buf *out)
 {
@@ -320,7 +337,12 @@ wip_tell(struct world *w, const char *agent, const char *session, const char *cw
 		clock_iso(out, best.at);
 		buf_fmt(out, " to the git ref %s, with untracked files.\n"
 		    "  What is on disk may be newer. To compare: git diff %s\n"
-		    "  To take a file back: git restore --source=%s --worktree -- PATH; all of them: -- :/\n", ref, ref, ref);
+		    "  To take a file back: git restore --source=%s --worktree -- PATH\n", ref, ref, ref);
+		if (*best.base != '\0') {
+			buf_str(out, "  All that it changed, the rest stays as it is on disk: ");
+			wip_restore_command(out, &best, true);
+			buf_chr(out, '\n');
+		}
 	}
 	wip_release(&best);
 }

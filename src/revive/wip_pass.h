@@ -3,11 +3,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "work/wip.h"
 
 struct buf;
+struct epic;
 struct scrub;
 struct world;
 
@@ -40,6 +42,12 @@ struct wip_pass {
 int wip_pass(struct world *w, const char *const *names, size_t n, bool dry_run, struct wip_pass *out, struct err *e);
 void wip_pass_release(struct wip_pass *p);
 const char *wip_how_name(enum wip_how how);	/* "committed", "unchanged", "wanted", "failed" */
+
+/*
+ * The ref on which the work of the epic's sprint at that place, from 0, is committed, as git's commands take it, and when that was, ms since 1970;
+ * cwd: somewhere in its work tree. Heap; NULL: there is none, or git does not tell.
+ */
+char *wip_of_sprint(const struct epic *x, size_t i, const char *cwd, int64_t *at);
 
 /*
  * For the prompt of an agent that comes back, a few lines: on which ref its work was committed, when, and how it is taken back. Nothing

@@ -16,6 +16,9 @@ struct backend {
 	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
 	int (*hold)(struct store *s, struct err *e);
 	void (*let_go)(struct store *s);
+	/* NULL: no other program can write there. */
+	int (*strangers)(struct store *s, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg,
+	    struct err *e);
 };
 
 struct store {

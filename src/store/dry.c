@@ -180,6 +180,12 @@ dry_let_go(struct store *base)
 	(void)base;
 }
 
+static int
+dry_strangers(struct store *base, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e)
+{
+	return store_strangers(((struct dry_store *)base)->under, prefix, suffix, found, arg, e);
+}
+
 static void
 forget(void *record)
 {
@@ -205,6 +211,7 @@ static const struct backend dry_calls = {
 	.commit = dry_commit,
 	.hold = dry_hold,
 	.let_go = dry_let_go,
+	.strangers = dry_strangers,
 };
 
 struct store *

@@ -314,6 +314,35 @@ redis_let_go(struct store *base)
 	(void)base;
 }
 
+static int
+redis_strangers(struct store *base, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	char *pattern = xasprintf("%s*%s", prefix, suffix), *cursor = xstrdup("0");
+	int ret = 0;
+
+	do {
+		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_strangers), WORD("0"), WORD(cursor), WORD(pattern) };
+		redisReply *r = redis_ask(s, words, COUNT(words), e);
+		const redisReply *next = redis_text_at(r, 0);
+
+		if (r == NULL || next == NULL) {
+			ret = r != NULL ? redis_strange(s, e) : -1;
+		} else {
+			free(cursor);
+			cursor = xstrdup(next->str);
+			for (size_t i = 1; i < r->elements; i++)
+				if (redis_text_at(r, i) != NULL)
+					found(r->element[i]->str, arg);
+		}
+		if (r != NULL)
+			freeReplyObject(r);
+	} while (ret == 0 && strcmp(cursor, "0") != 0);
+	free(pattern);
+	free(cursor);
+	return ret;
+}
+
 static void
 redis_close(struct store *base)
 {
@@ -333,6 +362,7 @@ static const struct backend redis_calls = {
 	.commit = redis_commit,
 	.hold = redis_hold,
 	.let_go = redis_let_go,
+	.strangers = redis_strangers,
 };
 
 struct store *

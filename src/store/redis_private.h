@@ -66,6 +66,7 @@ const redisReply *redis_text_at(const redisReply *r, size_t i);
 int redis_strange(const struct redis_store *s, struct err *e);
 
 /* Scripts; each says above itself what it takes and answers. */
-extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[], redis_script_settle[];
+extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[], redis_script_settle[],
+    redis_script_strangers[];
 
 #endif

@@ -114,3 +114,12 @@ const char redis_script_settle[] =
     "if redis.call('ZSCORE', 'gt-recover:done', ARGV[2]) then return {'done'} end\n"
     "redis.call('ZADD', 'gt-recover:done', redis.call('GET', 'gt-recover:seq'), '!' .. ARGV[2])\n"
     "return {'never'}\n";
+
+/* cursor (SCAN), pattern. Answers the next cursor and the keys of texts that are no records of ours. */
+const char redis_script_strangers[] =
+    "local step = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 1000)\n"
+    "local out = {step[1]}\n"
+    "for _, key in ipairs(step[2]) do\n"
+    "  if redis.call('HEXISTS', 'gt-recover:records', key) == 0 and redis.call('TYPE', key).ok == 'string' then out[#out + 1] = key end\n"
+    "end\n"
+    "return out\n";

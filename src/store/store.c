@@ -260,6 +260,12 @@ store_commit(struct store *s, const struct change *changes, size_t n, struct err
 }
 
 int
+store_strangers(struct store *s, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e)
+{
+	return s->calls->strangers != NULL ? s->calls->strangers(s, prefix, suffix, found, arg, e) : 0;
+}
+
+int
 store_hold(struct store *s, struct err *e)
 {
 	return s->calls->hold(s, e);

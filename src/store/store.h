@@ -145,6 +145,13 @@ enum commit store_commit(struct store *s, const struct change *changes, size_t n
 int store_hold(struct store *s, struct err *e);
 void store_let_go(struct store *s);
 
+/*
+ * Calls `found` for each key "PREFIX…SUFFIX" (plain words) at which another program keeps a text, where a record of ours would stand: no other
+ * call sees it. A key may be told twice while somebody writes. Looks through all keys of Redis's database, a thousand at a time; in SQLite
+ * there are none.
+ */
+int store_strangers(struct store *s, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e);
+
 void record_release(struct record *r);
 void records_release(struct records *r);
 

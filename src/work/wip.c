@@ -37,13 +37,13 @@ wip_git(struct visit *v, const char *what, const char *const *more, const struct
 }
 
 int
-wip_hash(const struct buf *answer, char hash[65])
+wip_hash(const char *answer, char hash[65])
 {
-	size_t n = strspn(answer->data, "0123456789abcdef");
+	size_t n = strspn(answer, "0123456789abcdef");
 
-	if (n < 40 || n > 64 || (answer->data[n] != '\n' && answer->data[n] != '\0'))
+	if (n < 40 || n > 64 || (answer[n] != '\n' && answer[n] != '\0'))
 		return -1;
-	memcpy(hash, answer->data, n);
+	memcpy(hash, answer, n);
 	hash[n] = '\0';
 	return 0;
 }
@@ -76,17 +76,23 @@ find_top(struct visit *v, struct wip *out, struct err *e)
 	return ret;
 }
 
-/* HEAD's commit and tree; neither before the first commit. */
+/* HEAD's commit and tree, and what checkpoints differ from: before the first commit there is neither, and that is the empty tree. */
 static int
 read_head(struct wip_work *w, struct err *e)
 {
 	static const char *const commit[] = { "rev-parse", "-q", "--verify", "HEAD^{commit}", NULL };
 	static const char *const tree[] = { "rev-parse", "-q", "--verify", "HEAD^{tree}", NULL };
-	struct buf out = BUF_INIT;
+	static const char *const empty[] = { "hash-object", "-t", "tree", "--stdin", NULL };
+	struct buf out = BUF_INIT, none = BUF_INIT;
 	int status = visit_git(&w->v, commit, &out, NULL, e);
 
-	if (status == 0 && wip_hash(&out, w->head) == 0)
-		status = wip_git(&w->v, "rev-parse", tree, NULL, &out, e) == 0 && wip_hash(&out, w->head_tree) == 0 ? 0 : -1;
+	if (status == 0 && wip_hash(out.data, w->head) == 0) {
+		status = wip_git(&w->v, "rev-parse", tree, NULL, &out, e) == 0 && wip_hash(out.data, w->head_tree) == 0 ? 0 : -1;
+		memcpy(w->base, w->head, sizeof w->base);
+	} else if (status >= 0) {
+		status = wip_git(&w->v, "hash-object", empty, &none, &out, e) == 0 && wip_hash(out.data, w->base) == 0 ? 0 : -1;
+	}
+	buf_release(&none);
 	buf_release(&out);
 	return status < 0 ? -1 : 0;
 }
@@ -194,6 +200,33 @@ tell_left(struct wip_work *w)
 	w->out->left = buf_detach(&out);
 }
 
+/*
+ * In an index of its own that has what HEAD had: what the checkpoint holds as HEAD had it is thereby no change, and stays as it is on disk.
+ * args: that commit and the checkpoint, or what prints both.
+ */
+static void
+put_restore(struct buf *out, const char *top, const char *args)
+{
+	buf_str(out, "(");
+	if (top != NULL) {
+		buf_str(out, "cd ");
+		quote_sh(out, top);
+		buf_str(out, " && ");
+	}
+	buf_fmt(out, "set -- %s && d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && export GIT_INDEX_FILE=\"$d/index\" && "
+	    "git read-tree \"$1\" && git read-tree --reset -u \"$1\" \"$2\")", args);
+}
+
+/* The ref may have moved on when that is read: both are those that it has then. */
+static void
+put_restore_of(struct buf *out, const char *ref)
+{
+	char *args = xasprintf("$(git log -1 --format='%%(trailers:key=" WIP_BASE ",valueonly) %%H' %s)", ref);
+
+	put_restore(out, NULL, args);
+	free(args);
+}
+
 static void
 write_message(struct wip_work *w, struct buf *out)
 {
@@ -203,8 +236,12 @@ write_message(struct wip_work *w, struct buf *out)
 		buf_fmt(out, "\n%s", w->ask->notes);
 	if (w->out->n_left > 0)
 		buf_fmt(out, "\nLeft out, as in HEAD:\n%s", w->out->left);
-	buf_fmt(out, "\nTo take it back: git restore --source=%s --worktree -- :/\n", wip_ref_short(w->out->ref));
-	buf_fmt(out, "\n🤖 Auto-checkpoint via " WHO "\n\nWork-tree: %s\n", w->word);
+	if (w->out->files > 0) {
+		buf_str(out, "\nTo take it back: ");
+		put_restore_of(out, w->out->ref);
+		buf_chr(out, '\n');
+	}
+	buf_fmt(out, "\n🤖 Auto-checkpoint via " WHO "\n\n" WIP_TREE ": %s\n" WIP_BASE ": %s\n", w->word, w->base);
 }
 
 /* ---- the commit ---- */
@@ -238,7 +275,7 @@ commit_tree(struct wip_work *w, const char *tree, char commit[65], struct err *e
 	write_message(w, &message);
 	if (within >= 0)
 		ret = wip_git(&w->v, "commit-tree", ask, &message, &out, e);
-	if (ret == 0 && wip_hash(&out, commit) != 0)
+	if (ret == 0 && wip_hash(out.data, commit) != 0)
 		ret = err_set(e, GT_FAIL, "git", "git commit-tree answered something else in %.300s", w->out->top);
 	buf_release(&message);
 	buf_release(&out);
@@ -282,6 +319,7 @@ commit(struct wip_work *w, struct err *e)
 		if (read_head(w, e) != 0 || wip_choose_ref(w, w->ask->ref, e) != 0 || wip_tree(w, tree, e) != 0)
 			return -1;
 		memcpy(w->out->commit, w->tip.commit, sizeof w->out->commit);
+		memcpy(w->out->base, w->tip.base, sizeof w->out->base);
 		last = *w->tip.commit != '\0' ? w->tip.tree : w->head_tree;
 		if (strcmp(tree, last) == 0 || (*last == '\0' && w->n == 0))
 			break;
@@ -293,6 +331,7 @@ commit(struct wip_work *w, struct err *e)
 	if (commit_tree(w, tree, made, e) != 0 || move_ref(w, made, e) != 0)
 		return -1;
 	memcpy(w->out->commit, made, sizeof made);
+	memcpy(w->out->base, w->base, sizeof w->out->base);
 	return 1;
 }
 
@@ -310,6 +349,35 @@ wip_commit(const struct wip_ask *ask, struct wip *out, struct err *e)
 	return ret;
 }
 
+char *
+wip_top(const char *dir)
+{
+	struct wip_work w;
+	struct wip found;
+	char *top;
+
+	begin(&w, dir, NULL, &found, NULL);
+	top = found.top;
+	found.top = NULL;
+	end(&w);
+	wip_release(&found);
+	return top;
+}
+
+int
+wip_each(const char *dir, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e)
+{
+	struct wip_work w;
+	struct wip found;
+	int ret = begin(&w, dir, NULL, &found, e);
+
+	if (ret > 0)
+		ret = wip_refs(&w, row, arg, e);
+	end(&w);
+	wip_release(&found);
+	return ret;
+}
+
 int
 wip_find(const char *dir, const char *ref, struct wip *out, struct err *e)
 {
@@ -320,6 +388,7 @@ wip_find(const char *dir, const char *ref, struct wip *out, struct err *e)
 		ret = wip_choose_ref(&w, ref, e);
 	if (ret == 0 && *w.tip.commit != '\0') {
 		memcpy(out->commit, w.tip.commit, sizeof out->commit);
+		memcpy(out->base, w.tip.base, sizeof out->base);
 		out->at = w.tip.at;
 		ret = 1;
 	}
@@ -328,9 +397,10 @@ wip_find(const char *dir, const char *ref, struct wip *out, struct err *e)
 }
 
 void
-wip_restore_command(struct buf *out, const struct wip *w)
+wip_restore_command(struct buf *out, const struct wip *w, bool within)
 {
-	buf_str(out, "git -C ");
-	quote_sh(out, w->top);
-	buf_fmt(out, " restore --source=%s --worktree -- :/", wip_ref_short(w->ref));
+	char *args = xasprintf("%s %s", w->base, w->commit);
+
+	put_restore(out, within ? NULL : w->top, args);
+	free(args);
 }

@@ -1,6 +1,7 @@
 #ifndef WORK_WIP_H
 #define WORK_WIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ struct wip_ask {
 struct wip {
 	char *top, *ref;		/* the work tree and the ref that was taken; heap */
 	char commit[65];		/* the newest checkpoint; "": there is none */
+	char base[65];			/* what HEAD was then, or the empty tree: what it differs from; "": it does not tell */
 	int64_t at;			/* when it was made, ms since 1970; of wip_find */
 	size_t files;			/* in it that differ from HEAD */
 	size_t n_left;			/* files that were left out */
@@ -69,7 +71,19 @@ int wip_commit(const struct wip_ask *ask, struct wip *out, struct err *e);
 /* The checkpoint of the work tree that dir lies in, under that ref: 1, 0 there is none, -1 as above. Release in any case. */
 int wip_find(const char *dir, const char *ref, struct wip *out, struct err *e);
 
-/* The command that takes all of it back into its work tree; HEAD and index stay. */
-void wip_restore_command(struct buf *out, const struct wip *w);
+/* The top of the work tree that dir lies in. Heap; NULL: there is none, or git does not tell. */
+char *wip_top(const char *dir);
+/*
+ * Calls row for each ref of work in progress in that repository, whatever work tree it is of: all below refs/gt-recover/, and sprints' branches that
+ * bear a work tree's word. at: when its newest checkpoint was made, ms since 1970. -1 as above.
+ */
+int wip_each(const char *dir, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e);
+
+/*
+ * The command, for sh, that takes all of it back: what the checkpoint holds differently from its base is written, or deleted, in the work
+ * tree. All else there stays as it is, and so do what was left out, HEAD and index. Only where there is a base. within: it has no path, to
+ * be run anywhere in the work tree. The message of a checkpoint has the same for its ref.
+ */
+void wip_restore_command(struct buf *out, const struct wip *w, bool within);
 
 #endif

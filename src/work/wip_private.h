@@ -10,6 +10,10 @@
 #include "work/visit.h"
 #include "work/wip.h"
 
+/* Trailers of a checkpoint's message: the word of its work tree, and struct wip's base. */
+#define WIP_TREE "Work-tree"
+#define WIP_BASE "Base"
+
 /* A file that differs from HEAD. */
 struct wip_entry {
 	char *path;			/* from the top of the work tree */
@@ -24,6 +28,7 @@ struct wip_entry {
 /* The commit that a ref had. */
 struct wip_tip {
 	char commit[65], tree[65];	/* "": there is none */
+	char base[65];			/* "": it does not tell */
 	int64_t at;			/* ms since 1970 */
 };
 
@@ -34,6 +39,7 @@ struct wip_work {
 	struct visit private;		/* the same with an index of our own */
 	struct buf status;		/* git's, of which entries was made */
 	char head[65], head_tree[65];	/* "": nothing is committed yet */
+	char base[65];			/* head, or the empty tree */
 	char word[WIP_WORD];
 	struct wip_tip tip;
 	struct wip_entry *entries;
@@ -43,10 +49,13 @@ struct wip_work {
 /* Runs git; a status other than 0 is an error that says that git failed at `what`. 0 or -1. */
 int wip_git(struct visit *v, const char *what, const char *const *more, const struct buf *in, struct buf *out, struct err *e);
 /* The first line of git's answer as an object's name. -1: it is none. */
-int wip_hash(const struct buf *answer, char hash[65]);
+int wip_hash(const char *answer, char hash[65]);
 
 /* Which ref is this work tree's: sets out->ref and tip. */
 int wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e);
+
+/* As wip_each. */
+int wip_refs(struct wip_work *w, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e);
 
 /* The tree of the work tree; sets entries. */
 int wip_tree(struct wip_work *w, char tree[65], struct err *e);

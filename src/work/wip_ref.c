@@ -10,6 +10,8 @@
 #define HEADS "refs/heads/"
 #define OURS "refs/gt-recover/"
 #define NAME_MAX_BYTES 100
+#define FORMAT "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00%(trailers:key=" WIP_TREE ",key=" WIP_BASE \
+	")%00%(worktreepath)%00"		/* struct ref */
 
 /* ---- names ---- */
 
@@ -78,14 +80,14 @@ wip_ref_short(const char *ref)
 
 /* A ref as git tells of it; strings are git's answer. */
 struct ref {
-	const char *name, *commit, *tree, *seconds, *word, *checked_out;
+	const char *name, *commit, *tree, *seconds, *trailers, *checked_out;
 };
 
 /* The next one of the answer, or false. */
 static bool
 next_ref(char **p, const char *end, struct ref *r)
 {
-	const char **fields[] = { &r->name, &r->commit, &r->tree, &r->seconds, &r->word, &r->checked_out };
+	const char **fields[] = { &r->name, &r->commit, &r->tree, &r->seconds, &r->trailers, &r->checked_out };
 
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
 		size_t n = strnlen(*p, (size_t)(end - *p));
@@ -97,6 +99,16 @@ next_ref(char **p, const char *end, struct ref *r)
 	}
 	*p += **p == '\n';
 	return true;
+}
+
+/* What stands behind that key, up to a newline or the end; "": it is not there. (git 2.39 takes one trailer's key a format.) */
+static const char *
+trailer(const struct ref *r, const char *key)
+{
+	for (const char *line = r->trailers; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n')
+		if (str_starts(line, key))
+			return line + strlen(key);
+	return "";
 }
 
 struct choice {
@@ -134,8 +146,7 @@ choice_release(struct choice *c)
 static int
 look(struct wip_work *w, struct choice *c, struct buf *out, struct err *e)
 {
-	const char *ask[] = { "for-each-ref", "--format=%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00"
-		"%(trailers:key=Work-tree,valueonly)%00%(worktreepath)%00", c->base, c->mine, c->folder, NULL };
+	const char *ask[] = { "for-each-ref", FORMAT, c->base, c->mine, c->folder, NULL };
 	struct ref r;
 	char *p;
 
@@ -200,6 +211,8 @@ take(struct wip_work *w, const char *name, const struct ref *r, struct err *e)
 		return err_set(e, GT_FAIL, "git", "the ref %.200s is no commit", name);
 	memcpy(w->tip.commit, r->commit, strlen(r->commit) + 1);
 	memcpy(w->tip.tree, r->tree, strlen(r->tree) + 1);
+	if (wip_hash(trailer(r, WIP_BASE ": "), w->tip.base) != 0)
+		*w->tip.base = '\0';
 	w->tip.at = (int64_t)strtoll(r->seconds, NULL, 10) * 1000;
 	return 0;
 }
@@ -222,16 +235,33 @@ wip_choose_ref(struct wip_work *w, const char *wanted, struct err *e)
 		ret = look(w, &c, &out, e);
 	}
 	if (ret == 0 && c.mine_ref.name == NULL && c.base_ref.name != NULL) {
-		size_t n = strcspn(c.base_ref.word, "\n");
+		const char *word = trailer(&c.base_ref, WIP_TREE ": ");
+		size_t n = strcspn(word, "\n");
 
 		other = w->ask != NULL && *c.base_ref.checked_out != '\0';
-		if (!other && (n != WIP_WORD - 1 || strncmp(c.base_ref.word, w->word, n) != 0))
-			other = is_other_tree(w, c.base_ref.word, e);
+		if (!other && (n != WIP_WORD - 1 || strncmp(word, w->word, n) != 0))
+			other = is_other_tree(w, word, e);
 		ret = other < 0 ? -1 : 0;
 	}
 	if (ret == 0)
 		ret = c.mine_ref.name != NULL || other > 0 ? take(w, c.mine, &c.mine_ref, e) : take(w, c.base, &c.base_ref, e);
 	choice_release(&c);
+	buf_release(&out);
+	return ret;
+}
+
+int
+wip_refs(struct wip_work *w, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e)
+{
+	static const char *const ask[] = { "for-each-ref", FORMAT, OURS, HEADS "epic-*/sprint-*-wip", NULL };
+	struct buf out = BUF_INIT;
+	struct ref r;
+	int ret = wip_git(&w->v, "for-each-ref", ask, NULL, &out, e);
+	char *p = out.data;
+
+	while (ret == 0 && next_ref(&p, out.data + out.len, &r))
+		if (strcspn(trailer(&r, WIP_TREE ": "), "\n") == WIP_WORD - 1)
+			row(r.name, (int64_t)strtoll(r.seconds, NULL, 10) * 1000, arg);
 	buf_release(&out);
 	return ret;
 }

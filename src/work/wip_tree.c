@@ -471,7 +471,7 @@ make_tree(struct wip_work *w, char tree[65], struct err *e)
 		ret = wip_git(&w->private, "update-index", update, &in, &out, e);
 	if (ret == 0)
 		ret = wip_git(&w->private, "write-tree", write, NULL, &out, e);
-	if (ret == 0 && wip_hash(&out, tree) != 0)
+	if (ret == 0 && wip_hash(out.data, tree) != 0)
 		ret = err_set(e, GT_FAIL, "git", "git write-tree answered something else in %.300s", w->out->top);
 	buf_release(&in);
 	buf_release(&out);

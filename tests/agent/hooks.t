@@ -24,6 +24,7 @@ cat >"$W/scenario.json" <<JSON
 	{"when": "write the first", "turns": [
 	 [{"tool": "Write", "input": {"file_path": "$dir/first.md", "content": "# First\n"}}], [{"text": "The first one is written."}]]},
 	{"when": "write the second", "content": [{"text": "Writing it now."},
+	 {"tool": "Write", "input": {"file_path": "/proc/nowhere/lost.md", "content": "# Lost\n"}},
 	 {"tool": "Write", "input": {"file_path": "$dir/second.md", "content": "# Second\n"}}]},
 	{"when": "ask a helper", "turns": [
 	 [{"tool": "Agent", "input": {"description": "Count lines", "prompt": "Please count all lines.", "subagent_type": "general-purpose"}}],
@@ -41,13 +42,13 @@ claude_env "$W/hooked" "$(cat "$W/port")"
 for word in "${CLAUDE_ENV[@]}"; do
 	args+=(--env "$word")
 done
-# a hook of somebody's own, for which a Write has to wait once the gate is there
+# a hook of somebody's own, for which the second Write has to wait once the gate is there
 cat >"$W/hooked/.claude/settings.json" <<JSON
 {
   "skipDangerousModePermissionPrompt": true,
   "hooks": {
     "PreToolUse": [
-      {"matcher": "Write", "hooks": [{"type": "command", "command": "if [ -e $W/gate ]; then : >$W/waits; read -r x <$W/gate; fi"}]}
+      {"matcher": "Write", "hooks": [{"type": "command", "command": "if [ -e $W/gate ] && grep -q second; then : >$W/waits; read -r x <$W/gate; fi"}]}
     ]
   }
 }
@@ -120,6 +121,8 @@ mkfifo "$W/gate"
 tell_agent hooked 'Please write the second one.'
 ok 'it is in the middle of a Write' until_ 20 test -e "$W/waits"
 ok 'of which the beginning is told' until_ 20 file_is second.md in_progress
+is "$(sql "$DB" "select f.value ->> 'status' from record, json_each(record.value, '\$.files') f
+	where record.key = 'activity:$talk' and f.value ->> 'path' = '/proc/nowhere/lost.md'")" left 'the one before it failed, of which no hook tells'
 until_ 10 grep -qs second.md "$W"/hooked/.claude/projects/*/*.jsonl
 printf '# Sec' >"$dir/second.md"
 rm -f "$W/gate"
@@ -129,7 +132,7 @@ like "$OUT" 'Found 1 interrupted epic.*The book.*INTERRUPTED \(60%\).*Files comp
 like "$OUT" "Half-written files:.*$dir/second.md" 'and names the half-written file'
 gt prompt hooked -L "$SOCKET"
 like "$OUT" 'Write\([^)]*second\.md\) was under way: the file is there, 5 bytes' 'the prompt names the half-written file'
-unlike "$(grep 'under way' <<<"$OUT")" 'first\.md' 'and no other'
+unlike "$(grep 'under way' <<<"$OUT")" 'first\.md|lost\.md' 'and no other'
 printf '1\n' >"$W/in"
 gt_in "$W/in" -L "$SOCKET" epic resume book
 like "$RC $ERR $OUT" '^0 .*writer is back.*Active sprints: 1 \(sprint 1\)' 'epic resume brings it back'

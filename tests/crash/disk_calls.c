@@ -231,13 +231,31 @@ rename(const char *from, const char *to)
 }
 
 /* A file of the disk is as old as its clock says: one in eight is an hour old. */
+static time_t
+age(const char *path, time_t otherwise)
+{
+	if (disk_name(path) == NULL)
+		return otherwise;
+	return disk.clock / 1000 - (disk_random(&disk.random) % 8 == 0 ? 3600 : 0);
+}
+
 int
 stat(const char *path, struct stat *st)
 {
 	int r = fstatat(AT_FDCWD, path, st, 0);
 
-	if (r == 0 && disk_name(path) != NULL)
-		st->st_mtim.tv_sec = disk.clock / 1000 - (disk_random(&disk.random) % 8 == 0 ? 3600 : 0);
+	if (r == 0)
+		st->st_mtim.tv_sec = age(path, st->st_mtim.tv_sec);
+	return r;
+}
+
+int
+stat64(const char *path, struct stat64 *st)
+{
+	int r = fstatat64(AT_FDCWD, path, st, 0);
+
+	if (r == 0)
+		st->st_mtim.tv_sec = age(path, st->st_mtim.tv_sec);
 	return r;
 }
 

@@ -2,31 +2,9 @@
 # An epic whose agents are killed is found, shown, and resumed: each agent once, with its checkpoint; who is done is left alone.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-DB=$XDG_STATE_HOME/gt-recover/recover.db
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/epics.sh
+. "$ROOT/tests/e2e/epics.sh"
 printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
-
-checkpoint() {	# KIND ID JSON
-	printf '%s' "$3" >"$W/in"
-	gt_in "$W/in" checkpoint "$1" "$2"
-}
-
-record() {	# AGENT: how to start it, of a process that is gone
-	local dir
-	dir=$(agent_dir "$1")
-	mkdir -p "$dir/cwd/src"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"}' \
-		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" >"$W/in"
-	gt_in "$W/in" session record
-}
-
-pane_of() {	# AGENT: where it lives now, for what lib.sh does to agents
-	tm display-message -p -t "=$1:" '#{pane_id}' >"$(agent_dir "$1")/pane"
-}
 
 everything() {
 	sql "$DB" "select key, version, tag, value from record where key not like 'event:%' and key not like 'counter:%' order by key" | cksum
@@ -84,10 +62,15 @@ record uuid-5
 checkpoint agent coder-5 '{"sprintId": "admin", "sessionId": "uuid-5", "currentTask": "Admin panel", "lastHeartbeat": "2025-10-10T20:45:30Z"}'
 is "$RC" 0 'an agent tells by what id its session is recorded'
 dir=$(agent_dir coder-2)
+mkdir -p "$dir/cwd/src"
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
-like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
+like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✅.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
 like "$OUT" '🎯 Epic resumed successfully.*Active sprints: 2 \(sprints 2, 4\).*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
+said() {	# AGENT: why it was suspended
+	sql "$DB" "select text from event where kind = 'session.suspended' and subject = '$1' order by seq desc limit 1"
+}
+is "$(said coder-2)" 'its epic is resumed, and no process of it is known' 'of whose process nothing is known no end is told'
 ok 'the agent is told' until_ 20 messages_are coder-2 1
 told=$(cat "$(message_file coder-2 1)")
 like "$told" 'Epic E-commerce Platform \(shop\), sprint catalog, at 80%, phase Loop 3' 'its epic'
@@ -114,6 +97,7 @@ sql "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-
 printf '1\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop --sprints 2
 like "$RC $ERR" '^0 .*coder-2 is back' 'the first way'
+is "$(said coder-2)" 'its process is gone' 'of a process that is known it is'
 ok 'it is told again' until_ 20 messages_are coder-2 2
 like "$(cat "$(message_file coder-2 2)")" 'Go on with section: filterProducts' 'with its checkpoint'
 
@@ -138,7 +122,9 @@ dir=$(agent_dir epic-fresh)
 mkdir -p "$dir/cwd"
 printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"\n' "$dir" "$CLAUDE" >"$CONFIG"
 checkpoint epic solo "{\"workspace\": \"$dir/cwd\", \"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"only\", \"status\": \"in_progress\", \"progress\": 80}]}"
-checkpoint sprint only '{"epicId": "solo", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "fresh", "task": "All of it"}]}'
+checkpoint sprint only '{"epicId": "solo", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "fresh", "task": "All of it"}], "phase": "Loop 2",
+	"filesWritten": [{"path": "src/old.c"}], "validators": [{"id": "v1", "status": "completed"}], "tests": {"run": 3, "total": 9, "lock": "slot"}}'
+checkpoint file only '{"path": "src/older.c", "lastCheckpoint": 1760129130000, "nextSection": "the end"}'
 printf '3\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Sprint 1 \(only\): Resuming at 80%.*Agents: fresh' '3 shows the plan'
@@ -153,8 +139,30 @@ printf '2\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
 like "$RC $OUT" '^0 .*Active sprints: 1.*80% \(restart\)' '2 starts over'
 ok 'an agent without a session is started by start_command' until_ 20 messages_are epic-fresh 1
-like "$(cat "$(message_file epic-fresh 1)")" 'Your task: All of it.*start it from the beginning' 'and told so'
+told=$(cat "$(message_file epic-fresh 1)")
+like "$told" 'sprint only, at 0%\..*Your task: All of it.*start it from the beginning' 'and told so'
+unlike "$told" 'old\.c|older\.c|Loop 2|Validator|had run before' 'nothing of what was done before'
+is "$(sql "$DB" "select value ->> 'filesWritten', value ->> 'tests' from record where key = 'sprint:only:state'")" '|{"lock":"slot"}' 'its record knows no file'
+is "$(sql "$DB" "select count(*) from record where key = 'sprint:only:files'")" 0 'and no file has a checkpoint'
 is "$(sql "$DB" "select tag, json_extract(value, '\$.progress') from record where key = 'sprint:only:state'")" 'starting|0' 'the sprint is at its beginning'
 is "$(sql "$DB" "select json_extract(value, '\$.sprints[0].progress') from record where key = 'epic:solo:state'")" 0 'in its epic, too'
+
+# ---- an agent whose session has ended ----
+printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
+checkpoint epic ends '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "last", "status": "in_progress", "progress": 80}]}'
+checkpoint sprint last '{"epicId": "ends", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "left", "task": "The rest"}]}'
+checkpoint agent left '{"sprintId": "last", "currentTask": "The last words", "lastHeartbeat": 1760129130000}'
+record left
+gt session end left
+is "$RC" 0 'an agent ends'
+gt -L main epic resume ends --yes
+like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record who goes on with its work \(gt-recover session record\)' \
+	'it is not taken up again, and what to do is said'
+record stands-in
+checkpoint agent left '{"sessionId": "stands-in", "lastHeartbeat": 1760129130000}'
+gt -L main epic resume ends --yes
+like "$RC $OUT" '^0 .*Active sprints: 1' 'whom its checkpoint names goes on'
+ok 'it is told' until_ 20 messages_are stands-in 1
+like "$(cat "$(message_file stands-in 1)")" 'You are its agent left.*Your task: The last words' 'what it goes on with'
 
 done_testing

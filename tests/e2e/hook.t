@@ -57,6 +57,9 @@ writes PreToolUse "$W/work/a.c" t1
 is "$(files)" "$W/work/a.c in_progress" 'a file in progress'
 writes PostToolUse "$W/work/a.c" t1
 is "$(files)" "$W/work/a.c written" 'is written'
+writes PreToolUse "$W/work/b.c" t2
+hook PreToolUse ',"tool_name":"Read","tool_use_id":"t3"'
+is "$(files)" "$W/work/a.c written, $W/work/b.c left" 'one whose end nobody tells has failed when its agent goes on'
 hook PreToolUse ',"tool_name":"Bash","agent_id":"ab12","agent_type":"Explore"'
 gt agent tree
 like "$OUT" "$TALK +ACTIVE +opus"$'\n'"└─ $TALK:ab12 +ACTIVE" 'a sub-agent is in the tree'
@@ -86,7 +89,7 @@ unlike "$OUT" 'Half-written' 'what a living agent writes is not half-written'
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
 gt epic status
-like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+[sm] ago by the agent living, which died' 'killed: epic status names the file'
+like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+ (second|minute)s? ago by the agent living, which runs no more' 'killed: epic status names the file'
 gt startup --mode none
 is "$(state living)" SUSPENDED 'startup suspends it'
 gt epic status --json

@@ -19,6 +19,8 @@ is "$RC $OUT" '0 ' 'nothing is held'
 like "$ERR" '^No lock is held\.$' 'and that is said'
 ok 'reading makes no store' [ ! -e "$DB" ]
 
+gt lock acquire
+like "$RC $ERR" '^2 .*lock acquire needs the name of a lock, and its holder behind it' 'a lock has a name'
 gt lock acquire slot tester-1
 is "$RC $OUT" '0 1' 'the first has it, under number 1'
 gt lock acquire slot tester-2

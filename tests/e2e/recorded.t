@@ -2,48 +2,17 @@
 # Agents that only the ledger knows: people see them, and bring them back by name or in the picker; no pass over all of them does.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-DB=$XDG_STATE_HOME/gt-recover/recover.db
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/roots.sh
+. "$ROOT/tests/e2e/roots.sh"
 printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
-
-record() {	# AGENT SESSION FIELDS: an agent whose process is not known to run, by a start command that is known
-	local dir
-	dir=$(agent_dir "$2")
-	mkdir -p "$dir/cwd"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"%s}' \
-		"$1" "$2" "$dir/cwd" "$dir" "$CLAUDE" "${3:-}" >"$W/in"
-	gt_in "$W/in" session record
-}
-
-tag() {		# KEY
-	sql "$DB" "select tag from record where key = '$1'"
-}
-
-runs() {	# AGENT: the process that its record tells of, if that runs
-	local pid
-	pid=$(sql "$DB" "select json_extract(value, '\$.process.pid') from record where key = 'session:$1'")
-	[ -n "$pid" ] && ! _gone "$pid"
-}
-
-ended() {	# AGENT
-	! runs "$1"
-}
 
 everything() {
 	sql "$DB" 'select key, version, tag, value from record order by key' | cksum
 }
 
-has() {		# SESSION: of tmux
-	tm has-session -t "=$1" 2>/dev/null
-}
-
-record boss boss
+record boss
 is "$RC" 0 'a root is recorded, without a process'
-record worker worker ',"parent":"boss"'
+record worker ',"parent":"boss"'
 gt agent spawn boss worker
 gt -L main list --json
 is "$RC $(json '{sessions}') $(json '{sessions}[0]{name}') $(json '{sessions}[0]{class}') $(json '{sessions}[0]{refusal}')" '0 2 boss unknown unknown' \
@@ -113,7 +82,7 @@ is "$RC $(tag session:boss) $(agent_starts boss)" '0 ACTIVE 2' 'and brings it ba
 ok 'its new process is noted' runs boss
 
 # ---- by its id, two at once ----
-record id-7 seven
+record id-7 '' seven
 gt -L main startup
 is "$(tag session:id-7)" SUSPENDED 'one whose id is not its session'"'"'s name'
 "$GT_RECOVER" -L main id-7 >"$W/one" 2>&1 </dev/null &
@@ -129,7 +98,7 @@ is "$(agent_starts seven) $(tag session:id-7)" '1 ACTIVE' 'once'
 ok 'and its process is noted' runs id-7
 
 # ---- a session of that name in which no agent lives, one that cannot be started ----
-record other other
+record other
 gt -L main startup
 tm new-session -d -s other 'sleep 600'
 gt -L main list --json

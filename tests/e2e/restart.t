@@ -2,35 +2,8 @@
 # Startup brings suspended roots back by itself where auto_recover says so: once, with their conversation, and never one that lives.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-DB=$XDG_STATE_HOME/gt-recover/recover.db
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
-
-record() {	# AGENT FIELDS: an agent whose process is not known to run, by a start command that is known
-	local dir
-	dir=$(agent_dir "$1")
-	mkdir -p "$dir/cwd"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"%s}' \
-		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" "${2:-}" >"$W/in"
-	gt_in "$W/in" session record
-}
-
-tag() {		# KEY
-	sql "$DB" "select tag from record where key = '$1'"
-}
-
-runs() {	# AGENT: the process that its record tells of, if that runs
-	local pid
-	pid=$(sql "$DB" "select json_extract(value, '\$.process.pid') from record where key = 'session:$1'")
-	[ -n "$pid" ] && ! _gone "$pid"
-}
-
-ended() {	# AGENT
-	! runs "$1"
-}
+# shellcheck source=tests/e2e/roots.sh
+. "$ROOT/tests/e2e/roots.sh"
 
 recorded() {	# AGENT FIELD
 	sql "$DB" "select json_extract(value, '\$.$2') from record where key = 'session:$1'"
@@ -42,10 +15,6 @@ phases() {
 
 everything() {
 	sql "$DB" 'select key, version, tag, value from record order by key' | cksum
-}
-
-has() {		# SESSION: of tmux
-	tm has-session -t "=$1" 2>/dev/null
 }
 
 # ---- who lives in the recorded tmux session is ACTIVE, though nobody told its process ----

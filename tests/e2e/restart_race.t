@@ -3,22 +3,10 @@
 # root once and tell it once.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-DB=$XDG_STATE_HOME/gt-recover/recover.db
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/roots.sh
+. "$ROOT/tests/e2e/roots.sh"
 printf '[recovery]\nauto_recover = true\nspacing = "0s"\nmax_attempts = 1000\n' >"$CONFIG"
 
-record() {	# AGENT FIELDS
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s/cwd","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"%s}' \
-		"$1" "$1" "$(agent_dir "$1")" "$(agent_dir "$1")" "$CLAUDE" "${2:-}" >"$W/in"
-	gt_in "$W/in" session record
-}
-tag() {
-	sql "$DB" "select tag from record where key = 'session:$1'"
-}
 server_dies() {
 	local pid
 	pid=$(tm display-message -p '#{pid}')
@@ -42,7 +30,6 @@ nobody_runs() {
 start_agent seen --scenario "$DATA/idle.scenario" --command "env FAKE_AGENT_LOG=$(agent_dir seen) $CLAUDE --dangerously-skip-permissions"
 gt -L main snapshot
 record seen ",\"pid\":$(agent_pid seen)"
-mkdir -p "$(agent_dir boss)/cwd"
 record boss
 is "$RC" 0 'two roots are recorded'
 gt -L main patrol
@@ -68,7 +55,7 @@ for round in 1 2; do
 	seen=$((seen + 1)) boss=$((boss + 1))
 	is "$(agent_starts seen) $(agent_starts boss) $(agents)" "$seen $boss 2" 'each root was started once, and two agents run'
 	is "$(messages seen) $(messages boss)" "$round $round" 'each was told once'
-	is "$(tag seen) $(tag boss)" 'ACTIVE ACTIVE' 'both sessions are ACTIVE'
+	is "$(tag session:seen) $(tag session:boss)" 'ACTIVE ACTIVE' 'both sessions are ACTIVE'
 	gt -L main startup --json
 	is "$RC $(json '{startup}{changed}') $(json '{startup}{sessions}{alive}') $(json '{startup}{resume}')" '0 false 2 0' 'with living processes; nothing is left to do'
 	is "$(tm list-panes -a | wc -l)" 2 'no window or session stands beside them'
@@ -88,9 +75,9 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 		gt -L main startup
 		gt -L main startup
 		read -r a b <<<"$before"
-		if [ "$(agent_starts seen) $(agent_starts boss) $(agents) $(tag seen) $(tag boss)" != "$((a + 1)) $((b + 1)) 2 ACTIVE ACTIVE" ]; then
+		if [ "$(agent_starts seen) $(agent_starts boss) $(agents) $(tag session:seen) $(tag session:boss)" != "$((a + 1)) $((b + 1)) 2 ACTIVE ACTIVE" ]; then
 			wrong=$((wrong + 1))
-			note "killed at commit $passage: starts $before -> $(agent_starts seen) $(agent_starts boss), $(agents) run, $(tag seen) $(tag boss): $ERR"
+			note "killed at commit $passage: starts $before -> $(agent_starts seen) $(agent_starts boss), $(agents) run, $(tag session:seen) $(tag session:boss): $ERR"
 		fi
 	done
 	is "$wrong" 0 "killed at each of $killed commits, the next startup starts each root once"

@@ -34,6 +34,11 @@ gt agent tree --json
 is "$RC $(json '{agents}')" '0 0' 'no agents'
 gt message list --undelivered --json
 is "$RC $(json '{messages}')" '0 0' 'no messages'
+printf '{"agent_uuid":"over","provider_name":"p"}' >"$W/in"
+XDG_STATE_HOME=$W/over gt_in "$W/in" session record
+XDG_STATE_HOME=$W/over gt session end over
+XDG_STATE_HOME=$W/over gt session list
+is "$RC $OUT$ERR" '0 The only session that is recorded has ended; -v lists it.' 'one that has ended is not listed, and that is said'
 gt session show nobody
 like "$RC $ERR" '^4 .*no session is recorded yet' 'nothing to show'
 not_ok 'reading makes no store' test -e "$DB"

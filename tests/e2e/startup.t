@@ -88,7 +88,7 @@ is "$(everything)" "$before" 'looking changes nothing'
 files=$(find "$STATE" | sort)
 gt startup -n --threshold 0
 like "$RC $ERR" '^0 What startup would do; nothing is changed:' '--dry-run tells what it would do'
-like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions whose processes are gone are suspended, 1 agent is linked to its parent, 1 message is flagged' \
+like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions without a living process are suspended, 1 agent is linked to its parent, 1 message is flagged' \
 	'all of it'
 like "$ERR" 'to be brought back: gt-recover agent resume root' 'and whom it would name'
 gt startup --dry-run --json --threshold 0
@@ -97,7 +97,7 @@ is "$(json '{dry_run}') $(json '{startup}{sessions}{suspended}') $(json '{startu
 is "$(everything) $(find "$STATE" | sort)" "$before $files" 'and changes nothing'
 gt startup --mode none
 is "$(tag run:r1) $(tag run:r2)" 'running claimed' '--mode none leaves the runs alone'
-like "$RC $ERR" '^0 5 sessions whose processes are gone are suspended, 1 agent is linked to its parent, 1 message is flagged' 'it says what it changed'
+like "$RC $ERR" '^0 5 sessions without a living process are suspended, 1 agent is linked to its parent, 1 message is flagged' 'it says what it changed'
 for one in root child half stolen older; do
 	is "$(tag "session:$one")" SUSPENDED "$one is suspended"
 done

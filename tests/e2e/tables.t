@@ -10,6 +10,9 @@ put() {		# JSON VERB...
 	gt_in "$W/in" "$@"
 	[ "$RC" = 0 ] || fail "$*: $ERR"
 }
+# a server whose last session has ended exits while the next one is being asked for
+tm start-server \; set-option -s exit-empty off
+
 # What a terminal of that width shows: shown WIDTH ARGS...
 shown() {
 	local width=$1

@@ -3,25 +3,9 @@
 # somebody who lives.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
-CLAUDE=$(command -v claude)
-mkdir -p "${CONFIG%/*}"
+# shellcheck source=tests/e2e/epics.sh
+. "$ROOT/tests/e2e/epics.sh"
 printf '[recovery]\nspacing = "0s"\n' >"$CONFIG"
-
-checkpoint() {	# KIND ID JSON
-	printf '%s' "$3" >"$W/in"
-	gt_in "$W/in" checkpoint "$1" "$2"
-	[ "$RC" = 0 ] || fail "checkpoint $1 $2: $ERR"
-}
-
-record() {	# AGENT: how to start it, of a process that is gone
-	local dir
-	dir=$(agent_dir "$1")
-	mkdir -p "$dir/cwd"
-	printf '{"agent_uuid":"%s","provider_name":"claude","session":"%s","workspace_path":"%s","start_command":"env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"}' \
-		"$1" "$1" "$dir/cwd" "$dir" "$CLAUDE" >"$W/in"
-	gt_in "$W/in" session record
-}
 
 epic() {	# EPIC SPRINT LOCK: two agents, whose last sign is old; the tests of the sprint were running
 	checkpoint epic "$1" "{\"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"$2\", \"status\": \"in_progress\", \"progress\": 60}]}"
@@ -36,10 +20,6 @@ locked() {	# LOCK FIELD
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '
 		BEGIN { ($main::name, $main::field) = splice @ARGV, 0, 2 }
 		for (@{JSON::PP->new->utf8->decode($_)->{locks}}) { print $_->{$main::field} // "(none)" if $_->{name} eq $main::name }' "$1" "$2"
-}
-
-pane_of() {	# AGENT: where it lives now, for what lib.sh does to agents
-	tm display-message -p -t "=$1:" '#{pane_id}' >"$(agent_dir "$1")/pane"
 }
 
 told() {	# AGENT

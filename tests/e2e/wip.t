@@ -65,11 +65,15 @@ like "$(git -C "$R" log -1 --format=%B refs/gt-recover/wip/toast)" '^WIP: toast 
 - src/new file\.c
 .*- \.env \(its name\)
 ' 'its message names them'
-command=$(grep -o 'git -C .*' <<<"$ERR")
+command=$(grep -o '(cd .*' <<<"$ERR")
 git -C "$R" stash -q -u
+echo 'KEY=later' >"$R/.env"
+git -C "$R" add .env
 sh -c "$command"
 is "$(tail -n 1 "$R/src/a.c") $(cat "$R/src/new file.c")" 'int b; int n;' 'the printed command takes it back'
-rm "$R/src/new file.c"
+is "$(cat "$R/.env")" 'KEY=later' 'and leaves what was left out as it is'
+git -C "$R" rm -q --cached .env
+rm "$R/src/new file.c" "$R/.env"
 git -C "$R" checkout -q . && git -C "$R" stash pop -q
 ok 'nothing is left of the way there' no_room
 
@@ -122,7 +126,7 @@ Files in progress:
 Last checkpoint: 2025-10-10T20:45:30Z
 Store checkpoint: epic:shop:state
 .*
-To take it back: git restore --source=epic-shop/sprint-2-wip --worktree -- :/
+To take it back: .*refs/heads/epic-shop/sprint-2-wip.*git read-tree --reset -u .*
 
 🤖 Auto-checkpoint via gt-recover
 ' 'with the message of the seed'
@@ -133,9 +137,36 @@ kill_agent toast
 gt -L main prompt toast
 like "$OUT" 'Work in progress was committed at [-0-9TZ:.]+ to the git ref epic-shop/sprint-2-wip' 'the prompt names the ref'
 like "$OUT" 'git restore --source=epic-shop/sprint-2-wip --worktree -- PATH' 'and how to take a file back'
+command=$(sed -n 's/^.*stays as it is on disk: (/(/p' <<<"$OUT")
+git -C "$R" stash -q
+echo 'KEY=later' >"$R/.env"
+(cd "$R/src" && sh -c "$command")
+is "$(tail -n 1 "$R/src/a.c") $(cat "$R/.env")" 'int e; KEY=later' 'or all of them, from anywhere in the work tree'
+git -C "$R" checkout -q . && git -C "$R" stash pop -q
 echo 'int f;' >>"$R/src/a.c"
 gt -L main --json snapshot toast
 is "$(json '{wip}[0]{result}')" committed 'the work of a dead agent is committed, too'
+gt epic status shop
+like "$OUT" 'Sprint 2 \(catalog\).*└─ WIP: epic-shop/sprint-2-wip \([0-9]+ (second|minute)s? ago\)' 'epic status names the ref of the sprint'
+gt epic status --json
+is "$(json '{epics}[0]{sprints}[1]{wip}') $(json '{epics}[0]{sprints}[0]{wip}')" 'epic-shop/sprint-2-wip (none)' 'so does --json'
+
+# ---- refs that are old ----
+tree=$(git -C "$R" rev-parse 'main^{tree}')
+for ref in refs/gt-recover/wip/gone refs/gt-recover/wip/toast-old refs/heads/epic-done/sprint-1-wip refs/heads/epic-shop/sprint-1-wip refs/heads/epic-mine/sprint-1-wip; do
+	word='Work-tree: 01234567'
+	[[ $ref != *mine* ]] || word='Signed-off-by: me'
+	git -C "$R" update-ref "$ref" "$(printf 'WIP: x\n\n%s\n' "$word" | GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' git -C "$R" commit-tree "$tree")"
+done
+gt doctor --json -L main
+is "$(found State.wip sentence)" '3 that nobody has moved for 30 days: refs/gt-recover/wip/gone, refs/gt-recover/wip/toast-old, epic-done/sprint-1-wip' \
+	'doctor names refs that are old, but not those of open epics or of others'
+sh -c "$(found State.wip hint)"
+gt doctor --json -L main
+is "$(found State.wip)" ok 'its command removes them'
+is "$(git -C "$R" for-each-ref --format='%(refname)' | grep -c 'epic-shop\|epic-mine\|wip/toast$')" 4 'and no other'
+git -C "$R" update-ref -d refs/heads/epic-shop/sprint-1-wip
+git -C "$R" update-ref -d refs/heads/epic-mine/sprint-1-wip
 gt epic abandon shop --yes
 like "$RC $OUT" '^0 .*WIP branches preserved \(epic-shop/sprint-\*-wip\)' 'abandon says that branches stay'
 is "$(git -C "$R" branch --list 'epic-shop/*' | tr -d ' ')" 'epic-shop/sprint-2-wip' 'and they do'

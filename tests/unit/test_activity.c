@@ -151,11 +151,14 @@ test_files(void **state)
 	has_files(h, "/w/a! ");
 	note(h, call_of("PostToolUse", "/w/a", "t1"));
 	has_files(h, "/w/a+ ");
-	/* written again, and never done */
+	/* written again, and failed: no word of it, but the next call; by two hooks, as some have them */
 	note(h, call_of("PreToolUse", "/w/a", "t2"));
+	home_again(h);
+	has_files(h, "/w/a! ");
+	note(h, call_of("PreToolUse", "/w/b", "t3"));
 	note(h, call_of("PreToolUse", "/w/b", "t3"));
 	home_again(h);
-	has_files(h, "/w/a! /w/b! ");
+	has_files(h, "/w/a- /w/b! ");
 	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
 	assert_string_equal(a.event, "PreToolUse");
 	assert_string_equal(a.tool, "Write");
@@ -164,10 +167,33 @@ test_files(void **state)
 	activity_release(&a);
 	/* a signal ends the agent in the middle; a turn that ended had told the model */
 	note(h, beat_of("SessionEnd", TALK, ",\"reason\":\"other\""));
-	has_files(h, "/w/a! /w/b! ");
+	has_files(h, "/w/a- /w/b! ");
 	assert_string_equal(home_state(h, TALK), "ACTIVE");
 	note(h, beat_of("Stop", TALK, ""));
 	has_files(h, "/w/a- /w/b- ");
+}
+
+/* A call that failed, by what its hook tells, and any call after it. */
+static void
+test_files_failed(void **state)
+{
+	struct home *h = *state;
+	struct activity a;
+
+	note(h, call_of("PreToolUse", "/w/a", "t1"));
+	note(h, call_of("PostToolUseFailure", "/w/a", "t1"));
+	home_again(h);
+	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
+	assert_true(a.files[0].failed && !activity_unfinished(&a, &a.files[0]));
+	activity_release(&a);
+	note(h, call_of("PreToolUse", "/w/a", "t2"));
+	has_files(h, "/w/a! ");
+	/* of another agent: it may run beside it */
+	note(h, beat_of("PreToolUse", TALK, ",\"agent_id\":\"ab\",\"tool_name\":\"Bash\",\"tool_use_id\":\"s1\""));
+	note(h, beat_of("PreToolUse", TALK, ",\"tool_name\":\"Read\""));
+	has_files(h, "/w/a! ");
+	note(h, beat_of("PreToolUse", TALK, ",\"tool_name\":\"Read\",\"tool_use_id\":\"t3\""));
+	has_files(h, "/w/a- ");
 }
 
 /* Of a sub-agent: its turn counts, not that of the agent. */
@@ -179,6 +205,8 @@ test_files_of_agent(void **state)
 	note(h, beat_of("PreToolUse", TALK, ",\"agent_id\":\"ab\",\"agent_type\":\"Explore\",\"tool_name\":\"Write\",\"tool_use_id\":\"t\","
 	    "\"tool_input\":{\"file_path\":\"/w/a\"}"));
 	note(h, beat_of("Stop", TALK, ""));
+	note(h, beat_of("PreToolUse", TALK, ",\"tool_name\":\"Read\",\"tool_use_id\":\"t2\""));
+	home_again(h);
 	has_files(h, "/w/a! ");
 	assert_string_equal(home_place(h, TALK ":ab"), TALK);
 	note(h, beat_of("SubagentStop", TALK, ",\"agent_id\":\"ab\""));
@@ -230,7 +258,8 @@ static void
 test_bounds(void **state)
 {
 	struct activity a = { .n_files = 0 };
-	struct beat first = call_of("PreToolUse", "/w/first", "t");
+	struct beat first = beat_of("PreToolUse", TALK, ",\"agent_id\":\"z\",\"tool_name\":\"Write\",\"tool_use_id\":\"t\","
+	    "\"tool_input\":{\"file_path\":\"/w/first\"}");
 
 	(void)state;
 	activity_apply(&a, &first);
@@ -571,6 +600,7 @@ main(void)
 		TEST(test_tidy),
 		cmocka_unit_test(test_read_other),
 		TEST(test_files),
+		TEST(test_files_failed),
 		TEST(test_files_of_agent),
 		TEST(test_any_order),
 		cmocka_unit_test(test_bounds),

@@ -113,6 +113,50 @@ test_mixed(void **state)
 	buf_release(&b);
 }
 
+/* A hook of a person's own in which our name stands is his: it is neither taken out nor counted as ours. */
+static void
+test_not_ours(void **state)
+{
+	static const char *const lines[] = {
+		"gt-recover hook Stop && notify-send done", "logger gt-recover saw my hook Stop", "gt-recover hook Stop; say done", "gt-recover hook Stop &",
+		"gt-recover hook Stop | tee /tmp/x", "gt-recover hook Stop >/tmp/x", "gt-recover hook Stop # mine", "nice gt-recover hook Stop",
+		"X=1 gt-recover hook Stop", "sh -c 'gt-recover hook Stop'", "cd /x && gt-recover hook Stop", "/x/not-gt-recover hook Stop",
+		"gt-recover hook Stop --verbose yes", "gt-recover hook Stop --town", "gt-recover hook Stop --town $(cat /t)", "gt-recover hook Stop\nsay done",
+		"gt-recover -v hook Stop", "gt-recover hook", "gt-recover hook SessionEnd", "gt-recover hook Stop --town /t --config /c more",
+		"gt-recover hook 'Stop", "",
+	};
+	static const char *const ours[] = {
+		"gt-recover hook Stop", "'/a b/gt-recover' hook Stop --town '/it'\\''s' --config /c", "/x/gt-recover hook Stop --config /c ",
+	};
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0] + sizeof ours / sizeof ours[0]; i++) {
+		bool is_ours = i >= sizeof lines / sizeof lines[0];
+		const char *line = is_ours ? ours[i - sizeof lines / sizeof lines[0]] : lines[i];
+		json_t *o = json_pack("{s:{s:[{s:[{s:s,s:s}]}]}}", "hooks", "Stop", "hooks", "type", "command", "command", line);
+		char *text = json_dumps(o, JSON_COMPACT);
+		struct buf b = BUF_INIT;
+
+		put(&b, text);
+		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		if (n != is_ours)
+			fail_msg("%s: %zu", line, n);
+		if (!is_ours)
+			assert_string_equal(b.data, text);
+		put(&b, text);
+		assert_int_equal(hooks_add(&b, "/new/gt-recover", "", &n, NULL), 0);
+		assert_int_equal(n, 7);
+		json_decref(o);
+		o = json_loads(b.data, 0, NULL);
+		assert_string_equal(command_of(o, "Stop", 0), is_ours ? "/new/gt-recover hook Stop" : line);
+		assert_string_equal(command_of(o, "Stop", 1), is_ours ? "none" : "/new/gt-recover hook Stop");
+		free(text);
+		json_decref(o);
+		buf_release(&b);
+	}
+}
+
 static void
 test_refused(void **state)
 {
@@ -149,6 +193,28 @@ test_file(void **state)
 	assert_int_equal(stat(link, &st), 0);
 	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
 	assert_int_equal(stat(link, &st), -1);
+	/* one that says nothing, and was there, stays */
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const nothing[] = { "{}", "{}\n", "" };
+
+		temp_write(link, nothing[i]);
+		assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
+		assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+		buf_reset(&b);
+		assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
+		assert_string_equal(b.data, i == 1 ? "{}\n" : "{}");
+	}
+	assert_int_equal(unlink(link), 0);
+	/* one that we made, and somebody wrote into, does, too */
+	put(&b, "{\"a\":1}\n\n");
+	assert_int_equal(hooks_add(&b, COMMAND, "", &n, NULL), 0);
+	temp_write(link, b.data);
+	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	buf_reset(&b);
+	assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
+	assert_string_equal(b.data, "{\"a\":1}\n\n");
+	assert_int_equal(unlink(link), 0);
+	buf_reset(&b);
 	/* a link into a person's own files, readable by others */
 	temp_write(real, "{\n  \"a\": 1\n}\n");
 	assert_int_equal(chmod(real, 0644), 0);
@@ -265,6 +331,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_others),

@@ -61,6 +61,46 @@ test_ids(void **state)
 	record_release(&r);
 }
 
+/* Whatever was known of its progress goes; whose it is, who works at it and its lock stay. */
+static void
+test_start_over(void **state)
+{
+	struct home *h = *state;
+	struct record r;
+	json_t *o, *epic, *want;
+
+	assert_int_equal(write_state(h, SHAPE_EPIC, "e", "{\"sprints\": [{\"id\":\"one\",\"status\":\"in_progress\",\"progress\":80},"
+	    "{\"id\":\"two\",\"status\":\"in_progress\",\"progress\":70}]}"), 0);
+	assert_int_equal(write_state(h, SHAPE_SPRINT, "sprint-one", "{\"epicId\":\"e\",\"status\":\"in_progress\",\"progress\":80,\"mine\":1,"
+	    "\"lastCheckpoint\":\"2025-10-10T20:45:30Z\",\"agents\":[{\"id\":\"a\"}],\"filesWritten\":[{\"path\":\"x\"}],"
+	    "\"tests\":{\"run\":1,\"total\":2,\"lock\":\"slot\"},\"validators\":[{\"id\":\"v\",\"status\":\"completed\"}],\"phase\":\"Loop 2\"}"), 0);
+	assert_int_equal(write_state(h, SHAPE_FILE, "one", "{\"path\":\"y\"}"), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(state_start_over(h->s, "e", "one", &h->e), 0);
+	home_again(h);
+	o = read_state(h, STATE_SPRINT, "one", "sprint:sprint-one:state");
+	want = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:[{s:s}], s:{s:s}}", "sprintId", "sprint-one", "epicId", "e", "status", "starting", "progress", 0,
+	    "mine", 1, "lastCheckpoint", "2025-10-10T20:45:30Z", "agents", "id", "a", "tests", "lock", "slot");
+	assert_non_null(want);
+	assert_true(json_equal(o, want));
+	assert_int_equal(state_find(h->s, STATE_FILES, "one", &r, NULL, &h->e), 0);
+	/* one that the epic alone tells of */
+	assert_int_equal(state_start_over(h->s, "e", "two", &h->e), 0);
+	json_decref(o);
+	o = read_state(h, STATE_SPRINT, "two", "sprint:two:state");
+	assert_string_equal(json_text(o, "epicId", ""), "e");
+	epic = read_state(h, STATE_EPIC, "e", "epic:e:state");
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *entry = json_array_get(json_object_get(epic, "sprints"), i);
+
+		assert_string_equal(json_text(entry, "status", ""), "starting");
+		assert_int_equal(json_number(entry, "progress", -1), 0);
+	}
+	json_decref(epic);
+	json_decref(want);
+	json_decref(o);
+}
+
 /* A sprint's checkpoint moves its epic in the same commit; only another state is an event. */
 static void
 test_sprint_in_epic(void **state)
@@ -154,6 +194,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ids, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_start_over, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_sprint_in_epic, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_heartbeat, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_files, home_setup, home_teardown),

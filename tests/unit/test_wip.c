@@ -158,8 +158,9 @@ the_message_is_the_seed_s(void **state)
 	sh(r, "git log -1 --format=%B " REF);
 	assert_ptr_equal(strstr(r->out.data, "WIP: Sprint 2 checkpoint (80%)\n\nFiles in progress:\n- src/a.c (82% confidence)\n\n"
 	    "Last checkpoint: 2025-10-10T20:45:30Z\n\nLeft out, as in HEAD:\n- .env (its name)\n\n"
-	    "To take it back: git restore --source=epic-1/sprint-2-wip --worktree -- :/\n\n🤖 Auto-checkpoint via gt-recover\n\nWork-tree: "),
-	    r->out.data);
+	    "To take it back: (set -- $(git log -1 --format='%(trailers:key=Base,valueonly) %H' " REF ") && d=$(mktemp -d)"), r->out.data);
+	assert_non_null(strstr(r->out.data, "\n\n🤖 Auto-checkpoint via gt-recover\n\nWork-tree: "));
+	assert_string_equal(sh(r, "git log -1 --format='%(trailers:key=Base,valueonly)' " REF " | grep -cFx $(git rev-parse HEAD)"), "1\n");
 	wip_release(&w);
 }
 
@@ -176,12 +177,96 @@ one_command_takes_it_back(void **state)
 	was = xstrdup(sh(r, "git status --porcelain; cat a d/new run; readlink link; stat -c %a run"));
 	assert_int_equal(save(r, &w), 1);
 	sh(r, "git reset -q --hard; git clean -qfd");
-	wip_restore_command(&command, &w);
+	wip_restore_command(&command, &w, false);
 	buf_str(&command, "; git status --porcelain; cat a d/new run; readlink link; stat -c %a run");
 	assert_string_equal(sh(r, command.data), was);
 	free(was);
 	buf_release(&command);
 	wip_release(&w);
+}
+
+/* What the checkpoint left out is not in it, and not what the command is about: on disk it stays, whatever else changed there. */
+static void
+what_was_left_out_stays_when_it_is_taken_back(void **state)
+{
+	static const char look[] = "git -C \"$TOP\" ls-files -s; find \"$TOP\" -path \"$TOP/.git\" -prune -o -printf '%P %y %m %l\\n' | sort;"
+		" cd \"$TOP\"; cat .env big id_rsa f/id_rsa a f/in d ':(top)x' 'o*' ../else/x";
+	struct repo *r = *state;
+	struct buf commands[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct wip w;
+	char *was;
+
+	setenv("TOP", r->work, 1);
+	begin(r);
+	sh(r, "mkdir ../else lib deep; echo x >lib/x; echo f >f; echo k >deep/k; echo gone >gone; echo K=1 >.env; echo small >big; git add .;"
+	    "git commit -qm second; echo precious >../else/x");
+	/* tracked and edited, too large, staged alone, beside a new file; then changes of every kind, oddly named ones, and a staged removal */
+	sh(r, "echo K=2 >.env; truncate -s 11M big; echo KEY >id_rsa; git add id_rsa; rm f; mkdir f; echo KEY >f/id_rsa; git add f/id_rsa;"
+	    "echo in >f/in; echo ONE >a; rm b; git rm -q gone; rm -r d; echo file >d; rm -r lib; ln -s ../else lib; echo 1 >':(top)x'; echo 2 >'o*';"
+	    "echo 3 >\"$(printf 'new\\n\"line')\"");
+	was = xstrdup(sh(r, look));
+	assert_int_equal(save(r, &w), 1);
+	assert_int_equal(w.n_left, 4);
+	wip_restore_command(&commands[0], &w, false);
+	wip_restore_command(&commands[1], &w, true);
+	buf_str(&commands[2], sh(r, "git log -1 --format=%B " REF " | sed -n 's/^To take it back: //p'"));
+	wip_release(&w);
+	/* a later one, of another HEAD: the command of its message is its own */
+	for (size_t i = 0; i < 3; i++) {
+		setenv("COMMAND", commands[i].data, 1);
+		sh(r, "git checkout -q HEAD -- a d lib; git rm -q --cached deep/k; rm 'o*' f/in ':(top)x'; mkdir -p lib; echo other >b; echo again >gone");
+		if (i == 0)
+			sh(r, "cd /; eval \"$COMMAND\"");
+		else
+			sh(r, "cd deep; eval \"$COMMAND\"");
+		sh(r, "git add deep/k");
+		assert_string_equal(sh(r, look), was);
+	}
+	for (size_t i = 0; i < 3; i++)
+		buf_release(&commands[i]);
+	free(was);
+}
+
+/* The ref moves on while a message of it is on somebody's screen: the command takes what the ref has then, with what that differs from. */
+static void
+the_command_of_a_message_knows_that_its_ref_moved(void **state)
+{
+	struct repo *r = *state;
+	struct buf command = BUF_INIT;
+	struct wip w;
+
+	begin(r);
+	sh(r, "echo ONE >a");
+	assert_int_equal(save(r, &w), 1);
+	wip_release(&w);
+	buf_str(&command, sh(r, "git log -1 --format=%B " REF " | sed -n 's/^To take it back: //p'"));
+	setenv("COMMAND", command.data, 1);
+	sh(r, "echo K=1 >.env; git add -f .env; git commit -qm env; echo K=2 >.env; echo TWO >a");
+	assert_int_equal(save(r, &w), 1);
+	assert_int_equal(w.n_left, 1);
+	wip_release(&w);
+	assert_string_equal(sh(r, "echo one >a; eval \"$COMMAND\"; cat a .env"), "TWO\nK=2\n");
+	buf_release(&command);
+}
+
+static void
+what_is_taken_back_before_the_first_commit(void **state)
+{
+	struct repo *r = *state;
+	struct buf command = BUF_INIT;
+	struct wip w;
+
+	sh(r, "git init -q; echo one >a; git add a; echo KEY >id_rsa; git add id_rsa; echo two >b");
+	assert_int_equal(save(r, &w), 1);
+	wip_release(&w);
+	/* and as who comes later finds it */
+	assert_int_equal(wip_find(r->work, REF, &w, &r->e), 1);
+	wip_restore_command(&command, &w, false);
+	wip_release(&w);
+	buf_str(&command, "; cat a b id_rsa; git diff --name-only --cached --diff-filter=A 4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+	sh(r, "rm b; echo x >a");
+	assert_string_equal(sh(r, command.data), "one\ntwo\nKEY\na\nid_rsa\n");
+	buf_release(&command);
 }
 
 static void
@@ -520,6 +605,9 @@ main(void)
 		in_repo(saves_what_differs_and_nothing_else_moves),
 		in_repo(the_message_is_the_seed_s),
 		in_repo(one_command_takes_it_back),
+		in_repo(what_was_left_out_stays_when_it_is_taken_back),
+		in_repo(the_command_of_a_message_knows_that_its_ref_moved),
+		in_repo(what_is_taken_back_before_the_first_commit),
 		in_repo(secrets_stay_out),
 		in_repo(huge_and_foreign_things_stay_out),
 		in_repo(a_link_on_the_way_leads_nowhere),

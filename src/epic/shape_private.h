@@ -1,0 +1,20 @@
+#ifndef EPIC_SHAPE_PRIVATE_H
+#define EPIC_SHAPE_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "epic/shape.h"
+
+/* What a member of a shape holds. */
+enum type { TEXT, ID, TIME, STATUS, PERCENT, COUNT, SHARE, FLAG, TEXTS, OBJECT, OBJECTS, LINKS };
+
+struct field {
+	const char *name;			/* NULL: behind the last one */
+	enum type type;
+	const struct field *inner;		/* of OBJECT and OBJECTS */
+	bool required;
+};
+
+const struct field *shape_fields(enum shape shape);
+
+#endif
