@@ -192,7 +192,7 @@ tells_other_agents(void **state)
 	assert_true(compared >= 18);
 }
 
-/* Boxes of versions that tests/golden/agents has no recordings of. */
+/* Boxes and busy signs of versions that tests/golden/agents has no recordings of. */
 static void
 tells_older_boxes(void **state)
 {
@@ -208,6 +208,7 @@ tells_older_boxes(void **state)
 		{ "gemini", MODE ABOVE " *   Type your message or @path/to/file\n" BELOW " workspace\n", READY_IDLE },
 		{ "gemini", MODE ABOVE " *   my words\n" BELOW " workspace\n", READY_DRAFT },
 		{ "gemini", MODE ABOVE " * [Pasted Text: 11 lines]\n\n" BELOW " workspace\n", READY_DRAFT },
+		{ "pi", " Done.\n\n\u2500\u2500 \u280f Working " RULE "\n" RULE "/w\n0.0%/200k (auto)   mock-model\n", READY_BUSY },
 		{ "gemini", ABOVE " > my words of the past\n" BELOW "\n\u2726 Done.\n", READY_UNKNOWN },
 	};
 	struct profiles *profiles = profiles_new(NULL, NULL);
