@@ -329,7 +329,7 @@ told qwen PreToolUse '{"session_id":"q1","cwd":"/w","tool_name":"edit","tool_use
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
 gt epic status
-like "$OUT" 'Half-written files:.*/w/q.c.*edit began .* ago by the agent q1, which died' 'qwen: killed: epic status names the file'
+like "$OUT" 'Half-written files:.*/w/q.c.*edit began .* ago by the agent q1, which runs no more' 'qwen: killed: epic status names the file'
 
 # ---- a server behind the windows of codex: neither process nor pane ----
 cp -- "$W/called/claude" "$W/called/codex"

@@ -16,13 +16,14 @@
 #define COMMAND "'/opt/a b/gt-recover'"
 #define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
 
-static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" }, moved = { NULL, "/usr/bin/gt-recover", "" };
+static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" }, moved = { NULL, "/usr/bin/gt-recover", "" },
+	newer = { NULL, "/new/gt-recover", "" };
 
 static int
 choose_claude(void **state)
 {
 	(void)state;
-	here.row = bare.row = moved.row = hook_row_find(NULL);
+	here.row = bare.row = moved.row = newer.row = hook_row_find(NULL);
 	return 0;
 }
 
@@ -127,6 +128,7 @@ test_not_ours(void **state)
 	};
 	static const char *const ours[] = {
 		"gt-recover hook Stop", "'/a b/gt-recover' hook Stop --town '/it'\\''s' --config /c", "/x/gt-recover hook Stop --config /c ",
+		"gt-recover hook Stop --agent qwen",
 	};
 	size_t n;
 
@@ -139,13 +141,13 @@ test_not_ours(void **state)
 		struct buf b = BUF_INIT;
 
 		put(&b, text);
-		assert_int_equal(hooks_remove(&b, &n, NULL), 0);
+		assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 		if (n != is_ours)
 			fail_msg("%s: %zu", line, n);
 		if (!is_ours)
 			assert_string_equal(b.data, text);
 		put(&b, text);
-		assert_int_equal(hooks_add(&b, "/new/gt-recover", "", &n, NULL), 0);
+		assert_int_equal(hooks_add(&b, &newer, &n, NULL), 0);
 		assert_int_equal(n, 7);
 		json_decref(o);
 		o = json_loads(b.data, 0, NULL);
@@ -198,8 +200,8 @@ test_file(void **state)
 		static const char *const nothing[] = { "{}", "{}\n", "" };
 
 		temp_write(link, nothing[i]);
-		assert_int_equal(hooks_install(link, COMMAND, "", &n, NULL), 0);
-		assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+		assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
+		assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
 		buf_reset(&b);
 		assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
 		assert_string_equal(b.data, i == 1 ? "{}\n" : "{}");
@@ -207,9 +209,9 @@ test_file(void **state)
 	assert_int_equal(unlink(link), 0);
 	/* one that we made, and somebody wrote into, does, too */
 	put(&b, "{\"a\":1}\n\n");
-	assert_int_equal(hooks_add(&b, COMMAND, "", &n, NULL), 0);
+	assert_int_equal(hooks_add(&b, &bare, &n, NULL), 0);
 	temp_write(link, b.data);
-	assert_int_equal(hooks_uninstall(link, &n, NULL), 0);
+	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
 	buf_reset(&b);
 	assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
 	assert_string_equal(b.data, "{\"a\":1}\n\n");
