@@ -138,7 +138,7 @@ struct page {
 	unsigned words_indent;	/* the column in which words go on */
 	unsigned overhang;	/* columns by which rows are wider than the pane, which breaks them once more */
 	bool numbered;		/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
-	bool ends_turns;	/* words have ended where the end of a turn stands below them; else they run where a spinner does */
+	unsigned ends_turns;	/* since this version words have ended where the end of a turn stands below them; 0: they run where a spinner does */
 };
 
 const struct page *dialect_page(const struct dialect *d);

@@ -9,6 +9,7 @@
 #include "context/exchange.h"
 #include "context/repaint.h"
 #include "context/screen_private.h"
+#include "context/style.h"
 
 #define BOX_BELOW 4	/* rows between a line and the box that it belongs to */
 #define FOOT_ROWS 6	/* rows of the program's own below the box */
@@ -273,7 +274,8 @@ read_draft(struct screen *s, size_t from, size_t end, size_t skip)
 	text = screen_joined(s, from, end, skip, indent, screen_limit(s, 0));
 	free(s->c->draft);
 	s->c->draft = NULL;
-	if (*text == '\0' || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
+	/* the program's own words in the box are grey */
+	if (*text == '\0' || (s->r.v[from].marks & STYLE_TAIL_DIM) || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
 		free(text);
 	else
 		s->c->draft = text;
@@ -410,6 +412,7 @@ read_next(struct screen *s, size_t i)
 	case ROW_SPINNER:
 		return read_spinner(s, i);
 	case ROW_TURN_END:
+		s->turns++;
 		s->spun = true;
 		return i + 1;
 	case ROW_RULE:
@@ -424,7 +427,9 @@ static void
 settle_words(struct screen *s)
 {
 	struct exchange *x = s->c->n > 0 ? &s->c->v[s->c->n - 1] : NULL;
-	bool running = dialect_page(s->r.d)->ends_turns ? !s->spun && !s->busy : s->busy;
+	unsigned since = dialect_page(s->r.d)->ends_turns;
+	bool ends = s->turns > 0 || (s->c->banner != NULL && dialect_version(s->c->banner, strlen(s->c->banner)) >= since);
+	bool running = since > 0 && ends ? !s->spun && !s->busy : s->busy;
 
 	if (x != NULL && running && x->role == ROLE_ASSISTANT && x->tool == NULL && x->status == STATUS_COMPLETE)
 		x->status = STATUS_RUNNING;
