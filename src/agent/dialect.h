@@ -41,7 +41,7 @@ enum row_kind {
 	ROW_SPINNER,		/* group 1, where there is one: what it says of calls that are not shown */
 	ROW_COMPACTED,		/* group 1: the words */
 	ROW_RESULT,		/* of the tool above; group 1: its first row */
-	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog */
+	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog. Group 1, where there is one: the agent is at work */
 	ROW_BOX,		/* the live prompt; group 1: the draft's first row */
 	ROW_DEAD,		/* tmux's own "Pane is dead" */
 	ROW_FAREWELL,		/* "Resume this session with:" */
@@ -104,7 +104,7 @@ struct dialect;
 
 /* True for the name of a dialect. */
 bool dialect_known(const char *name);
-/* The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this agent. */
+/* The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this agent or for the version that drew it. */
 struct dialect *dialect_for(const char *agent, const char *text, size_t n);
 /* NULL: no dialect for this agent. `version` as dialect_version gives it, 0 when unknown: the newest rules hold. */
 struct dialect *dialect_new(const char *agent, unsigned version);

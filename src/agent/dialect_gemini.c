@@ -119,6 +119,8 @@ const struct dialect_table dialect_gemini = {
 };
 
 const struct dialect_table dialect_qwen = {
-	.layout = LAYOUT_MARKED, .program = "Qwen Code", .rules = qwen_rules, .n_rules = sizeof qwen_rules / sizeof *qwen_rules,
+	/* 0.24 draws on the alternate screen, with another mark and a bar at the right */
+	.layout = LAYOUT_MARKED, .program = "Qwen Code", .foreign = "\n  \xE2\x97\x86\xEF\xB8\x8E ",
+	.rules = qwen_rules, .n_rules = sizeof qwen_rules / sizeof *qwen_rules,
 	.next = qwen_next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = qwen_pages,
 };

@@ -295,8 +295,11 @@ static size_t
 read_line(struct screen *s, size_t i)
 {
 	bool bare = dialect_layout(s->r.d) == LAYOUT_BLOCKS;	/* nothing stands in front of the draft */
+	char *work = screen_group(s, i, 1);
 	size_t k = i + 1;
 
+	s->busy = s->busy || work != NULL;
+	free(work);
 	if (bare) {
 		while (k < s->r.n && is_text(s, k))
 			k++;
