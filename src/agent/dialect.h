@@ -76,6 +76,7 @@ enum phrase {
 	PHRASE_OPTION,		/* chosen row of a dialog: "❯ 1. Yes" */
 	PHRASE_REJECTED_PLAN,
 	PHRASE_KEYS,		/* row beside the box that says only which key to press */
+	PHRASE_FOOT,		/* row below a box without lines that nobody would write: tells one wherever it stands */
 	PHRASE_BUSY,		/* row below the box while the agent is at work */
 	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
 	PHRASE_QUEUE_FOOT,	/* below the last prompt that waits, where they stand with those that were sent */

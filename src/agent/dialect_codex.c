@@ -45,7 +45,7 @@ static const struct saying sayings[] = {
 	{ PHRASE_PLACEHOLDER, ANY, OPEN, "(?:Explain this codebase|Summarize recent commits|Implement \\{feature\\}|"
 		"(?:Find and fix a bug|Write tests for|Improve documentation) (?:in )?@filename|Run /review on my current changes|"
 		"Use /skills to list available skills)$" },
-	{ PHRASE_KEYS, ANY, OPEN, "\\? for shortcuts\\b" },
+	{ PHRASE_FOOT, ANY, OPEN, "(?:\\? for shortcuts\\b.*|\\d{1,3}% context left)$" },
 	{ PHRASE_KEYS, ANY, OPEN, "[^ ].* \xC2\xB7 [~/]" },	/* model and folder, below the box */
 	{ PHRASE_INTERRUPTED, ANY, OPEN, "Conversation interrupted\\b" },
 	{ PHRASE_LIMIT, ANY, OPEN, "You(?:'|\xE2\x80\x99)ve hit your usage limit" },
