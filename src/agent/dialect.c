@@ -196,7 +196,11 @@ dialect_new(const char *agent, unsigned version)
 struct dialect *
 dialect_for(const char *agent, const char *text, size_t n)
 {
-	if (table_of(agent) != &dialect_claude)
+	const struct dialect_table *table = table_of(agent);
+
+	if (table != NULL && table->foreign != NULL && memmem(text, n, table->foreign, strlen(table->foreign)) != NULL)
+		return NULL;
+	if (table != &dialect_claude)
 		return dialect_new(agent, 0);
 	return dialect_is_flat(text, n) ? dialect_new_flat(agent) : dialect_new(agent, dialect_find_version(text, n));
 }

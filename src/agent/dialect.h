@@ -41,7 +41,7 @@ enum row_kind {
 	ROW_SPINNER,		/* group 1, where there is one: what it says of calls that are not shown */
 	ROW_COMPACTED,		/* group 1: the words */
 	ROW_RESULT,		/* of the tool above; group 1: its first row */
-	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog */
+	ROW_RULE,		/* a line of dashes from column 0: the input box or a dialog. Group 1, where there is one: the agent is at work */
 	ROW_BOX,		/* the live prompt; group 1: the draft's first row */
 	ROW_DEAD,		/* tmux's own "Pane is dead" */
 	ROW_FAREWELL,		/* "Resume this session with:" */
@@ -76,6 +76,7 @@ enum phrase {
 	PHRASE_OPTION,		/* chosen row of a dialog: "❯ 1. Yes" */
 	PHRASE_REJECTED_PLAN,
 	PHRASE_KEYS,		/* row beside the box that says only which key to press */
+	PHRASE_FOOT,		/* row below a box without lines that nobody would write: tells one wherever it stands */
 	PHRASE_BUSY,		/* row below the box while the agent is at work */
 	PHRASE_QUEUED,		/* a prompt that waits for the agent, above the box */
 	PHRASE_QUEUE_FOOT,	/* below the last prompt that waits, where they stand with those that were sent */
@@ -104,7 +105,7 @@ struct dialect;
 
 /* True for the name of a dialect. */
 bool dialect_known(const char *name);
-/* The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this agent. */
+/* The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this agent or for the version that drew it. */
 struct dialect *dialect_for(const char *agent, const char *text, size_t n);
 /* NULL: no dialect for this agent. `version` as dialect_version gives it, 0 when unknown: the newest rules hold. */
 struct dialect *dialect_new(const char *agent, unsigned version);
@@ -138,7 +139,7 @@ struct page {
 	unsigned words_indent;	/* the column in which words go on */
 	unsigned overhang;	/* columns by which rows are wider than the pane, which breaks them once more */
 	bool numbered;		/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
-	bool ends_turns;	/* words have ended where the end of a turn stands below them; else they run where a spinner does */
+	unsigned ends_turns;	/* since this version words have ended where the end of a turn stands below them; 0: they run where a spinner does */
 };
 
 const struct page *dialect_page(const struct dialect *d);

@@ -1,7 +1,7 @@
 #include "agent/dialect_table.h"
 
 /*
- * Codex, recorded with 0.169.0: with --no-alt-screen all of a conversation, else the last screen. Words and calls have the same mark; the
+ * Codex, recorded with 0.169.0 (seen with 0.98.0, too): with --no-alt-screen all of a conversation, else the last screen. Words and calls have the same mark; the
  * verb of a call is bold. A command that runs is not shown before it has ended or ten seconds are over.
  */
 #define ANY DIALECT_ANY
@@ -13,6 +13,7 @@
 
 static const struct rule rules[] = {
 	{ ROW_SPINNER, ANY, OPEN, MARK, MARK "[^ ].*\\(.*\\besc to interrupt\\)(?: \xC2\xB7 (\\d+ background terminals? running)\\b.*)?" },
+	{ ROW_SPINNER, ANY, OPEN, "\xE2\x97\xA6 ", "\xE2\x97\xA6 [^ ].*\\(.*\\besc to interrupt\\)" },
 	{ ROW_SPINNER, ANY, OPEN, "  ", "  (\\d+ background terminals? running) \xC2\xB7 /ps to view\\b" },
 	{ ROW_COMPACTED, ANY, OPEN, MARK, MARK "(Context compacted)$" },
 	{ ROW_TASKS, ANY, OPEN, MARK, MARK "Updated Plan$" },
@@ -28,6 +29,9 @@ static const struct rule rules[] = {
 	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9C\x94 ", "\xE2\x9C\x94 (.*)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2\x9C\x97 ", "\xE2\x9C\x97 (.*)$" },
 	{ ROW_BANNER, ANY, OPEN, "  >_ OpenAI", "  >_ OpenAI Codex \\(v(\\d[\\d.]*)\\)$" },
+	/* 0.98 has a box around it */
+	{ ROW_BANNER, ANY, OPEN, "\xE2\x94\x82 >_ OpenAI", "\xE2\x94\x82 >_ OpenAI Codex \\(v(\\d[\\d.]*)\\) +\xE2\x94\x82$" },
+	{ ROW_BANNER, ANY, OPEN, "\xE2\x95\xAD", "\xE2\x95\xAD(?:\xE2\x94\x80){10,}+\xE2\x95\xAE$" },
 	DIALECT_RULE_DEAD,
 };
 
@@ -38,6 +42,10 @@ static const struct rule_next next[] = {
 
 static const struct saying sayings[] = {
 	{ PHRASE_PLACEHOLDER, ANY, OPEN, "Ask Codex to do anything$" },
+	{ PHRASE_PLACEHOLDER, ANY, OPEN, "(?:Explain this codebase|Summarize recent commits|Implement \\{feature\\}|"
+		"(?:Find and fix a bug|Write tests for|Improve documentation) (?:in )?@filename|Run /review on my current changes|"
+		"Use /skills to list available skills)$" },
+	{ PHRASE_FOOT, ANY, OPEN, "(?:\\? for shortcuts\\b.*|\\d{1,3}% context left)$" },
 	{ PHRASE_KEYS, ANY, OPEN, "[^ ].* \xC2\xB7 [~/]" },	/* model and folder, below the box */
 	{ PHRASE_INTERRUPTED, ANY, OPEN, "Conversation interrupted\\b" },
 	{ PHRASE_LIMIT, ANY, OPEN, "You(?:'|\xE2\x80\x99)ve hit your usage limit" },
@@ -62,7 +70,7 @@ static const struct dialog_title dialogs[] = {
 };
 
 static const struct page_until pages[] = {
-	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true, .words_indent = 2, .ends_turns = true } },
+	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true, .words_indent = 2, .ends_turns = DIALECT_V(0, 169, 0) } },
 };
 
 const struct dialect_table dialect_codex = {

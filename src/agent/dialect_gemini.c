@@ -1,7 +1,7 @@
 #include "agent/dialect_table.h"
 
 /*
- * Gemini, and Qwen Code, which was made from it: recorded with 0.61.0 and 0.15.10. Calls stand in boxes behind a sign of how they stand.
+ * Gemini, and Qwen Code, which was made from it: recorded with 0.61.0 and 0.15.10, seen with Gemini 0.34.0. Calls stand in boxes behind a sign of how they stand.
  * Signs and names that no recording shows are the programs' own, as their code has them.
  */
 #define ANY DIALECT_ANY
@@ -14,8 +14,9 @@
 	"Complete Task|Update Topic Context|Grep|Glob|TodoWrite|SaveMemory|Agent|Skill|ExitPlanMode|ListFiles|Lsp|AskUserQuestion|" \
 	"CronCreate|CronList|CronDelete|TaskStop|SendMessage|Monitor|ToolSearch|StructuredOutput)"
 #define HEAD(kind, name) { kind, ANY, OPEN, "", SIGN "(" name ")(?: +(.*))?$" }
-/* A command may have behind it what it is for. */
-#define SHELL { ROW_HEAD, ANY, OPEN, "", SIGN "(Shell)(?: +(.*?)(?: \\(([A-Z][^()]*)\\))?)?$" }
+/* A command may have behind it what it is for or, in 0.34, where it runs, mostly cut short. */
+#define SHELL { ROW_HEAD, ANY, OPEN, "", SIGN "(Shell)(?: +(.*?)(?: \\[current working directory .*|" \
+	" \\(([A-Z][^()]*)\\))?)?$" }
 #define HEADS SHELL, HEAD(ROW_HEAD, NAMES), HEAD(ROW_HEAD_MAYBE, "[A-Za-z][\\w.:-]*(?: \\([\\w .:-]+ MCP Server\\))?")
 #define SIDE "(?:\xE2\x94\x80){10,}+"
 
@@ -34,6 +35,7 @@ static const struct rule gemini_rules[] = {
 	/* the upper and lower edge of what was typed, with 24-bit colours */
 	{ ROW_BLANK, ANY, OPEN, "\xE2\x96", "(?:(?:\xE2\x96\x84){10,}+|(?:\xE2\x96\x80){10,}+)$" },
 	{ ROW_BLANK, ANY, OPEN, "          ", " {10,}\\? for shortcuts$" },
+	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x9D\xE2\x96\x9C", "  \xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x84 +Gemini CLI v(\\d[\\d.]*)" },
 	{ ROW_BANNER, ANY, OPEN, " \xE2\x96\x9D\xE2\x96\x9C", " \xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x84 +Gemini CLI v(\\d[\\d.]*)" },
 	DIALECT_RULE_LINE,
 	DIALECT_RULE_DEAD,
@@ -117,6 +119,8 @@ const struct dialect_table dialect_gemini = {
 };
 
 const struct dialect_table dialect_qwen = {
-	.layout = LAYOUT_MARKED, .program = "Qwen Code", .rules = qwen_rules, .n_rules = sizeof qwen_rules / sizeof *qwen_rules,
+	/* 0.24 draws on the alternate screen, with another mark and a bar at the right */
+	.layout = LAYOUT_MARKED, .program = "Qwen Code", .foreign = "\n  \xE2\x97\x86\xEF\xB8\x8E ",
+	.rules = qwen_rules, .n_rules = sizeof qwen_rules / sizeof *qwen_rules,
 	.next = qwen_next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = qwen_pages,
 };

@@ -1,7 +1,7 @@
 #include "agent/dialect_table.h"
 
 /*
- * Pi, recorded with 0.74.2. It has no marks: prompts and calls stand on a background, words do not, and all begin in column 1. The heads of
+ * Pi, recorded with 0.74.2, seen with 0.87.1. It has no marks: prompts and calls stand on a background, words do not, and all begin in column 1. The heads of
  * calls are bold; those of other tools than the shell are as its code has them.
  */
 #define ANY DIALECT_ANY
@@ -15,6 +15,8 @@ static const struct rule rules[] = {
 	{ ROW_NOTICE, ANY, OPEN, " Warning: ", " (Warning: .*)$" },
 	{ ROW_FOOT, ANY, OPEN, "", ".*\\d%/\\d+[kM]? \\(auto\\) " },
 	DIALECT_RULE_LINE,
+	/* 0.87 */
+	{ ROW_RULE, ANY, OPEN, "\xE2\x94\x80\xE2\x94\x80 ", "\xE2\x94\x80\xE2\x94\x80 " DIALECT_BRAILLE " (Working) " DIALECT_LINE "$" },
 	DIALECT_RULE_DEAD,
 };
 

@@ -70,6 +70,7 @@ struct page_until {
 struct dialect_table {
 	enum layout layout;
 	const char *program;
+	const char *foreign;	/* drawn by versions alone whose screens are not read; NULL: there are none */
 	const struct rule *rules;
 	size_t n_rules;
 	const struct rule_next *next;

@@ -1,4 +1,3 @@
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "context/exchange.h"
 #include "context/repaint.h"
 #include "context/screen_private.h"
+#include "context/style.h"
 
 #define BOX_BELOW 4	/* rows between a line and the box that it belongs to */
 #define FOOT_ROWS 6	/* rows of the program's own below the box */
@@ -168,6 +168,8 @@ read_prompt(struct screen *s, size_t i)
 		screen_limit(s, page->prompt_margin) + page->overhang);
 
 	screen_settle_calls(s);
+	free(s->c->draft);	/* of a box that was left above */
+	s->c->draft = NULL;
 	s->busy = s->c->limit = false;
 	if (row_kind(&s->r, i) == ROW_SHELL) {
 		char *command = text;
@@ -273,7 +275,8 @@ read_draft(struct screen *s, size_t from, size_t end, size_t skip)
 	text = screen_joined(s, from, end, skip, indent, screen_limit(s, 0));
 	free(s->c->draft);
 	s->c->draft = NULL;
-	if (*text == '\0' || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
+	/* the program's own words in the box are grey */
+	if (*text == '\0' || (s->r.v[from].marks & STYLE_TAIL_DIM) || dialect_says(s->r.d, PHRASE_PLACEHOLDER, text, strlen(text)))
 		free(text);
 	else
 		s->c->draft = text;
@@ -293,8 +296,11 @@ static size_t
 read_line(struct screen *s, size_t i)
 {
 	bool bare = dialect_layout(s->r.d) == LAYOUT_BLOCKS;	/* nothing stands in front of the draft */
+	char *work = screen_group(s, i, 1);
 	size_t k = i + 1;
 
+	s->busy = s->busy || work != NULL;
+	free(work);
 	if (bare) {
 		while (k < s->r.n && is_text(s, k))
 			k++;
@@ -311,27 +317,26 @@ read_line(struct screen *s, size_t i)
 	return behind_foot(s, read_draft(s, k, 0, marked_skip(s, k, 1)));
 }
 
-/* A box without lines is told by what stands below it. The row of the last one; SIZE_MAX: there is none. */
+/*
+ * A box without lines is told by what stands below it, of the last one by less. The row behind the box in row i; 0: it is none. What was
+ * drawn before the program was ready may leave another.
+ */
 static size_t
-lone_box(const struct screen *s)
+box_end(const struct screen *s, size_t i, bool last)
 {
-	size_t box = s->r.n, i;
-
-	while (box > 0 && row_kind(&s->r, box - 1) != ROW_PROMPT)
-		box--;
-	for (i = box; box > 0 && i < s->r.n && is_text(s, i); i++)
-		if (s->r.v[i - 1].n == 0 && row_says(&s->r, i, PHRASE_KEYS))
-			return box - 1;
-	return SIZE_MAX;
+	for (i++; i < s->r.n && is_text(s, i); i++)
+		if (s->r.v[i - 1].n == 0 && (row_says(&s->r, i, PHRASE_FOOT) || (last && row_says(&s->r, i, PHRASE_KEYS))))
+			return i;
+	return 0;
 }
 
 static size_t
-read_lone_box(struct screen *s, size_t i)
+read_prompt_or_box(struct screen *s, size_t i)
 {
-	size_t end = i + 1;
+	size_t end = box_end(s, i, i == s->last_prompt);
 
-	while (end < s->r.n && is_text(s, end) && !(s->r.v[end - 1].n == 0 && row_says(&s->r, end, PHRASE_KEYS)))
-		end++;
+	if (end == 0)
+		return read_prompt(s, i);
 	read_draft(s, i, end, marked_skip(s, i, 1));
 	return behind_foot(s, end);
 }
@@ -390,6 +395,7 @@ read_next(struct screen *s, size_t i)
 	case ROW_BANNER:
 		return read_banner(s, i);
 	case ROW_PROMPT:
+		return read_prompt_or_box(s, i);
 	case ROW_SHELL:
 		return read_prompt(s, i);
 	case ROW_WORDS:
@@ -410,6 +416,7 @@ read_next(struct screen *s, size_t i)
 	case ROW_SPINNER:
 		return read_spinner(s, i);
 	case ROW_TURN_END:
+		s->turns++;
 		s->spun = true;
 		return i + 1;
 	case ROW_RULE:
@@ -424,7 +431,9 @@ static void
 settle_words(struct screen *s)
 {
 	struct exchange *x = s->c->n > 0 ? &s->c->v[s->c->n - 1] : NULL;
-	bool running = dialect_page(s->r.d)->ends_turns ? !s->spun && !s->busy : s->busy;
+	unsigned since = dialect_page(s->r.d)->ends_turns;
+	bool ends = s->turns > 0 || (s->c->banner != NULL && dialect_version(s->c->banner, strlen(s->c->banner)) >= since);
+	bool running = since > 0 && ends ? !s->spun && !s->busy : s->busy;
 
 	if (x != NULL && running && x->role == ROLE_ASSISTANT && x->tool == NULL && x->status == STATUS_COMPLETE)
 		x->status = STATUS_RUNNING;
@@ -433,14 +442,17 @@ settle_words(struct screen *s)
 void
 marked_read(struct screen *s)
 {
-	size_t first = 0, i = 0, box = lone_box(s);
+	size_t first = 0, i = 0;
 
 	while (first < s->r.n && !is_item(s, first) && row_kind(&s->r, first) != ROW_BANNER)
 		first++;
 	if (row_kind(&s->r, first) != ROW_BANNER)
 		s->c->truncated_at = 0;
+	for (size_t k = 0; k < s->r.n; k++)
+		if (row_kind(&s->r, k) == ROW_PROMPT)
+			s->last_prompt = k;
 	while (i < s->r.n)
-		i = i == box ? read_lone_box(s, i) : read_next(s, i);
+		i = read_next(s, i);
 	settle_words(s);
 	repaint_drop(s->c);
 }

@@ -17,6 +17,8 @@ struct screen {
 	size_t open;		/* exchanges before this one are settled: no call among them can still run */
 	bool busy;		/* the last footer says that the agent is at work */
 	bool spun;		/* a spinner stands below the last item */
+	size_t last_prompt;	/* row of the last one, or of the box if that looks like one */
+	size_t turns;		/* whose end is seen, of agents that show it */
 	bool outside;		/* the agent has ended; what follows is a shell's until the next banner */
 };
 

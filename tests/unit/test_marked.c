@@ -246,6 +246,28 @@ pi_needs_its_colours(void **state)
 }
 
 static void
+newer_pi_works_in_its_line(void **state)
+{
+	(void)state;
+	see("pi", " pi v0.87.1\n\n" BACK "\n Go\n\n" BACK_END "\n Half of\n\n── ⠙ Working " LINE "\n" LINE "~/w\n0.0%/200k (auto)   mock\n");
+	is(2, ROLE_ASSISTANT, STATUS_RUNNING, "Half of");
+	assert_int_equal(c.n, 3);
+	assert_null(c.draft);
+}
+
+/* On the alternate screen, with a scroll bar in each row. */
+static void
+newer_qwen_is_kept_as_it_is(void **state)
+{
+	static const char text[] = "  > Go                 █\n                       █\n  ◆︎ Half of            █\n" LINE "*   Type your message\n" LINE "  YOLO mode";
+
+	(void)state;
+	see("qwen", text);
+	is(0, ROLE_SYSTEM, STATUS_COMPLETE, text);
+	assert_int_equal(c.n, 1);
+}
+
+static void
 unknown_rows_stay(void **state)
 {
 	(void)state;
@@ -298,6 +320,8 @@ main(void)
 		cmocka_unit_test(codex_says_when_a_turn_has_ended),
 		cmocka_unit_test(auggie_knows_its_tools),
 		cmocka_unit_test(pi_needs_its_colours),
+		cmocka_unit_test(newer_pi_works_in_its_line),
+		cmocka_unit_test(newer_qwen_is_kept_as_it_is),
 		cmocka_unit_test(unknown_rows_stay),
 		cmocka_unit_test(dialects_are_known_by_name),
 	};

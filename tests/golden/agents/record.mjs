@@ -63,7 +63,7 @@ function shorten(value) {
 
 function shortJson(text) {
 	try {
-		return JSON.stringify(shorten(JSON.parse(text)));
+		return JSON.stringify(shorten(JSON.parse(text)), null, text.startsWith('{\n') ? 2 : 0);	// as it was laid out
 	} catch {
 		return text;	// torn, as a crash leaves it
 	}

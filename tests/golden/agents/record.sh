@@ -140,19 +140,20 @@ world() {	# NAME PROGRAM
 	others_home "$1" "$AGENT_HOME" "$AGENT_HOME/w" "$(cat "$WORLD/port")" && others_env "$1" "$AGENT_HOME" "$(cat "$WORLD/port")"
 }
 
-take() {	# NAME STATE PROGRAM
-	local pid alternate size command
+take() {	# NAME[@VERSION] STATE PROGRAM
+	local full=$1 pid alternate size command
+	set -- "${1%@*}" "$2" "$3"
 	world "$1" "$3" || return 1
-	command=$(others_command "$1")
+	command=$(others_command "$full")
 	case $1/$2 in
-	codex/inline-*) command+=' --no-alt-screen' ;;
+	codex/*inline-*) command+=' --no-alt-screen' ;;
 	gemini/truecolor-*) OTHERS_ENV+=(COLORTERM=truecolor) ;;
 	esac
 	# shellcheck disable=SC2086	# words
 	(cd "$AGENT_HOME/w" && tm start-server \; set -g exit-empty off \; set -g remain-on-exit on \; set -g history-limit 50000 \; set -g status off \; \
 		set -g focus-events on \; set -g default-terminal tmux-256color \; new-session -d -x 100 -y 30 -s rec \
 		env -u OLDPWD "${OTHERS_ENV[@]}" PATH="$AGENT_HOME/bin:/usr/local/bin:/usr/bin:/bin" SHELL=/bin/bash LC_ALL=C.UTF-8 TZ=UTC $command)
-	if ! reach "$1" "${2#*-}"; then
+	if ! reach "$1" "${2##*-}"; then
 		printf '%s/%s: waited in vain\n' "$1" "$2" >&2
 		tm capture-pane -p -t rec >&2
 		return 1
@@ -173,21 +174,24 @@ take() {	# NAME STATE PROGRAM
 	tm capture-pane -p -S - -t rec >"$WORLD/screen.txt"
 	tm capture-pane -p -e -S - -t rec >"$WORLD/screen.ansi"
 	others_records "$1" "$AGENT_HOME" >"$WORLD/records"
-	node "$HERE/record.mjs" "$1" "$2" "$(others_package "$1" | cut -d ' ' -f 2)" "$size" "$alternate" "$WORLD" "$OUT/$1/$2"
+	node "$HERE/record.mjs" "$1" "$2" "$(others_package "$full" | cut -d ' ' -f 2)" "$size" "$alternate" "$WORLD" "$OUT/$1/$2"
 }
 
 bad=0
-for name in "${OTHERS[@]}"; do
+for full in "${OTHERS[@]}" codex@0.98.0 gemini@0.34.0; do
+	name=${full%@*}
 	states=(idle tool stream draft)
-	case $name in
+	case $full in
+	codex@*) states=(old-inline-tool old-inline-stream) ;;
+	*@*) states=(old-tool old-stream) ;;
 	codex) states+=(inline-idle inline-tool inline-stream) ;;
 	gemini) states+=(truecolor-tool) ;;
 	qwen) states+=(resized-idle) ;;
 	esac
 	for state in "${states[@]}"; do
 		[[ $name/$state =~ $ONLY ]] || continue
-		program=$(others_install "$CACHE" "$HOME" "$name") || { printf '%s: %s\n' "$name" "$program" >&2 && bad=1 && continue; }
-		if take "$name" "$state" "$program"; then
+		program=$(others_install "$CACHE" "$HOME" "$full") || { printf '%s: %s\n' "$name" "$program" >&2 && bad=1 && continue; }
+		if take "$full" "$state" "$program"; then
 			printf '%s/%s\n' "$name" "$state"
 		else
 			bad=1
