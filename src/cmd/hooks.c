@@ -53,6 +53,18 @@ struct place {
 	char *dir;				/* of Claude Code's settings */
 };
 
+static void
+warn_of_off(const struct cli *cli, const char *path)
+{
+	struct say s;
+
+	if (!hooks_are_off(path))
+		return;
+	say_init(&s, cli);
+	say_warning(&s, "\"disableAllHooks\" is true in %s: no hook is called, and so none of these\n  Take it out, or set it to false", path);
+	say_release(&s);
+}
+
 static int
 run_hooks(const struct cli *cli, struct world *w, bool install, const struct place *p, struct err *e)
 {
@@ -72,6 +84,8 @@ run_hooks(const struct cli *cli, struct world *w, bool install, const struct pla
 		if (ret == 0)
 			tell(cli, "settings", path, n > 0 ? "the hooks are installed; agents that run already do not call them" :
 			    "the hooks were installed already");
+		if (ret == 0)
+			warn_of_off(cli, path);
 	} else {
 		ret = hooks_uninstall(path, &n, e);
 		if (ret == 0)
