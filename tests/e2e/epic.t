@@ -50,8 +50,11 @@ is "$(everything)" "$before" 'and changes nothing'
 printf 'n\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop
 like "$RC $OUT" '^4 .*Choose \[1-4\]: $' 'an answer that is none declines'
-gt -L main epic resume shop --yes --sprints 9
-is "$RC" 2 '--sprints takes places'
+for places in 9 '3,' ',3' '2,,3' '' 2x 0 -1; do
+	gt -L main epic resume shop --yes --sprints "$places"
+	like "$RC $ERR" "^2 .*--sprints takes places of the epic's 5 sprints" "--sprints takes places, not '$places'"
+done
+is "$(everything)" "$before" 'and nothing was changed'
 gt -L main epic resume shop --yes --sprints 2,3
 like "$RC $ERR" '^4 .*coder-2: .*\(not-startable\).*coder-3: ' 'agents that nobody knows how to start are listed'
 is "$(everything)" "$before" 'and nothing was changed'
@@ -134,6 +137,7 @@ checkpoint epic empty '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "nob
 gt -L main epic resume empty --yes
 like "$RC $OUT$ERR" '^4 .*sprint nobodys: no agent of it is recorded' 'a sprint without agents is no success'
 gt epic abandon empty --yes
+like "$OUT" '✅ 1 record deleted from the store' 'one record is no records'
 is "$(everything)" "$before" 'and nobody is made for it'
 printf '2\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
