@@ -169,4 +169,13 @@ like "$RC $OUT" '^0 .*Active sprints: 1' 'whom its checkpoint names goes on'
 ok 'it is told' until_ 20 messages_are stands-in 1
 like "$(cat "$(message_file stands-in 1)")" 'You are its agent left.*Your task: The last words' 'what it goes on with'
 
+# ---- names that tmux does not take ----
+mkdir -p "$W/twins"
+printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"\n' "$W/twins" "$CLAUDE" >"$CONFIG"
+checkpoint epic twins "{\"workspace\": \"$W/twins\", \"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"both\", \"status\": \"in_progress\", \"progress\": 80}]}"
+checkpoint sprint both '{"epicId": "twins", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "a.b"}, {"id": "a:b"}]}'
+gt -L main epic resume twins --yes
+like "$RC $ERR" '^0 .*a\.b is back.*a:b is back' 'agents whose names differ in such letters alone both come back'
+is "$(tm list-sessions -F '#{session_name}' | grep -c '^epic-a-b-[0-9a-f]\{8\}$')" 2 'each in a session of its own'
+
 done_testing
