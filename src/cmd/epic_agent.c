@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "base/sha256.h"
 #include "cmd/epic_agent.h"
 #include "cmd/verb.h"
 #include "epic/epic.h"
@@ -17,16 +18,21 @@
 
 #define PROVIDER "epic"			/* of sessions that the key start_command made */
 
-/* Where tmux takes it as it is. Heap. */
+/* Where tmux takes it as it is; of one that was changed for that a hash tells it apart from others. Heap. */
 static char *
 session_name(const char *agent)
 {
-	char *name = xasprintf("epic-%.100s", agent);
+	char hash[65], *name = xasprintf("epic-%.100s", agent), *whole;
 
 	for (char *p = name; *p != '\0'; p++)
 		if (!isalnum((unsigned char)*p) && *p != '-' && *p != '_')
 			*p = '-';
-	return name;
+	if (strcmp(name + strlen("epic-"), agent) == 0)
+		return name;
+	sha256_hex(agent, strlen(agent), hash);
+	whole = xasprintf("%s-%.8s", name, hash);
+	free(name);
+	return whole;
 }
 
 /* What the key start_command makes of an agent; *out is empty when there is no such key. */

@@ -179,8 +179,8 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 		json_put_int(v, "deleted", (int64_t)n);
 		say_json(v);
 	} else {
-		printf("✅ Epic abandoned\n✅ %zu records deleted from the store\n✅ WIP branches preserved (epic-%s/sprint-*-wip)\n", n,
-		    id.data);
+		printf("✅ Epic abandoned\n✅ %zu record%s deleted from the store\n✅ WIP branches preserved (epic-%s/sprint-*-wip)\n", n,
+		    n == 1 ? "" : "s", id.data);
 	}
 	buf_release(&id);
 	return GT_OK;

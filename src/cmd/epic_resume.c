@@ -49,16 +49,17 @@ choose_sprints(const char *list, const struct epic *x, bool *chosen, struct err 
 {
 	for (size_t i = 0; i < x->n; i++)
 		chosen[i] = list == NULL;
-	while (list != NULL && *list != '\0') {
+	while (list != NULL) {
 		char *end;
 		unsigned long place = isdigit((unsigned char)*list) ? strtoul(list, &end, 10) : 0;
 
 		if (place == 0 || place > x->n || (*end != ',' && *end != '\0')) {
-			err_set(e, GT_USAGE, "usage", "--sprints takes places of the epic's %zu sprints, as in 2,3", x->n);
+			err_set(e, GT_USAGE, "usage", "--sprints takes places of the epic's %zu sprint%s, as in %s", x->n, x->n == 1 ? "" : "s",
+			    x->n == 1 ? "1" : "1,2");
 			return err_hint(e, "gt-recover epic status %.200s shows them", x->id);
 		}
 		chosen[place - 1] = true;
-		list = *end == ',' ? end + 1 : end;
+		list = *end == ',' ? end + 1 : NULL;
 	}
 	return 0;
 }

@@ -54,6 +54,18 @@ struct place {
 	char *dir;				/* of the agent's settings */
 };
 
+static void
+warn_of_off(const struct cli *cli, const char *path)
+{
+	struct say s;
+
+	if (!hooks_are_off(path))
+		return;
+	say_init(&s, cli);
+	say_warning(&s, "\"disableAllHooks\" is true in %s: no hook is called, and so none of these\n  Take it out, or set it to false", path);
+	say_release(&s);
+}
+
 static int
 install_hooks(const char *path, const struct hook_call *call, bool *changed, struct err *e)
 {
@@ -115,6 +127,8 @@ run_hooks(const struct cli *cli, struct world *w, bool install, const struct pla
 		ret = world_store(w, true, e) != NULL ? install_hooks(path, &call, &yes, e) : -1;
 		if (ret == 0)
 			tell_installed(cli, path, yes, call.row);
+		if (ret == 0 && call.row->form != HOOK_PLUGIN)
+			warn_of_off(cli, path);
 	} else {
 		ret = uninstall_hooks(path, call.row, &yes, e);
 		if (ret == 0)

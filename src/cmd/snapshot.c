@@ -112,8 +112,8 @@ print_wip(struct say *s, const struct wip_one *one)
 		say_line(s, "Would look at the work in progress of %s.", name.data);
 	} else if (one->how == WIP_COMMITTED) {
 		wip_restore_command(&command, &one->wip, false);
-		say_line(s, "Work in progress of %s is committed to %s: %zu files, %zu left out. To take it back:", name.data,
-		    wip_ref_short(one->wip.ref), one->wip.files, one->wip.n_left);
+		say_line(s, "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To take it back:", name.data,
+		    wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s", one->wip.n_left);
 		say_exact(s, "  %s", command.data);
 		if (s->verbose > 0 && one->wip.n_left > 0)
 			say_exact(s, "Left out:\n%.*s", (int)strlen(one->wip.left) - 1, one->wip.left);

@@ -304,6 +304,13 @@ add_host(json_t *hosts, const char *id)
 		json_array_append_new(hosts, json_string(id));
 }
 
+/* A time of a clock that was put back since, or one of a record that somebody wrote without us. */
+static int64_t
+earlier(int64_t at, int64_t now)
+{
+	return at < now ? at : now;
+}
+
 /* What its hooks told is a sign of life, wherever its process is: by the store's clock, where others use the store, too. */
 static int
 hear_hooks(struct store *s, struct epic_sprint *x, const struct session *agent, const struct moment *now, struct err *e)
@@ -314,12 +321,8 @@ hear_hooks(struct store *s, struct epic_sprint *x, const struct session *agent, 
 	if (agent->cursor_session_id == NULL)
 		return 0;
 	found = activity_load(s, agent->cursor_session_id, &a, e);
-	if (found > 0) {
-		int64_t at = a.heard > 0 ? a.heard : a.at.wall_ms;
-
-		/* a clock that was put back since */
-		newest(&x->heard, at < now->wall_ms ? at : now->wall_ms);
-	}
+	if (found > 0)
+		newest(&x->heard, earlier(a.heard > 0 ? a.heard : a.at.wall_ms, now->wall_ms));
 	activity_release(&a);
 	return found < 0 ? -1 : 0;
 }
@@ -331,6 +334,7 @@ look_alive(struct store *s, struct epic_sprint *x, const struct moment *now, str
 	size_t n = json_array_size(x->agents), gone = 0;
 
 	x->hosts = json_array();
+	x->heard = earlier(x->heard, now->wall_ms);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *agent = json_array_get(x->agents, i);
 		struct session session;
@@ -391,14 +395,14 @@ read_epic(struct store *s, struct epic *x, const struct shelf *shelf, int64_t in
 	bool open = x->n == 0, begun = strcmp(json_text(x->record, "status", ""), "waiting") != 0;
 
 	x->started = shape_time(x->record, "startTime");
-	x->checkpoint = x->heard = shape_time(x->record, "lastCheckpoint");
+	x->checkpoint = x->heard = earlier(shape_time(x->record, "lastCheckpoint"), now->wall_ms);
 	read_sprints(x, shelf);
 	open = x->n == 0;
 	for (size_t i = 0; i < x->n; i++) {
 		if (look_alive(s, &x->sprints[i], now, e) != 0)
 			return -1;
 		newest(&x->heard, x->sprints[i].heard);
-		newest(&x->checkpoint, shape_time(x->sprints[i].record, "lastCheckpoint"));
+		newest(&x->checkpoint, earlier(shape_time(x->sprints[i].record, "lastCheckpoint"), now->wall_ms));
 		x->alive = x->alive || x->sprints[i].alive;
 		open = open || x->sprints[i].state != SPRINT_COMPLETED;
 		begun = begun || x->sprints[i].state != SPRINT_WAITING;

@@ -59,7 +59,7 @@ struct epic {
 	json_t *record;
 	struct epic_sprint *sprints;
 	size_t n;
-	int64_t started, checkpoint, heard;	/* as above; checkpoint: the newest one */
+	int64_t started, checkpoint, heard;	/* as above; checkpoint: the newest one; never later than `now` */
 	bool alive;
 	bool interrupted;			/* or a sprint of it is */
 	bool young;				/* it is not, but only because something was heard of it just now */

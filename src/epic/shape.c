@@ -13,6 +13,7 @@
 
 static const char *const expected[] = {
 	[TEXT] = "a string", [ID] = "an id", [TIME] = "a time: RFC 3339, or ms since 1970",
+	[PAST] = "a time: RFC 3339, or ms since 1970",
 	[STATUS] = "completed, in_progress, starting or waiting", [PERCENT] = "a number from 0 to 100",
 	[COUNT] = "a whole number, not negative", [SHARE] = "a number from 0 to 1", [FLAG] = "true or false", [TEXTS] = "a list of strings",
 	[OBJECT] = "an object", [OBJECTS] = "a list of objects", [LINKS] = "an object of lists of ids",
@@ -27,7 +28,7 @@ static const struct field agent_entry[] = {
 static const struct field file[] = {
 	{ "path", TEXT, NULL, true }, { "completed", FLAG, NULL, false }, { "lastCompletedSection", TEXT, NULL, false },
 	{ "nextSection", TEXT, NULL, false }, { "currentLine", COUNT, NULL, false }, { "confidence", SHARE, NULL, false },
-	{ "lastCheckpoint", TIME, NULL, false }, { NULL, TEXT, NULL, false },
+	{ "lastCheckpoint", PAST, NULL, false }, { NULL, TEXT, NULL, false },
 };
 static const struct field confidence[] = {
 	{ "loop3", SHARE, NULL, false }, { "loop2", SHARE, NULL, false }, { NULL, TEXT, NULL, false },
@@ -51,22 +52,22 @@ static const struct field context[] = {
 static const struct field epic[] = {
 	{ "epicId", ID, NULL, false }, { "name", TEXT, NULL, false }, { "status", STATUS, NULL, false },
 	{ "startTime", TIME, NULL, false },
-	{ "lastCheckpoint", TIME, NULL, false }, { "totalSprints", COUNT, NULL, false }, { "completedSprints", COUNT, NULL, false },
+	{ "lastCheckpoint", PAST, NULL, false }, { "totalSprints", COUNT, NULL, false }, { "completedSprints", COUNT, NULL, false },
 	{ "inProgressSprints", COUNT, NULL, false }, { "waitingSprints", COUNT, NULL, false },
 	{ "sprints", OBJECTS, sprint_entry, false }, { "dependencies", LINKS, NULL, false }, { NULL, TEXT, NULL, false },
 };
 static const struct field sprint[] = {
 	{ "sprintId", ID, NULL, false }, { "epicId", ID, NULL, false }, { "status", STATUS, NULL, false }, { "phase", TEXT, NULL, false },
-	{ "progress", PERCENT, NULL, false }, { "startTime", TIME, NULL, false }, { "lastCheckpoint", TIME, NULL, false },
+	{ "progress", PERCENT, NULL, false }, { "startTime", TIME, NULL, false }, { "lastCheckpoint", PAST, NULL, false },
 	{ "agents", OBJECTS, agent_entry, false }, { "filesWritten", OBJECTS, file, false }, { "filesInProgress", OBJECTS, file, false },
 	{ "confidence", OBJECT, confidence, false }, { "tests", OBJECT, tests, false }, { "validators", OBJECTS, validator, false },
-	{ "waitStarted", TIME, NULL, false }, { "productiveWork", TEXTS, NULL, false }, { NULL, TEXT, NULL, false },
+	{ "waitStarted", PAST, NULL, false }, { "productiveWork", TEXTS, NULL, false }, { NULL, TEXT, NULL, false },
 };
 static const struct field agent[] = {
 	{ "agentId", ID, NULL, false }, { "sessionId", ID, NULL, false }, { "sprintId", ID, NULL, false }, { "epicId", ID, NULL, false },
 	{ "currentTask", TEXT, NULL, false },
 	{ "fileBeingEdited", TEXT, NULL, false }, { "lineNumber", COUNT, NULL, false }, { "taskProgress", OBJECT, progress, false },
-	{ "context", OBJECT, context, false }, { "confidenceScore", SHARE, NULL, false }, { "lastHeartbeat", TIME, NULL, false },
+	{ "context", OBJECT, context, false }, { "confidenceScore", SHARE, NULL, false }, { "lastHeartbeat", PAST, NULL, false },
 	{ NULL, TEXT, NULL, false },
 };
 static const struct field signal_fields[] = { { NULL, TEXT, NULL, false } };
@@ -196,7 +197,7 @@ take_simple(const struct field *f, json_t *o, json_t *v)
 {
 	switch (f->type) {
 	case ID: return is_id(v);
-	case TIME: return take_time(o, f->name, v);
+	case TIME: case PAST: return take_time(o, f->name, v);
 	case STATUS: return is_status(v);
 	case PERCENT: return within(v, 100);
 	case SHARE: return within(v, 1);
@@ -254,6 +255,22 @@ take_fields(const struct field *fields, json_t *o, const char *where, struct err
 		if (take_field(f, o, where, e) != 0)
 			return -1;
 	return 0;
+}
+
+/* A sign of life from the future would be one for ever: who has a wrong clock was heard when he told it. */
+static void
+end_now(const struct field *fields, json_t *o, int64_t now)
+{
+	for (const struct field *f = fields; f != NULL && f->name != NULL && json_is_object(o); f++) {
+		json_t *v = json_object_get(o, f->name);
+
+		if (f->type == PAST && shape_time(o, f->name) > now)
+			shape_put_time(o, f->name, now);
+		if (f->type == OBJECT)
+			end_now(f->inner, v, now);
+		for (size_t i = 0; f->type == OBJECTS && i < json_array_size(v); i++)
+			end_now(f->inner, json_array_get(v, i), now);
+	}
 }
 
 /* ---- what belongs together ---- */
@@ -387,6 +404,7 @@ shape_take(enum shape shape, const char *id, json_t *o, int64_t now, struct err 
 		return bad(e, "a checkpoint", "a JSON object");
 	if (take_fields(shapes[shape].fields, o, "", e) != 0 || (shapes[shape].id != NULL && take_own_id(shape, id, o, e) != 0))
 		return -1;
+	end_now(shapes[shape].fields, o, now);
 	if (shapes[shape].time != NULL && shape_time(o, shapes[shape].time) == 0)
 		shape_put_time(o, shapes[shape].time, now);
 	if (shape == SHAPE_EPIC)

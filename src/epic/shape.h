@@ -33,8 +33,9 @@ const char *shape_name(enum shape shape);	/* "epic", … */
 
 /*
  * Checks the object and makes it uniform, in place: times (RFC 3339, or ms since 1970) become RFC 3339 in UTC, the missing own id becomes
- * `id`, the missing time of the checkpoint `now` (ms since 1970), missing counters are counted. `starting` counts as in progress. Names,
- * all GT_USAGE: "checkpoint" (the sentence names the member and what was expected), "counters" (they do not agree with sprints[]), "id".
+ * `id`, the missing time of the checkpoint `now` (ms since 1970), as does any time at which something was, where it is later; missing
+ * counters are counted. `starting` counts as in progress. Names, all GT_USAGE: "checkpoint" (the sentence names the member and what was
+ * expected), "counters" (they do not agree with sprints[]), "id".
  */
 int shape_take(enum shape shape, const char *id, json_t *o, int64_t now, struct err *e);
 

@@ -5,8 +5,8 @@
 
 #include "epic/shape.h"
 
-/* What a member of a shape holds. */
-enum type { TEXT, ID, TIME, STATUS, PERCENT, COUNT, SHARE, FLAG, TEXTS, OBJECT, OBJECTS, LINKS };
+/* What a member of a shape holds. PAST: a time that is not later than the checkpoint's arrival. */
+enum type { TEXT, ID, TIME, PAST, STATUS, PERCENT, COUNT, SHARE, FLAG, TEXTS, OBJECT, OBJECTS, LINKS };
 
 struct field {
 	const char *name;			/* NULL: behind the last one */

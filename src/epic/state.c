@@ -167,6 +167,10 @@ put(struct writing *w, enum state_at at, char *key, int64_t expect, json_t *o, s
 	w->values[w->n] = value;
 	w->c[w->n] = (struct change){ CHANGE_PUT, key, expect, tag, value };
 	w->n++;
+	if (value == NULL && at == STATE_FILES) {
+		err_set(e, GT_USAGE, "too-large", "the files of the sprint %.200s together have more than %zu KiB", w->id, SHAPE_MAX >> 10);
+		err_hint(e, "Tell less of each, by its path and line; or make several sprints of it");
+	}
 	return value != NULL ? 0 : -1;
 }
 

@@ -118,13 +118,19 @@ same_boot(const struct lock *l, const struct moment *now)
 	return now->boot_id[0] != '\0' && strcmp(l->renewed.boot_id, now->boot_id) == 0;
 }
 
+static bool
+lives(const struct lock *l)
+{
+	return (int64_t)proc_ticks((pid_t)l->pid) == l->pid_start;
+}
+
 const char *
 lock_stale(const struct lock *l, const struct moment *now)
 {
 	int64_t age = same_boot(l, now) ? now->boot_ms - l->renewed.boot_ms : now->wall_ms - l->renewed.wall_ms;
 
 	if (l->pid != 0 && same_boot(l, now))
-		return (int64_t)proc_ticks((pid_t)l->pid) == l->pid_start ? NULL : "its process is gone";
+		return lives(l) ? NULL : "its process is gone";
 	return age > l->lease_ms ? "its lease has ended" : NULL;
 }
 
@@ -156,15 +162,16 @@ renew(struct lock *l, const struct step *x)
 {
 	char host[HOST_MAX + 1];
 
+	if (x->who->pid != 0 || !same_boot(l, x->now)) {
+		/* a process of another boot is no process of the one that it is renewed on */
+		l->pid = x->who->pid;
+		l->pid_start = x->pid_start;
+	}
 	host_name(host);
 	free(l->host);
 	l->host = xstrdup(host);
 	l->renewed = *x->now;
 	l->lease_ms = x->who->lease_ms > 0 ? x->who->lease_ms : l->lease_ms > 0 ? l->lease_ms : LOCK_LEASE_MS;
-	if (x->who->pid != 0) {
-		l->pid = x->who->pid;
-		l->pid_start = x->pid_start;
-	}
 }
 
 /* The same word; and where a process has it, that process. */
@@ -298,6 +305,12 @@ renew_once(struct store *s, void *arg, struct err *e)
 	if (!x->l->held) {
 		err_set(e, GT_REFUSED, "not-held", "the lock %.200s was put back", x->l->name);
 		err_hint(e, "gt-recover lock acquire takes it again");
+		return COMMIT_ERROR;
+	}
+	if (x->who->pid == 0 && x->l->pid != 0 && same_boot(x->l, x->now) && !lives(x->l)) {
+		err_set(e, GT_REFUSED, "gone", "the process %lld, by which %.100s had the lock %.200s, is gone, and the lock with it",
+		    (long long)x->l->pid, x->l->holder, x->l->name);
+		err_hint(e, "What it guards may be in use by others; acquire it anew");
 		return COMMIT_ERROR;
 	}
 	renew(x->l, x);

@@ -62,11 +62,13 @@ struct lock_holder {
  */
 int lock_acquire(struct store *s, const struct lock_holder *who, const struct moment *now, struct lock *out, struct err *e);
 /*
- * His lease begins anew; a process that is told takes the place of the one before. Also when it had ended, as long as nobody took it. 0;
- * -1: "not-yours" (GT_REFUSED: another has it, or it was acquired again since his fence), "not-held" (GT_REFUSED), "not-found" (GT_NOTHING).
+ * His lease begins anew; a process that is told takes the place of the one before, and on another boot that one is forgotten: from then on
+ * it is a lock without a process. Also when the lease had ended, as long as nobody took it; not when the process that had it is gone and no
+ * other is told. 0; -1: "not-yours" (GT_REFUSED: another has it, or it was acquired again since his fence), "not-held", "gone" (GT_REFUSED),
+ * "not-found" (GT_NOTHING).
  */
 int lock_renew(struct store *s, const struct lock_holder *who, const struct moment *now, struct lock *out, struct err *e);
-/* 1 it is free now, 0 it was free already; -1 as lock_renew. */
+/* 1 it is free now, 0 it was free already, also when its process is gone; -1: "not-yours", "not-found". */
 int lock_put_back(struct store *s, const struct lock_holder *who, const struct moment *now, struct lock *out, struct err *e);
 
 /* Why a held lock is nobody's any more, a clause; NULL: it is not stale. */

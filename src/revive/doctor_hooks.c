@@ -86,6 +86,9 @@ doctor_hooks(struct doctor *d)
 		doctor_tell_err(d, VERDICT_WARNING, &e);
 	else if (n == 0)
 		doctor_tell(d, VERDICT_NOTE, AGAIN, "not installed: which file an agent was writing is known by its transcript alone");
+	else if (hooks_are_off(path))
+		doctor_tell(d, VERDICT_WARNING, "take it out of the settings, or set it to false", "installed, but \"disableAllHooks\" is true in %s",
+		    path);
 	else
 		tell_installed(d, row, n, command, AGAIN, "");
 	free(command);

@@ -410,3 +410,15 @@ hooks_uninstall(const struct hook_row *row, const char *path, size_t *removed, s
 	buf_wipe(&text);
 	return ret;
 }
+
+bool
+hooks_are_off(const char *path)
+{
+	struct buf text = BUF_INIT;
+	json_t *o = io_read_file(path, SETTINGS_MAX, &text, NULL) == 0 ? json_loadb(text.data, text.len, 0, NULL) : NULL;
+	bool off = json_is_true(json_object_get(o, "disableAllHooks"));
+
+	json_decref(o);
+	buf_wipe(&text);
+	return off;
+}

@@ -1,6 +1,7 @@
 #ifndef REVIVE_HOOKS_H
 #define REVIVE_HOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -47,5 +48,7 @@ int hooks_uninstall(const struct hook_row *row, const char *path, size_t *remove
 
 /* For reading alone: of how many events ours is there, and in *command (heap, NULL: of none) the line of the first. */
 int hooks_look(const struct hook_row *row, const char *path, size_t *n, char **command, struct err *e);
+/* Has a person switched all hooks off in that file ("disableAllHooks": true), ours among them? False also when it cannot be read. */
+bool hooks_are_off(const char *path);
 
 #endif

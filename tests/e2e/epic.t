@@ -50,8 +50,11 @@ is "$(everything)" "$before" 'and changes nothing'
 printf 'n\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop
 like "$RC $OUT" '^4 .*Choose \[1-4\]: $' 'an answer that is none declines'
-gt -L main epic resume shop --yes --sprints 9
-is "$RC" 2 '--sprints takes places'
+for places in 9 '3,' ',3' '2,,3' '' 2x 0 -1; do
+	gt -L main epic resume shop --yes --sprints "$places"
+	like "$RC $ERR" "^2 .*--sprints takes places of the epic's 5 sprints" "--sprints takes places, not '$places'"
+done
+is "$(everything)" "$before" 'and nothing was changed'
 gt -L main epic resume shop --yes --sprints 2,3
 like "$RC $ERR" '^4 .*coder-2: .*\(not-startable\).*coder-3: ' 'agents that nobody knows how to start are listed'
 is "$(everything)" "$before" 'and nothing was changed'
@@ -134,6 +137,7 @@ checkpoint epic empty '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "nob
 gt -L main epic resume empty --yes
 like "$RC $OUT$ERR" '^4 .*sprint nobodys: no agent of it is recorded' 'a sprint without agents is no success'
 gt epic abandon empty --yes
+like "$OUT" '✅ 1 record deleted from the store' 'one record is no records'
 is "$(everything)" "$before" 'and nobody is made for it'
 printf '2\n' >"$W/in"
 gt_in "$W/in" -L main epic resume solo
@@ -164,5 +168,14 @@ gt -L main epic resume ends --yes
 like "$RC $OUT" '^0 .*Active sprints: 1' 'whom its checkpoint names goes on'
 ok 'it is told' until_ 20 messages_are stands-in 1
 like "$(cat "$(message_file stands-in 1)")" 'You are its agent left.*Your task: The last words' 'what it goes on with'
+
+# ---- names that tmux does not take ----
+mkdir -p "$W/twins"
+printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "env FAKE_AGENT_LOG=%s %s --dangerously-skip-permissions"\n' "$W/twins" "$CLAUDE" >"$CONFIG"
+checkpoint epic twins "{\"workspace\": \"$W/twins\", \"lastCheckpoint\": 1760129130000, \"sprints\": [{\"id\": \"both\", \"status\": \"in_progress\", \"progress\": 80}]}"
+checkpoint sprint both '{"epicId": "twins", "progress": 80, "lastCheckpoint": 1760129130000, "agents": [{"id": "a.b"}, {"id": "a:b"}]}'
+gt -L main epic resume twins --yes
+like "$RC $ERR" '^0 .*a\.b is back.*a:b is back' 'agents whose names differ in such letters alone both come back'
+is "$(tm list-sessions -F '#{session_name}' | grep -c '^epic-a-b-[0-9a-f]\{8\}$')" 2 'each in a session of its own'
 
 done_testing

@@ -196,6 +196,18 @@ like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^error they call /n
 sed '0,/gt-recover hook Stop/s//true/' "$W/with" >"$SETTINGS"
 gt doctor --json -L main
 like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^warning 6 of 7' '  one that is missing'
+for off in true false '"true"'; do
+	jq --argjson off "$off" '. + {disableAllHooks: $off}' "$W/with" >"$SETTINGS"
+	gt doctor --json -L main
+	said="$(found Agents.hooks) $(found Agents.hooks sentence)"
+	gt install hooks
+	if [ "$off" = true ]; then
+		like "$said" '^warning installed, but "disableAllHooks" is true in ' '  hooks that a person switched off'
+		like "$RC $ERR" '^0 .*"disableAllHooks" is true in .*: no hook is called' '  which installing them tells, too'
+	else
+		is "${said%% *} $(grep -c disableAllHooks <<<"$ERR")" 'ok 0' "  $off switches nothing off"
+	fi
+done
 cp "$W/with" "$SETTINGS"
 printf '{"half a line' >"$STATE/spool"
 gt doctor --json -L main

@@ -70,6 +70,9 @@ is "$RC" 75 'for as long as it lives, whatever the lease'
 like "$ERR" "as long as its process $HOLDER lives" 'which is said'
 kill $HOLDER
 wait $HOLDER 2>/dev/null
+gt lock renew bench worker
+is "$RC" 6 'a lock whose process is gone is not renewed'
+like "$ERR" "the process $HOLDER, by which worker had the lock bench, is gone" 'and that is said'
 gt startup
 like "$ERR" '1 stale lock is free' 'startup frees what a dead process had'
 gt --json startup

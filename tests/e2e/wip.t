@@ -185,6 +185,9 @@ rm "$CONFIG"
 # ---- a git that does not answer ----
 repo "$W/other"
 start_agent slow --cwd "$W/other"
+echo 'int g;' >>"$W/other/src/a.c"
+gt -L main snapshot slow
+like "$RC $ERR" '^0 .*of slow is committed to refs/gt-recover/wip/slow: 1 file, 0 left out' 'one file is no files'
 printf '#!/bin/sh\nexit 128\n' >"$W/bin/git"
 chmod +x "$W/bin/git"
 gt -L main snapshot slow

@@ -118,8 +118,7 @@ assert_record(struct store *s, const char *key, const char *tag, const char *val
 	record_release(&r);
 }
 
-#define REDIS_ALONE(test) cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, &kinds[REDIS])
 #define BOTH(test) cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, &kinds[SQLITE]), \
-	REDIS_ALONE(test)
+	cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, &kinds[REDIS])
 
 #endif

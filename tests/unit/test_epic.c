@@ -134,6 +134,42 @@ test_screens(void **state)
 	buf_release(&out);
 }
 
+/* Who has a wrong clock was heard when he told it, and is silent from then on like any other. */
+static void
+test_signs_from_the_future(void **state)
+{
+	static const char future[] = "2099-01-01T00:00:00Z";
+	struct home *h = *state;
+	struct epics list;
+	struct record r;
+	json_t *o;
+
+	write_state(h, SHAPE_EPIC, "1", "{\"lastCheckpoint\": \"2099-01-01T00:00:00Z\", \"sprints\": [{\"id\": \"2\", \"status\": \"in_progress\"}]}");
+	write_state(h, SHAPE_SPRINT, "2", "{\"epicId\": \"1\", \"lastCheckpoint\": 4070908800000, \"waitStarted\": \"2099-01-01T00:00:00Z\","
+	    "\"filesInProgress\": [{\"path\": \"a\", \"lastCheckpoint\": \"2099-01-01T00:00:00Z\"}]}");
+	write_state(h, SHAPE_AGENT, "c", "{\"sprintId\": \"2\", \"lastHeartbeat\": \"2099-01-01T00:00:00Z\","
+	    "\"taskProgress\": {\"estimatedCompletion\": \"2099-01-01T00:00:00Z\"}}");
+	assert_int_equal(state_find(h->s, STATE_AGENT, "c", &r, &o, &h->e), 1);
+	assert_string_equal(json_text(o, "lastHeartbeat", ""), crash);
+	assert_string_equal(json_text(json_object_get(o, "taskProgress"), "estimatedCompletion", ""), future);
+	json_decref(o);
+	record_release(&r);
+	read_at(h, "1", "2025-10-10T20:46:37Z", &list);
+	assert_false(list.v[0].interrupted);
+	assert_true(list.v[0].heard == at(crash));
+	assert_true(list.v[0].checkpoint == at(crash));
+	epics_release(&list);
+	read_at(h, "1", "2025-10-10T20:47:37Z", &list);
+	assert_true(list.v[0].interrupted);
+	epics_release(&list);
+	/* the clock was put back since: no age is negative */
+	read_at(h, "1", "2025-10-10T20:40:00Z", &list);
+	assert_true(list.v[0].heard == at("2025-10-10T20:40:00Z"));
+	assert_true(list.v[0].checkpoint == at("2025-10-10T20:40:00Z"));
+	assert_true(list.v[0].sprints[0].heard == at("2025-10-10T20:40:00Z"));
+	epics_release(&list);
+}
+
 /* What resuming says, before and after. */
 static void
 test_plan(void **state)
@@ -395,6 +431,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_screens, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_plan, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_waiting, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_signs_from_the_future, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_alive, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_gone, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_hooks, home_setup, home_teardown),

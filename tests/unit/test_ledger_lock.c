@@ -150,14 +150,75 @@ a_process_that_lives_keeps_it(void **unused)
 	assert_int_equal(try(&h, "a", getpid()), -1);
 	assert_int_equal(try(&h, "a", 0), -1);
 	assert_int_equal(try(&h, "a", child), 0);
+	assert_int_equal(give(&h, "renew", "a", 1), 0);
 	close(go[1]);
 	assert_int_equal(waitpid(child, &status, 0), child);
+	/* what anybody may take is not said to be his */
+	assert_int_equal(give(&h, "renew", "a", 1), -1);
+	assert_string_equal(h.e.name, "gone");
+	assert_int_equal(h.e.code, GT_REFUSED);
 	assert_int_equal(take(&h, "b", 0, &l), 1);
 	assert_string_equal(l.taken, "a had it, but its process is gone");
 	assert_int_equal(l.pid, 0);
 	lock_release(&l);
 	assert_int_equal(try(&h, "c", child), -1);
 	assert_string_equal(h.e.name, "gone");
+	leave(&h);
+}
+
+/* Another process of his may go on with it, by his word and number. */
+static void
+a_process_takes_the_place_of_one_that_is_gone(void **unused)
+{
+	struct house h = house();
+	struct lock_holder again = { .name = "slot", .holder = "a", .pid = getpid(), .fence = 1 };
+	struct lock l;
+	int status, go[2];
+	pid_t child;
+
+	(void)unused;
+	assert_int_equal(pipe(go), 0);
+	if ((child = fork()) == 0) {
+		char c;
+
+		close(go[1]);
+		_exit(read(go[0], &c, 1) == 0 ? 0 : 1);
+	}
+	close(go[0]);
+	assert_int_equal(try(&h, "a", child), 1);
+	close(go[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(give(&h, "renew", "a", 1), -1);
+	assert_int_equal(lock_renew(h.s, &again, &h.now, &l, &h.e), 0);
+	assert_int_equal(l.pid, getpid());
+	lock_release(&l);
+	later(&h, 100000);
+	assert_int_equal(try(&h, "b", 0), -1);
+	assert_int_equal(give(&h, "renew", "a", 1), 0);
+	assert_int_equal(give(&h, "release", "a", 1), 1);
+	leave(&h);
+}
+
+/* The pid of one boot is anybody's on the next: who renews it there has it by his word and lease. */
+static void
+renewed_on_another_boot_it_has_no_process(void **unused)
+{
+	struct house h = house();
+	struct lock l;
+
+	(void)unused;
+	assert_int_equal(try(&h, "a", getpid()), 1);
+	snprintf(h.now.boot_id, sizeof h.now.boot_id, "boot-b");
+	h.now.boot_ms = 5;
+	assert_int_equal(give(&h, "renew", "a", 1), 0);
+	assert_int_equal(lock_load(h.s, "slot", &l, &h.e), 1);
+	assert_int_equal(l.pid, 0);
+	assert_int_equal(l.pid_start, 0);
+	assert_string_equal(l.renewed.boot_id, "boot-b");
+	assert_null(lock_stale(&l, &h.now));
+	lock_release(&l);
+	later(&h, 61);
+	assert_int_equal(try(&h, "b", 0), 1);
 	leave(&h);
 }
 
@@ -304,6 +365,8 @@ main(void)
 		cmocka_unit_test(one_has_it_until_the_lease_ends),
 		cmocka_unit_test(who_lost_it_is_refused),
 		cmocka_unit_test(a_process_that_lives_keeps_it),
+		cmocka_unit_test(a_process_takes_the_place_of_one_that_is_gone),
+		cmocka_unit_test(renewed_on_another_boot_it_has_no_process),
 		cmocka_unit_test(another_boot_goes_by_the_store_s_clock),
 		cmocka_unit_test(startup_frees_what_is_stale),
 		cmocka_unit_test(what_cannot_be_is_refused),

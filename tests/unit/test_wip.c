@@ -93,7 +93,7 @@ save_as(struct repo *r, const char *dir, const char *ref, struct wip *out)
 static int
 save(struct repo *r, struct wip *out)
 {
-	static const char look[] = "cat .git/index | sha256sum; cat .git/HEAD; git for-each-ref refs/heads/main refs/heads/topic; ls .git | grep -v logs;"
+	static const char look[] = "cat .git/index 2>/dev/null | sha256sum; cat .git/HEAD; git for-each-ref refs/heads/main refs/heads/topic; ls .git | grep -v logs;"
 	    "git --no-optional-locks status --porcelain=v2 --branch; find . -path ./.git -prune -o -printf '%p %m %T@ %s\\n' | sort";
 	char *before = xstrdup(sh(r, look));
 	int ret = save_as(r, r->work, REF, out);
