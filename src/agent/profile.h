@@ -44,6 +44,7 @@ struct profile {
 	const char *argument_flag;	/* of DELIVER_ARGUMENT; "": the prompt stands alone */
 	const char *resume;		/* the words behind which the id of its own conversation stands ("--resume"); "": it cannot go on with one */
 	enum deliver resume_deliver;	/* how a prompt gets in with them */
+	const char *native;		/* the program below its npm script (agent/native.h); "": none */
 	const char *command;		/* "": none */
 	/* Over the visible screen; compiled with PATTERN_UTF and PATTERN_MULTILINE. NULL: the row has none. */
 	const struct pattern *ready;	/* group 1: what stands in the input box */

@@ -284,6 +284,7 @@ static const struct {
 	{ "other_flags", profile_set_other_flags },
 	{ "resume", profile_set_resume },
 	{ "resume_deliver", profile_set_resume_deliver },
+	{ "native", profile_set_native },
 	{ "command", set_command },
 	{ "ready", set_ready },
 	{ "busy", set_busy },
@@ -331,7 +332,7 @@ profile_row_init(struct profile_row *r, const char *name)
 {
 	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"), .folder = xstrdup(""),
 	    .session_flags = xstrdup(""), .prompt_flags = xstrdup(""), .other_flags = xstrdup(""), .file_flag = xstrdup(""),
-	    .argument_flag = xstrdup(""), .resume = xstrdup(""), .command = xstrdup("") };
+	    .argument_flag = xstrdup(""), .resume = xstrdup(""), .native = xstrdup(""), .command = xstrdup("") };
 	r->view.deliver[0] = DELIVER_PASTE;
 	r->view.n_deliver = 1;
 }
@@ -360,6 +361,7 @@ profile_row_finish(struct profile_row *r)
 	v->file_flag = r->file_flag;
 	v->argument_flag = r->argument_flag;
 	v->resume = r->resume;
+	v->native = r->native;
 	v->command = r->command;
 	v->ready = r->ready;
 	v->busy = r->busy;
@@ -381,6 +383,7 @@ profile_row_release(struct profile_row *r)
 	free(r->file_flag);
 	free(r->argument_flag);
 	free(r->resume);
+	free(r->native);
 	free(r->command);
 	strings_release(&r->programs);
 	strings_release(&r->processes);

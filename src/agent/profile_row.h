@@ -22,7 +22,7 @@ struct dialogs {
 
 struct profile_row {
 	struct profile view;		/* points into what follows */
-	char *name, *label, *dialect, *transcript, *folder, *session_flags, *prompt_flags, *other_flags, *file_flag, *argument_flag, *resume, *command;
+	char *name, *label, *dialect, *transcript, *folder, *session_flags, *prompt_flags, *other_flags, *file_flag, *argument_flag, *resume, *native, *command;
 	struct strings programs, processes;
 	struct pattern *ready, *busy, *pasted;
 	struct dialogs dialogs;
@@ -43,6 +43,7 @@ void profile_row_replace(char **to, const char *text);
 
 /* Single columns, of agent/profile_told.c; for profile_row_set, which puts the column's name in front of an error. */
 int profile_set_deliver(struct profile_row *r, const char *value, struct err *e);
+int profile_set_native(struct profile_row *r, const char *value, struct err *e);
 int profile_set_file_flag(struct profile_row *r, const char *value, struct err *e);
 int profile_set_argument_flag(struct profile_row *r, const char *value, struct err *e);
 int profile_set_session_flags(struct profile_row *r, const char *value, struct err *e);

@@ -146,6 +146,19 @@ set_flag(char **to, const char *value, struct err *e)
 	return 0;
 }
 
+/* A package and programs, as names below node_modules. */
+int
+profile_set_native(struct profile_row *r, const char *value, struct err *e)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@/._- ";
+	size_t n = strlen(value);
+
+	if (n > 0 && (strspn(value, letters) != n || strstr(value, "..") != NULL || *value == ' ' || strchr(value, ' ') == NULL))
+		return err_set(e, GT_USAGE, "config", "expected a package of npm and behind it programs, as in \"@x/y @x/y-linux-x64/y\", or nothing");
+	profile_row_replace(&r->native, value);
+	return 0;
+}
+
 int
 profile_set_file_flag(struct profile_row *r, const char *value, struct err *e)
 {

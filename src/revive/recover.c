@@ -16,6 +16,7 @@
 #include "revive/takeup.h"
 #include "revive/tidy.h"
 #include "revive/world.h"
+#include "agent/native.h"
 #include "agent/profile.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -222,13 +223,34 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 	return ret;
 }
 
+/* The program proper in the place of an npm script, where the row wants that; a person's own shell may find another. Takes fed over. */
+static char *
+without_script(const struct recovery *r, char *fed)
+{
+	const struct launch *l = &r->c->launch;
+	char *path = launch_env(l, "PATH"), *program, *command = NULL;
+
+	program = fed != NULL && !class_has_shell(r->c->class) ? native_program(l, r->c->profile, path != NULL ? path : getenv("PATH")) : NULL;
+	if (program != NULL)
+		command = native_command(l, fed, program);
+	free(program);
+	free(path);
+	if (command == NULL)
+		return fed;
+	explicit_bzero(fed, strlen(fed));
+	free(fed);
+	return command;
+}
+
 /* The command that hands the prompt over, or that leaves out what is not to be said again; NULL: it is started as it is, and pasted to. */
 static char *
 feed(const struct recovery *r)
 {
 	if (r->resumed)
-		return launch_resumed(&r->c->launch, r->c->profile, r->gathered.found.session_id);
-	return r->c->class == CLASS_RESPAWNED || remake_by_gt(r->w, r->c) ? NULL : launch_fed(&r->c->launch, r->c->profile, way_in(r));
+		return without_script(r, launch_resumed(&r->c->launch, r->c->profile, r->gathered.found.session_id));
+	if (r->c->class == CLASS_RESPAWNED || remake_by_gt(r->w, r->c))
+		return NULL;
+	return without_script(r, launch_fed(&r->c->launch, r->c->profile, way_in(r)));
 }
 
 static int

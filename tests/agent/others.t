@@ -21,6 +21,8 @@ declare -A AFRESH=([opencode]='0 acknowledged inject stdin transcript')
 declare -A TOLD=([auggie]='0 acknowledged resume file transcript')
 # 1.1 takes no standard input, and its many small files are not read: it is told by one paste, and nobody can tell whether it took that up.
 AFRESH[opencode@1.1.65]='5 respawned inject paste (none)'
+# Of the blank screen of its npm script nothing bears its session out: it is read, and not gone on with.
+AFRESH[copilot@script]='0 acknowledged inject paste transcript'
 # opencode puts a blank behind it, cline keeps the carriage returns by which a paste says line ends
 declare -A HAS=([opencode]=blanks [cline]=blanks)
 cat >"$W/scenario.json" <<'JSON'
@@ -134,6 +136,32 @@ comes_back() {
 	not_ok "$state: its key is not in the prompt" grep -qF -- "$OTHERS_KEY" "$W/$session.prompt"
 }
 
+programs_of() {	# SESSION: what runs in its pane
+	local pid
+	pid=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
+	for pid in "$pid" $(cat "/proc/$pid/task/$pid/children"); do
+		readlink "/proc/$pid/exe"
+	done
+}
+
+# The death of copilot's npm script takes the screen away, that of the program below it does not.
+try_script() {
+	local program
+	program=$(readlink -f "$W/bin/copilot")
+	ln -sf -- "${program%/copilot-linux-*}/copilot/npm-loader.js" "$W/bin/copilot"
+	is_ready() { begin copilot-script copilot; }
+	ok 'copilot@script: it starts' is_ready || { note "$(pane_text copilot-script)" && return; }
+	say copilot-script 'Please rename foo to bar'
+	ok 'copilot@script: it has answered' until_ 60 pane_shows copilot-script 'Six calls were changed'
+	ok 'copilot@script: it waits' until_ 60 still copilot-script
+	like "$(programs_of copilot-script)" '/node\b' 'copilot@script: it runs by node'
+	comes_back copilot-script copilot@script idle
+	like "$(programs_of copilot-script)" '/copilot-linux-[a-z0-9]+/copilot\b' 'copilot@script: it is the program itself now'
+	ok 'copilot@script: it is killed again' crash copilot-script
+	ok 'copilot@script: its last screen is there' pane_shows copilot-script 'I know where I was and go on'
+	ln -sf -- "$program" "$W/bin/copilot"
+}
+
 try() {		# NAME[@VERSION]
 	# tmux has no dots in names
 	local item=$1 name=${1%@*} label=${1//[@.]/-}
@@ -158,6 +186,7 @@ for item in $WANTED; do
 	elif program=$(others_install "$CACHE" "$REAL_HOME" "$item"); then
 		ln -sf -- "$program" "$W/bin/${item%@*}"
 		try "$item"
+		[ "$item" != copilot ] || try_script
 	else
 		skip "$item is out of reach: $program" 2
 	fi

@@ -282,6 +282,8 @@ test_mistakes(void **state)
 		{ "[recovery.agents.claude]\ndeliver = \"stdin, stdin, file, argument, paste\"\n", ":2: deliver: expected" },
 		{ "[recovery.agents.claude]\nresume_deliver = \"argument\"\n", ":2: resume_deliver: expected" },
 		{ "[recovery.agents.claude]\nfile_flag = \"file\"\n", ":2: file_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nnative = \"@x/y\"\n", ":2: native: expected a package of npm" },
+		{ "[recovery.agents.claude]\nnative = \"@x/y ../y\"\n", ":2: native: expected a package of npm" },
 		{ "[recovery.agents.claude]\nfile_flag = \"--f; rm\"\n", ":2: file_flag: expected one flag" },
 		{ "[recovery.agents.claude]\nargument_flag = \"---x\"\n", ":2: argument_flag: expected one flag" },
 		{ "[recovery.agents.claude]\nargument_flag = \"--a=b\"\n", ":2: argument_flag: expected one flag" },
