@@ -107,7 +107,7 @@ heard() {	# the conversation of the agent, as its session has it
 crash() {	# NAME
 	local pid
 	pid=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
-	kill -9 "$pid" && until_ 10 _gone "$pid"
+	kill -9 "$pid" && until_ 10 _gone "$pid" && until_ 20 listed_is "$1" class dead
 }
 
 try() {		# NAME
@@ -162,7 +162,8 @@ try() {		# NAME
 		unlike "$(grep 'under way' <<<"$OUT")" 'first\.md' "$name: and no other"
 	fi
 	gt "$name" -L "$SOCKET" --json
-	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' "$name: it comes back" || note "$ERR" "$(pane_text "$name")"
+	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' "$name: it comes back"
+	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$name")"
 	gt session show "$talk" --json
 	is "$(json '{session}{lives}') $(json '{session}{session}')" "true $name" "$name: as the same session"
 	is "$(sql "$DB" "select count(*) from record where key like 'session:%' and value ->> 'provider_name' = '$name'")" 1 "$name: and no other"

@@ -123,6 +123,7 @@ ok 'mid-Write: it has answered' first_said write
 tell_agent write 'Please write the notes.'
 ok 'mid-Write: it is about to write' until_ 60 pane_shows write 'Writing the notes'
 ok 'mid-Write: and at work' until_ 60 claude_is write busy
+ok 'mid-Write: the question is in its transcript' until_ 60 has_written write 'Please write the notes'
 goes_on write mid-Write
 ok 'mid-Write: what only the screen had is told' grep -q 'Writing the notes' "$W/write.nudge"
 ok 'mid-Write: the question stands in its conversation' grep -q '^user text: Please write the notes' "$W/write.sent"
