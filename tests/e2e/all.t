@@ -16,7 +16,7 @@ panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
 }
 crash() {	# SESSION
-	start_agent "$1" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1" && tm run-shell -b true &&
+	start_agent "$1" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1" && tm run-shell true &&
 		until_ 5 pane_shows "$1" '^Pane is dead'
 }
 told() {	# how often each was told something

@@ -30,7 +30,7 @@ is "$RC $(json '{error}{name}')" '4 not-armed' 'nor was it armed'
 # ---- arm, disarm ----
 ok 'an agent lives' start toast
 ok 'another one too' start nux
-tm set-hook -w -t "$(agent_pane nux)" pane-died 'run-shell -b true' \; set-option -p -t "$(agent_pane nux)" remain-on-exit failed \; \
+tm set-hook -w -t "$(agent_pane nux)" pane-died 'run-shell true' \; set-option -p -t "$(agent_pane nux)" remain-on-exit failed \; \
 	set-option -t =nux: history-limit 3000
 ok 'the mayor as well' start boss --env GT_ROLE=mayor
 toast=$(options toast) nux=$(options nux) boss=$(options boss)
@@ -44,7 +44,7 @@ is "$RC $(json '{sessions}')" '0 2' 'two are armed, the mayor is not in scope'
 is "$(json '{sessions}[0]{armed}') $(json '{sessions}[0]{changed}') $(json '{sessions}[0]{history_limit}')" 'true true 10000' 'and told in JSON'
 is "$(options boss)" "$boss" "the mayor's session is as it was"
 like "$(options toast)" '^pane=on session=10000' 'the pane is kept'
-like "$(options nux)" '^pane=on session=10000 hooks=pane-died\[0\] run-shell -b true;pane-died\[50\] run-shell -b .*snapshot' "beside Gas Town's own hook ours stands"
+like "$(options nux)" '^pane=on session=10000 hooks=pane-died\[0\] run-shell true;pane-died\[50\] run-shell -b .*snapshot' "beside Gas Town's own hook ours stands"
 is "$(listed toast armed) $(listed boss armed)" '1 0' 'the list says who is armed'
 gt list -L main
 like "$OUT" 'toast .*running, armed' 'to people too'
@@ -83,7 +83,7 @@ tm set-option -p -u -t "$(agent_pane toast)" remain-on-exit \; set-option -u -t 
 # ---- the hook ----
 gt arm -L main
 like "$(options nux)" 'pane-died\[50\] run-shell -b .*snapshot' 'a hook of ours stands beside it'
-tm set-hook -w -t "$(agent_pane nux)" pane-died 'run-shell -b true'
+tm set-hook -w -t "$(agent_pane nux)" pane-died 'run-shell true'
 unlike "$(options nux)" 'snapshot' 'set without an index, the hook of Gas Town replaces both'
 gt arm -L main
 like "$(options nux)" 'pane-died\[50\] run-shell -b .*snapshot' 'arming puts ours back'
@@ -91,9 +91,9 @@ tm set-hook -w -t "$(agent_pane nux)" 'pane-died[50]' 'run-shell false'
 gt arm -L main
 like "$(options nux)" 'pane-died\[50\] run-shell false;pane-died\[51\] run-shell -b .*snapshot' "somebody else's index is left to them"
 gt disarm -L main
-like "$(options nux)" 'pane-died\[0\] run-shell -b true;pane-died\[50\] run-shell false;$' 'and stays when ours goes'
+like "$(options nux)" 'pane-died\[0\] run-shell true;pane-died\[50\] run-shell false;$' 'and stays when ours goes'
 tm set-hook -u -w -t "$(agent_pane nux)" 'pane-died[50]'
-tm set-hook -g pane-died 'run-shell -b true'
+tm set-hook -g pane-died 'run-shell true'
 gt arm -L main toast
 like "$ERR" "server's own pane-died hook would be switched off" 'a hook for all windows is not shadowed'
 like "$(options toast)" 'pane=on .*hooks=$' 'the rest is armed'

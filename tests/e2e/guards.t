@@ -37,7 +37,7 @@ mark() {
 
 # tmux 3.3a may miss how a child ended until another one does, and only then writes its own row below the screen.
 settled() {	# SESSION
-	tm run-shell -b true
+	tm run-shell true
 	pane_is "$1" '#{pane_dead}' 0 || until_ 5 pane_shows "$1" '^Pane is dead'
 }
 

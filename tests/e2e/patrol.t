@@ -38,7 +38,7 @@ all_files() {	# everything below the state directory, to the byte
 	[ ! -d "$STATE" ] || find "$STATE" -type f -exec stat -c '%n %i %s %y' {} + -exec cksum {} + | sort
 }
 crash() {	# SESSION
-	kill_agent "$1" && tm run-shell -b true && until_ 5 pane_shows "$1" '^Pane is dead'
+	kill_agent "$1" && tm run-shell true && until_ 5 pane_shows "$1" '^Pane is dead'
 }
 panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{pane_start_command}' | cksum

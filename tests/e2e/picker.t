@@ -57,7 +57,7 @@ for name in "${ALL[@]}"; do
 	ok "$name is in the middle" until_ 10 pane_shows "$name" 'src/auth/handler.go'
 	ok 'it is killed' kill_agent "$name"
 	# tmux 3.3a may see the end late, and writes a row then
-	tm run-shell -b true
+	tm run-shell true
 	ok 'tmux has seen it' until_ 5 pane_shows "$name" '^Pane is dead'
 done
 panes() {
