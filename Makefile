@@ -13,6 +13,10 @@ MODE_LDFLAGS := -fsanitize=address,undefined
 else ifdef FAULTS
 MODE := build/faults
 MODE_CFLAGS  := -O1 -DGT_FAULTS
+else ifdef TRACE
+MODE := build/trace
+MODE_CFLAGS  := -O0 -finstrument-functions -finstrument-functions-exclude-file-list=/usr/
+MODE_OBJ     := $(MODE)/trace.o
 else
 MODE_CFLAGS  := -O2 -D_FORTIFY_SOURCE=2
 endif
@@ -29,17 +33,23 @@ CFLAGS   ?= -g
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DGT_VERSION=\"$(VERSION)\" $(WARN) $(CFLAGS) $(MODE_CFLAGS) -fstack-protector-strong -fPIE -Isrc -I$(MODE)/gen $(PKG_C)
 ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now $(MODE_LDFLAGS) $(LDFLAGS)
 
-SRC  := $(filter-out src/main.c,$(wildcard src/*/*.c))
+SRC  := $(filter-out src/main.c,$(sort $(shell find src -name '*.c')))
 OBJ  := $(SRC:src/%.c=$(MODE)/obj/%.o)
 LIB  := $(MODE)/libgtrecover.a
 BIN  := $(MODE)/gt-recover
 GEN  := $(patsubst config/%.ini,$(MODE)/gen/%.ini.inc,$(wildcard config/*.ini)) \
         $(patsubst templates/%,$(MODE)/gen/%.inc,$(wildcard templates/*))
-UNIT := $(patsubst tests/unit/test_%.c,$(MODE)/test_%,$(wildcard tests/unit/test_*.c))
+# The unit tests are one program: build/unit runs each, build/unit test_lock one. Those that stand in front of functions of the
+# library or of libc (a scrubber of their own, an fsync that fails) are programs of their own.
+UNIT       := $(MODE)/unit
+UNIT_APART := $(patsubst %,test_%,bead bead_cli conformance_kill git host losses message prompt settle synced)
+UNIT_NAMES := $(filter-out $(UNIT_APART),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
+UNIT_OBJ   := $(UNIT_NAMES:%=$(MODE)/unit.d/%.o)
+UNIT_ALL   := $(UNIT) $(UNIT_APART:%=$(MODE)/%)
 
 all: $(BIN)
 
-$(BIN): $(MODE)/obj/main.o $(LIB)
+$(BIN): $(MODE)/obj/main.o $(MODE_OBJ) $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
 $(LIB): $(OBJ)
@@ -52,11 +62,11 @@ $(MODE)/obj/%.o: src/%.c | $(GEN)
 
 # Templates are compiled in as byte lists: #include "recovery.md.inc" inside an array initialiser. Tables are read here, by the program's own
 # sources, and not at every start. These programs run on the machine that builds.
-TOOL_SRC := $(wildcard src/town/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
-TOOL_H   := $(wildcard src/town/toml*.h) $(patsubst %,src/base/%.h,buf err utf8)
-SECRETS_SRC := $(patsubst %,src/scrub/%.c,index keyword rule sample)
+TOOL_SRC := $(wildcard src/config/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
+TOOL_H   := $(wildcard src/config/toml*.h) $(patsubst %,src/base/%.h,buf err utf8)
+SECRETS_SRC := $(patsubst %,src/scrub/rules/%.c,rule keyword)
 $(MODE)/gen/secrets: scripts/secrets.c $(SECRETS_SRC) $(TOOL_SRC) $(TOOL_H) \
-    $(patsubst %,src/scrub/%.h,finding frame view index keyword keyword_private rule sample)
+    $(wildcard src/scrub/*.h src/scrub/*/*.h)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
 $(MODE)/gen/secrets.ini.inc: config/secrets.ini $(MODE)/gen/secrets
@@ -70,8 +80,21 @@ $(MODE)/gen/%.inc: templates/%
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
 
+$(MODE)/unit.d/%.o: tests/unit/%.c | $(GEN)
+	@mkdir -p $(@D)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -Dmain=$* -Wno-missing-prototypes -MMD -MP -c -o $@ $<
+$(MODE)/unit.d/main.o: tests/unit/main.c Makefile $(UNIT_NAMES:%=tests/unit/%.c) | $(GEN)
+	@mkdir -p $(@D)
+	@echo "  CC $@"
+	@printf 'UNIT(%s)\n' $(UNIT_NAMES) >$(MODE)/unit.d/tests.inc
+	@$(CC) $(ALL_CFLAGS) -I$(MODE)/unit.d -c -o $@ $<
+$(UNIT): $(MODE)/unit.d/main.o $(UNIT_OBJ) $(LIB)
+	@echo "  LD $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L) -lcmocka
 $(MODE)/test_%: tests/unit/test_%.c $(LIB)
-	$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(LIB) $(PKG_L) -lcmocka
+	@echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(LIB) $(PKG_L) -lcmocka
 
 # The agent that the end-to-end tests and scripts/demo talk to: always plain, whatever mode the program is built in.
 FAKE := build/fake-agent
@@ -89,8 +112,11 @@ $(FILE_FAULT): tests/crash/file_fault.c
 	@echo "  CC $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -O1 -fPIC -shared -o $@ $< -ldl
 
-unit: $(UNIT)
-	@set -e; for t in $(UNIT); do echo "== $$t"; $$t; done
+unit-programs: $(UNIT_ALL)
+
+unit: $(UNIT_ALL)
+	$(UNIT)
+	@set -e; for t in $(UNIT_APART); do echo "== $$t"; $(MODE)/$$t; done
 
 # All tests, in the mode that was asked for (make SAN=1 check); scripts/check does the set-up of a bare machine too.
 check:
@@ -109,6 +135,14 @@ bench: all fake
 	./tests/bench/scrub
 	./tests/bench/hook.pl build/gt-recover
 	./tests/bench/epic.pl build/gt-recover
+
+# Files, functions and lines that a command enters: `run create`, `run list`, `prompt`.
+trace: fake
+	$(MAKE) TRACE=1 all
+	./tests/bench/trace $(FLOW)
+build/trace/trace.o: tests/bench/trace.c
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -fPIE -c -o $@ $<
 
 # How long an agent waits for a hook.
 bench-hook: all
@@ -135,8 +169,13 @@ $(MODE)/killed: tests/crash/killed.c $(DISK) tests/crash/disk.h tests/crash/disk
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -Wl,--wrap=sqlite_sync_left -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
+# Prompts, snapshots and the spool on that disk.
+$(MODE)/written: tests/crash/written.c $(DISK) tests/crash/disk.h tests/crash/disk_private.h $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
+
 # Processes that keep a ledger die at random steps on that disk, beside an oracle (tests/crash/sim.h): make sim STEPS=100000 SEED=1
-SIM_WRAP := raise moment_now clock_wall_ms proc_ticks tree_settle event_commit config_text
+SIM_WRAP := raise timestamp_now clock_wall_ms proc_ticks proc_life proc_life_in tree_repair event_commit config_text
 sim:
 	CRASHES=$(or $(STEPS),20000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/sim.t
 $(MODE)/sim: $(wildcard tests/crash/sim*.c) $(DISK) tests/crash/sim.h tests/crash/disk.h tests/crash/disk_private.h $(LIB)
@@ -148,7 +187,7 @@ $(MODE)/sim: $(wildcard tests/crash/sim*.c) $(DISK) tests/crash/sim.h tests/cras
 # ledger.
 stress: all fake
 	$(MAKE) FAULTS=1 all
-	$(MAKE) build/test_run && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/test_run
+	$(MAKE) build/unit && GT_CLAIM_RUNS=$(or $(RUNS),5000) build/unit test_run
 	RECOVERIES=$(or $(N),200) PROBES=$(or $(PROBES),10000) ROUNDS=$(or $(ROUNDS),1000) GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
 	    GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/row.t tests/e2e/probes.t tests/e2e/race.t
 	KILL_ALL=1 FAIL_ALL=1 GT_RECOVER=$(CURDIR)/build/faults/gt-recover prove --verbose tests/crash/kill.t tests/crash/fail.t
@@ -167,8 +206,8 @@ chaos-epic: all fake
 	EPIC_CRASHES=$(or $(CRASHES),10) EPIC_STEPS=$(or $(STEPS),40) EPIC_SEED=$(SEED) GT_RECOVER=$(CURDIR)/build/gt-recover \
 		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/crash/epic.t
 
-golden-update: $(UNIT)
-	@set -e; for t in $(UNIT); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
+golden-update: $(UNIT_ALL)
+	@for t in $(UNIT_ALL); do GT_GOLDEN_UPDATE=1 $$t >/dev/null 2>&1 || true; done; git status --short tests/golden
 
 # libFuzzer, clang: make fuzz SECONDS=600 runs the readers' targets side by side, make fuzz T=toml one. What they find is in build/fuzz; a corpus
 # worth keeping is merged into tests/fuzz/corpus, which every check replays (tests/fuzz/replay.c).
@@ -187,7 +226,7 @@ fuzz: $(GEN)
 fuzz-keep:
 	for t in $(T); do build/fuzz/fuzz_$$t -merge=1 -max_len=4096 tests/fuzz/corpus/$$t build/fuzz/corpus-$$t >/dev/null 2>&1 || exit 1; done
 # the scrubber's target counts the work
-$(MODE)/fuzz_scrub $(MODE)/replay_scrub: WRAP := -Wl,--wrap=keywords_scan,--wrap=keywords_sift,--wrap=pattern_find,--wrap=known_find
+$(MODE)/fuzz_scrub $(MODE)/replay_scrub: WRAP := -Wl,--wrap=keyword_scan,--wrap=keyword_scan_lanes,--wrap=pattern_find,--wrap=known_find
 $(MODE)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB)
 	$(CC) $(ALL_CFLAGS) -Itests/unit -fsanitize=fuzzer $(ALL_LDFLAGS) -fsanitize=fuzzer $(WRAP) -o $@ $< $(LIB) $(PKG_L)
 $(MODE)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
@@ -228,5 +267,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all fake unit check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
--include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT:=.d)
+.PHONY: all trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+-include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "town/toml.h"
+#include "config/toml.h"
 
 /*
  * items <config/agents.ini >agents.ini.inc: a table as the build compiles it in, read by the program's own reader, so that no start has to parse

@@ -3,9 +3,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "scrub/index.h"
-#include "scrub/keyword_private.h"
-#include "town/toml.h"
+#include "scrub/rules/rules_private.h"
+#include "config/toml.h"
 
 /*
  * secrets <config/secrets.ini >secrets.ini.inc: the table of secrets and its index as constants of C, so that no start has to read or make them
@@ -53,9 +52,9 @@ put_rules(const struct rule_list *all)
 }
 
 static void
-put_names_and_kinds(const struct index *x, size_t n)
+put_names_and_kinds(const struct rule_index *x, size_t n)
 {
-	printf("static const struct name names[] = {\n");
+	printf("static const struct rule_name names[] = {\n");
 	for (size_t i = 0; i < x->n_names; i++) {
 		printf("{ ");
 		put_text(x->names[i].text);
@@ -76,7 +75,7 @@ put_keywords(const struct keywords *k)
 	printf("static const uint32_t next[] = {\n");
 	for (size_t i = 0; i < k->n_nodes * k->columns; i++)
 		printf("%#x,%s", k->next[i], i % k->columns + 1 == k->columns ? "\n" : "");
-	printf("};\nstatic const struct ending endings[] = {\n");
+	printf("};\nstatic const struct keyword_end endings[] = {\n");
 	for (size_t i = 0; i < k->n_endings; i++)
 		printf("{ %u, %u, %u, %#x },\n", k->endings[i].first, k->endings[i].n, k->endings[i].depth, k->endings[i].shorter);
 	printf("};\nstatic const uint16_t ids[] = {\n");
@@ -89,10 +88,10 @@ put_keywords(const struct keywords *k)
 }
 
 static void
-put_borders(const struct index *x)
+put_borders(const struct rule_index *x)
 {
 	printf("static const unsigned char bordered[] = {\n");
-	for (size_t i = 0; i < keywords_words(x->keywords); i++)
+	for (size_t i = 0; i < keyword_count(x->keywords); i++)
 		printf("%u, ", x->bordered[i]);
 	printf("};\n");
 }
@@ -118,7 +117,7 @@ main(void)
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
 	struct rule_list all = { 0 };
-	struct index x;
+	struct rule_index x;
 	int c;
 
 	while ((c = getchar()) != EOF && text.len < MOST)
@@ -127,14 +126,14 @@ main(void)
 		fprintf(stderr, "secrets: %s\n", e.msg);
 		return 1;
 	}
-	index_init(&x, all.v, all.n);
+	rule_index_init(&x, all.v, all.n);
 	put_rules(&all);
 	put_names_and_kinds(&x, all.n);
 	put_keywords(x.keywords);
 	put_borders(&x);
-	printf("const struct table table_built_in = { rules, %zu, { names, %zu, kinds, %zu, kind_of, %u, %u, %u, bordered, &keywords } };\n", all.n, x.n_names,
+	printf("const struct rule_table rule_table_built_in = { rules, %zu, { names, %zu, kinds, %zu, kind_of, %u, %u, %u, bordered, &keywords } };\n", all.n, x.n_names,
 	    x.n_kinds, x.kind_pem, x.kind_manifest, x.kind_known);
-	index_release(&x);
+	rule_index_release(&x);
 	for (size_t i = 0; i < all.n; i++)
 		rule_release(&all.v[i]);
 	buf_release(&text);

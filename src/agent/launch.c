@@ -1,26 +1,27 @@
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/launch.h"
-#include "agent/liveness.h"
+#include "agent/agent.h"
 #include "base/buf.h"
-#include "tmux/quote.h"
+#include "process/proc.h"
+#include "tmux/tmux.h"
 
 /*
- * A shell command cut into simple commands of words. Only as much of the shell as start commands use; what it does not
- * know makes `certain` false.
+ * A shell command cut into simple commands of words. Only as much of the shell as start commands
+ * use; what it does not know makes `certain` false.
  */
 struct cutter {
 	const char *text;
 	size_t at;
 	bool certain;
-	struct word *words;
+	struct command_word *words;
 	size_t n, cap;
 };
 
 static void
-words_free(struct word *w, size_t n)
+words_free(struct command_word *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		explicit_bzero(w[i].text, strlen(w[i].text));
@@ -104,7 +105,7 @@ take_word(struct cutter *c)
 {
 	const char *t = c->text;
 	struct buf b = BUF_INIT;
-	struct word w = { .from = c->at, .literal = true };
+	struct command_word w = { .from = c->at, .literal = true };
 
 	while (!is_blank(t[c->at]) && !is_end(t[c->at])) {
 		char ch = t[c->at];
@@ -188,7 +189,8 @@ one_of(const char *name, const char *const *list)
 	return false;
 }
 
-static const char *const prefixes[] = { "exec", "command", "nohup", "setsid", "env", "nice", "time", "stdbuf", "ionice", "chrt", NULL };
+static const char *const prefixes[] = { "exec", "command", "nohup", "setsid", "env", "nice", "time", "stdbuf",
+	"ionice", "chrt", NULL };
 static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "fish", NULL };
 static const char *const runtimes[] = { "node", "nodejs", "bun", "deno", "python", "python3", NULL };
 
@@ -196,12 +198,15 @@ static const char *const runtimes[] = { "node", "nodejs", "bun", "deno", "python
 static bool
 takes_next(const char *prefix, const char *option)
 {
-	static const struct { const char *prefix, *options; } table[] = {
-		{ "exec", "-a" }, { "env", "-u -C --unset --chdir" }, { "nice", "-n" }, { "ionice", "-c -n -p" }, { "stdbuf", "-i -o -e" },
+	static const struct { const char *prefix, *options;
+	} table[] = {
+		{ "exec", "-a" }, { "env", "-u -C --unset --chdir" }, { "nice", "-n" },
+		{ "ionice", "-c -n -p" }, { "stdbuf", "-i -o -e" },
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		const char *hit = strcmp(table[i].prefix, prefix) == 0 ? strstr(table[i].options, option) : NULL;
+		const char *hit =
+		    strcmp(table[i].prefix, prefix) == 0 ? strstr(table[i].options, option) : NULL;
 
 		if (hit != NULL && (hit[strlen(option)] == ' ' || hit[strlen(option)] == '\0'))
 			return true;
@@ -211,7 +216,7 @@ takes_next(const char *prefix, const char *option)
 
 /* Index of the word that is the program, n when there is none. */
 static size_t
-find_program(const struct word *w, size_t n)
+find_program(const struct command_word *w, size_t n)
 {
 	const char *prefix = "";
 	size_t i = 0;
@@ -231,9 +236,13 @@ find_program(const struct word *w, size_t n)
 	return n;
 }
 
-/* The name by which a program is known: a script of a runtime by its own, or its package's. Heap. *entry: the word that it is read from. */
+/*
+ * The name by which a program is known: a script of a runtime by its own, or its package's. Heap.
+ * *entry: the word that it is read from.
+ */
 static char *
-program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is_agent, const void *arg, size_t *entry)
+program_name(const struct command_word *w, size_t n, size_t program, launch_is_agent_fn *is_agent,
+    const void *arg, size_t *entry)
 {
 	const char *name = base_name(w[program].text);
 	char package[64];
@@ -246,7 +255,8 @@ program_name(const struct word *w, size_t n, size_t program, launch_is_agent *is
 			*entry = i;
 			if (strstr(w[i].text, "/claude-code/") != NULL)
 				return xstrdup("claude");
-			if (!is_agent(arg, base_name(w[i].text)) && proc_package(w[i].text, package) && is_agent(arg, package))
+			if (!is_agent(arg, base_name(w[i].text)) && proc_package(w[i].text, package) &&
+			    is_agent(arg, package))
 				return xstrdup(package);
 			return xstrdup(base_name(w[i].text));
 		}
@@ -269,7 +279,7 @@ keep_command(struct launch *l, struct cutter *c, size_t program, size_t entry, c
 
 /* `sh -c TEXT`: index of TEXT, or n. */
 static size_t
-inner_text(const struct word *w, size_t n, size_t program)
+inner_text(const struct command_word *w, size_t n, size_t program)
 {
 	if (!one_of(base_name(w[program].text), shells))
 		return n;
@@ -279,11 +289,12 @@ inner_text(const struct word *w, size_t n, size_t program)
 	return n;
 }
 
-static bool read_commands(struct launch *l, const char *command, int depth, launch_is_agent *is_agent, const void *arg);
+static bool read_commands(
+    struct launch *l, const char *command, int depth, launch_is_agent_fn *is_agent, const void *arg);
 
 /* One simple command; true when it runs an agent. */
 static bool
-read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent *is_agent, const void *arg)
+read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent_fn *is_agent, const void *arg)
 {
 	size_t program = find_program(c->words, c->n), entry, inner;
 	char *name;
@@ -295,7 +306,10 @@ read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent *is_
 	if (inner < c->n && depth < 3) {
 		char *text = xstrdup(c->words[inner].text);
 
-		/* the words will be those of the inner text: good for names and values, not for taking flags out of the command */
+		/*
+		 * the words will be those of the inner text: good for names and values, not for
+		 * taking flags out of the command
+		 */
 		c->certain = false;
 		found = read_commands(l, text, depth + 1, is_agent, arg);
 		explicit_bzero(text, strlen(text));
@@ -309,7 +323,7 @@ read_command(struct launch *l, struct cutter *c, int depth, launch_is_agent *is_
 }
 
 static bool
-read_commands(struct launch *l, const char *command, int depth, launch_is_agent *is_agent, const void *arg)
+read_commands(struct launch *l, const char *command, int depth, launch_is_agent_fn *is_agent, const void *arg)
 {
 	struct cutter c = { .text = command, .certain = depth == 0 };
 	struct launch agent = { .name = NULL };
@@ -319,7 +333,11 @@ read_commands(struct launch *l, const char *command, int depth, launch_is_agent 
 		if (!read_command(l, &c, depth, is_agent, arg))
 			continue;
 		if (agents++ == 0) {
-			agent = (struct launch){ .words = l->words, .n_words = l->n_words, .program = l->program, .entry = l->entry, .name = l->name };
+			agent = (struct launch){ .words = l->words,
+				.n_words = l->n_words,
+				.program = l->program,
+				.entry = l->entry,
+				.name = l->name };
 			l->words = NULL;
 			l->n_words = 0;
 			l->name = NULL;
@@ -340,11 +358,12 @@ read_commands(struct launch *l, const char *command, int depth, launch_is_agent 
 }
 
 static void
-unwrap(struct launch *l, char **argv, int argc, const char *default_shell)
+unwrap_recovery(struct launch *l, char **argv, int argc, const char *default_shell)
 {
 	struct buf b = BUF_INIT;
 
-	if ((argc == 7 || argc == 8) && strcmp(argv[0], "sh") == 0 && strcmp(argv[1], "-c") == 0 && strcmp(argv[3], "gt-recover") == 0) {
+	if ((argc == 7 || argc == 8) && strcmp(argv[0], "sh") == 0 && strcmp(argv[1], "-c") == 0 &&
+	    strcmp(argv[3], "gt-recover") == 0) {
 		l->wrapped = true;
 		l->login = strstr(argv[2], "\"$2\" -l -i -c") != NULL;
 		l->shell = xstrdup(argv[5]);
@@ -364,7 +383,8 @@ unwrap(struct launch *l, char **argv, int argc, const char *default_shell)
 }
 
 void
-launch_read(struct launch *l, const char *start_command, const char *default_shell, launch_is_agent *is_agent, const void *arg)
+launch_read(struct launch *l, const char *start_command, const char *default_shell,
+    launch_is_agent_fn *is_agent, const void *arg)
 {
 	char **argv;
 	int argc = quote_split(start_command, &argv);
@@ -372,14 +392,15 @@ launch_read(struct launch *l, const char *start_command, const char *default_she
 	memset(l, 0, sizeof *l);
 	if (argc <= 0)
 		return;
-	unwrap(l, argv, argc, default_shell);
+	unwrap_recovery(l, argv, argc, default_shell);
 	quote_free(argv, argc);
 	if (l->command != NULL)
 		read_commands(l, l->command, 0, is_agent, arg);
 }
 
 void
-launch_command(struct launch *l, const char *command, const char *shell, launch_is_agent *is_agent, const void *arg)
+launch_command(
+    struct launch *l, const char *command, const char *shell, launch_is_agent_fn *is_agent, const void *arg)
 {
 	memset(l, 0, sizeof *l);
 	l->shell = xstrdup(*shell != '\0' ? shell : "/bin/sh");
@@ -405,7 +426,7 @@ launch_env(const struct launch *l, const char *name)
 	size_t n = strlen(name);
 
 	for (size_t i = l->program; i-- > 0; ) {
-		const struct word *w = &l->words[i];
+		const struct command_word *w = &l->words[i];
 
 		if (w->literal && strncmp(w->text, name, n) == 0 && w->text[n] == '=')
 			return xstrdup(w->text + n + 1);
@@ -414,10 +435,11 @@ launch_env(const struct launch *l, const char *name)
 }
 
 bool
-launch_can_feed(const struct launch *l)
+launch_can_take_prompt(const struct launch *l)
 {
 	/* fish knows the redirection too; csh and its kin do not */
-	static const char *const known[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", NULL };
+	static const char *const known[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish",
+		NULL };
 
 	return l->certain && one_of(base_name(l->shell), known);
 }
@@ -431,4 +453,191 @@ launch_is_shell(const struct launch *l)
 		if (l->words[i].text[0] != '-')
 			return false;
 	return true;
+}
+
+/* What an agent's start command says to the agent, and the same command saying something else. */
+
+#define FED " <&3 3<&-"
+#define CLOSED " 3<&-"
+#define READ " \"$(cat <&3)\"" CLOSED
+
+static bool
+is_flag(const struct command_word *w)
+{
+	return w->text[0] == '-' && w->text[1] != '\0';
+}
+
+/*
+ * How a flag word is listed: '\0' not at all, else '0', '1', '?' or '*'. A value joined by '='
+ * needs no further word.
+ */
+static char
+flag_arity(const char *flags, const char *word)
+{
+	size_t n = strcspn(word, "=");
+
+	for (const char *p = flags; *p != '\0'; p += strspn(p, " ")) {
+		size_t len = strcspn(p, " "), name = 0;
+
+		while (name < len && p[name] != '=')
+			name++;
+		if (name == n && n > 0 && memcmp(p, word, n) == 0)
+			return word[n] == '=' ? '0' : name + 1 < len ? p[name + 1] : '0';
+		p += len;
+	}
+	return '\0';
+}
+
+/* The last word that the flag at i takes. */
+static size_t
+last_of_flag(const struct launch *l, size_t i, char arity)
+{
+	if (arity == '1' && i + 1 < l->n_words)
+		return i + 1;
+	for (size_t most = arity == '*' ? SIZE_MAX : arity == '?';
+	    most > 0 && i + 1 < l->n_words && l->words[i + 1].text[0] != '-'; most--)
+		i++;
+	return i;
+}
+
+/*
+ * The command without some words; `in` is put behind the program, `behind` behind the simple
+ * command. The command is certain.
+ */
+static char *
+join_parts(const struct launch *l, const bool *out, const char *in, const char *behind)
+{
+	struct buf b = BUF_INIT;
+
+	buf_add(&b, l->command, l->words[l->entry].to);
+	buf_str(&b, in);
+	for (size_t i = l->entry + 1; i < l->n_words; i++)
+		if (!out[i])
+			buf_add(&b, l->command + l->words[i - 1].to, l->words[i].to - l->words[i - 1].to);
+	buf_str(&b, behind);
+	buf_str(&b, l->command + l->words[l->n_words - 1].to);
+	return buf_detach(&b);
+}
+
+/* Marks the flags of `flags` with their values. How many there are. */
+static size_t
+find_flags(const struct launch *l, const char *flags, bool *out)
+{
+	size_t n = 0;
+
+	for (size_t i = l->entry + 1; i < l->n_words && strcmp(l->words[i].text, "--") != 0; i++) {
+		char arity = flag_arity(flags, l->words[i].text);
+		size_t last = arity != '\0' ? last_of_flag(l, i, arity) : i;
+
+		n += arity != '\0';
+		for (; arity != '\0' && i <= last; i++)
+			out[i] = true;
+		i = last;
+	}
+	return n;
+}
+
+char *
+launch_without_flags(const struct launch *l, const char *flags, size_t *left_out)
+{
+	bool *out;
+	char *command;
+
+	*left_out = 0;
+	if (!l->certain)
+		return xstrdup(l->command);
+	out = xcalloc(l->n_words, sizeof *out);
+	*left_out = find_flags(l, flags, out);
+	command = join_parts(l, out, "", "");
+	free(out);
+	return command;
+}
+
+/* Marks the words that are no flags and no flags' values, too. False: they cannot be told. */
+static bool
+find_prompt(const struct launch *l, const char *known, bool *out)
+{
+	bool rest = false;	/* behind "--" */
+
+	for (size_t i = l->entry + 1; i < l->n_words; i++) {
+		const struct command_word *w = &l->words[i];
+		char arity = !rest && !out[i] && is_flag(w) ? flag_arity(known, w->text) : '\0';
+
+		if (out[i])
+			continue;
+		if (!w->literal)
+			return false;
+		if (rest || !is_flag(w)) {
+			out[i] = true;
+		} else if (strcmp(w->text, "--") == 0) {
+			out[i] = rest = true;
+		} else if (arity != '\0') {
+			i = last_of_flag(l, i, arity);
+		} else if (strchr(w->text, '=') == NULL && i + 1 < l->n_words &&
+		    l->words[i + 1].text[0] != '-') {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A flag and what joins its value to it. */
+static void
+put_flag(struct buf *out, const char *flag)
+{
+	if (*flag == '\0')
+		return;
+	buf_chr(out, ' ');
+	buf_str(out, flag);
+}
+
+/*
+ * `in` has what stands behind the program so far, and is released. `words`: those that are no
+ * flags go, too.
+ */
+static char *
+put_redirection(const struct launch *l, const struct profile *p, enum deliver way, bool words, struct buf *in)
+{
+	static const char *const ends[DELIVERS] = { [DELIVER_STDIN] = FED,
+		[DELIVER_FILE] = "",
+		[DELIVER_ARGUMENT] = READ,
+		[DELIVER_PASTE] = CLOSED };
+	bool *out = launch_can_take_prompt(l) ? xcalloc(l->n_words, sizeof *out) : NULL;
+	struct buf behind = BUF_INIT;
+	char *command = NULL;
+
+	if (out != NULL) {
+		find_flags(l, p->session_flags, out);
+		find_flags(l, p->prompt_flags, out);
+		if (way == DELIVER_FILE) {
+			put_flag(in, p->file_flag);
+			buf_fmt(in, "%s/proc/self/fd/3", str_ends(p->file_flag, "=") ? "" : " ");
+		}
+		if (way == DELIVER_ARGUMENT)
+			put_flag(&behind, p->argument_flag);
+		buf_str(&behind, ends[way] + (way == DELIVER_ARGUMENT && str_ends(p->argument_flag, "=")));
+		if (!words || find_prompt(l, p->other_flags, out))
+			command = join_parts(l, out, in->data, behind.data);
+	}
+	free(out);
+	buf_release(in);
+	buf_release(&behind);
+	return command;
+}
+
+char *
+launch_with_prompt(const struct launch *l, const struct profile *p, enum deliver way)
+{
+	struct buf in = BUF_INIT;
+
+	return put_redirection(l, p, way, way != DELIVER_STDIN && *p->other_flags != '\0', &in);
+}
+
+char *
+launch_with_resume(const struct launch *l, const struct profile *p, const char *id)
+{
+	struct buf in = BUF_INIT;
+
+	buf_fmt(&in, " %s%s%s", p->resume, str_ends(p->resume, "=") ? "" : " ", id);
+	return put_redirection(l, p, p->resume_deliver, true, &in);
 }

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/profile.h"
-#include "agent/profile_row.h"
-#include "town/config.h"
-#include "town/toml.h"
+#include "agent/agent.h"
+#include "agent/agent_private.h"
+#include "config/config.h"
+#include "config/toml.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
@@ -14,7 +14,7 @@ static const unsigned char built_in[] = {
 #include "agents.ini.inc"
 };
 
-struct profiles {
+struct profile_list {
 	struct profile_row *rows;
 	size_t n, cap;
 };
@@ -22,7 +22,7 @@ struct profiles {
 /* Reading the rows. */
 
 static struct profile_row *
-find_row(const struct profiles *p, const char *name)
+find_row(const struct profile_list *p, const char *name)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (strcmp(p->rows[i].name, name) == 0)
@@ -44,12 +44,13 @@ is_row_name(const char *s)
 }
 
 static int
-set_column(struct profiles *p, const char *agent, const char *column, const char *value, struct err *e)
+set_column(struct profile_list *p, const char *agent, const char *column, const char *value, struct err *e)
 {
 	struct profile_row *r = find_row(p, agent);
 
 	if (r == NULL && !is_row_name(agent))
-		return err_set(e, GT_USAGE, "config", "the name of an agent: expected letters, digits, - and _, at most 63 bytes");
+		return err_set(e, GT_USAGE, "config",
+		    "the name of an agent: expected letters, digits, - and _, at most 63 bytes");
 	if (r == NULL) {
 		p->rows = vec_room(p->rows, p->n, &p->cap, sizeof *p->rows);
 		r = &p->rows[p->n++];
@@ -67,7 +68,7 @@ take_item(void *arg, const struct toml_item *it, struct err *e)
 }
 
 static int
-take_overrides(struct profiles *p, const struct config *c, struct err *e)
+take_overrides(struct profile_list *p, const struct config *c, struct err *e)
 {
 	for (size_t i = 0; i < config_agents(c); i++) {
 		const struct config_agent *a = config_agent_at(c, i);
@@ -117,7 +118,8 @@ check_claim(const struct profile *a, const struct profile *other, const struct c
 			continue;
 		if (line == 0)
 			line = line_of(c, other->name, "programs");
-		err_set(e, GT_USAGE, "config", "%s:%d: the program %s belongs to the agents %s and %s; expected one",
+		err_set(e, GT_USAGE, "config",
+		    "%s:%d: the program %s belongs to the agents %s and %s; expected one",
 		    c != NULL ? config_file(c) : "agents.ini", line, a->programs[k], other->name, a->name);
 		return err_hint(e, "change the row of %s instead of adding one", other->name);
 	}
@@ -125,7 +127,7 @@ check_claim(const struct profile *a, const struct profile *other, const struct c
 }
 
 static int
-check_claims(const struct profiles *p, const struct config *c, struct err *e)
+check_claims(const struct profile_list *p, const struct config *c, struct err *e)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		for (size_t j = 0; j < i; j++) {
@@ -136,10 +138,10 @@ check_claims(const struct profiles *p, const struct config *c, struct err *e)
 	return 0;
 }
 
-struct profiles *
-profiles_new(const struct config *c, struct err *e)
+struct profile_list *
+profile_list_new(const struct config *c, struct err *e)
 {
-	struct profiles *p = xcalloc(1, sizeof *p);
+	struct profile_list *p = xcalloc(1, sizeof *p);
 	struct err own = ERR_INIT;
 
 	if (toml_items(built_in, sizeof built_in, "agents.ini", take_item, p, &own) != 0)
@@ -152,12 +154,12 @@ profiles_new(const struct config *c, struct err *e)
 		goto fail;
 	return p;
 fail:
-	profiles_free(p);
+	profile_list_free(p);
 	return NULL;
 }
 
 void
-profiles_free(struct profiles *p)
+profile_list_free(struct profile_list *p)
 {
 	if (p == NULL)
 		return;
@@ -170,19 +172,19 @@ profiles_free(struct profiles *p)
 /* Looking up. */
 
 size_t
-profiles_count(const struct profiles *p)
+profile_list_count(const struct profile_list *p)
 {
 	return p->n;
 }
 
 const struct profile *
-profiles_at(const struct profiles *p, size_t i)
+profile_list_at(const struct profile_list *p, size_t i)
 {
 	return &p->rows[i].view;
 }
 
 const struct profile *
-profiles_find(const struct profiles *p, const char *name)
+profile_find(const struct profile_list *p, const char *name)
 {
 	const struct profile_row *r = find_row(p, name);
 
@@ -190,7 +192,7 @@ profiles_find(const struct profiles *p, const char *name)
 }
 
 const struct profile *
-profiles_by_program(const struct profiles *p, const char *base_name)
+profile_by_program(const struct profile_list *p, const char *base_name)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (is_one_of(p->rows[i].view.programs, base_name))
@@ -200,7 +202,7 @@ profiles_by_program(const struct profiles *p, const char *base_name)
 }
 
 const struct profile *
-profiles_by_process(const struct profiles *p, const char *name)
+profile_by_process(const struct profile_list *p, const char *name)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (is_one_of(p->rows[i].view.processes, name))
@@ -210,15 +212,15 @@ profiles_by_process(const struct profiles *p, const char *name)
 }
 
 bool
-profiles_is_program(const void *profiles, const char *base_name)
+profile_list_has_program(const void *profiles, const char *base_name)
 {
-	return profiles_by_program(profiles, base_name) != NULL;
+	return profile_by_program(profiles, base_name) != NULL;
 }
 
 bool
-profiles_is_process(const void *profiles, const char *name)
+profile_list_has_process(const void *profiles, const char *name)
 {
-	return profiles_by_process(profiles, name) != NULL;
+	return profile_by_process(profiles, name) != NULL;
 }
 
 bool
@@ -229,7 +231,10 @@ profile_is_process(const void *profile, const char *name)
 	return is_one_of(p->processes, name);
 }
 
-/* Screens. A pattern that ran into its limit must not let a keystroke through: that counts as busy, and as a dialog. */
+/*
+ * Screens. A pattern that ran into its limit must not let a keystroke through: that counts as
+ * busy, and as a dialog.
+ */
 
 bool
 profile_is_busy(const struct profile *p, const char *screen, size_t n)

@@ -2,16 +2,205 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/profile_row.h"
-#include "agent/dialect.h"
-#include "town/config.h"
+#include "agent/agent_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
+#include "config/config.h"
+#include "screen/screen.h"
 
-void
-strings_release(struct strings *s)
+/* The columns that say how a prompt gets to an agent, and what its command says to it already. */
+
+static const char *const deliver_words[DELIVERS] = { "stdin", "file", "argument", "paste" };
+
+bool
+profile_delivers(const struct profile *p, enum deliver way)
+{
+	for (size_t i = 0; i < p->n_deliver; i++)
+		if (p->deliver[i] == way)
+			return true;
+	return false;
+}
+
+const char *
+profile_deliver_name(enum deliver d)
+{
+	return deliver_words[d];
+}
+
+/* The way of one word; false: there is none of that name. */
+static bool
+find_way(const char *word, enum deliver *out)
+{
+	for (size_t i = 0; i < DELIVERS; i++)
+		if (strcmp(word, deliver_words[i]) == 0) {
+			*out = (enum deliver)i;
+			return true;
+		}
+	return false;
+}
+
+static void profile_strings_release(struct strings *s);
+
+static struct strings profile_strings_split(const char *text);
+
+static int
+profile_set_deliver(struct profile_row *r, const char *value, struct err *e)
+{
+	struct strings s = profile_strings_split(value);
+	enum deliver way[DELIVERS];
+	size_t n = 0;
+	bool good = s.n > 0 && s.n <= DELIVERS;
+
+	for (; good && n < s.n; n++) {
+		good = find_way(s.v[n], &way[n]);
+		for (size_t k = 0; good && k < n; k++)
+			good = way[k] != way[n];
+	}
+	profile_strings_release(&s);
+	if (!good)
+		return err_set(e, GT_USAGE, "config",
+		    "expected some of stdin, file, argument and paste, each once, separated by commas");
+	memcpy(r->view.deliver, way, n * sizeof way[0]);
+	r->view.n_deliver = n;
+	return 0;
+}
+
+/*
+ * "-x=0", "--long-name=?"; a command of the program such as codex' "resume=?" or amp's
+ * "threads=*" is taken likewise
+ */
+static bool
+is_flag_spec(const char *s, size_t n)
+{
+	size_t name = n >= 2 ? n - 2 : 0, dashes = 0;
+
+	if (name < 2 || s[name] != '=' || strchr("01?*", s[name + 1]) == NULL)
+		return false;
+	while (dashes < 2 && s[dashes] == '-')
+		dashes++;
+	/* a command's value may always be missing, and it may take several words */
+	if (dashes == name || (dashes == 0 && s[name + 1] != '?' && s[name + 1] != '*'))
+		return false;
+	for (size_t i = dashes; i < name; i++) {
+		if (!isalnum((unsigned char)s[i]) && (i == dashes || strchr("-_", s[i]) == NULL))
+			return false;
+	}
+	return true;
+}
+
+static void profile_row_replace(char **to, const char *text);
+
+static int
+set_flags(char **to, const char *value, struct err *e)
+{
+	for (const char *p = value + strspn(value, " "); *p != '\0'; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		if (!is_flag_spec(p, n))
+			return err_set(e, GT_USAGE, "config",
+			    "expected flags such as \"--resume=? --session-id=1 -c=0\": =1 takes a value, =? "
+			    "may take one, =0 takes none, =* several");
+		p += n;
+	}
+	profile_row_replace(to, value);
+	return 0;
+}
+
+static int
+profile_set_session_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flags(&r->session_flags, value, e);
+}
+
+static int
+profile_set_prompt_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flags(&r->prompt_flags, value, e);
+}
+
+static int
+profile_set_other_flags(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flags(&r->other_flags, value, e);
+}
+
+static int
+profile_set_resume(struct profile_row *r, const char *value, struct err *e)
+{
+	for (const char *p = value; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '-' && (*p != ' ' || p == value || p[1] == '\0') &&
+		    (*p != '=' || p[1] != '\0'))
+			return err_set(e, GT_USAGE, "config",
+			    "expected one flag such as \"--resume\" or \"--resume=\", or words, or nothing");
+	profile_row_replace(&r->resume, value);
+	return 0;
+}
+
+static int
+profile_set_resume_deliver(struct profile_row *r, const char *value, struct err *e)
+{
+	enum deliver way;
+
+	if (!find_way(value, &way) || way == DELIVER_ARGUMENT)
+		return err_set(e, GT_USAGE, "config", "expected \"stdin\", \"file\" or \"paste\"");
+	r->view.resume_deliver = way;
+	return 0;
+}
+
+/* One flag, or nothing; "=" at its end joins its value to it. */
+static int
+set_flag(char **to, const char *value, struct err *e)
+{
+	size_t dashes = strspn(value, "-"), n = strlen(value);
+
+	for (size_t i = dashes; i < n; i++)
+		if (!isalnum((unsigned char)value[i]) &&
+		    (i == dashes || (value[i] != '-' && value[i] != '_' && (value[i] != '=' || i + 1 < n))))
+			n = 0;
+	if (*value != '\0' && (dashes < 1 || dashes > 2 || n <= dashes))
+		return err_set(
+		    e, GT_USAGE, "config", "expected one flag such as \"--instruction-file\", or nothing");
+	profile_row_replace(to, value);
+	return 0;
+}
+
+/* A package and programs, as names below node_modules. */
+static int
+profile_set_native(struct profile_row *r, const char *value, struct err *e)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@/._- ";
+	size_t n = strlen(value);
+
+	if (n > 0 &&
+	    (strspn(value, letters) != n || strstr(value, "..") != NULL || *value == ' ' ||
+		strchr(value, ' ') == NULL))
+		return err_set(e, GT_USAGE, "config",
+		    "expected a package of npm and behind it programs, as in \"@x/y @x/y-linux-x64/y\", or "
+		    "nothing");
+	profile_row_replace(&r->native, value);
+	return 0;
+}
+
+static int
+profile_set_file_flag(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flag(&r->file_flag, value, e);
+}
+
+/*
+ * Single columns, of agent/profile_row.c; for profile_row_set, which puts the column's name
+ * in front of an error.
+ */
+static int
+profile_set_argument_flag(struct profile_row *r, const char *value, struct err *e)
+{
+	return set_flag(&r->argument_flag, value, e);
+}
+
+static void
+profile_strings_release(struct strings *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i]);
@@ -38,8 +227,9 @@ dialogs_release(struct dialogs *d)
 	*d = (struct dialogs){ .v = NULL };
 }
 
-struct strings
-strings_split(const char *text)
+/* The words of "a, b" without the blanks around them. */
+static struct strings
+profile_strings_split(const char *text)
 {
 	struct strings s = { .v = NULL };
 
@@ -56,7 +246,7 @@ strings_split(const char *text)
 	return s;
 }
 
-void
+static void
 profile_row_replace(char **to, const char *text)
 {
 	free(*to);
@@ -77,7 +267,7 @@ set_label(struct profile_row *r, const char *value, struct err *e)
 static int
 set_names(struct strings *to, const char *value, struct err *e)
 {
-	struct strings s = strings_split(value);
+	struct strings s = profile_strings_split(value);
 	bool good = s.n > 0;
 
 	for (size_t i = 0; i < s.n; i++) {
@@ -85,10 +275,11 @@ set_names(struct strings *to, const char *value, struct err *e)
 			good = good && *p != '/' && (unsigned char)*p > ' ' && *p != 0x7f;
 	}
 	if (!good) {
-		strings_release(&s);
-		return err_set(e, GT_USAGE, "config", "expected base names without blanks or slashes, separated by commas");
+		profile_strings_release(&s);
+		return err_set(e, GT_USAGE, "config",
+		    "expected base names without blanks or slashes, separated by commas");
 	}
-	strings_release(to);
+	profile_strings_release(to);
 	*to = s;
 	return 0;
 }
@@ -119,31 +310,37 @@ set_one_of(char **to, const char *value, const char *const *words, const char *e
 static int
 set_dialect(struct profile_row *r, const char *value, struct err *e)
 {
-	const char *const dialects[] = { "none", dialect_known(value) ? value : "none", NULL };
+	const char *const dialects[] = { "none", grammar_is_known(value) ? value : "none", NULL };
 
-	return set_one_of(&r->dialect, value, dialects, "\"claude\", \"none\", or the name of another agent whose screen is read", e);
+	return set_one_of(&r->dialect, value, dialects,
+	    "\"claude\", \"none\", or the name of another agent whose screen is read", e);
 }
 
 static int
 set_transcript(struct profile_row *r, const char *value, struct err *e)
 {
-	static const char *const formats[] = { "claude", "none", "codex", "gemini", "opencode", "copilot", "qwen", "auggie", "cline", "pi", NULL };
+	static const char *const formats[] = { "claude", "none", "codex", "gemini", "opencode", "copilot",
+		"qwen", "auggie", "cline", "pi", NULL };
 
-	return set_one_of(&r->transcript, value, formats, "\"claude\", \"none\", or the name of another agent whose records are read", e);
+	return set_one_of(&r->transcript, value, formats,
+	    "\"claude\", \"none\", or the name of another agent whose records are read", e);
 }
 
 /* "$NAME/more, ~/more": entries without a place to begin at would be of our own directory. */
 static int
 set_folder(struct profile_row *r, const char *value, struct err *e)
 {
-	struct strings s = strings_split(value);
+	struct strings s = profile_strings_split(value);
 	bool good = true;
 
 	for (size_t i = 0; i < s.n; i++)
-		good = good && (s.v[i][0] == '$' ? isalpha((unsigned char)s.v[i][1]) : s.v[i][0] == '~' && s.v[i][1] == '/');
-	strings_release(&s);
+		good = good &&
+		    (s.v[i][0] == '$' ? isalpha((unsigned char)s.v[i][1])
+				      : s.v[i][0] == '~' && s.v[i][1] == '/');
+	profile_strings_release(&s);
 	if (!good)
-		return err_set(e, GT_USAGE, "config", "expected folders such as \"$CODEX_HOME, ~/.codex\", separated by commas");
+		return err_set(e, GT_USAGE, "config",
+		    "expected folders such as \"$CODEX_HOME, ~/.codex\", separated by commas");
 	profile_row_replace(&r->folder, value);
 	return 0;
 }
@@ -152,8 +349,11 @@ set_folder(struct profile_row *r, const char *value, struct err *e)
 static char *
 folder_of(const char *entry, char *(*variable)(const void *arg, const char *name), const void *arg)
 {
-	size_t n = *entry == '$' ? 1 + strspn(entry + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") : 1;
-	char *name = *entry == '$' ? xstrndup(entry + 1, n - 1) : xstrdup("HOME"), *value = variable(arg, name);
+	size_t n = *entry == '$'
+	    ? 1 + strspn(entry + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+	    : 1;
+	char *name = *entry == '$' ? xstrndup(entry + 1, n - 1) : xstrdup("HOME"),
+	     *value = variable(arg, name);
 	char *path = value != NULL && *value == '/' ? xasprintf("%s%s", value, entry + n) : NULL;
 
 	free(value);
@@ -164,12 +364,12 @@ folder_of(const char *entry, char *(*variable)(const void *arg, const char *name
 char *
 profile_folder(const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg)
 {
-	struct strings s = strings_split(p->folder);
+	struct strings s = profile_strings_split(p->folder);
 	char *path = NULL;
 
 	for (size_t i = 0; i < s.n && path == NULL; i++)
 		path = folder_of(s.v[i], variable, arg);
-	strings_release(&s);
+	profile_strings_release(&s);
 	return path;
 }
 
@@ -227,10 +427,12 @@ add_dialog(struct dialogs *to, const char *line, size_t n, struct err *e)
 
 	to->v = xreallocarray(to->v, to->n + 2, sizeof *to->v);
 	d = &to->v[to->n++];
-	d[0] = (struct profile_dialog){ .name = mark != NULL ? xstrndup(line, (size_t)(mark - line)) : xstrdup("a dialog") };
+	d[0] = (struct profile_dialog){ .name = mark != NULL ? xstrndup(line, (size_t)(mark - line))
+							     : xstrdup("a dialog") };
 	d[1] = (struct profile_dialog){ .name = NULL };
 	if (*text == '\0' || *d->name == '\0')
-		ret = err_set(e, GT_USAGE, "config", "expected an expression on each line, with NAME :: in front or alone");
+		ret = err_set(e, GT_USAGE, "config",
+		    "expected an expression on each line, with NAME :: in front or alone");
 	else
 		ret = set_pattern(&d->pattern, text, e);
 	free(text);
@@ -330,9 +532,19 @@ profile_row_set(struct profile_row *r, const char *column, const char *value, st
 void
 profile_row_init(struct profile_row *r, const char *name)
 {
-	*r = (struct profile_row){ .name = xstrdup(name), .label = xstrdup(name), .dialect = xstrdup("none"), .transcript = xstrdup("none"), .folder = xstrdup(""),
-	    .session_flags = xstrdup(""), .prompt_flags = xstrdup(""), .other_flags = xstrdup(""), .file_flag = xstrdup(""),
-	    .argument_flag = xstrdup(""), .resume = xstrdup(""), .native = xstrdup(""), .command = xstrdup("") };
+	*r = (struct profile_row){ .name = xstrdup(name),
+		.label = xstrdup(name),
+		.dialect = xstrdup("none"),
+		.transcript = xstrdup("none"),
+		.folder = xstrdup(""),
+		.session_flags = xstrdup(""),
+		.prompt_flags = xstrdup(""),
+		.other_flags = xstrdup(""),
+		.file_flag = xstrdup(""),
+		.argument_flag = xstrdup(""),
+		.resume = xstrdup(""),
+		.native = xstrdup(""),
+		.command = xstrdup("") };
 	r->view.deliver[0] = DELIVER_PASTE;
 	r->view.n_deliver = 1;
 }
@@ -352,7 +564,7 @@ profile_row_finish(struct profile_row *r)
 	v->label = r->label;
 	v->programs = (const char *const *)r->programs.v;
 	v->processes = (const char *const *)r->processes.v;
-	v->dialect = r->dialect;
+	v->grammar = r->dialect;
 	v->transcript = r->transcript;
 	v->folder = r->folder;
 	v->session_flags = r->session_flags;
@@ -361,7 +573,7 @@ profile_row_finish(struct profile_row *r)
 	v->file_flag = r->file_flag;
 	v->argument_flag = r->argument_flag;
 	v->resume = r->resume;
-	v->native = r->native;
+	v->npm_binary = r->native;
 	v->command = r->command;
 	v->ready = r->ready;
 	v->busy = r->busy;
@@ -385,8 +597,8 @@ profile_row_release(struct profile_row *r)
 	free(r->resume);
 	free(r->native);
 	free(r->command);
-	strings_release(&r->programs);
-	strings_release(&r->processes);
+	profile_strings_release(&r->programs);
+	profile_strings_release(&r->processes);
 	pattern_free(r->ready);
 	pattern_free(r->busy);
 	pattern_free(r->pasted);

@@ -1,12 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/ready.h"
-#include "agent/profile.h"
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/pattern.h"
 
-/* The box, its footer and what may stand below it (notices, rows of sub-agents); permission dialogs are a little taller. */
+/*
+ * The box, its footer and what may stand below it (notices, rows of sub-agents); permission
+ * dialogs are a little taller.
+ */
 #define ROWS 24
 
 static bool
@@ -31,14 +33,14 @@ lowest_rows(const char *screen, size_t *n)
 }
 
 /*
- * What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in 1.0.128 to 2.1.330, gemini
- * 0.61, copilot 1.0.102, codex 0.169.0, cline 3.0.65.
+ * What an empty box says in grey; in plain text nothing else tells it from a draft. Seen in
+ * 1.0.128 to 2.1.330, gemini 0.61, copilot 1.0.102, codex 0.169.0, cline 3.0.65.
  */
-bool
-ready_is_hint(const char *text, size_t n)
+static bool
+agent_box_is_hint(const char *text, size_t n)
 {
-	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message", "Ask anything", "Plan something",
-		"Ask Codex to do anything", "What can I do for you?" };
+	static const char *const hints[] = { "Try \"", "Press up to edit", "Type your message",
+		"Ask anything", "Plan something", "Ask Codex to do anything", "What can I do for you?" };
 
 	while (n > 0 && blank(*text)) {
 		text++;
@@ -50,8 +52,8 @@ ready_is_hint(const char *text, size_t n)
 	return n == 0;
 }
 
-enum ready
-ready_screen(const struct profile *p, const char *screen, size_t n, const char **dialog)
+enum readiness
+agent_readiness(const struct profile *p, const char *screen, size_t n, const char **dialog)
 {
 	size_t at = lowest_rows(screen, &n), from, to;
 	const char *low = screen + at, *name;
@@ -66,11 +68,11 @@ ready_screen(const struct profile *p, const char *screen, size_t n, const char *
 		return READY_BUSY;
 	if (!profile_is_ready(p, low, n, &from, &to))
 		return READY_UNKNOWN;
-	return ready_is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
+	return agent_box_is_hint(low + from, to - from) ? READY_IDLE : READY_DRAFT;
 }
 
 bool
-ready_box(const struct profile *p, const char *screen, size_t n, size_t *from, size_t *to)
+agent_box_text(const struct profile *p, const char *screen, size_t n, size_t *from, size_t *to)
 {
 	size_t at = lowest_rows(screen, &n);
 
@@ -93,7 +95,7 @@ add_without_blanks(struct buf *out, const char *p, size_t n)
 }
 
 /* What a box shows, its placeholders taken out. */
-struct shown {
+struct box_state {
 	struct buf words;		/* without blanks */
 	size_t placeholders;
 	size_t lines;			/* line ends that they say they hold */
@@ -101,7 +103,7 @@ struct shown {
 };
 
 static void
-read_box(const struct profile *p, const char *low, size_t from, size_t to, struct shown *out)
+read_box(const struct profile *p, const char *low, size_t from, size_t to, struct box_state *out)
 {
 	struct match m;
 
@@ -119,7 +121,7 @@ read_box(const struct profile *p, const char *low, size_t from, size_t to, struc
 
 /* A last line end may be left out of the count. */
 static bool
-counts_agree(const struct shown *s, const char *text)
+counts_agree(const struct box_state *s, const char *text)
 {
 	size_t n = strlen(text), lines = 0;
 
@@ -129,10 +131,10 @@ counts_agree(const struct shown *s, const char *text)
 }
 
 bool
-ready_holds(const struct profile *p, const char *screen, size_t n, const char *text)
+agent_box_holds(const struct profile *p, const char *screen, size_t n, const char *text)
 {
 	size_t at = lowest_rows(screen, &n), from, to;
-	struct shown box = { .words = BUF_INIT };
+	struct box_state box = { .words = BUF_INIT };
 	struct buf whole = BUF_INIT;
 	bool holds = false;
 

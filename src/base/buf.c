@@ -12,9 +12,12 @@
 
 char buf_empty[1];
 
-/* Asks for large pages, or each of the small ones costs a fault. The whole mapping: realloc cannot move one that is in two parts. */
+/*
+ * Asks for large pages, or each of the small ones costs a fault. The whole mapping: realloc
+ * cannot move one that is in two parts.
+ */
 static void *
-spread(void *p, size_t n)
+advise_huge_pages(void *p, size_t n)
 {
 	uintptr_t from = (uintptr_t)p & ~(PAGE - 1), to = ((uintptr_t)p + n + PAGE - 1) & ~(PAGE - 1);
 
@@ -69,10 +72,10 @@ buf_grow(struct buf *b, size_t extra)
 	/* who knows at once that much is needed knows how much */
 	cap = cap < need ? need : cap;
 	if (b->cap == 0) {
-		b->data = spread(xmalloc(cap), cap);
+		b->data = advise_huge_pages(xmalloc(cap), cap);
 		b->data[0] = '\0';
 	} else {
-		b->data = spread(xreallocarray(b->data, cap, 1), cap);
+		b->data = advise_huge_pages(xreallocarray(b->data, cap, 1), cap);
 	}
 	b->cap = cap;
 }
@@ -214,14 +217,14 @@ vec_room(void *v, size_t n, size_t *cap, size_t size)
 	if (n < *cap)
 		return v;
 	*cap = *cap != 0 ? *cap * 2 : 8;
-	return spread(xreallocarray(v, *cap, size), *cap * size);
+	return advise_huge_pages(xreallocarray(v, *cap, size), *cap * size);
 }
 
 void *
 vec_reserve(size_t want, size_t *cap, size_t size)
 {
 	*cap = want != 0 ? want : 1;
-	return spread(xreallocarray(NULL, *cap, size), *cap * size);
+	return advise_huge_pages(xreallocarray(NULL, *cap, size), *cap * size);
 }
 
 bool

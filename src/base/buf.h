@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 /*
- * A growing string of bytes. `data` is never NULL and always has a NUL after the last byte; NUL bytes inside are allowed.
- * The caller owns the struct; heap memory inside belongs to it until buf_release or buf_detach.
- * Allocation never fails (see die in err.h); what comes from outside is capped where it enters (io.h, spawn.h).
+ * A growing string of bytes. `data` is never NULL and always has a NUL after the last byte; NUL
+ * bytes inside are allowed. The caller owns the struct; heap memory inside belongs to it until
+ * buf_release or buf_detach. Allocation never fails (see die in err.h); what comes from outside
+ * is capped where it enters (io.h, spawn.h).
  */
 struct buf {
 	char *data;
@@ -22,7 +23,8 @@ extern char buf_empty[];
 
 void buf_init(struct buf *b);
 void buf_release(struct buf *b);			/* frees; b is empty and usable again */
-void buf_wipe(struct buf *b);				/* as release, bytes overwritten first: for text not yet scrubbed */
+/* as release, bytes overwritten first: for text not yet scrubbed */
+void buf_wipe(struct buf *b);
 void buf_reset(struct buf *b);				/* length 0, memory kept */
 void buf_grow(struct buf *b, size_t extra);		/* room for `extra` more bytes */
 void buf_add(struct buf *b, const void *p, size_t n);
@@ -41,7 +43,10 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Room for one more element in a vector of *cap elements of `size` bytes that holds n; doubles. Returns the (moved) vector. */
+/*
+ * Room for one more element in a vector of *cap elements of `size` bytes that holds n; doubles.
+ * Returns the (moved) vector.
+ */
 void *vec_room(void *v, size_t n, size_t *cap, size_t size);
 /* Room for `want` elements in an empty vector, when that many are to be expected. */
 void *vec_reserve(size_t want, size_t *cap, size_t size);

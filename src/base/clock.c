@@ -90,7 +90,8 @@ clock_parse_iso(const char *text)
 	}
 	if (strcmp(p, "Z") == 0)
 		return at;
-	if ((*p != '+' && *p != '-') || sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &taken) != 2 || p[1 + taken] != '\0')
+	if ((*p != '+' && *p != '-') || sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &taken) != 2 ||
+	    p[1 + taken] != '\0')
 		return -1;
 	return at - (*p == '-' ? -1 : 1) * ((int64_t)hours * 60 + minutes) * 60000;
 }

@@ -24,7 +24,10 @@ db_disk_full(int number)
 	return number == ENOSPC || number == EDQUOT || number == EFBIG;
 }
 
-/* SQLite forgets the errno of the call that failed when it rolls back; the file still knows it, be it the database or its journal. */
+/*
+ * SQLite forgets the errno of the call that failed when it rolls back; the file still knows it,
+ * be it the database or its journal.
+ */
 static int
 system_errno(sqlite3 *db)
 {
@@ -33,15 +36,16 @@ system_errno(sqlite3 *db)
 
 	if (number == 0)
 		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
-	if (number == 0 && sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK && journal != NULL &&
-	    journal->pMethods != NULL)
+	if (number == 0 &&
+	    sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK &&
+	    journal != NULL && journal->pMethods != NULL)
 		journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &number);
 	return number;
 }
 
 /* Where no errno told what to do. */
 static int
-advise(struct err *e, const char *what)
+hint_at_cause(struct err *e, const char *what)
 {
 	return e != NULL && e->hint[0] == '\0' ? err_hint(e, "%s", what) : -1;
 }
@@ -53,8 +57,10 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 	const char *path = db_path(db);
 
 	if ((rc & 0xff) == SQLITE_FULL || ((rc & 0xff) == SQLITE_IOERR && db_disk_full(number))) {
-		err_set(e, GT_FAIL, "disk-full", "there is no room to write %s (disk full, quota or file size limit)", path);
-		return err_hint(e, "Nothing was changed. Make room on its file system and run the command again");
+		err_set(e, GT_FAIL, "disk-full",
+		    "there is no room to write %s (disk full, quota or file size limit)", path);
+		return err_hint(
+		    e, "Nothing was changed. Make room on its file system and run the command again");
 	}
 	errno = number;
 	switch (rc & 0xff) {
@@ -71,10 +77,13 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 	case SQLITE_CANTOPEN:
 	case SQLITE_PERM:
 		if (number != 0)
-			err_sys(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
+			err_sys(
+			    e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
 		else
-			err_set(e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
-		return advise(e, "Look at its rights and its directory's, and at the limit of open files (ulimit -n)");
+			err_set(
+			    e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
+		return hint_at_cause(
+		    e, "Look at its rights and its directory's, and at the limit of open files (ulimit -n)");
 	case SQLITE_TOOBIG:
 		return err_set(e, GT_FAIL, "too-large", "a value for or in %s is larger than 16 MiB", path);
 	case SQLITE_INTERRUPT:
@@ -84,9 +93,12 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 			err_sys(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
 		else
 			err_set(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
-		return advise(e, "Look at the disk (dmesg, df) and the limit of file sizes (ulimit -f), then run the command again");
+		return hint_at_cause(e,
+		    "Look at the disk (dmesg, df) and the limit of file sizes (ulimit -f), then run the "
+		    "command again");
 	default:
-		return err_set(e, GT_FAIL, "sqlite", "SQLite answered %d (%s) on %s", rc, sqlite3_errstr(rc), path);
+		return err_set(
+		    e, GT_FAIL, "sqlite", "SQLite answered %d (%s) on %s", rc, sqlite3_errstr(rc), path);
 	}
 }
 
@@ -126,7 +138,8 @@ db_number(sqlite3 *db, const char *sql, int64_t *out, struct err *e)
 bool
 db_has_column(sqlite3 *db, const char *table, const char *column)
 {
-	sqlite3_stmt *st = db_prepare(db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE", NULL);
+	sqlite3_stmt *st =
+	    db_prepare(db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE", NULL);
 	bool found;
 
 	if (st == NULL)
@@ -161,8 +174,9 @@ set_pragma(sqlite3 *db, const struct db_pragma *p, struct err *e)
 		if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 			ret = db_fail(db, rc, e);
 		else if (answer == NULL || strcmp(answer, p->answer) != 0)
-			ret = err_set(e, GT_FAIL, "sqlite", "%s does not take the setting %s=%s (its answer: %s)", db_path(db),
-			    p->name, p->value, answer != NULL ? answer : "none");
+			ret = err_set(e, GT_FAIL, "sqlite",
+			    "%s does not take the setting %s=%s (its answer: %s)", db_path(db), p->name,
+			    p->value, answer != NULL ? answer : "none");
 	}
 	sqlite3_finalize(st);
 	free(set);
@@ -200,7 +214,8 @@ db_defend(sqlite3 *db, bool foreign, struct err *e)
 			continue;
 		sqlite3_db_config(db, options[i].option, options[i].value, &answer);
 		if (answer != options[i].value)
-			return err_set(e, GT_FAIL, "sqlite", "this SQLite library lacks a safety option (%d)", options[i].option);
+			return err_set(e, GT_FAIL, "sqlite", "this SQLite library lacks a safety option (%d)",
+			    options[i].option);
 	}
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 16 << 20);
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);

@@ -26,7 +26,8 @@ db_local(const char *path, struct err *e)
 	for (size_t i = 0; i < sizeof remote / sizeof remote[0]; i++) {
 		if (((unsigned long)fs.f_type & 0xffffffff) != remote[i])
 			continue;
-		err_set(e, GT_FAIL, "network-fs", "%s is on a network file system, where locks and fsync cannot be trusted", path);
+		err_set(e, GT_FAIL, "network-fs",
+		    "%s is on a network file system, where locks and fsync cannot be trusted", path);
 		return err_hint(e, "Keep the state on a local disk: state = \"sqlite:/PATH\" in gt.toml");
 	}
 	return 0;
@@ -48,8 +49,9 @@ make_file(const char *path, struct err *e)
 }
 
 /*
- * The file's name and its directory's: who made them may have been killed before he synced them. What is above the directory may be
- * somebody else's: then the directory's name is none that we made.
+ * The file's name and its directory's: who made them may have been killed before he synced them.
+ * What is above the directory may be somebody else's: then the directory's name is none that we
+ * made.
  */
 static int
 sync_names(const char *path, struct err *e)
@@ -57,7 +59,8 @@ sync_names(const char *path, struct err *e)
 	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	int ret = io_sync_parent(path);
 
-	if (ret == 0 && dir[0] != '\0' && io_sync_parent(dir) != 0 && errno != EACCES && errno != EROFS && errno != EINVAL)
+	if (ret == 0 && dir[0] != '\0' && io_sync_parent(dir) != 0 && errno != EACCES && errno != EROFS &&
+	    errno != EINVAL)
 		ret = -1;
 	if (ret != 0)
 		err_sys(e, GT_FAIL, "unwritable", "the directory of %s cannot be synced", path);
@@ -73,15 +76,17 @@ own_file(const char *path, struct err *e)
 	if (lstat(path, &st) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "%s cannot be examined", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
-		return err_set(e, GT_FAIL, "not-ours", "%s is not a regular file of this user with a single name", path);
+		return err_set(
+		    e, GT_FAIL, "not-ours", "%s is not a regular file of this user with a single name", path);
 	if ((st.st_mode & 077) != 0 && chmod(path, 0600) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "%s is open to others and cannot be closed", path);
 	return st.st_size > 0 ? 0 : sync_names(path, e);
 }
 
 /*
- * Refused before SQLite does more than open it: a WAL database of somebody else would get a -shm at the first read. While a journal
- * waits to be rolled back the header proves nothing; then the caller's own look at application_id decides.
+ * Refused before SQLite does more than open it: a WAL database of somebody else would get a -shm
+ * at the first read. While a journal waits to be rolled back the header proves nothing; then the
+ * caller's own look at application_id decides.
  */
 static int
 own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, struct err *e)
@@ -102,7 +107,8 @@ own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, struct e
 	if (id == app_id)
 		return 0;
 	err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", path);
-	return err_hint(e, "Nothing in it was changed. Name another file: state = \"sqlite:/PATH\" in gt.toml");
+	return err_hint(
+	    e, "Nothing in it was changed. Name another file: state = \"sqlite:/PATH\" in gt.toml");
 }
 
 static int
@@ -124,8 +130,8 @@ own_settings(sqlite3 *db, struct err *e)
 }
 
 int
-db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh,
-    struct err *e)
+db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out,
+    bool *fresh, struct err *e)
 {
 	sqlite3 *db = NULL;
 	int rc;
@@ -136,7 +142,8 @@ db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count)
 		die("a database path must be absolute: %s", path);
 	if (make_file(path, e) != 0 || own_file(path, e) != 0 || db_local(path, e) != 0)
 		return -1;
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
+	rc = sqlite3_open_v2(
+	    path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK) {
 		db_fail(db, rc, e);
 		goto out;
@@ -151,8 +158,8 @@ db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count)
 		sqlite3_busy_handler(db, busy, arg);
 	else
 		sqlite3_busy_timeout(db, 5000);
-	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, e) != 0 || own_settings(db, e) != 0 ||
-	    (!*fresh && db_check(db, e) != 0))
+	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, e) != 0 ||
+	    own_settings(db, e) != 0)
 		goto out;
 	*out = db;
 	return 0;

@@ -10,8 +10,9 @@
 struct err;
 
 /*
- * What the files behind db.h share: db.c (errors, queries, defences), db_own.c (our databases), db_foreign.c (those of others), db_copy.c
- * (the private copy of one that cannot be read in place). Nobody else includes this. Functions that answer int: 0, or -1 with err.
+ * What the files behind db.h share: db.c (errors, queries, defences), db_own.c (our databases),
+ * db_foreign.c (those of others), db_copy.c (the private copy of one that cannot be read in
+ * place). Nobody else includes this. Functions that answer int: 0, or -1 with err.
  */
 enum { DB_HEADER = 100 };			/* bytes of an SQLite file header */
 
@@ -34,23 +35,20 @@ int db_set_pragmas(sqlite3 *db, const struct db_pragma *p, size_t n, struct err 
 int db_defend(sqlite3 *db, bool foreign, struct err *e);
 
 /*
- * The file header through SQLite's own descriptor: a descriptor of ours, once closed, would drop SQLite's locks. Opening a connection
- * reads no more than this header yet. Returns the size of the file, or -1 with *rc. *file belongs to SQLite.
+ * The file header through SQLite's own descriptor: a descriptor of ours, once closed, would drop
+ * SQLite's locks. Opening a connection reads no more than this header yet. Returns the size of
+ * the file, or -1 with *rc. *file belongs to SQLite.
  */
 sqlite3_int64 db_header(sqlite3 *db, unsigned char h[DB_HEADER], sqlite3_file **file, int *rc);
 bool db_is_sqlite(const unsigned char h[DB_HEADER]);
 
 /*
- * One moment of a database that others may be writing, in a private directory; its journal or log is still to be rolled back or
- * checkpointed there.
+ * One moment of a database that others may be writing, in a private directory; its journal or log
+ * is still to be rolled back or checkpointed there.
  */
 struct db_copy {
 	char *dir;
 	char *file;
 };
-/* "locked", "too-large", "unreadable", "not-a-file", "disk-full", "unwritable". Of a failed attempt nothing stays. */
-int db_copy_make(struct db_copy *c, const char *path, struct err *e);
-/* Unlinks it; who has it open may go on reading. */
-void db_copy_remove(struct db_copy *c);
 
 #endif

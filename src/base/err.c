@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 static void
-fill(struct err *e, int code, const char *name, const char *fmt, va_list ap)
+fill_error(struct err *e, int code, const char *name, const char *fmt, va_list ap)
 {
 	e->code = code;
 	snprintf(e->name, sizeof e->name, "%s", name);
@@ -23,14 +23,14 @@ err_set(struct err *e, int code, const char *name, const char *fmt, ...)
 	if (e == NULL)
 		return -1;
 	va_start(ap, fmt);
-	fill(e, code, name, fmt, ap);
+	fill_error(e, code, name, fmt, ap);
 	va_end(ap);
 	return -1;
 }
 
 /* What a person can do about errors of the machine; NULL: it depends on what was tried. */
 static const char *
-advice(int number)
+hint_for_errno(int number)
 {
 	switch (number) {
 	case EIO:
@@ -38,7 +38,8 @@ advice(int number)
 	case ENOSPC:
 	case EDQUOT:
 	case EFBIG:
-		return "make room on its file system, or raise the quota or the limit of file sizes (ulimit -f), and run the command again";
+		return "make room on its file system, or raise the quota or the limit of file sizes (ulimit "
+		       "-f), and run the command again";
 	case EROFS:
 		return "mount its file system for writing and run the command again";
 	case EMFILE:
@@ -59,12 +60,12 @@ err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 	if (e == NULL)
 		return -1;
 	va_start(ap, fmt);
-	fill(e, code, name, fmt, ap);
+	fill_error(e, code, name, fmt, ap);
 	va_end(ap);
 	n = strlen(e->msg);
 	snprintf(e->msg + n, sizeof e->msg - n, ": %s", strerror(saved));
-	if (advice(saved) != NULL)
-		err_hint(e, "%s", advice(saved));
+	if (hint_for_errno(saved) != NULL)
+		err_hint(e, "%s", hint_for_errno(saved));
 	errno = saved;
 	return -1;
 }

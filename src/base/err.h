@@ -2,10 +2,11 @@
 #define BASE_ERR_H
 
 /*
- * One error type for the whole program. Functions return 0, or -1 with a struct err filled; they never print and never exit.
- * `code` is the exit status that the error leads to when nothing else decides it (man gt-recover, EXIT STATUS).
- * `name` is a short stable word for --json and for tests ("no-server", "locked"); `msg` is one sentence without a full stop;
- * `hint` says what to do next. None of them may hold scrollback, environment values or start commands.
+ * One error type for the whole program. Functions return 0, or -1 with a struct err filled; they
+ * never print and never exit. `code` is the exit status that the error leads to when nothing else
+ * decides it (man gt-recover, EXIT STATUS). `name` is a short stable word for --json and for
+ * tests ("no-server", "locked"); `msg` is one sentence without a full stop; `hint` says what to
+ * do next. None of them may hold scrollback, environment values or start commands.
  */
 enum {
 	GT_OK = 0,		/* done, on disk */
@@ -32,8 +33,8 @@ struct err {
 int err_set(struct err *e, int code, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * As err_set, with ": " and the text of errno appended; for errors of the machine (disk, room, read-only, descriptors) also with the hint,
- * which the caller's own replaces.
+ * As err_set, with ": " and the text of errno appended; for errors of the machine (disk, room,
+ * read-only, descriptors) also with the hint, which the caller's own replaces.
  */
 int err_sys(struct err *e, int code, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

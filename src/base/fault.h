@@ -2,12 +2,13 @@
 #define BASE_FAULT_H
 
 /*
- * The one place where crashes and I/O errors are injected. Every mutation passes it just before its effect: store commit, durable file
- * write, log append, git, mutating tmux batch.
+ * The one place where crashes and I/O errors are injected. Every mutation passes it just before
+ * its effect: store commit, durable file write, log append, git, mutating tmux batch.
  *
- * In a test build (make FAULTS=1) the environment variable GT_FAULT=NAME[:N]=kill|eio|enospc|stop names a point and its N-th
- * passage (default 1; empty: none): the process kills itself with SIGKILL, stops itself with SIGSTOP, or the point answers an errno.
- * In the shipped build the call is nothing.
+ * In a test build (make FAULTS=1) the environment variable GT_FAULT=NAME[:N]=kill|eio|enospc|stop
+ * names a point and its N-th passage (default 1; empty: none): the process kills itself with
+ * SIGKILL, stops itself with SIGSTOP, or the point answers an errno. In the shipped build the
+ * call is nothing.
  *
  * Returns 0, or -1 with errno set; the caller then behaves as if its own system call had failed so.
  */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
-#include "base/sha256.h"
+#include "base/encode.h"
 
 #define DIGITS 16
 
@@ -39,8 +39,10 @@ take_machine(struct err *e)
 		buf_reset(&b);
 		if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') {
 			buf_release(&b);
-			err_set(e, GT_FAIL, "machine", "this machine has neither /etc/machine-id nor a host name to be known by");
-			return err_hint(e, "Give it a name of its own: host = \"NAME\" in [recovery] of gt.toml");
+			err_set(e, GT_FAIL, "machine",
+			    "this machine has neither /etc/machine-id nor a host name to be known by");
+			return err_hint(
+			    e, "Give it a name of its own: host = \"NAME\" in [recovery] of gt.toml");
 		}
 		buf_str(&b, name);
 	}
@@ -59,7 +61,10 @@ host_set(const char *name, struct err *e)
 		return take_machine(e);
 	if (!is_name(name)) {
 		err_set(e, GT_USAGE, "host", "\"%.80s\" cannot be the name of a host", name);
-		return err_hint(e, "Up to %d letters, digits, dots, underscores and dashes, a letter or digit first: host = \"west-1\"", HOST_MAX);
+		return err_hint(e,
+		    "Up to %d letters, digits, dots, underscores and dashes, a letter or digit first: host = "
+		    "\"west-1\"",
+		    HOST_MAX);
 	}
 	snprintf(id, sizeof id, "%s", name);
 	named = true;

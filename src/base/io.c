@@ -71,7 +71,8 @@ read_opened(int fd, const char *path, bool private, size_t max, struct buf *out,
 		return err_set(e, GT_FAIL, "not-a-file", "%s is not a regular file", path);
 	if (private && (st.st_uid != geteuid() || (st.st_mode & 077) != 0 || st.st_nlink != 1))
 		return err_set(e, GT_FAIL, "not-private",
-		    "%s is not a private file of this user (owner, mode 0600 and a single name are required)", path);
+		    "%s is not a private file of this user (owner, mode 0600 and a single name are required)",
+		    path);
 	return io_read_all(fd, path, max, out, e);
 }
 
@@ -106,7 +107,9 @@ int
 io_sync_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash == NULL ? xstrdup(".") : slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+	char *dir = slash == NULL ? xstrdup(".")
+	    : slash == path       ? xstrdup("/")
+				  : xstrndup(path, (size_t)(slash - path));
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 
 	free(dir);
@@ -117,14 +120,18 @@ io_sync_parent(const char *path)
 	return ret;
 }
 
-/* Behind a failed write to path: what a person can do about it, where err_sys does not know. errno is kept. */
+/*
+ * Behind a failed write to path: what a person can do about it, where err_sys does not know.
+ * errno is kept.
+ */
 static int
-advise(int saved, const char *path, struct err *e)
+hint_at_write(int saved, const char *path, struct err *e)
 {
 	if (saved == ENOSPC || saved == EDQUOT || saved == EFBIG)
 		err_hint(e, "nothing was changed; make room on its file system and run the command again");
 	else if (e != NULL && e->hint[0] == '\0')
-		err_hint(e, "nothing was changed; look at the rights of %s and of the directories above it", path);
+		err_hint(
+		    e, "nothing was changed; look at the rights of %s and of the directories above it", path);
 	errno = saved;
 	return -1;
 }
@@ -145,7 +152,7 @@ io_write_synced(const char *path, const void *p, size_t n, const char *fault, st
 		free(tmp);
 		errno = saved;
 		err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
-		return advise(saved, path, e);
+		return hint_at_write(saved, path, e);
 	}
 	if (fchmod(fd, 0600) != 0 || io_write_all(fd, p, n) != 0 || fsync(fd) != 0)
 		goto fail;
@@ -166,7 +173,7 @@ fail:
 	free(tmp);
 	errno = saved;
 	err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
-	return advise(saved, path, e);
+	return hint_at_write(saved, path, e);
 }
 
 int
@@ -174,7 +181,9 @@ io_write_durable(const char *path, const void *p, size_t n, const char *fault, s
 {
 	if (io_write_synced(path, p, n, fault, e) != 0)
 		return -1;
-	return io_sync_parent(path) == 0 ? 0 : err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
+	return io_sync_parent(path) == 0
+	    ? 0
+	    : err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
 }
 
 bool
@@ -195,12 +204,15 @@ void
 io_sweep(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *place = slash != NULL ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("."), *front = xasprintf(".%s.", slash != NULL ? slash + 1 : path);
+	char *place = slash != NULL ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("."),
+	     *front = xasprintf(".%s.", slash != NULL ? slash + 1 : path);
 	DIR *dir = opendir(place);
 	struct dirent *d;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL)
-		if (str_starts(d->d_name, front) && strchr(d->d_name + strlen(front), '.') == strrchr(d->d_name, '.') && io_writer_died(d->d_name))
+		if (str_starts(d->d_name, front) &&
+		    strchr(d->d_name + strlen(front), '.') == strrchr(d->d_name, '.') &&
+		    io_writer_died(d->d_name))
 			unlinkat(dirfd(dir), d->d_name, 0);
 	if (dir != NULL)
 		closedir(dir);
@@ -221,7 +233,7 @@ io_make_parents(const char *path, struct err *e)
 			int saved = errno;
 
 			err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", p);
-			advise(saved, p, e);
+			hint_at_write(saved, p, e);
 			free(p);
 			return -1;
 		}
@@ -243,7 +255,7 @@ io_private_dir(const char *path, struct err *e)
 		    err_sys(e, GT_FAIL, "unwritable", "the directory above %s cannot be synced", path);
 	if (errno != EEXIST) {
 		err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be made", path);
-		return advise(errno, path, e);
+		return hint_at_write(errno, path, e);
 	}
 	if (lstat(path, &st) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be examined", path);
@@ -252,7 +264,8 @@ io_private_dir(const char *path, struct err *e)
 		return err_hint(e, "nothing was changed; move it away, it is made anew");
 	}
 	if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
-		return err_sys(e, GT_FAIL, "unwritable", "the directory %s is open to others and cannot be closed", path);
+		return err_sys(e, GT_FAIL, "unwritable",
+		    "the directory %s is open to others and cannot be closed", path);
 	return 0;
 }
 
@@ -262,24 +275,27 @@ still_there(int fd, const char *path)
 {
 	struct stat ours, theirs;
 
-	return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+	return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
+	    ours.st_dev == theirs.st_dev;
 }
 
 static void
-wake(int sig)
+on_alarm(int sig)
 {
 	(void)sig;
 }
 
 /*
- * Waits in the kernel's queue, first come, first served: who polls instead may find it taken each time. A timer's signal ends the wait, and
- * comes again, so that one that arrives just before the wait begins is no loss. 0, or -1 with errno.
+ * Waits in the kernel's queue, first come, first served: who polls instead may find it taken each
+ * time. A timer's signal ends the wait, and comes again, so that one that arrives just before the
+ * wait begins is no loss. 0, or -1 with errno.
  */
 static int
 wait_for_lock(int fd, int64_t until)
 {
-	struct sigaction act = { .sa_handler = wake }, before;		/* without SA_RESTART */
-	struct itimerval timer = { .it_interval = { .tv_usec = 20000 } }, off = { .it_interval = { .tv_sec = 0 } };
+	struct sigaction act = { .sa_handler = on_alarm }, before;		/* without SA_RESTART */
+	struct itimerval timer = { .it_interval = { .tv_usec = 20000 } },
+			 off = { .it_interval = { .tv_sec = 0 } };
 	int64_t left = until - clock_mono_ms();
 	sigset_t alarm, mask;
 	int ret, saved;
@@ -313,7 +329,7 @@ io_lock(const char *path, int wait_ms, struct err *e)
 
 		if (fd < 0) {
 			err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be opened", path);
-			return advise(errno, path, e);
+			return hint_at_write(errno, path, e);
 		}
 		held = flock(fd, LOCK_EX | LOCK_NB) == 0;
 		if (!held && errno == EWOULDBLOCK && wait_ms > 0)

@@ -14,7 +14,8 @@ struct pattern {
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *context;
-	unsigned *used;			/* how often: the JIT is asked at last, most patterns of a table are run once or never */
+	/* how often: the JIT is asked at last, most patterns of a table are run once or never */
+	unsigned *used;
 };
 
 struct pattern *
@@ -39,7 +40,8 @@ pattern_new(const char *regex, unsigned flags, struct err *e)
 		PCRE2_UCHAR text[160];
 
 		pcre2_get_error_message(code, text, sizeof text);
-		err_set(e, GT_USAGE, "pattern", "the pattern is not valid at character %zu: %s", (size_t)at + 1, (char *)text);
+		err_set(e, GT_USAGE, "pattern", "the pattern is not valid at character %zu: %s",
+		    (size_t)at + 1, (char *)text);
 		free(p);
 		return NULL;
 	}
@@ -102,8 +104,9 @@ pattern_looks_back(const struct pattern *p)
 bool
 pattern_may(const struct pattern *p, const char *text, size_t n, size_t at, bool ends)
 {
-	return pattern_looks_back(p) > at || pcre2_match(p->code, (PCRE2_SPTR)text, n, at, (ends ? 0 : PCRE2_PARTIAL_HARD) | PCRE2_NO_JIT, p->data,
-	    p->context) != PCRE2_ERROR_NOMATCH;
+	return pattern_looks_back(p) > at ||
+	    pcre2_match(p->code, (PCRE2_SPTR)text, n, at, (ends ? 0 : PCRE2_PARTIAL_HARD) | PCRE2_NO_JIT,
+		p->data, p->context) != PCRE2_ERROR_NOMATCH;
 }
 
 bool

@@ -5,8 +5,8 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ close_fd(int *fd)
 
 /* The return value is an errno, as posix_spawn's is. */
 static int
-start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
+start_child(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
@@ -71,7 +71,8 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 		if (theirs[i] >= 0)
 			posix_spawn_file_actions_adddup2(&fa, theirs[i], i);
 		else
-			posix_spawn_file_actions_addopen(&fa, i, "/dev/null", i == IN ? O_RDONLY : O_WRONLY, 0);
+			posix_spawn_file_actions_addopen(
+			    &fa, i, "/dev/null", i == IN ? O_RDONLY : O_WRONLY, 0);
 	}
 	if (s->cwd != NULL)
 		posix_spawn_file_actions_addchdir_np(&fa, s->cwd);
@@ -91,7 +92,7 @@ start(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 }
 
 static int
-begin(const struct spawn *s, struct child *c, struct err *e)
+open_child(const struct spawn *s, struct child *c, struct err *e)
 {
 	bool want[PIPES] = { s->in != NULL, s->out != NULL, s->errout != NULL };
 	int theirs[PIPES] = { -1, -1, -1 };
@@ -111,7 +112,7 @@ begin(const struct spawn *s, struct child *c, struct err *e)
 		fcntl(c->fd[i], F_SETFL, O_NONBLOCK);
 	}
 	if (r == 0)
-		r = start(s, theirs, &c->pid);
+		r = start_child(s, theirs, &c->pid);
 	for (int i = IN; i < PIPES; i++)
 		close_fd(&theirs[i]);
 	if (r == 0)
@@ -125,7 +126,7 @@ begin(const struct spawn *s, struct child *c, struct err *e)
 }
 
 static int
-take(int *fd, struct buf *b, size_t max, const char *name, struct err *e)
+read_pipe(int *fd, struct buf *b, size_t max, const char *name, struct err *e)
 {
 	ssize_t r;
 
@@ -150,7 +151,7 @@ take_out(const struct spawn *s, struct child *c, size_t max, struct err *e)
 	size_t had = s->out->len;
 	int64_t began;
 
-	if (take(&c->fd[OUT], s->out, max, s->argv[0], e) != 0)
+	if (read_pipe(&c->fd[OUT], s->out, max, s->argv[0], e) != 0)
 		return -1;
 	if (s->on_out != NULL && s->out->len > had) {
 		began = clock_mono_ms();
@@ -161,7 +162,7 @@ take_out(const struct spawn *s, struct child *c, size_t max, struct err *e)
 }
 
 static void
-feed(const struct spawn *s, struct child *c)
+feed_stdin(const struct spawn *s, struct child *c)
 {
 	ssize_t w = 0;
 
@@ -177,7 +178,7 @@ feed(const struct spawn *s, struct child *c)
 }
 
 static int
-converse(const struct spawn *s, struct child *c, struct err *e)
+poll_pipes(const struct spawn *s, struct child *c, struct err *e)
 {
 	size_t max = s->max_out != 0 ? s->max_out : (size_t)64 << 20;
 
@@ -196,20 +197,23 @@ converse(const struct spawn *s, struct child *c, struct err *e)
 		if (n <= 0)
 			continue;
 		if (p[IN].revents != 0)
-			feed(s, c);
+			feed_stdin(s, c);
 		if (p[OUT].revents != 0 && take_out(s, c, max, e) != 0)
 			return -1;
-		if (p[ERR].revents != 0 && take(&c->fd[ERR], s->errout, max, s->argv[0], e) != 0)
+		if (p[ERR].revents != 0 && read_pipe(&c->fd[ERR], s->errout, max, s->argv[0], e) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Waits for the child; false when it still runs at `until`. A pidfd wakes us in the moment of its end; kernels before 5.3 have none. */
-static bool
-reap(pid_t pid, int64_t until, int *status)
+/*
+ * A pidfd wakes us in the moment of the child's end. Where pidfd_open fails (kernels before 5.3, some seccomp
+ * filters), the child is polled each millisecond.
+ */
+bool
+spawn_wait(pid_t pid, int64_t until, int *status)
 {
-	struct pollfd p = { .fd = pidfd_open(pid, 0), .events = POLLIN };
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	bool ended = false;
 
 	for (;;) {
@@ -231,23 +235,24 @@ reap(pid_t pid, int64_t until, int *status)
 int
 spawn_run(struct spawn *s, struct err *e)
 {
-	struct child c = { .fd = { -1, -1, -1 }, .until = clock_mono_ms() + (s->timeout_ms != 0 ? s->timeout_ms : 10000) };
+	struct child c = { .fd = { -1, -1, -1 },
+		.until = clock_mono_ms() + (s->timeout_ms != 0 ? s->timeout_ms : 10000) };
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	int status = 0, ret;
 
 	sigaction(SIGPIPE, &ignore, &before);
-	ret = begin(s, &c, e);
+	ret = open_child(s, &c, e);
 	if (ret == 0) {
-		ret = converse(s, &c, e);
+		ret = poll_pipes(s, &c, e);
 		for (int i = IN; i < PIPES; i++)
 			close_fd(&c.fd[i]);
-		if (ret == 0 && !reap(c.pid, c.until, &status))
+		if (ret == 0 && !spawn_wait(c.pid, c.until, &status))
 			ret = err_set(e, GT_AGAIN, "timeout", "%s did not end in time", s->argv[0]);
 		if (ret != 0) {
 			kill(c.pid, SIGTERM);
-			if (!reap(c.pid, clock_mono_ms() + 300, &status)) {
+			if (!spawn_wait(c.pid, clock_mono_ms() + 300, &status)) {
 				kill(c.pid, SIGKILL);
-				reap(c.pid, clock_mono_ms() + 2000, &status);
+				spawn_wait(c.pid, clock_mono_ms() + 2000, &status);
 			}
 		}
 	}

@@ -4,6 +4,51 @@
 #include "base/utf8.h"
 #include "base/buf.h"
 
+/* OSC, DCS, SOS, PM, APC: until BEL or ST. */
+static size_t
+string_len(const unsigned char *p, size_t n)
+{
+	size_t i = 2;
+
+	while (i < n && p[i] != 0x07 && p[i] != 0x1b && p[i] != '\n')
+		i++;
+	if (i < n && p[i] == 0x07)
+		return i + 1;
+	return i + 1 < n && p[i] == 0x1b && p[i + 1] == '\\' ? i + 2 : i;
+}
+
+size_t
+utf8_escape_len(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t i = 1;
+
+	if (n < 2)
+		return 1;
+	if (p[1] == ']' || p[1] == 'P' || p[1] == 'X' || p[1] == '^' || p[1] == '_')
+		return string_len(p, n);
+	if (p[1] == '[') {
+		for (i = 2; i < n && p[i] >= 0x20 && p[i] < 0x40; i++)
+			;
+		return i < n && p[i] >= 0x40 && p[i] < 0x7f ? i + 1 : i;
+	}
+	while (i < n && p[i] >= 0x20 && p[i] < 0x30)
+		i++;
+	return i < n && p[i] >= 0x30 && p[i] < 0x7f ? i + 1 : i;
+}
+
+size_t
+utf8_escape_sgr(const char *p, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 3 || p[1] != '[')
+		return 0;
+	while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';' || p[i] == ':'))
+		i++;
+	return i < n && p[i] == 'm' ? i + 1 : 0;
+}
+
 size_t
 utf8_next(const char *s, size_t n, int32_t *rune)
 {
@@ -68,7 +113,7 @@ utf8_put(struct buf *out, int32_t r)
 
 /* How many bytes at p are printable ASCII. */
 static size_t
-plain(const char *p, size_t n)
+count_printable(const char *p, size_t n)
 {
 	size_t i = 0;
 
@@ -97,7 +142,7 @@ utf8_width(const char *p, size_t n)
 	int32_t r;
 
 	for (size_t i = 0; i < n; i += step) {
-		step = plain(p + i, n - i);
+		step = count_printable(p + i, n - i);
 		if (step > 0) {
 			w += step;
 			continue;
@@ -108,14 +153,19 @@ utf8_width(const char *p, size_t n)
 	return w;
 }
 
-/* Runes that print nothing but change how what is around them is read: what a person or an agent cannot see it must not be told. */
+/*
+ * Runes that print nothing but change how what is around them is read: what a person or an agent
+ * cannot see it must not be told.
+ */
 static bool
-invisible(int32_t r)
+is_invisible(int32_t r)
 {
-	return r == 0xad || r == 0x34f || r == 0x61c || (r >= 0x115f && r <= 0x1160) || (r >= 0x17b4 && r <= 0x17b5) ||
-	    (r >= 0x180b && r <= 0x180e) || r == 0x200b || (r >= 0x200e && r <= 0x200f) || (r >= 0x2028 && r <= 0x202e) ||
-	    (r >= 0x2060 && r <= 0x206f) || r == 0x3164 || r == 0xfeff || r == 0xffa0 || (r >= 0xfff0 && r <= 0xfff8) ||
-	    (r >= 0x1bca0 && r <= 0x1bca3) || (r >= 0x1d173 && r <= 0x1d17a) || (r >= 0xe0000 && r <= 0xe0fff);
+	return r == 0xad || r == 0x34f || r == 0x61c || (r >= 0x115f && r <= 0x1160) ||
+	    (r >= 0x17b4 && r <= 0x17b5) || (r >= 0x180b && r <= 0x180e) || r == 0x200b ||
+	    (r >= 0x200e && r <= 0x200f) || (r >= 0x2028 && r <= 0x202e) || (r >= 0x2060 && r <= 0x206f) ||
+	    r == 0x3164 || r == 0xfeff || r == 0xffa0 || (r >= 0xfff0 && r <= 0xfff8) ||
+	    (r >= 0x1bca0 && r <= 0x1bca3) || (r >= 0x1d173 && r <= 0x1d17a) ||
+	    (r >= 0xe0000 && r <= 0xe0fff);
 }
 
 bool
@@ -127,7 +177,7 @@ utf8_joins(int32_t r)
 bool
 utf8_hidden(int32_t rune)
 {
-	return (rune >= 0x7f && rune < 0xa0) || invisible(rune) || utf8_joins(rune);
+	return (rune >= 0x7f && rune < 0xa0) || is_invisible(rune) || utf8_joins(rune);
 }
 
 void
@@ -148,7 +198,7 @@ utf8_escape(struct buf *out, const char *p, size_t n, size_t max_width)
 			buf_chr(out, ' ');
 		else if (r < 0x20 || (r >= 0x7f && r < 0xa0))
 			buf_fmt(out, "\\x%02x", (unsigned)r);
-		else if (invisible(r) || utf8_joins(r))
+		else if (is_invisible(r) || utf8_joins(r))
 			buf_fmt(out, "\\u{%x}", (unsigned)r);
 		else
 			buf_add(out, p + i, step);
@@ -171,7 +221,7 @@ utf8_clean(struct buf *out, const char *p, size_t n)
 
 	buf_grow(out, n);
 	for (size_t i = 0; i < n; i += step) {
-		step = plain(p + i, n - i);
+		step = count_printable(p + i, n - i);
 		if (step > 0) {
 			buf_add(out, p + i, step);
 			base = p[i + step - 1] > 0x20;
@@ -186,7 +236,8 @@ utf8_clean(struct buf *out, const char *p, size_t n)
 		} else if (r < 0) {
 			buf_str(out, "\xef\xbf\xbd");
 			base = false;
-		} else if ((r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || invisible(r)) {
+		} else if ((r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) ||
+		    is_invisible(r)) {
 			dropped++;
 		} else if (utf8_joins(r)) {
 			/* three in a row carry no picture, but they can carry hidden bytes */
@@ -210,7 +261,7 @@ utf8_valid(const char *p, size_t n)
 	int32_t r;
 
 	for (size_t i = 0; i < n; i += step) {
-		step = plain(p + i, n - i);
+		step = count_printable(p + i, n - i);
 		if (step > 0)
 			continue;
 		step = utf8_next(p + i, n - i, &r);

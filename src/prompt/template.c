@@ -2,19 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prompt/template.h"
+#include "prompt/prompt.h"
 #include "base/buf.h"
 #include "base/err.h"
 
 /*
- * A template is a flat list of nodes. IF and ELSE carry the index to go on at: IF when its field is empty, ELSE when the branch
- * before it was taken. END is only a place to go to.
+ * A template is a flat list of nodes. IF and ELSE carry the index to go on at: IF when its field
+ * is empty, ELSE when the branch before it was taken. END is only a place to go to.
  */
-enum kind { NODE_TEXT, NODE_FIELD, NODE_IF, NODE_ELSE, NODE_END };
+enum node_kind { NODE_TEXT, NODE_FIELD, NODE_IF, NODE_ELSE, NODE_END };
 
-struct node {
-	enum kind kind;
-	enum field field;	/* FIELD, IF */
+struct template_node {
+	enum node_kind kind;
+	enum template_field field;	/* FIELD, IF */
 	const char *text;	/* TEXT; inside template.text */
 	size_t len;
 	size_t jump;		/* IF, ELSE */
@@ -23,12 +23,12 @@ struct node {
 
 struct template {
 	char *text;
-	struct node *v;
+	struct template_node *v;
 	size_t n, cap;
 };
 
 /* Where the reader stands. */
-struct reader {
+struct template_reader {
 	struct template *t;
 	const char *what;
 	const char *p, *end;
@@ -38,7 +38,7 @@ struct reader {
 };
 
 /* One {{...}}: its words without braces, trim marks and blanks at both ends. */
-struct action {
+struct template_action {
 	const char *p;
 	size_t len;
 	bool trim_left, trim_right;
@@ -51,71 +51,72 @@ static const unsigned char built_in[] = {
 
 #define NESTING 32		/* {{if}} inside {{if}}; more is a mistake */
 
-const char *const template_names[FIELDS] = {
-	[FIELD_SCROLLBACK] = "Scrollback",
-	[FIELD_EXCHANGES] = "Exchanges",
-	[FIELD_BEAD] = "Bead",
-	[FIELD_CHECKPOINT] = "Checkpoint",
-	[FIELD_GIT] = "Git",
-	[FIELD_SESSION] = "Session",
-	[FIELD_CRASH_REASON] = "CrashReason",
-	[FIELD_LAST_USER_MESSAGE] = "LastUserMessage",
-	[FIELD_LAST_AGENT_ACTION] = "LastAgentAction",
-	[FIELD_WARNINGS] = "Warnings",
-	[FIELD_RECOVERY_ID] = "RecoveryID",
+const char *const template_names[TEMPLATE_FIELDS] = {
+	[TEMPLATE_SCROLLBACK] = "Scrollback",
+	[TEMPLATE_EXCHANGES] = "Exchanges",
+	[TEMPLATE_BEAD] = "Bead",
+	[TEMPLATE_CHECKPOINT] = "Checkpoint",
+	[TEMPLATE_GIT] = "Git",
+	[TEMPLATE_SESSION] = "Session",
+	[TEMPLATE_CRASH_REASON] = "CrashReason",
+	[TEMPLATE_LAST_USER_MESSAGE] = "LastUserMessage",
+	[TEMPLATE_LAST_AGENT_ACTION] = "LastAgentAction",
+	[TEMPLATE_WARNINGS] = "Warnings",
+	[TEMPLATE_RECOVERY_ID] = "RecoveryID",
 };
 
 static bool
-blank(char c)
+is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static bool
-is(const char *p, size_t n, const char *word)
+is_word(const char *p, size_t n, const char *word)
 {
 	return n == strlen(word) && memcmp(p, word, n) == 0;
 }
 
 static int
-mistake(const struct reader *r, size_t line, const char *text)
+template_error(const struct template_reader *r, size_t line, const char *text)
 {
 	err_set(r->e, GT_USAGE, "template", "%s, line %zu: %s", r->what, line, text);
-	return err_hint(r->e, "a template knows {{.Name}} and {{if .Name}}...{{else}}...{{end}}; see gt.toml(5)");
+	return err_hint(
+	    r->e, "a template knows {{.Name}} and {{if .Name}}...{{else}}...{{end}}; see gt.toml(5)");
 }
 
-static struct node *
-add(struct reader *r, enum kind kind)
+static struct template_node *
+add_node(struct template_reader *r, enum node_kind kind)
 {
 	struct template *t = r->t;
-	struct node *n;
+	struct template_node *n;
 
 	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
 	n = &t->v[t->n++];
-	*n = (struct node){ .kind = kind, .line = r->line };
+	*n = (struct template_node){ .kind = kind, .line = r->line };
 	return n;
 }
 
 static void
-add_text(struct reader *r, const char *p, const char *end, bool trim_right)
+add_text(struct template_reader *r, const char *p, const char *end, bool trim_right)
 {
-	struct node *n;
+	struct template_node *n;
 
 	if (r->trim)
-		while (p < end && blank(*p))
+		while (p < end && is_blank(*p))
 			p++;
 	if (trim_right)
-		while (end > p && blank(end[-1]))
+		while (end > p && is_blank(end[-1]))
 			end--;
 	if (p == end)
 		return;
-	n = add(r, NODE_TEXT);
+	n = add_node(r, NODE_TEXT);
 	n->text = p;
 	n->len = (size_t)(end - p);
 }
 
 static void
-count_lines(struct reader *r, const char *from, const char *to)
+count_lines(struct template_reader *r, const char *from, const char *to)
 {
 	for (; from < to; from++)
 		r->line += *from == '\n';
@@ -132,29 +133,29 @@ comment_end(const char *p, const char *end)
 
 /* Reads the action at r->p, which stands on "{{". */
 static int
-read_action(struct reader *r, struct action *a)
+read_action(struct template_reader *r, struct template_action *a)
 {
 	const char *p = r->p + 2, *close, *from;
 
 	a->trim_left = a->trim_right = false;
-	if (r->end - p >= 2 && p[0] == '-' && blank(p[1])) {
+	if (r->end - p >= 2 && p[0] == '-' && is_blank(p[1])) {
 		a->trim_left = true;
 		p++;
 	}
-	while (p < r->end && blank(*p))
+	while (p < r->end && is_blank(*p))
 		p++;
 	from = p;
 	if (r->end - p >= 2 && p[0] == '/' && p[1] == '*' && (from = comment_end(p, r->end)) == NULL)
-		return mistake(r, r->line, "a comment is not closed with */");
+		return template_error(r, r->line, "a comment is not closed with */");
 	close = memmem(from, (size_t)(r->end - from), "}}", 2);
 	if (close == NULL)
-		return mistake(r, r->line, "{{ without }}");
+		return template_error(r, r->line, "{{ without }}");
 	a->after = close + 2;
-	if (close - from >= 2 && close[-1] == '-' && blank(close[-2])) {
+	if (close - from >= 2 && close[-1] == '-' && is_blank(close[-2])) {
 		a->trim_right = true;
 		close--;
 	}
-	while (close > p && blank(close[-1]))
+	while (close > p && is_blank(close[-1]))
 		close--;
 	a->p = p;
 	a->len = (size_t)(close - p);
@@ -162,73 +163,79 @@ read_action(struct reader *r, struct action *a)
 }
 
 static int
-read_field(const struct reader *r, const char *p, size_t n, enum field *f)
+read_field(const struct template_reader *r, const char *p, size_t n, enum template_field *f)
 {
 	char text[400];
 	size_t used;
 
-	for (size_t i = 0; i < FIELDS; i++) {
-		if (n > 1 && p[0] == '.' && is(p + 1, n - 1, template_names[i])) {
-			*f = (enum field)i;
+	for (size_t i = 0; i < TEMPLATE_FIELDS; i++) {
+		if (n > 1 && p[0] == '.' && is_word(p + 1, n - 1, template_names[i])) {
+			*f = (enum template_field)i;
 			return 0;
 		}
 	}
-	used = (size_t)snprintf(text, sizeof text, "unknown field %.*s; known are", (int)(n < 40 ? n : 40), p);
-	for (size_t i = 0; i < FIELDS; i++)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s .%s", i ? "," : "", template_names[i]);
-	return mistake(r, r->line, text);
+	used =
+	    (size_t)snprintf(text, sizeof text, "unknown field %.*s; known are", (int)(n < 40 ? n : 40), p);
+	for (size_t i = 0; i < TEMPLATE_FIELDS; i++)
+		used += (size_t)snprintf(
+		    text + used, sizeof text - used, "%s .%s", i ? "," : "", template_names[i]);
+	return template_error(r, r->line, text);
 }
 
-/* Puts one action into the list. `open` holds the indexes of the {{if}} (or its {{else}}) that wait for their end. */
+/*
+ * Puts one action into the list. `open` holds the indexes of the {{if}} (or its {{else}}) that
+ * wait for their end.
+ */
 static int
-take(struct reader *r, const struct action *a, size_t open[NESTING], size_t *depth)
+put_action(struct template_reader *r, const struct template_action *a, size_t open[NESTING], size_t *depth)
 {
 	struct template *t = r->t;
-	struct node *n;
+	struct template_node *n;
 
 	if (a->len >= 4 && memcmp(a->p, "/*", 2) == 0)
 		return comment_end(a->p, a->p + a->len) == a->p + a->len ? 0 :
-		    mistake(r, r->line, "a comment must stand alone between {{ and }}");
-	if (is(a->p, a->len, "end")) {
+		    template_error(r, r->line, "a comment must stand alone between {{ and }}");
+	if (is_word(a->p, a->len, "end")) {
 		if (*depth == 0)
-			return mistake(r, r->line, "{{end}} without {{if}}");
+			return template_error(r, r->line, "{{end}} without {{if}}");
 		t->v[open[--*depth]].jump = t->n;
-		add(r, NODE_END);
+		add_node(r, NODE_END);
 		return 0;
 	}
-	if (is(a->p, a->len, "else")) {
+	if (is_word(a->p, a->len, "else")) {
 		if (*depth == 0)
-			return mistake(r, r->line, "{{else}} without {{if}}");
+			return template_error(r, r->line, "{{else}} without {{if}}");
 		if (t->v[open[*depth - 1]].kind == NODE_ELSE)
-			return mistake(r, r->line, "a second {{else}} in one {{if}}");
+			return template_error(r, r->line, "a second {{else}} in one {{if}}");
 		t->v[open[*depth - 1]].jump = t->n + 1;
 		open[*depth - 1] = t->n;
-		add(r, NODE_ELSE);
+		add_node(r, NODE_ELSE);
 		return 0;
 	}
-	if (a->len > 3 && memcmp(a->p, "if", 2) == 0 && blank(a->p[2])) {
+	if (a->len > 3 && memcmp(a->p, "if", 2) == 0 && is_blank(a->p[2])) {
 		const char *p = a->p + 2;
 
-		while (blank(*p))
+		while (is_blank(*p))
 			p++;
 		if (*depth == NESTING)
-			return mistake(r, r->line, "too many {{if}} inside each other");
+			return template_error(r, r->line, "too many {{if}} inside each other");
 		open[(*depth)++] = t->n;
-		n = add(r, NODE_IF);
+		n = add_node(r, NODE_IF);
 		return read_field(r, p, (size_t)(a->p + a->len - p), &n->field);
 	}
 	if (a->len > 0 && a->p[0] == '.') {
-		n = add(r, NODE_FIELD);
+		n = add_node(r, NODE_FIELD);
 		return read_field(r, a->p, a->len, &n->field);
 	}
-	return mistake(r, r->line, "not understood; only {{.Name}}, {{if .Name}}, {{else}} and {{end}} are");
+	return template_error(
+	    r, r->line, "not understood; only {{.Name}}, {{if .Name}}, {{else}} and {{end}} are");
 }
 
 static int
-read_all(struct reader *r)
+read_all(struct template_reader *r)
 {
 	size_t open[NESTING], depth = 0;
-	struct action a = { .p = NULL };
+	struct template_action a = { .p = NULL };
 	const char *brace, *text;
 
 	while (r->p < r->end) {
@@ -244,13 +251,13 @@ read_all(struct reader *r)
 			return -1;
 		add_text(r, text, brace, a.trim_left);
 		r->trim = a.trim_right;
-		if (take(r, &a, open, &depth) == -1)
+		if (put_action(r, &a, open, &depth) == -1)
 			return -1;
 		count_lines(r, brace, a.after);
 		r->p = a.after;
 	}
 	if (depth > 0)
-		return mistake(r, r->t->v[open[depth - 1]].line, "{{if}} without {{end}}");
+		return template_error(r, r->t->v[open[depth - 1]].line, "{{if}} without {{end}}");
 	return 0;
 }
 
@@ -258,14 +265,14 @@ struct template *
 template_new(const char *text, size_t n, const char *what, struct err *e)
 {
 	struct template *t = xcalloc(1, sizeof *t);
-	struct reader r = { .t = t, .what = what, .line = 1, .e = e };
+	struct template_reader r = { .t = t, .what = what, .line = 1, .e = e };
 
 	if (n > TEMPLATE_MAX) {
-		mistake(&r, 1, "the template is longer than 256 KiB");
+		template_error(&r, 1, "the template is longer than 256 KiB");
 		goto fail;
 	}
 	if (n > 0 && memchr(text, '\0', n) != NULL) {
-		mistake(&r, 1, "the template holds NUL bytes");
+		template_error(&r, 1, "the template holds NUL bytes");
 		goto fail;
 	}
 	t->text = xstrndup(n > 0 ? text : "", n);
@@ -282,7 +289,8 @@ fail:
 struct template *
 template_default(struct err *e)
 {
-	struct template *t = template_new((const char *)built_in, sizeof built_in, "the built-in template", e);
+	struct template *t =
+	    template_new((const char *)built_in, sizeof built_in, "the built-in template", e);
 
 	return t;
 }
@@ -298,7 +306,7 @@ template_free(struct template *t)
 }
 
 bool
-template_uses(const struct template *t, enum field f)
+template_uses(const struct template *t, enum template_field f)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if ((t->v[i].kind == NODE_FIELD || t->v[i].kind == NODE_IF) && t->v[i].field == f)
@@ -307,17 +315,18 @@ template_uses(const struct template *t, enum field f)
 }
 
 /* The next node to print at or after index i: TEXT or FIELD; NULL at the end. *i is moved behind it. */
-static const struct node *
-next(const struct template *t, const char *const values[FIELDS], size_t *i)
+static const struct template_node *
+next_node(const struct template *t, const char *const values[TEMPLATE_FIELDS], size_t *i)
 {
 	while (*i < t->n) {
-		const struct node *n = &t->v[*i];
+		const struct template_node *n = &t->v[*i];
 
 		if (n->kind == NODE_TEXT || n->kind == NODE_FIELD) {
 			++*i;
 			return n;
 		}
-		if (n->kind == NODE_ELSE || (n->kind == NODE_IF && (values[n->field] == NULL || values[n->field][0] == '\0')))
+		if (n->kind == NODE_ELSE ||
+		    (n->kind == NODE_IF && (values[n->field] == NULL || values[n->field][0] == '\0')))
 			*i = n->jump;
 		else
 			++*i;
@@ -326,23 +335,23 @@ next(const struct template *t, const char *const values[FIELDS], size_t *i)
 }
 
 size_t
-template_prints(const struct template *t, const char *const values[FIELDS], enum field f)
+template_prints(const struct template *t, const char *const values[TEMPLATE_FIELDS], enum template_field f)
 {
-	const struct node *n;
+	const struct template_node *n;
 	size_t i = 0, times = 0;
 
-	while ((n = next(t, values, &i)) != NULL)
+	while ((n = next_node(t, values, &i)) != NULL)
 		times += n->kind == NODE_FIELD && n->field == f;
 	return times;
 }
 
 void
-template_run(const struct template *t, const char *const values[FIELDS], struct buf *out)
+template_run(const struct template *t, const char *const values[TEMPLATE_FIELDS], struct buf *out)
 {
-	const struct node *n;
+	const struct template_node *n;
 	size_t i = 0;
 
-	while ((n = next(t, values, &i)) != NULL) {
+	while ((n = next_node(t, values, &i)) != NULL) {
 		if (n->kind == NODE_TEXT)
 			buf_add(out, n->text, n->len);
 		else if (values[n->field] != NULL)
@@ -351,12 +360,12 @@ template_run(const struct template *t, const char *const values[FIELDS], struct 
 }
 
 void
-template_words(const struct template *t, const char *const values[FIELDS], struct buf *out)
+template_words(const struct template *t, const char *const values[TEMPLATE_FIELDS], struct buf *out)
 {
-	const struct node *n;
+	const struct template_node *n;
 	size_t i = 0;
 
-	while ((n = next(t, values, &i)) != NULL) {
+	while ((n = next_node(t, values, &i)) != NULL) {
 		if (n->kind == NODE_TEXT)
 			buf_add(out, n->text, n->len);
 		else

@@ -1,45 +1,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "prompt/tokens.h"
+#include "prompt/prompt.h"
 #include "base/utf8.h"
 
 /* What stood before the piece. */
-enum before { BEFORE_LINE, BEFORE_BLANK, BEFORE_WORD, BEFORE_NUMBER, BEFORE_SIGN, BEFORE_RUNE };
+enum token_before { BEFORE_LINE, BEFORE_BLANK, BEFORE_WORD, BEFORE_NUMBER, BEFORE_SIGN, BEFORE_RUNE };
 
 /* One reading of a text. */
-struct reader {
+struct token_reader {
 	const char *p, *end;
-	enum before before;
+	enum token_before before;
 	size_t cost;
-	const struct script *script;	/* of the last rune */
+	const struct token_script *script;	/* of the last rune */
 	int32_t rune;			/* that rune when nothing else followed it, else 0 */
 };
 
-/* Prices in hundredths of a token, fitted to the greatest of three tokenizers' counts and raised by a tenth (tokens.h). */
+/*
+ * Prices in hundredths of a token, fitted to the greatest of three tokenizers' counts and raised
+ * by a tenth (prompt.h).
+ */
 enum {
-	PRICE_WORD = 110, PRICE_HUMP = 94, PRICE_LETTER_5 = 3, PRICE_LETTER_9 = 48, PRICE_RARE_PAIR = 85, PRICE_CAPITAL = 22,
-	PRICE_NUMBER = 101, PRICE_DIGIT = 38, PRICE_NUMBER_BLANK = 100, PRICE_NUMBER_GLUED = 11,
-	PRICE_SIGN = 99, PRICE_SIGN_BLANK = 105, PRICE_SIGN_NEXT = 30, PRICE_SIGN_SAME = 8,
-	PRICE_BLANKS = 50, PRICE_BLANK_9 = 8, PRICE_TAB = 165, PRICE_TAB_NEXT = 22,
-	PRICE_LINE = 50, PRICE_LINE_EMPTY = 22, PRICE_LINE_SIGN = 17,
-	PRICE_RUNE_SAME = 24, PRICE_BYTE = 110
+	PRICE_WORD = 110, PRICE_HUMP = 94, PRICE_LETTER_5 = 3, PRICE_LETTER_9 = 48,
+	PRICE_RARE_PAIR = 85, PRICE_CAPITAL = 22, PRICE_NUMBER = 101, PRICE_DIGIT = 38,
+	PRICE_NUMBER_BLANK = 100, PRICE_NUMBER_GLUED = 11, PRICE_SIGN = 99, PRICE_SIGN_BLANK = 105,
+	PRICE_SIGN_NEXT = 30, PRICE_SIGN_SAME = 8, PRICE_BLANKS = 50, PRICE_BLANK_9 = 8,
+	PRICE_TAB = 165, PRICE_TAB_NEXT = 22, PRICE_LINE = 50, PRICE_LINE_EMPTY = 22,
+	PRICE_LINE_SIGN = 17, PRICE_RUNE_SAME = 24,
+	PRICE_BYTE = 110
 };
 
-/* A bit for each letter that seldom follows the row's letter: less than 3 of 10,000 pairs of English and code. */
+/*
+ * A bit for each letter that seldom follows the row's letter: less than 3 of 10,000 pairs of
+ * English and code.
+ */
 static const uint32_t rare[26] = {
-	0x2414291, 0x0e9b4ee, 0x3e5b26a, 0x3e3b6e6, 0x2100680, 0x2e5b6c6, 0x1e1166e, 0x3e5beee, 0x1510380, 0x3fbffef, 0x3f3feef,
-	0x2e3b6c6, 0x3eb2eec, 0x2c30282, 0x3810280, 0x2e1366e, 0x3efffff, 0x2c10282, 0x2a1026a, 0x2a12642, 0x3e14680, 0x3ffbeee,
-	0x3f99e6e, 0x3f77eea, 0x3f31fef, 0x3ffffef,
+	0x2414291, 0x0e9b4ee, 0x3e5b26a, 0x3e3b6e6, 0x2100680, 0x2e5b6c6, 0x1e1166e, 0x3e5beee,
+	0x1510380, 0x3fbffef, 0x3f3feef, 0x2e3b6c6, 0x3eb2eec, 0x2c30282, 0x3810280, 0x2e1366e,
+	0x3efffff, 0x2c10282, 0x2a1026a, 0x2a12642, 0x3e14680, 0x3ffbeee, 0x3f99e6e, 0x3f77eea,
+	0x3f31fef, 0x3ffffef,
 };
 
 /* What a rune costs, and what more when it begins a run of its script. */
-struct script {
+struct token_script {
 	int32_t last;		/* the script before this one ends below it */
 	uint16_t each, first;
 };
 
-static const struct script scripts[] = {
+static const struct token_script scripts[] = {
 	{ 0xbf, 110, 0 },	/* signs of Latin-1 */
 	{ 0x24f, 209, 39 },	/* Latin with accents */
 	{ 0x36f, 200, 0 },	/* phonetic, combining */
@@ -72,48 +80,48 @@ static const struct script scripts[] = {
 };
 
 static bool
-lower(char c)
+is_lower(char c)
 {
 	return c >= 'a' && c <= 'z';
 }
 
 static bool
-upper(char c)
+is_upper(char c)
 {
 	return c >= 'A' && c <= 'Z';
 }
 
 static bool
-digit(char c)
+is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* How many bytes of the word that begins at p are one hump: "Server" and "HTTP" of "HTTPServer". */
 static size_t
-hump(const char *p, const char *end)
+hump_len(const char *p, const char *end)
 {
 	const char *q = p;
 
-	while (q < end && upper(*q))
+	while (q < end && is_upper(*q))
 		q++;
-	if (q < end && lower(*q) && q - p > 1)
+	if (q < end && is_lower(*q) && q - p > 1)
 		return (size_t)(q - p) - 1;
 	if (q - p > 1)
 		return (size_t)(q - p);
-	while (q < end && lower(*q))
+	while (q < end && is_lower(*q))
 		q++;
 	return (size_t)(q - p);
 }
 
 static void
-word(struct reader *r)
+count_word(struct token_reader *r)
 {
-	size_t n = hump(r->p, r->end);
+	size_t n = hump_len(r->p, r->end);
 	unsigned last = 26;
 
 	r->cost += r->before == BEFORE_WORD || r->before == BEFORE_NUMBER ? PRICE_HUMP : PRICE_WORD;
-	if (n > 1 && upper(r->p[1])) {
+	if (n > 1 && is_upper(r->p[1])) {
 		r->cost += PRICE_CAPITAL * (n - 1);
 	} else {
 		r->cost += n > 4 ? PRICE_LETTER_5 * (n - 4) : 0;
@@ -131,11 +139,11 @@ word(struct reader *r)
 }
 
 static void
-number(struct reader *r)
+count_number(struct token_reader *r)
 {
 	const char *from = r->p;
 
-	while (r->p < r->end && digit(*r->p))
+	while (r->p < r->end && is_digit(*r->p))
 		r->p++;
 	r->cost += PRICE_NUMBER + PRICE_DIGIT * ((size_t)(r->p - from) - 1);
 	if (r->before == BEFORE_BLANK)
@@ -147,7 +155,7 @@ number(struct reader *r)
 
 /* A run of c. One blank alone belongs to what follows it. */
 static void
-blanks(struct reader *r, char c)
+count_blanks(struct token_reader *r, char c)
 {
 	const char *from = r->p;
 	size_t n;
@@ -163,7 +171,7 @@ blanks(struct reader *r, char c)
 }
 
 static void
-line(struct reader *r)
+count_line_end(struct token_reader *r)
 {
 	r->cost += r->before == BEFORE_LINE ? PRICE_LINE_EMPTY :
 	    r->before == BEFORE_SIGN || r->before == BEFORE_RUNE ? PRICE_LINE_SIGN : PRICE_LINE;
@@ -172,11 +180,13 @@ line(struct reader *r)
 }
 
 static void
-sign(struct reader *r)
+count_sign(struct token_reader *r)
 {
 	char last = *r->p;
 
-	r->cost += r->before == BEFORE_BLANK ? PRICE_SIGN_BLANK : r->before == BEFORE_SIGN ? PRICE_SIGN_NEXT : PRICE_SIGN;
+	r->cost += r->before == BEFORE_BLANK ? PRICE_SIGN_BLANK
+	    : r->before == BEFORE_SIGN       ? PRICE_SIGN_NEXT
+					     : PRICE_SIGN;
 	for (r->p++; r->p < r->end && *r->p == last; r->p++)
 		r->cost += PRICE_SIGN_SAME;
 	r->before = BEFORE_SIGN;
@@ -189,10 +199,10 @@ in_runs(int32_t rune)
 	return rune == 0x2500 || rune == 0x2014 || rune == 0x2026 || rune == 0x2588;
 }
 
-static const struct script *
-script_of(const struct script *last, int32_t rune)
+static const struct token_script *
+script_of(const struct token_script *last, int32_t rune)
 {
-	const struct script *s = scripts;
+	const struct token_script *s = scripts;
 
 	if (last != NULL && rune <= last->last && (last == scripts || rune > last[-1].last))
 		return last;
@@ -202,11 +212,11 @@ script_of(const struct script *last, int32_t rune)
 }
 
 static void
-foreign(struct reader *r)
+count_foreign(struct token_reader *r)
 {
 	int32_t rune;
 	size_t used = utf8_next(r->p, (size_t)(r->end - r->p), &rune);
-	const struct script *s;
+	const struct token_script *s;
 
 	r->p += used;
 	if (rune < 0) {
@@ -223,37 +233,37 @@ foreign(struct reader *r)
 }
 
 size_t
-tokens_cost(const char *p, size_t n)
+prompt_token_cost(const char *p, size_t n)
 {
-	struct reader r = { .p = p, .end = p + n, .before = BEFORE_LINE };
+	struct token_reader r = { .p = p, .end = p + n, .before = BEFORE_LINE };
 
 	while (r.p < r.end) {
 		char c = *r.p;
 
-		if (lower(c) || upper(c))
-			word(&r);
+		if (is_lower(c) || is_upper(c))
+			count_word(&r);
 		else if (c == ' ' || c == '\t')
-			blanks(&r, c);
+			count_blanks(&r, c);
 		else if (c == '\n')
-			line(&r);
-		else if (digit(c))
-			number(&r);
+			count_line_end(&r);
+		else if (is_digit(c))
+			count_number(&r);
 		else if ((unsigned char)c < 0x80)
-			sign(&r);
+			count_sign(&r);
 		else
-			foreign(&r);
+			count_foreign(&r);
 	}
 	return r.cost;
 }
 
 size_t
-tokens_count(const char *p, size_t n)
+prompt_token_count(const char *p, size_t n)
 {
-	return (tokens_cost(p, n) + TOKEN - 1) / TOKEN;
+	return (prompt_token_cost(p, n) + TOKEN_COST - 1) / TOKEN_COST;
 }
 
 size_t
-tokens_of_size(size_t bytes)
+prompt_tokens_of_size(size_t bytes)
 {
 	return bytes / 4 + (bytes % 4 != 0);
 }

@@ -9,14 +9,14 @@
 #define REST "[…]"
 
 void
-findings_release(struct findings *f)
+scrub_findings_release(struct scrub_findings *f)
 {
 	free(f->v);
-	*f = (struct findings){ 0 };
+	*f = (struct scrub_findings){ 0 };
 }
 
 void
-findings_add(struct findings *f, struct finding one)
+scrub_findings_add(struct scrub_findings *f, struct scrub_finding one)
 {
 	if (one.from >= one.to)
 		return;
@@ -25,7 +25,8 @@ findings_add(struct findings *f, struct finding one)
 }
 
 void
-findings_add_view(struct findings *f, const struct view *w, size_t from, size_t to, struct finding like)
+scrub_findings_add_text(
+    struct scrub_findings *f, const struct joined_text *w, size_t from, size_t to, struct scrub_finding like)
 {
 	const char *text = w->text.data;
 
@@ -37,9 +38,9 @@ findings_add_view(struct findings *f, const struct view *w, size_t from, size_t 
 			from++;
 			continue;
 		}
-		like.from = view_source(w, from, &row);
+		like.from = joined_source(w, from, &row);
 		while (from < to && text[from] != '\n') {
-			size_t src = view_source(w, from, &other), end = view_piece(w, from);
+			size_t src = joined_source(w, from, &other), end = joined_piece_end(w, from);
 			const char *nl;
 
 			if (other != row)
@@ -50,7 +51,7 @@ findings_add_view(struct findings *f, const struct view *w, size_t from, size_t 
 			like.to = src + (end - from);
 			from = end;
 		}
-		findings_add(f, like);
+		scrub_findings_add(f, like);
 		like.cont = true;
 	}
 }
@@ -58,7 +59,7 @@ findings_add_view(struct findings *f, const struct view *w, size_t from, size_t 
 static int
 by_place(const void *a, const void *b)
 {
-	const struct finding *x = a, *y = b;
+	const struct scrub_finding *x = a, *y = b;
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
@@ -66,7 +67,7 @@ by_place(const void *a, const void *b)
 }
 
 static void
-widen(struct finding *f, const char *text, size_t n)
+widen_to_runes(struct scrub_finding *f, const char *text, size_t n)
 {
 	while (f->from > 0 && ((unsigned char)text[f->from] & 0xc0) == 0x80)
 		f->from--;
@@ -85,17 +86,19 @@ ordinal_read(const char *p, size_t n, unsigned *ordinal)
 		return 1;
 	if (n < 3 || p[0] != '#' || p[1] < '1' || p[1] > '9')
 		return 0;
-	for (*ordinal = 0; i < n && p[i] >= '0' && p[i] <= '9' && *ordinal <= MAX_ORDINAL; i++)
+	for (*ordinal = 0; i < n && p[i] >= '0' && p[i] <= '9' && *ordinal <= SCRUB_ORDINAL_MAX; i++)
 		*ordinal = *ordinal * 10 + (unsigned)(p[i] - '0');
-	return i < n && p[i] == ']' && *ordinal <= MAX_ORDINAL ? i + 1 : 0;
+	return i < n && p[i] == ']' && *ordinal <= SCRUB_ORDINAL_MAX ? i + 1 : 0;
 }
 
 size_t
-placeholder_read(const char *p, size_t n, const char *const *kinds, size_t n_kinds, size_t *kind, unsigned *ordinal)
+scrub_placeholder_read(
+    const char *p, size_t n, const char *const *kinds, size_t n_kinds, size_t *kind, unsigned *ordinal)
 {
-	size_t head = strlen(PLACEHOLDER);
+	size_t head = strlen(SCRUB_PLACEHOLDER);
 
-	if (n <= head || memcmp(p, PLACEHOLDER, head) != 0 || (!islower((unsigned char)p[head]) && !isdigit((unsigned char)p[head])))
+	if (n <= head || memcmp(p, SCRUB_PLACEHOLDER, head) != 0 ||
+	    (!islower((unsigned char)p[head]) && !isdigit((unsigned char)p[head])))
 		return 0;
 	for (*kind = 0; *kind < n_kinds; ++*kind) {
 		size_t len, rest = 0;
@@ -113,27 +116,30 @@ placeholder_read(const char *p, size_t n, const char *const *kinds, size_t n_kin
 
 /* The length of what stands for a secret at p, or 0. */
 static size_t
-stands_for(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
+placeholder_len(const char *p, size_t n, const char *const *kinds, size_t n_kinds)
 {
 	size_t kind;
 	unsigned ordinal;
 
 	if (n >= strlen(REST) && memcmp(p, REST, strlen(REST)) == 0)
 		return strlen(REST);
-	if (n >= strlen(WITHHELD) && memcmp(p, WITHHELD, strlen(WITHHELD)) == 0)
-		return strlen(WITHHELD);
-	return placeholder_read(p, n, kinds, n_kinds, &kind, &ordinal);
+	if (n >= strlen(SCRUB_ROW_WITHHELD) && memcmp(p, SCRUB_ROW_WITHHELD, strlen(SCRUB_ROW_WITHHELD)) == 0)
+		return strlen(SCRUB_ROW_WITHHELD);
+	return scrub_placeholder_read(p, n, kinds, n_kinds, &kind, &ordinal);
 }
 
-/* Marks what touches a placeholder as empty, unless the whole row goes. Both run from left to right, so each is seen once. */
+/*
+ * Marks what touches a placeholder as empty, unless the whole row goes. Both run from left to
+ * right, so each is seen once.
+ */
 static void
-seal(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
+drop_touching(struct scrub_findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
 {
 	size_t at = 0, first = 0;
 	const char *p;
 
 	while (at < n && first < f->n && (p = memchr(text + at, '[', n - at)) != NULL) {
-		size_t from = (size_t)(p - text), len = stands_for(p, n - from, kinds, n_kinds);
+		size_t from = (size_t)(p - text), len = placeholder_len(p, n - from, kinds, n_kinds);
 
 		at = from + (len != 0 ? len : 1);
 		if (len == 0)
@@ -141,23 +147,24 @@ seal(struct findings *f, const char *text, size_t n, const char *const *kinds, s
 		while (first < f->n && f->v[first].to <= from)
 			first++;
 		for (size_t i = first; i < f->n && f->v[i].from < from + len; i++)
-			if (f->v[i].to > from && f->v[i].rank != RANK_WITHHELD)
+			if (f->v[i].to > from && f->v[i].rank != SCRUB_RANK_WITHHELD)
 				f->v[i].to = f->v[i].from;
 	}
 }
 
 void
-findings_settle(struct findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
+scrub_findings_merge(
+    struct scrub_findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		widen(&f->v[i], text, n);
+		widen_to_runes(&f->v[i], text, n);
 	if (f->n > 1)
 		qsort(f->v, f->n, sizeof *f->v, by_place);
-	seal(f, text, n, kinds, n_kinds);
+	drop_touching(f, text, n, kinds, n_kinds);
 	for (size_t i = 0; i < f->n; i++) {
-		struct finding one = f->v[i], *last = kept > 0 ? &f->v[kept - 1] : NULL;
+		struct scrub_finding one = f->v[i], *last = kept > 0 ? &f->v[kept - 1] : NULL;
 
 		if (one.from == one.to)
 			continue;
@@ -182,7 +189,7 @@ findings_settle(struct findings *f, const char *text, size_t n, const char *cons
 static void
 write_placeholder(const char *kind, unsigned ordinal, struct buf *out)
 {
-	buf_str(out, PLACEHOLDER);
+	buf_str(out, SCRUB_PLACEHOLDER);
 	buf_str(out, kind);
 	if (ordinal > 1)
 		buf_fmt(out, "#%u", ordinal);
@@ -190,10 +197,10 @@ write_placeholder(const char *kind, unsigned ordinal, struct buf *out)
 }
 
 static void
-write_one(const struct finding *f, const char *const *kinds, struct buf *out)
+write_one(const struct scrub_finding *f, const char *const *kinds, struct buf *out)
 {
-	if (f->rank == RANK_WITHHELD)
-		buf_str(out, WITHHELD);
+	if (f->rank == SCRUB_RANK_WITHHELD)
+		buf_str(out, SCRUB_ROW_WITHHELD);
 	else if (f->cont)
 		buf_str(out, REST);
 	else
@@ -202,7 +209,7 @@ write_one(const struct finding *f, const char *const *kinds, struct buf *out)
 
 /* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */
 static void
-write_tail(const struct frame *r, const char *text, size_t at, size_t mark, struct buf *out)
+write_tail(const struct scrub_row *r, const char *text, size_t at, size_t mark, struct buf *out)
 {
 	size_t gap = 0, was, is, want;
 
@@ -222,12 +229,13 @@ write_tail(const struct frame *r, const char *text, size_t at, size_t mark, stru
 }
 
 void
-findings_write(const struct findings *f, const char *text, const struct frames *rows, const char *const *kinds, struct buf *out)
+scrub_findings_write(const struct scrub_findings *f, const char *text, const struct scrub_rows *rows,
+    const char *const *kinds, struct buf *out)
 {
 	size_t k = 0, written = 0;
 
 	for (size_t i = 0; i < rows->n && k < f->n; i++) {
-		const struct frame *r = &rows->v[i];
+		const struct scrub_row *r = &rows->v[i];
 		size_t at = r->from, mark;
 
 		if (f->v[k].from >= r->to)

@@ -3,20 +3,19 @@
 
 #include "scrub/finding.h"
 #include "scrub/scrub.h"
-#include "scrub/stream.h"
 
 #define MAX_ROWS ((size_t)1 << 18)
 #define AROUND 512		/* rows of context on both sides */
 
 void
-stream_init(struct stream *st, struct scrub *s, int width, size_t window)
+scrub_stream_init(struct scrub_stream *st, struct scrub *s, int width, size_t window)
 {
-	*st = (struct stream){ .s = s, .width = width, .window = window, .raw = BUF_INIT };
+	*st = (struct scrub_stream){ .s = s, .width = width, .window = window, .raw = BUF_INIT };
 	st->counts = xcalloc(scrub_kinds(s), sizeof *st->counts);
 }
 
 void
-stream_release(struct stream *st)
+scrub_stream_release(struct scrub_stream *st)
 {
 	buf_wipe(&st->raw);
 	free(st->counts);
@@ -30,13 +29,14 @@ by_row(const void *a, const void *b)
 {
 	const struct scrub_place *x = a, *y = b;
 
-	return x->row != y->row ? (x->row < y->row ? -1 : 1) : x->kind != y->kind ? (x->kind < y->kind ? -1 : 1) :
-	    (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+	return x->row != y->row  ? (x->row < y->row ? -1 : 1)
+	    : x->kind != y->kind ? (x->kind < y->kind ? -1 : 1)
+				 : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 }
 
 /* What was replaced in rows [from, to) of the window. */
 static void
-count(struct stream *st, size_t from, size_t to)
+count_findings(struct scrub_stream *st, size_t from, size_t to)
 {
 	size_t n, first = st->n_places, last = (size_t)-1;
 	const struct scrub_place *all = scrub_places(st->s, &n);
@@ -80,7 +80,7 @@ row_at(const char *p, size_t n, size_t row)
 
 /* How many whole rows before `to` are context: their number, and where they begin. */
 static size_t
-rows_before(const struct stream *st, size_t to, size_t *begin)
+rows_before(const struct scrub_stream *st, size_t to, size_t *begin)
 {
 	const char *p = st->raw.data;
 	size_t rows = 0, at = to;
@@ -100,28 +100,32 @@ rows_before(const struct stream *st, size_t to, size_t *begin)
 
 /* The whole rows of raw, scrubbed; raw is then what stands from `kept_at` on. */
 static struct clean_text *
-take(struct stream *st, size_t kept_at)
+scrub_window(struct scrub_stream *st, size_t kept_at)
 {
 	struct buf text = st->raw;
 
 	st->raw = (struct buf)BUF_INIT;
 	buf_add(&st->raw, text.data + kept_at, text.len - kept_at);
 	buf_cut(&text, st->line);
-	return scrub_take(st->s, &text, st->width);
+	return scrub_buf(st->s, &text, st->width);
 }
 
-/* Scrubs the whole rows of raw and gives out those that have enough behind them; keeps these and some before them. */
+/*
+ * Scrubs the whole rows of raw and gives out those that have enough behind them; keeps these and
+ * some before them.
+ */
 static struct clean_text *
-give(struct stream *st)
+next_window(struct scrub_stream *st)
 {
-	size_t held_at, kept_at, held = rows_before(st, st->line, &held_at), kept = rows_before(st, held_at, &kept_at);
+	size_t held_at, kept_at, held = rows_before(st, st->line, &held_at),
+				 kept = rows_before(st, held_at, &kept_at);
 	size_t to = st->rows - held, from = st->given;
-	struct clean_text *t = take(st, kept_at);
+	struct clean_text *t = scrub_window(st, kept_at);
 	const char *p = clean_bytes(t);
 
 	to = to > from ? to : from;
 	clean_narrow(t, row_at(p, clean_len(t), from), row_at(p, clean_len(t), to));
-	count(st, from, to);
+	count_findings(st, from, to);
 	st->row += st->rows - held - kept;
 	st->given = to - (st->rows - held - kept);
 	st->rows = held + kept;
@@ -133,11 +137,11 @@ give(struct stream *st)
 
 /* What belongs to the row that is not whole yet: a row that is too long is dropped, and says so. */
 static void
-put_part(struct stream *st, const char *p, size_t n)
+put_part(struct scrub_stream *st, const char *p, size_t n)
 {
 	if (!st->dropping && st->raw.len - st->line + n > st->window / 4) {
 		buf_cut(&st->raw, st->line);
-		buf_str(&st->raw, WITHHELD);
+		buf_str(&st->raw, SCRUB_ROW_WITHHELD);
 		st->withheld++;
 		st->changed++;
 		st->dropping = true;
@@ -147,7 +151,7 @@ put_part(struct stream *st, const char *p, size_t n)
 }
 
 static void
-end_row(struct stream *st)
+end_row(struct scrub_stream *st)
 {
 	buf_chr(&st->raw, '\n');
 	st->dropping = false;
@@ -159,7 +163,8 @@ end_row(struct stream *st)
 static size_t
 count_of(const char *p, size_t n, char c)
 {
-	enum { AT_ONCE = 128 };		/* the compiler makes a few wide additions of it, and the sum fits in a byte */
+	/* the compiler makes a few wide additions of it, and the sum fits in a byte */
+	enum { AT_ONCE = 128 };
 	size_t count = 0, i = 0;
 
 	for (; i + AT_ONCE <= n; i += AT_ONCE) {
@@ -176,7 +181,7 @@ count_of(const char *p, size_t n, char c)
 
 /* Rows none of which is too long, the last one with its newline. */
 static void
-put_rows(struct stream *st, const char *p, size_t n)
+put_rows(struct scrub_stream *st, const char *p, size_t n)
 {
 	size_t rows = count_of(p, n, '\n');
 
@@ -187,7 +192,7 @@ put_rows(struct stream *st, const char *p, size_t n)
 }
 
 struct clean_text *
-stream_put(struct stream *st, const char *p, size_t n)
+scrub_stream_put(struct scrub_stream *st, const char *p, size_t n)
 {
 	while (n > 0) {
 		const char *nl = memchr(p, '\n', n), *last;
@@ -209,16 +214,16 @@ stream_put(struct stream *st, const char *p, size_t n)
 			n -= len;
 		}
 	}
-	return st->line - st->fresh >= st->window / 2 || st->fresh_rows >= MAX_ROWS ? give(st) : NULL;
+	return st->line - st->fresh >= st->window / 2 || st->fresh_rows >= MAX_ROWS ? next_window(st) : NULL;
 }
 
 struct clean_text *
-stream_end(struct stream *st)
+scrub_stream_end(struct scrub_stream *st)
 {
-	struct clean_text *t = scrub_take(st->s, &st->raw, st->width);
+	struct clean_text *t = scrub_buf(st->s, &st->raw, st->width);
 
 	clean_narrow(t, row_at(clean_bytes(t), clean_len(t), st->given), clean_len(t));
-	count(st, st->given, st->rows + 1);
+	count_findings(st, st->given, st->rows + 1);
 	st->line = st->fresh = st->rows = st->fresh_rows = st->given = 0;
 	return t;
 }

@@ -1,12 +1,8 @@
-/*
- * The store in a Redis server, which several may share: the six calls. Each is one script (redis_script.c). The server confirms what is on
- * its disk; when its answer to a commit is lost, another connection asks by the commit's id, and forbids what did not come so far.
- */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/redis_private.h"
+#include "store/store_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,8 +11,155 @@
 #include "base/io.h"
 #include "base/utf8.h"
 
-#define PATIENCE_MS 10000
-#define BATCH ((size_t)100)			/* records of one script, while which the server does nothing else */
+/*
+ * What is done inside the server, each script at one moment. A record is plain JSON at its own
+ * key; beside all records stand
+ *
+ *     gt-recover:records     hash  key -> "VERSION TAG"
+ *     gt-recover:keys        sorted set of all keys, in the order of their bytes
+ *     gt-recover:tag:TAG     the same of those with that tag
+ *     gt-recover:seq         counts commits; a new record's version, above all versions so far
+ *     gt-recover:done        sorted set of the last commits' ids; "!ID": it was lost and must not
+ *     come any more
+ *     gt-recover:store       "FORMAT ID" of this store
+ *     gt-recover:hosts       hash  host -> "BOOT SEEN", the boot id under which it was seen last,
+ *     and when (ms since 1970)
+ *     gt-recover:server      the run of the server that was seen last
+ *
+ * A script that fails on its way is not undone, so each looks at everything first and writes then.
+ */
+
+/*
+ * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up
+ * (ms). Answers "ok", identity, the server's clock in ms; or "newer" or "machine" and what stands
+ * there: a machine that was up already when the host was last seen under another boot id is
+ * another machine. A server that was killed may have read from the kernel's cache what is not on
+ * the disk: the first write syncs all of it. A new store counts from the clock on, so that it
+ * repeats no version of one that was here before.
+ */
+const char redis_script_open[] =
+    "local store = redis.call('GET', 'gt-recover:store')\n"
+    "local time = redis.call('TIME')\n"
+    "local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))\n"
+    "if store and string.match(store, '^(%d+) ') ~= ARGV[1] then return {'newer', store} end\n"
+    "local host, seen = string.match(redis.call('HGET', 'gt-recover:hosts', ARGV[5]) or '', '^(.*) (%d+)$')\n"
+    "if host and host ~= ARGV[6] and now - ARGV[7] + 1000 < tonumber(seen) then return {'machine', host} "
+    "end\n"
+    "if ARGV[4] == 'look' then return {'ok', store or '', now} end\n"
+    "if not store then\n"
+    "  store = ARGV[1] .. ' ' .. ARGV[2]\n"
+    "  redis.call('SET', 'gt-recover:seq', now)\n"
+    "  redis.call('SET', 'gt-recover:store', store)\n"
+    "end\n"
+    "if host ~= ARGV[6] or now - seen > 10000 then redis.call('HSET', 'gt-recover:hosts', ARGV[5], ARGV[6] "
+    ".. ' ' .. now) end\n"
+    "if redis.call('GET', 'gt-recover:server') ~= ARGV[3] then redis.call('SET', 'gt-recover:server', "
+    "ARGV[3]) end\n"
+    "return {'ok', store, now}\n";
+
+/*
+ * key. Answers nothing for no record; "VERSION TAG" and the value; "VERSION TAG" alone when
+ * somebody took the value away.
+ */
+const char redis_script_get[] =
+    "local row = redis.call('HGET', 'gt-recover:records', ARGV[1])\n"
+    "if not row then return {} end\n"
+    "local value = redis.call('GET', ARGV[1])\n"
+    "if not value then return {row} end\n"
+    "return {row, value}\n";
+
+/*
+ * set of keys, first, last (as ZRANGEBYLEX has them), how many, how many bytes of values are
+ * enough. Answers key, row, value in turn; two texts at the end are a key and its row without a
+ * value.
+ */
+const char redis_script_scan[] =
+    "local keys = redis.call('ZRANGEBYLEX', ARGV[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])\n"
+    "local out, size = {}, 0\n"
+    "for _, key in ipairs(keys) do\n"
+    "  local value = redis.call('GET', key)\n"
+    "  out[#out + 1] = key\n"
+    "  out[#out + 1] = redis.call('HGET', 'gt-recover:records', key) or ''\n"
+    "  if not value then return out end\n"
+    "  out[#out + 1] = value\n"
+    "  size = size + #value\n"
+    "  if size >= tonumber(ARGV[5]) then return out end\n"
+    "end\n"
+    "return out\n";
+
+/*
+ * identity, commit id, then for each change: "put", "delete" or "check", key, expected version
+ * (-1: any), tag, value. Answers "done"; "conflict" or "foreign" and the key; "replaced"; "never"
+ * when redis_script_resolve was faster.
+ */
+const char redis_script_commit[] =
+    "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
+    "if redis.call('ZSCORE', 'gt-recover:done', '!' .. ARGV[2]) then return {'never'} end\n"
+    "redis.call('ZCARD', 'gt-recover:keys')\n"
+    "local versions, tags, writes = {}, {}, false\n"
+    "for i = 3, #ARGV, 5 do\n"
+    "  local key, version, tag = ARGV[i + 1], '0', false\n"
+    "  local row = redis.call('HGET', 'gt-recover:records', key)\n"
+    "  if row then version, tag = string.match(row, '^(%d+) (.*)$')\n"
+    "  elseif redis.call('EXISTS', key) == 1 then return {'foreign', key} end\n"
+    "  if ARGV[i + 2] ~= '-1' and ARGV[i + 2] ~= version then return {'conflict', key} end\n"
+    "  versions[i], tags[i] = version, tag\n"
+    "  if ARGV[i] == 'put' then redis.call('ZCARD', 'gt-recover:tag:' .. ARGV[i + 3]) end\n"
+    "  if ARGV[i] == 'put' or (ARGV[i] == 'delete' and tag) then writes = true end\n"
+    "end\n"
+    "if not writes then return {'done'} end\n"
+    "local seq = redis.call('INCR', 'gt-recover:seq')\n"
+    "for i = 3, #ARGV, 5 do\n"
+    "  local key, tag = ARGV[i + 1], tags[i]\n"
+    "  if tag and (ARGV[i] == 'delete' or (ARGV[i] == 'put' and tag ~= ARGV[i + 3])) then\n"
+    "    redis.call('ZREM', 'gt-recover:tag:' .. tag, key)\n"
+    "  end\n"
+    "  if ARGV[i] == 'put' then\n"
+    "    local version = tag and tonumber(versions[i]) + 1 or seq\n"
+    "    redis.call('SET', key, ARGV[i + 4])\n"
+    "    redis.call('HSET', 'gt-recover:records', key, string.format('%.0f ', version) .. ARGV[i + 3])\n"
+    "    redis.call('ZADD', 'gt-recover:keys', 0, key)\n"
+    "    redis.call('ZADD', 'gt-recover:tag:' .. ARGV[i + 3], 0, key)\n"
+    "  elseif ARGV[i] == 'delete' and tag then\n"
+    "    redis.call('DEL', key)\n"
+    "    redis.call('HDEL', 'gt-recover:records', key)\n"
+    "    redis.call('ZREM', 'gt-recover:keys', key)\n"
+    "  end\n"
+    "end\n"
+    "redis.call('ZADD', 'gt-recover:done', seq, ARGV[2])\n"
+    "redis.call('ZREMRANGEBYRANK', 'gt-recover:done', 0, -65537)\n"
+    "return {'done'}\n";
+
+/*
+ * identity, commit id. Answers "done", "replaced", or "never": the commit was not made, and is
+ * refused should it come yet; it may stand in the buffer of a connection that we gave up.
+ */
+const char redis_script_resolve[] =
+    "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
+    "if redis.call('ZSCORE', 'gt-recover:done', ARGV[2]) then return {'done'} end\n"
+    "redis.call('ZADD', 'gt-recover:done', redis.call('GET', 'gt-recover:seq'), '!' .. ARGV[2])\n"
+    "return {'never'}\n";
+
+/* cursor (SCAN), pattern. Answers the next cursor and the keys of texts that are no records of ours. */
+const char redis_script_foreign_keys[] = "local step = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], "
+					 "'COUNT', 1000)\n"
+					 "local out = {step[1]}\n"
+					 "for _, key in ipairs(step[2]) do\n"
+					 "  if redis.call('HEXISTS', 'gt-recover:records', key) == 0 and "
+					 "redis.call('TYPE', key).ok == 'string' then out[#out + 1] = key "
+					 "end\n"
+					 "end\n"
+					 "return out\n";
+
+/*
+ * The store in a Redis server, which several may share: the six calls. Each is one script
+ * (redis_script.c). The server confirms what is on its disk; when its answer to a commit is lost,
+ * another connection asks by the commit's id, and forbids what did not come so far.
+ */
+
+#define PATIENCE_MS "10000"
+/* records of one script, while which the server does nothing else */
+#define BATCH ((size_t)100)
 #define BATCH_BYTES ((size_t)1 << 20)
 #define OWN_KEYS "gt-recover:"
 #define WORDS_OF_CHANGE 5
@@ -32,10 +175,10 @@ redis_now(struct store *base)
 	redisReply *r;
 	bool lost;
 
-	r = s->link != NULL ? redis_send(s, words, COUNT(words), 0, &lost, NULL) : NULL;
+	r = s->conn != NULL ? redis_send(s, words, COUNT(words), 0, &lost, NULL) : NULL;
 	if (redis_text_at(r, 0) != NULL && redis_text_at(r, 1) != NULL)
-		s->ahead = strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000 -
-		    clock_boot_ms();
+		s->ahead = strtoll(r->element[0]->str, NULL, 10) * 1000 +
+		    strtoll(r->element[1]->str, NULL, 10) / 1000 - clock_boot_ms();
 	if (r != NULL)
 		freeReplyObject(r);
 	return clock_boot_ms() + s->ahead;
@@ -43,14 +186,17 @@ redis_now(struct store *base)
 
 /* Somebody else wrote at our keys. -1. */
 static int
-damaged(const struct redis_store *s, const char *key, struct err *e)
+damaged_key(const struct redis_store *s, const char *key, struct err *e)
 {
 	struct buf shown = BUF_INIT;
 
 	utf8_escape(&shown, key, strlen(key), 120);
-	err_set(e, GT_FAIL, "corrupt", "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records", shown.data,
-	    s->at.shown);
-	err_hint(e, "Somebody changed the keys by hand: bring them back, or DEL the key, and HDEL and ZREM it in gt-recover:*");
+	err_set(e, GT_FAIL, "corrupt",
+	    "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records",
+	    shown.data, s->at.shown);
+	err_hint(e,
+	    "Somebody changed the keys by hand: bring them back, or DEL the key, and HDEL and ZREM it in "
+	    "gt-recover:*");
 	buf_release(&shown);
 	return -1;
 }
@@ -82,11 +228,14 @@ redis_get(struct store *base, const char *key, struct record *out, struct err *e
 	if (r == NULL)
 		return -1;
 	if (r->type != REDIS_REPLY_ARRAY) {
-		ret = redis_strange(s, e);
+		ret = redis_bad_reply(s, e);
 	} else if (r->elements > 0 && (value == NULL || !read_row(redis_text_at(r, 0), &version, &tag))) {
-		ret = damaged(s, key, e);
+		ret = damaged_key(s, key, e);
 	} else if (r->elements > 0) {
-		*out = (struct record){ .key = xstrdup(key), .version = version, .tag = xstrdup(tag), .value = xstrdup(value->str) };
+		*out = (struct record){ .key = xstrdup(key),
+			.version = version,
+			.tag = xstrdup(tag),
+			.value = xstrdup(value->str) };
 		ret = 1;
 	}
 	freeReplyObject(r);
@@ -98,32 +247,35 @@ static int
 take_records(struct redis_store *s, const redisReply *r, struct records *out, size_t *bytes, struct err *e)
 {
 	if (r->type != REDIS_REPLY_ARRAY)
-		return redis_strange(s, e);
+		return redis_bad_reply(s, e);
 	for (size_t i = 0; i < r->elements; i += 3) {
 		const redisReply *key = redis_text_at(r, i), *value = redis_text_at(r, i + 2);
 		const char *tag;
 		int64_t version;
 
 		if (key == NULL)
-			return redis_strange(s, e);
+			return redis_bad_reply(s, e);
 		if (value == NULL || !read_row(redis_text_at(r, i + 1), &version, &tag))
-			return damaged(s, key->str, e);
-		records_add(out, key->str, version, tag, value->str);
+			return damaged_key(s, key->str, e);
+		store_records_add(out, key->str, version, tag, value->str);
 		*bytes += value->len;
 	}
 	return 0;
 }
 
 static int
-redis_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+redis_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct err *e)
 {
 	struct redis_store *s = (struct redis_store *)base;
 	char *set = tag != NULL ? xasprintf(OWN_KEYS "tag:%s", tag) : xstrdup(OWN_KEYS "keys");
-	char *end = prefix_end(prefix), *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"), *first, wanted[24], enough[24];
+	char *end = store_prefix_end(prefix), *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"),
+	     *first, wanted[24], enough[24];
 	size_t had = out->n, n, asked, bytes;
 	int ret = 0;
 
-	first = after != NULL && strcmp(after, prefix) >= 0 ? xasprintf("(%s", after) : xasprintf("[%s", prefix);
+	first =
+	    after != NULL && strcmp(after, prefix) >= 0 ? xasprintf("(%s", after) : xasprintf("[%s", prefix);
 	snprintf(enough, sizeof enough, "%zu", BATCH_BYTES);
 	do {
 		asked = limit - (out->n - had) < BATCH ? limit - (out->n - had) : BATCH;
@@ -131,8 +283,8 @@ redis_scan(struct store *base, const char *prefix, const char *tag, const char *
 		n = out->n;
 		bytes = 0;
 		{
-			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"), WORD(set), WORD(first),
-			    WORD(last), WORD(wanted), WORD(enough) };
+			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"),
+				WORD(set), WORD(first), WORD(last), WORD(wanted), WORD(enough) };
 			redisReply *r = redis_ask(s, words, COUNT(words), e);
 
 			ret = r != NULL ? take_records(s, r, out, &bytes, e) : -1;
@@ -158,7 +310,8 @@ refuse_key(const struct redis_store *s, const char *key, struct err *e)
 	struct buf shown = BUF_INIT;
 
 	utf8_escape(&shown, key, strlen(key), 120);
-	err_set(e, GT_FAIL, "not-ours", "the key %s in the Redis store %s belongs to another program", shown.data, s->at.shown);
+	err_set(e, GT_FAIL, "not-ours", "the key %s in the Redis store %s belongs to another program",
+	    shown.data, s->at.shown);
 	err_hint(e, "Give gt-recover a database of its own: state = \"redis://HOST:PORT/DB\"");
 	buf_release(&shown);
 	return COMMIT_ERROR;
@@ -168,7 +321,9 @@ refuse_key(const struct redis_store *s, const char *key, struct err *e)
 static struct redis_word *
 commit_words(struct redis_store *s, const char *id, const struct change *changes, size_t n, char (*text)[24])
 {
-	static const char *const kinds[] = { [CHANGE_PUT] = "put", [CHANGE_DELETE] = "delete", [CHANGE_CHECK] = "check" };
+	static const char *const kinds[] = {
+		[CHANGE_PUT] = "put", [CHANGE_DELETE] = "delete", [CHANGE_CHECK] = "check"
+	};
 	struct redis_word *words = xcalloc(5 + n * WORDS_OF_CHANGE, sizeof *words), *w = words;
 
 	*w++ = (struct redis_word)WORD("EVAL");
@@ -191,9 +346,10 @@ commit_words(struct redis_store *s, const char *id, const struct change *changes
 }
 
 static enum commit
-replaced(struct redis_store *s, struct err *e)
+data_replaced(struct redis_store *s, struct err *e)
 {
-	err_set(e, GT_AGAIN, "replaced", "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
+	err_set(e, GT_AGAIN, "replaced", "the Redis store %s was emptied or replaced while this command ran",
+	    s->at.shown);
 	err_hint(e, "Run the command again: it will see the new state");
 	return COMMIT_ERROR;
 }
@@ -204,32 +360,33 @@ read_answer(struct redis_store *s, const redisReply *r, bool *again, struct err 
 {
 	const redisReply *said = redis_text_at(r, 0), *key = redis_text_at(r, 1);
 
-	*again = redis_says(said, "never");
-	if (redis_says(said, "done"))
+	*again = redis_is_text(said, "never");
+	if (redis_is_text(said, "done"))
 		return COMMIT_DONE;
-	if (redis_says(said, "conflict") && key != NULL)
-		return commit_conflict(key->str, e);
-	if (redis_says(said, "foreign") && key != NULL)
+	if (redis_is_text(said, "conflict") && key != NULL)
+		return store_conflict(key->str, e);
+	if (redis_is_text(said, "foreign") && key != NULL)
 		return refuse_key(s, key->str, e);
-	if (redis_says(said, "replaced"))
-		return replaced(s, e);
+	if (redis_is_text(said, "replaced"))
+		return data_replaced(s, e);
 	if (!*again)
-		redis_strange(s, e);
+		redis_bad_reply(s, e);
 	return COMMIT_ERROR;
 }
 
 /* The connection broke under a commit: was it made? */
 static enum commit
-settle(struct redis_store *s, const char *id, bool *again, struct err *e)
+resolve_commit(struct redis_store *s, const char *id, bool *again, struct err *e)
 {
-	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_settle), WORD("0"), WORD(s->identity), WORD(id) };
+	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_resolve), WORD("0"),
+		WORD(s->identity), WORD(id) };
 	struct err why = ERR_INIT;
 	redisReply *r = redis_ask(s, words, COUNT(words), &why);
 	enum commit answer;
 
 	*again = false;
 	if (r == NULL && strcmp(why.name, "replaced") == 0)
-		return replaced(s, e);
+		return data_replaced(s, e);
 	if (r == NULL) {
 		err_set(e, GT_FAIL, "unknown", "%s: nobody knows whether the change was made", why.msg);
 		err_hint(e, "Start the Redis server, then run the command again: it takes up what it finds");
@@ -241,7 +398,8 @@ settle(struct redis_store *s, const char *id, bool *again, struct err *e)
 }
 
 static enum commit
-commit_once(struct redis_store *s, const struct change *changes, size_t n, int64_t until, bool *again, struct err *e)
+commit_once(
+    struct redis_store *s, const struct change *changes, size_t n, int64_t until, bool *again, struct err *e)
 {
 	char id[33], (*text)[24] = xcalloc(n, sizeof *text);
 	struct redis_word *words;
@@ -256,8 +414,8 @@ commit_once(struct redis_store *s, const struct change *changes, size_t n, int64
 	if (r != NULL)
 		answer = read_answer(s, r, again, e);
 	if (lost || (answer == COMMIT_DONE && fault_point("store-committed") != 0)) {
-		redis_unlink(s);
-		answer = settle(s, id, again, e);
+		redis_disconnect(s);
+		answer = resolve_commit(s, id, again, e);
 	}
 	if (r != NULL)
 		freeReplyObject(r);
@@ -277,7 +435,7 @@ redis_commit(struct store *base, const struct change *changes, size_t n, struct 
 
 	if (e == NULL)
 		e = &own;
-	if (s->look) {
+	if (s->readonly) {
 		err_set(e, GT_FAIL, "read-only", "the Redis store %s was opened for reading", s->at.shown);
 		return COMMIT_ERROR;
 	}
@@ -292,7 +450,8 @@ redis_commit(struct store *base, const struct change *changes, size_t n, struct 
 		answer = commit_once(s, changes, n, until, &again, e);
 	} while (again && clock_mono_ms() < until);
 	if (again) {
-		err_set(e, GT_AGAIN, "store-down", "the connection to the Redis store %s broke again and again: the change was not made",
+		err_set(e, GT_AGAIN, "store-down",
+		    "the connection to the Redis store %s broke again and again: the change was not made",
 		    s->at.shown);
 		err_hint(e, "Look at the Redis server and the network to it, then run the command again");
 	}
@@ -301,7 +460,7 @@ redis_commit(struct store *base, const struct change *changes, size_t n, struct 
 
 /* There is nothing to queue at: who commits reads anew after a conflict. */
 static int
-redis_hold(struct store *base, struct err *e)
+redis_lock(struct store *base, struct err *e)
 {
 	(void)base;
 	(void)e;
@@ -309,25 +468,27 @@ redis_hold(struct store *base, struct err *e)
 }
 
 static void
-redis_let_go(struct store *base)
+redis_unlock(struct store *base)
 {
 	(void)base;
 }
 
 static int
-redis_strangers(struct store *base, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e)
+redis_foreign_keys(struct store *base, const char *prefix, const char *suffix,
+    void (*found)(const char *key, void *arg), void *arg, struct err *e)
 {
 	struct redis_store *s = (struct redis_store *)base;
 	char *pattern = xasprintf("%s*%s", prefix, suffix), *cursor = xstrdup("0");
 	int ret = 0;
 
 	do {
-		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_strangers), WORD("0"), WORD(cursor), WORD(pattern) };
+		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_foreign_keys), WORD("0"),
+			WORD(cursor), WORD(pattern) };
 		redisReply *r = redis_ask(s, words, COUNT(words), e);
 		const redisReply *next = redis_text_at(r, 0);
 
 		if (r == NULL || next == NULL) {
-			ret = r != NULL ? redis_strange(s, e) : -1;
+			ret = r != NULL ? redis_bad_reply(s, e) : -1;
 		} else {
 			free(cursor);
 			cursor = xstrdup(next->str);
@@ -348,7 +509,7 @@ redis_close(struct store *base)
 {
 	struct redis_store *s = (struct redis_store *)base;
 
-	redis_unlink(s);
+	redis_disconnect(s);
 	redis_address_release(&s->at);
 	free(s->identity);
 	free(s);
@@ -360,9 +521,9 @@ static const struct backend redis_calls = {
 	.get = redis_get,
 	.scan = redis_scan,
 	.commit = redis_commit,
-	.hold = redis_hold,
-	.let_go = redis_let_go,
-	.strangers = redis_strangers,
+	.lock = redis_lock,
+	.unlock = redis_unlock,
+	.foreign_keys = redis_foreign_keys,
 };
 
 struct store *
@@ -371,14 +532,14 @@ redis_open(const char *url, const char *dir, bool look, struct err *e)
 	struct redis_store *s = xcalloc(1, sizeof *s);
 
 	s->base.calls = &redis_calls;
-	s->look = look;
-	s->patience_ms = PATIENCE_MS;
+	s->readonly = look;
+	s->patience_ms = atoi(fault_path("GT_REDIS_MS", PATIENCE_MS));
 	if (*host_id() == '\0' && host_set("", e) != 0) {
 		free(s);
 		return NULL;
 	}
 	s->base.host = xstrdup(host_id());
-	if (redis_address_parse(&s->at, url, dir, e) == 0 && redis_link(s, 0, e) == 0)
+	if (redis_address_parse(&s->at, url, dir, e) == 0 && redis_connect(s, 0, e) == 0)
 		return &s->base;
 	store_close(&s->base);
 	return NULL;

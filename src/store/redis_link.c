@@ -1,86 +1,273 @@
-/*
- * The connection. A server that answers is asked first whether what it confirms is on its disk, and whether the data are ours; one that is
- * gone may come back.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "store/redis_private.h"
+#include "store/store_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/moment.h"
+#include "base/timestamp.h"
 #include "base/utf8.h"
+
+/* Where the Redis server is, and the password, which is never part of a URL: gt.toml is read by many. */
+
+#define PASSWORD_VARIABLE "GT_RECOVER_REDIS_PASSWORD"
+#define PASSWORD_MAX 4096
+
+enum { STANDARD_PORT = 6379, PORT_MAX = 65535, DB_MAX = 1000000 };
+
+static int
+refuse_url(struct err *e, const char *why)
+{
+	err_set(e, GT_USAGE, "state", "the address of the Redis store %s", why);
+	return err_hint(
+	    e, "Write state = \"redis://HOST:PORT/DB\" or \"redis+unix:///PATH/TO/SOCKET?db=DB\" in gt.toml");
+}
+
+static int
+parse_number(const char *text, int max, int *out, const char *why, struct err *e)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > max)
+		return refuse_url(e, why);
+	*out = (int)n;
+	return 0;
+}
+
+static int
+take_option(struct redis_address *a, const char *option, const char *dir, struct err *e)
+{
+	if (str_starts(option, "password_file=") && option[14] != '\0') {
+		free(a->password_file);
+		a->password_file = option[14] == '/' ? xstrdup(option + 14) : io_join(dir, option + 14);
+		return 0;
+	}
+	if (str_starts(option, "db=") && a->path != NULL)
+		return parse_number(option + 3, DB_MAX, &a->db, "has a db that is no number", e);
+	return refuse_url(e,
+	    a->path != NULL ? "takes no options but db and password_file"
+			    : "takes no option but password_file");
+}
+
+/* [USER@]HOST[:PORT][/DB]; a host of IPv6 stands in brackets. */
+static int
+take_host(struct redis_address *a, char *text, struct err *e)
+{
+	char *at = strrchr(text, '@'), *slash, *colon;
+
+	if (at != NULL) {
+		*at = '\0';
+		if (strchr(text, ':') != NULL) {
+			err_set(e, GT_USAGE, "state", "the address of the Redis store holds a password");
+			return err_hint(e,
+			    "Take it out of gt.toml: put it into a file of yours alone (mode 0600) and append"
+			    " ?password_file=FILE, or set " PASSWORD_VARIABLE);
+		}
+		a->user = xstrdup(text);
+		text = at + 1;
+	}
+	if ((slash = strchr(text, '/')) != NULL) {
+		*slash++ = '\0';
+		if (*slash != '\0' &&
+		    parse_number(slash, DB_MAX, &a->db, "has a database that is no number", e) != 0)
+			return -1;
+	}
+	a->port = STANDARD_PORT;
+	if (text[0] == '[' && strchr(text, ']') != NULL) {
+		colon = strchr(text, ']');
+		*colon++ = '\0';
+		text++;
+		if (*colon != ':' && *colon != '\0')
+			return refuse_url(e, "has something behind its host");
+		colon = *colon == ':' ? colon : NULL;
+	} else {
+		colon = strchr(text, ':');
+	}
+	if (colon != NULL) {
+		*colon = '\0';
+		if (parse_number(colon + 1, PORT_MAX, &a->port, "has a port that is no number", e) != 0)
+			return -1;
+	}
+	if (text[0] == '\0')
+		return refuse_url(e, "names no host");
+	a->host = xstrdup(text);
+	return 0;
+}
+
+static int
+parse_url(struct redis_address *a, char *text, const char *dir, struct err *e)
+{
+	char *options = strchr(text, '?'), *option, *rest;
+
+	if (options != NULL)
+		*options++ = '\0';
+	if (str_starts(text, "redis+unix://")) {
+		if (text[13] != '/')
+			return refuse_url(e, "names no absolute path of a socket");
+		a->path = xstrdup(text + 13);
+	} else if (!str_starts(text, "redis://")) {
+		return refuse_url(e, "begins neither with redis:// nor with redis+unix://");
+	} else if (take_host(a, text + 8, e) != 0) {
+		return -1;
+	}
+	for (option = options != NULL ? strtok_r(options, "&", &rest) : NULL; option != NULL;
+	    option = strtok_r(NULL, "&", &rest))
+		if (take_option(a, option, dir, e) != 0)
+			return -1;
+	a->shown = a->path != NULL ? xasprintf("at %s, database %d", a->path, a->db) :
+	    xasprintf("at %s:%d, database %d", a->host, a->port, a->db);
+	return 0;
+}
+
+int
+redis_address_parse(struct redis_address *a, const char *url, const char *dir, struct err *e)
+{
+	char *text;
+	int ret;
+
+	if (str_starts(url, "rediss:")) {
+		err_set(e, GT_USAGE, "state",
+		    "this gt-recover speaks no TLS: its Redis library (hiredis %d.%d) has none",
+		    HIREDIS_MAJOR, HIREDIS_MINOR);
+		return err_hint(e,
+		    "Run stunnel, or ssh -L, in front of the server, and name its local end as "
+		    "redis://127.0.0.1:PORT/DB");
+	}
+	text = xstrdup(url);
+	ret = parse_url(a, text, dir, e);
+	free(text);
+	return ret;
+}
+
+static char *kept;
+
+void
+store_take_password(void)
+{
+	const char *now = getenv(PASSWORD_VARIABLE);
+
+	if (now == NULL)
+		return;
+	free(kept);
+	kept = xstrdup(now);
+	unsetenv(PASSWORD_VARIABLE);
+}
+
+static char *
+redis_address_password(const struct redis_address *a, struct err *e)
+{
+	struct buf b = BUF_INIT;
+
+	store_take_password();
+	if (a->password_file == NULL)
+		return xstrdup(kept != NULL ? kept : "");
+	if (io_read_private(a->password_file, PASSWORD_MAX, &b, e) != 0) {
+		buf_wipe(&b);
+		err_add(e, "the password of the Redis store");
+		err_hint(
+		    e, "Name in password_file a file that you own and nobody else may read: chmod 600 FILE");
+		return NULL;
+	}
+	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r'))
+		buf_cut(&b, b.len - 1);
+	return buf_detach(&b);
+}
+
+void
+redis_address_release(struct redis_address *a)
+{
+	free(a->path);
+	free(a->host);
+	free(a->user);
+	free(a->password_file);
+	free(a->shown);
+	memset(a, 0, sizeof *a);
+}
+
+/*
+ * The connection. A server that answers is asked first whether what it confirms is on its disk,
+ * and whether the data are ours; one that is gone may come back.
+ */
 
 #define FORMAT "1"
 #define DIAL_MS 2000
 #define PAUSE_MS 20
+#define CHUNK 65536
 #define OLDEST_MAJOR 5			/* before it, a script that asks for the time could not write */
 
 #define WORD(text) { (text), strlen(text) }
 #define COUNT(v) (sizeof (v) / sizeof (v)[0])
 
 bool
-redis_says(const redisReply *r, const char *text)
+redis_is_text(const redisReply *r, const char *text)
 {
-	return r != NULL && (r->type == REDIS_REPLY_STRING || r->type == REDIS_REPLY_STATUS) && r->len == strlen(text) &&
-	    memcmp(r->str, text, r->len) == 0;
+	return r != NULL && (r->type == REDIS_REPLY_STRING || r->type == REDIS_REPLY_STATUS) &&
+	    r->len == strlen(text) && memcmp(r->str, text, r->len) == 0;
 }
 
 const redisReply *
 redis_text_at(const redisReply *r, size_t i)
 {
-	if (r == NULL || r->type != REDIS_REPLY_ARRAY || i >= r->elements || r->element[i]->type != REDIS_REPLY_STRING)
+	if (r == NULL || r->type != REDIS_REPLY_ARRAY || i >= r->elements ||
+	    r->element[i]->type != REDIS_REPLY_STRING)
 		return NULL;
 	return r->element[i];
 }
 
 int
-redis_strange(const struct redis_store *s, struct err *e)
+redis_bad_reply(const struct redis_store *s, struct err *e)
 {
 	err_set(e, GT_FAIL, "protocol", "the store %s answered what no Redis server answers", s->at.shown);
 	return err_hint(e, "Look at what listens there (redis-cli INFO server)");
 }
 
 void
-redis_unlink(struct redis_store *s)
+redis_disconnect(struct redis_store *s)
 {
-	if (s->link != NULL)
-		redisFree(s->link);
-	s->link = NULL;
+	if (s->conn != NULL)
+		redisFree(s->conn);
+	s->conn = NULL;
 }
 
 static int
-down(const struct redis_store *s, const char *why, struct err *e)
+server_down(const struct redis_store *s, const char *why, struct err *e)
 {
 	err_set(e, GT_AGAIN, "store-down", "the Redis store %s cannot be reached: %s", s->at.shown, why);
 	return err_hint(e, "Start the Redis server, or look at state in gt.toml, then run the command again");
 }
 
-/* What a server says may hold what it was sent: of a password's check the first word is enough, else a little more. */
+/*
+ * What a server says may hold what it was sent: of a password's check the first word is enough,
+ * else a little more.
+ */
 static void
-say_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
+set_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 {
 	size_t word = strcspn(r->str, " ");
 	struct buf shown = BUF_INIT;
 
 	if (str_starts(r->str, "NOAUTH") || str_starts(r->str, "WRONGPASS") || str_starts(r->str, "NOPERM")) {
-		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)", s->at.shown,
-		    (int)(word < 20 ? word : 20), r->str);
-		err_hint(e, "Give the password by password_file in the address, or by GT_RECOVER_REDIS_PASSWORD; the user needs every"
+		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)",
+		    s->at.shown, (int)(word < 20 ? word : 20), r->str);
+		err_hint(e,
+		    "Give the password by password_file in the address, or by GT_RECOVER_REDIS_PASSWORD; the "
+		    "user needs every"
 		    " command that reads and writes keys, EVAL, INFO and CONFIG GET");
 		return;
 	}
 	utf8_escape(&shown, r->str, r->len, 160);
 	err_set(e, GT_FAIL, "redis", "the Redis store %s refused: %s", s->at.shown, shown.data);
 	if (str_starts(r->str, "MISCONF") || str_starts(r->str, "OOM"))
-		err_hint(e, "Make room on the disk or in the memory of the Redis server, then run the command again");
+		err_hint(e,
+		    "Make room on the disk or in the memory of the Redis server, then run the command again");
 	else if (str_starts(r->str, "READONLY"))
 		err_hint(e, "Name the primary server in state, no replica");
 	buf_release(&shown);
@@ -93,75 +280,200 @@ not_yet(const redisReply *r)
 	return r->type == REDIS_REPLY_ERROR && (str_starts(r->str, "LOADING") || str_starts(r->str, "BUSY "));
 }
 
-/* NULL: the connection broke. The library writes to a socket that may be closed, which would end us. */
-static redisReply *
-exchange(struct redis_store *s, const struct redis_word *words, size_t n)
+/* Why the connection is of no more use. false. */
+static bool
+broken(struct redis_store *s, const char *why)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	s->why = why;
+	return false;
+}
+
+static bool
+is_ready(struct redis_store *s, short events)
+{
+	struct pollfd p = { .fd = s->conn->fd, .events = events };
+
+	for (;;) {
+		int64_t left = s->until - clock_mono_ms();
+		int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+
+		if (n > 0)
+			return true;
+		if (n == 0 && left <= 0)
+			return broken(s, "it does not answer");
+		if (n < 0 && errno != EINTR)
+			return broken(s, strerror(errno));
+	}
+}
+
+static bool
+send_words(struct redis_store *s, const struct redis_word *words, size_t n)
+{
 	const char **argv = xcalloc(n, sizeof *argv);
 	size_t *len = xcalloc(n, sizeof *len);
-	redisReply *r;
+	int done = 0;
+	bool sent;
 
 	for (size_t i = 0; i < n; i++) {
 		argv[i] = words[i].p;
 		len[i] = words[i].n;
 	}
-	sigaction(SIGPIPE, &ignore, &before);
-	r = redisCommandArgv(s->link, (int)n, argv, len);
-	sigaction(SIGPIPE, &before, NULL);
+	sent = redisAppendCommandArgv(s->conn, (int)n, argv, len) == REDIS_OK;
+	while (sent && done == 0) {
+		sent = is_ready(s, POLLOUT);
+		if (sent && redisBufferWrite(s->conn, &done) != REDIS_OK)
+			sent = broken(s, s->conn->errstr);
+	}
 	free(argv);
 	free(len);
+	return sent;
+}
+
+#if HIREDIS_MAJOR < 1
+typedef int element_count;
+#else
+typedef size_t element_count;
+#endif
+
+static void *(*create_any_array)(const redisReadTask *, element_count);
+
+static void *
+create_array(const redisReadTask *task, element_count n)
+{
+	struct redis_store *s = task->privdata;
+
+	s->elements += (size_t)n;
+	return s->elements <= REDIS_MAX_ELEMENTS ? create_any_array(task, n) : NULL;
+}
+
+static void
+limit_arrays(struct redis_store *s)
+{
+	static redisReplyObjectFunctions limited;
+
+	if (create_any_array == NULL) {
+		limited = *s->conn->reader->fn;
+		create_any_array = limited.createArray;
+		limited.createArray = create_array;
+	}
+	s->conn->reader->fn = &limited;
+	s->conn->reader->privdata = s;
+}
+
+/* NULL: s->why. */
+static redisReply *
+take_reply(struct redis_store *s)
+{
+	char *chunk = xmalloc(CHUNK);
+	size_t taken = 0;
+	void *reply = NULL;
+
+	s->elements = 0;
+	while (reply == NULL) {
+		ssize_t n = 0;
+
+		if (redisGetReplyFromReader(s->conn, &reply) != REDIS_OK) {
+			/* the library reports a refusal by create_array as "Out of memory" */
+			s->strange = !broken(s, s->elements > REDIS_MAX_ELEMENTS ? "it has too many elements"
+										 : s->conn->errstr);
+			break;
+		}
+		if (reply != NULL || !is_ready(s, POLLIN))
+			break;
+		n = read(s->conn->fd, chunk, CHUNK);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0) {
+			broken(s, n < 0 ? strerror(errno) : "it closed the connection");
+			break;
+		}
+		taken += (size_t)n;
+		if (taken > REDIS_MAX_REPLY) {
+			s->strange = !broken(s, "it is longer than " REDIS_MAX_REPLY_TEXT);
+			break;
+		}
+		redisReaderFeed(s->conn->reader, chunk, (size_t)n);
+	}
+	free(chunk);
+	return reply;
+}
+
+/*
+ * NULL: the connection broke, or s->until has passed. The library writes to a socket that may be
+ * closed, which would end us.
+ */
+static redisReply *
+send_once(struct redis_store *s, const struct redis_word *words, size_t n)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	redisReply *r = NULL;
+
+	s->why = "no memory";
+	s->strange = false;
+	sigaction(SIGPIPE, &ignore, &before);
+	if (send_words(s, words, n))
+		r = take_reply(s);
+	sigaction(SIGPIPE, &before, NULL);
 	return r;
 }
 
 static void
-tell_break(struct redis_store *s, struct err *e)
+report_break(struct redis_store *s, struct err *e)
 {
-	/* a socket with a time limit answers EAGAIN when it is over */
-	bool late = s->link->err == REDIS_ERR_IO && errno == EAGAIN;
-
-	down(s, late ? "it does not answer" : s->link->errstr[0] != '\0' ? s->link->errstr : "the connection broke", e);
-	redis_unlink(s);
+	if (s->strange) {
+		err_set(e, GT_FAIL, "protocol", "the store %s sent an invalid reply: %s", s->at.shown,
+		    s->why);
+		err_hint(e,
+		    "Look at what listens there (redis-cli INFO server), and for large values of other "
+		    "programs"
+		    " (redis-cli --bigkeys)");
+	} else {
+		server_down(s, s->why, e);
+	}
+	redis_disconnect(s);
 }
 
 /* The same, waiting for a server that is not ready yet. */
 static redisReply *
-converse(struct redis_store *s, const struct redis_word *words, size_t n, bool *lost, struct err *e)
+send_until_ready(struct redis_store *s, const struct redis_word *words, size_t n, bool *lost, struct err *e)
 {
-	int64_t until = clock_mono_ms() + s->patience_ms;
 	redisReply *r;
 
 	*lost = false;
-	while ((r = exchange(s, words, n)) != NULL && not_yet(r) && clock_mono_ms() < until) {
+	while ((r = send_once(s, words, n)) != NULL && not_yet(r) && clock_mono_ms() < s->until) {
 		freeReplyObject(r);
 		clock_sleep_ms(PAUSE_MS);
 	}
 	if (r == NULL) {
 		*lost = true;
-		tell_break(s, e);
+		report_break(s, e);
 	} else if (r->type == REDIS_REPLY_ERROR) {
-		say_refusal(s, r, e);
+		set_refusal(s, r, e);
 		freeReplyObject(r);
 		r = NULL;
 	}
 	return r;
 }
 
+/* The library waits for each byte anew: from here on it only reads what is there, and is_ready() waits. */
 static int
-dial(struct redis_store *s, struct err *e)
+dial_server(struct redis_store *s, struct err *e)
 {
-	struct timeval dialing = { .tv_sec = DIAL_MS / 1000 }, answering = { s->patience_ms / 1000, s->patience_ms % 1000 * 1000 };
+	struct timeval dialing = { .tv_sec = DIAL_MS / 1000 };
 
-	s->link = s->at.path != NULL ? redisConnectUnixWithTimeout(s->at.path, dialing) :
+	s->conn = s->at.path != NULL ? redisConnectUnixWithTimeout(s->at.path, dialing) :
 	    redisConnectWithTimeout(s->at.host, s->at.port, dialing);
-	if (s->link == NULL)
-		return down(s, "no memory", e);
-	if (s->link->err != 0 || redisSetTimeout(s->link, answering) != REDIS_OK) {
-		down(s, s->link->errstr, e);
-		redis_unlink(s);
+	if (s->conn == NULL)
+		return server_down(s, "no memory", e);
+	if (s->conn->err != 0) {
+		server_down(s, s->conn->errstr, e);
+		redis_disconnect(s);
 		return -1;
 	}
-	fcntl(s->link->fd, F_SETFD, FD_CLOEXEC);
+	fcntl(s->conn->fd, F_SETFD, FD_CLOEXEC);
+	fcntl(s->conn->fd, F_SETFL, O_NONBLOCK);
+	s->conn->flags &= ~REDIS_BLOCK;
+	limit_arrays(s);
 	return 0;
 }
 
@@ -180,16 +492,19 @@ log_in(struct redis_store *s, struct err *e)
 		if (s->at.user != NULL)
 			auth[n++] = (struct redis_word)WORD(s->at.user);
 		auth[n++] = (struct redis_word)WORD(password);
-		r = exchange(s, auth, n);
+		r = send_once(s, auth, n);
 		explicit_bzero(password, strlen(password));
 		free(password);
 		if (r == NULL) {
-			tell_break(s, e);
+			report_break(s, e);
 			return -1;
 		}
 		if (r->type == REDIS_REPLY_ERROR) {
-			err_set(e, GT_FAIL, "auth", "the Redis store %s does not take the user or the password", s->at.shown);
-			err_hint(e, "Look at password_file in the address, at GT_RECOVER_REDIS_PASSWORD, and at requirepass of the server");
+			err_set(e, GT_FAIL, "auth",
+			    "the Redis store %s does not take the user or the password", s->at.shown);
+			err_hint(e,
+			    "Look at password_file in the address, at GT_RECOVER_REDIS_PASSWORD, and at "
+			    "requirepass of the server");
 			freeReplyObject(r);
 			return -1;
 		}
@@ -199,7 +514,7 @@ log_in(struct redis_store *s, struct err *e)
 	}
 	snprintf(db, sizeof db, "%d", s->at.db);
 	chosen[1] = (struct redis_word)WORD(db);
-	r = converse(s, chosen, 2, &lost, e);
+	r = send_until_ready(s, chosen, 2, &lost, e);
 	if (r == NULL)
 		return -1;
 	freeReplyObject(r);
@@ -209,8 +524,11 @@ log_in(struct redis_store *s, struct err *e)
 static int
 not_durable(const struct redis_store *s, const char *what, struct err *e)
 {
-	err_set(e, GT_FAIL, "not-durable", "the Redis store %s could lose what it has confirmed: %s", s->at.shown, what);
-	return err_hint(e, "Set in its redis.conf: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no, maxmemory-policy"
+	err_set(e, GT_FAIL, "not-durable", "the Redis store %s could lose what it has confirmed: %s",
+	    s->at.shown, what);
+	return err_hint(e,
+	    "Set in its redis.conf: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no, "
+	    "maxmemory-policy"
 	    " noeviction; then restart it, or set the same by redis-cli CONFIG SET");
 }
 
@@ -237,16 +555,17 @@ check_server(struct redis_store *s, char *run, size_t size, struct err *e)
 	redisReply *r;
 	bool lost, known;
 
-	r = converse(s, words, COUNT(words), &lost, e);
+	r = send_until_ready(s, words, COUNT(words), &lost, e);
 	if (r == NULL)
 		return -1;
 	known = r->type == REDIS_REPLY_STRING && info_field(r, "run_id", run, size) &&
-	    info_field(r, "redis_version", version, sizeof version) && info_field(r, "role", role, sizeof role);
+	    info_field(r, "redis_version", version, sizeof version) &&
+	    info_field(r, "role", role, sizeof role);
 	if (known)
 		(void)info_field(r, "cluster_enabled", cluster, sizeof cluster);
 	freeReplyObject(r);
 	if (!known)
-		return redis_strange(s, e);
+		return redis_bad_reply(s, e);
 	if (strtol(version, NULL, 10) < OLDEST_MAJOR) {
 		err_set(e, GT_FAIL, "redis", "the Redis server of the store %s is too old", s->at.shown);
 		return err_hint(e, "gt-recover needs Redis %d or later, or Valkey", OLDEST_MAJOR);
@@ -257,16 +576,17 @@ check_server(struct redis_store *s, char *run, size_t size, struct err *e)
 }
 
 static int
-check_setting(struct redis_store *s, const redisReply *all, const char *name, const char *wanted, struct err *e)
+check_setting(
+    struct redis_store *s, const redisReply *all, const char *name, const char *wanted, struct err *e)
 {
 	char what[160];
 
 	if (all->type != REDIS_REPLY_ARRAY)
-		return redis_strange(s, e);
+		return redis_bad_reply(s, e);
 	for (size_t i = 0; i + 1 < all->elements; i += 2) {
-		if (!redis_says(all->element[i], name))
+		if (!redis_is_text(all->element[i], name))
 			continue;
-		if (redis_says(all->element[i + 1], wanted))
+		if (redis_is_text(all->element[i + 1], wanted))
 			return 0;
 		snprintf(what, sizeof what, "its %s is not \"%s\"", name, wanted);
 		return not_durable(s, what, e);
@@ -293,11 +613,12 @@ check_settings(struct redis_store *s, struct err *e)
 		bool lost;
 
 		if (settings[i].pattern != NULL) {
-			const struct redis_word words[] = { WORD("CONFIG"), WORD("GET"), WORD(settings[i].pattern) };
+			const struct redis_word words[] = { WORD("CONFIG"), WORD("GET"),
+				WORD(settings[i].pattern) };
 
 			if (r != NULL)
 				freeReplyObject(r);
-			r = converse(s, words, COUNT(words), &lost, e);
+			r = send_until_ready(s, words, COUNT(words), &lost, e);
 		}
 		ret = r != NULL ? check_setting(s, r, settings[i].name, settings[i].wanted, e) : -1;
 	}
@@ -309,25 +630,30 @@ check_settings(struct redis_store *s, struct err *e)
 static int
 take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 {
-	const redisReply *said = redis_text_at(r, 0), *identity = redis_text_at(r, 1), *now = redis_text_at(r, 2);
+	const redisReply *said = redis_text_at(r, 0), *identity = redis_text_at(r, 1),
+			 *now = redis_text_at(r, 2);
 
-	if (redis_says(said, "newer")) {
-		err_set(e, GT_FAIL, "newer", "the Redis store %s was made by a later gt-recover", s->at.shown);
+	if (redis_is_text(said, "newer")) {
+		err_set(
+		    e, GT_FAIL, "newer", "the Redis store %s was made by a later gt-recover", s->at.shown);
 		return err_hint(e, "Use that gt-recover, or another database");
 	}
-	if (redis_says(said, "machine")) {
-		err_set(e, GT_REFUSED, "other-machine", "another machine uses the Redis store %s as the host %s: its agents would look dead here",
+	if (redis_is_text(said, "machine")) {
+		err_set(e, GT_REFUSED, "other-machine",
+		    "another machine uses the Redis store %s as the host %s: its agents would look dead here",
 		    s->at.shown, s->base.host);
-		return err_hint(e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
+		return err_hint(
+		    e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
 	}
-	if (!redis_says(said, "ok") || identity == NULL || now == NULL)
-		return redis_strange(s, e);
+	if (!redis_is_text(said, "ok") || identity == NULL || now == NULL)
+		return redis_bad_reply(s, e);
 	if (identity->len == 0) {
 		err_set(e, GT_FAIL, "not-found", "the Redis store %s holds no records yet", s->at.shown);
 		return -1;
 	}
-	if (s->identity != NULL && !redis_says(identity, s->identity)) {
-		err_set(e, GT_AGAIN, "replaced", "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
+	if (s->identity != NULL && !redis_is_text(identity, s->identity)) {
+		err_set(e, GT_AGAIN, "replaced",
+		    "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
 		return err_hint(e, "Run the command again: it will see the new state");
 	}
 	if (s->identity == NULL)
@@ -337,22 +663,23 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 }
 
 static int
-introduce(struct redis_store *s, const char *run, struct err *e)
+set_identity(struct redis_store *s, const char *run, struct err *e)
 {
 	char id[33], up[24];
-	struct moment now;
+	struct timestamp now;
 	redisReply *r;
 	bool lost;
 	int ret;
 
 	io_random_hex(id, 16);
-	moment_now(&now);
+	timestamp_now(&now);
 	snprintf(up, sizeof up, "%" PRId64, now.boot_ms);
 	{
-		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"), WORD(FORMAT), WORD(id), WORD(run),
-		    WORD(s->look ? "look" : ""), WORD(s->base.host), WORD(now.boot_id), WORD(up) };
+		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"),
+			WORD(FORMAT), WORD(id), WORD(run), WORD(s->readonly ? "look" : ""),
+			WORD(s->base.host), WORD(now.boot_id), WORD(up) };
 
-		r = converse(s, words, COUNT(words), &lost, e);
+		r = send_until_ready(s, words, COUNT(words), &lost, e);
 	}
 	if (r == NULL)
 		return -1;
@@ -366,23 +693,24 @@ connect_once(struct redis_store *s, struct err *e)
 {
 	char run[64];
 
-	if (dial(s, e) == 0 && log_in(s, e) == 0 && check_server(s, run, sizeof run, e) == 0 && check_settings(s, e) == 0 &&
-	    introduce(s, run, e) == 0) {
+	s->until = clock_mono_ms() + s->patience_ms;
+	if (dial_server(s, e) == 0 && log_in(s, e) == 0 && check_server(s, run, sizeof run, e) == 0 &&
+	    check_settings(s, e) == 0 && set_identity(s, run, e) == 0) {
 		s->opened = true;
 		return 0;
 	}
-	redis_unlink(s);
+	redis_disconnect(s);
 	return -1;
 }
 
 int
-redis_link(struct redis_store *s, int64_t until, struct err *e)
+redis_connect(struct redis_store *s, int64_t until, struct err *e)
 {
 	struct err own = ERR_INIT;
 
 	if (e == NULL)
 		e = &own;
-	while (s->link == NULL && connect_once(s, e) != 0) {
+	while (s->conn == NULL && connect_once(s, e) != 0) {
 		if (!s->opened || strcmp(e->name, "store-down") != 0 || clock_mono_ms() >= until)
 			return -1;
 		clock_sleep_ms(PAUSE_MS);
@@ -391,10 +719,14 @@ redis_link(struct redis_store *s, int64_t until, struct err *e)
 }
 
 redisReply *
-redis_send(struct redis_store *s, const struct redis_word *words, size_t n, int64_t until, bool *lost, struct err *e)
+redis_send(
+    struct redis_store *s, const struct redis_word *words, size_t n, int64_t until, bool *lost, struct err *e)
 {
 	*lost = false;
-	return redis_link(s, until, e) == 0 ? converse(s, words, n, lost, e) : NULL;
+	if (redis_connect(s, until, e) != 0)
+		return NULL;
+	s->until = clock_mono_ms() + s->patience_ms;
+	return send_until_ready(s, words, n, lost, e);
 }
 
 redisReply *
@@ -406,6 +738,6 @@ redis_ask(struct redis_store *s, const struct redis_word *words, size_t n, struc
 
 	do {
 		r = redis_send(s, words, n, until, &lost, e);
-	} while (r == NULL && lost && clock_mono_ms() < until);
+	} while (r == NULL && lost && !s->strange && clock_mono_ms() < until);
 	return r;
 }

@@ -1,13 +1,14 @@
 /*
- * The store in one SQLite file. Table `record` holds the records, table `done` the ids of the last commits: when COMMIT answers with an
- * error of the disk, the file itself tells afterwards whether the change is in it.
+ * The store in one SQLite file. Table `record` holds the records, table `done` the ids of the
+ * last commits: when COMMIT answers with an error of the disk, the file itself tells afterwards
+ * whether the change is in it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "store/sqlite_private.h"
+#include "store/store_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -17,16 +18,20 @@
 #define DONE_KEPT 256
 
 static int
-fail(struct sqlite_store *s, int rc, struct err *e)
+sqlite_fail(struct sqlite_store *s, int rc, struct err *e)
 {
+	bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+
 	db_fail(s->db, rc, e);
-	if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+	if (damaged)
+		sqlite_distrust(s);
+	if (damaged || (rc & 0xff) == SQLITE_IOERR)
 		s->broken = true;
-	return sqlite_say_damage(s->path, e);
+	return sqlite_damage_hint(s->path, e);
 }
 
 static int
-usable(const struct sqlite_store *s, struct err *e)
+is_usable(const struct sqlite_store *s, struct err *e)
 {
 	if (!s->broken)
 		return 0;
@@ -38,11 +43,13 @@ static const char *const sql[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_GET] = "SELECT version, tag, value FROM record WHERE key = ?1",
-	[SQL_SCAN] = "SELECT key, version, tag, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3",
-	[SQL_SCAN_TAG] = "SELECT key, version, tag, value FROM record WHERE tag = ?4 AND key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3",
+	[SQL_SCAN] = "SELECT key, version, tag, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key "
+		     "LIMIT ?3",
+	[SQL_SCAN_TAG] = "SELECT key, version, tag, value FROM record WHERE tag = ?4 AND key >= ?1 AND key < "
+			 "?2 ORDER BY key LIMIT ?3",
 	[SQL_VERSION] = "SELECT version FROM record WHERE key = ?1",
 	[SQL_PUT] = "INSERT INTO record(key, version, tag, value) VALUES(?1, ?2, ?3, ?4)"
-	    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4",
+		    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4",
 	[SQL_DELETE] = "DELETE FROM record WHERE key = ?1",
 	[SQL_NEXT] = "SELECT coalesce(max(seq), 0) + 1 FROM done",
 	[SQL_DONE] = "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)",
@@ -51,17 +58,17 @@ static const char *const sql[SQL_COUNT] = {
 
 /* Whoever steps it resets it, or it keeps the file locked. */
 static sqlite3_stmt *
-prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
+prepare_sql(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
 {
 	sqlite3_stmt **st = &s->prepared[which];
 
-	if (*st == NULL && (*st = db_prepare(s->db, sql[which], e)) == NULL)
-		sqlite_say_damage(s->path, e);
+	if (*st == NULL && (*st = db_prepare(s->db, sql[which], NULL)) == NULL)
+		sqlite_fail(s, sqlite3_extended_errcode(s->db), e);
 	return *st;
 }
 
 static void
-finalize(struct sqlite_store *s)
+finalize_all(struct sqlite_store *s)
 {
 	for (int i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(s->prepared[i]);
@@ -73,27 +80,27 @@ finalize(struct sqlite_store *s)
 
 /* Runs a statement that answers no rows. */
 static int
-run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
+run_statement(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
 {
 	int rc = sqlite3_step(st);
 
 	sqlite3_reset(st);
-	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+	return rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
 }
 
 /* The number in the first row, 0 when there is none. */
 static int
-number(struct sqlite_store *s, sqlite3_stmt *st, int64_t *out, struct err *e)
+query_number(struct sqlite_store *s, sqlite3_stmt *st, int64_t *out, struct err *e)
 {
 	int rc = sqlite3_step(st);
 
 	*out = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 	sqlite3_reset(st);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
 }
 
 static void
-text(sqlite3_stmt *st, int i, const char *s)
+bind_text(sqlite3_stmt *st, int i, const char *s)
 {
 	sqlite3_bind_text(st, i, s, -1, SQLITE_STATIC);
 }
@@ -112,9 +119,9 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 	sqlite3_stmt *st;
 	int rc;
 
-	if (usable(s, e) != 0 || (st = prepare(s, SQL_GET, e)) == NULL)
+	if (is_usable(s, e) != 0 || (st = prepare_sql(s, SQL_GET, e)) == NULL)
 		return -1;
-	text(st, 1, key);
+	bind_text(st, 1, key);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
 		*out = (struct record){
@@ -125,84 +132,92 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 		};
 	sqlite3_reset(st);
 	sqlite_leave(s, true);
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
 }
 
 static int
-sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	sqlite3_stmt *st;
 	char *end;
 	int rc;
 
-	if (usable(s, e) != 0 || (st = prepare(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e)) == NULL)
+	if (is_usable(s, e) != 0 || (st = prepare_sql(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e)) == NULL)
 		return -1;
 	if (after != NULL && strcmp(after, prefix) >= 0)
-		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);		/* with its NUL it is the next key */
+		/* with its NUL it is the next key */
+		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);
 	else
-		text(st, 1, prefix);
-	if ((end = prefix_end(prefix)) != NULL)
+		bind_text(st, 1, prefix);
+	if ((end = store_prefix_end(prefix)) != NULL)
 		sqlite3_bind_text(st, 2, end, -1, free);
 	else
 		sqlite3_bind_zeroblob(st, 2, 0);	/* every text comes before a blob */
 	sqlite3_bind_int64(st, 3, (sqlite3_int64)limit);
 	if (tag != NULL)
-		text(st, 4, tag);
+		bind_text(st, 4, tag);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		records_add(out, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int64(st, 1),
+		store_records_add(out, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int64(st, 1),
 		    (const char *)sqlite3_column_text(st, 2), (const char *)sqlite3_column_text(st, 3));
 	sqlite3_reset(st);
 	sqlite_leave(s, true);
-	return rc == SQLITE_DONE ? 0 : fail(s, rc, e);
+	return rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
 }
 
 static enum commit
-apply(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e)
+apply_change(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e)
 {
-	sqlite3_stmt *st = prepare(s, SQL_VERSION, e);
+	sqlite3_stmt *st = prepare_sql(s, SQL_VERSION, e);
 	int64_t version;
 
 	if (st == NULL)
 		return COMMIT_ERROR;
-	text(st, 1, c->key);
-	if (number(s, st, &version, e) != 0)
+	bind_text(st, 1, c->key);
+	if (query_number(s, st, &version, e) != 0)
 		return COMMIT_ERROR;
 	if (c->expect != STORE_ANY && c->expect != version)
-		return commit_conflict(c->key, e);
+		return store_conflict(c->key, e);
 	if (c->kind == CHANGE_CHECK || (c->kind == CHANGE_DELETE && version == 0))
 		return COMMIT_DONE;
-	if ((st = prepare(s, c->kind == CHANGE_DELETE ? SQL_DELETE : SQL_PUT, e)) == NULL)
+	if ((st = prepare_sql(s, c->kind == CHANGE_DELETE ? SQL_DELETE : SQL_PUT, e)) == NULL)
 		return COMMIT_ERROR;
-	text(st, 1, c->key);
+	bind_text(st, 1, c->key);
 	if (c->kind == CHANGE_PUT) {
-		/* seq has outgrown every version so far: a key that was deleted and made anew never repeats one */
+		/*
+		 * seq has outgrown every version so far: a key that was deleted and made anew
+		 * never repeats one
+		 */
 		sqlite3_bind_int64(st, 2, version == 0 ? seq : version + 1);
-		text(st, 3, c->tag);
-		text(st, 4, c->value);
+		bind_text(st, 3, c->tag);
+		bind_text(st, 4, c->value);
 	}
-	return run(s, st, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
+	return run_statement(s, st, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
 }
 
 static int
 note_done(struct sqlite_store *s, int64_t seq, const char *id, struct err *e)
 {
-	sqlite3_stmt *st = prepare(s, SQL_DONE, e);
+	sqlite3_stmt *st = prepare_sql(s, SQL_DONE, e);
 
 	if (st == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq);
-	text(st, 2, id);
+	bind_text(st, 2, id);
 	sqlite3_bind_int64(st, 3, clock_wall_ms());
-	if (run(s, st, e) != 0 || (st = prepare(s, SQL_FORGET, e)) == NULL)
+	if (run_statement(s, st, e) != 0 || (st = prepare_sql(s, SQL_FORGET, e)) == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq - DONE_KEPT);
-	return run(s, st, e);
+	return run_statement(s, st, e);
 }
 
-/* After an error at COMMIT: a fresh connection says whether the change is in the file. 1, 0, or -1 when it cannot be told. */
+/*
+ * After an error at COMMIT: a fresh connection says whether the change is in the file. 1, 0, or
+ * -1 when it cannot be told.
+ */
 static int
-look_up(struct sqlite_store *s, const char *id)
+find_commit(struct sqlite_store *s, const char *id)
 {
 	sqlite3 *db;
 	sqlite3_stmt *st;
@@ -213,7 +228,7 @@ look_up(struct sqlite_store *s, const char *id)
 		return -1;
 	st = db_prepare(db, "SELECT 1 FROM done WHERE id = ?1", NULL);
 	if (st != NULL) {
-		text(st, 1, id);
+		bind_text(st, 1, id);
 		rc = sqlite3_step(st);
 		found = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
 		sqlite3_finalize(st);
@@ -223,11 +238,12 @@ look_up(struct sqlite_store *s, const char *id)
 }
 
 /*
- * COMMIT failed (e says how). Not in the file: it failed, for certain. In the file: it may be in the kernel's cache only, and after a
- * failed fsync no later one proves anything, so that the answer is "unknown"; the next process reads the truth from the disk.
+ * COMMIT failed (e says how). Not in the file: it failed, for certain. In the file: it may be in
+ * the kernel's cache only, and after a failed fsync no later one proves anything, so that the
+ * answer is "unknown"; the next process reads the truth from the disk.
  */
 static enum commit
-settle(struct sqlite_store *s, const char *id, struct err *e)
+resolve_commit_of(struct sqlite_store *s, const char *id, struct err *e)
 {
 	struct err why = ERR_INIT;
 	int found;
@@ -237,12 +253,13 @@ settle(struct sqlite_store *s, const char *id, struct err *e)
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	if (strcmp(why.name, "locked") == 0)
 		return COMMIT_ERROR;
-	finalize(s);
+	finalize_all(s);
 	s->broken = true;
-	found = look_up(s, id);
+	found = find_commit(s, id);
 	if (found == 0)
 		return COMMIT_ERROR;
-	err_set(e, GT_FAIL, "unknown", "%s: the change was written to %s, but the disk did not confirm it", why.msg, s->path);
+	err_set(e, GT_FAIL, "unknown", "%s: the change was written to %s, but the disk did not confirm it",
+	    why.msg, s->path);
 	err_hint(e, "Look at the disk (dmesg, df), then run the command again: it takes up what it finds");
 	return COMMIT_UNKNOWN;
 }
@@ -250,19 +267,20 @@ settle(struct sqlite_store *s, const char *id, struct err *e)
 static enum commit
 commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, struct err *e)
 {
-	sqlite3_stmt *begin = prepare(s, SQL_BEGIN, e), *next = prepare(s, SQL_NEXT, e), *end = prepare(s, SQL_COMMIT, e);
+	sqlite3_stmt *begin = prepare_sql(s, SQL_BEGIN, e), *next = prepare_sql(s, SQL_NEXT, e),
+		     *end = prepare_sql(s, SQL_COMMIT, e);
 	enum commit answer = COMMIT_ERROR;
 	int64_t seq;
 	char id[33];
 
-	if (begin == NULL || next == NULL || end == NULL || run(s, begin, e) != 0)
+	if (begin == NULL || next == NULL || end == NULL || run_statement(s, begin, e) != 0)
 		return COMMIT_ERROR;
 	io_random_hex(id, 16);
-	if (number(s, next, &seq, e) != 0)
+	if (query_number(s, next, &seq, e) != 0)
 		goto out;
 	answer = COMMIT_DONE;
 	for (size_t i = 0; i < n && answer == COMMIT_DONE; i++)
-		answer = apply(s, &changes[i], seq, e);
+		answer = apply_change(s, &changes[i], seq, e);
 	if (answer != COMMIT_DONE)
 		goto out;
 	answer = COMMIT_ERROR;
@@ -273,11 +291,11 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 		sqlite_injected(s, e);
 		goto out;
 	}
-	if (run(s, end, e) != 0)
-		return settle(s, id, e);
+	if (run_statement(s, end, e) != 0)
+		return resolve_commit_of(s, id, e);
 	if (fault_point("store-committed") != 0) {
 		sqlite_injected(s, e);
-		return settle(s, id, e);
+		return resolve_commit_of(s, id, e);
 	}
 	return COMMIT_DONE;
 out:
@@ -308,9 +326,9 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 
 	if (e == NULL)
 		e = &own;
-	if (usable(s, e) != 0)
+	if (is_usable(s, e) != 0)
 		return COMMIT_ERROR;
-	if (s->look) {
+	if (s->readonly) {
 		err_set(e, GT_FAIL, "read-only", "the store %s was opened for reading", s->path);
 		return COMMIT_ERROR;
 	}
@@ -324,11 +342,11 @@ sqlite_commit(struct store *base, const struct change *changes, size_t n, struct
 }
 
 static int
-sqlite_hold(struct store *base, struct err *e)
+sqlite_hold_lock(struct store *base, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
-	if (s->look || s->broken)
+	if (s->readonly || s->broken)
 		return 0;
 	if (sqlite_enter(s, e) != 0)
 		return -1;
@@ -337,7 +355,7 @@ sqlite_hold(struct store *base, struct err *e)
 }
 
 static void
-sqlite_let_go(struct store *base)
+sqlite_release_lock(struct store *base)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
@@ -350,8 +368,8 @@ sqlite_close(struct store *base)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
-	finalize(s);
-	sqlite_let_go(base);
+	finalize_all(s);
+	sqlite_release_lock(base);
 	free(s->path);
 	free(s->lock);
 	free(s);
@@ -363,16 +381,16 @@ static const struct backend sqlite_calls = {
 	.get = sqlite_get,
 	.scan = sqlite_scan,
 	.commit = sqlite_commit,
-	.hold = sqlite_hold,
-	.let_go = sqlite_let_go,
+	.lock = sqlite_hold_lock,
+	.unlock = sqlite_release_lock,
 };
 
 struct store *
-sqlite_open(const char *path, bool look, struct err *e)
+sqlite_open(const char *path, enum store_use use, struct err *e)
 {
 	struct sqlite_store *s = xcalloc(1, sizeof *s);
 	struct err own = ERR_INIT;
-	bool fresh;
+	bool look = use == STORE_LOOK, fresh = true;
 	int ret;
 
 	if (e == NULL)
@@ -381,13 +399,21 @@ sqlite_open(const char *path, bool look, struct err *e)
 	s->path = xstrdup(path);
 	s->lock = sqlite_lock_path(path);
 	s->lock_fd = -1;
-	s->look = look;
-	ret = look ? db_open_foreign(path, &s->db, e) : db_open_own(path, SQLITE_APP_ID, sqlite_busy, s, &s->db, &fresh, e);
-	if (ret == 0 && sqlite_schema(s, e) == 0 && (look || sqlite_sync_left(s, e) == 0)) {
+	s->readonly = look;
+	s->brief = use == STORE_BRIEF;
+	ret = look ? db_open_foreign(path, &s->db, e)
+		   : db_open_own(path, SQLITE_APP_ID, sqlite_busy, s, &s->db, &fresh, e);
+	if (ret == 0 && !look)
+		ret = sqlite_sync_left(s, e);
+	if (ret == 0 && !fresh && !s->brief)
+		ret = sqlite_check(s, e);
+	if (ret == 0 && sqlite_schema(s, e) == 0) {
 		sqlite_leave(s, true);
 		return &s->base;
 	}
-	sqlite_say_damage(path, e);
+	if (sqlite_is_damage(e))
+		sqlite_distrust(s);
+	sqlite_damage_hint(path, e);
 	sqlite_close(&s->base);
 	return NULL;
 }

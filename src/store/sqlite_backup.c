@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/sqlite_private.h"
+#include "store/store_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -21,11 +21,13 @@
 #define EVERY ((int64_t)256)			/* commits */
 #define BYTES_A_COMMIT ((int64_t)64 << 10)	/* of a large store, on the average */
 #define AGE_MS ((int64_t)10 * 60 * 1000)
-#define LEAP "1000000"				/* a restored store may have been that many versions further */
+/* a restored store may have been that many versions further */
+#define LEAP "1000000"
 #define CHUNK 65536
+#define BRIEF_MAX ((off_t)1 << 20)		/* of a store that is copied by who has little time */
 
 static char *
-beside(const char *path, const char *suffix)
+path_beside(const char *path, const char *suffix)
 {
 	return xasprintf("%s%s", path, suffix);
 }
@@ -37,7 +39,7 @@ sqlite_has_backup(const char *path)
 	bool there = false;
 
 	for (int i = 0; i < 2; i++) {
-		char *name = beside(path, suffixes[i]);
+		char *name = path_beside(path, suffixes[i]);
 
 		there = there || access(name, F_OK) == 0;
 		free(name);
@@ -47,17 +49,23 @@ sqlite_has_backup(const char *path)
 
 /* ---- making one ---- */
 
-/* One that was broken off by the death of its process is made again at once: it had been due, and its file must not stay. */
+/*
+ * One that was broken off by the death of its process is made again at once: it had been due, and
+ * its file must not stay.
+ */
 static bool
-due(struct sqlite_store *s, int64_t seq)
+is_backup_due(struct sqlite_store *s, int64_t seq)
 {
-	char *name = beside(s->path, ".backup"), *made = beside(s->path, ".backup.new");
-	struct stat st;
-	bool there = stat(name, &st) == 0, none = !there && errno == ENOENT, broken_off = access(made, F_OK) == 0;
+	char *name = path_beside(s->path, ".backup"), *made = path_beside(s->path, ".backup.new");
+	struct stat st, store;
+	bool there = stat(name, &st) == 0, none = !there && errno == ENOENT,
+	     broken_off = access(made, F_OK) == 0;
 	int64_t every = EVERY;
 
 	free(name);
 	free(made);
+	if (s->brief && (lstat(s->path, &store) != 0 || store.st_size > BRIEF_MAX))
+		return false;
 	if (broken_off)
 		return true;
 	if (!there)
@@ -67,7 +75,10 @@ due(struct sqlite_store *s, int64_t seq)
 	return seq % every == 0 || llabs(clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000) > AGE_MS;
 }
 
-/* A new file at path, for one copy: it counts only when it was renamed, so that it needs no journal of its own. */
+/*
+ * A new file at path, for one copy: it counts only when it was renamed, so that it needs no
+ * journal of its own.
+ */
 static int
 new_file(const char *path, sqlite3 **out, struct err *e)
 {
@@ -79,7 +90,8 @@ new_file(const char *path, sqlite3 **out, struct err *e)
 	if (fd < 0)
 		return err_sys(e, GT_FAIL, "unwritable", "%s cannot be made", path);
 	close(fd);
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
+	rc = sqlite3_open_v2(
+	    path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK)
 		db_fail(db, rc, e);
 	else if (db_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", e) == 0) {
@@ -116,7 +128,10 @@ sync_file(const char *path, struct err *e)
 	return ret;
 }
 
-/* A copy in which SQLite finds no damage, and that stays once its name is synced. `then` (may be NULL) changes it first. */
+/*
+ * A copy in which SQLite finds no damage, and that stays once its name is synced. `then` (may be
+ * NULL) changes it first.
+ */
 static int
 copy_to(sqlite3 *from, const char *path, const char *then, struct err *e)
 {
@@ -141,12 +156,15 @@ copy_to(sqlite3 *from, const char *path, const char *then, struct err *e)
 static int
 make_backup(struct sqlite_store *s, struct err *e)
 {
-	char *name = beside(s->path, ".backup"), *old = beside(s->path, ".backup.old"), *made = beside(s->path, ".backup.new");
+	char *name = path_beside(s->path, ".backup"), *old = path_beside(s->path, ".backup.old"),
+	     *made = path_beside(s->path, ".backup.new");
 	int ret = copy_to(s->db, made, NULL, e);
 
 	if (ret == 0 && fault_point("store-backup") != 0)
 		ret = sqlite_injected(s, e);
-	if (ret == 0 && ((rename(name, old) != 0 && errno != ENOENT) || rename(made, name) != 0 || io_sync_parent(name) != 0))
+	if (ret == 0 &&
+	    ((rename(name, old) != 0 && errno != ENOENT) || rename(made, name) != 0 ||
+		io_sync_parent(name) != 0))
 		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be put in its place", name);
 	if (ret != 0)
 		unlink(made);
@@ -156,11 +174,14 @@ make_backup(struct sqlite_store *s, struct err *e)
 	return ret;
 }
 
-/* What is due at every commit is at most AGE_MS behind the last one; a minute more for one that takes long. */
+/*
+ * What is due at every commit is at most AGE_MS behind the last one; a minute more for one that
+ * takes long.
+ */
 int
-sqlite_look_at_backup(const char *path, struct store_backup *out, struct err *e)
+sqlite_backup_info(const char *path, struct store_backup *out, struct err *e)
 {
-	char *name = beside(path, ".backup");
+	char *name = path_beside(path, ".backup");
 	struct stat store, st;
 	sqlite3 *db;
 	int ret = -1;
@@ -185,31 +206,28 @@ sqlite_backup(struct sqlite_store *s, int64_t seq)
 {
 	struct err e = ERR_INIT;
 
-	if (due(s, seq))
-		make_backup(s, &e);
+	if (is_backup_due(s, seq) && make_backup(s, &e) != 0 && sqlite_is_damage(&e))
+		sqlite_distrust(s);
 }
 
 /* ---- the way back ---- */
 
-static bool
-is_damage(const struct err *e)
-{
-	return strcmp(e->name, "corrupt") == 0 || strcmp(e->name, "not-a-database") == 0;
-}
-
 /* 1 it is damaged, or has nothing in it; 0 it is not; -1 with err, it cannot be told. */
 static int
-damaged(const char *path, struct err *e)
+is_damaged_file(const char *path, struct err *e)
 {
 	struct err own = ERR_INIT;
 	sqlite3 *db;
 	bool fresh;
 
 	if (db_open_own(path, SQLITE_APP_ID, NULL, NULL, &db, &fresh, &own) == 0) {
+		bool whole = !fresh && db_check(db, &own) == 0;
+
 		db_close(db);
-		return fresh;
+		if (whole || fresh)
+			return fresh;
 	}
-	if (is_damage(&own))
+	if (sqlite_is_damage(&own))
 		return 1;
 	if (e != NULL)
 		*e = own;
@@ -246,7 +264,7 @@ copy_bytes(const char *from, const char *to, struct err *e)
 static int
 set_aside(const char *path, char *aside, size_t size, struct err *e)
 {
-	char *journal = beside(path, "-journal"), *journal_aside;
+	char *journal = path_beside(path, "-journal"), *journal_aside;
 	time_t now = (time_t)(clock_wall_ms() / 1000);
 	struct tm tm;
 	char stamp[32];
@@ -255,14 +273,15 @@ set_aside(const char *path, char *aside, size_t size, struct err *e)
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
 	snprintf(aside, size, "%s.corrupt-%s-%d", path, stamp, (int)getpid());
-	journal_aside = beside(aside, "-journal");
+	journal_aside = path_beside(aside, "-journal");
 	ret = copy_bytes(path, aside, e);
 	if (ret == 0)
 		ret = copy_bytes(journal, journal_aside, e);
 	if (ret == 0 && io_sync_parent(path) != 0)
 		ret = err_sys(e, GT_FAIL, "unwritable", "the directory of %s cannot be synced", path);
 	/* the journal of the damaged file would be rolled back into the restored one */
-	if (ret == 0 && access(journal, F_OK) == 0 && (truncate(journal, 0) != 0 || sync_file(journal, e) != 0))
+	if (ret == 0 && access(journal, F_OK) == 0 &&
+	    (truncate(journal, 0) != 0 || sync_file(journal, e) != 0))
 		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be emptied", journal);
 	free(journal);
 	free(journal_aside);
@@ -270,8 +289,8 @@ set_aside(const char *path, char *aside, size_t size, struct err *e)
 }
 
 /*
- * A copy of a backup, in which every version is far above any that the damaged store can have given: whoever still holds one of those must
- * lose.
+ * A copy of a backup, in which every version is far above any that the damaged store can have
+ * given: whoever still holds one of those must lose.
  */
 static int
 copy_backup(const char *backup, const char *to, int64_t *at, struct err *e)
@@ -290,29 +309,34 @@ copy_backup(const char *backup, const char *to, int64_t *at, struct err *e)
 	if (ret == 0 && id != SQLITE_APP_ID)
 		ret = err_set(e, GT_FAIL, "not-ours", "%s is no backup of a store", backup);
 	if (ret == 0)
-		ret = copy_to(db, to, "UPDATE record SET version = version + " LEAP ";"
+		ret = copy_to(db, to,
+		    "UPDATE record SET version = version + " LEAP ";"
 		    "INSERT INTO done(seq, id, at)"
-		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL", e);
+		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL",
+		    e);
 	db_close(db);
 	return ret;
 }
 
 static int
-restore(const char *path, struct store_mended *out, struct err *e)
+restore_backup(const char *path, struct store_restored *out, struct err *e)
 {
 	static const char *const suffixes[] = { ".backup", ".backup.old" };
-	char *made = beside(path, ".mending");
+	char *made = path_beside(path, ".mending");
 	int ret = -1;
 
 	for (int i = 0; i < 2 && ret != 0; i++) {
-		char *backup = beside(path, suffixes[i]);
+		char *backup = path_beside(path, suffixes[i]);
 
 		ret = copy_backup(backup, made, &out->backup_at, NULL);
 		free(backup);
 	}
 	if (ret != 0) {
-		err_set(e, GT_FAIL, "corrupt", "the store %s is damaged, and it has no backup that is whole", path);
-		err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE, FILE-journal and "
+		err_set(e, GT_FAIL, "corrupt", "the store %s is damaged, and it has no backup that is whole",
+		    path);
+		err_hint(e,
+		    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE, "
+		    "FILE-journal and "
 		    "FILE.backup* aside and run again: a new store is made");
 	}
 	if (ret == 0)
@@ -328,7 +352,7 @@ restore(const char *path, struct store_mended *out, struct err *e)
 }
 
 int
-sqlite_mend(const char *path, struct store_mended *out, struct err *e)
+sqlite_restore(const char *path, struct store_restored *out, struct err *e)
 {
 	char *lock_path = sqlite_lock_path(path);
 	int lock = io_lock(lock_path, SQLITE_LOCK_WAIT_MS, e), ret = -1;
@@ -336,8 +360,8 @@ sqlite_mend(const char *path, struct store_mended *out, struct err *e)
 	memset(out, 0, sizeof *out);
 	if (lock >= 0 && sqlite_mark(lock, true) != 0)
 		err_sys(e, GT_FAIL, "unwritable", "the lock file %s cannot be written", lock_path);
-	else if (lock >= 0 && (ret = damaged(path, e)) > 0)
-		ret = restore(path, out, e) == 0 ? 1 : -1;
+	else if (lock >= 0 && (ret = is_damaged_file(path, e)) > 0)
+		ret = restore_backup(path, out, e) == 0 ? 1 : -1;
 	/* where nothing was replaced the note of one who was killed stays */
 	if (ret > 0)
 		sqlite_mark(lock, false);

@@ -1,13 +1,15 @@
 /*
- * What the file holds. Schema 1 had the table record, the table done and the views attempt and event; schema 2 has views of more kinds of
- * record, schema 3 of those that hooks and locks make, too. The views are for people and programs that only read: sqlite3 recover.db 'select * from run'.
+ * What the file holds. Schema 1 had the table record, the table done and the views attempt and
+ * event; schema 2 has views of more kinds of record, schema 3 of those that hooks and locks make,
+ * too. The views are for people and programs that only read: sqlite3 recover.db 'select * from
+ * run'.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "store/sqlite_private.h"
+#include "store/store_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fault.h"
@@ -29,28 +31,37 @@ static const char tables[] =
 	") STRICT;";
 
 /*
- * The columns of a view: blank-separated names of JSON fields; NAME@FIELD is a time in ms since 1970 as UTC, NAME=FIELD gives a field
- * another name. `suffix` ends the keys that belong to it.
+ * The columns of a view: blank-separated names of JSON fields; NAME@FIELD is a time in ms since
+ * 1970 as UTC, NAME=FIELD gives a field another name. `suffix` ends the keys that belong to it.
  */
-static const struct view {
+static const struct schema_view {
 	const char *name, *prefix, *suffix, *id, *tag, *columns;
 } views[] = {
-	{ "attempt", "attempt:", "", "id", "phase", "session class reason agent via delivery proof why pane_id socket cwd lines tokens previous "
+	{ "attempt", "attempt:", "", "id", "phase",
+	    "session class reason agent via delivery proof why pane_id socket cwd lines tokens previous "
 	    "detected@times.detected acknowledged@times.acknowledged" },
-	{ "session", "session:", "", "agent_uuid", "state", "provider_name cursor_session_id model workspace_path parent session socket why "
-	    "pid=process.pid provider_state_blob blob_size=provider_state_blob.size recorded@recorded_at changed@changed_at" },
+	{ "session", "session:", "", "agent_uuid", "state",
+	    "provider_name cursor_session_id model workspace_path parent session socket why "
+	    "pid=process.pid provider_state_blob blob_size=provider_state_blob.size recorded@recorded_at "
+	    "changed@changed_at" },
 	{ "agent", "tree:", "", "agent_uuid", "state", "parent adopted_from at@at" },
-	{ "message", "message:", "", "id", "state", "sender=from receiver=to sync reply_to answer replays sent@sent_at delivered@delivered_at "
+	{ "message", "message:", "", "id", "state",
+	    "sender=from receiver=to sync reply_to answer replays sent@sent_at delivered@delivered_at "
 	    "flagged@flagged_at" },
-	{ "run", "run:", "", "run_id", "status", "session_id type prompt runner_id error created_at@created_at claimed_at@claimed_at "
-	    "started_at@started_at completed_at@completed_at fence recovered_from recoveries recovered_at@recovered_at" },
-	{ "run_session", "run_session:", "", "session_id", "status", "created_at@created_at execution_mode run_id" },
+	{ "run", "run:", "", "run_id", "status",
+	    "session_id type prompt runner_id error created_at@created_at claimed_at@claimed_at "
+	    "started_at@started_at completed_at@completed_at fence recovered_from recoveries "
+	    "recovered_at@recovered_at" },
+	{ "run_session", "run_session:", "", "session_id", "status",
+	    "created_at@created_at execution_mode run_id" },
 	{ "runner", "runner:", "", "runner_id", "state", "life pid registered@registered_at beat@beat_at" },
 	{ "epic", "epic:", ":state", "id", "state", "value=" },
 	{ "sprint", "sprint:", ":state", "id", "state", "value=" },
-	{ "activity", "activity:", "", "conversation", "state", "agent_uuid event tool cwd socket pane beat@beat_at started@started_at "
+	{ "activity", "activity:", "", "conversation", "state",
+	    "agent_uuid event tool cwd socket pane beat@beat_at started@started_at "
 	    "turned@turned_at ended@ended_at files agents" },
-	{ "lock", "lock:", "", "name", "state", "holder host pid fence lease_ms acquired@acquired_at renewed@renewed_at" },
+	{ "lock", "lock:", "", "name", "state",
+	    "holder host pid fence lease_ms acquired@acquired_at renewed@renewed_at" },
 };
 
 static const char event_view[] =
@@ -63,7 +74,7 @@ static const char event_view[] =
 
 /* One column of a view, from the word that tells it. */
 static void
-column(struct buf *sql, const char *word, size_t n)
+put_column(struct buf *sql, const char *word, size_t n)
 {
 	size_t name = strcspn(word, "@= ");
 	const char *field = word + name + 1;
@@ -79,25 +90,28 @@ column(struct buf *sql, const char *word, size_t n)
 	else if (word[name] == '=')
 		buf_fmt(sql, ", value ->> '$.%.*s' AS \"%.*s\"", width, field, (int)name, word);
 	else	/* 0 is "not yet" */
-		buf_fmt(sql, ", strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', nullif(value ->> '$.%.*s', 0) / 1000, 'unixepoch') AS \"%.*s\"", width, field,
-		    (int)name, word);
+		buf_fmt(sql,
+		    ", strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', nullif(value ->> '$.%.*s', 0) / 1000, "
+		    "'unixepoch') AS \"%.*s\"",
+		    width, field, (int)name, word);
 }
 
 static void
-view(struct buf *sql, const struct view *v)
+put_view(struct buf *sql, const struct schema_view *v)
 {
 	int prefix = (int)strlen(v->prefix), suffix = (int)strlen(v->suffix);
 
-	buf_fmt(sql, "CREATE VIEW %s AS SELECT substr(key, %d, length(key) - %d) AS %s, tag AS %s", v->name, prefix + 1, prefix + suffix,
-	    v->id, v->tag);
+	buf_fmt(sql, "CREATE VIEW %s AS SELECT substr(key, %d, length(key) - %d) AS %s, tag AS %s", v->name,
+	    prefix + 1, prefix + suffix, v->id, v->tag);
 	for (const char *w = v->columns; *w != '\0'; w += strspn(w, " ")) {
 		size_t n = strcspn(w, " ");
 
-		column(sql, w, n);
+		put_column(sql, w, n);
 		w += n;
 	}
 	/* ';' follows ':' */
-	buf_fmt(sql, ", version FROM record WHERE key >= '%s' AND key < '%.*s;'", v->prefix, prefix - 1, v->prefix);
+	buf_fmt(sql, ", version FROM record WHERE key >= '%s' AND key < '%.*s;'", v->prefix, prefix - 1,
+	    v->prefix);
 	if (suffix > 0)
 		buf_fmt(sql, " AND substr(key, -%d) = '%s'", suffix, v->suffix);
 	buf_chr(sql, ';');
@@ -109,20 +123,30 @@ make_views(struct buf *sql)
 	buf_str(sql, "DROP VIEW IF EXISTS event;");
 	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
 		buf_fmt(sql, "DROP VIEW IF EXISTS %s;", views[i].name);
-		view(sql, &views[i]);
+		put_view(sql, &views[i]);
 	}
 	buf_str(sql, event_view);
 }
 
-int
-sqlite_say_damage(const char *path, struct err *e)
+bool
+sqlite_is_damage(const struct err *e)
 {
-	if (e == NULL || (strcmp(e->name, "corrupt") != 0 && strcmp(e->name, "not-a-database") != 0))
+	return strcmp(e->name, "corrupt") == 0 || strcmp(e->name, "not-a-database") == 0;
+}
+
+int
+sqlite_damage_hint(const char *path, struct err *e)
+{
+	if (e == NULL || !sqlite_is_damage(e))
 		return -1;
 	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
 	if (sqlite_has_backup(path))
-		return err_hint(e, "Nothing was changed. The next command that records something sets it aside and goes on from its backup");
-	return err_hint(e, "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and FILE-journal aside "
+		return err_hint(e,
+		    "Nothing was changed. The next command that records something sets it aside and goes on "
+		    "from its backup");
+	return err_hint(e,
+	    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and "
+	    "FILE-journal aside "
 	    "and run again: a new store is made");
 }
 
@@ -134,12 +158,16 @@ sqlite_injected(struct sqlite_store *s, struct err *e)
 	return err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);
 }
 
-/* Runs sql and gives the file its id and our version, unless another process did so while we waited: a crash leaves all of it or nothing. */
+/*
+ * Runs sql and gives the file its id and our version, unless another process did so while we
+ * waited: a crash leaves all of it or nothing.
+ */
 static int
 change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err *e)
 {
 	int locked = sqlite_lock(s, e), ret = -1;
-	char *all = xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
+	char *all =
+	    xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
 	int64_t version;
 
 	if (locked == 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
@@ -176,7 +204,7 @@ make_schema(struct sqlite_store *s, struct err *e)
 
 /* From 1 and 2: the views. Records stay as they are: each kind tells its own schema_version. */
 static int
-migrate(struct sqlite_store *s, int64_t from, struct err *e)
+migrate_schema(struct sqlite_store *s, int64_t from, struct err *e)
 {
 	struct buf sql = BUF_INIT;
 	int ret;
@@ -195,13 +223,14 @@ check_version(struct sqlite_store *s, struct err *e)
 	if (db_number(s->db, "PRAGMA user_version", &version, e) != 0)
 		return -1;
 	if (version > SCHEMA) {
-		err_set(e, GT_FAIL, "newer", "the store %s was written by a later gt-recover (schema %lld, this one knows %d)", s->path,
-		    (long long)version, SCHEMA);
+		err_set(e, GT_FAIL, "newer",
+		    "the store %s was written by a later gt-recover (schema %lld, this one knows %d)",
+		    s->path, (long long)version, SCHEMA);
 		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
 	}
 	if (version < 1)
 		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
-	return version < SCHEMA && !s->look ? migrate(s, version, e) : 0;
+	return version < SCHEMA && !s->readonly ? migrate_schema(s, version, e) : 0;
 }
 
 int
@@ -212,7 +241,7 @@ sqlite_schema(struct sqlite_store *s, struct err *e)
 	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0 ||
 	    db_number(s->db, "SELECT count(*) FROM sqlite_master", &objects, e) != 0)
 		return -1;
-	if (id == 0 && objects == 0 && !s->look && make_schema(s, e) != 0)
+	if (id == 0 && objects == 0 && !s->readonly && make_schema(s, e) != 0)
 		return -1;
 	if (db_number(s->db, "PRAGMA application_id", &id, e) != 0)
 		return -1;

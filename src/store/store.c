@@ -1,15 +1,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/store_private.h"
 #include "store/store.h"
-#include "store/backend.h"
-#include "store/own.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/moment.h"
+#include "base/timestamp.h"
 #include "base/utf8.h"
+
+static const char *const kinds[] = { "attempt", "pane", "crashes", "arm", "refused", "sighting", "servers",
+	"place" };
+
+/* The kind's length, 0: it is none of them. */
+static size_t
+kind_of(const char *key)
+{
+	size_t n = strcspn(key, ":");
+
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && key[n] == ':'; i++)
+		if (strlen(kinds[i]) == n && memcmp(kinds[i], key, n) == 0)
+			return n;
+	return 0;
+}
+
+/*
+ * The key under which the backend has it, heap; also for a prefix that ends behind the kind's
+ * colon. NULL: as it is.
+ */
+static char *
+store_host_key(const struct store *s, const char *key)
+{
+	size_t n = s->host != NULL ? kind_of(key) : 0;
+
+	return n > 0 ? xasprintf("%.*s@%s%s", (int)n, key, s->host, key + n) : NULL;
+}
+
+/* The way back, in place: a record that store_host_key had found. */
+static void
+store_host_strip(const struct store *s, struct record *r)
+{
+	char *at = strchr(r->key, '@'), *rest = strchr(r->key, ':');
+
+	if (s->host != NULL && at != NULL && rest != NULL && at < rest)
+		memmove(at, rest, strlen(rest) + 1);
+}
 
 #define KEY_MAX_BYTES 2048
 #define PAGE ((size_t)500)
@@ -22,9 +58,12 @@ path_of(const char *url, const char *dir, struct err *e)
 
 	if (strcmp(url, "sqlite") == 0)
 		path = "recover.db";
-	else if (path[0] == '\0' || strstr(path, "://") != NULL || (path == url && strchr(path, '/') == NULL)) {
+	else if (path[0] == '\0' || strstr(path, "://") != NULL ||
+	    (path == url && strchr(path, '/') == NULL)) {
 		err_set(e, GT_USAGE, "state", "\"%s\" names no store that gt-recover knows", url);
-		err_hint(e, "Write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or \"redis+unix:///PATH?db=DB\" in gt.toml");
+		err_hint(e,
+		    "Write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or "
+		    "\"redis+unix:///PATH?db=DB\" in gt.toml");
 		return NULL;
 	}
 	if (dir[0] != '/') {
@@ -41,15 +80,15 @@ store_is_redis(const char *url)
 }
 
 static struct store *
-open_url(const char *url, const char *dir, bool look, struct err *e)
+open_url(const char *url, const char *dir, enum store_use use, struct err *e)
 {
 	struct store *s;
 	char *path;
 
 	if (store_is_redis(url))
-		return redis_open(url, dir, look, e);
+		return redis_open(url, dir, use == STORE_LOOK, e);
 	path = path_of(url, dir, e);
-	s = path != NULL ? sqlite_open(path, look, e) : NULL;
+	s = path != NULL ? sqlite_open(path, use, e) : NULL;
 	free(path);
 	return s;
 }
@@ -57,31 +96,38 @@ open_url(const char *url, const char *dir, bool look, struct err *e)
 struct store *
 store_open(const char *url, const char *dir, struct err *e)
 {
-	return open_url(url, dir, false, e);
+	return open_url(url, dir, STORE_WORK, e);
 }
 
 struct store *
-store_look(const char *url, const char *dir, struct err *e)
+store_open_brief(const char *url, const char *dir, struct err *e)
 {
-	return open_url(url, dir, true, e);
+	return open_url(url, dir, STORE_BRIEF, e);
+}
+
+struct store *
+store_open_readonly(const char *url, const char *dir, struct err *e)
+{
+	return open_url(url, dir, STORE_LOOK, e);
 }
 
 int
-store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e)
+store_restore(const char *url, const char *dir, struct store_restored *out, struct err *e)
 {
 	char *path;
 	int ret;
 
 	if (store_is_redis(url))
-		return err_set(e, GT_FAIL, "elsewhere", "the Redis server keeps its files itself: gt-recover cannot mend them");
+		return err_set(e, GT_FAIL, "elsewhere",
+		    "the Redis server keeps its files itself: gt-recover cannot mend them");
 	path = path_of(url, dir, e);
-	ret = path != NULL ? sqlite_mend(path, out, e) : -1;
+	ret = path != NULL ? sqlite_restore(path, out, e) : -1;
 	free(path);
 	return ret;
 }
 
 int
-store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e)
+store_backup_info(const char *url, const char *dir, struct store_backup *out, struct err *e)
 {
 	char *path;
 	int ret;
@@ -89,7 +135,7 @@ store_backup(const char *url, const char *dir, struct store_backup *out, struct 
 	if (store_is_redis(url))
 		return err_set(e, GT_FAIL, "elsewhere", "the Redis server keeps its files itself");
 	path = path_of(url, dir, e);
-	ret = path != NULL ? sqlite_look_at_backup(path, out, e) : -1;
+	ret = path != NULL ? sqlite_backup_info(path, out, e) : -1;
 	free(path);
 	return ret;
 }
@@ -116,9 +162,9 @@ store_now(struct store *s)
 }
 
 void
-store_moment(struct store *s, struct moment *m)
+store_timestamp(struct store *s, struct timestamp *m)
 {
-	moment_now(m);
+	timestamp_now(m);
 	if (s != NULL)
 		m->wall_ms = store_now(s);
 }
@@ -126,34 +172,37 @@ store_moment(struct store *s, struct moment *m)
 int
 store_get(struct store *s, const char *key, struct record *out, struct err *e)
 {
-	char *own = own_key(s, key);
+	char *own = store_host_key(s, key);
 	int found;
 
 	memset(out, 0, sizeof *out);
 	found = s->calls->get(s, own != NULL ? own : key, out, e);
 	if (own != NULL && found > 0)
-		own_record(s, out);
+		store_host_strip(s, out);
 	free(own);
 	return found;
 }
 
 int
-store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e)
+store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct err *e)
 {
-	char *own = own_key(s, prefix), *own_after = own != NULL && after != NULL ? own_key(s, after) : NULL;
+	char *own = store_host_key(s, prefix),
+	     *own_after = own != NULL && after != NULL ? store_host_key(s, after) : NULL;
 	size_t had = out->n;
-	int ret = s->calls->scan(s, own != NULL ? own : prefix, tag, own_after != NULL ? own_after : after, limit != 0 ? limit : 1000, out, e);
+	int ret = s->calls->scan(s, own != NULL ? own : prefix, tag, own_after != NULL ? own_after : after,
+	    limit != 0 ? limit : 1000, out, e);
 
 	for (size_t i = had; i < out->n && own != NULL; i++)
-		own_record(s, &out->v[i]);
+		store_host_strip(s, &out->v[i]);
 	free(own);
 	free(own_after);
 	return ret;
 }
 
 int
-store_each(struct store *s, const char *prefix, const char *tag, int (*row)(const struct record *r, void *arg, struct err *e), void *arg,
-    struct err *e)
+store_each(struct store *s, const char *prefix, const char *tag,
+    int (*row)(const struct record *r, void *arg, struct err *e), void *arg, struct err *e)
 {
 	char *after = NULL;
 	size_t n;
@@ -168,14 +217,14 @@ store_each(struct store *s, const char *prefix, const char *tag, int (*row)(cons
 			ret = row(&page.v[i], arg, e);
 		free(after);
 		after = n > 0 ? xstrdup(page.v[n - 1].key) : NULL;
-		records_release(&page);
+		store_records_release(&page);
 	} while (ret == 0 && n == PAGE);
 	free(after);
 	return ret;
 }
 
 static int
-refuse(const struct change *c, const char *name, const char *why, struct err *e)
+refuse_change(const struct change *c, const char *name, const char *why, struct err *e)
 {
 	struct buf shown = BUF_INIT;
 
@@ -189,21 +238,25 @@ static int
 check_change(const struct change *c, struct err *e)
 {
 	size_t n = strlen(c->key);
+	json_t *value;
 
 	if (n == 0 || n > KEY_MAX_BYTES || !utf8_valid(c->key, n))
-		return refuse(c, "key", "has a key that is empty, too long or no UTF-8", e);
+		return refuse_change(c, "key", "has a key that is empty, too long or no UTF-8", e);
 	if (c->kind != CHANGE_PUT)
 		return 0;
 	if (c->tag == NULL || c->value == NULL)
-		return refuse(c, "record", "has no tag or no value", e);
+		return refuse_change(c, "record", "has no tag or no value", e);
 	n = strlen(c->value);
 	if (n > STORE_MAX_VALUE)
-		return refuse(c, "too-large", "is larger than 4 MiB", e);
-	return json_sound(c->value, n) ? 0 : refuse(c, "json", "has a value that is not valid JSON", e);
+		return refuse_change(c, "too-large", "is larger than 4 MiB", e);
+	if ((value = json_parse(c->value, n, "a record", NULL)) == NULL)
+		return refuse_change(c, "json", "has a value that is not valid JSON", e);
+	json_decref(value);
+	return 0;
 }
 
 static int
-by_key(const void *a, const void *b)
+by_change_key(const void *a, const void *b)
 {
 	return strcmp((*(const struct change *const *)a)->key, (*(const struct change *const *)b)->key);
 }
@@ -216,10 +269,10 @@ check_keys(const struct change *changes, size_t n, struct err *e)
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &changes[i];
-	qsort(sorted, n, sizeof *sorted, by_key);
+	qsort(sorted, n, sizeof *sorted, by_change_key);
 	for (size_t i = 1; i < n && ret == 0; i++) {
-		if (by_key(&sorted[i - 1], &sorted[i]) == 0)
-			ret = refuse(sorted[i], "key", "stands twice in one commit", e);
+		if (by_change_key(&sorted[i - 1], &sorted[i]) == 0)
+			ret = refuse_change(sorted[i], "key", "stands twice in one commit", e);
 	}
 	free(sorted);
 	return ret;
@@ -227,7 +280,7 @@ check_keys(const struct change *changes, size_t n, struct err *e)
 
 /* The changes as the backend has their keys. */
 static enum commit
-commit_own(struct store *s, const struct change *changes, size_t n, struct err *e)
+commit_host_keys(struct store *s, const struct change *changes, size_t n, struct err *e)
 {
 	struct change *all = xcalloc(n, sizeof *all);
 	char **keys = xcalloc(n, sizeof *keys);
@@ -235,7 +288,7 @@ commit_own(struct store *s, const struct change *changes, size_t n, struct err *
 
 	for (size_t i = 0; i < n; i++) {
 		all[i] = changes[i];
-		if ((keys[i] = own_key(s, changes[i].key)) != NULL)
+		if ((keys[i] = store_host_key(s, changes[i].key)) != NULL)
 			all[i].key = keys[i];
 	}
 	answer = s->calls->commit(s, all, n, e);
@@ -256,29 +309,30 @@ store_commit(struct store *s, const struct change *changes, size_t n, struct err
 		return COMMIT_ERROR;
 	if (n == 0)
 		return COMMIT_DONE;
-	return s->host != NULL ? commit_own(s, changes, n, e) : s->calls->commit(s, changes, n, e);
+	return s->host != NULL ? commit_host_keys(s, changes, n, e) : s->calls->commit(s, changes, n, e);
 }
 
 int
-store_strangers(struct store *s, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e)
+store_foreign_keys(struct store *s, const char *prefix, const char *suffix,
+    void (*found)(const char *key, void *arg), void *arg, struct err *e)
 {
-	return s->calls->strangers != NULL ? s->calls->strangers(s, prefix, suffix, found, arg, e) : 0;
+	return s->calls->foreign_keys != NULL ? s->calls->foreign_keys(s, prefix, suffix, found, arg, e) : 0;
 }
 
 int
-store_hold(struct store *s, struct err *e)
+store_lock(struct store *s, struct err *e)
 {
-	return s->calls->hold(s, e);
+	return s->calls->lock(s, e);
 }
 
 void
-store_let_go(struct store *s)
+store_unlock(struct store *s)
 {
-	s->calls->let_go(s);
+	s->calls->unlock(s);
 }
 
 enum commit
-commit_conflict(const char *key, struct err *e)
+store_conflict(const char *key, struct err *e)
 {
 	struct buf shown = BUF_INIT;
 
@@ -290,7 +344,7 @@ commit_conflict(const char *key, struct err *e)
 }
 
 char *
-prefix_end(const char *prefix)
+store_prefix_end(const char *prefix)
 {
 	size_t n = strlen(prefix);
 	char *end;
@@ -305,7 +359,7 @@ prefix_end(const char *prefix)
 }
 
 void
-record_release(struct record *r)
+store_record_release(struct record *r)
 {
 	free(r->key);
 	free(r->tag);
@@ -314,17 +368,19 @@ record_release(struct record *r)
 }
 
 void
-records_release(struct records *r)
+store_records_release(struct records *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		record_release(&r->v[i]);
+		store_record_release(&r->v[i]);
 	free(r->v);
 	memset(r, 0, sizeof *r);
 }
 
 void
-records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value)
+store_records_add(struct records *r, const char *key, int64_t version, const char *tag, const char *value)
 {
 	r->v = vec_room(r->v, r->n, &r->cap, sizeof *r->v);
-	r->v[r->n++] = (struct record){ .key = xstrdup(key), .version = version, .tag = xstrdup(tag), .value = xstrdup(value) };
+	r->v[r->n++] = (struct record){
+		.key = xstrdup(key), .version = version, .tag = xstrdup(tag), .value = xstrdup(value)
+	};
 }

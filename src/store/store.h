@@ -6,15 +6,17 @@
 #include <stdint.h>
 
 struct err;
-struct moment;
+struct store;
+struct timestamp;
 
 /*
- * The seam for state: six calls and their helpers, two backends (SQLite, Redis). A record is key -> (version, tag, JSON text).
- * The tag is one indexed word, the record's state, so that a scan touches only what is open. store_commit applies all changes or none, and
- * returns done only when they are durable. The version is the fence: a claim is a commit that expects the version it read. A PUT raises the
- * version of a record by one; a new record gets one that the key never had before, also after a deletion (read it back with store_get).
+ * The seam for state: six calls and their helpers, two backends (SQLite, Redis). A record is key
+ * -> (version, tag, JSON text). The tag is one indexed word, the record's state, so that a scan
+ * touches only what is open. store_commit applies all changes or none, and returns done only when
+ * they are durable. The version is the fence: a claim is a commit that expects the version it
+ * read. A PUT raises the version of a record by one; a new record gets one that the key never had
+ * before, also after a deletion (read it back with store_get).
  */
-struct store;
 
 struct record {
 	char *key;
@@ -45,114 +47,142 @@ struct change {
 enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 
 /*
- * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory (0700, absolute) that a bare "sqlite"
- * lives in, as recover.db, and that a relative PATH starts from. Writers lock recover.lock beside the file. NULL with err: "state" (url),
- * "corrupt" (with the path and what to do), "newer" (schema of a later version), "unwritable", "not-ours", "locked".
+ * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory
+ * (0700, absolute) that a bare "sqlite" lives in, as recover.db, and that a relative PATH starts
+ * from. Writers lock recover.lock beside the file. SQLite's quick_check runs when the file is not
+ * as the last clean commit left it, after a reboot, and once a day (store/sqlite_seal.c). NULL
+ * with err: "state" (url), "corrupt" (with the path and what to do), "newer" (schema of a later
+ * version), "unwritable", "not-ours", "locked".
  *
- * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with ?password_file=FILE (ours alone;
- * relative: to dir) or else the password in the environment variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a
- * server that could lose what it confirmed ("not-durable": it must say appendonly yes, appendfsync always, no-appendfsync-on-rewrite no,
- * maxmemory-policy noeviction; no replica, no cluster), one that is not there ("store-down", GT_AGAIN), one that lets us not in ("auth"),
- * and one that another machine uses as the same host ("other-machine": processes are known by pid and boot, so that here each agent of
- * there would look dead). A commit never writes over another program's key ("not-ours").
+ * Redis: "redis://[USER@]HOST[:PORT][/DB]" or "redis+unix:///PATH/TO/SOCKET[?db=DB]", both with
+ * ?password_file=FILE (ours alone; relative: to dir) or else the password in the environment
+ * variable GT_RECOVER_REDIS_PASSWORD (store_take_password). Refused are a server that could lose
+ * what it confirmed ("not-durable": it must say appendonly yes, appendfsync always,
+ * no-appendfsync-on-rewrite no, maxmemory-policy noeviction; no replica, no cluster), one that is
+ * not there ("store-down", GT_AGAIN), one that lets us not in ("auth"), and one that another
+ * machine uses as the same host ("other-machine": processes are known by pid and boot, so that
+ * here each agent of there would look dead). A commit never writes over another program's key
+ * ("not-ours").
  *
- * Several hosts may share a Redis store. Who opens one speaks for host_id(), or, where that is "", for this machine from then on
- * (host_set). Records about panes and tmux servers are that host's own (store/own.h), all others are everybody's and tell of their
- * host themselves.
+ * Several hosts may share a Redis store. Who opens one speaks for host_id(), or, where that is
+ * "", for this machine from then on (host_set). Records about panes and tmux servers are that
+ * host's own (store/store_private.h), all others are everybody's and tell of their host themselves.
  */
 struct store *store_open(const char *url, const char *dir, struct err *e);
 /*
- * The same for reading alone, so that nothing changes on disk and no file is made: its state at this moment, with SQLite's quick_check
- * passed; a commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile: close it soon. Also "not-found".
+ * The same for a caller with a time limit, such as a hook: no work that grows with the store. It never
+ * runs quick_check, and its commits leave the backup of a store over 1 MiB to other commands.
  */
-struct store *store_look(const char *url, const char *dir, struct err *e);
+struct store *store_open_brief(const char *url, const char *dir, struct err *e);
+/*
+ * The same for reading alone, so that nothing changes on disk and no file is made: its state at this
+ * moment, with SQLite's quick_check passed. Damage that it finds is noted in recover.lock: the next
+ * store_open checks, too. A commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile:
+ * close it soon. Also "not-found".
+ */
+struct store *store_open_readonly(const char *url, const char *dir, struct err *e);
 void store_close(struct store *s);
 
-/* Takes the password out of the environment, for store_open; to be called before there is a child that would get it. */
+/*
+ * Takes the password out of the environment, for store_open; to be called before there is a child
+ * that would get it.
+ */
 void store_take_password(void);
 /* Is it a URL of Redis, whatever else is wrong with it? */
 bool store_is_redis(const char *url);
 
 /*
- * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there). The damaged file is copied aside, and a
- * copy of the last backup that is whole put in its place, at once or not at all. What was committed after the backup is in the event log
- * alone (ledger/event.h, event_replay). Every version leaps, so that no fence of before holds, and a process that still has the damaged
- * file open can commit nothing ("replaced"). For a Redis store, which keeps its files itself: "elsewhere", as from store_backup. 1 done;
- * 0 it is not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault point: "store-mend".
+ * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there).
+ * The damaged file is copied aside, and a copy of the last backup that is whole put in its place,
+ * at once or not at all. What was committed after the backup is in the event log alone
+ * (records/records.h, event_restore). Every version leaps, so that no fence of before holds, and a
+ * process that still has the damaged file open can commit nothing ("replaced"). For a Redis
+ * store, which keeps its files itself: "elsewhere", as from store_backup_info. 1 done; 0 it is
+ * not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault point:
+ * "store-mend".
  */
-struct store_mended {
+struct store_restored {
 	char aside[4200];		/* where the damaged file is */
 	int64_t backup_at;		/* when the backup was made, ms since 1970 */
 };
-int store_mend(const char *url, const char *dir, struct store_mended *out, struct err *e);
+int store_restore(const char *url, const char *dir, struct store_restored *out, struct err *e);
 
 /*
- * The newest backup. `late`: it is so much older than the last commit that one of the commits since should have made another; commits do not
- * fail of that. 1; 0 there is none; -1 with err, "corrupt": it is damaged. For reading alone.
+ * The newest backup. `late`: it is so much older than the last commit that one of the commits
+ * since should have made another; commits do not fail of that. 1; 0 there is none; -1 with err,
+ * "corrupt": it is damaged. For reading alone.
  */
 struct store_backup {
 	int64_t at;			/* when it was made, ms since 1970 */
 	bool late;
 };
-int store_backup(const char *url, const char *dir, struct store_backup *out, struct err *e);
+int store_backup_info(const char *url, const char *dir, struct store_backup *out, struct err *e);
 
 /* The host whose own records are seen; "": the store is one machine's alone. */
 const char *store_host(const struct store *s);
 
 /*
- * A store over another one, which it takes over, and leaves as it is: what is committed is seen by this one alone, in memory, and gone
- * with it. For what would be done. That no other process changes what lies under it meanwhile is not promised.
+ * A store over another one, which it takes over, and leaves as it is: what is committed is seen
+ * by this one alone, in memory, and gone with it. For what would be done. That no other process
+ * changes what lies under it meanwhile is not promised.
  */
-struct store *store_dry(struct store *under);
+struct store *store_overlay(struct store *under);
 
 /* The store's clock, ms since 1970: Redis's own, so that leases are the same for all who share it. */
 int64_t store_now(struct store *s);
 /* This moment, its wall clock being the store's. s may be NULL. */
-void store_moment(struct store *s, struct moment *m);
+void store_timestamp(struct store *s, struct timestamp *m);
 
 /* 1 found, 0 absent, -1 err. */
 int store_get(struct store *s, const char *key, struct record *out, struct err *e);
 
 /*
- * Records whose key starts with prefix, in key order, after the key `after` (NULL: from the start), with this tag (NULL: any), at most
- * limit (0: 1000).
+ * Records whose key starts with prefix, in key order, after the key `after` (NULL: from the
+ * start), with this tag (NULL: any), at most limit (0: 1000).
  */
-int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit, struct records *out, struct err *e);
+int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct err *e);
 
 /*
- * All of them, in key order, a page at a time, so that any number of them costs bounded memory. `row` may read the store, but not change
- * what is scanned, and keeps nothing of the record. A value other than 0 ends it and is returned; -1 with err when the store fails.
+ * All of them, in key order, a page at a time, so that any number of them costs bounded memory.
+ * `row` may read the store, but not change what is scanned, and keeps nothing of the record. A
+ * value other than 0 ends it and is returned; -1 with err when the store fails.
  */
-int store_each(struct store *s, const char *prefix, const char *tag, int (*row)(const struct record *r, void *arg, struct err *e), void *arg,
-    struct err *e);
+int store_each(struct store *s, const char *prefix, const char *tag,
+    int (*row)(const struct record *r, void *arg, struct err *e), void *arg, struct err *e);
 
 /*
- * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in a commit once. UNKNOWN: the change was
- * written but its durability could not be confirmed; ERROR: it was not made, for certain. After either one by a failing disk the store
- * answers every further call with an error (name "io"): what the process has cached proves nothing any more. Fault points:
- * "store-create", "store-migrate", "store-commit", "store-committed", "store-backup". "replaced" (GT_AGAIN): see store_mend; Redis's data
- * was flushed, or is another's. Of Redis, UNKNOWN means that the connection broke and for 10 s no other one could tell by the id of the
- * commit whether it was made; the next call connects again. Where another one can tell, the answer is certain, and a commit that got lost
- * is sent again.
+ * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in
+ * a commit once. UNKNOWN: the change was written but its durability could not be confirmed;
+ * ERROR: it was not made, for certain. After either one by a failing disk the store answers every
+ * further call with an error (name "io"): what the process has cached proves nothing any more.
+ * Fault points: "store-create", "store-migrate", "store-commit", "store-committed",
+ * "store-backup". "replaced" (GT_AGAIN): see store_restore; Redis's data was flushed, or is
+ * another's. Of Redis, UNKNOWN means that the connection broke and for 10 s no other one could
+ * tell by the id of the commit whether it was made; the next call connects again. Where another
+ * one can tell, the answer is certain, and a commit that got lost is sent again.
  */
 enum commit store_commit(struct store *s, const struct change *changes, size_t n, struct err *e);
 
 /*
- * For a verb that reads and commits at once what follows from it: no other process commits until store_let_go, where the backend can
- * promise that (Redis cannot), and so the commit is no conflict. A help, no fence: the change still names the version that was read.
- * Short, never twice at a time, and without a fork: the child would hold it on. -1 with err: "locked".
+ * For a verb that reads and commits at once what follows from it: no other process commits until
+ * store_unlock, where the backend can promise that (Redis cannot), and so the commit is no
+ * conflict. A help, no fence: the change still names the version that was read. Short, never
+ * twice at a time, and without a fork: the child would hold it on. -1 with err: "locked".
  */
-int store_hold(struct store *s, struct err *e);
-void store_let_go(struct store *s);
+int store_lock(struct store *s, struct err *e);
+void store_unlock(struct store *s);
 
 /*
- * Calls `found` for each key "PREFIX…SUFFIX" (plain words) at which another program keeps a text, where a record of ours would stand: no other
- * call sees it. A key may be told twice while somebody writes. Looks through all keys of Redis's database, a thousand at a time; in SQLite
+ * Calls `found` for each key "PREFIX…SUFFIX" (plain words) at which another program keeps a text,
+ * where a record of ours would stand: no other call sees it. A key may be told twice while
+ * somebody writes. Looks through all keys of Redis's database, a thousand at a time; in SQLite
  * there are none.
  */
-int store_strangers(struct store *s, const char *prefix, const char *suffix, void (*found)(const char *key, void *arg), void *arg, struct err *e);
+int store_foreign_keys(struct store *s, const char *prefix, const char *suffix,
+    void (*found)(const char *key, void *arg), void *arg, struct err *e);
 
-void record_release(struct record *r);
-void records_release(struct records *r);
+void store_record_release(struct record *r);
+void store_records_release(struct records *r);
 
 #endif

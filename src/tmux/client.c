@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,15 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tmux/client.h"
-#include "tmux/quote.h"
+#include "tmux/tmux.h"
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/spawn.h"
+#include "config/trust.h"
 #include "base/utf8.h"
 
 #define MAX_ARGS 32
+#define PROBE "$_"
 
 extern char **environ;
 
@@ -39,11 +41,25 @@ tmux_socket_path(const struct tmux *t)
 
 	if (strchr(t->socket, '/') != NULL)
 		return xstrdup(t->socket);
-	return xasprintf("%s/tmux-%u/%s", dir != NULL && *dir != '\0' ? dir : "/tmp", (unsigned)getuid(), t->socket);
+	return xasprintf(
+	    "%s/tmux-%u/%s", dir != NULL && *dir != '\0' ? dir : "/tmp", (unsigned)getuid(), t->socket);
+}
+
+int
+tmux_number(const char *version)
+{
+	int major = 0, minor = 0, at = 0;
+
+	while (*version != '\0' && !isdigit((unsigned char)*version))
+		version++;
+	if (sscanf(version, "%3d.%3d%n", &major, &minor, &at) < 2)
+		return 0;
+	return major * 10000 + minor * 100 +
+	    (version[at] >= 'a' && version[at] <= 'z' ? version[at] - 'a' + 1 : 0);
 }
 
 void
-batch_init(struct batch *b)
+tmux_batch_init(struct tmux_batch *b)
 {
 	memset(b, 0, sizeof *b);
 	buf_init(&b->text);
@@ -53,32 +69,36 @@ batch_init(struct batch *b)
 }
 
 void
-batch_release(struct batch *b)
+tmux_batch_release(struct tmux_batch *b)
 {
 	buf_wipe(&b->text);
 	buf_wipe(&b->out);
 	buf_release(&b->errout);
+	free(b->raw);
 	free(b->from);
 	free(b->to);
+	b->raw = NULL;
 	b->from = b->to = NULL;
 }
 
-size_t
-batch_addv(struct batch *b, const char *const *argv)
+static size_t
+tmux_batch_addv(struct tmux_batch *b, const char *const *argv)
 {
 	for (size_t i = 0; argv[i] != NULL; i++) {
 		if (i > 0)
 			buf_chr(&b->text, ' ');
 		quote_arg(&b->text, argv[i]);
 	}
-	buf_fmt(&b->text, "\ndisplay-message -p '%s %zu'\n", b->nonce, b->n);
+	buf_fmt(&b->text, "\ndisplay-message -p '" PROBE "%s %zu'\n", b->nonce, b->n);
 	if (b->each != NULL)
 		buf_str(&b->text, "run-shell -d 0\n");
+	b->raw = vec_room(b->raw, b->n, &b->cap, sizeof *b->raw);
+	b->raw[b->n] = strcmp(argv[0], "capture-pane") == 0;
 	return b->n++;
 }
 
 static size_t
-addva(struct batch *b, const char *name, va_list ap)
+add_va(struct tmux_batch *b, const char *name, va_list ap)
 {
 	const char *argv[MAX_ARGS + 1];
 	size_t n = 0;
@@ -89,22 +109,45 @@ addva(struct batch *b, const char *name, va_list ap)
 		argv[n++] = a;
 	}
 	argv[n] = NULL;
-	return batch_addv(b, argv);
+	return tmux_batch_addv(b, argv);
 }
 
 size_t
-batch_add(struct batch *b, const char *name, ...)
+tmux_batch_add(struct tmux_batch *b, const char *name, ...)
 {
 	va_list ap;
 	size_t i;
 
 	va_start(ap, name);
-	i = addva(b, name, ap);
+	i = add_va(b, name, ap);
 	va_end(ap);
 	return i;
 }
 
-/* A socket of another user may be fed by that user: what it prints would be believed, and what we send would be read. */
+/*
+ * Who may rename in the socket's directory can put another socket there before tmux opens it. In a sticky
+ * one, such as /tmp, our socket stays ours.
+ */
+static int
+check_directory(const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash == NULL ? xstrdup(".") : xstrndup(path, (size_t)(slash - path + 1));
+	int ret = trust_path(dir, TRUST_STICKY, e);
+
+	free(dir);
+	if (ret == 0)
+		return 0;
+	if (e != NULL)
+		e->code = GT_FAIL;
+	err_add(e, "the tmux socket %s is not used", path);
+	return err_hint(e, "chmod 700 its directory, or use a socket in a directory of your own");
+}
+
+/*
+ * A socket of another user may be fed by that user: what it prints would be believed, and what we
+ * send would be read.
+ */
 static int
 check_owner(const struct tmux *t, struct err *e)
 {
@@ -121,11 +164,14 @@ check_owner(const struct tmux *t, struct err *e)
 			ret = err_hint(e, "name the right socket with -L, or start the sessions first");
 		}
 	} else if (st.st_uid != geteuid()) {
-		err_set(e, GT_FAIL, "not-ours", "the tmux socket %s belongs to user %u, not to you", path, (unsigned)st.st_uid);
+		err_set(e, GT_FAIL, "not-ours", "the tmux socket %s belongs to user %u, not to you", path,
+		    (unsigned)st.st_uid);
 		ret = err_hint(e, "run gt-recover as that user");
 	} else if (!S_ISSOCK(st.st_mode)) {
 		err_set(e, GT_FAIL, "no-server", "%s is not a socket", path);
 		ret = err_hint(e, "name a tmux socket with -L");
+	} else {
+		ret = check_directory(path, e);
 	}
 	free(path);
 	return ret;
@@ -146,20 +192,39 @@ cannot_begin(const struct tmux *t, const char *said, struct err *e)
 		err_set(e, GT_FAIL, "denied", "the tmux socket %s may not be opened", t->socket);
 		err_hint(e, "it belongs to another user; run gt-recover as that user");
 	} else if (strstr(said, "server exited") != NULL || strstr(said, "lost server") != NULL) {
-		err_set(e, GT_FAIL, "server-lost", "the tmux server on socket %s died during the call", t->socket);
+		err_set(e, GT_FAIL, "server-lost", "the tmux server on socket %s died during the call",
+		    t->socket);
 		err_hint(e, "run gt-recover again; what was gathered so far is kept");
 	} else {
-		err_set(e, GT_FAIL, "tmux", "tmux on socket %s refused: %s", t->socket, words.len > 0 ? words.data : "(no reason given)");
+		err_set(e, GT_FAIL, "tmux", "tmux on socket %s refused: %s", t->socket,
+		    words.len > 0 ? words.data : "(no reason given)");
 	}
 	buf_release(&words);
 	return -1;
+}
+
+/*
+ * The output of a command ends where the line of its marker begins. A server that has put a
+ * backslash before the marker has put one before each such $ of the output, too.
+ */
+static void
+end_output(struct tmux_batch *b, size_t mark)
+{
+	size_t from = b->from[b->done], line = mark - strlen(PROBE);
+
+	if (line > from && b->out.data[line - 1] == '\\') {
+		line--;
+		if (!b->raw[b->done])
+			line = from + quote_undo_dollars(b->out.data + from, line - from);
+	}
+	b->to[b->done] = line;
 }
 
 /* Cuts what there is of the output at the markers. */
 static void
 split(void *arg)
 {
-	struct batch *b = arg;
+	struct tmux_batch *b = arg;
 	char mark[40];
 
 	while (b->done < b->n) {
@@ -172,8 +237,8 @@ split(void *arg)
 			b->looked = begun > b->looked ? begun : b->looked;
 			return;
 		}
-		b->to[b->done] = (size_t)(hit - b->out.data);
-		b->looked = b->to[b->done] + (size_t)len;
+		b->looked = (size_t)(hit - b->out.data) + (size_t)len;
+		end_output(b, (size_t)(hit - b->out.data));
 		if (++b->done < b->n)
 			b->from[b->done] = b->looked;
 		if (b->each != NULL)
@@ -181,7 +246,10 @@ split(void *arg)
 	}
 }
 
-/* Our own tmux surroundings would give commands a default target on another server. path: "PATH=…", or NULL for ours. */
+/*
+ * Our own tmux surroundings would give commands a default target on another server. path:
+ * "PATH=…", or NULL for ours.
+ */
 static const char **
 clean_environment(const char *path)
 {
@@ -225,13 +293,20 @@ tmux_version(struct buf *out, struct err *e)
 }
 
 int
-batch_run(struct tmux *t, struct batch *b, struct err *e)
+tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
 {
-	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket, "start-server", ";", "source-file", "-",
-	    NULL };
+	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket,
+		"start-server", ";", "source-file", "-", NULL };
 	const char **env;
-	struct spawn s = { .argv = argv, .in = b->text.data, .in_len = b->text.len, .out = &b->out, .errout = &b->errout,
-	    .max_out = (size_t)256 << 20, .timeout_ms = t->timeout_ms, .on_out = b->each != NULL ? split : NULL, .arg = b };
+	struct spawn s = { .argv = argv,
+		.in = b->text.data,
+		.in_len = b->text.len,
+		.out = &b->out,
+		.errout = &b->errout,
+		.max_out = (size_t)256 << 20,
+		.timeout_ms = t->timeout_ms,
+		.on_out = b->each != NULL ? split : NULL,
+		.arg = b };
 	struct err own = ERR_INIT;
 	int ret;
 
@@ -253,9 +328,12 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 	ret = spawn_run(&s, e);
 	free(env);
 	if (ret != 0 && strcmp(e->name, "timeout") == 0) {
-		err_set(e, GT_AGAIN, "server-silent", "the tmux server on socket %s did not answer within %d s",
-		    t->socket, t->timeout_ms / 1000);
-		return err_hint(e, "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try again");
+		err_set(e, GT_AGAIN, "server-silent",
+		    "the tmux server on socket %s did not answer within %d s", t->socket,
+		    t->timeout_ms / 1000);
+		return err_hint(e,
+		    "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try "
+		    "again");
 	}
 	if (ret != 0 && strcmp(e->name, "not-installed") == 0)
 		return no_tmux(e);
@@ -263,8 +341,10 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 		return -1;
 	b->status = s.status;
 	if (s.status > 128) {
-		err_set(e, GT_AGAIN, "server-silent", "tmux was ended by signal %d during a call to socket %s", s.status - 128, t->socket);
-		return err_hint(e, "whether the call took effect is not known; try again, gt-recover looks first");
+		err_set(e, GT_AGAIN, "server-silent",
+		    "tmux was ended by signal %d during a call to socket %s", s.status - 128, t->socket);
+		return err_hint(
+		    e, "whether the call took effect is not known; try again, gt-recover looks first");
 	}
 	split(b);
 	if (b->done == 0 && b->n > 0)
@@ -275,7 +355,7 @@ batch_run(struct tmux *t, struct batch *b, struct err *e)
 }
 
 const char *
-batch_out(const struct batch *b, size_t i, size_t *len)
+tmux_batch_output(const struct tmux_batch *b, size_t i, size_t *len)
 {
 	size_t n;
 
@@ -289,7 +369,7 @@ batch_out(const struct batch *b, size_t i, size_t *len)
 }
 
 bool
-batch_failed(const struct batch *b, const char **why)
+tmux_batch_failed(const struct tmux_batch *b, const char **why)
 {
 	if (why != NULL)
 		*why = b->errout.len > 0 ? b->errout.data : "";
@@ -297,12 +377,12 @@ batch_failed(const struct batch *b, const char **why)
 }
 
 int
-batch_error(const struct batch *b, const char *name, struct err *e)
+tmux_batch_error(const struct tmux_batch *b, const char *name, struct err *e)
 {
 	struct buf words = BUF_INIT;
 	const char *why;
 
-	if (!batch_failed(b, &why))
+	if (!tmux_batch_failed(b, &why))
 		return 0;
 	utf8_escape(&words, why, strcspn(why, "\n"), 200);
 	err_set(e, GT_FAIL, "tmux", "tmux %s: %s", name, words.data);
@@ -313,24 +393,24 @@ batch_error(const struct batch *b, const char *name, struct err *e)
 int
 tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char *name, ...)
 {
-	struct batch b;
+	struct tmux_batch b;
 	const char *text;
 	va_list ap;
 	size_t n;
 	int ret;
 
-	batch_init(&b);
+	tmux_batch_init(&b);
 	b.mutates = mutates;
 	va_start(ap, name);
-	addva(&b, name, ap);
+	add_va(&b, name, ap);
 	va_end(ap);
-	ret = batch_run(t, &b, e);
+	ret = tmux_batch_run(t, &b, e);
 	if (ret == 0)
-		ret = batch_error(&b, name, e);
+		ret = tmux_batch_error(&b, name, e);
 	if (ret == 0 && out != NULL) {
-		text = batch_out(&b, 0, &n);
+		text = tmux_batch_output(&b, 0, &n);
 		buf_add(out, text, n);
 	}
-	batch_release(&b);
+	tmux_batch_release(&b);
 	return ret;
 }

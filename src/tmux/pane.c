@@ -2,25 +2,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmux/pane.h"
-#include "tmux/client.h"
+#include "tmux/tmux.h"
 #include "base/clock.h"
 #include "base/err.h"
 
 /*
- * One field a line of this table. Each field of each pane is printed behind "NONCE field-number ", so that whatever stands in a path or a
- * title (newlines too) cannot be taken for another field.
+ * One field a line of this table. Each field of each pane is printed behind "NONCE field-number
+ * ", so that whatever stands in a path or a title (newlines too) cannot be taken for another
+ * field.
+ *
+ * QUOTED: a path may hold control characters, which tmux prints as they are up to 3.3a and as
+ * \033 from 3.4 on. q: doubles each backslash of the path itself, so that the two can be told
+ * apart.
  */
-enum field_type { TEXT, NUMBER, FLAG };
+enum field_type { TEXT, QUOTED, NUMBER, FLAG };
 
-#define FIELD(member, type, format) { offsetof(struct pane, member), sizeof(((struct pane *)0)->member), type, format }
+/* Options of a pane that was reset. */
+#define RESET "@gt-recover-reset"
+#define KEPT "@gt-recover-kept"
+
+#define FIELD(member, type, format)                                                                          \
+	{ offsetof(struct pane, member), sizeof(((struct pane *)0)->member), type, format }
 
 static const struct {
 	size_t offset, size;
 	enum field_type type;
 	const char *format;
 } fields[] = {
-	FIELD(socket_path, TEXT, "#{socket_path}"),
+	FIELD(socket_path, QUOTED, "#{q:socket_path}"),
 	FIELD(server_pid, NUMBER, "#{pid}"),
 	FIELD(server_start, NUMBER, "#{start_time}"),
 	FIELD(session, TEXT, "#{session_name}"),
@@ -34,7 +43,6 @@ static const struct {
 	FIELD(dead_time, NUMBER, "#{pane_dead_time}"),
 	FIELD(activity, NUMBER, "#{window_activity}"),
 	FIELD(session_created, NUMBER, "#{session_created}"),
-	FIELD(attached, NUMBER, "#{session_attached}"),
 	FIELD(width, NUMBER, "#{pane_width}"),
 	FIELD(height, NUMBER, "#{pane_height}"),
 	FIELD(history_size, NUMBER, "#{history_size}"),
@@ -44,12 +52,16 @@ static const struct {
 	FIELD(cursor_y, NUMBER, "#{cursor_y}"),
 	FIELD(alternate, FLAG, "#{alternate_on}"),
 	FIELD(in_mode, FLAG, "#{pane_in_mode}"),
+	FIELD(scrolled, NUMBER, "#{scroll_position}"),
+	FIELD(version, TEXT, "#{version}"),
+	FIELD(reset_pid, NUMBER, "#{" RESET "}"),
+	FIELD(kept, TEXT, "#{" KEPT "}"),
 	FIELD(remain_on_exit, TEXT, "#{remain-on-exit}"),
 	FIELD(dead_line, TEXT, "#{?pane_dead,#{E:remain-on-exit-format},}"),
 	FIELD(command, TEXT, "#{pane_current_command}"),
 	FIELD(start_command, TEXT, "#{pane_start_command}"),
-	FIELD(start_path, TEXT, "#{pane_start_path}"),
-	FIELD(path, TEXT, "#{pane_current_path}"),
+	FIELD(start_path, QUOTED, "#{q:pane_start_path}"),
+	FIELD(path, QUOTED, "#{q:pane_current_path}"),
 	FIELD(tty, TEXT, "#{pane_tty}"),
 	FIELD(title, TEXT, "#{pane_title}"),
 	FIELD(window_name, TEXT, "#{window_name}"),
@@ -57,6 +69,26 @@ static const struct {
 };
 
 #define N_FIELDS (sizeof fields / sizeof fields[0])
+
+/*
+ * Last key, attach, and the pane that gets the keys; the window where that may be any of its
+ * panes: they are synchronized, or the client has an active pane of its own, which no format
+ * tells (3.3a).
+ */
+static const char client_format[] = "#{?client_readonly,0,#{client_activity}} #{client_created} "
+    "#{?#{||:#{pane_synchronized},#{m:*active-pane*,#{client_flags}}},#{window_id},#{pane_id}}";
+
+static char *
+unquote(const char *text, size_t n)
+{
+	char *quoted = xstrndup(text, n);
+	struct buf b = BUF_INIT;
+
+	quote_stored(&b, quoted);
+	explicit_bzero(quoted, n);
+	free(quoted);
+	return buf_detach(&b);
+}
 
 static void
 put_field(struct pane *p, size_t i, const char *text, size_t n)
@@ -67,6 +99,10 @@ put_field(struct pane *p, size_t i, const char *text, size_t n)
 
 	if (fields[i].type == TEXT) {
 		*(char **)(void *)at = xstrndup(text, n);
+		return;
+	}
+	if (fields[i].type == QUOTED) {
+		*(char **)(void *)at = unquote(text, n);
 		return;
 	}
 	snprintf(digits, sizeof digits, "%.*s", (int)(n < 20 ? n : 20), text);
@@ -115,7 +151,7 @@ void
 pane_release(struct pane *p)
 {
 	for (size_t i = 0; i < N_FIELDS; i++)
-		if (fields[i].type == TEXT) {
+		if (fields[i].type == TEXT || fields[i].type == QUOTED) {
 			char **s = (char **)(void *)((char *)p + fields[i].offset);
 
 			if (*s != NULL)
@@ -132,7 +168,7 @@ pane_release(struct pane *p)
 }
 
 void
-panes_release(struct panes *p)
+pane_list_release(struct panes *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		pane_release(&p->v[i]);
@@ -140,9 +176,20 @@ panes_release(struct panes *p)
 	memset(p, 0, sizeof *p);
 }
 
+static char *
+variable(const char *name, size_t name_len, const char *quoted, size_t n)
+{
+	char *value = unquote(quoted, n), *both = xasprintf("%.*s%s", (int)name_len, name, value);
+
+	explicit_bzero(value, strlen(value));
+	free(value);
+	return both;
+}
+
 /*
- * `show-environment -s` prints  NAME="value"; export NAME;  with \ before $ ` " and \ : the only form in which a value with a newline
- * cannot pose as another variable.
+ * `show-environment -s` prints  NAME="value"; export NAME;  with \ before $ ` " and \ : the only
+ * form in which a value with a newline cannot pose as another variable. tmux 3.4 and later print
+ * control characters as \033.
  */
 static void
 read_env(struct pane *p, const char *text, size_t n)
@@ -150,20 +197,16 @@ read_env(struct pane *p, const char *text, size_t n)
 	size_t cap = 0, i = 0;
 
 	while (i < n) {
-		size_t name = i;
-		struct buf b = BUF_INIT;
+		size_t name = i, value;
 
 		while (i < n && text[i] != '=' && text[i] != '\n')
 			i++;
 		if (i + 1 < n && text[i] == '=' && text[i + 1] == '"') {
-			buf_add(&b, text + name, i + 1 - name);
-			for (i += 2; i < n && text[i] != '"'; i++) {
-				if (text[i] == '\\' && i + 1 < n)
-					i++;
-				buf_chr(&b, text[i]);
-			}
+			value = i += 2;
+			while (i < n && text[i] != '"')
+				i += text[i] == '\\' && i + 1 < n ? 2 : 1;
 			p->env = vec_room(p->env, p->n_env, &cap, sizeof *p->env);
-			p->env[p->n_env++] = buf_detach(&b);
+			p->env[p->n_env++] = variable(text + name, value - 1 - name, text + value, i - value);
 		}
 		while (i < n && text[i] != '\n')
 			i++;
@@ -172,44 +215,69 @@ read_env(struct pane *p, const char *text, size_t n)
 }
 
 int
-panes_environ(struct tmux *t, struct panes *list, size_t first, struct err *e)
+pane_list_environ(struct tmux *t, struct panes *list, size_t first, struct err *e)
 {
-	struct batch b;
+	struct tmux_batch b;
 	int ret;
 
 	if (first == list->n)
 		return 0;
-	batch_init(&b);
+	tmux_batch_init(&b);
 	for (size_t i = first; i < list->n; i++)
-		batch_add(&b, "show-environment", "-s", "-t", list->v[i].session_id, NULL);
-	ret = batch_run(t, &b, e);
+		tmux_batch_add(&b, "show-environment", "-s", "-t", list->v[i].session_id, NULL);
+	ret = tmux_batch_run(t, &b, e);
 	for (size_t i = first; ret == 0 && i < list->n; i++) {
 		size_t n;
-		const char *text = batch_out(&b, i - first, &n);
+		const char *text = tmux_batch_output(&b, i - first, &n);
 
 		if (text != NULL)
 			read_env(&list->v[i], text, n);
 	}
-	batch_release(&b);
+	tmux_batch_release(&b);
 	return ret;
+}
+
+/* text: a line of client_format for each client. */
+static void
+read_clients(const char *text, size_t n, struct panes *list, size_t first)
+{
+	char *lines = xstrndup(text, n), *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		long long typed, attached;
+		char target[32];
+
+		if (sscanf(line, "%lld %lld %31s", &typed, &attached, target) != 3 || typed <= attached)
+			continue;
+		for (size_t i = first; i < list->n; i++) {
+			struct pane *p = &list->v[i];
+
+			if (strcmp(p->id, target) != 0 && strcmp(p->window_id, target) != 0)
+				continue;
+			p->typed = typed > p->typed ? typed : p->typed;
+		}
+	}
+	free(lines);
 }
 
 static int
 list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 {
 	struct buf format = BUF_INIT;
-	struct batch b;
-	size_t i, n, at = 0;
+	struct tmux_batch b;
+	size_t i, clients, n, at = 0, first = out->n;
 	const char *text;
 	int ret;
 
-	batch_init(&b);
+	tmux_batch_init(&b);
 	make_format(&format, b.nonce);
 	if (wake)
-		batch_add(&b, "run-shell", "-b", "true", NULL);	/* without -b it can hang for good in 3.3a */
-	i = batch_add(&b, "list-panes", "-a", "-F", format.data, NULL);
-	ret = batch_run(t, &b, e);
-	text = ret == 0 ? batch_out(&b, i, &n) : NULL;
+		/* without -b it can hang for good in 3.3a */
+		tmux_batch_add(&b, "run-shell", "-b", "true", NULL);
+	i = tmux_batch_add(&b, "list-panes", "-a", "-F", format.data, NULL);
+	clients = tmux_batch_add(&b, "list-clients", "-F", client_format, NULL);
+	ret = tmux_batch_run(t, &b, e);
+	text = ret == 0 ? tmux_batch_output(&b, i, &n) : NULL;
 	while (text != NULL) {
 		struct pane p = { .pid = 0 };
 
@@ -221,7 +289,10 @@ list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
 		out->v[out->n++] = p;
 	}
-	batch_release(&b);
+	text = ret == 0 ? tmux_batch_output(&b, clients, &n) : NULL;
+	if (text != NULL)
+		read_clients(text, n, out, first);
+	tmux_batch_release(&b);
 	buf_release(&format);
 	return ret;
 }
@@ -242,7 +313,7 @@ any_end_unknown(const struct panes *list, size_t first)
 }
 
 int
-panes_look(struct tmux *t, struct panes *out, struct err *e)
+pane_list_bare(struct tmux *t, struct panes *out, struct err *e)
 {
 	size_t first = out->n;
 	int64_t until = clock_mono_ms() + 1000;
@@ -260,20 +331,21 @@ panes_look(struct tmux *t, struct panes *out, struct err *e)
 }
 
 int
-panes_list(struct tmux *t, struct panes *out, struct err *e)
+pane_list(struct tmux *t, struct panes *out, struct err *e)
 {
 	size_t first = out->n;
 
-	return panes_look(t, out, e) == 0 ? panes_environ(t, out, first, e) : -1;
+	return pane_list_bare(t, out, e) == 0 ? pane_list_environ(t, out, first, e) : -1;
 }
 
 static int
-pick(struct panes *list, const struct pane *was, struct pane *now)
+pick_same(struct panes *list, const struct pane *was, struct pane *now)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		struct pane *p = &list->v[i];
 
-		if (strcmp(p->id, was->id) != 0 || p->server_pid != was->server_pid || p->server_start != was->server_start)
+		if (strcmp(p->id, was->id) != 0 || p->server_pid != was->server_pid ||
+		    p->server_start != was->server_start)
 			continue;
 		*now = *p;
 		list->v[i] = list->v[--list->n];
@@ -283,7 +355,7 @@ pick(struct panes *list, const struct pane *was, struct pane *now)
 }
 
 int
-pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err *e)
+pane_reread(struct tmux *t, const struct pane *was, struct pane *now, struct err *e)
 {
 	int64_t until = clock_mono_ms() + 1000;
 
@@ -291,9 +363,10 @@ pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err 
 		struct panes list = { .n = 0 };
 		int ret = list_once(t, wake, &list, e);
 
-		if (ret == 0 && pick(&list, was, now) != 0)
-			ret = err_set(e, GT_FAIL, "gone", "pane %s of the tmux server on socket %s is gone", was->id, t->socket);
-		panes_release(&list);
+		if (ret == 0 && pick_same(&list, was, now) != 0)
+			ret = err_set(e, GT_FAIL, "gone", "pane %s of the tmux server on socket %s is gone",
+			    was->id, t->socket);
+		pane_list_release(&list);
 		if (ret != 0 || !end_unknown(now) || clock_mono_ms() >= until)
 			return ret;
 		pane_release(now);
@@ -304,7 +377,80 @@ pane_again(struct tmux *t, const struct pane *was, struct pane *now, struct err 
 void
 pane_guard(struct buf *out, const struct pane *p)
 {
-	buf_fmt(out, "#{==:#{pid} #{start_time},%lld %lld}", (long long)p->server_pid, (long long)p->server_start);
+	buf_fmt(out, "#{==:#{pid} #{start_time},%lld %lld}", (long long)p->server_pid,
+	    (long long)p->server_start);
+}
+
+bool
+pane_is_reset(const struct pane *p)
+{
+	return p->dead && p->reset_pid > 0 && p->reset_pid == p->pid;
+}
+
+bool
+pane_has_fault(const struct pane *p)
+{
+	int n = tmux_number(p->version);
+
+	if (*p->version == '\0')
+		return false;
+	/* what came before 3.5 was called next-3.5 */
+	return n == 0 || (n >= 30300 && n < 30500) || strcmp(p->version, "next-3.5") == 0;
+}
+
+bool
+pane_may_miss_death(const struct pane *p)
+{
+	int n = tmux_number(p->version);
+
+	return *p->version != '\0' && (n == 0 || (n >= 30300 && n < 30600));
+}
+
+bool
+pane_exposed(const struct pane *p)
+{
+	return p->dead && !pane_is_reset(p) && pane_has_fault(p);
+}
+
+static void
+add_words(struct buf *out, const char *const *argv)
+{
+	buf_str(out, out->len > 0 ? "; " : "");
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		quote_arg(out, argv[i]);
+		buf_chr(out, ' ');
+	}
+}
+
+#define WORDS(out, ...) add_words(out, (const char *const[]){ __VA_ARGS__, NULL })
+
+size_t
+pane_reset(struct tmux_batch *b, const struct pane *p, const char *kept)
+{
+	struct buf guard = BUF_INIT, commands = BUF_INIT;
+	char pid[24], rows[24];
+	size_t i;
+
+	snprintf(pid, sizeof pid, "%lld", (long long)p->pid);
+	snprintf(rows, sizeof rows, "%lld", (long long)p->height + p->scrolled);
+	buf_str(&guard, "#{&&:");
+	pane_guard(&guard, p);
+	buf_fmt(&guard, ",#{&&:#{pane_dead},#{&&:#{==:#{pane_pid},%s},#{!=:#{" RESET "},%s}}}}", pid, pid);
+	/* beneath another mode the rows would not go into the history */
+	WORDS(&commands, "copy-mode", "-q", "-t", p->id);
+	WORDS(&commands, "set-option", "-p", "-t", p->id, KEPT, kept);
+	WORDS(&commands, "set-option", "-p", "-t", p->id, RESET, pid);
+	WORDS(&commands, "send-keys", "-R", "-t", p->id);
+	WORDS(&commands, "display-message", "-p", PANE_WAS_RESET);
+	if (!p->alternate) {
+		WORDS(&commands, "copy-mode", "-t", p->id);
+		WORDS(&commands, "send-keys", "-X", "-t", p->id, "goto-line", rows);
+	}
+	i = tmux_batch_add(
+	    b, "if-shell", "-F", "-t", p->id, guard.data, commands.data, "display-message -p another", NULL);
+	buf_release(&commands);
+	buf_release(&guard);
+	return i;
 }
 
 const char *

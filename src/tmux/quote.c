@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmux/quote.h"
+#include "tmux/tmux.h"
 #include "base/buf.h"
 
 void
@@ -34,7 +34,9 @@ quote_format(struct buf *out, const char *text)
 void
 quote_sh(struct buf *out, const char *arg)
 {
-	if (*arg != '\0' && strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,") == strlen(arg)) {
+	if (*arg != '\0' &&
+	    strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,") ==
+		strlen(arg)) {
 		buf_str(out, arg);
 		return;
 	}
@@ -49,19 +51,19 @@ quote_sh(struct buf *out, const char *arg)
 }
 
 static bool
-octal(char c)
+is_octal(char c)
 {
 	return c >= '0' && c <= '7';
 }
 
 /* One vis(3) escape behind its backslash. Returns how many bytes it took. */
 static size_t
-unvis(struct buf *out, const char *p)
+decode_vis(struct buf *out, const char *p)
 {
 	static const char names[] = "nrbavtfsE", codes[] = "\n\r\b\a\v\t\f \033";
 	const char *at;
 
-	if (octal(p[0]) && octal(p[1]) && octal(p[2])) {
+	if (is_octal(p[0]) && is_octal(p[1]) && is_octal(p[2])) {
 		buf_chr(out, (char)((p[0] - '0') * 64 + (p[1] - '0') * 8 + (p[2] - '0')));
 		return 3;
 	}
@@ -75,7 +77,7 @@ unvis(struct buf *out, const char *p)
 }
 
 void
-quote_given(struct buf *out, const char *stored)
+quote_stored(struct buf *out, const char *stored)
 {
 	for (const char *p = stored; *p != '\0'; p++) {
 		size_t len = out->len;
@@ -84,10 +86,27 @@ quote_given(struct buf *out, const char *stored)
 			buf_chr(out, *p);
 			continue;
 		}
-		p += unvis(out, p + 1);
+		p += decode_vis(out, p + 1);
 		if (out->len > len && out->data[out->len - 1] == '\0')
 			buf_cut(out, len);
 	}
+}
+
+static bool
+named(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '{';
+}
+
+size_t
+quote_undo_dollars(char *text, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (text[i] != '\\' || n - i < 3 || text[i + 1] != '$' || !named(text[i + 2]))
+			text[k++] = text[i];
+	return k;
 }
 
 /* One argument at *text, which is moved behind it. */
@@ -101,7 +120,7 @@ take_arg(const char **text, struct buf *out)
 		if (quote != '\0' ? *p == quote : *p == ' ')
 			break;
 		if (*p == '\\')
-			p += 1 + unvis(out, p + 1);
+			p += 1 + decode_vis(out, p + 1);
 		else
 			buf_chr(out, *p++);
 	}

@@ -1,7 +1,9 @@
 /*
- * measure RUNS INPUT COMMAND... -- COMMAND...: runs both commands so many times in turn, so that a busy moment of the machine hits both, with
- * INPUT as their standard input. Prints the medians, a line a command: wall clock and processor time in microseconds (of the command
- * and of what it had run), peak resident memory in KiB. The output is read through a pipe and thrown away, as a caller would read it.
+ * measure RUNS INPUT COMMAND... -- COMMAND...: runs both commands so many times in turn, so that
+ * a busy moment of the machine hits both, with INPUT as their standard input. Prints the medians,
+ * a line a command: wall clock and processor time in microseconds (of the command and of what it
+ * had run), peak resident memory in KiB. The output is read through a pipe and thrown away, as a
+ * caller would read it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,7 +80,8 @@ run_once(const char *input, char **command, struct results *to, int i)
 		return -1;
 	}
 	to->wall[i] = now_us() - begin;
-	to->cpu[i] = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+	to->cpu[i] = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec +
+	    used.ru_stime.tv_usec;
 	to->rss[i] = used.ru_maxrss;
 	return 0;
 }
@@ -97,9 +100,11 @@ main(int argc, char **argv)
 	}
 	argv[second++] = NULL;
 	for (int i = 0; i < runs; i++)
-		if (run_once(argv[2], argv + 3, &results[0], i) != 0 || run_once(argv[2], argv + second, &results[1], i) != 0)
+		if (run_once(argv[2], argv + 3, &results[0], i) != 0 ||
+		    run_once(argv[2], argv + second, &results[1], i) != 0)
 			return 1;
 	for (int i = 0; i < 2; i++)
-		printf("%ld %ld %ld\n", median(results[i].wall, runs), median(results[i].cpu, runs), median(results[i].rss, runs));
+		printf("%ld %ld %ld\n", median(results[i].wall, runs), median(results[i].cpu, runs),
+		    median(results[i].rss, runs));
 	return 0;
 }

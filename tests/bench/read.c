@@ -7,16 +7,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/exchange.h"
-#include "context/merge.h"
-#include "context/screen.h"
-#include "context/style.h"
-#include "context/transcript.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
+#include "transcript/transcript.h"
 #include "scrub/scrub.h"
 
 /*
- * read SCREEN TRANSCRIPT ROOM: a pane's text (as capture-pane -e gives it) and a transcript's newest ROOM bytes of words (0: all) into one
- * conversation, "-" for one that is not there. Prints how many exchanges it has and how many bytes of the transcript were read.
+ * read SCREEN TRANSCRIPT ROOM: a pane's text (as capture-pane -e gives it) and a transcript's
+ * newest ROOM bytes of words (0: all) into one conversation, "-" for one that is not there.
+ * Prints how many exchanges it has and how many bytes of the transcript were read.
  */
 
 /* Bytes that this process has read. */
@@ -53,13 +52,13 @@ main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	if (strcmp(argv[1], "-") != 0) {
-		struct style *style;
+		struct sgr_rows *style;
 
 		if (io_read_file(argv[1], (size_t)1 << 30, &text, &e) != 0)
 			return fail(&e);
-		style = style_strip(&text);
+		style = sgr_strip(&text);
 		screen_read_bytes(text.data, text.len, style, 0, "claude", &screen);
-		style_free(style);
+		sgr_free(style);
 		buf_release(&text);
 	}
 	if (strcmp(argv[2], "-") != 0) {
@@ -67,12 +66,13 @@ main(int argc, char **argv)
 		if (s == NULL)
 			return fail(&e);
 		before = bytes_read();
-		if (transcript_read(argv[2], "claude", s, (size_t)strtoull(argv[3], NULL, 10), &record, &e) != 0)
+		if (transcript_read(argv[2], "claude", s, (size_t)strtoull(argv[3], NULL, 10), &record, &e) !=
+		    0)
 			return fail(&e);
 		before = bytes_read() - before;
 		scrub_free(s);
 	}
-	merge(&record, NULL, &screen, &all);
+	conversation_merge(&record, NULL, &screen, &all);
 	printf("%zu %ld\n", all.n, before);
 	conversation_release(&all);
 	return 0;

@@ -1,7 +1,8 @@
 /*
  * Makes a store of runs and agents, for startup to go through:
- *   startup DIR OPEN FINISHED AGENTS	DIR: an empty state directory; OPEN runs that are running, with their sessions, FINISHED completed ones,
- *					and AGENTS suspended agents, nine of ten below the one before
+ *   startup DIR OPEN FINISHED AGENTS        DIR: an empty state directory; OPEN runs that are
+ *   running, with their sessions, FINISHED completed ones,
+ * 					and AGENTS suspended agents, nine of ten below the one before
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/moment.h"
-#include "ledger/run.h"
-#include "ledger/run_session.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
+#include "base/timestamp.h"
+#include "records/runs/runs.h"
+#include "records/agents/agents.h"
 #include "store/store.h"
 
 #define BATCH 10000
@@ -39,20 +38,31 @@ commit(struct batch *b)
 }
 
 static void
-add(struct batch *b, int i, enum run_state state, const struct moment *now)
+add(struct batch *b, int i, enum run_state state, const struct timestamp *now)
 {
 	char id[32], session[32];
 	struct run r = {
-		.id = id, .session_id = session, .type = (char *)(uintptr_t)"START_SESSION", .runner_id = (char *)(uintptr_t)"runner-one",
-		.prompt = (char *)(uintptr_t)"Go through the open issues, take the oldest one that nobody works at, and mend it.",
-		.created_at = now->wall_ms - 9000, .claimed_at = now->wall_ms - 8000, .started_at = now->wall_ms - 7000, .entered = *now,
+		.id = id,
+		.session_id = session,
+		.type = (char *)(uintptr_t)"START_SESSION",
+		.runner_id = (char *)(uintptr_t)"runner-one",
+		.prompt = (char *)(uintptr_t)"Go through the open issues, take the oldest one that nobody "
+					     "works at, and mend it.",
+		.created_at = now->wall_ms - 9000,
+		.claimed_at = now->wall_ms - 8000,
+		.started_at = now->wall_ms - 7000,
+		.entered = *now,
 	};
-	struct run_session x = { .id = session, .run_id = id, .execution_mode = (char *)(uintptr_t)"sync", .created_at = r.created_at };
+	struct run_session x = { .id = session,
+		.run_id = id,
+		.execution_mode = (char *)(uintptr_t)"sync",
+		.created_at = r.created_at };
 	char *key, *value;
 
 	snprintf(id, sizeof id, "run_%012d", i);
 	snprintf(session, sizeof session, "ses_%012d", i);
-	b->c[b->n++] = (struct change){ CHANGE_PUT, xasprintf("run:%s", id), STORE_ABSENT, run_state_name(state), run_json(&r) };
+	b->c[b->n++] = (struct change){ CHANGE_PUT, xasprintf("run:%s", id), STORE_ABSENT,
+		run_state_name(state), run_json(&r) };
 	if (!run_state_final(state)) {
 		run_session_change(&x, &key, &value, &b->c[b->n]);
 		b->n++;
@@ -62,13 +72,18 @@ add(struct batch *b, int i, enum run_state state, const struct moment *now)
 }
 
 static void
-add_agent(struct batch *b, int i, const struct moment *now)
+add_agent(struct batch *b, int i, const struct timestamp *now)
 {
 	char id[32], parent[32];
 	struct session x = {
-		.agent_uuid = id, .provider_name = (char *)(uintptr_t)"claude", .model = (char *)(uintptr_t)"one",
-		.cursor_session_id = (char *)(uintptr_t)"5e0b4c1e-7f3a-4f5e-9f43-1d2c3b4a5968", .workspace_path = (char *)(uintptr_t)"/tmp/work",
-		.parent = i % 10 == 0 ? NULL : parent, .why = (char *)(uintptr_t)"no process of it is running", .blob = { .size = -1 },
+		.agent_uuid = id,
+		.provider_name = (char *)(uintptr_t)"claude",
+		.model = (char *)(uintptr_t)"one",
+		.cursor_session_id = (char *)(uintptr_t)"5e0b4c1e-7f3a-4f5e-9f43-1d2c3b4a5968",
+		.workspace_path = (char *)(uintptr_t)"/tmp/work",
+		.parent = i % 10 == 0 ? NULL : parent,
+		.why = (char *)(uintptr_t)"no process of it is running",
+		.blob = { .size = -1 },
 	};
 	char *key, *value;
 
@@ -85,7 +100,7 @@ main(int argc, char **argv)
 {
 	static struct batch b;
 	struct err e = ERR_INIT;
-	struct moment now;
+	struct timestamp now;
 	int open, finished, agents;
 
 	if (argc != 5 || argv[1][0] != '/') {
@@ -97,7 +112,7 @@ main(int argc, char **argv)
 	agents = atoi(argv[4]);
 	if ((b.s = store_open("sqlite", argv[1], &e)) == NULL)
 		die("startup: %s", e.msg);
-	moment_now(&now);
+	timestamp_now(&now);
 	/* the open ones here and there among the others */
 	for (int i = 0, done = 0; i < open + finished; i++) {
 		bool is_open = (int64_t)(i + 1) * open / (open + finished) > done;

@@ -1,7 +1,10 @@
 /*
- * Durable commits of the store against a bare append with fdatasync, on the same disk in the same run, and many writers at once:
- *   store DIR COMMITS [URL]	DIR: a directory on the disk that is meant; URL: another store than SQLite's; prints five numbers:
- *				ns an append, ns a commit, writers, commits a second of all of them, ns the longest wait of one
+ * Durable commits of the store against a bare append with fdatasync, on the same disk in the same
+ * run, and many writers at once:
+ *   store DIR COMMITS [URL] DIR: a directory on the disk that is meant; URL: another store than
+ *   SQLite's; prints five numbers:
+ * 				ns an append, ns a commit, writers, commits a second of all of them, ns the longest wait of
+ * 				one
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,7 +121,8 @@ writer(const char *dir, int me, int64_t *longest)
 static void
 many_writers(const char *dir)
 {
-	int64_t *longest = mmap(NULL, WRITERS * sizeof *longest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int64_t *longest =
+	    mmap(NULL, WRITERS * sizeof *longest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int64_t begin = now_ns(), worst = 0;
 	int status;
 
@@ -133,7 +137,8 @@ many_writers(const char *dir)
 			die("store: a writer failed");
 	for (int i = 0; i < WRITERS; i++)
 		worst = longest[i] > worst ? longest[i] : worst;
-	printf(" %d %lld %lld\n", WRITERS, (long long)WRITERS * EACH * 1000000000 / (now_ns() - begin), (long long)worst);
+	printf(" %d %lld %lld\n", WRITERS, (long long)WRITERS * EACH * 1000000000 / (now_ns() - begin),
+	    (long long)worst);
 }
 
 int

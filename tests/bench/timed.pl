@@ -32,7 +32,7 @@ sub run {	# INPUT COMMAND...: ms of wall, ms of processor
 
 sub head { printf "%-44s %8s %8s %8s\n", $_[0], 'p50 ms', 'p99 ms', 'cpu ms' }
 
-sub row {	# NAME RUNS INPUT COMMAND...
+sub row {	# NAME RUNS INPUT COMMAND...: ms of processor each
 	my ($name, $runs, @rest) = @_;
 	my (@wall, $cpu);
 	for (1 .. $runs) {
@@ -42,6 +42,7 @@ sub row {	# NAME RUNS INPUT COMMAND...
 	}
 	@wall = sort { $a <=> $b } @wall;
 	printf "%-44s %8.1f %8.1f %8.1f\n", $name, $wall[$runs / 2], $wall[$runs * 99 / 100], $cpu / $runs;
+	return $cpu / $runs;
 }
 
 1;

@@ -144,7 +144,7 @@ sub judge_end {
 
 # ---- what is left ----
 
-# A prompt whose wrapper was killed while it took it is taken away an hour later (revive/tidy.h).
+# A prompt whose wrapper was killed while it took it is taken away an hour later (recover/upkeep/upkeep.h).
 sub leftovers {
 	my ($c) = @_;
 	my @left = map { s/\n//r } `find '$c->{state}/prompts' -type f ! -name '*.taken' 2>/dev/null; find '$c->{state}' -name '.*.[0-9]*.*' 2>/dev/null`;

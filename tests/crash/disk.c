@@ -119,7 +119,8 @@ disk_name(const char *path)
 {
 	const char *name = path + disk.dir_len + 1;
 
-	if (!disk.on || strncmp(path, disk.dir, disk.dir_len) != 0 || path[disk.dir_len] != '/' || strchr(name, '/') != NULL)
+	if (!disk.on || strncmp(path, disk.dir, disk.dir_len) != 0 || path[disk.dir_len] != '/' ||
+	    strchr(name, '/') != NULL)
 		return NULL;
 	return is_memory(name) ? NULL : name;
 }
@@ -232,7 +233,8 @@ enum manner { ALL, NONE, UP_TO, EACH_SECTOR, TORN, MANNERS };
 static bool
 kept(enum manner how, long when, long until)
 {
-	return how == ALL || (how == UP_TO && when < until) || (how >= EACH_SECTOR && (disk_random(&disk.random) & 1) != 0);
+	return how == ALL || (how == UP_TO && when < until) ||
+	    (how >= EACH_SECTOR && (disk_random(&disk.random) & 1) != 0);
 }
 
 static void
@@ -251,7 +253,8 @@ lose(struct file *f, enum manner how, long until)
 
 			n = n < o->n - from ? n : o->n - from;
 			if (kept(how, o->when, until))
-				write_through(f, o, from, n, how == TORN && disk_random(&disk.random) % 4 == 0);
+				write_through(
+				    f, o, from, n, how == TORN && disk_random(&disk.random) % 4 == 0);
 			from += n;
 		}
 	}
@@ -275,7 +278,9 @@ void
 disk_crash(void)
 {
 	enum manner how = (enum manner)(disk_random(&disk.random) % MANNERS);
-	size_t entries = how == ALL ? disk.n_pending : how == NONE ? 0 : disk_random(&disk.random) % (disk.n_pending + 1);
+	size_t entries = how == ALL ? disk.n_pending
+	    : how == NONE           ? 0
+				    : disk_random(&disk.random) % (disk.n_pending + 1);
 	long until = disk.changes - (long)(disk_random(&disk.random) % 8);
 	char path[400];
 
@@ -344,7 +349,7 @@ by_name(const void *a, const void *b)
 
 /* What stands in the directory is what the disk holds. */
 static void
-look_at(void)
+match_rules(void)
 {
 	struct dirent *e;
 	DIR *list;
@@ -387,7 +392,7 @@ disk_begin(const char *dir, uint64_t seed, long crash_at, int flags, uint64_t *s
 	disk.flags = flags;
 	disk.clock = INT64_C(1700000000000) + (int64_t)(seed % 1000000);
 	if (!disk_load())
-		look_at();
+		match_rules();
 	disk.crash_at += disk.changes;
 	disk.on = true;
 }

@@ -26,7 +26,8 @@ struct op {
 struct file {
 	unsigned char *disk;		/* what is durable */
 	size_t size;
-	bool known;			/* disk and size are filled: nothing is read before the first change */
+	/* disk and size are filled: nothing is read before the first change */
+	bool known;
 	bool changed;			/* what the directory shows is not what the disk holds */
 	struct op *ops;
 	size_t n, cap;
@@ -74,7 +75,10 @@ bool disk_load(void);
 
 /* The harness itself cannot go on. */
 void disk_broken(const char *what) __attribute__((noreturn));
-/* The part of a path below the directory, NULL when it is elsewhere, or is SQLite's shared memory, which is no file after a crash. */
+/*
+ * The part of a path below the directory, NULL when it is elsewhere, or is SQLite's shared
+ * memory, which is no file after a crash.
+ */
 const char *disk_name(const char *path);
 /* Which file has the name now, -1: none. */
 int disk_find(const char *name);

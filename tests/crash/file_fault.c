@@ -1,12 +1,18 @@
 /*
- * Loaded into a program before the C library (LD_PRELOAD), between it and its files, SQLite's as well. Environment:
+ * Loaded into a program before the C library (LD_PRELOAD), between it and its files, SQLite's as
+ * well. Environment:
  *
  *   FILE_FAULT_DIR=DIR		calls on DIR and what is in it count; all others pass
- *   FILE_FAULT_LOG=FILE	each that counts adds a line: its name, with a + where it changes something, and the file's name
- *   FILE_FAULT=NAMES:N[+]=WHAT	the N-th call of these names (with their +; commas between; or *), with + each one from there
- *				on. WHAT: kill (before it), half (a write gets half of its bytes out, then kill), eio, enospc, erofs, emfile
+ *   FILE_FAULT_LOG=FILE     each that counts adds a line: its name, with a + where it changes
+ *   something, and the file's name
+ *   FILE_FAULT=NAMES:N[+]=WHAT      the N-th call of these names (with their +; commas between;
+ *   or *), with + each one from there
+ * 				on. WHAT: kill (before it), half (a write gets half of its bytes out, then kill), eio,
+ * 				enospc, erofs, emfile,
+ * 				enfile, eacces, enomem
  *
- * A family of calls has one name: open is openat, too, write is pwrite, fsync is fdatasync, lock is flock and the locks of fcntl.
+ * A family of calls has one name: open is openat, too, write is pwrite, fsync is fdatasync, lock
+ * is flock and the locks of fcntl.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -101,8 +107,10 @@ named(const char *list, size_t n, const char *name)
 static int
 meet(const char *name, const char *file)
 {
-	static const struct { const char *word; int number; } words[] = {
-		{ "half", HALF }, { "eio", EIO }, { "enospc", ENOSPC }, { "erofs", EROFS }, { "emfile", EMFILE },
+	static const struct { const char *word; int number;
+	} words[] = {
+		{ "half", HALF }, { "eio", EIO }, { "enospc", ENOSPC }, { "erofs", EROFS },
+		{ "emfile", EMFILE }, { "enfile", ENFILE }, { "eacces", EACCES }, { "enomem", ENOMEM },
 	};
 	const char *fault = getenv("FILE_FAULT"), *colon = fault != NULL ? strchr(fault, ':') : NULL;
 	long n;
@@ -148,7 +156,9 @@ open_at(int dir, const char *path, int flags, mode_t mode)
 	bool yes = counts_at(dir, path);
 	int why = yes ? meet((flags & (O_CREAT | O_TRUNC)) != 0 ? "open+" : "open", last_part(path)) : 0;
 
-	return why != 0 ? refuse(why) : keep((int)syscall(SYS_openat, dir, path, flags, mode), yes ? last_part(path) : NULL);
+	return why != 0
+	    ? refuse(why)
+	    : keep((int)syscall(SYS_openat, dir, path, flags, mode), yes ? last_part(path) : NULL);
 }
 
 #define MODE(flags, ap) (((flags) & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0)
@@ -197,7 +207,8 @@ ON_PATH(mkdirat, "mkdir", dir, path, (int dir, const char *path, mode_t mode), (
 ON_PATH(rename, "rename", AT_FDCWD, to, (const char *from, const char *to), (from, to))
 ON_PATH(renameat, "rename", at, to, (int in, const char *from, int at, const char *to), (in, from, at, to))
 ON_PATH(link, "link", AT_FDCWD, to, (const char *from, const char *to), (from, to))
-ON_PATH(linkat, "link", at, to, (int in, const char *from, int at, const char *to, int flags), (in, from, at, to, flags))
+ON_PATH(linkat, "link", at, to, (int in, const char *from, int at, const char *to, int flags),
+    (in, from, at, to, flags))
 ON_PATH(truncate, "truncate", AT_FDCWD, path, (const char *path, off_t size), (path, size))
 ON_PATH(chmod, "chmod", AT_FDCWD, path, (const char *path, mode_t mode), (path, mode))
 
@@ -255,22 +266,24 @@ close(int fd)
 }
 
 /* Locks count; duplicates go on counting. */
-#define FCNTL(name) \
-	int \
-	name(int fd, int what, ...) \
-	{ \
-		bool lock = what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW; \
-		va_list ap; \
-		void *arg; \
-		int why; \
-		NEXT(name); \
-		va_start(ap, what); \
-		arg = va_arg(ap, void *); \
-		va_end(ap); \
-		why = lock && counts_fd(fd) ? meet("lock", ours[fd]) : 0; \
-		if (why != 0) \
-			return refuse(why); \
-		return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? keep(next(fd, what, arg), counts_fd(fd) ? ours[fd] : NULL) : next(fd, what, arg); \
+#define FCNTL(name)                                                                                          \
+	int name(int fd, int what, ...)                                                                      \
+	{                                                                                                    \
+		bool lock =                                                                                  \
+		    what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;      \
+		va_list ap;                                                                                  \
+		void *arg;                                                                                   \
+		int why;                                                                                     \
+		NEXT(name);                                                                                  \
+		va_start(ap, what);                                                                          \
+		arg = va_arg(ap, void *);                                                                    \
+		va_end(ap);                                                                                  \
+		why = lock && counts_fd(fd) ? meet("lock", ours[fd]) : 0;                                    \
+		if (why != 0)                                                                                \
+			return refuse(why);                                                                  \
+		return what == F_DUPFD || what == F_DUPFD_CLOEXEC                                            \
+		    ? keep(next(fd, what, arg), counts_fd(fd) ? ours[fd] : NULL)                             \
+		    : next(fd, what, arg);                                                                   \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)

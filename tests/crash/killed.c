@@ -3,9 +3,10 @@
  *
  *   killed [--control 1] DIR
  *
- * DIR is an empty directory, best in memory. A process commits and is killed at the Nth change of its files, for every N; the next one
- * looks, and loses power right after that, in each manner that disk.h knows; the third one must see what the second one saw. The control
- * leaves out that the second one syncs what it sees. Exit status 1: something was lost; 2: usage.
+ * DIR is an empty directory, best in memory. A process commits and is killed at the Nth change of
+ * its files, for every N; the next one looks, and loses power right after that, in each manner
+ * that disk.h knows; the third one must see what the second one saw. The control leaves out that
+ * the second one syncs what it sees. Exit status 1: something was lost; 2: usage.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "store/sqlite_private.h"
+#include "store/store_private.h"
 
 #define SEEDS 12			/* a loss of power each: five manners of losing, in any order */
 #define NEVER 1000000000
@@ -70,7 +71,7 @@ look(const char *dir)
 	int found = store_get(s, "k", &r, NULL);
 
 	*seen = found > 0 ? (int)strtol(r.value, NULL, 10) : 0;
-	record_release(&r);
+	store_record_release(&r);
 	store_close(s);
 }
 
@@ -152,11 +153,13 @@ main(int argc, char **argv)
 			new += before == 2;
 			lost += *seen != before;
 			if (*seen != before && !control)
-				printf("killed at change %ld, power loss %d: %d was seen, and then %d\n", at, (int)seed, before, *seen);
+				printf("killed at change %ld, power loss %d: %d was seen, and then %d\n", at,
+				    (int)seed, before, *seen);
 		}
 		kills += !done;
 	}
 	begin_anew(dir);
-	printf("kills %ld losses %ld, the second commit seen in %ld, lost %ld\n", kills, kills * SEEDS, new, lost);
+	printf("kills %ld losses %ld, the second commit seen in %ld, lost %ld\n", kills, kills * SEEDS, new,
+	    lost);
 	return lost != 0;
 }

@@ -1,12 +1,14 @@
 /*
- * Power is lost at a random change of a disk, over and over, under a store that commits; what comes back is compared with what was
- * acknowledged (disk.h: how a disk loses).
+ * Power is lost at a random change of a disk, over and over, under a store that commits; what
+ * comes back is compared with what was acknowledged (disk.h: how a disk loses).
  *
  *   powerloss [--seed S] [--steps N] [--step K] [--control NAME] DIR
  *
- * DIR is an empty directory, best in memory. A step is one crash: a process opens what the crash before it left, looks whether all of it is
- * there, and commits until its own crash. Every 25 steps the store begins anew, so that --step K, which tells about step K alone, repeats
- * 25 at most. A control weakens the disk or the store, and must be caught. Exit status 1: something was lost; 2: usage; 99: the harness.
+ * DIR is an empty directory, best in memory. A step is one crash: a process opens what the crash
+ * before it left, looks whether all of it is there, and commits until its own crash. Every 25
+ * steps the store begins anew, so that --step K, which tells about step K alone, repeats 25 at
+ * most. A control weakens the disk or the store, and must be caught. Exit status 1: something was
+ * lost; 2: usage; 99: the harness.
  */
 #include <dirent.h>
 #include <stdarg.h>
@@ -25,7 +27,7 @@
 #include "base/db_private.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
+#include "records/records.h"
 #include "store/store.h"
 
 #define EPOCH 25
@@ -46,7 +48,8 @@ struct mind {
 };
 
 enum verdict { FINE, UNOPENABLE, HALF, LOST, FENCE, EVENTS, FAILED, VERDICTS };
-static const char *const verdict_names[VERDICTS] = { "fine", "unopenable", "half a commit", "lost", "fence broken", "events", "commit failed" };
+static const char *const verdict_names[VERDICTS] = { "fine", "unopenable", "half a commit", "lost",
+	"fence broken", "events", "commit failed" };
 
 /* In memory that the processes share: it outlives their crashes. */
 static struct ours {
@@ -119,7 +122,8 @@ value_of(uint32_t text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 	uint64_t r = text;
-	size_t at = text % 26, n = disk_random(&r) % 8 == 0 ? 2000 + disk_random(&r) % 9000 : disk_random(&r) % 200;
+	size_t at = text % 26,
+	       n = disk_random(&r) % 8 == 0 ? 2000 + disk_random(&r) % 9000 : disk_random(&r) % 200;
 	struct buf b = BUF_INIT;
 
 	buf_fmt(&b, "{\"n\":%u,\"fill\":\"", text);
@@ -151,7 +155,8 @@ look(struct store *s, struct mind *out)
 		out->key[i] = (struct known){ 0, 0 };
 		if (n == there.n || strcmp(r->key, key) != 0)
 			continue;
-		out->key[i] = (struct known){ r->version, (uint32_t)strtoul(strchr(r->value, ':') + 1, NULL, 10) };
+		out->key[i] =
+		    (struct known){ r->version, (uint32_t)strtoul(strchr(r->value, ':') + 1, NULL, 10) };
 		value = value_of(out->key[i].text);
 		if (strcmp(value, r->value) != 0)
 			judge(HALF, "the value of %s is not what was written", key);
@@ -160,7 +165,7 @@ look(struct store *s, struct mind *out)
 	}
 	if (n != there.n)
 		judge(HALF, "there are records that nobody wrote");
-	records_release(&there);
+	store_records_release(&there);
 }
 
 static bool
@@ -170,7 +175,8 @@ same(const struct mind *there, const struct mind *m)
 
 	for (int i = 0; i < KEYS && same; i++)
 		same = there->key[i].text == m->key[i].text &&
-		    (m->key[i].version == UNKNOWN ? there->key[i].version > ours->highest[i] : there->key[i].version == m->key[i].version);
+		    (m->key[i].version == UNKNOWN ? there->key[i].version > ours->highest[i]
+						  : there->key[i].version == m->key[i].version);
 	return same;
 }
 
@@ -269,7 +275,9 @@ make_plan(struct plan *p, struct mind *next, uint64_t *random)
 static void
 commit(struct store *s, uint64_t *random)
 {
-	static const struct event ev = { .kind = "test.done", .subject = "power", .text = "a commit with an event" };
+	static const struct event ev = {
+		.kind = "test.done", .subject = "power", .text = "a commit with an event"
+	};
 	struct mind next = ours->past[0], there;
 	struct err e = ERR_INIT;
 	enum commit answer;
@@ -302,7 +310,8 @@ step(const char *dir, uint64_t seed)
 	struct err e = ERR_INIT;
 	struct store *s;
 
-	disk_begin(dir, disk_random(&random), 1 + (long)(disk_random(&random) % CHANGES), control->disk, &ours->trace);
+	disk_begin(dir, disk_random(&random), 1 + (long)(disk_random(&random) % CHANGES), control->disk,
+	    &ours->trace);
 	sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, (int)(disk_random(&random) & 0xffffff) + 1, NULL);
 	s = store_open("sqlite", dir, &e);
 	if (s == NULL)
@@ -357,14 +366,16 @@ run_step(const char *dir, uint64_t seed, long n)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		die("powerloss: no process can be made");
 	if (ours->verdict == FINE && (!WIFEXITED(status) || WEXITSTATUS(status) != DISK_CRASHED))
-		die("powerloss: step %ld of seed %llu ended with status %x", n, (unsigned long long)seed, (unsigned)status);
+		die("powerloss: step %ld of seed %llu ended with status %x", n, (unsigned long long)seed,
+		    (unsigned)status);
 	return ours->verdict;
 }
 
 static int
 run_steps(const char *dir, uint64_t seed, long steps, long only)
 {
-	long first = only >= 0 ? only / EPOCH * EPOCH : 0, last = only >= 0 ? only + 1 : steps, count[VERDICTS] = { 0 }, bad;
+	long first = only >= 0 ? only / EPOCH * EPOCH : 0, last = only >= 0 ? only + 1 : steps,
+	     count[VERDICTS] = { 0 }, bad;
 	uint64_t trace = 0;
 
 	for (long n = first; n < last; n++) {
@@ -377,13 +388,13 @@ run_steps(const char *dir, uint64_t seed, long steps, long only)
 		trace = trace * UINT64_C(0x100000001b3) + ours->trace;
 		if (v == FINE)
 			continue;
-		printf("seed %llu step %ld trace %016llx: %s: %s\n", (unsigned long long)seed, n, (unsigned long long)ours->trace,
-		    verdict_names[v], ours->said);
+		printf("seed %llu step %ld trace %016llx: %s: %s\n", (unsigned long long)seed, n,
+		    (unsigned long long)ours->trace, verdict_names[v], ours->said);
 		begin_anew(dir);
 	}
 	bad = last - first - count[FINE];
-	printf("seed %llu crashes %ld commits %ld trace %016llx bad %ld", (unsigned long long)seed, last - first, ours->acknowledged,
-	    (unsigned long long)trace, bad);
+	printf("seed %llu crashes %ld commits %ld trace %016llx bad %ld", (unsigned long long)seed,
+	    last - first, ours->acknowledged, (unsigned long long)trace, bad);
 	for (int v = UNOPENABLE; v < VERDICTS; v++)
 		printf("%s%s %ld", v == UNOPENABLE ? " (" : ", ", verdict_names[v], count[v]);
 	printf(")\n");
@@ -421,7 +432,8 @@ main(int argc, char **argv)
 			break;
 	}
 	if (i != argc - 1 || argv[i][0] != '/') {
-		fprintf(stderr, "usage: powerloss [--seed S] [--steps N] [--step K] [--control NAME] /EMPTY/DIR\n");
+		fprintf(stderr,
+		    "usage: powerloss [--seed S] [--steps N] [--step K] [--control NAME] /EMPTY/DIR\n");
 		return GT_USAGE;
 	}
 	ours = mmap(NULL, sizeof *ours, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -89,7 +89,7 @@ done <<-'END'
 END
 is "${becomes[recover]}" 'one=failed three=stopped two=pending ses_one=finished ses_three=stopped ses_two=running ' 'what recovery makes of the three'
 
-mapfile -t points < <(fault_points "$ROOT/src/store" "$ROOT/src/ledger")
+mapfile -t points < <(fault_points "$ROOT/src/store" "$ROOT/src/records")
 declare -A killed
 for verb in create claim start stop finish recover register beat; do
 	for point in "${points[@]}"; do

@@ -70,7 +70,7 @@ for verb in "${verbs[@]}"; do
 	[ "${was[$verb]}" != "${becomes[$verb]}" ] || fail "$verb changes nothing"
 done
 
-mapfile -t points < <(fault_points "$ROOT/src/store" "$ROOT/src/ledger")
+mapfile -t points < <(fault_points "$ROOT/src/store" "$ROOT/src/records")
 for verb in "${verbs[@]}"; do
 	for point in "${points[@]}"; do
 		for ((passage = 1; passage < 20; passage++)); do

@@ -1,12 +1,15 @@
 /*
- * Processes that keep a ledger die, one after the other, each at a random step (sim.h tells what they do and who judges).
+ * Processes that keep a ledger die, one after the other, each at a random step (sim.h tells what
+ * they do and who judges).
  *
  *   sim [--seed S] [--steps N] [--step K] [--control NAME] [--tell 1] DIR
  *
- * DIR is an empty directory, best in memory. A step is one process and its death: half of them lose power, the others are killed; at a
- * change of a file, at a fault point of the program, between two verbs, or at the end. Some get an error of the disk instead. Every
- * 12 steps the ledger begins anew, so that --step K, which tells about step K alone, repeats 12 at most. A control makes a mistake that
- * must be caught, and ends with that. Exit status 1: something was wrong; 2: usage; 99: the harness.
+ * DIR is an empty directory, best in memory. A step is one process and its death: half of them
+ * lose power, the others are killed; at a change of a file, at a fault point of the program,
+ * between two verbs, or at the end. Some get an error of the disk instead. Every 12 steps the
+ * ledger begins anew, so that --step K, which tells about step K alone, repeats 12 at most. A
+ * control makes a mistake that must be caught, and ends with that. Exit status 1: something was
+ * wrong; 2: usage; 99: the harness.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -22,14 +25,14 @@
 
 #include "disk.h"
 #include "sim.h"
-#include "agent/liveness.h"
+#include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
-#include "ledger/tree.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 #include "scrub/scrub.h"
-#include "town/config.h"
+#include "config/config.h"
 
 #define EPOCH 12
 #define TICKS 1000			/* a process made up began that many clock ticks after its number */
@@ -40,16 +43,18 @@ bool sim_tell;
 extern struct scrub *sim_scrub;
 extern struct config *sim_config;
 
-static const char *const verdict_names[SIM_VERDICTS] = { "fine", "unopenable", "lost", "half", "invariant", "answer", "failed", "log",
-	"effect", "restless" };
-static const char *const control_names[SIM_CONTROLS] = { "none", "send-first", "ack-first", "drop-message", "enqueue-first", "mark-first",
-	"two-commits", "deaf", "no-tree", "error-ignored", "lying-fsync" };
+static const char *const verdict_names[SIM_VERDICTS] = { "fine", "unopenable", "lost", "half", "invariant",
+	"answer", "failed", "log", "effect", "restless" };
+static const char *const control_names[SIM_CONTROLS] = { "none", "send-first", "ack-first", "drop-message",
+	"enqueue-first", "mark-first", "two-commits", "deaf", "no-tree", "error-ignored", "lying-fsync" };
 
-static const char *const count_names[SIM_COUNTS] = { "pending", "failed", "stopped", "kept-by-runner", "kept-young", "suspended", "left",
-	"linked", "ended", "made-roots", "undelivered", "answers", "waiting", "flagged", "asked", "replayed", "back" };
+static const char *const count_names[SIM_COUNTS] = { "pending", "failed", "stopped", "kept-by-runner",
+	"kept-young", "suspended", "left", "linked", "ended", "made-roots", "undelivered", "answers",
+	"waiting", "flagged", "asked", "replayed", "back" };
 
 enum how { AT_CHANGE, AT_FAULT, AT_POINT, AT_END, DISK_ERROR, HOWS };
-static const char *const how_names[HOWS] = { "at a file", "at a fault point", "between verbs", "at the end", "disk error" };
+static const char *const how_names[HOWS] = { "at a file", "at a fault point", "between verbs", "at the end",
+	"disk error" };
 
 /* Of this process. */
 static uint64_t dice;
@@ -112,15 +117,19 @@ sim_judge(enum sim_verdict v, const char *fmt, ...)
 /* ---- what the program is told of the machine ---- */
 
 int __wrap_raise(int sig);
-void __wrap_moment_now(struct moment *m);
+void __wrap_timestamp_now(struct timestamp *m);
 int64_t __wrap_clock_wall_ms(void);
 uint64_t __wrap_proc_ticks(pid_t pid);
-int __real_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
-    struct err *e);
-int __wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
-    struct err *e);
-enum commit __real_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
-enum commit __wrap_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
+enum proc_life __wrap_proc_life(pid_t pid, uint64_t start);
+enum proc_life __wrap_proc_life_in(uint64_t pid_ns, int64_t pid, int64_t start, const struct timestamp *now);
+int __real_tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repaired *out,
+    struct tree_resumable *back, struct err *e);
+int __wrap_tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repaired *out,
+    struct tree_resumable *back, struct err *e);
+enum commit
+__real_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
+enum commit
+__wrap_event_commit(struct store *s, const struct change *c, size_t n, const struct event *ev, struct err *e);
 
 /* A fault point kills. */
 int
@@ -131,7 +140,7 @@ __wrap_raise(int sig)
 }
 
 void
-__wrap_moment_now(struct moment *m)
+__wrap_timestamp_now(struct timestamp *m)
 {
 	sim_now(m);
 }
@@ -150,13 +159,29 @@ __wrap_proc_ticks(pid_t pid)
 	return sim->process[pid].lives ? (uint64_t)pid + TICKS : 0;
 }
 
+enum proc_life
+__wrap_proc_life(pid_t pid, uint64_t start)
+{
+	uint64_t ticks = __wrap_proc_ticks(pid);
+
+	return ticks != 0 && (start == 0 || ticks == start) ? LIFE_ALIVE : LIFE_GONE;
+}
+
+enum proc_life
+__wrap_proc_life_in(uint64_t pid_ns, int64_t pid, int64_t start, const struct timestamp *now)
+{
+	(void)pid_ns;
+	(void)now;
+	return __wrap_proc_life((pid_t)pid, (uint64_t)start);
+}
+
 /* Who is to come back by a tree that nobody mended. */
 static int
-hand_over(struct store *s, struct tree_back *back, struct err *e)
+hand_over(struct store *s, struct tree_resumable *back, struct err *e)
 {
-	struct sessions all = { .n = 0 };
+	struct session_list all = { .n = 0 };
 	struct tree t = { .n = 0 };
-	int ret = tree_read(s, &t, e) == 0 ? sessions_read(s, SESSION_SUSPENDED, &all, e) : -1;
+	int ret = tree_read(s, &t, e) == 0 ? session_list_read(s, SESSION_SUSPENDED, &all, e) : -1;
 
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		const struct tree_node *link = tree_find(&t, all.v[i].agent_uuid);
@@ -166,17 +191,17 @@ hand_over(struct store *s, struct tree_back *back, struct err *e)
 		back->list.v = vec_room(back->list.v, back->list.n, &back->list.cap, sizeof *back->list.v);
 		session_copy(&back->list.v[back->list.n++], &all.v[i]);
 	}
-	sessions_release(&all);
+	session_list_release(&all);
 	tree_release(&t);
 	return ret;
 }
 
 int
-__wrap_tree_settle(struct store *s, session_alive *alive, void *arg, struct tree_settled *out, struct tree_back *back,
-    struct err *e)
+__wrap_tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repaired *out,
+    struct tree_resumable *back, struct err *e)
 {
 	if (sim_control != SIM_NO_TREE)
-		return __real_tree_settle(s, alive, arg, out, back, e);
+		return __real_tree_repair(s, alive, arg, out, back, e);
 	memset(out, 0, sizeof *out);
 	return back != NULL ? hand_over(s, back, e) : 0;
 }
@@ -197,8 +222,8 @@ __wrap_event_commit(struct store *s, const struct change *c, size_t n, const str
 static void
 plan_death(const char *dir)
 {
-	static const char *const points[] = { "store-commit", "store-commit", "store-committed", "event-append", "event-sync",
-		"store-backup", "store-create" };
+	static const char *const points[] = { "store-commit", "store-commit", "store-committed",
+		"event-append", "event-sync", "store-backup", "store-create" };
 	static const char *const errors[] = { "eio", "enospc" };
 	int kind = sim_pick(16);
 	/* many die early: what the one before left is then as it was */
@@ -206,16 +231,22 @@ plan_death(const char *dir)
 	char fault[64] = "";
 
 	power = sim_chance(2);
-	how = kind < 6 ? AT_CHANGE : kind < 10 ? AT_FAULT : kind < 13 ? AT_POINT : kind < 14 ? AT_END : DISK_ERROR;
+	how = kind < 6  ? AT_CHANGE
+	    : kind < 10 ? AT_FAULT
+	    : kind < 13 ? AT_POINT
+	    : kind < 14 ? AT_END
+			: DISK_ERROR;
 	point_at = 1 + sim_pick(sim_chance(4) ? 2 : 30);
 	if (how == AT_FAULT)
 		snprintf(fault, sizeof fault, "%s:%d=kill", points[sim_pick(7)], 1 + sim_pick(20));
 	else if (how == DISK_ERROR)
-		snprintf(fault, sizeof fault, "%s:%d=%s", points[sim_pick(5)], 1 + sim_pick(10), errors[sim_pick(2)]);
+		snprintf(fault, sizeof fault, "%s:%d=%s", points[sim_pick(5)], 1 + sim_pick(10),
+		    errors[sim_pick(2)]);
 	setenv("GT_FAULT", fault, 1);
 	sim->crashes[how]++;
 	if (sim_tell)
-		printf("step %ld: %s, %s %s\n", sim->step, power ? "power loss" : "kill", how_names[how], fault);
+		printf(
+		    "step %ld: %s, %s %s\n", sim->step, power ? "power loss" : "kill", how_names[how], fault);
 	disk_begin(dir, sim_random(), how == AT_CHANGE ? at : 1000000000,
 	    (power ? 0 : DISK_KILL) | (sim_control == SIM_LYING_FSYNC ? DISK_LYING : 0), &sim->trace);
 	disk_set_clock(sim->wall_ms);
@@ -229,7 +260,10 @@ forget_unsynced(void)
 		die("sim: what a kill left unsynced cannot be forgotten");
 }
 
-/* What the world makes of the death: a loss of power ends every process and the boot, a kill spares the others. */
+/*
+ * What the world makes of the death: a loss of power ends every process and the boot, a kill
+ * spares the others.
+ */
 static void
 afterwards(void)
 {
@@ -268,7 +302,8 @@ run_step(const char *dir, uint64_t seed, long n)
 		die("sim: no process can be made");
 	if (sim->verdict == SIM_FINE && !(WIFEXITED(status) && WEXITSTATUS(status) == DISK_CRASHED) &&
 	    !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
-		die("sim: step %ld of seed %llu ended with status %x", n, (unsigned long long)seed, (unsigned)status);
+		die("sim: step %ld of seed %llu ended with status %x", n, (unsigned long long)seed,
+		    (unsigned)status);
 	power = !WIFSIGNALED(status);
 	dice = disk_random(&mix);
 	afterwards();
@@ -302,12 +337,12 @@ begin_anew(const char *dir)
 static void
 tell_end(uint64_t seed, long steps, const long count[SIM_VERDICTS])
 {
-	printf("seed %llu crashes %ld actions %ld trace %016llx bad %ld", (unsigned long long)seed, steps, sim->actions,
-	    (unsigned long long)sim->trace, steps - count[SIM_FINE]);
+	printf("seed %llu crashes %ld actions %ld trace %016llx bad %ld", (unsigned long long)seed, steps,
+	    sim->actions, (unsigned long long)sim->trace, steps - count[SIM_FINE]);
 	for (int v = SIM_UNOPENABLE; v < SIM_VERDICTS; v++)
 		printf("%s%s %ld", v == SIM_UNOPENABLE ? " (" : ", ", verdict_names[v], count[v]);
-	printf(")\nunder way %ld came %ld repeated %ld errors %ld points %ld", sim->unsettled, sim->came, sim->repeated, sim->disk_errors,
-	    sim->points);
+	printf(")\nunder way %ld came %ld repeated %ld errors %ld points %ld", sim->unsettled, sim->came,
+	    sim->repeated, sim->disk_errors, sim->points);
 	for (int i = 0; i < HOWS; i++)
 		printf(", %s %ld", how_names[i], sim->crashes[i]);
 	printf("\naccepted/refused");
@@ -322,7 +357,8 @@ tell_end(uint64_t seed, long steps, const long count[SIM_VERDICTS])
 static int
 run_steps(const char *dir, uint64_t seed, long steps, long only)
 {
-	long first = only >= 0 ? only / EPOCH * EPOCH : 0, last = only >= 0 ? only + 1 : steps, count[SIM_VERDICTS] = { 0 };
+	long first = only >= 0 ? only / EPOCH * EPOCH : 0, last = only >= 0 ? only + 1 : steps,
+	     count[SIM_VERDICTS] = { 0 };
 	bool tell = sim_tell;
 
 	for (long n = first; n < last; n++) {
@@ -334,7 +370,8 @@ run_steps(const char *dir, uint64_t seed, long steps, long only)
 		if (sim->verdict == SIM_FINE)
 			continue;
 		if (sim_control == SIM_NONE || only >= 0)
-			printf("seed %llu step %ld: %s: %s\n", (unsigned long long)seed, n, verdict_names[sim->verdict], sim->said);
+			printf("seed %llu step %ld: %s: %s\n", (unsigned long long)seed, n,
+			    verdict_names[sim->verdict], sim->said);
 		begin_anew(dir);
 		if (sim_control != SIM_NONE)
 			last = n + 1;
@@ -377,11 +414,13 @@ main(int argc, char **argv)
 			break;
 	}
 	if (i != argc - 1 || argv[i][0] != '/') {
-		fprintf(stderr, "usage: sim [--seed S] [--steps N] [--step K] [--control NAME] [--tell 1] /EMPTY/DIR\n");
+		fprintf(stderr,
+		    "usage: sim [--seed S] [--steps N] [--step K] [--control NAME] [--tell 1] /EMPTY/DIR\n");
 		return GT_USAGE;
 	}
 	sim = mmap(NULL, sizeof *sim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sim == MAP_FAILED || (sim_config = config_new(NULL, NULL, &e)) == NULL || (sim_scrub = scrub_new(NULL, &e)) == NULL)
+	if (sim == MAP_FAILED || (sim_config = config_new(NULL, NULL, &e)) == NULL ||
+	    (sim_scrub = scrub_new(NULL, &e)) == NULL)
 		die("sim: %s", e.code != 0 ? e.msg : "no shared memory");
 	if ((unsynced = memfd_create("unsynced", MFD_CLOEXEC)) < 0)
 		die("sim: no memory for the disk");

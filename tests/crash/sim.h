@@ -5,24 +5,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/moment.h"
+#include "base/timestamp.h"
 
 struct err;
 struct store;
 
 /*
- * A simulation of the ledger (seed S1, "Fuzzer"): the real verbs of sessions, the tree, messages, runs, runners and startup, called in a
- * random order by processes that die at a random step, on a disk that loses power (disk.h), beside an oracle that knows what each verb must
- * leave. Clock, boot and processes are made up; nothing sleeps, and everything follows from the seed.
+ * A simulation of the ledger (seed S1, "Fuzzer"): the real verbs of sessions, the tree, messages,
+ * runs, runners and startup, called in a random order by processes that die at a random step, on
+ * a disk that loses power (disk.h), beside an oracle that knows what each verb must leave. Clock,
+ * boot and processes are made up; nothing sleeps, and everything follows from the seed.
  *
- *	sim.c		the row of crashes: one process each, its death, what outlives it
- *	sim_play.c	what a process does: look, start up, act; sim_flow.c: in whose name
- *	sim_act.c	the verbs, as a caller calls them
- *	sim_model.c	the oracle: agents and messages; sim_model_run.c: runs, runners; sim_settle.c: startup
- *	sim_read.c	the store as the oracle would have it
- *	sim_judge.c	both compared, the invariants, the event log
+ * 	sim.c		the row of crashes: one process each, its death, what outlives it
+ * 	sim_play.c	what a process does: look, start up, act; sim_flow.c: in whose name
+ * 	sim_act.c	the verbs, as a caller calls them
+ * 	sim_model.c     the oracle: agents and messages; sim_model_run.c: runs, runners; sim_settle.c:
+ * 	startup
+ * 	sim_read.c	the store as the oracle would have it
+ * 	sim_judge.c	both compared, the invariants, the event log
  *
- * Things are numbered from 1; 0 is none. Every struct of the oracle holds ints alone, so that two of them are compared as bytes.
+ * Things are numbered from 1; 0 is none. Every struct of the oracle holds ints alone, so that two
+ * of them are compared as bytes.
  */
 #define SIM_AGENTS 14
 #define SIM_RUNS 24
@@ -33,14 +36,16 @@ struct store;
 
 struct sim_agent {
 	int state;			/* 1 + enum session_state; 0: not recorded */
-	int parent, blob, pid, boot;	/* blob: number of its bytes; pid and boot: of the process that was noted */
+	/* blob: number of its bytes; pid and boot: of the process that was noted */
+	int parent, blob, pid, boot;
 	int link;			/* 1 open, 2 ended */
 	int above, adopted;		/* in the tree */
 };
 
 struct sim_message {
 	int state;			/* 1 + enum message_state */
-	int from, to, body, sync;	/* body: number of its words; SIM_REQUEST: startup's request for another answer */
+	/* body: number of its words; SIM_REQUEST: startup's request for another answer */
+	int from, to, body, sync;
 	int reply_to, answer;		/* names */
 	int delivered, flagged, asked, replays;
 };
@@ -76,20 +81,29 @@ struct sim_model {
 };
 
 enum sim_verb {
-	SIM_RECORD, SIM_SPAWN, SIM_LINK, SIM_SUSPEND, SIM_RESTORE, SIM_END, SIM_SEND, SIM_BROADCAST, SIM_DELIVER, SIM_REPLY, SIM_CREATE,
-	SIM_CLAIM, SIM_START, SIM_STOP, SIM_FINISH, SIM_REGISTER, SIM_BEAT, SIM_STARTUP, SIM_VERBS
+	SIM_RECORD, SIM_SPAWN, SIM_LINK, SIM_SUSPEND, SIM_RESTORE, SIM_END, SIM_SEND, SIM_BROADCAST,
+	SIM_DELIVER, SIM_REPLY, SIM_CREATE, SIM_CLAIM, SIM_START, SIM_STOP, SIM_FINISH, SIM_REGISTER,
+	SIM_BEAT, SIM_STARTUP,
+	SIM_VERBS
 };
 
 struct sim_act {
 	enum sim_verb verb;
-	int agent, parent, blob, pid, below;			/* sessions and the tree; pid also: of a runner */
-	int name, from, to, body, sync, answers;		/* messages; answers: the name that is answered */
+	/* sessions and the tree; pid also: of a runner */
+	int agent, parent, blob, pid, below;
+	/* messages; answers: the name that is answered */
+	int name, from, to, body, sync, answers;
 	int many[SIM_AGENTS], n_many;				/* of a broadcast; n_many 0: to all */
-	int run, place, prompt, mode, runner, fence, claim, state;	/* runs; run 0: any; state: enum run_state */
-	int policy, all, how, fails, threshold_ms;		/* startup: enum reply_policy, resume_scope, enum run_mode, claimed_to */
+	/* runs; run 0: any; state: enum run_state */
+	int run, place, prompt, mode, runner, fence, claim, state;
+	/* startup: enum reply_policy, resume_scope, enum run_mode, claimed_to */
+	int policy, all, how, fails, threshold_ms;
 };
 
-/* What startup is to do, stage by stage; stage[0] is before it. Runs and sessions are one commit each; agents and messages one each. */
+/*
+ * What startup is to do, stage by stage; stage[0] is before it. Runs and sessions are one commit
+ * each; agents and messages one each.
+ */
 enum { SIM_RUNS_SETTLED = 1, SIM_SESSIONS_SETTLED, SIM_TREE_SETTLED, SIM_MESSAGES_SETTLED, SIM_STAGES };
 struct sim_counts {
 	int pending, failed, stopped, kept_by_runner, kept_young;
@@ -101,12 +115,15 @@ struct sim_counts {
 #define SIM_COUNTS (sizeof(struct sim_counts) / sizeof(int))
 
 enum sim_verdict {
-	SIM_FINE, SIM_UNOPENABLE, SIM_LOST, SIM_HALF, SIM_INVARIANT, SIM_ANSWER, SIM_FAILED, SIM_LOG, SIM_EFFECT, SIM_RESTLESS, SIM_VERDICTS
+	SIM_FINE, SIM_UNOPENABLE, SIM_LOST, SIM_HALF, SIM_INVARIANT, SIM_ANSWER, SIM_FAILED, SIM_LOG,
+	SIM_EFFECT, SIM_RESTLESS,
+	SIM_VERDICTS
 };
 
 enum sim_control {
-	SIM_NONE, SIM_SEND_FIRST, SIM_ACK_FIRST, SIM_DROP_MESSAGE, SIM_ENQUEUE_FIRST, SIM_MARK_FIRST, SIM_TWO_COMMITS, SIM_DEAF,
-	SIM_NO_TREE, SIM_ERROR_IGNORED, SIM_LYING_FSYNC, SIM_CONTROLS
+	SIM_NONE, SIM_SEND_FIRST, SIM_ACK_FIRST, SIM_DROP_MESSAGE, SIM_ENQUEUE_FIRST, SIM_MARK_FIRST,
+	SIM_TWO_COMMITS, SIM_DEAF, SIM_NO_TREE, SIM_ERROR_IGNORED, SIM_LYING_FSYNC,
+	SIM_CONTROLS
 };
 
 /* In memory that all processes share: it outlives them. */
@@ -174,7 +191,10 @@ void sim_restore(int agent);
 /* ---- sim_act.c ---- */
 
 extern const char *const sim_verb_names[SIM_VERBS];
-/* NULL: done. Otherwise the name of the error. *back (startup's alone): the agents to be brought back, 0 at the end. */
+/*
+ * NULL: done. Otherwise the name of the error. *back (startup's alone): the agents to be brought
+ * back, 0 at the end.
+ */
 const char *sim_act(struct store *s, const struct sim_act *a, int back[SIM_AGENTS + 1], struct err *e);
 /* What the last startup told. */
 extern struct sim_counts sim_told;
@@ -186,11 +206,14 @@ const char *sim_body(int number);
 unsigned char *sim_blob(int number, size_t *n);
 /* The number of a message's id, a new one where it is not known. */
 int sim_name(const char *id);
-void sim_now(struct moment *m);
+void sim_now(struct timestamp *m);
 
 /* ---- the oracle ---- */
 
-/* NULL: the verb is to be accepted, and *m is as it leaves things. Otherwise the name of the error, and nothing changes. */
+/*
+ * NULL: the verb is to be accepted, and *m is as it leaves things. Otherwise the name of the
+ * error, and nothing changes.
+ */
 const char *sim_apply(struct sim_model *m, const struct sim_act *a);
 const char *sim_apply_run(struct sim_model *m, const struct sim_act *a);
 /* Fills sim->stage from sim->now. */
@@ -203,7 +226,10 @@ bool sim_lives(const struct sim_agent *x);
 /* ---- the store ---- */
 
 void sim_read(struct store *s, struct sim_model *out);
-/* At the beginning of a process: is what is there what was acknowledged, or that and what was under way? sim->now is it afterwards. */
+/*
+ * At the beginning of a process: is what is there what was acknowledged, or that and what was
+ * under way? sim->now is it afterwards.
+ */
 void sim_verify(struct store *s);
 /* Must be just sim->now. */
 void sim_compare(struct store *s, const char *when);

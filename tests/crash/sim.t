@@ -1,11 +1,13 @@
 #!/bin/bash
-# Processes that keep a ledger die at random steps, CRASHES of them (1,600), from seed SEED (1), beside an oracle: what was acknowledged is
+# Processes that keep a ledger die at random steps, CRASHES of them (400; make stress: 100,000), from seed SEED (the
+# day's), beside an oracle: what was acknowledged is
 # there, nothing else is, and startup makes it true (sim.h). Mistakes that are made on purpose must be caught. What fails is repeated by the
 # command it prints. Needs a build with fault points, which it makes.
 [ ! -w /dev/shm ] || [ -n "${TMPDIR:-}" ] || export TMPDIR=/dev/shm
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
-CRASHES=${CRASHES:-1600} SEED=${SEED:-1}
+CRASHES=${CRASHES:-400} SEED=${SEED:-$(date +%Y%m%d)} CONTROL_SEED=1
+note "$CRASHES deaths, SEED=$SEED"
 mode=FAULTS=1 SIM=build/faults/sim
 case $GT_RECOVER in */build/san/*) mode=SAN=1 SIM=build/san/sim ;; esac
 make -s -C "$ROOT" "$mode" "$SIM" >/dev/null || exit 1
@@ -22,7 +24,7 @@ sim() {		# FILE ARGUMENT...: its answer into FILE
 
 # ---- negative controls: CONTROL and how it must be caught ----
 while read -r control how; do
-	sim "$W/$control" --control "$control" --seed "$SEED" --steps 1000
+	sim "$W/$control" --control "$control" --seed "$CONTROL_SEED" --steps 1000
 	is $? 1 "$control is caught, after $(field crashes "$W/$control") crashes"
 	for verdict in $how; do
 		caught=$((${caught:-0} + $(field "$verdict" "$W/$control")))
@@ -43,10 +45,10 @@ lying-fsync lost half unopenable invariant effect log
 END
 
 # ---- the same seed is the same run ----
-sim "$W/first" --seed "$SEED" --steps 60
-sim "$W/again" --seed "$SEED" --steps 60
+sim "$W/first" --seed "$CONTROL_SEED" --steps 60
+sim "$W/again" --seed "$CONTROL_SEED" --steps 60
 same_file "$W/first" "$W/again" 'a seed repeats itself, to the byte that is written'
-sim "$W/other" --seed $((SEED + 1)) --steps 60
+sim "$W/other" --seed $((CONTROL_SEED + 1)) --steps 60
 [ "$(field trace "$W/other")" != "$(field trace "$W/first")" ]
 is $? 0 '  and another one does something else'
 
@@ -61,7 +63,7 @@ for run in one two; do
 	is "$(field bad "$W/$run")" 0 "$(field crashes "$W/$run") crashes, $(field actions "$W/$run") verbs: as the oracle has it"
 	[ "$(field bad "$W/$run")" = 0 ] || {
 		head -n 20 "$W/$run" | sed 's/^/# /'
-		note "repeat: $SIM --seed S --step N --tell 1 DIR"
+		note "repeat: $SIM --seed $SEED (one) or $((SEED + 1000000)) (two) --step N --tell 1 DIR"
 	}
 done
 is $(($(field crashes "$W/one") + $(field crashes "$W/two"))) "$CRASHES" 'every crash was looked at'

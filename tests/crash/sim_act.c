@@ -7,17 +7,15 @@
 #include "sim.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "ledger/message.h"
-#include "ledger/run.h"
-#include "ledger/runner.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
-#include "revive/startup.h"
-#include "revive/world.h"
+#include "records/agents/agents.h"
+#include "records/runs/runs.h"
+#include "recover/upkeep/upkeep.h"
+#include "app/app.h"
 #include "scrub/scrub.h"
 
-const char *const sim_verb_names[SIM_VERBS] = { "record", "spawn", "link", "suspend", "restore", "end", "send", "broadcast", "deliver",
-	"reply", "create", "claim", "start", "stop", "finish", "register", "beat", "startup" };
+const char *const sim_verb_names[SIM_VERBS] = { "record", "spawn", "link", "suspend", "restore", "end",
+	"send", "broadcast", "deliver", "reply", "create", "claim", "start", "stop", "finish", "register",
+	"beat", "startup" };
 struct sim_counts sim_told;
 
 /* ---- names and texts ---- */
@@ -57,7 +55,8 @@ sim_body(int number)
 {
 	static char body[5000];
 	uint64_t r = (uint64_t)number;
-	int n = snprintf(body, sizeof body, "body %d\n", number), fill = (int)(disk_random(&r) % 16 == 0 ? 4000 : disk_random(&r) % 60);
+	int n = snprintf(body, sizeof body, "body %d\n", number),
+	    fill = (int)(disk_random(&r) % 16 == 0 ? 4000 : disk_random(&r) % 60);
 
 	memset(body + n, 'a' + number % 26, (size_t)fill);
 	body[n + fill] = '\0';
@@ -81,7 +80,7 @@ sim_blob(int number, size_t *n)
 }
 
 void
-sim_now(struct moment *m)
+sim_now(struct timestamp *m)
 {
 	memset(m, 0, sizeof *m);
 	m->wall_ms = sim->wall_ms;
@@ -103,19 +102,21 @@ tell(struct session *x, const struct sim_act *a)
 	if (a->parent != 0 && a->verb == SIM_RECORD)
 		session_set(&x->parent, sim_id("a", a->parent));
 	if (a->pid != 0)
-		session_note_process(x, a->pid);
+		session_set_process(x, a->pid);
 }
 
 static int
 restore(struct store *s, const struct sim_act *a, struct session *x, struct err *e)
 {
 	struct buf there = BUF_INIT;
-	int number = sim->now.agent[a->agent].blob, ret = session_restore(s, sim_id("a", a->agent), &there, x, e);
+	int number = sim->now.agent[a->agent].blob,
+	    ret = session_restore(s, sim_id("a", a->agent), &there, x, e);
 	size_t n = 0;
 	unsigned char *bytes = number != 0 ? sim_blob(number, &n) : NULL;
 
 	if (ret == 0 && (there.len != n || (n > 0 && memcmp(there.data, bytes, n) != 0)))
-		sim_judge(SIM_ANSWER, "the session %s was restored with other bytes than were stored", sim_id("a", a->agent));
+		sim_judge(SIM_ANSWER, "the session %s was restored with other bytes than were stored",
+		    sim_id("a", a->agent));
 	free(bytes);
 	buf_release(&there);
 	return ret;
@@ -159,11 +160,11 @@ extern struct scrub *sim_scrub;
 struct scrub *sim_scrub;
 
 static int
-act_broadcast(struct store *s, const struct sim_act *a, const struct letter *l, struct err *e)
+act_broadcast(struct store *s, const struct sim_act *a, const struct message_draft *l, struct err *e)
 {
 	const char *to[SIM_AGENTS];
 	char id[SIM_AGENTS][8];
-	struct messages out;
+	struct message_list out;
 	int ret;
 
 	for (int i = 0; i < a->n_many; i++) {
@@ -171,7 +172,7 @@ act_broadcast(struct store *s, const struct sim_act *a, const struct letter *l, 
 		to[i] = id[i];
 	}
 	ret = message_broadcast(s, l, to, (size_t)a->n_many, &out, e);
-	messages_release(&out);
+	message_list_release(&out);
 	return ret;
 }
 
@@ -179,7 +180,9 @@ static int
 act_message(struct store *s, const struct sim_act *a, struct err *e)
 {
 	struct clean_text *body = scrub_string(sim_scrub, sim_body(a->body));
-	struct letter l = { .id = sim->name[a->name], .from = sim_id("a", a->from), .body = body, .sync = a->sync != 0 };
+	struct message_draft l = {
+		.id = sim->name[a->name], .from = sim_id("a", a->from), .body = body, .sync = a->sync != 0
+	};
 	struct message out = { .version = 0 };
 	int ret;
 
@@ -188,7 +191,7 @@ act_message(struct store *s, const struct sim_act *a, struct err *e)
 	else if (a->verb == SIM_SEND)
 		ret = message_send(s, &l, sim_id("a", a->to), &out, e);
 	else if (a->verb == SIM_DELIVER)
-		ret = message_deliver(s, l.id, &out, e);
+		ret = message_mark_delivered(s, l.id, &out, e);
 	else
 		ret = message_reply(s, sim->name[a->answers], &l, &out, e);
 	message_release(&out);
@@ -205,7 +208,7 @@ act_run(struct store *s, const struct sim_act *a, struct err *e)
 	struct run_holder h = { a->run != 0 ? id : NULL, runner, a->fence, a->claim != 0 ? claim : NULL };
 	struct run asked = { .id = id, .session_id = place, .prompt = prompt }, out = { .version = 0 };
 	struct runner who = { .version = 0 };
-	struct moment now;
+	struct timestamp now;
 	int ret;
 
 	sim_now(&now);
@@ -227,7 +230,7 @@ act_run(struct store *s, const struct sim_act *a, struct err *e)
 	else if (a->verb == SIM_REGISTER)
 		ret = runner_register(s, runner, a->pid, &now, &who, e);
 	else
-		ret = runner_beat(s, runner, &now, e);
+		ret = runner_heartbeat(s, runner, &now, e);
 	if (ret >= 0) {
 		run_release(&out);
 		runner_release(&who);
@@ -237,7 +240,7 @@ act_run(struct store *s, const struct sim_act *a, struct err *e)
 
 /* ---- startup ---- */
 
-static struct world world;
+static struct app world;
 static const struct sim_act *settings;
 
 extern struct config *sim_config;
@@ -261,19 +264,31 @@ __wrap_config_text(const struct config *c, const char *name)
 static void
 count(const struct startup *x)
 {
-	sim_told = (struct sim_counts){ .pending = (int)x->runs.reset_to_pending, .failed = (int)x->runs.marked_failed,
-		.stopped = (int)x->runs.marked_stopped, .kept_by_runner = (int)x->runs.kept_by_runner,
-		.kept_young = (int)x->runs.kept_young, .suspended = (int)x->sessions.suspended, .left = (int)x->sessions.left,
-		.linked = (int)x->tree.linked, .ended = (int)x->tree.ended, .made_roots = (int)x->tree.made_roots,
+	sim_told = (struct sim_counts){ .pending = (int)x->runs.reset_to_pending,
+		.failed = (int)x->runs.marked_failed,
+		.stopped = (int)x->runs.marked_stopped,
+		.kept_by_runner = (int)x->runs.kept_by_runner,
+		.kept_young = (int)x->runs.kept_young,
+		.suspended = (int)x->sessions.suspended,
+		.left = (int)x->sessions.left,
+		.linked = (int)x->tree.linked,
+		.ended = (int)x->tree.ended,
+		.made_roots = (int)x->tree.made_roots,
 		.undelivered = (int)x->messages.pending,
-		.answers = (int)x->messages.answers_pending, .waiting = (int)x->messages.waiting, .flagged = (int)x->messages.flagged,
-		.asked = (int)x->messages.asked, .replayed = (int)x->messages.replayed, .back = (int)x->back.n };
+		.answers = (int)x->messages.answers_pending,
+		.waiting = (int)x->messages.waiting,
+		.flagged = (int)x->messages.flagged,
+		.asked = (int)x->messages.asked,
+		.replayed = (int)x->messages.replayed,
+		.back = (int)x->back.n };
 }
 
 static int
 act_startup(struct store *s, const struct sim_act *a, int back[SIM_AGENTS + 1], struct err *e)
 {
-	const struct run_recovery how = { .mode = (enum run_mode)a->how, .threshold_ms = a->threshold_ms, .claimed_fails = a->fails != 0 };
+	const struct run_recovery how = {
+		.mode = (enum run_mode)a->how, .threshold_ms = a->threshold_ms, .claimed_fails = a->fails != 0
+	};
 	struct startup out;
 	int ret;
 
@@ -281,7 +296,7 @@ act_startup(struct store *s, const struct sim_act *a, int back[SIM_AGENTS + 1], 
 	world.store = s;
 	world.state_dir = (char *)(uintptr_t)"/nonexistent";
 	settings = a;
-	ret = startup(&world, &how, &out, e);
+	ret = startup_run(&world, &how, &out, e);
 	count(&out);
 	memset(back, 0, sizeof *back * (SIM_AGENTS + 1));
 	for (size_t i = 0; i < out.back.n && ret == 0 && i < SIM_AGENTS; i++)

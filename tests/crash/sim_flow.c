@@ -1,15 +1,15 @@
 /*
- * What agents, their orchestrators and runners do: each flow is some verbs, and what the world does between them. Agents are the provider's
- * processes, which keep what they were handed; they live on when the process that keeps the ledger is killed.
+ * What agents, their orchestrators and runners do: each flow is some verbs, and what the world
+ * does between them. Agents are the provider's processes, which keep what they were handed; they
+ * live on when the process that keeps the ledger is killed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim.h"
-#include "ledger/message.h"
-#include "ledger/run.h"
-#include "ledger/session.h"
+#include "records/agents/agents.h"
+#include "records/runs/runs.h"
 
 /* ---- the provider ---- */
 
@@ -73,7 +73,10 @@ some_agent(void)
 	return 1 + sim_pick(SIM_AGENTS);
 }
 
-/* One of 1 … n that is in this state (the first int of its struct); now and then any, and where there is none. */
+/*
+ * One of 1 … n that is in this state (the first int of its struct); now and then any, and where
+ * there is none.
+ */
 static int
 one_in(const int *first, size_t size, int n, int state)
 {
@@ -100,7 +103,9 @@ some_name(void)
 static int
 message_in(int state)
 {
-	return sim->n_names > 0 ? one_in(&sim->now.message[0].state, sizeof sim->now.message[0], sim->n_names, state) : some_name();
+	return sim->n_names > 0
+	    ? one_in(&sim->now.message[0].state, sizeof sim->now.message[0], sim->n_names, state)
+	    : some_name();
 }
 
 /* Mostly a new id; now and then one that was given, or that startup or a broadcast would give. */
@@ -176,8 +181,10 @@ end(int agent)
 static void
 spawn_agent(void)
 {
-	struct sim_act a = { .verb = SIM_SPAWN, .agent = agent_in(sim_chance(4) ? 1 + SESSION_ACTIVE : 0),
-		.parent = agent_in(sim_chance(6) ? 1 + SESSION_ENDED : 1 + SESSION_ACTIVE), .blob = some_blob() };
+	struct sim_act a = { .verb = SIM_SPAWN,
+		.agent = agent_in(sim_chance(4) ? 1 + SESSION_ACTIVE : 0),
+		.parent = agent_in(sim_chance(6) ? 1 + SESSION_ENDED : 1 + SESSION_ACTIVE),
+		.blob = some_blob() };
 	bool whole = sim_chance(2);
 
 	a.pid = start_process(a.agent);
@@ -201,7 +208,8 @@ spawn_agent(void)
 static void
 suspend_agent(void)
 {
-	struct sim_act a = { .verb = SIM_SUSPEND, .agent = sim_chance(6) ? some_agent() : agent_in(1 + SESSION_ACTIVE),
+	struct sim_act a = { .verb = SIM_SUSPEND,
+		.agent = sim_chance(6) ? some_agent() : agent_in(1 + SESSION_ACTIVE),
 		.blob = some_blob() };
 
 	sim->process[running(a.agent)].lives = false;
@@ -230,7 +238,11 @@ end_agent(void)
 static void
 send_message(void)
 {
-	struct sim_act a = { .verb = SIM_SEND, .name = some_id(), .from = some_agent(), .body = new_number(), .sync = sim_chance(2),
+	struct sim_act a = { .verb = SIM_SEND,
+		.name = some_id(),
+		.from = some_agent(),
+		.body = new_number(),
+		.sync = sim_chance(2),
 		.to = sim_chance(5) ? some_agent() : agent_in(1 + SESSION_ACTIVE) };
 
 	if (sim_control == SIM_ENQUEUE_FIRST)
@@ -243,7 +255,10 @@ send_message(void)
 static void
 broadcast(void)
 {
-	struct sim_act a = { .verb = SIM_BROADCAST, .from = some_agent(), .body = new_number(), .sync = sim_chance(3),
+	struct sim_act a = { .verb = SIM_BROADCAST,
+		.from = some_agent(),
+		.body = new_number(),
+		.sync = sim_chance(3),
 		.n_many = sim_chance(3) ? 0 : 1 + sim_pick(3) };
 
 	if (!sim_chance(3))
@@ -276,7 +291,9 @@ deliver_message(void)
 static void
 reply(void)
 {
-	struct sim_act a = { .verb = SIM_REPLY, .answers = message_in(1 + MESSAGE_WAITING), .body = new_number() };
+	struct sim_act a = {
+		.verb = SIM_REPLY, .answers = message_in(1 + MESSAGE_WAITING), .body = new_number()
+	};
 
 	if (sim->got[a.answers] == 0 && (sim->now.message[a.answers].state != 0 || !sim_chance(8)))
 		return;
@@ -297,7 +314,9 @@ run_created(void)
 static void
 run_claimed(void)
 {
-	struct sim_act a = { .verb = SIM_CLAIM, .runner = 1 + sim_pick(SIM_RUNNERS), .claim = sim_chance(2) ? new_number() : 0 };
+	struct sim_act a = { .verb = SIM_CLAIM,
+		.runner = 1 + sim_pick(SIM_RUNNERS),
+		.claim = sim_chance(2) ? new_number() : 0 };
 
 	for (int i = 0; i < 3 && sim->now.runner[a.runner].boot != sim->boot; i++)
 		a.runner = 1 + sim_pick(SIM_RUNNERS);
@@ -310,9 +329,13 @@ run_claimed(void)
 static void
 run_went_on(void)
 {
-	static const struct { enum sim_verb verb; int from, to; } steps[] = { { SIM_START, RUN_CLAIMED, 0 }, { SIM_START, RUN_CLAIMED, 0 },
-		{ SIM_STOP, RUN_RUNNING, 0 }, { SIM_STOP, RUN_CLAIMED, 0 }, { SIM_FINISH, RUN_RUNNING, RUN_COMPLETED },
-		{ SIM_FINISH, RUN_CLAIMED, RUN_FAILED }, { SIM_FINISH, RUN_STOPPING, RUN_STOPPED } };
+	static const struct {
+		enum sim_verb verb;
+		int from, to;
+	} steps[] = { { SIM_START, RUN_CLAIMED, 0 }, { SIM_START, RUN_CLAIMED, 0 },
+		{ SIM_STOP, RUN_RUNNING, 0 }, { SIM_STOP, RUN_CLAIMED, 0 },
+		{ SIM_FINISH, RUN_RUNNING, RUN_COMPLETED }, { SIM_FINISH, RUN_CLAIMED, RUN_FAILED },
+		{ SIM_FINISH, RUN_STOPPING, RUN_STOPPED } };
 	int i = sim_pick(sizeof steps / sizeof steps[0]);
 	struct sim_act a = { .verb = steps[i].verb, .run = run_in(1 + steps[i].from), .state = steps[i].to };
 
@@ -361,9 +384,10 @@ world_goes_on(void)
 void
 sim_flow(void)
 {
-	static void (*const flows[])(void) = { create_agent, spawn_agent, spawn_agent, suspend_agent, end_agent, send_message, send_message,
-		broadcast, deliver_message, deliver_message, deliver_message, reply, reply, run_created, run_created, run_claimed,
-		run_claimed, run_went_on, run_went_on, run_went_on, runner, runner, world_goes_on };
+	static void (*const flows[])(void) = { create_agent, spawn_agent, spawn_agent, suspend_agent,
+		end_agent, send_message, send_message, broadcast, deliver_message, deliver_message,
+		deliver_message, reply, reply, run_created, run_created, run_claimed, run_claimed,
+		run_went_on, run_went_on, run_went_on, runner, runner, world_goes_on };
 	int n = sizeof flows / sizeof flows[0];
 
 	if (sim->n_names > SIM_NAMES - 60)

@@ -9,10 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
-#include "ledger/integrity.h"
-#include "ledger/message.h"
-#include "ledger/session.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 #include "store/store.h"
 
 static const struct part { const char *name; size_t at, size, n; } parts[] = {
@@ -39,7 +37,8 @@ same_one(const struct sim_model *a, const struct sim_model *b, int part, size_t 
 static bool
 same_part(const struct sim_model *a, const struct sim_model *b, int part)
 {
-	return memcmp(one(a, &parts[part], 0), one(b, &parts[part], 0), parts[part].size * parts[part].n) == 0;
+	return memcmp(one(a, &parts[part], 0), one(b, &parts[part], 0), parts[part].size * parts[part].n) ==
+	    0;
 }
 
 static bool
@@ -64,7 +63,8 @@ difference(const struct sim_model *there, const struct sim_model *must)
 
 			if (same_one(there, must, k, i))
 				continue;
-			buf_fmt(&b, "%s %zu%s%s is", parts[k].name, i, k == MESSAGE ? " " : "", k == MESSAGE ? sim->name[i] : "");
+			buf_fmt(&b, "%s %zu%s%s is", parts[k].name, i, k == MESSAGE ? " " : "",
+			    k == MESSAGE ? sim->name[i] : "");
 			for (size_t j = 0; j < parts[k].size / sizeof *x; j++)
 				buf_fmt(&b, " %d", x[j]);
 			buf_str(&b, ", must be");
@@ -149,17 +149,21 @@ effects(const struct sim_model *m)
 {
 	for (int i = 1; i <= SIM_AGENTS; i++)
 		if (sim->told[i] && m->agent[i].state == 0)
-			sim_judge(SIM_EFFECT, "the agent %s was sent something, and no session of it is recorded", sim_id("a", i));
+			sim_judge(SIM_EFFECT,
+			    "the agent %s was sent something, and no session of it is recorded",
+			    sim_id("a", i));
 	for (int i = 1; i <= sim->n_names; i++) {
 		const struct sim_message *x = &m->message[i];
 		/* one that was to be delivered again may be answered before that */
 		int least = x->state == 1 + MESSAGE_ANSWERED ? 1 : 1 + x->replays;
 
 		if (sim->got[i] > 0 && x->state == 0)
-			sim_judge(SIM_EFFECT, "an agent got the message %s, which is not in the log", sim->name[i]);
+			sim_judge(
+			    SIM_EFFECT, "an agent got the message %s, which is not in the log", sim->name[i]);
 		if (x->state > 1 + MESSAGE_PENDING && sim->got[i] < least)
-			sim_judge(SIM_EFFECT, "the message %s counts as delivered, and its agent got it %d times of %d", sim->name[i],
-			    sim->got[i], least);
+			sim_judge(SIM_EFFECT,
+			    "the message %s counts as delivered, and its agent got it %d times of %d",
+			    sim->name[i], sim->got[i], least);
 	}
 }
 
@@ -167,13 +171,13 @@ static void
 check_rules(struct store *s)
 {
 	struct err e = ERR_INIT;
-	struct integrity rules;
+	struct record_check rules;
 
-	if (integrity_check(s, &rules, &e) != 0)
+	if (record_check(s, &rules, &e) != 0)
 		sim_judge(SIM_INVARIANT, "the rules cannot be checked: %s", e.msg);
 	if (rules.n_faults > 0)
 		sim_judge(SIM_INVARIANT, "%s", rules.faults[0]);
-	integrity_release(&rules);
+	record_check_release(&rules);
 }
 
 void
@@ -185,11 +189,13 @@ sim_verify(struct store *s)
 	check_rules(s);
 	effects(&there);
 	if (!same(&there, &sim->now)) {
-		bool fine = sim->under_way && (sim->is_startup ? is_startup_cut_off(&there) : same(&there, &sim->next));
+		bool fine = sim->under_way &&
+		    (sim->is_startup ? is_startup_cut_off(&there) : same(&there, &sim->next));
 
 		if (!fine)
-			sim_judge(there.events < sim->now.events ? SIM_LOST : SIM_HALF, "after the crash in %s%s: %s",
-			    sim->under_way ? "" : "nothing, after ", sim_verb_names[sim->act.verb], difference(&there, &sim->now));
+			sim_judge(there.events < sim->now.events ? SIM_LOST : SIM_HALF,
+			    "after the crash in %s%s: %s", sim->under_way ? "" : "nothing, after ",
+			    sim_verb_names[sim->act.verb], difference(&there, &sim->now));
 		sim->came++;
 		sim->now = there;
 	}
@@ -221,18 +227,22 @@ sim_invariants(struct store *s)
 		bool open = x->state == 1 + SESSION_ACTIVE || x->state == 1 + SESSION_SUSPENDED;
 
 		if (x->state == 1 + SESSION_ACTIVE && !sim_lives(x))
-			sim_judge(SIM_INVARIANT, "the session %s is ACTIVE, and no process of it runs", sim_id("a", i));
-		if (open != (x->link == 1) || (x->link == 1 && x->above != 0 && there.agent[x->above].link != 1))
+			sim_judge(SIM_INVARIANT, "the session %s is ACTIVE, and no process of it runs",
+			    sim_id("a", i));
+		if (open != (x->link == 1) ||
+		    (x->link == 1 && x->above != 0 && there.agent[x->above].link != 1))
 			sim_judge(SIM_INVARIANT, "the agent %s is an orphan", sim_id("a", i));
 	}
 	for (int i = 1; i <= sim->n_names; i++)
 		if (sim->now.message[i].state != 0 && there.message[i].state == 0)
-			sim_judge(SIM_INVARIANT, "the message %s was acknowledged, and is in the log no more", sim->name[i]);
+			sim_judge(SIM_INVARIANT, "the message %s was acknowledged, and is in the log no more",
+			    sim->name[i]);
 	effects(&there);
 	if (there.events < sim->now.events)
 		sim_judge(SIM_INVARIANT, "startup took events away");
 	/* which of several messages came first is not what the oracle tells */
-	if (same_part(&there, &sim->stage[SIM_MESSAGES_SETTLED], MESSAGE) && there.events == sim->stage[SIM_MESSAGES_SETTLED].events)
+	if (same_part(&there, &sim->stage[SIM_MESSAGES_SETTLED], MESSAGE) &&
+	    there.events == sim->stage[SIM_MESSAGES_SETTLED].events)
 		sim->stage[SIM_MESSAGES_SETTLED].hash = there.hash;
 	sim->now = sim->stage[SIM_MESSAGES_SETTLED];
 	if (!same(&there, &sim->now))
@@ -281,8 +291,11 @@ sim_verify_log(struct store *s, const char *path)
 	bool whole = sim->log_whole;
 
 	read_log(path, &b);
-	if (b.len < sim->log_bytes || (sim->log_bytes > 0 && hash_of(b.data, sim->log_bytes) != sim->log_hash))
-		sim_judge(SIM_LOG, "the event log does not begin with the %zu bytes that were exported before", sim->log_bytes);
+	if (b.len < sim->log_bytes ||
+	    (sim->log_bytes > 0 && hash_of(b.data, sim->log_bytes) != sim->log_hash))
+		sim_judge(SIM_LOG,
+		    "the event log does not begin with the %zu bytes that were exported before",
+		    sim->log_bytes);
 	if (event_export(s, path, NULL, &e) != 0) {
 		if (sim_disk_fails())
 			sim_die();
@@ -291,7 +304,8 @@ sim_verify_log(struct store *s, const char *path)
 	sim_note_log(path);
 	read_log(path, &after);
 	if (whole && (b.len > after.len || memcmp(b.data, after.data, b.len) != 0))
-		sim_judge(SIM_LOG, "what a killed process had written of the event log is no beginning of it");
+		sim_judge(
+		    SIM_LOG, "what a killed process had written of the event log is no beginning of it");
 	buf_release(&b);
 	buf_release(&after);
 	if (event_check(s, path, &lines, &e) != 0)

@@ -3,11 +3,15 @@
 #include <string.h>
 
 #include "sim.h"
-#include "ledger/message.h"
-#include "ledger/session.h"
+#include "records/agents/agents.h"
 
 enum { ACTIVE = 1 + SESSION_ACTIVE, SUSPENDED = 1 + SESSION_SUSPENDED, ENDED = 1 + SESSION_ENDED };
-enum { PENDING = 1 + MESSAGE_PENDING, WAITING = 1 + MESSAGE_WAITING, DELIVERED = 1 + MESSAGE_DELIVERED, ANSWERED = 1 + MESSAGE_ANSWERED };
+enum {
+	PENDING = 1 + MESSAGE_PENDING,
+	WAITING = 1 + MESSAGE_WAITING,
+	DELIVERED = 1 + MESSAGE_DELIVERED,
+	ANSWERED = 1 + MESSAGE_ANSWERED
+};
 enum { OPEN = 1, OVER = 2 };
 
 static void
@@ -184,7 +188,8 @@ end(struct sim_model *m, const struct sim_act *a)
 static bool
 same(const struct sim_message *x, const struct sim_message *y)
 {
-	return x->from == y->from && x->to == y->to && x->body == y->body && x->sync == y->sync && x->reply_to == y->reply_to;
+	return x->from == y->from && x->to == y->to && x->body == y->body && x->sync == y->sync &&
+	    x->reply_to == y->reply_to;
 }
 
 static const char *
@@ -196,7 +201,9 @@ no_receiver(const struct sim_model *m, int to)
 static const char *
 send(struct sim_model *m, const struct sim_act *a)
 {
-	const struct sim_message new = { .state = PENDING, .from = a->from, .to = a->to, .body = a->body, .sync = a->sync };
+	const struct sim_message new = {
+		.state = PENDING, .from = a->from, .to = a->to, .body = a->body, .sync = a->sync
+	};
 	struct sim_message *x = &m->message[a->name];
 	const char *no;
 
@@ -251,7 +258,8 @@ broadcast(struct sim_model *m, const struct sim_act *a)
 	for (int i = 0; i < a->n_many; i++)
 		to[a->many[i]] = true;
 	for (int i = 1; i <= SIM_AGENTS; i++) {
-		const char *no = to[i] ? m->message[copy_name(a, i)].state != 0 ? "taken" : no_receiver(m, i) : NULL;
+		const char *no =
+		    to[i] ? m->message[copy_name(a, i)].state != 0 ? "taken" : no_receiver(m, i) : NULL;
 
 		if (no != NULL)
 			return no;
@@ -261,8 +269,9 @@ broadcast(struct sim_model *m, const struct sim_act *a)
 		return "nobody";
 	for (int i = 1; i <= SIM_AGENTS; i++)
 		if (to[i])
-			m->message[copy_name(a, i)] = (struct sim_message){ .state = PENDING, .from = a->from, .to = i,
-				.body = a->body, .sync = a->sync };
+			m->message[copy_name(a, i)] = (struct sim_message){
+				.state = PENDING, .from = a->from, .to = i, .body = a->body, .sync = a->sync
+			};
 	sim_event(m, "message.broadcast", sim->name[a->name]);
 	return NULL;
 }
@@ -289,7 +298,11 @@ reply(struct sim_model *m, const struct sim_act *a)
 
 	if (asked->state == 0)
 		return "not-found";
-	new = (struct sim_message){ .state = PENDING, .from = asked->to, .to = asked->from, .body = a->body, .sync = a->sync,
+	new = (struct sim_message){ .state = PENDING,
+		.from = asked->to,
+		.to = asked->from,
+		.body = a->body,
+		.sync = a->sync,
 		.reply_to = a->answers };
 	if (x->state != 0)
 		return same(x, &new) ? NULL : "taken";

@@ -3,14 +3,12 @@
 #include <string.h>
 
 #include "sim.h"
-#include "ledger/run.h"
-#include "ledger/run_recover.h"
-#include "ledger/run_session.h"
+#include "records/runs/runs.h"
 
 #define S(state) (1 + RUN_##state)
 #define P(status) (1 + RUN_SESSION_##status)
 
-/* What the step of a run makes of its session (ledger/run_session.h). */
+/* What the step of a run makes of its session (records/runs/runs.h). */
 static void
 follow(struct sim_model *m, int run, int from)
 {
@@ -81,7 +79,8 @@ claim(struct sim_model *m, const struct sim_act *a)
 	struct sim_run *r;
 
 	for (int i = 1; i <= SIM_RUNS && a->claim != 0; i++)
-		if (m->run[i].state == S(CLAIMED) && m->run[i].claim == a->claim && m->run[i].runner == a->runner)
+		if (m->run[i].state == S(CLAIMED) && m->run[i].claim == a->claim &&
+		    m->run[i].runner == a->runner)
 			return NULL;
 	for (int i = 1; i <= SIM_RUNS && run == 0; i++)
 		if (m->run[i].state == S(PENDING))
@@ -188,7 +187,8 @@ sim_apply_run(struct sim_model *m, const struct sim_act *a)
 static bool
 is_old(const struct sim_run *r, const struct sim_act *a)
 {
-	return r->boot != sim->boot || r->entered > sim->boot_ms || sim->boot_ms - r->entered > a->threshold_ms;
+	return r->boot != sim->boot || r->entered > sim->boot_ms ||
+	    sim->boot_ms - r->entered > a->threshold_ms;
 }
 
 static bool
@@ -205,7 +205,10 @@ static void
 recover(struct sim_model *m, int run, const struct sim_act *a, struct sim_counts *out)
 {
 	struct sim_run *r = &m->run[run];
-	int from = r->state, to = from == S(STOPPING) ? S(STOPPED) : from == S(CLAIMED) && !a->fails ? S(PENDING) : S(FAILED);
+	int from = r->state,
+	    to = from == S(STOPPING)          ? S(STOPPED)
+	    : from == S(CLAIMED) && !a->fails ? S(PENDING)
+					      : S(FAILED);
 
 	out->pending += to == S(PENDING);
 	out->failed += to == S(FAILED);

@@ -1,4 +1,7 @@
-/* What one process does: it looks at what the crash before it left, starts up, and calls verbs in a random order until it dies. */
+/*
+ * What one process does: it looks at what the crash before it left, starts up, and calls verbs in
+ * a random order until it dies.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
-#include "ledger/message.h"
-#include "ledger/run.h"
-#include "ledger/run_recover.h"
-#include "ledger/session.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
+#include "records/runs/runs.h"
 #include "store/store.h"
 
 static struct store *store;
@@ -23,10 +24,12 @@ static int back[SIM_AGENTS + 1];
 static void
 tell_act(const struct sim_act *a, const char *answer)
 {
-	printf("  %s agent %d parent %d pid %d blob %d name %s from %d to %d body %d answers %d run %d place %d runner %d fence %d claim %d"
-	    " state %d: %s\n",
-	    sim_verb_names[a->verb], a->agent, a->parent, a->pid, a->blob, sim->name[a->name], a->from, a->to, a->body, a->answers, a->run,
-	    a->place, a->runner, a->fence, a->claim, a->state, answer != NULL ? answer : "done");
+	printf("  %s agent %d parent %d pid %d blob %d name %s from %d to %d body %d answers %d run %d place "
+	       "%d runner %d fence %d claim %d"
+	       " state %d: %s\n",
+	    sim_verb_names[a->verb], a->agent, a->parent, a->pid, a->blob, sim->name[a->name], a->from, a->to,
+	    a->body, a->answers, a->run, a->place, a->runner, a->fence, a->claim, a->state,
+	    answer != NULL ? answer : "done");
 }
 
 static void __attribute__((noreturn))
@@ -43,7 +46,9 @@ disk_failed(const struct err *e)
 static bool
 is_disk_error(const struct err *e)
 {
-	return sim_disk_fails() && (strcmp(e->name, "io") == 0 || strcmp(e->name, "unknown") == 0 || strcmp(e->name, "disk-full") == 0);
+	return sim_disk_fails() &&
+	    (strcmp(e->name, "io") == 0 || strcmp(e->name, "unknown") == 0 ||
+		strcmp(e->name, "disk-full") == 0);
 }
 
 static bool
@@ -73,8 +78,8 @@ sim_call(const struct sim_act *a)
 	if (answer != NULL && is_disk_error(&e))
 		disk_failed(&e);
 	if (!same_word(answer, must))
-		sim_judge(SIM_ANSWER, "%s answers %s (%s), must be %s", sim_verb_names[a->verb], answer != NULL ? answer : "done", e.msg,
-		    must != NULL ? must : "done");
+		sim_judge(SIM_ANSWER, "%s answers %s (%s), must be %s", sim_verb_names[a->verb],
+		    answer != NULL ? answer : "done", e.msg, must != NULL ? must : "done");
 	sim->actions++;
 	if (must == NULL)
 		sim->now = sim->next;
@@ -151,8 +156,12 @@ lose_a_message(void)
 static void
 begin(void)
 {
-	struct sim_act a = { .verb = SIM_STARTUP, .policy = sim_pick(3), .all = sim_pick(2),
-		.how = sim_chance(3) ? sim_pick(3) : RUN_MODE_STALE, .fails = sim_chance(3), .threshold_ms = sim_chance(4) ? 0 : 300000 };
+	struct sim_act a = { .verb = SIM_STARTUP,
+		.policy = sim_pick(3),
+		.all = sim_pick(2),
+		.how = sim_chance(3) ? sim_pick(3) : RUN_MODE_STALE,
+		.fails = sim_chance(3),
+		.threshold_ms = sim_chance(4) ? 0 : 300000 };
 
 	start_up(&a);
 	if (sim_control == SIM_DROP_MESSAGE) {

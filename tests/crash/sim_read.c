@@ -6,14 +6,9 @@
 #include "sim.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "ledger/event.h"
-#include "ledger/message.h"
-#include "ledger/run.h"
-#include "ledger/run_recover.h"
-#include "ledger/run_session.h"
-#include "ledger/runner.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
+#include "records/runs/runs.h"
 #include "store/store.h"
 
 /* The number in an id that sim_id made; NULL is 0. */
@@ -50,7 +45,7 @@ read_blob(struct store *s, const struct session *x)
 
 	if (x->blob.size < 0)
 		return 0;
-	if (blob_read(s, x->agent_uuid, &x->blob, &there, &e) != 0)
+	if (session_blob_read(s, x->agent_uuid, &x->blob, &there, &e) != 0)
 		sim_judge(SIM_INVARIANT, "the state blob of %s cannot be read: %s", x->agent_uuid, e.msg);
 	if (there.len >= sizeof found)
 		memcpy(&found, there.data, sizeof found);
@@ -65,9 +60,9 @@ read_blob(struct store *s, const struct session *x)
 static void
 read_sessions(struct store *s, struct sim_model *out, struct err *e)
 {
-	struct sessions list = { .n = 0 };
+	struct session_list list = { .n = 0 };
 
-	if (sessions_read(s, SESSION_STATES, &list, e) != 0)
+	if (session_list_read(s, SESSION_STATES, &list, e) != 0)
 		sim_judge(SIM_INVARIANT, "the sessions cannot be read: %s", e->msg);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct session *x = &list.v[i];
@@ -78,10 +73,11 @@ read_sessions(struct store *s, struct sim_model *out, struct err *e)
 		to->blob = read_blob(s, x);
 		to->pid = (int)x->pid;
 		to->boot = boot_of(x->boot_id);
-		if (x->provider_name == NULL || strcmp(x->provider_name, "fake") != 0 || x->workspace_path == NULL)
+		if (x->provider_name == NULL || strcmp(x->provider_name, "fake") != 0 ||
+		    x->workspace_path == NULL)
 			sim_judge(SIM_HALF, "the session %s lacks what was told of it", x->agent_uuid);
 	}
-	sessions_release(&list);
+	session_list_release(&list);
 }
 
 static int
@@ -121,7 +117,8 @@ body_number(const struct message *m)
 
 	if (sscanf(m->body, "body %d\n", &found) == 1 && strcmp(sim_body(found), m->body) == 0)
 		return found;
-	snprintf(request, sizeof request, "Please repeat your answer to the message %.*s:", (int)(strlen(m->id) - strlen("/ask")), m->id);
+	snprintf(request, sizeof request,
+	    "Please repeat your answer to the message %.*s:", (int)(strlen(m->id) - strlen("/ask")), m->id);
 	if (!str_ends(m->id, "/ask") || !str_starts(m->body, request))
 		sim_judge(SIM_HALF, "the body of the message %s is not what was sent", m->id);
 	return SIM_REQUEST;
@@ -130,20 +127,26 @@ body_number(const struct message *m)
 static void
 read_messages(struct store *s, struct sim_model *out, struct err *e)
 {
-	struct messages list = { .n = 0 };
+	struct message_list list = { .n = 0 };
 
-	if (messages_read(s, MESSAGE_STATES, NULL, true, &list, e) != 0)
+	if (message_list_read(s, MESSAGE_STATES, NULL, true, &list, e) != 0)
 		sim_judge(SIM_INVARIANT, "the messages cannot be read: %s", e->msg);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct message *m = &list.v[i];
 
-		out->message[sim_name(m->id)] = (struct sim_message){ .state = 1 + (int)m->state, .from = number("a", m->from, SIM_AGENTS),
-			.to = number("a", m->to, SIM_AGENTS), .body = body_number(m), .sync = m->sync,
-			.reply_to = m->reply_to != NULL ? sim_name(m->reply_to) : 0, .answer = m->answer != NULL ? sim_name(m->answer) : 0,
-			.delivered = m->delivered_at != 0, .flagged = m->flagged_at != 0, .asked = m->asked_at != 0,
+		out->message[sim_name(m->id)] = (struct sim_message){ .state = 1 + (int)m->state,
+			.from = number("a", m->from, SIM_AGENTS),
+			.to = number("a", m->to, SIM_AGENTS),
+			.body = body_number(m),
+			.sync = m->sync,
+			.reply_to = m->reply_to != NULL ? sim_name(m->reply_to) : 0,
+			.answer = m->answer != NULL ? sim_name(m->answer) : 0,
+			.delivered = m->delivered_at != 0,
+			.flagged = m->flagged_at != 0,
+			.asked = m->asked_at != 0,
 			.replays = (int)m->replays };
 	}
-	messages_release(&list);
+	message_list_release(&list);
 }
 
 /* ---- runs ---- */
@@ -172,12 +175,18 @@ read_run(const struct record *rec, void *arg, struct err *e)
 
 	if (run_from_record(rec, &r, e) != 0)
 		return -1;
-	out->run[number("r", r.id, SIM_RUNS)] = (struct sim_run){ .state = 1 + (int)r.state, .place = number("s", r.session_id, SIM_PLACES),
+	out->run[number("r", r.id, SIM_RUNS)] = (struct sim_run){ .state = 1 + (int)r.state,
+		.place = number("s", r.session_id, SIM_PLACES),
 		.prompt = r.prompt != NULL ? (int)strtol(r.prompt + strlen("prompt "), NULL, 10) : 0,
-		.runner = number("w", r.runner_id, SIM_RUNNERS), .fence = (int)r.fence,
-		.claim = r.claim_id != NULL ? (int)strtol(r.claim_id + 1, NULL, 10) : 0, .life = (int)r.runner_life, .error = error_of(&r),
-		.recovered_from = r.recovered_from != NULL ? 1 + run_state_of(r.recovered_from) : 0, .recoveries = (int)r.recoveries,
-		.entered = (int)r.entered.boot_ms, .boot = boot_of(r.entered.boot_id) };
+		.runner = number("w", r.runner_id, SIM_RUNNERS),
+		.fence = (int)r.fence,
+		.claim = r.claim_id != NULL ? (int)strtol(r.claim_id + 1, NULL, 10) : 0,
+		.life = (int)r.runner_generation,
+		.error = error_of(&r),
+		.recovered_from = r.recovered_from != NULL ? 1 + run_state_parse(r.recovered_from) : 0,
+		.recoveries = (int)r.recoveries,
+		.entered = (int)r.entered.boot_ms,
+		.boot = boot_of(r.entered.boot_id) };
 	run_release(&r);
 	return 0;
 }
@@ -191,7 +200,8 @@ read_place(const struct record *rec, void *arg, struct err *e)
 
 	if (run_session_load(((void **)arg)[0], id, &x, e) != 1)
 		return -1;
-	out->place[number("s", id, SIM_PLACES)] = (struct sim_place){ .status = 1 + (int)x.status, .run = number("r", x.run_id, SIM_RUNS),
+	out->place[number("s", id, SIM_PLACES)] = (struct sim_place){ .status = 1 + (int)x.status,
+		.run = number("r", x.run_id, SIM_RUNS),
 		.mode = strcmp(x.execution_mode, "sync") != 0 };
 	run_session_release(&x);
 	return 0;
@@ -200,17 +210,20 @@ read_place(const struct record *rec, void *arg, struct err *e)
 static void
 read_runners(struct store *s, struct sim_model *out, struct err *e)
 {
-	struct runners list = { .n = 0 };
+	struct runner_list list = { .n = 0 };
 
-	if (runners_read(s, &list, e) != 0)
+	if (runner_list_read(s, &list, e) != 0)
 		sim_judge(SIM_INVARIANT, "the runners cannot be read: %s", e->msg);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct runner *r = &list.v[i];
 
-		out->runner[number("w", r->id, SIM_RUNNERS)] = (struct sim_runner){ .life = (int)r->life, .beat = (int)r->beat.boot_ms,
-			.boot = boot_of(r->beat.boot_id), .pid = (int)r->pid };
+		out->runner[number("w", r->id, SIM_RUNNERS)] =
+		    (struct sim_runner){ .life = (int)r->generation,
+			    .beat = (int)r->heartbeat.boot_ms,
+			    .boot = boot_of(r->heartbeat.boot_id),
+			    .pid = (int)r->pid };
 	}
-	runners_release(&list);
+	runner_list_release(&list);
 }
 
 /* ---- events ---- */
@@ -222,15 +235,19 @@ read_event(const struct event_row *ev, void *arg)
 
 	sim_event(out, ev->kind, ev->subject);
 	if (ev->seq != out->events)
-		sim_judge(SIM_INVARIANT, "event %lld stands in the place of event %d", (long long)ev->seq, out->events);
+		sim_judge(SIM_INVARIANT, "event %lld stands in the place of event %d", (long long)ev->seq,
+		    out->events);
 	return 0;
 }
 
 void
 sim_read(struct store *s, struct sim_model *out)
 {
-	static const struct { const char *prefix; int (*row)(const struct record *r, void *arg, struct err *e); } kinds[] = {
-		{ "tree:", read_link }, { "blob:", read_blob_key }, { "run:", read_run }, { "run_session:", read_place } };
+	static const struct {
+		const char *prefix;
+		int (*row)(const struct record *r, void *arg, struct err *e);
+	} kinds[] = { { "tree:", read_link }, { "blob:", read_blob_key }, { "run:", read_run },
+		{ "run_session:", read_place } };
 	struct err e = ERR_INIT;
 	void *arg[2] = { s, out };
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "sim.h"
-#include "ledger/message.h"
-#include "ledger/session.h"
+#include "records/agents/agents.h"
 
 enum { ACTIVE = 1 + SESSION_ACTIVE, SUSPENDED = 1 + SESSION_SUSPENDED, ENDED = 1 + SESSION_ENDED };
 enum { PENDING = 1 + MESSAGE_PENDING, WAITING = 1 + MESSAGE_WAITING };
@@ -133,5 +132,6 @@ sim_settle(const struct sim_act *a, struct sim_counts *out)
 	messages(&m[SIM_MESSAGES_SETTLED], (enum reply_policy)a->policy, out);
 	m += SIM_MESSAGES_SETTLED;
 	for (int i = 1; i <= SIM_AGENTS; i++)
-		out->back += m->agent[i].state == SUSPENDED && m->agent[i].link == OPEN && (a->all || m->agent[i].above == 0);
+		out->back += m->agent[i].state == SUSPENDED && m->agent[i].link == OPEN &&
+		    (a->all || m->agent[i].above == 0);
 }

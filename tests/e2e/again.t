@@ -354,7 +354,7 @@ while [ $((tried += 1)) -le 10 ]; do
 	until_ 5 _gone "$pid"
 	tm new-session -d -s other 'exec sleep 600'
 	began=$(sql "$XDG_STATE_HOME/gt-recover/recover.db" "select max(json_extract(value, '\$.times.respawned')) from record where key like 'attempt:%'")
-	until_ 10 no_agent gnu
+	ok "  its next server dies, too ($tried)" until_ 10 no_agent gnu
 	[ "$(tm display-message -p '#{start_time}')" != $((began / 1000)) ] || break
 	kill_server
 	gt release gnu -L main
@@ -362,7 +362,8 @@ done
 [ "$tried" -le 10 ]
 is $? 0 "both servers begin in one second (try $tried)"
 ok '  it is not taken for one that was ended on purpose' until_ 5 listed_is gnu crash_reason server_exit
+told=$(messages gnu)
 gt gnu -L main
-is "$RC" 0 '  and comes back'
+is "$RC $(messages gnu)" "0 $((told + 1))" '  and comes back, told once'
 [ "$RC" = 0 ] || note "$ERR"
 done_testing

@@ -16,7 +16,7 @@ panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
 }
 crash() {	# SESSION
-	start_agent "$1" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1" && tm run-shell true &&
+	start_agent "$1" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1" && wake &&
 		until_ 5 pane_shows "$1" '^Pane is dead'
 }
 told() {	# how often each was told something
@@ -30,12 +30,15 @@ plan() {	# what was printed, without the ages
 }
 untouched() {	# DESCRIPTION
 	is "$(panes)" "$before" "$1"
-	not_ok 'nothing is written' test -e "$XDG_STATE_HOME/gt-recover"
+	is "$(written)" "$before_written" 'nothing is written'
+}
+written() {
+	find "$XDG_STATE_HOME/gt-recover" -type f -printf '%p %T@\n' 2>/dev/null | sort
 }
 
 ok 'one lives' start_agent bystander --scenario "$DATA/idle.scenario"
 bystander=$(agent_pid bystander)
-before=$(panes)
+before=$(panes) before_written=
 gt "${with[@]}" --all --yes
 is "$RC" 4 'nothing to recover'
 like "$ERR" 'Nothing to recover' 'is said'
@@ -48,7 +51,9 @@ untouched 'nothing is touched'
 for name in "${NAMES[@]}"; do
 	ok "$name is killed" crash "$name"
 done
-before=$(panes)
+# a dead pane that would end this tmux is kept and reset by whoever finds it (focus.t)
+"$GT_RECOVER" list -L main >"$W/out" 2>&1
+before=$(panes) before_written=$(written)
 
 # ---- the plan ----
 gt "${with[@]}" --all --dry-run

@@ -14,8 +14,9 @@ create() {	# RUN
 runs() {
 	sql "$DB" 'select run_id from run order by 1' | tr '\n' ' '
 }
-spoil() {	# what the disk did
+spoil() {	# by another program; a clock of 4 ms may not have moved since the last commit
 	head -c 4096 /dev/urandom | dd of="$DB" bs=4096 seek=2 conv=notrunc status=none
+	touch -d '1 hour ago' "$DB"
 }
 
 create early

@@ -7,7 +7,7 @@ ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
 ok 'in the middle of a command' until_ 10 pane_shows toast 'test 7 ok'
 tm set-option -g remain-on-exit-format 'gone for #{pane_dead_signal} reasons'
 ok 'it is killed' kill_agent toast
-tm run-shell true
+wake
 ok 'tmux has written its row' until_ 5 pane_shows toast '^gone for 9 reasons'
 gt context toast -L main --json
 unlike "$(json '{raw_scrollback}')" 'gone for' 'which is not taken'

@@ -144,7 +144,7 @@ is_over() {	# tmux and the shell have seen it, too
 	esac
 }
 has_no_session() {	# tmux 3.3a may not notice the end of a child before that of another one
-	tm run-shell true
+	wake
 	! tm has-session -t "=$label" 2>/dev/null
 }
 

@@ -25,7 +25,7 @@ context() {	# PATH-OF-PERL
 
 ok 'a polecat starts' start_polecat gastown toast --keep --scenario "$DATA/idle.scenario"
 ok 'and is killed' kill_agent toast
-tm run-shell true
+wake
 stale() {	# the files of SQLite that were left over
 	find "$TOWN" -name 'beads.db*' -exec cksum {} + | sort
 }
@@ -68,7 +68,7 @@ ok 'another polecat starts' start_polecat gastown nux --keep --scenario "$DATA/i
 ok 'and is killed' kill_agent nux
 ok 'and a third one' start_polecat gastown furiosa --keep --scenario "$DATA/idle.scenario"
 ok 'is killed' kill_agent furiosa
-tm run-shell true
+wake
 : >"$TOWN_CALLS/bd"
 is "$(bead_of)" gt-abc 'three dead polecats'
 is "$(town_calls bd 'list .*--status=hooked') $(town_calls bd)" '3 3' 'one call for each rig that has polecats, one for the town'
@@ -77,7 +77,7 @@ is "$(town_calls bd 'list .*--status=hooked') $(town_calls bd)" '3 3' 'one call 
 agent_bead gastown toast 'done'
 gt gt-toast --town "$TOWN" --json
 is "$RC $(messages toast)" '0 1' 'a polecat that was done is brought back when it is named'
-kill_agent toast && tm run-shell true
+kill_agent toast && wake
 add_bead gastown gt-rig-gastown open '' gastown '' rig status:parked
 gt gt-toast --town "$TOWN" --json
 is "$RC $(json '{results}[0]{error}{name}')" '6 parked' 'one of a parked rig is not'

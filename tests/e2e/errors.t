@@ -57,7 +57,8 @@ untouched() {	# WHAT
 
 # tmux 3.3a may miss how a child ended until another one does, and only then writes its own row below the screen.
 die_again() {
-	kill_agent victim && tm run-shell true && until_ 5 pane_shows victim '^Pane is dead' && before="$(panes) $(messages victim)"
+	# a dead pane that would end this tmux is reset by whoever finds it (focus.t)
+	kill_agent victim && wake && until_ 5 pane_shows victim '^Pane is dead' && "$GT_RECOVER" list -L main >"$W/out" 2>&1 && before="$(panes) $(messages victim)"
 }
 
 later() {	# a plain run brings it back, and told it is once

@@ -13,15 +13,15 @@
 #include "base/io.h"
 #include "fake_agent.h"
 
-enum state { STATE_IDLE, STATE_BUSY, STATE_PERMISSION, STATE_TRUST, STATE_VIEW };
+enum probe_state { PROBE_IDLE, PROBE_BUSY, STATE_PERMISSION, STATE_TRUST, STATE_VIEW };
 
 struct agent {
 	struct options o;
 	struct record_keeper keeper;
 	struct screen screen;
 	struct input input;
-	enum state state;
-	int64_t answer_at;		/* STATE_BUSY: when; -1: never */
+	enum probe_state state;
+	int64_t answer_at;		/* PROBE_BUSY: when; -1: never */
 	bool pasted;			/* a paste came and no Enter since */
 	int64_t interrupt_at;		/* the last Ctrl-C into an empty box */
 	struct buf partial, queued, tasks, dialog;
@@ -105,14 +105,19 @@ log_message(const char *p, size_t n)
 static void
 redraw(struct agent *a)
 {
-	struct live l = { .partial = &a->partial, .queued = &a->queued, .tasks = &a->tasks, .draft = &a->input.shown, .dialog = &a->dialog,
-		.busy = a->state == STATE_BUSY, .skip_permissions = a->o.skip_permissions };
+	struct live l = { .partial = &a->partial,
+		.queued = &a->queued,
+		.tasks = &a->tasks,
+		.draft = &a->input.shown,
+		.dialog = &a->dialog,
+		.busy = a->state == PROBE_BUSY,
+		.skip_permissions = a->o.skip_permissions };
 
 	screen_live(&a->screen, &l);
 }
 
 static void
-set_state(struct agent *a, enum state state)
+set_state(struct agent *a, enum probe_state state)
 {
 	a->state = state;
 	if (state == STATE_TRUST)
@@ -120,8 +125,8 @@ set_state(struct agent *a, enum state state)
 	if (state == STATE_PERMISSION)
 		keeper_status(&a->keeper, "waiting", "permission prompt");
 	else
-		keeper_status(&a->keeper, state == STATE_BUSY ? "busy" : "idle", NULL);
-	screen_title(&a->screen, state == STATE_BUSY ? "⠂ Claude Code" : "✳ Claude Code");
+		keeper_status(&a->keeper, state == PROBE_BUSY ? "busy" : "idle", NULL);
+	screen_title(&a->screen, state == PROBE_BUSY ? "⠂ Claude Code" : "✳ Claude Code");
 }
 
 static void
@@ -163,7 +168,7 @@ take_message(struct agent *a, const char *p, size_t n, bool typed)
 	log_message(p, n);
 	if (memmem(p, n, "@/", 2) != NULL)
 		event("file attached");
-	if (a->state == STATE_BUSY) {
+	if (a->state == PROBE_BUSY) {
 		keeper_queued(&a->keeper, p, n);
 		if (a->queued.len > 0)
 			buf_chr(&a->queued, '\n');
@@ -174,7 +179,7 @@ take_message(struct agent *a, const char *p, size_t n, bool typed)
 	event("message %zu", n);
 	hear(a, p, n, typed);
 	a->answer_at = a->o.no_answer ? -1 : clock_mono_ms() + a->o.slow_ms;
-	set_state(a, STATE_BUSY);
+	set_state(a, PROBE_BUSY);
 }
 
 static void
@@ -183,7 +188,7 @@ answer(struct agent *a)
 	say(a, "I have read the message and continue with the work.");
 	turn_end(a);
 	event("answered");
-	set_state(a, STATE_IDLE);
+	set_state(a, PROBE_IDLE);
 }
 
 /* ---- scenarios: what was said and done before a test begins ---- */
@@ -222,7 +227,8 @@ tool_text(const char *command)
 {
 	struct buf b = BUF_INIT;
 
-	buf_fmt(&b, ": source %s/.claude/shell-snapshots/snapshot-sh-1.sh 2>/dev/null || true && eval '", getenv("HOME"));
+	buf_fmt(&b, ": source %s/.claude/shell-snapshots/snapshot-sh-1.sh 2>/dev/null || true && eval '",
+	    getenv("HOME"));
 	for (; *command != '\0'; command++)
 		if (*command == '\'')
 			buf_str(&b, "'\"'\"'");
@@ -232,7 +238,10 @@ tool_text(const char *command)
 	return buf_detach(&b);
 }
 
-/* The command of the running tool in a session of its own, printing to a file: it outlives kill -9 of the agent, as the real one's does. */
+/*
+ * The command of the running tool in a session of its own, printing to a file: it outlives kill
+ * -9 of the agent, as the real one's does.
+ */
 static void
 run_tool(struct agent *a)
 {
@@ -265,7 +274,10 @@ ask_permission(struct agent *a)
 	set_state(a, STATE_PERMISSION);
 }
 
-/* "hang" after a tool: it runs for ever, having printed `text` so far; otherwise `text` is an answer cut in mid-stream. */
+/*
+ * "hang" after a tool: it runs for ever, having printed `text` so far; otherwise `text` is an
+ * answer cut in mid-stream.
+ */
 static void
 hang(struct agent *a, const char *text)
 {
@@ -276,7 +288,7 @@ hang(struct agent *a, const char *text)
 	} else
 		item_text(&a->partial, a->screen.cols, text);
 	a->answer_at = -1;
-	set_state(a, STATE_BUSY);
+	set_state(a, PROBE_BUSY);
 }
 
 static void
@@ -391,7 +403,7 @@ begin_work(struct agent *a, const struct buf *piped)
 	struct buf first = BUF_INIT;
 
 	screen_banner(&a->screen, a->keeper.cwd);
-	set_state(a, STATE_IDLE);
+	set_state(a, PROBE_IDLE);
 	if (a->o.scenario != NULL)
 		play(a, a->o.scenario);
 	if (a->o.dialog != NULL && strcmp(a->o.dialog, "permission") == 0)
@@ -430,8 +442,9 @@ close_dialog(struct agent *a, bool accepted, const struct buf *piped)
 		return;
 	}
 	if (call)
-		finish_tool(a, accepted ? "done" : "The user doesn't want to proceed with this tool use.", !accepted);
-	set_state(a, STATE_IDLE);
+		finish_tool(
+		    a, accepted ? "done" : "The user doesn't want to proceed with this tool use.", !accepted);
+	set_state(a, PROBE_IDLE);
 }
 
 static void
@@ -508,7 +521,7 @@ serve(struct agent *a, const struct buf *piped)
 
 		redraw(a);
 		p.fd = a->o.asleep ? -1 : a->input.fd;
-		if (a->state == STATE_BUSY && a->answer_at >= 0) {
+		if (a->state == PROBE_BUSY && a->answer_at >= 0) {
 			int64_t left = a->answer_at - clock_mono_ms();
 
 			wait = left > 0 ? (int)left : 0;
@@ -524,7 +537,7 @@ serve(struct agent *a, const struct buf *piped)
 		}
 		while ((key = input_next(&a->input, in_dialog(a))) != KEY_NONE)
 			on_key(a, key, piped);
-		if (a->state == STATE_BUSY && a->answer_at >= 0 && clock_mono_ms() >= a->answer_at)
+		if (a->state == PROBE_BUSY && a->answer_at >= 0 && clock_mono_ms() >= a->answer_at)
 			answer(a);
 	}
 }
@@ -574,7 +587,8 @@ main(int argc, char *argv[])
 		exit(1);
 	}
 	catch_signals();
-	if (!isatty(STDIN_FILENO) && io_read_all(STDIN_FILENO, "standard input", STDIN_MAX, &piped, NULL) != 0)
+	if (!isatty(STDIN_FILENO) &&
+	    io_read_all(STDIN_FILENO, "standard input", STDIN_MAX, &piped, NULL) != 0)
 		die("standard input cannot be read");
 	if (!isatty(STDIN_FILENO))
 		event("stdin %zu", piped.len);
@@ -582,7 +596,7 @@ main(int argc, char *argv[])
 		buf_reset(&piped);
 	tty = open_keyboard();
 	screen_init(&a.screen, tty, a.o.alt_screen);
-	input_init(&a.input, tty);
+	input_init(&a.input, tty, a.o.focus);
 	if (a.o.dialog != NULL && strcmp(a.o.dialog, "trust") == 0) {
 		item_trust(&a.dialog, a.screen.cols, a.keeper.cwd);
 		set_state(&a, STATE_TRUST);

@@ -8,10 +8,10 @@
 #include "base/buf.h"
 
 /*
- * A small coding agent for tests. It looks like Claude Code 2.1.x (classic renderer), leaves the same files behind and takes input the
- * same ways, but nobody thinks inside. It can be told to misbehave: see options_parse.
- * What it was told and what happened goes to the directory $FAKE_AGENT_LOG: message.NNN holds one user message byte for byte, events
- * one line an event.
+ * A small coding agent for tests. It looks like Claude Code 2.1.x (classic renderer), leaves the
+ * same files behind and takes input the same ways, but nobody thinks inside. It can be told to
+ * misbehave: see options_parse. What it was told and what happened goes to the directory
+ * $FAKE_AGENT_LOG: message.NNN holds one user message byte for byte, events one line an event.
  */
 #define FAKE_VERSION "2.1.197"
 
@@ -21,15 +21,21 @@ struct options {
 	bool no_transcript;	/* --no-transcript */
 	bool no_session_file;	/* --no-session-file */
 	bool alt_screen;	/* --alt-screen */
+	bool focus;		/* --focus: asks for focus reports, as the real program does */
 	bool no_answer;		/* --no-answer: takes messages and stays busy for ever */
 	bool swallow_enter;	/* --ignore-paste-first-enter: the first Enter after a paste has no effect */
 	bool resume_last;	/* --continue */
 	int die_status;		/* --die-at-once[=STATUS]; -1: does not */
 	int slow_ms;		/* --slow MS: how long an answer takes */
-	bool asleep;		/* --asleep: does not read its terminal until its size is said to have changed */
+	/* --asleep: does not read its terminal until its size is said to have changed */
+	bool asleep;
 	const char *dialog;	/* --dialog[=permission|trust]: NULL none */
 	const char *draft;	/* --draft=TEXT: stands in the box from the start */
-	const char *view;	/* --view=FILE: its rows stand where the box would, and the agent calls itself idle, as Claude's menus do */
+	/*
+	 * --view=FILE: its rows stand where the box would, and the agent calls itself idle, as
+	 * Claude's menus do
+	 */
+	const char *view;
 	const char *scenario;	/* --scenario FILE */
 	const char *resume;	/* --resume ID */
 	const char *session_id;	/* --session-id ID */
@@ -38,7 +44,10 @@ struct options {
 	bool skip_permissions;	/* --dangerously-skip-permissions: only the footer shows it */
 };
 
-/* Fills o from argv and from the first line of the file $FAKE_AGENT_PLAN, which is used up by it. Exits on --version and bad options. */
+/*
+ * Fills o from argv and from the first line of the file $FAKE_AGENT_PLAN, which is used up by it.
+ * Exits on --version and bad options.
+ */
 void options_parse(struct options *o, int argc, char *argv[]);
 
 /* One line to the events file. */
@@ -57,10 +66,15 @@ struct record_keeper {
 	int64_t started;
 };
 
-/* Chooses the session, removes the session files of dead processes. 0, or -1 with a sentence in `why` (256 bytes). */
+/*
+ * Chooses the session, removes the session files of dead processes. 0, or -1 with a sentence in
+ * `why` (256 bytes).
+ */
 int keeper_init(struct record_keeper *k, const struct options *o, char *why);
-void keeper_status(struct record_keeper *k, const char *status, const char *waiting_for);	/* writes sessions/PID.json */
-void keeper_goodbye(struct record_keeper *k);							/* removes it */
+/* writes sessions/PID.json */
+void keeper_status(struct record_keeper *k, const char *status, const char *waiting_for);
+/* removes it */
+void keeper_goodbye(struct record_keeper *k);
 void keeper_user(struct record_keeper *k, const char *p, size_t n, bool typed);
 void keeper_text(struct record_keeper *k, const char *text);
 /* Writes the tool_use line; id (40 bytes) receives the tool's id. */
@@ -123,10 +137,13 @@ struct input {
 	struct buf shown;	/* the draft as the box shows it */
 };
 
-void input_init(struct input *in, int fd);	/* raw mode, bracketed paste on */
+void input_init(struct input *in, int fd, bool focus);	/* raw mode, bracketed paste on */
 void input_restore(struct input *in);
 int input_read(struct input *in);		/* reads what is there; 0, or -1 at the end of the terminal */
-/* The next key that is complete. Text and pastes are put into the draft; with `drop` they are thrown away (a dialog is open). */
+/*
+ * The next key that is complete. Text and pastes are put into the draft; with `drop` they are
+ * thrown away (a dialog is open).
+ */
 enum key input_next(struct input *in, bool drop);
 void input_clear(struct input *in);
 void input_type(struct input *in, const char *text);	/* as if typed */

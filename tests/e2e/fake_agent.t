@@ -66,7 +66,7 @@ ok 'and its session file' test -e "$HOME/.claude/sessions/$pid.json"
 
 # standard input
 printf 'From a file\n\twith a tab, no newline at the end' >"$W/prompt"
-tm run-shell true	# tmux 3.3a may not have reaped the dead agent yet, and a process that is not reaped looks alive
+wake	# tmux 3.3a may not have reaped the dead agent yet, and a process that is not reaped looks alive
 tm respawn-pane -t "$(agent_pane work)" "claude BEACON <$W/prompt"
 ok 'a prompt on standard input is taken' until_ 5 test -s "$(message_file work 1)"
 { printf 'BEACON\n' && cat "$W/prompt"; } >"$W/joined"

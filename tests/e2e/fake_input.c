@@ -12,10 +12,11 @@
 #define PLACEHOLDER_LINES 4
 #define PLACEHOLDER_CHARS 800
 
-static struct termios cooked;	/* as the terminal was found; given back by input_restore, also from the signal path */
+/* as the terminal was found; given back by input_restore, also from the signal path */
+static struct termios cooked;
 
 void
-input_init(struct input *in, int fd)
+input_init(struct input *in, int fd, bool focus)
 {
 	struct termios raw;
 
@@ -26,12 +27,14 @@ input_init(struct input *in, int fd)
 	cfmakeraw(&raw);
 	tcsetattr(fd, TCSANOW, &raw);
 	io_write_all(fd, "\033[?2004h", 8);
+	if (focus)
+		io_write_all(fd, "\033[?1004h", 8);
 }
 
 void
 input_restore(struct input *in)
 {
-	io_write_all(in->fd, "\033[?2004l", 8);
+	io_write_all(in->fd, "\033[?1004l\033[?2004l", 16);
 	tcsetattr(in->fd, TCSANOW, &cooked);
 }
 
@@ -156,7 +159,8 @@ take_escape(struct input *in, bool drop)
 		return take_paste(in, drop) ? KEY_PASTED : KEY_NONE;
 	}
 	/* the start mark may be cut in two by the read; a lone escape is a key */
-	if (in->pending.len > 1 && in->pending.len < BRACKET_LEN && memcmp(in->pending.data, PASTE_BEGIN, in->pending.len) == 0)
+	if (in->pending.len > 1 && in->pending.len < BRACKET_LEN &&
+	    memcmp(in->pending.data, PASTE_BEGIN, in->pending.len) == 0)
 		return KEY_NONE;
 	n = sequence_length(&in->pending);
 	eat(&in->pending, n);

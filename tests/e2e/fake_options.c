@@ -25,6 +25,7 @@ static const struct flag flags[] = {
 	{ "--no-transcript", offsetof(struct options, no_transcript) },
 	{ "--no-session-file", offsetof(struct options, no_session_file) },
 	{ "--alt-screen", offsetof(struct options, alt_screen) },
+	{ "--focus", offsetof(struct options, focus) },
 	{ "--no-answer", offsetof(struct options, no_answer) },
 	{ "--ignore-paste-first-enter", offsetof(struct options, swallow_enter) },
 	{ "--asleep", offsetof(struct options, asleep) },
@@ -139,7 +140,8 @@ take_plan(struct options *o)
 	if (flock(fd, LOCK_EX) == 0 && io_read_all(fd, path, 65536, &all, NULL) == 0 && all.len > 0) {
 		used = strcspn(all.data, "\n");
 		line = xstrndup(all.data, used);	/* the options point into it: kept until the end */
-		for (char *w = strtok_r(line, " ", &rest); w != NULL && n < PLAN_WORDS; w = strtok_r(NULL, " ", &rest))
+		for (char *w = strtok_r(line, " ", &rest); w != NULL && n < PLAN_WORDS;
+		    w = strtok_r(NULL, " ", &rest))
 			words[n++] = w;
 		words[n] = NULL;
 		used += all.data[used] == '\n';

@@ -16,8 +16,9 @@
 #include "fake_agent.h"
 
 /*
- * Shapes and places as 2.1.197 has them: ~/.claude/projects/SLUG/SESSION.jsonl, one line a content block, linked by parentUuid;
- * ~/.claude/sessions/PID.json while the program lives, left behind by kill -9, and cleared of dead pids by the next start.
+ * Shapes and places as 2.1.197 has them: ~/.claude/projects/SLUG/SESSION.jsonl, one line a
+ * content block, linked by parentUuid; ~/.claude/sessions/PID.json while the program lives, left
+ * behind by kill -9, and cleared of dead pids by the next start.
  */
 
 #define WHY_SIZE 256
@@ -99,9 +100,11 @@ newest_session(const char *dir, char out[40])
 	while (d != NULL && (entry = readdir(d)) != NULL) {
 		struct stat st;
 
-		if (strlen(entry->d_name) != 36 + strlen(".jsonl") || fstatat(dirfd(d), entry->d_name, &st, 0) != 0)
+		if (strlen(entry->d_name) != 36 + strlen(".jsonl") ||
+		    fstatat(dirfd(d), entry->d_name, &st, 0) != 0)
 			continue;
-		if (st.st_mtim.tv_sec < best.tv_sec || (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec < best.tv_nsec))
+		if (st.st_mtim.tv_sec < best.tv_sec ||
+		    (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec < best.tv_nsec))
 			continue;
 		best = st.st_mtim;
 		snprintf(out, 40, "%.36s", entry->d_name);
@@ -120,7 +123,8 @@ last_uuid(const char *path, char out[40])
 	char *line, *rest;
 
 	if (io_read_file(path, (size_t)64 << 20, &text, NULL) == 0) {
-		for (line = strtok_r(text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		for (line = strtok_r(text.data, "\n", &rest); line != NULL;
+		    line = strtok_r(NULL, "\n", &rest)) {
 			json_t *v = json_loads(line, 0, NULL);
 
 			if (*json_text(v, "uuid", "") != '\0')
@@ -185,7 +189,8 @@ own_start(char out[32])
 	int field = 2;
 
 	out[0] = '\0';
-	if (io_read_file("/proc/self/stat", 4096, &stat, NULL) == 0 && (p = strrchr(stat.data, ')')) != NULL) {
+	if (io_read_file("/proc/self/stat", 4096, &stat, NULL) == 0 &&
+	    (p = strrchr(stat.data, ')')) != NULL) {
 		for (; *p != '\0' && field < 22; p++)
 			field += *p == ' ';
 		snprintf(out, 32, "%.*s", (int)strcspn(p, " "), p);
@@ -203,9 +208,10 @@ keeper_status(struct record_keeper *k, const char *status, const char *waiting_f
 	if (k->session_file == NULL)
 		return;
 	own_start(start);
-	v = json_pack("{s:i s:s s:s s:I s:s s:s s:i s:s s:s s:s s:I}", "pid", (int)getpid(), "sessionId", k->session, "cwd", k->cwd,
-	    "startedAt", (json_int_t)k->started, "procStart", start, "version", FAKE_VERSION, "peerProtocol", 1, "kind", "interactive",
-	    "entrypoint", "cli", "status", status, "updatedAt", (json_int_t)clock_wall_ms());
+	v = json_pack("{s:i s:s s:s s:I s:s s:s s:i s:s s:s s:s s:I}", "pid", (int)getpid(), "sessionId",
+	    k->session, "cwd", k->cwd, "startedAt", (json_int_t)k->started, "procStart", start, "version",
+	    FAKE_VERSION, "peerProtocol", 1, "kind", "interactive", "entrypoint", "cli", "status", status,
+	    "updatedAt", (json_int_t)clock_wall_ms());
 	if (waiting_for != NULL)
 		json_put(v, "waitingFor", waiting_for);
 	text = json_dumps(v, JSON_COMPACT);
@@ -260,7 +266,8 @@ append(struct record_keeper *k, json_t *v, bool chained)
 void
 keeper_user(struct record_keeper *k, const char *p, size_t n, bool typed)
 {
-	json_t *v = json_pack("{s:s s:{s:s s:o}}", "type", "user", "message", "role", "user", "content", json_bytes(p, n));
+	json_t *v = json_pack(
+	    "{s:s s:{s:s s:o}}", "type", "user", "message", "role", "user", "content", json_bytes(p, n));
 
 	json_put(v, "permissionMode", "bypassPermissions");
 	if (typed)
@@ -271,9 +278,9 @@ keeper_user(struct record_keeper *k, const char *p, size_t n, bool typed)
 static void
 append_assistant(struct record_keeper *k, json_t *block, const char *stop)
 {
-	json_t *v = json_pack("{s:s s:{s:s s:s s:s s:s s:[o] s:s s:{s:i s:i}}}", "type", "assistant", "message",
-	    "id", "msg_01fake", "type", "message", "role", "assistant", "model", "claude-opus-4-8", "content", block, "stop_reason", stop,
-	    "usage", "input_tokens", 1200, "output_tokens", 42);
+	json_t *v = json_pack("{s:s s:{s:s s:s s:s s:s s:[o] s:s s:{s:i s:i}}}", "type", "assistant",
+	    "message", "id", "msg_01fake", "type", "message", "role", "assistant", "model", "claude-opus-4-8",
+	    "content", block, "stop_reason", stop, "usage", "input_tokens", 1200, "output_tokens", 42);
 
 	append(k, v, true);
 }
@@ -281,7 +288,8 @@ append_assistant(struct record_keeper *k, json_t *block, const char *stop)
 void
 keeper_text(struct record_keeper *k, const char *text)
 {
-	append_assistant(k, json_pack("{s:s s:o}", "type", "text", "text", json_bytes(text, strlen(text))), "end_turn");
+	append_assistant(
+	    k, json_pack("{s:s s:o}", "type", "text", "text", json_bytes(text, strlen(text))), "end_turn");
 }
 
 /* The API's names and inputs of tools differ from the screen's. */
@@ -302,15 +310,18 @@ keeper_tool(struct record_keeper *k, const char *name, const char *input, char *
 		json_put(in, "description", "Run a command");
 	io_random_hex(hex, 12);
 	snprintf(id, 40, "toolu_01%s", hex);
-	append_assistant(k, json_pack("{s:s s:s s:s s:o}", "type", "tool_use", "id", id, "name", update ? "Edit" : name, "input", in),
+	append_assistant(k,
+	    json_pack("{s:s s:s s:s s:o}", "type", "tool_use", "id", id, "name", update ? "Edit" : name,
+		"input", in),
 	    "tool_use");
 }
 
 void
 keeper_result(struct record_keeper *k, const char *id, const char *text, bool failed)
 {
-	json_t *v = json_pack("{s:s s:{s:s s:[{s:s s:s s:o s:b}]}}", "type", "user", "message", "role", "user",
-	    "content", "tool_use_id", id, "type", "tool_result", "content", json_bytes(text, strlen(text)), "is_error", failed);
+	json_t *v = json_pack("{s:s s:{s:s s:[{s:s s:s s:o s:b}]}}", "type", "user", "message", "role",
+	    "user", "content", "tool_use_id", id, "type", "tool_result", "content",
+	    json_bytes(text, strlen(text)), "is_error", failed);
 
 	append(k, v, true);
 }
@@ -318,7 +329,10 @@ keeper_result(struct record_keeper *k, const char *id, const char *text, bool fa
 void
 keeper_queued(struct record_keeper *k, const char *p, size_t n)
 {
-	append(k, json_pack("{s:s s:s s:o}", "type", "queue-operation", "operation", "enqueue", "content", json_bytes(p, n)), false);
+	append(k,
+	    json_pack("{s:s s:s s:o}", "type", "queue-operation", "operation", "enqueue", "content",
+		json_bytes(p, n)),
+	    false);
 }
 
 void

@@ -9,8 +9,9 @@
 #include "fake_agent.h"
 
 /*
- * The classic renderer of 2.1.197: history in the normal screen, wrapped by the program itself, everything of an item but its marker at
- * column 2 or more; below it a live area that is erased and drawn again.
+ * The classic renderer of 2.1.197: history in the normal screen, wrapped by the program itself,
+ * everything of an item but its marker at column 2 or more; below it a live area that is erased
+ * and drawn again.
  */
 #define RESET "\033[0m"
 #define GREY "\033[38;5;246m"
@@ -108,7 +109,9 @@ elide(struct buf *out, const char *p, size_t n)
 void
 item_user(struct buf *out, int cols, const char *p, size_t n)
 {
-	struct form f = { .first = "\033[38;5;239;48;5;237m" PROMPT " ", .rest = "\033[48;5;237m  ", .on = "\033[38;5;231m",
+	struct form f = { .first = "\033[38;5;239;48;5;237m" PROMPT " ",
+		.rest = "\033[48;5;237m  ",
+		.on = "\033[38;5;231m",
 		.cols = cols - 3 };
 	struct buf shortened = BUF_INIT;
 
@@ -124,7 +127,9 @@ item_user(struct buf *out, int cols, const char *p, size_t n)
 void
 item_text(struct buf *out, int cols, const char *text)
 {
-	struct form f = { .first = "\033[38;5;231m" BULLET RESET " ", .rest = "  ", .on = "", .cols = cols - 3 };
+	struct form f = {
+		.first = "\033[38;5;231m" BULLET RESET " ", .rest = "  ", .on = "", .cols = cols - 3
+	};
 
 	wrap(out, text, strlen(text), &f);
 }
@@ -162,7 +167,9 @@ void
 item_result(struct buf *out, int cols, const char *text, bool failed)
 {
 	struct buf rows = BUF_INIT;
-	struct form f = { .first = GREY "  " HOOK " " NBSP RESET, .rest = "     ", .on = failed ? "\033[38;5;211m" : "",
+	struct form f = { .first = GREY "  " HOOK " " NBSP RESET,
+		.rest = "     ",
+		.on = failed ? "\033[38;5;211m" : "",
 		.cols = cols - 6 };
 	size_t n = 0, cut = 0;
 
@@ -175,7 +182,8 @@ item_result(struct buf *out, int cols, const char *text, bool failed)
 	}
 	if (n > RESULT_WHOLE) {
 		buf_cut(&rows, cut);
-		buf_fmt(&rows, "     \033[2m" DOTS " +%zu lines (ctrl+o to expand)" RESET "\n", n - RESULT_HEAD);
+		buf_fmt(
+		    &rows, "     \033[2m" DOTS " +%zu lines (ctrl+o to expand)" RESET "\n", n - RESULT_HEAD);
 	}
 	buf_add(out, rows.data, rows.len);
 	buf_release(&rows);
@@ -185,7 +193,9 @@ item_result(struct buf *out, int cols, const char *text, bool failed)
 void
 item_running(struct buf *out, int cols, const char *text, int seconds)
 {
-	struct form f = { .first = GREY "  " HOOK " " NBSP, .rest = "     " GREY, .on = "", .cols = cols - 6 };
+	struct form f = {
+		.first = GREY "  " HOOK " " NBSP, .rest = "     " GREY, .on = "", .cols = cols - 6
+	};
 	const char *p = text + strlen(text);
 	size_t shown = 0, before = 0;
 
@@ -233,8 +243,12 @@ void
 item_trust(struct buf *out, int cols, const char *cwd)
 {
 	rule(out, cols);
-	buf_fmt(out, " Accessing workspace:\n\n %s\n\n Quick safety check: Is this a project you created or one you trust?\n\n", cwd);
-	buf_str(out, " " PROMPT " 1. Yes, I trust this folder\n   2. No, exit\n\n Enter to confirm · Esc to cancel\n");
+	buf_fmt(out,
+	    " Accessing workspace:\n\n %s\n\n Quick safety check: Is this a project you created or one you "
+	    "trust?\n\n",
+	    cwd);
+	buf_str(out,
+	    " " PROMPT " 1. Yes, I trust this folder\n   2. No, exit\n\n Enter to confirm · Esc to cancel\n");
 }
 
 /* Rows to the terminal, which is raw: each ends in \r\n. */
@@ -357,10 +371,13 @@ box_rows(struct buf *rows, const struct screen *s, const struct live *l, int *ca
 	buf_release(&draft);
 	rule(rows, s->cols);
 	if (l->skip_permissions)
-		buf_fmt(rows, "  \033[38;5;211m⏵⏵ bypass permissions on" GREY " (shift+tab to cycle)%s · ← for agents" RESET "\n",
+		buf_fmt(rows,
+		    "  \033[38;5;211m⏵⏵ bypass permissions on" GREY " (shift+tab to cycle)%s · ← for "
+								    "agents" RESET "\n",
 		    l->busy ? " · esc to interrupt" : "");
 	else
-		buf_fmt(rows, GREY "  %s · ← for agents" RESET "\n", l->busy ? "esc to interrupt" : "? for shortcuts");
+		buf_fmt(rows, GREY "  %s · ← for agents" RESET "\n",
+		    l->busy ? "esc to interrupt" : "? for shortcuts");
 }
 
 /* How often the mark stands in the list. */
@@ -379,7 +396,8 @@ task_head(struct buf *out, const char *tasks)
 {
 	int done = count_mark(tasks, "✔"), doing = count_mark(tasks, "◼"), open = count_mark(tasks, "◻");
 
-	buf_fmt(out, "  %d tasks (%d done, %d in progress, %d open)\n", done + doing + open, done, doing, open);
+	buf_fmt(
+	    out, "  %d tasks (%d done, %d in progress, %d open)\n", done + doing + open, done, doing, open);
 }
 
 /* While it works the list hangs below the spinner, like a result. */

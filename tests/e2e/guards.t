@@ -3,6 +3,8 @@
 # only what only a person can know.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/term.sh
+. "$ROOT/tests/e2e/term.sh"
 STATE=$XDG_STATE_HOME/gt-recover
 cat >"$W/off.toml" <<'TOML'
 [recovery]
@@ -31,13 +33,15 @@ untouched() {	# WHAT: since $before and $before_told were taken
 	is "$(panes) $(told)" "$before $before_told" "$1: no pane is touched, nothing delivered"
 }
 
+# A dead pane that would end this tmux is reset by whoever finds it (focus.t): that is no recovery.
 mark() {
+	"$GT_RECOVER" list -L main >"$W/out" 2>&1
 	before=$(panes) before_told=$(told)
 }
 
 # tmux 3.3a may miss how a child ended until another one does, and only then writes its own row below the screen.
 settled() {	# SESSION
-	tm run-shell true
+	wake
 	pane_is "$1" '#{pane_dead}' 0 || until_ 5 pane_shows "$1" '^Pane is dead'
 }
 
@@ -143,13 +147,88 @@ for how in 'HUP 129' 'TERM 143'; do
 	recovered "end${how#* }"
 done
 
-# ---- attached ----
+# ---- typing ----
+left_in_shell() {	# SESSION
+	start_agent "$1" --wrapper --scenario "$DATA/idle.scenario" && kill_agent "$1" && until_ 5 listed_is "$1" class zombie
+}
+by_all() {	# SESSION MESSAGES: --all brings it back, with somebody attached, and does not wait
+	gt --all --yes -L main --config "$W/quick.toml"
+	is "$RC $(messages "$1")" "0 $2" "--all brings $1 back"
+	unlike "$ERR" 'waiting [0-9]+ s' '  at once'
+	gone "$1"
+}
 ok 'an agent is killed' crash watched
-tmux -u -L viewer -f /dev/null new-session -d -x 100 -y 30 "exec env -u TMUX tmux -u -L main attach -t =watched"
-ok 'somebody attaches' until_ 5 pane_is watched '#{session_attached}' 1
-left_out watched attached
-recovered watched
-tmux -u -L viewer kill-server 2>/dev/null
+ok 'somebody attaches to its dead pane' visit watched
+ok '  and types' types watched x
+is "$(listed watched recoverable)" 1 'a dead pane receives no keys: nothing speaks against it'
+by_all watched 1
+ok 'an agent ends, its shell stays' left_in_shell idle
+ok 'somebody attaches to the idle shell' visit idle
+tm send-keys -t "$(agent_pane idle)" -l 'half a li'
+is "$(listed idle recoverable)" 1 'a client alone, and half a line in the shell, refuse nothing'
+by_all idle 1
+ok 'another looks at a shell and may not type' left_in_shell reader
+visit reader -r
+ok '  but presses keys' types reader x
+by_all reader 1
+
+ok 'somebody types in an idle shell' left_in_shell busy
+visit busy
+mark
+types busy l
+is "$(listed busy recoverable) $(listed busy refusal)" '0 typing' 'busy in the list: refusal typing'
+gt --all --dry-run -L main
+like "$RC $OUT" '^0 would wait +busy .*somebody typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
+untouched 'while somebody types'
+if grep -q GT_QUIET_MS "$GT_RECOVER"; then
+	(while :; do term send-keys -t =at-busy: x && read -rt 0.1 -u "$TICK"; done) 2>/dev/null &
+	typist=$!
+	PIDS+=("$typist")
+	GT_QUIET_MS=4000 gt --all --yes -L main --json
+	is "$RC $(json '{results}[0]{error}{name}')" '6 typing' '--all gives up when somebody goes on typing'
+	like "$ERR" 'waiting [1-4] s: somebody types in busy' '  after a wait'
+	untouched 'after the wait'
+	kill "$typist"
+	wait "$typist" 2>/dev/null
+	types busy l
+	GT_QUIET_MS=6000 gt --all --yes -L main
+	is "$RC $(messages busy)" '0 1' 'it brings the agent back when it is quiet'
+	like "$ERR" 'waiting [1-6] s: somebody types in busy.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+	gone busy
+	ok 'two agents end, their shells stay' left_in_shell first
+	ok '  the second with somebody attached' left_in_shell second
+	visit second
+	printf '[recovery]\nspacing = "2s"\n' >"$W/spaced.toml"
+	GT_QUIET_MS=10000 "$GT_RECOVER" --all --yes -L main --config "$W/spaced.toml" >"$W/out" 2>"$W/err" </dev/null &
+	all=$!
+	PIDS+=("$all")
+	ok '--all begins with the first' until_ 20 messages_are first 1
+	ok '  and somebody begins to type in the second' types second l
+	wait "$all"
+	is "$? $(messages first) $(messages second)" '0 1 1' 'both are brought back'
+	like "$(cat "$W/err")" 'resuming work.*waiting ([1-9]|10) s: somebody types in second.*resuming work.*found=2 recovered=2' \
+		'  the second when it is quiet'
+	gone first
+	gone second
+	left_in_shell busy && visit busy && types busy l
+else
+	skip 'this build has no shorter minute' 12
+fi
+recovered busy
+
+ok 'somebody types in the split beside an idle shell' left_in_shell beside
+beside=$(agent_pane beside)
+tm split-window -t "$beside"
+visit beside
+ok '  gt-recover --all' types beside 'g'
+is "$(listed beside recoverable)" 1 'that refuses nothing'
+ok 'and goes over to the shell' types beside C-b o
+ok '  which is the active pane then' until_ 5 pane_is beside '#{pane_active}' 1
+is "$(listed beside refusal)" typing 'that does'
+types beside C-b o
+ok '  and comes back' until_ 5 pane_is beside '#{pane_active}' 0
+by_all beside 1
+term kill-server
 
 # ---- unsure ----
 printf '#!/bin/sh\nexec claude --no-session-file\n' >"$W/bin/anything"
@@ -163,6 +242,13 @@ ok 'an agent that a person typed is killed' crash typed --shell
 ok 'its shell is idle' until_ 5 listed_is typed class zombie
 left_out typed no-command
 refused typed no-command 'nobody knows the command that started its agent'
+visit typed
+ok 'somebody types in it' types typed l
+is "$(listed typed refusal)" no-command 'the reason that lasts is told, not typing'
+gt --all --yes -L main
+is "$RC" 4 '--all has nothing to do'
+unlike "$ERR" 'waiting [0-9]+ s' '  and does not wait for a quiet minute'
+term kill-server
 gone typed
 
 # ---- closed-work ----

@@ -189,7 +189,7 @@ _world() {
 	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/work" "$W/run"
 	for name in $(compgen -e); do
 		case $name in
-		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
+		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
 		GT_* | FAKE_AGENT_* | CLAUDE* | ANTHROPIC* | RUN_RECOVERY_* | BEADS_* | BD_* | GIT_*) unset "$name" ;;
 		esac
 	done
@@ -207,6 +207,12 @@ _world() {
 
 tm() {		# tmux on this test's own server
 	tmux -u -L "$SOCKET" -f /dev/null "$@"
+}
+
+# Has tmux look after its children, as it may have lost the end of one (3.3a). It may lose that of this one, too, and then its client would wait
+# for ever: the client is given up, the server has been woken all the same.
+wake() {
+	timeout 3 tmux -u -L "$SOCKET" -f /dev/null run-shell true || :
 }
 
 # ---- agents ----

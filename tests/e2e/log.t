@@ -31,7 +31,7 @@ kill_agent toast
 ok 'another one ends on purpose' start_agent ended --scenario "$DATA/idle.scenario"
 tell_agent ended /exit
 ok 'with status 0' until_ 10 pane_is ended '#{pane_dead}' 1
-tm run-shell true
+wake
 gt -L main --all --yes --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'the first is recovered'
 id=$(json '{results}[0]{recovery_id}')

@@ -3,6 +3,8 @@
 # the snapshots remember, brought back as they were, once.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/term.sh
+. "$ROOT/tests/e2e/term.sh"
 
 # A session whose environment is in its start command: nothing of a tmux session outlives its server.
 start_kept() {	# SESSION [start_agent's options]...
@@ -142,9 +144,32 @@ starts=$(agent_starts oat)
 ok 'a script makes the session again, with a fresh agent' start_kept oat --cwd "$cwd" --scenario "$DATA/idle.scenario"
 is "$(listed oat class)" respawned '  respawned'
 is "$(listed oat crash_reason)" server_exit '  after its server ended'
+ok '  somebody attaches to it' visit oat
+is "$(listed oat recoverable)" 1 '  a client alone refuses nothing'
+ok '  and types' types oat m y
+is "$(listed oat refusal)" typing '  who types to a living agent does'
+ok '  what was typed stands in its box' until_ 5 pane_shows oat '^❯.my'
+if grep -q GT_QUIET_MS "$GT_RECOVER"; then
+	GT_QUIET_MS=1 gt --all --dry-run -L main
+	like "$OUT" 'would not +oat .*its input box holds an unsent draft \(typing\)' '  after the quiet minute the draft refuses, not waited for'
+	leave oat
+	is "$(listed oat refusal)" typing '  with nobody attached, too'
+	gt oat --dry-run -L main
+	like "$RC $OUT" '^0 would recover oat' '  naming lifts it'
+	visit oat
+	types oat C-u
+	ok '  the draft is taken back' until_ 5 pane_shows oat '^❯.?$'
+	GT_QUIET_MS=1 gt --all --dry-run -L main
+	like "$RC $OUT" '^0 would recover oat' '  which lifts it as well'
+else
+	skip 'this build has no shorter minute' 5
+	types oat C-u
+fi
+is "$(listed oat refusal)" typing '  its person still types'
 pid=$(agent_pid oat)
 gt oat --json -L main
 recovered oat
+leave oat
 is "$(json '{results}[0]{delivery}')" paste '  by a paste'
 is "$(agent_pid oat)" "$pid" '  the agent is the same'
 is "$(agent_starts oat)" $((starts + 1)) '  nothing was started'

@@ -26,7 +26,7 @@ if grep -q GT_KMSG "$GT_RECOVER"; then
 	pid=$(agent_pid rust)
 	kill_agent rust
 	# tmux 3.3a may have lost how it ended, and finds it when a child of its ends (T26)
-	until_ 5 eval "tm run-shell true; pane_is rust '#{pane_dead_signal}' 9"
+	until_ 5 eval "wake; pane_is rust '#{pane_dead_signal}' 9"
 	: >"$log"
 	is "$(reason rust)" killed 'killed, and the kernel tells of nothing'
 	killed "$((pid + 1))" claude "$(now_us)" >"$log"
@@ -56,7 +56,7 @@ if grep -q GT_KMSG "$GT_RECOVER"; then
 	start_agent wrap --command 'bash -c "claude --dangerously-skip-permissions; exit \$?"'
 	pid=$(agent_pid wrap)
 	kill -9 "$pid"
-	until_ 5 eval "tm run-shell true; pane_is wrap '#{pane_dead_status}' 137"
+	until_ 5 eval "wake; pane_is wrap '#{pane_dead_status}' 137"
 	is "$(reason wrap)" exited 'a shell that ends with 137'
 	killed "$pid" claude "$(now_us)" >"$log"
 	is "$(reason wrap)" oom '  when the kernel killed its agent'
@@ -107,7 +107,7 @@ if [ -z "$why" ]; then
 		[ ! -w "$group/$swap" ] || { echo 0 >"$group/$swap" || echo 64M >"$group/$swap"; } 2>/dev/null
 	done
 	tm send-keys -t "$(agent_pane hog)" Enter
-	ok '  it takes more memory than there is' until_ 20 eval "tm run-shell true; pane_is hog '#{pane_dead_signal}' 9"
+	ok '  it takes more memory than there is' until_ 20 eval "wake; pane_is hog '#{pane_dead_signal}' 9"
 	is "$(reason hog)" oom '  the real kernel killed it, and says so'
 else
 	skip "$why" 3

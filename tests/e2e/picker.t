@@ -57,13 +57,18 @@ for name in "${ALL[@]}"; do
 	ok "$name is in the middle" until_ 10 pane_shows "$name" 'src/auth/handler.go'
 	ok 'it is killed' kill_agent "$name"
 	# tmux 3.3a may see the end late, and writes a row then
-	tm run-shell true
+	wake
 	ok 'tmux has seen it' until_ 5 pane_shows "$name" '^Pane is dead'
 done
 panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
 }
-before=$(panes)
+# a dead pane that would end this tmux is kept and reset by whoever finds it (focus.t)
+"$GT_RECOVER" list -L main >"$W/out" 2>&1
+written() {
+	find "$XDG_STATE_HOME/gt-recover" -type f -printf '%p %T@\n' 2>/dev/null | sort
+}
+before=$(panes) before_written=$(written)
 ask=(-L main --include-infra)
 
 # ---- the question ----
@@ -72,7 +77,7 @@ asked() {	# [NAME=VALUE]... ARGS...: the picker stands on the terminal
 }
 untouched() {	# DESCRIPTION
 	is "$(panes)" "$before" "$1"
-	not_ok 'nothing is written' test -e "$XDG_STATE_HOME/gt-recover"
+	is "$(written)" "$before_written" 'nothing is written'
 }
 
 ok 'a terminal' term_start 100 30
@@ -169,6 +174,8 @@ is "$(screen_colours)" 3 'three green marks'
 # the narrow one, without colours, of the same
 forget "${ALL[0]}"
 ok 'a narrow terminal' term_start 40 40
+# tmux 3.3 to 3.4: its pane is reset here, and not told of below
+gt list -L main
 asked NO_COLOR=1 "${ask[@]}"
 term_keys 1 Enter
 term_ended

@@ -258,6 +258,7 @@ else
 		ok "a recovery crashes at $point" crash "$point" keeper --via inject
 	done
 	tm set-option -p -t "$(agent_pane keeper)" remain-on-exit on
+	rm -f "$XDG_STATE_HOME/gt-recover/snapshots"/state-*	# of a dead pane that was reset nothing else is new
 	ok 'a pass of snapshots does' crash snapshot-state snapshot
 	is "$(find "$W/cores" -type f | wc -l)" 0 'no core file is left'
 	mapfile -t files < <(all_of_ours)

@@ -11,7 +11,7 @@ with=(-L main --config "$W/gt.toml")
 sentence='refused: it crashed again and again: max_attempts recoveries within attempt_window'
 
 crash() {	# SESSION
-	kill_agent "$1" && tm run-shell true && until_ 5 pane_shows "$1" '^Pane is dead'
+	kill_agent "$1" && wake && until_ 5 pane_shows "$1" '^Pane is dead'
 }
 panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{pane_start_command}' | cksum

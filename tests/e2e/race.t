@@ -27,7 +27,7 @@ find_pane() {	# SESSION
 	tm list-panes -t "=$1" -F '#{pane_id}' >"$(agent_dir "$1")/pane"
 }
 has_no_session() {	# tmux 3.3a may not notice the end of a child before that of another one
-	tm run-shell true
+	wake
 	! tm has-session -t "=$1" 2>/dev/null
 }
 all_die() {

@@ -62,6 +62,17 @@ race() {	# STATE-HOME... -- COMMAND...: eight at once, taking turns with the sta
 gt run list
 is "$RC" 75 'without the server the answer is: try again'
 like "$ERR" 'Redis store at .*/sock.*cannot be reached' '  and which one it is'
+# a byte now and then is no answer either, however long it goes on
+perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; my $l = IO::Socket::UNIX->new(Local => shift, Listen => 5) or die;
+	while (my $c = $l->accept) { $c->autoflush; my $in; sysread $c, $in, 65536; print $c "\$100\r\n";
+		for (1 .. 100) { print $c "x" or last; select undef, undef, undef, 0.05 } }' "$STORE/sock" &
+PIDS=($!)
+until_ 10 test -S "$STORE/sock"
+GT_REDIS_MS=500 gt run list
+is "$RC" 75 'a server that drips bytes: try again'
+like "$ERR" 'cannot be reached: it does not answer' '  since it does not answer'
+kill "${PIDS[0]}" && wait "${PIDS[0]}" 2>/dev/null
+rm "$STORE/sock"
 ok 'the server starts' start_redis
 put '{"run_id":"r1","session_id":"s1","prompt":"test","execution_mode":"sync"}' run create
 is "$RC" 0 'a run is recorded'

@@ -4,6 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/roots.sh
 . "$ROOT/tests/e2e/roots.sh"
+# shellcheck source=tests/e2e/term.sh
+. "$ROOT/tests/e2e/term.sh"
 
 recorded() {	# AGENT FIELD
 	sql "$DB" "select json_extract(value, '\$.$2') from record where key = 'session:$1'"
@@ -160,6 +162,28 @@ wait "$alive" 2>/dev/null || :
 gt -L main --all --yes
 is "$RC $(tag session:taken)" '0 ACTIVE' 'when that has ended it is brought back'
 ok 'with its process' runs taken
+
+# ---- a person at the keyboard ----
+ok 'somebody looks at a shell in which an agent works' start_agent manned --wrapper --scenario "$DATA/idle.scenario"
+visit manned
+manned=$(agent_pid manned)
+record manned ",\"pid\":$manned"
+ok 'the agent dies' kill_agent manned
+if grep -q GT_QUIET_MS "$GT_RECOVER"; then
+	types manned l
+	gt -L main startup
+	like "$RC $(tag session:manned) $ERR" '^0 SUSPENDED .*manned: somebody typed in its pane less than a minute ago \(typing\)' \
+		'startup leaves the shell to who types there'
+	is "$(messages manned) $(sql "$DB" "select count(*) from record where key like 'attempt:%' and json_extract(value, '\$.session') = 'manned'")" \
+		'0 0' 'and has not tried it'
+	GT_QUIET_MS=1 gt -L main startup
+else
+	skip 'this build has no shorter minute' 2
+	gt -L main startup
+fi
+like "$RC $(tag session:manned) $ERR" '^0 ACTIVE .*✓ manned is back' 'the next startup brings it back before their eyes'
+is "$(messages manned) $(tm display-message -p -t manned: '#{session_attached}')" '1 1' 'told once'
+leave manned
 
 # ---- in a town the guards know who it is ----
 T=$W/town

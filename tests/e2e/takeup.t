@@ -2,6 +2,8 @@
 # What a recoverer left behind that died or waited in vain: the next one looks whose agent that is, and tells it once or not at all.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/term.sh
+. "$ROOT/tests/e2e/term.sh"
 cat >"$W/quick.toml" <<'TOML'
 [recovery]
 ready_timeout = "1s"
@@ -12,6 +14,102 @@ crash() {	# SESSION OPTION...
 	start_agent "$@" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok' && kill_agent "$1"
 }
 
+# ---- somebody types in the agent that was started ----
+cat >"$W/paste.toml" <<'TOML'
+[recovery]
+spacing = "0s"
+via = "inject"
+auto_recover = true
+[recovery.agents.claude]
+deliver = "paste"
+TOML
+slow='sh -c "sleep 3; exec claude --dangerously-skip-permissions"'
+
+crash_slow() {	# SESSION
+	start_agent "$1" --command "$slow" --scenario "$DATA/idle.scenario" && kill_agent "$1"
+}
+
+left_started() {	# SESSION: its recoverer is killed before the agent is ready for the paste
+	local run
+	"$GT_RECOVER" "$1" -L main --config "$W/paste.toml" >"$W/left.out" 2>&1 </dev/null &
+	run=$!
+	PIDS+=("$run")
+	until_ 10 pane_is "$1" '#{pane_dead}' 0 && until_ 10 listed_is "$1" class unknown || return 1
+	kill -9 "$run"
+	wait "$run" 2>/dev/null
+	until_ 10 listed_is "$1" class live && [ "$(messages "$1")" = 0 ]
+}
+
+press() {	# SESSION: keys, and the box is empty again
+	types "$1" l && types "$1" C-u && until_ 5 pane_shows "$1" '^❯.?$'
+}
+
+if grep -q GT_QUIET_MS "$GT_RECOVER"; then
+	ok 'an agent' start_agent back --command "$slow" --scenario "$DATA/idle.scenario"
+	gt snapshot -L main
+	tm kill-server
+	ok '  is gone with its tmux server' until_ 10 listed_is back class missing
+	GT_QUIET_MS=9000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
+	all=$!
+	PIDS+=("$all")
+	ok '--all makes its session again' until_ 10 tm has-session -t =back
+	ok '  somebody attaches' visit back
+	sleep 1.2	# tmux tells times to the second
+	ok '  and types before it is ready' types back l C-u
+	wait "$all"
+	is "$?" 0 'it is told when it is quiet'
+	like "$(cat "$W/err")" 'waiting [1-9] s: somebody types in back.*found=1 recovered=1' '  after a wait'
+	leave back
+else
+	skip 'this build has no shorter minute' 7
+fi
+ok 'an agent is killed' crash_slow typist
+ok 'its recoverer is killed before it pastes' left_started typist
+ok 'somebody attaches' visit typist
+ok '  and types in the living agent' press typist
+gt --all --dry-run -L main --config "$W/paste.toml"
+like "$RC $OUT" '^0 .*would wait +typist .*somebody typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
+gt --all --dry-run -L main --config "$W/paste.toml" --json
+is "$(json '{sessions}[0]{name}') $(json '{sessions}[0]{refusal}')" 'typist typing' '  in JSON too'
+gt patrol -L main --config "$W/paste.toml" --json
+is "$RC $(json '{found}') $(messages typist)" '0 0 0' 'patrol leaves it to the next pass'
+if grep -q GT_QUIET_MS "$GT_RECOVER"; then
+	press typist
+	GT_QUIET_MS=6000 gt --all --yes -L main --config "$W/paste.toml"
+	is "$RC $(messages typist)" '0 1' '--all tells it when it is quiet'
+	like "$ERR" 'waiting [1-6] s: somebody types in typist.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+
+	ok 'an agent is killed' crash_slow early
+	ok 'somebody attaches to its dead pane' visit early
+	ok '  and types, which nothing reads' types early x
+	gt --all --yes -L main --config "$W/paste.toml"
+	is "$RC $(messages early)" '0 1' '--all tells it'
+	unlike "$ERR" 'waiting [0-9]+ s: somebody' '  at once'
+
+	ok 'an agent is killed' crash_slow late
+	ok 'somebody attaches to its dead pane' visit late
+	GT_QUIET_MS=8000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
+	all=$!
+	PIDS+=("$all")
+	ok '--all starts the agent' until_ 10 pane_is late '#{pane_dead}' 0
+	sleep 1.2	# tmux tells times to the second
+	ok '  and somebody types before it is ready' types late l C-u
+	wait "$all"
+	is "$? $(messages late)" '0 1' 'it is told when it is quiet'
+	like "$(cat "$W/err")" 'waiting [1-8] s: somebody types in late.*found=1 recovered=1' '  after a wait'
+	is "$(agent_starts late)" 2 '  and started once'
+else
+	skip 'this build has no shorter minute' 12
+fi
+ok 'an agent is killed' crash_slow named
+ok 'its recoverer is killed before it pastes' left_started named
+ok 'somebody attaches' visit named
+ok '  and types in the living agent' press named
+gt named -L main --config "$W/paste.toml"
+is "$RC $(messages named)" '0 1' 'naming the session lifts it'
+term kill-server
+
+# ---- what a recoverer left that died or gave up ----
 ok 'an agent that is slow to start is killed' crash slow --command 'sh -c "sleep 4; exec claude --dangerously-skip-permissions"'
 gt slow -L main --config "$W/quick.toml" --json
 is "$(json '{results}[0]{error}{name}') $(json '{results}[0]{phase}')" 'not-ready respawned' 'a first run does not wait for it'

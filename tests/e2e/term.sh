@@ -8,6 +8,12 @@
 #   term_keys 1 Enter
 #   term_ended; is "$STATUS" 'exit 0' '…'  # or "signal 2"
 #   term_screen                            # what a person sees
+#
+# Or in which a person looks at a session of the server under test:
+#
+#   visit toast                            # a real client is attached, in a terminal of its own
+#   types toast l s                        # keys, which go where the client's active pane is
+#   leave toast
 
 STATUS=''	# how the last run ended
 
@@ -63,4 +69,31 @@ term_ended() {	# waits for the end, which is then in $STATUS
 	STATUS=running
 	until_ 30 test -e "$W/status" || return 1
 	STATUS=$(cat "$W/status")
+}
+
+visit() {	# SESSION [OPTIONS OF tmux attach]...
+	local session=$1
+	shift
+	term new-session -d -x 100 -y 30 -s "at-$session" "exec env -u TMUX tmux -u -L $SOCKET attach $* -t '=$session'" || return 1
+	until_ 5 _visited "$session"
+}
+
+_visited() {	# SESSION
+	[ -n "$(tm list-clients -t "=$1" -F x)" ]
+}
+
+_after_attach() {	# SESSION: tmux tells times to the second
+	[ "$(date +%s)" -gt "$(tm list-clients -t "=$1" -F '#{client_created}')" ]
+}
+
+_typed() {	# SESSION
+	tm list-clients -t "=$1" -F '#{client_activity} #{client_created}' | awk '$1 > $2 { yes = 1 } END { exit !yes }'
+}
+
+types() {	# SESSION KEYS...: until tmux has seen them
+	until_ 5 _after_attach "$1" && term send-keys -t "=at-$1:" "${@:2}" && until_ 5 _typed "$1"
+}
+
+leave() {	# SESSION
+	term kill-session -t "=at-$1"
 }

@@ -35,7 +35,7 @@ refused() {
 
 ok 'a polecat starts' start_polecat gastown toast --keep --scenario "$DATA/idle.scenario"
 ok 'and is killed' kill_agent toast
-tm run-shell true
+wake
 before=$(tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead}')
 is "$(refusal_of gt-toast)" none 'nothing stands against its recovery'
 

@@ -83,4 +83,22 @@ gt busy -L main --config "$W/with.toml" --json
 is "$RC" 6 'a busy shell is left alone'
 is "$(json '{results}[0]{error}{name}')" unknown 'unknown is not dead'
 ok 'and goes on' pane_is busy '#{pane_current_command}' cat
+
+# ---- typed into the very shell that the agent left ----
+tm send-keys -t "$(agent_pane busy)" C-c
+here() {	# WORDS: run in the pane; what it showed in $OUT
+	tm send-keys -t "$(agent_pane busy)" -l "$GT_RECOVER -L main $1 >$W/here 2>&1 </dev/null; echo done >>$W/here" \; \
+		send-keys -t "$(agent_pane busy)" Enter
+	until_ 10 grep -qs '^done' "$W/here"
+	OUT=$(cat "$W/here")
+	rm "$W/here"
+}
+here "list --config $W/with.toml"
+like "$OUT" 'busy .*gt-recover itself runs in this pane' 'list says that it runs there'
+here "--config $W/with.toml --all --yes"
+like "$OUT" 'Nothing to recover.*busy: gt-recover itself runs in this pane.*from another pane' 'so does a recovery of all'
+here "--config $W/with.toml busy"
+like "$OUT" 'gt-recover itself runs in this pane.*from another pane' 'and one by name'
+gt busy -L main --config "$W/with.toml" --json
+is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'from elsewhere it is recovered'
 done_testing

@@ -4,12 +4,12 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "context/exchange.h"
-#include "context/merge.h"
+#include "conversation/conversation.h"
 
 /*
- * Any three conversations: nothing of the transcript is lost, no exchange comes twice, each source keeps its order. A line of the
- * input is an exchange: a byte that says whose and what it is, then its words.
+ * Any three conversations: nothing of the transcript is lost, no exchange comes twice, each
+ * source keeps its order. A line of the input is an exchange: a byte that says whose and what it
+ * is, then its words.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -45,7 +45,8 @@ check(const struct conversation *out, size_t most, size_t transcript)
 	for (size_t i = 0; i < out->n; i++) {
 		const struct exchange *x = &out->v[i];
 
-		if (x->content == NULL || !utf8_valid(x->content, strlen(x->content)) || x->at <= last[x->source])
+		if (x->content == NULL || !utf8_valid(x->content, strlen(x->content)) ||
+		    x->at <= last[x->source])
 			abort();
 		last[x->source] = x->at;
 		seen += x->source == SOURCE_TRANSCRIPT;
@@ -80,7 +81,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	in[2].truncated_at = n % 3 == 0 ? 0 : -1;
 	transcript = in[0].n;
 	sum = in[0].n + in[1].n + in[2].n;
-	merge(&in[0], &in[1], &in[2], &out);
+	conversation_merge(&in[0], &in[1], &in[2], &out);
 	check(&out, sum, transcript);
 	conversation_release(&out);
 	return 0;

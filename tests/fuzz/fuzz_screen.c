@@ -2,15 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/exchange.h"
-#include "context/screen.h"
-#include "context/style.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
 /*
- * Any bytes: a conversation that keeps what the headers promise, within the row count. A first byte of 1 to 5 is not of the text: it chooses
- * the dialect of another agent.
+ * Any bytes: a conversation that keeps what the headers promise, within the row count. A first
+ * byte of 1 to 5 is not of the text: it chooses the dialect of another agent.
  */
 static const char *const agents[] = { "claude", "codex", "gemini", "qwen", "auggie", "pi" };
 
@@ -24,7 +23,7 @@ must_be_text(const char *s)
 }
 
 static void
-must_keep_promises(const char *text, size_t n, const struct style *style, int width, const char *agent)
+must_keep_promises(const char *text, size_t n, const struct sgr_rows *style, int width, const char *agent)
 {
 	struct conversation c = CONVERSATION_INIT;
 	char *action;
@@ -65,19 +64,20 @@ static void
 must_strip(const char *text, size_t n, int width, const char *agent)
 {
 	struct buf plain = BUF_INIT;
-	struct style *style;
+	struct sgr_rows *style;
 	size_t ends = 0, kept = 0;
 
 	buf_add(&plain, text, n);
-	style = style_strip(&plain);
+	style = sgr_strip(&plain);
 	for (size_t i = 0; i < n; i++)
 		ends += text[i] == '\n';
 	for (size_t i = 0; i < plain.len; i++)
 		kept += plain.data[i] == '\n';
-	if (ends != kept || memchr(plain.data, '\033', plain.len) != NULL || (style != NULL && style->n != rows_of(plain.data, plain.len)))
+	if (ends != kept || memchr(plain.data, '\033', plain.len) != NULL ||
+	    (style != NULL && style->n != rows_of(plain.data, plain.len)))
 		abort();
 	must_keep_promises(plain.data, plain.len, style, width, agent);
-	style_free(style);
+	sgr_free(style);
 	buf_release(&plain);
 }
 

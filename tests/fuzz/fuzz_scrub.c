@@ -8,15 +8,15 @@
 #include "base/err.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
-#include "scrub/keyword.h"
-#include "scrub/known.h"
+#include "scrub/rules/rules_private.h"
+#include "scrub/match/match_private.h"
 #include "scrub/scrub.h"
-#include "scrub/stream.h"
 
 /*
- * Any bytes, any width, with and without rules of a user, in one piece and in windows: as many rows as before, valid UTF-8, the known value
- * gone, nothing left for a second pass, and twice the text costs twice the work. The work is counted, not timed: the linker hands the calls
- * below over to us (Makefile).
+ * Any bytes, any width, with and without rules of a user, in one piece and in windows: as many
+ * rows as before, valid UTF-8, the known value gone, nothing left for a second pass, and twice
+ * the text costs twice the work. The work is counted, not timed: the linker hands the calls below
+ * over to us (Makefile).
  */
 
 #define KNOWN "Tr0ub4dor&3-known"
@@ -31,30 +31,35 @@ static const char user_rules[] =
 
 static size_t steps;
 
-int __real_keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *, size_t, size_t, size_t), void *arg);
-int __wrap_keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *, size_t, size_t, size_t), void *arg);
-void __real_keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *, size_t, size_t, size_t),
-    void *const args[KEYWORD_LANES]);
-void __wrap_keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *, size_t, size_t, size_t),
-    void *const args[KEYWORD_LANES]);
+int __real_keyword_scan(const struct keywords *k, const char *text, size_t n,
+    int (*hit)(void *, size_t, size_t, size_t), void *arg);
+int __wrap_keyword_scan(const struct keywords *k, const char *text, size_t n,
+    int (*hit)(void *, size_t, size_t, size_t), void *arg);
+void __real_keyword_scan_lanes(const struct keywords *k, const char *text, size_t n,
+    void (*hit)(void *, size_t, size_t, size_t), void *const args[KEYWORD_LANES]);
+void __wrap_keyword_scan_lanes(const struct keywords *k, const char *text, size_t n,
+    void (*hit)(void *, size_t, size_t, size_t), void *const args[KEYWORD_LANES]);
 int __real_pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m);
 int __wrap_pattern_find(const struct pattern *p, const char *text, size_t n, size_t from, struct match *m);
-void __real_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f);
-void __wrap_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f);
+void __real_known_find(const struct known_secrets *k, const char *text, const struct scrub_rows *rows,
+    struct joined_text *view, struct scrub_findings *f);
+void __wrap_known_find(const struct known_secrets *k, const char *text, const struct scrub_rows *rows,
+    struct joined_text *view, struct scrub_findings *f);
 
 int
-__wrap_keywords_scan(const struct keywords *k, const char *text, size_t n, int (*hit)(void *, size_t, size_t, size_t), void *arg)
+__wrap_keyword_scan(const struct keywords *k, const char *text, size_t n,
+    int (*hit)(void *, size_t, size_t, size_t), void *arg)
 {
 	steps += n;
-	return __real_keywords_scan(k, text, n, hit, arg);
+	return __real_keyword_scan(k, text, n, hit, arg);
 }
 
 void
-__wrap_keywords_sift(const struct keywords *k, const char *text, size_t n, void (*hit)(void *, size_t, size_t, size_t),
-    void *const args[KEYWORD_LANES])
+__wrap_keyword_scan_lanes(const struct keywords *k, const char *text, size_t n,
+    void (*hit)(void *, size_t, size_t, size_t), void *const args[KEYWORD_LANES])
 {
 	steps += n;
-	__real_keywords_sift(k, text, n, hit, args);
+	__real_keyword_scan_lanes(k, text, n, hit, args);
 }
 
 int
@@ -65,10 +70,11 @@ __wrap_pattern_find(const struct pattern *p, const char *text, size_t n, size_t 
 }
 
 void
-__wrap_known_find(const struct known *k, const char *text, const struct frames *rows, struct view *view, struct findings *f)
+__wrap_known_find(const struct known_secrets *k, const char *text, const struct scrub_rows *rows,
+    struct joined_text *view, struct scrub_findings *f)
 {
 	for (size_t i = 0; i < rows->n; i++)
-		steps += rows->v[i].quiet ? 0 : rows->v[i].end - rows->v[i].body + 1;
+		steps += rows->v[i].unchanged ? 0 : rows->v[i].end - rows->v[i].body + 1;
 	__real_known_find(k, text, rows, view, f);
 }
 
@@ -103,7 +109,9 @@ scrubber(int with_user_rules)
 		return all[with_user_rules];
 	if (with_user_rules) {
 		fd = mkstemp(path);
-		must(fd >= 0 && write(fd, user_rules, sizeof user_rules - 1) == (ssize_t)sizeof user_rules - 1, "no file for rules");
+		must(
+		    fd >= 0 && write(fd, user_rules, sizeof user_rules - 1) == (ssize_t)sizeof user_rules - 1,
+		    "no file for rules");
 		close(fd);
 	}
 	all[with_user_rules] = scrub_new(with_user_rules ? path : NULL, &e);
@@ -120,7 +128,8 @@ good_text(const struct clean_text *t, const char *from, size_t n)
 {
 	must(newlines(clean_bytes(t), clean_len(t)) == newlines(from, n), "rows were lost or won");
 	must(utf8_valid(clean_bytes(t), clean_len(t)), "the text is no UTF-8");
-	must(memmem(clean_bytes(t), clean_len(t), KNOWN, strlen(KNOWN)) == NULL, "the known value is still there");
+	must(memmem(clean_bytes(t), clean_len(t), KNOWN, strlen(KNOWN)) == NULL,
+	    "the known value is still there");
 }
 
 static struct clean_text *
@@ -155,27 +164,27 @@ twice_as_much(struct scrub *s, const char *p, size_t n, int width, size_t once)
 static void
 in_windows(struct scrub *s, const char *p, size_t n, int width)
 {
-	struct stream st;
+	struct scrub_stream st;
 	size_t rows = 0, step = SMALL_WINDOW / 4;
 
 	scrub_forget(s);
-	stream_init(&st, s, width, SMALL_WINDOW);
+	scrub_stream_init(&st, s, width, SMALL_WINDOW);
 	for (size_t i = 0; i <= n; i += step) {
 		size_t len = n - i < step ? n - i : step;
-		struct clean_text *t = len > 0 ? stream_put(&st, p + i, len) : NULL;
+		struct clean_text *t = len > 0 ? scrub_stream_put(&st, p + i, len) : NULL;
 
 		rows += newlines(clean_bytes(t), clean_len(t));
 		must(utf8_valid(clean_bytes(t), clean_len(t)), "a window is no UTF-8");
 		clean_free(t);
 	}
 	{
-		struct clean_text *t = stream_end(&st);
+		struct clean_text *t = scrub_stream_end(&st);
 
 		rows += newlines(clean_bytes(t), clean_len(t));
 		must(utf8_valid(clean_bytes(t), clean_len(t)), "the last window is no UTF-8");
 		clean_free(t);
 	}
-	stream_release(&st);
+	scrub_stream_release(&st);
 	must(rows == newlines(p, n), "windows lose or win rows");
 }
 
@@ -199,7 +208,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	once = scrub_afresh(s, p, n, width, &cost);
 	good_text(once, p, n);
 	twice = scrub_afresh(s, clean_bytes(once), clean_len(once), width, NULL);
-	must(clean_len(twice) == clean_len(once) && memcmp(clean_bytes(twice), clean_bytes(once), clean_len(once)) == 0,
+	must(clean_len(twice) == clean_len(once) &&
+		memcmp(clean_bytes(twice), clean_bytes(once), clean_len(once)) == 0,
 	    "a second pass changes something");
 	clean_free(once);
 	clean_free(twice);

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prompt/fence.h"
 #include "prompt/prompt.h"
-#include "prompt/template.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -26,14 +24,15 @@ static void
 check_values(const struct template *t)
 {
 	static const char braces[] = "{{.Bead}}{{if";
-	const char *values[FIELDS], *empty[FIELDS] = { NULL };
+	const char *values[TEMPLATE_FIELDS], *empty[TEMPLATE_FIELDS] = { NULL };
 	struct buf all = BUF_INIT, words = BUF_INIT;
 	size_t n = 0, none = 0;
 
-	for (int f = 0; f < FIELDS; f++)
+	for (int f = 0; f < TEMPLATE_FIELDS; f++)
 		values[f] = braces;
-	for (int f = 0; f < FIELDS; f++)
-		n += template_prints(t, values, (enum field)f), none += template_prints(t, empty, (enum field)f);
+	for (int f = 0; f < TEMPLATE_FIELDS; f++)
+		n += template_prints(t, values, (enum template_field)f),
+		    none += template_prints(t, empty, (enum template_field)f);
 	template_run(t, values, &all);
 	template_words(t, values, &words);
 	require(all.len == words.len - n + n * strlen(braces));
@@ -62,9 +61,11 @@ check_prompt(const struct template *t, const char *foreign)
 	} else {
 		require(out.len <= in.max_tokens * 4 && isalnum((unsigned char)out.data[0]));
 		require(utf8_valid(out.data, out.len) && prompt_find_id(out.data, out.len) != NULL);
-		require(strcasestr(out.data, "continue working now") != NULL && memmem(out.data, out.len, ID, strlen(ID)) != NULL);
+		require(strcasestr(out.data, "continue working now") != NULL &&
+		    memmem(out.data, out.len, ID, strlen(ID)) != NULL);
 		for (size_t i = 0; i < out.len; i++)
-			require((unsigned char)out.data[i] >= 0x20 || out.data[i] == '\n' || out.data[i] == '\t');
+			require(
+			    (unsigned char)out.data[i] >= 0x20 || out.data[i] == '\n' || out.data[i] == '\t');
 	}
 	buf_release(&out);
 }

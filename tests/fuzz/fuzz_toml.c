@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "town/toml.h"
+#include "config/toml.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -19,7 +19,8 @@ check_item(void *arg, const struct toml_item *it, struct err *e)
 	struct seen *s = arg;
 
 	(void)e;
-	if (it->line < s->line || !utf8_valid(it->value, strlen(it->value)) || !utf8_valid(it->key, strlen(it->key)))
+	if (it->line < s->line || !utf8_valid(it->value, strlen(it->value)) ||
+	    !utf8_valid(it->key, strlen(it->key)))
 		abort();
 	if (it->type == TOML_BOOL && strcmp(it->value, "true") != 0 && strcmp(it->value, "false") != 0)
 		abort();

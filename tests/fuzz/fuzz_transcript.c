@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "context/exchange.h"
-#include "context/long_line.h"
-#include "context/transcript.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript.h"
 #include "scrub/scrub.h"
 
 /*
- * Any bytes as a transcript: a conversation that keeps what the headers promise, the same from memory and from a file, and a long line's
- * shortened form no longer than the line and its notes. A first byte of 1 to 8 chooses the format and is none of the file's; anything else is
- * Claude Code's.
+ * Any bytes as a transcript: a conversation that keeps what the headers promise, the same from
+ * memory and from a file, and a long line's shortened form no longer than the line and its notes.
+ * A first byte of 1 to 8 chooses the format and is none of the file's; anything else is Claude
+ * Code's.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -49,12 +49,12 @@ shorten(const char *p, size_t n)
 {
 	struct long_line l;
 
-	long_line_init(&l);
-	long_line_add(&l, p, n / 2);
-	long_line_add(&l, p + n / 2, n - n / 2);
+	transcript_long_init(&l);
+	transcript_long_add(&l, p, n / 2);
+	transcript_long_add(&l, p + n / 2, n - n / 2);
 	if (l.out.len > n)
 		abort();
-	long_line_release(&l);
+	transcript_long_release(&l);
 }
 
 /* What the agent is asked for stands in every input that holds the word; it must be found or not, and end. */
@@ -70,7 +70,8 @@ ask(const char *path, const char *format)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const char *const formats[] = { "claude", "codex", "gemini", "qwen", "copilot", "pi", "auggie", "cline", "opencode" };
+	static const char *const formats[] = { "claude", "codex", "gemini", "qwen", "copilot", "pi", "auggie",
+		"cline", "opencode" };
 	static struct scrub *s;
 	static FILE *file;
 	struct conversation a, b;
@@ -92,13 +93,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (copy == NULL || s == NULL || file == NULL)
 		abort();
 	memcpy(copy, data, n);
-	if (transcript_read_bytes(copy, n, format, s, max, &a, NULL) != 0 || ftruncate(fileno(file), 0) != 0 ||
-	    pwrite(fileno(file), copy, n, 0) != (ssize_t)n || transcript_read_fd(fileno(file), format, s, max, &b, NULL) != 0)
+	if (transcript_read_bytes(copy, n, format, s, max, &a, NULL) != 0 ||
+	    ftruncate(fileno(file), 0) != 0 || pwrite(fileno(file), copy, n, 0) != (ssize_t)n ||
+	    transcript_read_fd(fileno(file), format, s, max, &b, NULL) != 0)
 		abort();
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
 	ask(path, format);
 	check(&a);
-	if (a.n != b.n || a.lines != b.lines || a.unknown_lines != b.unknown_lines || a.truncated_at != b.truncated_at)
+	if (a.n != b.n || a.lines != b.lines || a.unknown_lines != b.unknown_lines ||
+	    a.truncated_at != b.truncated_at)
 		abort();
 	for (size_t i = 0; i < a.n; i++)
 		if (strcmp(a.v[i].content, b.v[i].content) != 0 || a.v[i].status != b.v[i].status)

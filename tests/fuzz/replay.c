@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * A fuzz target without its fuzzer: feeds it every file of tests/fuzz/corpus/NAME, NAME being what stands behind "replay_" in the program's
- * own name. What a fuzzer once found interesting is so tried by every compiler and in every check. Speaks TAP.
+ * A fuzz target without its fuzzer: feeds it every file of tests/fuzz/corpus/NAME, NAME being
+ * what stands behind "replay_" in the program's own name. What a fuzzer once found interesting is
+ * so tried by every compiler and in every check. Speaks TAP.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -44,7 +45,8 @@ main(int argc, char **argv)
 	struct dirent *d;
 	DIR *open;
 
-	snprintf(dir, sizeof dir, "%s/fuzz/corpus/%s", root != NULL ? root : "tests", mark != NULL ? mark + 7 : "?");
+	snprintf(dir, sizeof dir, "%s/fuzz/corpus/%s", root != NULL ? root : "tests",
+	    mark != NULL ? mark + 7 : "?");
 	open = opendir(dir);
 	while (open != NULL && (d = readdir(open)) != NULL) {
 		if (d->d_name[0] == '.')

@@ -2,8 +2,8 @@
 #define TESTS_UNIT_FAKE_SCRUB_H
 
 /*
- * A scrubber for tests of those who call one: it replaces the word SECRET and counts its calls. A program that defines these functions itself
- * does not link the real ones.
+ * A scrubber for tests of those who call one: it replaces the word SECRET and counts its calls. A
+ * program that defines these functions itself does not link the real ones.
  */
 
 #include <stdlib.h>

@@ -10,9 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/integrity.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -38,13 +37,13 @@ static inline int
 home_teardown(void **state)
 {
 	struct home *h = *state;
-	struct integrity i;
-	int ret = integrity_check(h->s, &i, &h->e);
+	struct record_check i;
+	int ret = record_check(h->s, &i, &h->e);
 
-	for (size_t k = 0; k < i.n_faults && k < INTEGRITY_TOLD; k++)
+	for (size_t k = 0; k < i.n_faults && k < RECORD_FAULTS_SHOWN; k++)
 		print_error("%s\n", i.faults[k]);
 	ret = ret != 0 || i.n_faults > 0;
-	integrity_release(&i);
+	record_check_release(&i);
 	store_close(h->s);
 	temp_remove(h->dir);
 	free(h);
@@ -116,7 +115,11 @@ home_place(struct home *h, const char *agent)
 	struct tree_node x;
 	int found = tree_load(h->s, agent, &x, &h->e);
 
-	snprintf(place, sizeof place, "%s", found != 1 ? "none" : x.ended ? "ended" : x.parent != NULL ? x.parent : "-");
+	snprintf(place, sizeof place, "%s",
+	    found != 1             ? "none"
+		: x.ended          ? "ended"
+		: x.parent != NULL ? x.parent
+				   : "-");
 	tree_node_release(&x);
 	return place;
 }
@@ -137,7 +140,7 @@ home_delete(struct home *h, const char *key)
 	assert_int_equal(store_commit(h->s, &c, 1, &h->e), COMMIT_DONE);
 }
 
-/* For sessions_settle and its like. */
+/* For session_reconcile and its like. */
 static inline bool
 home_all_dead(const struct session *x, void *arg)
 {

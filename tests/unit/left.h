@@ -1,7 +1,10 @@
 #ifndef TESTS_UNIT_LEFT_H
 #define TESTS_UNIT_LEFT_H
 
-/* Processes such as an agent's death leaves: started by the test, handed to init, ended by the test by their id. */
+/*
+ * Processes such as an agent's death leaves: started by the test, handed to init, ended by the
+ * test by their id.
+ */
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,19 +13,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/liveness.h"
+#include "process/proc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 
 /*
- * A shell in a session of its own that runs `command` by eval, as Claude Code's Bash tool does; env as for execve. Its standard output goes
- * to `output` (NULL: /dev/null). parent: the process stays a child of one that is called "claude", whose pid goes to *parent.
+ * A shell in a session of its own that runs `command` by eval, as Claude Code's Bash tool does;
+ * env as for execve. Its standard output goes to `output` (NULL: /dev/null). parent: the process
+ * stays a child of one that is called "claude", whose pid goes to *parent.
  */
 static inline pid_t
-left_start(const char *config_dir, const char *cwd, const char *command, char *const env[], const char *output, pid_t *parent)
+left_start(const char *config_dir, const char *cwd, const char *command, char *const env[],
+    const char *output, pid_t *parent)
 {
-	char *text = xasprintf(": source %s/shell-snapshots/snapshot-bash-1-abc.sh 2>/dev/null || true && eval '%s' < /dev/null && pwd -P "
-	    ">| /dev/null", config_dir, command);
+	char *text = xasprintf(": source %s/shell-snapshots/snapshot-bash-1-abc.sh 2>/dev/null || true && "
+			       "eval '%s' < /dev/null && pwd -P "
+			       ">| /dev/null",
+	    config_dir, command);
 	char shell[] = "/bin/sh", flag[] = "-c", *argv[] = { shell, flag, text, NULL };
 	pid_t pid = -1, middle;
 	int said[2], started[2];
@@ -35,7 +42,8 @@ left_start(const char *config_dir, const char *cwd, const char *command, char *c
 		pid = fork();
 		if (pid == 0) {
 			setsid();
-			if (chdir(cwd) != 0 || freopen(output != NULL ? output : "/dev/null", "a", stdout) == NULL)
+			if (chdir(cwd) != 0 ||
+			    freopen(output != NULL ? output : "/dev/null", "a", stdout) == NULL)
 				_exit(1);
 			execve(argv[0], argv, env);
 			_exit(1);
@@ -68,11 +76,11 @@ left_runs(pid_t group)
 	struct procs all;
 	bool runs = false;
 
-	if (procs_read(&all, NULL) != 0)
+	if (proc_list(&all, NULL) != 0)
 		abort();
 	for (size_t i = 0; i < all.n; i++)
 		runs = runs || (all.v[i].pgrp == group && all.v[i].state != 'Z');
-	procs_release(&all);
+	proc_list_release(&all);
 	return runs;
 }
 

@@ -11,11 +11,12 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "context/exchange.h"
+#include "conversation/conversation.h"
 
 /*
- * What test_recorded compares by. Only letters and digits count: wrapping, indentation and the marks of markdown do not. The truth of a
- * capture (tests/golden/record/README.md) says what of an item a source cannot hold: `unseen` in it, or `cut`.
+ * What test_recorded compares by. Only letters and digits count: wrapping, indentation and the
+ * marks of markdown do not. The truth of a capture (tests/golden/record/README.md) says what of
+ * an item a source cannot hold: `unseen` in it, or `cut`.
  */
 
 /* The letters of a text; lines of a code fence are left out, a screen does not show them. Heap. */
@@ -68,7 +69,10 @@ holds_letters(const char *whole, const char *part, size_t first)
 	return holds;
 }
 
-/* True when what was read is made of pieces of the truth: at least nine of ten windows of 12 bytes stand in it. */
+/*
+ * True when what was read is made of pieces of the truth: at least nine of ten windows of 12
+ * bytes stand in it.
+ */
 static inline bool
 piece_of(const char *truth, const char *read)
 {
@@ -114,7 +118,8 @@ static inline const char *
 shown_name(const char *tool)
 {
 	static const char *const names[][2] = {
-		{ "Edit", "Update" }, { "MultiEdit", "Update" }, { "WebFetch", "Fetch" }, { "Grep", "Search" }, { "Glob", "Search" },
+		{ "Edit", "Update" }, { "MultiEdit", "Update" }, { "WebFetch", "Fetch" },
+		{ "Grep", "Search" }, { "Glob", "Search" },
 		{ "Task", "Agent" },
 	};
 

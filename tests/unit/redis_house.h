@@ -1,12 +1,20 @@
 #ifndef TESTS_UNIT_REDIS_HOUSE_H
 #define TESTS_UNIT_REDIS_HOUSE_H
 
-/* A redis-server of the test's own: on a unix socket in a private directory, as durable as the store wants it, and gone with the test. */
+/*
+ * A redis-server of the test's own: on a unix socket in a private directory, as durable as the
+ * store wants it, and gone with the test.
+ */
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <hiredis/hiredis.h>
@@ -51,8 +59,10 @@ redis_raw_do(const struct redis_house *h, const char *command)
 {
 	redisContext *c = redis_raw(h);
 	redisReply *r = c != NULL ? redisCommand(c, command) : NULL;
-	char *text = r == NULL ? xstrdup("(none)") : r->type == REDIS_REPLY_INTEGER ? xasprintf("%lld", r->integer) :
-	    r->str != NULL ? xstrdup(r->str) : xstrdup("");
+	char *text = r == NULL               ? xstrdup("(none)")
+	    : r->type == REDIS_REPLY_INTEGER ? xasprintf("%lld", r->integer)
+	    : r->str != NULL                 ? xstrdup(r->str)
+					     : xstrdup("");
 
 	if (r != NULL)
 		freeReplyObject(r);
@@ -74,11 +84,13 @@ redis_house_start(struct redis_house *h)
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
-		if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+		if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+		    dup2(null, 2) < 0)
 			_exit(126);
-		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket, "--unixsocketperm", "700",
-		    "--dir", h->dir, "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--daemonize", "no",
-		    "--auto-aof-rewrite-percentage", "0", "--logfile", "redis.log", (char *)NULL);
+		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket,
+		    "--unixsocketperm", "700", "--dir", h->dir, "--appendonly", "yes", "--appendfsync",
+		    "always", "--save", "", "--daemonize", "no", "--auto-aof-rewrite-percentage", "0",
+		    "--logfile", "redis.log", (char *)NULL);
 		_exit(127);
 	}
 	while (!ready && clock_mono_ms() < until) {
@@ -93,7 +105,10 @@ redis_house_start(struct redis_house *h)
 		abort();
 }
 
-/* With it goes a child of it that rewrites its file, and would leave another one in a directory that is gone. */
+/*
+ * With it goes a child of it that rewrites its file, and would leave another one in a directory
+ * that is gone.
+ */
 static inline void
 redis_house_kill(struct redis_house *h)
 {
@@ -124,6 +139,114 @@ redis_house_release(struct redis_house *h)
 	free(h->socket);
 	free(h->url);
 	temp_remove(h->dir);
+}
+
+/*
+ * A proxy between the store and the server, on loopback. It forwards requests. Replies it
+ * forwards (RELAY), or replaces: by a byte now and then, half a reply, a reply without end, no
+ * Redis reply, the header of a huge array, those of two large ones. DRIP ends after 5 s, so that a store that waits for it fails the test and does not
+ * hang it.
+ */
+enum manner { RELAY, DRIP, STALL, FLOOD, NONSENSE, ARRAY, ARRAYS };
+
+struct peer {
+	volatile enum manner *manner;	/* shared with its process */
+	pid_t pid;
+	int port;
+};
+
+static inline bool
+send_all(int to, const char *data, size_t n)
+{
+	for (size_t k = 0; k < n; ) {
+		ssize_t w = send(to, data + k, n - k, MSG_NOSIGNAL);
+
+		if (w <= 0)
+			return false;
+		k += (size_t)w;
+	}
+	return true;
+}
+
+static inline bool
+misbehave(int to, enum manner manner)
+{
+	static char many[1 << 16];
+
+	memset(many, 'x', sizeof many);
+	if (manner == STALL)
+		return send_all(to, "*2\r\n$4\r\ndo", 11);
+	if (manner == NONSENSE)
+		return send_all(to, "HTTP/1.1 400 Bad Request\r\n", 26);
+	if (manner == ARRAY)
+		return send_all(to, "*100000000\r\n", 12);
+	if (manner == ARRAYS)
+		return send_all(to, "*40000\r\n*40000\r\n", 16);
+	if (manner == DRIP && send_all(to, "$100\r\n", 6))
+		for (int i = 0; i < 100 && send_all(to, many, 1); i++)
+			clock_sleep_ms(50);
+	if (manner == FLOOD && send_all(to, "$1000000000\r\n", 13))
+		for (int i = 0; i < 2000 && send_all(to, many, sizeof many); i++)
+			;
+	return false;
+}
+
+static inline void
+serve(int store, int server, const volatile enum manner *manner)
+{
+	struct pollfd p[] = { { .fd = store, .events = POLLIN }, { .fd = server, .events = POLLIN } };
+	static char data[1 << 16];
+	bool whole = true;
+
+	while (whole && poll(p, 2, -1) > 0)
+		for (int i = 0; i < 2 && whole; i++) {
+			ssize_t n = p[i].revents != 0 ? read(p[i].fd, data, sizeof data) : -1;
+
+			if (p[i].revents == 0)
+				continue;
+			if (i == 0 || *manner == RELAY)
+				whole = n > 0 && send_all(p[1 - i].fd, data, (size_t)n);
+			else
+				whole = n > 0 && misbehave(store, *manner);
+		}
+	close(store);
+	close(server);
+}
+
+static inline void
+peer_start(struct peer *p, const struct redis_house *h)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un real = { .sun_family = AF_UNIX };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t n = sizeof at;
+
+	snprintf(real.sun_path, sizeof real.sun_path, "%s", h->socket);
+	p->manner = mmap(NULL, sizeof *p->manner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->manner == MAP_FAILED || fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+	    listen(fd, 8) != 0 || getsockname(fd, (struct sockaddr *)&at, &n) != 0)
+		abort();
+	p->port = ntohs(at.sin_port);
+	p->pid = fork();
+	if (p->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			int store = accept(fd, NULL, NULL), server = socket(AF_UNIX, SOCK_STREAM, 0);
+
+			if (store < 0 || connect(server, (struct sockaddr *)&real, sizeof real) != 0)
+				_exit(1);
+			serve(store, server, p->manner);
+		}
+	}
+	close(fd);
+}
+
+static inline void
+peer_end(struct peer *p)
+{
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	munmap((void *)p->manner, sizeof *p->manner);
 }
 
 #endif

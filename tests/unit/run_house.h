@@ -11,11 +11,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/moment.h"
-#include "ledger/run.h"
-#include "ledger/run_recover.h"
-#include "ledger/run_session.h"
-#include "ledger/runner.h"
+#include "base/timestamp.h"
+#include "records/runs/runs.h"
 #include "store/store.h"
 
 #define SECOND ((int64_t)1000)
@@ -24,14 +21,16 @@
 struct house {
 	char *dir;
 	struct store *s;
-	struct moment now;
+	struct timestamp now;
 	struct err e;
 };
 
 static inline struct house
 house(void)
 {
-	struct house h = { .dir = temp_dir(), .now = { START, 1000 * SECOND, "boot-a", "" }, .e = ERR_INIT };
+	struct house h = {
+		.dir = temp_dir(), .now = { START, 1000 * SECOND, "boot-a", "", 0 }, .e = ERR_INIT
+	};
 
 	h.s = store_open("sqlite", h.dir, &h.e);
 	assert_non_null(h.s);
@@ -55,7 +54,10 @@ later(struct house *h, int64_t seconds)
 static inline void
 create(struct house *h, const char *id, const char *session)
 {
-	struct run r = { .id = (char *)(uintptr_t)id, .session_id = (char *)(uintptr_t)session, .prompt = (char *)(uintptr_t)"test" }, out;
+	struct run r = { .id = (char *)(uintptr_t)id,
+		.session_id = (char *)(uintptr_t)session,
+		.prompt = (char *)(uintptr_t)"test" },
+		   out;
 
 	assert_int_equal(run_create(h->s, &r, NULL, &h->now, &out, &h->e), 1);
 	run_release(&out);
@@ -77,7 +79,8 @@ step(struct house *h, const char *verb, const char *id, const char *runner, int6
 	else if (strcmp(verb, "stop") == 0)
 		ret = run_stop(h->s, id, &h->now, &out, &h->e);
 	else
-		ret = run_finish(h->s, &holder, (enum run_state)run_state_of(verb), "a sentence", &h->now, &out, &h->e);
+		ret = run_finish(
+		    h->s, &holder, (enum run_state)run_state_parse(verb), "a sentence", &h->now, &out, &h->e);
 	if (ret >= 0)
 		run_release(&out);
 	return ret;

@@ -1,7 +1,10 @@
 #ifndef TESTS_UNIT_SEAM_H
 #define TESTS_UNIT_SEAM_H
 
-/* A test of the seam (store/store.h) runs once on each backend; without a redis-server the second time is a counted skip. */
+/*
+ * A test of the seam (store/store.h) runs once on each backend; without a redis-server the second
+ * time is a counted skip.
+ */
 
 #include <string.h>
 
@@ -102,7 +105,7 @@ version(struct store *s, const char *key)
 
 	assert_int_not_equal(store_get(s, key, &r, NULL), -1);
 	v = r.version;
-	record_release(&r);
+	store_record_release(&r);
 	return v;
 }
 
@@ -115,7 +118,7 @@ assert_record(struct store *s, const char *key, const char *tag, const char *val
 	assert_string_equal(r.key, key);
 	assert_string_equal(r.tag, tag);
 	assert_string_equal(r.value, value);
-	record_release(&r);
+	store_record_release(&r);
 }
 
 #define BOTH(test) cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, &kinds[SQLITE]), \

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "ledger/attempt.h"
-#include "ledger/event.h"
+#include "records/recovery/recovery.h"
+#include "records/records.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -68,7 +68,8 @@ latest(struct home *h, const char *pane, struct attempt *out)
 static void
 test_whole_way(void **state)
 {
-	static const enum phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED };
+	static const enum attempt_phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED,
+		PHASE_ACKNOWLEDGED };
 	struct home *h = *state;
 	struct attempt a, b;
 
@@ -114,7 +115,8 @@ test_legal_steps(void **state)
 		[PHASE_DETECTED] = "yynnny", [PHASE_CAPTURED] = "nyyyyy", [PHASE_RESPAWNED] = "nnyyyy",
 		[PHASE_DELIVERED] = "nnnyyy", [PHASE_ACKNOWLEDGED] = "nnnnnn", [PHASE_FAILED] = "nnnnnn",
 	};
-	static const enum phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED };
+	static const enum attempt_phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED,
+		PHASE_ACKNOWLEDGED };
 	struct home *h = *state;
 	char pane[16];
 
@@ -130,7 +132,7 @@ test_legal_steps(void **state)
 				assert_int_equal(attempt_advance(h->s, &a, way[i], &h->e), 0);
 			if (from == PHASE_FAILED)
 				assert_int_equal(attempt_fail(h->s, &a, "for the test", &h->e), 0);
-			got = attempt_advance(h->s, &a, (enum phase)to, &h->e);
+			got = attempt_advance(h->s, &a, (enum attempt_phase)to, &h->e);
 			assert_int_equal(got == 0, allowed[from][to] == 'y');
 			if (got != 0) {
 				assert_string_equal(h->e.name, "phase");
@@ -206,7 +208,7 @@ static void
 test_open(void **state)
 {
 	struct home *h = *state;
-	struct attempts list = { 0 };
+	struct attempt_list list = { 0 };
 	struct attempt a[70];
 	char pane[16];
 
@@ -219,12 +221,12 @@ test_open(void **state)
 		if (i == 2)
 			assert_int_equal(attempt_advance(h->s, &a[i], PHASE_CAPTURED, &h->e), 0);
 	}
-	assert_int_equal(attempts_open(h->s, &list, &h->e), 0);
+	assert_int_equal(attempt_list_open(h->s, &list, &h->e), 0);
 	assert_int_equal(list.n, 69);
 	assert_string_equal(list.v[68].id, a[2].id);
 	for (size_t i = 0; i < list.n; i++)
 		assert_string_not_equal(list.v[i].id, a[1].id);
-	attempts_release(&list);
+	attempt_list_release(&list);
 	for (int i = 0; i < 70; i++)
 		attempt_release(&a[i]);
 }
@@ -275,7 +277,7 @@ test_racing_recoverers(void **state)
 	assert_int_equal(store_scan(h->s, "event:", NULL, NULL, 0, &r, &h->e), 0);
 	assert_int_equal(r.n, PANES);
 	assert_string_equal(r.v[PANES - 1].key, "event:0000000000000020");
-	records_release(&r);
+	store_records_release(&r);
 }
 
 /* Lines of the log; each must be an event with the number of its line. */
@@ -438,7 +440,8 @@ static void
 test_event_and_change_together(void **state)
 {
 	struct home *h = *state;
-	struct change wrong = { CHANGE_PUT, "counter:event", STORE_ANY, "counter", "{\"last\":\"no number\"}" };
+	struct change wrong = { CHANGE_PUT, "counter:event", STORE_ANY, "counter",
+		"{\"last\":\"no number\"}" };
 	struct attempt a, found;
 
 	assert_int_equal(store_commit(h->s, &wrong, 1, &h->e), COMMIT_DONE);
@@ -451,18 +454,22 @@ test_event_and_change_together(void **state)
 }
 
 #ifdef GT_FAULTS
-/* Killed before or after each commit of a whole way: what is found has the phase before or the phase after, and can be taken up to its end. */
+/*
+ * Killed before or after each commit of a whole way: what is found has the phase before or the
+ * phase after, and can be taken up to its end.
+ */
 static void
 test_killed_at_every_commit(void **state)
 {
 	static const char *const points[] = { "store-commit", "store-committed" };
-	static const enum phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED };
+	static const enum attempt_phase way[] = { PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED,
+		PHASE_ACKNOWLEDGED };
 	struct home *h = *state;
 
 	for (int k = 0; k < 10; k++) {
 		char pane[16], fault[64];
 		struct attempt a, b;
-		struct attempts open = { 0 };
+		struct attempt_list open = { 0 };
 		int status, expected = k / 2 - (k % 2 == 0);
 		pid_t pid;
 
@@ -488,13 +495,14 @@ test_killed_at_every_commit(void **state)
 		if (expected >= 0) {
 			assert_string_equal(b.id, a.id);
 			assert_int_equal(b.phase, expected);
-			while (!phase_final(b.phase))
-				assert_int_equal(attempt_advance(h->s, &b, (enum phase)(b.phase + 1), &h->e), 0);
+			while (!attempt_phase_is_final(b.phase))
+				assert_int_equal(
+				    attempt_advance(h->s, &b, (enum attempt_phase)(b.phase + 1), &h->e), 0);
 			attempt_release(&b);
 		}
-		assert_int_equal(attempts_open(h->s, &open, &h->e), 0);
+		assert_int_equal(attempt_list_open(h->s, &open, &h->e), 0);
 		assert_int_equal(open.n, 0);
-		attempts_release(&open);
+		attempt_list_release(&open);
 		attempt_release(&a);
 	}
 	assert_int_equal(event_export(h->s, h->log, NULL, &h->e), 0);
@@ -504,7 +512,8 @@ test_killed_at_every_commit(void **state)
 static void
 test_export_killed(void **state)
 {
-	static const char *const faults[] = { "event-append=kill", "event-sync=kill", "event-append=enospc", "event-sync=eio" };
+	static const char *const faults[] = { "event-append=kill", "event-sync=kill", "event-append=enospc",
+		"event-sync=eio" };
 	struct home *h = *state;
 
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {

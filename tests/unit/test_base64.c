@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/encode.h"
 #include "base/buf.h"
 
 /* The examples of RFC 4648, section 10. */
@@ -10,7 +10,8 @@ static void
 test_known(void **state)
 {
 	static const char *const pairs[][2] = {
-		{ "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
+		{ "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
+		{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
 		{ "foobar", "Zm9vYmFy" },
 	};
 
@@ -53,7 +54,8 @@ test_bytes(void **state)
 static void
 test_refused(void **state)
 {
-	static const char *const bad[] = { "Z", "Zg", "Zg=", "=", "====", "Zg==Zg==", "Zm9v\n", "Zm 9", "Zm-_", "Zh==", "Zm9=", "Z===", "Zm9vY===" };
+	static const char *const bad[] = { "Z", "Zg", "Zg=", "=", "====", "Zg==Zg==", "Zm9v\n", "Zm 9",
+		"Zm-_", "Zh==", "Zm9=", "Z===", "Zm9vY===" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

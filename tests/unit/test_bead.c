@@ -1,12 +1,13 @@
 #include "test.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/io.h"
-#include "work/bead.h"
+#include "beads/beads.h"
 #include "fake_scrub.h"
 #include "temp.h"
 
@@ -22,10 +23,15 @@ struct town {
 };
 
 /* The table as migrated databases have it (v0.50.3), as far as a reader may care, in an order of its own. */
-#define NEW_COLUMNS "id TEXT PRIMARY KEY, content_hash TEXT, title TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', design TEXT NOT NULL DEFAULT ''," \
-	" acceptance_criteria TEXT NOT NULL DEFAULT '', notes TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT 'open'," \
-	" priority INTEGER DEFAULT 2, issue_type TEXT NOT NULL DEFAULT 'task', assignee TEXT, created_at DATETIME, updated_at DATETIME," \
-	" closed_at DATETIME, ephemeral INTEGER DEFAULT 0, pinned INTEGER DEFAULT 0, is_template INTEGER DEFAULT 0, hook_bead TEXT DEFAULT ''"
+#define NEW_COLUMNS                                                                                          \
+	"id TEXT PRIMARY KEY, content_hash TEXT, title TEXT NOT NULL, description TEXT NOT NULL DEFAULT "    \
+	"'', design TEXT NOT NULL DEFAULT '',"                                                               \
+	" acceptance_criteria TEXT NOT NULL DEFAULT '', notes TEXT NOT NULL DEFAULT '', status TEXT NOT "    \
+	"NULL DEFAULT 'open',"                                                                               \
+	" priority INTEGER DEFAULT 2, issue_type TEXT NOT NULL DEFAULT 'task', assignee TEXT, created_at "   \
+	"DATETIME, updated_at DATETIME,"                                                                     \
+	" closed_at DATETIME, ephemeral INTEGER DEFAULT 0, pinned INTEGER DEFAULT 0, is_template INTEGER "   \
+	"DEFAULT 0, hook_bead TEXT DEFAULT ''"
 /* The oldest that is worth reading. */
 #define OLD_COLUMNS "title TEXT, id TEXT PRIMARY KEY, status TEXT, assignee TEXT, description TEXT"
 
@@ -95,8 +101,9 @@ teardown(void **state)
 static void
 add(sqlite3 *db, const char *id, const char *status, const char *assignee, const char *title)
 {
-	char *sql = sqlite3_mprintf("INSERT INTO issues(id, status, assignee, title, description) VALUES(%Q, %Q, %Q, %Q, %Q)", id, status, assignee, title,
-	    title);
+	char *sql = sqlite3_mprintf("INSERT INTO issues(id, status, assignee, title, description) VALUES(%Q, "
+				    "%Q, %Q, %Q, %Q)",
+	    id, status, assignee, title, title);
 
 	run(db, sql);
 	sqlite3_free(sql);
@@ -120,8 +127,10 @@ find(struct town *t, const char *hint)
 static void
 test_order_of_statuses(void **state)
 {
-	static const struct { const char *id, *status, *assignee; } rows[] = {
-		{ "gt-odd", "staged_ready", WORK }, { "gt-open", "open", MAIL }, { "gt-pin", "pinned", WORK }, { "gt-prog", "in_progress", "Gastown/Polecats/TOAST" },
+	static const struct { const char *id, *status, *assignee;
+	} rows[] = {
+		{ "gt-odd", "staged_ready", WORK }, { "gt-open", "open", MAIL },
+		{ "gt-pin", "pinned", WORK }, { "gt-prog", "in_progress", "Gastown/Polecats/TOAST" },
 		{ "gt-hook", "hooked", WORK },
 	};
 	struct town *t = *state;
@@ -196,9 +205,13 @@ test_closed_work(void **state)
 {
 	struct town *t = *state;
 
-	run(t->rig_db, "INSERT INTO issues(id, title, status, assignee, closed_at) VALUES"
-	    "('gt-1', 'first', 'closed', '" WORK "', '2026-01-01T00:00:00Z'), ('gt-2', 'last', 'tombstone', '" WORK "', '2026-01-03T00:00:00Z')");
-	run(t->hq_db, "INSERT INTO issues(id, title, status, assignee, closed_at) VALUES('hq-1', 'between', 'closed', '" WORK "', '2026-01-02T00:00:00Z')");
+	run(t->rig_db,
+	    "INSERT INTO issues(id, title, status, assignee, closed_at) VALUES"
+	    "('gt-1', 'first', 'closed', '" WORK "', '2026-01-01T00:00:00Z'), ('gt-2', 'last', 'tombstone', "
+						 "'" WORK "', '2026-01-03T00:00:00Z')");
+	run(t->hq_db,
+	    "INSERT INTO issues(id, title, status, assignee, closed_at) VALUES('hq-1', 'between', 'closed', "
+	    "'" WORK "', '2026-01-02T00:00:00Z')");
 	assert_string_equal(find(t, NULL), "");
 	assert_string_equal(t->b.last_closed, "gt-2");
 	assert_string_equal(find(t, "gt-1"), "gt-1");
@@ -218,8 +231,10 @@ test_hook_of_the_agent_bead(void **state)
 {
 	struct town *t = *state;
 
-	run(t->rig_db, "INSERT INTO issues(id, title, issue_type, description) VALUES"
-	    "('gt-gastown-polecat-toast', 'toast', 'agent', 'toast' || char(10) || char(10) || 'role_type: polecat' || char(10) || 'hook_bead: gt-7' || char(10) || 'mode: x'),"
+	run(t->rig_db,
+	    "INSERT INTO issues(id, title, issue_type, description) VALUES"
+	    "('gt-gastown-polecat-toast', 'toast', 'agent', 'toast' || char(10) || char(10) || 'role_type: "
+	    "polecat' || char(10) || 'hook_bead: gt-7' || char(10) || 'mode: x'),"
 	    "('gt-gastown-polecat-burnt-toast', 'other', 'agent', 'hook_bead: gt-8')");
 	add(t->rig_db, "gt-7", "in_progress", NULL, "hooked the old way");
 	add(t->rig_db, "gt-8", "in_progress", NULL, "another's");
@@ -231,7 +246,9 @@ test_hook_of_the_agent_bead(void **state)
 	assert_string_equal(find(t, NULL), "gt-7");
 	run(t->rig_db, "UPDATE issues SET status = 'closed' WHERE id = 'gt-7'");
 	assert_string_equal(find(t, NULL), "gt-9");
-	run(t->rig_db, "UPDATE issues SET description = 'hook_bead: null', hook_bead = 'gt-10' WHERE id = 'gt-gastown-polecat-toast'");
+	run(t->rig_db,
+	    "UPDATE issues SET description = 'hook_bead: null', hook_bead = 'gt-10' WHERE id = "
+	    "'gt-gastown-polecat-toast'");
 	add(t->rig_db, "gt-10", "hooked", "", "in the column");
 	assert_string_equal(find(t, NULL), "gt-10");
 }
@@ -246,21 +263,26 @@ test_state_of_the_agent(void **state)
 	assert_null(t->b.agent_state);
 	assert_false(t->b.rig_stopped);
 	add(t->rig_db, "gt-gastown-polecat-nux", "open", NULL, "agent_state: stuck");
-	add(t->rig_db, "gt-gastown-polecat-toast", "open", NULL, "toast\n\nrole_type: polecat\nagent_state: done\nhook_bead: null\n");
+	add(t->rig_db, "gt-gastown-polecat-toast", "open", NULL,
+	    "toast\n\nrole_type: polecat\nagent_state: done\nhook_bead: null\n");
 	run(t->rig_db, "UPDATE issues SET updated_at = '2026-04-01T10:00:00.250Z'");
 	assert_string_equal(find(t, NULL), "");
 	assert_string_equal(t->b.agent_state, "done");
 	assert_true(t->b.agent_since == 1775037600250 || t->b.agent_since == 1775037600249);
-	run(t->rig_db, "ALTER TABLE issues ADD COLUMN agent_state TEXT; UPDATE issues SET agent_state = 'idle'");
+	run(t->rig_db,
+	    "ALTER TABLE issues ADD COLUMN agent_state TEXT; UPDATE issues SET agent_state = 'idle'");
 	find(t, NULL);
 	assert_string_equal(t->b.agent_state, "done");
-	run(t->rig_db, "UPDATE issues SET description = 'agent_state: null' WHERE id = 'gt-gastown-polecat-toast'");
+	run(t->rig_db,
+	    "UPDATE issues SET description = 'agent_state: null' WHERE id = 'gt-gastown-polecat-toast'");
 	find(t, NULL);
 	assert_string_equal(t->b.agent_state, "idle");
 	add(t->rig_db, "gt-work", "hooked", WORK, "work");
 	assert_string_equal(find(t, NULL), "gt-work");
 	assert_string_equal(t->b.agent_state, "idle");
-	run(t->rig_db, "CREATE TABLE labels(issue_id TEXT, label TEXT); INSERT INTO labels VALUES('gt-rig-beads', 'status:parked'),"
+	run(t->rig_db,
+	    "CREATE TABLE labels(issue_id TEXT, label TEXT); INSERT INTO labels VALUES('gt-rig-beads', "
+	    "'status:parked'),"
 	    "('gt-rig-gastown', 'gt:rig')");
 	find(t, NULL);
 	assert_false(t->b.rig_stopped);
@@ -281,15 +303,22 @@ test_handoff(void **state)
 	find(t, NULL);
 	assert_string_equal(clean_bytes(t->b.handoff), "for the whole role");
 	assert_string_equal(t->b.handoff_id, "hq-r");
-	run(t->hq_db, "INSERT INTO issues(id, title, status, assignee, description) VALUES"
-	    "('hq-n', 'Toast handoff', 'pinned', '" WORK "', 'for toast alone'), ('hq-x', 'nux Handoff', 'pinned', NULL, 'for nux')");
+	run(t->hq_db,
+	    "INSERT INTO issues(id, title, status, assignee, description) VALUES"
+	    "('hq-n', 'Toast handoff', 'pinned', '" WORK "', 'for toast alone'), ('hq-x', 'nux Handoff', "
+							 "'pinned', NULL, 'for nux')");
 	assert_string_equal(find(t, NULL), "");
 	assert_string_equal(t->b.handoff_id, "hq-n");
-	run(t->hq_db, "INSERT INTO issues(id, title, status, assignee, issue_type, updated_at, description) VALUES"
-	    "('hq-m1', '🤝 HANDOFF: older', 'hooked', '" MAIL "', 'message', '2026-01-01T00:00:00Z', 'older mail'),"
-	    "('hq-m2', '🤝 HANDOFF: newer', 'hooked', '" MAIL "', 'task', '2026-01-02T00:00:00Z', 'continue with SECRET parsing'),"
-	    "('hq-m3', '🤝 HANDOFF: read', 'closed', '" MAIL "', 'message', '2026-01-03T00:00:00Z', 'read already'),"
-	    "('hq-m4', '🤝 HANDOFF: to nux', 'hooked', 'gastown/nux', 'message', '2026-01-03T00:00:00Z', 'not for us')");
+	run(t->hq_db,
+	    "INSERT INTO issues(id, title, status, assignee, issue_type, updated_at, description) VALUES"
+	    "('hq-m1', '🤝 HANDOFF: older', 'hooked', '" MAIL "', 'message', '2026-01-01T00:00:00Z', 'older "
+							      "mail'),"
+	    "('hq-m2', '🤝 HANDOFF: newer', 'hooked', '" MAIL "', 'task', '2026-01-02T00:00:00Z', 'continue "
+							      "with SECRET parsing'),"
+	    "('hq-m3', '🤝 HANDOFF: read', 'closed', '" MAIL "', 'message', '2026-01-03T00:00:00Z', 'read "
+							     "already'),"
+	    "('hq-m4', '🤝 HANDOFF: to nux', 'hooked', 'gastown/nux', 'message', '2026-01-03T00:00:00Z', "
+	    "'not for us')");
 	/* mail is hooked too, but it is no work */
 	assert_string_equal(find(t, NULL), "");
 	assert_string_equal(t->b.handoff_id, "hq-m2");
@@ -302,16 +331,23 @@ test_texts_are_scrubbed_and_cut(void **state)
 {
 	struct town *t = *state;
 
-	run(t->rig_db, "INSERT INTO issues(id, title, status, assignee, description, design, acceptance_criteria, notes) VALUES"
-	    "('gt-SECRET', 'the SECRET title', 'hooked', '" WORK "', replace(hex(zeroblob(50000)), '00', 'line' || char(10)), 'use SECRET', '', 'n1')");
+	run(t->rig_db,
+	    "INSERT INTO issues(id, title, status, assignee, description, design, acceptance_criteria, "
+	    "notes) VALUES"
+	    "('gt-SECRET', 'the SECRET title', 'hooked', '" WORK "', replace(hex(zeroblob(50000)), '00', "
+								 "'line' || char(10)), 'use SECRET', '', "
+								 "'n1')");
 	assert_string_equal(find(t, NULL), "gt-[R]");
 	assert_string_equal(clean_bytes(t->b.title), "the [R] title");
 	assert_string_equal(clean_bytes(t->b.notes), "Design:\nuse [R]\n\nNotes:\nn1");
 	assert_true(clean_len(t->b.description) <= (64 << 10) + 100);
 	assert_true(clean_len(t->b.description) > 60000);
-	assert_non_null(strstr(clean_bytes(t->b.description), "line\n[cut: the field has 244 KiB, at most 64 KiB are read]"));
+	assert_non_null(strstr(
+	    clean_bytes(t->b.description), "line\n[cut: the field has 244 KiB, at most 64 KiB are read]"));
 	/* one line without an end, with a secret across the cut */
-	run(t->rig_db, "UPDATE issues SET description = replace(hex(zeroblob(32766)), '00', 'ää') || 'SECRETSECRETSECRET' || hex(zeroblob(3000000))");
+	run(t->rig_db,
+	    "UPDATE issues SET description = replace(hex(zeroblob(32766)), '00', 'ää') || "
+	    "'SECRETSECRETSECRET' || hex(zeroblob(3000000))");
 	find(t, NULL);
 	assert_true(clean_len(t->b.description) <= (64 << 10) + 100);
 	assert_true(clean_len(t->b.description) > 60000);
@@ -363,7 +399,9 @@ test_unreadable(void **state)
 	sqlite3_close(t->hq_db);
 	t->hq_db = NULL;
 	unlink(t->hq);
-	temp_write(t->hq, "not at all a database, but long enough to be taken for one: a hundred bytes are needed for the header of it");
+	temp_write(t->hq,
+	    "not at all a database, but long enough to be taken for one: a hundred bytes are needed for the "
+	    "header of it");
 	assert_int_equal(bead_find(databases, 2, "gastown", "toast", NULL, &t->s, &t->b, &t->e), -1);
 	assert_string_equal(t->e.name, "not-a-database");
 	assert_null(t->b.id);
@@ -406,7 +444,10 @@ where(struct town *t, const char *dir, bool up)
 	bool dolt = true;
 
 	found = bead_database(path, up, &dolt);
-	snprintf(answer, sizeof answer, "%s", dolt ? "dolt" : found != NULL ? found + strlen(t->dir) + 1 : "");
+	snprintf(answer, sizeof answer, "%s",
+	    dolt                ? "dolt"
+		: found != NULL ? found + strlen(t->dir) + 1
+				: "");
 	if (dolt)
 		assert_null(found);
 	free(found);
@@ -468,7 +509,8 @@ test_dolt_makes_files_stale(void **state)
 static void
 test_redirects(void **state)
 {
-	static const char *const dirs[] = { "a", "a/.beads", "b", "b/.beads", "c", "c/.beads", "d", "d/.beads" };
+	static const char *const dirs[] = { "a", "a/.beads", "b", "b/.beads", "c", "c/.beads", "d",
+		"d/.beads" };
 	struct town *t = *state;
 	char *absolute = xasprintf("  %s/d/.beads  \n", t->dir);
 
@@ -493,6 +535,29 @@ test_redirects(void **state)
 	free(absolute);
 }
 
+/* What others can change names no work: neither found on the way up nor behind a redirect. */
+static void
+test_beads_of_others(void **state)
+{
+	static const char *const dirs[] = { "a", "a/.beads", "a/src", "b", "b/.beads" };
+	struct town *t = *state;
+	char *beads = io_join(t->dir, "b/.beads");
+
+	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
+		sub(t, dirs[i]);
+	file(t, "a/.beads/redirect", "../b/.beads\n");
+	file(t, "b/.beads/beads.db", "");
+	assert_string_equal(where(t, "a/src", true), "b/.beads/beads.db");
+	assert_int_equal(chmod(beads, 0777), 0);
+	assert_string_equal(where(t, "a/src", true), "");
+	assert_string_equal(where(t, "b", false), "");
+	file(t, "b/.beads/metadata.json", "{\"backend\":\"dolt\"}");
+	assert_string_equal(where(t, "b", false), "");
+	assert_int_equal(chmod(beads, 0700), 0);
+	assert_string_equal(where(t, "b", false), "dolt");
+	free(beads);
+}
+
 int
 main(void)
 {
@@ -512,6 +577,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_database, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dolt_makes_files_stale, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_redirects, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_beads_of_others, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("bead", tests, NULL, NULL);

@@ -6,25 +6,27 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "work/bd.h"
-#include "work/bead.h"
-#include "work/bead_cli.h"
+#include "beads/beads.h"
 #include "fake_scrub.h"
 #include "temp.h"
 
 /*
- * A bd of shell: `list --status=S` answers with the file list-S, `list --assignee=A` with assigned-A ("/" as "_"), `show` with the file
- * show; all of them below $BEADS_DIR. A file "fails" is its standard error, and status 1. Calls are counted in the file calls.
+ * A bd of shell: `list --status=S` answers with the file list-S, `list --assignee=A` with
+ * assigned-A ("/" as "_"), `show` with the file show; all of them below $BEADS_DIR. A file
+ * "fails" is its standard error, and status 1. Calls are counted in the file calls.
  */
-static const char program[] =
-    "#!/bin/sh\n"
-    "echo \"$*\" >>\"$BEADS_DIR/calls\"\n"
-    "if [ -e \"$BEADS_DIR/fails\" ]; then cat \"$BEADS_DIR/fails\" >&2; exit 1; fi\n"
-    "if [ -e \"$BEADS_DIR/old\" ] && [ \"$1\" = --readonly ]; then echo 'Error: unknown flag: --readonly' >&2; exit 1; fi\n"
-    "[ \"$1\" != --readonly ] || shift\n"
-    "file=$1\n"
-    "for w; do case $w in --status=*) file=list-${w#*=} ;; --assignee=*) file=assigned-$(echo \"${w#*=}\" | tr / _) ;; esac; done\n"
-    "if [ -e \"$BEADS_DIR/$file\" ]; then cat \"$BEADS_DIR/$file\"; else echo 'No issues found.'; fi\n";
+static const char program[] = "#!/bin/sh\n"
+			      "echo \"$*\" >>\"$BEADS_DIR/calls\"\n"
+			      "if [ -e \"$BEADS_DIR/fails\" ]; then cat \"$BEADS_DIR/fails\" >&2; exit 1; "
+			      "fi\n"
+			      "if [ -e \"$BEADS_DIR/old\" ] && [ \"$1\" = --readonly ]; then echo 'Error: "
+			      "unknown flag: --readonly' >&2; exit 1; fi\n"
+			      "[ \"$1\" != --readonly ] || shift\n"
+			      "file=$1\n"
+			      "for w; do case $w in --status=*) file=list-${w#*=} ;; --assignee=*) "
+			      "file=assigned-$(echo \"${w#*=}\" | tr / _) ;; esac; done\n"
+			      "if [ -e \"$BEADS_DIR/$file\" ]; then cat \"$BEADS_DIR/$file\"; else echo 'No "
+			      "issues found.'; fi\n";
 
 struct place {
 	char *dir, *rig, *hq, *path;
@@ -87,7 +89,14 @@ static int
 find(struct place *p, const char *hint, bool quick)
 {
 	const char *dirs[] = { p->rig, p->hq };
-	struct bead_cli c = { .bd = p->bd, .dirs = dirs, .n = 2, .rig = "gas", .prefix = "gt", .name = "toast", .hint = hint, .quick = quick };
+	struct bead_cli c = { .bd = p->bd,
+		.dirs = dirs,
+		.n = 2,
+		.rig = "gas",
+		.prefix = "gt",
+		.name = "toast",
+		.hint = hint,
+		.quick = quick };
 
 	bead_release(&p->b);
 	err_clear(&p->e);
@@ -103,7 +112,9 @@ found(struct place *p, const char *hint)
 }
 
 #define WORK "assigned-gas_polecats_toast"
-#define ONE(id, status, more) "{\"id\":\"" id "\",\"status\":\"" status "\",\"assignee\":\"gas/polecats/toast\",\"title\":\"" id "\"" more "}"
+#define ONE(id, status, more)                                                                                \
+	"{\"id\":\"" id "\",\"status\":\"" status "\",\"assignee\":\"gas/polecats/toast\",\"title\":\"" id   \
+	"\"" more "}"
 
 static void
 test_order(void **state)
@@ -115,7 +126,9 @@ test_order(void **state)
 	    ONE("gt-2", "closed", ",\"closed_at\":\"2026-04-02T10:00:00Z\"") "]");
 	assert_string_equal(found(p, NULL), "");
 	assert_string_equal(p->b.last_closed, "gt-2");
-	put(p->rig, WORK, "[" ONE("gt-odd", "staged_ready", "") "," ONE("gt-open", "open", "") "," ONE("gt-done", "closed", "") "]");
+	put(p->rig, WORK,
+	    "[" ONE("gt-odd", "staged_ready", "") "," ONE("gt-open", "open", "") "," ONE(
+		"gt-done", "closed", "") "]");
 	assert_string_equal(found(p, NULL), "gt-open");
 	assert_null(p->b.last_closed);
 	put(p->rig, WORK, "[" ONE("gt-a", "in_progress", ",\"updated_at\":\"2026-04-01T10:00:00Z\"") ","
@@ -143,9 +156,13 @@ test_what_is_no_work(void **state)
 {
 	struct place *p = *state;
 
-	put(p->rig, WORK, "[" ONE("gt-1", "hooked", ",\"issue_type\":\"message\"") "," ONE("gt-2", "hooked", ",\"labels\":[\"gt:agent\"]") ","
-	    ONE("gt-3", "hooked", ",\"is_template\":true") ",{\"id\":\"gt-4\",\"status\":\"hooked\",\"assignee\":\"gas/polecats/nux\"},"
-	    "{\"id\":\"gt-5\",\"status\":\"hooked\"},{\"id\":7,\"status\":[]},null,3,\"x\",[[]],{}]");
+	put(p->rig, WORK,
+	    "[" ONE("gt-1", "hooked", ",\"issue_type\":\"message\"") "," ONE(
+		"gt-2", "hooked", ",\"labels\":[\"gt:agent\"]") "," ONE("gt-3", "hooked",
+		",\"is_template\":true") ",{\"id\":\"gt-4\",\"status\":\"hooked\",\"assignee\":\"gas/"
+					 "polecats/nux\"},"
+					 "{\"id\":\"gt-5\",\"status\":\"hooked\"},{\"id\":7,\"status\":[]},"
+					 "null,3,\"x\",[[]],{}]");
 	assert_string_equal(found(p, NULL), "");
 }
 
@@ -154,12 +171,18 @@ test_agent_and_handoff(void **state)
 {
 	struct place *p = *state;
 
-	put(p->rig, "show", "[{\"id\":\"gt-gas-polecat-toast\",\"status\":\"open\",\"updated_at\":\"2026-04-01T10:00:00Z\",\"description\":"
-	    "\"toast\\n\\nagent_state: stuck\\nhook_bead: gt-old\\n\"}," ONE("gt-old", "in_progress", "") ","
-	    "{\"id\":\"gt-rig-gas\",\"labels\":[\"status:docked\"]}]");
-	put(p->hq, "assigned-gas_toast", "[{\"id\":\"hq-m\",\"title\":\"🤝 HANDOFF: x\",\"status\":\"hooked\",\"assignee\":\"gas/toast\","
+	put(p->rig, "show",
+	    "[{\"id\":\"gt-gas-polecat-toast\",\"status\":\"open\",\"updated_at\":\"2026-04-01T10:00:00Z\","
+	    "\"description\":"
+	    "\"toast\\n\\nagent_state: stuck\\nhook_bead: gt-old\\n\"}," ONE(
+		"gt-old", "in_progress", "") ","
+					     "{\"id\":\"gt-rig-gas\",\"labels\":[\"status:docked\"]}]");
+	put(p->hq, "assigned-gas_toast",
+	    "[{\"id\":\"hq-m\",\"title\":\"🤝 HANDOFF: x\",\"status\":\"hooked\",\"assignee\":\"gas/toast\","
 	    "\"description\":\"half of it\"}]");
-	put(p->hq, "list-pinned", "[{\"id\":\"hq-p\",\"title\":\"toast Handoff\",\"status\":\"pinned\",\"description\":\"pinned\"}]");
+	put(p->hq, "list-pinned",
+	    "[{\"id\":\"hq-p\",\"title\":\"toast "
+	    "Handoff\",\"status\":\"pinned\",\"description\":\"pinned\"}]");
 	assert_string_equal(found(p, NULL), "gt-old");
 	assert_string_equal(p->b.agent_state, "stuck");
 	assert_true(p->b.agent_since == 1775037600000);
@@ -174,12 +197,16 @@ static void
 test_forms(void **state)
 {
 	static const char *const forms[] = {
-		ONE("gt-1", "hooked", ""), "[" ONE("gt-1", "hooked", "") "]", "{\"schema_version\":1,\"data\":[" ONE("gt-1", "hooked", "") "]}",
-		"{\"schema_version\":1,\"data\":{\"issues\":[" ONE("gt-1", "hooked", "") "]}}", "Note: a new version is out\n\n[" ONE("gt-1", "hooked", "")
-		"]\n",
+		ONE("gt-1", "hooked", ""),
+		"[" ONE("gt-1", "hooked", "") "]",
+		"{\"schema_version\":1,\"data\":[" ONE("gt-1", "hooked", "") "]}",
+		"{\"schema_version\":1,\"data\":{\"issues\":[" ONE("gt-1", "hooked", "") "]}}",
+		"Note: a new version is out\n\n[" ONE("gt-1", "hooked", "") "]\n",
 	};
-	static const char *const none[] = { "No issues found.\n", "[]", "null", "{\"schema_version\":1,\"data\":null}" };
-	static const char *const bad[] = { "", "[", "what?", "{\"error\":\"no database\"}", "{\"data\":{\"data\":{\"data\":{\"data\":[]}}}}", "7" };
+	static const char *const none[] = { "No issues found.\n", "[]", "null",
+		"{\"schema_version\":1,\"data\":null}" };
+	static const char *const bad[] = { "", "[", "what?", "{\"error\":\"no database\"}",
+		"{\"data\":{\"data\":{\"data\":{\"data\":[]}}}}", "7" };
 	struct place *p = *state;
 
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -220,14 +247,15 @@ test_failures(void **state)
 	struct place *p = *state;
 	size_t n;
 
-	put(p->rig, "fails", "Error: failed to open database: dial tcp 127.0.0.1:3307: connect: connection refused\n");
+	put(p->rig, "fails",
+	    "Error: failed to open database: dial tcp 127.0.0.1:3307: connect: connection refused\n");
 	assert_int_equal(find(p, NULL, false), -1);
 	assert_string_equal(p->e.name, "dolt-down");
 	n = calls(p, p->rig);
 	assert_int_equal(find(p, NULL, true), -1);
 	assert_string_equal(p->e.name, "dolt-down");
 	assert_int_equal(calls(p, p->rig), n);		/* remembered */
-	assert_string_equal(bd_trouble(p->bd)->name, "dolt-down");
+	assert_string_equal(bd_last_error(p->bd)->name, "dolt-down");
 	bd_free(p->bd);
 	p->bd = bd_new("3307");
 	put(p->rig, "fails", "Error: password sk-secret is wrong\n");
@@ -253,8 +281,10 @@ test_calls(void **state)
 	put(p->rig, WORK, "[" ONE("gt-1", "hooked", "") "]");
 	assert_string_equal(found(p, "--db=/etc/passwd"), "gt-1");
 	assert_int_equal(io_read_file(path, 1 << 20, &b, NULL), 0);
-	assert_string_equal(b.data, "--readonly list --limit=0 --assignee=gas/polecats/toast --all --json\n"
-	    "list --limit=0 --assignee=gas/polecats/toast --all --json\n" "show gt-gas-polecat-toast gt-rig-gas --json\n");
+	assert_string_equal(b.data,
+	    "--readonly list --limit=0 --assignee=gas/polecats/toast --all --json\n"
+	    "list --limit=0 --assignee=gas/polecats/toast --all --json\n"
+	    "show gt-gas-polecat-toast gt-rig-gas --json\n");
 	buf_release(&b);
 	free(path);
 }
@@ -279,7 +309,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_order), T(test_what_is_no_work), T(test_agent_and_handoff), T(test_forms), T(test_failures), T(test_calls), T(test_quick),
+		T(test_order), T(test_what_is_no_work), T(test_agent_and_handoff), T(test_forms),
+		T(test_failures), T(test_calls), T(test_quick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

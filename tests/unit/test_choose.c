@@ -3,24 +3,27 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cmd/choose.h"
-#include "revive/detect.h"
+#include "cli/cli_private.h"
+#include "detect/detect.h"
 
 static void
 reads_answers(void **state)
 {
-	static const struct { const char *answer; int ret; const char *chosen; } cases[] = {
-		{ "1\n", 0, "x--" }, { "3", 0, "--x" }, { "1-3\n", 0, "xxx" }, { "1,3\n", 0, "x-x" }, { " 2  3 \n", 0, "-xx" },
-		{ "1, 2-3", 0, "xxx" }, { "all\n", 0, "xxx" }, { "ALL\n", 0, "xxx" }, { "none\n", 0, "---" }, { "q\n", 0, "---" },
-		{ "", -1, NULL }, { "\n", -1, NULL }, { "0\n", -1, NULL }, { "4\n", -1, NULL }, { "1-4\n", -1, NULL }, { "3-1\n", -1, NULL },
-		{ "1-\n", -1, NULL }, { "-1\n", -1, NULL }, { "x\n", -1, NULL }, { "1x\n", -1, NULL }, { "1;rm\n", -1, NULL },
-		{ "99999999999999999999\n", -1, NULL }, { "+1\n", -1, NULL },
+	static const struct { const char *answer; int ret; const char *chosen;
+	} cases[] = {
+		{ "1\n", 0, "x--" }, { "3", 0, "--x" }, { "1-3\n", 0, "xxx" }, { "1,3\n", 0, "x-x" },
+		{ " 2  3 \n", 0, "-xx" }, { "1, 2-3", 0, "xxx" }, { "all\n", 0, "xxx" },
+		{ "ALL\n", 0, "xxx" }, { "none\n", 0, "---" }, { "q\n", 0, "---" }, { "", -1, NULL },
+		{ "\n", -1, NULL }, { "0\n", -1, NULL }, { "4\n", -1, NULL }, { "1-4\n", -1, NULL },
+		{ "3-1\n", -1, NULL }, { "1-\n", -1, NULL }, { "-1\n", -1, NULL }, { "x\n", -1, NULL },
+		{ "1x\n", -1, NULL }, { "1;rm\n", -1, NULL }, { "99999999999999999999\n", -1, NULL },
+		{ "+1\n", -1, NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		bool chosen[3];
-		int ret = choose_answer(cases[i].answer, 3, chosen);
+		int ret = cli_pick_parse(cases[i].answer, 3, chosen);
 
 		if (ret != cases[i].ret)
 			fail_msg("\"%s\": %d", cases[i].answer, ret);
@@ -30,28 +33,35 @@ reads_answers(void **state)
 	}
 }
 
-/* Panes of one session, by the first letters of their classes: which one its name means, -1 when that is not clear. */
+/*
+ * Panes of one session, by the first letters of their classes: which one its name means, -1 when
+ * that is not clear.
+ */
 static void
 takes_the_crashed_one_of_a_session(void **state)
 {
-	static const struct { const char *classes; int want; } cases[] = {
-		{ "d", 0 }, { "l", 0 }, { "u", 0 }, { "ld", 1 }, { "dl", 0 }, { "ul", 1 }, { "lu", 0 }, { "uud", 2 }, { "llz", 2 }, { "duul", 0 },
-		{ "dd", -1 }, { "dz", -1 }, { "udud", -1 }, { "ll", -1 }, { "uu", -1 }, { "ull", -1 },
+	static const struct { const char *classes; int want;
+	} cases[] = {
+		{ "d", 0 }, { "l", 0 }, { "u", 0 }, { "ld", 1 }, { "dl", 0 }, { "ul", 1 }, { "lu", 0 },
+		{ "uud", 2 }, { "llz", 2 }, { "duul", 0 }, { "dd", -1 }, { "dz", -1 }, { "udud", -1 },
+		{ "ll", -1 }, { "uu", -1 }, { "ull", -1 },
 	};
-	static const enum class classes[] = { ['d'] = CLASS_DEAD, ['z'] = CLASS_ZOMBIE, ['l'] = CLASS_LIVE, ['u'] = CLASS_UNKNOWN };
+	static const enum agent_status classes[] = {
+		['d'] = AGENT_DEAD, ['z'] = AGENT_ZOMBIE, ['l'] = AGENT_LIVE, ['u'] = AGENT_UNKNOWN
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct candidate v[8] = { { .weak = false } }, *found;
-		struct candidates all = { .v = v, .n = strlen(cases[i].classes) };
+		struct candidate v[8] = { { .low_confidence = false } }, *found;
+		struct candidate_list all = { .v = v, .n = strlen(cases[i].classes) };
 		char session[] = "toast", socket[] = "main", id[] = "%1";
 		struct err e = ERR_INIT;
 
 		for (size_t k = 0; k < all.n; k++) {
 			v[k].pane = (struct pane){ .session = session, .socket = socket, .id = id };
-			v[k].class = classes[(unsigned char)cases[i].classes[k]];
+			v[k].status = classes[(unsigned char)cases[i].classes[k]];
 		}
-		found = choose_named(&all, "toast", &e);
+		found = cli_pick_named(&all, "toast", &e);
 		if (found != (cases[i].want < 0 ? NULL : &v[cases[i].want]))
 			fail_msg("%s: %s", cases[i].classes, e.msg);
 		if (found == NULL)
@@ -62,7 +72,8 @@ takes_the_crashed_one_of_a_session(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_answers), cmocka_unit_test(takes_the_crashed_one_of_a_session) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_answers),
+		cmocka_unit_test(takes_the_crashed_one_of_a_session) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

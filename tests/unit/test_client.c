@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "temp.h"
-#include "tmux/client.h"
+#include "tmux/tmux.h"
 
 /* A server that accepts and never answers, as a stopped one does (T23). */
 static int
@@ -58,16 +58,19 @@ make_waiting_tmux(const char *dir, const char *seen)
 	FILE *f = fopen(path, "w");
 
 	assert_non_null(f);
-	fprintf(f, "#!/bin/sh\nwhile read -r line; do\n\tcase $line in\n\tdisplay-message*)\n\t\tmark=${line#*\\'} && mark=${mark%%\\'}\n"
-		"\t\tprintf 'row %%s\\nrow\\n%%s\\n' \"${mark#* }\" \"$mark\"\n"
-		"\t\twhile [ ! -e '%s' ]; do sleep 0.01; done ;;\n\tesac\ndone\n", seen);
+	fprintf(f,
+	    "#!/bin/sh\nwhile read -r line; do\n\tcase $line in\n\tdisplay-message*)\n\t\tmark=${line#*\\'} "
+	    "&& mark=${mark%%\\'}\n"
+	    "\t\tprintf 'row %%s\\nrow\\n%%s\\n' \"${mark#* }\" \"$mark\"\n"
+	    "\t\twhile [ ! -e '%s' ]; do sleep 0.01; done ;;\n\tesac\ndone\n",
+	    seen);
 	assert_int_equal(fchmod(fileno(f), 0700), 0);
 	assert_int_equal(fclose(f), 0);
 	return path;
 }
 
 struct follower {
-	struct batch *b;
+	struct tmux_batch *b;
 	const char *seen;
 	size_t n;
 };
@@ -78,7 +81,7 @@ follow(void *arg, size_t i)
 	struct follower *f = arg;
 	char want[32];
 	size_t n;
-	const char *text = batch_out(f->b, i, &n);
+	const char *text = tmux_batch_output(f->b, i, &n);
 	FILE *seen = fopen(f->seen, "w");
 
 	assert_non_null(seen);
@@ -89,16 +92,17 @@ follow(void *arg, size_t i)
 	assert_memory_equal(text, want, n);
 	/* of what has not come there is nothing yet */
 	if (i == 0)
-		assert_null(batch_out(f->b, 2, &n));
+		assert_null(tmux_batch_output(f->b, 2, &n));
 }
 
 static void
 hands_out_answers_as_they_come(void **state)
 {
-	char *dir = temp_dir(), *path = xasprintf("%s/s", dir), *seen = xasprintf("%s/seen", dir), *tmux = make_waiting_tmux(dir, seen);
+	char *dir = temp_dir(), *path = xasprintf("%s/s", dir), *seen = xasprintf("%s/seen", dir),
+	     *tmux = make_waiting_tmux(dir, seen);
 	char *before = xstrdup(getenv("PATH")), *with = xasprintf("%s:%s", dir, before);
 	int fd = make_silent_server(path);
-	struct batch b;
+	struct tmux_batch b;
 	struct follower f = { .b = &b, .seen = seen };
 	struct err e = ERR_INIT;
 	struct tmux t;
@@ -106,14 +110,14 @@ hands_out_answers_as_they_come(void **state)
 	(void)state;
 	setenv("PATH", with, 1);
 	tmux_init(&t, path);
-	batch_init(&b);
+	tmux_batch_init(&b);
 	b.each = follow;
 	b.arg = &f;
 	for (int i = 0; i < 3; i++)
-		batch_add(&b, "capture-pane", "-p", NULL);
-	assert_int_equal(batch_run(&t, &b, &e), 0);
+		tmux_batch_add(&b, "capture-pane", "-p", NULL);
+	assert_int_equal(tmux_batch_run(&t, &b, &e), 0);
 	assert_int_equal(f.n, 3);
-	batch_release(&b);
+	tmux_batch_release(&b);
 	tmux_release(&t);
 	setenv("PATH", before, 1);
 	close(fd);

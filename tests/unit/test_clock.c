@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/moment.h"
+#include "base/timestamp.h"
 
 static void
 reads_the_times_that_others_write(void **state)
@@ -27,7 +27,8 @@ reads_the_times_that_others_write(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		if (clock_parse_iso(cases[i].text) != cases[i].ms)
-			fail_msg("\"%s\" reads as %lld", cases[i].text, (long long)clock_parse_iso(cases[i].text));
+			fail_msg(
+			    "\"%s\" reads as %lld", cases[i].text, (long long)clock_parse_iso(cases[i].text));
 }
 
 static void
@@ -45,45 +46,45 @@ reads_what_it_writes(void **state)
 static void
 the_wall_clock_makes_nothing_old(void **state)
 {
-	const struct moment was = { 1000000, 5000, "boot-a", "" };
-	struct moment now = { 1000000, 6000, "boot-a", "" };
+	const struct timestamp was = { 1000000, 5000, "boot-a", "", 0 };
+	struct timestamp now = { 1000000, 6000, "boot-a", "", 0 };
 
 	(void)state;
-	assert_int_equal(moment_age(&was, &now), 1000);
+	assert_int_equal(timestamp_age(&was, &now), 1000);
 	now.wall_ms += (int64_t)365 * 86400000;
-	assert_int_equal(moment_age(&was, &now), 1000);
+	assert_int_equal(timestamp_age(&was, &now), 1000);
 	now.wall_ms = 1;
-	assert_int_equal(moment_age(&was, &now), 1000);
+	assert_int_equal(timestamp_age(&was, &now), 1000);
 	now.boot_ms = 4999;
-	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
-	now = (struct moment){ 1000001, 9000, "boot-b", "" };
-	assert_int_equal(moment_age(&was, &now), MOMENT_OTHER_BOOT);
+	assert_int_equal(timestamp_age(&was, &now), AGE_UNKNOWN);
+	now = (struct timestamp){ 1000001, 9000, "boot-b", "", 0 };
+	assert_int_equal(timestamp_age(&was, &now), AGE_OTHER_BOOT);
 }
 
 static void
 what_has_no_boot_goes_by_the_wall_clock(void **state)
 {
-	const struct moment now = { 1000000, 5000, "boot-a", "" };
-	struct moment was = { .wall_ms = 700000 };
+	const struct timestamp now = { 1000000, 5000, "boot-a", "", 0 };
+	struct timestamp was = { .wall_ms = 700000 };
 
 	(void)state;
-	assert_int_equal(moment_age(&was, &now), 300000);
+	assert_int_equal(timestamp_age(&was, &now), 300000);
 	was.wall_ms = 1000001;
-	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
+	assert_int_equal(timestamp_age(&was, &now), AGE_UNKNOWN);
 	was.wall_ms = 0;
-	assert_int_equal(moment_age(&was, &now), MOMENT_UNKNOWN);
+	assert_int_equal(timestamp_age(&was, &now), AGE_UNKNOWN);
 }
 
 static void
 this_moment_is_of_this_boot(void **state)
 {
-	struct moment a, b;
+	struct timestamp a, b;
 
 	(void)state;
-	moment_now(&a);
-	moment_now(&b);
+	timestamp_now(&a);
+	timestamp_now(&b);
 	assert_int_equal(strlen(a.boot_id), 36);
-	assert_true(moment_age(&a, &b) >= 0);
+	assert_true(timestamp_age(&a, &b) >= 0);
 }
 
 int

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "town/config.h"
-#include "town/toml.h"
+#include "config/config.h"
+#include "config/toml.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -54,8 +54,10 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	static const char *const files[] = { "town/gt.toml", "home/.config/gt-recover/gt.toml", "xdg/gt-recover/gt.toml", "other.toml" };
-	static const char *const dirs[] = { "town", "home/.config/gt-recover", "home/.config", "home", "xdg/gt-recover", "xdg", "" };
+	static const char *const files[] = { "town/gt.toml", "home/.config/gt-recover/gt.toml",
+		"xdg/gt-recover/gt.toml", "other.toml" };
+	static const char *const dirs[] = { "town", "home/.config/gt-recover", "home/.config", "home",
+		"xdg/gt-recover", "xdg", "" };
 	struct place *p = *state;
 
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -157,7 +159,8 @@ test_example_of_the_design(void **state)
 
 	assert_false(config_flag(c, "auto_recover"));
 	assert_string_equal(config_text(c, "prompts.template"),
-	    "You crashed mid-task. Here's your recent conversation context:\n\n{{.Scrollback}}\n\nResume from where you left off.\n");
+	    "You crashed mid-task. Here's your recent conversation context:\n\n{{.Scrollback}}\n\nResume "
+	    "from where you left off.\n");
 	assert_string_equal(config_origin(c, "auto_recover"), origin);
 	assert_string_equal(config_file(c), file);
 	assert_string_equal(config_origin(c, "scope"), "default");
@@ -169,43 +172,61 @@ test_example_of_the_design(void **state)
 static void
 test_mistakes_name_line_and_expectation(void **state)
 {
-	static const struct { const char *text, *want, *hint; } cases[] = {
+	static const struct { const char *text, *want, *hint;
+	} cases[] = {
 		{ "[recovery]\nenabled = yes\n", "2: the value is no number and not true or false", "" },
-		{ "[recovery]\nenabled = \"true\"\n", "2: enabled: expected true or false, without quotes", "" },
-		{ "[recovery]\nenabled = 1\n", "2: enabled: expected true or false", "" },
-		{ "[recovery]\nmax_context_lines = \"10\"\n", "2: max_context_lines: expected a whole number from 1 to 1000000", "" },
-		{ "[recovery]\nmax_context_lines = 0\n", "2: max_context_lines: expected a whole number", "" },
-		{ "[recovery]\nmax_context_lines = 1e4\n", "2: max_context_lines: expected a whole number", "" },
-		{ "[recovery]\nmax_context_lines = 1000001\n", "2: max_context_lines: expected a whole number", "" },
-		{ "[recovery]\nready_timeout = 180\n", "2: ready_timeout: expected a duration from \"1s\" to \"24h\", such as \"180s\"",
+		{ "[recovery]\nenabled = \"true\"\n", "2: enabled: expected true or false, without quotes",
 		    "" },
+		{ "[recovery]\nenabled = 1\n", "2: enabled: expected true or false", "" },
+		{ "[recovery]\nmax_context_lines = \"10\"\n",
+		    "2: max_context_lines: expected a whole number from 1 to 1000000", "" },
+		{ "[recovery]\nmax_context_lines = 0\n", "2: max_context_lines: expected a whole number",
+		    "" },
+		{ "[recovery]\nmax_context_lines = 1e4\n", "2: max_context_lines: expected a whole number",
+		    "" },
+		{ "[recovery]\nmax_context_lines = 1000001\n",
+		    "2: max_context_lines: expected a whole number", "" },
+		{ "[recovery]\nready_timeout = 180\n",
+		    "2: ready_timeout: expected a duration from \"1s\" to \"24h\", such as \"180s\"", "" },
 		{ "[recovery]\nready_timeout = \"180\"\n", "2: ready_timeout: expected a duration", "" },
 		{ "[recovery]\nready_timeout = \"900ms\"\n", "2: ready_timeout: expected a duration", "" },
-		{ "[recovery]\nvia = \"magic\"\n", "2: via: expected \"auto\", \"resume\" or \"inject\"", "" },
+		{ "[recovery]\nvia = \"magic\"\n", "2: via: expected \"auto\", \"resume\" or \"inject\"",
+		    "" },
 		{ "[recovery]\nvia = \"auto|resume\"\n", "2: via: expected", "" },
 		{ "[recovery]\nscope = \"\"\n", "2: scope: expected \"task\" or \"lines\"", "" },
-		{ "[recovery]\nsnapshot_dir = \"\"\n", "2: snapshot_dir: expected a string that is not empty", "" },
+		{ "[recovery]\nsnapshot_dir = \"\"\n", "2: snapshot_dir: expected a string that is not empty",
+		    "" },
 		{ "[recovery]\nlog_file = 5\n", "2: log_file: expected a string between quotes", "" },
 		{ "[recovery]\nlog_file = \"a\\nb\"\n", "2: log_file: expected a path on one line", "" },
-		{ "[recovery]\nvia = [\"auto\"]\n", "2: arrays are not understood here", "" },
-		{ "[recovery]\nprompts = { template = \"x\" }\n", "2: inline tables are not understood here", "" },
+		{ "[recovery]\nvia = [\"auto\"]\n", "2: via: expected \"auto\", \"resume\" or \"inject\"",
+		    "" },
+		{ "[recovery]\nsafe_directories = \"/srv\"\n", "2: safe_directories: expected a list", "" },
+		{ "[recovery]\nsafe_directories = [\"srv\"]\n",
+		    "2: safe_directories: expected directories that begin with /", "" },
+		{ "[recovery]\nprompts = { template = \"x\" }\n", "2: inline tables are not understood here",
+		    "" },
 		{ "[[recovery]]\n", "1: arrays of tables are not understood here", "" },
 		{ "recovery = true\n", "1: recovery is a table; expected [recovery]", "" },
-		{ "[recovery]\nvia = \"auto\"\n\nvia = \"auto\"\n", "4: the key \"recovery.via\" was already given a value in line 2", "" },
+		{ "[recovery]\nvia = \"auto\"\n\nvia = \"auto\"\n",
+		    "4: the key \"recovery.via\" was already given a value in line 2", "" },
 		{ "[recovery]\nmax_contextlines = 5\n", "2: max_contextlines is not a key of [recovery]",
 		    "did you mean max_context_lines?" },
 		{ "[recovery]\ntemplate = \"x\"\n", "2: template is not a key of [recovery]",
 		    "did you mean template of [recovery.prompts]?" },
-		{ "[recovery.runs]\nmod = \"all\"\n", "2: mod is not a key of [recovery.runs]", "did you mean mode?" },
-		{ "[recovery]\n\"\\u001b[31m\" = 1\n", "2: \\x1b[31m is not a key of", "gt-recover config lists every key" },
-		{ "[recovery.promts]\ntemplate = \"x\"\n", "2: [recovery.promts] is not a table of gt-recover",
-		    "did you mean [recovery.prompts]?" },
-		{ "[recovery.sessions]\na = true\n", "2: a session under [recovery.sessions]: expected \"off\"", "" },
+		{ "[recovery.runs]\nmod = \"all\"\n", "2: mod is not a key of [recovery.runs]",
+		    "did you mean mode?" },
+		{ "[recovery]\n\"\\u001b[31m\" = 1\n", "2: \\x1b[31m is not a key of",
+		    "gt-recover config lists every key" },
+		{ "[recovery.promts]\ntemplate = \"x\"\n",
+		    "2: [recovery.promts] is not a table of gt-recover", "did you mean [recovery.prompts]?" },
+		{ "[recovery.sessions]\na = true\n",
+		    "2: a session under [recovery.sessions]: expected \"off\"", "" },
 		{ "[recovery.sessions]\na.b = \"off\"\n", "2: a session's name with a dot", "" },
 		{ "[recovery.agents]\na = \"x\"\n", "2: expected a table [recovery.agents.NAME]", "" },
-		{ "[recovery.agents.x]\na = 1\n", "2: a column of an agent: expected a string between quotes", "" },
-		{ "[recovery.prompts]\ntemplate = \"x\"\ntemplate_file = \"y\"\n", "3: expected only one of template and template_file",
+		{ "[recovery.agents.x]\na = 1\n", "2: a column of an agent: expected a string between quotes",
 		    "" },
+		{ "[recovery.prompts]\ntemplate = \"x\"\ntemplate_file = \"y\"\n",
+		    "3: expected only one of template and template_file", "" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -216,7 +237,8 @@ static void
 test_tables_of_others(void **state)
 {
 	struct config *c = read_town(*state,
-	    "list = [1, 2, {a = '}'}]\n[[rigs]]\nname = 1979-05-27\n[mayor]\nenabled = whatever\nenabled = again\n"
+	    "list = [1, 2, {a = '}'}]\n[[rigs]]\nname = 1979-05-27\n[mayor]\nenabled = whatever\nenabled = "
+	    "again\n"
 	    "[recovery]\nenabled = false\n[recoveries]\nenabled = true\n");
 
 	assert_false(config_flag(c, "enabled"));
@@ -227,7 +249,8 @@ static void
 test_agents_and_sessions(void **state)
 {
 	struct config *c = read_town(*state,
-	    "[recovery.agents.claude]\ncommand = \"claude --x\"\nready = '^> $'\n[recovery.agents.\"my agent\"]\nprograms = \"mine\"\n"
+	    "[recovery.agents.claude]\ncommand = \"claude --x\"\nready = '^> $'\n[recovery.agents.\"my "
+	    "agent\"]\nprograms = \"mine\"\n"
 	    "[recovery.sessions]\ngt-toast = \"off\"\n\"a b.c\" = \"off\"\ngt-nux = \"on\"\n");
 	const struct config_agent *a;
 
@@ -250,7 +273,8 @@ test_where_it_is_looked_for(void **state)
 {
 	struct place *p = *state;
 	struct err e = ERR_INIT;
-	char *xdg = io_join(p->dir, "xdg"), *dir = io_join(p->home, ".config/gt-recover"), *other = io_join(p->dir, "other.toml");
+	char *xdg = io_join(p->dir, "xdg"), *dir = io_join(p->home, ".config/gt-recover"),
+	     *other = io_join(p->dir, "other.toml");
 	struct config *c;
 
 	assert_int_equal(io_private_dir(dir, &e), 0);
@@ -310,11 +334,63 @@ test_a_file_that_everybody_may_write(void **state)
 	free(path);
 }
 
+/* Which directories of others are safe is for the user's own file to say, whichever file holds the rest. */
+static void
+test_safe_directories(void **state)
+{
+	struct place *p = *state;
+	char *dir = io_join(p->home, ".config/gt-recover"), *own = io_join(dir, "gt.toml");
+	char *other = io_join(p->dir, "other.toml");
+	char *text = xasprintf("[recovery]\nsafe_directories = [\"/srv/town/\", \"~/\", \"%s/*\"]\n",
+	    p->town);
+	char *below = io_join(p->town, "x"), *deep = io_join(p->town, "x/y");
+	struct err e = ERR_INIT;
+	struct config *c;
+
+	assert_false(config_safe("/srv/town", true, &e));
+	assert_non_null(strstr(e.hint, "add \"/srv/town\" to safe_directories"));
+	assert_non_null(strstr(e.hint, own));
+	assert_int_equal(io_private_dir(dir, &e), 0);
+	write_file(dir, "gt.toml", text);
+	write_file(p->town, "gt.toml", "[recovery]\nmax_attempts = 9\n");
+	assert_true(config_safe("/srv/town", false, &e));
+	assert_false(config_safe("/srv/town/rig", false, &e));
+	assert_true(config_safe("/srv/town/rig", true, &e));
+	assert_false(config_safe("/srv/towns", true, &e));
+	assert_false(config_safe("/srv", true, &e));
+	assert_true(config_safe(p->home, false, &e));
+	assert_false(config_safe(p->town, true, &e));
+	assert_true(config_safe(below, false, &e));
+	assert_true(config_safe(deep, false, &e));
+	assert_int_equal(chmod(own, 0666), 0);
+	assert_false(config_safe("/srv/town", false, &e));
+	assert_string_equal(e.name, "not-ours");
+	write_file(dir, "gt.toml", "[recovery]\nsafe_directories = [\"*\"]\n");
+	assert_true(config_safe("/srv/town", false, &e));
+	c = config_new(own, p->town, &e);
+	assert_string_equal(config_shown(c, (size_t)config_find("safe_directories", NULL)), "[\"*\"]");
+	config_free(c);
+
+	write_file(p->dir, "other.toml", "[recovery]\nsafe_directories = [\"*\"]\n");
+	assert_null(config_new(other, p->town, &e));
+	assert_non_null(strstr(e.msg, "counts only in your own gt.toml"));
+	assert_non_null(strstr(e.hint, own));
+	expect_error(p, "[recovery]\nsafe_directories = [\"*\"]\n",
+	    "2: safe_directories counts only in your own gt.toml", e.hint);
+	free(dir);
+	free(own);
+	free(other);
+	free(text);
+	free(below);
+	free(deep);
+}
+
 static void
 test_environment(void **state)
 {
 	static const char *const bad_mode[] = { "ALL", "stale ", "some" };
-	static const char *const bad_threshold[] = { "-1", "5m", "1.5", " 3", "99999999999999999999", "31536001" };
+	static const char *const bad_threshold[] = { "-1", "5m", "1.5", " 3", "99999999999999999999",
+		"31536001" };
 	struct place *p = *state;
 	struct err e = ERR_INIT;
 	struct config *c;
@@ -337,7 +413,8 @@ test_environment(void **state)
 		setenv("RUN_RECOVERY_THRESHOLD", bad_threshold[i], 1);
 		assert_null(config_new(NULL, p->town, &e));
 		assert_int_equal(e.code, GT_USAGE);
-		assert_non_null(strstr(e.msg, "RUN_RECOVERY_THRESHOLD: expected whole seconds from 0 to 31536000"));
+		assert_non_null(
+		    strstr(e.msg, "RUN_RECOVERY_THRESHOLD: expected whole seconds from 0 to 31536000"));
 	}
 	unsetenv("RUN_RECOVERY_THRESHOLD");
 	for (size_t i = 0; i < sizeof bad_mode / sizeof bad_mode[0]; i++) {
@@ -353,8 +430,10 @@ test_paths_and_passwords(void **state)
 {
 	struct place *p = *state;
 	struct err e = ERR_INIT;
-	struct config *c = read_town(p, "[recovery]\nlog_file = \"~/x.log\"\nstate = \"redis://me:pass@word@host:1/0\"\n"
-	    "[recovery.prompts]\ntemplate_file = \"prompts/a.md\"\n[recovery.scrub]\nrules = \"/etc/rules.ini\"\n");
+	struct config *c = read_town(p,
+	    "[recovery]\nlog_file = \"~/x.log\"\nstate = \"redis://me:pass@word@host:1/0\"\n"
+	    "[recovery.prompts]\ntemplate_file = \"prompts/a.md\"\n[recovery.scrub]\nrules = "
+	    "\"/etc/rules.ini\"\n");
 	char *want = io_join(p->town, "prompts/a.md"), *got = config_path(c, "prompts.template_file");
 	int i = config_find("state", &e);
 
@@ -436,7 +515,8 @@ test_example_file_documents_every_key(void **state)
 		fail_msg("%s", e.msg);
 	for (size_t i = 0; i < config_count(); i++) {
 		if (!seen.key[i])
-			fail_msg("gt.toml.example lacks %s of [%s]", config_key_at(i)->key, config_key_at(i)->section);
+			fail_msg("gt.toml.example lacks %s of [%s]", config_key_at(i)->key,
+			    config_key_at(i)->section);
 		assert_true(strlen(config_key_at(i)->help) > 10);
 	}
 	assert_int_equal(seen.n, config_count());
@@ -460,6 +540,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_agents_and_sessions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_where_it_is_looked_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_file_that_everybody_may_write, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_safe_directories, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_paths_and_passwords, set_up, tear_down),
 		cmocka_unit_test(test_names_that_people_type),

@@ -1,4 +1,7 @@
-/* What the seam promises (store/store.h), of every backend. test_conformance_kill.c has what it promises when others meddle or die. */
+/*
+ * What the seam promises (store/store.h), of every backend. test_conformance_kill.c has what it
+ * promises when others meddle or die.
+ */
 #include "test.h"
 
 #include "seam.h"
@@ -12,7 +15,9 @@ test_put_get(void **state)
 
 	assert_int_equal(store_get(h->s, "epic:a:state", &r, &h->e), 0);
 	assert_int_equal(r.version, 0);
-	assert_int_equal(put(h->s, "epic:a:state", STORE_ABSENT, "in_progress", "{\"n\": \"\\u0001 \xc3\xa4\"}", &h->e), COMMIT_DONE);
+	assert_int_equal(
+	    put(h->s, "epic:a:state", STORE_ABSENT, "in_progress", "{\"n\": \"\\u0001 \xc3\xa4\"}", &h->e),
+	    COMMIT_DONE);
 	v = version(h->s, "epic:a:state");
 	assert_true(v >= 1);
 	assert_record(h->s, "epic:a:state", "in_progress", "{\"n\": \"\\u0001 \xc3\xa4\"}");
@@ -83,7 +88,8 @@ test_check_only(void **state)
 }
 
 static void
-assert_keys(struct home *h, const char *prefix, const char *tag, const char *after, size_t limit, const char *keys)
+assert_keys(
+    struct home *h, const char *prefix, const char *tag, const char *after, size_t limit, const char *keys)
 {
 	struct records r = { 0 };
 	struct buf b = BUF_INIT;
@@ -93,18 +99,20 @@ assert_keys(struct home *h, const char *prefix, const char *tag, const char *aft
 		buf_fmt(&b, "%s%s", i > 0 ? " " : "", r.v[i].key);
 	assert_string_equal(b.data, keys);
 	buf_release(&b);
-	records_release(&r);
+	store_records_release(&r);
 }
 
 static void
 test_scan(void **state)
 {
-	static const char *const keys[] = { "run:1", "run:10", "run:2", "run:\xc3\xbf", "run", "run;", "rum:z", "run:3" };
+	static const char *const keys[] = { "run:1", "run:10", "run:2", "run:\xc3\xbf", "run", "run;",
+		"rum:z", "run:3" };
 	struct home *h = home_of(state);
 	struct change gone = { .kind = CHANGE_DELETE, .key = "run:3", .expect = STORE_ANY };
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		assert_int_equal(put(h->s, keys[i], STORE_ABSENT, i % 2 == 0 ? "open" : "done", "{}", &h->e), COMMIT_DONE);
+		assert_int_equal(
+		    put(h->s, keys[i], STORE_ABSENT, i % 2 == 0 ? "open" : "done", "{}", &h->e), COMMIT_DONE);
 	assert_keys(h, "run:", NULL, NULL, 0, "run:1 run:10 run:2 run:3 run:\xc3\xbf");
 	assert_keys(h, "run:", NULL, "run:10", 2, "run:2 run:3");
 	assert_keys(h, "run:", NULL, "a", 1, "run:1");
@@ -147,7 +155,11 @@ test_large_values(void **state)
 		free(v);
 	}
 	for (int i = 0; i < 3; i++)
-		c[i] = (struct change){ CHANGE_PUT, i == 0 ? "x" : i == 1 ? "y" : "z", STORE_ABSENT, "t", most };
+		c[i] = (struct change){ CHANGE_PUT,
+			i == 0       ? "x"
+			    : i == 1 ? "y"
+				     : "z",
+			STORE_ABSENT, "t", most };
 	assert_int_equal(store_commit(h->s, c, 3, &h->e), COMMIT_DONE);
 	reopen(h);
 	assert_int_equal(store_scan(h->s, "sprint:", "t", NULL, 0, &r, &h->e), 0);
@@ -156,7 +168,7 @@ test_large_values(void **state)
 		assert_int_equal(strlen(r.v[i].value), 1 << 20);
 		assert_int_equal(r.v[i].value[1 << 19], 'a' + i);
 	}
-	records_release(&r);
+	store_records_release(&r);
 	assert_record(h->s, "z", "t", most);
 	free(most);
 }
@@ -200,7 +212,8 @@ test_many_keys(void **state)
 		const char *tag = i % 100 == 0 ? "active" : "ended";
 
 		snprintf(keys[i % PER_COMMIT], sizeof keys[0], "session:%05d", i);
-		c[i % PER_COMMIT] = (struct change){ CHANGE_PUT, keys[i % PER_COMMIT], STORE_ABSENT, tag, "{\"a\":1}" };
+		c[i % PER_COMMIT] =
+		    (struct change){ CHANGE_PUT, keys[i % PER_COMMIT], STORE_ABSENT, tag, "{\"a\":1}" };
 		if (i % PER_COMMIT == PER_COMMIT - 1)
 			assert_int_equal(store_commit(h->s, c, PER_COMMIT, &h->e), COMMIT_DONE);
 	}
@@ -212,10 +225,10 @@ test_many_keys(void **state)
 	assert_int_equal(n, KEYS / 100);
 	assert_int_equal(store_scan(h->s, "session:", NULL, "session:09989", 1000, &r, &h->e), 0);
 	assert_int_equal(r.n, 10);
-	records_release(&r);
+	store_records_release(&r);
 	assert_int_equal(store_scan(h->s, "", NULL, NULL, KEYS + 1, &r, &h->e), 0);
 	assert_int_equal(r.n, KEYS);
-	records_release(&r);
+	store_records_release(&r);
 }
 
 /* Reading alone: what is committed is seen, nothing is written. */
@@ -226,7 +239,7 @@ test_look(void **state)
 	struct store *s;
 
 	assert_int_equal(put(h->s, "a", STORE_ABSENT, "t", "1", &h->e), COMMIT_DONE);
-	s = store_look(h->house.url, h->house.dir, &h->e);
+	s = store_open_readonly(h->house.url, h->house.dir, &h->e);
 	assert_non_null(s);
 	assert_record(s, "a", "t", "1");
 	assert_int_equal(put(s, "a", STORE_ANY, "t", "2", &h->e), COMMIT_ERROR);

@@ -1,6 +1,7 @@
 /*
- * What the seam promises of every backend while many work at it, and clients and servers are killed. SQLite's server is the client itself:
- * where Redis's server dies or does not answer, there its process dies, or its disk fails, at a sync within the commit.
+ * What the seam promises of every backend while many work at it, and clients and servers are
+ * killed. SQLite's server is the client itself: where Redis's server dies or does not answer,
+ * there its process dies, or its disk fails, at a sync within the commit.
  */
 #include "test.h"
 
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "seam.h"
-#include "store/redis_private.h"
+#include "store/store_private.h"
 
 static int syncs, fail_at, kill_at;	/* of this process; fail_at, kill_at: at which of them, 0: never */
 
@@ -131,7 +132,7 @@ test_scan_while_writing(void **state)
 		}
 		changes += strcmp(last, r.v[0].value) != 0;
 		snprintf(last, sizeof last, "%s", r.v[0].value);
-		records_release(&r);
+		store_records_release(&r);
 	}
 	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 	kill(pid, SIGKILL);
@@ -161,7 +162,8 @@ test_killed_clients(void **state)
 
 			for (int i = 0; s != NULL; i++) {
 				snprintf(key, sizeof key, "%s%06d", prefix, i);
-				if (put(s, key, STORE_ABSENT, "t", "{}", NULL) != COMMIT_DONE || write(p[1], "x", 1) != 1)
+				if (put(s, key, STORE_ABSENT, "t", "{}", NULL) != COMMIT_DONE ||
+				    write(p[1], "x", 1) != 1)
 					_exit(1);
 			}
 			_exit(1);
@@ -179,11 +181,14 @@ test_killed_clients(void **state)
 		reopen(h);
 		assert_int_equal(store_scan(h->s, prefix, NULL, NULL, 100000, &r, &h->e), 0);
 		assert_true(r.n == acked || r.n == acked + 1);
-		records_release(&r);
+		store_records_release(&r);
 	}
 }
 
-/* A server that does not answer any more: nobody knows what became of the commit, and the store goes on when it is back. */
+/*
+ * A server that does not answer any more: nobody knows what became of the commit, and the store
+ * goes on when it is back.
+ */
 static void
 lose_server(struct home *h)
 {
@@ -199,7 +204,7 @@ lose_server(struct home *h)
 	assert_int_not_equal(put(h->s, "lock:a", before, "held", "2", &h->e), COMMIT_DONE);
 	redis_house_start(&h->house);
 	assert_int_equal(version(h->s, "lock:a"), before);
-	redis_unlink((struct redis_store *)h->s);
+	redis_disconnect((struct redis_store *)h->s);
 	assert_int_equal(version(h->s, "lock:a"), before);
 
 	kill(h->house.pid, SIGSTOP);
@@ -212,8 +217,9 @@ lose_server(struct home *h)
 }
 
 /*
- * A disk that fails at each sync of a commit in turn: by the commit's id in the file the answer is "not made" for certain, or "unknown"
- * where it stands there; and no further answer comes from what this process has cached.
+ * A disk that fails at each sync of a commit in turn: by the commit's id in the file the answer
+ * is "not made" for certain, or "unknown" where it stands there; and no further answer comes from
+ * what this process has cached.
  */
 static void
 lose_disk(struct home *h)
@@ -269,13 +275,14 @@ counter_of(struct store *s)
 
 	assert_int_not_equal(store_get(s, "counter", &r, NULL), -1);
 	n = r.value != NULL ? atoi(r.value) : 0;
-	record_release(&r);
+	store_record_release(&r);
 	return n;
 }
 
 /*
- * One record a commit, and a counter that each of them raises: the answer to each must be certain, whatever happens to the server. last: the
- * sync at which the process is killed, 0: none.
+ * One record a commit, and a counter that each of them raises: the answer to each must be
+ * certain, whatever happens to the server. last: the sync at which the process is killed, 0:
+ * none.
  */
 static void
 work_through(struct home *h, int out, int stop, int last)
@@ -303,7 +310,7 @@ work_through(struct home *h, int out, int stop, int last)
 		c[0] = (struct change){ CHANGE_PUT, key, STORE_ABSENT, "t", value };
 		c[1] = (struct change){ CHANGE_PUT, "counter", r.version, "t", value };
 		answer = store_commit(s, c, 2, &e);
-		record_release(&r);
+		store_record_release(&r);
 		if (answer != COMMIT_DONE)
 			_exit(10 + (int)answer);
 		done++;
@@ -375,8 +382,8 @@ kill_servers(struct home *h, const struct worker *w)
 }
 
 /*
- * kill -9 of the process itself at one sync after the other: the next one finds what was acknowledged, and at most the one step more that was
- * under way, whole.
+ * kill -9 of the process itself at one sync after the other: the next one finds what was
+ * acknowledged, and at most the one step more that was under way, whole.
  */
 static void
 kill_writers(struct home *h)
@@ -401,7 +408,10 @@ kill_writers(struct home *h)
 	assert_true(lost > 0);
 }
 
-/* Killed in the middle, a client that works on, or takes over, loses nothing, does nothing twice, and knows it. */
+/*
+ * Killed in the middle, a client that works on, or takes over, loses nothing, does nothing twice,
+ * and knows it.
+ */
 static void
 test_killed_in_the_middle(void **state)
 {
@@ -422,7 +432,7 @@ test_killed_in_the_middle(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(store_scan(h->s, "step:", NULL, NULL, 1000000, &r, &h->e), 0);
 	assert_int_equal(r.n, done);
-	records_release(&r);
+	store_records_release(&r);
 	snprintf(value, sizeof value, "%d", done);
 	assert_record(h->s, "counter", "t", value);
 }

@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "revive/credentials.h"
 #include "scrub/scrub.h"
 
 static char home[] = "/tmp/gt-credentials-XXXXXX";
@@ -55,15 +54,23 @@ static const struct {
 	{ ".my.cnf", "[client]\nuser=app\npassword=\"Maple_My43!\"\n", "Maple_My43!" },
 	{ ".git-credentials", "https://nux:Maple-Git44x@git.acme.io\n", "Maple-Git44x" },
 	{ ".npmrc", "//registry.acme.io/:_authToken=qT7vnk3ZpR45mXw2LbYc\n", "qT7vnk3ZpR45mXw2LbYc" },
-	{ ".aws/credentials", "[default]\naws_access_key_id = AKIA0000000000000000\n"
-	    "aws_secret_access_key = h4K2mZp9QxT7vRw3LbYcN8sD5fGj6aVe1uXi0oPk\n", "h4K2mZp9QxT7vRw3LbYcN8sD5fGj6aVe1uXi0oPk" },
-	{ ".docker/config.json", "{\n\t\"auths\": {\n\t\t\"registry.acme.io\": {\n\t\t\t\"auth\": \"bnV4Ok1hcGxlX0RvY2s0NiE=\"\n\t\t}\n\t}\n}\n",
+	{ ".aws/credentials",
+	    "[default]\naws_access_key_id = AKIA0000000000000000\n"
+	    "aws_secret_access_key = h4K2mZp9QxT7vRw3LbYcN8sD5fGj6aVe1uXi0oPk\n",
+	    "h4K2mZp9QxT7vRw3LbYcN8sD5fGj6aVe1uXi0oPk" },
+	{ ".docker/config.json",
+	    "{\n\t\"auths\": {\n\t\t\"registry.acme.io\": {\n\t\t\t\"auth\": "
+	    "\"bnV4Ok1hcGxlX0RvY2s0NiE=\"\n\t\t}\n\t}\n}\n",
 	    "bnV4Ok1hcGxlX0RvY2s0NiE=" },
-	{ ".config/gh/hosts.yml", "github.com:\n    user: nux\n    oauth_token: qT7vnk3ZpR47mXw2LbYcHs9D\n", "qT7vnk3ZpR47mXw2LbYcHs9D" },
+	{ ".config/gh/hosts.yml", "github.com:\n    user: nux\n    oauth_token: qT7vnk3ZpR47mXw2LbYcHs9D\n",
+	    "qT7vnk3ZpR47mXw2LbYcHs9D" },
 	{ ".vault-token", "hvs-like-qT7vnk3ZpR48mXw2\n", "hvs-like-qT7vnk3ZpR48mXw2" },
-	{ ".claude/.credentials.json", "{\"claudeAiOauth\":{\"accessToken\":\"qT7vnk3ZpR49mXw2LbYcHs9D\",\"scopes\":[\"user:inference\"]}}",
+	{ ".claude/.credentials.json",
+	    "{\"claudeAiOauth\":{\"accessToken\":\"qT7vnk3ZpR49mXw2LbYcHs9D\",\"scopes\":[\"user:inference\"]"
+	    "}}",
 	    "qT7vnk3ZpR49mXw2LbYcHs9D" },
-	{ "project/.env", "PORT=8080\nDB_PASSWORD=Maple_Env50!\nexport API_TOKEN='qT7vnk3ZpR51mXw2'\n", "Maple_Env50!" },
+	{ "project/.env", "PORT=8080\nDB_PASSWORD=Maple_Env50!\nexport API_TOKEN='qT7vnk3ZpR51mXw2'\n",
+	    "Maple_Env50!" },
 	{ "project/.env.local", "SMTP_PASS=Maple_Env52!\n", "Maple_Env52!" },
 };
 
@@ -99,7 +106,7 @@ each_file_teaches_its_secret(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
 		put(files[i].file, files[i].text);
-	credentials_learn(s, home, project);
+	scrub_learn_files(s, home, project);
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		char *got = says(s, files[i].value);
 
@@ -114,9 +121,11 @@ each_file_teaches_its_secret(void **state)
 static void
 what_is_no_credential_file_is_passed_over(void **state)
 {
-	static const char *const kept[] = { "Maple_Exa53!", "Maple_Big54!", "postgres", "8080", "deploy", "db-1.acme.io" };
+	static const char *const kept[] = { "Maple_Exa53!", "Maple_Big54!", "postgres", "8080", "deploy",
+		"db-1.acme.io" };
 	struct scrub *s = scrubber();
-	char *project = io_join(home, "project"), *fifo = io_join(project, ".env.fifo"), *zero = io_join(project, ".env.zero");
+	char *project = io_join(home, "project"), *fifo = io_join(project, ".env.fifo"),
+	     *zero = io_join(project, ".env.zero");
 	struct buf big = BUF_INIT;
 
 	(void)state;
@@ -128,10 +137,10 @@ what_is_no_credential_file_is_passed_over(void **state)
 	put("project/.env.big", big.data);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	assert_int_equal(symlink("/dev/zero", zero), 0);
-	credentials_learn(s, home, project);
-	credentials_learn(s, NULL, NULL);
-	credentials_learn(s, "/nonexistent", "relative");
-	credentials_learn_agent(s, NULL);
+	scrub_learn_files(s, home, project);
+	scrub_learn_files(s, NULL, NULL);
+	scrub_learn_files(s, "/nonexistent", "relative");
+	scrub_learn_agent_files(s, NULL);
 	for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
 		char *got = says(s, kept[i]);
 
@@ -151,8 +160,8 @@ what_is_no_credential_file_is_passed_over(void **state)
 static int
 drop_home(void **state)
 {
-	static const char *const rest[] = { "project/.env.example", "project/.env.weak", "project/.env.big", "project", ".aws", ".docker",
-	    ".config/gh", ".config", ".claude" };
+	static const char *const rest[] = { "project/.env.example", "project/.env.weak", "project/.env.big",
+		"project", ".aws", ".docker", ".config/gh", ".config", ".claude" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)

@@ -66,7 +66,9 @@ static void
 make(const char *path, const char *journal, int rows)
 {
 	char *sql = xasprintf("PRAGMA journal_mode=%s; CREATE TABLE t(n INTEGER PRIMARY KEY, s TEXT);"
-	    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < %d) INSERT INTO t SELECT x, 'row ' || x FROM c", journal, rows);
+			      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < %d) "
+			      "INSERT INTO t SELECT x, 'row ' || x FROM c",
+	    journal, rows);
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -98,8 +100,10 @@ picture(const char *dir)
 			abort();
 		/* the directory above belongs to everybody */
 		if (strcmp(names[i]->d_name, "..") != 0)
-			buf_fmt(&out, "%s %lu %o %ld %lld.%09ld %lld.%09ld\n", names[i]->d_name, (unsigned long)st.st_ino, (unsigned)st.st_mode,
-		    (long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+			buf_fmt(&out, "%s %lu %o %ld %lld.%09ld %lld.%09ld\n", names[i]->d_name,
+			    (unsigned long)st.st_ino, (unsigned)st.st_mode, (long)st.st_size,
+			    (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+			    st.st_ctim.tv_nsec);
 		if (S_ISREG(st.st_mode) && io_read_file(path, (size_t)64 << 20, &out, NULL) != 0)
 			abort();
 		free(names[i]);
@@ -123,7 +127,10 @@ unchanged(const char *dir, const char *before)
 	return same;
 }
 
-/* The number of rows; -1 when the database could not be opened, -2 when something could be written, -3 when the directory changed meanwhile. */
+/*
+ * The number of rows; -1 when the database could not be opened, -2 when something could be
+ * written, -3 when the directory changed meanwhile.
+ */
 static int64_t
 count(struct place *p, const char *before)
 {
@@ -132,7 +139,8 @@ count(struct place *p, const char *before)
 
 	err_clear(&p->e);
 	if (db_open_foreign(p->db, &db, &p->e) == 0) {
-		if (db_number(db, "SELECT count(*) FROM t", &n, &p->e) != 0 || db_exec(db, "INSERT INTO t VALUES(-5, 'written')", NULL) == 0)
+		if (db_number(db, "SELECT count(*) FROM t", &n, &p->e) != 0 ||
+		    db_exec(db, "INSERT INTO t VALUES(-5, 'written')", NULL) == 0)
 			n = -2;
 		if (before != NULL && !unchanged(p->dir, before))
 			n = -3;
@@ -187,7 +195,8 @@ child(void)
 }
 
 /*
- * A process that has the database open: it runs sql, says "ready" through the pipe and stays until it is killed.
+ * A process that has the database open: it runs sql, says "ready" through the pipe and stays
+ * until it is killed.
  */
 static pid_t
 holder(const char *path, const char *sql)
@@ -201,7 +210,8 @@ holder(const char *path, const char *sql)
 	if (pid == 0) {
 		sqlite3 *db;
 
-		if (sqlite3_open(path, &db) != SQLITE_OK || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK || write(ready[1], "r", 1) != 1)
+		if (sqlite3_open(path, &db) != SQLITE_OK ||
+		    sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK || write(ready[1], "r", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -251,7 +261,9 @@ test_wal_uncommitted(void **state)
 	pid_t pid;
 
 	make(p->db, "WAL", 100);
-	pid = holder(p->db, "INSERT INTO t VALUES(1000, 'new'); PRAGMA cache_size=1; BEGIN IMMEDIATE; UPDATE t SET s = zeroblob(4000)");
+	pid = holder(p->db,
+	    "INSERT INTO t VALUES(1000, 'new'); PRAGMA cache_size=1; BEGIN IMMEDIATE; UPDATE t SET s = "
+	    "zeroblob(4000)");
 	assert_int_equal(rows(p), 101);
 	let_go(pid);
 }
@@ -268,7 +280,8 @@ test_hot_journal(void **state)
 	pid_t pid;
 
 	make(p->db, "DELETE", 4000);
-	pid = holder(p->db, "PRAGMA cache_size=5; PRAGMA synchronous=FULL; BEGIN IMMEDIATE; DELETE FROM t WHERE n > 100; "
+	pid = holder(p->db,
+	    "PRAGMA cache_size=5; PRAGMA synchronous=FULL; BEGIN IMMEDIATE; DELETE FROM t WHERE n > 100; "
 	    "INSERT INTO t SELECT n + 10000, zeroblob(3000) FROM t");
 	let_go(pid);
 	assert_int_equal(stat(journal, &st), 0);
@@ -300,7 +313,9 @@ test_super_journal(void **state)
 
 	temp_write(victim, "precious\n");
 	make(p->db, "DELETE", 4000);
-	pid = holder(p->db, "PRAGMA cache_size=5; BEGIN IMMEDIATE; DELETE FROM t WHERE n > 100; INSERT INTO t SELECT n + 10000, zeroblob(3000) FROM t");
+	pid = holder(p->db,
+	    "PRAGMA cache_size=5; BEGIN IMMEDIATE; DELETE FROM t WHERE n > 100; INSERT INTO t SELECT n + "
+	    "10000, zeroblob(3000) FROM t");
 	let_go(pid);
 	fd = open(journal, O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -354,7 +369,10 @@ test_locked_wal(void **state)
 	let_go(pid);
 }
 
-/* A writer that never rests: every answer is a state that was committed (both counters agree), and none is older than the one before. */
+/*
+ * A writer that never rests: every answer is a state that was committed (both counters agree),
+ * and none is older than the one before.
+ */
 static void
 busy_writer(const char *path)
 {
@@ -363,7 +381,8 @@ busy_writer(const char *path)
 	if (sqlite3_open(path, &db) != SQLITE_OK)
 		_exit(1);
 	sqlite3_busy_timeout(db, 5000);
-	while (sqlite3_exec(db, "BEGIN IMMEDIATE; UPDATE a SET n = n + 1; UPDATE b SET n = n + 1; COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+	while (sqlite3_exec(db, "BEGIN IMMEDIATE; UPDATE a SET n = n + 1; UPDATE b SET n = n + 1; COMMIT",
+		   NULL, NULL, NULL) == SQLITE_OK)
 		;
 	_exit(2);
 }
@@ -371,7 +390,9 @@ busy_writer(const char *path)
 static void
 read_beside_writer(struct place *p, const char *journal)
 {
-	char *sql = xasprintf("PRAGMA journal_mode=%s; CREATE TABLE a(n); CREATE TABLE b(n); INSERT INTO a VALUES(0); INSERT INTO b VALUES(0)", journal);
+	char *sql = xasprintf("PRAGMA journal_mode=%s; CREATE TABLE a(n); CREATE TABLE b(n); INSERT INTO a "
+			      "VALUES(0); INSERT INTO b VALUES(0)",
+	    journal);
 	int64_t last = 0, until = clock_mono_ms() + 30000, a, b;
 	int opened = 0, status;
 	sqlite3 *db;
@@ -455,7 +476,9 @@ test_no_database(void **state)
 	temp_write(p->db, "");
 	assert_int_equal(rows(p), -1);
 	assert_string_equal(p->e.name, "not-a-database");
-	temp_write(p->db, "version https://git-lfs.example/spec/v1\noid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 9\n");
+	temp_write(p->db,
+	    "version https://git-lfs.example/spec/v1\noid "
+	    "sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 9\n");
 	assert_int_equal(rows(p), -1);
 	assert_string_equal(p->e.name, "not-a-database");
 	unlink(p->db);
@@ -488,7 +511,10 @@ test_names(void **state)
 	free(odd);
 }
 
-/* Opens it as a user to whom rights apply: in a child of root that becomes nobody. 0 when it finds the expected rows. */
+/*
+ * Opens it as a user to whom rights apply: in a child of root that becomes nobody. 0 when it
+ * finds the expected rows.
+ */
 static int
 as_nobody(struct place *p, int64_t expected)
 {

@@ -4,11 +4,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "scrub/error.h"
 #include "scrub/scrub.h"
 
 /* Made from parts, so that no scanner of repositories stumbles over it. */
-#define TOKEN "ghp" "_kRdigOPNZ6bnZHXbNUUshMjsOGXnJrfsf9IX"
+#define TOKEN_COST "ghp" "_kRdigOPNZ6bnZHXbNUUshMjsOGXnJrfsf9IX"
 
 static void
 test_words_of_an_error(void **state)
@@ -17,13 +16,13 @@ test_words_of_an_error(void **state)
 
 	(void)state;
 	err_set(&e, GT_FAIL, "tmux", "tmux refused: unknown option DB_PASSWORD=%s", "hunter2secret99");
-	err_hint(&e, "try " TOKEN " again");
-	error_scrub(&e, NULL);
+	err_hint(&e, "try " TOKEN_COST " again");
+	scrub_error(&e, NULL);
 	assert_string_equal(e.msg, "tmux refused: unknown option DB_PASSWORD=[REDACTED:password]");
 	assert_string_equal(e.hint, "try [REDACTED:github-token] again");
 	assert_string_equal(e.name, "tmux");
 	assert_int_equal(e.code, GT_FAIL);
-	error_scrub(&e, NULL);
+	scrub_error(&e, NULL);
 	assert_string_equal(e.hint, "try [REDACTED:github-token] again");
 }
 
@@ -37,7 +36,7 @@ test_a_value_that_the_scrubber_knows(void **state)
 	assert_non_null(s);
 	scrub_learn(s, "UPLOAD_TOKEN", "quite-Odd-Value-77");
 	err_set(&e, GT_FAIL, "gt", "the server answered quite-Odd-Value-77");
-	error_scrub(&e, s);
+	scrub_error(&e, s);
 	assert_null(strstr(e.msg, "Odd-Value"));
 	scrub_free(s);
 }
@@ -48,8 +47,8 @@ test_nothing_to_do(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	error_scrub(NULL, NULL);
-	error_scrub(&e, NULL);
+	scrub_error(NULL, NULL);
+	scrub_error(&e, NULL);
 	assert_int_equal(e.code, 0);
 	assert_string_equal(e.msg, "");
 }
@@ -61,9 +60,9 @@ test_the_first_line_of_a_program(void **state)
 	struct buf b = BUF_INIT;
 
 	(void)state;
-	error_words(&b, NULL, 40, NULL);
+	scrub_first_line(&b, NULL, 40, NULL);
 	assert_int_equal(b.len, 0);
-	error_words(&b, "cannot start with " TOKEN ", really\nmore", 40, NULL);
+	scrub_first_line(&b, "cannot start with " TOKEN_COST ", really\nmore", 40, NULL);
 	assert_null(strstr(b.data, "kRdig"));
 	assert_null(strstr(b.data, "more"));
 	assert_true(str_starts(b.data, "cannot start with [REDACTED:github"));

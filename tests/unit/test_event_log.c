@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
+#include "records/records.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -20,7 +20,9 @@ struct log {
 static int
 setup(void **state)
 {
-	static const struct event ev = { .kind = "test.done", .subject = "log", .text = "sectors of it may be lost" };
+	static const struct event ev = {
+		.kind = "test.done", .subject = "log", .text = "sectors of it may be lost"
+	};
 	struct log *l = xcalloc(1, sizeof *l);
 
 	l->dir = temp_dir();
@@ -90,7 +92,9 @@ each_torn_sector_is_mended(void **state)
 
 			memcpy(torn, l->whole.data, l->whole.len);
 			for (size_t i = 0; i < n; i++)
-				torn[at + i] = fill == 0 ? '\0' : fill == 1 ? (char)(0x80 + i % 0x40) : (char)(i * 37 + fill);
+				torn[at + i] = fill == 0 ? '\0'
+				    : fill == 1          ? (char)(0x80 + i % 0x40)
+							 : (char)(i * 37 + fill);
 			/* a newline before any byte that text cannot hold */
 			if (fill >= 2)
 				torn[at + (fill == 2 ? 0 : 3)] = '\n';
@@ -103,7 +107,8 @@ each_torn_sector_is_mended(void **state)
 static void
 what_is_no_log_stays(void **state)
 {
-	static const char *const files[] = { "\n", "notes of a person\n", "{\"seq\":1}\nmore\n", "{\"seq\":0,\"kind\":\"x\"}\n", "[]\n[]\n" };
+	static const char *const files[] = { "\n", "notes of a person\n", "{\"seq\":1}\nmore\n",
+		"{\"seq\":0,\"kind\":\"x\"}\n", "[]\n[]\n" };
 	struct log *l = *state;
 
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {

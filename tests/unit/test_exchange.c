@@ -6,13 +6,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "context/exchange.h"
+#include "conversation/conversation.h"
 
 static struct exchange *
 say(struct conversation *c, enum role role, const char *tool, const char *input, const char *content)
 {
-	return conversation_add(c, role, tool != NULL ? xstrdup(tool) : NULL, input != NULL ? xstrdup(input) : NULL,
-		content != NULL ? xstrdup(content) : NULL);
+	return conversation_add(c, role, tool != NULL ? xstrdup(tool) : NULL,
+	    input != NULL ? xstrdup(input) : NULL, content != NULL ? xstrdup(content) : NULL);
 }
 
 static void
@@ -82,7 +82,8 @@ test_json_both_ways(void **state)
 	(void)state;
 	for (int role = ROLE_USER; role <= ROLE_SYSTEM; role++)
 		for (int status = STATUS_COMPLETE; status <= STATUS_FAILED; status++) {
-			x = say(&c, (enum role)role, status % 2 == 0 ? "Bash" : NULL, status % 2 == 0 ? "x" : NULL, "c");
+			x = say(&c, (enum role)role, status % 2 == 0 ? "Bash" : NULL,
+			    status % 2 == 0 ? "x" : NULL, "c");
 			x->status = (enum status)status;
 			x->source = (enum source)(status % 4);
 		}
@@ -102,7 +103,8 @@ test_json_both_ways(void **state)
 	assert_false(d.farewell);
 	json_decref(w);
 	conversation_release(&d);
-	json_object_set_new(json_array_get(json_object_get(v, "exchanges"), 4), "status", json_string("asleep"));
+	json_object_set_new(
+	    json_array_get(json_object_get(v, "exchanges"), 4), "status", json_string("asleep"));
 	assert_int_equal(conversation_from_json(&d, v, &e), -1);
 	assert_string_equal(e.name, "json");
 	assert_non_null(strstr(e.msg, "asleep"));

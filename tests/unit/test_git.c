@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/spawn.h"
-#include "work/checkpoint.h"
-#include "work/git.h"
+#include "beads/beads.h"
+#include "git/git.h"
 #include "fake_scrub.h"
 #include "temp.h"
 
@@ -28,7 +28,8 @@ setup(void **state)
 	r->dir = temp_dir();
 	r->work = io_join(r->dir, "work");
 	r->config = io_join(r->dir, "gitconfig");
-	temp_write(r->config, "[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n");
+	temp_write(
+	    r->config, "[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n");
 	setenv("GIT_CONFIG_GLOBAL", r->config, 1);
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	assert_int_equal(mkdir(r->work, 0700), 0);
@@ -55,7 +56,9 @@ sh(struct repo *r, const char *script)
 {
 	const char *argv[] = { "sh", "-ec", script, NULL };
 	struct buf words = BUF_INIT;
-	struct spawn s = { .argv = argv, .cwd = r->work, .out = &words, .errout = &words, .timeout_ms = 20000 };
+	struct spawn s = {
+		.argv = argv, .cwd = r->work, .out = &words, .errout = &words, .timeout_ms = 20000
+	};
 
 	if (spawn_run(&s, &r->e) != 0 || s.status != 0)
 		fail_msg("%s: %s %s", script, r->e.msg, words.data);
@@ -86,10 +89,15 @@ test_whole_state(void **state)
 {
 	struct repo *r = *state;
 
-	sh(r, "git init -q --bare ../origin; git init -q; git remote add origin ../origin; echo 1 > a.c; echo 1 > b.c; echo 1 > old; echo two > gone; "
-	    "git add .; git commit -qm 'First SECRET step'; git push -qu origin main; git checkout -qb polecat/toast; "
-	    "git push -qu origin polecat/toast; echo 2 > a.c; git commit -qam 'Second'; git commit -q --allow-empty -m 'Parse the header SECRET'; "
-	    "echo stashed > b.c; git stash -q; echo 3 > a.c; echo 3 > b.c; git add b.c; echo 4 > b.c; git mv old 'new name'; git rm -q gone; "
+	sh(r,
+	    "git init -q --bare ../origin; git init -q; git remote add origin ../origin; echo 1 > a.c; echo "
+	    "1 > b.c; echo 1 > old; echo two > gone; "
+	    "git add .; git commit -qm 'First SECRET step'; git push -qu origin main; git checkout -qb "
+	    "polecat/toast; "
+	    "git push -qu origin polecat/toast; echo 2 > a.c; git commit -qam 'Second'; git commit -q "
+	    "--allow-empty -m 'Parse the header SECRET'; "
+	    "echo stashed > b.c; git stash -q; echo 3 > a.c; echo 3 > b.c; git add b.c; echo 4 > b.c; git mv "
+	    "old 'new name'; git rm -q gone; "
 	    "echo new > 'with space'; mkdir sub; echo x > sub/deep");
 	state_of(r, r->work);
 	has(clean_bytes(r->out), "Branch polecat/toast, 2 commits ahead of origin/polecat/toast\n");
@@ -118,7 +126,8 @@ test_small_states(void **state)
 	assert_null(state_of(r, r->work));
 	assert_null(state_of(r, "/no/such/directory"));
 	sh(r, "git init -q");
-	assert_string_equal(state_of(r, r->work), "Branch main, no upstream\nNo commit yet\nNo changed files\n");
+	assert_string_equal(
+	    state_of(r, r->work), "Branch main, no upstream\nNo commit yet\nNo changed files\n");
 	sh(r, "echo 1 > a; git add a; git commit -qm one; git checkout -q --detach");
 	has(state_of(r, r->work), "No branch (detached HEAD)\n");
 	has(clean_bytes(r->out), "No changed files\n");
@@ -132,8 +141,11 @@ test_unfinished(void **state)
 {
 	struct repo *r = *state;
 
-	sh(r, "git init -q; echo 1 > a; git add a; git commit -qm one; git checkout -qb other; echo 2 > a; git commit -qam two; git checkout -q main; "
-	    "echo 3 > a; git commit -qam three; git merge -q other || true; touch .git/index.lock; mkdir sub");
+	sh(r,
+	    "git init -q; echo 1 > a; git add a; git commit -qm one; git checkout -qb other; echo 2 > a; git "
+	    "commit -qam two; git checkout -q main; "
+	    "echo 3 > a; git commit -qam three; git merge -q other || true; touch .git/index.lock; mkdir "
+	    "sub");
 	has(state_of(r, r->work), "A merge is not finished\n");
 	has(clean_bytes(r->out), "1 in conflict");
 	has(clean_bytes(r->out), "conflict   a\n");
@@ -149,7 +161,9 @@ test_many_and_odd_names(void **state)
 {
 	struct repo *r = *state;
 
-	sh(r, "git init -q; echo 1 > \"$(printf 'a\\033[31mred\\nline')\"; i=0; while [ $i -lt 40 ]; do echo > f$i; i=$((i+1)); done; "
+	sh(r,
+	    "git init -q; echo 1 > \"$(printf 'a\\033[31mred\\nline')\"; i=0; while [ $i -lt 40 ]; do echo > "
+	    "f$i; i=$((i+1)); done; "
 	    "echo > -- --help; echo > '$(touch BAD)'");
 	has(state_of(r, r->work), "43 untracked\n");
 	has(clean_bytes(r->out), "… and 13 more\n");
@@ -159,7 +173,10 @@ test_many_and_odd_names(void **state)
 	has(clean_bytes(r->out), "untracked  $(touch BAD)\n");
 }
 
-/* What the repository would like us to run. Each of these leaves a mark when plain git status is run; the last step shows that they work. */
+/*
+ * What the repository would like us to run. Each of these leaves a mark when plain git status is
+ * run; the last step shows that they work.
+ */
 static void
 test_runs_nothing_of_theirs(void **state)
 {
@@ -167,11 +184,15 @@ test_runs_nothing_of_theirs(void **state)
 	char *mark = io_join(r->dir, "mark"), *script = io_join(r->dir, "evil");
 	char *setup_them;
 
-	setup_them = xasprintf("printf '#!/bin/sh\\ntouch %s\\ncat\\n' > %s; chmod +x %s; git init -q; echo 1 > a; echo 1 > b; git add .; git commit -qm one; "
-	    "mkdir -p hooks; for h in post-index-change fsmonitor-watchman pre-auto-gc; do cp %s .git/hooks/$h; done; "
-	    "git config core.fsmonitor %s; git config filter.x.clean %s; git config 'filter.a=b.clean' %s; git config 'filter.a=b.required' true; "
-	    "git config log.showSignature true; git config gpg.program %s; git config core.pager %s; git config pager.status true; "
-	    "printf 'a filter=x\\nb filter=a=b\\n' > .git/info/attributes; rm -f %s",
+	setup_them = xasprintf("printf '#!/bin/sh\\ntouch %s\\ncat\\n' > %s; chmod +x %s; git init -q; echo "
+			       "1 > a; echo 1 > b; git add .; git commit -qm one; "
+			       "mkdir -p hooks; for h in post-index-change fsmonitor-watchman pre-auto-gc; "
+			       "do cp %s .git/hooks/$h; done; "
+			       "git config core.fsmonitor %s; git config filter.x.clean %s; git config "
+			       "'filter.a=b.clean' %s; git config 'filter.a=b.required' true; "
+			       "git config log.showSignature true; git config gpg.program %s; git config "
+			       "core.pager %s; git config pager.status true; "
+			       "printf 'a filter=x\\nb filter=a=b\\n' > .git/info/attributes; rm -f %s",
 	    mark, script, script, script, script, script, script, script, script, mark);
 	sh(r, setup_them);
 	for (int i = 0; i < 2; i++) {
@@ -238,7 +259,8 @@ static void
 test_deadline(void **state)
 {
 	struct repo *r = *state;
-	char *git = io_join(r->dir, "git"), *path = xasprintf("%s:%s", r->dir, getenv("PATH")), *before = xstrdup(getenv("PATH"));
+	char *git = io_join(r->dir, "git"), *path = xasprintf("%s:%s", r->dir, getenv("PATH")),
+	     *before = xstrdup(getenv("PATH"));
 
 	temp_write(git, "#!/bin/sh\nexec tail -f /dev/null\n");
 	chmod(git, 0755);
@@ -265,7 +287,9 @@ checkpoint(struct repo *r, const char *json)
 	clean_free(r->out);
 	r->out = NULL;
 	err_clear(&r->e);
-	return checkpoint_read(r->work, NOW, &r->s, &r->out, &r->e) == 0 && r->out != NULL ? clean_bytes(r->out) : NULL;
+	return bead_checkpoint_read(r->work, NOW, &r->s, &r->out, &r->e) == 0 && r->out != NULL
+	    ? clean_bytes(r->out)
+	    : NULL;
 }
 
 static void
@@ -273,16 +297,25 @@ test_checkpoint(void **state)
 {
 	struct repo *r = *state;
 
-	assert_int_equal(checkpoint_read(r->work, NOW, &r->s, &r->out, &r->e), 0);
+	assert_int_equal(bead_checkpoint_read(r->work, NOW, &r->s, &r->out, &r->e), 0);
 	assert_null(r->out);
-	assert_string_equal(checkpoint(r, "{\"molecule_id\":\"mol-1\",\"current_step\":\"gt-abc.3\",\"step_title\":\"Write tests\","
-	    "\"modified_files\":[\"src/a.c\",\"b SECRET\"],\"last_commit\":\"deadbeef\",\"branch\":\"polecat/toast\",\"hooked_bead\":\"gt-abc\","
-	    "\"timestamp\":\"2025-12-31T23:29:59.123456789Z\",\"session_id\":\"\",\"notes\":\"the key is SECRET\"}"),
-	    "Written 30m before this recovery\nMolecule: mol-1\nStep: gt-abc.3\nStep title: Write tests\nHooked bead: gt-abc\n"
-	    "Branch: polecat/toast\nLast commit: deadbeef\nModified files:\n  src/a.c\n  b [R]\nNotes: the key is [R]\n");
+	assert_string_equal(checkpoint(r,
+				"{\"molecule_id\":\"mol-1\",\"current_step\":\"gt-abc.3\",\"step_title\":"
+				"\"Write tests\","
+				"\"modified_files\":[\"src/a.c\",\"b "
+				"SECRET\"],\"last_commit\":\"deadbeef\",\"branch\":\"polecat/"
+				"toast\",\"hooked_bead\":\"gt-abc\","
+				"\"timestamp\":\"2025-12-31T23:29:59.123456789Z\",\"session_id\":\"\","
+				"\"notes\":\"the key is SECRET\"}"),
+	    "Written 30m before this recovery\nMolecule: mol-1\nStep: gt-abc.3\nStep title: Write "
+	    "tests\nHooked bead: gt-abc\n"
+	    "Branch: polecat/toast\nLast commit: deadbeef\nModified files:\n  src/a.c\n  b [R]\nNotes: the "
+	    "key is [R]\n");
 	/* time zones: 14:30 in California and 07:30 in Tokyo are the same half past ten at night */
-	has(checkpoint(r, "{\"timestamp\":\"2025-12-31T14:30:00-08:00\",\"notes\":\"x\"}"), "Written 1h before");
-	has(checkpoint(r, "{\"timestamp\":\"2026-01-01T07:30:00+09:00\",\"notes\":\"x\"}"), "Written 1h before");
+	has(checkpoint(r, "{\"timestamp\":\"2025-12-31T14:30:00-08:00\",\"notes\":\"x\"}"),
+	    "Written 1h before");
+	has(checkpoint(r, "{\"timestamp\":\"2026-01-01T07:30:00+09:00\",\"notes\":\"x\"}"),
+	    "Written 1h before");
 	has(checkpoint(r, "{\"timestamp\":\"2025-12-31T00:00:00Z\"}"), "Written 24h before");
 	assert_null(checkpoint(r, "{\"timestamp\":\"2025-12-30T23:59:59Z\"}"));
 	assert_int_equal(r->e.code, 0);
@@ -303,7 +336,9 @@ test_checkpoint_without_a_time(void **state)
 
 	checkpoint(r, "{\"notes\":\"x\",\"timestamp\":7,\"modified_files\":\"none\"}");
 	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(checkpoint_read(r->work, ((int64_t)st.st_mtim.tv_sec + 90) * 1000, &r->s, &r->out, &r->e), 0);
+	assert_int_equal(
+	    bead_checkpoint_read(r->work, ((int64_t)st.st_mtim.tv_sec + 90) * 1000, &r->s, &r->out, &r->e),
+	    0);
 	assert_string_equal(clean_bytes(r->out), "Written 1m before this recovery\nNotes: x\n");
 	free(path);
 }
@@ -317,7 +352,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_unfinished, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_and_odd_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_runs_nothing_of_theirs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_writes_nothing_and_ignores_the_environment, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    test_writes_nothing_and_ignores_the_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_repository_and_no_git, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_checkpoint, setup, teardown),

@@ -3,13 +3,14 @@
 #include <locale.h>
 
 #include "base/json.h"
-#include "context/exchange.h"
-#include "context/screen.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
 #include "golden.h"
 
 /*
- * tests/golden/screen/NAME: in.txt is what capture-pane -p gave, want.json what is read from it, and joined.txt, where there is one, what
- * capture-pane -p -J gave: it must read the same. Either may hold the colours of -e. GT_GOLDEN_UPDATE=1 writes want.json anew.
+ * tests/golden/screen/NAME: in.txt is what capture-pane -p gave, want.json what is read from it,
+ * and joined.txt, where there is one, what capture-pane -p -J gave: it must read the same. Either
+ * may hold the colours of -e. GT_GOLDEN_UPDATE=1 writes want.json anew.
  */
 
 #include "../fuzz/fuzz_screen.c"
@@ -17,13 +18,13 @@
 static json_t *
 read_screen(struct buf *in)
 {
-	struct style *style = style_strip(in);
+	struct sgr_rows *style = sgr_strip(in);
 	struct conversation c = CONVERSATION_INIT, again;
 	struct err e = ERR_INIT;
 	json_t *v, *second;
 
 	screen_read_bytes(in->data, screen_without_shell(in->data, in->len, 0), style, 0, "claude", &c);
-	style_free(style);
+	sgr_free(style);
 	v = conversation_json(&c);
 	assert_int_equal(conversation_from_json(&again, v, &e), 0);
 	second = conversation_json(&again);

@@ -3,17 +3,16 @@
 #include <locale.h>
 #include <string.h>
 
-#include "agent/dialect.h"
+#include "screen/screen.h"
 #include "base/json.h"
-#include "context/exchange.h"
-#include "context/screen.h"
-#include "context/style.h"
+#include "conversation/conversation.h"
 #include "golden.h"
 #include "recorded.h"
 
 /*
- * The screens that other agents left when they were killed (tests/golden/agents): what their dialect makes of them is what was said and
- * done, as far as it stands there (`unseen` and `cut` in the truth). What is missed all the same says the file "misses" beside them, exactly.
+ * The screens that other agents left when they were killed (tests/golden/agents): what their
+ * dialect makes of them is what was said and done, as far as it stands there (`unseen` and `cut`
+ * in the truth). What is missed all the same says the file "misses" beside them, exactly.
  */
 
 struct check {
@@ -35,7 +34,7 @@ miss(const struct check *k, const char *what, const char *text)
 static bool
 is_words(const struct exchange *x, const char *role)
 {
-	return x->tool == NULL && strcmp(role_name(x->role), role) == 0;
+	return x->tool == NULL && strcmp(exchange_role_name(x->role), role) == 0;
 }
 
 /* The exchange is what the truth says was said or called. */
@@ -46,8 +45,10 @@ is_it(const json_t *item, const struct exchange *x)
 	bool cut = listed(item, "cut", "screen");
 
 	if (item_is(item, "role", "tool"))
-		return x->tool != NULL && !x->folded && x->input != NULL && holds_letters(x->input, json_text(item, "command", ""), cut ? 24 : 0);
-	return is_words(x, json_text(item, "role", "")) && (cut ? piece_of(content, x->content) : same_letters(content, x->content));
+		return x->tool != NULL && !x->folded && x->input != NULL &&
+		    holds_letters(x->input, json_text(item, "command", ""), cut ? 24 : 0);
+	return is_words(x, json_text(item, "role", "")) &&
+	    (cut ? piece_of(content, x->content) : same_letters(content, x->content));
 }
 
 /* How it stood and, of a call that had ended, what it printed. */
@@ -57,13 +58,14 @@ check_state(const struct check *k, const json_t *item, const struct exchange *x)
 	bool streaming = item_is(item, "status", "streaming"), tool = item_is(item, "role", "tool");
 	const char *want = streaming ? "running" : json_text(item, "status", "complete");
 
-	if (strcmp(status_name(x->status), want) != 0) {
-		char *what = xasprintf("%s, not %s", status_name(x->status), want);
+	if (strcmp(exchange_status_name(x->status), want) != 0) {
+		char *what = xasprintf("%s, not %s", exchange_status_name(x->status), want);
 
 		miss(k, what, tool ? x->input : x->content);
 		free(what);
 	}
-	if (tool && strcmp(want, "complete") == 0 && !holds_letters(x->content, json_text(item, "content", ""), 0))
+	if (tool && strcmp(want, "complete") == 0 &&
+	    !holds_letters(x->content, json_text(item, "content", ""), 0))
 		miss(k, "result missing", x->input);
 }
 
@@ -82,7 +84,8 @@ check_items(const struct check *k)
 		while (at < k->c->n && !is_it(item, &k->c->v[at]))
 			at++;
 		if (at == k->c->n) {
-			miss(k, "missing", json_text(item, item_is(item, "role", "tool") ? "command" : "content", ""));
+			miss(k, "missing",
+			    json_text(item, item_is(item, "role", "tool") ? "command" : "content", ""));
 			continue;
 		}
 		taken[at] = true;
@@ -91,7 +94,8 @@ check_items(const struct check *k)
 	}
 	for (size_t at = 0; at < k->c->n; at++)
 		if (!taken[at] && !k->c->v[at].folded && k->c->v[at].role != ROLE_SYSTEM)
-			miss(k, k->c->v[at].tool != NULL ? "false call" : "false words", k->c->v[at].tool != NULL ? k->c->v[at].tool : k->c->v[at].content);
+			miss(k, k->c->v[at].tool != NULL ? "false call" : "false words",
+			    k->c->v[at].tool != NULL ? k->c->v[at].tool : k->c->v[at].content);
 	free(taken);
 }
 
@@ -104,7 +108,8 @@ check_end(const struct check *k, const json_t *truth)
 	size_t i;
 
 	/* of what was pasted most boxes show no more than a word in brackets */
-	if ((draft == NULL) != (k->c->draft == NULL) || (draft != NULL && k->c->draft[0] != '[' && !same_letters(draft, k->c->draft)))
+	if ((draft == NULL) != (k->c->draft == NULL) ||
+	    (draft != NULL && k->c->draft[0] != '[' && !same_letters(draft, k->c->draft)))
 		miss(k, "draft", k->c->draft != NULL ? k->c->draft : "");
 	if (k->c->banner != NULL && !item_is(truth, "version", k->c->banner))
 		miss(k, "banner", k->c->banner);
@@ -140,19 +145,19 @@ check_screen(const char *where, const char *agent, const json_t *truth, bool col
 	struct conversation c = CONVERSATION_INIT;
 	struct check k = { colours ? "colours" : "plain", json_object_get(truth, "items"), &c, misses };
 	struct buf text = BUF_INIT;
-	struct style *style;
+	struct sgr_rows *style;
 
 	assert_int_equal(golden_read(where, colours ? "screen.ansi" : "screen.txt", &text), 0);
-	style = style_strip(&text);
+	style = sgr_strip(&text);
 	screen_read_bytes(text.data, text.len, style, atoi(json_text(truth, "size", "")), agent, &c);
-	if (dialect_known(agent)) {
+	if (grammar_is_known(agent)) {
 		check_items(&k);
 		check_end(&k, truth);
 		dialects++;
 	} else {
 		check_whole(&text, &c);
 	}
-	style_free(style);
+	sgr_free(style);
 	conversation_release(&c);
 	buf_release(&text);
 }
@@ -175,7 +180,8 @@ compare(const char *where, const struct buf *misses)
 		}
 		free(path);
 	} else if (strcmp(known.data, misses->data) != 0) {
-		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them down, when all is for the better)\n",
+		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them "
+			    "down, when all is for the better)\n",
 		    current, known.data, misses->data);
 		differ++;
 	}

@@ -5,22 +5,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/dialect.h"
+#include "screen/screen.h"
 #include "base/json.h"
-#include "context/exchange.h"
-#include "context/merge.h"
-#include "context/screen.h"
-#include "context/style.h"
-#include "context/transcript.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript.h"
 #include "golden.h"
 #include "recorded.h"
 #include "scrub/scrub.h"
 #include "temp.h"
 
 /*
- * The session files that the real programs left (tests/golden/agents): what their reader makes of them is what was said and done, no more
- * and no less. What the agent had not written down when it died says the truth. Merged with the screen that was left it is all of
- * it: with the answer that was streaming and the call that ran, once each, where there is a dialect for that screen.
+ * The session files that the real programs left (tests/golden/agents): what their reader makes of
+ * them is what was said and done, no more and no less. What the agent had not written down when
+ * it died says the truth. Merged with the screen that was left it is all of it: with the answer
+ * that was streaming and the call that ran, once each, where there is a dialect for that screen.
  */
 
 static struct scrub *scrub;
@@ -114,18 +112,21 @@ compare(const json_t *item, const struct exchange *x)
 
 	if (strcmp(role, "tool") != 0) {
 		assert_null(x->tool);
-		if (strcmp(role_name(x->role), role) != 0 || without_blanks_behind(x->content) != n || memcmp(x->content, content, n) != 0)
-			fail_msg("%s: %s said \"%s\", the reader has %s \"%s\"", current, role, content, role_name(x->role),
-			    x->content);
+		if (strcmp(exchange_role_name(x->role), role) != 0 ||
+		    without_blanks_behind(x->content) != n || memcmp(x->content, content, n) != 0)
+			fail_msg("%s: %s said \"%s\", the reader has %s \"%s\"", current, role, content,
+			    exchange_role_name(x->role), x->content);
 		return;
 	}
 	if (x->tool == NULL || strcmp(x->tool, json_text(item, "tool", "")) != 0)
-		fail_msg("%s: %s was called, the reader has %s", current, json_text(item, "tool", ""), x->tool != NULL ? x->tool : x->content);
+		fail_msg("%s: %s was called, the reader has %s", current, json_text(item, "tool", ""),
+		    x->tool != NULL ? x->tool : x->content);
 	if (command != NULL && (x->input == NULL || strstr(x->input, command) == NULL))
-		fail_msg("%s: \"%s\" was run, the reader has \"%s\"", current, command, x->input != NULL ? x->input : "");
+		fail_msg("%s: \"%s\" was run, the reader has \"%s\"", current, command,
+		    x->input != NULL ? x->input : "");
 	if (strstr(x->content, content) == NULL)
 		fail_msg("%s: it answered \"%s\", the reader has \"%s\"", current, content, x->content);
-	assert_string_equal(status_name(x->status), json_text(item, "status", ""));
+	assert_string_equal(exchange_status_name(x->status), json_text(item, "status", ""));
 }
 
 static void
@@ -167,10 +168,13 @@ check(const char *where, const char *agent, const char *path)
 static bool
 is_lost(const json_t *item, const char *agent)
 {
-	return is_unseen(item) && (!dialect_known(agent) || listed(item, "unseen", "screen"));
+	return is_unseen(item) && (!grammar_is_known(agent) || listed(item, "unseen", "screen"));
 }
 
-/* Said by a person or the model, or called; not what the screen's program says itself, and no line for calls that it does not show. */
+/*
+ * Said by a person or the model, or called; not what the screen's program says itself, and no
+ * line for calls that it does not show.
+ */
 static bool
 counts(const struct exchange *x)
 {
@@ -184,15 +188,18 @@ compare_merged(const json_t *item, const struct exchange *x)
 	bool streaming = item_is(item, "status", "streaming"), same;
 
 	if (item_is(item, "role", "tool"))
-		same = x->tool != NULL && x->input != NULL && holds_letters(x->input, json_text(item, "command", ""), 0) &&
+		same = x->tool != NULL && x->input != NULL &&
+		    holds_letters(x->input, json_text(item, "command", ""), 0) &&
 		    holds_letters(x->content, content, 0);
 	else
-		same = x->tool == NULL && item_is(item, "role", role_name(x->role)) &&
-		    (listed(item, "cut", "screen") ? piece_of(content, x->content) : same_letters(content, x->content));
+		same = x->tool == NULL && item_is(item, "role", exchange_role_name(x->role)) &&
+		    (listed(item, "cut", "screen") ? piece_of(content, x->content)
+						   : same_letters(content, x->content));
 	if (!same)
-		fail_msg("%s, merged: not \"%s%s\" but \"%s\"", current, content, json_text(item, "command", ""),
-		    x->tool != NULL ? x->input : x->content);
-	assert_string_equal(status_name(x->status), streaming ? "running" : json_text(item, "status", "complete"));
+		fail_msg("%s, merged: not \"%s%s\" but \"%s\"", current, content,
+		    json_text(item, "command", ""), x->tool != NULL ? x->input : x->content);
+	assert_string_equal(
+	    exchange_status_name(x->status), streaming ? "running" : json_text(item, "status", "complete"));
 	/* a half answer is nowhere else */
 	assert_int_equal(x->source, is_unseen(item) ? SOURCE_SCREEN : SOURCE_TRANSCRIPT);
 }
@@ -202,7 +209,7 @@ check_merged(const char *where, const char *agent, const char *path)
 {
 	struct buf b = BUF_INIT, text = BUF_INIT;
 	struct conversation record = CONVERSATION_INIT, screen = CONVERSATION_INIT, all;
-	struct style *style;
+	struct sgr_rows *style;
 	struct err e = ERR_INIT;
 	json_t *truth, *item;
 	size_t i, at = 0;
@@ -214,10 +221,10 @@ check_merged(const char *where, const char *agent, const char *path)
 		assert_int_equal(transcript_read(path, agent, scrub, 0, &record, &e), 0);
 	for (i = 0; i < record.n; i++)
 		record.v[i].source = SOURCE_TRANSCRIPT;
-	style = style_strip(&text);
+	style = sgr_strip(&text);
 	screen_read_bytes(text.data, text.len, style, atoi(json_text(truth, "size", "")), agent, &screen);
-	merge(&record, NULL, &screen, &all);
-	if (!dialect_known(agent)) {	/* the last screen as it is, behind all that its file has */
+	conversation_merge(&record, NULL, &screen, &all);
+	if (!grammar_is_known(agent)) {	/* the last screen as it is, behind all that its file has */
 		assert_true(all.n > 1);
 		assert_int_equal(all.v[all.n - 1].source, SOURCE_SCREEN);
 		assert_int_equal(all.v[all.n - 1].role, ROLE_SYSTEM);
@@ -228,7 +235,8 @@ check_merged(const char *where, const char *agent, const char *path)
 		while (at < all.n && !counts(&all.v[at]))
 			at++;
 		if (at == all.n)
-			fail_msg("%s, merged: \"%s\" is missing", current, json_text(item, "content", json_text(item, "command", "")));
+			fail_msg("%s, merged: \"%s\" is missing", current,
+			    json_text(item, "content", json_text(item, "command", "")));
 		compare_merged(item, &all.v[at++]);
 	}
 	for (; at < all.n; at++)
@@ -236,7 +244,7 @@ check_merged(const char *where, const char *agent, const char *path)
 			fail_msg("%s, merged: nobody said \"%s\"", current, all.v[at].content);
 	merged++;
 	json_decref(truth);
-	style_free(style);
+	sgr_free(style);
 	conversation_release(&all);
 	buf_release(&b);
 	buf_release(&text);

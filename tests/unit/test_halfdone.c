@@ -4,21 +4,21 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
-#include "agent/orphan.h"
+#include "process/orphan.h"
 #include "base/clock.h"
 #include "base/io.h"
-#include "context/exchange.h"
-#include "ledger/activity.h"
-#include "revive/halfdone.h"
+#include "conversation/conversation.h"
+#include "records/hooks/hooks.h"
+#include "recover/recover_private.h"
 #include "scrub/scrub.h"
 #include "temp.h"
-#include "town/town.h"
+#include "gastown/gastown.h"
 
 struct scene {
 	char *dir;
 	struct conversation talk;
-	struct halfdone_list list;
-	struct halfdone_place place;
+	struct unfinished_list list;
+	struct unfinished_context place;
 	struct town_list out;
 };
 
@@ -49,7 +49,8 @@ teardown(void **state)
 static struct exchange *
 call(struct scene *t, const char *tool, const char *input, const char *content, enum status status)
 {
-	struct exchange *x = conversation_add(&t->talk, ROLE_ASSISTANT, xstrdup(tool), input != NULL ? xstrdup(input) : NULL, xstrdup(content));
+	struct exchange *x = conversation_add(
+	    &t->talk, ROLE_ASSISTANT, xstrdup(tool), input != NULL ? xstrdup(input) : NULL, xstrdup(content));
 
 	x->status = status;
 	return x;
@@ -59,8 +60,8 @@ static void
 say(struct scene *t)
 {
 	town_list_release(&t->out);
-	halfdone_read(&t->talk, false, &t->list);
-	halfdone_say(&t->list, &t->place, &t->out);
+	gather_unfinished(&t->talk, false, &t->list);
+	gather_unfinished_report(&t->list, &t->place, &t->out);
 }
 
 static void
@@ -89,7 +90,8 @@ says(struct scene *t, size_t i, const char *want)
 static void
 names_what_was_open(void **state)
 {
-	static const enum half want[] = { HALF_PLAN, HALF_QUESTION, HALF_PERMISSION, HALF_AGENTS, HALF_CALL };
+	static const enum unfinished_kind want[] = { UNFINISHED_PLAN, UNFINISHED_QUESTION,
+		UNFINISHED_PERMISSION, UNFINISHED_AGENTS, UNFINISHED_CALL };
 	struct scene *t = *state;
 
 	call(t, "Bash", "make", "ok", STATUS_COMPLETE);
@@ -110,7 +112,9 @@ names_what_was_open(void **state)
 	is(t, 1, "A question to the person was open and got no answer: Which library?");
 	is(t, 2, "Write(src/a.c) was waiting for permission and did not run.");
 	starts(t, 3, "Sub-agents were running (Count lines) and died");
-	is(t, 4, "WebFetch(https://example.org/\\nread it) was running: it may have done part of its work. Check before you run it again.");
+	is(t, 4,
+	    "WebFetch(https://example.org/\\nread it) was running: it may have done part of its work. Check "
+	    "before you run it again.");
 }
 
 static void
@@ -125,11 +129,11 @@ the_newest_are_kept_in_order(void **state)
 	}
 	call(t, "Bash", "told before", "", STATUS_RUNNING)->source = SOURCE_EARLIER;
 	say(t);
-	assert_int_equal(t->out.n, HALFDONE_MAX);
+	assert_int_equal(t->out.n, UNFINISHED_MAX);
 	starts(t, 0, "Bash(4) was running");
-	starts(t, HALFDONE_MAX - 1, "Bash(8) was running");
-	halfdone_read(&t->talk, true, &t->list);
-	assert_string_equal(t->list.v[HALFDONE_MAX - 1].x->input, "told before");
+	starts(t, UNFINISHED_MAX - 1, "Bash(8) was running");
+	gather_unfinished(&t->talk, true, &t->list);
+	assert_string_equal(t->list.v[UNFINISHED_MAX - 1].x->input, "told before");
 }
 
 /* A file whose last change was at that time. */
@@ -149,8 +153,9 @@ file(struct scene *t, const char *name, const char *text, int64_t changed_ms)
 static void
 looks_at_the_file_that_was_written(void **state)
 {
-	static const char git_text[] = "Branch main\nHEAD 1a2b3c4 Start\n2 files changed, 1 untracked\nmodified   half.c (staged in part)\n"
-	    "untracked  new/\nnew file   whole.c\n";
+	static const char git_text[] = "Branch main\nHEAD 1a2b3c4 Start\n2 files changed, 1 "
+				       "untracked\nmodified   half.c (staged in part)\n"
+				       "untracked  new/\nnew file   whole.c\n";
 	struct scene *t = *state;
 	struct scrub *s = scrub_new(NULL, NULL);
 	struct clean_text *git = scrub_text(s, git_text, strlen(git_text), 0);
@@ -169,14 +174,21 @@ looks_at_the_file_that_was_written(void **state)
 	call(t, "Edit", "gone.c", "", STATUS_RUNNING);
 	call(t, "Write", "~/x…/y.c", "", STATUS_RUNNING);
 	say(t);
-	says(t, 0, "half.c) was under way: the file is there, 5 bytes, changed 2s after the call: all or a part of it may be written; "
+	says(t, 0,
+	    "half.c) was under way: the file is there, 5 bytes, changed 2s after the call: all or a part of "
+	    "it may be written; "
 	    "git calls it modified. Look at it");
 	assert_null(strstr(t->out.v[0], "int a"));
-	says(t, 1, "2 bytes, last changed 5s before the call: nothing of it was written; git calls it untracked.");
-	is(t, 2, "Update(whole.c) was under way: the file is there, 0 bytes, last changed 7s before the crash; git calls it new file. "
+	says(t, 1,
+	    "2 bytes, last changed 5s before the call: nothing of it was written; git calls it untracked.");
+	is(t, 2,
+	    "Update(whole.c) was under way: the file is there, 0 bytes, last changed 7s before the crash; "
+	    "git calls it new file. "
 	    "Look at it before you go on.");
 	starts(t, 3, "Edit(gone.c) was under way: there is no such file, nothing of it was written.");
-	is(t, 4, "Write(~/x…/y.c) was under way: the file may be half written or untouched. Look at it before you go on.");
+	is(t, 4,
+	    "Write(~/x…/y.c) was under way: the file may be half written or untouched. Look at it before you "
+	    "go on.");
 	t->place.cwd = NULL;
 	say(t);
 	starts(t, 2, "Update(whole.c) was under way: the file may be half written or untouched.");
@@ -190,15 +202,27 @@ static void
 matches_commands_and_processes(void **state)
 {
 	struct scene *t = *state;
-	struct orphans o = { .n = 4, .more = 2, .v = {
-		{ .pid = 100, .pgrp = 100, .sure = true, .age_ms = 300000, .command = xstrdup("for i in 1 2; do\n\techo $i; done"),
-		    .cwd = xstrdup("/elsewhere"), .output = xstrdup("/tmp/b1.output") },
-		{ .pid = 101, .pgrp = 100, .age_ms = 1000, .command = xstrdup("make -j8 all && echo a very long one"), .cwd = xstrdup(t->dir) },
-		{ .pid = 102, .pgrp = 102, .sure = true, .command = xstrdup("python3 -m http.server") },
-		{ .pid = 103, .pgrp = 103, .command = xstrdup("tail -f\nx") },
-	} };
+	struct orphans o = { .n = 4,
+		.more = 2,
+		.v = {
+		    { .pid = 100,
+			.pgrp = 100,
+			.sure = true,
+			.age_ms = 300000,
+			.command = xstrdup("for i in 1 2; do\n\techo $i; done"),
+			.cwd = xstrdup("/elsewhere"),
+			.output = xstrdup("/tmp/b1.output") },
+		    { .pid = 101,
+			.pgrp = 100,
+			.age_ms = 1000,
+			.command = xstrdup("make -j8 all && echo a very long one"),
+			.cwd = xstrdup(t->dir) },
+		    { .pid = 102, .pgrp = 102, .sure = true, .command = xstrdup("python3 -m http.server") },
+		    { .pid = 103, .pgrp = 103, .command = xstrdup("tail -f\nx") },
+		} };
 
-	call(t, "Bash", "python3 -m http.server", "Command running in background with ID: b1. Output …", STATUS_COMPLETE);
+	call(t, "Bash", "python3 -m http.server", "Command running in background with ID: b1. Output …",
+	    STATUS_COMPLETE);
 	call(t, "Bash", "sleep 99", "Running in the background (↓ to manage)", STATUS_COMPLETE);
 	call(t, "Bash", "for i in 1 2; do echo $i; done", "1", STATUS_RUNNING);
 	call(t, "Bash", "make -j8 all && ec…", "", STATUS_RUNNING);
@@ -206,38 +230,59 @@ matches_commands_and_processes(void **state)
 	t->place.orphans = &o;
 	say(t);
 	assert_int_equal(t->out.n, 7);
-	is(t, 0, "Bash(python3 -m http.server) ran in the background and still runs (pid 102, for 0s). Look at it before you run it again; "
+	is(t, 0,
+	    "Bash(python3 -m http.server) ran in the background and still runs (pid 102, for 0s). Look at it "
+	    "before you run it again; "
 	    "`kill -- -102` ends it.");
-	is(t, 1, "Bash(sleep 99) ran in the background; no process of it was found: it has ended, or it died with the agent.");
-	is(t, 2, "Bash(for i in 1 2; do echo $i; done) was running and still runs (pid 100, for 5m, in /elsewhere, its output goes to "
+	is(t, 1,
+	    "Bash(sleep 99) ran in the background; no process of it was found: it has ended, or it died with "
+	    "the agent.");
+	is(t, 2,
+	    "Bash(for i in 1 2; do echo $i; done) was running and still runs (pid 100, for 5m, in "
+	    "/elsewhere, its output goes to "
 	    "/tmp/b1.output). Look at it before you run it again; `kill -- -100` ends it.");
-	is(t, 3, "Bash(make -j8 all && ec…) was running and may still run: a process like it does (pid 101, for 1s). Look at it before you "
+	is(t, 3,
+	    "Bash(make -j8 all && ec…) was running and may still run: a process like it does (pid 101, for "
+	    "1s). Look at it before you "
 	    "run it again; `kill 101` ends it.");
-	is(t, 4, "Bash(make -j8 al) was running; no process of it was found. It may have done part of its work: check before you run it again.");
-	is(t, 5, "A process that may be this agent's still runs (pid 103, for 0s): tail -f\\nx. If it is not wanted, `kill -- -103` ends it.");
+	is(t, 4,
+	    "Bash(make -j8 al) was running; no process of it was found. It may have done part of its work: "
+	    "check before you run it again.");
+	is(t, 5,
+	    "A process that may be this agent's still runs (pid 103, for 0s): tail -f\\nx. If it is not "
+	    "wanted, `kill -- -103` ends it.");
 	is(t, 6, "2 more processes may be this agent's; look before you start anything again.");
 	t->place.orphans = NULL;
 	say(t);
 	assert_int_equal(t->out.n, 5);
-	is(t, 4, "Bash(make -j8 al) was running: it may have done part of its work, and what it started may still run. Check before you run it "
+	is(t, 4,
+	    "Bash(make -j8 al) was running: it may have done part of its work, and what it started may still "
+	    "run. Check before you run it "
 	    "again.");
 	o.more = 0;
-	orphans_release(&o);
+	orphan_list_release(&o);
 }
 
-/* What hooks told of, and nothing else does: a write of which the conversation shows the call is not said twice. */
+/*
+ * What hooks told of, and nothing else does: a write of which the conversation shows the call is
+ * not said twice.
+ */
 static void
 test_hooks_told(void **state)
 {
 	struct scene *t = *state;
 	struct conversation heard = CONVERSATION_INIT;
 	struct scrub *s = scrub_new(NULL, NULL);
-	char *seen = xasprintf("%s/seen.c", t->dir), *lost = xasprintf("%s/lost.c", t->dir), *again = xasprintf("%s/again.c", t->dir);
+	char *seen = xasprintf("%s/seen.c", t->dir), *lost = xasprintf("%s/lost.c", t->dir),
+	     *again = xasprintf("%s/again.c", t->dir);
 	struct activity_file files[] = {
 		{ .path = seen, .tool = (char[]){ "Edit" }, .began = 90000 },
 		{ .path = lost, .tool = (char[]){ "Write" }, .began = 91000 },
 		{ .path = again, .tool = (char[]){ "Write" }, .began = 92000 },
-		{ .path = (char[]){ "/w/whole.c" }, .tool = (char[]){ "Write" }, .began = 93000, .ended = 93001 },
+		{ .path = (char[]){ "/w/whole.c" },
+		    .tool = (char[]){ "Write" },
+		    .began = 93000,
+		    .ended = 93001 },
 		{ .path = (char[]){ "/w/before.c" }, .tool = (char[]){ "Write" }, .began = 50000 },
 		{ .path = (char[]){ "/w/answered.c" }, .tool = (char[]){ "Write" }, .began = 94000 },
 	};
@@ -248,11 +293,11 @@ test_hooks_told(void **state)
 	call(t, "Edit", "seen.c", "", STATUS_RUNNING);
 	call(t, "Write", again, "Wrote it.", STATUS_COMPLETE)->at = 70000;
 	call(t, "Write", "/w/answered.c", "Error: denied", STATUS_FAILED)->at = 93800;
-	halfdone_read(&t->talk, false, &t->list);
+	gather_unfinished(&t->talk, false, &t->list);
 	assert_int_equal(t->list.n, 1);
-	halfdone_add(&told, &t->talk, t->dir, s, &heard, &t->list);
+	gather_unfinished_add(&told, &t->talk, t->dir, s, &heard, &t->list);
 	assert_int_equal(t->list.n, 3);
-	halfdone_say(&t->list, &t->place, &t->out);
+	gather_unfinished_report(&t->list, &t->place, &t->out);
 	assert_int_equal(t->out.n, 3);
 	assert_non_null(strstr(t->out.v[0], "Edit(seen.c) was under way"));
 	assert_non_null(strstr(t->out.v[1], "again.c) was under way: there is no such file"));
@@ -280,10 +325,10 @@ test_hooks_many(void **state)
 		files[i].path = xasprintf("/w/%d", i);
 		files[i].began = i + 1;
 	}
-	halfdone_add(&told, &t->talk, t->dir, s, &heard, &t->list);
-	assert_int_equal(t->list.n, HALFDONE_MAX);
+	gather_unfinished_add(&told, &t->talk, t->dir, s, &heard, &t->list);
+	assert_int_equal(t->list.n, UNFINISHED_MAX);
 	assert_string_equal(t->list.v[0].x->input, "/w/8");
-	assert_string_equal(t->list.v[HALFDONE_MAX - 1].x->input, "/w/4");
+	assert_string_equal(t->list.v[UNFINISHED_MAX - 1].x->input, "/w/4");
 	for (int i = 0; i < 9; i++)
 		free(files[i].path);
 	conversation_release(&heard);

@@ -5,8 +5,7 @@
 #include <sys/stat.h>
 
 #include "temp.h"
-#include "town/heartbeat.h"
-#include "town/town.h"
+#include "gastown/gastown.h"
 #include "base/io.h"
 
 static void
@@ -43,22 +42,21 @@ test_beats(void **state)
 	(void)state;
 	assert_false(heartbeat_read(t, "gt-toast", &h));
 	put(dir, ".runtime/heartbeats/gt-toast.json",
-	    "{\"timestamp\":\"2026-04-01T10:00:00.123456789Z\",\"state\":\"exiting\",\"context\":\"gt done\",\"bead\":\"gt-1\"}");
+	    "{\"timestamp\":\"2026-04-01T10:00:00.123456789Z\",\"state\":\"exiting\",\"context\":\"gt "
+	    "done\",\"bead\":\"gt-1\"}");
 	assert_true(heartbeat_read(t, "gt-toast", &h));
 	assert_string_equal(h.state, "exiting");
 	assert_string_equal(h.bead, "gt-1");
 	assert_true(h.at == 1775037600123);
-	assert_false(heartbeat_stale(&h, h.at + 8 * 60 * 1000));
-	assert_true(heartbeat_stale(&h, h.at + 9 * 60 * 1000));
 	/* gt's first form has a time alone; anything else is none, or has no time */
 	put(dir, ".runtime/heartbeats/gt-toast.json", "{\"timestamp\":\"2026-04-01T10:00:00+02:00\"}");
 	assert_true(heartbeat_read(t, "gt-toast", &h));
 	assert_string_equal(h.state, "working");
 	assert_true(h.at == 1775030400000);
-	put(dir, ".runtime/heartbeats/gt-toast.json", "{\"timestamp\":7,\"state\":\"a state of a later gt that is far too long to keep\"}");
+	put(dir, ".runtime/heartbeats/gt-toast.json",
+	    "{\"timestamp\":7,\"state\":\"a state of a later gt that is far too long to keep\"}");
 	assert_true(heartbeat_read(t, "gt-toast", &h));
 	assert_true(h.at == -1 && strlen(h.state) < sizeof h.state);
-	assert_false(heartbeat_stale(&h, 1775030400000));
 	put(dir, ".runtime/heartbeats/gt-toast.json", "{\"timestamp\":\"2026-");
 	assert_false(heartbeat_read(t, "gt-toast", &h));
 	put(dir, ".runtime/heartbeats/gt-toast.json", "[]");
@@ -69,36 +67,10 @@ test_beats(void **state)
 	temp_remove(dir);
 }
 
-static void
-test_pids(void **state)
-{
-	char *dir = make();
-	struct town *t = town_new(dir, NULL);
-	struct noted_pid p;
-
-	(void)state;
-	assert_false(heartbeat_pid(t, "gt-toast", &p));
-	put(dir, ".runtime/pids/gt-toast.pid", "4711");
-	assert_true(heartbeat_pid(t, "gt-toast", &p));
-	assert_int_equal(p.pid, 4711);
-	assert_string_equal(p.start, "");
-	put(dir, ".runtime/pids/gt-toast.pid", "4711|Wed Apr  1 10:00:00 2026\n");
-	assert_true(heartbeat_pid(t, "gt-toast", &p));
-	assert_string_equal(p.start, "Wed Apr  1 10:00:00 2026");
-	put(dir, ".runtime/pids/gt-toast.pid", "-1");
-	assert_false(heartbeat_pid(t, "gt-toast", &p));
-	put(dir, ".runtime/pids/gt-toast.pid", "47x");
-	assert_false(heartbeat_pid(t, "gt-toast", &p));
-	put(dir, ".runtime/pids/gt-toast.pid", "");
-	assert_false(heartbeat_pid(t, "gt-toast", &p));
-	town_free(t);
-	temp_remove(dir);
-}
-
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_beats), cmocka_unit_test(test_pids) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_beats) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

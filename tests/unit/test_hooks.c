@@ -8,22 +8,21 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "ledger/hook_row.h"
-#include "revive/hook_plugin.h"
-#include "revive/hooks.h"
+#include "records/hooks/hooks.h"
+#include "install/install.h"
 #include "temp.h"
 
 #define COMMAND "'/opt/a b/gt-recover'"
 #define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
 
-static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" }, moved = { NULL, "/usr/bin/gt-recover", "" },
-	newer = { NULL, "/new/gt-recover", "" };
+static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" },
+			moved = { NULL, "/usr/bin/gt-recover", "" }, newer = { NULL, "/new/gt-recover", "" };
 
 static int
 choose_claude(void **state)
 {
 	(void)state;
-	here.row = bare.row = moved.row = newer.row = hook_row_find(NULL);
+	here.row = bare.row = moved.row = newer.row = hook_adapter_find(NULL);
 	return 0;
 }
 
@@ -39,18 +38,26 @@ command_of(const json_t *o, const char *event, size_t group)
 {
 	const json_t *list = json_object_get(json_object_get(o, "hooks"), event);
 
-	return json_text(json_array_get(json_object_get(json_array_get(list, group), "hooks"), 0), "command", "none");
+	return json_text(
+	    json_array_get(json_object_get(json_array_get(list, group), "hooks"), 0), "command", "none");
 }
 
-/* What is added is JSON that says what it said before, and ours; what is taken out again leaves the bytes that were there. */
+/*
+ * What is added is JSON that says what it said before, and ours; what is taken out again leaves
+ * the bytes that were there.
+ */
 static void
 test_there_and_back(void **state)
 {
 	static const char *const files[] = {
-		"{}", "{\n}\n", "{\"a\":1}", "{\n  \"model\": \"opus\",\n  \"env\": {\"X\": \"y\"}\n}\n",
-		"{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n\t\t]\n\t},\n\t\"z\": 1.5\n}\n",
-		"{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard hook PreToolUse\"}]}]}}",
-		"{\n    \"hooks\": {\n        \"Notification\": [\n            {\n                \"hooks\": []\n            }\n        ]\n    }\n}",
+		"{}", "{\n}\n", "{\"a\":1}",
+		"{\n  \"model\": \"opus\",\n  \"env\": {\"X\": \"y\"}\n}\n",
+		"{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"hooks\": [{\"type\": \"command\", \"command\": "
+		"\"say done\"}]}\n\t\t]\n\t},\n\t\"z\": 1.5\n}\n",
+		"{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\","
+		"\"command\":\"guard hook PreToolUse\"}]}]}}",
+		"{\n    \"hooks\": {\n        \"Notification\": [\n            {\n                \"hooks\": "
+		"[]\n            }\n        ]\n    }\n}",
 		"  {\"n\":12345678901234567.25,\"u\":\"\\u00e9\\/\"}  \n",
 	};
 	struct buf b = BUF_INIT;
@@ -104,10 +111,13 @@ test_mixed(void **state)
 	size_t n;
 
 	(void)state;
-	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[" TOLD ",{\"command\":\"a\"}, " TOLD " ,{\"command\":\"b\"}," TOLD "]}]}}");
+	put(&b,
+	    "{\"hooks\":{\"Stop\":[{\"hooks\":[" TOLD ",{\"command\":\"a\"}, " TOLD " ,{\"command\":\"b\"}"
+										    "," TOLD "]}]}}");
 	assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 	assert_int_equal(n, 3);
-	assert_string_equal(b.data, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"a\"} ,{\"command\":\"b\"}]}]}}");
+	assert_string_equal(
+	    b.data, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"a\"} ,{\"command\":\"b\"}]}]}}");
 	put(&b, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"gt-recover hook Stopped\"}]}]}}");
 	assert_int_equal(hooks_remove(bare.row, &b, &n, NULL), 0);
 	assert_int_equal(n, 0);
@@ -119,15 +129,20 @@ static void
 test_not_ours(void **state)
 {
 	static const char *const lines[] = {
-		"gt-recover hook Stop && notify-send done", "logger gt-recover saw my hook Stop", "gt-recover hook Stop; say done", "gt-recover hook Stop &",
-		"gt-recover hook Stop | tee /tmp/x", "gt-recover hook Stop >/tmp/x", "gt-recover hook Stop # mine", "nice gt-recover hook Stop",
-		"X=1 gt-recover hook Stop", "sh -c 'gt-recover hook Stop'", "cd /x && gt-recover hook Stop", "/x/not-gt-recover hook Stop",
-		"gt-recover hook Stop --verbose yes", "gt-recover hook Stop --town", "gt-recover hook Stop --town $(cat /t)", "gt-recover hook Stop\nsay done",
-		"gt-recover -v hook Stop", "gt-recover hook", "gt-recover hook SessionEnd", "gt-recover hook Stop --town /t --config /c more",
+		"gt-recover hook Stop && notify-send done", "logger gt-recover saw my hook Stop",
+		"gt-recover hook Stop; say done", "gt-recover hook Stop &",
+		"gt-recover hook Stop | tee /tmp/x", "gt-recover hook Stop >/tmp/x",
+		"gt-recover hook Stop # mine", "nice gt-recover hook Stop", "X=1 gt-recover hook Stop",
+		"sh -c 'gt-recover hook Stop'", "cd /x && gt-recover hook Stop",
+		"/x/not-gt-recover hook Stop", "gt-recover hook Stop --verbose yes",
+		"gt-recover hook Stop --town", "gt-recover hook Stop --town $(cat /t)",
+		"gt-recover hook Stop\nsay done", "gt-recover -v hook Stop", "gt-recover hook",
+		"gt-recover hook SessionEnd", "gt-recover hook Stop --town /t --config /c more",
 		"gt-recover hook 'Stop", "",
 	};
 	static const char *const ours[] = {
-		"gt-recover hook Stop", "'/a b/gt-recover' hook Stop --town '/it'\\''s' --config /c", "/x/gt-recover hook Stop --config /c ",
+		"gt-recover hook Stop", "'/a b/gt-recover' hook Stop --town '/it'\\''s' --config /c",
+		"/x/gt-recover hook Stop --config /c ",
 		"gt-recover hook Stop --agent qwen",
 	};
 	size_t n;
@@ -136,7 +151,8 @@ test_not_ours(void **state)
 	for (size_t i = 0; i < sizeof lines / sizeof lines[0] + sizeof ours / sizeof ours[0]; i++) {
 		bool is_ours = i >= sizeof lines / sizeof lines[0];
 		const char *line = is_ours ? ours[i - sizeof lines / sizeof lines[0]] : lines[i];
-		json_t *o = json_pack("{s:{s:[{s:[{s:s,s:s}]}]}}", "hooks", "Stop", "hooks", "type", "command", "command", line);
+		json_t *o = json_pack("{s:{s:[{s:[{s:s,s:s}]}]}}", "hooks", "Stop", "hooks", "type",
+		    "command", "command", line);
 		char *text = json_dumps(o, JSON_COMPACT);
 		struct buf b = BUF_INIT;
 
@@ -162,8 +178,8 @@ test_not_ours(void **state)
 static void
 test_refused(void **state)
 {
-	static const char *const files[] = { "[]", "{", "{} x", "// my settings\n{}", "{\"a\":1,\"a\":2}", "{\"hooks\":[]}", "{\"hooks\":{\"Stop\":{}}}", "\xff",
-	    "{\"a\":1,}" };
+	static const char *const files[] = { "[]", "{", "{} x", "// my settings\n{}", "{\"a\":1,\"a\":2}",
+		"{\"hooks\":[]}", "{\"hooks\":{\"Stop\":{}}}", "\xff", "{\"a\":1,}" };
 	struct buf b = BUF_INIT;
 	size_t n;
 
@@ -235,22 +251,30 @@ test_file(void **state)
 	temp_remove(dir);
 }
 
-/* Every agent with hooks in its settings: what was there comes back to the byte, and each event has one entry that calls us by name. */
+/*
+ * Every agent with hooks in its settings: what was there comes back to the byte, and each event
+ * has one entry that calls us by name.
+ */
 static void
 test_others(void **state)
 {
 	static const char *const files[] = {
-		"", "{}", "{\n  \"hooks\": {\n    \"preToolUse\": [\n      {\"type\": \"command\", \"bash\": \"say\"}\n    ]\n  }\n}\n",
-		"{\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard\"}]}]},\"a\":[1, 2]}",
+		"",
+		"{}",
+		"{\n  \"hooks\": {\n    \"preToolUse\": [\n      {\"type\": \"command\", \"bash\": "
+		"\"say\"}\n    ]\n  }\n}\n",
+		"{\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[{\"type\":\"command\",\"command\":"
+		"\"guard\"}]}]},\"a\":[1, 2]}",
 	};
 	struct buf b = BUF_INIT;
 	size_t n, seen = 0;
 
 	(void)state;
-	for (size_t r = 0; r < hook_rows(); r++) {
-		struct hook_call call = { hook_row_at(r), COMMAND, " --town /t" };
+	for (size_t r = 0; r < hook_adapter_count(); r++) {
+		struct hook_call call = { hook_adapter_at(r), COMMAND, " --town /t" };
 
-		for (size_t i = 0; i < sizeof files / sizeof files[0] && call.row->form != HOOK_PLUGIN; i++, seen++) {
+		for (size_t i = 0; i < sizeof files / sizeof files[0] && call.row->form != HOOK_FORM_PLUGIN;
+		    i++, seen++) {
 			json_t *o;
 
 			put(&b, files[i]);
@@ -259,14 +283,18 @@ test_others(void **state)
 			o = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
 			assert_non_null(o);
 			for (size_t k = 0; k < call.row->n_events; k++) {
-				const json_t *list = json_object_get(json_object_get(o, "hooks"), call.row->events[k].name);
+				const json_t *list =
+				    json_object_get(json_object_get(o, "hooks"), call.row->events[k].name);
 				const json_t *entry = json_array_get(list, json_array_size(list) - 1);
-				const json_t *hook = call.row->form == HOOK_LIST ? entry : json_array_get(json_object_get(entry, "hooks"), 0);
+				const json_t *hook = call.row->form == HOOK_FORM_LIST
+				    ? entry
+				    : json_array_get(json_object_get(entry, "hooks"), 0);
 				struct buf line = BUF_INIT;
 
-				hook_line(&line, &call, call.row->events[k].name);
+				hooks_line(&line, &call, call.row->events[k].name);
 				assert_string_equal(json_text(hook, call.row->command, ""), line.data);
-				assert_int_equal(strstr(line.data, "--agent") != NULL, call.row != hook_row_find(NULL));
+				assert_int_equal(strstr(line.data, "--agent") != NULL,
+				    call.row != hook_adapter_find(NULL));
 				assert_int_equal(json_number(hook, call.row->timeout, 0), call.row->limit);
 				buf_release(&line);
 			}
@@ -287,39 +315,39 @@ static void
 test_plugin(void **state)
 {
 	char *dir = temp_dir(), *path = io_join(dir, "plugin/gt-recover.js"), *command;
-	struct hook_call call = { hook_row_find("opencode"), COMMAND, " --town '/t \"x'" };
+	struct hook_call call = { hook_adapter_find("opencode"), COMMAND, " --town '/t \"x'" };
 	struct buf b = BUF_INIT;
 	struct err e = ERR_INIT;
 	bool yes;
 
 	(void)state;
-	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
 	assert_null(command);
-	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
 	assert_true(yes);
-	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
 	assert_false(yes);
-	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
 	assert_string_equal(command, COMMAND " hook SessionStart --town '/t \"x' --agent opencode");
 	assert_false(yes);
 	free(command);
 	/* another program takes its place */
 	call.command = "/usr/bin/gt-recover";
-	assert_int_equal(hook_plugin_install(path, &call, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
 	assert_true(yes);
 	assert_int_equal(io_read_file(path, 65536, &b, NULL), 0);
 	buf_str(&b, "// mine\n");
 	temp_write(path, b.data);
-	assert_int_equal(hook_plugin_look(path, &command, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
 	assert_true(yes);
 	free(command);
-	assert_int_equal(hook_plugin_install(path, &call, &yes, &e), -1);
+	assert_int_equal(hooks_plugin_install(path, &call, &yes, &e), -1);
 	assert_string_equal(e.name, "edited");
-	assert_int_equal(hook_plugin_remove(path, &yes, &e), -1);
+	assert_int_equal(hooks_plugin_remove(path, &yes, &e), -1);
 	buf_reset(&b);
-	hook_plugin_print(&b, &call);
+	hooks_plugin_print(&b, &call);
 	temp_write(path, b.data);
-	assert_int_equal(hook_plugin_remove(path, &yes, NULL), 0);
+	assert_int_equal(hooks_plugin_remove(path, &yes, NULL), 0);
 	assert_true(yes);
 	assert_int_equal(access(path, F_OK), -1);
 	buf_release(&b);

@@ -4,14 +4,10 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "epic/epic.h"
-#include "epic/state.h"
 #include "fake_scrub.h"
-#include "ledger/activity.h"
-#include "ledger/beat.h"
-#include "ledger/event.h"
-#include "ledger/message.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
+#include "records/hooks/hooks.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 
 /* This process speaks for another host from here on. */
 static void
@@ -25,7 +21,8 @@ on(struct house *h, const char *host, const char *boot)
 static void
 names_are_checked(void **unused)
 {
-	static const char *const bad[] = { "a b", "-a", "a:b", "a@b", "a/b", ".", "\xc3\xa4", "0123456789012345678901234567890123456789012345678901234567890123x" };
+	static const char *const bad[] = { "a b", "-a", "a:b", "a@b", "a/b", ".", "\xc3\xa4",
+		"0123456789012345678901234567890123456789012345678901234567890123x" };
 	struct err e = ERR_INIT;
 	char name[HOST_MAX + 1];
 
@@ -53,16 +50,17 @@ names_are_checked(void **unused)
 static void
 ages_between_hosts_go_by_the_wall(void **unused)
 {
-	struct moment a = { 1000000, 5000, "boot-a", "west" }, b = { 1060000, 900, "boot-b", "east" };
+	struct timestamp a = { 1000000, 5000, "boot-a", "west", 0 },
+			 b = { 1060000, 900, "boot-b", "east", 0 };
 
 	(void)unused;
-	assert_int_equal(moment_age(&a, &b), 60000);
-	assert_int_equal(moment_age(&b, &a), MOMENT_UNKNOWN);
+	assert_int_equal(timestamp_age(&a, &b), 60000);
+	assert_int_equal(timestamp_age(&b, &a), AGE_UNKNOWN);
 	snprintf(b.host, sizeof b.host, "west");
-	assert_int_equal(moment_age(&a, &b), MOMENT_OTHER_BOOT);
+	assert_int_equal(timestamp_age(&a, &b), AGE_OTHER_BOOT);
 	/* one of before there were hosts is this one's */
 	b.host[0] = '\0';
-	assert_int_equal(moment_age(&a, &b), MOMENT_OTHER_BOOT);
+	assert_int_equal(timestamp_age(&a, &b), AGE_OTHER_BOOT);
 }
 
 static void
@@ -110,13 +108,13 @@ a_stale_claim_of_another_host_goes_by_beats(void **unused)
 	create(&h, "r", "s");
 	assert_int_equal(step(&h, "claim", "r", "runner-w", 0), 1);
 	later(&h, 400);
-	assert_int_equal(runner_beat(h.s, "runner-w", &h.now, &h.e), 0);
+	assert_int_equal(runner_heartbeat(h.s, "runner-w", &h.now, &h.e), 0);
 	later(&h, 200);
 	on(&h, "east", "boot-e");
 	h.now.boot_ms = 5;
 	assert_int_equal(recover(&h, RUN_MODE_ALL).kept_by_runner, 1);
 	assert_string_equal(state(&h, "r"), "claimed");
-	assert_int_equal(runner_beat(h.s, "runner-w", &h.now, &h.e), -1);
+	assert_int_equal(runner_heartbeat(h.s, "runner-w", &h.now, &h.e), -1);
 	assert_string_equal(h.e.name, "unregistered");
 	later(&h, 200);
 	assert_int_equal(recover(&h, RUN_MODE_STALE).reset_to_pending, 1);
@@ -132,7 +130,7 @@ told(struct session *x, const char *agent, int64_t pid)
 	session_set(&x->provider_name, "claude");
 	session_set(&x->session, "toast");
 	if (pid != 0)
-		assert_int_equal(session_note_process(x, pid), 0);
+		assert_int_equal(session_set_process(x, pid), 0);
 }
 
 static const char *
@@ -148,22 +146,22 @@ state_of(struct house *h, const char *agent)
 }
 
 static void
-settle(struct house *h, struct sessions_settled *s, struct tree_settled *t)
+settle(struct house *h, struct session_reconciled *s, struct tree_repaired *t)
 {
-	assert_int_equal(sessions_settle(h->s, session_alive_now, &h->now, s, &h->e), 0);
-	assert_int_equal(tree_settle(h->s, session_alive_now, &h->now, t, NULL, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, session_alive_now, &h->now, s, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, session_alive_now, &h->now, t, NULL, &h->e), 0);
 }
 
 static size_t
 to_bring_back(struct house *h)
 {
-	struct tree_back back = { .all = true };
-	struct tree_settled t;
+	struct tree_resumable back = { .all = true };
+	struct tree_repaired t;
 	size_t n;
 
-	assert_int_equal(tree_settle(h->s, session_alive_now, &h->now, &t, &back, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, session_alive_now, &h->now, &t, &back, &h->e), 0);
 	n = back.list.n;
-	sessions_release(&back.list);
+	session_list_release(&back.list);
 	return n;
 }
 
@@ -172,8 +170,8 @@ static void
 no_other_hosts_session_is_judged(void **unused)
 {
 	struct house h = house();
-	struct sessions_settled s;
-	struct tree_settled t;
+	struct session_reconciled s;
+	struct tree_repaired t;
 	struct session x;
 	struct buf blob = BUF_INIT;
 
@@ -190,7 +188,7 @@ no_other_hosts_session_is_judged(void **unused)
 	assert_string_equal(state_of(&h, "w"), "ACTIVE west");
 	assert_int_equal(session_load(h.s, "w", &x, &h.e), 1);
 	assert_true(session_is_elsewhere(&x));
-	assert_false(session_lives(&x, &h.now) || session_is_gone(&x, &h.now));
+	assert_false(session_is_alive(&x, &h.now) || session_is_gone(&x, &h.now));
 	session_release(&x);
 	told(&x, "w", getpid());
 	assert_int_equal(session_record(h.s, &x, NULL, &h.e), -1);
@@ -226,8 +224,8 @@ static void
 the_tree_of_another_host_is_its_own(void **unused)
 {
 	struct house h = house();
-	struct sessions_settled s;
-	struct tree_settled t;
+	struct session_reconciled s;
+	struct tree_repaired t;
 	struct session x;
 	size_t ended;
 
@@ -259,8 +257,8 @@ static void
 messages_are_settled_where_the_receiver_is(void **unused)
 {
 	struct clean_text text = { (char *)(uintptr_t)"how many?", 9 };
-	struct letter l = { .id = "m", .from = "a", .body = &text, .sync = true };
-	struct messages_settled told_of;
+	struct message_draft l = { .id = "m", .from = "a", .body = &text, .sync = true };
+	struct message_reconciled told_of;
 	struct house h = house();
 	struct session x;
 	struct message m;
@@ -274,15 +272,15 @@ messages_are_settled_where_the_receiver_is(void **unused)
 	}
 	assert_int_equal(message_send(h.s, &l, "b", &m, &h.e), 0);
 	message_release(&m);
-	assert_int_equal(message_deliver(h.s, "m", &m, &h.e), 0);
+	assert_int_equal(message_mark_delivered(h.s, "m", &m, &h.e), 0);
 	message_release(&m);
 	assert_int_equal(session_suspend(h.s, "b", NULL, "asked", &x, &h.e), 0);
 	session_release(&x);
 	on(&h, "east", "boot-e");
-	assert_int_equal(messages_settle(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
+	assert_int_equal(message_reconcile(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
 	assert_int_equal(told_of.replayed, 0);
 	on(&h, "west", "boot-w");
-	assert_int_equal(messages_settle(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
+	assert_int_equal(message_reconcile(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
 	assert_int_equal(told_of.replayed, 1);
 	host_unset();
 	leave(&h);
@@ -300,14 +298,14 @@ json_of(const char *text)
 static bool
 is_interrupted(struct house *h, int64_t now)
 {
-	struct epics list = { .n = 0 };
-	struct moment m = h->now;
+	struct epic_list list = { .n = 0 };
+	struct timestamp m = h->now;
 	bool yes;
 
 	m.wall_ms = now;
-	assert_int_equal(epics_read(h->s, "e", 30 * SECOND, &m, &list, &h->e), 0);
+	assert_int_equal(epic_list_read(h->s, "e", 30 * SECOND, &m, &list, &h->e), 0);
 	yes = list.v[0].interrupted;
-	epics_release(&list);
+	epic_list_release(&list);
 	return yes;
 }
 
@@ -315,11 +313,15 @@ is_interrupted(struct house *h, int64_t now)
 static void
 hooks_of_another_host_are_heartbeats(void **unused)
 {
-	struct beat b = { .kind = BEAT_TOOL, .event = (char *)(uintptr_t)"PreToolUse", .conversation = (char *)(uintptr_t)"talk" };
-	const struct beat *beats[] = { &b };
+	struct hook_event b = { .kind = HOOK_PRE_TOOL,
+		.event = (char *)(uintptr_t)"PreToolUse",
+		.conversation = (char *)(uintptr_t)"talk" };
+	const struct hook_event *beats[] = { &b };
 	struct house h = house();
-	json_t *epic = json_of("{\"epicId\":\"e\",\"status\":\"in_progress\",\"sprints\":[{\"id\":\"s\",\"status\":\"in_progress\",\"progress\":40}]}"),
-	    *agent = json_of("{\"agentId\":\"w\",\"epicId\":\"e\",\"sprintId\":\"s\",\"lastHeartbeat\":\"2020-10-10T20:45:30Z\"}");
+	json_t *epic = json_of("{\"epicId\":\"e\",\"status\":\"in_progress\",\"sprints\":[{\"id\":\"s\","
+			       "\"status\":\"in_progress\",\"progress\":40}]}"),
+	       *agent = json_of("{\"agentId\":\"w\",\"epicId\":\"e\",\"sprintId\":\"s\",\"lastHeartbeat\":"
+				"\"2020-10-10T20:45:30Z\"}");
 	struct session x;
 	int64_t now;
 
@@ -329,14 +331,14 @@ hooks_of_another_host_are_heartbeats(void **unused)
 	session_set(&x.cursor_session_id, "talk");
 	assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
 	session_release(&x);
-	assert_int_equal(state_write(h.s, SHAPE_EPIC, "e", epic, NULL, &h.e), 0);
-	assert_int_equal(state_write(h.s, SHAPE_AGENT, "w", agent, NULL, &h.e), 0);
+	assert_int_equal(checkpoint_commit(h.s, CHECKPOINT_EPIC, "e", epic, NULL, &h.e), 0);
+	assert_int_equal(checkpoint_commit(h.s, CHECKPOINT_AGENT, "w", agent, NULL, &h.e), 0);
 	on(&h, "east", "boot-e");
 	now = store_now(h.s);
 	assert_true(is_interrupted(&h, now + 200 * SECOND));
 	on(&h, "west", "boot-w");
-	moment_now(&b.at);
-	assert_int_equal(activity_note(h.s, beats, 1, &h.e), 0);
+	timestamp_now(&b.at);
+	assert_int_equal(activity_apply_events(h.s, beats, 1, &h.e), 0);
 	on(&h, "east", "boot-e");
 	now = store_now(h.s);
 	assert_false(is_interrupted(&h, now));

@@ -4,14 +4,19 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json_slice.h"
+#include "base/json.h"
 
 static void
 knows_a_whole_value(void **state)
 {
-	static const struct { const char *text; bool whole; } cases[] = {
-		{ "{}", true }, { " [1, {\"a\": \"}\"}] \n", true }, { "\"a\\\\\"", true }, { "null", true }, { "-1.5e+3", true },
-		{ "", false }, { "{", false }, { "{\"a\":\"b", false }, { "\"a\\\"", false }, { "[1] 2", false }, { "[[]", false }, { "?", false },
+	static const struct { const char *text; bool whole;
+	} cases[] = {
+		{ "{}", true },
+		{ " [1, {\"a\": \"}\"}] \n", true },
+		{ "\"a\\\\\"", true }, { "null", true }, { "-1.5e+3", true }, { "", false },
+		{ "{", false },
+		{ "{\"a\":\"b", false },
+		{ "\"a\\\"", false }, { "[1] 2", false }, { "[[]", false }, { "?", false },
 	};
 	struct json_slice v;
 
@@ -52,24 +57,39 @@ walks_members_and_elements(void **state)
 static void
 reads_numbers(void **state)
 {
-	static const struct { const char *text; int64_t want; } cases[] = {
-		{ "0", 0 }, { "-12", -12 }, { "9007199254740993", 9007199254740993 }, { "1.9", 1 }, { "2e3", 2000 }, { "1e300", -7 },
-		{ "null", -7 }, { "\"3\"", -7 }, { "[3]", -7 }, { "true", -7 },
+	static const struct { const char *text; int64_t want;
+	} cases[] = {
+		{ "0", 0 }, { "-12", -12 }, { "9007199254740993", 9007199254740993 }, { "1.9", 1 },
+		{ "2e3", 2000 }, { "1e300", -7 }, { "null", -7 }, { "\"3\"", -7 }, { "[3]", -7 },
+		{ "true", -7 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		assert_int_equal(json_slice_number((struct json_slice){ cases[i].text, strlen(cases[i].text) }, -7), cases[i].want);
+		assert_int_equal(
+		    json_slice_number((struct json_slice){ cases[i].text, strlen(cases[i].text) }, -7),
+		    cases[i].want);
 	assert_int_equal(json_slice_number((struct json_slice){ NULL, 0 }, -7), -7);
 }
 
 static void
 decodes_strings(void **state)
 {
-	static const struct { const char *text, *want; } cases[] = {
-		{ "\"\"", "" }, { "\"a\\n\\t\\\"\\\\\\/b\"", "a\n\t\"\\/b" }, { "\"\\u00e9\\u65e5\\ud83d\\ude80\"", "é日🚀" },
-		{ "\"a\\ud83db\\ude80\"", "a\xEF\xBF\xBD" "b\xEF\xBF\xBD" }, { "\"\\u0000\"", "\xEF\xBF\xBD" }, { "\"\\u12\"", "\xEF\xBF\xBD" "12" },
-		{ "\"\\ud83d\\u0041\"", "\xEF\xBF\xBD" "A" }, { "12", "12" },
+	static const struct { const char *text, *want;
+	} cases[] = {
+		{ "\"\"", "" }, { "\"a\\n\\t\\\"\\\\\\/b\"", "a\n\t\"\\/b" },
+		{ "\"\\u00e9\\u65e5\\ud83d\\ude80\"", "é日🚀" },
+		{ "\"a\\ud83db\\ude80\"",
+		    "a\xEF\xBF\xBD"
+		    "b\xEF\xBF\xBD" },
+		{ "\"\\u0000\"", "\xEF\xBF\xBD" },
+		{ "\"\\u12\"",
+		    "\xEF\xBF\xBD"
+		    "12" },
+		{ "\"\\ud83d\\u0041\"",
+		    "\xEF\xBF\xBD"
+		    "A" },
+		{ "12", "12" },
 	};
 
 	(void)state;

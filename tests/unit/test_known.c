@@ -64,12 +64,17 @@ in_other_spellings(void **state)
 
 	(void)state;
 	gives(s, "password: 'k#3 Vn/8\"qT'\n\"k#3 Vn/8\\\"qT\" k%233%20Vn%2F8%22qT ayMzIFZuLzgicVQ= xx", 0,
-	    "password: '[REDACTED:password]'\n\"[REDACTED:password]\" [REDACTED:password] [REDACTED:password]Q= xx");
+	    "password: '[REDACTED:password]'\n\"[REDACTED:password]\" [REDACTED:password] "
+	    "[REDACTED:password]Q= xx");
 	/* found as a spelling, then said as it is */
 	gives(s, "postgres://app:qT7%2Fvn%40k3@db/x\nPGPASS is qT7/vn@k3 there", 0,
 	    "postgres://app:[REDACTED:url-password]@db/x\nPGPASS is [REDACTED:url-password] there");
-	gives(s, "apiVersion: v1\nkind: Secret\ndata:\n  password: TWFwbGVfT2FrNzch\n$ psql asks, I type Maple_Oak77! here", 0,
-	    "apiVersion: v1\nkind: Secret\ndata:\n  password: [REDACTED:password]\n$ psql asks, I type [REDACTED:password] here");
+	gives(s,
+	    "apiVersion: v1\nkind: Secret\ndata:\n  password: TWFwbGVfT2FrNzch\n$ psql asks, I type "
+	    "Maple_Oak77! here",
+	    0,
+	    "apiVersion: v1\nkind: Secret\ndata:\n  password: [REDACTED:password]\n$ psql asks, I type "
+	    "[REDACTED:password] here");
 	scrub_free(s);
 }
 
@@ -109,17 +114,22 @@ it_does_not_reach_further(void **state)
 		const char *in, *want;
 	} texts[] = {
 		/* part of a longer name, path, host */
-		{ "password: postgres1x\npostgres1x-data /var/postgres1x/log postgres1xy apostgres1x postgres1x.local\nis postgres1x.",
-		  "password: [REDACTED:password]\npostgres1x-data /var/postgres1x/log postgres1xy apostgres1x postgres1x.local\n"
-		  "is [REDACTED:password]." },
+		{ "password: postgres1x\npostgres1x-data /var/postgres1x/log postgres1xy apostgres1x "
+		  "postgres1x.local\nis postgres1x.",
+		    "password: [REDACTED:password]\npostgres1x-data /var/postgres1x/log postgres1xy "
+		    "apostgres1x postgres1x.local\n"
+		    "is [REDACTED:password]." },
 		/* too short, or words alone */
 		{ "password=ab12cd3\nab12cd3 is there", "password=[REDACTED:password]\nab12cd3 is there" },
-		{ "DB_PASSWORD=mountains\nthe mountains are high", "DB_PASSWORD=[REDACTED:password]\nthe mountains are high" },
+		{ "DB_PASSWORD=mountains\nthe mountains are high",
+		    "DB_PASSWORD=[REDACTED:password]\nthe mountains are high" },
 		/* a commit, a session */
-		{ "API_TOKEN=9fceb02d0ae598e95dc970b74767f19372d61af8\ncommit 9fceb02d0ae598e95dc970b74767f19372d61af8",
-		  "API_TOKEN=[REDACTED:token]\ncommit 9fceb02d0ae598e95dc970b74767f19372d61af8" },
-		{ "API_KEY=0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11\nclaude --resume 0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11",
-		  "API_KEY=[REDACTED:api-key]\nclaude --resume 0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11" },
+		{ "API_TOKEN=9fceb02d0ae598e95dc970b74767f19372d61af8\ncommit "
+		  "9fceb02d0ae598e95dc970b74767f19372d61af8",
+		    "API_TOKEN=[REDACTED:token]\ncommit 9fceb02d0ae598e95dc970b74767f19372d61af8" },
+		{ "API_KEY=0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11\nclaude --resume "
+		  "0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11",
+		    "API_KEY=[REDACTED:api-key]\nclaude --resume 0b9c4f0e-6f0b-4f5e-9a77-3f0f6f3c2d11" },
 	};
 	struct scrub *s = scrubber();
 
@@ -138,7 +148,8 @@ an_allowed_value_is_not_remembered(void **state)
 	(void)state;
 	assert_int_equal(scrub_allow(s, "^localdev\\d+$", &e), 0);
 	scrub_learn(s, "DB_PASSWORD", "localdev123");
-	gives(s, "DB_PASSWORD=localdev123\nlocaldev123 is for all", 0, "DB_PASSWORD=localdev123\nlocaldev123 is for all");
+	gives(s, "DB_PASSWORD=localdev123\nlocaldev123 is for all", 0,
+	    "DB_PASSWORD=localdev123\nlocaldev123 is for all");
 	scrub_free(s);
 }
 
@@ -150,7 +161,9 @@ ordinals_tell_secrets_apart(void **state)
 
 	(void)state;
 	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8\nOLD_PASSWORD=a1b2c3d4\nAPI_TOKEN=e5f6g7h8", 0,
-	    "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#2]\nOLD_PASSWORD=[REDACTED:password]\nAPI_TOKEN=[REDACTED:password#2]");
+	    "DB_PASSWORD=[REDACTED:password] "
+	    "SMTP_PASS=[REDACTED:password#2]\nOLD_PASSWORD=[REDACTED:password]\nAPI_TOKEN=[REDACTED:password#"
+	    "2]");
 	then(s, "PASSWORD=x9y8z7 PASSWORD=e5f6g7h8 e5f6g7h8", 0,
 	    "PASSWORD=[REDACTED:password#3] PASSWORD=[REDACTED:password#2] [REDACTED:password#2]");
 	/* short ones, which are not sought, too */
@@ -160,7 +173,8 @@ ordinals_tell_secrets_apart(void **state)
 	gives(s, "x API_TOKEN=k3yP4rtOne7QwLzk3yP4rtOne7QwLz12\nmX9vTb2cRr8\nAPI_TOKEN=zz9yP4rtOne7QwL", 40,
 	    "x API_TOKEN=[REDACTED:token]\n[…]\nAPI_TOKEN=[REDACTED:token#2]");
 	/* those of another scrubber keep theirs */
-	gives(s, "PASSWORD=[REDACTED:password#4] PASSWORD=x9y8z7w6", 0, "PASSWORD=[REDACTED:password#4] PASSWORD=[REDACTED:password#5]");
+	gives(s, "PASSWORD=[REDACTED:password#4] PASSWORD=x9y8z7w6", 0,
+	    "PASSWORD=[REDACTED:password#4] PASSWORD=[REDACTED:password#5]");
 	gives(s, "PASSWORD=x9y8z7w6", 0, "PASSWORD=[REDACTED:password]");
 	scrub_free(s);
 }
@@ -174,9 +188,11 @@ what_is_a_placeholder(void **state)
 		size_t len, kind;
 		unsigned ordinal;
 	} texts[] = {
-		{ "[REDACTED:token] y", 16, 0, 1 }, { "[REDACTED:token-x#2]", 20, 1, 2 }, { "[REDACTED:token#999999]]", 23, 0, 999999 },
-		{ "[REDACTED:token#1000000]", 0, 0, 0 }, { "[REDACTED:token#0]", 0, 0, 0 }, { "[REDACTED:token#]", 0, 0, 0 },
-		{ "[REDACTED:token#2x]", 0, 0, 0 }, { "[REDACTED:token#2", 0, 0, 0 }, { "[REDACTED:tok]", 0, 0, 0 }, { "[REDACTED:", 0, 0, 0 },
+		{ "[REDACTED:token] y", 16, 0, 1 }, { "[REDACTED:token-x#2]", 20, 1, 2 },
+		{ "[REDACTED:token#999999]]", 23, 0, 999999 }, { "[REDACTED:token#1000000]", 0, 0, 0 },
+		{ "[REDACTED:token#0]", 0, 0, 0 }, { "[REDACTED:token#]", 0, 0, 0 },
+		{ "[REDACTED:token#2x]", 0, 0, 0 }, { "[REDACTED:token#2", 0, 0, 0 },
+		{ "[REDACTED:tok]", 0, 0, 0 }, { "[REDACTED:", 0, 0, 0 },
 		{ "[REDACTED:token#99999999999999999999999999]", 0, 0, 0 },
 	};
 
@@ -185,7 +201,9 @@ what_is_a_placeholder(void **state)
 		unsigned ordinal = 0;
 		size_t kind = 0;
 
-		assert_int_equal(placeholder_read(texts[i].text, strlen(texts[i].text), kinds, 2, &kind, &ordinal), texts[i].len);
+		assert_int_equal(
+		    scrub_placeholder_read(texts[i].text, strlen(texts[i].text), kinds, 2, &kind, &ordinal),
+		    texts[i].len);
 		if (texts[i].len == 0)
 			continue;
 		assert_int_equal(kind, texts[i].kind);
@@ -202,11 +220,14 @@ ordinals_of_keys(void **state)
 	struct scrub *s = scrubber();
 
 	(void)state;
-	gives(s, "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----\n\n"
+	gives(s,
+	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----\n\n"
 	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_2 "\n" KEY_1 "\n-----END RSA PRIVATE KEY-----\n\n"
-	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----", 0,
+	    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n-----END RSA PRIVATE KEY-----",
+	    0,
 	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n-----END RSA PRIVATE KEY-----\n\n"
-	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key#2]\n[…]\n-----END RSA PRIVATE KEY-----\n\n"
+	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key#2]\n[…]\n-----END RSA PRIVATE "
+	    "KEY-----\n\n"
 	    "-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n-----END RSA PRIVATE KEY-----");
 	scrub_free(s);
 }
@@ -230,7 +251,10 @@ too_many_values(void **state)
 	scrub_free(s);
 }
 
-/* Values that end alike or nearly stand everywhere: the limit of time is the test's own, far below a quadratic run. */
+/*
+ * Values that end alike or nearly stand everywhere: the limit of time is the test's own, far
+ * below a quadratic run.
+ */
 static void
 no_values_are_slow(void **state)
 {

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/launch.h"
-#include "agent/profile.h"
-#include "agent/liveness.h"
+#include "agent/agent.h"
+#include "process/proc.h"
 #include "base/buf.h"
-#include "tmux/quote.h"
+#include "tmux/tmux.h"
 
 #define SESSION "--resume=? --continue=0 --session-id=1 --fork-session=0 -r=? -c=0"
 #define OTHER "--dangerously-skip-permissions=0 --settings=1 --model=1 --tools=* --debug=?"
@@ -22,9 +21,11 @@ is_agent(const void *arg, const char *name)
 static void
 finds_the_agent(void **state)
 {
-	static const struct { const char *command, *name; bool certain; } cases[] = {
+	static const struct { const char *command, *name; bool certain;
+	} cases[] = {
 		{ "claude", "claude", true },
-		{ "exec env -i HOME=/h \"K=$K\" /usr/bin/claude --dangerously-skip-permissions \"go; on\"", "claude", true },
+		{ "exec env -i HOME=/h \"K=$K\" /usr/bin/claude --dangerously-skip-permissions \"go; on\"",
+		    "claude", true },
 		{ "cd /x && export A=1 && exec claude --resume abc", "claude", true },
 		{ "env -u CLAUDECODE nohup claude", "claude", true },
 		{ "node /opt/node_modules/@anthropic-ai/claude-code/cli.js -p", "claude", true },
@@ -70,7 +71,7 @@ takes_session_flags_out(void **state)
 		char *got;
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_without(&l, SESSION, &n);
+		got = launch_without_flags(&l, SESSION, &n);
 		assert_string_equal(got, cases[i].want);
 		assert_int_equal(n, cases[i].n);
 		free(got);
@@ -78,15 +79,22 @@ takes_session_flags_out(void **state)
 	}
 }
 
-static const struct profile told_by_input = { .session_flags = SESSION, .prompt_flags = "", .other_flags = OTHER, .file_flag = "",
-	.argument_flag = "", .resume = "--resume", .resume_deliver = DELIVER_STDIN };
+static const struct profile told_by_input = { .session_flags = SESSION,
+	.prompt_flags = "",
+	.other_flags = OTHER,
+	.file_flag = "",
+	.argument_flag = "",
+	.resume = "--resume",
+	.resume_deliver = DELIVER_STDIN };
 
 static void
 feeds_the_agent_alone(void **state)
 {
-	static const struct { const char *command, *shell, *want; } cases[] = {
+	static const struct { const char *command, *shell, *want;
+	} cases[] = {
 		{ "claude", "/bin/sh", "claude <&3 3<&-" },
-		{ "cd /x && exec env A=1 claude -c \"go\"", "/bin/bash", "cd /x && exec env A=1 claude \"go\" <&3 3<&-" },
+		{ "cd /x && exec env A=1 claude -c \"go\"", "/bin/bash",
+		    "cd /x && exec env A=1 claude \"go\" <&3 3<&-" },
 		{ "claude --resume x; exec bash", "/usr/bin/zsh", "claude <&3 3<&-; exec bash" },
 		{ "claude\nexec bash", "/bin/sh", "claude <&3 3<&-\nexec bash" },
 		{ "claude | tee log", "/bin/sh", NULL },
@@ -102,7 +110,7 @@ feeds_the_agent_alone(void **state)
 		char *fed;
 
 		launch_command(&l, cases[i].command, cases[i].shell, is_agent, NULL);
-		fed = launch_fed(&l, &told_by_input, DELIVER_STDIN);
+		fed = launch_with_prompt(&l, &told_by_input, DELIVER_STDIN);
 		if (cases[i].want == NULL)
 			assert_null(fed);
 		else
@@ -117,17 +125,24 @@ feeds_the_agent_alone(void **state)
 static void
 goes_on_with_a_conversation(void **state)
 {
-	static const struct { const char *command, *want; } cases[] = {
+	static const struct { const char *command, *want;
+	} cases[] = {
 		{ "claude", "claude --resume " ID " <&3 3<&-" },
-		{ "exec env GT_ROLE=x/y K='a b' claude --dangerously-skip-permissions --settings /w/s.json \"[GAS TOWN] x <- y; go\"",
-		    "exec env GT_ROLE=x/y K='a b' claude --resume " ID " --dangerously-skip-permissions --settings /w/s.json <&3 3<&-" },
-		{ "cd /x && claude -c --model opus; exec bash", "cd /x && claude --resume " ID " --model opus <&3 3<&-; exec bash" },
-		{ "claude --resume old --settings=s.json 'do x'", "claude --resume " ID " --settings=s.json <&3 3<&-" },
+		{ "exec env GT_ROLE=x/y K='a b' claude --dangerously-skip-permissions --settings /w/s.json "
+		  "\"[GAS TOWN] x <- y; go\"",
+		    "exec env GT_ROLE=x/y K='a b' claude --resume " ID " --dangerously-skip-permissions "
+								       "--settings /w/s.json <&3 3<&-" },
+		{ "cd /x && claude -c --model opus; exec bash",
+		    "cd /x && claude --resume " ID " --model opus <&3 3<&-; exec bash" },
+		{ "claude --resume old --settings=s.json 'do x'",
+		    "claude --resume " ID " --settings=s.json <&3 3<&-" },
 		{ "claude --tools A B --model x y", "claude --resume " ID " --tools A B --model x <&3 3<&-" },
 		{ "claude --tools A B", "claude --resume " ID " --tools A B <&3 3<&-" },
-		{ "claude --debug api --debug --model x", "claude --resume " ID " --debug api --debug --model x <&3 3<&-" },
+		{ "claude --debug api --debug --model x",
+		    "claude --resume " ID " --debug api --debug --model x <&3 3<&-" },
 		{ "claude --model x -- --resume \"go on\"", "claude --resume " ID " --model x <&3 3<&-" },
-		{ "node --no-warnings /o/claude-code/cli.js --model x go", "node --no-warnings /o/claude-code/cli.js --resume " ID " --model x <&3 3<&-" },
+		{ "node --no-warnings /o/claude-code/cli.js --model x go",
+		    "node --no-warnings /o/claude-code/cli.js --resume " ID " --model x <&3 3<&-" },
 		{ "claude --new-flag --model x", "claude --resume " ID " --new-flag --model x <&3 3<&-" },
 		{ "claude --new-flag=1 'go'", "claude --resume " ID " --new-flag=1 <&3 3<&-" },
 		/* a value, or a prompt? */
@@ -148,7 +163,7 @@ goes_on_with_a_conversation(void **state)
 		char *got;
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_resumed(&l, &told_by_input, ID);
+		got = launch_with_resume(&l, &told_by_input, ID);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -158,22 +173,35 @@ goes_on_with_a_conversation(void **state)
 	}
 }
 
-#define ROW(session, prompt, other, resumes) { .session_flags = session, .prompt_flags = prompt, .other_flags = other, .file_flag = "", \
-	.argument_flag = "", .resume = resumes, .resume_deliver = DELIVER_PASTE }
+#define ROW(session, prompt, other, resumes)                                                                 \
+	{ .session_flags = session,                                                                          \
+		.prompt_flags = prompt,                                                                      \
+		.other_flags = other,                                                                        \
+		.file_flag = "",                                                                             \
+		.argument_flag = "",                                                                         \
+		.resume = resumes,                                                                           \
+		.resume_deliver = DELIVER_PASTE }
 
 /* What is pasted to later must not have the prompt's descriptor open. */
 static void
 goes_on_and_waits_for_a_paste(void **state)
 {
-	static const struct { struct profile row; const char *command, *want; } cases[] = {
-		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude -m x", "claude resume " ID " -m x 3<&-" },
-		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume old -m x", "claude resume " ID " -m x 3<&-" },
-		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume --last", "claude resume " ID " 3<&-" },
-		{ ROW("--resume=?", "", "", "--resume="), "claude --resume=old 'a task'", "claude --resume=" ID " 3<&-" },
-		{ ROW("--id=1", "", "-i=0", "-i --id"), "exec claude; echo ended", "exec claude -i --id " ID " 3<&-; echo ended" },
+	static const struct { struct profile row; const char *command, *want;
+	} cases[] = {
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude -m x",
+		    "claude resume " ID " -m x 3<&-" },
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume old -m x",
+		    "claude resume " ID " -m x 3<&-" },
+		{ ROW("resume=? --last=0", "", "-m=1", "resume"), "claude resume --last",
+		    "claude resume " ID " 3<&-" },
+		{ ROW("--resume=?", "", "", "--resume="), "claude --resume=old 'a task'",
+		    "claude --resume=" ID " 3<&-" },
+		{ ROW("--id=1", "", "-i=0", "-i --id"), "exec claude; echo ended",
+		    "exec claude -i --id " ID " 3<&-; echo ended" },
 		{ ROW("", "", "", "--resume"), "claude --new thing", NULL },
 		/* what it was told first stands in the conversation already */
-		{ ROW("--resume=?", "-i=1", "-m=1", "--resume"), "claude -i \"$TASK\" -m x", "claude --resume " ID " -m x 3<&-" },
+		{ ROW("--resume=?", "-i=1", "-m=1", "--resume"), "claude -i \"$TASK\" -m x",
+		    "claude --resume " ID " -m x 3<&-" },
 	};
 
 	(void)state;
@@ -182,7 +210,7 @@ goes_on_and_waits_for_a_paste(void **state)
 		char *got;
 
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_resumed(&l, &cases[i].row, ID);
+		got = launch_with_resume(&l, &cases[i].row, ID);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -192,28 +220,53 @@ goes_on_and_waits_for_a_paste(void **state)
 	}
 }
 
-/* By a file that it opens itself, by an argument, or by a paste, and not by what its person had said first. */
+/*
+ * By a file that it opens itself, by an argument, or by a paste, and not by what its person had
+ * said first.
+ */
 static void
 is_told_in_other_ways(void **state)
 {
-	static const struct profile row = { .session_flags = "--resume=?", .prompt_flags = "-i=1", .other_flags = "--model=1", .file_flag = "--file",
-		.argument_flag = "--say", .resume = "--resume", .resume_deliver = DELIVER_FILE };
-	static const struct profile joined = { .session_flags = "", .prompt_flags = "", .other_flags = "", .file_flag = "--file=",
-		.argument_flag = "--say=", .resume = "", .resume_deliver = DELIVER_PASTE };
-	static const struct profile bare = { .session_flags = "", .prompt_flags = "", .other_flags = "", .file_flag = "-f", .argument_flag = "",
-		.resume = "", .resume_deliver = DELIVER_PASTE };
-	static const struct { const struct profile *row; enum deliver way; const char *command, *want; } cases[] = {
-		{ &row, DELIVER_FILE, "claude --model x 'do it'; bash", "claude --file /proc/self/fd/3 --model x; bash" },
+	static const struct profile row = { .session_flags = "--resume=?",
+		.prompt_flags = "-i=1",
+		.other_flags = "--model=1",
+		.file_flag = "--file",
+		.argument_flag = "--say",
+		.resume = "--resume",
+		.resume_deliver = DELIVER_FILE };
+	static const struct profile joined = { .session_flags = "",
+		.prompt_flags = "",
+		.other_flags = "",
+		.file_flag = "--file=",
+		.argument_flag = "--say=",
+		.resume = "",
+		.resume_deliver = DELIVER_PASTE };
+	static const struct profile bare = { .session_flags = "",
+		.prompt_flags = "",
+		.other_flags = "",
+		.file_flag = "-f",
+		.argument_flag = "",
+		.resume = "",
+		.resume_deliver = DELIVER_PASTE };
+	static const struct {
+		const struct profile *row;
+		enum deliver way;
+		const char *command, *want;
+	} cases[] = {
+		{ &row, DELIVER_FILE, "claude --model x 'do it'; bash",
+		    "claude --file /proc/self/fd/3 --model x; bash" },
 		{ &row, DELIVER_FILE, "claude --resume old -i 'do it'", "claude --file /proc/self/fd/3" },
 		{ &row, DELIVER_FILE, "claude --new thing", NULL },
 		{ &row, DELIVER_FILE, "claude | tee log", NULL },
-		{ &row, DELIVER_ARGUMENT, "claude --model x go", "claude --model x --say \"$(cat <&3)\" 3<&-" },
+		{ &row, DELIVER_ARGUMENT, "claude --model x go",
+		    "claude --model x --say \"$(cat <&3)\" 3<&-" },
 		{ &row, DELIVER_PASTE, "exec claude -i go --model x", "exec claude --model x 3<&-" },
 		{ &row, DELIVER_STDIN, "claude -i go and", "claude and <&3 3<&-" },
 		{ &joined, DELIVER_FILE, "claude", "claude --file=/proc/self/fd/3" },
 		{ &joined, DELIVER_ARGUMENT, "claude", "claude --say=\"$(cat <&3)\" 3<&-" },
 		/* with no flags known "run" may be a command of the program */
-		{ &bare, DELIVER_FILE, "claude run --new thing", "claude -f /proc/self/fd/3 run --new thing" },
+		{ &bare, DELIVER_FILE, "claude run --new thing",
+		    "claude -f /proc/self/fd/3 run --new thing" },
 		{ &bare, DELIVER_ARGUMENT, "claude run", "claude run \"$(cat <&3)\" 3<&-" },
 		{ &bare, DELIVER_PASTE, "claude run", "claude run 3<&-" },
 	};
@@ -223,7 +276,7 @@ is_told_in_other_ways(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_fed(&l, cases[i].row, cases[i].way);
+		got = launch_with_prompt(&l, cases[i].row, cases[i].way);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -232,7 +285,7 @@ is_told_in_other_ways(void **state)
 		launch_release(&l);
 	}
 	launch_command(&l, "claude --model x go", "/bin/sh", is_agent, NULL);
-	got = launch_resumed(&l, &row, ID);
+	got = launch_with_resume(&l, &row, ID);
 	assert_string_equal(got, "claude --resume " ID " --file /proc/self/fd/3 --model x");
 	free(got);
 	launch_release(&l);
@@ -241,9 +294,11 @@ is_told_in_other_ways(void **state)
 static void
 knows_a_persons_shell(void **state)
 {
-	static const struct { const char *command; bool shell; } cases[] = {
-		{ "bash", true }, { "exec /bin/zsh -l", true }, { "bash --norc --noprofile", true }, { "cd /x; fish", true },
-		{ "bash run-agent.sh", false }, { "claude", false }, { "claude; exec bash", false }, { "ssh host", false },
+	static const struct { const char *command; bool shell;
+	} cases[] = {
+		{ "bash", true }, { "exec /bin/zsh -l", true }, { "bash --norc --noprofile", true },
+		{ "cd /x; fish", true }, { "bash run-agent.sh", false }, { "claude", false },
+		{ "claude; exec bash", false }, { "ssh host", false },
 	};
 
 	(void)state;
@@ -259,9 +314,12 @@ knows_a_persons_shell(void **state)
 static void
 names_the_package_of_a_script(void **state)
 {
-	static const struct { const char *script, *want; } cases[] = {
-		{ "/usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js", "gemini-cli" }, { "/x/node_modules/cline/dist/cli.js", "cline" },
-		{ "/x/node_modules/a/node_modules/@b/c/d.js", "c" }, { "/x/node_modules/alone.js", NULL }, { "/x/node_modules/@scope", NULL },
+	static const struct { const char *script, *want;
+	} cases[] = {
+		{ "/usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js", "gemini-cli" },
+		{ "/x/node_modules/cline/dist/cli.js", "cline" },
+		{ "/x/node_modules/a/node_modules/@b/c/d.js", "c" },
+		{ "/x/node_modules/alone.js", NULL }, { "/x/node_modules/@scope", NULL },
 		{ "/usr/bin/codex", NULL }, { "/x/node_modules/", NULL },
 	};
 	char name[64];

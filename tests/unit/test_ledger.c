@@ -4,14 +4,9 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/armed.h"
-#include "ledger/attempt.h"
-#include "ledger/crashes.h"
-#include "ledger/event.h"
-#include "ledger/integrity.h"
-#include "ledger/refusal.h"
-#include "ledger/run.h"
-#include "ledger/stats.h"
+#include "records/recovery/recovery.h"
+#include "records/records.h"
+#include "records/runs/runs.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -61,10 +56,10 @@ begin(struct home *h, struct attempt *a, const char *session, const char *pane)
 }
 
 static void
-go(struct home *h, struct attempt *a, enum phase last)
+go(struct home *h, struct attempt *a, enum attempt_phase last)
 {
 	for (int p = a->phase + 1; p <= (int)last; p++)
-		assert_int_equal(attempt_advance(h->s, a, (enum phase)p, &h->e), 0);
+		assert_int_equal(attempt_advance(h->s, a, (enum attempt_phase)p, &h->e), 0);
 }
 
 static int
@@ -97,36 +92,37 @@ static void
 test_crashes(void **state)
 {
 	struct home *h = *state;
-	struct crashes_places places = { .n = 0 };
+	struct crash_sockets places = { .n = 0 };
 	struct attempt a[3];
 	size_t n;
 
 	begin(h, &a[0], "gt-t\xff", "%1");
 	begin(h, &a[1], "gt-t\xff", "%2");
 	begin(h, &a[2], "other", "%3");
-	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
+	assert_int_equal(crash_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
 	assert_int_equal(n, 0);		/* nothing was started yet */
 	for (int i = 0; i < 3; i++) {
 		go(h, &a[i], PHASE_RESPAWNED);
 		assert_int_equal(attempt_advance(h->s, &a[i], PHASE_RESPAWNED, &h->e), 0);
 	}
-	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
+	assert_int_equal(crash_count(h->s, SOCKET, "gt-t\xff", 0, &n, &h->e), 0);
 	assert_int_equal(n, 2);
-	assert_int_equal(crashes_count(h->s, SOCKET, "gt-t\xff", a[1].times[PHASE_RESPAWNED] + 1, &n, &h->e), 0);
+	assert_int_equal(
+	    crash_count(h->s, SOCKET, "gt-t\xff", a[1].times[PHASE_RESPAWNED] + 1, &n, &h->e), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(crashes_places(h->s, "gt-t\xff", &places, &h->e), 0);
+	assert_int_equal(crash_sockets(h->s, "gt-t\xff", &places, &h->e), 0);
 	assert_int_equal(places.n, 1);
 	assert_string_equal(places.sockets[0], SOCKET);
-	crashes_places_release(&places);
-	assert_int_equal(crashes_places(h->s, "t", &places, &h->e), 0);
+	crash_sockets_release(&places);
+	assert_int_equal(crash_sockets(h->s, "t", &places, &h->e), 0);
 	assert_int_equal(places.n, 0);
-	crashes_places_release(&places);
-	assert_int_equal(crashes_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
+	crash_sockets_release(&places);
+	assert_int_equal(crash_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
 	assert_int_equal(n, 2);
 	assert_last(h, "session", "session.released|gt-t\xef\xbf\xbd|gt-t\xef\xbf\xbd|2 attempts forgotten");
-	assert_int_equal(crashes_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
+	assert_int_equal(crash_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(crashes_count(h->s, SOCKET, "other", 0, &n, &h->e), 0);
+	assert_int_equal(crash_count(h->s, SOCKET, "other", 0, &n, &h->e), 0);
 	assert_int_equal(n, 1);
 	for (int i = 0; i < 3; i++)
 		attempt_release(&a[i]);
@@ -146,9 +142,9 @@ test_crashes_after_release(void **state)
 		assert_int_equal(attempt_fail(h->s, &a, "why", &h->e), 0);
 		attempt_release(&a);
 		if (i == 1)
-			assert_int_equal(crashes_forget(h->s, SOCKET, "s", &n, &h->e), 0);
+			assert_int_equal(crash_forget(h->s, SOCKET, "s", &n, &h->e), 0);
 	}
-	assert_int_equal(crashes_count(h->s, SOCKET, "s", 0, &n, &h->e), 0);
+	assert_int_equal(crash_count(h->s, SOCKET, "s", 0, &n, &h->e), 0);
 	assert_int_equal(n, 1);
 }
 
@@ -156,31 +152,37 @@ static void
 test_refusals(void **state)
 {
 	struct home *h = *state;
-	struct refused r = { .name = "stopped", .sentence = "its agent was ended on purpose", .session = "s", .socket = SOCKET, .pane_id = "%1",
-		.server_pid = 1, .server_start = 2, .pane_pid = 3 };
-	struct stats st;
+	struct refusal_record r = { .name = "stopped",
+		.sentence = "its agent was ended on purpose",
+		.session = "s",
+		.socket = SOCKET,
+		.pane_id = "%1",
+		.server_pid = 1,
+		.server_start = 2,
+		.pane_pid = 3 };
+	struct record_stats st;
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+		assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
 	assert_last(h, "refusal", "refusal.stopped|%1|s|its agent was ended on purpose");
-	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
 	assert_int_equal(st.refused, 1);
-	stats_release(&st);
+	record_stats_release(&st);
 	r.pane_pid = 4;			/* it was brought back and ended again */
-	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
 	r.name = "attached";
-	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
+	assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
 	r.name = "stopped";
-	assert_int_equal(refusal_note(h->s, &r, &h->e), 0);
-	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
 	assert_int_equal(st.refused, 4);
 	assert_int_equal(st.refusals.n, 2);
 	assert_string_equal(st.refusals.v[0].word, "stopped");
 	assert_int_equal(st.refusals.v[0].n, 3);
-	stats_release(&st);
-	assert_int_equal(stats_read(h->s, store_now(h->s) + 1000, &st, &h->e), 0);
+	record_stats_release(&st);
+	assert_int_equal(record_stats_read(h->s, store_now(h->s) + 1000, &st, &h->e), 0);
 	assert_int_equal(st.refused, 0);
-	stats_release(&st);
+	record_stats_release(&st);
 }
 
 static void
@@ -189,13 +191,13 @@ test_stats(void **state)
 	static const int64_t seconds[] = { 40, 10, 30, 20 };
 	struct home *h = *state;
 	struct attempt a;
-	struct stats st;
+	struct record_stats st;
 	char pane[16];
 
-	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
 	assert_int_equal(st.attempts, 0);
 	assert_int_equal(st.p50_ms, -1);
-	stats_release(&st);
+	record_stats_release(&st);
 	for (int i = 0; i < 4; i++) {
 		snprintf(pane, sizeof pane, "%%%d", i);
 		begin(h, &a, "s", pane);
@@ -209,7 +211,7 @@ test_stats(void **state)
 	begin(h, &a, "s", "%10");	/* a crash whose time is not known */
 	go(h, &a, PHASE_ACKNOWLEDGED);
 	attempt_release(&a);
-	assert_int_equal(stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
 	assert_int_equal(st.attempts, 6);
 	assert_string_equal(st.phases.v[0].word, "acknowledged");
 	assert_int_equal(st.phases.v[0].n, 5);
@@ -217,7 +219,7 @@ test_stats(void **state)
 	assert_int_equal(st.timed, 4);
 	assert_in_range(st.p50_ms, 20000, 21000);
 	assert_in_range(st.p95_ms, 40000, 41000);
-	stats_release(&st);
+	record_stats_release(&st);
 }
 
 /* The fields that undo what a recovery set survive the store. */
@@ -270,7 +272,7 @@ test_armed(void **state)
 	/* ids begin again on another server, and on the same one after its death */
 	assert_int_equal(armed_load(h->s, SOCKET, 11, 23, "$3", &b, &h->e), 0);
 	armed_release(&b);
-	assert_int_equal(armed_read(h->s, &list, &h->e), 0);
+	assert_int_equal(armed_list_read(h->s, &list, &h->e), 0);
 	assert_int_equal(list.n, 1);
 	armed_add_pane(&a, "%6", "");
 	assert_int_equal(armed_put(h->s, &a, &h->e), 0);
@@ -282,7 +284,7 @@ test_armed(void **state)
 	assert_int_equal(armed_delete(h->s, &a, "put back", &h->e), 0);
 	assert_last(h, "session", "session.disarmed|$3|gt-toast|put back");
 	armed_release(&a);
-	assert_int_equal(armed_read(h->s, &list, &h->e), 0);
+	assert_int_equal(armed_list_read(h->s, &list, &h->e), 0);
 	assert_int_equal(list.n, 0);
 	armed_list_release(&list);
 }
@@ -364,15 +366,16 @@ test_walk(void **state)
 static void
 assert_faults(struct home *h, const char *const *words, size_t n)
 {
-	struct integrity found;
+	struct record_check found;
 
-	assert_int_equal(integrity_check(h->s, &found, &h->e), 0);
+	assert_int_equal(record_check(h->s, &found, &h->e), 0);
 	if (found.n_faults != n)
-		fail_msg("%zu faults, not %zu: %s", found.n_faults, n, found.n_faults > 0 ? found.faults[0] : "");
+		fail_msg(
+		    "%zu faults, not %zu: %s", found.n_faults, n, found.n_faults > 0 ? found.faults[0] : "");
 	for (size_t i = 0; i < n; i++)
 		if (strstr(found.faults[i], words[i]) == NULL)
 			fail_msg("\"%s\" is not \"%s\"", found.faults[i], words[i]);
-	integrity_release(&found);
+	record_check_release(&found);
 }
 
 static void
@@ -414,9 +417,10 @@ test_rules(void **state)
 	force(h, CHANGE_PUT, "counter:event", "counter", "{\"last\":99}");
 	assert_faults(h, (const char *[]){ "event 3", "the counter stands at 99" }, 2);
 	force(h, CHANGE_PUT, "attempt:gtr-00000000000000ff", "wandering", "{}");
-	assert_faults(h, (const char *[]){ "event 3", "the counter stands at 99", "is no attempt in a known phase" }, 3);
+	assert_faults(h,
+	    (const char *[]){ "event 3", "the counter stands at 99", "is no attempt in a known phase" }, 3);
 	free(key);
-	records_release(&panes);
+	store_records_release(&panes);
 	attempt_release(&a);
 	attempt_release(&b);
 }
@@ -425,8 +429,11 @@ static void
 test_rules_of_runs(void **state)
 {
 	struct home *h = *state;
-	struct run r = { .id = (char *)(uintptr_t)"run", .session_id = (char *)(uintptr_t)"ses", .prompt = (char *)(uintptr_t)"test" }, out;
-	const struct moment now = { 1, 1, "boot", "" };
+	struct run r = { .id = (char *)(uintptr_t)"run",
+		.session_id = (char *)(uintptr_t)"ses",
+		.prompt = (char *)(uintptr_t)"test" },
+		   out;
+	const struct timestamp now = { 1, 1, "boot", "", 0 };
 
 	assert_int_equal(run_create(h->s, &r, NULL, &now, &out, &h->e), 1);
 	run_release(&out);
@@ -450,7 +457,7 @@ static void
 test_often(void **state)
 {
 	struct home *h = *state;
-	struct crashes_often often = { .n = 0 };
+	struct crash_frequent often = { .n = 0 };
 
 	for (int i = 0; i < 3; i++) {
 		struct attempt a, b;
@@ -464,15 +471,15 @@ test_often(void **state)
 		go(h, &b, PHASE_ACKNOWLEDGED);
 		attempt_release(&b);
 	}
-	assert_int_equal(crashes_often(h->s, 0, 3, &often, &h->e), 0);
+	assert_int_equal(crash_frequent(h->s, 0, 3, &often, &h->e), 0);
 	assert_int_equal(often.n, 1);
 	assert_string_equal(often.v[0].session, "loop");
 	assert_string_equal(often.v[0].socket, SOCKET);
 	assert_int_equal(often.v[0].n, 3);
-	crashes_often_release(&often);
-	assert_int_equal(crashes_often(h->s, INT64_MAX, 1, &often, &h->e), 0);
+	crash_frequent_release(&often);
+	assert_int_equal(crash_frequent(h->s, INT64_MAX, 1, &often, &h->e), 0);
 	assert_int_equal(often.n, 0);
-	crashes_often_release(&often);
+	crash_frequent_release(&often);
 }
 
 int

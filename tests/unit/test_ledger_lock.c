@@ -1,4 +1,4 @@
-/* Locks of the agents' own (ledger/lock.h). */
+/* Locks of the agents' own (records/records.h). */
 
 #include "run_house.h"
 
@@ -7,14 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/liveness.h"
-#include "ledger/event.h"
-#include "ledger/lock.h"
+#include "process/proc.h"
+#include "records/records.h"
 
 static int
 take(struct house *h, const char *holder, int64_t pid, struct lock *out)
 {
-	const struct lock_holder who = { .name = "slot", .holder = holder, .pid = pid, .lease_ms = 60 * SECOND };
+	const struct lock_holder who = {
+		.name = "slot", .holder = holder, .pid = pid, .lease_ms = 60 * SECOND
+	};
 
 	err_clear(&h->e);
 	return lock_acquire(h->s, &who, &h->now, out, &h->e);
@@ -39,7 +40,8 @@ give(struct house *h, const char *verb, const char *holder, int64_t fence)
 	int ret;
 
 	err_clear(&h->e);
-	ret = strcmp(verb, "renew") == 0 ? lock_renew(h->s, &who, &h->now, &l, &h->e) : lock_put_back(h->s, &who, &h->now, &l, &h->e);
+	ret = strcmp(verb, "renew") == 0 ? lock_renew(h->s, &who, &h->now, &l, &h->e)
+					 : lock_unlock(h->s, &who, &h->now, &l, &h->e);
 	if (ret >= 0)
 		lock_release(&l);
 	return ret;
@@ -69,7 +71,7 @@ one_has_it_until_the_lease_ends(void **unused)
 	(void)unused;
 	assert_int_equal(take(&h, "a", 0, &l), 1);
 	assert_int_equal(l.fence, 1);
-	assert_null(l.taken);
+	assert_null(l.taken_from);
 	lock_release(&l);
 	assert_last_event(&h, "lock.acquired slot a");
 	assert_int_equal(try(&h, "b", 0), -1);
@@ -84,7 +86,7 @@ one_has_it_until_the_lease_ends(void **unused)
 	later(&h, 1);
 	assert_int_equal(take(&h, "b", 0, &l), 1);
 	assert_int_equal(l.fence, 2);
-	assert_string_equal(l.taken, "a had it, but its lease has ended");
+	assert_string_equal(l.taken_from, "a had it, but its lease has ended");
 	lock_release(&l);
 	assert_last_event(&h, "lock.taken-over slot b; a had it, but its lease has ended");
 	leave(&h);
@@ -158,11 +160,73 @@ a_process_that_lives_keeps_it(void **unused)
 	assert_string_equal(h.e.name, "gone");
 	assert_int_equal(h.e.code, GT_REFUSED);
 	assert_int_equal(take(&h, "b", 0, &l), 1);
-	assert_string_equal(l.taken, "a had it, but its process is gone");
+	assert_string_equal(l.taken_from, "a had it, but its process is gone");
 	assert_int_equal(l.pid, 0);
 	lock_release(&l);
 	assert_int_equal(try(&h, "c", child), -1);
 	assert_string_equal(h.e.name, "gone");
+	leave(&h);
+}
+
+/* The kernel gave its pid to another process. */
+static void
+a_pid_that_is_used_again_keeps_nothing(void **unused)
+{
+	struct house h = house();
+	struct record r;
+	struct lock l;
+	char *value, *at;
+
+	(void)unused;
+	assert_int_equal(try(&h, "a", getpid()), 1);
+	assert_int_equal(store_get(h.s, "lock:slot", &r, &h.e), 1);
+	value = xstrdup(r.value);
+	at = strstr(value, "\"pid_start\":");
+	assert_non_null(at);
+	at += strlen("\"pid_start\":");
+	*at = *at == '9' ? '8' : (char)(*at + 1);
+	assert_int_equal(
+	    store_commit(h.s, &(struct change){ CHANGE_PUT, "lock:slot", r.version, r.tag, value }, 1, &h.e),
+	    COMMIT_DONE);
+	free(value);
+	store_record_release(&r);
+	assert_int_equal(take(&h, "b", 0, &l), 1);
+	assert_string_equal(l.taken_from, "a had it, but its process is gone");
+	lock_release(&l);
+	leave(&h);
+}
+
+/* From another pid namespace the pid says nothing: the lease decides. */
+static void
+in_another_container_the_lease_decides(void **unused)
+{
+	struct house h = house();
+	struct lock l;
+
+	(void)unused;
+	h.now.pid_ns = 7;
+	assert_int_equal(try(&h, "a", getpid()), 1);
+	h.now.pid_ns = 8;
+	later(&h, 60);
+	assert_int_equal(try(&h, "b", 0), -1);
+	assert_non_null(strstr(h.e.msg, "a has the lock slot for 0 more seconds"));
+	/* the same pid there is another process */
+	assert_int_equal(try(&h, "a", getpid()), -1);
+	h.now.pid_ns = 7;
+	later(&h, 60);
+	assert_int_equal(try(&h, "b", 0), -1);
+	assert_non_null(strstr(h.e.msg, "as long as its process"));
+	h.now.pid_ns = 8;
+	/* renewed there, it has no process any more */
+	assert_int_equal(give(&h, "renew", "a", 1), 0);
+	assert_int_equal(lock_load(h.s, "slot", &l, &h.e), 1);
+	assert_int_equal(l.pid, 0);
+	assert_int_equal(l.renewed.pid_ns, 8);
+	lock_release(&l);
+	later(&h, 61);
+	assert_int_equal(take(&h, "b", 0, &l), 1);
+	assert_string_equal(l.taken_from, "a had it, but its lease has ended");
+	lock_release(&l);
 	leave(&h);
 }
 
@@ -215,7 +279,7 @@ renewed_on_another_boot_it_has_no_process(void **unused)
 	assert_int_equal(l.pid, 0);
 	assert_int_equal(l.pid_start, 0);
 	assert_string_equal(l.renewed.boot_id, "boot-b");
-	assert_null(lock_stale(&l, &h.now));
+	assert_null(lock_stale_reason(&l, &h.now));
 	lock_release(&l);
 	later(&h, 61);
 	assert_int_equal(try(&h, "b", 0), 1);
@@ -245,30 +309,33 @@ static void
 startup_frees_what_is_stale(void **unused)
 {
 	struct house h = house();
-	struct locks list = { .n = 0 };
+	struct lock_list list = { .n = 0 };
 	struct lock l;
 	size_t n;
 
 	(void)unused;
 	assert_int_equal(try(&h, "a", 0), 1);
-	assert_int_equal(lock_acquire(h.s, &(struct lock_holder){ .name = "other", .holder = "b", .pid = getpid() }, &h.now, &l, &h.e), 1);
+	assert_int_equal(
+	    lock_acquire(h.s, &(struct lock_holder){ .name = "other", .holder = "b", .pid = getpid() },
+		&h.now, &l, &h.e),
+	    1);
 	assert_int_equal(l.lease_ms, LOCK_LEASE_MS);
 	lock_release(&l);
-	assert_int_equal(locks_settle(h.s, &h.now, &n, &h.e), 0);
+	assert_int_equal(lock_unlock_stale(h.s, &h.now, &n, &h.e), 0);
 	assert_int_equal(n, 0);
 	later(&h, 61);
-	assert_int_equal(locks_settle(h.s, &h.now, &n, &h.e), 0);
+	assert_int_equal(lock_unlock_stale(h.s, &h.now, &n, &h.e), 0);
 	assert_int_equal(n, 1);
 	assert_last_event(&h, "lock.expired slot a had it, but its lease has ended");
-	assert_int_equal(locks_settle(h.s, &h.now, &n, &h.e), 0);
+	assert_int_equal(lock_unlock_stale(h.s, &h.now, &n, &h.e), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(locks_read(h.s, false, &list, &h.e), 0);
+	assert_int_equal(lock_list_read(h.s, false, &list, &h.e), 0);
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.v[0].name, "other");
-	locks_release(&list);
-	assert_int_equal(locks_read(h.s, true, &list, &h.e), 0);
+	lock_list_release(&list);
+	assert_int_equal(lock_list_read(h.s, true, &list, &h.e), 0);
 	assert_int_equal(list.n, 2);
-	locks_release(&list);
+	lock_list_release(&list);
 	leave(&h);
 }
 
@@ -279,12 +346,17 @@ what_cannot_be_is_refused(void **unused)
 	struct lock l;
 
 	(void)unused;
-	assert_int_equal(lock_acquire(h.s, &(struct lock_holder){ .name = "a b", .holder = "x" }, &h.now, &l, &h.e), -1);
+	assert_int_equal(
+	    lock_acquire(h.s, &(struct lock_holder){ .name = "a b", .holder = "x" }, &h.now, &l, &h.e), -1);
 	assert_string_equal(h.e.name, "id");
-	assert_int_equal(lock_acquire(h.s, &(struct lock_holder){ .name = "a", .holder = "" }, &h.now, &l, &h.e), -1);
+	assert_int_equal(
+	    lock_acquire(h.s, &(struct lock_holder){ .name = "a", .holder = "" }, &h.now, &l, &h.e), -1);
 	assert_string_equal(h.e.name, "id");
-	assert_int_equal(lock_acquire(h.s, &(struct lock_holder){ .name = "a", .holder = "x", .lease_ms = LOCK_LEASE_MAX_MS + 1 }, &h.now, &l,
-	    &h.e), -1);
+	assert_int_equal(
+	    lock_acquire(h.s,
+		&(struct lock_holder){ .name = "a", .holder = "x", .lease_ms = LOCK_LEASE_MAX_MS + 1 },
+		&h.now, &l, &h.e),
+	    -1);
 	assert_string_equal(h.e.name, "lease");
 	leave(&h);
 }
@@ -307,11 +379,11 @@ want(const char *dir, int who)
 	snprintf(name, sizeof name, "w%d", who);
 	while (s != NULL && turns < TURNS) {
 		const struct lock_holder h = { .name = "slot", .holder = name, .pid = getpid() };
-		struct moment now;
+		struct timestamp now;
 		struct lock l;
 		int fd, got;
 
-		moment_now(&now);
+		timestamp_now(&now);
 		now.wall_ms = store_now(s);
 		got = lock_acquire(s, &h, &now, &l, &e);
 		if (got < 0 && e.code != GT_AGAIN)
@@ -328,7 +400,7 @@ want(const char *dir, int who)
 		lock_release(&l);
 		turns++;
 		/* the last turn ends with the process: the next one must find that out */
-		if (turns < TURNS && (lock_put_back(s, &h, &now, &l, &e) != 1))
+		if (turns < TURNS && (lock_unlock(s, &h, &now, &l, &e) != 1))
 			_exit(4);
 		if (turns < TURNS)
 			lock_release(&l);
@@ -365,6 +437,8 @@ main(void)
 		cmocka_unit_test(one_has_it_until_the_lease_ends),
 		cmocka_unit_test(who_lost_it_is_refused),
 		cmocka_unit_test(a_process_that_lives_keeps_it),
+		cmocka_unit_test(a_pid_that_is_used_again_keeps_nothing),
+		cmocka_unit_test(in_another_container_the_lease_decides),
 		cmocka_unit_test(a_process_takes_the_place_of_one_that_is_gone),
 		cmocka_unit_test(renewed_on_another_boot_it_has_no_process),
 		cmocka_unit_test(another_boot_goes_by_the_store_s_clock),

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
+#include "records/records.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -80,7 +80,10 @@ on_alarm(int sig)
 	(void)sig;
 }
 
-/* Also where the caller had blocked the signal that ends it; what the caller does with that signal stays as it was. */
+/*
+ * Also where the caller had blocked the signal that ends it; what the caller does with that
+ * signal stays as it was.
+ */
 static void
 waiting_has_an_end(void **state)
 {
@@ -193,11 +196,12 @@ readers_get_their_turn(void **state)
 		struct store *fresh = store_open("sqlite", h->dir, &h->e);
 		struct records r = { 0 };
 
-		if (fresh == NULL || event_last(fresh, &last, &h->e) != 0 || store_scan(s, "writer:", NULL, NULL, 0, &r, &h->e) != 0) {
+		if (fresh == NULL || event_last(fresh, &last, &h->e) != 0 ||
+		    store_scan(s, "writer:", NULL, NULL, 0, &r, &h->e) != 0) {
 			shared->over = true;
 			fail_msg("%s", h->e.msg);
 		}
-		records_release(&r);
+		store_records_release(&r);
 		store_close(fresh);
 	}
 	shared->over = true;
@@ -236,14 +240,14 @@ a_held_store_waits(void **state)
 			_exit(1);
 		_exit(store_commit(own, &c, 1, NULL) != COMMIT_DONE);
 	}
-	assert_int_equal(store_hold(s, &h->e), 0);
+	assert_int_equal(store_lock(s, &h->e), 0);
 	assert_int_equal(write(begin[1], "x", 1), 1);
 	assert_int_equal(store_get(s, "k", &r, &h->e), 0);
 	assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_DONE);
 	assert_int_equal(store_get(s, "k", &r, &h->e), 1);
-	record_release(&r);
+	store_record_release(&r);
 	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
-	store_let_go(s);
+	store_unlock(s);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	close(begin[0]);
@@ -252,7 +256,7 @@ a_held_store_waits(void **state)
 	if (pid == 0) {
 		struct store *own = store_open("sqlite", h->dir, NULL);
 
-		store_hold(own, NULL);
+		store_lock(own, NULL);
 		raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

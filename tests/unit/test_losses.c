@@ -1,8 +1,9 @@
 #include "home.h"
 
 /*
- * What seed S0 says is lost when whoever ran the agents is killed, and what is there instead. An orchestrator is a process that does its
- * steps and tells each acknowledgement; it is killed in the middle, and another process finds what it left.
+ * What seed S0 says is lost when whoever ran the agents is killed, and what is there instead. An
+ * orchestrator is a process that does its steps and tells each acknowledgement; it is killed in
+ * the middle, and another process finds what it left.
  */
 
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "fake_scrub.h"
-#include "ledger/message.h"
+#include "records/agents/agents.h"
 
 struct orchestrator {
 	struct store *s;
@@ -67,7 +68,7 @@ record(struct orchestrator *o, const char *agent, const char *parent, pid_t pid)
 	session_set(&x.workspace_path, "/work");
 	session_set(&x.model, "m");
 	session_set(&x.parent, parent);
-	if (pid != 0 && session_note_process(&x, pid) != 0)
+	if (pid != 0 && session_set_process(&x, pid) != 0)
 		return -1;
 	ret = session_record(o->s, &x, NULL, NULL);
 	session_release(&x);
@@ -91,7 +92,7 @@ static int
 send(struct orchestrator *o, const char *id, const char *to, bool sync)
 {
 	struct clean_text body = { (char *)(uintptr_t)"text", 4 };
-	struct letter l = { .id = id, .from = "a", .body = &body, .sync = sync };
+	struct message_draft l = { .id = id, .from = "a", .body = &body, .sync = sync };
 	struct message m;
 	int ret = message_send(o->s, &l, to, &m, NULL);
 
@@ -103,7 +104,7 @@ static int
 deliver(struct orchestrator *o, const char *id)
 {
 	struct message m;
-	int ret = message_deliver(o->s, id, &m, NULL);
+	int ret = message_mark_delivered(o->s, id, &m, NULL);
 
 	message_release(&m);
 	return ret;
@@ -111,16 +112,16 @@ deliver(struct orchestrator *o, const char *id)
 
 /* Sessions, tree, messages, in this order: what startup does. */
 static void
-recover(struct home *h, enum reply_policy policy, struct messages_settled *messages)
+recover(struct home *h, enum reply_policy policy, struct message_reconciled *messages)
 {
-	struct sessions_settled sessions;
-	struct tree_settled tree;
-	struct moment now;
+	struct session_reconciled sessions;
+	struct tree_repaired tree;
+	struct timestamp now;
 
-	moment_now(&now);
-	assert_int_equal(sessions_settle(h->s, session_alive_now, &now, &sessions, &h->e), 0);
-	assert_int_equal(tree_settle(h->s, session_alive_now, &now, &tree, NULL, &h->e), 0);
-	assert_int_equal(messages_settle(h->s, policy, messages, &h->e), 0);
+	timestamp_now(&now);
+	assert_int_equal(session_reconcile(h->s, session_alive_now, &now, &sessions, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, session_alive_now, &now, &tree, NULL, &h->e), 0);
+	assert_int_equal(message_reconcile(h->s, policy, messages, &h->e), 0);
 }
 
 /* --- 1: its memory: session registry, agent tree, pending messages --- */
@@ -142,8 +143,8 @@ static void
 test_memory(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
-	struct messages list = { .n = 0 };
+	struct message_reconciled did;
+	struct message_list list = { .n = 0 };
 	struct session x;
 
 	run_and_kill(h, fill_memory, 8);
@@ -158,11 +159,11 @@ test_memory(void **state)
 	assert_string_equal(home_place(h, "b"), "a");
 	assert_string_equal(home_place(h, "c"), "b");
 	assert_int_equal(did.pending, 1);
-	assert_int_equal(messages_read(h->s, MESSAGE_PENDING, NULL, true, &list, &h->e), 0);
+	assert_int_equal(message_list_read(h->s, MESSAGE_PENDING, NULL, true, &list, &h->e), 0);
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.v[0].id, "m2");
 	assert_string_equal(list.v[0].body, "text");
-	messages_release(&list);
+	message_list_release(&list);
 }
 
 /* --- 2: the turn that a child was in --- */
@@ -199,7 +200,7 @@ static void
 test_turn(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 	struct buf back = BUF_INIT;
 	struct session x;
 
@@ -221,7 +222,7 @@ static void
 question(struct orchestrator *o)
 {
 	struct clean_text body = { (char *)(uintptr_t)"yes", 3 };
-	struct letter l = { .id = "logged-answer", .body = &body };
+	struct message_draft l = { .id = "logged-answer", .body = &body };
 	struct message m;
 
 	ack(o, record(o, "a", NULL, 0));
@@ -240,7 +241,7 @@ test_answer(void **state)
 {
 	static const enum reply_policy policies[] = { REPLY_FLAG, REPLY_ASK, REPLY_REPLAY };
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 	struct message m;
 
 	run_and_kill(h, question, 7);
@@ -273,7 +274,7 @@ static void
 test_half_spawn(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 
 	run_and_kill(h, half_spawn, 2);
 	assert_string_equal(home_place(h, "b"), "none");

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "scrub/scrub.h"
-#include "work/mail.h"
+#include "recover/upkeep/upkeep_private.h"
 
 static int
 send(const char *town, const char *command, const char *subject, const char *body, struct err *e)
@@ -34,9 +34,11 @@ test_the_command_gets_all_and_nothing_is_expanded(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(send(dir, command, "Recovery failed for $(touch ran)';touch ran;'", "a `touch ran`\nb\n", &e), 0);
+	assert_int_equal(
+	    send(dir, command, "Recovery failed for $(touch ran)';touch ran;'", "a `touch ran`\nb\n", &e), 0);
 	assert_int_equal(io_read_file(out, 4096, &text, &e), 0);
-	assert_string_equal(text.data, "mayor/|Recovery failed for $(touch ran)';touch ran;'|a `touch ran`\nb\n");
+	assert_string_equal(
+	    text.data, "mayor/|Recovery failed for $(touch ran)';touch ran;'|a `touch ran`\nb\n");
 	assert_int_equal(access(ran, F_OK), -1);
 	buf_release(&text);
 	free(command);
@@ -51,7 +53,11 @@ test_a_refusal_is_told_in_one_clean_line(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(send(NULL, "echo \"no\033[31m, api_key=sk-ant-api03-$(printf %095d 7 | tr 0-9 A-J)AA\" >&2; echo more >&2; exit 9", "s", "b", &e), -1);
+	assert_int_equal(send(NULL,
+			     "echo \"no\033[31m, api_key=sk-ant-api03-$(printf %095d 7 | tr 0-9 A-J)AA\" "
+			     ">&2; echo more >&2; exit 9",
+			     "s", "b", &e),
+	    -1);
 	assert_string_equal(e.name, "mail");
 	assert_non_null(strstr(e.msg, "ended with status 9: no"));
 	assert_null(strstr(e.msg, "sk-ant-api03-A"));

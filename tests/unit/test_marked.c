@@ -3,24 +3,26 @@
 #include <locale.h>
 #include <string.h>
 
-#include "agent/dialect.h"
+#include "screen/screen.h"
 #include "base/buf.h"
-#include "context/exchange.h"
-#include "context/screen.h"
-#include "context/style.h"
+#include "conversation/conversation.h"
 
 /*
- * Screens of other agents that no recording has (tests/golden/agents): drawn by hand after what the programs' code draws, in panes of 60
- * columns.
+ * Screens of other agents that no recording has (tests/golden/agents): drawn by hand after what
+ * the programs' code draws, in panes of 60 columns.
  */
 
 #define LINE "────────────────────────────────────────────────────────────\n"
 #define TOP "╭──────────────────────────────────────────────────────╮\n"
 #define END "╰──────────────────────────────────────────────────────╯\n"
 #define GEMINI " ▝▜▄     Gemini CLI v0.61.0\n   ▝▜▄\n\nTips for getting started:\n\n"
-#define GEMINI_BOX "\n" LINE " YOLO Ctrl+Y\n\n *   Type your message or @path/to/file\n\n ~/w          no sandbox         Auto\n"
+#define GEMINI_BOX                                                                                           \
+	"\n" LINE " YOLO Ctrl+Y\n\n *   Type your message or @path/to/file\n\n ~/w          no sandbox     " \
+		  "    Auto\n"
 #define CODEX "  >_ OpenAI Codex (v0.169.0)\n     ~/w\n\n\n"
-#define CODEX_BOX "\n\n› Ask Codex to do anything\n\n  mock-model default · ~/w · A test\n  ← for agents · ? for shortcuts\n"
+#define CODEX_BOX                                                                                            \
+	"\n\n› Ask Codex to do anything\n\n  mock-model default · ~/w · A test\n  ← for agents · ? for "     \
+	"shortcuts\n"
 
 static struct conversation c;
 
@@ -28,14 +30,14 @@ static void
 see(const char *agent, const char *text)
 {
 	struct buf b = BUF_INIT;
-	struct style *style;
+	struct sgr_rows *style;
 
 	conversation_release(&c);
 	c = (struct conversation)CONVERSATION_INIT;
 	buf_add(&b, text, strlen(text));
-	style = style_strip(&b);
+	style = sgr_strip(&b);
 	screen_read_bytes(b.data, b.len, strchr(text, '\033') != NULL ? style : NULL, 60, agent, &c);
-	style_free(style);
+	sgr_free(style);
 	buf_release(&b);
 }
 
@@ -65,11 +67,16 @@ static void
 calls_share_a_box(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI " > Look\n\n✦ I look.\n\n" TOP "│ ✓  ReadFile notes.txt                                │\n"
-		"│                                                      │\n│ x  Shell make all                                    │\n"
-		"│                                                      │\n│   one                                                │\n"
-		"│ ✓  passes                                            │\n│                                                      │\n"
-		"│     two                                              │\n│ -  Shell rm -rf build                                │\n" END GEMINI_BOX);
+	see("gemini",
+	    GEMINI " > Look\n\n✦ I look.\n\n" TOP "│ ✓  ReadFile notes.txt                                │\n"
+		   "│                                                      │\n│ x  Shell make all            "
+		   "                        │\n"
+		   "│                                                      │\n│   one                        "
+		   "                        │\n"
+		   "│ ✓  passes                                            │\n│                              "
+		   "                        │\n"
+		   "│     two                                              │\n│ -  Shell rm -rf build        "
+		   "                        │\n" END GEMINI_BOX);
 	is(0, ROLE_SYSTEM, STATUS_COMPLETE, "Gemini CLI v0.61.0");
 	is(1, ROLE_USER, STATUS_COMPLETE, "Look");
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "I look.");
@@ -88,9 +95,11 @@ static void
 call_waits_for_a_person(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI " > Clean\n\n" TOP "│ ?  Shell rm -rf build                                │\n"
-		"│                                                      │\n│ Allow execution of: 'rm'?                            │\n"
-		"│ ● 1. Allow once                                      │\n" END);
+	see("gemini",
+	    GEMINI " > Clean\n\n" TOP "│ ?  Shell rm -rf build                                │\n"
+		   "│                                                      │\n│ Allow execution of: 'rm'?    "
+		   "                        │\n"
+		   "│ ● 1. Allow once                                      │\n" END);
 	is_call(2, STATUS_WAITING, "Shell", "rm -rf build", "Allow execution of: 'rm'?\n● 1. Allow once");
 	assert_string_equal(c.question, "Allow execution of: 'rm'?\n● 1. Allow once");
 }
@@ -99,7 +108,9 @@ static void
 box_without_a_call_is_kept(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI TOP "│ Gemini CLI update available!                         │\n" END " > Go on\n" GEMINI_BOX);
+	see("gemini",
+	    GEMINI TOP "│ Gemini CLI update available!                         │\n" END " > Go "
+											"on\n" GEMINI_BOX);
 	is(1, ROLE_SYSTEM, STATUS_COMPLETE, "Gemini CLI update available!");
 	is(2, ROLE_USER, STATUS_COMPLETE, "Go on");
 }
@@ -108,17 +119,23 @@ static void
 code_loses_its_numbers(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI " > Show me\n\n✦ Here:\n\n    1 first\n    2\n    3   third, which is so long that it\n      goes on\n"
-		"   10 no\n\n  1 is what is left of it.\n" GEMINI_BOX);
-	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "Here:\n\nfirst\n\n  third, which is so long that it goes on\n\n 10 no\n\n1 is what is left of it.");
+	see("gemini",
+	    GEMINI " > Show me\n\n✦ Here:\n\n    1 first\n    2\n    3   third, which is so long that it\n   "
+		   "   goes on\n"
+		   "   10 no\n\n  1 is what is left of it.\n" GEMINI_BOX);
+	is(2, ROLE_ASSISTANT, STATUS_COMPLETE,
+	    "Here:\n\nfirst\n\n  third, which is so long that it goes on\n\n 10 no\n\n1 is what is left of "
+	    "it.");
 }
 
 static void
 prompt_and_draft_go_on(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI " > One thing:\n   > quoted\n\n   ✦ and starred\n\n✦ Yes.\n\n" LINE " Shift+Tab to accept edits\n\n"
-		" > half a thought\n   and more of it\n\n ~/w      no sandbox     Auto\n");
+	see("gemini",
+	    GEMINI " > One thing:\n   > quoted\n\n   ✦ and starred\n\n✦ Yes.\n\n" LINE " Shift+Tab to accept "
+										       "edits\n\n"
+		   " > half a thought\n   and more of it\n\n ~/w      no sandbox     Auto\n");
 	is(1, ROLE_USER, STATUS_COMPLETE, "One thing:\n> quoted\n\n✦ and starred");
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "Yes.");
 	assert_string_equal(c.draft, "half a thought\nand more of it");
@@ -129,7 +146,9 @@ static void
 spinner_tells_that_words_run(void **state)
 {
 	(void)state;
-	see("gemini", GEMINI " > Go\n\n✦ Half of\n\n ⠏ Thinking... (esc to cancel, 2s)      ? for shortcuts\n" GEMINI_BOX);
+	see("gemini",
+	    GEMINI " > Go\n\n✦ Half of\n\n ⠏ Thinking... (esc to cancel, 2s)      ? for "
+		   "shortcuts\n" GEMINI_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_RUNNING, "Half of");
 	see("gemini", GEMINI " > Go\n\n✦ All of it\n" GEMINI_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "All of it");
@@ -145,12 +164,17 @@ static void
 qwen_is_two_columns_too_wide(void **state)
 {
 	(void)state;
-	see("qwen", "  │ >_ Qwen Code (v0.15.10)          │\n\n  > Say it\n\n  ✦ It stood there so long!!, and nobody knew any more who h\n"
-		"ad\n     put it there, or when that had been.\n\n  ╭────────────────────────────╮\n  │ ✓  Shell (ls) (List them)  │\n"
-		"  │                            │\n  │    a                       │\n  ╰────────────────────────────╯\n" LINE
-		"* and now \n  this\n" LINE "  YOLO mode (shift + tab to cycle)\n");
+	see("qwen",
+	    "  │ >_ Qwen Code (v0.15.10)          │\n\n  > Say it\n\n  ✦ It stood there so long!!, and "
+	    "nobody knew any more who h\n"
+	    "ad\n     put it there, or when that had been.\n\n  ╭────────────────────────────╮\n  │ ✓  Shell "
+	    "(ls) (List them)  │\n"
+	    "  │                            │\n  │    a                       │\n  "
+	    "╰────────────────────────────╯\n" LINE "* and now \n  this\n" LINE "  YOLO mode (shift + tab to "
+										"cycle)\n");
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE,
-		"It stood there so long!!, and nobody knew any more who had put it there, or when that had been.");
+	    "It stood there so long!!, and nobody knew any more who had put it there, or when that had "
+	    "been.");
 	is_call(3, STATUS_COMPLETE, "Shell", "(ls)\ndescription: List them", "a");
 	assert_string_equal(c.draft, "and now\nthis");
 }
@@ -159,9 +183,12 @@ static void
 codex_tells_verbs_by_what_stands_below(void **state)
 {
 	(void)state;
-	see("codex", CODEX "› Go\n\n\n• Ran out of ideas, so I asked.\n\n• Ran cat <<'EOF'\n  │ a\n  │ EOF\n  └ a\n\n    b\n\n• Explored\n"
-		"  └ Read notes.txt\n    Search cache\n\n• Updated Plan\n  └ ✔ Copy\n    □ Move\n\n• Edited a.c (+1 -0)\n  └ 1 +int a;\n\n"
-		"• Done.\n\n  Worked for 2m 3s • 14:14\n" CODEX_BOX);
+	see("codex",
+	    CODEX "› Go\n\n\n• Ran out of ideas, so I asked.\n\n• Ran cat <<'EOF'\n  │ a\n  │ EOF\n  └ a\n\n "
+		  "   b\n\n• Explored\n"
+		  "  └ Read notes.txt\n    Search cache\n\n• Updated Plan\n  └ ✔ Copy\n    □ Move\n\n• "
+		  "Edited a.c (+1 -0)\n  └ 1 +int a;\n\n"
+		  "• Done.\n\n  Worked for 2m 3s • 14:14\n" CODEX_BOX);
 	is(1, ROLE_USER, STATUS_COMPLETE, "Go");
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "Ran out of ideas, so I asked.");
 	is_call(3, STATUS_COMPLETE, "Shell", "cat <<'EOF'\na\nEOF", "a\n\nb");
@@ -189,16 +216,21 @@ codex_says_when_a_turn_has_ended(void **state)
 	(void)state;
 	see("codex", CODEX "› Go\n\n\n• Half of\n" CODEX_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_RUNNING, "Half of");
-	see("codex", CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n  1 background terminal running · /ps to view\n" CODEX_BOX);
+	see("codex",
+	    CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n  1 background terminal running · /ps to "
+		  "view\n" CODEX_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "All");
 	is_call(3, STATUS_RUNNING, "Calls", "", "1 background terminal running");
 	assert_true(c.v[3].folded);
-	see("codex", CODEX "› Go\n\n\n• Half of\n\n■ Conversation interrupted - tell it what to do\n" CODEX_BOX);
+	see("codex",
+	    CODEX "› Go\n\n\n• Half of\n\n■ Conversation interrupted - tell it what to do\n" CODEX_BOX);
 	is(2, ROLE_ASSISTANT, STATUS_INTERRUPTED, "Half of");
 	is(3, ROLE_SYSTEM, STATUS_FAILED, "Conversation interrupted - tell it what to do");
 	/* somebody's shell may have written below */
-	see("codex", CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n\n› half a thought\n\n  mock-model default · ~/w\n  ← for agents\nKilled\n"
-		"dev$\n");
+	see("codex",
+	    CODEX "› Go\n\n\n• All\n\n  Worked for <1s • 14:14\n\n\n› half a thought\n\n  mock-model default "
+		  "· ~/w\n  ← for agents\nKilled\n"
+		  "dev$\n");
 	assert_string_equal(c.draft, "half a thought");
 	assert_int_equal(c.n, 3);
 	/* what stands at the end is no box without the rows below it */
@@ -211,9 +243,12 @@ static void
 auggie_knows_its_tools(void **state)
 {
 	(void)state;
-	see("auggie", "Version 0.36.0 (commit 7c61e5bb)\n\n› Go\nand on\n\n● Note - this is no tool\n\n● Own Tool - with a result\n  ⎿ Done\n\n"
-		"● Terminal - make\n  ⎿ Command error\n    ⎿ one\n\n      two\n\n● View Range - a.c\n\n ⠙ Executing tools... (1s • esc to interrupt)\n"
-		LINE "›\n" LINE " ? to show shortcuts            ~/w\n");
+	see("auggie",
+	    "Version 0.36.0 (commit 7c61e5bb)\n\n› Go\nand on\n\n● Note - this is no tool\n\n● Own Tool - "
+	    "with a result\n  ⎿ Done\n\n"
+	    "● Terminal - make\n  ⎿ Command error\n    ⎿ one\n\n      two\n\n● View Range - a.c\n\n ⠙ "
+	    "Executing tools... (1s • esc to interrupt)\n" LINE "›\n" LINE " ? to show shortcuts            "
+									   "~/w\n");
 	is(0, ROLE_SYSTEM, STATUS_COMPLETE, "Auggie v0.36.0");
 	is(1, ROLE_USER, STATUS_COMPLETE, "Go\nand on");
 	is(2, ROLE_ASSISTANT, STATUS_COMPLETE, "Note - this is no tool");
@@ -229,9 +264,12 @@ auggie_knows_its_tools(void **state)
 static void
 pi_needs_its_colours(void **state)
 {
-	static const char text[] = " pi v0.74.2\n\n\n" BACK "\n Go\n\n $ not a call\n\n" BACK_END "\n Well.\n\n\n Two blank rows are nothing.\n\n" BACK "\n"
-		" \033[1m$ make\033[22m\n\n \033[38;5;244mone\033[39m\n\n\n\n \033[38;5;244mtwo\033[39m\n\n Command exited with code 2\n\n"
-		" Took 0.1s\n\n" BACK_END "\n" BACK "\n And on\n\n" BACK_END "\n ⠼ Working...\n\n" LINE "draft\n" LINE "~/w\n0.0%/200k (auto)   mock\n";
+	static const char text[] = " pi v0.74.2\n\n\n" BACK "\n Go\n\n $ not a call\n\n" BACK_END
+				   "\n Well.\n\n\n Two blank rows are nothing.\n\n" BACK "\n"
+				   " \033[1m$ make\033[22m\n\n \033[38;5;244mone\033[39m\n\n\n\n "
+				   "\033[38;5;244mtwo\033[39m\n\n Command exited with code 2\n\n"
+				   " Took 0.1s\n\n" BACK_END "\n" BACK "\n And on\n\n" BACK_END
+				   "\n ⠼ Working...\n\n" LINE "draft\n" LINE "~/w\n0.0%/200k (auto)   mock\n";
 
 	(void)state;
 	see("pi", text);
@@ -249,7 +287,9 @@ static void
 newer_pi_works_in_its_line(void **state)
 {
 	(void)state;
-	see("pi", " pi v0.87.1\n\n" BACK "\n Go\n\n" BACK_END "\n Half of\n\n── ⠙ Working " LINE "\n" LINE "~/w\n0.0%/200k (auto)   mock\n");
+	see("pi",
+	    " pi v0.87.1\n\n" BACK "\n Go\n\n" BACK_END "\n Half of\n\n── ⠙ Working " LINE "\n" LINE
+	    "~/w\n0.0%/200k (auto)   mock\n");
 	is(2, ROLE_ASSISTANT, STATUS_RUNNING, "Half of");
 	assert_int_equal(c.n, 3);
 	assert_null(c.draft);
@@ -259,7 +299,8 @@ newer_pi_works_in_its_line(void **state)
 static void
 newer_qwen_is_kept_as_it_is(void **state)
 {
-	static const char text[] = "  > Go                 █\n                       █\n  ◆︎ Half of            █\n" LINE "*   Type your message\n" LINE "  YOLO mode";
+	static const char text[] = "  > Go                 █\n                       █\n  ◆︎ Half of          "
+				   "  █\n" LINE "*   Type your message\n" LINE "  YOLO mode";
 
 	(void)state;
 	see("qwen", text);
@@ -292,16 +333,16 @@ dialects_are_known_by_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		struct dialect *d = dialect_for(names[i], "", 0);
+		struct grammar *d = grammar_for_text(names[i], "", 0);
 
-		assert_true(dialect_known(names[i]));
+		assert_true(grammar_is_known(names[i]));
 		assert_non_null(d);
-		assert_int_equal(dialect_layout(d) == LAYOUT_CLAUDE, i == 0);
-		dialect_free(d);
+		assert_int_equal(grammar_screen_format(d) == SCREEN_CLAUDE, i == 0);
+		grammar_free(d);
 	}
-	assert_false(dialect_known("none"));
-	assert_null(dialect_for("none", "", 0));
-	assert_null(dialect_for(NULL, "", 0));
+	assert_false(grammar_is_known("none"));
+	assert_null(grammar_for_text("none", "", 0));
+	assert_null(grammar_for_text(NULL, "", 0));
 }
 
 int

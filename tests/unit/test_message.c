@@ -2,19 +2,19 @@
 
 #include "base/json.h"
 #include "fake_scrub.h"
-#include "ledger/event.h"
-#include "ledger/message.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 
 struct letter_of {
-	struct letter l;
+	struct message_draft l;
 	struct clean_text text;
 };
 
-static const struct letter *
+static const struct message_draft *
 letter(struct letter_of *x, const char *id, const char *from, const char *body)
 {
 	x->text = (struct clean_text){ (char *)(uintptr_t)body, strlen(body) };
-	x->l = (struct letter){ .id = id, .from = from, .body = &x->text };
+	x->l = (struct message_draft){ .id = id, .from = from, .body = &x->text };
 	return &x->l;
 }
 
@@ -46,7 +46,7 @@ deliver(struct home *h, const char *id)
 {
 	struct message m;
 
-	assert_int_equal(message_deliver(h->s, id, &m, &h->e), 0);
+	assert_int_equal(message_mark_delivered(h->s, id, &m, &h->e), 0);
 	message_release(&m);
 }
 
@@ -75,12 +75,12 @@ state_of(struct home *h, const char *id)
 static size_t
 count(struct home *h, enum message_state state)
 {
-	struct messages list = { .n = 0 };
+	struct message_list list = { .n = 0 };
 	size_t n;
 
-	assert_int_equal(messages_read(h->s, state, NULL, false, &list, &h->e), 0);
+	assert_int_equal(message_list_read(h->s, state, NULL, false, &list, &h->e), 0);
 	n = list.n;
-	messages_release(&list);
+	message_list_release(&list);
 	return n;
 }
 
@@ -113,7 +113,8 @@ test_send_and_deliver(void **state)
 	struct letter_of x;
 	struct message m;
 
-	assert_int_equal(message_send(h->s, letter(&x, NULL, "a", "hello\nthere \xc3\xa9"), "b", &m, &h->e), 0);
+	assert_int_equal(
+	    message_send(h->s, letter(&x, NULL, "a", "hello\nthere \xc3\xa9"), "b", &m, &h->e), 0);
 	assert_true(str_starts(m.id, "msg-") && strlen(m.id) == 20);
 	home_again(h);
 	assert_string_equal(state_of(h, m.id), "pending");
@@ -127,7 +128,7 @@ test_send_and_deliver(void **state)
 	deliver(h, m.id);
 	assert_string_equal(state_of(h, m.id), "delivered");
 	message_release(&m);
-	assert_int_equal(message_deliver(h->s, "nothing", &m, &h->e), -1);
+	assert_int_equal(message_mark_delivered(h->s, "nothing", &m, &h->e), -1);
 	assert_string_equal(h->e.name, "not-found");
 }
 
@@ -186,7 +187,7 @@ test_broadcast(void **state)
 {
 	static const char *const some[] = { "c", "b", "c" }, *const wrong[] = { "b", "nobody" };
 	struct home *h = *state;
-	struct messages sent;
+	struct message_list sent;
 	struct letter_of x;
 	int64_t before;
 	size_t n;
@@ -196,7 +197,7 @@ test_broadcast(void **state)
 	assert_string_equal(sent.v[0].id, "all/b");
 	assert_string_equal(sent.v[1].id, "all/c");
 	assert_string_equal(sent.v[1].to, "c");
-	messages_release(&sent);
+	message_list_release(&sent);
 	deliver(h, "all/b");
 	home_spawn(h, NULL, "d");
 	before = events(h);
@@ -204,28 +205,28 @@ test_broadcast(void **state)
 	assert_int_equal(message_broadcast(h->s, letter(&x, "all", "a", "stop"), NULL, 0, &sent, &h->e), 0);
 	assert_int_equal(sent.n, 2);
 	assert_int_equal(sent.v[0].state, MESSAGE_DELIVERED);
-	messages_release(&sent);
+	message_list_release(&sent);
 	assert_int_equal(message_broadcast(h->s, letter(&x, "all", "a", "go on"), NULL, 0, &sent, &h->e), -1);
 	assert_string_equal(h->e.name, "taken");
-	messages_release(&sent);
+	message_list_release(&sent);
 	/* all or none */
 	assert_int_equal(message_broadcast(h->s, letter(&x, "two", "a", "x"), wrong, 2, &sent, &h->e), -1);
 	assert_string_equal(h->e.name, "no-agent");
-	messages_release(&sent);
+	message_list_release(&sent);
 	assert_int_equal(events(h), before);
 	/* one of the ids that its copies would have is another message's */
 	assert_int_equal(send(h, "three/b", "c", "x"), 0);
 	assert_int_equal(message_broadcast(h->s, letter(&x, "three", "a", "x"), NULL, 0, &sent, &h->e), -1);
 	assert_string_equal(h->e.name, "taken");
-	messages_release(&sent);
+	message_list_release(&sent);
 	assert_int_equal(message_broadcast(h->s, letter(&x, NULL, "a", "x"), some, 3, &sent, &h->e), 0);
 	assert_int_equal(sent.n, 2);
-	messages_release(&sent);
+	message_list_release(&sent);
 	assert_int_equal(count(h, MESSAGE_STATES), 5);
 	assert_int_equal(tree_end(h->s, "a", true, &n, &h->e), 0);
 	assert_int_equal(message_broadcast(h->s, letter(&x, NULL, "d", "x"), NULL, 0, &sent, &h->e), -1);
 	assert_string_equal(h->e.name, "nobody");
-	messages_release(&sent);
+	message_list_release(&sent);
 }
 
 static void
@@ -270,7 +271,7 @@ static void
 test_list(void **state)
 {
 	struct home *h = *state;
-	struct messages list = { .n = 0 };
+	struct message_list list = { .n = 0 };
 	struct record r;
 	json_t *o;
 
@@ -291,18 +292,18 @@ test_list(void **state)
 		home_put(h, key, r.tag, value);
 		free(value);
 		json_decref(o);
-		record_release(&r);
+		store_record_release(&r);
 	}
-	assert_int_equal(messages_read(h->s, MESSAGE_PENDING, NULL, true, &list, &h->e), 0);
+	assert_int_equal(message_list_read(h->s, MESSAGE_PENDING, NULL, true, &list, &h->e), 0);
 	assert_int_equal(list.n, 3);
 	assert_string_equal(list.v[0].body, "first");
 	assert_string_equal(list.v[2].body, "third");
-	messages_release(&list);
-	assert_int_equal(messages_read(h->s, MESSAGE_STATES, "b", false, &list, &h->e), 0);
+	message_list_release(&list);
+	assert_int_equal(message_list_read(h->s, MESSAGE_STATES, "b", false, &list, &h->e), 0);
 	assert_int_equal(list.n, 2);
 	assert_null(list.v[0].body);
 	assert_string_equal(list.v[1].id, "x");
-	messages_release(&list);
+	message_list_release(&list);
 }
 
 /* No event says what stands in a message. */
@@ -317,7 +318,7 @@ static void
 test_silent(void **state)
 {
 	struct home *h = *state;
-	struct messages sent;
+	struct message_list sent;
 	struct letter_of x;
 	size_t n = 0;
 
@@ -326,7 +327,7 @@ test_silent(void **state)
 	assert_int_equal(send(h, "m", "b", "private too"), -1);
 	assert_null(strstr(h->e.msg, "private"));
 	assert_int_equal(message_broadcast(h->s, letter(&x, NULL, "a", "private"), NULL, 0, &sent, &h->e), 0);
-	messages_release(&sent);
+	message_list_release(&sent);
 	deliver(h, "m");
 	assert_int_equal(event_each(h->s, NULL, no_body, &n, &h->e), 0);
 	assert_true(n > 5);
@@ -335,14 +336,14 @@ test_silent(void **state)
 /* --- startup --- */
 
 static void
-settled(struct home *h, enum reply_policy policy, struct messages_settled *did)
+settled(struct home *h, enum reply_policy policy, struct message_reconciled *did)
 {
-	struct messages_settled once_more;
+	struct message_reconciled once_more;
 	int64_t n;
 
-	assert_int_equal(messages_settle(h->s, policy, did, &h->e), 0);
+	assert_int_equal(message_reconcile(h->s, policy, did, &h->e), 0);
 	n = events(h);
-	assert_int_equal(messages_settle(h->s, policy, &once_more, &h->e), 0);
+	assert_int_equal(message_reconcile(h->s, policy, &once_more, &h->e), 0);
 	assert_int_equal(once_more.flagged + once_more.asked + once_more.replayed, 0);
 	assert_int_equal(events(h), n);
 }
@@ -351,7 +352,7 @@ settled(struct home *h, enum reply_policy policy, struct messages_settled *did)
 static void
 leave_open(struct home *h)
 {
-	struct sessions_settled did;
+	struct session_reconciled did;
 
 	assert_int_equal(send(h, "plain", "b", "x"), 0);
 	send_sync(h, "done", "b");
@@ -362,14 +363,14 @@ leave_open(struct home *h)
 	assert_int_equal(send(h, "arrived", "b", "x"), 0);
 	deliver(h, "arrived");
 	home_again(h);
-	assert_int_equal(sessions_settle(h->s, home_all_dead, NULL, &did, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, home_all_dead, NULL, &did, &h->e), 0);
 }
 
 static void
 test_flag(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 	struct message m;
 
 	leave_open(h);
@@ -391,7 +392,7 @@ static void
 test_ask(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 	struct message m;
 
 	leave_open(h);
@@ -412,7 +413,7 @@ static void
 test_ask_taken(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
+	struct message_reconciled did;
 	struct message m;
 
 	assert_int_equal(send(h, "open/ask", "c", "mine"), 0);
@@ -432,8 +433,8 @@ static void
 test_replay(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
-	struct sessions_settled sessions;
+	struct message_reconciled did;
+	struct session_reconciled sessions;
 	struct message m;
 
 	leave_open(h);
@@ -445,7 +446,7 @@ test_replay(void **state)
 	/* delivered, and nobody answers again: once more, under the same id */
 	deliver(h, "open");
 	assert_string_equal(state_of(h, "open"), "waiting");
-	assert_int_equal(sessions_settle(h->s, home_all_dead, NULL, &sessions, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, home_all_dead, NULL, &sessions, &h->e), 0);
 	settled(h, REPLY_REPLAY, &did);
 	assert_int_equal(did.replayed, 1);
 	assert_int_equal(count(h, MESSAGE_STATES), 5);
@@ -456,15 +457,16 @@ static void
 test_receivers(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
-	struct sessions_settled sessions;
+	struct message_reconciled did;
+	struct session_reconciled sessions;
 	size_t n;
 
 	send_sync(h, "to-b", "b");
 	send_sync(h, "to-c", "c");
 	deliver(h, "to-b");
 	deliver(h, "to-c");
-	assert_int_equal(sessions_settle(h->s, home_one_lives, (void *)(uintptr_t)"b", &sessions, &h->e), 0);
+	assert_int_equal(
+	    session_reconcile(h->s, home_one_lives, (void *)(uintptr_t)"b", &sessions, &h->e), 0);
 	assert_int_equal(tree_end(h->s, "c", true, &n, &h->e), 0);
 	settled(h, REPLY_REPLAY, &did);
 	assert_int_equal(did.waiting, 2);
@@ -472,10 +474,10 @@ test_receivers(void **state)
 	assert_int_equal(did.replayed, 0);
 	assert_string_equal(state_of(h, "to-b"), "waiting");
 	assert_string_equal(state_of(h, "to-c"), "waiting");
-	assert_int_equal(reply_policy_of("flag"), REPLY_FLAG);
-	assert_int_equal(reply_policy_of("ask"), REPLY_ASK);
-	assert_int_equal(reply_policy_of("replay"), REPLY_REPLAY);
-	assert_int_equal(reply_policy_of("drop"), -1);
+	assert_int_equal(message_policy_parse("flag"), REPLY_FLAG);
+	assert_int_equal(message_policy_parse("ask"), REPLY_ASK);
+	assert_int_equal(message_policy_parse("replay"), REPLY_REPLAY);
+	assert_int_equal(message_policy_parse("drop"), -1);
 }
 
 /* A broadcast that was asked about is still the broadcast that it was. */
@@ -483,22 +485,22 @@ static void
 test_broadcast_asked(void **state)
 {
 	struct home *h = *state;
-	struct messages_settled did;
-	struct sessions_settled sessions;
-	struct messages sent;
+	struct message_reconciled did;
+	struct session_reconciled sessions;
+	struct message_list sent;
 	struct letter_of x;
 
 	letter(&x, "all", "a", "how far?");
 	x.l.sync = true;
 	assert_int_equal(message_broadcast(h->s, &x.l, NULL, 0, &sent, &h->e), 0);
-	messages_release(&sent);
+	message_list_release(&sent);
 	deliver(h, "all/b");
-	assert_int_equal(sessions_settle(h->s, home_all_dead, NULL, &sessions, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, home_all_dead, NULL, &sessions, &h->e), 0);
 	settled(h, REPLY_ASK, &did);
 	assert_string_equal(state_of(h, "all/b/ask"), "pending");
 	assert_int_equal(message_broadcast(h->s, &x.l, NULL, 0, &sent, &h->e), 0);
 	assert_int_equal(sent.n, 2);
-	messages_release(&sent);
+	message_list_release(&sent);
 }
 
 int

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/launch.h"
-#include "agent/native.h"
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/io.h"
 #include "temp.h"
 
-static const struct profile row = { .native = "@x/tool @x/tool-arm/tool @x/tool-linux/tool" }, none = { .native = "" };
+static const struct profile row = { .npm_binary = "@x/tool @x/tool-arm/tool @x/tool-linux/tool" },
+			    none = { .npm_binary = "" };
 
 static bool
 is_tool(const void *arg, const char *name)
@@ -39,9 +39,9 @@ replaced(const char *command, const struct profile *p, const char *path, const c
 	char *program, *out = NULL;
 
 	launch_command(&l, command, "/bin/sh", is_tool, NULL);
-	program = native_program(&l, p, path);
+	program = launch_npm_binary(&l, p, path);
 	if (program != NULL)
-		out = native_command(&l, fed != NULL ? fed : command, program);
+		out = launch_npm_command(&l, fed != NULL ? fed : command, program);
 	free(program);
 	launch_release(&l);
 	return out;
@@ -62,7 +62,8 @@ expect(const char *command, const char *path, const char *fed, const char *wante
 static void
 test_program(void **state)
 {
-	char *made = temp_dir(), *dir = realpath(made, NULL), *bin = io_join(dir, "node_modules/.bin"), *shim = io_join(bin, "tool");
+	char *made = temp_dir(), *dir = realpath(made, NULL), *bin = io_join(dir, "node_modules/.bin"),
+	     *shim = io_join(bin, "tool");
 	char *line, *wanted;
 
 	(void)state;
@@ -80,10 +81,14 @@ test_program(void **state)
 	wanted = xasprintf("A=1 exec %s/node_modules/@x/tool-linux/tool -v", dir);
 	expect(line, "", NULL, wanted);
 	free(line);
-	/* below it, as npm puts it for the whole machine, is the nearer one; what was fed keeps what stands behind */
+	/*
+	 * below it, as npm puts it for the whole machine, is the nearer one; what was fed keeps
+	 * what stands behind
+	 */
 	put_program(dir, "node_modules/@x/tool/node_modules/@x/tool-linux/tool");
 	free(wanted);
-	wanted = xasprintf("%s/node_modules/@x/tool/node_modules/@x/tool-linux/tool --resume=7 3<&-; exec sh", dir);
+	wanted = xasprintf(
+	    "%s/node_modules/@x/tool/node_modules/@x/tool-linux/tool --resume=7 3<&-; exec sh", dir);
 	expect("tool -v; exec sh", bin, "tool --resume=7 3<&-; exec sh", wanted);
 	free(wanted);
 

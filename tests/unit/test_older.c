@@ -1,4 +1,7 @@
-/* Records that an older version wrote stay readable, and startup makes them true: tests/golden/ledger holds a store of each. */
+/*
+ * Records that an older version wrote stay readable, and startup makes them true:
+ * tests/golden/ledger holds a store of each.
+ */
 #include "test.h"
 
 #include <string.h>
@@ -9,15 +12,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "golden.h"
-#include "ledger/event.h"
-#include "ledger/integrity.h"
-#include "ledger/message.h"
-#include "ledger/run.h"
-#include "ledger/run_recover.h"
-#include "ledger/run_session.h"
-#include "ledger/runner.h"
-#include "ledger/session.h"
-#include "ledger/tree.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
+#include "records/runs/runs.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -60,12 +57,12 @@ setup(void **state)
 static void
 whole(struct home *h)
 {
-	struct integrity rules;
+	struct record_check rules;
 
-	assert_int_equal(integrity_check(h->s, &rules, &h->e), 0);
+	assert_int_equal(record_check(h->s, &rules, &h->e), 0);
 	if (rules.n_faults > 0)
 		fail_msg("%s", rules.faults[0]);
-	integrity_release(&rules);
+	record_check_release(&rules);
 }
 
 static int
@@ -110,15 +107,18 @@ look_at_agents(struct home *h)
 static void
 look_at_messages(struct home *h)
 {
-	static const size_t in[] = { [MESSAGE_PENDING] = 3, [MESSAGE_WAITING] = 1, [MESSAGE_DELIVERED] = 1, [MESSAGE_ANSWERED] = 1 };
+	static const size_t in[] = {
+		[MESSAGE_PENDING] = 3, [MESSAGE_WAITING] = 1, [MESSAGE_DELIVERED] = 1, [MESSAGE_ANSWERED] = 1
+	};
 	struct message m;
 
 	for (int state = 0; state < MESSAGE_STATES; state++) {
-		struct messages list = { .n = 0 };
+		struct message_list list = { .n = 0 };
 
-		assert_int_equal(messages_read(h->s, (enum message_state)state, NULL, true, &list, &h->e), 0);
+		assert_int_equal(
+		    message_list_read(h->s, (enum message_state)state, NULL, true, &list, &h->e), 0);
 		assert_int_equal(list.n, in[state]);
-		messages_release(&list);
+		message_list_release(&list);
 	}
 	assert_int_equal(message_load(h->s, "m1", &m, &h->e), 1);
 	assert_true(m.sync && m.delivered_at > 0);
@@ -130,8 +130,8 @@ look_at_messages(struct home *h)
 static void
 look_at_runs(struct home *h)
 {
-	static const enum run_state states[] = { RUN_PENDING, RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING, RUN_COMPLETED, RUN_FAILED,
-		RUN_STOPPED };
+	static const enum run_state states[] = { RUN_PENDING, RUN_CLAIMED, RUN_RUNNING, RUN_STOPPING,
+		RUN_COMPLETED, RUN_FAILED, RUN_STOPPED };
 	struct run_session place;
 	struct runner who;
 	char id[] = "r1";
@@ -149,7 +149,7 @@ look_at_runs(struct home *h)
 	assert_int_equal(place.status, RUN_SESSION_STOPPING);
 	run_session_release(&place);
 	assert_int_equal(runner_load(h->s, "w1", &who, &h->e), 1);
-	assert_int_equal(who.life, 1);
+	assert_int_equal(who.generation, 1);
 	runner_release(&who);
 }
 
@@ -165,19 +165,19 @@ static void
 start_up(struct home *h)
 {
 	const struct run_recovery how = { .mode = RUN_MODE_STALE, .threshold_ms = 300000 };
-	const struct moment now = { 1700100000000, 5000, "another boot", "" };
-	struct messages_settled messages;
-	struct sessions_settled sessions;
-	struct tree_settled tree;
+	const struct timestamp now = { 1700100000000, 5000, "another boot", "", 0 };
+	struct message_reconciled messages;
+	struct session_reconciled sessions;
+	struct tree_repaired tree;
 	struct run_report runs;
 
 	assert_int_equal(run_recover(h->s, &how, &now, &runs, &h->e), 0);
 	assert_true(runs.reset_to_pending == 1 && runs.marked_failed == 1 && runs.marked_stopped == 1);
-	assert_int_equal(sessions_settle(h->s, nobody, NULL, &sessions, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, nobody, NULL, &sessions, &h->e), 0);
 	assert_int_equal(sessions.suspended, 3);
-	assert_int_equal(tree_settle(h->s, nobody, NULL, &tree, NULL, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, nobody, NULL, &tree, NULL, &h->e), 0);
 	assert_true(tree.linked == 1 && tree.ended == 0 && tree.made_roots == 0);
-	assert_int_equal(messages_settle(h->s, REPLY_ASK, &messages, &h->e), 0);
+	assert_int_equal(message_reconcile(h->s, REPLY_ASK, &messages, &h->e), 0);
 	assert_true(messages.pending == 3 && messages.asked == 1);
 }
 
@@ -226,8 +226,11 @@ test_fewer_fields(void **state)
 {
 	struct home *h = *state;
 
-	older(h, "UPDATE record SET value = json_remove(value, '$.schema_version', '$.claim_id', '$.runner_life', '$.recoveries',"
-	    " '$.recovered_from', '$.recovered_at', '$.asked_at', '$.flagged_at', '$.replays', '$.why', '$.adopted_from')"
+	older(h,
+	    "UPDATE record SET value = json_remove(value, '$.schema_version', '$.claim_id', '$.runner_life', "
+	    "'$.recoveries',"
+	    " '$.recovered_from', '$.recovered_at', '$.asked_at', '$.flagged_at', '$.replays', '$.why', "
+	    "'$.adopted_from')"
 	    " WHERE key NOT LIKE 'event:%' AND key NOT LIKE 'counter:%'");
 	all_of_it(h);
 }
@@ -239,9 +242,11 @@ test_later_record(void **state)
 	struct home *h = *state;
 	struct session x;
 	struct run r;
-	struct runners runners = { .n = 0 };
+	struct runner_list runners = { .n = 0 };
 
-	older(h, "UPDATE record SET value = json_set(value, '$.schema_version', 2) WHERE key GLOB 'session:*' OR key GLOB 'run:*' OR key GLOB"
+	older(h,
+	    "UPDATE record SET value = json_set(value, '$.schema_version', 2) WHERE key GLOB 'session:*' OR "
+	    "key GLOB 'run:*' OR key GLOB"
 	    " 'runner:*'");
 	assert_int_equal(session_load(h->s, "root", &x, &h->e), -1);
 	assert_string_equal(h->e.name, "newer");
@@ -250,9 +255,9 @@ test_later_record(void **state)
 	assert_int_equal(run_load(h->s, "r1", &r, &h->e), -1);
 	assert_string_equal(h->e.name, "newer");
 	err_clear(&h->e);
-	assert_int_equal(runners_read(h->s, &runners, &h->e), -1);
+	assert_int_equal(runner_list_read(h->s, &runners, &h->e), -1);
 	assert_string_equal(h->e.name, "newer");
-	runners_release(&runners);
+	runner_list_release(&runners);
 }
 
 int

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "agent/oom.h"
+#include "process/oom.h"
 
 #define BOOT ((int64_t)1795300000000)
 #define S ((int64_t)1000)
@@ -35,19 +35,33 @@ log_of(const char *text)
 	return l;
 }
 
-/* As Linux 6.1 and 5.3 (a cgroup), 5.15 (the machine), 4.14 and 3.10 write it; names and sizes are made up. */
+/*
+ * As Linux 6.1 and 5.3 (a cgroup), 5.15 (the machine), 4.14 and 3.10 write it; names and sizes
+ * are made up.
+ */
 static void
 reads_what_kernels_write(void **state)
 {
-	static const struct { const char *text; pid_t pid; const char *comm; } cases[] = {
-		{ "3,1042,90000000,-;Memory cgroup out of memory: Killed process 4711 (claude) total-vm:214012kB, anon-rss:30104kB, "
-		  "file-rss:1664kB, shmem-rss:0kB, UID:1000 pgtables:116kB oom_score_adj:0\n", 4711, "claude" },
-		{ "3,77,1,c;Out of memory: Killed process 12 (node) total-vm:22100kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
-		  "oom_score_adj:0\n", 12, "node" },
-		{ "3,77,1,-;Out of memory (oom_kill_allocating_task): Killed process 13 (cc1plus) total-vm:1kB\n", 13, "cc1plus" },
-		{ "3,88,1,-,caller=T41;Killed process 14 (claude) total-vm:9kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB\n", 14, "claude" },
+	static const struct { const char *text; pid_t pid; const char *comm;
+	} cases[] = {
+		{ "3,1042,90000000,-;Memory cgroup out of memory: Killed process 4711 (claude) "
+		  "total-vm:214012kB, anon-rss:30104kB, "
+		  "file-rss:1664kB, shmem-rss:0kB, UID:1000 pgtables:116kB oom_score_adj:0\n",
+		    4711, "claude" },
+		{ "3,77,1,c;Out of memory: Killed process 12 (node) total-vm:22100kB, anon-rss:1kB, "
+		  "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
+		  "oom_score_adj:0\n",
+		    12, "node" },
+		{ "3,77,1,-;Out of memory (oom_kill_allocating_task): Killed process 13 (cc1plus) "
+		  "total-vm:1kB\n",
+		    13, "cc1plus" },
+		{ "3,88,1,-,caller=T41;Killed process 14 (claude) total-vm:9kB, anon-rss:8kB, file-rss:0kB, "
+		  "shmem-rss:0kB\n",
+		    14, "claude" },
 		{ "3,88,1,-;Killed process 15, UID 1000, (claude) total-vm:9kB\n", 0, NULL },
-		{ "3,88,1,-;Killed process 16 (my agent), UID 1000, total-vm:9kB, anon-rss:8kB, file-rss:0kB\n", 16, "my agent" },
+		{ "3,88,1,-;Killed process 16 (my agent), UID 1000, total-vm:9kB, anon-rss:8kB, "
+		  "file-rss:0kB\n",
+		    16, "my agent" },
 		{ "3,88,1,-;Killed process 17 (a) b (c) total-vm:9kB\n SUBSYSTEM=memory\n", 17, "a) b (c" },
 	};
 
@@ -64,15 +78,20 @@ reads_what_kernels_write(void **state)
 	}
 }
 
-/* What only looks like it: the choice of a victim, a program's own words, other messages, lines that are cut. */
+/*
+ * What only looks like it: the choice of a victim, a program's own words, other messages, lines
+ * that are cut.
+ */
 static void
 passes_over_what_proves_nothing(void **state)
 {
 	static const char *const texts[] = {
 		"", "\n\n", ";", "3,1,2,-", "3,1,2,-;",
 		"3,88,1,-;Out of memory: Kill process 14 (claude) score 900 or sacrifice child\n",
-		"6,88,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/x,task_memcg=/x,task=claude,pid=14,uid=0\n",
-		"6,88,1,-;oom_reaper: reaped process 14 (claude), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB\n",
+		"6,88,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/"
+		",mems_allowed=0,oom_memcg=/x,task_memcg=/x,task=claude,pid=14,uid=0\n",
+		"6,88,1,-;oom_reaper: reaped process 14 (claude), now anon-rss:0kB, file-rss:0kB, "
+		"shmem-rss:0kB\n",
 		"14,88,1,-;Out of memory: Killed process 14 (claude) total-vm:9kB\n",
 		"6,88,1,-;audit: Killed process 14 (claude) total-vm:9kB\n",
 		"3,88,1,-;Out of memory: Killed process 14 (claude) \n",
@@ -80,9 +99,11 @@ passes_over_what_proves_nothing(void **state)
 		"3,88,1,-;Out of memory: Killed process (claude) total-vm:9kB\n",
 		"3,88,1,-;Out of memory: Killed process -1 (claude) total-vm:9kB\n",
 		"3,88,1,-;Killed process 99999999999999999999999 (claude) total-vm:9kB\n",
-		"x,88,1,-;Killed process 14 (claude) total-vm:9kB\n", "3,88,-1,-;Killed process 14 (claude) total-vm:9kB\n",
+		"x,88,1,-;Killed process 14 (claude) total-vm:9kB\n",
+		"3,88,-1,-;Killed process 14 (claude) total-vm:9kB\n",
 		" Killed process 14 (claude) total-vm:9kB\n",
-		"3,88,1,-;Killed process 14 (a name that is longer than any that a process of this kernel ever can have) total-vm:9kB\n",
+		"3,88,1,-;Killed process 14 (a name that is longer than any that a process of this kernel "
+		"ever can have) total-vm:9kB\n",
 	};
 
 	(void)state;
@@ -99,12 +120,13 @@ static void
 reads_the_journal(void **state)
 {
 	static const char text[] =
-		"1795300100.123456 box kernel: oom-kill:constraint=CONSTRAINT_NONE,task=claude,pid=7,uid=0\n"
-		"1795300100.123460 box kernel: Out of memory: Killed process 7 (claude) total-vm:9kB, anon-rss:8kB\n"
-		"1795300101.000000 box systemd[1]: Out of memory: Killed process 8 (claude) total-vm:9kB\n"
-		"1795300102.000000 box kernel: two lines\n"
-		"                              kernel: Out of memory: Killed process 9 (claude) total-vm:9kB\n"
-		"-- No entries --\n";
+	    "1795300100.123456 box kernel: oom-kill:constraint=CONSTRAINT_NONE,task=claude,pid=7,uid=0\n"
+	    "1795300100.123460 box kernel: Out of memory: Killed process 7 (claude) total-vm:9kB, "
+	    "anon-rss:8kB\n"
+	    "1795300101.000000 box systemd[1]: Out of memory: Killed process 8 (claude) total-vm:9kB\n"
+	    "1795300102.000000 box kernel: two lines\n"
+	    "                              kernel: Out of memory: Killed process 9 (claude) total-vm:9kB\n"
+	    "-- No entries --\n";
 	struct oom_log l = OOM_LOG_INIT;
 
 	(void)state;

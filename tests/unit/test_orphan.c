@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/orphan.h"
+#include "process/orphan.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -12,7 +12,10 @@
 #include "left.h"
 #include "temp.h"
 
-/* A conversation and a tmux server of this run alone: another one may search /proc at the same time. No server has such a pid. */
+/*
+ * A conversation and a tmux server of this run alone: another one may search /proc at the same
+ * time. No server has such a pid.
+ */
 static char conversation[37];
 static pid_t server;
 
@@ -44,7 +47,11 @@ setup(void **state)
 	t->cwd = io_join(t->dir, "work");
 	assert_int_equal(mkdir(t->cwd, 0700), 0);
 	t->s = scrub_new(NULL, NULL);
-	t->by = (struct orphan_search){ .session_id = conversation, .config_dir = t->config, .cwd = t->cwd, .server_pid = server, .pane_id = "%7",
+	t->by = (struct orphan_search){ .session_id = conversation,
+		.config_dir = t->config,
+		.cwd = t->cwd,
+		.server_pid = server,
+		.pane_id = "%7",
 		.is_agent = is_claude };
 	*state = t;
 	return 0;
@@ -61,7 +68,7 @@ teardown(void **state)
 		kill(t->parents[i], SIGKILL);
 		waitpid(t->parents[i], NULL, 0);
 	}
-	orphans_release(&t->o);
+	orphan_list_release(&t->o);
 	scrub_free(t->s);
 	temp_remove(t->dir);
 	free(t->config);
@@ -91,7 +98,8 @@ with_ids(const char *text)
 
 /* `env` is one text, its variables parted by blanks. */
 static pid_t
-left(struct scene *t, const char *cwd, const char *command, const char *env, const char *output, bool below_agent)
+left(struct scene *t, const char *cwd, const char *command, const char *env, const char *output,
+    bool below_agent)
 {
 	char *copy = with_ids(env), *rest, *v[8] = { NULL };
 	size_t n = 0;
@@ -99,7 +107,8 @@ left(struct scene *t, const char *cwd, const char *command, const char *env, con
 
 	for (char *p = strtok_r(copy, " ", &rest); p != NULL; p = strtok_r(NULL, " ", &rest))
 		v[n++] = p;
-	pid = left_start(t->config, cwd, command, v, output, below_agent ? &t->parents[t->n_parents++] : NULL);
+	pid =
+	    left_start(t->config, cwd, command, v, output, below_agent ? &t->parents[t->n_parents++] : NULL);
 	t->pids[t->n++] = pid;
 	free(copy);
 	return pid;
@@ -108,8 +117,8 @@ left(struct scene *t, const char *cwd, const char *command, const char *env, con
 static void
 look(struct scene *t)
 {
-	orphans_release(&t->o);
-	assert_int_equal(orphans_read(&t->by, t->s, &t->o, NULL), 0);
+	orphan_list_release(&t->o);
+	assert_int_equal(orphan_list(&t->by, t->s, &t->o, NULL), 0);
 }
 
 static void
@@ -120,7 +129,8 @@ the_conversations_id_is_proof(void **state)
 	pid_t pid;
 
 	temp_write(output, "");
-	pid = left(t, "/", "sleep 600; echo \"two  words\"", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", output, false);
+	pid = left(t, "/", "sleep 600; echo \"two  words\"",
+	    "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", output, false);
 	look(t);
 	assert_int_equal(t->o.n, 1);	/* not the sleep below it */
 	assert_int_equal(t->o.v[0].pid, pid);
@@ -140,10 +150,13 @@ the_conversations_id_is_proof(void **state)
 static void
 signs_that_are_weaker(void **state)
 {
-	static const struct { const char *env; bool here; size_t n; } cases[] = {
+	static const struct { const char *env; bool here; size_t n;
+	} cases[] = {
 		{ "CLAUDECODE=1 TMUX=/tmp/a,b/main,SERVER,3 TMUX_PANE=%7", false, 1 },
 		/* before /clear the conversation had another id */
-		{ "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=bbbbbbbb-0000-4000-8000-000000000002 TMUX=/tmp/main,SERVER,3 TMUX_PANE=%7", false, 1 },
+		{ "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=bbbbbbbb-0000-4000-8000-000000000002 "
+		  "TMUX=/tmp/main,SERVER,3 TMUX_PANE=%7",
+		    false, 1 },
 		{ "CLAUDECODE=1 TMUX=/tmp/main,SERVER,3 TMUX_PANE=%8", true, 0 },
 		{ "CLAUDECODE=1 TMUX=/tmp/main,BESIDE,3 TMUX_PANE=%7", true, 0 },
 		/* no agent's: a person started it in this pane */
@@ -162,7 +175,8 @@ signs_that_are_weaker(void **state)
 		look(t);
 		if (t->o.n != cases[i].n)
 			fail_msg("case %zu: %zu found", i, t->o.n);
-		assert_true(t->o.n == 0 || (t->o.v[0].pid == pid && !t->o.v[0].sure && t->o.v[0].output == NULL));
+		assert_true(
+		    t->o.n == 0 || (t->o.v[0].pid == pid && !t->o.v[0].sure && t->o.v[0].output == NULL));
 		left_end(pid);
 		t->n = 0;
 		free(env);
@@ -177,7 +191,8 @@ a_living_agents_processes_are_its_own(void **state)
 	left(t, t->cwd, "sleep 600", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", NULL, true);
 	look(t);
 	assert_int_equal(t->o.n, 0);
-	left(t, t->cwd, "sleep 601", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", NULL, false);
+	left(
+	    t, t->cwd, "sleep 601", "PATH=/usr/bin:/bin CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=ID", NULL, false);
 	look(t);
 	assert_int_equal(t->o.n, 1);
 	assert_string_equal(t->o.v[0].command, "sleep 601");
@@ -188,7 +203,8 @@ commands_are_scrubbed_and_counted(void **state)
 {
 	struct scene *t = *state;
 
-	left(t, t->cwd, "sleep 600; : --token ghp_0123456789abcdefghijABCDEFGHIJ012345", "PATH=/usr/bin:/bin", NULL, false);
+	left(t, t->cwd, "sleep 600; : --token ghp_0123456789abcdefghijABCDEFGHIJ012345", "PATH=/usr/bin:/bin",
+	    NULL, false);
 	look(t);
 	assert_int_equal(t->o.n, 1);
 	assert_null(strstr(t->o.v[0].command, "ghp_0123"));

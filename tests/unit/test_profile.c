@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/launch.h"
-#include "agent/profile.h"
-#include "town/config.h"
+#include "agent/agent.h"
+#include "config/config.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -15,11 +14,11 @@
 #define NBSP "\302\240"
 
 /* Profiles with the settings of a gt.toml, which is gone again when this returns. */
-static struct profiles *
+static struct profile_list *
 with_settings(const char *text, struct config **c, struct err *e)
 {
 	char path[] = "/tmp/gt-profile-XXXXXX";
-	struct profiles *p;
+	struct profile_list *p;
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
@@ -29,7 +28,7 @@ with_settings(const char *text, struct config **c, struct err *e)
 	unlink(path);
 	if (*c == NULL)
 		fail_msg("%s", e->msg);
-	p = profiles_new(*c, e);
+	p = profile_list_new(*c, e);
 	if (p == NULL) {
 		config_free(*c);
 		*c = NULL;
@@ -40,48 +39,48 @@ with_settings(const char *text, struct config **c, struct err *e)
 static void
 test_rows(void **state)
 {
-	static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot", "qwen", "auggie", "cline", "pi",
-		"cursor-agent", "amp", "droid" };
+	static const char *const names[] = { "claude", "codex", "gemini", "opencode", "copilot", "qwen",
+		"auggie", "cline", "pi", "cursor-agent", "amp", "droid" };
 	struct err e = ERR_INIT;
-	struct profiles *p = profiles_new(NULL, &e);
+	struct profile_list *p = profile_list_new(NULL, &e);
 	const struct profile *claude;
 
 	(void)state;
 	assert_non_null(p);
-	assert_int_equal(profiles_count(p), sizeof names / sizeof names[0]);
-	for (size_t i = 0; i < profiles_count(p); i++) {
-		const struct profile *a = profiles_at(p, i);
+	assert_int_equal(profile_list_count(p), sizeof names / sizeof names[0]);
+	for (size_t i = 0; i < profile_list_count(p); i++) {
+		const struct profile *a = profile_list_at(p, i);
 
 		assert_string_equal(a->name, names[i]);
-		assert_ptr_equal(profiles_find(p, names[i]), a);
-		assert_ptr_equal(profiles_by_program(p, a->programs[0]), a);
-		assert_ptr_equal(profiles_by_process(p, a->processes[0]), a);
+		assert_ptr_equal(profile_find(p, names[i]), a);
+		assert_ptr_equal(profile_by_program(p, a->programs[0]), a);
+		assert_ptr_equal(profile_by_process(p, a->processes[0]), a);
 		assert_true(a->n_deliver >= 1 && a->label[0] != '\0');
 		assert_string_equal(a->command, "");
 		/* A bare runtime would make every node program in a pane an agent. */
 		assert_false(profile_is_process(a, "node"));
 	}
-	claude = profiles_find(p, "claude");
+	claude = profile_find(p, "claude");
 	assert_string_equal(claude->label, "Claude");
-	assert_string_equal(claude->dialect, "claude");
+	assert_string_equal(claude->grammar, "claude");
 	assert_string_equal(claude->transcript, "claude");
 	assert_int_equal(claude->n_deliver, 2);
 	assert_int_equal(claude->deliver[0], DELIVER_STDIN);
 	assert_int_equal(claude->deliver[1], DELIVER_PASTE);
-	assert_string_equal(deliver_word(claude->deliver[1]), "paste");
-	assert_int_equal(profiles_find(p, "auggie")->deliver[0], DELIVER_FILE);
-	assert_int_equal(profiles_find(p, "auggie")->resume_deliver, DELIVER_FILE);
-	assert_int_equal(profiles_find(p, "opencode")->deliver[0], DELIVER_STDIN);
-	assert_int_equal(profiles_find(p, "codex")->deliver[0], DELIVER_PASTE);
-	assert_string_equal(profiles_find(p, "amp")->dialect, "none");
-	assert_null(profiles_find(p, "nobody"));
-	assert_null(profiles_by_program(p, "vim"));
-	assert_true(profiles_is_program(p, "claude"));
-	assert_false(profiles_is_process(p, "bash"));
-	profiles_free(p);
+	assert_string_equal(profile_deliver_name(claude->deliver[1]), "paste");
+	assert_int_equal(profile_find(p, "auggie")->deliver[0], DELIVER_FILE);
+	assert_int_equal(profile_find(p, "auggie")->resume_deliver, DELIVER_FILE);
+	assert_int_equal(profile_find(p, "opencode")->deliver[0], DELIVER_STDIN);
+	assert_int_equal(profile_find(p, "codex")->deliver[0], DELIVER_PASTE);
+	assert_string_equal(profile_find(p, "amp")->grammar, "none");
+	assert_null(profile_find(p, "nobody"));
+	assert_null(profile_by_program(p, "vim"));
+	assert_true(profile_list_has_program(p, "claude"));
+	assert_false(profile_list_has_process(p, "bash"));
+	profile_list_free(p);
 }
 
-/* The column means to launch_without what it says. */
+/* The column means to launch_without_flags what it says. */
 static void
 test_session_flags(void **state)
 {
@@ -115,7 +114,7 @@ test_session_flags(void **state)
 		{ "droid --last --fork abc", "droid" },
 	};
 	struct err e = ERR_INIT;
-	struct profiles *p = profiles_new(NULL, &e);
+	struct profile_list *p = profile_list_new(NULL, &e);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -123,14 +122,14 @@ test_session_flags(void **state)
 		size_t left;
 		char *got;
 
-		launch_command(&l, cases[i].command, "/bin/sh", profiles_is_program, p);
-		assert_non_null(profiles_by_program(p, l.name));
-		got = launch_without(&l, profiles_by_program(p, l.name)->session_flags, &left);
+		launch_command(&l, cases[i].command, "/bin/sh", profile_list_has_program, p);
+		assert_non_null(profile_by_program(p, l.name));
+		got = launch_without_flags(&l, profile_by_program(p, l.name)->session_flags, &left);
 		assert_string_equal(got, cases[i].want);
 		free(got);
 		launch_release(&l);
 	}
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 enum { QUIET, READY, BUSY, DIALOG };
@@ -138,51 +137,81 @@ enum { QUIET, READY, BUSY, DIALOG };
 static void
 test_screens(void **state)
 {
-	static const struct { const char *agent, *screen; int want; const char *box; } cases[] = {
+	static const struct { const char *agent, *screen; int want; const char *box;
+	} cases[] = {
 		{ "claude", "● done\n\n" RULE "\n❯" NBSP "\n" RULE "\n  ? for shortcuts\n", READY, "" },
-		{ "claude", "● done\n\n" RULE "\n❯" NBSP "half a thought\n  and more\n" RULE "\n  ⏵⏵ bypass\n",
-		    READY, "half a thought\n  and more" },
+		{ "claude",
+		    "● done\n\n" RULE "\n❯" NBSP "half a thought\n  and more\n" RULE "\n  ⏵⏵ bypass\n", READY,
+		    "half a thought\n  and more" },
 		{ "claude", RULE "\n>" NBSP "\n" RULE "\n", READY, "" },
 		{ "claude", "❯ an old prompt\n\n● done\n", QUIET, "" },
 		{ "claude", RULE "\n❯ a plain blank\n" RULE "\n", QUIET, "" },
 		{ "claude", "✽ Pondering… (9s · ↓ 42 tokens)\n\n" RULE "\n❯" NBSP "\n" RULE "\n", BUSY, "" },
 		{ "claude", RULE "\n❯" NBSP "\n" RULE "\n  ⏵⏵ bypass · esc to interrupt\n", BUSY, "" },
 		{ "claude", "✻ Brewed for 3s\n\n" RULE "\n❯" NBSP "\n" RULE "\n", READY, "" },
-		{ "claude", RULE "\n Bash command\n\n   rm -rf build\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n", DIALOG, "" },
+		{ "claude",
+		    RULE "\n Bash command\n\n   rm -rf build\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. "
+			 "No\n",
+		    DIALOG, "" },
 		{ "claude", "  ❯ 2. No (recommended)\n\n  Enter to confirm · Esc to cancel\n", DIALOG, "" },
 		{ "claude", "user@host:~$ \n", QUIET, "" },
-		{ "codex", "› hello\n\n• hi\n\n› Ask Codex to do anything\n\n  model · /x\n  ← for agents · ? for shortcuts\n",
+		{ "codex",
+		    "› hello\n\n• hi\n\n› Ask Codex to do anything\n\n  model · /x\n  ← for agents · ? for "
+		    "shortcuts\n",
 		    READY, "Ask Codex to do anything" },
-		{ "codex", "› hello\n\n• hi · ho\n\n› first\n  second\n\n  model · /x\n", READY, "first\n  second" },
+		{ "codex", "› hello\n\n• hi · ho\n\n› first\n  second\n\n  model · /x\n", READY,
+		    "first\n  second" },
 		{ "codex", "› hello\n\n  said · long ago\n\n• hi\n", QUIET, "" },
-		{ "codex", "• Working (2s • esc to interrupt)\n\n› Ask Codex to do anything\n\n  m\n  ? for shortcuts\n", BUSY, "" },
+		{ "codex",
+		    "• Working (2s • esc to interrupt)\n\n› Ask Codex to do anything\n\n  m\n  ? for "
+		    "shortcuts\n",
+		    BUSY, "" },
 		{ "codex", "  Trust this folder?\n\n› 1. Yes\n", DIALOG, "" },
-		{ "gemini", "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   Type your message\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n", READY, "Type your message" },
-		{ "gemini", RULE "\n YOLO Ctrl+Y\n\n * [Pasted Text: 48 lines]\n   more\n\n workspace (/directory)   /model\n ~/w   Auto\n",
+		{ "gemini", "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   Type your message\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n",
+		    READY, "Type your message" },
+		{ "gemini",
+		    RULE "\n YOLO Ctrl+Y\n\n * [Pasted Text: 48 lines]\n   more\n\n workspace (/directory)   "
+			 "/model\n ~/w   Auto\n",
 		    READY, "[Pasted Text: 48 lines]\n   more" },
-		{ "gemini", " ⠋ Thinking... (esc to cancel, 4s)\n▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   x\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n", BUSY, "" },
+		{ "gemini",
+		    " ⠋ Thinking... (esc to cancel, 4s)\n▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n *   "
+		    "x\n▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n",
+		    BUSY, "" },
 		{ "opencode", "  ┃  Build\n   ~/x     ctrl+p commands\n", READY, "" },
 		{ "opencode", "   ⬝⬝■  esc interrupt     ctrl+p commands\n", BUSY, "" },
 		{ "copilot", RULE "\n❯\n" RULE "\n ← open sidebar · / commands · ? help\n", READY, "" },
-		{ "copilot", RULE "\n❯ [Paste #1 - 50 lines]\n  x\n" RULE "\n Interactive · Allow All · @ files · # issues\n", READY,
-		    "[Paste #1 - 50 lines]\n  x" },
+		{ "copilot",
+		    RULE "\n❯ [Paste #1 - 50 lines]\n  x\n" RULE "\n Interactive · Allow All · @ files · # "
+								 "issues\n",
+		    READY, "[Paste #1 - 50 lines]\n  x" },
 		{ "copilot", RULE "\n❯\n" RULE "\n ◉ Working · 88 B esc esc interrupt\n", BUSY, "" },
 		{ "codex", "  Hooks need review\n\n  1. Look\n", DIALOG, "" },
 		{ "codex", "  Working directory · resume\n\n  /x\n", DIALOG, "" },
 		{ "gemini", "│ Do you trust this folder?\n│ ● 1. Trust folder\n", DIALOG, "" },
 		{ "gemini", " How would you like to authenticate for this project?\n", DIALOG, "" },
 		{ "opencode", "  ┃  △ Permission required\n  ┃  ← Edit x\n", DIALOG, "" },
-		{ "copilot", "│ Confirm folder trust\n│ ❯ 1. Yes\n" RULE "\n❯\n" RULE "\n / commands\n", DIALOG, "" },
+		{ "copilot", "│ Confirm folder trust\n│ ❯ 1. Yes\n" RULE "\n❯\n" RULE "\n / commands\n",
+		    DIALOG, "" },
 		{ "qwen", " How would you like to authenticate for this project?\n", DIALOG, "" },
 		{ "qwen", RULE "\n*   Type your message\n" RULE "\n", READY, "Type your message" },
 		{ "qwen", "│ › 1. Yes, allow once\n" RULE "\n*   Type your message\n" RULE "\n", DIALOG, "" },
 		{ "auggie", RULE "\n›\n" RULE "\n ? to show shortcuts\n", READY, "" },
-		{ "auggie", " ⠙ Executing tools... (4s • esc to interrupt)\n" RULE "\n›\n" RULE "\n ? to show shortcuts\n", BUSY, "" },
+		{ "auggie",
+		    " ⠙ Executing tools... (4s • esc to interrupt)\n" RULE "\n›\n" RULE "\n ? to show "
+											"shortcuts\n",
+		    BUSY, "" },
 		{ "auggie", " → Continue\n\n   Press return to continue, or esc to skip\n", DIALOG, "" },
-		{ "auggie", " │ 🔍 Workspace Indexing Permission │\n   → [1] Always index this workspace\n     [2] Never\n", DIALOG, "" },
-		{ "auggie", "   → [1] Yes\n     [2] No\n" RULE "\n›\n" RULE "\n ? to show shortcuts\n", DIALOG, "" },
+		{ "auggie",
+		    " │ 🔍 Workspace Indexing Permission │\n   → [1] Always index this workspace\n     [2] "
+		    "Never\n",
+		    DIALOG, "" },
+		{ "auggie", "   → [1] Yes\n     [2] No\n" RULE "\n›\n" RULE "\n ? to show shortcuts\n",
+		    DIALOG, "" },
 		{ "auggie", "│ ❯ 1. Index it\n" RULE "\n›\n" RULE "\n ? to show shortcuts\n", DIALOG, "" },
-		{ "cline", "Cline Pass\n Press Enter to open, any other key to close\n" RULE "\n❯ Ask anything...\n" RULE "\n Plan ○ Act ●\n", DIALOG, "" },
+		{ "cline",
+		    "Cline Pass\n Press Enter to open, any other key to close\n" RULE
+		    "\n❯ Ask anything...\n" RULE "\n Plan ○ Act ●\n",
+		    DIALOG, "" },
 		{ "cline", RULE "\n❯ Ask anything...\n" RULE "\n Plan ○ Act ●\n", READY, "Ask anything..." },
 		{ "pi", RULE "\nsome words\n" RULE "\n~/w\n0.0%/200k (auto)\n", READY, "some words" },
 		{ "pi", " ⠏ Working...\n\n" RULE "\n\n" RULE "\n~/w\n0.0%/200k (auto)\n", BUSY, "" },
@@ -191,11 +220,11 @@ test_screens(void **state)
 		{ "cursor-agent", "anything\n", QUIET, "" },
 	};
 	struct err e = ERR_INIT;
-	struct profiles *p = profiles_new(NULL, &e);
+	struct profile_list *p = profile_list_new(NULL, &e);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct profile *a = profiles_find(p, cases[i].agent);
+		const struct profile *a = profile_find(p, cases[i].agent);
 		const char *s = cases[i].screen;
 		size_t n = strlen(s), from, to;
 		int got = profile_is_ready(a, s, n, &from, &to) ? READY : profile_is_busy(a, s, n) ? BUSY :
@@ -207,7 +236,7 @@ test_screens(void **state)
 		assert_string_equal(box, cases[i].box);
 		free(box);
 	}
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 /* Boxes that never close keep no expression busy for long, and are not ready. */
@@ -215,7 +244,7 @@ static void
 test_evil_screen(void **state)
 {
 	struct err e = ERR_INIT;
-	struct profiles *p = profiles_new(NULL, &e);
+	struct profile_list *p = profile_list_new(NULL, &e);
 	struct buf b = BUF_INIT;
 
 	(void)state;
@@ -224,13 +253,13 @@ test_evil_screen(void **state)
 		for (int k = 0; k < 100; k++)
 			buf_str(&b, "❯ 1\n│ ● 1\n");
 	}
-	for (size_t i = 0; i < profiles_count(p); i++) {
+	for (size_t i = 0; i < profile_list_count(p); i++) {
 		size_t from, to;
 
-		assert_false(profile_is_ready(profiles_at(p, i), b.data, b.len, &from, &to));
+		assert_false(profile_is_ready(profile_list_at(p, i), b.data, b.len, &from, &to));
 	}
 	buf_release(&b);
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 static void
@@ -238,15 +267,19 @@ test_overrides(void **state)
 {
 	struct err e = ERR_INIT;
 	struct config *c;
-	struct profiles *p = with_settings("[recovery.agents.claude]\ncommand = \"claude --model x\"\nprograms = \"claude, clod\"\n"
-	    "deliver = \"paste\"\nready = \"\"\n[recovery.agents.mine]\nready = '^mine> (.*)$'\nbackground = \"yes\"\n", &c, &e);
+	struct profile_list *p = with_settings("[recovery.agents.claude]\ncommand = \"claude --model "
+					       "x\"\nprograms = \"claude, clod\"\n"
+					       "deliver = \"paste\"\nready = "
+					       "\"\"\n[recovery.agents.mine]\nready = '^mine> "
+					       "(.*)$'\nbackground = \"yes\"\n",
+	    &c, &e);
 	const struct profile *a;
 	size_t from, to;
 
 	(void)state;
 	if (p == NULL)
 		fail_msg("%s", e.msg);
-	a = profiles_by_program(p, "clod");
+	a = profile_by_program(p, "clod");
 	assert_string_equal(a->name, "claude");
 	assert_string_equal(a->command, "claude --model x");
 	assert_int_equal(a->n_deliver, 1);
@@ -254,7 +287,7 @@ test_overrides(void **state)
 	assert_null(a->ready);
 	assert_non_null(a->busy);
 	assert_string_equal(a->label, "Claude");
-	a = profiles_find(p, "mine");
+	a = profile_find(p, "mine");
 	assert_string_equal(a->label, "mine");
 	assert_string_equal(a->programs[0], "mine");
 	assert_string_equal(a->processes[0], "mine");
@@ -265,40 +298,59 @@ test_overrides(void **state)
 	assert_true(profile_is_ready(a, "x\nmine> abc\n", 12, &from, &to));
 	assert_int_equal(from, 8);
 	assert_int_equal(to, 11);
-	profiles_free(p);
+	profile_list_free(p);
 	config_free(c);
 }
 
 static void
 test_mistakes(void **state)
 {
-	static const struct { const char *text, *want; } cases[] = {
+	static const struct { const char *text, *want;
+	} cases[] = {
 		{ "[recovery.agents.claude]\nreddy = \"x\"\n", ":2: reddy is not a column of an agent" },
-		{ "[recovery.agents.claude]\n\nready = \"(\"\n", ":3: ready: the pattern is not valid at character" },
-		{ "[recovery.agents.claude]\ndialogs = \"\"\"\nfine\n[\n\"\"\"\n", ":2: dialogs: the pattern is not valid" },
-		{ "[recovery.agents.claude]\ndeliver = \"keys\"\n", ":2: deliver: expected some of stdin, file, argument and paste" },
+		{ "[recovery.agents.claude]\n\nready = \"(\"\n",
+		    ":3: ready: the pattern is not valid at character" },
+		{ "[recovery.agents.claude]\ndialogs = \"\"\"\nfine\n[\n\"\"\"\n",
+		    ":2: dialogs: the pattern is not valid" },
+		{ "[recovery.agents.claude]\ndeliver = \"keys\"\n",
+		    ":2: deliver: expected some of stdin, file, argument and paste" },
 		{ "[recovery.agents.claude]\ndeliver = \"paste, paste\"\n", ":2: deliver: expected" },
 		{ "[recovery.agents.claude]\ndeliver = \"\"\n", ":2: deliver: expected" },
-		{ "[recovery.agents.claude]\ndeliver = \"stdin, stdin, file, argument, paste\"\n", ":2: deliver: expected" },
-		{ "[recovery.agents.claude]\nresume_deliver = \"argument\"\n", ":2: resume_deliver: expected" },
+		{ "[recovery.agents.claude]\ndeliver = \"stdin, stdin, file, argument, paste\"\n",
+		    ":2: deliver: expected" },
+		{ "[recovery.agents.claude]\nresume_deliver = \"argument\"\n",
+		    ":2: resume_deliver: expected" },
 		{ "[recovery.agents.claude]\nfile_flag = \"file\"\n", ":2: file_flag: expected one flag" },
 		{ "[recovery.agents.claude]\nnative = \"@x/y\"\n", ":2: native: expected a package of npm" },
-		{ "[recovery.agents.claude]\nnative = \"@x/y ../y\"\n", ":2: native: expected a package of npm" },
+		{ "[recovery.agents.claude]\nnative = \"@x/y ../y\"\n",
+		    ":2: native: expected a package of npm" },
 		{ "[recovery.agents.claude]\nfile_flag = \"--f; rm\"\n", ":2: file_flag: expected one flag" },
-		{ "[recovery.agents.claude]\nargument_flag = \"---x\"\n", ":2: argument_flag: expected one flag" },
-		{ "[recovery.agents.claude]\nargument_flag = \"--a=b\"\n", ":2: argument_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nargument_flag = \"---x\"\n",
+		    ":2: argument_flag: expected one flag" },
+		{ "[recovery.agents.claude]\nargument_flag = \"--a=b\"\n",
+		    ":2: argument_flag: expected one flag" },
 		{ "[recovery.agents.claude]\nprompt_flags = \"-i\"\n", ":2: prompt_flags: expected flags" },
-		{ "[recovery.agents.claude]\nsession_flags = \"--resume\"\n", ":2: session_flags: expected flags" },
-		{ "[recovery.agents.claude]\nsession_flags = \"resume=1\"\n", ":2: session_flags: expected flags" },
-		{ "[recovery.agents.claude]\nsession_flags = \"--resume=2\"\n", ":2: session_flags: expected flags" },
-		{ "[recovery.agents.claude]\nother_flags = \"--model\"\n", ":2: other_flags: expected flags" },
+		{ "[recovery.agents.claude]\nsession_flags = \"--resume\"\n",
+		    ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\nsession_flags = \"resume=1\"\n",
+		    ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\nsession_flags = \"--resume=2\"\n",
+		    ":2: session_flags: expected flags" },
+		{ "[recovery.agents.claude]\nother_flags = \"--model\"\n",
+		    ":2: other_flags: expected flags" },
 		{ "[recovery.agents.claude]\nresume = \"--resume; rm\"\n", ":2: resume: expected one flag" },
-		{ "[recovery.agents.claude]\ndialect = \"french\"\n", ":2: dialect: expected \"claude\", \"none\", or the name of another agent whose screen is read" },
-		{ "[recovery.agents.claude]\nprograms = \"/usr/bin/claude\"\n", ":2: programs: expected base names" },
+		{ "[recovery.agents.claude]\ndialect = \"french\"\n",
+		    ":2: dialect: expected \"claude\", \"none\", or the name of another agent whose screen "
+		    "is read" },
+		{ "[recovery.agents.claude]\nprograms = \"/usr/bin/claude\"\n",
+		    ":2: programs: expected base names" },
 		{ "[recovery.agents.claude]\nprograms = \" , \"\n", ":2: programs: expected base names" },
-		{ "[recovery.agents.claude]\nbackground = \"true\"\n", ":2: background: expected \"yes\" or \"no\"" },
-		{ "[recovery.agents.claude]\ncommand = \"a\\nb\"\n", ":2: command: expected a command on one line" },
-		{ "[recovery.agents.\"my agent\"]\nlabel = \"x\"\n", ":2: the name of an agent: expected letters" },
+		{ "[recovery.agents.claude]\nbackground = \"true\"\n",
+		    ":2: background: expected \"yes\" or \"no\"" },
+		{ "[recovery.agents.claude]\ncommand = \"a\\nb\"\n",
+		    ":2: command: expected a command on one line" },
+		{ "[recovery.agents.\"my agent\"]\nlabel = \"x\"\n",
+		    ":2: the name of an agent: expected letters" },
 		{ "[recovery.agents.mine]\nlabel = \"x\"\nprograms = \"claude\"\n",
 		    ":3: the program claude belongs to the agents claude and mine" },
 	};

@@ -4,16 +4,18 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tmux/quote.h"
+#include "tmux/tmux.h"
 
 /* What tmux 3.3a printed as #{pane_start_command} for panes made with these arguments. */
 static void
 splits_what_tmux_prints(void **state)
 {
-	static const struct { const char *text; int n; const char *argv[4]; } cases[] = {
+	static const struct { const char *text; int n; const char *argv[4];
+	} cases[] = {
 		{ "", 0, { NULL } },
 		{ "cat", 1, { "cat" } },
-		{ "\"exec env A=\\\"b c\\\" X='q' sh -c 'echo hi $0 \\\\\\\\ x;'\"", 1, { "exec env A=\"b c\" X='q' sh -c 'echo hi $0 \\\\ x;'" } },
+		{ "\"exec env A=\\\"b c\\\" X='q' sh -c 'echo hi $0 \\\\\\\\ x;'\"", 1,
+		    { "exec env A=\"b c\" X='q' sh -c 'echo hi $0 \\\\ x;'" } },
 		{ "sh -c \"echo \\\"$1\\\" ; exit 3\" name \"arg with \\\\ and\\nnewline\"", 4,
 		    { "sh", "-c", "echo \"$1\" ; exit 3", "name" } },
 		{ "''", 1, { "" } },
@@ -47,18 +49,43 @@ refuses_what_is_cut_off(void **state)
 static void
 gives_a_name_back(void **state)
 {
-	static const struct { const char *stored, *given; } cases[] = {
-		{ "toast", "toast" }, { "back\\\\slash", "back\\slash" }, { "new\\nline", "new\nline" }, { "esc\\033[31m", "esc\033[31m" },
-		{ "\\$x", "$x" }, { "\\377", "\377" }, { "end\\", "end\\" }, { "nul\\0", "nul" }, { "\\000x", "x" },
+	static const struct { const char *stored, *given;
+	} cases[] = {
+		{ "toast", "toast" }, { "back\\\\slash", "back\\slash" }, { "new\\nline", "new\nline" },
+		{ "esc\\033[31m", "esc\033[31m" }, { "\\$x", "$x" }, { "\\377", "\377" },
+		{ "end\\", "end\\" }, { "nul\\0", "nul" }, { "\\000x", "x" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct buf b = BUF_INIT;
 
-		quote_given(&b, cases[i].stored);
+		quote_stored(&b, cases[i].stored);
 		assert_string_equal(b.data, cases[i].given);
 		buf_release(&b);
+	}
+}
+
+/* What tmux 3.4 printed, where 3.3a and 3.5a print the other. */
+static void
+takes_back_what_3_4_adds(void **state)
+{
+	static const struct { const char *printed, *meant; } cases[] = {
+		{ "\"sleep 60; : \\\"m=\\\\$MODEL \\\\\\\\$A \\\\\\\\\\\\$B \\\\${X} $1 $$\\\"\"",
+		    "\"sleep 60; : \\\"m=\\$MODEL \\\\\\$A \\\\\\\\\\$B \\${X} $1 $$\\\"\"" },
+		{ "/work/y \\$HOME \\\\$HOME \\033", "/work/y $HOME \\$HOME \\033" },
+		{ "VAL=\"a\\\\$HOME \\\\\\\\$X \\\\${Y} \\$1 \\$ \\033[m\\`\\\"\\\\ \\001z\"; export VAL;",
+		    "VAL=\"a\\$HOME \\\\\\$X \\${Y} \\$1 \\$ \\033[m\\`\\\"\\\\ \\001z\"; export VAL;" },
+		{ "\\$_abc $", "$_abc $" }, { "$1 \\$1 \\$ \\", "$1 \\$1 \\$ \\" }, { "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char *text = xstrdup(cases[i].printed);
+
+		text[quote_undo_dollars(text, strlen(text))] = '\0';
+		assert_string_equal(text, cases[i].meant);
+		free(text);
 	}
 }
 
@@ -89,6 +116,7 @@ main(void)
 		cmocka_unit_test(splits_what_tmux_prints),
 		cmocka_unit_test(refuses_what_is_cut_off),
 		cmocka_unit_test(gives_a_name_back),
+		cmocka_unit_test(takes_back_what_3_4_adds),
 		cmocka_unit_test(quotes_for_tmux_and_sh),
 	};
 

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/exchange.h"
-#include "context/screen.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
 
 /* The screen-reader mode: everything at column 0, items right below each other. */
 
 #define NB "\xC2\xA0"
-#define HEAD "[Screen Reader Mode: on via flag]\nClaude Code v2.1.330\nOpus 5.5 · API Usage Billing\n/home/u/proj\n"
+#define HEAD                                                                                                 \
+	"[Screen Reader Mode: on via flag]\nClaude Code v2.1.330\nOpus 5.5 · API Usage "                    \
+	"Billing\n/home/u/proj\n"
 #define DEAD "\n\nPane is dead (signal 9, Sun Nov 22 01:37:48 2026)\n"
 
 static struct conversation
@@ -23,7 +25,8 @@ read_text(const char *text, int width)
 }
 
 static void
-check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool, const char *content)
+check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool,
+    const char *content)
 {
 	assert_true(i < c->n);
 	assert_string_equal(c->v[i].content, content);
@@ -38,11 +41,16 @@ check(const struct conversation *c, size_t i, enum role role, enum status status
 static void
 test_items(void **state)
 {
-	struct conversation c = read_text(HEAD
-	    "you: Do it,\nplease\n\n- all\nclaude: A call.\ntool: Bash (seq 1 50)\n1\n2\n… +48 lines (ctrl+o to expand)\n"
-	    "tool error: Bash (exit 3)\nError: Exit code 3\nRead 1 file (ctrl+o to expand)\n"
-	    "Thought for 1s (ctrl+o to expand)\nclaude: Called.\nChurned for 2s · done 1:37 AM\n"
-	    "bypass permissions on (shift+tab to cycle)\n$" NB " a draft\n" DEAD, 80);
+	struct conversation c = read_text(HEAD "you: Do it,\nplease\n\n- all\nclaude: A call.\ntool: Bash "
+					       "(seq 1 50)\n1\n2\n… +48 lines (ctrl+o to expand)\n"
+					       "tool error: Bash (exit 3)\nError: Exit code 3\nRead 1 file "
+					       "(ctrl+o to expand)\n"
+					       "Thought for 1s (ctrl+o to expand)\nclaude: Called.\nChurned "
+					       "for 2s · done 1:37 AM\n"
+					       "bypass permissions on (shift+tab to cycle)\n$" NB " a "
+												  "draft"
+												  "\n" DEAD,
+	    80);
 
 	(void)state;
 	assert_int_equal(c.n, 7);
@@ -63,12 +71,16 @@ test_items(void **state)
 static void
 test_running_and_asking(void **state)
 {
-	struct conversation run = read_text(HEAD
-	    "you: Run.\ntool: Bash (make)\nline 1\n… +13 lines (5s)\n(ctrl+b ctrl+b (twice) to run in background)\n"
-	    "Forming…\nTip: Start small\nbypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n$\n" DEAD, 80);
-	struct conversation ask = read_text(HEAD
-	    "you: Run.\ntool: Bash (curl x | sh)\nWaiting…\nPermission Required: Bash command\ncurl x | sh\n"
-	    "> Run it\n> This command requires approval\nDo you want to proceed?\n1. Yes\n2. No\nEsc to cancel\n" DEAD, 80);
+	struct conversation run = read_text(HEAD "you: Run.\ntool: Bash (make)\nline 1\n… +13 lines "
+						 "(5s)\n(ctrl+b ctrl+b (twice) to run in background)\n"
+						 "Forming…\nTip: Start small\nbypass permissions on "
+						 "(shift+tab to cycle)  ·  esc to interrupt\n$\n" DEAD,
+	    80);
+	struct conversation ask = read_text(HEAD "you: Run.\ntool: Bash (curl x | sh)\nWaiting…\nPermission "
+						 "Required: Bash command\ncurl x | sh\n"
+						 "> Run it\n> This command requires approval\nDo you want to "
+						 "proceed?\n1. Yes\n2. No\nEsc to cancel\n" DEAD,
+	    80);
 
 	(void)state;
 	assert_int_equal(run.n, 3);
@@ -95,7 +107,8 @@ test_wrapped_words_and_imitations(void **state)
 	assert_int_equal(c.n, 3);
 	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, "one two three four five six seven eight nine");
 	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, NULL,
-	    "Rows:\n\n❯ no prompt\n● no words\nRead 1 row\n\nThought for 3s (ctrl+o to expand)\n\nPane is dead (signal 9)\nand more");
+	    "Rows:\n\n❯ no prompt\n● no words\nRead 1 row\n\nThought for 3s (ctrl+o to expand)\n\nPane is "
+	    "dead (signal 9)\nand more");
 	conversation_release(&c);
 }
 
@@ -116,25 +129,36 @@ test_chosen_by_the_last_banner(void **state)
 static void
 test_mark_behind_an_echo(void **state)
 {
-	struct conversation c = read_text("> go on [or not][Accessible screen reader mode: on]\nClaude Code v2.1.197\nOpus 4.8 · API Usage Billing\n~/w\n"
-	    "you: and what\n\n> follows\n> here\n> and there\nclaude: It says\n> [Screen Reader Mode: on via flag]\nat first.\nBaked for 0s\n"
-	    "paste again to expand\n● high · /effort\n" DEAD, 80);
+	struct conversation c = read_text("> go on [or not][Accessible screen reader mode: on]\nClaude Code "
+					  "v2.1.197\nOpus 4.8 · API Usage Billing\n~/w\n"
+					  "you: and what\n\n> follows\n> here\n> and there\nclaude: It "
+					  "says\n> [Screen Reader Mode: on via flag]\nat first.\nBaked for "
+					  "0s\n"
+					  "paste again to expand\n● high · /effort\n" DEAD,
+	    80);
 
 	(void)state;
 	assert_string_equal(c.banner, "2.1.197");
 	assert_int_equal(c.n, 3);
 	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, "and what\n\n> follows\n> here\n> and there");
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It says\n> [Screen Reader Mode: on via flag]\nat first.");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL,
+	    "It says\n> [Screen Reader Mode: on via flag]\nat first.");
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 }
 
-/* The banner scrolled away: the rows themselves tell the mode, unless more of them have the markers of the other. */
+/*
+ * The banner scrolled away: the rows themselves tell the mode, unless more of them have the
+ * markers of the other.
+ */
 static void
 test_told_without_a_banner(void **state)
 {
-	struct conversation flat = read_text("you: one\n> two\nclaude: Yes.\ntool: Bash (make)\n● fine\nclaude: Done.\n" DEAD, 80);
-	struct conversation classic = read_text("> one\nyou: two\n\n● Yes.\n\n● Bash(make)\n  ⎿ " NB "claude: hello\n\n> three\nclaude: four\n" DEAD, 80);
+	struct conversation flat =
+	    read_text("you: one\n> two\nclaude: Yes.\ntool: Bash (make)\n● fine\nclaude: Done.\n" DEAD, 80);
+	struct conversation classic = read_text("> one\nyou: two\n\n● Yes.\n\n● Bash(make)\n  ⎿ " NB
+						"claude: hello\n\n> three\nclaude: four\n" DEAD,
+	    80);
 
 	(void)state;
 	assert_int_equal(flat.n, 4);
@@ -151,17 +175,26 @@ test_told_without_a_banner(void **state)
 static void
 test_head_blinked_away(void **state)
 {
-	struct conversation many = read_text(HEAD "you: Run.\nclaude: It runs.\nFor long.\nline 7\nline 8\nline 9\nline 10\n+6 lines (6s)\n"
-	    "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   ( 6s  ·  40 tokens )\n"
-	    "bypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n" DEAD, 40);
-	struct conversation few = read_text(HEAD "you: Run.\nclaude: It runs for as long as you wish and\nwant.\nline 1\n"
-	    "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   ( 6s  ·  40 tokens )\n"
-	    "bypass permissions on (shift+tab to cycle)  ·  esc to interrupt\n" DEAD, 44);
+	struct conversation many = read_text(HEAD "you: Run.\nclaude: It runs.\nFor long.\nline 7\nline "
+						  "8\nline 9\nline 10\n+6 lines (6s)\n"
+						  "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   "
+						  "( 6s  ·  40 tokens )\n"
+						  "bypass permissions on (shift+tab to cycle)  ·  esc to "
+						  "interrupt\n" DEAD,
+	    40);
+	struct conversation few = read_text(HEAD "you: Run.\nclaude: It runs for as long as you wish "
+						 "and\nwant.\nline 1\n"
+						 "(ctrl+b ctrl+b (twice) to run in background)\nThinking…   "
+						 "( 6s  ·  40 tokens )\n"
+						 "bypass permissions on (shift+tab to cycle)  ·  esc to "
+						 "interrupt\n" DEAD,
+	    44);
 
 	(void)state;
 	assert_int_equal(many.n, 4);
 	check(&many, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It runs.\nFor long.");
-	check(&many, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "line 7\nline 8\nline 9\nline 10\n+6 lines (6s)");
+	check(&many, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash",
+	    "line 7\nline 8\nline 9\nline 10\n+6 lines (6s)");
 	assert_int_equal(few.n, 4);
 	check(&few, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, "It runs for as long as you wish and want.");
 	check(&few, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "line 1");

@@ -3,8 +3,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "agent/profile.h"
-#include "agent/ready.h"
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "golden.h"
 
@@ -15,7 +14,8 @@
 static void
 tells_what_a_screen_waits_for(void **state)
 {
-	static const struct { const char *name, *screen; enum ready want; } cases[] = {
+	static const struct { const char *name, *screen; enum readiness want;
+	} cases[] = {
 		{ "nothing", "", READY_UNKNOWN },
 		{ "a shell", "dev$ \n", READY_UNKNOWN },
 		{ "an empty box", "● Hello.\n\n" BOX("") FOOTER "\n\n\n", READY_IDLE },
@@ -24,56 +24,74 @@ tells_what_a_screen_waits_for(void **state)
 		{ "a draft", BOX("not sent yet") FOOTER, READY_DRAFT },
 		{ "a draft of two rows", BOX("first row\n  second row") FOOTER, READY_DRAFT },
 		{ "a paste", BOX("[Pasted text #1 +22 lines]") "  paste again to expand\n", READY_DRAFT },
-		{ "busy", "✶ Ideating… (9s · ↓ 42 tokens)\n\n" BOX("") "  ⏵⏵ x · esc to interrupt · y\n", READY_BUSY },
-		{ "permission", " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n", READY_DIALOG },
-		{ "trust", " ❯ 1. Yes, I trust this folder\n   2. No, exit\n\n Enter to confirm · Esc to cancel\n", READY_DIALOG },
+		{ "busy", "✶ Ideating… (9s · ↓ 42 tokens)\n\n" BOX("") "  ⏵⏵ x · esc to interrupt · y\n",
+		    READY_BUSY },
+		{ "permission", " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n",
+		    READY_DIALOG },
+		{ "trust",
+		    " ❯ 1. Yes, I trust this folder\n   2. No, exit\n\n Enter to confirm · Esc to cancel\n",
+		    READY_DIALOG },
 		{ "an old prompt that looks like a box", "❯ hello\n" RULE, READY_UNKNOWN },
-		{ "a dialog far above", " ❯ 1. Yes\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n" BOX("") FOOTER, READY_IDLE },
+		{ "a dialog far above",
+		    " ❯ 1. Yes\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n" BOX("") FOOTER,
+		    READY_IDLE },
 	};
-	struct profiles *profiles = profiles_new(NULL, NULL);
-	const struct profile *claude = profiles_find(profiles, "claude");
+	struct profile_list *profiles = profile_list_new(NULL, NULL);
+	const struct profile *claude = profile_find(profiles, "claude");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		enum ready got = ready_screen(claude, cases[i].screen, strlen(cases[i].screen), NULL);
+		enum readiness got = agent_readiness(claude, cases[i].screen, strlen(cases[i].screen), NULL);
 
 		if (got != cases[i].want)
 			fail_msg("%s: %d, not %d", cases[i].name, got, cases[i].want);
 	}
-	profiles_free(profiles);
+	profile_list_free(profiles);
 }
 
-/* Dialogs that cannot be had without an account or the network, by the programs' own words; the others are in tests/golden/ready. */
+/*
+ * Dialogs that cannot be had without an account or the network, by the programs' own words; the
+ * others are in tests/golden/ready.
+ */
 static void
 names_dialogs(void **state)
 {
-	static const struct { const char *screen, *want; } cases[] = {
-		{ "  Try the new fullscreen renderer?\n\n  ❯ 1. Yes, try it\n    2. Not now\n\n  Enter to confirm · Esc to cancel\n",
+	static const struct { const char *screen, *want;
+	} cases[] = {
+		{ "  Try the new fullscreen renderer?\n\n  ❯ 1. Yes, try it\n    2. Not now\n\n  Enter to "
+		  "confirm · Esc to cancel\n",
 		    "the offer of a fullscreen renderer" },
-		{ " Let's get started.\n\n Choose the text style that looks best with your terminal\n\n ❯ 2. Dark mode ✔\n", "the choice of a theme" },
-		{ " Security notes:\n\n 1. Claude can make mistakes\n\n Press Enter to continue…\n", "its notes about security" },
-		{ RULE " What do you want to do?\n\n ❯ 1. Stop and wait for limit to reset\n   2. Upgrade your plan\n\n Enter to confirm\n",
+		{ " Let's get started.\n\n Choose the text style that looks best with your terminal\n\n ❯ 2. "
+		  "Dark mode ✔\n",
+		    "the choice of a theme" },
+		{ " Security notes:\n\n 1. Claude can make mistakes\n\n Press Enter to continue…\n",
+		    "its notes about security" },
+		{ RULE " What do you want to do?\n\n ❯ 1. Stop and wait for limit to reset\n   2. Upgrade "
+		       "your plan\n\n Enter to confirm\n",
 		    "the menu of a usage limit" },
 		{ "  Updates to Consumer Terms and Policies\n\n  ❯ 1. Accept\n", "the new terms of use" },
 		{ " Browser didn't open?\n\n Paste code here if prompted >\n", "a login dialog" },
 		{ RULE " Something new\n\n ❯ 1. One\n   2. Two\n", "a dialog" },
-		{ RULE " Something new\n\n   One\n ❯ Two\n\n Enter to confirm · Esc to cancel\n", "a dialog" },
+		{ RULE " Something new\n\n   One\n ❯ Two\n\n Enter to confirm · Esc to cancel\n",
+		    "a dialog" },
 		/* words of the conversation, which stand further right */
 		{ "● I ask:\n\n     Do you want to proceed?\n     ❯ 1. Yes\n\n" BOX("") FOOTER, NULL },
 		{ "● Done. Esc to cancel.\n\n" BOX("") FOOTER, NULL },
 		{ "✶ Ideating… (9s)\n\n" BOX("") "  esc to interrupt\n", NULL },
 	};
-	struct profiles *profiles = profiles_new(NULL, NULL);
+	struct profile_list *profiles = profile_list_new(NULL, NULL);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *got = "";
 
-		ready_screen(profiles_find(profiles, "claude"), cases[i].screen, strlen(cases[i].screen), &got);
-		if (got != cases[i].want && (got == NULL || cases[i].want == NULL || strcmp(got, cases[i].want) != 0))
+		agent_readiness(
+		    profile_find(profiles, "claude"), cases[i].screen, strlen(cases[i].screen), &got);
+		if (got != cases[i].want &&
+		    (got == NULL || cases[i].want == NULL || strcmp(got, cases[i].want) != 0))
 			fail_msg("%s\n: %s", cases[i].screen, got != NULL ? got : "none");
 	}
-	profiles_free(profiles);
+	profile_list_free(profiles);
 }
 
 static size_t
@@ -87,7 +105,7 @@ compare_recorded(const struct profile *claude, const char *dir, const char *name
 
 	if (golden_read(dir, name, &screen) != 0)
 		fail_msg("%s is not there", name);
-	got = xstrdup(words[ready_screen(claude, screen.data, screen.len, &dialog)]);
+	got = xstrdup(words[agent_readiness(claude, screen.data, screen.len, &dialog)]);
 	if (dialog != NULL) {
 		free(got);
 		got = xasprintf("dialog: %s", dialog);
@@ -101,31 +119,32 @@ compare_recorded(const struct profile *claude, const char *dir, const char *name
 }
 
 /*
- * tests/golden/ready: the lowest rows of screens of five versions of Claude Code, drawn by the real programs; `expected` says what each
- * is, a line "FILE<tab>idle" or "FILE<tab>dialog: NAME".
+ * tests/golden/ready: the lowest rows of screens of five versions of Claude Code, drawn by the
+ * real programs; `expected` says what each is, a line "FILE<tab>idle" or "FILE<tab>dialog: NAME".
  */
 static void
 tells_recorded_screens(void **state)
 {
-	struct profiles *profiles = profiles_new(NULL, NULL);
+	struct profile_list *profiles = profile_list_new(NULL, NULL);
 	char *dir = tests_path("golden/ready"), *rest = NULL;
 	struct buf all = BUF_INIT;
 	size_t n = 0, bad = 0;
 
 	(void)state;
 	assert_int_equal(golden_read(dir, "expected", &all), 0);
-	for (char *line = strtok_r(all.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest), n++) {
+	for (char *line = strtok_r(all.data, "\n", &rest); line != NULL;
+	    line = strtok_r(NULL, "\n", &rest), n++) {
 		char *tab = strchr(line, '\t');
 
 		assert_non_null(tab);
 		*tab = '\0';
-		bad += compare_recorded(profiles_find(profiles, "claude"), dir, line, tab + 1);
+		bad += compare_recorded(profile_find(profiles, "claude"), dir, line, tab + 1);
 	}
 	assert_int_equal(bad, 0);
 	assert_true(n > 100);
 	buf_release(&all);
 	free(dir);
-	profiles_free(profiles);
+	profile_list_free(profiles);
 }
 
 static bool
@@ -136,26 +155,31 @@ ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-static struct profiles *others;
+static struct profile_list *others;
 static size_t compared, wrong;
 
-/* NAME/STATE of tests/golden/agents, where the row knows a box: what the real program showed just before it was killed. */
+/*
+ * NAME/STATE of tests/golden/agents, where the row knows a box: what the real program showed just
+ * before it was killed.
+ */
 static void
 compare_state(const char *dir)
 {
-	static const char *const states[][2] = { { "idle", "idle" }, { "draft", "draft" }, { "tool", "busy" }, { "stream", "busy" } };
+	static const char *const states[][2] = { { "idle", "idle" }, { "draft", "draft" }, { "tool", "busy" },
+		{ "stream", "busy" } };
 	/* while its answer streams, the sign of 0.169.0 is in the title only */
 	static const char *const unseen[] = { "codex/stream", "codex/inline-stream",
 		/* its box is the same all the time */
 		"cline/tool", "cline/stream" };
-	const char *state = strrchr(dir, '/') + 1, *kind = strrchr(state, '-') != NULL ? strrchr(state, '-') + 1 : state;
+	const char *state = strrchr(dir, '/') + 1,
+		   *kind = strrchr(state, '-') != NULL ? strrchr(state, '-') + 1 : state;
 	char *agent = xstrdup(dir), *name;
 	const struct profile *p;
 	bool quiet = false;
 
 	*strrchr(agent, '/') = '\0';
 	name = strrchr(agent, '/') + 1;
-	p = profiles_find(others, name);
+	p = profile_find(others, name);
 	for (size_t i = 0; p != NULL && p->ready != NULL && i < sizeof states / sizeof states[0]; i++) {
 		if (strcmp(kind, states[i][0]) != 0)
 			continue;
@@ -185,9 +209,9 @@ static void
 tells_other_agents(void **state)
 {
 	(void)state;
-	others = profiles_new(NULL, NULL);
+	others = profile_list_new(NULL, NULL);
 	golden_each("golden/agents", compare_agent);
-	profiles_free(others);
+	profile_list_free(others);
 	assert_int_equal(wrong, 0);
 	assert_true(compared >= 18);
 }
@@ -197,45 +221,65 @@ static void
 tells_older_boxes(void **state)
 {
 #define MODE RULE " YOLO Ctrl+Y\n"
-#define HALF(glyph) glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph "\n"
+#define HALF(glyph)                                                                                          \
+	glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph glyph      \
+	    glyph glyph glyph glyph "\n"
 #define ABOVE HALF("\u2580")
 #define BELOW HALF("\u2584")
-	static const struct { const char *name, *screen; enum ready want; } cases[] = {
-		{ "codex", "\u2022 Done.\n\n\n\u203a Explain this codebase\n\n  ? for shortcuts                   1.04K used\n\n\n", READY_DRAFT },
-		{ "codex", "\u203a rm it\n\n                                    100% context left\n", READY_DRAFT },
+	static const struct { const char *name, *screen; enum readiness want;
+	} cases[] = {
+		{ "codex",
+		    "\u2022 Done.\n\n\n\u203a Explain this codebase\n\n  ? for shortcuts                   "
+		    "1.04K used\n\n\n",
+		    READY_DRAFT },
+		{ "codex", "\u203a rm it\n\n                                    100% context left\n",
+		    READY_DRAFT },
 		{ "codex", "\u203a rm it\n\n\n\u2022 Done.\n", READY_UNKNOWN },
-		{ "codex", "\u2022 Working (3s \u2022 esc to interrupt)\n\n\u203a Ask\n\n  ? for shortcuts     99% context left\n", READY_BUSY },
-		{ "gemini", MODE ABOVE " *   Type your message or @path/to/file\n" BELOW " workspace\n", READY_IDLE },
+		{ "codex",
+		    "\u2022 Working (3s \u2022 esc to interrupt)\n\n\u203a Ask\n\n  ? for shortcuts     99% "
+		    "context left\n",
+		    READY_BUSY },
+		{ "gemini", MODE ABOVE " *   Type your message or @path/to/file\n" BELOW " workspace\n",
+		    READY_IDLE },
 		{ "gemini", MODE ABOVE " *   my words\n" BELOW " workspace\n", READY_DRAFT },
 		{ "gemini", MODE ABOVE " * [Pasted Text: 11 lines]\n\n" BELOW " workspace\n", READY_DRAFT },
-		{ "pi", " Done.\n\n\u2500\u2500 \u280f Working " RULE "\n" RULE "/w\n0.0%/200k (auto)   mock-model\n", READY_BUSY },
+		{ "pi",
+		    " Done.\n\n\u2500\u2500 \u280f Working " RULE "\n" RULE "/w\n0.0%/200k (auto)   "
+									    "mock-model\n",
+		    READY_BUSY },
 		{ "gemini", ABOVE " > my words of the past\n" BELOW "\n\u2726 Done.\n", READY_UNKNOWN },
 	};
-	struct profiles *profiles = profiles_new(NULL, NULL);
+	struct profile_list *profiles = profile_list_new(NULL, NULL);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		enum ready got = ready_screen(profiles_find(profiles, cases[i].name), cases[i].screen, strlen(cases[i].screen), NULL);
+		enum readiness got = agent_readiness(
+		    profile_find(profiles, cases[i].name), cases[i].screen, strlen(cases[i].screen), NULL);
 
 		if (got != cases[i].want)
 			fail_msg("%zu: %d, not %d", i, got, cases[i].want);
 	}
-	profiles_free(profiles);
+	profile_list_free(profiles);
 }
 
 static void
 tells_a_paste_from_a_persons_words(void **state)
 {
-	static const char prompt[] = "You were working.\n\n\tOne of many lines that are long enough to be wrapped\nContinue.\n";
+	static const char prompt[] = "You were working.\n\n\tOne of many lines that are long enough to be "
+				     "wrapped\nContinue.\n";
 	static const char line[] = "You were working on one thing, and that is all there is to tell.";
-	static const struct { const char *name, *screen; bool want; } cases[] = {
+	static const struct { const char *name, *screen; bool want;
+	} cases[] = {
 		{ "a placeholder", BOX("[Pasted text #1 +4 lines]") "  paste again to expand\n", true },
 		{ "without the last line end", BOX("[Pasted text #1 +3 lines]"), true },
 		{ "two of them", BOX("[Pasted text #1 +3 lines][Pasted text #2 +1 lines]"), true },
 		{ "another paste", BOX("[Pasted text #1 +22 lines]"), false },
 		{ "ours and another", BOX("[Pasted text #1 +4 lines][Pasted text #2 +3 lines]"), false },
 		{ "a part of it, as yet", BOX("[Pasted text #1 +2 lines]"), false },
-		{ "the text", BOX("You were working.\n\n      One of many lines that are long\n  enough to be wrapped\n  Continue."), true },
+		{ "the text",
+		    BOX("You were working.\n\n      One of many lines that are long\n  enough to be "
+			"wrapped\n  Continue."),
+		    true },
 		{ "its last rows", BOX("enough to be wrapped\n  Continue."), true },
 		{ "nothing", BOX(""), false },
 		{ "a hint", BOX("Try \"edit <filepath> to...\""), false },
@@ -245,16 +289,17 @@ tells_a_paste_from_a_persons_words(void **state)
 		{ "the text with a letter behind it", BOX("enough to be wrapped\n  Continue.x"), false },
 		{ "a dialog", BOX("[Pasted text #1 +4 lines]") " ❯ 1. Yes\n   2. No\n", false },
 	};
-	struct profiles *profiles = profiles_new(NULL, NULL);
-	const struct profile *claude = profiles_find(profiles, "claude");
+	struct profile_list *profiles = profile_list_new(NULL, NULL);
+	const struct profile *claude = profile_find(profiles, "claude");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		if (ready_holds(claude, cases[i].screen, strlen(cases[i].screen), prompt) != cases[i].want)
+		if (agent_box_holds(claude, cases[i].screen, strlen(cases[i].screen), prompt) !=
+		    cases[i].want)
 			fail_msg("%s: not %d", cases[i].name, cases[i].want);
 	/* one long line has no count */
-	assert_true(ready_holds(claude, BOX("[Pasted text #1]"), strlen(BOX("[Pasted text #1]")), line));
-	profiles_free(profiles);
+	assert_true(agent_box_holds(claude, BOX("[Pasted text #1]"), strlen(BOX("[Pasted text #1]")), line));
+	profile_list_free(profiles);
 }
 
 int

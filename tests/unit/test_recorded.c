@@ -3,17 +3,17 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "context/screen.h"
-#include "context/style.h"
-#include "context/transcript.h"
+#include "screen/screen.h"
+#include "transcript/transcript.h"
 #include "golden.h"
 #include "recorded.h"
 #include "scrub/scrub.h"
 
 /*
- * tests/golden/recorded: the real program's screens and transcripts, read by our readers and compared with what was typed and sent
- * (tests/golden/record/README.md). What is known to be read wrong stands in a capture's file `misses` and must be exact: one that is
- * right by now is a failure, too. GT_GOLDEN_UPDATE=1 writes the files anew.
+ * tests/golden/recorded: the real program's screens and transcripts, read by our readers and
+ * compared with what was typed and sent (tests/golden/record/README.md). What is known to be read
+ * wrong stands in a capture's file `misses` and must be exact: one that is right by now is a
+ * failure, too. GT_GOLDEN_UPDATE=1 writes the files anew.
  */
 
 struct check {
@@ -44,10 +44,12 @@ is_command(const char *text)
 static bool
 wanted_words(const struct check *k, const json_t *item, enum role role)
 {
-	if (!item_is(item, "role", role == ROLE_USER ? "user" : "assistant") || listed(item, "unseen", k->kind))
+	if (!item_is(item, "role", role == ROLE_USER ? "user" : "assistant") ||
+	    listed(item, "unseen", k->kind))
 		return false;
-	return json_object_get(item, "sidechain") == NULL && !item_is(item, "status", "withdrawn") && !item_is(item, "kind", "api-error") &&
-	    !is_command(json_text(item, "content", "")) && *json_text(item, "content", "") != '\0';
+	return json_object_get(item, "sidechain") == NULL && !item_is(item, "status", "withdrawn") &&
+	    !item_is(item, "kind", "api-error") && !is_command(json_text(item, "content", "")) &&
+	    *json_text(item, "content", "") != '\0';
 }
 
 static bool
@@ -68,11 +70,14 @@ static void
 check_status(struct check *k, const json_t *item, const struct exchange *x)
 {
 	const char *want = json_text(item, "status", "");
-	enum status status = strcmp(want, "queued") == 0 ? STATUS_WAITING : strcmp(want, "streaming") == 0 ? STATUS_RUNNING :
-	    strcmp(want, "interrupted") == 0 ? STATUS_INTERRUPTED : STATUS_COMPLETE;
+	enum status status = strcmp(want, "queued") == 0 ? STATUS_WAITING
+	    : strcmp(want, "streaming") == 0             ? STATUS_RUNNING
+	    : strcmp(want, "interrupted") == 0           ? STATUS_INTERRUPTED
+							 : STATUS_COMPLETE;
 
 	if (x->status != status) {
-		char *what = xasprintf("words are %s, not %s", status_name(x->status), status_name(status));
+		char *what = xasprintf(
+		    "words are %s, not %s", exchange_status_name(x->status), exchange_status_name(status));
 
 		miss(k, what, x->content);
 		free(what);
@@ -93,19 +98,22 @@ check_words(struct check *k, enum role role)
 
 		if (!wanted_words(k, item, role))
 			continue;
-		while (at < k->c->n && !(read_words(&k->c->v[at], role) && words_match(k, item, &k->c->v[at])))
+		while (
+		    at < k->c->n && !(read_words(&k->c->v[at], role) && words_match(k, item, &k->c->v[at])))
 			at++;
 		if (at < k->c->n) {
 			taken[at] = true;
 			from = at + 1;
 			check_status(k, item, &k->c->v[at]);
 		} else if (needed) {
-			miss(k, role == ROLE_USER ? "user words missing" : "assistant's words missing", json_text(item, "content", ""));
+			miss(k, role == ROLE_USER ? "user words missing" : "assistant's words missing",
+			    json_text(item, "content", ""));
 		}
 	}
 	for (size_t at = 0; at < k->c->n; at++)
 		if (read_words(&k->c->v[at], role) && !taken[at] && *k->c->v[at].content != '\0')
-			miss(k, role == ROLE_USER ? "false user words" : "false assistant's words", k->c->v[at].content);
+			miss(k, role == ROLE_USER ? "false user words" : "false assistant's words",
+			    k->c->v[at].content);
 	free(taken);
 }
 
@@ -119,7 +127,8 @@ check_errors(struct check *k)
 		bool found = !item_is(item, "kind", "api-error") || listed(item, "unseen", k->kind);
 
 		for (size_t at = 0; at < k->c->n && !found; at++)
-			found = k->c->v[at].role != ROLE_USER && holds_letters(k->c->v[at].content, json_text(item, "content", ""), 0);
+			found = k->c->v[at].role != ROLE_USER &&
+			    holds_letters(k->c->v[at].content, json_text(item, "content", ""), 0);
 		if (!found)
 			miss(k, "API error missing", json_text(item, "content", ""));
 	}
@@ -162,7 +171,8 @@ is_open_end(const json_t *items, size_t i)
 	for (i++; i < json_array_size(items); i++) {
 		const json_t *item = json_array_get(items, i);
 
-		if (!item_is(item, "role", "tool") && !item_is(item, "status", "queued") && json_object_get(item, "sidechain") == NULL)
+		if (!item_is(item, "role", "tool") && !item_is(item, "status", "queued") &&
+		    json_object_get(item, "sidechain") == NULL)
 			return false;
 	}
 	return true;
@@ -189,7 +199,8 @@ check_call(struct check *k, size_t i, const json_t *item, const struct exchange 
 {
 	const char *want = json_text(item, "status", ""), *result = json_text(item, "content", "");
 	bool background = json_object_get(json_object_get(item, "input"), "run_in_background") != NULL;
-	char first[200], *what = xasprintf("%s is %s, not %s", x->tool, status_name(x->status), want);
+	char first[200],
+	    *what = xasprintf("%s is %s, not %s", x->tool, exchange_status_name(x->status), want);
 
 	if (!right_status(k, i, want, x->status, dialog))
 		miss(k, what, x->input != NULL ? x->input : "");
@@ -212,13 +223,15 @@ check_calls(struct check *k, bool dialog)
 		const char *tool = json_text(item, "tool", "");
 		size_t at = from;
 
-		if (!item_is(item, "role", "tool") || listed(item, "unseen", k->kind) || json_object_get(item, "sidechain") != NULL)
+		if (!item_is(item, "role", "tool") || listed(item, "unseen", k->kind) ||
+		    json_object_get(item, "sidechain") != NULL)
 			continue;
 		call_text(item, text, sizeof text);
 		for (; at < k->c->n; at++) {
 			const struct exchange *x = &k->c->v[at];
 
-			if (x->tool != NULL && !x->folded && strcmp(shown_name(x->tool), shown_name(tool)) == 0 &&
+			if (x->tool != NULL && !x->folded &&
+			    strcmp(shown_name(x->tool), shown_name(tool)) == 0 &&
 			    holds_letters(x->input != NULL ? x->input : "", text, 12))
 				break;
 		}
@@ -234,8 +247,10 @@ check_calls(struct check *k, bool dialog)
 		check_call(k, i, item, &k->c->v[at], dialog);
 	}
 	for (size_t at = 0; at < k->c->n; at++)
-		if (k->c->v[at].tool != NULL && !k->c->v[at].folded && known_tool(k->c->v[at].tool) && !taken[at])
-			miss(k, "false call", k->c->v[at].input != NULL ? k->c->v[at].input : k->c->v[at].tool);
+		if (k->c->v[at].tool != NULL && !k->c->v[at].folded && known_tool(k->c->v[at].tool) &&
+		    !taken[at])
+			miss(k, "false call",
+			    k->c->v[at].input != NULL ? k->c->v[at].input : k->c->v[at].tool);
 	free(taken);
 }
 
@@ -245,14 +260,16 @@ static void
 check_bottom(struct check *k, const json_t *truth, const char *plain)
 {
 	const char *draft = json_text(truth, "draft", NULL), *version = json_text(truth, "version", "");
-	bool farewell = strstr(plain, "\nResume this session with:") != NULL, dialog = json_text(truth, "dialog", NULL) != NULL;
+	bool farewell = strstr(plain, "\nResume this session with:") != NULL,
+	     dialog = json_text(truth, "dialog", NULL) != NULL;
 	char *banner = xasprintf("Claude Code v%s", version);
 
 	if (draft != NULL ? k->c->draft == NULL || !same_letters(draft, k->c->draft) : k->c->draft != NULL)
 		miss(k, "draft", k->c->draft != NULL ? k->c->draft : "");
 	if (dialog != (k->c->question != NULL))
 		miss(k, "dialog", k->c->question != NULL ? k->c->question : "");
-	if (k->c->farewell != farewell || (farewell && (k->c->resume_id == NULL || !item_is(truth, "session", k->c->resume_id))))
+	if (k->c->farewell != farewell ||
+	    (farewell && (k->c->resume_id == NULL || !item_is(truth, "session", k->c->resume_id))))
 		miss(k, "farewell", k->c->resume_id != NULL ? k->c->resume_id : "");
 	if (strstr(plain, banner) != NULL && (k->c->banner == NULL || strcmp(k->c->banner, version) != 0))
 		miss(k, "banner", k->c->banner != NULL ? k->c->banner : "");
@@ -271,7 +288,10 @@ check_conversation(struct check *k, const json_t *truth)
 	check_calls(k, json_text(truth, "dialog", NULL) != NULL);
 }
 
-/* source "plain" and "colours": the capture without and with its colours; "joined": capture-pane -J, where that gives other rows. */
+/*
+ * source "plain" and "colours": the capture without and with its colours; "joined": capture-pane
+ * -J, where that gives other rows.
+ */
 static void
 check_screen(const char *dir, const json_t *truth, const char *source, struct buf *misses)
 {
@@ -279,18 +299,19 @@ check_screen(const char *dir, const json_t *truth, const char *source, struct bu
 	struct conversation c = CONVERSATION_INIT;
 	struct check k = { source, "screen", json_object_get(truth, "items"), &c, misses };
 	bool joined = strcmp(source, "joined") == 0;
-	struct style *style;
+	struct sgr_rows *style;
 
 	if (golden_read(dir, joined ? "joined.txt" : "screen.txt", &screen) != 0) {
 		assert_true(joined);
 		return;
 	}
 	assert_int_equal(golden_read(dir, "size", &size), 0);
-	style = style_strip(&screen);
-	screen_read_bytes(screen.data, screen.len, strcmp(source, "colours") == 0 ? style : NULL, atoi(size.data), "claude", &c);
+	style = sgr_strip(&screen);
+	screen_read_bytes(screen.data, screen.len, strcmp(source, "colours") == 0 ? style : NULL,
+	    atoi(size.data), "claude", &c);
 	check_conversation(&k, truth);
 	check_bottom(&k, truth, screen.data);
-	style_free(style);
+	sgr_free(style);
 	conversation_release(&c);
 	buf_release(&screen);
 	buf_release(&size);
@@ -346,7 +367,8 @@ compare(const char *dir, const struct buf *misses)
 		}
 		free(path);
 	} else if (strcmp(known.data, misses->data) != 0) {
-		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them down, when all is for the better)\n",
+		print_error("%s: known misses:\n%sbut now these are:\n%s(GT_GOLDEN_UPDATE=1 writes them "
+			    "down, when all is for the better)\n",
 		    dir, known.data, misses->data);
 		differ++;
 	}

@@ -1,4 +1,7 @@
-/* The Redis store alone: who is let in, what is refused, what stands in the server. What every backend does: test_conformance.c. */
+/*
+ * The Redis store alone: who is let in, what is refused, what stands in the server. What every
+ * backend does: test_conformance.c.
+ */
 #include "test.h"
 
 #include <string.h>
@@ -9,7 +12,9 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "store/store.h"
-#include "store/redis_private.h"
+#include "store/store_private.h"
+
+#define COUNT(v) (sizeof (v) / sizeof (v)[0])
 
 static struct redis_house *
 home_of(void **state)
@@ -93,7 +98,8 @@ test_keys_in_the_server(void **state)
 	struct change gone = { .kind = CHANGE_DELETE, .key = "epic:e1:state", .expect = STORE_ANY };
 	char *row;
 
-	assert_int_equal(put(s, "epic:e1:state", STORE_ABSENT, "in_progress", "{\"epicId\":\"e1\"}", NULL), COMMIT_DONE);
+	assert_int_equal(
+	    put(s, "epic:e1:state", STORE_ABSENT, "in_progress", "{\"epicId\":\"e1\"}", NULL), COMMIT_DONE);
 	assert_raw(h, "GET epic:e1:state", "{\"epicId\":\"e1\"}");
 	row = redis_raw_do(h, "HGET gt-recover:records epic:e1:state");
 	assert_true(strtoll(row, NULL, 10) > INT64_C(1600000000000));
@@ -271,8 +277,9 @@ test_hosts_own_records(void **state)
 	struct redis_house *h = home_of(state);
 	struct store *west, *east;
 	struct records all = { 0 };
-	struct change both[] = { { CHANGE_PUT, "pane:1.2:%3:main", STORE_ABSENT, "open", "1" }, { CHANGE_PUT, "attempt:a", STORE_ABSENT, "t", "2" },
-	    { CHANGE_PUT, "run:r", STORE_ABSENT, "pending", "3" } };
+	struct change both[] = { { CHANGE_PUT, "pane:1.2:%3:main", STORE_ABSENT, "open", "1" },
+		{ CHANGE_PUT, "attempt:a", STORE_ABSENT, "t", "2" },
+		{ CHANGE_PUT, "run:r", STORE_ABSENT, "pending", "3" } };
 	struct record r;
 
 	assert_int_equal(host_set("west", NULL), 0);
@@ -285,7 +292,7 @@ test_hosts_own_records(void **state)
 	assert_raw(h, "GET run:r", "3");
 	assert_int_equal(store_get(west, "pane:1.2:%3:main", &r, NULL), 1);
 	assert_string_equal(r.key, "pane:1.2:%3:main");
-	record_release(&r);
+	store_record_release(&r);
 	assert_int_equal(store_get(east, "pane:1.2:%3:main", &r, NULL), 0);
 	assert_int_equal(store_scan(east, "attempt:", NULL, NULL, 0, &all, NULL), 0);
 	assert_int_equal(all.n, 0);
@@ -296,8 +303,8 @@ test_hosts_own_records(void **state)
 	assert_int_equal(store_scan(west, "attempt:", "t", all.v[0].key, 0, &all, NULL), 0);
 	assert_int_equal(all.n, 1);
 	assert_int_equal(store_get(east, "run:r", &r, NULL), 1);
-	record_release(&r);
-	records_release(&all);
+	store_record_release(&r);
+	store_records_release(&all);
 	store_close(west);
 	store_close(east);
 	host_unset();
@@ -311,7 +318,10 @@ eval(redisContext *c, const char *script, const char *a, const char *id, bool co
 	return redisCommand(c, "EVAL %s 0 %s %s", script, a, id);
 }
 
-/* What was settled as lost stays lost, also when it comes in the end, from the buffer of an older connection. */
+/*
+ * What was settled as lost stays lost, also when it comes in the end, from the buffer of an older
+ * connection.
+ */
 static void
 test_a_late_commit_is_refused(void **state)
 {
@@ -322,18 +332,18 @@ test_a_late_commit_is_refused(void **state)
 	redisReply *r;
 
 	assert_non_null(c);
-	r = eval(c, redis_script_settle, identity, "id1", false);
-	assert_true(redis_says(redis_text_at(r, 0), "never"));
+	r = eval(c, redis_script_resolve, identity, "id1", false);
+	assert_true(redis_is_text(redis_text_at(r, 0), "never"));
 	freeReplyObject(r);
 	r = eval(c, redis_script_commit, identity, "id1", true);
-	assert_true(redis_says(redis_text_at(r, 0), "never"));
+	assert_true(redis_is_text(redis_text_at(r, 0), "never"));
 	freeReplyObject(r);
 	assert_raw(h, "EXISTS late", "0");
 	r = eval(c, redis_script_commit, identity, "id2", true);
-	assert_true(redis_says(redis_text_at(r, 0), "done"));
+	assert_true(redis_is_text(redis_text_at(r, 0), "done"));
 	freeReplyObject(r);
-	r = eval(c, redis_script_settle, identity, "id2", false);
-	assert_true(redis_says(redis_text_at(r, 0), "done"));
+	r = eval(c, redis_script_resolve, identity, "id2", false);
+	assert_true(redis_is_text(redis_text_at(r, 0), "done"));
 	freeReplyObject(r);
 	assert_raw(h, "EXISTS late", "1");
 	redisFree(c);
@@ -356,7 +366,7 @@ test_reconnects(void **state)
 	redis_house_kill(h);
 	redis_house_start(h);
 	assert_int_equal(store_get(s, "b", &r, NULL), 1);
-	record_release(&r);
+	store_record_release(&r);
 	/* the first to come wrote something, and so synced what the killed server had not */
 	after = redis_raw_do(h, "GET gt-recover:server");
 	assert_string_not_equal(before, after);
@@ -383,8 +393,8 @@ test_lost_answer(void **state)
 	unsetenv("GT_FAULT");
 	assert_int_equal(store_get(s, "a", &after, &e), 1);
 	assert_int_equal(after.version, before.version + 1);
-	record_release(&before);
-	record_release(&after);
+	store_record_release(&before);
+	store_record_release(&after);
 	store_close(s);
 #else
 	(void)h;
@@ -399,13 +409,142 @@ test_down(void **state)
 	struct redis_house *h = home_of(state);
 	struct err e = ERR_INIT;
 
-	assert_null(store_look(h->url, h->dir, &e));
+	assert_null(store_open_readonly(h->url, h->dir, &e));
 	assert_string_equal(e.name, "not-found");
 	assert_raw(h, "DBSIZE", "0");
 	redis_house_kill(h);
 	assert_refused(h, "store-down", h->socket);
 	assert_null(store_open(h->url, h->dir, &e));
 	assert_int_equal(e.code, GT_AGAIN);
+}
+
+/* A short patience for what ends by it; for what ends by its bytes enough for a busy machine. */
+static const struct {
+	enum manner manner;
+	const char *name, *word, *patience;
+	int code;
+} manners[] = {
+	{ DRIP, "store-down", "does not answer", "300", GT_AGAIN },
+	{ STALL, "store-down", "does not answer", "300", GT_AGAIN },
+	{ FLOOD, "protocol", "longer than 16 MiB", "30000", GT_FAIL },
+	{ NONSENSE, "protocol", "rotocol", "30000", GT_FAIL },
+	{ ARRAY, "protocol", "too many elements", "1000", GT_FAIL },
+	{ ARRAYS, "protocol", "too many elements", "1000", GT_FAIL },
+};
+
+/* So many conversations, and what a busy machine needs; DRIP goes on for longer. */
+static void
+assert_in_time(int64_t began, size_t i, int conversations)
+{
+	if (manners[i].code == GT_AGAIN)
+		assert_in_range(clock_mono_ms() - began, 0, conversations * atoi(manners[i].patience) + 2500);
+}
+
+/* A conversation has one end, whatever comes meanwhile. */
+static void
+test_opening_has_an_end(void **state)
+{
+	struct redis_house *h = home_of(state);
+#ifdef GT_FAULTS
+	struct err e = ERR_INIT;
+	struct peer p;
+	char *url;
+
+	peer_start(&p, h);
+	url = xasprintf("redis://127.0.0.1:%d", p.port);
+	for (size_t i = 0; i < COUNT(manners); i++) {
+		int64_t began = clock_mono_ms();
+
+		setenv("GT_REDIS_MS", manners[i].patience, 1);
+		*p.manner = manners[i].manner;
+		assert_null(store_open(url, h->dir, &e));
+		assert_string_equal(e.name, manners[i].name);
+		assert_int_equal(e.code, manners[i].code);
+		assert_non_null(strstr(e.msg, manners[i].word));
+		assert_in_time(began, i, 1);
+	}
+	unsetenv("GT_REDIS_MS");
+	peer_end(&p);
+	free(url);
+#else
+	(void)h;
+	print_message("skipped: needs a test build (make FAULTS=1)\n");
+	skip();
+#endif
+}
+
+static void
+behave(struct peer *p, struct store *s, enum manner manner, const char *patience)
+{
+	*p->manner = manner;
+	((struct redis_store *)s)->patience_ms = atoi(patience);
+}
+
+/* The same on an open connection; and a commit without a whole answer is neither made nor not made. */
+static void
+test_every_command_has_an_end(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct err e = ERR_INIT;
+	struct store *s;
+	struct record r;
+	struct peer p;
+	int64_t began;
+	char *url;
+
+	peer_start(&p, h);
+	url = xasprintf("redis://127.0.0.1:%d", p.port);
+	s = store_open(url, h->dir, &e);
+	assert_non_null(s);
+	assert_int_equal(put(s, "a", STORE_ABSENT, "t", "1", &e), COMMIT_DONE);
+	for (size_t i = 0; i < COUNT(manners); i++) {
+		behave(&p, s, manners[i].manner, manners[i].patience);
+		began = clock_mono_ms();
+		assert_int_equal(store_get(s, "a", &r, &e), -1);
+		assert_string_equal(e.name, manners[i].name);
+		assert_in_time(began, i, 2);
+		behave(&p, s, RELAY, "30000");
+		assert_int_equal(store_get(s, "a", &r, &e), 1);
+		store_record_release(&r);
+		behave(&p, s, manners[i].manner, manners[i].patience);
+		began = clock_mono_ms();
+		assert_int_equal(put(s, "a", STORE_ANY, "t", "2", &e), COMMIT_UNKNOWN);
+		assert_string_equal(e.name, "unknown");
+		assert_in_time(began, i, 3);
+		behave(&p, s, RELAY, "30000");
+		assert_int_equal(put(s, "a", STORE_ANY, "t", "3", &e), COMMIT_DONE);
+	}
+	store_close(s);
+	peer_end(&p);
+	free(url);
+}
+
+/* Our largest records go through: values of four MiB, and pages of them. */
+static void
+test_large_records(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	char *value = xmalloc(STORE_MAX_VALUE + 1);
+	struct records all = { 0 };
+	struct err e = ERR_INIT;
+
+	memset(value, '1', STORE_MAX_VALUE);
+	value[0] = value[STORE_MAX_VALUE - 1] = '"';
+	value[STORE_MAX_VALUE] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char key[24];
+
+		snprintf(key, sizeof key, "big:%d", i);
+		if (put(s, key, STORE_ABSENT, "t", value, &e) != COMMIT_DONE)
+			fail_msg("%s", e.msg);
+	}
+	assert_int_equal(store_scan(s, "big:", NULL, NULL, 0, &all, &e), 0);
+	assert_int_equal(all.n, 3);
+	assert_int_equal(strlen(all.v[2].value), STORE_MAX_VALUE);
+	store_records_release(&all);
+	store_close(s);
+	free(value);
 }
 
 static void
@@ -422,9 +561,10 @@ test_addresses(void **state)
 		{ "redis://gt@host/2?password_file=/run/pw", "host", 6379, 2, "gt", "/run/pw" },
 		{ "redis://host?password_file=pw", "host", 6379, 0, NULL, "/state/pw" },
 	};
-	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port", "redis://host:70000",
-		"redis://host/x", "redis://host/-1", "redis://[::1]x", "redis://host?db=1", "redis://host?tls=no",
-		"redis+unix://relative.sock", "redis+unix:///s?db=x", "rediss://host" };
+	static const char *const bad[] = { "redis://", "redis:///0", "redis:host", "redis://host:port",
+		"redis://host:70000", "redis://host/x", "redis://host/-1", "redis://[::1]x",
+		"redis://host?db=1", "redis://host?tls=no", "redis+unix://relative.sock",
+		"redis+unix:///s?db=x", "rediss://host" };
 	struct redis_address a = { 0 };
 	struct err e = ERR_INIT;
 
@@ -441,7 +581,8 @@ test_addresses(void **state)
 			assert_null(a.password_file);
 		redis_address_release(&a);
 	}
-	assert_int_equal(redis_address_parse(&a, "redis+unix:///run/r.sock?db=4&password_file=pw", "/state", &e), 0);
+	assert_int_equal(
+	    redis_address_parse(&a, "redis+unix:///run/r.sock?db=4&password_file=pw", "/state", &e), 0);
 	assert_string_equal(a.path, "/run/r.sock");
 	assert_int_equal(a.db, 4);
 	redis_address_release(&a);
@@ -474,6 +615,9 @@ main(void)
 		WITH_SERVER(test_reconnects),
 		WITH_SERVER(test_lost_answer),
 		WITH_SERVER(test_down),
+		WITH_SERVER(test_opening_has_an_end),
+		WITH_SERVER(test_every_command_has_an_end),
+		WITH_SERVER(test_large_records),
 		cmocka_unit_test(test_addresses),
 	};
 

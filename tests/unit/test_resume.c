@@ -5,31 +5,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/liveness.h"
-#include "revive/resume.h"
+#include "process/proc.h"
+#include "recover/recover.h"
 
 /* Nothing speaks against it. */
-static const struct resume_facts good = {
-	.has_flag = true, .can_tell = true, .clear = true, .how = FOUND_RECORD, .in_place = true, .stand = STAND_WHOLE,
-	.tokens = 119999, .most_tokens = 120000
-};
+static const struct resume_facts good = { .has_flag = true,
+	.can_tell = true,
+	.clear = true,
+	.how = FOUND_RECORD,
+	.in_place = true,
+	.stand = TRANSCRIPT_WHOLE,
+	.tokens = 119999,
+	.most_tokens = 120000 };
 
 static const char *
 reason(const struct resume_facts *f)
 {
-	const struct resume_no *no = resume_judge(f);
+	const struct resume_refusal *no = resume_judge(f);
 
 	if (no != NULL)
 		assert_true(strlen(no->sentence) > 10);
 	return no != NULL ? no->name : "yes";
 }
 
-#define EXPECT(name, ...) do { struct resume_facts f = good; __VA_ARGS__; assert_string_equal(reason(&f), name); } while (0)
+#define EXPECT(name, ...)                                                                                    \
+	do {                                                                                                 \
+		struct resume_facts f = good;                                                                \
+		__VA_ARGS__;                                                                                 \
+		assert_string_equal(reason(&f), name);                                                       \
+	} while (0)
 
 static void
 each_reason_has_its_name(void **state)
 {
-	static const enum found sure[] = { FOUND_RECORD, FOUND_SNAPSHOT, FOUND_COMMAND, FOUND_WORKTREE, FOUND_TOWN, FOUND_FAREWELL };
+	static const enum found sure[] = { FOUND_RECORD, FOUND_SNAPSHOT, FOUND_COMMAND, FOUND_WORKTREE,
+		FOUND_TOWN, FOUND_FAREWELL };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sure / sizeof sure[0]; i++)
@@ -44,18 +54,21 @@ each_reason_has_its_name(void **state)
 	EXPECT("no-transcript", f.how = FOUND_NONE; f.in_place = false);
 	EXPECT("unsure", f.how = FOUND_FOLDER);
 	EXPECT("foreign", f.in_place = false);
-	EXPECT("foreign", f.stand = STAND_FOREIGN);
+	EXPECT("foreign", f.stand = TRANSCRIPT_FOREIGN);
 	EXPECT("in-use", f.in_use = true);
 	EXPECT("moved-on", f.moved_on = true);
 	EXPECT("split", f.split = true);
-	EXPECT("empty", f.stand = STAND_EMPTY);
-	EXPECT("torn", f.stand = STAND_TORN);
-	EXPECT("broken", f.stand = STAND_BROKEN);
-	EXPECT("too-large", f.stand = STAND_LARGE);
+	EXPECT("empty", f.stand = TRANSCRIPT_EMPTY);
+	EXPECT("torn", f.stand = TRANSCRIPT_TORN);
+	EXPECT("broken", f.stand = TRANSCRIPT_BROKEN);
+	EXPECT("too-large", f.stand = TRANSCRIPT_LARGE);
 	EXPECT("too-large", f.tokens = 120000);
 }
 
-/* Of several the one that a person can do least about comes first; what was found is named before what is wrong with it. */
+/*
+ * Of several the one that a person can do least about comes first; what was found is named before
+ * what is wrong with it.
+ */
 static void
 the_first_reason_is_told(void **state)
 {
@@ -91,7 +104,8 @@ has(pid_t pid, const char *word)
 static void
 finds_an_id_among_arguments(void **state)
 {
-	static const char *const argv[] = { "sh", "-c", "read x", "sh", "--resume", "id-1", "--session-id=id-2", "/tasks/id-3", "say --resume id-4", NULL };
+	static const char *const argv[] = { "sh", "-c", "read x", "sh", "--resume", "id-1",
+		"--session-id=id-2", "/tasks/id-3", "say --resume id-4", NULL };
 	int in[2];
 	pid_t pid;
 

@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "base/json.h"
-#include "ledger/event.h"
+#include "records/records.h"
 
 /* ---- transitions ---- */
 
@@ -29,26 +29,33 @@ only_these_steps_are_legal(void **unused)
 		for (int to = 0; to < RUN_STATES; to++) {
 			char is = table[from][to];
 
-			if (run_state_may((enum run_state)from, (enum run_state)to, false) != (is == 'x') ||
-			    run_state_may((enum run_state)from, (enum run_state)to, true) != (is != '.'))
-				fail_msg("%s to %s", run_state_name((enum run_state)from), run_state_name((enum run_state)to));
+			if (run_state_allows((enum run_state)from, (enum run_state)to, false) !=
+				(is == 'x') ||
+			    run_state_allows((enum run_state)from, (enum run_state)to, true) != (is != '.'))
+				fail_msg("%s to %s", run_state_name((enum run_state)from),
+				    run_state_name((enum run_state)to));
 		}
-	assert_int_equal(run_state_of("running"), RUN_RUNNING);
-	assert_int_equal(run_state_of("ran"), -1);
+	assert_int_equal(run_state_parse("running"), RUN_RUNNING);
+	assert_int_equal(run_state_parse("ran"), -1);
 }
 
 /* Brings a run into each state, tries each verb, and compares with the table. */
 static void
 the_verbs_obey_the_table(void **unused)
 {
-	static const struct { const char *verb; enum run_state to; } verbs[] = {
-		{ "claim", RUN_CLAIMED }, { "start", RUN_RUNNING }, { "stop", RUN_STOPPING }, { "completed", RUN_COMPLETED },
-		{ "failed", RUN_FAILED }, { "stopped", RUN_STOPPED },
+	static const struct { const char *verb; enum run_state to;
+	} verbs[] = {
+		{ "claim", RUN_CLAIMED }, { "start", RUN_RUNNING }, { "stop", RUN_STOPPING },
+		{ "completed", RUN_COMPLETED }, { "failed", RUN_FAILED }, { "stopped", RUN_STOPPED },
 	};
 	static const char *const ways[RUN_STATES][4] = {
-		[RUN_PENDING] = { NULL }, [RUN_CLAIMED] = { "claim" }, [RUN_RUNNING] = { "claim", "start" },
-		[RUN_STOPPING] = { "claim", "start", "stop" }, [RUN_COMPLETED] = { "claim", "start", "completed" },
-		[RUN_FAILED] = { "claim", "start", "failed" }, [RUN_STOPPED] = { "claim", "stop", "stopped" },
+		[RUN_PENDING] = { NULL },
+		[RUN_CLAIMED] = { "claim" },
+		[RUN_RUNNING] = { "claim", "start" },
+		[RUN_STOPPING] = { "claim", "start", "stop" },
+		[RUN_COMPLETED] = { "claim", "start", "completed" },
+		[RUN_FAILED] = { "claim", "start", "failed" },
+		[RUN_STOPPED] = { "claim", "stop", "stopped" },
 	};
 	struct house h = house();
 	char id[16];
@@ -58,8 +65,9 @@ the_verbs_obey_the_table(void **unused)
 		for (size_t v = 0; v < sizeof verbs / sizeof verbs[0]; v++) {
 			bool held = strcmp(verbs[v].verb, "claim") != 0 && strcmp(verbs[v].verb, "stop") != 0;
 			bool pending = from == RUN_PENDING;
-			enum run_state to = pending && verbs[v].to == RUN_STOPPING ? RUN_STOPPED : verbs[v].to;
-			bool may = run_state_may((enum run_state)from, to, false) && !(pending && held);
+			enum run_state to =
+			    pending && verbs[v].to == RUN_STOPPING ? RUN_STOPPED : verbs[v].to;
+			bool may = run_state_allows((enum run_state)from, to, false) && !(pending && held);
 			bool same = (int)to == from && strcmp(verbs[v].verb, "claim") != 0;
 			int ret;
 
@@ -71,7 +79,8 @@ the_verbs_obey_the_table(void **unused)
 			assert_string_equal(state(&h, id), run_state_name((enum run_state)from));
 			ret = step(&h, verbs[v].verb, id, "me", 0);
 			if (ret != (may ? 1 : same ? 0 : -1))
-				fail_msg("%s in state %s: %d %s", verbs[v].verb, run_state_name((enum run_state)from), ret, h.e.msg);
+				fail_msg("%s in state %s: %d %s", verbs[v].verb,
+				    run_state_name((enum run_state)from), ret, h.e.msg);
 			assert_string_equal(state(&h, id), run_state_name(may ? to : (enum run_state)from));
 			if (ret < 0)
 				assert_string_equal(h.e.name, pending && held ? "not-yours" : "transition");
@@ -108,7 +117,10 @@ static void
 create_may_be_asked_again(void **unused)
 {
 	struct house h = house();
-	struct run r = { .id = (char *)(uintptr_t)"run", .session_id = (char *)(uintptr_t)"ses", .prompt = (char *)(uintptr_t)"test" }, out;
+	struct run r = { .id = (char *)(uintptr_t)"run",
+		.session_id = (char *)(uintptr_t)"ses",
+		.prompt = (char *)(uintptr_t)"test" },
+		   out;
 
 	(void)unused;
 	create(&h, "run", "ses");
@@ -217,7 +229,7 @@ claim_all(const char *dir, int who)
 	struct err e = ERR_INIT;
 	struct store *s;
 	FILE *f = fopen(path, "we");
-	struct moment now;
+	struct timestamp now;
 	struct run out;
 	int ret = -1;
 
@@ -225,7 +237,7 @@ claim_all(const char *dir, int who)
 		;
 	snprintf(name, sizeof name, "runner-%d", who);
 	while (s != NULL && f != NULL) {
-		moment_now(&now);
+		timestamp_now(&now);
 		ret = run_claim(s, &(struct run_holder){ .runner_id = name }, &now, &out, &e);
 		if (ret == -1 && e.code == GT_AGAIN)
 			continue;
@@ -267,7 +279,8 @@ no_run_is_claimed_twice(void **unused)
 		char *save = NULL;
 
 		assert_int_equal(io_read_file(path, 1 << 20, &text, &h.e), 0);
-		for (char *id = strtok_r(text.data, "\n", &save); id != NULL; id = strtok_r(NULL, "\n", &save)) {
+		for (char *id = strtok_r(text.data, "\n", &save); id != NULL;
+		    id = strtok_r(NULL, "\n", &save)) {
 			struct run r;
 			char who[32];
 
@@ -293,7 +306,10 @@ no_run_is_claimed_twice(void **unused)
 #define WORKERS 4
 #define WORK 40
 
-/* Works until nothing is pending and nobody holds anything; each step may be refused, since recovery may have been there. */
+/*
+ * Works until nothing is pending and nobody holds anything; each step may be refused, since
+ * recovery may have been there.
+ */
 static void
 work(const char *dir, int who)
 {
@@ -308,9 +324,9 @@ work(const char *dir, int who)
 	while (s != NULL && ret != 0) {
 		struct run_holder h = { .runner_id = name };
 		struct run claimed, out;
-		struct moment now;
+		struct timestamp now;
 
-		moment_now(&now);
+		timestamp_now(&now);
 		ret = run_claim(s, &h, &now, &claimed, &e);
 		if (ret == -1 && e.code != GT_AGAIN)
 			_exit(1);
@@ -370,7 +386,7 @@ recovery_and_runners_do_not_undo_each_other(void **unused)
 	struct tale told = { .created = 0 }, there = { .created = 0 };
 	struct house h = house();
 	struct run_report report;
-	struct moment now;
+	struct timestamp now;
 	struct run out;
 	pid_t pids[WORKERS];
 	int left = WORKERS, status;
@@ -386,7 +402,7 @@ recovery_and_runners_do_not_undo_each_other(void **unused)
 		if ((pids[i] = fork()) == 0)
 			work(h.dir, i);
 	while (left > 0) {
-		moment_now(&now);
+		timestamp_now(&now);
 		if (run_recover(h.s, &all, &now, &report, &h.e) != 0)
 			assert_int_equal(h.e.code, GT_AGAIN);
 		for (int i = 0; i < WORKERS; i++) {
@@ -400,7 +416,10 @@ recovery_and_runners_do_not_undo_each_other(void **unused)
 	/* what was given back when the last one had looked */
 	while (run_claim(h.s, &(struct run_holder){ .runner_id = "me" }, &now, &out, &h.e) == 1)
 		run_release(&out);
-	assert_int_equal(run_recover(h.s, &(struct run_recovery){ .mode = RUN_MODE_ALL, .claimed_fails = true }, &now, &report, &h.e), 0);
+	assert_int_equal(
+	    run_recover(h.s, &(struct run_recovery){ .mode = RUN_MODE_ALL, .claimed_fails = true }, &now,
+		&report, &h.e),
+	    0);
 	assert_int_equal(event_each(h.s, "run", hear, &told, &h.e), 0);
 	assert_int_equal(store_each(h.s, "run:", NULL, count_run, &there, &h.e), 0);
 	assert_int_equal(there.created, WORK);

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ledger/event.h"
+#include "records/records.h"
 
 /* The seed's four runs: pending, claimed, running, stopping, all of them now. */
 static void
@@ -171,10 +171,12 @@ static void
 records_without_a_boot_go_by_their_times(void **unused)
 {
 	struct house h = house();
-	char *old = xasprintf("{\"runner_id\":\"x\",\"claimed_at\":%lld,\"started_at\":%lld}", (long long)(START - 600 * SECOND),
-	    (long long)(START - 600 * SECOND));
-	char *young = xasprintf("{\"claimed_at\":%lld,\"started_at\":%lld}", (long long)START - 1, (long long)START - 1);
-	char *ahead = xasprintf("{\"claimed_at\":%lld,\"started_at\":%lld}", (long long)START + 1, (long long)START + 1);
+	char *old = xasprintf("{\"runner_id\":\"x\",\"claimed_at\":%lld,\"started_at\":%lld}",
+	    (long long)(START - 600 * SECOND), (long long)(START - 600 * SECOND));
+	char *young = xasprintf(
+	    "{\"claimed_at\":%lld,\"started_at\":%lld}", (long long)START - 1, (long long)START - 1);
+	char *ahead = xasprintf(
+	    "{\"claimed_at\":%lld,\"started_at\":%lld}", (long long)START + 1, (long long)START + 1);
 	struct run_report r;
 
 	(void)unused;
@@ -210,7 +212,7 @@ a_living_runner_keeps_what_it_has(void **unused)
 	runner_release(&runner);
 	four_runs(&h);
 	later(&h, 301);
-	assert_int_equal(runner_beat(h.s, "runner_dead", &h.now, &h.e), 0);
+	assert_int_equal(runner_heartbeat(h.s, "runner_dead", &h.now, &h.e), 0);
 	later(&h, 300);
 	r = recover(&h, RUN_MODE_STALE);
 	assert_int_equal(r.kept_by_runner, 2);
@@ -236,7 +238,7 @@ a_new_life_gives_up_the_old_one_s_claims(void **unused)
 	four_runs(&h);
 	later(&h, 301);
 	assert_int_equal(runner_register(h.s, "runner_dead", 0, &h.now, &runner, &h.e), 0);
-	assert_int_equal(runner.life, 2);
+	assert_int_equal(runner.generation, 2);
 	runner_release(&runner);
 	recover(&h, RUN_MODE_STALE);
 	assert_string_equal(state(&h, "run_claimed"), "pending");
@@ -259,18 +261,18 @@ a_runner_lives_as_long_as_the_process_it_told(void **unused)
 	assert_true(child > 0);
 	assert_int_equal(runner_register(h.s, "r", child, &h.now, &runner, &h.e), 0);
 	later(&h, 86400);
-	assert_true(runner_lives(&runner, &h.now, 300 * SECOND));
+	assert_true(runner_is_alive(&runner, &h.now, 300 * SECOND));
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	h.now.boot_ms -= 86400 * SECOND;
-	assert_false(runner_lives(&runner, &h.now, 300 * SECOND));
+	assert_false(runner_is_alive(&runner, &h.now, 300 * SECOND));
 	runner_release(&runner);
 	assert_int_equal(runner_register(h.s, "r", child, &h.now, &runner, &h.e), -1);
 	assert_string_equal(h.e.name, "gone");
-	assert_int_equal(runner_beat(h.s, "nobody", &h.now, &h.e), -1);
+	assert_int_equal(runner_heartbeat(h.s, "nobody", &h.now, &h.e), -1);
 	assert_string_equal(h.e.name, "unregistered");
 	strcpy(h.now.boot_id, "boot-b");
-	assert_int_equal(runner_beat(h.s, "r", &h.now, &h.e), -1);
+	assert_int_equal(runner_heartbeat(h.s, "r", &h.now, &h.e), -1);
 	assert_string_equal(h.e.name, "unregistered");
 	leave(&h);
 }
@@ -278,7 +280,9 @@ a_runner_lives_as_long_as_the_process_it_told(void **unused)
 static void
 what_was_claimed_may_fail_instead(void **unused)
 {
-	struct run_recovery how = { .mode = RUN_MODE_STALE, .threshold_ms = 300 * SECOND, .claimed_fails = true, .dry_run = true };
+	struct run_recovery how = {
+		.mode = RUN_MODE_STALE, .threshold_ms = 300 * SECOND, .claimed_fails = true, .dry_run = true
+	};
 	struct house h = house();
 	struct run_report r;
 
@@ -324,7 +328,8 @@ sessions_change_only_from_the_seed_s_states(void **unused)
 	recover(&h, RUN_MODE_STALE);
 	for (size_t i = 0; i < 8; i++) {
 		snprintf(name, sizeof name, "%s-%zu", cases[i / 2].status, i % 2);
-		assert_string_equal(session(&h, name), i % 2 == 0 ? cases[i / 2].of_failed : cases[i / 2].of_stopped);
+		assert_string_equal(
+		    session(&h, name), i % 2 == 0 ? cases[i / 2].of_failed : cases[i / 2].of_stopped);
 	}
 	leave(&h);
 }
@@ -392,7 +397,10 @@ two_runs_of_a_session_are_recovered_together(void **unused)
 	leave(&h);
 }
 
-/* Runs and sessions in orders of their own, more than a page of either. Each session changes once, in the commit of its runs. */
+/*
+ * Runs and sessions in orders of their own, more than a page of either. Each session changes
+ * once, in the commit of its runs.
+ */
 static void
 many_runs_of_many_sessions_are_one_commit(void **unused)
 {
@@ -407,13 +415,13 @@ many_runs_of_many_sessions_are_one_commit(void **unused)
 
 	(void)unused;
 	for (int i = 0; i < SESSIONS; i++)
-		all[i] = (struct change){ CHANGE_PUT, xasprintf("run_session:%d", i), STORE_ABSENT, i % 5 == 0 ? "stopping" : "running",
-			xasprintf("{}") };
+		all[i] = (struct change){ CHANGE_PUT, xasprintf("run_session:%d", i), STORE_ABSENT,
+			i % 5 == 0 ? "stopping" : "running", xasprintf("{}") };
 	for (int i = 0; i < RUNS; i++) {
 		int its = i * 389 % SESSIONS;
 
-		all[SESSIONS + i] = (struct change){ CHANGE_PUT, xasprintf("run:%d", i), STORE_ABSENT, was[i % 4],
-			xasprintf("{\"session_id\":\"%d\"}", its) };
+		all[SESSIONS + i] = (struct change){ CHANGE_PUT, xasprintf("run:%d", i), STORE_ABSENT,
+			was[i % 4], xasprintf("{\"session_id\":\"%d\"}", its) };
 		failed[its] = failed[its] || (i % 4 == 1 && its % 5 != 0);
 		stopped[its] = stopped[its] || i % 4 == 2;
 	}
@@ -422,12 +430,15 @@ many_runs_of_many_sessions_are_one_commit(void **unused)
 	assert_int_equal(event_each(h.s, NULL, hear, &t, &h.e), 0);
 	assert_int_equal(t.all, 1);
 	for (int i = 0; i < RUNS + SESSIONS; i++) {
-		const char *tag = i >= SESSIONS ? becomes[(i - SESSIONS) % 4] : failed[i] ? "finished" : stopped[i] ? "stopped" : all[i].tag;
+		const char *tag = i >= SESSIONS ? becomes[(i - SESSIONS) % 4]
+		    : failed[i]                 ? "finished"
+		    : stopped[i]                ? "stopped"
+						: all[i].tag;
 
 		assert_int_equal(store_get(h.s, all[i].key, &x, &h.e), 1);
 		assert_string_equal(x.tag, tag);
 		assert_int_equal(x.version, 1 + (strcmp(tag, all[i].tag) != 0));
-		record_release(&x);
+		store_record_release(&x);
 		free((char *)(uintptr_t)all[i].key);
 		free((char *)(uintptr_t)all[i].value);
 	}
@@ -439,7 +450,7 @@ static void
 very_large_runs_are_recovered_in_parts(void **unused)
 {
 	static const size_t size = 3900000;
-	char *prompt = xcalloc(size + 1, 1), *value, id[16];
+	char *prompt = xcalloc(size + 1, 1), *value, id[32];
 	struct house h = house();
 	struct told t = { .all = 0 };
 	struct run_report r;
@@ -448,7 +459,7 @@ very_large_runs_are_recovered_in_parts(void **unused)
 	(void)unused;
 	memset(prompt, 'x', size);
 	assert_int_equal(runner_register(h.s, "alive", 0, &h.now, &runner, &h.e), 0);
-	value = xasprintf("{\"runner_id\":\"alive\",\"runner_life\":%lld}", (long long)runner.life);
+	value = xasprintf("{\"runner_id\":\"alive\",\"runner_life\":%lld}", (long long)runner.generation);
 	foreign(&h, "kept", "claimed", value);
 	free(value);
 	value = xasprintf("{\"prompt\":\"%s\"}", prompt);

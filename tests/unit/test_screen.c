@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dialect.h"
+#include "screen/screen.h"
 #include "base/buf.h"
-#include "context/exchange.h"
-#include "context/screen.h"
+#include "conversation/conversation.h"
 
 #define NB "\xC2\xA0"
 #define RULE40 "────────────────────────────────────────\n"
-#define BANNER " ▐▛███▜▌   Claude Code v2.1.197\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    /home/u/proj\n\n\n"
+#define BANNER                                                                                               \
+	" ▐▛███▜▌   Claude Code v2.1.197\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    "              \
+	"/home/u/proj\n\n\n"
 #define BOX RULE40 "❯" NB "\n" RULE40 "  ? for shortcuts\n"
 
 static struct conversation
@@ -24,7 +25,8 @@ read_text(const char *text, int width)
 }
 
 static void
-check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool, const char *input, const char *content)
+check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool,
+    const char *input, const char *content)
 {
 	assert_true(i < c->n);
 	assert_string_equal(c->v[i].content, content);
@@ -46,38 +48,40 @@ test_versions(void **state)
 	const char *old = " * ▐▛███▜▌ *   Claude Code v2.0.76\n\nI use Claude Code v9.9.9\n";
 
 	(void)state;
-	assert_int_equal(dialect_version("2.1.197 x", 9), 2001197);
-	assert_int_equal(dialect_version("x", 1), 0);
-	assert_int_equal(dialect_find_version(BANNER, strlen(BANNER)), 2001197);
-	assert_int_equal(dialect_find_version(old, strlen(old)), 2000076);
-	assert_null(dialect_new("opencode", 0));
+	assert_int_equal(grammar_version("2.1.197 x", 9), 2001197);
+	assert_int_equal(grammar_version("x", 1), 0);
+	assert_int_equal(grammar_find_version(BANNER, strlen(BANNER)), 2001197);
+	assert_int_equal(grammar_find_version(old, strlen(old)), 2000076);
+	assert_null(grammar_new("opencode", 0));
 }
 
 static void
 test_rows_by_version(void **state)
 {
-	struct dialect *new = dialect_new("claude", 2001197), *old = dialect_new("claude", 2000076);
+	struct grammar *new = grammar_new("claude", 2001197), *old = grammar_new("claude", 2000076);
 
 	(void)state;
-	assert_int_equal(dialect_row(new, "❯ hi", strlen("❯ hi"), NULL), ROW_PROMPT);
-	assert_int_equal(dialect_row(new, "> hi", 4, NULL), ROW_STRAY);
-	assert_int_equal(dialect_row(old, "> hi", 4, NULL), ROW_PROMPT);
-	assert_int_equal(dialect_row(new, "❯" NB "hi", strlen("❯" NB "hi"), NULL), ROW_BOX);
-	assert_int_equal(dialect_row(new, "  ⎿ " NB "x", strlen("  ⎿ " NB "x"), NULL), ROW_RESULT);
-	assert_int_equal(dialect_row(new, "  ⎿  x", strlen("  ⎿  x"), NULL), ROW_BODY);
-	assert_int_equal(dialect_row(new, "", 0, NULL), ROW_BLANK);
-	dialect_free(new);
-	dialect_free(old);
+	assert_int_equal(grammar_row(new, "❯ hi", strlen("❯ hi"), NULL), ROW_PROMPT);
+	assert_int_equal(grammar_row(new, "> hi", 4, NULL), ROW_STRAY);
+	assert_int_equal(grammar_row(old, "> hi", 4, NULL), ROW_PROMPT);
+	assert_int_equal(grammar_row(new, "❯" NB "hi", strlen("❯" NB "hi"), NULL), ROW_BOX);
+	assert_int_equal(grammar_row(new, "  ⎿ " NB "x", strlen("  ⎿ " NB "x"), NULL), ROW_RESULT);
+	assert_int_equal(grammar_row(new, "  ⎿  x", strlen("  ⎿  x"), NULL), ROW_BODY);
+	assert_int_equal(grammar_row(new, "", 0, NULL), ROW_BLANK);
+	grammar_free(new);
+	grammar_free(old);
 }
 
 static void
 test_prompt_keeps_its_shape(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ first\n    indented\n\n  last\n\n! make\n  ⎿ " NB "ok\n\n● Yes.\n\n" BOX, 40);
+	struct conversation c =
+	    read_text(BANNER "❯ first\n    indented\n\n  last\n\n! make\n  ⎿ " NB "ok\n\n● Yes.\n\n" BOX, 40);
 
 	(void)state;
 	assert_int_equal(c.n, 5);
-	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Claude Code v2.1.197\nOpus 4.8 · API Usage Billing\n/home/u/proj");
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
+	    "Claude Code v2.1.197\nOpus 4.8 · API Usage Billing\n/home/u/proj");
 	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "first\n  indented\n\nlast");
 	check(&c, 2, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "! make");
 	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "ok");
@@ -112,19 +116,22 @@ test_wrapped_rows(void **state)
 static void
 test_calls(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n"
-		"● Bash(make)\n  ⎿ " NB "Error: Exit code 2\n     no rule\n\n"
-		"● Bash(cat > x <<'E'\n      two…)\n  ⎿ " NB "(No output)\n\n"
-		"  Searched for 1 pattern, read 3 files\n  (ctrl+o to expand)\n\n"
-		"  Thought for 3s (ctrl+o to expand)\n\n"
-		"● Sum(a, b) is a function.\n\n"
-		"● my-agent(look)\n  ⎿ " NB "Done\n\n"
-		"● Bash(sleep 9)\n  ⎿ " NB "Interrupted · What should Claude do instead?\n\n"
-		"❯ again\n\n"
-		"● Update(a.c)\n\n"
-		"❯ more\n\n"
-		"  Bash(sleep 100)\n  ⎿ " NB "Running… (4s)\n     (ctrl+b ctrl+b (twice) to run in background)\n\n"
-		"✶ Frolicking… (4s · ↓ 40 tokens)\n  ⎿ " NB "Tip: words\n     more words\n\n" BOX, 40);
+	struct conversation c = read_text(BANNER
+	    "❯ go\n\n"
+	    "● Bash(make)\n  ⎿ " NB "Error: Exit code 2\n     no rule\n\n"
+	    "● Bash(cat > x <<'E'\n      two…)\n  ⎿ " NB "(No output)\n\n"
+	    "  Searched for 1 pattern, read 3 files\n  (ctrl+o to expand)\n\n"
+	    "  Thought for 3s (ctrl+o to expand)\n\n"
+	    "● Sum(a, b) is a function.\n\n"
+	    "● my-agent(look)\n  ⎿ " NB "Done\n\n"
+	    "● Bash(sleep 9)\n  ⎿ " NB "Interrupted · What should Claude do instead?\n\n"
+	    "❯ again\n\n"
+	    "● Update(a.c)\n\n"
+	    "❯ more\n\n"
+	    "  Bash(sleep 100)\n  ⎿ " NB "Running… (4s)\n     (ctrl+b ctrl+b (twice) to run in "
+					 "background)\n\n"
+	    "✶ Frolicking… (4s · ↓ 40 tokens)\n  ⎿ " NB "Tip: words\n     more words\n\n" BOX,
+	    40);
 
 	(void)state;
 	check(&c, 2, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "make", "Error: Exit code 2\nno rule");
@@ -132,7 +139,8 @@ test_calls(void **state)
 	check(&c, 4, ROLE_ASSISTANT, STATUS_COMPLETE, "Search", NULL, "Searched for 1 pattern, read 3 files");
 	check(&c, 5, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "Sum(a, b) is a function.");
 	check(&c, 6, ROLE_ASSISTANT, STATUS_COMPLETE, "my-agent", "look", "Done");
-	check(&c, 7, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "sleep 9", "Interrupted · What should Claude do instead?");
+	check(&c, 7, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "sleep 9",
+	    "Interrupted · What should Claude do instead?");
 	check(&c, 9, ROLE_ASSISTANT, STATUS_INTERRUPTED, "Update", "a.c", "");
 	check(&c, 11, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 100", "Running… (4s)");
 	assert_int_equal(c.n, 12);
@@ -142,15 +150,21 @@ test_calls(void **state)
 static void
 test_dialog(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40 " Bash command\n\n   rm x\n\n"
-		" Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n\nPane is dead (signal 9, now)\n", 40);
+	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40
+						 " Bash command\n\n   rm x\n\n"
+						 " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to "
+						 "cancel\n\nPane is dead (signal 9, now)\n",
+	    40);
 
 	(void)state;
 	assert_int_equal(c.n, 3);
 	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "Waiting…");
-	assert_string_equal(c.question, "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
+	assert_string_equal(c.question,
+	    "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
 	conversation_release(&c);
-	c = read_text(BANNER "❯ go\n\n● Words.\n" RULE40 "☐ Colour\n\nWhich?\n\n❯ 1. red\n  2. blue\n" RULE40 "  3. Chat\n\nEnter to select\n", 40);
+	c = read_text(BANNER "❯ go\n\n● Words.\n" RULE40 "☐ Colour\n\nWhich?\n\n❯ 1. red\n  2. blue\n" RULE40
+			     "  3. Chat\n\nEnter to select\n",
+	    40);
 	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "AskUserQuestion", NULL, "");
 	assert_non_null(strstr(c.question, "Which?"));
 	conversation_release(&c);
@@ -159,7 +173,8 @@ test_dialog(void **state)
 static void
 test_head_before_a_row_that_changes(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(x)\n           Claude Code v2.1.1\n\n" BOX, 40);
+	struct conversation c =
+	    read_text(BANNER "❯ go\n\n● Bash(x)\n           Claude Code v2.1.1\n\n" BOX, 40);
 
 	(void)state;
 	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "x", "");
@@ -171,18 +186,25 @@ test_head_before_a_row_that_changes(void **state)
 static void
 test_narrow_pane(void **state)
 {
-	struct conversation c = read_text("           Claude Code v2.1.197\n ▐▛███▜▌   Opus 4.8\n▝▜█████▛▘  API Usage\n  ▘▘ ▝▝    /home/u\n\n\n❯ go\n\n"
-		"● ab abab ababab ab abab ababa\n  ababab ab abab ababab ab\n  abab end\n\n"
-		"● Bash(make)\n  ⎿ " NB "step 5\n     +4 lines (7s)\n     (ctrl+b ctrl+b (twice)\n     to run in background)\n\n"
-		"· Working… (7s)\n\n──────────────────────────────\n❯" NB "\n──────────────────────────────\n  esc to interrupt\n\n"
-		"Pane is dead (signal 9, Sat No\n", 30);
+	struct conversation c =
+	    read_text("           Claude Code v2.1.197\n ▐▛███▜▌   Opus 4.8\n▝▜█████▛▘  API Usage\n  ▘▘ ▝▝   "
+		      " /home/u\n\n\n❯ go\n\n"
+		      "● ab abab ababab ab abab ababa\n  ababab ab abab ababab ab\n  abab end\n\n"
+		      "● Bash(make)\n  ⎿ " NB "step 5\n     +4 lines (7s)\n     (ctrl+b ctrl+b (twice)\n     "
+					      "to run in background)\n\n"
+		      "· Working… (7s)\n\n──────────────────────────────\n❯" NB "\n──────────────────────────"
+										"────\n  esc to interrupt\n\n"
+		      "Pane is dead (signal 9, Sat No\n",
+		30);
 
 	(void)state;
 	assert_string_equal(c.banner, "2.1.197");
 	assert_int_equal(c.unknown_lines, 0);
 	assert_int_equal(c.n, 4);
-	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Claude Code v2.1.197\nOpus 4.8\nAPI Usage\n/home/u");
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "ab abab ababab ab abab ababa ababab ab abab ababab ab abab end");
+	check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
+	    "Claude Code v2.1.197\nOpus 4.8\nAPI Usage\n/home/u");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL,
+	    "ab abab ababab ab abab ababa ababab ab abab ababab ab abab end");
 	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "make", "step 5\n+4 lines (7s)");
 	conversation_release(&c);
 }
@@ -190,22 +212,31 @@ test_narrow_pane(void **state)
 static void
 test_answers(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n●" NB "User answered Claude's questions:\n  ⎿ " NB "· Which? → red\n\n"
-		"● Here is my plan.\n  ⎿ " NB "User rejected Claude's plan:\n     ╭──╮\n     │ P│\n     ╰──╯\n\n"
-		"●" NB "User declined to answer questions\n\n" BOX, 40);
+	struct conversation c = read_text(BANNER
+	    "❯ go\n\n●" NB "User answered Claude's questions:\n  ⎿ " NB "· Which? → red\n\n"
+	    "● Here is my plan.\n  ⎿ " NB "User rejected Claude's plan:\n     ╭──╮\n     │ P│\n     ╰──╯\n\n"
+	    "●" NB "User declined to answer questions\n\n" BOX,
+	    40);
 
 	(void)state;
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL, "User answered Claude's questions:\n· Which? → red");
-	check(&c, 4, ROLE_ASSISTANT, STATUS_FAILED, "ExitPlanMode", NULL, "User rejected Claude's plan:\n╭──╮\n│ P│\n╰──╯");
-	check(&c, 5, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL, "User declined to answer questions");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL,
+	    "User answered Claude's questions:\n· Which? → red");
+	check(&c, 4, ROLE_ASSISTANT, STATUS_FAILED, "ExitPlanMode", NULL,
+	    "User rejected Claude's plan:\n╭──╮\n│ P│\n╰──╯");
+	check(&c, 5, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL,
+	    "User declined to answer questions");
 	conversation_release(&c);
 }
 
 static void
 test_box(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n● Half an ans\n\n  ❯ queued one\n  ❯ queued two\n    second line\n" RULE40
-		"❯" NB "not sent yet\n  and more\n" RULE40 "  ⏵⏵ bypass permissions on · esc to interrupt\n  ● main\n  ◯ Explore  Count\n", 40);
+	struct conversation c = read_text(BANNER "❯ go\n\n● Half an ans\n\n  ❯ queued one\n  ❯ queued two\n  "
+						 "  second line\n" RULE40 "❯" NB "not sent yet\n  and "
+										 "more\n" RULE40
+						 "  ⏵⏵ bypass permissions on · esc to interrupt\n  ● main\n  "
+						 "◯ Explore  Count\n",
+	    40);
 
 	(void)state;
 	assert_int_equal(c.n, 5);
@@ -223,7 +254,8 @@ test_box(void **state)
 static void
 test_limits(void **state)
 {
-	static const char *const words[] = { "You've hit your session limit · resets 7pm", "OAuth token has expired", "Invalid API key · Please run /login",
+	static const char *const words[] = { "You've hit your session limit · resets 7pm",
+		"OAuth token has expired", "Invalid API key · Please run /login",
 		"API Error: Rate limit reached", "Credit balance is too low" };
 
 	(void)state;
@@ -236,7 +268,8 @@ test_limits(void **state)
 		check(&c, 2, ROLE_SYSTEM, STATUS_FAILED, NULL, NULL, words[i]);
 		conversation_release(&c);
 		free(text);
-		text = xasprintf(BANNER "❯ %s\n\n● The log says: %s\n\n● Bash(cat log)\n  ⎿ " NB "%s\n\n" BOX, words[i], words[i], words[i]);
+		text = xasprintf(BANNER "❯ %s\n\n● The log says: %s\n\n● Bash(cat log)\n  ⎿ " NB "%s\n\n" BOX,
+		    words[i], words[i], words[i]);
 		c = read_text(text, 80);
 		assert_false(c.limit);
 		conversation_release(&c);
@@ -247,8 +280,10 @@ test_limits(void **state)
 static void
 test_farewell_and_what_follows(void **state)
 {
-	struct conversation c = read_text("$ claude\n❯ a prompt of the shell\n" BANNER "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\n"
-		"claude --resume 89e18f7a-3284-40bf-9ab3-27efb452cc28\n$ ls\n", 40);
+	struct conversation c = read_text("$ claude\n❯ a prompt of the shell\n" BANNER
+					  "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\n"
+					  "claude --resume 89e18f7a-3284-40bf-9ab3-27efb452cc28\n$ ls\n",
+	    40);
 
 	(void)state;
 	assert_true(c.farewell);
@@ -258,7 +293,9 @@ test_farewell_and_what_follows(void **state)
 	assert_int_equal(c.unknown_lines, 3);
 	assert_string_equal(conversation_last_user(&c), "go");
 	conversation_release(&c);
-	c = read_text(BANNER "❯ go\n\nResume this session with:\nclaude --resume 89e18f7a-3284-40bf-9ab3-27efb452cc28\n" BANNER "❯ on\n\n● Yes.\n\n" BOX, 40);
+	c = read_text(BANNER "❯ go\n\nResume this session with:\nclaude --resume "
+			     "89e18f7a-3284-40bf-9ab3-27efb452cc28\n" BANNER "❯ on\n\n● Yes.\n\n" BOX,
+	    40);
 	assert_false(c.farewell);
 	assert_null(c.resume_id);
 	conversation_release(&c);
@@ -291,14 +328,17 @@ test_raw_when_in_doubt(void **state)
 static void
 test_repaint(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    /home/u/proj\n\n\n❯ go\n\n● Yes.\n\n" BOX, 40);
+	struct conversation c = read_text(BANNER "❯ go\n▝▜█████▛▘  Opus 4.8 · API Usage Billing\n  ▘▘ ▝▝    "
+						 "/home/u/proj\n\n\n❯ go\n\n● Yes.\n\n" BOX,
+	    40);
 
 	(void)state;
 	assert_int_equal(conversation_count(&c, ROLE_USER), 1);
 	assert_int_equal(c.n, 3);
 	conversation_release(&c);
 	/* the same asked and answered twice is no repaint */
-	c = read_text(BANNER "❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n" BOX, 40);
+	c = read_text(
+	    BANNER "❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n❯ go\n\n● Yes.\n\n✻ Worked for 1s\n\n" BOX, 40);
 	assert_int_equal(conversation_count(&c, ROLE_USER), 2);
 	assert_int_equal(conversation_count(&c, ROLE_ASSISTANT), 2);
 	conversation_release(&c);
@@ -311,10 +351,15 @@ test_repaint(void **state)
 static void
 test_repaint_at_another_width(void **state)
 {
-	struct conversation c = read_text(BANNER "❯ go\n\n● Alpha one two three four five six seven\n  eight nine ten.\n\n"
-		"  Beta one two three four five six seven\n  eight nine ten.\n\n  Gamma one two three four five six seven\n  eight nine ten.\n\n"
-		"  eight nine ten.\n\n  Beta one two three four five\n  six seven eight nine ten.\n\n  Gamma one two three four five\n"
-		"  six seven eight nine ten.\n\n  Delta.\n\n" BOX, 40);
+	struct conversation c = read_text(BANNER "❯ go\n\n● Alpha one two three four five six seven\n  eight "
+						 "nine ten.\n\n"
+						 "  Beta one two three four five six seven\n  eight nine "
+						 "ten.\n\n  Gamma one two three four five six seven\n  eight "
+						 "nine ten.\n\n"
+						 "  eight nine ten.\n\n  Beta one two three four five\n  six "
+						 "seven eight nine ten.\n\n  Gamma one two three four five\n"
+						 "  six seven eight nine ten.\n\n  Delta.\n\n" BOX,
+	    40);
 	const char *p = c.v[2].content, *beta = strstr(p, "Beta");
 
 	(void)state;
@@ -344,7 +389,8 @@ test_without_shell(void **state)
 		"user@host:~$ make\ncc ───────────────────\n",
 	};
 	static const char *const whole[] = {
-		BANNER "❯ go\n\n● Killed\n\n" RULE40 "❯" NB "find out why it was Killed\n" RULE40 "  ? for shortcuts\n\nPane is dead (signal 9, now)\n",
+		BANNER "❯ go\n\n● Killed\n\n" RULE40 "❯" NB "find out why it was Killed\n" RULE40
+		       "  ? for shortcuts\n\nPane is dead (signal 9, now)\n",
 		BANNER "❯ go\n\n● Yes.\n\n" BOX,
 		"no agent here\n$ \n",
 		"",
@@ -367,8 +413,11 @@ test_without_shell(void **state)
 static void
 test_without_shell_elsewhere(void **state)
 {
-	const char *farewell = BANNER "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\nclaude --resume abc-1";
-	const char *dialog = BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40 " Bash command\n\n Do you want to proceed?\n";
+	const char *farewell = BANNER "❯ go\n\n● Yes.\n\n" BOX "\nResume this session with:\nclaude --resume "
+							       "abc-1";
+	const char *dialog = BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40 " Bash command\n\n "
+											  "Do you want to "
+											  "proceed?\n";
 	char *text = xasprintf("%s\ndemo$ ls\n", farewell);
 
 	(void)state;
@@ -419,24 +468,34 @@ read_often(const char *piece, size_t times)
 static void
 test_gets_through_hostile_text(void **state)
 {
-	static const char *const pieces[] = { "✻ x…\n  ⎿ " NB "Tip @\n", "● Bash(x@\n", "\n  Read @ file", RULE40 "❯" NB "@\n", "❯ @. x\n",
-		"\n\n  paragraph @ of the text that repeats itself", "● Bash(x@)\n  ⎿ " NB "Running…\n", "  3 tasks (@ done)\n",
-		"               02:48 AM model-@\n", "               02:48 AM model-@\n● Same.\n     … +9 lines (ctrl+o to expand)\n" };
+	static const char *const pieces[] = { "✻ x…\n  ⎿ " NB "Tip @\n", "● Bash(x@\n", "\n  Read @ file",
+		RULE40 "❯" NB "@\n", "❯ @. x\n", "\n\n  paragraph @ of the text that repeats itself",
+		"● Bash(x@)\n  ⎿ " NB "Running…\n", "  3 tasks (@ done)\n",
+		"               02:48 AM model-@\n",
+		"               02:48 AM model-@\n● Same.\n     … +9 lines (ctrl+o to expand)\n" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
 		read_often(pieces[i], 20000);
 }
 
-#define BANNER330 " ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Opus 5.5 · API Usage Billing\n ▝▝   ▝▝   /home/u/proj\n\n\n"
+#define BANNER330                                                                                            \
+	" ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Opus 5.5 · API Usage Billing\n ▝▝   ▝▝   "              \
+	"/home/u/proj\n\n\n"
 
-/* 2.1.330: prompts that wait look like those that were sent, but for the foot below the last; the turn goes on. */
+/*
+ * 2.1.330: prompts that wait look like those that were sent, but for the foot below the last; the
+ * turn goes on.
+ */
 static void
 test_queue_among_the_sent(void **state)
 {
-	struct conversation c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 AM\n\n❯ two\n\n● Bash(make)\n  ⎿ " NB "cc\n"
-	    "     … +26 lines (6s)\n\n❯ three\n\n❯ four\n\n  more\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✶ Brewing… (9s)\n  ⎿  Tip: wait\n\n"
-	    BOX, 80);
+	struct conversation c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 "
+						    "AM\n\n❯ two\n\n● Bash(make)\n  ⎿ " NB "cc\n"
+						    "     … +26 lines (6s)\n\n❯ three\n\n❯ four\n\n  more\n  "
+						    "⎿  Queued · ctrl+x ctrl+s to send now\n\n✶ Brewing… "
+						    "(9s)\n  ⎿  Tip: wait\n\n" BOX,
+	    80);
 
 	(void)state;
 	assert_int_equal(c.n, 7);
@@ -447,8 +506,10 @@ test_queue_among_the_sent(void **state)
 	assert_string_equal(conversation_last_user(&c), "four\n\nmore");
 	conversation_release(&c);
 	/* no answer has begun: the first one is at work */
-	c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 AM\n\n❯ two\n\n❯ three\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n"
-	    "✶ Brewing… (9s)\n\n" BOX, 80);
+	c = read_text(BANNER330 "❯ one\n\n● It works.\n\n✻ Baked for 1s · done 2:36 AM\n\n❯ two\n\n❯ three\n "
+				" ⎿  Queued · ctrl+x ctrl+s to send now\n\n"
+				"✶ Brewing… (9s)\n\n" BOX,
+	    80);
 	check(&c, 3, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "two");
 	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "three");
 	conversation_release(&c);
@@ -457,12 +518,16 @@ test_queue_among_the_sent(void **state)
 static void
 test_answers_330(void **state)
 {
-	struct conversation c = read_text(BANNER330 "❯ go\n\n● Answered Claude's questions:\n  ⎿ " NB "· Shall declined ones count? → No\n\n"
-	    "● Declined to answer Claude's question\n\n● Unknown command: /nope\n\n● Yes.\n\n" BOX, 80);
+	struct conversation c = read_text(BANNER330
+	    "❯ go\n\n● Answered Claude's questions:\n  ⎿ " NB "· Shall declined ones count? → No\n\n"
+	    "● Declined to answer Claude's question\n\n● Unknown command: /nope\n\n● Yes.\n\n" BOX,
+	    80);
 
 	(void)state;
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL, "Answered Claude's questions:\n· Shall declined ones count? → No");
-	check(&c, 3, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL, "Declined to answer Claude's question");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "AskUserQuestion", NULL,
+	    "Answered Claude's questions:\n· Shall declined ones count? → No");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_FAILED, "AskUserQuestion", NULL,
+	    "Declined to answer Claude's question");
 	check(&c, 4, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Unknown command: /nope");
 	conversation_release(&c);
 }
@@ -472,17 +537,24 @@ test_answers_330(void **state)
 static void
 test_limits_as_drawn(void **state)
 {
-	static const struct { const char *rows; bool login; } drawn[] = {
-		{ "❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n✻ Crunched for 2m 59s\n\n", true },
-		{ "❯ say hello\n\n● API Error: Request rejected (429) · This request would exceed your account rate limit.\n\n", false },
+	static const struct { const char *rows; bool login;
+	} drawn[] = {
+		{ "❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n✻ Crunched for 2m "
+					 "59s\n\n",
+		    true },
+		{ "❯ say hello\n\n● API Error: Request rejected (429) · This request would exceed your "
+		  "account rate limit.\n\n",
+		    false },
 		{ "❯ say hello\n\n● Please run /login · API Error: 401 Unauthorized\n\n", true },
 	};
 	static const char *const none[] = {
 		"❯ say hello\n\n● Bash(./login)\n  ⎿ " NB "Invalid API key · Fix external API key\n\n",
-		"❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n❯ and now?\n\n● All is well.\n\n",
+		"❯ say hello\n  ⎿ " NB "Invalid API key · Fix external API key\n\n❯ and now?\n\n● All is "
+				       "well.\n\n",
 		"❯ say hello\n\n● You've hit your session limit · resets 7pm\n\n● All is well.\n\n",
 	};
-	const char *retry = " ▐▛███▛█   Claude Code v2.1.330\n\n❯ say hello\n\n✻ 401 invalid x-api-key · retrying in 18s · attempt 6/10\n\n" BOX;
+	const char *retry = " ▐▛███▛█   Claude Code v2.1.330\n\n❯ say hello\n\n✻ 401 invalid x-api-key · "
+			    "retrying in 18s · attempt 6/10\n\n" BOX;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++) {

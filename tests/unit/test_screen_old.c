@@ -5,16 +5,22 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "context/exchange.h"
-#include "context/screen.h"
-#include "context/style.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
 
-/* Versions before 2.1: ASCII prompts that go on in column 0, words that the terminal breaks, other boxes. 40 columns. */
+/*
+ * Versions before 2.1: ASCII prompts that go on in column 0, words that the terminal breaks,
+ * other boxes. 40 columns.
+ */
 
 #define NB "\xC2\xA0"
 #define RULE40 "────────────────────────────────────────\n"
-#define TWO " * ▐▛███▜▌ *   Claude Code v2.0.76\n* ▝▜█████▛▘ *  Sonnet 4.5 · API\n *  ▘▘ ▝▝  *   /home/u/proj\n\n  /model to try Opus 4.5\n\n"
-#define ONE "╭───────────────────────────╮\n│ ✻ Welcome to Claude Code! │\n│                           │\n│   cwd: /home/u/proj       │\n" \
+#define TWO                                                                                                  \
+	" * ▐▛███▜▌ *   Claude Code v2.0.76\n* ▝▜█████▛▘ *  Sonnet 4.5 · API\n *  ▘▘ ▝▝  *   "               \
+	"/home/u/proj\n\n  /model to try Opus 4.5\n\n"
+#define ONE                                                                                                  \
+	"╭───────────────────────────╮\n│ ✻ Welcome to Claude Code! │\n│                           │\n│   "  \
+	"cwd: /home/u/proj       │\n"                                                                        \
 	"╰───────────────────────────╯\n\n Tips for getting started:\n\n  Run /init\n\n"
 #define BOX RULE40 ">" NB "\n" RULE40 "  ? for shortcuts\n"
 
@@ -27,18 +33,19 @@ read_text(const char *text)
 {
 	struct conversation c = CONVERSATION_INIT;
 	struct buf b = BUF_INIT;
-	struct style *style;
+	struct sgr_rows *style;
 
 	buf_str(&b, text);
-	style = style_strip(&b);
+	style = sgr_strip(&b);
 	screen_read_bytes(b.data, b.len, style, 40, "claude", &c);
-	style_free(style);
+	sgr_free(style);
 	buf_release(&b);
 	return c;
 }
 
 static void
-check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool, const char *input, const char *content)
+check(const struct conversation *c, size_t i, enum role role, enum status status, const char *tool,
+    const char *input, const char *content)
 {
 	assert_true(i < c->n);
 	assert_string_equal(c->v[i].content, content);
@@ -75,8 +82,10 @@ test_banners(void **state)
 	conversation_release(&c);
 
 	/* in a narrow pane no version; the terminal breaks the words of 2.0 */
-	c = read_text("╭─ Claude Code ────────────╮\n│       Welcome back!      │\n╰──────────────────────────╯\n\n  /model to try Opus 4.5\n\n> hi\n\n"
-		"● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\ndd eeee\n\n> /nope\n\n> Unknown slash command: nope\n\n" BOX);
+	c = read_text("╭─ Claude Code ────────────╮\n│       Welcome back!      "
+		      "│\n╰──────────────────────────╯\n\n  /model to try Opus 4.5\n\n> hi\n\n"
+		      "● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\ndd eeee\n\n> /nope\n\n> Unknown slash "
+		      "command: nope\n\n" BOX);
 	assert_int_equal(c.n, 5);
 	assert_int_equal(c.unknown_lines, 0);
 	check(&c, 2, WORDS, "aaaaaaaaa bbbbbbbbb ccccccccc dddddddddd eeee");
@@ -95,14 +104,17 @@ test_banners(void **state)
 static void
 test_prompt_in_column_0(void **state)
 {
-	struct conversation c = read_text(TWO
-		"> look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● Bash(make)\n  ⎿  no result\n\n> quoted\n> twice\n\n* a list\n\nend\n\n"
-		"● Yes.\n\n! ls\n  ⎿ " NB "file\n\n" BOX);
+	struct conversation c = read_text(TWO "> look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● "
+					      "Bash(make)\n  ⎿  no result\n\n> quoted\n> twice\n\n* a "
+					      "list\n\nend\n\n"
+					      "● Yes.\n\n! ls\n  ⎿ " NB "file\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 5);
-	check(&c, 1, USER, "look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● Bash(make)\n  ⎿  no result\n\n> quoted\n> twice\n\n"
-		"* a list\n\nend");
+	check(&c, 1, USER,
+	    "look:\n    indented\n● not words\n❯ no prompt\n\nplain\n\n● Bash(make)\n  ⎿  no result\n\n> "
+	    "quoted\n> twice\n\n"
+	    "* a list\n\nend");
 	check(&c, 2, WORDS, "Yes.");
 	check(&c, 3, USER, "! ls");
 	check(&c, 4, SAID, "file");
@@ -113,14 +125,18 @@ test_prompt_in_column_0(void **state)
 static void
 test_prompt_by_colours(void **state)
 {
-	struct conversation c = read_text(TWO "\033[48;5;237m> look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n" RULE40 "\nend\n\n\033[49m● Yes.\n\n" BOX);
+	struct conversation c = read_text(TWO "\033[48;5;237m> look:\n\n● no words\n\n✻ Baking… (esc to "
+					      "interrupt)\n" RULE40 "\nend\n\n\033[49m● Yes.\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 3);
-	check(&c, 1, USER, "look:\n\n● no words\n\n✻ Baking… (esc to interrupt)\n────────────────────────────────────────\n\nend");
+	check(&c, 1, USER,
+	    "look:\n\n● no words\n\n✻ Baking… (esc to "
+	    "interrupt)\n────────────────────────────────────────\n\nend");
 	conversation_release(&c);
 
-	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> quoted\nmore\n\n\033[3m✻ Thinking…\n\n\033[0m  \033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
+	c = read_text(ONE "\033[2m> one\n\n● no words\n\n> quoted\nmore\n\n\033[3m✻ Thinking…\n\n\033[0m  "
+			  "\033[2;3mHm.\n\n  So.\n\n\033[0m● Yes.\n\n\033[2m" BOX);
 	assert_int_equal(c.n, 4);
 	check(&c, 1, USER, "one\n\n● no words\n\n> quoted\nmore");
 	check(&c, 2, SAID, "Thinking…\nHm.\n\nSo.");
@@ -129,12 +145,16 @@ test_prompt_by_colours(void **state)
 	conversation_release(&c);
 }
 
-/* Two prompts in a row were queued while a call ran; behind the model's words or a command the sign is a quotation's. */
+/*
+ * Two prompts in a row were queued while a call ran; behind the model's words or a command the
+ * sign is a quotation's.
+ */
 static void
 test_quoted_or_queued(void **state)
 {
-	struct conversation c = read_text(TWO
-		"> one\n\n> quoted\nPane is dead (signal 9)\n\nend\n\n● Bash(make)\n  ⎿ " NB "ok\n\n> two\n\n> three\n\n● Yes.\n\n" BOX);
+	struct conversation c = read_text(TWO "> one\n\n> quoted\nPane is dead (signal 9)\n\nend\n\n● "
+					      "Bash(make)\n  ⎿ " NB "ok\n\n> two\n\n> three\n\n● "
+								    "Yes.\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 6);
@@ -150,19 +170,26 @@ test_quoted_or_queued(void **state)
 	conversation_release(&c);
 }
 
-/* Where a row is too long, marks lose their second column: one blank behind the result's, none behind a bullet. */
+/*
+ * Where a row is too long, marks lose their second column: one blank behind the result's, none
+ * behind a bullet.
+ */
 static void
 test_squeezed_marks(void **state)
 {
-	struct conversation c = read_text(ONE "> go\n\n● Bash(make &&\n      make check)\n  ⎿ cc -c a.c\n    cc -c b.c\n\n    done\n\n"
-		"●User approved Claude's plan:\n  ⎿ The plan\n\n    1. Read\n\n● Bash(x) is what\n  ⎿ it says.\n\n" BOX);
+	struct conversation c = read_text(ONE "> go\n\n● Bash(make &&\n      make check)\n  ⎿ cc -c a.c\n    "
+					      "cc -c b.c\n\n    done\n\n"
+					      "●User approved Claude's plan:\n  ⎿ The plan\n\n    1. "
+					      "Read\n\n● Bash(x) is what\n  ⎿ it says.\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 5);
 	assert_int_equal(c.unknown_lines, 0);
-	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "make &&\nmake check", "cc -c a.c\ncc -c b.c\n\ndone");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "Bash", "make &&\nmake check",
+	    "cc -c a.c\ncc -c b.c\n\ndone");
 	assert_string_equal(c.v[3].tool, "ExitPlanMode");
-	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL, "User approved Claude's plan:\nThe plan\n\n1. Read");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL,
+	    "User approved Claude's plan:\nThe plan\n\n1. Read");
 	check(&c, 4, WORDS, "Bash(x) is what\n⎿ it says.");
 	conversation_release(&c);
 }
@@ -171,14 +198,18 @@ test_squeezed_marks(void **state)
 static void
 test_call_of_a_dialog(void **state)
 {
-	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 " Edit file\n w.cfg\n\n 2 -b\n 2 +c\n Do you want to make this edit?\n ❯ 1. Yes\n   2. No\n");
+	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 " Edit file\n w.cfg\n\n 2 -b\n 2 "
+									  "+c\n Do you want to make this "
+									  "edit?\n ❯ 1. Yes\n   2. No\n");
 
 	(void)state;
 	assert_int_equal(c.n, 4);
 	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Update", "w.cfg", "");
 	conversation_release(&c);
 
-	c = read_text(TWO "> go\n\n● Exited plan mode\n\n" RULE40 " Bash command\n\n   rm -rf x\n   Clean up\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n");
+	c = read_text(TWO "> go\n\n● Exited plan mode\n\n" RULE40 " Bash command\n\n   rm -rf x\n   Clean "
+								  "up\n\n Do you want to proceed?\n ❯ 1. "
+								  "Yes\n   2. No\n");
 	assert_int_equal(c.n, 4);
 	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "ExitPlanMode", NULL, "Exited plan mode");
 	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Bash", NULL, "");
@@ -189,8 +220,13 @@ test_call_of_a_dialog(void **state)
 static void
 test_agent_waits(void **state)
 {
-	struct conversation c = read_text(ONE "> go\n\n● Bash(make)\n  ⎿ " NB "Bash(x)\n     Waiting…\n\n● Task(Seek)\n  ⎿ " NB "Bash(sleep 6)\n     Waiting…\n\n"
-		"✻ Baking… (esc to interrupt)\n\n" BOX);
+	struct conversation c = read_text(ONE "> go\n\n● Bash(make)\n  ⎿ " NB "Bash(x)\n     Waiting…\n\n● "
+									      "Task(Seek)\n  ⎿ " NB "Bash("
+												    "sleep "
+												    "6)\n    "
+												    " Waiting"
+												    "…\n\n"
+					      "✻ Baking… (esc to interrupt)\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 4);
@@ -199,14 +235,21 @@ test_agent_waits(void **state)
 	assert_string_equal(c.v[3].tool, "Task");
 	conversation_release(&c);
 
-	c = read_text(TWO "> go\n\n● Fetch(https://a.b)\n  ⎿ " NB "Fetching…\n\n" RULE40 " Fetch\n\n   https://a.b\n\n Do you want this?\n ❯ 1. Yes\n   2. No\n");
+	c = read_text(TWO "> go\n\n● Fetch(https://a.b)\n  ⎿ " NB "Fetching…\n\n" RULE40 " Fetch\n\n   "
+											 "https://a.b\n\n Do "
+											 "you want this?\n ❯ "
+											 "1. Yes\n   2. "
+											 "No\n");
 	assert_int_equal(c.n, 3);
 	assert_int_equal(c.v[2].status, STATUS_WAITING);
 	assert_string_equal(c.v[2].input, "https://a.b");
 	conversation_release(&c);
 }
 
-/* Prompts and, in 1.0.128, words are broken four columns before the edge; the blank behind a full row is kept. */
+/*
+ * Prompts and, in 1.0.128, words are broken four columns before the edge; the blank behind a full
+ * row is kept.
+ */
 static void
 test_rows_that_the_agent_broke(void **state)
 {
@@ -225,18 +268,25 @@ static void
 test_rows_that_the_terminal_broke(void **state)
 {
 	struct conversation c = read_text(TWO "> go\n\n"
-		"● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\neee ffff aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n gggg aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n> hhhh\n"
-		"  a line of its own, as long as it can\n  be, almost\n\n  日本語のテストのテストのテストのテスト\n。です\n\n" BOX);
+					      "● aaaaaaaaa bbbbbbbbb ccccccccc dddddddd\neee ffff "
+					      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n gggg "
+					      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n> hhhh\n"
+					      "  a line of its own, as long as it can\n  be, almost\n\n  "
+					      "日本語のテストのテストのテストのテスト\n。です\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 3);
-	check(&c, 2, WORDS, "aaaaaaaaa bbbbbbbbb ccccccccc ddddddddeee ffff aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa gggg "
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa> hhhh\na line of its own, as long as it can\nbe, almost\n\n"
-		"日本語のテストのテストのテストのテスト。です");
+	check(&c, 2, WORDS,
+	    "aaaaaaaaa bbbbbbbbb ccccccccc ddddddddeee ffff aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa gggg "
+	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa> hhhh\na line of its own, as long as it can\nbe, almost\n\n"
+	    "日本語のテストのテストのテストのテスト。です");
 	conversation_release(&c);
 }
 
-/* A bullet's colour tells what the words of a result may not; where there is no colour nothing is concluded. */
+/*
+ * A bullet's colour tells what the words of a result may not; where there is no colour nothing is
+ * concluded.
+ */
 static void
 test_bullets(void **state)
 {
@@ -266,7 +316,8 @@ test_bullets(void **state)
 static void
 test_blinking_call(void **state)
 {
-	struct conversation c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n✻ Baking… (esc to interrupt)\n  ⎿ Tip: none\n\n" BOX);
+	struct conversation c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n✻ Baking… (esc to "
+					      "interrupt)\n  ⎿ Tip: none\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 4);
@@ -274,7 +325,8 @@ test_blinking_call(void **state)
 	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Read", "parser.c", "");
 	conversation_release(&c);
 
-	c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n\033[31m✻ Baking… (esc to interrupt)\033[0m\n\n" BOX);
+	c = read_text(TWO "> go\n\n● I will.\n\n  Read(parser.c)\n\n\033[31m✻ Baking… (esc to "
+			  "interrupt)\033[0m\n\n" BOX);
 	assert_int_equal(c.n, 3);	/* colours are known, and the name is not bold */
 	check(&c, 2, WORDS, "I will.\n\nRead(parser.c)");
 	conversation_release(&c);
@@ -283,7 +335,12 @@ test_blinking_call(void **state)
 static void
 test_placeholder_is_dim(void **state)
 {
-	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "\033[7mN\033[0;2mow test it\033[0m\n" RULE40 "  ? for shortcuts\n");
+	struct conversation c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "\033[7mN\033[0;2mow test "
+										 "it\033[0m\n" RULE40 "  ? "
+												      "for "
+												      "shortc"
+												      "uts"
+												      "\n");
 
 	(void)state;
 	assert_null(c.draft);
@@ -291,7 +348,8 @@ test_placeholder_is_dim(void **state)
 	c = read_text(TWO "> go\n\n● Yes.\n\n" RULE40 ">" NB "Now test it\n" RULE40 "  ? for shortcuts\n");
 	assert_string_equal(c.draft, "Now test it");
 	conversation_release(&c);
-	c = read_text(TWO "> a list\n\n>\n\n● Yes.\n\n" RULE40 ">\n" RULE40 "  ? for shortcuts\n");	/* without its blank */
+	/* without its blank */
+	c = read_text(TWO "> a list\n\n>\n\n● Yes.\n\n" RULE40 ">\n" RULE40 "  ? for shortcuts\n");
 	check(&c, 1, USER, "a list\n\n>");
 	assert_null(c.draft);
 	assert_int_equal(c.unknown_lines, 0);
@@ -302,20 +360,29 @@ static void
 test_boxed_permission(void **state)
 {
 	struct conversation c = read_text(ONE "> go\n\n● I will.\n\n● Write(new.md)\n\n"
-		"╭──────────────────────────────────────╮\n│ Create file                          │\n│ ╭──────────────────────────────────╮ │\n"
-		"│ │ new.md                           │ │\n│ ╰──────────────────────────────────╯ │\n│ Do you want to create new.md?        │\n"
-		"│ ❯ 1. Yes                             │\n│   2. No                              │\n╰──────────────────────────────────────╯\n\n");
+					      "╭──────────────────────────────────────╮\n│ Create file       "
+					      "                   │\n│ ╭──────────────────────────────────╮ "
+					      "│\n"
+					      "│ │ new.md                           │ │\n│ "
+					      "╰──────────────────────────────────╯ │\n│ Do you want to "
+					      "create new.md?        │\n"
+					      "│ ❯ 1. Yes                             │\n│   2. No           "
+					      "                   "
+					      "│\n╰──────────────────────────────────────╯\n\n");
 
 	(void)state;
 	assert_int_equal(c.n, 4);
 	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "Write", "new.md", "");
-	assert_string_equal(c.question, "Create file\nnew.md\nDo you want to create new.md?\n❯ 1. Yes\n  2. No");
+	assert_string_equal(
+	    c.question, "Create file\nnew.md\nDo you want to create new.md?\n❯ 1. Yes\n  2. No");
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 
 	/* the plan stands in the dialog alone */
-	c = read_text(ONE "> go\n\n● I will.\n\n╭──────────────────────────────────────╮\n│ Ready to code?                       │\n"
-		"│                                      │\n│ ❯ 1. Yes                             │\n╰──────────────────────────────────────╯\n");
+	c = read_text(ONE "> go\n\n● I will.\n\n╭──────────────────────────────────────╮\n│ Ready to code?   "
+			  "                    │\n"
+			  "│                                      │\n│ ❯ 1. Yes                             "
+			  "│\n╰──────────────────────────────────────╯\n");
 	check(&c, 3, ROLE_ASSISTANT, STATUS_WAITING, "ExitPlanMode", NULL, "");
 	conversation_release(&c);
 }
@@ -323,7 +390,8 @@ test_boxed_permission(void **state)
 static void
 test_error_below_prompt(void **state)
 {
-	struct conversation c = read_text(TWO "> fail\n\nhard\n  ⎿ API Error: 400 no\n     way\n\n> again\n\n● API Error?\n\n" BOX);
+	struct conversation c = read_text(TWO "> fail\n\nhard\n  ⎿ API Error: 400 no\n     way\n\n> "
+					      "again\n\n● API Error?\n\n" BOX);
 
 	(void)state;
 	assert_int_equal(c.n, 5);
@@ -337,7 +405,9 @@ static void
 test_queue(void **state)
 {
 	static const char box[] = RULE40 ">" NB "a draft\n" RULE40 "  ? for shortcuts\n";
-	static const char above[] = "> go\n\n● Bash(sleep 9)\n  ⎿ " NB "Running…\n\n✻ Baking… (esc to interrupt)\n  ⎿ Tip: none\n    at all\n\n\n";
+	static const char above[] = "> go\n\n● Bash(sleep 9)\n  ⎿ " NB "Running…\n\n✻ Baking… (esc to "
+								       "interrupt)\n  ⎿ Tip: none\n    at "
+								       "all\n\n\n";
 	char *two = xasprintf(TWO "%s  > first\n  > second\n\n  > quoted\n  ● fake\n%s", above, box);
 	char *one = xasprintf(ONE "%s  first\n  second\n%s", above, box);
 	struct conversation c = read_text(two);
@@ -363,11 +433,13 @@ test_queue(void **state)
 static void
 test_hook_failed(void **state)
 {
-	struct conversation c = read_text(ONE "> go\n\n● Stop words like it.\n\n\n● Stop [exit 1] failed with non-blocking status code 1\n   unhappy\n\n");
+	struct conversation c = read_text(ONE "> go\n\n● Stop words like it.\n\n\n● Stop [exit 1] failed "
+					      "with non-blocking status code 1\n   unhappy\n\n");
 
 	(void)state;
 	assert_int_equal(c.n, 4);
-	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Stop [exit 1] failed with non-blocking status code 1\n unhappy");
+	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
+	    "Stop [exit 1] failed with non-blocking status code 1\n unhappy");
 	conversation_release(&c);
 }
 
@@ -375,12 +447,16 @@ static void
 test_what_it_cost(void **state)
 {
 	struct conversation c = read_text(ONE "> go\nTotal duration (API):  2.8s\n\n● Yes.\n\n" BOX
-	    "Total cost:            $0.0046\nTotal duration (API):  2.8s\nUsage by model:\n    sonnet:  1.0k input\n\nPane is dead (status 0)\n");
+					      "Total cost:            $0.0046\nTotal duration (API):  "
+					      "2.8s\nUsage by model:\n    sonnet:  1.0k input\n\nPane is "
+					      "dead (status 0)\n");
 
 	(void)state;
 	assert_int_equal(c.n, 4);
 	check(&c, 1, USER, "go\nTotal duration (API):  2.8s");
-	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Total cost:            $0.0046\nTotal duration (API):  2.8s\nUsage by model:\n  sonnet:  1.0k input");
+	check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
+	    "Total cost:            $0.0046\nTotal duration (API):  2.8s\nUsage by model:\n  sonnet:  1.0k "
+	    "input");
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 }
@@ -393,7 +469,8 @@ test_unmarked_queue(void **state)
 		const char *rows, *first, *last;
 		size_t n;
 	} cases[] = {
-		{ "  then the long one of them that\n  goes on\n  last", "then the long one of them that goes on", "last", 2 },
+		{ "  then the long one of them that\n  goes on\n  last",
+		    "then the long one of them that goes on", "last", 2 },
 		{ "  first\n  with a list:\n  this\n  that", "first", "with a list:\nthis\nthat", 2 },
 		{ "  a text\n\n  with a gap", "a text\n\nwith a gap", "a text\n\nwith a gap", 1 },
 		{ "  f()\n    x = 1\n  end", "f()\n  x = 1\nend", "f()\n  x = 1\nend", 1 },
@@ -402,7 +479,8 @@ test_unmarked_queue(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char *text = xasprintf(ONE "> go\n\n✻ Baking… (esc to interrupt)\n\n\n%s\n" RULE40 ">" NB "\n" RULE40 "  ? for shortcuts\n",
+		char *text = xasprintf(ONE "> go\n\n✻ Baking… (esc to interrupt)\n\n\n%s\n" RULE40 ">" NB
+					   "\n" RULE40 "  ? for shortcuts\n",
 		    cases[i].rows);
 		struct conversation c = read_text(text);
 

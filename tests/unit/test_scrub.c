@@ -71,12 +71,12 @@ drop_rules(char *path)
 
 /* The built-in table with all its samples, of which the program has the first alone. */
 static void
-table_init(struct rules *rules)
+table_init(struct rule_set *rules)
 {
 	struct err e = ERR_INIT;
 	char *path = tests_path("../config/secrets.ini");
 
-	if (rules_init(rules, path, &e) != 0)
+	if (rule_set_init(rules, path, &e) != 0)
 		fail_msg("%s", e.msg);
 	free(path);
 }
@@ -85,7 +85,7 @@ static void
 each_rule_finds_its_samples_and_spares_the_others(void **state)
 {
 	struct scrub *s = scrubber();
-	struct rules rules;
+	struct rule_set rules;
 	size_t samples = 0, wrong = 0;
 
 	(void)state;
@@ -100,7 +100,8 @@ each_rule_finds_its_samples_and_spares_the_others(void **state)
 			scrub_forget(s);
 			t = scrub_string(s, r->samples[k].text);
 			if (strcmp(clean_bytes(t), want) != 0) {
-				print_error("[%s] line %d: \"%s\" instead of \"%s\"\n", r->name, r->samples[k].line, clean_bytes(t), want);
+				print_error("[%s] line %d: \"%s\" instead of \"%s\"\n", r->name,
+				    r->samples[k].line, clean_bytes(t), want);
 				wrong++;
 			}
 			clean_free(t);
@@ -109,7 +110,7 @@ each_rule_finds_its_samples_and_spares_the_others(void **state)
 	assert_int_equal(wrong, 0);
 	assert_true(rules.n >= 150);
 	assert_true(samples >= 300);
-	rules_release(&rules);
+	rule_set_release(&rules);
 	scrub_free(s);
 }
 
@@ -117,27 +118,30 @@ each_rule_finds_its_samples_and_spares_the_others(void **state)
 static void
 no_pattern_of_ours_is_broken(void **state)
 {
-	struct rules rules;
+	struct rule_set rules;
 	struct err e = ERR_INIT;
 	size_t tried = 0;
 
 	(void)state;
-	assert_int_equal(rules_init(&rules, NULL, &e), 0);
+	assert_int_equal(rule_set_init(&rules, NULL, &e), 0);
 	for (size_t i = 0; i < rules.n; i++) {
 		if (rules.v[i].regex == NULL)
 			continue;
-		if (rules_pattern(&rules, i) == NULL)
+		if (rule_set_pattern(&rules, i) == NULL)
 			print_error("[%s] does not find its canary\n", rules.v[i].name);
 		tried++;
 	}
 	assert_null(rules.first_broken);
 	assert_true(tried >= 150);
-	rules_release(&rules);
+	rule_set_release(&rules);
 }
 
-/* The marked stretches of a sample are what its wanted text lacks: none may be left in `out`, rows and frames taken away. */
+/*
+ * The marked stretches of a sample are what its wanted text lacks: none may be left in `out`,
+ * rows and frames taken away.
+ */
 static void
-assert_secret_gone(const struct rule *r, const struct sample *m, const char *out)
+assert_secret_gone(const struct rule *r, const struct rule_sample *m, const char *out)
 {
 	struct buf joined = BUF_INIT;
 	size_t head = 0, n = strlen(m->text), tail = 0, w = strlen(m->want);
@@ -157,27 +161,30 @@ assert_secret_gone(const struct rule *r, const struct sample *m, const char *out
 	buf_release(&joined);
 }
 
-/* Each token alone in a box so narrow that it is cut: Claude Code draws such boxes around commands and files. */
+/*
+ * Each token alone in a box so narrow that it is cut: Claude Code draws such boxes around
+ * commands and files.
+ */
 static void
 tokens_are_found_when_a_box_cuts_them(void **state)
 {
 	struct scrub *s = scrubber();
-	struct rules rules;
+	struct rule_set rules;
 	struct err e = ERR_INIT;
 	size_t tried = 0;
 
 	(void)state;
-	assert_int_equal(rules_init(&rules, NULL, &e), 0);
+	assert_int_equal(rule_set_init(&rules, NULL, &e), 0);
 	for (size_t i = 0; i < rules.n; i++) {
 		const struct rule *r = &rules.v[i];
-		struct sample m;
+		struct rule_sample m;
 		struct buf box = BUF_INIT;
 		struct clean_text *t;
 		size_t n;
 
 		if (r->names != NULL || strpbrk(r->finds, "\n ") != NULL)
 			continue;
-		sample_init(&m, true, r->finds, r->kind, r->finds_line);
+		rule_sample_init(&m, true, r->finds, r->kind, r->finds_line);
 		n = strlen(m.text);
 		for (size_t at = 0; at < n; at += 44) {
 			size_t len = n - at < 44 ? n - at : 44;
@@ -188,28 +195,32 @@ tokens_are_found_when_a_box_cuts_them(void **state)
 		t = scrub_text(s, box.data, box.len, 48);
 		assert_secret_gone(r, &m, clean_bytes(t));
 		clean_free(t);
-		sample_release(&m);
+		rule_sample_release(&m);
 		buf_release(&box);
 		tried++;
 	}
 	assert_true(tried >= 10);
-	rules_release(&rules);
+	rule_set_release(&rules);
 	scrub_free(s);
 }
 
 static void
 user_rules_add_and_replace(void **state)
 {
-	char *path = rules_file("[acme-badge]\nkeyword = 'acme-'\npattern = 'acme-[0-9]{6}(?!\\d)'\nfinds = 'badge «acme-{digit:6}»'\n"
-	    "spares = 'acme-12'\n\n[github-token]\nkeyword = 'ghx_'\npattern = 'ghx_[a-z]{4}'\nfinds = '«ghx_abcd»'\n\n"
-	    "[door-code]\nnames = 'door_code'\nvalue = 'any'\nfinds = 'DOOR_CODE=«4711-abcd»'\n");
+	char *path = rules_file("[acme-badge]\nkeyword = 'acme-'\npattern = 'acme-[0-9]{6}(?!\\d)'\nfinds = "
+				"'badge «acme-{digit:6}»'\n"
+				"spares = 'acme-12'\n\n[github-token]\nkeyword = 'ghx_'\npattern = "
+				"'ghx_[a-z]{4}'\nfinds = '«ghx_abcd»'\n\n"
+				"[door-code]\nnames = 'door_code'\nvalue = 'any'\nfinds = "
+				"'DOOR_CODE=«4711-abcd»'\n");
 	struct err e = ERR_INIT;
 	struct scrub *s = scrub_new(path, &e);
 
 	(void)state;
 	if (s == NULL)
 		fail_msg("%s", e.msg);
-	gives(s, "my acme-123456, frontDoorCode: 'x9-77'", 0, "my [REDACTED:acme-badge], frontDoorCode: '[REDACTED:door-code]'");
+	gives(s, "my acme-123456, frontDoorCode: 'x9-77'", 0,
+	    "my [REDACTED:acme-badge], frontDoorCode: '[REDACTED:door-code]'");
 	gives(s, "ghx_wxyz ghp_abcdefghijklmnopqrstuvwxyz0123456789", 0,
 	    "[REDACTED:github-token] ghp_abcdefghijklmnopqrstuvwxyz0123456789");
 	scrub_free(s);
@@ -225,7 +236,8 @@ broken_rules_are_refused_with_their_place(void **state)
 		{ "[acme]\nkeyword = 'a'\npattern = 'a('\nfinds = '«a»'\n", "[acme]" },
 		{ "[acme]\nkeyword = 'acme'\npattern = 'acme'\n", "has no sample" },
 		{ "[acme]\nkeyword = 'acme'\n", "needs keyword and pattern" },
-		{ "[acme]\nkeyword = 'acme'\npattern = 'acme[0-9]+'\nfinds = 'nothing «here»'\n", "rules.ini:4: the rule [acme] for secrets does not find its own sample" },
+		{ "[acme]\nkeyword = 'acme'\npattern = 'acme[0-9]+'\nfinds = 'nothing «here»'\n",
+		    "rules.ini:4: the rule [acme] for secrets does not find its own sample" },
 		{ "[Acme]\nkeyword = 'acme'\n", ":2:" },
 		{ "[acme]\nkeyward = 'acme'\n", "keyward" },
 		{ "[acme]\nvalue = 'some'\n", "value is one of" },
@@ -258,7 +270,8 @@ broken_rules_are_refused_with_their_place(void **state)
 static void
 what_a_rule_needs_may_stand_in_the_next_row(void **state)
 {
-	char *path = rules_file("[acme]\nkeyword = 'acme:'\nneeds = '!'\npattern = 'acme:([a-z0-9]{8,})'\nfinds = 'acme:«k3yp4rt0ne7»!'\n");
+	char *path = rules_file("[acme]\nkeyword = 'acme:'\nneeds = '!'\npattern = "
+				"'acme:([a-z0-9]{8,})'\nfinds = 'acme:«k3yp4rt0ne7»!'\n");
 	struct err e = ERR_INIT;
 	struct scrub *s = scrub_new(path, &e);
 
@@ -270,7 +283,8 @@ what_a_rule_needs_may_stand_in_the_next_row(void **state)
 	gives(s, "deploy@web-1:~/app$ ./send --now --to acme:k3yp4rt\n0ne7q5!\nnext", 50,
 	    "deploy@web-1:~/app$ ./send --now --to acme:[REDACTED:acme]\n[…]!\nnext");
 	gives(s, "deploy@web-1:~/app$ git clone https://ci:Zephyr21\n84x@git.example.org/a.git\nnext", 49,
-	    "deploy@web-1:~/app$ git clone https://ci:[REDACTED:url-password]\n[…]@git.example.org/a.git\nnext");
+	    "deploy@web-1:~/app$ git clone "
+	    "https://ci:[REDACTED:url-password]\n[…]@git.example.org/a.git\nnext");
 	scrub_free(s);
 	drop_rules(path);
 }
@@ -279,47 +293,68 @@ what_a_rule_needs_may_stand_in_the_next_row(void **state)
 static void
 a_failing_rule_withholds_its_row(void **state)
 {
-	char *path = rules_file("[bomb]\nkeyword = 'boom'\npattern = 'boom(?:a+)+(?:a+)+(?:a+)+!'\nfinds = '«boomaaaa!»'\n");
+	char *path = rules_file("[bomb]\nkeyword = 'boom'\npattern = 'boom(?:a+)+(?:a+)+(?:a+)+!'\nfinds = "
+				"'«boomaaaa!»'\n");
 	struct err e = ERR_INIT;
 	struct scrub *s = scrub_new(path, &e);
 
 	(void)state;
 	if (s == NULL)
 		fail_msg("%s", e.msg);
-	gives(s, "before\nkey boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?\nafter", 0,
-	    "before\n[scrub: row withheld]\nafter");
+	gives(s, "before\nkey boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?\nafter",
+	    0, "before\n[scrub: row withheld]\nafter");
 	assert_int_equal(scrub_withheld(s), 1);
 	/* also beside what was replaced before */
-	gives(s, "[REDACTED:token] boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?", 0, "[scrub: row withheld]");
+	gives(s, "[REDACTED:token] boomaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?",
+	    0, "[scrub: row withheld]");
 	scrub_free(s);
 	drop_rules(path);
 }
 
-/* What a rule of ours needs is had when a text needs it: without it nothing is known about that row, and about others it is. */
+/*
+ * What a rule of ours needs is had when a text needs it: without it nothing is known about that
+ * row, and about others it is.
+ */
 static void
 a_broken_rule_withholds_what_needs_it(void **state)
 {
 	static const struct rule none[] = {
-		{ .name = "sample", .kind = "sample", .keyword = "acme", .regex = "acme[0-9]+", .finds = "no «acme» here", .border = true },
-		{ .name = "pattern", .kind = "pattern", .keyword = "acme", .regex = "acme(", .finds = "«acme1»", .border = true },
-		{ .name = "good", .kind = "good", .keyword = "acme", .regex = "acme[0-9]+", .finds = "one «acme1»", .border = true },
+		{ .name = "sample",
+		    .kind = "sample",
+		    .keyword = "acme",
+		    .regex = "acme[0-9]+",
+		    .finds = "no «acme» here",
+		    .border = true },
+		{ .name = "pattern",
+		    .kind = "pattern",
+		    .keyword = "acme",
+		    .regex = "acme(",
+		    .finds = "«acme1»",
+		    .border = true },
+		{ .name = "good",
+		    .kind = "good",
+		    .keyword = "acme",
+		    .regex = "acme[0-9]+",
+		    .finds = "one «acme1»",
+		    .border = true },
 	};
 	struct pattern *patterns[3] = { NULL };
 	char broken[3] = { 0 };
-	struct rules rules = { .v = none, .n = 3, .patterns = patterns, .broken = broken };
+	struct rule_set rules = { .v = none, .n = 3, .patterns = patterns, .broken = broken };
 	struct scrub *s = scrubber();
 
 	(void)state;
-	assert_null(rules_pattern(&rules, 0));
-	assert_null(rules_pattern(&rules, 1));
-	assert_non_null(rules_pattern(&rules, 2));
+	assert_null(rule_set_pattern(&rules, 0));
+	assert_null(rule_set_pattern(&rules, 1));
+	assert_non_null(rule_set_pattern(&rules, 2));
 	assert_string_equal(rules.first_broken, "sample");
 	pattern_free(patterns[2]);
 
 	for (size_t i = 0; i < s->rules.n; i++)
 		if (strcmp(s->rules.v[i].name, "npm-token") == 0)
 			s->rules.broken[i] = true;
-	gives(s, "before npm\nkey npm_Xk9aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT1uV2\nafter", 0, "before npm\n[scrub: row withheld]\nafter");
+	gives(s, "before npm\nkey npm_Xk9aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT1uV2\nafter", 0,
+	    "before npm\n[scrub: row withheld]\nafter");
 	scrub_free(s);
 }
 
@@ -327,7 +362,8 @@ a_broken_rule_withholds_what_needs_it(void **state)
 static void
 a_rule_without_end_withholds_its_row(void **state)
 {
-	char *path = rules_file("[eater]\nborder = false\nkeyword = 'q'\npattern = 'q(?=$|\\[REDACTED:eater)'\nfinds = '«q»'\n");
+	char *path = rules_file("[eater]\nborder = false\nkeyword = 'q'\npattern = "
+				"'q(?=$|\\[REDACTED:eater)'\nfinds = '«q»'\n");
 	struct err e = ERR_INIT;
 	struct scrub *s = scrub_new(path, &e);
 
@@ -351,7 +387,8 @@ allowed_text_stays(void **state)
 	(void)state;
 	gives(s, "DB_PASSWORD=localdev123", 0, "DB_PASSWORD=[REDACTED:password]");
 	assert_int_equal(scrub_allow(s, "^localdev\\d+$", &e), 0);
-	gives(s, "DB_PASSWORD=localdev123\nDB_PASSWORD=other77x", 0, "DB_PASSWORD=localdev123\nDB_PASSWORD=[REDACTED:password]");
+	gives(s, "DB_PASSWORD=localdev123\nDB_PASSWORD=other77x", 0,
+	    "DB_PASSWORD=localdev123\nDB_PASSWORD=[REDACTED:password]");
 	assert_int_equal(scrub_allow(s, "(", &e), -1);
 	assert_int_equal(e.code, GT_USAGE);
 	scrub_free(s);
@@ -373,7 +410,9 @@ what_recovery_needs_stays(void **state)
 		"bead gt-mol-7fq: rotate the secret key",
 		"/home/nux/gt/gastown/polecats/nux/.env and ~/.ssh/id_ed25519",
 		"sha256:687d2f8f8ac7802ea3a9a59b6372b3e32ff20c7d45132a2ec07edbc7b652cdc4",
-		"\"integrity\": \"sha512-AiLYraOlLFpliYE5Yu7odYUh3lwlAFlzqNCI5CzusfMxRR9fLAjcCqyqLJr9i658mZhjwDV9GF2Bc09GChOM5A==\"",
+		"\"integrity\": "
+		"\"sha512-"
+		"AiLYraOlLFpliYE5Yu7odYUh3lwlAFlzqNCI5CzusfMxRR9fLAjcCqyqLJr9i658mZhjwDV9GF2Bc09GChOM5A==\"",
 		"github.com/golang-jwt/jwt/v5 v5.2.3 h1:gxMfai/56qmA5rDRtDO3BcLMZMDMhXpTtOOW9NA3+mU=",
 		"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBq0kq0m1Yz1QzvV7o5g7j3vYq4m0V8J6m2Zz0rM3n5x nux@host",
 		"SHA256:9bXf1vZ6mQkq3cJm0v5u0bq8yQ0q0m1Yz1QzvV7o5g4 nux@host (ED25519)",
@@ -405,12 +444,16 @@ names_hosts_and_users_stay_beside_the_placeholder(void **state)
 	(void)state;
 	gives(s, "psql postgresql://etl:kernel-nectar-137@db-3.acme.io:5432/orders?sslmode=require", 0,
 	    "psql postgresql://etl:[REDACTED:url-password]@db-3.acme.io:5432/orders?sslmode=require");
-	gives(s, "curl -u admin:Zephyr_6552 https://nexus.acme.io/x", 0, "curl -u admin:[REDACTED:password] https://nexus.acme.io/x");
+	gives(s, "curl -u admin:Zephyr_6552 https://nexus.acme.io/x", 0,
+	    "curl -u admin:[REDACTED:password] https://nexus.acme.io/x");
 	gives(s, "Server=sql-1;User ID=svc;Password=CUGdFXrxicDZ12yZaK;Encrypt=True;", 0,
 	    "Server=sql-1;User ID=svc;Password=[REDACTED:password];Encrypt=True;");
-	gives(s, "   96→  \"db_password\": \"Wint3r_Sun\",", 0, "   96→  \"db_password\": \"[REDACTED:password]\",");
-	gives(s, "\033[32mDB_PASSWORD=\033[0mWint3r\033[1m_Sun9 x", 0, "\033[32mDB_PASSWORD=\033[0m[REDACTED:password] x");
-	gives(s, "a\033]0;DB_PASSWORD=Wint3r_Sun9\007b\033(Bc\033]8;;file:///x\033\\d\033]2;torn\ne\033[3", 0, "abcd\ne");
+	gives(s, "   96→  \"db_password\": \"Wint3r_Sun\",", 0,
+	    "   96→  \"db_password\": \"[REDACTED:password]\",");
+	gives(s, "\033[32mDB_PASSWORD=\033[0mWint3r\033[1m_Sun9 x", 0,
+	    "\033[32mDB_PASSWORD=\033[0m[REDACTED:password] x");
+	gives(s, "a\033]0;DB_PASSWORD=Wint3r_Sun9\007b\033(Bc\033]8;;file:///x\033\\d\033]2;torn\ne\033[3", 0,
+	    "abcd\ne");
 	scrub_free(s);
 }
 
@@ -426,8 +469,10 @@ a_secret_cut_by_a_row_break_is_found(void **state)
 	gives(s, "deploy@web-1:~/app$ export CLIENT_SECRET=k3yP4rtOne7QwLz\nmX9vTb2cRr8 && ls\nnext", 51,
 	    "deploy@web-1:~/app$ export CLIENT_SECRET=[REDACTED:secret]\n[…] && ls\nnext");
 	/* Claude Code: newline and indent */
-	gives(s, "⏺ Bash(cat .env)\n  ⎿  API_TOKEN=k3yP4rtOne7QwLzk3yP4rtOne7QwLz12\n     mX9vTb2cRr8\n     PORT=8080", 46,
-	    "⏺ Bash(cat .env)\n  ⎿  API_TOKEN=[REDACTED:token]\n     […]\n     PORT=8080");
+	gives(s,
+	    "⏺ Bash(cat .env)\n  ⎿  API_TOKEN=k3yP4rtOne7QwLzk3yP4rtOne7QwLz12\n     mX9vTb2cRr8\n     "
+	    "PORT=8080",
+	    46, "⏺ Bash(cat .env)\n  ⎿  API_TOKEN=[REDACTED:token]\n     […]\n     PORT=8080");
 	/* the name itself is cut */
 	gives(s, "deploy@web-1:/srv/app/services/billing$ ADMIN_PA\nSSWORD=h4z3l634! ./run", 48,
 	    "deploy@web-1:/srv/app/services/billing$ ADMIN_PA\nSSWORD=[REDACTED:password] ./run");
@@ -448,7 +493,10 @@ stays(struct scrub *s, const char *in, int width)
 	clean_free(once);
 }
 
-/* Where nobody told the width, the first row hides that the third one is full until it is replaced; rows far from it are joined then. */
+/*
+ * Where nobody told the width, the first row hides that the third one is full until it is
+ * replaced; rows far from it are joined then.
+ */
 static void
 what_a_replaced_row_hid_is_found(void **state)
 {
@@ -463,13 +511,18 @@ what_a_replaced_row_hid_is_found(void **state)
 	struct scrub *s = scrubber();
 
 	(void)state;
-	gives(s, in, -1, "define('SECURE_AUTH_SALT', '[REDACTED:secret]');\ndefine('AUTH_KEY', getenv('K'));\n"
-	    "$settings['hash_salt'] = '[REDACTED:secret#2]\n[…]\n[…]\n[…]';\n$settings['hash_salt'] = ft_contents('x');");
+	gives(s, in, -1,
+	    "define('SECURE_AUTH_SALT', '[REDACTED:secret]');\ndefine('AUTH_KEY', getenv('K'));\n"
+	    "$settings['hash_salt'] = '[REDACTED:secret#2]\n[…]\n[…]\n[…]';\n$settings['hash_salt'] = "
+	    "ft_contents('x');");
 	stays(s, in, -1);
 	scrub_free(s);
 }
 
-/* Each value is full only once the one above it is replaced: a text that asks for as many passes as it has values. */
+/*
+ * Each value is full only once the one above it is replaced: a text that asks for as many passes
+ * as it has values.
+ */
 static void
 a_chain_of_full_rows_ends(void **state)
 {
@@ -510,14 +563,20 @@ blocks_of_yaml_are_values(void **state)
 
 		gives(s, "stringData:\n  password: |\n    S3cr3tPw1x\n  other: x", width,
 		    "stringData:\n  password: |\n    [REDACTED:password]\n  other: x");
-		gives(s, "   12  - db_password: >-\n   13      Zephyr_2184", width, "   12  - db_password: >-\n   13      [REDACTED:password]");
+		gives(s, "   12  - db_password: >-\n   13      Zephyr_2184", width,
+		    "   12  - db_password: >-\n   13      [REDACTED:password]");
 		gives(s, "│ \"token\": |2        │\n│   Xk3yP4rtOne7QwLz99 │", width,
 		    "│ \"token\": |2        │\n│   [REDACTED:token]   │");
 		/* words, a sentence, an expression; a row that is no deeper; a comparison */
-		gives(s, "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-", width,
-		    "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ runner.os }}-pip-");
+		gives(s,
+		    "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ "
+		    "runner.os }}-pip-",
+		    width,
+		    "password: |\n  required\ntoken: |\n  must have 8 characters\nrestore-keys: |\n  ${{ "
+		    "runner.os }}-pip-");
 		gives(s, "password: |\nZephyr_2184", width, "password: |\nZephyr_2184");
-		gives(s, "password: > 8 characters\n  Zephyr_2184", width, "password: > 8 characters\n  Zephyr_2184");
+		gives(s, "password: > 8 characters\n  Zephyr_2184", width,
+		    "password: > 8 characters\n  Zephyr_2184");
 	}
 	scrub_free(s);
 }
@@ -551,16 +610,28 @@ private_keys_go_whole_or_cut(void **state)
 	struct scrub *s = scrubber();
 
 	(void)state;
-	gives(s, "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\nx2+BueJH\n-----END RSA PRIVATE KEY-----\n$ ls", 0,
-	    "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n[…]\n-----END RSA PRIVATE KEY-----\n$ ls");
-	gives(s, "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     " KEY_1 "\n     … +15 lines (ctrl+o to expand)\n\n⏺ The key is in place.", 0,
-	    "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     [REDACTED:private-key]\n     … +15 lines (ctrl+o to expand)\n\n"
+	gives(s,
+	    "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\nx2+BueJH\n-----END RSA PRIVATE "
+									  "KEY-----\n$ ls",
+	    0,
+	    "$ cat k\n-----BEGIN RSA PRIVATE KEY-----\n[REDACTED:private-key]\n[…]\n[…]\n-----END RSA "
+	    "PRIVATE KEY-----\n$ ls");
+	gives(s,
+	    "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     " KEY_1 "\n     … +15 lines (ctrl+o to expand)\n\n⏺ "
+							       "The key is in place.",
+	    0,
+	    "  ⎿  -----BEGIN EC PRIVATE KEY-----\n     [REDACTED:private-key]\n     … +15 lines (ctrl+o to "
+	    "expand)\n\n"
 	    "⏺ The key is in place.");
 	gives(s, "     " KEY_1 "\n     " KEY_2 "\n     -----END RSA PRIVATE KEY-----\n> run", 0,
 	    "     [REDACTED:private-key]\n     […]\n     -----END RSA PRIVATE KEY-----\n> run");
 	gives(s, KEY_1 "\n" KEY_2 "\n" KEY_3, 0, "[REDACTED:private-key]\n[…]\n[…]");
-	gives(s, "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n" KEY_1 "\\n" KEY_2 "\\n-----END PRIVATE KEY-----\\n\",", 0,
-	    "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n[REDACTED:private-key]\\n-----END PRIVATE KEY-----\\n\",");
+	gives(s,
+	    "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n" KEY_1 "\\n" KEY_2 "\\n-----END PRIVATE "
+										  "KEY-----\\n\",",
+	    0,
+	    "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n[REDACTED:private-key]\\n-----END PRIVATE "
+	    "KEY-----\\n\",");
 	keeps(s, "-----BEGIN CERTIFICATE-----\n" KEY_1 "\n" KEY_2 "\n" KEY_3 "\n-----END CERTIFICATE-----");
 	keeps(s, "if (text.startsWith(\"-----BEGIN RSA PRIVATE KEY-----\")) {\n\treturn parse(text);\n}");
 	scrub_free(s);
@@ -597,8 +668,10 @@ known_values_go_across_rows_and_frames(void **state)
 	(void)state;
 	scrub_learn(s, "API_TOKEN", "abcDEF123456ghiJKL789");
 	gives(s, "trying abcDEF12\n3456ghiJKL789 now", 15, "trying [REDACTED:known-value]\n[…] now");
-	gives(s, "  ⎿  trying abcDEF123456\n     ghiJKL789 now", 24, "  ⎿  trying [REDACTED:known-value]\n     […] now");
-	gives(s, "│ trying abcDEF1  │\n│ 23456ghiJKL789  │", 19, "│ trying [REDACTED:known-value] │\n│ […]             │");
+	gives(s, "  ⎿  trying abcDEF123456\n     ghiJKL789 now", 24,
+	    "  ⎿  trying [REDACTED:known-value]\n     […] now");
+	gives(s, "│ trying abcDEF1  │\n│ 23456ghiJKL789  │", 19,
+	    "│ trying [REDACTED:known-value] │\n│ […]             │");
 	/* two words in one row are not the value */
 	gives(s, "abcDEF123456 ghiJKL789", 0, "abcDEF123456 ghiJKL789");
 	scrub_free(s);
@@ -610,8 +683,9 @@ only_secrets_are_learned(void **state)
 	static const struct {
 		const char *name, *value;
 	} no[] = {
-		{ "HOME", "/home/nux7" }, { "SESSION_ID", "0b9c4f0e-6f0b-4f5e-9a77" }, { "DB_PASSWORD", "short1" },
-		{ "SECRET_FILE", "/run/secrets/db1" }, { "API_TOKEN", "/run/secrets/db1" }, { "GITHUB_TOKEN", "" },
+		{ "HOME", "/home/nux7" }, { "SESSION_ID", "0b9c4f0e-6f0b-4f5e-9a77" },
+		{ "DB_PASSWORD", "short1" }, { "SECRET_FILE", "/run/secrets/db1" },
+		{ "API_TOKEN", "/run/secrets/db1" }, { "GITHUB_TOKEN", "" },
 		{ "SSH_AUTH_SOCK", "/tmp/ssh-x1/agent.12" },
 	};
 	struct scrub *s = scrubber();
@@ -637,9 +711,12 @@ placeholders_are_counted_and_stay(void **state)
 	bool seen = false;
 
 	(void)state;
-	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8", 0, "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#2]");
+	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8", 0,
+	    "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#2]");
 	assert_int_equal(scrub_total(s), 2);
-	keeps(s, "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#17]\ntoken: [REDACTED:github-token]\n"
+	keeps(s,
+	    "DB_PASSWORD=[REDACTED:password] SMTP_PASS=[REDACTED:password#17]\ntoken: "
+	    "[REDACTED:github-token]\n"
 	    "[…]\n[scrub: row withheld]");
 	assert_int_equal(scrub_total(s), 2);
 	for (size_t i = 0; i < scrub_kinds(s); i++) {
@@ -650,7 +727,8 @@ placeholders_are_counted_and_stay(void **state)
 	}
 	assert_true(seen);
 	/* a name of no kind of ours protects nothing */
-	gives(s, "x [REDACTED:acme] DB_PASSWORD=a1b2c3d4", 0, "x [REDACTED:acme] DB_PASSWORD=[REDACTED:password]");
+	gives(s, "x [REDACTED:acme] DB_PASSWORD=a1b2c3d4", 0,
+	    "x [REDACTED:acme] DB_PASSWORD=[REDACTED:password]");
 	scrub_free(s);
 }
 
@@ -680,12 +758,16 @@ odd_bytes_come_out_as_valid_text(void **state)
 	scrub_free(s);
 }
 
-/* One megabyte of what a scanner fears. The limit is far above what it takes (tens of ms), and far below a quadratic run. */
+/*
+ * One megabyte of what a scanner fears. The limit is far above what it takes (tens of ms), and
+ * far below a quadratic run.
+ */
 static void
 no_text_is_slow(void **state)
 {
-	static const char *const units[] = { "password", "eyJ", "token=", "secret: \"", "-----BEGIN PRIVATE KEY-----\n", "[REDACTED:",
-	    "://a:", "mysql -p ", "'\"'\"", "key=value key2=value2\n", "│ x │\n", "a", "cookie: a=b; ", "echo x | sudo ", "bearer 1" };
+	static const char *const units[] = { "password", "eyJ", "token=", "secret: \"",
+		"-----BEGIN PRIVATE KEY-----\n", "[REDACTED:", "://a:", "mysql -p ", "'\"'\"",
+		"key=value key2=value2\n", "│ x │\n", "a", "cookie: a=b; ", "echo x | sudo ", "bearer 1" };
 	struct scrub *s = scrubber();
 
 	(void)state;

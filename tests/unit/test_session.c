@@ -3,8 +3,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "process/proc.h"
 #include "base/json.h"
-#include "ledger/event.h"
+#include "records/records.h"
 
 /* Bytes of every value, NUL among them. */
 static void
@@ -84,7 +85,7 @@ test_record_again(void **state)
 	session_set(&x.agent_uuid, "a");
 	session_set(&x.provider_name, "fake");
 	session_set(&x.workspace_path, "/w");
-	assert_int_equal(session_note_process(&x, getpid()), 0);
+	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	assert_int_equal(session_load(h->s, "a", &y, &h->e), 1);
 	assert_string_equal(y.model, "one");
@@ -92,7 +93,7 @@ test_record_again(void **state)
 	assert_int_equal(y.recorded_at, first);
 	assert_int_equal(y.pid, getpid());
 	assert_int_equal(y.blob.size, 1000);
-	assert_int_equal(blob_read(h->s, "a", &y.blob, &back, &h->e), 0);
+	assert_int_equal(session_blob_read(h->s, "a", &y.blob, &back, &h->e), 0);
 	assert_memory_equal(back.data, blob.data, 1000);
 	session_release(&x);
 	session_release(&y);
@@ -135,7 +136,7 @@ test_refused(void **state)
 static void
 test_blob(void **state)
 {
-	static const size_t sizes[] = { 1, 2, 3, 4096, BLOB_MAX };
+	static const size_t sizes[] = { 1, 2, 3, 4096, SESSION_BLOB_MAX };
 	struct home *h = *state;
 	struct buf back = BUF_INIT;
 	struct session x;
@@ -195,7 +196,7 @@ test_blob_damaged(void **state)
 	session_release(&x);
 	assert_int_equal(session_restore(h->s, "a", &back, &x, &h->e), 0);
 	session_release(&x);
-	record_release(&r);
+	store_record_release(&r);
 	buf_release(&blob);
 	buf_release(&back);
 }
@@ -267,7 +268,9 @@ test_one_restores(void **state)
 			close(gate[1]);
 			if (read(gate[0], &c, 1) != 0 || (s = store_open("sqlite", h->dir, &e)) == NULL)
 				_exit(9);
-			_exit(session_restore(s, "a", &back, &x, &e) == 0 ? 0 : strcmp(e.name, "active") == 0 ? 1 : 9);
+			_exit(session_restore(s, "a", &back, &x, &e) == 0 ? 0
+				: strcmp(e.name, "active") == 0           ? 1
+									  : 9);
 		}
 	}
 	close(gate[0]);
@@ -290,46 +293,126 @@ test_one_restores(void **state)
 static void
 test_process(void **state)
 {
-	struct moment now, later;
+	struct timestamp now, later;
 	struct session x;
 	int status;
 	pid_t pid;
 
 	(void)state;
-	moment_now(&now);
+	timestamp_now(&now);
 	session_init(&x);
-	assert_false(session_lives(&x, &now));
-	assert_int_equal(session_note_process(&x, getpid()), 0);
-	assert_true(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
+	assert_int_equal(session_set_process(&x, getpid()), 0);
+	assert_true(session_is_alive(&x, &now));
 	/* another boot, another start, another pid: three processes that are not it */
 	later = now;
 	later.boot_id[0] = later.boot_id[0] == '0' ? '1' : '0';
-	assert_false(session_lives(&x, &later));
+	assert_false(session_is_alive(&x, &later));
 	x.pid_start++;
-	assert_false(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
 	x.pid_start--;
 	x.pid = 1;
-	assert_false(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
 	x.pid = INT64_MAX;
-	assert_false(session_lives(&x, &now));
-	assert_int_equal(session_note_process(&x, 0), -1);
-	assert_int_equal(session_note_process(&x, -1), -1);
-	assert_int_equal(session_note_process(&x, INT64_MAX), -1);
-	assert_false(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
+	assert_int_equal(session_set_process(&x, 0), -1);
+	assert_int_equal(session_set_process(&x, -1), -1);
+	assert_int_equal(session_set_process(&x, INT64_MAX), -1);
+	assert_false(session_is_alive(&x, &now));
 	pid = fork();
 	if (pid == 0) {
 		pause();
 		_exit(0);
 	}
-	assert_int_equal(session_note_process(&x, pid), 0);
-	assert_true(session_lives(&x, &now));
+	assert_int_equal(session_set_process(&x, pid), 0);
+	assert_true(session_is_alive(&x, &now));
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ .si_pid = 0 }, WEXITED | WNOWAIT), 0);
 	/* it ended, and only waits to be waited for */
-	assert_false(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_false(session_lives(&x, &now));
+	assert_false(session_is_alive(&x, &now));
 	session_release(&x);
+}
+
+/* A process in another pid namespace is alive until its last sign of life is too old. */
+static void
+test_contained(void **state)
+{
+	struct home *h = *state;
+	struct timestamp now;
+	struct session x;
+
+	timestamp_now(&now);
+	session_init(&x);
+	session_set(&x.agent_uuid, "a");
+	session_set(&x.provider_name, "fake");
+	assert_int_equal(session_set_process(&x, getpid()), 0);
+	assert_int_equal(x.pid_ns, now.pid_ns);
+	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
+	assert_int_equal(x.pid_ns, now.pid_ns);
+	/* two that are not the host's, which could tell that nobody is in one any more */
+	x.pid_ns = 7;
+	now.pid_ns = 8;
+	x.pid_start++;
+	assert_true(session_is_contained(&x, &now));
+	assert_true(session_is_alive(&x, &now));
+	assert_false(session_is_gone(&x, &now));
+	now.boot_ms = x.seen_boot_ms + PROC_SEEN_MS;
+	assert_true(session_is_alive(&x, &now));
+	now.boot_ms++;
+	assert_false(session_is_alive(&x, &now));
+	assert_true(session_is_lost(&x, &now));
+	/* a record of before is of this one */
+	x.pid_ns = 0;
+	assert_false(session_is_contained(&x, &now));
+	x.pid_start--;
+	assert_true(session_is_alive(&x, &now));
+	session_release(&x);
+}
+
+static int64_t
+seen_of(struct home *h, int64_t *version)
+{
+	struct session x;
+	int64_t seen;
+
+	assert_int_equal(session_load(h->s, "a", &x, &h->e), 1);
+	seen = x.seen_boot_ms;
+	*version = x.version;
+	session_release(&x);
+	return seen;
+}
+
+static void
+test_renew(void **state)
+{
+	struct home *h = *state;
+	struct timestamp now;
+	struct session x;
+	int64_t seen, version, again;
+
+	session_init(&x);
+	session_set(&x.agent_uuid, "a");
+	session_set(&x.provider_name, "fake");
+	assert_int_equal(session_set_process(&x, getpid()), 0);
+	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
+	session_release(&x);
+	timestamp_now(&now);
+	seen = seen_of(h, &version);
+	now.boot_ms = seen + PROC_RENEW_MS - 1;
+	assert_int_equal(session_list_renew(h->s, &now, &h->e), 0);
+	assert_int_equal(seen_of(h, &again), seen);
+	assert_int_equal(again, version);
+	now.boot_ms++;
+	assert_int_equal(session_list_renew(h->s, &now, &h->e), 0);
+	assert_int_equal(seen_of(h, &again), now.boot_ms);
+	assert_int_equal(again, version + 1);
+	/* nobody tells for another container */
+	now.boot_ms += PROC_RENEW_MS;
+	now.pid_ns = 8;
+	assert_int_equal(session_list_renew(h->s, &now, &h->e), 0);
+	assert_int_equal(seen_of(h, &again), now.boot_ms - PROC_RENEW_MS);
 }
 
 /* A living process of a session keeps another one from taking its place. */
@@ -347,10 +430,10 @@ test_live(void **state)
 	session_init(&x);
 	session_set(&x.agent_uuid, "a");
 	session_set(&x.provider_name, "fake");
-	assert_int_equal(session_note_process(&x, pid), 0);
+	assert_int_equal(session_set_process(&x, pid), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
-	assert_int_equal(session_note_process(&x, getpid()), 0);
+	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), -1);
 	assert_string_equal(h->e.name, "live");
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -364,17 +447,17 @@ static void
 test_poisoned(void **state)
 {
 	struct home *h = *state;
-	struct sessions_settled did;
-	struct moment now;
+	struct session_reconciled did;
+	struct timestamp now;
 	struct session x;
 	char *value;
 
-	moment_now(&now);
+	timestamp_now(&now);
 	assert_int_equal(home_record(h, "a", NULL), 0);
 	value = xasprintf("{\"schema_version\":1,\"provider_name\":\"fake\","
 	    "\"process\":{\"boot_id\":\"%s\",\"pid\":1,\"start\":4711}}", now.boot_id);
 	home_put(h, "session:a", "ACTIVE", value);
-	assert_int_equal(sessions_settle(h->s, session_alive_now, &now, &did, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, session_alive_now, &now, &did, &h->e), 0);
 	assert_int_equal(did.suspended, 1);
 	assert_int_equal(session_load(h->s, "a", &x, &h->e), 1);
 	assert_int_equal(x.state, SESSION_SUSPENDED);
@@ -389,9 +472,9 @@ static void
 test_settle(void **state)
 {
 	struct home *h = *state;
-	struct sessions all = { .n = 0 };
-	struct sessions_settled did;
-	struct moment now;
+	struct session_list all = { .n = 0 };
+	struct session_reconciled did;
+	struct timestamp now;
 	struct session x;
 	int64_t events, after;
 	char id[32];
@@ -403,31 +486,31 @@ test_settle(void **state)
 	session_init(&x);
 	session_set(&x.agent_uuid, "lives");
 	session_set(&x.provider_name, "fake");
-	assert_int_equal(session_note_process(&x, getpid()), 0);
+	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);
 	assert_int_equal(session_suspend(h->s, "dead-7", NULL, "asked", &x, &h->e), 0);
 	session_release(&x);
 	home_again(h);
-	moment_now(&now);
+	timestamp_now(&now);
 	assert_int_equal(event_last(h->s, &events, &h->e), 0);
-	assert_int_equal(sessions_settle(h->s, session_alive_now, &now, &did, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, session_alive_now, &now, &did, &h->e), 0);
 	assert_int_equal(did.suspended, 449);
 	assert_int_equal(did.left, 1);
 	assert_string_equal(home_state(h, "lives"), "ACTIVE");
 	assert_int_equal(event_last(h->s, &after, &h->e), 0);
 	assert_int_equal(after - events, 3);
-	assert_int_equal(sessions_read(h->s, SESSION_ACTIVE, &all, &h->e), 0);
+	assert_int_equal(session_list_read(h->s, SESSION_ACTIVE, &all, &h->e), 0);
 	assert_int_equal(all.n, 1);
-	assert_int_equal(sessions_read(h->s, SESSION_SUSPENDED, &all, &h->e), 0);
+	assert_int_equal(session_list_read(h->s, SESSION_SUSPENDED, &all, &h->e), 0);
 	assert_int_equal(all.n, 451);
 	/* a second time there is nothing to do, and nothing is written */
-	assert_int_equal(sessions_settle(h->s, session_alive_now, &now, &did, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, session_alive_now, &now, &did, &h->e), 0);
 	assert_int_equal(did.suspended, 0);
 	assert_int_equal(did.left, 1);
 	assert_int_equal(event_last(h->s, &events, &h->e), 0);
 	assert_int_equal(after, events);
-	sessions_release(&all);
+	session_list_release(&all);
 }
 
 /* Records of an earlier version have fewer fields, those of a later one are refused and left alone. */
@@ -481,7 +564,8 @@ test_versions(void **state)
 	struct home *h = *state;
 	struct session x;
 
-	home_put(h, "session:old", "SUSPENDED", "{\"agent_uuid\":\"old\",\"provider_name\":\"p\",\"model\":\"m\"}");
+	home_put(h, "session:old", "SUSPENDED",
+	    "{\"agent_uuid\":\"old\",\"provider_name\":\"p\",\"model\":\"m\"}");
 	assert_int_equal(session_load(h->s, "old", &x, &h->e), 1);
 	assert_string_equal(x.model, "m");
 	assert_true(x.blob.size == -1 && x.boot_id[0] == '\0');
@@ -511,6 +595,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_one_restores, home_setup, home_teardown),
 		cmocka_unit_test(test_process),
 		cmocka_unit_test_setup_teardown(test_live, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_contained, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_renew, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_poisoned, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_settle, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_started, home_setup, home_teardown),

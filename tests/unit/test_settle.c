@@ -8,8 +8,8 @@
 #include "fake_scrub.h"
 #include <jansson.h>
 
-#include "ledger/event.h"
-#include "ledger/message.h"
+#include "records/records.h"
+#include "records/agents/agents.h"
 
 #ifdef GT_FAULTS
 /* Some of everything that there is to settle. */
@@ -29,12 +29,12 @@ mess(struct home *h)
 	assert_int_equal(home_record(h, "half", "root"), 0);
 	assert_int_equal(home_record(h, "orphan", "other"), 0);
 	for (int i = 0; i < 3; i++) {
-		struct letter l = { .id = id, .from = "root", .body = &body, .sync = true };
+		struct message_draft l = { .id = id, .from = "root", .body = &body, .sync = true };
 
 		snprintf(id, sizeof id, "q%d", i);
 		assert_int_equal(message_send(h->s, &l, i == 2 ? "other" : "root", &m, &h->e), 0);
 		message_release(&m);
-		assert_int_equal(message_deliver(h->s, id, &m, &h->e), 0);
+		assert_int_equal(message_mark_delivered(h->s, id, &m, &h->e), 0);
 		message_release(&m);
 	}
 	home_put(h, "tree:other", "ended", "{\"schema_version\":1}");
@@ -46,13 +46,14 @@ mess(struct home *h)
 static int
 settle_all(struct store *s, enum reply_policy policy)
 {
-	struct messages_settled messages;
-	struct sessions_settled sessions;
-	struct tree_settled tree;
+	struct message_reconciled messages;
+	struct session_reconciled sessions;
+	struct tree_repaired tree;
 	char lives[] = "lives";
 
-	return sessions_settle(s, home_one_lives, lives, &sessions, NULL) != 0 || tree_settle(s, home_one_lives, lives, &tree, NULL, NULL) != 0 ||
-	    messages_settle(s, policy, &messages, NULL) != 0;
+	return session_reconcile(s, home_one_lives, lives, &sessions, NULL) != 0 ||
+	    tree_repair(s, home_one_lives, lives, &tree, NULL, NULL) != 0 ||
+	    message_reconcile(s, policy, &messages, NULL) != 0;
 }
 
 /* Everything but times: keys, states, parents. */
@@ -104,11 +105,13 @@ static void
 test_killed(void **state)
 {
 	static const char *const points[] = { "store-commit", "store-committed" };
-	static const char wanted[] =
-	    "message:q0 waiting -\nmessage:q0/ask pending -\nmessage:q1 waiting -\nmessage:q1/ask pending -\nmessage:q2 waiting -\n"
-	    "session:b ENDED a\nsession:half SUSPENDED root\nsession:lives ACTIVE b\nsession:orphan ENDED other\nsession:other ENDED -\n"
-	    "session:ring SUSPENDED -\nsession:root SUSPENDED -\n"
-	    "tree:a ended root\ntree:b ended a\ntree:half open root\ntree:lives open -\ntree:other ended -\ntree:ring open -\ntree:root open -\n";
+	static const char wanted[] = "message:q0 waiting -\nmessage:q0/ask pending -\nmessage:q1 waiting "
+				     "-\nmessage:q1/ask pending -\nmessage:q2 waiting -\n"
+				     "session:b ENDED a\nsession:half SUSPENDED root\nsession:lives ACTIVE "
+				     "b\nsession:orphan ENDED other\nsession:other ENDED -\n"
+				     "session:ring SUSPENDED -\nsession:root SUSPENDED -\n"
+				     "tree:a ended root\ntree:b ended a\ntree:half open root\ntree:lives "
+				     "open -\ntree:other ended -\ntree:ring open -\ntree:root open -\n";
 	size_t kills = 0;
 
 	(void)state;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/sha256.h"
+#include "base/encode.h"
 
 static void
 expect(const char *text, size_t n, const char *want)
@@ -14,7 +14,10 @@ expect(const char *text, size_t n, const char *want)
 	assert_string_equal(got, want);
 }
 
-/* The examples of FIPS 180-2, appendix B, and lengths on both sides of the padding's edge (checked with sha256sum). */
+/*
+ * The examples of FIPS 180-2, appendix B, and lengths on both sides of the padding's edge
+ * (checked with sha256sum).
+ */
 static void
 test_known_sums(void **state)
 {

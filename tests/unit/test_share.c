@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "prompt/share.h"
-#include "prompt/tokens.h"
+#include "prompt/prompt_private.h"
+#include "prompt/prompt.h"
 
 #define N 500
 
@@ -17,40 +17,42 @@ next(unsigned *seed)
 }
 
 static void
-fill(struct share *v, size_t n, unsigned seed)
+fill(struct budget_share *v, size_t n, unsigned seed)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t cost = next(&seed) % 8 == 0 ? (size_t)-1 : next(&seed) % 5000 + 100;
 
-		v[i] = (struct share){ .rank = (enum rank)(next(&seed) % RANK_CORE), .weight = 1 + next(&seed) % 4, .age = n - 1 - i };
-		v[i].full = (struct room){ cost, cost == (size_t)-1 ? cost : cost / 40 + 1 };
-		v[i].least = (struct room){ 400, 3 };
+		v[i] = (struct budget_share){ .rank = (enum budget_rank)(next(&seed) % BUDGET_CORE),
+			.weight = 1 + next(&seed) % 4,
+			.age = n - 1 - i };
+		v[i].full = (struct budget){ cost, cost == (size_t)-1 ? cost : cost / 40 + 1 };
+		v[i].least = (struct budget){ 400, 3 };
 	}
-	v[n - 1].rank = v[n / 2].rank = RANK_CORE;
+	v[n - 1].rank = v[n / 2].rank = BUDGET_CORE;
 	v[n - 1].age = v[n / 2].age = 0;
 }
 
-static struct room
-taken(const struct share *v, size_t n)
+static struct budget
+taken(const struct budget_share *v, size_t n)
 {
-	struct room sum = { 0, 0 };
+	struct budget sum = { 0, 0 };
 	bool gap = false, user = false;
 
 	for (size_t i = 0; i < n; i++) {
-		struct room take = { 0, 0 };
+		struct budget take = { 0, 0 };
 
 		if (v[i].kept) {
 			take.cost = v[i].full.cost < v[i].most.cost ? v[i].full.cost : v[i].most.cost;
 			take.lines = v[i].full.lines < v[i].most.lines ? v[i].full.lines : v[i].most.lines;
 		} else {
 			if (!gap)
-				take = SHARE_GAP;
-			if (!user && v[i].rank == RANK_USER)
-				take.cost += SHARE_GAP_USER;
+				take = BUDGET_GAP;
+			if (!user && v[i].rank == BUDGET_USER)
+				take.cost += BUDGET_GAP_USER;
 		}
 		sum.cost += take.cost;
 		sum.lines += take.lines;
-		user = !v[i].kept && (user || v[i].rank == RANK_USER);
+		user = !v[i].kept && (user || v[i].rank == BUDGET_USER);
 		gap = !v[i].kept;
 	}
 	return sum;
@@ -59,15 +61,15 @@ taken(const struct share *v, size_t n)
 static void
 test_any_room(void **state)
 {
-	struct share *v = xcalloc(N, sizeof *v);
+	struct budget_share *v = xcalloc(N, sizeof *v);
 
 	(void)state;
 	for (unsigned seed = 1; seed < 20; seed++) {
 		for (size_t cost = 10000; cost < 3000000; cost = cost * 3 / 2) {
-			struct room room = { cost, cost / 100 }, sum;
+			struct budget room = { cost, cost / 100 }, sum;
 
 			fill(v, N, seed);
-			share_out(v, N, room);
+			budget_allocate(v, N, room);
 			sum = taken(v, N);
 			assert_true(sum.cost <= room.cost && sum.lines <= room.lines);
 			assert_true(v[N - 1].kept && v[N / 2].kept);
@@ -81,24 +83,27 @@ test_any_room(void **state)
 static void
 test_order(void **state)
 {
-	struct share v[90];
+	struct budget_share v[90];
 
 	(void)state;
 	for (size_t cost = 10000; cost < 95000; cost += 5000) {
-		bool seen[RANKS] = { false };
-		size_t kept[RANKS] = { 0 };
+		bool seen[BUDGET_RANKS] = { false };
+		size_t kept[BUDGET_RANKS] = { 0 };
 
 		for (size_t i = 0; i < 90; i++)
-			v[i] = (struct share){ .rank = (enum rank)(i / 30), .weight = 1, .age = 29 - i % 30, .full = { 1000, 1 },
-			    .least = { 1000, 1 } };
-		share_out(v, 90, (struct room){ cost, 1000 });
+			v[i] = (struct budget_share){ .rank = (enum budget_rank)(i / 30),
+				.weight = 1,
+				.age = 29 - i % 30,
+				.full = { 1000, 1 },
+				.least = { 1000, 1 } };
+		budget_allocate(v, 90, (struct budget){ cost, 1000 });
 		for (size_t i = 0; i < 90; i++) {
 			assert_true(v[i].kept || !seen[v[i].rank]);
 			seen[v[i].rank] |= v[i].kept;
 			kept[v[i].rank] += v[i].kept;
 		}
-		assert_true(kept[RANK_OLD] == 0 || kept[RANK_USER] == 30);
-		assert_true(kept[RANK_TURN] == 0 || kept[RANK_USER] == 30);
+		assert_true(kept[BUDGET_OLD] == 0 || kept[BUDGET_USER] == 30);
+		assert_true(kept[BUDGET_TURN] == 0 || kept[BUDGET_USER] == 30);
 	}
 }
 
@@ -109,8 +114,8 @@ test_gap(void **state)
 	static const char user[] = "(99999999 older exchanges left out, 99999999 of them the user's)\n\n";
 
 	(void)state;
-	assert_true(tokens_cost(line, sizeof line - 1) <= SHARE_GAP.cost);
-	assert_true(tokens_cost(user, sizeof user - 1) <= SHARE_GAP.cost + SHARE_GAP_USER);
+	assert_true(prompt_token_cost(line, sizeof line - 1) <= BUDGET_GAP.cost);
+	assert_true(prompt_token_cost(user, sizeof user - 1) <= BUDGET_GAP.cost + BUDGET_GAP_USER);
 }
 
 int

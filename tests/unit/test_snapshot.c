@@ -10,14 +10,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/album.h"
-#include "context/exchange.h"
-#include "context/snapshot.h"
-#include "context/style.h"
-#include "revive/recall.h"
-#include "revive/seen.h"
+#include "snapshot/snapshot.h"
+#include "conversation/conversation.h"
+#include "screen/screen.h"
+#include "snapshot/pass/pass.h"
 #include "scrub/scrub.h"
-#include "tmux/pane.h"
+#include "tmux/tmux.h"
 
 #define HOUR ((int64_t)3600000)
 #define SOCKET S("/tmp/tmux-1000/default")
@@ -46,18 +44,44 @@ free_scrub(void **state)
 
 /* Every field set; strings borrowed, text and style owned by the caller. */
 static struct snapshot
-sample(struct clean_text *text, struct style *style)
+sample(struct clean_text *text, struct sgr_rows *style)
 {
 	static char *secrets[] = { S("ANTHROPIC_API_KEY"), S("--token") };
 
 	return (struct snapshot){
-		.session = S("we \"ird\"\nname"), .socket = SOCKET, .server_pid = 77, .server_start = 1700000000, .pane = S("%5"), .pane_pid = 123,
-		.width = 100, .height = 30, .history_limit = 2000, .alternate = true, .dead = true, .title = S("✳ Fix it"), .window_id = S("@2"),
-		.window_name = S("claude"), .agent = S("claude"), .role = S("polecat"), .address = S("rig/polecats/toast"), .cwd = S("/home/u/töwn"),
-		.config_dir = S("/home/u/.claude"), .pid = 124, .pid_start = 18446744073709ull, .session_id = S("27ab7c50-4ba4-4bc9-a8dd-e7f59b9042ff"),
-		.transcript = S("/home/u/.claude/projects/x/y.jsonl"), .shell = S("/bin/bash"), .command = S("exec claude --token [REDACTED:value]"),
-		.secrets = secrets, .n_secrets = 2, .git = S("Branch main\nHEAD 1a2b3c4"), .bead = S("gt-abc"), .rows = 3, .cut = true,
-		.style = style, .text = text,
+		.session = S("we \"ird\"\nname"),
+		.socket = SOCKET,
+		.server_pid = 77,
+		.server_start = 1700000000,
+		.pane = S("%5"),
+		.pane_pid = 123,
+		.width = 100,
+		.height = 30,
+		.history_limit = 2000,
+		.alternate = true,
+		.dead = true,
+		.title = S("✳ Fix it"),
+		.window_id = S("@2"),
+		.window_name = S("claude"),
+		.agent = S("claude"),
+		.role = S("polecat"),
+		.address = S("rig/polecats/toast"),
+		.cwd = S("/home/u/töwn"),
+		.config_dir = S("/home/u/.claude"),
+		.pid = 124,
+		.pid_start = 18446744073709ull,
+		.session_id = S("27ab7c50-4ba4-4bc9-a8dd-e7f59b9042ff"),
+		.transcript = S("/home/u/.claude/projects/x/y.jsonl"),
+		.shell = S("/bin/bash"),
+		.command = S("exec claude --token [REDACTED:value]"),
+		.secrets = secrets,
+		.n_secrets = 2,
+		.git = S("Branch main\nHEAD 1a2b3c4"),
+		.bead = S("gt-abc"),
+		.rows = 3,
+		.cut = true,
+		.style = style,
+		.text = text,
 	};
 }
 
@@ -74,8 +98,9 @@ whole(const struct snapshot *s, struct buf *out)
 static void
 reads_what_it_wrote(void **state)
 {
-	struct row_style rows[] = { { STYLE_BACK | STYLE_TAIL_DIM, BULLET_UNKNOWN }, { 0, BULLET_ERROR }, { STYLE_NAME_BOLD, BULLET_OK } };
-	struct style style = { .v = rows, .n = 3, .cap = 3 };
+	struct sgr_row rows[] = { { SGR_BACK | SGR_TAIL_DIM, BULLET_UNKNOWN }, { 0, BULLET_ERROR },
+		{ SGR_NAME_BOLD, BULLET_OK } };
+	struct sgr_rows style = { .v = rows, .n = 3, .cap = 3 };
 	struct clean_text *text = scrub_text(scrub, "● one\n  two \\ \"\tthree\n❯ end", 31, 100);
 	struct snapshot was = sample(text, &style), s;
 	struct buf b = BUF_INIT, again = BUF_INIT;
@@ -86,7 +111,7 @@ reads_what_it_wrote(void **state)
 	assert_null(memchr(b.data, '\n', b.len - 1));
 	assert_int_equal(snapshot_parse(b.data, b.len, "x", scrub, &s, NULL), 0);
 	assert_int_equal(s.taken_at, 1795316035435);
-	assert_string_equal(s.richer, "older.json");
+	assert_string_equal(s.base_snapshot, "older.json");
 	assert_string_equal(s.session, was.session);
 	assert_string_equal(s.command, was.command);
 	assert_int_equal(s.n_secrets, 2);
@@ -94,8 +119,8 @@ reads_what_it_wrote(void **state)
 	assert_int_equal(s.pid_start, was.pid_start);
 	assert_string_equal(clean_bytes(s.text), clean_bytes(text));
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(style_row(s.style, i).marks, rows[i].marks);
-		assert_int_equal(style_row(s.style, i).bullet, rows[i].bullet);
+		assert_int_equal(sgr_row(s.style, i).marks, rows[i].marks);
+		assert_int_equal(sgr_row(s.style, i).bullet, rows[i].bullet);
 	}
 	/* all the rest: written again it is the same */
 	whole(&s, &again);
@@ -130,12 +155,23 @@ tells_nothing_as_null(void **state)
 static void
 refuses_what_is_none(void **state)
 {
-	static const struct { const char *text, *name; } cases[] = {
-		{ "", "json" }, { "{\"schema_version\":1", "json" }, { "[]", "snapshot" }, { "null", "snapshot" }, { "{}", "snapshot" },
-		{ "{\"schema_version\":2,\"text\":\"x\",\"session\":\"s\",\"socket\":\"/s\",\"pane\":{\"id\":\"%1\"}}", "snapshot" },
-		{ "{\"schema_version\":1,\"text\":7,\"session\":\"s\",\"socket\":\"/s\",\"pane\":{\"id\":\"%1\"}}", "snapshot" },
-		{ "{\"schema_version\":1,\"text\":\"x\",\"session\":\"s\",\"socket\":\"/s\",\"pane\":\"%1\"}", "snapshot" },
-		{ "{\"schema_version\":1,\"text\":\"x\",\"socket\":\"/s\",\"pane\":{\"id\":\"%1\"}}", "snapshot" },
+	static const struct { const char *text, *name;
+	} cases[] = {
+		{ "", "json" },
+		{ "{\"schema_version\":1", "json" },
+		{ "[]", "snapshot" },
+		{ "null", "snapshot" },
+		{ "{}", "snapshot" },
+		{ "{\"schema_version\":2,\"text\":\"x\",\"session\":\"s\",\"socket\":\"/"
+		  "s\",\"pane\":{\"id\":\"%1\"}}",
+		    "snapshot" },
+		{ "{\"schema_version\":1,\"text\":7,\"session\":\"s\",\"socket\":\"/"
+		  "s\",\"pane\":{\"id\":\"%1\"}}",
+		    "snapshot" },
+		{ "{\"schema_version\":1,\"text\":\"x\",\"session\":\"s\",\"socket\":\"/s\",\"pane\":\"%1\"}",
+		    "snapshot" },
+		{ "{\"schema_version\":1,\"text\":\"x\",\"socket\":\"/s\",\"pane\":{\"id\":\"%1\"}}",
+		    "snapshot" },
 	};
 
 	(void)state;
@@ -143,7 +179,8 @@ refuses_what_is_none(void **state)
 		struct err e = ERR_INIT;
 		struct snapshot s;
 
-		assert_int_equal(snapshot_parse(cases[i].text, strlen(cases[i].text), "x", scrub, &s, &e), -1);
+		assert_int_equal(
+		    snapshot_parse(cases[i].text, strlen(cases[i].text), "x", scrub, &s, &e), -1);
 		assert_string_equal(e.name, cases[i].name);
 		assert_null(s.text);
 		assert_null(s.session);
@@ -154,9 +191,12 @@ refuses_what_is_none(void **state)
 static void
 trusts_no_file(void **state)
 {
-	static const char text[] = "{\"schema_version\":1,\"session\":\"s\",\"socket\":\"/s\",\"pane\":{\"id\":\"%1\",\"width\":80,"
-	    "\"title\":\"\\u001b]0;x\\u0007t\"},\"style\":\"zz\",\"git\":\"a\\u001b[2Jb\","
-	    "\"text\":\"one\\u001b[201~\\u001b]52;c;eA==\\u0007\\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzYQ2kL9\\n\"}";
+	static const char text[] = "{\"schema_version\":1,\"session\":\"s\",\"socket\":\"/"
+				   "s\",\"pane\":{\"id\":\"%1\",\"width\":80,"
+				   "\"title\":\"\\u001b]0;x\\u0007t\"},\"style\":\"zz\",\"git\":\"a\\u001b["
+				   "2Jb\","
+				   "\"text\":\"one\\u001b[201~\\u001b]52;c;eA==\\u0007\\nAWS_SECRET_ACCESS_"
+				   "KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzYQ2kL9\\n\"}";
 	struct snapshot s;
 
 	(void)state;
@@ -175,35 +215,38 @@ trusts_no_file(void **state)
 static void
 put(const char *dir, int64_t at, const char *session, const char *pane, const char *text)
 {
-	char name[ALBUM_NAME];
+	char name[SNAPSHOT_NAME];
 
-	album_name(name, at, session, pane);
-	assert_int_equal(album_write(dir, name, text, strlen(text), NULL), 0);
+	snapshot_file_name(name, at, session, pane);
+	assert_int_equal(snapshot_file_write(dir, name, text, strlen(text), NULL), 0);
 }
 
 /* Whenever it was taken and whatever it refers to: the same is the same, and nothing less. */
 static void
 knows_what_a_file_tells(void **state)
 {
-	struct clean_text *text = scrub_text(scrub, "one\ntwo", 7, 100), *longer = scrub_text(scrub, "one\ntwo!", 8, 100);
+	struct clean_text *text = scrub_text(scrub, "one\ntwo", 7, 100),
+			  *longer = scrub_text(scrub, "one\ntwo!", 8, 100);
 	struct snapshot was = sample(text, NULL), other = sample(longer, NULL);
 	struct buf body = BUF_INIT, file = BUF_INIT, else_body = BUF_INIT;
-	char *dir = temp_dir(), name[ALBUM_NAME], *path;
+	char *dir = temp_dir(), name[SNAPSHOT_NAME], *path;
 
 	(void)state;
 	snapshot_body(&body, &was);
 	snapshot_body(&else_body, &other);
 	snapshot_whole(&file, body.data, body.len, 1795316035435, "older.json");
 	put(dir, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb", file.data);
-	album_name(name, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb");
-	assert_int_equal(album_sync(dir, NULL), 0);
-	assert_true(album_tells(dir, name, body.data, body.len));
-	assert_false(album_tells(dir, name, else_body.data, else_body.len));
-	assert_false(album_tells(dir, name, body.data, body.len - 1));
-	assert_false(album_tells(dir, "1795316035436-aaaaaaaaaaaa-bbbbbbbbbbbb.json", body.data, body.len));
+	snapshot_file_name(name, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb");
+	assert_int_equal(snapshot_dir_sync(dir, NULL), 0);
+	assert_true(snapshot_file_equals(dir, name, body.data, body.len));
+	assert_false(snapshot_file_equals(dir, name, else_body.data, else_body.len));
+	assert_false(snapshot_file_equals(dir, name, body.data, body.len - 1));
+	assert_false(
+	    snapshot_file_equals(dir, "1795316035436-aaaaaaaaaaaa-bbbbbbbbbbbb.json", body.data, body.len));
 	path = io_join(dir, name);
 	assert_int_equal(chmod(path, 0644), 0);
-	assert_false(album_tells(dir, name, body.data, body.len));	/* no private file: somebody else may have written it */
+	/* no private file: somebody else may have written it */
+	assert_false(snapshot_file_equals(dir, name, body.data, body.len));
 	unlink(path);
 	free(path);
 	temp_remove(dir);
@@ -217,41 +260,42 @@ knows_what_a_file_tells(void **state)
 static void
 lists_and_finds(void **state)
 {
-	char *dir = temp_dir(), *missing = io_join(dir, "none"), *path, a[ALBUM_KEY], b[ALBUM_KEY], p1[ALBUM_KEY], p2[ALBUM_KEY];
-	struct album all;
+	char *dir = temp_dir(), *missing = io_join(dir, "none"), *path, a[SNAPSHOT_KEY], b[SNAPSHOT_KEY],
+	     p1[SNAPSHOT_KEY], p2[SNAPSHOT_KEY];
+	struct snapshot_index all;
 	struct stat st;
 
 	(void)state;
-	album_session_key(a, SOCKET, "toast");
-	album_session_key(b, SOCKET, "toas");
-	album_pane_key(p1, SOCKET, 77, 1700000000, "%5");
-	album_pane_key(p2, SOCKET, 77, 1700000001, "%5");
+	snapshot_session_key(a, SOCKET, "toast");
+	snapshot_session_key(b, SOCKET, "toas");
+	snapshot_pane_key(p1, SOCKET, 77, 1700000000, "%5");
+	snapshot_pane_key(p2, SOCKET, 77, 1700000001, "%5");
 	assert_int_equal(strlen(a), 12);
 	assert_string_not_equal(a, b);
 	assert_string_not_equal(p1, p2);
-	assert_int_equal(album_read(missing, &all, NULL), 0);
+	assert_int_equal(snapshot_index_read(missing, &all, NULL), 0);
 	assert_int_equal(all.n, 0);
-	album_release(&all);
+	snapshot_index_release(&all);
 	put(dir, 1795316035435, a, p1, "2");
 	put(dir, 1795316035434, a, p2, "1");
 	put(dir, 1795316035436, b, p1, "3");
 	path = io_join(dir, "1795316035436-nothex.json");
 	temp_write(path, "x");
 	free(path);
-	assert_int_equal(album_read(dir, &all, NULL), 0);
+	assert_int_equal(snapshot_index_read(dir, &all, NULL), 0);
 	assert_int_equal(all.n, 3);
 	assert_int_equal(all.v[0].at, 1795316035434);
 	assert_string_equal(all.v[0].pane, p2);
-	assert_int_equal(album_newest(&all, a, NULL, 0)->at, 1795316035435);
-	assert_int_equal(album_newest(&all, NULL, p1, 0)->at, 1795316035436);
-	assert_int_equal(album_newest(&all, a, NULL, 1795316035434)->at, 1795316035434);
-	assert_null(album_newest(&all, b, p2, 0));
-	assert_null(album_newest(&all, a, NULL, 1));
+	assert_int_equal(snapshot_index_newest(&all, a, NULL, 0)->at, 1795316035435);
+	assert_int_equal(snapshot_index_newest(&all, NULL, p1, 0)->at, 1795316035436);
+	assert_int_equal(snapshot_index_newest(&all, a, NULL, 1795316035434)->at, 1795316035434);
+	assert_null(snapshot_index_newest(&all, b, p2, 0));
+	assert_null(snapshot_index_newest(&all, a, NULL, 1));
 	path = io_join(dir, all.v[0].name);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	free(path);
-	album_release(&all);
+	snapshot_index_release(&all);
 	free(missing);
 	temp_remove(dir);
 }
@@ -260,7 +304,12 @@ static void
 glances(void **state)
 {
 	char *dir = temp_dir();
-	struct snapshot was = { .session = S("s"), .socket = SOCKET, .pane = S("%0"), .pane_pid = 4711, .rows = 812, .command = S("echo \"rows\":9") };
+	struct snapshot was = { .session = S("s"),
+		.socket = SOCKET,
+		.pane = S("%0"),
+		.pane_pid = 4711,
+		.rows = 812,
+		.command = S("echo \"rows\":9") };
 	struct buf b = BUF_INIT;
 	size_t rows;
 	pid_t pid;
@@ -268,10 +317,11 @@ glances(void **state)
 	(void)state;
 	whole(&was, &b);
 	put(dir, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb", b.data);
-	assert_true(album_glance(dir, "1795316035435-aaaaaaaaaaaa-bbbbbbbbbbbb.json", &rows, &pid));
+	assert_true(
+	    snapshot_file_peek(dir, "1795316035435-aaaaaaaaaaaa-bbbbbbbbbbbb.json", &rows, &pid, NULL));
 	assert_int_equal(rows, 812);
 	assert_int_equal(pid, 4711);
-	assert_false(album_glance(dir, "nothing.json", &rows, &pid));
+	assert_false(snapshot_file_peek(dir, "nothing.json", &rows, &pid, NULL));
 	buf_release(&b);
 	temp_remove(dir);
 }
@@ -281,23 +331,23 @@ static void
 expires(const char *what, size_t keep, int64_t age_hours, const char *want)
 {
 	const int64_t now = 1000 * HOUR;
-	struct album a = { .n = 0 };
+	struct snapshot_index a = { .n = 0 };
 	char got[64];
 
 	for (const char *p = what; *p != '\0'; p += strcspn(p, ","), p += *p == ',') {
-		struct album_entry x = { .at = now - strtol(p + 2, NULL, 10) * HOUR };
+		struct snapshot_file x = { .at = now - strtol(p + 2, NULL, 10) * HOUR };
 
 		snprintf(x.session, sizeof x.session, "%c", p[0]);
 		x.held = p[strcspn(p, ",") - 1] == 'h';
 		a.v = vec_room(a.v, a.n, &a.cap, sizeof *a.v);
 		a.v[a.n++] = x;
 	}
-	album_expire(&a, keep, age_hours * HOUR, now);
+	snapshot_index_expire(&a, keep, age_hours * HOUR, now);
 	for (size_t i = 0; i < a.n; i++)
 		got[i] = a.v[i].gone ? '-' : '+';
 	got[a.n] = '\0';
 	assert_string_equal(got, want);
-	album_release(&a);
+	snapshot_index_release(&a);
 }
 
 static void
@@ -319,7 +369,7 @@ static void
 removes_and_tidies(void **state)
 {
 	char *dir = temp_dir(), *left, *state_file, *other;
-	struct album a;
+	struct snapshot_index a;
 
 	(void)state;
 	put(dir, 1795316035434, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
@@ -330,17 +380,17 @@ removes_and_tidies(void **state)
 	temp_write(left, "x");
 	temp_write(state_file, "x");
 	temp_write(other, "x");
-	assert_int_equal(album_read(dir, &a, NULL), 0);
-	album_expire(&a, 1, HOUR, 1795316035436);
-	assert_int_equal(album_remove(&a), 1);
-	album_release(&a);
-	assert_int_equal(album_read(dir, &a, NULL), 0);
+	assert_int_equal(snapshot_index_read(dir, &a, NULL), 0);
+	snapshot_index_expire(&a, 1, HOUR, 1795316035436);
+	assert_int_equal(snapshot_index_prune(&a), 1);
+	snapshot_index_release(&a);
+	assert_int_equal(snapshot_index_read(dir, &a, NULL), 0);
 	assert_int_equal(a.n, 1);
 	assert_int_equal(a.v[0].at, 1795316035435);
 	assert_int_not_equal(access(left, F_OK), 0);
 	assert_int_equal(access(state_file, F_OK), 0);
 	assert_int_equal(access(other, F_OK), 0);
-	album_release(&a);
+	snapshot_index_release(&a);
 	free(left);
 	free(state_file);
 	free(other);
@@ -352,21 +402,37 @@ removes_and_tidies(void **state)
 static struct pane
 a_pane(void)
 {
-	return (struct pane){ .socket_path = SOCKET, .server_pid = 77, .server_start = 1700000000, .session = S("toast"), .id = S("%5"), .pid = 123,
-	    .activity = 1700000100, .width = 100, .height = 30, .history_size = 200, .history_bytes = 40000, .cursor_x = 2, .cursor_y = 20,
-	    .title = S("✳ Claude Code") };
+	return (struct pane){ .socket_path = SOCKET,
+		.server_pid = 77,
+		.server_start = 1700000000,
+		.session = S("toast"),
+		.id = S("%5"),
+		.pid = 123,
+		.activity = 1700000100,
+		.width = 100,
+		.height = 30,
+		.history_size = 200,
+		.history_bytes = 40000,
+		.cursor_x = 2,
+		.cursor_y = 20,
+		.title = S("✳ Claude Code") };
 }
 
 static void
 knows_the_unchanged(void **state)
 {
-	struct seen s = { .n = 0 };
+	struct pane_states s = { .n = 0 };
 	struct pane p = a_pane(), was = p;
-	struct seen_pane *x = seen_put(&s, &p, 1700000101);
+	struct pane_state *x = snapshot_pane_put(&s, &p, 1700000101);
 
 	(void)state;
-	assert_true(seen_same(x, &p));
-#define DIFFERS(field, value) do { p.field = (value); assert_false(seen_same(x, &p)); p = was; } while (0)
+	assert_true(snapshot_pane_same(x, &p));
+#define DIFFERS(field, value)                                                                                \
+	do {                                                                                                 \
+		p.field = (value);                                                                           \
+		assert_false(snapshot_pane_same(x, &p));                                                     \
+		p = was;                                                                                     \
+	} while (0)
 	DIFFERS(pid, 124);
 	DIFFERS(activity, 1700000101);
 	DIFFERS(activity, 1700000099);
@@ -382,13 +448,13 @@ knows_the_unchanged(void **state)
 	DIFFERS(session, S("toast2"));
 	DIFFERS(title, S("⠂ Claude Code"));
 #undef DIFFERS
-	assert_true(seen_same(x, &p));
+	assert_true(snapshot_pane_same(x, &p));
 	/* output in the second of the look, or later, may have come after it */
-	x = seen_put(&s, &p, 1700000100);
-	assert_false(seen_same(x, &p));
-	x = seen_put(&s, &p, 0);
-	assert_false(seen_same(x, &p));
-	seen_release(&s);
+	x = snapshot_pane_put(&s, &p, 1700000100);
+	assert_false(snapshot_pane_same(x, &p));
+	x = snapshot_pane_put(&s, &p, 0);
+	assert_false(snapshot_pane_same(x, &p));
+	snapshot_panes_release(&s);
 }
 
 static void
@@ -396,71 +462,72 @@ remembers_by_file(void **state)
 {
 	char *dir = temp_dir();
 	struct pane p = a_pane(), other = p;
-	struct seen s;
-	struct seen_pane *x;
-	struct album a = { .dir = dir };
+	struct pane_states s;
+	struct pane_state *x;
+	struct snapshot_index a = { .dir = dir };
 
 	(void)state;
-	seen_read(&s, dir, &p);
-	assert_null(seen_find(&s, &p));
-	assert_int_equal(seen_write(&s, NULL), 0);		/* nothing changed: nothing is written */
+	snapshot_panes_read(&s, dir, &p);
+	assert_null(snapshot_pane_find(&s, &p));
+	/* nothing changed: nothing is written */
+	assert_int_equal(snapshot_panes_write(&s, NULL), 0);
 	assert_int_not_equal(access(s.path, F_OK), 0);
-	x = seen_put(&s, &p, 1700000101);
+	x = snapshot_pane_put(&s, &p, 1700000101);
 	x->agent = true;
 	x->file = xstrdup("1795316035435-aaaaaaaaaaaa-bbbbbbbbbbbb.json");
-	x->richer = xstrdup("1795316035434-aaaaaaaaaaaa-bbbbbbbbbbbb.json");
+	x->base_snapshot = xstrdup("1795316035434-aaaaaaaaaaaa-bbbbbbbbbbbb.json");
 	x->bytes = 99;
 	other.id = S("%6");
-	seen_put(&s, &other, 1700000101);
-	assert_int_equal(seen_write(&s, NULL), 0);
-	seen_release(&s);
+	snapshot_pane_put(&s, &other, 1700000101);
+	assert_int_equal(snapshot_panes_write(&s, NULL), 0);
+	snapshot_panes_release(&s);
 
-	seen_read(&s, dir, &p);
-	x = seen_find(&s, &p);
+	snapshot_panes_read(&s, dir, &p);
+	x = snapshot_pane_find(&s, &p);
 	assert_non_null(x);
-	assert_true(seen_same(x, &p));
+	assert_true(snapshot_pane_same(x, &p));
 	assert_true(x->agent);
 	assert_int_equal(x->bytes, 99);
-	assert_string_equal(x->richer, "1795316035434-aaaaaaaaaaaa-bbbbbbbbbbbb.json");
-	assert_false(seen_find(&s, &other)->agent);
+	assert_string_equal(x->base_snapshot, "1795316035434-aaaaaaaaaaaa-bbbbbbbbbbbb.json");
+	assert_false(snapshot_pane_find(&s, &other)->agent);
 	/* another process in the pane: its snapshots are not this one's */
 	p.pid = 999;
-	x = seen_put(&s, &p, 1700000102);
+	x = snapshot_pane_put(&s, &p, 1700000102);
 	assert_null(x->file);
-	assert_null(x->richer);
+	assert_null(x->base_snapshot);
 	assert_int_equal(x->bytes, 0);
-	seen_release(&s);
+	snapshot_panes_release(&s);
 
 	put(dir, 1795316035433, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
 	put(dir, 1795316035434, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
 	put(dir, 1795316035435, "aaaaaaaaaaaa", "bbbbbbbbbbbb", "1");
-	assert_int_equal(album_read(dir, &a, NULL), 0);
-	seen_hold(&a, 0);
+	assert_int_equal(snapshot_index_read(dir, &a, NULL), 0);
+	snapshot_panes_hold(&a, 0);
 	assert_false(a.v[0].held);
 	assert_true(a.v[1].held);
 	assert_true(a.v[2].held);
-	album_release(&a);
+	snapshot_index_release(&a);
 
 	/* another life of the server: its ids are others' */
 	p = a_pane();
 	p.server_start++;
-	seen_read(&s, dir, &p);
+	snapshot_panes_read(&s, dir, &p);
 	assert_int_equal(s.n, 0);
 	/* a pane that is gone is forgotten at the next write */
-	seen_release(&s);
+	snapshot_panes_release(&s);
 	p = a_pane();
-	seen_read(&s, dir, &p);
-	seen_find(&s, &p)->here = true;
-	assert_int_equal(seen_write(&s, NULL), 0);
-	seen_release(&s);
-	seen_read(&s, dir, &p);
+	snapshot_panes_read(&s, dir, &p);
+	snapshot_pane_find(&s, &p)->here = true;
+	assert_int_equal(snapshot_panes_write(&s, NULL), 0);
+	snapshot_panes_release(&s);
+	snapshot_panes_read(&s, dir, &p);
 	assert_int_equal(s.n, 1);
 	/* a damaged one: nothing is known */
 	temp_write(s.path, "{\"schema_version\":1,\"server_pid\":77,");
-	seen_release(&s);
-	seen_read(&s, dir, &p);
+	snapshot_panes_release(&s);
+	snapshot_panes_read(&s, dir, &p);
 	assert_int_equal(s.n, 0);
-	seen_release(&s);
+	snapshot_panes_release(&s);
 	temp_remove(dir);
 }
 
@@ -471,34 +538,34 @@ remembers_lives(void **state)
 	char *dir = temp_dir();
 	struct pane p = a_pane();
 	int64_t first = p.server_start;
-	struct album a = { .dir = dir };
-	struct seen s;
+	struct snapshot_index a = { .dir = dir };
+	struct pane_states s;
 
 	(void)state;
 	for (int life = 0; life < 4; life++, p.server_start++) {
-		seen_read(&s, dir, &p);
-		seen_put(&s, &p, 1700000101)->agent = true;
-		assert_int_equal(seen_write(&s, NULL), 0);
-		seen_release(&s);
+		snapshot_panes_read(&s, dir, &p);
+		snapshot_pane_put(&s, &p, 1700000101)->agent = true;
+		assert_int_equal(snapshot_panes_write(&s, NULL), 0);
+		snapshot_panes_release(&s);
 	}
 	for (int life = 0; life < 4; life++) {
-		assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + life));
+		assert_true(snapshot_panes_of_server(&s, dir, p.socket_path, p.server_pid, first + life));
 		assert_int_equal(s.n, 1);
-		seen_release(&s);
+		snapshot_panes_release(&s);
 	}
-	assert_false(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + 4));
-	seen_release(&s);
-	assert_int_equal(album_read(dir, &a, NULL), 0);
-	seen_hold(&a, 1);
-	assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first));
-	seen_release(&s);
+	assert_false(snapshot_panes_of_server(&s, dir, p.socket_path, p.server_pid, first + 4));
+	snapshot_panes_release(&s);
+	assert_int_equal(snapshot_index_read(dir, &a, NULL), 0);
+	snapshot_panes_hold(&a, 1);
+	assert_true(snapshot_panes_of_server(&s, dir, p.socket_path, p.server_pid, first));
+	snapshot_panes_release(&s);
 	/* all were written before the end of time: only the present one stays */
-	seen_hold(&a, INT64_MAX);
-	assert_false(seen_of_life(&s, dir, p.socket_path, p.server_pid, first));
-	seen_release(&s);
-	assert_true(seen_of_life(&s, dir, p.socket_path, p.server_pid, first + 3));
-	seen_release(&s);
-	album_release(&a);
+	snapshot_panes_hold(&a, INT64_MAX);
+	assert_false(snapshot_panes_of_server(&s, dir, p.socket_path, p.server_pid, first));
+	snapshot_panes_release(&s);
+	assert_true(snapshot_panes_of_server(&s, dir, p.socket_path, p.server_pid, first + 3));
+	snapshot_panes_release(&s);
+	snapshot_index_release(&a);
 	temp_remove(dir);
 }
 
@@ -521,10 +588,13 @@ rows(const char *name, int from, int to)
 static bool
 adds(bool own, struct clean_text *kept, struct clean_text *pane, size_t said, int64_t at, ssize_t truncated)
 {
-	struct recall r = { .found = true, .own = own, .shot = { .taken_at = 1000, .text = kept } };
+	struct snapshot_lookup r = {
+		.found = true, .own = own, .snapshot = { .taken_at = 1000, .text = kept }
+	};
 	struct exchange x[1] = { { .at = at } };
-	struct conversation record = { .v = x, .n = said, .truncated_at = truncated }, screen = { .n = clean_len(pane) > 0 };
-	bool yes = recall_adds(&r, pane, &screen, &record);
+	struct conversation record = { .v = x, .n = said, .truncated_at = truncated },
+			    screen = { .n = clean_len(pane) > 0 };
+	bool yes = snapshot_lookup_adds(&r, pane, &screen, &record);
 
 	clean_free(kept);
 	clean_free(pane);
@@ -557,12 +627,15 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_it_wrote), cmocka_unit_test(tells_nothing_as_null), cmocka_unit_test(refuses_what_is_none),
-		cmocka_unit_test(trusts_no_file), cmocka_unit_test(knows_what_a_file_tells), cmocka_unit_test(lists_and_finds),
+		cmocka_unit_test(reads_what_it_wrote), cmocka_unit_test(tells_nothing_as_null),
+		cmocka_unit_test(refuses_what_is_none), cmocka_unit_test(trusts_no_file),
+		cmocka_unit_test(knows_what_a_file_tells), cmocka_unit_test(lists_and_finds),
 		cmocka_unit_test(glances),
-		cmocka_unit_test(keeps_by_count_and_age), cmocka_unit_test(removes_and_tidies), cmocka_unit_test(knows_the_unchanged),
+		cmocka_unit_test(keeps_by_count_and_age), cmocka_unit_test(removes_and_tidies),
+		cmocka_unit_test(knows_the_unchanged),
 		cmocka_unit_test(remembers_by_file),
-		cmocka_unit_test(remembers_lives), cmocka_unit_test(tells_when_it_is_needed),
+		cmocka_unit_test(remembers_lives),
+		cmocka_unit_test(tells_when_it_is_needed),
 	};
 
 	return cmocka_run_group_tests(tests, make_scrub, free_scrub);

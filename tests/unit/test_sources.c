@@ -6,26 +6,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/liveness.h"
-#include "agent/profile.h"
+#include "process/proc.h"
+#include "agent/agent.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/exchange.h"
-#include "revive/detect.h"
-#include "revive/sources.h"
-#include "revive/world.h"
+#include "conversation/conversation.h"
+#include "detect/detect.h"
+#include "app/app.h"
 #include "temp.h"
 
 #define A "aaaaaaaa-0000-4000-8000-000000000001"
 #define B "bbbbbbbb-0000-4000-8000-000000000002"
 #define C "cccccccc-0000-4000-8000-000000000003"
-#define USER(text) "{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+#define USER(text)                                                                                           \
+	"{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
 
 /* A town, a home, a pane whose process is dead, and one process that lives. */
 struct place {
 	char *dir, *config, *cwd, *folder;
-	struct world w;
+	struct app w;
 	struct candidate c;
 	struct conversation screen;
 	struct transcript_found f;
@@ -59,10 +59,16 @@ make_candidate(struct place *t)
 {
 	struct candidate *c = &t->c;
 
-	c->pane = (struct pane){ .session = xstrdup("toast"), .id = xstrdup("%7"), .pid = t->dead, .dead = true, .dead_signal = 9,
-		.session_created = t->now / 1000 - 3600, .server_start = t->now / 1000 - 7200, .start_path = xstrdup(t->cwd) };
-	c->profile = profiles_find(t->w.profiles, "claude");
-	c->class = CLASS_DEAD;
+	c->pane = (struct pane){ .session = xstrdup("toast"),
+		.id = xstrdup("%7"),
+		.pid = t->dead,
+		.dead = true,
+		.dead_signal = 9,
+		.session_created = t->now / 1000 - 3600,
+		.server_start = t->now / 1000 - 7200,
+		.start_path = xstrdup(t->cwd) };
+	c->profile = profile_find(t->w.profiles, "claude");
+	c->status = AGENT_DEAD;
 	c->crashed_at = t->now;
 	c->cwd = xstrdup(t->cwd);
 	c->config_dir = xstrdup(t->config);
@@ -90,7 +96,7 @@ setup(void **state)
 	end_process(t->dead);
 	assert_int_equal(proc_read(start_process(), &t->living), 0);
 	t->w.town = town_new(t->dir, NULL);
-	t->w.profiles = profiles_new(NULL, NULL);
+	t->w.profiles = profile_list_new(NULL, NULL);
 	t->screen = (struct conversation)CONVERSATION_INIT;
 	make_candidate(t);
 	free(mayor);
@@ -108,7 +114,7 @@ teardown(void **state)
 	transcript_found_release(&t->f);
 	conversation_release(&t->screen);
 	candidate_release(&t->c);
-	profiles_free(t->w.profiles);
+	profile_list_free(t->w.profiles);
 	town_free(t->w.town);
 	temp_remove(t->dir);
 	free(t->config);
@@ -132,7 +138,8 @@ static void
 record(struct place *t, pid_t pid, uint64_t start, const char *id, int64_t started, const char *more)
 {
 	char *path = xasprintf("%s/sessions/%d.json", t->config, (int)pid);
-	char *text = xasprintf("{\"pid\":%d,\"sessionId\":\"%s\",\"cwd\":\"%s\",\"startedAt\":%lld,\"procStart\":\"%llu\",\"status\":\"busy\"%s}",
+	char *text = xasprintf("{\"pid\":%d,\"sessionId\":\"%s\",\"cwd\":\"%s\",\"startedAt\":%lld,"
+			       "\"procStart\":\"%llu\",\"status\":\"busy\"%s}",
 	    (int)pid, id, t->cwd, (long long)started, (unsigned long long)start, more);
 
 	temp_write(path, text);
@@ -150,7 +157,7 @@ static void
 started_by(struct place *t, const char *command)
 {
 	launch_release(&t->c.launch);
-	launch_command(&t->c.launch, command, "/bin/sh", profiles_is_program, t->w.profiles);
+	launch_command(&t->c.launch, command, "/bin/sh", profile_list_has_program, t->w.profiles);
 }
 
 static void
@@ -159,9 +166,12 @@ finds(struct place *t, enum found how, const char *id)
 	struct err e = ERR_INIT;
 
 	transcript_found_release(&t->f);
-	assert_int_equal(sources_transcript(&t->w, &t->c, &(struct sources_seen){ .screen = &t->screen }, NULL, &t->f, &e), 0);
-	assert_string_equal(found_name(t->f.how), found_name(how));
-	assert_true(id == NULL ? t->f.session_id == NULL : t->f.session_id != NULL && strcmp(t->f.session_id, id) == 0);
+	assert_int_equal(detect_find_transcript(&t->w, &t->c,
+			     &(struct screen_evidence){ .screen = &t->screen }, NULL, &t->f, &e),
+	    0);
+	assert_string_equal(transcript_found_name(t->f.how), transcript_found_name(how));
+	assert_true(id == NULL ? t->f.session_id == NULL
+			       : t->f.session_id != NULL && strcmp(t->f.session_id, id) == 0);
 }
 
 static void
@@ -262,7 +272,7 @@ a_living_agents_own_record(void **state)
 
 	file(t, A, USER("x"));
 	file(t, B, USER("x"));
-	t->c.class = CLASS_LIVE;
+	t->c.status = AGENT_LIVE;
 	t->c.pane.dead = false;
 	t->c.pane.pid = getpid();
 	t->c.agent_pid = t->living.pid;
@@ -339,7 +349,8 @@ static void
 notes_of_gas_town(void **state)
 {
 	struct place *t = *state;
-	char *runtime = io_join(t->cwd, ".runtime"), *note = io_join(runtime, "session_id"), *events = io_join(t->dir, ".events.jsonl");
+	char *runtime = io_join(t->cwd, ".runtime"), *note = io_join(runtime, "session_id"),
+	     *events = io_join(t->dir, ".events.jsonl");
 	struct buf text = BUF_INIT, at = BUF_INIT;
 
 	file(t, A, USER("x"));
@@ -347,8 +358,11 @@ notes_of_gas_town(void **state)
 	file(t, C, USER("z"));
 	clock_iso(&at, t->now - 60000);
 	assert_int_equal(town_role("gastown/polecats/toast", &t->c.role), 0);
-	buf_fmt(&text, "{\"ts\":\"2020-01-01T00:00:00Z\",\"type\":\"session_start\",\"actor\":\"gastown/polecats/toast\","
-	    "\"payload\":{\"session_id\":\"" A "\",\"cwd\":\"%s\"}}\n", t->cwd);
+	buf_fmt(&text,
+	    "{\"ts\":\"2020-01-01T00:00:00Z\",\"type\":\"session_start\",\"actor\":\"gastown/polecats/"
+	    "toast\","
+	    "\"payload\":{\"session_id\":\"" A "\",\"cwd\":\"%s\"}}\n",
+	    t->cwd);
 	temp_write(events, text.data);
 	finds(t, FOUND_AMBIGUOUS, NULL);	/* long before this process */
 	buf_fmt(&text, "{\"ts\":\"%s\",\"type\":\"session_start\",\"actor\":\"gastown/polecats/toast\","
@@ -379,18 +393,20 @@ other_agents_have_none(void **state)
 	char *warning;
 
 	file(t, A, USER("x"));
-	t->c.profile = profiles_find(t->w.profiles, "codex");
+	t->c.profile = profile_find(t->w.profiles, "codex");
 	finds(t, FOUND_NONE, NULL);
-	assert_null(sources_warning(&t->c, &t->f));
-	t->c.profile = profiles_find(t->w.profiles, "amp");
+	assert_null(detect_transcript_warning(&t->c, &t->f));
+	t->c.profile = profile_find(t->w.profiles, "amp");
 	finds(t, FOUND_NONE, NULL);
-	warning = sources_warning(&t->c, &t->f);
-	assert_string_equal(warning, "What Amp keeps of your conversation cannot be read: this is what its screen had shown, and no more.");
+	warning = detect_transcript_warning(&t->c, &t->f);
+	assert_string_equal(warning,
+	    "What Amp keeps of your conversation cannot be read: this is what its screen had shown, and no "
+	    "more.");
 	free(warning);
-	t->c.profile = profiles_find(t->w.profiles, "claude");
+	t->c.profile = profile_find(t->w.profiles, "claude");
 	file(t, B, USER("x"));
 	finds(t, FOUND_AMBIGUOUS, NULL);
-	warning = sources_warning(&t->c, &t->f);
+	warning = detect_transcript_warning(&t->c, &t->f);
 	assert_non_null(strstr(warning, "2 transcripts"));
 	free(warning);
 }
@@ -405,10 +421,10 @@ a_record_that_is_gone_since(void **state)
 	file(t, A, USER("x"));
 	file(t, B, USER("x"));
 	record(t, t->dead, 1, A, t->now - 60000, "");
-	assert_true(session_file_read(t->config, t->dead, &t->c.note));
+	assert_true(agent_pid_file_read(t->config, t->dead, &t->c.pid_record));
 	assert_int_equal(unlink(path), 0);
 	finds(t, FOUND_RECORD, A);
-	t->c.note.pid = t->living.pid;
+	t->c.pid_record.pid = t->living.pid;
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	free(path);
 }
@@ -425,7 +441,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(what_living_agents_hold_is_theirs, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_living_agents_own_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(ids_of_the_start_command, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_what_was_said_since_the_last_banner_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    only_what_was_said_since_the_last_banner_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_farewell, setup, teardown),
 		cmocka_unit_test_setup_teardown(notes_of_gas_town, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_agents_have_none, setup, teardown),

@@ -1,9 +1,11 @@
 #include "test.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -32,6 +34,28 @@ gives_signals_back_to_the_child(void **state)
 	assert_int_equal(sscanf(out.data, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
 	assert_int_equal(blocked, 0);
 	assert_int_equal(ignored & 0x7fffffff, 0);
+	buf_release(&out);
+}
+
+/* What somebody opened without O_CLOEXEC, and a library may. */
+static void
+hands_on_no_descriptor(void **state)
+{
+	static const char *const argv[] = { "ls", "/proc/self/fd", NULL };
+	struct buf out = BUF_INIT;
+	struct spawn s = { .argv = argv, .out = &out };
+	int fd = open("/dev/null", O_RDONLY), high;
+
+	(void)state;
+	assert_true(fd >= 0);
+	high = fcntl(fd, F_DUPFD, 77);
+	assert_int_equal(high, 77);
+	assert_int_equal(spawn_run(&s, NULL), 0);
+	assert_int_equal(s.status, 0);
+	/* 3 is the directory that ls reads */
+	assert_string_equal(out.data, "0\n1\n2\n3\n");
+	close(high);
+	close(fd);
 	buf_release(&out);
 }
 
@@ -101,6 +125,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_signals_back_to_the_child),
+		cmocka_unit_test(hands_on_no_descriptor),
 		cmocka_unit_test(feeds_and_drains_at_once),
 		cmocka_unit_test(ends_what_does_not_end),
 		cmocka_unit_test(tells_how_a_program_ended),

@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 
 #include "temp.h"
-#include "town/role.h"
-#include "town/starts.h"
-#include "town/town.h"
+#include "gastown/gastown.h"
 #include "base/err.h"
 #include "base/io.h"
 
@@ -54,8 +52,9 @@ tear_down(void **state)
 	return 0;
 }
 
-#define TOAST { .kind = ROLE_POLECAT, .rig = "gas", .name = "toast" }
-#define LINE(type, actor, payload) "{\"ts\":\"2026-04-01T10:00:00Z\",\"source\":\"gt\",\"type\":\"" type "\",\"actor\":\"" actor \
+#define TOAST { .kind = TOWN_ROLE_POLECAT, .rig = "gas", .name = "toast" }
+#define LINE(type, actor, payload)                                                                           \
+	"{\"ts\":\"2026-04-01T10:00:00Z\",\"source\":\"gt\",\"type\":\"" type "\",\"actor\":\"" actor        \
 	"\",\"payload\":{" payload "},\"visibility\":\"feed\"}\n"
 #define BEGIN(actor, id) LINE("session_start", actor, "\"session_id\":\"" id "\",\"cwd\":\"/w/" id "\"")
 
@@ -64,18 +63,19 @@ static char *
 told(struct place *p, const char *log)
 {
 	struct town *t = town_new(p->dir, NULL);
-	struct role_name toast = TOAST;
-	struct starts *s;
-	struct starts_of of;
+	struct town_role toast = TOAST;
+	struct session_starts *s;
+	struct session_last_starts of;
 	char *line;
 
 	temp_write(p->log, log);
-	s = starts_new(t);
-	starts_of(s, &toast, "/nowhere", &of);
-	line = xasprintf("%s %s %s %s", of.last != NULL ? of.last->session_id : "-", of.before != NULL ? of.before->session_id : "-",
-	    of.between != NULL ? of.between : "-", of.after != NULL ? of.after : "-");
+	s = town_starts_new(t);
+	town_starts_of(s, &toast, "/nowhere", &of);
+	line = xasprintf("%s %s %s %s", of.last != NULL ? of.last->session_id : "-",
+	    of.previous != NULL ? of.previous->session_id : "-", of.separator != NULL ? of.separator : "-",
+	    of.after != NULL ? of.after : "-");
 	assert_false(of.successor);
-	starts_free(s);
+	town_starts_free(s);
 	town_free(t);
 	return line;
 }
@@ -91,14 +91,20 @@ test_two_starts(void **state)
 {
 	assert_told("", "- - - -");
 	assert_told(BEGIN("gas/polecats/toast", "a"), "a - - -");
-	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/nux", "x") BEGIN("gas/polecats/toast", "b"), "b a - -");
-	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/toast", "b") BEGIN("gas/polecats/toast", "c"), "c b - -");
+	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/nux", "x")
+			BEGIN("gas/polecats/toast", "b"),
+	    "b a - -");
+	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/toast", "b")
+			BEGIN("gas/polecats/toast", "c"),
+	    "c b - -");
 }
 
 static void
 test_one_conversation_begun_twice(void **state)
 {
-	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/toast", "b") BEGIN("gas/polecats/toast", "b"), "b a - -");
+	assert_told(BEGIN("gas/polecats/toast", "a") BEGIN("gas/polecats/toast", "b")
+			BEGIN("gas/polecats/toast", "b"),
+	    "b a - -");
 	assert_told(BEGIN("gas/polecats/toast", "b") BEGIN("gas/polecats/toast", "b"), "b - - -");
 }
 
@@ -108,13 +114,18 @@ test_what_parts_them(void **state)
 #define PARTED(event) BEGIN("gas/polecats/toast", "a") event BEGIN("gas/polecats/toast", "b")
 	assert_told(PARTED(LINE("handoff", "gas/polecats/toast", "\"to_session\":true")), "b a handoff -");
 	assert_told(PARTED(LINE("done", "gas/polecats/toast", "\"bead\":\"gt-1\"")), "b a done -");
-	assert_told(PARTED(LINE("sling", "mayor", "\"bead\":\"gt-2\",\"target\":\"gas/toast\"")), "b a sling -");
-	assert_told(PARTED(LINE("sling", "mayor", "\"bead\":\"gt-2\",\"target\":\"gas/polecats/toast\"")), "b a sling -");
+	assert_told(
+	    PARTED(LINE("sling", "mayor", "\"bead\":\"gt-2\",\"target\":\"gas/toast\"")), "b a sling -");
+	assert_told(PARTED(LINE("sling", "mayor", "\"bead\":\"gt-2\",\"target\":\"gas/polecats/toast\"")),
+	    "b a sling -");
 	assert_told(PARTED(LINE("spawn", "mayor", "\"rig\":\"gas\",\"polecat\":\"toast\"")), "b a spawn -");
-	assert_told(PARTED(LINE("kill", "gas/witness", "\"rig\":\"gas\",\"target\":\"toast\",\"reason\":\"x\"")), "b a kill -");
+	assert_told(
+	    PARTED(LINE("kill", "gas/witness", "\"rig\":\"gas\",\"target\":\"toast\",\"reason\":\"x\"")),
+	    "b a kill -");
 	assert_told(PARTED(LINE("halt", "mayor", "")), "b a halt -");
 	assert_told(PARTED(LINE("session_end", "gas/polecats/toast", "")), "b a session_end -");
-	assert_told(PARTED(LINE("session_death", "gt-toast", "\"session\":\"gt-toast\",\"agent\":\"unknown\",\"reason\":\"user shutdown\"")),
+	assert_told(PARTED(LINE("session_death", "gt-toast",
+			"\"session\":\"gt-toast\",\"agent\":\"unknown\",\"reason\":\"user shutdown\"")),
 	    "b a session_death -");
 	assert_told(BEGIN("gas/polecats/toast", "a") LINE("done", "gas/polecats/toast", ""), "a - - done");
 }
@@ -124,19 +135,32 @@ test_what_parts_nothing(void **state)
 {
 	/* another's, and gt's own notes of a death that it found */
 	assert_told(PARTED(LINE("handoff", "gas/polecats/nux", "")), "b a - -");
-	assert_told(PARTED(LINE("sling", "gas/polecats/toast", "\"target\":\"gas/polecats/nux\"")), "b a - -");
-	assert_told(PARTED(LINE("nudge", "mayor", "\"target\":\"gas/polecats/toast\",\"reason\":\"done handoff kill\"")), "b a - -");
-	assert_told(PARTED(LINE("session_death", "gt-toast", "\"session\":\"gt-toast\",\"agent\":\"gas/polecats/toast\","
-	    "\"reason\":\"crash detected by daemon health check\"")), "b a - -");
-	assert_told(PARTED(LINE("session_death", "gt-toast", "\"session\":\"gt-toast\",\"agent\":\"unknown\",\"reason\":\"zombie cleanup\"")),
+	assert_told(
+	    PARTED(LINE("sling", "gas/polecats/toast", "\"target\":\"gas/polecats/nux\"")), "b a - -");
+	assert_told(PARTED(LINE("nudge", "mayor",
+			"\"target\":\"gas/polecats/toast\",\"reason\":\"done handoff kill\"")),
+	    "b a - -");
+	assert_told(PARTED(LINE("session_death", "gt-toast",
+			"\"session\":\"gt-toast\",\"agent\":\"gas/polecats/toast\","
+			"\"reason\":\"crash detected by daemon health check\"")),
+	    "b a - -");
+	assert_told(PARTED(LINE("session_death", "gt-toast",
+			"\"session\":\"gt-toast\",\"agent\":\"unknown\",\"reason\":\"zombie cleanup\"")),
 	    "b a - -");
 }
 
 static void
 test_damaged_lines(void **state)
 {
-	assert_told("tail of a line session_start\"}\n\n" BEGIN("gas/polecats/toast", "a") "[\"session_start\"]\n{\"type\":\"session_start\"}\n"
-	    "{\"type\":7,\"x\":\"done\"}\n" BEGIN("gas/polecats/toast", "b") "{\"ts\":\"2026-04-01T10:00:00Z\",\"type\":\"session_sta", "b a - -");
+	assert_told("tail of a line session_start\"}\n\n" BEGIN("gas/polecats/toast",
+			"a") "[\"session_start\"]\n{\"type\":\"session_start\"}\n"
+			     "{\"type\":7,\"x\":\"done\"}\n" BEGIN("gas/polecats/toast", "b") "{\"ts\":"
+											      "\"2026-04-"
+											      "01T10:00:"
+											      "00Z\","
+											      "\"type\":"
+											      "\"session_sta",
+	    "b a - -");
 }
 
 static void
@@ -158,48 +182,49 @@ test_by_directory(void **state)
 {
 	struct place *p = *state;
 	struct town *t = town_new(p->dir, NULL);
-	struct role_name plain = { .kind = ROLE_PLAIN };
+	struct town_role plain = { .kind = TOWN_ROLE_NONE };
 	char *work = io_join(p->dir, "work"), *mark = io_join(work, ".runtime/handoff_to_successor"), *cwd;
-	struct starts_of of;
-	struct starts *s;
+	struct session_last_starts of;
+	struct session_starts *s;
 
-	temp_write(p->log, LINE("session_start", "?", "\"session_id\":\"a\",\"cwd\":\"/w\"") LINE("session_start", "?",
-	    "\"session_id\":\"b\",\"cwd\":\"/w\""));
-	s = starts_new(t);
-	starts_of(s, &plain, "/w", &of);
+	temp_write(p->log,
+	    LINE("session_start", "?", "\"session_id\":\"a\",\"cwd\":\"/w\"")
+		LINE("session_start", "?", "\"session_id\":\"b\",\"cwd\":\"/w\""));
+	s = town_starts_new(t);
+	town_starts_of(s, &plain, "/w", &of);
 	assert_string_equal(of.last->session_id, "b");
-	assert_string_equal(of.before->cwd, "/w");
-	assert_true(of.before->at == 1775037600000);
-	starts_of(s, &plain, "/elsewhere", &of);
+	assert_string_equal(of.previous->cwd, "/w");
+	assert_true(of.previous->at == 1775037600000);
+	town_starts_of(s, &plain, "/elsewhere", &of);
 	assert_null(of.last);
-	starts_of(s, &plain, NULL, &of);
+	town_starts_of(s, &plain, NULL, &of);
 	assert_null(of.last);
 	assert_false(of.successor);
 	temp_write(mark, "gt-toast\ncontext full\n");
 	cwd = xstrdup(work);
-	starts_of(s, &plain, cwd, &of);
+	town_starts_of(s, &plain, cwd, &of);
 	assert_true(of.successor);
 	free(cwd);
 	free(mark);
 	free(work);
-	starts_free(s);
+	town_starts_free(s);
 	town_free(t);
 }
 
 static void
 test_no_town(void **state)
 {
-	struct role_name toast = TOAST;
+	struct town_role toast = TOAST;
 	struct place *p = *state;
-	struct starts_of of;
-	struct starts *s;
+	struct session_last_starts of;
+	struct session_starts *s;
 	struct town *t = town_new(p->dir, NULL);
 
-	s = starts_new(t);		/* no log yet */
-	starts_of(s, &toast, NULL, &of);
+	s = town_starts_new(t);		/* no log yet */
+	town_starts_of(s, &toast, NULL, &of);
 	assert_null(of.last);
-	starts_free(s);
-	starts_free(NULL);
+	town_starts_free(s);
+	town_starts_free(NULL);
 	town_free(t);
 }
 
@@ -208,8 +233,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(test_two_starts), T(test_one_conversation_begun_twice), T(test_what_parts_them), T(test_what_parts_nothing),
-		T(test_damaged_lines), T(test_only_the_end_is_read), T(test_by_directory), T(test_no_town),
+		T(test_two_starts), T(test_one_conversation_begun_twice), T(test_what_parts_them),
+		T(test_what_parts_nothing), T(test_damaged_lines), T(test_only_the_end_is_read),
+		T(test_by_directory), T(test_no_town),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

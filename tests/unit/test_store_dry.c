@@ -36,12 +36,13 @@ version(struct store *s, const char *key)
 
 	assert_int_not_equal(store_get(s, key, &r, NULL), -1);
 	v = r.version;
-	record_release(&r);
+	store_record_release(&r);
 	return v;
 }
 
 static enum commit
-change(struct store *s, enum change_kind kind, const char *key, bool stale, const char *tag, const char *value)
+change(
+    struct store *s, enum change_kind kind, const char *key, bool stale, const char *tag, const char *value)
 {
 	struct change c = { kind, key, version(s, key) + stale, tag, value };
 	struct err e = ERR_INIT;
@@ -60,9 +61,11 @@ put_any(struct store *s, struct store *twin)
 
 	a_key(key);
 	value = xasprintf("{\"n\":%u}", any(1000));
-	assert_int_equal(change(s, kind, key, stale, tags[tag], value), stale ? COMMIT_CONFLICT : COMMIT_DONE);
+	assert_int_equal(
+	    change(s, kind, key, stale, tags[tag], value), stale ? COMMIT_CONFLICT : COMMIT_DONE);
 	if (twin != NULL)
-		assert_int_equal(change(twin, kind, key, stale, tags[tag], value), stale ? COMMIT_CONFLICT : COMMIT_DONE);
+		assert_int_equal(
+		    change(twin, kind, key, stale, tags[tag], value), stale ? COMMIT_CONFLICT : COMMIT_DONE);
 	free(value);
 }
 
@@ -82,7 +85,8 @@ same_records(const struct records *a, const struct records *b, bool versions)
 static void
 scan_any(struct store *a, struct store *b)
 {
-	static const char *const prefixes[] = { "a", "a:", "ab:", "b", "a:1" }, *const tags[] = { NULL, "open", "ended", "none" };
+	static const char *const prefixes[] = { "a", "a:", "ab:", "b", "a:1" },
+				 *const tags[] = { NULL, "open", "ended", "none" };
 	const char *prefix = prefixes[any(5)], *tag = tags[any(4)];
 	struct records of_a = { 0 }, of_b = { 0 };
 	size_t limit = 1 + any(12);
@@ -92,15 +96,16 @@ scan_any(struct store *a, struct store *b)
 	assert_int_equal(store_scan(a, prefix, tag, after, limit, &of_a, NULL), 0);
 	assert_int_equal(store_scan(b, prefix, tag, after, limit, &of_b, NULL), 0);
 	same_records(&of_a, &of_b, false);
-	records_release(&of_a);
-	records_release(&of_b);
+	store_records_release(&of_a);
+	store_records_release(&of_b);
 }
 
 static void
 test_as_the_real_one(void **state)
 {
 	char *dir = temp_dir(), *twin_dir = temp_dir();
-	struct store *under = store_open("sqlite", dir, NULL), *twin = store_open("sqlite", twin_dir, NULL), *dry;
+	struct store *under = store_open("sqlite", dir, NULL), *twin = store_open("sqlite", twin_dir, NULL),
+		     *dry;
 	struct records before = { 0 }, after = { 0 };
 
 	(void)state;
@@ -110,7 +115,7 @@ test_as_the_real_one(void **state)
 		put_any(under, twin);
 	assert_int_equal(store_scan(under, "", NULL, NULL, 1000, &before, NULL), 0);
 	assert_true(before.n > 20);
-	dry = store_dry(under);
+	dry = store_overlay(under);
 	for (int i = 0; i < 400; i++) {
 		put_any(dry, twin);
 		for (int k = 0; k < 5; k++)
@@ -120,8 +125,8 @@ test_as_the_real_one(void **state)
 	under = store_open("sqlite", dir, NULL);
 	assert_int_equal(store_scan(under, "", NULL, NULL, 1000, &after, NULL), 0);
 	same_records(&before, &after, true);
-	records_release(&before);
-	records_release(&after);
+	store_records_release(&before);
+	store_records_release(&after);
 	store_close(under);
 	store_close(twin);
 	temp_remove(dir);
@@ -133,7 +138,7 @@ static void
 test_all_or_none(void **state)
 {
 	char *dir = temp_dir();
-	struct store *s = store_dry(store_open("sqlite", dir, NULL));
+	struct store *s = store_overlay(store_open("sqlite", dir, NULL));
 	const struct change c[] = {
 		{ CHANGE_PUT, "k:1", STORE_ABSENT, "open", "{}" }, { CHANGE_CHECK, "k:2", 7, NULL, NULL },
 	};
@@ -145,8 +150,8 @@ test_all_or_none(void **state)
 	assert_int_equal(version(s, "k:1"), 0);
 	assert_int_equal(store_commit(s, c, 1, &e), COMMIT_DONE);
 	assert_int_equal(version(s, "k:1"), 1);
-	assert_int_equal(store_hold(s, &e), 0);
-	store_let_go(s);
+	assert_int_equal(store_lock(s, &e), 0);
+	store_unlock(s);
 	assert_true(store_now(s) > 0);
 	store_close(s);
 	temp_remove(dir);

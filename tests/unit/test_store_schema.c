@@ -1,4 +1,7 @@
-/* What the file of the store says of itself: older ones are brought up to date, every kind of record has a view. */
+/*
+ * What the file of the store says of itself: older ones are brought up to date, every kind of
+ * record has a view.
+ */
 #include "test.h"
 
 #include <signal.h>
@@ -18,16 +21,20 @@ struct home {
 };
 
 /* As the first version made it. */
-static const char schema_1[] =
-	"CREATE TABLE record(key TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL CHECK (version >= 1), tag TEXT NOT NULL,"
-	" value TEXT NOT NULL) STRICT;"
-	"CREATE INDEX record_tag ON record(tag, key);"
-	"CREATE TABLE done(seq INTEGER PRIMARY KEY NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL) STRICT;"
-	"CREATE VIEW attempt AS SELECT substr(key, 9) AS id, tag AS phase FROM record WHERE key >= 'attempt:' AND key < 'attempt;';"
-	"CREATE VIEW event AS SELECT CAST(substr(key, 7) AS INTEGER) AS seq FROM record WHERE key >= 'event:' AND key < 'event;';"
-	"INSERT INTO record VALUES('run:r1', 7, 'pending', '{\"session_id\":\"s1\",\"created_at\":1700000000000,\"claimed_at\":null}');"
-	"INSERT INTO done VALUES(9, 'an id', 1700000000000);"
-	"PRAGMA application_id = 1196708419; PRAGMA user_version = 1;";
+static const char schema_1[] = "CREATE TABLE record(key TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL "
+			       "CHECK (version >= 1), tag TEXT NOT NULL,"
+			       " value TEXT NOT NULL) STRICT;"
+			       "CREATE INDEX record_tag ON record(tag, key);"
+			       "CREATE TABLE done(seq INTEGER PRIMARY KEY NOT NULL, id TEXT NOT NULL, at "
+			       "INTEGER NOT NULL) STRICT;"
+			       "CREATE VIEW attempt AS SELECT substr(key, 9) AS id, tag AS phase FROM record "
+			       "WHERE key >= 'attempt:' AND key < 'attempt;';"
+			       "CREATE VIEW event AS SELECT CAST(substr(key, 7) AS INTEGER) AS seq FROM "
+			       "record WHERE key >= 'event:' AND key < 'event;';"
+			       "INSERT INTO record VALUES('run:r1', 7, 'pending', "
+			       "'{\"session_id\":\"s1\",\"created_at\":1700000000000,\"claimed_at\":null}');"
+			       "INSERT INTO done VALUES(9, 'an id', 1700000000000);"
+			       "PRAGMA application_id = 1196708419; PRAGMA user_version = 1;";
 
 static void
 sql(const char *path, const char *text)
@@ -50,7 +57,9 @@ ask(const char *path, const char *text)
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	if (sqlite3_prepare_v2(db, text, -1, &st, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", text, sqlite3_errmsg(db));
-	answer = xstrdup(sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0) != NULL ? (const char *)sqlite3_column_text(st, 0) : "");
+	answer = xstrdup(sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0) != NULL
+		? (const char *)sqlite3_column_text(st, 0)
+		: "");
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	return answer;
@@ -100,9 +109,11 @@ check_migrated(struct home *h)
 	assert_int_equal(store_get(s, "run:r1", &r, &h->e), 1);
 	assert_int_equal(r.version, 7);
 	assert_string_equal(r.tag, "pending");
-	record_release(&r);
+	store_record_release(&r);
 	answers(h->db, "PRAGMA user_version", "3");
-	answers(h->db, "SELECT run_id || ' ' || status || ' ' || session_id || ' ' || created_at || ' ' || (claimed_at IS NULL) FROM run",
+	answers(h->db,
+	    "SELECT run_id || ' ' || status || ' ' || session_id || ' ' || created_at || ' ' || (claimed_at "
+	    "IS NULL) FROM run",
 	    "r1 pending s1 2023-11-14T22:13:20Z 1");
 	answers(h->db, "SELECT count(*) FROM done", "1");
 	assert_int_equal(store_commit(s, &c, 1, &h->e), COMMIT_DONE);
@@ -122,12 +133,12 @@ static void
 test_looking_changes_nothing(void **state)
 {
 	struct home *h = *state;
-	struct store *s = store_look("sqlite", h->dir, &h->e);
+	struct store *s = store_open_readonly("sqlite", h->dir, &h->e);
 	struct record r;
 
 	assert_non_null(s);
 	assert_int_equal(store_get(s, "run:r1", &r, &h->e), 1);
-	record_release(&r);
+	store_record_release(&r);
 	store_close(s);
 	answers(h->db, "PRAGMA user_version", "1");
 }
@@ -140,7 +151,7 @@ test_newer_schema_is_refused(void **state)
 	sql(h->db, "PRAGMA user_version = 4");
 	assert_null(store_open("sqlite", h->dir, &h->e));
 	assert_string_equal(h->e.name, "newer");
-	assert_null(store_look("sqlite", h->dir, &h->e));
+	assert_null(store_open_readonly("sqlite", h->dir, &h->e));
 	assert_string_equal(h->e.name, "newer");
 	answers(h->db, "SELECT version FROM record", "7");
 }
@@ -188,30 +199,46 @@ test_migrated_once(void **state)
 static void
 test_views(void **state)
 {
-	static const struct { const char *key, *tag, *value, *question, *answer; } rows[] = {
-		{ "session:a1", "ACTIVE", "{\"provider_name\":\"claude\",\"process\":{\"pid\":12},\"recorded_at\":1700000000000}",
-		    "SELECT agent_uuid || state || provider_name || pid || recorded FROM session", "a1ACTIVEclaude122023-11-14T22:13:20Z" },
-		{ "tree:a1", "open", "{\"parent\":\"a0\",\"at\":1700000000000}", "SELECT agent_uuid || state || parent FROM agent", "a1opena0" },
+	static const struct { const char *key, *tag, *value, *question, *answer;
+	} rows[] = {
+		{ "session:a1", "ACTIVE",
+		    "{\"provider_name\":\"claude\",\"process\":{\"pid\":12},\"recorded_at\":1700000000000}",
+		    "SELECT agent_uuid || state || provider_name || pid || recorded FROM session",
+		    "a1ACTIVEclaude122023-11-14T22:13:20Z" },
+		{ "tree:a1", "open", "{\"parent\":\"a0\",\"at\":1700000000000}",
+		    "SELECT agent_uuid || state || parent FROM agent", "a1opena0" },
 		{ "message:m1", "pending", "{\"from\":\"a\",\"to\":\"b\",\"sync\":true,\"delivered_at\":0}",
 		    "SELECT id || sender || receiver || sync || (delivered IS NULL) FROM message", "m1ab11" },
-		{ "run:r2", "failed", "{\"session_id\":\"s1\",\"type\":\"START_SESSION\",\"prompt\":\"p\",\"runner_id\":\"w\",\"error\":\"no\","
-		    "\"created_at\":1700000000000,\"claimed_at\":1700000001000,\"started_at\":1700000002000,\"completed_at\":null}",
-		    "SELECT run_id || session_id || type || prompt || status || runner_id || error || substr(created_at, 18) || substr(claimed_at, 18) || "
-		    "substr(started_at, 18) || (completed_at IS NULL) FROM run WHERE run_id = 'r2'", "r2s1START_SESSIONpfailedwno20Z21Z22Z1" },
+		{ "run:r2", "failed",
+		    "{\"session_id\":\"s1\",\"type\":\"START_SESSION\",\"prompt\":\"p\",\"runner_id\":\"w\","
+		    "\"error\":\"no\","
+		    "\"created_at\":1700000000000,\"claimed_at\":1700000001000,\"started_at\":1700000002000,"
+		    "\"completed_at\":null}",
+		    "SELECT run_id || session_id || type || prompt || status || runner_id || error || "
+		    "substr(created_at, 18) || substr(claimed_at, 18) || "
+		    "substr(started_at, 18) || (completed_at IS NULL) FROM run WHERE run_id = 'r2'",
+		    "r2s1START_SESSIONpfailedwno20Z21Z22Z1" },
 		{ "run_session:s1", "running", "{\"execution_mode\":\"sync\",\"created_at\":1700000000000}",
-		    "SELECT session_id || status || created_at || execution_mode FROM run_session", "s1running2023-11-14T22:13:20Zsync" },
+		    "SELECT session_id || status || created_at || execution_mode FROM run_session",
+		    "s1running2023-11-14T22:13:20Zsync" },
 		{ "runner:w1", "registered", "{\"life\":3}", "SELECT runner_id || life FROM runner", "w13" },
-		{ "epic:e:1:state", "active", "{\"k\":1}", "SELECT id || state || value FROM epic", "e:1active{\"k\":1}" },
+		{ "epic:e:1:state", "active", "{\"k\":1}", "SELECT id || state || value FROM epic",
+		    "e:1active{\"k\":1}" },
 		{ "epic:e:1:files", "x", "{}", "SELECT count(*) FROM epic", "1" },
-		{ "activity:t1", "working", "{\"agent_uuid\":\"a1\",\"event\":\"PreToolUse\",\"beat_at\":1700000000000,\"files\":[{\"path\":\"/a\"}]}",
-		    "SELECT conversation || state || agent_uuid || event || beat || (files ->> '$[0].path') FROM activity",
+		{ "activity:t1", "working",
+		    "{\"agent_uuid\":\"a1\",\"event\":\"PreToolUse\",\"beat_at\":1700000000000,\"files\":[{"
+		    "\"path\":\"/a\"}]}",
+		    "SELECT conversation || state || agent_uuid || event || beat || (files ->> '$[0].path') "
+		    "FROM activity",
 		    "t1workinga1PreToolUse2023-11-14T22:13:20Z/a" },
 		{ "lock:tests", "held", "{\"holder\":\"a\",\"fence\":2,\"acquired_at\":1700000000000}",
-		    "SELECT name || state || holder || fence || acquired FROM lock", "testshelda22023-11-14T22:13:20Z" },
+		    "SELECT name || state || holder || fence || acquired FROM lock",
+		    "testshelda22023-11-14T22:13:20Z" },
 		{ "sprint:2:state", "done", "{}", "SELECT id || state FROM sprint", "2done" },
-		{ "attempt:t1", "failed", "{\"why\":\"no\"}", "SELECT id || phase || why FROM attempt", "t1failedno" },
-		{ "event:0000000000000003", "x", "{\"kind\":\"x.y\",\"at\":1700000000123}", "SELECT seq || kind || at FROM event",
-		    "3x.y2023-11-14T22:13:20.123Z" },
+		{ "attempt:t1", "failed", "{\"why\":\"no\"}", "SELECT id || phase || why FROM attempt",
+		    "t1failedno" },
+		{ "event:0000000000000003", "x", "{\"kind\":\"x.y\",\"at\":1700000000123}",
+		    "SELECT seq || kind || at FROM event", "3x.y2023-11-14T22:13:20.123Z" },
 	};
 	struct home *h = *state;
 	struct store *s = store_open("sqlite", h->dir, &h->e);

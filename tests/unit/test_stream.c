@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "scrub/scrub.h"
-#include "scrub/stream.h"
 
 static struct scrub *
 scrubber(void)
@@ -28,25 +27,32 @@ take(struct buf *out, struct clean_text *t)
 
 /* All of the text in pieces of at most `piece` bytes. The caller releases the stream. */
 static void
-flow(struct stream *st, struct scrub *s, const struct buf *in, size_t window, size_t piece, struct buf *out)
+flow(struct scrub_stream *st, struct scrub *s, const struct buf *in, size_t window, size_t piece,
+    struct buf *out)
 {
 	scrub_forget(s);
-	stream_init(st, s, 0, window);
+	scrub_stream_init(st, s, 0, window);
 	for (size_t at = 0; at < in->len; at += piece)
-		take(out, stream_put(st, in->data + at, in->len - at < piece ? in->len - at : piece));
-	take(out, stream_end(st));
+		take(out, scrub_stream_put(st, in->data + at, in->len - at < piece ? in->len - at : piece));
+	take(out, scrub_stream_end(st));
 }
 
 #define KEY_1 "MIIEowIBAAKCAXnzC0a0TohvpCM5dQljSL9aeTBR9Ps14K87Qwj166n3+0say4cl"
 #define KEY_2 "smxC7IxaLIP4gzS9bpjQ02GzKmRCqLcQt+GIhd6H9GrGrsnyi0FnkzcqQTfQqdfl"
 
-/* Secrets everywhere, so that each seam has some beside it: on one row, on several, and values of other places. */
+/*
+ * Secrets everywhere, so that each seam has some beside it: on one row, on several, and values of
+ * other places.
+ */
 static void
 busy_text(struct buf *b, size_t rows)
 {
 	for (size_t i = 0; i < rows; i += 10) {
-		buf_fmt(b, "row %zu of a long text, as long as rows are\n\nDB_PASSWORD=Maple_%zuZx!\n", i, i % 70 + 1000);
-		buf_str(b, "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n" KEY_1 "\nx2+BueJH\n-----END RSA PRIVATE KEY-----\n");
+		buf_fmt(b, "row %zu of a long text, as long as rows are\n\nDB_PASSWORD=Maple_%zuZx!\n", i,
+		    i % 70 + 1000);
+		buf_str(b,
+		    "-----BEGIN RSA PRIVATE KEY-----\n" KEY_1 "\n" KEY_2 "\n" KEY_1 "\nx2+BueJH\n-----END "
+										    "RSA PRIVATE KEY-----\n");
 		buf_fmt(b, "and Maple_%zuZx! again\n", i % 70 + 1000);
 	}
 }
@@ -64,7 +70,7 @@ seams_are_not_seen(void **state)
 	for (size_t i = 0; i < 6; i++) {
 		size_t window = (size_t)32768 + i * 9000, piece = i % 2 == 0 ? 4096 : 177;
 		struct buf out = BUF_INIT;
-		struct stream st;
+		struct scrub_stream st;
 		size_t total = 0;
 
 		flow(&st, s, &in, window, piece, &out);
@@ -76,7 +82,7 @@ seams_are_not_seen(void **state)
 		assert_int_equal(st.found, 3 * 2000);	/* the password, the key, the password again */
 		assert_int_equal(st.changed, 3 * 2000);
 		assert_int_equal(st.withheld, 0);
-		stream_release(&st);
+		scrub_stream_release(&st);
 		buf_release(&out);
 	}
 	clean_free(want);
@@ -89,7 +95,7 @@ places_are_those_of_the_text(void **state)
 {
 	struct scrub *s = scrubber();
 	struct buf in = BUF_INIT, out = BUF_INIT;
-	struct stream st;
+	struct scrub_stream st;
 
 	(void)state;
 	for (size_t i = 0; i < 30000; i++)
@@ -101,7 +107,7 @@ places_are_those_of_the_text(void **state)
 		assert_int_equal(st.places[i].ordinal, i + 1);
 		assert_string_equal(scrub_kind(s, st.places[i].kind, NULL), "password");
 	}
-	stream_release(&st);
+	scrub_stream_release(&st);
 	buf_release(&out);
 	buf_release(&in);
 	scrub_free(s);
@@ -112,7 +118,7 @@ a_value_goes_forward(void **state)
 {
 	struct scrub *s = scrubber();
 	struct buf in = BUF_INIT, out = BUF_INIT;
-	struct stream st;
+	struct scrub_stream st;
 
 	(void)state;
 	buf_str(&in, "DB_PASSWORD=Maple_Oak77!\n");
@@ -122,7 +128,7 @@ a_value_goes_forward(void **state)
 	flow(&st, s, &in, 32768, 5000, &out);
 	assert_null(strstr(out.data, "Maple_Oak77!"));
 	assert_non_null(strstr(out.data, "it says [REDACTED:password] is wrong"));
-	stream_release(&st);
+	scrub_stream_release(&st);
 	buf_release(&out);
 	buf_release(&in);
 	scrub_free(s);
@@ -133,7 +139,7 @@ a_row_that_is_too_long_is_withheld(void **state)
 {
 	struct scrub *s = scrubber();
 	struct buf in = BUF_INIT, out = BUF_INIT;
-	struct stream st;
+	struct scrub_stream st;
 
 	(void)state;
 	buf_str(&in, "first\n");
@@ -143,11 +149,12 @@ a_row_that_is_too_long_is_withheld(void **state)
 	for (size_t i = 0; i < 9000; i++)
 		buf_chr(&in, 'x');
 	flow(&st, s, &in, 32768, 5000, &out);
-	assert_string_equal(out.data, "first\n[scrub: row withheld]\nDB_PASSWORD=[REDACTED:password]\n[scrub: row withheld]");
+	assert_string_equal(
+	    out.data, "first\n[scrub: row withheld]\nDB_PASSWORD=[REDACTED:password]\n[scrub: row withheld]");
 	assert_int_equal(st.withheld, 2);
 	assert_int_equal(st.found, 1);
 	assert_int_equal(st.changed, 3);
-	stream_release(&st);
+	scrub_stream_release(&st);
 	buf_release(&out);
 	buf_release(&in);
 	scrub_free(s);
@@ -162,13 +169,13 @@ little_text_passes_as_it_is(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct buf in = BUF_INIT, out = BUF_INIT;
-		struct stream st;
+		struct scrub_stream st;
 
 		buf_str(&in, texts[i]);
 		flow(&st, s, &in, STREAM_WINDOW, 1, &out);
 		assert_string_equal(out.data, texts[i]);
 		assert_int_equal(st.found + st.changed + st.withheld, 0);
-		stream_release(&st);
+		scrub_stream_release(&st);
 		buf_release(&out);
 		buf_release(&in);
 	}

@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "context/style.h"
+#include "screen/screen.h"
 
-static struct style *
+static struct sgr_rows *
 strip(const char *text, const char *want)
 {
 	struct buf b = BUF_INIT;
-	struct style *s;
+	struct sgr_rows *s;
 
 	buf_str(&b, text);
-	s = style_strip(&b);
+	s = sgr_strip(&b);
 	assert_string_equal(b.data, want);
 	assert_int_equal(b.len, strlen(want));
 	buf_release(&b);
@@ -26,7 +26,8 @@ test_nothing_to_tell(void **state)
 	(void)state;
 	assert_null(strip("", ""));
 	assert_null(strip("plain\n\n text\n", "plain\n\n text\n"));
-	assert_null(strip("> \033[7m \033[0m\n", ">  \n"));	/* NO_COLOR leaves the cursor of older versions */
+	/* NO_COLOR leaves the cursor of older versions */
+	assert_null(strip("> \033[7m \033[0m\n", ">  \n"));
 }
 
 static void
@@ -47,46 +48,49 @@ test_sequences_go(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		style_free(strip(cases[i].text, cases[i].want));
+		sgr_free(strip(cases[i].text, cases[i].want));
 }
 
 /* tmux writes only what changes, so a row may begin in the state in which the row above ended. */
 static void
 test_state_crosses_rows(void **state)
 {
-	struct style *s = strip("\033[48;5;237m> one\ntwo\n\nthree\n\033[49m\033[38;5;231m\xE2\x97\x8F\033[39m words\n",
-		"> one\ntwo\n\nthree\n\xE2\x97\x8F words\n");
+	struct sgr_rows *s = strip("\033[48;5;237m> "
+				   "one\ntwo\n\nthree\n\033[49m\033[38;5;231m\xE2\x97\x8F\033[39m words\n",
+	    "> one\ntwo\n\nthree\n\xE2\x97\x8F words\n");
 
 	(void)state;
 	assert_int_equal(s->n, 5);
-	assert_int_equal(style_row(s, 0).marks, STYLE_BACK);
-	assert_int_equal(style_row(s, 1).marks, STYLE_BACK);
-	assert_int_equal(style_row(s, 2).marks, 0);
-	assert_int_equal(style_row(s, 3).marks, STYLE_BACK);
-	assert_int_equal(style_row(s, 4).marks, 0);
-	assert_int_equal(style_row(s, 4).bullet, BULLET_WORDS);
-	assert_int_equal(style_row(s, 5).bullet, BULLET_UNKNOWN);
-	assert_int_equal(style_row(NULL, 0).marks, 0);
-	style_head(s, 4);
-	style_tail(s, 3);
+	assert_int_equal(sgr_row(s, 0).marks, SGR_BACK);
+	assert_int_equal(sgr_row(s, 1).marks, SGR_BACK);
+	assert_int_equal(sgr_row(s, 2).marks, 0);
+	assert_int_equal(sgr_row(s, 3).marks, SGR_BACK);
+	assert_int_equal(sgr_row(s, 4).marks, 0);
+	assert_int_equal(sgr_row(s, 4).bullet, BULLET_WORDS);
+	assert_int_equal(sgr_row(s, 5).bullet, BULLET_UNKNOWN);
+	assert_int_equal(sgr_row(NULL, 0).marks, 0);
+	sgr_keep_head(s, 4);
+	sgr_keep_tail(s, 3);
 	assert_int_equal(s->n, 3);
-	assert_int_equal(style_row(s, 2).marks, STYLE_BACK);
-	style_free(s);
+	assert_int_equal(sgr_row(s, 2).marks, SGR_BACK);
+	sgr_free(s);
 }
 
 static void
 test_marks(void **state)
 {
-	struct style *s = strip("\033[2m> asked\n\033[0m\033[32mo\033[39m \033[1mBash\033[0m(x)\n\033[3mThinking\n\033[0m  \033[1mbold\033[22m \033[2mdim\n",
-		"> asked\no Bash(x)\nThinking\n  bold dim\n");
+	struct sgr_rows *s = strip("\033[2m> asked\n\033[0m\033[32mo\033[39m "
+				   "\033[1mBash\033[0m(x)\n\033[3mThinking\n\033[0m  \033[1mbold\033[22m "
+				   "\033[2mdim\n",
+	    "> asked\no Bash(x)\nThinking\n  bold dim\n");
 
 	(void)state;
-	assert_int_equal(style_row(s, 0).marks, STYLE_DIM | STYLE_TAIL_DIM);
-	assert_int_equal(style_row(s, 1).marks, STYLE_NAME_BOLD);
-	assert_int_equal(style_row(s, 1).bullet, BULLET_OK);
-	assert_int_equal(style_row(s, 2).marks, STYLE_ITALIC);
-	assert_int_equal(style_row(s, 3).marks, STYLE_NAME_BOLD | STYLE_TAIL_DIM);
-	style_free(s);
+	assert_int_equal(sgr_row(s, 0).marks, SGR_DIM | SGR_TAIL_DIM);
+	assert_int_equal(sgr_row(s, 1).marks, SGR_NAME_BOLD);
+	assert_int_equal(sgr_row(s, 1).bullet, BULLET_OK);
+	assert_int_equal(sgr_row(s, 2).marks, SGR_ITALIC);
+	assert_int_equal(sgr_row(s, 3).marks, SGR_NAME_BOLD | SGR_TAIL_DIM);
+	sgr_free(s);
 }
 
 /* The bullets of the themes dark, light and dark-ansi, of a screen with 8 and one with 2^24 colours. */
@@ -97,26 +101,31 @@ test_bullets(void **state)
 		const char *sgr;
 		enum bullet want;
 	} cases[] = {
-		{ "38;5;231", BULLET_WORDS }, { "38;5;114", BULLET_OK }, { "38;5;211", BULLET_FAILED }, { "38;5;246", BULLET_PENDING },
+		{ "38;5;231", BULLET_WORDS }, { "38;5;114", BULLET_OK }, { "38;5;211", BULLET_FAILED },
+		{ "38;5;246", BULLET_PENDING },
 		{ "38;5;220", BULLET_ERROR },
-		{ "38;5;16", BULLET_WORDS }, { "38;5;65", BULLET_OK }, { "38;5;131", BULLET_FAILED }, { "38;5;241", BULLET_PENDING },
-		{ "97", BULLET_WORDS }, { "92", BULLET_OK }, { "91", BULLET_FAILED }, { "37", BULLET_PENDING }, { "93", BULLET_ERROR },
-		{ "32", BULLET_OK }, { "95", BULLET_FAILED }, { "1;31", BULLET_FAILED }, { "38;5;244", BULLET_PENDING },
-		{ "38;2;78;186;101", BULLET_OK }, { "38;2;255;107;128", BULLET_FAILED }, { "38:2::255:193:7", BULLET_ERROR },
-		{ "38:2:255:193:7", BULLET_ERROR }, { "38:5:114", BULLET_OK }, { "38;2;153;153;153", BULLET_PENDING },
-		{ "38;5;114;39", BULLET_UNKNOWN }, { "38;5", BULLET_UNKNOWN }, { "38;5;999", BULLET_UNKNOWN }, { "38", BULLET_UNKNOWN },
-		{ "34", BULLET_UNKNOWN }, { "58;5;114", BULLET_UNKNOWN }, { "38;5;114;0", BULLET_UNKNOWN }, { "38;5;114;", BULLET_UNKNOWN },
+		{ "38;5;16", BULLET_WORDS }, { "38;5;65", BULLET_OK }, { "38;5;131", BULLET_FAILED },
+		{ "38;5;241", BULLET_PENDING }, { "97", BULLET_WORDS }, { "92", BULLET_OK },
+		{ "91", BULLET_FAILED }, { "37", BULLET_PENDING }, { "93", BULLET_ERROR },
+		{ "32", BULLET_OK }, { "95", BULLET_FAILED }, { "1;31", BULLET_FAILED },
+		{ "38;5;244", BULLET_PENDING }, { "38;2;78;186;101", BULLET_OK },
+		{ "38;2;255;107;128", BULLET_FAILED }, { "38:2::255:193:7", BULLET_ERROR },
+		{ "38:2:255:193:7", BULLET_ERROR }, { "38:5:114", BULLET_OK },
+		{ "38;2;153;153;153", BULLET_PENDING }, { "38;5;114;39", BULLET_UNKNOWN },
+		{ "38;5", BULLET_UNKNOWN }, { "38;5;999", BULLET_UNKNOWN }, { "38", BULLET_UNKNOWN },
+		{ "34", BULLET_UNKNOWN }, { "58;5;114", BULLET_UNKNOWN },
+		{ "38;5;114;0", BULLET_UNKNOWN }, { "38;5;114;", BULLET_UNKNOWN },
 		{ "48;5;114", BULLET_UNKNOWN }, { "38;5;99999999999999999999", BULLET_UNKNOWN },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *text = xasprintf("\033[3;%sm*", cases[i].sgr);
-		struct style *s = strip(text, "*");
+		struct sgr_rows *s = strip(text, "*");
 
-		if (style_row(s, 0).bullet != cases[i].want)
-			fail_msg("%s gives %d", cases[i].sgr, style_row(s, 0).bullet);
-		style_free(s);
+		if (sgr_row(s, 0).bullet != cases[i].want)
+			fail_msg("%s gives %d", cases[i].sgr, sgr_row(s, 0).bullet);
+		sgr_free(s);
 		free(text);
 	}
 }
@@ -128,18 +137,19 @@ test_backgrounds(void **state)
 		const char *sgr;
 		int want;
 	} cases[] = {
-		{ "40", STYLE_BACK }, { "107", STYLE_BACK }, { "48;5;237", STYLE_BACK }, { "48;2;55;55;55", STYLE_BACK },
-		{ "48:2::55:55:55", STYLE_BACK }, { "48;5;237;49", 0 }, { "38;5;48", 0 }, { "4:3", 0 }, { "38;2;40;41;2", 0 },
+		{ "40", SGR_BACK }, { "107", SGR_BACK }, { "48;5;237", SGR_BACK },
+		{ "48;2;55;55;55", SGR_BACK }, { "48:2::55:55:55", SGR_BACK }, { "48;5;237;49", 0 },
+		{ "38;5;48", 0 }, { "4:3", 0 }, { "38;2;40;41;2", 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *text = xasprintf("\033[31m\033[%sm* x", cases[i].sgr);
-		struct style *s = strip(text, "* x");
+		struct sgr_rows *s = strip(text, "* x");
 
-		if (style_row(s, 0).marks != cases[i].want)
-			fail_msg("%s gives %d", cases[i].sgr, style_row(s, 0).marks);
-		style_free(s);
+		if (sgr_row(s, 0).marks != cases[i].want)
+			fail_msg("%s gives %d", cases[i].sgr, sgr_row(s, 0).marks);
+		sgr_free(s);
 		free(text);
 	}
 }
@@ -153,7 +163,7 @@ test_endless_heads(void **state)
 	(void)state;
 	for (size_t i = 0; i < (size_t)1 << 19; i++)
 		buf_str(&b, i % 3 == 0 ? "\033]8;" : i % 3 == 1 ? "\033[1;31" : "\033P");
-	style_free(style_strip(&b));
+	sgr_free(sgr_strip(&b));
 	assert_null(memchr(b.data, '\033', b.len));
 	buf_release(&b);
 }

@@ -1,4 +1,7 @@
-/* What a killed process left unsynced is synced by who comes next. That the store needs it is shown by tests/crash/killed.c. */
+/*
+ * What a killed process left unsynced is synced by who comes next. That the store needs it is
+ * shown by tests/crash/killed.c.
+ */
 #include "test.h"
 
 #include <fcntl.h>
@@ -9,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "ledger/event.h"
+#include "records/records.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -175,11 +178,13 @@ test_mended(void **state)
 {
 	struct place *p = *state;
 	char *db = io_join(p->dir, "recover.db");
-	struct store_mended told;
+	struct store_restored told;
 
-	temp_write(db, "this is no database any more, but it has more than a hundred bytes, which its header would have, and a few");
+	temp_write(db,
+	    "this is no database any more, but it has more than a hundred bytes, which its header would "
+	    "have, and a few");
 	at_rename = 0;
-	assert_int_equal(store_mend("sqlite", p->dir, &told, &p->e), 1);
+	assert_int_equal(store_restore("sqlite", p->dir, &told, &p->e), 1);
 	assert_int_equal(at_rename, 'w');
 	assert_int_equal(first_byte(p), '-');
 	free(db);

@@ -5,10 +5,9 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "context/exchange.h"
-#include "prompt/fence.h"
-#include "prompt/talk.h"
-#include "prompt/tokens.h"
+#include "conversation/conversation.h"
+#include "prompt/prompt.h"
+#include "prompt/prompt_private.h"
 
 #define NONCE "fedcba9876543210"
 
@@ -66,14 +65,16 @@ assert_not(const struct buf *b, const char *words)
 
 /* Builds the text and checks that it is within its room. */
 static void
-talk_within(struct buf *out, const struct conversation *c, size_t tokens, size_t lines, struct talk_stats *stats)
+talk_within(
+    struct buf *out, const struct conversation *c, size_t tokens, size_t lines, struct render_stats *stats)
 {
 	buf_reset(out);
-	talk_text(out, c, NONCE, (struct room){ tokens * TOKEN, lines }, stats);
-	if (fence_cost(out->data, out->len) > tokens * TOKEN)
+	prompt_render(out, c, NONCE, (struct budget){ tokens * TOKEN_COST, lines }, stats);
+	if (fence_cost(out->data, out->len) > tokens * TOKEN_COST)
 		fail_msg("%zu hundredths in a room of %zu tokens", fence_cost(out->data, out->len), tokens);
-	if (cut_lines(out->data, out->len) > (lines < 32 ? 32 : lines))
-		fail_msg("%zu lines in a room of %zu:\n%s", cut_lines(out->data, out->len), lines, out->data);
+	if (prompt_count_lines(out->data, out->len) > (lines < 32 ? 32 : lines))
+		fail_msg("%zu lines in a room of %zu:\n%s", prompt_count_lines(out->data, out->len), lines,
+		    out->data);
 	assert_true(utf8_valid(out->data, out->len));
 	assert_int_equal(stats->kept + stats->cut, c->n);
 }
@@ -82,7 +83,7 @@ static void
 test_lines(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 
 	(void)state;
@@ -91,7 +92,8 @@ test_lines(void **state)
 		talk_within(&out, &talk, 1 << 20, lines, &stats);
 		assert_has(&out, "answer words 199.");
 		assert_has(&out, "user words 199.");
-		assert_true(lines < 200 || cut_lines(out.data, out.len) > lines * 3 / 4 || stats.cut == 0);
+		assert_true(
+		    lines < 200 || prompt_count_lines(out.data, out.len) > lines * 3 / 4 || stats.cut == 0);
 	}
 	conversation_release(&talk);
 	buf_release(&out);
@@ -102,15 +104,16 @@ static void
 test_any_room(void **state)
 {
 	static const char *const big[] = {
-		"x", "@ @a ", "\n", "\xf0\x9f\xa6\x8a", " \\@b", "\r", "\xe6\xbc\xa2\xe5\xad\x97", "7", "the words of a person\n", "    ",
-		"a-B1\t", "[record x", NONCE, "gtr-0123456789abcdef ", "\xe2\x80\x8b", "\x1b[0m",
+		"x", "@ @a ", "\n", "\xf0\x9f\xa6\x8a", " \\@b", "\r", "\xe6\xbc\xa2\xe5\xad\x97", "7",
+		"the words of a person\n", "    ", "a-B1\t", "[record x", NONCE,
+		"gtr-0123456789abcdef ", "\xe2\x80\x8b", "\x1b[0m",
 	};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof big / sizeof big[0]; k++) {
 		struct conversation talk = CONVERSATION_INIT;
 		struct buf text = BUF_INIT, out = BUF_INIT;
-		struct talk_stats stats;
+		struct render_stats stats;
 
 		while (text.len < 30000)
 			buf_str(&text, big[k]);
@@ -123,7 +126,7 @@ test_any_room(void **state)
 		talk.draft = xstrdup(text.data);
 		talk.question = xstrdup(text.data);
 		talk.tasks = xstrdup(text.data);
-		for (size_t room = TALK_LEAST / TOKEN; room < 400000; room = room * 5 / 3) {
+		for (size_t room = RENDER_LEAST / TOKEN_COST; room < 400000; room = room * 5 / 3) {
 			talk_within(&out, &talk, room, room % 2 == 0 ? 1 << 20 : 40, &stats);
 			assert_has(&out, "Tool Bash [screen] (still running when the session died):");
 		}
@@ -138,7 +141,7 @@ static void
 test_results_first(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 	size_t before = 0;
 
@@ -150,12 +153,12 @@ test_results_first(void **state)
 	assert_true(stats.calls_short >= 19);
 	for (const char *p = out.data; (p = strstr(p, "Result:\n")) != NULL; p++) {
 		const char *end = strstr(p, "\n\n");
-		size_t lines = cut_lines(p, (size_t)(end - p));
+		size_t lines = prompt_count_lines(p, (size_t)(end - p));
 
 		assert_true(lines >= before);
 		before = lines;
 	}
-	assert_true(fence_cost(out.data, out.len) > 18000 * TOKEN);
+	assert_true(fence_cost(out.data, out.len) > 18000 * TOKEN_COST);
 	conversation_release(&talk);
 	buf_release(&out);
 }
@@ -165,7 +168,7 @@ static void
 test_user_last(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 
 	(void)state;
@@ -191,7 +194,7 @@ static void
 test_last_turn(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 	char *past = lines_of("past", 3000), *now = lines_of("now", 300), *giant = lines_of("giant", 30000);
 
@@ -227,7 +230,7 @@ static void
 test_giant_user(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 	char *words = lines_of("giant words", 20000);
 
@@ -245,7 +248,7 @@ test_giant_user(void **state)
 	assert_has(&out, "  giant words 19999\n");
 	assert_has(&out, "the last answer");
 	assert_has(&out, " lines left out …\n");
-	assert_true(fence_cost(out.data, out.len) > 8000 * TOKEN);
+	assert_true(fence_cost(out.data, out.len) > 8000 * TOKEN_COST);
 	conversation_release(&talk);
 	free(words);
 	buf_release(&out);
@@ -256,7 +259,7 @@ static void
 test_many(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT, giant = BUF_INIT;
 
 	(void)state;
@@ -280,7 +283,7 @@ static void
 test_raw(void **state)
 {
 	struct conversation talk = CONVERSATION_INIT;
-	struct talk_stats stats;
+	struct render_stats stats;
 	struct buf out = BUF_INIT;
 	char *rows = lines_of("row", 5000);
 
@@ -302,8 +305,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_any_room), cmocka_unit_test(test_results_first),
-		cmocka_unit_test(test_user_last), cmocka_unit_test(test_last_turn), cmocka_unit_test(test_giant_user),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_any_room),
+		cmocka_unit_test(test_results_first), cmocka_unit_test(test_user_last),
+		cmocka_unit_test(test_last_turn), cmocka_unit_test(test_giant_user),
 		cmocka_unit_test(test_many), cmocka_unit_test(test_raw),
 	};
 

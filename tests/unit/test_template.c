@@ -4,15 +4,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "prompt/template.h"
+#include "prompt/prompt.h"
 
-static const char *const some[FIELDS] = {
-	[FIELD_SCROLLBACK] = "$ make\nok",
-	[FIELD_EXCHANGES] = "{{.Scrollback}} {{if .Bead}}x{{end}} {{",
-	[FIELD_BEAD] = "gt-1",
-	[FIELD_GIT] = "",
-	[FIELD_SESSION] = "gt-toast",
-	[FIELD_RECOVERY_ID] = "gtr-0123456789abcdef",
+static const char *const some[TEMPLATE_FIELDS] = {
+	[TEMPLATE_SCROLLBACK] = "$ make\nok",
+	[TEMPLATE_EXCHANGES] = "{{.Scrollback}} {{if .Bead}}x{{end}} {{",
+	[TEMPLATE_BEAD] = "gt-1",
+	[TEMPLATE_GIT] = "",
+	[TEMPLATE_SESSION] = "gt-toast",
+	[TEMPLATE_RECOVERY_ID] = "gtr-0123456789abcdef",
 };
 
 static const struct {
@@ -37,8 +37,10 @@ static const struct {
 	{ "a {{- /* x */ -}} b", "ab" },
 	{ "a {{ /* no trim */ }} b", "a  b" },
 	{ "{{.Scrollback}}\n", "$ make\nok\n" },
-	{ "You crashed mid-task. Here's your recent conversation context:\n\n{{.Scrollback}}\n\nResume from where you left off.\n",
-	  "You crashed mid-task. Here's your recent conversation context:\n\n$ make\nok\n\nResume from where you left off.\n" },
+	{ "You crashed mid-task. Here's your recent conversation context:\n\n{{.Scrollback}}\n\nResume from "
+	  "where you left off.\n",
+	    "You crashed mid-task. Here's your recent conversation context:\n\n$ make\nok\n\nResume from "
+	    "where you left off.\n" },
 };
 
 static const struct {
@@ -142,11 +144,11 @@ test_prints(void **state)
 
 	(void)state;
 	assert_non_null(t);
-	assert_true(template_uses(t, FIELD_BEAD));
-	assert_true(template_uses(t, FIELD_GIT));
-	assert_false(template_uses(t, FIELD_WARNINGS));
-	assert_int_equal(template_prints(t, some, FIELD_SESSION), 2);
-	assert_int_equal(template_prints(t, some, FIELD_BEAD), 0);
+	assert_true(template_uses(t, TEMPLATE_BEAD));
+	assert_true(template_uses(t, TEMPLATE_GIT));
+	assert_false(template_uses(t, TEMPLATE_WARNINGS));
+	assert_int_equal(template_prints(t, some, TEMPLATE_SESSION), 2);
+	assert_int_equal(template_prints(t, some, TEMPLATE_BEAD), 0);
 	template_words(t, some, &words);
 	assert_string_equal(words.data, "a \n b \nc");
 	buf_release(&words);
@@ -158,12 +160,13 @@ static void
 test_default(void **state)
 {
 	static const char *const words[] = {
-		"You were working on a task when your session crashed", "## Your Previous Conversation\n",
-		"## Your Handoff State\n", "## Instructions\n",
-		"Resume from where you left off. If you were mid-task, complete it.\n", "If you were waiting for user input, ask again.\n",
+		"You were working on a task when your session crashed",
+		"## Your Previous Conversation\n", "## Your Handoff State\n", "## Instructions\n",
+		"Resume from where you left off. If you were mid-task, complete it.\n",
+		"If you were waiting for user input, ask again.\n",
 		"Do not apologize for the crash - just continue working.\n", "Continue working now",
 	};
-	static const char *const nothing[FIELDS];
+	static const char *const nothing[TEMPLATE_FIELDS];
 	struct err e = ERR_INIT;
 	struct template *t = template_default(&e);
 	struct buf out = BUF_INIT;
@@ -185,7 +188,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits), cmocka_unit_test(test_prints),
+		cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_prints),
 		cmocka_unit_test(test_default),
 	};
 

@@ -4,8 +4,7 @@
 #include "test.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "revive/timer.h"
-#include "revive/timer_read.h"
+#include "install/install.h"
 
 static struct timer
 sample(int64_t interval_ms)
@@ -31,7 +30,8 @@ writes_units(void **state)
 
 	(void)state;
 	timer_service(&t, &b);
-	assert_non_null(strstr(b.data, "ExecStart=\"/opt/my tools/gt-recover\" \"snapshot\" \"-L\" \"it's 100%%\"\n"));
+	assert_non_null(
+	    strstr(b.data, "ExecStart=\"/opt/my tools/gt-recover\" \"snapshot\" \"-L\" \"it's 100%%\"\n"));
 	assert_non_null(strstr(b.data, "Environment=\"TMUX_TMPDIR=/tmp/a$b \\\"c\\\"\"\n"));
 	assert_non_null(strstr(b.data, "Type=oneshot\n"));
 	assert_null(strstr(b.data, "KillMode"));
@@ -52,9 +52,11 @@ writes_units(void **state)
 static void
 writes_a_line(void **state)
 {
-	static const struct { int64_t ms; const char *when; } cases[] = {
-		{ 10000, "* * * * * " }, { 60000, "* * * * * " }, { 90000, "* * * * * " }, { 300000, "*/5 * * * * " }, { 3540000, "*/59 * * * * " },
-		{ 3600000, "0 * * * * " }, { 7199000, "0 * * * * " }, { 7200000, "0 */2 * * * " }, { 86399000, "0 */23 * * * " },
+	static const struct { int64_t ms; const char *when;
+	} cases[] = {
+		{ 10000, "* * * * * " }, { 60000, "* * * * * " }, { 90000, "* * * * * " },
+		{ 300000, "*/5 * * * * " }, { 3540000, "*/59 * * * * " }, { 3600000, "0 * * * * " },
+		{ 7199000, "0 * * * * " }, { 7200000, "0 */2 * * * " }, { 86399000, "0 */23 * * * " },
 		{ 86400000, "0 0 * * * " },
 	};
 
@@ -63,8 +65,12 @@ writes_a_line(void **state)
 		struct timer t = sample(cases[i].ms);
 		struct buf b = BUF_INIT, want = BUF_INIT;
 
-		buf_fmt(&want, "# gt-recover-snapshot begins (gt-recover install timer)\n%sPATH=/usr/bin:/bin TMUX_TMPDIR='/tmp/a$b \"c\"' "
-		    "'/opt/my tools/gt-recover' snapshot -L 'it'\\''s 100\\%%'\n# gt-recover-snapshot ends (gt-recover install timer)\n", cases[i].when);
+		buf_fmt(&want,
+		    "# gt-recover-snapshot begins (gt-recover install timer)\n%sPATH=/usr/bin:/bin "
+		    "TMUX_TMPDIR='/tmp/a$b \"c\"' "
+		    "'/opt/my tools/gt-recover' snapshot -L 'it'\\''s 100\\%%'\n# gt-recover-snapshot ends "
+		    "(gt-recover install timer)\n",
+		    cases[i].when);
 		timer_crontab(&t, &b);
 		assert_string_equal(b.data, want.data);
 		buf_release(&b);
@@ -73,10 +79,14 @@ writes_a_line(void **state)
 	}
 }
 
-#define BLOCK "# gt-recover-snapshot begins (gt-recover install timer)\nX\n# gt-recover-snapshot ends (gt-recover install timer)\n"
+#define BLOCK                                                                                                \
+	"# gt-recover-snapshot begins (gt-recover install timer)\nX\n# gt-recover-snapshot ends "            \
+	"(gt-recover install timer)\n"
 #define BEGINS "# gt-recover-snapshot begins (gt-recover install timer)\n"
 #define ENDS "# gt-recover-snapshot ends (gt-recover install timer)\n"
-#define TOWNS "# gt-recover-snapshot-abcdef begins (gt-recover install timer)\nY\n# gt-recover-snapshot-abcdef ends (gt-recover install timer)\n"
+#define TOWNS                                                                                                \
+	"# gt-recover-snapshot-abcdef begins (gt-recover install timer)\nY\n# gt-recover-snapshot-abcdef "   \
+	"ends (gt-recover install timer)\n"
 
 static void
 leaves_other_lines_alone(void **state)
@@ -149,7 +159,7 @@ names_a_town(void **state)
 }
 
 static void
-assert_as_written(const struct timer *t, const struct timer_found *f)
+assert_as_written(const struct timer *t, const struct timer_status *f)
 {
 	assert_true(f->ours);
 	assert_string_equal(f->args.v[0], t->program);
@@ -159,23 +169,25 @@ assert_as_written(const struct timer *t, const struct timer_found *f)
 	assert_int_equal(f->env.n, t->env.n);
 	for (size_t i = 0; i < t->env.n; i++)
 		assert_string_equal(f->env.v[i], t->env.v[i]);
-	assert_string_equal(timer_found_env(f, "TMUX_TMPDIR"), "/tmp/a$b \"c\"");
-	assert_null(timer_found_env(f, "TMUX"));
+	assert_string_equal(timer_status_env(f, "TMUX_TMPDIR"), "/tmp/a$b \"c\"");
+	assert_null(timer_status_env(f, "TMUX"));
 }
 
 static void
 reads_back_what_it_wrote(void **state)
 {
-	static const struct { int64_t ms, every; } cases[] = {
-		{ 10000, 60000 }, { 60000, 60000 }, { 300000, 300000 }, { 3540000, 3540000 }, { 3600000, 3600000 }, { 7199000, 3600000 },
-		{ 7200000, 7200000 }, { 86399000, 82800000 }, { 86400000, 86400000 },
+	static const struct { int64_t ms, every;
+	} cases[] = {
+		{ 10000, 60000 }, { 60000, 60000 }, { 300000, 300000 }, { 3540000, 3540000 },
+		{ 3600000, 3600000 }, { 7199000, 3600000 }, { 7200000, 7200000 },
+		{ 86399000, 82800000 }, { 86400000, 86400000 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct timer t = sample(cases[i].ms);
 		struct buf a = BUF_INIT, b = BUF_INIT;
-		struct timer_found f;
+		struct timer_status f;
 		const char *line;
 
 		timer_crontab(&t, &a);
@@ -184,7 +196,7 @@ reads_back_what_it_wrote(void **state)
 		assert_as_written(&t, &f);
 		assert_false(f.systemd);
 		assert_int_equal(f.interval_ms, cases[i].every);
-		timer_found_release(&f);
+		timer_status_release(&f);
 		buf_reset(&a);
 		timer_service(&t, &a);
 		timer_unit(&t, &b);
@@ -193,7 +205,7 @@ reads_back_what_it_wrote(void **state)
 		assert_true(f.systemd);
 		assert_null(f.command);
 		assert_int_equal(f.interval_ms, cases[i].ms);
-		timer_found_release(&f);
+		timer_status_release(&f);
 		buf_release(&a);
 		buf_release(&b);
 		timer_release(&t);
@@ -203,7 +215,8 @@ reads_back_what_it_wrote(void **state)
 static void
 knows_a_changed_line(void **state)
 {
-	static const struct { const char *line; bool ours; int64_t ms; } cases[] = {
+	static const struct { const char *line; bool ours; int64_t ms;
+	} cases[] = {
 		{ "*/5 * * * * /bin/gt-recover snapshot", true, 300000 },
 		{ " */5\t*  * * * PATH=/bin /bin/gt-recover snapshot", true, 300000 },
 		{ "*/5 9-17 * * * /bin/gt-recover snapshot", true, 0 },
@@ -218,18 +231,19 @@ knows_a_changed_line(void **state)
 		{ "*/5 * * * * gt-recover snapshot", false, 300000 },
 		{ "*/5 * * * * /bin/other snapshot", false, 300000 },
 		{ "*/5 * * * * /bin/gt-recover snapshot %input", false, 300000 },
-		{ "*/0 * * * * /bin/gt-recover snapshot", true, 0 }, { "*/99 * * * * /bin/gt-recover snapshot", true, 0 },
-		{ "", false, 0 }, { "* *", false, 0 },
+		{ "*/0 * * * * /bin/gt-recover snapshot", true, 0 },
+		{ "*/99 * * * * /bin/gt-recover snapshot", true, 0 }, { "", false, 0 },
+		{ "* *", false, 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct timer_found f;
+		struct timer_status f;
 
 		timer_read_line(cases[i].line, strlen(cases[i].line), &f);
 		if (f.ours != cases[i].ours || f.interval_ms != cases[i].ms)
 			fail_msg("%s: ours %d, %lld ms", cases[i].line, f.ours, (long long)f.interval_ms);
-		timer_found_release(&f);
+		timer_status_release(&f);
 	}
 }
 
@@ -251,13 +265,14 @@ knows_changed_units(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct timer_found f;
+		struct timer_status f;
 
-		timer_read_units(cases[i].service, strlen(cases[i].service), "OnUnitActiveSec=5min\n", 21, &f);
+		timer_read_units(
+		    cases[i].service, strlen(cases[i].service), "OnUnitActiveSec=5min\n", 21, &f);
 		if (f.ours != cases[i].ours)
 			fail_msg("%s: ours %d", cases[i].service, f.ours);
 		assert_int_equal(f.interval_ms, 0);
-		timer_found_release(&f);
+		timer_status_release(&f);
 	}
 }
 
@@ -265,9 +280,11 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_units), cmocka_unit_test(writes_a_line), cmocka_unit_test(leaves_other_lines_alone),
+		cmocka_unit_test(writes_units), cmocka_unit_test(writes_a_line),
+		cmocka_unit_test(leaves_other_lines_alone),
 		cmocka_unit_test(refuses_what_cannot_be_said), cmocka_unit_test(names_a_town),
-		cmocka_unit_test(reads_back_what_it_wrote), cmocka_unit_test(knows_a_changed_line), cmocka_unit_test(knows_changed_units),
+		cmocka_unit_test(reads_back_what_it_wrote), cmocka_unit_test(knows_a_changed_line),
+		cmocka_unit_test(knows_changed_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "town/toml.h"
+#include "config/toml.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -13,7 +13,7 @@ note_item(void *arg, const struct toml_item *it, struct err *e)
 {
 	if (strcmp(it->key, "stop") == 0)
 		return err_set(e, GT_USAGE, "config", "expected anything but stop");
-	buf_fmt(arg, "%s|%s|%s|%c|%d\n", it->section, it->key, it->value, "sibf"[it->type], it->line);
+	buf_fmt(arg, "%s|%s|%s|%c|%d\n", it->section, it->key, it->value, "sibfl"[it->type], it->line);
 	return 0;
 }
 
@@ -72,27 +72,28 @@ test_example_of_the_design(void **state)
 {
 	(void)state;
 	expect("[recovery]\n"
-	    "enabled = true\n"
-	    "auto_recover = false          # Auto-recover polecats on gt start?\n"
-	    "max_context_lines = 10000     # ~120k tokens worth of scrollback\n"
-	    "snapshot_interval = \"5m\"      # How often to snapshot (if enabled)\n"
-	    "snapshot_dir = \".gt/snapshots\"\n"
-	    "\n"
-	    "[recovery.prompts]\n"
-	    "# Customizable recovery prompt template\n"
-	    "template = \"\"\"\n"
-	    "You crashed mid-task. Here's your recent conversation context:\n"
-	    "\n"
-	    "{{.Scrollback}}\n"
-	    "\n"
-	    "Resume from where you left off.\n"
-	    "\"\"\"\n",
+	       "enabled = true\n"
+	       "auto_recover = false          # Auto-recover polecats on gt start?\n"
+	       "max_context_lines = 10000     # ~120k tokens worth of scrollback\n"
+	       "snapshot_interval = \"5m\"      # How often to snapshot (if enabled)\n"
+	       "snapshot_dir = \".gt/snapshots\"\n"
+	       "\n"
+	       "[recovery.prompts]\n"
+	       "# Customizable recovery prompt template\n"
+	       "template = \"\"\"\n"
+	       "You crashed mid-task. Here's your recent conversation context:\n"
+	       "\n"
+	       "{{.Scrollback}}\n"
+	       "\n"
+	       "Resume from where you left off.\n"
+	       "\"\"\"\n",
 	    "recovery|enabled|true|b|2\n"
 	    "recovery|auto_recover|false|b|3\n"
 	    "recovery|max_context_lines|10000|i|4\n"
 	    "recovery|snapshot_interval|5m|s|5\n"
 	    "recovery|snapshot_dir|.gt/snapshots|s|6\n"
-	    "recovery.prompts|template|You crashed mid-task. Here's your recent conversation context:\n\n{{.Scrollback}}\n\n"
+	    "recovery.prompts|template|You crashed mid-task. Here's your recent conversation "
+	    "context:\n\n{{.Scrollback}}\n\n"
 	    "Resume from where you left off.\n|s|10\n");
 }
 
@@ -121,8 +122,10 @@ test_numbers_and_booleans(void **state)
 	(void)state;
 	expect("a=0\nb=-17\nc=+1_000\nd=0xDEAD_beef\ne=0o17\nf=0b101\n",
 	    "|a|0|i|1\n|b|-17|i|2\n|c|1000|i|3\n|d|3735928559|i|4\n|e|15|i|5\n|f|5|i|6\n");
-	expect("a=9223372036854775807\nb=-9223372036854775808\n", "|a|9223372036854775807|i|1\n|b|-9223372036854775808|i|2\n");
-	expect("a=1.5\nb=-1_0.2_5e+3\nc=1e6\nd=inf\ne=-nan\n", "|a|1.5|f|1\n|b|-10.25e+3|f|2\n|c|1e6|f|3\n|d|inf|f|4\n|e|-nan|f|5\n");
+	expect("a=9223372036854775807\nb=-9223372036854775808\n",
+	    "|a|9223372036854775807|i|1\n|b|-9223372036854775808|i|2\n");
+	expect("a=1.5\nb=-1_0.2_5e+3\nc=1e6\nd=inf\ne=-nan\n",
+	    "|a|1.5|f|1\n|b|-10.25e+3|f|2\n|c|1e6|f|3\n|d|inf|f|4\n|e|-nan|f|5\n");
 	expect("a = true\nb=false#c", "|a|true|b|1\n|b|false|b|2\n");
 }
 
@@ -162,16 +165,29 @@ test_long_values_and_names(void **state)
 }
 
 static void
+test_lists(void **state)
+{
+	(void)state;
+	expect("a = []\nb = 1\n", "|a||l|1\n|b|1|i|2\n");
+	expect("a = [\"\"]", "|a|\n|l|1\n");
+	expect("a = [\"/x y\", '/z']  # c\n", "|a|/x y\n/z\n|l|1\n");
+	expect("a = [ # c\r\n  \"]\",\n\n  '#' , # d\n]\nb = 1\n", "|a|]\n#\n|l|1\n|b|1|i|6\n");
+}
+
+static void
 test_errors_name_file_line_and_expectation(void **state)
 {
 	(void)state;
-	expect_error("a = 1\nb = task\n", "t:2: the value is no number and not true or false; expected quotes");
+	expect_error(
+	    "a = 1\nb = task\n", "t:2: the value is no number and not true or false; expected quotes");
 	expect_error("a = True", "t:1: the value is no number and not true or false");
 	expect_error("a =\n", "t:1: the value is missing");
 	expect_error("a\n", "t:1: expected = after the key");
 	expect_error("= 1\n", "t:1: expected a key");
-	expect_error("a = \"x\nb = \"y\"\n", "t:1: the string that begins here is not closed; expected \" on the same line");
-	expect_error("\na = \"\"\"x\nb = 1\n", "t:2: the string that begins here is not closed; expected three times \"");
+	expect_error("a = \"x\nb = \"y\"\n",
+	    "t:1: the string that begins here is not closed; expected \" on the same line");
+	expect_error("\na = \"\"\"x\nb = 1\n",
+	    "t:2: the string that begins here is not closed; expected three times \"");
 	expect_error("a = \"\"\"\n\n\\q\"\"\"", "t:3: unknown escape");
 	expect_error("a = \"\\ud800\"", "t:1: \\u does not name a character");
 	expect_error("a = \"\\u12g4\"", "t:1: expected 4 hexadecimal digits after \\u");
@@ -180,7 +196,13 @@ test_errors_name_file_line_and_expectation(void **state)
 	expect_error("# \x07\n", "t:1: control character 0x07 in a comment");
 	expect_error("a = \"\xff\"", "t:1: the string is not valid UTF-8");
 	expect_error("a = 1 b = 2", "t:1: expected the end of the line");
-	expect_error("a = [1]\n", "t:1: arrays are not understood");
+	expect_error("a = [1]\n", "t:1: only arrays of strings are understood");
+	expect_error("a = [\n\"x\"\n[\"y\"]]\n", "t:3: expected , or ] behind a string");
+	expect_error("a = [\"x\", [\"y\"]]\n", "t:1: only arrays of strings are understood");
+	expect_error("a = [,]\n", "t:1: only arrays of strings are understood");
+	expect_error("a = [\n\"x\",\n", "t:1: expected ] before the end of the file");
+	expect_error("a = [\"x\\ny\"]\n", "t:1: a string of an array may hold no line break");
+	expect_error("a = [\"x\"] b\n", "t:1: expected the end of the line");
 	expect_error("a = {b = 1}\n", "t:1: inline tables are not understood");
 	expect_error("[[a]]\n", "t:1: arrays of tables are not understood");
 	expect_error("a = 1979-05-27\n", "t:1: dates are not understood");
@@ -203,7 +225,8 @@ test_names_given_twice(void **state)
 	(void)state;
 	expect_error("a = 1\n\na = 2\n", "t:3: the key \"a\" was already given a value in line 1");
 	expect_error("a = 1\n\"a\" = 2\n", "t:2: the key \"a\" was already given");
-	expect_error("[x]\na = 1\n[x]\nb = 2\n", "t:3: the table \"x\" was already given as a table in line 1");
+	expect_error(
+	    "[x]\na = 1\n[x]\nb = 2\n", "t:3: the table \"x\" was already given as a table in line 1");
 	expect_error("a = 1\n[a]\n", "t:2: the table \"a\" was already given a value in line 1");
 	expect_error("a = 1\na.b = 2\n", "t:2: the table \"a\" was already given a value");
 	expect_error("a.b = 1\na = 2\n", "t:2: the key \"a\" was already given as a table");
@@ -227,14 +250,18 @@ test_other_sections_are_left_alone(void **state)
 	    "[recovery.runs]\nmode = 'all'\n",
 	    "recovery|enabled|false|b|16\nrecovery.runs|mode|all|s|20\n");
 	expect_ours("recovery.enabled = false\nother.x = []\n", "recovery|enabled|false|b|1\n");
-	expect_error_n("recovery = { enabled = false }\n", 31, is_ours, "t:1: inline tables are not understood");
+	expect_error_n(
+	    "recovery = { enabled = false }\n", 31, is_ours, "t:1: inline tables are not understood");
 	expect_error_n("[[recovery]]\n", 13, is_ours, "t:1: arrays of tables are not understood");
 	expect_error_n("x = [\n1,\n", 9, is_ours, "t:1: expected ] before the end of the file");
 	expect_error_n("\nx = 'a\n", 8, is_ours, "t:2: the string that begins here is not closed");
 	expect_error_n("x = ]\n", 6, is_ours, "t:1: a ] closes nothing");
 }
 
-/* Twice the text must not take four times the time: with 200,000 keys a quadratic reader would need minutes. */
+/*
+ * Twice the text must not take four times the time: with 200,000 keys a quadratic reader would
+ * need minutes.
+ */
 static void
 test_many_keys_take_no_minutes(void **state)
 {
@@ -260,6 +287,7 @@ main(void)
 		cmocka_unit_test(test_numbers_and_booleans),
 		cmocka_unit_test(test_keys_and_tables),
 		cmocka_unit_test(test_long_values_and_names),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_errors_name_file_line_and_expectation),
 		cmocka_unit_test(test_names_given_twice),
 		cmocka_unit_test(test_other_sections_are_left_alone),

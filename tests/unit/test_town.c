@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "town/config.h"
-#include "town/town.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/sha256.h"
+#include "base/encode.h"
 
 /* A directory of our own: HOME, and a town of two rigs and some polecats. */
 struct place {
@@ -61,8 +62,10 @@ static int
 set_up(void **state)
 {
 	static const char *const dirs[] = {
-		"gastown/polecats/toast/gastown", "gastown/polecats/bullet-farmer", "gastown/polecats/.claude", "gastown/crew/max",
-		"gastown/witness", "gastown/mayor/rig/.beads", "gastown/.beads", "beads/polecats/nux", "stray/polecats", "daemon", "deacon",
+		"gastown/polecats/toast/gastown", "gastown/polecats/bullet-farmer",
+		"gastown/polecats/.claude", "gastown/crew/max", "gastown/witness",
+		"gastown/mayor/rig/.beads", "gastown/.beads", "beads/polecats/nux", "stray/polecats",
+		"daemon", "deacon",
 		".beads",
 	};
 	struct place *p = xcalloc(1, sizeof *p);
@@ -81,10 +84,13 @@ set_up(void **state)
 	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
 		make_dir(p->town, dirs[i]);
 	make_file(p->town, "mayor/town.json", "{\"type\":\"town\",\"version\":2,\"name\":\"t\"}");
-	make_file(p->town, "mayor/rigs.json", "{\"version\":1,\"rigs\":{\"gastown\":{\"beads\":{\"prefix\":\"gt\"}},"
+	make_file(p->town, "mayor/rigs.json",
+	    "{\"version\":1,\"rigs\":{\"gastown\":{\"beads\":{\"prefix\":\"gt\"}},"
 	    "\"beads\":{\"beads\":{\"prefix\":\"gt-bd-\"}},\"../evil\":{\"beads\":{\"prefix\":\"x\"}}}}");
-	make_file(p->town, ".beads/routes.jsonl", "# routes\n\n{\"prefix\":\"hq-\",\"path\":\".\"}\n"
-	    "{\"prefix\":\"gt-\",\"path\":\"gastown/mayor/rig\"}\n{\"prefix\":\"gt-bd-\",\"path\":\"beads\"}\nnot json\n"
+	make_file(p->town, ".beads/routes.jsonl",
+	    "# routes\n\n{\"prefix\":\"hq-\",\"path\":\".\"}\n"
+	    "{\"prefix\":\"gt-\",\"path\":\"gastown/mayor/"
+	    "rig\"}\n{\"prefix\":\"gt-bd-\",\"path\":\"beads\"}\nnot json\n"
 	    "{\"prefix\":\"st-\",\"path\":\"stray/mayor/rig\"}\n{\"prefix\":\"e-\",\"path\":\"../x\"}\n");
 	*state = p;
 	return 0;
@@ -140,7 +146,8 @@ static void
 test_root(void **state)
 {
 	struct place *p = *state;
-	char *inner = io_join(p->town, "gastown/mayor/rig"), *other = io_join(p->dir, "other"), *slashed = xasprintf("%s//", p->town);
+	char *inner = io_join(p->town, "gastown/mayor/rig"), *other = io_join(p->dir, "other"),
+	     *slashed = xasprintf("%s//", p->town);
 	struct err e = ERR_INIT;
 	struct town *t;
 
@@ -216,24 +223,28 @@ test_rigs(void **state)
 static void
 test_gt_role(void **state)
 {
-	static const struct { const char *text; enum role_kind kind; const char *rig, *name; } cases[] = {
-		{ "gastown/polecats/toast", ROLE_POLECAT, "gastown", "toast" },
-		{ "gastown/crew/max", ROLE_CREW, "gastown", "max" },
-		{ "gastown/witness", ROLE_WITNESS, "gastown", "" },
-		{ "gastown/refinery", ROLE_REFINERY, "gastown", "" },
-		{ "mayor", ROLE_MAYOR, "", "" },
-		{ "mayor/", ROLE_MAYOR, "", "" },
-		{ "deacon", ROLE_DEACON, "", "" },
-		{ "deacon/boot", ROLE_BOOT, "", "" },
-		{ "deacon/dogs/rex", ROLE_DOG, "", "rex" },
-		{ "dog", ROLE_DOG, "", "" },
-		{ "polecat", ROLE_POLECAT, "", "" },
-		{ "overseer", ROLE_OVERSEER, "", "" },
+	static const struct {
+		const char *text;
+		enum town_role_kind kind;
+		const char *rig, *name;
+	} cases[] = {
+		{ "gastown/polecats/toast", TOWN_ROLE_POLECAT, "gastown", "toast" },
+		{ "gastown/crew/max", TOWN_ROLE_CREW, "gastown", "max" },
+		{ "gastown/witness", TOWN_ROLE_WITNESS, "gastown", "" },
+		{ "gastown/refinery", TOWN_ROLE_REFINERY, "gastown", "" },
+		{ "mayor", TOWN_ROLE_MAYOR, "", "" },
+		{ "mayor/", TOWN_ROLE_MAYOR, "", "" },
+		{ "deacon", TOWN_ROLE_DEACON, "", "" },
+		{ "deacon/boot", TOWN_ROLE_BOOT, "", "" },
+		{ "deacon/dogs/rex", TOWN_ROLE_DOG, "", "rex" },
+		{ "dog", TOWN_ROLE_DOG, "", "" },
+		{ "polecat", TOWN_ROLE_POLECAT, "", "" },
+		{ "overseer", TOWN_ROLE_OVERSEER, "", "" },
 	};
-	static const char *const bad[] = { "", "/", "nobody", "a/b/c", "gastown/toast", "gastown/polecats", "gastown/polecats/a/b",
-		"../polecats/x", "gastown/polecats/..", "gastown/polecats/$(x)", "deacon/polecats/x", "deacon/x",
-		"gastown/polecats/-n", "gastown/mayor" };
-	struct role_name r;
+	static const char *const bad[] = { "", "/", "nobody", "a/b/c", "gastown/toast", "gastown/polecats",
+		"gastown/polecats/a/b", "../polecats/x", "gastown/polecats/..", "gastown/polecats/$(x)",
+		"deacon/polecats/x", "deacon/x", "gastown/polecats/-n", "gastown/mayor" };
+	struct town_role r;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -244,14 +255,14 @@ test_gt_role(void **state)
 		assert_string_equal(r.name, cases[i].name);
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		if (town_role(bad[i], &r) != -1 || r.kind != ROLE_PLAIN || r.rig[0] != '\0')
+		if (town_role(bad[i], &r) != -1 || r.kind != TOWN_ROLE_NONE || r.rig[0] != '\0')
 			fail_msg("understood: %s", bad[i]);
 	}
 	assert_int_equal(town_role(NULL, &r), -1);
-	assert_true(role_is_infra(ROLE_WITNESS));
-	assert_true(role_is_infra(ROLE_CREW));
-	assert_false(role_is_infra(ROLE_POLECAT));
-	assert_false(role_is_infra(ROLE_PLAIN));
+	assert_true(role_is_infra(TOWN_ROLE_WITNESS));
+	assert_true(role_is_infra(TOWN_ROLE_CREW));
+	assert_false(role_is_infra(TOWN_ROLE_POLECAT));
+	assert_false(role_is_infra(TOWN_ROLE_NONE));
 }
 
 static void
@@ -278,10 +289,11 @@ test_session_names(void **state)
 		{ "gt-gastown-unborn", "gastown/polecats/gastown-unborn", true },
 		{ "gt-boot", "deacon/boot", false },
 	};
-	static const char *const plain[] = { "gs-1923", "work", "hq-", "hq-nobody", "gt-", "gt", "gt-$x", "gt-a/b", "" };
+	static const char *const plain[] = { "gs-1923", "work", "hq-", "hq-nobody", "gt-", "gt", "gt-$x",
+		"gt-a/b", "" };
 	struct town *t = open_town(*state), *none;
 	struct err e = ERR_INIT;
-	struct role_name r;
+	struct town_role r;
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *address, *name;
@@ -296,7 +308,7 @@ test_session_names(void **state)
 		free(name);
 	}
 	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-		if (town_session_role(t, plain[i], &r) != -1 || r.kind != ROLE_PLAIN)
+		if (town_session_role(t, plain[i], &r) != -1 || r.kind != TOWN_ROLE_NONE)
 			fail_msg("understood: %s", plain[i]);
 	}
 	town_free(t);
@@ -324,10 +336,11 @@ test_roles_of_paths(void **state)
 		{ "deacon/dogs/boot", "deacon/boot" },
 		{ "deacon/tmp", "deacon" },
 	};
-	static const char *const plain[] = { "", "gastown", "gastown/mayor/rig", "gastown/polecats", "polecat", "dog" };
+	static const char *const plain[] = { "", "gastown", "gastown/mayor/rig", "gastown/polecats",
+		"polecat", "dog" };
 	struct place *p = *state;
 	struct town *t = open_town(p);
-	struct role_name r;
+	struct town_role r;
 	char *path, *link = io_join(p->dir, "link");
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -343,7 +356,7 @@ test_roles_of_paths(void **state)
 	}
 	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
 		path = io_join(p->town, plain[i]);
-		if (town_path_role(t, path, &r) != -1 || r.kind != ROLE_PLAIN)
+		if (town_path_role(t, path, &r) != -1 || r.kind != TOWN_ROLE_NONE)
 			fail_msg("understood: %s", path);
 		free(path);
 	}
@@ -387,8 +400,7 @@ test_places(void **state)
 	struct place *p = *state;
 	struct town *t = open_town(p);
 	struct town_list l = TOWN_LIST_INIT;
-	struct role_name r;
-	char *got, *want;
+	struct town_role r;
 
 	town_role("gastown/polecats/toast", &r);
 	town_workdirs(t, &r, &l);
@@ -405,17 +417,6 @@ test_places(void **state)
 	expect_list(p, &l, none, 1);
 	town_bead_dirs(t, "../x", &l);
 	expect_list(p, &l, none, 1);
-
-	got = town_bead_route(t, "gt-bd-12");
-	want = io_join(p->town, "beads");
-	assert_string_equal(got, want);
-	free(got);
-	free(want);
-	got = town_bead_route(t, "hq-1");
-	assert_string_equal(got, p->town);
-	free(got);
-	assert_null(town_bead_route(t, "e-1"));
-	assert_null(town_bead_route(t, "zz-1"));
 	town_free(t);
 }
 
@@ -526,8 +527,9 @@ test_markers(void **state)
 {
 	struct place *p = *state;
 	struct town *t = open_town(p);
-	struct role_name toast, nux, mayor;
-	char *estop = io_join(p->town, "ESTOP"), *rig = io_join(p->town, "ESTOP.gastown"), *lock = io_join(p->town, "daemon/shutdown.lock");
+	struct town_role toast, nux, mayor;
+	char *estop = io_join(p->town, "ESTOP"), *rig = io_join(p->town, "ESTOP.gastown"),
+	     *lock = io_join(p->town, "daemon/shutdown.lock");
 	int fd;
 
 	town_role("gastown/polecats/toast", &toast);
@@ -558,6 +560,435 @@ test_markers(void **state)
 	free(lock);
 }
 
+/* Towns that others can change. Root alone can play another user. */
+
+enum { NOBODY = 65534, LONELY_GROUP = 54321 };
+
+/* The primary group of a user that is not us. */
+static gid_t
+shared_group(void)
+{
+	const struct passwd *pw;
+
+	setpwent();
+	while ((pw = getpwent()) != NULL && (pw->pw_uid == 0 || pw->pw_gid == 0))
+		;
+	endpwent();
+	assert_non_null(pw);
+	return pw->pw_gid;
+}
+
+static void
+give(const char *base, const char *name, uid_t uid, gid_t gid, mode_t mode)
+{
+	char *path = name[0] != '\0' ? io_join(base, name) : xstrdup(base);
+
+	assert_int_equal(chown(path, uid, gid), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	free(path);
+}
+
+/* No town is found here; when `what` is not NULL it is said why, else nothing is. */
+static void
+expect_no_town(const char *what)
+{
+	struct town *t = town_new(NULL, NULL);
+
+	assert_non_null(t);
+	assert_null(town_root(t));
+	if (what == NULL) {
+		assert_null(town_doubt(t));
+	} else {
+		assert_non_null(town_doubt(t));
+		assert_string_equal(town_doubt(t)->name, "not-ours");
+		if (strstr(town_doubt(t)->msg, what) == NULL)
+			fail_msg("wanted: %s\ngot:    %s", what, town_doubt(t)->msg);
+		assert_non_null(strstr(town_doubt(t)->hint, "safe_directories"));
+	}
+	town_free(t);
+}
+
+static void
+must_be_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	print_message("another user can be played by root alone\n");
+	skip();
+}
+
+static void
+test_found_towns_are_ours_alone(void **state)
+{
+	static const char *const parts[] = { "", "mayor", "mayor/town.json" };
+	struct place *p = *state;
+	gid_t shared = shared_group();
+
+	must_be_root();
+	unsetenv("SUDO_UID");
+	assert_int_equal(chdir(p->town), 0);
+	for (size_t i = 0; i < 3; i++) {
+		mode_t mode = i < 2 ? 0755 : 0644;
+
+		give(p->town, parts[i], NOBODY, 0, mode);
+		expect_no_town("belongs to the user nobody");
+		setenv("SUDO_UID", "65534", 1);
+		expect_root(p->town);
+		setenv("SUDO_UID", "65533", 1);
+		expect_no_town("belongs to the user nobody");
+		unsetenv("SUDO_UID");
+		give(p->town, parts[i], 0, 0, mode | 0002);
+		expect_no_town("can be written by everybody");
+		give(p->town, parts[i], 0, shared, mode | 0020);
+		expect_no_town("which has another member");
+		give(p->town, parts[i], 0, LONELY_GROUP, mode | 0020);
+		expect_root(p->town);
+		give(p->town, parts[i], 0, shared, mode);
+		expect_root(p->town);
+	}
+}
+
+static void
+test_links_are_what_they_lead_to(void **state)
+{
+	struct place *p = *state;
+	char *mayor = io_join(p->town, "mayor"), *moved = io_join(p->dir, "moved");
+
+	must_be_root();
+	assert_int_equal(rename(mayor, moved), 0);
+	assert_int_equal(symlink(moved, mayor), 0);
+	assert_int_equal(chdir(p->town), 0);
+	expect_root(p->town);
+	give(moved, "", NOBODY, 0, 0755);
+	expect_no_town("mayor belongs to the user nobody");
+	free(mayor);
+	free(moved);
+}
+
+static void
+test_the_way_up_ends_at_others(void **state)
+{
+	struct place *p = *state;
+	char *inner = io_join(p->town, "gastown/mayor/rig"), *deep = io_join(p->town, "gastown/polecats");
+
+	must_be_root();
+	/* the user's own inner town wins over a stranger's, and over one that others can write */
+	make_file(inner, "mayor/town.json", "{}");
+	assert_int_equal(chdir(inner), 0);
+	expect_root(p->town);
+	give(p->town, "", NOBODY, 0, 0755);
+	expect_root(inner);
+	give(p->town, "", 0, 0, 0777);
+	expect_root(inner);
+	give(p->town, "", 0, shared_group(), 0775);
+	expect_root(inner);
+	give(p->town, "", 0, 0, 0755);
+	expect_root(p->town);
+
+	/* neither a stranger's directory nor one like /tmp is passed on the way up */
+	assert_int_equal(chdir(deep), 0);
+	give(p->town, "gastown", NOBODY, 0, 0755);
+	expect_no_town("gastown belongs to the user nobody");
+	give(p->town, "gastown", 0, 0, 01777);
+	expect_no_town(NULL);
+	give(p->town, "gastown", 0, 0, 0755);
+	expect_root(p->town);
+
+	/* whoever puts a mayor/ into /tmp reaches nobody */
+	make_file(p->dir, "mayor/town.json", "{}");
+	make_dir(p->dir, "plain/deep");
+	assert_int_equal(chdir(p->dir), 0);
+	assert_int_equal(chdir("plain/deep"), 0);
+	expect_root(p->dir);
+	give(p->dir, "", 0, 0, 01777);
+	expect_no_town(NULL);
+	give(p->dir, "", 0, 0, 0777);
+	expect_no_town("can be written by everybody");
+	free(inner);
+	free(deep);
+}
+
+/* The town in use, what commands warn of, and what is noted; NULL: nothing. */
+static void
+expect_in_use(const char *root, const char *doubt, const char *skipped)
+{
+	struct town *t = town_new(NULL, NULL);
+	const struct err *d = town_doubt(t), *s = town_skipped(t);
+
+	assert_string_equal(town_root(t), root);
+	assert_int_equal(d != NULL, doubt != NULL);
+	assert_int_equal(s != NULL, skipped != NULL);
+	if (doubt != NULL && strstr(d->msg, doubt) == NULL)
+		fail_msg("wanted: %s\ngot:    %s", doubt, d->msg);
+	if (skipped != NULL && strstr(s->msg, skipped) == NULL)
+		fail_msg("wanted: %s\ngot:    %s", skipped, s->msg);
+	town_free(t);
+}
+
+static void
+test_own_town_in_a_strangers(void **state)
+{
+	static const char no_list[] = "[recovery]\nsafe_directories = []\n";
+	struct place *p = *state;
+	char *list = xasprintf("[recovery]\nsafe_directories = [\"%s\"]\n", p->town);
+	char *inner = io_join(p->town, "gastown/mayor/rig"), *rig = io_join(p->town, "gastown");
+	struct err e = ERR_INIT;
+	struct town *t;
+
+	must_be_root();
+	make_file(inner, "mayor/town.json", "{}");
+	give(p->town, "", NOBODY, 0, 0755);
+	assert_int_equal(chdir(inner), 0);
+	expect_in_use(inner, NULL, "belongs to the user nobody");
+	/* a part of one's own that others can change is still told */
+	make_file(inner, "mayor/rigs.json", "{}");
+	give(inner, "mayor/rigs.json", NOBODY, 0, 0644);
+	expect_in_use(inner, "rigs.json belongs to the user nobody", "belongs to the user nobody");
+	give(inner, "mayor/rigs.json", 0, 0, 0644);
+	make_file(p->dir, ".config/gt-recover/gt.toml", list);
+	expect_in_use(inner, NULL, NULL);
+	make_file(p->dir, ".config/gt-recover/gt.toml", "[recovery]\nsafe_directories = [\"*\"]\n");
+	expect_in_use(inner, NULL, NULL);
+	t = town_new(p->town, &e);
+	assert_string_equal(town_root(t), p->town);
+	town_free(t);
+
+	/* a rig of one's own is no town: its mayor/ comes behind a listed one with a town.json */
+	make_file(p->dir, ".config/gt-recover/gt.toml", no_list);
+	assert_int_equal(chdir(rig), 0);
+	expect_in_use(rig, "belongs to the user nobody", "belongs to the user nobody");
+	make_file(p->dir, ".config/gt-recover/gt.toml", list);
+	expect_in_use(p->town, NULL, NULL);
+	free(list);
+	free(inner);
+	free(rig);
+}
+
+static void
+test_named_towns_of_others_are_refused(void **state)
+{
+	static const char *const variables[] = { "GT_TOWN_ROOT", "GT_ROOT" };
+	struct place *p = *state;
+	struct err e = ERR_INIT;
+
+	must_be_root();
+	assert_int_equal(chdir(p->dir), 0);
+	give(p->town, "", 0, 0, 0777);
+	town_free(open_town(p));
+	give(p->town, "", NOBODY, 0, 0755);
+	assert_null(town_new(p->town, &e));
+	assert_int_equal(e.code, GT_USAGE);
+	assert_string_equal(e.name, "not-ours");
+	assert_non_null(strstr(e.msg, "belongs to the user nobody"));
+	assert_non_null(strstr(e.hint, "safe_directories"));
+	/* a directory that is no town at all is nobody's concern */
+	make_dir(p->dir, "plain");
+	give(p->dir, "plain", NOBODY, 0, 0755);
+	setenv("GT_ROOT", "plain", 1);
+	expect_no_town(NULL);
+	for (size_t i = 0; i < 2; i++) {
+		setenv(variables[i], p->town, 1);
+		assert_null(town_new(NULL, &e));
+		assert_string_equal(e.name, "not-ours");
+		assert_true(str_starts(e.msg, variables[i]));
+		unsetenv(variables[i]);
+	}
+}
+
+static void
+test_safe_directories(void **state)
+{
+	struct place *p = *state;
+	char *list = xasprintf("[recovery]\nsafe_directories = [\"%s\"]\n", p->town);
+	char *above = xasprintf("[recovery]\nsafe_directories = [\"%s/*\"]\n", p->dir);
+	char *deep = io_join(p->town, "gastown/polecats");
+	struct err e = ERR_INIT;
+	struct config *c;
+	struct town *t;
+
+	must_be_root();
+	give(p->town, "", NOBODY, 0, 0777);
+	give(p->town, "gastown", NOBODY, 0, 0777);
+	give(p->town, "mayor/rigs.json", NOBODY, 0, 0666);
+	make_file(p->town, "gt.toml", "[recovery]\nmax_attempts = 9\n");
+	give(p->town, "gt.toml", NOBODY, 0, 0666);
+	assert_int_equal(chdir(deep), 0);
+	expect_no_town(p->town);
+	assert_null(config_new(NULL, p->town, &e));
+	assert_string_equal(e.name, "not-ours");
+
+	make_file(p->dir, ".config/gt-recover/gt.toml", list);
+	expect_root(p->town);
+	t = open_town(p);
+	assert_null(town_doubt(t));
+	assert_non_null(town_rig(t, "gastown"));
+	town_free(t);
+	c = config_new(NULL, p->town, &e);
+	assert_non_null(c);
+	assert_int_equal(config_int(c, "max_attempts"), 9);
+	config_free(c);
+	make_file(p->dir, ".config/gt-recover/gt.toml", above);
+	expect_root(p->town);
+	make_file(p->dir, ".config/gt-recover/gt.toml", "[recovery]\nsafe_directories = [\"/elsewhere\"]\n");
+	expect_no_town("gastown belongs to the user nobody");
+	make_file(p->dir, ".config/gt-recover/gt.toml", "[recovery]\nsafe_directories = [\"*\"]\n");
+	expect_root(p->town);
+	/* a stranger's file says nothing */
+	give(p->dir, ".config/gt-recover/gt.toml", NOBODY, 0, 0644);
+	t = town_new(NULL, &e);
+	assert_null(town_root(t));
+	town_free(t);
+	assert_null(town_new(p->town, &e));
+	assert_non_null(strstr(e.msg, ".config/gt-recover/gt.toml belongs to"));
+	free(list);
+	free(above);
+	free(deep);
+}
+
+static size_t
+count_bead_dirs(const struct town *t, const char *rig)
+{
+	struct town_list l = TOWN_LIST_INIT;
+	size_t n;
+
+	town_bead_dirs(t, rig, &l);
+	n = l.n;
+	town_list_release(&l);
+	return n;
+}
+
+static void
+test_parts_that_others_can_change(void **state)
+{
+	struct place *p = *state;
+	struct town *t;
+
+	must_be_root();
+	t = open_town(p);
+	assert_int_equal(count_bead_dirs(t, "gastown"), 3);
+	assert_string_equal(town_rig(t, "beads")->prefix, "gt-bd");
+	assert_null(town_doubt(t));
+	town_free(t);
+
+	give(p->town, "mayor/rigs.json", 0, 0, 0666);
+	give(p->town, ".beads/routes.jsonl", 0, shared_group(), 0664);
+	t = open_town(p);
+	assert_non_null(town_rig(t, "beads"));
+	assert_false(town_rig(t, "beads")->registered);
+	assert_non_null(town_doubt(t));
+	town_free(t);
+	give(p->town, "mayor/rigs.json", 0, 0, 0644);
+	give(p->town, ".beads/routes.jsonl", 0, 0, 0644);
+
+	give(p->town, "gastown", NOBODY, 0, 0755);
+	t = open_town(p);
+	assert_null(town_rig(t, "gastown"));
+	assert_non_null(town_rig(t, "beads"));
+	assert_int_equal(count_bead_dirs(t, "gastown"), 1);
+	assert_non_null(strstr(town_doubt(t)->msg, "gastown belongs to the user nobody"));
+	town_free(t);
+	give(p->town, "gastown", 0, 0, 0755);
+
+	give(p->town, "gastown/.beads", NOBODY, 0, 0755);
+	t = open_town(p);
+	assert_non_null(town_rig(t, "gastown"));
+	assert_int_equal(count_bead_dirs(t, "gastown"), 2);
+	assert_non_null(strstr(town_doubt(t)->msg, "gastown/.beads belongs to the user nobody"));
+	town_free(t);
+}
+
+static void
+test_state_where_others_can_move_it(void **state)
+{
+	struct place *p = *state;
+	char *above = io_join(p->dir, "above"), *dir;
+	struct err e = ERR_INIT;
+	struct town *t;
+
+	make_dir(p->dir, "above");
+	setenv("XDG_STATE_HOME", above, 1);
+	assert_int_equal(chdir("/"), 0);
+	t = town_new(NULL, &e);
+	assert_int_equal(chmod(above, 0777), 0);
+	assert_null(town_state_make(t, &e));
+	assert_string_equal(e.name, "not-ours");
+	assert_non_null(strstr(e.hint, "XDG_STATE_HOME"));
+	assert_int_equal(chmod(above, 01777), 0);
+	dir = town_state_make(t, &e);
+	assert_non_null(dir);
+	unsetenv("XDG_STATE_HOME");
+	town_free(t);
+	free(dir);
+	free(above);
+}
+
+static void
+expect_state(const char *why)
+{
+	struct err e = ERR_INIT, made = ERR_INIT;
+	struct town *t = town_new(NULL, &e);
+	char *dir = town_state_path(t, &e), *path;
+
+	assert_int_equal(town_state_check(t, dir, &e), why != NULL ? -1 : 0);
+	path = town_state_make(t, &made);
+	assert_int_equal(path == NULL, why != NULL);
+	if (why != NULL) {
+		assert_string_equal(e.name, "not-ours");
+		if (strstr(e.msg, why) == NULL || strstr(made.msg, why) == NULL)
+			fail_msg("wanted: %s\ngot:    %s\nand:    %s", why, e.msg, made.msg);
+		assert_non_null(strstr(e.hint, "XDG_STATE_HOME"));
+	}
+	free(path);
+	free(dir);
+	town_free(t);
+}
+
+static void
+test_every_directory_above_the_state_counts(void **state)
+{
+	struct place *p = *state;
+	char *deep = io_join(p->dir, "pub/x/y"), *other = io_join(p->dir, "other/in"),
+	     *link = io_join(p->dir, "pub/link"),
+	     *list = xasprintf("[recovery]\nsafe_directories = [\"%s/pub\"]\n", p->dir);
+
+	make_dir(p->dir, "pub/x");
+	make_dir(p->dir, "other/in");
+	assert_int_equal(chdir("/"), 0);
+	setenv("XDG_STATE_HOME", deep, 1);
+	expect_state(NULL);
+	give(p->dir, "pub", geteuid(), (gid_t)-1, 0777);
+	expect_state("pub can be written by everybody");
+	make_file(p->dir, ".config/gt-recover/gt.toml", list);
+	expect_state(NULL);
+	make_file(p->dir, ".config/gt-recover/gt.toml", "");
+	give(p->dir, "pub", geteuid(), (gid_t)-1, 01777);
+	expect_state(NULL);
+	/* neither the way that a link leads nor the way to it may be in the hands of others */
+	assert_int_equal(symlink(other, link), 0);
+	setenv("XDG_STATE_HOME", link, 1);
+	expect_state(NULL);
+	give(p->dir, "pub", geteuid(), (gid_t)-1, 0777);
+	expect_state("pub can be written by everybody");
+	give(p->dir, "pub", geteuid(), (gid_t)-1, 0755);
+	give(p->dir, "other", geteuid(), (gid_t)-1, 0777);
+	expect_state("other can be written by everybody");
+	if (geteuid() == 0) {
+		unsetenv("SUDO_UID");
+		give(p->dir, "other", 0, 0, 0755);
+		give(p->dir, "pub", 0, 0, 01777);
+		assert_int_equal(lchown(link, NOBODY, 0), 0);
+		expect_state("link belongs to the user nobody");
+		setenv("XDG_STATE_HOME", deep, 1);
+		give(p->dir, "pub/x", NOBODY, 0, 0755);
+		expect_state("pub/x belongs to the user nobody");
+	}
+	unsetenv("XDG_STATE_HOME");
+	free(deep);
+	free(other);
+	free(link);
+	free(list);
+}
+
 int
 main(void)
 {
@@ -571,6 +1002,15 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_sockets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_markers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_found_towns_are_ours_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_links_are_what_they_lead_to, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_way_up_ends_at_others, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_own_town_in_a_strangers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_named_towns_of_others_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_safe_directories, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parts_that_others_can_change, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_state_where_others_can_move_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_every_directory_above_the_state_counts, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,16 +8,18 @@
 #include <unistd.h>
 
 #include "temp.h"
-#include "town/role.h"
-#include "town/town.h"
+#include "gastown/gastown.h"
 #include "base/io.h"
 
-/* What files of a town say beside its rigs: parked rigs, polecats that gt is at work on, the port of its Dolt server. */
+/*
+ * What files of a town say beside its rigs: parked rigs, polecats that gt is at work on, the port
+ * of its Dolt server.
+ */
 static int
 set_up(void **state)
 {
-	static const char *const dirs[] = { "mayor", ".beads-wisp", ".beads-wisp/config", ".dolt-data", "gastown", "gastown/.runtime",
-		"gastown/.runtime/locks" };
+	static const char *const dirs[] = { "mayor", ".beads-wisp", ".beads-wisp/config", ".dolt-data",
+		"gastown", "gastown/.runtime", "gastown/.runtime/locks" };
 	char *dir = temp_dir();
 
 	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
@@ -63,7 +65,8 @@ test_dolt_port(void **state)
 	port = town_dolt_port(t);
 	assert_string_equal(port, "3309");
 	free(port);
-	put(dir, ".dolt-data/config.yaml", "port: 1\nlistener:\n  host: x\n  # port: 2\n  port: 3308 # ours\nother:\n  port: 4\n");
+	put(dir, ".dolt-data/config.yaml",
+	    "port: 1\nlistener:\n  host: x\n  # port: 2\n  port: 3308 # ours\nother:\n  port: 4\n");
 	port = town_dolt_port(t);
 	assert_string_equal(port, "3308");
 	free(port);
@@ -82,10 +85,12 @@ test_parked_rigs(void **state)
 	struct town *t = town_new(dir, NULL);
 
 	assert_false(town_rig_parked(t, "gastown"));
-	put(dir, ".beads-wisp/config/gastown.json", "{\"rig\":\"gastown\",\"values\":{\"status\":\"docked\"},\"blocked\":[]}");
+	put(dir, ".beads-wisp/config/gastown.json",
+	    "{\"rig\":\"gastown\",\"values\":{\"status\":\"docked\"},\"blocked\":[]}");
 	assert_true(town_rig_parked(t, "gastown"));
 	assert_false(town_rig_parked(t, "beads"));
-	put(dir, ".beads-wisp/config/gastown.json", "{\"values\":{\"status\":\"parked\"},\"blocked\":[1,\"status\"]}");
+	put(dir, ".beads-wisp/config/gastown.json",
+	    "{\"values\":{\"status\":\"parked\"},\"blocked\":[1,\"status\"]}");
 	assert_false(town_rig_parked(t, "gastown"));
 	put(dir, ".beads-wisp/config/gastown.json", "{\"values\":{\"status\":true}}");
 	assert_false(town_rig_parked(t, "gastown"));
@@ -98,13 +103,14 @@ static void
 test_locked_polecats(void **state)
 {
 	const char *dir = *state;
-	struct role_name toast = { .kind = ROLE_POLECAT, .rig = "gastown", .name = "toast" }, nux = toast, eyes = toast;
+	struct town_role toast = { .kind = TOWN_ROLE_POLECAT, .rig = "gastown", .name = "toast" },
+			 nux = toast, eyes = toast;
 	char *path = io_join(dir, "gastown/.runtime/locks/polecat-toast.lock");
 	struct town *t = town_new(dir, NULL);
 	int fd;
 
 	strcpy(nux.name, "nux");
-	eyes.kind = ROLE_WITNESS;
+	eyes.kind = TOWN_ROLE_WITNESS;
 	assert_false(town_polecat_locked(t, &toast));
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);

@@ -12,14 +12,13 @@
 
 #include <sqlite3.h>
 
-#include "agent/launch.h"
-#include "agent/liveness.h"
-#include "agent/profile.h"
+#include "agent/agent.h"
+#include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/trail.h"
-#include "context/transcript_reader.h"
+#include "transcript/locate/locate.h"
+#include "transcript/transcript_private.h"
 #include "scrub/scrub.h"
 #include "temp.h"
 
@@ -29,7 +28,7 @@
 /* An agent's folder and a directory that it worked in, in a life of an hour that ends now. */
 struct place {
 	char *dir, *folder, *cwd;
-	struct trail_hints h;
+	struct locate_hints h;
 	struct transcript_found f;
 	struct scrub *scrub;
 };
@@ -46,8 +45,13 @@ setup(void **state)
 	assert_int_equal(mkdir(t->cwd, 0700), 0);
 	t->scrub = scrub_new(NULL, NULL);
 	assert_non_null(t->scrub);
-	t->h = (struct trail_hints){ .folder = t->folder, .cwd = t->cwd, .pid = 0x3ffffff, .tty = "/dev/pts/77", .scrub = t->scrub,
-		.began = ((int64_t)time(NULL) - 3600) * 1000, .ended = (int64_t)time(NULL) * 1000 + 999 };
+	t->h = (struct locate_hints){ .folder = t->folder,
+		.cwd = t->cwd,
+		.pid = 0x3ffffff,
+		.tty = "/dev/pts/77",
+		.scrub = t->scrub,
+		.began = ((int64_t)time(NULL) - 3600) * 1000,
+		.ended = (int64_t)time(NULL) * 1000 + 999 };
 	*state = t;
 	return 0;
 }
@@ -99,8 +103,8 @@ finds(struct place *t, const char *format, enum found how, const char *id)
 {
 	transcript_found_release(&t->f);
 	t->h.format = format;
-	trail_find(&t->h, &t->f);
-	assert_string_equal(found_name(t->f.how), found_name(how));
+	locate_session(&t->h, &t->f);
+	assert_string_equal(transcript_found_name(t->f.how), transcript_found_name(how));
 	if (id == NULL)
 		assert_null(t->f.session_id);
 	else
@@ -108,24 +112,36 @@ finds(struct place *t, const char *format, enum found how, const char *id)
 }
 
 #define CODEX(id) "{\"type\":\"session_meta\",\"payload\":{\"id\":\"" id "\",\"cwd\":\"@\"}}\n"
-#define CODEX_SAID(text) "{\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"" \
-	text "\"}]}}\n{\"type\":\"event_msg\",\"payload\":{\"type\":\"item_completed\",\"item\":{\"type\":\"UserMessage\",\"content\":[{\"type\":\"text\",\"text\":\"" \
-	text "\"}]}}}\n"
+#define CODEX_SAID(text)                                                                                     \
+	"{\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":[{"     \
+	"\"type\":\"input_text\",\"text\":\"" text "\"}]}}\n{\"type\":\"event_msg\",\"payload\":{\"type\":"  \
+						   "\"item_completed\",\"item\":{\"type\":\"UserMessage\","  \
+						   "\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]" \
+												      "}}}"  \
+												      "\n"
 #define DAY "sessions/2026/11/22/"
 
 /* Each format leads from its own evidence to its own file. */
 static void
 each_format_by_its_directory(void **state)
 {
-	static const struct { const char *format, *name, *text, *id; } cases[] = {
+	static const struct { const char *format, *name, *text, *id;
+	} cases[] = {
 		{ "codex", DAY "rollout-2026-" A ".jsonl", CODEX(A), A },
-		{ "qwen", "projects/-work/chats/" A ".jsonl", "{\"sessionId\":\"" A "\",\"type\":\"user\",\"cwd\":\"@\"}\n", A },
-		{ "pi", "sessions/--work--/t_" A ".jsonl", "{\"type\":\"session\",\"id\":\"" A "\",\"cwd\":\"@\"}\n", A },
+		{ "qwen", "projects/-work/chats/" A ".jsonl",
+		    "{\"sessionId\":\"" A "\",\"type\":\"user\",\"cwd\":\"@\"}\n", A },
+		{ "pi", "sessions/--work--/t_" A ".jsonl",
+		    "{\"type\":\"session\",\"id\":\"" A "\",\"cwd\":\"@\"}\n", A },
 		{ "copilot", "session-state/" A "/events.jsonl",
-		    "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"" A "\",\"context\":{\"cwd\":\"@\"}}}\n", A },
-		{ "gemini", "tmp/work-1/chats/session-1.jsonl", "{\"sessionId\":\"" A "\",\"kind\":\"main\"}\n", A },
-		{ "gemini", "tmp/work-1/chats/session-2.json", "{\n  \"sessionId\": \"" A "\",\n  \"messages\": []\n}", A },
-		{ "cline", "data/sessions/17_abcds/17_abcds.json", "{\"session_id\":\"17_abcds\",\"cwd\":\"@\"}", "17_abcds" },
+		    "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"" A "\",\"context\":{\"cwd\":\"@"
+									       "\"}}}\n",
+		    A },
+		{ "gemini", "tmp/work-1/chats/session-1.jsonl",
+		    "{\"sessionId\":\"" A "\",\"kind\":\"main\"}\n", A },
+		{ "gemini", "tmp/work-1/chats/session-2.json",
+		    "{\n  \"sessionId\": \"" A "\",\n  \"messages\": []\n}", A },
+		{ "cline", "data/sessions/17_abcds/17_abcds.json",
+		    "{\"session_id\":\"17_abcds\",\"cwd\":\"@\"}", "17_abcds" },
 	};
 	struct place *t = *state;
 
@@ -155,7 +171,8 @@ a_file_signs_itself(void **state)
 {
 	struct place *t = *state;
 
-	put(t, "sessions/" A ".json", "{\"sessionId\":\"" A "\",\"chatHistory\":[{\"a\":1}],\"terminalId\":\"/dev/pts/7\"}");
+	put(t, "sessions/" A ".json",
+	    "{\"sessionId\":\"" A "\",\"chatHistory\":[{\"a\":1}],\"terminalId\":\"/dev/pts/7\"}");
 	finds(t, "auggie", FOUND_NONE, NULL);
 	put(t, "sessions/" B ".json", "{\"sessionId\":\"" B "\",\"terminalId\":\"/dev/pts/77\"}");
 	finds(t, "auggie", FOUND_RECORD, B);
@@ -165,8 +182,10 @@ a_file_signs_itself(void **state)
 	put(t, "data/sessions/2_b/2_b.messages.json", "{\"sessionId\":\"2_b\",\"messages\":[]}");
 	finds(t, "cline", FOUND_RECORD, "1_a");
 
-	put(t, "session-state/" A "/events.jsonl", "{\"data\":{\"sessionId\":\"" A "\",\"context\":{\"cwd\":\"@\"}}}\n");
-	put(t, "session-state/" B "/events.jsonl", "{\"data\":{\"sessionId\":\"" B "\",\"context\":{\"cwd\":\"@\"}}}\n");
+	put(t, "session-state/" A "/events.jsonl",
+	    "{\"data\":{\"sessionId\":\"" A "\",\"context\":{\"cwd\":\"@\"}}}\n");
+	put(t, "session-state/" B "/events.jsonl",
+	    "{\"data\":{\"sessionId\":\"" B "\",\"context\":{\"cwd\":\"@\"}}}\n");
 	put(t, "session-state/" B "/inuse.67108863.lock", "");
 	finds(t, "copilot", FOUND_RECORD, B);
 }
@@ -175,20 +194,20 @@ static void
 the_command_and_a_snapshot_name_it(void **state)
 {
 	struct place *t = *state;
-	struct profiles *p = profiles_new(NULL, NULL);
+	struct profile_list *p = profile_list_new(NULL, NULL);
 	struct launch l;
 
 	put(t, "projects/-w/chats/" A ".jsonl", "{\"sessionId\":\"" A "\",\"cwd\":\"@\"}\n");
 	put(t, "projects/-w/chats/" B ".jsonl", "{\"sessionId\":\"" B "\",\"cwd\":\"@\"}\n");
 	finds(t, "qwen", FOUND_AMBIGUOUS, NULL);
 	assert_int_equal(t->f.rivals, 2);
-	launch_command(&l, "qwen --yolo --session-id=" A, "/bin/sh", profiles_is_program, p);
+	launch_command(&l, "qwen --yolo --session-id=" A, "/bin/sh", profile_list_has_program, p);
 	t->h.launch = &l;
 	finds(t, "qwen", FOUND_COMMAND, A);
 	t->h.snapshot_id = B;
 	finds(t, "qwen", FOUND_SNAPSHOT, B);
 	launch_release(&l);
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 /* A screen wraps, indents and draws; the words are the same. */
@@ -217,8 +236,10 @@ rows_of_a_database(void **state)
 
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	sql = xasprintf("CREATE TABLE session(id TEXT, parent_id TEXT, directory TEXT, time_updated INTEGER);"
-	    "INSERT INTO session VALUES('ses_a', NULL, '%s', %lld), ('ses_sub', 'ses_a', '%s', %lld), ('ses_old', NULL, '%s', 5),"
-	    "('ses_b', NULL, '/elsewhere', %lld)", t->cwd, (long long)now, t->cwd, (long long)now, t->cwd, (long long)now);
+			"INSERT INTO session VALUES('ses_a', NULL, '%s', %lld), ('ses_sub', 'ses_a', '%s', "
+			"%lld), ('ses_old', NULL, '%s', 5),"
+			"('ses_b', NULL, '/elsewhere', %lld)",
+	    t->cwd, (long long)now, t->cwd, (long long)now, t->cwd, (long long)now);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	finds(t, "opencode", FOUND_FOLDER, "ses_a");
@@ -237,26 +258,29 @@ one_session_in_two_files(void **state)
 
 	put(t, "projects.json", "{\"projects\":{\"@\":\"work-1\"}}");
 	put(t, "tmp/work-1/chats/session-1.jsonl", "{\"sessionId\":\"" A "\"}\n");
-	assert_false(trail_is_split("gemini", t->folder, A));
+	assert_false(locate_is_split("gemini", t->folder, A));
 	put(t, "tmp/work-1/chats/session-2.jsonl", "{\"sessionId\":\"" A "\"}\n");
 	age(t, "tmp/work-1/chats/session-1.jsonl", 60);
-	assert_true(trail_is_split("gemini", t->folder, A));
-	assert_true(trail_has("gemini", t->folder, A));
-	assert_false(trail_has("gemini", t->folder, B));
-	assert_false(trail_has("claude", t->folder, A));
+	assert_true(locate_is_split("gemini", t->folder, A));
+	assert_true(locate_has_session("gemini", t->folder, A));
+	assert_false(locate_has_session("gemini", t->folder, B));
+	assert_false(locate_has_session("claude", t->folder, A));
 	path = io_join(t->folder, "tmp/work-1/chats/session-2.jsonl");
-	id = trail_id("gemini", t->folder, path, 0);
+	id = locate_session_id("gemini", t->folder, path, 0);
 	assert_string_equal(id, A);
 	free(id);
 	/* not written to since then, or none of its sessions */
-	assert_null(trail_id("gemini", t->folder, path, ((int64_t)time(NULL) + 60) * 1000));
-	assert_null(trail_id("gemini", t->folder, t->cwd, 0));
+	assert_null(locate_session_id("gemini", t->folder, path, ((int64_t)time(NULL) + 60) * 1000));
+	assert_null(locate_session_id("gemini", t->folder, t->cwd, 0));
 	free(path);
 	finds(t, "gemini", FOUND_FOLDER, A);
 	assert_true(strstr(t->f.path, "session-2") != NULL);
 }
 
-/* A server without a terminal holds the lock; it tells by a byte that it has it, and lives until its input ends. */
+/*
+ * A server without a terminal holds the lock; it tells by a byte that it has it, and lives until
+ * its input ends.
+ */
 static pid_t
 serve(const char *lock, int *until)
 {
@@ -299,17 +323,17 @@ a_server_works_on(void **state)
 	t->h.format = "codex";
 	put(t, DAY "rollout-1-" A ".jsonl", CODEX(A) STARTED);
 	assert_int_equal(io_make_parents(lock, NULL), 0);
-	assert_false(trail_works_on(&t->h));
+	assert_false(locate_has_server(&t->h));
 	pid = serve(lock, &until);
-	assert_true(trail_is_held("codex", t->folder, A));
-	assert_false(trail_is_held("codex", t->folder, B));
-	assert_true(trail_works_on(&t->h));
+	assert_true(locate_is_held("codex", t->folder, A));
+	assert_false(locate_is_held("codex", t->folder, B));
+	assert_true(locate_has_server(&t->h));
 	put(t, DAY "rollout-1-" A ".jsonl", CODEX(A) STARTED ENDED);
-	assert_false(trail_works_on(&t->h));
+	assert_false(locate_has_server(&t->h));
 	close(until);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_false(trail_is_held("codex", t->folder, A));
+	assert_false(locate_is_held("codex", t->folder, A));
 	free(lock);
 }
 
@@ -317,21 +341,21 @@ a_server_works_on(void **state)
 static void
 rows_name_readers(void **state)
 {
-	struct profiles *p = profiles_new(NULL, NULL);
+	struct profile_list *p = profile_list_new(NULL, NULL);
 	size_t n = 0;
 
 	(void)state;
-	for (size_t i = 0; i < profiles_count(p); i++) {
-		const char *format = profiles_at(p, i)->transcript;
+	for (size_t i = 0; i < profile_list_count(p); i++) {
+		const char *format = profile_list_at(p, i)->transcript;
 
 		if (strcmp(format, "claude") == 0 || strcmp(format, "none") == 0)
 			continue;
-		assert_non_null(reader_find(format));
-		assert_true(profiles_at(p, i)->folder[0] != '\0');
+		assert_non_null(transcript_format_find(format));
+		assert_true(profile_list_at(p, i)->folder[0] != '\0');
 		n++;
 	}
 	assert_int_equal(n, 8);
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 static char *
@@ -348,17 +372,20 @@ variable(const void *arg, const char *name)
 static void
 the_folder_of_a_row(void **state)
 {
-	static const char *const home[] = { "HOME", "/h", NULL }, *const moved[] = { "HOME", "/h", "CODEX_HOME", "/m", NULL },
-	    *const xdg[] = { "XDG_DATA_HOME", "/x", NULL }, *const none[] = { NULL };
-	static const struct { const char *agent; const void *env; const char *want; } cases[] = {
-		{ "codex", home, "/h/.codex" }, { "codex", moved, "/m" }, { "opencode", xdg, "/x/opencode" },
-		{ "opencode", home, "/h/.local/share/opencode" }, { "codex", none, NULL }, { "amp", home, NULL },
+	static const char *const home[] = { "HOME", "/h", NULL },
+				 *const moved[] = { "HOME", "/h", "CODEX_HOME", "/m", NULL },
+				 *const xdg[] = { "XDG_DATA_HOME", "/x", NULL }, *const none[] = { NULL };
+	static const struct { const char *agent; const void *env; const char *want;
+	} cases[] = {
+		{ "codex", home, "/h/.codex" }, { "codex", moved, "/m" },
+		{ "opencode", xdg, "/x/opencode" }, { "opencode", home, "/h/.local/share/opencode" },
+		{ "codex", none, NULL }, { "amp", home, NULL },
 	};
-	struct profiles *p = profiles_new(NULL, NULL);
+	struct profile_list *p = profile_list_new(NULL, NULL);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		char *got = profile_folder(profiles_find(p, cases[i].agent), variable, cases[i].env);
+		char *got = profile_folder(profile_find(p, cases[i].agent), variable, cases[i].env);
 
 		if (cases[i].want == NULL)
 			assert_null(got);
@@ -366,7 +393,7 @@ the_folder_of_a_row(void **state)
 			assert_string_equal(got, cases[i].want);
 		free(got);
 	}
-	profiles_free(p);
+	profile_list_free(p);
 }
 
 int

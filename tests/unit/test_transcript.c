@@ -10,18 +10,33 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/transcript.h"
-#include "context/transcript_place.h"
+#include "transcript/transcript.h"
+#include "transcript/locate/locate.h"
 
 #define ID "gtr-0123456789abcdef"
-#define USER "{\"type\":\"user\",\"uuid\":\"u1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":\"go on " ID " now\"}}\n"
-#define USER_BLOCKS "{\"type\":\"user\",\"uuid\":\"u1\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" ID "\"}]}}\n"
-#define TOOL_RESULT "{\"type\":\"user\",\"uuid\":\"u9\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"" ID "\"}]}}\n"
+#define USER                                                                                                 \
+	"{\"type\":\"user\",\"uuid\":\"u1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":" \
+	"\"go on " ID " now\"}}\n"
+#define USER_BLOCKS                                                                                          \
+	"{\"type\":\"user\",\"uuid\":\"u1\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\","            \
+	"\"content\":[{\"type\":\"text\",\"text\":\"" ID "\"}]}}\n"
+#define TOOL_RESULT                                                                                          \
+	"{\"type\":\"user\",\"uuid\":\"u9\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\","            \
+	"\"content\":[{\"type\":\"tool_result\",\"content\":\"" ID "\"}]}}\n"
 #define ATTACHMENT "{\"type\":\"attachment\",\"uuid\":\"t1\",\"parentUuid\":\"u1\"}\n"
-#define ANSWER(parent) "{\"type\":\"assistant\",\"uuid\":\"a1\",\"parentUuid\":\"" parent "\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n"
-#define API_ERROR "{\"type\":\"assistant\",\"uuid\":\"a2\",\"parentUuid\":\"u1\",\"isApiErrorMessage\":true,\"message\":{\"content\":[]}}\n"
-#define SIDE "{\"type\":\"assistant\",\"uuid\":\"s1\",\"parentUuid\":\"u1\",\"isSidechain\":true,\"message\":{}}\n"
-#define OTHER "{\"type\":\"user\",\"uuid\":\"u0\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":\"hello\"}}\n"
+#define ANSWER(parent)                                                                                       \
+	"{\"type\":\"assistant\",\"uuid\":\"a1\",\"parentUuid\":\"" parent "\",\"message\":{\"role\":"       \
+									   "\"assistant\",\"content\":[]}}"  \
+									   "\n"
+#define API_ERROR                                                                                            \
+	"{\"type\":\"assistant\",\"uuid\":\"a2\",\"parentUuid\":\"u1\",\"isApiErrorMessage\":true,"          \
+	"\"message\":{\"content\":[]}}\n"
+#define SIDE                                                                                                 \
+	"{\"type\":\"assistant\",\"uuid\":\"s1\",\"parentUuid\":\"u1\",\"isSidechain\":true,\"message\":{}}" \
+	"\n"
+#define OTHER                                                                                                \
+	"{\"type\":\"user\",\"uuid\":\"u0\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":" \
+	"\"hello\"}}\n"
 
 static char dir[64];
 
@@ -56,7 +71,8 @@ write_file(const char *path, const char *text)
 static void
 sees_what_the_agent_was_told(void **state)
 {
-	static const struct { const char *name, *text; enum ack want; } cases[] = {
+	static const struct { const char *name, *text; enum ack want;
+	} cases[] = {
 		{ "empty", "", ACK_NONE },
 		{ "another talk", OTHER ANSWER("u0"), ACK_NONE },
 		{ "told", USER, ACK_RECEIVED },
@@ -71,7 +87,8 @@ sees_what_the_agent_was_told(void **state)
 		{ "only a sub-agent answered", USER SIDE, ACK_RECEIVED },
 		{ "a torn last line", USER "{\"type\":\"assistant\",\"uuid\":\"a1\",\"par", ACK_RECEIVED },
 		{ "lines that are no JSON", "garbage\n" USER "\n\xff\xfe\n" ANSWER("u1"), ACK_ANSWERED },
-		{ "a ring of parents", "{\"type\":\"assistant\",\"uuid\":\"r\",\"parentUuid\":\"r\"}\n" USER, ACK_RECEIVED },
+		{ "a ring of parents", "{\"type\":\"assistant\",\"uuid\":\"r\",\"parentUuid\":\"r\"}\n" USER,
+		    ACK_RECEIVED },
 	};
 	char *path = io_join(dir, "one.jsonl");
 
@@ -97,7 +114,9 @@ finds_the_project_folder(void **state)
 	(void)state;
 	/* "/tmp/gtr-unit.ABC/w_é.x": every UTF-16 unit that is no letter or digit is a dash */
 	for (const char *p = dir; *p != '\0'; p++)
-		buf_chr(&slug, (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ? *p : '-');
+		buf_chr(&slug,
+		    (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ? *p
+												     : '-');
 	buf_str(&slug, "-w---x");
 	path = xasprintf("%s/projects/%s", config, slug.data);
 	assert_int_equal(io_private_dir(path, NULL), 0);

@@ -9,26 +9,29 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "context/newborn.h"
-#include "context/transcript_find.h"
-#include "context/transcript_place.h"
+#include "transcript/locate/locate.h"
 #include "temp.h"
 
 #define A "aaaaaaaa-0000-4000-8000-000000000001"
 #define B "bbbbbbbb-0000-4000-8000-000000000002"
 #define C "cccccccc-0000-4000-8000-000000000003"
 
-#define USER(text) "{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+#define USER(text)                                                                                           \
+	"{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
 #define SIDE(text) "{\"type\":\"user\",\"isSidechain\":true,\"message\":{\"content\":\"" text "\"}}\n"
-#define RESULT(text) "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\"" text "\"}]}}\n"
-#define SAID(text) "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}\n"
-#define QUEUED(text) "{\"type\":\"attachment\",\"attachment\":{\"type\":\"queued_command\",\"prompt\":\"" text "\"}}\n"
+#define RESULT(text)                                                                                         \
+	"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\"" text "\"}]}" \
+												     "}\n"
+#define SAID(text)                                                                                           \
+	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}\n"
+#define QUEUED(text)                                                                                         \
+	"{\"type\":\"attachment\",\"attachment\":{\"type\":\"queued_command\",\"prompt\":\"" text "\"}}\n"
 
 /* A home with one project; the hints point there. */
 struct home {
 	char *dir, *config, *cwd, *folder;
 	int64_t now;
-	struct said said;
+	struct fingerprint said;
 	struct transcript_hints h;
 	struct transcript_found f;
 };
@@ -44,12 +47,18 @@ setup(void **state)
 	t->cwd = io_join(t->dir, "w_é.x");
 	/* "/tmp/gt-unit.ABC/w_é.x": every unit that is no letter or digit is a dash */
 	for (const char *p = t->dir; *p != '\0'; p++)
-		buf_chr(&slug, (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ? *p : '-');
+		buf_chr(&slug,
+		    (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ? *p
+												     : '-');
 	t->folder = xasprintf("%s/projects/%s-w---x", t->config, slug.data);
 	assert_int_equal(mkdir(t->cwd, 0700), 0);
 	assert_int_equal(io_private_dir(t->folder, NULL), 0);
 	t->now = (int64_t)time(NULL) * 1000;
-	t->h = (struct transcript_hints){ .config_dir = t->config, .cwd = t->cwd, .began = t->now - 3600000, .ended = t->now, .said = &t->said };
+	t->h = (struct transcript_hints){ .config_dir = t->config,
+		.cwd = t->cwd,
+		.began = t->now - 3600000,
+		.ended = t->now,
+		.fingerprint = &t->said };
 	buf_release(&slug);
 	*state = t;
 	return 0;
@@ -61,7 +70,7 @@ teardown(void **state)
 	struct home *t = *state;
 
 	transcript_found_release(&t->f);
-	said_release(&t->said);
+	fingerprint_release(&t->said);
 	temp_remove(t->dir);
 	free(t->config);
 	free(t->cwd);
@@ -90,7 +99,7 @@ finds(struct home *t, enum found how, const char *id)
 
 	transcript_found_release(&t->f);
 	assert_int_equal(transcript_find(&t->h, &t->f, &e), 0);
-	assert_string_equal(found_name(t->f.how), found_name(how));
+	assert_string_equal(transcript_found_name(t->f.how), transcript_found_name(how));
 	if (id == NULL) {
 		assert_null(t->f.session_id);
 		assert_null(t->f.path);
@@ -121,13 +130,19 @@ static void
 cuts_long_names_as_the_agent_does(void **state)
 {
 	/* seen with 2.1.197 */
-	static const char cwd[] = "/tmp/fnd/longdirectoryname-longdirectoryname-longdirectoryname-longdirectoryname-longdirectoryname-"
-	    "longdirectoryname-longdirectoryname-longdirectoryname-/anotherlongname.anotherlongname.anotherlongname.anotherlongname."
-	    "anotherlongname.anotherlongname.";
-	static const char cut[] = "-tmp-fnd-longdirectoryname-longdirectoryname-longdirectoryname-longdirectoryname-longdirectoryname-"
-	    "longdirectoryname-longdirectoryname-longdirectoryname--anotherlongname-anotherlongname-anotherlongnam-shwcu3";
+	static const char cwd[] = "/tmp/fnd/"
+				  "longdirectoryname-longdirectoryname-longdirectoryname-longdirectoryname-"
+				  "longdirectoryname-"
+				  "longdirectoryname-longdirectoryname-longdirectoryname-/"
+				  "anotherlongname.anotherlongname.anotherlongname.anotherlongname."
+				  "anotherlongname.anotherlongname.";
+	static const char cut[] = "-tmp-fnd-longdirectoryname-longdirectoryname-longdirectoryname-"
+				  "longdirectoryname-longdirectoryname-"
+				  "longdirectoryname-longdirectoryname-longdirectoryname--anotherlongname-"
+				  "anotherlongname-anotherlongnam-shwcu3";
 	struct home *t = *state;
-	char *other = xasprintf("%s/projects/%.*s-other", t->config, 200, cut), *want = xasprintf("%s/projects/%s", t->config, cut);
+	char *other = xasprintf("%s/projects/%.*s-other", t->config, 200, cut),
+	     *want = xasprintf("%s/projects/%s", t->config, cut);
 	char *whole = xasprintf("%s/projects/%s", t->config, cwd), *found;
 
 	assert_int_equal(io_private_dir(other, NULL), 0);
@@ -152,7 +167,8 @@ cuts_long_names_as_the_agent_does(void **state)
 static void
 takes_ids_in_the_order_of_trust(void **state)
 {
-	static const enum found order[] = { FOUND_RECORD, FOUND_COMMAND, FOUND_WORKTREE, FOUND_TOWN, FOUND_FAREWELL };
+	static const enum found order[] = { FOUND_RECORD, FOUND_COMMAND, FOUND_WORKTREE, FOUND_TOWN,
+		FOUND_FAREWELL };
 	struct home *t = *state;
 
 	file(t, A, "", 100);
@@ -174,7 +190,10 @@ an_id_without_a_file_is_no_find(void **state)
 	finds(t, FOUND_NONE, NULL);
 	file(t, B, "", 10);
 	finds(t, FOUND_FOLDER, B);
-	/* the record is certain: the conversation that it names has not begun, and another's is not taken for it */
+	/*
+	 * the record is certain: the conversation that it names has not begun, and another's is
+	 * not taken for it
+	 */
 	t->h.id[FOUND_RECORD] = C;
 	t->h.id[FOUND_COMMAND] = NULL;
 	finds(t, FOUND_NONE, NULL);
@@ -207,7 +226,8 @@ leaves_out_what_cannot_be_its(void **state)
 {
 	struct home *t = *state;
 	static const char *const held[] = { B };
-	char *agent = xasprintf("%s/agent-a1b2c3d4.jsonl", t->folder), *dir = xasprintf("%s/" C ".jsonl", t->folder);
+	char *agent = xasprintf("%s/agent-a1b2c3d4.jsonl", t->folder),
+	     *dir = xasprintf("%s/" C ".jsonl", t->folder);
 
 	file(t, A, USER("hello"), 10);
 	temp_write(agent, USER("sub"));
@@ -239,26 +259,31 @@ the_screen_tells_two_agents_apart(void **state)
 	struct home *t = *state;
 
 	file(t, A, USER("Build the parser, and `test` it") SAID("ok"), 10);
-	file(t, B, USER("Write the docs") SAID("Build the parser, and test it") RESULT("Now the lexer") SIDE("Now the lexer"), 5);
+	file(t, B,
+	    USER("Write the docs") SAID("Build the parser, and test it") RESULT("Now the lexer") SIDE("Now "
+												      "the "
+												      "lexe"
+												      "r"),
+	    5);
 	finds(t, FOUND_AMBIGUOUS, NULL);
-	said_add(&t->said, "Build the parser,\n  and test it");
+	fingerprint_add(&t->said, "Build the parser,\n  and test it");
 	finds(t, FOUND_FOLDER, A);
-	said_release(&t->said);
-	said_add(&t->said, "Write   the docs");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "Write   the docs");
 	finds(t, FOUND_FOLDER, B);
 	/* said to neither, and each was read in full */
-	said_release(&t->said);
-	said_add(&t->said, "Now the lexer");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "Now the lexer");
 	finds(t, FOUND_NONE, NULL);
 	/* both heard it */
 	file(t, A, USER("go on"), 10);
 	file(t, B, USER("go on"), 5);
-	said_release(&t->said);
-	said_add(&t->said, "go on");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "go on");
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	assert_int_equal(t->f.rivals, 2);
 	/* each has something that the other lacks */
-	said_add(&t->said, "first");
+	fingerprint_add(&t->said, "first");
 	file(t, A, USER("first"), 10);
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	file(t, A, USER("first") QUEUED("go on"), 10);
@@ -275,12 +300,12 @@ a_newer_file_outweighs_a_stale_id(void **state)
 	file(t, B, USER("new work"), 10);
 	t->h.id[FOUND_COMMAND] = A;
 	finds(t, FOUND_COMMAND, A);	/* the screen shows nothing */
-	said_add(&t->said, "new work");
+	fingerprint_add(&t->said, "new work");
 	finds(t, FOUND_FOLDER, B);
-	said_add(&t->said, "old work");
+	fingerprint_add(&t->said, "old work");
 	finds(t, FOUND_AMBIGUOUS, NULL);
-	said_release(&t->said);
-	said_add(&t->said, "old work");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "old work");
 	finds(t, FOUND_COMMAND, A);
 	t->h.id[FOUND_COMMAND] = NULL;
 	t->h.id[FOUND_TOWN] = B;
@@ -302,11 +327,11 @@ records_of_the_place_are_looked_at_first(void **state)
 	t->h.n_suspects = 2;
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	assert_int_equal(t->f.rivals, 2);
-	said_add(&t->said, "two");
+	fingerprint_add(&t->said, "two");
 	finds(t, FOUND_RECORD, B);
 	/* of none of them: an agent that leaves no records */
-	said_release(&t->said);
-	said_add(&t->said, "three");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "three");
 	finds(t, FOUND_FOLDER, C);
 }
 
@@ -318,22 +343,27 @@ a_long_file_is_read_at_both_ends(void **state)
 
 	buf_str(&text, USER("do all of it"));
 	while (text.len < (size_t)7 << 20)
-		buf_str(&text, SAID("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
+		buf_str(&text,
+		    SAID("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+			 "xxxxxxxxxxxxxxxxxxxxx"));
 	buf_str(&text, USER("and this"));
 	buf_str(&text, "{\"type\":\"user\",\"message\":{\"content\":\"torn");
 	file(t, A, text.data, 10);
 	file(t, B, USER("other"), 10);
-	said_add(&t->said, "do all of it");
+	fingerprint_add(&t->said, "do all of it");
 	finds(t, FOUND_FOLDER, A);
-	said_release(&t->said);
-	said_add(&t->said, "and this");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "and this");
 	finds(t, FOUND_FOLDER, A);
-	/* what stands in its middle is not known: that is no reason to drop it, and none to take it before another */
-	said_release(&t->said);
-	said_add(&t->said, "in the middle");
+	/*
+	 * what stands in its middle is not known: that is no reason to drop it, and none to take
+	 * it before another
+	 */
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "in the middle");
 	finds(t, FOUND_FOLDER, A);
-	said_release(&t->said);
-	said_add(&t->said, "other");
+	fingerprint_release(&t->said);
+	fingerprint_add(&t->said, "other");
 	finds(t, FOUND_FOLDER, B);
 	buf_release(&text);
 }
@@ -341,42 +371,48 @@ a_long_file_is_read_at_both_ends(void **state)
 static void
 marks_are_what_a_person_said(void **state)
 {
-	struct said s = { .n = 0 };
+	struct fingerprint s = { .n = 0 };
 	char *path = NULL, *long_one = xmalloc(400);
 	struct home *t = *state;
-	struct said_seen seen;
+	struct fingerprint_found seen;
 
-	assert_false(said_add(&s, "/clear"));
-	assert_false(said_add(&s, "!ls"));
-	assert_false(said_add(&s, "--- ... ---"));
-	assert_false(said_add(&s, "[REDACTED:aws] is the key"));
+	assert_false(fingerprint_add(&s, "/clear"));
+	assert_false(fingerprint_add(&s, "!ls"));
+	assert_false(fingerprint_add(&s, "--- ... ---"));
+	assert_false(fingerprint_add(&s, "[REDACTED:aws] is the key"));
 	memset(long_one, 'a', 399);
 	long_one[399] = '\0';
-	assert_true(said_add(&s, long_one));
-	assert_true(said_add(&s, "The key is [REDACTED:aws], use it"));
-	assert_true(said_add(&s, "Head of it\n──── (992 lines hidden) ────\nend"));
-	assert_true(said_add(&s, "今日は世界"));
-	assert_true(said_add(&s, "short"));
+	assert_true(fingerprint_add(&s, long_one));
+	assert_true(fingerprint_add(&s, "The key is [REDACTED:aws], use it"));
+	assert_true(fingerprint_add(&s, "Head of it\n──── (992 lines hidden) ────\nend"));
+	assert_true(fingerprint_add(&s, "今日は世界"));
+	assert_true(fingerprint_add(&s, "short"));
 	long_one[300] = '\0';
 	path = xasprintf("%s/" A ".jsonl", t->folder);
-	temp_write(path, "not json \"user\"\n[\"user\"]\n{\"type\":\"user\"}\n{\"type\":\"user\",\"message\":7}\n"
-	    USER("The key is AKIA1234, use it") USER("**Head** of it\\nand much more") USER("今日は\\n世界") USER("shorter"));
-	assert_int_equal(said_look(&s, path, &seen), 0);
+	temp_write(path,
+	    "not json \"user\"\n[\"user\"]\n{\"type\":\"user\"}\n{\"type\":\"user\",\"message\":7}\n" USER(
+		"The key is AKIA1234, use it") USER("**Head** of it\\nand much more") USER("今日は\\n世界")
+		USER("shorter"));
+	assert_int_equal(fingerprint_match(&s, path, &seen), 0);
 	assert_true(seen.whole);
-	assert_int_equal(seen.mask, SAID_BIT(1) | SAID_BIT(2) | SAID_BIT(3));
-	assert_int_equal(said_look(&s, "/nowhere", &seen), -1);
-	assert_int_equal(said_look(&s, t->folder, &seen), -1);
-	said_add(&s, "6");
-	said_add(&s, "7");
-	assert_true(said_add(&s, "8"));
-	assert_false(said_add(&s, "9"));
-	said_release(&s);
+	assert_int_equal(seen.mask, FINGERPRINT_BIT(1) | FINGERPRINT_BIT(2) | FINGERPRINT_BIT(3));
+	assert_int_equal(fingerprint_match(&s, "/nowhere", &seen), -1);
+	assert_int_equal(fingerprint_match(&s, t->folder, &seen), -1);
+	fingerprint_add(&s, "6");
+	fingerprint_add(&s, "7");
+	assert_true(fingerprint_add(&s, "8"));
+	assert_false(fingerprint_add(&s, "9"));
+	fingerprint_release(&s);
 	free(path);
 	free(long_one);
 }
 
 /* A user's message, and when: minutes of an hour that lies in 2026. */
-#define AT(minute, text) "{\"type\":\"user\",\"uuid\":\"u\",\"timestamp\":\"2026-11-20T10:" minute ":00.000Z\",\"message\":{\"content\":\"" text "\"}}\n"
+#define AT(minute, text)                                                                                     \
+	"{\"type\":\"user\",\"uuid\":\"u\",\"timestamp\":\"2026-11-20T10:" minute ":00.000Z\",\"message\":{" \
+										  "\"content\":\"" text "\"" \
+													"}}" \
+													"\n"
 
 static void
 a_screen_says_nothing_of_what_began_later(void **state)
@@ -385,24 +421,24 @@ a_screen_says_nothing_of_what_began_later(void **state)
 	const char *held[] = { B };
 	char *path;
 
-	t->h.said_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
-	assert_true(said_add(&t->said, "words of the life before"));
+	t->h.screen_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
+	assert_true(fingerprint_add(&t->said, "words of the life before"));
 	file(t, A, "{\"type\":\"summary\"}\n" AT("12", "born later"), 10);
 	file(t, B, AT("08", "born before"), 10);
 	finds(t, FOUND_FOLDER, A);
-	t->h.said_at = 0;	/* at its end: none of the two is it */
+	t->h.screen_at = 0;	/* at its end: none of the two is it */
 	finds(t, FOUND_NONE, NULL);
-	t->h.said_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
+	t->h.screen_at = clock_parse_iso("2026-11-20T10:10:00.000Z");
 	file(t, B, AT("11", "born later, too"), 10);
 	finds(t, FOUND_NONE, NULL);
 	t->h.held = held;
 	t->h.n_held = 1;
 	finds(t, FOUND_FOLDER, A);
 	path = xasprintf("%s/" A ".jsonl", t->folder);
-	assert_int_equal(newborn_time(path), clock_parse_iso("2026-11-20T10:12:00.000Z"));
+	assert_int_equal(transcript_began_at(path), clock_parse_iso("2026-11-20T10:12:00.000Z"));
 	temp_write(path, "{\"type\":\"user\",\"timestamp\":\"2026-11-20T10:12");	/* torn */
-	assert_int_equal(newborn_time(path), 0);
-	assert_int_equal(newborn_time("/nowhere"), 0);
+	assert_int_equal(transcript_began_at(path), 0);
+	assert_int_equal(transcript_began_at("/nowhere"), 0);
 	free(path);
 }
 

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "ledger/event.h"
+#include "records/records.h"
 
 static void
 test_spawn(void **state)
@@ -27,7 +27,7 @@ test_spawn(void **state)
 	buf_add(&blob, "a\0b", 3);
 	assert_int_equal(tree_spawn(h->s, "one", &x, &blob, &h->e), 0);
 	assert_string_equal(x.parent, "one");
-	assert_int_equal(blob_read(h->s, "two", &x.blob, &back, &h->e), 0);
+	assert_int_equal(session_blob_read(h->s, "two", &x.blob, &back, &h->e), 0);
 	assert_memory_equal(back.data, "a\0b", 3);
 	session_release(&x);
 	home_again(h);
@@ -115,7 +115,10 @@ test_end(void **state)
 	assert_string_equal(home_state(h, "half"), "ENDED");
 }
 
-/* A parent that ends while others spawn below it: nobody is left below it, and no spawn is acknowledged and then gone without a word. */
+/*
+ * A parent that ends while others spawn below it: nobody is left below it, and no spawn is
+ * acknowledged and then gone without a word.
+ */
 static void
 test_end_against_spawns(void **state)
 {
@@ -184,31 +187,31 @@ test_resume(void **state)
 {
 	struct home *h = *state;
 	struct buf back = BUF_INIT;
-	struct tree_back roots = { .all = false }, all = { .all = true };
-	struct sessions_settled did;
-	struct tree_settled tree;
+	struct tree_resumable roots = { .all = false }, all = { .all = true };
+	struct session_reconciled did;
+	struct tree_repaired tree;
 	struct session x;
 
 	home_spawn(h, NULL, "root");
 	home_spawn(h, "root", "a");
 	assert_int_equal(home_record(h, "half", "root"), 0);
-	assert_int_equal(sessions_settle(h->s, home_all_dead, NULL, &did, &h->e), 0);
+	assert_int_equal(session_reconcile(h->s, home_all_dead, NULL, &did, &h->e), 0);
 	assert_int_equal(did.suspended, 3);
 	assert_int_equal(session_restore(h->s, "half", &back, &x, &h->e), -1);
 	assert_string_equal(h->e.name, "unlinked");
-	assert_int_equal(tree_settle(h->s, home_all_dead, NULL, &tree, &roots, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, home_all_dead, NULL, &tree, &roots, &h->e), 0);
 	assert_int_equal(tree.linked, 1);
 	assert_int_equal(roots.list.n, 1);
 	assert_string_equal(roots.list.v[0].agent_uuid, "root");
-	sessions_release(&roots.list);
+	session_list_release(&roots.list);
 	assert_int_equal(session_restore(h->s, "a", &back, &x, &h->e), 0);
 	session_release(&x);
 	assert_string_equal(home_state(h, "root"), "SUSPENDED");
-	assert_int_equal(tree_settle(h->s, home_all_dead, NULL, &tree, &all, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, home_all_dead, NULL, &tree, &all, &h->e), 0);
 	assert_int_equal(all.list.n, 2);
 	assert_string_equal(all.list.v[0].agent_uuid, "half");
 	assert_string_equal(all.list.v[1].agent_uuid, "root");
-	sessions_release(&all.list);
+	session_list_release(&all.list);
 	buf_release(&back);
 }
 
@@ -217,16 +220,16 @@ test_resume(void **state)
 static void
 settle(struct home *h, session_alive *alive, const char *who, size_t linked, size_t ended, size_t roots)
 {
-	struct tree_settled did;
+	struct tree_repaired did;
 	int64_t before, after;
 
-	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
 	assert_int_equal(did.linked, linked);
 	assert_int_equal(did.ended, ended);
 	assert_int_equal(did.made_roots, roots);
 	/* a second time there is nothing to do, and nothing is written */
 	assert_int_equal(event_last(h->s, &before, &h->e), 0);
-	assert_int_equal(tree_settle(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
+	assert_int_equal(tree_repair(h->s, alive, (void *)(uintptr_t)who, &did, NULL, &h->e), 0);
 	assert_int_equal(did.linked + did.ended + did.made_roots, 0);
 	assert_int_equal(event_last(h->s, &after, &h->e), 0);
 	assert_int_equal(before, after);
@@ -338,7 +341,8 @@ test_deep(void **state)
 		t[0] = xasprintf("session:n%04d", i);
 		t[1] = xasprintf("tree:n%04d", i);
 		t[2] = i > 0 ? xasprintf("{\"parent\":\"n%04d\"}", i - 1) : xstrdup("{}");
-		c[2 * i] = (struct change){ CHANGE_PUT, t[0], STORE_ABSENT, "SUSPENDED", "{\"provider_name\":\"fake\"}" };
+		c[2 * i] = (struct change){ CHANGE_PUT, t[0], STORE_ABSENT, "SUSPENDED",
+			"{\"provider_name\":\"fake\"}" };
 		c[2 * i + 1] = (struct change){ CHANGE_PUT, t[1], STORE_ABSENT, "open", t[2] };
 	}
 	assert_int_equal(store_commit(h->s, c, 2 * DEEP, &h->e), COMMIT_DONE);
@@ -358,13 +362,13 @@ test_deep(void **state)
 static void
 find_fault(struct home *h, const char *words)
 {
-	struct integrity i;
+	struct record_check i;
 
-	assert_int_equal(integrity_check(h->s, &i, &h->e), 0);
+	assert_int_equal(record_check(h->s, &i, &h->e), 0);
 	assert_int_equal(i.n_faults, words != NULL ? 1 : 0);
 	if (words != NULL && strstr(i.faults[0], words) == NULL)
 		fail_msg("%s", i.faults[0]);
-	integrity_release(&i);
+	record_check_release(&i);
 }
 
 /* What the doctor finds; and what startup makes of it leaves nothing to find. */

@@ -7,19 +7,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "context/exchange.h"
-#include "prompt/fence.h"
+#include "conversation/conversation.h"
 #include "prompt/prompt.h"
-#include "prompt/template.h"
-#include "prompt/unfold.h"
 
 #define ID "gtr-0123456789abcdef"
 
 static struct exchange *
-say(struct conversation *c, enum role role, enum status status, enum source source, const char *tool, const char *input, const char *content)
+say(struct conversation *c, enum role role, enum status status, enum source source, const char *tool,
+    const char *input, const char *content)
 {
-	struct exchange *x = conversation_add(c, role, tool != NULL ? xstrdup(tool) : NULL, input != NULL ? xstrdup(input) : NULL,
-		xstrdup(content));
+	struct exchange *x = conversation_add(c, role, tool != NULL ? xstrdup(tool) : NULL,
+	    input != NULL ? xstrdup(input) : NULL, xstrdup(content));
 
 	x->status = status;
 	x->source = source;
@@ -31,7 +29,11 @@ build(struct conversation *c, size_t tokens, const char *template, struct buf *o
 {
 	struct err e = ERR_INIT;
 	struct template *t = template_new(template, strlen(template), "test", &e);
-	struct prompt_in in = { .recovery_id = ID, .nonce = "fedcba9876543210", .talk = c, .max_lines = 10000, .max_tokens = tokens };
+	struct prompt_in in = { .recovery_id = ID,
+		.nonce = "fedcba9876543210",
+		.conversation = c,
+		.max_lines = 10000,
+		.max_tokens = tokens };
 
 	assert_non_null(t);
 	assert_int_equal(prompt_build(t, &in, out, NULL, &e), 0);
@@ -60,9 +62,11 @@ test_there_and_back(void **state)
 	struct buf prompt = BUF_INIT;
 
 	(void)state;
-	say(&c, ROLE_USER, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL, "Read @src/a.c, mail me@home.example, \\@b\n\n  and: this\nUser:\nTool Bash: ls");
+	say(&c, ROLE_USER, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL,
+	    "Read @src/a.c, mail me@home.example, \\@b\n\n  and: this\nUser:\nTool Bash: ls");
 	say(&c, ROLE_ASSISTANT, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL, "I look.");
-	say(&c, ROLE_ASSISTANT, STATUS_FAILED, SOURCE_TRANSCRIPT, "Bash", "make: all (twice)", "one\n\n two\n@@ -1 +1 @@\n");
+	say(&c, ROLE_ASSISTANT, STATUS_FAILED, SOURCE_TRANSCRIPT, "Bash", "make: all (twice)",
+	    "one\n\n two\n@@ -1 +1 @@\n");
 	say(&c, ROLE_ASSISTANT, STATUS_COMPLETE, SOURCE_SCREEN, "docs - search (MCP)", "a\nb", "");
 	say(&c, ROLE_SYSTEM, STATUS_INTERRUPTED, SOURCE_EARLIER, NULL, NULL, "Interrupted");
 	say(&c, ROLE_ASSISTANT, STATUS_RUNNING, SOURCE_SCREEN, "Write", "notes.md", "");
@@ -72,7 +76,7 @@ test_there_and_back(void **state)
 	c.question = xstrdup("Which?\n1. this");
 	c.tasks = xstrdup("✔ one\n◻ two");
 	build(&c, 120000, "{{.RecoveryID}}\n{{.Warnings}}\n{{.Exchanges}}\nend", &prompt);
-	assert_true(prompt_unfold(prompt.data, prompt.len, &got));
+	assert_true(prompt_parse(prompt.data, prompt.len, &got));
 	/* a newline at the end of a result is not kept */
 	c.v[2].content[strlen(c.v[2].content) - 1] = '\0';
 	check_same(&c, &got);
@@ -85,11 +89,12 @@ static void
 test_no_record(void **state)
 {
 	struct conversation got;
-	static const char plain[] = "Please go on, " ID "\n[record of what?]\n[record fedcba9876543210 begins: handoff bead. x]\nid: 1\n";
+	static const char plain[] = "Please go on, " ID "\n[record of what?]\n[record fedcba9876543210 "
+							"begins: handoff bead. x]\nid: 1\n";
 
 	(void)state;
-	assert_false(prompt_unfold(plain, strlen(plain), &got));
-	assert_false(prompt_unfold("", 0, &got));
+	assert_false(prompt_parse(plain, strlen(plain), &got));
+	assert_false(prompt_parse("", 0, &got));
 	assert_int_equal(got.n, 0);
 }
 
@@ -102,11 +107,13 @@ test_left_out_is_said(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3000; i++) {
-		say(&c, ROLE_USER, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL, "Please look at one more of the many parts of this program.");
-		say(&c, ROLE_ASSISTANT, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL, "I looked at it, and all of it is as it should be.");
+		say(&c, ROLE_USER, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL,
+		    "Please look at one more of the many parts of this program.");
+		say(&c, ROLE_ASSISTANT, STATUS_COMPLETE, SOURCE_TRANSCRIPT, NULL, NULL,
+		    "I looked at it, and all of it is as it should be.");
 	}
 	build(&c, 8000, "{{.RecoveryID}}{{.Warnings}}\n{{.Exchanges}}", &prompt);
-	assert_true(prompt_unfold(prompt.data, prompt.len, &got));
+	assert_true(prompt_parse(prompt.data, prompt.len, &got));
 	assert_int_equal(got.truncated_at, 0);
 	for (size_t i = 0; i < got.n; i++)
 		said = said || (got.v[i].role == ROLE_SYSTEM && strstr(got.v[i].content, "left out") != NULL);
@@ -131,7 +138,7 @@ test_never_nests(void **state)
 	c = (struct conversation)CONVERSATION_INIT;
 	say(&c, ROLE_USER, STATUS_COMPLETE, SOURCE_SCREEN, NULL, NULL, first.data);
 	build(&c, 120000, "{{.RecoveryID}}{{.Warnings}}\n{{.Exchanges}}", &second);
-	assert_true(prompt_unfold(second.data, second.len, &got));
+	assert_true(prompt_parse(second.data, second.len, &got));
 	assert_int_equal(got.n, 1);
 	assert_null(prompt_find_id(got.v[0].content, strlen(got.v[0].content)));
 	assert_null(strstr(got.v[0].content, "[record "));
@@ -152,7 +159,7 @@ test_torn(void **state)
 	say(&c, ROLE_ASSISTANT, STATUS_RUNNING, SOURCE_SCREEN, "Bash", "make", "a\nb");
 	build(&c, 120000, "{{.RecoveryID}}{{.Warnings}}\n{{.Exchanges}}", &prompt);
 	for (size_t n = 0; n <= prompt.len; n++)
-		if (prompt_unfold(prompt.data, n, &got)) {
+		if (prompt_parse(prompt.data, n, &got)) {
 			assert_true(got.n <= 3);
 			conversation_release(&got);
 		}

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "context/exchange.h"
-#include "context/wash.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript.h"
 #include "scrub/scrub.h"
 
 /* A value without its name in an early text, and named in a later one. */
@@ -28,10 +28,10 @@ what_is_named_later_goes_everywhere(void **state)
 	t = scrub_string(s, "log in with Maple_Oak77!");
 	assert_non_null(strstr(clean_bytes(t), "Maple_Oak77!"));
 	clean_free(t);
-	sought = scrub_sought(s);
+	sought = scrub_searched(s);
 	clean_free(scrub_string(s, "DB_PASSWORD=Maple_Oak77!"));
-	assert_int_equal(scrub_sought(s), sought + 1);
-	wash_conversation(&c, s);
+	assert_int_equal(scrub_searched(s), sought + 1);
+	transcript_rescrub(&c, s);
 	assert_string_equal(c.v[0].content, "log in with [REDACTED:password]\nand then stop");
 	assert_string_equal(c.v[1].tool, "Bash");
 	assert_string_equal(c.v[1].input, "login nux [REDACTED:password]");

@@ -1,4 +1,4 @@
-/* Work in progress as commits of their own (work/wip.h), by the real git. */
+/* Work in progress as commits of their own (git/git.h), by the real git. */
 
 #include "test.h"
 
@@ -13,12 +13,11 @@
 #include "base/io.h"
 #include "base/spawn.h"
 #include "scrub/scrub.h"
-#include "work/secret_name.h"
-#include "work/wip.h"
+#include "git/git.h"
 #include "temp.h"
 
 #define REF "refs/heads/epic-1/sprint-2-wip"
-#define TOKEN "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+#define TOKEN_COST "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 struct repo {
 	char *dir, *work, *room, *config;
@@ -32,7 +31,9 @@ static const char *
 sh(struct repo *r, const char *script)
 {
 	const char *argv[] = { "sh", "-ec", script, NULL };
-	struct spawn s = { .argv = argv, .cwd = r->work, .out = &r->out, .errout = &r->out, .timeout_ms = 30000 };
+	struct spawn s = {
+		.argv = argv, .cwd = r->work, .out = &r->out, .errout = &r->out, .timeout_ms = 30000
+	};
 
 	buf_reset(&r->out);
 	if (spawn_run(&s, &r->e) != 0 || s.status != 0)
@@ -50,7 +51,8 @@ setup(void **state)
 	r->work = io_join(r->dir, "work");
 	r->room = io_join(r->dir, "room");
 	r->config = io_join(r->dir, "gitconfig");
-	temp_write(r->config, "[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n");
+	temp_write(
+	    r->config, "[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n");
 	setenv("GIT_CONFIG_GLOBAL", r->config, 1);
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	assert_int_equal(mkdir(r->work, 0700), 0);
@@ -78,8 +80,13 @@ teardown(void **state)
 static int
 save_as(struct repo *r, const char *dir, const char *ref, struct wip *out)
 {
-	const struct wip_ask ask = { .dir = dir, .ref = ref, .subject = "WIP: Sprint 2 checkpoint (80%)",
-		.files = "- src/a.c (82% confidence)\n", .notes = "Last checkpoint: 2025-10-10T20:45:30Z\n", .room = r->room, .scrub = r->s };
+	const struct wip_request ask = { .dir = dir,
+		.ref = ref,
+		.subject = "WIP: Sprint 2 checkpoint (80%)",
+		.files = "- src/a.c (82% confidence)\n",
+		.notes = "Last checkpoint: 2025-10-10T20:45:30Z\n",
+		.room = r->room,
+		.scrub = r->s };
 	int ret;
 
 	err_clear(&r->e);
@@ -93,8 +100,10 @@ save_as(struct repo *r, const char *dir, const char *ref, struct wip *out)
 static int
 save(struct repo *r, struct wip *out)
 {
-	static const char look[] = "cat .git/index 2>/dev/null | sha256sum; cat .git/HEAD; git for-each-ref refs/heads/main refs/heads/topic; ls .git | grep -v logs;"
-	    "git --no-optional-locks status --porcelain=v2 --branch; find . -path ./.git -prune -o -printf '%p %m %T@ %s\\n' | sort";
+	static const char look[] = "cat .git/index 2>/dev/null | sha256sum; cat .git/HEAD; git for-each-ref "
+				   "refs/heads/main refs/heads/topic; ls .git | grep -v logs;"
+				   "git --no-optional-locks status --porcelain=v2 --branch; find . -path "
+				   "./.git -prune -o -printf '%p %m %T@ %s\\n' | sort";
 	char *before = xstrdup(sh(r, look));
 	int ret = save_as(r, r->work, REF, out);
 
@@ -107,7 +116,9 @@ save(struct repo *r, struct wip *out)
 static void
 begin(struct repo *r)
 {
-	sh(r, "git init -q; echo one >a; echo two >b; mkdir d; echo three >d/c; printf '*.o\\n' >.gitignore; git add .; git commit -qm first;"
+	sh(r,
+	    "git init -q; echo one >a; echo two >b; mkdir d; echo three >d/c; printf '*.o\\n' >.gitignore; "
+	    "git add .; git commit -qm first;"
 	    "git update-ref refs/heads/zzz HEAD");
 }
 
@@ -122,16 +133,23 @@ saves_what_differs_and_nothing_else_moves(void **state)
 	assert_string_equal(w.commit, "");
 	wip_release(&w);
 
-	sh(r, "echo ONE >a; git rm -q b; echo staged >s; git add s; echo 'not staged' >s; mkdir e; printf '#!/bin/sh\\n' >e/run; chmod +x e/run;"
-	    "ln -s a link; echo x >x.o; printf 'odd' >'a \"b\"'; printf 'n' >\"$(printf 'new\\nline')\"; rm d/c; echo d >d/new");
+	sh(r,
+	    "echo ONE >a; git rm -q b; echo staged >s; git add s; echo 'not staged' >s; mkdir e; printf "
+	    "'#!/bin/sh\\n' >e/run; chmod +x e/run;"
+	    "ln -s a link; echo x >x.o; printf 'odd' >'a \"b\"'; printf 'n' >\"$(printf 'new\\nline')\"; rm "
+	    "d/c; echo d >d/new");
 	assert_int_equal(save(r, &w), 1);
 	assert_string_equal(w.ref, REF);
-	assert_int_equal(w.n_left, 0);
+	assert_int_equal(w.n_skipped, 0);
 	assert_string_equal(sh(r, "git ls-tree -r " REF " | sed 's/blob [0-9a-f]*/blob/'"),
 	    "100644 blob\t.gitignore\n100644 blob\ta\n100644 blob\t\"a \\\"b\\\"\"\n100644 blob\td/new\n"
 	    "100755 blob\te/run\n120000 blob\tlink\n100644 blob\t\"new\\nline\"\n100644 blob\ts\n");
 	assert_string_equal(sh(r, "git show " REF ":a " REF ":s " REF ":link"), "ONE\nnot staged\na");
-	assert_string_equal(sh(r, "git log --format=%an,%cn -1 " REF "; test $(git rev-parse " REF "^@) = $(git rev-parse HEAD)"),
+	assert_string_equal(sh(r,
+				"git log --format=%an,%cn -1 " REF "; test $(git rev-parse " REF "^@) = "
+												 "$(git "
+												 "rev-parse "
+												 "HEAD)"),
 	    "gt-recover,gt-recover\n");
 	wip_release(&w);
 
@@ -156,11 +174,20 @@ the_message_is_the_seed_s(void **state)
 	sh(r, "echo ONE >a; echo K=v >.env");
 	assert_int_equal(save(r, &w), 1);
 	sh(r, "git log -1 --format=%B " REF);
-	assert_ptr_equal(strstr(r->out.data, "WIP: Sprint 2 checkpoint (80%)\n\nFiles in progress:\n- src/a.c (82% confidence)\n\n"
-	    "Last checkpoint: 2025-10-10T20:45:30Z\n\nLeft out, as in HEAD:\n- .env (its name)\n\n"
-	    "To take it back: (set -- $(git log -1 --format='%(trailers:key=Base,valueonly) %H' " REF ") && d=$(mktemp -d)"), r->out.data);
+	assert_ptr_equal(strstr(r->out.data,
+			     "WIP: Sprint 2 checkpoint (80%)\n\nFiles in progress:\n- src/a.c (82% "
+			     "confidence)\n\n"
+			     "Last checkpoint: 2025-10-10T20:45:30Z\n\nLeft out, as in HEAD:\n- .env (its "
+			     "name)\n\n"
+			     "To take it back: (set -- $(git log -1 --format='%(trailers:key=Base,valueonly) "
+			     "%H' " REF ") && d=$(mktemp -d)"),
+	    r->out.data);
 	assert_non_null(strstr(r->out.data, "\n\n🤖 Auto-checkpoint via gt-recover\n\nWork-tree: "));
-	assert_string_equal(sh(r, "git log -1 --format='%(trailers:key=Base,valueonly)' " REF " | grep -cFx $(git rev-parse HEAD)"), "1\n");
+	assert_string_equal(sh(r,
+				"git log -1 --format='%(trailers:key=Base,valueonly)' " REF " | grep -cFx "
+											    "$(git rev-parse "
+											    "HEAD)"),
+	    "1\n");
 	wip_release(&w);
 }
 
@@ -185,12 +212,17 @@ one_command_takes_it_back(void **state)
 	wip_release(&w);
 }
 
-/* What the checkpoint left out is not in it, and not what the command is about: on disk it stays, whatever else changed there. */
+/*
+ * What the checkpoint left out is not in it, and not what the command is about: on disk it stays,
+ * whatever else changed there.
+ */
 static void
 what_was_left_out_stays_when_it_is_taken_back(void **state)
 {
-	static const char look[] = "git -C \"$TOP\" ls-files -s; find \"$TOP\" -path \"$TOP/.git\" -prune -o -printf '%P %y %m %l\\n' | sort;"
-		" cd \"$TOP\"; cat .env big id_rsa f/id_rsa a f/in d ':(top)x' 'o*' ../else/x";
+	static const char look[] = "git -C \"$TOP\" ls-files -s; find \"$TOP\" -path \"$TOP/.git\" -prune -o "
+				   "-printf '%P %y %m %l\\n' | sort;"
+				   " cd \"$TOP\"; cat .env big id_rsa f/id_rsa a f/in d ':(top)x' 'o*' "
+				   "../else/x";
 	struct repo *r = *state;
 	struct buf commands[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
 	struct wip w;
@@ -198,15 +230,23 @@ what_was_left_out_stays_when_it_is_taken_back(void **state)
 
 	setenv("TOP", r->work, 1);
 	begin(r);
-	sh(r, "mkdir ../else lib deep; echo x >lib/x; echo f >f; echo k >deep/k; echo gone >gone; echo K=1 >.env; echo small >big; git add .;"
+	sh(r,
+	    "mkdir ../else lib deep; echo x >lib/x; echo f >f; echo k >deep/k; echo gone >gone; echo K=1 "
+	    ">.env; echo small >big; git add .;"
 	    "git commit -qm second; echo precious >../else/x");
-	/* tracked and edited, too large, staged alone, beside a new file; then changes of every kind, oddly named ones, and a staged removal */
-	sh(r, "echo K=2 >.env; truncate -s 11M big; echo KEY >id_rsa; git add id_rsa; rm f; mkdir f; echo KEY >f/id_rsa; git add f/id_rsa;"
-	    "echo in >f/in; echo ONE >a; rm b; git rm -q gone; rm -r d; echo file >d; rm -r lib; ln -s ../else lib; echo 1 >':(top)x'; echo 2 >'o*';"
+	/*
+	 * tracked and edited, too large, staged alone, beside a new file; then changes of every
+	 * kind, oddly named ones, and a staged removal
+	 */
+	sh(r,
+	    "echo K=2 >.env; truncate -s 11M big; echo KEY >id_rsa; git add id_rsa; rm f; mkdir f; echo KEY "
+	    ">f/id_rsa; git add f/id_rsa;"
+	    "echo in >f/in; echo ONE >a; rm b; git rm -q gone; rm -r d; echo file >d; rm -r lib; ln -s "
+	    "../else lib; echo 1 >':(top)x'; echo 2 >'o*';"
 	    "echo 3 >\"$(printf 'new\\n\"line')\"");
 	was = xstrdup(sh(r, look));
 	assert_int_equal(save(r, &w), 1);
-	assert_int_equal(w.n_left, 4);
+	assert_int_equal(w.n_skipped, 4);
 	wip_restore_command(&commands[0], &w, false);
 	wip_restore_command(&commands[1], &w, true);
 	buf_str(&commands[2], sh(r, "git log -1 --format=%B " REF " | sed -n 's/^To take it back: //p'"));
@@ -214,7 +254,9 @@ what_was_left_out_stays_when_it_is_taken_back(void **state)
 	/* a later one, of another HEAD: the command of its message is its own */
 	for (size_t i = 0; i < 3; i++) {
 		setenv("COMMAND", commands[i].data, 1);
-		sh(r, "git checkout -q HEAD -- a d lib; git rm -q --cached deep/k; rm 'o*' f/in ':(top)x'; mkdir -p lib; echo other >b; echo again >gone");
+		sh(r,
+		    "git checkout -q HEAD -- a d lib; git rm -q --cached deep/k; rm 'o*' f/in ':(top)x'; "
+		    "mkdir -p lib; echo other >b; echo again >gone");
 		if (i == 0)
 			sh(r, "cd /; eval \"$COMMAND\"");
 		else
@@ -227,7 +269,10 @@ what_was_left_out_stays_when_it_is_taken_back(void **state)
 	free(was);
 }
 
-/* The ref moves on while a message of it is on somebody's screen: the command takes what the ref has then, with what that differs from. */
+/*
+ * The ref moves on while a message of it is on somebody's screen: the command takes what the ref
+ * has then, with what that differs from.
+ */
 static void
 the_command_of_a_message_knows_that_its_ref_moved(void **state)
 {
@@ -243,7 +288,7 @@ the_command_of_a_message_knows_that_its_ref_moved(void **state)
 	setenv("COMMAND", command.data, 1);
 	sh(r, "echo K=1 >.env; git add -f .env; git commit -qm env; echo K=2 >.env; echo TWO >a");
 	assert_int_equal(save(r, &w), 1);
-	assert_int_equal(w.n_left, 1);
+	assert_int_equal(w.n_skipped, 1);
 	wip_release(&w);
 	assert_string_equal(sh(r, "echo one >a; eval \"$COMMAND\"; cat a .env"), "TWO\nK=2\n");
 	buf_release(&command);
@@ -263,7 +308,9 @@ what_is_taken_back_before_the_first_commit(void **state)
 	assert_int_equal(wip_find(r->work, REF, &w, &r->e), 1);
 	wip_restore_command(&command, &w, false);
 	wip_release(&w);
-	buf_str(&command, "; cat a b id_rsa; git diff --name-only --cached --diff-filter=A 4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+	buf_str(&command,
+	    "; cat a b id_rsa; git diff --name-only --cached --diff-filter=A "
+	    "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
 	sh(r, "rm b; echo x >a");
 	assert_string_equal(sh(r, command.data), "one\ntwo\nKEY\na\nid_rsa\n");
 	buf_release(&command);
@@ -276,17 +323,23 @@ secrets_stay_out(void **state)
 	struct wip w;
 
 	begin(r);
-	sh(r, "echo 'token = \"" TOKEN "\"' >fixture; git add fixture; git commit -qm fixture;"
-	    "echo 'x' >>fixture; echo 'key = \"" TOKEN "\"' >new; echo 'ghp_26C7e42F292c6912E7710c838347Ae178B4b' >>a; echo K=v >.env;"
+	sh(r,
+	    "echo 'token = \"" TOKEN_COST "\"' >fixture; git add fixture; git commit -qm fixture;"
+	    "echo 'x' >>fixture; echo 'key = \"" TOKEN_COST "\"' >new; echo "
+							    "'ghp_26C7e42F292c6912E7710c838347Ae178B4b' >>a; "
+							    "echo K=v >.env;"
 	    "mkdir -p k/.ssh; echo k >k/.ssh/config; echo k >k/id_rsa; echo e >.env.example; git add -f new");
 	assert_int_equal(save(r, &w), 1);
 	/* what HEAD has is not told by a checkpoint; what it has not, is */
-	assert_string_equal(w.left, "- a (it holds a secret)\n- new (it holds a secret)\n- .env (its name)\n- k/.ssh/config (its name)\n"
+	assert_string_equal(w.skipped,
+	    "- a (it holds a secret)\n- new (it holds a secret)\n- .env (its name)\n- k/.ssh/config (its "
+	    "name)\n"
 	    "- k/id_rsa (its name)\n");
-	assert_int_equal(w.n_left, 5);
+	assert_int_equal(w.n_skipped, 5);
 	assert_string_equal(sh(r, "git diff --name-only HEAD " REF), ".env.example\nfixture\n");
 	/* nor is it anywhere among the objects, but for what the person staged */
-	assert_string_equal(sh(r, "git cat-file --batch-all-objects --batch --buffer | grep -c 26C7e42F || true"), "0\n");
+	assert_string_equal(
+	    sh(r, "git cat-file --batch-all-objects --batch --buffer | grep -c 26C7e42F || true"), "0\n");
 	wip_release(&w);
 }
 
@@ -297,15 +350,23 @@ huge_and_foreign_things_stay_out(void **state)
 	struct wip w;
 
 	begin(r);
-	sh(r, "git init -q sub; cd sub; echo s >s; git add .; git commit -qm s; cd ..; git -c protocol.file.allow=always submodule -q add ./sub mod"
-	    " 2>/dev/null || git -c protocol.file.allow=always submodule add \"$PWD/sub\" mod >/dev/null 2>&1; git commit -qm mod;"
-	    "cd mod; echo t >s; git commit -qam t; echo dirty >s; cd ..; truncate -s 11M huge; mkfifo pipe; echo ONE >a;"
-	    "git config filter.up.clean 'touch ran; tr a-z A-Z'; git config filter.up.required true; echo '*.up filter=up' >.gitattributes;"
+	sh(r,
+	    "git init -q sub; cd sub; echo s >s; git add .; git commit -qm s; cd ..; git -c "
+	    "protocol.file.allow=always submodule -q add ./sub mod"
+	    " 2>/dev/null || git -c protocol.file.allow=always submodule add \"$PWD/sub\" mod >/dev/null "
+	    "2>&1; git commit -qm mod;"
+	    "cd mod; echo t >s; git commit -qam t; echo dirty >s; cd ..; truncate -s 11M huge; mkfifo pipe; "
+	    "echo ONE >a;"
+	    "git config filter.up.clean 'touch ran; tr a-z A-Z'; git config filter.up.required true; echo "
+	    "'*.up filter=up' >.gitattributes;"
 	    "echo '*.u16 working-tree-encoding=UTF-16' >>.gitattributes; echo up >x.up; echo u >y.u16");
 	assert_int_equal(save_as(r, r->work, REF, &w), 1);
-	assert_string_equal(w.left, "- mod (a submodule)\n- huge (too large)\n- sub/ (a repository of its own)\n- x.up (a filter of git)\n"
+	assert_string_equal(w.skipped,
+	    "- mod (a submodule)\n- huge (too large)\n- sub/ (a repository of its own)\n- x.up (a filter of "
+	    "git)\n"
 	    "- y.u16 (its encoding in git)\n");
-	assert_string_equal(sh(r, "git diff --name-only HEAD " REF "; ls ran 2>/dev/null || true"), ".gitattributes\na\n");
+	assert_string_equal(
+	    sh(r, "git diff --name-only HEAD " REF "; ls ran 2>/dev/null || true"), ".gitattributes\na\n");
 	wip_release(&w);
 }
 
@@ -318,7 +379,8 @@ a_link_on_the_way_leads_nowhere(void **state)
 	begin(r);
 	sh(r, "mkdir ../else; echo foreign >../else/c; rm -r d; ln -s ../else d");
 	assert_int_equal(save(r, &w), 1);
-	assert_string_equal(sh(r, "git ls-tree -r " REF " d | cut -c 1-11; git show " REF ":d | head -c 20"), "120000 blob\n../else");
+	assert_string_equal(sh(r, "git ls-tree -r " REF " d | cut -c 1-11; git show " REF ":d | head -c 20"),
+	    "120000 blob\n../else");
 	wip_release(&w);
 }
 
@@ -343,10 +405,14 @@ a_busy_repository_is_no_obstacle(void **state)
 	struct wip w;
 
 	begin(r);
-	sh(r, "git checkout -qb topic; echo topic >a; git commit -qam t; git checkout -q main; echo main >a; git commit -qam m;"
-	    "git rebase -q main topic >/dev/null 2>&1 || true; test -d .git/rebase-merge; echo solving >>b; : >.git/index.lock");
+	sh(r,
+	    "git checkout -qb topic; echo topic >a; git commit -qam t; git checkout -q main; echo main >a; "
+	    "git commit -qam m;"
+	    "git rebase -q main topic >/dev/null 2>&1 || true; test -d .git/rebase-merge; echo solving >>b; "
+	    ": >.git/index.lock");
 	assert_int_equal(save(r, &w), 1);
-	assert_string_equal(sh(r, "git show " REF ":b; git show " REF ":a | head -1 | cut -c 1-7"), "two\nsolving\n<<<<<<<\n");
+	assert_string_equal(sh(r, "git show " REF ":b; git show " REF ":a | head -1 | cut -c 1-7"),
+	    "two\nsolving\n<<<<<<<\n");
 	wip_release(&w);
 	sh(r, "rm .git/index.lock; git rebase --abort");
 }
@@ -385,7 +451,8 @@ what_was_committed_meanwhile_is_a_parent(void **state)
 	sh(r, "echo TWO >b");
 	assert_int_equal(save(r, &w), 1);
 	wip_release(&w);
-	assert_string_equal(sh(r, "git log -1 --format=%p " REF " | wc -w; git rev-list --count " REF "..main"), "2\n0\n");
+	assert_string_equal(
+	    sh(r, "git log -1 --format=%p " REF " | wc -w; git rev-list --count " REF "..main"), "2\n0\n");
 	/* all is committed: the checkpoint says so, too, or it would bring back what is old */
 	sh(r, "echo THREE >b; git commit -qam third");
 	assert_int_equal(save(r, &w), 1);
@@ -478,8 +545,12 @@ a_person_works_at_the_same_time(void **state)
 
 	begin(r);
 	if ((child = fork()) == 0) {
-		const char *argv[] = { "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >a && git add a && git commit -qm $i && git reset -q --soft HEAD~1"
-			" && git stash -q && git stash pop -q && git status >/dev/null || echo \"$i\" >>../failed; done", NULL };
+		const char *argv[] = { "sh", "-c",
+			"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >a && git add a && git commit -qm "
+			"$i && git reset -q --soft HEAD~1"
+			" && git stash -q && git stash pop -q && git status >/dev/null || echo \"$i\" "
+			">>../failed; done",
+			NULL };
 		struct spawn s = { .argv = argv, .cwd = r->work, .timeout_ms = 60000 };
 
 		_exit(spawn_run(&s, &r->e) == 0 ? s.status : 1);
@@ -497,7 +568,9 @@ a_person_works_at_the_same_time(void **state)
 	assert_int_equal(access(failed, F_OK), -1);
 	assert_true(made > 0);
 	/* `>a` itself makes it empty first */
-	sh(r, "git fsck --strict; for c in $(git rev-list " REF "); do git cat-file -e $c:a 2>/dev/null || continue;"
+	sh(r,
+	    "git fsck --strict; for c in $(git rev-list " REF "); do git cat-file -e $c:a 2>/dev/null || "
+							      "continue;"
 	    "test -z \"$(git show $c:a)\" || git show $c:a | grep -qxE 'one|[0-9]+'; done");
 	free(failed);
 }
@@ -515,7 +588,11 @@ of_two_at_once_none_is_lost(void **state)
 	assert_int_equal(mkdir(room, 0700), 0);
 	if ((child = fork()) == 0) {
 		for (int i = 0; i < 10; i++) {
-			struct wip_ask ask = { .dir = r->work, .ref = REF, .subject = "WIP: other", .room = room, .scrub = r->s };
+			struct wip_request ask = { .dir = r->work,
+				.ref = REF,
+				.subject = "WIP: other",
+				.room = room,
+				.scrub = r->s };
 			char *path = io_join(r->work, "theirs"), text[16];
 			struct wip w;
 
@@ -584,15 +661,17 @@ names_are_good_refs(void **unused)
 static void
 names_of_secrets(void **unused)
 {
-	static const char *const yes[] = { ".env", "a/.env.local", "x/ID_RSA", "deep/down/server.PEM", ".aws/config", "p/.ssh/known_hosts" };
-	static const char *const no[] = { "a.c", ".env.example", "environment.ts", "keys.c", "src/scrub/secrets.c", "id_rsa.pub", "assh/x", "pem" };
+	static const char *const yes[] = { ".env", "a/.env.local", "x/ID_RSA", "deep/down/server.PEM",
+		".aws/config", "p/.ssh/known_hosts" };
+	static const char *const no[] = { "a.c", ".env.example", "environment.ts", "keys.c",
+		"src/scrub/secrets.c", "id_rsa.pub", "assh/x", "pem" };
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
-		if (!secret_name(yes[i]))
+		if (!scrub_is_secret_file(yes[i]))
 			fail_msg("%s", yes[i]);
 	for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
-		if (secret_name(no[i]))
+		if (scrub_is_secret_file(no[i]))
 			fail_msg("%s", no[i]);
 }
 

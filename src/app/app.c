@@ -1,0 +1,218 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/app.h"
+#include "process/oom.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "records/records.h"
+#include "records/hooks/hooks.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+#include "beads/beads.h"
+
+static int
+make_state(struct app *w, struct err *e)
+{
+	char *made = town_state_make(w->town, e);
+
+	if (made == NULL)
+		return -1;
+	free(made);
+	return 0;
+}
+
+/* What the store lost is told by an event, and by the sentence. */
+static void
+set_restored(struct app *w, const struct store_restored *m)
+{
+	char *log = io_join(w->state_dir, EVENT_LOG);
+	struct buf at = BUF_INIT;
+	struct err e = ERR_INIT;
+	size_t events = 0;
+	struct event ev = { .kind = "store.restored", .subject = "store" };
+	char *text;
+
+	clock_iso(&at, m->backup_at);
+	/* a log that does not fit is left for event_export to refuse */
+	event_restore(w->store, log, &events, &e);
+	text = xasprintf("from the backup of %s; %zu later event%s in the log alone", at.data, events,
+	    events == 1 ? " is" : "s are");
+	ev.text = text;
+	w->restored = xasprintf("the store was damaged: it was restored %s%s%s. The damaged file is %s", text,
+	    e.code != 0 ? "; " : "", e.code != 0 ? e.msg : "", m->aside);
+	event_commit(w->store, NULL, 0, &ev, NULL);
+	free(text);
+	free(log);
+	buf_release(&at);
+}
+
+static struct store *
+open_or_mend(struct app *w, bool make, struct err *e)
+{
+	const char *url = config_text(w->config, "state");
+	struct store_restored m;
+	int done;
+
+	w->store = store_open(url, w->state_dir, e);
+	if (w->store != NULL || !make || strcmp(e->name, "corrupt") != 0)
+		return w->store;
+	done = store_restore(url, w->state_dir, &m, e);
+	if (done >= 0)
+		w->store = store_open(url, w->state_dir, e);
+	if (done > 0 && w->store != NULL)
+		set_restored(w, &m);
+	return w->store;
+}
+
+/* What cannot be noted now stays there for the next command. */
+static void
+replay_spool(struct app *w)
+{
+	char *spool = io_join(w->state_dir, HOOK_SPOOL);
+
+	hook_spool_replay(w->store, spool, NULL, NULL);
+	free(spool);
+}
+
+/* One of at least so many bytes. */
+static bool
+has_file(const struct app *w, const char *name, off_t least)
+{
+	char *path = io_join(w->state_dir, name);
+	struct stat st;
+	bool has = stat(path, &st) == 0 && st.st_size >= least;
+
+	free(path);
+	return has;
+}
+
+struct store *
+app_store(struct app *w, bool make, struct err *e)
+{
+	struct err trouble = ERR_INIT;
+
+	if (w->store != NULL)
+		return w->store;
+	if (!make) {
+		bool there;
+
+		/* whoever holds it was waited for once; to ask for each agent again would take minutes */
+		if (w->store_trouble.code != 0 ||
+		    town_state_check(w->town, w->state_dir, &w->store_trouble) != 0) {
+			if (e != NULL)
+				*e = w->store_trouble;
+			return NULL;
+		}
+		/* hooks may have told before there was a store */
+		there = has_file(w, "recover.db", 0) || has_file(w, HOOK_SPOOL, 1);
+		if (!there && strcmp(config_text(w->config, "state"), "sqlite") == 0)
+			return NULL;
+	}
+	if (make && make_state(w, e) != 0)
+		return NULL;
+	if (open_or_mend(w, make, &trouble) == NULL) {
+		w->store_trouble = trouble;
+		if (e != NULL)
+			*e = trouble;
+	} else {
+		/* for its name: without it others show the id */
+		if (make)
+			record_fleet_join(w->store, NULL);
+		replay_spool(w);
+	}
+	return w->store;
+}
+
+char *
+app_path(struct app *w, const char *folder, const char *name, bool make, struct err *e)
+{
+	char *dir = io_join(w->state_dir, folder), *path;
+
+	if (make && (make_state(w, e) != 0 || io_private_dir(dir, e) != 0)) {
+		free(dir);
+		return NULL;
+	}
+	path = io_join(dir, name);
+	free(dir);
+	return path;
+}
+
+char *
+app_pane_lock(struct app *w, int64_t server_pid, int64_t server_start, const char *pane_id, struct err *e)
+{
+	char *name = xasprintf("pane-%lld-%lld-%s.lock", (long long)server_pid, (long long)server_start,
+	    pane_id + (*pane_id == '%'));
+	char *path = app_path(w, "locks", name, true, e);
+
+	free(name);
+	return path;
+}
+
+/* One pattern a line; blank lines are none. */
+static int
+allow_lines(struct scrub *s, const char *p, struct err *e)
+{
+	int ret = 0;
+
+	for (int line = 1; ret == 0 && *p != '\0'; line++) {
+		size_t n = strcspn(p, "\r\n");
+		char *regex = xstrndup(p, n);
+
+		if (n > 0 && scrub_allow(s, regex, e) != 0)
+			ret = err_add(e, "line %d", line);
+		free(regex);
+		p += n;
+		p += *p == '\r';
+		p += *p == '\n';
+	}
+	return ret;
+}
+
+struct scrub *
+app_scrub(struct app *w, struct err *e)
+{
+	char *rules = config_path(w->config, "scrub.rules");
+	struct scrub *s = scrub_new(rules, e);
+
+	free(rules);
+	if (s != NULL && allow_lines(s, config_text(w->config, "scrub.allow"), e) != 0) {
+		scrub_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+struct bd *
+app_bd(struct app *w)
+{
+	char *port = w->bd == NULL ? town_dolt_port(w->town) : NULL;
+
+	if (w->bd == NULL)
+		w->bd = bd_new(port);
+	free(port);
+	return w->bd;
+}
+
+struct oom_log *
+app_oom(struct app *w)
+{
+	if (w->oom == NULL)
+		w->oom = xcalloc(1, sizeof *w->oom);
+	return w->oom;
+}
+
+struct tmux *
+app_server(struct app *w, const char *socket)
+{
+	for (size_t i = 0; i < w->n_servers; i++)
+		if (strcmp(w->servers[i].socket, socket) == 0)
+			return &w->servers[i];
+	die("no tmux server is known by the socket of a pane");
+}

@@ -1,0 +1,753 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_private.h"
+#include "cli/cli.h"
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "beads/beads.h"
+#include "config/config.h"
+#include "detect/detect.h"
+#include "records/agents/agents.h"
+#include "records/recovery/recovery.h"
+#include "recover/recover.h"
+#include "recover/upkeep/upkeep.h"
+#include "snapshot/pass/pass.h"
+
+#define NAME_WIDTH 40
+
+static bool
+is_named(const struct candidate *c, const char *word)
+{
+	return strcmp(c->pane.session, word) == 0 || strcmp(c->pane.id, word) == 0 ||
+	    (c->record != NULL && strcmp(c->record->agent_uuid, word) == 0);
+}
+
+static bool
+is_pane_id(const char *word)
+{
+	return word[0] == '%' && word[1] != '\0' && strspn(word + 1, "0123456789") == strlen(word + 1);
+}
+
+/* A session with one crashed agent is not ambiguous for the living ones and the shells beside it. */
+static int
+rank(const struct candidate *c)
+{
+	return detect_status_crashed(c->status) ? 2 : c->status == AGENT_LIVE;
+}
+
+struct candidate *
+cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
+{
+	struct candidate *found = NULL;
+	struct buf name = BUF_INIT, others = BUF_INIT;
+	bool exact = is_pane_id(word);
+	size_t same = 0;
+
+	output_foreign(&name, word, 80);
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate *c = &all->v[i];
+
+		if (!is_named(c, word))
+			continue;
+		buf_fmt(&others, "%s%s on socket %s", others.len > 0 ? ", " : "", c->pane.id, c->pane.socket);
+		/* a pane's id means that pane, dead or not */
+		if (found == NULL || (!exact && rank(c) > rank(found))) {
+			found = c;
+			same = 1;
+		} else if (exact || rank(c) == rank(found)) {
+			same++;
+		}
+	}
+	if (found == NULL) {
+		err_set(e, GT_NOTHING, "unknown-session",
+		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		err_hint(e, "gt-recover list shows what is there; -L names another server");
+	} else if (same > 1) {
+		err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s",
+		    name.data, others.data);
+		err_hint(e, "name the pane by its id, and the server with -L");
+		found = NULL;
+	}
+	buf_release(&name);
+	buf_release(&others);
+	return found;
+}
+
+/* "[crashed 5m ago]" */
+static void
+cli_pick_age(struct buf *out, const struct candidate *c)
+{
+	buf_str(out, c->record != NULL && c->record->state == SESSION_SUSPENDED ? "[suspended" : "[crashed");
+	if (c->crashed_at > 0) {
+		buf_chr(out, ' ');
+		clock_age(out, clock_wall_ms() - c->crashed_at);
+		buf_str(out, " ago");
+	}
+	buf_chr(out, ']');
+}
+
+/* The three columns of an offer, and how wide they are. */
+struct offer {
+	struct buf name, age, lines;
+};
+
+static void
+offer_init(struct offer *o, const struct candidate *c)
+{
+	buf_init(&o->name);
+	buf_init(&o->age);
+	buf_init(&o->lines);
+	output_foreign(&o->name, c->pane.session, NAME_WIDTH);
+	cli_pick_age(&o->age, c);
+	if (c->record != NULL) {
+		buf_str(&o->lines, "its record alone");
+		return;
+	}
+	output_short(&o->lines, candidate_lines(c));
+	buf_str(&o->lines, " lines");
+}
+
+static void
+offer_release(struct offer *o)
+{
+	buf_release(&o->name);
+	buf_release(&o->age);
+	buf_release(&o->lines);
+}
+
+static void
+print_offer(const struct candidate_list *all, const bool *offered)
+{
+	size_t names = 0, ages = 0, n = 0, columns = output_columns(STDOUT_FILENO);
+	struct offer o;
+	bool narrow;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
+			size_t w;
+
+			offer_init(&o, &all->v[i]);
+			w = utf8_width(o.name.data, o.name.len);
+			names = w > names ? w : names;
+			ages = o.age.len > ages ? o.age.len : ages;
+			offer_release(&o);
+		}
+	/* 5 before the name, 4 and 2 between the columns, and "1000.9k lines context" */
+	narrow = columns != 0 && 5 + names + 4 + ages + 2 + 21 > columns;
+	fputs("\nRecoverable Sessions:\n", stdout);
+	for (size_t i = 0; i < all->n; i++) {
+		if (!offered[i])
+			continue;
+		offer_init(&o, &all->v[i]);
+		n++;
+		if (narrow)
+			fprintf(stdout, "%3zu. %s\n     %s  %s\n", n, o.name.data, o.age.data, o.lines.data);
+		else
+			fprintf(stdout, "%3zu. %s%*s    %-*s  %s%s\n", n, o.name.data,
+			    (int)(names - utf8_width(o.name.data, o.name.len)), "", (int)ages, o.age.data,
+			    o.lines.data, all->v[i].record == NULL ? " context" : "");
+		offer_release(&o);
+	}
+	fputc('\n', stdout);
+}
+
+/* One number or range at *p. */
+static int
+take_range(const char **p, size_t n, bool *chosen)
+{
+	char *end;
+	unsigned long from = strtoul(*p, &end, 10), to = from;
+
+	if (end == *p || !isdigit((unsigned char)**p))
+		return -1;
+	if (*end == '-') {
+		const char *second = end + 1;
+
+		to = strtoul(second, &end, 10);
+		if (end == second || !isdigit((unsigned char)*second))
+			return -1;
+	}
+	if (from < 1 || to > n || from > to)
+		return -1;
+	for (unsigned long i = from; i <= to; i++)
+		chosen[i - 1] = true;
+	*p = end;
+	return 0;
+}
+
+int
+cli_pick_parse(const char *answer, size_t n, bool *chosen)
+{
+	char word[16];
+
+	memset(chosen, 0, n * sizeof *chosen);
+	while (isspace((unsigned char)*answer))
+		answer++;
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(answer, " \t\r\n"), answer);
+	for (char *p = word; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (strcmp(word, "none") == 0 || strcmp(word, "n") == 0 || strcmp(word, "q") == 0)
+		return 0;
+	if (strcmp(word, "all") == 0 || strcmp(word, "a") == 0) {
+		memset(chosen, 1, n * sizeof *chosen);
+		return 0;
+	}
+	if (*answer == '\0')
+		return -1;
+	while (*answer != '\0') {
+		if (take_range(&answer, n, chosen) != 0)
+			return -1;
+		if (*answer != '\0' && strchr(", \t\r\n", *answer) == NULL)
+			return -1;
+		answer += strspn(answer, ", \t\r\n");
+	}
+	return 0;
+}
+
+static int
+bad_answers(struct err *e)
+{
+	err_set(e, GT_USAGE, "answer", "the answer is not one of the choices");
+	return err_hint(e, "answer with numbers (2, 1-3, 1,3), all or none");
+}
+
+int
+cli_pick_ask(
+    const struct candidate_list *all, const bool *offered, bool *chosen, bool terminal, struct err *e)
+{
+	size_t n = 0, k = 0, cap = 0;
+	bool *picked = xcalloc(all->n, sizeof *picked);
+	char *line = NULL;
+	int ret = -1, count = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += offered[i];
+	print_offer(all, offered);
+	for (int tries = 0; ret != 0; tries++) {
+		if (tries == (terminal ? 3 : 1)) {
+			bad_answers(e);
+			goto out;
+		}
+		if (tries > 0)
+			fprintf(stdout, "Numbers (2, 1-3, 1,3), all or none.\n");
+		if (n == 1)
+			fputs("Recover which session? [1, all, none]: ", stdout);
+		else
+			fprintf(stdout, "Recover which session? [1-%zu, all, none]: ", n);
+		fflush(stdout);
+		if (getline(&line, &cap, stdin) < 0) {
+			fputc('\n', stdout);
+			ret = 0;
+			break;
+		}
+		if (!terminal)
+			fputc('\n', stdout);
+		ret = cli_pick_parse(line, n, picked);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
+			chosen[i] = picked[k++];
+			count += chosen[i];
+		}
+out:
+	free(line);
+	free(picked);
+	return ret == 0 ? count : -1;
+}
+
+int
+cli_batch_open(struct cli_batch *r, const struct cli *cli, struct err *e)
+{
+	char *log_file;
+	int ret = 0;
+
+	memset(r, 0, sizeof *r);
+	r->cli = cli;
+	output_init(&r->say, cli);
+	if (cli_open_app(cli, &r->w, e) != 0)
+		return -1;
+	r->results = json_array();
+	log_file = config_path(r->w.config, "log_file");
+	if (log_file != NULL && config_flag(r->w.config, "enabled"))
+		ret = output_open_log(&r->say, log_file, e);
+	free(log_file);
+	return ret;
+}
+
+static void
+forget(struct cli_batch *r)
+{
+	for (size_t i = 0; r->beads != NULL && i < r->all.n; i++)
+		bead_release(&r->beads[i]);
+	free(r->beads);
+	free(r->no);
+	free(r->chosen);
+	free(r->later);
+	candidate_list_release(&r->all);
+	r->beads = NULL;
+	r->no = NULL;
+	r->chosen = NULL;
+	r->later = NULL;
+}
+
+int
+cli_batch_detect(struct cli_batch *r, struct err *e)
+{
+	int ret;
+
+	forget(r);
+	if (r->recorded)
+		ret = detect_recorded(&r->w, &r->all, snapshot_detect(&r->w, &r->all, e), e);
+	else
+		ret =
+		    snapshot_detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0 ? -1 : 0;
+	cli_tell_reset(&r->w);
+	if (ret != 0) {
+		forget(r);
+		return -1;
+	}
+	r->beads = xcalloc(r->all.n, sizeof *r->beads);
+	r->no = xcalloc(r->all.n, sizeof *r->no);
+	r->chosen = xcalloc(r->all.n, sizeof *r->chosen);
+	r->later = xcalloc(r->all.n, sizeof *r->later);
+	if (cmd_list_beads(&r->w, &r->all, r->beads, e) != 0)
+		return -1;
+	for (size_t i = 0; i < r->all.n; i++)
+		r->no[i] = recovery_refusal(&r->w, &r->all.v[i], &r->beads[i], false, r->cli->include_infra);
+	snapshot_lookup_lines(&r->w, &r->all);
+	return 0;
+}
+
+void
+cli_batch_close(struct cli_batch *r)
+{
+	forget(r);
+	json_decref(r->results);
+	output_release(&r->say);
+	cli_close_app(&r->w);
+}
+
+/* With --all: the login that all of them use is broken then. */
+#define LOGINS_MOST 2
+/* Named while they are waited for. */
+#define NAMES_MOST 5
+static const struct refusal no_login = { "login-halt", "two agents before it came up and were not logged in",
+    "mend the login, then run gt-recover --all again" };
+
+static void
+count_result(struct cli_batch *r, int code)
+{
+	if (code == 0)
+		r->recovered++;
+	else if (code == GT_UNACKED)
+		r->unacknowledged++;
+	else if (code == GT_REFUSED)
+		r->refused++;
+	else
+		r->failed++;
+	r->again += code == GT_AGAIN;
+}
+
+/* Into the ledger; what cannot be noted is no reason not to go on. */
+static void
+note_refusal(struct cli_batch *r, const struct candidate *c, const char *name, const char *sentence)
+{
+	struct refusal_record record = { .name = name,
+		.sentence = sentence,
+		.session = c->pane.session,
+		.socket = c->pane.socket_path,
+		.pane_id = c->pane.id,
+		.server_pid = c->pane.server_pid,
+		.server_start = c->pane.server_start,
+		.pane_pid = c->pane.pid };
+	struct store *store = app_store(&r->w, true, NULL);
+
+	if (store != NULL)
+		attempt_note_refusal(store, &record, NULL);
+}
+
+/* Not even tried: what befell those before it would befall it. */
+static int
+refuse_untried(struct cli_batch *r, const struct candidate *c, const struct refusal *no)
+{
+	struct recovery one;
+	struct err e = ERR_INIT;
+	struct buf name = BUF_INIT;
+
+	recovery_init(&one, &r->w, c);
+	err_set(&e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+	err_hint(&e, "%s", no->hint);
+	output_foreign(&name, c->pane.session, 60);
+	output_warning(&r->say, "%s: %s\n  %s", name.data, e.msg, e.hint);
+	output_log(&r->say, "%s %s - refused error=%s", name.data, detect_status_name(c->status), e.name);
+	note_refusal(r, c, no->name, no->sentence);
+	json_array_append_new(r->results, output_recovery_json(&one, &e));
+	count_result(r, GT_REFUSED);
+	if (r->ended != NULL)
+		r->ended(r, &one, &e);
+	recovery_release(&one);
+	buf_release(&name);
+	return GT_REFUSED;
+}
+
+/* Refused by `name`, it is put off. */
+static bool
+may_wait(const struct cli_batch *r, size_t i, const char *name)
+{
+	return r->waits && name != NULL && strcmp(name, PLAN_TYPING) == 0 &&
+	    recovery_quiet_in(r->all.v[i].pane.typed) > 0;
+}
+
+/* What the failed try saw: the last key, and the pane that was made for a missing session. */
+static void
+note_look(struct candidate *c, const struct recovery *one)
+{
+	struct pane *p = &c->pane;
+
+	p->typed = one->typed > p->typed ? one->typed : p->typed;
+	if (one->pane != &one->born)
+		return;
+	free(p->id);
+	p->id = xstrdup(one->born.id);
+	p->server_pid = one->born.server_pid;
+	p->server_start = one->born.server_start;
+}
+
+/* Returns the exit status that this one alone would have. *started: an agent was started, well or not. */
+static int
+recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
+{
+	struct candidate *c = &r->all.v[i];
+	struct recovery one;
+	struct err e = ERR_INIT;
+	struct buf name = BUF_INIT, words = BUF_INIT, hint = BUF_INIT;
+	int code = 0;
+
+	recovery_init(&one, &r->w, c);
+	one.named = r->named;
+	one.include_infra = r->cli->include_infra;
+	one.scope = r->cli->scope;
+	one.via = r->cli->via;
+	one.report = output_progress;
+	one.arg = &r->say;
+	output_foreign(&name, c->pane.session, 60);
+	if (headed)
+		output_line(&r->say, "\n%s", name.data);
+	if ((c->record != NULL ? restart_recorded(&one, &e) : recovery_run(&one, &e)) != 0) {
+		code = e.code;
+		if (strcmp(e.name, PLAN_TYPING) == 0)
+			note_look(c, &one);
+		r->later[i] = may_wait(r, i, e.name);
+	}
+	*started = one.attempt.times[PHASE_RESPAWNED] != 0;
+	if (r->later[i])
+		goto out;
+	if (code != 0) {
+		output_foreign(&words, e.msg, 0);
+		output_foreign(&hint, e.hint, 0);
+		output_warning(
+		    &r->say, "%s: %s%s%s", name.data, words.data, hint.len > 0 ? "\n  " : "", hint.data);
+	} else if (strcmp(one.attempt.proof, "transcript") != 0) {
+		output_line(
+		    &r->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
+	}
+	if (code == 0 || code == GT_UNACKED)
+		output_attach_hint(&r->say, &c->pane);
+	output_log(&r->say, "%s %s %s %s %s%s%s", name.data, detect_status_name(c->status),
+	    one.attempt.version > 0 ? one.attempt.id : "-",
+	    one.attempt.version > 0 ? attempt_phase_name(one.attempt.phase) : "refused",
+	    one.attempt.proof != NULL ? one.attempt.proof : "", code != 0 ? " error=" : "", e.name);
+	if (code == GT_REFUSED)
+		note_refusal(
+		    r, c, e.name, e.msg + (str_starts(e.msg, "refused: ") ? strlen("refused: ") : 0));
+	r->logins += code != 0 && strcmp(e.name, "login") == 0;
+	json_array_append_new(r->results, output_recovery_json(&one, &e));
+	count_result(r, code);
+	if (r->ended != NULL)
+		r->ended(r, &one, &e);
+out:
+	recovery_release(&one);
+	buf_release(&name);
+	buf_release(&words);
+	buf_release(&hint);
+	return code;
+}
+
+static int
+overall(const struct cli_batch *r, size_t tried, int last)
+{
+	if (tried <= 1 || r->recovered == tried)
+		return last;
+	if (r->recovered > 0)
+		return GT_SOME;
+	if (r->again == tried)
+		return GT_AGAIN;
+	return r->refused >= tried && r->failed + r->unacknowledged == 0 ? GT_REFUSED
+	    : r->unacknowledged == tried                                 ? GT_UNACKED
+									 : GT_FAIL;
+}
+
+void
+cli_batch_print_sum(struct cli_batch *r, size_t tried)
+{
+	if (tried > 1 || r->mass)
+		output_line(&r->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu",
+		    r->found, r->recovered, r->unacknowledged, r->refused, r->failed);
+}
+
+/* What the passes of one round have in common. */
+struct pass {
+	size_t tried;
+	bool started;			/* an agent, at the last try */
+	int last;			/* status of the last try */
+};
+
+static void
+recover_chosen(struct cli_batch *r, struct pass *p)
+{
+	int64_t spacing = config_ms(r->w.config, "spacing"), until;
+	size_t total = 0;
+
+	for (size_t i = 0; i < r->all.n; i++)
+		total += r->chosen[i];
+	r->found += total;
+	p->tried += total;
+	for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++) {
+		if (!r->chosen[i])
+			continue;
+		if (r->mass && r->logins >= LOGINS_MOST) {
+			p->last = refuse_untried(r, &r->all.v[i], &no_login);
+			continue;
+		}
+		/* many agents that start at once fight for the machine and for the login */
+		until = clock_mono_ms() + spacing;
+		while (p->started && clock_mono_ms() < until && cli_stop_signal() == 0)
+			clock_sleep_ms(50);
+		p->last = recover_one(r, i, total > 1, &p->started);
+		r->found -= r->later[i];
+		p->tried -= r->later[i];
+	}
+}
+
+/* ---- those in whose panes somebody types ---- */
+
+struct put_off {
+	char *id;			/* pane, and server as struct pane tells it */
+	int64_t server_pid, server_start;
+	bool found;
+};
+
+static void
+wait_for_quiet(struct cli_batch *r, size_t n)
+{
+	struct buf names = BUF_INIT;
+	int64_t ms = 0, until;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct candidate *c = &r->all.v[i];
+		int64_t left = r->later[i] ? recovery_quiet_in(c->pane.typed) : 0;
+
+		ms = left > ms ? left : ms;
+		if (!r->later[i] || shown++ >= NAMES_MOST)
+			continue;
+		buf_str(&names, names.len > 0 ? ", " : "");
+		output_foreign(&names, c->pane.session, 60);
+	}
+	if (n > NAMES_MOST)
+		buf_fmt(&names, " and %zu more", n - NAMES_MOST);
+	if (ms > 0)
+		output_line(&r->say, "\nwaiting %lld s: somebody types in %s", (long long)(ms + 999) / 1000,
+		    names.data);
+	for (until = clock_mono_ms() + ms; clock_mono_ms() < until && cli_stop_signal() == 0; )
+		clock_sleep_ms(50);
+	buf_release(&names);
+}
+
+static struct put_off *
+list_put_off(const struct cli_batch *r, size_t *n)
+{
+	struct put_off *list = xcalloc(r->all.n + 1, sizeof *list);
+
+	*n = 0;
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct pane *p = &r->all.v[i].pane;
+
+		if (r->later[i])
+			list[(*n)++] = (struct put_off){ xstrdup(p->id), p->server_pid, p->server_start,
+			    false };
+	}
+	return list;
+}
+
+static bool
+was_put_off(struct put_off *list, size_t n, const struct pane *p)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].found && strcmp(list[i].id, p->id) == 0 && list[i].server_pid == p->server_pid &&
+		    list[i].server_start == p->server_start)
+			return list[i].found = true;
+	return false;
+}
+
+/* Those that are refused now are not tried again. */
+static void
+choose_put_off(struct cli_batch *r, struct put_off *list, size_t n, struct pass *p)
+{
+	cli_batch_choose(r);
+	for (size_t i = 0; i < r->all.n; i++) {
+		if (!was_put_off(list, n, &r->all.v[i].pane)) {
+			r->chosen[i] = false;
+			continue;
+		}
+		if (r->chosen[i])
+			continue;
+		r->found++;
+		p->tried++;
+		p->last = refuse_untried(r, &r->all.v[i], &r->no[i]);
+	}
+}
+
+/* A second look, as a person may have done anything in the meantime, and the only further try. */
+static void
+recover_put_off(struct cli_batch *r, struct pass *p)
+{
+	struct err e = ERR_INIT;
+	size_t n;
+	struct put_off *list = list_put_off(r, &n);
+
+	r->waits = false;
+	if (n > 0 && cli_stop_signal() == 0)
+		wait_for_quiet(r, n);
+	if (n > 0 && (cli_stop_signal() != 0 || cli_batch_detect(r, &e) != 0)) {
+		r->found += n;
+		p->tried += n;
+		if (e.code != 0) {
+			output_warning(&r->say, "%s%s%s", e.msg, *e.hint != '\0' ? "\n  " : "", e.hint);
+			r->failed += n;
+			p->last = e.code;
+		}
+	} else if (n > 0) {
+		choose_put_off(r, list, n, p);
+		recover_chosen(r, p);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(list[i].id);
+	free(list);
+}
+
+int
+cli_batch_recover(struct cli_batch *r)
+{
+	struct pass p = { .last = GT_NOTHING };
+
+	recover_chosen(r, &p);
+	recover_put_off(r, &p);
+	cli_batch_print_sum(r, p.tried);
+	return overall(r, p.tried, p.last);
+}
+
+size_t
+cli_batch_choose(struct cli_batch *r)
+{
+	size_t n = 0;
+
+	recovery_find_pending(&r->w, &r->all, r->chosen, r->later);
+	for (size_t i = 0; i < r->all.n; i++) {
+		/* it lives, and its prompt may have to be pasted while somebody types there */
+		if (r->later[i])
+			r->no[i] = recovery_typing();
+		r->chosen[i] = !r->later[i] && (r->chosen[i] || r->no[i].name == NULL);
+		r->later[i] = !r->chosen[i] && may_wait(r, i, r->no[i].name);
+		n += r->chosen[i] || r->later[i];
+	}
+	return n;
+}
+
+void
+cli_batch_count_refused(struct cli_batch *r)
+{
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct candidate *c = &r->all.v[i];
+
+		if (r->chosen[i] || r->later[i] || !candidate_crashed(c) || r->no[i].name == NULL)
+			continue;
+		r->found++;
+		r->refused++;
+		note_refusal(r, c, r->no[i].name, r->no[i].sentence);
+	}
+}
+
+static void
+print_planned(const struct cli_batch *r, size_t i)
+{
+	const struct candidate *c = &r->all.v[i];
+	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+	size_t pad;
+
+	output_foreign(&name, c->pane.session, 40);
+	pad = utf8_width(name.data, name.len) < 24 ? 24 - utf8_width(name.data, name.len) : 0;
+	cli_pick_age(&age, c);
+	output_short(&lines, candidate_lines(c));
+	printf("%s %s%*s  %-20s ",
+	    r->chosen[i]      ? "would recover"
+		: r->later[i] ? "would wait   "
+			      : "would not    ",
+	    name.data, (int)pad, "", age.data);
+	if (r->chosen[i] && !detect_status_crashed(c->status))
+		puts("started already, to be looked after until it has taken its prompt up");
+	else if (r->chosen[i])
+		printf("%s%s, %s, %s\n", c->record != NULL ? "its record alone" : lines.data,
+		    c->record != NULL ? "" : " lines context", detect_status_name(c->status),
+		    c->profile->name);
+	else
+		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
+	buf_release(&name);
+	buf_release(&age);
+	buf_release(&lines);
+}
+
+/* A crash, or a living agent whose prompt is not pasted while somebody types there. */
+static bool
+is_left_out(const struct cli_batch *r, size_t i)
+{
+	return candidate_crashed(&r->all.v[i]) ||
+	    (r->no[i].name != NULL && strcmp(r->no[i].name, PLAN_TYPING) == 0);
+}
+
+void
+cli_batch_print_plan(struct cli_batch *r)
+{
+	struct armed_list armed = { .n = 0 };
+	json_t *v, *sessions;
+
+	if (r->cli->json) {
+		cmd_list_armed(&r->w, &armed);
+		v = output_object();
+		sessions = json_array();
+		for (size_t i = 0; i < r->all.n; i++)
+			if (r->chosen[i] || is_left_out(r, i))
+				json_array_append_new(sessions,
+				    cmd_list_json(&r->all.v[i], &r->beads[i], &r->no[i],
+					arm_holds(&armed, &r->all.v[i])));
+		json_put_flag(v, "dry_run", true);
+		json_object_set_new(v, "sessions", sessions);
+		output_json(v);
+		armed_list_release(&armed);
+		return;
+	}
+	/* first what would be done */
+	for (int would = 1; would >= 0; would--)
+		for (size_t i = 0; i < r->all.n; i++)
+			if (r->chosen[i] == would &&
+			    (would || (is_left_out(r, i) && r->no[i].name != NULL)))
+				print_planned(r, i);
+}

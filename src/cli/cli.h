@@ -1,0 +1,316 @@
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "app/app.h"
+
+struct app;
+struct buf;
+struct cli;
+struct err;
+struct scrub;
+struct store;
+struct timer;
+
+/* ---- cli ---- */
+
+/* The command line after main has read it. Strings point into argv. */
+struct cli {
+	const char *command;
+	const char *const *args;	/* what stands behind the command */
+	size_t n_args;
+	const char *town, *config;
+	const char **sockets;
+	size_t n_sockets;
+	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
+	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
+	    transcript, verify, undelivered, fleet;
+	int verbose;			/* 0 warnings, 1 info, 2 debug */
+};
+
+/* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
+enum {
+	OPT_TMUX = 1 << 0,		/* --town -L --config */
+	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
+	OPT_LIST = 1 << 2,		/* --names --fleet --include-infra */
+	OPT_AGENT = 1 << 3,		/* --agent */
+	OPT_SCRUB = 1 << 4,		/* --report --check --no-known --config */
+	OPT_PRINT = 1 << 5,		/* --print */
+	OPT_SCOPE = 1 << 6,		/* --scope --include-infra */
+	OPT_DRY = 1 << 7,		/* -n */
+	OPT_INFRA = 1 << 8,		/* --include-infra */
+	OPT_SINCE = 1 << 9,		/* --since --town --config */
+	OPT_VERIFY = 1 << 10,		/* --verify */
+	OPT_VIA = 1 << 11,		/* --via, for one that does not act */
+	OPT_RUNS = 1 << 12,		/* --mode --threshold */
+	OPT_PLACE = 1 << 13,		/* --town --config */
+	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
+	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
+	OPT_LEASE = 1 << 16,		/* --lease */
+	OPT_HOOKS = 1 << 17		/* --agent, whose hooks */
+};
+
+struct command {
+	const char *name;		/* NULL ends the table; "" is the bare command */
+	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
+	unsigned options;
+	const char *args;		/* for usage */
+	const char *summary;		/* one line */
+	const char *details;		/* for help COMMAND; may be NULL */
+};
+
+extern const struct command commands[];
+const struct command *cli_find_command(const char *name);
+
+int cmd_recover(const struct cli *cli, struct err *e);
+int cmd_list(const struct cli *cli, struct err *e);
+int cmd_context(const struct cli *cli, struct err *e);
+int cmd_prompt(const struct cli *cli, struct err *e);
+int cmd_snapshot(const struct cli *cli, struct err *e);
+int cmd_parse(const struct cli *cli, struct err *e);
+int cmd_scrub(const struct cli *cli, struct err *e);
+int cmd_config(const struct cli *cli, struct err *e);
+int cmd_install(const struct cli *cli, struct err *e);
+int cmd_uninstall(const struct cli *cli, struct err *e);
+/*
+ * What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check;
+ * timer_release in any case.
+ */
+int cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t,
+    struct err *e);
+int cmd_arm(const struct cli *cli, struct err *e);
+int cmd_disarm(const struct cli *cli, struct err *e);
+int cmd_log(const struct cli *cli, struct err *e);
+int cmd_stats(const struct cli *cli, struct err *e);
+int cmd_patrol(const struct cli *cli, struct err *e);
+int cmd_startup(const struct cli *cli, struct err *e);
+int cmd_release(const struct cli *cli, struct err *e);
+int cmd_run(const struct cli *cli, struct err *e);
+int cmd_runner(const struct cli *cli, struct err *e);
+int cmd_session(const struct cli *cli, struct err *e);
+int cmd_agent(const struct cli *cli, struct err *e);
+int cmd_message(const struct cli *cli, struct err *e);
+int cmd_epic(const struct cli *cli, struct err *e);
+int cmd_checkpoint(const struct cli *cli, struct err *e);
+int cmd_lock(const struct cli *cli, struct err *e);
+/* Always silent, and 0: main.c sees to it. */
+int cmd_hook(const struct cli *cli, struct err *e);
+int cmd_doctor(const struct cli *cli, struct err *e);
+int cmd_help(const struct cli *cli, struct err *e);
+int cmd_version(const struct cli *cli, struct err *e);
+
+/* help for one command, or for the whole program (NULL), to `to`. */
+void cli_print_help(FILE *to, const struct command *c);
+
+/* ---- input ---- */
+
+/* What a command is told by one JSON object on standard input. All errors: code GT_USAGE, name "input". */
+
+/*
+ * At most max bytes; only the named fields may stand in it (fields NULL: any). A terminal is no
+ * input: nobody would know what to type. `command` is how the sentence calls it ("run create").
+ * New reference, or NULL with err.
+ */
+json_t *cli_input_object(const char *command, size_t max, const char *const *fields, size_t n, struct err *e);
+
+/*
+ * One field: a string that is not empty. 1 there, 0 absent or null (*out is NULL), -1. Borrowed.
+ * With `required` absent is an error.
+ */
+int cli_input_text(const json_t *o, const char *field, bool required, const char **out, struct err *e);
+/* A whole number of at least 1; 0 absent. */
+int cli_input_number(const json_t *o, const char *field, int64_t *out, struct err *e);
+
+/* ---- open ---- */
+
+/* The application context (app/app.h) from the command line. Nothing is made on disk. */
+
+/* Configuration and town alone: what a command on records needs. */
+int cli_open_config(const struct cli *cli, struct app *w, struct err *e);
+/* The agents' profiles, with the tables of gt.toml. -1 closes the context. */
+int cli_open_profiles(struct app *w, struct err *e);
+/*
+ * All of it, and the tmux servers: those of -L, else the town's, its legacy name, `default`, and
+ * that of $TMUX. Signals are caught from here on.
+ */
+int cli_open_app(const struct cli *cli, struct app *w, struct err *e);
+void cli_close_app(struct app *w);
+/* Filters read standard input: a terminal there is a usage error. */
+int cli_refuse_terminal(struct err *e);
+/*
+ * A scrubber for the filters, with the rules of gt.toml; unless no_known it knows the secrets of
+ * our own environment and files.
+ */
+struct scrub *cli_open_scrub(const struct cli *cli, struct err *e);
+
+/*
+ * Brings events.jsonl in the state directory up to the store, if this run opened it. What cannot
+ * be written is said on stderr and is no failure of the command: the store has it, and the next
+ * run writes it.
+ */
+void cli_export_events(struct app *w);
+
+/* enabled = false: says so on stderr, with --json in an object on stdout; the command then answers 0. */
+bool cli_is_disabled(const struct cli *cli, const struct app *w);
+
+/* Warns of a server that was left out (candidates.trouble), if there was one. */
+void cli_warn_server(const struct err *trouble);
+/* Warns of a state directory that no record is read from (town_state_check). */
+void cli_warn_state(const struct app *w);
+/*
+ * Names the sessions whose dead pane was reset since the last call (app.reset), unless quiet: such
+ * a pane is blank or in copy mode, and who looks at it must learn where its screen went.
+ */
+void cli_tell_reset(struct app *w);
+/*
+ * The same, and warns of a dead pane that nobody should look at (candidates.exposed), if there is
+ * one.
+ */
+void cli_warn_exposed(struct app *w, const struct err *exposed);
+
+/*
+ * For those who call us later, from another directory, heap: this program's own path, NULL when
+ * /proc does not tell; a path of the command line made absolute.
+ */
+char *cli_program_path(void);
+char *cli_absolute_path(const char *path);
+
+/* --since as ms since 1970: that long ago, 0 without it. */
+int cli_parse_since(const struct cli *cli, int64_t *since, struct err *e);
+
+/* Is --via, if it was given, one of its words? */
+int cli_check_via(const struct cli *cli, struct err *e);
+
+/* The error for a command that takes no arguments; returns -1. */
+int cli_no_arguments(const struct cli *cli, struct err *e);
+
+/* The signal that asked us to stop, 0: none. */
+int cli_stop_signal(void);
+
+/* ---- output ---- */
+
+/*
+ * How things are put to a person: words and progress on stderr, data on stdout. Foreign text is
+ * escaped here, nowhere else.
+ */
+struct cli_output {
+	bool quiet;
+	bool json;
+	bool color;		/* on stderr */
+	bool live;		/* stderr is a terminal: a waiting line may be rewritten in place */
+	bool waiting;		/* such a line stands there */
+	int verbose;
+	int log;		/* descriptor of log_file, -1: none */
+};
+
+void output_init(struct cli_output *s, const struct cli *cli);
+void output_release(struct cli_output *s);
+/* Opens log_file (0600, appended to). What goes there never holds scrollback: only output_log writes it. */
+int output_open_log(struct cli_output *s, const char *path, struct err *e);
+/* A line with the time in front, into log_file; with -v to stderr too. Foreign parts must be escaped. */
+void output_log(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * The same with a level: a warning goes to stderr always, info with -v, debug with -vv; all but
+ * debug, and that with -vv, into log_file.
+ */
+enum output_level { OUTPUT_WARNING, OUTPUT_INFO, OUTPUT_DEBUG };
+void output_level(struct cli_output *s, enum output_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
+void output_line(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, never broken: what a person may want to copy. */
+void output_exact(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "✓ …" in green; only for what is proven. */
+void output_done(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "! …" in yellow. Not silenced by quiet. */
+void output_warning(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Columns of the terminal behind a descriptor; 0 when there is none, or one too narrow to be true. */
+size_t output_columns(int fd);
+
+/* "2,341" · "2.3k" from 1,000 on, else "891" · "12 lines" / "1 line" */
+void output_thousands(struct buf *out, size_t n);
+void output_short(struct buf *out, size_t n);
+/* Foreign text, at most width columns. */
+void output_foreign(struct buf *out, const char *text, size_t width);
+
+/* Prints {"schema_version": 1, …} to stdout; takes the reference. */
+void output_json(json_t *v);
+/* A new object with schema_version in it. */
+json_t *output_object(void);
+
+/* ---- table ---- */
+
+/*
+ * Rows for a person, in columns as wide as what stands in them, under a head, without blanks at
+ * the end of a line. On a terminal that is too narrow the widest columns are cut, as far as they
+ * may be; in a pipe nothing is cut but to `most`.
+ */
+struct output_column {
+	const char *head;
+	size_t least;		/* columns of the terminal that it keeps; 0: it is never cut */
+	size_t most;		/* 0: no limit */
+	bool right;		/* flush right */
+	bool maybe;		/* left out when no row has anything there */
+};
+
+struct output_table {
+	const struct output_column *columns;
+	size_t n_columns;
+	char **cells;		/* row after row */
+	size_t n, cap;
+};
+
+void output_table_init(struct output_table *t, const struct output_column *columns, size_t n);
+/*
+ * The next cell. Foreign text is made safe; NULL stands for nothing, and is shown as "-", in the
+ * last column as nothing.
+ */
+void output_table_put(struct output_table *t, const char *text);
+/* To standard output; without a row nothing. */
+void output_table_print(const struct output_table *t);
+void output_table_release(struct output_table *t);
+
+/* ---- verb ---- */
+
+/* Commands of several verbs, each one durable step of the ledger: `session record`, `message send`. */
+struct verb_job {
+	struct cli cli;			/* args: what stands behind the verb */
+	struct app w;
+	/* NULL: there is none yet, and the verb reads only, or is to change nothing */
+	struct store *store;
+	struct cli_output say;
+};
+
+struct verb {
+	const char *name;
+	int (*run)(struct verb_job *j, struct err *e);	/* exit status, or -1 with err */
+	size_t min, max;		/* arguments */
+	const char *needs;		/* what the first of them is; NULL: "an id" */
+	bool writes;
+	/*
+	 * options of the command that this verb takes: --undelivered; --since; --mode,
+	 * --threshold and --dry-run; --output; --yes and --no-input; --sprints, --dry-run and
+	 * --socket: it looks at tmux; --lease
+	 */
+	bool undelivered, since, recovery, output, asks, starts, leases;
+};
+
+/*
+ * Finds the verb that the first argument names, opens what it needs, runs it, exports the events.
+ * enabled = false: it answers as all commands do (cli_is_disabled), with 0 and without an id.
+ */
+int cmd_verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
+
+/*
+ * With --json the object, in which schema_version is set and `name` is v; takes the reference.
+ * Without: releases it.
+ */
+void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
+
+#endif

@@ -1,0 +1,192 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "doctor/doctor.h"
+#include "install/install.h"
+#include "app/app.h"
+
+/* Whether recovery would work here. The checks are in doctor/doctor.c; this prints them. */
+
+#define WIDTH 80
+#define WIDEST 110
+#define COLUMN 17			/* where sentences begin: a mark, and the longest name */
+
+static const char *const marks[] = { "✓", "·", "!", "✗", "-" };
+
+/* A name at the left and words beside it, broken at blanks. */
+static void
+print_wrapped(const char *mark, const char *name, const char *words, size_t columns)
+{
+	size_t used = COLUMN;
+	struct buf b = BUF_INIT;
+
+	output_foreign(&b, words, 0);
+	printf("  %s %-*s", mark, COLUMN - 4, name);
+	for (const char *p = b.data; *p != '\0'; ) {
+		size_t n = strcspn(p, " "), wide = utf8_width(p, n);
+
+		if (used > COLUMN && used + 1 + wide > columns) {
+			printf("\n%*s", COLUMN, "");
+			used = COLUMN;
+		} else if (used > COLUMN) {
+			putchar(' ');
+			used++;
+		}
+		printf("%.*s", (int)n, p);
+		used += wide;
+		p += n + (p[n] == ' ');
+	}
+	putchar('\n');
+	buf_release(&b);
+}
+
+static bool
+is_trouble(const struct doctor_finding *f)
+{
+	return f->verdict == VERDICT_WARNING || f->verdict == VERDICT_ERROR;
+}
+
+static bool
+is_shown(const struct cli *cli, const struct doctor_finding *f)
+{
+	return is_trouble(f) || (!cli->quiet && (f->verdict != VERDICT_SKIPPED || cli->verbose > 0));
+}
+
+static void
+print_finding(const struct cli *cli, const struct doctor_finding *f, size_t columns)
+{
+	print_wrapped(marks[f->verdict], f->check->name, f->sentence, columns);
+	if (f->hint != NULL && (is_trouble(f) || cli->verbose > 0)) {
+		char *hint = xasprintf("→ %s", f->hint);
+
+		print_wrapped(" ", "", hint, columns);
+		free(hint);
+	}
+	if (cli->verbose > 0) {
+		char *looked = xasprintf("(%s)", f->check->looked);
+
+		print_wrapped(" ", "", looked, columns);
+		free(looked);
+	}
+}
+
+static void
+print_counts(const struct doctor *d, size_t troubles)
+{
+	static const struct { enum verdict v; const char *one, *more;
+	} words[] = {
+		{ VERDICT_ERROR, "error", "errors" }, { VERDICT_WARNING, "warning", "warnings" },
+		{ VERDICT_NOTE, "note", "notes" }, { VERDICT_SKIPPED, "skipped", "skipped" },
+		{ VERDICT_OK, "ok", "ok" },
+	};
+
+	printf("\n%s", troubles == 0 ? "Nothing is wrong" : "Something can be done");
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t n = doctor_count(d, words[i].v);
+
+		printf("%s %zu %s", i == 0 ? ":" : ",", n, n == 1 ? words[i].one : words[i].more);
+	}
+	puts(".");
+}
+
+static void
+print_findings(const struct cli *cli, const struct doctor *d)
+{
+	size_t columns = output_columns(STDOUT_FILENO),
+	       troubles = doctor_count(d, VERDICT_WARNING) + doctor_count(d, VERDICT_ERROR);
+	const char *group = "";
+
+	columns = columns == 0 ? WIDTH : columns > WIDEST ? WIDEST : columns;
+	for (size_t i = 0; i < d->n; i++) {
+		const struct doctor_finding *f = &d->v[i];
+
+		if (!is_shown(cli, f))
+			continue;
+		if (strcmp(group, f->check->group) != 0)
+			printf("%s%s\n", *group != '\0' ? "\n" : "", f->check->group);
+		group = f->check->group;
+		print_finding(cli, f, columns);
+	}
+	if (!cli->quiet)
+		print_counts(d, troubles);
+}
+
+static void
+print_findings_json(const struct doctor *d)
+{
+	json_t *v = output_object(), *checks = json_array(), *counts = json_object();
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct doctor_finding *f = &d->v[i];
+		json_t *o = json_object();
+
+		json_put(o, "group", f->check->group);
+		json_put(o, "name", f->check->name);
+		json_put(o, "looked_at", f->check->looked);
+		json_put(o, "result", doctor_verdict_name(f->verdict));
+		json_put(o, "sentence", f->sentence);
+		json_put(o, "hint", f->hint);
+		json_array_append_new(checks, o);
+	}
+	for (enum verdict r = VERDICT_OK; r <= VERDICT_SKIPPED; r++)
+		json_put_int(counts, doctor_verdict_name(r), (int64_t)doctor_count(d, r));
+	json_object_set_new(v, "counts", counts);
+	json_object_set_new(v, "checks", checks);
+	output_json(v);
+}
+
+static int
+answer(const struct cli *cli, struct doctor *d)
+{
+	int status = doctor_count(d, VERDICT_ERROR) > 0 ? GT_FAIL : GT_OK;
+
+	if (cli->json)
+		print_findings_json(d);
+	else
+		print_findings(cli, d);
+	doctor_release(d);
+	return status;
+}
+
+/* What the command line says wrongly is no matter of the doctor's. */
+static bool
+is_finding(const struct err *e)
+{
+	return strcmp(e->name, "usage") != 0 && strcmp(e->name, "not-a-town") != 0;
+}
+
+int
+cmd_doctor(const struct cli *cli, struct err *e)
+{
+	struct err no_timer = ERR_INIT;
+	struct doctor d;
+	struct timer t;
+	struct app w;
+	int status;
+
+	if (cli->n_args > 0)
+		return cli_no_arguments(cli, e);
+	if (cli_open_app(cli, &w, e) != 0) {
+		if (!is_finding(e))
+			return -1;
+		doctor_refused(&d, e);
+		return answer(cli, &d);
+	}
+	if (cli_is_disabled(cli, &w)) {
+		cli_close_app(&w);
+		return GT_OK;
+	}
+	status = cli_timer_today(cli, &w, "snapshot", &t, &no_timer);
+	doctor_run(&d, &w, status == 0 ? &t : NULL, &no_timer);
+	status = answer(cli, &d);
+	timer_release(&t);
+	cli_close_app(&w);
+	return status;
+}

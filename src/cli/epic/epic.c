@@ -1,0 +1,493 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/epic/epic.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/timestamp.h"
+#include "cli/cli.h"
+#include "cli/records/records.h"
+#include "config/config.h"
+#include "epic/epic.h"
+#include "records/agents/agents.h"
+#include "records/records.h"
+#include "records/hooks/hooks.h"
+#include "recover/upkeep/upkeep.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+
+struct unfinished_scan {
+	struct verb_job *j;
+	struct scrub *scrub;
+	struct timestamp now;
+	json_t *list;
+};
+
+/* Of an ACTIVE one without a process, or with one of another boot or host, nobody knows. */
+static bool
+is_dead(const struct session *x, const struct unfinished_scan *r)
+{
+	return x->state != SESSION_ENDED && session_is_gone(x, &r->now);
+}
+
+static bool
+has_unfinished(const struct activity *a)
+{
+	for (size_t i = 0; i < a->n_files; i++)
+		if (activity_file_unfinished(a, &a->files[i]))
+			return true;
+	return false;
+}
+
+static int
+add(const struct activity *a, const struct session *x, struct unfinished_scan *r, struct err *e)
+{
+	if (r->scrub == NULL && (r->scrub = app_scrub(&r->j->w, e)) == NULL)
+		return -1;
+	for (size_t i = 0; i < a->n_files; i++) {
+		const struct activity_file *f = &a->files[i];
+		struct clean_text *path;
+		json_t *o;
+
+		if (!activity_file_unfinished(a, f))
+			continue;
+		path = scrub_string(r->scrub, f->path);
+		o = json_object();
+		json_put(o, "path", clean_bytes(path));
+		json_put(o, "tool", f->tool);
+		json_put(o, "agent_uuid", x->agent_uuid);
+		json_put(o, "session", x->session);
+		json_put_int(o, "began_at", f->began);
+		json_array_append_new(r->list, o);
+		clean_free(path);
+	}
+	return 0;
+}
+
+static int
+row(const struct activity *a, void *arg, struct err *e)
+{
+	struct unfinished_scan *r = arg;
+	struct session x;
+	int ret;
+
+	if (a->agent_uuid == NULL || !has_unfinished(a))
+		return 0;
+	ret = session_load(r->j->store, a->agent_uuid, &x, e);
+	if (ret > 0) {
+		bool last = x.cursor_session_id != NULL && strcmp(x.cursor_session_id, a->conversation) == 0;
+
+		ret = last && is_dead(&x, r) ? add(a, &x, r, e) : 0;
+	}
+	session_release(&x);
+	return ret;
+}
+
+/*
+ * Files that an agent was writing when it died, as its hooks told (records/hooks/hooks.h): of
+ * each session that has not ended, whose process is known to be gone, in its last conversation.
+ * An array of {path, tool, agent_uuid, session, began_at}, paths clean; empty without a store.
+ * New reference, NULL with err.
+ */
+static json_t *
+epic_unfinished_read(struct verb_job *j, struct err *e)
+{
+	struct unfinished_scan r = { .j = j, .list = json_array() };
+
+	timestamp_now(&r.now);
+	if (j->store != NULL && activity_each(j->store, NULL, row, &r, e) != 0) {
+		json_decref(r.list);
+		r.list = NULL;
+	}
+	scrub_free(r.scrub);
+	return r.list;
+}
+
+/* The same for people, with ages before `now` (ms since 1970); nothing when there is none. */
+static void
+epic_unfinished_print(struct buf *out, const json_t *list, int64_t now)
+{
+	size_t i;
+	json_t *o;
+
+	if (json_array_size(list) > 0)
+		buf_str(out, "\nHalf-written files:\n");
+	json_array_foreach((json_t *)(uintptr_t)list, i, o) {
+		const char *session = json_text(o, "session", NULL);
+
+		buf_str(out, "  ⚠️  ");
+		output_foreign(out, json_text(o, "path", ""), 0);
+		buf_fmt(out, "\n     └─ %s began ", json_text(o, "tool", "a write"));
+		epic_screen_age(out, now - json_number(o, "began_at", now));
+		buf_str(out, session != NULL ? " ago in the session " : " ago by the agent ");
+		output_foreign(out, session != NULL ? session : json_text(o, "agent_uuid", ""), 0);
+		buf_str(out, ", which runs no more: look at it before anybody goes on\n");
+	}
+}
+
+/* The dump of the epic that the argument names; new reference, NULL with err. */
+static json_t *
+make(struct verb_job *j, struct err *e)
+{
+	struct epic_list list;
+	struct timestamp now;
+	json_t *dump = NULL;
+
+	if (epic_read(j, j->cli.args[0], &list, &now, e) == 0)
+		dump = epic_export_json(j->store, &list.v[0], now.wall_ms, e);
+	epic_list_release(&list);
+	return dump;
+}
+
+static int
+epic_inspect(struct verb_job *j, struct err *e)
+{
+	json_t *dump = make(j, e);
+
+	if (dump == NULL)
+		return -1;
+	output_json(dump);
+	return GT_OK;
+}
+
+static int
+epic_export(struct verb_job *j, struct err *e)
+{
+	const char *path = j->cli.output;
+	struct buf text = BUF_INIT;
+	json_t *dump = make(j, e);
+	int ret;
+
+	if (dump == NULL)
+		return -1;
+	if (path == NULL) {
+		output_json(dump);
+		return GT_OK;
+	}
+	json_print(&text, dump, true);
+	json_decref(dump);
+	ret = io_write_durable(path, text.data, text.len, "epic-export", e);
+	buf_release(&text);
+	if (ret != 0)
+		return -1;
+	output_line(&j->say, "It is on disk.");
+	return GT_OK;
+}
+
+static json_t *
+read_dump(const struct verb_job *j, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	json_t *o = NULL;
+
+	if (j->cli.n_args == 0)
+		return cli_input_object("epic import", EPIC_EXPORT_MAX, NULL, 0, e);
+	if (io_read_file(j->cli.args[0], EPIC_EXPORT_MAX, &text, e) == 0 &&
+	    (o = json_parse(text.data, text.len, "the export", e)) == NULL)
+		e->code = GT_USAGE;
+	buf_release(&text);
+	return o;
+}
+
+static int
+epic_import(struct verb_job *j, struct err *e)
+{
+	json_t *dump = read_dump(j, e);
+	struct scrub *s = dump != NULL ? app_scrub(&j->w, e) : NULL;
+	char *id = NULL;
+	int ret = s != NULL ? epic_import_json(j->store, dump, s, &id, e) : -1;
+
+	if (ret >= 0 && j->cli.json) {
+		json_t *v = output_object();
+
+		json_put(v, "id", id);
+		json_put_flag(v, "changed", ret == 1);
+		output_json(v);
+	} else if (ret >= 0) {
+		puts(id);
+		if (ret == 0)
+			output_line(&j->say, "It is there already, the same in all.");
+	}
+	free(id);
+	scrub_free(s);
+	json_decref(dump);
+	return ret >= 0 ? GT_OK : -1;
+}
+
+static bool
+confirmed(const struct verb_job *j, const struct epic *x)
+{
+	struct buf text = BUF_INIT;
+	char answer[16];
+
+	if (j->cli.yes)
+		return true;
+	epic_screen_abandon(&text, x);
+	buf_str(&text, "Continue? [y/N]: ");
+	fputs(text.data, stdout);
+	buf_release(&text);
+	fflush(stdout);
+	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* Nothing is deleted of what may be at work. */
+static int
+check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
+{
+	if (x->alive) {
+		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", x->id);
+		return err_hint(e, "End it first; nothing was changed");
+	}
+	for (size_t i = 0; i < x->n; i++)
+		for (size_t k = 0; k < json_array_size(x->sprints[i].agents); k++) {
+			const char *agent = json_text(json_array_get(x->sprints[i].agents, k), "agentId", "");
+			struct session session;
+			int found =
+			    session_load(j->store, sprint_agent_session(&x->sprints[i], agent), &session, e);
+			bool elsewhere = found > 0 && session_is_elsewhere(&session);
+
+			if (elsewhere) {
+				err_set(e, GT_REFUSED, "elsewhere",
+				    "its agent %.60s is active on the host %.60s, and nobody here can tell "
+				    "whether it lives",
+				    agent, session.host);
+				err_hint(e,
+				    "Abandon it there, or, if that host is gone for good: gt-recover session "
+				    "suspend %.60s",
+				    agent);
+			}
+			session_release(&session);
+			if (found < 0 || elsewhere)
+				return -1;
+		}
+	if (x->young) {
+		err_set(e, GT_AGAIN, "young",
+		    "something was heard of the epic %.200s just now: it may be running", x->id);
+		return err_hint(e,
+		    "It counts as interrupted after three times checkpoint_interval without a sign; nothing "
+		    "was changed");
+	}
+	return 0;
+}
+
+int
+epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
+{
+	struct buf id = BUF_INIT;
+	size_t n;
+
+	if (check_dead(j, x, e) != 0)
+		return -1;
+	if (!j->cli.yes && (j->cli.no_input || j->cli.json)) {
+		err_set(e, GT_USAGE, "needs-yes", "epic abandon deletes, and nobody can be asked");
+		return err_hint(e, "Say --yes to mean it");
+	}
+	if (!confirmed(j, x)) {
+		output_line(&j->say, "Nothing was changed.");
+		return GT_NOTHING;
+	}
+	if (epic_delete(j->store, x, &n, e) != 0)
+		return -1;
+	output_foreign(&id, strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0);
+	if (j->cli.json) {
+		json_t *v = output_object();
+
+		json_put(v, "id", x->id);
+		json_put_int(v, "deleted", (int64_t)n);
+		output_json(v);
+	} else {
+		printf("✅ Epic abandoned\n✅ %zu record%s deleted from the store\n✅ WIP branches preserved "
+		       "(epic-%s/sprint-*-wip)\n",
+		    n, n == 1 ? "" : "s", id.data);
+	}
+	buf_release(&id);
+	return GT_OK;
+}
+
+static int
+epic_abandon(struct verb_job *j, struct err *e)
+{
+	struct epic_list list;
+	struct timestamp now;
+	int ret = epic_read(j, j->cli.args[0], &list, &now, e);
+
+	if (ret == 0)
+		ret = epic_abandon_one(j, &list.v[0], e);
+	epic_list_release(&list);
+	return ret;
+}
+
+#define WIPS 20				/* sprints that git is asked about, twice each */
+
+/* For people: names in place of ids. */
+static int
+name_hosts(struct store *s, struct epic_list *list, struct err *e)
+{
+	struct fleet fleet = { .n = 0 };
+	int ret = record_fleet_read(s, &fleet, e);
+
+	for (size_t i = 0; i < list->n && ret == 0; i++)
+		for (size_t k = 0; k < list->v[i].n; k++) {
+			json_t *hosts = list->v[i].sprints[k].hosts;
+
+			for (size_t h = 0; h < json_array_size(hosts); h++)
+				json_array_set_new(hosts, h,
+				    json_string(record_fleet_name(
+					&fleet, json_string_value(json_array_get(hosts, h)))));
+		}
+	record_fleet_release(&fleet);
+	return ret;
+}
+
+int
+epic_read(struct verb_job *j, const char *id, struct epic_list *out, struct timestamp *now, struct err *e)
+{
+	memset(out, 0, sizeof *out);
+	store_timestamp(j->store, now);
+	if (j->store == NULL) {
+		if (id == NULL)
+			return 0;
+		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
+		return err_hint(e, "gt-recover checkpoint epic writes one");
+	}
+	if (epic_list_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e) !=
+	    0)
+		return -1;
+	return *store_host(j->store) != '\0' ? name_hosts(j->store, out, e) : 0;
+}
+
+char *
+epic_workspace(struct verb_job *j, const struct epic *x, const struct epic_sprint *one)
+{
+	const char *place = json_text(x->record, "workspace", NULL);
+	char *cwd = NULL;
+
+	for (size_t i = 0; i < json_array_size(one->agents) && cwd == NULL; i++) {
+		const json_t *agent = json_array_get(one->agents, i);
+		struct session session;
+
+		if (session_load(j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")),
+			&session, NULL) > 0 &&
+		    session.workspace_path != NULL)
+			cwd = xstrdup(session.workspace_path);
+		session_release(&session);
+	}
+	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;
+}
+
+void
+epic_greet(struct verb_job *j)
+{
+	if (j->store != NULL)
+		output_line(&j->say, "Connecting to the store… ✓");
+}
+
+double
+epic_threshold(const struct verb_job *j)
+{
+	return (double)config_int(j->w.config, "epics.resume_threshold");
+}
+
+/* Whoever looks for one of those must not take silence for an answer. */
+static int
+warn_foreign(struct verb_job *j, struct err *e)
+{
+	json_t *list = j->store != NULL ? epic_foreign_ids(j->store, e) : json_array();
+	size_t n = json_array_size(list);
+	int ret = list != NULL ? 0 : -1;
+
+	if (n > 0)
+		output_warning(&j->say,
+		    "%zu epic%s that another program wrote straight into the store %s not shown\n"
+		    "  gt-recover doctor says how to take %s in",
+		    n, n == 1 ? "" : "s", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	json_decref(list);
+	return ret;
+}
+
+void
+epic_find_wips(struct verb_job *j, struct epic_list *list, bool all)
+{
+	size_t left = WIPS;
+
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < list->v[i].n && left > 0; k++) {
+			struct epic_sprint *one = &list->v[i].sprints[k];
+			char *cwd = NULL;
+
+			if ((!all && !list->v[i].interrupted) || one->state == SPRINT_COMPLETED ||
+			    one->state == SPRINT_WAITING)
+				continue;
+			if ((cwd = epic_workspace(j, &list->v[i], one)) != NULL) {
+				one->wip = wip_sprint_ref(&list->v[i], k, cwd, &one->wip_at);
+				left--;
+			}
+			free(cwd);
+		}
+}
+
+static int
+status(struct verb_job *j, struct err *e)
+{
+	const char *id = j->cli.n_args > 0 ? j->cli.args[0] : NULL;
+	struct buf out = BUF_INIT;
+	struct timestamp now;
+	struct epic_list list;
+	json_t *half = NULL;
+	int ret;
+
+	epic_greet(j);
+	output_line(&j->say, "🔍 Scanning for interrupted executions...");
+	ret = epic_read(j, id, &list, &now, e);
+	if (ret == 0 && (half = epic_unfinished_read(j, e)) == NULL)
+		ret = -1;
+	if (ret == 0)
+		epic_find_wips(j, &list, id != NULL);
+	if (ret == 0 && id == NULL)
+		ret = warn_foreign(j, e);
+	if (ret == 0 && j->cli.json) {
+		json_t *v = json_array(), *o = output_object();
+
+		for (size_t i = 0; i < list.n; i++)
+			if (id != NULL || list.v[i].interrupted)
+				json_array_append_new(
+				    v, epic_screen_json(&list.v[i], now.wall_ms, epic_threshold(j)));
+		json_object_set_new(o, "epics", v);
+		json_object_set(o, "half_written", half);
+		output_json(o);
+	} else if (ret == 0) {
+		epic_screen_status(&out, &list, id != NULL, now.wall_ms, epic_threshold(j));
+		epic_unfinished_print(&out, half, now.wall_ms);
+		fputs(out.data, stdout);
+	}
+	json_decref(half);
+	buf_release(&out);
+	epic_list_release(&list);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+signal_ready(struct verb_job *j, struct err *e)
+{
+	return cmd_checkpoint_commit(j, "epic signal", CHECKPOINT_SIGNAL, e);
+}
+
+static const struct verb verbs[] = {
+	{ "status", status, 0, 1, .writes = false },
+	{ "resume", epic_resume, 1, 1, .writes = true, .asks = true, .starts = true },
+	{ "inspect", epic_inspect, 1, 1, .writes = false },
+	{ "export", epic_export, 1, 1, .writes = false, .output = true },
+	{ "import", epic_import, 0, 1, .writes = true },
+	{ "abandon", epic_abandon, 1, 1, .writes = true, .asks = true },
+	{ "signal", signal_ready, 1, 1, .writes = true },
+};
+
+int
+cmd_epic(const struct cli *cli, struct err *e)
+{
+	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
+}

@@ -1,0 +1,381 @@
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "process/oom.h"
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/io.h"
+#include "base/utf8.h"
+#include "records/records.h"
+#include "scrub/scrub.h"
+#include "app/app.h"
+#include "store/store.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+#include "beads/beads.h"
+
+static volatile sig_atomic_t stop;
+
+static void
+on_signal(int sig)
+{
+	stop = sig;
+}
+
+int
+cli_stop_signal(void)
+{
+	return stop;
+}
+
+/*
+ * Without SA_RESTART: a sleep or a poll ends, the loop sees the flag and leaves with everything
+ * consistent.
+ */
+static void
+catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+		struct sigaction old;
+
+		/* under nohup SIGHUP stays ignored */
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &sa, NULL);
+	}
+}
+
+/* One warning, its hint on a line of its own. */
+static void
+print_warning(const char *prefix, const struct err *why)
+{
+	struct buf words = BUF_INIT;
+	struct err shown = *why;
+
+	scrub_error(&shown, NULL);
+	utf8_escape(&words, shown.msg, strlen(shown.msg), 0);
+	if (shown.hint[0] != '\0') {
+		buf_str(&words, "\n  ");
+		utf8_escape(&words, shown.hint, strlen(shown.hint), 0);
+	}
+	fprintf(stderr, "gt-recover: %s%s\n", prefix, words.data);
+	buf_release(&words);
+}
+
+/* A town that is passed over changes what every command does. Hooks are to say nothing. */
+static void
+tell_doubt(const struct cli *cli, const struct town *t)
+{
+	const struct err *doubt = town_doubt(t);
+
+	if (doubt != NULL && !cli->quiet && strcmp(cli->command, "hook") != 0)
+		print_warning("not used: ", doubt);
+}
+
+int
+cli_open_config(const struct cli *cli, struct app *w, struct err *e)
+{
+	memset(w, 0, sizeof *w);
+	w->stop = &stop;
+	if ((w->town = town_new(cli->town, e)) == NULL ||
+	    (w->config = config_new(cli->config, town_root(w->town), e)) == NULL ||
+	    (w->state_dir = town_state_path(w->town, e)) == NULL ||
+	    (store_is_redis(config_text(w->config, "state")) &&
+		host_set(config_text(w->config, "host"), e) != 0)) {
+		cli_close_app(w);
+		return -1;
+	}
+	tell_doubt(cli, w->town);
+	return 0;
+}
+
+static void
+add_server(struct app *w, size_t *cap, const char *socket)
+{
+	struct tmux t;
+	struct stat a, b;
+	char *path, *other;
+
+	tmux_init(&t, socket);
+	path = tmux_socket_path(&t);
+	for (size_t i = 0; i < w->n_servers; i++) {
+		bool same;
+
+		other = tmux_socket_path(&w->servers[i]);
+		same = strcmp(path, other) == 0 ||
+		    (stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+			a.st_ino == b.st_ino);
+		free(other);
+		if (same) {
+			free(path);
+			tmux_release(&t);
+			return;
+		}
+	}
+	free(path);
+	w->servers = vec_room(w->servers, w->n_servers, cap, sizeof *w->servers);
+	w->servers[w->n_servers++] = t;
+}
+
+/* $TMUX is "path,server pid,session". */
+static void
+add_own_server(struct app *w, size_t *cap)
+{
+	const char *tmux = getenv("TMUX");
+	char *path;
+
+	if (tmux == NULL || *tmux == '\0')
+		return;
+	path = xstrndup(tmux, strcspn(tmux, ","));
+	add_server(w, cap, path);
+	free(path);
+}
+
+int
+cli_open_profiles(struct app *w, struct err *e)
+{
+	w->profiles = profile_list_new(w->config, e);
+	if (w->profiles != NULL)
+		return 0;
+	cli_close_app(w);
+	return -1;
+}
+
+int
+cli_open_app(const struct cli *cli, struct app *w, struct err *e)
+{
+	struct town_list sockets = TOWN_LIST_INIT;
+	size_t cap = 0;
+
+	if (cli_open_config(cli, w, e) != 0 || cli_open_profiles(w, e) != 0)
+		return -1;
+	catch_signals();
+	w->sockets_named = cli->n_sockets > 0;
+	w->look_only = cli->dry_run;
+	w->quiet = cli->quiet;
+	for (size_t i = 0; i < cli->n_sockets; i++) {
+		if (cli->sockets[i][0] == '\0') {
+			cli_close_app(w);
+			err_set(e, GT_USAGE, "usage", "-L needs the name or the path of a tmux socket");
+			return err_hint(e, "for example: gt-recover -L default list");
+		}
+		add_server(w, &cap, cli->sockets[i]);
+	}
+	if (!w->sockets_named) {
+		town_sockets(w->town, &sockets);
+		for (size_t i = 0; i < sockets.n; i++)
+			add_server(w, &cap, sockets.v[i]);
+		add_own_server(w, &cap);
+	}
+	town_list_release(&sockets);
+	return 0;
+}
+
+void
+cli_tell_reset(struct app *w)
+{
+	for (size_t i = 0; i < w->n_reset; i++) {
+		struct buf name = BUF_INIT;
+
+		output_foreign(&name, w->reset[i], 60);
+		if (!w->quiet)
+			fprintf(stderr, "%s: last screen saved; to see it: gt-recover context %s\n",
+			    name.data, name.data);
+		buf_release(&name);
+		free(w->reset[i]);
+	}
+	w->n_reset = 0;
+}
+
+void
+cli_close_app(struct app *w)
+{
+	cli_tell_reset(w);
+	free(w->reset);
+	for (size_t i = 0; i < w->n_servers; i++)
+		tmux_release(&w->servers[i]);
+	free(w->servers);
+	if (w->restored != NULL)
+		fprintf(stderr, "gt-recover: %s\n", w->restored);
+	free(w->restored);
+	if (w->store != NULL)
+		store_close(w->store);
+	profile_list_free(w->profiles);
+	config_free(w->config);
+	town_free(w->town);
+	bd_free(w->bd);
+	if (w->oom != NULL)
+		oom_log_release(w->oom);
+	free(w->oom);
+	free(w->state_dir);
+	memset(w, 0, sizeof *w);
+}
+
+void
+cli_export_events(struct app *w)
+{
+	struct buf words = BUF_INIT;
+	struct err e = ERR_INIT;
+	char *path;
+
+	if (w->store == NULL)
+		return;
+	path = io_join(w->state_dir, EVENT_LOG);
+	if (event_export(w->store, path, NULL, &e) != 0) {
+		utf8_escape(&words, e.msg, strlen(e.msg), 0);
+		fprintf(stderr, "gt-recover: %s\n", words.data);
+	}
+	buf_release(&words);
+	free(path);
+}
+
+int
+cli_refuse_terminal(struct err *e)
+{
+	if (!isatty(STDIN_FILENO))
+		return 0;
+	err_set(
+	    e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
+}
+
+static void
+learn_own(const struct app *w, struct scrub *s)
+{
+	char *dir = config_flag(w->config, "scrub.known_files") ? getcwd(NULL, 0) : NULL;
+
+	for (char **v = environ; config_flag(w->config, "scrub.known_values") && *v != NULL; v++)
+		scrub_learn_environ(s, *v, strlen(*v) + 1);
+	if (config_flag(w->config, "scrub.known_files"))
+		scrub_learn_files(s, getenv("HOME"), dir);
+	free(dir);
+}
+
+struct scrub *
+cli_open_scrub(const struct cli *cli, struct err *e)
+{
+	struct app w;
+	struct scrub *s;
+
+	if (cli_open_config(cli, &w, e) != 0)
+		return NULL;
+	s = app_scrub(&w, e);
+	if (s != NULL && !cli->no_known)
+		learn_own(&w, s);
+	cli_close_app(&w);
+	return s;
+}
+
+bool
+cli_is_disabled(const struct cli *cli, const struct app *w)
+{
+	if (config_flag(w->config, "enabled"))
+		return false;
+	if (cli->json)
+		fputs("{\n  \"schema_version\": 1,\n  \"disabled\": true\n}\n", stdout);
+	fprintf(stderr, "gt-recover is disabled (enabled = false, %s): nothing was done\n",
+	    config_origin(w->config, "enabled"));
+	return true;
+}
+
+void
+cli_warn_server(const struct err *trouble)
+{
+	struct err shown = *trouble;
+
+	if (shown.code == 0)
+		return;
+	scrub_error(&shown, NULL);
+	fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", shown.msg);
+}
+
+void
+cli_warn_state(const struct app *w)
+{
+	struct err e = ERR_INIT;
+
+	if (town_state_check(w->town, w->state_dir, &e) != 0)
+		print_warning("", &e);
+}
+
+void
+cli_warn_exposed(struct app *w, const struct err *exposed)
+{
+	struct buf words = BUF_INIT;
+	struct err shown = *exposed;
+
+	cli_tell_reset(w);
+	if (shown.code == 0)
+		return;
+	scrub_error(&shown, NULL);
+	utf8_escape(&words, shown.msg, strlen(shown.msg), 0);
+	buf_str(&words,
+	    "\n  do not attach to it, switch to it or detach from it: this tmux would end with all its "
+	    "sessions\n  ");
+	utf8_escape(&words, shown.hint, strlen(shown.hint), 0);
+	fprintf(stderr, "gt-recover: %s\n", words.data);
+	buf_release(&words);
+}
+
+char *
+cli_program_path(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	return n > 0 ? xstrndup(path, (size_t)n) : NULL;
+}
+
+char *
+cli_absolute_path(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real != NULL ? real : xstrdup(path);
+}
+
+int
+cli_parse_since(const struct cli *cli, int64_t *since, struct err *e)
+{
+	int64_t age;
+
+	*since = 0;
+	if (cli->since == NULL)
+		return 0;
+	if (clock_parse_duration(cli->since, &age, e) != 0) {
+		e->code = GT_USAGE;
+		return err_hint(e, "for example: --since 7d");
+	}
+	*since = clock_wall_ms() - age;
+	return 0;
+}
+
+int
+cli_check_via(const struct cli *cli, struct err *e)
+{
+	if (cli->via == NULL || strcmp(cli->via, "auto") == 0 || strcmp(cli->via, "resume") == 0 ||
+	    strcmp(cli->via, "inject") == 0)
+		return 0;
+	err_set(e, GT_USAGE, "usage", "--via takes auto, resume or inject, not \"%.40s\"", cli->via);
+	return err_hint(e,
+	    "inject starts the agent afresh and hands it its context; resume goes on with its own "
+	    "conversation");
+}
+
+int
+cli_no_arguments(const struct cli *cli, struct err *e)
+{
+	err_set(e, GT_USAGE, "usage", "the command %s takes no \"%.60s\"", cli->command, cli->args[0]);
+	return err_hint(e, "gt-recover help %s", cli->command);
+}

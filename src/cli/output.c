@@ -1,0 +1,555 @@
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/cli_private.h"
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "detect/detect.h"
+#include "recover/recover.h"
+#include "tmux/tmux.h"
+
+void
+output_init(struct cli_output *s, const struct cli *cli)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	memset(s, 0, sizeof *s);
+	s->quiet = cli->quiet;
+	s->json = cli->json;
+	s->verbose = cli->verbose;
+	s->log = -1;
+	s->live = isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
+	if (cli->color != NULL && strcmp(cli->color, "auto") != 0)
+		s->color = strcmp(cli->color, "always") == 0;
+	else
+		s->color = s->live && (no_color == NULL || *no_color == '\0');
+}
+
+void
+output_release(struct cli_output *s)
+{
+	if (s->log >= 0)
+		close(s->log);
+	s->log = -1;
+}
+
+int
+output_open_log(struct cli_output *s, const char *path, struct err *e)
+{
+	s->log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->log >= 0)
+		return 0;
+	err_sys(e, GT_USAGE, "log-file", "the log file %s cannot be opened", path);
+	return err_hint(e, "correct log_file in gt.toml");
+}
+
+size_t
+output_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 0;
+}
+
+static void
+end_waiting(struct cli_output *s)
+{
+	if (s->waiting && s->live)
+		fputs("\r\033[K", stderr);
+	s->waiting = false;
+}
+
+/*
+ * Breaks the row at a blank where it would pass the terminal's edge; what follows stands two
+ * columns in. `used`: columns in front of it.
+ */
+static void
+put_row(const char *text, size_t n, size_t used, size_t columns)
+{
+	while (columns != 0 && used + utf8_width(text, n) > columns) {
+		size_t fits = 0, start = strspn(text, " ");
+
+		for (size_t i = start; i < n; i++)
+			if (text[i] == ' ' && used + utf8_width(text, i) <= columns)
+				fits = i;
+		if (fits == 0)
+			break;
+		fprintf(stderr, "%.*s\n  ", (int)fits, text);
+		text += fits + 1;
+		n -= fits + 1;
+		used = 2;
+	}
+	fprintf(stderr, "%.*s\n", (int)n, text);
+}
+
+static void
+put(struct cli_output *s, const char *mark, const char *color, bool exact, const char *fmt, va_list ap)
+{
+	size_t columns = s->live && !exact ? output_columns(STDERR_FILENO) : 0, used = *mark != '\0' ? 2 : 0;
+	struct buf text = BUF_INIT;
+
+	end_waiting(s);
+	buf_vfmt(&text, fmt, ap);
+	if (*mark != '\0')
+		fprintf(stderr, "%s%s%s ", s->color ? color : "", mark, s->color ? "\033[0m" : "");
+	for (const char *row = text.data; row != NULL; used = 0) {
+		const char *end = strchr(row, '\n');
+
+		put_row(row, end != NULL ? (size_t)(end - row) : strlen(row), used, columns);
+		row = end != NULL ? end + 1 : NULL;
+	}
+	fflush(stderr);
+	buf_release(&text);
+}
+
+static void
+put_log(struct cli_output *s, bool shown, const char *level, const char *fmt, va_list ap)
+{
+	struct buf line = BUF_INIT;
+
+	clock_iso(&line, clock_wall_ms());
+	buf_chr(&line, ' ');
+	buf_str(&line, level);
+	buf_vfmt(&line, fmt, ap);
+	buf_chr(&line, '\n');
+	/* a full disk must not keep an agent from coming back */
+	if (s->log >= 0)
+		(void)io_write_all(s->log, line.data, line.len);
+	if (shown) {
+		end_waiting(s);
+		fputs(line.data, stderr);
+	}
+	buf_release(&line);
+}
+
+void
+output_log(struct cli_output *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_log(s, s->verbose > 0, "", fmt, ap);
+	va_end(ap);
+}
+
+void
+output_level(struct cli_output *s, enum output_level level, const char *fmt, ...)
+{
+	static const char *const words[] = { "warning: ", "info: ", "debug: " };
+	va_list ap;
+
+	if (level == OUTPUT_DEBUG && s->verbose < 2)
+		return;
+	va_start(ap, fmt);
+	put_log(s, level == OUTPUT_WARNING || s->verbose > 0, words[level], fmt, ap);
+	va_end(ap);
+}
+
+void
+output_line(struct cli_output *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->quiet)
+		return;
+	va_start(ap, fmt);
+	put(s, "", "", false, fmt, ap);
+	va_end(ap);
+}
+
+void
+output_exact(struct cli_output *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->quiet)
+		return;
+	va_start(ap, fmt);
+	put(s, "", "", true, fmt, ap);
+	va_end(ap);
+}
+
+void
+output_done(struct cli_output *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->quiet)
+		return;
+	va_start(ap, fmt);
+	put(s, "✓", "\033[32m", false, fmt, ap);
+	va_end(ap);
+}
+
+void
+output_warning(struct cli_output *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put(s, "!", "\033[33m", false, fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * The line that is rewritten while we wait: "Waiting for … 12s". On no terminal: once when it
+ * begins, then every 30 s.
+ */
+static void
+output_waiting(struct cli_output *s, const char *what, int64_t elapsed_ms)
+{
+	size_t columns = output_columns(STDERR_FILENO);
+	struct buf line = BUF_INIT, age = BUF_INIT, shown = BUF_INIT;
+
+	if (s->quiet)
+		return;
+	clock_age(&age, elapsed_ms);
+	buf_fmt(&line, "  Waiting for %s… ", what);
+	/* a row that reaches the edge could not be rewritten in place */
+	utf8_escape(&shown, line.data, line.len, columns > age.len ? columns - 1 - age.len : 0);
+	if (s->live)
+		fprintf(stderr, "\r\033[K%s%s", shown.data, age.data);
+	else if (!s->waiting || elapsed_ms % 30000 < 250)
+		fprintf(stderr, "%s%s\n", line.data, age.data);
+	fflush(stderr);
+	s->waiting = true;
+	buf_release(&line);
+	buf_release(&age);
+	buf_release(&shown);
+}
+
+void
+output_thousands(struct buf *out, size_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof digits, "%zu", n);
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			buf_chr(out, ',');
+		buf_chr(out, digits[i]);
+	}
+}
+
+void
+output_short(struct buf *out, size_t n)
+{
+	if (n < 1000)
+		buf_fmt(out, "%zu", n);
+	else if (n < 1000000)
+		buf_fmt(out, "%zu.%zuk", n / 1000, n % 1000 / 100);
+	else
+		buf_fmt(out, "%zu.%zuM", n / 1000000, n % 1000000 / 100000);
+}
+
+void
+output_foreign(struct buf *out, const char *text, size_t width)
+{
+	utf8_escape(out, text, strlen(text), width);
+}
+
+json_t *
+output_object(void)
+{
+	json_t *v = json_object();
+
+	json_put_int(v, "schema_version", 1);
+	return v;
+}
+
+void
+output_json(json_t *v)
+{
+	struct buf b = BUF_INIT;
+
+	json_print(&b, v, true);
+	fwrite(b.data, 1, b.len, stdout);
+	buf_release(&b);
+	json_decref(v);
+}
+
+#define GAP 2
+
+void
+output_table_init(struct output_table *t, const struct output_column *columns, size_t n)
+{
+	memset(t, 0, sizeof *t);
+	t->columns = columns;
+	t->n_columns = n;
+}
+
+void
+output_table_put(struct output_table *t, const char *text)
+{
+	t->cells = vec_room(t->cells, t->n, &t->cap, sizeof *t->cells);
+	t->cells[t->n++] = text != NULL ? xstrdup(text) : NULL;
+}
+
+static const char *
+text_of(const struct output_table *t, size_t cell)
+{
+	bool last = cell % t->n_columns + 1 == t->n_columns;
+
+	return t->cells[cell] != NULL ? t->cells[cell] : last ? "" : "-";
+}
+
+/* How wide each column wants to be; 0: it is left out. */
+static void
+measure(const struct output_table *t, size_t *widths)
+{
+	for (size_t i = 0; i < t->n_columns; i++)
+		widths[i] = t->columns[i].maybe ? 0 : strlen(t->columns[i].head);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t *width = &widths[i % t->n_columns], n,
+		       head = strlen(t->columns[i % t->n_columns].head);
+		struct buf b = BUF_INIT;
+
+		if (t->cells[i] == NULL || *t->cells[i] == '\0')
+			continue;
+		output_foreign(&b, text_of(t, i), t->columns[i % t->n_columns].most);
+		n = utf8_width(b.data, b.len);
+		n = n > head ? n : head;
+		*width = n > *width ? n : *width;
+		buf_release(&b);
+	}
+}
+
+/* The widest one that may lose a column of the terminal; n_columns: none. */
+static size_t
+widest(const struct output_table *t, const size_t *widths)
+{
+	size_t best = t->n_columns;
+
+	for (size_t i = 0; i < t->n_columns; i++)
+		if (t->columns[i].least > 0 && widths[i] > t->columns[i].least &&
+		    (best == t->n_columns || widths[i] > widths[best]))
+			best = i;
+	return best;
+}
+
+static void
+fit(const struct output_table *t, size_t *widths, size_t room)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < t->n_columns; i++)
+		used += widths[i] > 0 ? widths[i] + (used > 0 ? GAP : 0) : 0;
+	while (used > room && (i = widest(t, widths)) < t->n_columns) {
+		widths[i]--;
+		used--;
+	}
+}
+
+/* Blanks are owed until something follows them. */
+static void
+put_cell(const char *text, size_t width, bool right, size_t *owed)
+{
+	struct buf b = BUF_INIT;
+	size_t n, left;
+
+	output_foreign(&b, text, width);
+	n = utf8_width(b.data, b.len);
+	left = n < width ? width - n : 0;
+	if (b.len > 0)
+		printf("%*s%s", (int)(*owed + (right ? left : 0)), "", b.data);
+	*owed = (b.len > 0 ? 0 : *owed + width) + (b.len > 0 && !right ? left : 0) + GAP;
+	buf_release(&b);
+}
+
+void
+output_table_print(const struct output_table *t)
+{
+	size_t *widths = xcalloc(t->n_columns, sizeof *widths), room = output_columns(STDOUT_FILENO),
+	       owed = 0;
+
+	measure(t, widths);
+	if (room > 0)
+		fit(t, widths, room);
+	for (size_t i = 0; i < t->n_columns && t->n > 0; i++)
+		if (widths[i] > 0)
+			put_cell(t->columns[i].head, widths[i], t->columns[i].right, &owed);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t k = i % t->n_columns;
+
+		if (k == 0) {
+			putchar('\n');
+			owed = 0;
+		}
+		if (widths[k] > 0)
+			put_cell(text_of(t, i), widths[k], t->columns[k].right, &owed);
+	}
+	if (t->n > 0)
+		putchar('\n');
+	free(widths);
+}
+
+void
+output_table_release(struct output_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	memset(t, 0, sizeof *t);
+}
+
+/* One who asked for resume in words is warned when it is not done; auto chooses. */
+static void
+report_delivery(struct cli_output *s, const struct recovery *r)
+{
+	if (r->not_resumed != NULL && r->via != NULL && strcmp(r->via, "resume") == 0)
+		output_warning(s, "not resumed (%s): %s; it is started afresh and handed its context",
+		    r->not_resumed->name, r->not_resumed->sentence);
+	else if (r->not_resumed != NULL && s->verbose > 0)
+		output_line(s, "Started afresh (%s): %s", r->not_resumed->name, r->not_resumed->sentence);
+}
+
+static void
+report_captured(struct cli_output *s, const struct recovery *r)
+{
+	const struct gathered *g = &r->gathered;
+	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
+	size_t users = conversation_count(&g->conversation, ROLE_USER),
+	       answers = conversation_count(&g->conversation, ROLE_ASSISTANT);
+	char *action;
+
+	if (r->words != NULL) {
+		output_line(s, "Only its record tells of it: it is started by that, and told of the restart");
+		return;
+	}
+	action = conversation_last_action(&g->conversation);
+	output_thousands(&lines, g->capture.rows);
+	output_line(s, "Capturing context... %s lines", lines.data);
+	output_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users,
+	    users == 1 ? "" : "s", answers, answers == 1 ? "" : "s");
+	if (action != NULL) {
+		output_foreign(&text, action, 70);
+		output_line(s, "Last activity: \"%s\"", text.data);
+	}
+	if (g->bead.id != NULL) {
+		if (*r->c->role.rig != '\0')
+			buf_fmt(&who, "%s/", r->c->role.rig);
+		buf_str(&who, *r->c->role.name != '\0' ? r->c->role.name : role_word(r->c->role.kind));
+		buf_str(&who, " @ ");
+		output_foreign(&who, g->bead.id, 60);
+		output_line(s, "Handoff bead: %s", who.data);
+	}
+	for (size_t i = 0; i < g->n_warnings; i++) {
+		buf_reset(&text);
+		output_foreign(&text, g->warnings[i], 600);
+		output_warning(s, "%s", text.data);
+	}
+	report_delivery(s, r);
+	buf_release(&lines);
+	buf_release(&text);
+	buf_release(&who);
+	free(action);
+}
+
+void
+output_progress(struct recovery *r, enum recovery_progress what, void *arg)
+{
+	struct cli_output *s = arg;
+	const char *who = r->c->profile->label;
+	struct buf tokens = BUF_INIT;
+
+	switch (what) {
+	case PROGRESS_CAPTURED:
+		report_captured(s, r);
+		break;
+	case PROGRESS_STARTING:
+		output_line(s, "\nStarting recovery...");
+		break;
+	case PROGRESS_STARTED:
+		output_done(s, r->taken_up ? "%s is running" : "%s started", who);
+		break;
+	case PROGRESS_INJECTED:
+		output_short(&tokens, (size_t)r->attempt.tokens);
+		output_done(s,
+		    r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0 ? "Context injected (%s "
+										      "tokens) behind its "
+										      "own conversation"
+										    : "Context injected (%s "
+										      "tokens)",
+		    tokens.data);
+		break;
+	case PROGRESS_RESUMING:
+		output_done(s, "Agent resuming work");
+		break;
+	case PROGRESS_PASTING:
+		output_line(s,
+		    strcmp(r->attempt.delivery, "paste") == 0 && !r->taken_up ? "  Pasting the context"
+									      : "  %s sits idle without the "
+										"context; pasting it once",
+		    who);
+		break;
+	case PROGRESS_WAITING:
+		output_waiting(s, r->waiting_for, r->waited_ms);
+		break;
+	}
+	buf_release(&tokens);
+}
+
+void
+output_attach_hint(struct cli_output *s, const struct pane *p)
+{
+	struct buf command = BUF_INIT, shown = BUF_INIT, target = BUF_INIT;
+	bool plain = strspn(p->session, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+	    strlen(p->session);
+
+	buf_str(&command, "tmux ");
+	if (strcmp(p->socket, "default") != 0) {
+		buf_str(&command, strchr(p->socket, '/') != NULL ? "-S " : "-L ");
+		quote_sh(&command, p->socket);
+		buf_chr(&command, ' ');
+	}
+	buf_str(&command, "attach -t ");
+	/* ids are never taken for a prefix; a name that is all letters reads better */
+	buf_fmt(&target, plain ? "=%s" : "%s", plain ? p->session : p->session_id);
+	quote_sh(&command, target.data);
+	utf8_escape(&shown, command.data, command.len, 0);
+	output_exact(s, "\nAttach with: %s", shown.data);
+	buf_release(&command);
+	buf_release(&shown);
+	buf_release(&target);
+}
+
+json_t *
+output_recovery_json(const struct recovery *r, const struct err *e)
+{
+	json_t *v = json_object(), *warnings = json_array(), *error;
+
+	json_put(v, "session", r->c->pane.session);
+	json_put(v, "pane_id", r->c->pane.id);
+	json_put(v, "phase", r->attempt.version > 0 ? attempt_phase_name(r->attempt.phase) : NULL);
+	json_put(v, "via", r->attempt.via);
+	json_put(v, "not_resumed", r->not_resumed != NULL ? r->not_resumed->name : NULL);
+	json_put(v, "delivery", r->attempt.delivery);
+	json_put(v, "recovery_id", r->attempt.version > 0 ? r->attempt.id : NULL);
+	json_put(v, "proof", r->attempt.proof);
+	json_put_int(v, "tokens", r->attempt.tokens);
+	for (size_t i = 0; i < r->gathered.n_warnings; i++)
+		json_array_append_new(
+		    warnings, json_bytes(r->gathered.warnings[i], strlen(r->gathered.warnings[i])));
+	json_object_set_new(v, "warnings", warnings);
+	if (e->code == 0) {
+		json_object_set_new(v, "error", json_null());
+		return v;
+	}
+	error = json_object();
+	json_put(error, "name", e->name);
+	json_put(error, "message", e->msg);
+	json_put(error, "hint", e->hint);
+	json_object_set_new(v, "error", error);
+	return v;
+}

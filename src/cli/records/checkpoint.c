@@ -1,0 +1,90 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/records/records.h"
+#include "cli/cli.h"
+#include "epic/epic.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+
+/* What was read, without its secrets, and says so. New reference. */
+static json_t *
+clean(struct verb_job *j, enum checkpoint_kind shape, const json_t *o, struct err *e)
+{
+	struct scrub *s = app_scrub(&j->w, e);
+	json_t *cleaned;
+
+	if (s == NULL)
+		return NULL;
+	cleaned = checkpoint_scrub(shape, o, s, e);
+	if (cleaned != NULL && scrub_total(s) > 0)
+		output_warning(&j->say, "secrets were taken out of the checkpoint");
+	scrub_free(s);
+	return cleaned;
+}
+
+int
+cmd_checkpoint_commit(struct verb_job *j, const char *command, enum checkpoint_kind shape, struct err *e)
+{
+	const char *id = j->cli.args[0];
+	json_t *o = cli_input_object(command, CHECKPOINT_MAX, NULL, 0, e), *cleaned = NULL;
+	char *key = NULL;
+	int ret = -1;
+
+	if (o != NULL && checkpoint_normalize(shape, id, o, store_now(j->store), e) == 0 &&
+	    (cleaned = clean(j, shape, o, e)) != NULL)
+		ret = checkpoint_commit(j->store, shape, id, cleaned, &key, e);
+	if (ret == 0 && j->cli.json) {
+		json_t *v = output_object();
+
+		json_put(v, "key", key);
+		json_object_set(v, checkpoint_kind_name(shape), cleaned);
+		output_json(v);
+	} else if (ret == 0 && j->cli.verbose > 0) {
+		output_line(&j->say, "It is on disk.");
+	}
+	free(key);
+	json_decref(cleaned);
+	json_decref(o);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+epic(struct verb_job *j, struct err *e)
+{
+	return cmd_checkpoint_commit(j, "checkpoint epic", CHECKPOINT_EPIC, e);
+}
+
+static int
+sprint(struct verb_job *j, struct err *e)
+{
+	return cmd_checkpoint_commit(j, "checkpoint sprint", CHECKPOINT_SPRINT, e);
+}
+
+static int
+agent(struct verb_job *j, struct err *e)
+{
+	return cmd_checkpoint_commit(j, "checkpoint agent", CHECKPOINT_AGENT, e);
+}
+
+static int
+file(struct verb_job *j, struct err *e)
+{
+	return cmd_checkpoint_commit(j, "checkpoint file", CHECKPOINT_FILE, e);
+}
+
+static const struct verb verbs[] = {
+	{ "epic", epic, 1, 1, .writes = true },
+	{ "sprint", sprint, 1, 1, .writes = true },
+	{ "agent", agent, 1, 1, .writes = true },
+	{ "file", file, 1, 1, .writes = true },
+};
+
+int
+cmd_checkpoint(const struct cli *cli, struct err *e)
+{
+	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
+}

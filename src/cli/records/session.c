@@ -1,0 +1,578 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/records/records.h"
+#include "base/encode.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "process/proc.h"
+#include "records/agents/agents.h"
+#include "records/records.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
+
+#define INPUT_MAX ((size_t)2 << 20)	/* a blob of SESSION_BLOB_MAX in base64, and the rest */
+
+static const char *const fields[] = {
+	"agent_uuid", "provider_name", "cursor_session_id", "model", "workspace_path", "parent",
+	"session", "socket", "start_command", "provider_state_blob", "pid",
+};
+#define TEXTS 9				/* the first of them */
+#define N(table) (sizeof table / sizeof table[0])
+
+/* --- what is told --- */
+
+/* RFC 9562, version 4. */
+static char *
+new_uuid(void)
+{
+	char hex[33];
+
+	io_random_hex(hex, 16);
+	hex[12] = '4';
+	hex[16] = "89ab"[hex[16] & 3];
+	return xasprintf("%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+static int
+clean_command(struct verb_job *j, struct session *x, struct err *e)
+{
+	struct scrub *s = app_scrub(&j->w, e);
+	struct clean_text *t;
+
+	if (s == NULL)
+		return -1;
+	t = scrub_string(s, x->start_command);
+	session_set(&x->start_command, clean_bytes(t));
+	clean_free(t);
+	scrub_free(s);
+	return 0;
+}
+
+static int
+read_blob(const json_t *o, struct buf *blob, bool *has, struct err *e)
+{
+	const json_t *v = json_object_get(o, "provider_state_blob");
+
+	*has = v != NULL && !json_is_null(v);
+	if (!*has ||
+	    (json_is_string(v) && base64_take(blob, json_string_value(v), json_string_length(v)) == 0))
+		return 0;
+	err_set(e, GT_USAGE, "input",
+	    "the field \"provider_state_blob\" of the JSON object must be bytes in base64");
+	return err_hint(e, "gt-recover session suspend takes the bytes themselves on standard input");
+}
+
+/*
+ * A session as a caller tells it by a JSON object on standard input; `command` is how sentences
+ * call it. *has_blob: provider_state_blob was there, and its bytes are in blob. Without
+ * agent_uuid one is made. A start command is scrubbed; a pid that is not running is warned of.
+ */
+static int
+cmd_session_read(struct verb_job *j, const char *command, struct session *x, struct buf *blob, bool *has_blob,
+    struct err *e)
+{
+	json_t *o = cli_input_object(command, INPUT_MAX, fields, N(fields), e);
+	int ret = o != NULL ? 0 : -1;
+	const char *text;
+	int64_t pid = 0;
+
+	for (size_t i = 0; i < TEXTS && ret >= 0; i++)
+		if ((ret = cli_input_text(o, fields[i], false, &text, e)) > 0)
+			session_set(session_field(x, fields[i]), text);
+	if (ret >= 0)
+		ret =
+		    cli_input_number(o, "pid", &pid, e) < 0 || read_blob(o, blob, has_blob, e) != 0 ? -1 : 0;
+	if (ret == 0 && x->start_command != NULL)
+		ret = clean_command(j, x, e);
+	if (ret == 0 && pid > 0 && pid == (pid_t)pid && session_set_process(x, pid) != 0 &&
+	    proc_life((pid_t)pid, 0) != LIFE_GONE)
+		ret = proc_refuse_unread((pid_t)pid, e);
+	else if (ret == 0 && pid != 0 && x->pid == 0)
+		output_warning(&j->say,
+		    "no process %lld is running: the session is recorded without one, and startup takes it "
+		    "for suspended",
+		    (long long)pid);
+	if (ret == 0 && x->agent_uuid == NULL)
+		x->agent_uuid = new_uuid();
+	json_decref(o);
+	return ret;
+}
+
+/* For --json; blob: NULL or the bytes to show with it. New reference. */
+static json_t *
+cmd_session_json(const struct session *x, const struct buf *blob)
+{
+	json_t *fields_of = session_json(x), *o = json_object();
+	struct buf text = BUF_INIT;
+	struct timestamp now;
+
+	timestamp_now(&now);
+	json_put(o, "agent_uuid", x->agent_uuid);
+	json_put(o, "state", session_state_name(x->state));
+	json_put_flag(o, "lives", session_is_alive(x, &now));
+	json_object_del(fields_of, "schema_version");
+	if (blob != NULL) {
+		base64_put(&text, blob->data, blob->len);
+		json_put(json_object_get(fields_of, "provider_state_blob"), "base64", text.data);
+		buf_release(&text);
+	}
+	json_object_update_missing(o, fields_of);
+	json_decref(fields_of);
+	return o;
+}
+
+/* --- verbs --- */
+
+static int
+record(struct verb_job *j, struct err *e)
+{
+	struct buf blob = BUF_INIT;
+	struct session x;
+	bool has_blob;
+	int ret;
+
+	session_init(&x);
+	ret = cmd_session_read(j, "session record", &x, &blob, &has_blob, e);
+	if (ret == 0)
+		ret = session_record(j->store, &x, has_blob ? &blob : NULL, e);
+	if (ret == 0 && !j->cli.json)
+		puts(x.agent_uuid);
+	if (ret == 0)
+		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+	session_release(&x);
+	buf_release(&blob);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+show(struct verb_job *j, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct session x;
+	json_t *v;
+
+	if (j->store == NULL) {
+		err_set(e, GT_NOTHING, "not-found", "no session is recorded yet");
+		return err_hint(e, "gt-recover session record records one");
+	}
+	if (session_need(j->store, j->cli.args[0], &x, e) != 0)
+		return -1;
+	v = cmd_session_json(&x, NULL);
+	if (!j->cli.json) {
+		json_print(&text, v, true);
+		fputs(text.data, stdout);
+	}
+	cmd_verb_json(j, "session", v);
+	buf_release(&text);
+	session_release(&x);
+	return GT_OK;
+}
+
+static const struct output_column columns[] = {
+	{ .head = "AGENT", .least = 36 }, { .head = "STATE" },
+	{ .head = "HOST", .least = 6, .maybe = true }, { .head = "PROVIDER", .least = 6 },
+	{ .head = "MODEL", .least = 6, .maybe = true }, { .head = "AGE", .right = true },
+	{ .head = "WORKSPACE", .least = 8, .maybe = true },
+};
+
+static void
+put_session_row(struct output_table *t, const struct session *x, const struct fleet *fleet, int64_t now)
+{
+	struct buf age = BUF_INIT;
+
+	clock_age(&age, now - x->changed_at);
+	output_table_put(t, x->agent_uuid);
+	output_table_put(t, session_state_name(x->state));
+	output_table_put(t, record_fleet_name(fleet, x->host));
+	output_table_put(t, x->provider_name);
+	output_table_put(t, x->model);
+	output_table_put(t, age.data);
+	output_table_put(t, x->workspace_path);
+	buf_release(&age);
+}
+
+/* Ended ones are listed with --verbose alone. */
+static int
+no_session(struct verb_job *j, struct err *e)
+{
+	struct session_list ended = { .n = 0 };
+	int ret = j->store != NULL && j->cli.verbose == 0
+	    ? session_list_read(j->store, SESSION_ENDED, &ended, e)
+	    : 0;
+
+	if (ret == 0 && ended.n > 1)
+		output_line(
+		    &j->say, "All %zu sessions that are recorded have ended; -v lists them.", ended.n);
+	else if (ret == 0 && ended.n > 0)
+		output_line(&j->say, "The only session that is recorded has ended; -v lists it.");
+	else if (ret == 0)
+		output_line(&j->say, "No session is recorded.");
+	session_list_release(&ended);
+	return ret;
+}
+
+static int
+list_sessions(struct verb_job *j, struct err *e)
+{
+	struct session_list all = { .n = 0 };
+	struct fleet fleet = { .n = 0 };
+	json_t *v = json_array();
+	struct output_table t;
+	int ret = j->store != NULL ? record_fleet_read(j->store, &fleet, e) : 0;
+
+	output_table_init(&t, columns, N(columns));
+	for (int state = SESSION_ACTIVE;
+	    state < (j->cli.verbose > 0 ? SESSION_STATES : SESSION_ENDED) && ret == 0; state++)
+		ret = j->store != NULL ? session_list_read(j->store, (enum session_state)state, &all, e) : 0;
+	for (size_t i = 0; i < all.n && ret == 0; i++)
+		if (j->cli.json)
+			json_array_append_new(v, cmd_session_json(&all.v[i], NULL));
+		else
+			put_session_row(&t, &all.v[i], &fleet, store_now(j->store));
+	output_table_print(&t);
+	output_table_release(&t);
+	if (ret == 0 && all.n == 0)
+		ret = no_session(j, e);
+	if (ret == 0)
+		cmd_verb_json(j, "sessions", v);
+	else
+		json_decref(v);
+	session_list_release(&all);
+	record_fleet_release(&fleet);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+suspend(struct verb_job *j, struct err *e)
+{
+	struct buf blob = BUF_INIT, name = BUF_INIT;
+	struct session x;
+	int ret = 0;
+
+	session_init(&x);
+	if (!isatty(STDIN_FILENO) &&
+	    io_read_all(STDIN_FILENO, "standard input", SESSION_BLOB_MAX, &blob, e) != 0) {
+		e->code = strcmp(e->name, "too-large") == 0 ? GT_USAGE : e->code;
+		ret = -1;
+	}
+	if (ret == 0)
+		ret = session_suspend(
+		    j->store, j->cli.args[0], blob.len > 0 ? &blob : NULL, "it was asked to", &x, e);
+	if (ret == 0) {
+		output_foreign(&name, x.agent_uuid, 0);
+		output_line(&j->say,
+		    blob.len > 0 ? "The session of %s is suspended, and its state is kept (%zu bytes)"
+				 : "The session of %s is suspended",
+		    name.data, blob.len);
+		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+	}
+	session_release(&x);
+	buf_release(&blob);
+	buf_release(&name);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+restore(struct verb_job *j, struct err *e)
+{
+	struct buf blob = BUF_INIT;
+	struct session x;
+	int ret;
+
+	if (!j->cli.json && isatty(STDOUT_FILENO)) {
+		err_set(e, GT_USAGE, "terminal", "a state blob is no text for a terminal");
+		return err_hint(e, "gt-recover session restore ID > FILE, or --json");
+	}
+	ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
+	if (ret == 0 && !j->cli.json)
+		fwrite(blob.data, 1, blob.len, stdout);
+	if (ret == 0 && x.blob.size < 0)
+		output_line(&j->say, "It was suspended without a state blob.");
+	if (ret == 0)
+		cmd_verb_json(j, "session", cmd_session_json(&x, x.blob.size >= 0 ? &blob : NULL));
+	session_release(&x);
+	buf_release(&blob);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+end_session(struct verb_job *j, struct err *e)
+{
+	struct session x;
+	size_t ended;
+	int ret = tree_end(j->store, j->cli.args[0], false, &ended, e);
+
+	if (ret != 0 || session_need(j->store, j->cli.args[0], &x, e) != 0)
+		return -1;
+	output_line(&j->say, ended > 0 ? "It has ended." : "It had ended already.");
+	cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+	session_release(&x);
+	return GT_OK;
+}
+
+static const struct verb session_verbs[] = {
+	{ "record", record, 0, 0, .writes = true },
+	{ "show", show, 1, 1, .writes = false },
+	{ "list", list_sessions, 0, 0, .writes = false },
+	{ "suspend", suspend, 1, 1, .writes = true },
+	{ "restore", restore, 1, 1, .writes = true },
+	{ "end", end_session, 1, 1, .writes = true },
+};
+
+int
+cmd_session(const struct cli *cli, struct err *e)
+{
+	return cmd_verb_run(cli, session_verbs, N(session_verbs), e);
+}
+
+/* spawn PARENT CHILD links a recorded session; spawn PARENT records and links the one on standard input. */
+static int
+spawn(struct verb_job *j, struct err *e)
+{
+	struct buf blob = BUF_INIT;
+	bool has_blob = false;
+	struct session x;
+	int ret = 0;
+
+	session_init(&x);
+	if (j->cli.n_args > 1)
+		session_set(&x.agent_uuid, j->cli.args[1]);
+	else
+		ret = cmd_session_read(j, "agent spawn", &x, &blob, &has_blob, e);
+	if (ret == 0)
+		ret = tree_spawn(j->store, j->cli.args[0], &x, has_blob ? &blob : NULL, e);
+	if (ret == 0 && !j->cli.json)
+		puts(x.agent_uuid);
+	if (ret == 0)
+		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+	session_release(&x);
+	buf_release(&blob);
+	return ret == 0 ? GT_OK : -1;
+}
+
+/* --- tree --- */
+
+#define DEEPEST 24	/* a tree is as deep as its callers made it, and a screen so wide */
+
+struct branch {
+	struct verb_job *j;
+	const struct tree *t;
+	json_t *agents;			/* NULL: printed at once */
+	bool *shown;
+	bool more[DEEPEST];		/* by depth: a sister is still to come */
+	size_t n;
+};
+
+/* Deeper ones stand below each other. */
+static void
+print_line_to(const struct branch *b, size_t depth)
+{
+	size_t d = depth < DEEPEST ? depth : DEEPEST - 1;
+
+	for (size_t i = 1; i < d; i++)
+		fputs(b->more[i] ? "│  " : "   ", stdout);
+	if (d > 0)
+		fputs(b->more[d] ? "├─ " : "└─ ", stdout);
+}
+
+static int
+show_node(struct branch *b, size_t i, size_t depth, struct err *e)
+{
+	const struct tree_node *x = &b->t->v[i];
+	struct buf name = BUF_INIT, model = BUF_INIT;
+	struct session session;
+	json_t *v;
+	int found = session_load(b->j->store, x->agent, &session, e);
+
+	if (found < 0)
+		return -1;
+	b->shown[i] = true;
+	b->n++;
+	if (b->agents != NULL) {
+		v = json_object();
+		json_put(v, "agent_uuid", x->agent);
+		json_put(v, "parent", x->parent);
+		json_put_int(v, "depth", (int64_t)depth);
+		json_put(v, "state", found > 0 ? session_state_name(session.state) : NULL);
+		json_put(v, "provider_name", session.provider_name);
+		json_put(v, "model", session.model);
+		json_put(v, "session", session.session);
+		json_put_int(v, "linked_at", x->at);
+		json_put(v, "adopted_from", x->adopted_from);
+		json_array_append_new(b->agents, v);
+	} else {
+		output_foreign(&name, x->agent, 0);
+		if (session.model != NULL) {
+			buf_str(&model, "  ");
+			output_foreign(&model, session.model, 0);
+		}
+		print_line_to(b, depth);
+		printf("%s  %s%s\n", name.data, found > 0 ? session_state_name(session.state) : "no session",
+		    model.data != NULL ? model.data : "");
+	}
+	buf_release(&name);
+	buf_release(&model);
+	session_release(&session);
+	return 0;
+}
+
+/* The children of each agent, by the place of their parent; SIZE_MAX ends a row. */
+struct kin {
+	size_t *first, *next;
+};
+
+static void
+kin_init(struct kin *k, const struct tree *t)
+{
+	k->first = xcalloc(t->n + 1, sizeof *k->first);
+	k->next = xcalloc(t->n + 1, sizeof *k->next);
+	for (size_t i = 0; i < t->n; i++)
+		k->first[i] = SIZE_MAX;
+	/* backwards, so that a row is in the order of ids */
+	for (size_t i = t->n; i-- > 0; ) {
+		const struct tree_node *parent = t->v[i].parent != NULL ? tree_find(t, t->v[i].parent) : NULL;
+
+		k->next[i] = SIZE_MAX;
+		if (parent != NULL) {
+			k->next[i] = k->first[parent - t->v];
+			k->first[parent - t->v] = i;
+		}
+	}
+}
+
+/* Depth first without recursion: a tree is as deep as its callers made it. */
+static int
+show_branch(struct branch *b, const struct kin *k, size_t root, struct err *e)
+{
+	struct at { size_t i, depth; bool last; } *stack = xcalloc(b->t->n + 1, sizeof *stack);
+	size_t n = 0;
+	int ret = 0;
+
+	stack[n++] = (struct at){ root, 0, true };
+	while (n > 0 && ret == 0) {
+		struct at at = stack[--n];
+		size_t from = n;
+
+		b->more[at.depth < DEEPEST ? at.depth : DEEPEST - 1] = !at.last;
+		ret = show_node(b, at.i, at.depth, e);
+		for (size_t i = k->first[at.i]; i != SIZE_MAX; i = k->next[i])
+			if (!b->shown[i])
+				stack[n++] = (struct at){ i, at.depth + 1, false };
+		if (n > from)
+			stack[n - 1].last = true;
+		for (size_t lo = from, hi = n; lo + 1 < hi; lo++, hi--) {
+			struct at swap = stack[lo];
+
+			stack[lo] = stack[hi - 1];
+			stack[hi - 1] = swap;
+		}
+	}
+	free(stack);
+	return ret;
+}
+
+static int
+show_tree(struct branch *b, const char *root, struct err *e)
+{
+	struct kin k;
+	int ret = 0;
+
+	kin_init(&k, b->t);
+	for (size_t i = 0; i < b->t->n && ret == 0; i++) {
+		const struct tree_node *x = &b->t->v[i];
+		bool top = x->parent == NULL || tree_find(b->t, x->parent) == NULL;
+
+		if (root != NULL ? strcmp(x->agent, root) == 0 : top)
+			ret = show_branch(b, &k, i, e);
+	}
+	/* who is in a ring is below no root; startup cuts it */
+	for (size_t i = 0; i < b->t->n && ret == 0 && root == NULL; i++)
+		if (!b->shown[i])
+			ret = show_branch(b, &k, i, e);
+	free(k.first);
+	free(k.next);
+	return ret;
+}
+
+static int
+tree(struct verb_job *j, struct err *e)
+{
+	const char *root = j->cli.n_args > 0 ? j->cli.args[0] : NULL;
+	struct tree t = { .n = 0 };
+	struct branch b = { .j = j, .t = &t, .agents = j->cli.json ? json_array() : NULL };
+	int ret = j->store != NULL ? tree_read(j->store, &t, e) : 0;
+
+	b.shown = xcalloc(t.n + 1, sizeof *b.shown);
+	if (ret == 0)
+		ret = show_tree(&b, root, e);
+	if (ret == 0 && root != NULL && b.n == 0) {
+		err_set(e, GT_NOTHING, "not-found", "no agent \"%.200s\" is in the tree", root);
+		ret = err_hint(e, "gt-recover agent tree shows all that have not ended");
+	} else if (ret == 0 && b.n == 0) {
+		output_line(&j->say, "There is no agent.");
+	}
+	if (ret == 0 && b.agents != NULL)
+		cmd_verb_json(j, "agents", json_incref(b.agents));
+	json_decref(b.agents);
+	free(b.shown);
+	tree_release(&t);
+	return ret == 0 ? GT_OK : -1;
+}
+
+/* --- resume, end --- */
+
+static int
+resume(struct verb_job *j, struct err *e)
+{
+	struct buf blob = BUF_INIT;
+	struct session x;
+	int ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
+
+	if (ret == 0 && !j->cli.json)
+		puts(x.agent_uuid);
+	if (ret == 0)
+		cmd_verb_json(j, "session", cmd_session_json(&x, x.blob.size >= 0 ? &blob : NULL));
+	session_release(&x);
+	buf_release(&blob);
+	return ret == 0 ? GT_OK : -1;
+}
+
+static int
+end_agent(struct verb_job *j, struct err *e)
+{
+	json_t *v = json_object();
+	size_t ended;
+
+	if (tree_end(j->store, j->cli.args[0], true, &ended, e) != 0) {
+		json_decref(v);
+		return -1;
+	}
+	if (ended > 1)
+		output_line(&j->say, "It has ended, and all below it: %zu agents.", ended);
+	else
+		output_line(&j->say, ended > 0 ? "It has ended." : "It had ended already.");
+	json_put(v, "agent_uuid", j->cli.args[0]);
+	json_put_int(v, "ended", (int64_t)ended);
+	cmd_verb_json(j, "agent", v);
+	return GT_OK;
+}
+
+static const struct verb agent_verbs[] = {
+	{ "spawn", spawn, 1, 2, .writes = true },
+	{ "tree", tree, 0, 1, .writes = false },
+	{ "resume", resume, 1, 1, .writes = true },
+	{ "end", end_agent, 1, 1, .writes = true },
+};
+
+int
+cmd_agent(const struct cli *cli, struct err *e)
+{
+	return cmd_verb_run(cli, agent_verbs, sizeof agent_verbs / sizeof agent_verbs[0], e);
+}

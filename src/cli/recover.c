@@ -1,0 +1,243 @@
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/cli_private.h"
+#include "cli/cli.h"
+#include "recover/recover.h"
+#include "config/config.h"
+#include "beads/beads.h"
+
+/* The bare command: the picker, SESSION…, --all and --dry-run. */
+
+/* A person may have typed us into the shell that the agent left behind. */
+static void
+warn_own_pane(struct cli_batch *r)
+{
+	for (size_t i = 0; i < r->all.n; i++) {
+		struct buf name = BUF_INIT;
+
+		if (!r->all.v[i].own_pane)
+			continue;
+		output_foreign(&name, r->all.v[i].pane.session, 60);
+		output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane", name.data,
+		    r->all.v[i].unknown_reason);
+		buf_release(&name);
+	}
+}
+
+static int
+nothing(struct cli_batch *r, const char *why)
+{
+	if (r->cli->json) {
+		json_t *v = output_object();
+
+		json_object_set_new(v, "results", json_array());
+		output_json(v);
+	}
+	output_line(&r->say, "%s", why);
+	warn_own_pane(r);
+	return GT_NOTHING;
+}
+
+/*
+ * Somebody answers: a terminal, or a pipe in which the answer already stands (printf 'all\n' |
+ * gt-recover).
+ */
+static bool
+somebody_answers(const struct cli *cli)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct stat st;
+	int c;
+
+	if (cli->no_input || cli->json)
+		return false;
+	if (isatty(STDIN_FILENO))
+		return isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+	if (fstat(STDIN_FILENO, &st) != 0 ||
+	    !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return false;
+	if (poll(&p, 1, 200) <= 0 || (c = getchar()) == EOF)
+		return false;
+	ungetc(c, stdin);
+	return true;
+}
+
+static int
+run_picker(struct cli_batch *r, struct err *e)
+{
+	bool *offered;
+	size_t n = 0;
+	int picked;
+
+	if (!somebody_answers(r->cli))
+		return -2;
+	offered = xcalloc(r->all.n, sizeof *offered);
+	for (size_t i = 0; i < r->all.n; i++) {
+		struct refusal no =
+		    recovery_refusal(&r->w, &r->all.v[i], &r->beads[i], true, r->cli->include_infra);
+		struct refusal hidden = r->no[i];
+
+		/* what a person may want all the same is offered; infrastructure only when asked for */
+		offered[i] = no.name == NULL && !candidate_has_ended(&r->all.v[i]) &&
+		    (hidden.name == NULL || strcmp(hidden.name, "infra") != 0);
+		n += offered[i];
+	}
+	if (n == 0) {
+		free(offered);
+		return nothing(r, "Nothing to recover.");
+	}
+	picked = cli_pick_ask(&r->all, offered, r->chosen, isatty(STDIN_FILENO), e);
+	free(offered);
+	if (picked < 0)
+		return -1;
+	if (picked == 0)
+		return nothing(r, "Nothing was recovered.");
+	r->named = true;
+	return cli_batch_recover(r);
+}
+
+static bool
+confirmed(const struct cli *cli, size_t n)
+{
+	char answer[16];
+
+	if (cli->yes)
+		return true;
+	if (n == 1)
+		fputs("Recover this session? [y/N]: ", stdout);
+	else
+		printf("Recover these %zu sessions? [y/N]: ", n);
+	fflush(stdout);
+	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int
+run_all(struct cli_batch *r, struct err *e)
+{
+	size_t n = cli_batch_choose(r);
+	int ret;
+
+	bool terminal = isatty(STDIN_FILENO) && !r->cli->no_input && !r->cli->json;
+
+	/* --json is one object: there the error below */
+	if (r->cli->dry_run || (!r->cli->yes && !r->cli->json))
+		cli_batch_print_plan(r);
+	if (r->cli->dry_run)
+		return n == 0 ? GT_NOTHING : GT_OK;
+	if (n == 0) {
+		cli_batch_count_refused(r);
+		ret = nothing(r, "Nothing to recover.");
+		cli_batch_print_sum(r, 0);
+		return ret;
+	}
+	if (!r->cli->yes && !terminal) {
+		err_set(e, GT_USAGE, "needs-yes",
+		    "--all needs --yes where nobody can be asked; this was the plan");
+		return err_hint(e, "gt-recover --all --yes");
+	}
+	if (!confirmed(r->cli, n))
+		return nothing(r, "Nothing was recovered.");
+	cli_batch_count_refused(r);
+	return cli_batch_recover(r);
+}
+
+static int
+run_named(struct cli_batch *r, struct err *e)
+{
+	r->named = true;
+	for (size_t i = 0; i < r->cli->n_args; i++) {
+		struct candidate *c = cli_pick_named(&r->all, r->cli->args[i], e);
+
+		if (c == NULL)
+			return -1;
+		r->chosen[c - r->all.v] = true;
+		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
+	}
+	if (!r->cli->dry_run)
+		return cli_batch_recover(r);
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct refusal *no = &r->no[i];
+
+		if (r->chosen[i] && no->name != NULL) {
+			err_set(e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+			return err_hint(e, "%s", no->hint);
+		}
+	}
+	/* of the others nothing was asked */
+	for (size_t i = 0; i < r->all.n; i++)
+		if (!r->chosen[i])
+			r->all.v[i].status = AGENT_LIVE;
+	cli_batch_print_plan(r);
+	return GT_OK;
+}
+
+static int
+check_choices(const struct cli *cli, struct err *e)
+{
+	if (cli_check_via(cli, e) != 0)
+		return -1;
+	if (cli->scope != NULL && strcmp(cli->scope, "task") != 0 && strcmp(cli->scope, "lines") != 0) {
+		err_set(e, GT_USAGE, "usage", "--scope takes task or lines, not \"%.40s\"", cli->scope);
+		return err_hint(e, "lines: the newest max_context_lines lines");
+	}
+	if (cli->all && cli->n_args > 0) {
+		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");
+		return err_hint(e, "leave one of them out");
+	}
+	return 0;
+}
+
+static int
+recover_agents(struct cli_batch *r, struct err *e)
+{
+	int ret;
+
+	if (cli_batch_detect(r, e) != 0)
+		return -1;
+	cli_warn_server(&r->all.trouble);
+	cli_warn_exposed(&r->w, &r->all.exposed);
+	if (r->cli->n_args > 0)
+		return run_named(r, e);
+	if (r->cli->all || r->cli->dry_run)
+		return run_all(r, e);
+	ret = run_picker(r, e);
+	return ret == -2 ? cmd_list(r->cli, e) : ret;
+}
+
+int
+cmd_recover(const struct cli *cli, struct err *e)
+{
+	struct cli_batch r;
+	int ret;
+
+	if (check_choices(cli, e) != 0)
+		return -1;
+	ret = cli_batch_open(&r, cli, e);
+	r.mass = cli->all;
+	r.waits = cli->all || cli->dry_run;
+	r.recorded = !cli->all && (!cli->dry_run || cli->n_args > 0);
+	if (ret == 0 && cli_is_disabled(cli, &r.w)) {
+		cli_batch_close(&r);
+		return GT_OK;
+	}
+	if (ret == 0)
+		ret = recover_agents(&r, e);
+	if (ret >= 0 && cli->json && json_array_size(r.results) > 0) {
+		json_t *v = output_object();
+
+		json_object_set(v, "results", r.results);
+		output_json(v);
+	}
+	if (!cli->dry_run)
+		cli_export_events(&r.w);
+	cli_batch_close(&r);
+	return ret;
+}

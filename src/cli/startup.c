@@ -1,0 +1,385 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/records/records.h"
+#include "cli/cli_private.h"
+#include "records/agents/agents.h"
+#include "detect/detect.h"
+#include "snapshot/pass/pass.h"
+#include "recover/upkeep/upkeep.h"
+#include "app/app.h"
+#include "store/store.h"
+#include "config/config.h"
+
+#define LOCK_WAIT_MS 10000
+
+/* ---- telling ---- */
+
+static void
+append_count(struct buf *out, size_t n, const char *one, const char *many)
+{
+	if (n > 0)
+		buf_fmt(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
+}
+
+static void
+report_counts(struct cli_output *s, const struct startup *x)
+{
+	struct buf b = BUF_INIT;
+
+	append_count(&b, x->runs.reset_to_pending, "run is pending again", "runs are pending again");
+	append_count(&b, x->runs.marked_failed, "run has failed", "runs have failed");
+	append_count(&b, x->runs.marked_stopped, "run is stopped", "runs are stopped");
+	append_count(&b, x->adopted, "session has the process of its agent, which lives",
+	    "sessions have the processes of their agents, which live");
+	append_count(&b, x->sessions.suspended, "session without a living process is suspended",
+	    "sessions without a living process are suspended");
+	append_count(
+	    &b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
+	append_count(
+	    &b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
+	append_count(&b, x->tree.ended, "agent has ended", "agents have ended");
+	append_count(&b, x->locks, "stale lock is free", "stale locks are free");
+	append_count(&b, x->messages.flagged, "message is flagged: whether it was answered is not known",
+	    "messages are flagged: whether they were answered is not known");
+	append_count(&b, x->messages.asked, "agent is asked to repeat its answer",
+	    "agents are asked to repeat their answers");
+	append_count(&b, x->messages.replayed, "message is to be delivered again",
+	    "messages are to be delivered again");
+	append_count(&b, x->closed, "open recovery has failed with its tmux server",
+	    "open recoveries have failed with their tmux server");
+	append_count(
+	    &b, x->acknowledged, "open recovery had been answered", "open recoveries had been answered");
+	if (b.len > 0)
+		output_line(s, "%s.", b.data);
+	buf_release(&b);
+}
+
+static void
+report_left(struct cli_output *s, const struct startup *x, bool starts)
+{
+	struct buf name = BUF_INIT;
+
+	if (x->messages.pending > 0)
+		output_line(s, "%zu message%s not delivered: gt-recover message list --undelivered",
+		    x->messages.pending, x->messages.pending == 1 ? " is" : "s are");
+	for (size_t i = 0; i < x->back.n && !starts; i++) {
+		buf_reset(&name);
+		output_foreign(&name, x->back.v[i].agent_uuid, 0);
+		output_line(s, "to be brought back: gt-recover agent resume %s", name.data);
+	}
+	if (x->back.n > 0 && !starts)
+		output_line(s,
+		    "  That claims it for whoever starts it. With auto_recover = true startup starts it "
+		    "itself.");
+	buf_release(&name);
+}
+
+void
+cmd_startup_report(struct cli_output *s, const struct run_recovery *how, const struct startup *x, bool starts)
+{
+	/*
+	 * seed S4 has a warning of `all` in any case: at each boot, with nothing to tell, it
+	 * would be noise
+	 */
+	if (how->mode != RUN_MODE_ALL || x->runs.claimed + x->runs.running + x->runs.stopping > 0)
+		cmd_run_recovery_report(s, how, &x->runs);
+	if (!startup_changed(x))
+		return;
+	report_counts(s, x);
+	report_left(s, x, starts);
+}
+
+static json_t *
+json_back(const struct session_list *back)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < back->n; i++) {
+		const struct session *x = &back->v[i];
+		json_t *o = json_object();
+
+		json_put(o, "agent_uuid", x->agent_uuid);
+		json_put(o, "parent", x->parent);
+		json_put(o, "provider_name", x->provider_name);
+		json_put(o, "cursor_session_id", x->cursor_session_id);
+		json_put(o, "model", x->model);
+		json_put(o, "workspace_path", x->workspace_path);
+		json_put(o, "session", x->session);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *
+cmd_startup_json(const struct run_recovery *how, const struct startup *x)
+{
+	json_t *v = json_object(), *o;
+
+	json_put_flag(v, "changed", startup_changed(x));
+	json_put_flag(v, "rebooted", x->rebooted);
+	json_put_int(v, "servers_ended", (int64_t)x->servers_ended);
+	json_put_int(v, "closed", (int64_t)x->closed);
+	json_put_int(v, "acknowledged", (int64_t)x->acknowledged);
+	o = json_object();
+	json_put(o, "mode", run_mode_name(how->mode));
+	json_object_set_new(o, "recovered", cmd_run_recovery_json(how, &x->runs));
+	json_put_int(o, "kept_by_runner", (int64_t)x->runs.kept_by_runner);
+	json_put_int(o, "kept_young", (int64_t)x->runs.kept_young);
+	json_object_set_new(v, "runs", o);
+	o = json_object();
+	json_put_int(o, "suspended", (int64_t)x->sessions.suspended);
+	json_put_int(o, "alive", (int64_t)x->sessions.left);
+	json_put_int(o, "adopted", (int64_t)x->adopted);
+	json_object_set_new(v, "sessions", o);
+	o = json_object();
+	json_put_int(o, "linked", (int64_t)x->tree.linked);
+	json_put_int(o, "made_roots", (int64_t)x->tree.made_roots);
+	json_put_int(o, "ended", (int64_t)x->tree.ended);
+	json_object_set_new(v, "agents", o);
+	json_put_int(v, "locks_released", (int64_t)x->locks);
+	o = json_object();
+	json_put_int(o, "undelivered", (int64_t)x->messages.pending);
+	json_put_int(o, "answers_undelivered", (int64_t)x->messages.answers_pending);
+	json_put_int(o, "waiting", (int64_t)x->messages.waiting);
+	json_put_int(o, "flagged", (int64_t)x->messages.flagged);
+	json_put_int(o, "asked", (int64_t)x->messages.asked);
+	json_put_int(o, "replayed", (int64_t)x->messages.replayed);
+	json_object_set_new(v, "messages", o);
+	json_object_set_new(v, "resume", json_back(&x->back));
+	return v;
+}
+
+/* ---- bringing back ---- */
+
+static void
+report_planned(
+    struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
+{
+	struct buf name = BUF_INIT, text = BUF_INIT;
+
+	output_foreign(&name, x->agent_uuid, 0);
+	output_foreign(&text, one->no.msg, 0);
+	if (one->no.code == 0)
+		output_line(s,
+		    was_there ? "%s runs already: an earlier recovery had started it"
+			      : "would be started: %s",
+		    name.data);
+	else
+		output_line(s, "would not be started: %s: %s (%s)", name.data, text.data, one->no.name);
+	buf_release(&name);
+	buf_release(&text);
+}
+
+static void
+report_session(
+    struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
+{
+	struct buf name = BUF_INIT, text = BUF_INIT;
+
+	output_foreign(&name, x->agent_uuid, 0);
+	output_foreign(&text, one->no.msg, 0);
+	if (one->no.code == 0)
+		output_done(s,
+		    was_there ? "%s runs already: an earlier recovery had started it" : "%s is back",
+		    name.data);
+	else
+		output_warning(s, "%s: %s (%s)%s%s", name.data, text.data, one->no.name,
+		    *one->no.hint != '\0' ? "\n  " : "", one->no.hint);
+	output_log(s, "%s restart %s %s", name.data, *one->id != '\0' ? one->id : "-",
+	    one->no.code == 0 ? "started" : one->no.name);
+	buf_release(&name);
+	buf_release(&text);
+}
+
+/* Somebody may have taken it up since the list was made. */
+static bool
+still_suspended(struct app *w, const char *agent)
+{
+	struct session x;
+	bool yes =
+	    session_load(app_store(w, false, NULL), agent, &x, NULL) == 1 && x.state == SESSION_SUSPENDED;
+
+	session_release(&x);
+	return yes;
+}
+
+struct startup_restarted *
+cmd_startup_restart(struct app *w, struct cli_output *s, const struct startup *x,
+    const struct candidate_list *all, bool known)
+{
+	struct startup_restarted *list = xcalloc(x->back.n + 1, sizeof *list);
+	int64_t spacing = config_ms(w->config, "spacing");
+	bool started = false;
+
+	for (size_t i = 0; i < x->back.n && cli_stop_signal() == 0; i++) {
+		const struct session *one = &x->back.v[i];
+		int how;
+
+		if ((!known && candidate_of_session(w, one, all) != NULL) ||
+		    !still_suspended(w, one->agent_uuid))
+			continue;
+		/* many agents that start at once fight for the machine and for the login */
+		for (int64_t until = clock_mono_ms() + spacing;
+		    started && clock_mono_ms() < until && cli_stop_signal() == 0;)
+			clock_sleep_ms(50);
+		how = restart_agent(w, one, all, list[i].id, &list[i].no);
+		list[i].tried = true;
+		started = *list[i].id != '\0' && how != RESTART_FOUND;
+		if (w->dry)
+			report_planned(s, one, &list[i], how == RESTART_FOUND);
+		else
+			report_session(s, one, &list[i], how == RESTART_FOUND);
+	}
+	return list;
+}
+
+/* ---- the command ---- */
+
+struct job {
+	struct app w;
+	struct cli_output say;
+	struct run_recovery runs;
+	struct startup x;
+	struct startup_restarted *ones;	/* auto_recover: of each of x.back; NULL: none is brought back */
+};
+
+/*
+ * Whom a pane or a snapshot knows comes back with its context. A tmux server that is not there,
+ * or not to be read, knows nobody.
+ */
+static void
+bring_back(struct job *j)
+{
+	struct candidate_list all = { .n = 0 };
+	struct err none = ERR_INIT;
+
+	if (snapshot_detect(&j->w, &all, &none) == 0 && detect_lines(&j->w, &all, &none) != 0)
+		err_clear(&none);
+	cli_warn_server(&all.trouble);
+	cli_warn_exposed(&j->w, &all.exposed);
+	j->ones = cmd_startup_restart(&j->w, &j->say, &j->x, &all, true);
+	candidate_list_release(&all);
+}
+
+static int
+startup_locked(struct job *j, struct err *e)
+{
+	bool starts = config_flag(j->w.config, "auto_recover");
+
+	if (startup_run(&j->w, &j->runs, &j->x, e) != 0)
+		return -1;
+	cmd_startup_report(&j->say, &j->runs, &j->x, starts);
+	if (j->x.back.n > 0 && starts)
+		bring_back(j);
+	return 0;
+}
+
+/* Told as it would be told, of a store that forgets it. What others change meanwhile is not waited for. */
+static int
+rehearse(struct job *j, struct err *e)
+{
+	struct store *store = app_store(&j->w, false, e);
+
+	if (store == NULL)
+		return e->code == 0 ? 0 : -1;
+	j->w.store = store_overlay(store);
+	j->w.dry = true;
+	output_line(&j->say, "What startup would do; nothing is changed:");
+	if (startup_locked(j, e) != 0)
+		return -1;
+	if (!startup_changed(&j->x) && j->x.back.n == 0)
+		output_line(&j->say, "nothing");
+	return 0;
+}
+
+/*
+ * Patrol's own lock: two that bring the records up at once would count each other's work. Where
+ * there is no store there is nothing to lock.
+ */
+static int
+reconcile_records(struct job *j, struct err *e)
+{
+	char *path;
+	int fd, ret = -1;
+
+	if (app_store(&j->w, false, e) == NULL)
+		return e->code == 0 ? 0 : -1;
+	path = app_path(&j->w, "locks", "patrol.lock", true, e);
+	fd = path != NULL ? io_lock(path, LOCK_WAIT_MS, e) : -1;
+	if (fd >= 0) {
+		/* torn tails first */
+		cli_export_events(&j->w);
+		ret = startup_locked(j, e);
+		if (ret == 0)
+			cli_export_events(&j->w);
+	} else if (strcmp(e->name, "locked") == 0) {
+		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
+	}
+	io_unlock(path, fd);
+	free(path);
+	return ret;
+}
+
+static void
+print_startup_json(const struct job *j)
+{
+	json_t *v = output_object(), *o = cmd_startup_json(&j->runs, &j->x),
+	       *list = json_object_get(o, "resume");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const struct startup_restarted *one = j->ones != NULL ? &j->ones[i] : NULL;
+		json_t *o_one = json_array_get(list, i);
+
+		json_put_flag(o_one, j->w.dry ? "would_restart" : "restarted",
+		    one != NULL && one->tried && one->no.code == 0);
+		json_put(o_one, "refusal", one != NULL && one->no.code != 0 ? one->no.name : NULL);
+		json_put(o_one, "recovery_id", one != NULL && *one->id != '\0' ? one->id : NULL);
+	}
+	if (j->w.dry)
+		json_put_flag(v, "dry_run", true);
+	json_object_set_new(v, "startup", o);
+	output_json(v);
+}
+
+static int
+run_startup(struct job *j, const struct cli *cli, struct err *e)
+{
+	char *log_file = config_path(j->w.config, "log_file");
+	int ret = log_file != NULL ? output_open_log(&j->say, log_file, e) : 0;
+
+	if (ret == 0)
+		ret = cmd_run_recovery_read(cli, j->w.config, &j->runs, e);
+	if (ret == 0)
+		ret = cli->dry_run ? rehearse(j, e) : reconcile_records(j, e);
+	if (ret == 0 && cli->json)
+		print_startup_json(j);
+	free(log_file);
+	free(j->ones);
+	startup_release(&j->x);
+	return ret == 0 ? GT_OK : -1;
+}
+
+int
+cmd_startup(const struct cli *cli, struct err *e)
+{
+	struct job j = { .ones = NULL };
+	int ret;
+
+	if (cli->n_args > 0)
+		return cli_no_arguments(cli, e);
+	if (cli_open_app(cli, &j.w, e) != 0)
+		return -1;
+	output_init(&j.say, cli);
+	ret = cli_is_disabled(cli, &j.w) ? GT_OK : run_startup(&j, cli, e);
+	output_release(&j.say);
+	cli_close_app(&j.w);
+	return ret;
+}

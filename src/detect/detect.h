@@ -1,0 +1,321 @@
+#ifndef DETECT_DETECT_H
+#define DETECT_DETECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/agent.h"
+#include "base/err.h"
+#include "gastown/gastown.h"
+#include "snapshot/snapshot.h"
+#include "tmux/tmux.h"
+#include "transcript/locate/locate.h"
+
+struct app;
+struct bead;
+struct candidate;
+struct candidate_list;
+struct conversation;
+struct err;
+struct pane;
+struct panes;
+struct profile;
+struct scrub;
+struct session;
+struct session_starts;
+struct tmux;
+
+/* ---- candidate ---- */
+
+/*
+ * An agent's pane, or what is known of one that is gone: what became of its agent, and what it
+ * takes to bring it back.
+ */
+enum agent_status {
+	AGENT_DEAD,		/* the pane's process ended and tmux kept the pane */
+	AGENT_ZOMBIE,		/* the agent is gone, a shell is left in the pane */
+	/* an empty session that was brought back (tmux-resurrect): a snapshot knows its agent */
+	AGENT_RESTORED,
+	/* the session is gone; a snapshot, hooked work or the ledger knows it. There is no pane */
+	AGENT_MISSING,
+	/* the agent lives, but was started after the work was begun and never given its context */
+	AGENT_RESPAWNED,
+	AGENT_LIVE,
+	AGENT_UNKNOWN
+};
+enum crash_cause {
+	REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_OOM, REASON_SERVER_EXIT, REASON_PROCESS_DIED,
+	REASON_STOPPED, REASON_LIMIT,
+	REASON_UNKNOWN
+};
+
+const char *detect_status_name(
+    enum agent_status c);  /* "dead", "zombie", "restored", "missing", "respawned", "live", "unknown" */
+/* "exited", "killed", "oom", "server_exit", "process_died", "stopped", "limit", "unknown"; "" for none */
+const char *detect_reason_name(enum crash_cause r);
+/* there is something to bring back: all but live and unknown */
+bool detect_status_crashed(enum agent_status c);
+/* an idle shell stands in the agent's pane: zombie, restored */
+bool detect_status_has_shell(enum agent_status c);
+bool detect_status_has_pane(enum agent_status c);	/* all but missing */
+
+struct candidate {
+	struct pane pane;
+	const struct profile *profile;	/* never NULL; lives in the app */
+	struct town_role role;
+	enum agent_status status;
+	enum crash_cause reason;
+	/* one sign alone says that an agent ran here, and signs deceive */
+	bool low_confidence;
+	const char *unknown_reason;		/* for unknown: a sentence; "" otherwise */
+	bool own_pane;				/* unknown because this program runs in the pane */
+	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
+	bool draft;			/* respawned: unsent text is in its input box (detect_lines) */
+	/* of the newest snapshot that is its own; 0: none, or nobody looked (snapshot_lookup_lines) */
+	size_t snapshot_lines;
+	int64_t crashed_at;		/* ms since 1970; 0 unknown */
+	int64_t began;			/* missing: when the process that died had begun; 0 unknown */
+	struct launch launch;		/* what would be started; command NULL: not known */
+	char *cwd;			/* where the agent worked */
+	/* of the agent (~/.claude by its own HOME); NULL for agents without one */
+	char *config_dir;
+	struct agent_pid_file pid_record;	/* of the agent that died; session_id NULL: none */
+	pid_t agent_pid;		/* live, respawned: its process */
+	/*
+	 * missing, restored, respawned: the snapshot (snapshot/snapshot.h) of the agent that
+	 * died; NULL: none
+	 */
+	char *snapshot;
+	/*
+	 * respawned: the conversation that it was not given; missing: its last one; NULL: only
+	 * the snapshot tells
+	 */
+	char *session_id;
+	/* missing: the attempt that had started it since the snapshot; NULL: none */
+	char *started_by;
+	/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
+	char *recovered_by;
+	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
+	struct town_list inherited_env;
+	/*
+	 * missing, unknown: the ledger's, of which only its record tells (detect/detect.h);
+	 * NULL: it is none
+	 */
+	struct session *record;
+	/* a sentence with the name of the secret without which its command cannot be started; NULL: none */
+	char *missing_secret;
+};
+
+/* What there is to read: lines, or of one without a pane the snapshot's. */
+size_t candidate_lines(const struct candidate *c);
+/* Ended on purpose, with its session: who asks what crashed need not hear of it. */
+bool candidate_has_ended(const struct candidate *c);
+/* there is something to bring back, and it is not over */
+bool candidate_crashed(const struct candidate *c);
+/*
+ * For one that never had a pane that we saw, on a server that may not run: the session's name
+ * (heap, taken over) stands for its id.
+ */
+void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
+/*
+ * Teaches the scrubber everything by whose value a secret can be told on the candidate's screen:
+ * its environments, start command and credential files, as far as [recovery.scrub] wants it.
+ */
+void candidate_learn(struct app *w, struct scrub *s, const struct candidate *c);
+/*
+ * The bead alone, for lists and snapshots. What cannot be read stays empty. Of beads in Dolt only
+ * what is hooked: bd is asked once for each directory and command, not for each agent, so that
+ * what the agent's own bead says against a recovery is heard only by the recovery itself.
+ */
+void candidate_bead(struct app *w, const struct candidate *c, struct scrub *s, struct bead *out);
+/* The same with an error, also of what only a recovery asks for unless `quick`. Release out in any case. */
+int candidate_find_bead(
+    struct app *w, const struct candidate *c, bool quick, struct scrub *s, struct bead *out, struct err *e);
+void candidate_release(struct candidate *c);
+
+/* ---- detect ---- */
+
+/*
+ * Which panes are agents', which of those died, and why. Unknown is not dead: where the signs
+ * disagree the class is unknown, and that is never acted on. Nothing is changed: commands look by
+ * snapshot_detect (snapshot/pass/pass.h).
+ */
+struct candidate_list {
+	struct candidate *v;
+	size_t n, cap;
+	size_t servers;			/* tmux servers that answered */
+	/* the first server that is there and could not be read; code 0: none */
+	struct err trouble;
+	/* which dead pane that ends its server when looked at was left as it is, and why; code 0: none */
+	struct err exposed;
+};
+
+/*
+ * All agents' panes on the app's servers, in tmux's order, then what is missing, by name. A
+ * server that is not there or cannot be read is skipped (see trouble) unless it was named; having
+ * none left is an error, too.
+ */
+int detect(struct app *w, struct candidate_list *out, struct err *e);
+/*
+ * The same for panes of one server that were listed by pane_list_bare: their environments are
+ * read, and out takes them over.
+ */
+int detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candidate_list *out,
+    struct err *e);
+/*
+ * Fills lines of dead and zombie candidates, exactly, and draft of respawned ones; one tmux
+ * process a server. A usage limit or a login problem on the last screen is the reason then,
+ * unless the agent was ended on purpose.
+ */
+int detect_lines(struct app *w, struct candidate_list *list, struct err *e);
+void candidate_list_release(struct candidate_list *c);
+
+/*
+ * One more look at a candidate, right before something is done to it: 0 when pane, server,
+ * process and class are what they were. Otherwise name "changed" (GT_AGAIN) with a sentence.
+ * *typed, unless NULL: the pane's now (struct pane).
+ */
+int detect_recheck(struct app *w, const struct candidate *c, int64_t *typed, struct err *e);
+
+/* ---- find_transcript ---- */
+
+/*
+ * Which transcript is this candidate's: collects what is known of its process (its own record,
+ * its start command, notes of Gas Town, what its screen shows) for transcript_find. Reads only.
+ * Do it before a respawn: the next start of an agent removes the records of dead ones. `seen` may
+ * be NULL, and everything in it; `snapshot_id` is the session that a snapshot of this process
+ * names, NULL: none. FOUND_NONE for agents whose transcripts we cannot read. -1: a folder cannot
+ * be read.
+ */
+struct screen_evidence {
+	const struct conversation *screen;
+	/* the same as it is, for agents whose screen is not read; NULL: none */
+	const char *text;
+	struct scrub *scrub;
+};
+int detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
+    const char *snapshot_id, struct transcript_found *out, struct err *e);
+
+/*
+ * True while a background server of the agent (codex) goes on with a conversation that can be
+ * this candidate's: not dead, then.
+ */
+bool detect_has_background(const struct candidate *c);
+
+/*
+ * What the agent is to be told when the transcript is not certain, or nobody can read what it
+ * keeps, heap; NULL: nothing. "2 transcripts could be this session's, …".
+ */
+char *detect_transcript_warning(const struct candidate *c, const struct transcript_found *f);
+
+/* ---- gone_index ---- */
+
+/*
+ * What the snapshots know of sessions that are not there any more (detect_private.h), or are there again
+ * without their agents: the classes `missing` and `restored` of detect.h (`respawned` is
+ * detect_private.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
+ */
+struct gone_server {
+	const char *socket;		/* as the app names it */
+	char *path;			/* as tmux does */
+	bool runs;
+	pid_t pid;			/* 0: it does not run, or has no session that would tell */
+	int64_t start;			/* seconds since 1970 */
+};
+
+struct gone_index {
+	struct app *w;
+	struct snapshot_index album;
+	struct scrub *scrub;		/* made when the first snapshot is opened */
+	bool broken;			/* the snapshots cannot be read: nothing is remembered */
+	struct gone_server *servers;
+	size_t n_servers, cap_servers;
+	struct session_starts *starts;		/* read when the first live agent of the town is looked at */
+	char (*keys)[SNAPSHOT_KEY];	/* of the sessions and panes that are there */
+	size_t n_keys, cap_keys;
+};
+
+void gone_index_init(struct gone_index *m, struct app *w);
+void gone_index_release(struct gone_index *m);
+
+/*
+ * A server that answered, and all its panes; or one that does not run (panes NULL). What was not
+ * told of is not judged.
+ */
+void gone_index_add_server(struct gone_index *m, const struct tmux *t, const struct panes *panes);
+
+/*
+ * What was told: is a session of that name on any of the servers; was every server of the app
+ * told of; does none of them run.
+ */
+bool gone_index_has_session(const struct gone_index *m, const char *session);
+bool gone_index_is_complete(const struct gone_index *m);
+bool gone_index_no_server(const struct gone_index *m);
+/* Made when first asked for; the scrubber is NULL when it cannot be. Owned by m. */
+struct scrub *gone_index_scrub(struct gone_index *m);
+struct session_starts *gone_index_starts(struct gone_index *m);
+
+/*
+ * A pane in which an idle shell stands and nothing tells of an agent, or only its screen: true
+ * when its session was brought back empty after its server had died (tmux-resurrect and its
+ * like): a snapshot of an older life of the server knows an agent in a session of that name,
+ * which worked in the same directory and is dead. Profile, command, place, class and reason are
+ * set then. `weak` unless the start command or the screen bear it out.
+ */
+bool detect_restored(struct gone_index *m, struct candidate *c, bool shows_agent);
+
+/* The head of a snapshot of that name. snapshot_release when true. */
+bool gone_index_head(struct gone_index *m, const char *name, struct snapshot *head);
+/*
+ * The server of a socket, NULL: it was not asked. Of the sessions and panes that are there, or of
+ * another list: is it one of them?
+ */
+const struct gone_server *gone_index_server(const struct gone_index *m, const char *path);
+bool gone_index_has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key);
+/* The pane as it was; nothing of it is there any more. */
+void gone_index_old_pane(const struct snapshot *head, const char *socket, struct pane *p);
+/* The snapshot was taken in this boot, in another container. */
+bool gone_is_contained(const struct snapshot *head);
+/*
+ * The process of a snapshot (pid and start time) still lives, or /proc cannot tell. In another container:
+ * until the container has ended or the last sign of life is older than PROC_SEEN_MS.
+ */
+bool gone_index_is_alive(const struct gone_index *m, const struct snapshot *head);
+/*
+ * Profile, role, command, directories, record: from the head to the candidate, whose pane is
+ * known. False: the agent is none that we know.
+ */
+bool gone_index_identify(struct gone_index *m, const struct snapshot *head, const char *name,
+    struct candidate *c);
+
+/* ---- recorded ---- */
+
+/*
+ * What detect and detect_lines find, and behind it the agents that only the ledger knows
+ * (records/agents/agents.h): SUSPENDED, or ACTIVE without a living process, of this host, and no
+ * pane, snapshot or hooked work tells of them. Class missing, by name, with `record`;
+ * restart_recorded brings them back. Unknown is not dead: the class is unknown where the record
+ * names no process of an ACTIVE one, where the tmux server does not answer, or where a session of
+ * its name is there.
+ *
+ * For people who ask: whoever suspended an agent may want it suspended, so that it comes back
+ * when somebody names it, or after a restart by startup, and by no other pass. One whose record
+ * does not tell how it is started (candidate_from_session) is left out. tmux is asked once more
+ * only where there is such an agent; then a server that does not run is no error. `ret` and *e:
+ * what detect answered.
+ */
+int detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e);
+
+/*
+ * What its record alone makes of it: class missing. -1: "no-place-known", "no-agent-known".
+ * candidate_release in any case.
+ */
+int candidate_from_session(struct app *w, const struct session *x, struct candidate *c, struct err *e);
+
+/* What detect found of it; NULL: nothing. */
+const struct candidate *candidate_of_session(struct app *w, const struct session *x,
+    const struct candidate_list *all);
+
+#endif

@@ -1,0 +1,348 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect/detect.h"
+#include "app/app.h"
+#include "process/proc.h"
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "conversation/conversation.h"
+#include "transcript/locate/locate.h"
+#include "gastown/gastown.h"
+
+/* A record is written within a moment of the start; tmux's times are whole seconds. */
+#define SLACK_MS 5000
+#define GRAIN_MS 100	/* of the times of processes and files */
+
+/* What the hints point to. */
+struct transcript_evidence {
+	struct agent_pid_files records;
+	/* the one of the candidate's process, into records or the candidate; NULL: none that is certain */
+	const struct agent_pid_file *own;
+	const char **held, **suspects;	/* into records */
+	size_t n_held, cap_held, n_suspects, cap_suspects;
+	char *worktree, *town;
+	struct fingerprint said;
+	struct time_span life;
+	bool exact;			/* the life's beginning is that of the process */
+};
+
+static void
+findings_release(struct transcript_evidence *f)
+{
+	agent_pid_files_release(&f->records);
+	free(f->held);
+	free(f->suspects);
+	free(f->worktree);
+	free(f->town);
+	fingerprint_release(&f->said);
+}
+
+/*
+ * The life of the agent, as far as it is known; else the pane tells: it began after its session
+ * or its shell.
+ */
+static void
+set_life(const struct candidate *c, struct transcript_evidence *f)
+{
+	struct time_span *life = &f->life;
+
+	/* of a missing one only the last snapshot is known, and it may have lived on */
+	life->ended = c->status == AGENT_LIVE || c->status == AGENT_MISSING ? 0
+	    : c->crashed_at > 0                                             ? c->crashed_at + 999
+									    : 0;
+	/* what lives in the pane now is not what is asked for */
+	if (c->status == AGENT_RESPAWNED || c->status == AGENT_RESTORED)
+		return;
+	life->began = c->status == AGENT_LIVE ? proc_began_ms(c->agent_pid) : c->began;
+	f->exact = life->began != 0;
+	if (!f->exact && !c->pane.dead)
+		life->began = proc_began_ms(c->pane.pid);
+	if (life->began == 0)
+		life->began = c->pane.session_created * 1000;
+}
+
+static bool
+of_this_life(const struct agent_pid_file *s, const struct time_span *life)
+{
+	int64_t from = s->started > 0 ? s->started : s->written * 1000;
+
+	return from >= life->began - SLACK_MS && (life->ended == 0 || from <= life->ended + SLACK_MS);
+}
+
+/* At or below a process, now: of one process the way up is shorter than all of /proc. */
+static bool
+runs_below(pid_t pid, pid_t ancestor)
+{
+	struct proc p = { .ppid = pid };
+
+	for (int depth = 0; depth < 64 && p.ppid > 1; depth++)
+		if (p.ppid == ancestor)
+			return true;
+		else if (proc_read(p.ppid, &p) != 0)
+			return false;
+	return false;
+}
+
+/*
+ * How sure it is that a record is of this candidate's process: PID_FILE_SAME_PANE when it can be
+ * no other's.
+ */
+static enum pid_file_match
+whose(const struct candidate *c, const struct agent_pid_file *s, const struct time_span *life)
+{
+	const struct pane *p = &c->pane;
+	struct pid_file_place where = { p->session, p->id, c->cwd, p->server_start };
+
+	if (agent_pid_file_is_alive(s))
+		return c->status != AGENT_RESPAWNED && !p->dead && runs_below(s->pid, p->pid)
+		    ? PID_FILE_SAME_PANE
+		    : PID_FILE_ELSEWHERE;
+	/* a pid is used again, and a dead process may have had the same as an older one */
+	if (c->status == AGENT_LIVE || !of_this_life(s, life))
+		return PID_FILE_ELSEWHERE;
+	if (p->dead && s->pid == p->pid)
+		return PID_FILE_SAME_PANE;
+	/* else a process that a shell in this pane had started, maybe */
+	return agent_pid_file_match(s, &where);
+}
+
+static void
+add_id(const char ***list, size_t *n, size_t *cap, const char *id)
+{
+	*list = vec_room(*list, *n, cap, sizeof **list);
+	(*list)[(*n)++] = id;
+}
+
+static bool
+is_better(const struct candidate *c, const struct agent_pid_file *s, const struct agent_pid_file *than)
+{
+	pid_t sure = c->status == AGENT_LIVE ? c->agent_pid : c->pane.pid;
+
+	if (than == NULL || (s->pid == sure) != (than->pid == sure))
+		return than == NULL || s->pid == sure;
+	return s->written > than->written;
+}
+
+/*
+ * The record of a living agent whose transcript is there: nothing else is of use then, and there
+ * may be a hundred agents.
+ */
+static bool
+own_record(const struct candidate *c, struct transcript_evidence *f)
+{
+	struct agent_pid_file s;
+	char *path = NULL;
+
+	if (c->status != AGENT_LIVE || !agent_pid_file_read(c->config_dir, c->agent_pid, &s))
+		return false;
+	if (agent_pid_file_is_alive(&s) && s.session_id != NULL && transcript_is_id(s.session_id))
+		path = transcript_path(c->config_dir, s.cwd, s.session_id);
+	if (path == NULL) {
+		agent_pid_file_release(&s);
+		return false;
+	}
+	free(path);
+	f->records.v = vec_room(f->records.v, f->records.n, &f->records.cap, sizeof *f->records.v);
+	f->records.v[f->records.n++] = s;
+	f->own = &f->records.v[0];
+	return true;
+}
+
+static void
+read_records(const struct candidate *c, struct transcript_evidence *f)
+{
+	agent_pid_files_read(c->config_dir, &f->records);
+	for (size_t i = 0; i < f->records.n; i++) {
+		struct agent_pid_file *s = &f->records.v[i];
+		enum pid_file_match how = whose(c, s, &f->life);
+
+		if (how == PID_FILE_SAME_PANE && is_better(c, s, f->own))
+			f->own = s;
+		else if (how == PID_FILE_SAME_PLACE)
+			add_id(&f->suspects, &f->n_suspects, &f->cap_suspects, s->session_id);
+		else if (how == PID_FILE_ELSEWHERE)
+			add_id(&f->held, &f->n_held, &f->cap_held, s->session_id);
+	}
+	/*
+	 * it was there when the candidate was found; the first agent that starts since then
+	 * removes those of the dead
+	 */
+	if (f->own == NULL && c->pid_record.session_id != NULL &&
+	    whose(c, &c->pid_record, &f->life) == PID_FILE_SAME_PANE)
+		f->own = &c->pid_record;
+}
+
+/*
+ * The session that the start command names; a fork gets a new id. What a recovery of ours started
+ * had such flags taken out.
+ */
+static const char *
+named_by_command(const struct launch *l)
+{
+	static const char *const flags[] = { "--session-id", "--resume", "-r" };
+	const char *id = NULL;
+
+	for (size_t i = l->program + 1; !l->wrapped && i < l->n_words; i++) {
+		const char *text = l->words[i].text;
+
+		if (strcmp(text, "--fork-session") == 0)
+			return NULL;
+		for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+			size_t n = strlen(flags[k]);
+			const char *value = strncmp(text, flags[k], n) != 0 ? NULL
+			    : text[n] == '='                                ? text + n + 1
+			    : text[n] == '\0' && i + 1 < l->n_words         ? l->words[i + 1].text
+									    : NULL;
+
+			if (value != NULL && transcript_is_id(value))
+				id = value;
+		}
+	}
+	return id;
+}
+
+/*
+ * A banner is printed when a conversation begins, also after /clear; what stands above it is of
+ * another file.
+ */
+static void
+read_fingerprint(const struct conversation *talk, struct fingerprint *out)
+{
+	for (size_t i = talk->n; i-- > 0; ) {
+		const struct exchange *x = &talk->v[i];
+
+		if (x->source == SOURCE_EARLIER ||
+		    (x->role == ROLE_SYSTEM && str_starts(x->content, "Claude Code v")))
+			return;
+		if (x->role != ROLE_USER || x->tool != NULL || x->status == STATUS_WAITING)
+			continue;
+		if (str_starts(x->content, "/clear"))
+			return;
+		fingerprint_add(out, x->content);
+	}
+}
+
+static void
+set_ids(const struct candidate *c, const struct conversation *screen, const char *snapshot_id,
+    const struct transcript_evidence *f, struct transcript_hints *h)
+{
+	const char *command = named_by_command(&c->launch),
+		   *farewell = screen != NULL && screen->farewell ? screen->resume_id : NULL;
+
+	if (f->own != NULL) {
+		h->id[FOUND_RECORD] = f->own->session_id;
+		h->record_cwd = f->own->cwd;
+	}
+	/* the last words are of the end, the command is of the beginning */
+	if (farewell == NULL || command == NULL || strcmp(farewell, command) == 0)
+		h->id[FOUND_COMMAND] = command;
+	h->id[FOUND_SNAPSHOT] = snapshot_id;
+	h->id[FOUND_WORKTREE] = f->worktree;
+	h->id[FOUND_TOWN] = f->town;
+	h->id[FOUND_FAREWELL] = farewell;
+}
+
+/* Agents other than Claude Code. */
+static void
+set_trail(const struct candidate *c, struct transcript_evidence *f, struct locate_hints *h)
+{
+	set_life(c, f);
+	*h = (struct locate_hints){ .format = c->profile->transcript,
+		.folder = c->config_dir,
+		.cwd = c->cwd,
+		.tty = c->pane.tty,
+		.pid = c->status == AGENT_LIVE ? c->agent_pid
+		    : c->pane.dead             ? c->pane.pid
+					       : 0,
+		.lives = c->status == AGENT_LIVE,
+		.launch = &c->launch,
+		.ended = f->life.ended };
+	h->began = f->life.began == 0 ? 0 : f->life.began - (f->exact ? GRAIN_MS : SLACK_MS);
+}
+
+static bool
+has_trail(const struct candidate *c)
+{
+	return c->config_dir != NULL && strcmp(c->profile->transcript, "claude") != 0 &&
+	    strcmp(c->profile->transcript, "none") != 0;
+}
+
+bool
+detect_has_background(const struct candidate *c)
+{
+	struct transcript_evidence f = { .own = NULL };
+	struct locate_hints h;
+
+	if (!has_trail(c))
+		return false;
+	set_trail(c, &f, &h);
+	return locate_has_server(&h);
+}
+
+static void
+follow_trail(const struct candidate *c, const struct screen_evidence *seen, const char *snapshot_id,
+    struct transcript_found *out)
+{
+	struct transcript_evidence f = { .own = NULL };
+	struct locate_hints h;
+
+	set_trail(c, &f, &h);
+	h.snapshot_id = snapshot_id;
+	h.screen = seen != NULL ? seen->text : NULL;
+	h.scrub = seen != NULL ? seen->scrub : NULL;
+	locate_session(&h, out);
+}
+
+int
+detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
+    const char *snapshot_id, struct transcript_found *out, struct err *e)
+{
+	const struct conversation *screen = seen != NULL ? seen->screen : NULL;
+	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
+	struct transcript_evidence f = { .own = NULL };
+	int ret;
+
+	memset(out, 0, sizeof *out);
+	if (has_trail(c))
+		follow_trail(c, seen, snapshot_id, out);
+	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
+		return 0;
+	set_life(c, &f);
+	if (!own_record(c, &f)) {
+		read_records(c, &f);
+		f.worktree = town_start_id_in_cwd(c->cwd, &f.life);
+		f.town = town_start_id_in_log(w->town, &c->role, c->cwd, &f.life);
+		if (screen != NULL)
+			read_fingerprint(screen, &f.said);
+	}
+	set_ids(c, screen, snapshot_id, &f, &h);
+	h.held = f.held;
+	h.n_held = f.n_held;
+	h.suspects = f.suspects;
+	h.n_suspects = f.n_suspects;
+	h.began = f.life.began == 0 ? 0 : f.life.began - (f.exact ? GRAIN_MS : SLACK_MS);
+	h.ended = f.life.ended;
+	h.fingerprint = &f.said;
+	h.screen_at = c->status == AGENT_MISSING ? c->crashed_at : 0;
+	ret = transcript_find(&h, out, e);
+	findings_release(&f);
+	return ret;
+}
+
+char *
+detect_transcript_warning(const struct candidate *c, const struct transcript_found *f)
+{
+	if (strcmp(c->profile->transcript, "none") == 0)
+		return xasprintf("What %s keeps of your conversation cannot be read: this is what its screen "
+				 "had shown, and no more.",
+		    c->profile->label);
+	if (f->how != FOUND_AMBIGUOUS)
+		return NULL;
+	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory "
+			 "at the time, and nothing "
+			 "tells them apart. None was read; the conversation is what the screen showed.",
+	    f->rivals);
+}

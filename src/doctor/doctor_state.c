@@ -1,0 +1,419 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "doctor/doctor.h"
+#include "doctor/doctor_private.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/db.h"
+#include "base/io.h"
+#include "base/err.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+#include "process/proc.h"
+#include "records/agents/agents.h"
+#include "records/records.h"
+#include "records/recovery/recovery.h"
+#include "records/runs/runs.h"
+#include "store/store.h"
+
+#define MIB ((int64_t)1 << 20)
+#define LITTLE (100 * MIB)
+#define NOTHING (5 * MIB)
+#define EXPORT_LATE_MS ((int64_t)10 * 60 * 1000)
+#define TMPFS 0x01021994
+#define OVERLAY 0x794c7630
+#define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
+
+void
+doctor_state_dir(struct doctor *d)
+{
+	const char *dir = d->w->state_dir;
+	struct err e = ERR_INIT;
+	struct stat st;
+	size_t open;
+
+	if (town_state_check(d->w->town, dir, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (lstat(dir, &st) != 0 && errno == ENOENT)
+		doctor_report(d, VERDICT_OK, NULL, "%s is made by the first recovery or snapshot", dir);
+	else if (lstat(dir, &st) != 0)
+		doctor_report(d, VERDICT_ERROR, "make it a directory of this user",
+		    "%s cannot be looked at: %s", dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		doctor_report(d, VERDICT_ERROR, "make it a directory of this user",
+		    "%s is no directory that belongs to this user", dir);
+	else if ((st.st_mode & 077) != 0)
+		doctor_report(d, VERDICT_ERROR, "chmod 700 DIRECTORY", "%s is open to others (mode %03o)",
+		    dir, (unsigned)st.st_mode & 0777);
+	else if (access(dir, W_OK | X_OK) != 0)
+		doctor_report(d, VERDICT_ERROR, "chmod 700 DIRECTORY; mount its file system for writing",
+		    "%s cannot be written to", dir);
+	else if ((open = doctor_open_files(dir)) > 0)
+		doctor_report(d, VERDICT_WARNING, "chmod 600 them", "%zu file%s in %s can be read by others",
+		    open, open == 1 ? "" : "s", dir);
+	else
+		doctor_report(d, VERDICT_OK, NULL, "%s", dir);
+}
+
+static void
+report_disk(struct doctor *d, const char *at)
+{
+	int64_t left = doctor_free_bytes(at);
+	struct statfs fs;
+	unsigned long type = statfs(at, &fs) == 0 ? (unsigned long)fs.f_type & 0xffffffff : 0;
+
+	if (left >= 0 && left < NOTHING)
+		doctor_report(d, VERDICT_ERROR,
+		    "make room; recoveries keep their context on disk before they act",
+		    "the disk of the state is full: %lld MiB are left", (long long)(left / MIB));
+	else if (left >= 0 && left < LITTLE)
+		doctor_report(d, VERDICT_WARNING, "make room", "little room is left for the state: %lld MiB",
+		    (long long)(left / MIB));
+	else if (type == TMPFS)
+		doctor_report(d, VERDICT_WARNING,
+		    "keep it on a disk: XDG_STATE_HOME, or state = \"sqlite:/PATH\" in gt.toml",
+		    "the state is on a tmpfs: a reboot loses it");
+	else if (type == OVERLAY)
+		doctor_report(d, VERDICT_NOTE, NULL,
+		    "the state is on an overlay: it goes with the container, unless that is kept");
+	else if (left < 10 * 1024 * MIB)
+		doctor_report(
+		    d, VERDICT_OK, NULL, "a local file system, %lld MiB are free", (long long)(left / MIB));
+	else
+		doctor_report(d, VERDICT_OK, NULL, "a local file system, %lld GiB are free",
+		    (long long)(left / MIB / 1024));
+}
+
+void
+doctor_state_disk(struct doctor *d)
+{
+	char *at = doctor_existing_path(d->w->state_dir);
+	struct err e = ERR_INIT;
+
+	if (db_local(at, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else
+		report_disk(d, at);
+	free(at);
+}
+
+/* The fault of WAL databases before 3.51.3 (3.44.6, 3.50.7) cannot strike: the store never uses a WAL. */
+void
+doctor_sqlite(struct doctor *d)
+{
+	if (sqlite3_libversion_number() < SQLITE_WANTED)
+		doctor_report(d, VERDICT_ERROR, "install SQLite 3.38 or later",
+		    "SQLite %s is too old for the store", sqlite3_libversion());
+	else
+		doctor_report(d, VERDICT_OK, NULL,
+		    "SQLite %s, with a rollback journal: no write-ahead log, none of its faults",
+		    sqlite3_libversion());
+}
+
+void
+doctor_store(struct doctor *d)
+{
+	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
+		doctor_report(d, VERDICT_OK, NULL,
+		    "the Redis server answers, and confirms nothing before it is on its disk; this machine "
+		    "is its"
+		    " host %s",
+		    store_host(d->store));
+	else if (d->store != NULL)
+		doctor_report(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
+	else if (strcmp(d->no_store.name, "not-found") == 0)
+		doctor_report(d, VERDICT_OK, NULL, "no records yet");
+	else
+		doctor_report_err(
+		    d, d->no_store.code == GT_AGAIN ? VERDICT_WARNING : VERDICT_ERROR, &d->no_store);
+}
+
+static bool
+has_store(struct doctor *d)
+{
+	if (d->store == NULL)
+		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
+	return d->store != NULL;
+}
+
+/* The records of processes in other containers that may still run. */
+static int
+count_contained(struct doctor *d, size_t *n, struct err *e)
+{
+	struct session_list sessions = { .n = 0 };
+	struct runner_list runners = { .n = 0 };
+	struct lock_list locks = { .n = 0 };
+	struct timestamp now;
+	int ret = session_list_read(d->store, SESSION_ACTIVE, &sessions, e);
+
+	if (ret == 0)
+		ret = lock_list_read(d->store, false, &locks, e);
+	if (ret == 0)
+		ret = runner_list_read(d->store, &runners, e);
+	*n = 0;
+	timestamp_now(&now);
+	for (size_t i = 0; i < sessions.n; i++)
+		*n += session_is_contained(&sessions.v[i], &now) && session_is_alive(&sessions.v[i], &now);
+	for (size_t i = 0; i < locks.n; i++)
+		*n += timestamp_contained(locks.v[i].renewed.boot_id, locks.v[i].renewed.pid_ns, &now) &&
+		    lock_stale_reason(&locks.v[i], &now) == NULL;
+	for (size_t i = 0; i < runners.n; i++)
+		*n += timestamp_contained(
+			  runners.v[i].heartbeat.boot_id, runners.v[i].heartbeat.pid_ns, &now) &&
+		    runner_is_alive(&runners.v[i], &now, PROC_SEEN_MS);
+	session_list_release(&sessions);
+	runner_list_release(&runners);
+	lock_list_release(&locks);
+	return ret;
+}
+
+void
+doctor_containers(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+	size_t n;
+
+	if (!has_store(d))
+		return;
+	if (count_contained(d, &n, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (n > 0)
+		doctor_report(d, VERDICT_WARNING,
+		    "Give each container its own state: XDG_STATE_HOME, or state = \"sqlite:/PATH\" in "
+		    "gt.toml",
+		    "last used from another container (pid namespace), which has %zu live session%s, lock%s "
+		    "or"
+		    " runner%s",
+		    n, n == 1 ? "" : "s", n == 1 ? "" : "s", n == 1 ? "" : "s");
+	else
+		doctor_report(d, VERDICT_OK, NULL, "not used from another container");
+}
+
+void
+doctor_backup(struct doctor *d)
+{
+	static const char hint[] = "look at the room and the rights of its directory; the next command that "
+				   "records something makes one";
+	struct store_backup found;
+	struct err e = ERR_INIT;
+	struct buf age = BUF_INIT;
+	int there;
+
+	if (!has_store(d))
+		return;
+	there = store_backup_info(config_text(d->w->config, "state"), d->w->state_dir, &found, &e);
+	if (there > 0)
+		clock_age(&age, clock_wall_ms() - found.at);
+	if (there < 0 && strcmp(e.name, "elsewhere") == 0)
+		doctor_report(d, VERDICT_SKIPPED, NULL, "%s: back up its appendonlydir there", e.msg);
+	else if (there < 0)
+		doctor_report(d, VERDICT_WARNING, hint, "there is none to go on from: %s", e.msg);
+	else if (there == 0)
+		doctor_report(
+		    d, VERDICT_WARNING, hint, "there is none: a store that is damaged would be lost");
+	else if (found.late)
+		doctor_report(d, VERDICT_WARNING, hint,
+		    "it is %s old, and what was recorded since is not in it: making one fails", age.data);
+	else
+		doctor_report(d, VERDICT_OK, NULL, "it is %s old, and quick_check finds nothing", age.data);
+	buf_release(&age);
+}
+
+void
+doctor_rules(struct doctor *d)
+{
+	static const char hint[] = "copy recover.db, or the files of the Redis server, away before anything "
+				   "else; gt-recover release SESSION ends an open attempt";
+	struct record_check found = { .n_faults = 0 };
+	struct err e = ERR_INIT;
+
+	if (!has_store(d))
+		return;
+	if (record_check(d->store, &found, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (found.n_faults == 0)
+		doctor_report(d, VERDICT_OK, NULL, "%zu attempt%s and %lld events, every rule holds",
+		    found.attempts, found.attempts == 1 ? "" : "s", (long long)found.events);
+	for (size_t i = 0; i < found.n_faults && i < 3; i++)
+		doctor_report(d, VERDICT_ERROR, i == 0 ? hint : NULL, "%s", found.faults[i]);
+	if (found.n_faults > 3)
+		doctor_report(d, VERDICT_ERROR, NULL, "%zu more of the kind", found.n_faults - 3);
+	record_check_release(&found);
+}
+
+/*
+ * An event that no run has written for so long: they fail of it, each with a warning that nobody
+ * may have read.
+ */
+static void
+report_export(struct doctor *d, const char *path, int64_t lines, int64_t last)
+{
+	int64_t at = 0, missing = last - lines;
+	struct buf age = BUF_INIT;
+	struct stat st;
+
+	if (missing > 0)
+		(void)event_time(d->store, lines + 1, &at, NULL);
+	else if (stat(path, &st) == 0)
+		at = (int64_t)st.st_mtim.tv_sec * 1000;
+	clock_age(&age, clock_wall_ms() - at);
+	if (missing <= 0)
+		doctor_report(d, VERDICT_OK, NULL,
+		    "%lld line%s, as the store has them, the last written %s ago", (long long)lines,
+		    lines == 1 ? "" : "s", age.data);
+	else if (clock_wall_ms() - at < EXPORT_LATE_MS)
+		doctor_report(d, VERDICT_NOTE, NULL,
+		    "%lld of %lld events are not in it yet: the next run writes them", (long long)missing,
+		    (long long)last);
+	else
+		doctor_report(d, VERDICT_WARNING,
+		    "gt-recover log --verify writes them, or says why it cannot",
+		    "%lld of %lld events are not in it, one for %s", (long long)missing, (long long)last,
+		    age.data);
+	buf_release(&age);
+}
+
+void
+doctor_events(struct doctor *d)
+{
+	char *path = io_join(d->w->state_dir, EVENT_LOG);
+	struct err e = ERR_INIT;
+	int64_t last = 0;
+	size_t lines;
+
+	if (!has_store(d)) {
+		free(path);
+		return;
+	}
+	if (event_last(d->store, &last, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (event_check(d->store, path, &lines, &e) == 0)
+		report_export(d, path, (int64_t)lines, last);
+	else if (strcmp(e.name, "not-found") == 0)
+		doctor_report(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL,
+		    "it is written at the end of the next run");
+	else
+		doctor_report(d, VERDICT_ERROR,
+		    "gt-recover log --verify repairs a torn end; otherwise move the file aside, it is "
+		    "written anew",
+		    "%s", e.msg);
+	free(path);
+}
+
+/* What earlier runs left behind. */
+
+#define HOUR_MS ((int64_t)3600000)
+#define DAY_MS (24 * HOUR_MS)
+#define NO_STORE "there is no store that could be read"
+
+/* "a, b, c and 4 more" */
+static void
+add_name(struct buf *b, size_t i, const char *name)
+{
+	if (i < 5)
+		buf_fmt(b, "%s%s", i > 0 ? ", " : "", name);
+}
+
+static void
+end_names(struct buf *b, size_t n)
+{
+	if (n > 5)
+		buf_fmt(b, " and %zu more", n - 5);
+}
+
+void
+doctor_open_attempts(struct doctor *d)
+{
+	struct attempt_list open = { .n = 0 };
+	struct buf names = BUF_INIT;
+	struct err e = ERR_INIT;
+	size_t old = 0;
+
+	if (d->store == NULL) {
+		doctor_report(d, VERDICT_SKIPPED, NULL, NO_STORE);
+		return;
+	}
+	if (attempt_list_open(d->store, &open, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	} else {
+		for (size_t i = 0; i < open.n; i++)
+			if (clock_wall_ms() - open.v[i].times[PHASE_DETECTED] > DAY_MS)
+				add_name(&names, old++, open.v[i].session != NULL ? open.v[i].session : "?");
+		end_names(&names, old);
+		if (old > 0)
+			doctor_report(d, VERDICT_WARNING,
+			    "recover them by name, which looks first; or gt-recover release SESSION",
+			    "begun more than a day ago and never ended: %s", names.data);
+		else
+			doctor_report(d, VERDICT_OK, NULL, "%zu under way, none older than a day", open.n);
+	}
+	attempt_list_release(&open);
+	buf_release(&names);
+}
+
+void
+doctor_quarantine(struct doctor *d)
+{
+	int64_t window = config_ms(d->w->config, "attempt_window"),
+		max = config_int(d->w->config, "max_attempts");
+	struct crash_frequent often = { .n = 0 };
+	struct buf names = BUF_INIT;
+	struct err e = ERR_INIT;
+
+	if (d->store == NULL) {
+		doctor_report(d, VERDICT_SKIPPED, NULL, NO_STORE);
+		return;
+	}
+	if (crash_frequent(d->store, clock_wall_ms() - window, (size_t)max, &often, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	} else if (often.n == 0) {
+		doctor_report(d, VERDICT_OK, NULL, "no session was brought back %lld times within %s",
+		    (long long)max, config_text(d->w->config, "attempt_window"));
+	} else {
+		for (size_t i = 0; i < often.n; i++)
+			add_name(&names, i, often.v[i].session);
+		end_names(&names, often.n);
+		doctor_report(d, VERDICT_WARNING,
+		    "find out why (gt-recover log SESSION), then gt-recover release SESSION",
+		    "not brought back any more, after %lld times within %s: %s", (long long)max,
+		    config_text(d->w->config, "attempt_window"), names.data);
+	}
+	crash_frequent_release(&often);
+	buf_release(&names);
+}
+
+/*
+ * The wrapper takes a prompt within seconds; one that lies there was left by a recoverer that
+ * died, or its agent never started.
+ */
+void
+doctor_prompts(struct doctor *d)
+{
+	char *dir = io_join(d->w->state_dir, "prompts");
+	DIR *at = opendir(dir);
+	struct dirent *f;
+	struct stat st;
+	size_t old = 0;
+
+	while (at != NULL && (f = readdir(at)) != NULL)
+		if (fstatat(dirfd(at), f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			old += clock_wall_ms() - (int64_t)st.st_mtime * 1000 > HOUR_MS;
+	if (at != NULL)
+		closedir(at);
+	if (old > 0)
+		doctor_report(d, VERDICT_NOTE, NULL,
+		    "%zu prompt%s that nobody took within an hour; recoveries remove them after %s", old,
+		    old == 1 ? "" : "s", config_text(d->w->config, "snapshot_age"));
+	else
+		doctor_report(d, VERDICT_OK, NULL, "none was left behind");
+	free(dir);
+}

@@ -1,0 +1,258 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover/upkeep/upkeep.h"
+#include "doctor/doctor.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "tmux/tmux.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+
+/* ---- versions ---- */
+
+size_t
+doctor_tmux_faults(
+    const char *version, void (*tell)(void *arg, enum verdict v, const char *sentence), void *arg)
+{
+	/*
+	 * from the first to before the second; 0: no bound. Facts: T26, T34, T37, and the oldest
+	 * version with all that is asked of it
+	 */
+	static const struct { int from, below; enum verdict v; const char *sentence;
+	} faults[] = {
+		{ 0, 30200, VERDICT_ERROR, "is too old: gt-recover needs 3.2 or later" },
+		{ 30300, 30600, VERDICT_NOTE,
+		    "loses the exit status of some dead panes; gt-recover makes it look again" },
+		{ 30300, 30500, VERDICT_NOTE,
+		    "ends with all its sessions when somebody looks at a dead pane whose program had asked "
+		    "for focus "
+		    "reports (Claude Code does); gt-recover resets such panes of agents when it finds them" },
+		{ 30301, 30302, VERDICT_NOTE,
+		    "dies when something is pasted into a dead pane; gt-recover never does, others may" },
+		{ 30700, 0, VERDICT_NOTE,
+		    "may not submit with the key Enter in Claude Code; gt-recover then sends a carriage "
+		    "return" },
+	};
+	int n = tmux_number(version);
+	size_t told = 0;
+
+	if (n == 0) {
+		tell(arg, VERDICT_NOTE, "is a version that nothing is known of");
+		return 1;
+	}
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+		if (n >= faults[i].from && (faults[i].below == 0 || n < faults[i].below)) {
+			tell(arg, faults[i].v, faults[i].sentence);
+			told++;
+		}
+	return told;
+}
+
+struct told_version {
+	struct doctor *d;
+	const char *version;
+};
+
+static void
+report_fault(void *arg, enum verdict v, const char *sentence)
+{
+	const struct told_version *t = arg;
+
+	doctor_report(
+	    t->d, v, v == VERDICT_ERROR ? "install a later tmux" : NULL, "%s %s", t->version, sentence);
+}
+
+void
+doctor_tmux(struct doctor *d)
+{
+	struct buf version = BUF_INIT;
+	struct told_version told = { .d = d };
+	struct err e = ERR_INIT;
+
+	if (tmux_version(&version, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	} else {
+		d->has_tmux = true;
+		told.version = version.data;
+		if (doctor_tmux_faults(version.data, report_fault, &told) == 0)
+			doctor_report(d, VERDICT_OK, NULL, "%s", version.data);
+	}
+	buf_release(&version);
+}
+
+/* ---- servers ---- */
+
+/* One that runs; false when nothing does there. */
+static bool
+look_at_server(struct doctor *d, struct tmux *t)
+{
+	struct buf version = BUF_INIT;
+	struct err e = ERR_INIT;
+	size_t agents = 0;
+
+	if (tmux_do(t, false, &version, &e, "display-message", "-p", "#{version}", NULL) != 0) {
+		buf_release(&version);
+		if (strcmp(e.name, "no-server") == 0)
+			return false;
+		doctor_report_err(d, VERDICT_ERROR, &e);
+		return true;
+	}
+	for (size_t i = 0; i < d->agents.n; i++)
+		agents += detect_status_has_pane(d->agents.v[i].status) &&
+		    strcmp(d->agents.v[i].pane.socket, t->socket) == 0;
+	doctor_report(d, VERDICT_OK, NULL, "%s answers (%s), %zu agents' pane%s", t->socket, version.data,
+	    agents, agents == 1 ? "" : "s");
+	buf_release(&version);
+	return true;
+}
+
+void
+doctor_servers(struct doctor *d)
+{
+	struct buf silent = BUF_INIT;
+	size_t there = 0;
+
+	if (!d->has_tmux) {
+		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no tmux");
+		return;
+	}
+	for (size_t i = 0; i < d->w->n_servers; i++) {
+		if (look_at_server(d, &d->w->servers[i]))
+			there++;
+		else
+			buf_fmt(&silent, "%s%s", silent.len > 0 ? ", " : "", d->w->servers[i].socket);
+	}
+	if (there == 0)
+		doctor_report(d, VERDICT_NOTE, "gt-recover -L NAME doctor looks at another one",
+		    "no server runs on %s", silent.data);
+	else if (silent.len > 0)
+		doctor_report(d, VERDICT_OK, NULL, "no server runs on %s", silent.data);
+	buf_release(&silent);
+}
+
+/* ---- panes ---- */
+
+void
+doctor_history(struct doctor *d)
+{
+	int64_t want = config_int(d->w->config, "max_context_lines"), least = INT64_MAX;
+	size_t live = doctor_live(d), less = 0;
+
+	for (size_t i = 0; i < d->agents.n; i++) {
+		const struct candidate *c = &d->agents.v[i];
+
+		if (doctor_is_live(c) && c->pane.history_limit < want) {
+			least = c->pane.history_limit < least ? c->pane.history_limit : least;
+			less++;
+		}
+	}
+	if (live == 0)
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
+	else if (less > 0)
+		doctor_report(d, VERDICT_WARNING,
+		    "gt-recover arm raises it for panes made from then on; a pane keeps the limit it was "
+		    "made with",
+		    "%zu of %zu agents' panes keep fewer than max_context_lines = %lld rows, one only %lld",
+		    less, live, (long long)want, (long long)least);
+	else
+		doctor_report(d, VERDICT_OK, NULL, "%zu agents' pane%s keep max_context_lines = %lld rows",
+		    live, live == 1 ? "" : "s", (long long)want);
+}
+
+void
+doctor_armed(struct doctor *d)
+{
+	static const char by_gas_town[] = "gt-recover arm, after each start of a session by Gas Town: that "
+					  "sets remain-on-exit off and replaces the hooks";
+	bool town = town_root(d->w->town) != NULL;
+	size_t live = doctor_live(d), kept = 0, armed = 0;
+
+	for (size_t i = 0; i < d->agents.n; i++) {
+		const struct candidate *c = &d->agents.v[i];
+
+		kept += doctor_is_live(c) && strcmp(c->pane.remain_on_exit, "off") != 0;
+		armed += doctor_is_live(c) && arm_holds(&d->armed, c);
+	}
+	if (live == 0)
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
+	else if (kept < live)
+		doctor_report(d, VERDICT_WARNING, town ? by_gas_town : "gt-recover arm",
+		    "%zu of %zu agents' panes go with their agent: tmux does not keep them, nor what stood "
+		    "on them",
+		    live - kept, live);
+	else
+		doctor_report(d, VERDICT_OK, NULL,
+		    "%zu agents' pane%s stay when the agent dies, %zu of them armed", live,
+		    live == 1 ? "" : "s", armed);
+	if (town && armed > 0)
+		doctor_report(d, VERDICT_NOTE, NULL,
+		    "the witness starts an armed session anew 3 minutes after its last heartbeat, gt doctor "
+		    "--fix and "
+		    "gt start take it away at once");
+}
+
+/*
+ * Armed panes whose server may miss a death, and has no heartbeat: how many. They are reset when
+ * another process of the server ends, or a command looks.
+ */
+static size_t
+count_unwatched(struct doctor *d)
+{
+	size_t unwatched = 0;
+
+	for (size_t k = 0; k < d->w->n_servers; k++) {
+		struct tmux *t = &d->w->servers[k];
+		size_t armed = 0;
+
+		for (size_t i = 0; i < d->agents.n; i++) {
+			const struct candidate *c = &d->agents.v[i];
+
+			armed += doctor_is_live(c) && strcmp(c->pane.socket, t->socket) == 0 &&
+			    pane_has_fault(&c->pane) && arm_holds(&d->armed, c);
+		}
+		unwatched += armed > 0 && !arm_has_heartbeat(t) ? armed : 0;
+	}
+	return unwatched;
+}
+
+/* Panes that end their server when somebody looks at them, now or once their agent is dead. */
+void
+doctor_exposed(struct doctor *d)
+{
+	size_t faulty = 0, dead = 0, unarmed = 0, unwatched = count_unwatched(d);
+
+	for (size_t i = 0; i < d->agents.n; i++) {
+		const struct candidate *c = &d->agents.v[i];
+
+		if (!detect_status_has_pane(c->status) || !pane_has_fault(&c->pane))
+			continue;
+		faulty++;
+		dead += pane_exposed(&c->pane);
+		unarmed += doctor_is_live(c) && strcmp(c->pane.remain_on_exit, "off") != 0 &&
+		    !arm_holds(&d->armed, c);
+	}
+	if (faulty == 0)
+		doctor_report(d, VERDICT_SKIPPED, NULL,
+		    "no agent's pane on a tmux that ends when somebody looks at a dead one");
+	if (dead > 0)
+		doctor_report(d, VERDICT_WARNING,
+		    "gt-recover snapshot, before anybody attaches to it, switches to it or detaches from it",
+		    "%zu dead agents' pane%s may end this tmux, with all its sessions, when somebody looks "
+		    "at it",
+		    dead, dead == 1 ? "" : "s");
+	if (unarmed > 0)
+		doctor_report(d, VERDICT_WARNING, "gt-recover arm",
+		    "%zu agents' pane%s stay when the agent dies and nobody armed them: until a gt-recover "
+		    "command finds one dead, to look at "
+		    "it may end this tmux, with all its sessions",
+		    unarmed, unarmed == 1 ? "" : "s");
+	if (unwatched > 0)
+		doctor_report(d, VERDICT_WARNING, "gt-recover arm",
+		    "%zu armed pane%s may stay dead and not reset: this tmux can miss the death, and its "
+		    "heartbeat does not run",
+		    unwatched, unwatched == 1 ? "" : "s");
+	if (faulty > 0 && dead + unarmed + unwatched == 0)
+		doctor_report(d, VERDICT_OK, NULL,
+		    "dead agents' panes are reset when a command finds them, armed ones within seconds");
+}

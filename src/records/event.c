@@ -1,0 +1,556 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "records/records.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/host.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+#define COUNTER "counter:event"
+#define KEY_SIZE 32
+#define FIELD_MAX 1024
+/* where store_lock holds nobody off, each lost round is another writer's success */
+#define TRIES 200
+#define BATCH ((size_t)128 << 10)	/* bytes between two fsyncs */
+#define WINDOW ((off_t)1 << 20)		/* of the file's end; what a crash can have torn is well inside */
+
+static void
+event_key(char key[KEY_SIZE], int64_t seq)
+{
+	snprintf(key, KEY_SIZE, "event:%016lld", (long long)seq);
+}
+
+static void
+put_short(json_t *o, const char *key, const char *s)
+{
+	json_object_set_new(o, key, s != NULL ? json_bytes(s, strnlen(s, FIELD_MAX)) : json_null());
+}
+
+/* *n is 0 and *version STORE_ABSENT while there was no event. */
+static int
+read_counter(struct store *s, int64_t *n, int64_t *version, struct err *e)
+{
+	struct record r;
+	json_t *v;
+	int found = store_get(s, COUNTER, &r, e);
+
+	*n = 0;
+	*version = STORE_ABSENT;
+	if (found <= 0)
+		return found;
+	*version = r.version;
+	v = json_parse(r.value, strlen(r.value), "the event counter", e);
+	store_record_release(&r);
+	if (v == NULL)
+		return -1;
+	*n = json_number(v, "last", -1);
+	json_decref(v);
+	return *n >= 0 ? 0 : err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
+}
+
+int
+event_last(struct store *s, int64_t *seq, struct err *e)
+{
+	int64_t version;
+
+	return read_counter(s, seq, &version, e);
+}
+
+/*
+ * After a conflict: do the caller's own expectations still hold? Then it was the counter, and
+ * another round is in order.
+ */
+static bool
+still_expected(struct store *s, const struct change *c, size_t n)
+{
+	bool holds = true;
+
+	for (size_t i = 0; i < n && holds; i++) {
+		struct record r;
+		int found;
+
+		if (c[i].expect == STORE_ANY)
+			continue;
+		found = store_get(s, c[i].key, &r, NULL);
+		holds = found >= 0 && r.version == c[i].expect;
+		store_record_release(&r);
+	}
+	return holds;
+}
+
+int
+event_time(struct store *s, int64_t seq, int64_t *at, struct err *e)
+{
+	char key[KEY_SIZE];
+	struct record r;
+	json_t *v;
+	int found;
+
+	event_key(key, seq);
+	found = store_get(s, key, &r, e);
+	if (found <= 0)
+		return found == 0 ? err_set(e, GT_FAIL, "not-found", "there is no event %lld", (long long)seq)
+				  : -1;
+	v = json_parse(r.value, strlen(r.value), key, e);
+	*at = json_number(v, "at", 0);
+	store_record_release(&r);
+	json_decref(v);
+	return v != NULL ? 0 : -1;
+}
+
+static char *
+event_json(const struct event *ev, int64_t seq, int64_t at)
+{
+	struct buf out = BUF_INIT;
+	json_t *o = json_object();
+
+	json_put_int(o, "seq", seq);
+	json_put_int(o, "at", at);
+	put_short(o, "kind", ev->kind);
+	put_short(o, "subject", ev->subject);
+	put_short(o, "session", ev->session);
+	put_short(o, "text", ev->text);
+	if (*host_id() != '\0')
+		json_put(o, "host", host_id());
+	json_print(&out, o, false);
+	json_decref(o);
+	return buf_detach(&out);
+}
+
+/* all has room for two more changes behind the n. */
+static enum commit
+commit_once(
+    struct store *s, struct change *all, size_t n, const struct event *ev, const char *tag, struct err *e)
+{
+	char key[KEY_SIZE], last[48], *value;
+	int64_t seq, version;
+	enum commit answer;
+
+	if (read_counter(s, &seq, &version, e) != 0)
+		return COMMIT_ERROR;
+	seq++;
+	event_key(key, seq);
+	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)seq);
+	value = event_json(ev, seq, store_now(s));
+	all[n] = (struct change){ CHANGE_PUT, COUNTER, version, "counter", last };
+	all[n + 1] = (struct change){ CHANGE_PUT, key, STORE_ABSENT, tag, value };
+	answer = store_commit(s, all, n + 2, e);
+	free(value);
+	return answer;
+}
+
+enum commit
+event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e)
+{
+	struct change *all = xreallocarray(NULL, n + 2, sizeof *all);
+	char *tag = xstrndup(ev->kind, strcspn(ev->kind, "."));
+	enum commit answer = store_lock(s, e) == 0 ? COMMIT_CONFLICT : COMMIT_ERROR;
+
+	if (n > 0)
+		memcpy(all, changes, n * sizeof *all);
+	for (int i = 0; i < TRIES && answer == COMMIT_CONFLICT; i++) {
+		answer = commit_once(s, all, n, ev, tag, e);
+		if (answer != COMMIT_CONFLICT || !still_expected(s, changes, n))
+			break;
+	}
+	store_unlock(s);
+	if (answer == COMMIT_DONE && e != NULL)
+		err_clear(e);
+	free(tag);
+	free(all);
+	return answer;
+}
+
+/* --- the export --- */
+
+/* The number of a line of ours, 0 when it is none. */
+static int64_t
+line_seq(const char *p, size_t n)
+{
+	json_t *v = json_parse(p, n, "a line of the event log", NULL);
+	int64_t seq = json_text(v, "kind", NULL) != NULL ? json_number(v, "seq", 0) : 0;
+
+	json_decref(v);
+	return seq;
+}
+
+/*
+ * A sector that was lost while a later one was kept is a hole of NULs, a torn one may hold any
+ * bytes, and newlines among them.
+ */
+static bool
+is_text(const char *p, size_t n)
+{
+	return memchr(p, '\0', n) == NULL && utf8_valid(p, n);
+}
+
+/*
+ * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being
+ * written when somebody died: it is at most one batch. Power loss may leave whole lines behind a
+ * hole, so that the numbering is followed, not just the last newline looked for.
+ */
+static int
+find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off_t *end, struct err *e)
+{
+	bool foreign = false;
+	size_t at = 0;
+
+	*seq = 0;
+	if (from > 0) {
+		const char *nl = memchr(tail->data, '\n', tail->len);
+
+		at = nl != NULL ? (size_t)(nl - tail->data) + 1 : tail->len;
+	}
+	while (at < tail->len) {
+		const char *nl = memchr(tail->data + at, '\n', tail->len - at);
+		size_t n = nl != NULL ? (size_t)(nl - tail->data) - at : 0;
+		int64_t found = nl != NULL ? line_seq(tail->data + at, n) : 0;
+
+		if (found <= 0 || (*seq != 0 && found != *seq + 1)) {
+			/* whole lines, the first of which is none of ours, are no torn write of ours */
+			foreign = *seq == 0 && nl != NULL && is_text(tail->data + at, tail->len - at);
+			break;
+		}
+		*seq = found;
+		at += n + 1;
+	}
+	*end = from + (off_t)at;
+	if (!foreign && (*seq != 0 || from == 0) && tail->len - at <= 2 * BATCH)
+		return 0;
+	err_set(e, GT_FAIL, "event-log", "%s holds something else than the event log", path);
+	return err_hint(
+	    e, "Nothing was changed. Move the file aside: the log is written anew from the store");
+}
+
+static int
+read_end(int fd, const char *path, int64_t *seq, off_t *end, struct err *e)
+{
+	struct buf tail = BUF_INIT;
+	struct stat st;
+	off_t from;
+	int ret;
+
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be examined", path);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 || (st.st_mode & 077) != 0)
+		return err_set(e, GT_FAIL, "not-private",
+		    "%s is not a private file of this user (mode 0600, a single name)", path);
+	if (st.st_size == 0 && io_sync_parent(path) != 0)
+		return err_sys(e, GT_FAIL, "write", "the directory of %s cannot be synced", path);
+	from = st.st_size > WINDOW ? st.st_size - WINDOW : 0;
+	if (lseek(fd, from, SEEK_SET) < 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be read", path);
+	ret = io_read_all(fd, path, (size_t)WINDOW, &tail, e);
+	if (ret == 0)
+		ret = find_end(&tail, from, path, seq, end, e);
+	buf_release(&tail);
+	if (ret == 0 && *end < st.st_size && (ftruncate(fd, *end) != 0 || fsync(fd) != 0))
+		ret = err_sys(e, GT_FAIL, "write", "the torn end of %s cannot be cut off", path);
+	if (ret == 0 && lseek(fd, *end, SEEK_SET) < 0)
+		ret = err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	return ret;
+}
+
+static int
+append(int fd, const char *path, struct buf *lines, struct err *e)
+{
+	if (lines->len == 0)
+		return 0;
+	if (fault_point("event-append") != 0 || io_write_all(fd, lines->data, lines->len) != 0 ||
+	    fault_point("event-sync") != 0 || fsync(fd) != 0)
+		return err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
+	buf_reset(lines);
+	return 0;
+}
+
+static int
+append_new(struct store *s, int fd, const char *path, int64_t seq, size_t *written, struct err *e)
+{
+	struct buf lines = BUF_INIT;
+	struct records r = { 0 };
+	char after[KEY_SIZE];
+	int ret = 0;
+
+	do {
+		store_records_release(&r);
+		event_key(after, seq);
+		ret = store_scan(s, "event:", NULL, after, 500, &r, e);
+		for (size_t i = 0; i < r.n && ret == 0; i++) {
+			buf_str(&lines, r.v[i].value);
+			buf_chr(&lines, '\n');
+			seq = strtoll(r.v[i].key + strlen("event:"), NULL, 10);
+			*written += 1;
+			if (lines.len >= BATCH)
+				ret = append(fd, path, &lines, e);
+		}
+	} while (ret == 0 && r.n > 0);
+	if (ret == 0)
+		ret = append(fd, path, &lines, e);
+	store_records_release(&r);
+	buf_release(&lines);
+	return ret;
+}
+
+int
+event_export(struct store *s, const char *path, size_t *written, struct err *e)
+{
+	size_t count = 0;
+	int64_t last, version, seq = 0;
+	off_t end = 0;
+	int fd = io_lock(path, 5000, e), ret = -1;
+
+	if (fd < 0)
+		return -1;
+	if (read_counter(s, &last, &version, e) != 0 || read_end(fd, path, &seq, &end, e) != 0)
+		goto out;
+	if (seq > last) {
+		err_set(e, GT_FAIL, "event-log", "%s is ahead of the store: event %lld, the store has %lld",
+		    path, (long long)seq, (long long)last);
+		err_hint(e,
+		    "The store was replaced by an older or a new one. Move the file aside: a new log is "
+		    "begun");
+		goto out;
+	}
+	ret = append_new(s, fd, path, seq, &count, e);
+	/* who wrote the last lines may have been killed before he synced them */
+	if (ret == 0 && count == 0 && seq > 0 && fsync(fd) != 0)
+		ret = err_sys(e, GT_FAIL, "write", "%s cannot be synced", path);
+out:
+	close(fd);
+	if (written != NULL)
+		*written = ret == 0 ? count : 0;
+	return ret;
+}
+
+#define PAGE 500
+#define LINE_MAX_BYTES ((size_t)64 << 10)	/* four fields of 1 KiB, each byte at most six in JSON */
+
+struct event_rows {
+	int (*row)(const struct event_row *ev, void *arg);
+	void *arg;
+};
+
+static int
+hand_over(const struct record *r, void *arg, struct err *e)
+{
+	const struct event_rows *to = arg;
+	json_t *v = json_parse(r->value, strlen(r->value), r->key, e);
+	struct event_row ev;
+	int ret;
+
+	if (v == NULL)
+		return -1;
+	ev = (struct event_row){ .seq = json_number(v, "seq", 0),
+		.at = json_number(v, "at", 0),
+		.kind = json_text(v, "kind", ""),
+		.subject = json_text(v, "subject", NULL),
+		.session = json_text(v, "session", NULL),
+		.text = json_text(v, "text", NULL),
+		.host = json_text(v, "host", NULL) };
+	ret = to->row(&ev, to->arg);
+	json_decref(v);
+	return ret;
+}
+
+int
+event_each(struct store *s, const char *tag, int (*row)(const struct event_row *ev, void *arg), void *arg,
+    struct err *e)
+{
+	struct event_rows to = { row, arg };
+
+	return store_each(s, "event:", tag, hand_over, &to, e);
+}
+
+static int
+bad_line(struct err *e, const char *path, size_t line, const char *what)
+{
+	err_set(e, GT_FAIL, "event-log", "line %zu of %s %s", line, path, what);
+	return err_hint(
+	    e, "Nothing was changed. Move the file aside: the log is written anew from the store");
+}
+
+/* One page of events against as many lines. *more: both went on. */
+static int
+compare_page(const struct records *r, FILE *f, const char *path, size_t *lines, bool *more, struct err *e)
+{
+	char line[LINE_MAX_BYTES];
+
+	*more = r->n > 0;
+	for (size_t i = 0; i < r->n; i++) {
+		size_t n = strlen(r->v[i].value);
+
+		if (fgets(line, sizeof line, f) == NULL) {
+			*more = false;
+			return ferror(f) ? err_sys(e, GT_FAIL, "event-log", "%s cannot be read", path) : 0;
+		}
+		if (strchr(line, '\n') == NULL && feof(f))
+			return bad_line(
+			    e, path, *lines + 1, "is torn: it was being written when its writer died");
+		if (strncmp(line, r->v[i].value, n) != 0 || line[n] != '\n')
+			return bad_line(e, path, *lines + 1, "is not what the store holds");
+		*lines += 1;
+	}
+	return 0;
+}
+
+static int
+compare(struct store *s, FILE *f, const char *path, size_t *lines, struct err *e)
+{
+	char *after = NULL;
+	bool more = true;
+	int ret = 0;
+
+	while (ret == 0 && more) {
+		struct records r = { 0 };
+
+		ret = store_scan(s, "event:", NULL, after, PAGE, &r, e);
+		if (ret == 0)
+			ret = compare_page(&r, f, path, lines, &more, e);
+		free(after);
+		after = r.n > 0 ? xstrdup(r.v[r.n - 1].key) : NULL;
+		store_records_release(&r);
+	}
+	free(after);
+	if (ret == 0 && fgetc(f) != EOF)
+		ret = bad_line(e, path, *lines + 1, "tells of an event that the store does not hold");
+	return ret;
+}
+
+int
+event_check(struct store *s, const char *path, size_t *lines, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), ret;
+	size_t count = 0;
+	struct stat st;
+	FILE *f;
+
+	if (fd < 0)
+		return err_sys(
+		    e, GT_FAIL, errno == ENOENT ? "not-found" : "not-private", "%s cannot be opened", path);
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077) != 0 || (f = fdopen(fd, "r")) == NULL) {
+		close(fd);
+		return err_set(e, GT_FAIL, "not-private", "%s is not a private file of this user", path);
+	}
+	ret = compare(s, f, path, &count, e);
+	fclose(f);
+	if (lines != NULL)
+		*lines = count;
+	return ret;
+}
+
+#define RESTORE_BATCH 100
+#define RESTORE_LINE_MAX ((size_t)64 << 10)	/* as event_read.c */
+
+struct replay {
+	struct store *s;
+	int64_t last;				/* event that the store has, with those that wait here */
+	struct change c[RESTORE_BATCH + 1];
+	size_t n;
+	size_t done;
+};
+
+static void
+release_batch(struct replay *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		free((char *)p->c[i].key);
+		free((char *)p->c[i].tag);
+		free((char *)p->c[i].value);
+	}
+	p->n = 0;
+}
+
+static int
+commit_batch(struct replay *p, struct err *e)
+{
+	char last[48];
+
+	if (p->n == 0)
+		return 0;
+	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)p->last);
+	p->c[p->n] = (struct change){ CHANGE_PUT, "counter:event", STORE_ANY, "counter", last };
+	if (store_commit(p->s, p->c, p->n + 1, e) != COMMIT_DONE)
+		return -1;
+	p->done += p->n;
+	release_batch(p);
+	return 0;
+}
+
+/* Is the log the store's own? Then the last event that both have is the same, to the byte. */
+static int
+line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char *path, struct err *e)
+{
+	char key[32];
+	struct record r;
+	int found;
+	bool same;
+
+	snprintf(key, sizeof key, "event:%016lld", (long long)seq);
+	found = store_get(s, key, &r, e);
+	same = found == 1 && strlen(r.value) == n && memcmp(r.value, line, n) == 0;
+	store_record_release(&r);
+	if (found < 0 || same)
+		return found < 0 ? -1 : 0;
+	err_set(e, GT_FAIL, "event-log", "%s is not the log of this store: event %lld differs", path,
+	    (long long)seq);
+	return err_hint(e, "Move the file aside: the log is written anew from the store");
+}
+
+/* 1: go on; 0: here the log ends, whole or torn; -1. */
+static int
+take_line(struct replay *p, char *line, const char *path, struct err *e)
+{
+	size_t n = strcspn(line, "\n");
+	json_t *v = line[n] == '\n' ? json_parse(line, n, path, NULL) : NULL;
+	const char *kind = json_text(v, "kind", NULL);
+	int64_t seq = json_number(v, "seq", 0);
+	int ret = 1;
+
+	if (kind == NULL || seq < 1 || seq > p->last + 1)
+		ret = 0;
+	else if (seq == p->last && p->done + p->n == 0)
+		ret = line_agrees(p->s, seq, line, n, path, e) == 0 ? 1 : -1;
+	else if (seq == p->last + 1) {
+		p->c[p->n++] = (struct change){ CHANGE_PUT, xasprintf("event:%016lld", (long long)seq),
+			STORE_ABSENT, xstrndup(kind, strcspn(kind, ".")), xstrndup(line, n) };
+		p->last = seq;
+		if (p->n == RESTORE_BATCH && commit_batch(p, e) != 0)
+			ret = -1;
+	}
+	json_decref(v);
+	return ret;
+}
+
+int
+event_restore(struct store *s, const char *path, size_t *added, struct err *e)
+{
+	struct replay p = { .s = s };
+	char *line = xmalloc(RESTORE_LINE_MAX);
+	FILE *f = fopen(path, "re");
+	int go = 1,
+	    ret = f != NULL || errno == ENOENT ? 0
+					       : err_sys(e, GT_FAIL, "event-log", "%s cannot be read", path);
+
+	if (ret == 0)
+		ret = event_last(s, &p.last, e);
+	while (ret == 0 && f != NULL && go > 0 && fgets(line, (int)RESTORE_LINE_MAX, f) != NULL)
+		go = take_line(&p, line, path, e);
+	if (ret == 0)
+		ret = go < 0 ? -1 : commit_batch(&p, e);
+	*added = p.done;
+	release_batch(&p);
+	if (f != NULL)
+		fclose(f);
+	free(line);
+	return ret;
+}

@@ -1,0 +1,497 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover/recover_private.h"
+#include "recover/recover.h"
+#include "agent/agent.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/utf8.h"
+#include "beads/beads.h"
+#include "config/config.h"
+#include "conversation/conversation.h"
+#include "detect/detect.h"
+#include "epic/epic.h"
+#include "git/git.h"
+#include "process/proc.h"
+#include "prompt/prompt.h"
+#include "records/agents/agents.h"
+#include "recover/upkeep/upkeep.h"
+#include "screen/screen.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
+#include "transcript/transcript.h"
+
+/*
+ * What was gathered once more through its scrubber, if that has found values since it sought only
+ * `sought` of them: what the transcript calls by its name stands on the screen, or earlier in the
+ * transcript, without one.
+ */
+static void
+gather_scrub_again(struct gathered *g, size_t sought)
+{
+	struct clean_text **texts[] = { &g->capture.text, &g->bead.title, &g->bead.description,
+		&g->bead.notes, &g->bead.handoff, &g->git, &g->checkpoint };
+
+	if (scrub_searched(g->scrub) == sought)
+		return;
+	transcript_rescrub(&g->conversation, g->scrub);
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct clean_text *old = *texts[i];
+
+		if (old != NULL)
+			*texts[i] = scrub_text(g->scrub, clean_bytes(old), clean_len(old), 0);
+		clean_free(old);
+	}
+}
+
+int
+gather_agent_briefing(struct app *w, const char *agent, const char *session, const char *cwd, struct scrub *s,
+    struct clean_text **checkpoint, struct err *e)
+{
+	struct store *store = app_store(w, false, e);
+	struct buf text = BUF_INIT;
+	size_t before;
+	int ret = store == NULL && e->code != 0 ? -1 : 0;
+
+	if (clean_len(*checkpoint) > 0)
+		buf_fmt(&text, "%s\n", clean_bytes(*checkpoint));
+	before = text.len;
+	if (store != NULL && agent != NULL)
+		ret = epic_write_briefing(
+		    store, agent, cwd, (double)config_int(w->config, "epics.resume_threshold"), &text, e);
+	if (ret >= 0)
+		wip_describe(w, agent, session, cwd, &text);
+	if (ret >= 0 && text.len > before) {
+		clean_free(*checkpoint);
+		*checkpoint = scrub_text(s, text.data, text.len, 0);
+	}
+	buf_release(&text);
+	return ret < 0 ? -1 : 0;
+}
+
+/* The same for the agent whose session alone is recorded with the candidate's tmux session. */
+static int
+gather_epic_briefing(
+    struct app *w, const struct candidate *c, struct scrub *s, struct clean_text **checkpoint, struct err *e)
+{
+	char *agent = NULL;
+	int ret;
+
+	err_clear(e);
+	ret = recovery_find_session(w, c, &agent, e);
+	if (ret == 0)
+		ret = gather_agent_briefing(w, agent, c->pane.session, c->cwd, s, checkpoint, e);
+	session_set(&agent, NULL);
+	return ret;
+}
+
+/* bytes of a transcript that are read for each token of the budget: long outputs lose most of theirs */
+#define ROOM_A_TOKEN ((size_t)16)
+
+static const unsigned char builtin_prompt[] = {
+#include "recovery.md.inc"
+};
+static const unsigned char builtin_nudge[] = {
+#include "resume.md.inc"
+};
+
+static const struct {
+	const char *text_key, *file_key, *file_name, *what;
+	const unsigned char *builtin;
+	size_t n;
+} templates[] = {
+	{ "prompts.template", "prompts.template_file", "template_file", "the built-in template",
+	    builtin_prompt, sizeof builtin_prompt },
+	{ "prompts.resume_template", "prompts.resume_template_file", "resume_template_file",
+	    "the built-in template of resume", builtin_nudge, sizeof builtin_nudge },
+};
+
+static void
+warn(struct gathered *g, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	g->warnings = vec_room(g->warnings, g->n_warnings, &g->cap_warnings, sizeof *g->warnings);
+	g->warnings[g->n_warnings++] = buf_detach(&b);
+}
+
+char *
+gather_reason(const struct candidate *c)
+{
+	if (c->status == AGENT_LIVE)
+		return xstrdup("running");
+	if (c->status == AGENT_UNKNOWN)
+		return xstrdup(c->unknown_reason);
+	if (c->status == AGENT_ZOMBIE)
+		return xstrdup("its process died, the shell stayed");
+	if (c->status == AGENT_RESPAWNED)
+		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended, and it was started "
+								 "afresh without its context"
+							       : "it died, and was started afresh without "
+								 "its context");
+	if (c->status == AGENT_RESTORED)
+		return xstrdup("its tmux server ended, and the session came back empty");
+	if (c->record != NULL)
+		return xstrdup(c->crashed_at > 0 ? "it is suspended, and only its record tells of it" :
+		    "its process is gone, and only its record tells of it");
+	if (c->status == AGENT_MISSING)
+		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended"
+			: c->reason == REASON_STOPPED          ? "it was ended, and its session with it"
+							       : "it died, and its session with it");
+	if (c->pane.dead_signal > 0)
+		return xasprintf("killed by signal %d (SIG%s)", c->pane.dead_signal,
+		    sigabbrev_np(c->pane.dead_signal) != NULL ? sigabbrev_np(c->pane.dead_signal) : "?");
+	if (c->pane.dead_status >= 0)
+		return xasprintf("exited with status %d", c->pane.dead_status);
+	return xstrdup("died, how is not known");
+}
+
+static void
+warn_about_work(struct app *w, const struct candidate *c, struct gathered *g)
+{
+	const char *id = g->conversation.session_id != NULL    ? g->conversation.session_id
+	    : c->pane.dead && c->pid_record.pid == c->pane.pid ? c->pid_record.session_id
+							       : NULL;
+	struct town_list list = TOWN_LIST_INIT;
+
+	gather_unfinished_warnings(w, c, &g->conversation, g->earlier.untold, id, g->git, g->scrub, &list);
+	for (size_t i = 0; i < list.n; i++)
+		warn(g, "%s", list.v[i]);
+	town_list_release(&list);
+}
+
+static void
+warn_about_reading(struct gathered *g)
+{
+	if (g->conversation.draft != NULL)
+		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
+	if (g->conversation.unknown_lines > 0)
+		warn(g,
+		    "%zu of %zu lines of the screen were not understood; they stand in place as they were.",
+		    g->conversation.unknown_lines, g->conversation.lines);
+	if (g->capture.lost)
+		warn(g,
+		    "The file that kept your last screen cannot be read any more; this is what the pane's "
+		    "history still held.");
+	if (g->conversation.limit)
+		warn(g, "The last screen showed a usage limit or a login problem.");
+	if (scrub_total(g->scrub) > 0)
+		warn(g, scrub_total(g->scrub) == 1 ? "%zu secret was replaced by [REDACTED:kind]." :
+		    "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+	if (scrub_withheld(g->scrub) > 0)
+		warn(g, "Rows on which the search for secrets gave up are withheld: [scrub: row withheld].");
+}
+
+/* What stands in the pane is what died. */
+static bool
+reads_pane(const struct candidate *c)
+{
+	return detect_status_has_pane(c->status) && c->status != AGENT_RESPAWNED;
+}
+
+/* Says of a snapshot that was read whether it is a part of the conversation. */
+static void
+warn_about_snapshot(const struct snapshot_lookup *r, bool gone, struct gathered *g)
+{
+	struct buf at = BUF_INIT;
+
+	for (size_t i = 0; i < g->conversation.n; i++)
+		g->snapshot.used = g->snapshot.used || g->conversation.v[i].source == SOURCE_SNAPSHOT;
+	if (g->snapshot.used) {
+		clock_iso(&at, r->snapshot.taken_at);
+		warn(g,
+		    gone ? "What your screen had shown is from a snapshot, taken at %s; what came after it "
+			   "is known from your transcript alone."
+			: r->own ? "A part of the conversation is from a snapshot of your screen, taken at "
+				   "%s: the screen did not hold it any more."
+				 : "The conversation is from a snapshot of this session's screen, taken at "
+				   "%s, before its tmux server ended.",
+		    at.data);
+		buf_release(&at);
+	}
+}
+
+/* In the place of what the screen showed, where there is no screen. */
+static void
+adopt_snapshot(struct snapshot_lookup *r, struct gathered *g)
+{
+	if (!r->found)
+		return;
+	clean_free(g->capture.text);
+	g->capture.text = r->snapshot.text;
+	g->capture.rows = r->snapshot.rows;
+	g->capture.cut = r->snapshot.cut;
+	r->snapshot.text = NULL;
+}
+
+/*
+ * The agent's own record, what its screen shows, and what a snapshot of it had shown. A record
+ * that cannot be read leaves the screens. A snapshot that cannot be read is none.
+ */
+static void
+read_sources(struct app *w, const struct candidate *c, size_t room, struct gathered *g)
+{
+	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT, old = CONVERSATION_INIT;
+	struct err soft = ERR_INIT;
+	struct snapshot_lookup r;
+	/* the ledger knows better than what was on the screen before */
+	bool told = c->status == AGENT_MISSING && c->session_id != NULL;
+	bool later;		/* and that is of a life behind the snapshot */
+	struct screen_evidence seen;
+	char *unsure;
+
+	screen_read(g->capture.text, g->capture.style, g->capture.width, c->profile->grammar, &screen);
+	if (g->capture.cut)
+		screen.truncated_at = 0;
+	snapshot_lookup(w, c, g->scrub, &r, &soft);
+	later = told && r.own && c->crashed_at > r.snapshot.taken_at;
+	if (!reads_pane(c) && r.found && !later)
+		snapshot_lookup_read(&r, c->profile->grammar, &old);
+	seen = (struct screen_evidence){ .screen = told ? NULL : reads_pane(c) ? &screen : &old,
+		.text = reads_pane(c) ? clean_bytes(g->capture.text) : NULL, .scrub = g->scrub };
+	if (detect_find_transcript(
+		w, c, &seen, r.own && !told ? r.snapshot.session_id : c->session_id, &g->found, &soft) != 0 ||
+	    (g->found.path != NULL &&
+		transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
+		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
+	unsure = detect_transcript_warning(c, &g->found);
+	if (unsure != NULL)
+		warn(g, "%s", unsure);
+	free(unsure);
+	g->records = record.lines;
+	g->unknown_records = record.unknown_lines;
+	g->snapshot.at = r.found ? r.snapshot.taken_at : 0;
+	g->snapshot.rows = r.found ? r.snapshot.rows : 0;
+	if (reads_pane(c) && snapshot_lookup_adds(&r, g->capture.text, &screen, &record))
+		snapshot_lookup_read(&r, c->profile->grammar, &old);
+	conversation_merge(&record, &old, &screen, &g->conversation);
+	warn_about_snapshot(&r, !reads_pane(c), g);
+	if (!reads_pane(c))
+		adopt_snapshot(&r, g);
+	snapshot_lookup_release(&r);
+	if (g->conversation.session_id == NULL && g->found.session_id != NULL)
+		g->conversation.session_id = xstrdup(g->found.session_id);
+}
+
+static int
+read_conversation(struct app *w, const struct candidate *c, struct gathered *g, struct err *e)
+{
+	struct previous_input in = {
+		.w = w,
+		.c = c,
+		.scrub = g->scrub,
+		.room = (size_t)config_int(w->config, "max_context_tokens") * ROOM_A_TOKEN,
+	};
+
+	read_sources(w, c, in.room, g);
+	in.transcript = g->found.path;
+	if (gather_previous(&in, &g->conversation, &g->earlier, e) != 0)
+		return -1;
+	if (g->earlier.empty)
+		warn(g,
+		    "The context of the earlier recovery %s cannot be read any more; only what came after it "
+		    "is here.",
+		    g->earlier.id);
+	else if (g->earlier.lost)
+		warn(g,
+		    "The context of the earlier recovery %s cannot be read any more; what came before it was "
+		    "put together again from "
+		    "what you were told then.",
+		    g->earlier.id);
+	return 0;
+}
+
+int
+gather(struct app *w, const struct candidate *c, const char *scope, struct gathered *g, struct err *e)
+{
+	struct err soft = ERR_INIT;
+	size_t sought;
+
+	memset(g, 0, sizeof *g);
+	g->conversation = (struct conversation)CONVERSATION_INIT;
+	buf_init(&g->prompt);
+	g->reason = gather_reason(c);
+	if ((g->scrub = app_scrub(w, e)) == NULL)
+		return -1;
+	candidate_learn(w, g->scrub, c);
+	if (!reads_pane(c))
+		g->capture = (struct capture){ .text = scrub_string(g->scrub, ""), .width = c->pane.width };
+	else if (capture_pane(app_server(w, c->pane.socket), &c->pane, detect_status_has_shell(c->status),
+	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)
+		return -1;
+	sought = scrub_searched(g->scrub);
+	if (read_conversation(w, c, g, e) != 0)
+		return -1;
+	g->work_from = g->n_warnings;
+	/*
+	 * a database that cannot be read is not "no work": the agent is told so, and the plan
+	 * refuses nothing on a guess
+	 */
+	if (candidate_find_bead(w, c, false, g->scrub, &g->bead, &soft) != 0)
+		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
+	if (git_state(c->cwd, g->scrub, &g->git, &soft) != 0)
+		warn(g, "The state of git could not be read.");
+	if (bead_checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
+		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
+	if (gather_epic_briefing(w, c, g->scrub, &g->checkpoint, &soft) != 0)
+		warn(g, "What epics tell of your work could not be read.");
+	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
+		conversation_cut_to_task(&g->conversation, g->bead.id);
+	warn_about_work(w, c, g);
+	g->work_to = g->n_warnings;
+	gather_scrub_again(g, sought);
+	warn_about_reading(g);
+	return 0;
+}
+
+/* It is a person's own, and goes into what we write like all that others wrote. */
+static struct template *
+own_template(struct scrub *s, const char *p, size_t n, const char *what, struct err *e)
+{
+	struct clean_text *text = s != NULL ? scrub_text(s, p, n, 0) : NULL;
+	struct template *t =
+	    template_new(text != NULL ? clean_bytes(text) : p, text != NULL ? clean_len(text) : n, what, e);
+
+	clean_free(text);
+	/* cppcheck-suppress CastIntegerToAddressAtReturn ; it takes the type's name for C++ */
+	return t;
+}
+
+struct template *
+gather_template(struct app *w, bool nudge, struct scrub *s, struct err *e)
+{
+	const char *text = config_text(w->config, templates[nudge].text_key);
+	char *path = config_path(w->config, templates[nudge].file_key);
+	struct buf b = BUF_INIT;
+	struct template *t = NULL;
+
+	if (path != NULL && io_read_file(path, (size_t)1 << 20, &b, e) != 0) {
+		e->code = GT_USAGE;
+		err_hint(e, "correct %s in %s", templates[nudge].file_name, config_file(w->config));
+	} else if (path != NULL) {
+		t = own_template(s, b.data, b.len, path, e);
+	} else if (*text != '\0') {
+		t = own_template(
+		    s, text, strlen(text), config_origin(w->config, templates[nudge].text_key), e);
+	} else {
+		t = template_new(
+		    (const char *)templates[nudge].builtin, templates[nudge].n, templates[nudge].what, e);
+	}
+	buf_release(&b);
+	free(path);
+	/* cppcheck-suppress CastIntegerToAddressAtReturn ; it takes the type's name for C++ */
+	return t;
+}
+
+static struct prompt_in
+all_of_it(const struct app *w, const struct candidate *c, const char *recovery_id, const struct gathered *g)
+{
+	return (struct prompt_in){
+		.recovery_id = recovery_id,
+		.session = c->pane.session,
+		.crash_reason = g->reason,
+		.conversation = &g->conversation,
+		.scrollback = g->capture.text,
+		.bead = g->bead.id != NULL ? &g->bead : NULL,
+		.checkpoint = g->checkpoint,
+		.git = g->git,
+		.warnings = (const char *const *)g->warnings,
+		.n_warnings = g->n_warnings,
+		.max_lines = (size_t)config_int(w->config, "max_context_lines"),
+		.max_tokens = (size_t)config_int(w->config, "max_context_tokens"),
+	};
+}
+
+static int
+render_prompt(struct app *w, bool nudge, struct prompt_in *in, struct gathered *g, struct err *e)
+{
+	struct template *t = gather_template(w, nudge, g->scrub, e);
+	char nonce[17];
+	int ret;
+
+	if (t == NULL)
+		return -1;
+	io_random_hex(nonce, 8);
+	in->nonce = nonce;
+	buf_reset(&g->prompt);
+	ret = prompt_build(t, in, &g->prompt, &g->stats, e);
+	template_free(t);
+	return ret;
+}
+
+int
+gather_prompt(
+    struct app *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
+{
+	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+
+	return render_prompt(w, false, &in, g, e);
+}
+
+/* What the agent's next start finds in no transcript; borrows the exchanges. Free v. */
+static struct conversation
+lacking(const struct conversation *talk)
+{
+	struct conversation part = { .draft = talk->draft, .question = talk->question, .truncated_at = -1 };
+	size_t last = 0;	/* behind the last exchange that is in the transcript */
+
+	part.v = xcalloc(talk->n, sizeof *part.v);
+	for (size_t i = 0; i < talk->n; i++)
+		if (talk->v[i].source == SOURCE_TRANSCRIPT || talk->v[i].source == SOURCE_EARLIER)
+			last = i + 1;
+	for (size_t i = 0; i < talk->n; i++) {
+		const struct exchange *x = &talk->v[i];
+		bool open = x->source == SOURCE_TRANSCRIPT &&
+		    (x->status == STATUS_RUNNING || x->status == STATUS_WAITING);
+
+		if (open || (i >= last && x->role != ROLE_SYSTEM))
+			part.v[part.n++] = *x;
+	}
+	return part;
+}
+
+int
+gather_resume_prompt(struct app *w, const struct candidate *c, const char *recovery_id, size_t max_tokens,
+    struct gathered *g, struct err *e)
+{
+	struct conversation part = lacking(&g->conversation);
+	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+	int ret;
+
+	in.conversation = &part;
+	in.scrollback = NULL;
+	in.warnings += g->work_from;
+	in.n_warnings = g->work_to - g->work_from;
+	in.max_tokens = max_tokens;
+	ret = render_prompt(w, true, &in, g, e);
+	free(part.v);
+	return ret;
+}
+
+void
+gather_release(struct gathered *g)
+{
+	scrub_free(g->scrub);
+	capture_release(&g->capture);
+	conversation_release(&g->conversation);
+	bead_release(&g->bead);
+	clean_free(g->git);
+	clean_free(g->checkpoint);
+	for (size_t i = 0; i < g->n_warnings; i++)
+		free(g->warnings[i]);
+	free(g->warnings);
+	transcript_found_release(&g->found);
+	gather_previous_release(&g->earlier);
+	free(g->reason);
+	buf_release(&g->prompt);
+	memset(g, 0, sizeof *g);
+}

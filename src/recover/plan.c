@@ -1,0 +1,419 @@
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "recover/recover.h"
+#include "detect/detect.h"
+#include "app/app.h"
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "records/recovery/recovery.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+#include "beads/beads.h"
+
+#define SPAWNING_MS ((int64_t)5 * 60 * 1000)
+#define QUIET_MS "60000"
+
+struct guard_input {
+	struct app *w;
+	const struct candidate *c;
+	const struct bead *bead;
+	bool include_infra;
+};
+
+static bool
+is_live(const struct guard_input *q)
+{
+	return q->c->status == AGENT_LIVE;
+}
+
+static bool
+is_unknown(const struct guard_input *q)
+{
+	return q->c->status == AGENT_UNKNOWN;
+}
+
+static bool
+is_own_pane(const struct guard_input *q)
+{
+	return q->c->status == AGENT_UNKNOWN && q->c->own_pane;
+}
+
+static bool
+is_off(const struct guard_input *q)
+{
+	return config_session_off(q->w->config, q->c->pane.session);
+}
+
+static bool
+is_infra(const struct guard_input *q)
+{
+	return role_is_infra(q->c->role.kind) && !q->include_infra &&
+	    !config_flag(q->w->config, "include_infra");
+}
+
+/*
+ * The start that a killed recoverer was about to make for this very crash is no further one: its
+ * attempt is taken up.
+ */
+static bool
+left_open(struct store *s, const struct pane *p)
+{
+	struct attempt a;
+	bool open = attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 &&
+	    !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED;
+
+	attempt_release(&a);
+	return open;
+}
+
+/* A store that cannot be read quarantines nobody: the recovery itself cannot begin without it, and tells. */
+static bool
+is_quarantined(const struct guard_input *q)
+{
+	const struct pane *p = &q->c->pane;
+	struct store *s = detect_status_crashed(q->c->status) ? app_store(q->w, false, NULL) : NULL;
+	int64_t crashed = q->c->crashed_at > 0 ? q->c->crashed_at : clock_wall_ms();
+	size_t n = 0, most = (size_t)config_int(q->w->config, "max_attempts");
+
+	if (s == NULL ||
+	    crash_count(s, p->socket_path, p->session, crashed - config_ms(q->w->config, "attempt_window"),
+		&n, NULL) != 0)
+		return false;
+	return n > most || (n == most && !left_open(s, p));
+}
+
+static bool
+is_recorded(const struct guard_input *q)
+{
+	return q->c->record != NULL;
+}
+
+static bool
+is_elsewhere(const struct guard_input *q)
+{
+	return detect_status_crashed(q->c->status) && q->c->status != AGENT_RESPAWNED &&
+	    recovery_runs_elsewhere(q->w, q->c);
+}
+
+static bool
+is_other_hosts(const struct guard_input *q)
+{
+	return detect_status_crashed(q->c->status) && q->c->status != AGENT_RESPAWNED &&
+	    recovery_on_other_host(q->w, q->c);
+}
+
+static bool
+is_limited(const struct guard_input *q)
+{
+	return q->c->reason == REASON_LIMIT;
+}
+
+static bool
+is_stopped(const struct guard_input *q)
+{
+	return q->c->reason == REASON_STOPPED;
+}
+
+/* A clock that was set back by more than the minute is no age. */
+int64_t
+recovery_quiet_in(int64_t typed)
+{
+	int64_t quiet = atoi(fault_path("GT_QUIET_MS", QUIET_MS)), age = clock_wall_ms() - typed * 1000;
+
+	return typed != 0 && age < quiet && age > -quiet ? quiet - age : 0;
+}
+
+bool
+recovery_is_typing(const struct candidate *c, int64_t typed)
+{
+	return (detect_status_has_shell(c->status) || c->status == AGENT_RESPAWNED) &&
+	    recovery_quiet_in(typed) > 0;
+}
+
+static bool
+is_typing(const struct guard_input *q)
+{
+	return recovery_is_typing(q->c, q->c->pane.typed);
+}
+
+static bool
+has_draft(const struct guard_input *q)
+{
+	return q->c->draft;
+}
+
+static bool
+is_weak(const struct guard_input *q)
+{
+	return q->c->low_confidence;
+}
+
+static bool
+needs_secret(const struct guard_input *q)
+{
+	return q->c->missing_secret != NULL && !respawn_uses_gt(q->w, q->c);
+}
+
+static bool
+has_no_command(const struct guard_input *q)
+{
+	return q->c->status != AGENT_RESPAWNED && !respawn_uses_gt(q->w, q->c) &&
+	    (q->c->launch.command == NULL || launch_is_shell(&q->c->launch));
+}
+
+/* By us, with a command that can have the prompt for its agent alone. */
+static bool
+is_fed(const struct app *w, const struct candidate *c)
+{
+	return c->status != AGENT_RESPAWNED && !respawn_uses_gt(w, c) && launch_can_take_prompt(&c->launch);
+}
+
+static bool
+is_open(const struct app *w, const struct candidate *c, enum deliver way)
+{
+	char *command;
+	bool clear;
+
+	if (way == DELIVER_PASTE)
+		return c->profile->ready != NULL;
+	if (!is_fed(w, c) || (way == DELIVER_FILE && *c->profile->file_flag == '\0'))
+		return false;
+	command = launch_with_prompt(&c->launch, c->profile, way);
+	clear = command != NULL;
+	if (clear)
+		explicit_bzero(command, strlen(command));
+	free(command);
+	return clear;
+}
+
+bool
+recovery_choose_delivery(const struct app *w, const struct candidate *c, enum deliver *out)
+{
+	const struct profile *p = c->profile;
+
+	for (size_t i = 0; i < p->n_deliver; i++)
+		if (p->deliver[i] != DELIVER_ARGUMENT && is_open(w, c, p->deliver[i])) {
+			*out = p->deliver[i];
+			return true;
+		}
+	*out = DELIVER_ARGUMENT;
+	return profile_delivers(p, DELIVER_ARGUMENT) && is_open(w, c, DELIVER_ARGUMENT);
+}
+
+bool
+recovery_can_deliver(const struct app *w, const struct candidate *c)
+{
+	const struct profile *p = c->profile;
+
+	/* the wrapper needs a shell that it knows for a paste, too */
+	return is_fed(w, c) && profile_delivers(p, p->resume_deliver) &&
+	    (p->resume_deliver != DELIVER_PASTE || p->ready != NULL) &&
+	    (p->resume_deliver != DELIVER_FILE || *p->file_flag != '\0');
+}
+
+/* Nothing may be started that could not be told its context then. */
+static bool
+has_no_way_in(const struct guard_input *q)
+{
+	enum deliver way;
+
+	return !recovery_choose_delivery(q->w, q->c, &way);
+}
+
+static bool
+has_no_place(const struct guard_input *q)
+{
+	const char *dir = q->c->status == AGENT_DEAD ? q->c->pane.start_path : q->c->cwd;
+	struct stat st;
+
+	return q->c->status != AGENT_RESPAWNED && stat(dir, &st) != 0 &&
+	    (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool
+is_halted(const struct guard_input *q)
+{
+	return town_halted(q->w->town, &q->c->role) != TOWN_RUNS;
+}
+
+static bool
+is_parked(const struct guard_input *q)
+{
+	const struct town_role *role = &q->c->role;
+
+	return role->kind != TOWN_ROLE_CREW && role->rig[0] != '\0' &&
+	    (town_rig_parked(q->w->town, role->rig) || (q->bead != NULL && q->bead->rig_stopped));
+}
+
+static bool
+is_claimed(const struct guard_input *q)
+{
+	return town_polecat_locked(q->w->town, &q->c->role);
+}
+
+static bool
+agent_is(const struct guard_input *q, const char *state)
+{
+	return q->c->role.kind == TOWN_ROLE_POLECAT && q->bead != NULL && q->bead->agent_state != NULL &&
+	    strcmp(q->bead->agent_state, state) == 0;
+}
+
+/* gt takes a polecat that stays in this state for longer than that for one that did not come up. */
+static bool
+is_starting(const struct guard_input *q)
+{
+	int64_t age = q->bead != NULL ? clock_wall_ms() - q->bead->agent_since : 0;
+
+	return agent_is(q, "spawning") && age >= 0 && age < SPAWNING_MS;
+}
+
+static bool
+is_waiting(const struct guard_input *q)
+{
+	return agent_is(q, "stuck") || agent_is(q, "awaiting-gate");
+}
+
+static bool
+has_work(const struct guard_input *q)
+{
+	return q->bead != NULL && q->bead->id != NULL && !q->bead->closed && q->bead->status != NULL &&
+	    (strcasecmp(q->bead->status, "hooked") == 0 || strcasecmp(q->bead->status, "in_progress") == 0);
+}
+
+/*
+ * What the session itself last said to gt: it was in gt done. A beat of an earlier session of
+ * that name tells nothing, and one that says "idle" nothing against work on the hook.
+ */
+static bool
+has_finished(const struct guard_input *q)
+{
+	const struct pane *p = &q->c->pane;
+	struct heartbeat h;
+
+	if (agent_is(q, "done") || agent_is(q, "nuked"))
+		return true;
+	if (agent_is(q, "idle") && !has_work(q))
+		return true;
+	if (q->c->role.kind != TOWN_ROLE_POLECAT || p->session == NULL ||
+	    !heartbeat_read(q->w->town, p->session, &h) || h.at < p->session_created * 1000)
+		return false;
+	return strcmp(h.state, "exiting") == 0 ||
+	    (strcmp(h.state, "idle") == 0 && q->bead != NULL && !has_work(q));
+}
+
+static bool
+is_closed(const struct guard_input *q)
+{
+	bool over = q->c->status == AGENT_MISSING && q->c->role.kind == TOWN_ROLE_POLECAT &&
+	    q->bead != NULL && q->bead->id == NULL && q->bead->last_closed != NULL;
+
+	/* gt takes a polecat's session away when its work is done */
+	return over || (q->bead != NULL && q->bead->closed);
+}
+
+/* In the order in which a person wants to hear them. */
+static const struct {
+	const char *name;
+	bool (*stands)(const struct guard_input *q);
+	bool consent;		/* naming the session lifts it */
+	const char *sentence, *hint;
+} guards[] = {
+	{ "live", is_live, false, "its agent is alive", "a live agent is never touched" },
+	{ "unknown", is_own_pane, false, "gt-recover itself runs in this pane",
+	    "run gt-recover from another pane" },
+	{ "unknown", is_unknown, false, "it is not certain that the agent is dead",
+	    "look at the pane; unknown is not dead" },
+	{ "off", is_off, false, "recovery is switched off for this session",
+	    "take it out of [recovery.sessions] in gt.toml" },
+	{ "halted", is_halted, false, "Gas Town is stopped or shutting down (ESTOP or shutdown.lock)",
+	    "start it again first" },
+	{ "parked", is_parked, false, "its rig is parked or docked",
+	    "gt rig unpark RIG, or gt rig undock RIG, first" },
+	{ "claimed", is_claimed, false, "Gas Town is at work on this polecat (its lock is held)",
+	    "try again when gt is done with it" },
+	{ "starting", is_starting, false, "Gas Town is starting this polecat",
+	    "try again in five minutes, if it did not come up" },
+	{ "quarantined", is_quarantined, false,
+	    "it crashed again and again: max_attempts recoveries within attempt_window",
+	    "find out why it dies, then: gt-recover release SESSION" },
+	{ "other-host", is_other_hosts, false, "another host has taken its agent up",
+	    "gt-recover list --fleet shows it; to have it back here: session suspend there, then session "
+	    "restore here" },
+	{ "recorded", is_recorded, true, "only its record tells of it: somebody may want it suspended",
+	    "name the session to bring it back; with auto_recover startup does so after a restart" },
+	{ "elsewhere", is_elsewhere, true, "its session is recorded with another process, which lives",
+	    "gt-recover session list shows it; name the session to bring it back here all the same" },
+	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew",
+	    "name it, or give --include-infra" },
+	{ "stopped", is_stopped, true, "its agent was ended on purpose",
+	    "name the session to bring it back all the same" },
+	{ "finished", has_finished, true,
+	    "Gas Town says that its agent had finished (done, nuked, idle or exiting)",
+	    "name the session to bring it back all the same" },
+	{ "waiting", is_waiting, true,
+	    "its agent had stopped to wait for help or for a gate (stuck, awaiting-gate)",
+	    "give it what it waits for, or name the session" },
+	{ "limit", is_limited, true, "its last screen shows a usage limit or a login problem",
+	    "name the session when the limit is over or the login mended" },
+	{ "unsure", is_weak, true, "only one sign says that an agent ran there",
+	    "name the session to bring it back all the same" },
+	{ "needs-secret", needs_secret, false, "its start command held a secret",
+	    "give it in the environment of gt-recover, under that name, or set command in "
+	    "[recovery.agents.NAME] of gt.toml" },
+	{ "no-command", has_no_command, false, "nobody knows the command that started its agent",
+	    "set command in [recovery.agents.NAME] of gt.toml" },
+	{ "no-way-in", has_no_way_in, false,
+	    "nothing tells when its agent could be pasted to, and its start command cannot be handed a "
+	    "prompt",
+	    "set command in [recovery.agents.NAME] of gt.toml, or ready, the expression by which its waiting "
+	    "box is known" },
+	{ "no-place", has_no_place, false, "the directory it worked in does not exist any more",
+	    "make it again first: tmux would start the agent in the home directory instead" },
+	{ "closed-work", is_closed, false, "its work is closed",
+	    "reopen the bead, or give the agent new work" },
+	/* these pass with time: a reason that lasts is not waited for */
+	{ PLAN_TYPING, is_typing, true, "somebody typed in its pane less than a minute ago",
+	    "--all and patrol try again a minute after the last key; to recover it now, name the session" },
+	{ PLAN_TYPING, has_draft, true, "its input box holds an unsent draft",
+	    "send or clear the draft; or name the session: its prompt is sent when the box is empty" },
+};
+
+static struct refusal
+refusal_of(bool (*stands)(const struct guard_input *q))
+{
+	for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
+		if (guards[i].stands == stands)
+			return (struct refusal){ guards[i].name, guards[i].sentence, guards[i].hint };
+	return (struct refusal){ NULL, NULL, NULL };
+}
+
+struct refusal
+recovery_refusal_limit(void)
+{
+	return refusal_of(is_limited);
+}
+
+struct refusal
+recovery_typing(void)
+{
+	return refusal_of(is_typing);
+}
+
+struct refusal
+recovery_refusal(
+    struct app *w, const struct candidate *c, const struct bead *bead, bool named, bool include_infra)
+{
+	struct guard_input q = { w, c, bead, include_infra };
+
+	for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
+		if (!(named && guards[i].consent) && guards[i].stands(&q))
+			return (struct refusal){ guards[i].name,
+				guards[i].stands == needs_secret ? c->missing_secret : guards[i].sentence,
+				guards[i].hint };
+	return (struct refusal){ NULL, NULL, NULL };
+}

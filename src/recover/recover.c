@@ -1,0 +1,704 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recover/recover.h"
+#include "recover/recover_private.h"
+#include "agent/agent.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "config/config.h"
+#include "detect/detect.h"
+#include "records/recovery/recovery.h"
+#include "recover/upkeep/upkeep.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
+#include "transcript/locate/locate.h"
+#include "transcript/transcript.h"
+
+int
+recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)
+{
+	if (attempt_advance(w->store, a, PHASE_ACKNOWLEDGED, e) != 0)
+		return -1;
+	upkeep_tidy_prompt(w, a->id);
+	return 0;
+}
+
+int
+recovery_finish_failed(struct app *w, struct attempt *a, const char *why, struct err *e)
+{
+	if (attempt_fail(w->store, a, why, e) != 0)
+		return -1;
+	upkeep_tidy_prompt(w, a->id);
+	return 0;
+}
+
+static void
+look_for_it(const struct app *w, const struct attempt *a, const char *config_dir, enum ack *ack, char **path)
+{
+	const struct profile *p = a->agent != NULL ? profile_find(w->profiles, a->agent) : NULL;
+
+	if (p == NULL || strcmp(p->transcript, "claude") == 0)
+		transcript_search(config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], ack, path);
+	else if (strcmp(p->transcript, "none") != 0)
+		locate_ack(p->transcript, config_dir, a->id, a->times[PHASE_RESPAWNED], ack, path);
+}
+
+int
+recovery_finish_judged(
+    struct app *w, struct attempt *a, const char *config_dir, const char *why, struct err *e)
+{
+	enum ack ack = ACK_NONE;
+	char *path = NULL;
+	int ret;
+
+	if (config_dir != NULL && a->cwd != NULL && a->times[PHASE_RESPAWNED] != 0)
+		look_for_it(w, a, config_dir, &ack, &path);
+	if (ack == ACK_ANSWERED) {
+		attempt_set(&a->proof, "transcript");
+		attempt_set(&a->transcript, path);
+		ret = recovery_finish_acked(w, a, e);
+	} else {
+		ret = recovery_finish_failed(w, a, why, e);
+	}
+	free(path);
+	return ret;
+}
+
+static bool
+of_class(const struct attempt *a, enum agent_status class)
+{
+	return a->class != NULL && strcmp(a->class, detect_status_name(class)) == 0;
+}
+
+/* An open attempt for a missing session that gt made: nothing of it stands in the new pane. */
+static bool
+made_by_gt(struct store *store, const struct pane *p, struct attempt *out)
+{
+	struct attempt_list open = { .n = 0 };
+	bool found = false;
+
+	if (attempt_list_open(store, &open, NULL) == 0)
+		for (size_t i = 0; i < open.n && !found; i++) {
+			struct attempt *a = &open.v[i];
+
+			found = a->phase >= PHASE_RESPAWNED && of_class(a, AGENT_MISSING) &&
+			    strcmp(a->session, p->session) == 0 && strcmp(a->socket, p->socket_path) == 0;
+			if (found) {
+				*out = *a;
+				attempt_init(a);
+			}
+		}
+	attempt_list_release(&open);
+	return found;
+}
+
+/* The newest attempt of a pane, or the one that made it. As attempt_latest. */
+static int
+newest_attempt(struct store *store, const struct candidate *c, struct attempt *out, struct err *e)
+{
+	const struct pane *p = &c->pane;
+	int found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, out, e);
+	char id[21];
+
+	if (found == 0 && detect_status_has_pane(c->status) && attempt_id_of_pane(p, id))
+		found = attempt_load(store, id, out, e);
+	if (found == 0 && (c->status == AGENT_LIVE || c->status == AGENT_RESPAWNED))
+		found = made_by_gt(store, p, out);
+	return found;
+}
+
+/* Is it the agent that the attempt started, or meant? */
+static bool
+is_its_pane(const struct attempt *a, const struct candidate *c)
+{
+	return attempt_started(&c->pane, a->id) ||
+	    (of_class(a, AGENT_RESPAWNED) && a->pane_pid == c->pane.pid) ||
+	    (of_class(a, AGENT_MISSING) && strcmp(a->session, c->pane.session) == 0);
+}
+
+/* A missing session's attempt goes on in the session that an earlier recoverer made. */
+static int
+find_made(struct recovery *r, const struct attempt *a, struct err *e)
+{
+	int found = a->phase < PHASE_RESPAWNED ? 0 : respawn_find_session(r->w, r->c, a->id, &r->born, e);
+
+	if (found == 1) {
+		r->pane = &r->born;
+		r->taken_up = true;
+	}
+	return found < 0 ? -1 : 0;
+}
+
+/*
+ * Another run was done with this very crash between our look and our lock. A session that is
+ * there again, or a living pane, does not tell, nor that the agent, now dead, was told something
+ * while it lived.
+ */
+static int
+check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
+{
+	if (!detect_status_crashed(r->c->status) || a->phase != PHASE_ACKNOWLEDGED ||
+	    a->pane_pid != r->c->pane.pid || of_class(a, AGENT_RESPAWNED) ||
+	    (r->c->recovered_by != NULL && strcmp(r->c->recovered_by, a->id) == 0))
+		return 0;
+	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
+	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");
+}
+
+/*
+ * A pane that is as it was shows that nothing was started in it. A session that is gone may have
+ * been there and have gone again: its prompt, which the start consumes, tells.
+ */
+static bool
+was_not_delivered(const struct recovery *r, const struct attempt *a)
+{
+	char *name, *path;
+	bool there;
+
+	if (r->c->status != AGENT_MISSING || a->phase < PHASE_RESPAWNED)
+		return true;
+	if (a->phase > PHASE_RESPAWNED || strcmp(a->delivery, "paste") == 0)
+		return a->phase == PHASE_RESPAWNED && !a->pasted;
+	name = xasprintf("%s.txt", a->id);
+	path = app_path(r->w, "prompts", name, false, NULL);
+	there = path != NULL && access(path, F_OK) == 0;
+	free(path);
+	free(name);
+	return there;
+}
+
+/*
+ * What an earlier recoverer left of this crash, the second step of a recovery, under its locks:
+ * look first, never deliver twice. Three answers are 0: nothing is open; r->attempt is the
+ * attempt that goes on under its id, since nobody was started or told yet; r->taken_up, its agent
+ * is on its way (in r->born when a missing session was made again), and only the proof is waited
+ * for. An attempt whose agent is dead again, or was started by somebody else, is closed. -1 with
+ * err: GT_AGAIN "taken" (somebody else was done with it just now), or what the store says.
+ */
+static int
+recovery_resume_attempt(struct recovery *r, struct err *e)
+{
+	const struct pane *p = &r->c->pane;
+	struct attempt a;
+	int found = newest_attempt(r->store, r->c, &a, e), ret = 0;
+
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return 0;
+	if (attempt_phase_is_final(a.phase)) {
+		ret = check_answered(r, &a, e);
+	} else if (r->c->status >= AGENT_RESPAWNED && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, r->c)) {
+		/* unknown: it may be on its way up */
+		r->taken_up = true;
+	} else if (r->c->status == AGENT_LIVE) {
+		recovery_reset_option(r, &a);
+		ret = recovery_finish_failed(r->w, &a, "somebody else started the agent", e);
+	} else if (r->c->status == AGENT_UNKNOWN) {
+		;
+	} else if (r->c->status == AGENT_MISSING && find_made(r, &a, e) != 0) {
+		ret = -1;
+	} else if (a.pane_pid == p->pid && !r->taken_up && was_not_delivered(r, &a)) {
+		/* nothing was started yet: the same attempt goes on, under the same id */
+		r->begun = a.phase >= PHASE_RESPAWNED;
+		attempt_release(&r->attempt);
+		r->attempt = a;
+		return 0;
+	} else if (!r->taken_up) {
+		a.was_dead = r->c->status == AGENT_DEAD && a.phase >= PHASE_RESPAWNED;
+		ret = recovery_finish_judged(
+		    r->w, &a, r->c->config_dir, "the agent died again before it took the prompt up", e);
+		/* what died is what it had started, unless that is the crash before it */
+		if (ret == 0 && (r->c->started_by == NULL || strcmp(r->c->started_by, a.id) != 0))
+			ret = check_answered(r, &a, e);
+	}
+	if (r->taken_up) {
+		attempt_release(&r->attempt);
+		r->attempt = a;
+		if (r->pane == &r->born) {
+			r->attempt.made_pid = r->born.server_pid;
+			r->attempt.made_start = r->born.server_start;
+		}
+		return 0;
+	}
+	/* its agent died with the option still set: it is ours to take back now */
+	attempt_set(&r->attempt.remain_on_exit, a.remain_on_exit);
+	attempt_release(&a);
+	return ret;
+}
+
+bool
+recovery_typed_since_start(const struct attempt *a, int64_t typed)
+{
+	/* tmux tells whole seconds. An agent that somebody else had started was there before the attempt. */
+	int64_t since = of_class(a, AGENT_RESPAWNED) ? 0 : a->times[PHASE_RESPAWNED] / 1000;
+
+	return typed > since && recovery_quiet_in(typed) > 0;
+}
+
+static bool
+is_pending(struct store *store, const struct candidate *c, bool *typing)
+{
+	struct err ignored = ERR_INIT;
+	struct attempt a;
+	bool pending;
+
+	*typing = false;
+	if (c->status < AGENT_RESPAWNED || newest_attempt(store, c, &a, &ignored) != 1)
+		return false;
+	pending = !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, c);
+	*typing = pending && a.phase < PHASE_DELIVERED && recovery_typed_since_start(&a, c->pane.typed);
+	attempt_release(&a);
+	return pending;
+}
+
+void
+recovery_find_pending(struct app *w, const struct candidate_list *all, bool *pending, bool *typing)
+{
+	struct err ignored = ERR_INIT;
+	struct store *store = app_store(w, false, &ignored);
+
+	for (size_t i = 0; i < all->n; i++) {
+		typing[i] = false;
+		pending[i] = store != NULL && is_pending(store, &all->v[i], &typing[i]);
+	}
+}
+
+#define MOST_ARGUMENT 131072	/* of one, with its end: the kernel's */
+
+/* Takes over the path; NULL is a failure already told. */
+static int
+lock(struct recovery *r, int which, char *path, struct err *e)
+{
+	r->locks[which].path = path;
+	r->locks[which].fd = path != NULL ? io_lock(path, 0, e) : -1;
+	return r->locks[which].fd < 0 ? -1 : 0;
+}
+
+static int
+lock_conversation(struct recovery *r, int which, const char *session_id, struct err *e)
+{
+	char *name = xasprintf("transcript-%s.lock", session_id);
+	int ret = lock(r, which, app_path(r->w, "locks", name, true, e), e);
+
+	free(name);
+	return ret;
+}
+
+/* Step 1: this pane and this conversation are ours alone. The kernel gives the locks back when we die. */
+static int
+step_lock(struct recovery *r, struct err *e)
+{
+	const struct pane *p = &r->c->pane;
+	const char *talk = r->c->pid_record.session_id;
+	int ret = lock(r, LOCK_PANE, app_pane_lock(r->w, p->server_pid, p->server_start, p->id, e), e);
+
+	if (ret == 0 && talk != NULL && strchr(talk, '/') == NULL)
+		ret = lock_conversation(r, LOCK_RECORD, talk, e);
+	if (ret != 0 && strcmp(e->name, "locked") == 0) {
+		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
+		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
+	}
+	if (ret == 0)
+		r->store = app_store(r->w, true, e);
+	return r->store != NULL ? ret : -1;
+}
+
+int
+recovery_refuse(const struct refusal *no, struct err *e)
+{
+	err_set(e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+	return err_hint(e, "%s", no->hint);
+}
+
+static int
+still_so(struct recovery *r, struct err *e)
+{
+	if (r->c->status == AGENT_MISSING)
+		return respawn_check_gone(r->w, r->c, e);
+	return detect_recheck(r->w, r->c, &r->typed, e);
+}
+
+/* As still_so, and nobody has begun to type there since. */
+static int
+still_quiet(struct recovery *r, struct err *e)
+{
+	struct refusal no = recovery_typing();
+
+	if (still_so(r, e) != 0)
+		return -1;
+	return !r->named && recovery_is_typing(r->c, r->typed) ? recovery_refuse(&no, e) : 0;
+}
+
+/* Step 3: the guards that need nothing gathered, then one more look at the pane under the lock. */
+static int
+step_guard(struct recovery *r, struct err *e)
+{
+	struct refusal no = recovery_refusal(r->w, r->c, NULL, r->named, r->include_infra);
+
+	if (r->taken_up)
+		return 0;
+	if (no.name != NULL)
+		return recovery_refuse(&no, e);
+	return still_quiet(r, e);
+}
+
+static enum deliver
+way_in(const struct recovery *r)
+{
+	enum deliver way;
+
+	if (r->resumed)
+		return r->c->profile->resume_deliver;
+	return recovery_choose_delivery(r->w, r->c, &way) ? way : DELIVER_PASTE;
+}
+
+static void
+fill(struct recovery *r)
+{
+	const struct candidate *c = r->c;
+	struct attempt *a = &r->attempt;
+
+	attempt_set(&a->session, c->pane.session);
+	attempt_set(&a->socket, c->pane.socket_path);
+	attempt_set(&a->pane_id, c->pane.id);
+	attempt_set(&a->agent, c->profile->name);
+	attempt_set(&a->class, detect_status_name(c->status));
+	attempt_set(&a->reason, detect_reason_name(c->reason));
+	attempt_set(&a->cwd, c->cwd);
+	attempt_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
+	attempt_set(&a->delivery, profile_deliver_name(way_in(r)));
+	attempt_set(&a->previous, r->gathered.earlier.id);
+	attempt_set(&a->source, r->gathered.found.path);
+	a->server_pid = c->pane.server_pid;
+	a->server_start = c->pane.server_start;
+	a->pane_pid = c->pane.pid;
+	a->pane_dead_time = c->pane.dead_time;
+	a->crashed_at = c->crashed_at;
+	a->lines = (int64_t)r->gathered.capture.rows;
+	a->tokens = (int64_t)r->gathered.stats.tokens;
+}
+
+/*
+ * Another gt-recover may be at work on the conversation in another pane. What cannot be locked
+ * counts as held, too.
+ */
+static bool
+is_held(struct recovery *r)
+{
+	const char *id = r->gathered.found.session_id, *own = r->c->pid_record.session_id;
+
+	return id != NULL && (own == NULL || strcmp(id, own) != 0) &&
+	    lock_conversation(r, LOCK_FOUND, id, NULL) != 0;
+}
+
+static int
+step_prompt_file(struct recovery *r, struct err *e)
+{
+	struct resume_request ask = { .via = r->via != NULL ? r->via : config_text(r->w->config, "via"),
+		.recovery_id = r->attempt.id };
+	int ret;
+
+	ask.held = strcmp(ask.via, "inject") != 0 && is_held(r);
+	ret = resume_prompt(r->w, r->c, &ask, &r->gathered, e);
+	r->resumed = ask.resumed;
+	r->not_resumed = ask.no;
+	return ret;
+}
+
+/* Step 4: read everything; nothing is changed. */
+static int
+step_gather(struct recovery *r, struct err *e)
+{
+	struct refusal no;
+
+	if (r->words != NULL)
+		return r->words(r, e);
+	if (gather(r->w, r->c, r->scope, &r->gathered, e) != 0)
+		return -1;
+	no = recovery_refusal(r->w, r->c, &r->gathered.bead, r->named, r->include_infra);
+	/* of a screen that only a snapshot remembers nobody has asked before */
+	if (no.name == NULL && r->gathered.conversation.limit && r->c->snapshot != NULL && !r->named)
+		no = recovery_refusal_limit();
+	if (no.name != NULL)
+		return recovery_refuse(&no, e);
+	if (step_prompt_file(r, e) != 0)
+		return -1;
+	/* reading took its time, and from here on there is an attempt that counts */
+	return still_quiet(r, e);
+}
+
+/* What respawn_pane will overwrite. */
+static int
+note_option(struct recovery *r, struct err *e)
+{
+	const struct pane *p = &r->c->pane;
+
+	if (r->c->status == AGENT_MISSING && !respawn_uses_gt(r->w, r->c))
+		attempt_set(&r->attempt.remain_on_exit, "");
+	if (!detect_status_has_shell(r->c->status) || r->attempt.remain_on_exit != NULL ||
+	    strcmp(p->remain_on_exit, "on") == 0)
+		return 0;
+	r->attempt.remain_on_exit = respawn_remain_option(app_server(r->w, p->socket), p, e);
+	return r->attempt.remain_on_exit != NULL ? 0 : -1;
+}
+
+/* Step 5: on disk, before anything that can wipe the screen. */
+static int
+step_keep(struct recovery *r, struct err *e)
+{
+	fill(r);
+	if (note_option(r, e) != 0)
+		return -1;
+	if (r->attempt.version == 0 && attempt_begin(r->store, &r->attempt, e) != 0)
+		return -1;
+	if (gather_save(r->w, r->c->pane.session, r->attempt.id, &r->gathered, e) != 0)
+		return -1;
+	if (r->attempt.phase < PHASE_CAPTURED &&
+	    attempt_advance(r->store, &r->attempt, PHASE_CAPTURED, e) != 0)
+		return -1;
+	recovery_report(r, PROGRESS_CAPTURED);
+	return 0;
+}
+
+/*
+ * tmux got the command and did not answer: the agent may start yet, and must find its prompt
+ * then. The next run looks.
+ */
+static bool
+outcome_unknown(const struct err *e)
+{
+	return strcmp(e->name, "server-silent") == 0;
+}
+
+/* In the pane that is there, or in a new one. */
+static int
+start(struct recovery *r, const struct respawn *how, struct err *e)
+{
+	const struct candidate *c = r->c;
+	int ret;
+
+	if (c->status != AGENT_MISSING)
+		return respawn_pane(app_server(r->w, c->pane.socket), &c->pane, how, e);
+	ret = respawn_uses_gt(r->w, c) ? respawn_with_gt(r->w, c, &r->born, e)
+				       : respawn_session(r->w, c, how, &r->born, e);
+	if (ret == 0) {
+		r->pane = &r->born;
+		r->attempt.made_pid = r->born.server_pid;
+		r->attempt.made_start = r->born.server_start;
+	}
+	return ret;
+}
+
+/*
+ * The program proper in the place of an npm script, where the row wants that; a person's own
+ * shell may find another. Takes fed over.
+ */
+static char *
+without_script(const struct recovery *r, char *fed)
+{
+	const struct launch *l = &r->c->launch;
+	char *path = launch_env(l, "PATH"), *program, *command = NULL;
+
+	program = fed != NULL && !detect_status_has_shell(r->c->status)
+	    ? launch_npm_binary(l, r->c->profile, path != NULL ? path : getenv("PATH"))
+	    : NULL;
+	if (program != NULL)
+		command = launch_npm_command(l, fed, program);
+	free(program);
+	free(path);
+	if (command == NULL)
+		return fed;
+	explicit_bzero(fed, strlen(fed));
+	free(fed);
+	return command;
+}
+
+/*
+ * The command that hands the prompt over, or that leaves out what is not to be said again; NULL:
+ * it is started as it is, and pasted to.
+ */
+static char *
+feed(const struct recovery *r)
+{
+	if (r->resumed)
+		return without_script(
+		    r, launch_with_resume(&r->c->launch, r->c->profile, r->gathered.found.session_id));
+	if (r->c->status == AGENT_RESPAWNED || respawn_uses_gt(r->w, r->c))
+		return NULL;
+	return without_script(r, launch_with_prompt(&r->c->launch, r->c->profile, way_in(r)));
+}
+
+static int
+check_size(const struct recovery *r, struct err *e)
+{
+	if (way_in(r) != DELIVER_ARGUMENT || r->gathered.prompt.len < MOST_ARGUMENT)
+		return 0;
+	err_set(e, GT_FAIL, "too-long", "its context is %zu bytes, and as an argument %s takes at most %d",
+	    r->gathered.prompt.len, r->c->profile->label, MOST_ARGUMENT - 1);
+	return err_hint(e,
+	    "lower max_context_tokens in gt.toml, or add \"ready\" to [recovery.agents.%s], so that it can "
+	    "be pasted",
+	    r->c->profile->name);
+}
+
+/*
+ * Step 6: the agent's own command again, with the prompt where its row takes it. One that lives
+ * is told, not started.
+ */
+static int
+step_respawn(struct recovery *r, struct err *e)
+{
+	const struct candidate *c = r->c;
+	bool zombie = detect_status_has_shell(c->status);
+	char *name = xasprintf("%s.txt", r->attempt.id), *claimed = NULL;
+	size_t left_out;
+	bool plain = c->status == AGENT_RESPAWNED || respawn_uses_gt(r->w, c);
+	char *command =
+	    plain ? xstrdup("") : launch_without_flags(&c->launch, c->profile->session_flags, &left_out);
+	char *fed = feed(r);
+	struct respawn how = { .launch = &c->launch,
+		.command = command,
+		.fed = fed,
+		.zombie = zombie,
+		.cwd = zombie ? c->cwd : NULL };
+	int ret = -1;
+
+	recovery_report(r, PROGRESS_STARTING);
+	if (check_size(r, e) != 0)
+		goto out;
+	r->prompt_path = app_path(r->w, "prompts", name, true, e);
+	how.prompt_path = r->prompt_path;
+	if (r->prompt_path == NULL)
+		goto out;
+	if (fed != NULL &&
+	    io_write_durable(r->prompt_path, r->gathered.prompt.data, r->gathered.prompt.len, "prompt", e) !=
+		0)
+		goto out;
+	if (recovery_claim_session(r, &claimed, e) == 0 && still_so(r, e) == 0)
+		ret = c->status == AGENT_RESPAWNED ? 0 : start(r, &how, e);
+	if (ret != 0 && !outcome_unknown(e))
+		unlink(r->prompt_path);
+	if (ret != 0 && claimed != NULL && !outcome_unknown(e))
+		recovery_unclaim_session(r, claimed);
+out:
+	free(claimed);
+	explicit_bzero(command, strlen(command));
+	if (fed != NULL)
+		explicit_bzero(fed, strlen(fed));
+	free(command);
+	free(fed);
+	free(name);
+	return ret;
+}
+
+/* Step 8: what nobody needs any more. */
+static int
+step_settle(struct recovery *r, struct err *e)
+{
+	struct snapshot_request ask = { .names = (const char *const[]){ r->pane->id }, .n = 1 };
+	struct snapshot_pass run;
+
+	(void)e;
+	/* it may die again before the next pass of snapshots, and take its session with it */
+	if (snapshot_pass(r->w, &ask, &run, NULL) == 0)
+		snapshot_pass_release(&run);
+	upkeep_tidy(r->w);
+	return 0;
+}
+
+/*
+ * The whole way. `fresh` steps are left out when an earlier recoverer had already started the
+ * agent; from `kept` on a failure is written into the attempt.
+ */
+static const struct recovery_step {
+	const char *name;
+	int (*run)(struct recovery *r, struct err *e);
+	bool fresh;
+} steps[] = {
+	{ "lock", step_lock, false },
+	{ "look back", recovery_resume_attempt, false },
+	{ "guard", step_guard, false },
+	{ "gather", step_gather, true },
+	{ "keep", step_keep, true },
+	{ "respawn", step_respawn, true },
+	{ "verify", recovery_wait_for_ack, false },
+	{ "settle", step_settle, false },
+};
+
+/* A failure that the next run cannot do better by looking first ends the attempt. */
+static void
+close_after(struct recovery *r, const struct recovery_step *s, const struct err *e)
+{
+	bool before = s->run != recovery_wait_for_ack && s->run != step_settle && !r->taken_up;
+	bool moved = strcmp(e->name, "changed") == 0 || strcmp(e->name, "taken") == 0;
+
+	if (r->attempt.version == 0 || attempt_phase_is_final(r->attempt.phase) ||
+	    strcmp(e->name, PLAN_TYPING) == 0)
+		return;
+	/* what moved may be what the earlier recoverer had started, late */
+	if ((before && !outcome_unknown(e) && !(r->begun && moved)) || strcmp(e->name, "gone") == 0) {
+		recovery_reset_option(r, &r->attempt);
+		recovery_finish_failed(r->w, &r->attempt, e->msg, NULL);
+	}
+}
+
+static int
+take_steps(struct recovery *r, struct err *e)
+{
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		if (steps[i].fresh && r->taken_up)
+			continue;
+		if (*r->w->stop != 0 && steps[i].run != recovery_wait_for_ack && steps[i].run != step_settle)
+			recovery_interrupted(e);
+		else if (steps[i].run(r, e) == 0)
+			continue;
+		/* a refusal is a sentence of ours */
+		if (e->code != GT_REFUSED)
+			scrub_error(e, r->gathered.scrub);
+		close_after(r, &steps[i], e);
+		return -1;
+	}
+	return 0;
+}
+
+int
+recovery_run(struct recovery *r, struct err *e)
+{
+	int ret = take_steps(r, e);
+
+	/* of one that was taken up new_pid may be of days ago */
+	if (r->injected)
+		recovery_rebind(r);
+	return ret;
+}
+
+void
+recovery_init(struct recovery *r, struct app *w, const struct candidate *c)
+{
+	memset(r, 0, sizeof *r);
+	r->w = w;
+	r->c = c;
+	r->pane = &c->pane;
+	for (int i = 0; i < LOCKS; i++)
+		r->locks[i].fd = -1;
+	attempt_init(&r->attempt);
+	buf_init(&r->gathered.prompt);
+}
+
+void
+recovery_release(struct recovery *r)
+{
+	attempt_release(&r->attempt);
+	gather_release(&r->gathered);
+	free(r->prompt_path);
+	pane_release(&r->born);
+	for (int i = 0; i < LOCKS; i++) {
+		io_unlock(r->locks[i].path, r->locks[i].fd);
+		free(r->locks[i].path);
+	}
+}

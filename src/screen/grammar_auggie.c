@@ -1,0 +1,70 @@
+#include "screen/screen_private.h"
+
+/*
+ * Auggie, recorded with 0.36.0. Words and calls have the same mark; the names of its tools are
+ * those that its code has.
+ */
+#define ANY GRAMMAR_ANY
+#define OPEN GRAMMAR_OPEN
+
+#define MARK "\xE2\x97\x8F "
+#define NAMES                                                                                                \
+	"(?:Add Tasks|Codebase search|Diagnostics|Edit File|Execute Tool|Find Tool|Git commit search|Grep "  \
+	"Search|Kill Process|"                                                                               \
+	"List Processes|Open Browser|Read Directory|Read Process|Read Terminal|Reorganize Tasks|Save "       \
+	"File|Search Content|Terminal|"                                                                      \
+	"Update Tasks|View Range|View Task List|Web Fetch|Web Search|Write Process)"
+
+static const struct grammar_rule rules[] = {
+	{ ROW_TOOL, ANY, OPEN, MARK, MARK "(" NAMES ") - (.*)$" },
+	{ ROW_TOOL_MAYBE, ANY, OPEN, MARK, MARK "([A-Za-z][\\w.-]*(?: [\\w.-]+){0,3}) - (.*)$" },
+	{ ROW_WORDS, ANY, OPEN, MARK, MARK "(.*)$" },
+	{ ROW_RESULT, ANY, OPEN, "  \xE2\x8E\xBF ", "  \xE2\x8E\xBF (.*)$" },
+	{ ROW_PROMPT, ANY, OPEN, "\xE2\x80\xBA", "\xE2\x80\xBA(?: (.*))?$" },
+	{ ROW_NOTICE, ANY, OPEN, "\xE2\x97\x8A ", "\xE2\x97\x8A (.*)$" },
+	{ ROW_SPINNER, ANY, OPEN, " \xE2", " " GRAMMAR_BRAILLE " .*\\besc to interrupt\\b" },
+	{ ROW_BANNER, ANY, OPEN, "Version ", "Version (\\d[\\d.]*) \\(commit [0-9a-f]+\\)$" },
+	GRAMMAR_RULE_LINE,
+	GRAMMAR_RULE_DEAD,
+};
+
+static const struct grammar_next next[] = {
+	{ ROW_BLANK, NULL, NULL },
+};
+
+static const struct grammar_cue sayings[] = {
+	{ CUE_FAILED, ANY, OPEN, "Command error$" },
+	GRAMMAR_CUE_LIST,
+	{ CUE_COUNT, ANY, OPEN, NULL },
+};
+
+static const struct grammar_cue_first first[] = {
+	GRAMMAR_FIRST_LIST,
+	{ CUE_COUNT, NULL },
+};
+
+static const struct folded_verb verbs[] = {
+	{ NULL, NULL, false },
+};
+
+static const struct dialog_title dialogs[] = {
+	{ NULL, NULL, false },
+};
+
+/* Prompts go on in column 0. Measured in a pane of 100 columns. */
+static const struct grammar_layout_until pages[] = {
+	{ OPEN, { .prompt_margin = 1, .words_margin = 7, .breaks = true, .words_indent = 2 } },
+};
+
+const struct grammar_table grammar_auggie = {
+	.layout = SCREEN_BULLETED,
+	.program = "Auggie",
+	.rules = rules,
+	.n_rules = sizeof rules / sizeof *rules,
+	.next = next,
+	.sayings = sayings,
+	.first = first,
+	.verbs = verbs,
+	.dialogs = dialogs,
+	.pages = pages,
+};

@@ -1,0 +1,483 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "screen/screen_private.h"
+#include "screen/screen.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/pattern.h"
+#include "conversation/conversation.h"
+#include "scrub/scrub.h"
+
+size_t
+screen_result_skip(const struct screen *s, size_t i)
+{
+	char c = s->r.v[i].n > 6 ? screen_row_text(&s->r, i)[6] : ' ';
+
+	return c == '\xC2' ? 8 : c == ' ' ? 7 : 6;
+}
+
+bool
+screen_result_has_cue(const struct screen *s, size_t i, enum cue what)
+{
+	size_t skip = screen_result_skip(s, i);
+
+	return grammar_has_cue(s->r.d, what, screen_row_text(&s->r, i) + skip, s->r.v[i].n - skip);
+}
+
+char *
+screen_group(const struct screen *s, size_t i, int g)
+{
+	struct buf b = BUF_INIT;
+	struct match m;
+	const char *p = screen_row_text(&s->r, i);
+
+	for (int k = 0; k < PATTERN_GROUPS; k++)
+		m.start[k] = m.end[k] = (size_t)-1;
+	grammar_row(s->r.d, p, s->r.v[i].n, &m);
+	if (m.start[g] == (size_t)-1)
+		return NULL;
+	buf_add(&b, p + m.start[g], m.end[g] - m.start[g]);
+	return conversation_text(&b);
+}
+
+size_t
+screen_skip(const struct screen *s, size_t i)
+{
+	const char *p = screen_row_text(&s->r, i);
+	size_t n = s->r.v[i].n, at = 0;
+
+	if (n > 3 && p[0] == '\xE2' && p[3] != ' ' &&
+	    p[3] != '\xC2') /* "●User approved Claude's plan:", in 1.0.128 */
+		return 3;
+	while (at < n && p[at] != ' ' && !(at + 1 < n && p[at] == '\xC2' && p[at + 1] == '\xA0'))
+		at++;
+	return at < n ? at + (p[at] == ' ' ? 1 : 2) : n;
+}
+
+size_t
+screen_item_end(const struct screen *s, size_t i)
+{
+	for (i++;
+	    i < s->r.n && (screen_row_kind(&s->r, i) == ROW_BODY || screen_row_kind(&s->r, i) == ROW_BLANK);
+	    i++)
+		;
+	return i;
+}
+
+size_t
+screen_prompt_end(const struct screen *s, size_t i)
+{
+	size_t end = i + 1;
+
+	for (i++; i < s->r.n &&
+	    (screen_row_kind(&s->r, i) == ROW_PROMPT_MORE || screen_row_kind(&s->r, i) == ROW_BLANK);
+	    i++)
+		if (screen_row_kind(&s->r, i) == ROW_PROMPT_MORE)
+			end = i + 1;
+	return end;
+}
+
+size_t
+screen_limit(const struct screen *s, size_t margin)
+{
+	return s->r.width > margin ? s->r.width - margin : 0;
+}
+
+/* Where the terminal breaks them nothing but its own breaks is joined. */
+size_t
+screen_words_limit(const struct screen *s)
+{
+	const struct grammar_layout *page = grammar_layout(s->r.d);
+
+	return page->breaks ? screen_limit(s, page->words_margin) : SIZE_MAX;
+}
+
+char *
+screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit)
+{
+	struct buf b = BUF_INIT;
+
+	screen_rows_join(&s->r, from, to, skip, indent, limit, &b);
+	return conversation_text(&b);
+}
+
+struct exchange *
+screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input, char *content)
+{
+	struct exchange *x = conversation_add(s->c, role, tool, input, content);
+
+	x->status = status;
+	return x;
+}
+
+void
+screen_close_calls(struct screen *s)
+{
+	for (; s->open < s->c->n; s->open++) {
+		struct exchange *x = &s->c->v[s->open];
+
+		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
+			x->status = STATUS_INTERRUPTED;
+	}
+	s->spun = false;
+}
+
+/*
+ * Claude Code keeps the cursor at the caret inside its input box. When it is killed and a shell
+ * lives on, the shell writes from there: its word about the death behind the draft, its prompt
+ * over the box's lower rule (2.1.197 under bash and dash).
+ */
+#define LAST_ROWS 60		/* of a screen, where its end is looked for */
+#define DEATHS                                                                                               \
+	"(?:Killed|Terminated|Segmentation fault|Aborted|Hangup|Bus error|Illegal "                          \
+	"instruction|Quit|Trace/breakpoint trap)"
+
+/*
+ * The first that matches tells where the shell began; the sure ones first, because a draft has no
+ * blank behind it.
+ */
+static const char *const deaths[] = {
+	"-?(?:bash|dash|ksh|sh): line \\d+: +\\d+ " DEATHS "\\b",
+	"[^ ]+: line \\d+: +\\d+ " DEATHS "\\b",
+	"zsh: (?:killed|terminated|segmentation fault|abort|hangup|bus error|illegal hardware instruction) ",
+	"fish: (?:Job \\d+, |Process \\d+, )",
+	"\\[\\d+\\][+-]? +(?:\\d+ )?" DEATHS "\\b",
+	"={20,}$",	/* the crash report of its runtime */
+	DEATHS "(?: \\(core dumped\\))?$",
+};
+
+/* A dialog's cursor stands at its first column; what was right of the word stays. */
+static const char over_dialog[] = "^ ?(?:.*: line \\d+: +\\d+ )?" DEATHS "\\b";
+static const char prompt_like[] = "[^ ]*[@:~][^ ]*[$#%>](?: .*)?$";
+
+static bool
+find_pattern(const char *regex, const char *p, size_t n, size_t *at)
+{
+	struct err e = ERR_INIT;
+	struct pattern *re = pattern_new(regex, 0, &e);
+	struct match m;
+	bool found;
+
+	if (re == NULL)
+		die("a rule for shells' words is broken: %s", e.msg);
+	found = pattern_find(re, p, n, 0, &m) == 1;
+	pattern_free(re);
+	if (found)
+		*at = m.start[0];
+	return found;
+}
+
+/* Where in the box's row the shell began; the whole row when nothing tells. */
+static size_t
+in_box_row(const struct screen_rows *r, size_t box)
+{
+	const char *p = screen_row_text(r, box);
+	size_t n = r->v[box].n, mark = 0, at;
+
+	while (mark < n && (unsigned char)p[mark] != 0xC2)	/* behind the box's mark and its NBSP */
+		mark++;
+	mark = mark + 2 <= n ? mark + 2 : n;
+	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
+		if (find_pattern(deaths[i], p + mark, n - mark, &at))
+			return r->v[box].at + mark + at;
+	return r->v[box].at + (find_pattern(prompt_like, p + mark, n - mark, &at) ? mark + at : n);
+}
+
+static bool
+whole_rule(const struct screen_rows *r, size_t i)
+{
+	return i < r->n && r->v[i].kind == ROW_RULE;
+}
+
+static size_t
+below_box(const struct screen_rows *r, size_t from, size_t n)
+{
+	size_t at;
+
+	for (size_t i = from; i < r->n; i++) {
+		if (r->v[i].kind != ROW_STRAY)
+			continue;
+		for (size_t k = 0; k < sizeof deaths / sizeof deaths[0]; k++)
+			if (find_pattern(deaths[k], screen_row_text(r, i), r->v[i].n, &at) && at == 0)
+				return r->v[i].at;
+		break;	/* only the first: anything behind it is the shell's or the agent's alike */
+	}
+	return n;
+}
+
+static size_t
+after_box(const struct screen_rows *r, size_t box, size_t n)
+{
+	size_t end = box + 1, at;
+
+	while (end < r->n && (r->v[end].kind == ROW_BODY || r->v[end].kind == ROW_BLANK))
+		end++;
+	if (whole_rule(r, end))
+		return below_box(r, end, n);
+	if (end == r->n) {	/* nothing was drawn below: a cut capture, unless the row itself tells */
+		at = in_box_row(r, box) - r->v[box].at;
+		return at < r->v[box].n ? r->v[box].at + at : n;
+	}
+	return in_box_row(r, box);
+}
+
+static size_t
+after_dialog(const struct screen_rows *r, size_t rule, size_t n)
+{
+	size_t at;
+
+	for (size_t i = rule; i < r->n && i < rule + 200; i++)
+		if (r->v[i].n > 0 && find_pattern(over_dialog, screen_row_text(r, i), r->v[i].n, &at))
+			return r->v[i].at;
+	return n;
+}
+
+/* Behind "claude --resume ID" only tmux's own row may stand. */
+static size_t
+after_farewell(const struct screen_rows *r, size_t i, size_t n)
+{
+	size_t end = i + 1 < r->n && r->v[i + 1].kind == ROW_RESUME ? i + 1 : i;
+
+	for (size_t k = end + 1; k < r->n; k++) {
+		if (r->v[k].kind == ROW_BLANK)
+			continue;
+		return r->v[k].kind == ROW_DEAD ? n : r->v[end].at + r->v[end].n;
+	}
+	return n;
+}
+
+size_t
+screen_without_shell(const char *text, size_t n, int width)
+{
+	struct grammar *d = grammar_new("claude", grammar_find_version(text, n));
+	size_t keep = n, rule = 0, i;
+	struct screen_rows r;
+
+	screen_rows_init(&r, text, n, width > 0 ? (size_t)width : 0, d);
+	for (i = r.n; i-- > 0;) {
+		if (r.v[i].kind == ROW_FAREWELL)
+			keep = after_farewell(&r, i, n);
+		else if (r.v[i].kind == ROW_BOX && i > 0 && whole_rule(&r, i - 1))
+			keep = after_box(&r, i, n);
+		else if (r.v[i].kind == ROW_RULE && (i + 1 >= r.n || r.v[i + 1].kind != ROW_BOX)) {
+			rule = i;
+			continue;
+		} else if (rule > 0 &&
+		    (r.v[i].kind == ROW_WORDS || r.v[i].kind == ROW_TOOL || r.v[i].kind == ROW_RESULT))
+			keep = after_dialog(&r, rule, n);
+		else
+			continue;
+		break;
+	}
+	screen_rows_release(&r);
+	grammar_free(d);
+	return keep;
+}
+
+int
+screen_shows_agent(const char *text, size_t n, const char *agent)
+{
+	struct grammar *d = grammar_for_text(agent, text, n);
+	struct screen_rows r;
+	unsigned found;
+
+	if (d == NULL)
+		return 0;
+	screen_rows_init(&r, text, n, 0, d);
+	found = screen_rows_evidence(&r);
+	screen_rows_release(&r);
+	grammar_free(d);
+	return found >= 2;
+}
+
+bool
+screen_shows_login(const char *text, size_t n, const char *agent)
+{
+	struct grammar *d = grammar_for_text(agent, text, n);
+	bool shows = false;
+	struct screen_rows r;
+
+	if (d == NULL)
+		return false;
+	screen_rows_init(&r, text, n, 0, d);
+	for (size_t i = r.n > LAST_ROWS ? r.n - LAST_ROWS : 0; i < r.n && !shows; i++) {
+		struct match m = { .start = { 0 }, .end = { 0 } };
+		enum row_kind k = grammar_row(d, screen_row_text(&r, i), r.v[i].n, &m);
+		bool marked =
+		    k == ROW_WORDS || k == ROW_ERROR || k == ROW_RETRY || k == ROW_RESULT || k == ROW_NOTICE;
+		size_t from = marked && m.start[1] <= r.v[i].n ? m.start[1] : 0;
+
+		shows = grammar_has_cue(d, CUE_LOGIN, screen_row_text(&r, i) + from, r.v[i].n - from);
+	}
+	screen_rows_release(&r);
+	grammar_free(d);
+	return shows;
+}
+
+/*
+ * Rows are split and named (rows.c), repaints taken out (redraw.c), names settled by their
+ * neighbours (settle.c); what is here walks over the items and has an exchange made of each: of
+ * the conversation's in screen_item.c, of what stands at the end in screen_bottom.c. Every loop
+ * that looks ahead is bounded or stops at the next item, so that hostile input costs linear time.
+ */
+
+/* Rows that no rule understood stay where they are, as they are. */
+static size_t
+read_raw(struct screen *s, size_t i)
+{
+	size_t from = i, end = i;
+
+	for (; i < s->r.n; i++) {
+		enum row_kind k = screen_row_kind(&s->r, i);
+
+		if (k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD)
+			break;
+		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_PROMPT_MORE &&
+		    k != ROW_FRAME && k != ROW_BLANK)
+			break;
+		if (k == ROW_BLANK)
+			continue;
+		end = i + 1;
+		s->c->unknown_lines++;
+	}
+	if (end > from)
+		screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, screen_joined(s, from, end, 0, 0, 0));
+	return i > from ? i : from + 1;
+}
+
+static size_t
+read_next(struct screen *s, size_t i)
+{
+	enum row_kind k = screen_row_kind(&s->r, i);
+	size_t next;
+
+	if (k == ROW_BLANK || k == ROW_DEAD || k == ROW_BANNER_END)
+		return i + 1;
+	next = screen_read_item(s, i);
+	if (next == 0)
+		next = screen_read_bottom(s, i);
+	return next != 0 ? next : read_raw(s, i);
+}
+
+/*
+ * What a shell wrote before the agent was started is no conversation, though some shells' prompts
+ * look like the agent's.
+ */
+static size_t
+first_row(const struct screen *s)
+{
+	for (size_t i = 0; i < s->r.n; i++) {
+		enum row_kind k = screen_row_kind(&s->r, i);
+
+		if (k == ROW_BANNER || k == ROW_BANNER_TOP)
+			return i;
+		if (k == ROW_WORDS || k == ROW_TOOL || k == ROW_BOX || k == ROW_RESULT || k == ROW_TURN_END)
+			return 0;
+	}
+	return 0;
+}
+
+/* Nothing here looks like the agent: one exchange with all of it. */
+static void
+keep_whole(struct conversation *c, const char *text, size_t n)
+{
+	struct buf b = BUF_INIT;
+
+	while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL)
+		n--;
+	for (const char *p = text; p < text + n;) {
+		const char *nl = memchr(p, '\n', (size_t)(text + n - p));
+
+		c->unknown_lines++;
+		p = nl != NULL ? nl + 1 : text + n;
+	}
+	buf_add(&b, text, n);
+	if (n > 0)
+		conversation_add(c, ROLE_SYSTEM, NULL, NULL, conversation_text(&b));
+}
+
+/* A session's text begins with its banner; anything else was cut off above. */
+static bool
+starts_whole(const struct screen *s)
+{
+	size_t i = 0;
+
+	while (i < s->r.n && screen_row_kind(&s->r, i) == ROW_BLANK)
+		i++;
+	return screen_row_kind(&s->r, i) == ROW_BANNER || screen_row_kind(&s->r, i) == ROW_BANNER_TOP;
+}
+
+static void
+read_all(struct screen *s)
+{
+	size_t i = first_row(s);
+
+	if (i > 0) {
+		s->outside = true;
+		for (size_t k = 0; k < i; k = read_raw(s, k))
+			;
+		s->outside = false;
+	} else if (!starts_whole(s))
+		s->c->truncated_at = 0;
+	while (i < s->r.n) {
+		enum row_kind k = screen_row_kind(&s->r, i);
+		bool inside =
+		    !s->outside || k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD || k == ROW_BLANK;
+
+		i = inside ? read_next(s, i) : read_raw(s, i);
+	}
+	/* text that was still streaming has no turn end and no spinner below it (2.1.197, 2.1.330) */
+	for (size_t k = s->c->n; k-- > 0 && s->busy && !s->spun;) {
+		struct exchange *x = &s->c->v[k];
+
+		if (x->role == ROLE_USER && x->status == STATUS_WAITING)
+			continue;
+		if (x->role == ROLE_ASSISTANT && x->tool == NULL && x->status == STATUS_COMPLETE)
+			x->status = STATUS_RUNNING;
+		break;
+	}
+}
+
+void
+screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int width, const char *agent,
+    struct conversation *out)
+{
+	struct grammar *d = grammar_for_text(agent, p, n);
+	struct screen s = { .c = out };
+
+	if (d == NULL) {
+		keep_whole(out, p, n);
+		out->lines = out->unknown_lines;
+		return;
+	}
+	screen_rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, d);
+	screen_rows_set_sgr(&s.r, style);
+	out->lines = s.r.n;
+	if (screen_rows_evidence(&s.r) < 2)
+		keep_whole(out, p, n);
+	else if (grammar_screen_format(d) == SCREEN_ACCESSIBLE)
+		screen_read_accessible(&s);
+	else if (grammar_screen_format(d) != SCREEN_CLAUDE) {
+		if (grammar_screen_format(d) == SCREEN_SHADED)
+			screen_classify_shaded(&s.r);
+		screen_read_bulleted(&s);
+	} else {
+		screen_rows_drop_view(&s.r);
+		screen_rows_drop_copies(&s.r);
+		screen_rows_classify(&s.r);
+		screen_rows_measure(&s.r);
+		read_all(&s);
+	}
+	screen_rows_release(&s.r);
+	grammar_free(d);
+}
+
+/* The door for everybody but tests: the type says that the text has been through the scrubber. */
+void
+screen_read(const struct clean_text *text, const struct sgr_rows *style, int width, const char *agent,
+    struct conversation *out)
+{
+	screen_read_bytes(clean_bytes(text), clean_len(text), style, width, agent, out);
+}

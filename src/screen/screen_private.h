@@ -1,0 +1,299 @@
+#ifndef SCREEN_SCREEN_PRIVATE_H
+#define SCREEN_SCREEN_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conversation/conversation.h"
+#include "screen/screen.h"
+
+struct buf;
+struct conversation;
+struct screen;
+struct screen_rows;
+struct sgr_rows;
+
+/* ---- accessible ---- */
+
+/*
+ * The screen-reader mode (claude --ax-screen-reader): no markers, no indentation, no box; "you:
+ * …", "claude: …", "tool: Bash (…)" at column 0, one item right below the other (2.1.197,
+ * 2.1.330). Reads s->r, rows of a flat dialect, into exchanges. What imitates an item's first row
+ * at column 0 cannot be told from one.
+ */
+void screen_read_accessible(struct screen *s);
+
+/* ---- bulleted ---- */
+
+/*
+ * The screens of other agents than Claude Code: each item begins with a mark that its dialect
+ * knows, and goes on in rows that are indented so far that nothing within can be taken for a
+ * mark. Reads s->r, rows of SCREEN_BULLETED or, after screen_classify_shaded, of SCREEN_SHADED,
+ * into exchanges. What stands below the last item is the box and the program's own rows; of those
+ * only a draft is kept. A banner becomes its program's name and version, without pictures and
+ * tips. Rows that no rule understood are kept as they are.
+ */
+void screen_read_bulleted(struct screen *s);
+
+/* ---- grammar_table ---- */
+
+/*
+ * The tables that dialect.c reads rows by; besides their own files nobody includes this. A
+ * dialect is one table: grammar_claude.c has the two of Claude Code, each of the files beside it
+ * that of one other agent, or of two that are alike. The rules are counted, the pages end with
+ * the newest; every other list ends with an entry that has no text.
+ */
+#define GRAMMAR_V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
+#define GRAMMAR_ANY 0u
+#define GRAMMAR_OPEN 0xffffffffu
+#define GRAMMAR_RULES 64	/* at most: a set of them is a word */
+#define GRAMMAR_CUES 64
+
+/* What several of them share. */
+#define GRAMMAR_LINE "(?:\xE2\x94\x80){10,}+"
+#define GRAMMAR_BRAILLE "\xE2[\xA0-\xA3][\x80-\xBF]"	/* a spinner's characters */
+#define GRAMMAR_RULE_DEAD { ROW_DEAD, GRAMMAR_ANY, GRAMMAR_OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" }
+#define GRAMMAR_RULE_LINE { ROW_RULE, GRAMMAR_ANY, GRAMMAR_OPEN, "\xE2\x94\x80", GRAMMAR_LINE "$" }
+#define GRAMMAR_CUE_LIST                                                                                     \
+	{ CUE_LIST, GRAMMAR_ANY, GRAMMAR_OPEN,                                                               \
+		"(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] "                                                   \
+		"|[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" }
+#define GRAMMAR_FIRST_LIST { CUE_LIST, "-*+\xE2{}|0123456789" }
+
+/* The first rule that matches names the row. */
+struct grammar_rule {
+	enum row_kind kind;
+	unsigned from, to;	/* versions, both included */
+	const char *lead;	/* a row that does not begin so cannot match: most rows are settled by this */
+	const char *regex;	/* anchored */
+};
+
+/* Which bytes may stand behind a short lead: text of people and models begins with the same blanks. */
+struct grammar_next {
+	enum row_kind kind;
+	const char *lead, *next;
+};
+
+struct grammar_cue {
+	enum cue what;
+	unsigned from, to;
+	/* anchored at the row's first character that is no blank, unless it begins with .* */
+	const char *regex;
+};
+
+/* Which bytes a phrase may begin with, for those that many rows are asked for. */
+struct grammar_cue_first {
+	enum cue what;
+	const char *first;
+};
+
+struct folded_verb {
+	const char *verb, *tool;
+	bool running;
+};
+
+struct dialog_title {
+	const char *title, *tool;
+	bool names;		/* the row below tells what the call is about */
+};
+
+struct grammar_layout_until {
+	unsigned to;		/* the last version that it holds for; the list ends with GRAMMAR_OPEN */
+	struct grammar_layout page;
+};
+
+struct grammar_table {
+	enum screen_format layout;
+	const char *program;
+	const char *foreign;	/* drawn by versions alone whose screens are not read; NULL: there are none */
+	const struct grammar_rule *rules;
+	size_t n_rules;
+	const struct grammar_next *next;
+	const struct grammar_cue *sayings;
+	const struct grammar_cue_first *first;
+	const struct folded_verb *verbs;
+	const struct dialog_title *dialogs;
+	const struct grammar_layout_until *pages;
+};
+
+extern const struct grammar_table grammar_claude, grammar_claude_accessible;
+extern const struct grammar_table grammar_auggie, grammar_codex, grammar_gemini, grammar_pi, grammar_qwen;
+
+/* ---- repaint_banner ---- */
+
+/*
+ * Takes out what a program drew before it drew everything again. When its pane changes its width
+ * qwen 0.15.10 paints the whole conversation anew, from its banner on, and what it had painted
+ * before stays in the history. What stands between two banners goes when all that people, models
+ * and tools say there stands in the same order behind the second, the last of it perhaps with
+ * more words; so an older session with other words stays. Linear in the text.
+ */
+void screen_drop_repaint(struct conversation *c);
+
+/* ---- rows ---- */
+
+/*
+ * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that
+ * `capture-pane -p` and `-p -J` read the same. 16 bytes a row.
+ */
+struct screen_row {
+	uint32_t at, n;		/* bytes of the text */
+	uint16_t drawn;		/* columns of the pane when the row was drawn; 0: as now */
+	uint8_t kind;		/* enum screen_row_kind */
+	/* a copy of what follows stood above: the pane may have been of another width there */
+	uint8_t seam;
+	uint8_t marks, bullet;	/* as in screen/screen.h; 0 when nothing is known */
+	uint8_t stamp;		/* the row is blank because it had only a stamp of the view of Ctrl+O */
+};
+
+struct screen_rows {
+	const struct grammar *d;	/* borrowed */
+	const char *text;	/* borrowed */
+	struct screen_row *v;
+	size_t n;
+	size_t width;		/* of the pane, in columns */
+	bool styled;		/* colours are known: what a row lacks it does not have */
+};
+
+/* Splits and names the rows. `width` 0: that of the widest rule of an input box, else of the widest row. */
+void screen_rows_init(struct screen_rows *r, const char *text, size_t n, size_t width,
+    const struct grammar *d);
+void screen_rows_release(struct screen_rows *r);
+/* Takes over what is known of the rows' colours; before rows are taken out. NULL: nothing. */
+void screen_rows_set_sgr(struct screen_rows *r, const struct sgr_rows *style);
+
+static inline const char *
+screen_row_text(const struct screen_rows *r, size_t i)
+{
+	return r->text + r->v[i].at;
+}
+
+/* ROW_BLANK behind the last row. */
+static inline enum row_kind
+screen_row_kind(const struct screen_rows *r, size_t i)
+{
+	return i < r->n ? (enum row_kind)r->v[i].kind : ROW_BLANK;
+}
+
+bool screen_row_has_cue(const struct screen_rows *r, size_t i, enum cue what);
+size_t screen_row_indent(const struct screen_rows *r, size_t i);
+size_t screen_row_width(const struct screen_rows *r, size_t i);
+/*
+ * The first word of row i > 0 would not have fitted into the row above within `limit` columns: it
+ * may go on what stands there.
+ */
+bool screen_row_was_wrapped(const struct screen_rows *r, size_t i, size_t limit);
+
+/*
+ * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each,
+ * blank rows at both ends left out. Rows that were broken at the edge are joined again where that
+ * is certain: the next row's first word had no room within `limit` columns (0: join nothing). The
+ * limit is for rows of the pane's present width, and is moved for those that were drawn when it
+ * was wider or narrower. The first row begins at its byte `skip`.
+ */
+void screen_rows_join(const struct screen_rows *r, size_t from, size_t to, size_t skip, size_t indent,
+    size_t limit, struct buf *out);
+
+/*
+ * Finds rows that were drawn twice and takes one copy out. Claude Code repaints its last
+ * screenful from the top of the pane after a resize, Esc, /compact and --resume, and what had
+ * scrolled out stays in the history (2.1.197). A block counts as drawn twice only when the copies
+ * follow each other and agree but for blanks and line breaks.
+ */
+void screen_rows_drop_copies(struct screen_rows *r);
+
+/*
+ * Takes out what the view of Ctrl+O left among the rows when it was closed. Before
+ * screen_rows_drop_copies.
+ */
+void screen_rows_drop_view(struct screen_rows *r);
+
+/*
+ * Settles what only the rows around a row tell: after this ROW_TOOL_MAYBE and ROW_TOOL_BLINK are
+ * gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG are set, and a row that merely looked like a marker
+ * is ROW_BODY or ROW_WORDS.
+ */
+void screen_rows_classify(struct screen_rows *r);
+
+/*
+ * Finds the width that rows above a seam were drawn for, where their own breaks tell it. After
+ * screen_rows_classify.
+ */
+void screen_rows_measure(struct screen_rows *r);
+
+/*
+ * The head of a call ends with ")" before its result, a blank row or another item. The row behind
+ * it; 0: that is no call.
+ */
+size_t screen_call_head_end(const struct screen_rows *r, size_t i);
+
+/*
+ * How many kinds of rows stand here that only the agent draws, a banner and a box counting twice.
+ * Less than 2 may be chance.
+ */
+unsigned screen_rows_evidence(const struct screen_rows *r);
+
+/* ---- screen_private ---- */
+
+/*
+ * What the files behind screen_read share: screen.c (the walk), screen_item.c (what was said and
+ * done), screen_bottom.c (what stands at the end), screen_part.c (the words of an item). Nobody
+ * else includes this. Rows are given by their number in `r`; strings are on the heap.
+ */
+struct screen {
+	struct screen_rows r;		/* with their dialect */
+	struct conversation *c;
+	size_t open;		/* exchanges before this one are settled: no call among them can still run */
+	bool busy;		/* the last footer says that the agent is at work */
+	bool spun;		/* a spinner stands below the last item */
+	size_t last_prompt;	/* row of the last one, or of the box if that looks like one */
+	size_t turns;		/* whose end is seen, of agents that show it */
+	bool outside;		/* the agent has ended; what follows is a shell's until the next banner */
+};
+
+/*
+ * Reads the item that begins at row i into exchanges. The row behind it; 0 when no item of its
+ * kinds begins there. item: banners, prompts, words, calls with their results, notices. bottom:
+ * the end of a turn, the spinner, tasks, queue, input box, dialog, farewell.
+ */
+size_t screen_read_item(struct screen *s, size_t i);
+size_t screen_read_bottom(struct screen *s, size_t i);
+
+/* Bytes in front of a result's words: of "  ⎿ " and an NBSP or, below the program's own commands, a blank. */
+size_t screen_result_skip(const struct screen *s, size_t i);
+/* As screen_row_has_cue, of the words in a result's first row. */
+bool screen_result_has_cue(const struct screen *s, size_t i, enum cue what);
+
+/* Group of the row's own rule; NULL when the rule has no such group. */
+char *screen_group(const struct screen *s, size_t i, int g);
+/* First byte of an item's text: behind its marker and one blank or NBSP. */
+size_t screen_skip(const struct screen *s, size_t i);
+/* The row behind the last of the rows that belong to row i. */
+size_t screen_item_end(const struct screen *s, size_t i);
+/* The same for a prompt that goes on in column 0. */
+size_t screen_prompt_end(const struct screen *s, size_t i);
+/* The limit for screen_rows_join: the pane's width without a margin; for the model's words. */
+size_t screen_limit(const struct screen *s, size_t margin);
+size_t screen_words_limit(const struct screen *s);
+/* As screen_rows_join. */
+char *screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit);
+
+/* Takes the strings. */
+struct exchange *screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input,
+    char *content);
+/* The conversation went on: a call that looked open before this was cut off. */
+void screen_close_calls(struct screen *s);
+
+/* ---- shaded ---- */
+
+/*
+ * Screens without marks (pi): what a person typed and what a call printed stands on a background
+ * of its own, the model's words do not, and two blank rows or more are between any two of them.
+ * Names the rows for screen_read_bulleted: the first of each block becomes ROW_PROMPT, ROW_TOOL
+ * or ROW_WORDS, the others ROW_BODY. Where no colours are known the order decides: words follow a
+ * prompt or a call, a prompt follows words.
+ */
+void screen_classify_shaded(struct screen_rows *r);
+
+#endif

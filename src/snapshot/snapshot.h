@@ -1,0 +1,297 @@
+#ifndef SNAPSHOT_SNAPSHOT_H
+#define SNAPSHOT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct buf;
+struct clean_text;
+struct err;
+struct pane;
+struct scrub;
+struct sgr_rows;
+struct snapshot;
+struct tmux;
+struct tmux_batch;
+
+/* ---- snapshot ---- */
+
+/*
+ * What a pane showed and who ran there, as it is kept in a file (snapshot/snapshot.h): for a pane
+ * whose scrollback was wiped, and for a session that is gone with its server. One JSON object,
+ * compact, keys in this order; what is not known is null:
+ *
+ * 	schema_version 1 · taken_at ms since 1970 · richer: the file of an older snapshot of the same
+ * 	process with what this one lost
+ * 	session · socket: the server's own path of it · server {pid, start, pid_ns}
+ * 	pane {id, pid, width, height, history_limit, alternate, dead, title} · window {id, name} ·
+ * 	agent: profile · role · address: as GT_ROLE has it · cwd · config_dir
+ * 	process {pid, start: field 22 of /proc/PID/stat}: the agent's; null when it had ended
+ * 	session_id, transcript: the agent's own record · shell, command: the start command without its
+ * 	secrets, secrets[]: what each
+ * 	[REDACTED:kind] in it is called (agent/agent.h) · git · bead
+ * 	rows · cut: older rows had been left out · style: two hex digits a row, marks | bullet << 5
+ * 	(screen/screen.h) · text
+ *
+ * Strings are heap, owned by the struct. Names and paths are as they were found: escape them
+ * before printing. text, title, command and git are clean.
+ */
+struct snapshot {
+	int64_t taken_at;
+	char *base_snapshot;
+	char *session, *socket;
+	pid_t server_pid;
+	uint64_t pid_ns;		/* namespace of all its pids (base/timestamp.h); 0: not known */
+	int64_t server_start;		/* seconds since 1970 */
+	char *pane;			/* "%5" */
+	pid_t pane_pid;
+	int width, height;
+	int64_t history_limit;
+	bool alternate, dead;
+	char *title, *window_id, *window_name;
+	char *agent, *role, *address;
+	char *cwd, *config_dir;
+	pid_t pid;			/* 0: not known */
+	uint64_t pid_start;
+	char *session_id, *transcript;
+	char *shell, *command;
+	char **secrets;
+	size_t n_secrets;
+	char *git, *bead;
+	size_t rows;
+	bool cut;
+	struct sgr_rows *style;		/* of the same rows; NULL: none had any */
+	struct clean_text *text;
+};
+
+#define SNAPSHOT_INIT { .taken_at = 0 }
+
+/*
+ * Appends all that is told of the pane, taken_at and richer left out: what is equal for two looks
+ * at the same. Without the closing "}".
+ */
+void snapshot_body(struct buf *out, const struct snapshot *s);
+/* Appends the whole object around a body, which SNAPSHOT_END follows. */
+#define SNAPSHOT_END "}\n"
+void snapshot_whole(struct buf *out, const char *body, size_t n, int64_t taken_at, const char *richer);
+
+/*
+ * Reads it back. A file may have been edited: the text is scrubbed again, which leaves clean text
+ * as it is. out need not be initialised and is empty after -1: "json", or "snapshot" for another
+ * form or a newer schema_version. `what` names the source in messages.
+ */
+int snapshot_parse(
+    const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e);
+/* All that stands before the rows, which may be megabytes: rows, style and text are empty. */
+void snapshot_release(struct snapshot *s);
+
+/* ---- capture ---- */
+
+/*
+ * The pane's scrollback and visible screen as clean text, oldest row first, blank rows at the end
+ * left out. Read-only: nothing in tmux changes. Of a dead pane that was reset (tmux/tmux.h) it is
+ * what it showed before, from the pane or from the copy. The row that tmux writes into a dead
+ * pane is left out (T30), of a zombie also what its shell wrote over the agent's box.
+ */
+struct capture {
+	struct clean_text *text;
+	struct sgr_rows *style;	/* of the same rows; NULL: none had any */
+	size_t rows;
+	bool cut;		/* older rows than max_rows exist and were left out */
+	int width;		/* of the pane then, columns */
+	/* the pane was reset and its kept copy cannot be read: this is what is left in it */
+	bool lost;
+};
+
+/*
+ * max_rows: of scrollback and screen together. All the scrollback is read and scrubbed before the
+ * cut (of one of more than 50,000 rows so many, and a few hundred more than are kept): above the
+ * cut may stand the head of a secret, or the name by which it is known further down. capture-pane
+ * gives N rows of history and the whole screen (T31). Errors: those of tmux_batch_run, or "gone".
+ */
+int capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
+    struct capture *out, struct err *e);
+/*
+ * The same from what tmux printed: capture_command's output, which is overwritten and empty
+ * afterwards. For who captures many panes in one batch. Pure.
+ */
+void capture_text(struct buf *raw, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
+    struct capture *out);
+/* Adds the command to a batch and returns its index. */
+size_t capture_command(struct tmux_batch *b, const struct pane *p, size_t max_rows);
+/*
+ * For who only looks for signs: of a pane that was reset the last `most` rows of what was kept,
+ * not scrubbed again, and how many rows there are in all. False, and text as it was, when the
+ * pane was not reset or the copy cannot be read: then the pane itself is what there is.
+ */
+bool capture_kept(const struct pane *p, size_t most, struct buf *text, size_t *rows);
+void capture_release(struct capture *c);
+
+/* ---- index ---- */
+
+/*
+ * The directory of snapshots (key snapshot_dir; 0700, files 0600): MS-SESSION-PANE.json, when it
+ * was taken and hashes of whose it is, so that no name of a session becomes a path, and nobody
+ * has to open a file to know whether it is wanted. What else stands in there (states of the last
+ * pass, the lock) is left alone.
+ */
+#define SNAPSHOT_KEY 13			/* 12 hex digits and a NUL */
+#define SNAPSHOT_NAME 48
+
+struct snapshot_file {
+	int64_t at;			/* ms since 1970 */
+	char session[SNAPSHOT_KEY], pane[SNAPSHOT_KEY];
+	char name[SNAPSHOT_NAME];		/* the file's */
+	bool held;			/* something refers to it: it stays */
+	bool gone;			/* to be removed */
+};
+
+struct snapshot_index {
+	char *dir;
+	struct snapshot_file *v;		/* the oldest first */
+	size_t n, cap;
+};
+
+/* A session on a socket (path, as the server calls it), whatever server runs there. */
+void snapshot_session_key(char out[SNAPSHOT_KEY], const char *socket, const char *session);
+/* A pane of one life of a server. */
+void snapshot_pane_key(
+    char out[SNAPSHOT_KEY], const char *socket, pid_t server_pid, int64_t server_start, const char *pane);
+void snapshot_file_name(char out[SNAPSHOT_NAME], int64_t at, const char *session_key, const char *pane_key);
+
+/* Lists the directory; one that is not there is empty. -1: "read". */
+int snapshot_index_read(const char *dir, struct snapshot_index *out, struct err *e);
+void snapshot_index_release(struct snapshot_index *a);
+
+/*
+ * The newest of a session or of a pane (the other key NULL) that is not newer than `until` (0:
+ * any), or NULL.
+ */
+const struct snapshot_file *snapshot_index_newest(
+    const struct snapshot_index *a, const char *session_key, const char *pane_key, int64_t until);
+/* The entry of that file name, or NULL. */
+struct snapshot_file *snapshot_index_find(struct snapshot_index *a, const char *name);
+
+/*
+ * Retention: of each session the newest `keep` stay, and of these what is not older than age_ms,
+ * but the newest of each session always and what is held. Sets `gone`. Pure.
+ */
+void snapshot_index_expire(struct snapshot_index *a, size_t keep, int64_t age_ms, int64_t now);
+/*
+ * Removes what is gone, and what writers that were killed left behind: nobody else may be
+ * writing. What cannot be removed stays for the next time. How many snapshots went.
+ */
+size_t snapshot_index_prune(struct snapshot_index *a);
+
+/*
+ * Writes a whole snapshot (snapshot_whole) under that name: durable after the snapshot_dir_sync
+ * that follows the last one.
+ */
+int snapshot_file_write(const char *dir, const char *name, const char *p, size_t n, struct err *e);
+/* -1: "write". */
+int snapshot_dir_sync(const char *dir, struct err *e);
+/* Reads one; errors of io_read_private and snapshot_parse. */
+int snapshot_file_read(const char *dir, const char *name, struct scrub *s, struct snapshot *out,
+    struct err *e);
+/*
+ * The same without its rows (snapshot_parse_head): who was there, without the cost of scrubbing
+ * what it showed.
+ */
+int snapshot_file_read_head(
+    const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
+/*
+ * Whether the file holds this body (snapshot_body), whenever it was taken. False also when it
+ * cannot be read.
+ */
+bool snapshot_file_equals(const char *dir, const char *name, const char *body, size_t n);
+/*
+ * How many rows one has, the pid of its pane, and its text if that is asked for (NULL: not),
+ * appended. Nothing is scrubbed: the text is to be looked at, not to be shown. False when it
+ * cannot be read.
+ */
+bool snapshot_file_peek(const char *dir, const char *name, size_t *rows, pid_t *pane_pid, struct buf *text);
+
+/* ---- pane_state ---- */
+
+/*
+ * What the last pass of `snapshot` saw of each pane of a server, so that one in which nothing
+ * happened costs nothing: <snapshot_dir>/state-<hash of the socket>.json, 0600. A hint, no
+ * record: one that is lost or damaged means that all is captured again.
+ *
+ * A pane is as it was when nothing that tmux counts has changed since (time of the last output,
+ * history in rows and bytes, cursor, size, screen, title, process, death), and the last output
+ * was in an earlier second than the look at it: tmux tells seconds, and more may have come in the
+ * same one.
+ */
+struct pane_state {
+	char *id;			/* "%5" */
+	char session[SNAPSHOT_KEY];
+	pid_t pid;
+	int64_t looked, activity;	/* seconds since 1970 */
+	int64_t history_size, history_bytes;
+	int cursor_x, cursor_y, width, height;
+	bool alternate, dead;
+	int64_t dead_time;
+	char title[SNAPSHOT_KEY];		/* hash */
+	bool agent;			/* an agent's; the rest is 0 and "" for others */
+	char *file;			/* its newest snapshot; NULL: none yet */
+	char *base_snapshot;			/* what that one refers to */
+	size_t bytes;			/* of its text */
+	bool here;			/* of this pass; not kept */
+};
+
+struct pane_states {
+	char *path;
+	pid_t server_pid;
+	int64_t server_start;
+	struct pane_state *v;
+	size_t n, cap;
+	bool changed;			/* since it was read */
+	int64_t written;		/* snapshot_panes_of_server: when the file was, ms since 1970 */
+	/* the file tells of an earlier life of the server: that one; 0: it does not */
+	pid_t other_pid;
+	int64_t other_start;
+};
+
+/*
+ * What the last pass saw of a life of a server, which may be over: the states of the lives before
+ * the present one are kept, too (state-<hash>-<server's pid>-<start>.json). False when it is not
+ * known. snapshot_panes_release.
+ */
+bool snapshot_panes_of_server(
+    struct pane_states *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start);
+
+/*
+ * The state of the server that panes like this one belong to; of another life of it nothing is
+ * known. Never fails.
+ */
+void snapshot_panes_read(struct pane_states *s, const char *dir, const struct pane *p);
+/*
+ * Durable; only when something changed, or when the file is older than PROC_RENEW_MS: its time is the sign of
+ * life of the server's agents (process/proc.h). Panes that are not `here` are left out.
+ */
+int snapshot_panes_write(struct pane_states *s, struct err *e);
+void snapshot_panes_release(struct pane_states *s);
+
+/* What is known of a pane, NULL: nothing. */
+struct pane_state *snapshot_pane_find(struct pane_states *s, const struct pane *p);
+bool snapshot_pane_same(const struct pane_state *was, const struct pane *p);
+/*
+ * Takes over what the pane is now (looked: when it was listed, seconds; 0: it will be looked at
+ * again). Another process or session begins anew: file and richer are forgotten. The pointer is
+ * valid until the next.
+ */
+struct pane_state *snapshot_pane_put(struct pane_states *s, const struct pane *p, int64_t looked);
+
+/* Its snapshots are not there any more, or not its own. */
+void snapshot_pane_reset(struct pane_state *x);
+
+/*
+ * Sets `held` of what the states in the album's directory refer to. Removes the states of lives
+ * that are over and were last written before `before` (ms since 1970).
+ */
+void snapshot_panes_hold(struct snapshot_index *a, int64_t before);
+
+#endif

@@ -1,0 +1,268 @@
+#ifndef STORE_STORE_PRIVATE_H
+#define STORE_STORE_PRIVATE_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/db.h"
+#include "base/timestamp.h"
+#include "store/store.h"
+
+/* ---- backend ---- */
+
+/*
+ * What a backend offers to store.c; nobody else includes this. A backend's own struct begins with
+ * struct store. store.c has checked the changes (sizes, JSON, no key twice) before commit is
+ * called.
+ */
+struct backend {
+	void (*close)(struct store *s);
+	int64_t (*now)(struct store *s);
+	int (*get)(struct store *s, const char *key, struct record *out, struct err *e);
+	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+	    struct records *out, struct err *e);
+	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
+	int (*lock)(struct store *s, struct err *e);
+	void (*unlock)(struct store *s);
+	/* NULL: no other program can write there. */
+	int (*foreign_keys)(struct store *s, const char *prefix, const char *suffix,
+	    void (*found)(const char *key, void *arg), void *arg, struct err *e);
+};
+
+struct store {
+	const struct backend *calls;
+	/* heap; whose the records of store/store_private.h are; NULL: one machine's alone */
+	char *host;
+};
+
+/* For store_open, store_open_readonly, store_open_brief. */
+enum store_use { STORE_WORK, STORE_LOOK, STORE_BRIEF };
+
+/* path is absolute. NULL with err. */
+struct store *sqlite_open(const char *path, enum store_use use, struct err *e);
+/* As store_restore. */
+int sqlite_restore(const char *path, struct store_restored *out, struct err *e);
+/* As store_backup_info. */
+int sqlite_backup_info(const char *path, struct store_backup *out, struct err *e);
+
+/*
+ * url begins as Redis's do; dir is where a relative password_file starts from. look:
+ * store_open_readonly. NULL with err.
+ */
+struct store *redis_open(const char *url, const char *dir, bool look, struct err *e);
+
+/* For backends. Another one was faster at this key: fills err, COMMIT_CONFLICT. */
+enum commit store_conflict(const char *key, struct err *e);
+/*
+ * Keys compare byte by byte: the first one behind all those with the prefix, heap; NULL: there is
+ * no such end.
+ */
+char *store_prefix_end(const char *prefix);
+/* Appends, taking copies. */
+void store_records_add(struct records *r, const char *key, int64_t version, const char *tag,
+    const char *value);
+
+/* ---- own ---- */
+
+/*
+ * Several hosts share a store. What is about one host's panes and tmux servers (a table of kinds
+ * in own.c) each has for itself: on the host west the key attempt:x stands as attempt@west:x.
+ * Nothing above store.c sees that, so that no rule about panes can reach another host's.
+ */
+
+/* ---- redis_private ---- */
+
+/*
+ * What the files of the Redis backend share: redis.c (the six calls), redis_connect.c (the
+ * connection), redis_url.c, redis_script.c.
+ */
+
+/*
+ * The limit of a reply in bytes. Our largest reply is a page of a scan: less than 1 MiB of
+ * values, one value of STORE_MAX_VALUE (4 MiB), 100 keys of 2 KiB and their rows, in all less
+ * than 6 MiB. A longer reply comes from no Redis server, or holds another program's value at one
+ * of our keys.
+ */
+#define REDIS_MAX_REPLY ((size_t)16 << 20)
+#define REDIS_MAX_REPLY_TEXT "16 MiB"
+/*
+ * The limit of the elements of all its arrays: hiredis allocates an array when it reads the
+ * header, before the elements arrive. Our largest replies are a page of a scan (300 elements) and
+ * of SCAN with COUNT 1000, which may answer some more.
+ */
+#define REDIS_MAX_ELEMENTS ((size_t)65536)
+
+struct redis_address {
+	char *path;			/* of a unix socket; NULL: host and port */
+	char *host;
+	int port;
+	int db;
+	char *user;			/* NULL: the default one */
+	char *password_file;		/* absolute; NULL: the environment */
+	char *shown;			/* for messages; never a password */
+};
+
+/* -1 with err, "state". */
+int redis_address_parse(struct redis_address *a, const char *url, const char *dir, struct err *e);
+/* The password, heap; "" when there is none; NULL with err. */
+void redis_address_release(struct redis_address *a);
+
+struct redis_store {
+	struct store base;
+	struct redis_address at;
+	redisContext *conn;		/* NULL: not connected */
+	/* what gt-recover:store holds; NULL: a look at a store that nobody has made */
+	char *identity;
+	/*
+	 * The deadline of a conversation, however many bytes arrive meanwhile. Connecting and
+	 * checking the server is one conversation, each command with its reply another. A call
+	 * waits as long again for a server that is coming back.
+	 */
+	int patience_ms;
+	int64_t until;		/* end of the current conversation (clock_mono_ms) */
+	const char *why;	/* what broke the last conversation; valid until redis_disconnect */
+	bool strange;		/* it was an invalid reply: asking again is useless */
+	size_t elements;	/* of the reply that is being read, so far */
+	/* it was connected once: from now on a server that is gone may come back */
+	bool opened;
+	bool readonly;
+	int64_t ahead;			/* the server's clock before ours since boot, ms */
+};
+
+/* One argument of a command. */
+struct redis_word {
+	const char *p;
+	size_t n;
+};
+
+/*
+ * Connects unless connected, waits until `until` (clock_mono_ms) when the server was there
+ * before, and sees to it that the server is durable and the data ours. What a killed server wrote
+ * and never synced is synced by the first to come. -1 with err.
+ */
+int redis_connect(struct redis_store *s, int64_t until, struct err *e);
+/*
+ * Sends a command and takes its answer, once; until: as redis_connect. NULL with err; then *lost
+ * says that the connection broke on the way, and the command may have been carried out. An error
+ * that the server answers is NULL, too, and not lost.
+ */
+redisReply *redis_send(struct redis_store *s, const struct redis_word *words, size_t n, int64_t until,
+    bool *lost, struct err *e);
+/* The same for what may be sent again: until it is answered or our patience ends. */
+redisReply *redis_ask(struct redis_store *s, const struct redis_word *words, size_t n, struct err *e);
+void redis_disconnect(struct redis_store *s);
+
+/* Is r a text, and that one? */
+bool redis_is_text(const redisReply *r, const char *text);
+/* The i-th text of an answer of several; NULL: it has no such. */
+const redisReply *redis_text_at(const redisReply *r, size_t i);
+/* An answer that none of our scripts gives. -1. */
+int redis_bad_reply(const struct redis_store *s, struct err *e);
+
+/* Scripts; each says above itself what it takes and answers. */
+extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[],
+    redis_script_resolve[], redis_script_foreign_keys[];
+
+/* ---- sqlite_private ---- */
+
+/*
+ * What the files of the SQLite backend share: sqlite.c (the six calls), and its lock, schema and
+ * backup. Nobody else includes this.
+ */
+
+#define SQLITE_APP_ID 0x47545243		/* "GTRC" */
+#define SQLITE_LOCK_WAIT_MS 10000
+
+enum sqlite_sql {
+	SQL_BEGIN, SQL_COMMIT, SQL_GET, SQL_SCAN, SQL_SCAN_TAG, SQL_VERSION, SQL_PUT, SQL_DELETE,
+	SQL_NEXT, SQL_DONE, SQL_FORGET,
+	SQL_COUNT
+};
+
+/* What the lock file says of a file that is known to be whole (sqlite_seal.c). */
+struct sqlite_seal {
+	struct timestamp at;		/* when it was checked: boot_id, boot_ms, wall_ms */
+	uint64_t dev, ino, size;	/* the file after the last clean commit */
+	uint64_t modified, changed;	/* ns since 1970 */
+};
+
+struct sqlite_store {
+	struct store base;
+	sqlite3 *db;
+	sqlite3_stmt *prepared[SQL_COUNT];	/* NULL until the first use */
+	char *path;
+	char *lock;
+	int lock_fd;			/* -1: the lock file is not ours now */
+	bool committing;		/* that is written into it */
+	bool held;			/* by store_lock: a commit does not give it back */
+	/* until when the busy handler waits for others; 0: it has not begun */
+	int64_t patience;
+	int64_t seq;			/* of the last commit of ours */
+	struct sqlite_seal seal;
+	bool sealed;			/* the file was as the seal says when our commit began */
+	bool readonly;			/* for reading alone */
+	bool brief;			/* store_open_brief */
+	/* the disk failed: what this process has cached proves nothing any more */
+	bool broken;
+};
+
+/*
+ * Makes the tables and views of a new file, brings those of an older schema up to ours in one
+ * transaction, and refuses what is not ours ("not-ours"), of a later schema ("newer") or without
+ * one ("corrupt"). Fault points: "store-create", "store-migrate".
+ */
+int sqlite_schema(struct sqlite_store *s, struct err *e);
+
+/* The lock file that writers queue at, heap. */
+char *sqlite_lock_path(const char *path);
+/*
+ * Takes it, unless it is ours already; what a killed writer left visible and not synced is synced
+ * first. sqlite_lock: to commit, which it notes in the file. -1 with err ("locked", or of the
+ * disk). settled: the change is synced, or was not made.
+ */
+int sqlite_enter(struct sqlite_store *s, struct err *e);
+int sqlite_lock(struct sqlite_store *s, struct err *e);
+void sqlite_leave(struct sqlite_store *s, bool settled);
+/*
+ * SQLite's busy handler; store: a struct sqlite_store. It may take the lock file: whatever reads
+ * ends with sqlite_leave.
+ */
+int sqlite_busy(void *store, int count);
+/* The same for who is about to read, unless a living writer sees to it. */
+int sqlite_sync_left(struct sqlite_store *s, struct err *e);
+/* The note alone, for who took the lock file otherwise. -1 with errno. */
+int sqlite_mark(int lock, bool committing);
+/* Is the note there? Who holds the lock file knows then that its writer died. */
+bool sqlite_is_left(int lock);
+#define SQLITE_IDLE '-'			/* the first byte of the lock file when nobody commits */
+
+/*
+ * At an open, after sqlite_sync_left: runs db_check unless the seal in the lock file holds, and seals.
+ * Waits for nobody, and may leave the lock file ours (sqlite_leave). -1 with err, "corrupt" above all;
+ * never for the sake of the seal.
+ */
+int sqlite_check(struct sqlite_store *s, struct err *e);
+/* Before a commit: notes whether the file is as the seal says. */
+void sqlite_seal_take(struct sqlite_store *s);
+/* After it: writes the first byte of the lock file and, if so, seals the changed file. -1 with errno. */
+int sqlite_seal_renew(struct sqlite_store *s, char first);
+void sqlite_seal_break(int lock);
+/* Damage was met: the next open checks. */
+void sqlite_distrust(struct sqlite_store *s);
+
+/*
+ * After the commit with that number, under the writers' lock: makes the backup when it is due.
+ * One that cannot be made leaves the old one, and is tried again when it is due the next time.
+ * Fault point: "store-backup".
+ */
+void sqlite_backup(struct sqlite_store *s, int64_t seq);
+bool sqlite_has_backup(const char *path);
+
+bool sqlite_is_damage(const struct err *e);
+/* Says of a damaged file what to do; other errors stay as they are. -1. */
+int sqlite_damage_hint(const char *path, struct err *e);
+/* A fault point speaks in errno; the store answers as SQLite would have done. -1. */
+int sqlite_injected(struct sqlite_store *s, struct err *e);
+
+#endif

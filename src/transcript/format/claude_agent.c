@@ -1,0 +1,200 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "transcript/format/format_private.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript_private.h"
+
+#define MOST_CALLS 16		/* unfinished calls that are looked after; the newest */
+#define MOST_HEAD ((size_t)1 << 20)
+#define MOST_WORDS 600
+#define MOST_INPUT 200
+#define LAST_CALLS 3
+
+/*
+ * Sub-agents write files of their own: <session>/subagents/agent-*.jsonl with an
+ * agent-*.meta.json that names the call (2.1.197, 2.1.330; 2.1.37 writes no such note),
+ * agent-*.jsonl beside the transcripts of all sessions (2.0.76). Where no note names the call,
+ * the first message is what the agent was told.
+ */
+
+static bool
+note_names(const char *folder, const char *file, const char *call)
+{
+	char *stem = xstrndup(file, strlen(file) - strlen(".jsonl")),
+	     *path = xasprintf("%s/%s.meta.json", folder, stem);
+	struct buf text = BUF_INIT;
+	bool same = false;
+
+	if (io_read_file(path, MOST_HEAD, &text, NULL) == 0) {
+		json_t *v = json_parse(text.data, text.len, "note", NULL);
+
+		same = strcmp(json_text(v, "toolUseId", ""), call) == 0;
+		json_decref(v);
+	}
+	buf_release(&text);
+	free(stem);
+	free(path);
+	return same;
+}
+
+/* Is the file's first record what the call told its agent, in this session? */
+static bool
+begins_with(const char *path, uint64_t task, const char *session)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct buf head = BUF_INIT;
+	struct entry_parts p;
+	const char *nl;
+	ssize_t got;
+	bool same = false;
+
+	if (fd < 0)
+		return false;
+	buf_grow(&head, MOST_HEAD);
+	got = read(fd, head.data, MOST_HEAD);
+	close(fd);
+	nl = got > 0 ? memchr(head.data, '\n', (size_t)got) : NULL;
+	if (nl != NULL && entry_parse(head.data, (size_t)(nl - head.data), &p)) {
+		struct json_walk w = json_slice_walk(p.blocks);
+		struct json_slice block, words = p.blocks;
+
+		if (!json_slice_string(words) && json_walk_next(&w, NULL, &block))
+			words = json_slice_get(block, "text");
+		same = task != 0 && entry_hash_id(words) == task &&
+		    (session == NULL || json_slice_is(p.session, session));
+	}
+	head.len = got > 0 ? (size_t)got : 0;
+	buf_wipe(&head);
+	return same;
+}
+
+/* The agent's file in a folder, heap; NULL: not there. */
+static char *
+find_file(const char *folder, const struct agent_call *call, const char *session)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *d;
+	char *found = NULL;
+
+	while (dir != NULL && found == NULL && (d = readdir(dir)) != NULL) {
+		char *path;
+
+		if (!str_starts(d->d_name, "agent-") || !str_ends(d->d_name, ".jsonl"))
+			continue;
+		path = io_join(folder, d->d_name);
+		if (note_names(folder, d->d_name, call->id) || begins_with(path, call->task, session))
+			found = path;
+		else
+			free(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+/* At most so many bytes of the first line, or of the whole text. */
+static void
+put_short(struct buf *out, const char *text, size_t most, bool line)
+{
+	size_t n = line ? strcspn(text, "\n") : strlen(text), i = 0, step;
+	int32_t rune;
+
+	while (i < n && (step = utf8_next(text + i, n - i, &rune)) + i <= most)
+		i += step;
+	buf_add(out, text, i);
+	if (i < n)
+		buf_str(out, "…");
+}
+
+/* The last words and the last calls, oldest first. All of it is clean text. */
+static char *
+summarize_agent(const struct conversation *sub)
+{
+	struct buf out = BUF_INIT;
+	size_t words = SIZE_MAX, from = sub->n;
+
+	for (size_t i = sub->n, calls = 0; i-- > 0;) {
+		const struct exchange *x = &sub->v[i];
+
+		if (x->role == ROLE_ASSISTANT && x->tool != NULL && calls++ < LAST_CALLS)
+			from = i;
+		else if (x->role == ROLE_ASSISTANT && x->tool == NULL && words == SIZE_MAX)
+			words = i;
+	}
+	buf_str(&out, "The sub-agent had not finished. The last of its work:");
+	for (size_t i = from < words ? from : words; i < sub->n; i++) {
+		const struct exchange *x = &sub->v[i];
+
+		if (x->role != ROLE_ASSISTANT || (x->tool == NULL ? i != words : i < from))
+			continue;
+		buf_chr(&out, '\n');
+		if (x->tool == NULL) {
+			put_short(&out, x->content, MOST_WORDS, false);
+			continue;
+		}
+		buf_fmt(&out, "%s(", x->tool);
+		put_short(&out, x->input != NULL ? x->input : "", MOST_INPUT, true);
+		buf_fmt(&out, ") %s", exchange_status_name(x->status));
+	}
+	if (from == sub->n && words == SIZE_MAX)
+		buf_reset(&out);
+	return conversation_text(&out);
+}
+
+static void
+attach_agent(struct claude *c, const struct agent_call *call, const char *file)
+{
+	struct conversation sub = CONVERSATION_INIT;
+	struct transcript_tail t;
+	char *told;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (transcript_tail_init_fd(&t, fd, NULL) == 0) {
+		if (claude_read(&t, NULL, true, c->s, 16 << 10, &sub, NULL) == 0) {
+			told = summarize_agent(&sub);
+			free(c->out->v[call->exchange].content);
+			c->out->v[call->exchange].content = told;
+		}
+		transcript_tail_release(&t);
+	}
+	conversation_release(&sub);
+	close(fd);
+}
+
+void
+claude_agents(struct claude *c, const char *path)
+{
+	size_t left = MOST_CALLS, stem = strlen(path) - (str_ends(path, ".jsonl") ? strlen(".jsonl") : 0);
+	const char *slash = strrchr(path, '/');
+	char *own = xasprintf("%.*s/subagents", (int)stem, path);
+	char *beside = slash != NULL ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+
+	for (size_t i = c->n_agents; i-- > 0 && left > 0;) {
+		const struct agent_call *call = &c->agents[i];
+		char *file;
+
+		if (c->marks[call->exchange].answered)
+			continue;
+		left--;
+		file = find_file(own, call, NULL);
+		if (file == NULL)
+			file = find_file(beside, call, c->out->session_id);
+		if (file != NULL)
+			attach_agent(c, call, file);
+		free(file);
+	}
+	free(own);
+	free(beside);
+}

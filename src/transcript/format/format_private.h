@@ -1,0 +1,170 @@
+#ifndef TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
+#define TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript.h"
+#include "transcript/transcript_private.h"
+
+struct buf;
+struct conversation;
+struct err;
+struct grammar;
+struct scrub;
+struct transcript_builder;
+struct transcript_entry;
+struct transcript_tail;
+
+/* ---- claude ---- */
+
+/*
+ * Claude Code's records into exchanges. The parts of the reader in transcript/format share
+ * this; nobody else includes it.
+ */
+
+/* What an exchange stands for; beside the conversation's exchanges, by index. */
+struct claude_mark {
+	uint64_t message;	/* the answer it is a block of; 0: none */
+	uint64_t call;		/* 0: words */
+	bool answered;
+	bool asks;		/* the call asks the person */
+};
+
+struct agent_call {
+	size_t exchange;
+	char *id;		/* as the transcript writes it */
+	uint64_t task;		/* hash of what the sub-agent was told */
+};
+
+struct claude {
+	struct transcript_tail *tail;
+	struct scrub *s;
+	struct conversation *out;
+	struct grammar *dialect;
+	struct message_tree chain;
+	struct scrub_batch wash;
+	struct claude_mark *marks;
+	size_t cap_marks;
+	struct agent_call *agents;	/* calls of sub-agents, answered or not */
+	size_t n_agents, cap_agents;
+	uint64_t words;			/* bytes that the lines read so far may add */
+	bool all;			/* read to the first line */
+	bool side;			/* the sub-agents' records, not the session's */
+	size_t first;			/* in the chain's order: where the exchanges begin */
+	size_t settled;			/* exchanges before it are of an earlier process of the agent */
+	size_t stopped;			/* exchanges when the person stopped the agent the last time */
+	bool has_banner, has_session;
+};
+
+/*
+ * As transcript_read, on a tail; path: for the sub-agents' files, NULL when there is none. side:
+ * read sub-agents' records.
+ */
+int claude_read(struct transcript_tail *t, const char *path, bool side, struct scrub *s, size_t max_bytes,
+    struct conversation *out, struct err *e);
+
+/* What sub-agents did whose calls have no result, from their own files beside the transcript at path. */
+void claude_agents(struct claude *c, const char *path);
+
+/* ---- claude_words ---- */
+
+/*
+ * What stands in a user record need not be the person's words: commands, their output, notes for
+ * the model come as user messages in tags of the program's own (seen in 1.0.128 to 2.1.330).
+ */
+enum claude_words {
+	WORDS_NONE,		/* for the model only */
+	WORDS_PERSON,
+	WORDS_SYSTEM,		/* the output of a command, a sub-agent's notice, what a hook said */
+	WORDS_FAILED,		/* of the program as well, and bad news */
+	WORDS_INTERRUPTED	/* the person stopped what stands before */
+};
+
+/*
+ * Turns the text into what a person would have seen: "/name args", "! command", output without
+ * its tags. meta: the record is marked as the program's own.
+ */
+enum claude_words claude_unwrap_words(struct buf *text, bool meta);
+
+/*
+ * Appends a JSON string decoded, without the escape sequences of terminals, with "\n" for "\r\n"
+ * and "\r". Longer than `most` (0: no limit) the middle is left out, from blank to blank, and the
+ * text says so.
+ */
+void format_decode_text(struct buf *out, struct json_slice v, size_t most);
+/* The same for a string or the blocks of a message: texts and "[image]", a line each. */
+void format_content_text(struct buf *out, struct json_slice v, size_t most);
+/*
+ * Does the text begin with that tag, attributes or not, and end with its closing one? Then what
+ * stands between them is left.
+ */
+bool format_untag(struct buf *text, const char *name);
+/* "<system-reminder>" at the end, "<tool_use_error>" around it: not the tool's words. */
+void format_unwrap_result(struct buf *text);
+
+/* ---- message_parts ---- */
+
+/* The content of a message as several agents write it, told. */
+
+/*
+ * Put in by the program, not by the person or the model? text is the caller's no more, then. NULL
+ * for "never".
+ */
+typedef bool format_injected_fn(struct buf *text);
+
+/*
+ * Google's (gemini, qwen): a string or a list of text, functionCall, functionResponse. Thoughts
+ * are left out; calls: false leaves the calls out as well, they are told from elsewhere.
+ */
+void format_emit_parts(struct transcript_builder *t, const struct transcript_entry *r, enum role role,
+    struct json_slice parts, format_injected_fn *injected, bool calls);
+/*
+ * The response in a functionResponse: {"output": …}, {"error": …}; anything else as it is. True:
+ * it is an error.
+ */
+bool format_part_response(struct buf *out, struct json_slice response);
+
+/*
+ * Blocks (pi, cline, as Anthropic's): a string or a list of text, image, tool_use or toolCall,
+ * tool_result; thinking is left out.
+ */
+void format_emit_blocks(struct transcript_builder *t, const struct transcript_entry *r, enum role role,
+    struct json_slice blocks, format_injected_fn *injected);
+
+/* ---- tool_call ---- */
+
+/*
+ * A call of one of Claude Code's tools as a person wants to read it. A table says which parts of
+ * the input are shown; a tool that it does not know is shown as compact JSON.
+ */
+void claude_call_input(struct buf *out, struct json_slice name, struct json_slice input);
+
+/*
+ * A call of any other agent's tool, of which no table tells: what a command, a path or a text is
+ * stands alone, other members behind their names, each from a line of its own. A string holds
+ * JSON (codex, auggie), or is shown as it is.
+ */
+void format_call_members(struct buf *out, struct json_slice input);
+
+/*
+ * A result: the words that the model was given. answer: the record's toolUseResult; when it holds
+ * a patch (Edit, Write, MultiEdit, NotebookEdit) that is the result, as a unified diff. True
+ * then: the input need not repeat the change.
+ */
+bool claude_call_result(struct buf *out, struct json_slice content, struct json_slice answer);
+/* The file that a patch changes, for the input of such a call. */
+void claude_patched_file(struct buf *out, struct json_slice answer);
+
+/* Does it ask the person? Then its input is the question. */
+bool claude_call_asks(struct json_slice name);
+/* The task list that a call writes, a task a line as the screen shows it. False for other calls. */
+bool claude_call_tasks(struct buf *out, struct json_slice name, struct json_slice input);
+
+#define CALL_MOST ((size_t)512 << 10)	/* bytes of an input or a result; beyond, the middle is left out */
+
+#endif

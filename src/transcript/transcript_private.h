@@ -1,0 +1,346 @@
+#ifndef TRANSCRIPT_TRANSCRIPT_PRIVATE_H
+#define TRANSCRIPT_TRANSCRIPT_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "conversation/conversation.h"
+#include "transcript/transcript.h"
+
+struct buf;
+struct conversation;
+struct err;
+struct message_tree;
+struct scrub;
+struct sqlite3;
+struct transcript_builder;
+struct transcript_format;
+struct transcript_iter;
+struct transcript_tail;
+
+/* ---- builder ---- */
+
+/*
+ * What the readers of session files (transcript/transcript_private.h) tell of a record becomes exchanges
+ * here: calls meet their results, what never got one is still at work or was cut off, every
+ * string passes the scrubber. Or, with `sought`, nothing is kept: it is only seen whether the
+ * person's words hold that, and what came behind them.
+ */
+struct transcript_builder {
+	struct scrub_batch wash;
+	struct conversation *out;
+	struct builder_mark *marks;	/* beside the exchanges, by index */
+	size_t cap_marks;
+	void *calls;			/* tree of the calls by the hash of their ids */
+	uint64_t answer;		/* counts the answers of the model; calls of one run side by side */
+	size_t stopped;			/* exchanges when the person stopped the agent the last time */
+	/* hash of the id of the record from which on nothing holds; 0: none */
+	uint64_t end;
+	/* there are older records than those told: a result without its call is one of theirs */
+	bool older;
+	bool has_banner, has_session;
+
+	const char *search;		/* NULL: keep exchanges */
+	bool asked;			/* the person's words hold it */
+	bool answered, refused;		/* the model said or called something; an error came instead */
+	bool answered_behind, refused_behind;	/* … in the same record, behind what was asked */
+};
+
+void builder_init(struct transcript_builder *t, struct scrub *s, struct conversation *out);
+/* instead of init: out and scrubber are not needed */
+void builder_init_search(struct transcript_builder *t, const char *sought);
+void builder_release(struct transcript_builder *t);
+
+/* Another answer of the model begins, with calls of its own. */
+void builder_answer(struct transcript_builder *t);
+/*
+ * Words of the person, the model, or the program. text is empty then; nothing but blanks is not
+ * told. at: ms of the wall clock, 0: not known.
+ */
+void builder_message(
+    struct transcript_builder *t, enum role role, enum status status, int64_t at, struct buf *text);
+/* The model calls a tool: a string holds the input as JSON, or as it is. */
+void builder_tool_call(struct transcript_builder *t, struct json_slice id, struct json_slice name,
+    struct json_slice input, int64_t at);
+/*
+ * What became of a call; text is empty then. Of one that was not told a call without name and
+ * input, unless it may be an older one.
+ */
+void builder_tool_result(
+    struct transcript_builder *t, struct json_slice id, enum status status, int64_t at, struct buf *text);
+bool builder_has_call(const struct transcript_builder *t, struct json_slice id);
+/* The person stopped the model: its last words or calls, or the prompt that has no answer yet. */
+void builder_interrupt(struct transcript_builder *t, int64_t at);
+/* What an older part of the conversation was shortened to. Nothing without words. */
+void builder_summary(struct transcript_builder *t, struct json_slice text, int64_t at);
+/* The person took back the last of what was told, with the last `prompts` prompts. */
+void builder_rollback(struct transcript_builder *t, size_t prompts);
+/* What stands behind the record with that id, and itself, was taken back. */
+void builder_set_end(struct transcript_builder *t, struct json_slice id);
+/* The task list, one task a line. text is empty then. */
+void builder_tasks(struct transcript_builder *t, struct buf *text);
+/* A usage or auth limit holds the agent up, until the person's next words. */
+void builder_limit(struct transcript_builder *t, bool limit);
+/*
+ * The agent's version (BATCH_BANNER), its id of the conversation (FIELD_SESSION): the first that
+ * is told counts.
+ */
+void builder_header(struct transcript_builder *t, enum batch_field field, struct json_slice text);
+/* Everything was told: calls without a result are at work when nothing followed, cut off otherwise. */
+void builder_finish(struct transcript_builder *t);
+
+/* ---- entry ---- */
+
+/*
+ * One line of Claude Code's transcript, as far as the order of the conversation needs it; its
+ * words stay in the file. Names (uuids, message ids, ids of calls) are kept as 64-bit hashes: two
+ * that fall together cost an exchange its place, nothing else.
+ */
+enum entry_kind {
+	ENTRY_USER, ENTRY_ASSISTANT, ENTRY_SYSTEM, ENTRY_ATTACHMENT,
+	ENTRY_QUEUE,		/* a prompt was queued, taken from the queue, or removed */
+	ENTRY_LINK,		/* says nothing, but others hang on it (progress) */
+	ENTRY_NOTE,		/* the program's own book-keeping */
+	ENTRY_UNKNOWN		/* a type that no rule knows */
+};
+
+struct transcript_entry {
+	off_t at;		/* the line */
+	size_t n;
+	uint64_t id, parent, logical;	/* 0: none; logical: the parent across a compaction */
+	uint64_t message;	/* what the blocks of one answer have in common */
+	int64_t time;		/* ms of the wall clock, 0 when not told */
+	uint32_t words;		/* bytes that it may add to exchanges, as the file writes them */
+	uint8_t kind;
+	bool side;		/* a sub-agent's */
+	bool meta;		/* not the person's, not the model's: put in by the program */
+	bool prompt;		/* words of the user's side, no results */
+};
+
+/* A call's id in a record: where it was made, or where its result stands. */
+struct call_link {
+	uint64_t call;
+	uint32_t record;	/* index of the record, the caller's */
+	bool result;
+	size_t exchange;	/* the caller's, SIZE_MAX at first */
+};
+
+/* The members of a record that are wanted; those that it lacks have no value. */
+struct entry_parts {
+	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content,
+	    attachment, operation, result;
+	struct json_slice error;
+	bool side, meta, summary, api_error;
+	/* of the message */
+	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
+};
+
+/* False when the line is no whole JSON object (torn). */
+bool entry_parse(const char *line, size_t n, struct entry_parts *out);
+void entry_read(const struct entry_parts *p, struct transcript_entry *out);
+
+typedef void entry_call_fn(void *arg, uint64_t call, bool result);
+/* The ids of the calls and results in it. */
+void entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg);
+
+uint64_t entry_hash_id(struct json_slice name);		/* the hash; 0 for what is no string or empty */
+int64_t entry_time(struct json_slice time);		/* "2026-11-21T20:16:03.704Z"; 0 for anything else */
+
+/* ---- json_document ---- */
+
+/*
+ * A session file that is one JSON object, of which one member is the list of what was said
+ * (auggie's, cline's, what opencode exports): where the objects of that list lie, found in one
+ * pass over the bytes, whatever they are, with sixteen bytes for each of them. The other members
+ * come together as an object of their own.
+ */
+struct json_span {
+	off_t at;
+	size_t n;
+};
+
+struct json_document {
+	struct json_span *v;		/* oldest first */
+	size_t n, cap;
+	struct buf head; /* "{…}": the other members, those of up to half a mebibyte, two mebibytes in all */
+	bool torn;		/* the object does not close */
+};
+
+/* ---- record_iter ---- */
+
+/*
+ * The records of a session file, newest first, one at a time and wherever they lie: a line each,
+ * the objects of a list in one JSON object, or rows of an SQLite database. Flat memory: sixteen
+ * bytes a record for the last two, and the record at hand.
+ */
+struct transcript_iter {
+	struct transcript_tail *tail;		/* borrowed; NULL: rows */
+	struct sqlite3 *db;		/* borrowed; NULL: bytes */
+	char *session;			/* of the rows */
+	struct json_document list;		/* spans: of rows their numbers */
+	size_t left;			/* spans not given yet */
+	int by_span;
+	struct buf head;		/* JSON that tells of the session itself; may be empty or torn */
+	struct buf page;		/* the row at hand */
+	int exact;			/* what was read last is byte for byte what stands there */
+};
+
+/* The record before the one given last: 1, 0 when there is no more, -1 on a read error. */
+int transcript_iter_previous(struct transcript_iter *p, off_t *at, size_t *n, struct err *e);
+/* Its JSON, valid until the next call: 1, 0 when it is torn or none, -1 on a read error. */
+int transcript_iter_read(struct transcript_iter *p, off_t at, size_t n, struct json_slice *out,
+    struct err *e);
+
+/* ---- reverse_lines ---- */
+
+/*
+ * The lines of a file from its end, in flat memory: a window of a mebibyte and at most one line.
+ * The file may grow meanwhile, its end is fixed at init; one that shrinks has lines that read
+ * empty. Lines longer than 8 MiB (an image, a huge output) come with the middle of their long
+ * JSON strings left out, and say so there; they stay valid JSON.
+ */
+struct transcript_tail {
+	int fd;			/* -1: all bytes are in the window */
+	struct buf room;	/* the window's, when there is a file */
+	const char *window;
+	off_t from;		/* offset of the window */
+	size_t n;
+	off_t end;		/* the next line ends here; -1: no more */
+	struct buf line;	/* one that the window does not hold */
+};
+
+/* fd: a regular file, borrowed. */
+int transcript_tail_init_fd(struct transcript_tail *t, int fd, struct err *e);
+void transcript_tail_init_bytes(struct transcript_tail *t, const char *p, size_t n);	/* borrowed */
+/* overwrites what was read */
+void transcript_tail_release(struct transcript_tail *t);
+
+/* The line before the one given last, without its newline: 1, 0 when there is no more, -1 on a read error. */
+int transcript_tail_previous(struct transcript_tail *t, off_t *at, size_t *n, struct err *e);
+/* Its text; valid until the next call. */
+int transcript_tail_line(
+    struct transcript_tail *t, off_t at, size_t n, const char **p, size_t *len, struct err *e);
+
+/* ---- file ---- */
+
+/*
+ * An open session file of whatever kind its reader's format is; its records are `pages`. Paths:
+ * - opencode's is that of its database, "#" and the session's id behind it; without an id the
+ *   session that was changed last. -wal and -shm are read with it, as base/db.h says; nothing of
+ *   theirs is touched.
+ * - cline's is <id>.messages.json; as long as there is none, and for <id>.json, the other one is taken.
+ */
+struct transcript_file {
+	int fd;			/* -1: none that is ours */
+	struct transcript_tail tail;
+	struct sqlite3 *db;
+	struct transcript_iter pages;
+};
+
+/*
+ * Names: "not-found", "transcript", and for a database those of db_open_foreign. A book that did
+ * not open needs no close.
+ */
+int transcript_file_open(
+    struct transcript_file *b, const struct transcript_format *how, const char *path, struct err *e);
+/* a regular file, borrowed */
+int transcript_file_open_fd(
+    struct transcript_file *b, const struct transcript_format *how, int fd, struct err *e);
+/* borrowed; no database */
+int transcript_file_open_bytes(
+    struct transcript_file *b, const struct transcript_format *how, const char *p, size_t n, struct err *e);
+void transcript_file_close(struct transcript_file *b);
+
+/* ---- format ---- */
+
+/*
+ * One format of session files a reader, a page each (context/transcript_<name>.c): which records
+ * there are, in which order they hold, what they tell. Everything else is the same for all of
+ * them and stands in transcript/transcript.c. Claude Code's own reader is older and knows more
+ * (transcript/format/format_private.h).
+ */
+struct transcript_format {
+	const char *name;
+	/* the member of one JSON object that holds the records; NULL: a record a line */
+	const char *list;
+	const char *older_list; /* the same for files of older versions that begin with a line "{"; NULL:
+				   there are none */
+	/* each record tells session and version, the newest counts; false: pages.head does */
+	bool heads;
+
+	/* Its kind, time, id and parent, where it has them; ENTRY_UNKNOWN for a type that no rule knows. */
+	void (*classify)(struct json_slice record, struct transcript_entry *out);
+	/* The order in which they hold, as transcript_tree_order makes it. NULL: as they stand. */
+	void (*order)(struct message_tree *c, bool all);
+	/*
+	 * A list in the record whose objects are records of their own, behind all that was before
+	 * them. NULL: never.
+	 */
+	struct json_slice (*expand)(struct json_slice record);
+	void (*emit)(
+	    struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record);
+	/* Session and version, and what else is not said in records. */
+	void (*header)(struct transcript_builder *t, struct json_slice record);
+};
+
+const struct transcript_format *transcript_format_find(const char *name);	/* NULL: there is none */
+
+/*
+ * By parents, as the newest record's line goes; a record whose parent is nowhere follows the one
+ * before it. For `order`.
+ */
+void transcript_order_tree(struct message_tree *c, bool all);
+
+extern const struct transcript_format format_codex, format_gemini, format_qwen, format_copilot, format_pi,
+    format_auggie, format_cline, format_opencode;
+
+/* ---- message_tree ---- */
+
+/*
+ * Records into the order of the conversation. Measured on 1.0.128 to 2.1.330:
+ * - the lines of one batch are not in order; each record names its parent, and the last leaf's
+ *   line of parents is the conversation;
+ * - calls of one answer follow each other as parent and child, each result hangs on its own call:
+ *   branches that belong to it;
+ * - a prompt sent again after "rewind", or after Esc before any answer, is a sibling of the old
+ *   one: the old branch was given up;
+ * - a compaction begins a new root that names its logical parent;
+ * - a call that never got its result because the agent died is left aside by the next start: a
+ *   dead branch of one answer. It is kept. A prompt without any answer stays in the line.
+ */
+struct message_tree {
+	/* newest line first; the caller adds, transcript_tree_order only reads */
+	struct transcript_entry *v;
+	size_t n, cap;
+	struct call_link *calls;
+	size_t n_calls, cap_calls;
+	uint32_t *order;	/* after transcript_tree_order: indexes into v, oldest first */
+	size_t n_order;
+	/* no parent that the order asks for is missing; otherwise older lines may hold it */
+	bool whole;
+};
+
+#define TREE_NONE UINT32_MAX
+
+void transcript_tree_release(struct message_tree *c);
+/* The index, for its calls. */
+uint32_t transcript_tree_add(struct message_tree *c, const struct transcript_entry *r);
+void transcript_tree_add_call(struct message_tree *c, uint64_t call, uint32_t record, bool result);
+
+/*
+ * Fills order. side: the order of the sub-agents' records instead of the session's. Linear but
+ * for sorting, whatever the records say: rings of parents and parents that are nowhere are cut,
+ * and the line goes on with the record before, when `all` says that no older lines are left.
+ */
+void transcript_tree_order(struct message_tree *c, bool side, bool all);
+
+/* Of the call with that id: where it was made, NULL when nowhere. After transcript_tree_order. */
+struct call_link *transcript_tree_call(struct message_tree *c, uint64_t call, bool result);
+
+/* ---- proof ---- */
+
+#endif
