@@ -20,8 +20,8 @@ static const struct record_field fields[] = {
 	F_INT(lock, "pid", pid, 0, 0),
 	F_INT(lock, "pid_start", pid_start, 0, 0),
 };
-const struct record_type lock_type = { .prefix = "lock:", .schema = 1, RECORD_SELF(lock), RECORD_ID(lock, name),
-	RECORD_STATE(lock, held, tags), .fields = FIELDS(fields) };
+const struct record_type lock_type = { .prefix = "lock:", .schema = 1, RECORD_SELF(lock),
+	RECORD_ID(lock, name), RECORD_STATE(lock, held, tags), .fields = FIELDS(fields) };
 
 void
 lock_release(struct lock *l)

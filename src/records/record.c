@@ -115,13 +115,15 @@ add_change(struct txn *t, struct change c)
 void
 txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value)
 {
-	add_change(t, (struct change){ CHANGE_PUT, keep(t, key), expect, keep(t, xstrdup(tag)), keep(t, value) });
+	tag = keep(t, xstrdup(tag));
+	add_change(t, (struct change){ CHANGE_PUT, keep(t, key), expect, tag, keep(t, value) });
 }
 
 void
 txn_put(struct txn *t, const struct record_type *type, const void *x)
 {
-	txn_write(t, record_key_of(type, x), record_version(type, x), record_tag(type, x), record_encode(type, x));
+	txn_write(t, record_key_of(type, x), record_version(type, x), record_tag(type, x),
+	    record_encode(type, x));
 }
 
 void

@@ -291,8 +291,8 @@ void record_set(char **field, const char *value);
 /* ---- txn ---- */
 
 /*
- * A commit while it is put together: the changes, the event, and all their strings. A new one is { .s = store }.
- * Keys and values that are handed over are heap and the transaction's from then on.
+ * A commit while it is put together: the changes, the event, and all their strings. A new one is
+ * { .s = store }. Keys and values that are handed over are heap and its own from then on.
  */
 struct record_type;
 struct txn {
@@ -317,9 +317,9 @@ enum commit txn_commit(struct txn *t, struct err *e);
 void txn_release(struct txn *t);
 
 /*
- * Runs a verb that reads, decides and fills a transaction (0; -1 with err: nothing is committed), and commits it:
- * again while another process was faster, so that a conflict reaches nobody but after many lost rounds (name
- * "conflict", GT_AGAIN). 0, or -1 with err.
+ * Runs a verb that reads, decides and fills a transaction (0; -1 with err: nothing is committed),
+ * and commits it: again while another process was faster, so that a conflict reaches nobody but
+ * after many lost rounds (name "conflict", GT_AGAIN). 0, or -1 with err.
  */
 int txn_run(struct store *s, int (*verb)(struct txn *t, void *arg, struct err *e), void *arg, struct err *e);
 

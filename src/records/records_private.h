@@ -6,11 +6,12 @@
 /* ---- schema ---- */
 
 /*
- * One table per kind of record: its key prefix, its states (the record's tag) and its fields. It encodes, decodes,
- * loads, lists and frees the struct. A new kind is a struct and a table.
+ * One table per kind of record: its key prefix, its states (the record's tag) and its fields. It
+ * encodes, decodes, loads, lists and frees the struct. A new kind is a struct and a table.
  *
- * Members are written in the order of the table. Reading takes them in any order, ignores members that no field names,
- * and refuses a record of a later schema ("newer") and one that is torn or in no known state ("corrupt").
+ * Members are written in the order of the table. Reading takes them in any order, ignores members
+ * that no field names, and refuses a record of a later schema ("newer") and one that is torn or in
+ * no known state ("corrupt").
  */
 enum field_kind {
 	FIELD_TEXT,		/* char *, heap; NULL is null */
@@ -45,7 +46,8 @@ struct record_field {
 /* The offset of a member whose type is checked. */
 #define FIELD_AT(s, m, ...) (offsetof(struct s, m) + _Generic(((struct s *)0)->m, __VA_ARGS__))
 #define FIELD_SIZE(s, m) sizeof(((struct s *)0)->m)
-#define F_TEXT(s, name, m, flags) { name, FIELD_AT(s, m, char *: 0), FIELD_TEXT, flags, 0, 0, { NULL, 0 }, NULL }
+#define F_TEXT(s, name, m, flags) \
+	{ name, FIELD_AT(s, m, char *: 0), FIELD_TEXT, flags, 0, 0, { NULL, 0 }, NULL }
 #define F_WORD(s, name, m, flags) \
 	{ name, FIELD_AT(s, m[0], char: 0), FIELD_WORD, flags, FIELD_SIZE(s, m), 0, { NULL, 0 }, NULL }
 #define F_INT_WHEN(s, name, m, flags, otherwise, when) \
@@ -67,8 +69,9 @@ struct record_type {
 	int schema;			/* newest schema_version that is known; 0: the record has none */
 	size_t size, version;		/* of the struct; offset of its int64_t version */
 	/*
-	 * What follows the prefix in the key: offset of a char *, or with id_size of a char[id_size]. A field at the
-	 * same offset is written, and read from the key. key: makes the whole key, for kinds without an id.
+	 * What follows the prefix in the key: offset of a char *, or with id_size of a char[id_size].
+	 * A field at the same offset is written, and read from the key. key: makes the key of a kind
+	 * without an id.
 	 */
 	size_t id, id_size;
 	char *(*key)(const void *x);
@@ -77,16 +80,18 @@ struct record_type {
 	const char *const *tags;
 	size_t n_tags;
 	const char *(*tag)(const void *x);	/* for kinds whose state follows from other members */
-	bool strict;			/* a record with another tag is corrupt; else it is in the state `unknown` */
-	unsigned unknown;
+	bool strict;			/* a record with another tag is corrupt */
+	unsigned unknown;		/* else the state that it is in */
 	const char *refusal;		/* of a corrupt one: "is no run in a known state" */
 	struct record_fields fields;
 };
 #define RECORD_SELF(s) .size = sizeof(struct s), .version = FIELD_AT(s, version, int64_t: 0)
 #define RECORD_ID(s, m) .id = FIELD_AT(s, m, char *: 0)
-#define RECORD_STATE(s, m, names) .state = offsetof(struct s, m), .state_size = FIELD_SIZE(s, m), .tags = names, \
-	.n_tags = sizeof names / sizeof names[0] + 0 * sizeof(struct { _Static_assert(FIELD_SIZE(s, m) == \
-	    sizeof(bool) || FIELD_SIZE(s, m) == sizeof(unsigned), "a state"); char c; })
+#define RECORD_STATE(s, m, names) \
+	.state = offsetof(struct s, m), .state_size = FIELD_SIZE(s, m), .tags = names, \
+	.n_tags = sizeof names / sizeof names[0] + 0 * sizeof(struct { \
+	    _Static_assert(FIELD_SIZE(s, m) == sizeof(bool) || FIELD_SIZE(s, m) == sizeof(unsigned), "a state"); \
+	    char c; })
 
 /* As each struct { struct kind *v; size_t n, cap; } lies in memory. */
 struct record_list {
@@ -104,7 +109,7 @@ char *record_key_of(const struct record_type *t, const void *x);	/* heap */
 /* 1 found, 0 absent, -1; x is overwritten, and empty unless 1. */
 int record_load(struct store *s, const struct record_type *t, const char *id, void *x, struct err *e);
 int record_load_key(struct store *s, const struct record_type *t, const char *key, void *x, struct err *e);
-/* Appends those with this tag (NULL: all) in the order of their keys; list: a struct record_list of the kind. */
+/* Appends those with this tag (NULL: all), by key. list: as struct record_list, of the kind. */
 int record_list_read(
     struct store *s, const struct record_type *t, const char *tag, void *list, struct err *e);
 void record_free(const struct record_type *t, void *x);	/* its memory; x is zeroed */

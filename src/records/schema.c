@@ -278,7 +278,7 @@ decode_value(const struct record_type *t, const struct record *r, void *x, struc
 	return decode_object(&t->fields, whole, x) ? 0 : refuse_value(t, r, e);
 }
 
-/* The id is what follows the prefix in the key, whatever the value says. False: it has another length than all have. */
+/* The id stands in the key, whatever the value says. False: it has another length than all have. */
 static bool
 take_id(const struct record_type *t, const char *key, void *x)
 {
@@ -332,11 +332,11 @@ record_decode(const struct record_type *t, const struct record *r, void *x, stru
 const char *
 record_tag(const struct record_type *t, const void *x)
 {
-	if (t->tag != NULL)
-		return t->tag(x);
-	if (t->state_size == 0)
-		return t->tags[0];
-	return t->tags[t->state_size == sizeof(bool) ? (unsigned)*AT(x, t->state, bool) : *AT(x, t->state, unsigned)];
+	unsigned state = t->state_size == sizeof(bool) ? *AT(x, t->state, bool) :
+	    t->state_size > 0			       ? *AT(x, t->state, unsigned)
+						       : 0;
+
+	return t->tag != NULL ? t->tag(x) : t->tags[state];
 }
 
 int64_t

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/timestamp.h"
+#include "records/records_private.h"
 #include "records/runs/runs.h"
 #include "records/agents/agents.h"
 #include "store/store.h"
@@ -57,15 +58,14 @@ add(struct batch *b, int i, enum run_state state, const struct timestamp *now)
 		.run_id = id,
 		.execution_mode = (char *)(uintptr_t)"sync",
 		.created_at = r.created_at };
-	char *key, *value;
 
 	snprintf(id, sizeof id, "run_%012d", i);
 	snprintf(session, sizeof session, "ses_%012d", i);
 	b->c[b->n++] = (struct change){ CHANGE_PUT, xasprintf("run:%s", id), STORE_ABSENT,
 		run_state_name(state), run_json(&r) };
 	if (!run_state_final(state)) {
-		run_session_change(&x, &key, &value, &b->c[b->n]);
-		b->n++;
+		b->c[b->n++] = (struct change){ CHANGE_PUT, record_key_of(&run_session_type, &x), 0, "running",
+			record_encode(&run_session_type, &x) };
 	}
 	if (b->n >= BATCH)
 		commit(b);

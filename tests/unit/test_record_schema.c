@@ -12,7 +12,7 @@
  * record a line: key, tag and value with tabs between. These must come out again to the byte.
  */
 
-static const struct record_type *const types[] = { &lock_type };
+static const struct record_type *const types[] = { &lock_type, &run_type, &run_session_type, &runner_type };
 #define TYPES (sizeof types / sizeof types[0])
 
 #define AT(x, offset, type) ((type *)(void *)((char *)(x) + (offset)))
