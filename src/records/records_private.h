@@ -50,18 +50,22 @@ struct record_field {
 	{ name, FIELD_AT(s, m, char *: 0), FIELD_TEXT, flags, 0, 0, { NULL, 0 }, NULL }
 #define F_WORD(s, name, m, flags) \
 	{ name, FIELD_AT(s, m[0], char: 0), FIELD_WORD, flags, FIELD_SIZE(s, m), 0, { NULL, 0 }, NULL }
-#define F_INT_WHEN(s, name, m, flags, otherwise, when) \
-	{ name, FIELD_AT(s, m, int64_t: 0, uint64_t: 0), FIELD_INT, flags, 0, otherwise, { NULL, 0 }, when }
-#define F_INT(s, name, m, flags, otherwise) F_INT_WHEN(s, name, m, flags, otherwise, NULL)
+#define F_TEXT_WHEN(s, name, m, when) \
+	{ name, FIELD_AT(s, m, char *: 0), FIELD_TEXT, 0, 0, 0, { NULL, 0 }, when }
+#define F_INT(s, name, m, flags, otherwise) \
+	{ name, FIELD_AT(s, m, int64_t: 0, uint64_t: 0), FIELD_INT, flags, 0, otherwise, { NULL, 0 }, NULL }
+#define F_INT_WHEN(s, name, m, when) \
+	{ name, FIELD_AT(s, m, int64_t: 0, uint64_t: 0), FIELD_INT, 0, 0, 0, { NULL, 0 }, when }
 #define F_TIME(s, name, m) { name, FIELD_AT(s, m, int64_t: 0), FIELD_TIME, 0, 0, 0, { NULL, 0 }, NULL }
 #define F_FLAG(s, name, m) { name, FIELD_AT(s, m, bool: 0), FIELD_FLAG, 0, 0, 0, { NULL, 0 }, NULL }
 #define F_OBJECT(name, table, when) { name, 0, FIELD_OBJECT, 0, 0, 0, FIELDS(table), when }
-/* v, n and cap are members of the struct that lie as in struct record_list. */
-#define F_LIST(s, name, v, n, cap, table) \
-	{ name, offsetof(struct s, v) + 0 * sizeof(struct { _Static_assert(offsetof(struct s, n) == \
-	    offsetof(struct s, v) + offsetof(struct record_list, n) && offsetof(struct s, cap) == \
-	    offsetof(struct s, v) + offsetof(struct record_list, cap), "a list of records"); char c; }), \
-	    FIELD_LIST, 0, sizeof *((struct s *)0)->v, 0, FIELDS(table), NULL }
+/* `list`, `count` and `room` are members of the struct that lie as in struct record_list. */
+#define FIELD_STEP(s, from, to) (offsetof(struct s, to) - offsetof(struct s, from))
+#define F_LIST(s, name, list, count, room, table) \
+	{ name, offsetof(struct s, list) + 0 * sizeof(struct { \
+	    _Static_assert(FIELD_STEP(s, list, count) == FIELD_STEP(record_list, v, n) && \
+		FIELD_STEP(s, list, room) == FIELD_STEP(record_list, v, cap), #list); \
+	    char c; }), FIELD_LIST, 0, sizeof *((struct s *)0)->list, 0, FIELDS(table), NULL }
 #define FIELDS(table) { table, sizeof table / sizeof table[0] }
 
 struct record_type {
@@ -90,7 +94,7 @@ struct record_type {
 #define RECORD_STATE(s, m, names) \
 	.state = offsetof(struct s, m), .state_size = FIELD_SIZE(s, m), .tags = names, \
 	.n_tags = sizeof names / sizeof names[0] + 0 * sizeof(struct { \
-	    _Static_assert(FIELD_SIZE(s, m) == sizeof(bool) || FIELD_SIZE(s, m) == sizeof(unsigned), "a state"); \
+	    _Static_assert(FIELD_SIZE(s, m) == sizeof(bool) || FIELD_SIZE(s, m) == sizeof(unsigned), #m); \
 	    char c; })
 
 /* As each struct { struct kind *v; size_t n, cap; } lies in memory. */
@@ -109,6 +113,8 @@ char *record_key_of(const struct record_type *t, const void *x);	/* heap */
 /* 1 found, 0 absent, -1; x is overwritten, and empty unless 1. */
 int record_load(struct store *s, const struct record_type *t, const char *id, void *x, struct err *e);
 int record_load_key(struct store *s, const struct record_type *t, const char *key, void *x, struct err *e);
+/* After a commit: the version that the next one has to expect. 1, 0 absent, -1. */
+int record_read_version(struct store *s, const struct record_type *t, void *x, struct err *e);
 /* Appends those with this tag (NULL: all), by key. list: as struct record_list, of the kind. */
 int record_list_read(
     struct store *s, const struct record_type *t, const char *tag, void *list, struct err *e);

@@ -35,12 +35,13 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 
 	if ((f->flags & FIELD_OPTIONAL) != 0 && n == 0 && (text == NULL || *text == '\0'))
 		return;
+	if (!written && f->kind != FIELD_OBJECT)
+		return;
 	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || (f->kind == FIELD_TIME && n == 0) ||
 	    (f->kind == FIELD_OBJECT && !written)) {
 		json_print_member(out, f->name, text);
 	} else if (f->kind == FIELD_INT || f->kind == FIELD_TIME) {
-		if (written)
-			buf_fmt(out, ",\"%s\":%lld", f->name, (long long)n);
+		buf_fmt(out, ",\"%s\":%lld", f->name, (long long)n);
 	} else if (f->kind == FIELD_FLAG) {
 		buf_fmt(out, ",\"%s\":%s", f->name, *AT(x, f->offset, bool) ? "true" : "false");
 	} else {
@@ -372,6 +373,20 @@ record_load(struct store *s, const struct record_type *t, const char *id, void *
 	char *key = xasprintf("%s%s", t->prefix, id);
 	int found = record_load_key(s, t, key, x, e);
 
+	free(key);
+	return found;
+}
+
+int
+record_read_version(struct store *s, const struct record_type *t, void *x, struct err *e)
+{
+	char *key = record_key_of(t, x);
+	struct record r;
+	int found = store_get(s, key, &r, e);
+
+	if (found > 0)
+		*AT(x, t->version, int64_t) = r.version;
+	store_record_release(&r);
 	free(key);
 	return found;
 }
