@@ -192,21 +192,3 @@ txn_run(struct store *s, int (*verb)(struct txn *t, void *arg, struct err *e), v
 		*e = own;
 	return -1;
 }
-
-int
-record_retry_on_conflict(
-    enum commit (*verb)(struct store *s, void *arg, struct err *e), struct store *s, void *arg, struct err *e)
-{
-	struct err own = ERR_INIT;
-	enum commit answer = COMMIT_CONFLICT;
-
-	for (int i = 0; i < ROUNDS && answer == COMMIT_CONFLICT; i++) {
-		err_clear(&own);
-		answer = verb(s, arg, &own);
-	}
-	if (answer == COMMIT_DONE)
-		return 0;
-	if (e != NULL)
-		*e = own;
-	return -1;
-}

@@ -277,14 +277,6 @@ int record_reject(const struct record *r, bool newer, struct err *e);
 /* The value of a record: o, which is released. Heap. */
 char *record_value(json_t *o);
 
-/*
- * Runs a verb that reads, decides and commits: again while another process was faster, so that a
- * conflict reaches nobody but after many lost rounds (name "conflict", GT_AGAIN). 0, or -1 with
- * err.
- */
-int record_retry_on_conflict(enum commit (*verb)(struct store *s, void *arg, struct err *e), struct store *s,
-    void *arg, struct err *e);
-
 /* Replaces a heap text by a copy; NULL clears it. */
 void record_set(char **field, const char *value);
 
