@@ -133,16 +133,11 @@ epic_record_find(
 
 /* ---- writing ---- */
 
-#define CHANGES_MAX 4
-
 struct writing {
 	enum checkpoint_kind shape;
 	const char *id;
 	const json_t *o;
 	char *key;				/* of the record that was written */
-	struct change c[CHANGES_MAX];
-	char *keys[CHANGES_MAX], *values[CHANGES_MAX];
-	size_t n;
 	bool told;				/* a new record, or another state */
 	const char *epic;			/* of a sprint that starts over */
 };
@@ -150,49 +145,36 @@ struct writing {
 static const enum epic_record_kind place_of[CHECKPOINT_KINDS] = { EPIC_RECORD_EPIC, EPIC_RECORD_SPRINT,
 	EPIC_RECORD_AGENT, EPIC_RECORD_FILES, EPIC_RECORD_READY };
 
-static void
-forget(struct writing *w)
-{
-	for (size_t i = 0; i < w->n; i++) {
-		free(w->keys[i]);
-		free(w->values[i]);
-	}
-	w->n = 0;
-	w->told = false;
-}
-
 /* The record with that key gets the object, which is released. key is taken over. */
 static int
-put_object(struct writing *w, enum epic_record_kind at, char *key, int64_t expect, json_t *o, struct err *e)
+put_object(struct txn *t, const struct writing *w, enum epic_record_kind at, char *key, int64_t expect,
+    json_t *o, struct err *e)
 {
 	const char *tag = epic_record_tag(at, o);
 	char *value = epic_record_value(o, e);
 
-	w->keys[w->n] = key;
-	w->values[w->n] = value;
-	w->c[w->n] = (struct change){ CHANGE_PUT, key, expect, tag, value };
-	w->n++;
-	if (value == NULL && at == EPIC_RECORD_FILES) {
+	if (value != NULL) {
+		txn_write(t, key, expect, tag, value);
+		return 0;
+	}
+	free(key);
+	if (at == EPIC_RECORD_FILES) {
 		err_set(e, GT_USAGE, "too-large",
 		    "the files of the sprint %.200s together have more than %zu KiB", w->id,
 		    CHECKPOINT_MAX >> 10);
 		err_hint(e, "Tell less of each, by its path and line; or make several sprints of it");
 	}
-	return value != NULL ? 0 : -1;
+	return -1;
 }
 
 /* A record is made under one spelling of its id: there must be none of the other. */
 static void
-check_twin(struct writing *w, enum epic_record_kind at, const char *id)
+expect_no_twin(struct txn *t, enum epic_record_kind at, const char *id)
 {
 	char *other = twin(at, id);
 
-	if (other == NULL)
-		return;
-	w->keys[w->n] = epic_record_key(at, other);
-	w->values[w->n] = NULL;
-	w->c[w->n] = (struct change){ CHANGE_CHECK, w->keys[w->n], STORE_ABSENT, NULL, NULL };
-	w->n++;
+	if (other != NULL)
+		txn_check(t, epic_record_key(at, other), STORE_ABSENT);
 	free(other);
 }
 
@@ -211,14 +193,14 @@ is_heartbeat(const json_t *o)
 
 /* o is released. */
 static int
-put_agent_checkpoint(struct store *s, struct writing *w, json_t *o, struct err *e)
+put_agent_checkpoint(struct txn *t, const struct writing *w, json_t *o, struct err *e)
 {
 	struct record r;
-	int found = epic_record_find(s, EPIC_RECORD_CHECKPOINT, w->id, &r, NULL, e), ret = -1;
+	int found = epic_record_find(t->s, EPIC_RECORD_CHECKPOINT, w->id, &r, NULL, e), ret = -1;
 
 	if (found >= 0)
-		ret = put_object(w, EPIC_RECORD_CHECKPOINT, epic_record_key(EPIC_RECORD_CHECKPOINT, w->id),
-		    r.version, o, e);
+		ret = put_object(t, w, EPIC_RECORD_CHECKPOINT,
+		    epic_record_key(EPIC_RECORD_CHECKPOINT, w->id), r.version, o, e);
 	else
 		json_decref(o);
 	store_record_release(&r);
@@ -227,14 +209,14 @@ put_agent_checkpoint(struct store *s, struct writing *w, json_t *o, struct err *
 
 /* The entry of the epic's sprints[], and what follows from it. */
 static int
-put_in_epic(struct store *s, struct writing *w, const json_t *old, struct err *e)
+put_in_epic(struct txn *t, const struct writing *w, const json_t *old, struct err *e)
 {
 	const char *id = json_text(w->o, "epicId", json_text(old, "epicId", NULL)),
 		   *status = json_text(w->o, "status", "");
 	json_t *epic, *entry, *progress = json_object_get(w->o, "progress");
 	struct record r;
 	size_t i;
-	int found = id != NULL ? epic_record_find(s, EPIC_RECORD_EPIC, id, &r, &epic, e) : 0, ret = 0;
+	int found = id != NULL ? epic_record_find(t->s, EPIC_RECORD_EPIC, id, &r, &epic, e) : 0, ret = 0;
 
 	if (found <= 0)
 		return found;
@@ -246,7 +228,8 @@ put_in_epic(struct store *s, struct writing *w, const json_t *old, struct err *e
 		json_put(entry, "status", status);
 		json_object_set(entry, "progress", progress);
 		checkpoint_count_sprints(epic);
-		ret = put_object(w, EPIC_RECORD_EPIC, xstrdup(r.key), r.version, json_incref(epic), e);
+		ret = put_object(
+		    t, w, EPIC_RECORD_EPIC, xstrdup(r.key), r.version, json_incref(epic), e);
 		break;
 	}
 	json_decref(epic);
@@ -337,14 +320,14 @@ check_epic(struct store *s, const struct writing *w, const json_t *old, struct e
 }
 
 static int
-collect(struct store *s, struct writing *w, struct err *e)
+collect(struct txn *t, struct writing *w, struct err *e)
 {
 	enum epic_record_kind at = place_of[w->shape];
 	struct record r;
 	json_t *old, *o, *kept;
-	int found = epic_record_find(s, at, w->id, &r, &old, e), ret;
+	int found = epic_record_find(t->s, at, w->id, &r, &old, e), ret;
 
-	if (found < 0 || check_epic(s, w, old, e) != 0) {
+	if (found < 0 || check_epic(t->s, w, old, e) != 0) {
 		if (found >= 0) {
 			json_decref(old);
 			store_record_release(&r);
@@ -353,42 +336,40 @@ collect(struct store *s, struct writing *w, struct err *e)
 	}
 	free(w->key);
 	w->key = found > 0 ? xstrdup(r.key) : epic_record_key(at, new_id(w));
-	o = value_of(w, old, store_now(s));
+	o = value_of(w, old, store_now(t->s));
 	w->told = w->shape != CHECKPOINT_FILE && (found == 0 || strcmp(r.tag, epic_record_tag(at, o)) != 0);
 	kept = w->shape == CHECKPOINT_AGENT &&
 		(!is_heartbeat(w->o) || json_text(w->o, "sessionId", NULL) != NULL)
 	    ? json_deep_copy(o)
 	    : NULL;
-	ret = put_object(w, at, xstrdup(w->key), r.version, o, e);
+	ret = put_object(t, w, at, xstrdup(w->key), r.version, o, e);
 	if (found == 0)
-		check_twin(w, at, new_id(w));
+		expect_no_twin(t, at, new_id(w));
 	if (ret == 0 && kept != NULL)
-		ret = put_agent_checkpoint(s, w, json_incref(kept), e);
+		ret = put_agent_checkpoint(t, w, json_incref(kept), e);
 	if (ret == 0 && w->shape == CHECKPOINT_SPRINT)
-		ret = put_in_epic(s, w, old, e);
+		ret = put_in_epic(t, w, old, e);
 	json_decref(kept);
 	json_decref(old);
 	store_record_release(&r);
 	return ret;
 }
 
-static enum commit
-write_once(struct store *s, void *arg, struct err *e)
+static int
+write_once(struct txn *t, void *arg, struct err *e)
 {
 	struct writing *w = arg;
-	enum commit answer = COMMIT_ERROR;
 	char kind[64];
 
-	forget(w);
-	if (collect(s, w, e) == 0 && w->told) {
-		snprintf(kind, sizeof kind, "%s.%s",
-		    w->shape == CHECKPOINT_SIGNAL ? "interface" : checkpoint_kind_name(w->shape),
-		    w->shape == CHECKPOINT_AGENT ? "known" : w->c[0].tag);
-		answer = event_commit(s, w->c, w->n, &(struct event){ .kind = kind, .subject = w->id }, e);
-	} else if (e == NULL || e->code == 0) {
-		answer = store_commit(s, w->c, w->n, e);
-	}
-	return answer;
+	w->told = false;
+	if (collect(t, w, e) != 0)
+		return -1;
+	snprintf(kind, sizeof kind, "%s.%s",
+	    w->shape == CHECKPOINT_SIGNAL ? "interface" : checkpoint_kind_name(w->shape),
+	    w->shape == CHECKPOINT_AGENT ? "known" : t->v[0].tag);
+	if (w->told)
+		txn_event(t, kind, w->id, NULL, NULL);
+	return 0;
 }
 
 /* ---- starting over ---- */
@@ -415,56 +396,48 @@ without_progress(const struct writing *w, const json_t *old)
 }
 
 static int
-drop_files(struct store *s, struct writing *w, struct err *e)
+drop_files(struct txn *t, const struct writing *w, struct err *e)
 {
 	struct record r;
-	int found = epic_record_find(s, EPIC_RECORD_FILES, w->id, &r, NULL, e);
+	int found = epic_record_find(t->s, EPIC_RECORD_FILES, w->id, &r, NULL, e);
 
-	if (found > 0) {
-		w->keys[w->n] = xstrdup(r.key);
-		w->values[w->n] = NULL;
-		w->c[w->n] = (struct change){ CHANGE_DELETE, w->keys[w->n], r.version, NULL, NULL };
-		w->n++;
-	}
+	if (found > 0)
+		txn_delete(t, xstrdup(r.key), r.version);
 	store_record_release(&r);
 	return found < 0 ? -1 : 0;
 }
 
-static enum commit
-over_once(struct store *s, void *arg, struct err *e)
+static int
+over_once(struct txn *t, void *arg, struct err *e)
 {
 	struct writing *w = arg;
-	struct event ev = { .kind = "sprint.starting", .subject = w->id, .text = "it starts over" };
-	enum commit answer = COMMIT_ERROR;
 	json_t *old, *o;
 	struct record r;
-	int found = epic_record_find(s, EPIC_RECORD_SPRINT, w->id, &r, &old, e), ret;
+	int found = epic_record_find(t->s, EPIC_RECORD_SPRINT, w->id, &r, &old, e), ret;
 
-	forget(w);
 	if (found < 0)
-		return COMMIT_ERROR;
+		return -1;
 	w->o = o = without_progress(w, old);
-	ret = put_object(w, EPIC_RECORD_SPRINT,
+	ret = put_object(t, w, EPIC_RECORD_SPRINT,
 	    found > 0 ? xstrdup(r.key) : epic_record_key(EPIC_RECORD_SPRINT, w->id), r.version,
 	    json_incref(o), e);
 	if (found == 0)
-		check_twin(w, EPIC_RECORD_SPRINT, w->id);
-	if (ret == 0 && put_in_epic(s, w, old, e) == 0 && drop_files(s, w, e) == 0)
-		answer = event_commit(s, w->c, w->n, &ev, e);
+		expect_no_twin(t, EPIC_RECORD_SPRINT, w->id);
+	if (ret == 0 && (ret = put_in_epic(t, w, old, e)) == 0)
+		ret = drop_files(t, w, e);
+	txn_event(t, "sprint.starting", w->id, NULL, "it starts over");
 	json_decref(o);
 	json_decref(old);
 	store_record_release(&r);
-	return answer;
+	return ret;
 }
 
 int
 sprint_reset(struct store *s, const char *epic, const char *sprint, struct err *e)
 {
 	struct writing w = { .shape = CHECKPOINT_SPRINT, .id = sprint, .epic = epic };
-	int ret = record_retry_on_conflict(over_once, s, &w, e);
 
-	forget(&w);
-	return ret;
+	return txn_run(s, over_once, &w, e);
 }
 
 int
@@ -472,9 +445,8 @@ checkpoint_commit(
     struct store *s, enum checkpoint_kind shape, const char *id, const json_t *o, char **key, struct err *e)
 {
 	struct writing w = { .shape = shape, .id = id, .o = o };
-	int ret = record_retry_on_conflict(write_once, s, &w, e);
+	int ret = txn_run(s, write_once, &w, e);
 
-	forget(&w);
 	if (ret == 0 && key != NULL)
 		*key = w.key;
 	else

@@ -227,28 +227,24 @@ epic_export_json(struct store *s, const struct epic *x, int64_t now, struct err 
 int
 epic_delete(struct store *s, const struct epic *x, size_t *n, struct err *e)
 {
-	struct event ev = { .kind = "epic.abandoned", .subject = x->id };
-	struct change *c = NULL;
+	struct txn t = { .s = s };
 	struct epic_dump all = { .n = 0 };
 	int ret = take_all(s, &all, x, true, e);
 
 	*n = all.n;
-	if (ret == 0) {
-		c = xcalloc(all.n + 1, sizeof *c);
-		for (size_t i = 0; i < all.n; i++)
-			c[i] = (struct change){ CHANGE_DELETE, all.v[i].key, all.v[i].version, NULL, NULL };
-		ret = event_commit(s, c, all.n, &ev, e) == COMMIT_DONE ? 0 : -1;
-	}
-	free(c);
+	for (size_t i = 0; i < all.n; i++)
+		txn_delete(&t, xstrdup(all.v[i].key), all.v[i].version);
+	txn_event(&t, "epic.abandoned", x->id, NULL, NULL);
+	if (ret == 0)
+		ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;
+	txn_release(&t);
 	all_release(&all);
 	return ret;
 }
 
 struct import_job {
-	struct store *s;
+	struct txn t;
 	struct scrub *scrub;
-	struct change *c;
-	size_t n;
 	char *epic;
 };
 
@@ -303,7 +299,7 @@ checked(const struct import_job *t, enum epic_record_kind at, const char *id, co
 	static const enum checkpoint_kind shapes[EPIC_RECORD_KINDS] = { CHECKPOINT_EPIC, CHECKPOINT_SPRINT,
 		CHECKPOINT_AGENT, CHECKPOINT_SPRINT, CHECKPOINT_SPRINT, CHECKPOINT_AGENT };
 	json_t *o = json_deep_copy(v), *clean = NULL;
-	int64_t now = store_now(t->s);
+	int64_t now = store_now(t->t.s);
 	int ret;
 
 	if (!json_is_object(o))
@@ -327,7 +323,7 @@ compare(const struct import_job *t, enum epic_record_kind at, const char *id, co
 {
 	struct record r;
 	json_t *there;
-	int found = epic_record_find(t->s, at, id, &r, &there, e);
+	int found = epic_record_find(t->t.s, at, id, &r, &there, e);
 	bool same;
 
 	if (found <= 0)
@@ -360,7 +356,7 @@ take_record(struct import_job *t, const char *key, const json_t *v, struct err *
 		if (value == NULL)
 			ret = -1;
 		else if (ret > 0)
-			t->c[t->n++] = (struct change){ CHANGE_PUT, key, STORE_ABSENT, tag, value };
+			txn_write(&t->t, xstrdup(key), STORE_ABSENT, tag, value);
 		else
 			free(value);
 		if (at == EPIC_RECORD_EPIC)
@@ -374,31 +370,26 @@ int
 epic_import_json(struct store *s, const json_t *dump, struct scrub *scrub, char **id, struct err *e)
 {
 	json_t *records = json_object_get(dump, "records"), *v;
-	struct import_job t = { .s = s, .scrub = scrub };
+	struct import_job t = { .t = { .s = s }, .scrub = scrub };
 	const char *key;
 	int ret = 0;
 
 	if (json_number(dump, "schema_version", 0) != EPIC_RECORD_SCHEMA)
 		return import_invalid(e, "its schema_version is not one that this gt-recover knows");
-	t.c = xcalloc(json_object_size(records) + 1, sizeof *t.c);
 	json_object_foreach(records, key, v)
 		if (ret >= 0)
 			ret = take_record(&t, key, v, e);
 	if (ret >= 0 && t.epic == NULL)
 		ret = import_invalid(e, "it has no epic");
-	if (ret >= 0 && t.n > 0) {
-		struct event ev = { .kind = "epic.imported", .subject = t.epic };
-
-		ret = event_commit(s, t.c, t.n, &ev, e) == COMMIT_DONE ? 0 : -1;
+	ret = ret < 0 ? -1 : t.t.n > 0;
+	if (ret > 0) {
+		txn_event(&t.t, "epic.imported", t.epic, NULL, NULL);
+		ret = txn_commit(&t.t, e) == COMMIT_DONE ? 1 : -1;
 	}
-	if (ret >= 0) {
+	txn_release(&t.t);
+	if (ret >= 0)
 		*id = t.epic;
-		ret = t.n > 0;
-	} else {
+	else
 		free(t.epic);
-	}
-	for (size_t i = 0; i < t.n; i++)
-		free((char *)(uintptr_t)t.c[i].value);
-	free(t.c);
 	return ret;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "records/records.h"
+#include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -41,7 +41,7 @@ check_session(const struct record *r, void *arg, struct err *e)
 	struct session x;
 	int ret;
 
-	if (session_from_record(r, &x, &own) != 0)
+	if (record_decode(&session_type, r, &x, &own) != 0)
 		return record_check_damaged(k->out, &own, e);
 	ret = check_blob(k, &x, e);
 	if (x.state == SESSION_ENDED && tree_find(k->tree, x.agent_uuid) != NULL)

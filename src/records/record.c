@@ -2,7 +2,7 @@
 #include <string.h>
 #include <wctype.h>
 
-#include "records/records.h"
+#include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -96,16 +96,95 @@ record_value(json_t *o)
 	return buf_detach(&out);
 }
 
+/* ---- txn ---- */
+
+static char *
+keep(struct txn *t, char *text)
+{
+	t->own = vec_room(t->own, t->n_own, &t->cap_own, sizeof *t->own);
+	return t->own[t->n_own++] = text;
+}
+
+static void
+add_change(struct txn *t, struct change c)
+{
+	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
+	t->v[t->n++] = c;
+}
+
+void
+txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value)
+{
+	tag = keep(t, xstrdup(tag));
+	add_change(t, (struct change){ CHANGE_PUT, keep(t, key), expect, tag, keep(t, value) });
+}
+
+void
+txn_put(struct txn *t, const struct record_type *type, const void *x)
+{
+	txn_write(t, record_key_of(type, x), record_version(type, x), record_tag(type, x),
+	    record_encode(type, x));
+}
+
+void
+txn_check(struct txn *t, char *key, int64_t expect)
+{
+	add_change(t, (struct change){ .kind = CHANGE_CHECK, .key = keep(t, key), .expect = expect });
+}
+
+void
+txn_delete(struct txn *t, char *key, int64_t expect)
+{
+	add_change(t, (struct change){ .kind = CHANGE_DELETE, .key = keep(t, key), .expect = expect });
+}
+
+static const char *
+keep_copy(struct txn *t, const char *text)
+{
+	return text != NULL ? keep(t, xstrdup(text)) : NULL;
+}
+
+void
+txn_event(struct txn *t, const char *kind, const char *subject, const char *session, const char *text)
+{
+	t->event = (struct event){ keep_copy(t, kind), keep_copy(t, subject), keep_copy(t, session),
+		keep_copy(t, text) };
+}
+
+void
+txn_release(struct txn *t)
+{
+	for (size_t i = 0; i < t->n_own; i++)
+		free(t->own[i]);
+	free(t->own);
+	free(t->v);
+	*t = (struct txn){ .s = t->s };
+}
+
+enum commit
+txn_commit(struct txn *t, struct err *e)
+{
+	enum commit answer = COMMIT_DONE;
+
+	if (t->event.kind != NULL)
+		answer = event_commit(t->s, t->v, t->n, &t->event, e);
+	else if (t->n > 0)
+		answer = store_commit(t->s, t->v, t->n, e);
+	txn_release(t);
+	return answer;
+}
+
 int
-record_retry_on_conflict(
-    enum commit (*verb)(struct store *s, void *arg, struct err *e), struct store *s, void *arg, struct err *e)
+txn_run(struct store *s, int (*verb)(struct txn *t, void *arg, struct err *e), void *arg, struct err *e)
 {
 	struct err own = ERR_INIT;
+	struct txn t = { .s = s };
 	enum commit answer = COMMIT_CONFLICT;
 
 	for (int i = 0; i < ROUNDS && answer == COMMIT_CONFLICT; i++) {
 		err_clear(&own);
-		answer = verb(s, arg, &own);
+		answer = verb(&t, arg, &own) == 0 ? txn_commit(&t, &own) : COMMIT_ERROR;
+		txn_release(&t);
 	}
 	if (answer == COMMIT_DONE)
 		return 0;

@@ -277,13 +277,43 @@ int record_reject(const struct record *r, bool newer, struct err *e);
 /* The value of a record: o, which is released. Heap. */
 char *record_value(json_t *o);
 
+/* Replaces a heap text by a copy; NULL clears it. */
+void record_set(char **field, const char *value);
+
+/* ---- txn ---- */
+
 /*
- * Runs a verb that reads, decides and commits: again while another process was faster, so that a
- * conflict reaches nobody but after many lost rounds (name "conflict", GT_AGAIN). 0, or -1 with
- * err.
+ * A commit while it is put together: the changes, the event, and all their strings. A new one is
+ * { .s = store }. Keys and values that are handed over are heap and its own from then on.
  */
-int record_retry_on_conflict(enum commit (*verb)(struct store *s, void *arg, struct err *e), struct store *s,
-    void *arg, struct err *e);
+struct record_type;
+struct txn {
+	struct store *s;
+	struct change *v;
+	size_t n, cap;
+	struct event event;		/* kind NULL: none */
+	char **own;
+	size_t n_own, cap_own;
+};
+
+/* The record as the struct has it, expecting the version that the struct was read with. */
+void txn_put(struct txn *t, const struct record_type *type, const void *x);
+void txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value);
+void txn_check(struct txn *t, char *key, int64_t expect);
+void txn_delete(struct txn *t, char *key, int64_t expect);
+/* Its one event; all but kind may be NULL. Copied. */
+void txn_event(struct txn *t, const char *kind, const char *subject, const char *session, const char *text);
+
+/* Commits (nothing to commit: done), answers as store_commit, and empties it. */
+enum commit txn_commit(struct txn *t, struct err *e);
+void txn_release(struct txn *t);
+
+/*
+ * Runs a verb that reads, decides and fills a transaction (0; -1 with err: nothing is committed),
+ * and commits it: again while another process was faster, so that a conflict reaches nobody but
+ * after many lost rounds (name "conflict", GT_AGAIN). 0, or -1 with err.
+ */
+int txn_run(struct store *s, int (*verb)(struct txn *t, void *arg, struct err *e), void *arg, struct err *e);
 
 /* ---- stats ---- */
 

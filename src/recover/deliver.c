@@ -327,7 +327,7 @@ recovery_reset_option(struct recovery *r, struct attempt *a)
 {
 	if (a->remain_on_exit != NULL &&
 	    respawn_restore_option(app_server(r->w, r->pane->socket), r->pane, a->remain_on_exit, NULL) == 0)
-		attempt_set(&a->remain_on_exit, NULL);
+		record_set(&a->remain_on_exit, NULL);
 }
 
 /* What the waiting loop remembers between looks. */
@@ -427,8 +427,8 @@ timed_out(struct recovery *r, const struct agent_probe *l, struct err *e)
 static int
 acknowledged(struct recovery *r, const struct agent_probe *l, const char *proof, struct err *e)
 {
-	attempt_set(&r->attempt.proof, proof);
-	attempt_set(&r->attempt.transcript, l->transcript);
+	record_set(&r->attempt.proof, proof);
+	record_set(&r->attempt.transcript, l->transcript);
 	r->attempt.new_pid = l->agent;
 	recovery_reset_option(r, &r->attempt);
 	if (recovery_finish_acked(r->w, &r->attempt, e) != 0)
@@ -481,7 +481,7 @@ static int
 note_paste(struct recovery *r, bool pasted, const char *delivery, struct err *e)
 {
 	r->attempt.pasted = pasted;
-	attempt_set(&r->attempt.delivery, delivery);
+	record_set(&r->attempt.delivery, delivery);
 	return attempt_advance(r->store, &r->attempt, r->attempt.phase, e);
 }
 

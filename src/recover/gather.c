@@ -86,7 +86,7 @@ gather_epic_briefing(
 	ret = recovery_find_session(w, c, &agent, e);
 	if (ret == 0)
 		ret = gather_agent_briefing(w, agent, c->pane.session, c->cwd, s, checkpoint, e);
-	session_set(&agent, NULL);
+	record_set(&agent, NULL);
 	return ret;
 }
 

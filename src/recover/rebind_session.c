@@ -88,9 +88,9 @@ recovery_rebind(struct recovery *r)
 	free(conversation);
 }
 
-/* Its session as it is, and the change that claims it; 1, 0 there is none, -1. */
+/* Its session as it is, and what claims it; 1, 0 there is none, -1. */
 static int
-find_claim(struct recovery *r, struct session *x, char **key, char **value, struct change *c, struct err *e)
+find_claim(struct recovery *r, struct session *x, struct txn *t, struct err *e)
 {
 	struct session_list open = { .n = 0 };
 	const struct session *of;
@@ -103,14 +103,10 @@ find_claim(struct recovery *r, struct session *x, char **key, char **value, stru
 	of = ret == 0 ? choose(&open, r) : NULL;
 	if (of != NULL) {
 		session_copy(x, of);
-		*key = NULL;
-		*value = NULL;
-		if (x->state == SESSION_SUSPENDED) {
-			session_change(x, SESSION_ACTIVE, store_now(r->store), key, value, c);
-		} else {
-			*key = xasprintf("session:%s", x->agent_uuid);
-			*c = (struct change){ .kind = CHANGE_CHECK, .key = *key, .expect = x->version };
-		}
+		if (x->state == SESSION_SUSPENDED)
+			session_put(t, x, SESSION_ACTIVE, store_now(r->store));
+		else
+			session_expect(t, x);
 		ret = 1;
 	}
 	session_list_release(&open);
@@ -128,24 +124,21 @@ recovery_claim_session(struct recovery *r, char **agent, struct err *e)
 	if (*host_id() == '\0')
 		return attempt_advance(r->store, &r->attempt, PHASE_RESPAWNED, e);
 	for (int i = 0; i < CLAIMS && ret > 0; i++) {
-		char *key = NULL, *value = NULL;
+		struct txn t = { .s = r->store };
 		struct session x;
-		struct change c;
 		int found;
 
 		if (recovery_on_other_host(r->w, r->c)) {
 			err_set(e, GT_REFUSED, "other-host", "another host has taken its agent up");
 			return err_hint(e, "gt-recover list --fleet shows it");
 		}
-		found = find_claim(r, &x, &key, &value, &c, e);
-		ret = found < 0 ? -1 : attempt_respawn(r->store, &r->attempt, found > 0 ? &c : NULL, e);
+		found = find_claim(r, &x, &t, e);
+		ret = found < 0 ? -1 : attempt_respawn(&t, &r->attempt, e);
 		if (ret == 0 && found > 0 && x.state == SESSION_SUSPENDED)
 			*agent = xstrdup(x.agent_uuid);
 		if (ret < 0 && found > 0 && strcmp(e->name, "conflict") == 0)
 			ret = 1;
 		session_release(&x);
-		free(key);
-		free(value);
 	}
 	return ret == 0 ? 0 : -1;
 }

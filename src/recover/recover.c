@@ -58,8 +58,8 @@ recovery_finish_judged(
 	if (config_dir != NULL && a->cwd != NULL && a->times[PHASE_RESPAWNED] != 0)
 		look_for_it(w, a, config_dir, &ack, &path);
 	if (ack == ACK_ANSWERED) {
-		attempt_set(&a->proof, "transcript");
-		attempt_set(&a->transcript, path);
+		record_set(&a->proof, "transcript");
+		record_set(&a->transcript, path);
 		ret = recovery_finish_acked(w, a, e);
 	} else {
 		ret = recovery_finish_failed(w, a, why, e);
@@ -226,7 +226,7 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		return 0;
 	}
 	/* its agent died with the option still set: it is ours to take back now */
-	attempt_set(&r->attempt.remain_on_exit, a.remain_on_exit);
+	record_set(&r->attempt.remain_on_exit, a.remain_on_exit);
 	attempt_release(&a);
 	return ret;
 }
@@ -363,17 +363,17 @@ fill(struct recovery *r)
 	const struct candidate *c = r->c;
 	struct attempt *a = &r->attempt;
 
-	attempt_set(&a->session, c->pane.session);
-	attempt_set(&a->socket, c->pane.socket_path);
-	attempt_set(&a->pane_id, c->pane.id);
-	attempt_set(&a->agent, c->profile->name);
-	attempt_set(&a->class, detect_status_name(c->status));
-	attempt_set(&a->reason, detect_reason_name(c->reason));
-	attempt_set(&a->cwd, c->cwd);
-	attempt_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
-	attempt_set(&a->delivery, profile_deliver_name(way_in(r)));
-	attempt_set(&a->previous, r->gathered.earlier.id);
-	attempt_set(&a->source, r->gathered.found.path);
+	record_set(&a->session, c->pane.session);
+	record_set(&a->socket, c->pane.socket_path);
+	record_set(&a->pane_id, c->pane.id);
+	record_set(&a->agent, c->profile->name);
+	record_set(&a->class, detect_status_name(c->status));
+	record_set(&a->reason, detect_reason_name(c->reason));
+	record_set(&a->cwd, c->cwd);
+	record_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
+	record_set(&a->delivery, profile_deliver_name(way_in(r)));
+	record_set(&a->previous, r->gathered.earlier.id);
+	record_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
 	a->server_start = c->pane.server_start;
 	a->pane_pid = c->pane.pid;
@@ -439,7 +439,7 @@ note_option(struct recovery *r, struct err *e)
 	const struct pane *p = &r->c->pane;
 
 	if (r->c->status == AGENT_MISSING && !respawn_uses_gt(r->w, r->c))
-		attempt_set(&r->attempt.remain_on_exit, "");
+		record_set(&r->attempt.remain_on_exit, "");
 	if (!detect_status_has_shell(r->c->status) || r->attempt.remain_on_exit != NULL ||
 	    strcmp(p->remain_on_exit, "on") == 0)
 		return 0;

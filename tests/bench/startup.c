@@ -11,34 +11,24 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/timestamp.h"
+#include "records/records_private.h"
 #include "records/runs/runs.h"
 #include "records/agents/agents.h"
 #include "store/store.h"
 
 #define BATCH 10000
 
-struct batch {
-	struct store *s;
-	struct change c[BATCH + 2];
-	size_t n;
-};
-
 static void
-commit(struct batch *b)
+commit(struct txn *t)
 {
 	struct err e = ERR_INIT;
 
-	if (store_commit(b->s, b->c, b->n, &e) != COMMIT_DONE)
+	if (txn_commit(t, &e) != COMMIT_DONE)
 		die("startup: %s", e.msg);
-	for (size_t i = 0; i < b->n; i++) {
-		free((char *)(uintptr_t)b->c[i].key);
-		free((char *)(uintptr_t)b->c[i].value);
-	}
-	b->n = 0;
 }
 
 static void
-add(struct batch *b, int i, enum run_state state, const struct timestamp *now)
+add(struct txn *t, int i, enum run_state state, const struct timestamp *now)
 {
 	char id[32], session[32];
 	struct run r = {
@@ -57,22 +47,19 @@ add(struct batch *b, int i, enum run_state state, const struct timestamp *now)
 		.run_id = id,
 		.execution_mode = (char *)(uintptr_t)"sync",
 		.created_at = r.created_at };
-	char *key, *value;
 
 	snprintf(id, sizeof id, "run_%012d", i);
 	snprintf(session, sizeof session, "ses_%012d", i);
-	b->c[b->n++] = (struct change){ CHANGE_PUT, xasprintf("run:%s", id), STORE_ABSENT,
-		run_state_name(state), run_json(&r) };
-	if (!run_state_final(state)) {
-		run_session_change(&x, &key, &value, &b->c[b->n]);
-		b->n++;
-	}
-	if (b->n >= BATCH)
-		commit(b);
+	r.state = state;
+	txn_put(t, &run_type, &r);
+	if (!run_state_final(state))
+		txn_put(t, &run_session_type, &x);
+	if (t->n >= BATCH)
+		commit(t);
 }
 
 static void
-add_agent(struct batch *b, int i, const struct timestamp *now)
+add_agent(struct txn *t, int i, const struct timestamp *now)
 {
 	char id[32], parent[32];
 	struct session x = {
@@ -85,20 +72,19 @@ add_agent(struct batch *b, int i, const struct timestamp *now)
 		.why = (char *)(uintptr_t)"no process of it is running",
 		.blob = { .size = -1 },
 	};
-	char *key, *value;
 
 	snprintf(id, sizeof id, "agent_%08d", i);
 	snprintf(parent, sizeof parent, "agent_%08d", i - 1);
-	session_change(&x, SESSION_SUSPENDED, now->wall_ms, &key, &value, &b->c[b->n++]);
-	tree_link_change(id, x.parent, now->wall_ms, &key, &value, &b->c[b->n++]);
-	if (b->n >= BATCH)
-		commit(b);
+	session_put(t, &x, SESSION_SUSPENDED, now->wall_ms);
+	tree_link_put(t, id, x.parent, now->wall_ms);
+	if (t->n >= BATCH)
+		commit(t);
 }
 
 int
 main(int argc, char **argv)
 {
-	static struct batch b;
+	struct txn t = { .s = NULL };
 	struct err e = ERR_INIT;
 	struct timestamp now;
 	int open, finished, agents;
@@ -110,20 +96,19 @@ main(int argc, char **argv)
 	open = atoi(argv[2]);
 	finished = atoi(argv[3]);
 	agents = atoi(argv[4]);
-	if ((b.s = store_open("sqlite", argv[1], &e)) == NULL)
+	if ((t.s = store_open("sqlite", argv[1], &e)) == NULL)
 		die("startup: %s", e.msg);
 	timestamp_now(&now);
 	/* the open ones here and there among the others */
 	for (int i = 0, done = 0; i < open + finished; i++) {
 		bool is_open = (int64_t)(i + 1) * open / (open + finished) > done;
 
-		add(&b, i, is_open ? RUN_RUNNING : RUN_COMPLETED, &now);
+		add(&t, i, is_open ? RUN_RUNNING : RUN_COMPLETED, &now);
 		done += is_open;
 	}
 	for (int i = 0; i < agents; i++)
-		add_agent(&b, i, &now);
-	if (b.n > 0)
-		commit(&b);
-	store_close(b.s);
+		add_agent(&t, i, &now);
+	commit(&t);
+	store_close(t.s);
 	return 0;
 }

@@ -94,13 +94,13 @@ static void
 tell(struct session *x, const struct sim_act *a)
 {
 	session_init(x);
-	session_set(&x->agent_uuid, sim_id("a", a->agent));
+	record_set(&x->agent_uuid, sim_id("a", a->agent));
 	if (a->verb == SIM_LINK)
 		return;
-	session_set(&x->provider_name, "fake");
-	session_set(&x->workspace_path, "/work");
+	record_set(&x->provider_name, "fake");
+	record_set(&x->workspace_path, "/work");
 	if (a->parent != 0 && a->verb == SIM_RECORD)
-		session_set(&x->parent, sim_id("a", a->parent));
+		record_set(&x->parent, sim_id("a", a->parent));
 	if (a->pid != 0)
 		session_set_process(x, a->pid);
 }

@@ -66,9 +66,9 @@ home_record(struct home *h, const char *agent, const char *parent)
 	int ret;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, agent);
-	session_set(&x.provider_name, "fake");
-	session_set(&x.parent, parent);
+	record_set(&x.agent_uuid, agent);
+	record_set(&x.provider_name, "fake");
+	record_set(&x.parent, parent);
 	ret = session_record(h->s, &x, NULL, &h->e);
 	session_release(&x);
 	return ret;
@@ -82,7 +82,7 @@ home_link(struct home *h, const char *parent, const char *child)
 	int ret;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, child);
+	record_set(&x.agent_uuid, child);
 	ret = tree_spawn(h->s, parent, &x, NULL, &h->e);
 	session_release(&x);
 	return ret;

@@ -200,7 +200,8 @@ test_files_failed(void **state)
 	note(h, call_of("PostToolUseFailure", "/w/a", "t1"));
 	home_again(h);
 	assert_int_equal(activity_load(h->s, TALK, &a, &h->e), 1);
-	assert_true(a.files[0].failed && !activity_file_unfinished(&a, &a.files[0]));
+	assert_string_equal(a.files[0].status, "failed");
+	assert_false(activity_file_unfinished(&a, &a.files[0]));
 	activity_release(&a);
 	note(h, call_of("PreToolUse", "/w/a", "t2"));
 	has_files(h, "/w/a! ");

@@ -50,11 +50,11 @@ static void
 fill_in(struct attempt *a, const char *session, const char *pane)
 {
 	attempt_init(a);
-	attempt_set(&a->session, session);
-	attempt_set(&a->socket, SOCKET);
-	attempt_set(&a->pane_id, pane);
-	attempt_set(&a->class, "dead");
-	attempt_set(&a->reason, "killed");
+	record_set(&a->session, session);
+	record_set(&a->socket, SOCKET);
+	record_set(&a->pane_id, pane);
+	record_set(&a->class, "dead");
+	record_set(&a->reason, "killed");
 	a->server_pid = 4711;
 	a->server_start = 8899;
 }
@@ -79,12 +79,12 @@ test_whole_way(void **state)
 	assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 0);
 	assert_int_equal(attempt_begin(h->s, &a, &h->e), 0);
 	assert_true(a.version > 0);
-	attempt_set(&a.cwd, "/home/a b/\xff");
+	record_set(&a.cwd, "/home/a b/\xff");
 	a.lines = 1234;
 	a.tokens = 5678;
 	for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
 		if (way[i] == PHASE_ACKNOWLEDGED)
-			attempt_set(&a.proof, "transcript");
+			record_set(&a.proof, "transcript");
 		assert_int_equal(attempt_advance(h->s, &a, way[i], &h->e), 0);
 		assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 1);
 		assert_int_equal(b.phase, way[i]);
@@ -170,7 +170,7 @@ test_one_open_attempt_a_pane(void **state)
 	assert_int_equal(latest(h, "%1", &found), 1);
 	assert_string_equal(found.why, "the agent did not start");
 	attempt_release(&found);
-	attempt_set(&b.previous, a.id);
+	record_set(&b.previous, a.id);
 	assert_int_equal(attempt_begin(h->s, &b, &h->e), 0);
 	assert_int_equal(latest(h, "%1", &found), 1);
 	assert_string_equal(found.id, b.id);

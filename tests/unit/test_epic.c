@@ -256,8 +256,8 @@ test_alive(void **state)
 
 	write_all(h);
 	session_init(&x);
-	session_set(&x.agent_uuid, "coder-2");
-	session_set(&x.provider_name, "claude");
+	record_set(&x.agent_uuid, "coder-2");
+	record_set(&x.provider_name, "claude");
 	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);
@@ -273,8 +273,8 @@ record(struct home *h, const char *agent, pid_t pid)
 	struct session x;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, agent);
-	session_set(&x.provider_name, "claude");
+	record_set(&x.agent_uuid, agent);
+	record_set(&x.provider_name, "claude");
 	assert_int_equal(session_set_process(&x, pid), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);

@@ -126,9 +126,9 @@ static void
 told(struct session *x, const char *agent, int64_t pid)
 {
 	session_init(x);
-	session_set(&x->agent_uuid, agent);
-	session_set(&x->provider_name, "claude");
-	session_set(&x->session, "toast");
+	record_set(&x->agent_uuid, agent);
+	record_set(&x->provider_name, "claude");
+	record_set(&x->session, "toast");
 	if (pid != 0)
 		assert_int_equal(session_set_process(x, pid), 0);
 }
@@ -235,7 +235,7 @@ the_tree_of_another_host_is_its_own(void **unused)
 	assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
 	session_release(&x);
 	told(&x, "child", 0);
-	session_set(&x.parent, "parent");
+	record_set(&x.parent, "parent");
 	assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
 	session_release(&x);
 	assert_int_equal(tree_end(h.s, "parent", true, &ended, &h.e), 0);
@@ -328,7 +328,7 @@ hooks_of_another_host_are_heartbeats(void **unused)
 	(void)unused;
 	on(&h, "west", "boot-w");
 	told(&x, "w", 0);
-	session_set(&x.cursor_session_id, "talk");
+	record_set(&x.cursor_session_id, "talk");
 	assert_int_equal(session_record(h.s, &x, NULL, &h.e), 0);
 	session_release(&x);
 	assert_int_equal(checkpoint_commit(h.s, CHECKPOINT_EPIC, "e", epic, NULL, &h.e), 0);

@@ -47,11 +47,11 @@ static void
 begin(struct home *h, struct attempt *a, const char *session, const char *pane)
 {
 	attempt_init(a);
-	attempt_set(&a->session, session);
-	attempt_set(&a->socket, SOCKET);
-	attempt_set(&a->pane_id, pane);
-	attempt_set(&a->class, "dead");
-	attempt_set(&a->reason, "killed");
+	record_set(&a->session, session);
+	record_set(&a->socket, SOCKET);
+	record_set(&a->pane_id, pane);
+	record_set(&a->class, "dead");
+	record_set(&a->reason, "killed");
 	assert_int_equal(attempt_begin(h->s, a, &h->e), 0);
 }
 
@@ -231,12 +231,12 @@ test_option_of_an_attempt(void **state)
 
 	begin(h, &a, "s", "%1");
 	assert_null(a.remain_on_exit);
-	attempt_set(&a.remain_on_exit, "");
+	record_set(&a.remain_on_exit, "");
 	go(h, &a, PHASE_RESPAWNED);
 	assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 1);
 	assert_string_equal(b.remain_on_exit, "");
 	attempt_release(&b);
-	attempt_set(&a.remain_on_exit, NULL);
+	record_set(&a.remain_on_exit, NULL);
 	go(h, &a, PHASE_ACKNOWLEDGED);
 	assert_int_equal(attempt_load(h->s, a.id, &b, &h->e), 1);
 	assert_null(b.remain_on_exit);

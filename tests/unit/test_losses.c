@@ -62,12 +62,12 @@ record(struct orchestrator *o, const char *agent, const char *parent, pid_t pid)
 	int ret;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, agent);
-	session_set(&x.provider_name, "fake");
-	session_set(&x.cursor_session_id, "conversation");
-	session_set(&x.workspace_path, "/work");
-	session_set(&x.model, "m");
-	session_set(&x.parent, parent);
+	record_set(&x.agent_uuid, agent);
+	record_set(&x.provider_name, "fake");
+	record_set(&x.cursor_session_id, "conversation");
+	record_set(&x.workspace_path, "/work");
+	record_set(&x.model, "m");
+	record_set(&x.parent, parent);
 	if (pid != 0 && session_set_process(&x, pid) != 0)
 		return -1;
 	ret = session_record(o->s, &x, NULL, NULL);
@@ -82,7 +82,7 @@ link_child(struct orchestrator *o, const char *parent, const char *child)
 	int ret;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, child);
+	record_set(&x.agent_uuid, child);
 	ret = tree_spawn(o->s, parent, &x, NULL, NULL);
 	session_release(&x);
 	return ret;

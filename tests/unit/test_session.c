@@ -40,12 +40,12 @@ test_record(void **state)
 	struct session x, y;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, "a-1");
-	session_set(&x.provider_name, "cursor-agent");
-	session_set(&x.cursor_session_id, "0b6c");
-	session_set(&x.model, "m\xff");
-	session_set(&x.workspace_path, "/home/a b");
-	session_set(&x.start_command, "agent --resume [REDACTED:x]");
+	record_set(&x.agent_uuid, "a-1");
+	record_set(&x.provider_name, "cursor-agent");
+	record_set(&x.cursor_session_id, "0b6c");
+	record_set(&x.model, "m\xff");
+	record_set(&x.workspace_path, "/home/a b");
+	record_set(&x.start_command, "agent --resume [REDACTED:x]");
 	assert_int_equal(session_load(h->s, "a-1", &y, &h->e), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	home_again(h);
@@ -76,15 +76,15 @@ test_record_again(void **state)
 
 	fill(&blob, 1000, 7);
 	session_init(&x);
-	session_set(&x.agent_uuid, "a");
-	session_set(&x.provider_name, "fake");
-	session_set(&x.model, "one");
+	record_set(&x.agent_uuid, "a");
+	record_set(&x.provider_name, "fake");
+	record_set(&x.model, "one");
 	assert_int_equal(session_record(h->s, &x, &blob, &h->e), 0);
 	first = x.recorded_at;
 	session_release(&x);
-	session_set(&x.agent_uuid, "a");
-	session_set(&x.provider_name, "fake");
-	session_set(&x.workspace_path, "/w");
+	record_set(&x.agent_uuid, "a");
+	record_set(&x.provider_name, "fake");
+	record_set(&x.workspace_path, "/w");
 	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	assert_int_equal(session_load(h->s, "a", &y, &h->e), 1);
@@ -113,16 +113,16 @@ test_refused(void **state)
 	assert_int_equal(home_record(h, "", NULL), -1);
 	assert_int_equal(home_record(h, "a\n", NULL), -1);
 	session_init(&x);
-	session_set(&x.agent_uuid, "a");
+	record_set(&x.agent_uuid, "a");
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), -1);
 	assert_string_equal(h->e.name, "session");
 	assert_int_equal(h->e.code, GT_USAGE);
-	session_set(&x.provider_name, "fake");
+	record_set(&x.provider_name, "fake");
 	memset(longer, 'x', sizeof longer - 1);
-	session_set(&x.model, longer);
+	record_set(&x.model, longer);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), -1);
 	longer[SESSION_TEXT_MAX] = '\0';
-	session_set(&x.model, longer);
+	record_set(&x.model, longer);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);
 	assert_int_equal(home_record(h, "child", "nobody"), -1);
@@ -345,8 +345,8 @@ test_contained(void **state)
 
 	timestamp_now(&now);
 	session_init(&x);
-	session_set(&x.agent_uuid, "a");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "a");
+	record_set(&x.provider_name, "fake");
 	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(x.pid_ns, now.pid_ns);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
@@ -393,8 +393,8 @@ test_renew(void **state)
 	int64_t seen, version, again;
 
 	session_init(&x);
-	session_set(&x.agent_uuid, "a");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "a");
+	record_set(&x.provider_name, "fake");
 	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);
@@ -428,8 +428,8 @@ test_live(void **state)
 		_exit(0);
 	}
 	session_init(&x);
-	session_set(&x.agent_uuid, "a");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "a");
+	record_set(&x.provider_name, "fake");
 	assert_int_equal(session_set_process(&x, pid), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
@@ -484,8 +484,8 @@ test_settle(void **state)
 		assert_int_equal(home_record(h, id, NULL), 0);
 	}
 	session_init(&x);
-	session_set(&x.agent_uuid, "lives");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "lives");
+	record_set(&x.provider_name, "fake");
 	assert_int_equal(session_set_process(&x, getpid()), 0);
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);
 	session_release(&x);
@@ -526,9 +526,9 @@ test_started(void **state)
 		for (;;)
 			pause();
 	session_init(&x);
-	session_set(&x.agent_uuid, "s");
-	session_set(&x.provider_name, "p");
-	session_set(&x.cursor_session_id, "first");
+	record_set(&x.agent_uuid, "s");
+	record_set(&x.provider_name, "p");
+	record_set(&x.cursor_session_id, "first");
 	assert_int_equal(session_started(h->s, "s", getpid(), NULL, &h->e), -1);
 	assert_string_equal(h->e.name, "not-found");
 	assert_int_equal(session_record(h->s, &x, NULL, &h->e), 0);

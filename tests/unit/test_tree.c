@@ -22,8 +22,8 @@ test_spawn(void **state)
 	assert_int_equal(home_link(h, "root", "one"), 0);
 	/* in one step, with its state */
 	session_init(&x);
-	session_set(&x.agent_uuid, "two");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "two");
+	record_set(&x.provider_name, "fake");
 	buf_add(&blob, "a\0b", 3);
 	assert_int_equal(tree_spawn(h->s, "one", &x, &blob, &h->e), 0);
 	assert_string_equal(x.parent, "one");
@@ -61,8 +61,8 @@ test_spawn_refused(void **state)
 	assert_int_equal(home_link(h, "root", "unheard-of"), -1);
 	assert_string_equal(h->e.name, "session");
 	session_init(&x);
-	session_set(&x.agent_uuid, "new");
-	session_set(&x.provider_name, "fake");
+	record_set(&x.agent_uuid, "new");
+	record_set(&x.provider_name, "fake");
 	assert_int_equal(tree_spawn(h->s, "nobody", &x, NULL, &h->e), -1);
 	assert_string_equal(h->e.name, "no-agent");
 	assert_int_equal(tree_end(h->s, "other", true, &n, &h->e), 0);
@@ -148,7 +148,7 @@ test_end_against_spawns(void **state)
 
 				session_init(&x);
 				x.agent_uuid = xasprintf("child-%d-%d", i, k);
-				session_set(&x.provider_name, "fake");
+				record_set(&x.provider_name, "fake");
 				ret = tree_spawn(s, "parent", &x, NULL, &e);
 				session_release(&x);
 				clock_sleep_ms(5);

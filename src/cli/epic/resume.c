@@ -65,11 +65,11 @@ make_session(struct verb_job *j, const struct epic *x, const char *agent, struct
 	}
 	name = session_name(agent);
 	clean = scrub_string(s, command);
-	session_set(&out->agent_uuid, agent);
-	session_set(&out->provider_name, PROVIDER);
-	session_set(&out->session, name);
-	session_set(&out->workspace_path, place);
-	session_set(&out->start_command, clean_bytes(clean));
+	record_set(&out->agent_uuid, agent);
+	record_set(&out->provider_name, PROVIDER);
+	record_set(&out->session, name);
+	record_set(&out->workspace_path, place);
+	record_set(&out->start_command, clean_bytes(clean));
 	clean_free(clean);
 	scrub_free(s);
 	free(name);

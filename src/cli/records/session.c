@@ -49,7 +49,7 @@ clean_command(struct verb_job *j, struct session *x, struct err *e)
 	if (s == NULL)
 		return -1;
 	t = scrub_string(s, x->start_command);
-	session_set(&x->start_command, clean_bytes(t));
+	record_set(&x->start_command, clean_bytes(t));
 	clean_free(t);
 	scrub_free(s);
 	return 0;
@@ -85,7 +85,7 @@ cmd_session_read(struct verb_job *j, const char *command, struct session *x, str
 
 	for (size_t i = 0; i < TEXTS && ret >= 0; i++)
 		if ((ret = cli_input_text(o, fields[i], false, &text, e)) > 0)
-			session_set(session_field(x, fields[i]), text);
+			record_set(session_field(x, fields[i]), text);
 	if (ret >= 0)
 		ret =
 		    cli_input_number(o, "pid", &pid, e) < 0 || read_blob(o, blob, has_blob, e) != 0 ? -1 : 0;
@@ -343,7 +343,7 @@ spawn(struct verb_job *j, struct err *e)
 
 	session_init(&x);
 	if (j->cli.n_args > 1)
-		session_set(&x.agent_uuid, j->cli.args[1]);
+		record_set(&x.agent_uuid, j->cli.args[1]);
 	else
 		ret = cmd_session_read(j, "agent spawn", &x, &blob, &has_blob, e);
 	if (ret == 0)

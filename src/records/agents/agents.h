@@ -1,20 +1,10 @@
 #ifndef RECORDS_AGENTS_AGENTS_H
 #define RECORDS_AGENTS_AGENTS_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/timestamp.h"
-#include "store/store.h"
+#include "records/records.h"
 
 struct buf;
-struct change;
 struct clean_text;
-struct err;
-struct record;
-struct store;
 
 /* ---- blob ---- */
 
@@ -32,12 +22,11 @@ struct session_blob {
 };
 
 /*
- * The change that stores the bytes, for a commit that changes the session too; `it` then tells
- * what the session's record has to say. key and value are heap, the caller's. More than
- * SESSION_BLOB_MAX: name "too-large", GT_USAGE.
+ * Stores the bytes, in a commit that changes the session too; `it` then tells what the session's
+ * record has to say. More than SESSION_BLOB_MAX: name "too-large", GT_USAGE.
  */
-int session_blob_change(const char *agent, const void *p, size_t n, struct session_blob *it, char **key,
-    char **value, struct change *c, struct err *e);
+int session_blob_put(
+    struct txn *t, const char *agent, const struct buf *blob, struct session_blob *it, struct err *e);
 
 /* Appends the bytes. They are missing or are not those that `it` tells of: name "blob". */
 int session_blob_read(
@@ -72,7 +61,7 @@ struct session {
 	int64_t version;			/* of the record; 0: there is none */
 	enum session_state state;
 
-	/* heap, NULL when unknown; set with session_set */
+	/* heap, NULL when unknown; set with record_set */
 	char *agent_uuid;			/* required: record_check_id */
 	char *provider_name;			/* required by session_record */
 	/* the provider's own id of the conversation, whoever the provider is */
@@ -107,7 +96,6 @@ const char *session_state_name(enum session_state state);	/* "ACTIVE", … */
 void session_init(struct session *x);		/* empty */
 void session_release(struct session *x);
 void session_list_release(struct session_list *list);
-void session_set(char **field, const char *value);
 
 /* The texts that a caller may tell by name, "provider_name", …; NULL when there is no such name. */
 char **session_field(struct session *x, const char *name);
@@ -188,7 +176,6 @@ int session_list_renew(struct store *s, const struct timestamp *now, struct err 
 int session_load(struct store *s, const char *agent, struct session *out, struct err *e);
 /* The same, absent being an error: "not-found", GT_NOTHING. */
 int session_need(struct store *s, const char *agent, struct session *out, struct err *e);
-int session_from_record(const struct record *r, struct session *out, struct err *e);
 /* All of a state (SESSION_STATES: all), appended, by id. */
 int session_list_read(struct store *s, enum session_state state, struct session_list *out, struct err *e);
 
@@ -216,9 +203,9 @@ void session_take_process(struct session *x, const struct session *from);
 /* It is this host's from now on. */
 void session_move_here(struct session *x);
 
-/* For commits of others: the change that stores x in `state`. key and value are heap, the caller's. */
-void session_change(
-    struct session *x, enum session_state state, int64_t now, char **key, char **value, struct change *c);
+/* For commits of others: x as it is, in `state`; and that it is in the store as it was read. */
+void session_put(struct txn *t, struct session *x, enum session_state state, int64_t now);
+void session_expect(struct txn *t, const struct session *x);
 
 /* ---- message ---- */
 
@@ -414,16 +401,11 @@ struct tree_resumable {
 int tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repaired *out,
     struct tree_resumable *back, struct err *e);
 
-/*
- * For commits of others; keys and values are heap, the caller's. The link of an agent, expected
- * to be new; parent NULL: a root.
- */
-void tree_link_change(
-    const char *agent, const char *parent, int64_t now, char **key, char **value, struct change *c);
-/* The check that an agent has not ended. Names: "no-agent", "parent-ended". */
-int tree_not_ended_check(struct store *s, const char *agent, char **key, struct change *c, struct err *e);
-/* The same for an agent and for its parent, up to two changes at c[*n]. Also "unlinked" (GT_REFUSED). */
-int tree_ancestry_check(
-    struct store *s, const char *agent, char *key[2], struct change *c, size_t *n, struct err *e);
+/* For commits of others. The link of an agent, expected to be new; parent NULL: a root. */
+void tree_link_put(struct txn *t, const char *agent, const char *parent, int64_t now);
+/* That an agent has not ended. Names: "no-agent", "parent-ended". */
+int tree_expect_open(struct txn *t, const char *agent, struct err *e);
+/* The same for an agent and for its parent. Also "unlinked" (GT_REFUSED). */
+int tree_expect_ancestry(struct txn *t, const char *agent, struct err *e);
 
 #endif

@@ -2,45 +2,31 @@
 #include <string.h>
 
 #include "records/agents/agents.h"
-#include "records/agents/agents_private.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "records/records.h"
+#include "records/records_private.h"
 #include "scrub/scrub.h"
-#include "store/store.h"
-
-#define SCHEMA 1
-#define N(table) (sizeof table / sizeof table[0])
 
 static const char *const state_names[MESSAGE_STATES] = { "pending", "waiting", "delivered", "answered" };
-
-static const struct { const char *key; size_t at;
-} texts[] = {
-	{ "id", offsetof(struct message, id) }, { "from", offsetof(struct message, from) },
-	{ "to", offsetof(struct message, to) },
-	{ "body", offsetof(struct message, body) }, { "reply_to", offsetof(struct message, reply_to) },
-	{ "answer", offsetof(struct message, answer) },
-}, numbers[] = {
-	{ "sent_at", offsetof(struct message, sent_at) },
-	{ "delivered_at", offsetof(struct message, delivered_at) },
-	{ "flagged_at", offsetof(struct message, flagged_at) },
-	{ "asked_at", offsetof(struct message, asked_at) },
-	{ "replays", offsetof(struct message, replays) },
+static const struct record_field fields[] = {
+	F_TEXT(message, "id", id, 0),
+	F_TEXT(message, "from", from, 0),
+	F_TEXT(message, "to", to, 0),
+	F_TEXT(message, "body", body, 0),
+	F_TEXT(message, "reply_to", reply_to, 0),
+	F_TEXT(message, "answer", answer, 0),
+	F_FLAG(message, "sync", sync),
+	F_INT(message, "sent_at", sent_at, 0, 0),
+	F_INT(message, "delivered_at", delivered_at, 0, 0),
+	F_INT(message, "flagged_at", flagged_at, 0, 0),
+	F_INT(message, "asked_at", asked_at, 0, 0),
+	F_INT(message, "replays", replays, 0, 0),
 };
-
-static char **
-message_text_field(const struct message *m, size_t i)
-{
-	return (char **)((uintptr_t)m + texts[i].at);
-}
-
-static int64_t *
-number_of(const struct message *m, size_t i)
-{
-	return (int64_t *)((uintptr_t)m + numbers[i].at);
-}
+const struct record_type message_type = { .prefix = "message:", .schema = 1, RECORD_SELF(message),
+	RECORD_ID(message, id), RECORD_STATE(message, state, state_names), .strict = true,
+	.refusal = "is no message in a known state", .fields = FIELDS(fields) };
 
 const char *
 message_state_name(enum message_state state)
@@ -51,18 +37,13 @@ message_state_name(enum message_state state)
 void
 message_release(struct message *m)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		free(*message_text_field(m, i));
-	memset(m, 0, sizeof *m);
+	record_free(&message_type, m);
 }
 
 void
 message_list_release(struct message_list *list)
 {
-	for (size_t i = 0; i < list->n; i++)
-		message_release(&list->v[i]);
-	free(list->v);
-	memset(list, 0, sizeof *list);
+	record_list_free(&message_type, list);
 }
 
 /* A new empty one at the end. */
@@ -77,79 +58,16 @@ message_list_add(struct message_list *list)
 json_t *
 message_json(const struct message *m)
 {
-	json_t *o = json_object();
-
-	json_put_int(o, "schema_version", SCHEMA);
-	for (size_t i = 0; i < N(texts); i++)
-		json_put(o, texts[i].key, *message_text_field(m, i));
-	json_put_flag(o, "sync", m->sync);
-	for (size_t i = 0; i < N(numbers); i++)
-		json_put_int(o, numbers[i].key, *number_of(m, i));
-	return o;
-}
-
-/* Heap. */
-static char *
-message_key(const char *id)
-{
-	return xasprintf("message:%s", id);
-}
-
-void
-message_change(const struct message *m, char **key, char **value, struct change *c)
-{
-	*key = message_key(m->id);
-	*value = record_value(message_json(m));
-	*c = (struct change){ CHANGE_PUT, *key, m->version, state_names[m->state], *value };
-}
-
-/* From a record message:*; release it when 0. */
-static int
-message_from_record(const struct record *r, bool body, struct message *out, struct err *e)
-{
-	json_t *o = record_object(r, SCHEMA, e);
-	int state = 0;
-
-	memset(out, 0, sizeof *out);
-	if (o == NULL)
-		return -1;
-	while (state < MESSAGE_STATES && strcmp(state_names[state], r->tag) != 0)
-		state++;
-	if (state == MESSAGE_STATES) {
-		json_decref(o);
-		return err_set(
-		    e, GT_FAIL, "corrupt", "the record %.200s is no message in a known state", r->key);
-	}
-	if (!body)
-		json_object_del(o, "body");
-	for (size_t i = 0; i < N(texts); i++)
-		session_set(message_text_field(out, i), json_text(o, texts[i].key, NULL));
-	session_set(&out->id, strchr(r->key, ':') + 1);
-	for (size_t i = 0; i < N(numbers); i++)
-		*number_of(out, i) = json_number(o, numbers[i].key, 0);
-	out->sync = json_flag(o, "sync", false);
-	out->version = r->version;
-	out->state = (enum message_state)state;
-	json_decref(o);
-	return 0;
+	return record_json(&message_type, m);
 }
 
 int
 message_load(struct store *s, const char *id, struct message *out, struct err *e)
 {
-	char *key = message_key(id);
-	struct record r;
-	int found = store_get(s, key, &r, e);
-
-	memset(out, 0, sizeof *out);
-	if (found > 0 && message_from_record(&r, true, out, e) != 0)
-		found = -1;
-	store_record_release(&r);
-	free(key);
-	return found;
+	return record_load(s, &message_type, id, out, e);
 }
 
-int
+static int
 message_need(struct store *s, const char *id, struct message *out, struct err *e)
 {
 	int found = message_load(s, id, out, e);
@@ -172,8 +90,10 @@ add_message(const struct record *r, void *arg, struct err *e)
 	const struct message_filter *job = arg;
 	struct message m;
 
-	if (message_from_record(r, job->bodies, &m, e) != 0)
+	if (record_decode(&message_type, r, &m, e) != 0)
 		return -1;
+	if (!job->bodies)
+		record_set(&m.body, NULL);
 	if (job->to != NULL && (m.to == NULL || strcmp(m.to, job->to) != 0))
 		message_release(&m);
 	else
@@ -207,7 +127,7 @@ message_list_read(struct store *s, enum message_state state, const char *to, boo
 
 /* --- what is sent --- */
 
-char *
+static char *
 message_new_id(void)
 {
 	char random[17];
@@ -216,7 +136,7 @@ message_new_id(void)
 	return xasprintf("msg-%s", random);
 }
 
-void
+static void
 message_write(struct message *m, const char *id, const struct message_draft *l, const char *from,
     const char *to, int64_t now)
 {
@@ -229,7 +149,7 @@ message_write(struct message *m, const char *id, const struct message_draft *l, 
 	m->sent_at = now;
 }
 
-int
+static int
 message_check_draft(const struct message_draft *l, bool answer, struct err *e)
 {
 	if (!answer && (l->from == NULL || record_check_id("from", l->from, e) != 0)) {
@@ -254,7 +174,7 @@ same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-int
+static int
 message_was_sent(struct store *s, const struct message *m, struct message *out, struct err *e)
 {
 	int found = message_load(s, m->id, out, e);
@@ -269,13 +189,13 @@ message_was_sent(struct store *s, const struct message *m, struct message *out, 
 	return err_hint(e, "Each message has an id of its own; without one a new one is made");
 }
 
-/* The check that the receiver is there and has not ended; key is heap, the caller's. */
+/* The receiver must be there and must not have ended. */
 static int
-message_receiver_check(struct store *s, const char *to, char **key, struct change *c, struct err *e)
+expect_receiver(struct txn *t, const char *to, struct err *e)
 {
 	if (record_check_id("the receiver", to, e) != 0)
 		return -1;
-	if (tree_not_ended_check(s, to, key, c, e) == 0)
+	if (tree_expect_open(t, to, e) == 0)
 		return 0;
 	if (e != NULL && strcmp(e->name, "parent-ended") == 0)
 		err_set(e, GT_REFUSED, "ended", "the agent %s has ended and takes no messages", to);
@@ -290,28 +210,21 @@ struct sending {
 	struct message *out;
 };
 
-static enum commit
-send_once(struct store *s, void *arg, struct err *e)
+static int
+send_once(struct txn *t, void *arg, struct err *e)
 {
 	const struct sending *job = arg;
-	struct event ev = { .kind = "message.sent", .subject = job->id, .text = job->to };
-	char *key[2] = { NULL }, *value = NULL;
-	enum commit answer = COMMIT_ERROR;
-	struct change c[2];
 	struct message m;
 	int ret;
 
-	message_write(&m, job->id, job->l, job->l->from, job->to, store_now(s));
-	ret = message_was_sent(s, &m, job->out, e);
-	if (ret == 0 && (ret = message_receiver_check(s, job->to, &key[0], &c[0], e)) == 0) {
-		message_change(&m, &key[1], &value, &c[1]);
-		answer = event_commit(s, c, 2, &ev, e);
+	message_write(&m, job->id, job->l, job->l->from, job->to, store_now(t->s));
+	ret = message_was_sent(t->s, &m, job->out, e);
+	if (ret == 0 && (ret = expect_receiver(t, job->to, e)) == 0) {
+		txn_put(t, &message_type, &m);
+		txn_event(t, "message.sent", job->id, NULL, job->to);
 	}
-	free(key[0]);
-	free(key[1]);
-	free(value);
 	message_release(&m);
-	return ret > 0 ? COMMIT_DONE : answer;
+	return ret < 0 ? -1 : 0;
 }
 
 /* *out as it is in the store, unless it is there. */
@@ -332,7 +245,7 @@ message_send(
 	memset(out, 0, sizeof *out);
 	ret = message_check_draft(l, false, e);
 	if (ret == 0)
-		ret = record_retry_on_conflict(send_once, s, &job, e);
+		ret = txn_run(s, send_once, &job, e);
 	if (ret == 0)
 		ret = reload_message(s, id, out, e);
 	free(id);
@@ -354,7 +267,7 @@ add_sent(const struct record *r, void *arg, struct err *e)
 	struct message *m = message_list_add(job->out);
 	size_t n = strlen(job->id);
 
-	if (message_from_record(r, true, m, e) != 0)
+	if (record_decode(&message_type, r, m, e) != 0)
 		return -1;
 	/* what startup asks about one of them has an id behind its id */
 	if (strcmp(m->id + n + 1, m->to) != 0) {
@@ -415,62 +328,45 @@ receivers(struct store *s, const struct casting *job, struct tree *all, const ch
 	return err_hint(e, "Send the path of a file instead");
 }
 
-static enum commit
-put_all(struct store *s, const struct casting *job, const char *const *to, size_t n, struct err *e)
+static int
+put_one(struct txn *t, const struct casting *job, const char *to, int64_t now, struct err *e)
 {
-	char **keys = xcalloc(2 * n, sizeof *keys), **values = xcalloc(n, sizeof *values);
-	char *words = xasprintf("%zu agent%s", n, n == 1 ? "" : "s");
-	struct event ev = { .kind = "message.broadcast", .subject = job->id, .text = words };
-	struct change *c = xcalloc(2 * n, sizeof *c);
-	enum commit answer = COMMIT_ERROR;
-	int64_t now = store_now(s);
-	int ret = 0;
+	char *id = xasprintf("%s/%s", job->id, to);
+	struct message m, there;
+	int ret;
 
-	for (size_t i = 0; i < n && ret == 0; i++) {
-		char *id = xasprintf("%s/%s", job->id, to[i]);
-		struct message m, there;
-
-		message_write(&m, id, job->l, job->l->from, to[i], now);
-		message_change(&m, &keys[2 * i], &values[i], &c[2 * i]);
-		ret = message_was_sent(s, &m, &there, e) < 0 ? -1 :
-		    message_receiver_check(s, to[i], &keys[2 * i + 1], &c[2 * i + 1], e);
-		message_release(&there);
-		message_release(&m);
-		free(id);
-	}
-	if (ret == 0)
-		answer = event_commit(s, c, 2 * n, &ev, e);
-	for (size_t i = 0; i < n; i++) {
-		free(keys[2 * i]);
-		free(keys[2 * i + 1]);
-		free(values[i]);
-	}
-	free(keys);
-	free(values);
-	free(words);
-	free(c);
-	return answer;
+	message_write(&m, id, job->l, job->l->from, to, now);
+	txn_put(t, &message_type, &m);
+	ret = message_was_sent(t->s, &m, &there, e) < 0 ? -1 : expect_receiver(t, to, e);
+	message_release(&there);
+	message_release(&m);
+	free(id);
+	return ret;
 }
 
-static enum commit
-cast_once(struct store *s, void *arg, struct err *e)
+static int
+cast_once(struct txn *t, void *arg, struct err *e)
 {
 	struct casting *job = arg;
 	struct tree all = { .n = 0 };
 	const char **list = NULL;
-	enum commit answer = COMMIT_ERROR;
+	int64_t now = store_now(t->s);
+	char *words;
 	size_t n = 0;
-	int was;
+	int ret;
 
 	message_list_release(job->out);
-	was = was_cast(s, job, e);
-	if (was > 0)
-		answer = COMMIT_DONE;
-	else if (was == 0 && receivers(s, job, &all, &list, &n, e) == 0)
-		answer = put_all(s, job, list, n, e);
+	ret = was_cast(t->s, job, e);
+	if (ret == 0 && (ret = receivers(t->s, job, &all, &list, &n, e)) == 0) {
+		for (size_t i = 0; i < n && ret == 0; i++)
+			ret = put_one(t, job, list[i], now, e);
+		words = xasprintf("%zu agent%s", n, n == 1 ? "" : "s");
+		txn_event(t, "message.broadcast", job->id, NULL, words);
+		free(words);
+	}
 	free(list);
 	tree_release(&all);
-	return answer;
+	return ret < 0 ? -1 : 0;
 }
 
 int
@@ -484,9 +380,227 @@ message_broadcast(struct store *s, const struct message_draft *l, const char *co
 	memset(out, 0, sizeof *out);
 	ret = message_check_draft(l, false, e);
 	if (ret == 0)
-		ret = record_retry_on_conflict(cast_once, s, &job, e);
+		ret = txn_run(s, cast_once, &job, e);
 	if (ret == 0 && out->n == 0)
 		ret = was_cast(s, &job, e) > 0 ? 0 : -1;
 	free(id);
+	return ret;
+}
+
+/* --- deliver --- */
+
+struct delivering {
+	const char *id;
+	struct message *out;
+};
+
+static int
+deliver_once(struct txn *t, void *arg, struct err *e)
+{
+	struct delivering *job = arg;
+	struct message *m = job->out;
+
+	message_release(m);
+	if (message_need(t->s, job->id, m, e) != 0)
+		return -1;
+	if (m->state != MESSAGE_PENDING)
+		return 0;
+	m->state = m->sync ? MESSAGE_WAITING : MESSAGE_DELIVERED;
+	m->delivered_at = store_now(t->s);
+	txn_put(t, &message_type, m);
+	txn_event(t, "message.delivered", job->id, NULL, m->to);
+	return 0;
+}
+
+int
+message_mark_delivered(struct store *s, const char *id, struct message *out, struct err *e)
+{
+	struct delivering job = { id, out };
+
+	memset(out, 0, sizeof *out);
+	if (txn_run(s, deliver_once, &job, e) == 0)
+		return 0;
+	message_release(out);
+	return -1;
+}
+
+/* --- reply --- */
+
+struct replying {
+	const char *id, *to;		/* the answer's id; the message that it answers */
+	const struct message_draft *l;
+	struct message *out;
+};
+
+static int
+reply_once(struct txn *t, void *arg, struct err *e)
+{
+	const struct replying *job = arg;
+	struct message asked, m;
+	int was;
+
+	if (message_need(t->s, job->to, &asked, e) != 0)
+		return -1;
+	message_write(&m, job->id, job->l, asked.to, asked.from, store_now(t->s));
+	m.reply_to = xstrdup(asked.id);
+	was = message_was_sent(t->s, &m, job->out, e);
+	if (was == 0) {
+		if (asked.delivered_at == 0)
+			asked.delivered_at = m.sent_at;
+		if (asked.answer == NULL)
+			asked.answer = xstrdup(m.id);
+		asked.state = MESSAGE_ANSWERED;
+		txn_put(t, &message_type, &asked);
+		txn_put(t, &message_type, &m);
+		txn_event(t, "message.replied", job->to, NULL, job->id);
+	}
+	message_release(&asked);
+	message_release(&m);
+	return was < 0 ? -1 : 0;
+}
+
+int
+message_reply(
+    struct store *s, const char *id, const struct message_draft *l, struct message *out, struct err *e)
+{
+	char *own = l->id != NULL ? xstrdup(l->id) : message_new_id();
+	struct replying job = { own, id, l, out };
+	int ret;
+
+	memset(out, 0, sizeof *out);
+	ret = message_check_draft(l, true, e);
+	if (ret == 0)
+		ret = txn_run(s, reply_once, &job, e);
+	if (ret == 0 && out->id == NULL)
+		ret = message_need(s, own, out, e);
+	free(own);
+	return ret;
+}
+
+/* --- startup --- */
+
+static const char *const policies[] = { "flag", "ask", "replay" };
+
+int
+message_policy_parse(const char *word)
+{
+	for (int i = 0; i < (int)(sizeof policies / sizeof policies[0]); i++)
+		if (strcmp(policies[i], word) == 0)
+			return i;
+	return -1;
+}
+
+#define REQUEST                                                                                              \
+	"Please repeat your answer to the message %s: after a restart it cannot be told whether it arrived."
+
+/* The request is a literal of ours around an id that was checked, and clean for that. */
+static void
+write_request(struct message *m, const struct message *asked, int64_t now)
+{
+	memset(m, 0, sizeof *m);
+	m->id = xasprintf("%s/ask", asked->id);
+	m->from = xstrdup(asked->from);
+	m->to = xstrdup(asked->to);
+	m->body = xasprintf(REQUEST, asked->id);
+	m->sent_at = now;
+}
+
+/* What the policy does about a message whose answer is not known. */
+static void
+settle(struct txn *t, struct message *m, enum reply_policy policy)
+{
+	static const char *const kinds[] = { "message.flagged", "message.asked", "message.replayed" };
+	int64_t now = store_now(t->s);
+	struct message request = { .version = 0 };
+
+	if (policy == REPLY_FLAG) {
+		m->flagged_at = now;
+	} else if (policy == REPLY_ASK) {
+		m->asked_at = now;
+		write_request(&request, m, now);
+	} else {
+		m->state = MESSAGE_PENDING;
+		m->replays++;
+	}
+	txn_put(t, &message_type, m);
+	if (policy == REPLY_ASK)
+		txn_put(t, &message_type, &request);
+	txn_event(t, kinds[policy], m->id, NULL, m->to);
+	message_release(&request);
+}
+
+/* Another message may have the id that the request would be sent under. 1, 0, -1. */
+static int
+request_is_taken(struct store *s, const struct message *asked, struct err *e)
+{
+	char *id = xasprintf("%s/ask", asked->id);
+	struct message m;
+	int found = message_load(s, id, &m, e);
+
+	message_release(&m);
+	free(id);
+	return found;
+}
+
+struct message_resolution {
+	const char *id;
+	enum reply_policy policy;	/* what is done: not of every one can somebody be asked */
+	bool done;			/* something was done about it */
+};
+
+static int
+resolve_once(struct txn *t, void *arg, struct err *e)
+{
+	struct message_resolution *job = arg;
+	struct message m;
+	struct session x;
+	bool due;
+	int found, taken = 0;
+
+	job->done = false;
+	if (message_need(t->s, job->id, &m, e) != 0)
+		return -1;
+	found = session_load(t->s, m.to, &x, e);
+	due = found >= 0 && m.state == MESSAGE_WAITING &&
+	    (found == 0 || (x.state != SESSION_ACTIVE && !host_is_other(x.host)));
+	if (due && job->policy == REPLY_ASK && m.asked_at == 0)
+		taken = request_is_taken(t->s, &m, e);
+	if (found == 0 || x.state == SESSION_ENDED || taken > 0)
+		job->policy = REPLY_FLAG;
+	session_release(&x);
+	if (due && taken >= 0) {
+		job->done = job->policy == REPLY_REPLAY ||
+		    (job->policy == REPLY_ASK ? m.asked_at : m.flagged_at) == 0;
+		if (job->done)
+			settle(t, &m, job->policy);
+	}
+	message_release(&m);
+	return found >= 0 && taken >= 0 ? 0 : -1;
+}
+
+int
+message_reconcile(struct store *s, enum reply_policy policy, struct message_reconciled *out, struct err *e)
+{
+	struct message_list pending = { .n = 0 }, waiting = { .n = 0 };
+	size_t *did[] = {
+		[REPLY_FLAG] = &out->flagged, [REPLY_ASK] = &out->asked, [REPLY_REPLAY] = &out->replayed
+	};
+	int ret = message_list_read(s, MESSAGE_PENDING, NULL, false, &pending, e);
+
+	memset(out, 0, sizeof *out);
+	if (ret == 0)
+		ret = message_list_read(s, MESSAGE_WAITING, NULL, false, &waiting, e);
+	out->pending = pending.n;
+	for (size_t i = 0; i < pending.n; i++)
+		out->answers_pending += pending.v[i].reply_to != NULL;
+	out->waiting = waiting.n;
+	for (size_t i = 0; i < waiting.n && ret == 0; i++) {
+		struct message_resolution job = { .id = waiting.v[i].id, .policy = policy };
+
+		ret = txn_run(s, resolve_once, &job, e);
+		*did[job.policy] += ret == 0 && job.done;
+	}
+	message_list_release(&pending);
+	message_list_release(&waiting);
 	return ret;
 }

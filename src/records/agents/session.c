@@ -6,36 +6,32 @@
 #include "base/encode.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "process/proc.h"
-#include "records/records.h"
-#include "store/store.h"
+#include "records/records_private.h"
 
 #define BLOB_SCHEMA 1
 
 int
-session_blob_change(const char *agent, const void *p, size_t n, struct session_blob *it, char **key,
-    char **value, struct change *c, struct err *e)
+session_blob_put(
+    struct txn *t, const char *agent, const struct buf *blob, struct session_blob *it, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	json_t *o;
 
-	if (n > SESSION_BLOB_MAX) {
+	if (blob->len > SESSION_BLOB_MAX) {
 		err_set(e, GT_USAGE, "too-large", "a state blob has at most %zu bytes", SESSION_BLOB_MAX);
 		return err_hint(e, "Keep the state in a file of your own and hand over its path");
 	}
-	it->size = (int64_t)n;
-	sha256_hex(p, n, it->sha256);
-	base64_put(&text, p, n);
+	it->size = (int64_t)blob->len;
+	sha256_hex(blob->data, blob->len, it->sha256);
+	base64_put(&text, blob->data, blob->len);
 	o = json_object();
 	json_put_int(o, "schema_version", BLOB_SCHEMA);
 	json_put_int(o, "size", it->size);
 	json_put(o, "sha256", it->sha256);
 	json_put(o, "base64", text.data);
 	buf_release(&text);
-	*key = xasprintf("blob:%s", agent);
-	*value = record_value(o);
-	*c = (struct change){ CHANGE_PUT, *key, STORE_ANY, "blob", *value };
+	txn_write(t, xasprintf("blob:%s", agent), STORE_ANY, "blob", record_value(o));
 	return 0;
 }
 
@@ -71,29 +67,62 @@ session_blob_read(
 	return ret;
 }
 
-#define SESSION_SCHEMA 1
-#define N(table) (sizeof table / sizeof table[0])
+/* ---- the record ---- */
 
 static const char *const state_names[SESSION_STATES] = { "ACTIVE", "SUSPENDED", "ENDED" };
 
-/* told: a caller may say it. */
-static const struct { const char *key; size_t at; bool told; } texts[] = {
-	{ "agent_uuid", offsetof(struct session, agent_uuid), true },
-	{ "provider_name", offsetof(struct session, provider_name), true },
-	{ "cursor_session_id", offsetof(struct session, cursor_session_id), true },
-	{ "model", offsetof(struct session, model), true },
-	{ "workspace_path", offsetof(struct session, workspace_path), true },
-	{ "parent", offsetof(struct session, parent), true },
-	{ "session", offsetof(struct session, session), true },
-	{ "socket", offsetof(struct session, socket), true },
-	{ "start_command", offsetof(struct session, start_command), true },
-	{ "why", offsetof(struct session, why), false },
+static bool
+has_blob(const void *x)
+{
+	return ((const struct session *)x)->blob.size >= 0;
+}
+
+static bool
+has_process(const void *x)
+{
+	return ((const struct session *)x)->boot_id[0] != '\0';
+}
+
+static const struct record_field blob_fields[] = {
+	F_INT(session, "size", blob.size, 0, -1),
+	F_WORD(session, "sha256", blob.sha256, 0),
 };
+static const struct record_field process_fields[] = {
+	F_INT(session, "pid", pid, 0, 0),
+	F_INT(session, "start", pid_start, 0, 0),
+	F_WORD(session, "boot_id", boot_id, 0),
+	F_INT(session, "pid_ns", pid_ns, 0, 0),
+	F_INT(session, "seen_boot_ms", seen_boot_ms, 0, 0),
+};
+static const struct record_field session_fields[] = {
+	F_TEXT(session, "agent_uuid", agent_uuid, 0),
+	F_TEXT(session, "provider_name", provider_name, 0),
+	F_TEXT(session, "cursor_session_id", cursor_session_id, 0),
+	F_TEXT(session, "model", model, 0),
+	F_TEXT(session, "workspace_path", workspace_path, 0),
+	F_TEXT(session, "parent", parent, 0),
+	F_TEXT(session, "session", session, 0),
+	F_TEXT(session, "socket", socket, 0),
+	F_TEXT(session, "start_command", start_command, 0),
+	F_TEXT(session, "why", why, 0),
+	F_WORD(session, "host", host, FIELD_OPTIONAL),
+	F_WORD(session, "came_from", came_from, FIELD_OPTIONAL),
+	F_OBJECT("provider_state_blob", blob_fields, has_blob),
+	F_OBJECT("process", process_fields, has_process),
+	F_INT(session, "recorded_at", recorded_at, 0, 0),
+	F_INT(session, "changed_at", changed_at, 0, 0),
+};
+const struct record_type session_type = { .prefix = "session:", .schema = 1, RECORD_SELF(session),
+	RECORD_ID(session, agent_uuid), RECORD_STATE(session, state, state_names), .strict = true,
+	.refusal = "is no session in a known state", .fields = FIELDS(session_fields) };
+
+/* The texts of a session are the first fields, without `why` those that a caller may tell. */
+#define TEXTS 10
 
 static char **
-session_text_field(const struct session *x, size_t i)
+text_at(const struct session *x, size_t i)
 {
-	return (char **)((uintptr_t)x + texts[i].at);
+	return (char **)((uintptr_t)x + session_fields[i].offset);
 }
 
 const char *
@@ -112,35 +141,22 @@ session_init(struct session *x)
 void
 session_release(struct session *x)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		free(*session_text_field(x, i));
+	record_free(&session_type, x);
 	session_init(x);
 }
 
 void
 session_list_release(struct session_list *list)
 {
-	for (size_t i = 0; i < list->n; i++)
-		session_release(&list->v[i]);
-	free(list->v);
-	memset(list, 0, sizeof *list);
-}
-
-void
-session_set(char **field, const char *value)
-{
-	char *copy = value != NULL ? xstrdup(value) : NULL;
-
-	free(*field);
-	*field = copy;
+	record_list_free(&session_type, list);
 }
 
 char **
 session_field(struct session *x, const char *name)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		if (texts[i].told && strcmp(texts[i].key, name) == 0)
-			return session_text_field(x, i);
+	for (size_t i = 0; i < TEXTS - 1; i++)
+		if (strcmp(session_fields[i].name, name) == 0)
+			return text_at(x, i);
 	return NULL;
 }
 
@@ -238,148 +254,21 @@ session_alive_now(const struct session *x, void *arg)
 	return session_is_elsewhere(x) || session_is_alive(x, arg);
 }
 
-/* --- the record --- */
-
-static char *
-session_key(const char *agent)
-{
-	return xasprintf("session:%s", agent);
-}
-
-static char *
-value_of(const struct session *x)
-{
-	struct buf out = BUF_INIT;
-
-	buf_fmt(&out, "{\"schema_version\":%d", SESSION_SCHEMA);
-	for (size_t i = 0; i < N(texts); i++)
-		json_print_member(&out, texts[i].key, *session_text_field(x, i));
-	if (x->host[0] != '\0')
-		json_print_member(&out, "host", x->host);
-	if (x->came_from[0] != '\0')
-		json_print_member(&out, "came_from", x->came_from);
-	buf_fmt(&out, ",\"provider_state_blob\":%s", x->blob.size >= 0 ? "{" : "null");
-	if (x->blob.size >= 0) {
-		buf_fmt(&out, "\"size\":%lld", (long long)x->blob.size);
-		json_print_member(&out, "sha256", x->blob.sha256);
-		buf_chr(&out, '}');
-	}
-	buf_fmt(&out, ",\"process\":%s", x->boot_id[0] != '\0' ? "{" : "null");
-	if (x->boot_id[0] != '\0') {
-		buf_fmt(&out, "\"pid\":%lld,\"start\":%lld", (long long)x->pid, (long long)x->pid_start);
-		json_print_member(&out, "boot_id", x->boot_id);
-		buf_fmt(&out, ",\"pid_ns\":%llu", (unsigned long long)x->pid_ns);
-		buf_fmt(&out, ",\"seen_boot_ms\":%lld", (long long)x->seen_boot_ms);
-		buf_chr(&out, '}');
-	}
-	buf_fmt(&out, ",\"recorded_at\":%lld,\"changed_at\":%lld}", (long long)x->recorded_at,
-	    (long long)x->changed_at);
-	return buf_detach(&out);
-}
+/* ---- reading and writing ---- */
 
 json_t *
 session_json(const struct session *x)
 {
-	char *value = value_of(x);
-	json_t *o = json_parse(value, strlen(value), "a session", NULL);
-
-	free(value);
-	return o;
-}
-
-static void
-take_short(char *out, size_t size, struct json_slice v)
-{
-	char *text = json_slice_copy(v, "");
-
-	snprintf(out, size, "%s", text);
-	free(text);
-}
-
-static void
-take_part(struct session *x, struct json_slice key, struct json_slice v)
-{
-	if (json_key_is(key, "provider_state_blob")) {
-		x->blob.size = json_slice_number(json_slice_get(v, "size"), -1);
-		take_short(x->blob.sha256, sizeof x->blob.sha256, json_slice_get(v, "sha256"));
-	} else if (json_key_is(key, "process")) {
-		take_short(x->boot_id, sizeof x->boot_id, json_slice_get(v, "boot_id"));
-		x->pid = json_slice_number(json_slice_get(v, "pid"), 0);
-		x->pid_start = json_slice_number(json_slice_get(v, "start"), 0);
-		x->pid_ns = (uint64_t)json_slice_number(json_slice_get(v, "pid_ns"), 0);
-		x->seen_boot_ms = json_slice_number(json_slice_get(v, "seen_boot_ms"), 0);
-	} else if (json_key_is(key, "host")) {
-		take_short(x->host, sizeof x->host, v);
-	} else if (json_key_is(key, "came_from")) {
-		take_short(x->came_from, sizeof x->came_from, v);
-	} else if (json_key_is(key, "recorded_at")) {
-		x->recorded_at = json_slice_number(v, 0);
-	} else if (json_key_is(key, "changed_at")) {
-		x->changed_at = json_slice_number(v, 0);
-	}
-}
-
-/* Members stand mostly in the order of the table, which is that of value_of. */
-static int
-take_parts(struct session *x, const struct record *r, struct err *e)
-{
-	struct json_slice whole, key, v;
-	struct json_walk w;
-	size_t next = 0;
-
-	if (record_slice(r, SESSION_SCHEMA, &whole, e) != 0)
-		return -1;
-	w = json_slice_walk(whole);
-	while (json_walk_next(&w, &key, &v)) {
-		size_t i = 0;
-
-		while (i < N(texts) && !json_key_is(key, texts[(next + i) % N(texts)].key))
-			i++;
-		if (i == N(texts)) {
-			take_part(x, key, v);
-			continue;
-		}
-		next += i;
-		free(*session_text_field(x, next % N(texts)));
-		*session_text_field(x, next % N(texts)) = json_slice_copy(v, NULL);
-		next++;
-	}
-	return w.p == whole.p + whole.n - 1 ? 0 : record_reject(r, false, e);
-}
-
-int
-session_from_record(const struct record *r, struct session *out, struct err *e)
-{
-	int state = 0;
-
-	session_init(out);
-	while (state < SESSION_STATES && strcmp(state_names[state], r->tag) != 0)
-		state++;
-	if (state == SESSION_STATES)
-		return err_set(
-		    e, GT_FAIL, "corrupt", "the record %.200s is no session in a known state", r->key);
-	if (take_parts(out, r, e) != 0) {
-		session_release(out);
-		return -1;
-	}
-	session_set(&out->agent_uuid, strchr(r->key, ':') + 1);
-	out->version = r->version;
-	out->state = (enum session_state)state;
-	return 0;
+	return record_json(&session_type, x);
 }
 
 int
 session_load(struct store *s, const char *agent, struct session *out, struct err *e)
 {
-	char *key = session_key(agent);
-	struct record r;
-	int found = store_get(s, key, &r, e);
+	int found = record_load(s, &session_type, agent, out, e);
 
-	session_init(out);
-	if (found > 0 && session_from_record(&r, out, e) != 0)
-		found = -1;
-	store_record_release(&r);
-	free(key);
+	if (found <= 0)
+		session_init(out);
 	return found;
 }
 
@@ -394,23 +283,11 @@ session_need(struct store *s, const char *agent, struct session *out, struct err
 	return err_hint(e, "gt-recover session list shows those that are");
 }
 
-static int
-add_session(const struct record *r, void *arg, struct err *e)
-{
-	struct session_list *out = arg;
-
-	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-	if (session_from_record(r, &out->v[out->n], e) != 0)
-		return -1;
-	out->n++;
-	return 0;
-}
-
 int
 session_list_read(struct store *s, enum session_state state, struct session_list *out, struct err *e)
 {
-	return store_each(
-	    s, "session:", state != SESSION_STATES ? state_names[state] : NULL, add_session, out, e);
+	return record_list_read(
+	    s, &session_type, state != SESSION_STATES ? state_names[state] : NULL, out, e);
 }
 
 void
@@ -422,21 +299,28 @@ session_move_here(struct session *x)
 }
 
 void
-session_change(
-    struct session *x, enum session_state state, int64_t now, char **key, char **value, struct change *c)
+session_put(struct txn *t, struct session *x, enum session_state state, int64_t now)
 {
+	enum session_state before = x->state;
+
 	x->changed_at = now;
 	if (x->recorded_at == 0)
 		x->recorded_at = now;
 	if (state != SESSION_ACTIVE)
 		forget_process(x);
 	else
-		session_set(&x->why, NULL);
+		record_set(&x->why, NULL);
 	if (x->host[0] == '\0')
 		session_move_here(x);
-	*key = session_key(x->agent_uuid);
-	*value = value_of(x);
-	*c = (struct change){ CHANGE_PUT, *key, x->version, state_names[state], *value };
+	x->state = state;
+	txn_put(t, &session_type, x);
+	x->state = before;
+}
+
+void
+session_expect(struct txn *t, const struct session *x)
+{
+	txn_check(t, record_key_of(&session_type, x), x->version);
 }
 
 int
@@ -449,11 +333,10 @@ session_check(const struct session *x, struct err *e)
 	if (record_check_id("agent_uuid", x->agent_uuid, e) != 0 ||
 	    (x->parent != NULL && record_check_id("parent", x->parent, e) != 0))
 		return -1;
-	for (size_t i = 0; i < N(texts); i++)
-		if (*session_text_field(x, i) != NULL &&
-		    strlen(*session_text_field(x, i)) > SESSION_TEXT_MAX) {
+	for (size_t i = 0; i < TEXTS; i++)
+		if (*text_at(x, i) != NULL && strlen(*text_at(x, i)) > SESSION_TEXT_MAX) {
 			err_set(e, GT_USAGE, "session", "%s of a session has more than %d bytes",
-			    texts[i].key, SESSION_TEXT_MAX);
+			    session_fields[i].name, SESSION_TEXT_MAX);
 			return err_hint(e, "What is longer belongs into the state blob");
 		}
 	return 0;
@@ -463,17 +346,17 @@ session_check(const struct session *x, struct err *e)
 static void
 fill(struct session *x, const struct session *from)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		if (*session_text_field(x, i) == NULL)
-			session_set(session_text_field(x, i), *session_text_field(from, i));
+	for (size_t i = 0; i < TEXTS; i++)
+		if (*text_at(x, i) == NULL)
+			record_set(text_at(x, i), *text_at(from, i));
 }
 
 void
 session_copy(struct session *out, const struct session *x)
 {
 	*out = *x;
-	for (size_t i = 0; i < N(texts); i++)
-		*session_text_field(out, i) = NULL;
+	for (size_t i = 0; i < TEXTS; i++)
+		*text_at(out, i) = NULL;
 	fill(out, x);
 }
 

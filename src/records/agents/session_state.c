@@ -2,11 +2,10 @@
 #include <string.h>
 
 #include "records/agents/agents.h"
-#include "records/records.h"
+#include "records/records_private.h"
 #include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "store/store.h"
 
 /* --- record --- */
 
@@ -49,48 +48,30 @@ struct recording {
 	const struct buf *blob;
 };
 
-static enum commit
-record_once(struct store *s, void *arg, struct err *e)
+static int
+record_once(struct txn *t, void *arg, struct err *e)
 {
 	const struct recording *job = arg;
 	const struct session *told = job->told;
-	struct event ev = { .kind = "session.recorded", .subject = told->agent_uuid, .session = told->session,
-	    .text = told->provider_name };
 	struct session x, old;
-	char *key[3] = { NULL }, *value[3] = { NULL };
-	struct change c[3];
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 0;
-	int found = session_load(s, told->agent_uuid, &old, e), ret = found < 0 ? -1 : 0;
+	int found = session_load(t->s, told->agent_uuid, &old, e), ret = found < 0 ? -1 : 0;
 
 	session_copy(&x, told);
 	if (found > 0)
 		ret = meet(&x, &old, e);
-	if (ret == 0 && job->blob != NULL) {
-		ret = session_blob_change(
-		    x.agent_uuid, job->blob->data, job->blob->len, &x.blob, &key[n], &value[n], &c[n], e);
-		n++;
-	}
+	if (ret == 0 && job->blob != NULL)
+		ret = session_blob_put(t, x.agent_uuid, job->blob, &x.blob, e);
 	/* a root has its place at once; a child's parent must be there, its place comes with the spawn */
-	if (ret == 0 && found == 0) {
-		if (x.parent == NULL)
-			tree_link_change(x.agent_uuid, NULL, store_now(s), &key[n], &value[n], &c[n]);
-		else
-			ret = tree_not_ended_check(s, x.parent, &key[n], &c[n], e);
-		n++;
-	}
-	if (ret == 0) {
-		session_change(&x, SESSION_ACTIVE, store_now(s), &key[n], &value[n], &c[n]);
-		n++;
-		answer = event_commit(s, c, n, &ev, e);
-	}
-	for (size_t i = 0; i < n; i++) {
-		free(key[i]);
-		free(value[i]);
-	}
+	if (ret == 0 && found == 0 && x.parent == NULL)
+		tree_link_put(t, x.agent_uuid, NULL, store_now(t->s));
+	else if (ret == 0 && found == 0)
+		ret = tree_expect_open(t, x.parent, e);
+	if (ret == 0)
+		session_put(t, &x, SESSION_ACTIVE, store_now(t->s));
+	txn_event(t, "session.recorded", told->agent_uuid, told->session, told->provider_name);
 	session_release(&old);
 	session_release(&x);
-	return answer;
+	return ret;
 }
 
 /* *out as it is in the store. */
@@ -111,7 +92,7 @@ session_record(struct store *s, struct session *x, const struct buf *blob, struc
 {
 	struct recording job = { x, blob };
 
-	if (session_check(x, e) != 0 || record_retry_on_conflict(record_once, s, &job, e) != 0)
+	if (session_check(x, e) != 0 || txn_run(s, record_once, &job, e) != 0)
 		return -1;
 	return reload_session(s, x->agent_uuid, x, e);
 }
@@ -127,49 +108,44 @@ struct turning {
 
 /* *x is the record afterwards, or empty. */
 static int
-turn(struct store *s, enum commit (*verb)(struct store *s, void *arg, struct err *e), struct turning *job,
-    struct err *e)
+turn(struct store *s, int (*verb)(struct txn *, void *, struct err *), struct turning *job, struct err *e)
 {
 	session_init(job->x);
-	if (record_retry_on_conflict(verb, s, job, e) == 0)
+	if (txn_run(s, verb, job, e) == 0)
 		return reload_session(s, job->agent, job->x, e);
 	session_release(job->x);
 	return -1;
 }
 
-static enum commit
-suspend_once(struct store *s, void *arg, struct err *e)
+/* 0, and *x is the session, which has not ended. */
+static int
+load_living(struct txn *t, const struct turning *job, struct err *e)
+{
+	session_release(job->x);
+	if (session_need(t->s, job->agent, job->x, e) != 0)
+		return -1;
+	if (job->x->state == SESSION_ENDED)
+		return refuse(
+		    e, "ended", job->agent, "has ended", "An agent that has ended is not taken up again");
+	return 0;
+}
+
+static int
+suspend_once(struct txn *t, void *arg, struct err *e)
 {
 	struct turning *job = arg;
 	struct session *x = job->x;
-	struct event ev = { .kind = "session.suspended", .subject = job->agent, .text = job->why };
-	char *key[2] = { NULL }, *value[2] = { NULL };
-	struct change c[2];
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 0;
 
-	session_release(x);
-	if (session_need(s, job->agent, x, e) != 0)
-		return COMMIT_ERROR;
-	if (x->state == SESSION_ENDED)
-		return refuse(e, "ended", job->agent, "has ended",
-			   "An agent that has ended is not taken up again"),
-		       COMMIT_ERROR;
+	if (load_living(t, job, e) != 0)
+		return -1;
 	if (x->state == SESSION_SUSPENDED && job->blob == NULL)
-		return COMMIT_DONE;
-	if (job->blob == NULL ||
-	    session_blob_change(
-		job->agent, job->blob->data, job->blob->len, &x->blob, &key[0], &value[0], &c[n++], e) == 0) {
-		session_set(&x->why, job->why);
-		session_change(x, SESSION_SUSPENDED, store_now(s), &key[1], &value[1], &c[n++]);
-		ev.session = x->session;
-		answer = event_commit(s, c, n, &ev, e);
-	}
-	for (size_t i = 0; i < 2; i++) {
-		free(key[i]);
-		free(value[i]);
-	}
-	return answer;
+		return 0;
+	if (job->blob != NULL && session_blob_put(t, job->agent, job->blob, &x->blob, e) != 0)
+		return -1;
+	record_set(&x->why, job->why);
+	session_put(t, x, SESSION_SUSPENDED, store_now(t->s));
+	txn_event(t, "session.suspended", job->agent, x->session, job->why);
+	return 0;
 }
 
 int
@@ -181,43 +157,25 @@ session_suspend(struct store *s, const char *agent, const struct buf *blob, cons
 	return turn(s, suspend_once, &job, e);
 }
 
-static enum commit
-restore_once(struct store *s, void *arg, struct err *e)
+static int
+restore_once(struct txn *t, void *arg, struct err *e)
 {
 	struct turning *job = arg;
 	struct session *x = job->x;
-	struct event ev = { .kind = "session.restored", .subject = job->agent };
-	char *key = NULL, *value = NULL, *place[2] = { NULL };
-	struct change c[3];
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 0;
-	int ret;
 
-	session_release(x);
 	buf_reset(job->out);
-	if (session_need(s, job->agent, x, e) != 0)
-		return COMMIT_ERROR;
-	if (x->state == SESSION_ENDED)
-		return refuse(e, "ended", job->agent, "has ended",
-			   "An agent that has ended is not taken up again"),
-		       COMMIT_ERROR;
+	if (load_living(t, job, e) != 0)
+		return -1;
 	if (x->state == SESSION_ACTIVE)
 		return refuse(e, "active", job->agent, "is active: somebody has taken it up",
-		    "If its process is gone: gt-recover session suspend, or startup"), COMMIT_ERROR;
-	ret = x->blob.size >= 0 ? session_blob_read(s, job->agent, &x->blob, job->out, e) : 0;
-	if (ret == 0)
-		ret = tree_ancestry_check(s, job->agent, place, c, &n, e);
-	if (ret == 0) {
-		session_move_here(x);
-		session_change(x, SESSION_ACTIVE, store_now(s), &key, &value, &c[n++]);
-		ev.session = x->session;
-		answer = event_commit(s, c, n, &ev, e);
-	}
-	free(key);
-	free(value);
-	free(place[0]);
-	free(place[1]);
-	return answer;
+		    "If its process is gone: gt-recover session suspend, or startup");
+	if ((x->blob.size >= 0 && session_blob_read(t->s, job->agent, &x->blob, job->out, e) != 0) ||
+	    tree_expect_ancestry(t, job->agent, e) != 0)
+		return -1;
+	session_move_here(x);
+	session_put(t, x, SESSION_ACTIVE, store_now(t->s));
+	txn_event(t, "session.restored", job->agent, x->session, NULL);
+	return 0;
 }
 
 int
@@ -246,35 +204,27 @@ may_start(const struct session *x, const struct session *seen)
 	    (!session_is_alive(x, &now) || session_same_process(x, seen));
 }
 
-static enum commit
-start_once(struct store *s, void *arg, struct err *e)
+static int
+start_once(struct txn *t, void *arg, struct err *e)
 {
 	struct starting *job = arg;
-	struct event ev = { .kind = "session.started", .subject = job->agent };
 	struct session x, seen;
-	char *key = NULL, *value = NULL;
-	struct change c;
-	enum commit answer = COMMIT_ERROR;
 
 	session_init(&seen);
 	job->noted = false;
-	if (session_need(s, job->agent, &x, e) == 0) {
-		job->noted = session_set_process(&seen, job->pid) == 0 && may_start(&x, &seen);
-		answer = COMMIT_DONE;
-	}
+	if (session_need(t->s, job->agent, &x, e) != 0)
+		return -1;
+	job->noted = session_set_process(&seen, job->pid) == 0 && may_start(&x, &seen);
 	if (job->noted) {
 		session_move_here(&x);
 		session_take_process(&x, &seen);
 		if (job->conversation != NULL)
-			session_set(&x.cursor_session_id, job->conversation);
-		ev.session = x.session;
-		session_change(&x, SESSION_ACTIVE, store_now(s), &key, &value, &c);
-		answer = event_commit(s, &c, 1, &ev, e);
+			record_set(&x.cursor_session_id, job->conversation);
+		session_put(t, &x, SESSION_ACTIVE, store_now(t->s));
+		txn_event(t, "session.started", job->agent, x.session, NULL);
 	}
-	free(key);
-	free(value);
 	session_release(&x);
-	return answer;
+	return 0;
 }
 
 int
@@ -282,7 +232,7 @@ session_started(struct store *s, const char *agent, int64_t pid, const char *con
 {
 	struct starting job = { .agent = agent, .conversation = conversation, .pid = pid };
 
-	return record_retry_on_conflict(start_once, s, &job, e) != 0 ? -1 : job.noted;
+	return txn_run(s, start_once, &job, e) != 0 ? -1 : job.noted;
 }
 
 /* --- seen alive --- */
@@ -307,22 +257,15 @@ is_due(const struct session *x, const struct timestamp *now)
 static int
 renew_some(struct store *s, struct session *v, size_t n, const struct timestamp *now, struct err *e)
 {
-	char *key[BATCH], *value[BATCH];
-	struct change c[BATCH] = { { .key = NULL } };
+	struct txn t = { .s = s };
 	enum commit answer;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t changed = v[i].changed_at;
-
 		v[i].pid_ns = now->pid_ns;
 		v[i].seen_boot_ms = now->boot_ms;
-		session_change(&v[i], SESSION_ACTIVE, changed, &key[i], &value[i], &c[i]);
+		session_put(&t, &v[i], SESSION_ACTIVE, v[i].changed_at);
 	}
-	answer = store_commit(s, c, n, e);
-	for (size_t i = 0; i < n; i++) {
-		free(key[i]);
-		free(value[i]);
-	}
+	answer = txn_commit(&t, e);
 	return answer == COMMIT_DONE || answer == COMMIT_CONFLICT ? 0 : -1;
 }
 
@@ -376,42 +319,34 @@ read_again(struct store *s, struct session_batch *job, struct err *e)
 	return 0;
 }
 
-static enum commit
-reconcile_once(struct store *s, void *arg, struct err *e)
+static int
+reconcile_once(struct txn *t, void *arg, struct err *e)
 {
 	struct session_batch *job = arg;
-	struct event ev = { .kind = "session.suspended" };
-	char *key[BATCH], *value[BATCH], *words = NULL;
-	struct change c[BATCH];
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 0;
+	const struct session *last = NULL;
+	char *words = NULL;
 
-	if (read_again(s, job, e) != 0)
-		return COMMIT_ERROR;
+	job->suspended = 0;
+	if (read_again(t->s, job, e) != 0)
+		return -1;
 	for (size_t i = 0; i < job->n; i++) {
 		struct session *x = &job->v[i];
 
 		if (x->state != SESSION_ACTIVE || job->alive(x, job->arg))
 			continue;
-		session_set(&x->why, GONE);
-		session_change(x, SESSION_SUSPENDED, store_now(s), &key[n], &value[n], &c[n]);
-		ev.subject = x->agent_uuid;
-		ev.session = x->session;
-		n++;
+		record_set(&x->why, GONE);
+		session_put(t, x, SESSION_SUSPENDED, store_now(t->s));
+		last = x;
+		job->suspended++;
 	}
-	if (n > 1) {
-		words = xasprintf("%zu sessions: no process of theirs is running", n);
-		ev.subject = ev.session = NULL;
-	}
-	ev.text = n > 1 ? words : GONE;
-	answer = n > 0 ? event_commit(s, c, n, &ev, e) : COMMIT_DONE;
-	job->suspended = answer == COMMIT_DONE ? n : 0;
-	for (size_t i = 0; i < n; i++) {
-		free(key[i]);
-		free(value[i]);
-	}
+	if (job->suspended > 1)
+		words = xasprintf("%zu sessions: no process of theirs is running", job->suspended);
+	if (words != NULL)
+		txn_event(t, "session.suspended", NULL, NULL, words);
+	else if (last != NULL)
+		txn_event(t, "session.suspended", last->agent_uuid, last->session, GONE);
 	free(words);
-	return answer;
+	return 0;
 }
 
 int
@@ -434,8 +369,8 @@ session_reconcile(
 			.v = dead.v + i, .n = n - i < BATCH ? n - i : BATCH, .alive = alive, .arg = arg
 		};
 
-		ret = record_retry_on_conflict(reconcile_once, s, &job, e);
-		out->suspended += job.suspended;
+		ret = txn_run(s, reconcile_once, &job, e);
+		out->suspended += ret == 0 ? job.suspended : 0;
 	}
 	out->left = all - out->suspended;
 	session_list_release(&dead);

@@ -2,12 +2,10 @@
 #include <string.h>
 
 #include "records/agents/agents.h"
-#include "records/records.h"
-#include "records/agents/agents_private.h"
+#include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "store/store.h"
 
 /* each but the last repaired something, or another process was faster */
 #define PASSES 50
@@ -52,32 +50,20 @@ static int
 repair(struct tree_repair_pass *p, const char *agent, struct session *x, const char *why,
     const struct tree_node *link, const char *words, struct err *e)
 {
-	struct event ev = { .kind = "agent.repaired", .subject = agent, .text = words };
-	char *key[2] = { NULL }, *value[2] = { NULL };
+	struct txn t = { .s = p->s };
 	struct err own = ERR_INIT;
 	enum commit answer;
-	struct change c[2];
-	size_t n = 0;
 
-	ev.session = x != NULL ? x->session : NULL;
 	if (x != NULL && why != NULL) {
-		session_set(&x->why, why);
-		session_change(x, SESSION_ENDED, store_now(p->s), &key[n], &value[n], &c[n]);
-		n++;
+		record_set(&x->why, why);
+		session_put(&t, x, SESSION_ENDED, store_now(p->s));
 	} else if (x != NULL) {
-		key[n] = xasprintf("session:%s", x->agent_uuid);
-		c[n] = (struct change){ .kind = CHANGE_CHECK, .key = key[n], .expect = x->version };
-		n++;
+		session_expect(&t, x);
 	}
-	if (link != NULL) {
-		tree_change(link, &key[n], &value[n], &c[n]);
-		n++;
-	}
-	answer = event_commit(p->s, c, n, &ev, &own);
-	for (size_t i = 0; i < 2; i++) {
-		free(key[i]);
-		free(value[i]);
-	}
+	if (link != NULL)
+		txn_put(&t, &tree_type, link);
+	txn_event(&t, "agent.repaired", agent, x != NULL ? x->session : NULL, words);
+	answer = txn_commit(&t, &own);
 	p->again = true;
 	if (answer != COMMIT_DONE && answer != COMMIT_CONFLICT && e != NULL)
 		*e = own;

@@ -2,14 +2,11 @@
 #include <string.h>
 
 #include "records/hooks/hooks.h"
-#include "records/hooks/hooks_private.h"
-#include "records/records.h"
+#include "records/records_private.h"
 #include "records/agents/agents.h"
 #include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "store/store.h"
 
 /* A rule of the ledger is no failure of the store. */
 static int
@@ -83,16 +80,16 @@ place_agent(struct store *s, const struct hook_event *b, char **agent, struct er
 	return found < 0 ? -1 : 0;
 }
 
+/* key is taken over. */
 static void
-place_change(const struct hook_event *b, const char *agent, const char *key, char **value, struct change *c)
+put_place(struct txn *t, const struct hook_event *b, const char *agent, char *key)
 {
 	json_t *o = json_object();
 
 	json_put_int(o, "schema_version", 1);
 	json_put(o, "agent_uuid", agent);
 	json_put_int(o, "at", b->at.wall_ms);
-	*value = record_value(o);
-	*c = (struct change){ CHANGE_PUT, key, STORE_ANY, "place", *value };
+	txn_write(t, key, STORE_ANY, "place", record_value(o));
 }
 
 /* Another one lives there. An agent in another container is in another place, whatever its name. */
@@ -178,14 +175,14 @@ static void
 set_reported(struct session *x, const char *id, const struct hook_event *b, bool taken)
 {
 	session_init(x);
-	session_set(&x->agent_uuid, id);
-	session_set(&x->provider_name, b->provider != NULL ? b->provider : "claude");
-	session_set(&x->cursor_session_id, b->conversation);
-	session_set(&x->model, b->model);
-	session_set(&x->workspace_path, b->cwd);
-	session_set(&x->session, taken ? NULL : b->session);
-	session_set(&x->socket, taken ? NULL : b->socket);
-	session_set(&x->start_command, b->start_command);
+	record_set(&x->agent_uuid, id);
+	record_set(&x->provider_name, b->provider != NULL ? b->provider : "claude");
+	record_set(&x->cursor_session_id, b->conversation);
+	record_set(&x->model, b->model);
+	record_set(&x->workspace_path, b->cwd);
+	record_set(&x->session, taken ? NULL : b->session);
+	record_set(&x->socket, taken ? NULL : b->socket);
+	record_set(&x->start_command, b->start_command);
 	memcpy(x->boot_id, b->boot_id, sizeof x->boot_id);
 	x->pid_ns = b->at.pid_ns;
 	x->seen_boot_ms = b->at.boot_ms;
@@ -263,9 +260,9 @@ note_agent(struct store *s, const struct activity *a, const struct hook_event *b
 
 	if (!is_known(a, b->agent)) {
 		session_init(&child);
-		session_set(&child.agent_uuid, id);
-		session_set(&child.provider_name, b->provider != NULL ? b->provider : "claude");
-		session_set(&child.workspace_path, b->cwd);
+		record_set(&child.agent_uuid, id);
+		record_set(&child.provider_name, b->provider != NULL ? b->provider : "claude");
+		record_set(&child.workspace_path, b->cwd);
 		ret = unless_refused(tree_spawn(s, a->agent_uuid, &child, NULL, e), e);
 		session_release(&child);
 	}
@@ -327,38 +324,30 @@ struct noting {
 	size_t n;
 };
 
-static enum commit
-note_once(struct store *s, void *arg, struct err *e)
+static int
+note_once(struct txn *t, void *arg, struct err *e)
 {
 	const struct noting *job = arg;
-	enum commit answer = COMMIT_ERROR;
-	char *key[2] = { NULL }, *value[2] = { NULL };
 	const struct hook_event *placed = NULL;
 	struct activity a;
-	struct change c[2];
-	size_t n = 1;
-	int ret = activity_load(s, job->beats[0]->conversation, &a, e);
+	int ret = activity_load(t->s, job->beats[0]->conversation, &a, e);
+	char *place;
 
 	if (ret == 0)
 		a.conversation = xstrdup(job->beats[0]->conversation);
 	for (size_t i = 0; i < job->n && ret >= 0; i++) {
-		ret = apply_event(s, &a, job->beats[i], &placed, e);
+		ret = apply_event(t->s, &a, job->beats[i], &placed, e);
 		if (ret == 0)
 			activity_apply(&a, job->beats[i]);
 	}
 	if (ret >= 0) {
-		a.last_seen_at = *host_id() != '\0' ? store_now(s) : 0;
-		activity_change(&a, &key[0], &value[0], &c[0]);
-		if (placed != NULL && (key[1] = place_key(placed)) != NULL)
-			place_change(placed, a.agent_uuid, key[n++], &value[1], &c[1]);
-		answer = store_commit(s, c, n, e);
-	}
-	for (size_t i = 0; i < 2; i++) {
-		free(key[i]);
-		free(value[i]);
+		a.last_seen_at = *host_id() != '\0' ? store_now(t->s) : 0;
+		txn_put(t, &activity_type, &a);
+		if (placed != NULL && (place = place_key(placed)) != NULL)
+			put_place(t, placed, a.agent_uuid, place);
 	}
 	activity_release(&a);
-	return answer;
+	return ret < 0 ? -1 : 0;
 }
 
 int
@@ -366,5 +355,5 @@ activity_apply_events(struct store *s, const struct hook_event *const *beats, si
 {
 	struct noting job = { beats, n };
 
-	return record_retry_on_conflict(note_once, s, &job, e);
+	return txn_run(s, note_once, &job, e);
 }

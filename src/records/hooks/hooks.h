@@ -13,6 +13,7 @@ struct err;
 struct hook_adapter;
 struct hook_event;
 struct store;
+struct txn;
 
 /* ---- activity ---- */
 
@@ -28,7 +29,7 @@ struct activity_file {
 	char *tool, *call;
 	char *agent;			/* the sub-agent that writes it; NULL: the agent itself */
 	int64_t began, ended;		/* ms since 1970; ended 0: not told */
-	bool failed;			/* it ended so */
+	char status[12];		/* in_progress, left, written or failed */
 };
 
 /* The newest call of an agent that was told to begin. */

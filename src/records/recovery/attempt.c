@@ -6,62 +6,58 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/timestamp.h"
 #include "process/proc.h"
-#include "records/records.h"
-#include "store/store.h"
+#include "records/records_private.h"
 #include "tmux/tmux.h"
-
-#define N(table) (sizeof table / sizeof table[0])
 
 static const char *const phase_names[PHASES] = { "detected", "captured", "respawned", "delivered",
 	"acknowledged", "failed" };
 
-static const struct {
-	const char *key;
-	size_t at;
-} texts[] = {
-	{ "session", offsetof(struct attempt, session) },
-	{ "socket", offsetof(struct attempt, socket) },
-	{ "pane_id", offsetof(struct attempt, pane_id) },
-	{ "agent", offsetof(struct attempt, agent) },
-	{ "class", offsetof(struct attempt, class) },
-	{ "reason", offsetof(struct attempt, reason) },
-	{ "cwd", offsetof(struct attempt, cwd) },
-	{ "via", offsetof(struct attempt, via) },
-	{ "delivery", offsetof(struct attempt, delivery) },
-	{ "proof", offsetof(struct attempt, proof) },
-	{ "why", offsetof(struct attempt, why) },
-	{ "source", offsetof(struct attempt, source) },
-	{ "transcript", offsetof(struct attempt, transcript) },
-	{ "previous", offsetof(struct attempt, previous) },
-	{ "remain_on_exit", offsetof(struct attempt, remain_on_exit) },
-}, numbers[] = {
-	{ "server_pid", offsetof(struct attempt, server_pid) },
-	{ "server_start", offsetof(struct attempt, server_start) },
-	{ "made_pid", offsetof(struct attempt, made_pid) },
-	{ "made_start", offsetof(struct attempt, made_start) },
-	{ "pane_pid", offsetof(struct attempt, pane_pid) },
-	{ "new_pid", offsetof(struct attempt, new_pid) },
-	{ "pid_ns", offsetof(struct attempt, pid_ns) },
-	{ "pane_dead_time", offsetof(struct attempt, pane_dead_time) },
-	{ "crashed_at", offsetof(struct attempt, crashed_at) },
-	{ "lines", offsetof(struct attempt, lines) },
-	{ "tokens", offsetof(struct attempt, tokens) },
+static const struct record_field times[] = {
+	F_INT(attempt, "detected", times[PHASE_DETECTED], FIELD_OPTIONAL, 0),
+	F_INT(attempt, "captured", times[PHASE_CAPTURED], FIELD_OPTIONAL, 0),
+	F_INT(attempt, "respawned", times[PHASE_RESPAWNED], FIELD_OPTIONAL, 0),
+	F_INT(attempt, "delivered", times[PHASE_DELIVERED], FIELD_OPTIONAL, 0),
+	F_INT(attempt, "acknowledged", times[PHASE_ACKNOWLEDGED], FIELD_OPTIONAL, 0),
+	F_INT(attempt, "failed", times[PHASE_FAILED], FIELD_OPTIONAL, 0),
 };
-
-static char **
-attempt_text_field(const struct attempt *a, size_t i)
-{
-	return (char **)((uintptr_t)a + texts[i].at);
-}
-
-static int64_t *
-attempt_number_field(const struct attempt *a, size_t i)
-{
-	return (int64_t *)((uintptr_t)a + numbers[i].at);
-}
+static const struct record_field fields[] = {
+	F_WORD(attempt, "id", id, 0),
+	F_TEXT(attempt, "session", session, 0),
+	F_TEXT(attempt, "socket", socket, 0),
+	F_TEXT(attempt, "pane_id", pane_id, 0),
+	F_TEXT(attempt, "agent", agent, 0),
+	F_TEXT(attempt, "class", class, 0),
+	F_TEXT(attempt, "reason", reason, 0),
+	F_TEXT(attempt, "cwd", cwd, 0),
+	F_TEXT(attempt, "via", via, 0),
+	F_TEXT(attempt, "delivery", delivery, 0),
+	F_TEXT(attempt, "proof", proof, 0),
+	F_TEXT(attempt, "why", why, 0),
+	F_TEXT(attempt, "source", source, 0),
+	F_TEXT(attempt, "transcript", transcript, 0),
+	F_TEXT(attempt, "previous", previous, 0),
+	F_TEXT(attempt, "remain_on_exit", remain_on_exit, 0),
+	F_INT(attempt, "server_pid", server_pid, 0, 0),
+	F_INT(attempt, "server_start", server_start, 0, 0),
+	F_INT(attempt, "made_pid", made_pid, 0, 0),
+	F_INT(attempt, "made_start", made_start, 0, 0),
+	F_INT(attempt, "pane_pid", pane_pid, 0, 0),
+	F_INT(attempt, "new_pid", new_pid, 0, 0),
+	F_INT(attempt, "pid_ns", pid_ns, 0, 0),
+	F_INT(attempt, "pane_dead_time", pane_dead_time, 0, 0),
+	F_INT(attempt, "crashed_at", crashed_at, 0, 0),
+	F_INT(attempt, "lines", lines, 0, 0),
+	F_INT(attempt, "tokens", tokens, 0, 0),
+	F_FLAG(attempt, "pasted", pasted),
+	F_FLAG(attempt, "stood_dead", was_dead),
+	F_OBJECT("times", times, NULL),
+};
+const struct record_type attempt_type = { .prefix = "attempt:", RECORD_SELF(attempt),
+	.id = offsetof(struct attempt, id), .id_size = FIELD_SIZE(attempt, id),
+	RECORD_STATE(attempt, phase, phase_names), .strict = true,
+	.refusal = "is no attempt in a known phase", .fields = FIELDS(fields) };
 
 const char *
 attempt_phase_name(enum attempt_phase p)
@@ -86,97 +82,21 @@ attempt_init(struct attempt *a)
 void
 attempt_release(struct attempt *a)
 {
-	for (size_t i = 0; i < N(texts); i++)
-		free(*attempt_text_field(a, i));
-	memset(a, 0, sizeof *a);
+	record_free(&attempt_type, a);
 }
 
 void
 attempt_list_release(struct attempt_list *list)
 {
-	for (size_t i = 0; i < list->n; i++)
-		attempt_release(&list->v[i]);
-	free(list->v);
-	memset(list, 0, sizeof *list);
-}
-
-void
-attempt_set(char **field, const char *value)
-{
-	char *copy = value != NULL ? xstrdup(value) : NULL;
-
-	free(*field);
-	*field = copy;
+	record_list_free(&attempt_type, list);
 }
 
 /* --- the record --- */
 
-/* The record as it will be in `phase`, entered `now` unless it has been entered before. */
 static char *
-attempt_value(const struct attempt *a, enum attempt_phase phase, int64_t now)
+pane_key(const struct attempt *a)
 {
-	json_t *o = json_object(), *times = json_object();
-	struct buf out = BUF_INIT;
-
-	json_put(o, "id", a->id);
-	for (size_t i = 0; i < N(texts); i++)
-		json_put(o, texts[i].key, *attempt_text_field(a, i));
-	for (size_t i = 0; i < N(numbers); i++)
-		json_put_int(o, numbers[i].key, *attempt_number_field(a, i));
-	json_put_flag(o, "pasted", a->pasted);
-	json_put_flag(o, "stood_dead", a->was_dead);
-	for (int p = 0; p < PHASES; p++)
-		if (a->times[p] != 0 || (enum attempt_phase)p == phase)
-			json_put_int(times, phase_names[p], a->times[p] != 0 ? a->times[p] : now);
-	json_object_set_new(o, "times", times);
-	json_print(&out, o, false);
-	json_decref(o);
-	return buf_detach(&out);
-}
-
-static int
-attempt_from_record(const struct record *r, struct attempt *a, struct err *e)
-{
-	const char *id = strchr(r->key, ':') + 1;
-	json_t *o = json_parse(r->value, strlen(r->value), r->key, e), *times;
-	int phase = 0;
-
-	memset(a, 0, sizeof *a);
-	if (o == NULL)
-		return -1;
-	while (phase < PHASES && strcmp(phase_names[phase], r->tag) != 0)
-		phase++;
-	if (phase == PHASES || strlen(id) != sizeof a->id - 1) {
-		json_decref(o);
-		return err_set(
-		    e, GT_FAIL, "corrupt", "the record %.40s is no attempt in a known phase", r->key);
-	}
-	memcpy(a->id, id, sizeof a->id);
-	a->version = r->version;
-	a->phase = (enum attempt_phase)phase;
-	for (size_t i = 0; i < N(texts); i++)
-		attempt_set(attempt_text_field(a, i), json_text(o, texts[i].key, NULL));
-	for (size_t i = 0; i < N(numbers); i++)
-		*attempt_number_field(a, i) = json_number(o, numbers[i].key, 0);
-	a->pasted = json_flag(o, "pasted", false);
-	a->was_dead = json_flag(o, "stood_dead", false);
-	times = json_object_get(o, "times");
-	for (int p = 0; p < PHASES; p++)
-		a->times[p] = json_number(times, phase_names[p], 0);
-	json_decref(o);
-	return 0;
-}
-
-static char *
-pane_key(const char *socket, int64_t server_pid, int64_t server_start, const char *pane_id)
-{
-	return record_key_on_server("pane", server_pid, server_start, pane_id, socket);
-}
-
-static char *
-attempt_key(const char *id)
-{
-	return xasprintf("attempt:%s", id);
+	return record_key_on_server("pane", a->server_pid, a->server_start, a->pane_id, a->socket);
 }
 
 static char *
@@ -185,13 +105,32 @@ pane_value(const struct attempt *a)
 	return xasprintf("{\"attempt\":\"%s\"}", a->id);
 }
 
-static int
-commit_attempt(struct store *s, const struct change *c, size_t n, const struct attempt *a, const char *kind,
-    const char *words, struct err *e)
+/* The record as it is in that phase, entered `now` unless it was before; the event goes with it. */
+static void
+put_attempt(struct txn *t, const struct attempt *a, enum attempt_phase phase, int64_t now)
 {
-	struct event ev = { .kind = kind, .subject = a->id, .session = a->session, .text = words };
+	char *kind = xasprintf(
+	    "attempt.%s", phase == a->phase && a->version != 0 ? "noted" : phase_names[phase]);
+	struct attempt next = *a;
 
-	return event_commit(s, c, n, &ev, e) == COMMIT_DONE ? 0 : -1;
+	next.phase = phase;
+	if (next.times[phase] == 0)
+		next.times[phase] = now;
+	txn_put(t, &attempt_type, &next);
+	txn_event(t, kind, a->id, a->session,
+	    a->version == 0 ? a->reason : phase == PHASE_FAILED ? a->why : NULL);
+	free(kind);
+}
+
+/* The attempt that the record of a pane names; 1 found, 0 absent, -1. */
+static int
+load_named(struct store *s, const struct record *pane, struct attempt *out, struct err *e)
+{
+	json_t *v = json_parse(pane->value, strlen(pane->value), pane->key, e);
+	int found = v != NULL ? attempt_load(s, json_text(v, "attempt", ""), out, e) : -1;
+
+	json_decref(v);
+	return found;
 }
 
 /* --- begin --- */
@@ -201,16 +140,8 @@ static int
 pane_taken(struct store *s, const struct record *pane, struct err *e)
 {
 	struct attempt other;
-	json_t *v;
-	int found;
+	int found = strcmp(pane->tag, "open") == 0 ? load_named(s, pane, &other, e) : 0;
 
-	if (strcmp(pane->tag, "open") != 0)
-		return 0;
-	v = json_parse(pane->value, strlen(pane->value), pane->key, e);
-	if (v == NULL)
-		return -1;
-	found = attempt_load(s, json_text(v, "attempt", ""), &other, e);
-	json_decref(v);
 	if (found <= 0)
 		return found;
 	if (!attempt_phase_is_final(other.phase)) {
@@ -225,30 +156,22 @@ pane_taken(struct store *s, const struct record *pane, struct err *e)
 }
 
 static int
-begin_commit(struct store *s, struct attempt *a, const char *pane_name, int64_t pane_version, struct err *e)
+begin_commit(struct store *s, struct attempt *a, int64_t pane_version, struct err *e)
 {
+	struct txn t = { .s = s };
 	int64_t now = store_now(s);
-	char *key = attempt_key(a->id), *value = attempt_value(a, PHASE_DETECTED, now),
-	     *pane_json = pane_value(a);
-	struct change c[] = {
-		{ CHANGE_PUT, key, STORE_ABSENT, phase_names[PHASE_DETECTED], value },
-		{ CHANGE_PUT, pane_name, pane_version, "open", pane_json },
-	};
-	struct record stored = { 0 };
-	int ret = commit_attempt(s, c, N(c), a, "attempt.detected", a->reason, e);
+	int ret;
 
+	put_attempt(&t, a, PHASE_DETECTED, now);
+	txn_write(&t, pane_key(a), pane_version, "open", pane_value(a));
+	ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;
 	if (ret == 0) {
 		a->times[PHASE_DETECTED] = now;
-		ret = store_get(s, key, &stored, e) == 1 ? 0 : -1;
-		a->version = stored.version;
-		store_record_release(&stored);
+		ret = record_read_version(s, &attempt_type, a, e) == 1 ? 0 : -1;
 	} else if (strcmp(e->name, "conflict") == 0) {
 		err_set(e, GT_AGAIN, "locked",
 		    "another gt-recover began to recover this pane at the same moment");
 	}
-	free(key);
-	free(value);
-	free(pane_json);
 	return ret;
 }
 
@@ -280,13 +203,13 @@ attempt_begin(struct store *s, struct attempt *a, struct err *e)
 		e = &own;
 	if (a->session == NULL || a->socket == NULL || a->pane_id == NULL || a->version != 0)
 		die("an attempt was begun twice, or without session, socket and pane");
-	pane_name = pane_key(a->socket, a->server_pid, a->server_start, a->pane_id);
+	pane_name = pane_key(a);
 	a->phase = PHASE_DETECTED;
 	timestamp_now(&now);
 	a->pid_ns = (int64_t)now.pid_ns;
 	found = store_get(s, pane_name, &pane, e);
 	if (found == 0 || (found > 0 && pane_taken(s, &pane, e) == 0))
-		ret = begin_commit(s, a, pane_name, pane.version, e);
+		ret = begin_commit(s, a, pane.version, e);
 	store_record_release(&pane);
 	free(pane_name);
 	return ret;
@@ -304,65 +227,52 @@ legal(enum attempt_phase from, enum attempt_phase to)
 	return from == PHASE_DETECTED ? to == PHASE_CAPTURED : to > from;
 }
 
+/* In the commit of what t holds already. */
 static int
-advance(
-    struct store *s, struct attempt *a, enum attempt_phase phase, const struct change *also, struct err *e)
+advance(struct txn *t, struct attempt *a, enum attempt_phase phase, struct err *e)
 {
-	int64_t now = store_now(s);
-	char *key, *value, *pane_name, *pane_json, *kind;
-	struct crash_added added = { NULL, NULL };
-	struct change c[3];
-	size_t n = 1;
+	int64_t now = store_now(t->s);
 	int ret = 0;
 
 	if (a->version == 0 || !legal(a->phase, phase))
-		return err_set(e, GT_FAIL, "phase", "the recovery %s cannot go from %s to %s", a->id,
+		ret = err_set(e, GT_FAIL, "phase", "the recovery %s cannot go from %s to %s", a->id,
 		    phase_names[a->phase], phase_names[phase]);
-	key = attempt_key(a->id);
-	value = attempt_value(a, phase, now);
-	pane_name = pane_key(a->socket, a->server_pid, a->server_start, a->pane_id);
-	pane_json = pane_value(a);
-	kind = xasprintf("attempt.%s", phase == a->phase ? "noted" : phase_names[phase]);
-	c[0] = (struct change){ CHANGE_PUT, key, a->version, phase_names[phase], value };
-	if (attempt_phase_is_final(phase))
-		c[n++] = (struct change){ CHANGE_PUT, pane_name, STORE_ANY, "closed", pane_json };
+	else if (attempt_phase_is_final(phase))
+		txn_write(t, pane_key(a), STORE_ANY, "closed", pane_value(a));
 	else if (phase == PHASE_RESPAWNED && a->phase < phase)
-		ret = crash_add(s, a->socket, a->session, now, &added, &c[n++], e);
-	if (also != NULL)
-		c[n++] = *also;
-	if (ret == 0)
-		ret = commit_attempt(s, c, n, a, kind, phase == PHASE_FAILED ? a->why : NULL, e);
+		ret = crash_add(t, a->socket, a->session, now, e);
 	if (ret == 0) {
-		a->version++;
-		a->phase = phase;
-		if (a->times[phase] == 0)
-			a->times[phase] = now;
+		put_attempt(t, a, phase, now);
+		ret = txn_commit(t, e) == COMMIT_DONE ? 0 : -1;
 	}
-	free(key);
-	free(value);
-	free(pane_name);
-	free(pane_json);
-	free(kind);
-	crash_added_release(&added);
-	return ret;
+	txn_release(t);
+	if (ret != 0)
+		return -1;
+	a->version++;
+	a->phase = phase;
+	if (a->times[phase] == 0)
+		a->times[phase] = now;
+	return 0;
 }
 
 int
 attempt_advance(struct store *s, struct attempt *a, enum attempt_phase phase, struct err *e)
 {
-	return advance(s, a, phase, NULL, e);
+	struct txn t = { .s = s };
+
+	return advance(&t, a, phase, e);
 }
 
 int
-attempt_respawn(struct store *s, struct attempt *a, const struct change *also, struct err *e)
+attempt_respawn(struct txn *t, struct attempt *a, struct err *e)
 {
-	return advance(s, a, PHASE_RESPAWNED, also, e);
+	return advance(t, a, PHASE_RESPAWNED, e);
 }
 
 int
 attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e)
 {
-	attempt_set(&a->why, why);
+	record_set(&a->why, why);
 	return attempt_advance(s, a, PHASE_FAILED, e);
 }
 
@@ -371,54 +281,23 @@ attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e)
 int
 attempt_load(struct store *s, const char *id, struct attempt *out, struct err *e)
 {
-	char *key = attempt_key(id);
-	struct record r;
-	int found = store_get(s, key, &r, e);
-
-	memset(out, 0, sizeof *out);
-	if (found > 0 && attempt_from_record(&r, out, e) != 0)
-		found = -1;
-	store_record_release(&r);
-	free(key);
-	return found;
+	return record_load(s, &attempt_type, id, out, e);
 }
 
 int
 attempt_latest(struct store *s, const char *socket, int64_t server_pid, int64_t server_start,
     const char *pane_id, struct attempt *out, struct err *e)
 {
-	char *key = pane_key(socket, server_pid, server_start, pane_id);
+	char *key = record_key_on_server("pane", server_pid, server_start, pane_id, socket);
 	struct record r;
-	json_t *v;
 	int found = store_get(s, key, &r, e);
 
 	memset(out, 0, sizeof *out);
-	if (found > 0) {
-		v = json_parse(r.value, strlen(r.value), key, e);
-		found = v != NULL ? attempt_load(s, json_text(v, "attempt", ""), out, e) : -1;
-		json_decref(v);
-	}
+	if (found > 0)
+		found = load_named(s, &r, out, e);
 	store_record_release(&r);
 	free(key);
 	return found;
-}
-
-static int
-add_attempt(const struct record *r, void *arg, struct err *e)
-{
-	struct attempt_list *out = arg;
-
-	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-	if (attempt_from_record(r, &out->v[out->n], e) != 0)
-		return -1;
-	out->n++;
-	return 0;
-}
-
-static int
-in_phase(struct store *s, const char *tag, struct attempt_list *out, struct err *e)
-{
-	return store_each(s, "attempt:", tag, add_attempt, out, e);
 }
 
 int
@@ -426,7 +305,7 @@ attempt_list_open(struct store *s, struct attempt_list *out, struct err *e)
 {
 	for (int p = 0; p < PHASES; p++)
 		if (!attempt_phase_is_final((enum attempt_phase)p) &&
-		    in_phase(s, phase_names[p], out, e) != 0)
+		    record_list_read(s, &attempt_type, phase_names[p], out, e) != 0)
 			return -1;
 	return 0;
 }
@@ -434,7 +313,7 @@ attempt_list_open(struct store *s, struct attempt_list *out, struct err *e)
 int
 attempt_list_all(struct store *s, struct attempt_list *out, struct err *e)
 {
-	return in_phase(s, NULL, out, e);
+	return record_list_read(s, &attempt_type, NULL, out, e);
 }
 
 bool
@@ -472,23 +351,22 @@ is_same_refusal(const struct record *old, const struct refusal_record *r)
 int
 attempt_note_refusal(struct store *s, const struct refusal_record *r, struct err *e)
 {
-	char *key = record_key_on_server("refused", r->server_pid, r->server_start, r->pane_id, r->socket);
-	char *value = xasprintf("{\"pane_pid\":%lld}", (long long)r->pane_pid),
+	char *key = record_key_on_server("refused", r->server_pid, r->server_start, r->pane_id, r->socket),
 	     *kind = xasprintf("refusal.%s", r->name);
-	struct event ev = { .kind = kind, .subject = r->pane_id, .session = r->session, .text = r->sentence };
+	struct txn t = { .s = s };
+	enum commit answer = COMMIT_DONE;
 	struct record old;
-	int found = store_get(s, key, &old, e), ret = found < 0 ? -1 : 0;
+	int found = store_get(s, key, &old, e);
 
 	if (found == 0 || (found > 0 && !is_same_refusal(&old, r))) {
-		struct change c = { CHANGE_PUT, key, old.version, r->name, value };
-		enum commit answer = event_commit(s, &c, 1, &ev, e);
-
-		/* another run that notes the same at this moment is as good */
-		ret = answer == COMMIT_DONE || answer == COMMIT_CONFLICT ? 0 : -1;
+		txn_write(&t, xstrdup(key), old.version, r->name,
+		    xasprintf("{\"pane_pid\":%lld}", (long long)r->pane_pid));
+		txn_event(&t, kind, r->pane_id, r->session, r->sentence);
+		answer = txn_commit(&t, e);
 	}
 	store_record_release(&old);
 	free(key);
-	free(value);
 	free(kind);
-	return ret;
+	/* another run that notes the same at this moment is as good */
+	return found >= 0 && (answer == COMMIT_DONE || answer == COMMIT_CONFLICT) ? 0 : -1;
 }

@@ -1,15 +1,9 @@
 #ifndef RECORDS_RECOVERY_RECOVERY_H
 #define RECORDS_RECOVERY_RECOVERY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "records/records.h"
 
-struct change;
-struct err;
-struct event;
 struct pane;
-struct store;
 
 /* ---- attempt ---- */
 
@@ -44,7 +38,7 @@ struct attempt {
 	/* ms since 1970, 0: never entered; times[PHASE_DETECTED] is when it was created */
 	int64_t times[PHASES];
 
-	/* heap, NULL when unknown; set with attempt_set */
+	/* heap, NULL when unknown; set with record_set */
 	char *session;			/* required by attempt_begin, as are socket and pane_id */
 	char *socket;			/* path of the tmux socket */
 	char *pane_id;			/* "%3" */
@@ -90,8 +84,6 @@ bool attempt_phase_is_final(enum attempt_phase p);				/* acknowledged, failed */
 void attempt_init(struct attempt *a);			/* empty, with a new id; nothing is stored */
 void attempt_release(struct attempt *a);
 void attempt_list_release(struct attempt_list *list);
-/* Replaces a text field by a copy; NULL clears it. */
-void attempt_set(char **field, const char *value);
 
 /*
  * Commits the attempt as `detected` and fills version and times. Another open attempt for the
@@ -108,11 +100,8 @@ int attempt_begin(struct store *s, struct attempt *a, struct err *e);
  */
 int attempt_advance(struct store *s, struct attempt *a, enum attempt_phase phase, struct err *e);
 
-/*
- * Advances to `respawned` by a commit that holds one change more; NULL: none. Also its conflict
- * is "conflict".
- */
-int attempt_respawn(struct store *s, struct attempt *a, const struct change *also, struct err *e);
+/* Advances to `respawned` in the commit of what t holds already. Also its conflict is "conflict". */
+int attempt_respawn(struct txn *t, struct attempt *a, struct err *e);
 
 /* Advances to `failed`. why is a sentence of ours (foreign parts clean). */
 int attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e);
@@ -211,16 +200,11 @@ int crash_count(
     struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e);
 
 /*
- * The change that adds one at `now`, for the commit of the attempt itself. It expects no version:
- * of two panes of one session that are started in the same moment one may go uncounted, which
- * harms less than an attempt that fails. `a` owns what c points to.
+ * Adds one at `now`, in the commit of the attempt itself. It expects no version: of two panes of
+ * one session that are started in the same moment one may go uncounted, which harms less than an
+ * attempt that fails.
  */
-struct crash_added {
-	char *key, *value;
-};
-int crash_add(struct store *s, const char *socket, const char *session, int64_t now, struct crash_added *a,
-    struct change *c, struct err *e);
-void crash_added_release(struct crash_added *a);
+int crash_add(struct txn *t, const char *socket, const char *session, int64_t now, struct err *e);
 
 /*
  * Forgets them, with the event session.released. *n: how many there were; without any nothing is
@@ -268,7 +252,7 @@ struct armed_pane {
 struct armed_window {
 	char *id;			/* "@4" */
 	char *script;			/* what the hook that we added runs in a shell */
-	int index;			/* in the array of pane-died */
+	int64_t index;			/* in the array of pane-died */
 };
 
 struct armed {
@@ -309,7 +293,7 @@ struct armed_pane *armed_pane(const struct armed *a, const char *id);
 struct armed_window *armed_window(const struct armed *a, const char *id);
 /* Takes copies. */
 void armed_add_pane(struct armed *a, const char *id, const char *remain_on_exit);
-void armed_add_window(struct armed *a, const char *id, const char *script, int index);
+void armed_add_window(struct armed *a, const char *id, const char *script, int64_t index);
 
 void armed_release(struct armed *a);
 void armed_list_release(struct armed_list *l);

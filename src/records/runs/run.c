@@ -5,13 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "records/records.h"
-
-#define RUN_PREFIX "run:"
-#define RUN_SCHEMA 1
-
-#define N(table) (sizeof table / sizeof table[0])
+#include "records/records_private.h"
 
 static const char *const run_state_names[RUN_STATES] = { "pending", "claimed", "running", "stopping",
 	"completed", "failed", "stopped" };
@@ -24,38 +18,33 @@ static const unsigned char steps[RUN_STATES][RUN_STATES] = {
 	[RUN_STOPPING] = { [RUN_COMPLETED] = 1, [RUN_FAILED] = 1, [RUN_STOPPED] = 1 },
 };
 
-/* A TIME is null where there is none. */
-static const struct run_field {
-	const char *key;
-	size_t at;
-	enum { RUN_TEXT, RUN_TIME, RUN_NUMBER } kind;
-} fields[] = {
-	{ "session_id", offsetof(struct run, session_id), RUN_TEXT },
-	{ "type", offsetof(struct run, type), RUN_TEXT },
-	{ "prompt", offsetof(struct run, prompt), RUN_TEXT },
-	{ "runner_id", offsetof(struct run, runner_id), RUN_TEXT },
-	{ "error", offsetof(struct run, error), RUN_TEXT },
-	{ "recovered_from", offsetof(struct run, recovered_from), RUN_TEXT },
-	{ "claim_id", offsetof(struct run, claim_id), RUN_TEXT },
-	{ "created_at", offsetof(struct run, created_at), RUN_TIME },
-	{ "claimed_at", offsetof(struct run, claimed_at), RUN_TIME },
-	{ "started_at", offsetof(struct run, started_at), RUN_TIME },
-	{ "completed_at", offsetof(struct run, completed_at), RUN_TIME },
-	{ "recovered_at", offsetof(struct run, recovered_at), RUN_TIME },
-	{ "recoveries", offsetof(struct run, recoveries), RUN_NUMBER },
-	{ "fence", offsetof(struct run, fence), RUN_NUMBER },
-	{ "runner_life", offsetof(struct run, runner_generation), RUN_NUMBER },
-	{ "entered_at", offsetof(struct run, entered) + offsetof(struct timestamp, wall_ms), RUN_NUMBER },
-	{ "entered_boot_ms", offsetof(struct run, entered) + offsetof(struct timestamp, boot_ms),
-	    RUN_NUMBER },
-	{ "pid_ns", offsetof(struct run, entered) + offsetof(struct timestamp, pid_ns), RUN_NUMBER },
+static const struct record_field run_fields[] = {
+	F_TEXT(run, "run_id", id, 0),
+	F_TEXT(run, "session_id", session_id, 0),
+	F_TEXT(run, "type", type, 0),
+	F_TEXT(run, "prompt", prompt, 0),
+	F_TEXT(run, "runner_id", runner_id, 0),
+	F_TEXT(run, "error", error, 0),
+	F_TEXT(run, "recovered_from", recovered_from, 0),
+	F_TEXT(run, "claim_id", claim_id, 0),
+	F_TIME(run, "created_at", created_at),
+	F_TIME(run, "claimed_at", claimed_at),
+	F_TIME(run, "started_at", started_at),
+	F_TIME(run, "completed_at", completed_at),
+	F_TIME(run, "recovered_at", recovered_at),
+	F_INT(run, "recoveries", recoveries, 0, 0),
+	F_INT(run, "fence", fence, 0, 0),
+	F_INT(run, "runner_life", runner_generation, 0, 0),
+	F_INT(run, "entered_at", entered.wall_ms, 0, 0),
+	F_INT(run, "entered_boot_ms", entered.boot_ms, 0, 0),
+	F_INT(run, "pid_ns", entered.pid_ns, 0, 0),
+	F_WORD(run, "boot_id", entered.boot_id, 0),
+	F_WORD(run, "host", host, FIELD_OPTIONAL),
+	F_WORD(run, "entered_host", entered.host, FIELD_OPTIONAL),
 };
-
-static void *
-at(const struct run *r, const struct run_field *f)
-{
-	return (void *)((uintptr_t)r + f->at);
-}
+const struct record_type run_type = { .prefix = "run:", .schema = 1, RECORD_SELF(run), RECORD_ID(run, id),
+	RECORD_STATE(run, state, run_state_names), .strict = true, .refusal = "is no run in a known state",
+	.fields = FIELDS(run_fields) };
 
 const char *
 run_state_name(enum run_state state)
@@ -87,152 +76,41 @@ run_state_allows(enum run_state from, enum run_state to, bool recovery)
 void
 run_release(struct run *r)
 {
-	for (size_t i = 0; i < N(fields); i++)
-		if (fields[i].kind == RUN_TEXT)
-			free(*(char **)at(r, &fields[i]));
-	free(r->id);
-	memset(r, 0, sizeof *r);
+	record_free(&run_type, r);
 }
-
-void
-run_set(char **field, const char *value)
-{
-	char *copy = value != NULL ? xstrdup(value) : NULL;
-
-	free(*field);
-	*field = copy;
-}
-
-/* --- the record --- */
 
 char *
 run_json(const struct run *r)
 {
-	struct buf out = BUF_INIT;
-
-	buf_str(&out, "{\"schema_version\":1");
-	json_print_member(&out, "run_id", r->id);
-	for (size_t i = 0; i < N(fields); i++) {
-		const struct run_field *f = &fields[i];
-
-		if (f->kind == RUN_TEXT)
-			json_print_member(&out, f->key, *(char **)at(r, f));
-		else if (f->kind == RUN_TIME && *(int64_t *)at(r, f) == 0)
-			json_print_member(&out, f->key, NULL);
-		else
-			buf_fmt(&out, ",\"%s\":%lld", f->key, (long long)*(int64_t *)at(r, f));
-	}
-	json_print_member(&out, "boot_id", r->entered.boot_id);
-	if (r->host[0] != '\0')
-		json_print_member(&out, "host", r->host);
-	if (r->entered.host[0] != '\0')
-		json_print_member(&out, "entered_host", r->entered.host);
-	buf_chr(&out, '}');
-	return buf_detach(&out);
-}
-
-static void
-take_field(struct run *r, const struct run_field *f, struct json_slice v)
-{
-	char **text = (char **)at(r, f);
-
-	if (f->kind != RUN_TEXT) {
-		*(int64_t *)at(r, f) = json_slice_number(v, 0);
-	} else if (json_slice_string(v)) {
-		free(*text);
-		*text = json_slice_copy(v, NULL);
-	}
-}
-
-/* Words of ours, without escapes. */
-static void
-copy_word(char *out, size_t size, struct json_slice v)
-{
-	snprintf(out, size, "%.*s", (int)(v.n - 2), v.p + 1);
-}
-
-/* Where it was; false: the key is none of these. */
-static bool
-take_place(struct run *r, struct json_slice key, struct json_slice v)
-{
-	if (json_key_is(key, "boot_id"))
-		copy_word(r->entered.boot_id, sizeof r->entered.boot_id, v);
-	else if (json_key_is(key, "host"))
-		copy_word(r->host, sizeof r->host, v);
-	else if (json_key_is(key, "entered_host"))
-		copy_word(r->entered.host, sizeof r->entered.host, v);
-	else
-		return false;
-	return true;
-}
-
-/* Fields stand mostly in the order of the table, which is that of run_json. */
-static int
-take_fields(struct run *r, const struct record *rec, struct err *e)
-{
-	struct json_slice whole = { NULL, 0 }, key, value;
-	struct json_walk w;
-	size_t next = 0;
-
-	if (!json_slice_whole(rec->value, strlen(rec->value), &whole))
-		return record_reject(rec, false, e);
-	w = json_slice_walk(whole);
-	while (json_walk_next(&w, &key, &value)) {
-		size_t i = 0;
-
-		while (i < N(fields) && !json_key_is(key, fields[(next + i) % N(fields)].key))
-			i++;
-		if (i < N(fields)) {
-			take_field(r, &fields[(next + i) % N(fields)], value);
-			next += i + 1;
-		} else if (json_slice_string(value) && take_place(r, key, value)) {
-			continue;
-		} else if (json_key_is(key, "schema_version") && json_slice_number(value, 1) > RUN_SCHEMA) {
-			return record_reject(rec, true, e);
-		}
-	}
-	return w.object && w.p == whole.p + whole.n - 1 ? 0 : record_reject(rec, false, e);
+	return record_encode(&run_type, r);
 }
 
 int
 run_from_record(const struct record *rec, struct run *r, struct err *e)
 {
-	int state = run_state_parse(rec->tag);
-
-	memset(r, 0, sizeof *r);
-	if (state < 0)
-		return err_set(
-		    e, GT_FAIL, "corrupt", "the record %.200s is no run in a known state", rec->key);
-	if (take_fields(r, rec, e) != 0) {
-		run_release(r);
-		return -1;
-	}
-	r->version = rec->version;
-	r->state = (enum run_state)state;
-	r->id = xstrdup(rec->key + strlen(RUN_PREFIX));
-	return 0;
+	return record_decode(&run_type, rec, r, e);
 }
 
 int
 run_load(struct store *s, const char *id, struct run *out, struct err *e)
 {
-	char *key = xasprintf(RUN_PREFIX "%s", id);
-	struct record rec;
-	int found = store_get(s, key, &rec, e);
-
-	memset(out, 0, sizeof *out);
-	if (found > 0 && run_from_record(&rec, out, e) != 0)
-		found = -1;
-	store_record_release(&rec);
-	free(key);
-	return found;
+	return record_load(s, &run_type, id, out, e);
 }
 
-#define RUN_SESSION_SCHEMA 1
-#define RUN_SESSION_KEYS RUN_SESSION_PREFIX
+/* ---- the session of a run ---- */
 
 static const char *const session_status_names[RUN_SESSION_STATUSES] = { "running", "stopping", "stopped",
 	"finished" };
+static const struct record_field session_fields[] = {
+	F_TEXT(run_session, "session_id", id, 0),
+	F_TEXT(run_session, "execution_mode", execution_mode, FIELD_FILLED),
+	F_INT(run_session, "created_at", created_at, 0, 0),
+	F_TEXT(run_session, "run_id", run_id, FIELD_FILLED),
+};
+const struct record_type run_session_type = { .prefix = RUN_SESSION_PREFIX, .schema = 1,
+	RECORD_SELF(run_session), RECORD_ID(run_session, id),
+	RECORD_STATE(run_session, status, session_status_names), .strict = true,
+	.refusal = "has no known status", .fields = FIELDS(session_fields) };
 
 const char *
 run_session_status_name(enum run_session_status status)
@@ -241,58 +119,25 @@ run_session_status_name(enum run_session_status status)
 }
 
 int
-run_session_from_record(const struct record *r, struct run_session *x, struct err *e)
-{
-	struct json_slice o;
-	int status = 0;
-
-	memset(x, 0, sizeof *x);
-	while (status < RUN_SESSION_STATUSES && strcmp(session_status_names[status], r->tag) != 0)
-		status++;
-	if (status == RUN_SESSION_STATUSES)
-		return err_set(e, GT_FAIL, "corrupt", "the record %.200s has no known status", r->key);
-	if (record_slice(r, RUN_SESSION_SCHEMA, &o, e) != 0)
-		return -1;
-	x->version = r->version;
-	x->status = (enum run_session_status)status;
-	x->id = xstrdup(r->key + strlen(RUN_SESSION_KEYS));
-	x->run_id = json_slice_copy(json_slice_get(o, "run_id"), "");
-	x->execution_mode = json_slice_copy(json_slice_get(o, "execution_mode"), "");
-	x->created_at = json_slice_number(json_slice_get(o, "created_at"), 0);
-	return 0;
-}
-
-int
 run_session_load(struct store *s, const char *id, struct run_session *x, struct err *e)
 {
-	char *key = xasprintf(RUN_SESSION_KEYS "%s", id);
-	struct record r;
-	int found = store_get(s, key, &r, e);
+	int found = record_load(s, &run_session_type, id, x, e);
 
-	memset(x, 0, sizeof *x);
-	if (found > 0 && run_session_from_record(&r, x, e) != 0)
-		found = -1;
 	if (x->id == NULL)
 		x->id = xstrdup(id);
-	store_record_release(&r);
-	free(key);
 	return found;
 }
 
 void
 run_session_release(struct run_session *x)
 {
-	free(x->id);
-	free(x->run_id);
-	free(x->execution_mode);
-	memset(x, 0, sizeof *x);
+	record_free(&run_session_type, x);
 }
 
 static void
 begin(struct run_session *x, const char *run_id)
 {
-	free(x->run_id);
-	x->run_id = xstrdup(run_id);
+	record_set(&x->run_id, run_id);
 	x->status = RUN_SESSION_RUNNING;
 }
 
@@ -333,23 +178,8 @@ run_session_apply(struct run_session *x, const struct run *r, enum run_state fro
 	return x->status != was;
 }
 
-void
-run_session_change(const struct run_session *x, char **key, char **value, struct change *c)
-{
-	struct buf out = BUF_INIT;
+/* ---- steps ---- */
 
-	buf_str(&out, "{\"schema_version\":1");
-	json_print_member(&out, "session_id", x->id);
-	json_print_member(&out, "execution_mode", x->execution_mode);
-	buf_fmt(&out, ",\"created_at\":%lld", (long long)x->created_at);
-	json_print_member(&out, "run_id", x->run_id);
-	buf_chr(&out, '}');
-	*key = xasprintf(RUN_SESSION_KEYS "%s", x->id);
-	*value = buf_detach(&out);
-	*c = (struct change){ CHANGE_PUT, *key, x->version, session_status_names[x->status], *value };
-}
-
-#define RUN_PREFIX_STEP "run:"
 #define TRIES 100			/* each lost round is another writer's success */
 #define PAGE 32				/* pending runs that a claim tries before it looks again */
 
@@ -362,32 +192,33 @@ enter(struct run *r, enum run_state state, const struct timestamp *now)
 		r->completed_at = now->wall_ms;
 }
 
-/* The run as it is now, and its session where the step changes that. 1, 0: somebody else was faster, -1. */
-static int
-commit_step(struct store *s, struct run *r, enum run_state from, const char *words, struct err *e)
-{
-	char *key = xasprintf(RUN_PREFIX_STEP "%s", r->id), *value = run_json(r),
-	     *kind = xasprintf("run.%s", run_state_name(r->state));
-	char *session_key = NULL, *session_value = NULL;
-	struct event ev = { .kind = kind, .subject = r->id, .session = r->session_id, .text = words };
-	struct change c[2] = { { CHANGE_PUT, key, r->version, run_state_name(r->state), value } };
-	struct run_session x = { .version = 0 };
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 1;
-	int found = r->session_id != NULL ? run_session_load(s, r->session_id, &x, e) : 0;
+/* What a verb is asked, and what becomes of it. */
+struct run_step {
+	const struct run_holder *h;	/* runner_id NULL: whoever it is */
+	enum run_state to;
+	const char *error;		/* of a failed one */
+	const struct run *made;		/* to be created, as a session of this kind: */
+	const char *execution_mode;
+	const struct timestamp *now;
+	struct run *out;		/* as it is now */
+	int changed;
+};
 
+/* The run as it is now, and its session where the step changes that. */
+static int
+put_run(struct txn *t, const struct run *r, enum run_state from, const char *words, struct err *e)
+{
+	char *kind = xasprintf("run.%s", run_state_name(r->state));
+	struct run_session x = { .version = 0 };
+	int found = r->session_id != NULL ? run_session_load(t->s, r->session_id, &x, e) : 0;
+
+	txn_put(t, &run_type, r);
+	txn_event(t, kind, r->id, r->session_id, words);
 	if (found > 0 && run_session_apply(&x, r, from))
-		run_session_change(&x, &session_key, &session_value, &c[n++]);
-	if (found >= 0)
-		answer = event_commit(s, c, n, &ev, e);
-	r->version += answer == COMMIT_DONE;
+		txn_put(t, &run_session_type, &x);
 	run_session_release(&x);
-	free(session_key);
-	free(session_value);
 	free(kind);
-	free(value);
-	free(key);
-	return answer == COMMIT_DONE ? 1 : answer == COMMIT_CONFLICT ? 0 : -1;
+	return found < 0 ? -1 : 0;
 }
 
 static int
@@ -434,43 +265,46 @@ check_holder(const struct run *r, const struct run_holder *h, struct err *e)
 	return err_hint(e, "it was given back or out again in between: drop it, and claim another");
 }
 
-/* What a holder's step does besides entering the state. */
-static void
-note(struct run *r, const char *error, const struct timestamp *now)
+static int
+step_once(struct txn *t, void *arg, struct err *e)
 {
-	if (r->state == RUN_RUNNING)
-		r->started_at = now->wall_ms;
-	else if (r->state == RUN_FAILED)
-		run_set(&r->error, error);
+	struct run_step *x = arg;
+	struct run *r = x->out;
+	enum run_state from, to = x->to;
+
+	x->changed = 0;
+	run_release(r);
+	if (load_for(t->s, x->h->run_id, r, e) < 0 ||
+	    (x->h->runner_id != NULL && check_holder(r, x->h, e) != 0))
+		return -1;
+	from = r->state;
+	if (x->h->runner_id == NULL && from == RUN_PENDING)
+		to = RUN_STOPPED;
+	if (from == to || (x->h->runner_id == NULL && from == RUN_STOPPED))
+		return 0;
+	if (!run_state_allows(from, to, false))
+		return not_allowed(r, to, e);
+	enter(r, to, x->now);
+	if (to == RUN_RUNNING)
+		r->started_at = x->now->wall_ms;
+	else if (to == RUN_FAILED)
+		record_set(&r->error, x->error);
+	x->changed = 1;
+	return put_run(t, r, from, x->h->runner_id, e);
 }
 
+/* What the verbs answer. */
 static int
-holder_step(struct store *s, const struct run_holder *h, enum run_state to, const char *error,
-    const struct timestamp *now, struct run *out, struct err *e)
+take_run_step(int (*verb)(struct txn *, void *, struct err *), struct store *s, const char *id,
+    struct run_step *x, struct err *e)
 {
-	int ret = 0;
-
-	for (int i = 0; i < TRIES && ret == 0; i++) {
-		enum run_state from;
-
-		if (load_for(s, h->run_id, out, e) < 0)
-			return -1;
-		from = out->state;
-		if (check_holder(out, h, e) != 0)
-			ret = -1;
-		else if (from == to)
-			return 0;
-		else if (!run_state_allows(from, to, false))
-			ret = not_allowed(out, to, e);
-		if (ret == 0) {
-			enter(out, to, now);
-			note(out, error, now);
-			ret = commit_step(s, out, from, h->runner_id, e);
-		}
-		if (ret != 1)
-			run_release(out);
+	memset(x->out, 0, sizeof *x->out);
+	if (txn_run(s, verb, x, e) == 0) {
+		x->out->version += x->changed;
+		return x->changed;
 	}
-	return ret == 0 ? contended(h->run_id, e) : ret;
+	run_release(x->out);
+	return e != NULL && strcmp(e->name, "conflict") == 0 ? contended(id, e) : -1;
 }
 
 /* --- the verbs --- */
@@ -488,48 +322,40 @@ new_id(const struct timestamp *now)
 static int
 compare(const struct run *there, const struct run *asked, struct err *e)
 {
-	const char *type = asked->type != NULL ? asked->type : "START_SESSION";
-
 	if (there->session_id != NULL && strcmp(there->session_id, asked->session_id) == 0 &&
 	    there->prompt != NULL && strcmp(there->prompt, asked->prompt) == 0 && there->type != NULL &&
-	    strcmp(there->type, type) == 0)
+	    strcmp(there->type, asked->type) == 0)
 		return 0;
 	err_set(e, GT_REFUSED, "exists", "there is another run %.200s already", there->id);
 	return err_hint(e, "leave the id out, and a new one is made");
 }
 
-/* With the session, new or running again. 1, 0: somebody else was faster, -1. */
+/* With the session, new or running again. */
 static int
-create_once(struct store *s, const struct run *r, const char *execution_mode, const struct timestamp *now,
-    struct err *e)
+create_once(struct txn *t, void *arg, struct err *e)
 {
-	char *key = xasprintf(RUN_PREFIX_STEP "%s", r->id), *value = run_json(r), *session_key = NULL,
-	     *session_value = NULL;
-	struct event ev = {
-		.kind = "run.created", .subject = r->id, .session = r->session_id, .text = r->type
-	};
-	struct change c[2] = { { CHANGE_PUT, key, STORE_ABSENT, run_state_name(RUN_PENDING), value } };
-	struct run_session x;
-	enum commit answer = COMMIT_ERROR;
-	size_t n = 1;
-	int found = run_session_load(s, r->session_id, &x, e);
+	struct run_step *x = arg;
+	const struct run *r = x->made;
+	struct run_session session;
+	int found;
 
-	if (found == 0) {
-		x.status = RUN_SESSION_RUNNING;
-		x.run_id = xstrdup(r->id);
-		x.execution_mode = xstrdup(execution_mode != NULL ? execution_mode : "sync");
-		x.created_at = now->wall_ms;
+	x->changed = 0;
+	run_release(x->out);
+	if ((found = run_load(t->s, r->id, x->out, e)) != 0)
+		return found > 0 ? compare(x->out, r, e) : -1;
+	if ((found = run_session_load(t->s, r->session_id, &session, e)) == 0) {
+		session.status = RUN_SESSION_RUNNING;
+		session.run_id = xstrdup(r->id);
+		session.execution_mode = xstrdup(x->execution_mode != NULL ? x->execution_mode : "sync");
+		session.created_at = x->now->wall_ms;
 	}
-	if (found == 0 || (found > 0 && run_session_apply(&x, r, RUN_PENDING)))
-		run_session_change(&x, &session_key, &session_value, &c[n++]);
-	if (found >= 0)
-		answer = event_commit(s, c, n, &ev, e);
-	run_session_release(&x);
-	free(session_key);
-	free(session_value);
-	free(value);
-	free(key);
-	return answer == COMMIT_DONE ? 1 : answer == COMMIT_CONFLICT ? 0 : -1;
+	txn_put(t, &run_type, r);
+	txn_event(t, "run.created", r->id, r->session_id, r->type);
+	if (found == 0 || (found > 0 && run_session_apply(&session, r, RUN_PENDING)))
+		txn_put(t, &run_session_type, &session);
+	run_session_release(&session);
+	x->changed = 1;
+	return found < 0 ? -1 : 0;
 }
 
 int
@@ -541,25 +367,13 @@ run_create(struct store *s, const struct run *r, const char *execution_mode, con
 		.prompt = xstrdup(r->prompt),
 		.id = r->id != NULL ? xstrdup(r->id) : new_id(now),
 		.created_at = now->wall_ms };
-	int ret = 0, found;
+	struct run_step x = { .made = &made, .execution_mode = execution_mode, .now = now, .out = out };
+	int ret = -1;
 
-	memset(out, 0, sizeof *out);
 	enter(&made, RUN_PENDING, now);
-	if (record_check_id("the id of a run", made.id, e) != 0 ||
-	    record_check_id("the id of a run's session", made.session_id, e) != 0)
-		ret = -1;
-	for (int i = 0; i < TRIES && ret == 0; i++) {
-		found = run_load(s, made.id, out, e);
-		if (found > 0)
-			ret = compare(out, r, e);
-		else
-			ret = found < 0 ? -1 : create_once(s, &made, execution_mode, now, e);
-		if (found > 0 && ret == 0)
-			break;
-		run_release(out);
-		if (ret == 0 && i == TRIES - 1)
-			ret = contended(made.id, e);
-	}
+	if (record_check_id("the id of a run", made.id, e) == 0 &&
+	    record_check_id("the id of a run's session", made.session_id, e) == 0)
+		ret = take_run_step(create_once, s, made.id, &x, e);
 	if (ret == 1 && run_load(s, made.id, out, e) != 1)
 		ret = -1;
 	run_release(&made);
@@ -571,20 +385,27 @@ static int
 claim_once(
     struct store *s, struct run *r, const struct run_holder *h, const struct timestamp *now, struct err *e)
 {
+	struct txn t = { .s = s };
+	enum commit answer;
 	struct runner who;
-	int found = runner_load(s, h->runner_id, &who, e);
 
-	if (found < 0)
+	if (runner_load(s, h->runner_id, &who, e) < 0)
 		return -1;
 	enter(r, RUN_CLAIMED, now);
-	run_set(&r->runner_id, h->runner_id);
-	run_set(&r->claim_id, h->claim_id);
+	record_set(&r->runner_id, h->runner_id);
+	record_set(&r->claim_id, h->claim_id);
 	r->claimed_at = now->wall_ms;
 	r->fence++;
 	r->runner_generation = who.generation;
 	memcpy(r->host, now->host, sizeof r->host);
 	runner_release(&who);
-	return commit_step(s, r, RUN_PENDING, h->runner_id, e);
+	if (put_run(&t, r, RUN_PENDING, h->runner_id, e) != 0) {
+		txn_release(&t);
+		return -1;
+	}
+	answer = txn_commit(&t, e);
+	r->version += answer == COMMIT_DONE;
+	return answer == COMMIT_DONE ? 1 : answer == COMMIT_CONFLICT ? 0 : -1;
 }
 
 /* 1, 0: all of the page went to others, 2: nothing is pending, -1. */
@@ -593,7 +414,7 @@ claim_any(
     struct store *s, const struct run_holder *h, const struct timestamp *now, struct run *out, struct err *e)
 {
 	struct records page = { 0 };
-	int ret = store_scan(s, RUN_PREFIX_STEP, run_state_name(RUN_PENDING), NULL, PAGE, &page, e);
+	int ret = store_scan(s, run_type.prefix, run_state_name(RUN_PENDING), NULL, PAGE, &page, e);
 
 	if (ret == 0 && page.n == 0)
 		ret = 2;
@@ -638,7 +459,7 @@ run_claim(
 	if (record_check_id("the id of a runner", h->runner_id, e) != 0)
 		return -1;
 	if (h->claim_id != NULL) {
-		ret = store_each(s, RUN_PREFIX_STEP, run_state_name(RUN_CLAIMED), is_that_claim, &asked, e);
+		ret = store_each(s, run_type.prefix, run_state_name(RUN_CLAIMED), is_that_claim, &asked, e);
 		if (ret != 0)
 			return ret < 0 ? -1 : 2;
 	}
@@ -663,38 +484,25 @@ int
 run_start(
     struct store *s, const struct run_holder *h, const struct timestamp *now, struct run *out, struct err *e)
 {
-	return holder_step(s, h, RUN_RUNNING, NULL, now, out, e);
+	struct run_step x = { .h = h, .to = RUN_RUNNING, .now = now, .out = out };
+
+	return take_run_step(step_once, s, h->run_id, &x, e);
 }
 
 int
 run_finish(struct store *s, const struct run_holder *h, enum run_state state, const char *error,
     const struct timestamp *now, struct run *out, struct err *e)
 {
-	return holder_step(s, h, state, error, now, out, e);
+	struct run_step x = { .h = h, .to = state, .error = error, .now = now, .out = out };
+
+	return take_run_step(step_once, s, h->run_id, &x, e);
 }
 
 int
 run_stop(struct store *s, const char *id, const struct timestamp *now, struct run *out, struct err *e)
 {
-	int ret = 0;
+	const struct run_holder any = { .run_id = id };
+	struct run_step x = { .h = &any, .to = RUN_STOPPING, .now = now, .out = out };
 
-	for (int i = 0; i < TRIES && ret == 0; i++) {
-		enum run_state from, to;
-
-		if (load_for(s, id, out, e) < 0)
-			return -1;
-		from = out->state;
-		to = from == RUN_PENDING ? RUN_STOPPED : RUN_STOPPING;
-		if (from == RUN_STOPPING || from == RUN_STOPPED)
-			return 0;
-		if (!run_state_allows(from, to, false)) {
-			ret = not_allowed(out, to, e);
-		} else {
-			enter(out, to, now);
-			ret = commit_step(s, out, from, NULL, e);
-		}
-		if (ret != 1)
-			run_release(out);
-	}
-	return ret == 0 ? contended(id, e) : ret;
+	return take_run_step(step_once, s, id, &x, e);
 }

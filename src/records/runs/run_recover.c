@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "records/runs/runs.h"
-#include "records/records.h"
+#include "records/records_private.h"
 #include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -157,17 +157,17 @@ settle(const struct recovery_commit *b, struct run *r, enum run_state to)
 	r->entered = *b->now;
 	r->recovered_at = b->now->wall_ms;
 	r->recoveries++;
-	run_set(&r->recovered_from, run_state_name(from));
+	record_set(&r->recovered_from, run_state_name(from));
 	if (to == RUN_PENDING) {
-		run_set(&r->runner_id, NULL);
-		run_set(&r->claim_id, NULL);
+		record_set(&r->runner_id, NULL);
+		record_set(&r->claim_id, NULL);
 		r->claimed_at = r->runner_generation = 0;
 		r->host[0] = '\0';
 		return;
 	}
 	r->completed_at = b->now->wall_ms;
 	if (to == RUN_FAILED)
-		run_set(&r->error,
+		record_set(&r->error,
 		    from == RUN_CLAIMED || b->how->mode == RUN_MODE_ALL ? RUN_ERROR_UNKNOWN
 									: RUN_ERROR_STALE);
 }
@@ -235,7 +235,7 @@ take_session(const struct record *rec, void *arg, struct err *e)
 	first = b->by_session[b->at];
 	if (strcmp(first->session, id) != 0)
 		return 0;
-	if (run_session_from_record(rec, &x, e) != 0)
+	if (record_decode(&run_session_type, rec, &x, e) != 0)
 		return -1;
 	for (; b->at < b->n_by_session && strcmp(b->by_session[b->at]->session, id) == 0; b->at++) {
 		struct recovered_run *one = b->by_session[b->at];
@@ -246,7 +246,10 @@ take_session(const struct record *rec, void *arg, struct err *e)
 	/* one that is read in both states went from the first to the second meanwhile */
 	b->outdated = b->outdated || first->session_key != NULL;
 	if (touched && !b->outdated) {
-		run_session_change(&x, &first->session_key, &first->session_value, &first->session_change);
+		first->session_key = xstrdup(rec->key);
+		first->session_value = record_encode(&run_session_type, &x);
+		first->session_change = (struct change){ CHANGE_PUT, first->session_key, x.version,
+			run_session_status_name(x.status), first->session_value };
 		b->n_changes++;
 	}
 	run_session_release(&x);

@@ -73,8 +73,6 @@ bool run_state_final(enum run_state state);
 bool run_state_allows(enum run_state from, enum run_state to, bool recovery);
 
 void run_release(struct run *r);
-/* Replaces a text field by a copy; NULL clears it. */
-void run_set(char **field, const char *value);
 
 /*
  * All verbs: *out is the run as it is now; release it when the answer is not -1. Answers 1 when
@@ -207,8 +205,6 @@ const char *run_session_status_name(enum run_session_status status);
 
 /* 1 found, 0 absent (*x is then empty but for its id), -1. Release in any case. */
 int run_session_load(struct store *s, const char *id, struct run_session *x, struct err *e);
-/* From a record run_session:*, as store_each hands it over; release it when 0. */
-int run_session_from_record(const struct record *rec, struct run_session *x, struct err *e);
 void run_session_release(struct run_session *x);
 
 /*
@@ -217,12 +213,6 @@ void run_session_release(struct run_session *x);
  * from stopping unless the run itself was to stop. True when x changed.
  */
 bool run_session_apply(struct run_session *x, const struct run *r, enum run_state from);
-
-/*
- * The change that stores x as it is now, expecting the version that it was read with; key and
- * value are heap, the caller's.
- */
-void run_session_change(const struct run_session *x, char **key, char **value, struct change *c);
 
 /* ---- runner ---- */
 

@@ -34,10 +34,10 @@ answer(const struct tmux_batch *b, size_t i)
  * an index, heap, NULL for none.
  */
 static char *
-hook_at(const char *printed, int index)
+hook_at(const char *printed, int64_t index)
 {
 	char head[40];
-	size_t n = (size_t)snprintf(head, sizeof head, HOOK "[%d] ", index);
+	size_t n = (size_t)snprintf(head, sizeof head, HOOK "[%lld] ", (long long)index);
 
 	for (const char *line = printed; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n')
 		if (strncmp(line, head, n) == 0)
@@ -57,7 +57,7 @@ count_hooks(const char *printed)
 
 /* True when the hook at this index is the one that we would set. */
 static bool
-hook_is_ours(const char *printed, int index, const char *script)
+hook_is_ours(const char *printed, int64_t index, const char *script)
 {
 	char *command = hook_at(printed, index), **argv = NULL;
 	int argc = command != NULL ? quote_split(command, &argv) : -1;
@@ -297,7 +297,7 @@ plan_hook(struct arming *a, const struct pane *p, const char *hooks, const char 
 		known->script = xstrdup(script);
 		known->index = free_index(hooks);
 	}
-	snprintf(name, sizeof name, HOOK "[%d]", known->index);
+	snprintf(name, sizeof name, HOOK "[%lld]", (long long)known->index);
 	buf_str(&command, "run-shell -b ");
 	quote_arg(&command, script);
 	COMMAND(b, p, p->id, "set-hook", "-w", "-t", p->window_id, name, command.data);
@@ -469,7 +469,7 @@ undo_window(struct tmux_batch *b, const struct pane *p, const struct armed_windo
 {
 	char name[40];
 
-	snprintf(name, sizeof name, HOOK "[%d]", win->index);
+	snprintf(name, sizeof name, HOOK "[%lld]", (long long)win->index);
 	COMMAND(b, p, p->id, "set-hook", "-u", "-w", "-t", win->id, alone ? HOOK : name);
 }
 

@@ -68,7 +68,7 @@ take_back(struct app *w, struct attempt *a)
 
 	if (t != NULL && a->remain_on_exit != NULL &&
 	    respawn_restore_option(t, &was, a->remain_on_exit, NULL) == 0)
-		attempt_set(&a->remain_on_exit, NULL);
+		record_set(&a->remain_on_exit, NULL);
 }
 
 static int

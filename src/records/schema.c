@@ -1,0 +1,417 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "records/records_private.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#define AT(x, offset, type) ((type *)(void *)((char *)(uintptr_t)(x) + (offset)))
+
+/* ---- writing ---- */
+
+static void encode_object(struct buf *out, const struct record_fields *fields, const void *x);
+
+static void
+encode_list(struct buf *out, const struct record_field *f, const struct record_list *list)
+{
+	buf_chr(out, '[');
+	for (size_t i = 0; i < list->n; i++) {
+		if (i > 0)
+			buf_chr(out, ',');
+		encode_object(out, &f->inner, (const char *)list->v + i * f->size);
+	}
+	buf_chr(out, ']');
+}
+
+static void
+encode_field(struct buf *out, const struct record_field *f, const void *x)
+{
+	const char *text = f->kind == FIELD_TEXT ? *AT(x, f->offset, char *) :
+	    f->kind == FIELD_WORD		 ? AT(x, f->offset, char)
+						 : NULL;
+	int64_t n = f->kind == FIELD_INT || f->kind == FIELD_TIME ? *AT(x, f->offset, int64_t) : 0;
+	bool written = f->when == NULL || f->when(x);
+
+	if ((f->flags & FIELD_OPTIONAL) != 0 && n == 0 && (text == NULL || *text == '\0'))
+		return;
+	if (!written && f->kind != FIELD_OBJECT)
+		return;
+	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || (f->kind == FIELD_TIME && n == 0) ||
+	    (f->kind == FIELD_OBJECT && !written)) {
+		json_print_member(out, f->name, text);
+	} else if (f->kind == FIELD_INT || f->kind == FIELD_TIME) {
+		buf_fmt(out, ",\"%s\":%lld", f->name, (long long)n);
+	} else if (f->kind == FIELD_FLAG) {
+		buf_fmt(out, ",\"%s\":%s", f->name, *AT(x, f->offset, bool) ? "true" : "false");
+	} else {
+		buf_fmt(out, ",\"%s\":", f->name);
+		if (f->kind == FIELD_OBJECT)
+			encode_object(out, &f->inner, x);
+		else
+			encode_list(out, f, AT(x, f->offset, struct record_list));
+	}
+}
+
+/* Each member brings a comma; the first becomes the brace. */
+static void
+encode_members(struct buf *out, size_t from, const struct record_fields *fields, const void *x)
+{
+	for (size_t i = 0; i < fields->n; i++)
+		encode_field(out, &fields->v[i], x);
+	if (out->len == from)
+		buf_chr(out, '{');
+	out->data[from] = '{';
+	buf_chr(out, '}');
+}
+
+static void
+encode_object(struct buf *out, const struct record_fields *fields, const void *x)
+{
+	encode_members(out, out->len, fields, x);
+}
+
+char *
+record_encode(const struct record_type *t, const void *x)
+{
+	struct buf out = BUF_INIT;
+
+	if (t->schema > 0)
+		buf_fmt(&out, ",\"schema_version\":%d", t->schema);
+	encode_members(&out, 0, &t->fields, x);
+	return buf_detach(&out);
+}
+
+json_t *
+record_json(const struct record_type *t, const void *x)
+{
+	char *value = record_encode(t, x);
+	json_t *o = json_parse(value, strlen(value), t->prefix, NULL);
+
+	free(value);
+	return o;
+}
+
+/* ---- memory ---- */
+
+static void
+free_fields(const struct record_fields *fields, void *x)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct record_field *f = &fields->v[i];
+		struct record_list *list = AT(x, f->offset, struct record_list);
+
+		if (f->kind == FIELD_TEXT) {
+			free(*AT(x, f->offset, char *));
+			*AT(x, f->offset, char *) = NULL;
+		} else if (f->kind == FIELD_OBJECT) {
+			free_fields(&f->inner, x);
+		} else if (f->kind == FIELD_LIST) {
+			for (size_t k = 0; k < list->n; k++)
+				free_fields(&f->inner, (char *)list->v + k * f->size);
+			free(list->v);
+		}
+	}
+}
+
+void
+record_free(const struct record_type *t, void *x)
+{
+	free_fields(&t->fields, x);
+	if (t->key == NULL && t->id_size == 0)
+		free(*AT(x, t->id, char *));
+	memset(x, 0, t->size);
+}
+
+void
+record_list_free(const struct record_type *t, void *list)
+{
+	struct record_list *l = list;
+
+	for (size_t i = 0; i < l->n; i++)
+		record_free(t, (char *)l->v + i * t->size);
+	free(l->v);
+	memset(l, 0, sizeof *l);
+}
+
+void
+record_set(char **field, const char *value)
+{
+	char *copy = value != NULL ? xstrdup(value) : NULL;
+
+	free(*field);
+	*field = copy;
+}
+
+/* ---- reading ---- */
+
+static void
+set_defaults(const struct record_fields *fields, void *x)
+{
+	for (size_t i = 0; i < fields->n; i++)
+		if (fields->v[i].kind == FIELD_INT)
+			*AT(x, fields->v[i].offset, int64_t) = fields->v[i].otherwise;
+		else if (fields->v[i].kind == FIELD_OBJECT)
+			set_defaults(&fields->v[i].inner, x);
+}
+
+/* Fills what was absent. False: what is required is. */
+static bool
+is_complete(const struct record_fields *fields, void *x)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		char **text = AT(x, fields->v[i].offset, char *);
+
+		if (fields->v[i].kind != FIELD_TEXT || *text != NULL)
+			continue;
+		if ((fields->v[i].flags & FIELD_REQUIRED) != 0)
+			return false;
+		if ((fields->v[i].flags & FIELD_FILLED) != 0)
+			*text = xstrdup("");
+	}
+	return true;
+}
+
+static bool decode_object(const struct record_fields *fields, struct json_slice whole, void *x);
+
+static bool
+decode_list(const struct record_field *f, struct json_slice v, struct record_list *list)
+{
+	struct json_walk w = json_slice_walk(v);
+	struct json_slice one;
+
+	while (!w.object && json_walk_next(&w, NULL, &one)) {
+		void *x;
+
+		list->v = vec_room(list->v, list->n, &list->cap, f->size);
+		x = (char *)list->v + list->n * f->size;
+		memset(x, 0, f->size);
+		set_defaults(&f->inner, x);
+		if (!decode_object(&f->inner, one, x)) {
+			free_fields(&f->inner, x);
+			return false;
+		}
+		if (is_complete(&f->inner, x))
+			list->n++;
+		else
+			free_fields(&f->inner, x);
+	}
+	return true;
+}
+
+/* False: it is torn inside. A member of another type counts as absent. */
+static bool
+decode_field(const struct record_field *f, struct json_slice v, void *x)
+{
+	char *text;
+
+	switch (f->kind) {
+	case FIELD_TEXT:
+		free(*AT(x, f->offset, char *));
+		*AT(x, f->offset, char *) = json_slice_copy(v, NULL);
+		return true;
+	case FIELD_WORD:
+		text = json_slice_copy(v, "");
+		snprintf(AT(x, f->offset, char), f->size, "%s", text);
+		free(text);
+		return true;
+	case FIELD_INT:
+	case FIELD_TIME:
+		*AT(x, f->offset, int64_t) = json_slice_number(v, f->otherwise);
+		return true;
+	case FIELD_FLAG:
+		*AT(x, f->offset, bool) = !json_slice_string(v) && json_slice_is(v, "true");
+		return true;
+	case FIELD_OBJECT:
+		return *v.p != '{' || decode_object(&f->inner, v, x);
+	case FIELD_LIST:
+		return decode_list(f, v, AT(x, f->offset, struct record_list));
+	}
+	return false;
+}
+
+/* Members stand mostly in the order of the table. */
+static bool
+decode_object(const struct record_fields *fields, struct json_slice whole, void *x)
+{
+	struct json_walk w = json_slice_walk(whole);
+	struct json_slice key, v;
+	size_t next = 0;
+
+	while (w.object && json_walk_next(&w, &key, &v))
+		for (size_t i = 0; i < fields->n; i++) {
+			size_t at = next + i < fields->n ? next + i : next + i - fields->n;
+
+			if (!json_key_is(key, fields->v[at].name))
+				continue;
+			if (!decode_field(&fields->v[at], v, x))
+				return false;
+			next = at + 1 < fields->n ? at + 1 : 0;
+			break;
+		}
+	return !w.object || w.p == whole.p + whole.n - 1;
+}
+
+/* The sentence of a kind without a schema says where its JSON breaks. */
+static int
+refuse_value(const struct record_type *t, const struct record *r, struct err *e)
+{
+	json_t *v = t->schema == 0 ? json_parse(r->value, strlen(r->value), r->key, e) : NULL;
+
+	if (t->schema == 0 && v == NULL)
+		return -1;
+	json_decref(v);
+	return record_reject(r, false, e);
+}
+
+static int
+decode_value(const struct record_type *t, const struct record *r, void *x, struct err *e)
+{
+	struct json_slice whole;
+
+	if (t->schema > 0) {
+		if (record_slice(r, t->schema, &whole, e) != 0)
+			return -1;
+	} else if (!json_slice_whole(r->value, strlen(r->value), &whole) || *whole.p != '{') {
+		return refuse_value(t, r, e);
+	}
+	set_defaults(&t->fields, x);
+	return decode_object(&t->fields, whole, x) ? 0 : refuse_value(t, r, e);
+}
+
+/* The id stands in the key, whatever the value says. False: it has another length than all have. */
+static bool
+take_id(const struct record_type *t, const char *key, void *x)
+{
+	const char *id = key + strlen(t->prefix);
+
+	if (t->key != NULL)
+		return true;
+	if (t->id_size == 0) {
+		record_set(AT(x, t->id, char *), id);
+		return true;
+	}
+	if (strlen(id) != t->id_size - 1)
+		return false;
+	memcpy(AT(x, t->id, char), id, t->id_size);
+	return true;
+}
+
+static bool
+take_state(const struct record_type *t, const char *tag, void *x)
+{
+	unsigned state = 0;
+
+	while (state < t->n_tags && strcmp(t->tags[state], tag) != 0)
+		state++;
+	if (state == t->n_tags && t->strict)
+		return false;
+	if (state == t->n_tags)
+		state = t->unknown;
+	if (t->state_size == sizeof(bool))
+		*AT(x, t->state, bool) = state != 0;
+	else if (t->state_size > 0)
+		*AT(x, t->state, unsigned) = state;
+	return true;
+}
+
+int
+record_decode(const struct record_type *t, const struct record *r, void *x, struct err *e)
+{
+	memset(x, 0, t->size);
+	if (decode_value(t, r, x, e) != 0) {
+		record_free(t, x);
+		return -1;
+	}
+	*AT(x, t->version, int64_t) = r->version;
+	if (take_state(t, r->tag, x) && take_id(t, r->key, x) && is_complete(&t->fields, x))
+		return 0;
+	record_free(t, x);
+	return err_set(e, GT_FAIL, "corrupt", "the record %.200s %s", r->key, t->refusal);
+}
+
+const char *
+record_tag(const struct record_type *t, const void *x)
+{
+	unsigned state = t->state_size == sizeof(bool) ? *AT(x, t->state, bool) :
+	    t->state_size > 0			       ? *AT(x, t->state, unsigned)
+						       : 0;
+
+	return t->tag != NULL ? t->tag(x) : t->tags[state];
+}
+
+int64_t
+record_version(const struct record_type *t, const void *x)
+{
+	return *AT(x, t->version, int64_t);
+}
+
+char *
+record_key_of(const struct record_type *t, const void *x)
+{
+	if (t->key != NULL)
+		return t->key(x);
+	return xasprintf("%s%s", t->prefix, t->id_size > 0 ? AT(x, t->id, char) : *AT(x, t->id, char *));
+}
+
+int
+record_load_key(struct store *s, const struct record_type *t, const char *key, void *x, struct err *e)
+{
+	struct record r;
+	int found = store_get(s, key, &r, e);
+
+	memset(x, 0, t->size);
+	if (found > 0 && record_decode(t, &r, x, e) != 0)
+		found = -1;
+	store_record_release(&r);
+	return found;
+}
+
+int
+record_load(struct store *s, const struct record_type *t, const char *id, void *x, struct err *e)
+{
+	char *key = xasprintf("%s%s", t->prefix, id);
+	int found = record_load_key(s, t, key, x, e);
+
+	free(key);
+	return found;
+}
+
+int
+record_read_version(struct store *s, const struct record_type *t, void *x, struct err *e)
+{
+	char *key = record_key_of(t, x);
+	struct record r;
+	int found = store_get(s, key, &r, e);
+
+	if (found > 0)
+		*AT(x, t->version, int64_t) = r.version;
+	store_record_release(&r);
+	free(key);
+	return found;
+}
+
+struct record_listing {
+	const struct record_type *t;
+	struct record_list *out;
+};
+
+static int
+add_record(const struct record *r, void *arg, struct err *e)
+{
+	const struct record_listing *l = arg;
+
+	l->out->v = vec_room(l->out->v, l->out->n, &l->out->cap, l->t->size);
+	if (record_decode(l->t, r, (char *)l->out->v + l->out->n * l->t->size, e) != 0)
+		return -1;
+	l->out->n++;
+	return 0;
+}
+
+int
+record_list_read(struct store *s, const struct record_type *t, const char *tag, void *list, struct err *e)
+{
+	struct record_listing l = { t, list };
+
+	return store_each(s, t->prefix, tag, add_record, &l, e);
+}
