@@ -7,7 +7,6 @@
 #include "process/proc.h"
 #include "base/buf.h"
 #include "records/agents/agents.h"
-#include "tmux/tmux.h"
 #include "config/config.h"
 #include "beads/beads.h"
 

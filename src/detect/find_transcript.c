@@ -4,13 +4,8 @@
 #include "detect/detect.h"
 #include "app/app.h"
 #include "process/proc.h"
-#include "agent/agent.h"
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "conversation/conversation.h"
-#include "transcript/locate/locate.h"
-#include "gastown/gastown.h"
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */
 #define SLACK_MS 5000
