@@ -125,7 +125,8 @@ app_store(struct app *w, bool make, struct err *e)
 		/* for its name: without it others show the id */
 		if (make)
 			record_fleet_join(w->store, NULL);
-		replay_spool(w);
+		if (has_file(w, HOOK_SPOOL, 1))
+			replay_spool(w);
 	}
 	return w->store;
 }

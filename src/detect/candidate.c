@@ -46,6 +46,12 @@ detect_status_has_pane(enum agent_status c)
 	return c != AGENT_MISSING;
 }
 
+bool
+detect_status_has_screen(enum agent_status c)
+{
+	return detect_status_has_pane(c) && c != AGENT_RESPAWNED;
+}
+
 size_t
 candidate_lines(const struct candidate *c)
 {

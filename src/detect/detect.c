@@ -263,7 +263,8 @@ detection_release(struct detection *d)
 	free(d->also.v);
 	snapshot_index_release(&d->snapshots);
 	scrub_free(d->scrub);
-	town_starts_free(d->starts);
+	if (d->starts != NULL)
+		town_starts_free(d->starts);
 }
 
 static void
@@ -356,7 +357,10 @@ detect(struct app *w, struct candidate_list *out, struct err *e)
 		return -1;
 	detection_init(&d, w, &procs);
 	read_snapshots(&d);
-	ret = detect_merge(sources, N_SOURCES, ~(unsigned)FROM_RECORDS, &d, out, e);
+	ret = detect_merge(sources, N_SOURCES,
+	    FROM_PANES | FROM_RESTARTED | (d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
+		(town_root(w->town) != NULL ? FROM_ASSIGNMENTS : 0),
+	    &d, out, e);
 	out->servers = d.answered;
 	out->trouble = d.trouble;
 	if (ret == 0 && d.first.code != 0 &&

@@ -53,6 +53,8 @@ bool detect_status_crashed(enum agent_status c);
 /* an idle shell stands in the agent's pane: zombie, restored */
 bool detect_status_has_shell(enum agent_status c);
 bool detect_status_has_pane(enum agent_status c);	/* all but missing */
+/* the pane shows what the agent that died had drawn: all but missing and respawned */
+bool detect_status_has_screen(enum agent_status c);
 
 struct candidate {
 	struct pane pane;
@@ -81,6 +83,8 @@ struct candidate {
 	 * died; NULL: none
 	 */
 	char *snapshot;
+	/* missing: another agent lived in its place since, whose conversation session_id is */
+	bool snapshot_is_older;
 	/*
 	 * respawned: the conversation that it was not given; missing: its last one; NULL: only
 	 * the snapshot tells
@@ -179,8 +183,9 @@ int detect_recheck(struct app *w, const struct candidate *c, int64_t *typed, str
  * its start command, notes of Gas Town, what its screen shows) for transcript_find. Reads only.
  * Do it before a respawn: the next start of an agent removes the records of dead ones. `seen` may
  * be NULL, and everything in it; `snapshot_id` is the session that a snapshot of this process
- * names, NULL: none. FOUND_NONE for agents whose transcripts we cannot read. -1: a folder cannot
- * be read.
+ * names, NULL: none. Neither counts for a missing one whose last conversation is known
+ * (candidate.session_id): that may have begun later. FOUND_NONE for agents whose transcripts we
+ * cannot read. -1: a folder cannot be read.
  */
 struct screen_evidence {
 	const struct conversation *screen;

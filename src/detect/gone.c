@@ -583,6 +583,7 @@ detect_explain_attempt(struct detection *d, struct claim *x, struct candidate *c
 		return CLAIM_NO_AGENT;
 	if (u->session_id != NULL)
 		c->session_id = xstrdup(u->session_id);
+	c->snapshot_is_older = u->later && u->session_id != NULL && u->alive_at > g->h.taken_at;
 	if (!u->later)
 		return CLAIM_OPEN;
 	/* what the snapshot tells of its process is of the one before */

@@ -118,7 +118,7 @@ detect_list_assignments(struct detection *d, struct claim_list *out, struct err 
 	struct app *w = d->w;
 
 	(void)e;
-	if (town_root(w->town) == NULL || w->n_servers == 0 || d->n_servers < w->n_servers)
+	if (w->n_servers == 0 || d->n_servers < w->n_servers)
 		return 0;
 	for (size_t i = 0; i < town_rigs(w->town); i++) {
 		const struct rig *rig = town_rig_at(w->town, i);

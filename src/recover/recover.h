@@ -279,6 +279,12 @@ int64_t recovery_quiet_in(int64_t typed);
 bool recovery_is_typing(const struct candidate *c, int64_t typed);
 
 /*
+ * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
+ * missing polecat in a town, where gt is installed.
+ */
+bool recovery_uses_gt(const struct app *w, const struct candidate *c);
+
+/*
  * How it is told when it is started afresh: by the first way of its row that is open. One that
  * lives already, or that gt starts, is pasted to. An argument is taken only where nothing else is
  * open: every user of the machine can read it in the list of processes. False: none is.
@@ -341,15 +347,13 @@ bool recovery_on_other_host(struct app *w, const struct candidate *c);
  * A session that is missing, made again.
  *
  * In a town that has gt, a polecat's session is gt's to make (`gt session start RIG/NAME`:
- * environment, hooks, work): respawn_uses_gt. Everywhere else it is a new session of the same
+ * environment, hooks, work): recovery_uses_gt. Everywhere else it is a new session of the same
  * name, directory and size, which tmux gives to one of several racers only; the tmux server is
  * started when none runs. Its command is that of recover.h, so that the prompt goes in by
  * standard input; through a login shell, since the server may have been started by one of us with
  * cron's bare environment (T9), now or some sessions ago. The second agent of a session that
  * another recovery made again gets a window in it.
  */
-bool respawn_uses_gt(const struct app *w, const struct candidate *c);
-
 /*
  * Is there still no such session, and no such process? Name "changed" (GT_AGAIN) otherwise.
  */

@@ -223,31 +223,6 @@ respawn_restore_option(struct tmux *t, const struct pane *p, const char *before,
 /* gt waits for the agent's first prompt (ClaudeStartTimeout is 60 s to 180 s) */
 #define GT_TIMEOUT_MS 120000
 
-static bool
-in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	bool found = false;
-
-	while (path != NULL && *path != '\0' && !found) {
-		size_t n = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)n, path, program);
-
-		found = n > 0 && access(file, X_OK) == 0;
-		free(file);
-		path += n + (path[n] == ':');
-	}
-	return found;
-}
-
-bool
-respawn_uses_gt(const struct app *w, const struct candidate *c)
-{
-	return c->status == AGENT_MISSING && town_root(w->town) != NULL &&
-	    c->role.kind == TOWN_ROLE_POLECAT && *c->role.rig != '\0' &&
-	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
-}
-
 /* ---- is it still missing? ---- */
 
 /*
