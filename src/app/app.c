@@ -7,7 +7,6 @@
 #include "process/oom.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"

@@ -3,28 +3,18 @@
 #include <string.h>
 
 #include "recover/recover_private.h"
-#include "recover/recover.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/utf8.h"
-#include "beads/beads.h"
 #include "config/config.h"
-#include "conversation/conversation.h"
 #include "detect/detect.h"
 #include "epic/epic.h"
 #include "git/git.h"
-#include "process/proc.h"
-#include "prompt/prompt.h"
 #include "records/agents/agents.h"
 #include "recover/upkeep/upkeep.h"
 #include "screen/screen.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
-#include "transcript/transcript.h"
 
 /*
  * What was gathered once more through its scrubber, if that has found values since it sought only

@@ -5,16 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 #include "detect/detect.h"
 #include "app/app.h"
-#include "agent/agent.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "records/recovery/recovery.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
-#include "beads/beads.h"
 
 #define SPAWNING_MS ((int64_t)5 * 60 * 1000)
 #define QUIET_MS "60000"

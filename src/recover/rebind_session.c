@@ -1,19 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 #include "detect/detect.h"
 #include "snapshot/pass/pass.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/timestamp.h"
-#include "transcript/locate/locate.h"
-#include "records/recovery/recovery.h"
 #include "records/agents/agents.h"
 #include "store/store.h"
-#include "tmux/tmux.h"
 
 /* The conversation that the proof stands in, by the name of its file. Heap; NULL: no transcript told. */
 static char *

@@ -2,21 +2,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
 #include "recover/recover_private.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/io.h"
 #include "config/config.h"
 #include "detect/detect.h"
-#include "records/recovery/recovery.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
-#include "transcript/locate/locate.h"
-#include "transcript/transcript.h"
 
 int
 recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)

@@ -4,17 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
-#include "agent/agent.h"
+#include "recover/recover_private.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/spawn.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
-#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
-#include "tmux/tmux.h"
 
 /*
  * Without job control a shell waits on when its command is stopped (SIGSTOP, Ctrl-Z). With it, as
@@ -69,6 +64,13 @@ respawn_failed(const char *why, const struct pane *p, struct err *e)
 	buf_release(&words);
 	return -1;
 }
+
+enum respawn_wrapping {
+	WRAP_PLAIN,
+	/* through a login shell, for a tmux server started from who knows where; so a pane stays */
+	WRAP_LOGIN,
+	WRAP_SHELL		/* the same, and a shell comes back when the agent ends */
+};
 
 /* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. */
 static void
