@@ -54,12 +54,6 @@ key_release(struct agent_key *k)
 	memset(k, 0, sizeof *k);
 }
 
-static char *
-copy_or_null(const char *s)
-{
-	return s != NULL ? xstrdup(s) : NULL;
-}
-
 /* The names that the candidate has, in the place of what the claim knew; hashes stay. */
 static void
 set_key(struct agent_key *k, const struct candidate *c)
@@ -71,11 +65,11 @@ set_key(struct agent_key *k, const struct candidate *c)
 	free(k->session);
 	free(k->pane);
 	free(k->conversation);
-	k->socket = copy_or_null(p->socket);
+	k->socket = detect_copy(p->socket);
 	k->server_pid = p->server_pid;
-	k->session = copy_or_null(p->session);
-	k->pane = copy_or_null(p->id);
-	k->conversation = copy_or_null(talk);
+	k->session = detect_copy(p->session);
+	k->pane = detect_copy(p->id);
+	k->conversation = detect_copy(talk);
 }
 
 static bool

@@ -112,11 +112,6 @@ bool candidate_has_ended(const struct candidate *c);
 /* there is something to bring back, and it is not over */
 bool candidate_crashed(const struct candidate *c);
 /*
- * For one that never had a pane that we saw, on a server that may not run: the session's name
- * (heap, taken over) stands for its id.
- */
-void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
-/*
  * Teaches the scrubber everything by whose value a secret can be told on the candidate's screen:
  * its environments, start command and credential files, as far as [recovery.scrub] wants it.
  */
@@ -195,12 +190,6 @@ struct screen_evidence {
 };
 int detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
     const char *snapshot_id, struct transcript_found *out, struct err *e);
-
-/*
- * True while a background server of the agent (codex) goes on with a conversation that can be
- * this candidate's: not dead, then.
- */
-bool detect_has_background(const struct candidate *c);
 
 /*
  * What the agent is to be told when the transcript is not certain, or nobody can read what it

@@ -145,6 +145,26 @@ bool detect_snapshot_is_contained(const struct snapshot *head);
 bool detect_identify(struct detection *d, const struct snapshot *head, const char *name,
     struct candidate *c);
 
+/* ---- candidate ---- */
+
+/* Heap; NULL of NULL. */
+char *detect_copy(const char *s);
+/* What is not known of a pane that is gone: dead, of 80 columns, "". */
+void candidate_fill_pane(struct pane *p);
+/*
+ * For one that never had a pane that we saw, on a server that may not run: the session's name
+ * (heap, taken over) stands for its id.
+ */
+void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
+
+/* ---- find_transcript ---- */
+
+/*
+ * True while a background server of the agent (codex) goes on with a conversation that can be
+ * this candidate's: not dead, then.
+ */
+bool detect_has_background(const struct candidate *c);
+
 /* ---- panes ---- */
 
 /*

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect.h"
+#include "detect/detect_private.h"
 #include "app/app.h"
 #include "process/proc.h"
 #include "base/buf.h"

@@ -85,12 +85,7 @@ detect_snapshot_is_alive(const struct detection *d, const struct snapshot *h)
 
 /* ---- from a snapshot to a candidate ---- */
 
-static char *
-text(const char *s)
-{
-	return xstrdup(s != NULL ? s : "");
-}
-
+/* The pane as it was; nothing of it is there any more. */
 static void
 set_old_pane(const struct snapshot *h, const char *socket, struct pane *p)
 {
@@ -99,30 +94,20 @@ set_old_pane(const struct snapshot *h, const char *socket, struct pane *p)
 	p->server_pid = h->server_pid;
 	p->server_start = h->server_start;
 	p->session = xstrdup(h->session);
-	p->session_id = text(NULL);
-	p->window_id = text(h->window_id);
+	p->session_created = h->server_start;
+	p->window_id = detect_copy(h->window_id);
+	p->window_name = detect_copy(h->window_name);
 	p->id = xstrdup(h->pane);
 	p->pid = h->pane_pid;
-	p->dead = true;
-	p->dead_status = p->dead_signal = -1;
 	p->activity = h->taken_at / 1000;
-	p->session_created = h->server_start;
-	p->width = h->width > 0 ? h->width : 80;
-	p->height = h->height > 0 ? h->height : 24;
+	p->width = h->width;
+	p->height = h->height;
 	p->history_limit = h->history_limit;
 	p->alternate = h->alternate;
-	p->remain_on_exit = xstrdup("off");
-	p->dead_line = text(NULL);
-	p->version = text(NULL);
-	p->kept = text(NULL);
-	p->command = text(NULL);
-	p->start_command = text(NULL);
-	p->start_path = text(h->cwd);
-	p->path = text(NULL);
-	p->tty = text(NULL);
-	p->title = text(h->title);
-	p->window_name = text(h->window_name);
-	p->default_shell = xstrdup(h->shell != NULL ? h->shell : "/bin/sh");
+	p->title = detect_copy(h->title);
+	p->start_path = detect_copy(h->cwd);
+	p->default_shell = detect_copy(h->shell);
+	candidate_fill_pane(p);
 }
 
 /*
@@ -200,9 +185,9 @@ detect_identify(struct detection *d, const struct snapshot *h, const char *name,
 			town_path_role(d->w->town, c->pane.start_path, &c->role);
 	set_command(d, h, c);
 	free(c->cwd);
-	c->cwd = text(h->cwd);
+	c->cwd = xstrdup(h->cwd != NULL ? h->cwd : "");
 	free(c->config_dir);
-	c->config_dir = h->config_dir != NULL ? xstrdup(h->config_dir) : NULL;
+	c->config_dir = detect_copy(h->config_dir);
 	c->snapshot = xstrdup(name);
 	c->crashed_at = h->taken_at;
 	agent_pid_file_release(&c->pid_record);
@@ -374,7 +359,7 @@ find_transcript(const struct attempt *a, const struct snapshot *h, bool later, c
 {
 	enum ack ack = ACK_NONE;
 
-	*path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	*path = detect_copy(a->transcript);
 	if (*path == NULL && h->config_dir != NULL && a->cwd != NULL)
 		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, path);
 	if (*path == NULL && later && h->config_dir != NULL && a->cwd != NULL)
@@ -389,7 +374,7 @@ static void
 set_session(const struct attempt *a, const struct snapshot *h, const char *format, struct unsnapshotted *out)
 {
 	enum ack ack = ACK_NONE;
-	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	char *path = detect_copy(a->transcript);
 
 	if (path == NULL && h->config_dir != NULL)
 		locate_ack(format, h->config_dir, a->id, a->times[PHASE_RESPAWNED], &ack, &path);

@@ -230,7 +230,7 @@ struct resume_facts {
 	bool clear;			/* the start command is understood (launch_with_resume) */
 	/* the newest attempt here resumed, and its agent did not take up what it was told */
 	bool tried;
-	bool untold;			/* an earlier recovery was never read: no transcript has its context */
+	bool untold;			/* an earlier recovery was never read: it is in no transcript */
 	/* the dead agent's own record names a conversation, and another file or none was found */
 	bool gone;
 	enum found how;

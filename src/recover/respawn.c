@@ -248,7 +248,7 @@ is_for(const struct attempt *a, const struct candidate *c)
 /*
  * By a recovery of another agent of that session. One that was made for this very crash is its
  * answer, and so is one that took over from it after its agent had died, in the pane that it had
- * made. Who is known without a pane (candidate_without_pane) is the only agent of its session, as
+ * made. Who is known without a pane (detect/detect.h) is the only agent of its session, as
  * far as anybody can tell.
  */
 static bool
