@@ -7,7 +7,6 @@
 #include "process/oom.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"
@@ -125,7 +124,8 @@ app_store(struct app *w, bool make, struct err *e)
 		/* for its name: without it others show the id */
 		if (make)
 			record_fleet_join(w->store, NULL);
-		replay_spool(w);
+		if (has_file(w, HOOK_SPOOL, 1))
+			replay_spool(w);
 	}
 	return w->store;
 }

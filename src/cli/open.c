@@ -214,7 +214,8 @@ cli_close_app(struct app *w)
 	profile_list_free(w->profiles);
 	config_free(w->config);
 	town_free(w->town);
-	bd_free(w->bd);
+	if (w->bd != NULL)
+		bd_free(w->bd);
 	if (w->oom != NULL)
 		oom_log_release(w->oom);
 	free(w->oom);

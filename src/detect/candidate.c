@@ -1,13 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect.h"
+#include "detect/detect_private.h"
 #include "scrub/scrub.h"
 #include "app/app.h"
 #include "process/proc.h"
 #include "base/buf.h"
 #include "records/agents/agents.h"
-#include "tmux/tmux.h"
 #include "config/config.h"
 #include "beads/beads.h"
 
@@ -45,6 +44,12 @@ bool
 detect_status_has_pane(enum agent_status c)
 {
 	return c != AGENT_MISSING;
+}
+
+bool
+detect_status_has_screen(enum agent_status c)
+{
+	return detect_status_has_pane(c) && c != AGENT_RESPAWNED;
 }
 
 size_t
@@ -85,6 +90,30 @@ candidate_release(struct candidate *c)
 	memset(c, 0, sizeof *c);
 }
 
+char *
+detect_copy(const char *s)
+{
+	return s != NULL ? xstrdup(s) : NULL;
+}
+
+void
+candidate_fill_pane(struct pane *p)
+{
+	char **texts[] = { &p->session_id, &p->window_id, &p->window_name, &p->dead_line, &p->version,
+		&p->kept, &p->command, &p->start_command, &p->start_path, &p->path, &p->tty, &p->title };
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (*texts[i] == NULL)
+			*texts[i] = xstrdup("");
+	if (p->default_shell == NULL)
+		p->default_shell = xstrdup("/bin/sh");
+	p->remain_on_exit = xstrdup("off");
+	p->dead = true;
+	p->dead_status = p->dead_signal = -1;
+	p->width = p->width > 0 ? p->width : 80;
+	p->height = p->height > 0 ? p->height : 24;
+}
+
 void
 candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p)
 {
@@ -92,24 +121,8 @@ candidate_without_pane(const struct tmux *t, char *session, const char *cwd, str
 	p->socket_path = tmux_socket_path(t);
 	p->session = session;
 	p->id = xstrdup(session);
-	p->dead = true;
-	p->dead_status = p->dead_signal = -1;
-	p->width = 80;
-	p->height = 24;
-	p->remain_on_exit = xstrdup("off");
 	p->start_path = xstrdup(cwd);
-	p->default_shell = xstrdup("/bin/sh");
-	p->session_id = xstrdup("");
-	p->window_id = xstrdup("");
-	p->dead_line = xstrdup("");
-	p->version = xstrdup("");
-	p->kept = xstrdup("");
-	p->command = xstrdup("");
-	p->start_command = xstrdup("");
-	p->path = xstrdup("");
-	p->tty = xstrdup("");
-	p->title = xstrdup("");
-	p->window_name = xstrdup("");
+	candidate_fill_pane(p);
 }
 
 static void

@@ -1,397 +1,296 @@
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "detect/detect_private.h"
-#include "detect/detect.h"
-#include "agent/agent.h"
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "conversation/conversation.h"
-#include "process/oom.h"
 #include "process/proc.h"
+#include "records/agents/agents.h"
 #include "screen/screen.h"
-#include "snapshot/snapshot.h"
-#include "tmux/tmux.h"
-
-#define COMM 15		/* the kernel keeps so much of a name */
-
-static bool
-fits_agent(const void *arg, const char *comm)
-{
-	const struct candidate *c = arg;
-	const struct profile *p = c->profile;
-
-	if (c->launch.name != NULL && strncmp(comm, c->launch.name, COMM) == 0)
-		return true;
-	return (p != NULL && profile_is_process(p, comm)) || proc_is_runtime(comm);
-}
-
-static bool
-fits_pane(const void *arg, const char *comm)
-{
-	return fits_agent(arg, comm) || proc_is_shell(comm);
-}
-
-static bool
-out_of_memory(struct app *w, const struct candidate *c)
-{
-	const struct pane *p = &c->pane;
-	/* tmux may learn of a death late; until then nobody else can have the pid */
-	struct oom_death d = { .pid = p->pid,
-		.from = p->activity * 1000,
-		.until = (p->dead_time + 1) * 1000,
-		.fits = fits_pane,
-		.arg = c };
-
-	if (p->dead_time <= 0 || p->pid <= 0)
-		return false;
-	if (d.from > d.until)
-		d.from = d.until;
-	if (p->dead_signal == SIGKILL && oom_killed(app_oom(w), &d))
-		return true;
-	if (c->pid_record.session_id == NULL || c->pid_record.pid == p->pid)
-		return false;
-	d.pid = c->pid_record.pid;
-	d.fits = fits_agent;
-	return oom_killed(app_oom(w), &d);
-}
+#include "scrub/scrub.h"
 
 /*
- * Why the process of a dead pane ended, by what tmux kept of it: killed, oom, exited, stopped or
- * unknown. `oom` only when the kernel's log names this process or the agent that the pane's shell
- * ran (process/oom.h), and the end was by signal 9, or by a shell that tells of one.
+ * In the order in which they take a key. A member that is set by a later one, of those that explain
+ * the same claim, wins.
  */
-static enum crash_cause
-detect_crash_reason(struct app *w, const struct candidate *c)
-{
-	const struct pane *p = &c->pane;
-	bool by_nine = p->dead_signal == SIGKILL || p->dead_status == 128 + SIGKILL;
-
-	if (by_nine && out_of_memory(w, c))
-		return REASON_OOM;
-	if (p->dead_signal > 0)
-		return REASON_KILLED;
-	if (p->dead_status < 0)
-		return REASON_UNKNOWN;
-	/* ended on its own, or asked to by SIGHUP or SIGTERM, which Claude Code answers with 129 and 143 */
-	if (p->dead_status == 0 || p->dead_status == 129 || p->dead_status == 143)
-		return REASON_STOPPED;
-	return REASON_EXITED;
-}
-
-/*
- * A variable of the agent: from its own command, its session, its pane's living shell, our
- * environment. Heap.
- */
-static char *
-agent_variable(const void *arg, const char *name)
-{
-	const struct candidate *c = arg;
-	char *value = launch_env(&c->launch, name), *block;
-	const char *found;
-	size_t n;
-
-	if (value != NULL)
-		return value;
-	found = pane_env(&c->pane, name);
-	if (found != NULL)
-		return xstrdup(found);
-	if (!c->pane.dead && (block = proc_environ(c->pane.pid, &n)) != NULL) {
-		found = proc_environ_get(block, n, name);
-		value = found != NULL ? xstrdup(found) : NULL;
-		explicit_bzero(block, n);
-		free(block);
-		if (value != NULL)
-			return value;
-	}
-	found = getenv(name);
-	return found != NULL ? xstrdup(found) : NULL;
-}
-
-static char *
-find_config_dir(const struct candidate *c)
-{
-	char *moved, *home, *dir;
-
-	if (c->profile != NULL && *c->profile->folder != '\0')
-		return profile_folder(c->profile, agent_variable, c);
-	moved = agent_variable(c, "CLAUDE_CONFIG_DIR");
-	home = agent_variable(c, "HOME");
-	dir = agent_config_dir(moved, home);
-	free(moved);
-	free(home);
-	return dir;
-}
-
-/*
- * The agent that the pane was started for, by what was set on purpose: start command, then
- * environment. NULL: nothing says so.
- */
-static const struct profile *
-profile_by_setting(const struct app *w, const struct candidate *c)
-{
-	const char *name = pane_env(&c->pane, "GT_AGENT");
-	const struct profile *p =
-	    c->launch.name != NULL ? profile_by_program(w->profiles, c->launch.name) : NULL;
-
-	if (p == NULL && name != NULL)
-		p = profile_find(w->profiles, name);
-	if (p == NULL && pane_env(&c->pane, "GT_ROLE") != NULL)
-		p = profile_find(w->profiles, "claude");
-	return p;
-}
-
-/*
- * The note that Claude Code leaves of a killed process: of the pane's own process, or of one that
- * a shell in this pane had started.
- */
-static enum pid_file_match
-find_note(struct candidate *c)
-{
-	const struct pane *p = &c->pane;
-	struct pid_file_place where = { p->session, p->id, p->dead ? p->start_path : c->cwd,
-		p->server_start };
-
-	if (c->config_dir == NULL || (c->profile != NULL && strcmp(c->profile->transcript, "claude") != 0))
-		return PID_FILE_ELSEWHERE;
-	if (p->dead && agent_pid_file_read(c->config_dir, p->pid, &c->pid_record))
-		return PID_FILE_SAME_PANE;
-	return agent_pid_file_of_dead(c->config_dir, &where, &c->pid_record);
-}
-
-/* What a pane's last rows tell, where nothing better does. */
-struct screen_signs {
-	bool agent;		/* an agent drew them */
-	bool farewell;		/* Claude Code said good-bye: it was ended on purpose */
+static const struct agent_source sources[] = {
+	{ .name = "panes", .bit = FROM_PANES, .keeps_order = true, .list = detect_list_panes,
+	    .explain = detect_explain_pane, .settle = detect_settle_pane, .forget = detect_forget_pane },
+	{ .name = "restarted", .bit = FROM_RESTARTED, .adds_to = FROM_PANES,
+	    .explain = detect_explain_restarted },
+	{ .name = "snapshots", .bit = FROM_SNAPSHOTS, .list = detect_list_snapshots,
+	    .explain = detect_explain_snapshot, .settle = detect_settle_snapshot,
+	    .forget = detect_forget_snapshot },
+	{ .name = "attempts", .bit = FROM_ATTEMPTS, .adds_to = FROM_SNAPSHOTS,
+	    .explain = detect_explain_attempt },
+	{ .name = "assignments", .bit = FROM_ASSIGNMENTS, .list = detect_list_assignments,
+	    .explain = detect_explain_assignment, .forget = detect_forget_assignment },
+	/* only for people who ask (detect_recorded) */
+	{ .name = "records", .bit = FROM_RECORDS, .list = detect_list_records,
+	    .explain = detect_explain_record, .forget = detect_forget_record },
 };
 
-/* The last place of a text, or NULL. */
-static const char *
-last_of(const char *p, size_t n, const char *text)
-{
-	const char *found = NULL, *hit, *end = p + n;
+#define N_SOURCES (sizeof sources / sizeof sources[0])
 
-	while ((hit = memmem(p, (size_t)(end - p), text, strlen(text))) != NULL) {
-		found = hit;
-		p = hit + 1;
-	}
-	return found;
+/* ---- the merge ---- */
+
+struct claim *
+detect_add_claim(struct claim_list *l)
+{
+	l->v = vec_room(l->v, l->n, &l->cap, sizeof *l->v);
+	memset(&l->v[l->n], 0, sizeof *l->v);
+	return &l->v[l->n++];
 }
 
-static int
-look_at_screen(struct tmux *t, const struct pane *p, struct screen_signs *out, struct err *e)
+static void
+key_release(struct agent_key *k)
 {
-	struct buf text = BUF_INIT;
-	const char *bye, *banner;
-	size_t rows;
-	int ret = 0;
+	free(k->socket);
+	free(k->session);
+	free(k->pane);
+	free(k->conversation);
+	memset(k, 0, sizeof *k);
+}
 
-	if (!capture_kept(p, 200 + (size_t)p->height, &text, &rows))
-		ret = tmux_do(t, false, &text, e, "capture-pane", "-p", "-t", p->id, "-S", "-200", NULL);
-	out->agent = ret == 0 && screen_shows_agent(text.data, text.len, "claude") != 0;
-	bye = last_of(text.data, text.len, "Resume this session with:");
-	banner = last_of(text.data, text.len, "Claude Code v");
-	out->farewell = bye != NULL && (banner == NULL || bye > banner);
-	buf_wipe(&text);
+/* The names that the candidate has, in the place of what the claim knew; hashes stay. */
+static void
+set_key(struct agent_key *k, const struct candidate *c)
+{
+	const struct pane *p = &c->pane;
+	const char *talk = c->agent_pid != 0 ? c->pid_record.session_id : NULL;
+
+	free(k->socket);
+	free(k->session);
+	free(k->pane);
+	free(k->conversation);
+	k->socket = detect_copy(p->socket);
+	k->server_pid = p->server_pid;
+	k->session = detect_copy(p->session);
+	k->pane = detect_copy(p->id);
+	k->conversation = detect_copy(talk);
+}
+
+static bool
+is_equal(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static bool
+is_same_hash(const char a[SNAPSHOT_KEY], const char b[SNAPSHOT_KEY])
+{
+	return *a != '\0' && memcmp(a, b, SNAPSHOT_KEY) == 0;
+}
+
+static bool
+is_same_pane(const struct agent_key *a, const struct agent_key *b)
+{
+	return (a->server_pid != 0 && a->server_pid == b->server_pid && is_equal(a->pane, b->pane)) ||
+	    is_same_hash(a->pane_hash, b->pane_hash);
+}
+
+static bool
+is_same_session(const struct agent_key *a, const struct agent_key *b)
+{
+	return (is_equal(a->session, b->session) &&
+		   (a->socket == NULL || b->socket == NULL || strcmp(a->socket, b->socket) == 0)) ||
+	    is_same_hash(a->session_hash, b->session_hash);
+}
+
+/* `held` is what has its key. */
+static bool
+is_taken(const struct claim_list *held, const struct claim *x)
+{
+	for (size_t i = 0; i < held->n; i++) {
+		const struct claim *h = &held->v[i];
+
+		if (is_same_pane(&h->key, &x->key))
+			return true;
+		if (h->by != x->by &&
+		    (is_same_session(&h->key, &x->key) || is_equal(h->key.conversation, x->key.conversation)))
+			return true;
+	}
+	return false;
+}
+
+/* By the source that listed it, then by those that add to it. */
+static bool
+explain_claim(const struct agent_source *all, size_t n, unsigned mask, struct detection *d, struct claim *x,
+    struct candidate *c)
+{
+	enum claim_answer answer = x->by->explain(d, x, c);
+
+	/* a pane without an agent can still be one that an agent had */
+	if (answer == CLAIM_OPEN && !x->there)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		enum claim_answer more = CLAIM_OPEN;
+
+		if ((all[i].bit & mask) != 0 && (all[i].adds_to & x->by->bit) != 0)
+			more = all[i].explain(d, x, c);
+		if (more != CLAIM_OPEN)
+			answer = more;
+	}
+	if (answer == CLAIM_AGENT && x->by->settle != NULL)
+		x->by->settle(d, x, c);
+	return answer == CLAIM_AGENT;
+}
+
+static void
+forget_claim(struct claim *x)
+{
+	if (x->by->forget != NULL)
+		x->by->forget(x);
+	key_release(&x->key);
+}
+
+/* Moves the claim's key to those that are taken; by the candidate's names if there is one. */
+static void
+hold(struct claim_list *held, struct claim *x, const struct candidate *c)
+{
+	struct claim *h = detect_add_claim(held);
+
+	h->by = x->by;
+	h->key = x->key;
+	memset(&x->key, 0, sizeof x->key);
+	if (c != NULL)
+		set_key(&h->key, c);
+}
+
+static void
+take_claim(const struct agent_source *all, size_t n, unsigned mask, struct detection *d, struct claim *x,
+    struct claim_list *held, struct candidate_list *out)
+{
+	struct candidate c = { .low_confidence = false };
+
+	if (is_taken(held, x))
+		return;
+	if (explain_claim(all, n, mask, d, x, &c)) {
+		hold(held, x, &c);
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = c;
+		return;
+	}
+	if (x->there)
+		hold(held, x, NULL);
+	candidate_release(&c);
+}
+
+/* All that it lists, and what it comes upon when it explains that. */
+static int
+ask_source(const struct agent_source *all, size_t n, unsigned mask, const struct agent_source *source,
+    struct detection *d, struct claim_list *held, struct candidate_list *out, struct err *e)
+{
+	struct claim_list claims = { .n = 0 };
+	int ret = source->list(d, &claims, e);
+
+	for (size_t i = 0; i < claims.n; i++) {
+		claims.v[i].by = source;
+		if (ret == 0)
+			take_claim(all, n, mask, d, &claims.v[i], held, out);
+		for (size_t k = 0; k < d->also.n; k++)
+			*detect_add_claim(&claims) = d->also.v[k];
+		d->also.n = 0;
+		forget_claim(&claims.v[i]);
+	}
+	free(claims.v);
 	return ret;
 }
 
-static void
-set_place(struct candidate *c)
+static int
+compare_candidates(const void *a, const void *b)
 {
-	char *cwd = c->pane.dead ? NULL : proc_cwd(c->pane.pid);
+	const struct candidate *x = a, *y = b;
+	int order = strcmp(x->pane.session, y->pane.session);
 
-	if (cwd == NULL)
-		cwd = xstrdup(*c->pane.path != '\0' ? c->pane.path : c->pane.start_path);
-	c->cwd = cwd;
+	if (order == 0)
+		order = strcmp(x->pane.id, y->pane.id);
+	if (order == 0 && x->record != NULL && y->record != NULL)
+		order = strcmp(x->record->agent_uuid, y->record->agent_uuid);
+	return order;
 }
 
-/* After the note is known: the agent's own word for where it worked is better than tmux's. */
-static void
-set_place_by_note(struct candidate *c)
+int
+detect_merge(const struct agent_source *all, size_t n, unsigned mask, struct detection *d,
+    struct candidate_list *out, struct err *e)
 {
-	if (c->pid_record.session_id == NULL || *c->pid_record.cwd == '\0')
-		return;
-	free(c->cwd);
-	c->cwd = xstrdup(c->pid_record.cwd);
-}
+	struct claim_list held = { .n = 0 };
+	size_t from = out->n;
+	int ret = 0;
 
-/*
- * A dead pane. False: no agent's. What died there may be anything that was started beside an
- * agent: the session's environment and the directory are those of all its panes. To start it
- * again by itself takes a start command that names an agent, the agent's own note of this pane,
- * or one of the two weaker signs and the screen.
- */
-static bool
-judge_dead(struct app *w, struct tmux *t, struct candidate *c)
-{
-	bool named = c->launch.name != NULL && profile_by_program(w->profiles, c->launch.name) != NULL,
-	     set = c->profile != NULL;
-	enum pid_file_match note = find_note(c);
-	struct screen_signs signs = { false, false };
-
-	if (!named && note != PID_FILE_SAME_PANE) {
-		if (look_at_screen(t, &c->pane, &signs, NULL) != 0 || (!set && !signs.agent))
-			return false;
-		c->low_confidence = !signs.agent || (!set && note == PID_FILE_ELSEWHERE);
+	for (size_t i = 0; i < out->n; i++)
+		set_key(&detect_add_claim(&held)->key, &out->v[i]);
+	for (size_t i = 0; i < n && ret == 0; i++) {
+		if ((all[i].bit & mask) == 0 || all[i].list == NULL)
+			continue;
+		ret = ask_source(all, n, mask, &all[i], d, &held, out, e);
+		if (all[i].keeps_order)
+			from = out->n;
 	}
-	if (!set)
-		c->profile = profile_find(w->profiles, "claude");
-	c->status = AGENT_DEAD;
-	c->reason = detect_crash_reason(w, c);
-	c->crashed_at = c->pane.dead_time > 0 ? c->pane.dead_time * 1000 : c->pane.activity * 1000;
-	return c->profile != NULL;
+	if (out->n > from)
+		qsort(out->v + from, out->n - from, sizeof *out->v, compare_candidates);
+	for (size_t i = 0; i < held.n; i++)
+		key_release(&held.v[i].key);
+	free(held.v);
+	return ret;
 }
 
-/* What a judgement is made of. */
-struct eyes {
-	struct app *w;
-	const struct procs *procs;
-	struct gone_index *memory;		/* NULL: only what is there counts */
-};
+/* ---- a detection ---- */
 
-/* The pids of a tmux server in another container belong to other processes here. */
-static bool
-is_here(const struct procs *procs, const struct pane *p)
-{
-	const struct proc *own = proc_list_find(procs, p->pid);
-
-	return own != NULL && own->ppid == p->server_pid;
-}
-
-/* A pane without any agent's process. False: nothing says that there ever was one. */
-static bool
-judge_agentless(const struct eyes *eyes, struct tmux *t, struct candidate *c)
-{
-	struct app *w = eyes->w;
-	const struct procs *procs = eyes->procs;
-	bool here = is_here(procs, &c->pane), idle = here && proc_list_idle_shell(procs, c->pane.pid);
-	/* its shell waits for us, and says nothing of the agent */
-	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid);
-	bool set = c->profile != NULL, note, near;
-	enum pid_file_match whose = find_note(c);
-	struct screen_signs signs = { false, false };
-
-	note = whose == PID_FILE_SAME_PANE;
-	near = whose == PID_FILE_SAME_PLACE;
-	if (!set && !note && !near && !idle && !own)
-		return false;
-	if (!note && look_at_screen(t, &c->pane, &signs, NULL) != 0)
-		return false;
-	if (!note && idle && eyes->memory != NULL && detect_restored(eyes->memory, c, signs.agent))
-		return true;
-	if (!set && !note && !signs.agent)
-		return false;
-	if (c->profile == NULL)
-		c->profile = profile_find(w->profiles, "claude");
-	c->low_confidence = !note && !((set || near) && signs.agent);
-	c->status = AGENT_UNKNOWN;
-	c->own_pane = own;
-	if (!here)
-		c->unknown_reason = "its process is not visible here; its tmux server may run in another "
-				    "container";
-	else if (own)
-		c->unknown_reason = "gt-recover itself runs in this pane";
-	else if (!idle)
-		c->unknown_reason = "no agent's process is there, but the pane's shell is not idle";
-	else if (!note && !signs.agent)
-		c->unknown_reason = "the session is meant for an agent, its shell is idle, and nothing shows "
-				    "that an agent ever ran";
-	else
-		c->status = AGENT_ZOMBIE;
-	c->reason = c->status != AGENT_ZOMBIE ? REASON_NONE
-	    : signs.farewell                  ? REASON_STOPPED
-					      : REASON_PROCESS_DIED;
-	c->crashed_at = c->pane.activity * 1000;
-	return c->profile != NULL;
-}
-
-/*
- * A person's shell that was there before the agent: it, not the agent's command, is the pane's
- * start command.
- */
 static void
-use_configured_command(const struct app *w, struct candidate *c)
+detection_init(struct detection *d, struct app *w, const struct procs *procs)
 {
-	const struct profile *p = c->profile;
-
-	if (p == NULL || *p->command == '\0')
-		return;
-	if (c->launch.command != NULL && c->launch.name != NULL && !proc_is_shell(c->launch.name))
-		return;
-	launch_release(&c->launch);
-	launch_command(&c->launch, p->command, c->pane.default_shell, profile_list_has_program, w->profiles);
+	*d = (struct detection){ .w = w, .procs = procs, .absent = "" };
 }
 
 static void
-set_role(const struct app *w, struct candidate *c)
+detection_release(struct detection *d)
 {
-	const char *gt_role = pane_env(&c->pane, "GT_ROLE");
-
-	if (gt_role != NULL && town_role(gt_role, &c->role) == 0)
-		return;
-	if (town_session_role(w->town, c->pane.session, &c->role) != 0)
-		town_path_role(w->town, c->pane.start_path, &c->role);
+	for (size_t i = 0; i < d->n_servers; i++)
+		free(d->servers[i].path);
+	free(d->servers);
+	for (size_t i = 0; d->now != NULL && i < d->w->n_servers; i++)
+		pane_list_release(&d->now[i].panes);
+	free(d->now);
+	free(d->also.v);
+	snapshot_index_release(&d->snapshots);
+	scrub_free(d->scrub);
+	if (d->starts != NULL)
+		town_starts_free(d->starts);
 }
 
-/* What its screen shows is dead; who does its work may not be. */
 static void
-doubt_server(struct candidate *c)
+read_snapshots(struct detection *d)
 {
-	if ((c->status != AGENT_DEAD && c->status != AGENT_ZOMBIE) || !detect_has_background(c))
-		return;
-	c->status = AGENT_UNKNOWN;
-	c->reason = REASON_NONE;
-	c->unknown_reason = "its background server is still at work on its conversation";
+	char *dir = town_snapshot_dir(d->w->town, d->w->config, NULL);
+
+	d->no_snapshots = dir == NULL || snapshot_index_read(dir, &d->snapshots, NULL) != 0;
+	free(dir);
 }
 
-static bool
-judge(const struct eyes *eyes, struct tmux *t, struct candidate *c)
+struct scrub *
+detect_scrub(struct detection *d)
 {
-	struct app *w = eyes->w;
-	const struct proc *agent = c->pane.dead
-	    ? NULL
-	    : proc_list_agent(eyes->procs, c->pane.pid, profile_list_has_process, w->profiles);
-	char names[PROC_NAMES][64];
-	bool ours, known;
+	if (d->scrub == NULL && (d->scrub = app_scrub(d->w, NULL)) == NULL)
+		d->no_snapshots = true;
+	return d->scrub;
+}
 
-	c->unknown_reason = "";
-	launch_read(
-	    &c->launch, c->pane.start_command, c->pane.default_shell, profile_list_has_program, w->profiles);
-	c->profile = profile_by_setting(w, c);
-	set_place(c);
-	c->config_dir = find_config_dir(c);
-	known = c->profile != NULL;
-	if (agent != NULL) {
-		size_t n = proc_names(agent, names);
+struct session_starts *
+detect_starts(struct detection *d)
+{
+	if (d->starts == NULL)
+		d->starts = town_starts_new(d->w->town);
+	return d->starts;
+}
 
-		for (size_t i = 0; i < n && c->profile == NULL; i++)
-			c->profile = profile_by_process(w->profiles, names[i]);
-		c->status = AGENT_LIVE;
-		c->agent_pid = agent->pid;
-		ours = c->profile != NULL;
-		if (ours && eyes->memory != NULL) {
-			set_role(w, c);
-			detect_restarted(eyes->memory, c);
-		}
-	} else {
-		ours = c->pane.dead ? judge_dead(w, t, c) : judge_agentless(eyes, t, c);
-	}
-	if (ours && c->snapshot == NULL) {
-		if (!known) {
-			free(c->config_dir);
-			c->config_dir = find_config_dir(c);
-		}
-		doubt_server(c);
-		set_place_by_note(c);
-		use_configured_command(w, c);
-		set_role(w, c);
-	}
-	return ours;
+bool
+detect_snapshot_head(struct detection *d, const char *name, struct snapshot *out)
+{
+	return !d->no_snapshots && detect_scrub(d) != NULL &&
+	    snapshot_file_read_head(d->snapshots.dir, name, d->scrub, out, NULL) == 0;
 }
 
 static bool
@@ -430,81 +329,6 @@ confirm_zombies(struct app *w, struct candidate_list *list, struct err *e)
 	return 0;
 }
 
-static void
-judge_all(const struct eyes *eyes, struct tmux *t, struct panes *panes, struct candidate_list *out)
-{
-	for (size_t i = 0; i < panes->n; i++) {
-		struct candidate c = { .pane = panes->v[i] };
-		bool known = false;
-
-		/* one server may be reached by two names */
-		for (size_t k = 0; k < out->n && !known; k++)
-			known = out->v[k].pane.server_pid == c.pane.server_pid &&
-			    strcmp(out->v[k].pane.id, c.pane.id) == 0;
-		memset(&panes->v[i], 0, sizeof panes->v[i]);
-		if (known || !judge(eyes, t, &c)) {
-			candidate_release(&c);
-			continue;
-		}
-		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = c;
-	}
-}
-
-static int
-detect_server(const struct eyes *eyes, struct tmux *t, struct candidate_list *out, struct err *e)
-{
-	struct panes panes = { .n = 0 };
-	int ret = pane_list(t, &panes, e);
-
-	if (ret == 0) {
-		gone_index_add_server(eyes->memory, t, &panes);
-		judge_all(eyes, t, &panes, out);
-		out->servers++;
-	} else if (strcmp(e->name, "no-server") == 0) {
-		gone_index_add_server(eyes->memory, t, NULL);
-	}
-	pane_list_release(&panes);
-	return ret;
-}
-
-int
-detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candidate_list *out, struct err *e)
-{
-	struct procs procs;
-	int ret = pane_list_environ(t, panes, 0, e);
-
-	memset(out, 0, sizeof *out);
-	if (ret != 0 || proc_list(&procs, e) != 0)
-		return -1;
-	judge_all(&(struct eyes){ w, &procs, NULL }, t, panes, out);
-	proc_list_release(&procs);
-	ret = confirm_zombies(w, out, e);
-	if (ret != 0)
-		candidate_list_release(out);
-	return ret;
-}
-
-static int
-compare_candidates(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	int order = strcmp(x->pane.session, y->pane.session);
-
-	return order != 0 ? order : strcmp(x->pane.id, y->pane.id);
-}
-
-static void
-find_missing(struct gone_index *m, struct candidate_list *out)
-{
-	size_t from = out->n;
-
-	detect_gone(m, out);
-	detect_assigned(m, out);
-	if (out->n > from)
-		qsort(out->v + from, out->n - from, sizeof *out->v, compare_candidates);
-}
-
 /* A server that was named and does not run is a mistake, unless agents are remembered that it had. */
 static bool
 known_on(const struct candidate_list *out, const char *socket)
@@ -519,43 +343,89 @@ int
 detect(struct app *w, struct candidate_list *out, struct err *e)
 {
 	struct procs procs;
-	struct gone_index memory;
-	const struct eyes eyes = { w, &procs, &memory };
-	struct err first = ERR_INIT;
-	const char *absent = "";
-	int ret = 0;
+	struct detection d;
+	int ret;
 
 	memset(out, 0, sizeof *out);
 	if (proc_list(&procs, e) != 0)
 		return -1;
-	gone_index_init(&memory, w);
-	for (size_t i = 0; i < w->n_servers && ret == 0; i++) {
-		if (detect_server(&eyes, &w->servers[i], out, e) == 0)
-			continue;
-		if (first.code == 0 || strcmp(first.name, "no-server") == 0)
-			first = *e;
-		/* one server that hangs must not keep the agents of the others dead */
-		absent = strcmp(e->name, "no-server") == 0 ? w->servers[i].socket : absent;
-		if (w->sockets_named && strcmp(e->name, "no-server") != 0)
-			ret = -1;
-		else if (strcmp(e->name, "no-server") != 0 && out->trouble.code == 0)
-			out->trouble = *e;
-	}
-	if (ret == 0)
-		find_missing(&memory, out);
-	if (ret == 0 && first.code != 0 &&
-	    (w->sockets_named ? !known_on(out, absent) : out->servers + out->n == 0)) {
-		*e = first;
+	detection_init(&d, w, &procs);
+	read_snapshots(&d);
+	ret = detect_merge(sources, N_SOURCES,
+	    FROM_PANES | FROM_RESTARTED | (d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
+		(town_root(w->town) != NULL ? FROM_ASSIGNMENTS : 0),
+	    &d, out, e);
+	out->servers = d.answered;
+	out->trouble = d.trouble;
+	if (ret == 0 && d.first.code != 0 &&
+	    (w->sockets_named ? !known_on(out, d.absent) : out->servers + out->n == 0)) {
+		*e = d.first;
 		ret = -1;
 	}
 	if (ret == 0)
 		ret = confirm_zombies(w, out, e);
-	if (ret == 0 && e != NULL)
+	if (ret == 0)
 		err_clear(e);
 	proc_list_release(&procs);
-	gone_index_release(&memory);
+	detection_release(&d);
 	if (ret != 0)
 		candidate_list_release(out);
+	return ret;
+}
+
+int
+detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candidate_list *out, struct err *e)
+{
+	struct procs procs;
+	struct detection d;
+	int ret = pane_list_environ(t, panes, 0, e);
+
+	memset(out, 0, sizeof *out);
+	if (ret != 0 || proc_list(&procs, e) != 0)
+		return -1;
+	detection_init(&d, w, &procs);
+	d.given = panes;
+	d.given_server = t;
+	ret = detect_merge(sources, N_SOURCES, FROM_PANES, &d, out, e);
+	proc_list_release(&procs);
+	detection_release(&d);
+	if (ret == 0)
+		ret = confirm_zombies(w, out, e);
+	if (ret != 0)
+		candidate_list_release(out);
+	return ret;
+}
+
+static int
+add_recorded(struct app *w, struct candidate_list *all, struct err *e)
+{
+	struct detection d;
+	int ret;
+
+	detection_init(&d, w, NULL);
+	ret = detect_merge(sources, N_SOURCES, FROM_RECORDS, &d, all, e);
+	detection_release(&d);
+	return ret;
+}
+
+int
+detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e)
+{
+	bool no_server = ret != 0 && strcmp(e->name, "no-server") == 0;
+	struct err own = ERR_INIT;
+
+	if (ret == 0)
+		ret = detect_lines(w, all, e);
+	if ((ret != 0 && !no_server) || add_recorded(w, all, &own) != 0) {
+		if (own.code != 0)
+			*e = own;
+		return -1;
+	}
+	/* whose server is gone is what is asked for */
+	if (no_server && all->n > 0) {
+		err_clear(e);
+		ret = 0;
+	}
 	return ret;
 }
 

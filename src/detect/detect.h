@@ -9,22 +9,15 @@
 #include "agent/agent.h"
 #include "base/err.h"
 #include "gastown/gastown.h"
-#include "snapshot/snapshot.h"
 #include "tmux/tmux.h"
 #include "transcript/locate/locate.h"
 
 struct app;
 struct bead;
-struct candidate;
-struct candidate_list;
 struct conversation;
-struct err;
-struct pane;
 struct panes;
-struct profile;
 struct scrub;
 struct session;
-struct session_starts;
 struct tmux;
 
 /* ---- candidate ---- */
@@ -60,6 +53,8 @@ bool detect_status_crashed(enum agent_status c);
 /* an idle shell stands in the agent's pane: zombie, restored */
 bool detect_status_has_shell(enum agent_status c);
 bool detect_status_has_pane(enum agent_status c);	/* all but missing */
+/* the pane shows what the agent that died had drawn: all but missing and respawned */
+bool detect_status_has_screen(enum agent_status c);
 
 struct candidate {
 	struct pane pane;
@@ -88,6 +83,8 @@ struct candidate {
 	 * died; NULL: none
 	 */
 	char *snapshot;
+	/* missing: another agent lived in its place since, whose conversation session_id is */
+	bool snapshot_is_older;
 	/*
 	 * respawned: the conversation that it was not given; missing: its last one; NULL: only
 	 * the snapshot tells
@@ -114,11 +111,6 @@ size_t candidate_lines(const struct candidate *c);
 bool candidate_has_ended(const struct candidate *c);
 /* there is something to bring back, and it is not over */
 bool candidate_crashed(const struct candidate *c);
-/*
- * For one that never had a pane that we saw, on a server that may not run: the session's name
- * (heap, taken over) stands for its id.
- */
-void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
 /*
  * Teaches the scrubber everything by whose value a secret can be told on the candidate's screen:
  * its environments, start command and credential files, as far as [recovery.scrub] wants it.
@@ -186,8 +178,9 @@ int detect_recheck(struct app *w, const struct candidate *c, int64_t *typed, str
  * its start command, notes of Gas Town, what its screen shows) for transcript_find. Reads only.
  * Do it before a respawn: the next start of an agent removes the records of dead ones. `seen` may
  * be NULL, and everything in it; `snapshot_id` is the session that a snapshot of this process
- * names, NULL: none. FOUND_NONE for agents whose transcripts we cannot read. -1: a folder cannot
- * be read.
+ * names, NULL: none. Neither counts for a missing one whose last conversation is known
+ * (candidate.session_id): that may have begun later. FOUND_NONE for agents whose transcripts we
+ * cannot read. -1: a folder cannot be read.
  */
 struct screen_evidence {
 	const struct conversation *screen;
@@ -199,96 +192,10 @@ int detect_find_transcript(struct app *w, const struct candidate *c, const struc
     const char *snapshot_id, struct transcript_found *out, struct err *e);
 
 /*
- * True while a background server of the agent (codex) goes on with a conversation that can be
- * this candidate's: not dead, then.
- */
-bool detect_has_background(const struct candidate *c);
-
-/*
  * What the agent is to be told when the transcript is not certain, or nobody can read what it
  * keeps, heap; NULL: nothing. "2 transcripts could be this session's, …".
  */
 char *detect_transcript_warning(const struct candidate *c, const struct transcript_found *f);
-
-/* ---- gone_index ---- */
-
-/*
- * What the snapshots know of sessions that are not there any more (detect_private.h), or are there again
- * without their agents: the classes `missing` and `restored` of detect.h (`respawned` is
- * detect_private.h). Reads only: the directory of snapshots, of a few the part before the rows, /proc.
- */
-struct gone_server {
-	const char *socket;		/* as the app names it */
-	char *path;			/* as tmux does */
-	bool runs;
-	pid_t pid;			/* 0: it does not run, or has no session that would tell */
-	int64_t start;			/* seconds since 1970 */
-};
-
-struct gone_index {
-	struct app *w;
-	struct snapshot_index album;
-	struct scrub *scrub;		/* made when the first snapshot is opened */
-	bool broken;			/* the snapshots cannot be read: nothing is remembered */
-	struct gone_server *servers;
-	size_t n_servers, cap_servers;
-	struct session_starts *starts;		/* read when the first live agent of the town is looked at */
-	char (*keys)[SNAPSHOT_KEY];	/* of the sessions and panes that are there */
-	size_t n_keys, cap_keys;
-};
-
-void gone_index_init(struct gone_index *m, struct app *w);
-void gone_index_release(struct gone_index *m);
-
-/*
- * A server that answered, and all its panes; or one that does not run (panes NULL). What was not
- * told of is not judged.
- */
-void gone_index_add_server(struct gone_index *m, const struct tmux *t, const struct panes *panes);
-
-/*
- * What was told: is a session of that name on any of the servers; was every server of the app
- * told of; does none of them run.
- */
-bool gone_index_has_session(const struct gone_index *m, const char *session);
-bool gone_index_is_complete(const struct gone_index *m);
-bool gone_index_no_server(const struct gone_index *m);
-/* Made when first asked for; the scrubber is NULL when it cannot be. Owned by m. */
-struct scrub *gone_index_scrub(struct gone_index *m);
-struct session_starts *gone_index_starts(struct gone_index *m);
-
-/*
- * A pane in which an idle shell stands and nothing tells of an agent, or only its screen: true
- * when its session was brought back empty after its server had died (tmux-resurrect and its
- * like): a snapshot of an older life of the server knows an agent in a session of that name,
- * which worked in the same directory and is dead. Profile, command, place, class and reason are
- * set then. `weak` unless the start command or the screen bear it out.
- */
-bool detect_restored(struct gone_index *m, struct candidate *c, bool shows_agent);
-
-/* The head of a snapshot of that name. snapshot_release when true. */
-bool gone_index_head(struct gone_index *m, const char *name, struct snapshot *head);
-/*
- * The server of a socket, NULL: it was not asked. Of the sessions and panes that are there, or of
- * another list: is it one of them?
- */
-const struct gone_server *gone_index_server(const struct gone_index *m, const char *path);
-bool gone_index_has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key);
-/* The pane as it was; nothing of it is there any more. */
-void gone_index_old_pane(const struct snapshot *head, const char *socket, struct pane *p);
-/* The snapshot was taken in this boot, in another container. */
-bool gone_is_contained(const struct snapshot *head);
-/*
- * The process of a snapshot (pid and start time) still lives, or /proc cannot tell. In another container:
- * until the container has ended or the last sign of life is older than PROC_SEEN_MS.
- */
-bool gone_index_is_alive(const struct gone_index *m, const struct snapshot *head);
-/*
- * Profile, role, command, directories, record: from the head to the candidate, whose pane is
- * known. False: the agent is none that we know.
- */
-bool gone_index_identify(struct gone_index *m, const struct snapshot *head, const char *name,
-    struct candidate *c);
 
 /* ---- recorded ---- */
 

@@ -2,59 +2,197 @@
 #define DETECT_DETECT_PRIVATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/err.h"
 #include "detect/detect.h"
-#include "transcript/transcript.h"
+#include "snapshot/snapshot.h"
+#include "tmux/tmux.h"
 
-struct app;
-struct candidate;
-struct candidate_list;
-struct gone_index;
-struct snapshot;
+struct procs;
+struct scrub;
+struct session_starts;
+struct agent_source;
 
-/* ---- assigned ---- */
-
-/*
- * Polecats of the town that have work on their hook, a directory, and no session: class `missing`
- * where no snapshot tells of them (fact gas-town 0.1: gt keeps no dead pane, so that this is what
- * a crash looks like in a stock town). The conversation is the last one that the town's log names
- * (gastown/gastown.h). Only `gt session start`, or a command of gt.toml, can bring such a
- * one back.
- *
- * Appended to out, which must hold everything else. Nothing is concluded when a tmux server of
- * the app does not list to gone_index_add_server. The beads are asked, at most once for a
- * polecat without a session; what cannot be read is no hooked work.
- */
-void detect_assigned(struct gone_index *m, struct candidate_list *out);
-
-/* ---- crash_reason ---- */
-
-/* ---- gone ---- */
+/* ---- sources ---- */
 
 /*
- * Appends the agents whose sessions are gone, class `missing`, as the snapshots and the ledger know them.
- *
- * A session is missing when its server was asked (or does not run) and has none of that name, the
- * pane is not elsewhere on that server, and the agent's process is gone; where that process still
- * runs the candidate is `unknown`. Of a server that died all agents' panes are missing that its
- * last pass had seen, so a session may come back with several; of a session that ended while its
- * server lived the newest pane alone. What ended while its server lived was ended on purpose,
- * REASON_STOPPED, unless it left the record of a killed agent (agent/agent.h, which the
- * next start of any agent removes), or its transcript lacks its leave (transcript/transcript.h)
- * and no pane stood there dead before. But a polecat's session does not count as ended on
- * purpose, since gt removes every session that has died (gas-town 0.1): its work decides. An
- * agent that a recovery of ours had started and no pass saw afterwards (detect_private.h) is missing when
- * its transcript lacks its leave, or its server died.
+ * Which agent a claim is about: a pane of one life of a tmux server, in a session. Strings are
+ * heap. What a source does not know is NULL, 0 or "" and matches nothing; but without a socket a
+ * session is that of any server.
  */
-void detect_gone(struct gone_index *m, struct candidate_list *out);
+struct agent_key {
+	char *socket;			/* as the app names it */
+	int64_t server_pid;
+	char *session, *pane;		/* names: "toast", "%5" */
+	/* the same session and pane as the names of snapshot files have them */
+	char session_hash[SNAPSHOT_KEY], pane_hash[SNAPSHOT_KEY];
+	char *conversation;		/* its id: that of a living process, or the one looked for */
+};
+
+/* One agent that a source knows of. */
+struct claim {
+	const struct agent_source *by;
+	struct agent_key key;
+	/* the pane is there: the claim holds its key even if no agent ever ran in it */
+	bool there;
+	void *about;			/* the source's own; its forget() frees it */
+};
+
+struct claim_list {
+	struct claim *v;
+	size_t n, cap;
+};
+
+/* Appends a claim with an empty key. Valid until the next one. */
+struct claim *detect_add_claim(struct claim_list *l);
+
+/* What a source says of a claim. */
+enum claim_answer {
+	CLAIM_OPEN,		/* nothing: it stays what the sources before made of it */
+	CLAIM_AGENT,
+	CLAIM_NO_AGENT		/* there is no agent to list, whatever the sources before say */
+};
+
+/* What the sources work in: one look at all servers. */
+struct detection {
+	struct app *w;
+	const struct procs *procs;
+	/* only these panes, of this server; NULL: those of all servers */
+	struct panes *given;
+	struct tmux *given_server;
+	struct known_server {
+		const char *socket;	/* as the app names it */
+		char *path;		/* as tmux does */
+		bool runs;
+		pid_t pid;		/* 0: it does not run, or has no session to ask */
+		int64_t start;		/* seconds since 1970 */
+	} *servers;			/* that answered, or do not run */
+	size_t n_servers, answered;
+	struct err first;		/* of the first server that did not answer; code 0: all did */
+	struct err trouble;		/* the same, of those that run */
+	const char *absent;		/* socket of the last server that does not run, or "" */
+	struct snapshot_index snapshots;
+	bool no_snapshots;		/* they cannot be read */
+	struct scrub *scrub;		/* NULL until detect_scrub */
+	struct session_starts *starts;	/* NULL until detect_starts */
+	struct server_now {		/* of each of the app's servers; NULL until records are listed */
+		bool asked, silent;
+		struct panes panes;
+	} *now;
+	struct claim_list also;		/* claims of its own that an explain() came upon */
+};
+
+/*
+ * A source of agents: something that tells which agents there are, or were. The table of them is
+ * in detect.c, and detect_merge is the only place where they meet:
+ *
+ * 	Each source lists its claims, cheaply: keys, no files of agents, no bd. In the order of the
+ * 	table each claim takes its key. A claim whose key a source before it has taken is dropped:
+ * 	the same pane, the same session or the same living conversation. Within a source only the
+ * 	same pane is the same agent.
+ * 	explain() makes the candidate of a claim that took its key. CLAIM_OPEN: it is no agent; then
+ * 	the key is free for the sources below, unless the claim's pane is there.
+ * 	After it the sources that add to this one explain the same claim, in the table's order, each
+ * 	with the candidate as it is: a member that a later source sets wins.
+ * 	settle() sees what all of them said and sets what follows from it (class, reason).
+ *
+ * A source that keeps a record of each agent's pane from its first sight on has its row behind
+ * "restarted": it adds to panes what their screen and pid file do not tell any more, to snapshots
+ * what came after them, and lists agents that no other source knows.
+ */
+struct agent_source {
+	const char *name;
+	enum agent_source_bit {
+		FROM_PANES = 1, FROM_RESTARTED = 2, FROM_SNAPSHOTS = 4, FROM_ATTEMPTS = 8,
+		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32
+	} bit;
+	unsigned adds_to;		/* sources whose claims it explains, too */
+	/* its candidates stay in the order of its claims; those of the others are sorted by name */
+	bool keeps_order;
+	/* NULL: it has none of its own, and only adds. -1 with err: nothing can be concluded */
+	int (*list)(struct detection *d, struct claim_list *out, struct err *e);
+	enum claim_answer (*explain)(struct detection *d, struct claim *x, struct candidate *c);
+	void (*settle)(struct detection *d, struct claim *x, struct candidate *c);	/* or NULL */
+	void (*forget)(struct claim *x);						/* or NULL */
+};
+
+/*
+ * Appends to out the agents that the sources of the mask know, source by source; what out holds
+ * already has its keys. -1: a list() failed.
+ */
+int detect_merge(const struct agent_source *all, size_t n, unsigned mask, struct detection *d,
+    struct candidate_list *out, struct err *e);
+
+/* Made when first asked for; NULL when it cannot be. Owned by d. */
+struct scrub *detect_scrub(struct detection *d);
+struct session_starts *detect_starts(struct detection *d);
+/* The head of a snapshot of that name. snapshot_release when true. */
+bool detect_snapshot_head(struct detection *d, const char *name, struct snapshot *head);
+/*
+ * The process of a snapshot (pid and start time) still lives, or /proc cannot tell. In another
+ * container: until the container has ended or the last sign of life is older than PROC_SEEN_MS.
+ */
+bool detect_snapshot_is_alive(const struct detection *d, const struct snapshot *head);
+/* The snapshot was taken in this boot, in another container. */
+bool detect_snapshot_is_contained(const struct snapshot *head);
+/*
+ * Profile, role, command, directories, record: from the head to the candidate, whose pane is
+ * known. False: the agent is none that we know; c is as it was.
+ */
+bool detect_identify(struct detection *d, const struct snapshot *head, const char *name,
+    struct candidate *c);
+
+/* ---- candidate ---- */
+
+/* Heap; NULL of NULL. */
+char *detect_copy(const char *s);
+/* What is not known of a pane that is gone: dead, of 80 columns, "". */
+void candidate_fill_pane(struct pane *p);
+/*
+ * For one that never had a pane that we saw, on a server that may not run: the session's name
+ * (heap, taken over) stands for its id.
+ */
+void candidate_without_pane(const struct tmux *t, char *session, const char *cwd, struct pane *p);
+
+/* ---- find_transcript ---- */
+
+/*
+ * True while a background server of the agent (codex) goes on with a conversation that can be
+ * this candidate's: not dead, then.
+ */
+bool detect_has_background(const struct candidate *c);
+
+/* ---- panes ---- */
+
+/*
+ * The panes of the servers that answer, in tmux's order. Of a server that was named a failure is
+ * an error; else it is d->trouble.
+ */
+int detect_list_panes(struct detection *d, struct claim_list *out, struct err *e);
+enum claim_answer detect_explain_pane(struct detection *d, struct claim *x, struct candidate *c);
+void detect_settle_pane(struct detection *d, struct claim *x, struct candidate *c);
+void detect_forget_pane(struct claim *x);
+
+/* claim.about of a pane. */
+struct pane_claim {
+	struct pane pane;		/* until explain() */
+	struct tmux *server;
+	bool named;			/* by its start command or its environment, for which agent it is */
+	bool empty_shell;		/* an idle shell, and no pid file tells of an agent of this pane */
+	bool shows_agent;		/* its screen does */
+};
 
 /* ---- restarted ---- */
 
 /*
- * A live agent: is it `respawned`, begun afresh after the one before it had crashed, and never
- * given its context? Class, reason, snapshot, lost_id and the place are set then. All of these
- * must hold:
+ * Adds to panes.
+ *
+ * A live agent is `respawned` when it was begun afresh after the one before it had crashed, and
+ * never given its context. Class, reason, snapshot and session_id are set then. All of these must
+ * hold:
  *
  * 	its own record names a conversation, another one than the lost one, and its start command
  * 	resumes none
@@ -63,33 +201,68 @@ void detect_gone(struct gone_index *m, struct candidate_list *out);
  * 	in a town: two starts of this actor without a handoff, or the like, between
  * 	(gastown/gastown.h), and the process is younger than the first
  * 	elsewhere: its pane's start command runs the agent, so that no person typed it; its pane's
- * 	process is another than the snapshot's; the snapshot is
- * 	of an agent that was dead and had not said good-bye (its transcript does not end with the
- * 	record of a graceful exit), or of a living one whose
- * 	server died, with its pane in it still by the last pass: a session that was closed before that
- * 	was ended on purpose
+ * 	process is another than the snapshot's; the snapshot is of an agent that was dead and had not
+ * 	said good-bye (its transcript does not end with the record of a graceful exit), or of a
+ * 	living one whose server died, with its pane in it still by the last pass: a session that was
+ * 	closed before that was ended on purpose
+ *
+ * A pane with an idle shell, of which nothing or only its screen tells of an agent, is `restored`
+ * when its session was brought back empty after its server had died (tmux-resurrect and its like):
+ * a snapshot of an older life of the server knows an agent in a session of that name, which worked
+ * in the same directory and is dead. Profile, command, place, class and reason are set then;
+ * low_confidence unless the start command or the screen bear it out.
  */
-void detect_restarted(struct gone_index *m, struct candidate *c);
+enum claim_answer detect_explain_restarted(struct detection *d, struct claim *x, struct candidate *c);
 
-/* ---- unsnapshotted ---- */
+/* ---- gone ---- */
+
+/*
+ * Agents whose sessions are gone, class `missing`, as the snapshots know them; attempts add what
+ * came after the snapshot.
+ *
+ * A session is missing when its server was asked (or does not run) and has none of that name, the
+ * pane is not elsewhere on that server, and the agent's process is gone; where that process still
+ * runs the candidate is `unknown`. Of a server that died all agents' panes are missing that its
+ * last pass had seen, so a session may come back with several; of a session that ended while its
+ * server lived the newest pane alone. What ended while its server lived was ended on purpose,
+ * REASON_STOPPED, unless it left the record of a killed agent (agent/agent.h, which the next start
+ * of any agent removes), or its transcript lacks its leave (transcript/transcript.h) and no pane
+ * stood there dead before. But a polecat's session does not count as ended on purpose, since gt
+ * removes every session that has died (gas-town 0.1): its work decides.
+ */
+int detect_list_snapshots(struct detection *d, struct claim_list *out, struct err *e);
+enum claim_answer detect_explain_snapshot(struct detection *d, struct claim *x, struct candidate *c);
+void detect_settle_snapshot(struct detection *d, struct claim *x, struct candidate *c);
+void detect_forget_snapshot(struct claim *x);
 
 /*
  * What no snapshot tells of an agent whose session is gone: a recovery of ours started it, and it
  * ended before a pass saw it, or before its process could be asked for its conversation. The
- * ledger knows of the start, and the transcript in which the recovery's id stands how it ended.
+ * attempt knows of the start, and the transcript in which the recovery's id stands how it ended:
+ * it is missing when that lacks its leave, or its server died. Sets session_id, started_by,
+ * recovered_by, began, crashed_at; CLAIM_NO_AGENT: the crash of the snapshot was answered.
  */
-struct unsnapshotted {
-	/* of the newest attempt that started an agent there; NULL: none is known, and nothing else is set */
-	char *id;
-	bool later;		/* that was after the snapshot */
-	bool answered;		/* the attempt was for what the snapshot shows, and it was acknowledged */
-	bool lives;		/* a process is known that goes on with it */
-	/* the conversation in which it was told, or that it began untold; NULL: none is known */
-	char *session_id;
-	enum exit_kind parting;	/* of that */
-	int64_t began;		/* when the attempt started it, ms since 1970 */
-	int64_t alive_at;	/* when it certainly lived, ms since 1970 */
-	int64_t server_pid, server_start;	/* where; 0: on the server that ran then */
-};
+enum claim_answer detect_explain_attempt(struct detection *d, struct claim *x, struct candidate *c);
+
+/* ---- recorded ---- */
+
+/*
+ * Polecats of the town that have work on their hook, a directory, and no session: class `missing`
+ * (gas-town 0.1: gt keeps no dead pane, so that this is what a crash looks like in a stock town).
+ * The conversation is the last one that the town's log names (gastown/gastown.h). Only `gt session
+ * start`, or a command of gt.toml, can bring such a one back. Nothing is listed when a tmux server
+ * of the app does not answer. The beads are asked by explain: what cannot be read is no hooked
+ * work.
+ */
+int detect_list_assignments(struct detection *d, struct claim_list *out, struct err *e);
+enum claim_answer detect_explain_assignment(struct detection *d, struct claim *x, struct candidate *c);
+void detect_forget_assignment(struct claim *x);
+
+/*
+ * Agents that only their records tell of (detect_recorded). Servers are asked again, once each.
+ */
+int detect_list_records(struct detection *d, struct claim_list *out, struct err *e);
+enum claim_answer detect_explain_record(struct detection *d, struct claim *x, struct candidate *c);
+void detect_forget_record(struct claim *x);
 
 #endif

@@ -1,16 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect.h"
+#include "detect/detect_private.h"
 #include "app/app.h"
 #include "process/proc.h"
-#include "agent/agent.h"
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "conversation/conversation.h"
-#include "transcript/locate/locate.h"
-#include "gastown/gastown.h"
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */
 #define SLACK_MS 5000
@@ -300,12 +295,15 @@ int
 detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
     const char *snapshot_id, struct transcript_found *out, struct err *e)
 {
-	const struct conversation *screen = seen != NULL ? seen->screen : NULL;
+	bool known = c->status == AGENT_MISSING && c->session_id != NULL;
+	const struct conversation *screen = seen != NULL && !known ? seen->screen : NULL;
 	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
 	struct transcript_evidence f = { .own = NULL };
 	int ret;
 
 	memset(out, 0, sizeof *out);
+	if (known)
+		snapshot_id = c->session_id;
 	if (has_trail(c))
 		follow_trail(c, seen, snapshot_id, out);
 	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)

@@ -1,18 +1,221 @@
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "detect/detect_private.h"
-#include "detect/detect.h"
-#include "agent/agent.h"
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/timestamp.h"
+#include "base/utf8.h"
 #include "config/config.h"
 #include "process/proc.h"
 #include "records/recovery/recovery.h"
-#include "snapshot/snapshot.h"
 #include "transcript/transcript.h"
-#include "transcript/locate/locate.h"
+
+/* ---- what a snapshot tells ---- */
+
+/* tmux resolves the directory of a socket, and a server that is gone cannot be asked. */
+static bool
+same_path(const char *a, const char *b)
+{
+	char x[PATH_MAX], y[PATH_MAX], *dir_a, *dir_b;
+	const char *base_a = strrchr(a, '/'), *base_b = strrchr(b, '/');
+	bool same;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	if (base_a == NULL || base_b == NULL || strcmp(base_a, base_b) != 0)
+		return false;
+	dir_a = xstrndup(a, (size_t)(base_a - a));
+	dir_b = xstrndup(b, (size_t)(base_b - b));
+	same = realpath(dir_a, x) != NULL && realpath(dir_b, y) != NULL && strcmp(x, y) == 0;
+	free(dir_a);
+	free(dir_b);
+	return same;
+}
+
+static const struct known_server *
+find_server(const struct detection *d, const char *path)
+{
+	for (size_t i = 0; i < d->n_servers; i++)
+		if (same_path(d->servers[i].path, path))
+			return &d->servers[i];
+	return NULL;
+}
+
+bool
+detect_snapshot_is_contained(const struct snapshot *h)
+{
+	struct timestamp now;
+
+	timestamp_now(&now);
+	return h->taken_at > now.wall_ms - now.boot_ms && timestamp_other_space(h->pid_ns, &now);
+}
+
+/* Passes there renew the file of what they saw (snapshot/snapshot.h). */
+static bool
+lives_contained(const struct detection *d, const struct snapshot *h)
+{
+	struct timestamp now;
+	struct pane_states seen;
+	enum proc_life life;
+	int64_t last;
+
+	timestamp_now(&now);
+	life = proc_life_in(h->pid_ns, h->pid, (int64_t)h->pid_start, &now);
+	if (life == LIFE_ALIVE || life == LIFE_UNKNOWN)
+		return true;
+	/* where the agent alone has ended, passes in its container know whether its pane has */
+	if (life == LIFE_GONE && proc_life_in(h->pid_ns, 0, 0, &now) == LIFE_GONE)
+		return false;
+	snapshot_panes_of_server(&seen, d->snapshots.dir, h->socket, h->server_pid, h->server_start);
+	last = seen.written > h->taken_at ? seen.written : h->taken_at;
+	snapshot_panes_release(&seen);
+	return proc_is_recent(now.wall_ms - last);
+}
+
+bool
+detect_snapshot_is_alive(const struct detection *d, const struct snapshot *h)
+{
+	if (detect_snapshot_is_contained(h))
+		return lives_contained(d, h);
+	return h->pid > 0 && proc_life(h->pid, h->pid_start) != LIFE_GONE;
+}
+
+/* ---- from a snapshot to a candidate ---- */
+
+/* The pane as it was; nothing of it is there any more. */
+static void
+set_old_pane(const struct snapshot *h, const char *socket, struct pane *p)
+{
+	p->socket = xstrdup(socket);
+	p->socket_path = xstrdup(h->socket);
+	p->server_pid = h->server_pid;
+	p->server_start = h->server_start;
+	p->session = xstrdup(h->session);
+	p->session_created = h->server_start;
+	p->window_id = detect_copy(h->window_id);
+	p->window_name = detect_copy(h->window_name);
+	p->id = xstrdup(h->pane);
+	p->pid = h->pane_pid;
+	p->activity = h->taken_at / 1000;
+	p->width = h->width;
+	p->height = h->height;
+	p->history_limit = h->history_limit;
+	p->alternate = h->alternate;
+	p->title = detect_copy(h->title);
+	p->start_path = detect_copy(h->cwd);
+	p->default_shell = detect_copy(h->shell);
+	candidate_fill_pane(p);
+}
+
+/*
+ * The start command, without the secrets that the snapshot did not keep: an assignment whose
+ * variable stands in our own environment is left out and carried; any other one is missing. Its
+ * name, heap, or NULL when the command is whole.
+ */
+static char *
+full_command(const struct snapshot *h, struct buf *out, struct town_list *carried)
+{
+	static const char mark[] = "[REDACTED:";
+	const char *p = h->command, *hit;
+	size_t k = 0;
+
+	for (; (hit = strstr(p, mark)) != NULL; k++) {
+		const char *name = k < h->n_secrets ? h->secrets[k] : "value", *close = strchr(hit, ']'),
+			   *from = hit;
+		size_t n = strlen(name);
+
+		while (from > p && (from[-1] == '\'' || from[-1] == '"'))
+			from--;
+		if (close == NULL || (size_t)(from - p) <= n || from[-1] != '=' ||
+		    memcmp(from - 1 - n, name, n) != 0 || getenv(name) == NULL ||
+		    (from - 1 - n > p && from[-2 - (ptrdiff_t)n] != ' '))
+			return xstrdup(name);
+		town_list_add(carried, xstrdup(name));
+		buf_add(out, p, (size_t)(from - 1 - p) - n);
+		p = close + 1 + strspn(close + 1, "'\"");
+		if (*p != '\0' && *p != ' ')
+			return xstrdup(name);
+	}
+	buf_str(out, p);
+	return NULL;
+}
+
+/* Takes the name over. */
+static void
+set_need(struct candidate *c, char *name)
+{
+	struct buf words = BUF_INIT;
+
+	if (name == NULL)
+		return;
+	utf8_escape(&words, name, strlen(name), 80);
+	c->missing_secret =
+	    xasprintf("its start command held a secret, which no snapshot keeps: %s", words.data);
+	buf_release(&words);
+	free(name);
+}
+
+static void
+set_command(struct detection *d, const struct snapshot *h, struct candidate *c)
+{
+	struct buf command = BUF_INIT;
+
+	if (h->command != NULL) {
+		set_need(c, full_command(h, &command, &c->inherited_env));
+		launch_release(&c->launch);
+		launch_command(&c->launch, c->missing_secret == NULL ? command.data : h->command,
+		    c->pane.default_shell, profile_list_has_program, d->w->profiles);
+	}
+	buf_wipe(&command);
+}
+
+bool
+detect_identify(struct detection *d, const struct snapshot *h, const char *name, struct candidate *c)
+{
+	const struct profile *agent = h->agent != NULL ? profile_find(d->w->profiles, h->agent) : NULL;
+
+	if (agent == NULL)
+		return false;
+	c->profile = agent;
+	if (h->address == NULL || town_role(h->address, &c->role) != 0)
+		if (town_session_role(d->w->town, c->pane.session, &c->role) != 0)
+			town_path_role(d->w->town, c->pane.start_path, &c->role);
+	set_command(d, h, c);
+	free(c->cwd);
+	c->cwd = xstrdup(h->cwd != NULL ? h->cwd : "");
+	free(c->config_dir);
+	c->config_dir = detect_copy(h->config_dir);
+	c->snapshot = xstrdup(name);
+	c->crashed_at = h->taken_at;
+	agent_pid_file_release(&c->pid_record);
+	if (c->config_dir != NULL && h->pid > 0 &&
+	    agent_pid_file_read(c->config_dir, h->pid, &c->pid_record) && h->pid_start != 0 &&
+	    c->pid_record.start != 0 && c->pid_record.start != h->pid_start)
+		agent_pid_file_release(&c->pid_record);
+	return true;
+}
+
+/* ---- what attempts tell ---- */
+
+/*
+ * An agent that a recovery started, and that no snapshot shows: of the newest attempt that started
+ * one there.
+ */
+struct unsnapshotted {
+	char *id;			/* the attempt's; NULL: none is known, and nothing else is set */
+	bool later;			/* that was after the snapshot */
+	bool answered;			/* it was for what the snapshot shows, and was acknowledged */
+	bool lives;			/* a process is known that goes on with it */
+	/* the conversation in which it was told, or that it began untold; NULL: none is known */
+	char *session_id;
+	enum exit_kind parting;		/* of that */
+	int64_t began;			/* when the attempt started it, ms since 1970 */
+	int64_t alive_at;		/* when it certainly lived, ms since 1970 */
+	int64_t server_pid, server_start;	/* where; 0: on the server that ran then */
+};
 
 /* Between the commit of a start and what a process tells of its own. */
 #define SLACK_MS 5000
@@ -156,7 +359,7 @@ find_transcript(const struct attempt *a, const struct snapshot *h, bool later, c
 {
 	enum ack ack = ACK_NONE;
 
-	*path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	*path = detect_copy(a->transcript);
 	if (*path == NULL && h->config_dir != NULL && a->cwd != NULL)
 		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, path);
 	if (*path == NULL && later && h->config_dir != NULL && a->cwd != NULL)
@@ -171,7 +374,7 @@ static void
 set_session(const struct attempt *a, const struct snapshot *h, const char *format, struct unsnapshotted *out)
 {
 	enum ack ack = ACK_NONE;
-	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	char *path = detect_copy(a->transcript);
 
 	if (path == NULL && h->config_dir != NULL)
 		locate_ack(format, h->config_dir, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
@@ -202,8 +405,9 @@ set_conversation(
 	free(path);
 }
 
+/* Never fails: what no attempt tells is not known. release_unsnapshotted. */
 static void
-detect_unsnapshotted(struct app *w, const struct snapshot *h, struct unsnapshotted *out)
+find_unsnapshotted(struct app *w, const struct snapshot *h, struct unsnapshotted *out)
 {
 	const struct profile *p = h->agent != NULL ? profile_find(w->profiles, h->agent) : NULL;
 	struct store *store = app_store(w, false, NULL);
@@ -233,25 +437,27 @@ detect_unsnapshotted(struct app *w, const struct snapshot *h, struct unsnapshott
 	attempt_release(&a);
 }
 
-/* Never fails: what the ledger cannot tell is not known. detect_unsnapshotted_release. */
 static void
-detect_unsnapshotted_release(struct unsnapshotted *u)
+release_unsnapshotted(struct unsnapshotted *u)
 {
 	free(u->id);
 	free(u->session_id);
 	memset(u, 0, sizeof *u);
 }
 
+/* ---- claims of snapshots ---- */
+
 #define FILE_MS 20	/* by so much the clock of files may be behind */
 
-/* One missing pane on its way to a candidate. */
+/* claim.about: a pane that is gone, on its way to a candidate. */
 struct gone_pane {
-	struct gone_index *m;
-	const struct gone_server *s;
-	const struct snapshot *h;
-	struct unsnapshotted u;
-	bool newest;		/* of its session */
+	char *file;			/* its newest snapshot's */
+	struct snapshot h;		/* that one's head, from explain() on */
+	const struct known_server *s;	/* from explain() on */
+	/* found with the newest of its session, whose server died with all its panes */
+	bool found_beside;
 	bool server_died;
+	struct unsnapshotted u;		/* of attempts */
 };
 
 /* The attempt found the pane dead and started nothing, or saw dead what it had started. */
@@ -269,10 +475,10 @@ was_dead(const struct attempt *a)
  * somebody took it away.
  */
 static bool
-was_cleared(const struct gone_pane *g)
+was_cleared(struct app *w, const struct gone_pane *g)
 {
-	struct store *store = app_store(g->m->w, false, NULL);
-	const struct snapshot *h = g->h;
+	struct store *store = app_store(w, false, NULL);
+	const struct snapshot *h = &g->h;
 	struct attempt a;
 	bool cleared;
 
@@ -287,14 +493,13 @@ was_cleared(const struct gone_pane *g)
 }
 
 static enum exit_kind
-parting_at_its_end(const struct gone_pane *g)
+parting_at_its_end(const struct gone_pane *g, const struct profile *p)
 {
-	const struct snapshot *h = g->h;
-	const struct profile *p = h->agent != NULL ? profile_find(g->m->w->profiles, h->agent) : NULL;
+	const struct snapshot *h = &g->h;
 
 	if (g->u.session_id != NULL)
 		return g->u.parting;
-	if (p == NULL || strcmp(p->transcript, "claude") == 0)
+	if (strcmp(p->transcript, "claude") == 0)
 		return transcript_session_exit(h->config_dir, h->cwd, h->session_id);
 	return h->transcript != NULL ? transcript_exit_kind(p->transcript, h->transcript) : EXIT_UNKNOWN;
 }
@@ -304,27 +509,17 @@ parting_at_its_end(const struct gone_pane *g)
  * its conversation ends stays.
  */
 static bool
-was_killed(const struct gone_pane *g)
+was_killed(struct app *w, const struct gone_pane *g, const struct profile *p)
 {
-	enum exit_kind p = parting_at_its_end(g);
+	enum exit_kind how = parting_at_its_end(g, p);
 
 	/* one that was started and heard nothing wrote nothing */
-	return !was_cleared(g) && (p == EXIT_KILLED || (g->u.later && g->u.session_id == NULL));
-}
-
-static enum crash_cause
-reason_of(const struct gone_pane *g, const struct candidate *c)
-{
-	if (g->server_died)
-		return REASON_SERVER_EXIT;
-	if (c->pid_record.session_id != NULL || c->role.kind == TOWN_ROLE_POLECAT || was_killed(g))
-		return REASON_PROCESS_DIED;
-	return REASON_STOPPED;
+	return !was_cleared(w, g) && (how == EXIT_KILLED || (g->u.later && g->u.session_id == NULL));
 }
 
 /* One without any session tells nothing of itself. */
 static bool
-server_died(const struct gone_server *s, int64_t pid, int64_t start)
+server_died(const struct known_server *s, int64_t pid, int64_t start)
 {
 	struct proc p;
 	int got;
@@ -339,7 +534,7 @@ server_died(const struct gone_server *s, int64_t pid, int64_t start)
 static bool
 later_server_died(const struct gone_pane *g)
 {
-	const struct gone_server *s = g->s;
+	const struct known_server *s = g->s;
 
 	if (g->u.server_pid != 0)
 		return server_died(s, g->u.server_pid, g->u.server_start);
@@ -356,24 +551,57 @@ is_answered(const struct gone_pane *g)
 	const struct unsnapshotted *u = &g->u;
 
 	return u->answered &&
-	    (!g->newest || u->lives || u->session_id == NULL ||
+	    (g->found_beside || u->lives || u->session_id == NULL ||
 		(u->parting != EXIT_KILLED && !g->server_died));
 }
 
-/* What the snapshot tells of its process is of the one before. */
-static void
-take_later(const struct unsnapshotted *u, struct candidate *c)
+enum claim_answer
+detect_explain_attempt(struct detection *d, struct claim *x, struct candidate *c)
 {
+	struct gone_pane *g = x->about;
+	const struct unsnapshotted *u = &g->u;
+
+	find_unsnapshotted(d->w, &g->h, &g->u);
+	if (u->later)
+		g->server_died = later_server_died(g);
+	if (is_answered(g))
+		return CLAIM_NO_AGENT;
 	if (u->session_id != NULL)
 		c->session_id = xstrdup(u->session_id);
+	c->snapshot_is_older = u->later && u->session_id != NULL && u->alive_at > g->h.taken_at;
 	if (!u->later)
-		return;
+		return CLAIM_OPEN;
+	/* what the snapshot tells of its process is of the one before */
 	agent_pid_file_release(&c->pid_record);
 	c->began = u->began;
 	c->started_by = xstrdup(u->id);
 	c->crashed_at = u->alive_at;
 	if (u->answered)
 		c->recovered_by = xstrdup(u->id);
+	return CLAIM_OPEN;
+}
+
+static bool
+shows_session(const struct pane_states *seen, const char *session_hash)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (strcmp(seen->v[i].session, session_hash) == 0)
+			return true;
+	return false;
+}
+
+static struct claim *
+claim_snapshot(const char *file, const char *session_hash, bool found_beside, struct claim_list *out)
+{
+	struct claim *x = detect_add_claim(out);
+	struct gone_pane *g = xcalloc(1, sizeof *g);
+
+	g->file = xstrdup(file);
+	g->h = (struct snapshot)SNAPSHOT_INIT;
+	g->found_beside = found_beside;
+	memcpy(x->key.session_hash, session_hash, SNAPSHOT_KEY);
+	x->about = g;
+	return x;
 }
 
 /* Its start is counted from a boot, which must be this one. */
@@ -385,115 +613,136 @@ began(const struct snapshot *h)
 	return h->pid > 0 && h->taken_at > clock_wall_ms() - clock_boot_ms() ? proc_wall_ms(&p) : 0;
 }
 
-static void
-add_gone(const struct gone_pane *g, const char *name, struct candidate_list *out)
+/* The last pass over the server had seen the session, or wrote no state after this snapshot. */
+static bool
+was_there_at_the_end(const struct gone_pane *g, const char *session_hash, const struct pane_states *seen,
+    bool known)
 {
-	struct candidate c = { .unknown_reason = "" };
-
-	gone_index_old_pane(g->h, g->s->socket, &c.pane);
-	if (!gone_index_identify(g->m, g->h, name, &c)) {
-		candidate_release(&c);
-		return;
-	}
-	c.began = began(g->h);
-	take_later(&g->u, &c);
-	c.status = AGENT_MISSING;
-	c.reason = reason_of(g, &c);
-	if (gone_index_is_alive(g->m, g->h) || g->u.lives) {
-		c.status = AGENT_UNKNOWN;
-		c.reason = REASON_NONE;
-		c.unknown_reason = gone_is_contained(g->h) ?
-		    "it ran in another container minutes ago; cannot tell whether it is dead" :
-		    "its session is gone, but the agent's process still runs";
-	}
-	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-	out->v[out->n++] = c;
-}
-
-static void
-add_missing(struct gone_index *m, const struct gone_server *s, const char *name, const struct snapshot *h,
-    bool newest, bool at_the_end, struct candidate_list *out)
-{
-	struct gone_pane g = { .m = m, .s = s, .h = h, .newest = newest };
-
-	if (h->session == NULL || clock_wall_ms() - h->taken_at > config_ms(m->w->config, "snapshot_age"))
-		return;
-	detect_unsnapshotted(m->w, h, &g.u);
-	g.server_died =
-	    g.u.later ? later_server_died(&g) : at_the_end && server_died(s, h->server_pid, h->server_start);
-	if (!is_answered(&g))
-		add_gone(&g, name, out);
-	detect_unsnapshotted_release(&g.u);
+	/*
+	 * what was killed between a snapshot and the state of its pass wrote no state: an older one
+	 * tells nothing of this session
+	 */
+	if (!known || seen->written + FILE_MS < g->h.taken_at)
+		return true;
+	return shows_session(seen, session_hash);
 }
 
 /* The other agents' panes of the session when its server died. */
 static void
-add_others(struct gone_index *m, const struct gone_server *s, const struct snapshot_file *newest,
-    const struct snapshot *first, const struct pane_states *seen, struct candidate_list *out)
+claim_others(struct detection *d, const struct claim *x, const char *first, const struct pane_states *seen)
 {
 	for (size_t i = 0; i < seen->n; i++) {
-		const struct pane_state *x = &seen->v[i];
-		struct snapshot h;
+		const struct pane_state *one = &seen->v[i];
 
-		if (!x->agent || x->file == NULL || strcmp(x->session, newest->session) != 0 ||
-		    strcmp(x->id, first->pane) == 0 || !gone_index_head(m, x->file, &h))
-			continue;
-		add_missing(m, s, x->file, &h, false, true, out);
-		snapshot_release(&h);
+		if (one->agent && one->file != NULL && strcmp(one->session, x->key.session_hash) == 0 &&
+		    strcmp(one->id, first) != 0)
+			claim_snapshot(one->file, x->key.session_hash, true, &d->also);
 	}
 }
 
+/* Sets server_died. */
 static void
-look_for(struct gone_index *m, const struct snapshot_file *newest, struct candidate_list *out)
+look_at_server(struct detection *d, const struct claim *x, struct gone_pane *g)
 {
-	const struct gone_server *s;
-	struct snapshot h;
+	const struct snapshot *h = &g->h;
+	bool died = server_died(g->s, h->server_pid, h->server_start), known;
 	struct pane_states seen;
-	bool known, at_the_end = false;
 
-	if (!gone_index_head(m, newest->name, &h))
+	if (g->found_beside) {
+		g->server_died = died;
 		return;
-	s = gone_index_server(m, h.socket);
-	if (s != NULL) {
-		/*
-		 * what was killed between a snapshot and the state of its pass wrote no state: an
-		 * older one tells nothing of this session
-		 */
-		known =
-		    snapshot_panes_of_server(&seen, m->album.dir, h.socket, h.server_pid, h.server_start) &&
-		    seen.written + FILE_MS >= h.taken_at;
-		for (size_t i = 0; i < seen.n; i++)
-			at_the_end = at_the_end || strcmp(seen.v[i].session, newest->session) == 0;
-		add_missing(m, s, newest->name, &h, true, at_the_end || !known, out);
-		if (at_the_end && server_died(s, h.server_pid, h.server_start))
-			add_others(m, s, newest, &h, &seen, out);
-		snapshot_panes_release(&seen);
 	}
-	snapshot_release(&h);
+	known = snapshot_panes_of_server(&seen, d->snapshots.dir, h->socket, h->server_pid, h->server_start);
+	g->server_died = died && was_there_at_the_end(g, x->key.session_hash, &seen, known);
+	if (died && shows_session(&seen, x->key.session_hash))
+		claim_others(d, x, h->pane, &seen);
+	snapshot_panes_release(&seen);
+}
+
+enum claim_answer
+detect_explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
+{
+	struct gone_pane *g = x->about;
+	const struct snapshot *h = &g->h;
+
+	if (!detect_snapshot_head(d, g->file, &g->h))
+		return CLAIM_OPEN;
+	if ((g->s = find_server(d, h->socket)) == NULL)
+		return CLAIM_OPEN;
+	look_at_server(d, x, g);
+	if (h->session == NULL || clock_wall_ms() - h->taken_at > config_ms(d->w->config, "snapshot_age"))
+		return CLAIM_OPEN;
+	c->unknown_reason = "";
+	set_old_pane(h, g->s->socket, &c->pane);
+	if (!detect_identify(d, h, g->file, c))
+		return CLAIM_OPEN;
+	c->began = began(h);
+	return CLAIM_AGENT;
 }
 
 void
-detect_gone(struct gone_index *m, struct candidate_list *out)
+detect_settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 {
-	char (*seen)[SNAPSHOT_KEY] = xcalloc(m->album.n * 2, sizeof *seen);
+	const struct gone_pane *g = x->about;
 
-	for (size_t i = m->album.n, n = 0; i-- > 0 && !m->broken; ) {
-		const struct snapshot_file *x = &m->album.v[i];
+	c->status = AGENT_MISSING;
+	if (g->server_died)
+		c->reason = REASON_SERVER_EXIT;
+	else if (c->pid_record.session_id != NULL || c->role.kind == TOWN_ROLE_POLECAT ||
+	    was_killed(d->w, g, c->profile))
+		c->reason = REASON_PROCESS_DIED;
+	else
+		c->reason = REASON_STOPPED;
+	if (!detect_snapshot_is_alive(d, &g->h) && !g->u.lives)
+		return;
+	c->status = AGENT_UNKNOWN;
+	c->reason = REASON_NONE;
+	c->unknown_reason = detect_snapshot_is_contained(&g->h) ?
+	    "it ran in another container minutes ago; cannot tell whether it is dead" :
+	    "its session is gone, but the agent's process still runs";
+}
+
+void
+detect_forget_snapshot(struct claim *x)
+{
+	struct gone_pane *g = x->about;
+
+	snapshot_release(&g->h);
+	release_unsnapshotted(&g->u);
+	free(g->file);
+	free(g);
+}
+
+static bool
+has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(keys[i], key, SNAPSHOT_KEY) == 0)
+			return true;
+	return false;
+}
+
+int
+detect_list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
+{
+	char (*seen)[SNAPSHOT_KEY] = xcalloc(d->snapshots.n * 2, sizeof *seen);
+
+	(void)e;
+	for (size_t i = d->snapshots.n, n = 0; i-- > 0 && !d->no_snapshots; ) {
+		const struct snapshot_file *x = &d->snapshots.v[i];
 		/*
 		 * the pane was seen later, in this session or in another one, which it was moved
 		 * to or which is this one under another name
 		 */
-		bool later = gone_index_has_key(seen, n, x->pane),
-		     done = gone_index_has_key(seen, n, x->session);
+		bool later = has_key(seen, n, x->pane), done = has_key(seen, n, x->session);
 
 		if (!later)
 			memcpy(seen[n++], x->pane, SNAPSHOT_KEY);
 		if (later || done)
 			continue;
 		memcpy(seen[n++], x->session, SNAPSHOT_KEY);
-		if (!gone_index_has_key(m->keys, m->n_keys, x->session) &&
-		    !gone_index_has_key(m->keys, m->n_keys, x->pane))
-			look_for(m, x, out);
+		memcpy(claim_snapshot(x->name, x->session, false, out)->key.pane_hash, x->pane, SNAPSHOT_KEY);
 	}
 	free(seen);
+	return 0;
 }

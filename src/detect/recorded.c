@@ -2,39 +2,26 @@
 #include <string.h>
 
 #include "detect/detect_private.h"
-#include "detect/detect.h"
-#include "agent/agent.h"
 #include "app/app.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/timestamp.h"
 #include "beads/beads.h"
-#include "gastown/gastown.h"
 #include "records/agents/agents.h"
 #include "records/recovery/recovery.h"
 #include "store/store.h"
-#include "tmux/tmux.h"
-#include "transcript/locate/locate.h"
 
-static bool
-is_known(const struct candidate_list *out, const char *session)
-{
-	for (size_t i = 0; i < out->n; i++)
-		if (strcmp(out->v[i].pane.session, session) == 0)
-			return true;
-	return false;
-}
+/* ---- assignments ---- */
 
 static void
-set_times(struct gone_index *m, struct candidate *c)
+set_times(struct detection *d, struct candidate *c)
 {
 	struct heartbeat beat;
 	struct session_last_starts of;
 
-	if (heartbeat_read(m->w->town, c->pane.session, &beat) && beat.at > 0)
+	if (heartbeat_read(d->w->town, c->pane.session, &beat) && beat.at > 0)
 		c->crashed_at = beat.at;
-	town_starts_of(gone_index_starts(m), &c->role, c->cwd, &of);
+	town_starts_of(detect_starts(d), &c->role, c->cwd, &of);
 	if (of.last == NULL)
 		return;
 	if (transcript_is_id(of.last->session_id))
@@ -45,79 +32,107 @@ set_times(struct gone_index *m, struct candidate *c)
 }
 
 static bool
-has_work(struct gone_index *m, const struct candidate *c)
+has_work(struct detection *d, const struct candidate *c)
 {
 	struct bead bead = BEAD_INIT;
 	bool yes;
 
-	if (gone_index_scrub(m) == NULL)
+	if (detect_scrub(d) == NULL)
 		return false;
-	candidate_bead(m->w, c, gone_index_scrub(m), &bead);
+	candidate_bead(d->w, c, detect_scrub(d), &bead);
 	yes = bead.id != NULL && !bead.closed && bead.status != NULL &&
 	    (strcmp(bead.status, "hooked") == 0 || strcmp(bead.status, "in_progress") == 0);
 	bead_release(&bead);
 	return yes;
 }
 
-static void
-add_assigned(struct gone_index *m, const struct town_role *role, bool server_died, struct candidate_list *out)
+static bool
+no_server_runs(const struct detection *d)
 {
-	char *session = town_session_name(m->w->town, role);
+	for (size_t i = 0; i < d->n_servers; i++)
+		if (d->servers[i].runs)
+			return false;
+	return true;
+}
+
+enum claim_answer
+detect_explain_assignment(struct detection *d, struct claim *x, struct candidate *c)
+{
+	const struct town_role *role = x->about;
+	struct app *w = d->w;
 	struct town_list dirs = TOWN_LIST_INIT;
-	struct candidate c = { .role = *role,
+
+	*c = (struct candidate){ .role = *role,
 		.unknown_reason = "",
 		.status = AGENT_MISSING,
-		.profile = profile_find(m->w->profiles, "claude") };
-
-	town_workdirs(m->w->town, role, &dirs);
-	if (session == NULL || dirs.n == 0 || c.profile == NULL || is_known(out, session) ||
-	    gone_index_has_session(m, session)) {
-		free(session);
+		.reason = no_server_runs(d) ? REASON_SERVER_EXIT : REASON_PROCESS_DIED,
+		.profile = profile_find(w->profiles, "claude") };
+	town_workdirs(w->town, role, &dirs);
+	if (dirs.n == 0 || c->profile == NULL) {
 		town_list_release(&dirs);
-		return;
+		return CLAIM_OPEN;
 	}
-	candidate_without_pane(&m->w->servers[0], session, dirs.v[0], &c.pane);
-	c.cwd = xstrdup(dirs.v[0]);
-	c.config_dir = agent_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
-	c.reason = server_died ? REASON_SERVER_EXIT : REASON_PROCESS_DIED;
-	if (*c.profile->command != '\0')
-		launch_command(&c.launch, c.profile->command, c.pane.default_shell, profile_list_has_program,
-		    m->w->profiles);
+	candidate_without_pane(&w->servers[0], xstrdup(x->key.session), dirs.v[0], &c->pane);
+	c->cwd = xstrdup(dirs.v[0]);
 	town_list_release(&dirs);
-	if (!has_work(m, &c)) {
-		candidate_release(&c);
-		return;
-	}
-	set_times(m, &c);
-	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-	out->v[out->n++] = c;
+	c->config_dir = agent_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+	if (*c->profile->command != '\0')
+		launch_command(&c->launch, c->profile->command, c->pane.default_shell,
+		    profile_list_has_program, w->profiles);
+	if (!has_work(d, c))
+		return CLAIM_OPEN;
+	set_times(d, c);
+	return CLAIM_AGENT;
 }
 
 void
-detect_assigned(struct gone_index *m, struct candidate_list *out)
+detect_forget_assignment(struct claim *x)
 {
-	struct app *w = m->w;
-	bool server_died = gone_index_no_server(m);
+	free(x->about);
+}
 
-	if (town_root(w->town) == NULL || w->n_servers == 0 || !gone_index_is_complete(m))
+static void
+claim_polecat(struct detection *d, const char *rig, const char *name, struct claim_list *out)
+{
+	struct town_role role = { .kind = TOWN_ROLE_POLECAT }, *about;
+	struct claim *x;
+	char *session;
+
+	if (strlen(rig) >= sizeof role.rig || strlen(name) >= sizeof role.name)
 		return;
+	strcpy(role.rig, rig);
+	strcpy(role.name, name);
+	session = town_session_name(d->w->town, &role);
+	if (session == NULL)
+		return;
+	about = xmalloc(sizeof *about);
+	*about = role;
+	x = detect_add_claim(out);
+	x->about = about;
+	x->key.session = session;
+}
+
+int
+detect_list_assignments(struct detection *d, struct claim_list *out, struct err *e)
+{
+	struct app *w = d->w;
+
+	(void)e;
+	if (w->n_servers == 0 || d->n_servers < w->n_servers)
+		return 0;
 	for (size_t i = 0; i < town_rigs(w->town); i++) {
 		const struct rig *rig = town_rig_at(w->town, i);
 		struct town_list names = TOWN_LIST_INIT;
 
 		town_polecats(w->town, rig->name, &names);
-		for (size_t k = 0; k < names.n; k++) {
-			struct town_role role = { .kind = TOWN_ROLE_POLECAT };
-
-			if (strlen(rig->name) >= sizeof role.rig || strlen(names.v[k]) >= sizeof role.name)
-				continue;
-			strcpy(role.rig, rig->name);
-			strcpy(role.name, names.v[k]);
-			add_assigned(m, &role, server_died, out);
-		}
+		for (size_t k = 0; k < names.n; k++)
+			claim_polecat(d, rig->name, names.v[k], out);
 		town_list_release(&names);
 	}
+	return 0;
 }
+
+/* ---- records ---- */
 
 /* The world's server with the recorded socket; none recorded: the first. */
 static struct tmux *
@@ -228,29 +243,26 @@ candidate_from_session(struct app *w, const struct session *x, struct candidate 
 	return err_hint(e, "describe the agent in [recovery.agents.NAME] of gt.toml");
 }
 
-/* What one tmux server answers, asked when it is needed. */
-struct server_panes {
-	bool done, silent;
-	struct panes panes;
-};
-
-static const struct server_panes *
-ask(struct app *w, struct server_panes *servers, const char *socket)
+/* What the server answers now; each is asked once. */
+static const struct server_now *
+ask_server(struct detection *d, const char *socket)
 {
-	struct tmux *t = app_server(w, socket);
-	struct server_panes *one = &servers[t - w->servers];
+	struct tmux *t = app_server(d->w, socket);
+	struct server_now *one = &d->now[t - d->w->servers];
 	struct err e = ERR_INIT;
 
-	if (!one->done)
+	if (!one->asked)
 		one->silent = pane_list_bare(t, &one->panes, &e) != 0 && strcmp(e.name, "no-server") != 0;
-	one->done = true;
+	one->asked = true;
 	return one;
 }
 
 /* A sentence; NULL: it is certain that it is gone. */
 static const char *
-doubt(const struct session *x, const struct candidate *c, const struct server_panes *server)
+doubt(struct detection *d, const struct session *x, const struct candidate *c)
 {
+	const struct server_now *server = ask_server(d, c->pane.socket);
+
 	if (x->state == SESSION_ACTIVE && x->boot_id[0] == '\0')
 		return "it is recorded as active, with no process: whether it runs nobody can tell";
 	if (server->silent)
@@ -261,105 +273,75 @@ doubt(const struct session *x, const struct candidate *c, const struct server_pa
 	return NULL;
 }
 
-/* It goes on elsewhere, in a pane that tells its conversation. */
-static bool
-is_continued(const struct session *x, const struct candidate_list *all)
+enum claim_answer
+detect_explain_record(struct detection *d, struct claim *claim, struct candidate *c)
 {
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].agent_pid != 0 && x->cursor_session_id != NULL &&
-		    all->v[i].pid_record.session_id != NULL &&
-		    strcmp(x->cursor_session_id, all->v[i].pid_record.session_id) == 0)
-			return true;
-	return false;
-}
-
-static void
-add_unless_known(
-    struct app *w, const struct session *x, struct server_panes *servers, struct candidate_list *all)
-{
-	struct candidate c;
+	struct session *x = claim->about;
 	struct err no = ERR_INIT;
 	const char *why;
 
-	if (candidate_from_session(w, x, &c, &no) != 0) {
-		candidate_release(&c);
-		return;
-	}
-	c.reason = REASON_UNKNOWN;
+	if (candidate_from_session(d->w, x, c, &no) != 0)
+		return CLAIM_OPEN;
+	c->reason = REASON_UNKNOWN;
 	if (x->state == SESSION_ACTIVE)
-		c.crashed_at = 0;
-	why = doubt(x, &c, ask(w, servers, c.pane.socket));
+		c->crashed_at = 0;
+	why = doubt(d, x, c);
 	if (why != NULL) {
-		c.status = AGENT_UNKNOWN;
-		c.reason = REASON_NONE;
-		c.unknown_reason = why;
+		c->status = AGENT_UNKNOWN;
+		c->reason = REASON_NONE;
+		c->unknown_reason = why;
 	}
-	c.record = xcalloc(1, sizeof *c.record);
-	session_copy(c.record, x);
-	all->v = vec_room(all->v, all->n, &all->cap, sizeof *all->v);
-	all->v[all->n++] = c;
+	c->record = x;
+	claim->about = NULL;
+	return CLAIM_AGENT;
 }
 
-static int
-compare_recorded(const void *a, const void *b)
+void
+detect_forget_record(struct claim *claim)
 {
-	const struct candidate *x = a, *y = b;
-	int order = strcmp(x->pane.session, y->pane.session);
+	struct session *x = claim->about;
 
-	return order != 0 ? order : strcmp(x->record->agent_uuid, y->record->agent_uuid);
+	if (x != NULL)
+		session_release(x);
+	free(x);
 }
 
-static int
-add_recorded(struct app *w, struct candidate_list *all, struct err *e)
+static void
+claim_record(struct app *w, const struct session *x, struct claim_list *out)
+{
+	const struct tmux *t = server_of(w, x);
+	struct claim *claim = detect_add_claim(out);
+	struct session *copy = xcalloc(1, sizeof *copy);
+
+	session_copy(copy, x);
+	claim->about = copy;
+	if (t != NULL && x->session != NULL) {
+		claim->key.socket = xstrdup(t->socket);
+		claim->key.session = xstrdup(x->session);
+	}
+	if (x->cursor_session_id != NULL)
+		claim->key.conversation = xstrdup(x->cursor_session_id);
+}
+
+int
+detect_list_records(struct detection *d, struct claim_list *out, struct err *e)
 {
 	struct err none = ERR_INIT;
-	struct store *store = app_store(w, false, &none);
-	struct server_panes *servers = xcalloc(w->n_servers + 1, sizeof *servers);
+	struct store *store = app_store(d->w, false, &none);
 	struct session_list open = { .n = 0 };
 	struct timestamp now;
-	size_t from = all->n;
 	int ret = 0;
 
 	timestamp_now(&now);
+	d->now = xcalloc(d->w->n_servers + 1, sizeof *d->now);
 	/* a store that cannot be read knows nobody, as everywhere where one looks (app.h) */
 	if (store != NULL &&
 	    (session_list_read(store, SESSION_ACTIVE, &open, e) != 0 ||
 		session_list_read(store, SESSION_SUSPENDED, &open, e) != 0))
 		ret = -1;
-	for (size_t i = 0; i < open.n && ret == 0; i++) {
-		const struct session *x = &open.v[i];
-		struct candidate_list known = { .v = all->v, .n = from };
-
-		if (!host_is_other(x->host) && !session_is_alive(x, &now) &&
-		    candidate_of_session(w, x, &known) == NULL && !is_continued(x, &known))
-			add_unless_known(w, x, servers, all);
-	}
-	if (all->n > from)
-		qsort(all->v + from, all->n - from, sizeof *all->v, compare_recorded);
-	for (size_t i = 0; i < w->n_servers; i++)
-		pane_list_release(&servers[i].panes);
-	free(servers);
+	for (size_t i = 0; i < open.n && ret == 0; i++)
+		if (!host_is_other(open.v[i].host) && !session_is_alive(&open.v[i], &now))
+			claim_record(d->w, &open.v[i], out);
 	session_list_release(&open);
-	return ret;
-}
-
-int
-detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e)
-{
-	bool no_server = ret != 0 && strcmp(e->name, "no-server") == 0;
-	struct err own = ERR_INIT;
-
-	if (ret == 0)
-		ret = detect_lines(w, all, e);
-	if ((ret != 0 && !no_server) || add_recorded(w, all, &own) != 0) {
-		if (own.code != 0)
-			*e = own;
-		return -1;
-	}
-	/* whose server is gone is what is asked for */
-	if (no_server && all->n > 0) {
-		err_clear(e);
-		ret = 0;
-	}
 	return ret;
 }

@@ -2,14 +2,9 @@
 #include <string.h>
 
 #include "recover/recover_private.h"
-#include "agent/agent.h"
 #include "app/app.h"
 #include "process/proc.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "screen/screen.h"
-#include "transcript/locate/locate.h"
-#include "tmux/tmux.h"
 
 /* A prompt that was taken has long scrolled off the screen when the agent is idle again. */
 #define HISTORY_ROWS 2000

@@ -5,17 +5,12 @@
 #include <unistd.h>
 
 #include "recover/recover_private.h"
-#include "recover/recover.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "config/config.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
 #include "process/proc.h"
-#include "tmux/tmux.h"
 
 /* Between the two looks that must agree. */
 #define AGREE_MS 200

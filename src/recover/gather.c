@@ -3,28 +3,18 @@
 #include <string.h>
 
 #include "recover/recover_private.h"
-#include "recover/recover.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/utf8.h"
-#include "beads/beads.h"
 #include "config/config.h"
-#include "conversation/conversation.h"
 #include "detect/detect.h"
 #include "epic/epic.h"
 #include "git/git.h"
-#include "process/proc.h"
-#include "prompt/prompt.h"
 #include "records/agents/agents.h"
 #include "recover/upkeep/upkeep.h"
 #include "screen/screen.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
-#include "transcript/transcript.h"
 
 /*
  * What was gathered once more through its scrubber, if that has found values since it sought only
@@ -191,26 +181,24 @@ warn_about_reading(struct gathered *g)
 		warn(g, "Rows on which the search for secrets gave up are withheld: [scrub: row withheld].");
 }
 
-/* What stands in the pane is what died. */
-static bool
-reads_pane(const struct candidate *c)
-{
-	return detect_status_has_pane(c->status) && c->status != AGENT_RESPAWNED;
-}
-
-/* Says of a snapshot that was read whether it is a part of the conversation. */
+/*
+ * What is told of the snapshot that was found, and whether it is a part of the conversation. Its
+ * rows stand in the place of the screen where no pane shows one.
+ */
 static void
-warn_about_snapshot(const struct snapshot_lookup *r, bool gone, struct gathered *g)
+adopt_snapshot(struct snapshot_lookup *r, bool shown, struct gathered *g)
 {
 	struct buf at = BUF_INIT;
 
+	g->snapshot.at = r->snapshot.taken_at;
+	g->snapshot.rows = r->snapshot.rows;
 	for (size_t i = 0; i < g->conversation.n; i++)
 		g->snapshot.used = g->snapshot.used || g->conversation.v[i].source == SOURCE_SNAPSHOT;
 	if (g->snapshot.used) {
 		clock_iso(&at, r->snapshot.taken_at);
 		warn(g,
-		    gone ? "What your screen had shown is from a snapshot, taken at %s; what came after it "
-			   "is known from your transcript alone."
+		    !shown ? "What your screen had shown is from a snapshot, taken at %s; what came after "
+			     "it is known from your transcript alone."
 			: r->own ? "A part of the conversation is from a snapshot of your screen, taken at "
 				   "%s: the screen did not hold it any more."
 				 : "The conversation is from a snapshot of this session's screen, taken at "
@@ -218,13 +206,7 @@ warn_about_snapshot(const struct snapshot_lookup *r, bool gone, struct gathered 
 		    at.data);
 		buf_release(&at);
 	}
-}
-
-/* In the place of what the screen showed, where there is no screen. */
-static void
-adopt_snapshot(struct snapshot_lookup *r, struct gathered *g)
-{
-	if (!r->found)
+	if (shown)
 		return;
 	clean_free(g->capture.text);
 	g->capture.text = r->snapshot.text;
@@ -233,50 +215,53 @@ adopt_snapshot(struct snapshot_lookup *r, struct gathered *g)
 	r->snapshot.text = NULL;
 }
 
-/*
- * The agent's own record, what its screen shows, and what a snapshot of it had shown. A record
- * that cannot be read leaves the screens. A snapshot that cannot be read is none.
- */
+/* A record that cannot be read leaves the screens. */
 static void
-read_sources(struct app *w, const struct candidate *c, size_t room, struct gathered *g)
+read_record(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
+    const struct snapshot_lookup *r, size_t room, struct gathered *g, struct conversation *record)
 {
-	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT, old = CONVERSATION_INIT;
 	struct err soft = ERR_INIT;
-	struct snapshot_lookup r;
-	/* the ledger knows better than what was on the screen before */
-	bool told = c->status == AGENT_MISSING && c->session_id != NULL;
-	bool later;		/* and that is of a life behind the snapshot */
-	struct screen_evidence seen;
 	char *unsure;
 
-	screen_read(g->capture.text, g->capture.style, g->capture.width, c->profile->grammar, &screen);
-	if (g->capture.cut)
-		screen.truncated_at = 0;
-	snapshot_lookup(w, c, g->scrub, &r, &soft);
-	later = told && r.own && c->crashed_at > r.snapshot.taken_at;
-	if (!reads_pane(c) && r.found && !later)
-		snapshot_lookup_read(&r, c->profile->grammar, &old);
-	seen = (struct screen_evidence){ .screen = told ? NULL : reads_pane(c) ? &screen : &old,
-		.text = reads_pane(c) ? clean_bytes(g->capture.text) : NULL, .scrub = g->scrub };
 	if (detect_find_transcript(
-		w, c, &seen, r.own && !told ? r.snapshot.session_id : c->session_id, &g->found, &soft) != 0 ||
+		w, c, seen, r->own ? r->snapshot.session_id : c->session_id, &g->found, &soft) != 0 ||
 	    (g->found.path != NULL &&
-		transcript_read(g->found.path, c->profile->transcript, g->scrub, room, &record, &soft) != 0))
+		transcript_read(g->found.path, c->profile->transcript, g->scrub, room, record, &soft) != 0))
 		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
 	unsure = detect_transcript_warning(c, &g->found);
 	if (unsure != NULL)
 		warn(g, "%s", unsure);
 	free(unsure);
-	g->records = record.lines;
-	g->unknown_records = record.unknown_lines;
-	g->snapshot.at = r.found ? r.snapshot.taken_at : 0;
-	g->snapshot.rows = r.found ? r.snapshot.rows : 0;
-	if (reads_pane(c) && snapshot_lookup_adds(&r, g->capture.text, &screen, &record))
+	g->records = record->lines;
+	g->unknown_records = record->unknown_lines;
+}
+
+/*
+ * The agent's own record, what its screen shows, and what a snapshot of it had shown. A snapshot
+ * that cannot be read is none.
+ */
+static void
+read_sources(struct app *w, const struct candidate *c, size_t room, struct gathered *g)
+{
+	struct conversation screen = CONVERSATION_INIT, record = CONVERSATION_INIT, old = CONVERSATION_INIT;
+	struct screen_evidence seen = { .scrub = g->scrub };
+	bool shown = detect_status_has_screen(c->status);
+	struct snapshot_lookup r;
+
+	screen_read(g->capture.text, g->capture.style, g->capture.width, c->profile->grammar, &screen);
+	if (g->capture.cut)
+		screen.truncated_at = 0;
+	snapshot_lookup(w, c, g->scrub, &r, NULL);
+	if (!shown && r.found && !(r.own && c->snapshot_is_older))
+		snapshot_lookup_read(&r, c->profile->grammar, &old);
+	seen.screen = shown ? &screen : &old;
+	seen.text = shown ? clean_bytes(g->capture.text) : NULL;
+	read_record(w, c, &seen, &r, room, g, &record);
+	if (shown && snapshot_lookup_adds(&r, g->capture.text, &screen, &record))
 		snapshot_lookup_read(&r, c->profile->grammar, &old);
 	conversation_merge(&record, &old, &screen, &g->conversation);
-	warn_about_snapshot(&r, !reads_pane(c), g);
-	if (!reads_pane(c))
-		adopt_snapshot(&r, g);
+	if (r.found)
+		adopt_snapshot(&r, shown, g);
 	snapshot_lookup_release(&r);
 	if (g->conversation.session_id == NULL && g->found.session_id != NULL)
 		g->conversation.session_id = xstrdup(g->found.session_id);
@@ -323,7 +308,7 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 	if ((g->scrub = app_scrub(w, e)) == NULL)
 		return -1;
 	candidate_learn(w, g->scrub, c);
-	if (!reads_pane(c))
+	if (!detect_status_has_screen(c->status))
 		g->capture = (struct capture){ .text = scrub_string(g->scrub, ""), .width = c->pane.width };
 	else if (capture_pane(app_server(w, c->pane.socket), &c->pane, detect_status_has_shell(c->status),
 	    (size_t)config_int(w->config, "max_context_lines"), g->scrub, &g->capture, e) != 0)

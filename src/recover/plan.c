@@ -3,17 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 #include "detect/detect.h"
 #include "app/app.h"
-#include "agent/agent.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "records/recovery/recovery.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
-#include "beads/beads.h"
 
 #define SPAWNING_MS ((int64_t)5 * 60 * 1000)
 #define QUIET_MS "60000"
@@ -154,15 +152,40 @@ is_weak(const struct guard_input *q)
 }
 
 static bool
+in_path(const char *program)
+{
+	const char *path = getenv("PATH");
+	bool found = false;
+
+	while (path != NULL && *path != '\0' && !found) {
+		size_t n = strcspn(path, ":");
+		char *file = xasprintf("%.*s/%s", (int)n, path, program);
+
+		found = n > 0 && access(file, X_OK) == 0;
+		free(file);
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+bool
+recovery_uses_gt(const struct app *w, const struct candidate *c)
+{
+	return c->status == AGENT_MISSING && town_root(w->town) != NULL &&
+	    c->role.kind == TOWN_ROLE_POLECAT && *c->role.rig != '\0' &&
+	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
+}
+
+static bool
 needs_secret(const struct guard_input *q)
 {
-	return q->c->missing_secret != NULL && !respawn_uses_gt(q->w, q->c);
+	return q->c->missing_secret != NULL && !recovery_uses_gt(q->w, q->c);
 }
 
 static bool
 has_no_command(const struct guard_input *q)
 {
-	return q->c->status != AGENT_RESPAWNED && !respawn_uses_gt(q->w, q->c) &&
+	return q->c->status != AGENT_RESPAWNED && !recovery_uses_gt(q->w, q->c) &&
 	    (q->c->launch.command == NULL || launch_is_shell(&q->c->launch));
 }
 
@@ -170,7 +193,7 @@ has_no_command(const struct guard_input *q)
 static bool
 is_fed(const struct app *w, const struct candidate *c)
 {
-	return c->status != AGENT_RESPAWNED && !respawn_uses_gt(w, c) && launch_can_take_prompt(&c->launch);
+	return c->status != AGENT_RESPAWNED && !recovery_uses_gt(w, c) && launch_can_take_prompt(&c->launch);
 }
 
 static bool

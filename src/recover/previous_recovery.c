@@ -2,20 +2,12 @@
 #include <string.h>
 
 #include "recover/recover_private.h"
-#include "recover/recover.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "conversation/conversation.h"
 #include "detect/detect.h"
-#include "prompt/prompt.h"
-#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
-#include "transcript/transcript.h"
 
 #define MAX_CONTEXT ((size_t)64 << 20)
 

@@ -1,19 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 #include "detect/detect.h"
 #include "snapshot/pass/pass.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/timestamp.h"
-#include "transcript/locate/locate.h"
-#include "records/recovery/recovery.h"
 #include "records/agents/agents.h"
 #include "store/store.h"
-#include "tmux/tmux.h"
 
 /* The conversation that the proof stands in, by the name of its file. Heap; NULL: no transcript told. */
 static char *
@@ -54,6 +49,16 @@ is_same_conversation(const struct session *x, const struct recovery *r)
 	return id != NULL && x->cursor_session_id != NULL && strcmp(x->cursor_session_id, id) == 0;
 }
 
+/* Those that have not ended. */
+static int
+read_open(struct store *store, struct session_list *open, struct err *e)
+{
+	return session_list_read(store, SESSION_ACTIVE, open, e) != 0 ||
+		session_list_read(store, SESSION_SUSPENDED, open, e) != 0
+	    ? -1
+	    : 0;
+}
+
 /* NULL: none, or nobody can tell which. */
 static const struct session *
 choose(const struct session_list *all, const struct recovery *r)
@@ -79,8 +84,7 @@ recovery_rebind(struct recovery *r)
 	const struct session *x = r->agent;
 	char *conversation = conversation_of(r);
 
-	if (x == NULL && session_list_read(r->store, SESSION_ACTIVE, &open, NULL) == 0 &&
-	    session_list_read(r->store, SESSION_SUSPENDED, &open, NULL) == 0)
+	if (x == NULL && read_open(r->store, &open, NULL) == 0)
 		x = choose(&open, r);
 	if (x != NULL)
 		session_started(r->store, x->agent_uuid, r->attempt.new_pid, conversation, NULL);
@@ -94,10 +98,7 @@ find_claim(struct recovery *r, struct session *x, struct txn *t, struct err *e)
 {
 	struct session_list open = { .n = 0 };
 	const struct session *of;
-	int ret = session_list_read(r->store, SESSION_ACTIVE, &open, e) == 0 &&
-		session_list_read(r->store, SESSION_SUSPENDED, &open, e) == 0
-	    ? 0
-	    : -1;
+	int ret = read_open(r->store, &open, e);
 
 	session_init(x);
 	of = ret == 0 ? choose(&open, r) : NULL;
@@ -164,10 +165,7 @@ recovery_find_session(struct app *w, const struct candidate *c, char **agent, st
 	*agent = NULL;
 	if (store == NULL)
 		return e->code != 0 ? -1 : 0;
-	ret = session_list_read(store, SESSION_ACTIVE, &open, e) != 0 ||
-		session_list_read(store, SESSION_SUSPENDED, &open, e) != 0
-	    ? -1
-	    : 0;
+	ret = read_open(store, &open, e);
 	for (size_t i = 0; i < open.n && ret == 0; i++)
 		if (is_of(&open.v[i], &c->pane)) {
 			at = i;

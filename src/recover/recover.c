@@ -2,21 +2,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
 #include "recover/recover_private.h"
-#include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/io.h"
 #include "config/config.h"
 #include "detect/detect.h"
-#include "records/recovery/recovery.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
-#include "transcript/locate/locate.h"
-#include "transcript/transcript.h"
 
 int
 recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)
@@ -438,7 +431,7 @@ note_option(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
 
-	if (r->c->status == AGENT_MISSING && !respawn_uses_gt(r->w, r->c))
+	if (r->c->status == AGENT_MISSING && !recovery_uses_gt(r->w, r->c))
 		record_set(&r->attempt.remain_on_exit, "");
 	if (!detect_status_has_shell(r->c->status) || r->attempt.remain_on_exit != NULL ||
 	    strcmp(p->remain_on_exit, "on") == 0)
@@ -484,7 +477,7 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 
 	if (c->status != AGENT_MISSING)
 		return respawn_pane(app_server(r->w, c->pane.socket), &c->pane, how, e);
-	ret = respawn_uses_gt(r->w, c) ? respawn_with_gt(r->w, c, &r->born, e)
+	ret = recovery_uses_gt(r->w, c) ? respawn_with_gt(r->w, c, &r->born, e)
 				       : respawn_session(r->w, c, how, &r->born, e);
 	if (ret == 0) {
 		r->pane = &r->born;
@@ -528,7 +521,7 @@ feed(const struct recovery *r)
 	if (r->resumed)
 		return without_script(
 		    r, launch_with_resume(&r->c->launch, r->c->profile, r->gathered.found.session_id));
-	if (r->c->status == AGENT_RESPAWNED || respawn_uses_gt(r->w, r->c))
+	if (r->c->status == AGENT_RESPAWNED || recovery_uses_gt(r->w, r->c))
 		return NULL;
 	return without_script(r, launch_with_prompt(&r->c->launch, r->c->profile, way_in(r)));
 }
@@ -557,7 +550,7 @@ step_respawn(struct recovery *r, struct err *e)
 	bool zombie = detect_status_has_shell(c->status);
 	char *name = xasprintf("%s.txt", r->attempt.id), *claimed = NULL;
 	size_t left_out;
-	bool plain = c->status == AGENT_RESPAWNED || respawn_uses_gt(r->w, c);
+	bool plain = c->status == AGENT_RESPAWNED || recovery_uses_gt(r->w, c);
 	char *command =
 	    plain ? xstrdup("") : launch_without_flags(&c->launch, c->profile->session_flags, &left_out);
 	char *fed = feed(r);

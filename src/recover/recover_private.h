@@ -7,28 +7,248 @@
 #include <sys/types.h>
 
 #include "recover/recover.h"
-#include "transcript/transcript.h"
 
 struct activity;
-struct app;
-struct buf;
-struct candidate;
-struct clean_text;
-struct conversation;
-struct err;
-struct exchange;
-struct gathered;
+struct launch;
 struct orphans;
-struct pane;
-struct profile;
-struct scrub;
 struct town_list;
+
+/* ---- previous_recovery ---- */
+
+/*
+ * A recovered agent that crashes again: its conversation begins with our own prompt, which holds
+ * the one before. That prompt is replaced by what it was made from, so that records never nest:
+ * by its saved context, else by the older transcript, as far back as the chain goes, and the words
+ * of the prompt itself.
+ */
+struct previous_input {
+	struct app *w;
+	const struct candidate *c;
+	struct scrub *scrub;
+	const char *transcript;	/* of the agent that died now; NULL: not known */
+	size_t room;		/* bytes of an older transcript that are read, and of all that is joined */
+};
+
+/*
+ * Changes talk in place. Only a prompt that was told to this pane or session, or in this
+ * transcript, counts: an id may be quoted from elsewhere.
+ */
+int gather_previous(
+    const struct previous_input *in, struct conversation *talk, struct previous_recovery *out, struct err *e);
+void gather_previous_release(struct previous_recovery *x);
+
+/*
+ * The saved context, <state>/contexts/<recovery id>.json, 0600, clean text only: written before
+ * anything that can wipe the pane, read when the prompt has to be pasted and when the recovered
+ * agent crashes, too.
+ */
+int gather_save(
+    struct app *w, const char *session, const char *recovery_id, const struct gathered *g, struct err *e);
+/* 1 found, 0 not there any more, -1 err. talk (overwritten) and prompt (appended to) may be NULL. */
+int gather_load_saved(
+    struct app *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e);
+
+/* ---- gather ---- */
+
+/* Writes out->prompt for this recovery id: all that was gathered. */
+int gather_prompt(
+    struct app *w, const struct candidate *c, const char *recovery_id, struct gathered *out, struct err *e);
+/*
+ * The same for an agent that goes on with its own conversation: only what that lacks. Calls
+ * without a result (Claude Code 2.1.197 drops them when it resumes, 2.1.330 gives them an unknown
+ * result), queued prompts, the last rows that the transcript has not; draft, question, bead, git,
+ * what became of the half-done. Name "budget" when it does not fit into max_tokens.
+ */
+int gather_resume_prompt(struct app *w, const struct candidate *c, const char *recovery_id, size_t max_tokens,
+    struct gathered *out, struct err *e);
+
+/* ---- unfinished ---- */
+
+/*
+ * What was half done when the agent died, and what became of it, as warnings with names.
+ * gather_unfinished is pure; gather_unfinished_report looks at files; the processes are given to
+ * it. Nothing is changed or ended.
+ */
+enum unfinished_kind {
+	UNFINISHED_FILE,	/* Write, Edit, …, or what other agents call them, without a result */
+	UNFINISHED_COMMAND,	/* Bash without a result */
+	UNFINISHED_BACKGROUND,	/* Bash that went on in the background; one of the newest three */
+	UNFINISHED_AGENTS,	/* sub-agents */
+	UNFINISHED_PERMISSION,	/* waited for a permission */
+	UNFINISHED_QUESTION,	/* a question to the person without an answer */
+	UNFINISHED_PLAN,	/* a plan without agreement */
+	UNFINISHED_CALL		/* any other call without a result */
+};
+
+struct unfinished {
+	enum unfinished_kind kind;
+	const struct exchange *x;	/* borrowed */
+};
+
+#define UNFINISHED_MAX 5		/* calls, the newest */
+
+struct unfinished_list {
+	struct unfinished v[UNFINISHED_MAX];
+	size_t n;
+};
+
+/* Oldest first. What an earlier recovery told (SOURCE_EARLIER) counts only when untold. */
+void gather_unfinished(const struct conversation *talk, bool untold, struct unfinished_list *out);
+
+/*
+ * Writes of which the agent's hooks told the beginning and not the end (records/hooks/hooks.h),
+ * and the conversation nothing: of sub-agents, or of a lost screen. They go into *talk, the
+ * caller's, as calls that run, and behind the others in out while there is room; paths scrubbed.
+ */
+void gather_unfinished_add(const struct activity *told, const struct conversation *known, const char *cwd,
+    struct scrub *s, struct conversation *talk, struct unfinished_list *out);
+
+struct unfinished_context {
+	const char *cwd;		/* paths of a screen are relative to it; NULL: not known */
+	int64_t crashed_at;		/* ms since 1970; 0 unknown */
+	const struct clean_text *git;	/* git_state's lines; NULL: none */
+	const struct orphans *orphans;	/* NULL: not looked for */
+};
+
+/* One line each, clean; appended to out. */
+void gather_unfinished_report(
+    const struct unfinished_list *l, const struct unfinished_context *place, struct town_list *out);
+
+/*
+ * All of it for a candidate: `session_id` is its conversation's id or NULL, `git` git_state's text
+ * or NULL. Where /proc cannot be read the warnings say less.
+ */
+void gather_unfinished_warnings(struct app *w, const struct candidate *c, const struct conversation *talk,
+    bool untold, const char *session_id, const struct clean_text *git, struct scrub *s,
+    struct town_list *out);
+
+/* ---- plan ---- */
+
+/* The refusal "limit", for one whose last screen is known only after gathering. */
+struct refusal recovery_refusal_limit(void);
+/* Was a key typed within the last minute in the candidate's pane, and could a shell or agent read it? */
+bool recovery_is_typing(const struct candidate *c, int64_t typed);
+/* The refusal as an error, GT_REFUSED. -1. */
+int recovery_refuse(const struct refusal *no, struct err *e);
+
+/*
+ * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
+ * missing polecat in a town, where gt is installed.
+ */
+bool recovery_uses_gt(const struct app *w, const struct candidate *c);
+/*
+ * How it is told when it is started afresh: by the first open way of its profile. One that lives
+ * already, or that gt starts, is pasted to. An argument, which every user of the machine can read
+ * in the list of processes, only where nothing else is open. False: none is.
+ */
+bool recovery_choose_delivery(const struct app *w, const struct candidate *c, enum deliver *out);
+
+/* ---- rebind_session ---- */
+
+/*
+ * The recovered agent's recorded session (records/agents/agents.h) is ACTIVE again, with the new
+ * process and conversation. Of several recorded in one tmux session the one whose conversation was
+ * found; none where that does not tell. Failures are left to startup, which finds the agent by its
+ * pane.
+ */
+void recovery_rebind(struct recovery *r);
+/*
+ * Where several hosts share the store: commits the attempt as respawned together with the claim
+ * of that session, so that one of two hosts has it. "other-host" (GT_REFUSED): the other. *agent:
+ * whose SUSPENDED session became ACTIVE, heap, NULL: none; recovery_unclaim_session suspends it
+ * again when it is not started.
+ */
+int recovery_claim_session(struct recovery *r, char **agent, struct err *e);
+void recovery_unclaim_session(struct recovery *r, const char *agent);
+/*
+ * Does a record tell of a living process that is this very agent, elsewhere: by its tmux session
+ * or its conversation? An unreadable store tells of none.
+ */
+bool recovery_runs_elsewhere(struct app *w, const struct candidate *c);
+/* Of another host: by its conversation, or by its tmux session where it was taken over from here. */
+bool recovery_on_other_host(struct app *w, const struct candidate *c);
+
+/* ---- respawn ---- */
+
+/*
+ * Starts the agent again in its pane, with the prompt as its standard input: `claude < prompt` is
+ * exact to the byte up to 1 MB and needs neither keys nor waiting (Claude Code 2.1.197, 2.1.330,
+ * 2.0.76, 1.0.128).
+ *
+ * The pane's start command becomes `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED` (T38),
+ * handed over on tmux's standard input. tmux keeps it and runs it again whenever anybody respawns
+ * the pane (T40), so the wrapper consumes the prompt once: it renames the file away, opens it as
+ * descriptor 3, removes it, runs FED. Without the file it runs COMMAND plainly. FED is COMMAND
+ * with descriptor 3 as the agent's standard input, and the agent's alone: the prompt holds what
+ * stood on the screen, and a shell that read it (`claude; exec bash`, or a .bashrc that ends in
+ * `exec zsh`) would run it. agent/agent.h unwraps COMMAND for the next recovery.
+ */
+struct respawn {
+	const struct launch *launch;	/* shell; the command is given apart, flags taken out */
+	const char *command;
+	const char *fed;		/* of launch_with_prompt; NULL: no prompt goes in this way */
+	const char *prompt_path;	/* absolute */
+	bool zombie;			/* replace the idle shell (-k), give one back when the agent ends */
+	const char *cwd;		/* zombie: where the shell stands; NULL: the pane's start directory */
+};
+
+/*
+ * Programs are found by the PATH of the session or its server, then by ours. A dead pane: without
+ * -k, which tmux answers "still active" when somebody else was faster: an atomic claim (T20), name
+ * "taken", GT_AGAIN. A zombie: remain-on-exit is set on the pane first (a failing command would
+ * take the session with it, T19), then respawn-pane -k.
+ */
+int respawn_pane(struct tmux *t, const struct pane *p, const struct respawn *r, struct err *e);
+/* What the pane itself has set for remain-on-exit, "" for nothing; heap, NULL with err. */
+char *respawn_remain_option(struct tmux *t, const struct pane *p, struct err *e);
+
+/*
+ * Makes a missing session again: same name, directory and size, which tmux gives to one of several
+ * racers only; the server is started when none runs. Its command goes through a login shell, since
+ * the server may have cron's bare environment (T9). The second agent of a session that another
+ * recovery made again gets a window in it. *born is its pane (pane_release), with remain-on-exit
+ * set, so that an agent that dies at once leaves its words. Names: "taken" (GT_AGAIN: somebody was
+ * faster), "gone" (it ended at once), those of tmux/tmux.h.
+ */
+int respawn_session(
+    struct app *w, const struct candidate *c, const struct respawn *how, struct pane *born, struct err *e);
+/* By gt (recovery_uses_gt). Names: "gt" (it failed; its words), "gone" (no session came up). */
+int respawn_with_gt(struct app *w, const struct candidate *c, struct pane *born, struct err *e);
+/* The pane that an attempt made for this candidate, if it is there. 1 found, 0 not, -1 err. */
+int respawn_find_session(
+    struct app *w, const struct candidate *c, const char *recovery_id, struct pane *born, struct err *e);
+
+/* ---- resume ---- */
+
+/*
+ * May the agent go on with its own conversation instead of being started afresh? Only when nothing
+ * speaks against it. Each reason is a line of the table in resume.c, in the order of these facts.
+ */
+struct resume_facts {
+	bool has_flag;			/* the profile names one, and its transcripts can be read */
+	bool can_tell;			/* by its standard input or a paste */
+	bool clear;			/* the start command is understood (launch_with_resume) */
+	/* the newest attempt here resumed, and its agent did not take up what it was told */
+	bool tried;
+	bool untold;			/* an earlier recovery was never read: it is in no transcript */
+	/* the dead agent's own record names a conversation, and another file or none was found */
+	bool gone;
+	enum found how;
+	/* the file lies in the project folder of the agent's directory, below its own configuration */
+	bool in_place;
+	bool in_use;			/* another process goes on with it */
+	bool moved_on;			/* it was written to after the death */
+	bool split;			/* it stands in more than one file (gemini after a resume) */
+	enum transcript_integrity stand;
+	size_t tokens, most_tokens;
+};
+
+/* Pure. NULL: yes. */
+const struct resume_refusal *resume_judge(const struct resume_facts *f);
 
 /* ---- agent_probe ---- */
 
-/*
- * One look at an agent that was started: is it there, what does it do, has it our prompt? Reads only.
- */
+/* One look at an agent that was started: is it there, what does it do, has it our prompt? Reads only. */
 enum probe_state {
 	PROBE_GONE,		/* pane or server is another, or vanished */
 	PROBE_DIED,		/* the new agent died */
@@ -45,127 +265,42 @@ struct agent_probe {
 	enum ack ack;
 	char *transcript;	/* with our id in it; NULL: none */
 	bool by_note;		/* sessions/<pid>.json told a state, too */
-	const char *dialog; /* of PROBE_DIALOG: what it is, "a permission dialog"; the profile's, or static */
+	const char *dialog;	/* of PROBE_DIALOG: "a permission dialog"; the profile's, or static */
 	bool marked;		/* our prompt was pasted into this pane (PASTE_MARK) */
 	int status, signal;	/* of PROBE_DIED; -1 unknown */
 	bool id_on_screen;
 	bool login;		/* its screen says that it is not logged in */
-	bool shell_back;		/* no agent, and an idle shell in its place */
+	bool shell_back;	/* no agent, and an idle shell in its place */
 };
 
-/*
- * since_ms (since 1970): transcripts that did not change after it are not read.
- */
+/* since_ms (since 1970): transcripts that did not change after it are not read. */
 int recovery_probe(struct app *w, const struct pane *was, const struct profile *p, const char *recovery_id,
     int64_t since_ms, struct agent_probe *out, struct err *e);
 void recovery_probe_release(struct agent_probe *l);
 
-/* ---- deliver ---- */
-
-/* ---- saved_context ---- */
+/* ---- deliver, wait, finish ---- */
 
 /*
- * What a recovery gathered, on disk: <state>/contexts/<recovery id>.json, 0600, clean text only.
- * It is written before anything that can wipe the pane, and read again when the prompt has to be
- * pasted and when the recovered agent crashes, too.
- */
-int gather_save(
-    struct app *w, const char *session, const char *recovery_id, const struct gathered *g, struct err *e);
-
-/* 1 found, 0 not there any more, -1 err. talk (overwritten) and prompt (appended to) may be NULL. */
-int gather_load_saved(
-    struct app *w, const char *recovery_id, struct conversation *talk, struct buf *prompt, struct err *e);
-
-/* ---- scrub_again ---- */
-
-/* ---- unfinished ---- */
-
-/*
- * What was half done when the agent died, and what became of it, as warnings with names.
- * gather_unfinished is pure: conversation in, list out. gather_unfinished_report looks at files;
- * the processes are given to it. Nothing is changed or ended.
- */
-enum unfinished_kind {
-	/* Write, Edit, Update, MultiEdit, NotebookEdit, or what other agents call them, without a result */
-	UNFINISHED_FILE,
-	UNFINISHED_COMMAND,		/* Bash without a result */
-	UNFINISHED_BACKGROUND,	/* Bash that went on in the background; one of the newest three */
-	UNFINISHED_AGENTS,		/* sub-agents */
-	UNFINISHED_PERMISSION,	/* waited for a permission */
-	UNFINISHED_QUESTION,		/* a question to the person without an answer */
-	UNFINISHED_PLAN,		/* a plan that nobody had agreed to */
-	UNFINISHED_CALL		/* any other call without a result */
-};
-
-struct unfinished {
-	enum unfinished_kind kind;
-	const struct exchange *x;	/* borrowed */
-};
-
-#define UNFINISHED_MAX 5		/* calls, the newest */
-
-struct unfinished_list {
-	struct unfinished v[UNFINISHED_MAX];
-	size_t n;
-};
-
-/*
- * Oldest first. What an earlier recovery had told (SOURCE_EARLIER) counts only when that agent
- * ended before it had read it (untold).
- */
-void gather_unfinished(const struct conversation *talk, bool untold, struct unfinished_list *out);
-
-/*
- * Writes that the agent's hooks told the beginning of and not the end (records/hooks/hooks.h),
- * and of which the conversation tells nothing: those of sub-agents, or of a screen that was lost.
- * In *talk, which is the caller's, as calls that run, and behind the others in out while there is
- * room. The paths are scrubbed.
- */
-void gather_unfinished_add(const struct activity *told, const struct conversation *known, const char *cwd,
-    struct scrub *s, struct conversation *talk, struct unfinished_list *out);
-
-struct unfinished_context {
-	const char *cwd;		/* paths of a screen are relative to it; NULL: not known */
-	int64_t crashed_at;		/* ms since 1970; 0 unknown */
-	const struct clean_text *git;	/* git_state's lines; NULL: none */
-	const struct orphans *orphans;	/* NULL: nobody looked */
-};
-
-/* One line each, clean; appended to out. */
-void gather_unfinished_report(
-    const struct unfinished_list *l, const struct unfinished_context *place, struct town_list *out);
-
-/*
- * The whole of it for a candidate: `session_id` is its conversation's id or NULL, `git`
- * git_state's text or NULL. Where /proc cannot be read the warnings say less.
- */
-void gather_unfinished_warnings(struct app *w, const struct candidate *c, const struct conversation *talk,
-    bool untold, const char *session_id, const struct clean_text *git, struct scrub *s,
-    struct town_list *out);
-
-/* ---- wait_for_ack ---- */
-
-/*
- * The waiting half of a recovery: from the start of an agent until its own record shows our id
- * and an answer after it, and the ways in which an attempt ends.
- */
-
-/*
- * Step "verify". Looks at the agent until the proof is there, and pastes once when the start
- * command ate the prompt. Errors: "died", "login", "model-error", "gone", "no-proof"; at the end
- * of the timeouts "dialog", "draft", "not-ready", "unacknowledged"; "interrupted". PLAN_TYPING, the
- * attempt stays open: the prompt must be pasted, and a key was typed there within the last minute.
+ * Step "verify": from the start of an agent until its own record shows our id and an answer after
+ * it; pastes once when the start command ate the prompt. Errors: "died", "login", "model-error",
+ * "gone", "no-proof"; at the end of the timeouts "dialog", "draft", "not-ready",
+ * "unacknowledged"; "interrupted". PLAN_TYPING, the attempt stays open: the prompt must be pasted,
+ * and a key was typed there within the last minute.
  */
 int recovery_wait_for_ack(struct recovery *r, struct err *e);
-
+/*
+ * Was a key typed within the last minute in the pane of the agent that the attempt started? What
+ * was typed in the dead pane before that start went nowhere.
+ */
+bool recovery_typed_since_start(const struct attempt *a, int64_t typed);
 void recovery_report(struct recovery *r, enum recovery_progress what);
-/* The refusal as an error, GT_REFUSED. -1. */
-int recovery_refuse(const struct refusal *no, struct err *e);
 /*
  * The option that was set on a zombie's pane; before the commit that ends the attempt, so that no
  * crash of ours forgets it.
  */
 void recovery_reset_option(struct recovery *r, struct attempt *a);
+/* As recovery_finish_failed, with the proof. */
+int recovery_finish_acked(struct app *w, struct attempt *a, struct err *e);
 /* The error "interrupted" of a run that a person stopped. -1. */
 int recovery_interrupted(struct err *e);
 

@@ -4,17 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
-#include "agent/agent.h"
+#include "recover/recover_private.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/spawn.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
-#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
-#include "tmux/tmux.h"
 
 /*
  * Without job control a shell waits on when its command is stopped (SIGSTOP, Ctrl-Z). With it, as
@@ -69,6 +64,13 @@ respawn_failed(const char *why, const struct pane *p, struct err *e)
 	buf_release(&words);
 	return -1;
 }
+
+enum respawn_wrapping {
+	WRAP_PLAIN,
+	/* through a login shell, for a tmux server started from who knows where; so a pane stays */
+	WRAP_LOGIN,
+	WRAP_SHELL		/* the same, and a shell comes back when the agent ends */
+};
 
 /* Appends `sh -c WRAPPER gt-recover PROMPT SHELL COMMAND FED`, each quoted for tmux. */
 static void
@@ -223,31 +225,6 @@ respawn_restore_option(struct tmux *t, const struct pane *p, const char *before,
 /* gt waits for the agent's first prompt (ClaudeStartTimeout is 60 s to 180 s) */
 #define GT_TIMEOUT_MS 120000
 
-static bool
-in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	bool found = false;
-
-	while (path != NULL && *path != '\0' && !found) {
-		size_t n = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)n, path, program);
-
-		found = n > 0 && access(file, X_OK) == 0;
-		free(file);
-		path += n + (path[n] == ':');
-	}
-	return found;
-}
-
-bool
-respawn_uses_gt(const struct app *w, const struct candidate *c)
-{
-	return c->status == AGENT_MISSING && town_root(w->town) != NULL &&
-	    c->role.kind == TOWN_ROLE_POLECAT && *c->role.rig != '\0' &&
-	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
-}
-
 /* ---- is it still missing? ---- */
 
 /*
@@ -271,7 +248,7 @@ is_for(const struct attempt *a, const struct candidate *c)
 /*
  * By a recovery of another agent of that session. One that was made for this very crash is its
  * answer, and so is one that took over from it after its agent had died, in the pane that it had
- * made. Who is known without a pane (candidate_without_pane) is the only agent of its session, as
+ * made. Who is known without a pane (detect/detect.h) is the only agent of its session, as
  * far as anybody can tell.
  */
 static bool

@@ -4,16 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 #include "detect/detect.h"
 #include "app/app.h"
-#include "agent/agent.h"
 #include "process/proc.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "transcript/locate/locate.h"
-#include "records/recovery/recovery.h"
-#include "prompt/prompt.h"
 #include "config/config.h"
 
 /* tmux's times are whole seconds, and what was under way is still written */

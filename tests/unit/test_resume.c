@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "process/proc.h"
-#include "recover/recover.h"
+#include "recover/recover_private.h"
 
 /* Nothing speaks against it. */
 static const struct resume_facts good = { .has_flag = true,

@@ -7,7 +7,6 @@
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "process/proc.h"
 #include "scrub/scrub.h"
 #include "tmux/tmux.h"

@@ -7,9 +7,7 @@
 #include "recover/recover.h"
 #include "app/app.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "records/recovery/recovery.h"
 #include "tmux/tmux.h"
 
 /* The server with this socket, as the server itself calls it; NULL when it is none of ours. */

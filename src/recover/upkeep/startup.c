@@ -13,21 +13,17 @@
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "config/config.h"
 #include "detect/detect.h"
 #include "process/proc.h"
-#include "records/agents/agents.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"
-#include "records/recovery/recovery.h"
 #include "recover/recover.h"
 #include "store/store.h"
 #include "tmux/tmux.h"
-#include "transcript/transcript.h"
 
 #define HOUR_MS ((int64_t)3600000)
 

@@ -19,7 +19,6 @@
 #include "store/store.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
-#include "git/git.h"
 
 #define BUDGET_MS 120000		/* of a pass; who is left comes first in another one */
 
