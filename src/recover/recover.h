@@ -162,6 +162,7 @@ struct recovery {
 	const struct candidate *c;
 	const struct pane *pane;	/* where the agent is looked for: the candidate's, or born */
 	bool named, include_infra;
+	bool respawn;			/* --respawn: replace an idle shell instead of starting inside it */
 	const char *scope;		/* --scope; NULL: key scope */
 	const char *via;		/* --via; NULL: key via */
 	/*
@@ -181,6 +182,7 @@ struct recovery {
 	/* why it does not, though it was to, or might (recover/recover.h); NULL: nothing */
 	const struct resume_refusal *not_resumed;
 	bool taken_up;			/* an earlier recoverer's attempt, not a new one */
+	bool half_typed;		/* an unfinished line stood in the shell; it was not executed */
 	const char *waiting_for;
 	int64_t waited_ms;
 	int64_t typed;			/* the pane's at the last look, as in struct pane */
@@ -192,6 +194,7 @@ struct recovery {
 	struct pane born;		/* of a missing session that was made again */
 	bool begun;			/* an earlier recoverer was about to start the agent when it died */
 	bool started, injected;		/* told already */
+	pid_t shell;			/* the shell that the agent starts inside; 0: in none */
 };
 
 /*
@@ -202,6 +205,13 @@ struct recovery {
 int recovery_run(struct recovery *r, struct err *e);
 void recovery_init(struct recovery *r, struct app *w, const struct candidate *c);
 void recovery_release(struct recovery *r);
+
+/*
+ * The process whose death is the candidate's crash, which tells one crash from another: the pane's.
+ * In a shell that outlives its agents it is the last one that a recovery started there; before
+ * that the shell stands for it.
+ */
+pid_t recovery_crash_pid(struct app *w, const struct candidate *c);
 
 /* ---- attempt_finish ---- */
 

@@ -11,6 +11,7 @@
 
 struct activity;
 struct app;
+struct attempt;
 struct buf;
 struct candidate;
 struct clean_text;
@@ -21,6 +22,8 @@ struct gathered;
 struct orphans;
 struct pane;
 struct profile;
+struct recovery;
+struct respawn;
 struct scrub;
 struct town_list;
 
@@ -61,6 +64,22 @@ int recovery_probe(struct app *w, const struct pane *was, const struct profile *
 void recovery_probe_release(struct agent_probe *l);
 
 /* ---- deliver ---- */
+
+/* ---- inside ---- */
+
+/*
+ * Agents that start inside the shell of their pane (recover/shell/start.h). Does the recovery start
+ * its agent so? An idle shell that a person started is left as it is; a pane whose own command is
+ * the agent's, with a shell behind it, or that a recovery had made, has nothing to lose by a
+ * respawn.
+ */
+bool recovery_starts_inside(const struct recovery *r);
+int recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e);
+/*
+ * Does what the attempt started inside the pane's shell still live? It may yet be a shell that
+ * starts the agent.
+ */
+bool recovery_lives_inside(const struct app *w, const struct attempt *a);
 
 /* ---- saved_context ---- */
 

@@ -125,6 +125,8 @@ attempt_value(const struct attempt *a, enum attempt_phase phase, int64_t now)
 		json_put_int(o, numbers[i].key, *attempt_number_field(a, i));
 	json_put_flag(o, "pasted", a->pasted);
 	json_put_flag(o, "stood_dead", a->was_dead);
+	if (a->in_shell)
+		json_put_flag(o, "in_shell", true);
 	for (int p = 0; p < PHASES; p++)
 		if (a->times[p] != 0 || (enum attempt_phase)p == phase)
 			json_put_int(times, phase_names[p], a->times[p] != 0 ? a->times[p] : now);
@@ -160,6 +162,7 @@ attempt_from_record(const struct record *r, struct attempt *a, struct err *e)
 		*attempt_number_field(a, i) = json_number(o, numbers[i].key, 0);
 	a->pasted = json_flag(o, "pasted", false);
 	a->was_dead = json_flag(o, "stood_dead", false);
+	a->in_shell = json_flag(o, "in_shell", false);
 	times = json_object_get(o, "times");
 	for (int p = 0; p < PHASES; p++)
 		a->times[p] = json_number(times, phase_names[p], 0);
