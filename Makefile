@@ -194,6 +194,16 @@ stress: all fake
 	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
 	$(MAKE) sim STEPS=$(or $(STEPS),100000)
 
+# Agents started inside shells, in every state of tests/shell/matrix.sh and not only in those of scripts/check.
+ALL_CASES = plain half middle quote continued history search menu literal paste stopped vi-normal vi-pending alias function
+shells: all fake
+	$(MAKE) FAULTS=1 all
+	for shell in bash zsh fish; do \
+		CASES="$(ALL_CASES)" GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_FAKE_AGENT=$(CURDIR)/$(FAKE) \
+		prove --verbose tests/e2e/shell_$$shell.t || exit 1; done
+	CASES="plain half middle quote continued stopped" GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
+		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/shell_dash.t
+
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.
 chaos: SECONDS = 900
 chaos: all fake
@@ -267,5 +277,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all shells trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

@@ -220,7 +220,7 @@ enum {
 	O_TOWN = 256, O_CONFIG, O_NO_INPUT, O_ALL, O_VIA, O_SCOPE, O_INFRA, O_NAMES, O_AGENT, O_REPORT,
 	O_CHECK, O_NO_KNOWN, O_PRINT, O_JSON, O_COLOR, O_TRANSCRIPT, O_SINCE, O_VERIFY, O_MODE,
 	O_THRESHOLD, O_UNDELIVERED, O_OUTPUT, O_SPRINTS, O_LEASE,
-	O_FLEET
+	O_FLEET, O_RESPAWN
 };
 
 #define SHORT_OPTIONS ":L:nyqvhV"
@@ -246,27 +246,40 @@ static const struct option long_options[] = {
 	{ "sprints", required_argument, NULL, O_SPRINTS },
 	{ "lease", required_argument, NULL, O_LEASE },
 	{ "fleet", no_argument, NULL, O_FLEET },
+	{ "respawn", no_argument, NULL, O_RESPAWN },
 	{ NULL, 0, NULL, 0 },
 };
 
 /* Which commands take an option; 0: all. */
 static const struct { int option; unsigned taken; const char *name;
 } takers[] = {
-	{ O_TOWN, OPT_TMUX | OPT_SINCE | OPT_PLACE, "--town" },
-	{ O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "--config" },
-	{ 'L', OPT_TMUX, "--socket" }, { 'n', OPT_DRY, "--dry-run" },
-	{ 'y', OPT_ACT | OPT_EPIC, "--yes" }, { O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input" },
-	{ O_ALL, OPT_ACT, "--all" }, { O_VIA, OPT_ACT | OPT_VIA, "--via" },
-	{ O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope" },
-	{ O_INFRA, OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra" },
-	{ O_NAMES, OPT_LIST, "--names" }, { O_FLEET, OPT_LIST, "--fleet" },
-	{ O_AGENT, OPT_AGENT | OPT_HOOKS, "--agent" }, { O_REPORT, OPT_SCRUB, "--report" },
-	{ O_CHECK, OPT_SCRUB, "--check" }, { O_NO_KNOWN, OPT_SCRUB, "--no-known" },
-	{ O_PRINT, OPT_PRINT, "--print" }, { O_TRANSCRIPT, OPT_AGENT, "--transcript" },
-	{ O_SINCE, OPT_SINCE, "--since" }, { O_VERIFY, OPT_VERIFY, "--verify" },
-	{ O_MODE, OPT_RUNS, "--mode" }, { O_THRESHOLD, OPT_RUNS, "--threshold" },
-	{ O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered" }, { O_OUTPUT, OPT_EPIC, "--output" },
-	{ O_SPRINTS, OPT_EPIC, "--sprints" }, { O_LEASE, OPT_LEASE, "--lease" },
+    {O_TOWN, OPT_TMUX | OPT_SINCE | OPT_PLACE, "--town"},
+    {O_CONFIG, OPT_TMUX | OPT_SCRUB | OPT_SINCE | OPT_PLACE, "--config"},
+    {'L', OPT_TMUX, "--socket"},
+    {'n', OPT_DRY, "--dry-run"},
+    {'y', OPT_ACT | OPT_EPIC, "--yes"},
+    {O_NO_INPUT, OPT_ACT | OPT_EPIC, "--no-input"},
+    {O_ALL, OPT_ACT, "--all"},
+    {O_RESPAWN, OPT_ACT, "--respawn"},
+    {O_VIA, OPT_ACT | OPT_VIA, "--via"},
+    {O_SCOPE, OPT_ACT | OPT_SCOPE, "--scope"},
+    {O_INFRA, OPT_ACT | OPT_LIST | OPT_SCOPE | OPT_INFRA, "--include-infra"},
+    {O_NAMES, OPT_LIST, "--names"},
+    {O_FLEET, OPT_LIST, "--fleet"},
+    {O_AGENT, OPT_AGENT | OPT_HOOKS, "--agent"},
+    {O_REPORT, OPT_SCRUB, "--report"},
+    {O_CHECK, OPT_SCRUB, "--check"},
+    {O_NO_KNOWN, OPT_SCRUB, "--no-known"},
+    {O_PRINT, OPT_PRINT, "--print"},
+    {O_TRANSCRIPT, OPT_AGENT, "--transcript"},
+    {O_SINCE, OPT_SINCE, "--since"},
+    {O_VERIFY, OPT_VERIFY, "--verify"},
+    {O_MODE, OPT_RUNS, "--mode"},
+    {O_THRESHOLD, OPT_RUNS, "--threshold"},
+    {O_UNDELIVERED, OPT_UNDELIVERED, "--undelivered"},
+    {O_OUTPUT, OPT_EPIC, "--output"},
+    {O_SPRINTS, OPT_EPIC, "--sprints"},
+    {O_LEASE, OPT_LEASE, "--lease"},
 };
 
 #define N_TAKERS (sizeof takers / sizeof takers[0])
@@ -323,6 +336,7 @@ take_option(struct option_parser *r, int option)
 	case O_INFRA: cli->include_infra = true; break;
 	case O_NAMES: cli->names = true; break;
 	case O_FLEET: cli->fleet = true; break;
+	case O_RESPAWN: cli->respawn = true; break;
 	case O_AGENT: cli->agent = optarg; break;
 	case O_REPORT: cli->report = true; break;
 	case O_CHECK: cli->check = true; break;
@@ -496,6 +510,8 @@ main(int argc, char **argv)
 	int status;
 
 	close_the_house();
+	if (cli_is_start(argc, argv))
+		return cli_start(argv);
 	store_take_password();
 	status = run(&r, argc, argv, &e);
 	/* an error of ours is nothing that an agent should stop at, or see */

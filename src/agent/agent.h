@@ -283,6 +283,13 @@ bool launch_can_take_prompt(const struct launch *l);
  */
 char *launch_with_resume(const struct launch *l, const struct profile *p, const char *id);
 
+/*
+ * fed: what launch_with_prompt or launch_with_resume made of the command. The same with `exec` in
+ * front of the agent's simple command where nothing follows it: no shell is left between the
+ * terminal and the agent, which would write there when the agent is killed. Heap.
+ */
+char *launch_with_exec(const struct launch *l, const char *fed);
+
 /* True when the command starts nothing but a shell for a person: it had been there before the agent. */
 bool launch_is_shell(const struct launch *l);
 

@@ -641,3 +641,23 @@ launch_with_resume(const struct launch *l, const struct profile *p, const char *
 	buf_fmt(&in, " %s%s%s", p->resume, str_ends(p->resume, "=") ? "" : " ", id);
 	return put_redirection(l, p, p->resume_deliver, true, &in);
 }
+
+char *
+launch_with_exec(const struct launch *l, const char *fed)
+{
+	struct buf b = BUF_INIT;
+	size_t first = 0, at;
+	const char *rest;
+
+	while (first < l->n_words && is_assignment(l->words[first].text))
+		first++;
+	rest = l->n_words > 0 ? l->command + l->words[l->n_words - 1].to : "";
+	if (!l->certain || first >= l->n_words || first > l->entry || rest[strspn(rest, " \t\n;")] != '\0' ||
+	    strcmp(l->words[first].text, "exec") == 0)
+		return xstrdup(fed);
+	at = l->words[first].from;
+	buf_add(&b, fed, at);
+	buf_str(&b, "exec ");
+	buf_str(&b, fed + at);
+	return buf_detach(&b);
+}

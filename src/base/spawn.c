@@ -41,6 +41,21 @@ spawn_hands_on(mode_t mask, const struct rlimit *core)
 	handed_on.set = true;
 }
 
+void
+spawn_hand_on_exec(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (handed_on.set) {
+		umask(handed_on.mask);
+		setrlimit(RLIMIT_CORE, &handed_on.core);
+	}
+}
+
 static void
 close_fd(int *fd)
 {

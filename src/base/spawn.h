@@ -44,6 +44,9 @@ struct spawn {
  */
 void spawn_hands_on(mode_t mask, const struct rlimit *core);
 
+/* The same for this process, which is about to execute another program in its place; signals, too. */
+void spawn_hand_on_exec(void);
+
 /*
  * 0 when the program ran to its end, whatever its status. -1: name "not-installed" (no such
  * program), "timeout" (code GT_AGAIN), "too-large", "spawn".

@@ -367,7 +367,7 @@ note_refusal(struct cli_batch *r, const struct candidate *c, const char *name, c
 		.pane_id = c->pane.id,
 		.server_pid = c->pane.server_pid,
 		.server_start = c->pane.server_start,
-		.pane_pid = c->pane.pid };
+		.pane_pid = recovery_crash_pid(&r->w, c) };
 	struct store *store = app_store(&r->w, true, NULL);
 
 	if (store != NULL)
@@ -436,6 +436,7 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 	one.include_infra = r->cli->include_infra;
 	one.scope = r->cli->scope;
 	one.via = r->cli->via;
+	one.respawn = r->cli->respawn;
 	one.report = output_progress;
 	one.arg = &r->say;
 	output_foreign(&name, c->pane.session, 60);

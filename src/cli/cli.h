@@ -17,6 +17,16 @@ struct scrub;
 struct store;
 struct timer;
 
+/* ---- start ---- */
+
+/*
+ * `start ID`, which a recovery types into a pane's shell (recover/shell/start.h); no command for
+ * people. It executes the agent in this process, or returns the exit status with a sentence on
+ * standard error. It needs neither configuration nor environment.
+ */
+bool cli_is_start(int argc, char **argv);
+int cli_start(char **argv);
+
 /* ---- cli ---- */
 
 /* The command line after main has read it. Strings point into argv. */
@@ -29,30 +39,30 @@ struct cli {
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet;
+	    transcript, verify, undelivered, fleet, respawn;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
 /* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
 enum {
-	OPT_TMUX = 1 << 0,		/* --town -L --config */
-	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
-	OPT_LIST = 1 << 2,		/* --names --fleet --include-infra */
-	OPT_AGENT = 1 << 3,		/* --agent */
-	OPT_SCRUB = 1 << 4,		/* --report --check --no-known --config */
-	OPT_PRINT = 1 << 5,		/* --print */
-	OPT_SCOPE = 1 << 6,		/* --scope --include-infra */
-	OPT_DRY = 1 << 7,		/* -n */
-	OPT_INFRA = 1 << 8,		/* --include-infra */
-	OPT_SINCE = 1 << 9,		/* --since --town --config */
-	OPT_VERIFY = 1 << 10,		/* --verify */
-	OPT_VIA = 1 << 11,		/* --via, for one that does not act */
-	OPT_RUNS = 1 << 12,		/* --mode --threshold */
-	OPT_PLACE = 1 << 13,		/* --town --config */
-	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
-	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
-	OPT_LEASE = 1 << 16,		/* --lease */
-	OPT_HOOKS = 1 << 17		/* --agent, whose hooks */
+	OPT_TMUX = 1 << 0,    /* --town -L --config */
+	OPT_ACT = 1 << 1,     /* -y --no-input --all --via --scope --include-infra --respawn; with OPT_DRY */
+	OPT_LIST = 1 << 2,    /* --names --fleet --include-infra */
+	OPT_AGENT = 1 << 3,   /* --agent */
+	OPT_SCRUB = 1 << 4,   /* --report --check --no-known --config */
+	OPT_PRINT = 1 << 5,   /* --print */
+	OPT_SCOPE = 1 << 6,   /* --scope --include-infra */
+	OPT_DRY = 1 << 7,     /* -n */
+	OPT_INFRA = 1 << 8,   /* --include-infra */
+	OPT_SINCE = 1 << 9,   /* --since --town --config */
+	OPT_VERIFY = 1 << 10, /* --verify */
+	OPT_VIA = 1 << 11,    /* --via, for one that does not act */
+	OPT_RUNS = 1 << 12,   /* --mode --threshold */
+	OPT_PLACE = 1 << 13,  /* --town --config */
+	OPT_UNDELIVERED = 1 << 14, /* --undelivered */
+	OPT_EPIC = 1 << 15,        /* --output --sprints -y --no-input */
+	OPT_LEASE = 1 << 16,       /* --lease */
+	OPT_HOOKS = 1 << 17        /* --agent, whose hooks */
 };
 
 struct command {

@@ -8,6 +8,8 @@ static const struct { unsigned options; const char *text;
 } option_help[] = {
 	{ OPT_DRY, "  -n, --dry-run          show what would be done, change nothing\n" },
 	{ OPT_ACT, "      --all              everything that can be recovered; asks once, or needs --yes\n" },
+	{ OPT_ACT,
+	    "      --respawn          replace an idle shell by the agent, instead of starting it inside\n" },
 	{ OPT_ACT | OPT_EPIC,
 	    "  -y, --yes              do not ask\n"
 	    "      --no-input         never ask; where an answer is needed, fail\n" },

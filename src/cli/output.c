@@ -471,7 +471,14 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		output_line(s, "\nStarting recovery...");
 		break;
 	case PROGRESS_STARTED:
-		output_done(s, r->taken_up ? "%s is running" : "%s started", who);
+		output_done(s,
+		    r->taken_up     ? "%s is running"
+		    : r->shell != 0 ? "%s started in its shell"
+				    : "%s started",
+		    who);
+		if (r->half_typed)
+			output_warning(
+			    s, "a line was half typed in the shell; it was not executed and stands above");
 		break;
 	case PROGRESS_INJECTED:
 		output_short(&tokens, (size_t)r->attempt.tokens);

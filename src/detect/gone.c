@@ -237,7 +237,7 @@ may_have_made(const struct attempt *a, const struct snapshot *h)
 	if (at == 0 || at > h->taken_at || a->cwd == NULL || h->cwd == NULL || strcmp(a->cwd, h->cwd) != 0)
 		return false;
 	if (same_pane(a, h))
-		return a->pane_pid != h->pane_pid;
+		return a->in_shell || a->pane_pid != h->pane_pid;
 	return strcmp(a->class, detect_status_name(AGENT_MISSING)) == 0 &&
 	    strcmp(a->session, h->session) == 0 && strcmp(a->socket, h->socket) == 0;
 }
@@ -271,7 +271,7 @@ replaced(const struct attempt *a, const struct snapshot *h)
 	int64_t at = a->times[PHASE_RESPAWNED];
 
 	return at != 0 && same_pane(a, h) && strcmp(a->class, detect_status_name(AGENT_RESPAWNED)) != 0 &&
-	    (a->pane_pid == h->pane_pid || at > h->taken_at);
+	    ((a->pane_pid == h->pane_pid && !a->in_shell) || at > h->taken_at);
 }
 
 /* The newest that did. One that ended before it could start anything goes on with the one before it. */

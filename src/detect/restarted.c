@@ -20,7 +20,9 @@ is_recovered(struct detection *d, const struct snapshot *h)
 	if (store == NULL ||
 	    attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, &a, NULL) != 1)
 		return false;
-	answered = a.phase == PHASE_ACKNOWLEDGED && a.pane_pid == h->pane_pid;
+	/* a shell is the same before and after its agent was started again inside it */
+	answered = a.phase == PHASE_ACKNOWLEDGED &&
+	    (a.in_shell ? h->taken_at < a.times[PHASE_RESPAWNED] : a.pane_pid == h->pane_pid);
 	attempt_release(&a);
 	return answered;
 }
@@ -94,7 +96,8 @@ is_cared_for(struct detection *d, const struct candidate *c)
 		return by_us;
 	if (attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
 		told = !attempt_phase_is_final(a.phase) ||
-		    (a.phase == PHASE_ACKNOWLEDGED && (a.pane_pid == p->pid || a.new_pid == c->agent_pid));
+		    (a.phase == PHASE_ACKNOWLEDGED &&
+			((a.pane_pid == p->pid && !a.in_shell) || a.new_pid == c->agent_pid));
 		attempt_release(&a);
 		return told;
 	}

@@ -574,20 +574,38 @@ live_children(const struct procs *p, pid_t parent, const struct proc **one)
 
 #define SHELLS_MOST 16
 
+/* A child that has its parent's group: part of what the parent does right now. */
+static bool
+has_companion(const struct procs *p, const struct proc *shell)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].ppid == shell->pid && p->v[i].pgrp == shell->pgrp && p->v[i].state != 'Z' &&
+		    p->v[i].state != 'X')
+			return true;
+	return false;
+}
+
+pid_t
+proc_list_waiting_shell(const struct procs *p, pid_t pane_pid)
+{
+	const struct proc *shell = proc_list_find(p, pane_pid);
+
+	for (int depth = 0; depth < SHELLS_MOST; depth++) {
+		if (shell == NULL || shell->state != 'S' || !is_shell(shell))
+			return 0;
+		if (shell->foreground == shell->pgrp && is_interactive(shell->pid) &&
+		    !has_companion(p, shell))
+			return shell->pid;
+		if (live_children(p, shell->pid, &shell) != 1)
+			return 0;
+	}
+	return 0;
+}
+
 bool
 proc_list_idle_shell(const struct procs *p, pid_t pane_pid)
 {
-	const struct proc *shell = proc_list_find(p, pane_pid);
-	size_t n = 1;
-
-	for (int depth = 0; depth < SHELLS_MOST && n == 1; depth++) {
-		if (shell == NULL || shell->state != 'S' || !is_shell(shell))
-			return false;
-		pane_pid = shell->pid;
-		n = live_children(p, pane_pid, &shell);
-	}
-	shell = proc_list_find(p, pane_pid);
-	return n == 0 && shell->foreground == shell->pgrp && is_interactive(pane_pid);
+	return proc_list_waiting_shell(p, pane_pid) != 0;
 }
 
 char *

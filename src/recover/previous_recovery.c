@@ -240,6 +240,16 @@ attempt_of_session(const struct previous_input *in, struct store *store, struct 
 	return found;
 }
 
+/* Is what died here the agent that the attempt started, as far as anybody can tell? */
+static bool
+is_of_attempt(const struct previous_input *in, const struct attempt *a)
+{
+	pid_t died = in->c->pid_record.pid;
+
+	return attempt_started(&in->c->pane, a->id) ||
+	    (a->in_shell && (died == 0 || a->new_pid == 0 || died == (pid_t)a->new_pid));
+}
+
 /*
  * A newer incarnation may have died before it showed our prompt, or so long after that it
  * scrolled away: then the ledger knows what it was told. An attempt that never came to start
@@ -249,6 +259,7 @@ static int
 unshown_attempt(const struct previous_input *in, struct store *store, struct attempt *a, struct err *e)
 {
 	const struct pane *p = &in->c->pane;
+	pid_t crash = recovery_crash_pid(in->w, in->c);
 	char id[PROMPT_ID + 1];
 	int found;
 
@@ -256,7 +267,7 @@ unshown_attempt(const struct previous_input *in, struct store *store, struct att
 		return attempt_load(store, in->c->started_by, a, e);
 	found = attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, a, e);
 	/* an earlier recoverer had begun with this very crash */
-	if (found == 1 && a->pane_pid == p->pid) {
+	if (found == 1 && a->pane_pid == crash) {
 		attempt_release(a);
 		found = 0;
 	}
@@ -266,7 +277,7 @@ unshown_attempt(const struct previous_input *in, struct store *store, struct att
 	if (found == 0 && in->c->status == AGENT_MISSING)
 		found = attempt_of_session(in, store, a, e);
 	if (found == 1 &&
-	    (a->pane_pid == p->pid || (a->phase == PHASE_ACKNOWLEDGED && !attempt_started(p, a->id)))) {
+	    (a->pane_pid == crash || (a->phase == PHASE_ACKNOWLEDGED && !is_of_attempt(in, a)))) {
 		attempt_release(a);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "config/config.h"
 #include "detect/detect.h"
+#include "recover/shell/start.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
@@ -17,6 +18,8 @@ recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)
 	if (attempt_advance(w->store, a, PHASE_ACKNOWLEDGED, e) != 0)
 		return -1;
 	upkeep_tidy_prompt(w, a->id);
+	if (a->in_shell && !w->dry)
+		start_ticket_remove(w->state_dir, a->id);
 	return 0;
 }
 
@@ -26,6 +29,8 @@ recovery_finish_failed(struct app *w, struct attempt *a, const char *why, struct
 	if (attempt_fail(w->store, a, why, e) != 0)
 		return -1;
 	upkeep_tidy_prompt(w, a->id);
+	if (a->in_shell && !w->dry)
+		start_ticket_remove(w->state_dir, a->id);
 	return 0;
 }
 
@@ -106,9 +111,9 @@ newest_attempt(struct store *store, const struct candidate *c, struct attempt *o
 
 /* Is it the agent that the attempt started, or meant? */
 static bool
-is_its_pane(const struct attempt *a, const struct candidate *c)
+is_its_pane(const struct app *w, const struct attempt *a, const struct candidate *c)
 {
-	return attempt_started(&c->pane, a->id) ||
+	return recovery_lives_inside(w, a) || attempt_started(&c->pane, a->id) ||
 	    (of_class(a, AGENT_RESPAWNED) && a->pane_pid == c->pane.pid) ||
 	    (of_class(a, AGENT_MISSING) && strcmp(a->session, c->pane.session) == 0);
 }
@@ -135,7 +140,7 @@ static int
 check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 {
 	if (!detect_status_crashed(r->c->status) || a->phase != PHASE_ACKNOWLEDGED ||
-	    a->pane_pid != r->c->pane.pid || of_class(a, AGENT_RESPAWNED) ||
+	    a->pane_pid != recovery_crash_pid(r->w, r->c) || of_class(a, AGENT_RESPAWNED) ||
 	    (r->c->recovered_by != NULL && strcmp(r->c->recovered_by, a->id) == 0))
 		return 0;
 	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
@@ -175,7 +180,6 @@ was_not_delivered(const struct recovery *r, const struct attempt *a)
 static int
 recovery_resume_attempt(struct recovery *r, struct err *e)
 {
-	const struct pane *p = &r->c->pane;
 	struct attempt a;
 	int found = newest_attempt(r->store, r->c, &a, e), ret = 0;
 
@@ -185,7 +189,8 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		return 0;
 	if (attempt_phase_is_final(a.phase)) {
 		ret = check_answered(r, &a, e);
-	} else if (r->c->status >= AGENT_RESPAWNED && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, r->c)) {
+	} else if (r->c->status >= AGENT_RESPAWNED && a.phase >= PHASE_RESPAWNED &&
+		   is_its_pane(r->w, &a, r->c)) {
 		/* unknown: it may be on its way up */
 		r->taken_up = true;
 	} else if (r->c->status == AGENT_LIVE) {
@@ -195,7 +200,7 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		;
 	} else if (r->c->status == AGENT_MISSING && find_made(r, &a, e) != 0) {
 		ret = -1;
-	} else if (a.pane_pid == p->pid && !r->taken_up && was_not_delivered(r, &a)) {
+	} else if (a.pane_pid == recovery_crash_pid(r->w, r->c) && !r->taken_up && was_not_delivered(r, &a)) {
 		/* nothing was started yet: the same attempt goes on, under the same id */
 		r->begun = a.phase >= PHASE_RESPAWNED;
 		attempt_release(&r->attempt);
@@ -234,7 +239,7 @@ recovery_typed_since_start(const struct attempt *a, int64_t typed)
 }
 
 static bool
-is_pending(struct store *store, const struct candidate *c, bool *typing)
+is_pending(const struct app *w, struct store *store, const struct candidate *c, bool *typing)
 {
 	struct err ignored = ERR_INIT;
 	struct attempt a;
@@ -243,7 +248,7 @@ is_pending(struct store *store, const struct candidate *c, bool *typing)
 	*typing = false;
 	if (c->status < AGENT_RESPAWNED || newest_attempt(store, c, &a, &ignored) != 1)
 		return false;
-	pending = !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(&a, c);
+	pending = !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(w, &a, c);
 	*typing = pending && a.phase < PHASE_DELIVERED && recovery_typed_since_start(&a, c->pane.typed);
 	attempt_release(&a);
 	return pending;
@@ -257,7 +262,7 @@ recovery_find_pending(struct app *w, const struct candidate_list *all, bool *pen
 
 	for (size_t i = 0; i < all->n; i++) {
 		typing[i] = false;
-		pending[i] = store != NULL && is_pending(store, &all->v[i], &typing[i]);
+		pending[i] = store != NULL && is_pending(w, store, &all->v[i], &typing[i]);
 	}
 }
 
@@ -337,6 +342,8 @@ step_guard(struct recovery *r, struct err *e)
 		return 0;
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
+	if (recovery_starts_inside(r) && start_check_shell(r->w, &r->c->pane, &r->shell, e) != 0)
+		return -1;
 	return still_quiet(r, e);
 }
 
@@ -369,7 +376,8 @@ fill(struct recovery *r)
 	record_set(&a->source, r->gathered.found.path);
 	a->server_pid = c->pane.server_pid;
 	a->server_start = c->pane.server_start;
-	a->pane_pid = c->pane.pid;
+	a->pane_pid = recovery_crash_pid(r->w, c);
+	a->in_shell = r->shell != 0;
 	a->pane_dead_time = c->pane.dead_time;
 	a->crashed_at = c->crashed_at;
 	a->lines = (int64_t)r->gathered.capture.rows;
@@ -433,7 +441,7 @@ note_option(struct recovery *r, struct err *e)
 
 	if (r->c->status == AGENT_MISSING && !recovery_uses_gt(r->w, r->c))
 		record_set(&r->attempt.remain_on_exit, "");
-	if (!detect_status_has_shell(r->c->status) || r->attempt.remain_on_exit != NULL ||
+	if (!detect_status_has_shell(r->c->status) || r->shell != 0 || r->attempt.remain_on_exit != NULL ||
 	    strcmp(p->remain_on_exit, "on") == 0)
 		return 0;
 	r->attempt.remain_on_exit = respawn_remain_option(app_server(r->w, p->socket), p, e);
@@ -474,6 +482,9 @@ start(struct recovery *r, const struct respawn *how, struct err *e)
 {
 	const struct candidate *c = r->c;
 	int ret;
+
+	if (r->shell != 0)
+		return recovery_start_inside(r, how, e);
 
 	if (c->status != AGENT_MISSING)
 		return respawn_pane(app_server(r->w, c->pane.socket), &c->pane, how, e);

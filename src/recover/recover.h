@@ -136,6 +136,7 @@ struct recovery {
 	const struct candidate *c;
 	const struct pane *pane;	/* where the agent is looked for: the candidate's, or born */
 	bool named, include_infra;
+	bool respawn;			/* --respawn: replace an idle shell instead of starting inside it */
 	const char *scope;		/* --scope; NULL: key scope */
 	const char *via;		/* --via; NULL: key via */
 	/*
@@ -153,6 +154,7 @@ struct recovery {
 	bool resumed;			/* it goes on with its own conversation */
 	const struct resume_refusal *not_resumed;	/* why it does not, though it might; NULL: nothing */
 	bool taken_up;			/* an earlier recoverer's attempt, not a new one */
+	bool half_typed;		/* an unfinished line stood in the shell; it was not executed */
 	const char *waiting_for;
 	int64_t waited_ms;
 	int64_t typed;			/* the pane's at the last look, as in struct pane */
@@ -164,6 +166,7 @@ struct recovery {
 	struct pane born;		/* of a missing session that was made again */
 	bool begun;			/* an earlier recoverer was about to start the agent when it died */
 	bool started, injected;		/* reported already */
+	pid_t shell;			/* the shell that the agent starts inside; 0: in none */
 };
 
 void recovery_init(struct recovery *r, struct app *w, const struct candidate *c);
@@ -175,6 +178,13 @@ void recovery_init(struct recovery *r, struct app *w, const struct candidate *c)
  */
 int recovery_run(struct recovery *r, struct err *e);
 void recovery_release(struct recovery *r);
+
+/*
+ * The process whose death is the candidate's crash, which tells one crash from another: the pane's.
+ * In a shell that outlives its agents it is the last one that a recovery started there; before
+ * that the shell stands for it.
+ */
+pid_t recovery_crash_pid(struct app *w, const struct candidate *c);
 
 /*
  * Sets pending[i] where an earlier recoverer started the agent and its attempt is still open: a

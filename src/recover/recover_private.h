@@ -278,6 +278,22 @@ int recovery_probe(struct app *w, const struct pane *was, const struct profile *
     int64_t since_ms, struct agent_probe *out, struct err *e);
 void recovery_probe_release(struct agent_probe *l);
 
+/* ---- inside ---- */
+
+/*
+ * Agents that start inside the shell of their pane (recover/shell/start.h). Does the recovery start
+ * its agent so? An idle shell that a person started is left as it is; a pane whose own command is
+ * the agent's, with a shell behind it, or that a recovery had made, has nothing to lose by a
+ * respawn.
+ */
+bool recovery_starts_inside(const struct recovery *r);
+int recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e);
+/*
+ * Does what the attempt started inside the pane's shell still live? It may yet be a shell that
+ * starts the agent.
+ */
+bool recovery_lives_inside(const struct app *w, const struct attempt *a);
+
 /* ---- deliver, wait, finish ---- */
 
 /*

@@ -53,7 +53,7 @@ cat "$W/trap.toml" - >"$W/typed.toml" <<'TOML'
 [recovery.agents.claude]
 command = "claude --dangerously-skip-permissions"
 TOML
-gt typed -L main --config "$W/typed.toml"
+gt typed -L main --config "$W/typed.toml" --respawn
 not_ok 'start-up files that never come to the agent make the recovery fail' test "$RC" = 0
 ran_nothing 'a shell in a start-up file' typed
 is "$(sort -u "$HOME/over")" 'read: ' 'and a start-up file that reads gets nothing of it'

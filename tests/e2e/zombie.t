@@ -49,7 +49,7 @@ for before in '' failed; do
 	name=option$before
 	ok "a zombie, with remain-on-exit ${before:-as everywhere}" zombie "$name"
 	[ -z "$before" ] || tm set-option -p -t "$(agent_pane "$name")" remain-on-exit "$before"
-	gt "$name" -L main --config "$W/slow.toml" --json
+	gt "$name" -L main --config "$W/slow.toml" --respawn --json
 	is "$(json '{results}[0]{error}{name}') $(remains "$name")" 'not-ready on' 'a first run does not wait: the pane is kept'
 	gt "$name" -L main --config "$W/with.toml" --json
 	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'the next one takes it up'
@@ -57,7 +57,7 @@ for before in '' failed; do
 done
 kill_agent option
 ok 'killed again' until_ 10 listed_is option class zombie
-gt option -L main --config "$W/slow.toml" --json
+gt option -L main --config "$W/slow.toml" --respawn --json
 is "$(json '{results}[0]{phase}') $(remains option)" 'respawned on' 'again nobody waits for it'
 gt release option -L main
 is "$RC $(remains option)" '0 ' 'whoever releases it takes it back, too'

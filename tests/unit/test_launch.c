@@ -173,6 +173,38 @@ goes_on_with_a_conversation(void **state)
 	}
 }
 
+/* No shell is left between the terminal and the agent where nothing follows it. */
+static void
+puts_exec_where_nothing_follows(void **state)
+{
+	static const struct { const char *command, *want;
+	} cases[] = {
+		{ "claude -c", "exec claude --resume " ID " <&3 3<&-" },
+		{ "FOO=1 BAR=2 claude", "FOO=1 BAR=2 exec claude --resume " ID " <&3 3<&-" },
+		{ "env FOO=1 claude", "exec env FOO=1 claude --resume " ID " <&3 3<&-" },
+		{ "exec claude", "exec claude --resume " ID " <&3 3<&-" },
+		{ "cd /tmp && claude", "cd /tmp && exec claude --resume " ID " <&3 3<&-" },
+		{ "claude; ", "exec claude --resume " ID " <&3 3<&-; " },
+		{ "claude; bash", "claude --resume " ID " <&3 3<&-; bash" },
+		{ "claude && echo done", "claude --resume " ID " <&3 3<&- && echo done" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *fed, *got;
+
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		fed = launch_with_resume(&l, &told_by_input, ID);
+		assert_non_null(fed);
+		got = launch_with_exec(&l, fed);
+		assert_string_equal(got, cases[i].want);
+		free(got);
+		free(fed);
+		launch_release(&l);
+	}
+}
+
 #define ROW(session, prompt, other, resumes)                                                                 \
 	{ .session_flags = session,                                                                          \
 		.prompt_flags = prompt,                                                                      \
@@ -373,6 +405,7 @@ main(void)
 		cmocka_unit_test(feeds_the_agent_alone),
 		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(goes_on_and_waits_for_a_paste),
+		cmocka_unit_test(puts_exec_where_nothing_follows),
 		cmocka_unit_test(is_told_in_other_ways),
 		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(names_the_package_of_a_script),

@@ -52,6 +52,7 @@ static const struct record_field fields[] = {
 	F_INT(attempt, "tokens", tokens, 0, 0),
 	F_FLAG(attempt, "pasted", pasted),
 	F_FLAG(attempt, "stood_dead", was_dead),
+	F_FLAG(attempt, "in_shell", in_shell),
 	F_OBJECT("times", times, NULL),
 };
 const struct record_type attempt_type = { .prefix = "attempt:", RECORD_SELF(attempt),

@@ -71,6 +71,8 @@ struct attempt {
 	int64_t tokens;			/* estimate of the prompt */
 	bool pasted;			/* a paste was begun: the prompt may have reached the agent */
 	bool was_dead;		/* what it had started was seen dead in its pane, which was kept */
+	/* started inside the pane's shell, which outlives it: of a first crash pane_pid is that shell's */
+	bool in_shell;
 };
 
 struct attempt_list {

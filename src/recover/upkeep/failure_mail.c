@@ -119,7 +119,7 @@ mail_is_possible(const struct app *w)
  * agent runs by now.
  */
 static void
-fill(struct crash_record *x, const struct candidate *c, const struct attempt *a)
+fill(struct app *w, struct crash_record *x, const struct candidate *c, const struct attempt *a)
 {
 	const struct pane *p = &c->pane;
 	bool begun = a != NULL && a->version > 0;
@@ -132,7 +132,7 @@ fill(struct crash_record *x, const struct candidate *c, const struct attempt *a)
 	x->reason = xstrdup(begun && a->reason != NULL ? a->reason : detect_reason_name(c->reason));
 	x->server_pid = p->server_pid;
 	x->server_start = p->server_start;
-	x->pane_pid = begun ? a->pane_pid : p->pid;
+	x->pane_pid = begun ? a->pane_pid : recovery_crash_pid(w, c);
 	x->crashed_at = begun ? a->crashed_at : c->crashed_at;
 }
 
@@ -146,7 +146,7 @@ mail_note_crash(struct app *w, const struct candidate *c, bool *fresh, struct er
 	*fresh = false;
 	if (store == NULL)
 		return -1;
-	fill(&x, c, NULL);
+	fill(w, &x, c, NULL);
 	ret = crash_record_note(store, &x, fresh, e);
 	crash_record_release(&x);
 	return ret;
@@ -201,7 +201,7 @@ mail_note_result(struct app *w, const struct recovery *one, const struct err *ho
 
 	if (how->code == GT_REFUSED)
 		return mail_note_refusal(w, one->c, how->name, how->msg, how->hint, e);
-	fill(&x, one->c, &one->attempt);
+	fill(w, &x, one->c, &one->attempt);
 	if (how->code == 0)
 		ret = store_result(w, &x, e);
 	else if (how->code != GT_AGAIN && strcmp(how->name, "gone") != 0)
@@ -220,7 +220,7 @@ mail_note_refusal(struct app *w, const struct candidate *c, const char *name, co
 
 	if (strcmp(name, "quarantined") != 0)
 		return 0;
-	fill(&x, c, NULL);
+	fill(w, &x, c, NULL);
 	ret = owe(w, &x, name, sentence, hint, NULL, e);
 	crash_record_release(&x);
 	return ret;

@@ -132,6 +132,7 @@ upkeep_tidy(struct app *w)
 	tidy_activity(w);
 	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
+	tidy_folder(w->state_dir, "starts", config_ms(w->config, "snapshot_age"));
 }
 
 void

@@ -1,0 +1,105 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover/recover.h"
+#include "recover/recover_private.h"
+#include "agent/agent.h"
+#include "app/app.h"
+#include "base/err.h"
+#include "detect/detect.h"
+#include "process/proc.h"
+#include "records/recovery/recovery.h"
+#include "recover/shell/start.h"
+#include "tmux/tmux.h"
+
+bool
+recovery_lives_inside(const struct app *w, const struct attempt *a)
+{
+	int64_t ticks;
+	pid_t started;
+
+	return a->in_shell && start_ticket_answer(w->state_dir, a->id, &started, &ticks, NULL) == 1 &&
+	    started > 0 && proc_ticks(started) == (uint64_t)ticks;
+}
+
+/* The process that the attempt started inside the shell, as its record or its check-in says; 0: none. */
+static pid_t
+started_inside(const struct app *w, const struct attempt *a)
+{
+	int64_t ticks;
+	pid_t started = 0;
+
+	if (a->in_shell && a->new_pid != 0)
+		return (pid_t)a->new_pid;
+	return a->in_shell && start_ticket_answer(w->state_dir, a->id, &started, &ticks, NULL) == 1 ? started
+												    : 0;
+}
+
+pid_t
+recovery_crash_pid(struct app *w, const struct candidate *c)
+{
+	const struct pane *p = &c->pane;
+	struct store *store = detect_status_has_shell(c->status) ? app_store(w, false, NULL) : NULL;
+	struct attempt a;
+	pid_t pid = 0;
+
+	if (store != NULL &&
+	    attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
+		pid = started_inside(w, &a);
+		/* begun, and nothing started yet: what it is for is what died */
+		if (pid == 0 && a.in_shell)
+			pid = (pid_t)a.pane_pid;
+		attempt_release(&a);
+	}
+	return pid != 0 ? pid : p->pid;
+}
+
+/*
+ * Did a person start the shell, and the agent in it? A pane whose own command is the agent's, with
+ * a shell behind it, or that a recovery had made, has nothing to lose by a respawn.
+ */
+static bool
+is_persons_shell(const struct app *w, const struct pane *p)
+{
+	struct launch own;
+	bool yes;
+
+	launch_read(&own, p->start_command, p->default_shell, profile_list_has_program, w->profiles);
+	yes = own.command == NULL || launch_is_shell(&own);
+	launch_release(&own);
+	return yes;
+}
+
+bool
+recovery_starts_inside(const struct recovery *r)
+{
+	return detect_status_has_shell(r->c->status) && !r->respawn && !recovery_uses_gt(r->w, r->c) &&
+	    is_persons_shell(r->w, &r->c->pane);
+}
+
+int
+recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e)
+{
+	const struct candidate *c = r->c;
+	char *command = launch_with_exec(&c->launch, how->fed != NULL ? how->fed : how->command);
+	struct start_ticket t = { .id = r->attempt.id,
+		.shell_pid = r->shell,
+		.shell_start = (int64_t)proc_ticks(r->shell),
+		.cwd = c->cwd,
+		.shell = c->launch.shell,
+		.command = command,
+		.prompt_path = how->fed != NULL ? r->prompt_path : NULL };
+	struct start_result done;
+	int ret = start_ticket_write(r->w->state_dir, &t, e);
+
+	if (ret == 0)
+		ret = start_in_shell(r->w, &c->pane, r->shell, r->attempt.id, &done, e);
+	r->half_typed = ret == 0 && done.half_typed;
+	r->attempt.new_pid = started_inside(r->w, &r->attempt);
+	/* an agent that has the ticket goes on; without it nothing is started any more */
+	if (ret != 0 && strcmp(e->name, "start") != 0)
+		start_ticket_withdraw(r->w->state_dir, r->attempt.id, NULL);
+	explicit_bzero(command, strlen(command));
+	free(command);
+	return ret;
+}
