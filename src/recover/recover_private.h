@@ -119,7 +119,7 @@ void gather_unfinished(const struct conversation *talk, bool untold, struct unfi
  * Writes that the agent's hooks told the beginning of and not the end (records/hooks/hooks.h),
  * and of which the conversation tells nothing: those of sub-agents, or of a screen that was lost.
  * In *talk, which is the caller's, as calls that run, and behind the others in out while there is
- * room. The paths are scrubbed.
+ * room. The paths are scrubbed. A write in out that the hooks know to be over is dropped.
  */
 void gather_unfinished_add(const struct activity *told, const struct conversation *known, const char *cwd,
     struct scrub *s, struct conversation *talk, struct unfinished_list *out);
