@@ -99,6 +99,7 @@ void gather_unfinished(const struct conversation *talk, bool untold, struct unfi
  * Writes of which the agent's hooks told the beginning and not the end (records/hooks/hooks.h),
  * and the conversation nothing: of sub-agents, or of a lost screen. They go into *talk, the
  * caller's, as calls that run, and behind the others in out while there is room; paths scrubbed.
+ * A write in out that the hooks know to be over is dropped.
  */
 void gather_unfinished_add(const struct activity *told, const struct conversation *known, const char *cwd,
     struct scrub *s, struct conversation *talk, struct unfinished_list *out);

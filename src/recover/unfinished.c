@@ -88,24 +88,64 @@ gather_unfinished(const struct conversation *talk, bool untold, struct unfinishe
 		out->v[i] = found[n - 1 - i];
 }
 
-/*
- * Is it a call on that file that is open, or was made when the write began? A screen names files
- * below cwd from there.
- */
+/* Does the first line of a call's input name that file? A screen names files below cwd from there. */
+static bool
+is_path(const char *input, const char *path, const char *cwd)
+{
+	size_t n = cwd != NULL ? strlen(cwd) : 0, len = strcspn(input, "\n");
+
+	if (strlen(path) == len && strncmp(path, input, len) == 0)
+		return true;
+	return n > 0 && strncmp(path, cwd, n) == 0 && path[n] == '/' && strlen(path + n + 1) == len &&
+	    strncmp(path + n + 1, input, len) == 0;
+}
+
+/* Is it a call on that file that is open, or was made when the write began? */
 static bool
 is_reported(const struct exchange *x, const struct activity_file *f, const char *path, const char *cwd)
 {
-	size_t n = cwd != NULL ? strlen(cwd) : 0, len;
-
 	if (x->tool == NULL || x->input == NULL || kind_of(x) != UNFINISHED_FILE)
 		return false;
 	if (x->status != STATUS_RUNNING && (x->at == 0 || x->at < f->began - SLACK_MS))
 		return false;
-	len = strcspn(x->input, "\n");
-	if (strlen(path) == len && strncmp(path, x->input, len) == 0)
-		return true;
-	return n > 0 && strncmp(path, cwd, n) == 0 && path[n] == '/' && strlen(path + n + 1) == len &&
-	    strncmp(path + n + 1, x->input, len) == 0;
+	return is_path(x->input, path, cwd);
+}
+
+/*
+ * The agent's hooks reported the write of this call and that it is over: its end, a later call, or
+ * the end of the turn. An agent may die before its transcript has the result. A call that is known
+ * from a screen alone has no time and stays open.
+ */
+static bool
+is_over(const struct exchange *x, const struct activity *told, const char *cwd, struct scrub *s)
+{
+	bool over = false;
+
+	for (size_t i = 0; i < told->n_files && !over && x->at > 0; i++) {
+		const struct activity_file *f = &told->files[i];
+		struct clean_text *path;
+
+		if (f->agent != NULL || f->began < x->at || activity_file_unfinished(told, f))
+			continue;
+		path = scrub_string(s, f->path);
+		over = path != NULL && is_path(x->input, clean_bytes(path), cwd);
+		clean_free(path);
+	}
+	return over;
+}
+
+static void
+drop_over(const struct activity *told, const char *cwd, struct scrub *s, struct unfinished_list *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		const struct exchange *x = out->v[i].x;
+
+		if (out->v[i].kind != UNFINISHED_FILE || x->input == NULL || !is_over(x, told, cwd, s))
+			out->v[n++] = out->v[i];
+	}
+	out->n = n;
 }
 
 void
@@ -114,6 +154,7 @@ gather_unfinished_add(const struct activity *told, const struct conversation *kn
 {
 	size_t from = talk->n;
 
+	drop_over(told, cwd, s, out);
 	for (size_t i = told->n_files; i-- > 0; ) {
 		const struct activity_file *f = &told->files[i];
 		struct clean_text *path = activity_file_unfinished(told, f) ? scrub_string(s, f->path) : NULL;

@@ -73,6 +73,9 @@ event_is() {
 agents_are() {	# STATE COUNT
 	[ "$(sql "$DB" "select count(*) from record where key like 'session:$talk:%' and tag = '$1'")" = "$2" ]
 }
+transcript_has() {	# REGEXP: it is written some time after what it tells of
+	grep -qs -- "$1" "$W"/hooked/.claude/projects/*/*.jsonl
+}
 asked_with() {	# TEXT: the model was sent it
 	grep -qrsF -- "$1" "$W/requests"
 }
@@ -123,7 +126,8 @@ ok 'it is in the middle of a Write' until_ 20 test -e "$W/waits"
 ok 'of which the beginning is told' until_ 20 file_is second.md in_progress
 is "$(sql "$DB" "select f.value ->> 'status' from record, json_each(record.value, '\$.files') f
 	where record.key = 'activity:$talk' and f.value ->> 'path' = '/proc/nowhere/lost.md'")" left 'the one before it failed, of which no hook tells'
-until_ 10 grep -qs second.md "$W"/hooked/.claude/projects/*/*.jsonl
+ok 'its transcript has the failure' until_ 10 transcript_has 'tool_result.*/proc/nowhere'
+ok 'and the call of the second' until_ 10 transcript_has second.md
 printf '# Sec' >"$dir/second.md"
 rm -f "$W/gate"
 ok 'it is killed' kill_agent hooked

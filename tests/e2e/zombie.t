@@ -86,6 +86,7 @@ ok 'and goes on' pane_is busy '#{pane_current_command}' cat
 
 # ---- typed into the very shell that the agent left ----
 tm send-keys -t "$(agent_pane busy)" C-c
+until_ 5 pane_is busy '#{pane_current_command}' bash && until_ 5 pane_shows busy '\^C'
 here() {	# WORDS: run in the pane; what it showed in $OUT
 	tm send-keys -t "$(agent_pane busy)" -l "$GT_RECOVER -L main $1 >$W/here 2>&1 </dev/null; echo done >>$W/here" \; \
 		send-keys -t "$(agent_pane busy)" Enter

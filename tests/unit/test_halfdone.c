@@ -310,6 +310,46 @@ test_hooks_told(void **state)
 	free(again);
 }
 
+/* The transcript lacks the results: the hooks' record knows which of the writes are over. */
+static void
+test_hooks_know_the_end(void **state)
+{
+	struct scene *t = *state;
+	struct conversation heard = CONVERSATION_INIT;
+	struct scrub *s = scrub_new(NULL, NULL);
+	struct activity_file files[] = {
+		{ .path = (char[]){ "/w/left.c" }, .call = (char[]){ "1" }, .began = 90100 },
+		{ .path = (char[]){ "/w/again.c" }, .call = (char[]){ "2" }, .began = 90200 },
+		{ .path = (char[]){ "/w/ended.c" }, .began = 90300, .ended = 90301, .failed = true },
+		{ .path = (char[]){ "/w/seen.c" }, .began = 90400, .ended = 90401 },
+		{ .path = (char[]){ "/w/helper.c" },
+		    .agent = (char[]){ "h" },
+		    .began = 90500,
+		    .ended = 90501 },
+		{ .path = (char[]){ "/w/open.c" }, .call = (char[]){ "6" }, .began = 90600 },
+	};
+	struct activity told = { .files = files,
+		.n_files = sizeof files / sizeof files[0],
+		.last = { .id = (char[]){ "6" }, .at = 90600 } };
+	static const char *const want[] = { "/w/again.c", "/w/seen.c", "/w/helper.c", "/w/open.c" };
+
+	/* the write before the one that is open, and one that ended */
+	call(t, "Write", "/w/left.c\nint a;", "", STATUS_RUNNING)->at = 90000;
+	call(t, "Edit", "/w/ended.c", "", STATUS_RUNNING)->at = 90000;
+	/* a later write than the one that is over, one without a time, and one beside a sub-agent's */
+	call(t, "Write", "/w/again.c", "", STATUS_RUNNING)->at = 90201;
+	call(t, "Write", "/w/seen.c", "", STATUS_RUNNING);
+	call(t, "Write", "/w/helper.c", "", STATUS_RUNNING)->at = 90000;
+	gather_unfinished(&t->talk, false, &t->list);
+	assert_int_equal(t->list.n, 5);
+	gather_unfinished_add(&told, &t->talk, t->dir, s, &heard, &t->list);
+	assert_int_equal(t->list.n, 4);
+	for (size_t i = 0; i < t->list.n; i++)
+		assert_string_equal(t->list.v[i].x->input, want[i]);
+	conversation_release(&heard);
+	scrub_free(s);
+}
+
 /* Five are told of, the newest first. */
 static void
 test_hooks_many(void **state)
@@ -361,6 +401,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(looks_at_the_file_that_was_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(matches_commands_and_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hooks_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hooks_know_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hooks_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_agents, setup, teardown),
 	};
