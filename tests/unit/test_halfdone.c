@@ -320,7 +320,7 @@ test_hooks_know_the_end(void **state)
 	struct activity_file files[] = {
 		{ .path = (char[]){ "/w/left.c" }, .call = (char[]){ "1" }, .began = 90100 },
 		{ .path = (char[]){ "/w/again.c" }, .call = (char[]){ "2" }, .began = 90200 },
-		{ .path = (char[]){ "/w/ended.c" }, .began = 90300, .ended = 90301, .failed = true },
+		{ .path = (char[]){ "/w/ended.c" }, .began = 90300, .ended = 90301, .status = "failed" },
 		{ .path = (char[]){ "/w/seen.c" }, .began = 90400, .ended = 90401 },
 		{ .path = (char[]){ "/w/helper.c" },
 		    .agent = (char[]){ "h" },
