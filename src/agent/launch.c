@@ -408,6 +408,31 @@ launch_command(
 	read_commands(l, l->command, 0, is_agent, arg);
 }
 
+bool
+launch_of_process(struct launch *l, pid_t pid, launch_is_agent_fn *is_agent, const void *arg)
+{
+	struct buf command = BUF_INIT;
+	size_t n;
+	char *words = proc_arguments(pid, &n);
+
+	memset(l, 0, sizeof *l);
+	if (words == NULL)
+		return false;
+	for (size_t at = 0; at < n; at += strlen(words + at) + 1) {
+		if (at > 0)
+			buf_chr(&command, ' ');
+		quote_sh(&command, words + at);
+	}
+	explicit_bzero(words, n);
+	free(words);
+	launch_command(l, command.data, "/bin/sh", is_agent, arg);
+	buf_wipe(&command);
+	if (l->name != NULL && is_agent(arg, l->name))
+		return true;
+	launch_release(l);
+	return false;
+}
+
 void
 launch_release(struct launch *l)
 {

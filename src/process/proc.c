@@ -487,6 +487,23 @@ proc_has_argument(const struct proc *p, const char *word)
 	return found;
 }
 
+char *
+proc_arguments(pid_t pid, size_t *n)
+{
+	char path[64];
+	struct buf b = BUF_INIT;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_all(fd, path, (size_t)4 << 20, &b, NULL) != 0 || b.len == 0)
+		buf_wipe(&b);
+	if (fd >= 0)
+		close(fd);
+	*n = b.len;
+	return b.len > 0 ? buf_detach(&b) : NULL;
+}
+
 const struct proc *
 proc_list_agent(const struct procs *p, pid_t root, proc_is_agent_fn *is_agent, const void *arg)
 {

@@ -78,6 +78,11 @@ bool proc_list_below(const struct procs *p, pid_t pid, pid_t ancestor);	/* also 
 #define PROC_NAMES 4
 size_t proc_names(const struct proc *p, char names[PROC_NAMES][64]);
 
+/*
+ * The arguments of a living process, each ended by NUL, heap; NULL when it has none or may not be
+ * read. They may hold secrets.
+ */
+char *proc_arguments(pid_t pid, size_t *n);
 /* Is this word one of its arguments, alone or as --flag=word? False for what has ended or may not be read. */
 bool proc_has_argument(const struct proc *p, const char *word);
 

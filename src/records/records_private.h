@@ -122,6 +122,6 @@ void record_free(const struct record_type *t, void *x);	/* its memory; x is zero
 void record_list_free(const struct record_type *t, void *list);
 
 extern const struct record_type lock_type, session_type, tree_type, message_type, activity_type, run_type,
-    run_session_type, runner_type, attempt_type, crash_type, armed_type;
+    run_session_type, runner_type, attempt_type, crash_type, armed_type, seen_type;
 
 #endif

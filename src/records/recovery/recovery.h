@@ -318,4 +318,43 @@ struct refusal_record {
 
 int attempt_note_refusal(struct store *s, const struct refusal_record *r, struct err *e);
 
+/* ---- seen_agent ---- */
+
+/*
+ * What is known of the agent in a pane, kept from its first sight on: the record
+ * seen:<server>:<pane>:<socket>, its tag the state. The proof of which conversation a pane holds
+ * vanishes otherwise: a starting Claude Code deletes the pid files of dead ones, `clear` wipes the
+ * screen, and the shell's start command is not the agent's. One agent a pane: the newest.
+ *
+ * 	alive -> died		its process is gone; died_at is when that was seen first
+ * 	alive -> exited		a person ended it (/exit, Ctrl-D, Ctrl-C twice)
+ */
+enum seen_state { SEEN_ALIVE, SEEN_DIED, SEEN_EXITED };
+
+struct seen_agent {
+	int64_t version;		/* of the record; 0: there is none */
+	enum seen_state state;
+	/* heap, NULL when unknown; socket, pane_id and agent are required */
+	char *session, *socket, *pane_id;
+	char *agent;			/* profile name */
+	char *program;			/* the executable, as /proc names it */
+	char *command;			/* its own arguments as a command for sh; secrets redacted */
+	char *redacted;			/* names of the values redacted in it, parted by blanks */
+	char *cwd, *config_dir;
+	char *conversation, *transcript;
+	char *role;			/* address in Gas Town: "rig/polecats/nux" */
+	int64_t server_pid, server_start;
+	int64_t pane_pid;		/* the pane's process: the shell, or the agent itself */
+	int64_t pid, pid_start;		/* the agent; start in clock ticks; 0: seen dead only */
+	int64_t pid_ns;			/* namespace of both (base/timestamp.h) */
+	int64_t seen_at, died_at;	/* ms since 1970; 0: never */
+};
+
+/* 1 found, 0 absent, -1 err. Release when 1. */
+int seen_agent_load(struct store *s, const char *socket, int64_t server_pid, int64_t server_start,
+    const char *pane_id, struct seen_agent *out, struct err *e);
+/* All in one commit, each expecting its version. Name "conflict", GT_AGAIN: another pass was faster. */
+int seen_agent_put(struct store *s, const struct seen_agent *v, size_t n, struct err *e);
+void seen_agent_release(struct seen_agent *x);
+
 #endif
