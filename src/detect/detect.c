@@ -15,21 +15,13 @@
  * In the order in which they take a key. A member that is set by a later one, of those that explain
  * the same claim, wins.
  */
-static const struct agent_source sources[] = {
-	{ .name = "panes", .bit = FROM_PANES, .keeps_order = true, .list = detect_list_panes,
-	    .explain = detect_explain_pane, .settle = detect_settle_pane, .forget = detect_forget_pane },
-	{ .name = "restarted", .bit = FROM_RESTARTED, .adds_to = FROM_PANES,
-	    .explain = detect_explain_restarted },
-	{ .name = "snapshots", .bit = FROM_SNAPSHOTS, .list = detect_list_snapshots,
-	    .explain = detect_explain_snapshot, .settle = detect_settle_snapshot,
-	    .forget = detect_forget_snapshot },
-	{ .name = "attempts", .bit = FROM_ATTEMPTS, .adds_to = FROM_SNAPSHOTS,
-	    .explain = detect_explain_attempt },
-	{ .name = "assignments", .bit = FROM_ASSIGNMENTS, .list = detect_list_assignments,
-	    .explain = detect_explain_assignment, .forget = detect_forget_assignment },
-	/* only for people who ask (detect_recorded) */
-	{ .name = "records", .bit = FROM_RECORDS, .list = detect_list_records,
-	    .explain = detect_explain_record, .forget = detect_forget_record },
+static const struct agent_source *const sources[] = {
+	&detect_from_panes,
+	&detect_from_restarted,
+	&detect_from_snapshots,
+	&detect_from_attempts,
+	&detect_from_assignments,
+	&detect_from_records,	/* only for people who ask (detect_recorded) */
 };
 
 #define N_SOURCES (sizeof sources / sizeof sources[0])
@@ -115,26 +107,35 @@ is_taken(const struct claim_list *held, const struct claim *x)
 	return false;
 }
 
+struct merge {
+	const struct agent_source *const *all;
+	size_t n;
+	unsigned mask;
+	struct detection *d;
+	struct claim_list held;		/* whose key is taken */
+	struct candidate_list *out;
+};
+
 /* By the source that listed it, then by those that add to it. */
 static bool
-explain_claim(const struct agent_source *all, size_t n, unsigned mask, struct detection *d, struct claim *x,
-    struct candidate *c)
+explain_claim(const struct merge *m, struct claim *x, struct candidate *c)
 {
-	enum claim_answer answer = x->by->explain(d, x, c);
+	enum claim_answer answer = x->by->explain(m->d, x, c);
 
 	/* a pane without an agent can still be one that an agent had */
 	if (answer == CLAIM_OPEN && !x->there)
 		return false;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < m->n; i++) {
+		const struct agent_source *source = m->all[i];
 		enum claim_answer more = CLAIM_OPEN;
 
-		if ((all[i].bit & mask) != 0 && (all[i].adds_to & x->by->bit) != 0)
-			more = all[i].explain(d, x, c);
+		if ((source->bit & m->mask) != 0 && (source->adds_to & x->by->bit) != 0)
+			more = source->explain(m->d, x, c);
 		if (more != CLAIM_OPEN)
 			answer = more;
 	}
 	if (answer == CLAIM_AGENT && x->by->settle != NULL)
-		x->by->settle(d, x, c);
+		x->by->settle(m->d, x, c);
 	return answer == CLAIM_AGENT;
 }
 
@@ -160,36 +161,36 @@ hold(struct claim_list *held, struct claim *x, const struct candidate *c)
 }
 
 static void
-take_claim(const struct agent_source *all, size_t n, unsigned mask, struct detection *d, struct claim *x,
-    struct claim_list *held, struct candidate_list *out)
+take_claim(struct merge *m, struct claim *x)
 {
+	struct candidate_list *out = m->out;
 	struct candidate c = { .low_confidence = false };
 
-	if (is_taken(held, x))
+	if (is_taken(&m->held, x))
 		return;
-	if (explain_claim(all, n, mask, d, x, &c)) {
-		hold(held, x, &c);
+	if (explain_claim(m, x, &c)) {
+		hold(&m->held, x, &c);
 		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
 		out->v[out->n++] = c;
 		return;
 	}
 	if (x->there)
-		hold(held, x, NULL);
+		hold(&m->held, x, NULL);
 	candidate_release(&c);
 }
 
 /* All that it lists, and what it comes upon when it explains that. */
 static int
-ask_source(const struct agent_source *all, size_t n, unsigned mask, const struct agent_source *source,
-    struct detection *d, struct claim_list *held, struct candidate_list *out, struct err *e)
+ask_source(struct merge *m, const struct agent_source *source, struct err *e)
 {
+	struct detection *d = m->d;
 	struct claim_list claims = { .n = 0 };
 	int ret = source->list(d, &claims, e);
 
 	for (size_t i = 0; i < claims.n; i++) {
 		claims.v[i].by = source;
 		if (ret == 0)
-			take_claim(all, n, mask, d, &claims.v[i], held, out);
+			take_claim(m, &claims.v[i]);
 		for (size_t k = 0; k < d->also.n; k++)
 			*detect_add_claim(&claims) = d->also.v[k];
 		d->also.n = 0;
@@ -213,27 +214,27 @@ compare_candidates(const void *a, const void *b)
 }
 
 int
-detect_merge(const struct agent_source *all, size_t n, unsigned mask, struct detection *d,
+detect_merge(const struct agent_source *const *all, size_t n, unsigned mask, struct detection *d,
     struct candidate_list *out, struct err *e)
 {
-	struct claim_list held = { .n = 0 };
+	struct merge m = { .all = all, .n = n, .mask = mask, .d = d, .out = out };
 	size_t from = out->n;
 	int ret = 0;
 
 	for (size_t i = 0; i < out->n; i++)
-		set_key(&detect_add_claim(&held)->key, &out->v[i]);
+		set_key(&detect_add_claim(&m.held)->key, &out->v[i]);
 	for (size_t i = 0; i < n && ret == 0; i++) {
-		if ((all[i].bit & mask) == 0 || all[i].list == NULL)
+		if ((all[i]->bit & mask) == 0 || all[i]->list == NULL)
 			continue;
-		ret = ask_source(all, n, mask, &all[i], d, &held, out, e);
-		if (all[i].keeps_order)
+		ret = ask_source(&m, all[i], e);
+		if (all[i]->keeps_order)
 			from = out->n;
 	}
 	if (out->n > from)
 		qsort(out->v + from, out->n - from, sizeof *out->v, compare_candidates);
-	for (size_t i = 0; i < held.n; i++)
-		key_release(&held.v[i].key);
-	free(held.v);
+	for (size_t i = 0; i < m.held.n; i++)
+		key_release(&m.held.v[i].key);
+	free(m.held.v);
 	return ret;
 }
 

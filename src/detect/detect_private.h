@@ -38,7 +38,8 @@ struct claim {
 	struct agent_key key;
 	/* the pane is there: the claim holds its key even if no agent ever ran in it */
 	bool there;
-	void *about;			/* the source's own; its forget() frees it */
+	/* what that source knows of it; its forget() frees it. Sources that add may read it, by `by` */
+	void *about;
 };
 
 struct claim_list {
@@ -100,8 +101,8 @@ struct detection {
  * 	settle() sees what all of them said and sets what follows from it (class, reason).
  *
  * A source that keeps a record of each agent's pane from its first sight on has its row behind
- * "restarted": it adds to panes what their screen and pid file do not tell any more, to snapshots
- * what came after them, and lists agents that no other source knows.
+ * "restarted", with adds_to FROM_PANES | FROM_SNAPSHOTS: it sets what their screen, pid file and
+ * last snapshot do not tell any more, and lists agents that no other source knows.
  */
 struct agent_source {
 	const char *name;
@@ -123,7 +124,7 @@ struct agent_source {
  * Appends to out the agents that the sources of the mask know, source by source; what out holds
  * already has its keys. -1: a list() failed.
  */
-int detect_merge(const struct agent_source *all, size_t n, unsigned mask, struct detection *d,
+int detect_merge(const struct agent_source *const *all, size_t n, unsigned mask, struct detection *d,
     struct candidate_list *out, struct err *e);
 
 /* Made when first asked for; NULL when it cannot be. Owned by d. */
@@ -136,8 +137,6 @@ bool detect_snapshot_head(struct detection *d, const char *name, struct snapshot
  * container: until the container has ended or the last sign of life is older than PROC_SEEN_MS.
  */
 bool detect_snapshot_is_alive(const struct detection *d, const struct snapshot *head);
-/* The snapshot was taken in this boot, in another container. */
-bool detect_snapshot_is_contained(const struct snapshot *head);
 /*
  * Profile, role, command, directories, record: from the head to the candidate, whose pane is
  * known. False: the agent is none that we know; c is as it was.
@@ -171,10 +170,7 @@ bool detect_has_background(const struct candidate *c);
  * The panes of the servers that answer, in tmux's order. Of a server that was named a failure is
  * an error; else it is d->trouble.
  */
-int detect_list_panes(struct detection *d, struct claim_list *out, struct err *e);
-enum claim_answer detect_explain_pane(struct detection *d, struct claim *x, struct candidate *c);
-void detect_settle_pane(struct detection *d, struct claim *x, struct candidate *c);
-void detect_forget_pane(struct claim *x);
+extern const struct agent_source detect_from_panes;
 
 /* claim.about of a pane. */
 struct pane_claim {
@@ -212,7 +208,7 @@ struct pane_claim {
  * in the same directory and is dead. Profile, command, place, class and reason are set then;
  * low_confidence unless the start command or the screen bear it out.
  */
-enum claim_answer detect_explain_restarted(struct detection *d, struct claim *x, struct candidate *c);
+extern const struct agent_source detect_from_restarted;
 
 /* ---- gone ---- */
 
@@ -230,10 +226,7 @@ enum claim_answer detect_explain_restarted(struct detection *d, struct claim *x,
  * stood there dead before. But a polecat's session does not count as ended on purpose, since gt
  * removes every session that has died (gas-town 0.1): its work decides.
  */
-int detect_list_snapshots(struct detection *d, struct claim_list *out, struct err *e);
-enum claim_answer detect_explain_snapshot(struct detection *d, struct claim *x, struct candidate *c);
-void detect_settle_snapshot(struct detection *d, struct claim *x, struct candidate *c);
-void detect_forget_snapshot(struct claim *x);
+extern const struct agent_source detect_from_snapshots;
 
 /*
  * What no snapshot tells of an agent whose session is gone: a recovery of ours started it, and it
@@ -242,7 +235,7 @@ void detect_forget_snapshot(struct claim *x);
  * it is missing when that lacks its leave, or its server died. Sets session_id, started_by,
  * recovered_by, began, crashed_at; CLAIM_NO_AGENT: the crash of the snapshot was answered.
  */
-enum claim_answer detect_explain_attempt(struct detection *d, struct claim *x, struct candidate *c);
+extern const struct agent_source detect_from_attempts;
 
 /* ---- recorded ---- */
 
@@ -254,15 +247,11 @@ enum claim_answer detect_explain_attempt(struct detection *d, struct claim *x, s
  * of the app does not answer. The beads are asked by explain: what cannot be read is no hooked
  * work.
  */
-int detect_list_assignments(struct detection *d, struct claim_list *out, struct err *e);
-enum claim_answer detect_explain_assignment(struct detection *d, struct claim *x, struct candidate *c);
-void detect_forget_assignment(struct claim *x);
+extern const struct agent_source detect_from_assignments;
 
 /*
  * Agents that only their records tell of (detect_recorded). Servers are asked again, once each.
  */
-int detect_list_records(struct detection *d, struct claim_list *out, struct err *e);
-enum claim_answer detect_explain_record(struct detection *d, struct claim *x, struct candidate *c);
-void detect_forget_record(struct claim *x);
+extern const struct agent_source detect_from_records;
 
 #endif

@@ -44,8 +44,9 @@ find_server(const struct detection *d, const char *path)
 	return NULL;
 }
 
-bool
-detect_snapshot_is_contained(const struct snapshot *h)
+/* The snapshot was taken in this boot, in another container. */
+static bool
+is_contained(const struct snapshot *h)
 {
 	struct timestamp now;
 
@@ -78,7 +79,7 @@ lives_contained(const struct detection *d, const struct snapshot *h)
 bool
 detect_snapshot_is_alive(const struct detection *d, const struct snapshot *h)
 {
-	if (detect_snapshot_is_contained(h))
+	if (is_contained(h))
 		return lives_contained(d, h);
 	return h->pid > 0 && proc_life(h->pid, h->pid_start) != LIFE_GONE;
 }
@@ -555,8 +556,8 @@ is_answered(const struct gone_pane *g)
 		(u->parting != EXIT_KILLED && !g->server_died));
 }
 
-enum claim_answer
-detect_explain_attempt(struct detection *d, struct claim *x, struct candidate *c)
+static enum claim_answer
+explain_attempt(struct detection *d, struct claim *x, struct candidate *c)
 {
 	struct gone_pane *g = x->about;
 	const struct unsnapshotted *u = &g->u;
@@ -659,8 +660,8 @@ look_at_server(struct detection *d, const struct claim *x, struct gone_pane *g)
 	snapshot_panes_release(&seen);
 }
 
-enum claim_answer
-detect_explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
+static enum claim_answer
+explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 {
 	struct gone_pane *g = x->about;
 	const struct snapshot *h = &g->h;
@@ -680,8 +681,8 @@ detect_explain_snapshot(struct detection *d, struct claim *x, struct candidate *
 	return CLAIM_AGENT;
 }
 
-void
-detect_settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
+static void
+settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 {
 	const struct gone_pane *g = x->about;
 
@@ -697,13 +698,13 @@ detect_settle_snapshot(struct detection *d, struct claim *x, struct candidate *c
 		return;
 	c->status = AGENT_UNKNOWN;
 	c->reason = REASON_NONE;
-	c->unknown_reason = detect_snapshot_is_contained(&g->h) ?
+	c->unknown_reason = is_contained(&g->h) ?
 	    "it ran in another container minutes ago; cannot tell whether it is dead" :
 	    "its session is gone, but the agent's process still runs";
 }
 
-void
-detect_forget_snapshot(struct claim *x)
+static void
+forget_snapshot(struct claim *x)
 {
 	struct gone_pane *g = x->about;
 
@@ -722,8 +723,8 @@ has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key)
 	return false;
 }
 
-int
-detect_list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
+static int
+list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
 {
 	char (*seen)[SNAPSHOT_KEY] = xcalloc(d->snapshots.n * 2, sizeof *seen);
 
@@ -746,3 +747,12 @@ detect_list_snapshots(struct detection *d, struct claim_list *out, struct err *e
 	free(seen);
 	return 0;
 }
+
+const struct agent_source detect_from_snapshots = {
+	.name = "snapshots", .bit = FROM_SNAPSHOTS, .list = list_snapshots,
+	.explain = explain_snapshot, .settle = settle_snapshot, .forget = forget_snapshot,
+};
+
+const struct agent_source detect_from_attempts = {
+	.name = "attempts", .bit = FROM_ATTEMPTS, .adds_to = FROM_SNAPSHOTS, .explain = explain_attempt,
+};

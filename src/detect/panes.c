@@ -355,8 +355,8 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 	return c->profile != NULL;
 }
 
-enum claim_answer
-detect_explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
+static enum claim_answer
+explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	struct app *w = d->w;
 	struct pane_claim *x = claim->about;
@@ -382,8 +382,8 @@ detect_explain_pane(struct detection *d, struct claim *claim, struct candidate *
 	return ours ? CLAIM_AGENT : CLAIM_OPEN;
 }
 
-void
-detect_settle_pane(struct detection *d, struct claim *claim, struct candidate *c)
+static void
+settle_pane(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	const struct pane_claim *x = claim->about;
 
@@ -400,8 +400,8 @@ detect_settle_pane(struct detection *d, struct claim *claim, struct candidate *c
 	set_role(d->w, c);
 }
 
-void
-detect_forget_pane(struct claim *claim)
+static void
+forget_pane(struct claim *claim)
 {
 	struct pane_claim *x = claim->about;
 
@@ -468,8 +468,8 @@ list_server(struct detection *d, struct tmux *t, struct claim_list *out, struct 
 	return ret;
 }
 
-int
-detect_list_panes(struct detection *d, struct claim_list *out, struct err *e)
+static int
+list_panes(struct detection *d, struct claim_list *out, struct err *e)
 {
 	struct app *w = d->w;
 
@@ -494,3 +494,8 @@ detect_list_panes(struct detection *d, struct claim_list *out, struct err *e)
 	}
 	return 0;
 }
+
+const struct agent_source detect_from_panes = {
+	.name = "panes", .bit = FROM_PANES, .keeps_order = true,
+	.list = list_panes, .explain = explain_pane, .settle = settle_pane, .forget = forget_pane,
+};

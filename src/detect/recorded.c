@@ -55,8 +55,8 @@ no_server_runs(const struct detection *d)
 	return true;
 }
 
-enum claim_answer
-detect_explain_assignment(struct detection *d, struct claim *x, struct candidate *c)
+static enum claim_answer
+explain_assignment(struct detection *d, struct claim *x, struct candidate *c)
 {
 	const struct town_role *role = x->about;
 	struct app *w = d->w;
@@ -85,8 +85,8 @@ detect_explain_assignment(struct detection *d, struct claim *x, struct candidate
 	return CLAIM_AGENT;
 }
 
-void
-detect_forget_assignment(struct claim *x)
+static void
+forget_assignment(struct claim *x)
 {
 	free(x->about);
 }
@@ -112,8 +112,8 @@ claim_polecat(struct detection *d, const char *rig, const char *name, struct cla
 	x->key.session = session;
 }
 
-int
-detect_list_assignments(struct detection *d, struct claim_list *out, struct err *e)
+static int
+list_assignments(struct detection *d, struct claim_list *out, struct err *e)
 {
 	struct app *w = d->w;
 
@@ -273,8 +273,8 @@ doubt(struct detection *d, const struct session *x, const struct candidate *c)
 	return NULL;
 }
 
-enum claim_answer
-detect_explain_record(struct detection *d, struct claim *claim, struct candidate *c)
+static enum claim_answer
+explain_record(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	struct session *x = claim->about;
 	struct err no = ERR_INIT;
@@ -296,8 +296,8 @@ detect_explain_record(struct detection *d, struct claim *claim, struct candidate
 	return CLAIM_AGENT;
 }
 
-void
-detect_forget_record(struct claim *claim)
+static void
+forget_record(struct claim *claim)
 {
 	struct session *x = claim->about;
 
@@ -323,8 +323,8 @@ claim_record(struct app *w, const struct session *x, struct claim_list *out)
 		claim->key.conversation = xstrdup(x->cursor_session_id);
 }
 
-int
-detect_list_records(struct detection *d, struct claim_list *out, struct err *e)
+static int
+list_records(struct detection *d, struct claim_list *out, struct err *e)
 {
 	struct err none = ERR_INIT;
 	struct store *store = app_store(d->w, false, &none);
@@ -345,3 +345,13 @@ detect_list_records(struct detection *d, struct claim_list *out, struct err *e)
 	session_list_release(&open);
 	return ret;
 }
+
+const struct agent_source detect_from_assignments = {
+	.name = "assignments", .bit = FROM_ASSIGNMENTS, .list = list_assignments,
+	.explain = explain_assignment, .forget = forget_assignment,
+};
+
+const struct agent_source detect_from_records = {
+	.name = "records", .bit = FROM_RECORDS, .list = list_records, .explain = explain_record,
+	.forget = forget_record,
+};

@@ -252,8 +252,8 @@ set_respawned(struct detection *d, struct candidate *c)
 	free(path);
 }
 
-enum claim_answer
-detect_explain_restarted(struct detection *d, struct claim *x, struct candidate *c)
+static enum claim_answer
+explain_restarted(struct detection *d, struct claim *x, struct candidate *c)
 {
 	const struct pane_claim *pane = x->about;
 
@@ -263,3 +263,7 @@ detect_explain_restarted(struct detection *d, struct claim *x, struct candidate 
 		set_respawned(d, c);
 	return CLAIM_OPEN;
 }
+
+const struct agent_source detect_from_restarted = {
+	.name = "restarted", .bit = FROM_RESTARTED, .adds_to = FROM_PANES, .explain = explain_restarted,
+};

@@ -176,7 +176,7 @@ explain_seen(struct detection *d, struct claim *x, struct candidate *c)
 	return t->bit == FROM_SEEN ? explain_told(d, x, c) : add_told(FROM_SEEN, x, c);
 }
 
-static const struct agent_source all[] = {
+static const struct agent_source table[] = {
 	{ .name = "panes", .bit = FROM_PANES, .keeps_order = true, .list = list_some_panes,
 	    .explain = explain_told, .settle = settle_told, .forget = forget_told },
 	{ .name = "restarted", .bit = FROM_RESTARTED, .adds_to = FROM_PANES, .explain = add_restarted },
@@ -190,7 +190,7 @@ static const struct agent_source all[] = {
 	{ .name = "records", .bit = FROM_RECORDS, .list = list_some_records, .explain = explain_told,
 	    .forget = forget_told },
 };
-#define N (sizeof all / sizeof all[0])
+#define N (sizeof table / sizeof table[0])
 
 #define ON(name, pid, ...)                                                                                   \
 	{ .bit = FROM_PANES, .there = true, .socket = name, .server_pid = pid, __VA_ARGS__ }
@@ -263,12 +263,14 @@ static const struct merge_case cases[] = {
 		.session = "a", .id = "settle" } }, "snapshots:a/a settled settle\n" },
 };
 
+static const struct agent_source *all[N];
+
 static const char *
 name_of(const char *bit)
 {
 	for (size_t i = 0; i < N; i++)
-		if (all[i].bit == (enum agent_source_bit)atoi(bit))
-			return all[i].name;
+		if (table[i].bit == (enum agent_source_bit)atoi(bit))
+			return table[i].name;
 	return "?";
 }
 
@@ -342,15 +344,15 @@ static void
 a_source_that_cannot_be_read(void **state)
 {
 	static const struct merge_case failing = { "failure", { WORK("a") }, "" };
-	const struct agent_source broken[] = { { .name = "broken", .bit = FROM_PANES, .list = fail_list },
-		all[N - 2] };
+	const struct agent_source broken = { .name = "broken", .bit = FROM_PANES, .list = fail_list };
+	const struct agent_source *const two[] = { &broken, all[N - 2] };
 	struct detection d = { .w = NULL };
 	struct candidate_list l = { .n = 0 };
 	struct err e = ERR_INIT;
 
 	(void)state;
 	now = &failing;
-	assert_int_equal(detect_merge(broken, 2, ~0u, &d, &l, &e), -1);
+	assert_int_equal(detect_merge(two, 2, ~0u, &d, &l, &e), -1);
 	assert_string_equal(e.name, "broken");
 	assert_int_equal(l.n, 0);
 	assert_null(l.v);
@@ -365,5 +367,7 @@ main(void)
 		cmocka_unit_test(a_source_that_cannot_be_read),
 	};
 
+	for (size_t i = 0; i < N; i++)
+		all[i] = &table[i];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
