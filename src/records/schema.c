@@ -101,7 +101,7 @@ record_value(json_t *o)
 
 /* ---- writing ---- */
 
-static void encode_object(struct buf *out, const struct record_fields *fields, const void *x);
+static void encode_object(struct buf *out, int schema, const struct record_fields *fields, const void *x);
 
 static void
 encode_list(struct buf *out, const struct record_field *f, const struct record_list *list)
@@ -110,7 +110,7 @@ encode_list(struct buf *out, const struct record_field *f, const struct record_l
 	for (size_t i = 0; i < list->n; i++) {
 		if (i > 0)
 			buf_chr(out, ',');
-		encode_object(out, &f->inner, (const char *)list->v + i * f->size);
+		encode_object(out, 0, &f->inner, (const char *)list->v + i * f->size);
 	}
 	buf_chr(out, ']');
 }
@@ -122,14 +122,13 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 	    f->kind == FIELD_WORD		 ? AT(x, f->offset, char)
 						 : NULL;
 	int64_t n = f->kind == FIELD_INT || f->kind == FIELD_TIME ? *AT(x, f->offset, int64_t) : 0;
-	bool written = f->when == NULL || f->when(x);
+	bool there = f->when == NULL || f->when(x);
 
 	if ((f->flags & FIELD_OPTIONAL) != 0 && n == 0 && (text == NULL || *text == '\0'))
 		return;
-	if (!written && f->kind != FIELD_OBJECT)
+	if (!there && f->kind != FIELD_OBJECT)
 		return;
-	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || (f->kind == FIELD_TIME && n == 0) ||
-	    (f->kind == FIELD_OBJECT && !written)) {
+	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || !there || (f->kind == FIELD_TIME && n == 0)) {
 		json_print_member(out, f->name, text);
 	} else if (f->kind == FIELD_INT || f->kind == FIELD_TIME) {
 		buf_fmt(out, ",\"%s\":%lld", f->name, (long long)n);
@@ -138,7 +137,7 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 	} else {
 		buf_fmt(out, ",\"%s\":", f->name);
 		if (f->kind == FIELD_OBJECT)
-			encode_object(out, &f->inner, x);
+			encode_object(out, 0, &f->inner, x);
 		else
 			encode_list(out, f, AT(x, f->offset, struct record_list));
 	}
@@ -146,8 +145,12 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 
 /* Each member brings a comma; the first becomes the brace. */
 static void
-encode_members(struct buf *out, size_t from, const struct record_fields *fields, const void *x)
+encode_object(struct buf *out, int schema, const struct record_fields *fields, const void *x)
 {
+	size_t from = out->len;
+
+	if (schema > 0)
+		buf_fmt(out, ",\"schema_version\":%d", schema);
 	for (size_t i = 0; i < fields->n; i++)
 		encode_field(out, &fields->v[i], x);
 	if (out->len == from)
@@ -156,20 +159,12 @@ encode_members(struct buf *out, size_t from, const struct record_fields *fields,
 	buf_chr(out, '}');
 }
 
-static void
-encode_object(struct buf *out, const struct record_fields *fields, const void *x)
-{
-	encode_members(out, out->len, fields, x);
-}
-
 char *
 record_encode(const struct record_type *t, const void *x)
 {
 	struct buf out = BUF_INIT;
 
-	if (t->schema > 0)
-		buf_fmt(&out, ",\"schema_version\":%d", t->schema);
-	encode_members(&out, 0, &t->fields, x);
+	encode_object(&out, t->schema, &t->fields, x);
 	return buf_detach(&out);
 }
 
@@ -343,31 +338,24 @@ decode_object(const struct record_fields *fields, struct json_slice whole, void 
 	return !w.object || w.p == whole.p + whole.n - 1;
 }
 
-/* The sentence of a kind without a schema says where its JSON breaks. */
-static int
-refuse_value(const struct record_type *t, const struct record *r, struct err *e)
-{
-	json_t *v = t->schema == 0 ? json_parse(r->value, strlen(r->value), r->key, e) : NULL;
-
-	if (t->schema == 0 && v == NULL)
-		return -1;
-	json_decref(v);
-	return reject(r, false, e);
-}
-
 static int
 decode_value(const struct record_type *t, const struct record *r, void *x, struct err *e)
 {
 	struct json_slice whole;
+	json_t *v;
 
-	if (t->schema > 0) {
-		if (whole_object(r, t->schema, &whole, e) != 0)
-			return -1;
-	} else if (!json_slice_whole(r->value, strlen(r->value), &whole) || *whole.p != '{') {
-		return refuse_value(t, r, e);
-	}
+	if (t->schema > 0 && whole_object(r, t->schema, &whole, e) != 0)
+		return -1;
 	set_defaults(&t->fields, x);
-	return decode_object(&t->fields, whole, x) ? 0 : refuse_value(t, r, e);
+	if ((t->schema > 0 || (json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{')) &&
+	    decode_object(&t->fields, whole, x))
+		return 0;
+	/* the sentence of a kind without a schema says where its JSON breaks */
+	if (t->schema == 0 && (v = json_parse(r->value, strlen(r->value), r->key, e)) == NULL)
+		return -1;
+	else if (t->schema == 0)
+		json_decref(v);
+	return reject(r, false, e);
 }
 
 /* The id stands in the key, whatever the value says. False: it has another length than all have. */
