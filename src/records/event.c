@@ -449,40 +449,25 @@ event_check(struct store *s, const char *path, size_t *lines, struct err *e)
 }
 
 #define RESTORE_BATCH 100
-#define RESTORE_LINE_MAX ((size_t)64 << 10)	/* as event_read.c */
 
 struct replay {
-	struct store *s;
+	struct txn t;
 	int64_t last;				/* event that the store has, with those that wait here */
-	struct change c[RESTORE_BATCH + 1];
-	size_t n;
 	size_t done;
 };
-
-static void
-release_batch(struct replay *p)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		free((char *)p->c[i].key);
-		free((char *)p->c[i].tag);
-		free((char *)p->c[i].value);
-	}
-	p->n = 0;
-}
 
 static int
 commit_batch(struct replay *p, struct err *e)
 {
-	char last[48];
+	size_t n = p->t.n;
 
-	if (p->n == 0)
+	if (n == 0)
 		return 0;
-	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)p->last);
-	p->c[p->n] = (struct change){ CHANGE_PUT, "counter:event", STORE_ANY, "counter", last };
-	if (store_commit(p->s, p->c, p->n + 1, e) != COMMIT_DONE)
+	txn_write(&p->t, xstrdup(COUNTER), STORE_ANY, "counter",
+	    xasprintf("{\"last\":%lld}", (long long)p->last));
+	if (txn_commit(&p->t, e) != COMMIT_DONE)
 		return -1;
-	p->done += p->n;
-	release_batch(p);
+	p->done += n;
 	return 0;
 }
 
@@ -490,12 +475,12 @@ commit_batch(struct replay *p, struct err *e)
 static int
 line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char *path, struct err *e)
 {
-	char key[32];
+	char key[KEY_SIZE];
 	struct record r;
 	int found;
 	bool same;
 
-	snprintf(key, sizeof key, "event:%016lld", (long long)seq);
+	event_key(key, seq);
 	found = store_get(s, key, &r, e);
 	same = found == 1 && strlen(r.value) == n && memcmp(r.value, line, n) == 0;
 	store_record_release(&r);
@@ -514,17 +499,20 @@ take_line(struct replay *p, char *line, const char *path, struct err *e)
 	json_t *v = line[n] == '\n' ? json_parse(line, n, path, NULL) : NULL;
 	const char *kind = json_text(v, "kind", NULL);
 	int64_t seq = json_number(v, "seq", 0);
+	char key[KEY_SIZE], *tag;
 	int ret = 1;
 
 	if (kind == NULL || seq < 1 || seq > p->last + 1)
 		ret = 0;
-	else if (seq == p->last && p->done + p->n == 0)
-		ret = line_agrees(p->s, seq, line, n, path, e) == 0 ? 1 : -1;
+	else if (seq == p->last && p->done + p->t.n == 0)
+		ret = line_agrees(p->t.s, seq, line, n, path, e) == 0 ? 1 : -1;
 	else if (seq == p->last + 1) {
-		p->c[p->n++] = (struct change){ CHANGE_PUT, xasprintf("event:%016lld", (long long)seq),
-			STORE_ABSENT, xstrndup(kind, strcspn(kind, ".")), xstrndup(line, n) };
+		event_key(key, seq);
+		tag = xstrndup(kind, strcspn(kind, "."));
+		txn_write(&p->t, xstrdup(key), STORE_ABSENT, tag, xstrndup(line, n));
+		free(tag);
 		p->last = seq;
-		if (p->n == RESTORE_BATCH && commit_batch(p, e) != 0)
+		if (p->t.n == RESTORE_BATCH && commit_batch(p, e) != 0)
 			ret = -1;
 	}
 	json_decref(v);
@@ -534,8 +522,8 @@ take_line(struct replay *p, char *line, const char *path, struct err *e)
 int
 event_restore(struct store *s, const char *path, size_t *added, struct err *e)
 {
-	struct replay p = { .s = s };
-	char *line = xmalloc(RESTORE_LINE_MAX);
+	struct replay p = { .t = { .s = s } };
+	char *line = xmalloc(LINE_MAX_BYTES);
 	FILE *f = fopen(path, "re");
 	int go = 1,
 	    ret = f != NULL || errno == ENOENT ? 0
@@ -543,12 +531,12 @@ event_restore(struct store *s, const char *path, size_t *added, struct err *e)
 
 	if (ret == 0)
 		ret = event_last(s, &p.last, e);
-	while (ret == 0 && f != NULL && go > 0 && fgets(line, (int)RESTORE_LINE_MAX, f) != NULL)
+	while (ret == 0 && f != NULL && go > 0 && fgets(line, (int)LINE_MAX_BYTES, f) != NULL)
 		go = take_line(&p, line, path, e);
 	if (ret == 0)
 		ret = go < 0 ? -1 : commit_batch(&p, e);
 	*added = p.done;
-	release_batch(&p);
+	txn_release(&p.t);
 	if (f != NULL)
 		fclose(f);
 	free(line);

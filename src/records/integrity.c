@@ -12,13 +12,40 @@
 #include "records/runs/runs.h"
 #include "store/store.h"
 
+static void
+add_fault(struct record_check *out, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	if (out->n_faults++ >= RECORD_FAULTS_SHOWN)
+		return;
+	va_start(ap, fmt);
+	buf_vfmt(&b, fmt, ap);
+	va_end(ap);
+	out->faults = vec_room(out->faults, out->n_faults - 1, &out->cap, sizeof *out->faults);
+	out->faults[out->n_faults - 1] = buf_detach(&b);
+}
+
+/* A record that cannot be understood is a fault (0), a store that cannot be read an error (-1). */
+static int
+add_damaged(struct record_check *out, const struct err *own, struct err *e)
+{
+	if (strcmp(own->name, "corrupt") == 0 || strcmp(own->name, "json") == 0 ||
+	    strcmp(own->name, "newer") == 0 || strcmp(own->name, "blob") == 0) {
+		add_fault(out, "%s", own->msg);
+		return 0;
+	}
+	if (e != NULL)
+		*e = *own;
+	return -1;
+}
+
 struct agents_check {
 	struct store *s;
 	struct record_check *out;
 	const struct tree *tree;
 };
-
-static int record_check_damaged(struct record_check *out, const struct err *own, struct err *e);
 
 static int
 check_blob(struct agents_check *k, const struct session *x, struct err *e)
@@ -28,10 +55,8 @@ check_blob(struct agents_check *k, const struct session *x, struct err *e)
 	int ret = x->blob.size >= 0 ? session_blob_read(k->s, x->agent_uuid, &x->blob, &bytes, &own) : 0;
 
 	buf_wipe(&bytes);
-	return ret == 0 ? 0 : record_check_damaged(k->out, &own, e);
+	return ret == 0 ? 0 : add_damaged(k->out, &own, e);
 }
-
-static void record_check_fault(struct record_check *out, const char *fmt, ...);
 
 static int
 check_session(const struct record *r, void *arg, struct err *e)
@@ -42,10 +67,10 @@ check_session(const struct record *r, void *arg, struct err *e)
 	int ret;
 
 	if (record_decode(&session_type, r, &x, &own) != 0)
-		return record_check_damaged(k->out, &own, e);
+		return add_damaged(k->out, &own, e);
 	ret = check_blob(k, &x, e);
 	if (x.state == SESSION_ENDED && tree_find(k->tree, x.agent_uuid) != NULL)
-		record_check_fault(
+		add_fault(
 		    k->out, "the agent %s has ended, but its place in the tree is open", x.agent_uuid);
 	session_release(&x);
 	return ret;
@@ -60,9 +85,9 @@ check_link(struct agents_check *k, const struct tree_node *x, struct err *e)
 	int found = store_get(k->s, key, &r, e);
 
 	if (found == 0)
-		record_check_fault(k->out, "the agent %s has a place in the tree, but no session", x->agent);
+		add_fault(k->out, "the agent %s has a place in the tree, but no session", x->agent);
 	if (found >= 0 && x->parent != NULL && tree_find(k->tree, x->parent) == NULL)
-		record_check_fault(
+		add_fault(
 		    k->out, "the agent %s is below %s, which is not there or has ended", x->agent, x->parent);
 	store_record_release(&r);
 	free(key);
@@ -84,13 +109,13 @@ check_rings(struct agents_check *k)
 			x = x->parent != NULL ? tree_find(t, x->parent) : NULL;
 		}
 		if (x != NULL && walk[x - t->v] == i + 1)
-			record_check_fault(k->out, "the agent %s is below itself", x->agent);
+			add_fault(k->out, "the agent %s is below itself", x->agent);
 	}
 	free(walk);
 }
 
 static int
-record_check_agents(struct store *s, struct record_check *out, struct err *e)
+check_agents(struct store *s, struct record_check *out, struct err *e)
 {
 	struct message_list messages = { .n = 0 };
 	struct tree tree = { .n = 0 };
@@ -99,7 +124,7 @@ record_check_agents(struct store *s, struct record_check *out, struct err *e)
 	int ret = 0;
 
 	if (tree_read(s, &tree, &own) != 0)
-		ret = record_check_damaged(out, &own, e);
+		ret = add_damaged(out, &own, e);
 	if (ret == 0)
 		ret = store_each(s, "session:", NULL, check_session, &k, e);
 	for (size_t i = 0; i < tree.n && ret == 0; i++)
@@ -107,7 +132,7 @@ record_check_agents(struct store *s, struct record_check *out, struct err *e)
 	check_rings(&k);
 	err_clear(&own);
 	if (ret == 0 && message_list_read(s, MESSAGE_STATES, NULL, false, &messages, &own) != 0)
-		ret = record_check_damaged(out, &own, e);
+		ret = add_damaged(out, &own, e);
 	message_list_release(&messages);
 	tree_release(&tree);
 	return ret;
@@ -118,28 +143,13 @@ struct event_walk {
 	int64_t next;			/* the event that must come */
 };
 
-static void
-record_check_fault(struct record_check *out, const char *fmt, ...)
-{
-	struct buf b = BUF_INIT;
-	va_list ap;
-
-	if (out->n_faults++ >= RECORD_FAULTS_SHOWN)
-		return;
-	va_start(ap, fmt);
-	buf_vfmt(&b, fmt, ap);
-	va_end(ap);
-	out->faults = vec_room(out->faults, out->n_faults - 1, &out->cap, sizeof *out->faults);
-	out->faults[out->n_faults - 1] = buf_detach(&b);
-}
-
 static int
 check_event(const struct event_row *ev, void *arg)
 {
 	struct event_walk *w = arg;
 
 	if (ev->seq != w->next)
-		record_check_fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq,
+		add_fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq,
 		    (long long)w->next);
 	w->next = ev->seq + 1;
 	w->out->events++;
@@ -155,7 +165,7 @@ check_events(struct store *s, struct record_check *out, struct err *e)
 	if (event_each(s, NULL, check_event, &w, e) != 0 || event_last(s, &last, e) != 0)
 		return -1;
 	if (last != w.next - 1)
-		record_check_fault(out, "the last event is %lld, but the counter stands at %lld",
+		add_fault(out, "the last event is %lld, but the counter stands at %lld",
 		    (long long)w.next - 1, (long long)last);
 	return 0;
 }
@@ -170,7 +180,7 @@ check_open_attempt(struct store *s, const struct attempt *a, struct record_check
 	int found;
 
 	if (a->socket == NULL || a->pane_id == NULL) {
-		record_check_fault(out, "the open attempt %s names no pane", a->id);
+		add_fault(out, "the open attempt %s names no pane", a->id);
 		return 0;
 	}
 	key = record_key_on_server("pane", a->server_pid, a->server_start, a->pane_id, a->socket);
@@ -178,29 +188,12 @@ check_open_attempt(struct store *s, const struct attempt *a, struct record_check
 	v = found > 0 ? json_parse(r.value, strlen(r.value), key, NULL) : NULL;
 	if (found >= 0 &&
 	    (v == NULL || strcmp(r.tag, "open") != 0 || strcmp(json_text(v, "attempt", ""), a->id) != 0))
-		record_check_fault(out, "the open attempt %s does not hold its pane", a->id);
+		add_fault(out, "the open attempt %s does not hold its pane", a->id);
 	json_decref(v);
 	if (found > 0)
 		store_record_release(&r);
 	free(key);
 	return found < 0 ? -1 : 0;
-}
-
-/*
- * For the files of the check alone: one more fault; a record that cannot be understood is a fault
- * (0), a store that cannot be read an error (-1); the part about sessions, the tree and messages.
- */
-static int
-record_check_damaged(struct record_check *out, const struct err *own, struct err *e)
-{
-	if (strcmp(own->name, "corrupt") == 0 || strcmp(own->name, "json") == 0 ||
-	    strcmp(own->name, "newer") == 0 || strcmp(own->name, "blob") == 0) {
-		record_check_fault(out, "%s", own->msg);
-		return 0;
-	}
-	if (e != NULL)
-		*e = *own;
-	return -1;
 }
 
 static int
@@ -211,7 +204,7 @@ check_attempts(struct store *s, struct record_check *out, struct err *e)
 	int ret = attempt_list_all(s, &all, &own);
 
 	if (ret != 0)
-		ret = record_check_damaged(out, &own, e);
+		ret = add_damaged(out, &own, e);
 	out->attempts = all.n;
 	for (size_t i = 0; i < all.n && ret == 0; i++)
 		if (!attempt_phase_is_final(all.v[i].phase))
@@ -236,10 +229,10 @@ check_pane(const struct record *r, void *arg, struct err *e)
 	int found = attempt_load(k->s, id, &a, e);
 
 	if (found == 0)
-		record_check_fault(
+		add_fault(
 		    k->out, "a pane is held by the attempt \"%.40s\", which does not exist", id);
 	else if (found > 0 && attempt_phase_is_final(a.phase))
-		record_check_fault(k->out, "a pane is held by the attempt %s, which has ended", a.id);
+		add_fault(k->out, "a pane is held by the attempt %s, which has ended", a.id);
 	if (found > 0)
 		attempt_release(&a);
 	json_decref(v);
@@ -256,19 +249,19 @@ check_run(const struct record *rec, void *arg, struct err *e)
 	int found = 1, ret = 0;
 
 	if (run_from_record(rec, &r, &own) != 0) {
-		record_check_fault(k->out, "%s", own.msg);
+		add_fault(k->out, "%s", own.msg);
 		return 0;
 	}
 	if ((r.state == RUN_PENDING) != (r.runner_id == NULL) && !run_state_final(r.state))
-		record_check_fault(k->out, "the run %.200s is %s and names %s runner", r.id,
+		add_fault(k->out, "the run %.200s is %s and names %s runner", r.id,
 		    run_state_name(r.state), r.runner_id == NULL ? "no" : "a");
 	/* what has ended needs no session any more, and there may be very many */
 	if (!run_state_final(r.state) && r.session_id != NULL)
 		found = run_session_load(k->s, r.session_id, &x, &own);
 	if (found == 0 || r.session_id == NULL)
-		record_check_fault(k->out, "the run %.200s belongs to a session that has no record", r.id);
+		add_fault(k->out, "the run %.200s belongs to a session that has no record", r.id);
 	else if (found < 0)
-		ret = record_check_damaged(k->out, &own, e);
+		ret = add_damaged(k->out, &own, e);
 	run_session_release(&x);
 	run_release(&r);
 	return ret;
@@ -286,7 +279,7 @@ record_check(struct store *s, struct record_check *out, struct err *e)
 		return -1;
 	if (store_each(s, "run:", NULL, check_run, &k, e) != 0)
 		return -1;
-	return record_check_agents(s, out, e);
+	return check_agents(s, out, e);
 }
 
 void

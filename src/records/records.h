@@ -270,10 +270,6 @@ void lock_list_release(struct lock_list *list);
  * reference, or NULL with err: "newer" (a later gt-recover wrote it), "corrupt".
  */
 json_t *record_object(const struct record *r, int64_t newest, struct err *e);
-/* The same as a slice of its value, without a JSON tree: for those of which there are many. 0, or -1. */
-int record_slice(const struct record *r, int64_t newest, struct json_slice *out, struct err *e);
-/* Refuses a record by the same names; a reader of its own, without a JSON tree. -1. */
-int record_reject(const struct record *r, bool newer, struct err *e);
 /* The value of a record: o, which is released. Heap. */
 char *record_value(json_t *o);
 

@@ -107,8 +107,6 @@ char *record_encode(const struct record_type *t, const void *x);	/* JSON, heap *
 json_t *record_json(const struct record_type *t, const void *x);	/* the same, new reference */
 /* x is overwritten, and empty on -1. */
 int record_decode(const struct record_type *t, const struct record *r, void *x, struct err *e);
-const char *record_tag(const struct record_type *t, const void *x);
-int64_t record_version(const struct record_type *t, const void *x);
 char *record_key_of(const struct record_type *t, const void *x);	/* heap */
 /* 1 found, 0 absent, -1; x is overwritten, and empty unless 1. */
 int record_load(struct store *s, const struct record_type *t, const char *id, void *x, struct err *e);

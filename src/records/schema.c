@@ -1,16 +1,107 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wctype.h>
 
 #include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+/* ---- keys ---- */
+
+#define NAME_MAX_BYTES 512		/* keys have a limit */
+
+char *
+record_key(const char *prefix, const char *a, const char *b)
+{
+	json_t *x = json_bytes(a, strnlen(a, NAME_MAX_BYTES)), *y = json_bytes(b, strnlen(b, NAME_MAX_BYTES));
+	char *key = xasprintf("%s%s:%s", prefix, json_string_value(x), json_string_value(y));
+
+	json_decref(x);
+	json_decref(y);
+	return key;
+}
+
+char *
+record_key_on_server(
+    const char *kind, int64_t server_pid, int64_t server_start, const char *id, const char *socket)
+{
+	char *prefix = xasprintf("%s:%lld.%lld:", kind, (long long)server_pid, (long long)server_start);
+	char *key = record_key(prefix, id, socket);
+
+	free(prefix);
+	return key;
+}
+
+int
+record_check_id(const char *what, const char *id, struct err *e)
+{
+	size_t n = strlen(id);
+	bool good = n > 0 && n <= RECORD_ID_MAX;
+	int32_t rune;
+
+	for (size_t i = 0; i < n && good; ) {
+		i += utf8_next(id + i, n - i, &rune);
+		good = rune > ' ' && !utf8_hidden(rune) && !iswspace((wint_t)rune);
+	}
+	if (good)
+		return 0;
+	err_set(e, GT_USAGE, "id", "%s must be 1 to %d bytes of UTF-8 without blanks and control characters",
+	    what, RECORD_ID_MAX);
+	return err_hint(e, "letters, digits, - and _ are always fine");
+}
+
+static int
+reject(const struct record *r, bool newer, struct err *e)
+{
+	if (newer) {
+		err_set(e, GT_FAIL, "newer", "the record %.200s was written by a later gt-recover", r->key);
+		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+	}
+	err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
+	return err_hint(e, "gt-recover doctor looks at the whole store");
+}
+
+json_t *
+record_object(const struct record *r, int64_t newest, struct err *e)
+{
+	json_t *o = json_parse(r->value, strlen(r->value), r->key, NULL);
+	int64_t version = json_number(o, "schema_version", 1);
+
+	if (json_is_object(o) && version >= 1 && version <= newest)
+		return o;
+	reject(r, json_is_object(o) && version > newest, e);
+	json_decref(o);
+	return NULL;
+}
+
+static int
+whole_object(const struct record *r, int64_t newest, struct json_slice *out, struct err *e)
+{
+	int64_t version = 0;
+
+	if (json_slice_whole(r->value, strlen(r->value), out) && *out->p == '{')
+		version = json_slice_number(json_slice_get(*out, "schema_version"), 1);
+	return version >= 1 && version <= newest ? 0 : reject(r, version > newest, e);
+}
+
+char *
+record_value(json_t *o)
+{
+	struct buf out = BUF_INIT;
+
+	json_print(&out, o, false);
+	json_decref(o);
+	return buf_detach(&out);
+}
 
 #define AT(x, offset, type) ((type *)(void *)((char *)(uintptr_t)(x) + (offset)))
 
 /* ---- writing ---- */
 
-static void encode_object(struct buf *out, const struct record_fields *fields, const void *x);
+static void encode_object(struct buf *out, int schema, const struct record_fields *fields, const void *x);
 
 static void
 encode_list(struct buf *out, const struct record_field *f, const struct record_list *list)
@@ -19,7 +110,7 @@ encode_list(struct buf *out, const struct record_field *f, const struct record_l
 	for (size_t i = 0; i < list->n; i++) {
 		if (i > 0)
 			buf_chr(out, ',');
-		encode_object(out, &f->inner, (const char *)list->v + i * f->size);
+		encode_object(out, 0, &f->inner, (const char *)list->v + i * f->size);
 	}
 	buf_chr(out, ']');
 }
@@ -31,14 +122,13 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 	    f->kind == FIELD_WORD		 ? AT(x, f->offset, char)
 						 : NULL;
 	int64_t n = f->kind == FIELD_INT || f->kind == FIELD_TIME ? *AT(x, f->offset, int64_t) : 0;
-	bool written = f->when == NULL || f->when(x);
+	bool there = f->when == NULL || f->when(x);
 
 	if ((f->flags & FIELD_OPTIONAL) != 0 && n == 0 && (text == NULL || *text == '\0'))
 		return;
-	if (!written && f->kind != FIELD_OBJECT)
+	if (!there && f->kind != FIELD_OBJECT)
 		return;
-	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || (f->kind == FIELD_TIME && n == 0) ||
-	    (f->kind == FIELD_OBJECT && !written)) {
+	if (f->kind == FIELD_TEXT || f->kind == FIELD_WORD || !there || (f->kind == FIELD_TIME && n == 0)) {
 		json_print_member(out, f->name, text);
 	} else if (f->kind == FIELD_INT || f->kind == FIELD_TIME) {
 		buf_fmt(out, ",\"%s\":%lld", f->name, (long long)n);
@@ -47,7 +137,7 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 	} else {
 		buf_fmt(out, ",\"%s\":", f->name);
 		if (f->kind == FIELD_OBJECT)
-			encode_object(out, &f->inner, x);
+			encode_object(out, 0, &f->inner, x);
 		else
 			encode_list(out, f, AT(x, f->offset, struct record_list));
 	}
@@ -55,8 +145,12 @@ encode_field(struct buf *out, const struct record_field *f, const void *x)
 
 /* Each member brings a comma; the first becomes the brace. */
 static void
-encode_members(struct buf *out, size_t from, const struct record_fields *fields, const void *x)
+encode_object(struct buf *out, int schema, const struct record_fields *fields, const void *x)
 {
+	size_t from = out->len;
+
+	if (schema > 0)
+		buf_fmt(out, ",\"schema_version\":%d", schema);
 	for (size_t i = 0; i < fields->n; i++)
 		encode_field(out, &fields->v[i], x);
 	if (out->len == from)
@@ -65,20 +159,12 @@ encode_members(struct buf *out, size_t from, const struct record_fields *fields,
 	buf_chr(out, '}');
 }
 
-static void
-encode_object(struct buf *out, const struct record_fields *fields, const void *x)
-{
-	encode_members(out, out->len, fields, x);
-}
-
 char *
 record_encode(const struct record_type *t, const void *x)
 {
 	struct buf out = BUF_INIT;
 
-	if (t->schema > 0)
-		buf_fmt(&out, ",\"schema_version\":%d", t->schema);
-	encode_members(&out, 0, &t->fields, x);
+	encode_object(&out, t->schema, &t->fields, x);
 	return buf_detach(&out);
 }
 
@@ -252,31 +338,24 @@ decode_object(const struct record_fields *fields, struct json_slice whole, void 
 	return !w.object || w.p == whole.p + whole.n - 1;
 }
 
-/* The sentence of a kind without a schema says where its JSON breaks. */
-static int
-refuse_value(const struct record_type *t, const struct record *r, struct err *e)
-{
-	json_t *v = t->schema == 0 ? json_parse(r->value, strlen(r->value), r->key, e) : NULL;
-
-	if (t->schema == 0 && v == NULL)
-		return -1;
-	json_decref(v);
-	return record_reject(r, false, e);
-}
-
 static int
 decode_value(const struct record_type *t, const struct record *r, void *x, struct err *e)
 {
 	struct json_slice whole;
+	json_t *v;
 
-	if (t->schema > 0) {
-		if (record_slice(r, t->schema, &whole, e) != 0)
-			return -1;
-	} else if (!json_slice_whole(r->value, strlen(r->value), &whole) || *whole.p != '{') {
-		return refuse_value(t, r, e);
-	}
+	if (t->schema > 0 && whole_object(r, t->schema, &whole, e) != 0)
+		return -1;
 	set_defaults(&t->fields, x);
-	return decode_object(&t->fields, whole, x) ? 0 : refuse_value(t, r, e);
+	if ((t->schema > 0 || (json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{')) &&
+	    decode_object(&t->fields, whole, x))
+		return 0;
+	/* the sentence of a kind without a schema says where its JSON breaks */
+	if (t->schema == 0 && (v = json_parse(r->value, strlen(r->value), r->key, e)) == NULL)
+		return -1;
+	else if (t->schema == 0)
+		json_decref(v);
+	return reject(r, false, e);
 }
 
 /* The id stands in the key, whatever the value says. False: it has another length than all have. */
@@ -330,8 +409,8 @@ record_decode(const struct record_type *t, const struct record *r, void *x, stru
 	return err_set(e, GT_FAIL, "corrupt", "the record %.200s %s", r->key, t->refusal);
 }
 
-const char *
-record_tag(const struct record_type *t, const void *x)
+static const char *
+tag_of(const struct record_type *t, const void *x)
 {
 	unsigned state = t->state_size == sizeof(bool) ? *AT(x, t->state, bool) :
 	    t->state_size > 0			       ? *AT(x, t->state, unsigned)
@@ -340,8 +419,8 @@ record_tag(const struct record_type *t, const void *x)
 	return t->tag != NULL ? t->tag(x) : t->tags[state];
 }
 
-int64_t
-record_version(const struct record_type *t, const void *x)
+static int64_t
+version_of(const struct record_type *t, const void *x)
 {
 	return *AT(x, t->version, int64_t);
 }
@@ -414,4 +493,103 @@ record_list_read(struct store *s, const struct record_type *t, const char *tag, 
 	struct record_listing l = { t, list };
 
 	return store_each(s, t->prefix, tag, add_record, &l, e);
+}
+
+/* ---- transactions ---- */
+
+#define ROUNDS 100			/* each lost one is another writer's success */
+
+static char *
+keep(struct txn *t, char *text)
+{
+	t->own = vec_room(t->own, t->n_own, &t->cap_own, sizeof *t->own);
+	return t->own[t->n_own++] = text;
+}
+
+static void
+add_change(struct txn *t, struct change c)
+{
+	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
+	t->v[t->n++] = c;
+}
+
+void
+txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value)
+{
+	tag = keep(t, xstrdup(tag));
+	add_change(t, (struct change){ CHANGE_PUT, keep(t, key), expect, tag, keep(t, value) });
+}
+
+void
+txn_put(struct txn *t, const struct record_type *type, const void *x)
+{
+	txn_write(t, record_key_of(type, x), version_of(type, x), tag_of(type, x),
+	    record_encode(type, x));
+}
+
+void
+txn_check(struct txn *t, char *key, int64_t expect)
+{
+	add_change(t, (struct change){ .kind = CHANGE_CHECK, .key = keep(t, key), .expect = expect });
+}
+
+void
+txn_delete(struct txn *t, char *key, int64_t expect)
+{
+	add_change(t, (struct change){ .kind = CHANGE_DELETE, .key = keep(t, key), .expect = expect });
+}
+
+static const char *
+keep_copy(struct txn *t, const char *text)
+{
+	return text != NULL ? keep(t, xstrdup(text)) : NULL;
+}
+
+void
+txn_event(struct txn *t, const char *kind, const char *subject, const char *session, const char *text)
+{
+	t->event = (struct event){ keep_copy(t, kind), keep_copy(t, subject), keep_copy(t, session),
+		keep_copy(t, text) };
+}
+
+void
+txn_release(struct txn *t)
+{
+	for (size_t i = 0; i < t->n_own; i++)
+		free(t->own[i]);
+	free(t->own);
+	free(t->v);
+	*t = (struct txn){ .s = t->s };
+}
+
+enum commit
+txn_commit(struct txn *t, struct err *e)
+{
+	enum commit answer = COMMIT_DONE;
+
+	if (t->event.kind != NULL)
+		answer = event_commit(t->s, t->v, t->n, &t->event, e);
+	else if (t->n > 0)
+		answer = store_commit(t->s, t->v, t->n, e);
+	txn_release(t);
+	return answer;
+}
+
+int
+txn_run(struct store *s, int (*verb)(struct txn *t, void *arg, struct err *e), void *arg, struct err *e)
+{
+	struct err own = ERR_INIT;
+	struct txn t = { .s = s };
+	enum commit answer = COMMIT_CONFLICT;
+
+	for (int i = 0; i < ROUNDS && answer == COMMIT_CONFLICT; i++) {
+		err_clear(&own);
+		answer = verb(&t, arg, &own) == 0 ? txn_commit(&t, &own) : COMMIT_ERROR;
+		txn_release(&t);
+	}
+	if (answer == COMMIT_DONE)
+		return 0;
+	if (e != NULL)
+		*e = own;
+	return -1;
 }

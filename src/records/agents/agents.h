@@ -198,10 +198,6 @@ int session_check(const struct session *x, struct err *e);
 /* What the record has and x does not tell; x then expects its version. */
 void session_inherit(struct session *x, const struct session *old);
 void session_copy(struct session *out, const struct session *x);
-/* x has the process of the other, as far as that is known. */
-void session_take_process(struct session *x, const struct session *from);
-/* It is this host's from now on. */
-void session_move_here(struct session *x);
 
 /* For commits of others: x as it is, in `state`; and that it is in the store as it was read. */
 void session_put(struct txn *t, struct session *x, enum session_state state, int64_t now);
