@@ -182,6 +182,7 @@ void cli_tell_reset(struct app *w);
  * one.
  */
 void cli_warn_exposed(struct app *w, const struct err *exposed);
+void cli_warn_unwritten(const struct err *unwritten);	/* what was seen could not be kept; code 0: it was */
 
 /*
  * For those who call us later, from another directory, heap: this program's own path, NULL when

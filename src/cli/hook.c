@@ -105,13 +105,19 @@ static void
 set_command(struct app *w, const struct pane *p, struct hook_event *b)
 {
 	struct launch_redacted shape;
-	struct launch launch;
+	struct launch launch, own;
 	struct scrub *s = app_scrub(w, NULL);
 	struct buf block = BUF_INIT;
 
 	if (s == NULL)
 		return;
 	launch_read(&launch, p->start_command, p->default_shell, profile_list_has_program, w->profiles);
+	/* a person's shell: the agent's own arguments tell */
+	if ((launch.command == NULL || launch_is_shell(&launch)) && b->pid > 0 &&
+	    launch_of_process(&own, (pid_t)b->pid, profile_list_has_program, w->profiles)) {
+		launch_release(&launch);
+		launch = own;
+	}
 	/* our environment is the agent's */
 	for (char **v = environ; *v != NULL; v++)
 		buf_add(&block, *v, strlen(*v) + 1);

@@ -528,6 +528,7 @@ cmd_list(const struct cli *cli, struct err *e)
 	cli_warn_state(&w);
 	cli_warn_server(&all.trouble);
 	cli_warn_exposed(&w, &all.exposed);
+	cli_warn_unwritten(&all.unwritten);
 	snapshot_lookup_lines(&w, &all);
 	no = xcalloc(all.n, sizeof *no);
 	beads = xcalloc(all.n, sizeof *beads);

@@ -311,6 +311,13 @@ cli_warn_state(const struct app *w)
 }
 
 void
+cli_warn_unwritten(const struct err *unwritten)
+{
+	if (unwritten->code != 0)
+		print_warning("what was seen of the agents could not be kept: ", unwritten);
+}
+
+void
 cli_warn_exposed(struct app *w, const struct err *exposed)
 {
 	struct buf words = BUF_INIT;

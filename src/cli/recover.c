@@ -204,6 +204,7 @@ recover_agents(struct cli_batch *r, struct err *e)
 		return -1;
 	cli_warn_server(&r->all.trouble);
 	cli_warn_exposed(&r->w, &r->all.exposed);
+	cli_warn_unwritten(&r->all.unwritten);
 	if (r->cli->n_args > 0)
 		return run_named(r, e);
 	if (r->cli->all || r->cli->dry_run)

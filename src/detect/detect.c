@@ -18,6 +18,7 @@
 static const struct agent_source *const sources[] = {
 	&detect_from_panes,
 	&detect_from_restarted,
+	&detect_from_seen,
 	&detect_from_snapshots,
 	&detect_from_attempts,
 	&detect_from_assignments,
@@ -353,7 +354,7 @@ detect(struct app *w, struct candidate_list *out, struct err *e)
 	detection_init(&d, w, &procs);
 	read_snapshots(&d);
 	ret = detect_merge(sources, N_SOURCES,
-	    FROM_PANES | FROM_RESTARTED | (d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
+	    FROM_PANES | FROM_RESTARTED | FROM_SEEN | (d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
 		(town_root(w->town) != NULL ? FROM_ASSIGNMENTS : 0),
 	    &d, out, e);
 	out->servers = d.answered;
@@ -387,7 +388,7 @@ detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candida
 	detection_init(&d, w, &procs);
 	d.given = panes;
 	d.given_server = t;
-	ret = detect_merge(sources, N_SOURCES, FROM_PANES, &d, out, e);
+	ret = detect_merge(sources, N_SOURCES, FROM_PANES | FROM_SEEN, &d, out, e);
 	proc_list_release(&procs);
 	detection_release(&d);
 	if (ret == 0)

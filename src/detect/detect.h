@@ -17,7 +17,9 @@ struct bead;
 struct conversation;
 struct panes;
 struct scrub;
+struct seen_agent;
 struct session;
+struct store;
 struct tmux;
 
 /* ---- candidate ---- */
@@ -78,6 +80,10 @@ struct candidate {
 	char *config_dir;
 	struct agent_pid_file pid_record;	/* of the agent that died; session_id NULL: none */
 	pid_t agent_pid;		/* live, respawned: its process */
+	/* the pane's own command starts no agent: a person typed it; launch is the agent's then */
+	bool typed;
+	/* launch is the agent's program alone: its own command was never seen */
+	bool assumed_command;
 	/*
 	 * missing, restored, respawned: the snapshot (snapshot/snapshot.h) of the agent that
 	 * died; NULL: none
@@ -142,6 +148,8 @@ struct candidate_list {
 	struct err trouble;
 	/* which dead pane that ends its server when looked at was left as it is, and why; code 0: none */
 	struct err exposed;
+	/* why what was seen could not be kept; code 0: it was */
+	struct err unwritten;
 };
 
 /*
@@ -224,5 +232,12 @@ int candidate_from_session(struct app *w, const struct session *x, struct candid
 /* What detect found of it; NULL: nothing. */
 const struct candidate *candidate_of_session(struct app *w, const struct session *x,
     const struct candidate_list *all);
+
+/* ---- seen ---- */
+
+/* Has a person ended it, by its record, its hooks or the end of its transcript? */
+bool detect_seen_exited(struct app *w, struct store *s, const struct seen_agent *x);
+/* Its process is gone for certain, or was never seen alive. */
+bool detect_seen_is_over(const struct seen_agent *x);
 
 #endif

@@ -108,7 +108,7 @@ struct agent_source {
 	const char *name;
 	enum agent_source_bit {
 		FROM_PANES = 1, FROM_RESTARTED = 2, FROM_SNAPSHOTS = 4, FROM_ATTEMPTS = 8,
-		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32
+		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32, FROM_SEEN = 64
 	} bit;
 	unsigned adds_to;		/* sources whose claims it explains, too */
 	/* its candidates stay in the order of its claims; those of the others are sorted by name */
@@ -143,6 +143,11 @@ bool detect_snapshot_is_alive(const struct detection *d, const struct snapshot *
  */
 bool detect_identify(struct detection *d, const struct snapshot *head, const char *name,
     struct candidate *c);
+
+/* The start command as the snapshot has it; values that it does not keep are asked of our environment. */
+void detect_set_command(struct detection *d, const struct snapshot *h, struct candidate *c);
+/* Of a dead pane: reason, by what tmux and the kernel kept of its end. */
+void detect_set_crash_reason(struct app *w, struct candidate *c);
 
 /* ---- candidate ---- */
 
@@ -179,6 +184,8 @@ struct pane_claim {
 	bool named;			/* by its start command or its environment, for which agent it is */
 	bool empty_shell;		/* an idle shell, and no pid file tells of an agent of this pane */
 	bool shows_agent;		/* its screen does */
+	bool own_note;			/* a pid file names this very pane */
+	bool judged;			/* something in the pane says that there was an agent */
 };
 
 /* ---- restarted ---- */
@@ -209,6 +216,15 @@ struct pane_claim {
  * low_confidence unless the start command or the screen bear it out.
  */
 extern const struct agent_source detect_from_restarted;
+
+/* ---- seen ---- */
+
+/*
+ * Adds to panes what is known from the first sight of their agent (records/recovery/recovery.h):
+ * which one it was, by what command, in which conversation and directory, and since when it is
+ * gone; whether a person ended it. A pane that shows nothing of it any more is still its pane.
+ */
+extern const struct agent_source detect_from_seen;
 
 /* ---- gone ---- */
 

@@ -159,8 +159,8 @@ set_need(struct candidate *c, char *name)
 	free(name);
 }
 
-static void
-set_command(struct detection *d, const struct snapshot *h, struct candidate *c)
+void
+detect_set_command(struct detection *d, const struct snapshot *h, struct candidate *c)
 {
 	struct buf command = BUF_INIT;
 
@@ -184,7 +184,7 @@ detect_identify(struct detection *d, const struct snapshot *h, const char *name,
 	if (h->address == NULL || town_role(h->address, &c->role) != 0)
 		if (town_session_role(d->w->town, c->pane.session, &c->role) != 0)
 			town_path_role(d->w->town, c->pane.start_path, &c->role);
-	set_command(d, h, c);
+	detect_set_command(d, h, c);
 	free(c->cwd);
 	c->cwd = xstrdup(h->cwd != NULL ? h->cwd : "");
 	free(c->config_dir);

@@ -77,6 +77,12 @@ detect_crash_reason(struct app *w, const struct candidate *c)
 	return REASON_EXITED;
 }
 
+void
+detect_set_crash_reason(struct app *w, struct candidate *c)
+{
+	c->reason = detect_crash_reason(w, c);
+}
+
 /*
  * A variable of the agent: from its own command, its session, its pane's living shell, our
  * environment. Heap.
@@ -272,6 +278,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 		return false;
 	if (!note && look_at_screen(x->server, &c->pane, &signs, NULL) != 0)
 		return false;
+	x->own_note = note;
 	x->empty_shell = !note && idle;
 	x->shows_agent = signs.agent;
 	if (!set && !note && !signs.agent)
@@ -302,19 +309,22 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 
 /*
  * A person's shell that was there before the agent: it, not the agent's command, is the pane's
- * start command.
+ * start command. What was seen of the agent goes first, then gt.toml, then its program alone.
  */
 static void
 use_configured_command(const struct app *w, struct candidate *c)
 {
 	const struct profile *p = c->profile;
 
-	if (p == NULL || *p->command == '\0')
+	if (p == NULL ||
+	    (c->launch.command != NULL && c->launch.name != NULL && !proc_is_shell(c->launch.name)))
 		return;
-	if (c->launch.command != NULL && c->launch.name != NULL && !proc_is_shell(c->launch.name))
+	c->assumed_command = *p->command == '\0';
+	if (c->assumed_command && p->programs[0] == NULL)
 		return;
 	launch_release(&c->launch);
-	launch_command(&c->launch, p->command, c->pane.default_shell, profile_list_has_program, w->profiles);
+	launch_command(&c->launch, c->assumed_command ? p->programs[0] : p->command, c->pane.default_shell,
+	    profile_list_has_program, w->profiles);
 }
 
 static void
@@ -345,11 +355,16 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 {
 	char names[PROC_NAMES][64];
 	size_t n = proc_names(agent, names);
+	struct launch own;
 
 	for (size_t i = 0; i < n && c->profile == NULL; i++)
 		c->profile = profile_by_process(w->profiles, names[i]);
 	c->status = AGENT_LIVE;
 	c->agent_pid = agent->pid;
+	if (c->typed && launch_of_process(&own, agent->pid, profile_list_has_program, w->profiles)) {
+		launch_release(&c->launch);
+		c->launch = own;
+	}
 	if (c->profile != NULL)
 		set_role(w, c);
 	return c->profile != NULL;
@@ -371,6 +386,7 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 	c->unknown_reason = "";
 	launch_read(
 	    &c->launch, c->pane.start_command, c->pane.default_shell, profile_list_has_program, w->profiles);
+	c->typed = c->launch.name == NULL || launch_is_shell(&c->launch);
 	c->profile = profile_by_setting(w, c);
 	set_place(c);
 	c->config_dir = find_config_dir(c);
@@ -379,6 +395,7 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 		ours = judge_live(w, agent, c);
 	else
 		ours = c->pane.dead ? judge_dead(w, x->server, c) : judge_agentless(d, x, c);
+	x->judged = ours;
 	return ours ? CLAIM_AGENT : CLAIM_OPEN;
 }
 

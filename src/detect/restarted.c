@@ -173,9 +173,8 @@ crashed_before(
     const struct detection *d, const struct snapshot *h, const struct candidate *c, const char *transcript)
 {
 	const struct pane *p = &c->pane;
-	bool typed = c->launch.name == NULL || launch_is_shell(&c->launch);
 
-	if (typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
+	if (c->typed || h->pane_pid == p->pid || (h->cwd != NULL && strcmp(h->cwd, c->cwd) != 0))
 		return false;
 	if (h->dead)
 		return transcript_exit_kind(c->profile->transcript, transcript) != EXIT_CLEAN;

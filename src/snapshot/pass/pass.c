@@ -395,6 +395,8 @@ look_at_changed(struct server_run *r, struct panes *list, struct err *e)
 	}
 	if (detect_listed(r->p->w, r->t, list, &r->found, e) != 0)
 		return -1;
+	if (!dry)
+		snapshot_note_agents(r->p->w, &r->found, NULL);
 	keep_candidates(&r->found);
 	for (size_t i = 0; i < r->seen.n; i++)
 		if (r->seen.v[i].here && r->seen.v[i].looked == 0)
@@ -645,8 +647,8 @@ exposed_candidate(const struct candidate_list *list)
 	return NULL;
 }
 
-int
-snapshot_detect(struct app *w, struct candidate_list *out, struct err *e)
+static int
+detect_and_reset(struct app *w, struct candidate_list *out, struct err *e)
 {
 	const struct snapshot_request ask = { .exposed = true };
 	struct err exposed, why = ERR_INIT;
@@ -664,5 +666,15 @@ snapshot_detect(struct app *w, struct candidate_list *out, struct err *e)
 	ret = detect(w, out, e);
 	if (ret == 0)
 		out->exposed = exposed;
+	return ret;
+}
+
+int
+snapshot_detect(struct app *w, struct candidate_list *out, struct err *e)
+{
+	int ret = detect_and_reset(w, out, e);
+
+	if (ret == 0)
+		snapshot_note_agents(w, out, &out->unwritten);
 	return ret;
 }

@@ -83,6 +83,14 @@ const char *snapshot_status_name(enum snapshot_status how); /* "taken", "unchang
  */
 int snapshot_detect(struct app *w, struct candidate_list *out, struct err *e);
 
+/*
+ * Keeps what is known of the agents in their panes (seen_agent in records/recovery/recovery.h): one
+ * commit for all of them, none when nothing is new. Living ones with their own start command and
+ * conversation, dead ones with the time at which they were first seen so. Nothing where app.dry or
+ * app.look_only. -1 with err: the store cannot be written.
+ */
+int snapshot_note_agents(struct app *w, const struct candidate_list *list, struct err *e);
+
 /* ---- lookup ---- */
 
 /*

@@ -1,0 +1,181 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "detect/detect_private.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "base/timestamp.h"
+#include "process/proc.h"
+#include "records/hooks/hooks.h"
+#include "records/recovery/recovery.h"
+#include "transcript/transcript.h"
+
+/* Did its hooks report that a person ended it? */
+static bool
+hooks_saw_exit(struct store *s, const char *conversation)
+{
+	struct activity a;
+	bool ended;
+
+	if (conversation == NULL || activity_load(s, conversation, &a, NULL) != 1)
+		return false;
+	ended = a.ended > 0;
+	activity_release(&a);
+	return ended;
+}
+
+bool
+detect_seen_exited(struct app *w, struct store *s, const struct seen_agent *x)
+{
+	const struct profile *p = profile_find(w->profiles, x->agent);
+
+	if (x->state != SEEN_ALIVE)
+		return x->state == SEEN_EXITED;
+	return hooks_saw_exit(s, x->conversation) ||
+	    (p != NULL && x->transcript != NULL &&
+		transcript_exit_kind(p->transcript, x->transcript) == EXIT_CLEAN);
+}
+
+bool
+detect_seen_is_over(const struct seen_agent *x)
+{
+	struct timestamp now;
+
+	timestamp_now(&now);
+	return x->pid == 0 || proc_life_in((uint64_t)x->pid_ns, x->pid, x->pid_start, &now) == LIFE_GONE;
+}
+
+/* The record of the agent that was in this pane; what it tells may be of another one by now. */
+static bool
+is_of_pane(const struct seen_agent *x, const struct candidate *c, const struct pane_claim *pane)
+{
+	const struct agent_pid_file *note = &c->pid_record;
+
+	if (x->pane_pid != c->pane.pid || !detect_seen_is_over(x))
+		return false;
+	/* a newer agent that nobody saw alive has left its pid file for this very pane */
+	return !(pane->own_note && note->session_id != NULL && note->pid != (pid_t)x->pid &&
+	    (int64_t)note->start >= x->pid_start);
+}
+
+static void
+set_note(const struct seen_agent *x, struct agent_pid_file *note)
+{
+	if (x->conversation == NULL || (note->session_id != NULL && note->pid == (pid_t)x->pid))
+		return;
+	agent_pid_file_release(note);
+	*note = (struct agent_pid_file){ .pid = (pid_t)x->pid,
+		.start = (uint64_t)x->pid_start,
+		.session_id = xstrdup(x->conversation),
+		.cwd = xstrdup(x->cwd != NULL ? x->cwd : ""),
+		.version = xstrdup(""),
+		.status = xstrdup(""),
+		.waiting_for = xstrdup(""),
+		.tmux = xstrdup(""),
+		.written = x->seen_at / 1000 };
+}
+
+/* The names in a text, parted by blanks. *n of them; heap. */
+static char **
+split_names(const char *text, size_t *n)
+{
+	struct town_list names = { .n = 0 };
+
+	while (text != NULL && *text != '\0') {
+		size_t len = strcspn(text, " ");
+
+		if (len > 0)
+			town_list_add(&names, xstrndup(text, len));
+		text += len + strspn(text + len, " ");
+	}
+	*n = names.n;
+	return names.v;
+}
+
+static void
+set_command(struct detection *d, const struct seen_agent *x, struct candidate *c)
+{
+	struct snapshot as = SNAPSHOT_INIT;
+
+	if (x->command == NULL || (c->launch.command != NULL && !launch_is_shell(&c->launch)))
+		return;
+	as.command = x->command;
+	as.secrets = split_names(x->redacted, &as.n_secrets);
+	detect_set_command(d, &as, c);
+	for (size_t i = 0; i < as.n_secrets; i++)
+		free(as.secrets[i]);
+	free(as.secrets);
+}
+
+/* The pane showed nothing of an agent any more: a cleared screen, and its pid file is deleted. */
+static void
+set_status(struct detection *d, struct candidate *c)
+{
+	bool idle = !c->pane.dead && proc_list_idle_shell(d->procs, c->pane.pid);
+
+	c->own_pane = !c->pane.dead && !idle && proc_list_below(d->procs, getpid(), c->pane.pid);
+	c->status = c->pane.dead ? AGENT_DEAD : idle ? AGENT_ZOMBIE : AGENT_UNKNOWN;
+	c->reason = c->status == AGENT_ZOMBIE ? REASON_PROCESS_DIED : REASON_NONE;
+	c->unknown_reason = c->own_pane ? "gt-recover itself runs in this pane"
+	    : c->status == AGENT_UNKNOWN ? "no agent's process is there, but the pane's shell is not idle"
+					 : "";
+	if (c->status == AGENT_DEAD)
+		detect_set_crash_reason(d->w, c);
+}
+
+static enum claim_answer
+explain_known(struct detection *d, struct store *s, const struct seen_agent *x,
+    const struct pane_claim *pane, struct candidate *c)
+{
+	const struct profile *p = profile_find(d->w->profiles, x->agent);
+	bool exited = detect_seen_exited(d->w, s, x);
+
+	/* one that a person ended is no news once nothing shows it any more */
+	if (p == NULL || (exited && !pane->judged))
+		return CLAIM_OPEN;
+	c->profile = p;
+	if (!pane->judged)
+		set_status(d, c);
+	c->low_confidence = false;
+	set_note(x, &c->pid_record);
+	if (x->config_dir != NULL) {
+		free(c->config_dir);
+		c->config_dir = xstrdup(x->config_dir);
+	}
+	if (x->cwd != NULL) {
+		free(c->cwd);
+		c->cwd = xstrdup(x->cwd);
+	}
+	if (x->died_at != 0)
+		c->crashed_at = x->died_at;
+	else if (c->crashed_at == 0)
+		c->crashed_at = c->pane.activity * 1000;
+	if (exited)
+		c->reason = REASON_STOPPED;
+	set_command(d, x, c);
+	return CLAIM_AGENT;
+}
+
+static enum claim_answer
+explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
+{
+	struct pane_claim *pane = claim->about;
+	struct store *s = c->agent_pid == 0 && c->status != AGENT_RESTORED ? app_store(d->w, false, NULL) : NULL;
+	enum claim_answer answer = CLAIM_OPEN;
+	const struct pane *p = &c->pane;
+	struct seen_agent x;
+
+	if (s == NULL ||
+	    seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) != 1)
+		return CLAIM_OPEN;
+	if (is_of_pane(&x, c, pane))
+		answer = explain_known(d, s, &x, pane, c);
+	pane->named = pane->named || (answer == CLAIM_AGENT && x.config_dir != NULL);
+	seen_agent_release(&x);
+	return answer;
+}
+
+const struct agent_source detect_from_seen = {
+	.name = "seen", .bit = FROM_SEEN, .adds_to = FROM_PANES, .explain = explain_seen,
+};

@@ -1,0 +1,224 @@
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "snapshot/pass/pass.h"
+#include "agent/agent.h"
+#include "app/app.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/timestamp.h"
+#include "detect/detect.h"
+#include "process/proc.h"
+#include "records/recovery/recovery.h"
+#include "scrub/scrub.h"
+#include "transcript/transcript.h"
+
+/* The last sign of life is renewed no sooner. */
+#define RENEW_MS ((int64_t)5 * 60 * 1000)
+
+struct noting {
+	struct app *w;
+	struct store *store;
+	struct seen_agent *v;		/* to be written */
+	size_t n, cap;
+};
+
+static void
+replace(char **field, const char *text)
+{
+	if (text == NULL)
+		return;
+	free(*field);
+	*field = xstrdup(text);
+}
+
+static char *
+program_of(pid_t pid)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	n = readlink(path, target, sizeof target);
+	return n > 0 && (size_t)n < sizeof target ? xstrndup(target, (size_t)n) : NULL;
+}
+
+/* Its own arguments, without secrets; each time a scrubber learns what the agent's environment holds. */
+static void
+set_command(struct app *w, const struct candidate *c, struct seen_agent *x)
+{
+	struct scrub *s = c->launch.command != NULL ? app_scrub(w, NULL) : NULL;
+	struct launch_redacted shape;
+	struct buf names = BUF_INIT;
+	char *block;
+	size_t n = 0;
+
+	if (s == NULL)
+		return;
+	candidate_learn(w, s, c);
+	block = proc_environ(c->agent_pid, &n);
+	launch_redact(&shape, &c->launch, s, block, n);
+	if (shape.text != NULL)
+		replace(&x->command, clean_bytes(shape.text));
+	for (size_t i = 0; i < shape.n; i++)
+		buf_fmt(&names, "%s%s", i > 0 ? " " : "", shape.names[i]);
+	if (names.len > 0)
+		replace(&x->redacted, names.data);
+	launch_redacted_release(&shape);
+	buf_release(&names);
+	if (block != NULL)
+		explicit_bzero(block, n);
+	free(block);
+	scrub_free(s);
+}
+
+/* The conversation of a pid file, and its transcript once that is there. True: they changed. */
+static bool
+set_conversation(const struct candidate *c, const struct agent_pid_file *note, struct seen_agent *x)
+{
+	char *path;
+	bool changed = note->session_id != NULL &&
+	    (x->conversation == NULL || strcmp(x->conversation, note->session_id) != 0);
+
+	if (changed) {
+		replace(&x->conversation, note->session_id);
+		free(x->transcript);
+		x->transcript = NULL;
+	}
+	if (x->transcript == NULL && x->conversation != NULL && c->config_dir != NULL) {
+		const char *cwd = note->cwd != NULL && *note->cwd != '\0' ? note->cwd : c->cwd;
+
+		path = transcript_is_id(x->conversation) ? transcript_path(c->config_dir, cwd, x->conversation)
+							  : NULL;
+		changed = changed || path != NULL;
+		x->transcript = path;
+	}
+	return changed;
+}
+
+static void
+set_place(const struct candidate *c, struct seen_agent *x)
+{
+	const struct pane *p = &c->pane;
+	struct timestamp now;
+
+	timestamp_now(&now);
+	replace(&x->session, p->session);
+	replace(&x->socket, p->socket_path);
+	replace(&x->pane_id, p->id);
+	replace(&x->agent, c->profile->name);
+	replace(&x->cwd, c->cwd);
+	replace(&x->config_dir, c->config_dir);
+	x->server_pid = p->server_pid;
+	x->server_start = p->server_start;
+	x->pane_pid = p->pid;
+	x->pid_ns = (int64_t)now.pid_ns;
+}
+
+/* True: there is something to write. */
+static bool
+note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
+{
+	int64_t now = clock_wall_ms(), ticks = (int64_t)proc_ticks(c->agent_pid);
+	struct agent_pid_file note = { .session_id = NULL };
+	bool changed, known = x->version != 0 && x->pid == c->agent_pid && x->pid_start == ticks &&
+	    x->pane_pid == c->pane.pid;
+
+	if (ticks == 0)
+		return false;
+	if (!known) {
+		int64_t version = x->version;
+
+		seen_agent_release(x);
+		x->version = version;
+		set_place(c, x);
+		x->pid = c->agent_pid;
+		x->pid_start = ticks;
+		x->program = program_of(c->agent_pid);
+		set_command(w, c, x);
+	}
+	if (c->config_dir != NULL)
+		agent_pid_file_read(c->config_dir, c->agent_pid, &note);
+	changed = set_conversation(c, &note, x) || !known || x->state != SEEN_ALIVE ||
+	    now - x->seen_at >= RENEW_MS || now < x->seen_at;
+	agent_pid_file_release(&note);
+	x->state = SEEN_ALIVE;
+	x->died_at = 0;
+	if (changed)
+		x->seen_at = now;
+	return changed;
+}
+
+/* The first sight of its end fixes when it died. */
+static bool
+note_dead(const struct noting *b, const struct candidate *c, struct seen_agent *x)
+{
+	bool same = x->version != 0 && x->pane_pid == c->pane.pid &&
+	    (c->pid_record.session_id == NULL || x->pid == 0 || x->pid == c->pid_record.pid);
+	int64_t version = x->version;
+
+	if (same && x->state != SEEN_ALIVE)
+		return set_conversation(c, &c->pid_record, x);
+	if (!same && (c->low_confidence || c->pid_record.session_id == NULL))
+		return false;
+	if (!same) {
+		seen_agent_release(x);
+		x->version = version;
+		set_place(c, x);
+		x->pid = c->pid_record.pid;
+		x->pid_start = (int64_t)c->pid_record.start;
+	}
+	set_conversation(c, &c->pid_record, x);
+	x->died_at = c->crashed_at;
+	x->state = c->reason == REASON_STOPPED || (same && detect_seen_exited(b->w, b->store, x)) ? SEEN_EXITED
+												  : SEEN_DIED;
+	return true;
+}
+
+static void
+note_candidate(struct noting *b, const struct candidate *c)
+{
+	const struct pane *p = &c->pane;
+	bool living = c->status == AGENT_LIVE || c->status == AGENT_RESPAWNED, write;
+	struct seen_agent x = { .version = 0 };
+
+	if (!detect_status_has_pane(c->status) || *p->id != '%' || c->profile == NULL || c->record != NULL ||
+	    (!living && c->status != AGENT_DEAD && c->status != AGENT_ZOMBIE) ||
+	    seen_agent_load(b->store, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) < 0)
+		return;
+	write = living ? note_living(b->w, c, &x) : note_dead(b, c, &x);
+	if (!write) {
+		seen_agent_release(&x);
+		return;
+	}
+	b->v = vec_room(b->v, b->n, &b->cap, sizeof *b->v);
+	b->v[b->n++] = x;
+}
+
+int
+snapshot_note_agents(struct app *w, const struct candidate_list *list, struct err *e)
+{
+	struct noting b = { .w = w };
+	int ret = 0;
+
+	if (w->look_only || w->dry || list->n == 0)
+		return 0;
+	b.store = app_store(w, true, e);
+	if (b.store == NULL)
+		return -1;
+	for (size_t i = 0; i < list->n; i++)
+		note_candidate(&b, &list->v[i]);
+	if (b.n > 0 && seen_agent_put(b.store, b.v, b.n, e) != 0) {
+		/* another pass was faster, and saw the same */
+		ret = e != NULL && e->code == GT_AGAIN ? 0 : -1;
+		if (ret == 0)
+			err_clear(e);
+	}
+	for (size_t i = 0; i < b.n; i++)
+		seen_agent_release(&b.v[i]);
+	free(b.v);
+	return ret;
+}
