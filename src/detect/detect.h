@@ -79,6 +79,8 @@ struct candidate {
 	/* of the agent (~/.claude by its own HOME); NULL for agents without one */
 	char *config_dir;
 	struct agent_pid_file pid_record;	/* of the agent that died; session_id NULL: none */
+	/* pid_record is of this very pane's agent, not of one that died in the same directory */
+	bool own_pid_record;
 	pid_t agent_pid;		/* live, respawned: its process */
 	/* the pane's own command starts no agent: a person typed it; launch is the agent's then */
 	bool typed;

@@ -184,7 +184,6 @@ struct pane_claim {
 	bool named;			/* by its start command or its environment, for which agent it is */
 	bool empty_shell;		/* an idle shell, and no pid file tells of an agent of this pane */
 	bool shows_agent;		/* its screen does */
-	bool own_note;			/* a pid file names this very pane */
 	bool judged;			/* something in the pane says that there was an agent */
 };
 

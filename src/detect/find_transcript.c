@@ -6,6 +6,7 @@
 #include "process/proc.h"
 #include "base/buf.h"
 #include "conversation/conversation.h"
+#include "records/recovery/recovery.h"
 
 /* A record is written within a moment of the start; tmux's times are whole seconds. */
 #define SLACK_MS 5000
@@ -18,6 +19,7 @@ struct transcript_evidence {
 	const struct agent_pid_file *own;
 	const char **held, **suspects;	/* into records */
 	size_t n_held, cap_held, n_suspects, cap_suspects;
+	struct seen_agent_list seen;
 	char *worktree, *town;
 	struct fingerprint said;
 	struct time_span life;
@@ -28,6 +30,7 @@ static void
 findings_release(struct transcript_evidence *f)
 {
 	agent_pid_files_release(&f->records);
+	seen_agent_list_release(&f->seen);
 	free(f->held);
 	free(f->suspects);
 	free(f->worktree);
@@ -146,10 +149,30 @@ own_record(const struct candidate *c, struct transcript_evidence *f)
 	return true;
 }
 
+/* What other panes' agents were seen in is no conversation of this one. */
 static void
-read_records(const struct candidate *c, struct transcript_evidence *f)
+hold_seen(struct app *w, const struct candidate *c, struct transcript_evidence *f)
+{
+	struct store *s = app_store(w, false, NULL);
+	const struct pane *p = &c->pane;
+
+	if (s == NULL || seen_agent_list(s, &f->seen, NULL) != 0)
+		return;
+	for (size_t i = 0; i < f->seen.n; i++) {
+		const struct seen_agent *x = &f->seen.v[i];
+		bool same = x->server_pid == p->server_pid && x->server_start == p->server_start &&
+		    strcmp(x->pane_id, p->id) == 0 && strcmp(x->socket, p->socket_path) == 0;
+
+		if (!same && x->conversation != NULL)
+			add_id(&f->held, &f->n_held, &f->cap_held, x->conversation);
+	}
+}
+
+static void
+read_records(struct app *w, const struct candidate *c, struct transcript_evidence *f)
 {
 	agent_pid_files_read(c->config_dir, &f->records);
+	hold_seen(w, c, f);
 	for (size_t i = 0; i < f->records.n; i++) {
 		struct agent_pid_file *s = &f->records.v[i];
 		enum pid_file_match how = whose(c, s, &f->life);
@@ -165,8 +188,9 @@ read_records(const struct candidate *c, struct transcript_evidence *f)
 	 * it was there when the candidate was found; the first agent that starts since then
 	 * removes those of the dead
 	 */
-	if (f->own == NULL && c->pid_record.session_id != NULL &&
-	    whose(c, &c->pid_record, &f->life) == PID_FILE_SAME_PANE)
+	if (c->pid_record.session_id != NULL &&
+	    ((c->own_pid_record && c->status != AGENT_LIVE) ||
+		(f->own == NULL && whose(c, &c->pid_record, &f->life) == PID_FILE_SAME_PANE)))
 		f->own = &c->pid_record;
 }
 
@@ -310,7 +334,7 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 		return 0;
 	set_life(c, &f);
 	if (!own_record(c, &f)) {
-		read_records(c, &f);
+		read_records(w, c, &f);
 		f.worktree = town_start_id_in_cwd(c->cwd, &f.life);
 		f.town = town_start_id_in_log(w->town, &c->role, c->cwd, &f.life);
 		if (screen != NULL)

@@ -234,6 +234,7 @@ judge_dead(struct app *w, struct tmux *t, struct candidate *c)
 	enum pid_file_match note = find_note(c);
 	struct screen_signs signs = { false, false };
 
+	c->own_pid_record = note == PID_FILE_SAME_PANE;
 	if (!named && note != PID_FILE_SAME_PANE) {
 		if (look_at_screen(t, &c->pane, &signs, NULL) != 0 || (!set && !signs.agent))
 			return false;
@@ -278,7 +279,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 		return false;
 	if (!note && look_at_screen(x->server, &c->pane, &signs, NULL) != 0)
 		return false;
-	x->own_note = note;
+	c->own_pid_record = note;
 	x->empty_shell = !note && idle;
 	x->shows_agent = signs.agent;
 	if (!set && !note && !signs.agent)

@@ -48,21 +48,26 @@ detect_seen_is_over(const struct seen_agent *x)
 
 /* The record of the agent that was in this pane; what it tells may be of another one by now. */
 static bool
-is_of_pane(const struct seen_agent *x, const struct candidate *c, const struct pane_claim *pane)
+is_of_pane(const struct seen_agent *x, const struct candidate *c)
 {
 	const struct agent_pid_file *note = &c->pid_record;
 
 	if (x->pane_pid != c->pane.pid || !detect_seen_is_over(x))
 		return false;
 	/* a newer agent that nobody saw alive has left its pid file for this very pane */
-	return !(pane->own_note && note->session_id != NULL && note->pid != (pid_t)x->pid &&
+	return !(c->own_pid_record && note->session_id != NULL && note->pid != (pid_t)x->pid &&
 	    (int64_t)note->start >= x->pid_start);
 }
 
 static void
-set_note(const struct seen_agent *x, struct agent_pid_file *note)
+set_pid_record(const struct seen_agent *x, struct candidate *c)
 {
-	if (x->conversation == NULL || (note->session_id != NULL && note->pid == (pid_t)x->pid))
+	struct agent_pid_file *note = &c->pid_record;
+
+	if (x->conversation == NULL)
+		return;
+	c->own_pid_record = true;
+	if (note->session_id != NULL && note->pid == (pid_t)x->pid)
 		return;
 	agent_pid_file_release(note);
 	*note = (struct agent_pid_file){ .pid = (pid_t)x->pid,
@@ -138,7 +143,7 @@ explain_known(struct detection *d, struct store *s, const struct seen_agent *x,
 	if (!pane->judged)
 		set_status(d, c);
 	c->low_confidence = false;
-	set_note(x, &c->pid_record);
+	set_pid_record(x, c);
 	if (x->config_dir != NULL) {
 		free(c->config_dir);
 		c->config_dir = xstrdup(x->config_dir);
@@ -169,7 +174,7 @@ explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 	if (s == NULL ||
 	    seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) != 1)
 		return CLAIM_OPEN;
-	if (is_of_pane(&x, c, pane))
+	if (is_of_pane(&x, c))
 		answer = explain_known(d, s, &x, pane, c);
 	pane->named = pane->named || (answer == CLAIM_AGENT && x.config_dir != NULL);
 	seen_agent_release(&x);

@@ -207,7 +207,7 @@ resume_look(struct app *w, const struct candidate *c, const struct gathered *g, 
 	if (!out->clear)
 		return;
 	out->tried = was_tried(w, c);
-	out->gone = c->pid_record.session_id != NULL && strcmp(c->pid_record.session_id, id) != 0;
+	out->gone = c->own_pid_record && c->pid_record.session_id != NULL && strcmp(c->pid_record.session_id, id) != 0;
 	if (strcmp(c->profile->transcript, "claude") != 0)
 		look_at_session(c, g, out);
 	else if (found->path != NULL && transcript_is_id(id))

@@ -353,6 +353,13 @@ struct seen_agent {
 /* 1 found, 0 absent, -1 err. Release when 1. */
 int seen_agent_load(struct store *s, const char *socket, int64_t server_pid, int64_t server_start,
     const char *pane_id, struct seen_agent *out, struct err *e);
+struct seen_agent_list {
+	struct seen_agent *v;
+	size_t n, cap;
+};
+/* All of them, appended. */
+int seen_agent_list(struct store *s, struct seen_agent_list *out, struct err *e);
+void seen_agent_list_release(struct seen_agent_list *list);
 /* All in one commit, each expecting its version. Name "conflict", GT_AGAIN: another pass was faster. */
 int seen_agent_put(struct store *s, const struct seen_agent *v, size_t n, struct err *e);
 void seen_agent_release(struct seen_agent *x);

@@ -71,3 +71,15 @@ seen_agent_release(struct seen_agent *x)
 {
 	record_free(&seen_type, x);
 }
+
+int
+seen_agent_list(struct store *s, struct seen_agent_list *out, struct err *e)
+{
+	return record_list_read(s, &seen_type, NULL, out, e);
+}
+
+void
+seen_agent_list_release(struct seen_agent_list *list)
+{
+	record_list_free(&seen_type, list);
+}

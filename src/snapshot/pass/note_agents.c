@@ -157,21 +157,22 @@ static bool
 note_dead(const struct noting *b, const struct candidate *c, struct seen_agent *x)
 {
 	bool same = x->version != 0 && x->pane_pid == c->pane.pid &&
-	    (c->pid_record.session_id == NULL || x->pid == 0 || x->pid == c->pid_record.pid);
+	    (!c->own_pid_record || x->pid == 0 || x->pid == c->pid_record.pid);
 	int64_t version = x->version;
 
 	if (same && x->state != SEEN_ALIVE)
-		return set_conversation(c, &c->pid_record, x);
-	if (!same && (c->low_confidence || c->pid_record.session_id == NULL))
+		return c->own_pid_record && set_conversation(c, &c->pid_record, x);
+	if (!same && c->low_confidence)
 		return false;
 	if (!same) {
 		seen_agent_release(x);
 		x->version = version;
 		set_place(c, x);
-		x->pid = c->pid_record.pid;
-		x->pid_start = (int64_t)c->pid_record.start;
+		x->pid = c->own_pid_record ? c->pid_record.pid : 0;
+		x->pid_start = c->own_pid_record ? (int64_t)c->pid_record.start : 0;
 	}
-	set_conversation(c, &c->pid_record, x);
+	if (c->own_pid_record)
+		set_conversation(c, &c->pid_record, x);
 	x->died_at = c->crashed_at;
 	x->state = c->reason == REASON_STOPPED || (same && detect_seen_exited(b->w, b->store, x)) ? SEEN_EXITED
 												  : SEEN_DIED;
