@@ -1,0 +1,118 @@
+#!/bin/bash
+# What is known of an agent is kept from its first sight on: several in one directory come back each in its own conversation, in any order, by their own
+# commands, whatever became of their screens and pid files since. An exit is no crash. Nothing is configured here, and nothing but `list` was run before.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
+declare -A talk
+DB=$XDG_STATE_HOME/gt-recover/recover.db
+seen() {	# SESSION JSON-PATH
+	sql "$DB" "select value ->> '\$.$2' from record where key like 'seen:%' and value ->> '\$.session' = '$1'"
+}
+seen_state() {	# SESSION
+	sql "$DB" "select tag from record where key like 'seen:%' and value ->> '\$.session' = '$1'"
+}
+talk_of() {	# SESSION: the conversation of the agent that lives there
+	sed 's/.*"sessionId":"\([^"]*\)".*/\1/' "$HOME/.claude/sessions/$(agent_pid "$1").json"
+}
+source_of() {	# the transcript that the newest recovery of a session was gathered from
+	sql "$DB" "select value ->> '\$.source' from record where key like 'attempt:%' and value ->> '\$.session' = '$1' order by value ->> '\$.times.detected' desc limit 1"
+}
+forget_pid_files() {	# as the next Claude Code that starts does
+	local file
+	for file in "$HOME"/.claude/sessions/*.json; do
+		[ -e "/proc/$(basename "$file" .json)" ] || rm -f "$file"
+	done
+}
+mkdir -p "$W/one"
+typed() {	# SESSION [OPTION]...
+	start_agent "$@" --shell --cwd "$W/one" --scenario "$DATA/work.scenario" && until_ 10 pane_shows "$1" 'test 7 ok'
+}
+
+for n in a b c; do
+	ok "an agent is typed into a shell: $n" typed $n
+done
+gt -n -L main
+is "$(compgen -G "$DB")" '' '--dry-run writes nothing'
+gt list -L main
+for n in a b c; do
+	talk[$n]=$(talk_of $n)
+	is "$(seen $n conversation) $(seen_state $n)" "${talk[$n]} alive" "list has kept the conversation of $n"
+done
+is "$(seen a command)" 'claude --dangerously-skip-permissions' 'and its own command'
+version=$(sql "$DB" "select sum(version) from record where key like 'seen:%'")
+gt list -L main
+is "$(sql "$DB" "select sum(version) from record where key like 'seen:%'")" "$version" 'a second look writes nothing'
+
+for n in a b c; do
+	kill_agent $n
+done
+until_ 5 listed_is c class zombie
+forget_pid_files
+tm send-keys -t "$(agent_pane b)" -l 'clear' \; send-keys -t "$(agent_pane b)" Enter
+until_ 5 pane_is b '#{cursor_y}' 0
+tm clear-history -t "$(agent_pane b)"
+gt list -L main
+like "$OUT" '(^|
+)b +zombie' 'a cleared pane is still its agent'"'"'s'
+died=$(listed b crashed_at)
+tm send-keys -t "$(agent_pane b)" -l ':' \; send-keys -t "$(agent_pane b)" Enter
+until_ 5 pane_shows b ':'
+is "$(listed b crashed_at)" "$died" 'and keys typed there do not move the time of its death'
+for n in b c a; do
+	gt $n -L main
+	is "$RC" 0 "$n comes back"
+	like "$(source_of $n)" "${talk[$n]}" "in its own conversation"
+	like "$ERR" 'behind its own conversation' 'which it goes on with'
+	forget_pid_files
+	[ $n != b ] || ok 'a fourth one is started meanwhile' typed d
+done
+
+# ---- an exit is no crash ----
+tell_agent d /exit
+ok 'a person ends an agent' until_ 5 pane_shows d 'Resume this session with'
+gt list -L main
+is "$(seen_state d)" exited 'which is kept as an exit'
+tm send-keys -t "$(agent_pane d)" -l 'clear' \; send-keys -t "$(agent_pane d)" Enter
+until_ 5 pane_is d '#{cursor_y}' 0
+tm clear-history -t "$(agent_pane d)"
+forget_pid_files
+gt list -L main
+unlike "$OUT" '(^|
+)d ' 'once the screen is cleared nobody hears of it'
+gt --all --yes -L main
+is "$RC $(agent_starts d)" '4 1' 'and --all leaves it'
+ok 'an agent that nobody has looked at' typed quiet
+tell_agent quiet /exit
+ok 'is ended, too' until_ 5 pane_shows quiet 'Resume this session with'
+tm send-keys -t "$(agent_pane quiet)" -l 'clear' \; send-keys -t "$(agent_pane quiet)" Enter
+until_ 5 pane_is quiet '#{cursor_y}' 0
+tm clear-history -t "$(agent_pane quiet)"
+gt --all --yes -L main
+is "$RC $(agent_starts quiet)" '4 1' '--all leaves that, too'
+
+# ---- what it was started with ----
+ok 'an agent with flags and a key' typed flags --command 'API_KEY=sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-abcdefghijklmnAA claude --dangerously-skip-permissions --model opus'
+gt list -L main
+like "$(seen flags command)" '^claude --dangerously-skip-permissions --model opus$' 'its arguments are kept, not what its shell had set before'
+is "$(grep -c 'sk-ant-api03-0123456789' "$DB")" 0 'and no secret'
+kill_agent flags
+until_ 5 listed_is flags class zombie
+gt flags -L main
+is "$RC" 0 'it comes back'
+like "$(tr '\0' ' ' <"/proc/$(agent_pid flags)/cmdline")" '^claude --resume [0-9a-f-]+ --dangerously-skip-permissions --model opus ' 'with its flags'
+
+# ---- a busy shell, and a store that cannot be written ----
+kill_agent a
+until_ 5 listed_is a class zombie
+tm send-keys -t "$(agent_pane a)" -l 'sleep 1000 &' \; send-keys -t "$(agent_pane a)" Enter
+until_ 5 pane_shows a '&'
+gt list -L main
+like "$OUT" '(^|
+)a +zombie' 'a job in the background does not make a shell busy'
+tm send-keys -t "$(agent_pane a)" -l 'sleep 1000' \; send-keys -t "$(agent_pane a)" Enter
+ok 'a program in the foreground does' until_ 5 pane_is a '#{pane_current_command}' sleep
+gt a -L main --json
+is "$RC $(json '{results}[0]{error}{name}')" '6 unknown' 'and it is refused'
+done_testing
