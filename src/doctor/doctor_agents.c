@@ -247,16 +247,17 @@ program_of(const char *command)
 
 /* hint: the command that mends it; who: "" or "Codex: ". */
 static void
-report_installed(struct doctor *d, const struct hook_adapter *row, size_t n, const char *command,
+report_installed(struct doctor *d, const struct hook_adapter *row, const struct hooks_status *f,
     const char *hint, const char *who)
 {
-	char *program = program_of(command);
+	char *program = program_of(f->command);
 
 	if (access(program, X_OK) != 0)
 		doctor_report(d, VERDICT_ERROR, hint, "%sthey call %s, which is not there", who, program);
-	else if (n < row->n_events)
-		doctor_report(d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, n, row->n_events);
-	else if (d->today != NULL && !calls(command, d->today->program))
+	else if (f->n < row->n_events)
+		doctor_report(
+		    d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, f->n, row->n_events);
+	else if (d->today != NULL && !calls(f->command, d->today->program))
 		doctor_report(
 		    d, VERDICT_NOTE, hint, "%sthey call %s; this is %s", who, program, d->today->program);
 	else
@@ -264,43 +265,54 @@ report_installed(struct doctor *d, const struct hook_adapter *row, size_t n, con
 	free(program);
 }
 
+/* What an agent's settings hold of ours. *path (heap, NULL: no HOME): their file. */
+static int
+read_hooks(
+    const struct hook_adapter *row, char **path, bool *has_folder, struct hooks_status *f, struct err *e)
+{
+	struct install_call call = { .row = row, .command = "gt-recover", .options = "" };
+	char *dir = hooks_folder(row);
+	struct installation in = { .n = 0 };
+	int ret = 0;
+
+	memset(f, 0, sizeof *f);
+	*path = NULL;
+	*has_folder = dir != NULL && access(dir, F_OK) == 0;
+	if (dir != NULL) {
+		install_hooks(&in, dir, &call);
+		*path = xstrdup(in.v[0].path);
+		ret = hooks_status(&in.v[0], f, e);
+	}
+	install_release(&in);
+	free(dir);
+	return ret;
+}
+
 void
 doctor_hooks(struct doctor *d)
 {
 	const struct hook_adapter *row = hook_adapter_find(NULL);
-	char *dir = hooks_folder(row), *path, *command = NULL;
 	struct err e = ERR_INIT;
-	size_t n;
+	struct hooks_status f;
+	char *path;
+	bool has_folder;
+	int ret = read_hooks(row, &path, &has_folder, &f, &e);
 
-	if (dir == NULL) {
+	if (path == NULL)
 		doctor_report(d, VERDICT_SKIPPED, NULL,
 		    "neither CLAUDE_CONFIG_DIR nor HOME says where Claude Code's settings are");
-		return;
-	}
-	path = io_join(dir, row->file);
-	if (hooks_status(row, path, &n, &command, &e) != 0)
+	else if (ret != 0)
 		doctor_report_err(d, VERDICT_WARNING, &e);
-	else if (n == 0)
+	else if (f.n == 0)
 		doctor_report(d, VERDICT_NOTE, REINSTALL_HOOKS,
 		    "not installed: which file an agent was writing is known by its transcript alone");
 	else if (hooks_are_off(path))
 		doctor_report(d, VERDICT_WARNING, "take it out of the settings, or set it to false",
 		    "installed, but \"disableAllHooks\" is true in %s", path);
 	else
-		report_installed(d, row, n, command, REINSTALL_HOOKS, "");
-	free(command);
+		report_installed(d, row, &f, REINSTALL_HOOKS, "");
+	free(f.command);
 	free(path);
-	free(dir);
-}
-
-static int
-look(const struct hook_adapter *row, const char *path, size_t *n, char **command, bool *edited, struct err *e)
-{
-	*edited = false;
-	if (row->form != HOOK_FORM_PLUGIN)
-		return hooks_status(row, path, n, command, e);
-	*n = row->n_events;
-	return hooks_plugin_status(path, command, edited, e);
 }
 
 /* True when something was told of it. */
@@ -308,30 +320,30 @@ static bool
 look_at_other(struct doctor *d, const struct hook_adapter *row)
 {
 	const struct profile *p = profile_find(d->w->profiles, row->agent);
-	char *dir = hooks_folder(row), *path = dir != NULL ? io_join(dir, row->file) : NULL, *command = NULL;
 	char *hint = xasprintf(REINSTALL_HOOKS " --agent %s", row->agent),
-	     *who = xasprintf("%s: ", p != NULL ? p->label : row->agent);
-	size_t before = d->n, n = 0;
+	     *who = xasprintf("%s: ", p != NULL ? p->label : row->agent), *path;
+	size_t before = d->n;
 	struct err e = ERR_INIT;
-	bool edited;
+	struct hooks_status f;
+	bool has_folder;
+	int ret = read_hooks(row, &path, &has_folder, &f, &e);
 
-	if (path == NULL || access(dir, F_OK) != 0)
+	if (!has_folder)
 		;
-	else if (look(row, path, &n, &command, &edited, &e) != 0)
+	else if (ret != 0)
 		doctor_report_err(d, VERDICT_WARNING, &e);
-	else if (edited)
+	else if (f.state == ARTIFACT_EDITED)
 		doctor_report(d, VERDICT_NOTE, NULL, "%s%s was changed by hand", who, path);
-	else if (command != NULL)
-		report_installed(d, row, n, command, hint, who);
+	else if (f.command != NULL)
+		report_installed(d, row, &f, hint, who);
 	else
 		doctor_report(d, VERDICT_NOTE, hint,
 		    "%snot installed: which file it was writing is known by what it writes down itself alone",
 		    who);
-	free(command);
+	free(f.command);
 	free(hint);
 	free(who);
 	free(path);
-	free(dir);
 	return d->n > before;
 }
 
