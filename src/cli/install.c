@@ -103,7 +103,7 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 
 /* What would stand there. gap: between texts with their paths above; NULL: the text alone. */
 static void
-print_texts(const struct installation *in, const char *gap)
+print_texts(const struct artifact_set *in, const char *gap)
 {
 	struct buf b = BUF_INIT;
 
@@ -179,12 +179,12 @@ one(const struct cli *cli, const struct app *w, bool install, const char *what, 
 	if (!install)
 		timer_init(t, what, town_root(w->town));
 	if (cli->print && install) {
-		struct installation in;
+		struct artifact_set in;
 
 		/* without HOME it is only shown */
-		(void)timer_installation(&in, t, *kind, NULL);
+		(void)timer_artifacts(&in, t, *kind, NULL);
 		print_texts(&in, "\n");
-		install_release(&in);
+		artifact_release(&in);
 	} else if (cli->print) {
 		printf("%s\n", t->id);
 	} else {
@@ -254,7 +254,7 @@ add_option(struct buf *out, const char *name, char *owned)
 
 /* 1: something was written or removed, 0, -1. line: of a hook that does the same as the plugin, or NULL. */
 static int
-run_files(const struct cli *cli, bool install, const struct installation *in, const struct words *words,
+run_files(const struct cli *cli, bool install, const struct artifact_set *in, const struct words *words,
     const char *line, struct err *e)
 {
 	const char *path = in->dir != NULL ? in->dir : in->v[0].path, *result;
@@ -294,10 +294,11 @@ run_files(const struct cli *cli, bool install, const struct installation *in, co
 }
 
 static int
-run_plugin(const struct cli *cli, const struct app *w, bool install, struct install_call *call, struct err *e)
+run_plugin(
+    const struct cli *cli, const struct app *w, bool install, struct artifact_call *call, struct err *e)
 {
 	struct buf options = BUF_INIT, line = BUF_INIT;
-	struct installation in;
+	struct artifact_set in;
 	int ret;
 
 	/* whatever was given here, and the town in any case */
@@ -307,12 +308,12 @@ run_plugin(const struct cli *cli, const struct app *w, bool install, struct inst
 		add_option(&options, "-L", xstrdup(cli->sockets[i]));
 	call->options = options.data;
 	call->town = town_root(w->town);
-	install_patrol_line(&line, call);
-	install_plugin(&in, call);
+	artifact_patrol_line(&line, call);
+	artifact_plugin(&in, call);
 	ret = run_files(cli, install, &in, &plugin_words, install ? line.data : NULL, e);
 	if (cli->print && install)
 		printf("\n# a hook, or a step of the witness's patrol\n%s\n", line.data);
-	install_release(&in);
+	artifact_release(&in);
 	buf_release(&line);
 	buf_release(&options);
 	return ret;
@@ -322,7 +323,7 @@ static int
 cmd_plugin(const struct cli *cli, bool install, struct err *e)
 {
 	struct buf command = BUF_INIT;
-	struct install_call call;
+	struct artifact_call call;
 	struct app w;
 	char *program;
 	int ret = -1;
@@ -339,7 +340,7 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 		err_set(e, GT_FAIL, "program", "/proc does not tell where this program is");
 	} else {
 		quote_sh(&command, program);
-		call = (struct install_call){ .command = command.data };
+		call = (struct artifact_call){ .command = command.data };
 		ret = run_plugin(cli, &w, install, &call, e);
 	}
 	free(program);
@@ -350,15 +351,15 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 
 static int
 run_hooks(const struct cli *cli, struct app *w, bool install, const char *dir,
-    const struct install_call *call, struct err *e)
+    const struct artifact_call *call, struct err *e)
 {
 	const struct hook_adapter *row = call->row;
 	bool says = install && !cli->print;
-	struct installation in;
+	struct artifact_set in;
 	struct cli_output s;
 	int ret;
 
-	install_hooks(&in, dir, call);
+	artifact_hooks(&in, dir, call);
 	/* the first hook finds a store, and need not make one while an agent waits */
 	ret = says && app_store(w, true, e) == NULL ? -1
 						    : run_files(cli, install, &in, &hooks_words, NULL, e);
@@ -371,28 +372,28 @@ run_hooks(const struct cli *cli, struct app *w, bool install, const char *dir,
 		    "out, or set it to false",
 		    in.v[0].path);
 	output_release(&s);
-	install_release(&in);
+	artifact_release(&in);
 	return ret;
 }
 
 static int
 run_slash(const struct cli *cli, struct app *w, bool install, const char *dir,
-    const struct install_call *call, struct err *e)
+    const struct artifact_call *call, struct err *e)
 {
-	struct installation in;
-	int ret = install_slash_commands(&in, dir, call, e);
+	struct artifact_set in;
+	int ret = artifact_slash_commands(&in, dir, call, e);
 
 	(void)w;
 	if (ret == 0)
 		ret = run_files(cli, install, &in, &slash_words, NULL, e);
-	install_release(&in);
+	artifact_release(&in);
 	return ret;
 }
 
 /* Among the settings of an agent. */
 static int
 among_settings(const struct cli *cli, bool install,
-    int (*run)(const struct cli *, struct app *, bool, const char *, const struct install_call *,
+    int (*run)(const struct cli *, struct app *, bool, const char *, const struct artifact_call *,
 	struct err *),
     const struct hook_adapter *row, struct err *e)
 {
@@ -413,7 +414,7 @@ among_settings(const struct cli *cli, bool install,
 		add_option(&options, "--town", cli->town != NULL ? cli_absolute_path(cli->town) : NULL);
 		add_option(&options, "--config", cli->config != NULL ? cli_absolute_path(cli->config) : NULL);
 		ret = run(cli, &w, install, dir,
-		    &(struct install_call){ row, command.data, options.data, NULL }, e);
+		    &(struct artifact_call){ row, command.data, options.data, NULL }, e);
 		cli_close_app(&w);
 	}
 	buf_release(&command);
@@ -454,12 +455,12 @@ cmd_slash_commands(const struct cli *cli, bool install, struct err *e)
 static int
 cmd_shim(const struct cli *cli, struct err *e)
 {
-	struct installation in;
+	struct artifact_set in;
 	const char *path;
 	bool added;
 	int ret = 0;
 
-	install_shim(&in);
+	artifact_shim(&in);
 	path = in.v[0].path;
 	if (cli->print) {
 		print_texts(&in, NULL);
@@ -476,7 +477,7 @@ cmd_shim(const struct cli *cli, struct err *e)
 		else if (ret == 0)
 			printf("%s has the function already.\n", path);
 	}
-	install_release(&in);
+	artifact_release(&in);
 	return ret == 0 ? GT_OK : -1;
 }
 

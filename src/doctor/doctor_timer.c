@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "app/app.h"
 #include "base/buf.h"
@@ -63,8 +62,8 @@ kind_of(const struct timer_status *f)
 	return f->systemd ? "a systemd user timer" : "a line of the crontab";
 }
 
-void
-doctor_timer_there(struct doctor *d)
+static void
+check_timer_there(struct doctor *d)
 {
 	struct timer_status found[2];
 	struct err e = ERR_INIT;
@@ -108,8 +107,8 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 	buf_release(&age);
 }
 
-void
-doctor_timer_period(struct doctor *d)
+static void
+check_timer_period(struct doctor *d)
 {
 	each_installed(d, look_at_period);
 }
@@ -233,8 +232,8 @@ look_at_words(struct doctor *d, const struct timer_status *f)
 		    d, VERDICT_OK, NULL, "its program, its PATH with a tmux, and each socket there is");
 }
 
-void
-doctor_timer_words(struct doctor *d)
+static void
+check_timer_words(struct doctor *d)
 {
 	each_installed(d, look_at_words);
 }
@@ -305,8 +304,8 @@ look_at_runner(struct doctor *d, const struct timer_status *f)
 		    "no cron daemon is to be seen");
 }
 
-void
-doctor_timer_runs(struct doctor *d)
+static void
+check_timer_runs(struct doctor *d)
 {
 	each_installed(d, look_at_runner);
 }
@@ -449,8 +448,8 @@ look_at_bare(struct doctor *d, const struct timer_status *f)
 	buf_release(&out);
 }
 
-void
-doctor_timer_bare(struct doctor *d)
+static void
+check_timer_bare(struct doctor *d)
 {
 	each_installed(d, look_at_bare);
 }
@@ -495,8 +494,8 @@ look_at_boot(struct doctor *d, const struct timer *t, bool systemd)
 	return found != 0;
 }
 
-void
-doctor_timer_boot(struct doctor *d)
+static void
+check_timer_boot(struct doctor *d)
 {
 	struct timer t;
 	bool there;
@@ -513,3 +512,15 @@ doctor_timer_boot(struct doctor *d)
 		    "none: after a reboot nothing runs gt-recover startup");
 	timer_release(&t);
 }
+
+const struct doctor_check doctor_timer_checks[] = {
+	{ "Timer", "installed", "systemd user units, the crontab", check_timer_there },
+	{ "Timer", "period", "how often it runs against snapshot_interval", check_timer_period },
+	{ "Timer", "words", "program, sockets and PATH against those of today", check_timer_words },
+	{ "Timer", "running", "cron daemon, user manager, linger", check_timer_runs },
+	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run",
+	    check_timer_bare },
+	{ "Timer", "boot", "what runs startup after a reboot: systemd user units, a line @reboot",
+	    check_timer_boot },
+	{ .group = NULL },
+};

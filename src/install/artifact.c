@@ -1,11 +1,9 @@
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "install/install.h"
 #include "install/install_private.h"
 #include "base/encode.h"
 #include "base/err.h"
@@ -16,7 +14,7 @@
 #define FILE_MAX ((size_t)16 << 20)
 
 struct artifact *
-artifact_add(struct installation *in, char *path, const char *owner,
+artifact_add(struct artifact_set *in, char *path, const char *owner,
     void (*render)(const struct artifact *, struct buf *), const void *of)
 {
 	struct artifact *a = &in->v[in->n++];
@@ -26,7 +24,7 @@ artifact_add(struct installation *in, char *path, const char *owner,
 }
 
 void
-install_release(struct installation *in)
+artifact_release(struct artifact_set *in)
 {
 	for (size_t i = 0; i < in->n; i++)
 		free(in->v[i].path);
@@ -252,7 +250,7 @@ write_place(const struct artifact *a, const struct artifact_place *p, struct err
 static int
 edit_hooks(const struct artifact *a, bool put, struct artifact_place *p, struct err *e)
 {
-	const struct install_call *call = a->of;
+	const struct artifact_call *call = a->of;
 	size_t there = 0, n;
 
 	p->to = p->old.len;
@@ -338,7 +336,7 @@ artifact_status(const struct artifact *a, enum artifact_state *state, struct buf
 
 /* Reads and edits all of them, before one is written. */
 static int
-prepare(const struct installation *in, bool put, struct artifact_place *places, struct err *e)
+prepare(const struct artifact_set *in, bool put, struct artifact_place *places, struct err *e)
 {
 	for (size_t i = 0; i < in->n; i++) {
 		struct artifact_place *p = &places[i];
@@ -359,7 +357,7 @@ prepare(const struct installation *in, bool put, struct artifact_place *places, 
 }
 
 static int
-apply(const struct installation *in, bool put, bool *any, struct err *e)
+apply(const struct artifact_set *in, bool put, bool *any, struct err *e)
 {
 	struct artifact_place p[ARTIFACTS_MAX] = { { .old = BUF_INIT, .new = BUF_INIT },
 		{ .old = BUF_INIT, .new = BUF_INIT } };
@@ -380,13 +378,13 @@ apply(const struct installation *in, bool put, bool *any, struct err *e)
 }
 
 int
-artifact_install(const struct installation *in, bool *changed, struct err *e)
+artifact_install(const struct artifact_set *in, bool *changed, struct err *e)
 {
 	return apply(in, true, changed, e);
 }
 
 int
-artifact_remove(const struct installation *in, bool *was, struct err *e)
+artifact_remove(const struct artifact_set *in, bool *was, struct err *e)
 {
 	int ret = apply(in, false, was, e);
 

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "install/install.h"
 #include "install/install_private.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -18,7 +17,7 @@
 static void
 render_status(const struct artifact *a, struct buf *out)
 {
-	const struct install_call *call = a->of;
+	const struct artifact_call *call = a->of;
 
 	buf_fmt(out,
 	    "---\n"
@@ -36,7 +35,7 @@ render_status(const struct artifact *a, struct buf *out)
 static void
 render_resume(const struct artifact *a, struct buf *out)
 {
-	const struct install_call *call = a->of;
+	const struct artifact_call *call = a->of;
 
 	buf_fmt(out,
 	    "---\n"
@@ -59,12 +58,12 @@ render_resume(const struct artifact *a, struct buf *out)
 }
 
 int
-install_slash_commands(
-    struct installation *in, const char *settings, const struct install_call *call, struct err *e)
+artifact_slash_commands(
+    struct artifact_set *in, const char *settings, const struct artifact_call *call, struct err *e)
 {
 	const char *odd = strpbrk(call->command, SPECIAL);
 
-	*in = (struct installation){ .dir = io_join(settings, "commands/recovery") };
+	*in = (struct artifact_set){ .dir = io_join(settings, "commands/recovery") };
 	artifact_add(in, io_join(in->dir, "status.md"), "binding", render_status, call);
 	artifact_add(in, io_join(in->dir, "resume.md"), "binding", render_resume, call);
 	if (odd == NULL)
@@ -131,7 +130,7 @@ render_md(const struct artifact *a, struct buf *out)
 }
 
 void
-install_patrol_line(struct buf *out, const struct install_call *call)
+artifact_patrol_line(struct buf *out, const struct artifact_call *call)
 {
 	buf_fmt(out, "%s patrol --quiet%s", call->command, call->options);
 }
@@ -139,7 +138,7 @@ install_patrol_line(struct buf *out, const struct install_call *call)
 static void
 render_run(const struct artifact *a, struct buf *out)
 {
-	const struct install_call *call = a->of;
+	const struct artifact_call *call = a->of;
 
 	buf_str(out,
 	    "#!/bin/sh\n"
@@ -147,14 +146,14 @@ render_run(const struct artifact *a, struct buf *out)
 	    "cd ");
 	quote_sh(out, call->town);
 	buf_str(out, " || exit 1\n");
-	install_patrol_line(out, call);
+	artifact_patrol_line(out, call);
 	buf_fmt(out, "\n%s", run_tail);
 }
 
 void
-install_plugin(struct installation *in, const struct install_call *call)
+artifact_plugin(struct artifact_set *in, const struct artifact_call *call)
 {
-	*in = (struct installation){ .dir = io_join(call->town, "plugins/gt-recover") };
+	*in = (struct artifact_set){ .dir = io_join(call->town, "plugins/gt-recover") };
 	/* written last: a folder without it is no plugin */
 	artifact_add(in, io_join(in->dir, "plugin.md"), "plugin", render_md, NULL);
 	artifact_add(in, io_join(in->dir, "run.sh"), "plugin", render_run, call);
@@ -207,7 +206,7 @@ render_fish(const struct artifact *a, struct buf *out)
 }
 
 void
-install_shim(struct installation *in)
+artifact_shim(struct artifact_set *in)
 {
 	const char *shell = getenv("SHELL"), *home = getenv("HOME"), *zdotdir = getenv("ZDOTDIR"),
 		   *config = getenv("XDG_CONFIG_HOME");
@@ -223,6 +222,6 @@ install_shim(struct installation *in)
 		path = io_join(zdotdir != NULL ? zdotdir : home, ".zshrc");
 	else if (str_ends(shell, "/bash"))
 		path = io_join(home, ".bashrc");
-	*in = (struct installation){ .n = 0 };
+	*in = (struct artifact_set){ .n = 0 };
 	artifact_add(in, path, "shim", fish ? render_fish : render_sh, NULL)->mark = ARTIFACT_TAIL;
 }

@@ -1,12 +1,9 @@
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "install/install.h"
 #include "install/install_private.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -181,7 +178,7 @@ hooks_remove(const struct hook_adapter *row, struct buf *text, size_t *removed, 
 }
 
 void
-hooks_line(struct buf *out, const struct install_call *call, const char *event)
+hooks_line(struct buf *out, const struct artifact_call *call, const char *event)
 {
 	buf_fmt(out, "%s hook %s%s", call->command, event, call->options);
 	if (call->row != hook_adapter_find(NULL))
@@ -190,7 +187,7 @@ hooks_line(struct buf *out, const struct install_call *call, const char *event)
 
 /* What stands in the list of an event. */
 static json_t *
-entry_json(const struct install_call *call, const char *event)
+entry_json(const struct artifact_call *call, const char *event)
 {
 	const struct hook_adapter *row = call->row;
 	json_t *hook = json_object(), *list, *group;
@@ -213,7 +210,7 @@ entry_json(const struct install_call *call, const char *event)
 }
 
 static json_t *
-entries_json(const struct install_call *call, const char *event)
+entries_json(const struct artifact_call *call, const char *event)
 {
 	json_t *list = json_array();
 
@@ -222,7 +219,7 @@ entries_json(const struct install_call *call, const char *event)
 }
 
 static json_t *
-hooks_json(const struct install_call *call)
+hooks_json(const struct artifact_call *call)
 {
 	json_t *o = json_object();
 
@@ -233,7 +230,7 @@ hooks_json(const struct install_call *call)
 }
 
 static bool
-has_all(const struct buf *text, const struct install_call *call)
+has_all(const struct buf *text, const struct artifact_call *call)
 {
 	const struct hook_adapter *row = call->row;
 	bool all = true;
@@ -256,7 +253,7 @@ has_all(const struct buf *text, const struct install_call *call)
 }
 
 int
-hooks_add(struct buf *text, const struct install_call *call, size_t *added, struct err *e)
+hooks_add(struct buf *text, const struct artifact_call *call, size_t *added, struct err *e)
 {
 	const struct hook_adapter *row = call->row;
 	size_t removed;
@@ -288,7 +285,7 @@ hooks_add(struct buf *text, const struct install_call *call, size_t *added, stru
 }
 
 void
-hooks_print(struct buf *out, const struct install_call *call)
+hooks_print(struct buf *out, const struct artifact_call *call)
 {
 	json_t *o = json_object();
 	struct buf unit = BUF_INIT;
@@ -365,7 +362,7 @@ static const unsigned char body[] = {
 static void
 render_plugin(const struct artifact *a, struct buf *out)
 {
-	const struct install_call *call = a->of;
+	const struct artifact_call *call = a->of;
 	json_t *lines = json_object();
 	char *said;
 
@@ -391,12 +388,12 @@ render_hooks(const struct artifact *a, struct buf *out)
 }
 
 void
-install_hooks(struct installation *in, const char *folder, const struct install_call *call)
+artifact_hooks(struct artifact_set *in, const char *folder, const struct artifact_call *call)
 {
 	bool plugin = call->row->form == HOOK_FORM_PLUGIN;
 	struct artifact *a;
 
-	*in = (struct installation){ .n = 0 };
+	*in = (struct artifact_set){ .n = 0 };
 	a = artifact_add(in, io_join(folder, call->row->file),
 	    plugin ? "hooks --agent opencode" : "hooks", plugin ? render_plugin : render_hooks, call);
 	a->mark = plugin ? ARTIFACT_SEAL : ARTIFACT_HOOKS;
@@ -425,7 +422,7 @@ line_of(const char *text)
 int
 hooks_status(const struct artifact *a, struct hooks_status *out, struct err *e)
 {
-	const struct hook_adapter *row = ((const struct install_call *)a->of)->row;
+	const struct hook_adapter *row = ((const struct artifact_call *)a->of)->row;
 	struct buf text = BUF_INIT;
 	int ret = artifact_status(a, &out->state, &text, e);
 

@@ -8,9 +8,6 @@
 #include "base/buf.h"
 #include "gastown/gastown.h"
 
-struct err;
-struct hook_adapter;
-
 /* ---- artifact ---- */
 
 /*
@@ -37,12 +34,12 @@ struct artifact {
 
 /* What one `gt-recover install WHAT` writes, from the last to the first; removed from the first on. */
 #define ARTIFACTS_MAX 2
-struct installation {
+struct artifact_set {
 	struct artifact v[ARTIFACTS_MAX];
 	size_t n;
 	char *dir;			/* removed with them when nothing else is in it; NULL: none */
 };
-void install_release(struct installation *in);
+void artifact_release(struct artifact_set *in);
 
 /* The text as it is installed, with its mark. */
 void artifact_print(const struct artifact *a, struct buf *out);
@@ -60,13 +57,13 @@ int artifact_status(const struct artifact *a, enum artifact_state *state, struct
  * one was there. Names: "edited" (which file), "settings" (hooks of another form), "timer" (the
  * crontab), those of io_write_durable.
  */
-int artifact_install(const struct installation *in, bool *changed, struct err *e);
-int artifact_remove(const struct installation *in, bool *was, struct err *e);
+int artifact_install(const struct artifact_set *in, bool *changed, struct err *e);
+int artifact_remove(const struct artifact_set *in, bool *was, struct err *e);
 
 /* ---- what is installed ---- */
 
-/* How others call us. Borrowed by the installation. */
-struct install_call {
+/* How others call us. Borrowed by the set. */
+struct artifact_call {
 	const struct hook_adapter *row;	/* of hooks */
 	const char *command;		/* the program, quoted for sh */
 	const char *options;		/* behind the command's words; "" or with a blank in front */
@@ -80,19 +77,19 @@ struct install_call {
  * within the three for which the witness believes a heartbeat. `gt plugin sync --clean` removes
  * it.
  */
-void install_plugin(struct installation *in, const struct install_call *call);
+void artifact_plugin(struct artifact_set *in, const struct artifact_call *call);
 /* The line that run.sh runs; appended to out. */
-void install_patrol_line(struct buf *out, const struct install_call *call);
+void artifact_patrol_line(struct buf *out, const struct artifact_call *call);
 
 /*
  * /recovery:status and /recovery:resume of Claude Code: commands/recovery/{status,resume}.md below
  * its settings directory. -1 with "path": a character of the call has a meaning in such a file.
  */
-int install_slash_commands(
-    struct installation *in, const char *settings, const struct install_call *call, struct err *e);
+int artifact_slash_commands(
+    struct artifact_set *in, const char *settings, const struct artifact_call *call, struct err *e);
 
 /* A function gt of the user's shell, so that `gt recover` works. No path: a shell that we do not know. */
-void install_shim(struct installation *in);
+void artifact_shim(struct artifact_set *in);
 
 /* ---- hooks ---- */
 
@@ -112,10 +109,10 @@ void install_shim(struct installation *in);
 
 /* Where the agent's settings are, by our environment, heap. NULL: no HOME. */
 char *hooks_folder(const struct hook_adapter *row);
-void install_hooks(struct installation *in, const char *folder, const struct install_call *call);
+void artifact_hooks(struct artifact_set *in, const char *folder, const struct artifact_call *call);
 
 /* The line that the agent runs; appended to out. */
-void hooks_line(struct buf *out, const struct install_call *call, const char *event);
+void hooks_line(struct buf *out, const struct artifact_call *call, const char *event);
 
 /* How many events call us, and the line of the first (heap, NULL: none). */
 struct hooks_status {
@@ -158,7 +155,7 @@ enum timer_kind timer_kind(void);
  * The units (service, timer), or the block. t is borrowed. -1, name "no-home": there is no place
  * for units; they have no path then, and can be printed alone.
  */
-int timer_installation(struct installation *in, const struct timer *t, enum timer_kind kind, struct err *e);
+int timer_artifacts(struct artifact_set *in, const struct timer *t, enum timer_kind kind, struct err *e);
 
 /*
  * Installs it and removes what the other kind had. Names: "timer" (systemctl or crontab failed,

@@ -7,7 +7,7 @@
 #include "install/install.h"
 
 /* One more artifact, sealed, with mode 0600. path: owned. */
-struct artifact *artifact_add(struct installation *in, char *path, const char *owner,
+struct artifact *artifact_add(struct artifact_set *in, char *path, const char *owner,
     void (*render)(const struct artifact *, struct buf *), const void *of);
 
 /* The file of an artifact, or the crontab, before and after. */
@@ -30,12 +30,12 @@ int artifact_edit(const struct artifact *a, bool put, struct artifact_place *p, 
  * text: a file of hooks, empty when there is none. *n: how many events were added, 0 when the file
  * has just these; how many were removed, how many are there.
  */
-int hooks_add(struct buf *text, const struct install_call *call, size_t *n, struct err *e);
+int hooks_add(struct buf *text, const struct artifact_call *call, size_t *n, struct err *e);
 int hooks_remove(const struct hook_adapter *row, struct buf *text, size_t *n, struct err *e);
 int hooks_count(
     const struct hook_adapter *row, const struct buf *text, size_t *n, char **first, struct err *e);
 /* What hooks_add puts into an empty file. */
-void hooks_print(struct buf *out, const struct install_call *call);
+void hooks_print(struct buf *out, const struct artifact_call *call);
 
 /* Pure: a crontab's line without its newline; the texts of both units. Not state. */
 void timer_read_line(const char *line, size_t n, struct timer_status *out);

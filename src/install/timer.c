@@ -2,7 +2,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "install/install.h"
 #include "install/install_private.h"
 #include "agent/agent.h"
 #include "base/clock.h"
@@ -246,13 +245,13 @@ timer_kind(void)
 }
 
 int
-timer_installation(struct installation *in, const struct timer *t, enum timer_kind kind, struct err *e)
+timer_artifacts(struct artifact_set *in, const struct timer *t, enum timer_kind kind, struct err *e)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg != NULL && xdg[0] == '/';
 	const char *dir = has_xdg ? "systemd/user" : ".config/systemd/user", *base = has_xdg ? xdg : home;
 
-	*in = (struct installation){ .n = 0 };
+	*in = (struct artifact_set){ .n = 0 };
 	if (kind == TIMER_CRONTAB) {
 		artifact_add(in, NULL, t->id, render_crontab, t)->mark = ARTIFACT_BLOCK;
 		return 0;
@@ -277,17 +276,17 @@ static bool
 stop_units(const struct timer *t)
 {
 	char *unit = xasprintf("%s.timer", t->id);
-	struct installation in;
+	struct artifact_set in;
 	bool had = false;
 
-	if (timer_installation(&in, t, TIMER_SYSTEMD, NULL) == 0) {
+	if (timer_artifacts(&in, t, TIMER_SYSTEMD, NULL) == 0) {
 		if (access(in.v[1].path, F_OK) == 0)
 			systemctl("disable", "--now", unit, NULL);
 		artifact_remove(&in, &had, NULL);
 	}
 	if (had)
 		systemctl("daemon-reload", NULL, NULL, NULL);
-	install_release(&in);
+	artifact_release(&in);
 	free(unit);
 	return had;
 }
@@ -295,12 +294,12 @@ stop_units(const struct timer *t)
 static int
 remove_block(const struct timer *t, bool *had, struct err *e)
 {
-	struct installation in;
-	int ret = timer_installation(&in, t, TIMER_CRONTAB, e);
+	struct artifact_set in;
+	int ret = timer_artifacts(&in, t, TIMER_CRONTAB, e);
 
 	if (ret == 0)
 		ret = artifact_remove(&in, had, e);
-	install_release(&in);
+	artifact_release(&in);
 	return ret;
 }
 
@@ -309,9 +308,9 @@ timer_install(const struct timer *t, enum timer_kind kind, struct err *e)
 {
 	char *unit = xasprintf("%s.timer", t->id);
 	struct err own = ERR_INIT;
-	struct installation in = { .n = 0 };
+	struct artifact_set in = { .n = 0 };
 	bool changed;
-	int ret = timer_check(t, &own) == 0 ? timer_installation(&in, t, kind, &own) : -1;
+	int ret = timer_check(t, &own) == 0 ? timer_artifacts(&in, t, kind, &own) : -1;
 
 	if (ret == 0)
 		ret = artifact_install(&in, &changed, &own);
@@ -333,7 +332,7 @@ timer_install(const struct timer *t, enum timer_kind kind, struct err *e)
 	}
 	if (ret != 0 && e != NULL)
 		*e = own;
-	install_release(&in);
+	artifact_release(&in);
 	free(unit);
 	return ret;
 }
@@ -554,14 +553,14 @@ read_units(
 int
 timer_status_read(const struct timer *t, enum timer_kind kind, struct timer_status *out, struct err *e)
 {
-	struct installation in;
+	struct artifact_set in;
 	int ret = 0;
 
 	memset(out, 0, sizeof *out);
-	if (timer_installation(&in, t, kind, NULL) == 0)
+	if (timer_artifacts(&in, t, kind, NULL) == 0)
 		ret = kind == TIMER_CRONTAB ? read_block(&in.v[0], out, e)
 					    : read_units(&in.v[0], &in.v[1], out, e);
-	install_release(&in);
+	artifact_release(&in);
 	return ret;
 }
 

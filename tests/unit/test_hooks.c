@@ -15,7 +15,7 @@
 #define COMMAND "'/opt/a b/gt-recover'"
 #define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
 
-static struct install_call here = { NULL, COMMAND, " --town /t", NULL }, bare = { NULL, COMMAND, "", NULL },
+static struct artifact_call here = { NULL, COMMAND, " --town /t", NULL }, bare = { NULL, COMMAND, "", NULL },
 			moved = { NULL, "/usr/bin/gt-recover", "", NULL }, newer = { NULL, "/new/gt-recover", "", NULL };
 
 static int
@@ -199,14 +199,14 @@ static void
 test_file(void **state)
 {
 	char *dir = temp_dir(), *folder = io_join(dir, "new"), *link, *real = io_join(dir, "real.json");
-	struct installation in;
+	struct artifact_set in;
 	struct buf b = BUF_INIT;
 	struct stat st;
 	bool yes;
 	size_t n;
 
 	(void)state;
-	install_hooks(&in, folder, &bare);
+	artifact_hooks(&in, folder, &bare);
 	link = in.v[0].path;
 	/* none: made, and gone again */
 	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
@@ -253,7 +253,7 @@ test_file(void **state)
 	assert_int_equal(io_read_file(real, 4096, &b, NULL), 0);
 	assert_string_equal(b.data, "{\n  \"a\": 1\n}\n");
 	buf_release(&b);
-	install_release(&in);
+	artifact_release(&in);
 	free(folder);
 	free(real);
 	temp_remove(dir);
@@ -279,7 +279,7 @@ test_others(void **state)
 
 	(void)state;
 	for (size_t r = 0; r < hook_adapter_count(); r++) {
-		struct install_call call = { hook_adapter_at(r), COMMAND, " --town /t", NULL };
+		struct artifact_call call = { hook_adapter_at(r), COMMAND, " --town /t", NULL };
 
 		for (size_t i = 0; i < sizeof files / sizeof files[0] && call.row->form != HOOK_FORM_PLUGIN;
 		    i++, seen++) {
@@ -323,8 +323,8 @@ static void
 test_plugin(void **state)
 {
 	char *dir = temp_dir();
-	struct install_call call = { hook_adapter_find("opencode"), COMMAND, " --town '/t \"x'", NULL };
-	struct installation in;
+	struct artifact_call call = { hook_adapter_find("opencode"), COMMAND, " --town '/t \"x'", NULL };
+	struct artifact_set in;
 	const struct artifact *a = &in.v[0];
 	struct hooks_status f;
 	struct buf b = BUF_INIT;
@@ -332,7 +332,7 @@ test_plugin(void **state)
 	bool yes;
 
 	(void)state;
-	install_hooks(&in, dir, &call);
+	artifact_hooks(&in, dir, &call);
 	assert_int_equal(hooks_status(a, &f, NULL), 0);
 	assert_null(f.command);
 	assert_int_equal(f.state, ARTIFACT_ABSENT);
@@ -367,7 +367,7 @@ test_plugin(void **state)
 	assert_true(yes);
 	assert_int_equal(access(a->path, F_OK), -1);
 	buf_release(&b);
-	install_release(&in);
+	artifact_release(&in);
 	temp_remove(dir);
 }
 

@@ -26,11 +26,11 @@ sample(int64_t interval_ms)
 static void
 put_text(const struct timer *t, enum timer_kind kind, size_t which, struct buf *out)
 {
-	struct installation in;
+	struct artifact_set in;
 
-	assert_int_equal(timer_installation(&in, t, kind, NULL), 0);
+	assert_int_equal(timer_artifacts(&in, t, kind, NULL), 0);
 	artifact_print(&in.v[which], out);
-	install_release(&in);
+	artifact_release(&in);
 }
 
 static void
