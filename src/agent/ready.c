@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/pattern.h"
 
 /*

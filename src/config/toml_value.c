@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/toml_private.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

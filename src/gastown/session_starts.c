@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +6,6 @@
 
 #include "gastown/gastown_private.h"
 #include "gastown/gastown.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/json.h"

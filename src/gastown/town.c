@@ -9,8 +9,6 @@
 
 #include "gastown/gastown.h"
 #include "gastown/gastown_private.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/encode.h"
@@ -251,7 +249,6 @@ town_snapshot_dir(const struct town *t, const struct config *c, struct err *e)
 	free(state);
 	return path;
 }
-
 
 /* What the files of town share. */
 

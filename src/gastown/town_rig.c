@@ -4,8 +4,6 @@
 
 #include "gastown/gastown.h"
 #include "gastown/gastown_private.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "config/trust.h"

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include "git/git_private.h"
-#include "git/git.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
