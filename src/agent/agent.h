@@ -297,9 +297,6 @@ enum readiness {
 /* *dialog, unless NULL: the name of an open dialog (struct profile_dialog's, borrowed), else NULL. */
 enum readiness agent_readiness(const struct profile *p, const char *screen, size_t n, const char **dialog);
 
-/* The text in the input box; false: no box, or the row does not show it. */
-bool agent_box_text(const struct profile *p, const char *screen, size_t n, size_t *from, size_t *to);
-
 /*
  * The box holds just that text: the agent's placeholders for a long paste (column `pasted`, with as
  * many line ends where they count them), or rows of it, blanks apart. False while a paste comes in,

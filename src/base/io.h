@@ -61,6 +61,9 @@ int io_lock(const char *path, int wait_ms, struct err *e);
  */
 void io_unlock(const char *path, int fd);
 
+bool io_is_dir(const char *path);
+bool io_has(const char *dir, const char *name);	/* does dir/name exist? */
+
 /* a + "/" + b, heap. */
 char *io_join(const char *a, const char *b);
 

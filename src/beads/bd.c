@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "beads/beads.h"
 #include "beads/beads_private.h"
 #include "base/buf.h"
 #include "base/clock.h"

@@ -1,12 +1,7 @@
 #ifndef BEADS_BEADS_PRIVATE_H
 #define BEADS_BEADS_PRIVATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct bead;
-struct clean_text;
-struct scrub;
+#include "beads/beads.h"
 
 /* What bead.c (SQLite) and bd.c (JSON) share: the best find, and its cleaning. */
 enum bead_rank {

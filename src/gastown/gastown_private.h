@@ -1,14 +1,9 @@
 #ifndef GASTOWN_GASTOWN_PRIVATE_H
 #define GASTOWN_GASTOWN_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "base/err.h"
-
-struct rig;
-struct town_list;
+#include "gastown/gastown.h"
 
 /* ---- town_log ---- */
 

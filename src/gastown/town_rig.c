@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gastown/gastown.h"
 #include "gastown/gastown_private.h"
 #include "base/io.h"
 #include "base/json.h"

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "git/git_private.h"
@@ -432,11 +431,9 @@ git_in_work_tree(const char *cwd)
 	bool yes = false;
 
 	while (!yes && *dir != '\0') {
-		char *git = io_join(dir, ".git"), *slash;
+		char *slash = strrchr(dir, '/');
 
-		yes = access(git, F_OK) == 0;
-		free(git);
-		slash = strrchr(dir, '/');
+		yes = io_has(dir, ".git");
 		if (slash == NULL)
 			break;
 		*slash = '\0';
@@ -451,11 +448,10 @@ git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err 
 	struct git_run v;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
-	struct stat st;
 	int ret;
 
 	*out = NULL;
-	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (!io_is_dir(dir))
 		return 0;
 	git_run_init(&v, dir, DEADLINE_MS);
 	ret = visit_repo(&v, dir, s, &text, &why);
