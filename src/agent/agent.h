@@ -1,8 +1,6 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

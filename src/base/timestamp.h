@@ -1,7 +1,6 @@
 #ifndef BASE_TIMESTAMP_H
 #define BASE_TIMESTAMP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/host.h"

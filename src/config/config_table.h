@@ -1,7 +1,6 @@
 #ifndef CONFIG_CONFIG_TABLE_H
 #define CONFIG_CONFIG_TABLE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/toml.h"

@@ -1,9 +1,6 @@
 #ifndef CONFIG_TOML_PRIVATE_H
 #define CONFIG_TOML_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "config/toml.h"
 

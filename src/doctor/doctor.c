@@ -1,7 +1,5 @@
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 #include "doctor/doctor_private.h"
 #include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"

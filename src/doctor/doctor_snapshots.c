@@ -5,7 +5,6 @@
 
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "config/config.h"

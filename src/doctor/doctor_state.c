@@ -11,7 +11,6 @@
 
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/db.h"
 #include "base/err.h"

@@ -5,12 +5,10 @@
 
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/spawn.h"
 #include "config/config.h"
-#include "gastown/gastown.h"
 #include "install/install.h"
 #include "process/proc.h"
 #include "snapshot/pass/pass.h"

@@ -3,7 +3,6 @@
 
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
 #include "recover/upkeep/upkeep.h"

@@ -1,9 +1,6 @@
 #ifndef GIT_GIT_PRIVATE_H
 #define GIT_GIT_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 

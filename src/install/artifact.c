@@ -146,31 +146,58 @@ place_release(struct artifact_place *p)
 	buf_wipe(&p->new);
 }
 
-/* `crontab WORD`: its exit status, or -1. What it says on standard error is in e when it fails. */
-static int
-run_crontab(const char *word, const struct buf *in, struct buf *out, struct err *e)
+int
+artifact_run(const char *what, const char *const *argv, const struct buf *in, struct buf *out,
+    struct buf *words, struct err *e)
 {
-	const char *const argv[] = { "crontab", word, NULL };
-	struct buf words = BUF_INIT, shown = BUF_INIT;
+	struct buf shown = BUF_INIT;
 	struct spawn s = { .argv = argv,
 		.in = in != NULL ? in->data : NULL,
 		.in_len = in != NULL ? in->len : 0,
 		.out = out,
-		.errout = &words,
+		.errout = words,
 		.max_out = FILE_MAX,
 		.timeout_ms = 30000 };
 	int ret = spawn_run(&s, e) == 0 ? s.status : -1;
 
-	if (ret > 0 && out != NULL && strstr(words.data, "no crontab") != NULL) {
-		buf_reset(out);
-		ret = 0;
-	} else if (ret > 0) {
-		scrub_first_line(&shown, words.data, 200, NULL);
-		ret = err_set(e, GT_FAIL, "timer", "crontab %s failed: %s", word,
+	if (ret > 0) {
+		scrub_first_line(&shown, words->data, 200, NULL);
+		ret = err_set(e, GT_FAIL, "timer", "%s failed: %s", what,
 		    shown.len > 0 ? shown.data : "(no reason given)");
 	}
-	buf_release(&words);
 	buf_release(&shown);
+	return ret;
+}
+
+/* The user's crontab; empty when there is none, and without cron. */
+static int
+read_crontab(struct buf *out, struct err *e)
+{
+	static const char *const argv[] = { "crontab", "-l", NULL };
+	struct buf words = BUF_INIT;
+	struct err own = ERR_INIT;
+	int ret = artifact_run("crontab -l", argv, NULL, out, &words, &own);
+
+	/* whatever else fails: a crontab that cannot be read must not be replaced by ours */
+	if (ret != 0 && (strcmp(own.name, "not-installed") == 0 ||
+			    (strcmp(own.name, "timer") == 0 && strstr(words.data, "no crontab") != NULL))) {
+		buf_reset(out);
+		ret = 0;
+	} else if (ret != 0 && e != NULL) {
+		*e = own;
+	}
+	buf_release(&words);
+	return ret;
+}
+
+static int
+write_crontab(const struct buf *text, struct err *e)
+{
+	static const char *const argv[] = { "crontab", "-", NULL };
+	struct buf words = BUF_INIT;
+	int ret = artifact_run("crontab -", argv, text, NULL, &words, e);
+
+	buf_release(&words);
 	return ret;
 }
 
@@ -179,30 +206,23 @@ read_place(const struct artifact *a, struct artifact_place *p, struct err *e)
 {
 	struct err own = ERR_INIT;
 	struct stat st;
-	const char *absent;
-	int ret;
 
 	*p = (struct artifact_place){ .there = true, .mode = 0600, .old = BUF_INIT, .new = BUF_INIT };
-	if (a->path == NULL) {
-		/* a crontab that cannot be read must not be replaced by ours; no cron: none to read */
-		absent = "not-installed";
-		ret = run_crontab("-l", NULL, &p->old, &own);
-	} else {
-		absent = "not-found";
-		p->path = a->mode == 0 ? realpath(a->path, NULL) : NULL;
-		if (p->path == NULL)
-			p->path = xstrdup(a->path);
-		if (a->mode == 0 && stat(p->path, &st) == 0)
-			p->mode = st.st_mode & 07777;
-		ret = io_read_file(p->path, FILE_MAX, &p->old, &own);
-	}
-	if (ret != 0 && strcmp(own.name, absent) == 0) {
-		p->there = a->path == NULL;
-		ret = 0;
-	} else if (ret != 0 && e != NULL) {
+	if (a->path == NULL)
+		return read_crontab(&p->old, e);
+	p->path = a->mode == 0 ? realpath(a->path, NULL) : NULL;
+	if (p->path == NULL)
+		p->path = xstrdup(a->path);
+	if (a->mode == 0 && stat(p->path, &st) == 0)
+		p->mode = st.st_mode & 07777;
+	if (io_read_file(p->path, FILE_MAX, &p->old, &own) == 0)
+		return 0;
+	p->there = false;
+	if (strcmp(own.name, "not-found") == 0)
+		return 0;
+	if (e != NULL)
 		*e = own;
-	}
-	return ret;
+	return -1;
 }
 
 /* Adds the tail, without replacing the file: its mode, links and bytes stay. */
@@ -227,7 +247,7 @@ static int
 write_place(const struct artifact *a, const struct artifact_place *p, struct err *e)
 {
 	if (p->path == NULL)
-		return run_crontab("-", &p->new, NULL, e);
+		return write_crontab(&p->new, e);
 	if (a->mark == ARTIFACT_TAIL)
 		return append(p, e);
 	if (p->new.len == 0)

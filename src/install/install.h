@@ -1,8 +1,6 @@
 #ifndef INSTALL_INSTALL_H
 #define INSTALL_INSTALL_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"

@@ -26,6 +26,10 @@ struct artifact_place {
  */
 int artifact_edit(const struct artifact *a, bool put, struct artifact_place *p, struct err *e);
 
+/* Runs a program. -1 with "WHAT failed: …", and what it said on standard error in words. */
+int artifact_run(const char *what, const char *const *argv, const struct buf *in, struct buf *out,
+    struct buf *words, struct err *e);
+
 /*
  * text: a file of hooks, empty when there is none. *n: how many events were added, 0 when the file
  * has just these; how many were removed, how many are there.

@@ -8,13 +8,10 @@
 #include "base/encode.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/spawn.h"
-#include "scrub/scrub.h"
 #include "tmux/tmux.h"
 
 #define MINUTE_MS 60000
 #define LINE_MAX_BYTES 990
-#define SYSTEMCTL_MAX ((size_t)1 << 20)
 
 void
 timer_init(struct timer *t, const char *what, const char *town)
@@ -218,8 +215,8 @@ static int
 systemctl(const char *verb, const char *option, const char *unit, struct err *e)
 {
 	const char *argv[6] = { "systemctl", "--user", verb };
-	struct buf words = BUF_INIT, shown = BUF_INIT;
-	struct spawn s = { .argv = argv, .errout = &words, .max_out = SYSTEMCTL_MAX, .timeout_ms = 30000 };
+	char *what = xasprintf("systemctl --user %s", verb);
+	struct buf words = BUF_INIT;
 	size_t n = 3;
 	int ret;
 
@@ -227,14 +224,9 @@ systemctl(const char *verb, const char *option, const char *unit, struct err *e)
 		argv[n++] = option;
 	if (unit != NULL)
 		argv[n++] = unit;
-	ret = spawn_run(&s, e) == 0 ? s.status : -1;
-	if (ret > 0) {
-		scrub_first_line(&shown, words.data, 200, NULL);
-		ret = err_set(e, GT_FAIL, "timer", "systemctl --user %s failed: %s", verb,
-		    shown.len > 0 ? shown.data : "(no reason given)");
-	}
+	ret = artifact_run(what, argv, NULL, NULL, &words, e);
 	buf_release(&words);
-	buf_release(&shown);
+	free(what);
 	return ret;
 }
 

@@ -1,11 +1,6 @@
 #ifndef PROCESS_ORPHAN_H
 #define PROCESS_ORPHAN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "process/proc.h"
 
 struct scrub;

@@ -1,8 +1,6 @@
 #ifndef TMUX_TMUX_H
 #define TMUX_TMUX_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
