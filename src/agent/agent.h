@@ -197,11 +197,9 @@ struct launch {
 	struct command_word *words;
 	size_t n_words;
 	size_t program;			/* index into words */
-	/* the same, or the script that a runtime runs */
-	size_t entry;
+	size_t entry;			/* the same, or the script that a runtime runs */
 	char *name; /* base name ("claude"; of `node /x/cli.js` see launch_read); NULL: none */
-	/* it was parsed without doubt: flags may be removed */
-	bool certain;
+	bool certain;			/* it was parsed without doubt: flags may be removed */
 };
 
 typedef bool launch_is_agent_fn(const void *arg, const char *name);
@@ -318,8 +316,7 @@ struct live_screen {
 	size_t screen;
 	pid_t pid;		/* of the pane now, perhaps after a respawn */
 	bool over;		/* the pane is dead or gone; the rest is void */
-	/* the pane has PASTE_MARK of this recovery */
-	bool marked;
+	bool marked;			/* the pane has PASTE_MARK of this recovery */
 };
 
 /*

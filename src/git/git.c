@@ -179,9 +179,8 @@ read_header(struct git_status *st, const char *line)
 		st->stashes = strtol(line + 8, NULL, 10);
 }
 
-/* The path behind n fields that a blank ends. */
-static const char *
-after_fields(const char *line, int n)
+const char *
+git_skip_fields(const char *line, int n)
 {
 	while (n > 0 && line != NULL) {
 		line = strchr(line, ' ');
@@ -224,12 +223,12 @@ read_entry(struct git_status *st, const char *line)
 	case '1':
 	case '2':
 		st->changed++;
-		add_file(st, change_word(xy[0], xy[1]), after_fields(line, line[0] == '1' ? 8 : 9),
+		add_file(st, change_word(xy[0], xy[1]), git_skip_fields(line, line[0] == '1' ? 8 : 9),
 		    xy[0] == '.' ? "" : xy[1] == '.' ? " (staged)" : " (staged in part)");
 		break;
 	case 'u':
 		st->unmerged++;
-		add_file(st, "conflict", after_fields(line, 10), "");
+		add_file(st, "conflict", git_skip_fields(line, 10), "");
 		break;
 	case '?':
 		st->untracked++;

@@ -53,6 +53,9 @@ int git_run_with_input(struct git_run *v, const char *const *more, const struct 
 /* Its time is over: err "timeout". */
 bool git_run_timed_out(const struct git_run *v, struct err *e);
 
+/* What is behind n fields of a line, each with its blank; NULL: the line has fewer. */
+const char *git_skip_fields(const char *line, int n);
+
 /* ---- wip_private ---- */
 
 /* Trailers of the message: the work tree's word, and struct wip's base. */

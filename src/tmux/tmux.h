@@ -130,8 +130,7 @@ struct pane {
 	bool in_mode;			/* copy mode: keys are eaten (T14) */
 	int64_t scrolled;		/* rows that copy mode shows above the last screen */
 	char *version;			/* the server's */
-	/* process at whose death pane_reset ran; <= 0: never */
-	pid_t reset_pid;
+	pid_t reset_pid;		/* process at whose death pane_reset ran; <= 0: never */
 	char *kept;			/* file with what it showed before; "" */
 	char *remain_on_exit;		/* "on", "off", "failed" */
 	/* remain-on-exit-format, expanded: the row in a dead pane */
