@@ -5,14 +5,9 @@
 
 #include "agent/agent.h"
 
-struct err;
+/* A row of config/agents.ini while it is read, column by column. */
 
-/*
- * One row of config/agents.ini while it is put together, column by column. For profile.c alone;
- * everybody else sees its struct profile.
- */
-
-/* Strings and dialogs that own themselves; ended by NULL, by a dialog without a name. */
+/* Ended by NULL, by a dialog without a name. */
 struct strings {
 	char **v;
 	size_t n;
@@ -32,20 +27,14 @@ struct profile_row {
 	struct dialogs dialogs;
 };
 
-/* A row with nothing but its name, and what holds for agents that we know nothing of. */
+/* With the defaults of an unknown agent. */
 void profile_row_init(struct profile_row *r, const char *name);
 void profile_row_release(struct profile_row *r);
 
-/*
- * Checks the value and keeps it in place of an earlier one; code GT_USAGE, name "config" or
- * "pattern", the column's name in front.
- */
+/* Checks and sets. GT_USAGE, name "config" or "pattern", the column's name in front. */
 int profile_row_set(struct profile_row *r, const char *column, const char *value, struct err *e);
 
-/*
- * Fills in what the row leaves to its name, then the view. No column may be set afterwards; the
- * row itself may still be moved.
- */
+/* Fills in what the name decides, then the view. Set no column afterwards; the row may be moved. */
 void profile_row_finish(struct profile_row *r);
 
 #endif

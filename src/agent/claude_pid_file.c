@@ -1,13 +1,10 @@
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "agent/agent.h"
 #include "process/proc.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 

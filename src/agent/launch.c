@@ -1,10 +1,8 @@
 #include <ctype.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "process/proc.h"
 #include "tmux/tmux.h"
 

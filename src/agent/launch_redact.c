@@ -1,10 +1,8 @@
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "scrub/scrub.h"
 
 #define MARK "[REDACTED:"

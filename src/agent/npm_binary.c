@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "tmux/tmux.h"
 
 /* As execvp would find it. Heap, NULL. */

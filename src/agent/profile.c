@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "agent/agent_private.h"
 #include "config/config.h"
 #include "config/toml.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
 

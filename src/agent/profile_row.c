@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "agent/agent_private.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
 #include "base/utf8.h"

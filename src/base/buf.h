@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 /*
- * A growing string of bytes. `data` is never NULL and always has a NUL after the last byte; NUL
- * bytes inside are allowed. The caller owns the struct; heap memory inside belongs to it until
- * buf_release or buf_detach. Allocation never fails (see die in err.h); what comes from outside
- * is capped where it enters (io.h, spawn.h).
+ * A growing string of bytes. `data` is never NULL and has a NUL after the last byte; NUL bytes
+ * inside are allowed. The caller owns the struct, which owns the heap memory until buf_release or
+ * buf_detach. Allocation never fails (die); outside input is capped where it enters (io.h,
+ * spawn.h).
  */
 struct buf {
 	char *data;
 	size_t len;
-	size_t cap;		/* 0: data is the shared empty string, nothing allocated */
-	size_t high;		/* what buf_cut and buf_reset left behind the end, for buf_wipe */
+	size_t cap;		/* 0: data is the shared empty string */
+	size_t high;		/* bytes behind len still to wipe */
 };
 
 extern char buf_empty[];
@@ -23,7 +23,7 @@ extern char buf_empty[];
 
 void buf_init(struct buf *b);
 void buf_release(struct buf *b);			/* frees; b is empty and usable again */
-/* as release, bytes overwritten first: for text not yet scrubbed */
+/* as release, bytes overwritten: for text not yet scrubbed */
 void buf_wipe(struct buf *b);
 void buf_reset(struct buf *b);				/* length 0, memory kept */
 void buf_grow(struct buf *b, size_t extra);		/* room for `extra` more bytes */
@@ -44,11 +44,11 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Room for one more element in a vector of *cap elements of `size` bytes that holds n; doubles.
- * Returns the (moved) vector.
+ * Room for one more element of `size` bytes in a vector of *cap that holds n; doubles. Returns the
+ * moved vector.
  */
 void *vec_room(void *v, size_t n, size_t *cap, size_t size);
-/* Room for `want` elements in an empty vector, when that many are to be expected. */
+/* Room for `want` elements in an empty vector. */
 void *vec_reserve(size_t want, size_t *cap, size_t size);
 
 bool str_starts(const char *s, const char *prefix);

@@ -5,20 +5,13 @@
 
 struct buf;
 
-/*
- * Bytes as printable text: base64 (RFC 4648, section 4: padded, no line breaks) and SHA-256
- * digests in hex.
- */
+/* Base64 (RFC 4648, section 4: padded, no line breaks) and SHA-256 in hex. */
 
-/* Appends n bytes as base64. */
 void base64_put(struct buf *out, const void *p, size_t n);
-/*
- * Appends the bytes of n characters of base64. -1 when they are invalid, to the last bit; out
- * then holds a part.
- */
+/* -1: invalid, to the last bit; out then holds a part. */
 int base64_take(struct buf *out, const char *p, size_t n);
 
-/* SHA-256 (FIPS 180-4) of n bytes: 64 lower-case hex digits and a NUL. For names, not for secrets. */
+/* FIPS 180-4: 64 lower-case hex digits and a NUL. For names, not for secrets. */
 void sha256_hex(const void *p, size_t n, char out[65]);
 
 #endif

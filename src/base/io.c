@@ -356,6 +356,24 @@ io_unlock(const char *path, int fd)
 	close(fd);
 }
 
+bool
+io_is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool
+io_has(const char *dir, const char *name)
+{
+	char *path = io_join(dir, name);
+	bool yes = access(path, F_OK) == 0;
+
+	free(path);
+	return yes;
+}
+
 char *
 io_join(const char *a, const char *b)
 {

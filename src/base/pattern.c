@@ -1,6 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 

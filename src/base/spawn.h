@@ -11,13 +11,12 @@ struct buf;
 struct err;
 
 /*
- * Runs a program to its end, without a shell: feeds its standard input, takes its standard output
- * and error, all in one poll loop (a full pipe must not lock us up), until a deadline. At the
- * deadline the child gets SIGTERM, then SIGKILL, and is reaped.
+ * Runs a program without a shell; standard input, output and error in one poll loop. At the
+ * deadline it gets SIGTERM, then SIGKILL, and is reaped.
  *
- * The child starts with all signals at their defaults and unblocked (posix_spawn hands SIG_IGN of
- * SIGPIPE on otherwise, fact T35), and with no descriptors but 0, 1, 2, in a process group of its
- * own: a person's Ctrl-C stops us between two steps, not a tmux in the middle of one.
+ * The child has default, unblocked signals (posix_spawn passes SIG_IGN of SIGPIPE on, T35),
+ * descriptors 0, 1, 2 only, and a process group: Ctrl-C stops us between two steps, not a tmux
+ * within one.
  */
 struct spawn {
 	const char *const *argv;	/* argv[0] is looked up in PATH */
@@ -27,20 +26,17 @@ struct spawn {
 	size_t in_len;
 	struct buf *out;		/* NULL: /dev/null */
 	struct buf *errout;		/* NULL: /dev/null */
-	size_t max_out;   /* cap for out and errout, each; 0: 64 MiB. Beyond it: name "too-large" */
+	size_t max_out;   /* of out and errout, each; 0: 64 MiB. Beyond: "too-large" */
 	int timeout_ms;			/* 0: 10 s */
-	/*
-	 * NULL: nothing. Called whenever there is more in out, while the program works on; what
-	 * it takes does not count for the deadline.
-	 */
+	/* May be NULL. Called when out grew; its time does not count for the deadline. */
 	void (*on_out)(void *arg);
 	void *arg;
-	int status;			/* answer: exit status, or 128 + signal */
+	int status;			/* exit status, or 128 + signal */
 };
 
 /*
- * What the children get instead of what this program has given to itself: a tmux server that we
- * start hands both on to all its agents. The limit must not be above our own hard one.
+ * Mask and core limit of children, instead of this program's: a tmux server passes both on to its
+ * agents. Not above our hard limit.
  */
 void spawn_hands_on(mode_t mask, const struct rlimit *core);
 
@@ -48,14 +44,14 @@ void spawn_hands_on(mode_t mask, const struct rlimit *core);
 void spawn_hand_on_exec(void);
 
 /*
- * 0 when the program ran to its end, whatever its status. -1: name "not-installed" (no such
- * program), "timeout" (code GT_AGAIN), "too-large", "spawn".
+ * 0: it ran to its end, whatever its status. -1: "not-installed", "timeout" (GT_AGAIN),
+ * "too-large", "spawn".
  */
 int spawn_run(struct spawn *s, struct err *e);
 
 /*
- * Waits for a child of ours until then (clock_mono_ms), and reaps it: true, with *status as waitpid gives it.
- * False: it still runs. A child that somebody else has reaped counts as ended and leaves *status alone.
+ * Waits for our child until then (clock_mono_ms) and reaps it: true, *status as of waitpid. False:
+ * it runs. One reaped elsewhere counts as ended; *status is unchanged.
  */
 bool spawn_wait(pid_t pid, int64_t until, int *status);
 

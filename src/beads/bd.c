@@ -3,13 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "beads/beads.h"
 #include "beads/beads_private.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/spawn.h"
+#include "gastown/gastown.h"
 
 #define ASK_MS 10000
 #define HOOKED_MS 5000
@@ -80,36 +80,24 @@ is_ours(const char *entry, bool port)
 	return false;
 }
 
-struct bd_words {
-	char **v;
-	size_t n, cap;
-};
-
 static void
-add_word(struct bd_words *w, char *owned)
-{
-	w->v = vec_room(w->v, w->n, &w->cap, sizeof *w->v);
-	w->v[w->n++] = owned;
-}
-
-static void
-make_environ(const struct bd *b, const char *beads, struct bd_words *out)
+make_environ(const struct bd *b, const char *beads, struct town_list *out)
 {
 	static const char *const fixed[] = { "BEADS_DOLT_AUTO_START=0", "BD_BACKUP_ENABLED=false",
 		"BD_EXPORT_AUTO=false", "BD_DOLT_AUTO_COMMIT=off", "NO_COLOR=1" };
 
 	for (char **p = environ; *p != NULL; p++)
 		if (!is_ours(*p, b->port != NULL))
-			add_word(out, xstrdup(*p));
+			town_list_add(out, xstrdup(*p));
 	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-		add_word(out, xstrdup(fixed[i]));
-	add_word(out, xasprintf("BEADS_DIR=%s", beads));
+		town_list_add(out, xstrdup(fixed[i]));
+	town_list_add(out, xasprintf("BEADS_DIR=%s", beads));
 	if (b->port != NULL) {
-		add_word(out, xasprintf("GT_DOLT_PORT=%s", b->port));
-		add_word(out, xasprintf("BEADS_DOLT_PORT=%s", b->port));
-		add_word(out, xasprintf("BEADS_DOLT_SERVER_PORT=%s", b->port));
+		town_list_add(out, xasprintf("GT_DOLT_PORT=%s", b->port));
+		town_list_add(out, xasprintf("BEADS_DOLT_PORT=%s", b->port));
+		town_list_add(out, xasprintf("BEADS_DOLT_SERVER_PORT=%s", b->port));
 	}
-	add_word(out, NULL);
+	town_list_add(out, NULL);
 }
 
 /* --- its answers --- */
@@ -266,7 +254,7 @@ ask_for(struct bd *b, const char *beads, const char *const *words, size_t n, int
 	const char *slash = strrchr(beads, '/');
 	char *dir = slash != NULL && slash > beads ? xstrndup(beads, (size_t)(slash - beads)) : xstrdup("/");
 	struct buf out = BUF_INIT, errout = BUF_INIT;
-	struct bd_words env = { .v = NULL };
+	struct town_list env = TOWN_LIST_INIT;
 	struct err why = ERR_INIT;
 	struct spawn s = {
 		.cwd = dir, .out = &out, .errout = &errout, .max_out = ANSWER_MAX, .timeout_ms = timeout_ms
@@ -286,9 +274,7 @@ ask_for(struct bd *b, const char *beads, const char *const *words, size_t n, int
 	}
 	if (found == NULL && e != NULL)
 		*e = b->trouble;
-	for (size_t i = 0; i < env.n; i++)
-		free(env.v[i]);
-	free(env.v);
+	town_list_release(&env);
 	buf_release(&out);
 	buf_release(&errout);
 	free(dir);

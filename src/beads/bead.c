@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "beads/beads.h"
 #include "beads/beads_private.h"
 #include "base/buf.h"
 #include "base/db.h"
@@ -17,14 +16,6 @@
 
 #define REDIRECTS 4
 #define SMALL 65536			/* of a redirect or metadata file */
-
-static bool
-is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
 
 static bool
 is_file(const char *path)
@@ -50,12 +41,12 @@ beads_dir(const char *dir, bool walk_up)
 {
 	char *at = realpath(dir, NULL), *slash;
 
-	if (at != NULL && str_ends(at, "/.beads") && is_dir(at))
+	if (at != NULL && str_ends(at, "/.beads") && io_is_dir(at))
 		return at;
 	while (at != NULL) {
 		char *beads = io_join(at, ".beads");
 
-		if (is_dir(beads)) {
+		if (io_is_dir(beads)) {
 			free(at);
 			return beads;
 		}
@@ -89,7 +80,7 @@ redirected(const char *beads)
 		if (line[0] != '\0')
 			target = realpath(joined, NULL);
 	}
-	if (target != NULL && (strcmp(target, beads) == 0 || !is_dir(target))) {
+	if (target != NULL && (strcmp(target, beads) == 0 || !io_is_dir(target))) {
 		free(target);
 		target = NULL;
 	}
@@ -170,7 +161,7 @@ locate(const char *dir, bool walk_up, bool *dolt, char **name)
 		return NULL;
 	}
 	read_metadata(beads, dolt, &sqlite, name);
-	if (!sqlite && (has(beads, "dolt", is_dir) || has(beads, "embeddeddolt", is_dir)))
+	if (!sqlite && (has(beads, "dolt", io_is_dir) || has(beads, "embeddeddolt", io_is_dir)))
 		*dolt = true;
 	return beads;
 }

@@ -4,7 +4,6 @@
 #include "beads/beads_private.h"
 #include "base/buf.h"
 #include "scrub/scrub.h"
-#include "beads/beads.h"
 
 #define RAW_MAX ((size_t)1 << 20)	/* what the scrubber is given of one field */
 #define FIELD_MAX ((size_t)64 << 10)	/* what is kept of it */

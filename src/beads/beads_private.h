@@ -1,24 +1,16 @@
 #ifndef BEADS_BEADS_PRIVATE_H
 #define BEADS_BEADS_PRIVATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "beads/beads.h"
 
-struct bead;
-struct clean_text;
-struct scrub;
-
-/*
- * What the two readers of beads share (bead.c: SQLite, bead_cli.c: bd's JSON; nobody else
- * includes this): how good a find is, and how it becomes clean.
- */
+/* What bead.c (SQLite) and bd.c (JSON) share: the best find, and its cleaning. */
 enum bead_rank {
 	BEAD_RANK_HOOKED, BEAD_RANK_HINT, BEAD_RANK_HOOK_BEAD, BEAD_RANK_IN_PROGRESS, BEAD_RANK_PINNED,
 	BEAD_RANK_CLOSED_HINT, BEAD_RANK_OPEN,
 	BEAD_RANK_NONE
 };
 
-/* One search: whom for, and the best that was found so far. */
+/* A search and its best find. */
 struct bead_search {
 	const char *rig, *name, *hint;	/* hint: NULL for none */
 	struct scrub *s;
@@ -27,28 +19,27 @@ struct bead_search {
 	struct bead *out;
 	enum bead_rank best;
 	double closed_at;		/* of last_closed */
-	/* 0 none; 1 a mail, 2 the pinned bead of the name, 3 that of the role */
+	/* 1 a mail, 2 the name's pinned bead, 3 the role's; 0 none */
 	int handoff_rank;
 };
 
-/* One bead as it is stored: lent, foreign, any of them NULL. */
+/* A stored bead: borrowed, foreign, any NULL. */
 struct bead_issue {
 	const char *id, *status, *type, *assignee, *title, *description, *design, *criteria, *notes;
 };
 
 void bead_search_init(struct bead_search *q, const char *rig, const char *name, const char *hint,
     struct scrub *s, struct bead *out);
-/* Takes the search apart. ret is handed through; anything but 0 leaves nothing in out. */
+/* Releases. Returns ret; unless 0, out is empty. */
 int bead_search_end(struct bead_search *q, int ret);
 
 void bead_search_add_work(
     struct bead_search *q, const struct bead_issue *issue, const char *database, enum bead_rank rank);
 void bead_search_add_handoff(struct bead_search *q, const struct bead_issue *issue, int rank);
-/* A closed bead; the newest becomes last_closed. `at` in any unit that grows. */
+/* The newest becomes last_closed. `at`: any unit that grows. */
 void bead_search_add_closed(struct bead_search *q, const char *id, double at);
 /*
- * The agent's own bead: its state is in the text, which wins, or in `column`. `changed` in ms
- * since 1970, 0 unknown.
+ * The agent's bead: its state in the text, else in `column`. `changed`: ms since 1970, 0 unknown.
  */
 void bead_search_set_agent(struct bead_search *q, const char *description, const char *column,
     int64_t changed);
@@ -56,10 +47,7 @@ void bead_search_set_agent(struct bead_search *q, const char *description, const
 enum bead_rank bead_rank_of(const char *status);	/* of work that is assigned */
 bool bead_is_closed(const char *status);
 
-/*
- * The value of a line "key: value" of an agent bead's description; heap, NULL when there is none,
- * or it is "null".
- */
+/* Of a line "key: value" of an agent bead, heap; NULL: none, or "null". */
 char *bead_line(const char *text, const char *key);
 
 #endif

@@ -7,10 +7,8 @@
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "config/config.h"
-#include "gastown/gastown.h"
 #include "install/install.h"
 #include "records/hooks/hooks.h"
 #include "tmux/tmux.h"
@@ -103,22 +101,16 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 	return timer_check(t, e);
 }
 
+/* What would stand there. gap: between texts with their paths above; NULL: the text alone. */
 static void
-print_it(const struct timer *t, enum timer_kind kind)
+print_texts(const struct artifact_set *in, const char *gap)
 {
 	struct buf b = BUF_INIT;
 
-	if (kind == TIMER_CRONTAB) {
-		timer_crontab(t, &b);
-	} else {
-		char *service = timer_path(t, "service"), *timer = timer_path(t, "timer");
-
-		buf_fmt(&b, "# %s\n", service != NULL ? service : t->id);
-		timer_service(t, &b);
-		buf_fmt(&b, "\n# %s\n", timer != NULL ? timer : t->id);
-		timer_unit(t, &b);
-		free(service);
-		free(timer);
+	for (size_t i = 0; i < in->n; i++) {
+		if (gap != NULL && in->v[i].path != NULL)
+			buf_fmt(&b, "%s# %s\n", i > 0 ? gap : "", in->v[i].path);
+		artifact_print(&in->v[i], &b);
 	}
 	fwrite(b.data, 1, b.len, stdout);
 	buf_release(&b);
@@ -186,12 +178,18 @@ one(const struct cli *cli, const struct app *w, bool install, const char *what, 
 		return -1;
 	if (!install)
 		timer_init(t, what, town_root(w->town));
-	if (cli->print && install)
-		print_it(t, *kind);
-	else if (cli->print)
+	if (cli->print && install) {
+		struct artifact_set in;
+
+		/* without HOME it is only shown */
+		(void)timer_artifacts(&in, t, *kind, NULL);
+		print_texts(&in, "\n");
+		artifact_release(&in);
+	} else if (cli->print) {
 		printf("%s\n", t->id);
-	else
+	} else {
 		return install ? timer_install(t, *kind, e) : timer_remove(t, kind, e);
+	}
 	return 0;
 }
 
@@ -226,92 +224,106 @@ cmd_timer(const struct cli *cli, bool install, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-/* install plugin, uninstall plugin. */
+/* The plugin, hooks and slash commands: files that call us. */
 
-/* The options that patrol is to run with: the town, and what was given here. */
+/* What users read of each of them. */
+struct words {
+	const char *member;		/* of the answer in JSON: where it is */
+	const char *gap;		/* of print_texts */
+	const char *added, *kept, *removed, *none;
+};
+
+static const struct words plugin_words = { "plugin", "\n", "installed", "was installed already", "removed",
+	"there was none" };
+static const struct words hooks_words = { "settings", NULL,
+	"the hooks are installed; agents that run already do not call them",
+	"the hooks were installed already", "the hooks are removed", "there were none" };
+static const struct words slash_words = { "binding", "",
+	"/recovery:status and /recovery:resume are installed", "they were installed already",
+	"/recovery:status and /recovery:resume are removed", "there were none" };
+
 static void
-collect(const struct cli *cli, const struct app *w, struct town_list *args)
+add_option(struct buf *out, const char *name, char *owned)
 {
-	town_list_add(args, xstrdup("--town"));
-	town_list_add(args, xstrdup(town_root(w->town)));
-	if (cli->config != NULL) {
-		town_list_add(args, xstrdup("--config"));
-		town_list_add(args, cli_absolute_path(cli->config));
-	}
-	for (size_t i = 0; i < cli->n_sockets; i++) {
-		town_list_add(args, xstrdup("-L"));
-		town_list_add(args, xstrdup(cli->sockets[i]));
-	}
+	if (owned == NULL)
+		return;
+	buf_fmt(out, " %s ", name);
+	quote_sh(out, owned);
+	free(owned);
 }
 
-/* For whoever has no daemon: the same pass as a line of a hook, or a step of the witness's patrol. */
-static void
-patrol_command(struct buf *out, const char *program, const struct town_list *args)
+/* 1: something was written or removed, 0, -1. line: of a hook that does the same as the plugin, or NULL. */
+static int
+run_files(const struct cli *cli, bool install, const struct artifact_set *in, const struct words *words,
+    const char *line, struct err *e)
 {
-	quote_sh(out, program);
-	buf_str(out, " patrol --quiet");
-	for (size_t i = 0; i < args->n; i++) {
-		buf_chr(out, ' ');
-		quote_sh(out, args->v[i]);
-	}
-}
-
-static void
-print_plugin(const struct cli *cli, const struct gastown_plugin *p, const char *words, const char *line)
-{
+	const char *path = in->dir != NULL ? in->dir : in->v[0].path, *result;
 	struct cli_output s;
+	bool any = false;
 
+	if (cli->print) {
+		if (install)
+			print_texts(in, words->gap);
+		else if (words == &plugin_words)
+			printf("%s\n", path);
+		for (size_t i = 0; i < in->n && !install && words != &plugin_words; i++)
+			printf("%s\n", in->v[i].path);
+		return 0;
+	}
+	if ((install ? artifact_install(in, &any, e) : artifact_remove(in, &any, e)) != 0)
+		return -1;
+	result = install ? any ? words->added : words->kept : any ? words->removed : words->none;
 	if (cli->json) {
 		json_t *v = output_object();
 
-		json_put(v, "plugin", p->dir);
-		json_put(v, "result", words);
-		json_put(v, "hook", line);
+		json_put(v, words->member, path);
+		json_put(v, "result", result);
+		if (words == &plugin_words)
+			json_put(v, "hook", line);
 		output_json(v);
-		return;
+	} else {
+		output_init(&s, cli);
+		output_exact(&s, "%s: %s", path, result);
+		if (line != NULL)
+			output_exact(&s,
+			    "The same pass as a line of a hook, or a step of the witness's patrol:\n  %s",
+			    line);
+		output_release(&s);
 	}
-	output_init(&s, cli);
-	output_exact(&s, "%s: %s", p->dir, words);
-	if (line != NULL)
-		output_exact(
-		    &s, "The same pass as a line of a hook, or a step of the witness's patrol:\n  %s", line);
-	output_release(&s);
+	return any;
 }
 
 static int
 run_plugin(
-    const struct cli *cli, const struct gastown_plugin *p, bool install, const char *line, struct err *e)
+    const struct cli *cli, const struct app *w, bool install, struct artifact_call *call, struct err *e)
 {
-	bool yes = false;
+	struct buf options = BUF_INIT, line = BUF_INIT;
+	struct artifact_set in;
+	int ret;
 
-	if (cli->print) {
-		if (install)
-			printf("# %s/plugin.md\n%s\n# %s/run.sh\n%s\n# a hook, or a step of the witness's "
-			       "patrol\n%s\n",
-			    p->dir, p->file[PLUGIN_MD].text.data, p->dir, p->file[PLUGIN_RUN].text.data,
-			    line);
-		else
-			printf("%s\n", p->dir);
-		return 0;
-	}
-	if (install) {
-		if (install_plugin(p, &yes, e) != 0)
-			return -1;
-		print_plugin(cli, p, yes ? "installed" : "was installed already", line);
-	} else {
-		if (install_plugin_remove(p, &yes, e) != 0)
-			return -1;
-		print_plugin(cli, p, yes ? "removed" : "there was none", NULL);
-	}
-	return 0;
+	/* whatever was given here, and the town in any case */
+	add_option(&options, "--town", xstrdup(town_root(w->town)));
+	add_option(&options, "--config", cli->config != NULL ? cli_absolute_path(cli->config) : NULL);
+	for (size_t i = 0; i < cli->n_sockets; i++)
+		add_option(&options, "-L", xstrdup(cli->sockets[i]));
+	call->options = options.data;
+	call->town = town_root(w->town);
+	artifact_patrol_line(&line, call);
+	artifact_plugin(&in, call);
+	ret = run_files(cli, install, &in, &plugin_words, install ? line.data : NULL, e);
+	if (cli->print && install)
+		printf("\n# a hook, or a step of the witness's patrol\n%s\n", line.data);
+	artifact_release(&in);
+	buf_release(&line);
+	buf_release(&options);
+	return ret;
 }
 
 static int
 cmd_plugin(const struct cli *cli, bool install, struct err *e)
 {
-	struct town_list args = TOWN_LIST_INIT;
-	struct buf line = BUF_INIT;
-	struct gastown_plugin p;
+	struct buf command = BUF_INIT;
+	struct artifact_call call;
 	struct app w;
 	char *program;
 	int ret = -1;
@@ -327,205 +339,89 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 	} else if (program == NULL) {
 		err_set(e, GT_FAIL, "program", "/proc does not tell where this program is");
 	} else {
-		collect(cli, &w, &args);
-		patrol_command(&line, program, &args);
-		install_plugin_init(&p, town_root(w.town), program, &args);
-		ret = run_plugin(cli, &p, install, line.data, e);
-		install_plugin_release(&p);
+		quote_sh(&command, program);
+		call = (struct artifact_call){ .command = command.data };
+		ret = run_plugin(cli, &w, install, &call, e);
 	}
 	free(program);
-	buf_release(&line);
-	town_list_release(&args);
+	buf_release(&command);
 	cli_close_app(&w);
-	return ret == 0 ? GT_OK : -1;
-}
-
-/* What goes among the files of agents: install hooks, install binding, and away with them. */
-
-static void
-option(struct buf *out, const char *name, const char *path)
-{
-	char *full;
-
-	if (path == NULL)
-		return;
-	full = cli_absolute_path(path);
-	buf_fmt(out, " %s ", name);
-	quote_sh(out, full);
-	free(full);
-}
-
-static void
-print_action(const struct cli *cli, const char *what, const char *path, const char *words)
-{
-	struct cli_output s;
-
-	if (cli->json) {
-		json_t *v = output_object();
-
-		json_put(v, what, path);
-		json_put(v, "result", words);
-		output_json(v);
-		return;
-	}
-	output_init(&s, cli);
-	output_exact(&s, "%s: %s", path, words);
-	output_release(&s);
-}
-
-struct hooks_target {
-	struct buf command, options;		/* for sh */
-	char *dir;				/* of the agent's settings */
-};
-
-static void
-warn_of_off(const struct cli *cli, const char *path)
-{
-	struct cli_output s;
-
-	if (!hooks_are_off(path))
-		return;
-	output_init(&s, cli);
-	output_warning(&s,
-	    "\"disableAllHooks\" is true in %s: no hook is called, and so none of these\n  Take it out, or "
-	    "set it to false",
-	    path);
-	output_release(&s);
+	return ret >= 0 ? GT_OK : -1;
 }
 
 static int
-install_hooks(const char *path, const struct hook_call *call, bool *changed, struct err *e)
+run_hooks(const struct cli *cli, struct app *w, bool install, const char *dir,
+    const struct artifact_call *call, struct err *e)
 {
-	size_t n = 0;
-	int ret;
-
-	if (call->row->form == HOOK_FORM_PLUGIN)
-		return hooks_plugin_install(path, call, changed, e);
-	ret = hooks_install(path, call, &n, e);
-	*changed = n > 0;
-	return ret;
-}
-
-static int
-uninstall_hooks(const char *path, const struct hook_adapter *row, bool *was, struct err *e)
-{
-	size_t n = 0;
-	int ret;
-
-	if (row->form == HOOK_FORM_PLUGIN)
-		return hooks_plugin_remove(path, was, e);
-	ret = hooks_uninstall(row, path, &n, e);
-	*was = n > 0;
-	return ret;
-}
-
-static void
-print_hooks(const struct cli *cli, const char *path, bool changed, const struct hook_adapter *row)
-{
+	const struct hook_adapter *row = call->row;
+	bool says = install && !cli->print;
+	struct artifact_set in;
 	struct cli_output s;
+	int ret;
 
-	print_action(cli, "settings", path,
-	    changed ? "the hooks are installed; agents that run already do not call them"
-		    : "the hooks were installed already");
-	if (changed && !cli->json && row->first != NULL) {
-		output_init(&s, cli);
+	artifact_hooks(&in, dir, call);
+	/* the first hook finds a store, and need not make one while an agent waits */
+	ret = says && app_store(w, true, e) == NULL ? -1
+						    : run_files(cli, install, &in, &hooks_words, NULL, e);
+	output_init(&s, cli);
+	if (says && ret > 0 && !cli->json && row->first != NULL)
 		output_exact(&s, "%s", row->first);
-		output_release(&s);
-	}
-}
-
-static int
-run_hooks(const struct cli *cli, struct app *w, bool install, const struct hooks_target *p, struct err *e)
-{
-	struct hook_call call = { hook_adapter_find(cli->agent), p->command.data, p->options.data };
-	char *path = io_join(p->dir, call.row->file);
-	struct buf text = BUF_INIT;
-	bool yes = false;
-	int ret = 0;
-
-	if (cli->print && install) {
-		if (call.row->form == HOOK_FORM_PLUGIN)
-			hooks_plugin_print(&text, &call);
-		else
-			hooks_print(&text, &call);
-		fputs(text.data, stdout);
-	} else if (cli->print) {
-		printf("%s\n", path);
-	} else if (install) {
-		/* the first hook finds a store, and need not make one while an agent waits */
-		ret = app_store(w, true, e) != NULL ? install_hooks(path, &call, &yes, e) : -1;
-		if (ret == 0)
-			print_hooks(cli, path, yes, call.row);
-		if (ret == 0 && call.row->form != HOOK_FORM_PLUGIN)
-			warn_of_off(cli, path);
-	} else {
-		ret = uninstall_hooks(path, call.row, &yes, e);
-		if (ret == 0)
-			print_action(
-			    cli, "settings", path, yes ? "the hooks are removed" : "there were none");
-	}
-	buf_release(&text);
-	free(path);
+	if (says && ret >= 0 && row->form != HOOK_FORM_PLUGIN && hooks_are_off(in.v[0].path))
+		output_warning(&s,
+		    "\"disableAllHooks\" is true in %s: no hook is called, and so none of these\n  Take it "
+		    "out, or set it to false",
+		    in.v[0].path);
+	output_release(&s);
+	artifact_release(&in);
 	return ret;
 }
 
 static int
-run_binding(const struct cli *cli, struct app *w, bool install, const struct hooks_target *p, struct err *e)
+run_slash(const struct cli *cli, struct app *w, bool install, const char *dir,
+    const struct artifact_call *call, struct err *e)
 {
-	struct slash_commands b;
-	bool yes = false;
-	int ret = install_slash_init(&b, p->dir, p->command.data, p->options.data, e);
+	struct artifact_set in;
+	int ret = artifact_slash_commands(&in, dir, call, e);
 
 	(void)w;
-	if (ret == 0 && cli->print) {
-		for (size_t i = 0; i < SLASH_FILES; i++)
-			printf("%s%s\n%s", install ? "# " : "", b.file[i].path,
-			    install ? b.file[i].text.data : "");
-	} else if (ret == 0 && install) {
-		ret = install_slash_commands(&b, &yes, e);
-		if (ret == 0)
-			print_action(cli, "binding", b.dir,
-			    yes ? "/recovery:status and /recovery:resume are installed"
-				: "they were installed already");
-	} else if (ret == 0) {
-		ret = install_slash_remove(&b, &yes, e);
-		if (ret == 0)
-			print_action(cli, "binding", b.dir,
-			    yes ? "/recovery:status and /recovery:resume are removed" : "there were none");
-	}
-	install_slash_release(&b);
+	if (ret == 0)
+		ret = run_files(cli, install, &in, &slash_words, NULL, e);
+	artifact_release(&in);
 	return ret;
 }
 
+/* Among the settings of an agent. */
 static int
-among_files(const struct cli *cli, bool install,
-    int (*run)(const struct cli *, struct app *, bool, const struct hooks_target *, struct err *),
+among_settings(const struct cli *cli, bool install,
+    int (*run)(const struct cli *, struct app *, bool, const char *, const struct artifact_call *,
+	struct err *),
     const struct hook_adapter *row, struct err *e)
 {
-	struct hooks_target p = { BUF_INIT, BUF_INIT, hooks_folder(row) };
-	char *program = cli_program_path();
+	struct buf command = BUF_INIT, options = BUF_INIT;
+	char *program = cli_program_path(), *dir = hooks_folder(row);
 	struct app w;
 	int ret = cli_open_config(cli, &w, e);
 
-	if (ret == 0 && (p.dir == NULL || program == NULL)) {
+	if (ret == 0 && (dir == NULL || program == NULL)) {
 		err_set(e, GT_FAIL, "no-home",
-		    p.dir == NULL ? "neither HOME nor a variable of its own says where the settings of %s are"
-				  : "/proc does not tell where this program is",
+		    dir == NULL ? "neither HOME nor a variable of its own says where the settings of %s are"
+				: "/proc does not tell where this program is",
 		    row->agent);
 		ret = err_hint(e, "set HOME and run it again");
 		cli_close_app(&w);
 	} else if (ret == 0) {
-		quote_sh(&p.command, program);
-		option(&p.options, "--town", cli->town);
-		option(&p.options, "--config", cli->config);
-		ret = run(cli, &w, install, &p, e);
+		quote_sh(&command, program);
+		add_option(&options, "--town", cli->town != NULL ? cli_absolute_path(cli->town) : NULL);
+		add_option(&options, "--config", cli->config != NULL ? cli_absolute_path(cli->config) : NULL);
+		ret = run(cli, &w, install, dir,
+		    &(struct artifact_call){ row, command.data, options.data, NULL }, e);
 		cli_close_app(&w);
 	}
-	buf_release(&p.command);
-	buf_release(&p.options);
-	free(p.dir);
+	buf_release(&command);
+	buf_release(&options);
+	free(dir);
 	free(program);
-	return ret == 0 ? GT_OK : -1;
+	return ret >= 0 ? GT_OK : -1;
 }
 
 static int
@@ -535,7 +431,7 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 	struct buf names = BUF_INIT;
 
 	if (row != NULL)
-		return among_files(cli, install, run_hooks, row, e);
+		return among_settings(cli, install, run_hooks, row, e);
 	for (size_t i = 0; i < hook_adapter_count(); i++)
 		buf_fmt(&names, "%s%s",
 		    i == 0                             ? ""
@@ -553,96 +449,36 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 static int
 cmd_slash_commands(const struct cli *cli, bool install, struct err *e)
 {
-	return among_files(cli, install, run_binding, hook_adapter_find(NULL), e);
+	return among_settings(cli, install, run_slash, hook_adapter_find(NULL), e);
 }
 
-/*
- * Gas Town's gt starts no gt-foo programs, so `gt recover` needs a shell function that takes this
- * one word and passes everything else on.
- */
-#define MARK "# gt-recover shim"
-
-static const char shim_sh[] =
-    MARK ": makes `gt recover` work; everything else goes on to gt.\n"
-    "gt() {\n"
-    "\tif [ \"${1-}\" = recover ]; then\n"
-    "\t\tshift\n"
-    "\t\tcommand gt-recover \"$@\"\n"
-    "\telse\n"
-    "\t\tcommand gt \"$@\"\n"
-    "\tfi\n"
-    "}\n"
-    MARK " ends\n";
-
-static const char shim_fish[] =
-    MARK ": makes `gt recover` work; everything else goes on to gt.\n"
-    "function gt\n"
-    "\tif test (count $argv) -gt 0; and test $argv[1] = recover\n"
-    "\t\tcommand gt-recover $argv[2..-1]\n"
-    "\telse\n"
-    "\t\tcommand gt $argv\n"
-    "\tend\n"
-    "end\n"
-    MARK " ends\n";
-
-/*
- * The start-up file of the person's shell, heap, and the function in its language. NULL: a shell
- * that we do not know.
- */
-static char *
-startup_file(const char **shim)
-{
-	const char *shell = getenv("SHELL"), *home = getenv("HOME"), *zdotdir = getenv("ZDOTDIR"),
-		   *config = getenv("XDG_CONFIG_HOME");
-
-	if (shell == NULL || home == NULL)
-		return NULL;
-	*shim = shim_sh;
-	if (str_ends(shell, "/zsh"))
-		return io_join(zdotdir != NULL ? zdotdir : home, ".zshrc");
-	if (str_ends(shell, "/bash"))
-		return io_join(home, ".bashrc");
-	if (!str_ends(shell, "/fish"))
-		return NULL;
-	*shim = shim_fish;
-	return config != NULL ? io_join(config, "fish/conf.d/gt-recover.fish")
-			      : io_join(home, ".config/fish/conf.d/gt-recover.fish");
-}
-
-/* Appends, without touching what stands there and without changing the file's mode or links. */
 static int
-append_shim(const char *path, const char *shim, struct err *e)
+cmd_shim(const struct cli *cli, struct err *e)
 {
-	struct buf old = BUF_INIT;
-	FILE *f;
+	struct artifact_set in;
+	const char *path;
+	bool added;
 	int ret = 0;
 
-	if (io_read_file(path, (size_t)16 << 20, &old, e) != 0) {
-		if (strcmp(e->name, "not-found") != 0)
-			return -1;
-		err_clear(e);
+	artifact_shim(&in);
+	path = in.v[0].path;
+	if (cli->print) {
+		print_texts(&in, NULL);
+	} else if (path == NULL) {
+		err_set(
+		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
+		ret = err_hint(e,
+		    "put the output of gt-recover install shim --print where your shell reads it at start");
+	} else {
+		ret = artifact_install(&in, &added, e);
+		if (ret == 0 && added)
+			printf("Added the function to %s. It works in new shells; in this one: . %s\n", path,
+			    path);
+		else if (ret == 0)
+			printf("%s has the function already.\n", path);
 	}
-	if (strstr(old.data, MARK) != NULL) {
-		printf("%s has the function already.\n", path);
-		buf_release(&old);
-		return 0;
-	}
-	/*
-	 * fish reads a folder that a new home does not have; one that cannot be made shows when
-	 * the file is opened
-	 */
-	io_make_parents(path, NULL);
-	f = fopen(path, "ae");
-	if (f == NULL ||
-	    fprintf(f, "%s%s", old.len > 0 && old.data[old.len - 1] != '\n' ? "\n\n" : "\n", shim) < 0 ||
-	    fflush(f) != 0)
-		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be written", path);
-	if (f != NULL && fclose(f) != 0 && ret == 0)
-		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be written", path);
-	if (ret == 0)
-		printf("Added the function to %s. It works in new shells; in this one: . %s\n", path, path);
-	buf_release(&old);
-	return ret;
+	artifact_release(&in);
+	return ret == 0 ? GT_OK : -1;
 }
 
 /* timer, or timer patrol. */
@@ -665,10 +501,6 @@ check_agent(const struct cli *cli, struct err *e)
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
-	const char *shim = shim_sh;
-	char *path;
-	int ret;
-
 	if (check_agent(cli, e) != 0)
 		return -1;
 	if (is_timer(cli))
@@ -684,21 +516,7 @@ cmd_install(const struct cli *cli, struct err *e)
 		    "install takes one of the words shim, timer, plugin, hooks and binding");
 		return err_hint(e, "gt-recover install shim [--print]");
 	}
-	path = startup_file(&shim);
-	if (cli->print) {
-		free(path);
-		fputs(shim, stdout);
-		return GT_OK;
-	}
-	if (path == NULL) {
-		err_set(
-		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
-		return err_hint(e,
-		    "put the output of gt-recover install shim --print where your shell reads it at start");
-	}
-	ret = append_shim(path, shim, e);
-	free(path);
-	return ret == 0 ? GT_OK : -1;
+	return cmd_shim(cli, e);
 }
 
 int

@@ -5,7 +5,6 @@
 
 #include "config/toml_private.h"
 #include "config/toml.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

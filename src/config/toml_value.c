@@ -1,11 +1,9 @@
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/toml_private.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

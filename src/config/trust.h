@@ -6,31 +6,27 @@
 struct err;
 
 /*
- * Trust: whether another user can decide what a file or directory holds.
+ * Can another user decide what a file or directory holds?
  *
- * A path is trusted when it belongs to this user or to root and no other user may write it. For root,
- * SUDO_UID names a user of its own too, as for git. A group that may write counts as another user only
- * when it has another member: one that it lists, or one whose primary group it is. A group that cannot
- * be read has one; so has one in a passwd of 65,536 entries or more.
+ * A path is trusted when it belongs to this user or root and no other user may write it. For root,
+ * SUDO_UID is a user of its own too, as for git. A group that may write counts as another user when
+ * it has another member, listed or by primary group; so does one that cannot be read, and one in a
+ * passwd of 65,536 entries or more.
  *
- * Only mode bits are read. An access control list appears in them as the group's bits, which are its
- * mask: an entry for another user beside a private group is not seen. The directories above the path
- * are the caller's business.
+ * Only mode bits are read: an access control list shows as the group's bits, its mask; an entry for
+ * another user beside a private group is not seen. Directories above are the caller's business.
  */
 enum {
-	TRUST_ABSENT = 1 << 0,		/* nothing there is fine */
-	/* a sticky directory may be written: nobody else replaces our entry in it */
+	TRUST_ABSENT = 1 << 0,		/* may be absent */
+	/* a sticky directory may be written: nobody replaces our entry */
 	TRUST_STICKY = 1 << 1,
 	TRUST_GROUP = 1 << 2,		/* any group may write */
-	TRUST_WRITERS = 1 << 3		/* anybody may write: the owner alone counts */
+	TRUST_WRITERS = 1 << 3		/* anybody may write; only the owner counts */
 };
 
-/*
- * 0, or -1 with the reason (GT_USAGE, name "not-ours"). Symbolic links are followed. What cannot be
- * examined is not trusted.
- */
+/* -1: GT_USAGE, "not-ours", with the reason; also when it cannot be examined. Follows links. */
 int trust_path(const char *path, unsigned allow, struct err *e);
-/* The same for a file that is open; `path` names it in messages. */
+/* For an open file; `path` names it. */
 int trust_stat(const struct stat *st, const char *path, unsigned allow, struct err *e);
 
 #endif

@@ -1,7 +1,5 @@
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +7,6 @@
 #include <unistd.h>
 
 #include "doctor/doctor_private.h"
-#include "doctor/doctor.h"
 #include "app/app.h"
 #include "base/buf.h"
 #include "config/config.h"
@@ -68,63 +65,22 @@ doctor_open_files(const char *dir)
 	return n;
 }
 
-#define STATE "State"
+/* In the order of the answer, each ended by a row without a group. */
+static const struct doctor_check *const groups[] = { doctor_settings_checks, doctor_state_checks,
+	doctor_tmux_checks, doctor_agents_checks, doctor_snapshots_checks, doctor_timer_checks };
 
-/* In the order of the answer. The store is open from the first check of State to its last. */
-static const struct doctor_check checks[] = {
-	{ "Settings", "gt.toml", "which one is read, and who may write it", doctor_gt_toml },
-	{ "Settings", "patrol", "auto_recover, [recovery.mail]", doctor_patrol },
-	{ "Settings", "template",
-	    "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file",
-	    doctor_template },
-	{ "Settings", "rules", "scrub.rules, scrub.allow", doctor_scrub_rules },
-	{ "Gas Town", "root", "the town that is worked in", doctor_town_root },
-	{ "Gas Town", "rigs", "rigs.json, config.json, routes.jsonl", doctor_town_rigs },
-	{ "Gas Town", "beads", "where hooked work is kept, and the programs bd and gt", doctor_town_beads },
-	{ "Gas Town", "halted", "ESTOP, daemon/shutdown.lock", doctor_town_halt },
-	{ STATE, "directory", "owner and rights of the state directory", doctor_state_dir },
-	{ STATE, "disk", "its file system and the room there", doctor_state_disk },
-	{ STATE, "containers", "records of processes in other containers", doctor_containers },
-	{ STATE, "sqlite", "the version of the library", doctor_sqlite },
-	{ STATE, "store", "whether it opens, SQLite's quick_check", doctor_store },
-	{ STATE, "backup", "the newest copy of the store, its age, SQLite's quick_check", doctor_backup },
-	{ STATE, "records", "the rules of the ledger", doctor_rules },
-	{ STATE, "events", "events.jsonl against the store, line for line", doctor_events },
-	{ STATE, "attempts", "recoveries that never ended", doctor_open_attempts },
-	{ STATE, "quarantine", "sessions that crashed again and again", doctor_quarantine },
-	{ STATE, "prompts", "prompts that nobody took", doctor_prompts },
-	{ STATE, "spool", "what hooks could not tell the store yet", doctor_spool },
-	{ STATE, "epics", "epics that a crash interrupted", doctor_epics },
-	{ STATE, "wip", "refs of work in progress that nobody needs any more", doctor_wip },
-	{ STATE, "strangers", "epics that other programs wrote straight into the store",
-	    doctor_foreign_keys },
-	{ "tmux", "program", "tmux -V, faults of that version", doctor_tmux },
-	{ "tmux", "servers", "whether each server answers", doctor_servers },
-	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", doctor_history },
-	{ "tmux", "armed", "whether agents' panes are kept when they die", doctor_armed },
-	{ "tmux", "exposed", "panes of agents that end this version of tmux when somebody looks at them dead",
-	    doctor_exposed },
-	{ "Agents", "crashed", "agents that were not brought back yet", doctor_crashed },
-	{ "Agents", "programs", "the programs of agents that run here, in PATH", doctor_programs },
-	{ "Agents", "notes", "each agent's own note of its process", doctor_pid_files },
-	{ "Agents", "transcripts", "the transcript of each live agent", doctor_transcripts },
-	{ "Agents", "hooks", "our hooks in settings.json, and the program that they call", doctor_hooks },
-	{ "Agents", "other-hooks", "the same of other agents: hooks.json, settings.json, plugin",
-	    doctor_other_hooks },
-	{ "Agents", "retention", "cleanupPeriodDays in settings.json", doctor_retention },
-	{ "Snapshots", "files", "owner and rights of the snapshots, room", doctor_snapshot_dir },
-	{ "Snapshots", "age", "the newest snapshot of each live agent", doctor_fresh },
-	{ "Timer", "installed", "systemd user units, the crontab", doctor_timer_there },
-	{ "Timer", "period", "how often it runs against snapshot_interval", doctor_timer_period },
-	{ "Timer", "words", "program, sockets and PATH against those of today", doctor_timer_words },
-	{ "Timer", "running", "cron daemon, user manager, linger", doctor_timer_runs },
-	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run",
-	    doctor_timer_bare },
-	{ "Timer", "boot", "what runs startup after a reboot: systemd user units, a line @reboot",
-	    doctor_timer_boot },
-};
-
-#define N_CHECKS (sizeof checks / sizeof checks[0])
+/* The check behind this one, the first behind NULL; NULL at the end. */
+static const struct doctor_check *
+next_check(const struct doctor_check *c, size_t *group)
+{
+	if (c == NULL)
+		*group = 0;
+	else if ((++c)->group != NULL)
+		return c;
+	else
+		++*group;
+	return *group < sizeof groups / sizeof groups[0] ? groups[*group] : NULL;
+}
 
 const char *
 doctor_verdict_name(enum verdict v)
@@ -195,6 +151,7 @@ void
 doctor_run(struct doctor *d, struct app *w, const struct timer *today, const struct err *no_timer)
 {
 	struct err unused = ERR_INIT;
+	size_t group = 0;
 
 	memset(d, 0, sizeof *d);
 	d->w = w;
@@ -208,11 +165,10 @@ doctor_run(struct doctor *d, struct app *w, const struct timer *today, const str
 	d->store = store_open_readonly(config_text(w->config, "state"), w->state_dir, &d->no_store);
 	if (d->store != NULL)
 		(void)armed_list_read(d->store, &d->armed, NULL);
-	for (size_t i = 0; i < N_CHECKS && *w->stop == 0; i++) {
-		d->now = &checks[i];
-		if (i > 0 && strcmp(checks[i - 1].group, STATE) == 0 && strcmp(checks[i].group, STATE) != 0)
+	while ((d->now = next_check(d->now, &group)) != NULL && *w->stop == 0) {
+		if (groups[group] == doctor_tmux_checks)
 			close_store(d);
-		checks[i].look(d);
+		d->now->look(d);
 	}
 	close_store(d);
 }
@@ -220,10 +176,11 @@ doctor_run(struct doctor *d, struct app *w, const struct timer *today, const str
 void
 doctor_refused(struct doctor *d, const struct err *why)
 {
+	size_t group = 0;
+
 	memset(d, 0, sizeof *d);
-	for (size_t i = 0; i < N_CHECKS; i++) {
-		d->now = &checks[i];
-		if (i == 0)
+	while ((d->now = next_check(d->now, &group)) != NULL) {
+		if (d->n == 0)
 			doctor_report_err(d, VERDICT_ERROR, why);
 		else
 			doctor_report(d, VERDICT_SKIPPED, NULL, "the settings cannot be read");

@@ -1,25 +1,15 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "agent/agent.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/timestamp.h"
-#include "base/utf8.h"
-#include "config/config.h"
-#include "detect/detect.h"
-#include "epic/epic.h"
 #include "install/install.h"
 #include "records/hooks/hooks.h"
-#include "store/store.h"
 #include "tmux/tmux.h"
 #include "transcript/locate/locate.h"
 
@@ -43,8 +33,8 @@ first_of_profile(const struct doctor *d, size_t i)
 	return true;
 }
 
-void
-doctor_crashed(struct doctor *d)
+static void
+check_crashed(struct doctor *d)
 {
 	size_t crashed = 0, unknown = 0;
 
@@ -65,8 +55,8 @@ doctor_crashed(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "none of %zu crashed", d->agents.n);
 }
 
-void
-doctor_programs(struct doctor *d)
+static void
+check_programs(struct doctor *d)
 {
 	struct buf found = BUF_INIT, absent = BUF_INIT;
 
@@ -95,8 +85,8 @@ doctor_programs(struct doctor *d)
 	buf_release(&absent);
 }
 
-void
-doctor_pid_files(struct doctor *d)
+static void
+check_pid_files(struct doctor *d)
 {
 	size_t asked = 0, noted = 0;
 
@@ -124,8 +114,8 @@ doctor_pid_files(struct doctor *d)
 		    asked == 1 ? "" : "s");
 }
 
-void
-doctor_transcripts(struct doctor *d)
+static void
+check_transcripts(struct doctor *d)
 {
 	size_t asked = 0, certain = 0, several = 0, none = 0;
 
@@ -195,8 +185,8 @@ look_at_retention(struct doctor *d, const char *config_dir)
 	free(path);
 }
 
-void
-doctor_retention(struct doctor *d)
+static void
+check_retention(struct doctor *d)
 {
 	size_t asked = 0;
 
@@ -218,8 +208,6 @@ doctor_retention(struct doctor *d)
 /* What agents' hooks and orchestrators tell: is it told, does it come in, what did a crash interrupt. */
 
 #define REINSTALL_HOOKS "gt-recover install hooks"
-#define HOUR_MS ((int64_t)3600000)
-#define NAMES 5
 
 /* Do the hooks call this program? */
 static bool
@@ -247,16 +235,17 @@ program_of(const char *command)
 
 /* hint: the command that mends it; who: "" or "Codex: ". */
 static void
-report_installed(struct doctor *d, const struct hook_adapter *row, size_t n, const char *command,
+report_installed(struct doctor *d, const struct hook_adapter *row, const struct hooks_status *f,
     const char *hint, const char *who)
 {
-	char *program = program_of(command);
+	char *program = program_of(f->command);
 
 	if (access(program, X_OK) != 0)
 		doctor_report(d, VERDICT_ERROR, hint, "%sthey call %s, which is not there", who, program);
-	else if (n < row->n_events)
-		doctor_report(d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, n, row->n_events);
-	else if (d->today != NULL && !calls(command, d->today->program))
+	else if (f->n < row->n_events)
+		doctor_report(
+		    d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, f->n, row->n_events);
+	else if (d->today != NULL && !calls(f->command, d->today->program))
 		doctor_report(
 		    d, VERDICT_NOTE, hint, "%sthey call %s; this is %s", who, program, d->today->program);
 	else
@@ -264,43 +253,54 @@ report_installed(struct doctor *d, const struct hook_adapter *row, size_t n, con
 	free(program);
 }
 
-void
-doctor_hooks(struct doctor *d)
+/* What an agent's settings hold of ours. *path (heap, NULL: no HOME): their file. */
+static int
+read_hooks(
+    const struct hook_adapter *row, char **path, bool *has_folder, struct hooks_status *f, struct err *e)
+{
+	struct artifact_call call = { .row = row, .command = "gt-recover", .options = "" };
+	char *dir = hooks_folder(row);
+	struct artifact_set in = { .n = 0 };
+	int ret = 0;
+
+	memset(f, 0, sizeof *f);
+	*path = NULL;
+	*has_folder = dir != NULL && access(dir, F_OK) == 0;
+	if (dir != NULL) {
+		artifact_hooks(&in, dir, &call);
+		*path = xstrdup(in.v[0].path);
+		ret = hooks_status(&in.v[0], f, e);
+	}
+	artifact_release(&in);
+	free(dir);
+	return ret;
+}
+
+static void
+check_hooks(struct doctor *d)
 {
 	const struct hook_adapter *row = hook_adapter_find(NULL);
-	char *dir = hooks_folder(row), *path, *command = NULL;
 	struct err e = ERR_INIT;
-	size_t n;
+	struct hooks_status f;
+	char *path;
+	bool has_folder;
+	int ret = read_hooks(row, &path, &has_folder, &f, &e);
 
-	if (dir == NULL) {
+	if (path == NULL)
 		doctor_report(d, VERDICT_SKIPPED, NULL,
 		    "neither CLAUDE_CONFIG_DIR nor HOME says where Claude Code's settings are");
-		return;
-	}
-	path = io_join(dir, row->file);
-	if (hooks_status(row, path, &n, &command, &e) != 0)
+	else if (ret != 0)
 		doctor_report_err(d, VERDICT_WARNING, &e);
-	else if (n == 0)
+	else if (f.n == 0)
 		doctor_report(d, VERDICT_NOTE, REINSTALL_HOOKS,
 		    "not installed: which file an agent was writing is known by its transcript alone");
 	else if (hooks_are_off(path))
 		doctor_report(d, VERDICT_WARNING, "take it out of the settings, or set it to false",
 		    "installed, but \"disableAllHooks\" is true in %s", path);
 	else
-		report_installed(d, row, n, command, REINSTALL_HOOKS, "");
-	free(command);
+		report_installed(d, row, &f, REINSTALL_HOOKS, "");
+	free(f.command);
 	free(path);
-	free(dir);
-}
-
-static int
-look(const struct hook_adapter *row, const char *path, size_t *n, char **command, bool *edited, struct err *e)
-{
-	*edited = false;
-	if (row->form != HOOK_FORM_PLUGIN)
-		return hooks_status(row, path, n, command, e);
-	*n = row->n_events;
-	return hooks_plugin_status(path, command, edited, e);
 }
 
 /* True when something was told of it. */
@@ -308,35 +308,35 @@ static bool
 look_at_other(struct doctor *d, const struct hook_adapter *row)
 {
 	const struct profile *p = profile_find(d->w->profiles, row->agent);
-	char *dir = hooks_folder(row), *path = dir != NULL ? io_join(dir, row->file) : NULL, *command = NULL;
 	char *hint = xasprintf(REINSTALL_HOOKS " --agent %s", row->agent),
-	     *who = xasprintf("%s: ", p != NULL ? p->label : row->agent);
-	size_t before = d->n, n = 0;
+	     *who = xasprintf("%s: ", p != NULL ? p->label : row->agent), *path;
+	size_t before = d->n;
 	struct err e = ERR_INIT;
-	bool edited;
+	struct hooks_status f;
+	bool has_folder;
+	int ret = read_hooks(row, &path, &has_folder, &f, &e);
 
-	if (path == NULL || access(dir, F_OK) != 0)
+	if (!has_folder)
 		;
-	else if (look(row, path, &n, &command, &edited, &e) != 0)
+	else if (ret != 0)
 		doctor_report_err(d, VERDICT_WARNING, &e);
-	else if (edited)
+	else if (f.state == ARTIFACT_EDITED)
 		doctor_report(d, VERDICT_NOTE, NULL, "%s%s was changed by hand", who, path);
-	else if (command != NULL)
-		report_installed(d, row, n, command, hint, who);
+	else if (f.command != NULL)
+		report_installed(d, row, &f, hint, who);
 	else
 		doctor_report(d, VERDICT_NOTE, hint,
 		    "%snot installed: which file it was writing is known by what it writes down itself alone",
 		    who);
-	free(command);
+	free(f.command);
 	free(hint);
 	free(who);
 	free(path);
-	free(dir);
 	return d->n > before;
 }
 
-void
-doctor_other_hooks(struct doctor *d)
+static void
+check_other_hooks(struct doctor *d)
 {
 	bool any = false;
 
@@ -347,90 +347,14 @@ doctor_other_hooks(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no other agent with hooks has settings here");
 }
 
-void
-doctor_spool(struct doctor *d)
-{
-	char *path = io_join(d->w->state_dir, HOOK_SPOOL);
-	struct stat st;
-	int64_t age;
-
-	if (stat(path, &st) != 0 || st.st_size == 0) {
-		doctor_report(d, VERDICT_OK, NULL, "nothing waits there");
-	} else {
-		age = clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
-		doctor_report(d, age > HOUR_MS ? VERDICT_WARNING : VERDICT_NOTE,
-		    "gt-recover session list takes it up, or says why it cannot",
-		    "%lld bytes of what hooks told wait for the next command", (long long)st.st_size);
-	}
-	free(path);
-}
-
-void
-doctor_epics(struct doctor *d)
-{
-	struct epic_list list = { .n = 0 };
-	struct buf names = BUF_INIT;
-	struct err e = ERR_INIT;
-	struct timestamp now;
-	size_t n = 0;
-
-	if (d->store == NULL) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
-		return;
-	}
-	store_timestamp(d->store, &now);
-	if (epic_list_read(
-		d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now, &list, &e) != 0) {
-		doctor_report_err(d, VERDICT_ERROR, &e);
-	} else {
-		for (size_t i = 0; i < list.n; i++)
-			if (list.v[i].interrupted && n++ < NAMES)
-				buf_fmt(&names, "%s%s", n > 1 ? ", " : "", list.v[i].id);
-		if (n > NAMES)
-			buf_fmt(&names, " and %zu more", n - NAMES);
-		if (n > 0)
-			doctor_report(d, VERDICT_NOTE,
-			    "gt-recover epic status shows them; epic resume or epic abandon ends that",
-			    "interrupted: %s", names.data);
-		else
-			doctor_report(d, VERDICT_OK, NULL, "none of %zu open ones was interrupted", list.n);
-	}
-	epic_list_release(&list);
-	buf_release(&names);
-}
-
-/*
- * A record of ours has a version beside it; what was SET at the same keys has none, and is never
- * written over.
- */
-void
-doctor_foreign_keys(struct doctor *d)
-{
-	struct buf names = BUF_INIT;
-	struct err e = ERR_INIT;
-	json_t *list = d->store != NULL ? epic_foreign_ids(d->store, &e) : NULL;
-	size_t n = json_array_size(list);
-
-	for (size_t i = 0; i < n && i < NAMES; i++) {
-		const char *id = json_string_value(json_array_get(list, i));
-
-		buf_str(&names, i > 0 ? ", " : "");
-		utf8_escape(&names, id, strlen(id), 60);
-	}
-	if (n > NAMES)
-		buf_fmt(&names, " and %zu more", n - NAMES);
-	if (d->store == NULL)
-		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
-	else if (list == NULL)
-		doctor_report_err(d, VERDICT_ERROR, &e);
-	else if (n == 0)
-		doctor_report(d, VERDICT_OK, NULL, "none");
-	else
-		doctor_report(d, VERDICT_WARNING,
-		    "give gt-recover another database of the server (state), then take each in: redis-cli "
-		    "GET epic:ID:state"
-		    " | gt-recover checkpoint epic ID, and its sprints and agents so, too",
-		    "%zu that no command of ours sees: %s", n, names.data);
-	json_decref(list);
-	buf_release(&names);
-}
+const struct doctor_check doctor_agents_checks[] = {
+	{ "Agents", "crashed", "agents that were not brought back yet", check_crashed },
+	{ "Agents", "programs", "the programs of agents that run here, in PATH", check_programs },
+	{ "Agents", "notes", "each agent's own note of its process", check_pid_files },
+	{ "Agents", "transcripts", "the transcript of each live agent", check_transcripts },
+	{ "Agents", "hooks", "our hooks in settings.json, and the program that they call", check_hooks },
+	{ "Agents", "other-hooks", "the same of other agents: hooks.json, settings.json, plugin",
+	    check_other_hooks },
+	{ "Agents", "retention", "cleanupPeriodDays in settings.json", check_retention },
+	{ .group = NULL },
+};

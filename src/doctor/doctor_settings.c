@@ -1,9 +1,7 @@
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "app/app.h"
 #include "base/buf.h"
@@ -14,8 +12,8 @@
 #include "recover/recover.h"
 #include "scrub/scrub.h"
 
-void
-doctor_gt_toml(struct doctor *d)
+static void
+check_gt_toml(struct doctor *d)
 {
 	const char *file = config_file(d->w->config);
 	struct stat st;
@@ -33,8 +31,8 @@ doctor_gt_toml(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "%s", file);
 }
 
-void
-doctor_patrol(struct doctor *d)
+static void
+check_patrol(struct doctor *d)
 {
 	bool acts = config_flag(d->w->config, "auto_recover"),
 	     command = *config_text(d->w->config, "mail.command") != '\0';
@@ -56,8 +54,8 @@ doctor_patrol(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "%s (auto_recover = false)", does);
 }
 
-void
-doctor_template(struct doctor *d)
+static void
+check_template(struct doctor *d)
 {
 	struct err e = ERR_INIT;
 	struct template *t = gather_template(d->w, false, NULL, &e),
@@ -71,8 +69,8 @@ doctor_template(struct doctor *d)
 	template_free(nudge);
 }
 
-void
-doctor_scrub_rules(struct doctor *d)
+static void
+check_scrub_rules(struct doctor *d)
 {
 	struct err e = ERR_INIT;
 	struct scrub *s = app_scrub(d->w, &e);
@@ -86,8 +84,8 @@ doctor_scrub_rules(struct doctor *d)
 
 #define NO_TOWN "no Gas Town here"
 
-void
-doctor_town_root(struct doctor *d)
+static void
+check_town_root(struct doctor *d)
 {
 	const struct town *t = d->w->town;
 	const char *root = town_root(t), *warning = town_warning(t);
@@ -107,8 +105,8 @@ doctor_town_root(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "%s", root);
 }
 
-void
-doctor_town_rigs(struct doctor *d)
+static void
+check_town_rigs(struct doctor *d)
 {
 	const struct town *t = d->w->town;
 	struct buf bare = BUF_INIT;
@@ -149,8 +147,8 @@ count_beads(const struct town *t, const char *rig, size_t *sqlite, size_t *dolt)
 	town_list_release(&dirs);
 }
 
-void
-doctor_town_beads(struct doctor *d)
+static void
+check_town_beads(struct doctor *d)
 {
 	const struct town *t = d->w->town;
 	size_t sqlite = 0, dolt = 0;
@@ -181,8 +179,8 @@ doctor_town_beads(struct doctor *d)
 	free(bd);
 }
 
-void
-doctor_town_halt(struct doctor *d)
+static void
+check_town_halt(struct doctor *d)
 {
 	static const struct town_role anybody = { .kind = TOWN_ROLE_NONE };
 
@@ -203,3 +201,17 @@ doctor_town_halt(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "the town runs");
 	}
 }
+
+const struct doctor_check doctor_settings_checks[] = {
+	{ "Settings", "gt.toml", "which one is read, and who may write it", check_gt_toml },
+	{ "Settings", "patrol", "auto_recover, [recovery.mail]", check_patrol },
+	{ "Settings", "template",
+	    "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file",
+	    check_template },
+	{ "Settings", "rules", "scrub.rules, scrub.allow", check_scrub_rules },
+	{ "Gas Town", "root", "the town that is worked in", check_town_root },
+	{ "Gas Town", "rigs", "rigs.json, config.json, routes.jsonl", check_town_rigs },
+	{ "Gas Town", "beads", "where hooked work is kept, and the programs bd and gt", check_town_beads },
+	{ "Gas Town", "halted", "ESTOP, daemon/shutdown.lock", check_town_halt },
+	{ .group = NULL },
+};

@@ -1,26 +1,15 @@
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "base/utf8.h"
 #include "config/config.h"
-#include "epic/epic.h"
 #include "gastown/gastown.h"
-#include "git/git.h"
-#include "records/agents/agents.h"
 #include "snapshot/snapshot.h"
-#include "store/store.h"
 #include "tmux/tmux.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -56,8 +45,8 @@ look_at_dir(struct doctor *d, const char *dir)
 	snapshot_index_release(&a);
 }
 
-void
-doctor_snapshot_dir(struct doctor *d)
+static void
+check_snapshot_dir(struct doctor *d)
 {
 	struct err e = ERR_INIT;
 	char *dir = town_snapshot_dir(d->w->town, d->w->config, &e);
@@ -120,8 +109,8 @@ look_at_pane(const struct doctor *d, const char *dir, const struct snapshot_inde
 	snapshot_panes_release(&seen);
 }
 
-void
-doctor_fresh(struct doctor *d)
+static void
+check_fresh(struct doctor *d)
 {
 	static const char hint[] = "gt-recover install timer runs it regularly; once by hand: gt-recover "
 				   "snapshot";
@@ -154,125 +143,8 @@ doctor_fresh(struct doctor *d)
 	free(dir);
 }
 
-#define OLD_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
-#define PLACES 50			/* directories that git is asked in */
-#define NAMES 5
-#define HEADS "refs/heads/"
-
-struct wip_check {
-	int64_t now;
-	json_t *needed;			/* what refs start with that somebody may go on from */
-	json_t *tops;			/* work trees that were looked at */
-	const char *top;
-	struct buf names, command;
-	size_t n;
+const struct doctor_check doctor_snapshots_checks[] = {
+	{ "Snapshots", "files", "owner and rights of the snapshots, room", check_snapshot_dir },
+	{ "Snapshots", "age", "the newest snapshot of each live agent", check_fresh },
+	{ .group = NULL },
 };
-
-static void
-need(struct wip_check *l, char *ref)
-{
-	json_array_append_new(l->needed, json_string(ref));
-	free(ref);
-}
-
-/* Of an epic that is open: its branches, and where they are when something stands in their way. */
-static void
-need_epic(struct wip_check *l, const char *id)
-{
-	char *ref = wip_ref_of_sprint(id, 1, "");
-
-	strrchr(ref, '/')[1] = '\0';
-	need(l, xasprintf("refs/gt-recover/%s", ref + strlen(HEADS)));
-	need(l, ref);
-}
-
-static void
-row(const char *ref, int64_t at, void *arg)
-{
-	struct wip_check *l = arg;
-
-	if (l->now - at <= OLD_MS)
-		return;
-	for (size_t i = 0; i < json_array_size(l->needed); i++)
-		if (str_starts(ref, json_string_value(json_array_get(l->needed, i))))
-			return;
-	if (l->n++ >= NAMES)
-		return;
-	buf_str(&l->names, l->n > 1 ? ", " : "");
-	utf8_escape(&l->names, wip_ref_short(ref), strlen(wip_ref_short(ref)), 120);
-	buf_str(&l->command, l->n > 1 ? " && git -C " : "git -C ");
-	quote_sh(&l->command, l->top);
-	buf_str(&l->command, " update-ref -d ");
-	quote_sh(&l->command, ref);
-}
-
-/* What git cannot tell is its own affair: `snapshot` says so. */
-static void
-look_in(struct wip_check *l, const char *dir)
-{
-	char *top = git_in_work_tree(dir) && json_object_size(l->tops) < PLACES ? wip_top(dir) : NULL;
-
-	if (top != NULL && json_object_get(l->tops, top) == NULL) {
-		json_object_set_new(l->tops, top, json_true());
-		l->top = top;
-		(void)wip_each(top, row, l, NULL);
-	}
-	free(top);
-}
-
-static int
-look_around(struct doctor *d, struct wip_check *l, struct err *e)
-{
-	struct session_list all = { .n = 0 };
-	struct epic_list open = { .n = 0 };
-	struct timestamp now;
-	int ret;
-
-	store_timestamp(d->store, &now);
-	ret = epic_list_read(
-	    d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now, &open, e);
-	for (size_t i = 0; i < open.n; i++)
-		need_epic(l, open.v[i].id);
-	for (size_t i = 0; i < d->agents.n; i++)
-		if (doctor_is_live(&d->agents.v[i]))
-			need(l, wip_ref_of_session(d->agents.v[i].pane.session));
-	if (ret == 0)
-		ret = session_list_read(d->store, SESSION_STATES, &all, e);
-	for (size_t i = 0; i < d->agents.n && ret == 0; i++)
-		if (d->agents.v[i].cwd != NULL)
-			look_in(l, d->agents.v[i].cwd);
-	for (size_t i = 0; i < all.n && ret == 0; i++)
-		if (all.v[i].workspace_path != NULL && !session_is_elsewhere(&all.v[i]))
-			look_in(l, all.v[i].workspace_path);
-	session_list_release(&all);
-	epic_list_release(&open);
-	return ret;
-}
-
-void
-doctor_wip(struct doctor *d)
-{
-	struct wip_check l = { .now = clock_wall_ms(),
-		.needed = json_array(),
-		.tops = json_object(),
-		.names = BUF_INIT,
-		.command = BUF_INIT };
-	struct err e = ERR_INIT;
-
-	if (d->store == NULL) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
-	} else if (look_around(d, &l, &e) != 0) {
-		doctor_report_err(d, VERDICT_ERROR, &e);
-	} else if (l.n == 0) {
-		doctor_report(d, VERDICT_OK, NULL, "none in %zu work trees", json_object_size(l.tops));
-	} else {
-		if (l.n > NAMES)
-			buf_fmt(&l.names, " and %zu more", l.n - NAMES);
-		doctor_report(d, VERDICT_NOTE, l.command.data, "%zu that nobody has moved for 30 days: %s",
-		    l.n, l.names.data);
-	}
-	json_decref(l.needed);
-	json_decref(l.tops);
-	buf_release(&l.names);
-	buf_release(&l.command);
-}

@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,22 +9,27 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/db.h"
-#include "base/io.h"
 #include "base/err.h"
+#include "base/io.h"
+#include "base/timestamp.h"
+#include "base/utf8.h"
 #include "config/config.h"
+#include "epic/epic.h"
 #include "gastown/gastown.h"
+#include "git/git.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
+#include "records/hooks/hooks.h"
 #include "records/records.h"
-#include "records/recovery/recovery.h"
 #include "records/runs/runs.h"
+#include "snapshot/snapshot.h"
 #include "store/store.h"
+#include "tmux/tmux.h"
+#include "transcript/locate/locate.h"
 
 #define MIB ((int64_t)1 << 20)
 #define LITTLE (100 * MIB)
@@ -33,8 +39,8 @@
 #define OVERLAY 0x794c7630
 #define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
 
-void
-doctor_state_dir(struct doctor *d)
+static void
+check_state_dir(struct doctor *d)
 {
 	const char *dir = d->w->state_dir;
 	struct err e = ERR_INIT;
@@ -93,8 +99,8 @@ report_disk(struct doctor *d, const char *at)
 		    (long long)(left / MIB / 1024));
 }
 
-void
-doctor_state_disk(struct doctor *d)
+static void
+check_state_disk(struct doctor *d)
 {
 	char *at = doctor_existing_path(d->w->state_dir);
 	struct err e = ERR_INIT;
@@ -107,8 +113,8 @@ doctor_state_disk(struct doctor *d)
 }
 
 /* The fault of WAL databases before 3.51.3 (3.44.6, 3.50.7) cannot strike: the store never uses a WAL. */
-void
-doctor_sqlite(struct doctor *d)
+static void
+check_sqlite(struct doctor *d)
 {
 	if (sqlite3_libversion_number() < SQLITE_WANTED)
 		doctor_report(d, VERDICT_ERROR, "install SQLite 3.38 or later",
@@ -119,8 +125,8 @@ doctor_sqlite(struct doctor *d)
 		    sqlite3_libversion());
 }
 
-void
-doctor_store(struct doctor *d)
+static void
+check_store(struct doctor *d)
 {
 	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
 		doctor_report(d, VERDICT_OK, NULL,
@@ -176,8 +182,8 @@ count_contained(struct doctor *d, size_t *n, struct err *e)
 	return ret;
 }
 
-void
-doctor_containers(struct doctor *d)
+static void
+check_containers(struct doctor *d)
 {
 	struct err e = ERR_INIT;
 	size_t n;
@@ -198,8 +204,8 @@ doctor_containers(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "not used from another container");
 }
 
-void
-doctor_backup(struct doctor *d)
+static void
+check_backup(struct doctor *d)
 {
 	static const char hint[] = "look at the room and the rights of its directory; the next command that "
 				   "records something makes one";
@@ -228,8 +234,8 @@ doctor_backup(struct doctor *d)
 	buf_release(&age);
 }
 
-void
-doctor_rules(struct doctor *d)
+static void
+check_rules(struct doctor *d)
 {
 	static const char hint[] = "copy recover.db, or the files of the Redis server, away before anything "
 				   "else; gt-recover release SESSION ends an open attempt";
@@ -282,8 +288,8 @@ report_export(struct doctor *d, const char *path, int64_t lines, int64_t last)
 	buf_release(&age);
 }
 
-void
-doctor_events(struct doctor *d)
+static void
+check_events(struct doctor *d)
 {
 	char *path = io_join(d->w->state_dir, EVENT_LOG);
 	struct err e = ERR_INIT;
@@ -313,35 +319,33 @@ doctor_events(struct doctor *d)
 
 #define HOUR_MS ((int64_t)3600000)
 #define DAY_MS (24 * HOUR_MS)
-#define NO_STORE "there is no store that could be read"
+#define NAMES 5
 
 /* "a, b, c and 4 more" */
 static void
 add_name(struct buf *b, size_t i, const char *name)
 {
-	if (i < 5)
+	if (i < NAMES)
 		buf_fmt(b, "%s%s", i > 0 ? ", " : "", name);
 }
 
 static void
 end_names(struct buf *b, size_t n)
 {
-	if (n > 5)
-		buf_fmt(b, " and %zu more", n - 5);
+	if (n > NAMES)
+		buf_fmt(b, " and %zu more", n - NAMES);
 }
 
-void
-doctor_open_attempts(struct doctor *d)
+static void
+check_open_attempts(struct doctor *d)
 {
 	struct attempt_list open = { .n = 0 };
 	struct buf names = BUF_INIT;
 	struct err e = ERR_INIT;
 	size_t old = 0;
 
-	if (d->store == NULL) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, NO_STORE);
+	if (!has_store(d))
 		return;
-	}
 	if (attempt_list_open(d->store, &open, &e) != 0) {
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	} else {
@@ -360,8 +364,8 @@ doctor_open_attempts(struct doctor *d)
 	buf_release(&names);
 }
 
-void
-doctor_quarantine(struct doctor *d)
+static void
+check_quarantine(struct doctor *d)
 {
 	int64_t window = config_ms(d->w->config, "attempt_window"),
 		max = config_int(d->w->config, "max_attempts");
@@ -369,10 +373,8 @@ doctor_quarantine(struct doctor *d)
 	struct buf names = BUF_INIT;
 	struct err e = ERR_INIT;
 
-	if (d->store == NULL) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, NO_STORE);
+	if (!has_store(d))
 		return;
-	}
 	if (crash_frequent(d->store, clock_wall_ms() - window, (size_t)max, &often, &e) != 0) {
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	} else if (often.n == 0) {
@@ -395,8 +397,8 @@ doctor_quarantine(struct doctor *d)
  * The wrapper takes a prompt within seconds; one that lies there was left by a recoverer that
  * died, or its agent never started.
  */
-void
-doctor_prompts(struct doctor *d)
+static void
+check_prompts(struct doctor *d)
 {
 	char *dir = io_join(d->w->state_dir, "prompts");
 	DIR *at = opendir(dir);
@@ -417,3 +419,232 @@ doctor_prompts(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "none was left behind");
 	free(dir);
 }
+
+static void
+check_spool(struct doctor *d)
+{
+	char *path = io_join(d->w->state_dir, HOOK_SPOOL);
+	struct stat st;
+	int64_t age;
+
+	if (stat(path, &st) != 0 || st.st_size == 0) {
+		doctor_report(d, VERDICT_OK, NULL, "nothing waits there");
+	} else {
+		age = clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
+		doctor_report(d, age > HOUR_MS ? VERDICT_WARNING : VERDICT_NOTE,
+		    "gt-recover session list takes it up, or says why it cannot",
+		    "%lld bytes of what hooks told wait for the next command", (long long)st.st_size);
+	}
+	free(path);
+}
+
+static void
+check_epics(struct doctor *d)
+{
+	struct epic_list list = { .n = 0 };
+	struct buf names = BUF_INIT;
+	struct err e = ERR_INIT;
+	struct timestamp now;
+	size_t n = 0;
+
+	if (!has_store(d))
+		return;
+	store_timestamp(d->store, &now);
+	if (epic_list_read(
+		d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now, &list, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	} else {
+		for (size_t i = 0; i < list.n; i++)
+			if (list.v[i].interrupted)
+				add_name(&names, n++, list.v[i].id);
+		end_names(&names, n);
+		if (n > 0)
+			doctor_report(d, VERDICT_NOTE,
+			    "gt-recover epic status shows them; epic resume or epic abandon ends that",
+			    "interrupted: %s", names.data);
+		else
+			doctor_report(d, VERDICT_OK, NULL, "none of %zu open ones was interrupted", list.n);
+	}
+	epic_list_release(&list);
+	buf_release(&names);
+}
+
+/*
+ * A record of ours has a version beside it; what was SET at the same keys has none, and is never
+ * written over.
+ */
+static void
+check_foreign_keys(struct doctor *d)
+{
+	struct buf names = BUF_INIT;
+	struct err e = ERR_INIT;
+	json_t *list;
+	size_t n;
+
+	if (!has_store(d))
+		return;
+	list = epic_foreign_ids(d->store, &e);
+	n = json_array_size(list);
+	for (size_t i = 0; i < n && i < NAMES; i++) {
+		const char *id = json_string_value(json_array_get(list, i));
+
+		buf_str(&names, i > 0 ? ", " : "");
+		utf8_escape(&names, id, strlen(id), 60);
+	}
+	end_names(&names, n);
+	if (list == NULL)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (n == 0)
+		doctor_report(d, VERDICT_OK, NULL, "none");
+	else
+		doctor_report(d, VERDICT_WARNING,
+		    "give gt-recover another database of the server (state), then take each in: redis-cli "
+		    "GET epic:ID:state"
+		    " | gt-recover checkpoint epic ID, and its sprints and agents so, too",
+		    "%zu that no command of ours sees: %s", n, names.data);
+	json_decref(list);
+	buf_release(&names);
+}
+
+/* Work in progress that nobody needs any more. */
+
+#define OLD_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define PLACES 50			/* directories that git is asked in */
+#define HEADS "refs/heads/"
+
+struct wip_check {
+	int64_t now;
+	json_t *needed;			/* what refs start with that somebody may go on from */
+	json_t *tops;			/* work trees that were looked at */
+	const char *top;
+	struct buf names, command;
+	size_t n;
+};
+
+static void
+need(struct wip_check *l, char *ref)
+{
+	json_array_append_new(l->needed, json_string(ref));
+	free(ref);
+}
+
+/* Of an epic that is open: its branches, and where they are when something stands in their way. */
+static void
+need_epic(struct wip_check *l, const char *id)
+{
+	char *ref = wip_ref_of_sprint(id, 1, "");
+
+	strrchr(ref, '/')[1] = '\0';
+	need(l, xasprintf("refs/gt-recover/%s", ref + strlen(HEADS)));
+	need(l, ref);
+}
+
+static void
+row(const char *ref, int64_t at, void *arg)
+{
+	struct wip_check *l = arg;
+
+	if (l->now - at <= OLD_MS)
+		return;
+	for (size_t i = 0; i < json_array_size(l->needed); i++)
+		if (str_starts(ref, json_string_value(json_array_get(l->needed, i))))
+			return;
+	if (l->n++ >= NAMES)
+		return;
+	buf_str(&l->names, l->n > 1 ? ", " : "");
+	utf8_escape(&l->names, wip_ref_short(ref), strlen(wip_ref_short(ref)), 120);
+	buf_str(&l->command, l->n > 1 ? " && git -C " : "git -C ");
+	quote_sh(&l->command, l->top);
+	buf_str(&l->command, " update-ref -d ");
+	quote_sh(&l->command, ref);
+}
+
+/* What git cannot tell is its own affair: `snapshot` says so. */
+static void
+look_in(struct wip_check *l, const char *dir)
+{
+	char *top = git_in_work_tree(dir) && json_object_size(l->tops) < PLACES ? wip_top(dir) : NULL;
+
+	if (top != NULL && json_object_get(l->tops, top) == NULL) {
+		json_object_set_new(l->tops, top, json_true());
+		l->top = top;
+		(void)wip_each(top, row, l, NULL);
+	}
+	free(top);
+}
+
+static int
+look_around(struct doctor *d, struct wip_check *l, struct err *e)
+{
+	struct session_list all = { .n = 0 };
+	struct epic_list open = { .n = 0 };
+	struct timestamp now;
+	int ret;
+
+	store_timestamp(d->store, &now);
+	ret = epic_list_read(
+	    d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now, &open, e);
+	for (size_t i = 0; i < open.n; i++)
+		need_epic(l, open.v[i].id);
+	for (size_t i = 0; i < d->agents.n; i++)
+		if (doctor_is_live(&d->agents.v[i]))
+			need(l, wip_ref_of_session(d->agents.v[i].pane.session));
+	if (ret == 0)
+		ret = session_list_read(d->store, SESSION_STATES, &all, e);
+	for (size_t i = 0; i < d->agents.n && ret == 0; i++)
+		if (d->agents.v[i].cwd != NULL)
+			look_in(l, d->agents.v[i].cwd);
+	for (size_t i = 0; i < all.n && ret == 0; i++)
+		if (all.v[i].workspace_path != NULL && !session_is_elsewhere(&all.v[i]))
+			look_in(l, all.v[i].workspace_path);
+	session_list_release(&all);
+	epic_list_release(&open);
+	return ret;
+}
+
+static void
+check_wip(struct doctor *d)
+{
+	struct wip_check l = { .now = clock_wall_ms(),
+		.needed = json_array(),
+		.tops = json_object(),
+		.names = BUF_INIT,
+		.command = BUF_INIT };
+	struct err e = ERR_INIT;
+
+	if (!has_store(d)) {
+		;
+	} else if (look_around(d, &l, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	} else if (l.n == 0) {
+		doctor_report(d, VERDICT_OK, NULL, "none in %zu work trees", json_object_size(l.tops));
+	} else {
+		end_names(&l.names, l.n);
+		doctor_report(d, VERDICT_NOTE, l.command.data, "%zu that nobody has moved for 30 days: %s",
+		    l.n, l.names.data);
+	}
+	json_decref(l.needed);
+	json_decref(l.tops);
+	buf_release(&l.names);
+	buf_release(&l.command);
+}
+
+const struct doctor_check doctor_state_checks[] = {
+	{ "State", "directory", "owner and rights of the state directory", check_state_dir },
+	{ "State", "disk", "its file system and the room there", check_state_disk },
+	{ "State", "containers", "records of processes in other containers", check_containers },
+	{ "State", "sqlite", "the version of the library", check_sqlite },
+	{ "State", "store", "whether it opens, SQLite's quick_check", check_store },
+	{ "State", "backup", "the newest copy of the store, its age, SQLite's quick_check", check_backup },
+	{ "State", "records", "the rules of the ledger", check_rules },
+	{ "State", "events", "events.jsonl against the store, line for line", check_events },
+	{ "State", "attempts", "recoveries that never ended", check_open_attempts },
+	{ "State", "quarantine", "sessions that crashed again and again", check_quarantine },
+	{ "State", "prompts", "prompts that nobody took", check_prompts },
+	{ "State", "spool", "what hooks could not tell the store yet", check_spool },
+	{ "State", "epics", "epics that a crash interrupted", check_epics },
+	{ "State", "wip", "refs of work in progress that nobody needs any more", check_wip },
+	{ "State", "strangers", "epics that other programs wrote straight into the store",
+	    check_foreign_keys },
+	{ .group = NULL },
+};

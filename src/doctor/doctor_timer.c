@@ -3,16 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "base/spawn.h"
 #include "config/config.h"
-#include "gastown/gastown.h"
 #include "install/install.h"
 #include "process/proc.h"
 #include "snapshot/pass/pass.h"
@@ -24,18 +20,21 @@
 
 /* ---- what is installed ---- */
 
-/*
- * Each check reads it anew: it is two small files. *n 0 and no finding of its own when there is
- * nothing to look at.
- */
+/* Each check reads it anew: it is two small files. Units first; how many, or -1. */
 static int
 read_installed(struct doctor *d, struct timer_status found[2], struct err *e)
 {
+	int units, block;
+
 	if (d->today == NULL) {
 		*e = d->no_timer;
 		return -1;
 	}
-	return timer_status_read(d->today, found, e);
+	units = timer_status_read(d->today, TIMER_SYSTEMD, &found[0], e);
+	block = units >= 0 ? timer_status_read(d->today, TIMER_CRONTAB, &found[units], e) : 0;
+	if (block < 0 && units > 0)
+		timer_status_release(&found[0]);
+	return units < 0 || block < 0 ? -1 : units + block;
 }
 
 /* Calls look for each; says why not when there is none. */
@@ -61,8 +60,8 @@ kind_of(const struct timer_status *f)
 	return f->systemd ? "a systemd user timer" : "a line of the crontab";
 }
 
-void
-doctor_timer_there(struct doctor *d)
+static void
+check_timer_there(struct doctor *d)
 {
 	struct timer_status found[2];
 	struct err e = ERR_INIT;
@@ -87,26 +86,6 @@ doctor_timer_there(struct doctor *d)
 
 /* ---- period ---- */
 
-/* What cron makes of the key: the schedule that would be written. */
-static int64_t
-period_today(const struct doctor *d, bool systemd)
-{
-	struct timer_status f;
-	struct buf b = BUF_INIT;
-	int64_t ms;
-	const char *line;
-
-	if (systemd)
-		return d->today->interval_ms / 1000 * 1000;
-	timer_crontab(d->today, &b);
-	line = strchr(b.data, '\n') + 1;
-	timer_read_line(line, strcspn(line, "\n"), &f);
-	ms = f.interval_ms;
-	timer_status_release(&f);
-	buf_release(&b);
-	return ms;
-}
-
 static void
 look_at_period(struct doctor *d, const struct timer_status *f)
 {
@@ -118,7 +97,7 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "its schedule (%s) was not written by this program; snapshot_interval is %s", f->schedule,
 		    want);
-	else if (f->interval_ms != period_today(d, f->systemd))
+	else if (f->interval_ms != timer_interval(d->today, f->systemd))
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "it runs every %s, but snapshot_interval is %s", age.data, want);
 	else
@@ -126,8 +105,8 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 	buf_release(&age);
 }
 
-void
-doctor_timer_period(struct doctor *d)
+static void
+check_timer_period(struct doctor *d)
 {
 	each_installed(d, look_at_period);
 }
@@ -251,8 +230,8 @@ look_at_words(struct doctor *d, const struct timer_status *f)
 		    d, VERDICT_OK, NULL, "its program, its PATH with a tmux, and each socket there is");
 }
 
-void
-doctor_timer_words(struct doctor *d)
+static void
+check_timer_words(struct doctor *d)
 {
 	each_installed(d, look_at_words);
 }
@@ -323,8 +302,8 @@ look_at_runner(struct doctor *d, const struct timer_status *f)
 		    "no cron daemon is to be seen");
 }
 
-void
-doctor_timer_runs(struct doctor *d)
+static void
+check_timer_runs(struct doctor *d)
 {
 	each_installed(d, look_at_runner);
 }
@@ -467,14 +446,11 @@ look_at_bare(struct doctor *d, const struct timer_status *f)
 	buf_release(&out);
 }
 
-void
-doctor_timer_bare(struct doctor *d)
+static void
+check_timer_bare(struct doctor *d)
 {
 	each_installed(d, look_at_bare);
 }
-
-#define REINSTALL_BOOT "gt-recover install timer"
-#define UNIT_MAX ((size_t)64 << 10)
 
 /* What `install timer` would write today beside the timer of snapshots. */
 static void
@@ -489,93 +465,35 @@ startup_today(const struct doctor *d, struct timer *out)
 		town_list_add(&out->env, xstrdup(d->today->env.v[i]));
 }
 
-static void
-report_boot(struct doctor *d, const struct timer *t, const char *kind, bool same)
-{
-	if (same)
-		doctor_report(d, VERDICT_OK, NULL, "%s, %s", t->id, kind);
-	else
-		doctor_report(d, VERDICT_NOTE, REINSTALL_BOOT, "%s, %s, but not as it would be written today",
-		    t->id, kind);
-}
-
-/*
- * Does the file hold this text? 1, 0 it holds another one; -1 it cannot be read, with e->name
- * "not-found" where there is none.
- */
-static int
-holds(const char *path, const struct buf *text, struct err *e)
-{
-	struct buf found = BUF_INIT;
-	int ret = io_read_file(path, UNIT_MAX, &found, e);
-
-	if (ret == 0)
-		ret = found.len == text->len && memcmp(found.data, text->data, text->len) == 0;
-	buf_release(&found);
-	return ret;
-}
-
-/* Whether there are units of it. */
+/* Is startup installed there? */
 static bool
-look_at_units(struct doctor *d, const struct timer *t)
+look_at_boot(struct doctor *d, const struct timer *t, bool systemd)
 {
-	char *paths[] = { timer_path(t, "timer"), timer_path(t, "service") },
-	     *unit = xasprintf("%s.timer", t->id), *answer;
+	char *unit = xasprintf("%s.timer", t->id), *answer = NULL;
 	const char *const enabled[] = { "systemctl", "--user", "is-enabled", unit, NULL };
-	struct buf texts[2] = { BUF_INIT, BUF_INIT };
+	const char *kind = systemd ? "a systemd user timer" : "a line @reboot of the crontab";
 	struct err e = ERR_INIT;
-	int same[2] = { -1, -1 };
-	bool there;
+	struct timer_status f;
+	int found = timer_status_read(t, systemd ? TIMER_SYSTEMD : TIMER_CRONTAB, &f, &e);
 
-	timer_unit(t, &texts[0]);
-	timer_service(t, &texts[1]);
-	for (int i = 0; i < 2 && paths[i] != NULL && e.code == 0; i++)
-		same[i] = holds(paths[i], &texts[i], &e);
-	there = paths[0] != NULL && (same[0] >= 0 || strcmp(e.name, "not-found") != 0);
-	if (there && e.code != 0) {
-		doctor_report_err(d, VERDICT_ERROR, &e);
-	} else if (there) {
-		answer = doctor_first_line(enabled);
-		if (answer == NULL)
-			doctor_report(d, VERDICT_ERROR, REINSTALL_BOOT "; systemctl --user status shows more",
-			    "%s is not enabled", unit);
-		else
-			report_boot(d, t, "a systemd user timer", same[0] == 1 && same[1] == 1);
-		free(answer);
-	}
-	for (int i = 0; i < 2; i++) {
-		buf_release(&texts[i]);
-		free(paths[i]);
-	}
-	free(unit);
-	return there;
-}
-
-/* Whether its block stands in the crontab. */
-static bool
-look_at_crontab(struct doctor *d, const struct timer *t)
-{
-	struct buf tab = BUF_INIT, text = BUF_INIT;
-	struct err e = ERR_INIT;
-	size_t from = 0, to = 0;
-	int found = timer_crontab_read(&tab, &e);
-
-	/* 1: there is no cron */
-	if (found == 0)
-		found = timer_block(t, tab.data, tab.len, &from, &to, &e) > 0 ? 2 : e.code != 0 ? -1 : 1;
-	timer_crontab(t, &text);
 	if (found < 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
-	else if (found == 2)
-		report_boot(d, t, "a line @reboot of the crontab",
-		    to - from == text.len && memcmp(tab.data + from, text.data, text.len) == 0);
-	buf_release(&tab);
-	buf_release(&text);
-	return found != 1;
+	else if (found > 0 && systemd && (answer = doctor_first_line(enabled)) == NULL)
+		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER "; systemctl --user status shows more",
+		    "%s is not enabled", unit);
+	else if (found > 0 && f.state == ARTIFACT_CURRENT)
+		doctor_report(d, VERDICT_OK, NULL, "%s, %s", t->id, kind);
+	else if (found > 0)
+		doctor_report(d, VERDICT_NOTE, REINSTALL_TIMER,
+		    "%s, %s, but not as it would be written today", t->id, kind);
+	timer_status_release(&f);
+	free(answer);
+	free(unit);
+	return found != 0;
 }
 
-void
-doctor_timer_boot(struct doctor *d)
+static void
+check_timer_boot(struct doctor *d)
 {
 	struct timer t;
 	bool there;
@@ -585,10 +503,22 @@ doctor_timer_boot(struct doctor *d)
 		return;
 	}
 	startup_today(d, &t);
-	there = look_at_units(d, &t);
-	there = look_at_crontab(d, &t) || there;
+	there = look_at_boot(d, &t, true);
+	there = look_at_boot(d, &t, false) || there;
 	if (!there)
-		doctor_report(d, VERDICT_WARNING, REINSTALL_BOOT,
+		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "none: after a reboot nothing runs gt-recover startup");
 	timer_release(&t);
 }
+
+const struct doctor_check doctor_timer_checks[] = {
+	{ "Timer", "installed", "systemd user units, the crontab", check_timer_there },
+	{ "Timer", "period", "how often it runs against snapshot_interval", check_timer_period },
+	{ "Timer", "words", "program, sockets and PATH against those of today", check_timer_words },
+	{ "Timer", "running", "cron daemon, user manager, linger", check_timer_runs },
+	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run",
+	    check_timer_bare },
+	{ "Timer", "boot", "what runs startup after a reboot: systemd user units, a line @reboot",
+	    check_timer_boot },
+	{ .group = NULL },
+};

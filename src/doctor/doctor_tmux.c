@@ -1,13 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recover/upkeep/upkeep.h"
-#include "doctor/doctor.h"
+#include "doctor/doctor_private.h"
 #include "app/app.h"
-#include "base/buf.h"
-#include "tmux/tmux.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
+#include "recover/upkeep/upkeep.h"
+#include "tmux/tmux.h"
 
 /* ---- versions ---- */
 
@@ -63,8 +62,8 @@ report_fault(void *arg, enum verdict v, const char *sentence)
 	    t->d, v, v == VERDICT_ERROR ? "install a later tmux" : NULL, "%s %s", t->version, sentence);
 }
 
-void
-doctor_tmux(struct doctor *d)
+static void
+check_tmux(struct doctor *d)
 {
 	struct buf version = BUF_INIT;
 	struct told_version told = { .d = d };
@@ -107,8 +106,8 @@ look_at_server(struct doctor *d, struct tmux *t)
 	return true;
 }
 
-void
-doctor_servers(struct doctor *d)
+static void
+check_servers(struct doctor *d)
 {
 	struct buf silent = BUF_INIT;
 	size_t there = 0;
@@ -133,8 +132,8 @@ doctor_servers(struct doctor *d)
 
 /* ---- panes ---- */
 
-void
-doctor_history(struct doctor *d)
+static void
+check_history(struct doctor *d)
 {
 	int64_t want = config_int(d->w->config, "max_context_lines"), least = INT64_MAX;
 	size_t live = doctor_live(d), less = 0;
@@ -160,8 +159,8 @@ doctor_history(struct doctor *d)
 		    live, live == 1 ? "" : "s", (long long)want);
 }
 
-void
-doctor_armed(struct doctor *d)
+static void
+check_armed(struct doctor *d)
 {
 	static const char by_gas_town[] = "gt-recover arm, after each start of a session by Gas Town: that "
 					  "sets remain-on-exit off and replaces the hooks";
@@ -217,8 +216,8 @@ count_unwatched(struct doctor *d)
 }
 
 /* Panes that end their server when somebody looks at them, now or once their agent is dead. */
-void
-doctor_exposed(struct doctor *d)
+static void
+check_exposed(struct doctor *d)
 {
 	size_t faulty = 0, dead = 0, unarmed = 0, unwatched = count_unwatched(d);
 
@@ -256,3 +255,13 @@ doctor_exposed(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL,
 		    "dead agents' panes are reset when a command finds them, armed ones within seconds");
 }
+
+const struct doctor_check doctor_tmux_checks[] = {
+	{ "tmux", "program", "tmux -V, faults of that version", check_tmux },
+	{ "tmux", "servers", "whether each server answers", check_servers },
+	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", check_history },
+	{ "tmux", "armed", "whether agents' panes are kept when they die", check_armed },
+	{ "tmux", "exposed", "panes of agents that end this version of tmux when somebody looks at them dead",
+	    check_exposed },
+	{ .group = NULL },
+};

@@ -1,36 +1,25 @@
 #ifndef GASTOWN_GASTOWN_PRIVATE_H
 #define GASTOWN_GASTOWN_PRIVATE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "base/err.h"
-
-struct rig;
-struct town;
-struct town_list;
+#include "gastown/gastown.h"
 
 /* ---- town_log ---- */
 
 /*
- * The end of Gas Town's log of events, <town>/.events.jsonl: one JSON object a line, {"ts",
- * "source", "type", "actor", "payload", "visibility"}, appended under a lock of its own (gastown,
- * internal/events). Its last 4 MiB are read, from the newest line to the oldest. A line that is
- * no JSON (one that is just written, one that the cut tore apart) is passed over.
+ * The last 4 MiB of <town>/.events.jsonl, from the newest line to the oldest: an object a line,
+ * {"ts", "source", "type", "actor", "payload", "visibility"}, appended under a lock (gastown,
+ * internal/events). A line that is no JSON (being written, torn by the cut) is skipped.
  */
 struct town_log {
 	struct buf text;
-	size_t end;		/* what is left to read */
+	size_t end;		/* unread bytes */
 };
 
 /* ---- town_private ---- */
 
-/*
- * What the files behind gastown.h share: town.c (the root, and whether the town runs), town_rig.c
- * (rigs, their prefixes and beads), town_place.c (sockets and state). Nobody else includes this.
- */
+/* town.c: the root, and whether the town runs; town_rig.c: rigs, prefixes, beads. */
 struct route {
 	char *prefix;		/* with its dash: "gt-" */
 	char *path;		/* from the root; "." is the town */
@@ -38,12 +27,12 @@ struct route {
 
 struct town {
 	char *root;
-	char *real;		/* root with symbolic links resolved: tmux and /proc tell paths so */
+	char *real;		/* symbolic links resolved, as tmux and /proc print paths */
 	char *warning;
-	bool registered;	/* a root that was found has a mayor/town.json */
-	struct err doubt;	/* of a part of it; code 0: none */
-	struct err skipped;	/* of a town that was found and is not used; code 0: none */
-	bool skipped_registered;	/* that town has a mayor/town.json */
+	bool registered;	/* a found root has a mayor/town.json */
+	struct err doubt;	/* of a part; code 0: none */
+	struct err skipped;	/* of a found town that is not used; code 0: none */
+	bool skipped_registered;	/* it has a mayor/town.json */
 	struct rig *rigs;
 	size_t n_rigs, cap_rigs;
 	struct route *routes;
@@ -54,7 +43,7 @@ struct town {
 void town_read_rigs(struct town *t);
 void town_free_rigs(struct town *t);
 
-/* Adds unless it is there already; takes the string either way. */
+/* Adds each once; takes the string either way. */
 void town_list_add_unique(struct town_list *l, char *owned);
 bool town_dir_below(const char *dir, const char *name);
 

@@ -1,10 +1,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "gastown/gastown.h"
-#include "base/buf.h"
+#include "gastown/gastown_private.h"
 #include "base/io.h"
 
 static const struct {
@@ -42,14 +40,6 @@ static bool
 is_part_text(const char *s)
 {
 	return s != NULL && role_is_part(s, strlen(s));
-}
-
-static bool
-is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 bool
@@ -201,23 +191,13 @@ has_home(const struct town *t, const struct town_role *role)
 	if (role->kind != TOWN_ROLE_POLECAT && role->kind != TOWN_ROLE_CREW) {
 		char *path = xasprintf("%s/%s/%s", town_root(t), role->rig, role_word(role->kind));
 
-		yes = is_dir(path);
+		yes = io_is_dir(path);
 		free(path);
 		return yes;
 	}
 	town_workdirs(t, role, &dirs);
 	yes = dirs.n > 0;
 	town_list_release(&dirs);
-	return yes;
-}
-
-static bool
-has_deacon(const struct town *t)
-{
-	char *path = town_root(t) != NULL ? io_join(town_root(t), "deacon") : NULL;
-	bool yes = path != NULL && is_dir(path);
-
-	free(path);
 	return yes;
 }
 
@@ -235,7 +215,8 @@ older_role(const struct town *t, const char *session, struct town_role *out)
 		    rest_role(name, session + 4 + n, out) == 0 && has_home(t, out))
 			return true;
 	}
-	if (strcmp(session, "gt-boot") == 0 && has_deacon(t)) {
+	if (strcmp(session, "gt-boot") == 0 && town_root(t) != NULL &&
+	    town_dir_below(town_root(t), "deacon")) {
 		no_role(out);
 		out->kind = TOWN_ROLE_BOOT;
 		return true;
@@ -384,9 +365,9 @@ town_workdirs(const struct town *t, const struct town_role *role, struct town_li
 		return;
 	outer = xasprintf("%s/%s/%s/%s", town_root(t), role->rig, kind, role->name);
 	inner = io_join(outer, role->rig);
-	if (role->kind == TOWN_ROLE_POLECAT && is_dir(inner))
+	if (role->kind == TOWN_ROLE_POLECAT && io_is_dir(inner))
 		town_list_add(out, xstrdup(inner));
-	if (is_dir(outer))
+	if (io_is_dir(outer))
 		town_list_add(out, xstrdup(outer));
 	free(inner);
 	free(outer);

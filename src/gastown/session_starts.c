@@ -1,13 +1,10 @@
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gastown/gastown_private.h"
-#include "gastown/gastown.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -288,21 +285,12 @@ is_about(const struct start_entry *e, const struct town_role *role, const char *
 	return e->kind == START && cwd != NULL && strcmp(e->start.cwd, cwd) == 0;
 }
 
-static bool
-is_handing_over(const char *cwd)
-{
-	char *path = cwd != NULL ? io_join(cwd, ".runtime/handoff_to_successor") : NULL;
-	bool yes = path != NULL && access(path, F_OK) == 0;
-
-	free(path);
-	return yes;
-}
-
 void
 town_starts_of(const struct session_starts *s, const struct town_role *role, const char *cwd,
     struct session_last_starts *out)
 {
-	*out = (struct session_last_starts){ .successor = is_handing_over(cwd) };
+	*out = (struct session_last_starts){ .last = NULL };
+	out->successor = cwd != NULL && io_has(cwd, ".runtime/handoff_to_successor");
 	for (size_t i = 0; i < s->n && out->previous == NULL; i++) {
 		const struct start_entry *e = &s->v[i];
 

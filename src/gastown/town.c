@@ -7,10 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gastown/gastown.h"
 #include "gastown/gastown_private.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/encode.h"
@@ -252,7 +249,6 @@ town_snapshot_dir(const struct town *t, const struct config *c, struct err *e)
 	return path;
 }
 
-
 /* What the files of town share. */
 
 void
@@ -287,8 +283,7 @@ bool
 town_dir_below(const char *dir, const char *name)
 {
 	char *path = io_join(dir, name);
-	struct stat st;
-	bool yes = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	bool yes = io_is_dir(path);
 
 	free(path);
 	return yes;
@@ -304,16 +299,6 @@ town_env(const char *name)
 }
 
 /* The root. */
-
-static bool
-exists_below(const char *dir, const char *name)
-{
-	char *path = io_join(dir, name);
-	bool yes = access(path, F_OK) == 0;
-
-	free(path);
-	return yes;
-}
 
 bool
 town_trusts(const char *path, unsigned allow, struct err *e)
@@ -371,7 +356,7 @@ doubt_what_is_above(struct town *t, const char *dir, struct err *why)
 	char *path = xstrdup(dir), *slash;
 
 	while (!t->skipped_registered && path[0] != '\0') {
-		if (exists_below(path, "mayor/town.json")) {
+		if (io_has(path, "mayor/town.json")) {
 			config_safe(path, true, why);
 			note_skipped(t, why, true);
 		}
@@ -417,7 +402,7 @@ find_outermost(struct town *t, const char *here)
 		if (walk_ends(t, dir))
 			break;
 		if (town_dir_below(dir, "mayor")) {
-			bool registered = exists_below(dir, "mayor/town.json");
+			bool registered = io_has(dir, "mayor/town.json");
 			int whose = check_root(dir, false, &e);
 
 			if (whose < 0) {

@@ -2,10 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gastown/gastown.h"
 #include "gastown/gastown_private.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "config/trust.h"

@@ -1,12 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "git/git_private.h"
-#include "git/git.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -182,9 +179,8 @@ read_header(struct git_status *st, const char *line)
 		st->stashes = strtol(line + 8, NULL, 10);
 }
 
-/* The path behind n fields that a blank ends. */
-static const char *
-after_fields(const char *line, int n)
+const char *
+git_skip_fields(const char *line, int n)
 {
 	while (n > 0 && line != NULL) {
 		line = strchr(line, ' ');
@@ -227,12 +223,12 @@ read_entry(struct git_status *st, const char *line)
 	case '1':
 	case '2':
 		st->changed++;
-		add_file(st, change_word(xy[0], xy[1]), after_fields(line, line[0] == '1' ? 8 : 9),
+		add_file(st, change_word(xy[0], xy[1]), git_skip_fields(line, line[0] == '1' ? 8 : 9),
 		    xy[0] == '.' ? "" : xy[1] == '.' ? " (staged)" : " (staged in part)");
 		break;
 	case 'u':
 		st->unmerged++;
-		add_file(st, "conflict", after_fields(line, 10), "");
+		add_file(st, "conflict", git_skip_fields(line, 10), "");
 		break;
 	case '?':
 		st->untracked++;
@@ -434,11 +430,9 @@ git_in_work_tree(const char *cwd)
 	bool yes = false;
 
 	while (!yes && *dir != '\0') {
-		char *git = io_join(dir, ".git"), *slash;
+		char *slash = strrchr(dir, '/');
 
-		yes = access(git, F_OK) == 0;
-		free(git);
-		slash = strrchr(dir, '/');
+		yes = io_has(dir, ".git");
 		if (slash == NULL)
 			break;
 		*slash = '\0';
@@ -453,11 +447,10 @@ git_state(const char *dir, struct scrub *s, struct clean_text **out, struct err 
 	struct git_run v;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
-	struct stat st;
 	int ret;
 
 	*out = NULL;
-	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (!io_is_dir(dir))
 		return 0;
 	git_run_init(&v, dir, DEADLINE_MS);
 	ret = visit_repo(&v, dir, s, &text, &why);

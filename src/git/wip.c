@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/encode.h"
+#include "base/io.h"
 #include "base/utf8.h"
 #include "scrub/scrub.h"
 #include "tmux/tmux.h"
@@ -390,7 +391,6 @@ static int
 begin(struct wip_work *w, const char *dir, const struct wip_request *ask, struct wip *out, struct err *e)
 {
 	struct git_run first;
-	struct stat st;
 	int ret;
 
 	memset(w, 0, sizeof *w);
@@ -398,7 +398,7 @@ begin(struct wip_work *w, const char *dir, const struct wip_request *ask, struct
 	buf_init(&w->status);
 	w->ask = ask;
 	w->out = out;
-	if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (!io_is_dir(dir))
 		return 0;
 	git_run_init(&first, dir, DEADLINE_MS);
 	ret = find_top(&first, out, e);

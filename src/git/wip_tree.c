@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,31 +108,19 @@ add(struct wip_work *w, const char *path)
 	return &w->entries[w->n++];
 }
 
-/* The path behind n fields that a blank ends. NULL: git said something else. */
-static const char *
-field(const char *line, int n)
-{
-	while (n > 0 && line != NULL) {
-		line = strchr(line, ' ');
-		line += line != NULL;
-		n--;
-	}
-	return line;
-}
-
 /* "1 XY sub mH mI mW hH hI path", "u XY sub m1 m2 m3 mW h1 h2 h3 path", "? path" */
 static void
 take_line(struct wip_work *w, const char *line)
 {
 	bool untracked = line[0] == '?';
-	const char *path = untracked ? line + 2 : field(line, line[0] == '1' ? 8 : 10),
-		   *mode = field(line, line[0] == '1' ? 5 : 6);
+	const char *path = untracked ? line + 2 : git_skip_fields(line, line[0] == '1' ? 8 : 10),
+		   *mode = git_skip_fields(line, line[0] == '1' ? 5 : 6);
 	struct wip_entry *x;
 
 	if ((line[0] != '1' && line[0] != 'u' && !untracked) || path == NULL || *path == '\0')
 		return;
 	x = add(w, path);
-	if (!untracked && (field(line, 2)[0] == 'S' || strncmp(mode, "160000", 6) == 0))
+	if (!untracked && (git_skip_fields(line, 2)[0] == 'S' || strncmp(mode, "160000", 6) == 0))
 		x->why = "a submodule";
 	else if (untracked && str_ends(path, "/"))
 		x->why = "a repository of its own";
@@ -273,7 +260,7 @@ read_saved(const struct buf *out, struct saved **list)
 
 	*list = NULL;
 	for (const char *p = out->data, *end = out->data + out->len; p < end; ) {
-		const char *path = p + strlen(p) + 1, *hash = *p == ':' ? field(p, 3) : NULL;
+		const char *path = p + strlen(p) + 1, *hash = *p == ':' ? git_skip_fields(p, 3) : NULL;
 
 		if (path >= end)
 			break;

@@ -1,13 +1,9 @@
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "install/install.h"
+#include "install/install_private.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -182,7 +178,7 @@ hooks_remove(const struct hook_adapter *row, struct buf *text, size_t *removed, 
 }
 
 void
-hooks_line(struct buf *out, const struct hook_call *call, const char *event)
+hooks_line(struct buf *out, const struct artifact_call *call, const char *event)
 {
 	buf_fmt(out, "%s hook %s%s", call->command, event, call->options);
 	if (call->row != hook_adapter_find(NULL))
@@ -191,7 +187,7 @@ hooks_line(struct buf *out, const struct hook_call *call, const char *event)
 
 /* What stands in the list of an event. */
 static json_t *
-entry_json(const struct hook_call *call, const char *event)
+entry_json(const struct artifact_call *call, const char *event)
 {
 	const struct hook_adapter *row = call->row;
 	json_t *hook = json_object(), *list, *group;
@@ -214,7 +210,7 @@ entry_json(const struct hook_call *call, const char *event)
 }
 
 static json_t *
-entries_json(const struct hook_call *call, const char *event)
+entries_json(const struct artifact_call *call, const char *event)
 {
 	json_t *list = json_array();
 
@@ -223,7 +219,7 @@ entries_json(const struct hook_call *call, const char *event)
 }
 
 static json_t *
-hooks_json(const struct hook_call *call)
+hooks_json(const struct artifact_call *call)
 {
 	json_t *o = json_object();
 
@@ -234,7 +230,7 @@ hooks_json(const struct hook_call *call)
 }
 
 static bool
-has_all(const struct buf *text, const struct hook_call *call)
+has_all(const struct buf *text, const struct artifact_call *call)
 {
 	const struct hook_adapter *row = call->row;
 	bool all = true;
@@ -257,7 +253,7 @@ has_all(const struct buf *text, const struct hook_call *call)
 }
 
 int
-hooks_add(struct buf *text, const struct hook_call *call, size_t *added, struct err *e)
+hooks_add(struct buf *text, const struct artifact_call *call, size_t *added, struct err *e)
 {
 	const struct hook_adapter *row = call->row;
 	size_t removed;
@@ -289,7 +285,7 @@ hooks_add(struct buf *text, const struct hook_call *call, size_t *added, struct 
 }
 
 void
-hooks_print(struct buf *out, const struct hook_call *call)
+hooks_print(struct buf *out, const struct artifact_call *call)
 {
 	json_t *o = json_object();
 	struct buf unit = BUF_INIT;
@@ -320,117 +316,26 @@ hooks_folder(const struct hook_adapter *row)
 	return profile_folder(&p, own_variable, NULL);
 }
 
-/*
- * Links are followed, so that a person's repository of settings gets the change. mode: of the
- * file that is there, else 0600.
- */
-static int
-read_settings(const char *path, struct buf *text, char **real, mode_t *mode, struct err *e)
-{
-	struct stat st;
-
-	*real = realpath(path, NULL);
-	*mode = 0600;
-	io_sweep(*real != NULL ? *real : path);
-	if (*real == NULL) {
-		*real = xstrdup(path);
-		return 0;
-	}
-	if (stat(*real, &st) == 0)
-		*mode = st.st_mode & 07777;
-	return io_read_file(*real, SETTINGS_MAX, text, e);
-}
-
-static int
-write_settings(const char *real, const struct buf *text, mode_t mode, struct err *e)
-{
-	if (io_make_parents(real, e) != 0 ||
-	    io_write_durable(real, text->data, text->len, "hooks-settings", e) != 0)
-		return -1;
-	return mode == 0600 || chmod(real, mode) == 0
-	    ? 0
-	    : err_sys(e, GT_FAIL, "unwritable", "the mode of %s cannot be set", real);
-}
-
 int
-hooks_status(const struct hook_adapter *row, const char *path, size_t *n, char **command, struct err *e)
+hooks_count(const struct hook_adapter *row, const struct buf *text, size_t *n, char **first, struct err *e)
 {
-	struct buf text = BUF_INIT;
-	struct err how = ERR_INIT;
-	int ret = io_read_file(path, SETTINGS_MAX, &text, &how);
-
 	*n = 0;
-	*command = NULL;
-	if (ret == 0) {
-		ret = check(row, &text, e);
-	} else if (strcmp(how.name, "not-found") == 0) {
-		ret = 0;
-	} else if (e != NULL) {
-		*e = how;
-	}
-	for (size_t i = 0; i < row->n_events && ret == 0 && text.len > 0; i++) {
+	if (check(row, text, e) != 0)
+		return -1;
+	for (size_t i = 0; i < row->n_events; i++) {
 		const char *event = row->events[i].name;
-		struct json_slice list = json_slice_get(json_slice_get(is_complete(&text), "hooks"), event),
+		struct json_slice list = json_slice_get(json_slice_get(is_complete(text), "hooks"), event),
 				  group, hook;
 		struct buf line = BUF_INIT;
 
-		if (find_ours(row, list, event, &group, &hook)) {
+		if (!find_ours(row, list, event, &group, &hook))
+			continue;
+		if ((*n)++ == 0 && first != NULL) {
 			json_slice_text(&line, json_slice_get(hook, row->command));
-			if ((*n)++ == 0)
-				*command = xstrdup(line.data);
+			*first = buf_detach(&line);
 		}
-		buf_release(&line);
 	}
-	buf_wipe(&text);
-	return ret;
-}
-
-/*
- * What stands behind the last brace of a file that hooks_install made; whoever writes into it by
- * a program takes it away.
- */
-#define MADE "\n\n"
-
-int
-hooks_install(const char *path, const struct hook_call *call, size_t *added, struct err *e)
-{
-	struct buf text = BUF_INIT;
-	mode_t mode;
-	char *real;
-	int ret = read_settings(path, &text, &real, &mode, e);
-	bool missing = ret == 0 && access(real, F_OK) != 0;
-
-	if (ret == 0)
-		ret = hooks_add(&text, call, added, e);
-	if (ret == 0 && *added > 0 && missing)
-		buf_str(&text, MADE);
-	if (ret == 0 && *added > 0)
-		ret = write_settings(real, &text, mode, e);
-	free(real);
-	buf_wipe(&text);
-	return ret;
-}
-
-int
-hooks_uninstall(const struct hook_adapter *row, const char *path, size_t *removed, struct err *e)
-{
-	struct buf text = BUF_INIT;
-	mode_t mode;
-	char *real;
-	int ret = read_settings(path, &text, &real, &mode, e);
-
-	*removed = 0;
-	if (ret == 0 && text.len > 0)
-		ret = hooks_remove(row, &text, removed, e);
-	if (ret == 0 && *removed > 0 && strcmp(text.data, "{}" MADE) == 0)
-		ret = unlink(real) == 0 && io_sync_parent(real) == 0
-		    ? 0
-		    : err_sys(e, GT_FAIL, "unwritable", "%s cannot be removed", real);
-	else if (ret == 0 && *removed > 0)
-		ret = write_settings(real, &text, mode, e);
-	free(real);
-	buf_wipe(&text);
-	return ret;
+	return 0;
 }
 
 bool
@@ -447,20 +352,18 @@ hooks_are_off(const char *path)
 	return off;
 }
 
-#define WHAT "hooks --agent opencode"
-#define PLUGIN_MAX ((size_t)1 << 20)
 #define LINES "const lines = "
 
-/* Behind the comment's first two lines, which are the seal's. */
+/* Behind the first line of its comment. */
 static const unsigned char body[] = {
 #include "opencode.js.inc"
 };
 
-void
-hooks_plugin_print(struct buf *out, const struct hook_call *call)
+static void
+render_plugin(const struct artifact *a, struct buf *out)
 {
+	const struct artifact_call *call = a->of;
 	json_t *lines = json_object();
-	struct buf text = BUF_INIT;
 	char *said;
 
 	for (size_t i = 0; i < call->row->n_events; i++) {
@@ -471,47 +374,31 @@ hooks_plugin_print(struct buf *out, const struct hook_call *call)
 		buf_release(&line);
 	}
 	said = json_dumps(lines, JSON_INDENT(1));
-	buf_add(&text, (const char *)body, sizeof body);
-	buf_fmt(&text, "\n" LINES "%s\n", said);
-	install_file_text(out, WHAT, "/*\n", text.data);
+	buf_str(out, "/*\n");
+	buf_add(out, (const char *)body, sizeof body);
+	buf_fmt(out, "\n" LINES "%s\n", said);
 	free(said);
 	json_decref(lines);
-	buf_release(&text);
-}
-
-static struct managed_file
-file_of(const char *path)
-{
-	return (struct managed_file){ xstrdup(path), BUF_INIT };
 }
 
 static void
-file_release(struct managed_file *f)
+render_hooks(const struct artifact *a, struct buf *out)
 {
-	free(f->path);
-	buf_release(&f->text);
+	hooks_print(out, a->of);
 }
 
-int
-hooks_plugin_install(const char *path, const struct hook_call *call, bool *changed, struct err *e)
+void
+artifact_hooks(struct artifact_set *in, const char *folder, const struct artifact_call *call)
 {
-	struct managed_file f = file_of(path);
-	int ret;
+	bool plugin = call->row->form == HOOK_FORM_PLUGIN;
+	struct artifact *a;
 
-	hooks_plugin_print(&f.text, call);
-	ret = install_files(&f, 1, WHAT, changed, e);
-	file_release(&f);
-	return ret;
-}
-
-int
-hooks_plugin_remove(const char *path, bool *was, struct err *e)
-{
-	struct managed_file f = file_of(path);
-	int ret = install_files_remove(&f, 1, WHAT, was, e);
-
-	file_release(&f);
-	return ret;
+	*in = (struct artifact_set){ .n = 0 };
+	a = artifact_add(in, io_join(folder, call->row->file),
+	    plugin ? "hooks --agent opencode" : "hooks", plugin ? render_plugin : render_hooks, call);
+	a->mark = plugin ? ARTIFACT_SEAL : ARTIFACT_HOOKS;
+	/* a person's repository of settings gets the change */
+	a->mode = plugin ? 0600 : 0;
 }
 
 /* The first of the lines that the plugin calls. */
@@ -533,24 +420,22 @@ line_of(const char *text)
 }
 
 int
-hooks_plugin_status(const char *path, char **command, bool *edited, struct err *e)
+hooks_status(const struct artifact *a, struct hooks_status *out, struct err *e)
 {
+	const struct hook_adapter *row = ((const struct artifact_call *)a->of)->row;
 	struct buf text = BUF_INIT;
-	struct err how = ERR_INIT;
+	int ret = artifact_status(a, &out->state, &text, e);
 
-	*command = NULL;
-	*edited = false;
-	if (io_read_file(path, PLUGIN_MAX, &text, &how) != 0) {
-		if (strcmp(how.name, "not-found") == 0)
-			return 0;
-		if (e != NULL)
-			*e = how;
-		return -1;
+	out->n = 0;
+	out->command = NULL;
+	if (ret == 0 && out->state != ARTIFACT_ABSENT && a->mark == ARTIFACT_HOOKS) {
+		ret = hooks_count(row, &text, &out->n, &out->command, e);
+	} else if (ret == 0 && out->state != ARTIFACT_ABSENT) {
+		out->n = row->n_events;
+		out->command = line_of(text.data);
+		if (out->command == NULL)
+			out->state = ARTIFACT_EDITED;
 	}
-	*edited = !install_file_is_ours(&text, WHAT);
-	*command = line_of(text.data);
-	if (*command == NULL)
-		*edited = true;
-	buf_release(&text);
-	return 0;
+	buf_wipe(&text);
+	return ret;
 }

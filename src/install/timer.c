@@ -1,20 +1,17 @@
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "install/install.h"
-#include "base/buf.h"
+#include "install/install_private.h"
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/encode.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/encode.h"
-#include "base/spawn.h"
-#include "scrub/scrub.h"
 #include "tmux/tmux.h"
 
 #define MINUTE_MS 60000
 #define LINE_MAX_BYTES 990
-#define CRONTAB_MAX ((size_t)1 << 20)
 
 void
 timer_init(struct timer *t, const char *what, const char *town)
@@ -73,9 +70,11 @@ head(const struct timer *t, struct buf *out)
 				   : "Snapshots of coding agents' panes");
 }
 
-void
-timer_service(const struct timer *t, struct buf *out)
+static void
+render_service(const struct artifact *a, struct buf *out)
 {
+	const struct timer *t = a->of;
+
 	head(t, out);
 	/*
 	 * a tmux server that patrol or startup starts, and its agents, must neither end with the
@@ -98,9 +97,11 @@ timer_service(const struct timer *t, struct buf *out)
 	buf_chr(out, '\n');
 }
 
-void
-timer_unit(const struct timer *t, struct buf *out)
+static void
+render_unit(const struct artifact *a, struct buf *out)
 {
+	const struct timer *t = a->of;
+
 	head(t, out);
 	if (is(t, "startup"))
 		buf_str(out, "[Timer]\nOnStartupSec=1s\n");
@@ -131,55 +132,48 @@ cron_schedule(struct buf *out, int64_t ms)
 		buf_str(out, "0 0 * * *");
 }
 
+/* Variables, the program and its arguments as a simple command for sh. */
 static void
-cron_word(struct buf *out, const char *word)
+sh_command(struct buf *out, const struct town_list *env, const struct town_list *words)
 {
-	struct buf b = BUF_INIT;
+	for (size_t i = 0; i < env->n; i++) {
+		size_t name = strcspn(env->v[i], "=");
 
-	quote_sh(&b, word);
-	/* a bare % ends the command, in quotes too */
-	for (size_t i = 0; i < b.len; i++) {
-		if (b.data[i] == '%')
-			buf_chr(out, '\\');
-		buf_chr(out, b.data[i]);
+		buf_fmt(out, "%.*s=", (int)name, env->v[i]);
+		quote_sh(out, env->v[i][name] == '=' ? env->v[i] + name + 1 : "");
+		buf_chr(out, ' ');
 	}
-	buf_release(&b);
+	for (size_t i = 0; i < words->n; i++) {
+		buf_str(out, i > 0 ? " " : "");
+		quote_sh(out, words->v[i]);
+	}
 }
 
 static void
-cron_line(const struct timer *t, struct buf *out)
+render_crontab(const struct artifact *a, struct buf *out)
 {
+	const struct timer *t = a->of;
+	struct town_list words = TOWN_LIST_INIT;
+	struct buf command = BUF_INIT;
+
+	town_list_add(&words, xstrdup(t->program));
+	for (size_t i = 0; i < t->args.n; i++)
+		town_list_add(&words, xstrdup(t->args.v[i]));
+	sh_command(&command, &t->env, &words);
 	if (is(t, "startup"))
 		buf_str(out, "@reboot");
 	else
 		cron_schedule(out, t->interval_ms);
-	for (size_t i = 0; i < t->env.n; i++) {
-		size_t name = strcspn(t->env.v[i], "=");
-
-		buf_fmt(out, " %.*s=", (int)name, t->env.v[i]);
-		cron_word(out, t->env.v[i] + name + 1);
-	}
 	buf_chr(out, ' ');
-	cron_word(out, t->program);
-	for (size_t i = 0; i < t->args.n; i++) {
-		buf_chr(out, ' ');
-		cron_word(out, t->args.v[i]);
+	/* a bare % ends the command, in quotes too */
+	for (size_t i = 0; i < command.len; i++) {
+		if (command.data[i] == '%')
+			buf_chr(out, '\\');
+		buf_chr(out, command.data[i]);
 	}
 	buf_chr(out, '\n');
-}
-
-static void
-marker(const struct timer *t, const char *what, struct buf *out)
-{
-	buf_fmt(out, "# %s %s (gt-recover install timer)\n", t->id, what);
-}
-
-void
-timer_crontab(const struct timer *t, struct buf *out)
-{
-	marker(t, "begins", out);
-	cron_line(t, out);
-	marker(t, "ends", out);
+	town_list_release(&words);
+	buf_release(&command);
 }
 
 static bool
@@ -201,7 +195,7 @@ timer_check(const struct timer *t, struct err *e)
 		control = control || has_control(t->args.v[i]);
 	for (size_t i = 0; i < t->env.n; i++)
 		control = control || has_control(t->env.v[i]);
-	cron_line(t, &line);
+	render_crontab(&(struct artifact){ .of = t }, &line);
 	much = line.len > LINE_MAX_BYTES;
 	buf_release(&line);
 	if (control)
@@ -215,119 +209,25 @@ timer_check(const struct timer *t, struct err *e)
 	return err_hint(e, "name the town and the sockets with --town and -L, by shorter paths");
 }
 
-/* The line `text` within n bytes, from its beginning on; its end, or NULL. */
-static const char *
-find_line(const char *p, size_t n, const struct buf *text)
-{
-	for (const char *at = p, *end = p + n; at < end; ) {
-		const char *nl = memchr(at, '\n', (size_t)(end - at));
-		size_t len = nl != NULL ? (size_t)(nl - at) : (size_t)(end - at);
-
-		/* the marker's text has its newline, the last line of a file may lack it */
-		if (len == text->len - 1 && memcmp(at, text->data, len) == 0)
-			return at;
-		at += len + 1;
-	}
-	return NULL;
-}
-
-int
-timer_block(const struct timer *t, const char *tab, size_t n, size_t *from, size_t *to, struct err *e)
-{
-	struct buf begins = BUF_INIT, ends = BUF_INIT;
-	const char *first, *last;
-	int ret;
-
-	marker(t, "begins", &begins);
-	marker(t, "ends", &ends);
-	first = find_line(tab, n, &begins);
-	last = find_line(tab, n, &ends);
-	ret = first != NULL;
-	if ((first != NULL) != (last != NULL) || last < first) {
-		err_set(e, GT_FAIL, "timer",
-		    "in the crontab the lines \"# %s begins\" and \"… ends\" do not stand in a pair", t->id);
-		ret = err_hint(e, "crontab -e; remove what is left of them, then run the command again");
-	} else if (first != NULL) {
-		*from = (size_t)(first - tab);
-		*to = (size_t)(last - tab) + ends.len - 1;
-		*to += *to < n;
-	}
-	buf_release(&begins);
-	buf_release(&ends);
-	return ret;
-}
-
-int
-timer_edit(
-    const struct timer *t, const char *old, size_t n, const char *block, struct buf *out, struct err *e)
-{
-	size_t from, to;
-	int found = timer_block(t, old, n, &from, &to, e);
-
-	if (found < 0)
-		return -1;
-	if (found == 0) {
-		buf_add(out, old, n);
-		if (block != NULL && n > 0 && old[n - 1] != '\n')
-			buf_chr(out, '\n');
-		buf_str(out, block != NULL ? block : "");
-	} else {
-		buf_add(out, old, from);
-		buf_str(out, block != NULL ? block : "");
-		buf_add(out, old + to, n - to);
-	}
-	return 0;
-}
-
 /* ---- programs ---- */
-
-/* Runs it; its exit status, or -1 with err. words: what it said on standard error. */
-static int
-call(const char *const *argv, const struct buf *in, struct buf *out, struct buf *words, struct err *e)
-{
-	struct spawn s = { .argv = argv,
-		.in = in != NULL ? in->data : NULL,
-		.in_len = in != NULL ? in->len : 0,
-		.out = out,
-		.errout = words,
-		.max_out = CRONTAB_MAX,
-		.timeout_ms = 30000 };
-
-	return spawn_run(&s, e) == 0 ? s.status : -1;
-}
-
-static int
-failed(const char *what, const struct buf *words, struct err *e)
-{
-	struct buf shown = BUF_INIT;
-
-	scrub_first_line(&shown, words->data, 200, NULL);
-	err_set(e, GT_FAIL, "timer", "%s failed: %s", what, shown.len > 0 ? shown.data : "(no reason given)");
-	buf_release(&shown);
-	return -1;
-}
 
 static int
 systemctl(const char *verb, const char *option, const char *unit, struct err *e)
 {
 	const char *argv[6] = { "systemctl", "--user", verb };
+	char *what = xasprintf("systemctl --user %s", verb);
 	struct buf words = BUF_INIT;
 	size_t n = 3;
-	int status;
+	int ret;
 
 	if (option != NULL)
 		argv[n++] = option;
 	if (unit != NULL)
 		argv[n++] = unit;
-	status = call(argv, NULL, NULL, &words, e);
-	if (status > 0) {
-		char *what = xasprintf("systemctl --user %s", verb);
-
-		status = failed(what, &words, e);
-		free(what);
-	}
+	ret = artifact_run(what, argv, NULL, NULL, &words, e);
 	buf_release(&words);
-	return status;
+	free(what);
+	return ret;
 }
 
 enum timer_kind
@@ -336,180 +236,343 @@ timer_kind(void)
 	return systemctl("show-environment", NULL, NULL, NULL) == 0 ? TIMER_SYSTEMD : TIMER_CRONTAB;
 }
 
-char *
-timer_path(const struct timer *t, const char *what)
+int
+timer_artifacts(struct artifact_set *in, const struct timer *t, enum timer_kind kind, struct err *e)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	bool has_xdg = xdg != NULL && xdg[0] == '/';
+	const char *dir = has_xdg ? "systemd/user" : ".config/systemd/user", *base = has_xdg ? xdg : home;
 
-	if (xdg != NULL && xdg[0] == '/')
-		return xasprintf("%s/systemd/user/%s.%s", xdg, t->id, what);
-	return home != NULL && home[0] == '/' ? xasprintf("%s/.config/systemd/user/%s.%s", home, t->id, what)
-					      : NULL;
-}
-
-int
-timer_crontab_read(struct buf *out, struct err *e)
-{
-	static const char *const argv[] = { "crontab", "-l", NULL };
-	struct buf words = BUF_INIT;
-	struct err own = ERR_INIT;
-	int status = call(argv, NULL, out, &words, &own), ret = 0;
-
-	if (status < 0 && strcmp(own.name, "not-installed") == 0) {
-		ret = 1;
-	} else if (status < 0) {
-		if (e != NULL)
-			*e = own;
-		ret = -1;
-	} else if (status != 0 && strstr(words.data, "no crontab") == NULL) {
-		/* whatever it is: a crontab that cannot be read must not be replaced by ours */
-		ret = failed("crontab -l", &words, e);
+	*in = (struct artifact_set){ .n = 0 };
+	if (kind == TIMER_CRONTAB) {
+		artifact_add(in, NULL, t->id, render_crontab, t)->mark = ARTIFACT_BLOCK;
+		return 0;
 	}
-	if (ret == 0 && status != 0)
-		buf_reset(out);
-	buf_release(&words);
-	return ret;
-}
+	if (base == NULL || base[0] != '/')
+		base = NULL;
+	for (int i = 0; i < 2; i++) {
+		const char *suffix = i == 0 ? "service" : "timer";
+		char *path =
+		    base != NULL ? xasprintf("%s/%s/%s.%s", base, dir, t->id, suffix) : xstrdup(t->id);
 
-/* Sets or takes away the block; *had: it was there. 1: there is no cron. */
-static int
-edit_crontab(const struct timer *t, const char *block, bool *had, struct err *e)
-{
-	static const char *const argv[] = { "crontab", "-", NULL };
-	struct buf old = BUF_INIT, bare = BUF_INIT, new = BUF_INIT, words = BUF_INIT;
-	int ret = timer_crontab_read(&old, e), status;
-
-	*had = false;
-	if (ret == 0 && timer_edit(t, old.data, old.len, NULL, &bare, e) == 0 &&
-	    timer_edit(t, old.data, old.len, block, &new, e) == 0) {
-		*had = bare.len != old.len;
-		if (new.len != old.len || memcmp(new.data, old.data, old.len) != 0) {
-			status = call(argv, &new, NULL, &words, e);
-			ret = status > 0 ? failed("crontab -", &words, e) : status;
-		}
-	} else if (ret == 0) {
-		ret = -1;
+		artifact_add(in, path, "timer", i == 0 ? render_service : render_unit, t)->mark =
+		    ARTIFACT_NAME;
 	}
-	buf_release(&old);
-	buf_release(&bare);
-	buf_release(&new);
-	buf_release(&words);
-	return ret;
-}
-
-static int
-write_unit(
-    const struct timer *t, const char *what, void (*text)(const struct timer *, struct buf *), struct err *e)
-{
-	char *path = timer_path(t, what);
-	struct buf b = BUF_INIT, old = BUF_INIT;
-	int ret = -1;
-
-	if (path == NULL)
+	if (base == NULL)
 		return err_set(e, GT_USAGE, "no-home", "there is no place for units: HOME is not set");
-	text(t, &b);
-	if (io_read_file(path, CRONTAB_MAX, &old, NULL) == 0 && old.len == b.len &&
-	    memcmp(old.data, b.data, b.len) == 0)
-		ret = 0;
-	else if (io_make_parents(path, e) == 0)
-		ret = io_write_durable(path, b.data, b.len, "timer", e);
-	buf_release(&b);
-	buf_release(&old);
-	free(path);
-	return ret;
+	return 0;
 }
 
-/* True when one was there. */
-static bool
-remove_units(const struct timer *t)
-{
-	static const char *const kinds[] = { "timer", "service" };
-	bool had = false;
-
-	for (size_t i = 0; i < 2; i++) {
-		char *path = timer_path(t, kinds[i]);
-
-		had = (path != NULL && unlink(path) == 0) || had;
-		free(path);
-	}
-	return had;
-}
-
-static bool
-has_units(const struct timer *t)
-{
-	char *path = timer_path(t, "timer");
-	bool yes = path != NULL && access(path, F_OK) == 0;
-
-	free(path);
-	return yes;
-}
-
-/* Away with the units; a manager that does not answer has none running. */
+/* Removes the units; a manager that does not answer has none running. True when there were some. */
 static bool
 stop_units(const struct timer *t)
 {
 	char *unit = xasprintf("%s.timer", t->id);
-	bool had = has_units(t);
+	struct artifact_set in;
+	bool had = false;
 
-	if (had)
-		systemctl("disable", "--now", unit, NULL);
-	had = remove_units(t) || had;
+	if (timer_artifacts(&in, t, TIMER_SYSTEMD, NULL) == 0) {
+		if (access(in.v[1].path, F_OK) == 0)
+			systemctl("disable", "--now", unit, NULL);
+		artifact_remove(&in, &had, NULL);
+	}
 	if (had)
 		systemctl("daemon-reload", NULL, NULL, NULL);
+	artifact_release(&in);
 	free(unit);
 	return had;
 }
 
 static int
-install_units(const struct timer *t, struct err *e)
+remove_block(const struct timer *t, bool *had, struct err *e)
 {
-	char *unit = xasprintf("%s.timer", t->id);
-	int ret = -1;
+	struct artifact_set in;
+	int ret = timer_artifacts(&in, t, TIMER_CRONTAB, e);
 
-	if (write_unit(t, "service", timer_service, e) == 0 && write_unit(t, "timer", timer_unit, e) == 0 &&
-	    systemctl("daemon-reload", NULL, NULL, e) == 0 && systemctl("enable", NULL, unit, e) == 0)
-		/* also when it ran with another interval */
-		ret = systemctl("restart", NULL, unit, e);
-	free(unit);
+	if (ret == 0)
+		ret = artifact_remove(&in, had, e);
+	artifact_release(&in);
 	return ret;
 }
 
 int
 timer_install(const struct timer *t, enum timer_kind kind, struct err *e)
 {
-	struct buf block = BUF_INIT;
-	bool had;
-	int ret;
+	char *unit = xasprintf("%s.timer", t->id);
+	struct err own = ERR_INIT;
+	struct artifact_set in = { .n = 0 };
+	bool changed;
+	int ret = timer_check(t, &own) == 0 ? timer_artifacts(&in, t, kind, &own) : -1;
 
-	if (timer_check(t, e) != 0)
-		return -1;
-	if (kind == TIMER_SYSTEMD) {
-		if (install_units(t, e) != 0)
-			return -1;
-		return edit_crontab(t, NULL, &had, e) < 0 ? -1 : 0;
-	}
-	timer_crontab(t, &block);
-	ret = edit_crontab(t, block.data, &had, e);
-	buf_release(&block);
-	if (ret == 1) {
-		err_set(e, GT_FAIL, "not-installed",
+	if (ret == 0)
+		ret = artifact_install(&in, &changed, &own);
+	if (ret != 0 && kind == TIMER_CRONTAB && strcmp(own.name, "not-installed") == 0) {
+		err_set(&own, GT_FAIL, "not-installed",
 		    "neither a systemd user manager answers nor is crontab installed");
-		return err_hint(e,
+		err_hint(&own,
 		    "gt-recover install timer --print shows what to run, by whatever starts programs "
 		    "regularly here");
-	}
-	if (ret == 0)
+	} else if (ret == 0 && kind == TIMER_CRONTAB) {
 		stop_units(t);
+	} else if (ret == 0) {
+		/* restart: also when it ran with another interval */
+		if (systemctl("daemon-reload", NULL, NULL, &own) != 0 ||
+		    systemctl("enable", NULL, unit, &own) != 0 || systemctl("restart", NULL, unit, &own) != 0)
+			ret = -1;
+		else
+			ret = remove_block(t, &changed, &own);
+	}
+	if (ret != 0 && e != NULL)
+		*e = own;
+	artifact_release(&in);
+	free(unit);
 	return ret;
 }
 
 int
 timer_remove(const struct timer *t, enum timer_kind *was, struct err *e)
 {
-	bool units = stop_units(t), line;
-	int ret = edit_crontab(t, NULL, &line, e);
+	bool units = stop_units(t), block = false;
+	int ret = remove_block(t, &block, e);
 
-	*was = units && line ? TIMER_BOTH : units ? TIMER_SYSTEMD : line ? TIMER_CRONTAB : TIMER_NONE;
-	return ret < 0 ? -1 : 0;
+	*was = units && block ? TIMER_BOTH : units ? TIMER_SYSTEMD : block ? TIMER_CRONTAB : TIMER_NONE;
+	return ret;
+}
+
+/* ---- what is installed ---- */
+
+static bool
+is_our_program(const void *arg, const char *name)
+{
+	(void)arg;
+	return strcmp(name, "gt-recover") == 0;
+}
+
+static bool
+runs_snapshot(const struct timer_status *f)
+{
+	return f->args.n >= 2 && f->args.v[0][0] == '/' && str_ends(f->args.v[0], "/gt-recover") &&
+	    strcmp(f->args.v[1], "snapshot") == 0;
+}
+
+/* Of a schedule that cron_schedule writes; 0 for others. */
+static int64_t
+cron_interval(const char *schedule)
+{
+	int64_t found = 0;
+
+	for (int64_t minutes = 1; minutes <= 24 * 60 && found == 0; minutes += minutes < 60 ? 1 : 60) {
+		struct buf b = BUF_INIT;
+
+		cron_schedule(&b, minutes * MINUTE_MS);
+		if (strcmp(b.data, schedule) == 0)
+			found = minutes * MINUTE_MS;
+		buf_release(&b);
+	}
+	return found;
+}
+
+int64_t
+timer_interval(const struct timer *t, bool systemd)
+{
+	struct buf b = BUF_INIT;
+	int64_t ms = t->interval_ms / 1000 * 1000;
+
+	if (!systemd) {
+		cron_schedule(&b, t->interval_ms);
+		ms = cron_interval(b.data);
+		buf_release(&b);
+	}
+	return ms;
+}
+
+/* The five fields, one blank between them; where the command begins. */
+static size_t
+take_schedule(const char *line, size_t n, struct buf *out)
+{
+	size_t at = 0;
+
+	for (int field = 0; field < 5; field++) {
+		while (at < n && (line[at] == ' ' || line[at] == '\t'))
+			at++;
+		if (field > 0)
+			buf_chr(out, ' ');
+		while (at < n && line[at] != ' ' && line[at] != '\t')
+			buf_chr(out, line[at++]);
+	}
+	while (at < n && (line[at] == ' ' || line[at] == '\t'))
+		at++;
+	return at;
+}
+
+void
+timer_read_line(const char *line, size_t n, struct timer_status *out)
+{
+	struct buf schedule = BUF_INIT, command = BUF_INIT, again = BUF_INIT;
+	struct launch l;
+	bool bare = false;
+
+	memset(out, 0, sizeof *out);
+	for (size_t at = take_schedule(line, n, &schedule); at < n && !bare; at++) {
+		/* what stands behind a bare % is the command's standard input */
+		bare = line[at] == '%';
+		if (line[at] == '\\' && at + 1 < n && line[at + 1] == '%')
+			at++;
+		if (!bare)
+			buf_chr(&command, line[at]);
+	}
+	out->interval_ms = cron_interval(schedule.data);
+	out->schedule = buf_detach(&schedule);
+	out->command = buf_detach(&command);
+	launch_command(&l, out->command, "/bin/sh", is_our_program, NULL);
+	for (size_t i = 0; i < l.n_words; i++)
+		town_list_add(i < l.program ? &out->env : &out->args, xstrdup(l.words[i].text));
+	launch_release(&l);
+	sh_command(&again, &out->env, &out->args);
+	out->ours = !bare && runs_snapshot(out) && strcmp(again.data, out->command) == 0;
+	buf_release(&again);
+}
+
+/* The words of a line of unit_word's. False: written again they are another text. */
+static bool
+take_unit_words(const char *p, size_t n, bool command, struct town_list *out)
+{
+	struct buf again = BUF_INIT;
+	bool same;
+
+	for (size_t at = 0; at < n; at += 2) {
+		struct buf word = BUF_INIT;
+
+		for (at++; at < n && p[at] != '"'; at++) {
+			at += at + 1 < n && (p[at] == '\\' || p[at] == '%' || (p[at] == '$' && command));
+			buf_chr(&word, p[at]);
+		}
+		buf_str(&again, again.len > 0 ? " " : "");
+		unit_word(&again, word.data, command);
+		town_list_add(out, buf_detach(&word));
+	}
+	same = again.len == n && memcmp(again.data, p, n) == 0;
+	buf_release(&again);
+	return same;
+}
+
+/* The value of "NAME=" at the beginning of this line, or NULL. */
+static const char *
+setting(const char *line, const char *end, const char *name)
+{
+	size_t n = strlen(name);
+
+	return (size_t)(end - line) > n && memcmp(line, name, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
+}
+
+void
+timer_read_units(const struct buf *service, const struct buf *timer, struct timer_status *out)
+{
+	const char *end, *value;
+
+	memset(out, 0, sizeof *out);
+	out->systemd = true;
+	out->ours = true;
+	for (const char *p = service->data; *p != '\0'; p = end + (*end == '\n')) {
+		end = p + strcspn(p, "\n");
+		if ((value = setting(p, end, "ExecStart")) != NULL)
+			out->ours = out->args.n == 0 &&
+			    take_unit_words(value, (size_t)(end - value), true, &out->args) && out->ours;
+		else if ((value = setting(p, end, "Environment")) != NULL)
+			out->ours =
+			    take_unit_words(value, (size_t)(end - value), false, &out->env) && out->ours;
+	}
+	out->ours = out->ours && runs_snapshot(out);
+	for (const char *p = timer->data; *p != '\0'; p = end + (*end == '\n')) {
+		end = p + strcspn(p, "\n");
+		if ((value = setting(p, end, "OnUnitActiveSec")) == NULL)
+			continue;
+		free(out->schedule);
+		out->schedule = xstrndup(p, (size_t)(end - p));
+		if (clock_parse_duration(strchr(out->schedule, '=') + 1, &out->interval_ms, NULL) != 0)
+			out->interval_ms = 0;
+	}
+	if (out->schedule == NULL)
+		out->schedule = xstrdup("without OnUnitActiveSec");
+}
+
+static int
+read_block(const struct artifact *a, struct timer_status *out, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	enum artifact_state state;
+	size_t line, end;
+	int ret = artifact_status(a, &state, &text, e);
+
+	if (ret == 0 && state != ARTIFACT_ABSENT) {
+		line = strcspn(text.data, "\n") + 1;
+		end = line + strcspn(text.data + line, "\n");
+		/* nothing between the markers: this line is the second one */
+		timer_read_line(text.data + line, text.data[line] == '#' ? 0 : end - line, out);
+		/* more than one line: a person's hand */
+		out->ours = out->ours && end + 1 < text.len && text.data[end + 1] == '#';
+		out->state = state;
+		ret = 1;
+	}
+	buf_release(&text);
+	return ret;
+}
+
+static int
+read_units(
+    const struct artifact *service, const struct artifact *timer, struct timer_status *out, struct err *e)
+{
+	struct buf a = BUF_INIT, b = BUF_INIT;
+	enum artifact_state state[2];
+	int ret = artifact_status(timer, &state[1], &b, e);
+
+	if (ret == 0 && state[1] != ARTIFACT_ABSENT) {
+		ret = artifact_status(service, &state[0], &a, e);
+		if (ret == 0 && state[0] == ARTIFACT_ABSENT)
+			/* for its error */
+			ret = io_read_file(service->path, 0, &a, e);
+		if (ret == 0) {
+			timer_read_units(&a, &b, out);
+			out->state = state[0] == ARTIFACT_CURRENT ? state[1] : state[0];
+			ret = 1;
+		}
+	}
+	buf_release(&a);
+	buf_release(&b);
+	return ret;
+}
+
+int
+timer_status_read(const struct timer *t, enum timer_kind kind, struct timer_status *out, struct err *e)
+{
+	struct artifact_set in;
+	int ret = 0;
+
+	memset(out, 0, sizeof *out);
+	if (timer_artifacts(&in, t, kind, NULL) == 0)
+		ret = kind == TIMER_CRONTAB ? read_block(&in.v[0], out, e)
+					    : read_units(&in.v[0], &in.v[1], out, e);
+	artifact_release(&in);
+	return ret;
+}
+
+const char *
+timer_status_env(const struct timer_status *f, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < f->env.n; i++)
+		if (strncmp(f->env.v[i], name, n) == 0 && f->env.v[i][n] == '=')
+			return f->env.v[i] + n + 1;
+	return NULL;
+}
+
+void
+timer_status_release(struct timer_status *f)
+{
+	free(f->schedule);
+	free(f->command);
+	town_list_release(&f->args);
+	town_list_release(&f->env);
+	memset(f, 0, sizeof *f);
 }

@@ -1,10 +1,7 @@
-#include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tmux/tmux.h"
-#include "base/buf.h"
 
 void
 quote_arg(struct buf *out, const char *arg)

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "doctor/doctor.h"
 #include "doctor/doctor_private.h"
 #include "temp.h"
 

@@ -9,14 +9,14 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "records/hooks/hooks.h"
-#include "install/install.h"
+#include "install/install_private.h"
 #include "temp.h"
 
 #define COMMAND "'/opt/a b/gt-recover'"
 #define TOLD "{\"type\":\"command\",\"command\":\"/x/gt-recover hook Stop --town /t\"}"
 
-static struct hook_call here = { NULL, COMMAND, " --town /t" }, bare = { NULL, COMMAND, "" },
-			moved = { NULL, "/usr/bin/gt-recover", "" }, newer = { NULL, "/new/gt-recover", "" };
+static struct artifact_call here = { NULL, COMMAND, " --town /t", NULL }, bare = { NULL, COMMAND, "", NULL },
+			moved = { NULL, "/usr/bin/gt-recover", "", NULL }, newer = { NULL, "/new/gt-recover", "", NULL };
 
 static int
 choose_claude(void **state)
@@ -198,26 +198,33 @@ test_refused(void **state)
 static void
 test_file(void **state)
 {
-	char *dir = temp_dir(), *link = io_join(dir, "new/settings.json"), *real = io_join(dir, "real.json");
+	char *dir = temp_dir(), *folder = io_join(dir, "new"), *link, *real = io_join(dir, "real.json");
+	struct artifact_set in;
 	struct buf b = BUF_INIT;
 	struct stat st;
+	bool yes;
 	size_t n;
 
 	(void)state;
+	artifact_hooks(&in, folder, &bare);
+	link = in.v[0].path;
 	/* none: made, and gone again */
-	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
-	assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
+	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
+	assert_int_equal(artifact_install(&in, &yes, NULL), 0);
+	assert_true(yes);
+	assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
+	assert_int_equal(hooks_count(bare.row, &b, &n, NULL, NULL), 0);
 	assert_int_equal(n, 7);
 	assert_int_equal(stat(link, &st), 0);
-	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
+	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
 	assert_int_equal(stat(link, &st), -1);
 	/* one that says nothing, and was there, stays */
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const nothing[] = { "{}", "{}\n", "" };
 
 		temp_write(link, nothing[i]);
-		assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
-		assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
+		assert_int_equal(artifact_install(&in, &yes, NULL), 0);
+		assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
 		buf_reset(&b);
 		assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
 		assert_string_equal(b.data, i == 1 ? "{}\n" : "{}");
@@ -227,7 +234,7 @@ test_file(void **state)
 	put(&b, "{\"a\":1}\n\n");
 	assert_int_equal(hooks_add(&b, &bare, &n, NULL), 0);
 	temp_write(link, b.data);
-	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
+	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
 	buf_reset(&b);
 	assert_int_equal(io_read_file(link, 4096, &b, NULL), 0);
 	assert_string_equal(b.data, "{\"a\":1}\n\n");
@@ -237,16 +244,17 @@ test_file(void **state)
 	temp_write(real, "{\n  \"a\": 1\n}\n");
 	assert_int_equal(chmod(real, 0644), 0);
 	assert_int_equal(symlink(real, link), 0);
-	assert_int_equal(hooks_install(link, &bare, &n, NULL), 0);
+	assert_int_equal(artifact_install(&in, &yes, NULL), 0);
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(stat(real, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
-	assert_int_equal(hooks_uninstall(bare.row, link, &n, NULL), 0);
+	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
 	assert_int_equal(io_read_file(real, 4096, &b, NULL), 0);
 	assert_string_equal(b.data, "{\n  \"a\": 1\n}\n");
 	buf_release(&b);
-	free(link);
+	artifact_release(&in);
+	free(folder);
 	free(real);
 	temp_remove(dir);
 }
@@ -271,7 +279,7 @@ test_others(void **state)
 
 	(void)state;
 	for (size_t r = 0; r < hook_adapter_count(); r++) {
-		struct hook_call call = { hook_adapter_at(r), COMMAND, " --town /t" };
+		struct artifact_call call = { hook_adapter_at(r), COMMAND, " --town /t", NULL };
 
 		for (size_t i = 0; i < sizeof files / sizeof files[0] && call.row->form != HOOK_FORM_PLUGIN;
 		    i++, seen++) {
@@ -314,44 +322,52 @@ test_others(void **state)
 static void
 test_plugin(void **state)
 {
-	char *dir = temp_dir(), *path = io_join(dir, "plugin/gt-recover.js"), *command;
-	struct hook_call call = { hook_adapter_find("opencode"), COMMAND, " --town '/t \"x'" };
+	char *dir = temp_dir();
+	struct artifact_call call = { hook_adapter_find("opencode"), COMMAND, " --town '/t \"x'", NULL };
+	struct artifact_set in;
+	const struct artifact *a = &in.v[0];
+	struct hooks_status f;
 	struct buf b = BUF_INIT;
 	struct err e = ERR_INIT;
 	bool yes;
 
 	(void)state;
-	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
-	assert_null(command);
-	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
+	artifact_hooks(&in, dir, &call);
+	assert_int_equal(hooks_status(a, &f, NULL), 0);
+	assert_null(f.command);
+	assert_int_equal(f.state, ARTIFACT_ABSENT);
+	assert_int_equal(artifact_install(&in, &yes, NULL), 0);
 	assert_true(yes);
-	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
+	assert_int_equal(artifact_install(&in, &yes, NULL), 0);
 	assert_false(yes);
-	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
-	assert_string_equal(command, COMMAND " hook SessionStart --town '/t \"x' --agent opencode");
-	assert_false(yes);
-	free(command);
+	assert_int_equal(hooks_status(a, &f, NULL), 0);
+	assert_string_equal(f.command, COMMAND " hook SessionStart --town '/t \"x' --agent opencode");
+	assert_int_equal(f.state, ARTIFACT_CURRENT);
+	free(f.command);
 	/* another program takes its place */
 	call.command = "/usr/bin/gt-recover";
-	assert_int_equal(hooks_plugin_install(path, &call, &yes, NULL), 0);
+	assert_int_equal(hooks_status(a, &f, NULL), 0);
+	assert_int_equal(f.state, ARTIFACT_OTHER);
+	free(f.command);
+	assert_int_equal(artifact_install(&in, &yes, NULL), 0);
 	assert_true(yes);
-	assert_int_equal(io_read_file(path, 65536, &b, NULL), 0);
+	assert_int_equal(io_read_file(a->path, 65536, &b, NULL), 0);
 	buf_str(&b, "// mine\n");
-	temp_write(path, b.data);
-	assert_int_equal(hooks_plugin_status(path, &command, &yes, NULL), 0);
-	assert_true(yes);
-	free(command);
-	assert_int_equal(hooks_plugin_install(path, &call, &yes, &e), -1);
+	temp_write(a->path, b.data);
+	assert_int_equal(hooks_status(a, &f, NULL), 0);
+	assert_int_equal(f.state, ARTIFACT_EDITED);
+	free(f.command);
+	assert_int_equal(artifact_install(&in, &yes, &e), -1);
 	assert_string_equal(e.name, "edited");
-	assert_int_equal(hooks_plugin_remove(path, &yes, &e), -1);
+	assert_int_equal(artifact_remove(&in, &yes, &e), -1);
 	buf_reset(&b);
-	hooks_plugin_print(&b, &call);
-	temp_write(path, b.data);
-	assert_int_equal(hooks_plugin_remove(path, &yes, NULL), 0);
+	artifact_print(a, &b);
+	temp_write(a->path, b.data);
+	assert_int_equal(artifact_remove(&in, &yes, NULL), 0);
 	assert_true(yes);
-	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(access(a->path, F_OK), -1);
 	buf_release(&b);
-	free(path);
+	artifact_release(&in);
 	temp_remove(dir);
 }
 

@@ -4,7 +4,7 @@
 #include "test.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "install/install.h"
+#include "install/install_private.h"
 
 static struct timer
 sample(int64_t interval_ms)
@@ -22,6 +22,17 @@ sample(int64_t interval_ms)
 	return t;
 }
 
+/* What is installed for it: which 0 is the service or the block, 1 the timer. */
+static void
+put_text(const struct timer *t, enum timer_kind kind, size_t which, struct buf *out)
+{
+	struct artifact_set in;
+
+	assert_int_equal(timer_artifacts(&in, t, kind, NULL), 0);
+	artifact_print(&in.v[which], out);
+	artifact_release(&in);
+}
+
 static void
 writes_units(void **state)
 {
@@ -29,7 +40,7 @@ writes_units(void **state)
 	struct buf b = BUF_INIT;
 
 	(void)state;
-	timer_service(&t, &b);
+	put_text(&t, TIMER_SYSTEMD, 0, &b);
 	assert_non_null(
 	    strstr(b.data, "ExecStart=\"/opt/my tools/gt-recover\" \"snapshot\" \"-L\" \"it's 100%%\"\n"));
 	assert_non_null(strstr(b.data, "Environment=\"TMUX_TMPDIR=/tmp/a$b \\\"c\\\"\"\n"));
@@ -37,12 +48,12 @@ writes_units(void **state)
 	assert_null(strstr(b.data, "KillMode"));
 	buf_reset(&b);
 	t.what = "patrol";
-	timer_service(&t, &b);
+	put_text(&t, TIMER_SYSTEMD, 0, &b);
 	assert_non_null(strstr(b.data, "KillMode=process\n"));
 	assert_null(strstr(b.data, "Nice="));
 	t.what = "snapshot";
 	buf_reset(&b);
-	timer_unit(&t, &b);
+	put_text(&t, TIMER_SYSTEMD, 1, &b);
 	assert_non_null(strstr(b.data, "OnUnitActiveSec=300s\n"));
 	assert_non_null(strstr(b.data, "Unit=gt-recover-snapshot.service\n"));
 	buf_release(&b);
@@ -71,7 +82,7 @@ writes_a_line(void **state)
 		    "'/opt/my tools/gt-recover' snapshot -L 'it'\\''s 100\\%%'\n# gt-recover-snapshot ends "
 		    "(gt-recover install timer)\n",
 		    cases[i].when);
-		timer_crontab(&t, &b);
+		put_text(&t, TIMER_CRONTAB, 0, &b);
 		assert_string_equal(b.data, want.data);
 		buf_release(&b);
 		buf_release(&want);
@@ -87,6 +98,13 @@ writes_a_line(void **state)
 #define TOWNS                                                                                                \
 	"# gt-recover-snapshot-abcdef begins (gt-recover install timer)\nY\n# gt-recover-snapshot-abcdef "   \
 	"ends (gt-recover install timer)\n"
+
+static void
+put_x(const struct artifact *a, struct buf *out)
+{
+	(void)a;
+	buf_str(out, "X\n");
+}
 
 static void
 leaves_other_lines_alone(void **state)
@@ -107,20 +125,22 @@ leaves_other_lines_alone(void **state)
 		{ " " BEGINS "A\n", NULL, " " BEGINS "A\n" },		/* not our line */
 		{ BEGINS "A\n", BLOCK, NULL }, { "A\n" ENDS, NULL, NULL }, { ENDS "A\n" BEGINS, BLOCK, NULL },
 	};
-	struct timer t = sample(300000);
+	const struct artifact block = { .owner = "gt-recover-snapshot", .mark = ARTIFACT_BLOCK, .render = put_x };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct buf out = BUF_INIT;
+		struct artifact_place p = { .there = true, .old = BUF_INIT, .new = BUF_INIT };
 		struct err e = ERR_INIT;
-		int ret = timer_edit(&t, cases[i].old, strlen(cases[i].old), cases[i].block, &out, &e);
+		int ret;
 
+		buf_str(&p.old, cases[i].old);
+		ret = artifact_edit(&block, cases[i].block != NULL, &p, &e);
 		assert_int_equal(ret, cases[i].want != NULL ? 0 : -1);
-		assert_string_equal(out.data, cases[i].want != NULL ? cases[i].want : "");
+		assert_string_equal(p.new.data, cases[i].want != NULL ? cases[i].want : "");
 		assert_string_equal(e.name, ret == 0 ? "" : "timer");
-		buf_release(&out);
+		buf_release(&p.old);
+		buf_release(&p.new);
 	}
-	timer_release(&t);
 }
 
 static void
@@ -190,7 +210,7 @@ reads_back_what_it_wrote(void **state)
 		struct timer_status f;
 		const char *line;
 
-		timer_crontab(&t, &a);
+		put_text(&t, TIMER_CRONTAB, 0, &a);
 		line = strchr(a.data, '\n') + 1;
 		timer_read_line(line, strcspn(line, "\n"), &f);
 		assert_as_written(&t, &f);
@@ -198,9 +218,9 @@ reads_back_what_it_wrote(void **state)
 		assert_int_equal(f.interval_ms, cases[i].every);
 		timer_status_release(&f);
 		buf_reset(&a);
-		timer_service(&t, &a);
-		timer_unit(&t, &b);
-		timer_read_units(a.data, a.len, b.data, b.len, &f);
+		put_text(&t, TIMER_SYSTEMD, 0, &a);
+		put_text(&t, TIMER_SYSTEMD, 1, &b);
+		timer_read_units(&a, &b, &f);
 		assert_as_written(&t, &f);
 		assert_true(f.systemd);
 		assert_null(f.command);
@@ -263,17 +283,23 @@ knows_changed_units(void **state)
 		{ "", false },
 	};
 
+	struct buf service = BUF_INIT, every = BUF_INIT;
+
 	(void)state;
+	buf_str(&every, "OnUnitActiveSec=5min\n");
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct timer_status f;
 
-		timer_read_units(
-		    cases[i].service, strlen(cases[i].service), "OnUnitActiveSec=5min\n", 21, &f);
+		buf_reset(&service);
+		buf_str(&service, cases[i].service);
+		timer_read_units(&service, &every, &f);
 		if (f.ours != cases[i].ours)
 			fail_msg("%s: ours %d", cases[i].service, f.ours);
 		assert_int_equal(f.interval_ms, 0);
 		timer_status_release(&f);
 	}
+	buf_release(&service);
+	buf_release(&every);
 }
 
 int
