@@ -131,12 +131,17 @@ done_testing() {
 
 # ---- waiting ----
 
-until_() {	# SECONDS COMMAND...: runs the command every 25 ms until it succeeds or the time is over
-	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+# until_ SECONDS COMMAND...: runs the command until it succeeds or the time is over: every 20 ms at first, every 120 ms when it takes longer.
+until_() {
+	local began=${EPOCHREALTIME/[.,]/} most=$(($1 * 1000000)) waited=0 pause
 	shift
 	until "$@"; do
-		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
-		read -rt 0.025 -u "$TICK" || :
+		[ "$waited" -lt "$most" ] || return 1
+		waited=$((${EPOCHREALTIME/[.,]/} - began))
+		pause=$((waited / 12))
+		pause=$((pause < 20000 ? 20000 : pause > 120000 ? 120000 : pause))
+		printf -v pause '0.%06d' "$pause"
+		read -rt "$pause" -u "$TICK" || :
 	done
 }
 
@@ -173,9 +178,9 @@ _server_pids() {
 }
 
 _gone() {	# PID: true when there is no such process or only its remains
-	local stat
-	[ -r "/proc/$1/stat" ] && { stat=$(cat "/proc/$1/stat"); } 2>/dev/null || return 0
-	[[ ${stat##*) } == Z* ]]
+	local stat=''
+	{ read -rd '' stat <"/proc/$1/stat"; } 2>/dev/null
+	[ -z "$stat" ] || [[ ${stat##*) } == Z* ]]
 }
 
 _world() {
@@ -217,8 +222,20 @@ wake() {
 
 # ---- agents ----
 
+# Without a process, since it is asked again and again: the directory is then in DIR.
+_set_dir() {	# SESSION
+	local i char sum=${#1}
+	for ((i = 0; i < ${#1}; i++)); do
+		printf -v char '%d' "'${1:i:1}"
+		sum=$(((sum * 65599 + char) & 0xffffffffffff))
+	done
+	DIR=$W/agents/$sum
+}
+
 agent_dir() {	# SESSION: where this agent's log (message.NNN, events) and plan are
-	printf '%s/agents/%s' "$W" "$(printf %s "$1" | cksum | tr ' ' -)"
+	local DIR
+	_set_dir "$1"
+	printf '%s' "$DIR"
 }
 
 agent_plan() {	# SESSION FLAGS: how the agent of that session behaves when it is started the next time (no blanks inside a flag)
@@ -227,7 +244,9 @@ agent_plan() {	# SESSION FLAGS: how the agent of that session behaves when it is
 }
 
 _event() {	# SESSION EXTENDED-REGEXP
-	grep -Eqs -- "$2" "$(agent_dir "$1")/events"
+	local DIR
+	_set_dir "$1"
+	grep -Eqs -- "$2" "$DIR/events"
 }
 
 # start_agent SESSION [--bare|--shell|--wrapper|--env KEY=VALUE|--cwd DIR|--command COMMAND|--no-wait]... [agent flag]...
@@ -276,16 +295,29 @@ _new_session() {	# SESSION LAYOUT CWD COMMAND ENV...
 	[ "$layout" != shell ] || tm send-keys -t "$pane" -l "$command" \; send-keys -t "$pane" Enter
 }
 
+_set_pane() {	# SESSION: its pane id in PANE
+	local DIR
+	_set_dir "$1"
+	PANE=''
+	{ read -r PANE <"$DIR/pane"; } 2>/dev/null
+}
+
 agent_pane() {	# SESSION: its pane id
-	cat "$(agent_dir "$1")/pane"
+	local PANE
+	_set_pane "$1"
+	printf '%s' "$PANE"
 }
 
 pane_is() {	# SESSION FORMAT VALUE: true when the format has this value
-	[ "$(tm display-message -p -t "$(agent_pane "$1")" "$2")" = "$3" ]
+	local PANE
+	_set_pane "$1"
+	[ "$(tm display-message -p -t "$PANE" "$2")" = "$3" ]
 }
 
 pane_text() {	# SESSION: scrollback and screen
-	tm capture-pane -p -S - -t "$(agent_pane "$1")"
+	local PANE
+	_set_pane "$1"
+	tm capture-pane -p -S - -t "$PANE"
 }
 
 pane_shows() {	# SESSION EXTENDED-REGEXP
@@ -295,13 +327,13 @@ pane_shows() {	# SESSION EXTENDED-REGEXP
 agent_pid() {	# SESSION: the living agent below the pane's process, "" when there is none
 	local pid
 	pid=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
-	_find_agent "$pid"
+	[ -z "$pid" ] || _find_agent "$pid"
 }
 
 _find_agent() {	# PID: itself or a descendant that is called claude
-	local comm child
+	local comm='' child
 	_gone "$1" && return
-	comm=$(cat "/proc/$1/comm" 2>/dev/null)
+	{ read -r comm <"/proc/$1/comm"; } 2>/dev/null
 	if [ "$comm" = claude ]; then
 		printf '%s' "$1"
 		return

@@ -202,10 +202,10 @@ sub looks {
 	return ($text, $dense, $bare);
 }
 
-# By grep, which looks for all of them in one pass.
+# By grep, which looks for all of them, in all files, in one pass.
 sub find {
 	my ($dir, @files) = @_;
-	my (%owner, %seen);
+	my (%owner, %seen, @looks);
 
 	for (split /^/, slurp("$dir/needles")) {
 		chomp;
@@ -213,19 +213,26 @@ sub find {
 		$owner{$needle} = $whose;
 	}
 	spell("$dir/words", join '', map { "$_\n" } keys %owner);
-	local $ENV{LC_ALL} = 'C';
-	for my $file (@files) {
-		my $text = slurp($file) // next;
+	for my $i (0 .. $#files) {
+		my $text = slurp($files[$i]) // next;
 
-		spell("$dir/looks", join "\n", looks($text), '');
-		open my $hits, '-|', 'grep', '-aoFf', "$dir/words", "$dir/looks" or die "grep: $!\n";
+		spell("$dir/looks.$i", join "\n", looks($text), '');
+		push @looks, "$dir/looks.$i";
+	}
+	local $ENV{LC_ALL} = 'C';
+	# a hundred at a time: their names are arguments
+	while (my @some = splice @looks, 0, 100) {
+		open my $hits, '-|', 'grep', '-aoHZFf', "$dir/words", @some or die "grep: $!\n";
 		while (<$hits>) {
 			chomp;
-			$seen{$owner{$_}} //= "in $file";
+			my ($file, $needle) = split /\0/;
+			my ($i) = $file =~ /\.(\d+)$/;
+			$seen{$owner{$needle}} //= "in $files[$i]";
 		}
 		close $hits or $? == 256 or die "grep failed\n";
+		unlink @some;
 	}
-	unlink "$dir/words", "$dir/looks";
+	unlink "$dir/words";
 	print map { "$_ $seen{$_}\n" } sort keys %seen;
 	print "-- none\n" if !%seen;
 }
