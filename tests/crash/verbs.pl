@@ -136,6 +136,8 @@ sub run {
 	spit("$w/in", $in);
 	my $pid = fork // die "fork: $!";
 	if ($pid == 0) {
+		# what the caller's caller left open would count against a limit
+		POSIX::close($_) for 3 .. 63;
 		$ENV{XDG_STATE_HOME} = $state;
 		$ENV{CLAUDE_CONFIG_DIR} = "$state/$claude";
 		%ENV = (%ENV, %{$how{env} // {}});

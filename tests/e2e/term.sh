@@ -11,7 +11,7 @@
 #
 # Or in which a person looks at a session of the server under test:
 #
-#   visit toast                            # a real client is attached, in a terminal of its own
+#   visit toast                            # or visit_still; a real client is attached, in a terminal of its own
 #   types toast l s                        # keys, which go where the client's active pane is
 #   leave toast
 
@@ -88,6 +88,21 @@ _after_attach() {	# SESSION: tmux tells times to the second
 
 _typed() {	# SESSION
 	tm list-clients -t "=$1" -F '#{client_activity} #{client_created}' | awk '$1 > $2 { yes = 1 } END { exit !yes }'
+}
+
+# What a terminal answers to its client's questions counts as a key when it comes in a later second: then the client attaches once more.
+visit_still() {	# SESSION
+	local i
+	for i in 1 2 3 4 5; do
+		visit "$1" && until_ 5 _after_attach "$1" || return 1
+		_typed "$1" || return 0
+		leave "$1" && until_ 5 _left "$1"
+	done
+	return 1
+}
+
+_left() {	# SESSION
+	! _visited "$1"
 }
 
 types() {	# SESSION KEYS...: until tmux has seen them
