@@ -45,6 +45,14 @@ fault_path(const char *variable, const char *path)
 
 	return other != NULL ? other : path;
 }
+
+int
+fault_wait_ms(const char *variable, int ms)
+{
+	const char *other = getenv(variable);
+
+	return other != NULL ? atoi(other) : ms;
+}
 #else
 typedef int fault_not_built;
 #endif

@@ -16,6 +16,11 @@
 int fault_point(const char *name);
 /* In a test build the environment variable may name another file than the machine's own. */
 const char *fault_path(const char *variable, const char *path);
+/*
+ * Likewise a wait of other ms: how long nothing must happen before it counts, or how long others
+ * have the first go. Not for deadlines that protect slow machines.
+ */
+int fault_wait_ms(const char *variable, int ms);
 #else
 static inline int
 fault_point(const char *name)
@@ -29,6 +34,13 @@ fault_path(const char *variable, const char *path)
 {
 	(void)variable;
 	return path;
+}
+
+static inline int
+fault_wait_ms(const char *variable, int ms)
+{
+	(void)variable;
+	return ms;
 }
 #endif
 

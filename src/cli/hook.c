@@ -30,14 +30,14 @@
  * when it is not done after three fifths of that (a store bears that at any point); another child
  * puts the beat into the spool then, to the same end, and goes on with it when we have left.
  */
-#define GIVE_UP_MS "50"
+#define GIVE_UP_MS 50
 #define INPUT_MAX ((size_t)64 << 20)
 #define ANCESTORS 8
 
 static int
 give_up_ms(void)
 {
-	return atoi(fault_path("GT_HOOK_MS", GIVE_UP_MS));
+	return fault_wait_ms("GT_HOOK_MS", GIVE_UP_MS);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -72,9 +73,15 @@ detect_crashes(struct patrol *p, struct err *e)
 }
 
 static int64_t
+grace_ms(void)
+{
+	return fault_wait_ms("GT_GRACE_MS", GRACE_MS);
+}
+
+static int64_t
 age_of(const struct candidate *c)
 {
-	return c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : GRACE_MS;
+	return c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : grace_ms();
 }
 
 /*
@@ -89,8 +96,9 @@ grace_left(const struct patrol *p)
 	for (size_t i = 0; i < p->r.all.n; i++) {
 		int64_t age = age_of(&p->r.all.v[i]);
 
-		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 && GRACE_MS - age > left)
-			left = GRACE_MS - age;
+		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 &&
+		    grace_ms() - age > left)
+			left = grace_ms() - age;
 	}
 	return left;
 }
@@ -112,7 +120,7 @@ look_when_settled(struct patrol *p, struct err *e)
 	}
 	for (size_t i = 0; i < p->r.all.n; i++)
 		if (candidate_crashed(&p->r.all.v[i]) && age_of(&p->r.all.v[i]) >= 0 &&
-		    age_of(&p->r.all.v[i]) < GRACE_MS)
+		    age_of(&p->r.all.v[i]) < grace_ms())
 			p->r.chosen[i] = false;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fault.h"
 #include "config/config.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
@@ -212,19 +213,20 @@ wake(const struct delivery *d)
 static int
 paste_prompt(struct delivery *d, struct err *e)
 {
-	if (put_text(d, e) != 0 || wait_for(d, false, SHOWN_MS, e) != 0)
+	if (put_text(d, e) != 0 || wait_for(d, false, fault_wait_ms("GT_SHOWN_MS", SHOWN_MS), e) != 0)
 		return -1;
 	if (d->over || d->now != READY_IDLE)
 		return 0;
 	wake(d);
-	return wait_for(d, false, SHOWN_MS, e);
+	return wait_for(d, false, fault_wait_ms("GT_SHOWN_MS", SHOWN_MS), e);
 }
 
 static int
 send_off(struct delivery *d, struct err *e)
 {
 	for (int tries = 0; d->ours && !d->over && tries < 4; tries++) {
-		if (press_enter(d, tries % 2 != 0, e) != 0 || wait_for(d, true, SENT_MS, e) != 0)
+		if (press_enter(d, tries % 2 != 0, e) != 0 ||
+		    wait_for(d, true, fault_wait_ms("GT_SENT_MS", SENT_MS), e) != 0)
 			return -1;
 	}
 	if (!d->ours || d->over)
@@ -474,7 +476,7 @@ must_paste(const struct recovery *r, const struct agent_probe *l, const struct w
 	if (l->marked)
 		return l->state == PROBE_DRAFT && now >= t->retry_at;
 	return l->state == PROBE_IDLE && (first || eaten) && t->idle_since != 0 &&
-	    now - t->idle_since >= (first ? LOOK_MS : EATEN_MS);
+	    now - t->idle_since >= (first ? LOOK_MS : fault_wait_ms("GT_EATEN_MS", EATEN_MS));
 }
 
 static int
@@ -533,7 +535,7 @@ judge_without_record(struct recovery *r, const struct agent_probe *l, const stru
 		*done = true;
 		return acknowledged(r, l, "screen", e);
 	}
-	if (t->up_since == 0 || now - t->up_since < NO_RECORD_MS)
+	if (t->up_since == 0 || now - t->up_since < fault_wait_ms("GT_NO_RECORD_MS", NO_RECORD_MS))
 		return 0;
 	if (r->attempt.phase < PHASE_DELIVERED &&
 	    attempt_advance(r->store, &r->attempt, PHASE_DELIVERED, e) != 0)
@@ -564,7 +566,7 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 	t->blocked_since = r->injected || (l->state != PROBE_DRAFT && l->state != PROBE_DIALOG) ? 0 :
 	    t->blocked_since != 0 ? t->blocked_since : now;
 	t->shell_since = !l->shell_back ? 0 : t->shell_since != 0 ? t->shell_since : now;
-	if (t->shell_since != 0 && now - t->shell_since >= SHELL_BACK_MS)
+	if (t->shell_since != 0 && now - t->shell_since >= fault_wait_ms("GT_SHELL_BACK_MS", SHELL_BACK_MS))
 		return agent_ended(r, e);
 	t->idle_since = l->state != PROBE_IDLE ? 0 : t->idle_since != 0 ? t->idle_since : now;
 	if (l->ack != ACK_NONE && delivered(r, l, e) != 0)

@@ -16,7 +16,7 @@
 #include "beads/beads.h"
 
 #define SPAWNING_MS ((int64_t)5 * 60 * 1000)
-#define QUIET_MS "60000"
+#define QUIET_MS 60000
 
 struct guard_input {
 	struct app *w;
@@ -123,7 +123,7 @@ is_stopped(const struct guard_input *q)
 int64_t
 recovery_quiet_in(int64_t typed)
 {
-	int64_t quiet = atoi(fault_path("GT_QUIET_MS", QUIET_MS)), age = clock_wall_ms() - typed * 1000;
+	int64_t quiet = fault_wait_ms("GT_QUIET_MS", QUIET_MS), age = clock_wall_ms() - typed * 1000;
 
 	return typed != 0 && age < quiet && age > -quiet ? quiet - age : 0;
 }

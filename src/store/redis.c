@@ -157,7 +157,7 @@ const char redis_script_foreign_keys[] = "local step = redis.call('SCAN', ARGV[1
  * another connection asks by the commit's id, and forbids what did not come so far.
  */
 
-#define PATIENCE_MS "10000"
+#define PATIENCE_MS 10000
 /* records of one script, while which the server does nothing else */
 #define BATCH ((size_t)100)
 #define BATCH_BYTES ((size_t)1 << 20)
@@ -533,7 +533,7 @@ redis_open(const char *url, const char *dir, bool look, struct err *e)
 
 	s->base.calls = &redis_calls;
 	s->readonly = look;
-	s->patience_ms = atoi(fault_path("GT_REDIS_MS", PATIENCE_MS));
+	s->patience_ms = fault_wait_ms("GT_REDIS_MS", PATIENCE_MS);
 	if (*host_id() == '\0' && host_set("", e) != 0) {
 		free(s);
 		return NULL;

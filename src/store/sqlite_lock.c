@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/io.h"
 
 #define COMMITTING 'w'
@@ -82,7 +83,7 @@ sqlite_enter(struct sqlite_store *s, struct err *e)
 
 	if (s->lock_fd >= 0)
 		return 0;
-	if ((fd = io_lock(s->lock, SQLITE_LOCK_WAIT_MS, e)) < 0)
+	if ((fd = io_lock(s->lock, fault_wait_ms("GT_LOCK_MS", SQLITE_LOCK_WAIT_MS), e)) < 0)
 		return -1;
 	if (sqlite_is_left(fd) && (sync_left(s, fd) != 0 || set_lock_byte(fd, SQLITE_IDLE) != 0)) {
 		err_sys(e, GT_FAIL, "io", "the disk failed on %s", s->path);

@@ -145,7 +145,7 @@ stopped() {	# FAULT: starts a recoverer in the background that stops there; its 
 for fault in store-create prompt tmux:1 store-committed:4; do
 	scene
 	stopped "$fault"
-	gt "$NAME" -L main --json
+	GT_LOCK_MS=2000 gt "$NAME" -L main --json
 	is "$RC" 75 'a second one steps back'
 	like "$OUT" '"name": "(locked|busy)"' 'since the session is locked'
 	kill -CONT "$BG"

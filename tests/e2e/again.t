@@ -11,7 +11,7 @@ FAKE_AGENT_LOG=\${PWD%/cwd} FAKE_AGENT_PLAN=\${PWD%/cwd}/plan exec '$W/agent/cla
 SH
 chmod 755 "$W/bin/claude"
 often
-printf 'via = "inject"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+printf 'via = "inject"\nspacing = "0s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 kill_server() {
 	local pid s
 	pid=$(tm display-message -p '#{pid}')

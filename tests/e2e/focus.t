@@ -188,6 +188,7 @@ looks armed
 tm kill-session -t =armed
 
 # ---- a death that tmux may miss ----
+export GT_CHECK_MS=4000
 beats() {	# its heartbeat is a living child of the server
 	local pid
 	pid=$(tm show-options -s -q -v @gt-recover-heartbeat)

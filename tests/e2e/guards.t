@@ -163,7 +163,7 @@ ok '  and types' types watched x
 is "$(listed watched recoverable)" 1 'a dead pane receives no keys: nothing speaks against it'
 by_all watched 1
 ok 'an agent ends, its shell stays' left_in_shell idle
-ok 'somebody attaches to the idle shell' visit idle
+ok 'somebody attaches to the idle shell' visit_still idle
 tm send-keys -t "$(agent_pane idle)" -l 'half a li'
 is "$(listed idle recoverable)" 1 'a client alone, and half a line in the shell, refuse nothing'
 by_all idle 1
@@ -191,22 +191,22 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	kill "$typist"
 	wait "$typist" 2>/dev/null
 	types busy l
-	GT_QUIET_MS=6000 gt --all --yes -L main
+	GT_QUIET_MS=5000 gt --all --yes -L main
 	is "$RC $(messages busy)" '0 1' 'it brings the agent back when it is quiet'
-	like "$ERR" 'waiting [1-6] s: somebody types in busy.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+	like "$ERR" 'waiting [1-5] s: somebody types in busy.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
 	gone busy
 	ok 'two agents end, their shells stay' left_in_shell first
 	ok '  the second with somebody attached' left_in_shell second
 	visit second
 	printf '[recovery]\nspacing = "2s"\n' >"$W/spaced.toml"
-	GT_QUIET_MS=10000 "$GT_RECOVER" --all --yes -L main --config "$W/spaced.toml" >"$W/out" 2>"$W/err" </dev/null &
+	GT_QUIET_MS=7000 "$GT_RECOVER" --all --yes -L main --config "$W/spaced.toml" >"$W/out" 2>"$W/err" </dev/null &
 	all=$!
 	PIDS+=("$all")
 	ok '--all begins with the first' until_ 20 messages_are first 1
 	ok '  and somebody begins to type in the second' types second l
 	wait "$all"
 	is "$? $(messages first) $(messages second)" '0 1 1' 'both are brought back'
-	like "$(cat "$W/err")" 'resuming work.*waiting ([1-9]|10) s: somebody types in second.*resuming work.*found=2 recovered=2' \
+	like "$(cat "$W/err")" 'resuming work.*waiting [1-7] s: somebody types in second.*resuming work.*found=2 recovered=2' \
 		'  the second when it is quiet'
 	gone first
 	gone second
@@ -342,7 +342,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	gt nux -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'a second is told to come back'
 	like "$(json '{results}[0]{error}{message}')" 'another gt-recover is at work on this session' 'with a sentence'
-	gt --all --yes -L main --json
+	GT_LOCK_MS=2000 gt --all --yes -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'so is --all'
 	untouched 'the second one'
 	kill -CONT "$first"

@@ -126,7 +126,7 @@ is "$(messages shelly) $(tm display-message -p -t shelly: '#{session_attached}')
 leave shelly
 tm kill-session -t =shelly
 ok 'somebody looks at another' start_agent calm --wrapper --scenario "$DATA/idle.scenario"
-visit calm
+visit_still calm
 kill_agent calm
 patrol
 is "$RC $(messages calm) $(grep -c typing <<<"$ERR")" '0 1 0' 'and does not type: it is brought back'
@@ -202,7 +202,7 @@ done
 # ---- others come first ----
 ok 'an agent is killed' start_agent shared --scenario "$DATA/idle.scenario"
 kill_agent shared
-"$GT_RECOVER" patrol --town "$T" -L main >"$W/out" 2>"$W/err" </dev/null &
+GT_GRACE_MS=5000 "$GT_RECOVER" patrol --town "$T" -L main >"$W/out" 2>"$W/err" </dev/null &
 first=$!
 PIDS+=("$first")
 # somebody restarts it within the grace

@@ -23,7 +23,21 @@ auto_recover = true
 [recovery.agents.claude]
 deliver = "paste"
 TOML
-slow='sh -c "sleep 3; exec claude --dangerously-skip-permissions"'
+# a start that lasts until the test lets it go on
+slow="sh -c \"while [ -e $W/hold ]; do sleep 0.1; done; exec claude --dangerously-skip-permissions\""
+hold() {
+	: >"$W/hold"
+}
+go_on() {
+	rm "$W/hold"
+}
+next_second() {	# tmux tells times to the second
+	local now=$EPOCHSECONDS
+	until_ 3 _is_later "$now"
+}
+_is_later() {
+	[ "$EPOCHSECONDS" -gt "$1" ]
+}
 
 crash_slow() {	# SESSION
 	start_agent "$1" --command "$slow" --scenario "$DATA/idle.scenario" && kill_agent "$1"
@@ -31,12 +45,14 @@ crash_slow() {	# SESSION
 
 left_started() {	# SESSION: its recoverer is killed before the agent is ready for the paste
 	local run
+	hold
 	"$GT_RECOVER" "$1" -L main --config "$W/paste.toml" >"$W/left.out" 2>&1 </dev/null &
 	run=$!
 	PIDS+=("$run")
 	until_ 10 pane_is "$1" '#{pane_dead}' 0 && until_ 10 listed_is "$1" class unknown || return 1
 	kill -9 "$run"
 	wait "$run" 2>/dev/null
+	go_on
 	until_ 10 listed_is "$1" class live && [ "$(messages "$1")" = 0 ]
 }
 
@@ -49,16 +65,17 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	gt snapshot -L main
 	tm kill-server
 	ok '  is gone with its tmux server' until_ 10 listed_is back class missing
-	GT_QUIET_MS=9000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
+	hold
+	GT_QUIET_MS=6000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
 	all=$!
 	PIDS+=("$all")
 	ok '--all makes its session again' until_ 10 tm has-session -t =back
 	ok '  somebody attaches' visit back
-	sleep 1.2	# tmux tells times to the second
 	ok '  and types before it is ready' types back l C-u
+	go_on
 	wait "$all"
 	is "$?" 0 'it is told when it is quiet'
-	like "$(cat "$W/err")" 'waiting [1-9] s: somebody types in back.*found=1 recovered=1' '  after a wait'
+	like "$(cat "$W/err")" 'waiting [1-6] s: somebody types in back.*found=1 recovered=1' '  after a wait'
 	leave back
 else
 	skip 'this build has no shorter minute' 7
@@ -75,9 +92,9 @@ gt patrol -L main --config "$W/paste.toml" --json
 is "$RC $(json '{found}') $(messages typist)" '0 0 0' 'patrol leaves it to the next pass'
 if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	press typist
-	GT_QUIET_MS=6000 gt --all --yes -L main --config "$W/paste.toml"
+	GT_QUIET_MS=5000 gt --all --yes -L main --config "$W/paste.toml"
 	is "$RC $(messages typist)" '0 1' '--all tells it when it is quiet'
-	like "$ERR" 'waiting [1-6] s: somebody types in typist.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+	like "$ERR" 'waiting [1-5] s: somebody types in typist.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
 
 	ok 'an agent is killed' crash_slow early
 	ok 'somebody attaches to its dead pane' visit early
@@ -88,15 +105,17 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 
 	ok 'an agent is killed' crash_slow late
 	ok 'somebody attaches to its dead pane' visit late
-	GT_QUIET_MS=8000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
+	hold
+	GT_QUIET_MS=6000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
 	all=$!
 	PIDS+=("$all")
 	ok '--all starts the agent' until_ 10 pane_is late '#{pane_dead}' 0
-	sleep 1.2	# tmux tells times to the second
+	next_second
 	ok '  and somebody types before it is ready' types late l C-u
+	go_on
 	wait "$all"
 	is "$? $(messages late)" '0 1' 'it is told when it is quiet'
-	like "$(cat "$W/err")" 'waiting [1-8] s: somebody types in late.*found=1 recovered=1' '  after a wait'
+	like "$(cat "$W/err")" 'waiting [1-6] s: somebody types in late.*found=1 recovered=1' '  after a wait'
 	is "$(agent_starts late)" 2 '  and started once'
 else
 	skip 'this build has no shorter minute' 12
@@ -110,11 +129,13 @@ is "$RC $(messages named)" '0 1' 'naming the session lifts it'
 term kill-server
 
 # ---- what a recoverer left that died or gave up ----
-ok 'an agent that is slow to start is killed' crash slow --command 'sh -c "sleep 4; exec claude --dangerously-skip-permissions"'
+ok 'an agent that is slow to start is killed' crash slow --command "$slow"
+hold
 gt slow -L main --config "$W/quick.toml" --json
 is "$(json '{results}[0]{error}{name}') $(json '{results}[0]{phase}')" 'not-ready respawned' 'a first run does not wait for it'
 id=$(json '{results}[0]{recovery_id}')
 is "$(listed slow class)" unknown 'it is on its way up'
+go_on
 gt slow -L main --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'the next run takes the attempt up'
 is "$(json '{results}[0]{recovery_id}')" "$id" 'the same'

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fault.h"
 #include "process/proc.h"
 #include "scrub/scrub.h"
 #include "tmux/tmux.h"
@@ -162,10 +163,13 @@ arm_has_heartbeat(struct tmux *t)
 	return beats;
 }
 
+#define BEAT_MS 2000
+#define CHECK_MS 30000
+
 /*
- * The script takes the server for its own by writing its pid into HEARTBEAT. Every 15th time it
- * ends unless that still holds and a pane is armed. exec: tmux may run it in a shell that is not
- * sh.
+ * The script takes the server for its own by writing its pid into HEARTBEAT. After CHECK_MS, again
+ * and again, it ends unless that still holds and a pane is armed. exec: tmux may run it in a shell
+ * that is not sh.
  */
 static void
 heartbeat_script(struct buf *out, const char *socket_path)
@@ -174,11 +178,13 @@ heartbeat_script(struct buf *out, const char *socket_path)
 
 	buf_str(&script, "exec </dev/null >/dev/null 2>&1; cd /; n=0; t() { tmux -u -S ");
 	quote_sh(&script, socket_path);
-	buf_str(&script, " \"$@\"; }; t set-option -s " HEARTBEAT " $$; "
-			 "while sleep 2 && kill -CHLD $PPID; do n=$((n + 1)); "
-			 "[ $((n % 15)) != 0 ] || "
-			 "case $(t display-message -p '#{" HEARTBEAT "} #{S:#{W:#{P:#{" ARMED "}}}}') in "
-			 "\"$$ \"*on*) ;; *) exit ;; esac; done");
+	buf_fmt(&script,
+	    " \"$@\"; }; t set-option -s " HEARTBEAT " $$; "
+	    "while sleep %d && kill -CHLD $PPID; do n=$((n + 1)); "
+	    "[ $((n %% %d)) != 0 ] || "
+	    "case $(t display-message -p '#{" HEARTBEAT "} #{S:#{W:#{P:#{" ARMED "}}}}') in "
+	    "\"$$ \"*on*) ;; *) exit ;; esac; done",
+	    BEAT_MS / 1000, fault_wait_ms("GT_CHECK_MS", CHECK_MS) / BEAT_MS);
 	buf_str(&words, "exec /bin/sh -c ");
 	quote_sh(&words, script.data);
 	quote_format(out, words.data);
