@@ -262,7 +262,7 @@ sub watch {
 	print { $to{args} } "watching\n";
 	while (-e $while) {
 		for my $pid (grep { !$old{$_} } processes()) {
-			my ($line, $comm, $stat, $limits, $environ) = map { slurp("/proc/$pid/$_") // '' } qw(cmdline comm stat limits environ);
+			my ($line, $comm, $stat, $status, $limits, $environ) = map { slurp("/proc/$pid/$_") // '' } qw(cmdline comm stat status limits environ);
 			my $parent = $stat =~ /.*\) . (\d+)/s ? slurp("/proc/$1/comm") // '' : '';
 			my $wrapper = $line =~ /\0gt-recover\0/;
 			my %seeing;
@@ -274,8 +274,8 @@ sub watch {
 			next if $environ ne '' ? $environ !~ /(?:^|\0)HOME=\Q$home\E\0/ : !descends($pid, $test);
 			$comm =~ s/\s+$//;
 			%seeing = $wrapper ? (wrapper => $line) : (args => "$comm $line", env => $environ);
-			# the last word counts: one that begins has not shut its house yet
-			$core{$pid} = "$comm $1\n" if $limits =~ /^Max core file size\s+(\S+)/m && $comm eq 'gt-recover';
+			# the last word counts, of one that had its umask before: one that begins has not shut its house yet
+			$core{$pid} = "$comm $1\n" if $comm eq 'gt-recover' && $status =~ /^Umask:\s+0077$/m && $limits =~ /^Max core file size\s+(\S+)/m;
 			for (grep { !$seen{$_}{$seeing{$_}}++ } keys %seeing) {
 				print { $to{$_} } $seeing{$_} =~ tr/\0/\n/r, "\n";
 			}
