@@ -96,7 +96,8 @@ grace_left(const struct patrol *p)
 	for (size_t i = 0; i < p->r.all.n; i++) {
 		int64_t age = age_of(&p->r.all.v[i]);
 
-		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 && grace_ms() - age > left)
+		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 &&
+		    grace_ms() - age > left)
 			left = grace_ms() - age;
 	}
 	return left;

@@ -202,10 +202,10 @@ sub looks {
 	return ($text, $dense, $bare);
 }
 
-# By grep, which looks for all of them in one pass.
+# By grep, which looks for all of them, in all files, in one pass.
 sub find {
 	my ($dir, @files) = @_;
-	my (%owner, %seen);
+	my (%owner, %seen, @looks);
 
 	for (split /^/, slurp("$dir/needles")) {
 		chomp;
@@ -213,19 +213,26 @@ sub find {
 		$owner{$needle} = $whose;
 	}
 	spell("$dir/words", join '', map { "$_\n" } keys %owner);
-	local $ENV{LC_ALL} = 'C';
-	for my $file (@files) {
-		my $text = slurp($file) // next;
+	for my $i (0 .. $#files) {
+		my $text = slurp($files[$i]) // next;
 
-		spell("$dir/looks", join "\n", looks($text), '');
-		open my $hits, '-|', 'grep', '-aoFf', "$dir/words", "$dir/looks" or die "grep: $!\n";
+		spell("$dir/looks.$i", join "\n", looks($text), '');
+		push @looks, "$dir/looks.$i";
+	}
+	local $ENV{LC_ALL} = 'C';
+	# a hundred at a time: their names are arguments
+	while (my @some = splice @looks, 0, 100) {
+		open my $hits, '-|', 'grep', '-aoHZFf', "$dir/words", @some or die "grep: $!\n";
 		while (<$hits>) {
 			chomp;
-			$seen{$owner{$_}} //= "in $file";
+			my ($file, $needle) = split /\0/;
+			my ($i) = $file =~ /\.(\d+)$/;
+			$seen{$owner{$needle}} //= "in $files[$i]";
 		}
 		close $hits or $? == 256 or die "grep failed\n";
+		unlink @some;
 	}
-	unlink "$dir/words", "$dir/looks";
+	unlink "$dir/words";
 	print map { "$_ $seen{$_}\n" } sort keys %seen;
 	print "-- none\n" if !%seen;
 }
@@ -255,7 +262,7 @@ sub watch {
 	print { $to{args} } "watching\n";
 	while (-e $while) {
 		for my $pid (grep { !$old{$_} } processes()) {
-			my ($line, $comm, $stat, $limits, $environ) = map { slurp("/proc/$pid/$_") // '' } qw(cmdline comm stat limits environ);
+			my ($line, $comm, $stat, $status, $limits, $environ) = map { slurp("/proc/$pid/$_") // '' } qw(cmdline comm stat status limits environ);
 			my $parent = $stat =~ /.*\) . (\d+)/s ? slurp("/proc/$1/comm") // '' : '';
 			my $wrapper = $line =~ /\0gt-recover\0/;
 			my %seeing;
@@ -267,8 +274,8 @@ sub watch {
 			next if $environ ne '' ? $environ !~ /(?:^|\0)HOME=\Q$home\E\0/ : !descends($pid, $test);
 			$comm =~ s/\s+$//;
 			%seeing = $wrapper ? (wrapper => $line) : (args => "$comm $line", env => $environ);
-			# the last word counts: one that begins has not shut its house yet
-			$core{$pid} = "$comm $1\n" if $limits =~ /^Max core file size\s+(\S+)/m && $comm eq 'gt-recover';
+			# the last word counts, of one that had its umask before: one that begins has not shut its house yet
+			$core{$pid} = "$comm $1\n" if $comm eq 'gt-recover' && $status =~ /^Umask:\s+0077$/m && $limits =~ /^Max core file size\s+(\S+)/m;
 			for (grep { !$seen{$_}{$seeing{$_}}++ } keys %seeing) {
 				print { $to{$_} } $seeing{$_} =~ tr/\0/\n/r, "\n";
 			}

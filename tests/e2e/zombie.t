@@ -24,7 +24,7 @@ not_ok 'what the shell wrote is not in the prompt' grep -q 'Killed' "$(message_f
 ok 'the conversation is' grep -q 'keep the comments' "$(message_file typed 1)"
 is "$(tm show-options -p -t "$(agent_pane typed)" remain-on-exit)" '' 'remain-on-exit is as it was'
 ok 'it is killed again' kill_agent typed
-ok 'the shell is back' until_ 10 pane_is typed '#{pane_current_command}' bash
+ok 'the shell is back' until_ 10 listed_is typed class zombie
 gt typed -L main --config "$W/with.toml" --json
 is "$RC" 0 'and it comes back again'
 is "$(messages typed)" 2 'told once more'

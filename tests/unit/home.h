@@ -16,7 +16,7 @@
 #include "temp.h"
 
 struct home {
-	char *dir;
+	char *dir, *log;		/* its event log */
 	struct store *s;
 	struct err e;
 };
@@ -27,9 +27,23 @@ home_setup(void **state)
 	struct home *h = xcalloc(1, sizeof *h);
 
 	h->dir = temp_dir();
+	h->log = io_join(h->dir, EVENT_LOG);
 	h->s = store_open("sqlite", h->dir, &h->e);
 	*state = h;
 	return h->s == NULL;
+}
+
+/* Of a test that breaks the rules among records. */
+static inline int
+home_leave(void **state)
+{
+	struct home *h = *state;
+
+	store_close(h->s);
+	temp_remove(h->dir);
+	free(h->log);
+	free(h);
+	return 0;
 }
 
 /* Whatever a test did, the rules among records hold. */
@@ -44,10 +58,7 @@ home_teardown(void **state)
 		print_error("%s\n", i.faults[k]);
 	ret = ret != 0 || i.n_faults > 0;
 	record_check_release(&i);
-	store_close(h->s);
-	temp_remove(h->dir);
-	free(h);
-	return ret;
+	return home_leave(state) != 0 || ret;
 }
 
 /* Another process opens the store. */

@@ -1,50 +1,14 @@
-#include "test.h"
+#include "home.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/err.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "records/recovery/recovery.h"
-#include "records/records.h"
-#include "store/store.h"
-#include "temp.h"
 
 #define SOCKET "/tmp/tmux-0/default"
-
-struct home {
-	char *dir;
-	char *log;
-	struct store *s;
-	struct err e;
-};
-
-static int
-setup(void **state)
-{
-	struct home *h = xcalloc(1, sizeof *h);
-
-	h->dir = temp_dir();
-	h->log = io_join(h->dir, "events.jsonl");
-	h->s = store_open("sqlite", h->dir, &h->e);
-	*state = h;
-	return h->s == NULL;
-}
-
-static int
-teardown(void **state)
-{
-	struct home *h = *state;
-
-	store_close(h->s);
-	temp_remove(h->dir);
-	free(h->log);
-	free(h);
-	return 0;
-}
 
 static void
 fill_in(struct attempt *a, const char *session, const char *pane)
@@ -547,19 +511,19 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_whole_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_legal_steps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_open_attempt_a_pane, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_race, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_open, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_racing_recoverers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_export, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_export_torn_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_export_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_export_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_event_and_change_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_killed_at_every_commit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_export_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_whole_way, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_legal_steps, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_one_open_attempt_a_pane, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_lost_race, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_open, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_racing_recoverers, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_export, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_export_torn_anywhere, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_export_refuses, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_export_long, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_event_and_change_together, home_setup, home_leave),
+		cmocka_unit_test_setup_teardown(test_killed_at_every_commit, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_export_killed, home_setup, home_teardown),
 	};
 
 	return cmocka_run_group_tests_name("attempt", tests, NULL, NULL);

@@ -1,47 +1,11 @@
-#include "test.h"
+#include "home.h"
 
 #include <string.h>
 
-#include "base/err.h"
-#include "base/io.h"
 #include "records/recovery/recovery.h"
-#include "records/records.h"
 #include "records/runs/runs.h"
-#include "store/store.h"
-#include "temp.h"
 
 #define SOCKET "/tmp/tmux-0/de:fault"
-
-struct home {
-	char *dir;
-	char *log;
-	struct store *s;
-	struct err e;
-};
-
-static int
-setup(void **state)
-{
-	struct home *h = xcalloc(1, sizeof *h);
-
-	h->dir = temp_dir();
-	h->log = io_join(h->dir, EVENT_LOG);
-	h->s = store_open("sqlite", h->dir, &h->e);
-	*state = h;
-	return h->s == NULL;
-}
-
-static int
-teardown(void **state)
-{
-	struct home *h = *state;
-
-	store_close(h->s);
-	temp_remove(h->dir);
-	free(h->log);
-	free(h);
-	return 0;
-}
 
 static void
 begin(struct home *h, struct attempt *a, const char *session, const char *pane)
@@ -486,17 +450,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_crashes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crashes_after_release, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stats, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_option_of_an_attempt, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_armed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_check_of_the_log, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_walk, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rules_of_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_often, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crashes, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_crashes_after_release, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_refusals, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_stats, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_option_of_an_attempt, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_armed, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_check_of_the_log, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_walk, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_rules, home_setup, home_leave),
+		cmocka_unit_test_setup_teardown(test_rules_of_runs, home_setup, home_leave),
+		cmocka_unit_test_setup_teardown(test_often, home_setup, home_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,9 @@
-#include "test.h"
-#include "temp.h"
+#include "home.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "records/records.h"
 #include "records/recovery/recovery.h"
-#include "store/store.h"
 
 struct count {
 	size_t seen;
@@ -40,18 +35,14 @@ crash(int64_t pid)
 static void
 test_one_crash_is_seen_once(void **state)
 {
-	char *dir = temp_dir();
-	struct err e = ERR_INIT;
-	struct store *s = store_open("sqlite", dir, &e);
+	struct home *h = *state;
 	struct count c = { 0 };
 	bool fresh;
 
-	(void)state;
-	assert_non_null(s);
 	for (int i = 0; i < 3; i++) {
 		struct crash_record x = crash(42);
 
-		assert_int_equal(crash_record_note(s, &x, &fresh, &e), 0);
+		assert_int_equal(crash_record_note(h->s, &x, &fresh, &h->e), 0);
 		assert_int_equal(fresh, i == 0);
 		assert_true(x.version > 0);
 		crash_record_release(&x);
@@ -59,37 +50,32 @@ test_one_crash_is_seen_once(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct crash_record x = crash(43);
 
-		assert_int_equal(crash_record_note(s, &x, &fresh, &e), 0);
+		assert_int_equal(crash_record_note(h->s, &x, &fresh, &h->e), 0);
 		assert_int_equal(fresh, i == 0);
 		crash_record_release(&x);
 	}
-	assert_int_equal(event_each(s, NULL, count_row, &c, &e), 0);
+	assert_int_equal(event_each(h->s, NULL, count_row, &c, &h->e), 0);
 	assert_int_equal(c.seen, 2);
-	store_close(s);
-	temp_remove(dir);
 }
 
 static void
 test_a_debt_outlives_the_next_crash(void **state)
 {
-	char *dir = temp_dir();
-	struct err e = ERR_INIT;
-	struct store *s = store_open("sqlite", dir, &e);
+	struct home *h = *state;
 	struct crash_record_list owed = { .n = 0 };
 	struct crash_record first = crash(42), next = crash(43), stale = crash(42);
 	bool fresh;
 
-	(void)state;
-	assert_int_equal(crash_record_note(s, &first, &fresh, &e), 0);
-	assert_int_equal(crash_record_note(s, &stale, &fresh, &e), 0);
+	assert_int_equal(crash_record_note(h->s, &first, &fresh, &h->e), 0);
+	assert_int_equal(crash_record_note(h->s, &stale, &fresh, &h->e), 0);
 	first.state = CRASH_OWED;
 	first.message = xstrdup("it died");
 	first.tries = 2;
 	first.unsure = true;
-	assert_int_equal(crash_record_put(s, &first, NULL, &e), 0);
-	assert_int_equal(crash_record_note(s, &next, &fresh, &e), 0);
+	assert_int_equal(crash_record_put(h->s, &first, NULL, &h->e), 0);
+	assert_int_equal(crash_record_note(h->s, &next, &fresh, &h->e), 0);
 	assert_true(fresh);
-	assert_int_equal(crash_record_list_owed(s, &owed, &e), 0);
+	assert_int_equal(crash_record_list_owed(h->s, &owed, &h->e), 0);
 	assert_int_equal(owed.n, 1);
 	assert_int_equal(owed.v[0].pane_pid, 42);
 	assert_int_equal(owed.v[0].tries, 2);
@@ -97,29 +83,27 @@ test_a_debt_outlives_the_next_crash(void **state)
 	assert_string_equal(owed.v[0].message, "it died");
 	/* who read it before cannot overwrite it */
 	stale.state = CRASH_RECOVERED;
-	assert_int_equal(crash_record_put(s, &stale, NULL, &e), -1);
-	assert_string_equal(e.name, "conflict");
-	assert_int_equal(e.code, GT_AGAIN);
-	err_clear(&e);
+	assert_int_equal(crash_record_put(h->s, &stale, NULL, &h->e), -1);
+	assert_string_equal(h->e.name, "conflict");
+	assert_int_equal(h->e.code, GT_AGAIN);
+	err_clear(&h->e);
 	owed.v[0].state = CRASH_MAILED;
-	assert_int_equal(crash_record_list_put(s, &owed, NULL, &e), 0);
+	assert_int_equal(crash_record_list_put(h->s, &owed, NULL, &h->e), 0);
 	crash_record_list_release(&owed);
-	assert_int_equal(crash_record_list_owed(s, &owed, &e), 0);
+	assert_int_equal(crash_record_list_owed(h->s, &owed, &h->e), 0);
 	assert_int_equal(owed.n, 0);
 	crash_record_list_release(&owed);
 	crash_record_release(&first);
 	crash_record_release(&next);
 	crash_record_release(&stale);
-	store_close(s);
-	temp_remove(dir);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_crash_is_seen_once),
-		cmocka_unit_test(test_a_debt_outlives_the_next_crash),
+		cmocka_unit_test_setup_teardown(test_one_crash_is_seen_once, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_a_debt_outlives_the_next_crash, home_setup, home_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
