@@ -324,6 +324,16 @@ is_rest_of_id(const char *p, size_t n)
 	return n < 36;
 }
 
+/* "Pane is dead (signal 9," / "Sun Nov 22 02:03:48 2026)": a narrow pane breaks tmux's own row. */
+static bool
+is_rest_of_death(const struct screen_rows *r, size_t i)
+{
+	size_t above = i > 0 ? r->v[i - 1].n : 0;
+
+	return i > 0 && screen_row_kind(r, i - 1) == ROW_DEAD && above != sizeof "Pane is dead" - 1 &&
+	    screen_row_text(r, i - 1)[above - 1] != ')';
+}
+
 /* Above are only a banner and its news: rows of those are ROW_BODY by now. */
 static bool
 in_banner(const struct screen_rows *r, size_t i)
@@ -381,6 +391,8 @@ classified_kind(const struct screen_rows *r, size_t i)
 		 * tmux broke a full row when the pane became narrower: the rest stands at column
 		 * 0 or, where a blank came first, 1
 		 */
+		if (is_rest_of_death(r, i))
+			return ROW_DEAD;
 		if (before == ROW_RESUME && !is_rest_of_id(screen_row_text(r, i), r->v[i].n))
 			return k;
 		if (i > 0 && before != ROW_BLANK && before != ROW_STRAY && before != ROW_RULE &&

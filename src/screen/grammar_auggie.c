@@ -53,7 +53,15 @@ static const struct dialog_title dialogs[] = {
 
 /* Prompts go on in column 0. Measured in a pane of 100 columns. */
 static const struct grammar_layout_until pages[] = {
-	{ OPEN, { .prompt_margin = 1, .words_margin = 7, .breaks = true, .words_indent = 2 } },
+	{ OPEN,
+	    { .goes_on = GOES_ON_INDENTED,
+		.words_indent = 2,
+		.input_indent = 2,
+		.result_indent = 4,
+		.prompt_margin = 1,
+		.words_margin = 7,
+		.input_margin = 1,
+		.breaks = true } },
 };
 
 const struct grammar_table grammar_auggie = {

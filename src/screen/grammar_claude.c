@@ -38,7 +38,7 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
 	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
 	{ ROW_BOX, ANY, OLD, ">", ">(?:" NBSP "(.*))?$" },
-	{ ROW_BOX, ANY, OPEN, "!" NBSP, "(!" NBSP ".*)$" },
+	{ ROW_BOX, ANY, OPEN, "!" NBSP, "!" NBSP "(.*)$" },
 	{ ROW_SHELL, ANY, OPEN, "! ", "! (.*)$" },
 
 	{ ROW_ERROR, ANY, V(2, 1, 99), "  \xE2\x8E\xBF ", "  \xE2\x8E\xBF (API Error\\b.*)$" },
@@ -136,7 +136,7 @@ static const struct grammar_rule flat_rules[] = {
 	{ ROW_PROMPT, ANY, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (/.*)$" },
 	{ ROW_WORDS, ANY, OPEN, "claude:", "claude: (.*)$" },
 	{ ROW_TOOL, ANY, OPEN, "tool",
-	    "tool( error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
+	    "tool(?: error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
 	{ ROW_BANNER, ANY, OPEN, "[", "\\[(?:Accessible screen reader mode|Screen Reader Mode): on" },
 	/* behind the echo of what was typed ahead */
 	{ ROW_BANNER, ANY, OPEN, "",
@@ -241,15 +241,19 @@ static const struct dialog_title claude_dialogs[] = {
 	{ NULL, NULL, false },
 };
 
+#define CLASSIC                                                                                              \
+	.goes_on = GOES_ON_BODY, .words_indent = 2, .input_indent = 6, .result_indent = 5,                   \
+	.busy_foot = true, .limit_words = true, .completed = "/@!"
+
 /* Measured on 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330. */
 static const struct grammar_layout_until claude_pages[] = {
-	{ ONE, { .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
-	{ OLD, { .prompt_margin = 4, .blank_stays = true } },
-	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
+	{ ONE, { CLASSIC, .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
+	{ OLD, { CLASSIC, .prompt_margin = 4, .blank_stays = true } },
+	{ OPEN, { CLASSIC, .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
 };
 
 static const struct grammar_layout_until flat_pages[] = {
-	{ OPEN, { .breaks = true, .blank_stays = true } },
+	{ OPEN, { .goes_on = GOES_ON_FLAT, .breaks = true, .blank_stays = true, .busy_foot = true } },
 };
 
 _Static_assert(sizeof claude_rules / sizeof *claude_rules <= GRAMMAR_RULES &&

@@ -79,10 +79,14 @@ static const struct dialog_title dialogs[] = {
 
 static const struct grammar_layout_until pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 2,
-		.prompt_margin = 1,
-		.breaks = true,
+	    { .goes_on = GOES_ON_INDENTED,
+		.prompt_indent = 2,
 		.words_indent = 2,
+		.input_indent = 2,
+		.result_indent = 4,
+		.prompt_margin = 1,
+		.input_margin = 1,
+		.breaks = true,
 		.ends_turns = GRAMMAR_V(0, 169, 0) } },
 };
 

@@ -118,15 +118,23 @@ static const struct dialog_title dialogs[] = {
 /* Measured in panes of 100 columns. Qwen makes rows that are two columns too wide. */
 static const struct grammar_layout_until gemini_pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 3, .prompt_margin = 1, .breaks = true, .words_indent = 2, .numbered = true } },
+	    { .goes_on = GOES_ON_INDENTED,
+		.prompt_indent = 3,
+		.words_indent = 2,
+		.result_indent = 4,
+		.prompt_margin = 1,
+		.breaks = true,
+		.numbered = true } },
 };
 
 static const struct grammar_layout_until qwen_pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 4,
+	    { .goes_on = GOES_ON_INDENTED,
+		.prompt_indent = 4,
+		.words_indent = 4,
+		.result_indent = 4,
 		.breaks = true,
 		.blank_stays = true,
-		.words_indent = 4,
 		.overhang = 2,
 		.numbered = true } },
 };

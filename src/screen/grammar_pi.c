@@ -52,11 +52,16 @@ static const struct dialog_title dialogs[] = {
 
 static const struct grammar_layout_until pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 1,
+	    { .goes_on = GOES_ON_INDENTED,
+		.prompt_indent = 1,
+		.words_indent = 1,
+		.input_indent = 1,
+		.result_indent = 1,
 		.prompt_margin = 1,
 		.words_margin = 1,
+		.input_margin = 1,
 		.breaks = true,
-		.words_indent = 1 } },
+		.unmarked = true } },
 };
 
 const struct grammar_table grammar_pi = {

@@ -150,12 +150,12 @@ enum cue {
 	CUE_COUNT
 };
 
-/* How the rows of a dialect make a conversation: which of the readers in context/ it is for. */
+/* What the rows around a row tell of it. */
 enum screen_format {
-	SCREEN_CLAUDE,		/* Claude Code's own (screen/screen.h) */
-	SCREEN_ACCESSIBLE,		/* its screen-reader mode (screen/screen_private.h) */
-	SCREEN_BULLETED,		/* each item behind a mark (screen/screen_private.h) */
-	SCREEN_SHADED		/* no marks: what stands on a background (screen/screen_private.h) */
+	SCREEN_CLAUDE,		/* Claude Code's own: much */
+	SCREEN_ACCESSIBLE,	/* its screen-reader mode: nothing */
+	SCREEN_BULLETED,	/* each item behind a mark: nothing */
+	SCREEN_SHADED		/* no marks, prompts and calls stand on a background: all */
 };
 
 /* True for the name of a dialect. */
@@ -192,44 +192,8 @@ unsigned grammar_find_version(const char *text, size_t n);
  */
 enum row_kind grammar_row(const struct grammar *d, const char *row, size_t n, struct match *m);
 
-/* How a version sets what people and models write. */
-struct grammar_layout {
-	unsigned prompt_indent;	/* the column in which a prompt goes on */
-	unsigned prompt_margin, words_margin;	/* columns that stay free at the right */
-	/* it breaks the rows of the model's words; else the terminal does, in mid-word */
-	bool breaks;
-	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
-	/* of SCREEN_BULLETED and SCREEN_SHADED */
-	unsigned words_indent;	/* the column in which words go on */
-	/* columns by which rows are wider than the pane, which breaks them once more */
-	unsigned overhang;
-	/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
-	bool numbered;
-	/*
-	 * since this version words have ended where the end of a turn stands below them; 0: they
-	 * run where a spinner does
-	 */
-	unsigned ends_turns;
-};
-
-const struct grammar_layout *grammar_layout(const struct grammar *d);
 enum screen_format grammar_screen_format(const struct grammar *d);
-/*
- * The program's name in front of its version, as people are told: "Gemini CLI". Empty for
- * Claude's, whose banner is kept as it is.
- */
-const char *grammar_program(const struct grammar *d);
-
 bool grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t n);
-
-/*
- * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash
- * command" -> "Bash"); NULL when unknown. A folded line in the present tense ("Reading 1 file…")
- * is still at work. *names (set with a tool): the row below the title is what the call is about,
- * a path or an address.
- */
-const char *grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *running);
-const char *grammar_dialog_tool(const struct grammar *d, const char *title, size_t n, bool *names);
 
 /* ---- sgr ---- */
 

@@ -14,28 +14,6 @@ struct screen;
 struct screen_rows;
 struct sgr_rows;
 
-/* ---- accessible ---- */
-
-/*
- * The screen-reader mode (claude --ax-screen-reader): no markers, no indentation, no box; "you:
- * …", "claude: …", "tool: Bash (…)" at column 0, one item right below the other (2.1.197,
- * 2.1.330). Reads s->r, rows of a flat dialect, into exchanges. What imitates an item's first row
- * at column 0 cannot be told from one.
- */
-void screen_read_accessible(struct screen *s);
-
-/* ---- bulleted ---- */
-
-/*
- * The screens of other agents than Claude Code: each item begins with a mark that its dialect
- * knows, and goes on in rows that are indented so far that nothing within can be taken for a
- * mark. Reads s->r, rows of SCREEN_BULLETED or, after screen_classify_shaded, of SCREEN_SHADED,
- * into exchanges. What stands below the last item is the box and the program's own rows; of those
- * only a draft is kept. A banner becomes its program's name and version, without pictures and
- * tips. Rows that no rule understood are kept as they are.
- */
-void screen_read_bulleted(struct screen *s);
-
 /* ---- grammar_table ---- */
 
 /*
@@ -97,6 +75,63 @@ struct dialog_title {
 	const char *title, *tool;
 	bool names;		/* the row below tells what the call is about */
 };
+
+/* Which rows belong to the item above them. */
+enum goes_on {
+	GOES_ON_BODY,		/* ROW_BODY: screen_rows_classify has settled it */
+	GOES_ON_INDENTED,	/* those that are indented as far as the item's text */
+	/*
+	 * everything down to the next item: Claude Code's screen-reader mode has no marks, no
+	 * indentation and no box. What imitates an item's first row at column 0 cannot be told
+	 * from one.
+	 */
+	GOES_ON_FLAT
+};
+
+/*
+ * How a version sets what people and models write. Indents are columns from the left edge,
+ * margins columns that stay free at the right.
+ */
+struct grammar_layout {
+	enum goes_on goes_on;
+	unsigned prompt_indent;	/* where a prompt goes on */
+	unsigned words_indent;	/* where words go on, and what a call without marks printed */
+	unsigned input_indent;	/* where a call's input goes on */
+	unsigned result_indent;	/* where a result goes on, and a notice that stands like one */
+	unsigned prompt_margin, words_margin, input_margin;
+	/* it breaks the rows of the model's words; else the terminal does, in mid-word */
+	bool breaks;
+	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
+	bool unmarked;		/* no mark stands in front of an item's text */
+	/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
+	bool numbered;
+	/* the row below the box tells whether the agent is at work; else a row below the last item does */
+	bool busy_foot;
+	bool limit_words;	/* a usage limit is told where the model's words stand */
+	/* columns by which rows are wider than the pane, which breaks them once more */
+	unsigned overhang;
+	/*
+	 * since this version words have ended where the end of a turn stands below them; 0: they
+	 * run where a spinner does
+	 */
+	unsigned ends_turns;
+	const char *completed;	/* first bytes of drafts that the program completes, in dim; NULL: none */
+};
+
+const struct grammar_layout *grammar_layout(const struct grammar *d);
+/*
+ * The program's name in front of its version, as people are told: "Gemini CLI". Empty for
+ * Claude's, whose banner is kept as it is.
+ */
+const char *grammar_program(const struct grammar *d);
+/*
+ * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash
+ * command" -> "Bash"); NULL when unknown. A folded line in the present tense ("Reading 1 file…")
+ * is still at work. *names (set with a tool): the row below the title is what the call is about,
+ * a path or an address.
+ */
+const char *grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *running);
+const char *grammar_dialog_tool(const struct grammar *d, const char *title, size_t n, bool *names);
 
 struct grammar_layout_until {
 	unsigned to;		/* the last version that it holds for; the list ends with GRAMMAR_OPEN */
@@ -234,63 +269,88 @@ size_t screen_call_head_end(const struct screen_rows *r, size_t i);
  */
 unsigned screen_rows_evidence(const struct screen_rows *r);
 
-/* ---- screen_private ---- */
+/* ---- walk ---- */
 
 /*
- * What the files behind screen_read share: screen.c (the walk), screen_item.c (what was said and
- * done), screen_bottom.c (what stands at the end), screen_part.c (the words of an item). Nobody
- * else includes this. Rows are given by their number in `r`; strings are on the heap.
+ * From the first row to the last, an exchange is made of each item. walk.c has the walk, banners
+ * and what people and models say, walk_call.c calls, results and notices, walk_bottom.c what
+ * stands at the end: spinner, queue, box, dialog. What differs between agents is in
+ * struct grammar_layout. Every loop that looks ahead is bounded or stops at the next item, so
+ * that hostile input costs linear time. Rows are given by their number in `r`; strings are on the
+ * heap.
  */
 struct screen {
-	struct screen_rows r;		/* with their dialect */
+	struct screen_rows r;		/* with their grammar */
+	const struct grammar_layout *page;	/* its layout */
 	struct conversation *c;
 	size_t open;		/* exchanges before this one are settled: no call among them can still run */
-	bool busy;		/* the last footer says that the agent is at work */
-	bool spun;		/* a spinner stands below the last item */
+	bool busy;		/* the agent is at work, says the last row that tells */
+	bool spun;		/* a spinner or the end of a turn stands below the last item */
 	size_t last_prompt;	/* row of the last one, or of the box if that looks like one */
 	size_t turns;		/* whose end is seen, of agents that show it */
-	bool outside;		/* the agent has ended; what follows is a shell's until the next banner */
+	bool outside;		/* another program's rows, down to the next banner */
 };
 
-/*
- * Reads the item that begins at row i into exchanges. The row behind it; 0 when no item of its
- * kinds begins there. item: banners, prompts, words, calls with their results, notices. bottom:
- * the end of a turn, the spinner, tasks, queue, input box, dialog, farewell.
- */
-size_t screen_read_item(struct screen *s, size_t i);
+/* Reads all rows. What stands below the last item is the program's own; of that only a draft is kept. */
+void screen_walk(struct screen *s);
+
+/* Each reads the item that begins in row i. The row behind it; 0: it is none. */
+size_t screen_read_call(struct screen *s, size_t i);
+size_t screen_read_call_box(struct screen *s, size_t i);	/* calls in a box; row i is its top */
+size_t screen_read_folded(struct screen *s, size_t i);
+/* What an attached file, a slash command or the program said below a prompt or an answer. */
+size_t screen_read_remark(struct screen *s, size_t i);
+size_t screen_read_notice(struct screen *s, size_t i);
+size_t screen_read_bare_box(struct screen *s, size_t i);	/* an input box without lines */
 size_t screen_read_bottom(struct screen *s, size_t i);
 
-/* Bytes in front of a result's words: of "  ⎿ " and an NBSP or, below the program's own commands, a blank. */
-size_t screen_result_skip(const struct screen *s, size_t i);
-/* As screen_row_has_cue, of the words in a result's first row. */
-bool screen_result_has_cue(const struct screen *s, size_t i, enum cue what);
+/* ROW_TOOL_MAYBE in row i is a call: a result stands below, or its name is bold. */
+bool screen_is_call(const struct screen *s, size_t i);
+/*
+ * In the screen-reader mode the head of a running call blinks away, row and all (2.1.197), and its
+ * last rows seem to be words of the item in row i, which ends at row `end`. Where they begin;
+ * `end` when there are none. Certain are only the row that names the key and the one that counts
+ * what is not shown, and then four above it.
+ */
+size_t screen_flat_result(const struct screen *s, size_t i, size_t end);
+void screen_add_headless(struct screen *s, size_t from, size_t end);	/* such a call */
 
 /* Group of the row's own rule; NULL when the rule has no such group. */
 char *screen_group(const struct screen *s, size_t i, int g);
-/* First byte of an item's text: behind its marker and one blank or NBSP. */
-size_t screen_skip(const struct screen *s, size_t i);
-/* The row behind the last of the rows that belong to row i. */
-size_t screen_item_end(const struct screen *s, size_t i);
-/* The same for a prompt that goes on in column 0. */
-size_t screen_prompt_end(const struct screen *s, size_t i);
-/* The limit for screen_rows_join: the pane's width without a margin; for the model's words. */
+/* First byte of what an item says (group 1) or calls with (2): behind its mark. The row's length: nothing. */
+size_t screen_start(const struct screen *s, size_t i, int group);
+/* As screen_row_has_cue, of what row i says behind its mark. */
+bool screen_start_has_cue(const struct screen *s, size_t i, enum cue what);
+/* Row i begins nothing. */
+bool screen_is_text(const struct screen *s, size_t i);
+/*
+ * The row behind the last that goes on with the item in row i, from column `indent` on; blank
+ * rows at its end are not its own.
+ */
+size_t screen_item_end(const struct screen *s, size_t i, size_t indent);
+/* The first row from i on in which something may belong to the item that ends there. */
+size_t screen_below(const struct screen *s, size_t i);
+/* The limit for screen_rows_join: the pane's width without a margin. */
 size_t screen_limit(const struct screen *s, size_t margin);
-size_t screen_words_limit(const struct screen *s);
 /* As screen_rows_join. */
 char *screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit);
 
 /* Takes the strings. */
 struct exchange *screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input,
     char *content);
+/* Frees what the member holds; takes the text. */
+void screen_set(char **member, char *text);
 /* The conversation went on: a call that looked open before this was cut off. */
 void screen_close_calls(struct screen *s);
+/* Something stands below the row that showed the agent at work. */
+void screen_went_on(struct screen *s);
 
 /* ---- shaded ---- */
 
 /*
  * Screens without marks (pi): what a person typed and what a call printed stands on a background
  * of its own, the model's words do not, and two blank rows or more are between any two of them.
- * Names the rows for screen_read_bulleted: the first of each block becomes ROW_PROMPT, ROW_TOOL
+ * Names the rows for screen_walk: the first of each block becomes ROW_PROMPT, ROW_TOOL
  * or ROW_WORDS, the others ROW_BODY. Where no colours are known the order decides: words follow a
  * prompt or a call, a prompt follows words.
  */

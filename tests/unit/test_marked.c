@@ -283,6 +283,19 @@ pi_needs_its_colours(void **state)
 	assert_int_equal(c.unknown_lines, 0);
 }
 
+/* A narrow pane breaks a command at its left edge: that is no output. */
+static void
+pi_breaks_a_command(void **state)
+{
+	(void)state;
+	see("pi",
+	    " pi v0.74.2\n\n\n" BACK "\n Go\n\n" BACK_END "\n\n" BACK " \033[1m$ make the whole of it and then\n"
+	    "some\033[0m" BACK "\n\n one\n\n Took 0.1s\n" BACK_END);
+	is(1, ROLE_USER, STATUS_COMPLETE, "Go");
+	is_call(2, STATUS_COMPLETE, "bash", "make the whole of it and then\nsome", "one");
+	assert_int_equal(c.n, 3);
+}
+
 static void
 newer_pi_works_in_its_line(void **state)
 {
@@ -361,6 +374,7 @@ main(void)
 		cmocka_unit_test(codex_says_when_a_turn_has_ended),
 		cmocka_unit_test(auggie_knows_its_tools),
 		cmocka_unit_test(pi_needs_its_colours),
+		cmocka_unit_test(pi_breaks_a_command),
 		cmocka_unit_test(newer_pi_works_in_its_line),
 		cmocka_unit_test(newer_qwen_is_kept_as_it_is),
 		cmocka_unit_test(unknown_rows_stay),
