@@ -582,7 +582,7 @@ read_item(struct screen *s, size_t i)
 	case ROW_AGENTS:
 		return screen_read_folded(s, i);
 	case ROW_RESULT:
-		return s->page->goes_on == GOES_ON_BODY ? screen_read_remark(s, i) : 0;
+		return screen_read_remark(s, i);
 	case ROW_ERROR:
 	case ROW_RETRY:
 	case ROW_NOTICE:

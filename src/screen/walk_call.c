@@ -215,15 +215,14 @@ screen_read_notice(struct screen *s, size_t i)
 	bool failed = k == ROW_ERROR || k == ROW_RETRY;
 	char *text = end == i + 1 ? screen_group(s, i, 1) : NULL;	/* old ones go on behind it */
 	struct buf b = BUF_INIT;
-	struct result res = { .text = BUF_INIT };
+	struct result res;
 
 	if (text != NULL)
 		buf_str(&b, text);
 	else
 		screen_rows_join(&s->r, i, end, screen_start(s, i, 1), indent, s->r.width, &b);
 	free(text);
-	if (s->page->goes_on == GOES_ON_BODY)
-		end = read_results(s, screen_below(s, end), &res);
+	end = read_results(s, screen_below(s, end), &res);
 	if (res.any && k != ROW_RETRY) {	/* below a retry stands a tip */
 		buf_chr(&b, '\n');
 		buf_add(&b, res.text.data, res.text.len);

@@ -239,6 +239,22 @@ codex_says_when_a_turn_has_ended(void **state)
 	assert_null(c.draft);
 }
 
+/* A result whose call scrolled away is read; so is what stands below a notice. */
+static void
+codex_keeps_results_without_calls(void **state)
+{
+	(void)state;
+	see("codex",
+	    "  └ 3\n    counted\n\n• Counted.\n\n• Interacted with background terminal · python3\n  └ "
+	    "print(1)\n\n› And on\n" CODEX_BOX);
+	is(0, ROLE_SYSTEM, STATUS_COMPLETE, "3\ncounted");
+	is(1, ROLE_ASSISTANT, STATUS_COMPLETE, "Counted.");
+	is(2, ROLE_SYSTEM, STATUS_COMPLETE, "Interacted with background terminal · python3\nprint(1)");
+	is(3, ROLE_USER, STATUS_COMPLETE, "And on");
+	assert_int_equal(c.n, 4);
+	assert_int_equal(c.unknown_lines, 0);
+}
+
 static void
 auggie_knows_its_tools(void **state)
 {
@@ -372,6 +388,7 @@ main(void)
 		cmocka_unit_test(codex_tells_verbs_by_what_stands_below),
 		cmocka_unit_test(codex_tells_verbs_by_their_weight),
 		cmocka_unit_test(codex_says_when_a_turn_has_ended),
+		cmocka_unit_test(codex_keeps_results_without_calls),
 		cmocka_unit_test(auggie_knows_its_tools),
 		cmocka_unit_test(pi_needs_its_colours),
 		cmocka_unit_test(pi_breaks_a_command),
