@@ -156,10 +156,6 @@ static const struct grammar_rule flat_rules[] = {
 	GRAMMAR_RULE_DEAD,
 };
 
-static const struct grammar_next flat_next[] = {
-	{ ROW_BLANK, NULL, NULL },
-};
-
 static const struct grammar_cue claude_sayings[] = {
 	{ CUE_PLACEHOLDER, ANY, OPEN, "Try \"" },
 	{ CUE_PLACEHOLDER, ANY, OPEN, "Press up to edit queued messages$" },
@@ -209,14 +205,7 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ CUE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
 	{ CUE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first claude_first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_OPTION, "\xE2>" },
-	{ CUE_COUNT, NULL },
 };
 
 static const struct folded_verb claude_verbs[] = {
@@ -260,30 +249,16 @@ _Static_assert(sizeof claude_rules / sizeof *claude_rules <= GRAMMAR_RULES &&
 	sizeof flat_rules / sizeof *flat_rules <= GRAMMAR_RULES,
     "a set of rules is a word");
 _Static_assert(
-    sizeof claude_sayings / sizeof *claude_sayings <= GRAMMAR_CUES, "each saying has its place in a dialect");
+    sizeof claude_sayings / sizeof *claude_sayings <= GRAMMAR_CUES, "each cue has its place in a grammar");
 
 const struct grammar_table grammar_claude = {
-	.layout = SCREEN_CLAUDE,
-	.program = "",
-	.rules = claude_rules,
-	.n_rules = sizeof claude_rules / sizeof *claude_rules,
-	.next = claude_next,
-	.sayings = claude_sayings,
-	.first = claude_first,
-	.verbs = claude_verbs,
-	.dialogs = claude_dialogs,
-	.pages = claude_pages,
+	.layout = SCREEN_CLAUDE, .program = "", .rules = claude_rules,
+	.n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
+	.verbs = claude_verbs, .dialogs = claude_dialogs, .pages = claude_pages,
 };
 
 const struct grammar_table grammar_claude_accessible = {
-	.layout = SCREEN_ACCESSIBLE,
-	.program = "",
-	.rules = flat_rules,
-	.n_rules = sizeof flat_rules / sizeof *flat_rules,
-	.next = flat_next,
-	.sayings = claude_sayings,
-	.first = claude_first,
-	.verbs = claude_verbs,
-	.dialogs = claude_dialogs,
-	.pages = flat_pages,
+	.layout = SCREEN_ACCESSIBLE, .program = "", .rules = flat_rules,
+	.n_rules = sizeof flat_rules / sizeof *flat_rules, .sayings = claude_sayings,
+	.verbs = claude_verbs, .dialogs = claude_dialogs, .pages = flat_pages,
 };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "screen/screen_private.h"
-#include "screen/screen.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
@@ -162,6 +161,35 @@ screen_without_shell(const char *text, size_t n, int width)
 	return keep;
 }
 
+/*
+ * How many kinds of rows stand here that only the agent draws, a banner and a box counting twice.
+ * Less than 2 may be chance.
+ */
+static unsigned
+evidence_of(const struct screen_rows *r)
+{
+	bool seen[ROW_DIALOG + 1] = { false };
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		enum row_kind k = (enum row_kind)r->v[i].kind;
+
+		if (k == ROW_BOX && (i == 0 || r->v[i - 1].kind != ROW_RULE))
+			continue;
+		if (k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_ERROR)
+			k = ROW_WORDS;
+		if (k == ROW_BANNER_TOP)
+			k = ROW_BANNER;
+		seen[k] = true;
+	}
+	/* one alone may stand in any program's text; the foot of the screen-reader mode is made of words */
+	if (grammar_screen_format(r->d) != SCREEN_ACCESSIBLE)
+		n += 2u * seen[ROW_FOOT];
+	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] +
+	    seen[ROW_SPINNER];
+	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
+}
+
 int
 screen_shows_agent(const char *text, size_t n, const char *agent)
 {
@@ -172,7 +200,7 @@ screen_shows_agent(const char *text, size_t n, const char *agent)
 	if (d == NULL)
 		return 0;
 	screen_rows_init(&r, text, n, 0, d);
-	found = screen_rows_evidence(&r);
+	found = evidence_of(&r);
 	screen_rows_release(&r);
 	grammar_free(d);
 	return found >= 2;
@@ -251,7 +279,7 @@ screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int wid
 	screen_rows_set_sgr(&s.r, style);
 	s.page = grammar_layout(d);
 	out->lines = s.r.n;
-	if (screen_rows_evidence(&s.r) < 2)
+	if (evidence_of(&s.r) < 2)
 		keep_whole(out, p, n);
 	else {
 		classify(&s.r);

@@ -9,18 +9,13 @@
 #include "screen/screen.h"
 
 struct buf;
-struct conversation;
-struct screen;
-struct screen_rows;
-struct sgr_rows;
 
 /* ---- grammar_table ---- */
 
 /*
- * The tables that dialect.c reads rows by; besides their own files nobody includes this. A
- * dialect is one table: grammar_claude.c has the two of Claude Code, each of the files beside it
- * that of one other agent, or of two that are alike. The rules are counted, the pages end with
- * the newest; every other list ends with an entry that has no text.
+ * The tables that grammar.c reads rows by: grammar_claude.c has the two of Claude Code, each of the
+ * files beside it that of one other agent, or of two that are alike. The rules are counted, the
+ * pages end with the newest; every other list ends with an entry that has no text, or is NULL.
  */
 #define GRAMMAR_V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
 #define GRAMMAR_ANY 0u
@@ -33,11 +28,6 @@ struct sgr_rows;
 #define GRAMMAR_BRAILLE "\xE2[\xA0-\xA3][\x80-\xBF]"	/* a spinner's characters */
 #define GRAMMAR_RULE_DEAD { ROW_DEAD, GRAMMAR_ANY, GRAMMAR_OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" }
 #define GRAMMAR_RULE_LINE { ROW_RULE, GRAMMAR_ANY, GRAMMAR_OPEN, "\xE2\x94\x80", GRAMMAR_LINE "$" }
-#define GRAMMAR_CUE_LIST                                                                                     \
-	{ CUE_LIST, GRAMMAR_ANY, GRAMMAR_OPEN,                                                               \
-		"(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] "                                                   \
-		"|[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" }
-#define GRAMMAR_FIRST_LIST { CUE_LIST, "-*+\xE2{}|0123456789" }
 
 /* The first rule that matches names the row. */
 struct grammar_rule {
@@ -58,12 +48,6 @@ struct grammar_cue {
 	unsigned from, to;
 	/* anchored at the row's first character that is no blank, unless it begins with .* */
 	const char *regex;
-};
-
-/* Which bytes a phrase may begin with, for those that many rows are asked for. */
-struct grammar_cue_first {
-	enum cue what;
-	const char *first;
 };
 
 struct folded_verb {
@@ -146,7 +130,6 @@ struct grammar_table {
 	size_t n_rules;
 	const struct grammar_next *next;
 	const struct grammar_cue *sayings;
-	const struct grammar_cue_first *first;
 	const struct folded_verb *verbs;
 	const struct dialog_title *dialogs;
 	const struct grammar_layout_until *pages;
@@ -155,30 +138,15 @@ struct grammar_table {
 extern const struct grammar_table grammar_claude, grammar_claude_accessible;
 extern const struct grammar_table grammar_auggie, grammar_codex, grammar_gemini, grammar_pi, grammar_qwen;
 
-/* ---- repaint_banner ---- */
-
-/*
- * Takes out what a program drew before it drew everything again. When its pane changes its width
- * qwen 0.15.10 paints the whole conversation anew, from its banner on, and what it had painted
- * before stays in the history. What stands between two banners goes when all that people, models
- * and tools say there stands in the same order behind the second, the last of it perhaps with
- * more words; so an older session with other words stays. Linear in the text.
- */
-void screen_drop_repaint(struct conversation *c);
-
 /* ---- rows ---- */
 
-/*
- * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that
- * `capture-pane -p` and `-p -J` read the same. 16 bytes a row.
- */
+/* A row of a screen as a view into its text, without the blanks at its end. 16 bytes. */
 struct screen_row {
 	uint32_t at, n;		/* bytes of the text */
 	uint16_t drawn;		/* columns of the pane when the row was drawn; 0: as now */
-	uint8_t kind;		/* enum screen_row_kind */
-	/* a copy of what follows stood above: the pane may have been of another width there */
-	uint8_t seam;
-	uint8_t marks, bullet;	/* as in screen/screen.h; 0 when nothing is known */
+	uint8_t kind;		/* enum row_kind */
+	uint8_t seam;		/* rows were taken out above: the pane may have been of another width there */
+	uint8_t marks, bullet;	/* as of struct sgr_row; 0 when nothing is known */
 	uint8_t stamp;		/* the row is blank because it had only a stamp of the view of Ctrl+O */
 };
 
@@ -195,7 +163,7 @@ struct screen_rows {
 void screen_rows_init(struct screen_rows *r, const char *text, size_t n, size_t width,
     const struct grammar *d);
 void screen_rows_release(struct screen_rows *r);
-/* Takes over what is known of the rows' colours; before rows are taken out. NULL: nothing. */
+/* Takes the rows' colours over, before rows are taken out. NULL: none are known. */
 void screen_rows_set_sgr(struct screen_rows *r, const struct sgr_rows *style);
 
 static inline const char *
@@ -214,48 +182,17 @@ screen_row_kind(const struct screen_rows *r, size_t i)
 bool screen_row_has_cue(const struct screen_rows *r, size_t i, enum cue what);
 size_t screen_row_indent(const struct screen_rows *r, size_t i);
 size_t screen_row_width(const struct screen_rows *r, size_t i);
-/*
- * The first word of row i > 0 would not have fitted into the row above within `limit` columns: it
- * may go on what stands there.
- */
+/* The first word of row i > 0 had no room in the row above within `limit` columns: it may go on there. */
 bool screen_row_was_wrapped(const struct screen_rows *r, size_t i, size_t limit);
 
 /*
- * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each,
- * blank rows at both ends left out. Rows that were broken at the edge are joined again where that
- * is certain: the next row's first word had no room within `limit` columns (0: join nothing). The
- * limit is for rows of the pane's present width, and is moved for those that were drawn when it
- * was wider or narrower. The first row begins at its byte `skip`.
+ * Appends rows from .. to - 1 as text: `indent` blanks less in front of each, blank rows at both
+ * ends left out. Rows broken at the edge are joined where that is certain: the next row's first
+ * word had no room within `limit` columns (0: join nothing). The limit is for the pane's present
+ * width, and moved for rows drawn in another. The first row begins at its byte `skip`.
  */
 void screen_rows_join(const struct screen_rows *r, size_t from, size_t to, size_t skip, size_t indent,
     size_t limit, struct buf *out);
-
-/*
- * Finds rows that were drawn twice and takes one copy out. Claude Code repaints its last
- * screenful from the top of the pane after a resize, Esc, /compact and --resume, and what had
- * scrolled out stays in the history (2.1.197). A block counts as drawn twice only when the copies
- * follow each other and agree but for blanks and line breaks.
- */
-void screen_rows_drop_copies(struct screen_rows *r);
-
-/*
- * Takes out what the view of Ctrl+O left among the rows when it was closed. Before
- * screen_rows_drop_copies.
- */
-void screen_rows_drop_view(struct screen_rows *r);
-
-/*
- * Settles what only the rows around a row tell: after this ROW_TOOL_MAYBE and ROW_TOOL_BLINK are
- * gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG are set, and a row that merely looked like a marker
- * is ROW_BODY or ROW_WORDS.
- */
-void screen_rows_classify(struct screen_rows *r);
-
-/*
- * Finds the width that rows above a seam were drawn for, where their own breaks tell it. After
- * screen_rows_classify.
- */
-void screen_rows_measure(struct screen_rows *r);
 
 /*
  * The head of a call ends with ")" before its result, a blank row or another item. The row behind
@@ -264,10 +201,27 @@ void screen_rows_measure(struct screen_rows *r);
 size_t screen_call_head_end(const struct screen_rows *r, size_t i);
 
 /*
- * How many kinds of rows stand here that only the agent draws, a banner and a box counting twice.
- * Less than 2 may be chance.
+ * What Claude Code's screen needs before the walk, in this order. drop_view takes out what the view
+ * of Ctrl+O left among the rows when it was closed. drop_copies takes out rows that were drawn
+ * twice: a resize, Esc, /compact and --resume repaint the last screenful from the top of the pane,
+ * and what had scrolled out stays in the history (2.1.197); copies follow each other and agree but
+ * for blanks and line breaks. classify settles what only the rows around a row tell: ROW_TOOL_MAYBE
+ * and ROW_TOOL_BLINK are gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG set, and what merely looked
+ * like a marker is ROW_BODY or ROW_WORDS. measure finds the width that rows above a seam were
+ * drawn for, where their own breaks tell it.
  */
-unsigned screen_rows_evidence(const struct screen_rows *r);
+void screen_rows_drop_view(struct screen_rows *r);
+void screen_rows_drop_copies(struct screen_rows *r);
+void screen_rows_classify(struct screen_rows *r);
+void screen_rows_measure(struct screen_rows *r);
+
+/*
+ * The same for screens without marks (pi): what a person typed and what a call printed stands on a
+ * background, the model's words do not, and two blank rows or more are between any two of them. The
+ * first row of each block becomes ROW_PROMPT, ROW_TOOL or ROW_WORDS, the others ROW_BODY. Without
+ * colours the order decides: words follow a prompt or a call, a prompt follows words.
+ */
+void screen_classify_shaded(struct screen_rows *r);
 
 /* ---- walk ---- */
 
@@ -345,15 +299,12 @@ void screen_close_calls(struct screen *s);
 /* Something stands below the row that showed the agent at work. */
 void screen_went_on(struct screen *s);
 
-/* ---- shaded ---- */
-
 /*
- * Screens without marks (pi): what a person typed and what a call printed stands on a background
- * of its own, the model's words do not, and two blank rows or more are between any two of them.
- * Names the rows for screen_walk: the first of each block becomes ROW_PROMPT, ROW_TOOL
- * or ROW_WORDS, the others ROW_BODY. Where no colours are known the order decides: words follow a
- * prompt or a call, a prompt follows words.
+ * Takes out what a program drew before it drew everything again: qwen 0.15.10 paints the
+ * conversation anew, from its banner on, when its pane changes its width. Exchanges between two
+ * banners go when all of them but the program's own stand in the same order behind the second, the
+ * last perhaps with more words; so an older session with other words stays. Linear in the text.
  */
-void screen_classify_shaded(struct screen_rows *r);
+void screen_drop_repaint(struct conversation *c);
 
 #endif
