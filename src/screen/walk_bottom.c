@@ -417,11 +417,10 @@ screen_read_bottom(struct screen *s, size_t i)
 	case ROW_RULE:
 		return s->page->goes_on == GOES_ON_BODY ? read_ruled_box(s, i) : read_line(s, i);
 	case ROW_BOX:	/* outside of its lines */
-		if (s->page->goes_on == GOES_ON_BODY)
-			return i + 1;
-		return s->page->goes_on == GOES_ON_FLAT ? read_flat_foot(s, i) : 0;
 	case ROW_FOOT:
-		return s->page->goes_on == GOES_ON_FLAT ? read_flat_foot(s, i) : 0;
+		if (s->page->goes_on == GOES_ON_FLAT)
+			return read_flat_foot(s, i);
+		return s->page->goes_on == GOES_ON_BODY ? i + 1 : 0;
 	case ROW_DIALOG:
 		return read_dialog(s, i);
 	case ROW_FAREWELL:

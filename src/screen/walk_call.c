@@ -269,30 +269,40 @@ between_bars(const struct screen *s, size_t i, const char **p)
 	return n;
 }
 
+/* Without indentation a head goes on until its bracket closes, when that is soon. */
+static size_t
+flat_head_end(const struct screen *s, size_t i)
+{
+	for (size_t k = i; k < s->r.n && k < i + FLAT_HEAD_ROWS; k++) {
+		enum row_kind kind = screen_row_kind(&s->r, k);
+
+		if (k > i && kind != ROW_BODY && kind != ROW_STRAY)
+			break;
+		if (screen_row_text(&s->r, k)[s->r.v[k].n - 1] == ')')
+			return k + 1;
+	}
+	return i + 1;
+}
+
 /* The row behind a call's head: a long one is broken, that of several lines goes on behind bars. */
 static size_t
 head_end(const struct screen *s, size_t i)
 {
-	size_t end = i + 1;
+	size_t end = i + 1, closed;
 	const char *p;
 
-	if (s->page->goes_on == GOES_ON_BODY) {
-		end = screen_call_head_end(&s->r, i);
-		return end > i ? end : i + 1;	/* rows below may have been settled since */
+	switch (s->page->goes_on) {
+	case GOES_ON_BODY:
+		closed = screen_call_head_end(&s->r, i);
+		return closed > i ? closed : end;	/* rows below may have been settled since */
+	case GOES_ON_FLAT:
+		return flat_head_end(s, i);
+	case GOES_ON_INDENTED:
+		for (; screen_row_kind(&s->r, end) == ROW_BODY; end++)
+			if (!s->page->unmarked && screen_row_indent(&s->r, end) != s->page->input_indent &&
+			    between_bars(s, end, &p) == OUTSIDE)
+				break;
 	}
-	if (s->page->goes_on == GOES_ON_FLAT) {	/* until its bracket closes, when that is soon */
-		for (size_t k = i; k < i + FLAT_HEAD_ROWS && k < s->r.n &&
-		    (k == i || screen_row_kind(&s->r, k) == ROW_BODY ||
-			screen_row_kind(&s->r, k) == ROW_STRAY);
-		    k++)
-			if (s->r.v[k].n > 0 && screen_row_text(&s->r, k)[s->r.v[k].n - 1] == ')')
-				return k + 1;
-		return end;
-	}
-	for (; screen_row_kind(&s->r, end) == ROW_BODY && s->r.v[end].n > 0; end++)
-		if (!s->page->unmarked && screen_row_indent(&s->r, end) != s->page->input_indent &&
-		    between_bars(s, end, &p) == OUTSIDE)
-			break;
 	return end;
 }
 
