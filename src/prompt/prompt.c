@@ -53,6 +53,15 @@ struct prompt_state {
 	struct prompt_stats stats;
 };
 
+/* Bytes of the text without the white space at its end. */
+static size_t
+used_len(const char *p, size_t n)
+{
+	while (n > 0 && isspace((unsigned char)p[n - 1]))
+		n--;
+	return n;
+}
+
 /* A value of one line from a short text, like a name. */
 static void
 put_line(struct prompt_state *m, enum template_field f, const char *text, size_t width)
@@ -86,9 +95,8 @@ put_record(
 {
 	struct elided_text cut;
 
-	while (n > 0 && isspace((unsigned char)p[n - 1]))
-		n--;
-	prompt_elide_layout(&cut, p, n, m->in->nonce, 0, (struct budget){ max, BUDGET_ALL.lines });
+	prompt_elide_layout(
+	    &cut, p, used_len(p, n), m->in->nonce, 0, (struct budget){ max, BUDGET_ALL.lines });
 	put_cut(m, f, what, &cut, max);
 	prompt_elide_release(&cut);
 }
@@ -212,18 +220,6 @@ has_talk(const struct conversation *c)
 	return c != NULL && (c->n > 0 || c->draft != NULL || c->tasks != NULL || c->question != NULL);
 }
 
-/* The text without the empty rows at its end. */
-static size_t
-used_len(const struct clean_text *text)
-{
-	const char *p = clean_bytes(text);
-	size_t n = clean_len(text);
-
-	while (n > 0 && isspace((unsigned char)p[n - 1]))
-		n--;
-	return n;
-}
-
 /* Returns the cost of its lines. */
 static size_t
 put_talk(struct prompt_state *m, struct budget room)
@@ -245,7 +241,7 @@ put_scrollback(struct prompt_state *m, struct budget room)
 {
 	struct buf data = BUF_INIT, text = BUF_INIT;
 	const char *p = clean_bytes(m->in->scrollback);
-	size_t n = used_len(m->in->scrollback), from = 0, left;
+	size_t n = used_len(p, clean_len(m->in->scrollback)), from = 0, left;
 
 	/* what cannot fit anyway is not cleaned */
 	if (n / TOKEN_BYTES_MOST > room.cost / TOKEN_COST)
@@ -267,8 +263,9 @@ put_scrollback(struct prompt_state *m, struct budget room)
 	buf_release(&text);
 }
 
+/* What is put into the values moves them. */
 static void
-render_template(struct prompt_state *m)
+take_values(struct prompt_state *m)
 {
 	for (int f = 0; f < TEMPLATE_FIELDS; f++)
 		m->values[f] = m->value[f].data;
@@ -297,8 +294,7 @@ compose_text(const struct prompt_state *m, struct buf *text)
 
 	template_run(m->t, m->values, &raw);
 	utf8_clean(&clean, raw.data, raw.len);
-	while (clean.len > 0 && isspace((unsigned char)clean.data[clean.len - 1]))
-		buf_cut(&clean, clean.len - 1);
+	buf_cut(&clean, used_len(clean.data, clean.len));
 	while (from < clean.len && isspace((unsigned char)clean.data[from]))
 		from++;
 	if (from == clean.len || !isalnum((unsigned char)clean.data[from]))
@@ -336,7 +332,7 @@ fixed_cost(struct prompt_state *m, bool talk, bool scroll)
 		put_place(m, TEMPLATE_EXCHANGES, "conversation");
 	if (scroll)
 		put_place(m, TEMPLATE_SCROLLBACK, "text of the terminal");
-	render_template(m);
+	take_values(m);
 	compose_text(m, &text);
 	sum = fence_cost(text.data, text.len);
 	buf_release(&text);
@@ -351,7 +347,8 @@ static int
 put_context(struct prompt_state *m, struct err *e)
 {
 	bool talk = has_talk(m->in->conversation),
-	     scroll = m->in->scrollback != NULL && used_len(m->in->scrollback) > 0;
+	     scroll = m->in->scrollback != NULL &&
+	    used_len(clean_bytes(m->in->scrollback), clean_len(m->in->scrollback)) > 0;
 	size_t fixed = fixed_cost(m, talk, scroll), times[2], room;
 	struct budget part = { .lines = m->in->max_lines };
 
@@ -376,7 +373,7 @@ put_context(struct prompt_state *m, struct err *e)
 		buf_reset(&m->value[TEMPLATE_SCROLLBACK]);
 		put_scrollback(m, part);
 	}
-	render_template(m);
+	take_values(m);
 	return 0;
 }
 

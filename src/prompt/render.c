@@ -8,6 +8,13 @@
 #include "base/utf8.h"
 #include "conversation/conversation.h"
 
+#define HEADING_NAME ((size_t)64)
+#define HEADING_RESULT "Result:"
+#define HEADING_QUESTION "Open question, not answered when the session died:"
+#define HEADING_DRAFT "Typed by the user but never sent:"
+#define HEADING_TASKS "Task list as last shown:"
+#define HEADING_RAW "Raw text of the terminal (it could not be read as a conversation):"
+
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 static const char *const role_words[] = {
@@ -46,7 +53,7 @@ tool_name(struct buf *out, const char *name, const char *nonce)
  *
  * with a tool's name cut to HEADING_NAME bytes, the source only where it is asked for, and a
  * call's input only when it is short and of one line. It is written for the agent, and read again
- * when that agent crashes, too (prompt/prompt.h).
+ * when that agent crashes, too (prompt_parse).
  */
 static void
 prompt_heading_write(struct buf *out, const struct exchange *x, bool with_source, const char *nonce)

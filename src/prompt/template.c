@@ -45,10 +45,6 @@ struct template_action {
 	const char *after;	/* first byte behind "}}" */
 };
 
-static const unsigned char built_in[] = {
-#include "recovery.md.inc"
-};
-
 #define NESTING 32		/* {{if}} inside {{if}}; more is a mistake */
 
 const char *const template_names[TEMPLATE_FIELDS] = {
@@ -286,15 +282,6 @@ fail:
 	return NULL;
 }
 
-struct template *
-template_default(struct err *e)
-{
-	struct template *t =
-	    template_new((const char *)built_in, sizeof built_in, "the built-in template", e);
-
-	return t;
-}
-
 void
 template_free(struct template *t)
 {
@@ -303,15 +290,6 @@ template_free(struct template *t)
 	free(t->v);
 	free(t->text);
 	free(t);
-}
-
-bool
-template_uses(const struct template *t, enum template_field f)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if ((t->v[i].kind == NODE_FIELD || t->v[i].kind == NODE_IF) && t->v[i].field == f)
-			return true;
-	return false;
 }
 
 /* The next node to print at or after index i: TEXT or FIELD; NULL at the end. *i is moved behind it. */
@@ -345,8 +323,9 @@ template_prints(const struct template *t, const char *const values[TEMPLATE_FIEL
 	return times;
 }
 
-void
-template_run(const struct template *t, const char *const values[TEMPLATE_FIELDS], struct buf *out)
+/* A value, or where only the template's own words are asked for a newline, stands for a field. */
+static void
+print_nodes(const struct template *t, const char *const values[TEMPLATE_FIELDS], bool words, struct buf *out)
 {
 	const struct template_node *n;
 	size_t i = 0;
@@ -354,21 +333,21 @@ template_run(const struct template *t, const char *const values[TEMPLATE_FIELDS]
 	while ((n = next_node(t, values, &i)) != NULL) {
 		if (n->kind == NODE_TEXT)
 			buf_add(out, n->text, n->len);
+		else if (words)
+			buf_chr(out, '\n');
 		else if (values[n->field] != NULL)
 			buf_str(out, values[n->field]);
 	}
 }
 
 void
+template_run(const struct template *t, const char *const values[TEMPLATE_FIELDS], struct buf *out)
+{
+	print_nodes(t, values, false, out);
+}
+
+void
 template_words(const struct template *t, const char *const values[TEMPLATE_FIELDS], struct buf *out)
 {
-	const struct template_node *n;
-	size_t i = 0;
-
-	while ((n = next_node(t, values, &i)) != NULL) {
-		if (n->kind == NODE_TEXT)
-			buf_add(out, n->text, n->len);
-		else
-			buf_chr(out, '\n');
-	}
+	print_nodes(t, values, true, out);
 }

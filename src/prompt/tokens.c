@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 #include "prompt/prompt.h"
+#include "prompt/prompt_private.h"
 #include "base/utf8.h"
 
 /* What stood before the piece. */
@@ -18,7 +19,7 @@ struct token_reader {
 
 /*
  * Prices in hundredths of a token, fitted to the greatest of three tokenizers' counts and raised
- * by a tenth (prompt.h).
+ * by a tenth.
  */
 enum {
 	PRICE_WORD = 110, PRICE_HUMP = 94, PRICE_LETTER_5 = 3, PRICE_LETTER_9 = 48,

@@ -1,18 +1,24 @@
 #include <string.h>
 
 #include "screen/screen_private.h"
-#include "screen/screen.h"
 #include "base/buf.h"
 
 #define ITEM_GAP 3	/* blank rows between two items, at most */
+#define HEAD_ROWS 12	/* rows that the head of a call may take */
+#define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
+#define NEWS_ROWS 24	/* rows between a banner and the last of its news */
+#define QUEUE_ROWS 2000	/* rows of the prompts that wait for the agent */
 
 /*
- * Before 2.1 a prompt goes on in column 0, where the markers stand: a pasted line may look like
- * any of them. Two things tell its end. Every item has a blank row above it, so that what follows
- * at once belongs to the prompt. And its cells are dim (1.0.128) or have a background (2.0.76),
- * those of what follows are not; a blank row has no cells, and the state is judged by the next
- * row.
+ * What single rows cannot tell: is this line a folded call or just indented text, is that rule a
+ * box or a dialog.
  */
+
+static void
+set_kind(struct screen_rows *r, size_t i, enum row_kind k)
+{
+	r->v[i].kind = (uint8_t)k;
+}
 
 static bool
 is_box(const struct screen_rows *r, size_t i)
@@ -31,7 +37,17 @@ next_row(const struct screen_rows *r, size_t i)
 	return i;
 }
 
-static bool screen_row_is_result(const struct screen_rows *r, size_t i);
+/*
+ * A result begins in row i; below a call also one that only lacks the second blank behind its
+ * mark, which is ROW_BODY until then.
+ */
+static bool
+is_result(const struct screen_rows *r, size_t i)
+{
+	return screen_row_kind(r, i) == ROW_RESULT ||
+	    (screen_row_kind(r, i) == ROW_BODY && screen_row_indent(r, i) == 2 &&
+		screen_row_has_cue(r, i, CUE_SQUEEZED));
+}
 
 /* A call has its result below it, or is one of the last things on the screen. */
 static bool
@@ -44,7 +60,7 @@ looks_like_call(const struct screen_rows *r, size_t i)
 		return false;
 	next = next_row(r, end);
 	k = screen_row_kind(r, next);
-	return next >= r->n || (next == end && screen_row_is_result(r, next)) || k == ROW_RULE ||
+	return next >= r->n || (next == end && is_result(r, next)) || k == ROW_RULE ||
 	    k == ROW_SPINNER || k == ROW_FRAME || k == ROW_DEAD || k == ROW_TOOL;
 }
 
@@ -94,7 +110,7 @@ is_quoted(const struct screen_rows *r, size_t i, bool quotes)
 
 /* The prompt in row i is a command for the program: "/compact". */
 static bool
-screen_row_is_command(const struct screen_rows *r, size_t i)
+is_command(const struct screen_rows *r, size_t i)
 {
 	const char *blank = memchr(screen_row_text(r, i), ' ', r->v[i].n);
 	size_t at = blank != NULL ? (size_t)(blank - screen_row_text(r, i)) : r->v[i].n;
@@ -112,15 +128,18 @@ is_answer(const struct screen_rows *r, size_t i, bool command)
 }
 
 /*
- * Finds the rows with which the prompt at row i goes on, in a dialect that has them in column 0:
- * sets ROW_PROMPT_MORE. Part of screen_rows_classify.
+ * Before 2.1 a prompt goes on in column 0, where the markers stand: a pasted line may look like
+ * any of them. Two things tell its end. Every item has a blank row above it, so that what follows
+ * at once belongs to the prompt. And its cells are dim (1.0.128) or have a background (2.0.76),
+ * those of what follows are not; a blank row has no cells, and the state is judged by the next
+ * row. Sets ROW_PROMPT_MORE.
  */
 static void
-screen_classify_prompt(struct screen_rows *r, size_t i)
+classify_prompt(struct screen_rows *r, size_t i)
 {
 	/* thoughts are dim, too, but italic */
 	uint8_t mask = SGR_BACK | SGR_DIM | SGR_ITALIC, mark = r->v[i].marks & mask;
-	bool gap = false, command = screen_row_is_command(r, i), quotes = !command && !were_queued(r, i);
+	bool gap = false, command = is_command(r, i), quotes = !command && !were_queued(r, i);
 
 	for (size_t k = i + 1; k < r->n && !is_box(r, k); k++) {
 		enum row_kind kind = screen_row_kind(r, k);
@@ -142,33 +161,6 @@ screen_classify_prompt(struct screen_rows *r, size_t i)
 	}
 }
 
-/*
- * What single rows cannot tell: is this line a folded call or just indented text, is that rule a
- * box or a dialog.
- */
-#define HEAD_ROWS 12	/* rows that the head of a call may take */
-#define FOLD_ROWS 4	/* rows that a folded line may take in a narrow pane */
-#define NEWS_ROWS 24	/* rows between a banner and the last of its news */
-#define QUEUE_ROWS 2000	/* rows of the prompts that wait for the agent */
-
-static void
-set_kind(struct screen_rows *r, size_t i, enum row_kind k)
-{
-	r->v[i].kind = (uint8_t)k;
-}
-
-/*
- * A result begins in row i; below a call also one that only lacks the second blank behind its
- * mark, which is ROW_BODY until then.
- */
-static bool
-screen_row_is_result(const struct screen_rows *r, size_t i)
-{
-	return screen_row_kind(r, i) == ROW_RESULT ||
-	    (screen_row_kind(r, i) == ROW_BODY && screen_row_indent(r, i) == 2 &&
-		screen_row_has_cue(r, i, CUE_SQUEEZED));
-}
-
 size_t
 screen_call_head_end(const struct screen_rows *r, size_t i)
 {
@@ -188,7 +180,7 @@ has_result(const struct screen_rows *r, size_t i)
 {
 	size_t k = screen_call_head_end(r, i);
 
-	return k > 0 && screen_row_is_result(r, k);
+	return k > 0 && is_result(r, k);
 }
 
 /* A folded line ends, here or a few rows below, with the key that unfolds it. */
@@ -324,6 +316,16 @@ is_rest_of_id(const char *p, size_t n)
 	return n < 36;
 }
 
+/* "Pane is dead (signal 9," / "Sun Nov 22 02:03:48 2026)": a narrow pane breaks tmux's own row. */
+static bool
+is_rest_of_death(const struct screen_rows *r, size_t i)
+{
+	size_t above = i > 0 ? r->v[i - 1].n : 0;
+
+	return i > 0 && screen_row_kind(r, i - 1) == ROW_DEAD && above != sizeof "Pane is dead" - 1 &&
+	    screen_row_text(r, i - 1)[above - 1] != ')';
+}
+
 /* Above are only a banner and its news: rows of those are ROW_BODY by now. */
 static bool
 in_banner(const struct screen_rows *r, size_t i)
@@ -347,7 +349,7 @@ classified_kind(const struct screen_rows *r, size_t i)
 	switch (k) {
 	case ROW_BODY:
 		return before == ROW_PROMPT && screen_row_has_cue(r, i, CUE_COMMAND_OUTPUT) &&
-			screen_row_is_command(r, i - 1)
+			is_command(r, i - 1)
 		    ? ROW_RESULT
 		    : k;
 	case ROW_NEWS:
@@ -381,6 +383,8 @@ classified_kind(const struct screen_rows *r, size_t i)
 		 * tmux broke a full row when the pane became narrower: the rest stands at column
 		 * 0 or, where a blank came first, 1
 		 */
+		if (is_rest_of_death(r, i))
+			return ROW_DEAD;
 		if (before == ROW_RESUME && !is_rest_of_id(screen_row_text(r, i), r->v[i].n))
 			return k;
 		if (i > 0 && before != ROW_BLANK && before != ROW_STRAY && before != ROW_RULE &&
@@ -600,10 +604,10 @@ screen_rows_classify(struct screen_rows *r)
 		size_t below = k == ROW_TOOL ? screen_call_head_end(r, i) : i + 1;
 
 		set_kind(r, i, k);
-		if ((k == ROW_TOOL || k == ROW_ANSWERS) && screen_row_is_result(r, below))
+		if ((k == ROW_TOOL || k == ROW_ANSWERS) && is_result(r, below))
 			set_kind(r, below, ROW_RESULT);
 		if (column_0 && (screen_row_kind(r, i) == ROW_PROMPT || screen_row_kind(r, i) == ROW_SHELL))
-			screen_classify_prompt(r, i);
+			classify_prompt(r, i);
 	}
 	classify_folds(r);
 	classify_sent_queue(r);

@@ -17,6 +17,7 @@ struct grammar {
 	const struct grammar_layout *page;
 	struct pattern *row[GRAMMAR_RULES];	/* NULL: not of this version */
 	struct pattern *say[GRAMMAR_CUES];
+	struct pattern *list;			/* CUE_LIST: the same for all agents */
 	size_t lead[GRAMMAR_RULES];		/* lengths of the leads */
 	/*
 	 * which rules, one bit each, a row can match that begins with this byte; that has this
@@ -73,6 +74,9 @@ guess_version(const char *text, size_t n)
 	return old <= new ? 0 : is_boxed(text, n) ? TWO : FIRST;
 }
 
+static const char list_cue[] = "(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] |[{}|]|\xE2\x96\x8E|"
+			       "\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])";
+
 static const char banner_mark[] = "Claude Code v";
 
 /* The words of the last banner; NULL: there is none. */
@@ -122,7 +126,7 @@ may_have(const struct grammar *d, const struct grammar_rule *rule, size_t at, ch
 
 	if (at < n)
 		return rule->lead[at] == c;
-	for (const struct grammar_next *x = d->table->next; at == n && x->lead != NULL; x++)
+	for (const struct grammar_next *x = d->table->next; at == n && x != NULL && x->lead != NULL; x++)
 		if (x->kind == rule->kind && strcmp(x->lead, rule->lead) == 0)
 			return c != '\0' && strchr(x->next, c) != NULL;
 	return true;
@@ -148,7 +152,7 @@ compile_pattern(const char *regex)
 	struct pattern *p = pattern_new(regex, PATTERN_ANCHORED, &e);
 
 	if (p == NULL)
-		die("a rule of the dialect table is broken: %s", e.msg);
+		die("a rule of the grammar table is broken: %s", e.msg);
 	return p;
 }
 
@@ -169,6 +173,7 @@ make_grammar(const struct grammar_table *table, unsigned version)
 		d->row[i] = compile_pattern(table->rules[i].regex);
 		index_rule(d, i);
 	}
+	d->list = compile_pattern(list_cue);
 	for (size_t i = 0; table->sayings[i].regex != NULL; i++)
 		if (version >= table->sayings[i].from && version <= table->sayings[i].to)
 			d->say[i] = compile_pattern(table->sayings[i].regex);
@@ -178,7 +183,7 @@ make_grammar(const struct grammar_table *table, unsigned version)
 static const struct {
 	const char *name;
 	const struct grammar_table *table;
-} dialects[] = {
+} grammars[] = {
 	{ "claude", &grammar_claude }, { "codex", &grammar_codex }, { "gemini", &grammar_gemini },
 	{ "qwen", &grammar_qwen }, { "auggie", &grammar_auggie }, { "pi", &grammar_pi },
 };
@@ -186,9 +191,9 @@ static const struct {
 static const struct grammar_table *
 table_of(const char *name)
 {
-	for (size_t i = 0; name != NULL && i < sizeof dialects / sizeof *dialects; i++)
-		if (strcmp(name, dialects[i].name) == 0)
-			return dialects[i].table;
+	for (size_t i = 0; name != NULL && i < sizeof grammars / sizeof *grammars; i++)
+		if (strcmp(name, grammars[i].name) == 0)
+			return grammars[i].table;
 	return NULL;
 }
 
@@ -204,36 +209,6 @@ grammar_new(const char *agent, unsigned version)
 	const struct grammar_table *table = table_of(agent);
 
 	return table == NULL ? NULL : make_grammar(table, version != 0 ? version : GRAMMAR_OPEN);
-}
-
-static struct grammar * grammar_new_accessible(const char *agent);
-
-static bool grammar_is_accessible(const char *text, size_t n);
-
-struct grammar *
-grammar_for_text(const char *agent, const char *text, size_t n)
-{
-	const struct grammar_table *table = table_of(agent);
-
-	if (table != NULL && table->foreign != NULL &&
-	    memmem(text, n, table->foreign, strlen(table->foreign)) != NULL)
-		return NULL;
-	if (table != &grammar_claude)
-		return grammar_new(agent, 0);
-	return grammar_is_accessible(text, n) ? grammar_new_accessible(agent)
-					      : grammar_new(agent, grammar_find_version(text, n));
-}
-
-/*
- * The one for its screen-reader mode: no markers, no indentation, no box. Groups of ROW_TOOL: 2
- * the name, 3 the input.
- */
-static struct grammar *
-grammar_new_accessible(const char *agent)
-{
-	if (agent == NULL || strcmp(agent, "claude") != 0)
-		return NULL;
-	return make_grammar(&grammar_claude_accessible, GRAMMAR_OPEN);
 }
 
 /*
@@ -294,14 +269,32 @@ looks_accessible(const char *text, size_t n)
 	return flat > 1 && flat > classic;
 }
 
+/*
+ * The last banner says that the screen-reader mode is on; without any banner, most of the rows
+ * that a marker could begin do.
+ */
 static bool
-grammar_is_accessible(const char *text, size_t n)
+is_accessible(const char *text, size_t n)
 {
 	const char *mark = last_accessible_mark(text, n);
 
 	if (mark == NULL)
 		return last_banner(text, n) == NULL && looks_accessible(text, n);
 	return last_banner(mark, (size_t)(text + n - mark)) == NULL;
+}
+
+struct grammar *
+grammar_for_text(const char *agent, const char *text, size_t n)
+{
+	const struct grammar_table *table = table_of(agent);
+
+	if (table != NULL && table->foreign != NULL &&
+	    memmem(text, n, table->foreign, strlen(table->foreign)) != NULL)
+		return NULL;
+	if (table != &grammar_claude)
+		return grammar_new(agent, 0);
+	return is_accessible(text, n) ? make_grammar(&grammar_claude_accessible, GRAMMAR_OPEN)
+				      : grammar_new(agent, grammar_find_version(text, n));
 }
 
 void
@@ -313,6 +306,7 @@ grammar_free(struct grammar *d)
 		pattern_free(d->row[i]);
 	for (size_t i = 0; i < GRAMMAR_CUES; i++)
 		pattern_free(d->say[i]);
+	pattern_free(d->list);
 	free(d);
 }
 
@@ -352,13 +346,6 @@ grammar_program(const struct grammar *d)
 	return d->table->program;
 }
 
-/* Who is not logged in is stopped as by a limit. */
-static bool
-cue_implies(enum cue said, enum cue asked)
-{
-	return said == asked || (said == CUE_LOGIN && asked == CUE_LIMIT);
-}
-
 bool
 grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t n)
 {
@@ -366,13 +353,19 @@ grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t 
 		row++;
 		n--;
 	}
-	for (const struct grammar_cue_first *x = d->table->first; x->first != NULL; x++)
-		if (x->what == what && (n == 0 || strchr(x->first, *row) == NULL))
-			return false;
-	for (size_t i = 0; d->table->sayings[i].regex != NULL; i++)
-		if (cue_implies(d->table->sayings[i].what, what) && d->say[i] != NULL &&
+	/* many rows are asked for these: the first byte settles most of them */
+	if (what == CUE_LIST)
+		return n > 0 && strchr("-*+\xE2{}|0123456789", *row) != NULL && pattern_is(d->list, row, n);
+	if (what == CUE_OPTION && (n == 0 || (*row != '\xE2' && *row != '>')))
+		return false;
+	for (size_t i = 0; d->table->sayings[i].regex != NULL; i++) {
+		enum cue here = d->table->sayings[i].what;
+
+		/* who is not logged in is stopped as by a limit */
+		if ((here == what || (here == CUE_LOGIN && what == CUE_LIMIT)) && d->say[i] != NULL &&
 		    pattern_is(d->say[i], row, n))
 			return true;
+	}
 	return false;
 }
 
@@ -382,7 +375,7 @@ grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *r
 	const char *blank = memchr(text, ' ', n);
 	size_t verb = blank != NULL ? (size_t)(blank - text) : n;
 
-	for (const struct folded_verb *x = d->table->verbs; x->verb != NULL; x++) {
+	for (const struct folded_verb *x = d->table->verbs; x != NULL && x->verb != NULL; x++) {
 		if (strlen(x->verb) != verb || memcmp(text, x->verb, verb) != 0)
 			continue;
 		*running = x->running;
@@ -394,7 +387,7 @@ grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *r
 const char *
 grammar_dialog_tool(const struct grammar *d, const char *title, size_t n, bool *names)
 {
-	for (const struct dialog_title *x = d->table->dialogs; x->title != NULL; x++) {
+	for (const struct dialog_title *x = d->table->dialogs; x != NULL && x->title != NULL; x++) {
 		size_t len = strlen(x->title);
 
 		if (n >= len && memcmp(title, x->title, len) == 0) {

@@ -28,43 +28,19 @@ static const struct grammar_rule rules[] = {
 	GRAMMAR_RULE_DEAD,
 };
 
-static const struct grammar_next next[] = {
-	{ ROW_BLANK, NULL, NULL },
-};
-
 static const struct grammar_cue sayings[] = {
 	{ CUE_FAILED, ANY, OPEN, "Command error$" },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_COUNT, NULL },
-};
-
-static const struct folded_verb verbs[] = {
-	{ NULL, NULL, false },
-};
-
-static const struct dialog_title dialogs[] = {
-	{ NULL, NULL, false },
 };
 
 /* Prompts go on in column 0. Measured in a pane of 100 columns. */
 static const struct grammar_layout_until pages[] = {
-	{ OPEN, { .prompt_margin = 1, .words_margin = 7, .breaks = true, .words_indent = 2 } },
+	{ OPEN,
+	    { GOES_ON_INDENTED, .words_indent = 2, .input_indent = 2, .result_indent = 4, .prompt_margin = 1,
+		.words_margin = 7, .input_margin = 1, .breaks = true } },
 };
 
 const struct grammar_table grammar_auggie = {
-	.layout = SCREEN_BULLETED,
-	.program = "Auggie",
-	.rules = rules,
-	.n_rules = sizeof rules / sizeof *rules,
-	.next = next,
-	.sayings = sayings,
-	.first = first,
-	.verbs = verbs,
-	.dialogs = dialogs,
-	.pages = pages,
+	.layout = SCREEN_BULLETED, .program = "Auggie", .rules = rules,
+	.n_rules = sizeof rules / sizeof *rules, .sayings = sayings, .pages = pages,
 };

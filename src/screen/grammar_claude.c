@@ -38,7 +38,7 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_BOX, NEW, OPEN, "\xE2\x9D\xAF" NBSP, "\xE2\x9D\xAF" NBSP "(.*)$" },
 	{ ROW_PROMPT, ANY, OLD, "> ", "> (.*)$" },
 	{ ROW_BOX, ANY, OLD, ">", ">(?:" NBSP "(.*))?$" },
-	{ ROW_BOX, ANY, OPEN, "!" NBSP, "(!" NBSP ".*)$" },
+	{ ROW_BOX, ANY, OPEN, "!" NBSP, "!" NBSP "(.*)$" },
 	{ ROW_SHELL, ANY, OPEN, "! ", "! (.*)$" },
 
 	{ ROW_ERROR, ANY, V(2, 1, 99), "  \xE2\x8E\xBF ", "  \xE2\x8E\xBF (API Error\\b.*)$" },
@@ -136,7 +136,7 @@ static const struct grammar_rule flat_rules[] = {
 	{ ROW_PROMPT, ANY, OPEN, "\xE2\x9D\xAF ", "\xE2\x9D\xAF (/.*)$" },
 	{ ROW_WORDS, ANY, OPEN, "claude:", "claude: (.*)$" },
 	{ ROW_TOOL, ANY, OPEN, "tool",
-	    "tool( error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
+	    "tool(?: error)?: (" TOOLS "|[\\w.:-]+(?: - [\\w .-]+)?)(?: \\((.*))?$" },
 	{ ROW_BANNER, ANY, OPEN, "[", "\\[(?:Accessible screen reader mode|Screen Reader Mode): on" },
 	/* behind the echo of what was typed ahead */
 	{ ROW_BANNER, ANY, OPEN, "",
@@ -154,10 +154,6 @@ static const struct grammar_rule flat_rules[] = {
 	{ ROW_SPINNER, ANY, OPEN, "",
 	    "(?!Waiting|Running)[A-Z\xC3][^ ]*\xE2\x80\xA6(?:[ \xC2\xA0]+\\(.*)?$" },
 	GRAMMAR_RULE_DEAD,
-};
-
-static const struct grammar_next flat_next[] = {
-	{ ROW_BLANK, NULL, NULL },
 };
 
 static const struct grammar_cue claude_sayings[] = {
@@ -209,14 +205,7 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ CUE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
 	{ CUE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first claude_first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_OPTION, "\xE2>" },
-	{ CUE_COUNT, NULL },
 };
 
 static const struct folded_verb claude_verbs[] = {
@@ -241,45 +230,35 @@ static const struct dialog_title claude_dialogs[] = {
 	{ NULL, NULL, false },
 };
 
+#define CLASSIC                                                                                              \
+	.goes_on = GOES_ON_BODY, .words_indent = 2, .input_indent = 6, .result_indent = 5,                   \
+	.busy_foot = true, .limit_words = true, .completed = "/@!"
+
 /* Measured on 1.0.128, 2.0.76, 2.1.37, 2.1.197 and 2.1.330. */
 static const struct grammar_layout_until claude_pages[] = {
-	{ ONE, { .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
-	{ OLD, { .prompt_margin = 4, .blank_stays = true } },
-	{ OPEN, { .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
+	{ ONE, { CLASSIC, .prompt_margin = 4, .words_margin = 4, .breaks = true, .blank_stays = true } },
+	{ OLD, { CLASSIC, .prompt_margin = 4, .blank_stays = true } },
+	{ OPEN, { CLASSIC, .prompt_indent = 2, .prompt_margin = 1, .breaks = true } },
 };
 
 static const struct grammar_layout_until flat_pages[] = {
-	{ OPEN, { .breaks = true, .blank_stays = true } },
+	{ OPEN, { .goes_on = GOES_ON_FLAT, .breaks = true, .blank_stays = true, .busy_foot = true } },
 };
 
 _Static_assert(sizeof claude_rules / sizeof *claude_rules <= GRAMMAR_RULES &&
 	sizeof flat_rules / sizeof *flat_rules <= GRAMMAR_RULES,
     "a set of rules is a word");
 _Static_assert(
-    sizeof claude_sayings / sizeof *claude_sayings <= GRAMMAR_CUES, "each saying has its place in a dialect");
+    sizeof claude_sayings / sizeof *claude_sayings <= GRAMMAR_CUES, "each cue has its place in a grammar");
 
 const struct grammar_table grammar_claude = {
-	.layout = SCREEN_CLAUDE,
-	.program = "",
-	.rules = claude_rules,
-	.n_rules = sizeof claude_rules / sizeof *claude_rules,
-	.next = claude_next,
-	.sayings = claude_sayings,
-	.first = claude_first,
-	.verbs = claude_verbs,
-	.dialogs = claude_dialogs,
-	.pages = claude_pages,
+	.layout = SCREEN_CLAUDE, .program = "", .rules = claude_rules,
+	.n_rules = sizeof claude_rules / sizeof *claude_rules, .next = claude_next, .sayings = claude_sayings,
+	.verbs = claude_verbs, .dialogs = claude_dialogs, .pages = claude_pages,
 };
 
 const struct grammar_table grammar_claude_accessible = {
-	.layout = SCREEN_ACCESSIBLE,
-	.program = "",
-	.rules = flat_rules,
-	.n_rules = sizeof flat_rules / sizeof *flat_rules,
-	.next = flat_next,
-	.sayings = claude_sayings,
-	.first = claude_first,
-	.verbs = claude_verbs,
-	.dialogs = claude_dialogs,
-	.pages = flat_pages,
+	.layout = SCREEN_ACCESSIBLE, .program = "", .rules = flat_rules,
+	.n_rules = sizeof flat_rules / sizeof *flat_rules, .sayings = claude_sayings,
+	.verbs = claude_verbs, .dialogs = claude_dialogs, .pages = flat_pages,
 };

@@ -56,13 +56,7 @@ static const struct grammar_cue sayings[] = {
 	{ CUE_KEYS, ANY, OPEN, "[^ ].* \xC2\xB7 [~/]" }, /* model and folder, below the box */
 	{ CUE_INTERRUPTED, ANY, OPEN, "Conversation interrupted\\b" },
 	{ CUE_LIMIT, ANY, OPEN, "You(?:'|\xE2\x80\x99)ve hit your usage limit" },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_COUNT, NULL },
 };
 
 static const struct folded_verb verbs[] = {
@@ -73,28 +67,14 @@ static const struct folded_verb verbs[] = {
 	{ NULL, NULL, false },
 };
 
-static const struct dialog_title dialogs[] = {
-	{ NULL, NULL, false },
-};
-
 static const struct grammar_layout_until pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 2,
-		.prompt_margin = 1,
-		.breaks = true,
-		.words_indent = 2,
-		.ends_turns = GRAMMAR_V(0, 169, 0) } },
+	    { GOES_ON_INDENTED, .prompt_indent = 2, .words_indent = 2, .input_indent = 2, .result_indent = 4,
+		.prompt_margin = 1, .input_margin = 1, .breaks = true, .ends_turns = GRAMMAR_V(0, 169, 0) } },
 };
 
 const struct grammar_table grammar_codex = {
-	.layout = SCREEN_BULLETED,
-	.program = "OpenAI Codex",
-	.rules = rules,
-	.n_rules = sizeof rules / sizeof *rules,
-	.next = next,
-	.sayings = sayings,
-	.first = first,
-	.verbs = verbs,
-	.dialogs = dialogs,
+	.layout = SCREEN_BULLETED, .program = "OpenAI Codex", .rules = rules,
+	.n_rules = sizeof rules / sizeof *rules, .next = next, .sayings = sayings, .verbs = verbs,
 	.pages = pages,
 };

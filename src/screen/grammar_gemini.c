@@ -98,63 +98,32 @@ static const struct grammar_cue sayings[] = {
 	{ CUE_FAILED, ANY, OPEN, "[x-] " },
 	{ CUE_INTERRUPTED, ANY, OPEN, "Request cancelled\\." },
 	{ CUE_LIMIT, ANY, OPEN, "Usage limit reached for " },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_COUNT, NULL },
-};
-
-static const struct folded_verb verbs[] = {
-	{ NULL, NULL, false },
-};
-
-static const struct dialog_title dialogs[] = {
-	{ NULL, NULL, false },
 };
 
 /* Measured in panes of 100 columns. Qwen makes rows that are two columns too wide. */
 static const struct grammar_layout_until gemini_pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 3, .prompt_margin = 1, .breaks = true, .words_indent = 2, .numbered = true } },
+	    { GOES_ON_INDENTED, .prompt_indent = 3, .words_indent = 2, .result_indent = 4, .prompt_margin = 1,
+		.breaks = true, .numbered = true } },
 };
 
 static const struct grammar_layout_until qwen_pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 4,
-		.breaks = true,
-		.blank_stays = true,
-		.words_indent = 4,
-		.overhang = 2,
-		.numbered = true } },
+	    { GOES_ON_INDENTED, .prompt_indent = 4, .words_indent = 4, .result_indent = 4, .breaks = true,
+		.blank_stays = true, .overhang = 2, .numbered = true } },
 };
 
 const struct grammar_table grammar_gemini = {
-	.layout = SCREEN_BULLETED,
-	.program = "Gemini CLI",
-	.rules = gemini_rules,
-	.n_rules = sizeof gemini_rules / sizeof *gemini_rules,
-	.next = gemini_next,
-	.sayings = sayings,
-	.first = first,
-	.verbs = verbs,
-	.dialogs = dialogs,
+	.layout = SCREEN_BULLETED, .program = "Gemini CLI", .rules = gemini_rules,
+	.n_rules = sizeof gemini_rules / sizeof *gemini_rules, .next = gemini_next, .sayings = sayings,
 	.pages = gemini_pages,
 };
 
 const struct grammar_table grammar_qwen = {
 	/* 0.24 draws on the alternate screen, with another mark and a bar at the right */
-	.layout = SCREEN_BULLETED,
-	.program = "Qwen Code",
 	.foreign = "\n  \xE2\x97\x86\xEF\xB8\x8E ",
-	.rules = qwen_rules,
-	.n_rules = sizeof qwen_rules / sizeof *qwen_rules,
-	.next = qwen_next,
-	.sayings = sayings,
-	.first = first,
-	.verbs = verbs,
-	.dialogs = dialogs,
+	.layout = SCREEN_BULLETED, .program = "Qwen Code", .rules = qwen_rules,
+	.n_rules = sizeof qwen_rules / sizeof *qwen_rules, .next = qwen_next, .sayings = sayings,
 	.pages = qwen_pages,
 };

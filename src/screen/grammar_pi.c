@@ -32,13 +32,7 @@ static const struct grammar_cue sayings[] = {
 	{ CUE_RUNNING, ANY, OPEN, "Elapsed \\d[\\d.]*s$" },
 	{ CUE_NOISE, ANY, OPEN, "(?:Elapsed|Took) \\d[\\d.]*s$" },
 	{ CUE_FAILED, ANY, OPEN, "Command (?:exited with code \\d+|aborted|timed out after .*)$" },
-	GRAMMAR_CUE_LIST,
 	{ CUE_COUNT, ANY, OPEN, NULL },
-};
-
-static const struct grammar_cue_first first[] = {
-	GRAMMAR_FIRST_LIST,
-	{ CUE_COUNT, NULL },
 };
 
 static const struct folded_verb verbs[] = {
@@ -46,20 +40,14 @@ static const struct folded_verb verbs[] = {
 	{ NULL, NULL, false },
 };
 
-static const struct dialog_title dialogs[] = {
-	{ NULL, NULL, false },
-};
-
 static const struct grammar_layout_until pages[] = {
 	{ OPEN,
-	    { .prompt_indent = 1,
-		.prompt_margin = 1,
-		.words_margin = 1,
-		.breaks = true,
-		.words_indent = 1 } },
+	    { GOES_ON_INDENTED, .prompt_indent = 1, .words_indent = 1, .input_indent = 1, .result_indent = 1,
+		.prompt_margin = 1, .words_margin = 1, .input_margin = 1, .breaks = true,
+		.unmarked = true } },
 };
 
 const struct grammar_table grammar_pi = {
 	.layout = SCREEN_SHADED, .program = "pi", .rules = rules, .n_rules = sizeof rules / sizeof *rules,
-	.next = next, .sayings = sayings, .first = first, .verbs = verbs, .dialogs = dialogs, .pages = pages,
+	.next = next, .sayings = sayings, .verbs = verbs, .pages = pages,
 };

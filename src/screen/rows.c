@@ -4,7 +4,6 @@
 #include "screen/screen_private.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "screen/screen.h"
 
 bool
 screen_row_has_cue(const struct screen_rows *r, size_t i, enum cue what)
@@ -356,29 +355,4 @@ screen_rows_measure(struct screen_rows *r)
 		for (size_t i = from; w != r->width && w <= UINT16_MAX && i < to; i++)
 			r->v[i].drawn = (uint16_t)w;
 	}
-}
-
-unsigned
-screen_rows_evidence(const struct screen_rows *r)
-{
-	bool seen[ROW_DIALOG + 1] = { false };
-	unsigned n = 0;
-
-	for (size_t i = 0; i < r->n; i++) {
-		enum row_kind k = (enum row_kind)r->v[i].kind;
-
-		if (k == ROW_BOX && (i == 0 || r->v[i - 1].kind != ROW_RULE))
-			continue;
-		if (k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_ERROR)
-			k = ROW_WORDS;
-		if (k == ROW_BANNER_TOP)
-			k = ROW_BANNER;
-		seen[k] = true;
-	}
-	/* one alone may stand in any program's text; a flat dialect's foot is made of words */
-	if (grammar_screen_format(r->d) != SCREEN_ACCESSIBLE)
-		n += 2u * seen[ROW_FOOT];
-	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] +
-	    seen[ROW_SPINNER];
-	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
 }

@@ -3,126 +3,11 @@
 #include <string.h>
 
 #include "screen/screen_private.h"
-#include "screen/screen.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
 #include "conversation/conversation.h"
 #include "scrub/scrub.h"
-
-size_t
-screen_result_skip(const struct screen *s, size_t i)
-{
-	char c = s->r.v[i].n > 6 ? screen_row_text(&s->r, i)[6] : ' ';
-
-	return c == '\xC2' ? 8 : c == ' ' ? 7 : 6;
-}
-
-bool
-screen_result_has_cue(const struct screen *s, size_t i, enum cue what)
-{
-	size_t skip = screen_result_skip(s, i);
-
-	return grammar_has_cue(s->r.d, what, screen_row_text(&s->r, i) + skip, s->r.v[i].n - skip);
-}
-
-char *
-screen_group(const struct screen *s, size_t i, int g)
-{
-	struct buf b = BUF_INIT;
-	struct match m;
-	const char *p = screen_row_text(&s->r, i);
-
-	for (int k = 0; k < PATTERN_GROUPS; k++)
-		m.start[k] = m.end[k] = (size_t)-1;
-	grammar_row(s->r.d, p, s->r.v[i].n, &m);
-	if (m.start[g] == (size_t)-1)
-		return NULL;
-	buf_add(&b, p + m.start[g], m.end[g] - m.start[g]);
-	return conversation_text(&b);
-}
-
-size_t
-screen_skip(const struct screen *s, size_t i)
-{
-	const char *p = screen_row_text(&s->r, i);
-	size_t n = s->r.v[i].n, at = 0;
-
-	if (n > 3 && p[0] == '\xE2' && p[3] != ' ' &&
-	    p[3] != '\xC2') /* "●User approved Claude's plan:", in 1.0.128 */
-		return 3;
-	while (at < n && p[at] != ' ' && !(at + 1 < n && p[at] == '\xC2' && p[at + 1] == '\xA0'))
-		at++;
-	return at < n ? at + (p[at] == ' ' ? 1 : 2) : n;
-}
-
-size_t
-screen_item_end(const struct screen *s, size_t i)
-{
-	for (i++;
-	    i < s->r.n && (screen_row_kind(&s->r, i) == ROW_BODY || screen_row_kind(&s->r, i) == ROW_BLANK);
-	    i++)
-		;
-	return i;
-}
-
-size_t
-screen_prompt_end(const struct screen *s, size_t i)
-{
-	size_t end = i + 1;
-
-	for (i++; i < s->r.n &&
-	    (screen_row_kind(&s->r, i) == ROW_PROMPT_MORE || screen_row_kind(&s->r, i) == ROW_BLANK);
-	    i++)
-		if (screen_row_kind(&s->r, i) == ROW_PROMPT_MORE)
-			end = i + 1;
-	return end;
-}
-
-size_t
-screen_limit(const struct screen *s, size_t margin)
-{
-	return s->r.width > margin ? s->r.width - margin : 0;
-}
-
-/* Where the terminal breaks them nothing but its own breaks is joined. */
-size_t
-screen_words_limit(const struct screen *s)
-{
-	const struct grammar_layout *page = grammar_layout(s->r.d);
-
-	return page->breaks ? screen_limit(s, page->words_margin) : SIZE_MAX;
-}
-
-char *
-screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit)
-{
-	struct buf b = BUF_INIT;
-
-	screen_rows_join(&s->r, from, to, skip, indent, limit, &b);
-	return conversation_text(&b);
-}
-
-struct exchange *
-screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input, char *content)
-{
-	struct exchange *x = conversation_add(s->c, role, tool, input, content);
-
-	x->status = status;
-	return x;
-}
-
-void
-screen_close_calls(struct screen *s)
-{
-	for (; s->open < s->c->n; s->open++) {
-		struct exchange *x = &s->c->v[s->open];
-
-		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
-			x->status = STATUS_INTERRUPTED;
-	}
-	s->spun = false;
-}
 
 /*
  * Claude Code keeps the cursor at the caret inside its input box. When it is killed and a shell
@@ -276,6 +161,35 @@ screen_without_shell(const char *text, size_t n, int width)
 	return keep;
 }
 
+/*
+ * How many kinds of rows stand here that only the agent draws, a banner and a box counting twice.
+ * Less than 2 may be chance.
+ */
+static unsigned
+evidence_of(const struct screen_rows *r)
+{
+	bool seen[ROW_DIALOG + 1] = { false };
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		enum row_kind k = (enum row_kind)r->v[i].kind;
+
+		if (k == ROW_BOX && (i == 0 || r->v[i - 1].kind != ROW_RULE))
+			continue;
+		if (k == ROW_TOOL || k == ROW_TOOL_MAYBE || k == ROW_ERROR)
+			k = ROW_WORDS;
+		if (k == ROW_BANNER_TOP)
+			k = ROW_BANNER;
+		seen[k] = true;
+	}
+	/* one alone may stand in any program's text; the foot of the screen-reader mode is made of words */
+	if (grammar_screen_format(r->d) != SCREEN_ACCESSIBLE)
+		n += 2u * seen[ROW_FOOT];
+	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] +
+	    seen[ROW_SPINNER];
+	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
+}
+
 int
 screen_shows_agent(const char *text, size_t n, const char *agent)
 {
@@ -286,7 +200,7 @@ screen_shows_agent(const char *text, size_t n, const char *agent)
 	if (d == NULL)
 		return 0;
 	screen_rows_init(&r, text, n, 0, d);
-	found = screen_rows_evidence(&r);
+	found = evidence_of(&r);
 	screen_rows_release(&r);
 	grammar_free(d);
 	return found >= 2;
@@ -316,69 +230,6 @@ screen_shows_login(const char *text, size_t n, const char *agent)
 	return shows;
 }
 
-/*
- * Rows are split and named (rows.c), repaints taken out (redraw.c), names settled by their
- * neighbours (settle.c); what is here walks over the items and has an exchange made of each: of
- * the conversation's in screen_item.c, of what stands at the end in screen_bottom.c. Every loop
- * that looks ahead is bounded or stops at the next item, so that hostile input costs linear time.
- */
-
-/* Rows that no rule understood stay where they are, as they are. */
-static size_t
-read_raw(struct screen *s, size_t i)
-{
-	size_t from = i, end = i;
-
-	for (; i < s->r.n; i++) {
-		enum row_kind k = screen_row_kind(&s->r, i);
-
-		if (k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD)
-			break;
-		if (!s->outside && k != ROW_STRAY && k != ROW_BODY && k != ROW_PROMPT_MORE &&
-		    k != ROW_FRAME && k != ROW_BLANK)
-			break;
-		if (k == ROW_BLANK)
-			continue;
-		end = i + 1;
-		s->c->unknown_lines++;
-	}
-	if (end > from)
-		screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, screen_joined(s, from, end, 0, 0, 0));
-	return i > from ? i : from + 1;
-}
-
-static size_t
-read_next(struct screen *s, size_t i)
-{
-	enum row_kind k = screen_row_kind(&s->r, i);
-	size_t next;
-
-	if (k == ROW_BLANK || k == ROW_DEAD || k == ROW_BANNER_END)
-		return i + 1;
-	next = screen_read_item(s, i);
-	if (next == 0)
-		next = screen_read_bottom(s, i);
-	return next != 0 ? next : read_raw(s, i);
-}
-
-/*
- * What a shell wrote before the agent was started is no conversation, though some shells' prompts
- * look like the agent's.
- */
-static size_t
-first_row(const struct screen *s)
-{
-	for (size_t i = 0; i < s->r.n; i++) {
-		enum row_kind k = screen_row_kind(&s->r, i);
-
-		if (k == ROW_BANNER || k == ROW_BANNER_TOP)
-			return i;
-		if (k == ROW_WORDS || k == ROW_TOOL || k == ROW_BOX || k == ROW_RESULT || k == ROW_TURN_END)
-			return 0;
-	}
-	return 0;
-}
-
 /* Nothing here looks like the agent: one exchange with all of it. */
 static void
 keep_whole(struct conversation *c, const char *text, size_t n)
@@ -398,46 +249,18 @@ keep_whole(struct conversation *c, const char *text, size_t n)
 		conversation_add(c, ROLE_SYSTEM, NULL, NULL, conversation_text(&b));
 }
 
-/* A session's text begins with its banner; anything else was cut off above. */
-static bool
-starts_whole(const struct screen *s)
-{
-	size_t i = 0;
-
-	while (i < s->r.n && screen_row_kind(&s->r, i) == ROW_BLANK)
-		i++;
-	return screen_row_kind(&s->r, i) == ROW_BANNER || screen_row_kind(&s->r, i) == ROW_BANNER_TOP;
-}
-
+/* Names the rows by those around them. */
 static void
-read_all(struct screen *s)
+classify(struct screen_rows *r)
 {
-	size_t i = first_row(s);
-
-	if (i > 0) {
-		s->outside = true;
-		for (size_t k = 0; k < i; k = read_raw(s, k))
-			;
-		s->outside = false;
-	} else if (!starts_whole(s))
-		s->c->truncated_at = 0;
-	while (i < s->r.n) {
-		enum row_kind k = screen_row_kind(&s->r, i);
-		bool inside =
-		    !s->outside || k == ROW_BANNER || k == ROW_BANNER_TOP || k == ROW_DEAD || k == ROW_BLANK;
-
-		i = inside ? read_next(s, i) : read_raw(s, i);
-	}
-	/* text that was still streaming has no turn end and no spinner below it (2.1.197, 2.1.330) */
-	for (size_t k = s->c->n; k-- > 0 && s->busy && !s->spun;) {
-		struct exchange *x = &s->c->v[k];
-
-		if (x->role == ROLE_USER && x->status == STATUS_WAITING)
-			continue;
-		if (x->role == ROLE_ASSISTANT && x->tool == NULL && x->status == STATUS_COMPLETE)
-			x->status = STATUS_RUNNING;
-		break;
-	}
+	if (grammar_screen_format(r->d) == SCREEN_SHADED)
+		screen_classify_shaded(r);
+	if (grammar_screen_format(r->d) != SCREEN_CLAUDE)
+		return;
+	screen_rows_drop_view(r);
+	screen_rows_drop_copies(r);
+	screen_rows_classify(r);
+	screen_rows_measure(r);
 }
 
 void
@@ -454,21 +277,15 @@ screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int wid
 	}
 	screen_rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, d);
 	screen_rows_set_sgr(&s.r, style);
+	s.page = grammar_layout(d);
 	out->lines = s.r.n;
-	if (screen_rows_evidence(&s.r) < 2)
+	if (evidence_of(&s.r) < 2)
 		keep_whole(out, p, n);
-	else if (grammar_screen_format(d) == SCREEN_ACCESSIBLE)
-		screen_read_accessible(&s);
-	else if (grammar_screen_format(d) != SCREEN_CLAUDE) {
-		if (grammar_screen_format(d) == SCREEN_SHADED)
-			screen_classify_shaded(&s.r);
-		screen_read_bulleted(&s);
-	} else {
-		screen_rows_drop_view(&s.r);
-		screen_rows_drop_copies(&s.r);
-		screen_rows_classify(&s.r);
-		screen_rows_measure(&s.r);
-		read_all(&s);
+	else {
+		classify(&s.r);
+		screen_walk(&s);
+		if (grammar_layout(d)->goes_on == GOES_ON_INDENTED)
+			screen_drop_repaint(out);
 	}
 	screen_rows_release(&s.r);
 	grammar_free(d);

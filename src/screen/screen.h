@@ -16,53 +16,43 @@ struct sgr_rows;
 
 /*
  * Reads a pane's text (scrollback and screen, oldest row first) into exchanges. Pure. `width` is
- * the pane's, 0 when unknown: then it is taken from the rules of the input box or the longest
- * row. `agent` is a profile's name ("claude"); one without a dialect gives a single system
- * exchange with the raw text, and so does text in which no marker of the dialect stands (corrupt,
- * another program): when in doubt, raw. conversation_add's rules hold. `style`: what sgr_strip
- * told of the same rows, NULL when nothing is known; a hint where the text alone is ambiguous,
- * never needed.
+ * the pane's; 0: taken from the rules of the input box or the longest row. `agent` is a profile's
+ * name ("claude"). Without a grammar for it, or when no row looks like the agent's, the raw text
+ * becomes one system exchange. conversation_add's rules hold. `style`: what sgr_strip found in the
+ * same rows, a hint where the text alone is ambiguous; NULL: nothing.
  */
 void screen_read(const struct clean_text *text, const struct sgr_rows *style, int width, const char *agent,
     struct conversation *out);
 
-/* The same on bytes without escape sequences: for those who hold them already, and for tests. */
+/* The same on bytes without escape sequences. */
 void screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int width, const char *agent,
     struct conversation *out);
 
 /*
- * How many bytes of `text` belong to the agent when the pane is a zombie: what the shell wrote
- * after the agent's death ("Killed" and its prompt, over the rows of the input box) is left out.
- * `n` when nothing was written.
+ * How many bytes of `text` belong to the agent of a pane whose shell lives on: without what the
+ * shell wrote after the agent's death ("Killed" and its prompt, over the rows of the input box).
  */
 size_t screen_without_shell(const char *text, size_t n, int width);
 
-/* True when the text shows that a known agent drew it (banner, input box, markers): evidence for zombies. */
+/* True when the text shows that the agent drew it (banner, input box, markers). */
 int screen_shows_agent(const char *text, size_t n, const char *agent);
 
-/*
- * True when one of the last rows says that the agent is not logged in, in the agent's or its
- * service's own words.
- */
+/* True when one of the last rows says, in the agent's or its service's words, that it is not logged in. */
 bool screen_shows_login(const char *text, size_t n, const char *agent);
 
 /* ---- grammar ---- */
 
 /*
- * What each row of an agent's screen is. A dialect is a table of patterns with the range of
- * versions in which each holds; a new version of an agent is a change to the table. Pure: rows
- * in, kinds out.
- *
- * Which agents have one says grammar_is_known; "claude" has two, the others one each. Those of
- * the others are made for what gives them away: who leaves its conversation in the pane's history
- * (gemini, qwen, auggie, pi, codex with --no-alt-screen).
+ * What each row of an agent's screen is: a table of patterns with the versions in which each
+ * holds. Pure: rows in, kinds out. "claude" has two grammars, the agents that leave their
+ * conversation in the pane's history (gemini, qwen, auggie, pi, codex with --no-alt-screen) one.
  *
  * Claude Code's classic renderer keeps column 0 for its markers: all text of people, models and
- * tools stands at column 2 or further right (measured on 2.1.37, 2.1.197, 2.1.330). That is why
- * text that imitates markers does not deceive the table.
+ * tools stands at column 2 or further right (2.1.37, 2.1.197, 2.1.330), so text that imitates
+ * markers does not deceive the table.
  */
 enum row_kind {
-	ROW_BLANK,		/* empty, or nothing of the conversation: to be read as if it were empty */
+	ROW_BLANK,		/* empty, or to be read as if it were */
 	ROW_BODY,		/* indented by two or more: belongs to the item above */
 	ROW_STRAY,		/* column 0 or 1, and no rule knows it */
 	ROW_BANNER,		/* group 1: the version, where the row holds it */
@@ -81,7 +71,7 @@ enum row_kind {
 	ROW_TOOL_MAYBE,
 	ROW_TOOL_BLINK,		/* as ROW_TOOL, with the bullet blinked away: a running call at column 2 */
 	ROW_WORDS,		/* the model's words; group 1: the first row */
-	/* calls folded into one line; group 1: all of it. May go on below until DIALECT_EXPAND */
+	/* calls folded into one line; group 1: all of it. May go on below until CUE_EXPAND */
 	ROW_COLLAPSED,
 	ROW_AGENTS,		/* running or finished sub-agents, a tree follows; group 1: all of it */
 	ROW_THOUGHT,		/* "Thought for 1s"; group 1: "Thinking…", the thoughts stand below */
@@ -99,7 +89,7 @@ enum row_kind {
 	ROW_FAREWELL,		/* "Resume this session with:" */
 	ROW_RESUME,		/* group 1: the session id */
 	ROW_FRAME,		/* the upper side of a box: a welcome or a dialog of versions before 2.0 */
-	/* the program's own row at the end. Flat dialects: instead of a box; the draft follows */
+	/* the program's own row at the end. Screen-reader mode: instead of a box; the draft follows */
 	ROW_FOOT,
 	ROW_CALLS,		/* the top of a box with calls; it goes on to ROW_BANNER_END */
 	ROW_HEAD,		/* in there: groups as of ROW_TOOL; group 3: what the call is for */
@@ -109,7 +99,7 @@ enum row_kind {
 	ROW_TASKS,
 	ROW_QUEUED,
 	ROW_PROMPT_QUEUED,	/* waits for the agent, but stands where sent ones do (2.1.330) */
-	ROW_DIALOG		/* flat dialects have a row for it: "Permission Required: Bash command" */
+	ROW_DIALOG		/* the screen-reader mode has a row for it: "Permission Required: …" */
 };
 
 /* What a phrase on the screen means. */
@@ -150,97 +140,50 @@ enum cue {
 	CUE_COUNT
 };
 
-/* How the rows of a dialect make a conversation: which of the readers in context/ it is for. */
+/* What the rows around a row tell of it. */
 enum screen_format {
-	SCREEN_CLAUDE,		/* Claude Code's own (screen/screen.h) */
-	SCREEN_ACCESSIBLE,		/* its screen-reader mode (screen/screen_private.h) */
-	SCREEN_BULLETED,		/* each item behind a mark (screen/screen_private.h) */
-	SCREEN_SHADED		/* no marks: what stands on a background (screen/screen_private.h) */
+	SCREEN_CLAUDE,		/* Claude Code's own: much */
+	SCREEN_ACCESSIBLE,	/* its screen-reader mode: nothing */
+	SCREEN_BULLETED,	/* each item behind a mark: nothing */
+	SCREEN_SHADED		/* no marks, prompts and calls stand on a background: all */
 };
 
-/* True for the name of a dialect. */
+/* True when the agent has a grammar. */
 bool grammar_is_known(const char *name);
 /*
- * The one for a text of this agent: of Claude's by what stands in it. NULL: no dialect for this
- * agent or for the version that drew it.
+ * The grammar for a text of this agent, whose version and mode it tells. NULL: none for the agent
+ * or for the version that drew it.
  */
 struct grammar *grammar_for_text(const char *agent, const char *text, size_t n);
-/*
- * NULL: no dialect for this agent. `version` as grammar_version gives it, 0 when unknown: the
- * newest rules hold.
- */
+/* `version` as grammar_version gives it; 0: the newest rules. NULL: no grammar for this agent. */
 struct grammar *grammar_new(const char *agent, unsigned version);
-/*
- * The last banner in the text says that the screen-reader mode is on; without any banner, most of
- * the rows that a marker could begin do.
- */
 void grammar_free(struct grammar *d);
 
 /* "2.1.197" as one number that can be compared; 0 when there is none in front. */
 unsigned grammar_version(const char *text, size_t n);
 /*
- * The version that the last banner in a screen's text names. Without one (it scrolled away;
- * 1.0.128 prints no number, 2.0 none in a narrow pane): 1.0.0 or 2.0.0 when the prompts are those
- * of the versions before 2.1, else 0.
+ * The version that the last banner in a screen of Claude Code names. Without one (it scrolled
+ * away; 1.0.128 prints no number, 2.0 none in a narrow pane): 1.0.0 or 2.0.0 when the prompts are
+ * those of the versions before 2.1, else 0.
  */
 unsigned grammar_find_version(const char *text, size_t n);
 
 /*
- * The kind of a row (without the blanks at its end). m: groups as told at enum screen_row_kind;
- * may be NULL. A pattern that ran into a limit counts as not matching, so that the row ends as
- * ROW_BODY or ROW_STRAY: kept as it is.
+ * The kind of a row (without the blanks at its end). m: groups as told at enum row_kind, may be
+ * NULL. A pattern that ran into a limit does not match: the row is ROW_BODY or ROW_STRAY, and kept
+ * as it is.
  */
 enum row_kind grammar_row(const struct grammar *d, const char *row, size_t n, struct match *m);
-
-/* How a version sets what people and models write. */
-struct grammar_layout {
-	unsigned prompt_indent;	/* the column in which a prompt goes on */
-	unsigned prompt_margin, words_margin;	/* columns that stay free at the right */
-	/* it breaks the rows of the model's words; else the terminal does, in mid-word */
-	bool breaks;
-	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
-	/* of SCREEN_BULLETED and SCREEN_SHADED */
-	unsigned words_indent;	/* the column in which words go on */
-	/* columns by which rows are wider than the pane, which breaks them once more */
-	unsigned overhang;
-	/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
-	bool numbered;
-	/*
-	 * since this version words have ended where the end of a turn stands below them; 0: they
-	 * run where a spinner does
-	 */
-	unsigned ends_turns;
-};
-
-const struct grammar_layout *grammar_layout(const struct grammar *d);
 enum screen_format grammar_screen_format(const struct grammar *d);
-/*
- * The program's name in front of its version, as people are told: "Gemini CLI". Empty for
- * Claude's, whose banner is kept as it is.
- */
-const char *grammar_program(const struct grammar *d);
-
 bool grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t n);
-
-/*
- * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash
- * command" -> "Bash"); NULL when unknown. A folded line in the present tense ("Reading 1 file…")
- * is still at work. *names (set with a tool): the row below the title is what the call is about,
- * a path or an address.
- */
-const char *grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *running);
-const char *grammar_dialog_tool(const struct grammar *d, const char *title, size_t n, bool *names);
 
 /* ---- sgr ---- */
 
 /*
- * Colours and attributes of a screen, as hints for its reader. `capture-pane -e` writes them as
- * SGR sequences whose state carries over line ends (measured on tmux 3.3a): a row without any
- * sequence looks like the end of the row above it.
- *
- * Only what every theme keeps is told: attributes, whether there is a background, and what kind
- * of colour a bullet has, by its hue and not by its number (themes dark, light and ANSI, 8 to
- * 2^24 colours). With NO_COLOR there is nothing, so nobody may need it.
+ * Colours and attributes of a screen. `capture-pane -e` writes them as SGR sequences whose state
+ * carries over line ends (tmux 3.3a). Kept is what every theme has: attributes, whether there is a
+ * background, and the hue of a bullet (themes dark, light and ANSI, 8 to 2^24 colours). With
+ * NO_COLOR there is nothing.
  */
 enum {
 	SGR_BACK = 1,		/* the first cell has a background of its own */
@@ -273,8 +216,8 @@ struct sgr_rows {
 
 /*
  * Takes every escape sequence and shift character out of the text, in place: colours, links (OSC
- * 8), anything else. Line ends always stay; a string sequence that does not end in its row loses
- * only its head. One pass, linear. Heap; NULL when no row has anything to tell.
+ * 8), anything else. Line ends stay; a string sequence that does not end in its row loses only its
+ * head. One pass, linear. Heap; NULL when no row has a colour or an attribute.
  */
 struct sgr_rows *sgr_strip(struct buf *text);
 void sgr_free(struct sgr_rows *s);			/* NULL is fine */
@@ -282,7 +225,7 @@ void sgr_free(struct sgr_rows *s);			/* NULL is fine */
 /* Keeps the first, the last n rows. NULL is fine. */
 void sgr_keep_head(struct sgr_rows *s, size_t n);
 void sgr_keep_tail(struct sgr_rows *s, size_t n);
-/* Of row i, counted from 0; nothing known behind the last row and for NULL. */
+/* Of row i, counted from 0; nothing behind the last row and for NULL. */
 struct sgr_row sgr_row(const struct sgr_rows *s, size_t i);
 
 #endif

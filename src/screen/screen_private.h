@@ -9,40 +9,13 @@
 #include "screen/screen.h"
 
 struct buf;
-struct conversation;
-struct screen;
-struct screen_rows;
-struct sgr_rows;
-
-/* ---- accessible ---- */
-
-/*
- * The screen-reader mode (claude --ax-screen-reader): no markers, no indentation, no box; "you:
- * …", "claude: …", "tool: Bash (…)" at column 0, one item right below the other (2.1.197,
- * 2.1.330). Reads s->r, rows of a flat dialect, into exchanges. What imitates an item's first row
- * at column 0 cannot be told from one.
- */
-void screen_read_accessible(struct screen *s);
-
-/* ---- bulleted ---- */
-
-/*
- * The screens of other agents than Claude Code: each item begins with a mark that its dialect
- * knows, and goes on in rows that are indented so far that nothing within can be taken for a
- * mark. Reads s->r, rows of SCREEN_BULLETED or, after screen_classify_shaded, of SCREEN_SHADED,
- * into exchanges. What stands below the last item is the box and the program's own rows; of those
- * only a draft is kept. A banner becomes its program's name and version, without pictures and
- * tips. Rows that no rule understood are kept as they are.
- */
-void screen_read_bulleted(struct screen *s);
 
 /* ---- grammar_table ---- */
 
 /*
- * The tables that dialect.c reads rows by; besides their own files nobody includes this. A
- * dialect is one table: grammar_claude.c has the two of Claude Code, each of the files beside it
- * that of one other agent, or of two that are alike. The rules are counted, the pages end with
- * the newest; every other list ends with an entry that has no text.
+ * The tables that grammar.c reads rows by: grammar_claude.c has the two of Claude Code, each of the
+ * files beside it that of one other agent, or of two that are alike. The rules are counted, the
+ * pages end with the newest; every other list ends with an entry that has no text, or is NULL.
  */
 #define GRAMMAR_V(major, minor, patch) ((major) * 1000000u + (minor) * 1000u + (patch))
 #define GRAMMAR_ANY 0u
@@ -55,11 +28,6 @@ void screen_read_bulleted(struct screen *s);
 #define GRAMMAR_BRAILLE "\xE2[\xA0-\xA3][\x80-\xBF]"	/* a spinner's characters */
 #define GRAMMAR_RULE_DEAD { ROW_DEAD, GRAMMAR_ANY, GRAMMAR_OPEN, "Pane is dead", "Pane is dead(?: \\(.*)?$" }
 #define GRAMMAR_RULE_LINE { ROW_RULE, GRAMMAR_ANY, GRAMMAR_OPEN, "\xE2\x94\x80", GRAMMAR_LINE "$" }
-#define GRAMMAR_CUE_LIST                                                                                     \
-	{ CUE_LIST, GRAMMAR_ANY, GRAMMAR_OPEN,                                                               \
-		"(?:(?:[-*+]|\xE2\x80\xA2) |\\d{1,3}[.)] "                                                   \
-		"|[{}|]|\xE2\x96\x8E|\xE2\x94[\x80-\xBF]|\xE2\x95[\x80-\xBF])" }
-#define GRAMMAR_FIRST_LIST { CUE_LIST, "-*+\xE2{}|0123456789" }
 
 /* The first rule that matches names the row. */
 struct grammar_rule {
@@ -82,12 +50,6 @@ struct grammar_cue {
 	const char *regex;
 };
 
-/* Which bytes a phrase may begin with, for those that many rows are asked for. */
-struct grammar_cue_first {
-	enum cue what;
-	const char *first;
-};
-
 struct folded_verb {
 	const char *verb, *tool;
 	bool running;
@@ -97,6 +59,63 @@ struct dialog_title {
 	const char *title, *tool;
 	bool names;		/* the row below tells what the call is about */
 };
+
+/* Which rows belong to the item above them. */
+enum goes_on {
+	GOES_ON_BODY,		/* ROW_BODY: screen_rows_classify has settled it */
+	GOES_ON_INDENTED,	/* those that are indented as far as the item's text */
+	/*
+	 * everything down to the next item: Claude Code's screen-reader mode has no marks, no
+	 * indentation and no box. What imitates an item's first row at column 0 cannot be told
+	 * from one.
+	 */
+	GOES_ON_FLAT
+};
+
+/*
+ * How a version sets what people and models write. Indents are columns from the left edge,
+ * margins columns that stay free at the right.
+ */
+struct grammar_layout {
+	enum goes_on goes_on;
+	unsigned prompt_indent;	/* where a prompt goes on */
+	unsigned words_indent;	/* where words go on, and what a call without marks printed */
+	unsigned input_indent;	/* where a call's input goes on */
+	unsigned result_indent;	/* where a result goes on, and a notice that stands like one */
+	unsigned prompt_margin, words_margin, input_margin;
+	/* it breaks the rows of the model's words; else the terminal does, in mid-word */
+	bool breaks;
+	bool blank_stays;	/* the blank behind a full row is seen in front of the next */
+	bool unmarked;		/* no mark stands in front of an item's text */
+	/* code stands behind the numbers of its lines, which begin at words_indent + 1 */
+	bool numbered;
+	/* the row below the box tells whether the agent is at work; else a row below the last item does */
+	bool busy_foot;
+	bool limit_words;	/* a usage limit is told where the model's words stand */
+	/* columns by which rows are wider than the pane, which breaks them once more */
+	unsigned overhang;
+	/*
+	 * since this version words have ended where the end of a turn stands below them; 0: they
+	 * run where a spinner does
+	 */
+	unsigned ends_turns;
+	const char *completed;	/* first bytes of drafts that the program completes, in dim; NULL: none */
+};
+
+const struct grammar_layout *grammar_layout(const struct grammar *d);
+/*
+ * The program's name in front of its version, as people are told: "Gemini CLI". Empty for
+ * Claude's, whose banner is kept as it is.
+ */
+const char *grammar_program(const struct grammar *d);
+/*
+ * The tool behind a folded line's verb ("Searched" -> "Search") or a dialog's title ("Bash
+ * command" -> "Bash"); NULL when unknown. A folded line in the present tense ("Reading 1 file…")
+ * is still at work. *names (set with a tool): the row below the title is what the call is about,
+ * a path or an address.
+ */
+const char *grammar_folded_tool(const struct grammar *d, const char *text, size_t n, bool *running);
+const char *grammar_dialog_tool(const struct grammar *d, const char *title, size_t n, bool *names);
 
 struct grammar_layout_until {
 	unsigned to;		/* the last version that it holds for; the list ends with GRAMMAR_OPEN */
@@ -111,7 +130,6 @@ struct grammar_table {
 	size_t n_rules;
 	const struct grammar_next *next;
 	const struct grammar_cue *sayings;
-	const struct grammar_cue_first *first;
 	const struct folded_verb *verbs;
 	const struct dialog_title *dialogs;
 	const struct grammar_layout_until *pages;
@@ -120,30 +138,15 @@ struct grammar_table {
 extern const struct grammar_table grammar_claude, grammar_claude_accessible;
 extern const struct grammar_table grammar_auggie, grammar_codex, grammar_gemini, grammar_pi, grammar_qwen;
 
-/* ---- repaint_banner ---- */
-
-/*
- * Takes out what a program drew before it drew everything again. When its pane changes its width
- * qwen 0.15.10 paints the whole conversation anew, from its banner on, and what it had painted
- * before stays in the history. What stands between two banners goes when all that people, models
- * and tools say there stands in the same order behind the second, the last of it perhaps with
- * more words; so an older session with other words stays. Linear in the text.
- */
-void screen_drop_repaint(struct conversation *c);
-
 /* ---- rows ---- */
 
-/*
- * The rows of a screen, as views into its text. Blanks at a row's end are left out, so that
- * `capture-pane -p` and `-p -J` read the same. 16 bytes a row.
- */
+/* A row of a screen as a view into its text, without the blanks at its end. 16 bytes. */
 struct screen_row {
 	uint32_t at, n;		/* bytes of the text */
 	uint16_t drawn;		/* columns of the pane when the row was drawn; 0: as now */
-	uint8_t kind;		/* enum screen_row_kind */
-	/* a copy of what follows stood above: the pane may have been of another width there */
-	uint8_t seam;
-	uint8_t marks, bullet;	/* as in screen/screen.h; 0 when nothing is known */
+	uint8_t kind;		/* enum row_kind */
+	uint8_t seam;		/* rows were taken out above: the pane may have been of another width there */
+	uint8_t marks, bullet;	/* as of struct sgr_row; 0 when nothing is known */
 	uint8_t stamp;		/* the row is blank because it had only a stamp of the view of Ctrl+O */
 };
 
@@ -160,7 +163,7 @@ struct screen_rows {
 void screen_rows_init(struct screen_rows *r, const char *text, size_t n, size_t width,
     const struct grammar *d);
 void screen_rows_release(struct screen_rows *r);
-/* Takes over what is known of the rows' colours; before rows are taken out. NULL: nothing. */
+/* Takes the rows' colours over, before rows are taken out. NULL: none are known. */
 void screen_rows_set_sgr(struct screen_rows *r, const struct sgr_rows *style);
 
 static inline const char *
@@ -179,48 +182,17 @@ screen_row_kind(const struct screen_rows *r, size_t i)
 bool screen_row_has_cue(const struct screen_rows *r, size_t i, enum cue what);
 size_t screen_row_indent(const struct screen_rows *r, size_t i);
 size_t screen_row_width(const struct screen_rows *r, size_t i);
-/*
- * The first word of row i > 0 would not have fitted into the row above within `limit` columns: it
- * may go on what stands there.
- */
+/* The first word of row i > 0 had no room in the row above within `limit` columns: it may go on there. */
 bool screen_row_was_wrapped(const struct screen_rows *r, size_t i, size_t limit);
 
 /*
- * Appends rows from (inclusive) to (exclusive) as text: `indent` blanks less in front of each,
- * blank rows at both ends left out. Rows that were broken at the edge are joined again where that
- * is certain: the next row's first word had no room within `limit` columns (0: join nothing). The
- * limit is for rows of the pane's present width, and is moved for those that were drawn when it
- * was wider or narrower. The first row begins at its byte `skip`.
+ * Appends rows from .. to - 1 as text: `indent` blanks less in front of each, blank rows at both
+ * ends left out. Rows broken at the edge are joined where that is certain: the next row's first
+ * word had no room within `limit` columns (0: join nothing). The limit is for the pane's present
+ * width, and moved for rows drawn in another. The first row begins at its byte `skip`.
  */
 void screen_rows_join(const struct screen_rows *r, size_t from, size_t to, size_t skip, size_t indent,
     size_t limit, struct buf *out);
-
-/*
- * Finds rows that were drawn twice and takes one copy out. Claude Code repaints its last
- * screenful from the top of the pane after a resize, Esc, /compact and --resume, and what had
- * scrolled out stays in the history (2.1.197). A block counts as drawn twice only when the copies
- * follow each other and agree but for blanks and line breaks.
- */
-void screen_rows_drop_copies(struct screen_rows *r);
-
-/*
- * Takes out what the view of Ctrl+O left among the rows when it was closed. Before
- * screen_rows_drop_copies.
- */
-void screen_rows_drop_view(struct screen_rows *r);
-
-/*
- * Settles what only the rows around a row tell: after this ROW_TOOL_MAYBE and ROW_TOOL_BLINK are
- * gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG are set, and a row that merely looked like a marker
- * is ROW_BODY or ROW_WORDS.
- */
-void screen_rows_classify(struct screen_rows *r);
-
-/*
- * Finds the width that rows above a seam were drawn for, where their own breaks tell it. After
- * screen_rows_classify.
- */
-void screen_rows_measure(struct screen_rows *r);
 
 /*
  * The head of a call ends with ")" before its result, a blank row or another item. The row behind
@@ -229,71 +201,110 @@ void screen_rows_measure(struct screen_rows *r);
 size_t screen_call_head_end(const struct screen_rows *r, size_t i);
 
 /*
- * How many kinds of rows stand here that only the agent draws, a banner and a box counting twice.
- * Less than 2 may be chance.
+ * What Claude Code's screen needs before the walk, in this order. drop_view takes out what the view
+ * of Ctrl+O left among the rows when it was closed. drop_copies takes out rows that were drawn
+ * twice: a resize, Esc, /compact and --resume repaint the last screenful from the top of the pane,
+ * and what had scrolled out stays in the history (2.1.197); copies follow each other and agree but
+ * for blanks and line breaks. classify settles what only the rows around a row tell: ROW_TOOL_MAYBE
+ * and ROW_TOOL_BLINK are gone, ROW_TASKS, ROW_QUEUED and ROW_DIALOG set, and what merely looked
+ * like a marker is ROW_BODY or ROW_WORDS. measure finds the width that rows above a seam were
+ * drawn for, where their own breaks tell it.
  */
-unsigned screen_rows_evidence(const struct screen_rows *r);
-
-/* ---- screen_private ---- */
+void screen_rows_drop_view(struct screen_rows *r);
+void screen_rows_drop_copies(struct screen_rows *r);
+void screen_rows_classify(struct screen_rows *r);
+void screen_rows_measure(struct screen_rows *r);
 
 /*
- * What the files behind screen_read share: screen.c (the walk), screen_item.c (what was said and
- * done), screen_bottom.c (what stands at the end), screen_part.c (the words of an item). Nobody
- * else includes this. Rows are given by their number in `r`; strings are on the heap.
+ * The same for screens without marks (pi): what a person typed and what a call printed stands on a
+ * background, the model's words do not, and two blank rows or more are between any two of them. The
+ * first row of each block becomes ROW_PROMPT, ROW_TOOL or ROW_WORDS, the others ROW_BODY. Without
+ * colours the order decides: words follow a prompt or a call, a prompt follows words.
+ */
+void screen_classify_shaded(struct screen_rows *r);
+
+/* ---- walk ---- */
+
+/*
+ * From the first row to the last, an exchange is made of each item. walk.c has the walk, banners
+ * and what people and models say, walk_call.c calls, results and notices, walk_bottom.c what
+ * stands at the end: spinner, queue, box, dialog. What differs between agents is in
+ * struct grammar_layout. Every loop that looks ahead is bounded or stops at the next item, so
+ * that hostile input costs linear time. Rows are given by their number in `r`; strings are on the
+ * heap.
  */
 struct screen {
-	struct screen_rows r;		/* with their dialect */
+	struct screen_rows r;		/* with their grammar */
+	const struct grammar_layout *page;	/* its layout */
 	struct conversation *c;
 	size_t open;		/* exchanges before this one are settled: no call among them can still run */
-	bool busy;		/* the last footer says that the agent is at work */
-	bool spun;		/* a spinner stands below the last item */
+	bool busy;		/* the agent is at work, says the last row that tells */
+	bool spun;		/* a spinner or the end of a turn stands below the last item */
 	size_t last_prompt;	/* row of the last one, or of the box if that looks like one */
 	size_t turns;		/* whose end is seen, of agents that show it */
-	bool outside;		/* the agent has ended; what follows is a shell's until the next banner */
+	bool outside;		/* another program's rows, down to the next banner */
 };
 
-/*
- * Reads the item that begins at row i into exchanges. The row behind it; 0 when no item of its
- * kinds begins there. item: banners, prompts, words, calls with their results, notices. bottom:
- * the end of a turn, the spinner, tasks, queue, input box, dialog, farewell.
- */
-size_t screen_read_item(struct screen *s, size_t i);
+/* Reads all rows. What stands below the last item is the program's own; of that only a draft is kept. */
+void screen_walk(struct screen *s);
+
+/* Each reads the item that begins in row i. The row behind it; 0: it is none. */
+size_t screen_read_call(struct screen *s, size_t i);
+size_t screen_read_call_box(struct screen *s, size_t i);	/* calls in a box; row i is its top */
+size_t screen_read_folded(struct screen *s, size_t i);
+/* What an attached file, a slash command or the program said below a prompt or an answer. */
+size_t screen_read_remark(struct screen *s, size_t i);
+size_t screen_read_notice(struct screen *s, size_t i);
+size_t screen_read_bare_box(struct screen *s, size_t i);	/* an input box without lines */
 size_t screen_read_bottom(struct screen *s, size_t i);
 
-/* Bytes in front of a result's words: of "  ⎿ " and an NBSP or, below the program's own commands, a blank. */
-size_t screen_result_skip(const struct screen *s, size_t i);
-/* As screen_row_has_cue, of the words in a result's first row. */
-bool screen_result_has_cue(const struct screen *s, size_t i, enum cue what);
+/* ROW_TOOL_MAYBE in row i is a call: a result stands below, or its name is bold. */
+bool screen_is_call(const struct screen *s, size_t i);
+/*
+ * In the screen-reader mode the head of a running call blinks away, row and all (2.1.197), and its
+ * last rows seem to be words of the item in row i, which ends at row `end`. Where they begin;
+ * `end` when there are none. Certain are only the row that names the key and the one that counts
+ * what is not shown, and then four above it.
+ */
+size_t screen_flat_result(const struct screen *s, size_t i, size_t end);
+void screen_add_headless(struct screen *s, size_t from, size_t end);	/* such a call */
 
 /* Group of the row's own rule; NULL when the rule has no such group. */
 char *screen_group(const struct screen *s, size_t i, int g);
-/* First byte of an item's text: behind its marker and one blank or NBSP. */
-size_t screen_skip(const struct screen *s, size_t i);
-/* The row behind the last of the rows that belong to row i. */
-size_t screen_item_end(const struct screen *s, size_t i);
-/* The same for a prompt that goes on in column 0. */
-size_t screen_prompt_end(const struct screen *s, size_t i);
-/* The limit for screen_rows_join: the pane's width without a margin; for the model's words. */
+/* First byte of what an item says (group 1) or calls with (2): behind its mark. The row's length: nothing. */
+size_t screen_start(const struct screen *s, size_t i, int group);
+/* As screen_row_has_cue, of what row i says behind its mark. */
+bool screen_start_has_cue(const struct screen *s, size_t i, enum cue what);
+/* Row i begins nothing. */
+bool screen_is_text(const struct screen *s, size_t i);
+/*
+ * The row behind the last that goes on with the item in row i, from column `indent` on; blank
+ * rows at its end are not its own.
+ */
+size_t screen_item_end(const struct screen *s, size_t i, size_t indent);
+/* The first row from i on in which something may belong to the item that ends there. */
+size_t screen_below(const struct screen *s, size_t i);
+/* The limit for screen_rows_join: the pane's width without a margin. */
 size_t screen_limit(const struct screen *s, size_t margin);
-size_t screen_words_limit(const struct screen *s);
 /* As screen_rows_join. */
 char *screen_joined(const struct screen *s, size_t from, size_t to, size_t skip, size_t indent, size_t limit);
 
 /* Takes the strings. */
 struct exchange *screen_add(struct screen *s, enum role role, enum status status, char *tool, char *input,
     char *content);
+/* Frees what the member holds; takes the text. */
+void screen_set(char **member, char *text);
 /* The conversation went on: a call that looked open before this was cut off. */
 void screen_close_calls(struct screen *s);
-
-/* ---- shaded ---- */
+/* Something stands below the row that showed the agent at work. */
+void screen_went_on(struct screen *s);
 
 /*
- * Screens without marks (pi): what a person typed and what a call printed stands on a background
- * of its own, the model's words do not, and two blank rows or more are between any two of them.
- * Names the rows for screen_read_bulleted: the first of each block becomes ROW_PROMPT, ROW_TOOL
- * or ROW_WORDS, the others ROW_BODY. Where no colours are known the order decides: words follow a
- * prompt or a call, a prompt follows words.
+ * Takes out what a program drew before it drew everything again: qwen 0.15.10 paints the
+ * conversation anew, from its banner on, when its pane changes its width. Exchanges between two
+ * banners go when all of them but the program's own stand in the same order behind the second, the
+ * last perhaps with more words; so an older session with other words stays. Linear in the text.
  */
-void screen_classify_shaded(struct screen_rows *r);
+void screen_drop_repaint(struct conversation *c);
 
 #endif

@@ -19,9 +19,9 @@ struct tmux_batch;
 /* ---- snapshot ---- */
 
 /*
- * What a pane showed and who ran there, as it is kept in a file (snapshot/snapshot.h): for a pane
- * whose scrollback was wiped, and for a session that is gone with its server. One JSON object,
- * compact, keys in this order; what is not known is null:
+ * What a pane showed and who ran there, kept in a file: for a pane whose scrollback was wiped, and
+ * for a session that is gone with its server. One compact JSON object, keys in this order; what is
+ * not known is null:
  *
  * 	schema_version 1 · taken_at ms since 1970 · richer: the file of an older snapshot of the same
  * 	process with what this one lost
@@ -68,32 +68,28 @@ struct snapshot {
 
 #define SNAPSHOT_INIT { .taken_at = 0 }
 
-/*
- * Appends all that is told of the pane, taken_at and richer left out: what is equal for two looks
- * at the same. Without the closing "}".
- */
+/* Appends all but taken_at and richer: what is equal for two looks at the same. Without the closing "}". */
 void snapshot_body(struct buf *out, const struct snapshot *s);
 /* Appends the whole object around a body, which SNAPSHOT_END follows. */
 #define SNAPSHOT_END "}\n"
 void snapshot_whole(struct buf *out, const char *body, size_t n, int64_t taken_at, const char *richer);
 
 /*
- * Reads it back. A file may have been edited: the text is scrubbed again, which leaves clean text
- * as it is. out need not be initialised and is empty after -1: "json", or "snapshot" for another
- * form or a newer schema_version. `what` names the source in messages.
+ * Reads it back. A file may have been edited: the text is scrubbed again. out need not be
+ * initialised and is empty after -1: "json", or "snapshot" for another form or a newer
+ * schema_version. `what` names the source in messages.
  */
 int snapshot_parse(
     const char *p, size_t n, const char *what, struct scrub *s, struct snapshot *out, struct err *e);
-/* All that stands before the rows, which may be megabytes: rows, style and text are empty. */
 void snapshot_release(struct snapshot *s);
 
 /* ---- capture ---- */
 
 /*
- * The pane's scrollback and visible screen as clean text, oldest row first, blank rows at the end
- * left out. Read-only: nothing in tmux changes. Of a dead pane that was reset (tmux/tmux.h) it is
- * what it showed before, from the pane or from the copy. The row that tmux writes into a dead
- * pane is left out (T30), of a zombie also what its shell wrote over the agent's box.
+ * The pane's scrollback and visible screen as clean text, oldest row first, without blank rows at
+ * the end, the row that tmux writes into a dead pane (T30), and what a zombie's shell wrote over
+ * the agent's box. Of a dead pane that was reset (tmux/tmux.h) it is what it showed before, from
+ * the pane or from the copy. Nothing in tmux changes.
  */
 struct capture {
 	struct clean_text *text;
@@ -106,25 +102,22 @@ struct capture {
 };
 
 /*
- * max_rows: of scrollback and screen together. All the scrollback is read and scrubbed before the
- * cut (of one of more than 50,000 rows so many, and a few hundred more than are kept): above the
- * cut may stand the head of a secret, or the name by which it is known further down. capture-pane
- * gives N rows of history and the whole screen (T31). Errors: those of tmux_batch_run, or "gone".
+ * max_rows: of scrollback and screen together. 50,000 rows of history, or a few hundred more than
+ * are kept, are read and scrubbed before the cut: above it may stand the head of a secret, or the
+ * name by which it is known further down. capture-pane gives N rows of history and the whole screen
+ * (T31). Errors: those of tmux_batch_run, or "gone".
  */
 int capture_pane(struct tmux *t, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
     struct capture *out, struct err *e);
-/*
- * The same from what tmux printed: capture_command's output, which is overwritten and empty
- * afterwards. For who captures many panes in one batch. Pure.
- */
+/* The same from capture_command's output, for many panes in one batch. raw is wiped. Pure. */
 void capture_text(struct buf *raw, const struct pane *p, bool zombie, size_t max_rows, struct scrub *s,
     struct capture *out);
 /* Adds the command to a batch and returns its index. */
 size_t capture_command(struct tmux_batch *b, const struct pane *p, size_t max_rows);
 /*
- * For who only looks for signs: of a pane that was reset the last `most` rows of what was kept,
- * not scrubbed again, and how many rows there are in all. False, and text as it was, when the
- * pane was not reset or the copy cannot be read: then the pane itself is what there is.
+ * Of a pane that was reset the last `most` rows of what was kept, not scrubbed again, and how many
+ * rows there are in all. False, and text as it was: the pane was not reset or the copy cannot be
+ * read.
  */
 bool capture_kept(const struct pane *p, size_t most, struct buf *text, size_t *rows);
 void capture_release(struct capture *c);
@@ -133,9 +126,8 @@ void capture_release(struct capture *c);
 
 /*
  * The directory of snapshots (key snapshot_dir; 0700, files 0600): MS-SESSION-PANE.json, when it
- * was taken and hashes of whose it is, so that no name of a session becomes a path, and nobody
- * has to open a file to know whether it is wanted. What else stands in there (states of the last
- * pass, the lock) is left alone.
+ * was taken and hashes of whose it is, so that no session's name becomes a path and a file need not
+ * be opened to know whose it is. Other files there are left alone.
  */
 #define SNAPSHOT_KEY 13			/* 12 hex digits and a NUL */
 #define SNAPSHOT_NAME 48
@@ -165,10 +157,7 @@ void snapshot_file_name(char out[SNAPSHOT_NAME], int64_t at, const char *session
 int snapshot_index_read(const char *dir, struct snapshot_index *out, struct err *e);
 void snapshot_index_release(struct snapshot_index *a);
 
-/*
- * The newest of a session or of a pane (the other key NULL) that is not newer than `until` (0:
- * any), or NULL.
- */
+/* The newest of a session or a pane (the other key NULL), not newer than `until` (0: any); or NULL. */
 const struct snapshot_file *snapshot_index_newest(
     const struct snapshot_index *a, const char *session_key, const char *pane_key, int64_t until);
 /* The entry of that file name, or NULL. */
@@ -180,8 +169,8 @@ struct snapshot_file *snapshot_index_find(struct snapshot_index *a, const char *
  */
 void snapshot_index_expire(struct snapshot_index *a, size_t keep, int64_t age_ms, int64_t now);
 /*
- * Removes what is gone, and what writers that were killed left behind: nobody else may be
- * writing. What cannot be removed stays for the next time. How many snapshots went.
+ * Removes what is gone, and the temporary files of killed writers: no other process may be writing.
+ * Returns how many snapshots were removed.
  */
 size_t snapshot_index_prune(struct snapshot_index *a);
 
@@ -195,35 +184,27 @@ int snapshot_dir_sync(const char *dir, struct err *e);
 /* Reads one; errors of io_read_private and snapshot_parse. */
 int snapshot_file_read(const char *dir, const char *name, struct scrub *s, struct snapshot *out,
     struct err *e);
-/*
- * The same without its rows (snapshot_parse_head): who was there, without the cost of scrubbing
- * what it showed.
- */
+/* The same without rows, style and text, which may be megabytes to scrub. */
 int snapshot_file_read_head(
     const char *dir, const char *name, struct scrub *s, struct snapshot *out, struct err *e);
-/*
- * Whether the file holds this body (snapshot_body), whenever it was taken. False also when it
- * cannot be read.
- */
+/* Whether the file holds this body (snapshot_body). False also when it cannot be read. */
 bool snapshot_file_equals(const char *dir, const char *name, const char *body, size_t n);
 /*
- * How many rows one has, the pid of its pane, and its text if that is asked for (NULL: not),
- * appended. Nothing is scrubbed: the text is to be looked at, not to be shown. False when it
- * cannot be read.
+ * How many rows one has, the pid of its pane, and its text (NULL: not asked for), appended. Nothing
+ * is scrubbed: the text is not to be shown. False when it cannot be read.
  */
 bool snapshot_file_peek(const char *dir, const char *name, size_t *rows, pid_t *pane_pid, struct buf *text);
 
 /* ---- pane_state ---- */
 
 /*
- * What the last pass of `snapshot` saw of each pane of a server, so that one in which nothing
- * happened costs nothing: <snapshot_dir>/state-<hash of the socket>.json, 0600. A hint, no
- * record: one that is lost or damaged means that all is captured again.
+ * What the last pass of `snapshot` saw of each pane of a server, so that an unchanged pane costs
+ * nothing: <snapshot_dir>/state-<hash of the socket>.json, 0600. When it is lost or damaged, all
+ * panes are captured again.
  *
- * A pane is as it was when nothing that tmux counts has changed since (time of the last output,
- * history in rows and bytes, cursor, size, screen, title, process, death), and the last output
- * was in an earlier second than the look at it: tmux tells seconds, and more may have come in the
- * same one.
+ * A pane is unchanged when nothing that tmux counts has changed (time of the last output, history
+ * in rows and bytes, cursor, size, screen, title, process, death), and the last output was in an
+ * earlier second than the look at it: tmux tells seconds.
  */
 struct pane_state {
 	char *id;			/* "%5" */
@@ -256,21 +237,17 @@ struct pane_states {
 };
 
 /*
- * What the last pass saw of a life of a server, which may be over: the states of the lives before
- * the present one are kept, too (state-<hash>-<server's pid>-<start>.json). False when it is not
- * known. snapshot_panes_release.
+ * What the last pass saw of a life of a server, which may be over
+ * (state-<hash>-<server's pid>-<start>.json). False when it is not known. snapshot_panes_release.
  */
 bool snapshot_panes_of_server(
     struct pane_states *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start);
 
-/*
- * The state of the server that panes like this one belong to; of another life of it nothing is
- * known. Never fails.
- */
+/* The state of this pane's server; nothing of another life of it. Never fails. */
 void snapshot_panes_read(struct pane_states *s, const char *dir, const struct pane *p);
 /*
- * Durable; only when something changed, or when the file is older than PROC_RENEW_MS: its time is the sign of
- * life of the server's agents (process/proc.h). Panes that are not `here` are left out.
+ * Durable; only when something changed or the file is older than PROC_RENEW_MS: its time is the
+ * sign of life of the server's agents (process/proc.h). Panes that are not `here` are left out.
  */
 int snapshot_panes_write(struct pane_states *s, struct err *e);
 void snapshot_panes_release(struct pane_states *s);
@@ -279,9 +256,8 @@ void snapshot_panes_release(struct pane_states *s);
 struct pane_state *snapshot_pane_find(struct pane_states *s, const struct pane *p);
 bool snapshot_pane_same(const struct pane_state *was, const struct pane *p);
 /*
- * Takes over what the pane is now (looked: when it was listed, seconds; 0: it will be looked at
- * again). Another process or session begins anew: file and richer are forgotten. The pointer is
- * valid until the next.
+ * Takes over what the pane is now (looked: when it was listed, seconds; 0: look again). Another
+ * process or session begins anew, without file and base_snapshot. Valid until the next.
  */
 struct pane_state *snapshot_pane_put(struct pane_states *s, const struct pane *p, int64_t looked);
 
@@ -289,7 +265,7 @@ struct pane_state *snapshot_pane_put(struct pane_states *s, const struct pane *p
 void snapshot_pane_reset(struct pane_state *x);
 
 /*
- * Sets `held` of what the states in the album's directory refer to. Removes the states of lives
+ * Sets `held` of what the states in the index's directory refer to. Removes the states of lives
  * that are over and were last written before `before` (ms since 1970).
  */
 void snapshot_panes_hold(struct snapshot_index *a, int64_t before);

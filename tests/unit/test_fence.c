@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "prompt/prompt.h"
+#include "prompt/prompt_private.h"
 
 #define NONCE "fedcba9876543210"
 
@@ -35,7 +36,7 @@ test_at(void **state)
 
 		fence_at(&out, v[i].in, strlen(v[i].in));
 		assert_string_equal(out.data, v[i].want);
-		assert_int_equal(fence_at_count(v[i].in, strlen(v[i].in)), out.len - strlen(v[i].in));
+		assert_int_equal(fence_at(NULL, v[i].in, strlen(v[i].in)), out.len - strlen(v[i].in));
 		buf_release(&out);
 	}
 }
@@ -84,7 +85,7 @@ test_wrap(void **state)
 	buf_reset(&out);
 	fence_wrap(
 	    &out, "0123456789012345678901234567890123456789012345678901234567890123456789", "@b", 2, NONCE);
-	assert_true(out.len + fence_at_count(out.data, out.len) <= 2 + fence_at_count("@b", 2) + FENCE_MOST);
+	assert_true(out.len + fence_at(NULL, out.data, out.len) <= 2 + fence_at(NULL, "@b", 2) + FENCE_MOST);
 	buf_release(&out);
 }
 

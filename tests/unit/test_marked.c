@@ -239,6 +239,22 @@ codex_says_when_a_turn_has_ended(void **state)
 	assert_null(c.draft);
 }
 
+/* A result whose call scrolled away is read; so is what stands below a notice. */
+static void
+codex_keeps_results_without_calls(void **state)
+{
+	(void)state;
+	see("codex",
+	    "  └ 3\n    counted\n\n• Counted.\n\n• Interacted with background terminal · python3\n  └ "
+	    "print(1)\n\n› And on\n" CODEX_BOX);
+	is(0, ROLE_SYSTEM, STATUS_COMPLETE, "3\ncounted");
+	is(1, ROLE_ASSISTANT, STATUS_COMPLETE, "Counted.");
+	is(2, ROLE_SYSTEM, STATUS_COMPLETE, "Interacted with background terminal · python3\nprint(1)");
+	is(3, ROLE_USER, STATUS_COMPLETE, "And on");
+	assert_int_equal(c.n, 4);
+	assert_int_equal(c.unknown_lines, 0);
+}
+
 static void
 auggie_knows_its_tools(void **state)
 {
@@ -281,6 +297,19 @@ pi_needs_its_colours(void **state)
 	assert_int_equal(c.n, 5);
 	assert_string_equal(c.draft, "draft");
 	assert_int_equal(c.unknown_lines, 0);
+}
+
+/* A narrow pane breaks a command at its left edge: that is no output. */
+static void
+pi_breaks_a_command(void **state)
+{
+	(void)state;
+	see("pi",
+	    " pi v0.74.2\n\n\n" BACK "\n Go\n\n" BACK_END "\n\n" BACK " \033[1m$ make the whole of it and then\n"
+	    "some\033[0m" BACK "\n\n one\n\n Took 0.1s\n" BACK_END);
+	is(1, ROLE_USER, STATUS_COMPLETE, "Go");
+	is_call(2, STATUS_COMPLETE, "bash", "make the whole of it and then\nsome", "one");
+	assert_int_equal(c.n, 3);
 }
 
 static void
@@ -359,8 +388,10 @@ main(void)
 		cmocka_unit_test(codex_tells_verbs_by_what_stands_below),
 		cmocka_unit_test(codex_tells_verbs_by_their_weight),
 		cmocka_unit_test(codex_says_when_a_turn_has_ended),
+		cmocka_unit_test(codex_keeps_results_without_calls),
 		cmocka_unit_test(auggie_knows_its_tools),
 		cmocka_unit_test(pi_needs_its_colours),
+		cmocka_unit_test(pi_breaks_a_command),
 		cmocka_unit_test(newer_pi_works_in_its_line),
 		cmocka_unit_test(newer_qwen_is_kept_as_it_is),
 		cmocka_unit_test(unknown_rows_stay),

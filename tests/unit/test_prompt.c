@@ -13,8 +13,13 @@
 #include "base/utf8.h"
 #include "conversation/conversation.h"
 #include "prompt/prompt.h"
+#include "prompt/prompt_private.h"
 #include "scrub/scrub.h"
 #include "beads/beads.h"
+
+static const unsigned char built_in[] = {
+#include "recovery.md.inc"
+};
 
 #define ID "gtr-0123456789abcdef"
 #define NONCE "fedcba9876543210"
@@ -144,7 +149,7 @@ build(struct buf *out, const char *text, const struct prompt_in *in, struct prom
 {
 	struct err e = ERR_INIT;
 	struct template *t =
-	    text == NULL ? template_default(&e) : template_new(text, strlen(text), "test", &e);
+	    text == NULL ? template_new((const char *)built_in, sizeof built_in, "test", &e) : template_new(text, strlen(text), "test", &e);
 
 	if (t == NULL)
 		fail_msg("%s", e.msg);
@@ -549,7 +554,7 @@ test_too_small(void **state)
 	struct conversation talk = CONVERSATION_INIT;
 	struct prompt_in in = input();
 	struct err e = ERR_INIT;
-	struct template *t = template_default(&e);
+	struct template *t = template_new((const char *)built_in, sizeof built_in, "test", &e);
 	struct buf out = BUF_INIT;
 
 	(void)state;

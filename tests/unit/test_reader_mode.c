@@ -202,6 +202,38 @@ test_head_blinked_away(void **state)
 	conversation_release(&few);
 }
 
+/* A banner begins a session, whatever a shell wrote above it; what was typed before is past. */
+static void
+test_session_begins_with_its_banner(void **state)
+{
+	struct conversation shell = read_text("~ $ claude --ax-screen-reader\n" HEAD "you: one\n" DEAD, 80);
+	struct conversation again = read_text(HEAD "you: one\n$" NB "unsent\n" HEAD "you: two\n" DEAD, 80);
+	struct conversation cut = read_text("claude: Yes.\n" HEAD "you: one\n" DEAD, 80);
+
+	(void)state;
+	assert_int_equal(shell.truncated_at, -1);
+	check(&shell, 2, ROLE_USER, STATUS_COMPLETE, NULL, "one");
+	assert_null(again.draft);
+	check(&again, 3, ROLE_USER, STATUS_COMPLETE, NULL, "two");
+	assert_int_equal(cut.truncated_at, 0);
+	conversation_release(&shell);
+	conversation_release(&again);
+	conversation_release(&cut);
+}
+
+/* A call whose head says that it failed does not run, whatever its last row looks like. */
+static void
+test_failed_call_does_not_run(void **state)
+{
+	struct conversation c = read_text(HEAD "you: Run.\ntool error: Bash (make)\nError: Exit code "
+					       "2\n+6 lines (6s)\n" DEAD,
+	    80);
+
+	(void)state;
+	check(&c, 2, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "Error: Exit code 2\n+6 lines (6s)");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
@@ -213,6 +245,8 @@ main(void)
 		cmocka_unit_test(test_mark_behind_an_echo),
 		cmocka_unit_test(test_told_without_a_banner),
 		cmocka_unit_test(test_head_blinked_away),
+		cmocka_unit_test(test_session_begins_with_its_banner),
+		cmocka_unit_test(test_failed_call_does_not_run),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -590,6 +590,41 @@ test_no_word_yet(void **state)
 	conversation_release(&c);
 }
 
+/* The name of a server's tool has brackets of its own. */
+static void
+test_call_of_a_server(void **state)
+{
+	struct conversation c =
+	    read_text(BANNER "❯ go\n\n● files - read (MCP)(path: \"a\")\n  ⎿ " NB "one\n\n● files - list "
+			     "(MCP)\n  ⎿ " NB "two\n\n" BOX,
+		80);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 2, ROLE_ASSISTANT, STATUS_COMPLETE, "files - read (MCP)", "path: \"a\"", "one");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, "files - list (MCP)", NULL, "two");
+	conversation_release(&c);
+}
+
+/* A narrow pane breaks the row in which tmux says that it is dead: its rest is no dialog and no text. */
+static void
+test_dialog_of_a_dead_pane(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Bash(rm x)\n  ⎿ " NB "Waiting…\n\n" RULE40
+						 " Bash command\n\n   rm x\n\n Do you want to proceed?\n ❯ 1. "
+						 "Yes\n   2. No\n\n Esc to cancel\n\nPane is dead (signal 9, "
+						 "Sun Nov 22 02:03:48\n 2026)\n",
+	    40);
+
+	(void)state;
+	assert_string_equal(c.question,
+	    "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "Waiting…");
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
@@ -617,6 +652,8 @@ main(void)
 		cmocka_unit_test(test_limits_as_drawn),
 		cmocka_unit_test(test_answers_330),
 		cmocka_unit_test(test_no_word_yet),
+		cmocka_unit_test(test_call_of_a_server),
+		cmocka_unit_test(test_dialog_of_a_dead_pane),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");	/* as main does: widths of runes come from the C library */

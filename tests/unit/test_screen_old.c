@@ -492,6 +492,18 @@ test_unmarked_queue(void **state)
 	}
 }
 
+/* What says that the conversation was compacted stands between lines. */
+static void
+test_compacted_between_lines(void **state)
+{
+	struct conversation c = read_text(TWO "> hi\n\n══ Conversation compacted · ctrl+o ══\n\n● Yes.\n\n" BOX);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 2, SAID, "Conversation compacted · ctrl+o");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
@@ -514,6 +526,7 @@ main(void)
 		cmocka_unit_test(test_unmarked_queue),
 		cmocka_unit_test(test_what_it_cost),
 		cmocka_unit_test(test_hook_failed),
+		cmocka_unit_test(test_compacted_between_lines),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

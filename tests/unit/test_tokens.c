@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "prompt/prompt.h"
+#include "prompt/prompt_private.h"
 
 /*
  * Texts with the counts of three tokenizers: @anthropic-ai/tokenizer 0.0.4 (claude),

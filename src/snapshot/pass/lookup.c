@@ -182,18 +182,18 @@ snapshot_lookup_adds(const struct snapshot_lookup *r, const struct clean_text *p
 }
 
 void
-snapshot_lookup_read(const struct snapshot_lookup *r, const char *dialect, struct conversation *out)
+snapshot_lookup_read(const struct snapshot_lookup *r, const char *grammar, struct conversation *out)
 {
 	struct conversation newer = CONVERSATION_INIT, older = CONVERSATION_INIT;
 
-	screen_read(r->snapshot.text, r->snapshot.style, r->snapshot.width, dialect, &newer);
+	screen_read(r->snapshot.text, r->snapshot.style, r->snapshot.width, grammar, &newer);
 	if (r->snapshot.cut)
 		newer.truncated_at = 0;
 	if (r->base.session == NULL) {
 		*out = newer;
 		return;
 	}
-	screen_read(r->base.text, r->base.style, r->base.width, dialect, &older);
+	screen_read(r->base.text, r->base.style, r->base.width, grammar, &older);
 	if (r->base.cut)
 		older.truncated_at = 0;
 	conversation_merge(NULL, &older, &newer, out);

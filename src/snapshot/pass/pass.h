@@ -102,7 +102,7 @@ int snapshot_note_agents(struct app *w, const struct candidate_list *list, struc
 struct snapshot_lookup {
 	bool found;
 	bool own;			/* of this very process: what it says of it holds */
-	struct snapshot snapshot, base;	/* richer: session NULL when there is none */
+	struct snapshot snapshot, base;	/* base: session NULL when there is none */
 };
 
 /*
@@ -120,8 +120,8 @@ void snapshot_lookup_release(struct snapshot_lookup *r);
  */
 bool snapshot_lookup_adds(const struct snapshot_lookup *r, const struct clean_text *pane,
     const struct conversation *screen, const struct conversation *record);
-/* Its rows as a conversation, the richer one's before it. */
-void snapshot_lookup_read(const struct snapshot_lookup *r, const char *dialect, struct conversation *out);
+/* Its rows as a conversation, those of its base before it. */
+void snapshot_lookup_read(const struct snapshot_lookup *r, const char *grammar, struct conversation *out);
 
 /* Sets snapshot_lines of the crashed ones. What cannot be read counts as none. */
 void snapshot_lookup_lines(struct app *w, struct candidate_list *list);

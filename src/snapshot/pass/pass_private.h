@@ -12,8 +12,7 @@ struct pane_state;
 struct place;
 struct scrub;
 
-/* One snapshot of a pass (snapshot/pass/pass.h): from a capture and what is known of its agent to a file. */
-
+/* One snapshot of a pass: from a capture and what is known of its agent to a file. */
 
 /* What the shots of a pass share: the directory, and what git said of a working directory. */
 struct snapshot_writer {
