@@ -186,7 +186,26 @@ void exchange_digest_init(struct exchange_digest *l, const struct exchange *x);
  */
 unsigned exchange_similarity(const struct exchange_digest *a, const struct exchange_digest *b);
 
-/* Appends a text's letters. */
+/* Which characters beyond ASCII count; of ASCII its letters and digits do. */
+enum letter_set {
+	/* letters of all scripts; ASCII in lower case; without placeholders and code fences' languages */
+	LETTERS_OF_SCRIPTS,
+	LETTERS_VISIBLE,	/* what takes a column and is valid UTF-8 */
+	LETTERS_NOT_DRAWN	/* from U+00C0 on, but for U+2000 to U+2BFF: punctuation, boxes, signs */
+};
+
+/* The letters of p .. end, one by one; the other members begin as zeroes. */
+struct letter_walk {
+	const char *p, *end;
+	enum letter_set set;
+	bool gaps;		/* a placeholder was left out */
+	bool inside;		/* not at the beginning of a line */
+	char lower;
+};
+
+/* False at the end. *letter: n bytes, valid until the next call. */
+bool exchange_next_letter(struct letter_walk *w, const char **letter, size_t *n);
+/* Appends the LETTERS_OF_SCRIPTS of a text. */
 void exchange_letters(struct buf *out, const char *text);
 
 /* True for the first words of the agent's program itself, with which a session begins on a screen. */

@@ -17,7 +17,6 @@
 #include "base/db.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "conversation/conversation.h"
 #include "process/proc.h"
 
@@ -300,25 +299,17 @@ locate_sessions_release(struct stored_sessions *t)
 
 /* ---- what the screen shows ---- */
 
-/*
- * Letters and digits, without what a box or a list draws around and between them: a screen wraps
- * and indents.
- */
+/* At most so many letters of a text: a screen wraps, indents, and draws boxes and lists around words. */
 static char *
 screen_letters(const char *text, size_t most)
 {
-	size_t n = strlen(text), step, found = 0;
+	struct letter_walk w = { .p = text, .end = text + strlen(text), .set = LETTERS_NOT_DRAWN };
+	size_t n, found = 0;
 	struct buf out = BUF_INIT;
-	int32_t rune;
+	const char *letter;
 
-	for (size_t i = 0; i < n && found < most; i += step) {
-		step = utf8_next(text + i, n - i, &rune);
-		if (rune < 0x30 || (rune > 0x39 && rune < 0x41) || (rune > 0x5a && rune < 0x61) ||
-		    (rune > 0x7a && rune < 0xc0) || (rune >= 0x2000 && rune < 0x2c00))
-			continue;
-		buf_add(&out, text + i, step);
-		found++;
-	}
+	for (; found < most && exchange_next_letter(&w, &letter, &n); found++)
+		buf_add(&out, letter, n);
 	if (found < LEAST_LETTERS && most != SIZE_MAX)
 		buf_reset(&out);
 	return buf_detach(&out);
