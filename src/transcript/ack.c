@@ -210,7 +210,7 @@ static int
 transcript_find_ack(
     const struct transcript_format *how, const char *path, const char *sought, enum ack *out, struct err *e)
 {
-	struct ack_proofs all = { .how = how, .sought = sought, .tree = how->order == transcript_order_tree };
+	struct ack_proofs all = { .how = how, .sought = sought, .tree = how->order == transcript_tree_order };
 	struct transcript_file b;
 	int ret;
 

@@ -327,7 +327,7 @@ transcript_iter_compose(struct transcript_iter *p, int64_t row, struct err *e)
 #define FIRST_MOST ((size_t)1 << 20)	/* codex' first line holds the instructions for its model */
 
 static int
-transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, struct err *e)
+transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, bool head, struct err *e)
 {
 	off_t size = t->end > 0 ? t->end : 0;
 	const char *first, *nl;
@@ -336,7 +336,7 @@ transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, stru
 	*p = (struct transcript_iter){
 		.tail = t, .list = { .head = BUF_INIT }, .head = BUF_INIT, .page = BUF_INIT
 	};
-	if (size == 0)
+	if (size == 0 || !head)
 		return 0;
 	if (transcript_tail_line(t, 0, size < (off_t)FIRST_MOST ? (size_t)size : FIRST_MOST, &first, &n, e) !=
 	    0)
@@ -431,7 +431,7 @@ open_pages(struct transcript_file *b, const struct transcript_format *how, struc
 	    ? how->list
 	    : how->older_list;
 	int ret = list != NULL ? transcript_iter_list(&b->pages, &b->tail, list, e)
-			       : transcript_iter_lines(&b->pages, &b->tail, e);
+			       : transcript_iter_lines(&b->pages, &b->tail, !how->heads, e);
 
 	if (ret != 0)
 		transcript_tail_release(&b->tail);

@@ -90,19 +90,12 @@ usage_tokens(struct json_slice message)
 }
 
 static void
-on_call(void *arg, uint64_t call, bool result)
-{
-	struct integrity_scan *r = arg;
-
-	transcript_tree_add_call(&r->chain, call, (uint32_t)r->chain.n - 1, result);
-}
-
-static void
-take_record(struct integrity_scan *r, const struct entry_parts *p, size_t unseen, const char *session_id)
+take_record(struct integrity_scan *r, struct json_slice record, const struct entry_parts *p, size_t unseen,
+    const char *session_id)
 {
 	struct integrity_part part = { .bytes = content_bytes(p->blocks) + p->attachment.n + unseen,
 		.summary = p->summary };
-	struct transcript_entry rec;
+	struct transcript_entry rec = { .at = 0 };
 
 	entry_read(p, &rec);
 	if (!r->named && json_slice_string(p->session)) {
@@ -120,7 +113,7 @@ take_record(struct integrity_scan *r, const struct entry_parts *p, size_t unseen
 	if (part.answer && r->charged == 0 && r->since == 0)
 		r->charged = usage_tokens(p->message);
 	transcript_tree_add(&r->chain, &rec);
-	entry_calls(p, on_call, r);
+	format_claude.link(&r->chain, record);
 	r->parts = vec_room(r->parts, r->chain.n - 1, &r->cap_parts, sizeof *r->parts);
 	r->parts[r->chain.n - 1] = part;
 	r->bytes += part.bytes;
@@ -138,15 +131,17 @@ read_lines(struct integrity_scan *r, const char *session_id, size_t bytes, size_
 	while (!r->torn && r->bytes < bytes && r->chain.n < records && r->since <= BATCH &&
 	    (got = transcript_tail_previous(&r->tail, &at, &n, e)) == 1) {
 		struct entry_parts parts;
+		struct json_slice record;
 
 		if (transcript_tail_line(&r->tail, at, n, &p, &len, e) != 0)
 			return -1;
 		r->since += r->since > 0;
 		if (len == 0)
 			continue;
-		r->torn = !entry_parse(p, len, &parts);
+		r->torn = !json_slice_whole(p, len, &record) || *record.p != '{' ||
+		    !entry_parse_object(record, &parts);
 		if (!r->torn)
-			take_record(r, &parts, n > len ? n - len : 0, session_id);
+			take_record(r, record, &parts, n > len ? n - len : 0, session_id);
 	}
 	r->all = got == 0;
 	return got < 0 ? -1 : 0;
@@ -184,7 +179,7 @@ read_all(struct integrity_scan *r, const char *session_id, size_t enough, struct
 			out->integrity = r->torn ? TRANSCRIPT_TORN : TRANSCRIPT_FOREIGN;
 			return 0;
 		}
-		transcript_tree_order(&r->chain, false, false);
+		transcript_tree_order(&r->chain, false);
 		if (r->chain.whole || r->all)
 			break;
 		if (r->bytes >= most || r->chain.n >= MOST_RECORDS) {

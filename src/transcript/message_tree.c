@@ -106,6 +106,15 @@ take_flag(struct entry_parts *p, struct json_slice k, struct json_slice v)
 bool
 entry_parse(const char *line, size_t n, struct entry_parts *out)
 {
+	struct json_slice all;
+
+	*out = (struct entry_parts){ .side = false };
+	return json_slice_whole(line, n, &all) && *all.p == '{' && entry_parse_object(all, out);
+}
+
+bool
+entry_parse_object(struct json_slice record, struct entry_parts *out)
+{
 	static const struct { const char *name; size_t at;
 	} members[] = {
 		{ "type", offsetof(struct entry_parts, type) },
@@ -123,13 +132,10 @@ entry_parse(const char *line, size_t n, struct entry_parts *out)
 		{ "toolUseResult", offsetof(struct entry_parts, result) },
 		{ "error", offsetof(struct entry_parts, error) },
 	};
-	struct json_slice all, k, v;
-	struct json_walk w;
+	struct json_walk w = json_slice_walk(record);
+	struct json_slice k, v;
 
 	*out = (struct entry_parts){ .side = false };
-	if (!json_slice_whole(line, n, &all) || *all.p != '{')
-		return false;
-	w = json_slice_walk(all);
 	while (json_walk_next(&w, &k, &v)) {
 		size_t i = 0;
 
@@ -194,7 +200,9 @@ entry_read(const struct entry_parts *p, struct transcript_entry *out)
 	struct json_slice block;
 	bool results = false;
 
-	*out = (struct transcript_entry){ .kind = (uint8_t)kind_of(p), .side = p->side, .meta = p->meta };
+	out->kind = (uint8_t)kind_of(p);
+	out->side = p->side;
+	out->meta = p->meta;
 	out->id = entry_hash_id(p->uuid);
 	out->parent = entry_hash_id(p->parent);
 	out->logical = entry_hash_id(p->logical);
@@ -215,24 +223,10 @@ entry_read(const struct entry_parts *p, struct transcript_entry *out)
 	out->prompt = out->kind == ENTRY_USER && !p->meta && !results;
 }
 
-void
-entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg)
+bool
+entry_is_kept(const struct transcript_entry *r)
 {
-	struct json_walk w = json_slice_walk(p->blocks);
-	struct json_slice block;
-
-	while (!w.object && json_walk_next(&w, NULL, &block)) {
-		struct json_slice type = json_slice_get(block, "type");
-		uint64_t id = 0;
-		bool result = json_slice_is(type, "tool_result");
-
-		if (result)
-			id = entry_hash_id(json_slice_get(block, "tool_use_id"));
-		else if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
-			id = entry_hash_id(json_slice_get(block, "id"));
-		if (id != 0)
-			fn(arg, id, result);
-	}
+	return r->kind <= ENTRY_QUEUE || r->id != 0;
 }
 
 /* lines among which the newest is looked for: a batch, and not so many that a clock set back deceives */
@@ -241,7 +235,7 @@ entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg)
 /* What the order is made with; indexes into the records, TREE_NONE for none. */
 struct tree_plan {
 	struct message_tree *c;
-	bool side, all;
+	bool all;
 	uint32_t *parent, *child, *sibling;	/* the first child is the one that stands first in the file */
 	unsigned char *state;
 	uint32_t *stack;
@@ -274,7 +268,7 @@ void
 transcript_tree_add_call(struct message_tree *c, uint64_t call, uint32_t record, bool result)
 {
 	c->calls = vec_room(c->calls, c->n_calls, &c->cap_calls, sizeof *c->calls);
-	c->calls[c->n_calls++] = (struct call_link){ call, record, result, SIZE_MAX };
+	c->calls[c->n_calls++] = (struct call_link){ call, record, result };
 }
 
 static int
@@ -287,25 +281,6 @@ by_call(const void *a, const void *b)
 	if (x->result != y->result)
 		return x->result ? 1 : -1;
 	return x->record < y->record ? -1 : x->record > y->record;
-}
-
-struct call_link *
-transcript_tree_call(struct message_tree *c, uint64_t call, bool result)
-{
-	size_t from = 0, to = c->n_calls;
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-		const struct call_link *l = &c->calls[mid];
-
-		if (l->call < call || (l->call == call && l->result < result))
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from < c->n_calls && c->calls[from].call == call && c->calls[from].result == result)
-		return &c->calls[from];
-	return NULL;
 }
 
 struct entry_id {
@@ -329,7 +304,7 @@ takes_part(const struct tree_plan *p, uint32_t i)
 {
 	const struct transcript_entry *r = &p->c->v[i];
 
-	return r->id != 0 && r->side == p->side;
+	return r->id != 0 && r->side == p->c->side;
 }
 
 static uint32_t
@@ -512,9 +487,9 @@ find_open(const struct tree_plan *p)
 }
 
 void
-transcript_tree_order(struct message_tree *c, bool side, bool all)
+transcript_tree_order(struct message_tree *c, bool all)
 {
-	struct tree_plan p = { .c = c, .side = side, .all = all };
+	struct tree_plan p = { .c = c, .all = all };
 	size_t n = c->n + 1;
 	bool *open;
 
