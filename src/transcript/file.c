@@ -385,19 +385,26 @@ transcript_iter_previous(struct transcript_iter *p, off_t *at, size_t *n, struct
 }
 
 int
+transcript_iter_bytes(
+    struct transcript_iter *p, off_t at, size_t n, const char **text, size_t *len, struct err *e)
+{
+	if (p->tail != NULL)
+		return transcript_tail_line(p->tail, at, n, text, len, e);
+	if (transcript_iter_compose(p, (int64_t)at, e) != 0)
+		return -1;
+	*text = p->page.data;
+	*len = p->page.len;
+	return 0;
+}
+
+int
 transcript_iter_read(struct transcript_iter *p, off_t at, size_t n, struct json_slice *out, struct err *e)
 {
-	const char *text = NULL;
-	size_t len = 0;
+	const char *text;
+	size_t len;
 
-	if (p->tail == NULL) {
-		if (transcript_iter_compose(p, (int64_t)at, e) != 0)
-			return -1;
-		text = p->page.data;
-		len = p->page.len;
-	} else if (transcript_tail_line(p->tail, at, n, &text, &len, e) != 0) {
+	if (transcript_iter_bytes(p, at, n, &text, &len, e) != 0)
 		return -1;
-	}
 	if (!json_slice_whole(text, len, out) || *out->p != '{')
 		return 0;
 	p->exact = p->tail != NULL && out->p == text && out->n == n;

@@ -207,7 +207,9 @@ struct transcript_iter {
 
 /* The record before the one given last: 1, 0 when there is no more, -1 on a read error. */
 int transcript_iter_previous(struct transcript_iter *p, off_t *at, size_t *n, struct err *e);
-/* Its JSON, valid until the next call: 1, 0 when it is torn or none, -1 on a read error. */
+/* Its bytes, or its JSON, valid until the next call: 1, 0 when it is torn or none, -1 on a read error. */
+int transcript_iter_bytes(
+    struct transcript_iter *p, off_t at, size_t n, const char **text, size_t *len, struct err *e);
 int transcript_iter_read(struct transcript_iter *p, off_t at, size_t n, struct json_slice *out,
     struct err *e);
 

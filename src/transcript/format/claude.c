@@ -468,6 +468,30 @@ header_claude(struct transcript_builder *t, struct json_slice record)
 	builder_header(t, BATCH_SESSION, json_slice_get(record, "sessionId"));
 }
 
+static bool
+holds_search(const struct transcript_builder *t, struct json_slice text)
+{
+	return json_slice_string(text) && memmem(text.p, text.n, t->search, strlen(t->search)) != NULL;
+}
+
+/* Any text of a user record may be what was delivered, whoever is said to have written it. */
+static void
+search_claude(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record)
+{
+	struct entry_parts p;
+	struct json_walk w;
+	struct json_slice block;
+
+	if (!entry_parse_object(record, &p))
+		return;
+	t->answered = r->kind == ENTRY_ASSISTANT && !p.api_error;
+	t->refused = r->kind == ENTRY_ASSISTANT && p.api_error;
+	t->asked = r->kind == ENTRY_USER && holds_search(t, p.blocks);
+	w = json_slice_walk(p.blocks);
+	while (r->kind == ENTRY_USER && !t->asked && !w.object && json_walk_next(&w, NULL, &block))
+		t->asked = holds_search(t, json_slice_get(block, "text"));
+}
+
 const struct transcript_format format_claude = { .name = "claude",
 	.heads = true,
 	.counts = true,
@@ -476,4 +500,5 @@ const struct transcript_format format_claude = { .name = "claude",
 	.order = transcript_tree_order,
 	.emit = emit_claude,
 	.header = header_claude,
-	.finish = finish_claude };
+	.finish = finish_claude,
+	.search = search_claude };
