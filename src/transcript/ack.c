@@ -1,15 +1,11 @@
-#include <dirent.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "transcript/transcript_private.h"
 #include "transcript/transcript.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/io.h"
-#include "transcript/locate/locate.h"
 
 #define MOST ((uint64_t)64 << 20)	/* bytes of records that are looked at */
 #define BATCH 50	/* records of a tree before the question among which an answer to it may stand */
@@ -256,35 +252,4 @@ transcript_ack(const char *path, const char *format, const char *recovery_id, en
 	free(all.passed);
 	free(all.v);
 	return ret;
-}
-
-void
-transcript_search(const char *config_dir, const char *cwd, const char *recovery_id, int64_t since_ms,
-    enum ack *out, char **path)
-{
-	char *folder = transcript_folder(config_dir, cwd);
-	DIR *dir = folder != NULL ? opendir(folder) : NULL;
-	struct dirent *d;
-
-	*out = ACK_NONE;
-	*path = NULL;
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		char *file;
-		struct stat st;
-		enum ack ack;
-
-		if (!str_ends(d->d_name, ".jsonl"))
-			continue;
-		file = io_join(folder, d->d_name);
-		if (stat(file, &st) == 0 && (int64_t)st.st_mtime * 1000 + 999 >= since_ms &&
-		    transcript_ack(file, "claude", recovery_id, &ack, NULL) == 0 && ack > *out) {
-			*out = ack;
-			free(*path);
-			*path = xstrdup(file);
-		}
-		free(file);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	free(folder);
 }

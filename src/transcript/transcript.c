@@ -22,6 +22,22 @@ transcript_format_find(const char *name)
 	return NULL;
 }
 
+bool
+transcript_has_pid_files(const char *format)
+{
+	const struct transcript_format *how = transcript_format_find(format);
+
+	return how != NULL && how->pid_files;
+}
+
+bool
+transcript_is_checked(const char *format)
+{
+	const struct transcript_format *how = transcript_format_find(format);
+
+	return how != NULL && how->checked;
+}
+
 static void
 order_lines(struct message_tree *c, bool all)
 {

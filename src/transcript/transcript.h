@@ -1,6 +1,7 @@
 #ifndef TRANSCRIPT_TRANSCRIPT_H
 #define TRANSCRIPT_TRANSCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,10 @@ int transcript_read_bytes(const char *p, size_t n, const char *format, struct sc
     struct conversation *out, struct err *e);
 int transcript_no_format(const char *format, struct err *e);	/* the error of the functions here, -1 */
 
+#define TRANSCRIPT_DEFAULT "claude"	/* of an agent that no profile describes */
+bool transcript_has_pid_files(const char *format);	/* its agent notes each process (agent/agent.h) */
+bool transcript_is_checked(const char *format);		/* transcript_check_integrity reads it */
+
 enum ack {
 	ACK_NONE,		/* the id stands in no user message */
 	ACK_RECEIVED,		/* a user message holds it: the agent was told */
@@ -61,14 +66,6 @@ enum ack {
  */
 int transcript_ack(const char *path, const char *format, const char *recovery_id, enum ack *out,
     struct err *e);
-
-/*
- * The same in all of Claude Code's transcripts of the directory's project folder that changed at
- * or after since_ms (wall clock), the farthest answer wins; *path is then that file's (heap) or
- * NULL. No folder: ACK_NONE.
- */
-void transcript_search(const char *config_dir, const char *cwd, const char *recovery_id, int64_t since_ms,
-    enum ack *out, char **path);
 
 /* ---- exit_kind ---- */
 
@@ -89,12 +86,6 @@ enum exit_kind {
 };
 
 enum exit_kind transcript_exit_kind(const char *format, const char *transcript);
-/*
- * The same for a conversation of Claude Code by its id and the directory that it was held in;
- * what of it is NULL is not known.
- */
-enum exit_kind transcript_session_exit(const char *config_dir, const char *cwd, const char *session_id);
-
 /* ---- integrity ---- */
 
 /*

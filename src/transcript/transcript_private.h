@@ -275,6 +275,8 @@ void transcript_file_close(struct transcript_file *b);
 
 /* ---- format ---- */
 
+enum last_turn { TURN_UNKNOWN, TURN_RUNS, TURN_OVER };
+
 /*
  * One format of session files (transcript/format/NAME.c): which records there are, in which order
  * they hold, what they tell. Everything else is the same for all of them and stands in
@@ -310,9 +312,15 @@ struct transcript_format {
 	/* emit for builder_init_search, where less than emit's rules is asked of a record. NULL: emit */
 	void (*search)(
 	    struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record);
-	/* Was the agent ended or killed, by the end of its file? NULL: it does not tell. */
+	/* Was the agent ended or killed, by the end of its file? NULL: last_turn tells, or nothing. */
 	enum exit_kind (*exit_kind)(struct transcript_tail *t);
+	/* Was it at work when it wrote last? NULL: it does not tell. */
+	enum last_turn (*last_turn)(struct transcript_tail *t);
+	bool pid_files;			/* the agent keeps a note of each process (agent/agent.h) */
+	bool checked;			/* transcript_check_integrity reads it */
 };
+
+enum last_turn transcript_last_turn(const struct transcript_format *how, const char *path);
 
 const struct transcript_format *transcript_format_find(const char *name);	/* NULL: there is none */
 

@@ -129,14 +129,14 @@ finds_the_project_folder(void **state)
 	assert_string_equal(found, path);
 	free(found);
 	assert_null(transcript_path(config, cwd, "other"));
-	transcript_search(config, cwd, ID, clock_wall_ms() - 60000, &ack, &found);
+	locate_ack("claude", config, cwd, ID, clock_wall_ms() - 60000, &ack, &found);
 	assert_int_equal(ack, ACK_ANSWERED);
 	assert_string_equal(found, path);
 	free(found);
-	transcript_search(config, cwd, ID, clock_wall_ms() + 60000, &ack, &found);
+	locate_ack("claude", config, cwd, ID, clock_wall_ms() + 60000, &ack, &found);
 	assert_int_equal(ack, ACK_NONE);
 	assert_null(found);
-	transcript_search(config, "/nowhere/at/all", ID, 0, &ack, &found);
+	locate_ack("claude", config, "/nowhere/at/all", ID, 0, &ack, &found);
 	assert_int_equal(ack, ACK_NONE);
 	free(path);
 	free(config);

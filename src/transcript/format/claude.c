@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -492,6 +493,60 @@ search_claude(struct transcript_builder *t, const struct transcript_entry *r, st
 		t->asked = holds_search(t, json_slice_get(block, "text"));
 }
 
+/* How far from the end a record is looked for that names the version: the last ones of 2.1.330 do not. */
+#define LINES_MOST 60
+
+static bool
+is_goodbye(const char *line, size_t n)
+{
+	static const char *const marks[] = { "{\"type\":\"last-prompt\"", "{\"type\":\"cost-state\"" };
+	bool yes = false;
+
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+		yes = yes || (n > strlen(marks[i]) && memcmp(line, marks[i], strlen(marks[i])) == 0);
+	return yes;
+}
+
+/* Inside a JSON string the quotes would be escaped: this is a key. */
+static bool
+names_version(const char *line, size_t n, bool *tells)
+{
+	static const char key[] = "\"version\":\"";
+	const char *at = memmem(line, n, key, strlen(key));
+	char text[32];
+	size_t left;
+	int v[3];
+
+	if (at == NULL)
+		return false;
+	at += strlen(key);
+	left = (size_t)(line + n - at);
+	snprintf(text, sizeof text, "%.*s", (int)(left < sizeof text ? left : sizeof text - 1), at);
+	*tells = sscanf(text, "%d.%d.%d", &v[0], &v[1], &v[2]) == 3 &&
+	    (v[0] > 2 || (v[0] == 2 && (v[1] > 1 || (v[1] == 1 && v[2] >= 197))));
+	return true;
+}
+
+static enum exit_kind
+exit_kind_claude(struct transcript_tail *t)
+{
+	for (int i = 0; i < LINES_MOST; i++) {
+		const char *line;
+		bool tells;
+		off_t at;
+		size_t n;
+
+		if (transcript_tail_previous(t, &at, &n, NULL) != 1 ||
+		    transcript_tail_line(t, at, n, &line, &n, NULL) != 0)
+			break;
+		if (i == 0 && is_goodbye(line, n))
+			return EXIT_CLEAN;
+		if (names_version(line, n, &tells))
+			return tells ? EXIT_KILLED : EXIT_UNKNOWN;
+	}
+	return EXIT_UNKNOWN;
+}
+
 const struct transcript_format format_claude = { .name = "claude",
 	.heads = true,
 	.counts = true,
@@ -501,4 +556,7 @@ const struct transcript_format format_claude = { .name = "claude",
 	.emit = emit_claude,
 	.header = header_claude,
 	.finish = finish_claude,
-	.search = search_claude };
+	.search = search_claude,
+	.exit_kind = exit_kind_claude,
+	.pid_files = true,
+	.checked = true };

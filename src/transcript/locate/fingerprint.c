@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "transcript/locate/locate_private.h"
+#include "transcript/locate/locate.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "conversation/conversation.h"
