@@ -472,7 +472,7 @@ transcript_file_open_fd(struct transcript_file *b, const struct transcript_forma
 	char path[32];
 
 	init_file(b);
-	if (how == &format_opencode && is_database(fd)) {
+	if (how->database && is_database(fd)) {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		return open_database(b, path, NULL, e);
 	}
@@ -486,7 +486,7 @@ transcript_file_open_bytes(
     struct transcript_file *b, const struct transcript_format *how, const char *p, size_t n, struct err *e)
 {
 	init_file(b);
-	if (how == &format_opencode && n >= sizeof MAGIC && memcmp(p, MAGIC, sizeof MAGIC) == 0) {
+	if (how->database && n >= sizeof MAGIC && memcmp(p, MAGIC, sizeof MAGIC) == 0) {
 		err_set(e, GT_USAGE, "transcript", "a database cannot be read from a pipe");
 		return err_hint(
 		    e, "give it as a file: gt-recover parse --transcript --agent opencode <opencode.db");
@@ -495,32 +495,17 @@ transcript_file_open_bytes(
 	return open_pages(b, how, e);
 }
 
-/* cline's other file; NULL for any other name. Heap. */
-static char *
-cline_sibling(const char *path)
-{
-	static const char messages[] = ".messages.json", plain[] = ".json";
-	size_t n = strlen(path);
-
-	if (str_ends(path, messages))
-		return xasprintf("%.*s%s", (int)(n - (sizeof messages - 1)), path, plain);
-	if (str_ends(path, plain))
-		return xasprintf("%.*s%s", (int)(n - (sizeof plain - 1)), path, messages);
-	return NULL;
-}
-
-/* The file that tells most: cline's messages, when there are any. */
+/* The fuller of two files, or the one that is there. */
 static int
 open_file(const struct transcript_format *how, const char *path)
 {
-	char *other = how == &format_cline ? cline_sibling(path) : NULL;
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = -1;
+	bool fuller = false;
+	char *other = how->other_file != NULL ? how->other_file(path, &fuller) : NULL;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = fuller ? open(other, flags) : -1;
 
-	if (other != NULL && str_ends(other, ".messages.json"))
-		fd = open(other, flags);
 	if (fd < 0)
 		fd = open(path, flags);
-	if (fd < 0 && errno == ENOENT && other != NULL)
+	if (fd < 0 && errno == ENOENT && other != NULL && !fuller)
 		fd = open(other, flags);
 	free(other);
 	return fd;
@@ -528,14 +513,14 @@ open_file(const struct transcript_format *how, const char *path)
 
 /* "file#session"; a file of that whole name comes first. */
 static int
-open_opencode(struct transcript_file *b, const char *path, struct err *e)
+open_session(struct transcript_file *b, const struct transcript_format *how, const char *path, struct err *e)
 {
 	const char *mark = access(path, F_OK) != 0 ? strrchr(path, '#') : NULL;
 	char *file = xstrndup(path, mark != NULL ? (size_t)(mark - path) : strlen(path));
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
 
 	if (fd >= 0 && !is_database(fd)) {
-		ret = transcript_file_open_fd(b, &format_opencode, fd, e);
+		ret = transcript_file_open_fd(b, how, fd, e);
 		b->fd = fd;
 		if (ret != 0)
 			close(fd);
@@ -556,8 +541,8 @@ transcript_file_open(
 	int fd;
 
 	init_file(b);
-	if (how == &format_opencode)
-		return open_opencode(b, path, e);
+	if (how->database)
+		return open_session(b, how, path, e);
 	fd = open_file(how, path);
 	if (fd < 0)
 		return err_sys(e, GT_FAIL, errno == ENOENT ? "not-found" : "transcript",

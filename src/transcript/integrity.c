@@ -33,27 +33,7 @@ struct integrity_scan {
 
 /* What the model is sent of the content of a message, or of a result. Thinking of older turns is not. */
 static size_t
-block_bytes(struct json_slice block, struct json_slice type)
-{
-	if (json_slice_is(type, "image"))
-		return PICTURE;
-	return json_slice_is(type, "thinking") || json_slice_is(type, "redacted_thinking") ? 0 : block.n;
-}
-
-static size_t
-result_bytes(struct json_slice content)
-{
-	struct json_walk w = json_slice_walk(content);
-	struct json_slice block;
-	size_t sum = json_slice_string(content) ? content.n : 0;
-
-	while (!w.object && json_walk_next(&w, NULL, &block))
-		sum += block_bytes(block, json_slice_get(block, "type"));
-	return sum;
-}
-
-static size_t
-content_bytes(struct json_slice content)
+content_bytes(struct json_slice content, bool results)
 {
 	struct json_walk w = json_slice_walk(content);
 	struct json_slice block;
@@ -62,8 +42,12 @@ content_bytes(struct json_slice content)
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
 		struct json_slice type = json_slice_get(block, "type");
 
-		sum += json_slice_is(type, "tool_result") ? result_bytes(json_slice_get(block, "content"))
-							  : block_bytes(block, type);
+		if (results && json_slice_is(type, "tool_result"))
+			sum += content_bytes(json_slice_get(block, "content"), false);
+		else if (json_slice_is(type, "image"))
+			sum += PICTURE;
+		else if (!json_slice_is(type, "thinking") && !json_slice_is(type, "redacted_thinking"))
+			sum += block.n;
 	}
 	return sum;
 }
@@ -93,7 +77,7 @@ static void
 take_record(struct integrity_scan *r, struct json_slice record, const struct entry_parts *p, size_t unseen,
     const char *session_id)
 {
-	struct integrity_part part = { .bytes = content_bytes(p->blocks) + p->attachment.n + unseen,
+	struct integrity_part part = { .bytes = content_bytes(p->blocks, true) + p->attachment.n + unseen,
 		.summary = p->summary };
 	struct transcript_entry rec = { .at = 0 };
 

@@ -290,6 +290,12 @@ struct transcript_format {
 				   there are none */
 	/* each record tells session and version, the newest counts; false: pages.head does */
 	bool heads;
+	bool database;		/* or it is an SQLite database of opencode's shape: "file#session" */
+	/*
+	 * The other of the two files in which a session may lie, heap; *fuller: it tells more. NULL
+	 * for a path of another form. NULL: there is one.
+	 */
+	char *(*other_file)(const char *path, bool *fuller);
 	bool counts;		/* classify tells how many words a record adds; false: all of it may be */
 
 	/* Its kind, time, id and parent, where it has them; ENTRY_UNKNOWN for a type that no rule knows. */
