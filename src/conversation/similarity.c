@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "conversation/conversation.h"
+#include "conversation/conversation_private.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 

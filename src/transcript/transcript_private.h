@@ -24,6 +24,59 @@ struct transcript_iter;
 struct transcript_reading;
 struct transcript_tail;
 
+/* ---- long_line ---- */
+
+/*
+ * A line of JSON too long to be held: of each string only the beginning and the end are kept, a
+ * quarter of a mebibyte each, cut at blanks, with the number of bytes left out between them. Fed
+ * in pieces of any size.
+ */
+struct long_line {
+	/* valid JSON when the line was; empty when even so more than 32 MiB were left */
+	struct buf out;
+	struct buf tail;	/* a ring */
+	size_t seen;		/* bytes of the string at hand */
+	size_t head;		/* where in out it begins */
+	int escape;		/* digits of \\uXXXX still to come; -1: behind a backslash */
+	char in_string, full;
+};
+
+void transcript_long_init(struct long_line *l);
+void transcript_long_release(struct long_line *l);		/* overwrites */
+void transcript_long_add(struct long_line *l, const char *p, size_t n);
+
+/* ---- scrub_batch ---- */
+
+/*
+ * The scrubber's cost is per call, a transcript's strings are many and short: they are scrubbed
+ * together, with a row between them over which no rule reaches (lines of width 0 are looked at
+ * one by one; only a PEM block spans rows, and that row is none of its own), and handed out by
+ * their line counts, which the scrubber keeps.
+ */
+enum batch_field {
+	BATCH_INPUT, BATCH_CONTENT, BATCH_TOOL, BATCH_BANNER, BATCH_SESSION, BATCH_QUESTION,
+	BATCH_DRAFT,
+	BATCH_TASKS
+};
+
+struct scrub_batch {
+	struct scrub *s;
+	struct conversation *c;		/* its exchanges may be added to, not removed, before the flush */
+	struct buf raw;
+	struct scrub_batch_slot *v;
+	size_t n, cap;
+};
+
+void transcript_scrub_init(struct scrub_batch *b, struct scrub *s, struct conversation *c);
+void transcript_scrub_release(struct scrub_batch *b);		/* overwrites what is not scrubbed yet */
+/*
+ * Sets a field of an exchange, or of the conversation, once flushed; a later text replaces an
+ * earlier. May flush.
+ */
+void transcript_scrub_put(struct scrub_batch *b, size_t exchange, enum batch_field field, const char *p,
+    size_t n);
+void transcript_scrub_flush(struct scrub_batch *b);
+
 /* ---- builder ---- */
 
 /*
