@@ -8,9 +8,7 @@
 #include <sys/types.h>
 
 struct buf;
-struct conversation;
 struct err;
-struct exchange;
 
 /* ---- exchange ---- */
 

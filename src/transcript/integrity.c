@@ -9,7 +9,7 @@
 #include "transcript/transcript.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "transcript/transcript_private.h"
+#include "transcript/format/format_private.h"
 
 #define PICTURE ((size_t)6400)
 #define BATCH 64		/* lines among which a record may stand before its parent */
@@ -74,14 +74,14 @@ usage_tokens(struct json_slice message)
 }
 
 static void
-take_record(struct integrity_scan *r, struct json_slice record, const struct entry_parts *p, size_t unseen,
+take_record(struct integrity_scan *r, struct json_slice record, const struct claude_record *p, size_t unseen,
     const char *session_id)
 {
 	struct integrity_part part = { .bytes = content_bytes(p->blocks, true) + p->attachment.n + unseen,
 		.summary = p->summary };
 	struct transcript_entry rec = { .at = 0 };
 
-	entry_read(p, &rec);
+	claude_record_entry(p, &rec);
 	if (!r->named && json_slice_string(p->session)) {
 		r->named = true;
 		r->foreign = !json_slice_is(p->session, session_id);
@@ -114,7 +114,7 @@ read_lines(struct integrity_scan *r, const char *session_id, size_t bytes, size_
 
 	while (!r->torn && r->bytes < bytes && r->chain.n < records && r->since <= BATCH &&
 	    (got = transcript_tail_previous(&r->tail, &at, &n, e)) == 1) {
-		struct entry_parts parts;
+		struct claude_record parts;
 		struct json_slice record;
 
 		if (transcript_tail_line(&r->tail, at, n, &p, &len, e) != 0)
@@ -123,7 +123,7 @@ read_lines(struct integrity_scan *r, const char *session_id, size_t bytes, size_
 		if (len == 0)
 			continue;
 		r->torn = !json_slice_whole(p, len, &record) || *record.p != '{' ||
-		    !entry_parse_object(record, &parts);
+		    !claude_record_parse(record, &parts);
 		if (!r->torn)
 			take_record(r, record, &parts, n > len ? n - len : 0, session_id);
 	}

@@ -11,16 +11,12 @@
 #include "conversation/conversation.h"
 #include "transcript/transcript.h"
 
-struct buf;
-struct conversation;
 struct err;
 struct grammar;
 struct message_tree;
 struct scrub;
 struct sqlite3;
-struct transcript_builder;
 struct transcript_format;
-struct transcript_iter;
 struct transcript_reading;
 struct transcript_tail;
 
@@ -48,10 +44,9 @@ void transcript_long_add(struct long_line *l, const char *p, size_t n);
 /* ---- scrub_batch ---- */
 
 /*
- * The scrubber's cost is per call, a transcript's strings are many and short: they are scrubbed
- * together, with a row between them over which no rule reaches (lines of width 0 are looked at
- * one by one; only a PEM block spans rows, and that row is none of its own), and handed out by
- * their line counts, which the scrubber keeps.
+ * The scrubber's cost is per call, and a transcript's strings are many and short. They are scrubbed
+ * together, with a row between them over which no rule reaches (a PEM block ends there), and
+ * handed out by their line counts, which the scrubber keeps.
  */
 enum batch_field {
 	BATCH_INPUT, BATCH_CONTENT, BATCH_TOOL, BATCH_BANNER, BATCH_SESSION, BATCH_QUESTION,
@@ -80,10 +75,9 @@ void transcript_scrub_flush(struct scrub_batch *b);
 /* ---- builder ---- */
 
 /*
- * What the readers of session files (transcript/transcript_private.h) tell of a record becomes exchanges
- * here: calls meet their results, what never got one is still at work or was cut off, every
- * string passes the scrubber. Or, with `sought`, nothing is kept: it is only seen whether the
- * person's words hold that, and what came behind them.
+ * Turns what the formats tell of records into exchanges: calls meet their results, a call without
+ * one is at work or was cut off, every string passes the scrubber. With `search` it keeps nothing
+ * and only sees whether the person's words hold that, and what came behind them.
  */
 struct builder_mark {		/* of an exchange */
 	uint64_t answer;	/* of the model, 0: none */
@@ -167,9 +161,9 @@ void builder_finish(struct transcript_builder *t);
 /* ---- entry ---- */
 
 /*
- * One line of Claude Code's transcript, as far as the order of the conversation needs it; its
- * words stay in the file. Names (uuids, message ids, ids of calls) are kept as 64-bit hashes: two
- * that fall together cost an exchange its place, nothing else.
+ * A record, as far as the order of the conversation needs it; its words stay in the file. Names
+ * (uuids, message ids, ids of calls) are kept as 64-bit hashes: two that fall together cost an
+ * exchange its place, nothing else.
  */
 enum entry_kind {
 	ENTRY_USER, ENTRY_ASSISTANT, ENTRY_SYSTEM, ENTRY_ATTACHMENT,
@@ -199,20 +193,6 @@ struct call_link {
 	bool result;
 };
 
-/* The members of a record that are wanted; those that it lacks have no value. */
-struct entry_parts {
-	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content,
-	    attachment, operation, result;
-	struct json_slice error;
-	bool side, meta, summary, api_error;
-	/* of the message */
-	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
-};
-
-/* False when the line is no whole JSON object (torn), or has no type. */
-bool entry_parse(const char *line, size_t n, struct entry_parts *out);
-bool entry_parse_object(struct json_slice record, struct entry_parts *out);
-void entry_read(const struct entry_parts *p, struct transcript_entry *out);	/* all but at and n */
 /* Does it tell something, or may others hang on it? */
 bool entry_is_kept(const struct transcript_entry *r);
 
@@ -313,7 +293,7 @@ struct transcript_file {
 };
 
 /*
- * Names: "not-found", "transcript", and for a database those of db_open_foreign. A book that did
+ * Names: "not-found", "transcript", and for a database those of db_open_foreign. A file that did
  * not open needs no close.
  */
 int transcript_file_open(

@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,159 @@
  */
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* Book-keeping of 1.0.128 to 2.1.330 (the last has this list in its own text). */
+static const char *const notes[] = { "summary", "file-history-snapshot", "file-history-delta", "ai-title",
+	"custom-title", "agent-name", "agent-color", "agent-setting", "tag", "last-prompt", "mode",
+	"permission-mode", "api-request", "api-request-shape", "api-request-blob", "api-request-resumed",
+	"tools-used", "atis-latch", "pr-link", "worktree-state", "content-replacement", "frame-link",
+	"observer-ref", "continued-in", "resume-head-vouch", "attribution-snapshot", "relocated",
+	"session-owner", "isolation-latch", "dev-mods", "bridge-session", "data-flow-records",
+	"data-flow-incomplete", "derived-from", "history-suppression", "ended-by-model", "cost-state",
+	"memory-mode", "artifact-comment-monitor", "artifact-autoreact-ledger", "fork-context-ref",
+	"repl-mode", "hybrid-organization" };
+
+static void
+parse_message(struct claude_record *p)
+{
+	struct json_walk w = json_slice_walk(p->message);
+	struct json_slice k, v;
+
+	while (json_walk_next(&w, &k, &v)) {
+		if (json_key_is(k, "id"))
+			p->message_id = v;
+		else if (json_key_is(k, "model"))
+			p->model = v;
+		else if (json_key_is(k, "content"))
+			p->blocks = v;
+	}
+}
+
+static void
+take_flag(struct claude_record *p, struct json_slice k, struct json_slice v)
+{
+	bool on = json_slice_is(v, "true");
+
+	if (json_key_is(k, "isSidechain"))
+		p->side = on;
+	else if (json_key_is(k, "isMeta"))
+		p->meta = on;
+	else if (json_key_is(k, "isCompactSummary"))
+		p->summary = on;
+	else if (json_key_is(k, "isApiErrorMessage"))
+		p->api_error = on;
+}
+
+bool
+claude_record_parse(struct json_slice record, struct claude_record *out)
+{
+	static const struct { const char *name; size_t at;
+	} members[] = {
+		{ "type", offsetof(struct claude_record, type) },
+		{ "subtype", offsetof(struct claude_record, subtype) },
+		{ "uuid", offsetof(struct claude_record, uuid) },
+		{ "parentUuid", offsetof(struct claude_record, parent) },
+		{ "logicalParentUuid", offsetof(struct claude_record, logical) },
+		{ "timestamp", offsetof(struct claude_record, time) },
+		{ "sessionId", offsetof(struct claude_record, session) },
+		{ "version", offsetof(struct claude_record, version) },
+		{ "message", offsetof(struct claude_record, message) },
+		{ "content", offsetof(struct claude_record, content) },
+		{ "attachment", offsetof(struct claude_record, attachment) },
+		{ "operation", offsetof(struct claude_record, operation) },
+		{ "toolUseResult", offsetof(struct claude_record, result) },
+		{ "error", offsetof(struct claude_record, error) },
+	};
+	struct json_walk w = json_slice_walk(record);
+	struct json_slice k, v;
+
+	*out = (struct claude_record){ .side = false };
+	while (json_walk_next(&w, &k, &v)) {
+		size_t i = 0;
+
+		while (i < COUNT(members) && !json_key_is(k, members[i].name))
+			i++;
+		if (i < COUNT(members))
+			*(struct json_slice *)((char *)out + members[i].at) = v;
+		else
+			take_flag(out, k, v);
+	}
+	parse_message(out);
+	return out->type.n > 0;
+}
+
+static enum entry_kind
+kind_of(const struct claude_record *p)
+{
+	static const struct { const char *type; enum entry_kind kind; } kinds[] = {
+		{ "assistant", ENTRY_ASSISTANT }, { "user", ENTRY_USER },
+		{ "attachment", ENTRY_ATTACHMENT }, { "system", ENTRY_SYSTEM },
+		{ "progress", ENTRY_LINK }, { "queue-operation", ENTRY_QUEUE }
+	};
+
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (json_slice_is(p->type, kinds[i].type))
+			return kinds[i].kind;
+	for (size_t i = 0; i < COUNT(notes); i++)
+		if (json_slice_is(p->type, notes[i]))
+			return ENTRY_NOTE;
+	return ENTRY_UNKNOWN;
+}
+
+/* What is shown of a text, or of an array of blocks: not their pictures, which are large. */
+static size_t
+visible_bytes(struct json_slice v)
+{
+	struct json_walk w = json_slice_walk(v);
+	size_t sum = json_slice_string(v) ? v.n : 0;
+	struct json_slice block;
+
+	while (!w.object && json_walk_next(&w, NULL, &block))
+		sum += json_slice_get(block, "text").n;
+	return sum;
+}
+
+static size_t
+block_words(struct json_slice block, struct json_slice type)
+{
+	size_t n = json_slice_is(type, "tool_result") ? visible_bytes(json_slice_get(block, "content")) :
+	    json_slice_is(type, "text") ? json_slice_get(block, "text").n : 0;
+
+	if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
+		n = json_slice_get(block, "input").n;
+	return json_slice_is(type, "text") || n < CALL_MOST ? n : CALL_MOST;
+}
+
+void
+claude_record_entry(const struct claude_record *p, struct transcript_entry *out)
+{
+	size_t words = p->content.n;
+	struct json_walk w = json_slice_walk(p->blocks);
+	struct json_slice block;
+	bool results = false;
+
+	out->kind = (uint8_t)kind_of(p);
+	out->side = p->side;
+	out->meta = p->meta;
+	out->id = entry_hash_id(p->uuid);
+	out->parent = entry_hash_id(p->parent);
+	out->logical = entry_hash_id(p->logical);
+	out->message = out->kind == ENTRY_ASSISTANT ? entry_hash_id(p->message_id) : 0;
+	out->time = entry_time(p->time);
+	if (json_slice_string(p->blocks))
+		words += p->blocks.n;
+	while (!w.object && json_walk_next(&w, NULL, &block)) {
+		struct json_slice type = json_slice_get(block, "type");
+
+		results = results || json_slice_is(type, "tool_result");
+		words += block_words(block, type);
+	}
+	if (out->kind == ENTRY_ATTACHMENT &&
+	    json_slice_is(json_slice_get(p->attachment, "type"), "queued_command"))
+		words += visible_bytes(json_slice_get(p->attachment, "prompt"));
+	out->words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
+	out->prompt = out->kind == ENTRY_USER && !p->meta && !results;
+}
 
 /*
  * A text of a user record, or of one that stands for it. False: it is the person's, left in text
@@ -54,7 +208,7 @@ put_result(struct transcript_builder *t, const struct transcript_entry *r, struc
 }
 
 static void
-build_user(struct transcript_builder *t, const struct transcript_entry *r, const struct entry_parts *p)
+build_user(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_walk w = json_slice_walk(p->blocks);
 	struct buf person = BUF_INIT, text = BUF_INIT;
@@ -94,7 +248,7 @@ build_user(struct transcript_builder *t, const struct transcript_entry *r, const
 }
 
 static void
-build_error(struct transcript_builder *t, const struct transcript_entry *r, const struct entry_parts *p)
+build_error(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	static const char *const limits[] = { "rate_limit", "authentication_failed", "billing_error",
 		"oauth_org_not_allowed" };
@@ -127,7 +281,7 @@ build_call(struct transcript_builder *t, const struct transcript_entry *r, struc
 }
 
 static void
-build_assistant(struct transcript_builder *t, const struct transcript_entry *r, const struct entry_parts *p)
+build_assistant(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_walk w = json_slice_walk(p->blocks);
 	struct json_slice block;
@@ -158,7 +312,7 @@ build_assistant(struct transcript_builder *t, const struct transcript_entry *r, 
 }
 
 static void
-build_system(struct transcript_builder *t, const struct transcript_entry *r, const struct entry_parts *p)
+build_system(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct buf text = BUF_INIT;
 
@@ -211,7 +365,8 @@ build_hook(struct transcript_builder *t, const struct transcript_entry *r, struc
 }
 
 static void
-build_attachment(struct transcript_builder *t, const struct transcript_entry *r, const struct entry_parts *p)
+build_attachment(
+    struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_slice type = json_slice_get(p->attachment, "type"), blocking;
 	struct buf text = BUF_INIT;
@@ -239,14 +394,14 @@ static void
 emit_claude(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record)
 {
 	static void (*const builds[])(struct transcript_builder *, const struct transcript_entry *,
-	    const struct entry_parts *) = { [ENTRY_USER] = build_user,
+	    const struct claude_record *) = { [ENTRY_USER] = build_user,
 		[ENTRY_ASSISTANT] = build_assistant,
 		[ENTRY_SYSTEM] = build_system,
 		[ENTRY_ATTACHMENT] = build_attachment };
-	struct entry_parts parts;
+	struct claude_record parts;
 
 	t->answer = r->message;
-	if (entry_parse_object(record, &parts))
+	if (claude_record_parse(record, &parts))
 		builds[r->kind](t, r, &parts);
 }
 
@@ -435,11 +590,11 @@ finish_claude(struct transcript_reading *r, struct err *e)
 static void
 classify_claude(struct json_slice record, struct transcript_entry *out)
 {
-	struct entry_parts p;
+	struct claude_record p;
 
-	if (!entry_parse_object(record, &p))
+	if (!claude_record_parse(record, &p))
 		return;
-	entry_read(&p, out);
+	claude_record_entry(&p, out);
 	if (out->id == 0 && out->kind != ENTRY_QUEUE)
 		out->words = 0;		/* it stands nowhere */
 }
@@ -479,11 +634,11 @@ holds_search(const struct transcript_builder *t, struct json_slice text)
 static void
 search_claude(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record)
 {
-	struct entry_parts p;
+	struct claude_record p;
 	struct json_walk w;
 	struct json_slice block;
 
-	if (!entry_parse_object(record, &p))
+	if (!claude_record_parse(record, &p))
 		return;
 	t->answered = r->kind == ENTRY_ASSISTANT && !p.api_error;
 	t->refused = r->kind == ENTRY_ASSISTANT && p.api_error;

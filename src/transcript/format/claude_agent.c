@@ -58,7 +58,8 @@ begins_with(const char *path, uint64_t task, const char *session)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct buf head = BUF_INIT;
-	struct entry_parts p;
+	struct json_slice record;
+	struct claude_record p;
 	const char *nl;
 	ssize_t got;
 	bool same = false;
@@ -69,7 +70,8 @@ begins_with(const char *path, uint64_t task, const char *session)
 	got = read(fd, head.data, MOST_HEAD);
 	close(fd);
 	nl = got > 0 ? memchr(head.data, '\n', (size_t)got) : NULL;
-	if (nl != NULL && entry_parse(head.data, (size_t)(nl - head.data), &p)) {
+	if (nl != NULL && json_slice_whole(head.data, (size_t)(nl - head.data), &record) &&
+	    claude_record_parse(record, &p)) {
 		struct json_walk w = json_slice_walk(p.blocks);
 		struct json_slice block, words = p.blocks;
 

@@ -1,25 +1,23 @@
 #ifndef TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
 #define TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "base/json.h"
-#include "conversation/conversation.h"
-#include "transcript/transcript.h"
 #include "transcript/transcript_private.h"
 
-struct buf;
-struct conversation;
-struct err;
-struct scrub;
-struct transcript_builder;
-struct transcript_entry;
-struct transcript_tail;
-
 /* ---- claude ---- */
+
+/* The members of a record of Claude Code's that are wanted; those that it lacks have no value. */
+struct claude_record {
+	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content,
+	    attachment, operation, result;
+	struct json_slice error;
+	bool side, meta, summary, api_error;
+	/* of the message */
+	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
+};
+
+/* False: the record has no type. */
+bool claude_record_parse(struct json_slice record, struct claude_record *out);
+void claude_record_entry(const struct claude_record *p, struct transcript_entry *out);	/* all but at and n */
 
 /* What sub-agents did whose calls have no result, from their own files beside the transcript. */
 void claude_agents(struct transcript_reading *r);

@@ -150,10 +150,10 @@ transcript_began_at(const char *path)
 
 	for (const char *p = head, *end;
 	    n > 0 && at == 0 && (end = memchr(p, '\n', (size_t)(head + n - p))) != NULL; p = end + 1) {
-		struct entry_parts parts;
+		struct json_slice record;
 
-		if (entry_parse(p, (size_t)(end - p), &parts))
-			at = entry_time(parts.time);
+		if (json_slice_whole(p, (size_t)(end - p), &record))
+			at = entry_time(json_slice_get(record, "timestamp"));
 	}
 	free(head);
 	return at;
