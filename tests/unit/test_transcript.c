@@ -34,6 +34,9 @@
 #define SIDE                                                                                                 \
 	"{\"type\":\"assistant\",\"uuid\":\"s1\",\"parentUuid\":\"u1\",\"isSidechain\":true,\"message\":{}}" \
 	"\n"
+#define AGAIN                                                                                                \
+	"{\"type\":\"user\",\"uuid\":\"u2\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\","            \
+	"\"content\":\"" ID "\"}}\n"
 #define OTHER                                                                                                \
 	"{\"type\":\"user\",\"uuid\":\"u0\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":" \
 	"\"hello\"}}\n"
@@ -82,6 +85,8 @@ sees_what_the_agent_was_told(void **state)
 		{ "the answer stands first", ATTACHMENT ANSWER("t1") USER, ACK_ANSWERED },
 		{ "an answer to something else", OTHER ANSWER("u0") USER, ACK_RECEIVED },
 		{ "the id in a tool's result only", TOOL_RESULT ANSWER("u9"), ACK_NONE },
+		{ "given twice, the second answered", USER AGAIN ANSWER("u2"), ACK_ANSWERED },
+		{ "given twice, the first answered", USER AGAIN ANSWER("u1"), ACK_ANSWERED },
 		{ "an API error", USER API_ERROR, ACK_REFUSED },
 		{ "an error, then an answer", USER API_ERROR ANSWER("u1"), ACK_ANSWERED },
 		{ "only a sub-agent answered", USER SIDE, ACK_RECEIVED },

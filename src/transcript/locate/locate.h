@@ -16,11 +16,10 @@ struct scrub;
 /* ---- fingerprint ---- */
 
 /*
- * What a person said, as a mark by which a transcript can be told from another: the messages that
- * stand on a screen are looked for in the file. A screen wraps text, takes marks of markdown
- * away, expands tabs and cuts long messages in their middle, so only letters and digits are
- * compared, and only the beginning of a message. Commands ("/clear", "!ls") stand in the file in
- * another shape and count for nothing.
+ * What a person said tells one of Claude Code's transcripts from another: the messages on a screen
+ * are looked for in the file. A screen wraps text, hides marks of markdown, expands tabs and cuts
+ * long messages in their middle, so only letters and digits are compared, and only the beginning
+ * of a message. Commands ("/clear", "!ls") have another shape in the file and are ignored.
  */
 #define FINGERPRINT_MAX 8
 
@@ -30,17 +29,11 @@ struct fingerprint {
 	size_t n;
 };
 
-/*
- * Takes a message, the newest first. False: it is no mark (a command, nothing but signs), or
- * there are enough.
- */
+/* Adds a message, the newest first. False: a command, nothing but signs, or there are enough. */
 bool fingerprint_add(struct fingerprint *s, const char *text);
 void fingerprint_release(struct fingerprint *s);
 
-/*
- * The bit of key i: of two files, the one with the greater mask holds a newer message that the
- * other lacks.
- */
+/* The bit of key i: of two files the one with the greater mask has the newer message. */
 #define FINGERPRINT_BIT(i) (1U << (FINGERPRINT_MAX - 1 - (i)))
 
 struct fingerprint_found {
@@ -51,30 +44,25 @@ struct fingerprint_found {
 /* Reads at most the first MiB and the last 4 MiB of a transcript. -1: it cannot be read. */
 int fingerprint_match(const struct fingerprint *s, const char *path, struct fingerprint_found *out);
 
-/* ---- claude_folder ---- */
+/* ---- project ---- */
 
 /*
- * Where Claude Code keeps a conversation: <config>/projects/<slug>/<session id>.jsonl. The slug
- * is the real path of the working directory with every UTF-16 unit that is no ASCII letter or
- * digit turned into "-". Since 2.1.197 (not in 2.1.37) one that is longer than 200 is cut there,
- * and "-" and a hash of the path follow: h = 31 h + unit in 32 bits with a sign, its amount in
- * base 36 (seen: a path of 250).
+ * Claude Code's transcripts: <config>/projects/<slug>/<session id>.jsonl. The slug is the real
+ * path of the working directory with every UTF-16 unit but ASCII letters and digits turned into
+ * "-". Since 2.1.197 (not in 2.1.37) a slug of more than 200 is cut there, and "-" and a hash of
+ * the path follow: h = 31 h + unit in 32 bits with a sign, its amount in base 36 (seen: a path of
+ * 250).
  */
 
 /* The project folder of a directory, heap; NULL when there is none. */
 char *transcript_folder(const char *config_dir, const char *cwd);
 /* Path of a session's transcript, heap; NULL when no such file exists. */
 char *transcript_path(const char *config_dir, const char *cwd, const char *session_id);
-/*
- * True for the form that session ids have: a UUID. Files of sub-agents (agent-….jsonl, beside the
- * sessions in 2.0.76) have another.
- */
+/* Is it a UUID, as session ids are? Files of sub-agents (agent-….jsonl in 2.0.76) have other names. */
 #define TRANSCRIPT_ID_CHARS 36
 bool transcript_is_id(const char *text);
 
-/* ---- find ---- */
-
-/* By which source a transcript was found, the most trusted first. */
+/* By which source a session file was found, the most trusted first. */
 enum found {
 	FOUND_NONE,
 	FOUND_RECORD,		/* the agent's own record of the process */
@@ -83,10 +71,9 @@ enum found {
 	FOUND_WORKTREE,		/* .runtime/session_id of the working directory */
 	FOUND_TOWN,		/* Gas Town's note of the start */
 	FOUND_FAREWELL,		/* "claude --resume ID", the agent's last words on the screen */
-	FOUND_FOLDER,		/* the only one of the project folder that can be this one's */
-	/* one of its directory, and its words stand on the screen (transcript/locate/locate.h) */
-	FOUND_SHOWN,
-	FOUND_AMBIGUOUS		/* several could be: none is taken */
+	FOUND_FOLDER,		/* the only one of the directory that can be this one's */
+	FOUND_SHOWN,		/* one of the directory, and its words stand on the screen */
+	FOUND_AMBIGUOUS		/* several could be it: none is taken */
 };
 const char *transcript_found_name(enum found f);  /* "record", "snapshot", "command", "worktree", "town",
 						     "farewell", "folder", "screen", "ambiguous", "none" */
@@ -134,7 +121,7 @@ struct locate_hints {
 	const char *format;		/* the row's transcript: "codex" */
 	const char *folder;		/* the agent's own: "/home/x/.codex" */
 	const char *cwd;
-	/* ms since 1970; it wrote nothing before began; ended 0: it lives or nobody knows */
+	/* ms since 1970; it wrote nothing before began; ended 0: it lives, or not known */
 	int64_t began, ended;
 	/* a session's id by source, FOUND_RECORD to FOUND_FAREWELL; of other agents FOUND_SNAPSHOT's */
 	const char *id[FOUND_FOLDER];
@@ -189,21 +176,17 @@ char *locate_new(const char *format, const char *folder, const char *cwd, int64_
     const char *const *held, size_t n_held);
 
 /*
- * True while somebody who has no terminal, a background server, holds one of the sessions of that
- * directory that were written to in this life, and has not ended its turn: codex' server goes on
- * when its screen is dead. Its lock says so (~/.codex/thread-writer-locks).
+ * Does a background server (a process without a terminal) hold one of the sessions of that
+ * directory that were written to in this life, with its turn not over? codex' server goes on when
+ * its screen is dead. Its lock says so (~/.codex/thread-writer-locks).
  */
 bool locate_has_server(const struct locate_hints *h);
-/*
- * Is the session of that id held by a process that lives? For codex alone; others leave no lock
- * that tells.
- */
+/* Does a living process hold the session of that id? False for all but codex, which keeps locks. */
 bool locate_is_held(const char *format, const char *folder, const char *id);
 
 /*
- * Several files hold the session of that id: gemini begins another when it resumes in another
- * minute, and its next start deletes both. What was read of them is kept with the recovery's
- * context before that start.
+ * Do several files hold the session of that id? gemini begins another when it resumes in another
+ * minute, and its next start deletes both.
  */
 bool locate_is_split(const char *format, const char *folder, const char *id);
 
@@ -232,8 +215,8 @@ enum exit_kind locate_exit_kind(
     const char *format, const char *folder, const char *cwd, const char *id, const char *path);
 
 /*
- * A living process has the conversation's id among its arguments, or its own record or lock says
- * so. What cannot be read is another user's. dir: the agent's own folder; NULL: not known.
+ * Has a living process the session? Its arguments name the id, or its record or lock does. True
+ * when processes cannot be listed. dir: the agent's own folder; NULL: not known.
  */
 bool transcript_in_use(const struct profile *p, const char *dir, const char *id);
 

@@ -72,9 +72,10 @@ struct locate_search {
 typedef int evidence_fn(
     struct locate_search *l, enum found how, struct transcript_found *out, struct err *e);
 
+/* Was it written to in the life of the process? */
 bool locate_in_lifetime(const struct locate_hints *h, const struct stored_session *t);
 
-/* ---- find ---- */
+/* ---- project ---- */
 
 /* Claude Code's, whose sessions are not opened to be told apart: names and times, and the screen. */
 int locate_projects(const struct session_scan *r, struct err *e);
