@@ -142,8 +142,15 @@ scan_piece(struct json_scan *s, const char *p, size_t n, off_t at)
 	}
 }
 
-static void transcript_json_release(struct json_document *d);
+static void
+transcript_json_release(struct json_document *d)
+{
+	free(d->v);
+	buf_wipe(&d->head);
+	*d = (struct json_document){ .head = BUF_INIT };
+}
 
+/* list: the member's name. d need not be initialised and is empty after -1 (a read error). */
 static int
 transcript_json_read(struct json_document *d, struct transcript_tail *t, const char *list, struct err *e)
 {
@@ -165,15 +172,6 @@ transcript_json_read(struct json_document *d, struct transcript_tail *t, const c
 	drop_member(&s);	/* a member that the end cut off */
 	buf_chr(&d->head, '}');
 	return 0;
-}
-
-/* list: the member's name. document need not be initialised and is empty after -1 (a read error). */
-static void
-transcript_json_release(struct json_document *d)
-{
-	free(d->v);
-	buf_wipe(&d->head);
-	*d = (struct json_document){ .head = BUF_INIT };
 }
 
 #define PART_MOST ((size_t)8 << 20)	/* longer ones come with the middle of their strings left out */
@@ -254,8 +252,20 @@ list_rows(struct transcript_iter *p, struct err *e)
 	return rc == SQLITE_DONE ? 0 : db_fail(p->db, rc, e);
 }
 
-static void transcript_iter_release(struct transcript_iter *p);
+static void
+transcript_iter_release(struct transcript_iter *p)
+{
+	transcript_json_release(&p->list);
+	free(p->session);
+	buf_wipe(&p->head);
+	buf_wipe(&p->page);
+}
 
+/*
+ * opencode's database (1.18.33): of a session, NULL: the one that was changed last and is no
+ * sub-agent's. A record is {"info": message, "id": its id, "parts": [part, …]}, much as `opencode
+ * export` prints it. Names as db_open_foreign's, and "not-found".
+ */
 static int
 transcript_iter_rows(struct transcript_iter *p, struct sqlite3 *db, const char *session, struct err *e)
 {
@@ -326,6 +336,7 @@ transcript_iter_compose(struct transcript_iter *p, int64_t row, struct err *e)
 
 #define FIRST_MOST ((size_t)1 << 20)	/* codex' first line holds the instructions for its model */
 
+/* A record a line; -1 leaves nothing to release. */
 static int
 transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, bool head, struct err *e)
 {
@@ -346,7 +357,7 @@ transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, bool
 	return 0;
 }
 
-/* One of these begins; -1 leaves nothing to release. */
+/* list: the member of one JSON object that holds the records. -1 leaves nothing to release. */
 static int
 transcript_iter_list(struct transcript_iter *p, struct transcript_tail *t, const char *list, struct err *e)
 {
@@ -356,20 +367,6 @@ transcript_iter_list(struct transcript_iter *p, struct transcript_tail *t, const
 	p->left = p->list.n;
 	buf_add(&p->head, p->list.head.data, p->list.head.len);
 	return 0;
-}
-
-/*
- * opencode's database (1.18.33; transcript/file.c): of a session, NULL: the one that was
- * changed last and is no sub-agent's. A record is {"info": message, "id": its id, "parts": [part,
- * …]}, much as `opencode export` prints it. Names as db_open_foreign's, and "not-found".
- */
-static void
-transcript_iter_release(struct transcript_iter *p)
-{
-	transcript_json_release(&p->list);
-	free(p->session);
-	buf_wipe(&p->head);
-	buf_wipe(&p->page);
 }
 
 int
