@@ -130,11 +130,7 @@ search_records(struct ack_proofs *all, struct transcript_iter *p, struct err *e)
 static enum ack
 better_ack(enum ack a, enum ack b)
 {
-	static const int rank[] = {
-		[ACK_NONE] = 0, [ACK_RECEIVED] = 1, [ACK_REFUSED] = 2, [ACK_ANSWERED] = 3
-	};
-
-	return rank[b] > rank[a] ? b : a;
+	return b > a ? b : a;
 }
 
 static enum ack

@@ -52,11 +52,12 @@ int transcript_no_format(const char *format, struct err *e);	/* sets the error "
 bool transcript_has_pid_files(const char *format);	/* its agent notes each process (agent/agent.h) */
 bool transcript_is_checked(const char *format);		/* transcript_check_integrity reads it */
 
+/* From the least to the most that an agent did. */
 enum ack {
 	ACK_NONE,		/* no user message holds the id */
 	ACK_RECEIVED,		/* a user message holds it */
-	ACK_ANSWERED,		/* an answer of the model descends from that message */
-	ACK_REFUSED		/* the only answer is an API error */
+	ACK_REFUSED,		/* the only answer is an API error */
+	ACK_ANSWERED		/* an answer of the model descends from that message */
 };
 
 /* Looks for a recovery id in the last 64 MiB of a transcript. Errors of transcript_read. */

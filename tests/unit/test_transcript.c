@@ -112,7 +112,7 @@ sees_what_the_agent_was_told(void **state)
 static void
 finds_the_project_folder(void **state)
 {
-	char *config = io_join(dir, "config"), *cwd = io_join(dir, "w_é.x"), *found = NULL, *path;
+	char *config = io_join(dir, "config"), *cwd = io_join(dir, "w_é.x"), *found = NULL, *path, *other;
 	struct buf slug = BUF_INIT;
 	enum ack ack;
 
@@ -138,6 +138,13 @@ finds_the_project_folder(void **state)
 	assert_int_equal(ack, ACK_ANSWERED);
 	assert_string_equal(found, path);
 	free(found);
+	other = xasprintf("%s/projects/%s/0ther.jsonl", config, slug.data);
+	write_file(other, USER API_ERROR);
+	locate_ack("claude", config, cwd, ID, 0, &ack, &found);
+	assert_int_equal(ack, ACK_ANSWERED);
+	assert_string_equal(found, path);
+	free(found);
+	free(other);
 	locate_ack("claude", config, cwd, ID, clock_wall_ms() + 60000, &ack, &found);
 	assert_int_equal(ack, ACK_NONE);
 	assert_null(found);
