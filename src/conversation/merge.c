@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "conversation/conversation_private.h"
-#include "conversation/conversation.h"
 #include "base/buf.h"
 
 #define WINDOW 64

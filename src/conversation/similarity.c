@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "conversation/conversation.h"
+#include "conversation/conversation_private.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
@@ -12,13 +12,11 @@
 #define MAX_INPUT ((size_t)16384)
 #define SEED UINT64_C(0xcbf29ce484222325)
 
-/* Takes letters one by one; a NULL l only counts. */
+/* The bytes of a text's letters become a digest, one by one. */
 struct letter_reader {
 	struct exchange_digest *l;
-	struct buf *out;
 	uint64_t hash, roll, power;
 	size_t n;
-	bool gaps;		/* something was left out */
 	unsigned char ring[GRAM > DIGEST_TAIL ? GRAM : DIGEST_TAIL];
 };
 
@@ -58,10 +56,6 @@ add_letter(struct letter_reader *s, unsigned char c)
 {
 	size_t size = sizeof s->ring;
 
-	if (s->out != NULL) {
-		buf_chr(s->out, (char)c);
-		return;
-	}
 	s->hash = (s->hash ^ c) * UINT64_C(0x100000001b3);
 	s->roll = s->roll * 31 + c;
 	if (s->n >= GRAM)
@@ -81,11 +75,25 @@ add_letter(struct letter_reader *s, unsigned char c)
  * presentation forms and emoji.
  */
 static bool
-is_letter(int32_t r)
+is_of_script(int32_t r)
 {
 	return (r >= 0xaa && r < 0x2000 && r != 0xab && r != 0xac && r != 0xad && r != 0xb7 && r != 0xbb) ||
 	    (r >= 0x2c00 && r < 0x2e00) || (r > 0x3020 && r < 0xe000) || (r >= 0xf900 && r < 0xfb00) ||
 	    (r > 0xff20 && r < 0xffe0) || (r >= 0x10000 && r < 0x1f000) || (r >= 0x20000 && r < 0x40000);
+}
+
+/* r: beyond ASCII; -1: invalid UTF-8 */
+static bool
+is_letter(int32_t r, enum letter_set set)
+{
+	switch (set) {
+	case LETTERS_OF_SCRIPTS:
+		return is_of_script(r);
+	case LETTERS_VISIBLE:
+		return r >= 0 && !utf8_hidden(r) && r != 0xFFFD && utf8_width_rune(r) != 0;
+	default:
+		return r >= 0xc0 && (r < 0x2000 || r >= 0x2c00);
+	}
 }
 
 /* Bytes of a bracket that stands for something which the other source may print in another way; 0: none. */
@@ -100,59 +108,68 @@ placeholder_len(const char *p, const char *end)
 	return close != NULL ? (size_t)(close + 1 - p) : 0;
 }
 
-/* Spells the letters of p .. end. */
-static void
-read_letters(struct letter_reader *s, const char *p, const char *end)
+bool
+exchange_next_letter(struct letter_walk *w, const char **letter, size_t *n)
 {
-	bool blank = true;	/* nothing but blanks so far in this line */
-
-	while (p < end) {
+	while (w->p < w->end) {
+		const char *p = w->p;
 		unsigned char c = (unsigned char)*p;
-		size_t skip = 1;
-		int32_t rune;
+		bool inside = w->inside;
+		size_t step = 1;
+		int32_t rune = c;
 
-		if (c >= 0x80) {
-			skip = utf8_next(p, (size_t)(end - p), &rune);
-			for (size_t i = 0; rune >= 0 && is_letter(rune) && i < skip; i++)
-				add_letter(s, (unsigned char)p[i]);
-		} else if (isalnum(c)) {
-			add_letter(s, (unsigned char)tolower(c));
-		} else if (c == '[') {
-			skip = placeholder_len(p, end);
-			s->gaps = s->gaps || skip > 0;
-			skip = skip > 0 ? skip : 1;
-		} else if (c == '`' && blank && end - p > 3 && memcmp(p, "```", 3) == 0) {
-			const char *nl = memchr(p, '\n', (size_t)(end - p));
-
-			skip = (size_t)((nl != NULL ? nl : end) - p);
+		w->inside = c != '\n' && (inside || (c != ' ' && c != '\t'));
+		if (c >= 0x80)
+			step = utf8_next(p, (size_t)(w->end - p), &rune);
+		*letter = p;
+		*n = step;
+		if (c >= 0x80 ? is_letter(rune, w->set) : isalnum(c) != 0) {
+			w->p = p + step;
+			w->lower = (char)tolower(c);
+			if (w->set == LETTERS_OF_SCRIPTS && c < 0x80)
+				*letter = &w->lower;
+			return true;
 		}
-		blank = c == '\n' || (blank && (c == ' ' || c == '\t'));
-		p += skip;
+		if (w->set == LETTERS_OF_SCRIPTS && c == '[') {
+			step = placeholder_len(p, w->end);
+			w->gaps = w->gaps || step > 0;
+			step = step > 0 ? step : 1;
+		} else if (w->set == LETTERS_OF_SCRIPTS && c == '`' && !inside && w->end - p > 3 &&
+		    memcmp(p, "```", 3) == 0) {
+			const char *nl = memchr(p, '\n', (size_t)(w->end - p));
+
+			step = (size_t)((nl != NULL ? nl : w->end) - p);
+		}
+		w->p = p + step;
 	}
+	return false;
 }
 
 void
 exchange_letters(struct buf *out, const char *text)
 {
-	struct letter_reader s = { .out = out };
+	struct letter_walk w = { .p = text, .end = text + strlen(text) };
+	const char *letter;
+	size_t n;
 
-	read_letters(&s, text, text + strlen(text));
+	while (exchange_next_letter(&w, &letter, &n))
+		buf_add(out, letter, n);
 }
 
 /* Hash of a short text's letters, 0 when it has none. */
 static uint64_t
 hash_letters(const char *p, const char *end)
 {
-	struct buf b = BUF_INIT;
-	struct letter_reader s = { .out = &b };
+	struct letter_walk w = { .p = p, .end = end };
 	uint64_t h = SEED;
+	const char *letter;
+	size_t n;
+	bool any = false;
 
-	read_letters(&s, p, end);
-	for (size_t i = 0; i < b.len; i++)
-		h = (h ^ (unsigned char)b.data[i]) * UINT64_C(0x100000001b3);
-	h = b.len > 0 ? mix_hash(h) : 0;
-	buf_release(&b);
-	return h;
+	for (; exchange_next_letter(&w, &letter, &n); any = true)
+		for (size_t i = 0; i < n; i++)
+			h = (h ^ (unsigned char)letter[i]) * UINT64_C(0x100000001b3);
+	return any ? mix_hash(h) : 0;
 }
 
 static void
@@ -161,12 +178,16 @@ take_text(struct exchange_digest *l, const char *p, size_t max)
 	size_t n = strnlen(p, max);
 	const char *nl = memchr(p, '\n', n);
 	struct letter_reader s = { .l = l, .hash = SEED, .power = 1 };
+	struct letter_walk w = { .p = p, .end = p + n };
+	const char *letter;
 
 	for (int i = 0; i < GRAM; i++)
 		s.power *= 31;
-	read_letters(&s, p, p + n);
+	for (size_t k; exchange_next_letter(&w, &letter, &k);)
+		for (size_t i = 0; i < k; i++)
+			add_letter(&s, (unsigned char)letter[i]);
 	l->n = s.n;
-	l->gaps = s.gaps;
+	l->gaps = w.gaps;
 	l->whole = s.n > 0 ? mix_hash(s.hash) : 0;
 	for (size_t i = 0; i < DIGEST_TAIL && i < s.n; i++)
 		l->tail[DIGEST_TAIL - 1 - i] = (char)s.ring[(s.n - 1 - i) % sizeof s.ring];

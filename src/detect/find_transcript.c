@@ -245,8 +245,8 @@ read_fingerprint(const struct conversation *talk, struct fingerprint *out)
 }
 
 static void
-set_ids(const struct candidate *c, const struct conversation *screen, const char *snapshot_id,
-    const struct transcript_evidence *f, struct transcript_hints *h)
+set_ids(const struct candidate *c, const struct conversation *screen, const struct transcript_evidence *f,
+    struct locate_hints *h)
 {
 	const char *command = named_by_command(&c->launch),
 		   *farewell = screen != NULL && screen->farewell ? screen->resume_id : NULL;
@@ -258,15 +258,14 @@ set_ids(const struct candidate *c, const struct conversation *screen, const char
 	/* the last words are of the end, the command is of the beginning */
 	if (farewell == NULL || command == NULL || strcmp(farewell, command) == 0)
 		h->id[FOUND_COMMAND] = command;
-	h->id[FOUND_SNAPSHOT] = snapshot_id;
 	h->id[FOUND_WORKTREE] = f->worktree;
 	h->id[FOUND_TOWN] = f->town;
 	h->id[FOUND_FAREWELL] = farewell;
 }
 
-/* Agents other than Claude Code. */
+/* What is known of any agent's process. */
 static void
-set_trail(const struct candidate *c, struct transcript_evidence *f, struct locate_hints *h)
+set_hints(const struct candidate *c, struct transcript_evidence *f, struct locate_hints *h)
 {
 	set_life(c, f);
 	*h = (struct locate_hints){ .format = c->profile->transcript,
@@ -282,37 +281,16 @@ set_trail(const struct candidate *c, struct transcript_evidence *f, struct locat
 	h->began = f->life.began == 0 ? 0 : f->life.began - (f->exact ? GRAIN_MS : SLACK_MS);
 }
 
-static bool
-has_trail(const struct candidate *c)
-{
-	return c->config_dir != NULL && strcmp(c->profile->transcript, "claude") != 0 &&
-	    strcmp(c->profile->transcript, "none") != 0;
-}
-
 bool
 detect_has_background(const struct candidate *c)
 {
 	struct transcript_evidence f = { .own = NULL };
 	struct locate_hints h;
 
-	if (!has_trail(c))
+	if (c->config_dir == NULL)
 		return false;
-	set_trail(c, &f, &h);
+	set_hints(c, &f, &h);
 	return locate_has_server(&h);
-}
-
-static void
-follow_trail(const struct candidate *c, const struct screen_evidence *seen, const char *snapshot_id,
-    struct transcript_found *out)
-{
-	struct transcript_evidence f = { .own = NULL };
-	struct locate_hints h;
-
-	set_trail(c, &f, &h);
-	h.snapshot_id = snapshot_id;
-	h.screen = seen != NULL ? seen->text : NULL;
-	h.scrub = seen != NULL ? seen->scrub : NULL;
-	locate_session(&h, out);
 }
 
 int
@@ -321,35 +299,36 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 {
 	bool known = c->status == AGENT_MISSING && c->session_id != NULL;
 	const struct conversation *screen = seen != NULL && !known ? seen->screen : NULL;
-	struct transcript_hints h = { .config_dir = c->config_dir, .cwd = c->cwd };
 	struct transcript_evidence f = { .own = NULL };
+	bool notes = transcript_has_pid_files(c->profile->transcript);
+	struct locate_hints h;
 	int ret;
 
 	memset(out, 0, sizeof *out);
 	if (known)
 		snapshot_id = c->session_id;
-	if (has_trail(c))
-		follow_trail(c, seen, snapshot_id, out);
-	if (strcmp(c->profile->transcript, "claude") != 0 || c->config_dir == NULL)
+	if (c->config_dir == NULL)
 		return 0;
-	set_life(c, &f);
-	if (!own_record(c, &f)) {
+	set_hints(c, &f, &h);
+	h.id[FOUND_SNAPSHOT] = snapshot_id;
+	h.screen = seen != NULL ? seen->text : NULL;
+	h.scrub = seen != NULL ? seen->scrub : NULL;
+	if (notes && !own_record(c, &f)) {
 		read_records(w, c, &f);
 		f.worktree = town_start_id_in_cwd(c->cwd, &f.life);
 		f.town = town_start_id_in_log(w->town, &c->role, c->cwd, &f.life);
 		if (screen != NULL)
 			read_fingerprint(screen, &f.said);
 	}
-	set_ids(c, screen, snapshot_id, &f, &h);
+	if (notes)
+		set_ids(c, screen, &f, &h);
 	h.held = f.held;
 	h.n_held = f.n_held;
 	h.suspects = f.suspects;
 	h.n_suspects = f.n_suspects;
-	h.began = f.life.began == 0 ? 0 : f.life.began - (f.exact ? GRAIN_MS : SLACK_MS);
-	h.ended = f.life.ended;
 	h.fingerprint = &f.said;
 	h.screen_at = c->status == AGENT_MISSING ? c->crashed_at : 0;
-	ret = transcript_find(&h, out, e);
+	ret = locate_session(&h, out, e);
 	findings_release(&f);
 	return ret;
 }

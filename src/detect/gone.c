@@ -324,7 +324,7 @@ follow(struct store *store, struct attempt *a)
  * process has.
  */
 static char *
-find_newborn(const char *config_dir, const struct attempt *a)
+find_newborn(const char *format, const char *config_dir, const struct attempt *a)
 {
 	struct agent_pid_files all = { .n = 0 };
 	const char **held;
@@ -336,7 +336,7 @@ find_newborn(const char *config_dir, const struct attempt *a)
 	for (size_t i = 0; i < all.n; i++)
 		if (all.v[i].session_id != NULL && agent_pid_file_is_alive(&all.v[i]))
 			held[n++] = all.v[i].session_id;
-	path = transcript_find_new(config_dir, a->cwd, a->times[PHASE_RESPAWNED], held, n);
+	path = locate_new(format, config_dir, a->cwd, a->times[PHASE_RESPAWNED], held, n);
 	free(held);
 	agent_pid_files_release(&all);
 	return path;
@@ -354,55 +354,27 @@ still_runs(const struct attempt *a)
 	    (a->times[PHASE_DELIVERED] == 0 || began <= a->times[PHASE_DELIVERED] + SLACK_MS);
 }
 
-/* Of Claude Code; *path is heap or NULL. */
-static void
-find_transcript(const struct attempt *a, const struct snapshot *h, bool later, char **path)
-{
-	enum ack ack = ACK_NONE;
-
-	*path = detect_copy(a->transcript);
-	if (*path == NULL && h->config_dir != NULL && a->cwd != NULL)
-		transcript_search(h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack, path);
-	if (*path == NULL && later && h->config_dir != NULL && a->cwd != NULL)
-		*path = find_newborn(h->config_dir, a);
-}
-
 /*
- * Of another agent: in which it was told. What it began untold tells nothing of when, and may be
- * another's.
+ * In which it was told; where sessions are told apart by their names, in which it began untold.
+ * Elsewhere that tells nothing of when, and may be another's.
  */
-static void
-set_session(const struct attempt *a, const struct snapshot *h, const char *format, struct unsnapshotted *out)
-{
-	enum ack ack = ACK_NONE;
-	char *path = detect_copy(a->transcript);
-
-	if (path == NULL && h->config_dir != NULL)
-		locate_ack(format, h->config_dir, a->id, a->times[PHASE_RESPAWNED], &ack, &path);
-	if (path != NULL && h->config_dir != NULL)
-		out->session_id = locate_session_id(format, h->config_dir, path, a->times[PHASE_RESPAWNED]);
-	if (out->session_id != NULL)
-		out->parting = transcript_exit_kind(format, path);
-	free(path);
-}
-
 static void
 set_conversation(
     const struct attempt *a, const struct snapshot *h, const struct profile *p, struct unsnapshotted *out)
 {
-	char *path, *slash;
+	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
+	enum ack ack = ACK_NONE;
 
-	if (strcmp(p->transcript, "claude") != 0) {
-		set_session(a, h, p->transcript, out);
-		return;
-	}
-	find_transcript(a, h, out->later, &path);
-	if (path == NULL)
-		return;
-	out->parting = transcript_exit_kind(p->transcript, path);
-	slash = strrchr(path, '/');
-	if (slash != NULL && str_ends(slash, ".jsonl"))
-		out->session_id = xstrndup(slash + 1, strlen(slash + 1) - strlen(".jsonl"));
+	if (path == NULL && h->config_dir != NULL)
+		locate_ack(p->transcript, h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack,
+		    &path);
+	if (path == NULL && out->later && h->config_dir != NULL && a->cwd != NULL)
+		path = find_newborn(p->transcript, h->config_dir, a);
+	if (path != NULL)
+		out->session_id =
+		    locate_session_id(p->transcript, h->config_dir, path, a->times[PHASE_RESPAWNED]);
+	if (out->session_id != NULL)
+		out->parting = transcript_exit_kind(p->transcript, path);
 	free(path);
 }
 
@@ -500,9 +472,8 @@ parting_at_its_end(const struct gone_pane *g, const struct profile *p)
 
 	if (g->u.session_id != NULL)
 		return g->u.parting;
-	if (strcmp(p->transcript, "claude") == 0)
-		return transcript_session_exit(h->config_dir, h->cwd, h->session_id);
-	return h->transcript != NULL ? transcript_exit_kind(p->transcript, h->transcript) : EXIT_UNKNOWN;
+	return locate_exit_kind(p != NULL ? p->transcript : TRANSCRIPT_DEFAULT, h->config_dir, h->cwd,
+	    h->session_id, h->transcript);
 }
 
 /*

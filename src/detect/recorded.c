@@ -200,7 +200,7 @@ find_session_config_dir(const struct candidate *c)
 	const struct launch *l = &c->launch;
 	char *moved, *home, *dir;
 
-	if (c->profile == NULL || strcmp(c->profile->transcript, "claude") != 0)
+	if (c->profile == NULL || !transcript_has_pid_files(c->profile->transcript))
 		return c->profile != NULL ? profile_folder(c->profile, variable, l) : NULL;
 	moved = launch_env(l, "CLAUDE_CONFIG_DIR");
 	home = launch_env(l, "HOME");

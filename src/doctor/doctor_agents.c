@@ -20,7 +20,7 @@
 static bool
 is_claude(const struct candidate *c)
 {
-	return strcmp(c->profile->transcript, "claude") == 0 && c->config_dir != NULL;
+	return transcript_has_pid_files(c->profile->transcript) && c->config_dir != NULL;
 }
 
 /* True for the first candidate with this profile. */

@@ -32,8 +32,8 @@ state_of_screen(enum readiness r)
 }
 
 static void
-look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, const char *id,
-    int64_t since_ms, struct agent_probe *out)
+look_at_records(pid_t agent, const char *format, const struct procs *procs, const struct pane *p,
+    const char *id, int64_t since_ms, struct agent_probe *out)
 {
 	char *dir = agent_config_dir_of_pid(agent), *cwd = proc_cwd(agent);
 	struct agent_pid_file note;
@@ -43,7 +43,7 @@ look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, co
 	if (agent_pid_file_below(dir, procs, p->pid, &note)) {
 		out->transcript = transcript_path(dir, note.cwd, note.session_id);
 		if (out->transcript != NULL &&
-		    (transcript_ack(out->transcript, "claude", id, &out->ack, NULL) != 0 ||
+		    (transcript_ack(out->transcript, format, id, &out->ack, NULL) != 0 ||
 			out->ack == ACK_NONE)) {
 			free(out->transcript);
 			out->transcript = NULL;
@@ -56,7 +56,7 @@ look_at_records(pid_t agent, const struct procs *procs, const struct pane *p, co
 		agent_pid_file_release(&note);
 	}
 	if (out->transcript == NULL)
-		transcript_search(dir, cwd, id, since_ms, &out->ack, &out->transcript);
+		locate_ack(format, dir, cwd, id, since_ms, &out->ack, &out->transcript);
 out:
 	free(dir);
 	free(cwd);
@@ -84,7 +84,7 @@ look_at_sessions(
 	char *folder = profile_folder(p, variable_of, &agent);
 
 	if (folder != NULL)
-		locate_ack(p->transcript, folder, id, since_ms, &out->ack, &out->transcript);
+		locate_ack(p->transcript, folder, NULL, id, since_ms, &out->ack, &out->transcript);
 	free(folder);
 }
 
@@ -181,8 +181,8 @@ recovery_probe(struct app *w, const struct pane *was, const struct profile *p, c
 		agent = proc_list_agent(&procs, now.pid, profile_list_has_process, w->profiles);
 		out->agent = agent != NULL ? agent->pid : 0;
 		out->shell_back = agent == NULL && proc_list_idle_shell(&procs, now.pid);
-		if (agent != NULL && strcmp(p->transcript, "claude") == 0)
-			look_at_records(agent->pid, &procs, &now, recovery_id, since_ms, out);
+		if (agent != NULL && transcript_has_pid_files(p->transcript))
+			look_at_records(agent->pid, p->transcript, &procs, &now, recovery_id, since_ms, out);
 		else if (agent != NULL && strcmp(p->transcript, "none") != 0)
 			look_at_sessions(agent->pid, p, recovery_id, since_ms, out);
 		if (agent != NULL)

@@ -59,7 +59,7 @@ note_agrees(const struct delivery *d, bool *agrees, struct err *e)
 	if (proc_list(&procs, e) != 0)
 		return -1;
 	agent = proc_list_agent(&procs, d->pid, profile_is_process, d->profile);
-	if (agent != NULL && strcmp(d->profile->transcript, "claude") == 0)
+	if (agent != NULL && transcript_has_pid_files(d->profile->transcript))
 		dir = agent_config_dir_of_pid(agent->pid);
 	if (dir != NULL && agent_pid_file_below(dir, &procs, d->pid, &note)) {
 		*agrees = agent_pid_file_is_idle(&note);

@@ -39,10 +39,8 @@ look_for_it(const struct app *w, const struct attempt *a, const char *config_dir
 {
 	const struct profile *p = a->agent != NULL ? profile_find(w->profiles, a->agent) : NULL;
 
-	if (p == NULL || strcmp(p->transcript, "claude") == 0)
-		transcript_search(config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], ack, path);
-	else if (strcmp(p->transcript, "none") != 0)
-		locate_ack(p->transcript, config_dir, a->id, a->times[PHASE_RESPAWNED], ack, path);
+	locate_ack(p != NULL ? p->transcript : TRANSCRIPT_DEFAULT, config_dir, a->cwd, a->id,
+	    a->times[PHASE_RESPAWNED], ack, path);
 }
 
 int

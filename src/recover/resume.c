@@ -147,16 +147,8 @@ is_plain(const char *id)
 bool
 resume_is_there(const struct profile *p, const char *dir, const char *cwd, const char *id)
 {
-	char *path;
-	bool there;
-
-	if (strcmp(p->transcript, "claude") != 0)
-		return is_plain(id) && dir != NULL && locate_has_session(p->transcript, dir, id) &&
-		    !locate_is_split(p->transcript, dir, id);
-	path = dir != NULL && transcript_is_id(id) ? transcript_path(dir, cwd, id) : NULL;
-	there = path != NULL && access(path, R_OK) == 0;
-	free(path);
-	return there;
+	return is_plain(id) && dir != NULL && locate_has_session(p->transcript, dir, cwd, id) &&
+	    !locate_is_split(p->transcript, dir, id);
 }
 
 /* Of another agent, whose records tell less of their own state: what was read of it is all. */
@@ -207,8 +199,9 @@ resume_look(struct app *w, const struct candidate *c, const struct gathered *g, 
 	if (!out->clear)
 		return;
 	out->tried = was_tried(w, c);
-	out->gone = c->own_pid_record && c->pid_record.session_id != NULL && strcmp(c->pid_record.session_id, id) != 0;
-	if (strcmp(c->profile->transcript, "claude") != 0)
+	out->gone = c->own_pid_record && c->pid_record.session_id != NULL &&
+	    strcmp(c->pid_record.session_id, id) != 0;
+	if (!transcript_is_checked(c->profile->transcript))
 		look_at_session(c, g, out);
 	else if (found->path != NULL && transcript_is_id(id))
 		look_at_file(c, found, out);

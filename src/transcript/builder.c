@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "conversation/conversation.h"
+#include "screen/screen.h"
 #include "scrub/scrub.h"
 #include "transcript/format/format_private.h"
 
@@ -125,12 +126,6 @@ transcript_rescrub(struct conversation *c, struct scrub *s)
 	transcript_scrub_release(&b);
 }
 
-struct builder_mark {
-	uint64_t answer;	/* of the model, 0: none */
-	uint64_t id;		/* of a call, 0: none is known */
-	bool call, answered;
-};
-
 struct builder_call {
 	uint64_t id;
 	size_t exchange;
@@ -154,9 +149,26 @@ builder_release(struct transcript_builder *t)
 {
 	tdestroy(t->calls, free);
 	free(t->marks);
+	grammar_free(t->grammar);
 	if (t->out != NULL)
 		transcript_scrub_release(&t->wash);
 	*t = (struct transcript_builder){ .calls = NULL };
+}
+
+void
+builder_reset(struct transcript_builder *t)
+{
+	struct transcript_builder was = *t;
+	char *banner = t->out->banner, *session = t->out->session_id;
+
+	t->out->banner = t->out->session_id = NULL;
+	conversation_release(t->out);
+	builder_release(t);
+	builder_init(t, was.wash.s, was.out);
+	t->out->banner = banner;
+	t->out->session_id = session;
+	t->has_banner = was.has_banner;
+	t->has_session = was.has_session;
 }
 
 void
@@ -190,7 +202,8 @@ add_exchange(struct transcript_builder *t, enum role role, enum status status, i
 	x->source = SOURCE_TRANSCRIPT;
 	x->at = at;
 	t->marks = vec_room(t->marks, i, &t->cap_marks, sizeof *t->marks);
-	t->marks[i] = (struct builder_mark){ .answer = role == ROLE_ASSISTANT ? t->answer : 0 };
+	t->marks[i] =
+	    (struct builder_mark){ .answer = role == ROLE_ASSISTANT ? t->answer : 0, .record = t->record };
 	return i;
 }
 
@@ -240,16 +253,15 @@ add_call(struct transcript_builder *t, uint64_t id, enum status status, int64_t 
 	return i;
 }
 
-void
-builder_tool_call(struct transcript_builder *t, struct json_slice id, struct json_slice name,
-    struct json_slice input, int64_t at)
+size_t
+builder_call(struct transcript_builder *t, struct json_slice id, struct json_slice name, int64_t at)
 {
 	struct buf text = BUF_INIT;
 	size_t i;
 
 	if (t->search != NULL) {
 		note_search(t, ROLE_ASSISTANT, STATUS_RUNNING, &text);
-		return;
+		return SIZE_MAX;
 	}
 	i = add_call(t, entry_hash_id(id), STATUS_RUNNING, at);
 	if (json_slice_string(name))
@@ -257,11 +269,28 @@ builder_tool_call(struct transcript_builder *t, struct json_slice id, struct jso
 	if (text.len == 0)
 		buf_chr(&text, '?');
 	transcript_scrub_put(&t->wash, i, BATCH_TOOL, text.data, text.len);
-	buf_reset(&text);
-	format_call_members(&text, input);
-	if (text.len > 0)
-		transcript_scrub_put(&t->wash, i, BATCH_INPUT, text.data, text.len);
 	buf_wipe(&text);
+	return i;
+}
+
+void
+builder_input(struct transcript_builder *t, size_t exchange, struct buf *text)
+{
+	if (exchange != SIZE_MAX && text->len > 0)
+		transcript_scrub_put(&t->wash, exchange, BATCH_INPUT, text->data, text->len);
+	buf_wipe(text);
+}
+
+void
+builder_tool_call(struct transcript_builder *t, struct json_slice id, struct json_slice name,
+    struct json_slice input, int64_t at)
+{
+	size_t i = builder_call(t, id, name, at);
+	struct buf text = BUF_INIT;
+
+	if (i != SIZE_MAX)
+		format_call_members(&text, input);
+	builder_input(t, i, &text);
 }
 
 /* SIZE_MAX: it was not told, or taken back. */
@@ -280,7 +309,7 @@ builder_has_call(const struct transcript_builder *t, struct json_slice id)
 	return t->search == NULL && find_call(t, entry_hash_id(id)) != SIZE_MAX;
 }
 
-void
+size_t
 builder_tool_result(
     struct transcript_builder *t, struct json_slice id, enum status status, int64_t at, struct buf *text)
 {
@@ -289,7 +318,7 @@ builder_tool_result(
 
 	if (t->search != NULL || (i == SIZE_MAX && t->older)) {
 		buf_wipe(text);
-		return;
+		return SIZE_MAX;
 	}
 	if (i == SIZE_MAX) {
 		i = add_call(t, name, status, at);
@@ -299,6 +328,7 @@ builder_tool_result(
 	t->out->v[i].status = status;
 	transcript_scrub_put(&t->wash, i, BATCH_CONTENT, text->data, text->len);
 	buf_wipe(text);
+	return i;
 }
 
 void
@@ -390,18 +420,26 @@ builder_header(struct transcript_builder *t, enum batch_field field, struct json
 void
 builder_finish(struct transcript_builder *t)
 {
-	uint64_t later = 0;		/* the newest answer behind, UINT64_MAX: the person's words */
+	bool person = false, several = false;	/* spoke behind; answers stand behind */
+	uint64_t later = 0;			/* the answer behind */
 
 	transcript_scrub_flush(&t->wash);
 	for (size_t i = t->out->n; i-- > 0;) {
 		const struct builder_mark *m = &t->marks[i];
+		struct exchange *x = &t->out->v[i];
 
-		if (m->call && !m->answered)
-			t->out->v[i].status =
-			    later != 0 && later != m->answer ? STATUS_INTERRUPTED : STATUS_RUNNING;
-		if (t->out->v[i].role == ROLE_USER)
-			later = UINT64_MAX;
-		else if (m->answer != 0 && later == 0)
+		if (m->call && !m->answered) {
+			x->status = person || several || i < t->settled || (later != 0 && later != m->answer)
+			    ? STATUS_INTERRUPTED
+			    : m->asks ? STATUS_WAITING
+				      : STATUS_RUNNING;
+			if (x->status == STATUS_WAITING && t->out->question == NULL && x->input != NULL)
+				t->out->question = xstrdup(x->input);
+		}
+		person = person || x->role == ROLE_USER;
+		if (m->answer != 0) {
+			several = several || (later != 0 && later != m->answer);
 			later = m->answer;
+		}
 	}
 }

@@ -142,8 +142,15 @@ scan_piece(struct json_scan *s, const char *p, size_t n, off_t at)
 	}
 }
 
-static void transcript_json_release(struct json_document *d);
+static void
+transcript_json_release(struct json_document *d)
+{
+	free(d->v);
+	buf_wipe(&d->head);
+	*d = (struct json_document){ .head = BUF_INIT };
+}
 
+/* list: the member's name. d need not be initialised and is empty after -1 (a read error). */
 static int
 transcript_json_read(struct json_document *d, struct transcript_tail *t, const char *list, struct err *e)
 {
@@ -165,15 +172,6 @@ transcript_json_read(struct json_document *d, struct transcript_tail *t, const c
 	drop_member(&s);	/* a member that the end cut off */
 	buf_chr(&d->head, '}');
 	return 0;
-}
-
-/* list: the member's name. document need not be initialised and is empty after -1 (a read error). */
-static void
-transcript_json_release(struct json_document *d)
-{
-	free(d->v);
-	buf_wipe(&d->head);
-	*d = (struct json_document){ .head = BUF_INIT };
 }
 
 #define PART_MOST ((size_t)8 << 20)	/* longer ones come with the middle of their strings left out */
@@ -254,8 +252,20 @@ list_rows(struct transcript_iter *p, struct err *e)
 	return rc == SQLITE_DONE ? 0 : db_fail(p->db, rc, e);
 }
 
-static void transcript_iter_release(struct transcript_iter *p);
+static void
+transcript_iter_release(struct transcript_iter *p)
+{
+	transcript_json_release(&p->list);
+	free(p->session);
+	buf_wipe(&p->head);
+	buf_wipe(&p->page);
+}
 
+/*
+ * opencode's database (1.18.33): of a session, NULL: the one that was changed last and is no
+ * sub-agent's. A record is {"info": message, "id": its id, "parts": [part, …]}, much as `opencode
+ * export` prints it. Names as db_open_foreign's, and "not-found".
+ */
 static int
 transcript_iter_rows(struct transcript_iter *p, struct sqlite3 *db, const char *session, struct err *e)
 {
@@ -326,8 +336,9 @@ transcript_iter_compose(struct transcript_iter *p, int64_t row, struct err *e)
 
 #define FIRST_MOST ((size_t)1 << 20)	/* codex' first line holds the instructions for its model */
 
+/* A record a line; -1 leaves nothing to release. */
 static int
-transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, struct err *e)
+transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, bool head, struct err *e)
 {
 	off_t size = t->end > 0 ? t->end : 0;
 	const char *first, *nl;
@@ -336,7 +347,7 @@ transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, stru
 	*p = (struct transcript_iter){
 		.tail = t, .list = { .head = BUF_INIT }, .head = BUF_INIT, .page = BUF_INIT
 	};
-	if (size == 0)
+	if (size == 0 || !head)
 		return 0;
 	if (transcript_tail_line(t, 0, size < (off_t)FIRST_MOST ? (size_t)size : FIRST_MOST, &first, &n, e) !=
 	    0)
@@ -346,7 +357,7 @@ transcript_iter_lines(struct transcript_iter *p, struct transcript_tail *t, stru
 	return 0;
 }
 
-/* One of these begins; -1 leaves nothing to release. */
+/* list: the member of one JSON object that holds the records. -1 leaves nothing to release. */
 static int
 transcript_iter_list(struct transcript_iter *p, struct transcript_tail *t, const char *list, struct err *e)
 {
@@ -356,20 +367,6 @@ transcript_iter_list(struct transcript_iter *p, struct transcript_tail *t, const
 	p->left = p->list.n;
 	buf_add(&p->head, p->list.head.data, p->list.head.len);
 	return 0;
-}
-
-/*
- * opencode's database (1.18.33; transcript/file.c): of a session, NULL: the one that was
- * changed last and is no sub-agent's. A record is {"info": message, "id": its id, "parts": [part,
- * …]}, much as `opencode export` prints it. Names as db_open_foreign's, and "not-found".
- */
-static void
-transcript_iter_release(struct transcript_iter *p)
-{
-	transcript_json_release(&p->list);
-	free(p->session);
-	buf_wipe(&p->head);
-	buf_wipe(&p->page);
 }
 
 int
@@ -385,19 +382,26 @@ transcript_iter_previous(struct transcript_iter *p, off_t *at, size_t *n, struct
 }
 
 int
+transcript_iter_bytes(
+    struct transcript_iter *p, off_t at, size_t n, const char **text, size_t *len, struct err *e)
+{
+	if (p->tail != NULL)
+		return transcript_tail_line(p->tail, at, n, text, len, e);
+	if (transcript_iter_compose(p, (int64_t)at, e) != 0)
+		return -1;
+	*text = p->page.data;
+	*len = p->page.len;
+	return 0;
+}
+
+int
 transcript_iter_read(struct transcript_iter *p, off_t at, size_t n, struct json_slice *out, struct err *e)
 {
-	const char *text = NULL;
-	size_t len = 0;
+	const char *text;
+	size_t len;
 
-	if (p->tail == NULL) {
-		if (transcript_iter_compose(p, (int64_t)at, e) != 0)
-			return -1;
-		text = p->page.data;
-		len = p->page.len;
-	} else if (transcript_tail_line(p->tail, at, n, &text, &len, e) != 0) {
+	if (transcript_iter_bytes(p, at, n, &text, &len, e) != 0)
 		return -1;
-	}
 	if (!json_slice_whole(text, len, out) || *out->p != '{')
 		return 0;
 	p->exact = p->tail != NULL && out->p == text && out->n == n;
@@ -431,7 +435,7 @@ open_pages(struct transcript_file *b, const struct transcript_format *how, struc
 	    ? how->list
 	    : how->older_list;
 	int ret = list != NULL ? transcript_iter_list(&b->pages, &b->tail, list, e)
-			       : transcript_iter_lines(&b->pages, &b->tail, e);
+			       : transcript_iter_lines(&b->pages, &b->tail, !how->heads, e);
 
 	if (ret != 0)
 		transcript_tail_release(&b->tail);
@@ -465,7 +469,7 @@ transcript_file_open_fd(struct transcript_file *b, const struct transcript_forma
 	char path[32];
 
 	init_file(b);
-	if (how == &format_opencode && is_database(fd)) {
+	if (how->database && is_database(fd)) {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		return open_database(b, path, NULL, e);
 	}
@@ -479,7 +483,7 @@ transcript_file_open_bytes(
     struct transcript_file *b, const struct transcript_format *how, const char *p, size_t n, struct err *e)
 {
 	init_file(b);
-	if (how == &format_opencode && n >= sizeof MAGIC && memcmp(p, MAGIC, sizeof MAGIC) == 0) {
+	if (how->database && n >= sizeof MAGIC && memcmp(p, MAGIC, sizeof MAGIC) == 0) {
 		err_set(e, GT_USAGE, "transcript", "a database cannot be read from a pipe");
 		return err_hint(
 		    e, "give it as a file: gt-recover parse --transcript --agent opencode <opencode.db");
@@ -488,32 +492,17 @@ transcript_file_open_bytes(
 	return open_pages(b, how, e);
 }
 
-/* cline's other file; NULL for any other name. Heap. */
-static char *
-cline_sibling(const char *path)
-{
-	static const char messages[] = ".messages.json", plain[] = ".json";
-	size_t n = strlen(path);
-
-	if (str_ends(path, messages))
-		return xasprintf("%.*s%s", (int)(n - (sizeof messages - 1)), path, plain);
-	if (str_ends(path, plain))
-		return xasprintf("%.*s%s", (int)(n - (sizeof plain - 1)), path, messages);
-	return NULL;
-}
-
-/* The file that tells most: cline's messages, when there are any. */
+/* The fuller of two files, or the one that is there. */
 static int
 open_file(const struct transcript_format *how, const char *path)
 {
-	char *other = how == &format_cline ? cline_sibling(path) : NULL;
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = -1;
+	bool fuller = false;
+	char *other = how->other_file != NULL ? how->other_file(path, &fuller) : NULL;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = fuller ? open(other, flags) : -1;
 
-	if (other != NULL && str_ends(other, ".messages.json"))
-		fd = open(other, flags);
 	if (fd < 0)
 		fd = open(path, flags);
-	if (fd < 0 && errno == ENOENT && other != NULL)
+	if (fd < 0 && errno == ENOENT && other != NULL && !fuller)
 		fd = open(other, flags);
 	free(other);
 	return fd;
@@ -521,14 +510,14 @@ open_file(const struct transcript_format *how, const char *path)
 
 /* "file#session"; a file of that whole name comes first. */
 static int
-open_opencode(struct transcript_file *b, const char *path, struct err *e)
+open_session(struct transcript_file *b, const struct transcript_format *how, const char *path, struct err *e)
 {
 	const char *mark = access(path, F_OK) != 0 ? strrchr(path, '#') : NULL;
 	char *file = xstrndup(path, mark != NULL ? (size_t)(mark - path) : strlen(path));
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
 
 	if (fd >= 0 && !is_database(fd)) {
-		ret = transcript_file_open_fd(b, &format_opencode, fd, e);
+		ret = transcript_file_open_fd(b, how, fd, e);
 		b->fd = fd;
 		if (ret != 0)
 			close(fd);
@@ -549,8 +538,8 @@ transcript_file_open(
 	int fd;
 
 	init_file(b);
-	if (how == &format_opencode)
-		return open_opencode(b, path, e);
+	if (how->database)
+		return open_session(b, how, path, e);
 	fd = open_file(how, path);
 	if (fd < 0)
 		return err_sys(e, GT_FAIL, errno == ENOENT ? "not-found" : "transcript",

@@ -9,7 +9,7 @@
 #include "transcript/transcript.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "transcript/transcript_private.h"
+#include "transcript/format/format_private.h"
 
 #define PICTURE ((size_t)6400)
 #define BATCH 64		/* lines among which a record may stand before its parent */
@@ -33,27 +33,7 @@ struct integrity_scan {
 
 /* What the model is sent of the content of a message, or of a result. Thinking of older turns is not. */
 static size_t
-block_bytes(struct json_slice block, struct json_slice type)
-{
-	if (json_slice_is(type, "image"))
-		return PICTURE;
-	return json_slice_is(type, "thinking") || json_slice_is(type, "redacted_thinking") ? 0 : block.n;
-}
-
-static size_t
-result_bytes(struct json_slice content)
-{
-	struct json_walk w = json_slice_walk(content);
-	struct json_slice block;
-	size_t sum = json_slice_string(content) ? content.n : 0;
-
-	while (!w.object && json_walk_next(&w, NULL, &block))
-		sum += block_bytes(block, json_slice_get(block, "type"));
-	return sum;
-}
-
-static size_t
-content_bytes(struct json_slice content)
+content_bytes(struct json_slice content, bool results)
 {
 	struct json_walk w = json_slice_walk(content);
 	struct json_slice block;
@@ -62,8 +42,12 @@ content_bytes(struct json_slice content)
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
 		struct json_slice type = json_slice_get(block, "type");
 
-		sum += json_slice_is(type, "tool_result") ? result_bytes(json_slice_get(block, "content"))
-							  : block_bytes(block, type);
+		if (results && json_slice_is(type, "tool_result"))
+			sum += content_bytes(json_slice_get(block, "content"), false);
+		else if (json_slice_is(type, "image"))
+			sum += PICTURE;
+		else if (!json_slice_is(type, "thinking") && !json_slice_is(type, "redacted_thinking"))
+			sum += block.n;
 	}
 	return sum;
 }
@@ -90,21 +74,14 @@ usage_tokens(struct json_slice message)
 }
 
 static void
-on_call(void *arg, uint64_t call, bool result)
+take_record(struct integrity_scan *r, struct json_slice record, const struct claude_record *p, size_t unseen,
+    const char *session_id)
 {
-	struct integrity_scan *r = arg;
-
-	transcript_tree_add_call(&r->chain, call, (uint32_t)r->chain.n - 1, result);
-}
-
-static void
-take_record(struct integrity_scan *r, const struct entry_parts *p, size_t unseen, const char *session_id)
-{
-	struct integrity_part part = { .bytes = content_bytes(p->blocks) + p->attachment.n + unseen,
+	struct integrity_part part = { .bytes = content_bytes(p->blocks, true) + p->attachment.n + unseen,
 		.summary = p->summary };
-	struct transcript_entry rec;
+	struct transcript_entry rec = { .at = 0 };
 
-	entry_read(p, &rec);
+	claude_record_entry(p, &rec);
 	if (!r->named && json_slice_string(p->session)) {
 		r->named = true;
 		r->foreign = !json_slice_is(p->session, session_id);
@@ -120,7 +97,7 @@ take_record(struct integrity_scan *r, const struct entry_parts *p, size_t unseen
 	if (part.answer && r->charged == 0 && r->since == 0)
 		r->charged = usage_tokens(p->message);
 	transcript_tree_add(&r->chain, &rec);
-	entry_calls(p, on_call, r);
+	format_claude.link(&r->chain, record);
 	r->parts = vec_room(r->parts, r->chain.n - 1, &r->cap_parts, sizeof *r->parts);
 	r->parts[r->chain.n - 1] = part;
 	r->bytes += part.bytes;
@@ -137,16 +114,18 @@ read_lines(struct integrity_scan *r, const char *session_id, size_t bytes, size_
 
 	while (!r->torn && r->bytes < bytes && r->chain.n < records && r->since <= BATCH &&
 	    (got = transcript_tail_previous(&r->tail, &at, &n, e)) == 1) {
-		struct entry_parts parts;
+		struct claude_record parts;
+		struct json_slice record;
 
 		if (transcript_tail_line(&r->tail, at, n, &p, &len, e) != 0)
 			return -1;
 		r->since += r->since > 0;
 		if (len == 0)
 			continue;
-		r->torn = !entry_parse(p, len, &parts);
+		r->torn = !json_slice_whole(p, len, &record) || *record.p != '{' ||
+		    !claude_record_parse(record, &parts);
 		if (!r->torn)
-			take_record(r, &parts, n > len ? n - len : 0, session_id);
+			take_record(r, record, &parts, n > len ? n - len : 0, session_id);
 	}
 	r->all = got == 0;
 	return got < 0 ? -1 : 0;
@@ -184,7 +163,7 @@ read_all(struct integrity_scan *r, const char *session_id, size_t enough, struct
 			out->integrity = r->torn ? TRANSCRIPT_TORN : TRANSCRIPT_FOREIGN;
 			return 0;
 		}
-		transcript_tree_order(&r->chain, false, false);
+		transcript_tree_order(&r->chain, false);
 		if (r->chain.whole || r->all)
 			break;
 		if (r->bytes >= most || r->chain.n >= MOST_RECORDS) {

@@ -5,20 +5,6 @@
 #include "transcript/transcript_private.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "transcript/format/format_private.h"
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
-
-/* Book-keeping of 1.0.128 to 2.1.330 (the last has this list in its own text). */
-static const char *const notes[] = { "summary", "file-history-snapshot", "file-history-delta", "ai-title",
-	"custom-title", "agent-name", "agent-color", "agent-setting", "tag", "last-prompt", "mode",
-	"permission-mode", "api-request", "api-request-shape", "api-request-blob", "api-request-resumed",
-	"tools-used", "atis-latch", "pr-link", "worktree-state", "content-replacement", "frame-link",
-	"observer-ref", "continued-in", "resume-head-vouch", "attribution-snapshot", "relocated",
-	"session-owner", "isolation-latch", "dev-mods", "bridge-session", "data-flow-records",
-	"data-flow-incomplete", "derived-from", "history-suppression", "ended-by-model", "cost-state",
-	"memory-mode", "artifact-comment-monitor", "artifact-autoreact-ledger", "fork-context-ref",
-	"repl-mode", "hybrid-organization" };
 
 uint64_t
 entry_hash_id(struct json_slice name)
@@ -72,167 +58,10 @@ entry_time(struct json_slice time)
 	return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
-static void
-open_message(struct entry_parts *p)
-{
-	struct json_walk w = json_slice_walk(p->message);
-	struct json_slice k, v;
-
-	while (json_walk_next(&w, &k, &v)) {
-		if (json_key_is(k, "id"))
-			p->message_id = v;
-		else if (json_key_is(k, "model"))
-			p->model = v;
-		else if (json_key_is(k, "content"))
-			p->blocks = v;
-	}
-}
-
-static void
-take_flag(struct entry_parts *p, struct json_slice k, struct json_slice v)
-{
-	bool on = json_slice_is(v, "true");
-
-	if (json_key_is(k, "isSidechain"))
-		p->side = on;
-	else if (json_key_is(k, "isMeta"))
-		p->meta = on;
-	else if (json_key_is(k, "isCompactSummary"))
-		p->summary = on;
-	else if (json_key_is(k, "isApiErrorMessage"))
-		p->api_error = on;
-}
-
 bool
-entry_parse(const char *line, size_t n, struct entry_parts *out)
+entry_is_kept(const struct transcript_entry *r)
 {
-	static const struct { const char *name; size_t at;
-	} members[] = {
-		{ "type", offsetof(struct entry_parts, type) },
-		{ "subtype", offsetof(struct entry_parts, subtype) },
-		{ "uuid", offsetof(struct entry_parts, uuid) },
-		{ "parentUuid", offsetof(struct entry_parts, parent) },
-		{ "logicalParentUuid", offsetof(struct entry_parts, logical) },
-		{ "timestamp", offsetof(struct entry_parts, time) },
-		{ "sessionId", offsetof(struct entry_parts, session) },
-		{ "version", offsetof(struct entry_parts, version) },
-		{ "message", offsetof(struct entry_parts, message) },
-		{ "content", offsetof(struct entry_parts, content) },
-		{ "attachment", offsetof(struct entry_parts, attachment) },
-		{ "operation", offsetof(struct entry_parts, operation) },
-		{ "toolUseResult", offsetof(struct entry_parts, result) },
-		{ "error", offsetof(struct entry_parts, error) },
-	};
-	struct json_slice all, k, v;
-	struct json_walk w;
-
-	*out = (struct entry_parts){ .side = false };
-	if (!json_slice_whole(line, n, &all) || *all.p != '{')
-		return false;
-	w = json_slice_walk(all);
-	while (json_walk_next(&w, &k, &v)) {
-		size_t i = 0;
-
-		while (i < COUNT(members) && !json_key_is(k, members[i].name))
-			i++;
-		if (i < COUNT(members))
-			*(struct json_slice *)((char *)out + members[i].at) = v;
-		else
-			take_flag(out, k, v);
-	}
-	open_message(out);
-	return out->type.n > 0;
-}
-
-static enum entry_kind
-kind_of(const struct entry_parts *p)
-{
-	static const struct { const char *type; enum entry_kind kind; } kinds[] = {
-		{ "assistant", ENTRY_ASSISTANT }, { "user", ENTRY_USER },
-		{ "attachment", ENTRY_ATTACHMENT }, { "system", ENTRY_SYSTEM },
-		{ "progress", ENTRY_LINK }, { "queue-operation", ENTRY_QUEUE }
-	};
-
-	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (json_slice_is(p->type, kinds[i].type))
-			return kinds[i].kind;
-	for (size_t i = 0; i < COUNT(notes); i++)
-		if (json_slice_is(p->type, notes[i]))
-			return ENTRY_NOTE;
-	return ENTRY_UNKNOWN;
-}
-
-/* What is shown of a text, or of an array of blocks: not their pictures, which are large. */
-static size_t
-visible_bytes(struct json_slice v)
-{
-	struct json_walk w = json_slice_walk(v);
-	size_t sum = json_slice_string(v) ? v.n : 0;
-	struct json_slice block;
-
-	while (!w.object && json_walk_next(&w, NULL, &block))
-		sum += json_slice_get(block, "text").n;
-	return sum;
-}
-
-static size_t
-block_words(struct json_slice block, struct json_slice type)
-{
-	size_t n = json_slice_is(type, "tool_result") ? visible_bytes(json_slice_get(block, "content")) :
-	    json_slice_is(type, "text") ? json_slice_get(block, "text").n : 0;
-
-	if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
-		n = json_slice_get(block, "input").n;
-	return json_slice_is(type, "text") || n < CALL_MOST ? n : CALL_MOST;
-}
-
-void
-entry_read(const struct entry_parts *p, struct transcript_entry *out)
-{
-	size_t words = p->content.n;
-	struct json_walk w = json_slice_walk(p->blocks);
-	struct json_slice block;
-	bool results = false;
-
-	*out = (struct transcript_entry){ .kind = (uint8_t)kind_of(p), .side = p->side, .meta = p->meta };
-	out->id = entry_hash_id(p->uuid);
-	out->parent = entry_hash_id(p->parent);
-	out->logical = entry_hash_id(p->logical);
-	out->message = out->kind == ENTRY_ASSISTANT ? entry_hash_id(p->message_id) : 0;
-	out->time = entry_time(p->time);
-	if (json_slice_string(p->blocks))
-		words += p->blocks.n;
-	while (!w.object && json_walk_next(&w, NULL, &block)) {
-		struct json_slice type = json_slice_get(block, "type");
-
-		results = results || json_slice_is(type, "tool_result");
-		words += block_words(block, type);
-	}
-	if (out->kind == ENTRY_ATTACHMENT &&
-	    json_slice_is(json_slice_get(p->attachment, "type"), "queued_command"))
-		words += visible_bytes(json_slice_get(p->attachment, "prompt"));
-	out->words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
-	out->prompt = out->kind == ENTRY_USER && !p->meta && !results;
-}
-
-void
-entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg)
-{
-	struct json_walk w = json_slice_walk(p->blocks);
-	struct json_slice block;
-
-	while (!w.object && json_walk_next(&w, NULL, &block)) {
-		struct json_slice type = json_slice_get(block, "type");
-		uint64_t id = 0;
-		bool result = json_slice_is(type, "tool_result");
-
-		if (result)
-			id = entry_hash_id(json_slice_get(block, "tool_use_id"));
-		else if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
-			id = entry_hash_id(json_slice_get(block, "id"));
-		if (id != 0)
-			fn(arg, id, result);
-	}
+	return r->kind <= ENTRY_QUEUE || r->id != 0;
 }
 
 /* lines among which the newest is looked for: a batch, and not so many that a clock set back deceives */
@@ -241,7 +70,7 @@ entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg)
 /* What the order is made with; indexes into the records, TREE_NONE for none. */
 struct tree_plan {
 	struct message_tree *c;
-	bool side, all;
+	bool all;
 	uint32_t *parent, *child, *sibling;	/* the first child is the one that stands first in the file */
 	unsigned char *state;
 	uint32_t *stack;
@@ -274,7 +103,7 @@ void
 transcript_tree_add_call(struct message_tree *c, uint64_t call, uint32_t record, bool result)
 {
 	c->calls = vec_room(c->calls, c->n_calls, &c->cap_calls, sizeof *c->calls);
-	c->calls[c->n_calls++] = (struct call_link){ call, record, result, SIZE_MAX };
+	c->calls[c->n_calls++] = (struct call_link){ call, record, result };
 }
 
 static int
@@ -287,25 +116,6 @@ by_call(const void *a, const void *b)
 	if (x->result != y->result)
 		return x->result ? 1 : -1;
 	return x->record < y->record ? -1 : x->record > y->record;
-}
-
-struct call_link *
-transcript_tree_call(struct message_tree *c, uint64_t call, bool result)
-{
-	size_t from = 0, to = c->n_calls;
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-		const struct call_link *l = &c->calls[mid];
-
-		if (l->call < call || (l->call == call && l->result < result))
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from < c->n_calls && c->calls[from].call == call && c->calls[from].result == result)
-		return &c->calls[from];
-	return NULL;
 }
 
 struct entry_id {
@@ -329,7 +139,7 @@ takes_part(const struct tree_plan *p, uint32_t i)
 {
 	const struct transcript_entry *r = &p->c->v[i];
 
-	return r->id != 0 && r->side == p->side;
+	return r->id != 0 && r->side == p->c->side;
 }
 
 static uint32_t
@@ -512,9 +322,9 @@ find_open(const struct tree_plan *p)
 }
 
 void
-transcript_tree_order(struct message_tree *c, bool side, bool all)
+transcript_tree_order(struct message_tree *c, bool all)
 {
-	struct tree_plan p = { .c = c, .side = side, .all = all };
+	struct tree_plan p = { .c = c, .all = all };
 	size_t n = c->n + 1;
 	bool *open;
 

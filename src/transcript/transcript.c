@@ -1,10 +1,7 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "transcript/transcript_private.h"
 #include "transcript/transcript.h"
@@ -12,21 +9,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "conversation/conversation.h"
-#include "transcript/format/format_private.h"
 
-static const struct transcript_format *const readers[] = { &format_codex, &format_gemini, &format_qwen,
-	&format_copilot, &format_pi, &format_auggie, &format_cline, &format_opencode };
-
-/* A file while it is read. */
-struct format_reading {
-	const struct transcript_format *how;
-	struct transcript_iter *pages;
-	struct message_tree chain;
-	size_t lines, unknown;
-	uint64_t words;		/* bytes of the records that speak, read so far */
-	bool all;		/* read to the first */
-	size_t first;		/* in the chain's order: where the exchanges begin */
-};
+static const struct transcript_format *const readers[] = { &format_claude, &format_codex, &format_gemini,
+	&format_qwen, &format_copilot, &format_pi, &format_auggie, &format_cline, &format_opencode };
 
 const struct transcript_format *
 transcript_format_find(const char *name)
@@ -37,32 +22,47 @@ transcript_format_find(const char *name)
 	return NULL;
 }
 
+bool
+transcript_has_pid_files(const char *format)
+{
+	const struct transcript_format *how = transcript_format_find(format);
+
+	return how != NULL && how->pid_files;
+}
+
+bool
+transcript_is_checked(const char *format)
+{
+	const struct transcript_format *how = transcript_format_find(format);
+
+	return how != NULL && how->checked;
+}
+
 static void
-order_lines(struct message_tree *c)
+order_lines(struct message_tree *c, bool all)
 {
 	free(c->order);
 	c->order = xcalloc(c->n + 1, sizeof *c->order);
 	c->n_order = 0;
 	for (size_t i = c->n; i-- > 0;)
 		c->order[c->n_order++] = (uint32_t)i;
-	c->whole = true;
-}
-
-void
-transcript_order_tree(struct message_tree *c, bool all)
-{
-	transcript_tree_order(c, false, all);
+	c->whole = all;
 }
 
 static void
-index_one(struct format_reading *r, struct transcript_entry *record, struct json_slice text)
+index_one(struct transcript_reading *r, struct transcript_entry *record, struct json_slice text)
 {
-	record->words = record->kind > ENTRY_SYSTEM ? 0 : text.n < UINT32_MAX ? (uint32_t)text.n : UINT32_MAX;
-	r->words += record->words;
-	if (record->kind == ENTRY_UNKNOWN)
-		r->unknown++;
-	else if (record->kind <= ENTRY_SYSTEM || record->id != 0)
-		transcript_tree_add(&r->chain, record);
+	if (!r->how->counts)
+		record->words = record->kind > ENTRY_SYSTEM ? 0 :
+		    text.n < UINT32_MAX ? (uint32_t)text.n : UINT32_MAX;
+	r->unknown += record->kind == ENTRY_UNKNOWN;
+	if (!entry_is_kept(record))
+		return;
+	if (record->side == r->chain.side)
+		r->words += record->words;
+	transcript_tree_add(&r->chain, record);
+	if (r->how->link != NULL)
+		r->how->link(&r->chain, text);
 }
 
 /*
@@ -70,7 +70,7 @@ index_one(struct format_reading *r, struct transcript_entry *record, struct json
  * told as one.
  */
 static bool
-index_list(struct format_reading *r, const struct transcript_entry *whole, struct json_slice text)
+index_list(struct transcript_reading *r, const struct transcript_entry *whole, struct json_slice text)
 {
 	struct json_slice list =
 			      r->how->expand != NULL ? r->how->expand(text) : (struct json_slice){ NULL, 0 },
@@ -101,7 +101,7 @@ index_list(struct format_reading *r, const struct transcript_entry *whole, struc
 }
 
 static int
-index_record(struct format_reading *r, off_t at, size_t n, struct err *e)
+index_record(struct transcript_reading *r, off_t at, size_t n, struct err *e)
 {
 	struct transcript_entry record = { .kind = ENTRY_UNKNOWN, .at = at, .n = n };
 	struct json_slice text;
@@ -113,6 +113,9 @@ index_record(struct format_reading *r, off_t at, size_t n, struct err *e)
 	ok = transcript_iter_read(r->pages, at, n, &text, e);
 	if (ok == 1)
 		r->how->classify(text, &record);
+	if (ok == 1 && record.kind != ENTRY_UNKNOWN && r->how->heads &&
+	    !(r->t.has_banner && r->t.has_session))
+		r->how->header(&r->t, text);
 	if (ok == 0)
 		r->unknown++;
 	else if (ok == 1 && !index_list(r, &record, text))
@@ -121,7 +124,7 @@ index_record(struct format_reading *r, off_t at, size_t n, struct err *e)
 }
 
 static int
-index_records(struct format_reading *r, uint64_t enough, struct err *e)
+index_records(struct transcript_reading *r, uint64_t enough, struct err *e)
 {
 	off_t at;
 	size_t n;
@@ -136,140 +139,104 @@ index_records(struct format_reading *r, uint64_t enough, struct err *e)
 
 /* Records until their order, which may leave some aside, holds so many bytes. */
 static int
-gather_entries(struct format_reading *r, uint64_t enough, struct err *e)
+gather_entries(struct transcript_reading *r, uint64_t enough, struct err *e)
 {
 	uint64_t target = enough, have;
 
 	for (;;) {
 		if (!r->all && index_records(r, target, e) != 0)
 			return -1;
-		if (r->how->order != NULL)
-			r->how->order(&r->chain, r->all);
-		else
-			order_lines(&r->chain);
+		(r->how->order != NULL ? r->how->order : order_lines)(&r->chain, r->all);
 		for (have = 0, r->first = r->chain.n_order; r->first > 0 && have < enough; r->first--)
 			have += r->chain.v[r->chain.order[r->first - 1]].words;
-		if (r->all || have >= enough)
+		if (r->all || r->chain.whole || have >= enough)
 			return 0;
 		target = r->words * 2 > target ? r->words * 2 : target * 2;
 	}
 }
 
 static int
-emit_headers(struct format_reading *r, struct transcript_builder *t, struct err *e)
+emit_all(struct transcript_reading *r, struct err *e)
 {
+	struct transcript_builder *t = &r->t;
 	struct json_slice text;
-	int ok = 1;
 
+	t->older = !r->all || r->first > 0;
 	if (!r->how->heads && json_slice_whole(r->pages->head.data, r->pages->head.len, &text))
 		r->how->header(t, text);
-	for (size_t i = 0; r->how->heads && ok >= 0 && i < r->chain.n && !(t->has_banner && t->has_session);
-	    i++) {
-		ok = transcript_iter_read(r->pages, r->chain.v[i].at, r->chain.v[i].n, &text, e);
-		if (ok == 1)
-			r->how->header(t, text);
-	}
-	return ok < 0 ? -1 : 0;
-}
-
-static int
-emit_all(struct format_reading *r, struct transcript_builder *t, struct err *e)
-{
-	t->older = !r->all || r->first > 0;
-	if (emit_headers(r, t, e) != 0)
-		return -1;
 	for (size_t i = r->first; i < r->chain.n_order; i++) {
 		const struct transcript_entry *record = &r->chain.v[r->chain.order[i]];
-		struct json_slice text;
 		int ok;
 
 		if (record->id != 0 && record->id == t->end)
 			break;
-		ok = record->kind <= ENTRY_SYSTEM
+		ok = record->kind <= ENTRY_ATTACHMENT
 		    ? transcript_iter_read(r->pages, record->at, record->n, &text, e)
 		    : 0;
-
 		if (ok < 0)
 			return -1;
+		t->record = r->chain.order[i];
 		if (ok == 1)
 			r->how->emit(t, record, text);
 	}
 	builder_finish(t);
-	return 0;
+	return r->how->finish != NULL ? r->how->finish(r, e) : 0;
+}
+
+/* May older records belong to the conversation? */
+static bool
+has_older(const struct transcript_reading *r)
+{
+	return r->first > 0 || !(r->all || r->chain.whole);
 }
 
 /* May there be older words, and room for them? */
 static bool
-room_left(const struct format_reading *r, const struct conversation *c, size_t max_bytes)
+room_left(const struct transcript_reading *r, const struct conversation *c, size_t max_bytes)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		sum += strlen(c->v[i].content) + (c->v[i].input != NULL ? strlen(c->v[i].input) : 0);
-	return sum <= max_bytes && (r->first > 0 || !r->all);
+	return sum <= max_bytes && has_older(r);
 }
 
 /*
- * How much of a record is words only shows when it was told: when they turn out to be fewer than
- * wanted, again with twice the records, which is linear in the end.
+ * How much of a record is words only shows when it was told, where its format does not count
+ * them: when they turn out to be fewer than wanted, again with twice the records, which is linear
+ * in the end.
  */
 static int
-transcript_format_read(const struct transcript_format *reader, struct transcript_iter *p, struct scrub *s,
-    size_t max_bytes, struct conversation *out, struct err *e)
+read_records(struct transcript_reading *r, struct scrub *s, size_t max_bytes, struct conversation *out,
+    struct err *e)
 {
-	struct format_reading r = { .how = reader, .pages = p };
+	/* JSON writes "\n" and quotes in two bytes: a quarter more than is wanted */
 	uint64_t enough = max_bytes > 0 ? (uint64_t)max_bytes + max_bytes / 4 : UINT64_MAX;
+	struct transcript_iter *p = r->pages;
 	bool again = true;
 	int ret = 0;
 
-	*out = (struct conversation)CONVERSATION_INIT;
+	builder_init(&r->t, s, out);
 	while (again) {
-		struct transcript_builder t;
-
-		conversation_release(out);
-		builder_init(&t, s, out);
-		ret = gather_entries(&r, enough, e) != 0 || emit_all(&r, &t, e) != 0 ? -1 : 0;
-		builder_release(&t);
-		again = ret == 0 && room_left(&r, out, max_bytes);
+		ret = gather_entries(r, enough, e) != 0 || emit_all(r, e) != 0 ? -1 : 0;
+		again = ret == 0 && !r->how->counts && room_left(r, out, max_bytes);
 		enough = enough <= UINT64_MAX / 2 ? enough * 2 : UINT64_MAX;
+		if (again)
+			builder_reset(&r->t);
 	}
+	builder_release(&r->t);
 	/* one JSON object that does not close */
-	out->lines = r.lines + (p->list.torn && p->tail != NULL && p->tail->end > 0);
-	out->unknown_lines = r.unknown + (out->lines - r.lines);
-	if (conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX) || r.first > 0 || !r.all)
+	out->lines = r->lines + (p->list.torn && p->tail != NULL && p->tail->end > 0);
+	out->unknown_lines = r->unknown + (out->lines - r->lines);
+	if (conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX) || has_older(r))
 		out->truncated_at = 0;
-	transcript_tree_release(&r.chain);
+	transcript_tree_release(&r->chain);
 	if (ret != 0)
 		conversation_release(out);
 	return ret;
 }
 
 #define MOST_PIPE ((size_t)1 << 30)
-
-static int
-read_claude(
-    int fd, const char *path, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
-{
-	struct transcript_tail t;
-	int ret;
-
-	if (transcript_tail_init_fd(&t, fd, e) != 0)
-		return -1;
-	ret = claude_read(&t, path, false, s, max_bytes, out, e);
-	transcript_tail_release(&t);
-	return ret;
-}
-
-/* Claude Code's own reader knows more than the others; false: it is asked for. */
-static bool
-is_other(const char *format, const struct transcript_format **how)
-{
-	*how = NULL;
-	if (strcmp(format, "claude") == 0)
-		return false;
-	*how = transcript_format_find(format);
-	return true;
-}
 
 int
 transcript_no_format(const char *format, struct err *e)
@@ -278,11 +245,13 @@ transcript_no_format(const char *format, struct err *e)
 	return err_hint(e, "known are claude, codex, gemini, qwen, copilot, pi, auggie, cline and opencode");
 }
 
+/* An open file, which is closed. path: for the sub-agents' files, NULL: they are left out. */
 static int
-read_book(const struct transcript_format *how, struct transcript_file *b, struct scrub *s, size_t max_bytes,
-    struct conversation *out, struct err *e)
+read_opened(struct transcript_file *b, const struct transcript_format *how, const char *path, bool side,
+    struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
 {
-	int ret = transcript_format_read(how, &b->pages, s, max_bytes, out, e);
+	struct transcript_reading r = { .how = how, .pages = &b->pages, .path = path, .chain.side = side };
+	int ret = read_records(&r, s, max_bytes, out, e);
 
 	transcript_file_close(b);
 	return ret;
@@ -292,64 +261,61 @@ int
 transcript_read(const char *path, const char *format, struct scrub *s, size_t max_bytes,
     struct conversation *out, struct err *e)
 {
-	const struct transcript_format *how;
+	const struct transcript_format *how = transcript_format_find(format);
 	struct transcript_file b;
-	int fd, ret;
 
 	*out = (struct conversation)CONVERSATION_INIT;
-	if (is_other(format, &how))
-		return how == NULL                                ? transcript_no_format(format, e)
-		    : transcript_file_open(&b, how, path, e) != 0 ? -1
-								  : read_book(how, &b, s, max_bytes, out, e);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return err_sys(e, GT_FAIL, errno == ENOENT ? "not-found" : "transcript",
-		    "the transcript %s cannot be opened", path);
-	ret = read_claude(fd, path, s, max_bytes, out, e);
-	close(fd);
-	return ret;
+	if (how == NULL)
+		return transcript_no_format(format, e);
+	if (transcript_file_open(&b, how, path, e) != 0)
+		return -1;
+	return read_opened(&b, how, path, false, s, max_bytes, out, e);
+}
+
+int
+transcript_read_side(const char *path, const struct transcript_format *how, struct scrub *s, size_t max_bytes,
+    struct conversation *out)
+{
+	struct transcript_file b;
+
+	*out = (struct conversation)CONVERSATION_INIT;
+	if (transcript_file_open(&b, how, path, NULL) != 0)
+		return -1;
+	return read_opened(&b, how, NULL, true, s, max_bytes, out, NULL);
 }
 
 int
 transcript_read_bytes(const char *p, size_t n, const char *format, struct scrub *s, size_t max_bytes,
     struct conversation *out, struct err *e)
 {
-	const struct transcript_format *how;
+	const struct transcript_format *how = transcript_format_find(format);
 	struct transcript_file b;
-	struct transcript_tail t;
-	int ret;
 
 	*out = (struct conversation)CONVERSATION_INIT;
-	if (is_other(format, &how))
-		return how == NULL ? transcript_no_format(format, e)
-		    : transcript_file_open_bytes(&b, how, p, n, e) != 0
-		    ? -1
-		    : read_book(how, &b, s, max_bytes, out, e);
-	transcript_tail_init_bytes(&t, p, n);
-	ret = claude_read(&t, NULL, false, s, max_bytes, out, e);
-	transcript_tail_release(&t);
-	return ret;
+	if (how == NULL)
+		return transcript_no_format(format, e);
+	if (transcript_file_open_bytes(&b, how, p, n, e) != 0)
+		return -1;
+	return read_opened(&b, how, NULL, false, s, max_bytes, out, e);
 }
 
 int
 transcript_read_fd(
     int fd, const char *format, struct scrub *s, size_t max_bytes, struct conversation *out, struct err *e)
 {
+	const struct transcript_format *how = transcript_format_find(format);
 	struct buf all = BUF_INIT;
-	const struct transcript_format *how;
 	struct transcript_file b;
 	struct stat st;
 	int ret;
 
 	*out = (struct conversation)CONVERSATION_INIT;
-	if (is_other(format, &how) && how == NULL)
+	if (how == NULL)
 		return transcript_no_format(format, e);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (how == NULL)
-			return read_claude(fd, NULL, s, max_bytes, out, e);
-		return transcript_file_open_fd(&b, how, fd, e) != 0
-		    ? -1
-		    : read_book(how, &b, s, max_bytes, out, e);
+		if (transcript_file_open_fd(&b, how, fd, e) != 0)
+			return -1;
+		return read_opened(&b, how, NULL, false, s, max_bytes, out, e);
 	}
 	ret = io_read_all(fd, "the transcript", MOST_PIPE, &all, e);
 	if (ret == 0)

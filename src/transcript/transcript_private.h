@@ -11,33 +11,93 @@
 #include "conversation/conversation.h"
 #include "transcript/transcript.h"
 
-struct buf;
-struct conversation;
 struct err;
+struct grammar;
 struct message_tree;
 struct scrub;
 struct sqlite3;
-struct transcript_builder;
 struct transcript_format;
-struct transcript_iter;
+struct transcript_reading;
 struct transcript_tail;
+
+/* ---- long_line ---- */
+
+/*
+ * A line of JSON too long to be held: of each string only the beginning and the end are kept, a
+ * quarter of a mebibyte each, cut at blanks, with the number of bytes left out between them. Fed
+ * in pieces of any size.
+ */
+struct long_line {
+	/* valid JSON when the line was; empty when even so more than 32 MiB were left */
+	struct buf out;
+	struct buf tail;	/* a ring */
+	size_t seen;		/* bytes of the string at hand */
+	size_t head;		/* where in out it begins */
+	int escape;		/* digits of \\uXXXX still to come; -1: behind a backslash */
+	char in_string, full;
+};
+
+void transcript_long_init(struct long_line *l);
+void transcript_long_release(struct long_line *l);		/* overwrites */
+void transcript_long_add(struct long_line *l, const char *p, size_t n);
+
+/* ---- scrub_batch ---- */
+
+/*
+ * The scrubber's cost is per call, and a transcript's strings are many and short. They are scrubbed
+ * together, with a row between them over which no rule reaches (a PEM block ends there), and
+ * handed out by their line counts, which the scrubber keeps.
+ */
+enum batch_field {
+	BATCH_INPUT, BATCH_CONTENT, BATCH_TOOL, BATCH_BANNER, BATCH_SESSION, BATCH_QUESTION,
+	BATCH_DRAFT,
+	BATCH_TASKS
+};
+
+struct scrub_batch {
+	struct scrub *s;
+	struct conversation *c;		/* its exchanges may be added to, not removed, before the flush */
+	struct buf raw;
+	struct scrub_batch_slot *v;
+	size_t n, cap;
+};
+
+void transcript_scrub_init(struct scrub_batch *b, struct scrub *s, struct conversation *c);
+void transcript_scrub_release(struct scrub_batch *b);		/* overwrites what is not scrubbed yet */
+/*
+ * Sets a field of an exchange, or of the conversation, once flushed; a later text replaces an
+ * earlier. May flush.
+ */
+void transcript_scrub_put(struct scrub_batch *b, size_t exchange, enum batch_field field, const char *p,
+    size_t n);
+void transcript_scrub_flush(struct scrub_batch *b);
 
 /* ---- builder ---- */
 
 /*
- * What the readers of session files (transcript/transcript_private.h) tell of a record becomes exchanges
- * here: calls meet their results, what never got one is still at work or was cut off, every
- * string passes the scrubber. Or, with `sought`, nothing is kept: it is only seen whether the
- * person's words hold that, and what came behind them.
+ * Turns what the formats tell of records into exchanges: calls meet their results, a call without
+ * one is at work or was cut off, every string passes the scrubber. With `search` it keeps nothing
+ * and only sees whether the person's words hold that, and what came behind them.
  */
+struct builder_mark {		/* of an exchange */
+	uint64_t answer;	/* of the model, 0: none */
+	uint64_t id;		/* of a call, 0: none is known */
+	uint32_t record;	/* that told it */
+	bool call, answered;
+	bool asks;		/* the call asks the person */
+};
+
 struct transcript_builder {
 	struct scrub_batch wash;
 	struct conversation *out;
 	struct builder_mark *marks;	/* beside the exchanges, by index */
 	size_t cap_marks;
 	void *calls;			/* tree of the calls by the hash of their ids */
-	uint64_t answer;		/* counts the answers of the model; calls of one run side by side */
+	uint64_t answer;		/* of the model, any number, 0: none; calls of one run side by side */
+	uint32_t record;		/* the one at hand, an index that the caller sets */
 	size_t stopped;			/* exchanges when the person stopped the agent the last time */
+	size_t settled;			/* exchanges before it are of an earlier process of the agent */
+	struct grammar *grammar;	/* of the agent's screen, where a format needs it; NULL at first */
 	/* hash of the id of the record from which on nothing holds; 0: none */
 	uint64_t end;
 	/* there are older records than those told: a result without its call is one of theirs */
@@ -54,6 +114,7 @@ void builder_init(struct transcript_builder *t, struct scrub *s, struct conversa
 /* instead of init: out and scrubber are not needed */
 void builder_init_search(struct transcript_builder *t, const char *sought);
 void builder_release(struct transcript_builder *t);
+void builder_reset(struct transcript_builder *t);	/* nothing was told but session and version */
 
 /* Another answer of the model begins, with calls of its own. */
 void builder_answer(struct transcript_builder *t);
@@ -66,11 +127,15 @@ void builder_message(
 /* The model calls a tool: a string holds the input as JSON, or as it is. */
 void builder_tool_call(struct transcript_builder *t, struct json_slice id, struct json_slice name,
     struct json_slice input, int64_t at);
+/* The same without the input; the exchange, SIZE_MAX where none are kept. */
+size_t builder_call(struct transcript_builder *t, struct json_slice id, struct json_slice name, int64_t at);
+/* What a call was made with, in place of what was told before; text is empty then. */
+void builder_input(struct transcript_builder *t, size_t exchange, struct buf *text);
 /*
  * What became of a call; text is empty then. Of one that was not told a call without name and
- * input, unless it may be an older one.
+ * input, unless it may be an older one: SIZE_MAX then, otherwise the exchange.
  */
-void builder_tool_result(
+size_t builder_tool_result(
     struct transcript_builder *t, struct json_slice id, enum status status, int64_t at, struct buf *text);
 bool builder_has_call(const struct transcript_builder *t, struct json_slice id);
 /* The person stopped the model: its last words or calls, or the prompt that has no answer yet. */
@@ -96,9 +161,9 @@ void builder_finish(struct transcript_builder *t);
 /* ---- entry ---- */
 
 /*
- * One line of Claude Code's transcript, as far as the order of the conversation needs it; its
- * words stay in the file. Names (uuids, message ids, ids of calls) are kept as 64-bit hashes: two
- * that fall together cost an exchange its place, nothing else.
+ * A record, as far as the order of the conversation needs it; its words stay in the file. Names
+ * (uuids, message ids, ids of calls) are kept as 64-bit hashes: two that fall together cost an
+ * exchange its place, nothing else.
  */
 enum entry_kind {
 	ENTRY_USER, ENTRY_ASSISTANT, ENTRY_SYSTEM, ENTRY_ATTACHMENT,
@@ -124,28 +189,12 @@ struct transcript_entry {
 /* A call's id in a record: where it was made, or where its result stands. */
 struct call_link {
 	uint64_t call;
-	uint32_t record;	/* index of the record, the caller's */
+	uint32_t record;	/* index of the record */
 	bool result;
-	size_t exchange;	/* the caller's, SIZE_MAX at first */
 };
 
-/* The members of a record that are wanted; those that it lacks have no value. */
-struct entry_parts {
-	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content,
-	    attachment, operation, result;
-	struct json_slice error;
-	bool side, meta, summary, api_error;
-	/* of the message */
-	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
-};
-
-/* False when the line is no whole JSON object (torn). */
-bool entry_parse(const char *line, size_t n, struct entry_parts *out);
-void entry_read(const struct entry_parts *p, struct transcript_entry *out);
-
-typedef void entry_call_fn(void *arg, uint64_t call, bool result);
-/* The ids of the calls and results in it. */
-void entry_calls(const struct entry_parts *p, entry_call_fn *fn, void *arg);
+/* Does it tell something, or may others hang on it? */
+bool entry_is_kept(const struct transcript_entry *r);
 
 uint64_t entry_hash_id(struct json_slice name);		/* the hash; 0 for what is no string or empty */
 int64_t entry_time(struct json_slice time);		/* "2026-11-21T20:16:03.704Z"; 0 for anything else */
@@ -191,7 +240,9 @@ struct transcript_iter {
 
 /* The record before the one given last: 1, 0 when there is no more, -1 on a read error. */
 int transcript_iter_previous(struct transcript_iter *p, off_t *at, size_t *n, struct err *e);
-/* Its JSON, valid until the next call: 1, 0 when it is torn or none, -1 on a read error. */
+/* Its bytes, or its JSON, valid until the next call: 1, 0 when it is torn or none, -1 on a read error. */
+int transcript_iter_bytes(
+    struct transcript_iter *p, off_t at, size_t n, const char **text, size_t *len, struct err *e);
 int transcript_iter_read(struct transcript_iter *p, off_t at, size_t n, struct json_slice *out,
     struct err *e);
 
@@ -242,7 +293,7 @@ struct transcript_file {
 };
 
 /*
- * Names: "not-found", "transcript", and for a database those of db_open_foreign. A book that did
+ * Names: "not-found", "transcript", and for a database those of db_open_foreign. A file that did
  * not open needs no close.
  */
 int transcript_file_open(
@@ -257,11 +308,12 @@ void transcript_file_close(struct transcript_file *b);
 
 /* ---- format ---- */
 
+enum last_turn { TURN_UNKNOWN, TURN_RUNS, TURN_OVER };
+
 /*
- * One format of session files a reader, a page each (context/transcript_<name>.c): which records
- * there are, in which order they hold, what they tell. Everything else is the same for all of
- * them and stands in transcript/transcript.c. Claude Code's own reader is older and knows more
- * (transcript/format/format_private.h).
+ * One format of session files (transcript/format/NAME.c): which records there are, in which order
+ * they hold, what they tell. Everything else is the same for all of them and stands in
+ * transcript/transcript.c.
  */
 struct transcript_format {
 	const char *name;
@@ -271,9 +323,18 @@ struct transcript_format {
 				   there are none */
 	/* each record tells session and version, the newest counts; false: pages.head does */
 	bool heads;
+	bool database;		/* or it is an SQLite database of opencode's shape: "file#session" */
+	/*
+	 * The other of the two files in which a session may lie, heap; *fuller: it tells more. NULL
+	 * for a path of another form. NULL: there is one.
+	 */
+	char *(*other_file)(const char *path, bool *fuller);
+	bool counts;		/* classify tells how many words a record adds; false: all of it may be */
 
 	/* Its kind, time, id and parent, where it has them; ENTRY_UNKNOWN for a type that no rule knows. */
 	void (*classify)(struct json_slice record, struct transcript_entry *out);
+	/* Adds the calls and results in the record that c was given last. NULL: the order needs none. */
+	void (*link)(struct message_tree *c, struct json_slice record);
 	/* The order in which they hold, as transcript_tree_order makes it. NULL: as they stand. */
 	void (*order)(struct message_tree *c, bool all);
 	/*
@@ -285,18 +346,25 @@ struct transcript_format {
 	    struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record);
 	/* Session and version, and what else is not said in records. */
 	void (*header)(struct transcript_builder *t, struct json_slice record);
+	/* What the records tell only together, once all are exchanges. NULL: nothing. */
+	int (*finish)(struct transcript_reading *r, struct err *e);
+	/* emit for builder_init_search, where less than emit's rules is asked of a record. NULL: emit */
+	void (*search)(
+	    struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record);
+	/* Was the agent ended or killed, by the end of its file? NULL: last_turn tells, or nothing. */
+	enum exit_kind (*exit_kind)(struct transcript_tail *t);
+	/* Was it at work when it wrote last? NULL: it does not tell. */
+	enum last_turn (*last_turn)(struct transcript_tail *t);
+	bool pid_files;			/* the agent keeps a note of each process (agent/agent.h) */
+	bool checked;			/* transcript_check_integrity reads it */
 };
+
+enum last_turn transcript_last_turn(const struct transcript_format *how, const char *path);
 
 const struct transcript_format *transcript_format_find(const char *name);	/* NULL: there is none */
 
-/*
- * By parents, as the newest record's line goes; a record whose parent is nowhere follows the one
- * before it. For `order`.
- */
-void transcript_order_tree(struct message_tree *c, bool all);
-
-extern const struct transcript_format format_codex, format_gemini, format_qwen, format_copilot, format_pi,
-    format_auggie, format_cline, format_opencode;
+extern const struct transcript_format format_claude, format_codex, format_gemini, format_qwen, format_copilot,
+    format_pi, format_auggie, format_cline, format_opencode;
 
 /* ---- message_tree ---- */
 
@@ -318,6 +386,7 @@ struct message_tree {
 	size_t n, cap;
 	struct call_link *calls;
 	size_t n_calls, cap_calls;
+	bool side;		/* the order is that of the sub-agents' records, not the session's */
 	uint32_t *order;	/* after transcript_tree_order: indexes into v, oldest first */
 	size_t n_order;
 	/* no parent that the order asks for is missing; otherwise older lines may hold it */
@@ -332,15 +401,29 @@ uint32_t transcript_tree_add(struct message_tree *c, const struct transcript_ent
 void transcript_tree_add_call(struct message_tree *c, uint64_t call, uint32_t record, bool result);
 
 /*
- * Fills order. side: the order of the sub-agents' records instead of the session's. Linear but
- * for sorting, whatever the records say: rings of parents and parents that are nowhere are cut,
- * and the line goes on with the record before, when `all` says that no older lines are left.
+ * Fills order: by parents, as the newest record's line goes. Linear but for sorting, whatever the
+ * records say: rings of parents and parents that are nowhere are cut, and the line goes on with
+ * the record before, when `all` says that no older lines are left.
  */
-void transcript_tree_order(struct message_tree *c, bool side, bool all);
+void transcript_tree_order(struct message_tree *c, bool all);
 
-/* Of the call with that id: where it was made, NULL when nowhere. After transcript_tree_order. */
-struct call_link *transcript_tree_call(struct message_tree *c, uint64_t call, bool result);
+/* ---- reading ---- */
 
-/* ---- proof ---- */
+/* A file while it is read. */
+struct transcript_reading {
+	const struct transcript_format *how;
+	const char *path;		/* NULL: not known */
+	struct transcript_iter *pages;
+	struct message_tree chain;
+	struct transcript_builder t;
+	size_t lines, unknown;
+	uint64_t words;		/* bytes that the records read so far may add */
+	bool all;		/* read to the first */
+	size_t first;		/* in the chain's order: where the exchanges begin */
+};
+
+/* transcript_read of the sub-agents' records in a file. */
+int transcript_read_side(const char *path, const struct transcript_format *how, struct scrub *s,
+    size_t max_bytes, struct conversation *out);
 
 #endif

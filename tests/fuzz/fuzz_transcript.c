@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "conversation/conversation.h"
-#include "transcript/transcript.h"
+#include "transcript/transcript_private.h"
 #include "scrub/scrub.h"
 
 /*

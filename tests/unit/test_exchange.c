@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +154,32 @@ test_limit(void **state)
 	conversation_release(&c);
 }
 
+static void
+test_letters(void **state)
+{
+	static const char text[] = "\tÄB [Image #1] ─x ⠋ µ\xff\n```sh\nλ1";
+	static const struct { enum letter_set set; const char *letters; bool gaps;
+	} cases[] = {
+		{ LETTERS_OF_SCRIPTS, "Äbxµλ1", true },
+		{ LETTERS_VISIBLE, "ÄBImage1─x⠋µshλ1", false },
+		{ LETTERS_NOT_DRAWN, "ÄBImage1xshλ1", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct letter_walk w = { .p = text, .end = text + sizeof text - 1, .set = cases[i].set };
+		struct buf b = BUF_INIT;
+		const char *letter;
+		size_t n;
+
+		while (exchange_next_letter(&w, &letter, &n))
+			buf_add(&b, letter, n);
+		assert_string_equal(b.data, cases[i].letters);
+		assert_int_equal(w.gaps, cases[i].gaps);
+		buf_release(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -162,6 +189,7 @@ main(void)
 		cmocka_unit_test(test_json_both_ways),
 		cmocka_unit_test(test_text_is_made_valid),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

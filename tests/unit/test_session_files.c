@@ -234,6 +234,10 @@ static const struct { const char *format, *name, *file, *want;
 		PI_USER("c", "'b'", "03", "two") PI_TOLD("d", "'c'", "04",
 		    PI_TEXT("2") "," PI_CALL("k", "rm x"), "") PI_USER("e", "'b'", "05", "three"),
 	    "user: one\nassistant: 1\nuser: three\n" },
+	{ "pi", "gone back behind a record that nobody knows",
+	    PI_START("s") PI_USER("a", "null", "01", "one") PI_TOLD("b", "'a'", "02", PI_TEXT("1"), "")
+		PI("n", "'a'", "03", "news", "'x':1") PI_USER("e", "'n'", "04", "two"),
+	    "user: one\nuser: two\n" },
 	{ "pi", "stopped, failed, run by hand",
 	    PI_START("s") PI_USER("a", "null", "01", "go") PI_TOLD(
 		"b", "'a'", "02", PI_TEXT("I be"), "'stopReason':'aborted',") PI_USER("c", "'b'", "03", "on")

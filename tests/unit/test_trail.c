@@ -103,7 +103,7 @@ finds(struct place *t, const char *format, enum found how, const char *id)
 {
 	transcript_found_release(&t->f);
 	t->h.format = format;
-	locate_session(&t->h, &t->f);
+	assert_int_equal(locate_session(&t->h, &t->f, NULL), 0);
 	assert_string_equal(transcript_found_name(t->f.how), transcript_found_name(how));
 	if (id == NULL)
 		assert_null(t->f.session_id);
@@ -204,7 +204,7 @@ the_command_and_a_snapshot_name_it(void **state)
 	launch_command(&l, "qwen --yolo --session-id=" A, "/bin/sh", profile_list_has_program, p);
 	t->h.launch = &l;
 	finds(t, "qwen", FOUND_COMMAND, A);
-	t->h.snapshot_id = B;
+	t->h.id[FOUND_SNAPSHOT] = B;
 	finds(t, "qwen", FOUND_SNAPSHOT, B);
 	launch_release(&l);
 	profile_list_free(p);
@@ -262,9 +262,9 @@ one_session_in_two_files(void **state)
 	put(t, "tmp/work-1/chats/session-2.jsonl", "{\"sessionId\":\"" A "\"}\n");
 	age(t, "tmp/work-1/chats/session-1.jsonl", 60);
 	assert_true(locate_is_split("gemini", t->folder, A));
-	assert_true(locate_has_session("gemini", t->folder, A));
-	assert_false(locate_has_session("gemini", t->folder, B));
-	assert_false(locate_has_session("claude", t->folder, A));
+	assert_true(locate_has_session("gemini", t->folder, t->cwd, A));
+	assert_false(locate_has_session("gemini", t->folder, t->cwd, B));
+	assert_false(locate_has_session("claude", t->folder, t->cwd, A));
 	path = io_join(t->folder, "tmp/work-1/chats/session-2.jsonl");
 	id = locate_session_id("gemini", t->folder, path, 0);
 	assert_string_equal(id, A);
@@ -348,9 +348,11 @@ rows_name_readers(void **state)
 	for (size_t i = 0; i < profile_list_count(p); i++) {
 		const char *format = profile_list_at(p, i)->transcript;
 
-		if (strcmp(format, "claude") == 0 || strcmp(format, "none") == 0)
+		if (strcmp(format, "none") == 0)
 			continue;
 		assert_non_null(transcript_format_find(format));
+		if (transcript_has_pid_files(format))	/* whose folder its process tells */
+			continue;
 		assert_true(profile_list_at(p, i)->folder[0] != '\0');
 		n++;
 	}

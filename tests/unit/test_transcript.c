@@ -34,6 +34,9 @@
 #define SIDE                                                                                                 \
 	"{\"type\":\"assistant\",\"uuid\":\"s1\",\"parentUuid\":\"u1\",\"isSidechain\":true,\"message\":{}}" \
 	"\n"
+#define AGAIN                                                                                                \
+	"{\"type\":\"user\",\"uuid\":\"u2\",\"parentUuid\":\"x\",\"message\":{\"role\":\"user\","            \
+	"\"content\":\"" ID "\"}}\n"
 #define OTHER                                                                                                \
 	"{\"type\":\"user\",\"uuid\":\"u0\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":" \
 	"\"hello\"}}\n"
@@ -82,6 +85,8 @@ sees_what_the_agent_was_told(void **state)
 		{ "the answer stands first", ATTACHMENT ANSWER("t1") USER, ACK_ANSWERED },
 		{ "an answer to something else", OTHER ANSWER("u0") USER, ACK_RECEIVED },
 		{ "the id in a tool's result only", TOOL_RESULT ANSWER("u9"), ACK_NONE },
+		{ "given twice, the second answered", USER AGAIN ANSWER("u2"), ACK_ANSWERED },
+		{ "given twice, the first answered", USER AGAIN ANSWER("u1"), ACK_ANSWERED },
 		{ "an API error", USER API_ERROR, ACK_REFUSED },
 		{ "an error, then an answer", USER API_ERROR ANSWER("u1"), ACK_ANSWERED },
 		{ "only a sub-agent answered", USER SIDE, ACK_RECEIVED },
@@ -107,7 +112,7 @@ sees_what_the_agent_was_told(void **state)
 static void
 finds_the_project_folder(void **state)
 {
-	char *config = io_join(dir, "config"), *cwd = io_join(dir, "w_é.x"), *found = NULL, *path;
+	char *config = io_join(dir, "config"), *cwd = io_join(dir, "w_é.x"), *found = NULL, *path, *other;
 	struct buf slug = BUF_INIT;
 	enum ack ack;
 
@@ -129,14 +134,21 @@ finds_the_project_folder(void **state)
 	assert_string_equal(found, path);
 	free(found);
 	assert_null(transcript_path(config, cwd, "other"));
-	transcript_search(config, cwd, ID, clock_wall_ms() - 60000, &ack, &found);
+	locate_ack("claude", config, cwd, ID, clock_wall_ms() - 60000, &ack, &found);
 	assert_int_equal(ack, ACK_ANSWERED);
 	assert_string_equal(found, path);
 	free(found);
-	transcript_search(config, cwd, ID, clock_wall_ms() + 60000, &ack, &found);
+	other = xasprintf("%s/projects/%s/0ther.jsonl", config, slug.data);
+	write_file(other, USER API_ERROR);
+	locate_ack("claude", config, cwd, ID, 0, &ack, &found);
+	assert_int_equal(ack, ACK_ANSWERED);
+	assert_string_equal(found, path);
+	free(found);
+	free(other);
+	locate_ack("claude", config, cwd, ID, clock_wall_ms() + 60000, &ack, &found);
 	assert_int_equal(ack, ACK_NONE);
 	assert_null(found);
-	transcript_search(config, "/nowhere/at/all", ID, 0, &ack, &found);
+	locate_ack("claude", config, "/nowhere/at/all", ID, 0, &ack, &found);
 	assert_int_equal(ack, ACK_NONE);
 	free(path);
 	free(config);

@@ -32,7 +32,7 @@ struct home {
 	char *dir, *config, *cwd, *folder;
 	int64_t now;
 	struct fingerprint said;
-	struct transcript_hints h;
+	struct locate_hints h;
 	struct transcript_found f;
 };
 
@@ -54,7 +54,8 @@ setup(void **state)
 	assert_int_equal(mkdir(t->cwd, 0700), 0);
 	assert_int_equal(io_private_dir(t->folder, NULL), 0);
 	t->now = (int64_t)time(NULL) * 1000;
-	t->h = (struct transcript_hints){ .config_dir = t->config,
+	t->h = (struct locate_hints){ .format = "claude",
+		.folder = t->config,
 		.cwd = t->cwd,
 		.began = t->now - 3600000,
 		.ended = t->now,
@@ -98,7 +99,7 @@ finds(struct home *t, enum found how, const char *id)
 	struct err e = ERR_INIT;
 
 	transcript_found_release(&t->f);
-	assert_int_equal(transcript_find(&t->h, &t->f, &e), 0);
+	assert_int_equal(locate_session(&t->h, &t->f, &e), 0);
 	assert_string_equal(transcript_found_name(t->f.how), transcript_found_name(how));
 	if (id == NULL) {
 		assert_null(t->f.session_id);
@@ -454,7 +455,7 @@ a_folder_that_cannot_be_read_is_said(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = (struct rlimit){ 0, was.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(transcript_find(&t->h, &t->f, &e), -1);
+	assert_int_equal(locate_session(&t->h, &t->f, &e), -1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	assert_string_equal(e.name, "transcript");
 }

@@ -1,3 +1,5 @@
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,53 +10,165 @@
 #include "screen/screen.h"
 #include "transcript/transcript_private.h"
 
+/*
+ * Claude Code 1.0.128 to 2.1.330: <config>/projects/<slug>/<id>.jsonl, a tree of records by uuid
+ * and parentUuid; an answer is a record for each of its blocks. Words of the program for its model
+ * stand in user records too, in tags (claude_words.c).
+ */
+
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static size_t
-add_claude_exchange(struct claude *c, const struct transcript_entry *r, enum role role, enum status status)
-{
-	struct exchange *x = conversation_add(c->out, role, NULL, NULL, NULL);
-	size_t i = c->out->n - 1;
-
-	x->status = status;
-	x->source = SOURCE_TRANSCRIPT;
-	x->at = r->time;
-	c->marks = vec_room(c->marks, i, &c->cap_marks, sizeof *c->marks);
-	c->marks[i] = (struct claude_mark){ .message = r->message };
-	return i;
-}
+/* Book-keeping of 1.0.128 to 2.1.330 (the last has this list in its own text). */
+static const char *const notes[] = { "summary", "file-history-snapshot", "file-history-delta", "ai-title",
+	"custom-title", "agent-name", "agent-color", "agent-setting", "tag", "last-prompt", "mode",
+	"permission-mode", "api-request", "api-request-shape", "api-request-blob", "api-request-resumed",
+	"tools-used", "atis-latch", "pr-link", "worktree-state", "content-replacement", "frame-link",
+	"observer-ref", "continued-in", "resume-head-vouch", "attribution-snapshot", "relocated",
+	"session-owner", "isolation-latch", "dev-mods", "bridge-session", "data-flow-records",
+	"data-flow-incomplete", "derived-from", "history-suppression", "ended-by-model", "cost-state",
+	"memory-mode", "artifact-comment-monitor", "artifact-autoreact-ledger", "fork-context-ref",
+	"repl-mode", "hybrid-organization" };
 
 static void
-add_words(struct claude *c, const struct transcript_entry *r, enum role role, enum status status,
-    const struct buf *text)
+parse_message(struct claude_record *p)
 {
-	transcript_scrub_put(
-	    &c->wash, add_claude_exchange(c, r, role, status), BATCH_CONTENT, text->data, text->len);
-}
+	struct json_walk w = json_slice_walk(p->message);
+	struct json_slice k, v;
 
-/* The person stopped the words or the calls that stand last. */
-static void
-interrupt_last(struct claude *c, const struct transcript_entry *r)
-{
-	size_t i = c->out->n;
-	bool calls = false;
-
-	if (i > 0 && i == c->stopped)	/* the same words say so for each of the calls */
-		return;
-	c->stopped = i;
-	for (; i > 0 && c->out->v[i - 1].role == ROLE_ASSISTANT && c->marks[i - 1].call != 0; i--) {
-		calls = true;
-		if (!c->marks[i - 1].answered)
-			c->out->v[i - 1].status = STATUS_FAILED;
-		c->marks[i - 1].answered = true;
+	while (json_walk_next(&w, &k, &v)) {
+		if (json_key_is(k, "id"))
+			p->message_id = v;
+		else if (json_key_is(k, "model"))
+			p->model = v;
+		else if (json_key_is(k, "content"))
+			p->blocks = v;
 	}
-	if (calls)
-		return;
-	if (i > 0 && c->out->v[i - 1].role == ROLE_ASSISTANT)
-		c->out->v[i - 1].status = STATUS_INTERRUPTED;
-	else
-		transcript_scrub_put(&c->wash, add_claude_exchange(c, r, ROLE_SYSTEM, STATUS_INTERRUPTED),
-		    BATCH_CONTENT, "Interrupted", strlen("Interrupted"));
+}
+
+static void
+take_flag(struct claude_record *p, struct json_slice k, struct json_slice v)
+{
+	bool on = json_slice_is(v, "true");
+
+	if (json_key_is(k, "isSidechain"))
+		p->side = on;
+	else if (json_key_is(k, "isMeta"))
+		p->meta = on;
+	else if (json_key_is(k, "isCompactSummary"))
+		p->summary = on;
+	else if (json_key_is(k, "isApiErrorMessage"))
+		p->api_error = on;
+}
+
+bool
+claude_record_parse(struct json_slice record, struct claude_record *out)
+{
+	static const struct { const char *name; size_t at;
+	} members[] = {
+		{ "type", offsetof(struct claude_record, type) },
+		{ "subtype", offsetof(struct claude_record, subtype) },
+		{ "uuid", offsetof(struct claude_record, uuid) },
+		{ "parentUuid", offsetof(struct claude_record, parent) },
+		{ "logicalParentUuid", offsetof(struct claude_record, logical) },
+		{ "timestamp", offsetof(struct claude_record, time) },
+		{ "sessionId", offsetof(struct claude_record, session) },
+		{ "version", offsetof(struct claude_record, version) },
+		{ "message", offsetof(struct claude_record, message) },
+		{ "content", offsetof(struct claude_record, content) },
+		{ "attachment", offsetof(struct claude_record, attachment) },
+		{ "operation", offsetof(struct claude_record, operation) },
+		{ "toolUseResult", offsetof(struct claude_record, result) },
+		{ "error", offsetof(struct claude_record, error) },
+	};
+	struct json_walk w = json_slice_walk(record);
+	struct json_slice k, v;
+
+	*out = (struct claude_record){ .side = false };
+	while (json_walk_next(&w, &k, &v)) {
+		size_t i = 0;
+
+		while (i < COUNT(members) && !json_key_is(k, members[i].name))
+			i++;
+		if (i < COUNT(members))
+			*(struct json_slice *)((char *)out + members[i].at) = v;
+		else
+			take_flag(out, k, v);
+	}
+	parse_message(out);
+	return out->type.n > 0;
+}
+
+static enum entry_kind
+kind_of(const struct claude_record *p)
+{
+	static const struct { const char *type; enum entry_kind kind; } kinds[] = {
+		{ "assistant", ENTRY_ASSISTANT }, { "user", ENTRY_USER },
+		{ "attachment", ENTRY_ATTACHMENT }, { "system", ENTRY_SYSTEM },
+		{ "progress", ENTRY_LINK }, { "queue-operation", ENTRY_QUEUE }
+	};
+
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (json_slice_is(p->type, kinds[i].type))
+			return kinds[i].kind;
+	for (size_t i = 0; i < COUNT(notes); i++)
+		if (json_slice_is(p->type, notes[i]))
+			return ENTRY_NOTE;
+	return ENTRY_UNKNOWN;
+}
+
+/* What is shown of a text, or of an array of blocks: not their pictures, which are large. */
+static size_t
+visible_bytes(struct json_slice v)
+{
+	struct json_walk w = json_slice_walk(v);
+	size_t sum = json_slice_string(v) ? v.n : 0;
+	struct json_slice block;
+
+	while (!w.object && json_walk_next(&w, NULL, &block))
+		sum += json_slice_get(block, "text").n;
+	return sum;
+}
+
+static size_t
+block_words(struct json_slice block, struct json_slice type)
+{
+	size_t n = json_slice_is(type, "tool_result") ? visible_bytes(json_slice_get(block, "content")) :
+	    json_slice_is(type, "text") ? json_slice_get(block, "text").n : 0;
+
+	if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use"))
+		n = json_slice_get(block, "input").n;
+	return json_slice_is(type, "text") || n < CALL_MOST ? n : CALL_MOST;
+}
+
+void
+claude_record_entry(const struct claude_record *p, struct transcript_entry *out)
+{
+	size_t words = p->content.n;
+	struct json_walk w = json_slice_walk(p->blocks);
+	struct json_slice block;
+	bool results = false;
+
+	out->kind = (uint8_t)kind_of(p);
+	out->side = p->side;
+	out->meta = p->meta;
+	out->id = entry_hash_id(p->uuid);
+	out->parent = entry_hash_id(p->parent);
+	out->logical = entry_hash_id(p->logical);
+	out->message = out->kind == ENTRY_ASSISTANT ? entry_hash_id(p->message_id) : 0;
+	out->time = entry_time(p->time);
+	if (json_slice_string(p->blocks))
+		words += p->blocks.n;
+	while (!w.object && json_walk_next(&w, NULL, &block)) {
+		struct json_slice type = json_slice_get(block, "type");
+
+		results = results || json_slice_is(type, "tool_result");
+		words += block_words(block, type);
+	}
+	if (out->kind == ENTRY_ATTACHMENT &&
+	    json_slice_is(json_slice_get(p->attachment, "type"), "queued_command"))
+		words += visible_bytes(json_slice_get(p->attachment, "prompt"));
+	out->words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
+	out->prompt = out->kind == ENTRY_USER && !p->meta && !results;
 }
 
 /*
@@ -62,68 +176,39 @@ interrupt_last(struct claude *c, const struct transcript_entry *r)
  * for the caller.
  */
 static bool
-put_program_words(struct claude *c, const struct transcript_entry *r, struct buf *text, bool meta)
+put_program_words(struct transcript_builder *t, const struct transcript_entry *r, struct buf *text, bool meta)
 {
-	switch (claude_unwrap_words(text, meta)) {
-	case WORDS_PERSON:
+	enum claude_words words = claude_unwrap_words(text, meta);
+
+	if (words == WORDS_PERSON)
 		return false;
-	case WORDS_INTERRUPTED:
-		interrupt_last(c, r);
-		break;
-	case WORDS_SYSTEM:
-		add_words(c, r, ROLE_SYSTEM, STATUS_COMPLETE, text);
-		break;
-	case WORDS_FAILED:
-		add_words(c, r, ROLE_SYSTEM, STATUS_FAILED, text);
-		break;
-	case WORDS_NONE:
-		break;
-	}
+	if (words == WORDS_INTERRUPTED)
+		builder_interrupt(t, r->time);
+	else if (words != WORDS_NONE)
+		builder_message(t, ROLE_SYSTEM, words == WORDS_FAILED ? STATUS_FAILED : STATUS_COMPLETE,
+		    r->time, text);
 	buf_wipe(text);
 	return true;
 }
 
 static void
-put_person(struct claude *c, const struct transcript_entry *r, struct buf *text)
-{
-	if (text->len > 0) {
-		add_words(c, r, ROLE_USER, STATUS_COMPLETE, text);
-		c->out->limit = false;
-	}
-	buf_wipe(text);
-}
-
-static void
-put_result(
-    struct claude *c, const struct transcript_entry *r, struct json_slice block, struct json_slice answer)
+put_result(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice block,
+    struct json_slice answer)
 {
 	static const char cut[] = "[Tool call interrupted: the session ended";
-	uint64_t call = entry_hash_id(json_slice_get(block, "tool_use_id"));
-	struct call_link *made = transcript_tree_call(&c->chain, call, false);
-	size_t i = made != NULL ? made->exchange : SIZE_MAX;
 	struct buf text = BUF_INIT, file = BUF_INIT;
-
-	if (i == SIZE_MAX && (!c->all || c->first > 0))
-		return;		/* its call is older than what is read */
-	if (i == SIZE_MAX) {
-		i = add_claude_exchange(c, r, ROLE_ASSISTANT, STATUS_COMPLETE);
-		c->marks[i].call = call;
-		transcript_scrub_put(&c->wash, i, BATCH_TOOL, "?", 1);
-	}
-	if (claude_call_result(&text, json_slice_get(block, "content"), answer)) {
-		claude_patched_file(&file, answer);
-		transcript_scrub_put(&c->wash, i, BATCH_INPUT, file.data, file.len);
-		buf_wipe(&file);
-	}
-	c->marks[i].answered = true;
-	c->out->v[i].status = str_starts(text.data, cut) ? STATUS_INTERRUPTED :
+	bool patch = claude_call_result(&text, json_slice_get(block, "content"), answer);
+	enum status status = str_starts(text.data, cut) ? STATUS_INTERRUPTED :
 	    json_slice_is(json_slice_get(block, "is_error"), "true") ? STATUS_FAILED : STATUS_COMPLETE;
-	transcript_scrub_put(&c->wash, i, BATCH_CONTENT, text.data, text.len);
-	buf_wipe(&text);
+	size_t i = builder_tool_result(t, json_slice_get(block, "tool_use_id"), status, r->time, &text);
+
+	if (patch)
+		claude_patched_file(&file, answer);
+	builder_input(t, i, &file);
 }
 
 static void
-build_user(struct claude *c, const struct transcript_entry *r, const struct entry_parts *p)
+build_user(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_walk w = json_slice_walk(p->blocks);
 	struct buf person = BUF_INIT, text = BUF_INIT;
@@ -132,92 +217,77 @@ build_user(struct claude *c, const struct transcript_entry *r, const struct entr
 	if (p->summary) {
 		buf_str(&text, "Summary of the conversation so far:\n\n");
 		format_content_text(&text, p->blocks, 0);
-		add_words(c, r, ROLE_SYSTEM, STATUS_COMPLETE, &text);
-		buf_wipe(&text);
+		builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, r->time, &text);
 		return;
 	}
 	if (json_slice_string(p->blocks)) {
 		format_decode_text(&text, p->blocks, 0);
-		if (!put_program_words(c, r, &text, p->meta))
-			put_person(c, r, &text);
+		if (!put_program_words(t, r, &text, p->meta))
+			builder_message(t, ROLE_USER, STATUS_COMPLETE, r->time, &text);
 		return;
 	}
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
 		struct json_slice type = json_slice_get(block, "type"), words = json_slice_get(block, "text");
 
 		if (json_slice_is(type, "tool_result")) {
-			put_result(c, r, block, answer);
+			put_result(t, r, block, answer);
 			/* a record has one for its one result */
 			answer = (struct json_slice){ NULL, 0 };
 		} else if (json_slice_string(words))
 			format_decode_text(&text, words, 0);
 		else if (!p->meta && (json_slice_is(type, "image") || json_slice_is(type, "document")))
 			buf_fmt(&text, "[%s]", json_slice_is(type, "image") ? "image" : "document");
-		if (text.len == 0 || put_program_words(c, r, &text, p->meta))
+		if (text.len == 0 || put_program_words(t, r, &text, p->meta))
 			continue;
 		if (person.len > 0)
 			buf_chr(&person, '\n');
 		buf_add(&person, text.data, text.len);
 		buf_wipe(&text);
 	}
-	put_person(c, r, &person);
+	builder_message(t, ROLE_USER, STATUS_COMPLETE, r->time, &person);
 }
 
 static void
-build_error(struct claude *c, const struct transcript_entry *r, const struct entry_parts *p)
+build_error(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	static const char *const limits[] = { "rate_limit", "authentication_failed", "billing_error",
 		"oauth_org_not_allowed" };
 	struct buf text = BUF_INIT;
+	bool limit;
 
 	format_content_text(&text, p->blocks, CALL_MOST);
-	c->out->limit =
-	    c->dialect != NULL && grammar_has_cue(c->dialect, CUE_LIMIT, text.data, strcspn(text.data, "\n"));
+	if (t->grammar == NULL)
+		t->grammar = grammar_new("claude", 0);
+	limit = t->grammar != NULL &&
+	    grammar_has_cue(t->grammar, CUE_LIMIT, text.data, strcspn(text.data, "\n"));
 	for (size_t i = 0; i < COUNT(limits); i++)
-		c->out->limit = c->out->limit || json_slice_is(p->error, limits[i]);
-	add_words(c, r, ROLE_SYSTEM, STATUS_FAILED, &text);
-	buf_wipe(&text);
+		limit = limit || json_slice_is(p->error, limits[i]);
+	builder_message(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
+	builder_limit(t, limit);
 }
 
 static void
-build_call(struct claude *c, const struct transcript_entry *r, struct json_slice block)
+build_call(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice block)
 {
-	struct json_slice name = json_slice_get(block, "name"), input = json_slice_get(block, "input"),
-			  id = json_slice_get(block, "id");
-	struct call_link *made = transcript_tree_call(&c->chain, entry_hash_id(id), false);
-	size_t i = add_claude_exchange(c, r, ROLE_ASSISTANT, STATUS_RUNNING);
+	struct json_slice name = json_slice_get(block, "name"), input = json_slice_get(block, "input");
+	size_t i = builder_call(t, json_slice_get(block, "id"), name, r->time);
 	struct buf text = BUF_INIT;
 
-	c->marks[i].call = entry_hash_id(id) != 0 ? entry_hash_id(id) : 1;
-	if (made != NULL)
-		made->exchange = i;
-	format_decode_text(&text, name, 1024);
-	transcript_scrub_put(&c->wash, i, BATCH_TOOL, text.data, text.len);
-	buf_reset(&text);
+	t->marks[i].asks = claude_call_asks(name);
 	claude_call_input(&text, name, input);
-	if (text.len > 0)
-		transcript_scrub_put(&c->wash, i, BATCH_INPUT, text.data, text.len);
-	buf_reset(&text);
-	if (claude_call_tasks(&text, name, input))
-		transcript_scrub_put(&c->wash, 0, BATCH_TASKS, text.data, text.len);
-	buf_wipe(&text);
-	c->marks[i].asks = claude_call_asks(name);
-	if (!json_slice_is(name, "Task") && !json_slice_is(name, "Agent"))
-		return;
-	format_decode_text(&text, id, 1024);
-	c->agents = vec_room(c->agents, c->n_agents, &c->cap_agents, sizeof *c->agents);
-	c->agents[c->n_agents++] =
-	    (struct agent_call){ i, buf_detach(&text), entry_hash_id(json_slice_get(input, "prompt")) };
+	builder_input(t, i, &text);
+	claude_call_tasks(&text, name, input);
+	builder_tasks(t, &text);
 }
 
 static void
-build_assistant(struct claude *c, const struct transcript_entry *r, const struct entry_parts *p)
+build_assistant(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_walk w = json_slice_walk(p->blocks);
 	struct json_slice block;
 
 	if (p->api_error) {
-		build_error(c, r, p);
+		build_error(t, r, p);
 		return;
 	}
 	while (!w.object && json_walk_next(&w, NULL, &block)) {
@@ -225,7 +295,7 @@ build_assistant(struct claude *c, const struct transcript_entry *r, const struct
 		struct buf text = BUF_INIT;
 
 		if (json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use")) {
-			build_call(c, r, block);
+			build_call(t, r, block);
 			continue;
 		}
 		if (!json_slice_is(type, "text"))
@@ -234,33 +304,30 @@ build_assistant(struct claude *c, const struct transcript_entry *r, const struct
 		if (json_slice_is(p->model, "<synthetic>") &&
 		    strcmp(text.data, "No response requested.") == 0)
 			/* the agent was started again; it puts this where an answer is missing */
-			c->settled = c->out->n;
-		else if (strspn(text.data, " \n\t") < text.len)
-			add_words(c, r, ROLE_ASSISTANT, STATUS_COMPLETE, &text);
+			t->settled = t->out->n;
+		else
+			builder_message(t, ROLE_ASSISTANT, STATUS_COMPLETE, r->time, &text);
 		buf_wipe(&text);
 	}
 }
 
 static void
-build_system(struct claude *c, const struct transcript_entry *r, const struct entry_parts *p)
+build_system(struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct buf text = BUF_INIT;
 
 	if (!json_slice_string(p->content) || json_slice_is(p->subtype, "api_error"))
 		return;
 	format_decode_text(&text, p->content, CALL_MOST);
-	if (!json_slice_is(p->subtype, "local_command")) {
-		if (text.len > 0)
-			add_words(c, r, ROLE_SYSTEM, STATUS_COMPLETE, &text);
-		buf_wipe(&text);
-	} else if (!put_program_words(c, r, &text, p->meta)) {
-		put_person(c, r, &text);
-	}
+	if (!json_slice_is(p->subtype, "local_command"))
+		builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, r->time, &text);
+	else if (!put_program_words(t, r, &text, p->meta))
+		builder_message(t, ROLE_USER, STATUS_COMPLETE, r->time, &text);
 }
 
 /* A file that the person named with "@", or that a compaction gave to the model again. */
 static void
-build_file(struct claude *c, const struct transcript_entry *r, struct json_slice attachment)
+build_file(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice attachment)
 {
 	struct json_slice path = json_slice_get(attachment, "displayPath"), lines;
 	struct buf text = BUF_INIT;
@@ -274,14 +341,13 @@ build_file(struct claude *c, const struct transcript_entry *r, struct json_slice
 	format_decode_text(&text, path, CALL_MOST);
 	if (lines.n > 0 && lines.n < 12)
 		buf_fmt(&text, " (%.*s lines)", (int)lines.n, lines.p);
-	add_words(c, r, ROLE_SYSTEM, STATUS_COMPLETE, &text);
-	buf_wipe(&text);
+	builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, r->time, &text);
 }
 
 /* Of a tool's hook before the call, and of one at the end of a turn, the result and the next message tell. */
 static void
-build_hook(
-    struct claude *c, const struct transcript_entry *r, struct json_slice attachment, struct json_slice words)
+build_hook(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice attachment,
+    struct json_slice words)
 {
 	struct json_slice event = json_slice_get(attachment, "hookEvent"),
 			  name = json_slice_get(attachment, "hookName");
@@ -295,12 +361,12 @@ build_hook(
 		buf_str(&text, " hook: ");
 	}
 	format_decode_text(&text, words, CALL_MOST);
-	add_words(c, r, ROLE_SYSTEM, STATUS_FAILED, &text);
-	buf_wipe(&text);
+	builder_message(t, ROLE_SYSTEM, STATUS_FAILED, r->time, &text);
 }
 
 static void
-build_attachment(struct claude *c, const struct transcript_entry *r, const struct entry_parts *p)
+build_attachment(
+    struct transcript_builder *t, const struct transcript_entry *r, const struct claude_record *p)
 {
 	struct json_slice type = json_slice_get(p->attachment, "type"), blocking;
 	struct buf text = BUF_INIT;
@@ -310,74 +376,33 @@ build_attachment(struct claude *c, const struct transcript_entry *r, const struc
 			buf_str(&text, "! ");
 		format_content_text(&text, json_slice_get(p->attachment, "prompt"), 0);
 		if (!put_program_words(
-			c, r, &text, json_slice_is(json_slice_get(p->attachment, "isMeta"), "true")))
-			put_person(c, r, &text);
+			t, r, &text, json_slice_is(json_slice_get(p->attachment, "isMeta"), "true")))
+			builder_message(t, ROLE_USER, STATUS_COMPLETE, r->time, &text);
 	} else if (json_slice_is(type, "file")) {
-		build_file(c, r, p->attachment);
+		build_file(t, r, p->attachment);
 	} else if (json_slice_is(type, "hook_blocking_error")) {
 		blocking = json_slice_get(p->attachment, "blockingError");
 		if (!json_slice_string(blocking))
 			blocking = json_slice_get(blocking, "blockingError");
-		build_hook(c, r, p->attachment, blocking);
+		build_hook(t, r, p->attachment, blocking);
 	} else if (json_slice_is(type, "hook_stopped_continuation")) {
-		build_hook(c, r, p->attachment, json_slice_get(p->attachment, "message"));
+		build_hook(t, r, p->attachment, json_slice_get(p->attachment, "message"));
 	}
 }
 
-/* Calls without a result: still at work when nothing followed, cut off otherwise. */
 static void
-close_open_calls(struct claude *c)
+emit_claude(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record)
 {
-	bool person = false, several = false;
-	uint64_t later = 0;
-
-	for (size_t i = c->out->n; i-- > 0;) {
-		struct exchange *x = &c->out->v[i];
-		const struct claude_mark *m = &c->marks[i];
-
-		if (m->call != 0 && !m->answered) {
-			x->status = person || several || i < c->settled || (later != 0 && later != m->message)
-			    ? STATUS_INTERRUPTED
-			    : m->asks ? STATUS_WAITING
-				      : STATUS_RUNNING;
-			if (m->asks && x->status == STATUS_WAITING && c->out->question == NULL &&
-			    x->input != NULL)
-				c->out->question = xstrdup(x->input);
-		}
-		person = person || x->role == ROLE_USER;
-		if (x->role == ROLE_ASSISTANT && m->message != 0) {
-			several = several || (later != 0 && later != m->message);
-			later = m->message;
-		}
-	}
-}
-
-/* An exchange for each record of the order. */
-static int
-claude_build(struct claude *c, struct err *e)
-{
-	static void (*const builds[])(struct claude *, const struct transcript_entry *,
-	    const struct entry_parts *) = { [ENTRY_USER] = build_user,
+	static void (*const builds[])(struct transcript_builder *, const struct transcript_entry *,
+	    const struct claude_record *) = { [ENTRY_USER] = build_user,
 		[ENTRY_ASSISTANT] = build_assistant,
 		[ENTRY_SYSTEM] = build_system,
 		[ENTRY_ATTACHMENT] = build_attachment };
+	struct claude_record parts;
 
-	for (size_t i = c->first; i < c->chain.n_order; i++) {
-		const struct transcript_entry *r = &c->chain.v[c->chain.order[i]];
-		struct entry_parts parts;
-		const char *p;
-		size_t n;
-
-		if (r->kind >= COUNT(builds))
-			continue;
-		if (transcript_tail_line(c->tail, r->at, r->n, &p, &n, e) != 0)
-			return -1;
-		if (entry_parse(p, n, &parts))
-			builds[r->kind](c, r, &parts);
-	}
-	transcript_scrub_flush(&c->wash);
-	close_open_calls(c);
-	return 0;
+	t->answer = r->message;
+	if (claude_record_parse(record, &parts))
+		builds[r->kind](t, r, &parts);
 }
 
 /* prompts that a queue may hold; the oldest are forgotten, and counted as not understood */
@@ -412,7 +437,8 @@ queue_forget(struct queue *q, size_t i)
 }
 
 static void
-enqueue(struct claude *c, struct queue *q, const struct transcript_entry *r, struct json_slice content)
+enqueue(struct transcript_reading *r, struct queue *q, const struct transcript_entry *record,
+    struct json_slice content)
 {
 	struct buf words = BUF_INIT;
 
@@ -423,20 +449,21 @@ enqueue(struct claude *c, struct queue *q, const struct transcript_entry *r, str
 	}
 	if (q->n == MOST_ITEMS) {
 		if (q->v[0].words.len > 0 && !q->v[0].gone)
-			c->out->unknown_lines++;
+			r->unknown++;
 		queue_forget(q, 0);
 	}
-	q->v[q->n++] = (struct queued){ .record = *r, .words = words };
+	q->v[q->n++] = (struct queued){ .record = *record, .words = words };
 }
 
 static void
-apply_operation(
-    struct claude *c, struct queue *q, const struct transcript_entry *r, const struct entry_parts *p)
+apply_operation(struct transcript_reading *r, struct queue *q, const struct transcript_entry *record,
+    struct json_slice text)
 {
-	bool all = json_slice_is(p->operation, "popAll");
+	struct json_slice operation = json_slice_get(text, "operation");
+	bool all = json_slice_is(operation, "popAll");
 
-	if (json_slice_is(p->operation, "enqueue")) {
-		enqueue(c, q, r, p->content);
+	if (json_slice_is(operation, "enqueue")) {
+		enqueue(r, q, record, json_slice_get(text, "content"));
 		return;
 	}
 	for (size_t i = 0; i < q->n; i++) {
@@ -445,7 +472,7 @@ apply_operation(
 		if (item->gone || item->taken != 0)
 			continue;
 		item->gone = all;
-		item->taken = all ? 0 : r->time != 0 ? r->time : 1;
+		item->taken = all ? 0 : record->time != 0 ? record->time : 1;
 		if (!all)
 			return;
 	}
@@ -497,13 +524,13 @@ insert_exchange(struct conversation *c, size_t i, struct exchange *x)
 }
 
 static void
-put_in_place(struct claude *c, struct queue *q)
+put_in_place(struct transcript_builder *t, struct queue *q)
 {
 	struct conversation clean = CONVERSATION_INIT;
 	struct scrub_batch wash;
 	size_t from = 0;
 
-	transcript_scrub_init(&wash, c->s, &clean);
+	transcript_scrub_init(&wash, t->wash.s, &clean);
 	for (size_t i = 0; i < q->n; i++) {
 		conversation_add(&clean, ROLE_USER, NULL, NULL, NULL);
 		transcript_scrub_put(&wash, i, BATCH_CONTENT, q->v[i].words.data, q->v[i].words.len);
@@ -513,14 +540,14 @@ put_in_place(struct claude *c, struct queue *q)
 		const struct queued *item = &q->v[i];
 		struct exchange *x = &clean.v[i];
 		size_t at = queue_place(
-		    c->out, from, item->taken != 0 ? item->taken : item->record.time, item->taken != 0);
+		    t->out, from, item->taken != 0 ? item->taken : item->record.time, item->taken != 0);
 
-		if (item->gone || *x->content == '\0' || is_near(c->out, at, x->content))
+		if (item->gone || *x->content == '\0' || is_near(t->out, at, x->content))
 			continue;
 		x->status = item->taken != 0 ? STATUS_COMPLETE : STATUS_WAITING;
 		x->source = SOURCE_TRANSCRIPT;
 		x->at = item->record.time;
-		insert_exchange(c->out, at, x);
+		insert_exchange(t->out, at, x);
 		from = at + 1;
 	}
 	transcript_scrub_release(&wash);
@@ -529,166 +556,162 @@ put_in_place(struct claude *c, struct queue *q)
 
 /* Prompts that were queued and stand nowhere else, in their places. */
 static int
-claude_queue(struct claude *c, struct err *e)
+put_queue(struct transcript_reading *r, struct err *e)
 {
 	struct queue *q = xcalloc(1, sizeof *q);
-	int ret = 0;
+	int ok = 0;
 
-	for (size_t i = c->chain.n; i-- > 0 && ret == 0;) {
-		const struct transcript_entry *r = &c->chain.v[i];
-		struct entry_parts parts;
-		const char *p;
-		size_t n;
+	for (size_t i = r->chain.n; i-- > 0 && ok >= 0;) {
+		const struct transcript_entry *record = &r->chain.v[i];
+		struct json_slice text;
 
-		if (r->kind != ENTRY_QUEUE)
-			continue;
-		ret = transcript_tail_line(c->tail, r->at, r->n, &p, &n, e);
-		if (ret == 0 && entry_parse(p, n, &parts))
-			apply_operation(c, q, r, &parts);
+		ok = record->kind == ENTRY_QUEUE
+		    ? transcript_iter_read(r->pages, record->at, record->n, &text, e)
+		    : 0;
+		if (ok == 1)
+			apply_operation(r, q, record, text);
 	}
-	if (ret == 0)
-		put_in_place(c, q);
+	if (ok >= 0)
+		put_in_place(&r->t, q);
 	while (q->n > 0)
 		queue_forget(q, q->n - 1);
 	free(q);
-	return ret;
+	return ok < 0 ? -1 : 0;
+}
+
+static int
+finish_claude(struct transcript_reading *r, struct err *e)
+{
+	if (r->path != NULL)
+		claude_agents(r);
+	return r->chain.side ? 0 : put_queue(r, e);
 }
 
 static void
-on_call(void *arg, uint64_t call, bool result)
+classify_claude(struct json_slice record, struct transcript_entry *out)
 {
-	struct claude *c = arg;
+	struct claude_record p;
 
-	transcript_tree_add_call(&c->chain, call, (uint32_t)c->chain.n - 1, result);
+	if (!claude_record_parse(record, &p))
+		return;
+	claude_record_entry(&p, out);
+	if (out->id == 0 && out->kind != ENTRY_QUEUE)
+		out->words = 0;		/* it stands nowhere */
 }
 
-/* The last record that names them counts. */
 static void
-read_head(struct claude *c, const struct entry_parts *p)
+link_calls(struct message_tree *c, struct json_slice record)
 {
-	const struct { const struct json_slice *v; enum batch_field field; bool *has; } heads[] = {
-		{ &p->version, BATCH_BANNER, &c->has_banner }, { &p->session, BATCH_SESSION, &c->has_session }
-	};
+	struct json_walk w = json_slice_walk(json_slice_get(json_slice_get(record, "message"), "content"));
+	struct json_slice block;
 
-	for (size_t i = 0; i < 2; i++) {
-		struct buf text = BUF_INIT;
+	while (!w.object && json_walk_next(&w, NULL, &block)) {
+		struct json_slice type = json_slice_get(block, "type");
+		bool result = json_slice_is(type, "tool_result");
+		uint64_t id = result ? entry_hash_id(json_slice_get(block, "tool_use_id")) :
+		    json_slice_is(type, "tool_use") || json_slice_is(type, "server_tool_use") ?
+		    entry_hash_id(json_slice_get(block, "id")) : 0;
 
-		if (*heads[i].has || !json_slice_string(*heads[i].v) || heads[i].v->n > 200)
-			continue;
-		*heads[i].has = true;
-		format_decode_text(&text, *heads[i].v, 0);
-		transcript_scrub_put(&c->wash, 0, heads[i].field, text.data, text.len);
-		buf_release(&text);
+		if (id != 0)
+			transcript_tree_add_call(c, id, (uint32_t)c->n - 1, result);
 	}
 }
 
-static int
-index_line(struct claude *c, off_t at, size_t n, struct err *e)
+static void
+header_claude(struct transcript_builder *t, struct json_slice record)
 {
-	struct entry_parts parts;
-	struct transcript_entry r;
-	const char *p;
-	size_t len;
+	builder_header(t, BATCH_BANNER, json_slice_get(record, "version"));
+	builder_header(t, BATCH_SESSION, json_slice_get(record, "sessionId"));
+}
 
-	if (transcript_tail_line(c->tail, at, n, &p, &len, e) != 0)
-		return -1;
-	if (n == 0)
-		return 0;
-	c->out->lines++;
-	if (!entry_parse(p, len, &parts)) {
-		c->out->unknown_lines++;
-		return 0;
+static bool
+holds_search(const struct transcript_builder *t, struct json_slice text)
+{
+	return json_slice_string(text) && memmem(text.p, text.n, t->search, strlen(t->search)) != NULL;
+}
+
+/* Any text of a user record may be what was delivered, whoever is said to have written it. */
+static void
+search_claude(struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record)
+{
+	struct claude_record p;
+	struct json_walk w;
+	struct json_slice block;
+
+	if (!claude_record_parse(record, &p))
+		return;
+	t->answered = r->kind == ENTRY_ASSISTANT && !p.api_error;
+	t->refused = r->kind == ENTRY_ASSISTANT && p.api_error;
+	t->asked = r->kind == ENTRY_USER && holds_search(t, p.blocks);
+	w = json_slice_walk(p.blocks);
+	while (r->kind == ENTRY_USER && !t->asked && !w.object && json_walk_next(&w, NULL, &block))
+		t->asked = holds_search(t, json_slice_get(block, "text"));
+}
+
+/* How far from the end a record is looked for that names the version: the last ones of 2.1.330 do not. */
+#define LINES_MOST 60
+
+static bool
+is_goodbye(const char *line, size_t n)
+{
+	static const char *const marks[] = { "{\"type\":\"last-prompt\"", "{\"type\":\"cost-state\"" };
+	bool yes = false;
+
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+		yes = yes || (n > strlen(marks[i]) && memcmp(line, marks[i], strlen(marks[i])) == 0);
+	return yes;
+}
+
+/* Inside a JSON string the quotes would be escaped: this is a key. */
+static bool
+names_version(const char *line, size_t n, bool *tells)
+{
+	static const char key[] = "\"version\":\"";
+	const char *at = memmem(line, n, key, strlen(key));
+	char text[32];
+	size_t left;
+	int v[3];
+
+	if (at == NULL)
+		return false;
+	at += strlen(key);
+	left = (size_t)(line + n - at);
+	snprintf(text, sizeof text, "%.*s", (int)(left < sizeof text ? left : sizeof text - 1), at);
+	*tells = sscanf(text, "%d.%d.%d", &v[0], &v[1], &v[2]) == 3 &&
+	    (v[0] > 2 || (v[0] == 2 && (v[1] > 1 || (v[1] == 1 && v[2] >= 197))));
+	return true;
+}
+
+static enum exit_kind
+exit_kind_claude(struct transcript_tail *t)
+{
+	for (int i = 0; i < LINES_MOST; i++) {
+		const char *line;
+		bool tells;
+		off_t at;
+		size_t n;
+
+		if (transcript_tail_previous(t, &at, &n, NULL) != 1 ||
+		    transcript_tail_line(t, at, n, &line, &n, NULL) != 0)
+			break;
+		if (i == 0 && is_goodbye(line, n))
+			return EXIT_CLEAN;
+		if (names_version(line, n, &tells))
+			return tells ? EXIT_KILLED : EXIT_UNKNOWN;
 	}
-	entry_read(&parts, &r);
-	r.at = at;
-	r.n = n;
-	read_head(c, &parts);
-	if (r.kind == ENTRY_UNKNOWN)
-		c->out->unknown_lines++;
-	if (r.id == 0 && r.kind != ENTRY_QUEUE)
-		return 0;
-	transcript_tree_add(&c->chain, &r);
-	entry_calls(&parts, on_call, c);
-	if (r.side == c->side)
-		c->words += r.words;
-	return 0;
+	return EXIT_UNKNOWN;
 }
 
-/* Reads lines until they may give so many bytes of exchanges. */
-static int
-index_lines(struct claude *c, uint64_t enough, struct err *e)
-{
-	off_t at;
-	size_t n;
-	int r = 1;
-
-	while (c->words < enough && (r = transcript_tail_previous(c->tail, &at, &n, e)) == 1)
-		if (index_line(c, at, n, e) != 0)
-			return -1;
-	c->all = r == 0;
-	return r < 0 ? -1 : 0;
-}
-
-/* Where in the order the last `enough` bytes begin. */
-static size_t
-find_first(const struct message_tree *chain, uint64_t enough, uint64_t *have)
-{
-	size_t i = chain->n_order;
-
-	for (*have = 0; i > 0 && *have < enough; i--)
-		*have += chain->v[chain->order[i - 1]].words;
-	return i;
-}
-
-/* Enough records that their order, which may leave some aside, still holds enough. */
-static int
-gather_claude(struct claude *c, size_t max_bytes, struct err *e)
-{
-	/* the file writes "\n" and quotes in two bytes: a quarter more than is wanted */
-	uint64_t enough = max_bytes > 0 ? (uint64_t)max_bytes + max_bytes / 4 : UINT64_MAX, target = enough,
-		 have;
-
-	for (;;) {
-		if (index_lines(c, target, e) != 0)
-			return -1;
-		transcript_tree_order(&c->chain, c->side, c->all);
-		c->first = find_first(&c->chain, enough, &have);
-		if (c->all || c->chain.whole || have >= enough)
-			return 0;
-		target = c->words * 2 > target ? c->words * 2 : target * 2;
-	}
-}
-
-int
-claude_read(struct transcript_tail *t, const char *path, bool side, struct scrub *s, size_t max_bytes,
-    struct conversation *out, struct err *e)
-{
-	struct claude c = { .tail = t, .s = s, .out = out, .side = side };
-	int ret = -1;
-
-	*out = (struct conversation)CONVERSATION_INIT;
-	c.dialect = grammar_new("claude", 0);
-	transcript_scrub_init(&c.wash, s, out);
-	if (gather_claude(&c, max_bytes, e) != 0 || claude_build(&c, e) != 0)
-		goto out;
-	transcript_scrub_flush(&c.wash);
-	if (path != NULL)
-		claude_agents(&c, path);
-	if (!side && claude_queue(&c, e) != 0)
-		goto out;
-	if (conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX) || c.first > 0 ||
-	    (!c.all && !c.chain.whole))
-		out->truncated_at = 0;
-	ret = 0;
-out:
-	transcript_scrub_release(&c.wash);
-	transcript_tree_release(&c.chain);
-	grammar_free(c.dialect);
-	for (size_t i = 0; i < c.n_agents; i++)
-		free(c.agents[i].id);
-	free(c.agents);
-	free(c.marks);
-	if (ret != 0)
-		conversation_release(out);
-	return ret;
-}
+const struct transcript_format format_claude = { .name = "claude",
+	.heads = true,
+	.counts = true,
+	.classify = classify_claude,
+	.link = link_calls,
+	.order = transcript_tree_order,
+	.emit = emit_claude,
+	.header = header_claude,
+	.finish = finish_claude,
+	.search = search_claude,
+	.exit_kind = exit_kind_claude,
+	.pid_files = true,
+	.checked = true };

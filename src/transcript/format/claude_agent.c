@@ -27,6 +27,11 @@
  * the first message is what the agent was told.
  */
 
+struct agent_call {
+	char *id;		/* as the transcript writes it */
+	uint64_t task;		/* hash of what the sub-agent was told */
+};
+
 static bool
 note_names(const char *folder, const char *file, const char *call)
 {
@@ -53,7 +58,8 @@ begins_with(const char *path, uint64_t task, const char *session)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct buf head = BUF_INIT;
-	struct entry_parts p;
+	struct json_slice record;
+	struct claude_record p;
 	const char *nl;
 	ssize_t got;
 	bool same = false;
@@ -64,7 +70,8 @@ begins_with(const char *path, uint64_t task, const char *session)
 	got = read(fd, head.data, MOST_HEAD);
 	close(fd);
 	nl = got > 0 ? memchr(head.data, '\n', (size_t)got) : NULL;
-	if (nl != NULL && entry_parse(head.data, (size_t)(nl - head.data), &p)) {
+	if (nl != NULL && json_slice_whole(head.data, (size_t)(nl - head.data), &record) &&
+	    claude_record_parse(record, &p)) {
 		struct json_walk w = json_slice_walk(p.blocks);
 		struct json_slice block, words = p.blocks;
 
@@ -152,48 +159,68 @@ summarize_agent(const struct conversation *sub)
 }
 
 static void
-attach_agent(struct claude *c, const struct agent_call *call, const char *file)
+attach_agent(struct transcript_reading *r, size_t exchange, const char *file)
 {
-	struct conversation sub = CONVERSATION_INIT;
-	struct transcript_tail t;
-	char *told;
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct conversation sub;
+	char **content = &r->t.out->v[exchange].content;
 
-	if (fd < 0)
+	if (transcript_read_side(file, r->how, r->t.wash.s, 16 << 10, &sub) != 0)
 		return;
-	if (transcript_tail_init_fd(&t, fd, NULL) == 0) {
-		if (claude_read(&t, NULL, true, c->s, 16 << 10, &sub, NULL) == 0) {
-			told = summarize_agent(&sub);
-			free(c->out->v[call->exchange].content);
-			c->out->v[call->exchange].content = told;
-		}
-		transcript_tail_release(&t);
-	}
+	free(*content);
+	*content = summarize_agent(&sub);
 	conversation_release(&sub);
-	close(fd);
+}
+
+/* The call of an exchange from its record; false: it is none of a sub-agent. */
+static bool
+read_call(struct transcript_reading *r, const struct builder_mark *m, struct agent_call *out)
+{
+	const struct transcript_entry *record = &r->chain.v[m->record];
+	struct json_slice text, block;
+	struct json_walk w;
+
+	if (transcript_iter_read(r->pages, record->at, record->n, &text, NULL) != 1)
+		return false;
+	w = json_slice_walk(json_slice_get(json_slice_get(text, "message"), "content"));
+	while (!w.object && json_walk_next(&w, NULL, &block)) {
+		struct json_slice id = json_slice_get(block, "id");
+		struct buf b = BUF_INIT;
+
+		if (entry_hash_id(id) != m->id || !json_slice_is(json_slice_get(block, "type"), "tool_use"))
+			continue;
+		format_decode_text(&b, id, 1024);
+		out->id = buf_detach(&b);
+		out->task = entry_hash_id(json_slice_get(json_slice_get(block, "input"), "prompt"));
+		return true;
+	}
+	return false;
 }
 
 void
-claude_agents(struct claude *c, const char *path)
+claude_agents(struct transcript_reading *r)
 {
+	const char *path = r->path, *slash = strrchr(path, '/');
 	size_t left = MOST_CALLS, stem = strlen(path) - (str_ends(path, ".jsonl") ? strlen(".jsonl") : 0);
-	const char *slash = strrchr(path, '/');
 	char *own = xasprintf("%.*s/subagents", (int)stem, path);
 	char *beside = slash != NULL ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
 
-	for (size_t i = c->n_agents; i-- > 0 && left > 0;) {
-		const struct agent_call *call = &c->agents[i];
+	for (size_t i = r->t.out->n; i-- > 0 && left > 0;) {
+		const struct builder_mark *m = &r->t.marks[i];
+		const char *tool = r->t.out->v[i].tool;
+		struct agent_call call;
 		char *file;
 
-		if (c->marks[call->exchange].answered)
+		if (!m->call || m->answered || (strcmp(tool, "Task") != 0 && strcmp(tool, "Agent") != 0) ||
+		    !read_call(r, m, &call))
 			continue;
 		left--;
-		file = find_file(own, call, NULL);
+		file = find_file(own, &call, NULL);
 		if (file == NULL)
-			file = find_file(beside, call, c->out->session_id);
+			file = find_file(beside, &call, r->t.out->session_id);
 		if (file != NULL)
-			attach_agent(c, call, file);
+			attach_agent(r, i, file);
 		free(file);
+		free(call.id);
 	}
 	free(own);
 	free(beside);

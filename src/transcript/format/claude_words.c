@@ -384,24 +384,14 @@ read_output(struct buf *text, const char *first, const char *second)
 	return text->len > 0 ? what : WORDS_NONE;
 }
 
+/* What the person typed behind a sign. */
 static enum claude_words
-read_shell(struct buf *text)
+read_behind(struct buf *text, const char *sign, const char *tag)
 {
 	struct buf out = BUF_INIT;
 
-	buf_str(&out, "! ");
-	put_tag(&out, text, "bash-input");
-	replace_text(text, &out);
-	return WORDS_PERSON;
-}
-
-static enum claude_words
-read_memo(struct buf *text)
-{
-	struct buf out = BUF_INIT;
-
-	buf_str(&out, "# ");
-	put_tag(&out, text, "user-memory-input");
+	buf_str(&out, sign);
+	put_tag(&out, text, tag);
 	replace_text(text, &out);
 	return WORDS_PERSON;
 }
@@ -436,13 +426,13 @@ claude_unwrap_words(struct buf *text, bool meta)
 	if (starts_with(text, "<local-command-stdout>") || starts_with(text, "<local-command-stderr>"))
 		return read_output(text, "local-command-stdout", "local-command-stderr");
 	if (starts_with(text, "<bash-input>"))
-		return read_shell(text);
+		return read_behind(text, "! ", "bash-input");
 	if (starts_with(text, "<bash-stdout>") || starts_with(text, "<bash-stderr>"))
 		return read_output(text, "bash-stdout", "bash-stderr");
 	if (starts_with(text, "<task-notification>"))
 		return read_output(text, "summary", "result");
 	if (starts_with(text, "<user-memory-input>"))
-		return read_memo(text);
+		return read_behind(text, "# ", "user-memory-input");
 	if (is_unknown_command(text))
 		return WORDS_FAILED;
 	drop_paste_marks(text);

@@ -78,8 +78,21 @@ header_cline(struct transcript_builder *t, struct json_slice record)
 		format_emit_blocks(t, &r, ROLE_USER, prompt, is_cline_injected);
 }
 
+static char *
+other_cline_file(const char *path, bool *fuller)
+{
+	static const char messages[] = ".messages.json", plain[] = ".json";
+	size_t n = strlen(path);
+
+	*fuller = !str_ends(path, messages) && str_ends(path, plain);
+	if (str_ends(path, messages))
+		return xasprintf("%.*s%s", (int)(n - (sizeof messages - 1)), path, plain);
+	return *fuller ? xasprintf("%.*s%s", (int)(n - (sizeof plain - 1)), path, messages) : NULL;
+}
+
 const struct transcript_format format_cline = { .name = "cline",
 	.list = "messages",
+	.other_file = other_cline_file,
 	.classify = classify_cline,
 	.emit = emit_cline,
 	.header = header_cline };

@@ -221,6 +221,34 @@ header_codex(struct transcript_builder *t, struct json_slice record)
 	builder_header(t, BATCH_BANNER, json_slice_get(payload, "cli_version"));
 }
 
-const struct transcript_format format_codex = {
-	.name = "codex", .classify = classify_codex, .emit = emit_codex, .header = header_codex
-};
+#define TURN_TAIL ((off_t)1 << 20)	/* bytes in which the last turn is looked for */
+
+static bool
+has_event(const char *line, size_t n, const char *event)
+{
+	return memmem(line, n, event, strlen(event)) != NULL;
+}
+
+static enum last_turn
+last_turn_codex(struct transcript_tail *t)
+{
+	off_t at, floor = t->end > TURN_TAIL ? t->end - TURN_TAIL : 0;
+	const char *line;
+	size_t n;
+
+	while (t->end >= floor && transcript_tail_previous(t, &at, &n, NULL) == 1 &&
+	    transcript_tail_line(t, at, n, &line, &n, NULL) == 0) {
+		if (has_event(line, n, "\"type\":\"task_complete\"") ||
+		    has_event(line, n, "\"type\":\"turn_aborted\""))
+			return TURN_OVER;
+		if (has_event(line, n, "\"type\":\"task_started\""))
+			return TURN_RUNS;
+	}
+	return TURN_UNKNOWN;
+}
+
+const struct transcript_format format_codex = { .name = "codex",
+	.classify = classify_codex,
+	.emit = emit_codex,
+	.header = header_codex,
+	.last_turn = last_turn_codex };

@@ -137,6 +137,22 @@ header_copilot(struct transcript_builder *t, struct json_slice record)
 	builder_header(t, BATCH_BANNER, json_slice_get(data, "copilotVersion"));
 }
 
-const struct transcript_format format_copilot = {
-	.name = "copilot", .classify = classify_copilot, .emit = emit_copilot, .header = header_copilot
-};
+static enum exit_kind
+exit_kind_copilot(struct transcript_tail *t)
+{
+	static const char shutdown[] = "\"type\":\"session.shutdown\"";
+	const char *line;
+	off_t at;
+	size_t n;
+
+	if (transcript_tail_previous(t, &at, &n, NULL) != 1 ||
+	    transcript_tail_line(t, at, n, &line, &n, NULL) != 0)
+		return EXIT_UNKNOWN;
+	return memmem(line, n, shutdown, strlen(shutdown)) != NULL ? EXIT_CLEAN : EXIT_KILLED;
+}
+
+const struct transcript_format format_copilot = { .name = "copilot",
+	.classify = classify_copilot,
+	.emit = emit_copilot,
+	.header = header_copilot,
+	.exit_kind = exit_kind_copilot };

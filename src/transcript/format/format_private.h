@@ -1,75 +1,26 @@
 #ifndef TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
 #define TRANSCRIPT_FORMAT_FORMAT_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "base/json.h"
-#include "conversation/conversation.h"
-#include "transcript/transcript.h"
 #include "transcript/transcript_private.h"
-
-struct buf;
-struct conversation;
-struct err;
-struct grammar;
-struct scrub;
-struct transcript_builder;
-struct transcript_entry;
-struct transcript_tail;
 
 /* ---- claude ---- */
 
-/*
- * Claude Code's records into exchanges. The parts of the reader in transcript/format share
- * this; nobody else includes it.
- */
-
-/* What an exchange stands for; beside the conversation's exchanges, by index. */
-struct claude_mark {
-	uint64_t message;	/* the answer it is a block of; 0: none */
-	uint64_t call;		/* 0: words */
-	bool answered;
-	bool asks;		/* the call asks the person */
+/* The members of a record of Claude Code's that are wanted; those that it lacks have no value. */
+struct claude_record {
+	struct json_slice type, subtype, uuid, parent, logical, time, session, version, message, content,
+	    attachment, operation, result;
+	struct json_slice error;
+	bool side, meta, summary, api_error;
+	/* of the message */
+	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
 };
 
-struct agent_call {
-	size_t exchange;
-	char *id;		/* as the transcript writes it */
-	uint64_t task;		/* hash of what the sub-agent was told */
-};
+/* False: the record has no type. */
+bool claude_record_parse(struct json_slice record, struct claude_record *out);
+void claude_record_entry(const struct claude_record *p, struct transcript_entry *out);	/* all but at and n */
 
-struct claude {
-	struct transcript_tail *tail;
-	struct scrub *s;
-	struct conversation *out;
-	struct grammar *dialect;
-	struct message_tree chain;
-	struct scrub_batch wash;
-	struct claude_mark *marks;
-	size_t cap_marks;
-	struct agent_call *agents;	/* calls of sub-agents, answered or not */
-	size_t n_agents, cap_agents;
-	uint64_t words;			/* bytes that the lines read so far may add */
-	bool all;			/* read to the first line */
-	bool side;			/* the sub-agents' records, not the session's */
-	size_t first;			/* in the chain's order: where the exchanges begin */
-	size_t settled;			/* exchanges before it are of an earlier process of the agent */
-	size_t stopped;			/* exchanges when the person stopped the agent the last time */
-	bool has_banner, has_session;
-};
-
-/*
- * As transcript_read, on a tail; path: for the sub-agents' files, NULL when there is none. side:
- * read sub-agents' records.
- */
-int claude_read(struct transcript_tail *t, const char *path, bool side, struct scrub *s, size_t max_bytes,
-    struct conversation *out, struct err *e);
-
-/* What sub-agents did whose calls have no result, from their own files beside the transcript at path. */
-void claude_agents(struct claude *c, const char *path);
+/* What sub-agents did whose calls have no result, from their own files beside the transcript. */
+void claude_agents(struct transcript_reading *r);
 
 /* ---- claude_words ---- */
 

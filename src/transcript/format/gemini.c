@@ -52,6 +52,8 @@ classify_gemini(struct json_slice record, struct transcript_entry *out)
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (out->id != 0 && json_slice_is(type, types[i].name))
 			out->kind = (uint8_t)types[i].kind;
+	if (out->kind == ENTRY_UNKNOWN)
+		out->id = 0;		/* it takes no known record's place */
 }
 
 /* ---- the order ---- */

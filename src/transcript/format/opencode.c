@@ -145,6 +145,7 @@ header_opencode(struct transcript_builder *t, struct json_slice record)
 
 const struct transcript_format format_opencode = { .name = "opencode",
 	.list = "messages",
+	.database = true,
 	.classify = classify_opencode,
 	.emit = emit_opencode,
 	.header = header_opencode };

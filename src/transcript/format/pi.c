@@ -113,6 +113,6 @@ header_pi(struct transcript_builder *t, struct json_slice record)
 
 const struct transcript_format format_pi = { .name = "pi",
 	.classify = classify_pi,
-	.order = transcript_order_tree,
+	.order = transcript_tree_order,
 	.emit = emit_pi,
 	.header = header_pi };

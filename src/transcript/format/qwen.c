@@ -81,6 +81,6 @@ header_qwen(struct transcript_builder *t, struct json_slice record)
 const struct transcript_format format_qwen = { .name = "qwen",
 	.heads = true,
 	.classify = classify_qwen,
-	.order = transcript_order_tree,
+	.order = transcript_tree_order,
 	.emit = emit_qwen,
 	.header = header_qwen };

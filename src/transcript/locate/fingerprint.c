@@ -1,33 +1,28 @@
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "transcript/locate/locate_private.h"
+#include "transcript/locate/locate.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/utf8.h"
+#include "conversation/conversation.h"
 
 #define HEAD ((off_t)1 << 20)
 #define TAIL ((off_t)4 << 20)
 #define KEY_BYTES 64
 
-/* Letters, digits and what is beyond ASCII, at most KEY_BYTES of them. True when the text was longer. */
+/* The visible letters, at most KEY_BYTES of them. True when the text was longer. */
 static bool
 make_key(struct buf *out, const char *p, size_t n)
 {
-	for (size_t i = 0, step; i < n; i += step) {
-		int32_t r;
+	struct letter_walk w = { .p = p, .end = p + n, .set = LETTERS_VISIBLE };
 
-		step = utf8_next(p + i, n - i, &r);
-		if (r < 0x80 ? r < 0 || !isalnum(r)
-			     : utf8_hidden(r) || r == 0xFFFD || utf8_width_rune(r) == 0)
-			continue;
+	for (size_t step; exchange_next_letter(&w, &p, &step);) {
 		if (out->len + step > KEY_BYTES)
 			return true;
-		buf_add(out, p + i, step);
+		buf_add(out, p, step);
 	}
 	return false;
 }

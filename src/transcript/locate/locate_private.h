@@ -6,50 +6,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- fingerprint ---- */
+#include "transcript/locate/locate.h"
 
-/*
- * What a person said, as a mark by which a transcript can be told from another: the messages that
- * stand on a screen are looked for in the file. A screen wraps text, takes marks of markdown
- * away, expands tabs and cuts long messages in their middle, so only letters and digits are
- * compared, and only the beginning of a message. Commands ("/clear", "!ls") stand in the file in
- * another shape and count for nothing.
- */
-#define FINGERPRINT_MAX 8
+struct err;
+struct session_row;
 
-struct fingerprint {
-	char *key[FINGERPRINT_MAX];	/* newest first; heap */
-	bool open[FINGERPRINT_MAX];	/* the message may go on behind the key */
-	size_t n;
-};
+/* ---- sessions ---- */
 
-/*
- * Takes a message, the newest first. False: it is no mark (a command, nothing but signs), or
- * there are enough.
- */
-bool fingerprint_add(struct fingerprint *s, const char *text);
-void fingerprint_release(struct fingerprint *s);
-
-/*
- * The bit of key i: of two files, the one with the greater mask holds a newer message that the
- * other lacks.
- */
-#define FINGERPRINT_BIT(i) (1U << (FINGERPRINT_MAX - 1 - (i)))
-
-struct fingerprint_found {
-	unsigned mask;		/* which keys a person's message in the file has */
-	bool whole;		/* all of the file was read */
-};
-
-/* Reads at most the first MiB and the last 4 MiB of a transcript. -1: it cannot be read. */
-int fingerprint_match(const struct fingerprint *s, const char *path, struct fingerprint_found *out);
-
-/* ---- session_files ---- */
-
-/*
- * The sessions that lie below the folder of an agent, each with what it says of itself; see
- * transcript/locate/locate.h.
- */
+/* A session below the folder of an agent, with what it says of itself. Strings are heap. */
 struct stored_session {
 	char *id;
 	char *path;		/* as transcript_read takes it */
@@ -57,11 +21,66 @@ struct stored_session {
 	char *tty;		/* NULL likewise */
 	pid_t pid;		/* 0 likewise */
 	int64_t written;	/* ms since 1970 */
+	struct fingerprint_found seen;	/* of the screen's messages, once compared */
 };
 
 struct stored_sessions {
 	struct stored_session *v;
 	size_t n, cap;
 };
+
+/* What is listed: the sessions that were written to at or after since (ms since 1970). */
+struct session_scan {
+	const char *folder;		/* the agent's own */
+	const char *cwd;		/* a project's; other agents' sessions say it themselves */
+	int64_t since;
+	struct stored_sessions *out;
+};
+
+/*
+ * Where sessions lie below the folder, a pattern for each step down, and by which members they
+ * name themselves.
+ */
+struct session_place {
+	const char *place;
+	bool line;			/* the members stand in the first line, not in the whole file */
+	const char *id, *cwd, *tty, *pid;
+	/* what stands beside the file; NULL: nothing */
+	void (*more)(const struct session_scan *r, struct stored_session *t);
+};
+
+void locate_walk(const struct session_place *at, const struct session_scan *r);
+/* copilot's more: the process that has the session, by the lock file beside it. */
+void locate_lock_beside(const struct session_scan *r, struct stored_session *t);
+/* gemini's more: the directory whose short name projects.json tells. */
+void locate_project_cwd(const struct session_scan *r, struct stored_session *t);
+int locate_database(const struct session_scan *r, struct err *e);	/* opencode's: one for all */
+
+struct stored_session *locate_add(struct stored_sessions *out);
+void locate_session_release(struct stored_session *t);
+void locate_sessions_release(struct stored_sessions *t);
+
+/* A process is looked for: its hints, and the sessions that there are, once listed. */
+struct locate_search {
+	const struct locate_hints *h;
+	const struct session_row *row;
+	struct stored_sessions all;
+	bool listed;
+};
+
+/* One source of evidence; *out stays empty when it tells nothing. -1: a folder cannot be read. */
+typedef int evidence_fn(
+    struct locate_search *l, enum found how, struct transcript_found *out, struct err *e);
+
+/* Was it written to in the life of the process? */
+bool locate_in_lifetime(const struct locate_hints *h, const struct stored_session *t);
+
+/* ---- project ---- */
+
+/* Claude Code's, whose sessions are not opened to be told apart: names and times, and the screen. */
+int locate_projects(const struct session_scan *r, struct err *e);
+char *locate_new_project(
+    const char *folder, const char *cwd, int64_t since, const char *const *held, size_t n_held);
+evidence_fn locate_by_id, locate_in_project;
 
 #endif

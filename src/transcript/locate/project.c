@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "transcript/locate/locate.h"
+#include "transcript/locate/locate_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -150,79 +150,79 @@ transcript_began_at(const char *path)
 
 	for (const char *p = head, *end;
 	    n > 0 && at == 0 && (end = memchr(p, '\n', (size_t)(head + n - p))) != NULL; p = end + 1) {
-		struct entry_parts parts;
+		struct json_slice record;
 
-		if (entry_parse(p, (size_t)(end - p), &parts))
-			at = entry_time(parts.time);
+		if (json_slice_whole(p, (size_t)(end - p), &record))
+			at = entry_time(json_slice_get(record, "timestamp"));
 	}
 	free(head);
 	return at;
 }
 
-/* By its name; a sub-agent's has another. */
-static bool
-is_conversation(const char *name)
+int
+locate_projects(const struct session_scan *r, struct err *e)
 {
-	char *id = str_ends(name, ".jsonl") ? xstrndup(name, strlen(name) - strlen(".jsonl")) : NULL;
-	bool is = id != NULL && transcript_is_id(id);
+	char *folder = r->cwd != NULL ? transcript_folder(r->folder, r->cwd) : NULL;
+	DIR *dir = folder != NULL ? opendir(folder) : NULL;
+	struct dirent *d;
+	int ret = 0;
 
-	free(id);
-	return is;
+	if (folder != NULL && dir == NULL && errno != ENOENT && errno != ENOTDIR)
+		ret =
+		    err_sys(e, GT_FAIL, "transcript", "the agent's project folder %s cannot be read", folder);
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		char *path = str_ends(d->d_name, ".jsonl") ? io_join(folder, d->d_name) : NULL;
+		struct stat st;
+
+		if (path == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+		    (int64_t)st.st_mtim.tv_sec * 1000 + 999 < r->since) {
+			free(path);
+			continue;
+		}
+		*locate_add(r->out) = (struct stored_session){ .path = path,
+			.id = xstrndup(d->d_name, strlen(d->d_name) - strlen(".jsonl")),
+			.written = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000 };
+	}
+	if (dir != NULL)
+		closedir(dir);
+	free(folder);
+	return ret;
 }
 
 static bool
-is_held(const char *name, const char *const *held, size_t n_held)
+is_among(const char *id, const char *const *list, size_t n)
 {
-	for (size_t i = 0; i < n_held; i++)
-		if (str_starts(name, held[i]))
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], id) == 0)
 			return true;
 	return false;
 }
 
 /* A file is not written before its conversation begins, so the older ones need not be opened. */
-static bool
-began_since(const char *path, int64_t since)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && (int64_t)st.st_mtim.tv_sec * 1000 + 999 >= since &&
-	    transcript_began_at(path) >= since;
-}
-
 char *
-transcript_find_new(
-    const char *config_dir, const char *cwd, int64_t since, const char *const *held, size_t n_held)
+locate_new_project(const char *folder, const char *cwd, int64_t since, const char *const *held, size_t n_held)
 {
-	char *folder = transcript_folder(config_dir, cwd), *found = NULL;
-	DIR *dir = folder != NULL ? opendir(folder) : NULL;
-	bool several = false;
-	struct dirent *d;
+	struct stored_sessions all = { .n = 0 };
+	struct session_scan r = { folder, cwd, since, &all };
+	char *found = NULL;
+	size_t n = 0;
 
-	while (dir != NULL && !several && (d = readdir(dir)) != NULL) {
-		char *path = is_conversation(d->d_name) && !is_held(d->d_name, held, n_held)
-		    ? io_join(folder, d->d_name)
-		    : NULL;
-
-		if (path == NULL || !began_since(path, since)) {
-			free(path);
+	locate_projects(&r, NULL);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!transcript_is_id(all.v[i].id) || is_among(all.v[i].id, held, n_held) ||
+		    transcript_began_at(all.v[i].path) < since)
 			continue;
-		}
-		several = found != NULL;
-		free(found);
-		found = path;
+		if (n++ == 0)
+			found = xstrdup(all.v[i].path);
 	}
-	if (dir != NULL)
-		closedir(dir);
-	free(folder);
-	if (several) {
+	locate_sessions_release(&all);
+	if (n > 1) {
 		free(found);
 		found = NULL;
 	}
 	return found;
 }
 
-/* the times of files and panes are not of one clock's grain, and what was under way is still written */
-#define SLACK_MS 5000
 /* of a folder that has more in the life of one process nothing can be told */
 #define MAX_LOOKS 64
 
@@ -240,7 +240,7 @@ transcript_found_name(enum found f)
  * in some other folder.
  */
 static char *
-path_of_id(const struct transcript_hints *h, const char *id)
+path_of_id(const struct locate_hints *h, const char *id)
 {
 	char *path = NULL, *projects;
 	struct dirent *d;
@@ -249,12 +249,12 @@ path_of_id(const struct transcript_hints *h, const char *id)
 	if (!transcript_is_id(id))
 		return NULL;
 	if (h->record_cwd != NULL)
-		path = transcript_path(h->config_dir, h->record_cwd, id);
+		path = transcript_path(h->folder, h->record_cwd, id);
 	if (path == NULL && h->cwd != NULL)
-		path = transcript_path(h->config_dir, h->cwd, id);
+		path = transcript_path(h->folder, h->cwd, id);
 	if (path != NULL)
 		return path;
-	projects = io_join(h->config_dir, "projects");
+	projects = io_join(h->folder, "projects");
 	dir = opendir(projects);
 	while (dir != NULL && path == NULL && (d = readdir(dir)) != NULL) {
 		char *folder = d->d_name[0] != '.' ? io_join(projects, d->d_name) : NULL;
@@ -268,101 +268,36 @@ path_of_id(const struct transcript_hints *h, const char *id)
 	return path;
 }
 
-/* A file that this process may have written. */
-struct rival {
-	char *id, *path;
-	struct fingerprint_found seen;
-};
-
-struct rivals {
-	struct rival *v;
-	size_t n, cap;
-};
-
-static void
-rivals_release(struct rivals *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->v[i].id);
-		free(r->v[i].path);
-	}
-	free(r->v);
-	memset(r, 0, sizeof *r);
-}
-
-static bool
-is_among(const char *id, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(list[i], id) == 0)
-			return true;
-	return false;
-}
-
-/* Written to while the process lived. */
-static bool
-wrote_while_alive(const struct transcript_hints *h, const char *path)
-{
-	struct stat st;
-	int64_t ms;
-
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-		return false;
-	ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	return (h->began == 0 || ms >= h->began) && (h->ended == 0 || ms <= h->ended + SLACK_MS);
-}
-
-static bool
-can_be(const struct transcript_hints *h, const char *id, const char *path)
-{
-	if (is_among(id, h->held, h->n_held) ||
-	    (h->n_suspects > 0 && !is_among(id, h->suspects, h->n_suspects)))
-		return false;
-	return wrote_while_alive(h, path);
-}
-
 /* The files of the project folder that can be this process's. */
 static int
-read_folder(const struct transcript_hints *h, struct rivals *out, struct err *e)
+read_folder(const struct locate_hints *h, struct stored_sessions *out, struct err *e)
 {
-	char *folder = h->cwd != NULL ? transcript_folder(h->config_dir, h->cwd) : NULL;
-	DIR *dir = folder != NULL ? opendir(folder) : NULL;
-	struct dirent *d;
-	int ret = 0;
+	struct session_scan r = { h->folder, h->cwd, 0, out };
+	int ret = locate_projects(&r, e);
+	size_t kept = 0;
 
-	if (folder != NULL && dir == NULL && errno != ENOENT && errno != ENOTDIR)
-		ret =
-		    err_sys(e, GT_FAIL, "transcript", "the agent's project folder %s cannot be read", folder);
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		struct rival r = { .id = NULL };
+	for (size_t i = 0; i < out->n; i++) {
+		struct stored_session *t = &out->v[i];
 
-		if (strlen(d->d_name) != TRANSCRIPT_ID_CHARS + strlen(".jsonl") ||
-		    !str_ends(d->d_name, ".jsonl"))
-			continue;
-		r.id = xstrndup(d->d_name, TRANSCRIPT_ID_CHARS);
-		r.path = io_join(folder, d->d_name);
-		if (!transcript_is_id(r.id) || !can_be(h, r.id, r.path)) {
-			free(r.id);
-			free(r.path);
-			continue;
-		}
-		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = r;
+		if (transcript_is_id(t->id) && locate_in_lifetime(h, t) &&
+		    !is_among(t->id, h->held, h->n_held) &&
+		    (h->n_suspects == 0 || is_among(t->id, h->suspects, h->n_suspects)))
+			out->v[kept++] = *t;
+		else
+			locate_session_release(t);
 	}
-	if (dir != NULL)
-		closedir(dir);
-	free(folder);
+	out->n = kept;
 	return ret;
 }
 
 static bool
-can_compare(const struct transcript_hints *h)
+can_compare(const struct locate_hints *h)
 {
 	return h->fingerprint != NULL && h->fingerprint->n > 0;
 }
 
 static void
-compare_rival(const struct transcript_hints *h, struct rival *r)
+compare_rival(const struct locate_hints *h, struct stored_session *r)
 {
 	if (fingerprint_match(h->fingerprint, r->path, &r->seen) != 0)
 		r->seen = (struct fingerprint_found){ .whole = false };
@@ -373,7 +308,7 @@ compare_rival(const struct transcript_hints *h, struct rival *r)
  * no one has them all.
  */
 static size_t
-best_rival(const struct rivals *r)
+best_rival(const struct stored_sessions *r)
 {
 	unsigned all = 0;
 	size_t found = r->n;
@@ -392,15 +327,14 @@ best_rival(const struct rivals *r)
 
 /* Leaves those out that were read in full and have nothing of what stands on the screen. */
 static void
-drop_without_words(const struct transcript_hints *h, struct rivals *r)
+drop_without_words(const struct locate_hints *h, struct stored_sessions *r)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		compare_rival(h, &r->v[i]);
 		if (r->v[i].seen.mask == 0 && r->v[i].seen.whole) {
-			free(r->v[i].id);
-			free(r->v[i].path);
+			locate_session_release(&r->v[i]);
 		} else {
 			r->v[kept++] = r->v[i];
 		}
@@ -418,20 +352,18 @@ take_rival(struct transcript_found *out, enum found how, char *id, char *path)
 
 /* The screen was seen before it began: a pane shows the life before for a moment. */
 static void
-find_born_later(const struct transcript_hints *h, struct transcript_found *out)
+find_born_later(const struct locate_hints *h, struct transcript_found *out)
 {
-	char *path = h->cwd != NULL
-	    ? transcript_find_new(h->config_dir, h->cwd, h->screen_at, h->held, h->n_held)
-	    : NULL;
+	char *path = locate_new_project(h->folder, h->cwd, h->screen_at, h->held, h->n_held);
 
 	if (path != NULL)
 		take_rival(out, FOUND_FOLDER, xstrndup(strrchr(path, '/') + 1, TRANSCRIPT_ID_CHARS), path);
 }
 
 static int
-find_in_folder(const struct transcript_hints *h, struct transcript_found *out, struct err *e)
+find_in_folder(const struct locate_hints *h, struct transcript_found *out, struct err *e)
 {
-	struct rivals r = { .n = 0 };
+	struct stored_sessions r = { .n = 0 };
 	size_t chosen = 0;
 	int ret = read_folder(h, &r, e);
 
@@ -444,23 +376,23 @@ find_in_folder(const struct transcript_hints *h, struct transcript_found *out, s
 	if (ret == 0 && chosen < r.n) {
 		take_rival(
 		    out, h->n_suspects > 0 ? FOUND_RECORD : FOUND_FOLDER, r.v[chosen].id, r.v[chosen].path);
-		r.v[chosen] = (struct rival){ .id = NULL };
+		r.v[chosen] = (struct stored_session){ .id = NULL };
 	} else if (ret == 0 && r.n > 0) {
 		out->how = FOUND_AMBIGUOUS;
 		out->rivals = r.n;
 	}
 	if (ret == 0 && r.n == 0 && h->screen_at != 0 && h->n_suspects == 0)
 		find_born_later(h, out);
-	rivals_release(&r);
+	locate_sessions_release(&r);
 	return ret;
 }
 
 /* Does the screen speak against the file of a source that may be stale? */
 static int
-is_stale(const struct transcript_hints *h, const char *id, const char *path, bool *stale, struct err *e)
+is_stale(const struct locate_hints *h, const char *id, const char *path, bool *stale, struct err *e)
 {
-	struct rival mine = { .path = (char *)path };
-	struct rivals r = { .n = 0 };
+	struct stored_session mine = { .path = (char *)path };
+	struct stored_sessions r = { .n = 0 };
 	int ret = 0;
 
 	*stale = false;
@@ -476,20 +408,21 @@ is_stale(const struct transcript_hints *h, const char *id, const char *path, boo
 		compare_rival(h, &r.v[i]);
 		*stale = r.v[i].seen.mask > mine.seen.mask;
 	}
-	rivals_release(&r);
+	locate_sessions_release(&r);
 	return ret;
 }
 
-static int
-find_by_id(const struct transcript_hints *h, enum found how, struct transcript_found *out, struct err *e)
+int
+locate_by_id(struct locate_search *l, enum found how, struct transcript_found *out, struct err *e)
 {
+	const struct locate_hints *h = l->h;
 	const char *id = h->id[how];
 	/*
 	 * a note in a directory may be of another that works there; the start command and the
 	 * farewell are this process's own
 	 */
 	bool shared = how == FOUND_WORKTREE || how == FOUND_TOWN, stale = false;
-	char *path = shared && is_among(id, h->held, h->n_held) ? NULL : path_of_id(h, id);
+	char *path = id == NULL || (shared && is_among(id, h->held, h->n_held)) ? NULL : path_of_id(h, id);
 
 	if (path != NULL && how != FOUND_RECORD && is_stale(h, id, path, &stale, e) != 0) {
 		free(path);
@@ -503,22 +436,17 @@ find_by_id(const struct transcript_hints *h, enum found how, struct transcript_f
 }
 
 int
-transcript_find(const struct transcript_hints *h, struct transcript_found *out, struct err *e)
+locate_in_project(struct locate_search *l, enum found how, struct transcript_found *out, struct err *e)
 {
-	struct transcript_hints rest = *h;
+	struct locate_hints rest = *l->h;
 
-	memset(out, 0, sizeof *out);
-	if (h->config_dir == NULL)
-		return 0;
-	for (enum found how = FOUND_RECORD; how < FOUND_FOLDER && out->how == FOUND_NONE; how++)
-		if (h->id[how] != NULL && find_by_id(h, how, out, e) != 0)
-			return -1;
+	(void)how;
 	/* the record says which file: when it is not there, no other one is */
-	if (out->how != FOUND_NONE || h->id[FOUND_RECORD] != NULL)
+	if (rest.id[FOUND_RECORD] != NULL)
 		return 0;
-	if (find_in_folder(h, out, e) != 0)
+	if (find_in_folder(l->h, out, e) != 0)
 		return -1;
-	if (out->how != FOUND_NONE || h->n_suspects == 0)
+	if (out->how != FOUND_NONE || rest.n_suspects == 0)
 		return 0;
 	/* it left no record, and the records there are others' */
 	rest.n_suspects = 0;
