@@ -343,22 +343,25 @@ decode_value(const struct record_type *t, const struct record *r, void *x, struc
 {
 	struct json_slice whole;
 	json_t *v;
+	bool good;
 
 	if (t->schema > 0 && whole_object(r, t->schema, &whole, e) != 0)
 		return -1;
+	good = t->schema > 0 || (json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{');
 	set_defaults(&t->fields, x);
-	if ((t->schema > 0 || (json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{')) &&
-	    decode_object(&t->fields, whole, x))
+	if (good && decode_object(&t->fields, whole, x))
 		return 0;
 	/* the sentence of a kind without a schema says where its JSON breaks */
-	if (t->schema == 0 && (v = json_parse(r->value, strlen(r->value), r->key, e)) == NULL)
-		return -1;
-	else if (t->schema == 0)
+	if (t->schema == 0) {
+		v = json_parse(r->value, strlen(r->value), r->key, e);
+		if (v == NULL)
+			return -1;
 		json_decref(v);
+	}
 	return reject(r, false, e);
 }
 
-/* The id stands in the key, whatever the value says. False: it has another length than all have. */
+/* The id is that of the key, whatever the value says. False: it has not the length that all have. */
 static bool
 take_id(const struct record_type *t, const char *key, void *x)
 {
