@@ -6,7 +6,6 @@
 #include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/utf8.h"
 
 /* ---- keys ---- */
