@@ -10,9 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fault.h"
-#include "base/host.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
 
 #define COUNTER "counter:event"

@@ -5,9 +5,6 @@
 #include "records/records.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "store/store.h"
 
 #define PREFIX "host:"
 #define SCHEMA 1

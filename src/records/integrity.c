@@ -6,11 +6,9 @@
 #include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "records/agents/agents.h"
 #include "records/recovery/recovery.h"
 #include "records/runs/runs.h"
-#include "store/store.h"
 
 static void
 add_fault(struct record_check *out, const char *fmt, ...)

@@ -17,11 +17,11 @@ struct store;
 /* ---- event ---- */
 
 /*
- * What happened, in order. An event is a record event:<seq> (16 decimal digits, from 1, no gaps)
- * of the same commit as the change that it tells of, so that neither is ever there without the
- * other. The record counter:event holds the last number. An event's tag is its kind up to the
- * first dot. Text is ours or clean; never scrollback, environment values or start commands. Each
- * field is cut at 1 KiB. Of a store that several hosts share, it tells its host.
+ * What happened, in order. An event is a record event:<seq> (16 decimal digits, from 1, no gaps) in
+ * the commit of the change that it reports, so neither exists without the other. counter:event holds
+ * the last number. An event's tag is its kind up to the first dot. Text is ours or clean; never
+ * scrollback, environment values or start commands. Each field is cut at 1 KiB. In a store that
+ * several hosts share it names its host.
  */
 struct event {
 	const char *kind;		/* "attempt.captured" */
@@ -31,9 +31,8 @@ struct event {
 };
 
 /*
- * Commits the changes together with the event. Its number is read under store_lock; where that
- * holds nobody off, another writer that took the number first is no conflict: then it is tried
- * again with the one after that. Answers as store_commit does.
+ * Commits the changes together with the event; answers as store_commit. Another writer that took the
+ * event's number first is no conflict: the commit is repeated with the next number.
  */
 enum commit event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev,
     struct err *e);
@@ -47,33 +46,31 @@ int event_time(struct store *s, int64_t seq, int64_t *at, struct err *e);
 #define EVENT_LOG "events.jsonl"	/* in the state directory */
 
 /*
- * Appends to the file at path (made if missing, 0600) the events that it does not hold yet, one
- * JSON object a line with seq, at (ms since 1970), kind, subject, session, text. Append, then
- * fsync. A torn tail left by a crash is cut off first, back to the last whole line that continues
- * the numbering; what is cut is still in the store and written again. *written (may be NULL):
- * lines appended. Names: "event-log" (the file holds something else, or is ahead of the store),
- * "not-private", "unwritable", "locked", "write". Fault points: "event-append", "event-sync".
+ * Appends to the file at path (made if missing, 0600) the events that it does not hold yet, one JSON
+ * object a line with seq, at (ms since 1970), kind, subject, session, text, and syncs it. A tail torn
+ * by a crash is first cut back to the last whole line that continues the numbering; the store still
+ * has what is cut. *written (may be NULL): lines appended. Names: "event-log" (the file holds
+ * something else, or is ahead of the store), "not-private", "unwritable", "locked", "write". Fault
+ * points: "event-append", "event-sync".
  */
 int event_export(struct store *s, const char *path, size_t *written, struct err *e);
 
 /*
- * Compares that file with the store, from its first line to its last: line N must be event N, to
- * the byte. Nothing is changed. *lines (may be NULL): how many were compared; fewer than the
- * store has events is no error here, event_export adds them. Names: "event-log" (a line differs,
- * is missing in the store, or the last one is torn; the message says which), "not-found",
+ * Compares that file with the store: line N must be event N, to the byte. *lines (may be NULL): how
+ * many were compared; a file that is behind the store is no error, event_export adds the rest. Names:
+ * "event-log" (a line differs, is not in the store, or is torn; the message says which), "not-found",
  * "not-private".
  */
 int event_check(struct store *s, const char *path, size_t *lines, struct err *e);
 
 /*
- * Into a store that was restored from a backup (store_restore): the events that the file at path
- * tells and the store has no more, up to the first line that is torn. *added: how many; what else
- * was committed with them is lost. A missing file has none. Name "event-log": it is not the log
- * of this store.
+ * Adds to a store that was restored from a backup (store_restore) the later events of the file at
+ * path, up to the first torn line. *added: how many; what else was committed with them is lost. A
+ * missing file has none. "event-log": it is not the log of this store.
  */
 int event_restore(struct store *s, const char *path, size_t *added, struct err *e);
 
-/* An event as it was read. Strings live as long as the call that it was handed to. */
+/* An event as it was read. Strings live during the call. */
 struct event_row {
 	int64_t seq, at;		/* at: ms since 1970 */
 	const char *kind, *subject, *session, *text;	/* the last three may be NULL */
@@ -81,8 +78,8 @@ struct event_row {
 };
 
 /*
- * Calls row for each event with this tag (NULL: any) in order. row answers 0 to go on, anything
- * else ends the walk and is the answer. -1 with err when the store cannot be read.
+ * Calls row for each event with this tag (NULL: any) in order. An answer other than 0 ends the walk
+ * and is returned. -1 with err: the store cannot be read.
  */
 int event_each(struct store *s, const char *tag, int (*row)(const struct event_row *ev, void *arg), void *arg,
     struct err *e);
@@ -91,8 +88,7 @@ int event_each(struct store *s, const char *tag, int (*row)(const struct event_r
 
 /*
  * The hosts that share a store (base/host.h): the record host:<id>, its tag host, written by that
- * host alone. It tells what its last pass saw of its agents: nobody else can look at its panes.
- * It is no sign that the host lives, but for its age.
+ * host alone, holds what its last pass saw of its agents. Its age is the only sign of life.
  */
 struct fleet_host {
 	char *id, *name;		/* name: what people call it */
@@ -122,7 +118,7 @@ const char *record_fleet_name(const struct fleet *f, const char *id);
 /* ---- integrity ---- */
 
 /*
- * The rules that the records keep among each other, whatever backend holds them:
+ * The rules between records, in any backend:
  *
  * 	events are numbered from 1 without a gap, up to counter:event
  * 	an attempt is in a known phase; an open one has its pane's record, which is open and names it
@@ -130,11 +126,11 @@ const char *record_fleet_name(const struct fleet *f, const char *id);
  * 	a run is in a known state; its session has a record; a claimed, running or stopping one names
  * 	its runner, a pending one none
  * 	a session is in a known state, and its state blob is the one that it tells of (length, SHA-256)
- * 	an open place in the tree has a session that has not ended, and a parent that is open, too;
- * 	nobody is below himself
+ * 	an open place in the tree has a session that has not ended, and an open parent; no agent is
+ * 	below itself
  *
- * Each commit writes all records that belong together, so that a broken rule means that somebody
- * else wrote, or lost, a part.
+ * Each commit writes all records that belong together: a broken rule means that something else
+ * wrote, or lost, a part.
  */
 struct record_check {
 	size_t attempts;
@@ -151,9 +147,8 @@ void record_check_release(struct record_check *i);
 /* ---- key ---- */
 
 /*
- * Keys of records that hold foreign names. They are written as JSON would give them back (bytes
- * that are no UTF-8 replaced, each name cut at 512 bytes), so that a name read from a record
- * finds the same records as the one that made it. Heap.
+ * Keys with foreign names. These are written as JSON gives them back (bytes that are no UTF-8
+ * replaced, each name cut at 512 bytes), so a name read from a record finds the same records. Heap.
  */
 char *record_key(const char *prefix, const char *a, const char *b);	/* PREFIX a:b */
 /* KIND:<pid>.<start>:<id>:<socket>: something of one server process. */
@@ -163,43 +158,38 @@ char *record_key_on_server(
 #define RECORD_ID_MAX 200
 
 /*
- * Ids that callers choose stand in keys, in lines for people and in scripts: 1 to RECORD_ID_MAX
- * bytes of UTF-8 without blanks, control characters and what cannot be seen. `what` names it in
- * the sentence: "the id of a run". -1: code GT_USAGE, name "id".
+ * Ids that callers choose: 1 to RECORD_ID_MAX bytes of UTF-8 without blanks, control and invisible
+ * characters. `what` names it in the sentence: "the id of a run". -1: "id", GT_USAGE.
  */
 int record_check_id(const char *what, const char *id, struct err *e);
 
 /* ---- lock ---- */
 
 /*
- * A lock of the agents' own, such as a slot for tests: the record lock:<name>, its tag held or
- * free. (What keeps our own processes apart are locks of the kernel, base/io.h.) Its owner is a
- * word of the caller's own and, when one was told, a process of this boot:
+ * A lock that agents use among themselves, such as a slot for tests: the record lock:<name>, its tag
+ * held or free. (Our own processes use kernel locks, base/io.h.) Its holder is a word of the caller's
+ * and, if the caller gave one, a process of this boot:
  *
- * 	with a process          held on this boot for as long as that process lives, whatever the
- * 	lease says; for other boots, containers that
- * 				cannot be seen and other machines, as without one
- * 	without                 held for `lease_ms` after it was last renewed, by the store's clock;
- * 	on one boot by the boot's own
+ * 	with a process	held on this boot while that process lives, regardless of the lease; on other
+ * 			boots, hosts and in unseen containers as without one
+ * 	without		held for `lease_ms` after the last renewal, by the store's clock, on one boot by
+ * 			the boot's own
  *
- * A stale one is nobody's: the next who wants it takes it over, and that is told (event
- * lock.taken-over). Acquiring is a commit that expects the version that was read, so that of any
- * number of callers one has it. It is counted in `fence`, also over releases: who shows an older
- * number is refused. A released lock stays as a free record, for its number.
+ * A stale lock goes to the next caller (event lock.taken-over). Acquiring expects the version that
+ * was read, so of any number of callers one gets it. `fence` counts this, also over releases: an
+ * older number is refused. A released lock stays as a free record, for its number.
  *
- * Events: lock.acquired, lock.taken-over, lock.released, lock.expired. Renewing is none.
+ * Events: lock.acquired, lock.taken-over, lock.released, lock.expired. Renewing has none.
  */
 struct lock {
 	int64_t version;		/* of the record; 0: there is none */
 	bool held;
 	char *name, *holder;		/* heap; holder: who has or had it */
 	char *host;			/* the machine's name, for people; heap */
-	/* set by lock_acquire: whose it was and why that had ended; heap, NULL: nobody's */
-	char *taken_from;
+	char *taken_from;		/* by lock_acquire: who had it, and why that ended; heap or NULL */
 	int64_t fence;			/* how many times it was acquired */
 	int64_t lease_ms;
-	/* pid_start: clock ticks, as in process/proc.h; 0: it told no process */
-	int64_t pid, pid_start;
+	int64_t pid, pid_start;		/* clock ticks, as in process/proc.h; 0: no process is known */
 	int64_t acquired_at;		/* ms since 1970 */
 	struct timestamp renewed;
 };
@@ -209,35 +199,31 @@ struct lock_list {
 	size_t n, cap;
 };
 
-#define LOCK_LEASE_MS ((int64_t)300000)		/* for who tells none */
+#define LOCK_LEASE_MS ((int64_t)300000)		/* when none is given */
 #define LOCK_LEASE_MAX_MS ((int64_t)86400000)
 
-/* Who wants it, or says that he has it. */
+/* Who wants it, or has it. */
 struct lock_holder {
-	const char *name, *holder;	/* of the lock; his own word (record_check_id both) */
-	int64_t pid;			/* of his process; 0: none */
-	int64_t lease_ms;		/* 0: LOCK_LEASE_MS, of one that is renewed as it was */
-	int64_t fence;			/* 0: not told, the word suffices */
+	const char *name, *holder;	/* of the lock; the caller's word (record_check_id both) */
+	int64_t pid;			/* of the holder's process; 0: none */
+	int64_t lease_ms;		/* 0: LOCK_LEASE_MS, of a renewal as before */
+	int64_t fence;			/* 0: not given, the word suffices */
 };
 
-/*
- * In all of them `now` has the store's clock in wall_ms (store_now). Release *out when the answer
- * is not -1.
- */
+/* In all of them `now` has the store's clock in wall_ms (store_now). Release *out unless -1. */
 
 /*
- * 1 it is his now; 0 it was his before (the same word, and the same process if one was told
- * then), and is renewed. -1: "held" (GT_AGAIN: the sentence says by whom), "gone" (GT_FAIL: there
- * is no such process), "id", "lease" (GT_USAGE).
+ * 1 acquired; 0 the caller had it before (the same word, and the same process if there was one), and
+ * it is renewed. -1: "held" (GT_AGAIN: the sentence says by whom), "gone" (GT_FAIL: there is no such
+ * process), "id", "lease" (GT_USAGE).
  */
 int lock_acquire(struct store *s, const struct lock_holder *who, const struct timestamp *now,
     struct lock *out, struct err *e);
 /*
- * His lease begins anew; a process that is told takes the place of the one before, and on another
- * boot that one is forgotten: from then on it is a lock without a process. Also when the lease
- * had ended, as long as nobody took it; not when the process that had it is gone and no other is
- * told. 0; -1: "not-yours" (GT_REFUSED: another has it, or it was acquired again since his
- * fence), "not-held", "gone" (GT_REFUSED), "not-found" (GT_NOTHING).
+ * The lease begins anew. A given process replaces the one before; on another boot that one is
+ * dropped, and the lock has no process. Also after the lease ended, while nobody took the lock; not
+ * when its process is gone and no other is given. 0; -1: "not-yours" (GT_REFUSED: another has it, or
+ * it was acquired again since the fence), "not-held", "gone" (GT_REFUSED), "not-found" (GT_NOTHING).
  */
 int lock_renew(struct store *s, const struct lock_holder *who, const struct timestamp *now, struct lock *out,
     struct err *e);
@@ -245,13 +231,10 @@ int lock_renew(struct store *s, const struct lock_holder *who, const struct time
 int lock_unlock(struct store *s, const struct lock_holder *who, const struct timestamp *now, struct lock *out,
     struct err *e);
 
-/* Why a held lock is nobody's any more, a clause; NULL: it is not stale. */
+/* Why a held lock is stale, a clause; NULL: it is not. */
 const char *lock_stale_reason(const struct lock *l, const struct timestamp *now);
 
-/*
- * Startup: those that are stale become free. Each is a commit; one that was renewed meanwhile
- * stays. *n: how many.
- */
+/* Startup: stale ones become free, each in a commit; one that was renewed meanwhile stays. *n: how many. */
 int lock_unlock_stale(struct store *s, const struct timestamp *now, size_t *n, struct err *e);
 
 /* 1 found, 0 absent, -1. */
@@ -262,8 +245,6 @@ void lock_release(struct lock *l);		/* the memory; not the lock */
 void lock_list_release(struct lock_list *list);
 
 /* ---- record ---- */
-
-/* What sessions, the tree and messages do alike with their records. */
 
 /*
  * The JSON object of a record whose "schema_version" this program knows (absent: 1). New
@@ -328,8 +309,7 @@ struct record_stats {
 	/* ms since 1970: attempts that began, refusals that happened at or after it */
 	int64_t since;
 	size_t attempts, refused;
-	/* failures: the sentence (why) */
-	struct tally_list phases, classes, reasons, deliveries, failures, refusals;
+	struct tally_list phases, classes, reasons, deliveries, failures, refusals;	/* failures: why */
 	size_t recovered_runs;		/* those that were last recovered at or after `since` */
 	struct tally_list runs;		/* the same by what they were */
 	size_t timed;			/* acknowledged ones whose crash has a time */

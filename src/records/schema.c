@@ -6,7 +6,6 @@
 #include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/utf8.h"
 
 /* ---- keys ---- */
@@ -75,16 +74,6 @@ record_object(const struct record *r, int64_t newest, struct err *e)
 	reject(r, json_is_object(o) && version > newest, e);
 	json_decref(o);
 	return NULL;
-}
-
-static int
-whole_object(const struct record *r, int64_t newest, struct json_slice *out, struct err *e)
-{
-	int64_t version = 0;
-
-	if (json_slice_whole(r->value, strlen(r->value), out) && *out->p == '{')
-		version = json_slice_number(json_slice_get(*out, "schema_version"), 1);
-	return version >= 1 && version <= newest ? 0 : reject(r, version > newest, e);
 }
 
 char *
@@ -342,38 +331,25 @@ static int
 decode_value(const struct record_type *t, const struct record *r, void *x, struct err *e)
 {
 	struct json_slice whole;
+	bool object = json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{';
+	int64_t version = 1;
 	json_t *v;
 
-	if (t->schema > 0 && whole_object(r, t->schema, &whole, e) != 0)
-		return -1;
+	if (object && t->schema > 0)
+		version = json_slice_number(json_slice_get(whole, "schema_version"), 1);
+	if (version > t->schema && t->schema > 0)
+		return reject(r, true, e);
 	set_defaults(&t->fields, x);
-	if ((t->schema > 0 || (json_slice_whole(r->value, strlen(r->value), &whole) && *whole.p == '{')) &&
-	    decode_object(&t->fields, whole, x))
+	if (object && version >= 1 && decode_object(&t->fields, whole, x))
 		return 0;
 	/* the sentence of a kind without a schema says where its JSON breaks */
-	if (t->schema == 0 && (v = json_parse(r->value, strlen(r->value), r->key, e)) == NULL)
-		return -1;
-	else if (t->schema == 0)
+	if (t->schema == 0) {
+		v = json_parse(r->value, strlen(r->value), r->key, e);
+		if (v == NULL)
+			return -1;
 		json_decref(v);
-	return reject(r, false, e);
-}
-
-/* The id stands in the key, whatever the value says. False: it has another length than all have. */
-static bool
-take_id(const struct record_type *t, const char *key, void *x)
-{
-	const char *id = key + strlen(t->prefix);
-
-	if (t->key != NULL)
-		return true;
-	if (t->id_size == 0) {
-		record_set(AT(x, t->id, char *), id);
-		return true;
 	}
-	if (strlen(id) != t->id_size - 1)
-		return false;
-	memcpy(AT(x, t->id, char), id, t->id_size);
-	return true;
+	return reject(r, false, e);
 }
 
 static bool
@@ -397,32 +373,27 @@ take_state(const struct record_type *t, const char *tag, void *x)
 int
 record_decode(const struct record_type *t, const struct record *r, void *x, struct err *e)
 {
+	const char *id = r->key + strlen(t->prefix);
+	bool good;
+
 	memset(x, 0, t->size);
 	if (decode_value(t, r, x, e) != 0) {
 		record_free(t, x);
 		return -1;
 	}
 	*AT(x, t->version, int64_t) = r->version;
-	if (take_state(t, r->tag, x) && take_id(t, r->key, x) && is_complete(&t->fields, x))
+	good = take_state(t, r->tag, x) && is_complete(&t->fields, x);
+	/* the id is that of the key, whatever the value says */
+	if (t->key == NULL && t->id_size == 0)
+		record_set(AT(x, t->id, char *), id);
+	else if (t->key == NULL && strlen(id) == t->id_size - 1)
+		memcpy(AT(x, t->id, char), id, t->id_size);
+	else
+		good = good && t->key != NULL;
+	if (good)
 		return 0;
 	record_free(t, x);
 	return err_set(e, GT_FAIL, "corrupt", "the record %.200s %s", r->key, t->refusal);
-}
-
-static const char *
-tag_of(const struct record_type *t, const void *x)
-{
-	unsigned state = t->state_size == sizeof(bool) ? *AT(x, t->state, bool) :
-	    t->state_size > 0			       ? *AT(x, t->state, unsigned)
-						       : 0;
-
-	return t->tag != NULL ? t->tag(x) : t->tags[state];
-}
-
-static int64_t
-version_of(const struct record_type *t, const void *x)
-{
-	return *AT(x, t->version, int64_t);
 }
 
 char *
@@ -523,8 +494,12 @@ txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value
 void
 txn_put(struct txn *t, const struct record_type *type, const void *x)
 {
-	txn_write(t, record_key_of(type, x), version_of(type, x), tag_of(type, x),
-	    record_encode(type, x));
+	unsigned state = type->state_size == sizeof(bool) ? *AT(x, type->state, bool) :
+	    type->state_size > 0			  ? *AT(x, type->state, unsigned)
+							  : 0;
+
+	txn_write(t, record_key_of(type, x), *AT(x, type->version, int64_t),
+	    type->tag != NULL ? type->tag(x) : type->tags[state], record_encode(type, x));
 }
 
 void
@@ -539,17 +514,14 @@ txn_delete(struct txn *t, char *key, int64_t expect)
 	add_change(t, (struct change){ .kind = CHANGE_DELETE, .key = keep(t, key), .expect = expect });
 }
 
-static const char *
-keep_copy(struct txn *t, const char *text)
-{
-	return text != NULL ? keep(t, xstrdup(text)) : NULL;
-}
-
 void
 txn_event(struct txn *t, const char *kind, const char *subject, const char *session, const char *text)
 {
-	t->event = (struct event){ keep_copy(t, kind), keep_copy(t, subject), keep_copy(t, session),
-		keep_copy(t, text) };
+	const char *given[] = { kind, subject, session, text };
+
+	for (size_t i = 0; i < 4; i++)
+		given[i] = given[i] != NULL ? keep(t, xstrdup(given[i])) : NULL;
+	t->event = (struct event){ given[0], given[1], given[2], given[3] };
 }
 
 void

@@ -9,10 +9,9 @@ struct clean_text;
 /* ---- blob ---- */
 
 /*
- * The state that a provider handed over for a session: bytes of any kind, which nobody here
- * reads. The record blob:<agent_uuid> (tag blob) holds them in base64 with their number and
- * SHA-256, and so does the session's record (records/agents/agents.h): both are always of one
- * commit.
+ * State that a provider keeps for a session: bytes that nothing here reads. The record
+ * blob:<agent_uuid> (tag blob) holds them in base64 with their number and SHA-256; the session's
+ * record holds number and SHA-256, too. Both change in one commit.
  */
 #define SESSION_BLOB_MAX ((size_t)1 << 20)
 
@@ -22,38 +21,36 @@ struct session_blob {
 };
 
 /*
- * Stores the bytes, in a commit that changes the session too; `it` then tells what the session's
- * record has to say. More than SESSION_BLOB_MAX: name "too-large", GT_USAGE.
+ * Stores the bytes, in a commit that changes the session too; `it` then has what the session's
+ * record says of them. More than SESSION_BLOB_MAX: "too-large", GT_USAGE.
  */
 int session_blob_put(
     struct txn *t, const char *agent, const struct buf *blob, struct session_blob *it, struct err *e);
 
-/* Appends the bytes. They are missing or are not those that `it` tells of: name "blob". */
+/* Appends the bytes. They are missing or differ from `it`: "blob". */
 int session_blob_read(
     struct store *s, const char *agent, const struct session_blob *it, struct buf *out, struct err *e);
 
 /* ---- session ---- */
 
 /*
- * The session of an agent, as an orchestrator or an agent's hook tells of it: the record
- * session:<agent_uuid>, its tag the state. It is committed right after the provider made the
- * session and before the first message is sent, so that whatever dies later, somebody knows that
- * there is an agent, and how to go on with it.
+ * The session of an agent, as an orchestrator or the agent's hook reports it: the record
+ * session:<agent_uuid>, its tag the state. It is committed after the provider made the session and
+ * before the first message is sent, so that an agent is known, and how to resume it, whatever dies
+ * later.
  *
- * 	ACTIVE -> SUSPENDED             asked for, with a state blob or without; or at startup, as its
- * 	process is no more
- * 	SUSPENDED -> ACTIVE             restored, by one alone: the commit expects the version that
- * 	was read
- * 	either -> ENDED			(records/agents/agents.h)
+ * 	ACTIVE -> SUSPENDED	on request, with or without a state blob; or at startup, when its process
+ * 				is gone
+ * 	SUSPENDED -> ACTIVE	restored, by one caller: the commit expects the version that was read
+ * 	either -> ENDED		tree_end, tree_repair
  *
  * A root gets its place in the tree in the same commit; a child names its parent in `parent` and
- * gets it by agent_spawn (records/agents/agents.h). Field names are those of the seeds S0 and S1.
- * What the record says of a process is never believed: it lives when this boot has a process of
- * that pid that began in that clock tick.
+ * gets its place by tree_spawn. The process in the record is a claim: the session lives when this
+ * boot has a process with that pid that began in that clock tick.
  *
- * A session is its host's (base/host.h), which made it ACTIVE last. Of an ACTIVE one of another
- * host nobody here can tell whether it lives, so nothing here takes it, ends it or suspends it by
- * itself. Who restores a SUSPENDED one takes it over to his host.
+ * A session belongs to the host (base/host.h) that made it ACTIVE last. Another host cannot tell
+ * whether an ACTIVE one lives, and so does not claim, end or suspend it on its own. Restoring a
+ * SUSPENDED one moves it to the restoring host.
  */
 enum session_state { SESSION_ACTIVE, SESSION_SUSPENDED, SESSION_ENDED, SESSION_STATES };
 
@@ -64,22 +61,20 @@ struct session {
 	/* heap, NULL when unknown; set with record_set */
 	char *agent_uuid;			/* required: record_check_id */
 	char *provider_name;			/* required by session_record */
-	/* the provider's own id of the conversation, whoever the provider is */
-	char *cursor_session_id;
+	char *cursor_session_id;		/* any provider's own id of the conversation */
 	char *model;
 	char *workspace_path;
 	char *parent;				/* an agent's; NULL: a root */
-	/* the tmux session that it runs in, and the server's socket */
-	char *session, *socket;
-	char *start_command;			/* clean: no secret stands in it */
+	char *session, *socket;			/* of tmux: its session, and the server's socket */
+	char *start_command;			/* clean: no secret is in it */
 	char *why;				/* it is suspended or ended, a sentence */
 
-	struct session_blob blob;			/* its state, kept in a record of its own */
+	struct session_blob blob;		/* its state, kept in a record of its own */
 	char host[HOST_MAX + 1];		/* "": this one's, or the store knows no hosts */
-	char came_from[HOST_MAX + 1];		/* the host that it was taken over from; "": none */
+	char came_from[HOST_MAX + 1];		/* the host that it moved from; "": none */
 	char boot_id[40];			/* of the process; "": no process is known */
 	int64_t pid, pid_start;			/* clock ticks since that boot */
-	uint64_t pid_ns;			/* namespace of the pid (base/timestamp.h); 0: not known */
+	uint64_t pid_ns;			/* namespace of the pid (base/timestamp.h); 0: unknown */
 	int64_t seen_boot_ms;			/* its last sign of life, ms since that boot */
 	int64_t recorded_at, changed_at;	/* ms since 1970 */
 };
@@ -97,17 +92,14 @@ void session_init(struct session *x);		/* empty */
 void session_release(struct session *x);
 void session_list_release(struct session_list *list);
 
-/* The texts that a caller may tell by name, "provider_name", …; NULL when there is no such name. */
+/* The texts that a caller may set by name, "provider_name", …; NULL when there is no such name. */
 char **session_field(struct session *x, const char *name);
 
-/*
- * Notes the process of the session, by what /proc tells of it now. -1: it is not running (nothing
- * is noted).
- */
+/* Notes the process, as /proc shows it now. -1: it is not running, nothing is noted. */
 int session_set_process(struct session *x, int64_t pid);
 /*
- * Does the process that was noted run? False when none was noted. True also when /proc cannot tell, and for
- * one in another container of this machine until the container has ended or the last sign of life is older
+ * Does the noted process run? False when none was noted. True when /proc cannot tell, and for one in
+ * another container of this machine until the container has ended or the last sign of life is older
  * than PROC_SEEN_MS.
  */
 bool session_is_alive(const struct session *x, const struct timestamp *now);
@@ -117,58 +109,51 @@ bool session_same_process(const struct session *x, const struct session *y);
 bool session_is_contained(const struct session *x, const struct timestamp *now);
 /* It is ACTIVE on another host: it may live there. */
 bool session_is_elsewhere(const struct session *x);
-/*
- * For certain no process of it runs: it is not ACTIVE, or its process was one of this host and
- * boot and is gone.
- */
+/* Certainly no process of it runs: it is not ACTIVE, or its process of this host and boot is gone. */
 bool session_is_gone(const struct session *x, const struct timestamp *now);
-/*
- * ACTIVE on this host, and the process that was noted is no more. Of one of which none was noted
- * nobody can tell.
- */
+/* ACTIVE on this host, and the noted process is gone. False when none was noted. */
 bool session_is_lost(const struct session *x, const struct timestamp *now);
 
-/* Answers session_is_alive, or whatever else a test has it say. */
+/* Answers session_is_alive, or what a test wants. */
 typedef bool session_alive(const struct session *x, void *arg);
-/* arg is the struct timestamp now. One that is elsewhere counts as living. */
+/* arg is the struct timestamp now. One on another host counts as alive. */
 bool session_alive_now(const struct session *x, void *arg);
 
 /*
  * Commits a session as ACTIVE, with its state blob when blob is not NULL, and the event
- * session.recorded. One that is ACTIVE already, say since the answer was lost, gets the fields
- * that are not NULL here, and the process. *x is the record afterwards. Names, all GT_REFUSED:
- * "suspended" (restore it), "ended", "live" (another process of it runs), "elsewhere",
- * "other-parent"; "no-agent" (GT_FAIL: no such parent), "parent-ended" (GT_REFUSED), "session"
- * (GT_USAGE: a field is missing or too long).
+ * session.recorded. One that is ACTIVE already, for instance since the answer was lost, gets the
+ * fields that are not NULL here, and the process. *x is the record afterwards. Names, all
+ * GT_REFUSED: "suspended" (restore it), "ended", "live" (another process of it runs), "elsewhere",
+ * "other-parent", "parent-ended"; "no-agent" (GT_FAIL: no such parent), "session" (GT_USAGE: a field
+ * is missing or too long).
  */
 int session_record(struct store *s, struct session *x, const struct buf *blob, struct err *e);
 
 /*
- * Commits a session as SUSPENDED and its blob, when there is one, in its place; otherwise the old
- * one stays. One that is SUSPENDED already stays so. Its process is forgotten. why: a sentence of
- * ours. *out is the record afterwards, or empty. Also "ended"; "not-found" (GT_NOTHING).
+ * Commits a session as SUSPENDED, and its blob in place of the old one when blob is not NULL. Its
+ * process is forgotten. SUSPENDED already: it stays so. why: a sentence of ours. *out is the record
+ * afterwards, or empty. Also "ended"; "not-found" (GT_NOTHING).
  */
 int session_suspend(struct store *s, const char *agent, const struct buf *blob, const char *why,
     struct session *out, struct err *e);
 
 /*
- * Claims a SUSPENDED session: ACTIVE, without a process, when it answers 0, and *blob has its
- * state, byte for byte. Its parent must not have ended. Names: "active" (GT_REFUSED: somebody has
- * it), "ended", "parent-ended", "blob", "not-found". Nothing is changed then.
+ * Claims a SUSPENDED session. 0: it is ACTIVE, without a process, and *blob has its state, byte for
+ * byte. Its parent must not have ended. Names: "active" (GT_REFUSED: another has it), "ended",
+ * "parent-ended", "blob", "not-found"; nothing is changed then.
  */
 int session_restore(struct store *s, const char *agent, struct buf *blob, struct session *out, struct err *e);
 
 /*
- * Commits that the agent runs again, as process pid: ACTIVE, whatever it was, with the event
- * session.started. conversation: the provider's id of what it goes on with; NULL: as it was. 1
- * noted, 0 left as it is: it has ended, is elsewhere, another process of it lives, or pid is
- * gone; -1.
+ * Commits that the agent runs again, as process pid: ACTIVE in any case, with the event
+ * session.started. conversation: the provider's id of what it resumes; NULL: as it was. 1 noted, 0
+ * left alone (it has ended, is elsewhere, another process of it lives, or pid is gone), -1.
  */
 int session_started(struct store *s, const char *agent, int64_t pid, const char *conversation, struct err *e);
 /*
- * Records a sign of life of each ACTIVE session whose process runs in this namespace, for other containers.
- * One that was recorded within PROC_RENEW_MS is left alone. Some hundred are one commit, without an event; a
- * conflict is left to the next pass. session_renew does it for one session, however recent the last one.
+ * Records a sign of life of each ACTIVE session whose process runs in this namespace, for other
+ * containers, unless one was recorded within PROC_RENEW_MS. Some hundred are one commit, without an
+ * event; a conflict is left to the next pass. session_renew does it for one session at any time.
  */
 int session_renew(struct store *s, struct session *x, const struct timestamp *at, struct err *e);
 int session_list_renew(struct store *s, const struct timestamp *now, struct err *e);
@@ -180,12 +165,11 @@ int session_need(struct store *s, const char *agent, struct session *out, struct
 int session_list_read(struct store *s, enum session_state state, struct session_list *out, struct err *e);
 
 /*
- * Startup: each ACTIVE session of this host that `alive` does not answer for becomes SUSPENDED.
- * Idempotent, also when it is killed in between: some hundred are one commit and one event
- * (session.suspended). *left: ACTIVE ones whose process lives, or that are elsewhere.
+ * Startup: each ACTIVE session of this host for which `alive` answers false becomes SUSPENDED.
+ * Idempotent, also after a kill: some hundred are one commit and one event (session.suspended).
  */
 struct session_reconciled {
-	size_t suspended, left;
+	size_t suspended, left;		/* left: ACTIVE ones that live, or are elsewhere */
 };
 int session_reconcile(
     struct store *s, session_alive *alive, void *arg, struct session_reconciled *out, struct err *e);
@@ -193,33 +177,32 @@ int session_reconcile(
 /* The record as JSON, new reference: its value, and what --json shows beside the state. */
 json_t *session_json(const struct session *x);
 
-/* For those who record one: has it what a session needs, within its limits? */
+/* Has it what a session needs, within the limits? */
 int session_check(const struct session *x, struct err *e);
-/* What the record has and x does not tell; x then expects its version. */
+/* Fills what x lacks from the record; x then expects its version. */
 void session_inherit(struct session *x, const struct session *old);
 void session_copy(struct session *out, const struct session *x);
 
-/* For commits of others: x as it is, in `state`; and that it is in the store as it was read. */
+/* For commits of others: stores x in `state`; expects the record to be as x was read. */
 void session_put(struct txn *t, struct session *x, enum session_state state, int64_t now);
 void session_expect(struct txn *t, const struct session *x);
 
 /* ---- message ---- */
 
 /*
- * A message between agents: the record message:<id>, committed before whoever carries it takes it
- * into a queue, and marked when it was delivered. A crash in between has it delivered again: at
- * least once, under the same id, in no promised order. The tag is its state.
+ * A message between agents: the record message:<id>, committed before its carrier queues it, and
+ * marked when it was delivered. A crash in between has it delivered again: at least once, under the
+ * same id, in no promised order. The tag is its state.
  *
  * 	pending -> delivered			it asked for no answer
- * 	pending -> waiting -> answered          it asked for one (sync); answered straight from
- * 	pending when delivery was never marked
+ * 	pending -> waiting -> answered		it asked for one (sync); straight from pending when its
+ * 						delivery was never marked
  * 	waiting -> pending			replayed, see message_reconcile
  *
- * An answer is a message of its own, of one commit with what it answers: the answer that is
- * logged is never lost, even if its receiver does not get it before a crash. It is listed as
- * undelivered then.
+ * An answer is a message, committed together with what it answers: a logged answer is never lost,
+ * even if its receiver does not get it before a crash. It is listed as undelivered then.
  *
- * A body is clean text, kept as it is; no event and no error tells it.
+ * A body is clean text, kept as it is; no event and no error shows it.
  */
 enum message_state { MESSAGE_PENDING, MESSAGE_WAITING, MESSAGE_DELIVERED, MESSAGE_ANSWERED, MESSAGE_STATES };
 
@@ -249,7 +232,7 @@ const char *message_state_name(enum message_state state);
 void message_release(struct message *m);
 void message_list_release(struct message_list *list);
 
-/* What is to be sent. id NULL: a new one. Strings are the caller's. */
+/* A message to send. id NULL: a new one. Strings are the caller's. */
 struct message_draft {
 	const char *id, *from;
 	const struct clean_text *body;
@@ -257,29 +240,27 @@ struct message_draft {
 };
 
 /*
- * Commits a message as pending, with the event message.sent; *out is the record. The same letter
- * to the same agent under an id that was given before: 0, nothing is written, so that a sender
- * who lost our answer sends again. Names: "taken" (GT_REFUSED: another message has the id),
- * "no-agent", "ended" (GT_REFUSED: the receiver), "too-large", "id" (GT_USAGE).
+ * Commits a message as pending, with the event message.sent; *out is the record. The same draft to
+ * the same agent under an id that was used before: 0, nothing is written, so a sender that lost the
+ * answer may repeat it. Names: "taken" (GT_REFUSED: another message has the id), "no-agent", "ended"
+ * (GT_REFUSED: the receiver), "too-large", "id" (GT_USAGE).
  */
 int message_send(
     struct store *s, const struct message_draft *l, const char *to, struct message *out, struct err *e);
 
 /*
- * The same to each of n agents, or to all that have not ended but the sender (n 0), in one commit
- * with the event message.broadcast. The ids are <id>/<agent>. A second time under the same id:
- * what was sent the first time.
+ * The same to each of n agents, or with n 0 to all open ones but the sender, in one commit with the
+ * event message.broadcast. The ids are <id>/<agent>. Repeated under the same id: what was sent then.
  */
 int message_broadcast(struct store *s, const struct message_draft *l, const char *const *to, size_t n,
     struct message_list *out, struct err *e);
 
-/* Marks it as delivered. One that is so already stays. Also "not-found" (GT_NOTHING). */
+/* Marks it as delivered, unless it is. Also "not-found" (GT_NOTHING). */
 int message_mark_delivered(struct store *s, const char *id, struct message *out, struct err *e);
 
 /*
- * Commits the answer to a message, from its receiver to its sender, and the message as answered
- * (one that had an answer stays with that). l->from is not looked at. *out is the answer. As
- * message_send for an id that was given before.
+ * Commits the answer to a message, from its receiver to its sender, and the message as answered (it
+ * keeps an earlier answer). l->from is not used. *out is the answer. Repeated: as message_send.
  */
 int message_reply(
     struct store *s, const char *id, const struct message_draft *l, struct message *out, struct err *e);
@@ -288,47 +269,45 @@ int message_reply(
 int message_load(struct store *s, const char *id, struct message *out, struct err *e);
 
 /*
- * All of a state (MESSAGE_STATES: all), appended, in the order of sending. to: NULL or the
- * receiver. Without `bodies` they have none.
+ * All of a state (MESSAGE_STATES: all), appended, in the order of sending. to: NULL or the receiver.
+ * Without `bodies` they have none.
  */
 int message_list_read(struct store *s, enum message_state state, const char *to, bool bodies,
     struct message_list *out, struct err *e);
 
-/* As --json shows it. New reference. */
-json_t *message_json(const struct message *m);
+json_t *message_json(const struct message *m);	/* as --json shows it; new reference */
 
 /*
- * Startup. What is pending stays so: it is counted. For a message that was delivered and asked
- * for an answer that is not logged, nobody knows whether its receiver answered in its own
- * conversation. While the receiver's session is ACTIVE (settle sessions first) it may still come,
- * and a receiver of another host is that host's to settle. Otherwise, by the policy, each once
- * (where the receiver has ended, or another message has the id <id>/ask, it can only be flagged):
+ * Startup. Pending messages are counted. A delivered message that asked for an answer and has none
+ * may have been answered in its receiver's conversation. While the receiver's session is ACTIVE
+ * (reconcile sessions first) the answer may still come; a receiver of another host is that host's to
+ * handle. Otherwise, once each, by the policy (where the receiver has ended, or another message has
+ * the id <id>/ask, it can only be flagged):
  *
  * 	flag	it is marked, with the event message.flagged: a person looks
- * 	ask     the receiver is sent a message that asks it to repeat its answer, from the sender,
- * 	under the id <id>/ask
+ * 	ask	the receiver gets a message under the id <id>/ask, from the sender, that asks it to repeat
+ * 		its answer
  * 	replay	it is pending again, and so delivered once more under its own id
  */
 enum reply_policy { REPLY_FLAG, REPLY_ASK, REPLY_REPLAY };
 
 struct message_reconciled {
 	size_t pending, answers_pending;	/* not delivered; those among them that are answers */
-	size_t waiting;				/* delivered, not answered, whatever was done about them */
+	size_t waiting;				/* delivered and not answered, handled or not */
 	size_t flagged, asked, replayed;	/* by this call */
 };
 int message_reconcile(struct store *s, enum reply_policy policy, struct message_reconciled *out,
     struct err *e);
 
-/* "flag", "ask", "replay"; -1 for anything else. */
-int message_policy_parse(const char *word);
+int message_policy_parse(const char *word);	/* "flag", "ask", "replay"; -1: none of them */
 
 /* ---- tree ---- */
 
 /*
- * Who spawned whom: the record tree:<agent_uuid> holds one agent's link to its parent; its tag is
- * open or ended. A spawn is acknowledged when the child's session and its link are on disk, and
- * expects the parent's link as it was read, by a change that only checks: no agent gets a child
- * once it has ended. An agent that ends takes all below it along.
+ * Who spawned whom: the record tree:<agent_uuid> holds an agent's link to its parent; its tag is
+ * open or ended. A spawn is acknowledged when the child's session and its link are on disk. Its
+ * commit expects the parent's link as it was read, so an agent that has ended gets no child. An
+ * agent that ends takes all below it along.
  */
 struct tree_node {
 	int64_t version;
@@ -350,32 +329,31 @@ int tree_load(struct store *s, const char *agent, struct tree_node *out, struct 
 void tree_node_release(struct tree_node *x);
 int tree_read(struct store *s, struct tree *out, struct err *e);
 void tree_release(struct tree *t);
-/* NULL when it is not among them. */
-const struct tree_node *tree_find(const struct tree *t, const char *agent);
+const struct tree_node *tree_find(const struct tree *t, const char *agent);	/* or NULL */
 
 /*
- * Links a child to its parent, with the event agent.spawned. child: a session that is new is
- * recorded in the same commit, with its blob when blob is not NULL; one that was recorded before
- * (only agent_uuid is looked at then) is linked. Linked to this parent already: 0. *child is the
- * record afterwards. Names: "no-agent" (GT_FAIL: the parent was never recorded), and GT_REFUSED
- * "parent-ended", "ended", "linked" (it is a root, or another's child), "other-parent".
+ * Links a child to its parent, with the event agent.spawned. child: a new session is recorded in the
+ * same commit, with its blob when blob is not NULL; one that was recorded before is linked (only
+ * agent_uuid is used then). Linked to this parent already: 0. *child is the record afterwards.
+ * Names: "no-agent" (GT_FAIL: the parent was never recorded), and GT_REFUSED "parent-ended",
+ * "ended", "linked" (it is a root, or another's child), "other-parent".
  */
 int tree_spawn(struct store *s, const char *parent, struct session *child, const struct buf *blob,
     struct err *e);
 
 /*
- * Ends an agent and all below it: their sessions and their links, in one commit with the event
- * agent.ended. Whoever is spawned below it in that very moment is ended right after. Nothing is
- * done to a process. below false: "has-children" (GT_REFUSED) when there are any. One that has
- * ended already: 0. *ended: how many. Also "not-found".
+ * Ends an agent and all below it: their sessions and links, in one commit with the event
+ * agent.ended. Agents that are spawned below it at that moment are ended right after. No process is
+ * touched. below false: "has-children" (GT_REFUSED) when there are any. Ended already: 0. *ended:
+ * how many. Also "not-found".
  */
 int tree_end(struct store *s, const char *agent, bool below, size_t *ended, struct err *e);
 
 /*
- * Startup: makes the tree whole, each repair one commit with the event agent.repaired. Idempotent.
+ * Startup: repairs the tree, each repair one commit with the event agent.repaired. Idempotent.
  *
- * 	a session without a link: its spawn was cut off. It is linked as recorded; ended when its
- * 	parent has ended and it does not live
+ * 	a session without a link (its spawn was cut off): it is linked as recorded; ended when its
+ * 		parent has ended and it does not live
  * 	a parent that is not in the store, or a ring of parents: its child becomes a root
  * 	a parent that has ended: the child is ended, or becomes a root when it lives
  * 	a link whose session has ended, or was never recorded: the link is ended
@@ -385,21 +363,18 @@ int tree_end(struct store *s, const char *agent, bool below, size_t *ended, stru
 struct tree_repaired {
 	size_t linked, ended, made_roots;
 };
-/*
- * SUSPENDED sessions of this host to bring back, as the tree stands then, by id: of roots, or of
- * all agents.
- */
+/* SUSPENDED sessions of this host to resume, in the repaired tree, by id: of roots, or of all. */
 struct tree_resumable {
 	bool all;
 	struct session_list list;		/* appended to; session_list_release */
 };
-/* back: NULL when nobody asks. */
+/* back may be NULL. */
 int tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repaired *out,
     struct tree_resumable *back, struct err *e);
 
 /* For commits of others. The link of an agent, expected to be new; parent NULL: a root. */
 void tree_link_put(struct txn *t, const char *agent, const char *parent, int64_t now);
-/* That an agent has not ended. Names: "no-agent", "parent-ended". */
+/* Expects that an agent has not ended. Names: "no-agent", "parent-ended". */
 int tree_expect_open(struct txn *t, const char *agent, struct err *e);
 /* The same for an agent and for its parent. Also "unlinked" (GT_REFUSED). */
 int tree_expect_ancestry(struct txn *t, const char *agent, struct err *e);

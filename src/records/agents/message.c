@@ -4,7 +4,6 @@
 #include "records/agents/agents.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "base/io.h"
 #include "records/records_private.h"
 #include "scrub/scrub.h"

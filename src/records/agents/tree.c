@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "records/records_private.h"
-#include "base/host.h"
 
 /* --- the record --- */
 

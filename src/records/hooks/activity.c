@@ -5,7 +5,6 @@
 #include "records/hooks/hooks.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/timestamp.h"
 #include "records/agents/agents.h"
 #include "records/records_private.h"
 #include "process/proc.h"

@@ -5,7 +5,6 @@
 #include "records/hooks/hooks.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "records/records.h"
 
 #define EVENTS(table) .events = table, .n_events = sizeof table / sizeof table[0]

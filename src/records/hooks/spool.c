@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
-#include "base/json.h"
 
 /* The open and locked file, whose size goes to *size. */
 static int

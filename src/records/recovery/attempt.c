@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/timestamp.h"
 #include "process/proc.h"
 #include "records/records_private.h"
 #include "tmux/tmux.h"

@@ -8,22 +8,19 @@ struct pane;
 /* ---- attempt ---- */
 
 /*
- * One attempt to bring one agent back: a record whose phase is committed around each side effect,
- * so that the next run knows what may have happened after a recoverer died, looks first, and
- * never delivers twice.
+ * One attempt to recover one agent: a record whose phase is committed around each side effect. After
+ * a recoverer died, the next run knows what may have happened, looks first, and never delivers twice.
  *
- * 	detected -> captured -> respawned -> delivered -> acknowledged          (steps may be left out
- * 	from `captured` on)
- * 	any of the first four -> failed                                         (with why;
- * 	acknowledged and failed are final)
+ * 	detected -> captured -> respawned -> delivered -> acknowledged	(phases may be skipped after
+ * 									`captured`)
+ * 	any of the first four -> failed		(with why; acknowledged and failed are final)
  *
- * From `detected` the only ways are `captured` and `failed`: nothing is respawned before the
- * context is on disk.
+ * `detected` leads only to `captured` and `failed`: nothing is respawned before the context is on
+ * disk.
  *
- * Records, all of one commit: attempt:<id> (tag: the phase's name), pane:<server>:<pane>:<socket>
- * (tag open or closed: the newest attempt of that pane; an open one is the lock), with
- * `respawned` crashes:<socket>:<session> (records/recovery/recovery.h), and an event
- * (records/records.h).
+ * Records, all in one commit: attempt:<id> (tag: the phase's name), pane:<server>:<pane>:<socket>
+ * (tag open or closed: the newest attempt of that pane; an open one is the lock), with `respawned`
+ * crashes:<socket>:<session>, and an event.
  */
 enum attempt_phase {
 	PHASE_DETECTED, PHASE_CAPTURED, PHASE_RESPAWNED, PHASE_DELIVERED, PHASE_ACKNOWLEDGED,
@@ -43,25 +40,21 @@ struct attempt {
 	char *socket;			/* path of the tmux socket */
 	char *pane_id;			/* "%3" */
 	char *agent;			/* profile name */
-	char *class;			/* dead, zombie, … (DESIGN 3) */
+	char *class;			/* dead, zombie, … */
 	char *reason;			/* killed, exited, … */
 	char *cwd;
-	/* inject, resume; restart: told only that the system was restarted (recover/upkeep/upkeep.h) */
-	char *via;
+	char *via;			/* inject, resume, restart (recover/upkeep/upkeep.h) */
 	char *delivery;			/* stdin, file, argument, paste (agent/agent.h) */
 	char *proof;			/* "transcript", "screen", "" */
 	char *why;			/* of a failed attempt: a sentence */
 	char *source;			/* path of the transcript that the context was gathered from */
 	char *transcript;		/* path of the one in which the prompt was found */
 	char *previous;			/* id of the attempt whose context this one unfolds */
-	char *remain_on_exit; /* the pane's own, "" for none, before we set "on"; NULL: nothing is to be taken
-				 back */
+	/* the pane's own before we set "on", "" for none; NULL: nothing is to be restored */
+	char *remain_on_exit;
 
-	int64_t server_pid;
-	/* as the caller counts it; with the pid it names one server process */
-	int64_t server_start;
-	/* the server on which a missing session was made again, in the same way; 0: none, or not known */
-	int64_t made_pid, made_start;
+	int64_t server_pid, server_start;	/* these name one server process; start: any unit */
+	int64_t made_pid, made_start;	/* the server on which a missing session was made again; 0: none */
 	int64_t pane_pid;		/* of the process that died */
 	int64_t new_pid;		/* of the process that was started; 0: none yet */
 	int64_t pid_ns;			/* namespace of all these pids (base/timestamp.h); 0: not known */
@@ -88,17 +81,16 @@ void attempt_release(struct attempt *a);
 void attempt_list_release(struct attempt_list *list);
 
 /*
- * Commits the attempt as `detected` and fills version and times. Another open attempt for the
- * same pane, also one that begins at this moment: name "locked", code GT_AGAIN; attempt_latest
- * gives it.
+ * Commits the attempt as `detected` and fills version and times. Another open attempt of the same
+ * pane, also one that begins at this moment: "locked", GT_AGAIN; attempt_latest gives it.
  */
 int attempt_begin(struct store *s, struct attempt *a, struct err *e);
 
 /*
- * Commits the attempt with its fields as they are now and the new phase; the same phase again
- * saves the fields (before a side effect within a phase: pasted). A step that the table above
- * does not allow: name "phase". The record changed since it was read: name "conflict", GT_AGAIN.
- * On -1 the struct keeps its old phase; after name "unknown" load it again.
+ * Commits the fields as they are now and the new phase; the same phase again saves the fields (before
+ * a side effect within a phase: pasted). A step that the table above does not allow: "phase". The
+ * record changed since it was read: "conflict", GT_AGAIN. On -1 the struct keeps its old phase; after
+ * "unknown" load it again.
  */
 int attempt_advance(struct store *s, struct attempt *a, enum attempt_phase phase, struct err *e);
 
@@ -108,7 +100,7 @@ int attempt_respawn(struct txn *t, struct attempt *a, struct err *e);
 /* Advances to `failed`. why is a sentence of ours (foreign parts clean). */
 int attempt_fail(struct store *s, struct attempt *a, const char *why, struct err *e);
 
-/* It was made in another container of this machine that may still run, and its last step is recent. */
+/* It was made in another container of this machine, which may still run, and its last step is recent. */
 bool attempt_is_contained(const struct attempt *a);
 
 /* 1 found, 0 absent, -1 err. *out is overwritten; release it when 1. */
@@ -123,29 +115,22 @@ int attempt_list_open(struct store *s, struct attempt_list *out, struct err *e);
 /* All attempts, appended, in the order of their ids (which are random). */
 int attempt_list_all(struct store *s, struct attempt_list *out, struct err *e);
 
-/*
- * True when the process in the pane was started by that attempt, or by somebody who respawned the
- * pane after it: its id stands in the start command, in the prompt's path.
- */
+/* That attempt, or a respawn of the pane after it, started its process: the id is in the start command. */
 bool attempt_started(const struct pane *p, const char *recovery_id);
-
-/*
- * The id of the attempt that started the process in the pane (see attempt_started) in id[21];
- * false: none did.
- */
+/* The id of the attempt that did; false: none. */
 bool attempt_id_of_pane(const struct pane *p, char id[21]);
 
 /* ---- crash_record ---- */
 
 /*
- * What `patrol` knows of a crash, so that a pass every few minutes tells of it once: the record
- * sighting:<server>:<pane>@<pid that died>:<socket>, tagged by its state.
+ * What `patrol` knows of a crash, so that a pass every few minutes reports it once: the record
+ * sighting:<server>:<pane>@<pid that died>:<socket>, its tag the state.
  *
  * 	seen -> owed -> mailed | given-up		owed -> back
  *
- * Owed: its recovery failed, and somebody is to be told. A crash is the process that died in the
- * pane (pane_pid; of a zombie its shell). A recovery that started an agent which died at once has
- * therefore made a new crash; one that waits for an answer still is the old one.
+ * Owed: its recovery failed, and a mail is due. A crash is the process that died in the pane
+ * (pane_pid; of a zombie its shell): an agent that dies at once after its recovery is a new crash, a
+ * recovery that waits for an answer is the old one.
  */
 enum crash_record_state { CRASH_SEEN, CRASH_OWED, CRASH_MAILED, CRASH_GIVEN_UP, CRASH_RECOVERED };
 
@@ -164,7 +149,7 @@ struct crash_record {
 	int64_t crashed_at;		/* ms since 1970; 0: unknown */
 	int64_t failed_at;
 	int64_t tries;			/* to send the mail */
-	bool unsure;			/* of the last try nobody knows whether the mail went out */
+	bool unsure;			/* the mail of the last try may have gone out */
 };
 
 struct crash_record_list {
@@ -173,8 +158,8 @@ struct crash_record_list {
 };
 
 /*
- * Notes a crash, with the event crash.seen when it is new (*fresh). Fills version and, when it
- * was known, all that the record holds. Another run that notes it in the same moment: known.
+ * Notes a crash, with the event crash.seen when it is new (*fresh). Fills version and, when it was
+ * known, all that the record holds.
  */
 int crash_record_note(struct store *s, struct crash_record *x, bool *fresh, struct err *e);
 /* Commits it as it is, with the event when ev is not NULL. Name "conflict", GT_AGAIN. */
@@ -191,10 +176,10 @@ void crash_record_list_release(struct crash_record_list *list);
 /* ---- crashes ---- */
 
 /*
- * How often the agent of one session was started again: the record crashes:<socket>:<session>
- * holds when (ms since 1970, the last 1000). An attempt that ended before that, say for want of
- * disk space, is none. A session is quarantined while max_attempts of them lie after a time that
- * is attempt_window before its crash: a person ends that with `gt-recover release`.
+ * Restarts of a session's agents: the record crashes:<socket>:<session> holds their times (ms since
+ * 1970, the last 1000). An attempt that ended before the restart, as for want of disk space, does not
+ * count. A session is quarantined while max_attempts of them are within attempt_window before its
+ * crash; `gt-recover release` ends that.
  */
 
 /* How many were at or after `since`. Nothing known: 0. */
@@ -202,15 +187,14 @@ int crash_count(
     struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e);
 
 /*
- * Adds one at `now`, in the commit of the attempt itself. It expects no version: of two panes of
- * one session that are started in the same moment one may go uncounted, which harms less than an
- * attempt that fails.
+ * Adds one at `now`, in the commit of the attempt. It expects no version: of two panes of a session
+ * that start at once one may not count, which is better than an attempt that fails.
  */
 int crash_add(struct txn *t, const char *socket, const char *session, int64_t now, struct err *e);
 
 /*
- * Forgets them, with the event session.released. *n: how many there were; without any nothing is
- * written. Another commit came in between: name "conflict", GT_AGAIN.
+ * Deletes them, with the event session.released. *n: how many there were; 0: nothing is written.
+ * Another commit came in between: "conflict", GT_AGAIN.
  */
 int crash_forget(struct store *s, const char *socket, const char *session, size_t *n, struct err *e);
 
@@ -223,9 +207,8 @@ int crash_sockets(struct store *s, const char *session, struct crash_sockets *ou
 void crash_sockets_release(struct crash_sockets *p);
 
 /*
- * The sessions that were started again at least `least` times at or after `since`, in the order
- * of their keys. With max_attempts and attempt_window: those that are quarantined when they crash
- * now.
+ * The sessions with at least `least` restarts at or after `since`, by key. With max_attempts and
+ * attempt_window: those that are quarantined when they crash now.
  */
 struct crash_session {
 	char *session, *socket;
@@ -241,10 +224,9 @@ void crash_frequent_release(struct crash_frequent *o);
 /* ---- pane_options ---- */
 
 /*
- * What an armed session had set before it was armed: the record arm:<server>:<session
- * id>:<socket>, committed before anything is changed in tmux, so that whoever disarms can put
- * back exactly that, also when the one who armed was killed in between. "" stands for "nothing
- * was set there, it was inherited".
+ * The options of a session before it was armed: the record arm:<server>:<session id>:<socket>,
+ * committed before tmux is changed, so that disarming restores exactly these, also after a kill in
+ * between. "" means that nothing was set, it was inherited.
  */
 struct armed_pane {
 	char *id;			/* "%5" */
@@ -263,7 +245,7 @@ struct armed {
 	int64_t server_pid, server_start;
 	char *session_id;		/* "$3": lasts when the session is renamed */
 	char *session;			/* its name when it was armed */
-	char *history_before; /* the session's own history-limit: "" or a number; NULL: it was not touched */
+	char *history_before;		/* its own history-limit: "" or a number; NULL: not touched */
 	char *history_set;		/* what we set */
 	int64_t at;			/* ms since 1970 */
 	struct armed_pane *panes;
@@ -283,8 +265,8 @@ int armed_list_read(struct store *s, struct armed_list *out, struct err *e);
 int armed_load(struct store *s, const char *socket, int64_t server_pid, int64_t server_start,
     const char *session_id, struct armed *out, struct err *e);
 /*
- * Commits it, with the event session.armed, expecting the version that it was read with; then
- * version is the new one. Name "conflict", GT_AGAIN: somebody else was faster.
+ * Commits it, with the event session.armed, expecting the version that it was read with; version is
+ * then the new one. Another commit came in between: "conflict", GT_AGAIN.
  */
 int armed_put(struct store *s, struct armed *a, struct err *e);
 /* Deletes it, with the event session.disarmed; why goes into the event. Conflict as above. */
@@ -303,10 +285,9 @@ void armed_list_release(struct armed_list *l);
 /* ---- refusal ---- */
 
 /*
- * That a guard refused to bring an agent back. A pass every few minutes refuses the same dead
- * pane each time: it is one refusal until the guard's name or the pane's process is another.
- * Records, of one commit: refused:<server>:<pane>:<socket> (tag: the guard's name) and an event
- * refusal.<name>.
+ * A guard refused to recover an agent. A pass every few minutes refuses the same dead pane each time:
+ * it is one refusal until the guard's name or the pane's process changes. Records, in one commit:
+ * refused:<server>:<pane>:<socket> (tag: the guard's name) and an event refusal.<name>.
  */
 struct refusal_record {
 	const char *name;		/* of the guard */

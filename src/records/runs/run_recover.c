@@ -6,9 +6,6 @@
 #include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/host.h"
-#include "base/timestamp.h"
-#include "store/store.h"
 
 #define TRIES 50			/* each lost round is another writer's success */
 #define COMMIT_MAX_BYTES ((size_t)32 << 20)

@@ -6,7 +6,6 @@
 #include "process/proc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/host.h"
 
 static const char *const registered[] = { "registered" };
 static const struct record_field fields[] = {
