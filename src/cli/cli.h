@@ -22,50 +22,79 @@ struct timer;
 /* The command line after main has read it. Strings point into argv. */
 struct cli {
 	const char *command;
-	const char *const *args;	/* what stands behind the command */
+	const char *const *args;	/* behind the command */
 	size_t n_args;
 	const char *town, *config;
-	const char **sockets;
+	const char **sockets;		/* heap */
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet;
+	    transcript, verify, undelivered, fleet, help, version;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
-/* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
+/* Which commands and verbs take an option. */
 enum {
-	OPT_TMUX = 1 << 0,		/* --town -L --config */
-	OPT_ACT = 1 << 1,		/* -y --no-input --all --via --scope --include-infra; with OPT_DRY */
-	OPT_LIST = 1 << 2,		/* --names --fleet --include-infra */
-	OPT_AGENT = 1 << 3,		/* --agent */
-	OPT_SCRUB = 1 << 4,		/* --report --check --no-known --config */
-	OPT_PRINT = 1 << 5,		/* --print */
-	OPT_SCOPE = 1 << 6,		/* --scope --include-infra */
-	OPT_DRY = 1 << 7,		/* -n */
-	OPT_INFRA = 1 << 8,		/* --include-infra */
-	OPT_SINCE = 1 << 9,		/* --since --town --config */
-	OPT_VERIFY = 1 << 10,		/* --verify */
-	OPT_VIA = 1 << 11,		/* --via, for one that does not act */
-	OPT_RUNS = 1 << 12,		/* --mode --threshold */
-	OPT_PLACE = 1 << 13,		/* --town --config */
-	OPT_UNDELIVERED = 1 << 14,	/* --undelivered */
-	OPT_EPIC = 1 << 15,		/* --output --sprints -y --no-input */
-	OPT_LEASE = 1 << 16,		/* --lease */
-	OPT_HOOKS = 1 << 17		/* --agent, whose hooks */
+	OPT_DRY = 1 << 0, OPT_ALL = 1 << 1, OPT_VIA = 1 << 2, OPT_SCOPE = 1 << 3, OPT_INFRA = 1 << 4,
+	OPT_SOCKET = 1 << 5, OPT_TOWN = 1 << 6, OPT_CONFIG = 1 << 7, OPT_PRINT = 1 << 8,
+	OPT_SINCE = 1 << 9, OPT_VERIFY = 1 << 10, OPT_UNDELIVERED = 1 << 11, OPT_LEASE = 1 << 12,
+	OPT_SPRINTS = 1 << 13, OPT_OUTPUT = 1 << 14,
+	OPT_ASK = 1 << 15,		/* --yes --no-input */
+	OPT_LIST = 1 << 16,		/* --names --fleet */
+	OPT_AGENT = 1 << 17,		/* --agent, whose screen; --transcript */
+	OPT_HOOKS = 1 << 18,		/* --agent, whose hooks */
+	OPT_SCRUB = 1 << 19,		/* --report --check --no-known */
+	OPT_RUNS = 1 << 20,		/* --mode --threshold */
+	OPT_PLACE = OPT_TOWN | OPT_CONFIG,
+	OPT_TMUX = OPT_PLACE | OPT_SOCKET,
+	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA
 };
+
+/*
+ * One option. Of the table come the arrays of getopt_long, the refusal of an option that a command
+ * does not take, help, the completions and a list in the manual (scripts/describe.c). A name has a
+ * second row where its meaning depends on the command.
+ */
+struct cli_option {
+	const char *name;		/* NULL ends the table */
+	char letter;			/* '\0': none */
+	const char *argument;		/* as help names it; NULL: it takes none */
+	const char *words;		/* those that complete the argument, with | between; NULL: none */
+	unsigned commands;		/* OPT_*; 0: every command takes it */
+	enum { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT, OPTION_LIST } kind;
+	size_t at;			/* its member of struct cli: bool, int, const char *, sockets */
+	const char *help;		/* a completion shows it up to the first ':' or ';' */
+};
+
+extern const struct cli_option cli_options[];
+
+struct verb;
 
 struct command {
 	const char *name;		/* NULL ends the table; "" is the bare command */
-	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
-	unsigned options;
-	const char *args;		/* for usage */
 	const char *summary;		/* one line */
-	const char *details;		/* for help COMMAND; may be NULL */
+	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
+	const struct verb *verbs;	/* in place of run; NULL: none. A row without a name ends them */
+	const char *args;		/* for usage, behind the verbs; NULL: none */
+	unsigned options;		/* OPT_*; a verb may take more */
+	const char *details;		/* for help COMMAND, one paragraph; NULL: none */
 };
 
 extern const struct command commands[];
 const struct command *cli_find_command(const char *name);
+/* With those of its verbs. */
+unsigned cli_command_options(const struct command *c);
+/* Appends "create|claim|…" and what else may stand behind the command. */
+void cli_command_usage(const struct command *c, struct buf *out);
+
+/*
+ * Reads options and words; goes on behind a mistake, since a later --json says how it is told.
+ * cli->sockets is the caller's in any case.
+ */
+int cli_parse(struct cli *cli, int argc, char **argv, struct err *e);
+/* The name of an option that was given and that none of these OPT_* covers; NULL: there is none. */
+const char *cli_option_not_taken(const struct cli *cli, unsigned taken);
+int cli_check_options(const struct cli *cli, const struct command *c, struct err *e);
 
 int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
@@ -90,14 +119,6 @@ int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
 int cmd_startup(const struct cli *cli, struct err *e);
 int cmd_release(const struct cli *cli, struct err *e);
-int cmd_run(const struct cli *cli, struct err *e);
-int cmd_runner(const struct cli *cli, struct err *e);
-int cmd_session(const struct cli *cli, struct err *e);
-int cmd_agent(const struct cli *cli, struct err *e);
-int cmd_message(const struct cli *cli, struct err *e);
-int cmd_epic(const struct cli *cli, struct err *e);
-int cmd_checkpoint(const struct cli *cli, struct err *e);
-int cmd_lock(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
@@ -223,7 +244,9 @@ void output_level(struct cli_output *s, enum output_level level, const char *fmt
     __attribute__((format(printf, 3, 4)));
 /* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
 void output_line(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same, never broken: what a person may want to copy. */
+/* Words in lines of `width` columns: the first begins in that column, the others are indented to it. */
+void output_wrapped(FILE *to, const char *text, int column, size_t width);
+/* output_line, never broken: what a person may want to copy. */
 void output_exact(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "✓ …" in green; only for what is proven. */
 void output_done(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -293,19 +316,17 @@ struct verb {
 	size_t min, max;		/* arguments */
 	const char *needs;		/* what the first of them is; NULL: "an id" */
 	bool writes;
-	/*
-	 * options of the command that this verb takes: --undelivered; --since; --mode,
-	 * --threshold and --dry-run; --output; --yes and --no-input; --sprints, --dry-run and
-	 * --socket: it looks at tmux; --lease
-	 */
-	bool undelivered, since, recovery, output, asks, starts, leases;
+	unsigned options;		/* OPT_*, beside its command's; with OPT_SOCKET it looks at tmux */
 };
+
+extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
+    epic_verbs[], checkpoint_verbs[], lock_verbs[];
 
 /*
  * Finds the verb that the first argument names, opens what it needs, runs it, exports the events.
  * enabled = false: it answers as all commands do (cli_is_disabled), with 0 and without an id.
  */
-int cmd_verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
+int cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e);
 
 /*
  * With --json the object, in which schema_version is set and `name` is v; takes the reference.

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "doctor/doctor.h"
 #include "install/install.h"
@@ -24,26 +23,11 @@ static const char *const marks[] = { "✓", "·", "!", "✗", "-" };
 static void
 print_wrapped(const char *mark, const char *name, const char *words, size_t columns)
 {
-	size_t used = COLUMN;
 	struct buf b = BUF_INIT;
 
 	output_foreign(&b, words, 0);
 	printf("  %s %-*s", mark, COLUMN - 4, name);
-	for (const char *p = b.data; *p != '\0'; ) {
-		size_t n = strcspn(p, " "), wide = utf8_width(p, n);
-
-		if (used > COLUMN && used + 1 + wide > columns) {
-			printf("\n%*s", COLUMN, "");
-			used = COLUMN;
-		} else if (used > COLUMN) {
-			putchar(' ');
-			used++;
-		}
-		printf("%.*s", (int)n, p);
-		used += wide;
-		p += n + (p[n] == ' ');
-	}
-	putchar('\n');
+	output_wrapped(stdout, b.data, COLUMN, columns);
 	buf_release(&b);
 }
 

@@ -169,6 +169,26 @@ output_line(struct cli_output *s, const char *fmt, ...)
 }
 
 void
+output_wrapped(FILE *to, const char *text, int column, size_t width)
+{
+	size_t left = (size_t)column, used = left;
+
+	for (size_t n; *text != '\0'; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (used > left && used + 1 + utf8_width(text, n) > width) {
+			fprintf(to, "\n%*s", column, "");
+			used = left;
+		} else if (used > left) {
+			putc(' ', to);
+			used++;
+		}
+		fprintf(to, "%.*s", (int)n, text);
+		used += utf8_width(text, n);
+	}
+	putc('\n', to);
+}
+
+void
 output_exact(struct cli_output *s, const char *fmt, ...)
 {
 	va_list ap;

@@ -100,42 +100,17 @@ cli_input_number(const json_t *o, const char *field, int64_t *out, struct err *e
 	return 1;
 }
 
-/* An option that the command takes, but not this verb of it; NULL: all are fine. */
-static const char *
-not_taken(const struct cli *cli, const struct verb *v)
-{
-	if (cli->undelivered && !v->undelivered)
-		return "--undelivered";
-	if (cli->since != NULL && !v->since)
-		return "--since";
-	if (cli->output != NULL && !v->output)
-		return "--output";
-	if ((cli->yes || cli->no_input) && !v->asks)
-		return cli->yes ? "--yes" : "--no-input";
-	if (cli->sprints != NULL && !v->starts)
-		return "--sprints";
-	if (cli->lease != NULL && !v->leases)
-		return "--lease";
-	if (cli->n_sockets > 0 && !v->starts)
-		return "--socket";
-	if (v->recovery)
-		return NULL;
-	return cli->mode != NULL         ? "--mode"
-	    : cli->threshold != NULL     ? "--threshold"
-	    : cli->dry_run && !v->starts ? "--dry-run"
-					 : NULL;
-}
-
 static const struct verb *
-find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
+find(const struct cli *cli, const struct command *c, struct err *e)
 {
 	const struct verb *v = NULL;
+	const char *not_taken;
 	struct buf names = BUF_INIT;
 
-	for (size_t i = 0; i < n; i++) {
-		buf_fmt(&names, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", verbs[i].name);
-		if (cli->n_args > 0 && strcmp(verbs[i].name, cli->args[0]) == 0)
-			v = &verbs[i];
+	for (const struct verb *x = c->verbs; x->name != NULL; x++) {
+		buf_fmt(&names, "%s%s", x == c->verbs ? "" : x[1].name != NULL ? ", " : " or ", x->name);
+		if (cli->n_args > 0 && strcmp(x->name, cli->args[0]) == 0)
+			v = x;
 	}
 	if (v == NULL)
 		err_set(e, GT_USAGE, "usage", "%s needs one of %s", cli->command, names.data);
@@ -145,8 +120,8 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 	else if (cli->n_args - 1 > v->max)
 		err_set(e, GT_USAGE, "usage", "%s %s takes no \"%.60s\"", cli->command, v->name,
 		    cli->args[1 + v->max]);
-	else if (not_taken(cli, v) != NULL)
-		err_set(e, GT_USAGE, "usage", "%s %s takes no %s", cli->command, v->name, not_taken(cli, v));
+	else if ((not_taken = cli_option_not_taken(cli, c->options | v->options)) != NULL)
+		err_set(e, GT_USAGE, "usage", "%s %s takes no --%s", cli->command, v->name, not_taken);
 	buf_release(&names);
 	if (e->code == 0)
 		return v;
@@ -155,13 +130,14 @@ find(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
 }
 
 int
-cmd_verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e)
+cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e)
 {
-	const struct verb *v = find(cli, verbs, n, e);
+	const struct verb *v = find(cli, c, e);
 	struct verb_job j = { .cli = *cli };
 	int ret = -1;
 
-	if (v == NULL || (v->starts ? cli_open_app(cli, &j.w, e) : cli_open_config(cli, &j.w, e)) != 0)
+	if (v == NULL || ((v->options & OPT_SOCKET) != 0 ? cli_open_app(cli, &j.w, e) :
+	    cli_open_config(cli, &j.w, e)) != 0)
 		return -1;
 	j.cli.args++;
 	j.cli.n_args--;

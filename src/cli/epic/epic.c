@@ -476,18 +476,14 @@ signal_ready(struct verb_job *j, struct err *e)
 	return cmd_checkpoint_commit(j, "epic signal", CHECKPOINT_SIGNAL, e);
 }
 
-static const struct verb verbs[] = {
+const struct verb epic_verbs[] = {
 	{ "status", status, 0, 1, .writes = false },
-	{ "resume", epic_resume, 1, 1, .writes = true, .asks = true, .starts = true },
+	{ "resume", epic_resume, 1, 1, .writes = true,
+	    .options = OPT_ASK | OPT_TMUX | OPT_DRY | OPT_SPRINTS },
 	{ "inspect", epic_inspect, 1, 1, .writes = false },
-	{ "export", epic_export, 1, 1, .writes = false, .output = true },
+	{ "export", epic_export, 1, 1, .options = OPT_OUTPUT },
 	{ "import", epic_import, 0, 1, .writes = true },
-	{ "abandon", epic_abandon, 1, 1, .writes = true, .asks = true },
+	{ "abandon", epic_abandon, 1, 1, .writes = true, .options = OPT_ASK },
 	{ "signal", signal_ready, 1, 1, .writes = true },
+	{ .name = NULL },
 };
-
-int
-cmd_epic(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
-}

@@ -205,15 +205,10 @@ list_locks(struct verb_job *j, struct err *e)
 
 #define A_NAME "the name of a lock, and its holder behind it"
 
-static const struct verb verbs[] = {
-	{ "acquire", acquire, 1, 3, A_NAME, .writes = true, .leases = true },
-	{ "renew", renew, 1, 3, A_NAME, .writes = true, .leases = true },
+const struct verb lock_verbs[] = {
+	{ "acquire", acquire, 1, 3, A_NAME, .writes = true, .options = OPT_LEASE },
+	{ "renew", renew, 1, 3, A_NAME, .writes = true, .options = OPT_LEASE },
 	{ "release", put_back, 1, 3, A_NAME, .writes = true },
 	{ "list", list_locks, 0, 0, .writes = false },
+	{ .name = NULL },
 };
-
-int
-cmd_lock(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
-}

@@ -253,16 +253,11 @@ list_messages(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-static const struct verb verbs[] = {
+const struct verb message_verbs[] = {
 	{ "send", send, 0, 0, .writes = true },
 	{ "broadcast", broadcast, 0, 0, .writes = true },
 	{ "deliver", deliver, 1, 1, .writes = true },
 	{ "reply", reply, 1, 1, .writes = true },
-	{ "list", list_messages, 0, 1, .undelivered = true },
+	{ "list", list_messages, 0, 1, .options = OPT_UNDELIVERED },
+	{ .name = NULL },
 };
-
-int
-cmd_message(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, N(verbs), e);
-}

@@ -421,21 +421,16 @@ recover_runs(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
-static const struct verb run_verbs[] = {
+const struct verb run_verbs[] = {
 	{ "create", create, 0, 0, .writes = true },
 	{ "claim", claim, 0, 2, .writes = true },
 	{ "start", start, 0, 2, .writes = true },
 	{ "stop", stop, 0, 1, .writes = true },
 	{ "finish", finish, 0, 3, .writes = true },
-	{ "list", list_runs, 0, RUN_STATES, .since = true },
-	{ "recover", recover_runs, 0, 0, .writes = true, .recovery = true },
+	{ "list", list_runs, 0, RUN_STATES, .options = OPT_SINCE },
+	{ "recover", recover_runs, 0, 0, .writes = true, .options = OPT_RUNS | OPT_DRY },
+	{ .name = NULL },
 };
-
-int
-cmd_run(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, run_verbs, sizeof run_verbs / sizeof run_verbs[0], e);
-}
 
 struct runner_input {
 	json_t *o;			/* NULL: arguments */
@@ -589,14 +584,9 @@ list_runners(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-static const struct verb runner_verbs[] = {
+const struct verb runner_verbs[] = {
 	{ "register", do_register, 0, 2, .writes = true },
 	{ "beat", send_heartbeat, 0, 1, .writes = true },
 	{ "list", list_runners, 0, 0, .writes = false },
+	{ .name = NULL },
 };
-
-int
-cmd_runner(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, runner_verbs, sizeof runner_verbs / sizeof runner_verbs[0], e);
-}

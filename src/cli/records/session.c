@@ -317,20 +317,15 @@ end_session(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
-static const struct verb session_verbs[] = {
+const struct verb session_verbs[] = {
 	{ "record", record, 0, 0, .writes = true },
 	{ "show", show, 1, 1, .writes = false },
 	{ "list", list_sessions, 0, 0, .writes = false },
 	{ "suspend", suspend, 1, 1, .writes = true },
 	{ "restore", restore, 1, 1, .writes = true },
 	{ "end", end_session, 1, 1, .writes = true },
+	{ .name = NULL },
 };
-
-int
-cmd_session(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, session_verbs, N(session_verbs), e);
-}
 
 /* spawn PARENT CHILD links a recorded session; spawn PARENT records and links the one on standard input. */
 static int
@@ -564,15 +559,10 @@ end_agent(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
-static const struct verb agent_verbs[] = {
+const struct verb agent_verbs[] = {
 	{ "spawn", spawn, 1, 2, .writes = true },
 	{ "tree", tree, 0, 1, .writes = false },
 	{ "resume", resume, 1, 1, .writes = true },
 	{ "end", end_agent, 1, 1, .writes = true },
+	{ .name = NULL },
 };
-
-int
-cmd_agent(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, agent_verbs, sizeof agent_verbs / sizeof agent_verbs[0], e);
-}
