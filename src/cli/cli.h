@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "app/app.h"
+#include "base/timestamp.h"
+#include "records/records.h"
 
 struct app;
 struct buf;
@@ -130,22 +132,12 @@ void cli_print_help(FILE *to, const struct command *c);
 
 /* ---- input ---- */
 
-/* What a command is told by one JSON object on standard input. All errors: code GT_USAGE, name "input". */
-
 /*
- * At most max bytes; only the named fields may stand in it (fields NULL: any). A terminal is no
- * input: nobody would know what to type. `command` is how the sentence calls it ("run create").
- * New reference, or NULL with err.
+ * The JSON object on standard input: at most max bytes, with the named members alone (fields NULL:
+ * any). A terminal is refused. `command` is its name in errors ("run create"): GT_USAGE, name
+ * "input". New reference, or NULL with err.
  */
 json_t *cli_input_object(const char *command, size_t max, const char *const *fields, size_t n, struct err *e);
-
-/*
- * One field: a string that is not empty. 1 there, 0 absent or null (*out is NULL), -1. Borrowed.
- * With `required` absent is an error.
- */
-int cli_input_text(const json_t *o, const char *field, bool required, const char **out, struct err *e);
-/* A whole number of at least 1; 0 absent. */
-int cli_input_number(const json_t *o, const char *field, int64_t *out, struct err *e);
 
 /* ---- open ---- */
 
@@ -303,11 +295,49 @@ void output_table_release(struct output_table *t);
 
 /* Commands of several verbs, each one durable step of the ledger: `session record`, `message send`. */
 struct verb_job {
-	struct cli cli;			/* args: what stands behind the verb */
+	struct cli cli;			/* args: what is behind the verb */
 	struct app w;
 	/* NULL: there is none yet, and the verb reads only, or is to change nothing */
 	struct store *store;
 	struct cli_output say;
+	const struct verb *verb;
+	json_t *input;			/* the object on standard input; NULL: none was read */
+	struct timestamp now;		/* the store's clock, after the input was read */
+};
+
+/*
+ * A member of a record, and what a verb reads under its name: from an argument, or as a member of the JSON
+ * object on standard input. It may be a column of the list. --json has the members in the order of the
+ * fields.
+ */
+struct verb_field {
+	const char *name;		/* NULL: a column that --json lacks */
+	enum {
+		FIELD_TEXT,		/* char *; NULL is null */
+		FIELD_CHARS,		/* char[] */
+		FIELD_CHARS_OR_NONE,	/* the same; left out when it is "" */
+		FIELD_NUMBER,		/* int64_t */
+		FIELD_NUMBER_OR_NULL,	/* the same; 0 is null */
+		FIELD_SECONDS,		/* int64_t in ms, shown and read in seconds */
+		FIELD_FLAG,		/* bool */
+		FIELD_CALL,		/* what `call` returns; a new reference */
+		FIELD_INPUT,		/* a text that is read and not shown */
+		FIELD_INPUT_NUMBER
+	} type;
+	size_t at;			/* in the record */
+	json_t *(*call)(const void *record, const struct verb_job *j);
+	unsigned in, required, raw;	/* verb.in of those that read it, need it, and check it themselves */
+	unsigned place;			/* of the column, from 1; 0: none */
+	struct output_column column;
+	enum { CELL_VALUE, CELL_AGE, CELL_DURATION, CELL_HOST } cell;	/* ms since 1970; seconds; an id */
+};
+
+struct verb_record {
+	const char *one, *many;		/* members of --json */
+	const char *none;		/* said of a list without a row; NULL: the verb says it */
+	const struct verb_field *fields;
+	size_t n;
+	size_t input_max;		/* bytes of a JSON object */
 };
 
 struct verb {
@@ -317,7 +347,42 @@ struct verb {
 	const char *needs;		/* what the first of them is; NULL: "an id" */
 	bool writes;
 	unsigned options;		/* OPT_*, beside its command's; with OPT_SOCKET it looks at tmux */
+	const struct verb_record *record;	/* whose fields it reads or shows; NULL: none */
+	unsigned in;			/* its bit: with `min` arguments it reads a JSON object; 0: never */
+	const char *arguments;		/* the fields that its arguments are, with blanks between */
 };
+
+/* What was read, by the field's name: NULL or 0 when it was not given. Borrowed. */
+const char *cmd_verb_text(const struct verb_job *j, const char *name);
+int64_t cmd_verb_number(const struct verb_job *j, const char *name);
+
+/* A record as --json shows it. New reference. */
+json_t *cmd_verb_object(const struct verb_job *j, const void *record);
+/* Prints it, with --json alone. */
+void cmd_verb_show(const struct verb_job *j, const void *record);
+/* With --json prints an object whose member `name` is v; takes the reference. */
+void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
+
+#define VERB_COLUMNS 10
+
+/* Records as a table, or with --json as an array. */
+struct verb_list {
+	const struct verb_job *j;
+	json_t *array;			/* NULL: the table */
+	const struct verb_field *shown[VERB_COLUMNS];
+	struct output_column columns[VERB_COLUMNS];
+	struct output_table table;
+	struct fleet fleet;
+	size_t n;
+};
+
+/* 0 or -1; end it in any case. */
+int cmd_verb_list_begin(struct verb_list *l, const struct verb_job *j, struct err *e);
+void cmd_verb_list_add(struct verb_list *l, const void *record);
+/* Prints it when ret is 0; the exit status, or -1. */
+int cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret);
+/* The whole list of n records of that size. */
+int cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size, struct err *e);
 
 extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
     epic_verbs[], checkpoint_verbs[], lock_verbs[];
@@ -327,11 +392,5 @@ extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_ver
  * enabled = false: it answers as all commands do (cli_is_disabled), with 0 and without an id.
  */
 int cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e);
-
-/*
- * With --json the object, in which schema_version is set and `name` is v; takes the reference.
- * Without: releases it.
- */
-void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
 
 #endif

@@ -1,13 +1,17 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "records/records.h"
+#include "store/store.h"
 
 static int
 bad(struct err *e, const char *command, const char *what)
@@ -72,33 +76,245 @@ bad_field(struct err *e, const char *field, const char *expected)
 	    e, GT_USAGE, "input", "the field \"%s\" of the JSON object must be %s", field, expected);
 }
 
-int
-cli_input_text(const json_t *o, const char *field, bool required, const char **out, struct err *e)
-{
-	const json_t *v = json_object_get(o, field);
+/* --- what a verb reads --- */
 
-	*out = NULL;
-	if ((v == NULL || json_is_null(v)) && !required)
+static bool
+is_number(const struct verb_field *f)
+{
+	return f->type == FIELD_NUMBER || f->type == FIELD_NUMBER_OR_NULL || f->type == FIELD_SECONDS ||
+	    f->type == FIELD_INPUT_NUMBER;
+}
+
+static int
+check_member(const struct verb_job *j, const struct verb_field *f, struct err *e)
+{
+	const json_t *v = json_object_get(j->input, f->name);
+
+	if (f->type == FIELD_FLAG)
+		return v == NULL || json_is_boolean(v) ? 0 : bad_field(e, f->name, "true or false");
+	if ((v == NULL || json_is_null(v)) && (f->required & j->verb->in) == 0)
 		return 0;
-	if (!json_is_string(v) || json_string_length(v) == 0)
-		return bad_field(e, field, "a string that is not empty");
-	*out = json_string_value(v);
-	return 1;
+	if (is_number(f))
+		return json_is_integer(v) && json_integer_value(v) > 0 ? 0 :
+		    bad_field(e, f->name, "a whole number of at least 1");
+	return json_is_string(v) && json_string_length(v) > 0 ? 0 :
+	    bad_field(e, f->name, "a string that is not empty");
+}
+
+static int
+read_input(struct verb_job *j, struct err *e)
+{
+	const struct verb_record *r = j->verb->record;
+	char *command = xasprintf("%s %s", j->cli.command, j->verb->name);
+	const char **names = xcalloc(r->n, sizeof *names);
+	size_t n = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (((r->fields[i].in | r->fields[i].raw) & j->verb->in) != 0)
+			names[n++] = r->fields[i].name;
+	j->input = cli_input_object(command, r->input_max, names, n, e);
+	if (j->input == NULL)
+		ret = -1;
+	for (size_t i = 0; i < r->n && ret == 0; i++)
+		if ((r->fields[i].in & j->verb->in) != 0)
+			ret = check_member(j, &r->fields[i], e);
+	free(names);
+	free(command);
+	return ret;
+}
+
+/* The argument of that name; NULL: it has none, or it was not given. */
+static const char *
+find_argument(const struct verb_job *j, const char *name)
+{
+	const char *p = j->verb->arguments;
+
+	for (size_t i = 0; p != NULL && i < j->cli.n_args && *p != '\0'; i++) {
+		size_t n = strcspn(p, " ");
+
+		if (strlen(name) == n && strncmp(p, name, n) == 0)
+			return j->cli.args[i];
+		p += n + strspn(p + n, " ");
+	}
+	return NULL;
+}
+
+static int
+check_arguments(const struct verb_job *j, struct err *e)
+{
+	for (size_t i = 0; j->verb->arguments != NULL && i < j->verb->record->n; i++) {
+		const struct verb_field *f = &j->verb->record->fields[i];
+		const char *text = f->name != NULL && is_number(f) ? find_argument(j, f->name) : NULL;
+
+		if (text != NULL && (strspn(text, "0123456789") != strlen(text) ||
+		    strlen(text) > 15 || strtoll(text, NULL, 10) == 0))
+			return err_set(e, GT_USAGE, "usage", "\"%.40s\" is no %s", text, f->name);
+	}
+	return 0;
+}
+
+const char *
+cmd_verb_text(const struct verb_job *j, const char *name)
+{
+	const char *argument = find_argument(j, name);
+
+	return argument != NULL ? argument : json_string_value(json_object_get(j->input, name));
+}
+
+int64_t
+cmd_verb_number(const struct verb_job *j, const char *name)
+{
+	const char *argument = find_argument(j, name);
+
+	return argument != NULL ? strtoll(argument, NULL, 10) :
+	    json_integer_value(json_object_get(j->input, name));
+}
+
+/* --- what it shows --- */
+
+/* New reference; NULL: the member is left out. */
+static json_t *
+field_value(const struct verb_job *j, const struct verb_field *f, const void *record)
+{
+	const void *at = (const char *)record + f->at;
+	const char *text = f->type == FIELD_TEXT ? *(char *const *)at : at;
+	int64_t n = is_number(f) && f->type != FIELD_INPUT_NUMBER ? *(const int64_t *)at : 0;
+
+	switch (f->type) {
+	case FIELD_TEXT: return text != NULL ? json_bytes(text, strlen(text)) : json_null();
+	case FIELD_CHARS_OR_NONE: return *text != '\0' ? json_bytes(text, strlen(text)) : NULL;
+	case FIELD_CHARS: return json_bytes(text, strlen(text));
+	case FIELD_NUMBER: return json_integer(n);
+	case FIELD_NUMBER_OR_NULL: return n != 0 ? json_integer(n) : json_null();
+	case FIELD_SECONDS: return json_integer(n / 1000);
+	case FIELD_FLAG: return json_boolean(*(const bool *)at);
+	case FIELD_CALL: return f->call(record, j);
+	case FIELD_INPUT:
+	case FIELD_INPUT_NUMBER: break;
+	}
+	return NULL;
+}
+
+json_t *
+cmd_verb_object(const struct verb_job *j, const void *record)
+{
+	const struct verb_record *r = j->verb->record;
+	json_t *o = json_object(), *v;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->fields[i].name != NULL && (v = field_value(j, &r->fields[i], record)) != NULL)
+			json_object_set_new(o, r->fields[i].name, v);
+	return o;
+}
+
+void
+cmd_verb_show(const struct verb_job *j, const void *record)
+{
+	if (j->cli.json)
+		cmd_verb_json(j, j->verb->record->one, cmd_verb_object(j, record));
+}
+
+void
+cmd_verb_json(const struct verb_job *j, const char *name, json_t *v)
+{
+	json_t *o;
+
+	if (!j->cli.json) {
+		json_decref(v);
+		return;
+	}
+	o = output_object();
+	json_object_set_new(o, name, v);
+	output_json(o);
 }
 
 int
-cli_input_number(const json_t *o, const char *field, int64_t *out, struct err *e)
+cmd_verb_list_begin(struct verb_list *l, const struct verb_job *j, struct err *e)
 {
-	const json_t *v = json_object_get(o, field);
+	const struct verb_record *r = j->verb->record;
+	size_t n = 0;
+	bool hosts = false;
 
-	*out = 0;
-	if (v == NULL || json_is_null(v))
+	memset(l, 0, sizeof *l);
+	l->j = j;
+	if (j->cli.json) {
+		l->array = json_array();
 		return 0;
-	if (!json_is_integer(v) || json_integer_value(v) < 1)
-		return bad_field(e, field, "a whole number of at least 1");
-	*out = json_integer_value(v);
-	return 1;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		unsigned place = r->fields[i].place;
+
+		if (place == 0)
+			continue;
+		l->shown[place - 1] = &r->fields[i];
+		l->columns[place - 1] = r->fields[i].column;
+		hosts = hosts || r->fields[i].cell == CELL_HOST;
+		n++;
+	}
+	output_table_init(&l->table, l->columns, n);
+	return hosts && j->store != NULL ? record_fleet_read(j->store, &l->fleet, e) : 0;
 }
+
+static void
+put_field(struct verb_list *l, const struct verb_field *f, const void *record)
+{
+	json_t *v = field_value(l->j, f, record);
+	const char *text = json_string_value(v);
+	struct buf b = BUF_INIT;
+
+	if (f->cell == CELL_AGE)
+		clock_age(&b, l->j->now.wall_ms - json_integer_value(v));
+	else if (f->cell == CELL_DURATION)
+		clock_age(&b, json_integer_value(v) * 1000);
+	else if (json_is_integer(v))
+		buf_fmt(&b, "%lld", (long long)json_integer_value(v));
+	else if (f->cell == CELL_HOST)
+		text = record_fleet_name(&l->fleet, text);
+	output_table_put(&l->table, b.len > 0 ? b.data : text);
+	buf_release(&b);
+	json_decref(v);
+}
+
+void
+cmd_verb_list_add(struct verb_list *l, const void *record)
+{
+	l->n++;
+	if (l->array != NULL)
+		json_array_append_new(l->array, cmd_verb_object(l->j, record));
+	for (size_t i = 0; i < l->table.n_columns; i++)
+		put_field(l, l->shown[i], record);
+}
+
+int
+cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret)
+{
+	const struct verb_record *r = j->verb->record;
+
+	if (ret == 0 && l->array != NULL)
+		cmd_verb_json(j, r->many, json_incref(l->array));
+	else if (ret == 0 && l->n == 0 && r->none != NULL)
+		output_line(&j->say, "%s", r->none);
+	else if (ret == 0)
+		output_table_print(&l->table);
+	output_table_release(&l->table);
+	record_fleet_release(&l->fleet);
+	json_decref(l->array);
+	return ret == 0 ? GT_OK : -1;
+}
+
+int
+cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size, struct err *e)
+{
+	struct verb_list l;
+	int ret = cmd_verb_list_begin(&l, j, e);
+
+	for (size_t i = 0; i < n && ret == 0; i++)
+		cmd_verb_list_add(&l, (const char *)records + i * size);
+	return cmd_verb_list_end(&l, j, ret);
+}
+
+/* --- its run --- */
 
 static const struct verb *
 find(const struct cli *cli, const struct command *c, struct err *e)
@@ -133,7 +349,7 @@ int
 cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e)
 {
 	const struct verb *v = find(cli, c, e);
-	struct verb_job j = { .cli = *cli };
+	struct verb_job j = { .cli = *cli, .verb = v };
 	int ret = -1;
 
 	if (v == NULL || ((v->options & OPT_SOCKET) != 0 ? cli_open_app(cli, &j.w, e) :
@@ -145,7 +361,11 @@ cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e)
 	if (cli_is_disabled(cli, &j.w)) {
 		ret = GT_OK;
 	} else if ((j.store = app_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
-		ret = v->run(&j, e);
+		if ((v->in == 0 || j.cli.n_args > v->min || read_input(&j, e) == 0) &&
+		    check_arguments(&j, e) == 0) {
+			store_timestamp(j.store, &j.now);
+			ret = v->run(&j, e);
+		}
 		if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')
 			err_hint(e, "gt-recover help %s", cli->command);
 		/*
@@ -155,21 +375,8 @@ cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e)
 		if (v->writes && ret >= 0)
 			cli_export_events(&j.w);
 	}
+	json_decref(j.input);
 	output_release(&j.say);
 	cli_close_app(&j.w);
 	return ret;
-}
-
-void
-cmd_verb_json(const struct verb_job *j, const char *name, json_t *v)
-{
-	json_t *o;
-
-	if (!j->cli.json) {
-		json_decref(v);
-		return;
-	}
-	o = output_object();
-	json_object_set_new(o, name, v);
-	output_json(o);
 }
