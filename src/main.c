@@ -1,20 +1,14 @@
 #include <getopt.h>
-#include <jansson.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
+#include "cli/cli.h"
 #include "base/spawn.h"
 #include "base/utf8.h"
-#include "cli/cli.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 

@@ -1,19 +1,9 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli_private.h"
-#include "cli/cli.h"
-#include "recover/upkeep/upkeep.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "app/app.h"
-#include "scrub/scrub.h"
-#include "tmux/tmux.h"
 #include "config/config.h"
+#include "recover/upkeep/upkeep.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
+#include "tmux/tmux.h"
 
 struct arm_job {
 	const struct cli *cli;
@@ -45,16 +35,10 @@ armed_session_json(struct arm_job *j, const char *session, const char *socket, c
 static void
 failed(struct arm_job *j, const char *session, struct err *e)
 {
-	struct buf name = BUF_INIT, words = BUF_INIT;
-
 	scrub_error(e, NULL);
-	output_foreign(&name, session, 60);
-	output_foreign(&words, e->msg, 0);
-	output_warning(&j->say, "%s: %s", name.data, words.data);
+	output_warning(&j->say, "%s: %s", output_shown(session, 60), output_shown(e->msg, 0));
 	j->failed++;
 	j->last = *e;
-	buf_release(&name);
-	buf_release(&words);
 }
 
 /* --- arm --- */
@@ -100,11 +84,10 @@ hook_script(const struct cli *cli, const char *socket_path)
 static void
 print_armed(struct arm_job *j, const struct candidate *c, size_t panes, const struct arming *a)
 {
-	struct buf name = BUF_INIT, lines = BUF_INIT;
+	struct buf lines = BUF_INIT;
 	const char *verb = !a->changed ? "is armed already" : j->cli->dry_run ? "would be armed" : "is armed";
 
-	output_foreign(&name, c->pane.session, 60);
-	output_line(&j->say, "%s %s: %s when the agent dies", name.data, verb,
+	output_line(&j->say, "%s %s: %s when the agent dies", output_shown(c->pane.session, 60), verb,
 	    panes == 1 ? "its pane stays" : "its agents' panes stay");
 	if (a->history_want > a->history_now) {
 		output_thousands(&lines, (size_t)a->history_want);
@@ -115,7 +98,6 @@ print_armed(struct arm_job *j, const struct candidate *c, size_t panes, const st
 	if (a->hook_left_out)
 		output_line(&j->say,
 		    "  no snapshot at the death: the server's own pane-died hook would be switched off");
-	buf_release(&name);
 	buf_release(&lines);
 }
 
@@ -227,12 +209,8 @@ arm_all(struct arm_job *j, struct err *e)
 static void
 print_disarmed(struct arm_job *j, const char *name, size_t restored)
 {
-	struct buf shown = BUF_INIT;
-
-	output_foreign(&shown, name, 60);
-	output_line(&j->say, "%s %s: %zu setting%s put back", shown.data,
+	output_line(&j->say, "%s %s: %zu setting%s put back", output_shown(name, 60),
 	    j->cli->dry_run ? "would be disarmed" : "is disarmed", restored, restored == 1 ? "" : "s");
-	buf_release(&shown);
 }
 
 static void
@@ -302,18 +280,13 @@ disarm_server(struct arm_job *j, struct tmux *t, const struct armed_list *all, b
 static int
 unknown_to_disarm(const struct cli *cli, const bool *met, struct err *e)
 {
-	struct buf name = BUF_INIT;
-	int ret = 0;
-
-	for (size_t i = 0; i < cli->n_args && ret == 0; i++)
+	for (size_t i = 0; i < cli->n_args; i++)
 		if (!met[i]) {
-			output_foreign(&name, cli->args[i], 80);
 			err_set(e, GT_NOTHING, "not-armed", "the session \"%s\" was not armed by gt-recover",
-			    name.data);
-			ret = err_hint(e, "gt-recover list shows which are");
+			    output_shown(cli->args[i], 80));
+			return err_hint(e, "gt-recover list shows which are");
 		}
-	buf_release(&name);
-	return ret;
+	return 0;
 }
 
 static int

@@ -6,15 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/app.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
 #include "base/timestamp.h"
 #include "records/records.h"
 
-struct app;
-struct buf;
-struct cli;
-struct err;
 struct scrub;
 struct store;
 struct timer;
@@ -253,6 +254,8 @@ void output_thousands(struct buf *out, size_t n);
 void output_short(struct buf *out, size_t n);
 /* Foreign text, at most width columns. */
 void output_foreign(struct buf *out, const char *text, size_t width);
+/* The same as a string; valid until the eighth call after this one. */
+const char *output_shown(const char *text, size_t width);
 
 /* Prints {"schema_version": 1, …} to stdout; takes the reference. */
 void output_json(json_t *v);

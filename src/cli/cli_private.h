@@ -1,30 +1,12 @@
 #ifndef CLI_CLI_PRIVATE_H
 #define CLI_CLI_PRIVATE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "app/app.h"
-#include "base/err.h"
 #include "cli/cli.h"
 #include "detect/detect.h"
 #include "recover/recover.h"
 
-struct app;
 struct armed_list;
 struct bead;
-struct buf;
-struct candidate;
-struct candidate_list;
-struct cli;
-struct cli_output;
-struct err;
-struct fleet;
-struct pane;
-struct recovery;
-struct refusal;
 struct run_recovery;
 struct startup;
 

@@ -1,6 +1,3 @@
-#include <string.h>
-
-#include "base/buf.h"
 #include "cli/cli.h"
 
 const struct command commands[] = {

@@ -1,22 +1,11 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "agent/agent.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/utf8.h"
 #include "cli/cli_private.h"
-#include "cli/cli.h"
-#include "records/recovery/recovery.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "recover/recover.h"
-#include "app/app.h"
-#include "scrub/scrub.h"
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/utf8.h"
 #include "config/config.h"
+#include "records/recovery/recovery.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
 
 /*
  * context and prompt: the reading half of a recovery, for a person to look at. They also read

@@ -1,15 +1,8 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
 #include "doctor/doctor.h"
 #include "install/install.h"
-#include "app/app.h"
 
 /* Whether recovery would work here. The checks are in doctor/doctor.c; this prints them. */
 
@@ -23,12 +16,8 @@ static const char *const marks[] = { "✓", "·", "!", "✗", "-" };
 static void
 print_wrapped(const char *mark, const char *name, const char *words, size_t columns)
 {
-	struct buf b = BUF_INIT;
-
-	output_foreign(&b, words, 0);
 	printf("  %s %-*s", mark, COLUMN - 4, name);
-	output_wrapped(stdout, b.data, COLUMN, columns);
-	buf_release(&b);
+	output_wrapped(stdout, output_shown(words, 0), COLUMN, columns);
 }
 
 static bool

@@ -1,8 +1,3 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "cli/cli.h"
 
 #define WIDTH 79		/* columns of a line */

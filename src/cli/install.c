@@ -1,14 +1,7 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "app/app.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
 #include "install/install.h"

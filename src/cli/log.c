@@ -1,18 +1,10 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli/cli.h"
-#include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
-#include "records/records.h"
 #include "store/store.h"
 
 static json_t *
@@ -53,13 +45,8 @@ print_tallies(const char *head, const struct tally_list *t)
 	if (t->n == 0)
 		return;
 	printf("%-24s", head);
-	for (size_t i = 0; i < t->n; i++) {
-		struct buf word = BUF_INIT;
-
-		output_foreign(&word, t->v[i].word, 60);
-		printf("%s%s %zu", i > 0 ? ", " : "", word.data, t->v[i].n);
-		buf_release(&word);
-	}
+	for (size_t i = 0; i < t->n; i++)
+		printf("%s%s %zu", i > 0 ? ", " : "", output_shown(t->v[i].word, 60), t->v[i].n);
 	putchar('\n');
 }
 
@@ -67,13 +54,9 @@ print_tallies(const char *head, const struct tally_list *t)
 static void
 print_failures(const struct tally_list *t)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		struct buf why = BUF_INIT;
-
-		output_foreign(&why, t->v[i].word, 100);
-		printf("%-24s%zu × %s\n", i == 0 ? "failed since" : "", t->v[i].n, why.data);
-		buf_release(&why);
-	}
+	for (size_t i = 0; i < t->n; i++)
+		printf("%-24s%zu × %s\n", i == 0 ? "failed since" : "", t->v[i].n,
+		    output_shown(t->v[i].word, 100));
 }
 
 static void
@@ -307,16 +290,12 @@ verify(struct app *w, const struct cli *cli, struct err *e)
 		json_object_set_new(v, "verified", o);
 		output_json(v);
 	} else if (ret == 0) {
-		struct buf shown = BUF_INIT;
-
-		output_foreign(&shown, path, 0);
-		printf("%s holds the %zu event%s of the store, line for line", shown.data, lines,
+		printf("%s holds the %zu event%s of the store, line for line", output_shown(path, 0), lines,
 		    lines == 1 ? "" : "s");
 		if (written > 0)
 			printf("; %zu of them %s missing and had to be written", written,
 			    written == 1 ? "was" : "were");
 		puts(".");
-		buf_release(&shown);
 	}
 	free(path);
 	return ret == 0 ? GT_OK : -1;

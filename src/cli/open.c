@@ -1,27 +1,20 @@
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "process/oom.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/utf8.h"
-#include "records/records.h"
-#include "scrub/scrub.h"
-#include "app/app.h"
-#include "store/store.h"
+#include "beads/beads.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
-#include "beads/beads.h"
+#include "process/oom.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
 
 static volatile sig_atomic_t stop;
 
@@ -186,13 +179,11 @@ void
 cli_tell_reset(struct app *w)
 {
 	for (size_t i = 0; i < w->n_reset; i++) {
-		struct buf name = BUF_INIT;
+		const char *name = output_shown(w->reset[i], 60);
 
-		output_foreign(&name, w->reset[i], 60);
 		if (!w->quiet)
 			fprintf(stderr, "%s: last screen saved; to see it: gt-recover context %s\n",
-			    name.data, name.data);
-		buf_release(&name);
+			    name, name);
 		free(w->reset[i]);
 	}
 	w->n_reset = 0;

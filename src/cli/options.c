@@ -1,11 +1,5 @@
 #include <getopt.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "cli/cli.h"
 
 #define FLAG(field) OPTION_FLAG, offsetof(struct cli, field)

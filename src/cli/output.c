@@ -1,22 +1,13 @@
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/cli_private.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
-#include "detect/detect.h"
-#include "recover/recover.h"
 #include "tmux/tmux.h"
 
 void
@@ -279,6 +270,20 @@ output_foreign(struct buf *out, const char *text, size_t width)
 	utf8_escape(out, text, strlen(text), width);
 }
 
+const char *
+output_shown(const char *text, size_t width)
+{
+	static struct buf ring[8];
+	static size_t next;
+	struct buf *b = &ring[next++ % (sizeof ring / sizeof ring[0])];
+
+	if (b->data == NULL)
+		buf_init(b);
+	buf_reset(b);
+	output_foreign(b, text, width);
+	return b->data;
+}
+
 json_t *
 output_object(void)
 {
@@ -438,7 +443,7 @@ static void
 report_captured(struct cli_output *s, const struct recovery *r)
 {
 	const struct gathered *g = &r->gathered;
-	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
+	struct buf lines = BUF_INIT, who = BUF_INIT;
 	size_t users = conversation_count(&g->conversation, ROLE_USER),
 	       answers = conversation_count(&g->conversation, ROLE_ASSISTANT);
 	char *action;
@@ -452,10 +457,8 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	output_line(s, "Capturing context... %s lines", lines.data);
 	output_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users,
 	    users == 1 ? "" : "s", answers, answers == 1 ? "" : "s");
-	if (action != NULL) {
-		output_foreign(&text, action, 70);
-		output_line(s, "Last activity: \"%s\"", text.data);
-	}
+	if (action != NULL)
+		output_line(s, "Last activity: \"%s\"", output_shown(action, 70));
 	if (g->bead.id != NULL) {
 		if (*r->c->role.rig != '\0')
 			buf_fmt(&who, "%s/", r->c->role.rig);
@@ -464,14 +467,10 @@ report_captured(struct cli_output *s, const struct recovery *r)
 		output_foreign(&who, g->bead.id, 60);
 		output_line(s, "Handoff bead: %s", who.data);
 	}
-	for (size_t i = 0; i < g->n_warnings; i++) {
-		buf_reset(&text);
-		output_foreign(&text, g->warnings[i], 600);
-		output_warning(s, "%s", text.data);
-	}
+	for (size_t i = 0; i < g->n_warnings; i++)
+		output_warning(s, "%s", output_shown(g->warnings[i], 600));
 	report_delivery(s, r);
 	buf_release(&lines);
-	buf_release(&text);
 	buf_release(&who);
 	free(action);
 }

@@ -1,13 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
 #include "recover/upkeep/upkeep.h"
-#include "app/app.h"
 
 static json_t *
 released_json(const char *session, const struct release_report *r)
@@ -33,26 +25,21 @@ report_released(
     struct cli_output *s, const struct cli *cli, const char *session, const struct release_report *r)
 {
 	const char *would = cli->dry_run ? "would be " : "";
-	struct buf name = BUF_INIT;
+	const char *name = output_shown(session, 60);
 
-	output_foreign(&name, session, 60);
 	if (r->forgotten > 0)
-		output_line(s, "%s: %zu attempt%s %sforgotten", name.data, r->forgotten,
+		output_line(s, "%s: %zu attempt%s %sforgotten", name, r->forgotten,
 		    r->forgotten == 1 ? "" : "s", would);
 	for (size_t i = 0; i < r->ended.n; i++)
-		output_line(s, "%s: the recovery %s (%s) %sended", name.data, r->ended.v[i].id,
+		output_line(s, "%s: the recovery %s (%s) %sended", name, r->ended.v[i].id,
 		    attempt_phase_name(r->ended.v[i].phase), would);
-	buf_release(&name);
 }
 
 static int
 nothing_held(const char *session, struct err *e)
 {
-	struct buf name = BUF_INIT;
-
-	output_foreign(&name, session, 80);
-	err_set(e, GT_NOTHING, "not-held", "nothing is held against the session \"%s\"", name.data);
-	buf_release(&name);
+	err_set(e, GT_NOTHING, "not-held", "nothing is held against the session \"%s\"",
+	    output_shown(session, 80));
 	return err_hint(
 	    e, "gt-recover list shows why a session is refused; gt-recover log shows what was tried");
 }

@@ -1,15 +1,9 @@
 #include <errno.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "conversation/conversation.h"
 #include "screen/screen.h"
 #include "scrub/scrub.h"

@@ -1,13 +1,6 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
-#include "snapshot/pass/pass.h"
 #include "recover/upkeep/upkeep.h"
-#include "app/app.h"
+#include "snapshot/pass/pass.h"
 
 static size_t
 count_status(const struct snapshot_pass *run, enum snapshot_status how)
@@ -92,36 +85,31 @@ print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work
 static void
 print_failure(struct cli_output *s, const struct snapshot_result *r)
 {
-	struct buf name = BUF_INIT;
-
-	output_foreign(&name, r->session, 60);
-	output_warning(s, "%s: %s", name.data, r->error.msg);
-	buf_release(&name);
+	output_warning(s, "%s: %s", output_shown(r->session, 60), r->error.msg);
 }
 
 static void
 print_wip(struct cli_output *s, const struct wip_result *one)
 {
-	struct buf name = BUF_INIT, command = BUF_INIT;
+	struct buf command = BUF_INIT;
+	const char *name = output_shown(one->session, 60);
 
-	output_foreign(&name, one->session, 60);
 	if (one->how == WIP_FAILED) {
-		output_warning(s, "%s: work in progress: %s%s%s", name.data, one->error.msg,
+		output_warning(s, "%s: work in progress: %s%s%s", name, one->error.msg,
 		    *one->error.hint != '\0' ? "\n  " : "", one->error.hint);
 	} else if (one->how == WIP_WANTED) {
-		output_line(s, "Would look at the work in progress of %s.", name.data);
+		output_line(s, "Would look at the work in progress of %s.", name);
 	} else if (one->how == WIP_COMMITTED) {
 		wip_restore_command(&command, &one->wip, false);
 		output_line(s,
 		    "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To take it back:",
-		    name.data, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
+		    name, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
 		    one->wip.n_skipped);
 		output_exact(s, "  %s", command.data);
 		if (s->verbose > 0 && one->wip.n_skipped > 0)
 			output_exact(
 			    s, "Left out:\n%.*s", (int)strlen(one->wip.skipped) - 1, one->wip.skipped);
 	}
-	buf_release(&name);
 	buf_release(&command);
 }
 

@@ -1,22 +1,12 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/json.h"
-#include "cli/cli.h"
-#include "cli/records/records.h"
+#include "cli/records/verbs.h"
 #include "cli/cli_private.h"
-#include "records/agents/agents.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "recover/upkeep/upkeep.h"
-#include "app/app.h"
-#include "store/store.h"
+#include "base/clock.h"
+#include "base/io.h"
 #include "config/config.h"
+#include "records/agents/agents.h"
+#include "recover/upkeep/upkeep.h"
+#include "snapshot/pass/pass.h"
+#include "store/store.h"
 
 #define LOCK_WAIT_MS 10000
 
@@ -65,21 +55,16 @@ report_counts(struct cli_output *s, const struct startup *x)
 static void
 report_left(struct cli_output *s, const struct startup *x, bool starts)
 {
-	struct buf name = BUF_INIT;
-
 	if (x->messages.pending > 0)
 		output_line(s, "%zu message%s not delivered: gt-recover message list --undelivered",
 		    x->messages.pending, x->messages.pending == 1 ? " is" : "s are");
-	for (size_t i = 0; i < x->back.n && !starts; i++) {
-		buf_reset(&name);
-		output_foreign(&name, x->back.v[i].agent_uuid, 0);
-		output_line(s, "to be brought back: gt-recover agent resume %s", name.data);
-	}
+	for (size_t i = 0; i < x->back.n && !starts; i++)
+		output_line(s, "to be brought back: gt-recover agent resume %s",
+		    output_shown(x->back.v[i].agent_uuid, 0));
 	if (x->back.n > 0 && !starts)
 		output_line(s,
 		    "  That claims it for whoever starts it. With auto_recover = true startup starts it "
 		    "itself.");
-	buf_release(&name);
 }
 
 void
@@ -163,40 +148,33 @@ static void
 report_planned(
     struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
 {
-	struct buf name = BUF_INIT, text = BUF_INIT;
+	const char *name = output_shown(x->agent_uuid, 0);
 
-	output_foreign(&name, x->agent_uuid, 0);
-	output_foreign(&text, one->no.msg, 0);
 	if (one->no.code == 0)
 		output_line(s,
 		    was_there ? "%s runs already: an earlier recovery had started it"
 			      : "would be started: %s",
-		    name.data);
+		    name);
 	else
-		output_line(s, "would not be started: %s: %s (%s)", name.data, text.data, one->no.name);
-	buf_release(&name);
-	buf_release(&text);
+		output_line(s, "would not be started: %s: %s (%s)", name,
+		    output_shown(one->no.msg, 0), one->no.name);
 }
 
 static void
 report_session(
     struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
 {
-	struct buf name = BUF_INIT, text = BUF_INIT;
+	const char *name = output_shown(x->agent_uuid, 0);
 
-	output_foreign(&name, x->agent_uuid, 0);
-	output_foreign(&text, one->no.msg, 0);
 	if (one->no.code == 0)
 		output_done(s,
 		    was_there ? "%s runs already: an earlier recovery had started it" : "%s is back",
-		    name.data);
+		    name);
 	else
-		output_warning(s, "%s: %s (%s)%s%s", name.data, text.data, one->no.name,
+		output_warning(s, "%s: %s (%s)%s%s", name, output_shown(one->no.msg, 0), one->no.name,
 		    *one->no.hint != '\0' ? "\n  " : "", one->no.hint);
-	output_log(s, "%s restart %s %s", name.data, *one->id != '\0' ? one->id : "-",
+	output_log(s, "%s restart %s %s", name, *one->id != '\0' ? one->id : "-",
 	    one->no.code == 0 ? "started" : one->no.name);
-	buf_release(&name);
-	buf_release(&text);
 }
 
 /* Somebody may have taken it up since the list was made. */

@@ -1,16 +1,9 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
-#include "records/records.h"
 #include "store/store.h"
 
 static int

@@ -1,20 +1,10 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/epic/epic.h"
-#include "base/buf.h"
-#include "base/err.h"
+#include "cli/records/verbs.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "cli/cli.h"
-#include "cli/records/records.h"
 #include "config/config.h"
-#include "epic/epic.h"
 #include "records/agents/agents.h"
-#include "records/records.h"
 #include "records/hooks/hooks.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
@@ -277,7 +267,6 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 int
 epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 {
-	struct buf id = BUF_INIT;
 	size_t n;
 
 	if (check_dead(j, x, e) != 0)
@@ -292,7 +281,6 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	}
 	if (epic_delete(j->store, x, &n, e) != 0)
 		return -1;
-	output_foreign(&id, strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0);
 	if (j->cli.json) {
 		json_t *v = output_object();
 
@@ -302,9 +290,9 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	} else {
 		printf("✅ Epic abandoned\n✅ %zu record%s deleted from the store\n✅ WIP branches preserved "
 		       "(epic-%s/sprint-*-wip)\n",
-		    n, n == 1 ? "" : "s", id.data);
+		    n, n == 1 ? "" : "s",
+		    output_shown(strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0));
 	}
-	buf_release(&id);
 	return GT_OK;
 }
 

@@ -1,12 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "cli/records/records.h"
-#include "cli/cli.h"
-#include "epic/epic.h"
+#include "cli/records/verbs.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 

@@ -1,10 +1,4 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/err.h"
 #include "cli/cli.h"
-#include "records/records.h"
 #include "store/store.h"
 
 enum { LOCK_ACQUIRE = 1, LOCK_CHANGE = 2, LOCK_ANY = LOCK_ACQUIRE | LOCK_CHANGE };

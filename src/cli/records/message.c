@@ -1,9 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
 #include "records/agents/agents.h"
 #include "scrub/scrub.h"

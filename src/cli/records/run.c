@@ -1,15 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli/records/records.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "cli/cli.h"
+#include "cli/records/verbs.h"
 #include "config/config.h"
-#include "records/records.h"
 #include "records/runs/runs.h"
 #include "store/store.h"
 
@@ -143,9 +135,6 @@ static const struct verb_record run_record = { "run", "runs", "There are no such
 static int
 print_run(struct verb_job *j, struct run *r, bool changed, bool data)
 {
-	struct buf id = BUF_INIT;
-
-	output_foreign(&id, r->id, 0);
 	if (j->cli.json) {
 		json_t *v = output_object();
 
@@ -155,10 +144,10 @@ print_run(struct verb_job *j, struct run *r, bool changed, bool data)
 	} else if (data) {
 		puts(r->id);
 	} else {
-		output_line(&j->say, "The run %s %s %s%s.", id.data, r->state == RUN_FAILED ? "has" : "is",
-		    changed ? "" : "already ", run_state_name(r->state));
+		output_line(&j->say, "The run %s %s %s%s.", output_shown(r->id, 0),
+		    r->state == RUN_FAILED ? "has" : "is", changed ? "" : "already ",
+		    run_state_name(r->state));
 	}
-	buf_release(&id);
 	run_release(r);
 	return GT_OK;
 }

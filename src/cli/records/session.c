@@ -1,18 +1,10 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "cli/records/records.h"
+#include "cli/records/verbs.h"
 #include "base/encode.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "cli/cli.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
-#include "records/records.h"
 #include "scrub/scrub.h"
 
 #define N(table) (sizeof table / sizeof table[0])
@@ -276,7 +268,7 @@ list_sessions(struct verb_job *j, struct err *e)
 static int
 suspend(struct verb_job *j, struct err *e)
 {
-	struct buf blob = BUF_INIT, name = BUF_INIT;
+	struct buf blob = BUF_INIT;
 	struct session x;
 	int ret = 0;
 
@@ -290,16 +282,14 @@ suspend(struct verb_job *j, struct err *e)
 		ret = session_suspend(
 		    j->store, j->cli.args[0], blob.len > 0 ? &blob : NULL, "it was asked to", &x, e);
 	if (ret == 0) {
-		output_foreign(&name, x.agent_uuid, 0);
 		output_line(&j->say,
 		    blob.len > 0 ? "The session of %s is suspended, and its state is kept (%zu bytes)"
 				 : "The session of %s is suspended",
-		    name.data, blob.len);
+		    output_shown(x.agent_uuid, 0), blob.len);
 		cmd_verb_show(j, &x);
 	}
 	session_release(&x);
 	buf_release(&blob);
-	buf_release(&name);
 	return ret == 0 ? GT_OK : -1;
 }
 
