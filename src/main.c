@@ -47,7 +47,7 @@ run(struct cli *cli, int argc, char **argv, struct err *e)
 	}
 	if (cli_check_options(cli, c, e) != 0)
 		return -1;
-	return c->verbs != NULL ? cmd_verb_run(cli, c, e) : c->run(cli, e);
+	return c->run != NULL ? c->run(cli, e) : cmd_verb_run(cli, c, e);
 }
 
 /* Arguments, paths and other foreign words may stand in a sentence of ours. */

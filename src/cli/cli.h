@@ -72,13 +72,16 @@ struct cli_option {
 extern const struct cli_option cli_options[];
 
 struct verb;
+struct verb_job;
 
 struct command {
 	const char *name;		/* NULL ends the table; "" is the bare command */
 	const char *summary;		/* one line */
 	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
-	const struct verb *verbs;	/* in place of run; NULL: none. A row without a name ends them */
-	const char *args;		/* for usage, behind the verbs; NULL: none */
+	/* in place of run: with the context open, and tmux with OPT_SOCKET; not when it is disabled */
+	int (*job)(struct verb_job *j, struct err *e);
+	const struct verb *verbs;	/* in place of both; a row without a name ends them */
+	const char *args;		/* for usage, behind the verbs; NULL: it takes none */
 	unsigned options;		/* OPT_*; a verb may take more */
 	const char *details;		/* for help COMMAND, one paragraph; NULL: none */
 };
@@ -103,7 +106,6 @@ int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
 int cmd_context(const struct cli *cli, struct err *e);
 int cmd_prompt(const struct cli *cli, struct err *e);
-int cmd_snapshot(const struct cli *cli, struct err *e);
 int cmd_parse(const struct cli *cli, struct err *e);
 int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
@@ -115,13 +117,7 @@ int cmd_uninstall(const struct cli *cli, struct err *e);
  */
 int cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t,
     struct err *e);
-int cmd_arm(const struct cli *cli, struct err *e);
-int cmd_disarm(const struct cli *cli, struct err *e);
-int cmd_log(const struct cli *cli, struct err *e);
-int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
-int cmd_startup(const struct cli *cli, struct err *e);
-int cmd_release(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
@@ -296,14 +292,14 @@ void output_table_release(struct output_table *t);
 
 /* ---- verb ---- */
 
-/* Commands of several verbs, each one durable step of the ledger: `session record`, `message send`. */
+/* What a command works in. A verb is one durable step of the ledger: `session record`, `message send`. */
 struct verb_job {
-	struct cli cli;			/* args: what is behind the verb */
+	struct cli cli;			/* args: what is behind the command, or its verb */
 	struct app w;
 	/* NULL: there is none yet, and the verb reads only, or is to change nothing */
 	struct store *store;
 	struct cli_output say;
-	const struct verb *verb;
+	const struct verb *verb;	/* NULL: a command without verbs; it has no store, input and now */
 	json_t *input;			/* the object on standard input; NULL: none was read */
 	struct timestamp now;		/* the store's clock, after the input was read */
 };
@@ -390,9 +386,18 @@ int cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size
 extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
     epic_verbs[], checkpoint_verbs[], lock_verbs[];
 
+int cmd_arm(struct verb_job *j, struct err *e);
+int cmd_disarm(struct verb_job *j, struct err *e);
+int cmd_log(struct verb_job *j, struct err *e);
+int cmd_release(struct verb_job *j, struct err *e);
+int cmd_snapshot(struct verb_job *j, struct err *e);
+int cmd_startup(struct verb_job *j, struct err *e);
+int cmd_stats(struct verb_job *j, struct err *e);
+
 /*
- * Finds the verb that the first argument names, opens what it needs, runs it, exports the events.
- * enabled = false: it answers as all commands do (cli_is_disabled), with 0 and without an id.
+ * Runs a command with a job or with verbs: opens what it needs, and of a verb reads the input and
+ * exports the events. enabled = false: it answers as all commands do (cli_is_disabled), with 0 and
+ * without an id.
  */
 int cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e);
 

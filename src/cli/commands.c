@@ -15,7 +15,7 @@ const struct command commands[] = {
 	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA },
 	{ "prompt", "the prompt that the agent would be given, and nothing else", .run = cmd_prompt,
 	    .args = "SESSION", .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA },
-	{ "snapshot", "keep what the agents' panes show now, for cron", .run = cmd_snapshot,
+	{ "snapshot", "keep what the agents' panes show now, for cron", .job = cmd_snapshot,
 	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY,
 	    .details = "One pass over all agents' panes, or those of the sessions named. A pane that "
 	    "has not changed since the last pass costs nothing. Kept in snapshot_dir, without secrets, "
@@ -23,12 +23,12 @@ const struct command commands[] = {
 	    "place of a full one. `gt-recover install timer` runs it every snapshot_interval. Every "
 	    "wip_interval, and for sessions named, it also commits what is in progress in the agents' git "
 	    "work trees to refs of their own; nothing else there is touched." },
-	{ "arm", "keep agents' panes when they die, for recovery", .run = cmd_arm,
+	{ "arm", "keep agents' panes when they die, for recovery", .job = cmd_arm,
 	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY | OPT_INFRA,
 	    .details = "Sets remain-on-exit for the agents' panes and raises history-limit to "
 	    "max_context_lines, which tmux gives to new panes only. Without a name: all agents in scope. "
 	    "What was set before is kept in the ledger." },
-	{ "disarm", "put back what arm changed", .run = cmd_disarm, .args = "[SESSION...]",
+	{ "disarm", "put back what arm changed", .job = cmd_disarm, .args = "[SESSION...]",
 	    .options = OPT_TMUX | OPT_DRY },
 	{ "patrol", "one pass for cron or the witness: find crashes, and bring agents back if auto_recover",
 	    .run = cmd_patrol, .options = OPT_TMUX | OPT_DRY,
@@ -37,7 +37,7 @@ const struct command commands[] = {
 	    "cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of "
 	    "a tmux server it does what startup does first; in any other pass it settles the runs that "
 	    "have become stale." },
-	{ "startup", "make the records true again after a crash or a reboot", .run = cmd_startup,
+	{ "startup", "make the records true again after a crash or a reboot", .job = cmd_startup,
 	    .options = OPT_TMUX | OPT_DRY | OPT_RUNS,
 	    .details = "In this order: runs that a restart left (as run recover; --mode none|stale|all, "
 	    "--threshold SECONDS), sessions whose process is gone are suspended, the tree of agents is "
@@ -47,15 +47,15 @@ const struct command commands[] = {
 	    "With auto_recover = true it brings them back: with their context where a snapshot or a pane "
 	    "knows it, else by their record, told of the restart. `gt-recover install timer` runs it at "
 	    "boot. --dry-run tells all that, and changes and starts nothing." },
-	{ "release", "let a quarantined session be recovered again", .run = cmd_release,
+	{ "release", "let a quarantined session be recovered again", .job = cmd_release,
 	    .args = "SESSION...", .options = OPT_TMUX | OPT_DRY,
 	    .details = "Forgets how often it crashed and ends recoveries of it that are still open; "
 	    "nothing is done to the agent." },
-	{ "log", "what happened, the newest last", .run = cmd_log, .args = "[SESSION...]",
+	{ "log", "what happened, the newest last", .job = cmd_log, .args = "[SESSION...]",
 	    .options = OPT_PLACE | OPT_SINCE | OPT_VERIFY,
 	    .details = "--verify compares events.jsonl with the store, line for line; a torn end is "
 	    "repaired first." },
-	{ "stats", "how many recoveries, how they ended, how long they took", .run = cmd_stats,
+	{ "stats", "how many recoveries, how they ended, how long they took", .job = cmd_stats,
 	    .options = OPT_PLACE | OPT_SINCE },
 	{ "run", "runs: work that waits for a runner, and what a restart left of it",
 	    .verbs = run_verbs, .options = OPT_PLACE,
@@ -165,7 +165,7 @@ const struct command commands[] = {
 	{ "uninstall", "take one of these away again", .run = cmd_uninstall,
 	    .args = "timer [patrol]|plugin|hooks|binding", .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS },
 	{ "help", "the commands and options", .run = cmd_help, .args = "[COMMAND]" },
-	{ "version", "the version", .run = cmd_version },
+	{ "version", "the version", .run = cmd_version, .args = "" },
 	{ .name = NULL },
 };
 

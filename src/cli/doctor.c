@@ -144,8 +144,6 @@ cmd_doctor(const struct cli *cli, struct err *e)
 	struct app w;
 	int status;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0) {
 		if (!is_finding(e))
 			return -1;

@@ -482,8 +482,6 @@ cmd_list(const struct cli *cli, struct err *e)
 	struct app w;
 	int ret = -1;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0)
 		return -1;
 	if (cli_is_disabled(cli, &w)) {

@@ -92,34 +92,25 @@ print_stats_text(const struct record_stats *st)
 }
 
 int
-cmd_stats(const struct cli *cli, struct err *e)
+cmd_stats(struct verb_job *j, struct err *e)
 {
 	struct record_stats st = { .attempts = 0 };
-	struct store *store;
-	struct app w;
+	struct store *store = app_store(&j->w, false, e);
 	int64_t since;
-	int ret = -1;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
-	if (cli_open_config(cli, &w, e) != 0)
+	if ((store == NULL && e->code != 0) || cli_parse_since(&j->cli, &since, e) != 0)
 		return -1;
-	if (cli_is_disabled(cli, &w)) {
-		cli_close_app(&w);
-		return GT_OK;
+	st.since = since;
+	if (store != NULL && record_stats_read(store, since, &st, e) != 0) {
+		record_stats_release(&st);
+		return -1;
 	}
-	store = app_store(&w, false, e);
-	if (cli_parse_since(cli, &since, e) == 0 && (store != NULL || e->code == 0)) {
-		st.since = since;
-		ret = store != NULL ? record_stats_read(store, since, &st, e) : 0;
-	}
-	if (ret == 0 && cli->json)
+	if (j->cli.json)
 		print_stats_json(&st);
-	else if (ret == 0)
+	else
 		print_stats_text(&st);
 	record_stats_release(&st);
-	cli_close_app(&w);
-	return ret == 0 ? GT_OK : -1;
+	return GT_OK;
 }
 
 /* How an event is put to a person. One that is not here is shown by its kind. */
@@ -328,19 +319,9 @@ show(struct app *w, const struct cli *cli, struct err *e)
 }
 
 int
-cmd_log(const struct cli *cli, struct err *e)
+cmd_log(struct verb_job *j, struct err *e)
 {
-	struct app w;
-	int ret;
-
-	if (cli_open_config(cli, &w, e) != 0)
-		return -1;
-	if (cli_is_disabled(cli, &w))
-		ret = GT_OK;
-	else if (cli->verify && cli->n_args > 0)
-		ret = cli_no_arguments(cli, e);
-	else
-		ret = cli->verify ? verify(&w, cli, e) : show(&w, cli, e);
-	cli_close_app(&w);
-	return ret;
+	if (j->cli.verify && j->cli.n_args > 0)
+		return cli_no_arguments(&j->cli, e);
+	return j->cli.verify ? verify(&j->w, &j->cli, e) : show(&j->w, &j->cli, e);
 }

@@ -181,5 +181,5 @@ cli_check_options(const struct cli *cli, const struct command *c, struct err *e)
 	if (cli->color != NULL && strcmp(cli->color, "auto") != 0 && strcmp(cli->color, "always") != 0 &&
 	    strcmp(cli->color, "never") != 0)
 		return usage(e, "--color takes auto, always or never");
-	return 0;
+	return cli->n_args > 0 && c->args == NULL && c->verbs == NULL ? cli_no_arguments(cli, e) : 0;
 }

@@ -460,8 +460,6 @@ cmd_patrol(const struct cli *cli, struct err *e)
 	struct patrol p = { .lock = -1 };
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	ret = cli_batch_open(&p.r, cli, e);
 	p.r.mass = true;
 	if (ret == 0 && cli_is_disabled(cli, &p.r.w)) {

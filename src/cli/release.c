@@ -44,22 +44,26 @@ nothing_held(const char *session, struct err *e)
 	    e, "gt-recover list shows why a session is refused; gt-recover log shows what was tried");
 }
 
-static int
-release_named(struct app *w, const struct cli *cli, struct err *e)
+int
+cmd_release(struct verb_job *j, struct err *e)
 {
-	json_t *list = json_array();
-	struct cli_output s;
+	const struct cli *cli = &j->cli;
+	json_t *list;
 	int ret = 0;
 
-	output_init(&s, cli);
+	if (cli->n_args == 0) {
+		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
+		return err_hint(e, "gt-recover release SESSION");
+	}
+	list = json_array();
 	for (size_t i = 0; i < cli->n_args && ret == 0; i++) {
 		struct release_report r;
 
-		ret = upkeep_release_session(w, cli->args[i], cli->dry_run, &r, e);
+		ret = upkeep_release_session(&j->w, cli->args[i], cli->dry_run, &r, e);
 		if (ret == 0 && r.forgotten == 0 && r.ended.n == 0)
 			ret = nothing_held(cli->args[i], e);
 		if (ret == 0) {
-			report_released(&s, cli, cli->args[i], &r);
+			report_released(&j->say, cli, cli->args[i], &r);
 			json_array_append_new(list, released_json(cli->args[i], &r));
 		}
 		upkeep_released_free(&r);
@@ -72,29 +76,7 @@ release_named(struct app *w, const struct cli *cli, struct err *e)
 		output_json(v);
 	}
 	json_decref(list);
-	output_release(&s);
+	if (!cli->dry_run)
+		cli_export_events(&j->w);
 	return ret == 0 ? GT_OK : -1;
-}
-
-int
-cmd_release(const struct cli *cli, struct err *e)
-{
-	struct app w;
-	int ret;
-
-	if (cli->n_args == 0) {
-		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
-		return err_hint(e, "gt-recover release SESSION");
-	}
-	if (cli_open_app(cli, &w, e) != 0)
-		return -1;
-	if (cli_is_disabled(cli, &w)) {
-		ret = GT_OK;
-	} else {
-		ret = release_named(&w, cli, e);
-		if (!cli->dry_run)
-			cli_export_events(&w);
-	}
-	cli_close_app(&w);
-	return ret;
 }

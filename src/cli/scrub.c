@@ -68,8 +68,6 @@ cmd_parse(const struct cli *cli, struct err *e)
 	struct scrub *s = NULL;
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if ((s = scrub_new(NULL, e)) == NULL)
 		return -1;
 	if (!cli->transcript)
@@ -199,8 +197,6 @@ cmd_scrub(const struct cli *cli, struct err *e)
 	struct scrub_stream st;
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if (cli_refuse_terminal(e) != 0 || (s = cli_open_scrub(cli, e)) == NULL)
 		return -1;
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED);

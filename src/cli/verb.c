@@ -338,36 +338,46 @@ find(const struct cli *cli, const struct command *c, struct err *e)
 	return NULL;
 }
 
+static int
+run_verb(struct verb_job *j, struct err *e)
+{
+	const struct verb *v = j->verb;
+	int ret = -1;
+
+	j->store = app_store(&j->w, v->writes && !j->cli.dry_run, e);
+	if (j->store == NULL && e->code != 0)
+		return -1;
+	if ((v->in == 0 || j->cli.n_args > v->min || read_input(j, e) == 0) && check_arguments(j, e) == 0) {
+		store_timestamp(j->store, &j->now);
+		ret = v->run(j, e);
+	}
+	if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')
+		err_hint(e, "gt-recover help %s", j->cli.command);
+	/* one that failed has nothing to tell of, and its disk may be at fault: the next one writes it */
+	if (v->writes && ret >= 0)
+		cli_export_events(&j->w);
+	return ret;
+}
+
 int
 cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e)
 {
-	const struct verb *v = find(cli, c, e);
-	struct verb_job j = { .cli = *cli, .verb = v };
-	int ret = -1;
+	struct verb_job j = { .cli = *cli };
+	unsigned options = c->options;
+	int ret = GT_OK;
 
-	if (v == NULL || ((v->options & OPT_SOCKET) != 0 ? cli_open_app(cli, &j.w, e) :
-	    cli_open_config(cli, &j.w, e)) != 0)
-		return -1;
-	j.cli.args++;
-	j.cli.n_args--;
-	output_init(&j.say, cli);
-	if (cli_is_disabled(cli, &j.w)) {
-		ret = GT_OK;
-	} else if ((j.store = app_store(&j.w, v->writes && !cli->dry_run, e)) != NULL || e->code == 0) {
-		if ((v->in == 0 || j.cli.n_args > v->min || read_input(&j, e) == 0) &&
-		    check_arguments(&j, e) == 0) {
-			store_timestamp(j.store, &j.now);
-			ret = v->run(&j, e);
-		}
-		if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')
-			err_hint(e, "gt-recover help %s", cli->command);
-		/*
-		 * one that failed has nothing to tell of, and its disk may be at fault: the next
-		 * one writes what is missing
-		 */
-		if (v->writes && ret >= 0)
-			cli_export_events(&j.w);
+	if (c->verbs != NULL) {
+		if ((j.verb = find(cli, c, e)) == NULL)
+			return -1;
+		j.cli.args++;
+		j.cli.n_args--;
+		options = j.verb->options;
 	}
+	if (((options & OPT_SOCKET) != 0 ? cli_open_app(cli, &j.w, e) : cli_open_config(cli, &j.w, e)) != 0)
+		return -1;
+	output_init(&j.say, cli);
+	if (!cli_is_disabled(cli, &j.w))
+		ret = j.verb != NULL ? run_verb(&j, e) : c->job(&j, e);
 	json_decref(j.input);
 	output_release(&j.say);
 	cli_close_app(&j.w);
