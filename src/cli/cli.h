@@ -104,8 +104,6 @@ int cli_check_options(const struct cli *cli, const struct command *c, struct err
 
 int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
-int cmd_context(const struct cli *cli, struct err *e);
-int cmd_prompt(const struct cli *cli, struct err *e);
 int cmd_parse(const struct cli *cli, struct err *e);
 int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
@@ -387,8 +385,10 @@ extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_ver
     epic_verbs[], checkpoint_verbs[], lock_verbs[];
 
 int cmd_arm(struct verb_job *j, struct err *e);
+int cmd_context(struct verb_job *j, struct err *e);
 int cmd_disarm(struct verb_job *j, struct err *e);
 int cmd_log(struct verb_job *j, struct err *e);
+int cmd_prompt(struct verb_job *j, struct err *e);
 int cmd_release(struct verb_job *j, struct err *e);
 int cmd_snapshot(struct verb_job *j, struct err *e);
 int cmd_startup(struct verb_job *j, struct err *e);

@@ -542,7 +542,6 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 	    "keeps its screen");
 }
 
-/* install and uninstall, when the word behind it is timer, plugin or hooks. */
 static int
 cmd_slash_commands(const struct cli *cli, bool install, struct err *e)
 {
@@ -638,75 +637,60 @@ append_shim(const char *path, const char *shim, struct err *e)
 	return ret;
 }
 
-/* timer, or timer patrol. */
-static bool
-is_timer(const struct cli *cli)
+static int
+cmd_shim(const struct cli *cli, bool install, struct err *e)
 {
-	return cli->n_args > 0 && strcmp(cli->args[0], "timer") == 0 &&
-	    (cli->n_args == 1 || (cli->n_args == 2 && strcmp(cli->args[1], "patrol") == 0));
+	const char *shim = shim_sh;
+	char *path = startup_file(&shim);
+	int ret = 0;
+
+	(void)install;
+	if (cli->print) {
+		fputs(shim, stdout);
+	} else if (path != NULL) {
+		ret = append_shim(path, shim, e);
+	} else {
+		err_set(
+		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
+		ret = err_hint(e,
+		    "put the output of gt-recover install shim --print where your shell reads it at start");
+	}
+	free(path);
+	return ret == 0 ? GT_OK : -1;
 }
 
+/* The word behind the command, "timer patrol" being one; shim is not taken away again. */
 static int
-check_agent(const struct cli *cli, struct err *e)
+run_word(const struct cli *cli, bool install, struct err *e)
 {
-	if (cli->agent == NULL || (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0))
-		return 0;
-	err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
-	return err_hint(e, "gt-recover install hooks --agent NAME");
+	static const struct { const char *word; int (*run)(const struct cli *, bool, struct err *);
+	} words[] = {
+		{ "shim", cmd_shim }, { "timer", cmd_timer }, { "plugin", cmd_plugin },
+		{ "hooks", cmd_hooks }, { "binding", cmd_slash_commands },
+	};
+	const char *word = cli->n_args > 0 ? cli->args[0] : "";
+	bool patrol = cli->n_args == 2 && strcmp(word, "timer") == 0 && strcmp(cli->args[1], "patrol") == 0;
+
+	if (cli->agent != NULL && (cli->n_args != 1 || strcmp(word, "hooks") != 0)) {
+		err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
+		return err_hint(e, "gt-recover install hooks --agent NAME");
+	}
+	for (size_t i = install ? 0 : 1; i < sizeof words / sizeof words[0]; i++)
+		if (strcmp(words[i].word, word) == 0 && (cli->n_args == 1 || patrol))
+			return words[i].run(cli, install, e);
+	err_set(e, GT_USAGE, "usage", "%s takes one of the words %stimer, plugin, hooks and binding",
+	    cli->command, install ? "shim, " : "");
+	return err_hint(e, "gt-recover %s [--print]", install ? "install shim" : "uninstall timer");
 }
 
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
-	const char *shim = shim_sh;
-	char *path;
-	int ret;
-
-	if (check_agent(cli, e) != 0)
-		return -1;
-	if (is_timer(cli))
-		return cmd_timer(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
-		return cmd_plugin(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
-		return cmd_hooks(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
-		return cmd_slash_commands(cli, true, e);
-	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage",
-		    "install takes one of the words shim, timer, plugin, hooks and binding");
-		return err_hint(e, "gt-recover install shim [--print]");
-	}
-	path = startup_file(&shim);
-	if (cli->print) {
-		free(path);
-		fputs(shim, stdout);
-		return GT_OK;
-	}
-	if (path == NULL) {
-		err_set(
-		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
-		return err_hint(e,
-		    "put the output of gt-recover install shim --print where your shell reads it at start");
-	}
-	ret = append_shim(path, shim, e);
-	free(path);
-	return ret == 0 ? GT_OK : -1;
+	return run_word(cli, true, e);
 }
 
 int
 cmd_uninstall(const struct cli *cli, struct err *e)
 {
-	if (check_agent(cli, e) != 0)
-		return -1;
-	if (is_timer(cli))
-		return cmd_timer(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
-		return cmd_plugin(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
-		return cmd_hooks(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
-		return cmd_slash_commands(cli, false, e);
-	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer, plugin, hooks and binding");
-	return err_hint(e, "gt-recover uninstall timer [--print]");
+	return run_word(cli, false, e);
 }

@@ -5,8 +5,8 @@
 often
 
 # The tables of src/cli are what everything else has to agree with.
-mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)",.*/\1/p' "$ROOT/src/cli/commands.c")
-mapfile -t options < <(sed -n 's/^\t{ "\([a-z-]\{1,\}\)",.*/\1/p' "$ROOT/src/cli/options.c" | sort -u)
+mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)",\( "\|$\).*/\1/p' "$ROOT/src/cli/commands.c")
+mapfile -t options < <(sed -n "s/^\t{ \"\([a-z-]\{1,\}\)\", [0'].*/\1/p" "$ROOT/src/cli/commands.c" | sort -u)
 ok 'there is a table of commands' test ${#commands[@]} -ge 9
 ok 'and one of options' test ${#options[@]} -ge 20
 
