@@ -166,35 +166,29 @@ read_session(struct verb_job *j, struct session *x, struct buf *blob, bool *has_
 	return 0;
 }
 
-/* With --json the session and the bytes of its blob, if it has one. */
-static void
-show_restored(const struct verb_job *j, const struct session *x, const struct buf *blob)
-{
-	json_t *o = cmd_verb_object(j, x);
-	struct buf text = BUF_INIT;
-
-	if (x->blob.size >= 0) {
-		base64_put(&text, blob->data, blob->len);
-		json_put(json_object_get(o, "provider_state_blob"), "base64", text.data);
-	}
-	cmd_verb_json(j, "session", o);
-	buf_release(&text);
-}
-
 /* --- verbs --- */
 
+/*
+ * record takes a session from standard input. spawn PARENT CHILD links a recorded one with its
+ * parent; spawn PARENT records and links the one on standard input.
+ */
 static int
 record(struct verb_job *j, struct err *e)
 {
+	const char *parent = j->cli.n_args > 0 ? j->cli.args[0] : NULL;
 	struct buf blob = BUF_INIT;
+	bool has_blob = false;
 	struct session x;
-	bool has_blob;
-	int ret;
+	int ret = 0;
 
 	session_init(&x);
-	ret = read_session(j, &x, &blob, &has_blob, e);
+	if (j->cli.n_args > 1)
+		session_set(&x.agent_uuid, j->cli.args[1]);
+	else
+		ret = read_session(j, &x, &blob, &has_blob, e);
 	if (ret == 0)
-		ret = session_record(j->store, &x, has_blob ? &blob : NULL, e);
+		ret = parent != NULL ? tree_spawn(j->store, parent, &x, has_blob ? &blob : NULL, e) :
+		    session_record(j->store, &x, has_blob ? &blob : NULL, e);
 	if (ret == 0 && !j->cli.json)
 		puts(x.agent_uuid);
 	if (ret == 0)
@@ -293,27 +287,40 @@ suspend(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
+/* The bytes of its blob on standard output (session restore), or its id (agent resume); --json has both. */
 static int
 restore(struct verb_job *j, struct err *e)
 {
-	struct buf blob = BUF_INIT;
+	bool bytes = strcmp(j->verb->name, "restore") == 0;
+	struct buf blob = BUF_INIT, text = BUF_INIT;
 	struct session x;
-	int ret;
+	json_t *o;
 
-	if (!j->cli.json && isatty(STDOUT_FILENO)) {
+	if (bytes && !j->cli.json && isatty(STDOUT_FILENO)) {
 		err_set(e, GT_USAGE, "terminal", "a state blob is no text for a terminal");
 		return err_hint(e, "gt-recover session restore ID > FILE, or --json");
 	}
-	ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
-	if (ret == 0 && !j->cli.json)
-		fwrite(blob.data, 1, blob.len, stdout);
-	if (ret == 0 && x.blob.size < 0)
+	if (session_restore(j->store, j->cli.args[0], &blob, &x, e) != 0) {
+		session_release(&x);
+		buf_release(&blob);
+		return -1;
+	}
+	o = cmd_verb_object(j, &x);
+	if (x.blob.size >= 0) {
+		base64_put(&text, blob.data, blob.len);
+		json_put(json_object_get(o, "provider_state_blob"), "base64", text.data);
+	} else if (bytes) {
 		output_line(&j->say, "It was suspended without a state blob.");
-	if (ret == 0)
-		show_restored(j, &x, &blob);
+	}
+	if (!j->cli.json && bytes)
+		fwrite(blob.data, 1, blob.len, stdout);
+	else if (!j->cli.json)
+		puts(x.agent_uuid);
+	cmd_verb_json(j, "session", o);
 	session_release(&x);
 	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
+	buf_release(&text);
+	return GT_OK;
 }
 
 static int
@@ -342,31 +349,6 @@ const struct verb session_verbs[] = {
 	{ "end", end_session, 1, 1, .writes = true, RECORD },
 	{ .name = NULL },
 };
-
-/* spawn PARENT CHILD links a recorded session; spawn PARENT records and links the one on standard input. */
-static int
-spawn(struct verb_job *j, struct err *e)
-{
-	struct buf blob = BUF_INIT;
-	bool has_blob = false;
-	struct session x;
-	int ret = 0;
-
-	session_init(&x);
-	if (j->cli.n_args > 1)
-		session_set(&x.agent_uuid, j->cli.args[1]);
-	else
-		ret = read_session(j, &x, &blob, &has_blob, e);
-	if (ret == 0)
-		ret = tree_spawn(j->store, j->cli.args[0], &x, has_blob ? &blob : NULL, e);
-	if (ret == 0 && !j->cli.json)
-		puts(x.agent_uuid);
-	if (ret == 0)
-		cmd_verb_show(j, &x);
-	session_release(&x);
-	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
-}
 
 /* --- tree --- */
 
@@ -537,24 +519,6 @@ tree(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-/* --- resume, end --- */
-
-static int
-resume(struct verb_job *j, struct err *e)
-{
-	struct buf blob = BUF_INIT;
-	struct session x;
-	int ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
-
-	if (ret == 0 && !j->cli.json)
-		puts(x.agent_uuid);
-	if (ret == 0)
-		show_restored(j, &x, &blob);
-	session_release(&x);
-	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
-}
-
 static int
 end_agent(struct verb_job *j, struct err *e)
 {
@@ -576,9 +540,9 @@ end_agent(struct verb_job *j, struct err *e)
 }
 
 const struct verb agent_verbs[] = {
-	{ "spawn", spawn, 1, 2, .writes = true, RECORD, .in = SESSION_NEW },
+	{ "spawn", record, 1, 2, .writes = true, RECORD, .in = SESSION_NEW },
 	{ "tree", tree, 0, 1, RECORD },
-	{ "resume", resume, 1, 1, .writes = true, RECORD },
+	{ "resume", restore, 1, 1, .writes = true, RECORD },
 	{ "end", end_agent, 1, 1, .writes = true, RECORD },
 	{ .name = NULL },
 };
