@@ -202,10 +202,12 @@ cli_close_app(struct app *w)
 	free(w->restored);
 	if (w->store != NULL)
 		store_close(w->store);
-	profile_list_free(w->profiles);
+	if (w->profiles != NULL)
+		profile_list_free(w->profiles);
+	if (w->bd != NULL)
+		bd_free(w->bd);
 	config_free(w->config);
 	town_free(w->town);
-	bd_free(w->bd);
 	if (w->oom != NULL)
 		oom_log_release(w->oom);
 	free(w->oom);

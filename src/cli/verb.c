@@ -290,8 +290,10 @@ cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret)
 		output_line(&j->say, "%s", r->none);
 	else if (ret == 0)
 		output_table_print(&l->table);
-	output_table_release(&l->table);
-	record_fleet_release(&l->fleet);
+	if (l->array == NULL) {
+		output_table_release(&l->table);
+		record_fleet_release(&l->fleet);
+	}
 	json_decref(l->array);
 	return ret == 0 ? GT_OK : -1;
 }
