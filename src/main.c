@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <locale.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,41 +11,19 @@
 #include "scrub/scrub.h"
 #include "store/store.h"
 
-/* The first word is a command unless "--" stood in front of it: a session may have a command's name. */
-static const struct command *
-choose(struct cli *cli, char **argv)
-{
-	const struct command *c = NULL;
-	bool literal = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
-
-	if (cli->n_args > 0 && !literal && cli->args[0][0] != '\0')
-		c = cli_find_command(cli->args[0]);
-	if (c != NULL) {
-		cli->args++;
-		cli->n_args--;
-	} else {
-		c = cli_find_command("");
-	}
-	cli->command = c->name;
-	return c;
-}
-
 static int
 run(struct cli *cli, int argc, char **argv, struct err *e)
 {
-	const struct command *c;
+	const struct command *c = cli_parse(cli, argc, argv, e);
 
-	if (cli_parse(cli, argc, argv, e) != 0)
+	if (c == NULL)
 		return -1;
 	if (cli->version)
 		return cmd_version(cli, e);
-	c = choose(cli, argv);
 	if (cli->help) {
 		cli_print_help(stdout, *c->name != '\0' || cli->n_args > 0 ? c : NULL);
 		return GT_OK;
 	}
-	if (cli_check_options(cli, c, e) != 0)
-		return -1;
 	return c->run != NULL ? c->run(cli, e) : cmd_verb_run(cli, c, e);
 }
 

@@ -94,21 +94,20 @@ unsigned cli_command_options(const struct command *c);
 void cli_command_usage(const struct command *c, struct buf *out);
 
 /*
- * Reads options and words; goes on behind a mistake, since a later --json says how it is told.
- * cli->sockets is the caller's in any case.
+ * Reads options and words, also behind a mistake: a later --json says how it is told. The command,
+ * which takes what was given, or was asked for help or the version; NULL with err. cli->sockets is
+ * the caller's in any case.
  */
-int cli_parse(struct cli *cli, int argc, char **argv, struct err *e);
+const struct command *cli_parse(struct cli *cli, int argc, char **argv, struct err *e);
 /* The name of an option that was given and that none of these OPT_* covers; NULL: there is none. */
 const char *cli_option_not_taken(const struct cli *cli, unsigned taken);
-int cli_check_options(const struct cli *cli, const struct command *c, struct err *e);
 
 int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
 int cmd_parse(const struct cli *cli, struct err *e);
 int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
-int cmd_install(const struct cli *cli, struct err *e);
-int cmd_uninstall(const struct cli *cli, struct err *e);
+int cmd_install(const struct cli *cli, struct err *e);	/* and uninstall */
 /*
  * What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check;
  * timer_release in any case.
@@ -148,13 +147,6 @@ int cli_open_profiles(struct app *w, struct err *e);
  */
 int cli_open_app(const struct cli *cli, struct app *w, struct err *e);
 void cli_close_app(struct app *w);
-/* Filters read standard input: a terminal there is a usage error. */
-int cli_refuse_terminal(struct err *e);
-/*
- * A scrubber for the filters, with the rules of gt.toml; unless no_known it knows the secrets of
- * our own environment and files.
- */
-struct scrub *cli_open_scrub(const struct cli *cli, struct err *e);
 
 /*
  * Brings events.jsonl in the state directory up to the store, if this run opened it. What cannot
@@ -256,38 +248,6 @@ void output_json(json_t *v);
 /* A new object with schema_version in it. */
 json_t *output_object(void);
 
-/* ---- table ---- */
-
-/*
- * Rows for a person, in columns as wide as what stands in them, under a head, without blanks at
- * the end of a line. On a terminal that is too narrow the widest columns are cut, as far as they
- * may be; in a pipe nothing is cut but to `most`.
- */
-struct output_column {
-	const char *head;
-	size_t least;		/* columns of the terminal that it keeps; 0: it is never cut */
-	size_t most;		/* 0: no limit */
-	bool right;		/* flush right */
-	bool maybe;		/* left out when no row has anything there */
-};
-
-struct output_table {
-	const struct output_column *columns;
-	size_t n_columns;
-	char **cells;		/* row after row */
-	size_t n, cap;
-};
-
-void output_table_init(struct output_table *t, const struct output_column *columns, size_t n);
-/*
- * The next cell. Foreign text is made safe; NULL stands for nothing, and is shown as "-", in the
- * last column as nothing.
- */
-void output_table_put(struct output_table *t, const char *text);
-/* To standard output; without a row nothing. */
-void output_table_print(const struct output_table *t);
-void output_table_release(struct output_table *t);
-
 /* ---- verb ---- */
 
 /* What a command works in. A verb is one durable step of the ledger: `session record`, `message send`. */
@@ -325,7 +285,13 @@ struct verb_field {
 	json_t *(*call)(const void *record, const struct verb_job *j);
 	unsigned in, required, raw;	/* verb.in of those that read it, need it, and check it themselves */
 	unsigned place;			/* of the column, from 1; 0: none */
-	struct output_column column;
+	struct {
+		const char *head;
+		size_t least;		/* columns of the terminal that it keeps; 0: it is never cut */
+		size_t most;		/* 0: no limit */
+		bool right;		/* flush right */
+		bool maybe;		/* left out when no row has anything there */
+	} column;
 	enum { CELL_VALUE, CELL_AGE, CELL_DURATION, CELL_HOST } cell;	/* ms since 1970; seconds; an id */
 };
 
@@ -362,15 +328,20 @@ void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
 
 #define VERB_COLUMNS 10
 
-/* Records as a table, or with --json as an array. */
+/*
+ * Records as a table, or with --json as an array. Columns are as wide as what is in them, under a
+ * head, without blanks at the end of a line. On a terminal that is too narrow the widest are cut,
+ * as far as they may be; in a pipe nothing is cut but to `most`.
+ */
 struct verb_list {
 	const struct verb_job *j;
 	json_t *array;			/* NULL: the table */
 	const struct verb_field *shown[VERB_COLUMNS];
-	struct output_column columns[VERB_COLUMNS];
-	struct output_table table;
+	size_t n_columns;
+	char **cells;			/* row after row */
+	size_t n_cells, cap;
 	struct fleet fleet;
-	size_t n;
+	size_t n;			/* records */
 };
 
 /* 0 or -1; end it in any case. */

@@ -67,20 +67,6 @@ void cli_batch_print_sum(struct cli_batch *r, size_t tried);
 void cli_batch_print_plan(struct cli_batch *r);
 void cli_batch_close(struct cli_batch *r);
 
-/* ---- fleet ---- */
-
-/*
- * `list --fleet`: the agents of all hosts that share the store (records/records.h). Those of this
- * host are the ones that the caller has looked at; of the others it is what they told, and
- * sessions of the ledger that they did not tell of.
- */
-
-/*
- * Tells the others what a pass saw here; sessions is released. That it could not be told is said,
- * and is no failure of the pass.
- */
-void cli_fleet_publish(struct app *w, struct cli_output *say, json_t *sessions);
-
 /* ---- list ---- */
 
 /* One element of sessions[] of `list --json` (DESIGN 7). New reference. */

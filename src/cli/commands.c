@@ -166,7 +166,7 @@ const struct command commands[] = {
 	    "gives Claude Code the commands /recovery:status and /recovery:resume, as files in "
 	    "commands/recovery beside its settings.json. --print writes to stdout what would be "
 	    "installed, and touches nothing." },
-	{ "uninstall", "take one of these away again", .run = cmd_uninstall,
+	{ "uninstall", "take one of these away again", .run = cmd_install,
 	    .args = "timer [patrol]|plugin|hooks|binding", .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS },
 	{ "help", "the commands and options", .run = cmd_help, .args = "[COMMAND]" },
 	{ "version", "the version", .run = cmd_version, .args = "" },
@@ -316,8 +316,8 @@ describe_mistake(char *what, size_t size, int option, const char *letters, const
 		snprintf(what, size, "there is no option %.100s", word);
 }
 
-int
-cli_parse(struct cli *cli, int argc, char **argv, struct err *e)
+static int
+read_options(struct cli *cli, int argc, char **argv, struct err *e)
 {
 	struct option names[OPTIONS + 1] = { { .name = NULL } };
 	char letters[2 * OPTIONS + 2] = ":", what[160] = "";
@@ -367,8 +367,8 @@ cli_option_not_taken(const struct cli *cli, unsigned taken)
 	return NULL;
 }
 
-int
-cli_check_options(const struct cli *cli, const struct command *c, struct err *e)
+static int
+check_options(const struct cli *cli, const struct command *c, struct err *e)
 {
 	const char *not_taken = cli_option_not_taken(cli, cli_command_options(c));
 	char what[160];
@@ -382,4 +382,34 @@ cli_check_options(const struct cli *cli, const struct command *c, struct err *e)
 	    strcmp(cli->color, "never") != 0)
 		return usage(e, "--color takes auto, always or never");
 	return cli->n_args > 0 && c->args == NULL && c->verbs == NULL ? cli_no_arguments(cli, e) : 0;
+}
+
+/* The first word is a command unless "--" stood in front of it: a session may have a command's name. */
+static const struct command *
+choose(struct cli *cli, char **argv)
+{
+	const struct command *c = NULL;
+	bool literal = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+
+	if (cli->n_args > 0 && !literal && cli->args[0][0] != '\0')
+		c = cli_find_command(cli->args[0]);
+	if (c != NULL) {
+		cli->args++;
+		cli->n_args--;
+	} else {
+		c = cli_find_command("");
+	}
+	cli->command = c->name;
+	return c;
+}
+
+const struct command *
+cli_parse(struct cli *cli, int argc, char **argv, struct err *e)
+{
+	const struct command *c;
+
+	if (read_options(cli, argc, argv, e) != 0)
+		return NULL;
+	c = choose(cli, argv);
+	return cli->version || cli->help || check_options(cli, c, e) == 0 ? c : NULL;
 }

@@ -660,9 +660,10 @@ cmd_shim(const struct cli *cli, bool install, struct err *e)
 }
 
 /* The word behind the command, "timer patrol" being one; shim is not taken away again. */
-static int
-run_word(const struct cli *cli, bool install, struct err *e)
+int
+cmd_install(const struct cli *cli, struct err *e)
 {
+	bool install = strcmp(cli->command, "install") == 0;
 	static const struct { const char *word; int (*run)(const struct cli *, bool, struct err *);
 	} words[] = {
 		{ "shim", cmd_shim }, { "timer", cmd_timer }, { "plugin", cmd_plugin },
@@ -681,16 +682,4 @@ run_word(const struct cli *cli, bool install, struct err *e)
 	err_set(e, GT_USAGE, "usage", "%s takes one of the words %stimer, plugin, hooks and binding",
 	    cli->command, install ? "shim, " : "");
 	return err_hint(e, "gt-recover %s [--print]", install ? "install shim" : "uninstall timer");
-}
-
-int
-cmd_install(const struct cli *cli, struct err *e)
-{
-	return run_word(cli, true, e);
-}
-
-int
-cmd_uninstall(const struct cli *cli, struct err *e)
-{
-	return run_word(cli, false, e);
 }

@@ -227,20 +227,6 @@ cli_fleet_json(json_t *v, json_t *sessions, const struct fleet *f, int64_t now)
 	json_object_set_new(v, "hosts", hosts);
 }
 
-/* ---- telling ---- */
-
-void
-cli_fleet_publish(struct app *w, struct cli_output *say, json_t *sessions)
-{
-	struct err e = ERR_INIT;
-	struct store *store = app_store(w, true, &e);
-
-	if (store == NULL || record_fleet_publish(store, sessions, &e) != 0)
-		output_warning(say, "the other hosts are not told of the agents here: %s",
-		    output_shown(e.msg, 0));
-	json_decref(sessions);
-}
-
 static json_t *
 strings_of_sources(const struct candidate *c, const struct bead *bead)
 {

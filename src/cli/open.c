@@ -233,43 +233,6 @@ cli_export_events(struct app *w)
 	free(path);
 }
 
-int
-cli_refuse_terminal(struct err *e)
-{
-	if (!isatty(STDIN_FILENO))
-		return 0;
-	err_set(
-	    e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
-	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
-}
-
-static void
-learn_own(const struct app *w, struct scrub *s)
-{
-	char *dir = config_flag(w->config, "scrub.known_files") ? getcwd(NULL, 0) : NULL;
-
-	for (char **v = environ; config_flag(w->config, "scrub.known_values") && *v != NULL; v++)
-		scrub_learn_environ(s, *v, strlen(*v) + 1);
-	if (config_flag(w->config, "scrub.known_files"))
-		scrub_learn_files(s, getenv("HOME"), dir);
-	free(dir);
-}
-
-struct scrub *
-cli_open_scrub(const struct cli *cli, struct err *e)
-{
-	struct app w;
-	struct scrub *s;
-
-	if (cli_open_config(cli, &w, e) != 0)
-		return NULL;
-	s = app_scrub(&w, e);
-	if (s != NULL && !cli->no_known)
-		learn_own(&w, s);
-	cli_close_app(&w);
-	return s;
-}
-
 bool
 cli_is_disabled(const struct cli *cli, const struct app *w)
 {

@@ -421,6 +421,22 @@ reconcile_first(struct patrol *p, struct err *e)
 	return 0;
 }
 
+/*
+ * Tells the other hosts what this pass saw; releases sessions. That it could not be told is no
+ * failure of the pass.
+ */
+static void
+publish(struct app *w, struct cli_output *say, json_t *sessions)
+{
+	struct err e = ERR_INIT;
+	struct store *store = app_store(w, true, &e);
+
+	if (store == NULL || record_fleet_publish(store, sessions, &e) != 0)
+		output_warning(say, "the other hosts are not told of the agents here: %s",
+		    output_shown(e.msg, 0));
+	json_decref(sessions);
+}
+
 /* GT_OK or -1; the counts tell the rest. */
 static int
 run_patrol(struct patrol *p, struct err *e)
@@ -441,7 +457,7 @@ run_patrol(struct patrol *p, struct err *e)
 	if (startup_renew(&p->r.w, &p->ledger) != 0)
 		note_results(p);
 	if (*host_id() != '\0')
-		cli_fleet_publish(&p->r.w, &p->r.say, json_sessions(p, false));
+		publish(&p->r.w, &p->r.say, json_sessions(p, false));
 	if (p->crashed + chosen > 0 || p->due || mail_is_owed(&p->r.w) ||
 	    !startup_is_recorded(&p->r.w, &p->r.all)) {
 		ours = take_lock(p, e);

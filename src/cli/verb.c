@@ -226,7 +226,6 @@ int
 cmd_verb_list_begin(struct verb_list *l, const struct verb_job *j, struct err *e)
 {
 	const struct verb_record *r = j->verb->record;
-	size_t n = 0;
 	bool hosts = false;
 
 	memset(l, 0, sizeof *l);
@@ -241,11 +240,9 @@ cmd_verb_list_begin(struct verb_list *l, const struct verb_job *j, struct err *e
 		if (place == 0)
 			continue;
 		l->shown[place - 1] = &r->fields[i];
-		l->columns[place - 1] = r->fields[i].column;
 		hosts = hosts || r->fields[i].cell == CELL_HOST;
-		n++;
+		l->n_columns++;
 	}
-	output_table_init(&l->table, l->columns, n);
 	return hosts && j->store != NULL ? record_fleet_read(j->store, &l->fleet, e) : 0;
 }
 
@@ -264,7 +261,9 @@ put_field(struct verb_list *l, const struct verb_field *f, const void *record)
 		buf_fmt(&b, "%lld", (long long)json_integer_value(v));
 	else if (f->cell == CELL_HOST)
 		text = record_fleet_name(&l->fleet, text);
-	output_table_put(&l->table, b.len > 0 ? b.data : text);
+	l->cells = vec_room(l->cells, l->n_cells, &l->cap, sizeof *l->cells);
+	text = b.len > 0 ? b.data : text;
+	l->cells[l->n_cells++] = text != NULL ? xstrdup(text) : NULL;
 	buf_release(&b);
 	json_decref(v);
 }
@@ -275,8 +274,109 @@ cmd_verb_list_add(struct verb_list *l, const void *record)
 	l->n++;
 	if (l->array != NULL)
 		json_array_append_new(l->array, cmd_verb_object(l->j, record));
-	for (size_t i = 0; i < l->table.n_columns; i++)
+	for (size_t i = 0; i < l->n_columns; i++)
 		put_field(l, l->shown[i], record);
+}
+
+#define GAP 2			/* columns between two of the table */
+
+/* Foreign text is made safe; nothing is "-", in the last column "". */
+static const char *
+text_of(const struct verb_list *l, size_t cell)
+{
+	bool last = cell % l->n_columns + 1 == l->n_columns;
+
+	return l->cells[cell] != NULL ? l->cells[cell] : last ? "" : "-";
+}
+
+/* How wide each column wants to be; 0: it is left out. */
+static void
+measure_columns(const struct verb_list *l, size_t *widths)
+{
+	for (size_t i = 0; i < l->n_columns; i++)
+		widths[i] = l->shown[i]->column.maybe ? 0 : strlen(l->shown[i]->column.head);
+	for (size_t i = 0; i < l->n_cells; i++) {
+		size_t *width = &widths[i % l->n_columns], n,
+		       head = strlen(l->shown[i % l->n_columns]->column.head);
+		struct buf b = BUF_INIT;
+
+		if (l->cells[i] == NULL || *l->cells[i] == '\0')
+			continue;
+		output_foreign(&b, text_of(l, i), l->shown[i % l->n_columns]->column.most);
+		n = utf8_width(b.data, b.len);
+		n = n > head ? n : head;
+		*width = n > *width ? n : *width;
+		buf_release(&b);
+	}
+}
+
+/* The widest one that may lose a column of the terminal; n_columns: none. */
+static size_t
+widest_column(const struct verb_list *l, const size_t *widths)
+{
+	size_t best = l->n_columns;
+
+	for (size_t i = 0; i < l->n_columns; i++)
+		if (l->shown[i]->column.least > 0 && widths[i] > l->shown[i]->column.least &&
+		    (best == l->n_columns || widths[i] > widths[best]))
+			best = i;
+	return best;
+}
+
+static void
+fit_columns(const struct verb_list *l, size_t *widths, size_t room)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < l->n_columns; i++)
+		used += widths[i] > 0 ? widths[i] + (used > 0 ? GAP : 0) : 0;
+	while (used > room && (i = widest_column(l, widths)) < l->n_columns) {
+		widths[i]--;
+		used--;
+	}
+}
+
+/* Blanks are owed until something follows them. */
+static void
+put_cell(const char *text, size_t width, bool right, size_t *owed)
+{
+	struct buf b = BUF_INIT;
+	size_t n, left;
+
+	output_foreign(&b, text, width);
+	n = utf8_width(b.data, b.len);
+	left = n < width ? width - n : 0;
+	if (b.len > 0)
+		printf("%*s%s", (int)(*owed + (right ? left : 0)), "", b.data);
+	*owed = (b.len > 0 ? 0 : *owed + width) + (b.len > 0 && !right ? left : 0) + GAP;
+	buf_release(&b);
+}
+
+static void
+print_table(const struct verb_list *l)
+{
+	size_t *widths = xcalloc(l->n_columns, sizeof *widths), room = output_columns(STDOUT_FILENO),
+	       owed = 0;
+
+	measure_columns(l, widths);
+	if (room > 0)
+		fit_columns(l, widths, room);
+	for (size_t i = 0; i < l->n_columns && l->n_cells > 0; i++)
+		if (widths[i] > 0)
+			put_cell(l->shown[i]->column.head, widths[i], l->shown[i]->column.right, &owed);
+	for (size_t i = 0; i < l->n_cells; i++) {
+		size_t k = i % l->n_columns;
+
+		if (k == 0) {
+			putchar('\n');
+			owed = 0;
+		}
+		if (widths[k] > 0)
+			put_cell(text_of(l, i), widths[k], l->shown[k]->column.right, &owed);
+	}
+	if (l->n_cells > 0)
+		putchar('\n');
+	free(widths);
 }
 
 int
@@ -289,11 +389,12 @@ cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret)
 	else if (ret == 0 && l->n == 0 && r->none != NULL)
 		output_line(&j->say, "%s", r->none);
 	else if (ret == 0)
-		output_table_print(&l->table);
-	if (l->array == NULL) {
-		output_table_release(&l->table);
+		print_table(l);
+	for (size_t i = 0; i < l->n_cells; i++)
+		free(l->cells[i]);
+	free(l->cells);
+	if (l->array == NULL)
 		record_fleet_release(&l->fleet);
-	}
 	json_decref(l->array);
 	return ret == 0 ? GT_OK : -1;
 }
