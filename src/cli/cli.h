@@ -223,7 +223,7 @@ void output_level(struct cli_output *s, enum output_level level, const char *fmt
     __attribute__((format(printf, 3, 4)));
 /* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
 void output_line(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Words in lines of `width` columns: the first begins in that column, the others are indented to it. */
+/* Words in lines of `width` columns. The first line begins in that column, the others get its indent. */
 void output_wrapped(FILE *to, const char *text, int column, size_t width);
 /* output_line, never broken: what a person may want to copy. */
 void output_exact(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -250,7 +250,7 @@ json_t *output_object(void);
 
 /* ---- verb ---- */
 
-/* What a command works in. A verb is one durable step of the ledger: `session record`, `message send`. */
+/* What a command or verb works in. A verb is one durable step of the ledger: `session record`. */
 struct verb_job {
 	struct cli cli;			/* args: what is behind the command, or its verb */
 	struct app w;
@@ -263,9 +263,9 @@ struct verb_job {
 };
 
 /*
- * A member of a record, and what a verb reads under its name: from an argument, or as a member of the JSON
- * object on standard input. It may be a column of the list. --json has the members in the order of the
- * fields.
+ * A member of a record, and what a verb reads under its name: from an argument, or as a member of
+ * the JSON object on standard input. It may be a column of the list. --json has the members in the
+ * order of the fields.
  */
 struct verb_field {
 	const char *name;		/* NULL: a column that --json lacks */
@@ -283,7 +283,8 @@ struct verb_field {
 	} type;
 	size_t at;			/* in the record */
 	json_t *(*call)(const void *record, const struct verb_job *j);
-	unsigned in, required, raw;	/* verb.in of those that read it, need it, and check it themselves */
+	/* verb.in of those that read it, that need it, and that check it themselves */
+	unsigned in, required, raw;
 	unsigned place;			/* of the column, from 1; 0: none */
 	struct {
 		const char *head;
@@ -292,7 +293,8 @@ struct verb_field {
 		bool right;		/* flush right */
 		bool maybe;		/* left out when no row has anything there */
 	} column;
-	enum { CELL_VALUE, CELL_AGE, CELL_DURATION, CELL_HOST } cell;	/* ms since 1970; seconds; an id */
+	/* what the value is: text or number, ms since 1970, seconds, a host's id */
+	enum { CELL_VALUE, CELL_AGE, CELL_DURATION, CELL_HOST } cell;
 };
 
 struct verb_record {
@@ -311,7 +313,7 @@ struct verb {
 	bool writes;
 	unsigned options;		/* OPT_*, beside its command's; with OPT_SOCKET it looks at tmux */
 	const struct verb_record *record;	/* whose fields it reads or shows; NULL: none */
-	unsigned in;			/* its bit: with `min` arguments it reads a JSON object; 0: never */
+	unsigned in;			/* its bit: with `min` arguments it reads JSON; 0: it never does */
 	const char *arguments;		/* the fields that its arguments are, with blanks between */
 };
 
