@@ -112,6 +112,13 @@ $(FILE_FAULT): tests/crash/file_fault.c
 	@echo "  CC $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -O1 -fPIC -shared -o $@ $< -ldl
 
+# Completions and the manual's list of options, from the tables of the command line.
+completions: $(MODE)/describe
+	$(MODE)/describe
+$(MODE)/describe: scripts/describe.c $(LIB)
+	@echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
+
 unit-programs: $(UNIT_ALL)
 
 unit: $(UNIT_ALL)
@@ -269,6 +276,7 @@ help:
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
+	@echo 'make completions  completions and the manual'\''s list of options, from the tables in src/cli'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
@@ -277,5 +285,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all shells trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

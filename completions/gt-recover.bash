@@ -1,17 +1,17 @@
-# bash completion for gt-recover. Session names come from `gt-recover list --names`.
+# bash completion for gt-recover, written by make completions. Session names come from `gt-recover list --names`.
 # shellcheck shell=bash
 
 _gt_recover() {
 	local commands='list context prompt snapshot arm disarm patrol startup release log stats run runner session agent message epic checkpoint lock hook doctor parse scrub config install uninstall help version'
-	local common='--json -q --quiet -v --verbose --color -h --help'
-	local servers='--town --config -L --socket'
+	local common='--json -q --quiet -v --verbose --color -h --help -V --version'
 	local settings='
-		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval snapshot_dir
-		snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts attempt_window include_infra
-		resume_scope reply_policy state host safe_directories log_file prompts.template prompts.template_file
-		prompts.resume_template prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
-		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command scrub.rules
-		scrub.allow scrub.known_values scrub.known_files mail.command mail.to'
+		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval
+		snapshot_dir snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts
+		attempt_window include_infra resume_scope reply_policy state host safe_directories log_file
+		prompts.template prompts.template_file prompts.resume_template prompts.resume_template_file
+		runs.mode runs.threshold runs.claimed_to epics.checkpoint_interval epics.wip_interval
+		epics.resume_threshold epics.start_command scrub.rules scrub.allow scrub.known_values
+		scrub.known_files mail.command mail.to'
 	local cur prev word command='' options names
 	local -a args=()
 	local i
@@ -28,30 +28,13 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--color | --via | --scope | --agent | --since | --mode | --threshold | --lease) i=$((i + 1)) ;;
+		--via | --scope | --agent | --since | --mode | --threshold | --lease | --sprints | --output | --color) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
 	done
 
 	case $prev in
-	--town)
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-		return
-		;;
-	--config)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
-		;;
-	-L | --socket | --since | --threshold | --lease) return ;;
-	--mode)
-		mapfile -t COMPREPLY < <(compgen -W 'stale all none' -- "$cur")
-		return
-		;;
-	--color)
-		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
-		return
-		;;
 	--via)
 		mapfile -t COMPREPLY < <(compgen -W 'auto resume inject' -- "$cur")
 		return
@@ -64,34 +47,66 @@ _gt_recover() {
 		mapfile -t COMPREPLY < <(compgen -W 'claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp' -- "$cur")
 		return
 		;;
+	--since) return ;;
+	--mode)
+		mapfile -t COMPREPLY < <(compgen -W 'stale all none' -- "$cur")
+		return
+		;;
+	--threshold) return ;;
+	--lease) return ;;
+	--sprints) return ;;
+	--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-L | --socket) return ;;
+	--town)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--config)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--color)
+		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
+		return
+		;;
 	esac
 
 	if [[ $cur == -* ]]; then
 		case $command in
-		list) options="$common $servers --include-infra --names --fleet" ;;
-		context) options="$common $servers --scope --include-infra" ;;
-		prompt) options="$common $servers --via --scope --include-infra" ;;
-		arm) options="$common $servers -n --dry-run --include-infra" ;;
-		startup) options="$common $servers -n --dry-run --mode --threshold" ;;
-		disarm | patrol | release) options="$common $servers -n --dry-run" ;;
-		log) options="$common --town --config --since --verify" ;;
-		stats) options="$common --town --config --since" ;;
-		run) options="$common --town --config --since -n --dry-run --mode --threshold" ;;
-		runner | checkpoint) options="$common --town --config" ;;
-		lock) options="$common --town --config --lease" ;;
-		epic) options="$common --town --config --socket --dry-run --sprints --output --yes --no-input" ;;
-		session | agent) options="$common --town --config" ;;
-		message) options="$common --town --config --undelivered" ;;
-		hook) options="$common --town --config --agent" ;;
-		parse) options="$common --agent --transcript" ;;
-		scrub) options="$common --config --report --check --no-known" ;;
-		config | doctor) options="$common $servers" ;;
-		snapshot) options="$common $servers -n --dry-run" ;;
-		install | uninstall) options="$common $servers --print --agent" ;;
-		help | version) options=$common ;;
-		*) options="$common $servers -n --dry-run --all -y --yes --no-input --via --scope --include-infra --version" ;;
+		list) options='--include-infra --names --fleet -L --socket --town --config' ;;
+		context) options='--scope --include-infra -L --socket --town --config' ;;
+		prompt) options='--via --scope --include-infra -L --socket --town --config' ;;
+		snapshot) options='-n --dry-run -L --socket --town --config' ;;
+		arm) options='-n --dry-run --include-infra -L --socket --town --config' ;;
+		disarm) options='-n --dry-run -L --socket --town --config' ;;
+		patrol) options='-n --dry-run -L --socket --town --config' ;;
+		startup) options='-n --dry-run --mode --threshold -L --socket --town --config' ;;
+		release) options='-n --dry-run -L --socket --town --config' ;;
+		log) options='--since --verify --town --config' ;;
+		stats) options='--since --town --config' ;;
+		run) options='-n --dry-run --since --mode --threshold --town --config' ;;
+		runner) options='--town --config' ;;
+		session) options='--town --config' ;;
+		agent) options='--town --config' ;;
+		message) options='--undelivered --town --config' ;;
+		epic) options='-n --dry-run -y --yes --no-input --sprints --output -L --socket --town --config' ;;
+		checkpoint) options='--town --config' ;;
+		lock) options='--lease --town --config' ;;
+		hook) options='--agent --town --config' ;;
+		doctor) options='-L --socket --town --config' ;;
+		parse) options='--agent --transcript' ;;
+		scrub) options='--report --check --no-known --config' ;;
+		config) options='-L --socket --town --config' ;;
+		install) options='--agent --print -L --socket --town --config' ;;
+		uninstall) options='--agent --print -L --socket --town --config' ;;
+		help) options='' ;;
+		version) options='' ;;
+		*) options='-n --dry-run --all --respawn -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
 		esac
-		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$common $options" -- "$cur")
 		return
 	fi
 
@@ -103,19 +118,19 @@ _gt_recover() {
 			[[ $word != "$cur"* ]] || COMPREPLY+=("$(printf '%q' "$word")")
 		done
 		;;
+	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
+	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
 	session) mapfile -t COMPREPLY < <(compgen -W 'record show list suspend restore end' -- "$cur") ;;
 	agent) mapfile -t COMPREPLY < <(compgen -W 'spawn tree resume end' -- "$cur") ;;
 	message) mapfile -t COMPREPLY < <(compgen -W 'send broadcast deliver reply list' -- "$cur") ;;
-	hook) mapfile -t COMPREPLY < <(compgen -W 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd' -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	run) mapfile -t COMPREPLY < <(compgen -W 'create claim start stop finish list recover' -- "$cur") ;;
 	epic) mapfile -t COMPREPLY < <(compgen -W 'status resume inspect export import abandon signal' -- "$cur") ;;
 	checkpoint) mapfile -t COMPREPLY < <(compgen -W 'epic sprint agent file' -- "$cur") ;;
 	lock) mapfile -t COMPREPLY < <(compgen -W 'acquire renew release list' -- "$cur") ;;
-	runner) mapfile -t COMPREPLY < <(compgen -W 'register beat list' -- "$cur") ;;
-	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer plugin hooks binding patrol' -- "$cur") ;;
-	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer plugin hooks binding patrol' -- "$cur") ;;
+	hook) mapfile -t COMPREPLY < <(compgen -W 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd' -- "$cur") ;;
 	config) mapfile -t COMPREPLY < <(compgen -W "$settings" -- "$cur") ;;
+	install) mapfile -t COMPREPLY < <(compgen -W 'shim timer patrol plugin hooks binding' -- "$cur") ;;
+	uninstall) mapfile -t COMPREPLY < <(compgen -W 'timer patrol plugin hooks binding' -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
 	esac
 	if [ -z "$command" ]; then
 		while read -r word; do

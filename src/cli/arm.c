@@ -1,24 +1,14 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli_private.h"
-#include "cli/cli.h"
-#include "recover/upkeep/upkeep.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "app/app.h"
-#include "scrub/scrub.h"
-#include "tmux/tmux.h"
 #include "config/config.h"
+#include "recover/upkeep/upkeep.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
+#include "tmux/tmux.h"
 
 struct arm_job {
 	const struct cli *cli;
-	struct app w;
-	struct cli_output say;
+	struct app *w;
+	struct cli_output *say;
 	json_t *sessions;
 	size_t done, failed;
 	struct err last;
@@ -45,16 +35,10 @@ armed_session_json(struct arm_job *j, const char *session, const char *socket, c
 static void
 failed(struct arm_job *j, const char *session, struct err *e)
 {
-	struct buf name = BUF_INIT, words = BUF_INIT;
-
 	scrub_error(e, NULL);
-	output_foreign(&name, session, 60);
-	output_foreign(&words, e->msg, 0);
-	output_warning(&j->say, "%s: %s", name.data, words.data);
+	output_warning(j->say, "%s: %s", output_shown(session, 60), output_shown(e->msg, 0));
 	j->failed++;
 	j->last = *e;
-	buf_release(&name);
-	buf_release(&words);
 }
 
 /* --- arm --- */
@@ -100,22 +84,20 @@ hook_script(const struct cli *cli, const char *socket_path)
 static void
 print_armed(struct arm_job *j, const struct candidate *c, size_t panes, const struct arming *a)
 {
-	struct buf name = BUF_INIT, lines = BUF_INIT;
+	struct buf lines = BUF_INIT;
 	const char *verb = !a->changed ? "is armed already" : j->cli->dry_run ? "would be armed" : "is armed";
 
-	output_foreign(&name, c->pane.session, 60);
-	output_line(&j->say, "%s %s: %s when the agent dies", name.data, verb,
+	output_line(j->say, "%s %s: %s when the agent dies", output_shown(c->pane.session, 60), verb,
 	    panes == 1 ? "its pane stays" : "its agents' panes stay");
 	if (a->history_want > a->history_now) {
 		output_thousands(&lines, (size_t)a->history_want);
-		output_line(&j->say,
+		output_line(j->say,
 		    "  %s lines of scrollback for new panes; those that are there keep their limit",
 		    lines.data);
 	}
 	if (a->hook_left_out)
-		output_line(&j->say,
+		output_line(j->say,
 		    "  no snapshot at the death: the server's own pane-died hook would be switched off");
-	buf_release(&name);
 	buf_release(&lines);
 }
 
@@ -128,7 +110,7 @@ arm_one(struct arm_job *j, const struct candidate *const *panes, size_t n)
 	struct arming a;
 	json_t *v, *ids = json_array();
 
-	if (arm_session(&j->w, panes, n, script, j->cli->dry_run, &a, &e) != 0) {
+	if (arm_session(j->w, panes, n, script, j->cli->dry_run, &a, &e) != 0) {
 		failed(j, p->session, &e);
 	} else {
 		print_armed(j, panes[0], n, &a);
@@ -181,9 +163,9 @@ mark_scope(struct arm_job *j, const struct candidate_list *all, bool *wanted)
 		const struct candidate *c = &all->v[i];
 
 		wanted[i] = !c->low_confidence && c->status != AGENT_UNKNOWN &&
-		    !config_session_off(j->w.config, c->pane.session) &&
+		    !config_session_off(j->w->config, c->pane.session) &&
 		    (!role_is_infra(c->role.kind) || j->cli->include_infra ||
-			config_flag(j->w.config, "include_infra"));
+			config_flag(j->w->config, "include_infra"));
 	}
 }
 
@@ -195,10 +177,10 @@ arm_all(struct arm_job *j, struct err *e)
 	bool *wanted;
 	int ret = 0;
 
-	if (snapshot_detect(&j->w, &all, e) != 0)
+	if (snapshot_detect(j->w, &all, e) != 0)
 		return -1;
 	cli_warn_server(&all.trouble);
-	cli_warn_exposed(&j->w, &all.exposed);
+	cli_warn_exposed(j->w, &all.exposed);
 	wanted = xcalloc(all.n, sizeof *wanted);
 	panes = xcalloc(all.n, sizeof *panes);
 	if (j->cli->n_args > 0)
@@ -227,12 +209,8 @@ arm_all(struct arm_job *j, struct err *e)
 static void
 print_disarmed(struct arm_job *j, const char *name, size_t restored)
 {
-	struct buf shown = BUF_INIT;
-
-	output_foreign(&shown, name, 60);
-	output_line(&j->say, "%s %s: %zu setting%s put back", shown.data,
+	output_line(j->say, "%s %s: %zu setting%s put back", output_shown(name, 60),
 	    j->cli->dry_run ? "would be disarmed" : "is disarmed", restored, restored == 1 ? "" : "s");
-	buf_release(&shown);
 }
 
 static void
@@ -243,7 +221,7 @@ disarm_one(
 	size_t restored = 0;
 	json_t *v;
 
-	if (arm_disarm_session(&j->w, t, a, now, j->cli->dry_run, &restored, &e) != 0) {
+	if (arm_disarm_session(j->w, t, a, now, j->cli->dry_run, &restored, &e) != 0) {
 		failed(j, name, &e);
 	} else {
 		print_disarmed(j, name, restored);
@@ -289,8 +267,8 @@ disarm_server(struct arm_job *j, struct tmux *t, const struct armed_list *all, b
 
 		if (strcmp(a->socket, now.v[0].socket_path) != 0)
 			continue;
-		if (name == NULL && !j->cli->dry_run && app_store(&j->w, true, e) != NULL)
-			armed_delete(app_store(&j->w, true, e), a, "gone", e);
+		if (name == NULL && !j->cli->dry_run && app_store(j->w, true, e) != NULL)
+			armed_delete(app_store(j->w, true, e), a, "gone", e);
 		else if (name != NULL && is_asked_session(j->cli, a, name, met))
 			disarm_one(j, t, a, name, &now);
 		err_clear(e);
@@ -302,34 +280,29 @@ disarm_server(struct arm_job *j, struct tmux *t, const struct armed_list *all, b
 static int
 unknown_to_disarm(const struct cli *cli, const bool *met, struct err *e)
 {
-	struct buf name = BUF_INIT;
-	int ret = 0;
-
-	for (size_t i = 0; i < cli->n_args && ret == 0; i++)
+	for (size_t i = 0; i < cli->n_args; i++)
 		if (!met[i]) {
-			output_foreign(&name, cli->args[i], 80);
 			err_set(e, GT_NOTHING, "not-armed", "the session \"%s\" was not armed by gt-recover",
-			    name.data);
-			ret = err_hint(e, "gt-recover list shows which are");
+			    output_shown(cli->args[i], 80));
+			return err_hint(e, "gt-recover list shows which are");
 		}
-	buf_release(&name);
-	return ret;
+	return 0;
 }
 
 static int
 disarm_all(struct arm_job *j, struct err *e)
 {
 	bool *met = xcalloc(j->cli->n_args + 1, sizeof *met);
-	struct store *store = app_store(&j->w, false, e);
+	struct store *store = app_store(j->w, false, e);
 	struct armed_list all = { .n = 0 };
 	int ret = store == NULL && e->code != 0 ? -1 : 0;
 
 	if (store != NULL)
 		ret = armed_list_read(store, &all, e);
-	for (size_t i = 0; i < j->w.n_servers && ret == 0; i++)
-		if (disarm_server(j, &j->w.servers[i], &all, met, e) != 0) {
-			if (j->w.sockets_named || strcmp(e->name, "no-server") != 0)
-				failed(j, j->w.servers[i].socket, e);
+	for (size_t i = 0; i < j->w->n_servers && ret == 0; i++)
+		if (disarm_server(j, &j->w->servers[i], &all, met, e) != 0) {
+			if (j->w->sockets_named || strcmp(e->name, "no-server") != 0)
+				failed(j, j->w->servers[i].socket, e);
 			err_clear(e);
 		}
 	if (ret == 0)
@@ -342,50 +315,39 @@ disarm_all(struct arm_job *j, struct err *e)
 /* --- both --- */
 
 static int
-run_for_sessions(
-    const struct cli *cli, int (*all)(struct arm_job *j, struct err *e), const char *nothing, struct err *e)
+run_for_sessions(struct verb_job *job, int (*all)(struct arm_job *j, struct err *e), const char *nothing,
+    struct err *e)
 {
-	struct arm_job j = { .cli = cli };
-	int ret;
+	struct arm_job j = { .cli = &job->cli, .w = &job->w, .say = &job->say, .sessions = json_array() };
+	int ret = all(&j, e);
 
-	if (cli_open_app(cli, &j.w, e) != 0)
-		return -1;
-	output_init(&j.say, cli);
-	if (cli_is_disabled(cli, &j.w)) {
-		cli_close_app(&j.w);
-		return GT_OK;
-	}
-	j.sessions = json_array();
-	ret = all(&j, e);
 	if (ret == 0)
 		ret = j.failed == 0 ? GT_OK : j.done > 0 ? GT_SOME : j.last.code;
-	if (ret >= 0 && cli->json) {
+	if (ret >= 0 && j.cli->json) {
 		json_t *v = output_object();
 
-		json_put_flag(v, "dry_run", cli->dry_run);
+		json_put_flag(v, "dry_run", j.cli->dry_run);
 		json_object_set(v, "sessions", j.sessions);
 		output_json(v);
 	}
 	if (ret == GT_OK && json_array_size(j.sessions) == 0)
-		output_line(&j.say, "%s", nothing);
-	if (!cli->dry_run)
-		cli_export_events(&j.w);
+		output_line(j.say, "%s", nothing);
+	if (!j.cli->dry_run)
+		cli_export_events(j.w);
 	json_decref(j.sessions);
-	output_release(&j.say);
-	cli_close_app(&j.w);
 	return ret;
 }
 
 int
-cmd_arm(const struct cli *cli, struct err *e)
+cmd_arm(struct verb_job *j, struct err *e)
 {
 	return run_for_sessions(
-	    cli, arm_all, "No agents' sessions on the tmux servers that were looked at.", e);
+	    j, arm_all, "No agents' sessions on the tmux servers that were looked at.", e);
 }
 
 int
-cmd_disarm(const struct cli *cli, struct err *e)
+cmd_disarm(struct verb_job *j, struct err *e)
 {
 	return run_for_sessions(
-	    cli, disarm_all, "Nothing is armed on the tmux servers that were looked at.", e);
+	    j, disarm_all, "Nothing is armed on the tmux servers that were looked at.", e);
 }

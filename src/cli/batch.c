@@ -1,23 +1,14 @@
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli_private.h"
-#include "cli/cli.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "beads/beads.h"
 #include "config/config.h"
-#include "detect/detect.h"
 #include "records/agents/agents.h"
 #include "records/recovery/recovery.h"
-#include "recover/recover.h"
 #include "recover/upkeep/upkeep.h"
 #include "snapshot/pass/pass.h"
 
@@ -47,11 +38,11 @@ struct candidate *
 cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
 {
 	struct candidate *found = NULL;
-	struct buf name = BUF_INIT, others = BUF_INIT;
+	const char *name = output_shown(word, 80);
+	struct buf others = BUF_INIT;
 	bool exact = is_pane_id(word);
 	size_t same = 0;
 
-	output_foreign(&name, word, 80);
 	for (size_t i = 0; i < all->n; i++) {
 		struct candidate *c = &all->v[i];
 
@@ -68,15 +59,14 @@ cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
 	}
 	if (found == NULL) {
 		err_set(e, GT_NOTHING, "unknown-session",
-		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
 	} else if (same > 1) {
 		err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s",
-		    name.data, others.data);
+		    name, others.data);
 		err_hint(e, "name the pane by its id, and the server with -L");
 		found = NULL;
 	}
-	buf_release(&name);
 	buf_release(&others);
 	return found;
 }
@@ -380,21 +370,19 @@ refuse_untried(struct cli_batch *r, const struct candidate *c, const struct refu
 {
 	struct recovery one;
 	struct err e = ERR_INIT;
-	struct buf name = BUF_INIT;
+	const char *name = output_shown(c->pane.session, 60);
 
 	recovery_init(&one, &r->w, c);
 	err_set(&e, GT_REFUSED, no->name, "refused: %s", no->sentence);
 	err_hint(&e, "%s", no->hint);
-	output_foreign(&name, c->pane.session, 60);
-	output_warning(&r->say, "%s: %s\n  %s", name.data, e.msg, e.hint);
-	output_log(&r->say, "%s %s - refused error=%s", name.data, detect_status_name(c->status), e.name);
+	output_warning(&r->say, "%s: %s\n  %s", name, e.msg, e.hint);
+	output_log(&r->say, "%s %s - refused error=%s", name, detect_status_name(c->status), e.name);
 	note_refusal(r, c, no->name, no->sentence);
 	json_array_append_new(r->results, output_recovery_json(&one, &e));
 	count_result(r, GT_REFUSED);
 	if (r->ended != NULL)
 		r->ended(r, &one, &e);
 	recovery_release(&one);
-	buf_release(&name);
 	return GT_REFUSED;
 }
 
@@ -428,7 +416,7 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 	struct candidate *c = &r->all.v[i];
 	struct recovery one;
 	struct err e = ERR_INIT;
-	struct buf name = BUF_INIT, words = BUF_INIT, hint = BUF_INIT;
+	struct buf name = BUF_INIT;
 	int code = 0;
 
 	recovery_init(&one, &r->w, c);
@@ -452,10 +440,8 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 	if (r->later[i])
 		goto out;
 	if (code != 0) {
-		output_foreign(&words, e.msg, 0);
-		output_foreign(&hint, e.hint, 0);
-		output_warning(
-		    &r->say, "%s: %s%s%s", name.data, words.data, hint.len > 0 ? "\n  " : "", hint.data);
+		output_warning(&r->say, "%s: %s%s%s", name.data, output_shown(e.msg, 0),
+		    *e.hint != '\0' ? "\n  " : "", output_shown(e.hint, 0));
 	} else if (strcmp(one.attempt.proof, "transcript") != 0) {
 		output_line(
 		    &r->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
@@ -477,8 +463,6 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 out:
 	recovery_release(&one);
 	buf_release(&name);
-	buf_release(&words);
-	buf_release(&hint);
 	return code;
 }
 

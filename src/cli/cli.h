@@ -6,13 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/app.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/timestamp.h"
+#include "records/records.h"
 
-struct app;
-struct buf;
-struct cli;
-struct err;
 struct scrub;
 struct store;
 struct timer;
@@ -32,82 +35,96 @@ int cli_start(char **argv);
 /* The command line after main has read it. Strings point into argv. */
 struct cli {
 	const char *command;
-	const char *const *args;	/* what stands behind the command */
+	const char *const *args;	/* behind the command */
 	size_t n_args;
 	const char *town, *config;
-	const char **sockets;
+	const char **sockets;		/* heap */
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet, respawn;
+	    transcript, verify, undelivered, fleet, respawn, help, version;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
-/* One bit an option, so that the table can say which command takes which; OPT_COMMON are taken by all. */
+/* Which commands and verbs take an option. */
 enum {
-	OPT_TMUX = 1 << 0,    /* --town -L --config */
-	OPT_ACT = 1 << 1,     /* -y --no-input --all --via --scope --include-infra --respawn; with OPT_DRY */
-	OPT_LIST = 1 << 2,    /* --names --fleet --include-infra */
-	OPT_AGENT = 1 << 3,   /* --agent */
-	OPT_SCRUB = 1 << 4,   /* --report --check --no-known --config */
-	OPT_PRINT = 1 << 5,   /* --print */
-	OPT_SCOPE = 1 << 6,   /* --scope --include-infra */
-	OPT_DRY = 1 << 7,     /* -n */
-	OPT_INFRA = 1 << 8,   /* --include-infra */
-	OPT_SINCE = 1 << 9,   /* --since --town --config */
-	OPT_VERIFY = 1 << 10, /* --verify */
-	OPT_VIA = 1 << 11,    /* --via, for one that does not act */
-	OPT_RUNS = 1 << 12,   /* --mode --threshold */
-	OPT_PLACE = 1 << 13,  /* --town --config */
-	OPT_UNDELIVERED = 1 << 14, /* --undelivered */
-	OPT_EPIC = 1 << 15,        /* --output --sprints -y --no-input */
-	OPT_LEASE = 1 << 16,       /* --lease */
-	OPT_HOOKS = 1 << 17        /* --agent, whose hooks */
+	OPT_DRY = 1 << 0, OPT_ALL = 1 << 1, OPT_VIA = 1 << 2, OPT_SCOPE = 1 << 3, OPT_INFRA = 1 << 4,
+	OPT_SOCKET = 1 << 5, OPT_TOWN = 1 << 6, OPT_CONFIG = 1 << 7, OPT_PRINT = 1 << 8,
+	OPT_SINCE = 1 << 9, OPT_VERIFY = 1 << 10, OPT_UNDELIVERED = 1 << 11, OPT_LEASE = 1 << 12,
+	OPT_SPRINTS = 1 << 13, OPT_OUTPUT = 1 << 14,
+	OPT_ASK = 1 << 15,		/* --yes --no-input */
+	OPT_LIST = 1 << 16,		/* --names --fleet */
+	OPT_AGENT = 1 << 17,		/* --agent, whose screen; --transcript */
+	OPT_HOOKS = 1 << 18,		/* --agent, whose hooks */
+	OPT_SCRUB = 1 << 19,		/* --report --check --no-known */
+	OPT_RUNS = 1 << 20,		/* --mode --threshold */
+	OPT_PLACE = OPT_TOWN | OPT_CONFIG,
+	OPT_TMUX = OPT_PLACE | OPT_SOCKET,
+	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA
 };
+
+/*
+ * One option. Of the table come the arrays of getopt_long, the refusal of an option that a command
+ * does not take, help, the completions and a list in the manual (scripts/describe.c). A name has a
+ * second row where its meaning depends on the command.
+ */
+struct cli_option {
+	const char *name;		/* NULL ends the table */
+	char letter;			/* '\0': none */
+	const char *argument;		/* as help names it; NULL: it takes none */
+	const char *words;		/* those that complete the argument, with | between; NULL: none */
+	unsigned commands;		/* OPT_*; 0: every command takes it */
+	enum { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT, OPTION_LIST } kind;
+	size_t at;			/* its member of struct cli: bool, int, const char *, sockets */
+	const char *help;		/* a completion shows it up to the first ':' or ';' */
+};
+
+extern const struct cli_option cli_options[];
+
+struct verb;
+struct verb_job;
 
 struct command {
 	const char *name;		/* NULL ends the table; "" is the bare command */
-	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
-	unsigned options;
-	const char *args;		/* for usage */
 	const char *summary;		/* one line */
-	const char *details;		/* for help COMMAND; may be NULL */
+	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
+	/* in place of run: with the context open, and tmux with OPT_SOCKET; not when it is disabled */
+	int (*job)(struct verb_job *j, struct err *e);
+	const struct verb *verbs;	/* in place of both; a row without a name ends them */
+	const char *args;		/* for usage, behind the verbs; NULL: it takes none */
+	unsigned options;		/* OPT_*; a verb may take more */
+	const char *details;		/* for help COMMAND, one paragraph; NULL: none */
 };
 
 extern const struct command commands[];
 const struct command *cli_find_command(const char *name);
+/* With those of its verbs. */
+unsigned cli_command_options(const struct command *c);
+/* Appends "create|claim|…" and what else may stand behind the command. */
+void cli_command_usage(const struct command *c, struct buf *out);
+
+/*
+ * Reads options and words, also behind a mistake: a later --json says how it is told. The command,
+ * which takes what was given, or was asked for help or the version; NULL with err. cli->sockets is
+ * the caller's in any case.
+ */
+const struct command *cli_parse(struct cli *cli, int argc, char **argv, struct err *e);
+/* The name of an option that was given and that none of these OPT_* covers; NULL: there is none. */
+const char *cli_option_not_taken(const struct cli *cli, unsigned taken);
 
 int cmd_recover(const struct cli *cli, struct err *e);
 int cmd_list(const struct cli *cli, struct err *e);
-int cmd_context(const struct cli *cli, struct err *e);
-int cmd_prompt(const struct cli *cli, struct err *e);
-int cmd_snapshot(const struct cli *cli, struct err *e);
 int cmd_parse(const struct cli *cli, struct err *e);
 int cmd_scrub(const struct cli *cli, struct err *e);
 int cmd_config(const struct cli *cli, struct err *e);
-int cmd_install(const struct cli *cli, struct err *e);
-int cmd_uninstall(const struct cli *cli, struct err *e);
+int cmd_install(const struct cli *cli, struct err *e);	/* and uninstall */
 /*
  * What install timer would write now for this command ("snapshot", "patrol"). -1 as timer_check;
  * timer_release in any case.
  */
 int cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t,
     struct err *e);
-int cmd_arm(const struct cli *cli, struct err *e);
-int cmd_disarm(const struct cli *cli, struct err *e);
-int cmd_log(const struct cli *cli, struct err *e);
-int cmd_stats(const struct cli *cli, struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
-int cmd_startup(const struct cli *cli, struct err *e);
-int cmd_release(const struct cli *cli, struct err *e);
-int cmd_run(const struct cli *cli, struct err *e);
-int cmd_runner(const struct cli *cli, struct err *e);
-int cmd_session(const struct cli *cli, struct err *e);
-int cmd_agent(const struct cli *cli, struct err *e);
-int cmd_message(const struct cli *cli, struct err *e);
-int cmd_epic(const struct cli *cli, struct err *e);
-int cmd_checkpoint(const struct cli *cli, struct err *e);
-int cmd_lock(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
@@ -119,22 +136,12 @@ void cli_print_help(FILE *to, const struct command *c);
 
 /* ---- input ---- */
 
-/* What a command is told by one JSON object on standard input. All errors: code GT_USAGE, name "input". */
-
 /*
- * At most max bytes; only the named fields may stand in it (fields NULL: any). A terminal is no
- * input: nobody would know what to type. `command` is how the sentence calls it ("run create").
- * New reference, or NULL with err.
+ * The JSON object on standard input: at most max bytes, with the named members alone (fields NULL:
+ * any). A terminal is refused. `command` is its name in errors ("run create"): GT_USAGE, name
+ * "input". New reference, or NULL with err.
  */
 json_t *cli_input_object(const char *command, size_t max, const char *const *fields, size_t n, struct err *e);
-
-/*
- * One field: a string that is not empty. 1 there, 0 absent or null (*out is NULL), -1. Borrowed.
- * With `required` absent is an error.
- */
-int cli_input_text(const json_t *o, const char *field, bool required, const char **out, struct err *e);
-/* A whole number of at least 1; 0 absent. */
-int cli_input_number(const json_t *o, const char *field, int64_t *out, struct err *e);
 
 /* ---- open ---- */
 
@@ -150,13 +157,6 @@ int cli_open_profiles(struct app *w, struct err *e);
  */
 int cli_open_app(const struct cli *cli, struct app *w, struct err *e);
 void cli_close_app(struct app *w);
-/* Filters read standard input: a terminal there is a usage error. */
-int cli_refuse_terminal(struct err *e);
-/*
- * A scrubber for the filters, with the rules of gt.toml; unless no_known it knows the secrets of
- * our own environment and files.
- */
-struct scrub *cli_open_scrub(const struct cli *cli, struct err *e);
 
 /*
  * Brings events.jsonl in the state directory up to the store, if this run opened it. What cannot
@@ -234,7 +234,9 @@ void output_level(struct cli_output *s, enum output_level level, const char *fmt
     __attribute__((format(printf, 3, 4)));
 /* A whole line to stderr, unless quiet; on a terminal it is broken at blanks. */
 void output_line(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same, never broken: what a person may want to copy. */
+/* Words in lines of `width` columns. The first line begins in that column, the others get its indent. */
+void output_wrapped(FILE *to, const char *text, int column, size_t width);
+/* output_line, never broken: what a person may want to copy. */
 void output_exact(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "✓ …" in green; only for what is proven. */
 void output_done(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -249,53 +251,69 @@ void output_thousands(struct buf *out, size_t n);
 void output_short(struct buf *out, size_t n);
 /* Foreign text, at most width columns. */
 void output_foreign(struct buf *out, const char *text, size_t width);
+/* The same as a string; valid until the eighth call after this one. */
+const char *output_shown(const char *text, size_t width);
 
 /* Prints {"schema_version": 1, …} to stdout; takes the reference. */
 void output_json(json_t *v);
 /* A new object with schema_version in it. */
 json_t *output_object(void);
 
-/* ---- table ---- */
-
-/*
- * Rows for a person, in columns as wide as what stands in them, under a head, without blanks at
- * the end of a line. On a terminal that is too narrow the widest columns are cut, as far as they
- * may be; in a pipe nothing is cut but to `most`.
- */
-struct output_column {
-	const char *head;
-	size_t least;		/* columns of the terminal that it keeps; 0: it is never cut */
-	size_t most;		/* 0: no limit */
-	bool right;		/* flush right */
-	bool maybe;		/* left out when no row has anything there */
-};
-
-struct output_table {
-	const struct output_column *columns;
-	size_t n_columns;
-	char **cells;		/* row after row */
-	size_t n, cap;
-};
-
-void output_table_init(struct output_table *t, const struct output_column *columns, size_t n);
-/*
- * The next cell. Foreign text is made safe; NULL stands for nothing, and is shown as "-", in the
- * last column as nothing.
- */
-void output_table_put(struct output_table *t, const char *text);
-/* To standard output; without a row nothing. */
-void output_table_print(const struct output_table *t);
-void output_table_release(struct output_table *t);
-
 /* ---- verb ---- */
 
-/* Commands of several verbs, each one durable step of the ledger: `session record`, `message send`. */
+/* What a command or verb works in. A verb is one durable step of the ledger: `session record`. */
 struct verb_job {
-	struct cli cli;			/* args: what stands behind the verb */
+	struct cli cli;			/* args: what is behind the command, or its verb */
 	struct app w;
 	/* NULL: there is none yet, and the verb reads only, or is to change nothing */
 	struct store *store;
 	struct cli_output say;
+	const struct verb *verb;	/* NULL: a command without verbs; it has no store, input and now */
+	json_t *input;			/* the object on standard input; NULL: none was read */
+	struct timestamp now;		/* the store's clock, after the input was read */
+};
+
+/*
+ * A member of a record, and what a verb reads under its name: from an argument, or as a member of
+ * the JSON object on standard input. It may be a column of the list. --json has the members in the
+ * order of the fields.
+ */
+struct verb_field {
+	const char *name;		/* NULL: a column that --json lacks */
+	enum {
+		FIELD_TEXT,		/* char *; NULL is null */
+		FIELD_CHARS,		/* char[] */
+		FIELD_CHARS_OR_NONE,	/* the same; left out when it is "" */
+		FIELD_NUMBER,		/* int64_t */
+		FIELD_NUMBER_OR_NULL,	/* the same; 0 is null */
+		FIELD_SECONDS,		/* int64_t in ms, shown and read in seconds */
+		FIELD_FLAG,		/* bool */
+		FIELD_CALL,		/* what `call` returns; a new reference */
+		FIELD_INPUT,		/* a text that is read and not shown */
+		FIELD_INPUT_NUMBER
+	} type;
+	size_t at;			/* in the record */
+	json_t *(*call)(const void *record, const struct verb_job *j);
+	/* verb.in of those that read it, that need it, and that check it themselves */
+	unsigned in, required, raw;
+	unsigned place;			/* of the column, from 1; 0: none */
+	struct {
+		const char *head;
+		size_t least;		/* columns of the terminal that it keeps; 0: it is never cut */
+		size_t most;		/* 0: no limit */
+		bool right;		/* flush right */
+		bool maybe;		/* left out when no row has anything there */
+	} column;
+	/* what the value is: text or number, ms since 1970, seconds, a host's id */
+	enum { CELL_VALUE, CELL_AGE, CELL_DURATION, CELL_HOST } cell;
+};
+
+struct verb_record {
+	const char *one, *many;		/* members of --json */
+	const char *none;		/* said of a list without a row; NULL: the verb says it */
+	const struct verb_field *fields;
+	size_t n;
+	size_t input_max;		/* bytes of a JSON object */
 };
 
 struct verb {
@@ -304,24 +322,67 @@ struct verb {
 	size_t min, max;		/* arguments */
 	const char *needs;		/* what the first of them is; NULL: "an id" */
 	bool writes;
-	/*
-	 * options of the command that this verb takes: --undelivered; --since; --mode,
-	 * --threshold and --dry-run; --output; --yes and --no-input; --sprints, --dry-run and
-	 * --socket: it looks at tmux; --lease
-	 */
-	bool undelivered, since, recovery, output, asks, starts, leases;
+	unsigned options;		/* OPT_*, beside its command's; with OPT_SOCKET it looks at tmux */
+	const struct verb_record *record;	/* whose fields it reads or shows; NULL: none */
+	unsigned in;			/* its bit: with `min` arguments it reads JSON; 0: it never does */
+	const char *arguments;		/* the fields that its arguments are, with blanks between */
 };
 
-/*
- * Finds the verb that the first argument names, opens what it needs, runs it, exports the events.
- * enabled = false: it answers as all commands do (cli_is_disabled), with 0 and without an id.
- */
-int cmd_verb_run(const struct cli *cli, const struct verb *verbs, size_t n, struct err *e);
+/* What was read, by the field's name: NULL or 0 when it was not given. Borrowed. */
+const char *cmd_verb_text(const struct verb_job *j, const char *name);
+int64_t cmd_verb_number(const struct verb_job *j, const char *name);
+
+/* A record as --json shows it. New reference. */
+json_t *cmd_verb_object(const struct verb_job *j, const void *record);
+/* Prints it, with --json alone. */
+void cmd_verb_show(const struct verb_job *j, const void *record);
+/* With --json prints an object whose member `name` is v; takes the reference. */
+void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
+
+#define VERB_COLUMNS 10
 
 /*
- * With --json the object, in which schema_version is set and `name` is v; takes the reference.
- * Without: releases it.
+ * Records as a table, or with --json as an array. Columns are as wide as what is in them, under a
+ * head, without blanks at the end of a line. On a terminal that is too narrow the widest are cut,
+ * as far as they may be; in a pipe nothing is cut but to `most`.
  */
-void cmd_verb_json(const struct verb_job *j, const char *name, json_t *v);
+struct verb_list {
+	const struct verb_job *j;
+	json_t *array;			/* NULL: the table */
+	const struct verb_field *shown[VERB_COLUMNS];
+	size_t n_columns;
+	char **cells;			/* row after row */
+	size_t n_cells, cap;
+	struct fleet fleet;
+	size_t n;			/* records */
+};
+
+/* 0 or -1; end it in any case. */
+int cmd_verb_list_begin(struct verb_list *l, const struct verb_job *j, struct err *e);
+void cmd_verb_list_add(struct verb_list *l, const void *record);
+/* Prints it when ret is 0; the exit status, or -1. */
+int cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret);
+/* The whole list of n records of that size. */
+int cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size, struct err *e);
+
+extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
+    epic_verbs[], checkpoint_verbs[], lock_verbs[];
+
+int cmd_arm(struct verb_job *j, struct err *e);
+int cmd_context(struct verb_job *j, struct err *e);
+int cmd_disarm(struct verb_job *j, struct err *e);
+int cmd_log(struct verb_job *j, struct err *e);
+int cmd_prompt(struct verb_job *j, struct err *e);
+int cmd_release(struct verb_job *j, struct err *e);
+int cmd_snapshot(struct verb_job *j, struct err *e);
+int cmd_startup(struct verb_job *j, struct err *e);
+int cmd_stats(struct verb_job *j, struct err *e);
+
+/*
+ * Runs a command with a job or with verbs: opens what it needs, and of a verb reads the input and
+ * exports the events. enabled = false: it answers as all commands do (cli_is_disabled), with 0 and
+ * without an id.
+ */
+int cmd_verb_run(const struct cli *cli, const struct command *c, struct err *e);
 
 #endif

@@ -1,30 +1,12 @@
 #ifndef CLI_CLI_PRIVATE_H
 #define CLI_CLI_PRIVATE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "app/app.h"
-#include "base/err.h"
 #include "cli/cli.h"
 #include "detect/detect.h"
 #include "recover/recover.h"
 
-struct app;
 struct armed_list;
 struct bead;
-struct buf;
-struct candidate;
-struct candidate_list;
-struct cli;
-struct cli_output;
-struct err;
-struct fleet;
-struct pane;
-struct recovery;
-struct refusal;
 struct run_recovery;
 struct startup;
 
@@ -84,20 +66,6 @@ void cli_batch_print_sum(struct cli_batch *r, size_t tried);
 /* What cli_batch_recover would do, on stdout. */
 void cli_batch_print_plan(struct cli_batch *r);
 void cli_batch_close(struct cli_batch *r);
-
-/* ---- fleet ---- */
-
-/*
- * `list --fleet`: the agents of all hosts that share the store (records/records.h). Those of this
- * host are the ones that the caller has looked at; of the others it is what they told, and
- * sessions of the ledger that they did not tell of.
- */
-
-/*
- * Tells the others what a pass saw here; sessions is released. That it could not be told is said,
- * and is no failure of the pass.
- */
-void cli_fleet_publish(struct app *w, struct cli_output *say, json_t *sessions);
 
 /* ---- list ---- */
 

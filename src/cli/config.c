@@ -1,31 +1,20 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
-#include "app/app.h"
+#include "base/utf8.h"
 #include "config/config.h"
 
 static void
 print_one(const struct config *c, size_t i, bool alone)
 {
 	const struct config_key *k = config_key_at(i);
-	struct buf name = BUF_INIT, value = BUF_INIT, origin = BUF_INIT;
+	struct buf name = BUF_INIT;
+	const char *value = output_shown(config_shown(c, i), alone ? 0 : 60);
 
 	buf_fmt(&name, "%s.%s", k->section, k->key);
-	output_foreign(&value, config_shown(c, i), alone ? 0 : 60);
-	output_foreign(&origin, config_origin_at(c, i), 0);
 	if (alone)
-		printf("%s\n", value.data);
+		printf("%s\n", value);
 	else
-		printf("%-34s %-28s %s\n", name.data, value.data, origin.data);
+		printf("%-34s %-28s %s\n", name.data, value, output_shown(config_origin_at(c, i), 0));
 	buf_release(&name);
-	buf_release(&value);
-	buf_release(&origin);
 }
 
 static json_t *

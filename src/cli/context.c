@@ -1,57 +1,36 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "agent/agent.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/utf8.h"
 #include "cli/cli_private.h"
-#include "cli/cli.h"
-#include "records/recovery/recovery.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "recover/recover.h"
-#include "app/app.h"
-#include "scrub/scrub.h"
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/utf8.h"
 #include "config/config.h"
+#include "records/recovery/recovery.h"
+#include "scrub/scrub.h"
+#include "snapshot/pass/pass.h"
 
 /*
  * context and prompt: the reading half of a recovery, for a person to look at. They also read
  * living agents.
  */
 
-/* 0 looked, 1 disabled, -1 err. */
+/* Release g and all in any case. */
 static int
-gather_candidate(const struct cli *cli, struct app *w, struct candidate_list *all, struct candidate **c,
-    struct gathered *g, struct err *e)
+gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidate **c, struct gathered *g,
+    struct err *e)
 {
 	int ret;
 
 	memset(all, 0, sizeof *all);
 	memset(g, 0, sizeof *g);
 	buf_init(&g->prompt);
-	if (cli->n_args != 1) {
-		err_set(e, GT_USAGE, "usage", "%s takes the name of one session", cli->command);
+	if (j->cli.n_args != 1) {
+		err_set(e, GT_USAGE, "usage", "%s takes the name of one session", j->cli.command);
 		return err_hint(e, "gt-recover list shows the sessions");
 	}
-	if (cli_open_app(cli, w, e) != 0)
+	ret = snapshot_detect(&j->w, all, e);
+	cli_warn_exposed(&j->w, &all->exposed);
+	if (ret != 0 || (*c = cli_pick_named(all, j->cli.args[0], e)) == NULL)
 		return -1;
-	if (cli_is_disabled(cli, w)) {
-		cli_close_app(w);
-		return 1;
-	}
-	ret = snapshot_detect(w, all, e);
-	cli_warn_exposed(w, &all->exposed);
-	if (ret == 0 && (*c = cli_pick_named(all, cli->args[0], e)) != NULL &&
-	    gather(w, *c, cli->scope, g, e) == 0)
-		return 0;
-	gather_release(g);
-	candidate_list_release(all);
-	cli_close_app(w);
-	return -1;
+	return gather(&j->w, *c, j->cli.scope, g, e);
 }
 
 static json_t *
@@ -254,24 +233,20 @@ print_context_text(const struct candidate *c, const struct gathered *g)
 }
 
 int
-cmd_context(const struct cli *cli, struct err *e)
+cmd_context(struct verb_job *j, struct err *e)
 {
 	struct candidate_list all;
 	struct candidate *c;
 	struct gathered g;
-	struct app w;
-	int looked = gather_candidate(cli, &w, &all, &c, &g, e);
+	int ret = gather_candidate(j, &all, &c, &g, e);
 
-	if (looked != 0)
-		return looked < 0 ? -1 : GT_OK;
-	if (cli->json)
+	if (ret == 0 && j->cli.json)
 		print_context_json(c, &g);
-	else
+	else if (ret == 0)
 		print_context_text(c, &g);
 	gather_release(&g);
 	candidate_list_release(&all);
-	cli_close_app(&w);
-	return GT_OK;
+	return ret == 0 ? GT_OK : -1;
 }
 
 /* What the budget left of the conversation. */
@@ -291,40 +266,45 @@ put_stats(json_t *v, const struct prompt_stats *s)
 	json_put_int(v, "tokens_cut", (int64_t)s->render.tokens_cut);
 }
 
+static void
+print_prompt_json(const struct gathered *g, const struct resume_request *ask)
+{
+	json_t *v = output_object();
+
+	json_object_set_new(v, "prompt", json_bytes(g->prompt.data, g->prompt.len));
+	json_put(v, "via", ask->resumed ? "resume" : "inject");
+	json_put(v, "not_resumed", ask->no != NULL ? ask->no->name : NULL);
+	json_put_int(v, "tokens", (int64_t)g->stats.tokens);
+	put_stats(v, &g->stats);
+	output_json(v);
+}
+
 int
-cmd_prompt(const struct cli *cli, struct err *e)
+cmd_prompt(struct verb_job *j, struct err *e)
 {
 	struct candidate_list all;
 	struct candidate *c;
 	struct gathered g;
 	struct attempt sample;
-	struct resume_request ask = { .via = cli->via };
-	struct app w;
-	int ret = cli_check_via(cli, e) != 0 ? -1 : gather_candidate(cli, &w, &all, &c, &g, e);
+	struct resume_request ask = { .via = j->cli.via };
+	int ret;
 
-	if (ret != 0)
-		return ret < 0 ? -1 : GT_OK;
+	if (cli_check_via(&j->cli, e) != 0)
+		return -1;
 	/* an id of its own, as the recovery will have another one */
 	attempt_init(&sample);
 	ask.recovery_id = sample.id;
 	if (ask.via == NULL)
-		ask.via = config_text(w.config, "via");
-	ret = resume_prompt(&w, c, &ask, &g, e);
-	if (ret == 0 && cli->json) {
-		json_t *v = output_object();
-
-		json_object_set_new(v, "prompt", json_bytes(g.prompt.data, g.prompt.len));
-		json_put(v, "via", ask.resumed ? "resume" : "inject");
-		json_put(v, "not_resumed", ask.no != NULL ? ask.no->name : NULL);
-		json_put_int(v, "tokens", (int64_t)g.stats.tokens);
-		put_stats(v, &g.stats);
-		output_json(v);
-	} else if (ret == 0) {
+		ask.via = config_text(j->w.config, "via");
+	ret = gather_candidate(j, &all, &c, &g, e);
+	if (ret == 0)
+		ret = resume_prompt(&j->w, c, &ask, &g, e);
+	if (ret == 0 && j->cli.json)
+		print_prompt_json(&g, &ask);
+	else if (ret == 0)
 		fwrite(g.prompt.data, 1, g.prompt.len, stdout);
-	}
 	attempt_release(&sample);
 	gather_release(&g);
 	candidate_list_release(&all);
-	cli_close_app(&w);
 	return ret == 0 ? GT_OK : -1;
 }

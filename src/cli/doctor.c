@@ -1,16 +1,8 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "doctor/doctor.h"
 #include "install/install.h"
-#include "app/app.h"
 
 /* Whether recovery would work here. The checks are in doctor/doctor.c; this prints them. */
 
@@ -24,27 +16,8 @@ static const char *const marks[] = { "✓", "·", "!", "✗", "-" };
 static void
 print_wrapped(const char *mark, const char *name, const char *words, size_t columns)
 {
-	size_t used = COLUMN;
-	struct buf b = BUF_INIT;
-
-	output_foreign(&b, words, 0);
 	printf("  %s %-*s", mark, COLUMN - 4, name);
-	for (const char *p = b.data; *p != '\0'; ) {
-		size_t n = strcspn(p, " "), wide = utf8_width(p, n);
-
-		if (used > COLUMN && used + 1 + wide > columns) {
-			printf("\n%*s", COLUMN, "");
-			used = COLUMN;
-		} else if (used > COLUMN) {
-			putchar(' ');
-			used++;
-		}
-		printf("%.*s", (int)n, p);
-		used += wide;
-		p += n + (p[n] == ' ');
-	}
-	putchar('\n');
-	buf_release(&b);
+	output_wrapped(stdout, output_shown(words, 0), COLUMN, columns);
 }
 
 static bool
@@ -171,8 +144,6 @@ cmd_doctor(const struct cli *cli, struct err *e)
 	struct app w;
 	int status;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0) {
 		if (!is_finding(e))
 			return -1;

@@ -1,27 +1,22 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "agent/agent.h"
-#include "process/proc.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/spawn.h"
-#include "cli/cli.h"
+#include "config/config.h"
+#include "gastown/gastown.h"
+#include "process/proc.h"
 #include "records/hooks/hooks.h"
-#include "app/app.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "tmux/tmux.h"
-#include "config/config.h"
-#include "gastown/gastown.h"
 
 /*
  * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for

@@ -1,13 +1,7 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "app/app.h"
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "config/config.h"
 #include "install/install.h"
 #include "records/hooks/hooks.h"
@@ -445,7 +439,6 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 	    "keeps its screen");
 }
 
-/* install and uninstall, when the word behind it is timer, plugin or hooks. */
 static int
 cmd_slash_commands(const struct cli *cli, bool install, struct err *e)
 {
@@ -453,13 +446,14 @@ cmd_slash_commands(const struct cli *cli, bool install, struct err *e)
 }
 
 static int
-cmd_shim(const struct cli *cli, struct err *e)
+cmd_shim(const struct cli *cli, bool install, struct err *e)
 {
 	struct artifact_set in;
 	const char *path;
 	bool added;
 	int ret = 0;
 
+	(void)install;
 	artifact_shim(&in);
 	path = in.v[0].path;
 	if (cli->print) {
@@ -481,57 +475,27 @@ cmd_shim(const struct cli *cli, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-/* timer, or timer patrol. */
-static bool
-is_timer(const struct cli *cli)
-{
-	return cli->n_args > 0 && strcmp(cli->args[0], "timer") == 0 &&
-	    (cli->n_args == 1 || (cli->n_args == 2 && strcmp(cli->args[1], "patrol") == 0));
-}
-
-static int
-check_agent(const struct cli *cli, struct err *e)
-{
-	if (cli->agent == NULL || (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0))
-		return 0;
-	err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
-	return err_hint(e, "gt-recover install hooks --agent NAME");
-}
-
+/* The word behind the command, "timer patrol" being one; shim is not taken away again. */
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
-	if (check_agent(cli, e) != 0)
-		return -1;
-	if (is_timer(cli))
-		return cmd_timer(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
-		return cmd_plugin(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
-		return cmd_hooks(cli, true, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
-		return cmd_slash_commands(cli, true, e);
-	if (cli->n_args != 1 || strcmp(cli->args[0], "shim") != 0) {
-		err_set(e, GT_USAGE, "usage",
-		    "install takes one of the words shim, timer, plugin, hooks and binding");
-		return err_hint(e, "gt-recover install shim [--print]");
-	}
-	return cmd_shim(cli, e);
-}
+	bool install = strcmp(cli->command, "install") == 0;
+	static const struct { const char *word; int (*run)(const struct cli *, bool, struct err *);
+	} words[] = {
+		{ "shim", cmd_shim }, { "timer", cmd_timer }, { "plugin", cmd_plugin },
+		{ "hooks", cmd_hooks }, { "binding", cmd_slash_commands },
+	};
+	const char *word = cli->n_args > 0 ? cli->args[0] : "";
+	bool patrol = cli->n_args == 2 && strcmp(word, "timer") == 0 && strcmp(cli->args[1], "patrol") == 0;
 
-int
-cmd_uninstall(const struct cli *cli, struct err *e)
-{
-	if (check_agent(cli, e) != 0)
-		return -1;
-	if (is_timer(cli))
-		return cmd_timer(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "plugin") == 0)
-		return cmd_plugin(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "hooks") == 0)
-		return cmd_hooks(cli, false, e);
-	if (cli->n_args == 1 && strcmp(cli->args[0], "binding") == 0)
-		return cmd_slash_commands(cli, false, e);
-	err_set(e, GT_USAGE, "usage", "uninstall takes one of the words timer, plugin, hooks and binding");
-	return err_hint(e, "gt-recover uninstall timer [--print]");
+	if (cli->agent != NULL && (cli->n_args != 1 || strcmp(word, "hooks") != 0)) {
+		err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
+		return err_hint(e, "gt-recover install hooks --agent NAME");
+	}
+	for (size_t i = install ? 0 : 1; i < sizeof words / sizeof words[0]; i++)
+		if (strcmp(words[i].word, word) == 0 && (cli->n_args == 1 || patrol))
+			return words[i].run(cli, install, e);
+	err_set(e, GT_USAGE, "usage", "%s takes one of the words %stimer, plugin, hooks and binding",
+	    cli->command, install ? "shim, " : "");
+	return err_hint(e, "gt-recover %s [--print]", install ? "install shim" : "uninstall timer");
 }

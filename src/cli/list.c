@@ -1,24 +1,13 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli_private.h"
-#include "cli/cli.h"
 #include "agent/agent.h"
-#include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/host.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "beads/beads.h"
 #include "config/config.h"
-#include "detect/detect.h"
 #include "records/agents/agents.h"
-#include "records/records.h"
-#include "recover/recover.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
@@ -175,11 +164,10 @@ print_host(const struct fleet_host *x, int64_t now)
 	puts(line.data);
 	buf_release(&line);
 	json_array_foreach(x->agents, i, o) {
-		struct buf name = BUF_INIT;
+		const char *name = output_shown(json_text(o, "name", "?"), 40);
+		size_t n = utf8_width(name, strlen(name));
 
-		output_foreign(&name, json_text(o, "name", "?"), 40);
-		width = utf8_width(name.data, name.len) > width ? utf8_width(name.data, name.len) : width;
-		buf_release(&name);
+		width = n > width ? n : width;
 	}
 	json_array_foreach(x->agents, i, o) {
 		print_agent(o, width, now);
@@ -237,23 +225,6 @@ cli_fleet_json(json_t *v, json_t *sessions, const struct fleet *f, int64_t now)
 		}
 	}
 	json_object_set_new(v, "hosts", hosts);
-}
-
-/* ---- telling ---- */
-
-void
-cli_fleet_publish(struct app *w, struct cli_output *say, json_t *sessions)
-{
-	struct buf words = BUF_INIT;
-	struct err e = ERR_INIT;
-	struct store *store = app_store(w, true, &e);
-
-	if (store == NULL || record_fleet_publish(store, sessions, &e) != 0) {
-		output_foreign(&words, e.msg, 0);
-		output_warning(say, "the other hosts are not told of the agents here: %s", words.data);
-	}
-	json_decref(sessions);
-	buf_release(&words);
 }
 
 static json_t *
@@ -377,20 +348,6 @@ cmd_list_armed(struct app *w, struct armed_list *out)
 		armed_list_read(store, out, NULL);
 }
 
-/* As it is for a program (completions need that), made safe for a person's terminal. */
-static void
-print_name(const char *session)
-{
-	struct buf name = BUF_INIT;
-
-	if (isatty(STDOUT_FILENO))
-		output_foreign(&name, session, 0);
-	else
-		buf_str(&name, session);
-	puts(name.data);
-	buf_release(&name);
-}
-
 static size_t
 count_over(const struct candidate_list *all)
 {
@@ -407,7 +364,6 @@ warn_servers(const struct candidate_list *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pane *p = &all->v[i].pane;
-		struct buf socket = BUF_INIT;
 		size_t n = 0, before = 0;
 
 		for (size_t k = 0; k < all->n; k++) {
@@ -422,10 +378,8 @@ warn_servers(const struct candidate_list *all)
 		if (n < 2 || before > 0 || all->v[i].status != AGENT_MISSING ||
 		    all->v[i].reason != REASON_SERVER_EXIT)
 			continue;
-		output_foreign(&socket, p->socket, 40);
-		fprintf(
-		    stderr, "The tmux server on socket %s ended, and %zu agents with it.\n", socket.data, n);
-		buf_release(&socket);
+		fprintf(stderr, "The tmux server on socket %s ended, and %zu agents with it.\n",
+		    output_shown(p->socket, 40), n);
 	}
 }
 
@@ -436,15 +390,12 @@ print_list(const struct cli *cli, const struct candidate_list *all, const struct
 	size_t width = 8, over = cli->verbose > 0 ? 0 : count_over(all);
 
 	for (size_t i = 0; i < all->n; i++) {
-		struct buf name = BUF_INIT;
-		size_t n;
+		const char *name = output_shown(all->v[i].pane.session, 40);
+		size_t n = utf8_width(name, strlen(name));
 
 		if (over > 0 && candidate_has_ended(&all->v[i]))
 			continue;
-		output_foreign(&name, all->v[i].pane.session, 40);
-		n = utf8_width(name.data, name.len);
 		width = n > width ? n : width;
-		buf_release(&name);
 	}
 	for (size_t i = 0; i < all->n; i++) {
 		if (!cli->names && over > 0 && candidate_has_ended(&all->v[i]))
@@ -453,7 +404,9 @@ print_list(const struct cli *cli, const struct candidate_list *all, const struct
 			print_candidate_row(
 			    &all->v[i], &beads[i], &no[i], arm_holds(armed, &all->v[i]), width);
 		else if (no[i].name == NULL)
-			print_name(all->v[i].pane.session);
+			/* as it is for a program (completions need that), made safe for a terminal */
+			puts(isatty(STDOUT_FILENO) ? output_shown(all->v[i].pane.session, 0) :
+			    all->v[i].pane.session);
 	}
 	if (cli->names || cli->quiet)
 		return;
@@ -515,8 +468,6 @@ cmd_list(const struct cli *cli, struct err *e)
 	struct app w;
 	int ret = -1;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0)
 		return -1;
 	if (cli_is_disabled(cli, &w)) {

@@ -1,18 +1,10 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli/cli.h"
-#include "app/app.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
-#include "records/records.h"
 #include "store/store.h"
 
 static json_t *
@@ -53,13 +45,8 @@ print_tallies(const char *head, const struct tally_list *t)
 	if (t->n == 0)
 		return;
 	printf("%-24s", head);
-	for (size_t i = 0; i < t->n; i++) {
-		struct buf word = BUF_INIT;
-
-		output_foreign(&word, t->v[i].word, 60);
-		printf("%s%s %zu", i > 0 ? ", " : "", word.data, t->v[i].n);
-		buf_release(&word);
-	}
+	for (size_t i = 0; i < t->n; i++)
+		printf("%s%s %zu", i > 0 ? ", " : "", output_shown(t->v[i].word, 60), t->v[i].n);
 	putchar('\n');
 }
 
@@ -67,13 +54,9 @@ print_tallies(const char *head, const struct tally_list *t)
 static void
 print_failures(const struct tally_list *t)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		struct buf why = BUF_INIT;
-
-		output_foreign(&why, t->v[i].word, 100);
-		printf("%-24s%zu × %s\n", i == 0 ? "failed since" : "", t->v[i].n, why.data);
-		buf_release(&why);
-	}
+	for (size_t i = 0; i < t->n; i++)
+		printf("%-24s%zu × %s\n", i == 0 ? "failed since" : "", t->v[i].n,
+		    output_shown(t->v[i].word, 100));
 }
 
 static void
@@ -109,34 +92,25 @@ print_stats_text(const struct record_stats *st)
 }
 
 int
-cmd_stats(const struct cli *cli, struct err *e)
+cmd_stats(struct verb_job *j, struct err *e)
 {
 	struct record_stats st = { .attempts = 0 };
-	struct store *store;
-	struct app w;
+	struct store *store = app_store(&j->w, false, e);
 	int64_t since;
-	int ret = -1;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
-	if (cli_open_config(cli, &w, e) != 0)
+	if ((store == NULL && e->code != 0) || cli_parse_since(&j->cli, &since, e) != 0)
 		return -1;
-	if (cli_is_disabled(cli, &w)) {
-		cli_close_app(&w);
-		return GT_OK;
+	st.since = since;
+	if (store != NULL && record_stats_read(store, since, &st, e) != 0) {
+		record_stats_release(&st);
+		return -1;
 	}
-	store = app_store(&w, false, e);
-	if (cli_parse_since(cli, &since, e) == 0 && (store != NULL || e->code == 0)) {
-		st.since = since;
-		ret = store != NULL ? record_stats_read(store, since, &st, e) : 0;
-	}
-	if (ret == 0 && cli->json)
+	if (j->cli.json)
 		print_stats_json(&st);
-	else if (ret == 0)
+	else
 		print_stats_text(&st);
 	record_stats_release(&st);
-	cli_close_app(&w);
-	return ret == 0 ? GT_OK : -1;
+	return GT_OK;
 }
 
 /* How an event is put to a person. One that is not here is shown by its kind. */
@@ -307,16 +281,12 @@ verify(struct app *w, const struct cli *cli, struct err *e)
 		json_object_set_new(v, "verified", o);
 		output_json(v);
 	} else if (ret == 0) {
-		struct buf shown = BUF_INIT;
-
-		output_foreign(&shown, path, 0);
-		printf("%s holds the %zu event%s of the store, line for line", shown.data, lines,
+		printf("%s holds the %zu event%s of the store, line for line", output_shown(path, 0), lines,
 		    lines == 1 ? "" : "s");
 		if (written > 0)
 			printf("; %zu of them %s missing and had to be written", written,
 			    written == 1 ? "was" : "were");
 		puts(".");
-		buf_release(&shown);
 	}
 	free(path);
 	return ret == 0 ? GT_OK : -1;
@@ -349,19 +319,9 @@ show(struct app *w, const struct cli *cli, struct err *e)
 }
 
 int
-cmd_log(const struct cli *cli, struct err *e)
+cmd_log(struct verb_job *j, struct err *e)
 {
-	struct app w;
-	int ret;
-
-	if (cli_open_config(cli, &w, e) != 0)
-		return -1;
-	if (cli_is_disabled(cli, &w))
-		ret = GT_OK;
-	else if (cli->verify && cli->n_args > 0)
-		ret = cli_no_arguments(cli, e);
-	else
-		ret = cli->verify ? verify(&w, cli, e) : show(&w, cli, e);
-	cli_close_app(&w);
-	return ret;
+	if (j->cli.verify && j->cli.n_args > 0)
+		return cli_no_arguments(&j->cli, e);
+	return j->cli.verify ? verify(&j->w, &j->cli, e) : show(&j->w, &j->cli, e);
 }

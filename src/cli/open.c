@@ -1,27 +1,20 @@
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "process/oom.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/utf8.h"
-#include "records/records.h"
-#include "scrub/scrub.h"
-#include "app/app.h"
-#include "store/store.h"
+#include "beads/beads.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
-#include "beads/beads.h"
+#include "process/oom.h"
+#include "scrub/scrub.h"
+#include "store/store.h"
 
 static volatile sig_atomic_t stop;
 
@@ -186,13 +179,11 @@ void
 cli_tell_reset(struct app *w)
 {
 	for (size_t i = 0; i < w->n_reset; i++) {
-		struct buf name = BUF_INIT;
+		const char *name = output_shown(w->reset[i], 60);
 
-		output_foreign(&name, w->reset[i], 60);
 		if (!w->quiet)
 			fprintf(stderr, "%s: last screen saved; to see it: gt-recover context %s\n",
-			    name.data, name.data);
-		buf_release(&name);
+			    name, name);
 		free(w->reset[i]);
 	}
 	w->n_reset = 0;
@@ -211,11 +202,12 @@ cli_close_app(struct app *w)
 	free(w->restored);
 	if (w->store != NULL)
 		store_close(w->store);
-	profile_list_free(w->profiles);
-	config_free(w->config);
-	town_free(w->town);
+	if (w->profiles != NULL)
+		profile_list_free(w->profiles);
 	if (w->bd != NULL)
 		bd_free(w->bd);
+	config_free(w->config);
+	town_free(w->town);
 	if (w->oom != NULL)
 		oom_log_release(w->oom);
 	free(w->oom);
@@ -239,43 +231,6 @@ cli_export_events(struct app *w)
 	}
 	buf_release(&words);
 	free(path);
-}
-
-int
-cli_refuse_terminal(struct err *e)
-{
-	if (!isatty(STDIN_FILENO))
-		return 0;
-	err_set(
-	    e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
-	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
-}
-
-static void
-learn_own(const struct app *w, struct scrub *s)
-{
-	char *dir = config_flag(w->config, "scrub.known_files") ? getcwd(NULL, 0) : NULL;
-
-	for (char **v = environ; config_flag(w->config, "scrub.known_values") && *v != NULL; v++)
-		scrub_learn_environ(s, *v, strlen(*v) + 1);
-	if (config_flag(w->config, "scrub.known_files"))
-		scrub_learn_files(s, getenv("HOME"), dir);
-	free(dir);
-}
-
-struct scrub *
-cli_open_scrub(const struct cli *cli, struct err *e)
-{
-	struct app w;
-	struct scrub *s;
-
-	if (cli_open_config(cli, &w, e) != 0)
-		return NULL;
-	s = app_scrub(&w, e);
-	if (s != NULL && !cli->no_known)
-		learn_own(&w, s);
-	cli_close_app(&w);
-	return s;
 }
 
 bool

@@ -1,22 +1,13 @@
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/cli_private.h"
 #include "agent/agent.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/utf8.h"
-#include "detect/detect.h"
-#include "recover/recover.h"
 #include "tmux/tmux.h"
 
 void
@@ -169,6 +160,26 @@ output_line(struct cli_output *s, const char *fmt, ...)
 }
 
 void
+output_wrapped(FILE *to, const char *text, int column, size_t width)
+{
+	size_t left = (size_t)column, used = left;
+
+	for (size_t n; *text != '\0'; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (used > left && used + 1 + utf8_width(text, n) > width) {
+			fprintf(to, "\n%*s", column, "");
+			used = left;
+		} else if (used > left) {
+			putc(' ', to);
+			used++;
+		}
+		fprintf(to, "%.*s", (int)n, text);
+		used += utf8_width(text, n);
+	}
+	putc('\n', to);
+}
+
+void
 output_exact(struct cli_output *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -259,6 +270,20 @@ output_foreign(struct buf *out, const char *text, size_t width)
 	utf8_escape(out, text, strlen(text), width);
 }
 
+const char *
+output_shown(const char *text, size_t width)
+{
+	static struct buf ring[8];
+	static size_t next;
+	struct buf *b = &ring[next++ % (sizeof ring / sizeof ring[0])];
+
+	if (b->data == NULL)
+		buf_init(b);
+	buf_reset(b);
+	output_foreign(b, text, width);
+	return b->data;
+}
+
 json_t *
 output_object(void)
 {
@@ -279,130 +304,6 @@ output_json(json_t *v)
 	json_decref(v);
 }
 
-#define GAP 2
-
-void
-output_table_init(struct output_table *t, const struct output_column *columns, size_t n)
-{
-	memset(t, 0, sizeof *t);
-	t->columns = columns;
-	t->n_columns = n;
-}
-
-void
-output_table_put(struct output_table *t, const char *text)
-{
-	t->cells = vec_room(t->cells, t->n, &t->cap, sizeof *t->cells);
-	t->cells[t->n++] = text != NULL ? xstrdup(text) : NULL;
-}
-
-static const char *
-text_of(const struct output_table *t, size_t cell)
-{
-	bool last = cell % t->n_columns + 1 == t->n_columns;
-
-	return t->cells[cell] != NULL ? t->cells[cell] : last ? "" : "-";
-}
-
-/* How wide each column wants to be; 0: it is left out. */
-static void
-measure(const struct output_table *t, size_t *widths)
-{
-	for (size_t i = 0; i < t->n_columns; i++)
-		widths[i] = t->columns[i].maybe ? 0 : strlen(t->columns[i].head);
-	for (size_t i = 0; i < t->n; i++) {
-		size_t *width = &widths[i % t->n_columns], n,
-		       head = strlen(t->columns[i % t->n_columns].head);
-		struct buf b = BUF_INIT;
-
-		if (t->cells[i] == NULL || *t->cells[i] == '\0')
-			continue;
-		output_foreign(&b, text_of(t, i), t->columns[i % t->n_columns].most);
-		n = utf8_width(b.data, b.len);
-		n = n > head ? n : head;
-		*width = n > *width ? n : *width;
-		buf_release(&b);
-	}
-}
-
-/* The widest one that may lose a column of the terminal; n_columns: none. */
-static size_t
-widest(const struct output_table *t, const size_t *widths)
-{
-	size_t best = t->n_columns;
-
-	for (size_t i = 0; i < t->n_columns; i++)
-		if (t->columns[i].least > 0 && widths[i] > t->columns[i].least &&
-		    (best == t->n_columns || widths[i] > widths[best]))
-			best = i;
-	return best;
-}
-
-static void
-fit(const struct output_table *t, size_t *widths, size_t room)
-{
-	size_t used = 0, i;
-
-	for (i = 0; i < t->n_columns; i++)
-		used += widths[i] > 0 ? widths[i] + (used > 0 ? GAP : 0) : 0;
-	while (used > room && (i = widest(t, widths)) < t->n_columns) {
-		widths[i]--;
-		used--;
-	}
-}
-
-/* Blanks are owed until something follows them. */
-static void
-put_cell(const char *text, size_t width, bool right, size_t *owed)
-{
-	struct buf b = BUF_INIT;
-	size_t n, left;
-
-	output_foreign(&b, text, width);
-	n = utf8_width(b.data, b.len);
-	left = n < width ? width - n : 0;
-	if (b.len > 0)
-		printf("%*s%s", (int)(*owed + (right ? left : 0)), "", b.data);
-	*owed = (b.len > 0 ? 0 : *owed + width) + (b.len > 0 && !right ? left : 0) + GAP;
-	buf_release(&b);
-}
-
-void
-output_table_print(const struct output_table *t)
-{
-	size_t *widths = xcalloc(t->n_columns, sizeof *widths), room = output_columns(STDOUT_FILENO),
-	       owed = 0;
-
-	measure(t, widths);
-	if (room > 0)
-		fit(t, widths, room);
-	for (size_t i = 0; i < t->n_columns && t->n > 0; i++)
-		if (widths[i] > 0)
-			put_cell(t->columns[i].head, widths[i], t->columns[i].right, &owed);
-	for (size_t i = 0; i < t->n; i++) {
-		size_t k = i % t->n_columns;
-
-		if (k == 0) {
-			putchar('\n');
-			owed = 0;
-		}
-		if (widths[k] > 0)
-			put_cell(text_of(t, i), widths[k], t->columns[k].right, &owed);
-	}
-	if (t->n > 0)
-		putchar('\n');
-	free(widths);
-}
-
-void
-output_table_release(struct output_table *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		free(t->cells[i]);
-	free(t->cells);
-	memset(t, 0, sizeof *t);
-}
-
 /* One who asked for resume in words is warned when it is not done; auto chooses. */
 static void
 report_delivery(struct cli_output *s, const struct recovery *r)
@@ -418,7 +319,7 @@ static void
 report_captured(struct cli_output *s, const struct recovery *r)
 {
 	const struct gathered *g = &r->gathered;
-	struct buf lines = BUF_INIT, text = BUF_INIT, who = BUF_INIT;
+	struct buf lines = BUF_INIT, who = BUF_INIT;
 	size_t users = conversation_count(&g->conversation, ROLE_USER),
 	       answers = conversation_count(&g->conversation, ROLE_ASSISTANT);
 	char *action;
@@ -432,10 +333,8 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	output_line(s, "Capturing context... %s lines", lines.data);
 	output_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users,
 	    users == 1 ? "" : "s", answers, answers == 1 ? "" : "s");
-	if (action != NULL) {
-		output_foreign(&text, action, 70);
-		output_line(s, "Last activity: \"%s\"", text.data);
-	}
+	if (action != NULL)
+		output_line(s, "Last activity: \"%s\"", output_shown(action, 70));
 	if (g->bead.id != NULL) {
 		if (*r->c->role.rig != '\0')
 			buf_fmt(&who, "%s/", r->c->role.rig);
@@ -444,14 +343,10 @@ report_captured(struct cli_output *s, const struct recovery *r)
 		output_foreign(&who, g->bead.id, 60);
 		output_line(s, "Handoff bead: %s", who.data);
 	}
-	for (size_t i = 0; i < g->n_warnings; i++) {
-		buf_reset(&text);
-		output_foreign(&text, g->warnings[i], 600);
-		output_warning(s, "%s", text.data);
-	}
+	for (size_t i = 0; i < g->n_warnings; i++)
+		output_warning(s, "%s", output_shown(g->warnings[i], 600));
 	report_delivery(s, r);
 	buf_release(&lines);
-	buf_release(&text);
 	buf_release(&who);
 	free(action);
 }

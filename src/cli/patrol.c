@@ -1,23 +1,13 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
+#include "cli/cli_private.h"
+#include "cli/records/verbs.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/fault.h"
 #include "base/host.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "cli/cli.h"
-#include "cli/cli_private.h"
-#include "cli/records/records.h"
+#include "config/config.h"
 #include "records/recovery/recovery.h"
 #include "recover/upkeep/upkeep.h"
-#include "recover/recover.h"
 #include "store/store.h"
-#include "config/config.h"
 
 /*
  * One unattended pass, for cron, the witness and the plugin. What is left alone, and why:
@@ -153,18 +143,17 @@ report_crash(struct patrol *p, size_t i)
 {
 	const struct candidate *c = &p->r.all.v[i];
 	const struct refusal *no = &p->r.no[i];
-	struct buf name = BUF_INIT, age = BUF_INIT;
+	const char *name = output_shown(c->pane.session, 60);
+	struct buf age = BUF_INIT;
 	char *reason = gather_reason(c);
 
-	output_foreign(&name, c->pane.session, 60);
 	clock_age(&age, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
-	output_warning(&p->r.say, "%s: %s (%s), %s ago%s%s%s%s", name.data, reason,
+	output_warning(&p->r.say, "%s: %s (%s), %s ago%s%s%s%s", name, reason,
 	    detect_status_name(c->status), age.data, no->name != NULL ? "; left alone: " : "",
 	    no->name != NULL ? no->sentence : "", no->name != NULL ? ", " : "",
 	    no->name != NULL ? no->name : "");
-	output_log(&p->r.say, "%s %s - seen%s%s", name.data, detect_status_name(c->status),
+	output_log(&p->r.say, "%s %s - seen%s%s", name, detect_status_name(c->status),
 	    no->name != NULL ? " refused=" : "", no->name != NULL ? no->name : "");
-	buf_release(&name);
 	buf_release(&age);
 	free(reason);
 }
@@ -188,11 +177,7 @@ note_crashes(struct patrol *p, struct err *e)
 static void
 report_note_failure(struct patrol *p, const struct err *e)
 {
-	struct buf words = BUF_INIT;
-
-	output_foreign(&words, e->msg, 0);
-	output_warning(&p->r.say, "no mail can be sent about it: %s", words.data);
-	buf_release(&words);
+	output_warning(&p->r.say, "no mail can be sent about it: %s", output_shown(e->msg, 0));
 }
 
 static void
@@ -223,16 +208,12 @@ note_refused(struct patrol *p)
 static void
 send_mail(struct patrol *p)
 {
-	struct buf words = BUF_INIT;
-
 	if (!mail_is_owed(&p->r.w) || mail_send_owed(&p->r.w, &p->mail, &p->mail_error) == 0)
 		return;
-	output_foreign(&words, p->mail_error.msg, 0);
 	output_warning(&p->r.say, "the mail about %zu failed recover%s was not sent: %s\n  %s", p->mail.owed,
-	    p->mail.owed == 1 ? "y" : "ies", words.data,
+	    p->mail.owed == 1 ? "y" : "ies", output_shown(p->mail_error.msg, 0),
 	    p->mail.given_up > 0 ? "it is given up; gt-recover log tells what failed"
 				 : "the next patrol tries it again");
-	buf_release(&words);
 }
 
 /* Array of those that this pass saw, new reference. crashed_only: with what is new. */
@@ -371,12 +352,8 @@ show_plan(struct patrol *p)
 static void
 note_results(struct patrol *p)
 {
-	struct buf words = BUF_INIT;
-
-	output_foreign(&words, p->ledger.msg, 0);
-	output_warning(&p->r.say, "the records are not settled: %s%s%s", words.data,
+	output_warning(&p->r.say, "the records are not settled: %s%s%s", output_shown(p->ledger.msg, 0),
 	    *p->ledger.hint != '\0' ? "\n  " : "", p->ledger.hint);
-	buf_release(&words);
 }
 
 /*
@@ -452,6 +429,22 @@ reconcile_first(struct patrol *p, struct err *e)
 	return 0;
 }
 
+/*
+ * Tells the other hosts what this pass saw; releases sessions. That it could not be told is no
+ * failure of the pass.
+ */
+static void
+publish(struct app *w, struct cli_output *say, json_t *sessions)
+{
+	struct err e = ERR_INIT;
+	struct store *store = app_store(w, true, &e);
+
+	if (store == NULL || record_fleet_publish(store, sessions, &e) != 0)
+		output_warning(say, "the other hosts are not told of the agents here: %s",
+		    output_shown(e.msg, 0));
+	json_decref(sessions);
+}
+
 /* GT_OK or -1; the counts tell the rest. */
 static int
 run_patrol(struct patrol *p, struct err *e)
@@ -472,7 +465,7 @@ run_patrol(struct patrol *p, struct err *e)
 	if (startup_renew(&p->r.w, &p->ledger) != 0)
 		note_results(p);
 	if (*host_id() != '\0')
-		cli_fleet_publish(&p->r.w, &p->r.say, json_sessions(p, false));
+		publish(&p->r.w, &p->r.say, json_sessions(p, false));
 	if (p->crashed + chosen > 0 || p->due || mail_is_owed(&p->r.w) ||
 	    !startup_is_recorded(&p->r.w, &p->r.all)) {
 		ours = take_lock(p, e);
@@ -491,8 +484,6 @@ cmd_patrol(const struct cli *cli, struct err *e)
 	struct patrol p = { .lock = -1 };
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	ret = cli_batch_open(&p.r, cli, e);
 	p.r.mass = true;
 	if (ret == 0 && cli_is_disabled(cli, &p.r.w)) {

@@ -1,18 +1,10 @@
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli_private.h"
-#include "cli/cli.h"
-#include "recover/recover.h"
-#include "config/config.h"
 #include "beads/beads.h"
+#include "config/config.h"
 
 /* The bare command: the picker, SESSION…, --all and --dry-run. */
 
@@ -21,14 +13,10 @@ static void
 warn_own_pane(struct cli_batch *r)
 {
 	for (size_t i = 0; i < r->all.n; i++) {
-		struct buf name = BUF_INIT;
-
 		if (!r->all.v[i].own_pane)
 			continue;
-		output_foreign(&name, r->all.v[i].pane.session, 60);
-		output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane", name.data,
-		    r->all.v[i].unknown_reason);
-		buf_release(&name);
+		output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane",
+		    output_shown(r->all.v[i].pane.session, 60), r->all.v[i].unknown_reason);
 	}
 }
 

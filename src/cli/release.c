@@ -1,13 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
 #include "recover/upkeep/upkeep.h"
-#include "app/app.h"
 
 static json_t *
 released_json(const char *session, const struct release_report *r)
@@ -33,46 +25,45 @@ report_released(
     struct cli_output *s, const struct cli *cli, const char *session, const struct release_report *r)
 {
 	const char *would = cli->dry_run ? "would be " : "";
-	struct buf name = BUF_INIT;
+	const char *name = output_shown(session, 60);
 
-	output_foreign(&name, session, 60);
 	if (r->forgotten > 0)
-		output_line(s, "%s: %zu attempt%s %sforgotten", name.data, r->forgotten,
+		output_line(s, "%s: %zu attempt%s %sforgotten", name, r->forgotten,
 		    r->forgotten == 1 ? "" : "s", would);
 	for (size_t i = 0; i < r->ended.n; i++)
-		output_line(s, "%s: the recovery %s (%s) %sended", name.data, r->ended.v[i].id,
+		output_line(s, "%s: the recovery %s (%s) %sended", name, r->ended.v[i].id,
 		    attempt_phase_name(r->ended.v[i].phase), would);
-	buf_release(&name);
 }
 
 static int
 nothing_held(const char *session, struct err *e)
 {
-	struct buf name = BUF_INIT;
-
-	output_foreign(&name, session, 80);
-	err_set(e, GT_NOTHING, "not-held", "nothing is held against the session \"%s\"", name.data);
-	buf_release(&name);
+	err_set(e, GT_NOTHING, "not-held", "nothing is held against the session \"%s\"",
+	    output_shown(session, 80));
 	return err_hint(
 	    e, "gt-recover list shows why a session is refused; gt-recover log shows what was tried");
 }
 
-static int
-release_named(struct app *w, const struct cli *cli, struct err *e)
+int
+cmd_release(struct verb_job *j, struct err *e)
 {
-	json_t *list = json_array();
-	struct cli_output s;
+	const struct cli *cli = &j->cli;
+	json_t *list;
 	int ret = 0;
 
-	output_init(&s, cli);
+	if (cli->n_args == 0) {
+		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
+		return err_hint(e, "gt-recover release SESSION");
+	}
+	list = json_array();
 	for (size_t i = 0; i < cli->n_args && ret == 0; i++) {
 		struct release_report r;
 
-		ret = upkeep_release_session(w, cli->args[i], cli->dry_run, &r, e);
+		ret = upkeep_release_session(&j->w, cli->args[i], cli->dry_run, &r, e);
 		if (ret == 0 && r.forgotten == 0 && r.ended.n == 0)
 			ret = nothing_held(cli->args[i], e);
 		if (ret == 0) {
-			report_released(&s, cli, cli->args[i], &r);
+			report_released(&j->say, cli, cli->args[i], &r);
 			json_array_append_new(list, released_json(cli->args[i], &r));
 		}
 		upkeep_released_free(&r);
@@ -85,29 +76,7 @@ release_named(struct app *w, const struct cli *cli, struct err *e)
 		output_json(v);
 	}
 	json_decref(list);
-	output_release(&s);
+	if (!cli->dry_run)
+		cli_export_events(&j->w);
 	return ret == 0 ? GT_OK : -1;
-}
-
-int
-cmd_release(const struct cli *cli, struct err *e)
-{
-	struct app w;
-	int ret;
-
-	if (cli->n_args == 0) {
-		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
-		return err_hint(e, "gt-recover release SESSION");
-	}
-	if (cli_open_app(cli, &w, e) != 0)
-		return -1;
-	if (cli_is_disabled(cli, &w)) {
-		ret = GT_OK;
-	} else {
-		ret = release_named(&w, cli, e);
-		if (!cli->dry_run)
-			cli_export_events(&w);
-	}
-	cli_close_app(&w);
-	return ret;
 }

@@ -1,17 +1,12 @@
 #include <errno.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "conversation/conversation.h"
 #include "screen/screen.h"
+#include "config/config.h"
 #include "scrub/scrub.h"
 #include "transcript/transcript.h"
 
@@ -19,10 +14,52 @@
 
 #define MAX_INPUT ((size_t)1 << 30)
 
+/* Filters read standard input: a terminal there is a usage error. */
+static int
+refuse_terminal(struct err *e)
+{
+	if (!isatty(STDIN_FILENO))
+		return 0;
+	err_set(
+	    e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
+}
+
+static void
+learn_own(const struct app *w, struct scrub *s)
+{
+	char *dir = config_flag(w->config, "scrub.known_files") ? getcwd(NULL, 0) : NULL;
+
+	for (char **v = environ; config_flag(w->config, "scrub.known_values") && *v != NULL; v++)
+		scrub_learn_environ(s, *v, strlen(*v) + 1);
+	if (config_flag(w->config, "scrub.known_files"))
+		scrub_learn_files(s, getenv("HOME"), dir);
+	free(dir);
+}
+
+/*
+ * A scrubber with the rules of gt.toml; unless no_known it knows the secrets of our own environment
+ * and files.
+ */
+static struct scrub *
+open_scrub(const struct cli *cli, struct err *e)
+{
+	struct app w;
+	struct scrub *s;
+
+	if (cli_open_config(cli, &w, e) != 0)
+		return NULL;
+	s = app_scrub(&w, e);
+	if (s != NULL && !cli->no_known)
+		learn_own(&w, s);
+	cli_close_app(&w);
+	return s;
+}
+
 static int
 read_stdin(struct buf *b, struct err *e)
 {
-	if (cli_refuse_terminal(e) != 0)
+	if (refuse_terminal(e) != 0)
 		return -1;
 	return io_read_all(STDIN_FILENO, "standard input", MAX_INPUT, b, e);
 }
@@ -74,13 +111,11 @@ cmd_parse(const struct cli *cli, struct err *e)
 	struct scrub *s = NULL;
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
 	if ((s = scrub_new(NULL, e)) == NULL)
 		return -1;
 	if (!cli->transcript)
 		ret = parse_screen(cli, s, &talk, e);
-	else if ((ret = cli_refuse_terminal(e)) == 0)
+	else if ((ret = refuse_terminal(e)) == 0)
 		ret = transcript_read_fd(
 		    STDIN_FILENO, cli->agent != NULL ? cli->agent : "claude", s, 0, &talk, e);
 	if (ret == 0 && cli->json) {
@@ -205,9 +240,7 @@ cmd_scrub(const struct cli *cli, struct err *e)
 	struct scrub_stream st;
 	int ret;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
-	if (cli_refuse_terminal(e) != 0 || (s = cli_open_scrub(cli, e)) == NULL)
+	if (refuse_terminal(e) != 0 || (s = open_scrub(cli, e)) == NULL)
 		return -1;
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED);
 	(void)mallopt(M_TRIM_THRESHOLD, MAPPED);

@@ -1,13 +1,6 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
-#include "snapshot/pass/pass.h"
 #include "recover/upkeep/upkeep.h"
-#include "app/app.h"
+#include "snapshot/pass/pass.h"
 
 static size_t
 count_status(const struct snapshot_pass *run, enum snapshot_status how)
@@ -92,63 +85,56 @@ print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work
 static void
 print_failure(struct cli_output *s, const struct snapshot_result *r)
 {
-	struct buf name = BUF_INIT;
-
-	output_foreign(&name, r->session, 60);
-	output_warning(s, "%s: %s", name.data, r->error.msg);
-	buf_release(&name);
+	output_warning(s, "%s: %s", output_shown(r->session, 60), r->error.msg);
 }
 
 static void
 print_wip(struct cli_output *s, const struct wip_result *one)
 {
-	struct buf name = BUF_INIT, command = BUF_INIT;
+	struct buf command = BUF_INIT;
+	const char *name = output_shown(one->session, 60);
 
-	output_foreign(&name, one->session, 60);
 	if (one->how == WIP_FAILED) {
-		output_warning(s, "%s: work in progress: %s%s%s", name.data, one->error.msg,
+		output_warning(s, "%s: work in progress: %s%s%s", name, one->error.msg,
 		    *one->error.hint != '\0' ? "\n  " : "", one->error.hint);
 	} else if (one->how == WIP_WANTED) {
-		output_line(s, "Would look at the work in progress of %s.", name.data);
+		output_line(s, "Would look at the work in progress of %s.", name);
 	} else if (one->how == WIP_COMMITTED) {
 		wip_restore_command(&command, &one->wip, false);
 		output_line(s,
 		    "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To take it back:",
-		    name.data, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
+		    name, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
 		    one->wip.n_skipped);
 		output_exact(s, "  %s", command.data);
 		if (s->verbose > 0 && one->wip.n_skipped > 0)
 			output_exact(
 			    s, "Left out:\n%.*s", (int)strlen(one->wip.skipped) - 1, one->wip.skipped);
 	}
-	buf_release(&name);
 	buf_release(&command);
 }
 
 static void
-print_snapshot_text(const struct cli *cli, const struct snapshot_pass *run, const struct wip_pass *work)
+print_snapshot_text(struct verb_job *j, const struct snapshot_pass *run, const struct wip_pass *work)
 {
 	size_t taken = count_status(run, SNAP_TAKEN), same = count_status(run, SNAP_SAME),
 	       kept = count_status(run, SNAP_KEPT);
-	struct cli_output s;
 
-	output_init(&s, cli);
 	for (size_t i = 0; i < run->n; i++)
 		if (run->v[i].how == SNAP_FAILED)
-			print_failure(&s, &run->v[i]);
+			print_failure(&j->say, &run->v[i]);
 	if (run->n == 0)
-		output_line(&s, "No agents' panes on the tmux servers that were looked at: nothing to do.");
-	else if (cli->dry_run)
-		output_line(&s, "Would look at %zu panes; %zu have not changed. Nothing was done.",
+		output_line(
+		    &j->say, "No agents' panes on the tmux servers that were looked at: nothing to do.");
+	else if (j->cli.dry_run)
+		output_line(&j->say, "Would look at %zu panes; %zu have not changed. Nothing was done.",
 		    count_status(run, SNAP_WANTED), same);
 	else
-		output_line(&s,
+		output_line(&j->say,
 		    "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is empty now, %zu "
 		    "failed; %zu old ones removed.",
 		    taken, same, kept, count_status(run, SNAP_FAILED), run->removed);
 	for (size_t i = 0; i < work->n; i++)
-		print_wip(&s, &work->v[i]);
-	output_release(&s);
+		print_wip(&j->say, &work->v[i]);
 }
 
 /* 1 and 75 only when nothing was done: some of several is its own status. */
@@ -170,51 +156,32 @@ snapshot_exit_status(const struct snapshot_pass *run, const struct wip_pass *wor
 	return code;
 }
 
-/* A failure is no reason to take no snapshots. */
-static void
-renew(const struct cli *cli, struct app *w)
-{
-	struct err e = ERR_INIT;
-	struct cli_output s;
-
-	if (startup_renew(w, &e) == 0)
-		return;
-	output_init(&s, cli);
-	output_warning(&s, "other containers may take these agents for dead: %s", e.msg);
-	output_release(&s);
-}
-
 int
-cmd_snapshot(const struct cli *cli, struct err *e)
+cmd_snapshot(struct verb_job *j, struct err *e)
 {
+	const struct cli *cli = &j->cli;
 	struct snapshot_request ask = { .names = cli->args, .n = cli->n_args, .dry_run = cli->dry_run };
 	struct wip_pass work = { .n = 0 };
 	struct snapshot_pass run;
-	struct app w;
+	struct err old = ERR_INIT;
 	int ret;
 
-	if (cli_open_app(cli, &w, e) != 0)
-		return -1;
-	if (cli_is_disabled(cli, &w)) {
-		cli_close_app(&w);
-		return GT_OK;
-	}
-	if (!cli->dry_run)
-		renew(cli, &w);
-	ret = snapshot_pass(&w, &ask, &run, e);
-	cli_warn_exposed(&w, &run.exposed);
+	/* a failure is no reason to take no snapshots */
+	if (!cli->dry_run && startup_renew(&j->w, &old) != 0)
+		output_warning(&j->say, "other containers may take these agents for dead: %s", old.msg);
+	ret = snapshot_pass(&j->w, &ask, &run, e);
+	cli_warn_exposed(&j->w, &run.exposed);
 	if (ret == 0)
-		ret = wip_pass(&w, cli->args, cli->n_args, cli->dry_run, &work, e);
+		ret = wip_pass(&j->w, cli->args, cli->n_args, cli->dry_run, &work, e);
 	if (ret == 0) {
 		cli_warn_server(&run.trouble);
 		if (cli->json)
 			print_snapshot_json(&run, &work, cli->dry_run);
 		else
-			print_snapshot_text(cli, &run, &work);
+			print_snapshot_text(j, &run, &work);
 		ret = snapshot_exit_status(&run, &work);
 	}
 	wip_pass_release(&work);
 	snapshot_pass_release(&run);
-	cli_close_app(&w);
 	return ret;
 }

@@ -1,22 +1,12 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/json.h"
-#include "cli/cli.h"
-#include "cli/records/records.h"
+#include "cli/records/verbs.h"
 #include "cli/cli_private.h"
-#include "records/agents/agents.h"
-#include "detect/detect.h"
-#include "snapshot/pass/pass.h"
-#include "recover/upkeep/upkeep.h"
-#include "app/app.h"
-#include "store/store.h"
+#include "base/clock.h"
+#include "base/io.h"
 #include "config/config.h"
+#include "records/agents/agents.h"
+#include "recover/upkeep/upkeep.h"
+#include "snapshot/pass/pass.h"
+#include "store/store.h"
 
 #define LOCK_WAIT_MS 10000
 
@@ -65,21 +55,16 @@ report_counts(struct cli_output *s, const struct startup *x)
 static void
 report_left(struct cli_output *s, const struct startup *x, bool starts)
 {
-	struct buf name = BUF_INIT;
-
 	if (x->messages.pending > 0)
 		output_line(s, "%zu message%s not delivered: gt-recover message list --undelivered",
 		    x->messages.pending, x->messages.pending == 1 ? " is" : "s are");
-	for (size_t i = 0; i < x->back.n && !starts; i++) {
-		buf_reset(&name);
-		output_foreign(&name, x->back.v[i].agent_uuid, 0);
-		output_line(s, "to be brought back: gt-recover agent resume %s", name.data);
-	}
+	for (size_t i = 0; i < x->back.n && !starts; i++)
+		output_line(s, "to be brought back: gt-recover agent resume %s",
+		    output_shown(x->back.v[i].agent_uuid, 0));
 	if (x->back.n > 0 && !starts)
 		output_line(s,
 		    "  That claims it for whoever starts it. With auto_recover = true startup starts it "
 		    "itself.");
-	buf_release(&name);
 }
 
 void
@@ -163,40 +148,33 @@ static void
 report_planned(
     struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
 {
-	struct buf name = BUF_INIT, text = BUF_INIT;
+	const char *name = output_shown(x->agent_uuid, 0);
 
-	output_foreign(&name, x->agent_uuid, 0);
-	output_foreign(&text, one->no.msg, 0);
 	if (one->no.code == 0)
 		output_line(s,
 		    was_there ? "%s runs already: an earlier recovery had started it"
 			      : "would be started: %s",
-		    name.data);
+		    name);
 	else
-		output_line(s, "would not be started: %s: %s (%s)", name.data, text.data, one->no.name);
-	buf_release(&name);
-	buf_release(&text);
+		output_line(s, "would not be started: %s: %s (%s)", name,
+		    output_shown(one->no.msg, 0), one->no.name);
 }
 
 static void
 report_session(
     struct cli_output *s, const struct session *x, const struct startup_restarted *one, bool was_there)
 {
-	struct buf name = BUF_INIT, text = BUF_INIT;
+	const char *name = output_shown(x->agent_uuid, 0);
 
-	output_foreign(&name, x->agent_uuid, 0);
-	output_foreign(&text, one->no.msg, 0);
 	if (one->no.code == 0)
 		output_done(s,
 		    was_there ? "%s runs already: an earlier recovery had started it" : "%s is back",
-		    name.data);
+		    name);
 	else
-		output_warning(s, "%s: %s (%s)%s%s", name.data, text.data, one->no.name,
+		output_warning(s, "%s: %s (%s)%s%s", name, output_shown(one->no.msg, 0), one->no.name,
 		    *one->no.hint != '\0' ? "\n  " : "", one->no.hint);
-	output_log(s, "%s restart %s %s", name.data, *one->id != '\0' ? one->id : "-",
+	output_log(s, "%s restart %s %s", name, *one->id != '\0' ? one->id : "-",
 	    one->no.code == 0 ? "started" : one->no.name);
-	buf_release(&name);
-	buf_release(&text);
 }
 
 /* Somebody may have taken it up since the list was made. */
@@ -243,9 +221,9 @@ cmd_startup_restart(struct app *w, struct cli_output *s, const struct startup *x
 
 /* ---- the command ---- */
 
-struct job {
-	struct app w;
-	struct cli_output say;
+struct startup_job {
+	struct app *w;
+	struct cli_output *say;
 	struct run_recovery runs;
 	struct startup x;
 	struct startup_restarted *ones;	/* auto_recover: of each of x.back; NULL: none is brought back */
@@ -256,27 +234,27 @@ struct job {
  * or not to be read, knows nobody.
  */
 static void
-bring_back(struct job *j)
+bring_back(struct startup_job *j)
 {
 	struct candidate_list all = { .n = 0 };
 	struct err none = ERR_INIT;
 
-	if (snapshot_detect(&j->w, &all, &none) == 0 && detect_lines(&j->w, &all, &none) != 0)
+	if (snapshot_detect(j->w, &all, &none) == 0 && detect_lines(j->w, &all, &none) != 0)
 		err_clear(&none);
 	cli_warn_server(&all.trouble);
-	cli_warn_exposed(&j->w, &all.exposed);
-	j->ones = cmd_startup_restart(&j->w, &j->say, &j->x, &all, true);
+	cli_warn_exposed(j->w, &all.exposed);
+	j->ones = cmd_startup_restart(j->w, j->say, &j->x, &all, true);
 	candidate_list_release(&all);
 }
 
 static int
-startup_locked(struct job *j, struct err *e)
+startup_locked(struct startup_job *j, struct err *e)
 {
-	bool starts = config_flag(j->w.config, "auto_recover");
+	bool starts = config_flag(j->w->config, "auto_recover");
 
-	if (startup_run(&j->w, &j->runs, &j->x, e) != 0)
+	if (startup_run(j->w, &j->runs, &j->x, e) != 0)
 		return -1;
-	cmd_startup_report(&j->say, &j->runs, &j->x, starts);
+	cmd_startup_report(j->say, &j->runs, &j->x, starts);
 	if (j->x.back.n > 0 && starts)
 		bring_back(j);
 	return 0;
@@ -284,19 +262,19 @@ startup_locked(struct job *j, struct err *e)
 
 /* Told as it would be told, of a store that forgets it. What others change meanwhile is not waited for. */
 static int
-rehearse(struct job *j, struct err *e)
+rehearse(struct startup_job *j, struct err *e)
 {
-	struct store *store = app_store(&j->w, false, e);
+	struct store *store = app_store(j->w, false, e);
 
 	if (store == NULL)
 		return e->code == 0 ? 0 : -1;
-	j->w.store = store_overlay(store);
-	j->w.dry = true;
-	output_line(&j->say, "What startup would do; nothing is changed:");
+	j->w->store = store_overlay(store);
+	j->w->dry = true;
+	output_line(j->say, "What startup would do; nothing is changed:");
 	if (startup_locked(j, e) != 0)
 		return -1;
 	if (!startup_changed(&j->x) && j->x.back.n == 0)
-		output_line(&j->say, "nothing");
+		output_line(j->say, "nothing");
 	return 0;
 }
 
@@ -305,21 +283,21 @@ rehearse(struct job *j, struct err *e)
  * there is no store there is nothing to lock.
  */
 static int
-reconcile_records(struct job *j, struct err *e)
+reconcile_records(struct startup_job *j, struct err *e)
 {
 	char *path;
 	int fd, ret = -1;
 
-	if (app_store(&j->w, false, e) == NULL)
+	if (app_store(j->w, false, e) == NULL)
 		return e->code == 0 ? 0 : -1;
-	path = app_path(&j->w, "locks", "patrol.lock", true, e);
+	path = app_path(j->w, "locks", "patrol.lock", true, e);
 	fd = path != NULL ? io_lock(path, LOCK_WAIT_MS, e) : -1;
 	if (fd >= 0) {
 		/* torn tails first */
-		cli_export_events(&j->w);
+		cli_export_events(j->w);
 		ret = startup_locked(j, e);
 		if (ret == 0)
-			cli_export_events(&j->w);
+			cli_export_events(j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
 		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
 	}
@@ -329,7 +307,7 @@ reconcile_records(struct job *j, struct err *e)
 }
 
 static void
-print_startup_json(const struct job *j)
+print_startup_json(const struct startup_job *j)
 {
 	json_t *v = output_object(), *o = cmd_startup_json(&j->runs, &j->x),
 	       *list = json_object_get(o, "resume");
@@ -338,48 +316,32 @@ print_startup_json(const struct job *j)
 		const struct startup_restarted *one = j->ones != NULL ? &j->ones[i] : NULL;
 		json_t *o_one = json_array_get(list, i);
 
-		json_put_flag(o_one, j->w.dry ? "would_restart" : "restarted",
+		json_put_flag(o_one, j->w->dry ? "would_restart" : "restarted",
 		    one != NULL && one->tried && one->no.code == 0);
 		json_put(o_one, "refusal", one != NULL && one->no.code != 0 ? one->no.name : NULL);
 		json_put(o_one, "recovery_id", one != NULL && *one->id != '\0' ? one->id : NULL);
 	}
-	if (j->w.dry)
+	if (j->w->dry)
 		json_put_flag(v, "dry_run", true);
 	json_object_set_new(v, "startup", o);
 	output_json(v);
 }
 
-static int
-run_startup(struct job *j, const struct cli *cli, struct err *e)
-{
-	char *log_file = config_path(j->w.config, "log_file");
-	int ret = log_file != NULL ? output_open_log(&j->say, log_file, e) : 0;
-
-	if (ret == 0)
-		ret = cmd_run_recovery_read(cli, j->w.config, &j->runs, e);
-	if (ret == 0)
-		ret = cli->dry_run ? rehearse(j, e) : reconcile_records(j, e);
-	if (ret == 0 && cli->json)
-		print_startup_json(j);
-	free(log_file);
-	free(j->ones);
-	startup_release(&j->x);
-	return ret == 0 ? GT_OK : -1;
-}
-
 int
-cmd_startup(const struct cli *cli, struct err *e)
+cmd_startup(struct verb_job *job, struct err *e)
 {
-	struct job j = { .ones = NULL };
-	int ret;
+	struct startup_job j = { .w = &job->w, .say = &job->say };
+	char *log_file = config_path(j.w->config, "log_file");
+	int ret = log_file != NULL ? output_open_log(j.say, log_file, e) : 0;
 
-	if (cli->n_args > 0)
-		return cli_no_arguments(cli, e);
-	if (cli_open_app(cli, &j.w, e) != 0)
-		return -1;
-	output_init(&j.say, cli);
-	ret = cli_is_disabled(cli, &j.w) ? GT_OK : run_startup(&j, cli, e);
-	output_release(&j.say);
-	cli_close_app(&j.w);
-	return ret;
+	if (ret == 0)
+		ret = cmd_run_recovery_read(&job->cli, j.w->config, &j.runs, e);
+	if (ret == 0)
+		ret = job->cli.dry_run ? rehearse(&j, e) : reconcile_records(&j, e);
+	if (ret == 0 && job->cli.json)
+		print_startup_json(&j);
+	free(log_file);
+	free(j.ones);
+	startup_release(&j.x);
+	return ret == 0 ? GT_OK : -1;
 }

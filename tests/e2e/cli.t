@@ -4,9 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 often
 
-# The tables of src/main.c are what everything else has to agree with.
-mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)", cmd_.*/\1/p' "$ROOT/src/main.c")
-mapfile -t options < <(grep -o '{ "[a-z-]*", \(no\|required\)_argument' "$ROOT/src/main.c" | sed 's/{ "\([a-z-]*\)".*/\1/')
+# The tables of src/cli are what everything else has to agree with.
+mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)",\( "\|$\).*/\1/p' "$ROOT/src/cli/commands.c")
+mapfile -t options < <(sed -n "s/^\t{ \"\([a-z-]\{1,\}\)\", [0'].*/\1/p" "$ROOT/src/cli/commands.c" | sort -u)
 ok 'there is a table of commands' test ${#commands[@]} -ge 9
 ok 'and one of options' test ${#options[@]} -ge 20
 

@@ -1,20 +1,10 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/epic/epic.h"
-#include "base/buf.h"
-#include "base/err.h"
+#include "cli/records/verbs.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "cli/cli.h"
-#include "cli/records/records.h"
 #include "config/config.h"
-#include "epic/epic.h"
 #include "records/agents/agents.h"
-#include "records/records.h"
 #include "records/hooks/hooks.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
@@ -277,7 +267,6 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 int
 epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 {
-	struct buf id = BUF_INIT;
 	size_t n;
 
 	if (check_dead(j, x, e) != 0)
@@ -292,7 +281,6 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	}
 	if (epic_delete(j->store, x, &n, e) != 0)
 		return -1;
-	output_foreign(&id, strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0);
 	if (j->cli.json) {
 		json_t *v = output_object();
 
@@ -302,9 +290,9 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	} else {
 		printf("✅ Epic abandoned\n✅ %zu record%s deleted from the store\n✅ WIP branches preserved "
 		       "(epic-%s/sprint-*-wip)\n",
-		    n, n == 1 ? "" : "s", id.data);
+		    n, n == 1 ? "" : "s",
+		    output_shown(strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0));
 	}
-	buf_release(&id);
 	return GT_OK;
 }
 
@@ -476,18 +464,14 @@ signal_ready(struct verb_job *j, struct err *e)
 	return cmd_checkpoint_commit(j, "epic signal", CHECKPOINT_SIGNAL, e);
 }
 
-static const struct verb verbs[] = {
+const struct verb epic_verbs[] = {
 	{ "status", status, 0, 1, .writes = false },
-	{ "resume", epic_resume, 1, 1, .writes = true, .asks = true, .starts = true },
+	{ "resume", epic_resume, 1, 1, .writes = true,
+	    .options = OPT_ASK | OPT_TMUX | OPT_DRY | OPT_SPRINTS },
 	{ "inspect", epic_inspect, 1, 1, .writes = false },
-	{ "export", epic_export, 1, 1, .writes = false, .output = true },
+	{ "export", epic_export, 1, 1, .options = OPT_OUTPUT },
 	{ "import", epic_import, 0, 1, .writes = true },
-	{ "abandon", epic_abandon, 1, 1, .writes = true, .asks = true },
+	{ "abandon", epic_abandon, 1, 1, .writes = true, .options = OPT_ASK },
 	{ "signal", signal_ready, 1, 1, .writes = true },
+	{ .name = NULL },
 };
-
-int
-cmd_epic(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
-}

@@ -1,23 +1,8 @@
 #ifndef CLI_EPIC_EPIC_H
 #define CLI_EPIC_EPIC_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "records/records.h"
-
-struct buf;
-struct candidate_list;
-struct epic;
-struct epic_list;
-struct epic_need;
-struct epic_sprint;
-struct err;
-struct session;
-struct timestamp;
-struct verb_job;
+#include "cli/cli.h"
+#include "epic/epic.h"
 
 /* ---- epic ---- */
 
@@ -37,8 +22,6 @@ void epic_find_wips(struct verb_job *j, struct epic_list *list, bool all);
 /* Says that the store answered. */
 void epic_greet(struct verb_job *j);
 double epic_threshold(const struct verb_job *j);
-
-/* ---- agent ---- */
 
 /* ---- plan ---- */
 
@@ -128,7 +111,5 @@ json_t *epic_screen_json(const struct epic *x, int64_t now, double threshold);
 struct epic_slot {
 	struct lock lock;			/* name NULL: there is none, or somebody else has it */
 };
-
-/* ---- unfinished_files ---- */
 
 #endif

@@ -1,10 +1,4 @@
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/json.h"
 #include "cli/epic/epic.h"
-#include "cli/cli.h"
-#include "epic/epic.h"
 
 #define INDENT 4
 

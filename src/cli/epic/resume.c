@@ -1,23 +1,14 @@
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/epic/epic.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/json.h"
 #include "base/encode.h"
-#include "base/timestamp.h"
-#include "cli/cli.h"
+#include "base/io.h"
 #include "config/config.h"
 #include "detect/detect.h"
-#include "epic/epic.h"
 #include "records/agents/agents.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
@@ -232,21 +223,11 @@ read_clock(const struct verb_job *j, struct timestamp *now)
 static void
 report_taken(struct verb_job *j, const struct lock *l)
 {
-	struct buf text = BUF_INIT;
-
-	if (l->taken_from != NULL) {
-		buf_str(&text, "    └─ Force releasing stale test lock: ");
-		output_foreign(&text, l->taken_from, 200);
-		output_exact(&j->say, "%s", text.data);
-		buf_reset(&text);
-	}
-	buf_str(&text, "    └─ Test slot acquired ✅ (");
-	output_foreign(&text, l->name, 60);
-	buf_str(&text, ", for ");
-	output_foreign(&text, l->holder, 60);
-	buf_chr(&text, ')');
-	output_exact(&j->say, "%s", text.data);
-	buf_release(&text);
+	if (l->taken_from != NULL)
+		output_exact(&j->say, "    └─ Force releasing stale test lock: %s",
+		    output_shown(l->taken_from, 200));
+	output_exact(&j->say, "    └─ Test slot acquired ✅ (%s, for %s)", output_shown(l->name, 60),
+	    output_shown(l->holder, 60));
 }
 
 /*
@@ -297,13 +278,9 @@ epic_slot_take(struct epic_slot *slot, struct verb_job *j, const struct epic_spr
 	if (ret > 0) {
 		report_taken(j, &slot->lock);
 	} else {
-		struct buf text = BUF_INIT;
-
-		output_foreign(&text, e.msg, 0);
 		output_warning(&j->say,
 		    "the test lock is not to be had: %s\n  The agents of this sprint are told to wait for it",
-		    text.data);
-		buf_release(&text);
+		    output_shown(e.msg, 0));
 	}
 }
 
@@ -511,7 +488,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 {
 	struct err e = ERR_INIT;
 	struct session x;
-	struct buf name = BUF_INIT, text = BUF_INIT;
+	const char *name;
 	char id[21] = "";
 	json_t *o = json_object();
 	int ret = epic_agent(r->j, r->x, &r->all, sprint_agent_session(&r->x->sprints[i], agent), &x, &e);
@@ -523,12 +500,11 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 		r->started = r->started || *id != '\0';
 	}
 	session_release(&x);
-	output_foreign(&name, agent, 60);
-	output_foreign(&text, e.msg, 0);
+	name = output_shown(agent, 60);
 	if (ret >= 0)
-		output_done(&r->j->say, "%s %s", name.data, ran ? "runs already" : "is back");
+		output_done(&r->j->say, "%s %s", name, ran ? "runs already" : "is back");
 	else
-		output_warning(&r->j->say, "%s: %s (%s)%s%s", name.data, text.data, e.name,
+		output_warning(&r->j->say, "%s: %s (%s)%s%s", name, output_shown(e.msg, 0), e.name,
 		    *e.hint != '\0' ? "\n  " : "", e.hint);
 	r->back += ret >= 0;
 	r->active[i] = r->active[i] || ret >= 0;
@@ -540,22 +516,17 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	json_put(o, "attempt", *id != '\0' ? id : NULL);
 	json_put(o, "error", ret < 0 ? e.name : NULL);
 	json_array_append_new(r->agents, o);
-	buf_release(&name);
-	buf_release(&text);
 }
 
 /* Of a sprint that nobody is told of, nobody can come back. */
 static void
 no_agent(struct resuming *r, size_t i)
 {
-	struct buf name = BUF_INIT;
-
-	output_foreign(&name, r->x->sprints[i].id, 60);
 	output_warning(&r->j->say, "sprint %s: no agent of it is recorded (not-startable)\n"
-	    "  gt-recover checkpoint sprint tells who works at it, in agents[]", name.data);
+	    "  gt-recover checkpoint sprint tells who works at it, in agents[]",
+	    output_shown(r->x->sprints[i].id, 60));
 	r->unknown++;
 	r->failed++;
-	buf_release(&name);
 }
 
 static void

@@ -1,11 +1,6 @@
-#include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
-#include "base/json.h"
 #include "cli/epic/epic.h"
-#include "cli/cli.h"
-#include "epic/epic.h"
 
 #define PATHS 5				/* files that are named in a row */
 #define MINUTE ((int64_t)60000)

@@ -1,12 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "cli/records/records.h"
-#include "cli/cli.h"
-#include "epic/epic.h"
+#include "cli/records/verbs.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 
@@ -76,15 +68,10 @@ file(struct verb_job *j, struct err *e)
 	return cmd_checkpoint_commit(j, "checkpoint file", CHECKPOINT_FILE, e);
 }
 
-static const struct verb verbs[] = {
+const struct verb checkpoint_verbs[] = {
 	{ "epic", epic, 1, 1, .writes = true },
 	{ "sprint", sprint, 1, 1, .writes = true },
 	{ "agent", agent, 1, 1, .writes = true },
 	{ "file", file, 1, 1, .writes = true },
+	{ .name = NULL },
 };
-
-int
-cmd_checkpoint(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, sizeof verbs / sizeof verbs[0], e);
-}

@@ -1,88 +1,83 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "cli/cli.h"
 #include "records/agents/agents.h"
 #include "scrub/scrub.h"
-#include "store/store.h"
 
-/* a body may be written with escapes, and name many receivers */
-#define INPUT_MAX (4 * MESSAGE_BODY_MAX)
 #define N(table) (sizeof table / sizeof table[0])
 
-static const char *const fields[] = { "body", "id", "sync", "from", "to" };
-#define REPLY_FIELDS 2				/* the first of them */
+enum { MESSAGE_SEND = 1, MESSAGE_BROADCAST = 2, MESSAGE_REPLY = 4 };
+#define MESSAGE_NEW (MESSAGE_SEND | MESSAGE_BROADCAST)
+#define MESSAGE_ANY (MESSAGE_NEW | MESSAGE_REPLY)
 
-struct message_input {
-	json_t *o;
-	struct message_draft letter;
-	struct clean_text *body;
-};
-
-static void
-input_release(struct message_input *t)
+static json_t *
+message_state(const void *message, const struct verb_job *j)
 {
-	json_decref(t->o);
-	clean_free(t->body);
+	(void)j;
+	return json_string(message_state_name(((const struct message *)message)->state));
 }
 
+/* The body behind what became of it; as much as a row may hold, and more than it will. */
+static json_t *
+message_text(const void *message, const struct verb_job *j)
+{
+	const struct message *m = message;
+	struct buf text = BUF_INIT;
+	json_t *v;
+
+	(void)j;
+	buf_fmt(&text, "%s%s%s", m->reply_to != NULL ? "[answer] " : "",
+	    m->flagged_at != 0 ? "[flagged] " : "", m->asked_at != 0 ? "[asked again] " : "");
+	buf_fmt(&text, "%.400s", m->body != NULL ? m->body : "");
+	v = json_bytes(text.data, text.len);
+	buf_release(&text);
+	return v;
+}
+
+#define AT(field) .at = offsetof(struct message, field)
+
+static const struct verb_field fields[] = {
+	{ "id", FIELD_TEXT, AT(id), .in = MESSAGE_ANY, .place = 1, .column = { "MESSAGE", 20 } },
+	{ "state", FIELD_CALL, .call = message_state, .place = 2, .column = { "STATE" } },
+	{ "from", FIELD_TEXT, AT(from), .in = MESSAGE_NEW, .required = MESSAGE_NEW, .place = 3,
+	    .column = { "FROM", 8 } },
+	{ "to", FIELD_TEXT, AT(to), .in = MESSAGE_SEND, .required = MESSAGE_SEND, .raw = MESSAGE_BROADCAST,
+	    .place = 4, .column = { "TO", 8 } },
+	{ "body", FIELD_TEXT, AT(body), .in = MESSAGE_ANY, .required = MESSAGE_ANY },
+	{ NULL, FIELD_CALL, .call = message_text, .place = 6, .column = { "TEXT", 12, 80 } },
+	{ "reply_to", FIELD_TEXT, AT(reply_to) },
+	{ "answer", FIELD_TEXT, AT(answer) },
+	{ "sync", FIELD_FLAG, AT(sync), .in = MESSAGE_NEW },
+	{ "sent_at", FIELD_NUMBER, AT(sent_at), .place = 5, .cell = CELL_AGE,
+	    .column = { "AGE", .right = true } },
+	{ "delivered_at", FIELD_NUMBER, AT(delivered_at) },
+	{ "flagged_at", FIELD_NUMBER, AT(flagged_at) },
+	{ "asked_at", FIELD_NUMBER, AT(asked_at) },
+	{ "replays", FIELD_NUMBER, AT(replays) },
+};
+
+/* a body may be written with escapes, and name many receivers */
+static const struct verb_record message_record = { "message", "messages", NULL, fields, N(fields),
+	4 * MESSAGE_BODY_MAX };
+
 /*
- * The body without its secrets. That some were taken out is said: the receiver gets something
- * else than was written.
+ * The letter that was read, its body without secrets (clean_free). That some were taken out is
+ * said: the receiver gets something else than was written.
  */
 static int
-clean_body(struct verb_job *j, const char *body, struct message_input *t, struct err *e)
+read_letter(struct verb_job *j, struct message_draft *letter, struct clean_text **body, struct err *e)
 {
 	struct scrub *s = app_scrub(&j->w, e);
 
+	*body = NULL;
 	if (s == NULL)
 		return -1;
-	t->body = scrub_string(s, body);
-	t->letter.body = t->body;
+	*body = scrub_string(s, cmd_verb_text(j, "body"));
+	*letter = (struct message_draft){ cmd_verb_text(j, "id"), cmd_verb_text(j, "from"), *body,
+		json_is_true(json_object_get(j->input, "sync")) };
 	if (scrub_total(s) > 0)
 		output_warning(&j->say, "%zu secret%s taken out of the body", scrub_total(s),
 		    scrub_total(s) == 1 ? " was" : "s were");
 	scrub_free(s);
 	return 0;
-}
-
-/* n: how many of the fields it may have. */
-static int
-read_message_input(struct verb_job *j, const char *command, size_t n, struct message_input *t, struct err *e)
-{
-	const json_t *sync;
-	const char *body;
-
-	memset(t, 0, sizeof *t);
-	t->o = cli_input_object(command, INPUT_MAX, fields, n, e);
-	if (t->o == NULL || cli_input_text(t->o, "body", true, &body, e) < 0 ||
-	    cli_input_text(t->o, "id", false, &t->letter.id, e) < 0 ||
-	    (n > REPLY_FIELDS && cli_input_text(t->o, "from", true, &t->letter.from, e) < 0))
-		return -1;
-	sync = json_object_get(t->o, "sync");
-	if (sync != NULL && !json_is_boolean(sync))
-		return err_set(
-		    e, GT_USAGE, "input", "the field \"sync\" of the JSON object must be true or false");
-	t->letter.sync = json_is_true(sync);
-	return clean_body(j, body, t, e);
-}
-
-static json_t *
-shown(const struct message *m)
-{
-	json_t *o = json_object(), *rest = message_json(m);
-
-	json_put(o, "id", m->id);
-	json_put(o, "state", message_state_name(m->state));
-	json_object_del(rest, "schema_version");
-	json_object_update_missing(o, rest);
-	json_decref(rest);
-	return o;
 }
 
 /* With `data` the id is what a script wants to read. Releases m. */
@@ -91,7 +86,7 @@ print_message(struct verb_job *j, struct message *m, bool data)
 {
 	if (data && !j->cli.json)
 		puts(m->id);
-	cmd_verb_json(j, "message", shown(m));
+	cmd_verb_show(j, m);
 	message_release(m);
 	return GT_OK;
 }
@@ -102,15 +97,13 @@ static int
 send(struct verb_job *j, struct err *e)
 {
 	struct message m = { .version = 0 };
-	struct message_input t;
-	const char *to;
-	int ret = read_message_input(j, "message send", N(fields), &t, e);
+	struct message_draft letter;
+	struct clean_text *body;
+	int ret = read_letter(j, &letter, &body, e);
 
 	if (ret == 0)
-		ret = cli_input_text(t.o, "to", true, &to, e) < 0
-		    ? -1
-		    : message_send(j->store, &t.letter, to, &m, e);
-	input_release(&t);
+		ret = message_send(j->store, &letter, cmd_verb_text(j, "to"), &m, e);
+	clean_free(body);
 	return ret == 0 ? print_message(j, &m, true) : -1;
 }
 
@@ -140,27 +133,23 @@ broadcast(struct verb_job *j, struct err *e)
 {
 	struct message_list sent = { .n = 0 };
 	const char **to = NULL;
-	json_t *v = json_array();
-	struct message_input t;
+	struct message_draft letter;
+	struct clean_text *body = NULL;
 	size_t n = 0;
-	int ret = read_message_input(j, "message broadcast", N(fields), &t, e);
+	int ret = read_receivers(j->input, &to, &n, e);
 
 	if (ret == 0)
-		ret = read_receivers(t.o, &to, &n, e);
+		ret = read_letter(j, &letter, &body, e);
 	if (ret == 0)
-		ret = message_broadcast(j->store, &t.letter, to, n, &sent, e);
-	for (size_t i = 0; i < sent.n && ret == 0; i++)
-		if (j->cli.json)
-			json_array_append_new(v, shown(&sent.v[i]));
-		else
-			puts(sent.v[i].id);
-	if (ret == 0)
-		cmd_verb_json(j, "messages", json_incref(v));
-	json_decref(v);
+		ret = message_broadcast(j->store, &letter, to, n, &sent, e);
+	for (size_t i = 0; i < sent.n && ret == 0 && !j->cli.json; i++)
+		puts(sent.v[i].id);
+	if (ret == 0 && j->cli.json)
+		ret = cmd_verb_list(j, sent.v, sent.n, sizeof *sent.v, e);
 	message_list_release(&sent);
 	free(to);
-	input_release(&t);
-	return ret == 0 ? GT_OK : -1;
+	clean_free(body);
+	return ret;
 }
 
 static int
@@ -179,39 +168,14 @@ static int
 reply(struct verb_job *j, struct err *e)
 {
 	struct message m = { .version = 0 };
-	struct message_input t;
-	int ret = read_message_input(j, "message reply", REPLY_FIELDS, &t, e);
+	struct message_draft letter;
+	struct clean_text *body;
+	int ret = read_letter(j, &letter, &body, e);
 
 	if (ret == 0)
-		ret = message_reply(j->store, j->cli.args[0], &t.letter, &m, e);
-	input_release(&t);
+		ret = message_reply(j->store, j->cli.args[0], &letter, &m, e);
+	clean_free(body);
 	return ret == 0 ? print_message(j, &m, true) : -1;
-}
-
-static const struct output_column columns[] = {
-	{ .head = "MESSAGE", .least = 20 }, { .head = "STATE" }, { .head = "FROM", .least = 8 },
-	{ .head = "TO", .least = 8 }, { .head = "AGE", .right = true },
-	{ .head = "TEXT", .least = 12, .most = 80 },
-};
-
-static void
-put_message_row(struct output_table *t, const struct message *m, int64_t now)
-{
-	struct buf age = BUF_INIT, text = BUF_INIT;
-
-	clock_age(&age, now - m->sent_at);
-	buf_fmt(&text, "%s%s%s", m->reply_to != NULL ? "[answer] " : "",
-	    m->flagged_at != 0 ? "[flagged] " : "", m->asked_at != 0 ? "[asked again] " : "");
-	/* as much as a row may hold, and more than it will */
-	buf_fmt(&text, "%.400s", m->body != NULL ? m->body : "");
-	output_table_put(t, m->id);
-	output_table_put(t, message_state_name(m->state));
-	output_table_put(t, m->from);
-	output_table_put(t, m->to);
-	output_table_put(t, age.data);
-	output_table_put(t, text.data);
-	buf_release(&age);
-	buf_release(&text);
 }
 
 /* --undelivered: those on their way, and those of which nobody knows whether they were answered. */
@@ -232,37 +196,21 @@ static int
 list_messages(struct verb_job *j, struct err *e)
 {
 	struct message_list all = { .n = 0 };
-	json_t *v = json_array();
-	struct output_table t;
 	int ret = read_list(j, &all, e);
 
-	output_table_init(&t, columns, N(columns));
-	for (size_t i = 0; i < all.n && ret == 0; i++)
-		if (j->cli.json)
-			json_array_append_new(v, shown(&all.v[i]));
-		else
-			put_message_row(&t, &all.v[i], store_now(j->store));
-	output_table_print(&t);
-	output_table_release(&t);
 	if (ret == 0 && all.n == 0)
 		output_line(&j->say, "There is no such message.");
 	if (ret == 0)
-		cmd_verb_json(j, "messages", json_incref(v));
-	json_decref(v);
+		ret = cmd_verb_list(j, all.v, all.n, sizeof *all.v, e);
 	message_list_release(&all);
-	return ret == 0 ? GT_OK : -1;
+	return ret;
 }
 
-static const struct verb verbs[] = {
-	{ "send", send, 0, 0, .writes = true },
-	{ "broadcast", broadcast, 0, 0, .writes = true },
-	{ "deliver", deliver, 1, 1, .writes = true },
-	{ "reply", reply, 1, 1, .writes = true },
-	{ "list", list_messages, 0, 1, .undelivered = true },
+const struct verb message_verbs[] = {
+	{ "send", send, 0, 0, .writes = true, .record = &message_record, .in = MESSAGE_SEND },
+	{ "broadcast", broadcast, 0, 0, .writes = true, .record = &message_record, .in = MESSAGE_BROADCAST },
+	{ "deliver", deliver, 1, 1, .writes = true, .record = &message_record },
+	{ "reply", reply, 1, 1, .writes = true, .record = &message_record, .in = MESSAGE_REPLY },
+	{ "list", list_messages, 0, 1, .options = OPT_UNDELIVERED, .record = &message_record },
+	{ .name = NULL },
 };
-
-int
-cmd_message(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, verbs, N(verbs), e);
-}

@@ -1,17 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli/records/records.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/timestamp.h"
-#include "cli/cli.h"
+#include "cli/records/verbs.h"
 #include "config/config.h"
-#include "records/records.h"
 #include "records/runs/runs.h"
 #include "store/store.h"
 
@@ -94,86 +84,90 @@ cmd_run_recovery_report(struct cli_output *s, const struct run_recovery *how, co
 	buf_release(&counts);
 }
 
-/* A run as programs see it: the record's fields, with its id and status in front. */
-static json_t *
-run_object(const struct run *r)
-{
-	char *text = run_json(r);
-	json_t *o = json_object(), *fields = json_parse(text, strlen(text), r->id, NULL);
+/* ---- the fields of a run ---- */
 
-	json_put(o, "run_id", r->id);
-	json_put(o, "status", run_state_name(r->state));
-	json_object_del(fields, "schema_version");
-	json_object_update_missing(o, fields);
-	json_decref(fields);
-	free(text);
-	return o;
+enum { RUN_CREATE = 1, RUN_STEP = 2 };
+
+static json_t *
+run_status(const void *run, const struct verb_job *j)
+{
+	(void)j;
+	return json_string(run_state_name(((const struct run *)run)->state));
 }
+
+#define AT(field) .at = offsetof(struct run, field)
+
+static const struct verb_field run_fields[] = {
+	{ "run_id", FIELD_TEXT, AT(id), .in = RUN_CREATE | RUN_STEP, .place = 1, .column = { "RUN", 25 } },
+	{ "status", FIELD_CALL, .call = run_status, .in = RUN_STEP, .place = 2, .column = { "STATUS" } },
+	{ "session_id", FIELD_TEXT, AT(session_id), .in = RUN_CREATE, .required = RUN_CREATE, .place = 3,
+	    .column = { "SESSION", 10 } },
+	{ "type", FIELD_TEXT, AT(type), .in = RUN_CREATE },
+	{ "prompt", FIELD_TEXT, AT(prompt), .in = RUN_CREATE, .required = RUN_CREATE },
+	{ "runner_id", FIELD_TEXT, AT(runner_id), .in = RUN_STEP, .place = 4, .column = { "RUNNER", 8 } },
+	{ "error", FIELD_TEXT, AT(error), .in = RUN_STEP, .place = 7,
+	    .column = { "ERROR", 16, 80, .maybe = true } },
+	{ "recovered_from", FIELD_TEXT, AT(recovered_from) },
+	{ "claim_id", FIELD_TEXT, AT(claim_id), .in = RUN_STEP },
+	{ "created_at", FIELD_NUMBER_OR_NULL, AT(created_at), .place = 6, .cell = CELL_AGE,
+	    .column = { "AGE", .right = true } },
+	{ "claimed_at", FIELD_NUMBER_OR_NULL, AT(claimed_at) },
+	{ "started_at", FIELD_NUMBER_OR_NULL, AT(started_at) },
+	{ "completed_at", FIELD_NUMBER_OR_NULL, AT(completed_at) },
+	{ "recovered_at", FIELD_NUMBER_OR_NULL, AT(recovered_at) },
+	{ "recoveries", FIELD_NUMBER, AT(recoveries) },
+	{ "fence", FIELD_NUMBER, AT(fence), .in = RUN_STEP },
+	{ "runner_life", FIELD_NUMBER, AT(runner_generation) },
+	{ "entered_at", FIELD_NUMBER, AT(entered.wall_ms) },
+	{ "entered_boot_ms", FIELD_NUMBER, AT(entered.boot_ms) },
+	{ "pid_ns", FIELD_NUMBER, AT(entered.pid_ns) },
+	{ "boot_id", FIELD_CHARS, AT(entered.boot_id) },
+	{ "host", FIELD_CHARS_OR_NONE, AT(host), .place = 5, .cell = CELL_HOST,
+	    .column = { "HOST", 6, .maybe = true } },
+	{ "entered_host", FIELD_CHARS_OR_NONE, AT(entered.host) },
+	{ "execution_mode", FIELD_INPUT, .in = RUN_CREATE },
+};
+
+static const struct verb_record run_record = { "run", "runs", "There are no such runs.", run_fields,
+	sizeof run_fields / sizeof run_fields[0], STORE_MAX_VALUE };
 
 /* Tells what a verb made of a run, and releases it. With `data` its id is what a script wants to read. */
 static int
 print_run(struct verb_job *j, struct run *r, bool changed, bool data)
 {
-	struct buf id = BUF_INIT;
-
-	output_foreign(&id, r->id, 0);
 	if (j->cli.json) {
 		json_t *v = output_object();
 
 		json_put_flag(v, "changed", changed);
-		json_object_set_new(v, "run", run_object(r));
+		json_object_set_new(v, "run", cmd_verb_object(j, r));
 		output_json(v);
 	} else if (data) {
 		puts(r->id);
 	} else {
-		output_line(&j->say, "The run %s %s %s%s.", id.data, r->state == RUN_FAILED ? "has" : "is",
-		    changed ? "" : "already ", run_state_name(r->state));
+		output_line(&j->say, "The run %s %s %s%s.", output_shown(r->id, 0),
+		    r->state == RUN_FAILED ? "has" : "is", changed ? "" : "already ",
+		    run_state_name(r->state));
 	}
-	buf_release(&id);
 	run_release(r);
 	return GT_OK;
 }
 
-/* Arguments in their order, or, without any, the JSON object on standard input. */
-struct run_input {
-	json_t *o;			/* NULL: arguments */
-	const char *run_id, *runner_id, *status, *error, *claim_id;
-	int64_t fence;
-	struct timestamp now;		/* when it had been read */
-};
-
+/* What a step needs, in words, when its run or its runner was not given. */
 static int
-read_run_input(const struct verb_job *j, const char *command, const char *const *order, size_t n,
-    struct run_input *out, struct err *e)
+need(const struct verb_job *j, bool run, bool runner, const char *what, struct err *e)
 {
-	static const char *const fields[] = { "run_id", "runner_id", "status", "error", "claim_id", "fence" };
-	const char **places[] = { &out->run_id, &out->runner_id, &out->status, &out->error, &out->claim_id };
-	int ret = 0;
-
-	memset(out, 0, sizeof *out);
-	if (j->cli.n_args == 0 && (out->o = cli_input_object(command, STORE_MAX_VALUE, fields, 6, e)) == NULL)
-		return -1;
-	for (size_t f = 0; f < 5 && ret >= 0; f++) {
-		if (out->o != NULL)
-			ret = cli_input_text(out->o, fields[f], false, places[f], e);
-		for (size_t i = 0; i < n && i < j->cli.n_args; i++)
-			if (strcmp(order[i], fields[f]) == 0)
-				*places[f] = j->cli.args[i];
-	}
-	if (ret >= 0 && out->o != NULL)
-		ret = cli_input_number(out->o, "fence", &out->fence, e);
-	store_timestamp(j->store, &out->now);
-	if (ret >= 0)
+	if ((!run || cmd_verb_text(j, "run_id") != NULL) &&
+	    (!runner || cmd_verb_text(j, "runner_id") != NULL))
 		return 0;
-	json_decref(out->o);
-	return -1;
+	err_set(e, GT_USAGE, "usage", "run %s needs %s", j->verb->name, what);
+	return err_hint(e, "gt-recover help run");
 }
 
-static int
-input_missing(const char *command, const char *what, struct err *e)
+static struct run_holder
+holder(const struct verb_job *j)
 {
-	err_set(e, GT_USAGE, "usage", "%s needs %s", command, what);
-	return err_hint(e, "gt-recover help run");
+	return (struct run_holder){ cmd_verb_text(j, "run_id"), cmd_verb_text(j, "runner_id"),
+		cmd_verb_number(j, "fence"), NULL };
 }
 
 /* ---- the verbs ---- */
@@ -181,44 +175,28 @@ input_missing(const char *command, const char *what, struct err *e)
 static int
 create(struct verb_job *j, struct err *e)
 {
-	static const char *const fields[] = { "run_id", "session_id", "type", "prompt", "execution_mode" };
-	json_t *o = cli_input_object("run create", STORE_MAX_VALUE, fields, 5, e);
-	const char *at[5] = { NULL };
-	struct timestamp now;
-	struct run r = { .version = 0 }, out = { .version = 0 };
-	int ret = o != NULL ? 0 : -1;
+	struct run out = { .version = 0 };
+	const struct run r = { .id = (char *)(uintptr_t)cmd_verb_text(j, "run_id"),
+		.session_id = (char *)(uintptr_t)cmd_verb_text(j, "session_id"),
+		.type = (char *)(uintptr_t)cmd_verb_text(j, "type"),
+		.prompt = (char *)(uintptr_t)cmd_verb_text(j, "prompt") };
+	int ret = run_create(j->store, &r, cmd_verb_text(j, "execution_mode"), &j->now, &out, e);
 
-	for (size_t i = 0; i < 5 && ret >= 0; i++)
-		ret = cli_input_text(o, fields[i], i == 1 || i == 3, &at[i], e);
-	if (ret >= 0) {
-		r.id = (char *)(uintptr_t)at[0];
-		r.session_id = (char *)(uintptr_t)at[1];
-		r.type = (char *)(uintptr_t)at[2];
-		r.prompt = (char *)(uintptr_t)at[3];
-		store_timestamp(j->store, &now);
-		ret = run_create(j->store, &r, at[4], &now, &out, e);
-	}
-	json_decref(o);
 	return ret >= 0 ? print_run(j, &out, ret == 1, true) : -1;
 }
 
 static int
 claim(struct verb_job *j, struct err *e)
 {
-	static const char *const order[] = { "runner_id", "run_id" };
-	struct run_input said;
+	struct run_holder h = holder(j);
 	struct run out = { .version = 0 };
 	int ret;
 
-	if (read_run_input(j, "run claim", order, 2, &said, e) != 0)
+	if (need(j, false, true, "the id of the runner", e) != 0)
 		return -1;
-	if (said.runner_id == NULL)
-		ret = input_missing("run claim", "the id of the runner", e);
-	else
-		ret =
-		    run_claim(j->store, &(struct run_holder){ said.run_id, said.runner_id, 0, said.claim_id },
-			&said.now, &out, e);
-	json_decref(said.o);
+	h.fence = 0;
+	h.claim_id = cmd_verb_text(j, "claim_id");
+	ret = run_claim(j->store, &h, &j->now, &out, e);
 	if (ret == 0) {
 		err_set(e, GT_NOTHING, "nothing-pending", "no run is pending");
 		return err_hint(e, "gt-recover run create makes one");
@@ -226,99 +204,53 @@ claim(struct verb_job *j, struct err *e)
 	return ret > 0 ? print_run(j, &out, ret == 1, true) : -1;
 }
 
+#define BOTH_IDS "the id of the run and the id of the runner"
+
 static int
 start(struct verb_job *j, struct err *e)
 {
-	static const char *const order[] = { "run_id", "runner_id" };
-	struct run_input said;
+	const struct run_holder h = holder(j);
 	struct run out = { .version = 0 };
-	int ret;
+	int ret = need(j, true, true, BOTH_IDS, e) == 0 ? run_start(j->store, &h, &j->now, &out, e) : -1;
 
-	if (read_run_input(j, "run start", order, 2, &said, e) != 0)
-		return -1;
-	if (said.run_id == NULL || said.runner_id == NULL)
-		ret = input_missing("run start", "the id of the run and the id of the runner", e);
-	else
-		ret =
-		    run_start(j->store, &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL },
-			&said.now, &out, e);
-	json_decref(said.o);
 	return ret >= 0 ? print_run(j, &out, ret == 1, false) : -1;
 }
 
 static int
 stop(struct verb_job *j, struct err *e)
 {
-	static const char *const order[] = { "run_id" };
-	struct run_input said;
 	struct run out = { .version = 0 };
-	int ret;
+	int ret = need(j, true, false, "the id of the run", e) == 0 ?
+	    run_stop(j->store, cmd_verb_text(j, "run_id"), &j->now, &out, e) : -1;
 
-	if (read_run_input(j, "run stop", order, 1, &said, e) != 0)
-		return -1;
-	if (said.run_id == NULL)
-		ret = input_missing("run stop", "the id of the run", e);
-	else
-		ret = run_stop(j->store, said.run_id, &said.now, &out, e);
-	json_decref(said.o);
 	return ret >= 0 ? print_run(j, &out, ret == 1, false) : -1;
 }
 
 static int
 finish(struct verb_job *j, struct err *e)
 {
-	static const char *const order[] = { "run_id", "runner_id", "status" };
-	struct run_input said;
+	const struct run_holder h = holder(j);
+	const char *status = cmd_verb_text(j, "status");
+	int ret, state = status != NULL ? run_state_parse(status) : RUN_COMPLETED;
 	struct run out = { .version = 0 };
-	int ret, state;
 
-	if (read_run_input(j, "run finish", order, 3, &said, e) != 0)
+	if (need(j, true, true, BOTH_IDS, e) != 0)
 		return -1;
-	state = said.status != NULL ? run_state_parse(said.status) : RUN_COMPLETED;
-	if (said.run_id == NULL || said.runner_id == NULL)
-		ret = input_missing("run finish", "the id of the run and the id of the runner", e);
-	else if (state < 0 || !run_state_final((enum run_state)state))
-		ret = input_missing("run finish", "completed, failed or stopped as the status", e);
-	else
-		ret = run_finish(j->store,
-		    &(struct run_holder){ said.run_id, said.runner_id, said.fence, NULL },
-		    (enum run_state)state, said.error, &said.now, &out, e);
-	json_decref(said.o);
+	if (state < 0 || !run_state_final((enum run_state)state)) {
+		err_set(e, GT_USAGE, "usage",
+		    "run finish needs completed, failed or stopped as the status");
+		return err_hint(e, "gt-recover help run");
+	}
+	ret = run_finish(j->store, &h, (enum run_state)state, cmd_verb_text(j, "error"), &j->now, &out, e);
 	return ret >= 0 ? print_run(j, &out, ret == 1, false) : -1;
 }
 
 /* ---- list ---- */
 
-static const struct output_column run_columns[] = {
-	{ .head = "RUN", .least = 25 }, { .head = "STATUS" }, { .head = "SESSION", .least = 10 },
-	{ .head = "RUNNER", .least = 8 },
-	{ .head = "HOST", .least = 6, .maybe = true },
-	{ .head = "AGE", .right = true },
-	{ .head = "ERROR", .least = 16, .most = 80, .maybe = true },
-};
-
 struct listing {
-	int64_t since, now;		/* ms since 1970 */
-	json_t *runs;			/* NULL: the table */
-	struct output_table table;
-	struct fleet fleet;
+	struct verb_list list;
+	int64_t since;			/* ms since 1970 */
 };
-
-static void
-put_run_row(struct listing *l, const struct run *r)
-{
-	struct buf age = BUF_INIT;
-
-	clock_age(&age, l->now - r->created_at);
-	output_table_put(&l->table, r->id);
-	output_table_put(&l->table, run_state_name(r->state));
-	output_table_put(&l->table, r->session_id);
-	output_table_put(&l->table, r->runner_id);
-	output_table_put(&l->table, record_fleet_name(&l->fleet, r->host));
-	output_table_put(&l->table, age.data);
-	output_table_put(&l->table, r->error);
-	buf_release(&age);
-}
 
 static int
 take_row(const struct record *rec, void *arg, struct err *e)
@@ -328,10 +260,8 @@ take_row(const struct record *rec, void *arg, struct err *e)
 
 	if (run_from_record(rec, &r, e) != 0)
 		return -1;
-	if (r.created_at >= l->since && l->runs != NULL)
-		json_array_append_new(l->runs, run_object(&r));
-	else if (r.created_at >= l->since)
-		put_run_row(l, &r);
+	if (r.created_at >= l->since)
+		cmd_verb_list_add(&l->list, &r);
 	run_release(&r);
 	return 0;
 }
@@ -339,37 +269,23 @@ take_row(const struct record *rec, void *arg, struct err *e)
 static int
 list_runs(struct verb_job *j, struct err *e)
 {
-	struct listing l = { .now = j->store != NULL ? store_now(j->store) : 0 };
-	int ret = cli_parse_since(&j->cli, &l.since, e);
+	struct listing l;
+	int ret;
 
-	for (size_t i = 0; i < j->cli.n_args && ret == 0; i++)
+	if (cli_parse_since(&j->cli, &l.since, e) != 0)
+		return -1;
+	for (size_t i = 0; i < j->cli.n_args; i++)
 		if (run_state_parse(j->cli.args[i]) < 0) {
 			err_set(e, GT_USAGE, "usage", "\"%.40s\" is no state of a run", j->cli.args[i]);
-			ret =
-			    err_hint(e, "pending, claimed, running, stopping, completed, failed or stopped");
+			return err_hint(e,
+			    "pending, claimed, running, stopping, completed, failed or stopped");
 		}
-	output_table_init(&l.table, run_columns, sizeof run_columns / sizeof run_columns[0]);
-	l.runs = j->cli.json ? json_array() : NULL;
-	if (ret == 0 && j->store != NULL)
-		ret = record_fleet_read(j->store, &l.fleet, e);
+	ret = cmd_verb_list_begin(&l.list, j, e);
 	if (ret == 0 && j->store != NULL && j->cli.n_args == 0)
 		ret = store_each(j->store, "run:", NULL, take_row, &l, e);
 	for (size_t i = 0; i < j->cli.n_args && ret == 0 && j->store != NULL; i++)
 		ret = store_each(j->store, "run:", j->cli.args[i], take_row, &l, e);
-	if (ret == 0 && j->cli.json) {
-		json_t *v = output_object();
-
-		json_object_set(v, "runs", l.runs);
-		output_json(v);
-	} else if (ret == 0 && l.table.n == 0) {
-		output_line(&j->say, "There are no such runs.");
-	} else if (ret == 0) {
-		output_table_print(&l.table);
-	}
-	output_table_release(&l.table);
-	record_fleet_release(&l.fleet);
-	json_decref(l.runs);
-	return ret == 0 ? GT_OK : -1;
+	return cmd_verb_list_end(&l.list, j, ret);
 }
 
 /* ---- recover ---- */
@@ -399,11 +315,9 @@ recover_runs(struct verb_job *j, struct err *e)
 {
 	struct run_report r = { .claimed = 0 };
 	struct run_recovery how;
-	struct timestamp now;
 
-	store_timestamp(j->store, &now);
 	if (open_log(j, e) != 0 || cmd_run_recovery_read(&j->cli, j->w.config, &how, e) != 0 ||
-	    (j->store != NULL && run_recover(j->store, &how, &now, &r, e) != 0))
+	    (j->store != NULL && run_recover(j->store, &how, &j->now, &r, e) != 0))
 		return -1;
 	cmd_run_recovery_report(&j->say, &how, &r);
 	if (j->cli.json) {
@@ -421,93 +335,72 @@ recover_runs(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
-static const struct verb run_verbs[] = {
-	{ "create", create, 0, 0, .writes = true },
-	{ "claim", claim, 0, 2, .writes = true },
-	{ "start", start, 0, 2, .writes = true },
-	{ "stop", stop, 0, 1, .writes = true },
-	{ "finish", finish, 0, 3, .writes = true },
-	{ "list", list_runs, 0, RUN_STATES, .since = true },
-	{ "recover", recover_runs, 0, 0, .writes = true, .recovery = true },
+const struct verb run_verbs[] = {
+	{ "create", create, 0, 0, .writes = true, .record = &run_record, .in = RUN_CREATE },
+	{ "claim", claim, 0, 2, .writes = true, .record = &run_record, .in = RUN_STEP,
+	    .arguments = "runner_id run_id" },
+	{ "start", start, 0, 2, .writes = true, .record = &run_record, .in = RUN_STEP,
+	    .arguments = "run_id runner_id" },
+	{ "stop", stop, 0, 1, .writes = true, .record = &run_record, .in = RUN_STEP, .arguments = "run_id" },
+	{ "finish", finish, 0, 3, .writes = true, .record = &run_record, .in = RUN_STEP,
+	    .arguments = "run_id runner_id status" },
+	{ "list", list_runs, 0, RUN_STATES, .options = OPT_SINCE, .record = &run_record },
+	{ "recover", recover_runs, 0, 0, .writes = true, .options = OPT_RUNS | OPT_DRY },
+	{ .name = NULL },
 };
 
-int
-cmd_run(const struct cli *cli, struct err *e)
+/* ---- runner ---- */
+
+enum { RUNNER_REGISTER = 1, RUNNER_BEAT = 2 };
+
+static bool
+is_living(const struct runner *r, const struct verb_job *j)
 {
-	return cmd_verb_run(cli, run_verbs, sizeof run_verbs / sizeof run_verbs[0], e);
-}
-
-struct runner_input {
-	json_t *o;			/* NULL: arguments */
-	const char *runner_id;
-	int64_t pid;			/* 0: none */
-};
-
-static int
-read_pid(const char *text, int64_t *pid, struct err *e)
-{
-	errno = 0;
-	*pid = strtoll(text, NULL, 10);
-	if (strspn(text, "0123456789") == strlen(text) && errno == 0 && *pid > 0)
-		return 0;
-	err_set(e, GT_USAGE, "usage", "\"%.40s\" is no pid", text);
-	return err_hint(e, "gt-recover runner register RUNNER [PID]");
-}
-
-static int
-read_runner_input(const struct cli *cli, const char *command, struct runner_input *out, struct err *e)
-{
-	static const char *const fields[] = { "runner_id", "pid" };
-	int ret = 0;
-
-	memset(out, 0, sizeof *out);
-	if (cli->n_args > 0) {
-		out->runner_id = cli->args[0];
-		return cli->n_args > 1 ? read_pid(cli->args[1], &out->pid, e) : 0;
-	}
-	if ((out->o = cli_input_object(
-		 command, 4096, fields, strcmp(command, "runner beat") == 0 ? 1 : 2, e)) == NULL)
-		return -1;
-	if (cli_input_text(out->o, "runner_id", true, &out->runner_id, e) < 0 ||
-	    cli_input_number(out->o, "pid", &out->pid, e) < 0)
-		ret = -1;
-	if (ret != 0)
-		json_decref(out->o);
-	return ret;
+	return runner_is_alive(r, &j->now, config_ms(j->w.config, "runs.threshold"));
 }
 
 static json_t *
-runner_object(const struct runner *r, bool lives)
+runner_alive(const void *runner, const struct verb_job *j)
 {
-	json_t *o = json_object();
-
-	json_put(o, "runner_id", r->id);
-	json_put_flag(o, "alive", lives);
-	json_put_int(o, "life", r->generation);
-	json_put_int(o, "registered_at", r->registered_at);
-	json_put_int(o, "beat_at", r->heartbeat.wall_ms);
-	if (r->heartbeat.host[0] != '\0')
-		json_put(o, "host", r->heartbeat.host);
-	json_object_set_new(o, "pid", r->pid != 0 ? json_integer(r->pid) : json_null());
-	return o;
+	return json_boolean(is_living(runner, j));
 }
+
+static json_t *
+runner_state(const void *runner, const struct verb_job *j)
+{
+	return json_string(is_living(runner, j) ? "alive" : "gone");
+}
+
+#undef AT
+#define AT(field) .at = offsetof(struct runner, field)
+
+static const struct verb_field runner_fields[] = {
+	{ "runner_id", FIELD_TEXT, AT(id), .in = RUNNER_REGISTER | RUNNER_BEAT,
+	    .required = RUNNER_REGISTER | RUNNER_BEAT, .place = 1, .column = { "RUNNER", 12 } },
+	{ "alive", FIELD_CALL, .call = runner_alive },
+	{ NULL, FIELD_CALL, .call = runner_state, .place = 2, .column = { "STATE" } },
+	{ "life", FIELD_NUMBER, AT(generation) },
+	{ "registered_at", FIELD_NUMBER, AT(registered_at) },
+	{ "beat_at", FIELD_NUMBER, AT(heartbeat.wall_ms), .place = 5, .cell = CELL_AGE,
+	    .column = { "LAST BEAT", .right = true } },
+	{ "host", FIELD_CHARS_OR_NONE, AT(heartbeat.host), .place = 3, .cell = CELL_HOST,
+	    .column = { "HOST", 6, .maybe = true } },
+	{ "pid", FIELD_NUMBER_OR_NULL, AT(pid), .in = RUNNER_REGISTER, .place = 4,
+	    .column = { "PID", .right = true, .maybe = true } },
+};
+
+static const struct verb_record runner_record = { "runner", "runners", "No runner is registered.",
+	runner_fields, sizeof runner_fields / sizeof runner_fields[0], 4096 };
 
 static int
 do_register(struct verb_job *j, struct err *e)
 {
-	struct timestamp now;
 	struct runner r;
-	struct runner_input said;
-	int ret;
 
-	if (read_runner_input(&j->cli, "runner register", &said, e) != 0)
+	if (runner_register(j->store, cmd_verb_text(j, "runner_id"), cmd_verb_number(j, "pid"), &j->now, &r,
+	    e) != 0)
 		return -1;
-	store_timestamp(j->store, &now);
-	ret = runner_register(j->store, said.runner_id, said.pid, &now, &r, e);
-	json_decref(said.o);
-	if (ret != 0)
-		return -1;
-	cmd_verb_json(j, "runner", runner_object(&r, true));
+	cmd_verb_show(j, &r);
 	if (!j->cli.json)
 		output_line(&j->say, "The runner %s is registered.", r.id);
 	runner_release(&r);
@@ -517,86 +410,37 @@ do_register(struct verb_job *j, struct err *e)
 static int
 send_heartbeat(struct verb_job *j, struct err *e)
 {
-	struct timestamp now;
-	struct runner_input said;
-	int ret;
+	const char *id = cmd_verb_text(j, "runner_id");
 
-	if (read_runner_input(&j->cli, "runner beat", &said, e) != 0)
+	if (runner_heartbeat(j->store, id, &j->now, e) != 0)
 		return -1;
-	store_timestamp(j->store, &now);
-	ret = runner_heartbeat(j->store, said.runner_id, &now, e);
-	if (ret == 0 && j->cli.json) {
+	if (j->cli.json) {
 		json_t *v = output_object();
 
-		json_put(v, "runner_id", said.runner_id);
-		json_put_int(v, "beat_at", now.wall_ms);
+		json_put(v, "runner_id", id);
+		json_put_int(v, "beat_at", j->now.wall_ms);
 		output_json(v);
 	}
-	json_decref(said.o);
-	return ret == 0 ? GT_OK : -1;
+	return GT_OK;
 }
-
-static const struct output_column runner_columns[] = {
-	{ .head = "RUNNER", .least = 12 }, { .head = "STATE" }, { .head = "HOST", .least = 6, .maybe = true },
-	{ .head = "PID", .right = true, .maybe = true }, { .head = "LAST BEAT", .right = true },
-};
 
 static int
 list_runners(struct verb_job *j, struct err *e)
 {
-	int64_t threshold = config_ms(j->w.config, "runs.threshold");
 	struct runner_list all = { .n = 0 };
-	struct fleet fleet = { .n = 0 };
-	json_t *array = json_array();
-	struct timestamp now;
-	struct output_table t;
-	int ret = j->store != NULL &&
-		(runner_list_read(j->store, &all, e) != 0 || record_fleet_read(j->store, &fleet, e) != 0)
-	    ? -1
-	    : 0;
+	int ret = j->store != NULL ? runner_list_read(j->store, &all, e) : 0;
 
-	store_timestamp(j->store, &now);
-	output_table_init(&t, runner_columns, sizeof runner_columns / sizeof runner_columns[0]);
-	for (size_t i = 0; i < all.n && ret == 0; i++) {
-		const struct runner *r = &all.v[i];
-		bool lives = runner_is_alive(r, &now, threshold);
-		struct buf age = BUF_INIT;
-		char pid[24];
-
-		if (j->cli.json) {
-			json_array_append_new(array, runner_object(r, lives));
-			continue;
-		}
-		clock_age(&age, now.wall_ms - r->heartbeat.wall_ms);
-		snprintf(pid, sizeof pid, "%lld", (long long)r->pid);
-		output_table_put(&t, r->id);
-		output_table_put(&t, lives ? "alive" : "gone");
-		output_table_put(&t, record_fleet_name(&fleet, r->heartbeat.host));
-		output_table_put(&t, r->pid != 0 ? pid : NULL);
-		output_table_put(&t, age.data);
-		buf_release(&age);
-	}
-	output_table_print(&t);
-	output_table_release(&t);
-	if (ret == 0 && !j->cli.json && all.n == 0)
-		output_line(&j->say, "No runner is registered.");
 	if (ret == 0)
-		cmd_verb_json(j, "runners", array);
-	else
-		json_decref(array);
+		ret = cmd_verb_list(j, all.v, all.n, sizeof *all.v, e);
 	runner_list_release(&all);
-	record_fleet_release(&fleet);
-	return ret == 0 ? GT_OK : -1;
+	return ret;
 }
 
-static const struct verb runner_verbs[] = {
-	{ "register", do_register, 0, 2, .writes = true },
-	{ "beat", send_heartbeat, 0, 1, .writes = true },
-	{ "list", list_runners, 0, 0, .writes = false },
+const struct verb runner_verbs[] = {
+	{ "register", do_register, 0, 2, .writes = true, .record = &runner_record, .in = RUNNER_REGISTER,
+	    .arguments = "runner_id pid" },
+	{ "beat", send_heartbeat, 0, 1, .writes = true, .record = &runner_record, .in = RUNNER_BEAT,
+	    .arguments = "runner_id" },
+	{ "list", list_runners, 0, 0, .record = &runner_record },
+	{ .name = NULL },
 };
-
-int
-cmd_runner(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, runner_verbs, sizeof runner_verbs / sizeof runner_verbs[0], e);
-}

@@ -1,30 +1,97 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "cli/records/records.h"
+#include "cli/records/verbs.h"
 #include "base/encode.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
-#include "cli/cli.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
-#include "records/records.h"
 #include "scrub/scrub.h"
-#include "store/store.h"
 
-#define INPUT_MAX ((size_t)2 << 20)	/* a blob of SESSION_BLOB_MAX in base64, and the rest */
-
-static const char *const fields[] = {
-	"agent_uuid", "provider_name", "cursor_session_id", "model", "workspace_path", "parent",
-	"session", "socket", "start_command", "provider_state_blob", "pid",
-};
-#define TEXTS 9				/* the first of them */
 #define N(table) (sizeof table / sizeof table[0])
+
+enum { SESSION_NEW = 1 };
+
+static json_t *
+session_state(const void *session, const struct verb_job *j)
+{
+	(void)j;
+	return json_string(session_state_name(((const struct session *)session)->state));
+}
+
+static json_t *
+session_lives(const void *session, const struct verb_job *j)
+{
+	struct timestamp now;
+
+	(void)j;
+	timestamp_now(&now);
+	return json_boolean(session_is_alive(session, &now));
+}
+
+static json_t *
+session_blob(const void *session, const struct verb_job *j)
+{
+	const struct session_blob *blob = &((const struct session *)session)->blob;
+	json_t *o = blob->size >= 0 ? json_object() : json_null();
+
+	(void)j;
+	if (blob->size >= 0) {
+		json_put_int(o, "size", blob->size);
+		json_put(o, "sha256", blob->sha256);
+	}
+	return o;
+}
+
+static json_t *
+session_process(const void *session, const struct verb_job *j)
+{
+	const struct session *x = session;
+	json_t *o = x->boot_id[0] != '\0' ? json_object() : json_null();
+
+	(void)j;
+	if (x->boot_id[0] != '\0') {
+		json_put_int(o, "pid", x->pid);
+		json_put_int(o, "start", x->pid_start);
+		json_put(o, "boot_id", x->boot_id);
+		json_put_int(o, "pid_ns", (int64_t)x->pid_ns);
+		json_put_int(o, "seen_boot_ms", x->seen_boot_ms);
+	}
+	return o;
+}
+
+#define AT(field) .at = offsetof(struct session, field)
+
+static const struct verb_field fields[] = {
+	{ "agent_uuid", FIELD_TEXT, AT(agent_uuid), .in = SESSION_NEW, .place = 1,
+	    .column = { "AGENT", 36 } },
+	{ "state", FIELD_CALL, .call = session_state, .place = 2, .column = { "STATE" } },
+	{ "lives", FIELD_CALL, .call = session_lives },
+	{ "provider_name", FIELD_TEXT, AT(provider_name), .in = SESSION_NEW, .place = 4,
+	    .column = { "PROVIDER", 6 } },
+	{ "cursor_session_id", FIELD_TEXT, AT(cursor_session_id), .in = SESSION_NEW },
+	{ "model", FIELD_TEXT, AT(model), .in = SESSION_NEW, .place = 5,
+	    .column = { "MODEL", 6, .maybe = true } },
+	{ "workspace_path", FIELD_TEXT, AT(workspace_path), .in = SESSION_NEW, .place = 7,
+	    .column = { "WORKSPACE", 8, .maybe = true } },
+	{ "parent", FIELD_TEXT, AT(parent), .in = SESSION_NEW },
+	{ "session", FIELD_TEXT, AT(session), .in = SESSION_NEW },
+	{ "socket", FIELD_TEXT, AT(socket), .in = SESSION_NEW },
+	{ "start_command", FIELD_TEXT, AT(start_command), .in = SESSION_NEW },
+	{ "why", FIELD_TEXT, AT(why) },
+	{ "host", FIELD_CHARS_OR_NONE, AT(host), .place = 3, .cell = CELL_HOST,
+	    .column = { "HOST", 6, .maybe = true } },
+	{ "came_from", FIELD_CHARS_OR_NONE, AT(came_from) },
+	{ "provider_state_blob", FIELD_CALL, .call = session_blob, .raw = SESSION_NEW },
+	{ "process", FIELD_CALL, .call = session_process },
+	{ "recorded_at", FIELD_NUMBER, AT(recorded_at) },
+	{ "changed_at", FIELD_NUMBER, AT(changed_at), .place = 6, .cell = CELL_AGE,
+	    .column = { "AGE", .right = true } },
+	{ "pid", FIELD_INPUT_NUMBER, .in = SESSION_NEW },
+};
+
+/* a blob of SESSION_BLOB_MAX in base64, and the rest */
+static const struct verb_record session_record_fields = { "session", "sessions", NULL, fields, N(fields),
+	(size_t)2 << 20 };
 
 /* --- what is told --- */
 
@@ -70,82 +137,62 @@ read_blob(const json_t *o, struct buf *blob, bool *has, struct err *e)
 }
 
 /*
- * A session as a caller tells it by a JSON object on standard input; `command` is how sentences
- * call it. *has_blob: provider_state_blob was there, and its bytes are in blob. Without
- * agent_uuid one is made. A start command is scrubbed; a pid that is not running is warned of.
+ * A session as the JSON object on standard input has it. *has_blob: provider_state_blob was there,
+ * and its bytes are in blob. Without agent_uuid one is made. A start command is scrubbed; a pid
+ * that is not running is warned of.
  */
 static int
-cmd_session_read(struct verb_job *j, const char *command, struct session *x, struct buf *blob, bool *has_blob,
-    struct err *e)
+read_session(struct verb_job *j, struct session *x, struct buf *blob, bool *has_blob, struct err *e)
 {
-	json_t *o = cli_input_object(command, INPUT_MAX, fields, N(fields), e);
-	int ret = o != NULL ? 0 : -1;
-	const char *text;
-	int64_t pid = 0;
+	int64_t pid = cmd_verb_number(j, "pid");
 
-	for (size_t i = 0; i < TEXTS && ret >= 0; i++)
-		if ((ret = cli_input_text(o, fields[i], false, &text, e)) > 0)
-			record_set(session_field(x, fields[i]), text);
-	if (ret >= 0)
-		ret =
-		    cli_input_number(o, "pid", &pid, e) < 0 || read_blob(o, blob, has_blob, e) != 0 ? -1 : 0;
-	if (ret == 0 && x->start_command != NULL)
-		ret = clean_command(j, x, e);
-	if (ret == 0 && pid > 0 && pid == (pid_t)pid && session_set_process(x, pid) != 0 &&
+	for (size_t i = 0; i < N(fields); i++)
+		if (fields[i].type == FIELD_TEXT && fields[i].in == SESSION_NEW)
+			record_set((char **)(void *)((char *)x + fields[i].at),
+			    cmd_verb_text(j, fields[i].name));
+	if (read_blob(j->input, blob, has_blob, e) != 0 ||
+	    (x->start_command != NULL && clean_command(j, x, e) != 0))
+		return -1;
+	if (pid > 0 && pid == (pid_t)pid && session_set_process(x, pid) != 0 &&
 	    proc_life((pid_t)pid, 0) != LIFE_GONE)
-		ret = proc_refuse_unread((pid_t)pid, e);
-	else if (ret == 0 && pid != 0 && x->pid == 0)
+		return proc_refuse_unread((pid_t)pid, e);
+	if (pid != 0 && x->pid == 0)
 		output_warning(&j->say,
 		    "no process %lld is running: the session is recorded without one, and startup takes it "
 		    "for suspended",
 		    (long long)pid);
-	if (ret == 0 && x->agent_uuid == NULL)
+	if (x->agent_uuid == NULL)
 		x->agent_uuid = new_uuid();
-	json_decref(o);
-	return ret;
-}
-
-/* For --json; blob: NULL or the bytes to show with it. New reference. */
-static json_t *
-cmd_session_json(const struct session *x, const struct buf *blob)
-{
-	json_t *fields_of = session_json(x), *o = json_object();
-	struct buf text = BUF_INIT;
-	struct timestamp now;
-
-	timestamp_now(&now);
-	json_put(o, "agent_uuid", x->agent_uuid);
-	json_put(o, "state", session_state_name(x->state));
-	json_put_flag(o, "lives", session_is_alive(x, &now));
-	json_object_del(fields_of, "schema_version");
-	if (blob != NULL) {
-		base64_put(&text, blob->data, blob->len);
-		json_put(json_object_get(fields_of, "provider_state_blob"), "base64", text.data);
-		buf_release(&text);
-	}
-	json_object_update_missing(o, fields_of);
-	json_decref(fields_of);
-	return o;
+	return 0;
 }
 
 /* --- verbs --- */
 
+/*
+ * record takes a session from standard input. spawn PARENT CHILD links a recorded one with its
+ * parent; spawn PARENT records and links the one on standard input.
+ */
 static int
 record(struct verb_job *j, struct err *e)
 {
+	const char *parent = j->cli.n_args > 0 ? j->cli.args[0] : NULL;
 	struct buf blob = BUF_INIT;
+	bool has_blob = false;
 	struct session x;
-	bool has_blob;
-	int ret;
+	int ret = 0;
 
 	session_init(&x);
-	ret = cmd_session_read(j, "session record", &x, &blob, &has_blob, e);
+	if (j->cli.n_args > 1)
+		record_set(&x.agent_uuid, j->cli.args[1]);
+	else
+		ret = read_session(j, &x, &blob, &has_blob, e);
 	if (ret == 0)
-		ret = session_record(j->store, &x, has_blob ? &blob : NULL, e);
+		ret = parent != NULL ? tree_spawn(j->store, parent, &x, has_blob ? &blob : NULL, e) :
+		    session_record(j->store, &x, has_blob ? &blob : NULL, e);
 	if (ret == 0 && !j->cli.json)
 		puts(x.agent_uuid);
 	if (ret == 0)
-		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+		cmd_verb_show(j, &x);
 	session_release(&x);
 	buf_release(&blob);
 	return ret == 0 ? GT_OK : -1;
@@ -164,7 +211,7 @@ show(struct verb_job *j, struct err *e)
 	}
 	if (session_need(j->store, j->cli.args[0], &x, e) != 0)
 		return -1;
-	v = cmd_session_json(&x, NULL);
+	v = cmd_verb_object(j, &x);
 	if (!j->cli.json) {
 		json_print(&text, v, true);
 		fputs(text.data, stdout);
@@ -173,29 +220,6 @@ show(struct verb_job *j, struct err *e)
 	buf_release(&text);
 	session_release(&x);
 	return GT_OK;
-}
-
-static const struct output_column columns[] = {
-	{ .head = "AGENT", .least = 36 }, { .head = "STATE" },
-	{ .head = "HOST", .least = 6, .maybe = true }, { .head = "PROVIDER", .least = 6 },
-	{ .head = "MODEL", .least = 6, .maybe = true }, { .head = "AGE", .right = true },
-	{ .head = "WORKSPACE", .least = 8, .maybe = true },
-};
-
-static void
-put_session_row(struct output_table *t, const struct session *x, const struct fleet *fleet, int64_t now)
-{
-	struct buf age = BUF_INIT;
-
-	clock_age(&age, now - x->changed_at);
-	output_table_put(t, x->agent_uuid);
-	output_table_put(t, session_state_name(x->state));
-	output_table_put(t, record_fleet_name(fleet, x->host));
-	output_table_put(t, x->provider_name);
-	output_table_put(t, x->model);
-	output_table_put(t, age.data);
-	output_table_put(t, x->workspace_path);
-	buf_release(&age);
 }
 
 /* Ended ones are listed with --verbose alone. */
@@ -221,38 +245,24 @@ no_session(struct verb_job *j, struct err *e)
 static int
 list_sessions(struct verb_job *j, struct err *e)
 {
+	int states = j->cli.verbose > 0 ? SESSION_STATES : SESSION_ENDED;
 	struct session_list all = { .n = 0 };
-	struct fleet fleet = { .n = 0 };
-	json_t *v = json_array();
-	struct output_table t;
-	int ret = j->store != NULL ? record_fleet_read(j->store, &fleet, e) : 0;
+	int ret = 0;
 
-	output_table_init(&t, columns, N(columns));
-	for (int state = SESSION_ACTIVE;
-	    state < (j->cli.verbose > 0 ? SESSION_STATES : SESSION_ENDED) && ret == 0; state++)
-		ret = j->store != NULL ? session_list_read(j->store, (enum session_state)state, &all, e) : 0;
-	for (size_t i = 0; i < all.n && ret == 0; i++)
-		if (j->cli.json)
-			json_array_append_new(v, cmd_session_json(&all.v[i], NULL));
-		else
-			put_session_row(&t, &all.v[i], &fleet, store_now(j->store));
-	output_table_print(&t);
-	output_table_release(&t);
+	for (int state = SESSION_ACTIVE; state < states && ret == 0 && j->store != NULL; state++)
+		ret = session_list_read(j->store, (enum session_state)state, &all, e);
 	if (ret == 0 && all.n == 0)
 		ret = no_session(j, e);
 	if (ret == 0)
-		cmd_verb_json(j, "sessions", v);
-	else
-		json_decref(v);
+		ret = cmd_verb_list(j, all.v, all.n, sizeof *all.v, e);
 	session_list_release(&all);
-	record_fleet_release(&fleet);
-	return ret == 0 ? GT_OK : -1;
+	return ret;
 }
 
 static int
 suspend(struct verb_job *j, struct err *e)
 {
-	struct buf blob = BUF_INIT, name = BUF_INIT;
+	struct buf blob = BUF_INIT;
 	struct session x;
 	int ret = 0;
 
@@ -266,40 +276,51 @@ suspend(struct verb_job *j, struct err *e)
 		ret = session_suspend(
 		    j->store, j->cli.args[0], blob.len > 0 ? &blob : NULL, "it was asked to", &x, e);
 	if (ret == 0) {
-		output_foreign(&name, x.agent_uuid, 0);
 		output_line(&j->say,
 		    blob.len > 0 ? "The session of %s is suspended, and its state is kept (%zu bytes)"
 				 : "The session of %s is suspended",
-		    name.data, blob.len);
-		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+		    output_shown(x.agent_uuid, 0), blob.len);
+		cmd_verb_show(j, &x);
 	}
 	session_release(&x);
 	buf_release(&blob);
-	buf_release(&name);
 	return ret == 0 ? GT_OK : -1;
 }
 
+/* The bytes of its blob on standard output (session restore), or its id (agent resume); --json has both. */
 static int
 restore(struct verb_job *j, struct err *e)
 {
-	struct buf blob = BUF_INIT;
+	bool bytes = strcmp(j->verb->name, "restore") == 0;
+	struct buf blob = BUF_INIT, text = BUF_INIT;
 	struct session x;
-	int ret;
+	json_t *o;
 
-	if (!j->cli.json && isatty(STDOUT_FILENO)) {
+	if (bytes && !j->cli.json && isatty(STDOUT_FILENO)) {
 		err_set(e, GT_USAGE, "terminal", "a state blob is no text for a terminal");
 		return err_hint(e, "gt-recover session restore ID > FILE, or --json");
 	}
-	ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
-	if (ret == 0 && !j->cli.json)
-		fwrite(blob.data, 1, blob.len, stdout);
-	if (ret == 0 && x.blob.size < 0)
+	if (session_restore(j->store, j->cli.args[0], &blob, &x, e) != 0) {
+		session_release(&x);
+		buf_release(&blob);
+		return -1;
+	}
+	o = cmd_verb_object(j, &x);
+	if (x.blob.size >= 0) {
+		base64_put(&text, blob.data, blob.len);
+		json_put(json_object_get(o, "provider_state_blob"), "base64", text.data);
+	} else if (bytes) {
 		output_line(&j->say, "It was suspended without a state blob.");
-	if (ret == 0)
-		cmd_verb_json(j, "session", cmd_session_json(&x, x.blob.size >= 0 ? &blob : NULL));
+	}
+	if (!j->cli.json && bytes)
+		fwrite(blob.data, 1, blob.len, stdout);
+	else if (!j->cli.json)
+		puts(x.agent_uuid);
+	cmd_verb_json(j, "session", o);
 	session_release(&x);
 	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
+	buf_release(&text);
+	return GT_OK;
 }
 
 static int
@@ -312,50 +333,22 @@ end_session(struct verb_job *j, struct err *e)
 	if (ret != 0 || session_need(j->store, j->cli.args[0], &x, e) != 0)
 		return -1;
 	output_line(&j->say, ended > 0 ? "It has ended." : "It had ended already.");
-	cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
+	cmd_verb_show(j, &x);
 	session_release(&x);
 	return GT_OK;
 }
 
-static const struct verb session_verbs[] = {
-	{ "record", record, 0, 0, .writes = true },
-	{ "show", show, 1, 1, .writes = false },
-	{ "list", list_sessions, 0, 0, .writes = false },
-	{ "suspend", suspend, 1, 1, .writes = true },
-	{ "restore", restore, 1, 1, .writes = true },
-	{ "end", end_session, 1, 1, .writes = true },
+#define RECORD .record = &session_record_fields
+
+const struct verb session_verbs[] = {
+	{ "record", record, 0, 0, .writes = true, RECORD, .in = SESSION_NEW },
+	{ "show", show, 1, 1, RECORD },
+	{ "list", list_sessions, 0, 0, RECORD },
+	{ "suspend", suspend, 1, 1, .writes = true, RECORD },
+	{ "restore", restore, 1, 1, .writes = true, RECORD },
+	{ "end", end_session, 1, 1, .writes = true, RECORD },
+	{ .name = NULL },
 };
-
-int
-cmd_session(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, session_verbs, N(session_verbs), e);
-}
-
-/* spawn PARENT CHILD links a recorded session; spawn PARENT records and links the one on standard input. */
-static int
-spawn(struct verb_job *j, struct err *e)
-{
-	struct buf blob = BUF_INIT;
-	bool has_blob = false;
-	struct session x;
-	int ret = 0;
-
-	session_init(&x);
-	if (j->cli.n_args > 1)
-		record_set(&x.agent_uuid, j->cli.args[1]);
-	else
-		ret = cmd_session_read(j, "agent spawn", &x, &blob, &has_blob, e);
-	if (ret == 0)
-		ret = tree_spawn(j->store, j->cli.args[0], &x, has_blob ? &blob : NULL, e);
-	if (ret == 0 && !j->cli.json)
-		puts(x.agent_uuid);
-	if (ret == 0)
-		cmd_verb_json(j, "session", cmd_session_json(&x, NULL));
-	session_release(&x);
-	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
-}
 
 /* --- tree --- */
 
@@ -526,24 +519,6 @@ tree(struct verb_job *j, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-/* --- resume, end --- */
-
-static int
-resume(struct verb_job *j, struct err *e)
-{
-	struct buf blob = BUF_INIT;
-	struct session x;
-	int ret = session_restore(j->store, j->cli.args[0], &blob, &x, e);
-
-	if (ret == 0 && !j->cli.json)
-		puts(x.agent_uuid);
-	if (ret == 0)
-		cmd_verb_json(j, "session", cmd_session_json(&x, x.blob.size >= 0 ? &blob : NULL));
-	session_release(&x);
-	buf_release(&blob);
-	return ret == 0 ? GT_OK : -1;
-}
-
 static int
 end_agent(struct verb_job *j, struct err *e)
 {
@@ -564,15 +539,10 @@ end_agent(struct verb_job *j, struct err *e)
 	return GT_OK;
 }
 
-static const struct verb agent_verbs[] = {
-	{ "spawn", spawn, 1, 2, .writes = true },
-	{ "tree", tree, 0, 1, .writes = false },
-	{ "resume", resume, 1, 1, .writes = true },
-	{ "end", end_agent, 1, 1, .writes = true },
+const struct verb agent_verbs[] = {
+	{ "spawn", record, 1, 2, .writes = true, RECORD, .in = SESSION_NEW },
+	{ "tree", tree, 0, 1, RECORD },
+	{ "resume", restore, 1, 1, .writes = true, RECORD },
+	{ "end", end_agent, 1, 1, .writes = true, RECORD },
+	{ .name = NULL },
 };
-
-int
-cmd_agent(const struct cli *cli, struct err *e)
-{
-	return cmd_verb_run(cli, agent_verbs, sizeof agent_verbs / sizeof agent_verbs[0], e);
-}

@@ -1,20 +1,11 @@
-#ifndef CLI_RECORDS_RECORDS_H
-#define CLI_RECORDS_RECORDS_H
+#ifndef CLI_RECORDS_VERBS_H
+#define CLI_RECORDS_VERBS_H
 
-#include <jansson.h>
-#include <stdbool.h>
-
+#include "cli/cli.h"
 #include "epic/epic.h"
 
-struct buf;
-struct cli;
-struct cli_output;
-struct config;
-struct err;
 struct run_recovery;
 struct run_report;
-struct session;
-struct verb_job;
 
 /* ---- checkpoint ---- */
 
@@ -41,9 +32,5 @@ void cmd_run_recovery_report(struct cli_output *s, const struct run_recovery *ho
 
 /* The object "recovered": the seed's counts of that mode. New reference. */
 json_t *cmd_run_recovery_json(const struct run_recovery *how, const struct run_report *r);
-
-/* ---- session ---- */
-
-/* What the commands session and agent share. */
 
 #endif
