@@ -354,7 +354,8 @@ detect(struct app *w, struct candidate_list *out, struct err *e)
 	detection_init(&d, w, &procs);
 	read_snapshots(&d);
 	ret = detect_merge(sources, N_SOURCES,
-	    FROM_PANES | FROM_RESTARTED | FROM_SEEN | (d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
+	    FROM_PANES | FROM_RESTARTED | FROM_SEEN |
+		(d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
 		(town_root(w->town) != NULL ? FROM_ASSIGNMENTS : 0),
 	    &d, out, e);
 	out->servers = d.answered;

@@ -156,7 +156,8 @@ find_note(struct candidate *c)
 	struct pid_file_place where = { p->session, p->id, p->dead ? p->start_path : c->cwd,
 		p->server_start };
 
-	if (c->config_dir == NULL || (c->profile != NULL && !transcript_has_pid_files(c->profile->transcript)))
+	if (c->config_dir == NULL ||
+	    (c->profile != NULL && !transcript_has_pid_files(c->profile->transcript)))
 		return PID_FILE_ELSEWHERE;
 	if (p->dead && agent_pid_file_read(c->config_dir, p->pid, &c->pid_record))
 		return PID_FILE_SAME_PANE;

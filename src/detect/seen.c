@@ -166,7 +166,8 @@ static enum claim_answer
 explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	struct pane_claim *pane = claim->about;
-	struct store *s = c->agent_pid == 0 && c->status != AGENT_RESTORED ? app_store(d->w, false, NULL) : NULL;
+	struct store *s =
+	    c->agent_pid == 0 && c->status != AGENT_RESTORED ? app_store(d->w, false, NULL) : NULL;
 	enum claim_answer answer = CLAIM_OPEN;
 	const struct pane *p = &c->pane;
 	struct seen_agent x;

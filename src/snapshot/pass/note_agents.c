@@ -19,7 +19,7 @@
 /* The last sign of life is renewed no sooner. */
 #define RENEW_MS ((int64_t)5 * 60 * 1000)
 
-struct noting {
+struct agent_noting {
 	struct app *w;
 	struct store *store;
 	struct seen_agent *v;		/* to be written */
@@ -48,7 +48,7 @@ program_of(pid_t pid)
 
 /* Its own arguments, without secrets; each time a scrubber learns what the agent's environment holds. */
 static void
-set_command(struct app *w, const struct candidate *c, struct seen_agent *x)
+note_command(struct app *w, const struct candidate *c, struct seen_agent *x)
 {
 	struct scrub *s = c->launch.command != NULL ? app_scrub(w, NULL) : NULL;
 	struct launch_redacted shape;
@@ -77,7 +77,7 @@ set_command(struct app *w, const struct candidate *c, struct seen_agent *x)
 
 /* The conversation of a pid file, and its transcript once that is there. True: they changed. */
 static bool
-set_conversation(const struct candidate *c, const struct agent_pid_file *note, struct seen_agent *x)
+note_conversation(const struct candidate *c, const struct agent_pid_file *note, struct seen_agent *x)
 {
 	char *path;
 	bool changed = note->session_id != NULL &&
@@ -91,8 +91,9 @@ set_conversation(const struct candidate *c, const struct agent_pid_file *note, s
 	if (x->transcript == NULL && x->conversation != NULL && c->config_dir != NULL) {
 		const char *cwd = note->cwd != NULL && *note->cwd != '\0' ? note->cwd : c->cwd;
 
-		path = transcript_is_id(x->conversation) ? transcript_path(c->config_dir, cwd, x->conversation)
-							  : NULL;
+		path = transcript_is_id(x->conversation)
+			   ? transcript_path(c->config_dir, cwd, x->conversation)
+			   : NULL;
 		changed = changed || path != NULL;
 		x->transcript = path;
 	}
@@ -100,7 +101,7 @@ set_conversation(const struct candidate *c, const struct agent_pid_file *note, s
 }
 
 static void
-set_place(const struct candidate *c, struct seen_agent *x)
+note_place(const struct candidate *c, struct seen_agent *x)
 {
 	const struct pane *p = &c->pane;
 	struct timestamp now;
@@ -134,15 +135,15 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 
 		seen_agent_release(x);
 		x->version = version;
-		set_place(c, x);
+		note_place(c, x);
 		x->pid = c->agent_pid;
 		x->pid_start = ticks;
 		x->program = program_of(c->agent_pid);
-		set_command(w, c, x);
+		note_command(w, c, x);
 	}
 	if (c->config_dir != NULL)
 		agent_pid_file_read(c->config_dir, c->agent_pid, &note);
-	changed = set_conversation(c, &note, x) || !known || x->state != SEEN_ALIVE ||
+	changed = note_conversation(c, &note, x) || !known || x->state != SEEN_ALIVE ||
 	    now - x->seen_at >= RENEW_MS || now < x->seen_at;
 	agent_pid_file_release(&note);
 	x->state = SEEN_ALIVE;
@@ -154,33 +155,34 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 
 /* The first sight of its end fixes when it died. */
 static bool
-note_dead(const struct noting *b, const struct candidate *c, struct seen_agent *x)
+note_dead(const struct agent_noting *b, const struct candidate *c, struct seen_agent *x)
 {
 	bool same = x->version != 0 && x->pane_pid == c->pane.pid &&
 	    (!c->own_pid_record || x->pid == 0 || x->pid == c->pid_record.pid);
 	int64_t version = x->version;
 
 	if (same && x->state != SEEN_ALIVE)
-		return c->own_pid_record && set_conversation(c, &c->pid_record, x);
+		return c->own_pid_record && note_conversation(c, &c->pid_record, x);
 	if (!same && c->low_confidence)
 		return false;
 	if (!same) {
 		seen_agent_release(x);
 		x->version = version;
-		set_place(c, x);
+		note_place(c, x);
 		x->pid = c->own_pid_record ? c->pid_record.pid : 0;
 		x->pid_start = c->own_pid_record ? (int64_t)c->pid_record.start : 0;
 	}
 	if (c->own_pid_record)
-		set_conversation(c, &c->pid_record, x);
+		note_conversation(c, &c->pid_record, x);
 	x->died_at = c->crashed_at;
-	x->state = c->reason == REASON_STOPPED || (same && detect_seen_exited(b->w, b->store, x)) ? SEEN_EXITED
-												  : SEEN_DIED;
+	x->state = c->reason == REASON_STOPPED || (same && detect_seen_exited(b->w, b->store, x))
+		       ? SEEN_EXITED
+		       : SEEN_DIED;
 	return true;
 }
 
 static void
-note_candidate(struct noting *b, const struct candidate *c)
+note_candidate(struct agent_noting *b, const struct candidate *c)
 {
 	const struct pane *p = &c->pane;
 	bool living = c->status == AGENT_LIVE || c->status == AGENT_RESPAWNED, write;
@@ -202,7 +204,7 @@ note_candidate(struct noting *b, const struct candidate *c)
 int
 snapshot_note_agents(struct app *w, const struct candidate_list *list, struct err *e)
 {
-	struct noting b = { .w = w };
+	struct agent_noting b = { .w = w };
 	int ret = 0;
 
 	if (w->look_only || w->dry || list->n == 0)
