@@ -217,6 +217,9 @@ db_defend(sqlite3 *db, bool foreign, struct err *e)
 			return err_set(e, GT_FAIL, "sqlite", "this SQLite library lacks a safety option (%d)",
 			    options[i].option);
 	}
+	/* behind a virtual table's name their bytes would reach a module's code, FTS5's say */
+	if (foreign)
+		sqlite3_drop_modules(db, NULL);
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 16 << 20);
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 	return 0;

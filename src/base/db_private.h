@@ -41,6 +41,7 @@ bool db_is_sqlite(const unsigned char h[DB_HEADER]);
 struct db_copy {
 	char *dir;
 	char *file;
+	int lock;			/* the directory, locked by flock while it is used */
 };
 
 #endif
