@@ -40,10 +40,11 @@ int db_local(const char *path, struct err *e);
  * transaction). WAL databases, hot journals and locked ones would make a reader write: the
  * database, -journal and -wal are copied to a private directory (0700, below TMPDIR or /tmp) until
  * copy and originals agree, rolled back or checkpointed there, and unlinked before this returns:
- * the last committed state (a kill while copying leaves a copy, readable for its owner, which the next copying process removes).
- * "immutable" is not used: it ignores a WAL and a hot journal. At most 1 GiB. Triggers and views
- * are off in a copy; quick_check has passed; queries stop after 30 s in all. No virtual
- * table can be read. One connection at a time per file: closing any descriptor of it drops a process's POSIX locks.
+ * the last committed state. A kill while copying leaves a copy, readable for its owner, until the
+ * next process that copies removes it. "immutable" is not used: it ignores a WAL and a hot journal.
+ * At most 1 GiB. Triggers, views and virtual tables are off; quick_check has passed; queries stop
+ * after 30 s in all. One connection at a time per file: closing any descriptor of it drops a
+ * process's POSIX locks.
  *
  * Names: "not-found", "unreadable", "not-a-file", "not-a-database", "corrupt", "locked" (GT_AGAIN:
  * never at rest), "too-large", "timeout", "disk-full" (no room for the copy).

@@ -155,7 +155,9 @@ spawn_program(const struct spawn *s, const posix_spawn_file_actions_t *fa, const
 	if (s->cwd == NULL)
 		return posix_spawnp(
 		    pid, argv[0], fa, at, argv, s->env != NULL ? (char *const *)s->env : environ);
-	r = elsewhere_make(&x, s) == 0 ? posix_spawn(pid, x.program, fa, at, argv, (char *const *)x.env) : errno;
+	r = elsewhere_make(&x, s) != 0
+	    ? errno
+	    : posix_spawn(pid, x.program, fa, at, argv, (char *const *)x.env);
 	elsewhere_release(&x);
 	return r;
 }

@@ -135,6 +135,23 @@ add_own_server(struct app *w, size_t *cap)
 	free(path);
 }
 
+/* Under sudo: the server of who called it, under each name that is looked for. */
+static void
+add_sudo_server(struct app *w, size_t *cap, const char *socket)
+{
+	const char *uid = getenv("SUDO_UID");
+	struct stat st;
+	char *path;
+
+	if (geteuid() != 0 || uid == NULL || *uid == '\0' || strspn(uid, "0123456789") != strlen(uid) ||
+	    strchr(socket, '/') != NULL)
+		return;
+	path = xasprintf("/tmp/tmux-%s/%s", uid, socket);
+	if (lstat(path, &st) == 0)
+		add_server(w, cap, path);
+	free(path);
+}
+
 int
 cli_open_profiles(struct app *w, struct err *e)
 {
@@ -169,6 +186,8 @@ cli_open_app(const struct cli *cli, struct app *w, struct err *e)
 		town_sockets(w->town, &sockets);
 		for (size_t i = 0; i < sockets.n; i++)
 			add_server(w, &cap, sockets.v[i]);
+		for (size_t i = 0; i < sockets.n; i++)
+			add_sudo_server(w, &cap, sockets.v[i]);
 		add_own_server(w, &cap);
 	}
 	town_list_release(&sockets);
