@@ -174,6 +174,14 @@ $(MODE)/written: tests/crash/written.c $(DISK) tests/crash/disk.h tests/crash/di
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
 
+# A disk that gives back other bytes (tests/crash/rot.c): make rot FLIPS=10000 PAGES=1000 REST=1000 SEED=1
+rot:
+	FLIPS=$(or $(FLIPS),10000) PAGES=$(or $(PAGES),1000) REST=$(or $(REST),1000) SEED=$(or $(SEED),$(shell date +%s)) \
+	    prove --verbose tests/crash/rot.t
+$(MODE)/rot: tests/crash/rot.c $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=store_checksum -o $@ $< $(LIB) $(PKG_L)
+
 # Processes that keep a ledger die at random steps on that disk, beside an oracle (tests/crash/sim.h): make sim STEPS=100000 SEED=1
 SIM_WRAP := raise timestamp_now clock_wall_ms proc_ticks proc_life proc_life_in tree_repair event_commit config_text
 sim:
@@ -257,6 +265,7 @@ help:
 	@echo 'make agents     every other real agent that npm installs, killed and recovered'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
+	@echo 'make rot        a disk that changes bits, pages and sizes: FLIPS=… PAGES=… REST=… SEED=…'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
@@ -267,5 +276,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all trace fake unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

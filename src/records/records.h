@@ -67,8 +67,9 @@ int event_check(struct store *s, const char *path, size_t *lines, struct err *e)
 
 /*
  * Into a store that was restored from a backup (store_restore): the events that the file at path
- * tells and the store has no more, up to the first line that is torn. *added: how many; what else
- * was committed with them is lost. A missing file has none. Name "event-log": it is not the log
+ * tells and the store has no more, up to the first line that is torn. A number that neither has
+ * gets an event of the kind event.lost. *added: how many; what else was committed with them is
+ * lost. A missing file has none. Name "event-log": it is not the log
  * of this store.
  */
 int event_restore(struct store *s, const char *path, size_t *added, struct err *e);
