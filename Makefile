@@ -157,6 +157,10 @@ build/bench-read: tests/bench/read.c build/libgtrecover.a
 build/bench-store build/bench-startup: build/bench-%: tests/bench/%.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
+SUM_WRAP := store_checksum sqlite_read_tally sqlite_read_tags sqlite_apply_tallies
+build/bench-sum: tests/bench/sum.c build/libgtrecover.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(SUM_WRAP:%=-Wl,--wrap=%) -o $@ $^ $(PKG_L)
+
 # A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.
 DISK := $(wildcard tests/crash/disk*.c)
 powerloss: $(MODE)/powerloss

@@ -122,14 +122,19 @@ doctor_sqlite(struct doctor *d)
 void
 doctor_store(struct doctor *d)
 {
-	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
+	struct err e = ERR_INIT;
+
+	if (d->store != NULL && store_check(d->store, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
 		doctor_report(d, VERDICT_OK, NULL,
 		    "the Redis server answers, and confirms nothing before it is on its disk; this machine "
 		    "is its"
 		    " host %s",
 		    store_host(d->store));
 	else if (d->store != NULL)
-		doctor_report(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
+		doctor_report(d, VERDICT_OK, NULL,
+		    "it opens; integrity_check and the checksums of its records find nothing");
 	else if (strcmp(d->no_store.name, "not-found") == 0)
 		doctor_report(d, VERDICT_OK, NULL, "no records yet");
 	else
@@ -224,7 +229,8 @@ doctor_backup(struct doctor *d)
 		doctor_report(d, VERDICT_WARNING, hint,
 		    "it is %s old, and what was recorded since is not in it: making one fails", age.data);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "it is %s old, and quick_check finds nothing", age.data);
+		doctor_report(d, VERDICT_OK, NULL,
+		    "it is %s old; integrity_check and the checksums of its records find nothing", age.data);
 	buf_release(&age);
 }
 

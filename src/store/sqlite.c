@@ -55,36 +55,26 @@ is_usable(const struct sqlite_store *s, struct err *e)
 	return err_hint(e, "Look at the disk (dmesg, df), then run the command again");
 }
 
-/*
- * A record by its key, and the sum that the index has of it; where the table has none, what the
- * index knows of it: version 0.
- */
+/* The sum that the index of tags has of a record. */
 #define TWIN "(SELECT sum FROM record INDEXED BY record_tag WHERE tag = r.tag AND key = ?1)"
 
 /* The key that stands next to one in the index of keys, and the record that it leads to. */
 #define NEIGHBOUR(ORDER, WAY) \
-	"SELECT i.key, r.version, r.tag, r.value, r.sum" \
-	" FROM record i INDEXED BY sqlite_autoindex_record_1 CROSS JOIN record r NOT INDEXED" \
-	" ON r.rowid = i.rowid WHERE i.key " ORDER " ?1 ORDER BY i.key " WAY " LIMIT 1"
+	"SELECT key, version, tag, value, sum FROM record INDEXED BY sqlite_autoindex_record_1" \
+	" WHERE key " ORDER " ?1 ORDER BY key " WAY " LIMIT 1"
 
 static const char *const sql[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_LOOK] = "BEGIN",
-	[SQL_GET] = "SELECT version, tag, value, sum, " TWIN " FROM record r WHERE key = ?1"
-		    " UNION ALL SELECT 0, i.tag, '', i.sum, 0 FROM tally t"
-		    " CROSS JOIN record i INDEXED BY record_tag ON i.tag = t.tag AND i.key = ?1"
-		    " WHERE t.kind = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE key = ?1)",
+	[SQL_GET] = "SELECT version, tag, value, sum, " TWIN " FROM record r WHERE key = ?1",
 	[SQL_BEFORE] = NEIGHBOUR("<", "DESC"),
 	[SQL_BEHIND] = NEIGHBOUR(">", "ASC"),
 	[SQL_SCAN] = "SELECT key, version, tag, value, sum FROM record WHERE key >= ?1 AND key < ?2 ORDER BY "
 		     "key LIMIT ?3",
 	[SQL_SCAN_TAG] = "SELECT key, version, tag, value, sum FROM record WHERE tag = ?4 AND key >= ?1 AND "
 			 "key < ?2 ORDER BY key LIMIT ?3",
-	[SQL_TWIN] = "SELECT i.tag, i.key, i.sum FROM"
-		     " (SELECT DISTINCT tag FROM tally WHERE kind = ?3 OR ?3 IS NULL) t"
-		     " CROSS JOIN record i INDEXED BY record_tag"
-		     " ON i.tag = t.tag AND i.key >= ?1 AND i.key < ?2",
+	[SQL_TWIN] = "SELECT sum FROM record INDEXED BY record_tag WHERE tag = ?3 AND key >= ?1 AND key < ?2",
 	[SQL_PUT] = "INSERT INTO record(key, version, tag, value, sum) VALUES(?1, ?2, ?3, ?4, ?5)"
 		    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4, sum = ?5",
 	[SQL_DELETE] = "DELETE FROM record WHERE key = ?1",
@@ -92,15 +82,14 @@ static const char *const sql[SQL_COUNT] = {
 	[SQL_DONE] = "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)",
 	[SQL_FORGET] = "DELETE FROM done WHERE seq <= ?1",
 	[SQL_TALLY] = "SELECT kind, tag, n, sum, mark FROM tally",
-	[SQL_TALLY_ONE] = "SELECT kind, tag, n, sum, mark FROM tally WHERE kind = ?1 AND tag = ?2",
 	[SQL_TALLY_PUT] = "INSERT INTO tally(kind, tag, n, sum, mark) VALUES(?1, ?2, ?3, ?4, ?5)"
 			  " ON CONFLICT(kind, tag) DO UPDATE SET n = ?3, sum = ?4, mark = ?5",
-	[SQL_SEQ] = "SELECT n + 1, sum FROM tally WHERE kind = '" SQLITE_OWN_KIND "' AND tag = 'seq'",
+	[SQL_SEQ] = "SELECT n + 1 FROM tally WHERE kind = '" SQLITE_OWN_KIND "' AND tag = 'seq'",
 };
 
 /* Of a file without checksums, which is only looked at. */
 static const char *const plain_sql[SQL_COUNT] = {
-	[SQL_GET] = "SELECT version, tag, value FROM record WHERE key = ?1 AND ?2 IS NOT NULL",
+	[SQL_GET] = "SELECT version, tag, value FROM record WHERE key = ?1",
 	[SQL_SCAN] = "SELECT key, version, tag, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key "
 		     "LIMIT ?3",
 	[SQL_SCAN_TAG] = "SELECT key, version, tag, value FROM record WHERE tag = ?4 AND key >= ?1 AND key < "
@@ -230,18 +219,99 @@ check_neighbour(struct sqlite_store *s, enum sqlite_sql which, const char *key, 
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? ret : sqlite_error(s, rc, e);
 }
 
+/* The first key of a scan, and the one behind its last. */
+static void
+bind_range(sqlite3_stmt *st, const char *prefix, const char *after, const char *last)
+{
+	char *end;
+
+	if (after != NULL && strcmp(after, prefix) >= 0)
+		/* with its NUL it is the next key */
+		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);
+	else
+		sqlite_bind_word(st, 1, prefix);
+	if (last != NULL)
+		sqlite3_bind_text(st, 2, last, (int)strlen(last) + 1, SQLITE_STATIC);
+	else if ((end = store_prefix_end(prefix)) != NULL)
+		sqlite3_bind_text(st, 2, end, -1, free);
+	else
+		sqlite3_bind_zeroblob(st, 2, 0);	/* every text comes before a blob */
+}
+
 /*
- * Neither index has the key. 0, or -1 with err: one of them does not lead where such a key would
- * stand, or the tally does not say which tags the other was asked for.
+ * What the index of tags has of a range of keys, as bind_range; counting ends behind `most`: a
+ * damaged tree may lead back into itself.
+ */
+static int
+read_twin(struct sqlite_store *s, const char *prefix, const char *after, const char *last, uint64_t most,
+    struct store_tally *out, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_TWIN, e);
+	struct sqlite_tags tags;
+	int rc = SQLITE_DONE, ret;
+
+	*out = (struct store_tally){ 0 };
+	if (st == NULL || sqlite_read_tags(s, prefix, &tags, e) != 0)
+		return -1;
+	for (size_t i = 0; i < tags.n && rc == SQLITE_DONE; i++) {
+		bind_range(st, prefix, after, last);
+		sqlite_bind_word(st, 3, tags.v[i]);
+		while (out->n <= most && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+			out->n++;
+			out->sum += (uint64_t)sqlite3_column_int64(st, 0);
+		}
+		sqlite3_reset(st);
+	}
+	ret = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : sqlite_error(s, rc, e);
+	sqlite_tags_release(&tags);
+	return ret;
+}
+
+/* Do the index of tags and the rows that were read have the same records? */
+static int
+compare_twin(struct sqlite_store *s, const char *prefix, const char *after, const char *last,
+    const struct store_tally *rows, struct err *e)
+{
+	struct store_tally twin;
+
+	if (read_twin(s, prefix, after, last, rows->n, &twin, e) != 0)
+		return -1;
+	return twin.n == rows->n && twin.sum == rows->sum
+	    ? 0
+	    : damaged_record(s, prefix, "is missing, or stale, in one of two indexes", e);
+}
+
+/*
+ * The index of keys has none. 0: it leads to where the key would stand, and the index of tags has
+ * none either; 1: that one has it; -1.
  */
 static int
 check_absence(struct sqlite_store *s, const char *key, struct err *e)
 {
-	struct store_tally all;
+	struct store_tally twin;
 
-	if (sqlite_read_tally(s, "", NULL, &all, e) != 0 || check_neighbour(s, SQL_BEFORE, key, e) != 0)
+	if (read_twin(s, key, NULL, key, 0, &twin, e) != 0)
 		return -1;
-	return check_neighbour(s, SQL_BEHIND, key, e);
+	if (twin.n > 0)
+		return 1;
+	return check_neighbour(s, SQL_BEFORE, key, e) == 0 && check_neighbour(s, SQL_BEHIND, key, e) == 0 ? 0
+													  : -1;
+}
+
+/* The record that the statement of SQL_GET stands on, lent. 1, or -1. */
+static int
+take_found(struct sqlite_store *s, sqlite3_stmt *st, const char *key, struct record *out, uint64_t *sum,
+    struct err *e)
+{
+	*sum = 0;
+	if (read_record(s, st, 0, key, out, e) != 0)
+		return -1;
+	if (s->plain)
+		return 1;
+	*sum = (uint64_t)sqlite3_column_int64(st, 3);
+	if (sqlite3_column_type(st, 4) == SQLITE_NULL || *sum != (uint64_t)sqlite3_column_int64(st, 4))
+		return damaged_record(s, key, "is not the one of its index", e);
+	return 1;
 }
 
 /*
@@ -253,30 +323,25 @@ find_record(struct sqlite_store *s, const char *key, sqlite3_stmt **at, struct r
     struct err *e)
 {
 	sqlite3_stmt *st = sqlite_prepare(s, SQL_GET, e);
-	int rc;
+	int ret = 1;
 
 	memset(out, 0, sizeof *out);
 	*at = st;
 	if (st == NULL)
 		return -1;
 	sqlite_bind_word(st, 1, key);
-	sqlite_bind_kind(st, 2, key);
-	rc = sqlite3_step(st);
-	if (rc != SQLITE_ROW) {
+	/* somebody may make it between the two looks */
+	for (int try = 0; try < 2 && ret == 1; try++) {
+		int rc = sqlite3_step(st);
+
+		if (rc == SQLITE_ROW)
+			return take_found(s, st, key, out, sum, e);
 		sqlite3_reset(st);
 		if (rc != SQLITE_DONE)
 			return sqlite_error(s, rc, e);
-		return s->plain ? 0 : check_absence(s, key, e);
+		ret = s->plain ? 0 : check_absence(s, key, e);
 	}
-	if (sqlite3_column_int64(st, 0) == 0 && !s->plain)
-		return damaged_record(s, key, "stands in one index and not in the other", e);
-	if (read_record(s, st, 0, key, out, e) != 0)
-		return -1;
-	*sum = s->plain ? 0 : (uint64_t)sqlite3_column_int64(st, 3);
-	if (!s->plain &&
-	    (sqlite3_column_type(st, 4) == SQLITE_NULL || *sum != (uint64_t)sqlite3_column_int64(st, 4)))
-		return damaged_record(s, key, "is not the one of its index", e);
-	return 1;
+	return ret <= 0 ? ret : damaged_record(s, key, "stands in one index and not in the other", e);
 }
 
 static int
@@ -301,55 +366,6 @@ sqlite_get(struct store *base, const char *key, struct record *out, struct err *
 	sqlite3_reset(st);
 	sqlite_leave(s, true);
 	return ret;
-}
-
-/* The first key of a scan, and the one behind its last. */
-static void
-bind_range(sqlite3_stmt *st, const char *prefix, const char *after, const char *last)
-{
-	char *end;
-
-	if (after != NULL && strcmp(after, prefix) >= 0)
-		/* with its NUL it is the next key */
-		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);
-	else
-		sqlite_bind_word(st, 1, prefix);
-	if (last != NULL)
-		sqlite3_bind_text(st, 2, last, (int)strlen(last) + 1, SQLITE_STATIC);
-	else if ((end = store_prefix_end(prefix)) != NULL)
-		sqlite3_bind_text(st, 2, end, -1, free);
-	else
-		sqlite3_bind_zeroblob(st, 2, 0);	/* every text comes before a blob */
-}
-
-/*
- * Do the index of tags and the rows that were read have the same records? last: as for bind_range.
- * It ends where the index has more: a damaged tree may lead back into itself.
- */
-static int
-compare_twin(struct sqlite_store *s, const char *prefix, const char *after, const char *last,
-    const struct store_tally *rows, struct err *e)
-{
-	sqlite3_stmt *st = sqlite_prepare(s, SQL_TWIN, e);
-	struct store_tally twin = { 0 };
-	int rc = SQLITE_ROW;
-
-	if (st == NULL)
-		return -1;
-	sqlite3_clear_bindings(st);
-	bind_range(st, prefix, after, last);
-	if (strchr(prefix, ':') != NULL)
-		sqlite_bind_kind(st, 3, prefix);
-	while (twin.n <= rows->n && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		twin.n++;
-		twin.sum += (uint64_t)sqlite3_column_int64(st, 2);
-	}
-	sqlite3_reset(st);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return sqlite_error(s, rc, e);
-	return twin.n == rows->n && twin.sum == rows->sum
-	    ? 0
-	    : damaged_record(s, prefix, "is missing, or stale, in one of two indexes", e);
 }
 
 static int
@@ -706,7 +722,9 @@ sqlite_open(const char *path, enum store_use use, struct err *e)
 		ret = sqlite_sync_left(s, e);
 	if (ret == 0)
 		ret = sqlite_add_functions(s->db, e);
-	if (ret == 0 && !fresh && !s->brief)
+	if (ret == 0 && look)
+		ret = sqlite_verify(s->db, e);
+	else if (ret == 0 && !fresh && !s->brief)
 		ret = sqlite_check(s, e);
 	if (ret == 0 && sqlite_schema(s, e) == 0) {
 		sqlite_leave(s, true);

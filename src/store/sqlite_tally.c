@@ -46,19 +46,18 @@ belongs_to(const struct tally_line *l, const char *prefix, const char *tag)
 }
 
 /*
- * There are a hundred lines at most. All are read: the marks of all have a sum, so that a missing
- * one is no tally of 0.
+ * Each line; there are a hundred at most. All are read: the marks of all have a sum, so that a
+ * missing one is no tally of 0. *all (may be NULL): that sum.
  */
-int
-sqlite_read_tally(
-    struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e)
+static int
+walk_lines(struct sqlite_store *s, void (*take)(const struct tally_line *l, void *arg), void *arg,
+    uint64_t *all, struct err *e)
 {
 	sqlite3_stmt *st = sqlite_prepare(s, SQL_TALLY, e);
 	uint64_t marks = 0, wanted = 1;
 	bool sound = true;
-	int rc;
+	int rc = SQLITE_DONE;
 
-	*out = (struct store_tally){ 0 };
 	if (st == NULL)
 		return -1;
 	while (sound && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -71,15 +70,82 @@ sqlite_read_tally(
 		}
 		sound = is_sound(&l);
 		marks += l.mark;
-		if (sound && belongs_to(&l, prefix, tag)) {
-			out->n += l.t.n;
-			out->sum += l.t.sum;
-		}
+		if (sound)
+			take(&l, arg);
 	}
 	sqlite3_reset(st);
 	if (!sound || (rc == SQLITE_DONE && marks != wanted))
 		return sqlite_damaged(s, "a tally does not match its checksum", e);
+	if (all != NULL)
+		*all = marks;
 	return rc == SQLITE_DONE ? 0 : sqlite_error(s, rc, e);
+}
+
+struct wanted_tally {
+	const char *prefix, *tag;
+	struct store_tally *out;
+};
+
+static void
+add_line(const struct tally_line *l, void *arg)
+{
+	struct wanted_tally *w = arg;
+
+	if (belongs_to(l, w->prefix, w->tag)) {
+		w->out->n += l->t.n;
+		w->out->sum += l->t.sum;
+	}
+}
+
+int
+sqlite_read_tally(
+    struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e)
+{
+	struct wanted_tally w = { prefix, tag, out };
+
+	*out = (struct store_tally){ 0 };
+	return walk_lines(s, add_line, &w, NULL, e);
+}
+
+struct wanted_tags {
+	const char *key;
+	struct sqlite_tags *out;
+};
+
+static void
+add_tag(const struct tally_line *l, void *arg)
+{
+	struct wanted_tags *w = arg;
+	struct sqlite_tags *t = w->out;
+
+	if (!belongs_to(l, w->key, NULL))
+		return;
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->v[i], l->tag) == 0)
+			return;
+	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
+	t->v[t->n++] = xstrdup(l->tag);
+}
+
+int
+sqlite_read_tags(struct sqlite_store *s, const char *key, struct sqlite_tags *out, struct err *e)
+{
+	struct wanted_tags w = { strchr(key, ':') != NULL ? key : "", out };
+
+	*out = (struct sqlite_tags){ 0 };
+	if (walk_lines(s, add_tag, &w, NULL, e) == 0)
+		return 0;
+	sqlite_tags_release(out);
+	return -1;
+}
+
+void
+sqlite_tags_release(struct sqlite_tags *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i]);
+	free(t->v);
+	*t = (struct sqlite_tags){ 0 };
 }
 
 void
@@ -116,59 +182,35 @@ put_tally(struct sqlite_store *s, const char *kind, const char *tag, const struc
 	return sqlite_run(s, st, e);
 }
 
-/* *marks: the sum of all marks, which changes with it. */
-static int
-apply_tally(struct sqlite_store *s, const struct sqlite_tally_change *c, uint64_t *marks, struct err *e)
+/* What a line is before the commit. */
+static void
+note_line(const struct tally_line *l, void *arg)
 {
-	sqlite3_stmt *st = sqlite_prepare(s, SQL_TALLY_ONE, e);
-	struct store_tally t = { 0 };
-	uint64_t mark = 0;
-	bool sound = true;
-	int rc;
+	struct sqlite_tally_changes *t = arg;
 
-	if (st == NULL)
-		return -1;
-	sqlite_bind_word(st, 1, c->kind);
-	sqlite_bind_word(st, 2, c->tag);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW) {
-		struct tally_line l = read_line(st);
-
-		sound = is_sound(&l);
-		t = l.t;
-		mark = l.mark;
-	}
-	sqlite3_reset(st);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return sqlite_error(s, rc, e);
-	if (!sound)
-		return sqlite_damaged(s, "a tally does not match its checksum", e);
-	*marks -= mark;
-	t.n += c->by.n;
-	t.sum += c->by.sum;
-	mark = sqlite_tally_mark(c->kind, c->tag, &t);
-	*marks += mark;
-	return put_tally(s, c->kind, c->tag, &t, mark, e);
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->v[i].kind, l->kind) == 0 && strcmp(t->v[i].tag, l->tag) == 0) {
+			t->v[i].was = l->t;
+			t->v[i].mark = l->mark;
+		}
 }
 
 int
-sqlite_apply_tallies(
-    struct sqlite_store *s, const struct sqlite_tally_changes *t, int64_t seq, struct err *e)
+sqlite_apply_tallies(struct sqlite_store *s, struct sqlite_tally_changes *t, int64_t seq, struct err *e)
 {
-	sqlite3_stmt *st = sqlite_prepare(s, SQL_SEQ, e);
 	struct store_tally own = { (uint64_t)seq, 0 };
-	int rc;
 
-	if (st == NULL)
+	if (walk_lines(s, note_line, t, &own.sum, e) != 0)
 		return -1;
-	rc = sqlite3_step(st);
-	own.sum = (uint64_t)sqlite3_column_int64(st, 1);
-	sqlite3_reset(st);
-	if (rc != SQLITE_ROW)
-		return sqlite_error(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, e);
-	for (size_t i = 0; i < t->n; i++)
-		if ((t->v[i].by.n != 0 || t->v[i].by.sum != 0) && apply_tally(s, &t->v[i], &own.sum, e) != 0)
+	for (size_t i = 0; i < t->n; i++) {
+		const struct sqlite_tally_change *c = &t->v[i];
+		struct store_tally now = { c->was.n + c->by.n, c->was.sum + c->by.sum };
+		uint64_t mark = sqlite_tally_mark(c->kind, c->tag, &now);
+
+		own.sum += mark - c->mark;
+		if (put_tally(s, c->kind, c->tag, &now, mark, e) != 0)
 			return -1;
+	}
 	return put_tally(s, SQLITE_OWN_KIND, "seq", &own, 0, e);
 }
 

@@ -216,7 +216,7 @@ extern const char redis_script_open[], redis_script_get[], redis_script_scan[], 
 
 enum sqlite_sql {
 	SQL_BEGIN, SQL_COMMIT, SQL_LOOK, SQL_GET, SQL_BEFORE, SQL_BEHIND, SQL_SCAN, SQL_SCAN_TAG, SQL_TWIN,
-	SQL_PUT, SQL_DELETE, SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_TALLY, SQL_TALLY_ONE, SQL_TALLY_PUT, SQL_SEQ,
+	SQL_PUT, SQL_DELETE, SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_TALLY, SQL_TALLY_PUT, SQL_SEQ,
 	SQL_COUNT
 };
 
@@ -293,7 +293,8 @@ uint64_t sqlite_tally_mark(const char *kind, const char *tag, const struct store
 /* What a commit does to one tally, and to a few of them; by wraps below 0. */
 struct sqlite_tally_change {
 	char *kind, *tag;
-	struct store_tally by;
+	struct store_tally by, was;
+	uint64_t mark;			/* of was; 0: there is no such row */
 };
 struct sqlite_tally_changes {
 	struct sqlite_tally_change *v;
@@ -304,11 +305,19 @@ void sqlite_count_change(
     struct sqlite_tally_changes *t, const char *key, const char *tag, int n, uint64_t sum);
 /* Writes them all, and the number of the commit. -1 with err. */
 int sqlite_apply_tallies(
-    struct sqlite_store *s, const struct sqlite_tally_changes *t, int64_t seq, struct err *e);
+    struct sqlite_store *s, struct sqlite_tally_changes *t, int64_t seq, struct err *e);
 void sqlite_tally_changes_release(struct sqlite_tally_changes *t);
 /* The tally of a whole kind ("": of all), or of one tag of it. */
 int sqlite_read_tally(
     struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e);
+
+/* The tags that records of the kind of that key ("": of any kind) have or had; heap. */
+struct sqlite_tags {
+	char **v;
+	size_t n, cap;
+};
+int sqlite_read_tags(struct sqlite_store *s, const char *key, struct sqlite_tags *out, struct err *e);
+void sqlite_tags_release(struct sqlite_tags *t);
 
 /* A statement, prepared once; whoever steps it resets it, or it keeps the file locked. NULL with err. */
 sqlite3_stmt *sqlite_prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e);

@@ -585,6 +585,7 @@ main(int argc, char **argv)
 		printf("%s: %ld cases, %ld seen, %ld restored, %ld wrong answers, %ld not restored\n", damage_names[k],
 		    s.cases, s.seen, s.restored, s.lies, s.missing);
 		bad += s.lies + s.missing;
+		fflush(stdout);
 	}
 	printf("seed %" PRIu64 " records %zu bytes %zu bad %ld\n", seed, truth.n, files[0].len, bad);
 	remove_all();
