@@ -58,6 +58,8 @@ struct record_field {
 	{ name, FIELD_AT(s, m, int64_t: 0, uint64_t: 0), FIELD_INT, 0, 0, 0, { NULL, 0 }, when }
 #define F_TIME(s, name, m) { name, FIELD_AT(s, m, int64_t: 0), FIELD_TIME, 0, 0, 0, { NULL, 0 }, NULL }
 #define F_FLAG(s, name, m) { name, FIELD_AT(s, m, bool: 0), FIELD_FLAG, 0, 0, 0, { NULL, 0 }, NULL }
+#define F_FLAG_WHEN(s, name, m, when) \
+	{ name, FIELD_AT(s, m, bool: 0), FIELD_FLAG, 0, 0, 0, { NULL, 0 }, when }
 #define F_OBJECT(name, table, when) { name, 0, FIELD_OBJECT, 0, 0, 0, FIELDS(table), when }
 /* `list`, `count` and `room` are members of the struct that lie as in struct record_list. */
 #define FIELD_STEP(s, from, to) (offsetof(struct s, to) - offsetof(struct s, from))

@@ -175,13 +175,13 @@ fails 'a directory for a gt.toml' 2 config 'gt.toml is a directory' list -L main
 rmdir "$XDG_CONFIG_HOME/gt-recover/gt.toml"
 fails 'a town that is none' 2 not-a-town "$W/nothing" list -L main --town "$W/nothing"
 template() {	# TEXT
-	printf '[recovery.prompts]\ntemplate = """\n%b"""\n' "$1" >"$W/template.toml"
+	printf '[recovery]\nvia = "inject"\n[recovery.prompts]\ntemplate = """\n%b"""\n' "$1" >"$W/template.toml"
 }
 template 'One\n{{.Scrolback}}\n'
 fails 'a template with an unknown field' 2 template 'template.toml:2, line 2: .*Scrolback' victim -L main --config "$W/template.toml"
 template 'One\n{{if .Bead}}\nTwo\n'
 fails 'a template without its end' 2 template 'line [0-9]+: ' prompt victim -L main --config "$W/template.toml"
-printf '[recovery.prompts]\ntemplate_file = "none.md"\n' >"$W/template.toml"
+printf '[recovery]\nvia = "inject"\n[recovery.prompts]\ntemplate_file = "none.md"\n' >"$W/template.toml"
 fails 'a template file that is not there' 2 not-found 'none.md' victim -L main --config "$W/template.toml"
 untouched 'wrong settings'
 
@@ -242,7 +242,9 @@ damage() {	# WHAT NAME SENTENCE: recover.db is damaged already
 	same_file "$STATE/recover.db" "$W/damaged.db" "$1: nothing was overwritten"
 	untouched "$1"
 	gt list -L main
-	is "$RC" 0 "$1: the list still works"
+	is "$RC" 1 "$1: the list ends with 1"
+	like "$OUT" 'victim' '  has what it could find'
+	like "$ERR" 'recover.db is damaged.*sqlite3 FILE .recover' '  and says what is damaged, and what to do'
 }
 head -c 20000 /dev/urandom >"$STATE/recover.db"
 damage 'garbage for a store' corrupt 'the store .*recover.db is damaged'

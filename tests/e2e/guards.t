@@ -237,14 +237,16 @@ ok 'an agent of which only the screen tells is killed' crash hazy --command "$W/
 left_out hazy unsure
 recovered hazy
 
-# ---- no-command ----
-ok 'an agent that a person typed is killed' crash typed --shell
+# ---- no-place ----
+mkdir -p "$W/left"
+ok 'an agent that a person typed is killed' crash typed --shell --cwd "$W/left"
 ok 'its shell is idle' until_ 5 listed_is typed class zombie
-left_out typed no-command
-refused typed no-command 'nobody knows the command that started its agent'
+rmdir "$W/left"
+left_out typed no-place
+refused typed no-place 'the directory it worked in does not exist any more'
 visit typed
 ok 'somebody types in it' types typed l
-is "$(listed typed refusal)" no-command 'the reason that lasts is told, not typing'
+is "$(listed typed refusal)" no-place 'the reason that lasts is told, not typing'
 gt --all --yes -L main
 is "$RC" 4 '--all has nothing to do'
 unlike "$ERR" 'waiting [0-9]+ s' '  and does not wait for a quiet minute'

@@ -56,7 +56,7 @@ not_ok '  and nothing is made' test -e "$STATE"
 ok 'an agent works' start_agent toast --scenario "$DATA/idle.scenario"
 patrol
 is "$RC $OUT$ERR" '0 ' 'nothing died: nothing is said'
-not_ok '  and nothing is made' test -e "$STATE"
+ok '  and what it saw is kept' test -s "$STATE/recover.db"
 patrol --json
 is "$RC $(json '{schema_version}') $(json '{found}') $(json '{sessions}') $(json '{mail}{owed}')" '0 1 0 0 0' '--json is one object'
 patrol toast
@@ -65,16 +65,17 @@ is "$RC" 2 'it takes no session'
 # ---- enabled = false ----
 ok 'the agent is killed' crash toast
 config 'enabled = false'
+before_files=$(all_files)
 patrol
 like "$RC $ERR" '^0 .*disabled \(enabled = false' 'enabled = false says so'
-not_ok '  and does nothing' test -e "$STATE"
+is "$(all_files)" "$before_files" '  and does nothing'
 
 # ---- auto_recover = false ----
 config
 before=$(panes)
 patrol -n
 like "$RC $OUT $ERR" '^0 would recover toast.*auto_recover is false' 'a dry run tells what it would see'
-not_ok '  and writes nothing' test -e "$STATE"
+is "$(all_files)" "$before_files" '  and writes nothing'
 patrol
 like "$RC $ERR" '^0 ! toast: .*signal 9.* \(dead\), [0-9]+s ago$' 'a crash is reported'
 is "$(events crash.seen)" 1 '  as one event'

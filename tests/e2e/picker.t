@@ -64,7 +64,10 @@ panes() {
 	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
 }
 # a dead pane that would end this tmux is kept and reset by whoever finds it (focus.t)
-"$GT_RECOVER" list -L main >"$W/out" 2>&1
+# and what is seen of the agents is kept once
+for i in 1 2; do
+	"$GT_RECOVER" -L main --include-infra >"$W/out" 2>&1 </dev/null
+done
 written() {
 	find "$XDG_STATE_HOME/gt-recover" -type f -printf '%p %T@\n' 2>/dev/null | sort
 }

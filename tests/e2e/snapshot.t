@@ -243,7 +243,7 @@ kill_agent right
 rm -f "$HOME"/.claude/sessions/*.json
 until_ 5 listed_is left class dead
 gt context left -L main --json
-is "$(json '{transcript_by}') $(json '{transcript}')" "snapshot $want" 'a record that is gone is remembered by the snapshot'
+is "$(json '{transcript_by}') $(json '{transcript}')" "record $want" 'a record that is gone is remembered from its first sight'
 
 # ---- retention ----
 cat >"$W/few.toml" <<'TOML'

@@ -14,9 +14,6 @@ ok 'it works' until_ 10 pane_shows typed 'test 7 ok'
 ok 'it is seen as living' listed_is typed class live
 ok 'it is killed, the shell stays' kill_agent typed
 ok 'it is a zombie' until_ 5 listed_is typed class zombie
-gt typed -L main
-is "$RC" 6 'without a known command it is refused'
-like "$ERR" 'nobody knows the command' 'with that sentence'
 gt typed -L main --config "$W/with.toml" --json
 is "$RC" 0 'with a command it comes back'
 is "$(messages typed)" 1 'told once'
@@ -65,6 +62,7 @@ ok 'a zombie' zombie ends
 agent_plan ends --die-at-once=3
 gt ends -L main --config "$W/with.toml" --json
 is "$RC $(json '{results}[0]{error}{name}') $(remains ends)" '1 died ' 'its agent ends at once: the shell is back, remain-on-exit as it was'
+tm kill-session -t =ends
 
 ok 'an agent with a shell behind it' start_agent wrapped --wrapper --scenario "$DATA/work.scenario"
 ok 'it works' until_ 10 pane_shows wrapped 'test 7 ok'

@@ -13,7 +13,8 @@
  */
 
 static const struct record_type *const types[] = { &lock_type, &session_type, &tree_type, &message_type,
-	&activity_type, &run_type, &run_session_type, &runner_type, &attempt_type, &crash_type, &armed_type };
+	&activity_type, &run_type, &run_session_type, &runner_type, &attempt_type, &crash_type, &armed_type,
+	&seen_type };
 #define TYPES (sizeof types / sizeof types[0])
 
 #define AT(x, offset, type) ((type *)(void *)((char *)(x) + (offset)))

@@ -21,6 +21,12 @@ static const struct record_field times[] = {
 	F_INT(attempt, "acknowledged", times[PHASE_ACKNOWLEDGED], FIELD_OPTIONAL, 0),
 	F_INT(attempt, "failed", times[PHASE_FAILED], FIELD_OPTIONAL, 0),
 };
+static bool
+is_in_shell(const void *attempt)
+{
+	return ((const struct attempt *)attempt)->in_shell;
+}
+
 static const struct record_field fields[] = {
 	F_WORD(attempt, "id", id, 0),
 	F_TEXT(attempt, "session", session, 0),
@@ -51,7 +57,7 @@ static const struct record_field fields[] = {
 	F_INT(attempt, "tokens", tokens, 0, 0),
 	F_FLAG(attempt, "pasted", pasted),
 	F_FLAG(attempt, "stood_dead", was_dead),
-	F_FLAG(attempt, "in_shell", in_shell),
+	F_FLAG_WHEN(attempt, "in_shell", in_shell, is_in_shell),
 	F_OBJECT("times", times, NULL),
 };
 const struct record_type attempt_type = { .prefix = "attempt:", RECORD_SELF(attempt),
