@@ -65,7 +65,7 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 	errno = number;
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM:
-		die("out of memory");
+		err_no_memory();
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(e, GT_AGAIN, "locked", "another process keeps %s locked", path);
@@ -149,6 +149,50 @@ db_has_column(sqlite3 *db, const char *table, const char *column)
 	found = sqlite3_step(st) == SQLITE_ROW;
 	sqlite3_finalize(st);
 	return found;
+}
+
+/*
+ * SQLite goes on without some of the memory that it asks for, and a text that it cannot copy is NULL
+ * then, as in a damaged record.
+ */
+static sqlite3_mem_methods memory;
+
+static void *
+must_allocate(int n)
+{
+	void *p = memory.xMalloc(n);
+
+	if (p == NULL)
+		err_no_memory();
+	return p;
+}
+
+static void *
+must_reallocate(void *was, int n)
+{
+	void *p = memory.xRealloc(was, n);
+
+	if (p == NULL)
+		err_no_memory();
+	return p;
+}
+
+void
+db_begin(void)
+{
+	static bool begun;
+	sqlite3_mem_methods ours;
+
+	if (begun)
+		return;
+	begun = true;
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK || memory.xMalloc == NULL)
+		return;
+	ours = memory;
+	ours.xMalloc = must_allocate;
+	ours.xRealloc = must_reallocate;
+	/* too late, when somebody has opened one before: then it is as it was */
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
 }
 
 void

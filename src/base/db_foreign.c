@@ -321,6 +321,7 @@ foreign_open(const char *path, int flags, int *rc)
 {
 	sqlite3 *db = NULL;
 
+	db_begin();
 	*rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (*rc != SQLITE_OK) {
 		db_close(db);

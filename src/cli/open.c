@@ -219,6 +219,11 @@ cli_close_app(struct app *w)
 	if (w->restored != NULL)
 		fprintf(stderr, "gt-recover: %s\n", w->restored);
 	free(w->restored);
+	if (w->reading != NULL) {
+		err_add(w->reading, "the store was only read");
+		print_warning("", w->reading);
+	}
+	free(w->reading);
 	if (w->store != NULL)
 		store_close(w->store);
 	if (w->profiles != NULL)
@@ -241,7 +246,7 @@ cli_export_events(struct app *w)
 	struct err e = ERR_INIT;
 	char *path;
 
-	if (w->store == NULL)
+	if (w->store == NULL || w->reading != NULL)
 		return;
 	path = io_join(w->state_dir, EVENT_LOG);
 	if (event_export(w->store, path, NULL, &e) != 0) {
