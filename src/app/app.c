@@ -108,7 +108,8 @@ open_to_read(struct app *w, struct err *e)
 		err_hint(e, "%s", owner);
 	}
 	free(owner);
-	if (strcmp(e->name, "other-user") != 0 && strcmp(e->name, "unwritable") != 0)
+	if (strcmp(e->name, "other-user") != 0 && strcmp(e->name, "unwritable") != 0 &&
+	    strcmp(e->name, "failed-over") != 0)
 		return NULL;
 	w->store = store_open_readonly(config_text(w->config, "state"), w->state_dir, &own);
 	if (w->store == NULL && strcmp(own.name, "corrupt") == 0)
