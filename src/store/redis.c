@@ -62,14 +62,13 @@
 /*
  * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up
  * (ms), "promoted" or "", what this host knows of its last commit: identity, id, number ("": nothing).
- * Answers "ok", identity, the server's clock in ms; "convert": redis_script_convert first, "older"
- * the same for a look; "accept": redis_script_accept first; or "newer" or "machine" and what stands
- * there: a machine that was up already when the host was last seen under another boot id is another
- * machine; or "failover" and "promoted" or "commit": this server may lack, or lacks, what another one
- * had confirmed. A server that was
- * killed may have read from the kernel's cache what is not on the disk: the first write syncs all
- * of it. A new store counts from the clock on, so that it repeats no version of one that was here
- * before.
+ * Answers "ok", identity, the server's clock in ms, and for a look what a failover would be;
+ * "convert": redis_script_convert first, "older" the same for a look; "accept": redis_script_accept
+ * first; or "newer" or "machine" and what stands there: a machine that was up already when the host
+ * was last seen under another boot id is another machine; or "failover" and "promoted" or "commit":
+ * this server may lack, or lacks, what another one had confirmed. A server that was killed may have
+ * read from the kernel's cache what is not on the disk: the first write syncs all of it. A new
+ * store counts from the clock on, so that it repeats no version of one that was here before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
@@ -81,7 +80,6 @@ const char redis_script_open[] =
     "local host, seen = string.match(redis.call('HGET', 'gt-recover:hosts', ARGV[5]) or '', '^(.*) (%d+)$')\n"
     "if host and host ~= ARGV[6] and now - ARGV[7] + 1000 < tonumber(seen) then return {'machine', host} "
     "end\n"
-    "if ARGV[4] == 'look' then return {'ok', store or '', now} end\n"
     "local lost, server = false, redis.call('GET', 'gt-recover:server')\n"
     "if store and server and server ~= ARGV[3] and ARGV[8] == 'promoted' then lost = 'promoted' end\n"
     "local floor = redis.call('GET', 'gt-recover:failover') or '0'\n"
@@ -90,6 +88,7 @@ const char redis_script_open[] =
     "  local first = redis.call('ZRANGE', 'gt-recover:done', 0, 0, 'WITHSCORES')[2]\n"
     "  if not first or tonumber(first) < tonumber(ARGV[11]) then lost = 'commit' end\n"
     "end\n"
+    "if ARGV[4] == 'look' then return {'ok', store or '', now, lost or ''} end\n"
     "if lost and redis.call('GET', 'gt-recover:accepted') == ARGV[3] then return {'accept'} end\n"
     "if lost then return {'failover', lost} end\n"
     "if not store then\n"
@@ -711,6 +710,8 @@ redis_check(struct store *base, struct err *e)
 	redisReply *r = s->readonly ? NULL : redis_ask(s, ask, COUNT(ask), e);
 	bool checked = r != NULL && redis_is_text(r, s->run);
 
+	if (s->readonly && s->doubt[0] != '\0')
+		return redis_refuse_failover(s, strcmp(s->doubt, "commit") == 0, e);
 	if (r == NULL && !s->readonly)
 		return -1;
 	if (r != NULL)

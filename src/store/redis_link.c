@@ -652,6 +652,8 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		    "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
 		return err_hint(e, "Run the command again: it will see the new state");
 	}
+	if (redis_text_at(r, 3) != NULL)
+		snprintf(s->doubt, sizeof s->doubt, "%s", r->element[3]->str);
 	if (s->identity == NULL)
 		s->identity = xstrndup(identity->str, identity->len);
 	s->ahead = strtoll(now->str, NULL, 10) - clock_boot_ms();

@@ -169,6 +169,7 @@ struct redis_store {
 	char run[64];			/* of the server */
 	/* it was a replica, and became the primary since it started: how far it had followed; else "" */
 	char took_over_at[24];
+	char doubt[16];			/* readonly: what another one would be refused by; else "" */
 	char *seen;			/* file: what this host knows of its last commit */
 	int64_t ahead;			/* the server's clock before ours since boot, ms */
 };

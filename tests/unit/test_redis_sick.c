@@ -223,6 +223,8 @@ a_server_that_took_over_is_refused(void **state)
 	assert_non_null(look);
 	assert_there(look, "run:1", "\"one\"");
 	assert_there(look, "run:2", NULL);
+	assert_int_equal(store_check(look, &e), -1);
+	assert_string_equal(e.name, "failed-over");
 	store_close(look);
 	/* accepted: no fence of before holds, and the number of a lost one does not come again */
 	accept_by_hand(&t->b);
