@@ -144,7 +144,7 @@ app_store(struct app *w, bool make, struct err *e)
 		/* for its name: without it others show the id */
 		if (make)
 			record_fleet_join(w->store, NULL);
-		if (has_file(w, HOOK_SPOOL, 1))
+		if (!w->look_only && has_file(w, HOOK_SPOOL, 1))
 			replay_spool(w);
 	}
 	return w->store;

@@ -153,7 +153,7 @@ own_record(const struct candidate *c, struct transcript_evidence *f)
 static void
 hold_seen(struct app *w, const struct candidate *c, struct transcript_evidence *f)
 {
-	struct store *s = app_store(w, false, NULL);
+	struct store *s = w->state_dir != NULL ? app_store(w, false, NULL) : NULL;
 	const struct pane *p = &c->pane;
 
 	if (s == NULL || seen_agent_list(s, &f->seen, NULL) != 0)
