@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"
+#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "config/config.h"
@@ -226,6 +227,19 @@ app_oom(struct app *w)
 	if (w->oom == NULL)
 		w->oom = xcalloc(1, sizeof *w->oom);
 	return w->oom;
+}
+
+const struct seen_agent_list *
+app_seen(struct app *w)
+{
+	struct store *s = w->state_dir != NULL && w->seen == NULL ? app_store(w, false, NULL) : NULL;
+
+	if (w->seen == NULL) {
+		w->seen = xcalloc(1, sizeof *w->seen);
+		if (s != NULL)
+			seen_agent_list(s, w->seen, NULL);
+	}
+	return w->seen;
 }
 
 struct tmux *
