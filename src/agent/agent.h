@@ -216,10 +216,12 @@ void launch_read(struct launch *l, const char *start_command, const char *defaul
 void launch_command(
     struct launch *l, const char *command, const char *shell, launch_is_agent_fn *is_agent, const void *arg);
 /*
- * The arguments of a living agent as a command for /bin/sh: an alias or a function that a person
- * typed is expanded there. False, and l empty: they cannot be read, or name no agent.
+ * The arguments of a living agent as a command for the shell, which should be the one whose
+ * start-up files set its PATH: an alias or a function that a person typed is expanded there.
+ * False, and l empty: they cannot be read, or name no agent.
  */
-bool launch_of_process(struct launch *l, pid_t pid, launch_is_agent_fn *is_agent, const void *arg);
+bool launch_of_process(
+    struct launch *l, pid_t pid, const char *shell, launch_is_agent_fn *is_agent, const void *arg);
 void launch_release(struct launch *l);		/* overwrites the command */
 
 /*

@@ -407,7 +407,8 @@ launch_command(
 }
 
 bool
-launch_of_process(struct launch *l, pid_t pid, launch_is_agent_fn *is_agent, const void *arg)
+launch_of_process(
+    struct launch *l, pid_t pid, const char *shell, launch_is_agent_fn *is_agent, const void *arg)
 {
 	struct buf command = BUF_INIT;
 	size_t n;
@@ -423,7 +424,7 @@ launch_of_process(struct launch *l, pid_t pid, launch_is_agent_fn *is_agent, con
 	}
 	explicit_bzero(words, n);
 	free(words);
-	launch_command(l, command.data, "/bin/sh", is_agent, arg);
+	launch_command(l, command.data, shell, is_agent, arg);
 	buf_wipe(&command);
 	if (l->name != NULL && is_agent(arg, l->name))
 		return true;

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"
+#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "config/config.h"
@@ -180,7 +181,7 @@ app_store(struct app *w, bool make, struct err *e)
 		/* for its name: without it others show the id */
 		if (make)
 			record_fleet_join(w->store, NULL);
-		if (has_file(w, HOOK_SPOOL, 1))
+		if (!w->look_only && has_file(w, HOOK_SPOOL, 1))
 			replay_spool(w);
 	}
 	return w->store;
@@ -262,6 +263,19 @@ app_oom(struct app *w)
 	if (w->oom == NULL)
 		w->oom = xcalloc(1, sizeof *w->oom);
 	return w->oom;
+}
+
+const struct seen_agent_list *
+app_seen(struct app *w)
+{
+	struct store *s = w->state_dir != NULL && w->seen == NULL ? app_store(w, false, NULL) : NULL;
+
+	if (w->seen == NULL) {
+		w->seen = xcalloc(1, sizeof *w->seen);
+		if (s != NULL)
+			seen_agent_list(s, w->seen, NULL);
+	}
+	return w->seen;
 }
 
 struct tmux *

@@ -14,6 +14,7 @@ struct config;
 struct oom_log;
 struct profile_list;
 struct scrub;
+struct seen_agent_list;
 struct store;
 struct town;
 
@@ -40,6 +41,7 @@ struct app {
 	size_t n_servers;
 	struct bd *bd;			/* NULL until app_bd */
 	struct oom_log *oom;		/* NULL until app_oom */
+	struct seen_agent_list *seen;	/* NULL until app_seen */
 	/* the store is a dry one (store_overlay): no file is removed either */
 	bool dry;
 	bool look_only;			/* --dry-run, doctor: dead panes stay as they are (detect/detect.h) */
@@ -70,6 +72,8 @@ struct scrub *app_scrub(struct app *w, struct err *e);
 struct bd *app_bd(struct app *w);
 /* What the kernel killed for want of memory, as above. */
 struct oom_log *app_oom(struct app *w);
+/* What is known of agents from their first sight on, as it was when this was first asked; may be empty. */
+const struct seen_agent_list *app_seen(struct app *w);
 struct tmux *app_server(struct app *w, const char *socket);
 
 #endif

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "gastown/gastown.h"
 #include "process/oom.h"
+#include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
 
@@ -234,6 +235,9 @@ cli_close_app(struct app *w)
 	town_free(w->town);
 	if (w->oom != NULL)
 		oom_log_release(w->oom);
+	if (w->seen != NULL)
+		seen_agent_list_release(w->seen);
+	free(w->seen);
 	free(w->oom);
 	free(w->state_dir);
 	memset(w, 0, sizeof *w);

@@ -19,7 +19,6 @@ struct transcript_evidence {
 	const struct agent_pid_file *own;
 	const char **held, **suspects;	/* into records */
 	size_t n_held, cap_held, n_suspects, cap_suspects;
-	struct seen_agent_list seen;
 	char *worktree, *town;
 	struct fingerprint said;
 	struct time_span life;
@@ -30,7 +29,6 @@ static void
 findings_release(struct transcript_evidence *f)
 {
 	agent_pid_files_release(&f->records);
-	seen_agent_list_release(&f->seen);
 	free(f->held);
 	free(f->suspects);
 	free(f->worktree);
@@ -153,13 +151,11 @@ own_record(const struct candidate *c, struct transcript_evidence *f)
 static void
 hold_seen(struct app *w, const struct candidate *c, struct transcript_evidence *f)
 {
-	struct store *s = app_store(w, false, NULL);
+	const struct seen_agent_list *seen = app_seen(w);
 	const struct pane *p = &c->pane;
 
-	if (s == NULL || seen_agent_list(s, &f->seen, NULL) != 0)
-		return;
-	for (size_t i = 0; i < f->seen.n; i++) {
-		const struct seen_agent *x = &f->seen.v[i];
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct seen_agent *x = &seen->v[i];
 		bool same = x->server_pid == p->server_pid && x->server_start == p->server_start &&
 		    strcmp(x->pane_id, p->id) == 0 && strcmp(x->socket, p->socket_path) == 0;
 

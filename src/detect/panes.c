@@ -363,7 +363,8 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 		c->profile = profile_by_process(w->profiles, names[i]);
 	c->status = AGENT_LIVE;
 	c->agent_pid = agent->pid;
-	if (c->typed && launch_of_process(&own, agent->pid, profile_list_has_program, w->profiles)) {
+	if (c->typed && launch_of_process(
+			    &own, agent->pid, c->pane.default_shell, profile_list_has_program, w->profiles)) {
 		launch_release(&c->launch);
 		c->launch = own;
 	}

@@ -10,8 +10,8 @@ grep -q GT_FAULT "$GT_RECOVER" || skip_all 'this build has no fault points (make
 mkdir "$W/agent"
 mv "$W/bin/claude" "$W/agent/claude"
 cat >"$W/bin/claude" <<SH
-#!/bin/sh
-FAKE_AGENT_LOG=\${PWD%/cwd} FAKE_AGENT_PLAN=\${PWD%/cwd}/plan exec '$W/agent/claude' "\$@"
+#!/bin/bash
+FAKE_AGENT_LOG=\${PWD%/cwd} FAKE_AGENT_PLAN=\${PWD%/cwd}/plan exec -a claude '$W/agent/claude' "\$@"
 SH
 chmod 755 "$W/bin/claude"
 cat >"$HOME/.tmux.conf" <<'CONF'

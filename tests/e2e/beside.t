@@ -57,7 +57,7 @@ sed -i "s|elsewhere:|shell:|" "$note"
 touch -d '2001-01-01' "$note"
 is "$(recoverable shell --config "$W/command.toml")" '(none)' 'nor when a server before this one had'
 touch "$note"
-is "$(recoverable shell --config "$W/command.toml")" yes 'but when the note is of its own pane'
+is "$(XDG_STATE_HOME=$W/other recoverable shell --config "$W/command.toml")" yes 'but when the note is of its own pane'
 rm "$note"
 
 gt --all --yes -L main --config "$W/command.toml" --json

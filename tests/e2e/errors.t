@@ -175,7 +175,7 @@ fails 'a directory for a gt.toml' 2 config 'gt.toml is a directory' list -L main
 rmdir "$XDG_CONFIG_HOME/gt-recover/gt.toml"
 fails 'a town that is none' 2 not-a-town "$W/nothing" list -L main --town "$W/nothing"
 template() {	# TEXT
-	printf '[recovery]\nvia = "inject"\n[recovery.prompts]\ntemplate = """\n%b"""\n' "$1" >"$W/template.toml"
+	printf '[recovery.prompts]\ntemplate = """\n%b"""\n[recovery]\nvia = "inject"\n' "$1" >"$W/template.toml"
 }
 template 'One\n{{.Scrolback}}\n'
 fails 'a template with an unknown field' 2 template 'template.toml:2, line 2: .*Scrolback' victim -L main --config "$W/template.toml"

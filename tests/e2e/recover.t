@@ -28,7 +28,7 @@ disk() {
 	find "$STATE" -type f -printf '%p %T@\n' 2>/dev/null | sort
 }
 written=$(disk)
-is "$(grep -v '/gt-recover/snapshots/' <<<"$written")" '' 'a list writes nothing but a snapshot'
+is "$(grep -v '/gt-recover/snapshots/\|/gt-recover/recover\.' <<<"$written")" '' 'a list writes nothing but a snapshot, and the store'
 before=$(tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}')
 gt -L main --dry-run
 is "$RC" 0 'a dry run answers 0'

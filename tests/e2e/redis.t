@@ -63,11 +63,11 @@ gt run list
 is "$RC" 75 'without the server the answer is: try again'
 like "$ERR" 'Redis store at .*/sock.*cannot be reached' '  and which one it is'
 # a byte now and then is no answer either, however long it goes on
-perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; my $l = IO::Socket::UNIX->new(Local => shift, Listen => 5) or die;
+perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; my $l = IO::Socket::UNIX->new(Local => shift, Listen => 5) or die; open my $up, ">", shift or die;
 	while (my $c = $l->accept) { $c->autoflush; my $in; sysread $c, $in, 65536; print $c "\$100\r\n";
-		for (1 .. 100) { print $c "x" or last; select undef, undef, undef, 0.05 } }' "$STORE/sock" &
+		for (1 .. 100) { print $c "x" or last; select undef, undef, undef, 0.05 } }' "$STORE/sock" "$W/up" &
 PIDS=($!)
-until_ 10 test -S "$STORE/sock"
+until_ 10 test -e "$W/up"
 GT_REDIS_MS=500 gt run list
 is "$RC" 75 'a server that drips bytes: try again'
 like "$ERR" 'cannot be reached: it does not answer' '  since it does not answer'

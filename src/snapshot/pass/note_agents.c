@@ -21,6 +21,7 @@
 
 struct agent_noting {
 	struct app *w;
+	const struct candidate_list *all;
 	struct store *store;
 	struct seen_agent *v;		/* to be written */
 	size_t n, cap;
@@ -153,26 +154,54 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 	return changed;
 }
 
+/*
+ * Is the one pid file that a dead agent left in this directory its own? Then no other pane that lost
+ * an agent may be in that directory, nor another such file.
+ */
+static bool
+is_only_one(const struct agent_noting *b, const struct candidate *c)
+{
+	struct agent_pid_files files = { .n = 0 };
+	const char *cwd = c->pid_record.cwd;
+	size_t here = 0;
+
+	if (c->config_dir == NULL || c->pid_record.session_id == NULL || *cwd == '\0')
+		return false;
+	for (size_t i = 0; i < b->all->n; i++) {
+		const struct candidate *other = &b->all->v[i];
+
+		if (other != c && other->status != AGENT_LIVE && other->cwd != NULL &&
+		    strcmp(other->cwd, cwd) == 0)
+			return false;
+	}
+	agent_pid_files_read(c->config_dir, &files);
+	for (size_t i = 0; i < files.n; i++)
+		here += strcmp(files.v[i].cwd, cwd) == 0 && !agent_pid_file_is_alive(&files.v[i]);
+	agent_pid_files_release(&files);
+	return here == 1;
+}
+
 /* The first sight of its end fixes when it died. */
 static bool
 note_dead(const struct agent_noting *b, const struct candidate *c, struct seen_agent *x)
 {
+	bool own = c->own_pid_record || is_only_one(b, c);
 	bool same = x->version != 0 && x->pane_pid == c->pane.pid &&
-	    (!c->own_pid_record || x->pid == 0 || x->pid == c->pid_record.pid);
+	    (!own || x->pid == 0 || x->pid == c->pid_record.pid);
 	int64_t version = x->version;
 
 	if (same && x->state != SEEN_ALIVE)
-		return c->own_pid_record && note_conversation(c, &c->pid_record, x);
+		return own && note_conversation(c, &c->pid_record, x);
 	if (!same && c->low_confidence)
 		return false;
 	if (!same) {
 		seen_agent_release(x);
 		x->version = version;
 		note_place(c, x);
-		x->pid = c->own_pid_record ? c->pid_record.pid : 0;
-		x->pid_start = c->own_pid_record ? (int64_t)c->pid_record.start : 0;
+		x->pid = own ? c->pid_record.pid : 0;
+		x->pid_start = own ? (int64_t)c->pid_record.start : 0;
 	}
-	if (c->own_pid_record)
+	if (own)
 		note_conversation(c, &c->pid_record, x);
 	x->died_at = c->crashed_at;
 	x->state = c->reason == REASON_STOPPED || (same && detect_seen_exited(b->w, b->store, x))
@@ -204,7 +233,7 @@ note_candidate(struct agent_noting *b, const struct candidate *c)
 int
 snapshot_note_agents(struct app *w, const struct candidate_list *list, struct err *e)
 {
-	struct agent_noting b = { .w = w };
+	struct agent_noting b = { .w = w, .all = list };
 	int ret = 0;
 
 	if (w->look_only || w->dry || list->n == 0)
