@@ -85,4 +85,19 @@ run_as_user toast -L "$SOCKET" --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'its user recovers it'
 is "$(agent_starts toast)" 2 '  one agent was started'
 is "$(stat -c %u "/proc/$(agent_pid toast)")" 65534 '  as that user'
+
+# ---- what that user's records say ----
+STATE=$W/home/.local/state/gt-recover
+pictured() {
+	find "$STATE" -exec stat -c '%n %U %s %y' {} + | sort
+}
+before=$(pictured)
+GT_RECOVER=$ROOT/build/faults/gt-recover
+[ -x "$GT_RECOVER" ] || GT_RECOVER=$ROOT/build/gt-recover
+SUDO_UID=65534 gt log
+like "$RC $OUT" '^0 .*toast' 'root reads them under sudo'
+like "$ERR" "only read: .* is another user's.*sudo -u" '  with a warning'
+SUDO_UID=65534 gt lock acquire slot me
+like "$RC $ERR" "^1 .* is another user's.*sudo -u" '  and records nothing'
+is "$(pictured)" "$before" '  nothing changed there'
 done_testing
