@@ -78,6 +78,8 @@ close_the_house(void)
 	/* a file that may not grow is an error of write, which is told */
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_CORE, &core);
+	/* the library would leave out of an object what it has no memory for */
+	json_set_alloc_funcs(xmalloc, free);
 #ifndef __SANITIZE_ADDRESS__
 	prctl(PR_SET_DUMPABLE, 0);
 #endif

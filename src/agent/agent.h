@@ -232,7 +232,7 @@ char *launch_env(const struct launch *l, const char *name);
 /*
  * The command without `flags` ("--resume=1 --continue=0 -r=? --tools=*": takes a value, none, maybe
  * one, all words up to the next flag), heap; *left_out counts them. Not certain: the command as it
- * is, *left_out = 0.
+ * is, *left_out = 0. NULL for a launch without a command.
  */
 char *launch_without_flags(const struct launch *l, const char *flags, size_t *left_out);
 

@@ -568,6 +568,8 @@ launch_without_flags(const struct launch *l, const char *flags, size_t *left_out
 	char *command;
 
 	*left_out = 0;
+	if (l->command == NULL)
+		return NULL;
 	if (!l->certain)
 		return xstrdup(l->command);
 	out = xcalloc(l->n_words, sizeof *out);

@@ -15,6 +15,7 @@
 #include "scrub/scrub.h"
 #include "store/store.h"
 #include "config/config.h"
+#include "config/trust.h"
 #include "gastown/gastown.h"
 #include "beads/beads.h"
 
@@ -91,6 +92,33 @@ open_or_mend(struct app *w, bool make, struct err *e)
 	return w->store;
 }
 
+/*
+ * After trouble with its disk a file system is mounted read-only, and then somebody wants to see what
+ * there was. *e: why it cannot be opened for writing; stays so when it cannot be read either, unless
+ * that says more.
+ */
+static struct store *
+open_to_read(struct app *w, struct err *e)
+{
+	char *owner = trust_owner_command(w->state_dir);
+	struct err own = ERR_INIT;
+
+	if (owner != NULL && strcmp(e->name, "other-user") == 0)
+		err_hint(e, "%s", owner);
+	free(owner);
+	if (strcmp(e->name, "other-user") != 0 && strcmp(e->name, "unwritable") != 0 &&
+	    strcmp(e->name, "failed-over") != 0)
+		return NULL;
+	w->store = store_open_readonly(config_text(w->config, "state"), w->state_dir, &own);
+	if (w->store == NULL && strcmp(own.name, "corrupt") == 0)
+		*e = own;
+	if (w->store != NULL) {
+		w->reading = xcalloc(1, sizeof *w->reading);
+		*w->reading = *e;
+	}
+	return w->store;
+}
+
 /* What cannot be noted now stays there for the next command. */
 static void
 replay_spool(struct app *w)
@@ -118,6 +146,11 @@ app_store(struct app *w, bool make, struct err *e)
 {
 	struct err trouble = ERR_INIT;
 
+	if (w->store != NULL && make && w->reading != NULL) {
+		if (e != NULL)
+			*e = *w->reading;
+		return NULL;
+	}
 	if (w->store != NULL)
 		return w->store;
 	if (!make) {
@@ -137,11 +170,11 @@ app_store(struct app *w, bool make, struct err *e)
 	}
 	if (make && make_state(w, e) != 0)
 		return NULL;
-	if (open_or_mend(w, make, &trouble) == NULL) {
+	if (open_or_mend(w, make, &trouble) == NULL && (make || open_to_read(w, &trouble) == NULL)) {
 		w->store_trouble = trouble;
 		if (e != NULL)
 			*e = trouble;
-	} else {
+	} else if (w->reading == NULL) {
 		/* for its name: without it others show the id */
 		if (make)
 			record_fleet_join(w->store, NULL);

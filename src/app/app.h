@@ -30,6 +30,8 @@ struct app {
 	struct store *store;		/* NULL until app_store */
 	/* a damaged store was restored: a sentence to be said, heap; else NULL */
 	char *restored;
+	/* the store cannot be written and was opened for reading alone: why, heap; else NULL */
+	struct err *reading;
 	/* sessions whose dead pane this run has reset, heap: said unless quiet, then n_reset is 0 */
 	char **reset;
 	size_t n_reset, cap_reset;
@@ -49,9 +51,10 @@ struct app {
 
 /*
  * A store that is damaged is restored from its backup when `make` is true (store_restore), and
- * `mended` set.
- */
-/*
+ * `restored` set. One that cannot be written, on a file system that is mounted read-only say, is
+ * opened for reading when `make` is false, and `reading` set; root reads another user's in the same
+ * way.
+ *
  * The store, opened on first use, without `make` tried once a run; makes the state directory when
  * `make` is true, else NULL without an error when there is no store yet. A state directory that
  * writers refuse is an error for readers too (town_state_check). What hooks left in the

@@ -160,7 +160,7 @@ xmalloc(size_t n)
 	void *p = malloc(n != 0 ? n : 1);
 
 	if (p == NULL)
-		die("out of memory");
+		err_no_memory();
 	return p;
 }
 
@@ -170,7 +170,7 @@ xcalloc(size_t n, size_t size)
 	void *p = calloc(n != 0 ? n : 1, size != 0 ? size : 1);
 
 	if (p == NULL)
-		die("out of memory");
+		err_no_memory();
 	return p;
 }
 
@@ -179,7 +179,7 @@ xreallocarray(void *p, size_t n, size_t size)
 {
 	p = reallocarray(p, n != 0 ? n : 1, size != 0 ? size : 1);
 	if (p == NULL)
-		die("out of memory");
+		err_no_memory();
 	return p;
 }
 

@@ -65,7 +65,7 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 	errno = number;
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM:
-		die("out of memory");
+		err_no_memory();
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(e, GT_AGAIN, "locked", "another process keeps %s locked", path);
@@ -151,6 +151,50 @@ db_has_column(sqlite3 *db, const char *table, const char *column)
 	return found;
 }
 
+/*
+ * SQLite goes on without some of the memory that it asks for, and a text that it cannot copy is NULL
+ * then, as in a damaged record.
+ */
+static sqlite3_mem_methods memory;
+
+static void *
+must_allocate(int n)
+{
+	void *p = memory.xMalloc(n);
+
+	if (p == NULL)
+		err_no_memory();
+	return p;
+}
+
+static void *
+must_reallocate(void *was, int n)
+{
+	void *p = memory.xRealloc(was, n);
+
+	if (p == NULL)
+		err_no_memory();
+	return p;
+}
+
+void
+db_begin(void)
+{
+	static bool begun;
+	sqlite3_mem_methods ours;
+
+	if (begun)
+		return;
+	begun = true;
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK || memory.xMalloc == NULL)
+		return;
+	ours = memory;
+	ours.xMalloc = must_allocate;
+	ours.xRealloc = must_reallocate;
+	/* too late, when somebody has opened one before: then it is as it was */
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
+}
+
 void
 db_close(sqlite3 *db)
 {
@@ -217,6 +261,9 @@ db_defend(sqlite3 *db, bool foreign, struct err *e)
 			return err_set(e, GT_FAIL, "sqlite", "this SQLite library lacks a safety option (%d)",
 			    options[i].option);
 	}
+	/* behind a virtual table's name their bytes would reach a module's code, FTS5's say */
+	if (foreign)
+		sqlite3_drop_modules(db, NULL);
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 16 << 20);
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 	return 0;

@@ -24,7 +24,8 @@ struct err;
  * refused before SQLite writes a byte.
  *
  * busy, with arg: SQLite's busy handler; NULL: waits 5 s. Names: "unwritable", "not-ours",
- * "corrupt", "network-fs" (no trustworthy locks and fsync), "locked".
+ * "other-user" (root, and another user's file), "corrupt", "network-fs" (no trustworthy locks and
+ * fsync), "locked".
  */
 int db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg,
     sqlite3 **out, bool *fresh, struct err *e);
@@ -46,10 +47,11 @@ sqlite3 *db_open_damaged(const char *path);
  * transaction). WAL databases, hot journals and locked ones would make a reader write: the
  * database, -journal and -wal are copied to a private directory (0700, below TMPDIR or /tmp) until
  * copy and originals agree, rolled back or checkpointed there, and unlinked before this returns:
- * the last committed state (a kill while copying leaves a copy, readable for its owner).
- * "immutable" is not used: it ignores a WAL and a hot journal. At most 1 GiB. Triggers and views
- * are off in a copy; quick_check has passed; queries stop after 30 s in all. One connection at a
- * time per file: closing any descriptor of it drops a process's POSIX locks.
+ * the last committed state. A kill while copying leaves a copy, readable for its owner, until the
+ * next process that copies removes it. "immutable" is not used: it ignores a WAL and a hot journal.
+ * At most 1 GiB. Triggers, views and virtual tables are off; quick_check has passed; queries stop
+ * after 30 s in all. One connection at a time per file: closing any descriptor of it drops a
+ * process's POSIX locks.
  *
  * Names: "not-found", "unreadable", "not-a-file", "not-a-database", "corrupt", "locked" (GT_AGAIN:
  * never at rest), "too-large", "timeout", "disk-full" (no room for the copy).

@@ -1,7 +1,9 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,6 +181,83 @@ super_journal_refuse(const char *path, const char *copy, struct err *e)
 	return 0;
 }
 
+/* --- the directory of a copy: its maker holds a kernel lock on it --- */
+
+#define COPY_DIR "gt-recover."
+
+static bool
+is_named_as_copy(const char *name)
+{
+	return str_starts(name, COPY_DIR) && strlen(name) == strlen(COPY_DIR "XXXXXX");
+}
+
+/* A directory of ours that is locked here; -1: another one has it, or it is not ours or gone. */
+static int
+lock_copy_dir(const char *dir, int wait)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | wait) == 0 &&
+	    fstat(fd, &st) == 0 && st.st_nlink > 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void
+remove_copy_files(int fd)
+{
+	static const char *const names[] = { "db", "db-journal", "db-wal", "db-shm" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		unlinkat(fd, names[i], 0);
+}
+
+/* Copies whose makers were killed: nobody holds their lock any more. Once a process. */
+static void
+sweep_copies(const char *tmp)
+{
+	static pid_t swept;
+	DIR *dir = swept == getpid() ? NULL : opendir(tmp);
+	struct dirent *d;
+
+	swept = getpid();
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		char *path = is_named_as_copy(d->d_name) ? io_join(tmp, d->d_name) : NULL;
+		int fd = path != NULL ? lock_copy_dir(path, LOCK_NB) : -1;
+
+		if (fd >= 0) {
+			remove_copy_files(fd);
+			rmdir(path);
+			close(fd);
+		}
+		free(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* 0, or -1 with errno. A sweeper may take one that is not locked yet: then another one is made. */
+static int
+make_copy_dir(struct db_copy *c, const char *tmp)
+{
+	for (int try = 0; try < 10; try++) {
+		c->dir = xasprintf("%s/" COPY_DIR "XXXXXX", tmp);
+		if (mkdtemp(c->dir) == NULL)
+			return -1;
+		c->lock = lock_copy_dir(c->dir, 0);
+		if (c->lock >= 0)
+			return 0;
+		rmdir(c->dir);
+		free(c->dir);
+	}
+	c->dir = xasprintf("%s/" COPY_DIR "XXXXXX", tmp);
+	errno = EAGAIN;
+	return -1;
+}
+
 static void db_copy_remove(struct db_copy *c);
 
 /*
@@ -190,8 +269,9 @@ db_copy_make(struct db_copy *c, const char *path, struct err *e)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	c->dir = xasprintf("%s/gt-recover.XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-	if (mkdtemp(c->dir) == NULL) {
+	tmp = tmp != NULL && tmp[0] == '/' ? tmp : "/tmp";
+	sweep_copies(tmp);
+	if (make_copy_dir(c, tmp) != 0) {
 		err_sys(e, GT_FAIL, "unwritable", "a private directory for a copy of %s cannot be made (%s)",
 		    path, c->dir);
 		free(c->dir);
@@ -208,17 +288,9 @@ db_copy_make(struct db_copy *c, const char *path, struct err *e)
 static void
 db_copy_remove(struct db_copy *c)
 {
-	char *shm = xasprintf("%s-shm", c->file);
-
-	for (int i = 0; i < DB_PARTS; i++) {
-		char *name = xasprintf("%s%s", c->file, db_suffix[i]);
-
-		unlink(name);
-		free(name);
-	}
-	unlink(shm);
+	remove_copy_files(c->lock);
 	rmdir(c->dir);
-	free(shm);
+	close(c->lock);
 	free(c->file);
 	free(c->dir);
 }
@@ -249,6 +321,7 @@ foreign_open(const char *path, int flags, int *rc)
 {
 	sqlite3 *db = NULL;
 
+	db_begin();
 	*rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (*rc != SQLITE_OK) {
 		db_close(db);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -45,7 +46,9 @@ make_file(const char *path, struct err *e)
 	if (errno == EEXIST)
 		return 0;
 	err_sys(e, GT_FAIL, "unwritable", "the database %s cannot be made", path);
-	return err_hint(e, "Its directory must exist and belong to this user");
+	return e != NULL && e->hint[0] != '\0'
+	    ? -1
+	    : err_hint(e, "Its directory must exist and belong to this user");
 }
 
 /*
@@ -68,6 +71,21 @@ sync_names(const char *path, struct err *e)
 	return ret;
 }
 
+static void
+unwritable_file(const char *path, struct err *e)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0) {
+		err_set(e, GT_FAIL, "unwritable",
+		    "the database %s cannot be written: its file system is mounted read-only", path);
+		err_hint(e, "Look at the disk (dmesg), mount it for writing and run the command again");
+	} else {
+		err_set(e, GT_FAIL, "unwritable", "the database %s cannot be written", path);
+		err_hint(e, "Check its rights: it must be this user's, with mode 0600");
+	}
+}
+
 static int
 own_file(const char *path, struct err *e)
 {
@@ -75,6 +93,9 @@ own_file(const char *path, struct err *e)
 
 	if (lstat(path, &st) != 0)
 		return err_sys(e, GT_FAIL, "unwritable", "%s cannot be examined", path);
+	if (S_ISREG(st.st_mode) && geteuid() == 0 && st.st_uid != 0)
+		return err_set(
+		    e, GT_FAIL, "other-user", "%s is another user's: root changes nothing there", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
 		return err_set(
 		    e, GT_FAIL, "not-ours", "%s is not a regular file of this user with a single name", path);
@@ -142,6 +163,7 @@ db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count)
 		die("a database path must be absolute: %s", path);
 	if (make_file(path, e) != 0 || own_file(path, e) != 0 || db_local(path, e) != 0)
 		return -1;
+	db_begin();
 	rc = sqlite3_open_v2(
 	    path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK) {
@@ -150,8 +172,7 @@ db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count)
 	}
 	/* SQLite falls back to reading what it may not write, without a word */
 	if (sqlite3_db_readonly(db, "main") != 0) {
-		err_set(e, GT_FAIL, "unwritable", "the database %s cannot be written", path);
-		err_hint(e, "Check its rights and whether its file system is mounted read-only");
+		unwritable_file(path, e);
 		goto out;
 	}
 	if (busy != NULL)

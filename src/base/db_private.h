@@ -27,6 +27,9 @@ struct db_pragma {
 };
 int db_set_pragmas(sqlite3 *db, const struct db_pragma *p, size_t n, struct err *e);
 
+/* Before the first one is opened: who gets no memory ends here. */
+void db_begin(void);
+
 /* For every database, before its first byte is read. */
 int db_defend(sqlite3 *db, bool foreign, struct err *e);
 
@@ -41,6 +44,7 @@ bool db_is_sqlite(const unsigned char h[DB_HEADER]);
 struct db_copy {
 	char *dir;
 	char *file;
+	int lock;			/* the directory, locked by flock while it is used */
 };
 
 #endif

@@ -45,6 +45,8 @@ hint_for_errno(int number)
 	case EMFILE:
 	case ENFILE:
 		return "raise the limit of open files (ulimit -n) and run the command again";
+	case ENOMEM:
+		return "end other programs, or raise the limit of memory, and run the command again";
 	default:
 		return NULL;
 	}
@@ -120,4 +122,11 @@ die(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	exit(GT_FAIL);
+}
+
+void
+err_no_memory(void)
+{
+	die("out of memory\n  end other programs, or raise the limit of memory (ulimit -v), and run the "
+	    "command again");
 }

@@ -44,7 +44,10 @@ int err_add(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2
 /* NULL is fine. */
 void err_clear(struct err *e);
 
-/* A broken invariant or no memory: one line to stderr, exit 1. Never for bad input. */
+/* Ends the program, exit 1, with what to do about it. */
+void err_no_memory(void) __attribute__((noreturn));
+
+/* A broken invariant: one line to stderr, exit 1. Never for bad input. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

@@ -48,7 +48,7 @@ pattern_new(const char *regex, unsigned flags, struct err *e)
 	p->data = pcre2_match_data_create(PATTERN_GROUPS, NULL);
 	p->context = pcre2_match_context_create(NULL);
 	if (p->data == NULL || p->context == NULL)
-		die("out of memory");
+		err_no_memory();
 	pcre2_set_match_limit(p->context, 100000);
 	pcre2_set_heap_limit(p->context, 4096);
 	return p;

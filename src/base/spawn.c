@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -61,6 +63,105 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
+/* The absolute entries of a PATH, heap. */
+static char *
+absolute_path(const char *path)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t n; *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (path[0] == '/')
+			buf_fmt(&b, "%s%.*s", b.len > 0 ? ":" : "", (int)n, path);
+	}
+	return buf_detach(&b);
+}
+
+/* As execvp would find it, heap; NULL with errno. */
+static char *
+find_program(const char *name, const char *path)
+{
+	int why = ENOENT;
+
+	for (size_t n; *path != '\0'; path += n + (path[n] == ':')) {
+		char *file;
+		struct stat st;
+
+		n = strcspn(path, ":");
+		file = xasprintf("%.*s/%s", (int)n, path, name);
+		if (access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
+			return file;
+		if (errno == EACCES)
+			why = EACCES;
+		free(file);
+	}
+	errno = why;
+	return NULL;
+}
+
+/* Where a child in another directory finds its program, and what environment it gets. */
+struct elsewhere {
+	char *program;		/* heap */
+	char *path;		/* "PATH=…", heap; NULL: none in the environment */
+	const char **env;	/* heap */
+};
+
+static void
+elsewhere_release(struct elsewhere *x)
+{
+	free(x->program);
+	free(x->path);
+	free(x->env);
+}
+
+/* -1 with errno. */
+static int
+elsewhere_make(struct elsewhere *x, const struct spawn *s)
+{
+	const char *const *env = s->env != NULL ? s->env : (const char *const *)environ;
+	const char *ours = getenv("PATH");
+	char *path = absolute_path(ours != NULL ? ours : "/bin:/usr/bin");
+	size_t n = 0;
+
+	memset(x, 0, sizeof *x);
+	x->program = strchr(s->argv[0], '/') != NULL ? xstrdup(s->argv[0]) : find_program(s->argv[0], path);
+	free(path);
+	if (x->program == NULL)
+		return -1;
+	while (env[n] != NULL)
+		n++;
+	x->env = xcalloc(n + 1, sizeof *x->env);
+	for (size_t i = 0; i < n; i++) {
+		x->env[i] = env[i];
+		if (x->path != NULL || !str_starts(env[i], "PATH="))
+			continue;
+		path = absolute_path(env[i] + strlen("PATH="));
+		x->path = xasprintf("PATH=%s", path);
+		x->env[i] = x->path;
+		free(path);
+	}
+	return 0;
+}
+
+/* As posix_spawnp. */
+static int
+spawn_program(const struct spawn *s, const posix_spawn_file_actions_t *fa, const posix_spawnattr_t *at,
+    pid_t *pid)
+{
+	char *const *argv = (char *const *)s->argv;
+	struct elsewhere x;
+	int r;
+
+	if (s->cwd == NULL)
+		return posix_spawnp(
+		    pid, argv[0], fa, at, argv, s->env != NULL ? (char *const *)s->env : environ);
+	r = elsewhere_make(&x, s) != 0
+	    ? errno
+	    : posix_spawn(pid, x.program, fa, at, argv, (char *const *)x.env);
+	elsewhere_release(&x);
+	return r;
+}
+
 /* The return value is an errno, as posix_spawn's is. */
 static int
 start_child(const struct spawn *s, int theirs[PIPES], pid_t *pid)
@@ -91,8 +192,7 @@ start_child(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
 	if (handed_on.set)
 		mask = umask(handed_on.mask);
-	r = posix_spawnp(pid, s->argv[0], &fa, &at, (char *const *)s->argv,
-	    s->env != NULL ? (char *const *)s->env : environ);
+	r = spawn_program(s, &fa, &at, pid);
 	if (handed_on.set)
 		umask(mask);
 	/* not around the spawning, or we had it for a moment, too */
@@ -244,6 +344,24 @@ spawn_wait(pid_t pid, int64_t until, int *status)
 	return ended;
 }
 
+/*
+ * Ends the child and what it started: the group is its own. It is reaped last, since a reaped
+ * leader's number may be another group's.
+ */
+static void
+end_group(pid_t pid, int *status)
+{
+	int64_t until = clock_mono_ms() + 300;
+	siginfo_t ended = { .si_pid = 0 };
+
+	kill(-pid, SIGTERM);
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0 &&
+	    clock_mono_ms() < until)
+		clock_sleep_ms(2);
+	kill(-pid, SIGKILL);
+	spawn_wait(pid, clock_mono_ms() + 2000, status);
+}
+
 int
 spawn_run(struct spawn *s, struct err *e)
 {
@@ -260,13 +378,8 @@ spawn_run(struct spawn *s, struct err *e)
 			close_fd(&c.fd[i]);
 		if (ret == 0 && !spawn_wait(c.pid, c.until, &status))
 			ret = err_set(e, GT_AGAIN, "timeout", "%s did not end in time", s->argv[0]);
-		if (ret != 0) {
-			kill(c.pid, SIGTERM);
-			if (!spawn_wait(c.pid, clock_mono_ms() + 300, &status)) {
-				kill(c.pid, SIGKILL);
-				spawn_wait(c.pid, clock_mono_ms() + 2000, &status);
-			}
-		}
+		if (ret != 0)
+			end_group(c.pid, &status);
 	}
 	sigaction(SIGPIPE, &before, NULL);
 	s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -12,16 +12,20 @@ struct err;
 
 /*
  * Runs a program without a shell; standard input, output and error in one poll loop. At the
- * deadline it gets SIGTERM, then SIGKILL, and is reaped.
+ * deadline its process group gets SIGTERM, then SIGKILL, and it is reaped.
  *
  * The child has default, unblocked signals (posix_spawn passes SIG_IGN of SIGPIPE on, T35),
  * descriptors 0, 1, 2 only, and a process group: Ctrl-C stops us between two steps, not a tmux
  * within one.
  */
 struct spawn {
-	const char *const *argv;	/* argv[0] is looked up in PATH */
+	const char *const *argv;	/* argv[0] is looked up in our PATH */
 	const char *const *env;		/* NULL: ours */
-	const char *cwd;		/* NULL: ours */
+	/*
+	 * NULL: ours. Behind a change of directory, empty and relative entries of PATH would name
+	 * programs of that directory: they are not searched, and the child's PATH has none.
+	 */
+	const char *cwd;
 	const void *in;			/* NULL: /dev/null */
 	size_t in_len;
 	struct buf *out;		/* NULL: /dev/null */

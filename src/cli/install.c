@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "config/config.h"
 #include "install/install.h"
 #include "records/hooks/hooks.h"
@@ -96,18 +97,50 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 }
 
 /* What would stand there. gap: between texts with their paths above; NULL: the text alone. */
+/* A file's text as it is; on a terminal without what would change the terminal. */
 static void
-print_texts(const struct artifact_set *in, const char *gap)
+print_text(const char *p)
 {
 	struct buf b = BUF_INIT;
 
-	for (size_t i = 0; i < in->n; i++) {
-		if (gap != NULL && in->v[i].path != NULL)
-			buf_fmt(&b, "%s# %s\n", i > 0 ? gap : "", in->v[i].path);
-		artifact_print(&in->v[i], &b);
+	for (size_t n; *p != '\0'; p += n + (p[n] == '\n')) {
+		n = strcspn(p, "\n");
+		if (isatty(STDOUT_FILENO))
+			utf8_escape(&b, p, n, 0);
+		else
+			buf_add(&b, p, n);
+		if (p[n] == '\n')
+			buf_chr(&b, '\n');
 	}
 	fwrite(b.data, 1, b.len, stdout);
 	buf_release(&b);
+}
+
+static void
+print_path(const char *path)
+{
+	print_text(path);
+	putchar('\n');
+}
+
+/* The line of a path is for a person, and one line, whatever the path has in it. */
+static void
+print_texts(const struct artifact_set *in, const char *gap)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		struct buf b = BUF_INIT;
+
+		if (gap != NULL && in->v[i].path != NULL) {
+			buf_fmt(&b, "%s# ", i > 0 ? gap : "");
+			utf8_escape(&b, in->v[i].path, strlen(in->v[i].path), 0);
+			buf_chr(&b, '\n');
+			fwrite(b.data, 1, b.len, stdout);
+			buf_reset(&b);
+		}
+		artifact_print(&in->v[i], &b);
+		print_text(b.data);
+		buf_release(&b);
+	}
 }
 
 static void
@@ -259,9 +292,9 @@ run_files(const struct cli *cli, bool install, const struct artifact_set *in, co
 		if (install)
 			print_texts(in, words->gap);
 		else if (words == &plugin_words)
-			printf("%s\n", path);
+			print_path(path);
 		for (size_t i = 0; i < in->n && !install && words != &plugin_words; i++)
-			printf("%s\n", in->v[i].path);
+			print_path(in->v[i].path);
 		return 0;
 	}
 	if ((install ? artifact_install(in, &any, e) : artifact_remove(in, &any, e)) != 0)
@@ -305,8 +338,11 @@ run_plugin(
 	artifact_patrol_line(&line, call);
 	artifact_plugin(&in, call);
 	ret = run_files(cli, install, &in, &plugin_words, install ? line.data : NULL, e);
-	if (cli->print && install)
-		printf("\n# a hook, or a step of the witness's patrol\n%s\n", line.data);
+	if (cli->print && install) {
+		printf("\n# a hook, or a step of the witness's patrol\n");
+		print_text(line.data);
+		putchar('\n');
+	}
 	artifact_release(&in);
 	buf_release(&line);
 	buf_release(&options);

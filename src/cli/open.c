@@ -136,6 +136,23 @@ add_own_server(struct app *w, size_t *cap)
 	free(path);
 }
 
+/* Under sudo: the server of who called it, under each name that is looked for. */
+static void
+add_sudo_server(struct app *w, size_t *cap, const char *socket)
+{
+	const char *uid = getenv("SUDO_UID");
+	struct stat st;
+	char *path;
+
+	if (geteuid() != 0 || uid == NULL || *uid == '\0' || strspn(uid, "0123456789") != strlen(uid) ||
+	    strchr(socket, '/') != NULL)
+		return;
+	path = xasprintf("/tmp/tmux-%s/%s", uid, socket);
+	if (lstat(path, &st) == 0)
+		add_server(w, cap, path);
+	free(path);
+}
+
 int
 cli_open_profiles(struct app *w, struct err *e)
 {
@@ -170,6 +187,8 @@ cli_open_app(const struct cli *cli, struct app *w, struct err *e)
 		town_sockets(w->town, &sockets);
 		for (size_t i = 0; i < sockets.n; i++)
 			add_server(w, &cap, sockets.v[i]);
+		for (size_t i = 0; i < sockets.n; i++)
+			add_sudo_server(w, &cap, sockets.v[i]);
 		add_own_server(w, &cap);
 	}
 	town_list_release(&sockets);
@@ -201,6 +220,11 @@ cli_close_app(struct app *w)
 	if (w->restored != NULL)
 		fprintf(stderr, "gt-recover: %s\n", w->restored);
 	free(w->restored);
+	if (w->reading != NULL) {
+		err_add(w->reading, "the store was only read");
+		print_warning("", w->reading);
+	}
+	free(w->reading);
 	if (w->store != NULL)
 		store_close(w->store);
 	if (w->profiles != NULL)
@@ -226,7 +250,7 @@ cli_export_events(struct app *w)
 	struct err e = ERR_INIT;
 	char *path;
 
-	if (w->store == NULL)
+	if (w->store == NULL || w->reading != NULL)
 		return;
 	path = io_join(w->state_dir, EVENT_LOG);
 	if (event_export(w->store, path, NULL, &e) != 0) {

@@ -183,6 +183,25 @@ check_choices(const struct cli *cli, struct err *e)
 	return 0;
 }
 
+/* Root sees crashed agents of other users, as under sudo. */
+static void
+warn_other_users(struct cli_batch *r)
+{
+	for (size_t i = 0; i < r->w.n_servers; i++) {
+		const struct tmux *t = &r->w.servers[i];
+		size_t n = 0;
+
+		for (size_t k = 0; t->as_owner != NULL && k < r->all.n; k++)
+			n += candidate_crashed(&r->all.v[k]) &&
+			    strcmp(r->all.v[k].pane.socket, t->socket) == 0;
+		if (n > 0)
+			output_warning(&r->say,
+			    "%zu crashed agent%s of another user (socket %s): root would start %s as "
+			    "root\n  %s",
+			    n, n == 1 ? "" : "s", t->socket, n == 1 ? "it" : "them", t->as_owner);
+	}
+}
+
 static int
 recover_agents(struct cli_batch *r, struct err *e)
 {
@@ -195,6 +214,7 @@ recover_agents(struct cli_batch *r, struct err *e)
 	cli_warn_unwritten(&r->all.unwritten);
 	if (r->cli->n_args > 0)
 		return run_named(r, e);
+	warn_other_users(r);
 	if (r->cli->all || r->cli->dry_run)
 		return run_all(r, e);
 	ret = run_picker(r, e);

@@ -118,7 +118,7 @@ name_of(struct toml_names *names, int line, const struct toml_path *p, size_t le
 	memcpy(made->bytes, p->bytes.data, len);
 	found = tsearch(made, &names->root, name_order);
 	if (found == NULL)
-		die("out of memory");
+		err_no_memory();
 	*fresh = *found == made;
 	if (!*fresh)
 		free(made);

@@ -173,3 +173,28 @@ trust_path(const char *path, unsigned allow, struct err *e)
 		return 0;
 	return err_sys(e, GT_USAGE, "not-ours", "%s cannot be examined", path);
 }
+
+char *
+trust_owner_command(const char *path)
+{
+	char *at = geteuid() == 0 ? xstrdup(path) : NULL, *slash, *user, *command = NULL;
+	struct stat st;
+
+	while (at != NULL && lstat(at, &st) != 0) {
+		slash = strrchr(at, '/');
+		if (slash == NULL || slash == at) {
+			free(at);
+			at = NULL;
+		} else {
+			*slash = '\0';
+		}
+	}
+	if (at != NULL && st.st_uid != 0) {
+		user = user_name(st.st_uid);
+		command = xasprintf(
+		    "sudo -u %s%s gt-recover", *user >= '0' && *user <= '9' ? "'#'" : "", user);
+		free(user);
+	}
+	free(at);
+	return command;
+}

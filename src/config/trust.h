@@ -29,4 +29,10 @@ int trust_path(const char *path, unsigned allow, struct err *e);
 /* For an open file; `path` names it. */
 int trust_stat(const struct stat *st, const char *path, unsigned allow, struct err *e);
 
+/*
+ * For root alone: the command by which the owner of path, another user, runs this program, "sudo -u
+ * ana gt-recover", heap. What is absent is its directory's owner's. NULL: it is root's own.
+ */
+char *trust_owner_command(const char *path);
+
 #endif

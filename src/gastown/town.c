@@ -201,11 +201,20 @@ town_state_check(const struct town *t, const char *dir, struct err *e)
 char *
 town_state_make(const struct town *t, struct err *e)
 {
-	char *dir = town_state_path(t, e), *ignore;
+	char *dir = town_state_path(t, e), *ignore, *owner;
 	int ret = 0;
 
 	if (dir == NULL)
 		return NULL;
+	owner = config_safe(dir, true, NULL) ? NULL : trust_owner_command(dir);
+	if (owner != NULL) {
+		err_set(e, GT_FAIL, "other-user",
+		    "the state directory %s is another user's: root changes nothing there", dir);
+		err_hint(e, "%s", owner);
+		free(owner);
+		free(dir);
+		return NULL;
+	}
 	if (io_private_dir(dir, e) != 0) {
 		err_hint(e, "make %s a directory that this user can write to", dir);
 		free(dir);

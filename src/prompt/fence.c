@@ -11,25 +11,22 @@
 #define DOT "\xc2\xb7"		/* U+00B7 */
 #define OPENING "[record"
 
-/* The length of what imitates us at p, and in *cut where the dot goes; 0 when nothing does. */
+/*
+ * Where in what imitates us at p the dot goes; 0 when nothing does. Another imitation may begin
+ * behind that: a nonce is also the end of an id.
+ */
 static size_t
-forged_len(const char *p, size_t n, const char *nonce, size_t *cut)
+forged_cut(const char *p, size_t n, const char *nonce)
 {
 	size_t open = strlen(OPENING);
 
 	if (p[0] == OPENING[0] && n > open && strncasecmp(p, OPENING, open) == 0 &&
-	    !isalpha((unsigned char)p[open])) {
-		*cut = open;
+	    !isalpha((unsigned char)p[open]))
 		return open;
-	}
-	if (n >= FENCE_NONCE && strncasecmp(p, nonce, FENCE_NONCE) == 0) {
-		*cut = FENCE_NONCE / 2;
-		return FENCE_NONCE;
-	}
-	if (p[0] == 'g' && prompt_find_id(p, n < PROMPT_ID + 1 ? n : PROMPT_ID + 1) == p) {
-		*cut = 3;
-		return PROMPT_ID;
-	}
+	if (n >= FENCE_NONCE && strncasecmp(p, nonce, FENCE_NONCE) == 0)
+		return FENCE_NONCE / 2;
+	if (p[0] == 'g' && prompt_find_id(p, n < PROMPT_ID + 1 ? n : PROMPT_ID + 1) == p)
+		return 3;
 	return 0;
 }
 
@@ -38,20 +35,18 @@ fence_data(struct buf *out, const char *p, size_t n, const char *nonce)
 {
 	const char first[] = { OPENING[0], 'g', nonce[0], (char)toupper((unsigned char)nonce[0]), '\0' };
 	struct buf clean = BUF_INIT;
-	size_t len, cut = 0, done = 0, i = 0;
+	size_t cut, done = 0, i = 0;
 
 	utf8_clean(&clean, p, n);
 	/* cleaned text has no NUL */
 	while ((i += strcspn(clean.data + i, first)) < clean.len) {
-		len = forged_len(clean.data + i, clean.len - i, nonce, &cut);
-		if (len == 0) {
-			i++;
+		cut = forged_cut(clean.data + i, clean.len - i, nonce);
+		i += cut > 0 ? cut : 1;
+		if (cut == 0)
 			continue;
-		}
-		buf_add(out, clean.data + done, i + cut - done);
+		buf_add(out, clean.data + done, i - done);
 		buf_str(out, DOT);
-		done = i + cut;
-		i += len;
+		done = i;
 	}
 	buf_add(out, clean.data + done, clean.len - done);
 	buf_release(&clean);

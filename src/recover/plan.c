@@ -339,6 +339,22 @@ is_closed(const struct guard_input *q)
 	return over || (q->bead != NULL && q->bead->closed);
 }
 
+/* NULL: it is this user's, or the agent has no server that is looked at. */
+static const char *
+as_owner(const struct guard_input *q)
+{
+	for (size_t i = 0; i < q->w->n_servers; i++)
+		if (q->c->pane.socket != NULL && strcmp(q->w->servers[i].socket, q->c->pane.socket) == 0)
+			return q->w->servers[i].as_owner;
+	return NULL;
+}
+
+static bool
+is_other_users(const struct guard_input *q)
+{
+	return as_owner(q) != NULL;
+}
+
 /* In the order in which a person wants to hear them. */
 static const struct {
 	const char *name;
@@ -351,6 +367,8 @@ static const struct {
 	    "run gt-recover from another pane" },
 	{ "unknown", is_unknown, false, "it is not certain that the agent is dead",
 	    "look at the pane; unknown is not dead" },
+	{ "other-user", is_other_users, false,
+	    "its tmux server belongs to another user, and root would start the agent as root", "" },
 	{ "off", is_off, false, "recovery is switched off for this session",
 	    "take it out of [recovery.sessions] in gt.toml" },
 	{ "halted", is_halted, false, "Gas Town is stopped or shutting down (ESTOP or shutdown.lock)",
@@ -437,6 +455,6 @@ recovery_refusal(
 		if (!(named && guards[i].consent) && guards[i].stands(&q))
 			return (struct refusal){ guards[i].name,
 				guards[i].stands == needs_secret ? c->missing_secret : guards[i].sentence,
-				guards[i].hint };
+				guards[i].stands == is_other_users ? as_owner(&q) : guards[i].hint };
 	return (struct refusal){ NULL, NULL, NULL };
 }

@@ -148,7 +148,7 @@ keep_change(struct overlay_store *s, const struct change *c, int64_t version)
 		r = xcalloc(1, sizeof *r);
 		r->key = xstrdup(c->key);
 		if (tsearch(r, &s->kept, by_record_key) == NULL)
-			die("out of memory");
+			err_no_memory();
 	}
 	free(r->tag);
 	free(r->value);

@@ -24,10 +24,13 @@
  *     gt-recover:seq         counts commits; a new record's version, above all versions so far
  *     gt-recover:done        sorted set of the last commits' ids; "!ID": it was lost and must not
  *     come any more
+ *     gt-recover:last        hash  commit -> id of the last one
  *     gt-recover:store       "FORMAT ID" of this store
  *     gt-recover:hosts       hash  host -> "BOOT SEEN", the boot id under which it was seen last,
  *     and when (ms since 1970)
  *     gt-recover:server      the run of the server that was seen last
+ *     gt-recover:accepted    by hand: the run of a server that took over, and may be used (redis_failover.c)
+ *     gt-recover:failover    the version from which on commits are later than the last take-over
  *
  * A script that fails on its way is not undone, so each looks at everything first and writes then.
  * SUM is the first 12 hex digits of SHA-1 over key, version, tag and value: what a script has, and
@@ -58,12 +61,14 @@
 
 /*
  * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up
- * (ms). Answers "ok", identity, the server's clock in ms; "convert": redis_script_convert first,
- * "older" the same for a look; or "newer" or "machine" and what stands there: a machine that was up
- * already when the host was last seen under another boot id is another machine. A server that was
- * killed may have read from the kernel's cache what is not on the disk: the first write syncs all
- * of it. A new store counts from the clock on, so that it repeats no version of one that was here
- * before.
+ * (ms), "promoted" or "", what this host knows of its last commit: identity, id, number ("": nothing).
+ * Answers "ok", identity, the server's clock in ms, and for a look what a failover would be;
+ * "convert": redis_script_convert first, "older" the same for a look; "accept": redis_script_accept
+ * first; or "newer" or "machine" and what stands there: a machine that was up already when the host
+ * was last seen under another boot id is another machine; or "failover" and "promoted" or "commit":
+ * this server may lack, or lacks, what another one had confirmed. A server that was killed may have
+ * read from the kernel's cache what is not on the disk: the first write syncs all of it. A new
+ * store counts from the clock on, so that it repeats no version of one that was here before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
@@ -75,7 +80,17 @@ const char redis_script_open[] =
     "local host, seen = string.match(redis.call('HGET', 'gt-recover:hosts', ARGV[5]) or '', '^(.*) (%d+)$')\n"
     "if host and host ~= ARGV[6] and now - ARGV[7] + 1000 < tonumber(seen) then return {'machine', host} "
     "end\n"
-    "if ARGV[4] == 'look' then return {'ok', store or '', now} end\n"
+    "local lost, server = false, redis.call('GET', 'gt-recover:server')\n"
+    "if store and server and server ~= ARGV[3] and ARGV[8] == 'promoted' then lost = 'promoted' end\n"
+    "local floor = redis.call('GET', 'gt-recover:failover') or '0'\n"
+    "if store and ARGV[9] == store and tonumber(ARGV[11]) >= tonumber(floor) and\n"
+    "    not redis.call('ZSCORE', 'gt-recover:done', ARGV[10]) then\n"
+    "  local first = redis.call('ZRANGE', 'gt-recover:done', 0, 0, 'WITHSCORES')[2]\n"
+    "  if not first or tonumber(first) < tonumber(ARGV[11]) then lost = 'commit' end\n"
+    "end\n"
+    "if ARGV[4] == 'look' then return {'ok', store or '', now, lost or ''} end\n"
+    "if lost and redis.call('GET', 'gt-recover:accepted') == ARGV[3] then return {'accept'} end\n"
+    "if lost then return {'failover', lost} end\n"
     "if not store then\n"
     "  store = ARGV[1] .. ' ' .. ARGV[2]\n"
     "  redis.call('SET', 'gt-recover:seq', now)\n"
@@ -86,6 +101,38 @@ const char redis_script_open[] =
     "if redis.call('GET', 'gt-recover:server') ~= ARGV[3] then redis.call('SET', 'gt-recover:server', "
     "ARGV[3]) end\n"
     "return {'ok', store, now}\n";
+
+/*
+ * The server's run, accepted by hand. No version of a record and no fence of before holds from here
+ * on: those that got lost may be in use somewhere.
+ */
+const char redis_script_accept[] =
+    SUM_FUNCTIONS SOUND_FUNCTION
+    "if redis.call('GET', 'gt-recover:accepted') ~= ARGV[1] then return {'done'} end\n"
+    "local time = redis.call('TIME')\n"
+    "local seq = tonumber(redis.call('GET', 'gt-recover:seq') or '0')\n"
+    "local floor = string.format('%.0f', math.max(seq, time[1] * 1000 + math.floor(time[2] / 1000)) + 1)\n"
+    "local at = 0\n"
+    "redis.call('HLEN', 'gt-recover:tally')\n"
+    "repeat\n"
+    "  local keys = redis.call('ZRANGE', 'gt-recover:keys', at, at + 999)\n"
+    "  for _, key in ipairs(keys) do\n"
+    "    local value, row = redis.call('GET', key), redis.call('HGET', 'gt-recover:records', key)\n"
+    "    local version, tag, was = sound(key, row, value)\n"
+    "    if version then\n"
+    "      local hex = sum(key, floor, tag, value)\n"
+    "      redis.call('HSET', 'gt-recover:records', key, floor .. ' ' .. hex .. ' ' .. tag)\n"
+    "      count(key, tag, -1, was)\n"
+    "      count(key, tag, 1, hex)\n"
+    "    end\n"
+    "  end\n"
+    "  at = at + 1000\n"
+    "until #keys == 0\n"
+    "redis.call('SET', 'gt-recover:seq', floor)\n"
+    "redis.call('SET', 'gt-recover:failover', floor)\n"
+    "redis.call('SET', 'gt-recover:server', ARGV[1])\n"
+    "redis.call('DEL', 'gt-recover:accepted')\n"
+    "return {'done'}\n";
 
 /*
  * How many keys. Converts so many records of format 1, whose row is "VERSION TAG", and answers
@@ -162,8 +209,9 @@ const char redis_script_scan[] =
 
 /*
  * identity, commit id, then for each change: "put", "delete" or "check", key, expected version
- * (-1: any), tag, value. Answers "done"; "conflict", "foreign" or "damaged" and the key; "replaced";
- * "never" when redis_script_resolve was faster.
+ * (-1: any), tag, value. Answers "done" and, where something was written, the commit's number;
+ * "conflict", "foreign" or "damaged" and the key; "replaced"; "never" when redis_script_resolve was
+ * faster.
  */
 const char redis_script_commit[] =
     SUM_FUNCTIONS SOUND_FUNCTION
@@ -185,7 +233,20 @@ const char redis_script_commit[] =
     "  if ARGV[i] == 'put' or (ARGV[i] == 'delete' and tag) then writes = true end\n"
     "end\n"
     "if not writes then return {'done'} end\n"
+    /* what a user may not do, or there is no memory for, fails here: none of these changes anything */
+    "for i = 3, #ARGV, 5 do\n"
+    "  local there = tags[i] and 'NX' or 'XX'\n"
+    "  if ARGV[i] ~= 'check' then redis.call('SET', ARGV[i + 1], '', there) end\n"
+    "end\n"
+    "for _, set in ipairs({'gt-recover:keys', 'gt-recover:done', 'gt-recover:tag:'}) do\n"
+    "  redis.call('ZREM', set, '')\n"
+    "  redis.call('ZADD', set, 'XX', 0, '')\n"
+    "  redis.call('ZREMRANGEBYRANK', set, 1, 0)\n"
+    "end\n"
+    "redis.call('HDEL', 'gt-recover:records', '')\n"
+    "redis.call('DEL', 'gt-recover:accepted')\n"
     "local seq = redis.call('INCR', 'gt-recover:seq')\n"
+    "redis.call('HSET', 'gt-recover:last', 'commit', ARGV[2])\n"
     "for i = 3, #ARGV, 5 do\n"
     "  local key, tag = ARGV[i + 1], tags[i]\n"
     "  if tag and (ARGV[i] == 'delete' or (ARGV[i] == 'put' and tag ~= ARGV[i + 3])) then\n"
@@ -208,15 +269,16 @@ const char redis_script_commit[] =
     "end\n"
     "redis.call('ZADD', 'gt-recover:done', seq, ARGV[2])\n"
     "redis.call('ZREMRANGEBYRANK', 'gt-recover:done', 0, -65537)\n"
-    "return {'done'}\n";
+    "return {'done', string.format('%.0f', seq)}\n";
 
 /*
- * identity, commit id. Answers "done", "replaced", or "never": the commit was not made, and is
+ * identity, commit id. Answers "done" and its number, "replaced", or "never": the commit was not made, and is
  * refused should it come yet; it may stand in the buffer of a connection that we gave up.
  */
 const char redis_script_resolve[] =
     "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
-    "if redis.call('ZSCORE', 'gt-recover:done', ARGV[2]) then return {'done'} end\n"
+    "local at = redis.call('ZSCORE', 'gt-recover:done', ARGV[2])\n"
+    "if at then return {'done', at} end\n"
     "redis.call('ZADD', 'gt-recover:done', redis.call('GET', 'gt-recover:seq'), '!' .. ARGV[2])\n"
     "return {'never'}\n";
 
@@ -497,12 +559,19 @@ resolve_commit(struct redis_store *s, const char *id, bool *again, struct err *e
 	*again = false;
 	if (r == NULL && strcmp(why.name, "replaced") == 0)
 		return data_replaced(s, e);
+	if (r == NULL && strcmp(why.name, "failed-over") == 0) {
+		err_set(e, GT_FAIL, "unknown", "%s; nobody knows whether this change was made", why.msg);
+		err_hint(e, "%s", why.hint);
+		return COMMIT_UNKNOWN;
+	}
 	if (r == NULL) {
 		err_set(e, GT_FAIL, "unknown", "%s: nobody knows whether the change was made", why.msg);
 		err_hint(e, "Start the Redis server, then run the command again: it takes up what it finds");
 		return COMMIT_UNKNOWN;
 	}
 	answer = read_answer(s, r, again, e);
+	if (answer == COMMIT_DONE)
+		redis_note_commit(s, id, redis_text_at(r, 1));
 	freeReplyObject(r);
 	return answer;
 }
@@ -523,6 +592,8 @@ commit_once(
 	r = redis_send(s, words, 5 + n * WORDS_OF_CHANGE, until, &lost, e);
 	if (r != NULL)
 		answer = read_answer(s, r, again, e);
+	if (answer == COMMIT_DONE)
+		redis_note_commit(s, id, redis_text_at(r, 1));
 	if (lost || (answer == COMMIT_DONE && fault_point("store-committed") != 0)) {
 		redis_disconnect(s);
 		answer = resolve_commit(s, id, again, e);
@@ -639,6 +710,8 @@ redis_check(struct store *base, struct err *e)
 	redisReply *r = s->readonly ? NULL : redis_ask(s, ask, COUNT(ask), e);
 	bool checked = r != NULL && redis_is_text(r, s->run);
 
+	if (s->readonly && s->doubt[0] != '\0')
+		return redis_refuse_failover(s, strcmp(s->doubt, "commit") == 0, e);
 	if (r == NULL && !s->readonly)
 		return -1;
 	if (r != NULL)
@@ -661,6 +734,7 @@ redis_close(struct store *base)
 	redis_disconnect(s);
 	redis_address_release(&s->at);
 	free(s->identity);
+	free(s->seen);
 	free(s);
 }
 
@@ -690,6 +764,7 @@ redis_open(const char *url, const char *dir, bool look, struct err *e)
 		return NULL;
 	}
 	s->base.host = xstrdup(host_id());
+	s->seen = io_join(dir, "redis.seen");
 	if (redis_address_parse(&s->at, url, dir, e) == 0 && redis_connect(s, 0, e) == 0)
 		return &s->base;
 	store_close(&s->base);

@@ -254,7 +254,9 @@ set_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 	size_t word = strcspn(r->str, " ");
 	struct buf shown = BUF_INIT;
 
-	if (str_starts(r->str, "NOAUTH") || str_starts(r->str, "WRONGPASS") || str_starts(r->str, "NOPERM")) {
+	if (str_starts(r->str, "NOAUTH") || str_starts(r->str, "WRONGPASS") || str_starts(r->str, "NOPERM") ||
+	    strstr(r->str, "executing the script can't") != NULL ||
+	    strstr(r->str, "ACL failure in script") != NULL) {
 		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)",
 		    s->at.shown, (int)(word < 20 ? word : 20), r->str);
 		err_hint(e,
@@ -532,21 +534,6 @@ not_durable(const struct redis_store *s, const char *what, struct err *e)
 	    " noeviction; then restart it, or set the same by redis-cli CONFIG SET");
 }
 
-/* The value of a line of INFO, "name:value\r\n", cut to out. false: it has no such. */
-static bool
-info_field(const redisReply *info, const char *name, char *out, size_t size)
-{
-	size_t n = strlen(name);
-
-	for (const char *at = info->str; (at = strstr(at, name)) != NULL; at += n) {
-		if ((at == info->str || at[-1] == '\n') && at[n] == ':') {
-			snprintf(out, size, "%.*s", (int)strcspn(at + n + 1, "\r\n"), at + n + 1);
-			return true;
-		}
-	}
-	return false;
-}
-
 static int
 check_server(struct redis_store *s, char *run, size_t size, struct err *e)
 {
@@ -558,11 +545,13 @@ check_server(struct redis_store *s, char *run, size_t size, struct err *e)
 	r = send_until_ready(s, words, COUNT(words), &lost, e);
 	if (r == NULL)
 		return -1;
-	known = r->type == REDIS_REPLY_STRING && info_field(r, "run_id", run, size) &&
-	    info_field(r, "redis_version", version, sizeof version) &&
-	    info_field(r, "role", role, sizeof role);
-	if (known)
-		(void)info_field(r, "cluster_enabled", cluster, sizeof cluster);
+	known = r->type == REDIS_REPLY_STRING && redis_info_field(r, "run_id", run, size) &&
+	    redis_info_field(r, "redis_version", version, sizeof version) &&
+	    redis_info_field(r, "role", role, sizeof role);
+	if (known) {
+		(void)redis_info_field(r, "cluster_enabled", cluster, sizeof cluster);
+		redis_note_promotion(s, r);
+	}
 	freeReplyObject(r);
 	if (!known)
 		return redis_bad_reply(s, e);
@@ -650,6 +639,8 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		return err_hint(
 		    e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
 	}
+	if (redis_is_text(said, "failover"))
+		return redis_refuse_failover(s, redis_is_text(identity, "commit"), e);
 	if (!redis_is_text(said, "ok") || identity == NULL || now == NULL)
 		return redis_bad_reply(s, e);
 	if (identity->len == 0) {
@@ -661,6 +652,8 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		    "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
 		return err_hint(e, "Run the command again: it will see the new state");
 	}
+	if (redis_text_at(r, 3) != NULL)
+		snprintf(s->doubt, sizeof s->doubt, "%s", r->element[3]->str);
 	if (s->identity == NULL)
 		s->identity = xstrndup(identity->str, identity->len);
 	s->ahead = strtoll(now->str, NULL, 10) - clock_boot_ms();
@@ -693,29 +686,52 @@ convert_records(struct redis_store *s, struct err *e)
 	return 0;
 }
 
+/* A server that took over, and that somebody has accepted. */
+static int
+accept_server(struct redis_store *s, const char *run, struct err *e)
+{
+	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_accept), WORD("0"), WORD(run) };
+	bool lost;
+	redisReply *r = send_until_ready(s, words, COUNT(words), &lost, e);
+
+	if (r == NULL)
+		return -1;
+	freeReplyObject(r);
+	return 0;
+}
+
 static int
 set_identity(struct redis_store *s, const char *run, struct err *e)
 {
 	char id[33], up[24];
 	struct timestamp now;
-	bool convert = true, lost;
-	int ret;
+	struct redis_seen seen;
+	int steps = 3, ret;	/* to convert, to accept, to open */
+	bool more, lost;
 
 	io_random_hex(id, 16);
 	timestamp_now(&now);
+	redis_read_seen(s, &seen);
 	snprintf(up, sizeof up, "%" PRId64, now.boot_ms);
 	do {
 		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"),
 			WORD(FORMAT), WORD(id), WORD(run), WORD(s->readonly ? "look" : ""),
-			WORD(s->base.host), WORD(now.boot_id), WORD(up) };
+			WORD(s->base.host), WORD(now.boot_id), WORD(up),
+			WORD(s->took_over_at[0] != '\0' ? "promoted" : ""), WORD(seen.identity),
+			WORD(seen.id), WORD(seen.seq) };
 		redisReply *r = send_until_ready(s, words, COUNT(words), &lost, e);
+		bool convert, accept;
 
 		if (r == NULL)
 			return -1;
-		convert = convert && redis_is_text(redis_text_at(r, 0), "convert");
-		ret = convert ? convert_records(s, e) : take_identity(s, r, e);
+		convert = redis_is_text(redis_text_at(r, 0), "convert");
+		accept = redis_is_text(redis_text_at(r, 0), "accept");
+		more = --steps > 0 && (convert || accept);
+		ret = more && convert ? convert_records(s, e)
+		    : more            ? accept_server(s, run, e)
+				      : take_identity(s, r, e);
 		freeReplyObject(r);
-	} while (convert && ret == 0);
+	} while (more && ret == 0);
 	return ret;
 }
 

@@ -167,6 +167,10 @@ struct redis_store {
 	bool opened;
 	bool readonly;
 	char run[64];			/* of the server */
+	/* it was a replica, and became the primary since it started: how far it had followed; else "" */
+	char took_over_at[24];
+	char doubt[16];			/* readonly: what another one would be refused by; else "" */
+	char *seen;			/* file: what this host knows of its last commit */
 	int64_t ahead;			/* the server's clock before ours since boot, ms */
 };
 
@@ -200,9 +204,27 @@ const redisReply *redis_text_at(const redisReply *r, size_t i);
 /* An answer that none of our scripts gives. -1. */
 int redis_bad_reply(const struct redis_store *s, struct err *e);
 
+/*
+ * A server that took over from another one may lack what that had confirmed (redis_failover.c).
+ * Fills s->took_over_at from the server's INFO.
+ */
+void redis_note_promotion(struct redis_store *s, const redisReply *info);
+/* This host's last commit: identity, id and number; "" for what is not known. */
+struct redis_seen {
+	char identity[48], id[40], seq[24];
+};
+void redis_read_seen(const struct redis_store *s, struct redis_seen *out);
+/* After a commit; seq NULL: it wrote nothing. Errors are none: a file that is not there witnesses nothing. */
+void redis_note_commit(const struct redis_store *s, const char *id, const redisReply *seq);
+/* Of the answer "failover" of redis_script_open: "failed-over". -1. */
+int redis_refuse_failover(const struct redis_store *s, bool commit_lost, struct err *e);
+/* The value of a line of INFO, cut to out. false: it has no such. */
+bool redis_info_field(const redisReply *info, const char *name, char *out, size_t size);
+
 /* Scripts; each says above itself what it takes and answers. */
 extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[],
-    redis_script_resolve[], redis_script_foreign_keys[], redis_script_convert[];
+    redis_script_resolve[], redis_script_foreign_keys[], redis_script_convert[],
+    redis_script_accept[];
 
 /* ---- sqlite_private ---- */
 

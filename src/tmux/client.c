@@ -23,15 +23,21 @@ extern char **environ;
 void
 tmux_init(struct tmux *t, const char *socket)
 {
+	char *path;
+
 	t->socket = xstrdup(socket);
 	t->timeout_ms = TMUX_TIMEOUT_MS;
+	path = tmux_socket_path(t);
+	t->as_owner = trust_owner_command(path);
+	free(path);
 }
 
 void
 tmux_release(struct tmux *t)
 {
 	free(t->socket);
-	t->socket = NULL;
+	free(t->as_owner);
+	t->socket = t->as_owner = NULL;
 }
 
 char *
@@ -163,6 +169,9 @@ check_owner(const struct tmux *t, struct err *e)
 			err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", path);
 			ret = err_hint(e, "name the right socket with -L, or start the sessions first");
 		}
+	} else if (st.st_uid != geteuid() && t->as_owner != NULL) {
+		/* whatever that user puts there, only that user's own agents are shown by it */
+		ret = S_ISSOCK(st.st_mode) ? 0 : err_set(e, GT_FAIL, "no-server", "%s is not a socket", path);
 	} else if (st.st_uid != geteuid()) {
 		err_set(e, GT_FAIL, "not-ours", "the tmux socket %s belongs to user %u, not to you", path,
 		    (unsigned)st.st_uid);
@@ -175,6 +184,14 @@ check_owner(const struct tmux *t, struct err *e)
 	}
 	free(path);
 	return ret;
+}
+
+static int
+refuse_to_change(const struct tmux *t, struct err *e)
+{
+	err_set(e, GT_FAIL, "other-user",
+	    "the tmux server on socket %s belongs to another user: root changes nothing there", t->socket);
+	return err_hint(e, "%s", t->as_owner);
 }
 
 /* tmux's own words when it could not even begin (3.3a). */
@@ -312,6 +329,8 @@ tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
 
 	if (e == NULL)
 		e = &own;
+	if (b->mutates && t->as_owner != NULL)
+		return refuse_to_change(t, e);
 	if (check_owner(t, e) != 0) {
 		if (!b->starts || strcmp(e->name, "no-server") != 0)
 			return -1;

@@ -25,6 +25,11 @@ struct err;
 struct tmux {
 	char *socket;
 	int timeout_ms;
+	/*
+	 * Root may look at another user's server, and changes nothing there: what it would start would
+	 * run as root. Then how that user runs this program, "sudo -u ana gt-recover", heap; else NULL.
+	 */
+	char *as_owner;
 };
 
 #define TMUX_TIMEOUT_MS 5000
@@ -62,7 +67,8 @@ struct tmux_batch {
 	 * not the session's (3.3a).
 	 */
 	const char *path;
-	bool mutates;			/* passes the fault point "tmux" */
+	/* passes the fault point "tmux"; refused on another user's server */
+	bool mutates;
 	/* starts a server; it must make a session then, or tmux ends again (T39) */
 	bool starts;
 	int status;			/* exit status; 1: a command failed */
@@ -75,8 +81,9 @@ size_t tmux_batch_add(struct tmux_batch *b, const char *name, ...) __attribute__
 
 /*
  * 0 also when single commands failed: see tmux_batch_failed. -1: "no-server", "not-ours" (another
- * user's socket), "denied", "server-lost" (it died under our call), "server-silent" (GT_AGAIN:
- * deadline passed), "no-tmux" (not installed), "tmux" (it refused the batch).
+ * user's socket), "other-user" (the same for root, when the batch mutates), "denied", "server-lost"
+ * (it died under our call), "server-silent" (GT_AGAIN: deadline passed), "no-tmux" (not installed),
+ * "tmux" (it refused the batch).
  */
 int tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e);
 

@@ -27,8 +27,8 @@ sub judge {
 	$failed{$verb->[0]}++;
 	return "it ends with $r->{code}" unless $r->{code} == 1 || $r->{code} == 75;
 	return "it answers on standard output: $r->{out}" if $r->{out} ne "";
-	return "it does not say what to do: $r->{err}" unless $r->{err} =~ /^(?:gt-recover: [\w\/].{20,}\n)+  \w.{10,}\n$/;
-	return "it was refused, and its change is there: $r->{err}" if $left eq "after" && $r->{err} !~ /did not confirm|cannot be synced/;
+	return "it does not say what to do: $r->{err}" unless $r->{err} =~ /^(?:(?:gt-recover: [\w\/].{12,}\n)+  \w.{10,}\n)+$/;
+	return "it was refused, and its change is there: $r->{err}" if $left eq "after" && $r->{err} !~ /did not confirm|cannot be synced|out of memory/;
 	return again($verb, $state, $left);
 }
 
@@ -150,9 +150,39 @@ sub deaf {
 	return $why ? $why : ();
 }
 
+# The machine is short of something when a file is opened.
+sub short_by_library {
+	my ($verb, $everywhere) = @_;
+	my @calls = calls_loaded($verb);
+	my @opens = grep { $calls[$_][0] =~ /^open\+?$/ } 0 .. $#calls;
+	my ($done) = grep { $calls[$_][0] eq "truncate+" && $calls[$_][1] eq "recover.db-journal" } reverse 0 .. $#calls;
+	my @places = $everywhere ? 1 .. @opens : (1, int(@opens / 2));
+	my $turn = 0;
+	# an answer of 0 is right where the change is there all the same
+	return answered($verb, [map { my $what = (qw(emfile enfile enomem))[$turn++ % 3]; ["open,open+:$_+=$what", 1] } @places]);
+}
+
+# No memory from the N-th request on, until it works.
+sub no_memory {
+	my ($verb, $everywhere) = @_;
+	my @wrong;
+	for (my $n = 1; $n < 1e6; $n = int($n * ($everywhere ? 1.4 : 3)) + 1) {
+		my $state = scene($verb);
+		my $r = run($state, $verb->[1], $verb->[2], env => { %{loaded($state)}, MEMORY_FAULT => $n });
+		# the C library's own start cannot say more
+		my $why = $r->{err} =~ /error while loading|^$/ && $r->{code} == 127 ? left($verb, $state) : judge($verb, $state, $r, 1);
+		push @wrong, "request $n: $why" if $why && $why ne "before";
+		remove_tree($state);
+		return @wrong if works($r);
+	}
+	return (@wrong, "a million requests are not enough");
+}
+
 my @faults = (
 	["EIO of fsync", \&sync_fails, "preload"],
 	["ENOSPC by the library", \&full_by_library, "preload"],
+	["EMFILE, ENFILE and ENOMEM by the library", \&short_by_library, "preload"],
+	["no memory", \&no_memory, "memory"],
 	["a limit of descriptors", \&no_descriptors],
 	["a limit of file sizes", \&files_limited],
 	["a full disk", \&full, "mount"],
@@ -160,8 +190,9 @@ my @faults = (
 	["a standard output that is full", \&deaf],
 );
 
-my %can = (preload => -e $preload, mount => $ENV{MOUNTS});
-my %why_not = (preload => "build/file-fault.so is not built (make fake)", mount => "no file system may be mounted here");
+my %can = (preload => -e $preload, mount => $ENV{MOUNTS}, memory => -e $preload && $ENV{GT_RECOVER} !~ m{/san/});
+my %why_not = (memory => "the library cannot stand before a sanitizer's memory",
+	preload => "build/file-fault.so is not built (make fake)", mount => "no file system may be mounted here");
 for my $fault (@faults) {
 	my ($name, $look, $needs) = @$fault;
 	if ($needs && !$can{$needs}) {
@@ -181,6 +212,102 @@ for my $fault (@faults) {
 	ok($wrong == 0, "$name: @{[$runs - $before]} runs of @{[scalar @verbs]} verbs");
 	ok(@never == 0, "$name: each verb fails of it") or note("not: @never") if $look != \&deaf;
 }
+
+# ---- those that only read ----
+
+# A reader answers what it answers on a sound disk, with 0, or refuses with a sentence and answers nothing. must: it answers.
+my %sound;
+sub judge_reader {
+	my ($words, $r, $must) = @_;
+	$runs++;
+	return "it was killed ($r->{signal})" if $r->{signal};
+	return $r->{out} eq $sound{$words} ? "" : "another answer with 0: $r->{out}" if $r->{code} == 0;
+	return "it ends with $r->{code}: $r->{err}" if $must || ($r->{code} != 1 && $r->{code} != 75);
+	return "it answers on standard output: $r->{out}" if $r->{out} ne "" && $r->{out} ne $sound{$words} && $r->{out} !~ /^\{\s*"schema_version": 1,\s*"error"/;
+	return "it does not say what to do: $r->{err}" unless "$r->{err}$r->{out}" =~ /^(?:(?:gt-recover: [\w\/].{12,}\n)+  \w.{10,}\n)+$|"hint": "\w/;
+	return "";
+}
+
+my @readers = ("session list", "session show a", "agent tree", "message list", "run list", "runner list", "lock list", "epic status e",
+	"log", "stats");
+my $like_any = $verbs[0];
+my $healthy = scene($like_any);
+for my $words (@readers) {
+	my $r = run($healthy, "$words --json", "");
+	ok($r->{code} == 0 && length $r->{out} > 40, "a sound disk: $words") or note($r->{err});
+}
+# times of the answer itself differ
+sub steady {
+	my ($r) = @_;
+	$r->{out} =~ s/"(?:\w+_)?(?:age|seconds|ms|now)": \d+/"T": 0/g;
+	return $r;
+}
+$sound{"$_ --json"} = steady(run($healthy, "$_ --json", ""))->{out} for @readers;
+
+sub read_with {
+	my ($name, $state, $must, %how) = @_;
+	my @wrong = map {
+		my $why = judge_reader("$_ --json", steady(run($state, "$_ --json", "", %how)), $must);
+		$why ? "$_: $why" : ();
+	} @readers;
+	note($_) for @wrong;
+	return ok(@wrong == 0, "$name: @{[scalar @readers]} readers");
+}
+
+if ($can{mount}) {
+	for my $how (["a read-only file system", 1], ["a full disk", 0]) {
+		my ($name, $ro) = @$how;
+		system("mount", "-t", "tmpfs", "-o", "size=2m", "gtr-test", $disk) == 0 or die "no tmpfs on $disk";
+		mkdir "$disk/state" or die "$disk/state: $!";
+		my $state = scene($like_any, "$disk/state");
+		my $was = records($state);
+		$ro ? system("mount", "-o", "remount,ro", $disk) : fill($disk, 0);
+		read_with($name, $state, 1);
+		my $r = run($state, "session list", "");
+		ok($r->{err} =~ /only read.*mounted read-only.*\n  \w/, "$name: a warning says so") || note($r->{err}) if $ro;
+		ok($r->{err} eq "", "$name: nothing to be warned of") || note($r->{err}) if !$ro;
+		ok(records($state) eq $was, "$name: nothing changed");
+		system("umount", $disk) == 0 or die "$disk cannot be unmounted";
+	}
+} else {
+	skip("readers: $why_not{mount}");
+}
+if ($can{preload}) {
+	for my $what (qw(emfile enfile enomem eio)) {
+		# each open, and each from there on
+		my $wrong = 0;
+		for my $n (1 .. ($all ? 24 : 8)) {
+			for my $plus ("", "+") {
+				for my $words ($all ? @readers : @readers[$n % @readers, ($n + 3) % @readers]) {
+					my $r = steady(run($healthy, "$words --json", "", env => loaded($healthy, "open,open+:$n$plus=$what")));
+					my $why = judge_reader("$words --json", $r, 0);
+					$wrong++ if $why;
+					note("$words, open $n$plus=$what: $why") if $why;
+				}
+			}
+		}
+		ok($wrong == 0, "\U$what\E of an open: readers answer it all or refuse");
+	}
+} else {
+	skip("readers: $why_not{preload}");
+}
+if ($can{memory}) {
+	my $wrong = 0;
+	for my $words (@readers) {
+		for (my $n = 1; $n < 1e6; $n = int($n * ($all ? 1.4 : 3)) + 1) {
+			my $r = steady(run($healthy, "$words --json", "", env => { %{loaded($healthy)}, MEMORY_FAULT => $n }));
+			last if $r->{code} == 0 && $r->{out} eq $sound{"$words --json"};
+			next if $r->{code} == 127;
+			my $why = judge_reader("$words --json", $r, 0);
+			$wrong++ if $why;
+			note("$words, request $n: $why") if $why;
+		}
+	}
+	ok($wrong == 0, "no memory: readers answer it all or refuse");
+} else {
+	skip("readers: $why_not{memory}");
+}
+
 # Whether a program would be found out that lies, and one that says nothing.
 for (["exit 0", "it acknowledged a change"], ["exit 1", "it does not say"], ["echo n; exit 1", "it answers on"]) {
 	my ($does, $found) = @$_;

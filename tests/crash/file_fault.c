@@ -11,6 +11,8 @@
  * 				enospc, erofs, emfile,
  * 				enfile, eacces, enomem
  *
+ *   MEMORY_FAULT=N		the N-th allocation and all after it get no memory
+ *
  * A family of calls has one name: open is openat, too, write is pwrite, fsync is fdatasync, lock
  * is flock and the locks of fcntl.
  */
@@ -287,3 +289,52 @@ close(int fd)
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)
+
+/* ---- memory ---- */
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+
+static bool
+has_memory(void)
+{
+	static long asked, most = -1;
+
+	/* the loader asks before there is an environment */
+	if (most < 0 && environ != NULL)
+		most = getenv("MEMORY_FAULT") != NULL ? atol(getenv("MEMORY_FAULT")) : 0;
+	asked++;
+	if (most <= 0 || asked < most)
+		return true;
+	errno = ENOMEM;
+	return false;
+}
+
+void *
+malloc(size_t n)
+{
+	return has_memory() ? __libc_malloc(n) : NULL;
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	return has_memory() ? __libc_calloc(n, size) : NULL;
+}
+
+void *
+realloc(void *p, size_t n)
+{
+	return has_memory() ? __libc_realloc(p, n) : NULL;
+}
+
+void *
+reallocarray(void *p, size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, size, &all) || !has_memory())
+		return NULL;
+	return __libc_realloc(p, all);
+}

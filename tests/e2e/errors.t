@@ -118,10 +118,12 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	(cd / && "${nobody[@]}" tmux -u -S "$W/theirs/socket" -f /dev/null new-session -d 'exec sleep 60')
 	theirs=$("${nobody[@]}" tmux -u -S "$W/theirs/socket" display-message -p '#{pid}')
 	PIDS+=("$theirs")
-	fails "another user's socket" 1 not-ours 'belongs to user 65534, not to you' list -L "$W/theirs/socket"
 	ours=$GT_RECOVER
 	GT_RECOVER=$W/theirs/gt-recover
 	cd /
+	third=(setpriv --reuid=65532 --regid=65532 --clear-groups env "HOME=$W/third" "XDG_STATE_HOME=$W/third/state"
+		"XDG_CONFIG_HOME=$W/third")
+	fails "another user's socket" 1 not-ours 'belongs to user 65534, not to you' "${third[@]}" -- list -L "$W/theirs/socket"
 	fails 'a socket out of reach' 1 denied 'cannot be reached' "${nobody[@]}" -- list -L "$tmux_dir/main"
 	fails 'an unreadable gt.toml' 2 config 'closed.toml cannot be read: Permission denied' "${nobody[@]}" -- \
 		list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"

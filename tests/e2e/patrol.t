@@ -315,6 +315,13 @@ P=$T/plugins/gt-recover
 gt install plugin --town "$T" --print
 like "$RC $OUT" '^0 # .*/plugins/gt-recover/plugin\.md.\+\+\+.*type = "cooldown".*patrol --quiet --town' '--print shows the plugin'
 not_ok '  and makes nothing' test -e "$P"
+odd=$W/odd$'\e]0;x\a\nrun me'
+cp -r "$T" "$odd"
+gt install plugin --town "$odd" --print
+is "$RC $(head -n 2 <<<"$OUT" | grep -c '^# .*odd.x1b]0;x.x07.nrun me/plugins/gt-recover/plugin.md')" '0 1' '  its path is one line, and has no control characters'
+script -qec "$GT_RECOVER install plugin --town '$odd' --print" /dev/null >"$W/typed" 2>&1 </dev/null
+is "$(grep -c $'\e\|\a' "$W/typed") $(grep -c 'patrol --quiet --town' "$W/typed")" '0 2' '  nor has any of it on a terminal'
+rm -r "$odd"
 gt install plugin --town "$T"
 like "$RC $ERR" '^0 .*: installed.*patrol --quiet --town' 'it is installed, and a line for hooks is told'
 is "$(sed -n '1p;3,4p;/^+++$/=' "$P/plugin.md")" $'+++\n1\nname = "gt-recover"\ndescription = "Bring crashed agents back with their context"\n20' 'plugin.md is TOML between two lines of +++'

@@ -187,4 +187,31 @@ ok 'with the server' start_redis
 gt toast --yes -L main
 is "$RC" 0 '  it is'
 is "$(agent_starts toast)/$(messages toast)" 5/4 '  once'
+
+# ---- older files of the server: what it confirmed since is missing ----
+kill_redis
+cp -r "$STORE/appendonlydir" "$W/older"
+ok 'the server goes on' start_redis
+put '{"run_id":"late","session_id":"s","prompt":"test"}' run create
+is "$RC" 0 '  and confirms a run'
+kill_redis
+rm -r "$STORE/appendonlydir"
+cp -r "$W/older" "$STORE/appendonlydir"
+ok 'it comes back with older files' start_redis
+put '{"run_id":"next","session_id":"s","prompt":"test"}' run create
+like "$RC $OUT$ERR" '^1 gt-recover: .*lost changes that it had confirmed.*events.jsonl.*gt-recover:accepted' 'nothing is recorded there'
+gt run list
+is "$RC" 0 '  what there is can be read'
+like "$OUT" 'r1' '  the records that it has'
+unlike "$OUT" 'late' '  without the lost one'
+like "$ERR" 'only read: .*lost changes that it had confirmed' '  and a warning'
+gt --all --yes -L main
+unlike "$RC" '^0$' '  no agent is started by it'
+run=$(redis info server | tr -d '\r' | sed -n 's/^run_id://p')
+redis set gt-recover:accepted "$run" >/dev/null
+put '{"run_id":"next","session_id":"s","prompt":"test"}' run create
+is "$RC" 0 'accepted, it is used again'
+gt run list
+like "$OUT" 'next' '  with the new record'
+unlike "$ERR" 'only read' '  and no warning'
 done_testing

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -32,6 +33,8 @@ struct redis_house {
 	char *socket;
 	char *url;
 	pid_t pid;		/* 0: not running */
+	int port;		/* 0: only the socket */
+	rlim_t most;		/* bytes of a file of its; 0: any */
 };
 
 static inline bool
@@ -77,7 +80,9 @@ redis_house_start(struct redis_house *h)
 	int64_t until = clock_mono_ms() + REDIS_DEADLINE_MS;
 	pid_t parent = getpid();
 	bool ready = false;
+	char port[16];
 
+	snprintf(port, sizeof port, "%d", h->port);
 	h->pid = fork();
 	if (h->pid == 0) {
 		int null = open("/dev/null", O_RDWR);
@@ -87,9 +92,14 @@ redis_house_start(struct redis_house *h)
 		if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
 		    dup2(null, 2) < 0)
 			_exit(126);
-		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", h->socket,
+		if (h->most > 0) {
+			signal(SIGXFSZ, SIG_IGN);
+			setrlimit(RLIMIT_FSIZE, &(struct rlimit){ h->most, h->most });
+		}
+		execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", h->socket,
 		    "--unixsocketperm", "700", "--dir", h->dir, "--appendonly", "yes", "--appendfsync",
 		    "always", "--save", "", "--daemonize", "no", "--auto-aof-rewrite-percentage", "0",
+		    "--repl-diskless-sync-delay", "0",
 		    "--logfile", "redis.log", (char *)NULL);
 		_exit(127);
 	}
@@ -130,6 +140,21 @@ redis_house_init(struct redis_house *h)
 	h->socket = io_join(h->dir, "redis.sock");
 	h->url = xasprintf("redis+unix://%s", h->socket);
 	redis_house_start(h);
+}
+
+/* A port of loopback on which nobody listens. */
+static inline int
+redis_free_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof at;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&at, &n) != 0)
+		abort();
+	close(fd);
+	return ntohs(at.sin_port);
 }
 
 static inline void

@@ -124,6 +124,25 @@ find(struct town *t, const char *hint)
 #define WORK "gastown/polecats/toast"
 #define MAIL "gastown/toast"
 
+/* Somebody's table of issues whose rows come out of FTS5, which would read his shadow tables. */
+static void
+test_virtual_table(void **state)
+{
+	struct town *t = *state;
+	const char *databases[] = { t->rig };
+
+	run(t->rig_db, "DROP TABLE issues");
+	if (sqlite3_exec(t->rig_db, "CREATE VIRTUAL TABLE issues USING fts5(id, title, status, assignee)", NULL,
+		NULL, NULL) != SQLITE_OK) {
+		print_message("skipped: this SQLite has no FTS5\n");
+		skip();
+	}
+	run(t->rig_db, "INSERT INTO issues VALUES('r1-1', 'planted', 'hooked', '" WORK "')");
+	assert_int_equal(bead_find(databases, 1, "gastown", "toast", NULL, &t->s, &t->b, &t->e), -1);
+	assert_string_equal(t->e.name, "not-beads");
+	assert_null(t->b.id);
+}
+
 static void
 test_order_of_statuses(void **state)
 {
@@ -562,6 +581,7 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_virtual_table, setup_old, teardown),
 		cmocka_unit_test_setup_teardown(test_order_of_statuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_town_after_rig, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest_of_equals, setup, teardown),

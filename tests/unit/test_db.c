@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -582,6 +584,66 @@ test_no_room_for_the_copy(void **state)
 	assert_int_equal(rows(p), 10);
 }
 
+/* A maker that was killed leaves its directory, without the lock; one that lives has the lock. */
+static void
+test_left_copy(void **state)
+{
+	struct place *p = *state;
+	char *left = io_join(p->tmp, "gt-recover.aB3xyz"), *used = io_join(p->tmp, "gt-recover.cD4xyz"),
+	     *other = io_join(p->tmp, "gt-recover.longer-name"), *file = io_join(left, "db"),
+	     *log = io_join(left, "db-wal");
+	int lock;
+	pid_t pid;
+	int status;
+
+	make(p->db, "WAL", 10);
+	assert_int_equal(mkdir(left, 0700) + mkdir(used, 0700) + mkdir(other, 0700), 0);
+	assert_int_equal(io_write_durable(file, "beads", 5, NULL, NULL), 0);
+	assert_int_equal(io_write_durable(log, "log", 3, NULL, NULL), 0);
+	lock = open(used, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(lock, LOCK_EX), 0);
+	/* in a process of its own: a process looks for them once */
+	pid = child();
+	if (pid == 0)
+		_exit(count(p, NULL) == 10 ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(io_is_dir(left));
+	assert_true(io_is_dir(used));
+	assert_true(io_is_dir(other));
+	close(lock);
+	assert_int_equal(rmdir(used) + rmdir(other), 0);
+	free(left);
+	free(used);
+	free(other);
+	free(file);
+	free(log);
+}
+
+/* A virtual table's module would read what they planted in its shadow tables. */
+static void
+test_virtual_tables(void **state)
+{
+	struct place *p = *state;
+	sqlite3 *db;
+	int64_t n;
+
+	assert_int_equal(sqlite3_open(p->db, &db), SQLITE_OK);
+	if (sqlite3_exec(db, "CREATE VIRTUAL TABLE v USING fts5(id, title)", NULL, NULL, NULL) != SQLITE_OK) {
+		sqlite3_close(db);
+		print_message("skipped: this SQLite has no FTS5\n");
+		skip();
+	}
+	run(db, "INSERT INTO v VALUES('r1-1', 'planted'); CREATE TABLE t(id INTEGER)");
+	sqlite3_close(db);
+	assert_int_equal(db_open_foreign(p->db, &db, &p->e), 0);
+	assert_int_equal(db_number(db, "SELECT count(*) FROM t", &n, &p->e), 0);
+	assert_int_equal(db_number(db, "SELECT count(*) FROM v", &n, &p->e), -1);
+	assert_false(db_has_column(db, "v", "id"));
+	assert_true(db_has_column(db, "t", "id"));
+	db_close(db);
+}
+
 /* Views and triggers of theirs do not run, nothing can be attached, and endless queries end. */
 static void
 test_defences(void **state)
@@ -624,6 +686,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_only_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_for_the_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_virtual_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_defences, setup, teardown),
 	};
 

@@ -55,6 +55,9 @@ test_fence_data(void **state)
 		/* a zero-width space inside */
 		{ "fedc\xe2\x80\x8b" "ba9876543210", "fedcba98·76543210" },
 		{ "id gtr-00112233445566aa.", "id gtr·-00112233445566aa." },
+		/* the nonce as an id, and twice with one half in common */
+		{ "id gtr-" NONCE ".", "id gtr·-fedcba98·76543210." },
+		{ NONCE NONCE, "fedcba98·76543210fedcba98·76543210" },
 		{ "gtr-00112233445566aab gtr-12", "gtr-00112233445566aab gtr-12" },
 		{ "a\xff", "a\xef\xbf\xbd" },
 	};
@@ -67,6 +70,19 @@ test_fence_data(void **state)
 		assert_string_equal(out.data, v[i].want);
 		buf_release(&out);
 	}
+}
+
+/* A nonce that overlaps itself: each place where it begins counts. */
+static void
+breaks_up_overlapping_nonces(void **state)
+{
+	static const char nonce[] = "abababababababab", in[] = "abababababababababababababababab";
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	fence_data(&out, in, strlen(in), nonce);
+	assert_null(strstr(out.data, nonce));
+	buf_release(&out);
 }
 
 /* The lines round a value, and what they cost at most. */
@@ -93,7 +109,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_at), cmocka_unit_test(test_fence_data),
-		cmocka_unit_test(test_wrap) };
+		cmocka_unit_test(breaks_up_overlapping_nonces), cmocka_unit_test(test_wrap) };
 
 	return cmocka_run_group_tests_name("fence", tests, NULL, NULL);
 }

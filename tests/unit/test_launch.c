@@ -79,6 +79,18 @@ takes_session_flags_out(void **state)
 	}
 }
 
+/* A pane without a start command. */
+static void
+leaves_no_command_as_it_is(void **state)
+{
+	struct launch l = { .command = NULL };
+	size_t n = 7;
+
+	(void)state;
+	assert_null(launch_without_flags(&l, SESSION, &n));
+	assert_int_equal(n, 0);
+}
+
 static const struct profile told_by_input = { .session_flags = SESSION,
 	.prompt_flags = "",
 	.other_flags = OTHER,
@@ -400,6 +412,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_no_command_as_it_is),
 		cmocka_unit_test(finds_the_agent),
 		cmocka_unit_test(takes_session_flags_out),
 		cmocka_unit_test(feeds_the_agent_alone),

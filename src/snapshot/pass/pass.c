@@ -431,7 +431,7 @@ reset_exposed(struct server_run *r)
 	struct tmux_batch b;
 
 	tmux_batch_init(&b);
-	for (size_t i = 0; i < r->found.n; i++) {
+	for (size_t i = 0; i < r->found.n && r->t->as_owner == NULL; i++) {
 		const struct pane *pane = &r->found.v[i].pane;
 		const struct pane_state *x = snapshot_pane_find(&r->seen, pane);
 		char *kept;
