@@ -164,6 +164,10 @@ build/bench-read: tests/bench/read.c build/libgtrecover.a
 build/bench-store build/bench-startup: build/bench-%: tests/bench/%.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
+SUM_WRAP := store_checksum sqlite_read_tally sqlite_read_tags sqlite_apply_tallies
+build/bench-sum: tests/bench/sum.c build/libgtrecover.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(SUM_WRAP:%=-Wl,--wrap=%) -o $@ $^ $(PKG_L)
+
 # A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.
 DISK := $(wildcard tests/crash/disk*.c)
 powerloss: $(MODE)/powerloss
@@ -180,6 +184,14 @@ $(MODE)/killed: tests/crash/killed.c $(DISK) tests/crash/disk.h tests/crash/disk
 $(MODE)/written: tests/crash/written.c $(DISK) tests/crash/disk.h tests/crash/disk_private.h $(LIB)
 	@echo "  CC $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/crash $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(PKG_L)
+
+# A disk that gives back other bytes (tests/crash/rot.c): make rot FLIPS=10000 PAGES=1000 REST=1000 SEED=1
+rot:
+	FLIPS=$(or $(FLIPS),10000) PAGES=$(or $(PAGES),1000) REST=$(or $(REST),1000) SEED=$(or $(SEED),$(shell date +%s)) \
+	    prove --verbose tests/crash/rot.t
+$(MODE)/rot: tests/crash/rot.c $(LIB)
+	@echo "  CC $@"
+	@$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=store_checksum -o $@ $< $(LIB) $(PKG_L)
 
 # Processes that keep a ledger die at random steps on that disk, beside an oracle (tests/crash/sim.h): make sim STEPS=100000 SEED=1
 SIM_WRAP := raise timestamp_now clock_wall_ms proc_ticks proc_life proc_life_in tree_repair event_commit config_text
@@ -274,6 +286,7 @@ help:
 	@echo 'make agents     every other real agent that npm installs, killed and recovered'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
+	@echo 'make rot        a disk that changes bits, pages and sizes: FLIPS=… PAGES=… REST=… SEED=…'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
 	@echo 'make completions  completions and the manual'\''s list of options, from the tables in src/cli'
@@ -285,5 +298,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

@@ -107,6 +107,11 @@ main(int argc, char **argv)
 		scrub_error(&e, NULL);
 		print_error(&cli, &e);
 		status = e.code != 0 ? e.code : GT_FAIL;
+	} else if (status == GT_OK && store_met_damage(&e)) {
+		/* it answered with what it could read */
+		print_words("gt-recover: ", e.msg);
+		print_words("  ", e.hint);
+		status = GT_FAIL;
 	}
 	free(cli.sockets);
 	if (cli_stop_signal() != 0) {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/utf8.h"
 #include "records/records.h"
 #include "records/hooks/hooks.h"
 #include "scrub/scrub.h"
@@ -27,29 +28,48 @@ make_state(struct app *w, struct err *e)
 	return 0;
 }
 
+/* "from the backup of TIME (4m old): 30 sound records kept, 1 taken from the backup; lost: 1 (run:7)" */
+static void
+describe_restored(struct buf *out, const struct store_restored *m)
+{
+	struct buf at = BUF_INIT, age = BUF_INIT;
+
+	clock_iso(&at, m->backup_at);
+	clock_age(&age, clock_wall_ms() - m->backup_at);
+	buf_fmt(out, "from the backup of %s (%s old): %zu sound record%s kept, %zu taken from the backup",
+	    at.data, age.data, m->kept, m->kept == 1 ? "" : "s", m->restored);
+	if (m->lost > 0) {
+		buf_fmt(out, "; lost: %zu", m->lost);
+		if (m->names[0] != '\0') {
+			buf_str(out, " (");
+			utf8_escape(out, m->names, strlen(m->names), 0);
+			buf_str(out, ")");
+		}
+	}
+	buf_release(&at);
+	buf_release(&age);
+}
+
 /* What the store lost is told by an event, and by the sentence. */
 static void
 set_restored(struct app *w, const struct store_restored *m)
 {
 	char *log = io_join(w->state_dir, EVENT_LOG);
-	struct buf at = BUF_INIT;
+	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
 	size_t events = 0;
 	struct event ev = { .kind = "store.restored", .subject = "store" };
-	char *text;
 
-	clock_iso(&at, m->backup_at);
 	/* a log that does not fit is left for event_export to refuse */
 	event_restore(w->store, log, &events, &e);
-	text = xasprintf("from the backup of %s; %zu later event%s in the log alone", at.data, events,
-	    events == 1 ? " is" : "s are");
-	ev.text = text;
-	w->restored = xasprintf("the store was damaged: it was restored %s%s%s. The damaged file is %s", text,
-	    e.code != 0 ? "; " : "", e.code != 0 ? e.msg : "", m->aside);
+	describe_restored(&text, m);
+	buf_fmt(&text, "; %zu later event%s in the log alone", events, events == 1 ? " is" : "s are");
+	ev.text = text.data;
+	w->restored = xasprintf("the store was damaged: it was restored %s%s%s. The damaged file is %s",
+	    text.data, e.code != 0 ? "; " : "", e.code != 0 ? e.msg : "", m->aside);
 	event_commit(w->store, NULL, 0, &ev, NULL);
-	free(text);
+	buf_release(&text);
 	free(log);
-	buf_release(&at);
 }
 
 static struct store *

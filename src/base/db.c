@@ -222,10 +222,10 @@ db_defend(sqlite3 *db, bool foreign, struct err *e)
 	return 0;
 }
 
-int
-db_check(sqlite3 *db, struct err *e)
+static int
+check_by(sqlite3 *db, const char *pragma, struct err *e)
 {
-	sqlite3_stmt *st = db_prepare(db, "PRAGMA quick_check(1)", e);
+	sqlite3_stmt *st = db_prepare(db, pragma, e);
 	int rc, ret = 0;
 
 	if (st == NULL)
@@ -233,10 +233,23 @@ db_check(sqlite3 *db, struct err *e)
 	rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW)
 		ret = db_fail(db, rc, e);
-	else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
+	else if (sqlite3_column_text(st, 0) == NULL ||
+	    strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
 		ret = db_fail(db, SQLITE_CORRUPT, e);
 	sqlite3_finalize(st);
 	return ret;
+}
+
+int
+db_check(sqlite3 *db, struct err *e)
+{
+	return check_by(db, "PRAGMA quick_check(1)", e);
+}
+
+int
+db_check_indexes(sqlite3 *db, struct err *e)
+{
+	return check_by(db, "PRAGMA integrity_check(1)", e);
 }
 
 sqlite3_int64

@@ -33,6 +33,12 @@ int db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int co
 int db_local(const char *path, struct err *e);
 
 /*
+ * Opens a database of ours that may be damaged, to read what is left. No journal is rolled back
+ * and nothing is checked or changed. NULL: it cannot be opened.
+ */
+sqlite3 *db_open_damaged(const char *path);
+
+/*
  * Opens another program's database for reading, and changes nothing of theirs: no -wal, -shm or
  * -journal appears, disappears or is touched, no byte and no mtime differs.
  *
@@ -52,6 +58,8 @@ int db_open_foreign(const char *path, sqlite3 **out, struct err *e);
 
 /* quick_check, which reads every page; or name "corrupt". */
 int db_check(sqlite3 *db, struct err *e);
+/* The same by integrity_check, which also compares the indexes with their tables. */
+int db_check_indexes(sqlite3 *db, struct err *e);
 
 /* NULL is fine. */
 void db_close(sqlite3 *db);

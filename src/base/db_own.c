@@ -167,3 +167,16 @@ out:
 	db_close(db);
 	return -1;
 }
+
+sqlite3 *
+db_open_damaged(const char *path)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
+		NULL) == SQLITE_OK &&
+	    db_defend(db, true, NULL) == 0)
+		return db;
+	db_close(db);
+	return NULL;
+}

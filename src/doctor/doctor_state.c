@@ -128,14 +128,19 @@ check_sqlite(struct doctor *d)
 static void
 check_store(struct doctor *d)
 {
-	if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
+	struct err e = ERR_INIT;
+
+	if (d->store != NULL && store_check(d->store, &e) != 0)
+		doctor_report_err(d, VERDICT_ERROR, &e);
+	else if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
 		doctor_report(d, VERDICT_OK, NULL,
 		    "the Redis server answers, and confirms nothing before it is on its disk; this machine "
 		    "is its"
 		    " host %s",
 		    store_host(d->store));
 	else if (d->store != NULL)
-		doctor_report(d, VERDICT_OK, NULL, "it opens, and quick_check finds nothing");
+		doctor_report(d, VERDICT_OK, NULL,
+		    "it opens; integrity_check and the checksums of its records find nothing");
 	else if (strcmp(d->no_store.name, "not-found") == 0)
 		doctor_report(d, VERDICT_OK, NULL, "no records yet");
 	else
@@ -230,7 +235,8 @@ check_backup(struct doctor *d)
 		doctor_report(d, VERDICT_WARNING, hint,
 		    "it is %s old, and what was recorded since is not in it: making one fails", age.data);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "it is %s old, and quick_check finds nothing", age.data);
+		doctor_report(d, VERDICT_OK, NULL,
+		    "it is %s old; integrity_check and the checksums of its records find nothing", age.data);
 	buf_release(&age);
 }
 
@@ -634,8 +640,8 @@ const struct doctor_check doctor_state_checks[] = {
 	{ "State", "disk", "its file system and the room there", check_state_disk },
 	{ "State", "containers", "records of processes in other containers", check_containers },
 	{ "State", "sqlite", "the version of the library", check_sqlite },
-	{ "State", "store", "whether it opens, SQLite's quick_check", check_store },
-	{ "State", "backup", "the newest copy of the store, its age, SQLite's quick_check", check_backup },
+	{ "State", "store", "whether it opens; integrity_check and every checksum", check_store },
+	{ "State", "backup", "the newest copy of the store, its age, the same checks", check_backup },
 	{ "State", "records", "the rules of the ledger", check_rules },
 	{ "State", "events", "events.jsonl against the store, line for line", check_events },
 	{ "State", "attempts", "recoveries that never ended", check_open_attempts },

@@ -451,7 +451,11 @@ event_check(struct store *s, const char *path, size_t *lines, struct err *e)
 struct replay {
 	struct txn t;
 	int64_t last;				/* event that the store has, with those that wait here */
+	int64_t had;				/* the same at the beginning */
 	size_t done;
+	/* numbers up to `had` without a record, ascending; 0: found since */
+	int64_t *missing;
+	size_t n_missing, cap;
 };
 
 static int
@@ -489,6 +493,27 @@ line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char
 	return err_hint(e, "Move the file aside: the log is written anew from the store");
 }
 
+static int
+put_event(struct replay *p, int64_t seq, const char *kind, char *value, struct err *e)
+{
+	char *tag = xstrndup(kind, strcspn(kind, "."));
+
+	txn_write(&p->t, xasprintf("event:%016lld", (long long)seq), STORE_ABSENT, tag, value);
+	free(tag);
+	return p->t.n == RESTORE_BATCH ? commit_batch(p, e) : 0;
+}
+
+static bool
+take_missing(struct replay *p, int64_t seq)
+{
+	for (size_t i = 0; i < p->n_missing; i++)
+		if (p->missing[i] == seq) {
+			p->missing[i] = 0;
+			return true;
+		}
+	return false;
+}
+
 /* 1: go on; 0: here the log ends, whole or torn; -1. */
 static int
 take_line(struct replay *p, char *line, const char *path, struct err *e)
@@ -497,24 +522,82 @@ take_line(struct replay *p, char *line, const char *path, struct err *e)
 	json_t *v = line[n] == '\n' ? json_parse(line, n, path, NULL) : NULL;
 	const char *kind = json_text(v, "kind", NULL);
 	int64_t seq = json_number(v, "seq", 0);
-	char key[KEY_SIZE], *tag;
 	int ret = 1;
 
 	if (kind == NULL || seq < 1 || seq > p->last + 1)
 		ret = 0;
-	else if (seq == p->last && p->done + p->t.n == 0)
+	else if (take_missing(p, seq))
+		ret = put_event(p, seq, kind, xstrndup(line, n), e) == 0 ? 1 : -1;
+	else if (seq == p->had && p->last == p->had)
 		ret = line_agrees(p->t.s, seq, line, n, path, e) == 0 ? 1 : -1;
 	else if (seq == p->last + 1) {
-		event_key(key, seq);
-		tag = xstrndup(kind, strcspn(kind, "."));
-		txn_write(&p->t, xstrdup(key), STORE_ABSENT, tag, xstrndup(line, n));
-		free(tag);
 		p->last = seq;
-		if (p->t.n == RESTORE_BATCH && commit_batch(p, e) != 0)
-			ret = -1;
+		ret = put_event(p, seq, kind, xstrndup(line, n), e) == 0 ? 1 : -1;
 	}
 	json_decref(v);
 	return ret;
+}
+
+static void
+add_missing(struct replay *p, int64_t seq)
+{
+	p->missing = vec_room(p->missing, p->n_missing, &p->cap, sizeof *p->missing);
+	p->missing[p->n_missing++] = seq;
+}
+
+/* Each event in order; p->last is the one before. */
+static int
+follow_event(const struct record *r, void *arg, struct err *e)
+{
+	struct replay *p = arg;
+	int64_t seq = strtoll(r->key + strlen("event:"), NULL, 10);
+
+	(void)e;
+	while (++p->last < seq)
+		add_missing(p, p->last);
+	return 0;
+}
+
+/* The counter and the events may come from two moments: the higher one counts. */
+static int
+find_missing(struct replay *p, struct err *e)
+{
+	int64_t counted;
+
+	if (event_last(p->t.s, &counted, e) != 0 ||
+	    store_each(p->t.s, "event:", NULL, follow_event, p, e) != 0)
+		return -1;
+	while (p->last < counted)
+		add_missing(p, ++p->last);
+	p->had = p->last;
+	return 0;
+}
+
+/* A number that neither the store nor the log has an event for; the numbers have no gaps. */
+static int
+fill_gaps(struct replay *p, struct err *e)
+{
+	const struct event lost = { .kind = "event.lost", .subject = "store" };
+
+	for (size_t i = 0; i < p->n_missing; i++)
+		if (p->missing[i] != 0 &&
+		    put_event(p, p->missing[i], lost.kind, event_json(&lost, p->missing[i], 0), e) != 0)
+			return -1;
+	return 0;
+}
+
+/* Also when nothing was added: the counter may have come from the backup alone. */
+static int
+set_counter(struct replay *p, struct err *e)
+{
+	int64_t counted;
+	char last[48];
+	struct change c = { CHANGE_PUT, COUNTER, STORE_ANY, "counter", last };
+
+	if (event_last(p->t.s, &counted, e) != 0)
+		return -1;
+	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)p->last);
+	return counted == p->last || store_commit(p->t.s, &c, 1, e) == COMMIT_DONE ? 0 : -1;
 }
 
 int
@@ -528,13 +611,18 @@ event_restore(struct store *s, const char *path, size_t *added, struct err *e)
 					       : err_sys(e, GT_FAIL, "event-log", "%s cannot be read", path);
 
 	if (ret == 0)
-		ret = event_last(s, &p.last, e);
+		ret = find_missing(&p, e);
 	while (ret == 0 && f != NULL && go > 0 && fgets(line, (int)LINE_MAX_BYTES, f) != NULL)
 		go = take_line(&p, line, path, e);
 	if (ret == 0)
-		ret = go < 0 ? -1 : commit_batch(&p, e);
+		ret = go < 0 ? -1 : fill_gaps(&p, e);
+	if (ret == 0)
+		ret = commit_batch(&p, e);
+	if (ret == 0)
+		ret = set_counter(&p, e);
 	*added = p.done;
 	txn_release(&p.t);
+	free(p.missing);
 	if (f != NULL)
 		fclose(f);
 	free(line);

@@ -64,9 +64,10 @@ int event_export(struct store *s, const char *path, size_t *written, struct err 
 int event_check(struct store *s, const char *path, size_t *lines, struct err *e);
 
 /*
- * Adds to a store that was restored from a backup (store_restore) the later events of the file at
- * path, up to the first torn line. *added: how many; what else was committed with them is lost. A
- * missing file has none. "event-log": it is not the log of this store.
+ * Adds to a store that was restored from a backup (store_restore) the events of the file at path that
+ * the store has no more, up to the first torn line. A number that neither has gets an event of the
+ * kind event.lost. *added: how many; what else was committed with them is lost. A missing file has
+ * none. "event-log": it is not the log of this store.
  */
 int event_restore(struct store *s, const char *path, size_t *added, struct err *e);
 

@@ -93,7 +93,7 @@ merge_page(const struct overlay_store *s, const struct records *page, const stru
 
 static int
 overlay_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
-    struct records *out, struct err *e)
+    struct records *out, struct scan_proof *proof, struct err *e)
 {
 	const struct overlay_store *s = (const struct overlay_store *)base;
 	char *from = after != NULL ? xstrdup(after) : NULL;
@@ -116,7 +116,15 @@ overlay_scan(struct store *base, const char *prefix, const char *tag, const char
 		store_records_release(&page);
 	}
 	free(from);
+	/* the store below has compared what it gave */
+	proof->rows = proof->kept = (struct store_tally){ 0 };
 	return ret;
+}
+
+static int
+overlay_check(struct store *base, struct err *e)
+{
+	return store_check(((struct overlay_store *)base)->under, e);
 }
 
 /* 1 it is as the change expects, 0 it is not, -1; *version: what it has now. */
@@ -218,6 +226,7 @@ static const struct backend overlay_calls = {
 	.commit = overlay_commit,
 	.lock = overlay_lock,
 	.unlock = overlay_unlock,
+	.check = overlay_check,
 	.foreign_keys = overlay_foreign_keys,
 };
 

@@ -15,9 +15,12 @@
  * What is done inside the server, each script at one moment. A record is plain JSON at its own
  * key; beside all records stand
  *
- *     gt-recover:records     hash  key -> "VERSION TAG"
+ *     gt-recover:records     hash  key -> "VERSION SUM TAG"
  *     gt-recover:keys        sorted set of all keys, in the order of their bytes
  *     gt-recover:tag:TAG     the same of those with that tag
+ *     gt-recover:tally       hash  KIND:TAG -> "N SUM", the records of a kind and tag, their sums
+ *     gt-recover:checked     the run of the server in which all was last compared with the tally
+ *     gt-recover:convert     while format 1 is converted: the last key that is done
  *     gt-recover:seq         counts commits; a new record's version, above all versions so far
  *     gt-recover:done        sorted set of the last commits' ids; "!ID": it was lost and must not
  *     come any more
@@ -27,20 +30,47 @@
  *     gt-recover:server      the run of the server that was seen last
  *
  * A script that fails on its way is not undone, so each looks at everything first and writes then.
+ * SUM is the first 12 hex digits of SHA-1 over key, version, tag and value: what a script has, and
+ * 48 bits, which its numbers add exactly.
  */
+#define SUM_FUNCTIONS \
+	"local function sum(key, version, tag, value)\n" \
+	"  local text = key .. '\\0' .. version .. '\\0' .. tag .. '\\0' .. value\n" \
+	"  return string.sub(redis.sha1hex(text), 1, 12)\n" \
+	"end\n" \
+	"local function count(key, tag, n, hex)\n" \
+	"  local field = (string.match(key, '^([^:]*):') or '') .. ':' .. tag\n" \
+	"  local was = redis.call('HGET', 'gt-recover:tally', field) or '0 0'\n" \
+	"  local have, all = string.match(was, '^(%d+) (%d+)$')\n" \
+	"  local total = (tonumber(all) + n * tonumber(hex, 16)) % 281474976710656\n" \
+	"  local now = string.format('%.0f %.0f', tonumber(have) + n, total)\n" \
+	"  redis.call('HSET', 'gt-recover:tally', field, now)\n" \
+	"end\n"
+/* The parts of a sound record, or nothing. */
+#define SOUND_FUNCTION \
+	"local function sound(key, row, value)\n" \
+	"  local version, hex, tag = string.match(row or '', '^(%d+) (%x+) (.*)$')\n" \
+	"  if not value or not version or sum(key, version, tag, value) ~= hex then return end\n" \
+	"  if not redis.call('ZSCORE', 'gt-recover:keys', key) then return end\n" \
+	"  if not redis.call('ZSCORE', 'gt-recover:tag:' .. tag, key) then return end\n" \
+	"  return version, tag, hex\n" \
+	"end\n"
 
 /*
  * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up
- * (ms). Answers "ok", identity, the server's clock in ms; or "newer" or "machine" and what stands
- * there: a machine that was up already when the host was last seen under another boot id is
- * another machine. A server that was killed may have read from the kernel's cache what is not on
- * the disk: the first write syncs all of it. A new store counts from the clock on, so that it
- * repeats no version of one that was here before.
+ * (ms). Answers "ok", identity, the server's clock in ms; "convert": redis_script_convert first,
+ * "older" the same for a look; or "newer" or "machine" and what stands there: a machine that was up
+ * already when the host was last seen under another boot id is another machine. A server that was
+ * killed may have read from the kernel's cache what is not on the disk: the first write syncs all
+ * of it. A new store counts from the clock on, so that it repeats no version of one that was here
+ * before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
     "local time = redis.call('TIME')\n"
     "local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))\n"
+    "local older = store and string.match(store, '^1 ') or redis.call('EXISTS', 'gt-recover:convert') == 1\n"
+    "if older then return {ARGV[4] == 'look' and 'older' or 'convert', store} end\n"
     "if store and string.match(store, '^(%d+) ') ~= ARGV[1] then return {'newer', store} end\n"
     "local host, seen = string.match(redis.call('HGET', 'gt-recover:hosts', ARGV[5]) or '', '^(.*) (%d+)$')\n"
     "if host and host ~= ARGV[6] and now - ARGV[7] + 1000 < tonumber(seen) then return {'machine', host} "
@@ -58,29 +88,72 @@ const char redis_script_open[] =
     "return {'ok', store, now}\n";
 
 /*
- * key. Answers nothing for no record; "VERSION TAG" and the value; "VERSION TAG" alone when
- * somebody took the value away.
+ * How many keys. Converts so many records of format 1, whose row is "VERSION TAG", and answers
+ * "more" or "done". From the first call on a client that knows format 1 alone is refused, and
+ * nobody commits before the last one.
+ */
+const char redis_script_convert[] =
+    SUM_FUNCTIONS
+    "local at = redis.call('GET', 'gt-recover:convert')\n"
+    "local id = string.match(redis.call('GET', 'gt-recover:store') or '', '^1 (.*)$')\n"
+    "if not at and not id then return {'done'} end\n"
+    "redis.call('HLEN', 'gt-recover:tally')\n"
+    "local from = at and at ~= '' and '(' .. at or '-'\n"
+    "local keys = redis.call('ZRANGEBYLEX', 'gt-recover:keys', from, '+', 'LIMIT', 0, ARGV[1])\n"
+    "if id then redis.call('SET', 'gt-recover:store', '2 ' .. id) end\n"
+    "for _, key in ipairs(keys) do\n"
+    "  local row = redis.call('HGET', 'gt-recover:records', key) or ''\n"
+    "  local version, tag = string.match(row, '^(%d+) (.*)$')\n"
+    "  local value = redis.call('GET', key)\n"
+    "  if version and value then\n"
+    "    local hex = sum(key, version, tag, value)\n"
+    "    redis.call('HSET', 'gt-recover:records', key, version .. ' ' .. hex .. ' ' .. tag)\n"
+    "    count(key, tag, 1, hex)\n"
+    "  end\n"
+    "end\n"
+    "if #keys == 0 then redis.call('DEL', 'gt-recover:convert') return {'done'} end\n"
+    "redis.call('SET', 'gt-recover:convert', keys[#keys])\n"
+    "return {'more'}\n";
+
+/*
+ * key. Answers nothing for no record; "VERSION SUM TAG" and the value; one text alone when the
+ * value, the row, the sum and the sets do not agree.
  */
 const char redis_script_get[] =
+    SUM_FUNCTIONS SOUND_FUNCTION
     "local row = redis.call('HGET', 'gt-recover:records', ARGV[1])\n"
-    "if not row then return {} end\n"
-    "local value = redis.call('GET', ARGV[1])\n"
-    "if not value then return {row} end\n"
+    "if not row and not redis.call('ZSCORE', 'gt-recover:keys', ARGV[1]) then return {} end\n"
+    "local value = row and redis.call('GET', ARGV[1])\n"
+    "if not sound(ARGV[1], row, value) then return {row or ''} end\n"
     "return {row, value}\n";
 
 /*
  * set of keys, first, last (as ZRANGEBYLEX has them), how many, how many bytes of values are
- * enough. Answers key, row, value in turn; two texts at the end are a key and its row without a
- * value.
+ * enough, the tag ("" with the next empty: any), "tag" or "", the kind whose tally is wanted ("*": all
+ * kinds), "tally" or "". Answers the tally, "N SUM", then key, row, value in turn; two texts at the
+ * end are a key and its row where the record is not sound.
  */
 const char redis_script_scan[] =
+    SUM_FUNCTIONS SOUND_FUNCTION
     "local keys = redis.call('ZRANGEBYLEX', ARGV[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])\n"
-    "local out, size = {}, 0\n"
+    "local n, total = 0, 0\n"
+    "if ARGV[9] == 'tally' then\n"
+    "  local all = redis.call('HGETALL', 'gt-recover:tally')\n"
+    "  for i = 1, #all, 2 do\n"
+    "    local kind, tag = string.match(all[i], '^([^:]*):(.*)$')\n"
+    "    if (ARGV[8] == '*' or kind == ARGV[8]) and (ARGV[7] == '' or tag == ARGV[6]) then\n"
+    "      local have, sums = string.match(all[i + 1], '^(%d+) (%d+)$')\n"
+    "      n, total = n + (tonumber(have) or 0), (total + (tonumber(sums) or 0)) % 281474976710656\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "local out, size = {string.format('%.0f %.0f', n, total)}, 0\n"
     "for _, key in ipairs(keys) do\n"
-    "  local value = redis.call('GET', key)\n"
+    "  local value, row = redis.call('GET', key), redis.call('HGET', 'gt-recover:records', key) or ''\n"
     "  out[#out + 1] = key\n"
-    "  out[#out + 1] = redis.call('HGET', 'gt-recover:records', key) or ''\n"
-    "  if not value then return out end\n"
+    "  out[#out + 1] = row\n"
+    "  local version, tag = sound(key, row, value)\n"
+    "  if not version or (ARGV[7] == 'tag' and tag ~= ARGV[6]) then return out end\n"
     "  out[#out + 1] = value\n"
     "  size = size + #value\n"
     "  if size >= tonumber(ARGV[5]) then return out end\n"
@@ -89,18 +162,22 @@ const char redis_script_scan[] =
 
 /*
  * identity, commit id, then for each change: "put", "delete" or "check", key, expected version
- * (-1: any), tag, value. Answers "done"; "conflict" or "foreign" and the key; "replaced"; "never"
- * when redis_script_resolve was faster.
+ * (-1: any), tag, value. Answers "done"; "conflict", "foreign" or "damaged" and the key; "replaced";
+ * "never" when redis_script_resolve was faster.
  */
 const char redis_script_commit[] =
+    SUM_FUNCTIONS SOUND_FUNCTION
     "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
     "if redis.call('ZSCORE', 'gt-recover:done', '!' .. ARGV[2]) then return {'never'} end\n"
-    "redis.call('ZCARD', 'gt-recover:keys')\n"
-    "local versions, tags, writes = {}, {}, false\n"
+    "redis.call('HLEN', 'gt-recover:tally')\n"
+    "local versions, tags, sums, writes = {}, {}, {}, false\n"
     "for i = 3, #ARGV, 5 do\n"
     "  local key, version, tag = ARGV[i + 1], '0', false\n"
     "  local row = redis.call('HGET', 'gt-recover:records', key)\n"
-    "  if row then version, tag = string.match(row, '^(%d+) (.*)$')\n"
+    "  if row then\n"
+    "    version, tag, sums[i] = sound(key, row, redis.call('GET', key))\n"
+    "    if not version then return {'damaged', key} end\n"
+    "  elseif redis.call('ZSCORE', 'gt-recover:keys', key) then return {'damaged', key}\n"
     "  elseif redis.call('EXISTS', key) == 1 then return {'foreign', key} end\n"
     "  if ARGV[i + 2] ~= '-1' and ARGV[i + 2] ~= version then return {'conflict', key} end\n"
     "  versions[i], tags[i] = version, tag\n"
@@ -114,10 +191,13 @@ const char redis_script_commit[] =
     "  if tag and (ARGV[i] == 'delete' or (ARGV[i] == 'put' and tag ~= ARGV[i + 3])) then\n"
     "    redis.call('ZREM', 'gt-recover:tag:' .. tag, key)\n"
     "  end\n"
+    "  if tag and ARGV[i] ~= 'check' then count(key, tag, -1, sums[i]) end\n"
     "  if ARGV[i] == 'put' then\n"
-    "    local version = tag and tonumber(versions[i]) + 1 or seq\n"
+    "    local version = string.format('%.0f', tag and tonumber(versions[i]) + 1 or seq)\n"
+    "    local hex = sum(key, version, ARGV[i + 3], ARGV[i + 4])\n"
     "    redis.call('SET', key, ARGV[i + 4])\n"
-    "    redis.call('HSET', 'gt-recover:records', key, string.format('%.0f ', version) .. ARGV[i + 3])\n"
+    "    redis.call('HSET', 'gt-recover:records', key, version .. ' ' .. hex .. ' ' .. ARGV[i + 3])\n"
+    "    count(key, ARGV[i + 3], 1, hex)\n"
     "    redis.call('ZADD', 'gt-recover:keys', 0, key)\n"
     "    redis.call('ZADD', 'gt-recover:tag:' .. ARGV[i + 3], 0, key)\n"
     "  elseif ARGV[i] == 'delete' and tag then\n"
@@ -162,6 +242,7 @@ const char redis_script_foreign_keys[] = "local step = redis.call('SCAN', ARGV[1
 #define BATCH ((size_t)100)
 #define BATCH_BYTES ((size_t)1 << 20)
 #define OWN_KEYS "gt-recover:"
+#define SUM_MASK ((UINT64_C(1) << 48) - 1)
 #define WORDS_OF_CHANGE 5
 
 #define WORD(text) { (text), strlen(text) }
@@ -189,29 +270,37 @@ static int
 damaged_key(const struct redis_store *s, const char *key, struct err *e)
 {
 	struct buf shown = BUF_INIT;
+	struct err own = ERR_INIT;
 
 	utf8_escape(&shown, key, strlen(key), 120);
+	if (e == NULL)
+		e = &own;
 	err_set(e, GT_FAIL, "corrupt",
-	    "the record %s in the Redis store %s lacks its value, or its row in gt-recover:records",
-	    shown.data, s->at.shown);
+	    "the Redis store %s is damaged: the record %s lacks its value or its row, or does not match its "
+	    "checksum",
+	    s->at.shown, shown.data);
 	err_hint(e,
-	    "Somebody changed the keys by hand: bring them back, or DEL the key, and HDEL and ZREM it in "
-	    "gt-recover:*");
+	    "Somebody changed the keys by hand, or the server's files decayed: bring back its appendonlydir "
+	    "from a backup, or DEL the key, and HDEL and ZREM it in gt-recover:*");
+	store_note_damage(e);
 	buf_release(&shown);
 	return -1;
 }
 
-/* "VERSION TAG"; the tag points into row. false: it is none. */
+/* "VERSION SUM TAG"; the tag points into row. false: it is none. */
 static bool
-read_row(const redisReply *row, int64_t *version, const char **tag)
+read_row(const redisReply *row, int64_t *version, uint64_t *sum, const char **tag)
 {
 	char *end;
 
 	if (row == NULL)
 		return false;
 	*version = strtoll(row->str, &end, 10);
+	if (*version < 1 || *end != ' ')
+		return false;
+	*sum = strtoull(end + 1, &end, 16);
 	*tag = end + 1;
-	return *version >= 1 && *end == ' ';
+	return *end == ' ';
 }
 
 static int
@@ -223,13 +312,15 @@ redis_get(struct store *base, const char *key, struct record *out, struct err *e
 	const redisReply *value = redis_text_at(r, 1);
 	const char *tag;
 	int64_t version;
+	uint64_t sum;
 	int ret = 0;
 
 	if (r == NULL)
 		return -1;
 	if (r->type != REDIS_REPLY_ARRAY) {
 		ret = redis_bad_reply(s, e);
-	} else if (r->elements > 0 && (value == NULL || !read_row(redis_text_at(r, 0), &version, &tag))) {
+	} else if (r->elements > 0 &&
+	    (value == NULL || !read_row(redis_text_at(r, 0), &version, &sum, &tag))) {
 		ret = damaged_key(s, key, e);
 	} else if (r->elements > 0) {
 		*out = (struct record){ .key = xstrdup(key),
@@ -242,22 +333,33 @@ redis_get(struct store *base, const char *key, struct record *out, struct err *e
 	return ret;
 }
 
-/* Adds the records of one answer; *bytes of values. */
+/* Adds the records of one answer, and what proves them; *bytes of values. */
 static int
-take_records(struct redis_store *s, const redisReply *r, struct records *out, size_t *bytes, struct err *e)
+take_records(struct redis_store *s, const redisReply *r, struct records *out, struct scan_proof *proof,
+    size_t *bytes, struct err *e)
 {
-	if (r->type != REDIS_REPLY_ARRAY)
+	const redisReply *kept = redis_text_at(r, 0);
+	struct store_tally tally;
+	char *end;
+
+	if (kept == NULL)
 		return redis_bad_reply(s, e);
-	for (size_t i = 0; i < r->elements; i += 3) {
+	tally.n = strtoull(kept->str, &end, 10);
+	tally.sum = strtoull(end, NULL, 10);
+	store_proof_keep(proof, &tally);
+	for (size_t i = 1; i < r->elements; i += 3) {
 		const redisReply *key = redis_text_at(r, i), *value = redis_text_at(r, i + 2);
 		const char *tag;
 		int64_t version;
+		uint64_t sum;
 
 		if (key == NULL)
 			return redis_bad_reply(s, e);
-		if (value == NULL || !read_row(redis_text_at(r, i + 1), &version, &tag))
+		if (value == NULL || !read_row(redis_text_at(r, i + 1), &version, &sum, &tag))
 			return damaged_key(s, key->str, e);
 		store_records_add(out, key->str, version, tag, value->str);
+		proof->rows.n++;
+		proof->rows.sum = (proof->rows.sum + sum) & SUM_MASK;
 		*bytes += value->len;
 	}
 	return 0;
@@ -265,12 +367,13 @@ take_records(struct redis_store *s, const redisReply *r, struct records *out, si
 
 static int
 redis_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
-    struct records *out, struct err *e)
+    struct records *out, struct scan_proof *proof, struct err *e)
 {
 	struct redis_store *s = (struct redis_store *)base;
 	char *set = tag != NULL ? xasprintf(OWN_KEYS "tag:%s", tag) : xstrdup(OWN_KEYS "keys");
 	char *end = store_prefix_end(prefix), *last = end != NULL ? xasprintf("(%s", end) : xstrdup("+"),
-	     *first, wanted[24], enough[24];
+	     *kind = prefix[0] != '\0' ? xstrndup(prefix, store_kind_length(prefix)) : xstrdup("*"), *first,
+	     wanted[24], enough[24];
 	size_t had = out->n, n, asked, bytes;
 	int ret = 0;
 
@@ -284,10 +387,12 @@ redis_scan(struct store *base, const char *prefix, const char *tag, const char *
 		bytes = 0;
 		{
 			const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_scan), WORD("0"),
-				WORD(set), WORD(first), WORD(last), WORD(wanted), WORD(enough) };
+				WORD(set), WORD(first), WORD(last), WORD(wanted), WORD(enough),
+				WORD(tag != NULL ? tag : ""), WORD(tag != NULL ? "tag" : ""), WORD(kind),
+				WORD(proof->whole ? "tally" : "") };
 			redisReply *r = redis_ask(s, words, COUNT(words), e);
 
-			ret = r != NULL ? take_records(s, r, out, &bytes, e) : -1;
+			ret = r != NULL ? take_records(s, r, out, proof, &bytes, e) : -1;
 			if (r != NULL)
 				freeReplyObject(r);
 		}
@@ -299,6 +404,7 @@ redis_scan(struct store *base, const char *prefix, const char *tag, const char *
 	} while (ret == 0 && n > 0 && (n == asked || bytes >= BATCH_BYTES) && out->n - had < limit);
 	free(set);
 	free(end);
+	free(kind);
 	free(first);
 	free(last);
 	return ret;
@@ -367,6 +473,10 @@ read_answer(struct redis_store *s, const redisReply *r, bool *again, struct err 
 		return store_conflict(key->str, e);
 	if (redis_is_text(said, "foreign") && key != NULL)
 		return refuse_key(s, key->str, e);
+	if (redis_is_text(said, "damaged") && key != NULL) {
+		damaged_key(s, key->str, e);
+		return COMMIT_ERROR;
+	}
 	if (redis_is_text(said, "replaced"))
 		return data_replaced(s, e);
 	if (!*again)
@@ -504,6 +614,45 @@ redis_foreign_keys(struct store *base, const char *prefix, const char *suffix,
 	return ret;
 }
 
+/* A missing record has no key that could be named. */
+static int
+redis_damaged(struct store *base, const char *what, struct err *e)
+{
+	const struct redis_store *s = (struct redis_store *)base;
+	struct err own = ERR_INIT;
+
+	if (e == NULL)
+		e = &own;
+	err_set(e, GT_FAIL, "corrupt", "the Redis store %s is damaged: %s", s->at.shown, what);
+	err_hint(e, "Bring back the server's appendonlydir from a backup");
+	store_note_damage(e);
+	return -1;
+}
+
+/* The end of a server is unclean unless it says otherwise: each run of it is checked once. */
+static int
+redis_check(struct store *base, struct err *e)
+{
+	struct redis_store *s = (struct redis_store *)base;
+	const struct redis_word ask[] = { WORD("GET"), WORD(OWN_KEYS "checked") },
+				note[] = { WORD("SET"), WORD(OWN_KEYS "checked"), WORD(s->run) };
+	redisReply *r = s->readonly ? NULL : redis_ask(s, ask, COUNT(ask), e);
+	bool checked = r != NULL && redis_is_text(r, s->run);
+
+	if (r == NULL && !s->readonly)
+		return -1;
+	if (r != NULL)
+		freeReplyObject(r);
+	if (checked)
+		return 0;
+	if (store_scan_all(base, e) != 0)
+		return -1;
+	r = s->readonly ? NULL : redis_ask(s, note, COUNT(note), NULL);
+	if (r != NULL)
+		freeReplyObject(r);
+	return 0;
+}
+
 static void
 redis_close(struct store *base)
 {
@@ -523,6 +672,8 @@ static const struct backend redis_calls = {
 	.commit = redis_commit,
 	.lock = redis_lock,
 	.unlock = redis_unlock,
+	.check = redis_check,
+	.damaged = redis_damaged,
 	.foreign_keys = redis_foreign_keys,
 };
 

@@ -197,7 +197,7 @@ redis_address_release(struct redis_address *a)
  * and whether the data are ours; one that is gone may come back.
  */
 
-#define FORMAT "1"
+#define FORMAT "2"
 #define DIAL_MS 2000
 #define PAUSE_MS 20
 #define CHUNK 65536
@@ -638,6 +638,11 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		    e, GT_FAIL, "newer", "the Redis store %s was made by a later gt-recover", s->at.shown);
 		return err_hint(e, "Use that gt-recover, or another database");
 	}
+	if (redis_is_text(said, "older")) {
+		err_set(e, GT_AGAIN, "older", "the Redis store %s is still of an older gt-recover",
+		    s->at.shown);
+		return err_hint(e, "The next command that records something converts it");
+	}
 	if (redis_is_text(said, "machine")) {
 		err_set(e, GT_REFUSED, "other-machine",
 		    "another machine uses the Redis store %s as the host %s: its agents would look dead here",
@@ -662,40 +667,65 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 	return 0;
 }
 
+/* Format 1, a piece at a time: the server answers others between them. */
+static int
+convert_records(struct redis_store *s, struct err *e)
+{
+	const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_convert), WORD("0"),
+		WORD("1000") };
+	bool lost, more = true;
+
+	while (more) {
+		redisReply *r;
+
+		s->until = clock_mono_ms() + s->patience_ms;
+		r = send_until_ready(s, words, COUNT(words), &lost, e);
+		if (r == NULL)
+			return -1;
+		more = redis_is_text(redis_text_at(r, 0), "more");
+		if (!more && !redis_is_text(redis_text_at(r, 0), "done")) {
+			freeReplyObject(r);
+			return redis_bad_reply(s, e);
+		}
+		freeReplyObject(r);
+	}
+	s->until = clock_mono_ms() + s->patience_ms;
+	return 0;
+}
+
 static int
 set_identity(struct redis_store *s, const char *run, struct err *e)
 {
 	char id[33], up[24];
 	struct timestamp now;
-	redisReply *r;
-	bool lost;
+	bool convert = true, lost;
 	int ret;
 
 	io_random_hex(id, 16);
 	timestamp_now(&now);
 	snprintf(up, sizeof up, "%" PRId64, now.boot_ms);
-	{
+	do {
 		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_open), WORD("0"),
 			WORD(FORMAT), WORD(id), WORD(run), WORD(s->readonly ? "look" : ""),
 			WORD(s->base.host), WORD(now.boot_id), WORD(up) };
+		redisReply *r = send_until_ready(s, words, COUNT(words), &lost, e);
 
-		r = send_until_ready(s, words, COUNT(words), &lost, e);
-	}
-	if (r == NULL)
-		return -1;
-	ret = take_identity(s, r, e);
-	freeReplyObject(r);
+		if (r == NULL)
+			return -1;
+		convert = convert && redis_is_text(redis_text_at(r, 0), "convert");
+		ret = convert ? convert_records(s, e) : take_identity(s, r, e);
+		freeReplyObject(r);
+	} while (convert && ret == 0);
 	return ret;
 }
 
 static int
 connect_once(struct redis_store *s, struct err *e)
 {
-	char run[64];
-
 	s->until = clock_mono_ms() + s->patience_ms;
-	if (dial_server(s, e) == 0 && log_in(s, e) == 0 && check_server(s, run, sizeof run, e) == 0 &&
-	    check_settings(s, e) == 0 && set_identity(s, run, e) == 0) {
+	if (dial_server(s, e) == 0 && log_in(s, e) == 0 &&
+	    check_server(s, s->run, sizeof s->run, e) == 0 && check_settings(s, e) == 0 &&
+	    set_identity(s, s->run, e) == 0) {
 		s->opened = true;
 		return 0;
 	}

@@ -17,17 +17,33 @@
 
 #define DONE_KEPT 256
 
-static int
-sqlite_fail(struct sqlite_store *s, int rc, struct err *e)
+int
+sqlite_error(struct sqlite_store *s, int rc, struct err *e)
 {
 	bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+	struct err own = ERR_INIT;
 
+	if (e == NULL)
+		e = &own;
 	db_fail(s->db, rc, e);
 	if (damaged)
 		sqlite_distrust(s);
 	if (damaged || (rc & 0xff) == SQLITE_IOERR)
 		s->broken = true;
 	return sqlite_damage_hint(s->path, e);
+}
+
+int
+sqlite_damaged(struct sqlite_store *s, const char *what, struct err *e)
+{
+	struct err own = ERR_INIT;
+
+	if (e == NULL)
+		e = &own;
+	sqlite_distrust(s);
+	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged: %s", s->path, what);
+	sqlite_damage_hint(s->path, e);
+	return -1;
 }
 
 static int
@@ -39,31 +55,57 @@ is_usable(const struct sqlite_store *s, struct err *e)
 	return err_hint(e, "Look at the disk (dmesg, df), then run the command again");
 }
 
+/* The sum that the index of tags has of a record. */
+#define TWIN "(SELECT sum FROM record INDEXED BY record_tag WHERE tag = r.tag AND key = ?1)"
+
+/* The key that stands next to one in the index of keys, and the record that it leads to. */
+#define NEIGHBOUR(ORDER, WAY) \
+	"SELECT key, version, tag, value, sum FROM record INDEXED BY sqlite_autoindex_record_1" \
+	" WHERE key " ORDER " ?1 ORDER BY key " WAY " LIMIT 1"
+
 static const char *const sql[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
+	[SQL_LOOK] = "BEGIN",
+	[SQL_GET] = "SELECT version, tag, value, sum, " TWIN " FROM record r WHERE key = ?1",
+	[SQL_BEFORE] = NEIGHBOUR("<", "DESC"),
+	[SQL_BEHIND] = NEIGHBOUR(">", "ASC"),
+	[SQL_SCAN] = "SELECT key, version, tag, value, sum FROM record WHERE key >= ?1 AND key < ?2 ORDER BY "
+		     "key LIMIT ?3",
+	[SQL_SCAN_TAG] = "SELECT key, version, tag, value, sum FROM record WHERE tag = ?4 AND key >= ?1 AND "
+			 "key < ?2 ORDER BY key LIMIT ?3",
+	[SQL_TWIN] = "SELECT sum FROM record INDEXED BY record_tag WHERE tag = ?3 AND key >= ?1 AND key < ?2",
+	[SQL_PUT] = "INSERT INTO record(key, version, tag, value, sum) VALUES(?1, ?2, ?3, ?4, ?5)"
+		    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4, sum = ?5",
+	[SQL_DELETE] = "DELETE FROM record WHERE key = ?1",
+	[SQL_NEXT] = "SELECT coalesce(max(seq), 0) + 1 FROM done",
+	[SQL_DONE] = "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)",
+	[SQL_FORGET] = "DELETE FROM done WHERE seq <= ?1",
+	[SQL_TALLY] = "SELECT kind, tag, n, sum, mark FROM tally",
+	[SQL_TALLY_PUT] = "INSERT INTO tally(kind, tag, n, sum, mark) VALUES(?1, ?2, ?3, ?4, ?5)"
+			  " ON CONFLICT(kind, tag) DO UPDATE SET n = ?3, sum = ?4, mark = ?5",
+	[SQL_SEQ] = "SELECT n + 1 FROM tally WHERE kind = '" SQLITE_OWN_KIND "' AND tag = 'seq'",
+};
+
+/* Of a file without checksums, which is only looked at. */
+static const char *const plain_sql[SQL_COUNT] = {
 	[SQL_GET] = "SELECT version, tag, value FROM record WHERE key = ?1",
 	[SQL_SCAN] = "SELECT key, version, tag, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key "
 		     "LIMIT ?3",
 	[SQL_SCAN_TAG] = "SELECT key, version, tag, value FROM record WHERE tag = ?4 AND key >= ?1 AND key < "
 			 "?2 ORDER BY key LIMIT ?3",
-	[SQL_VERSION] = "SELECT version FROM record WHERE key = ?1",
-	[SQL_PUT] = "INSERT INTO record(key, version, tag, value) VALUES(?1, ?2, ?3, ?4)"
-		    " ON CONFLICT(key) DO UPDATE SET version = ?2, tag = ?3, value = ?4",
-	[SQL_DELETE] = "DELETE FROM record WHERE key = ?1",
-	[SQL_NEXT] = "SELECT coalesce(max(seq), 0) + 1 FROM done",
-	[SQL_DONE] = "INSERT INTO done(seq, id, at) VALUES(?1, ?2, ?3)",
-	[SQL_FORGET] = "DELETE FROM done WHERE seq <= ?1",
 };
 
 /* Whoever steps it resets it, or it keeps the file locked. */
-static sqlite3_stmt *
-prepare_sql(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
+sqlite3_stmt *
+sqlite_prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
 {
 	sqlite3_stmt **st = &s->prepared[which];
 
-	if (*st == NULL && (*st = db_prepare(s->db, sql[which], NULL)) == NULL)
-		sqlite_fail(s, sqlite3_extended_errcode(s->db), e);
+	const char *text = s->plain && plain_sql[which] != NULL ? plain_sql[which] : sql[which];
+
+	if (*st == NULL && (*st = db_prepare(s->db, text, NULL)) == NULL)
+		sqlite_error(s, sqlite3_extended_errcode(s->db), e);
 	return *st;
 }
 
@@ -79,13 +121,21 @@ finalize_all(struct sqlite_store *s)
 }
 
 /* Runs a statement that answers no rows. */
-static int
-run_statement(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
+int
+sqlite_run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e)
 {
 	int rc = sqlite3_step(st);
 
 	sqlite3_reset(st);
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
+	return rc == SQLITE_DONE ? 0 : sqlite_error(s, rc, e);
+}
+
+static int
+run_sql(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, which, e);
+
+	return st != NULL ? sqlite_run(s, st, e) : -1;
 }
 
 /* The number in the first row, 0 when there is none. */
@@ -96,11 +146,11 @@ query_number(struct sqlite_store *s, sqlite3_stmt *st, int64_t *out, struct err 
 
 	*out = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 	sqlite3_reset(st);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : sqlite_error(s, rc, e);
 }
 
-static void
-bind_text(sqlite3_stmt *st, int i, const char *s)
+void
+sqlite_bind_word(sqlite3_stmt *st, int i, const char *s)
 {
 	sqlite3_bind_text(st, i, s, -1, SQLITE_STATIC);
 }
@@ -113,103 +163,364 @@ sqlite_now(struct store *s)
 }
 
 static int
-sqlite_get(struct store *base, const char *key, struct record *out, struct err *e)
+damaged_record(struct sqlite_store *s, const char *key, const char *why, struct err *e)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
-	sqlite3_stmt *st;
-	int rc;
+	char *what = xasprintf("the record %.200s %s", key, why);
 
-	if (is_usable(s, e) != 0 || (st = prepare_sql(s, SQL_GET, e)) == NULL)
-		return -1;
-	bind_text(st, 1, key);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		*out = (struct record){
-			.key = xstrdup(key),
-			.version = sqlite3_column_int64(st, 0),
-			.tag = xstrdup((const char *)sqlite3_column_text(st, 1)),
-			.value = xstrdup((const char *)sqlite3_column_text(st, 2)),
-		};
-	sqlite3_reset(st);
-	sqlite_leave(s, true);
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
+	sqlite_damaged(s, what, e);
+	free(what);
+	return -1;
 }
 
+/*
+ * The row that st stands on, its columns version, tag, value, sum from `first` on, as the record
+ * key, lent by SQLite. NULL in key, or a sum that does not match: -1 with err.
+ */
 static int
-sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
-    struct records *out, struct err *e)
+read_record(struct sqlite_store *s, sqlite3_stmt *st, int first, const char *key, struct record *out,
+    struct err *e)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
-	sqlite3_stmt *st;
-	char *end;
-	int rc;
+	*out = (struct record){
+		.key = (char *)(uintptr_t)key,
+		.version = sqlite3_column_int64(st, first),
+		.tag = (char *)(uintptr_t)sqlite3_column_text(st, first + 1),
+		.value = (char *)(uintptr_t)sqlite3_column_text(st, first + 2),
+	};
+	if (key == NULL || out->tag == NULL || out->value == NULL ||
+	    (!s->plain &&
+		store_checksum(key, out->version, out->tag, out->value) !=
+		    (uint64_t)sqlite3_column_int64(st, first + 3)))
+		return damaged_record(s, key != NULL ? key : "?", "does not match its checksum", e);
+	return 0;
+}
 
-	if (is_usable(s, e) != 0 || (st = prepare_sql(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e)) == NULL)
+/* A page that is not where it belongs leads to other records than those next to a key. */
+static int
+check_neighbour(struct sqlite_store *s, enum sqlite_sql which, const char *key, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, which, e);
+	int rc, ret = 0;
+
+	if (st == NULL)
 		return -1;
+	sqlite_bind_word(st, 1, key);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW) {
+		const char *next = (const char *)sqlite3_column_text(st, 0);
+		int order = next != NULL ? strcmp(next, key) : 0;
+		struct record r;
+
+		if (which == SQL_BEFORE ? order >= 0 : order <= 0)
+			ret = damaged_record(s, key, "is not in the order of its index", e);
+		else
+			ret = read_record(s, st, 1, next, &r, e);
+	}
+	sqlite3_reset(st);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? ret : sqlite_error(s, rc, e);
+}
+
+/* The first key of a scan, and the one behind its last. */
+static void
+bind_range(sqlite3_stmt *st, const char *prefix, const char *after, const char *last)
+{
+	char *end;
+
 	if (after != NULL && strcmp(after, prefix) >= 0)
 		/* with its NUL it is the next key */
 		sqlite3_bind_text(st, 1, after, (int)strlen(after) + 1, SQLITE_STATIC);
 	else
-		bind_text(st, 1, prefix);
-	if ((end = store_prefix_end(prefix)) != NULL)
+		sqlite_bind_word(st, 1, prefix);
+	if (last != NULL)
+		sqlite3_bind_text(st, 2, last, (int)strlen(last) + 1, SQLITE_STATIC);
+	else if ((end = store_prefix_end(prefix)) != NULL)
 		sqlite3_bind_text(st, 2, end, -1, free);
 	else
 		sqlite3_bind_zeroblob(st, 2, 0);	/* every text comes before a blob */
-	sqlite3_bind_int64(st, 3, (sqlite3_int64)limit);
-	if (tag != NULL)
-		bind_text(st, 4, tag);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		store_records_add(out, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int64(st, 1),
-		    (const char *)sqlite3_column_text(st, 2), (const char *)sqlite3_column_text(st, 3));
+}
+
+/*
+ * What the index of tags has of a range of keys, as bind_range; counting ends behind `most`: a
+ * damaged tree may lead back into itself.
+ */
+static int
+read_twin(struct sqlite_store *s, const char *prefix, const char *after, const char *last, uint64_t most,
+    struct store_tally *out, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_TWIN, e);
+	struct sqlite_tags tags;
+	int rc = SQLITE_DONE, ret;
+
+	*out = (struct store_tally){ 0 };
+	if (st == NULL || sqlite_read_tags(s, prefix, &tags, e) != 0)
+		return -1;
+	for (size_t i = 0; i < tags.n && rc == SQLITE_DONE; i++) {
+		bind_range(st, prefix, after, last);
+		sqlite_bind_word(st, 3, tags.v[i]);
+		while (out->n <= most && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+			out->n++;
+			out->sum += (uint64_t)sqlite3_column_int64(st, 0);
+		}
+		sqlite3_reset(st);
+	}
+	ret = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : sqlite_error(s, rc, e);
+	sqlite_tags_release(&tags);
+	return ret;
+}
+
+/* Do the index of tags and the rows that were read have the same records? */
+static int
+compare_twin(struct sqlite_store *s, const char *prefix, const char *after, const char *last,
+    const struct store_tally *rows, struct err *e)
+{
+	struct store_tally twin;
+
+	if (read_twin(s, prefix, after, last, rows->n, &twin, e) != 0)
+		return -1;
+	return twin.n == rows->n && twin.sum == rows->sum
+	    ? 0
+	    : damaged_record(s, prefix, "is missing, or stale, in one of two indexes", e);
+}
+
+/*
+ * The index of keys has none. 0: it leads to where the key would stand, and the index of tags has
+ * none either; 1: that one has it; -1.
+ */
+static int
+check_absence(struct sqlite_store *s, const char *key, struct err *e)
+{
+	struct store_tally twin;
+
+	if (read_twin(s, key, NULL, key, 0, &twin, e) != 0)
+		return -1;
+	if (twin.n > 0)
+		return 1;
+	return check_neighbour(s, SQL_BEFORE, key, e) == 0 && check_neighbour(s, SQL_BEHIND, key, e) == 0 ? 0
+													  : -1;
+}
+
+/* The record that the statement of SQL_GET stands on, lent. 1, or -1. */
+static int
+take_found(struct sqlite_store *s, sqlite3_stmt *st, const char *key, struct record *out, uint64_t *sum,
+    struct err *e)
+{
+	*sum = 0;
+	if (read_record(s, st, 0, key, out, e) != 0)
+		return -1;
+	if (s->plain)
+		return 1;
+	*sum = (uint64_t)sqlite3_column_int64(st, 3);
+	if (sqlite3_column_type(st, 4) == SQLITE_NULL || *sum != (uint64_t)sqlite3_column_int64(st, 4))
+		return damaged_record(s, key, "is not the one of its index", e);
+	return 1;
+}
+
+/*
+ * The record of that key, lent by the statement *at, which is to be reset. 1; 0 absent; -1. *sum:
+ * its checksum.
+ */
+static int
+find_record(struct sqlite_store *s, const char *key, sqlite3_stmt **at, struct record *out, uint64_t *sum,
+    struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_GET, e);
+	int ret = 1;
+
+	memset(out, 0, sizeof *out);
+	*at = st;
+	if (st == NULL)
+		return -1;
+	sqlite_bind_word(st, 1, key);
+	/* somebody may make it between the two looks */
+	for (int try = 0; try < 2 && ret == 1; try++) {
+		int rc = sqlite3_step(st);
+
+		if (rc == SQLITE_ROW)
+			return take_found(s, st, key, out, sum, e);
+		sqlite3_reset(st);
+		if (rc != SQLITE_DONE)
+			return sqlite_error(s, rc, e);
+		ret = s->plain ? 0 : check_absence(s, key, e);
+	}
+	return ret <= 0 ? ret : damaged_record(s, key, "stands in one index and not in the other", e);
+}
+
+static int
+sqlite_get(struct store *base, const char *key, struct record *out, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	struct record found;
+	sqlite3_stmt *st;
+	uint64_t sum;
+	int ret;
+
+	if (is_usable(s, e) != 0)
+		return -1;
+	ret = find_record(s, key, &st, &found, &sum, e);
+	if (ret == 1)
+		*out = (struct record){
+			.key = xstrdup(key),
+			.version = found.version,
+			.tag = xstrdup(found.tag),
+			.value = xstrdup(found.value),
+		};
 	sqlite3_reset(st);
 	sqlite_leave(s, true);
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(s, rc, e);
+	return ret;
+}
+
+static int
+scan_rows(struct sqlite_store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct store_tally *rows, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, tag != NULL ? SQL_SCAN_TAG : SQL_SCAN, e);
+	int rc = SQLITE_DONE, ret = 0;
+	size_t had = out->n;
+
+	if (st == NULL)
+		return -1;
+	bind_range(st, prefix, after, NULL);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)limit);
+	if (tag != NULL)
+		sqlite_bind_word(st, 4, tag);
+	while (ret == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct record r;
+
+		ret = read_record(s, st, 1, (const char *)sqlite3_column_text(st, 0), &r, e);
+		if (ret == 0 && out->n > had && strcmp(r.key, out->v[out->n - 1].key) <= 0)
+			ret = damaged_record(s, r.key, "is not in the order of its index", e);
+		if (ret == 0) {
+			store_records_add(out, r.key, r.version, r.tag, r.value);
+			rows->n++;
+			rows->sum += s->plain ? 0 : (uint64_t)sqlite3_column_int64(st, 4);
+		}
+	}
+	sqlite3_reset(st);
+	return ret != 0 || rc == SQLITE_DONE ? ret : sqlite_error(s, rc, e);
+}
+
+static int
+sqlite_scan(struct store *base, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct scan_proof *proof, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	struct store_tally page = { 0 }, kept = { 0 };
+	bool begin;
+	int ret;
+
+	if (is_usable(s, e) != 0)
+		return -1;
+	/* rows and what proves them belong to one moment */
+	begin = sqlite3_get_autocommit(s->db) != 0;
+	if (begin && run_sql(s, SQL_LOOK, e) != 0)
+		return -1;
+	ret = scan_rows(s, prefix, tag, after, limit, out, &page, e);
+	if (ret == 0 && proof->whole && !s->plain)
+		ret = sqlite_read_tally(s, prefix, tag, &kept, e);
+	if (ret == 0 && proof->twin && tag == NULL && !s->plain && (!proof->whole || page.n == limit))
+		ret = compare_twin(
+		    s, prefix, after, page.n == limit ? out->v[out->n - 1].key : NULL, &page, e);
+	proof->rows.n += page.n;
+	proof->rows.sum += page.sum;
+	store_proof_keep(proof, s->plain ? &proof->rows : &kept);
+	if (begin && run_sql(s, SQL_COMMIT, ret == 0 ? e : NULL) != 0)
+		ret = -1;
+	sqlite_leave(s, true);
+	return ret;
+}
+
+static int
+sqlite_refuse(struct store *base, const char *what, struct err *e)
+{
+	return sqlite_damaged((struct sqlite_store *)base, what, e);
+}
+
+/* ---- commits ---- */
+
+static int
+put_record(struct sqlite_store *s, const struct change *c, int64_t version, uint64_t sum, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_PUT, e);
+
+	if (st == NULL)
+		return -1;
+	sqlite_bind_word(st, 1, c->key);
+	sqlite3_bind_int64(st, 2, version);
+	sqlite_bind_word(st, 3, c->tag);
+	sqlite_bind_word(st, 4, c->value);
+	sqlite3_bind_int64(st, 5, (sqlite3_int64)sum);
+	return sqlite_run(s, st, e);
+}
+
+static int
+delete_record(struct sqlite_store *s, const char *key, struct err *e)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_DELETE, e);
+
+	if (st == NULL)
+		return -1;
+	sqlite_bind_word(st, 1, key);
+	return sqlite_run(s, st, e);
 }
 
 static enum commit
-apply_change(struct sqlite_store *s, const struct change *c, int64_t seq, struct err *e)
+apply_change(struct sqlite_store *s, const struct change *c, int64_t seq, struct sqlite_tally_changes *t,
+    struct err *e)
 {
-	sqlite3_stmt *st = prepare_sql(s, SQL_VERSION, e);
+	struct record was;
+	sqlite3_stmt *st;
 	int64_t version;
+	uint64_t sum = 0;
+	int found = find_record(s, c->key, &st, &was, &sum, e);
 
-	if (st == NULL)
-		return COMMIT_ERROR;
-	bind_text(st, 1, c->key);
-	if (query_number(s, st, &version, e) != 0)
+	if (found > 0 && c->kind != CHANGE_CHECK)
+		sqlite_count_change(t, c->key, was.tag, -1, sum);
+	version = was.version;
+	sqlite3_reset(st);
+	if (found < 0)
 		return COMMIT_ERROR;
 	if (c->expect != STORE_ANY && c->expect != version)
 		return store_conflict(c->key, e);
 	if (c->kind == CHANGE_CHECK || (c->kind == CHANGE_DELETE && version == 0))
 		return COMMIT_DONE;
-	if ((st = prepare_sql(s, c->kind == CHANGE_DELETE ? SQL_DELETE : SQL_PUT, e)) == NULL)
-		return COMMIT_ERROR;
-	bind_text(st, 1, c->key);
-	if (c->kind == CHANGE_PUT) {
-		/*
-		 * seq has outgrown every version so far: a key that was deleted and made anew
-		 * never repeats one
-		 */
-		sqlite3_bind_int64(st, 2, version == 0 ? seq : version + 1);
-		bind_text(st, 3, c->tag);
-		bind_text(st, 4, c->value);
-	}
-	return run_statement(s, st, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
+	if (c->kind == CHANGE_DELETE)
+		return delete_record(s, c->key, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
+	/*
+	 * seq has outgrown every version so far: a key that was deleted and made anew never repeats
+	 * one
+	 */
+	version = version == 0 ? seq : version + 1;
+	sum = store_checksum(c->key, version, c->tag, c->value);
+	sqlite_count_change(t, c->key, c->tag, 1, sum);
+	return put_record(s, c, version, sum, e) == 0 ? COMMIT_DONE : COMMIT_ERROR;
+}
+
+/* The number of the next commit, which two tables have. */
+static int
+next_seq(struct sqlite_store *s, int64_t *seq, struct err *e)
+{
+	sqlite3_stmt *next = sqlite_prepare(s, SQL_NEXT, e), *twin = sqlite_prepare(s, SQL_SEQ, e);
+	int64_t other;
+
+	if (next == NULL || twin == NULL || query_number(s, next, seq, e) != 0 ||
+	    query_number(s, twin, &other, e) != 0)
+		return -1;
+	return *seq == other ? 0 : sqlite_damaged(s, "its last commit has two numbers", e);
 }
 
 static int
 note_done(struct sqlite_store *s, int64_t seq, const char *id, struct err *e)
 {
-	sqlite3_stmt *st = prepare_sql(s, SQL_DONE, e);
+	sqlite3_stmt *st = sqlite_prepare(s, SQL_DONE, e);
 
 	if (st == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq);
-	bind_text(st, 2, id);
+	sqlite_bind_word(st, 2, id);
 	sqlite3_bind_int64(st, 3, clock_wall_ms());
-	if (run_statement(s, st, e) != 0 || (st = prepare_sql(s, SQL_FORGET, e)) == NULL)
+	if (sqlite_run(s, st, e) != 0 || (st = sqlite_prepare(s, SQL_FORGET, e)) == NULL)
 		return -1;
 	sqlite3_bind_int64(st, 1, seq - DONE_KEPT);
-	return run_statement(s, st, e);
+	return sqlite_run(s, st, e);
 }
 
 /*
@@ -228,7 +539,7 @@ find_commit(struct sqlite_store *s, const char *id)
 		return -1;
 	st = db_prepare(db, "SELECT 1 FROM done WHERE id = ?1", NULL);
 	if (st != NULL) {
-		bind_text(st, 1, id);
+		sqlite_bind_word(st, 1, id);
 		rc = sqlite3_step(st);
 		found = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
 		sqlite3_finalize(st);
@@ -267,31 +578,32 @@ resolve_commit_of(struct sqlite_store *s, const char *id, struct err *e)
 static enum commit
 commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, struct err *e)
 {
-	sqlite3_stmt *begin = prepare_sql(s, SQL_BEGIN, e), *next = prepare_sql(s, SQL_NEXT, e),
-		     *end = prepare_sql(s, SQL_COMMIT, e);
+	sqlite3_stmt *begin = sqlite_prepare(s, SQL_BEGIN, e), *end = sqlite_prepare(s, SQL_COMMIT, e);
+	struct sqlite_tally_changes tallies = { 0 };
 	enum commit answer = COMMIT_ERROR;
 	int64_t seq;
 	char id[33];
 
-	if (begin == NULL || next == NULL || end == NULL || run_statement(s, begin, e) != 0)
+	if (begin == NULL || end == NULL || sqlite_run(s, begin, e) != 0)
 		return COMMIT_ERROR;
 	io_random_hex(id, 16);
-	if (query_number(s, next, &seq, e) != 0)
+	if (next_seq(s, &seq, e) != 0)
 		goto out;
 	answer = COMMIT_DONE;
 	for (size_t i = 0; i < n && answer == COMMIT_DONE; i++)
-		answer = apply_change(s, &changes[i], seq, e);
+		answer = apply_change(s, &changes[i], seq, &tallies, e);
 	if (answer != COMMIT_DONE)
 		goto out;
 	answer = COMMIT_ERROR;
 	s->seq = seq;
-	if (note_done(s, seq, id, e) != 0)
+	if (sqlite_apply_tallies(s, &tallies, seq, e) != 0 || note_done(s, seq, id, e) != 0)
 		goto out;
 	if (fault_point("store-commit") != 0) {
 		sqlite_injected(s, e);
 		goto out;
 	}
-	if (run_statement(s, end, e) != 0)
+	sqlite_tally_changes_release(&tallies);
+	if (sqlite_run(s, end, e) != 0)
 		return resolve_commit_of(s, id, e);
 	if (fault_point("store-committed") != 0) {
 		sqlite_injected(s, e);
@@ -299,6 +611,7 @@ commit_locked(struct sqlite_store *s, const struct change *changes, size_t n, st
 	}
 	return COMMIT_DONE;
 out:
+	sqlite_tally_changes_release(&tallies);
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return answer;
 }
@@ -383,6 +696,8 @@ static const struct backend sqlite_calls = {
 	.commit = sqlite_commit,
 	.lock = sqlite_hold_lock,
 	.unlock = sqlite_release_lock,
+	.check = sqlite_check_now,
+	.damaged = sqlite_refuse,
 };
 
 struct store *
@@ -405,12 +720,18 @@ sqlite_open(const char *path, enum store_use use, struct err *e)
 		   : db_open_own(path, SQLITE_APP_ID, sqlite_busy, s, &s->db, &fresh, e);
 	if (ret == 0 && !look)
 		ret = sqlite_sync_left(s, e);
-	if (ret == 0 && !fresh && !s->brief)
+	if (ret == 0)
+		ret = sqlite_add_functions(s->db, e);
+	if (ret == 0 && look)
+		ret = sqlite_verify(s->db, e);
+	else if (ret == 0 && !fresh && !s->brief)
 		ret = sqlite_check(s, e);
 	if (ret == 0 && sqlite_schema(s, e) == 0) {
 		sqlite_leave(s, true);
 		return &s->base;
 	}
+	if (strcmp(e->name, "not-ours") == 0 && sqlite_is_own_file(path))
+		err_set(e, GT_FAIL, "corrupt", "the header of the store %s is damaged", path);
 	if (sqlite_is_damage(e))
 		sqlite_distrust(s);
 	sqlite_damage_hint(path, e);

@@ -47,6 +47,38 @@ sqlite_has_backup(const char *path)
 	return there;
 }
 
+/* n bytes of a file's header from `at` on. */
+static bool
+header_has(const char *path, off_t at, const char *bytes, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char found[8];
+	bool has = fd >= 0 && pread(fd, found, n, at) == (ssize_t)n && memcmp(found, bytes, n) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+bool
+sqlite_is_own_file(const char *path)
+{
+	char *backup = path_beside(path, ".backup"), *old = path_beside(path, ".backup.old");
+	bool own = header_has(backup, 68, "GTRC", 4) || header_has(old, 68, "GTRC", 4);
+	sqlite3 *db;
+
+	/* no file of another program gets a -shm from us: 1, 1 is a rollback journal */
+	if (own && header_has(path, 18, "\1\1", 2) && (db = db_open_damaged(path)) != NULL) {
+		own = sqlite_says_schema(db);
+		db_close(db);
+	} else {
+		own = false;
+	}
+	free(backup);
+	free(old);
+	return own;
+}
+
 /* ---- making one ---- */
 
 /*
@@ -129,11 +161,12 @@ sync_file(const char *path, struct err *e)
 }
 
 /*
- * A copy in which SQLite finds no damage, and that stays once its name is synced. `then` (may be
- * NULL) changes it first.
+ * A copy that is checked like the store itself, and that stays once its name is synced. `then` (may
+ * be NULL) changes it first.
  */
 static int
-copy_to(sqlite3 *from, const char *path, const char *then, struct err *e)
+copy_to(sqlite3 *from, const char *path, int (*then)(sqlite3 *to, void *arg, struct err *e), void *arg,
+    struct err *e)
 {
 	sqlite3 *to = NULL;
 	int ret;
@@ -142,9 +175,9 @@ copy_to(sqlite3 *from, const char *path, const char *then, struct err *e)
 		return -1;
 	ret = copy_pages(from, to, e);
 	if (ret == 0 && then != NULL)
-		ret = db_exec(to, then, e);
+		ret = then(to, arg, e);
 	if (ret == 0)
-		ret = db_check(to, e);
+		ret = sqlite_verify(to, e);
 	db_close(to);
 	if (ret == 0)
 		ret = sync_file(path, e);
@@ -158,7 +191,7 @@ make_backup(struct sqlite_store *s, struct err *e)
 {
 	char *name = path_beside(s->path, ".backup"), *old = path_beside(s->path, ".backup.old"),
 	     *made = path_beside(s->path, ".backup.new");
-	int ret = copy_to(s->db, made, NULL, e);
+	int ret = copy_to(s->db, made, NULL, NULL, e);
 
 	if (ret == 0 && fault_point("store-backup") != 0)
 		ret = sqlite_injected(s, e);
@@ -170,6 +203,21 @@ make_backup(struct sqlite_store *s, struct err *e)
 		unlink(made);
 	free(name);
 	free(old);
+	free(made);
+	return ret;
+}
+
+/* Under the writers' lock; the copy of one who was killed on the way is replaced. */
+int
+sqlite_keep_schema(struct sqlite_store *s, int64_t schema, struct err *e)
+{
+	char *name = xasprintf("%s.schema-%lld", s->path, (long long)schema),
+	     *made = path_beside(name, ".new");
+	int ret = copy_to(s->db, made, NULL, NULL, e);
+
+	if (ret == 0 && (rename(made, name) != 0 || io_sync_parent(name) != 0))
+		ret = err_sys(e, GT_FAIL, "unwritable", "%s cannot be put in its place", name);
+	free(name);
 	free(made);
 	return ret;
 }
@@ -192,10 +240,10 @@ sqlite_backup_info(const char *path, struct store_backup *out, struct err *e)
 	} else if (stat(name, &st) != 0) {
 		ret = errno == ENOENT ? 0 : err_sys(e, GT_FAIL, "unreadable", "%s cannot be looked at", name);
 	} else if (db_open_foreign(name, &db, e) == 0) {
+		ret = sqlite_verify(db, e) == 0 ? 1 : -1;
 		db_close(db);
 		out->at = (int64_t)st.st_mtim.tv_sec * 1000;
 		out->late = (int64_t)store.st_mtim.tv_sec * 1000 - out->at > AGE_MS + 60000;
-		ret = 1;
 	}
 	free(name);
 	return ret;
@@ -210,6 +258,13 @@ sqlite_backup(struct sqlite_store *s, int64_t seq)
 		sqlite_distrust(s);
 }
 
+/* After a conversion: a backup of before would be converted anew at each restoring. */
+void
+sqlite_backup_now(struct sqlite_store *s)
+{
+	make_backup(s, NULL);
+}
+
 /* ---- the way back ---- */
 
 /* 1 it is damaged, or has nothing in it; 0 it is not; -1 with err, it cannot be told. */
@@ -221,13 +276,13 @@ is_damaged_file(const char *path, struct err *e)
 	bool fresh;
 
 	if (db_open_own(path, SQLITE_APP_ID, NULL, NULL, &db, &fresh, &own) == 0) {
-		bool whole = !fresh && db_check(db, &own) == 0;
+		bool whole = !fresh && sqlite_verify(db, &own) == 0;
 
 		db_close(db);
 		if (whole || fresh)
 			return fresh;
 	}
-	if (sqlite_is_damage(&own))
+	if (sqlite_is_damage(&own) || (strcmp(own.name, "not-ours") == 0 && sqlite_is_own_file(path)))
 		return 1;
 	if (e != NULL)
 		*e = own;
@@ -288,32 +343,65 @@ set_aside(const char *path, char *aside, size_t size, struct err *e)
 	return ret;
 }
 
+struct restoring {
+	const char *damaged;
+	struct store_restored *out;
+};
+
 /*
- * A copy of a backup, in which every version is far above any that the damaged store can have
- * given: whoever still holds one of those must lose.
+ * Every version becomes far higher than any that the damaged store can have given: whoever still
+ * holds one of those must lose.
  */
 static int
-copy_backup(const char *backup, const char *to, int64_t *at, struct err *e)
+merge_damaged(sqlite3 *to, void *arg, struct err *e)
 {
+	struct restoring *r = arg;
+	int64_t schema;
+	char *sql = NULL;
+	int ret = sqlite_add_functions(to, e);
+
+	if (ret == 0)
+		ret = db_number(to, "PRAGMA user_version", &schema, e);
+	if (ret == 0 && schema < STORE_SCHEMA)
+		ret = db_exec(to, sql = sqlite_migration(schema), e);
+	free(sql);
+	if (ret == 0)
+		ret = sqlite_salvage(r->damaged, to, r->out, e);
+	if (ret == 0)
+		ret = db_exec(to,
+		    "UPDATE record SET version = version + " LEAP
+		    ", sum = record_sum(key, version + " LEAP ", tag, value);"
+		    "INSERT INTO done(seq, id, at)"
+		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL",
+		    e);
+	return ret == 0 ? db_exec(to, sqlite_retally, e) : ret;
+}
+
+/* A copy of a backup that is sound, with what is sound in the damaged file. */
+static int
+copy_backup(const char *backup, const char *path, const char *to, struct store_restored *out, struct err *e)
+{
+	struct restoring with = { path, out };
 	struct stat st;
 	sqlite3 *db;
-	int64_t id = 0;
+	int64_t id = 0, schema = 0;
 	int ret;
 
 	if (stat(backup, &st) != 0)
 		return err_sys(e, GT_FAIL, "not-found", "%s", backup);
-	*at = (int64_t)st.st_mtim.tv_sec * 1000;
+	out->backup_at = (int64_t)st.st_mtim.tv_sec * 1000;
 	if (db_open_foreign(backup, &db, e) != 0)
 		return -1;
 	ret = db_number(db, "PRAGMA application_id", &id, e);
-	if (ret == 0 && id != SQLITE_APP_ID)
-		ret = err_set(e, GT_FAIL, "not-ours", "%s is no backup of a store", backup);
 	if (ret == 0)
-		ret = copy_to(db, to,
-		    "UPDATE record SET version = version + " LEAP ";"
-		    "INSERT INTO done(seq, id, at)"
-		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL",
-		    e);
+		ret = db_number(db, "PRAGMA user_version", &schema, e);
+	if (ret == 0 && (id != SQLITE_APP_ID || schema < 1 || schema > STORE_SCHEMA))
+		ret = err_set(e, GT_FAIL, "not-ours", "%s is no backup of a store", backup);
+	/* what the versions' leap gives new checksums must have had the right ones */
+	if (ret == 0)
+		ret = sqlite_verify(db, e);
+	if (ret == 0)
+		ret = copy_to(db, to, merge_damaged, &with, e);
 	db_close(db);
 	return ret;
 }
@@ -328,7 +416,7 @@ restore_backup(const char *path, struct store_restored *out, struct err *e)
 	for (int i = 0; i < 2 && ret != 0; i++) {
 		char *backup = path_beside(path, suffixes[i]);
 
-		ret = copy_backup(backup, made, &out->backup_at, NULL);
+		ret = copy_backup(backup, path, made, out, NULL);
 		free(backup);
 	}
 	if (ret != 0) {

@@ -1,8 +1,8 @@
 /*
  * What the file holds. Schema 1 had the table record, the table done and the views attempt and
  * event; schema 2 has views of more kinds of record, schema 3 of those that hooks and locks make,
- * too. The views are for people and programs that only read: sqlite3 recover.db 'select * from
- * run'.
+ * too; schema 4 has checksums and the table tally (sqlite_sum.c). The views are for people and
+ * programs that only read: sqlite3 recover.db 'select * from run'.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +14,44 @@
 #include "base/err.h"
 #include "base/fault.h"
 
-#define SCHEMA 3
+#define SCHEMA STORE_SCHEMA
+
+#define TABLE_RECORD \
+	"CREATE TABLE record(" \
+	" key TEXT PRIMARY KEY NOT NULL," \
+	" version INTEGER NOT NULL CHECK (version >= 1)," \
+	" tag TEXT NOT NULL," \
+	" value TEXT NOT NULL," \
+	" sum INTEGER NOT NULL" \
+	") STRICT;"
+#define INDEX_AND_TALLY \
+	"CREATE INDEX record_tag ON record(tag, key, sum);" \
+	"CREATE TABLE tally(" \
+	" kind TEXT NOT NULL," \
+	" tag TEXT NOT NULL," \
+	" n INTEGER NOT NULL," \
+	" sum INTEGER NOT NULL," \
+	" mark INTEGER NOT NULL," \
+	" PRIMARY KEY (kind, tag)" \
+	") STRICT, WITHOUT ROWID;"
 
 static const char tables[] =
-	"CREATE TABLE record("
-	" key TEXT PRIMARY KEY NOT NULL,"
-	" version INTEGER NOT NULL CHECK (version >= 1),"
-	" tag TEXT NOT NULL,"
-	" value TEXT NOT NULL"
-	") STRICT;"
-	"CREATE INDEX record_tag ON record(tag, key);"
+	TABLE_RECORD INDEX_AND_TALLY
 	"CREATE TABLE done("
 	" seq INTEGER PRIMARY KEY NOT NULL,"
 	" id TEXT NOT NULL,"
 	" at INTEGER NOT NULL"
 	") STRICT;";
+
+/* From a schema before 4, without its views: checksums. */
+static const char convert_records[] =
+	"DROP INDEX record_tag;"
+	"ALTER TABLE record RENAME TO record_before;"
+	TABLE_RECORD
+	"INSERT INTO record SELECT key, version, tag, value, record_sum(key, version, tag, value)"
+	" FROM record_before NOT INDEXED;"
+	"DROP TABLE record_before;"
+	INDEX_AND_TALLY;
 
 /*
  * The columns of a view: blank-separated names of JSON fields; NAME@FIELD is a time in ms since
@@ -118,14 +141,33 @@ put_view(struct buf *sql, const struct schema_view *v)
 }
 
 static void
-make_views(struct buf *sql)
+drop_views(struct buf *sql)
 {
 	buf_str(sql, "DROP VIEW IF EXISTS event;");
-	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
 		buf_fmt(sql, "DROP VIEW IF EXISTS %s;", views[i].name);
+}
+
+static void
+make_views(struct buf *sql)
+{
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
 		put_view(sql, &views[i]);
-	}
 	buf_str(sql, event_view);
+}
+
+char *
+sqlite_migration(int64_t from)
+{
+	struct buf sql = BUF_INIT;
+
+	drop_views(&sql);
+	if (from < SQLITE_CHECKSUMS)
+		buf_str(&sql, convert_records);
+	buf_str(&sql, sqlite_retally);
+	make_views(&sql);
+	buf_fmt(&sql, "PRAGMA user_version = %d;", SCHEMA);
+	return buf_detach(&sql);
 }
 
 bool
@@ -137,17 +179,25 @@ sqlite_is_damage(const struct err *e)
 int
 sqlite_damage_hint(const char *path, struct err *e)
 {
+	const char *what;
+	struct err why;
+
 	if (e == NULL || !sqlite_is_damage(e))
 		return -1;
-	err_set(e, GT_FAIL, "corrupt", "the store %s is damaged", path);
+	why = *e;
+	what = strstr(why.msg, " is damaged: ");
+	err_set(e, GT_FAIL, "corrupt", "the store %s%s", path, what != NULL ? what : " is damaged");
 	if (sqlite_has_backup(path))
-		return err_hint(e,
+		err_hint(e,
 		    "Nothing was changed. The next command that records something sets it aside and goes on "
 		    "from its backup");
-	return err_hint(e,
-	    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and "
-	    "FILE-journal aside "
-	    "and run again: a new store is made");
+	else
+		err_hint(e,
+		    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and "
+		    "FILE-journal aside "
+		    "and run again: a new store is made");
+	store_note_damage(e);
+	return -1;
 }
 
 int
@@ -170,6 +220,11 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err 
 	    xasprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d;", sql, SQLITE_APP_ID, SCHEMA);
 	int64_t version;
 
+	/* a copy cannot be made while we write; under the lock nobody else does */
+	if (locked == 0 && from > 0 && db_number(s->db, "PRAGMA user_version", &version, e) != 0)
+		locked = -1;
+	if (locked == 0 && from > 0 && version == from && sqlite_keep_schema(s, from, e) != 0)
+		locked = -1;
 	if (locked == 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
 		ret = db_number(s->db, "PRAGMA user_version", &version, e);
 		/* an empty file beside a backup was a store once */
@@ -184,6 +239,8 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err 
 		if (ret != 0)
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	}
+	if (ret == 0 && from > 0)
+		sqlite_backup_now(s);
 	sqlite_leave(s, ret == 0);
 	free(all);
 	return ret;
@@ -196,22 +253,27 @@ make_schema(struct sqlite_store *s, struct err *e)
 	int ret;
 
 	buf_str(&sql, tables);
+	buf_str(&sql, sqlite_retally);
 	make_views(&sql);
 	ret = change_schema(s, sql.data, 0, e);
 	buf_release(&sql);
 	return ret;
 }
 
-/* From 1 and 2: the views. Records stay as they are: each kind tells its own schema_version. */
+/* Keys, versions, tags and values stay as they are: each kind tells its own schema_version. */
 static int
 migrate_schema(struct sqlite_store *s, int64_t from, struct err *e)
 {
-	struct buf sql = BUF_INIT;
+	char *sql;
 	int ret;
 
-	make_views(&sql);
-	ret = change_schema(s, sql.data, from, e);
-	buf_release(&sql);
+	if (s->brief) {
+		err_set(e, GT_AGAIN, "older", "the store %s is still of an older gt-recover", s->path);
+		return err_hint(e, "The next command that records something converts it");
+	}
+	sql = sqlite_migration(from);
+	ret = change_schema(s, sql, from, e);
+	free(sql);
 	return ret;
 }
 
@@ -222,6 +284,8 @@ check_version(struct sqlite_store *s, struct err *e)
 
 	if (db_number(s->db, "PRAGMA user_version", &version, e) != 0)
 		return -1;
+	if (version != SCHEMA && sqlite_says_schema(s->db))
+		return err_set(e, GT_FAIL, "corrupt", "the header of the store %s is damaged", s->path);
 	if (version > SCHEMA) {
 		err_set(e, GT_FAIL, "newer",
 		    "the store %s was written by a later gt-recover (schema %lld, this one knows %d)",
@@ -230,6 +294,7 @@ check_version(struct sqlite_store *s, struct err *e)
 	}
 	if (version < 1)
 		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
+	s->plain = version < SQLITE_CHECKSUMS && s->readonly;
 	return version < SCHEMA && !s->readonly ? migrate_schema(s, version, e) : 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * When the whole file has to be checked. quick_check reads every page: at every open it would make
- * each command slower with each record. Behind its first byte the lock file holds a seal: when the
- * file passed quick_check, and its inode, size and times after the last clean commit since. The next
+ * When the whole file has to be checked (sqlite_verify). That reads every page: at every open it would
+ * make each command slower with each record. Behind its first byte the lock file holds a seal: when the
+ * file passed the check, and its inode, size and times after the last clean commit since. The next
  * open checks when
  *
  *	a writer died while it committed, or its disk failed: who finds its byte in the lock file
@@ -181,14 +181,37 @@ sqlite_check(struct sqlite_store *s, struct err *e)
 	if (s->lock_fd < 0)
 		s->lock_fd = io_lock(s->lock, 0, &busy);
 	if (s->lock_fd < 0)
-		return found == CHANGING ? 0 : db_check(s->db, e);
+		return found == CHANGING ? 0 : sqlite_verify(s->db, e);
 	if (how_it_holds(s, s->lock_fd) == HOLDS)
 		return 0;
 	if (sqlite_is_left(s->lock_fd) || !match_rules(s->path, &s->seal))
-		return db_check(s->db, e);
+		return sqlite_verify(s->db, e);
 	timestamp_now(&s->seal.at);
-	ret = db_check(s->db, e);
+	ret = sqlite_verify(s->db, e);
 	if (ret == 0)
 		write_seal(s->lock_fd, SQLITE_IDLE, &s->seal);
+	return ret;
+}
+
+/* Who commits meanwhile is waited for: a pass that ends somebody believes nothing that is not checked. */
+int
+sqlite_check_now(struct store *base, struct err *e)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int ret = 0;
+
+	if (s->readonly || s->broken)
+		return 0;
+	if (sqlite_enter(s, e) != 0)
+		return -1;
+	if (how_it_holds(s, s->lock_fd) != HOLDS && match_rules(s->path, &s->seal)) {
+		timestamp_now(&s->seal.at);
+		ret = sqlite_verify(s->db, e);
+		if (ret == 0)
+			write_seal(s->lock_fd, SQLITE_IDLE, &s->seal);
+		else
+			sqlite_damage_hint(s->path, e);
+	}
+	sqlite_leave(s, true);
 	return ret;
 }

@@ -50,6 +50,24 @@ store_host_strip(const struct store *s, struct record *r)
 #define KEY_MAX_BYTES 2048
 #define PAGE ((size_t)500)
 
+/* What store_met_damage answers. */
+static struct err damage;
+
+void
+store_note_damage(const struct err *e)
+{
+	if (damage.code == 0)
+		damage = *e;
+}
+
+bool
+store_met_damage(struct err *e)
+{
+	if (damage.code != 0)
+		*e = damage;
+	return damage.code != 0;
+}
+
 /* The absolute path of the file that url names, heap; NULL with err. */
 static char *
 path_of(const char *url, const char *dir, struct err *e)
@@ -122,6 +140,8 @@ store_restore(const char *url, const char *dir, struct store_restored *out, stru
 		    "the Redis server keeps its files itself: gt-recover cannot mend them");
 	path = path_of(url, dir, e);
 	ret = path != NULL ? sqlite_restore(path, out, e) : -1;
+	if (ret >= 0)
+		err_clear(&damage);
 	free(path);
 	return ret;
 }
@@ -183,15 +203,51 @@ store_get(struct store *s, const char *key, struct record *out, struct err *e)
 	return found;
 }
 
-int
-store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
-    struct records *out, struct err *e)
+/* Does the prefix name a whole kind, or everything? */
+static bool
+is_whole_kind(const char *prefix)
+{
+	size_t n = store_kind_length(prefix);
+
+	return prefix[0] == '\0' || (prefix[n] == ':' && prefix[n + 1] == '\0');
+}
+
+static bool
+tally_agrees(const struct store_tally *a, const struct store_tally *b)
+{
+	return a->n == b->n && a->sum == b->sum;
+}
+
+void
+store_proof_keep(struct scan_proof *p, const struct store_tally *kept)
+{
+	p->kept = *kept;
+	if (!p->begun)
+		p->first = *kept;
+	p->begun = true;
+}
+
+static int
+refuse_scan(struct store *s, const char *prefix, const char *tag, const struct scan_proof *p, struct err *e)
+{
+	char *what = xasprintf("%llu of %llu records of %s%s%s are readable", (unsigned long long)p->rows.n,
+	    (unsigned long long)p->kept.n, prefix, tag != NULL ? ", " : "", tag != NULL ? tag : "");
+
+	s->calls->damaged(s, what, e);
+	free(what);
+	return -1;
+}
+
+/* One call of the backend, with this host's own keys. */
+static int
+scan_page(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct scan_proof *proof, struct err *e)
 {
 	char *own = store_host_key(s, prefix),
 	     *own_after = own != NULL && after != NULL ? store_host_key(s, after) : NULL;
 	size_t had = out->n;
 	int ret = s->calls->scan(s, own != NULL ? own : prefix, tag, own_after != NULL ? own_after : after,
-	    limit != 0 ? limit : 1000, out, e);
+	    limit, out, proof, e);
 
 	for (size_t i = had; i < out->n && own != NULL; i++)
 		store_host_strip(s, &out->v[i]);
@@ -200,10 +256,85 @@ store_scan(struct store *s, const char *prefix, const char *tag, const char *aft
 	return ret;
 }
 
+/* The same pages once more, for their sum alone. */
+static int
+sum_pages(struct store *s, const char *prefix, const char *tag, struct scan_proof *proof, struct err *e)
+{
+	char *after = NULL;
+	size_t n;
+	int ret;
+
+	*proof = (struct scan_proof){ .whole = true };
+	do {
+		struct records page = { 0 };
+
+		ret = scan_page(s, prefix, tag, after, PAGE, &page, proof, e);
+		n = page.n;
+		free(after);
+		after = n > 0 ? xstrdup(page.v[n - 1].key) : NULL;
+		store_records_release(&page);
+	} while (ret == 0 && n == PAGE);
+	free(after);
+	return ret;
+}
+
+/* Others committed while it was read: without them it is the same, or a record is missing. */
+static int
+scan_again(struct store *s, const char *prefix, const char *tag, struct err *e)
+{
+	bool lock = !s->locked;
+	int ret = lock ? store_lock(s, e) : 0;
+
+	for (int try = 0; try < 3 && ret == 0; try++) {
+		struct scan_proof p;
+
+		ret = sum_pages(s, prefix, tag, &p, e);
+		if (ret == 0 && tally_agrees(&p.rows, &p.kept))
+			break;
+		if (ret == 0 && tally_agrees(&p.first, &p.kept))
+			ret = refuse_scan(s, prefix, tag, &p, e);
+	}
+	if (lock)
+		store_unlock(s);
+	return ret;
+}
+
+/* After the last row of a whole kind. */
+static int
+prove_scan(struct store *s, const char *prefix, const char *tag, const struct scan_proof *p, struct err *e)
+{
+	if (tally_agrees(&p->rows, &p->kept))
+		return 0;
+	return tally_agrees(&p->first, &p->kept) ? refuse_scan(s, prefix, tag, p, e)
+						 : scan_again(s, prefix, tag, e);
+}
+
+int
+store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
+    struct records *out, struct err *e)
+{
+	bool begins = after == NULL || strcmp(after, prefix) < 0;
+	struct scan_proof proof = { .whole = begins && is_whole_kind(prefix), .twin = true };
+	size_t had = out->n;
+
+	limit = limit != 0 ? limit : 1000;
+	if (scan_page(s, prefix, tag, after, limit, out, &proof, e) != 0)
+		return -1;
+	return proof.whole && out->n - had < limit ? prove_scan(s, prefix, tag, &proof, e) : 0;
+}
+
+int
+store_scan_all(struct store *s, struct err *e)
+{
+	return scan_again(s, "", NULL, e);
+}
+
 int
 store_each(struct store *s, const char *prefix, const char *tag,
     int (*row)(const struct record *r, void *arg, struct err *e), void *arg, struct err *e)
 {
+	bool whole = is_whole_kind(prefix);
+	struct scan_proof proof = { .whole = whole, .twin = !whole };
 	char *after = NULL;
 	size_t n;
 	int ret;
@@ -211,8 +342,11 @@ store_each(struct store *s, const char *prefix, const char *tag,
 	do {
 		struct records page = { 0 };
 
-		ret = store_scan(s, prefix, tag, after, PAGE, &page, e);
+		ret = scan_page(s, prefix, tag, after, PAGE, &page, &proof, e);
 		n = page.n;
+		/* before the last rows are handed out: who would believe in less is told in time */
+		if (ret == 0 && whole && n < PAGE)
+			ret = prove_scan(s, prefix, tag, &proof, e);
 		for (size_t i = 0; i < n && ret == 0; i++)
 			ret = row(&page.v[i], arg, e);
 		free(after);
@@ -322,13 +456,23 @@ store_foreign_keys(struct store *s, const char *prefix, const char *suffix,
 int
 store_lock(struct store *s, struct err *e)
 {
-	return s->calls->lock(s, e);
+	if (s->calls->lock(s, e) != 0)
+		return -1;
+	s->locked = true;
+	return 0;
 }
 
 void
 store_unlock(struct store *s)
 {
+	s->locked = false;
 	s->calls->unlock(s);
+}
+
+int
+store_check(struct store *s, struct err *e)
+{
+	return s->calls->check != NULL ? s->calls->check(s, e) : 0;
 }
 
 enum commit

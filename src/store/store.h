@@ -49,8 +49,9 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 /*
  * url: "sqlite" or "sqlite:PATH" or a path, or one of Redis (below); `dir` is the state directory
  * (0700, absolute) that a bare "sqlite" lives in, as recover.db, and that a relative PATH starts
- * from. Writers lock recover.lock beside the file. SQLite's quick_check runs when the file is not
- * as the last clean commit left it, after a reboot, and once a day (store/sqlite_seal.c). NULL
+ * from. Writers lock recover.lock beside the file. The whole file is checked (integrity_check,
+ * checksums, tallies) when it is not as the last clean commit left it, after a reboot, and once a
+ * day (store/sqlite_seal.c). A store of an older schema is converted, after a copy of it. NULL
  * with err: "state" (url), "corrupt" (with the path and what to do), "newer" (schema of a later
  * version), "unwritable", "not-ours", "locked".
  *
@@ -71,12 +72,13 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
 struct store *store_open(const char *url, const char *dir, struct err *e);
 /*
  * The same for a caller with a time limit, such as a hook: no work that grows with the store. It never
- * runs quick_check, and its commits leave the backup of a store over 1 MiB to other commands.
+ * checks the whole file, its commits leave the backup of a store over 1 MiB to other commands, and
+ * an older schema is left to them, too ("older", GT_AGAIN).
  */
 struct store *store_open_brief(const char *url, const char *dir, struct err *e);
 /*
  * The same for reading alone, so that nothing changes on disk and no file is made: its state at this
- * moment, with SQLite's quick_check passed. Damage that it finds is noted in recover.lock: the next
+ * moment, the whole file checked. Damage that it finds is noted in recover.lock: the next
  * store_open checks, too. A commit answers COMMIT_ERROR (name "read-only"). A writer waits meanwhile:
  * close it soon. Also "not-found".
  */
@@ -93,19 +95,36 @@ bool store_is_redis(const char *url);
 
 /*
  * For a store that store_open refused as "corrupt" (damaged, or gone while its backup is there).
- * The damaged file is copied aside, and a copy of the last backup that is whole put in its place,
- * at once or not at all. What was committed after the backup is in the event log alone
- * (records/records.h, event_restore). Every version leaps, so that no fence of before holds, and a
- * process that still has the damaged file open can commit nothing ("replaced"). For a Redis
- * store, which keeps its files itself: "elsewhere", as from store_backup_info. 1 done; 0 it is
- * not damaged (any more); -1 with err, "corrupt" when there is no backup. Fault point:
- * "store-mend".
+ * The damaged file is copied aside. A new file takes its place, at once or not at all: a copy of
+ * the newest backup that is sound, and over it each sound record of the damaged file that is
+ * newer. A record of the backup that was deleted since comes back only where the damaged file
+ * cannot prove the deletion. Every version leaps, so that no fence of before holds, and a process
+ * that still has the damaged file open can commit nothing ("replaced"). Events that are lost may
+ * be in the event log (records/records.h, event_restore). For a Redis store, which keeps its files
+ * itself: "elsewhere", as from store_backup_info. 1 done; 0 it is not damaged (any more); -1 with
+ * err, "corrupt" when there is no backup. Fault point: "store-mend".
  */
 struct store_restored {
 	char aside[4200];		/* where the damaged file is */
 	int64_t backup_at;		/* when the backup was made, ms since 1970 */
+	size_t kept;			/* records that were sound in the damaged file */
+	size_t restored;		/* those that came from the backup alone */
+	size_t lost;			/* those that neither has */
+	char names[512];		/* keys of lost ones, ", " between them; as many as fit */
 };
 int store_restore(const char *url, const char *dir, struct store_restored *out, struct err *e);
+
+/*
+ * Before a pass that ends or suspends somebody: checks the whole store unless that was done since
+ * its last unclean end, and waits for writers. -1 with err, "corrupt" above all.
+ */
+int store_check(struct store *s, struct err *e);
+
+/*
+ * Did a store of this process meet damage that was not mended since? Then *e is the first error
+ * of the kind. A command that could answer all the same has answered with less than there was.
+ */
+bool store_met_damage(struct err *e);
 
 /*
  * The newest backup. `late`: it is so much older than the last commit that one of the commits
@@ -133,12 +152,14 @@ int64_t store_now(struct store *s);
 /* This moment, its wall clock being the store's. s may be NULL. */
 void store_timestamp(struct store *s, struct timestamp *m);
 
-/* 1 found, 0 absent, -1 err. */
+/* 1 found, 0 absent, -1 err: "corrupt" when its checksum or its index does not hold. */
 int store_get(struct store *s, const char *key, struct record *out, struct err *e);
 
 /*
  * Records whose key starts with prefix, in key order, after the key `after` (NULL: from the
- * start), with this tag (NULL: any), at most limit (0: 1000).
+ * start), with this tag (NULL: any), at most limit (0: 1000). A scan that read a whole kind (its
+ * prefix is KIND:) compares their number and checksums with the tally; "corrupt" when a record is
+ * missing.
  */
 int store_scan(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
     struct records *out, struct err *e);

@@ -9,6 +9,35 @@
 #include "base/timestamp.h"
 #include "store/store.h"
 
+/* ---- checksums ---- */
+
+/* XXH64 of n bytes. */
+uint64_t store_hash(const char *text, size_t n, uint64_t seed);
+/* Of a record: XXH64 over its value, tag, key and version, each the seed of the next one's hash. */
+uint64_t store_checksum(const char *key, int64_t version, const char *tag, const char *value);
+/* A key's kind is what stands before its first colon; 0: it has none, and is of the kind "". */
+size_t store_kind_length(const char *key);
+
+/* A number of records, and the sum of their checksums. */
+struct store_tally {
+	uint64_t n, sum;
+};
+
+/*
+ * What proves that a scan left nothing out. `whole`: the scan is of a whole kind and tag, whose
+ * tally is wanted. `twin`: the backend compares the rows with its second index, unless the tally
+ * proves them.
+ */
+struct scan_proof {
+	bool whole, twin;
+	struct store_tally rows;	/* what was read */
+	/* of the whole: what should be there, when the last rows were read, and when the first were */
+	struct store_tally kept, first;
+	bool begun;			/* first is set */
+};
+/* Sets kept, and first when it is the first. */
+void store_proof_keep(struct scan_proof *p, const struct store_tally *kept);
+
 /* ---- backend ---- */
 
 /*
@@ -20,11 +49,16 @@ struct backend {
 	void (*close)(struct store *s);
 	int64_t (*now)(struct store *s);
 	int (*get)(struct store *s, const char *key, struct record *out, struct err *e);
+	/* `proof` says what is to be compared, and receives it. */
 	int (*scan)(struct store *s, const char *prefix, const char *tag, const char *after, size_t limit,
-	    struct records *out, struct err *e);
+	    struct records *out, struct scan_proof *proof, struct err *e);
 	enum commit (*commit)(struct store *s, const struct change *changes, size_t n, struct err *e);
 	int (*lock)(struct store *s, struct err *e);
 	void (*unlock)(struct store *s);
+	/* As store_check; NULL: reads verify themselves. */
+	int (*check)(struct store *s, struct err *e);
+	/* Fills err "corrupt": the records of prefix and tag are not what the tally has. -1. */
+	int (*damaged)(struct store *s, const char *what, struct err *e);
 	/* NULL: no other program can write there. */
 	int (*foreign_keys)(struct store *s, const char *prefix, const char *suffix,
 	    void (*found)(const char *key, void *arg), void *arg, struct err *e);
@@ -34,6 +68,7 @@ struct store {
 	const struct backend *calls;
 	/* heap; whose the records of store/store_private.h are; NULL: one machine's alone */
 	char *host;
+	bool locked;			/* by store_lock */
 };
 
 /* For store_open, store_open_readonly, store_open_brief. */
@@ -52,7 +87,11 @@ int sqlite_backup_info(const char *path, struct store_backup *out, struct err *e
  */
 struct store *redis_open(const char *url, const char *dir, bool look, struct err *e);
 
-/* For backends. Another one was faster at this key: fills err, COMMIT_CONFLICT. */
+/* For backends. Reads everything, and compares it with the tally. -1 with err. */
+int store_scan_all(struct store *s, struct err *e);
+/* Remembers an error "corrupt" for store_met_damage. */
+void store_note_damage(const struct err *e);
+/* Another one was faster at this key: fills err, COMMIT_CONFLICT. */
 enum commit store_conflict(const char *key, struct err *e);
 /*
  * Keys compare byte by byte: the first one behind all those with the prefix, heap; NULL: there is
@@ -127,6 +166,7 @@ struct redis_store {
 	/* it was connected once: from now on a server that is gone may come back */
 	bool opened;
 	bool readonly;
+	char run[64];			/* of the server */
 	int64_t ahead;			/* the server's clock before ours since boot, ms */
 };
 
@@ -162,7 +202,7 @@ int redis_bad_reply(const struct redis_store *s, struct err *e);
 
 /* Scripts; each says above itself what it takes and answers. */
 extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[],
-    redis_script_resolve[], redis_script_foreign_keys[];
+    redis_script_resolve[], redis_script_foreign_keys[], redis_script_convert[];
 
 /* ---- sqlite_private ---- */
 
@@ -175,8 +215,8 @@ extern const char redis_script_open[], redis_script_get[], redis_script_scan[], 
 #define SQLITE_LOCK_WAIT_MS 10000
 
 enum sqlite_sql {
-	SQL_BEGIN, SQL_COMMIT, SQL_GET, SQL_SCAN, SQL_SCAN_TAG, SQL_VERSION, SQL_PUT, SQL_DELETE,
-	SQL_NEXT, SQL_DONE, SQL_FORGET,
+	SQL_BEGIN, SQL_COMMIT, SQL_LOOK, SQL_GET, SQL_BEFORE, SQL_BEHIND, SQL_SCAN, SQL_SCAN_TAG, SQL_TWIN,
+	SQL_PUT, SQL_DELETE, SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_TALLY, SQL_TALLY_PUT, SQL_SEQ,
 	SQL_COUNT
 };
 
@@ -202,6 +242,7 @@ struct sqlite_store {
 	struct sqlite_seal seal;
 	bool sealed;			/* the file was as the seal says when our commit began */
 	bool readonly;			/* for reading alone */
+	bool plain;			/* readonly, of a schema without checksums */
 	bool brief;			/* store_open_brief */
 	/* the disk failed: what this process has cached proves nothing any more */
 	bool broken;
@@ -238,7 +279,83 @@ bool sqlite_is_left(int lock);
 #define SQLITE_IDLE '-'			/* the first byte of the lock file when nobody commits */
 
 /*
- * At an open, after sqlite_sync_left: runs db_check unless the seal in the lock file holds, and seals.
+ * Schema 4 has checksums (docs/decisions/0014-records-that-a-disk-cannot-change.md). Schemas
+ * before it are converted.
+ */
+#define STORE_SCHEMA 4
+#define SQLITE_CHECKSUMS 4
+/* The kind of two tallies of the store's own: "seq" counts commits, "schema" repeats user_version. */
+#define SQLITE_OWN_KIND ":"
+
+/* The SQL functions that statements about checksums need: record_sum, wrap_sum, key_kind, tally_mark. */
+int sqlite_add_functions(sqlite3 *db, struct err *e);
+uint64_t sqlite_tally_mark(const char *kind, const char *tag, const struct store_tally *t);
+/* What a commit does to one tally, and to a few of them; by wraps below 0. */
+struct sqlite_tally_change {
+	char *kind, *tag;
+	struct store_tally by, was;
+	uint64_t mark;			/* of was; 0: there is no such row */
+};
+struct sqlite_tally_changes {
+	struct sqlite_tally_change *v;
+	size_t n, cap;
+};
+/* A record of that key, tag and checksum: n 1, it is there; -1, it is gone. */
+void sqlite_count_change(
+    struct sqlite_tally_changes *t, const char *key, const char *tag, int n, uint64_t sum);
+/* Writes them all, and the number of the commit. -1 with err. */
+int sqlite_apply_tallies(
+    struct sqlite_store *s, struct sqlite_tally_changes *t, int64_t seq, struct err *e);
+void sqlite_tally_changes_release(struct sqlite_tally_changes *t);
+/* The tally of a whole kind ("": of all), or of one tag of it. */
+int sqlite_read_tally(
+    struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e);
+
+/* The tags that records of the kind of that key ("": of any kind) have or had; heap. */
+struct sqlite_tags {
+	char **v;
+	size_t n, cap;
+};
+int sqlite_read_tags(struct sqlite_store *s, const char *key, struct sqlite_tags *out, struct err *e);
+void sqlite_tags_release(struct sqlite_tags *t);
+
+/* A statement, prepared once; whoever steps it resets it, or it keeps the file locked. NULL with err. */
+sqlite3_stmt *sqlite_prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e);
+/* Runs a statement that answers no rows. -1 with err. */
+int sqlite_run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e);
+/* Fills err from a result of SQLite; damage is noted in the lock file. -1. */
+int sqlite_error(struct sqlite_store *s, int rc, struct err *e);
+void sqlite_bind_word(sqlite3_stmt *st, int i, const char *word);	/* lent */
+void sqlite_bind_kind(sqlite3_stmt *st, int i, const char *key);	/* the kind of a key, lent */
+
+/* Makes table tally anew from table record. */
+extern const char sqlite_retally[];
+/* The SQL that brings a file of that schema, at least 1, up to ours; heap. */
+char *sqlite_migration(int64_t from);
+/* Does the tally say that the file is of our schema? user_version is one bit away from another. */
+bool sqlite_says_schema(sqlite3 *db);
+/*
+ * The whole file: SQLite's integrity_check, each record's checksum, each tally. -1 with err,
+ * "corrupt" when one does not hold. Of a schema before 4: integrity_check alone.
+ */
+int sqlite_verify(sqlite3 *db, struct err *e);
+/* Fills err: damaged, and what shows it. -1. */
+int sqlite_damaged(struct sqlite_store *s, const char *what, struct err *e);
+/* As store_check. */
+int sqlite_check_now(struct store *base, struct err *e);
+
+/*
+ * Takes into `to`, a copy of a backup of schema 4, what is sound in the damaged file at path and
+ * newer. Fills kept, restored, lost and names of *out. An unreadable file has nothing sound. -1:
+ * `to` cannot be written.
+ */
+int sqlite_salvage(const char *path, sqlite3 *to, struct store_restored *out, struct err *e);
+/* A checked copy of an older schema, before it is converted: PATH.schema-N. Then a new backup. */
+int sqlite_keep_schema(struct sqlite_store *s, int64_t schema, struct err *e);
+void sqlite_backup_now(struct sqlite_store *s);
+
+/*
+ * At an open, after sqlite_sync_left: runs sqlite_verify unless the seal in the lock file holds, and seals.
  * Waits for nobody, and may leave the lock file ours (sqlite_leave). -1 with err, "corrupt" above all;
  * never for the sake of the seal.
  */
@@ -258,6 +375,8 @@ void sqlite_distrust(struct sqlite_store *s);
  */
 void sqlite_backup(struct sqlite_store *s, int64_t seq);
 bool sqlite_has_backup(const char *path);
+/* A file whose header lacks our id, with our tables in it, and beside it a backup that has the id. */
+bool sqlite_is_own_file(const char *path);
 
 bool sqlite_is_damage(const struct err *e);
 /* Says of a damaged file what to do; other errors stay as they are. -1. */

@@ -250,7 +250,7 @@ sub scene {
 	copy("$w/before", $state) if $kind ne "empty";
 	run($state, "install hooks", "") if $kind eq "hooks";
 	utime 1, 1, "$state/$home/recover.db.backup" if $kind eq "old";
-	rows("$state/$home/recover.db", "update done set seq = 255 where seq = (select max(seq) from done)") if $kind eq "count";
+	rows("$state/$home/recover.db", "update done set seq = 255 where seq = (select max(seq) from done); update tally set n = 255 where kind = \":\" and tag = \"seq\"") if $kind eq "count";
 	return $state;
 }
 

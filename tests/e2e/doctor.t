@@ -215,7 +215,7 @@ head -n 1 "$W/events" >"$STATE/events.jsonl"
 doctor
 is "$RC $(found State.events)" '0 note' 'lines that are still to be written are a note'
 cp "$DB" "$W/db"
-sql "$DB" "update record set value = json_set(value, '\$.at', 1) where key = 'event:0000000000000002'"
+sql_record "$DB" "update record set value = json_set(value, '\$.at', 1) where key = 'event:0000000000000002'"
 doctor
 is "$RC $(found State.events) $(found State.events hint)" '0 warning gt-recover log --verify writes them, or says why it cannot' \
 	'  a warning when one should have been written long ago'
@@ -242,15 +242,15 @@ doctor
 is "$(found State.backup)" ok '  until the next record'
 cp "$DB" "$W/db"
 cp "$STATE/events.jsonl" "$W/events"
-sql "$DB" "update record set tag = 'captured', value = json_set(value, '\$.times.detected', 1) where key like 'attempt:%'"
+sql_record "$DB" "update record set tag = 'captured', value = json_set(value, '\$.times.detected', 1) where key like 'attempt:%'"
 doctor
 is "$RC $(found State.records) $(found State.attempts)" '1 error warning' \
 	'an open attempt without its pane is an error, an old one a warning'
-sql "$DB" "update record set tag = 'open' where key like 'pane:%'"
+sql_record "$DB" "update record set tag = 'open' where key like 'pane:%'"
 doctor
 is "$RC $(found State.records) $(found State.attempts)" '0 ok warning' '  with its pane it is the warning alone'
 like "$(found State.attempts sentence)" 'pip' '  that names the session'
-sql "$DB" "delete from record where key = 'event:0000000000000002'"
+sql_record "$DB" "delete from record where key = 'event:0000000000000002'"
 doctor
 is "$RC $(found State.records)" '1 error' 'a missing event is an error'
 cp "$W/db" "$DB"

@@ -240,7 +240,9 @@ damage() {	# WHAT NAME SENTENCE: recover.db is damaged already
 	same_file "$STATE/recover.db" "$W/damaged.db" "$1: nothing was overwritten"
 	untouched "$1"
 	gt list -L main
-	is "$RC" 0 "$1: the list still works"
+	is "$RC" 1 "$1: the list ends with 1"
+	like "$OUT" 'victim' '  has what it could find'
+	like "$ERR" 'recover.db is damaged.*sqlite3 FILE .recover' '  and says what is damaged, and what to do'
 }
 head -c 20000 /dev/urandom >"$STATE/recover.db"
 damage 'garbage for a store' corrupt 'the store .*recover.db is damaged'

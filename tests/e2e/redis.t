@@ -77,7 +77,7 @@ ok 'the server starts' start_redis
 put '{"run_id":"r1","session_id":"s1","prompt":"test","execution_mode":"sync"}' run create
 is "$RC" 0 'a run is recorded'
 like "$(redis get run:r1)" '^\{.*"s1"' '  as plain JSON at its key'
-like "$(redis hget gt-recover:records run:r1)" '^[0-9]+ pending$' '  its version and state beside it'
+like "$(redis hget gt-recover:records run:r1)" '^[0-9]+ [0-9a-f]{12} pending$' '  its version, checksum and state beside it'
 ok '  and no file is made for it' test ! -e "$XDG_STATE_HOME/gt-recover/recover.db"
 kill_redis
 gt run list

@@ -404,6 +404,123 @@ test_lost_answer(void **state)
 }
 
 static void
+raw(const struct redis_house *h, const char *command)
+{
+	free(redis_raw_do(h, command));
+}
+
+static int
+count_row(const struct record *r, void *arg, struct err *e)
+{
+	(void)r;
+	(void)e;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* Whatever parts of a record do not agree, it is no answer; nor is a list that lacks one. */
+static void
+test_damage_is_seen(void **state)
+{
+	static const char *const damages[] = { "SET run:5 {\"n\":6}", "HSET gt-recover:records run:5 rubbish",
+		"DEL run:5", "ZREM gt-recover:tag:pending run:5", "ZREM gt-recover:keys run:5",
+		"HDEL gt-recover:records run:5", "HSET gt-recover:tally run:pending rubbish" };
+	struct redis_house *h = home_of(state);
+	struct err e = ERR_INIT;
+
+	for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+		struct store *s;
+		struct record r;
+		char key[16];
+		size_t n = 0;
+
+		raw(h, "FLUSHALL");
+		s = open_well(h);
+		for (int k = 0; k < 9; k++) {
+			snprintf(key, sizeof key, "run:%d", k);
+			assert_int_equal(put(s, key, STORE_ABSENT, "pending", "{\"n\":5}", &e), COMMIT_DONE);
+		}
+		assert_int_equal(store_check(s, &e), 0);
+		raw(h, damages[i]);
+		/* of the tally alone a single record knows nothing */
+		assert_int_equal(store_get(s, "run:5", &r, &e), i < 6 ? -1 : 1);
+		store_record_release(&r);
+		assert_int_equal(store_each(s, "run:", "pending", count_row, &n, &e), -1);
+		assert_string_equal(e.name, "corrupt");
+		if (i < 6)
+			assert_int_equal(put(s, "run:5", STORE_ANY, "pending", "{}", &e), COMMIT_ERROR);
+		/* once in a run of the server, before a pass ends anybody */
+		assert_int_equal(store_check(s, &e), 0);
+		raw(h, "DEL gt-recover:checked");
+		assert_int_equal(store_check(s, &e), -1);
+		assert_string_equal(e.name, "corrupt");
+		store_close(s);
+	}
+}
+
+/* What another program wrote has neither version nor checksum: it is foreign, not damaged. */
+static void
+test_foreign_is_not_damaged(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct store *s = open_well(h);
+	struct err e = ERR_INIT;
+	struct record r;
+	size_t n = 0;
+
+	assert_raw(h, "SET run:theirs text", "OK");
+	assert_int_equal(store_get(s, "run:theirs", &r, &e), 0);
+	assert_int_equal(store_each(s, "run:", NULL, count_row, &n, &e), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(put(s, "run:theirs", STORE_ABSENT, "t", "1", &e), COMMIT_ERROR);
+	assert_string_equal(e.name, "not-ours");
+	assert_int_equal(store_check(s, &e), 0);
+	store_close(s);
+}
+
+/* As 0.1.0 wrote it: rows without checksums, no tally. */
+static void
+test_format_1_is_converted(void **state)
+{
+	struct redis_house *h = home_of(state);
+	struct err e = ERR_INIT;
+	struct records all = { 0 };
+	redisContext *c = redis_raw(h);
+	struct store *s;
+	char line[160];
+
+	for (int i = 0; i < 1250; i++) {
+		freeReplyObject(redisCommand(c, "SET run:%04d {\"n\":%d}", i, i));
+		freeReplyObject(redisCommand(
+		    c, "HSET gt-recover:records run:%04d %s", i, i % 2 ? "7 pending" : "8 done"));
+		freeReplyObject(redisCommand(c, "ZADD gt-recover:keys 0 run:%04d", i));
+		freeReplyObject(redisCommand(
+		    c, "ZADD gt-recover:tag:%s 0 run:%04d", i % 2 ? "pending" : "done", i));
+	}
+	raw(h, "SET gt-recover:seq 1300");
+	freeReplyObject(redisCommand(c, "SET gt-recover:store %s", "1 0123456789abcdef"));
+	redisFree(c);
+	/* a look changes nothing */
+	assert_null(store_open_readonly(h->url, h->dir, &e));
+	assert_string_equal(e.name, "older");
+	s = open_well(h);
+	assert_raw(h, "GET gt-recover:store", "2 0123456789abcdef");
+	assert_raw(h, "EXISTS gt-recover:convert", "0");
+	assert_int_equal(store_scan(s, "run:", NULL, NULL, 5000, &all, &e), 0);
+	assert_int_equal(all.n, 1250);
+	for (size_t i = 0; i < all.n; i++) {
+		snprintf(line, sizeof line, "{\"n\":%zu}", i);
+		assert_string_equal(all.v[i].value, line);
+		assert_int_equal(all.v[i].version, i % 2 ? 7 : 8);
+		assert_string_equal(all.v[i].tag, i % 2 ? "pending" : "done");
+	}
+	store_records_release(&all);
+	assert_int_equal(store_check(s, &e), 0);
+	assert_int_equal(put(s, "run:0001", 7, "done", "{}", &e), COMMIT_DONE);
+	store_close(s);
+}
+
+static void
 test_down(void **state)
 {
 	struct redis_house *h = home_of(state);
@@ -614,6 +731,9 @@ main(void)
 		WITH_SERVER(test_a_late_commit_is_refused),
 		WITH_SERVER(test_reconnects),
 		WITH_SERVER(test_lost_answer),
+		WITH_SERVER(test_damage_is_seen),
+		WITH_SERVER(test_foreign_is_not_damaged),
+		WITH_SERVER(test_format_1_is_converted),
 		WITH_SERVER(test_down),
 		WITH_SERVER(test_opening_has_an_end),
 		WITH_SERVER(test_every_command_has_an_end),

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "store/store.h"
+#include "store/store_private.h"
 #include "temp.h"
 
 struct home {
@@ -260,7 +261,7 @@ test_file_is_private_and_marked(void **state)
 	assert_int_equal(access(wal, F_OK), -1);
 	bytes_of(h->db, &b);
 	assert_memory_equal(b.data + 68, "GTRC", 4);
-	assert_memory_equal(b.data + 60, "\0\0\0\3", 4);
+	assert_memory_equal(b.data + 60, "\0\0\0\4", 4);
 	buf_release(&b);
 
 	/* opened to others by somebody: closed again at the next open */
@@ -299,7 +300,10 @@ test_refuses_newer_and_foreign(void **state)
 
 	store_close(h->s);
 	h->s = NULL;
-	sql(h->db, "PRAGMA user_version = 4");
+	/* one bit of the header alone is no later version */
+	sql(h->db, "PRAGMA user_version = 5");
+	refused(h, "corrupt");
+	sql(h->db, "UPDATE tally SET n = 5 WHERE kind = ':' AND tag = 'schema'");
 	refused(h, "newer");
 	sql(h->db, "PRAGMA application_id = 77");
 	refused(h, "not-ours");
@@ -834,10 +838,35 @@ test_look(void **state)
 	free(lock);
 }
 
+/* Of the specification's implementation, with the lengths around its blocks of 4, 8 and 32 bytes. */
+static void
+test_checksum(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t seed, sum;
+	} known[] = {
+		{ "", 0, UINT64_C(0xef46db3751d8e999) },
+		{ "a", 0, UINT64_C(0xd24ec4f1a98c6e5b) },
+		{ "abc", 0, UINT64_C(0x44bc2cf5ad770999) },
+		{ "The quick brown fox jumps over the lazy dog", 0, UINT64_C(0x0b242d361fda71bc) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		assert_true(store_hash(known[i].text, strlen(known[i].text), known[i].seed) == known[i].sum);
+	/* none of the four may move into the other */
+	assert_true(store_checksum("a", 1, "b", "c") != store_checksum("ab", 1, "", "c"));
+	assert_true(store_checksum("a", 1, "b", "c") != store_checksum("a", 1, "bc", ""));
+	assert_true(store_checksum("a", 1, "b", "c") != store_checksum("a", 2, "b", "c"));
+	assert_true(store_checksum("a", 1, "b", "c") != store_checksum("a", 1, "c", "b"));
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checksum),
 		cmocka_unit_test_setup_teardown(test_put_get, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_all_or_none, setup, teardown),

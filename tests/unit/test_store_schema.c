@@ -6,6 +6,8 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <sys/wait.h>
 
 #include <sqlite3.h>
@@ -110,7 +112,7 @@ check_migrated(struct home *h)
 	assert_int_equal(r.version, 7);
 	assert_string_equal(r.tag, "pending");
 	store_record_release(&r);
-	answers(h->db, "PRAGMA user_version", "3");
+	answers(h->db, "PRAGMA user_version", "4");
 	answers(h->db,
 	    "SELECT run_id || ' ' || status || ' ' || session_id || ' ' || created_at || ' ' || (claimed_at "
 	    "IS NULL) FROM run",
@@ -148,7 +150,7 @@ test_newer_schema_is_refused(void **state)
 {
 	struct home *h = *state;
 
-	sql(h->db, "PRAGMA user_version = 4");
+	sql(h->db, "PRAGMA user_version = 5");
 	assert_null(store_open("sqlite", h->dir, &h->e));
 	assert_string_equal(h->e.name, "newer");
 	assert_null(store_open_readonly("sqlite", h->dir, &h->e));
@@ -194,6 +196,137 @@ test_migrated_once(void **state)
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
 	check_migrated(h);
+}
+
+/* As 0.1.0 made it, by its own statements; 900 records beside those that are written out. */
+static const char schema_3[] =
+    "CREATE TABLE record("
+    " key TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL CHECK (version >= 1),"
+    " tag TEXT NOT NULL, value TEXT NOT NULL) STRICT;"
+    "CREATE INDEX record_tag ON record(tag, key);"
+    "CREATE TABLE done(seq INTEGER PRIMARY KEY NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL) STRICT;"
+    "CREATE VIEW run AS SELECT substr(key, 5, length(key) - 4) AS run_id, tag AS status, version FROM record"
+    " WHERE key >= 'run:' AND key < 'run;';"
+    "CREATE VIEW session AS SELECT substr(key, 9) AS agent_uuid FROM record WHERE key >= 'session:';"
+    "CREATE VIEW event AS SELECT CAST(substr(key, 7) AS INTEGER) AS seq FROM record WHERE key >= 'event:'"
+    " AND key < 'event;';"
+    "INSERT INTO record VALUES"
+    "('run:r1', 7, 'pending', '{\"session_id\":\"s1\"}'), ('session:a', 3, 'ACTIVE', '{\"n\":\"\u00e9\"}'),"
+    "('epic:e:1:state', 40, 'in_progress', '{}'), ('no colon', 2, '', '1'), ('counter:event', 9, 'counter',"
+    " '{\"last\":900}');"
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)"
+    " INSERT INTO record SELECT printf('event:%016d', i), i, 'kind' || i % 7,"
+    " json_object('seq', i, 'text', hex(i * 7919)) FROM n;"
+    "INSERT INTO done VALUES(902, 'an id', 1700000000000);"
+    "PRAGMA application_id = 1196708419; PRAGMA user_version = 3;";
+#define ALL "SELECT group_concat(key || char(1) || version || char(1) || tag || char(1) || value, char(2))" \
+	    " FROM (SELECT * FROM record ORDER BY key)"
+
+static void
+make_schema_3(struct home *h)
+{
+	assert_int_equal(unlink(h->db), 0);
+	sql(h->db, schema_3);
+}
+
+static struct store *
+open_converted(struct home *h)
+{
+	struct store *s = store_open("sqlite", h->dir, &h->e);
+
+	if (s == NULL)
+		fail_msg("%s", h->e.msg);
+	return s;
+}
+
+static int
+count_record(const struct record *r, void *arg, struct err *e)
+{
+	(void)r;
+	(void)e;
+	++*(size_t *)arg;
+	return 0;
+}
+
+static void
+test_every_record_is_kept(void **state)
+{
+	struct home *h = *state;
+	char *before, *kept = xasprintf("%s.schema-3", h->db), *backup = xasprintf("%s.backup", h->db);
+	struct stat first, again;
+	struct store *s;
+	size_t n = 0;
+
+	make_schema_3(h);
+	before = ask(h->db, ALL);
+	s = open_converted(h);
+	answers(h->db, ALL, before);
+	answers(h->db, "PRAGMA user_version", "4");
+	answers(h->db, "SELECT sum(n) FROM tally WHERE kind <> ':'", "905");
+	answers(h->db, "SELECT status FROM run", "pending");
+	assert_int_equal(store_each(s, "", NULL, count_record, &n, &h->e), 0);
+	assert_int_equal(n, 905);
+	store_close(s);
+	/* as it was, for an older program and for a person */
+	answers(kept, ALL, before);
+	answers(kept, "PRAGMA user_version", "3");
+	assert_int_equal(stat(kept, &first), 0);
+	assert_int_equal(first.st_mode & 0777, 0600);
+	answers(backup, "PRAGMA user_version", "4");
+	/* once */
+	store_close(open_converted(h));
+	assert_int_equal(stat(kept, &again), 0);
+	assert_int_equal(first.st_ino, again.st_ino);
+	assert_int_equal(first.st_mtim.tv_nsec, again.st_mtim.tv_nsec);
+	free(before);
+	free(kept);
+	free(backup);
+}
+
+/* A hook has no time for it, doctor changes nothing: it reads what is there. */
+static void
+test_hooks_and_looks_convert_nothing(void **state)
+{
+	struct home *h = *state;
+	struct store *s;
+	size_t n = 0;
+
+	make_schema_3(h);
+	assert_null(store_open_brief("sqlite", h->dir, &h->e));
+	assert_string_equal(h->e.name, "older");
+	assert_int_equal(h->e.code, GT_AGAIN);
+	s = store_open_readonly("sqlite", h->dir, &h->e);
+	assert_non_null(s);
+	assert_int_equal(store_each(s, "event:", NULL, count_record, &n, &h->e), 0);
+	assert_int_equal(n, 900);
+	store_close(s);
+	answers(h->db, "PRAGMA user_version", "3");
+}
+
+/* A damaged file is not converted, and its backup of before is. */
+static void
+test_backup_of_before(void **state)
+{
+	struct home *h = *state;
+	char *backup = xasprintf("%s.backup", h->db);
+	struct store_restored m;
+	struct store *s;
+	size_t n = 0;
+
+	make_schema_3(h);
+	sql(backup, schema_3);
+	assert_int_equal(chmod(backup, 0600), 0);
+	temp_write(h->db, "this was a store once; now it is something else, and longer than a header of a hundred "
+			  "bytes has to be");
+	assert_null(store_open("sqlite", h->dir, &h->e));
+	assert_string_equal(h->e.name, "corrupt");
+	assert_int_equal(store_restore("sqlite", h->dir, &m, &h->e), 1);
+	s = open_converted(h);
+	assert_int_equal(store_each(s, "", NULL, count_record, &n, &h->e), 0);
+	assert_int_equal(n, 905);
+	assert_int_equal(m.restored, 905);
+	store_close(s);
+	free(backup);
 }
 
 static void
@@ -263,6 +396,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_newer_schema_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed_in_the_middle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_migrated_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_record_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hooks_and_looks_convert_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_backup_of_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_views, setup, teardown),
 	};
 

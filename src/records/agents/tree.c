@@ -556,6 +556,23 @@ make_root(struct tree_repair_pass *p, struct tree_node *x, const char *why, stru
 	return counted(repair(p, x->agent, NULL, NULL, x, why, e), &p->out->made_roots);
 }
 
+/* No session among the open ones: an agent ends when its own record says so, or is not there. */
+static int
+end_without_session(struct tree_repair_pass *p, struct tree_node *x, struct err *e)
+{
+	struct session own;
+	int found = session_load(p->s, x->agent, &own, e);
+	bool open = found > 0 && own.state != SESSION_ENDED;
+
+	session_release(&own);
+	if (found < 0)
+		return -1;
+	/* it was made or resumed since this pass read the open ones */
+	if (open)
+		p->again = true;
+	return open ? 0 : end_node(p, x, NULL, "ended: it has no session", e);
+}
+
 static int
 settle_link(struct tree_repair_pass *p, struct tree_node *x, bool cut, struct err *e)
 {
@@ -564,7 +581,7 @@ settle_link(struct tree_repair_pass *p, struct tree_node *x, bool cut, struct er
 	int over;
 
 	if (session == NULL)
-		return end_node(p, x, NULL, "ended: it has no session", e);
+		return end_without_session(p, x, e);
 	if (host_is_other(session->host))
 		return 0;
 	if (cut)

@@ -494,7 +494,8 @@ startup_run(struct app *w, const struct run_recovery *how, struct startup *out, 
 	memset(out, 0, sizeof *out);
 	if (store == NULL)
 		return e->code == 0 ? 0 : -1;
-	if (settle_ledger(w, store, how, out, e) != 0 || settle_attempts(w, store, out, e) != 0)
+	if (store_check(store, e) != 0 || settle_ledger(w, store, how, out, e) != 0 ||
+	    settle_attempts(w, store, out, e) != 0)
 		return -1;
 	upkeep_tidy(w);
 	return 0;
