@@ -267,21 +267,21 @@ check_rules(struct doctor *d)
  * may have read.
  */
 static void
-report_export(struct doctor *d, const char *path, int64_t lines, int64_t last)
+report_export(struct doctor *d, const char *path, const struct event_log_state *log, int64_t last)
 {
-	int64_t at = 0, missing = last - lines;
+	int64_t at = 0, missing = log->last > 0 ? last - log->last : last;
 	struct buf age = BUF_INIT;
 	struct stat st;
 
 	if (missing > 0)
-		(void)event_time(d->store, lines + 1, &at, NULL);
+		(void)event_time(d->store, last - missing + 1, &at, NULL);
 	else if (stat(path, &st) == 0)
 		at = (int64_t)st.st_mtim.tv_sec * 1000;
 	clock_age(&age, clock_wall_ms() - at);
 	if (missing <= 0)
 		doctor_report(d, VERDICT_OK, NULL,
-		    "%lld line%s, as the store has them, the last written %s ago", (long long)lines,
-		    lines == 1 ? "" : "s", age.data);
+		    "%lld line%s, as the store has them, the last written %s ago", (long long)log->lines,
+		    log->lines == 1 ? "" : "s", age.data);
 	else if (clock_wall_ms() - at < EXPORT_LATE_MS)
 		doctor_report(d, VERDICT_NOTE, NULL,
 		    "%lld of %lld events are not in it yet: the next run writes them", (long long)missing,
@@ -300,7 +300,7 @@ check_events(struct doctor *d)
 	char *path = io_join(d->w->state_dir, EVENT_LOG);
 	struct err e = ERR_INIT;
 	int64_t last = 0;
-	size_t lines;
+	struct event_log_state log;
 
 	if (!has_store(d)) {
 		free(path);
@@ -308,8 +308,8 @@ check_events(struct doctor *d)
 	}
 	if (event_last(d->store, &last, &e) != 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
-	else if (event_check(d->store, path, &lines, &e) == 0)
-		report_export(d, path, (int64_t)lines, last);
+	else if (event_check(d->store, path, &log, &e) == 0)
+		report_export(d, path, &log, last);
 	else if (strcmp(e.name, "not-found") == 0)
 		doctor_report(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL,
 		    "it is written at the end of the next run");

@@ -252,6 +252,9 @@ make_schema(struct sqlite_store *s, struct err *e)
 	struct buf sql = BUF_INIT;
 	int ret;
 
+	/* before there is a page, so that pages can be given back (sqlite_shrink.c) */
+	if (db_exec(s->db, "PRAGMA auto_vacuum = INCREMENTAL", e) != 0)
+		return -1;
 	buf_str(&sql, tables);
 	buf_str(&sql, sqlite_retally);
 	make_views(&sql);

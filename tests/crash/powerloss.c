@@ -215,12 +215,12 @@ static void
 verify_log(struct store *s, const char *log)
 {
 	struct err e = ERR_INIT;
-	size_t lines;
+	struct event_log_state state;
 
-	if (event_export(s, log, NULL, &e) != 0 || event_check(s, log, &lines, &e) != 0)
+	if (event_export(s, log, NULL, &e) != 0 || event_check(s, log, &state, &e) != 0)
 		judge(EVENTS, "%s", e.msg);
-	if ((int64_t)lines != ours->past[0].events)
-		judge(EVENTS, "the log has %zu lines of %lld", lines, (long long)ours->past[0].events);
+	if ((int64_t)state.lines != ours->past[0].events)
+		judge(EVENTS, "the log has %zu lines of %lld", state.lines, (long long)ours->past[0].events);
 }
 
 /* ---- what is done ---- */
