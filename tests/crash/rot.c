@@ -454,37 +454,44 @@ check_restored(const struct store_restored *m)
 	store_records_release(&now);
 }
 
-/* The next command that records something. True: it had to restore. */
+/*
+ * Commits as commands do: where one meets damage, the next one restores. NULL: in vain. *m and
+ * *restored: when it had to.
+ */
+static struct store *
+commit_somehow(struct store *s, const struct change *c, struct store_restored *m, bool *restored)
+{
+	struct err e = ERR_INIT;
+
+	for (int i = 0; i < 3; i++) {
+		if (s == NULL)
+			s = store_open("sqlite", dir, &e);
+		if (s == NULL && store_restore("sqlite", dir, m, &e) >= 0) {
+			*restored = true;
+			s = open_well();
+		}
+		if (s != NULL && store_commit(s, c, 1, &e) == COMMIT_DONE)
+			return s;
+		store_close(s);
+		s = NULL;
+	}
+	missing++;
+	snprintf(said, sizeof said, "cannot be restored: %.300s", e.msg);
+	return NULL;
+}
+
+/* The next commands that record something. True: one had to restore. */
 static bool
 record_something(void)
 {
-	struct store_restored m;
-	struct err e = ERR_INIT;
-	struct store *s = store_open("sqlite", dir, &e);
 	struct change c = { CHANGE_PUT, "new:1", STORE_ANY, "t", "{}" };
+	struct store_restored m;
 	bool restored = false;
+	struct store *s = commit_somehow(NULL, &c, &m, &restored);
 
-	for (int i = 0; i < 2; i++) {
-		if (s == NULL && store_restore("sqlite", dir, &m, &e) >= 0) {
-			restored = true;
-			s = open_well();
-		}
-		if (s != NULL && store_commit(s, &c, 1, &e) == COMMIT_DONE)
-			break;
-		/* met while it committed: the command after it restores */
-		store_close(s);
-		s = store_open("sqlite", dir, &e);
-	}
-	if (s == NULL || find(&truth, "new:1") != NULL) {
-		missing++;
-		snprintf(said, sizeof said, "cannot be restored: %.300s", e.msg);
-		return restored;
-	}
 	c.kind = CHANGE_DELETE;
-	if (store_commit(s, &c, 1, &e) != COMMIT_DONE) {
-		missing++;
-		snprintf(said, sizeof said, "cannot be written: %.300s", e.msg);
-	}
+	if (s != NULL)
+		s = commit_somehow(s, &c, &m, &restored);
 	store_close(s);
 	if (restored && missing == 0)
 		check_restored(&m);

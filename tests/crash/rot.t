@@ -117,6 +117,18 @@ is "$RC" 0 '  and every session is there'
 gt log --verify
 is "$RC" 0 '  the log agrees'
 
+# ---- the same key wherever it stands: in the table and in two indexes ----
+for at in $(grep -aob session:agent-3 "$W/sound" | cut -d : -f 1); do
+	restore_all
+	spoil $((at + 9)) 3
+	gt session list --json
+	[ "$RC" = 1 ] || [ "$OUT" = "$answer" ]
+	is $? 0 "the key at byte $at: the list is whole, or refused"
+	gt startup
+	gt log --json
+	unlike "$OUT" 'agent.repaired' '  and startup ends nobody'
+done
+
 # ---- a record that no backup has ----
 restore_all
 at=$(grep -aob cursor-7 "$DB" | head -n 1 | cut -d : -f 1)

@@ -54,7 +54,7 @@ gt run start r2 gone
 gt run start r3 gone
 gt run stop r3
 # a link that was there and whose parent nobody knows any more
-sql "$DB" "update record set value = json_set(value, '\$.parent', 'nobody') where key = 'tree:grand'"
+sql_record "$DB" "update record set value = json_set(value, '\$.parent', 'nobody') where key = 'tree:grand'"
 
 cp -r "$W/before" "$W/after"
 at after

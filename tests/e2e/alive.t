@@ -20,7 +20,7 @@ record() {	# AGENT PID [MORE JSON]
 
 # Its last sign of life is so many seconds older.
 age() {		# SECONDS AGENT
-	sql "$DB" "update record set value = json_set(value, '\$.process.seen_boot_ms',
+	sql_record "$DB" "update record set value = json_set(value, '\$.process.seen_boot_ms',
 		json_extract(value, '\$.process.seen_boot_ms') - $1 * 1000) where key = 'session:$2'"
 }
 
@@ -29,7 +29,7 @@ space_of() {	# AGENT
 }
 
 older_form() {	# AGENT: its record is one of before namespaces were noted
-	sql "$DB" "update record set
+	sql_record "$DB" "update record set
 		value = json_remove(value, '\$.process.pid_ns', '\$.process.seen_boot_ms') where key = 'session:$1'"
 }
 
@@ -203,7 +203,7 @@ is "$(state one)" ACTIVE 'it is active for ten minutes after its last one'
 age 11 one
 other startup
 is "$(state one)" SUSPENDED 'and not longer'
-sql "$DB" "update record set value = json_set(value, '\$.renewed_boot_ms',
+sql_record "$DB" "update record set value = json_set(value, '\$.renewed_boot_ms',
 	json_extract(value, '\$.renewed_boot_ms') - 301000) where key = 'lock:one'"
 other lock acquire one next
 like "$RC $ERR" '^0 .*holder-one had it, but its lease has ended' 'its lock is free when its lease has ended'
@@ -232,9 +232,9 @@ fi
 # ---- what the host sees of a living container ----
 silent() {	# AGENT SECONDS: its last sign of life, beat and renewal are so much older
 	age "$2" "$1"
-	sql "$DB" "update record set value = json_set(value, '\$.renewed_boot_ms',
+	sql_record "$DB" "update record set value = json_set(value, '\$.renewed_boot_ms',
 		json_extract(value, '\$.renewed_boot_ms') - $2 * 1000) where key = 'lock:$1'"
-	sql "$DB" "update record set value = json_set(value, '\$.beat_boot_ms',
+	sql_record "$DB" "update record set value = json_set(value, '\$.beat_boot_ms',
 		json_extract(value, '\$.beat_boot_ms') - $2 * 1000) where key = 'runner:runner-$1'"
 }
 
@@ -276,7 +276,7 @@ if $sees; then
 
 	# the same pid and start time in another container is another process
 	container seven
-	sql "$DB" "update record set value = json_set(value, '\$.process.pid_ns', 4026530000)
+	sql_record "$DB" "update record set value = json_set(value, '\$.process.pid_ns', 4026530000)
 		where key = 'session:seven'"
 	gt startup
 	is "$(state seven)" SUSPENDED 'that pid and start time in another container is another process'
@@ -344,7 +344,7 @@ is "$(find "$state" -mmin -1)" "$state" 'but a sign of life, after a while'
 # ---- its tmux server ----
 servers() {	# EXPRESSION: over the server that is remembered
 	local at='$.servers[0].seen_boot_ms'
-	sql "$DB" "update record set value = json_set(value, '$at', json_extract(value, '$at') $1)
+	sql_record "$DB" "update record set value = json_set(value, '$at', json_extract(value, '$at') $1)
 		where key = 'servers:last'"
 	sql "$DB" "select json_extract(value, '$at') from record where key = 'servers:last'"
 }
@@ -363,8 +363,8 @@ is "$RC $(jq .startup.servers_ended <<<"$OUT")" '0 1' 'and it has ended when nob
 
 # ---- a recovery that is under way there ----
 open_attempt() {	# EXPRESSION: it is open, with these changes
-	sql "$DB" "update record set tag = 'captured', value = json_set(value, $1) where key like 'attempt:%'"
-	sql "$DB" "update record set tag = 'open' where key like 'pane:%'"
+	sql_record "$DB" "update record set tag = 'captured', value = json_set(value, $1) where key like 'attempt:%'"
+	sql_record "$DB" "update record set tag = 'open' where key like 'pane:%'"
 }
 attempt() {
 	sql "$DB" "select tag from record where key like 'attempt:%'"

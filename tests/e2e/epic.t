@@ -96,7 +96,7 @@ pane_of coder-2
 pane_of uuid-5
 ok 'the agent is killed' kill_agent coder-2
 ok 'the other one, too' kill_agent uuid-5
-sql "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-10-10T20:45:30Z') where key like 'sprint:%:state'"
+sql_record "$DB" "update record set value = json_set(value, '\$.lastCheckpoint', '2025-10-10T20:45:30Z') where key like 'sprint:%:state'"
 printf '1\n' >"$W/in"
 gt_in "$W/in" -L main epic resume shop --sprints 2
 like "$RC $ERR" '^0 .*coder-2 is back' 'the first way'

@@ -9,7 +9,7 @@ DB=$XDG_STATE_HOME/gt-recover/recover.db
 # As if it had been renewed so many seconds earlier, on this boot.
 age() {		# SECONDS LOCK
 	local ms=$(($1 * 1000))
-	sql "$DB" "update record set value = json_set(value,
+	sql_record "$DB" "update record set value = json_set(value,
 		'\$.renewed_boot_ms', json_extract(value, '\$.renewed_boot_ms') - $ms,
 		'\$.renewed_at', json_extract(value, '\$.renewed_at') - $ms) where key = 'lock:$2'"
 }

@@ -19,7 +19,7 @@ run() {		# ID RUNNER STATE: a run that came there by itself
 	[ "$3" != stopping ] || gt run stop "$1"
 }
 older() {	# ID SECONDS: it came into its state so much earlier
-	sql "$DB" "update record set value = json_set(value, '\$.entered_boot_ms', json_extract(value, '\$.entered_boot_ms') - $2 * 1000) where key = 'run:$1'"
+	sql_record "$DB" "update record set value = json_set(value, '\$.entered_boot_ms', json_extract(value, '\$.entered_boot_ms') - $2 * 1000) where key = 'run:$1'"
 }
 tags() {	# ID...
 	local one
@@ -80,7 +80,7 @@ config
 patrol
 is "$RC $ERR $(tags d)" '0 1 run has failed. failed ' 'when the runner is gone the next pass settles it'
 run e nobody claimed
-sql "$DB" "update record set value = json_set(value, '\$.boot_id', '00000000-0000-4000-8000-000000000000') where key = 'run:e'"
+sql_record "$DB" "update record set value = json_set(value, '\$.boot_id', '00000000-0000-4000-8000-000000000000') where key = 'run:e'"
 patrol
 is "$(tags e)" 'pending ' 'one of another boot is old at any age'
 patrol --json
@@ -90,7 +90,7 @@ is "$(json '{recovered_runs}')" 6 'each is counted as recovered'
 
 # ---- a record that cannot be understood ----
 run f nobody claimed
-sql "$DB" "update record set value = '{' where key = 'run:f'"
+sql_record "$DB" "update record set value = '{' where key = 'run:f'"
 ok 'an agent works' start_agent toast --scenario "$DATA/idle.scenario"
 ok 'and is killed' kill_agent toast
 patrol

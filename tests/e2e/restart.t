@@ -58,7 +58,7 @@ is "$RC $OUT$ERR" '0 ' 'again there is nothing to do'
 is "$(agent_starts boss) $(messages boss)" '1 1' 'who lives is not started twice'
 
 # ---- a startup that died between the start and its note ----
-sql "$DB" "update record set tag = 'ACTIVE', value = json_set(value, '\$.process', json('null')) where key = 'session:boss'"
+sql_record "$DB" "update record set tag = 'ACTIVE', value = json_set(value, '\$.process', json('null')) where key = 'session:boss'"
 gt -L main startup
 is "$RC $ERR" '0 1 session has the process of its agent, which lives.' 'the one that runs is found'
 is "$(tag session:boss) $(agent_starts boss) $(messages boss)" 'ACTIVE 1 1' 'and taken for what it is, not started again'

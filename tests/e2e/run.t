@@ -33,7 +33,7 @@ age() {		# SECONDS RUN...
 	local ms=$(($1 * 1000)) id
 	shift
 	for id in "$@"; do
-		sql "$DB" "update record set value = json_set(value,
+		sql_record "$DB" "update record set value = json_set(value,
 			'\$.entered_boot_ms', json_extract(value, '\$.entered_boot_ms') - $ms,
 			'\$.entered_at', json_extract(value, '\$.entered_at') - $ms,
 			'\$.created_at', json_extract(value, '\$.created_at') - $ms) where key = 'run:$id'"
@@ -203,7 +203,7 @@ four again_
 gt run recover
 is "$(states live_)" 'pending pending failed stopped' 'what it claimed in an earlier life is given up'
 is "$(states again_)" 'pending claimed running stopped' 'it beats'
-sql "$DB" "update record set value = json_set(value, '\$.beat_boot_ms', json_extract(value, '\$.beat_boot_ms') - 301000) where key = 'runner:runner_dead'"
+sql_record "$DB" "update record set value = json_set(value, '\$.beat_boot_ms', json_extract(value, '\$.beat_boot_ms') - 301000) where key = 'runner:runner_dead'"
 gt runner list --json
 is "$(json '{runners}[0]{alive}')" false 'it is gone without a beat'
 gt runner beat runner_dead

@@ -69,9 +69,9 @@ alive=$!
 session lives ",\"pid\":$alive"
 is "$RC" 0 'another root lives'
 session stolen ",\"pid\":$alive"
-sql "$DB" "update record set value = json_set(value, '\$.process.start', json_extract(value, '\$.process.start') - 1) where key = 'session:stolen'"
+sql_record "$DB" "update record set value = json_set(value, '\$.process.start', json_extract(value, '\$.process.start') - 1) where key = 'session:stolen'"
 session older ",\"pid\":$alive"
-sql "$DB" "update record set value = json_set(value, '\$.process.boot_id', '00000000-0000-4000-8000-000000000000') where key = 'session:older'"
+sql_record "$DB" "update record set value = json_set(value, '\$.process.boot_id', '00000000-0000-4000-8000-000000000000') where key = 'session:older'"
 # ---- messages, runs ----
 put '{"id":"m1","from":"root","to":"child","body":"how far?","sync":true}' message send
 gt message deliver m1

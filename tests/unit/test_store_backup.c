@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <utime.h>
 
+#include <sqlite3.h>
+
 #include "base/err.h"
 #include "base/io.h"
 #include "records/records.h"
@@ -301,6 +303,80 @@ test_events_of_the_log(void **state)
 	assert_int_equal(last, 231);
 }
 
+static void
+change_behind(struct home *h, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(h->db, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* One record is damaged: it alone is not as it was, and its event comes back from the log. */
+static void
+test_one_record(void **state)
+{
+	static const struct event ev = { .kind = "test.done", .subject = "x", .text = "words" };
+	struct home *h = *state;
+	struct store_restored m;
+	size_t added, lines;
+	struct record r;
+	int64_t last;
+
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(event_commit(h->s, NULL, 0, &ev, &h->e), COMMIT_DONE);
+	assert_int_equal(event_export(h->s, h->log, NULL, &h->e), 0);
+	change_behind(h,
+	    "UPDATE record SET value = '{\"n\":7}' WHERE key = 'late' OR key LIKE 'event:%20' OR key LIKE 'counter:%'");
+	not_there_any_more(h);
+	mend(h, &m);
+	assert_int_equal(m.kept, 30);
+	assert_int_equal(m.restored, 0);
+	assert_int_equal(m.lost, 3);
+	assert_string_equal(m.names, "counter:event, event:0000000000000020, late");
+	assert_true(version(h->s, "early") > 0);
+	assert_int_equal(version(h->s, "late"), 0);
+	assert_int_equal(event_restore(h->s, h->log, &added, &h->e), 0);
+	assert_int_equal(added, 1);
+	assert_int_equal(event_last(h->s, &last, &h->e), 0);
+	assert_int_equal(last, 30);
+	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
+	assert_int_equal(lines, 30);
+	/* what the log does not tell either has a place all the same */
+	change_behind(h, "UPDATE record SET value = '{}' WHERE key LIKE 'event:%07'");
+	assert_int_equal(unlink(h->log), 0);
+	/* its name has the second in it */
+	assert_int_equal(unlink(m.aside), 0);
+	not_there_any_more(h);
+	mend(h, &m);
+	assert_int_equal(event_restore(h->s, h->log, &added, &h->e), 0);
+	assert_int_equal(store_get(h->s, "event:0000000000000007", &r, &h->e), 1);
+	assert_non_null(strstr(r.value, "\"event.lost\""));
+	store_record_release(&r);
+	assert_int_equal(event_commit(h->s, NULL, 0, &ev, &h->e), COMMIT_DONE);
+	assert_int_equal(event_last(h->s, &last, &h->e), 0);
+	assert_int_equal(last, 31);
+}
+
+/* A record that was deleted since the backup stays so where the rest of its kind is whole. */
+static void
+test_deleted_stays_deleted(void **state)
+{
+	struct home *h = *state;
+	struct change gone = { .kind = CHANGE_DELETE, .key = "early", .expect = STORE_ANY };
+	struct store_restored m;
+
+	assert_int_equal(put(h->s, "kind:1", STORE_ABSENT, "{}", &h->e), COMMIT_DONE);
+	assert_int_equal(store_commit(h->s, &gone, 1, &h->e), COMMIT_DONE);
+	change_behind(h, "UPDATE record SET value = '{\"n\":7}' WHERE key = 'kind:1'");
+	not_there_any_more(h);
+	mend(h, &m);
+	assert_int_equal(version(h->s, "early"), 0);
+	assert_true(version(h->s, "late") > 0);
+	assert_string_equal(m.names, "kind:1");
+}
+
 #ifdef GT_FAULTS
 static void
 killed_at(struct home *h, const char *fault, bool mending)
@@ -427,6 +503,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_no_backup_no_new_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_backup_is_whole_whatever_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_of_the_log, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deleted_stays_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
