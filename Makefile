@@ -24,9 +24,9 @@ ifdef CI
 WERROR := -Werror
 endif
 
-LIBS     := libpcre2-8 sqlite3 jansson inih hiredis
+LIBS     := libpcre2-8 sqlite3 jansson inih hiredis zlib
 PKG_C    := $(shell pkg-config --cflags $(LIBS))
-PKG_L    := $(shell pkg-config --libs $(LIBS))
+PKG_L    := $(shell pkg-config --libs $(LIBS)) -lm
 WARN     := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
             -Wmissing-prototypes -Wconversion -Wno-sign-conversion $(WERROR)
 CFLAGS   ?= -g

@@ -549,6 +549,7 @@ struct replay {
 	struct txn t;
 	int64_t last;				/* event that the store has, with those that wait here */
 	int64_t had;				/* the same at the beginning */
+	bool begun;				/* a line was read */
 	int64_t next;				/* while the store is walked: the number that must come */
 	struct event_numbers at;		/* as the store had them */
 	size_t done;
@@ -623,6 +624,9 @@ take_line(struct replay *p, char *line, const char *path, struct err *e)
 	int64_t seq = json_number(v, "seq", 0);
 	int ret = 1;
 
+	if (p->at.version == STORE_ABSENT && !p->begun && seq > p->at.log)
+		p->at.log = seq;
+	p->begun = true;
 	if (kind == NULL || seq < 1 || seq > p->last + 1)
 		ret = 0;
 	else if (take_missing(p, seq))
@@ -652,6 +656,9 @@ follow_event(const struct record *r, void *arg, struct err *e)
 	int64_t seq = strtoll(r->key + strlen("event:"), NULL, 10);
 
 	(void)e;
+	/* without the counter the events tell themselves where they begin */
+	if (p->at.version == STORE_ABSENT && p->next == 1)
+		p->at.first = p->next = seq;
 	while (p->next < seq)
 		add_missing(p, p->next++);
 	if (seq == p->next)

@@ -146,6 +146,16 @@ store_restore(const char *url, const char *dir, struct store_restored *out, stru
 	return ret;
 }
 
+size_t
+store_prune_damaged(const char *url, const char *dir, size_t keep)
+{
+	char *path = store_is_redis(url) ? NULL : path_of(url, dir, NULL);
+	size_t n = path != NULL ? sqlite_prune_damaged(path, keep) : 0;
+
+	free(path);
+	return n;
+}
+
 int
 store_backup_info(const char *url, const char *dir, struct store_backup *out, struct err *e)
 {

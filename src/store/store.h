@@ -114,6 +114,9 @@ struct store_restored {
 };
 int store_restore(const char *url, const char *dir, struct store_restored *out, struct err *e);
 
+/* Removes the oldest copies of damaged stores (store_restore) but `keep`. How many. */
+size_t store_prune_damaged(const char *url, const char *dir, size_t keep);
+
 /*
  * Before a pass that ends or suspends somebody: checks the whole store unless that was done since
  * its last unclean end, and waits for writers. -1 with err, "corrupt" above all.

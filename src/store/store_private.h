@@ -84,6 +84,9 @@ int sqlite_restore(const char *path, struct store_restored *out, struct err *e);
 /* As store_backup_info. */
 int sqlite_backup_info(const char *path, struct store_backup *out, struct err *e);
 
+/* As store_prune_damaged. */
+size_t sqlite_prune_damaged(const char *path, size_t keep);
+
 /*
  * url begins as Redis's do; dir is where a relative password_file starts from. look:
  * store_open_readonly. NULL with err.

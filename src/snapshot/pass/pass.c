@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "snapshot/pass/pass.h"
@@ -16,6 +17,8 @@
 #include "tmux/tmux.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
+
+#define DAY_MS ((int64_t)86400000)
 
 #define LOCK_WAIT_MS 15000
 #define BATCH_BYTES ((int64_t)64 << 20)	/* of scrollback in one answer of tmux, by its own count */
@@ -579,8 +582,19 @@ expire(struct snapshot_run *p)
 		return;
 	snapshot_panes_hold(&a, now - age);
 	snapshot_index_expire(&a, (size_t)config_int(p->w->config, "snapshot_keep"), age, now);
+	snapshot_index_expire_gone(&a, config_ms(p->w->config, "gone_snapshot_age"), now);
 	p->run->removed = snapshot_index_prune(&a);
 	snapshot_index_release(&a);
+}
+
+/* Nothing was written there for a day: what was left behind is looked at without that. */
+static bool
+is_quiet(const struct snapshot_run *p)
+{
+	struct stat st;
+
+	return !p->ask->dry_run && p->ask->n == 0 && stat(p->shooter.dir, &st) == 0 &&
+	    clock_wall_ms() - (int64_t)st.st_mtime * 1000 > DAY_MS;
 }
 
 static void
@@ -613,7 +627,7 @@ snapshot_pass(struct app *w, const struct snapshot_request *ask, struct snapshot
 	ret = p.shooter.dir != NULL ? 0 : -1;
 	for (size_t i = 0; ret == 0 && i < w->n_servers && *w->stop == 0; i++)
 		ret = pass_over_server(&p, &w->servers[i], e);
-	if (ret == 0 && p.wrote)
+	if (ret == 0 && (p.wrote || is_quiet(&p)))
 		expire(&p);
 	if (ret == 0)
 		add_unknown(&p);
