@@ -19,9 +19,9 @@ struct store;
 /*
  * What happened, in order. An event is a record event:<seq> (16 decimal digits, from 1, no gaps) in
  * the commit of the change that it reports, so neither exists without the other. counter:event holds
- * the last number, and the first that has not left (records/history/history.h). An event's tag is its kind up to the first dot. Text is ours or clean; never
- * scrollback, environment values or start commands. Each field is cut at 1 KiB. In a store that
- * several hosts share it names its host.
+ * the last number, and the first that has not left (records/history/history.h). An event's tag is its
+ * kind up to the first dot. Text is ours or clean; never scrollback, environment values or start
+ * commands. Each field is cut at 1 KiB. In a store that several hosts share it names its host.
  */
 struct event {
 	const char *kind;		/* "attempt.captured" */

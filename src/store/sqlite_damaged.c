@@ -9,20 +9,20 @@
 #include "store/store_private.h"
 #include "base/buf.h"
 
-struct copy {
+struct damaged_copy {
 	char *name;
 	int64_t at;			/* ns since 1970 */
 };
 
 struct copies {
-	struct copy *v;
+	struct damaged_copy *v;
 	size_t n, cap;
 };
 
 static int
 by_age(const void *a, const void *b)
 {
-	const struct copy *x = a, *y = b;
+	const struct damaged_copy *x = a, *y = b;
 
 	return x->at != y->at ? (x->at < y->at) - (x->at > y->at) : -strcmp(x->name, y->name);
 }
@@ -40,7 +40,7 @@ read_copies(DIR *d, const char *prefix, struct copies *out)
 		    st.st_uid != geteuid())
 			continue;
 		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = (struct copy){ xstrdup(f->d_name),
+		out->v[out->n++] = (struct damaged_copy){ xstrdup(f->d_name),
 			(int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec };
 	}
 }

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 
-#define LEAST_FREE 64				/* pages that are never worth the work */
+#define LEAST_FREE 16				/* pages that are never worth the work */
 #define AT_ONCE ((int64_t)1000)			/* pages a commit */
 #define INCREMENTAL 2				/* of auto_vacuum; files before had 0 */
 

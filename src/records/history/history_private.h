@@ -63,7 +63,7 @@ struct history_kind {
 	const char *name;
 	const char *prefix;
 	const char *tags[4];		/* of those that may leave; NULL ends, a first NULL: any */
-	const char *times[5];		/* members that hold when it ended; the latest counts, also within them */
+	const char *times[5];		/* members with the time of its end; the latest in them counts */
 	bool counted;			/* `count` limits it, too */
 	bool on_server;			/* it stays while its tmux server may run */
 	/* What leaves with it. */

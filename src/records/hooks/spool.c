@@ -98,7 +98,7 @@ hook_spool_append(const char *path, const struct hook_event *b, int wait_ms, str
 		count_dropped(path);
 		err_set(e, GT_FAIL, "full", "%s has its full size", path);
 	} else if (fd >= 0 && ((size == 0 && io_sync_parent(path) != 0) || append(fd, size, &line) != 0)) {
-		/* the name first: whoever finds a line need not ask whether its writer lived to sync the name */
+		/* the name was synced first: whoever finds a line need not ask about its writer */
 		err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
 	} else if (fd >= 0) {
 		ret = 0;

@@ -39,7 +39,7 @@ sweep_records(struct app *w, struct store *store, bool *left, struct err *e)
 		.state = state,
 		.log = log,
 		.archive = archive };
-	int64_t until = clock_mono_ms() + BUDGET_MS;
+	int64_t until = clock_mono_ms() + BUDGET_MS, most = config_int(w->config, "event_log_mib") * MIB;
 	struct history_report out;
 	int ret = history_sweep(store, &limits, &out, e);
 
@@ -47,7 +47,7 @@ sweep_records(struct app *w, struct store *store, bool *left, struct err *e)
 	if (ret == 0 && !out.backlog)
 		ret = store_shrink(store, until, e);
 	if (ret == 0)
-		ret = history_trim_log(store, log, config_int(w->config, "event_log_mib") * MIB, e) < 0 ? -1 : 0;
+		ret = history_trim_log(store, log, most, e) < 0 ? -1 : 0;
 	free(archive);
 	free(log);
 	free(state);

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -587,14 +588,24 @@ expire(struct snapshot_run *p)
 	snapshot_index_release(&a);
 }
 
-/* Nothing was written there for a day: what was left behind is looked at without that. */
+/* Once a day what is old is looked at although nothing was written: a file there has the time of that. */
 static bool
-is_quiet(const struct snapshot_run *p)
+is_day_over(const struct snapshot_run *p)
 {
+	char *mark = io_join(p->shooter.dir, "looked");
 	struct stat st;
+	bool over = false;
+	int fd;
 
-	return !p->ask->dry_run && p->ask->n == 0 && stat(p->shooter.dir, &st) == 0 &&
-	    clock_wall_ms() - (int64_t)st.st_mtime * 1000 > DAY_MS;
+	if (!p->ask->dry_run && p->ask->n == 0 && io_is_dir(p->shooter.dir) &&
+	    (stat(mark, &st) != 0 || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > DAY_MS)) {
+		fd = open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		over = fd >= 0 && futimens(fd, NULL) == 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	free(mark);
+	return over;
 }
 
 static void
@@ -627,7 +638,7 @@ snapshot_pass(struct app *w, const struct snapshot_request *ask, struct snapshot
 	ret = p.shooter.dir != NULL ? 0 : -1;
 	for (size_t i = 0; ret == 0 && i < w->n_servers && *w->stop == 0; i++)
 		ret = pass_over_server(&p, &w->servers[i], e);
-	if (ret == 0 && (p.wrote || is_quiet(&p)))
+	if (ret == 0 && (is_day_over(&p) || p.wrote))
 		expire(&p);
 	if (ret == 0)
 		add_unknown(&p);
