@@ -76,7 +76,7 @@ is "$(json '{ok}')$(grep -c 'every rule holds' <<<"$OUT")" "$(json '{ok}')1" 'th
 like "$OUT" 'are free for new records; its events go back' 'doctor shows size and age'
 
 # ---- by age, in patrol ----
-sql_record "$DB" "update record set value = json_set(value, '\$.completed_at', 1000) where key = 'run:a'"
+sql_record "$DB" "update record set value = json_set(value, '\$.completed_at', 1000, '\$.created_at', 500) where key = 'run:a'"
 limits 'keep_history = "90d"'
 gt patrol -L main --config "$W/limits.toml"
 is "$RC $ERR" "0 " "a pass of patrol"
