@@ -50,7 +50,7 @@ _gt_recover_commands() {
 _gt_recover_settings() {
 	local -a settings=(
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval
-		snapshot_dir snapshot_keep snapshot_age gone_snapshot_age keep_history keep_history_count
+		snapshot_dir snapshot_keep snapshot_age last_snapshot_age keep_history keep_history_count
 		archive archive_age event_log_mib damaged_keep ready_timeout ack_timeout spacing
 		max_attempts attempt_window include_infra resume_scope reply_policy state host
 		safe_directories log_file prompts.template prompts.template_file prompts.resume_template

@@ -33,7 +33,7 @@ static const struct config_key keys[] = {
 	{ "recovery", "snapshot_keep", CONFIG_INT, "20", 1, 10000, NULL, "snapshots kept of each session" },
 	{ "recovery", "snapshot_age", CONFIG_DURATION, "7d", HOUR, 3650 * DAY, NULL,
 	    "older snapshots are removed, the newest of a session stays" },
-	{ "recovery", "gone_snapshot_age", CONFIG_DURATION, "30d", 0, 3650 * DAY, NULL,
+	{ "recovery", "last_snapshot_age", CONFIG_DURATION, "30d", 0, 3650 * DAY, NULL,
 	    "the newest snapshot of a session that is gone is removed, too; 0: never" },
 	{ "recovery", "keep_history", CONFIG_DURATION, "90d", 0, 3650 * DAY, NULL,
 	    "records of what is over leave the store after this time; 0: never" },

@@ -583,7 +583,7 @@ expire(struct snapshot_run *p)
 		return;
 	snapshot_panes_hold(&a, now - age);
 	snapshot_index_expire(&a, (size_t)config_int(p->w->config, "snapshot_keep"), age, now);
-	snapshot_index_expire_gone(&a, config_ms(p->w->config, "gone_snapshot_age"), now);
+	snapshot_index_expire_gone(&a, config_ms(p->w->config, "last_snapshot_age"), now);
 	p->run->removed = snapshot_index_prune(&a);
 	snapshot_index_release(&a);
 }
