@@ -24,9 +24,9 @@ ifdef CI
 WERROR := -Werror
 endif
 
-LIBS     := libpcre2-8 sqlite3 jansson inih hiredis
+LIBS     := libpcre2-8 sqlite3 jansson inih hiredis zlib
 PKG_C    := $(shell pkg-config --cflags $(LIBS))
-PKG_L    := $(shell pkg-config --libs $(LIBS))
+PKG_L    := $(shell pkg-config --libs $(LIBS)) -lm
 WARN     := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
             -Wmissing-prototypes -Wconversion -Wno-sign-conversion $(WERROR)
 CFLAGS   ?= -g
@@ -158,6 +158,12 @@ bench-hook: all
 bench-scrub: all
 	./tests/bench/scrub
 
+# A million finished runs and what their leaving makes of the file: make bench-history RUNS=1000000 KEEP=100000
+bench-history: build/bench-history
+	dir=$$(mktemp -d) && build/bench-history --runs $(or $(RUNS),1000000) --keep $(or $(KEEP),100000) $$dir; \
+	    status=$$?; rm -rf "$$dir"; exit $$status
+build/bench-history: tests/bench/history.c build/libgtrecover.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 bench-read: build/bench-read
 build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
@@ -284,6 +290,7 @@ help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
 	@echo 'make agents     every other real agent that npm installs, killed and recovered'
+	@echo 'make bench-history  the store after a million runs have left: RUNS=… KEEP=…'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make rot        a disk that changes bits, pages and sizes: FLIPS=… PAGES=… REST=… SEED=…'
@@ -298,5 +305,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-hook bench-read bench-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
+.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)

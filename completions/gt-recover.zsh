@@ -50,12 +50,13 @@ _gt_recover_commands() {
 _gt_recover_settings() {
 	local -a settings=(
 		enabled auto_recover max_context_lines max_context_tokens scope via snapshot_interval
-		snapshot_dir snapshot_keep snapshot_age ready_timeout ack_timeout spacing max_attempts
-		attempt_window include_infra resume_scope reply_policy state host safe_directories log_file
-		prompts.template prompts.template_file prompts.resume_template prompts.resume_template_file
-		runs.mode runs.threshold runs.claimed_to epics.checkpoint_interval epics.wip_interval
-		epics.resume_threshold epics.start_command scrub.rules scrub.allow scrub.known_values
-		scrub.known_files mail.command mail.to
+		snapshot_dir snapshot_keep snapshot_age last_snapshot_age keep_history keep_history_count
+		archive archive_age event_log_mib damaged_keep ready_timeout ack_timeout spacing
+		max_attempts attempt_window include_infra resume_scope reply_policy state host
+		safe_directories log_file prompts.template prompts.template_file prompts.resume_template
+		prompts.resume_template_file runs.mode runs.threshold runs.claimed_to
+		epics.checkpoint_interval epics.wip_interval epics.resume_threshold epics.start_command
+		scrub.rules scrub.allow scrub.known_values scrub.known_files mail.command mail.to
 	)
 
 	_wanted settings expl 'setting' compadd -a settings

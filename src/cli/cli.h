@@ -164,6 +164,8 @@ void cli_close_app(struct app *w);
  * run writes it.
  */
 void cli_export_events(struct app *w);
+/* At the end of a pass or recovery: upkeep_sweep, and its trouble as a warning. */
+void cli_sweep(struct app *w);
 
 /* enabled = false: says so on stderr, with --json in an object on stdout; the command then answers 0. */
 bool cli_is_disabled(const struct cli *cli, const struct app *w);

@@ -267,22 +267,27 @@ static int
 verify(struct app *w, const struct cli *cli, struct err *e)
 {
 	char *path = io_join(w->state_dir, EVENT_LOG);
-	size_t written = 0, lines = 0;
+	struct event_log_state log;
+	size_t written = 0;
 	int ret = app_store(w, true, e) != NULL ? event_export(w->store, path, &written, e) : -1;
 
 	if (ret == 0)
-		ret = event_check(w->store, path, &lines, e);
+		ret = event_check(w->store, path, &log, e);
 	if (ret == 0 && cli->json) {
 		json_t *v = output_object(), *o = json_object();
 
 		json_put(o, "file", path);
-		json_put_int(o, "events", (int64_t)lines);
+		json_put_int(o, "events", (int64_t)(log.lines - log.left));
+		json_put_int(o, "left", (int64_t)log.left);
 		json_put_int(o, "written", (int64_t)written);
 		json_object_set_new(v, "verified", o);
 		output_json(v);
 	} else if (ret == 0) {
-		printf("%s holds the %zu event%s of the store, line for line", output_shown(path, 0), lines,
-		    lines == 1 ? "" : "s");
+		printf("%s holds the %zu event%s of the store, line for line", output_shown(path, 0),
+		    log.lines - log.left, log.lines - log.left == 1 ? "" : "s");
+		if (log.left > 0)
+			printf("; %zu line%s before them tell%s of events that have left it", log.left,
+			    log.left == 1 ? "" : "s", log.left == 1 ? "s" : "");
 		if (written > 0)
 			printf("; %zu of them %s missing and had to be written", written,
 			    written == 1 ? "was" : "were");

@@ -14,8 +14,12 @@
 #include "gastown/gastown.h"
 #include "process/oom.h"
 #include "records/recovery/recovery.h"
+#include "records/hooks/hooks.h"
+#include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
+
+#define DAY_MS ((int64_t)86400000)
 
 static volatile sig_atomic_t stop;
 
@@ -261,6 +265,17 @@ cli_export_events(struct app *w)
 	free(path);
 }
 
+void
+cli_sweep(struct app *w)
+{
+	struct err e = ERR_INIT;
+
+	if (upkeep_sweep(w, &e))
+		cli_export_events(w);
+	if (e.code != 0)
+		print_warning("what is over could not leave the store: ", &e);
+}
+
 bool
 cli_is_disabled(const struct cli *cli, const struct app *w)
 {
@@ -284,6 +299,24 @@ cli_warn_server(const struct err *trouble)
 	fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", shown.msg);
 }
 
+/* For a day: then doctor alone tells of it. */
+static void
+warn_dropped(const struct app *w)
+{
+	char *spool = io_join(w->state_dir, HOOK_SPOOL);
+	int64_t last;
+	size_t n = hook_spool_dropped(spool, &last);
+	struct err e = ERR_INIT;
+
+	if (n > 0 && clock_wall_ms() - last < DAY_MS) {
+		err_set(&e, GT_FAIL, "dropped", "%zu report%s of hooks %s dropped: the spool was full", n,
+		    n == 1 ? "" : "s", n == 1 ? "was" : "were");
+		err_hint(&e, "What is shown of agents may be older than it should be. Run gt-recover doctor");
+		print_warning("", &e);
+	}
+	free(spool);
+}
+
 void
 cli_warn_state(const struct app *w)
 {
@@ -291,6 +324,7 @@ cli_warn_state(const struct app *w)
 
 	if (town_state_check(w->town, w->state_dir, &e) != 0)
 		print_warning("", &e);
+	warn_dropped(w);
 }
 
 void

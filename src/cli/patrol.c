@@ -473,6 +473,7 @@ run_patrol(struct patrol *p, struct err *e)
 			return -1;
 	}
 	upkeep_tidy_prompts(&p->r.w);
+	cli_sweep(&p->r.w);
 	if (p->r.cli->json)
 		print_patrol_json(p);
 	return GT_OK;

@@ -245,8 +245,10 @@ cmd_recover(const struct cli *cli, struct err *e)
 		json_object_set(v, "results", r.results);
 		output_json(v);
 	}
-	if (!cli->dry_run)
+	if (!cli->dry_run) {
 		cli_export_events(&r.w);
+		cli_sweep(&r.w);
+	}
 	cli_batch_close(&r);
 	return ret;
 }

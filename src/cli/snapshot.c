@@ -180,6 +180,8 @@ cmd_snapshot(struct verb_job *j, struct err *e)
 		else
 			print_snapshot_text(j, &run, &work);
 		ret = snapshot_exit_status(&run, &work);
+		if (!cli->dry_run)
+			cli_sweep(&j->w);
 	}
 	wip_pass_release(&work);
 	snapshot_pass_release(&run);

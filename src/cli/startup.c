@@ -338,6 +338,8 @@ cmd_startup(struct verb_job *job, struct err *e)
 		ret = cmd_run_recovery_read(&job->cli, j.w->config, &j.runs, e);
 	if (ret == 0)
 		ret = job->cli.dry_run ? rehearse(&j, e) : reconcile_records(&j, e);
+	if (ret == 0 && !job->cli.dry_run)
+		cli_sweep(j.w);
 	if (ret == 0 && job->cli.json)
 		print_startup_json(&j);
 	free(log_file);

@@ -23,9 +23,11 @@
 #include "git/git.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
+#include "records/history/history.h"
 #include "records/hooks/hooks.h"
 #include "records/records.h"
 #include "records/runs/runs.h"
+#include "recover/upkeep/upkeep.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
 #include "tmux/tmux.h"
@@ -35,6 +37,8 @@
 #define LITTLE (100 * MIB)
 #define NOTHING (5 * MIB)
 #define EXPORT_LATE_MS ((int64_t)10 * 60 * 1000)
+#define HOUR_MS ((int64_t)3600000)
+#define DAY_MS (24 * HOUR_MS)
 #define TMPFS 0x01021994
 #define OVERLAY 0x794c7630
 #define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
@@ -240,6 +244,67 @@ check_backup(struct doctor *d)
 	buf_release(&age);
 }
 
+/* "12 MiB", "340 KiB" */
+static void
+put_size(struct buf *out, int64_t bytes)
+{
+	if (bytes < 10 * MIB)
+		buf_fmt(out, "%lld KiB", (long long)(bytes / 1024));
+	else
+		buf_fmt(out, "%lld MiB", (long long)(bytes / MIB));
+}
+
+/* What a day adds, by the oldest note of the last month; nothing before a day has passed. */
+static void
+put_growth(struct doctor *d, struct buf *out, int64_t bytes)
+{
+	char *state = upkeep_sweep_state(d->w);
+	int64_t now = clock_wall_ms(), by;
+	struct history_growth was;
+
+	if (history_growth_read(state, &was) && now - was.at >= DAY_MS) {
+		by = (bytes - was.bytes) / ((now - was.at) / DAY_MS);
+		buf_str(out, by < 0 ? "; it shrinks by " : "; it grows by ");
+		put_size(out, by < 0 ? -by : by);
+		buf_str(out, " a day");
+	}
+	free(state);
+}
+
+static void
+check_size(struct doctor *d)
+{
+	struct buf words = BUF_INIT;
+	struct err e = ERR_INIT;
+	struct event_numbers at;
+	struct store_size size;
+	int64_t since = 0;
+
+	if (!has_store(d))
+		return;
+	if (store_size_read(d->store, &size, &e) != 0 || event_numbers_read(d->store, &at, &e) != 0) {
+		doctor_report_err(d, VERDICT_ERROR, &e);
+		return;
+	}
+	if (size.bytes > 0) {
+		put_size(&words, size.bytes);
+		buf_str(&words, ", of which ");
+		put_size(&words, size.free);
+		buf_str(&words, " are free for new records; ");
+	}
+	if (at.last >= at.first)
+		(void)event_time(d->store, at.first, &since, NULL);
+	if (since > 0) {
+		buf_str(&words, "its events go back ");
+		clock_age(&words, clock_wall_ms() - since);
+	} else {
+		buf_str(&words, "it has no events");
+	}
+	put_growth(d, &words, size.bytes);
+	doctor_report(d, VERDICT_OK, NULL, "%s", words.data);
+	buf_release(&words);
+}
+
 static void
 check_rules(struct doctor *d)
 {
@@ -267,21 +332,21 @@ check_rules(struct doctor *d)
  * may have read.
  */
 static void
-report_export(struct doctor *d, const char *path, int64_t lines, int64_t last)
+report_export(struct doctor *d, const char *path, const struct event_log_state *log, int64_t last)
 {
-	int64_t at = 0, missing = last - lines;
+	int64_t at = 0, missing = log->last > 0 ? last - log->last : last;
 	struct buf age = BUF_INIT;
 	struct stat st;
 
 	if (missing > 0)
-		(void)event_time(d->store, lines + 1, &at, NULL);
+		(void)event_time(d->store, last - missing + 1, &at, NULL);
 	else if (stat(path, &st) == 0)
 		at = (int64_t)st.st_mtim.tv_sec * 1000;
 	clock_age(&age, clock_wall_ms() - at);
 	if (missing <= 0)
 		doctor_report(d, VERDICT_OK, NULL,
-		    "%lld line%s, as the store has them, the last written %s ago", (long long)lines,
-		    lines == 1 ? "" : "s", age.data);
+		    "%lld line%s, as the store has them, the last written %s ago", (long long)log->lines,
+		    log->lines == 1 ? "" : "s", age.data);
 	else if (clock_wall_ms() - at < EXPORT_LATE_MS)
 		doctor_report(d, VERDICT_NOTE, NULL,
 		    "%lld of %lld events are not in it yet: the next run writes them", (long long)missing,
@@ -300,7 +365,7 @@ check_events(struct doctor *d)
 	char *path = io_join(d->w->state_dir, EVENT_LOG);
 	struct err e = ERR_INIT;
 	int64_t last = 0;
-	size_t lines;
+	struct event_log_state log;
 
 	if (!has_store(d)) {
 		free(path);
@@ -308,8 +373,8 @@ check_events(struct doctor *d)
 	}
 	if (event_last(d->store, &last, &e) != 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
-	else if (event_check(d->store, path, &lines, &e) == 0)
-		report_export(d, path, (int64_t)lines, last);
+	else if (event_check(d->store, path, &log, &e) == 0)
+		report_export(d, path, &log, last);
 	else if (strcmp(e.name, "not-found") == 0)
 		doctor_report(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL,
 		    "it is written at the end of the next run");
@@ -323,8 +388,6 @@ check_events(struct doctor *d)
 
 /* What earlier runs left behind. */
 
-#define HOUR_MS ((int64_t)3600000)
-#define DAY_MS (24 * HOUR_MS)
 #define NAMES 5
 
 /* "a, b, c and 4 more" */
@@ -430,11 +493,22 @@ static void
 check_spool(struct doctor *d)
 {
 	char *path = io_join(d->w->state_dir, HOOK_SPOOL);
+	struct buf ago = BUF_INIT;
 	struct stat st;
-	int64_t age;
+	int64_t age, last;
+	size_t dropped = hook_spool_dropped(path, &last);
 
+	if (dropped > 0) {
+		clock_age(&ago, clock_wall_ms() - last);
+		doctor_report(d, VERDICT_WARNING,
+		    "see why the store could not take them (gt-recover list); passes must run, they empty it",
+		    "%zu report%s of hooks %s dropped, since it was full, the last %s ago", dropped,
+		    dropped == 1 ? "" : "s", dropped == 1 ? "was" : "were", ago.data);
+		buf_release(&ago);
+	}
 	if (stat(path, &st) != 0 || st.st_size == 0) {
-		doctor_report(d, VERDICT_OK, NULL, "nothing waits there");
+		if (dropped == 0)
+			doctor_report(d, VERDICT_OK, NULL, "nothing waits there");
 	} else {
 		age = clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
 		doctor_report(d, age > HOUR_MS ? VERDICT_WARNING : VERDICT_NOTE,
@@ -642,6 +716,7 @@ const struct doctor_check doctor_state_checks[] = {
 	{ "State", "sqlite", "the version of the library", check_sqlite },
 	{ "State", "store", "whether it opens; integrity_check and every checksum", check_store },
 	{ "State", "backup", "the newest copy of the store, its age, the same checks", check_backup },
+	{ "State", "size", "of the store, how far back it goes, how it grows", check_size },
 	{ "State", "records", "the rules of the ledger", check_rules },
 	{ "State", "events", "events.jsonl against the store, line for line", check_events },
 	{ "State", "attempts", "recoveries that never ended", check_open_attempts },

@@ -6,14 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "records/records.h"
+#include "records/records_private.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/utf8.h"
 
-#define COUNTER "counter:event"
+#define COUNTER EVENT_COUNTER
 #define KEY_SIZE 32
 #define FIELD_MAX 1024
 /* where store_lock holds nobody off, each lost round is another writer's success */
@@ -33,34 +33,52 @@ put_short(json_t *o, const char *key, const char *s)
 	json_object_set_new(o, key, s != NULL ? json_bytes(s, strnlen(s, FIELD_MAX)) : json_null());
 }
 
-/* *n is 0 and *version STORE_ABSENT while there was no event. */
-static int
-read_counter(struct store *s, int64_t *n, int64_t *version, struct err *e)
+int
+event_numbers_read(struct store *s, struct event_numbers *n, struct err *e)
 {
 	struct record r;
 	json_t *v;
 	int found = store_get(s, COUNTER, &r, e);
 
-	*n = 0;
-	*version = STORE_ABSENT;
+	*n = (struct event_numbers){ .version = STORE_ABSENT, .first = 1, .log = 1 };
 	if (found <= 0)
 		return found;
-	*version = r.version;
+	n->version = r.version;
 	v = json_parse(r.value, strlen(r.value), "the event counter", e);
 	store_record_release(&r);
 	if (v == NULL)
 		return -1;
-	*n = json_number(v, "last", -1);
+	n->last = json_number(v, "last", -1);
+	n->first = json_number(v, "first", 1);
+	n->log = json_number(v, "log", 1);
 	json_decref(v);
-	return *n >= 0 ? 0 : err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
+	if (n->last >= 0 && n->first >= 1 && n->first <= n->last + 1 && n->log >= 1)
+		return 0;
+	return err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
+}
+
+char *
+event_numbers_json(const struct event_numbers *n)
+{
+	struct buf out = BUF_INIT;
+
+	buf_fmt(&out, "{\"last\":%lld", (long long)n->last);
+	if (n->first > 1)
+		buf_fmt(&out, ",\"first\":%lld", (long long)n->first);
+	if (n->log > 1)
+		buf_fmt(&out, ",\"log\":%lld", (long long)n->log);
+	buf_chr(&out, '}');
+	return buf_detach(&out);
 }
 
 int
 event_last(struct store *s, int64_t *seq, struct err *e)
 {
-	int64_t version;
+	struct event_numbers n;
+	int ret = event_numbers_read(s, &n, e);
 
-	return read_counter(s, seq, &version, e);
+	*seq = n.last;
+	return ret;
 }
 
 /*
@@ -129,19 +147,20 @@ static enum commit
 commit_once(
     struct store *s, struct change *all, size_t n, const struct event *ev, const char *tag, struct err *e)
 {
-	char key[KEY_SIZE], last[48], *value;
-	int64_t seq, version;
+	char key[KEY_SIZE], *numbers, *value;
+	struct event_numbers at;
 	enum commit answer;
 
-	if (read_counter(s, &seq, &version, e) != 0)
+	if (event_numbers_read(s, &at, e) != 0)
 		return COMMIT_ERROR;
-	seq++;
-	event_key(key, seq);
-	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)seq);
-	value = event_json(ev, seq, store_now(s));
-	all[n] = (struct change){ CHANGE_PUT, COUNTER, version, "counter", last };
+	at.last++;
+	event_key(key, at.last);
+	numbers = event_numbers_json(&at);
+	value = event_json(ev, at.last, store_now(s));
+	all[n] = (struct change){ CHANGE_PUT, COUNTER, at.version, "counter", numbers };
 	all[n + 1] = (struct change){ CHANGE_PUT, key, STORE_ABSENT, tag, value };
 	answer = store_commit(s, all, n + 2, e);
+	free(numbers);
 	free(value);
 	return answer;
 }
@@ -302,23 +321,30 @@ int
 event_export(struct store *s, const char *path, size_t *written, struct err *e)
 {
 	size_t count = 0;
-	int64_t last, version, seq = 0;
+	struct event_numbers at;
+	int64_t seq = 0;
 	off_t end = 0;
 	int fd = io_lock(path, 5000, e), ret = -1;
 
 	if (fd < 0)
 		return -1;
-	if (read_counter(s, &last, &version, e) != 0 || read_end(fd, path, &seq, &end, e) != 0)
+	if (event_numbers_read(s, &at, e) != 0 || read_end(fd, path, &seq, &end, e) != 0)
 		goto out;
-	if (seq > last) {
+	if (seq > at.last) {
 		err_set(e, GT_FAIL, "event-log", "%s is ahead of the store: event %lld, the store has %lld",
-		    path, (long long)seq, (long long)last);
+		    path, (long long)seq, (long long)at.last);
 		err_hint(e,
 		    "The store was replaced by an older or a new one. Move the file aside: a new log is "
 		    "begun");
 		goto out;
 	}
-	ret = append_new(s, fd, path, seq, &count, e);
+	if (seq > 0 && seq < at.first - 1) {
+		err_set(e, GT_FAIL, "event-log", "%s ends with event %lld, and the store begins with %lld",
+		    path, (long long)seq, (long long)at.first);
+		err_hint(e, "It is a copy of before. Move the file aside: a new log is begun");
+		goto out;
+	}
+	ret = append_new(s, fd, path, seq < at.first ? at.first - 1 : seq, &count, e);
 	/* who wrote the last lines may have been killed before he synced them */
 	if (ret == 0 && count == 0 && seq > 0 && fsync(fd) != 0)
 		ret = err_sys(e, GT_FAIL, "write", "%s cannot be synced", path);
@@ -376,58 +402,129 @@ bad_line(struct err *e, const char *path, size_t line, const char *what)
 	    e, "Nothing was changed. Move the file aside: the log is written anew from the store");
 }
 
-/* One page of events against as many lines. *more: both went on. */
-static int
-compare_page(const struct records *r, FILE *f, const char *path, size_t *lines, bool *more, struct err *e)
-{
-	char line[LINE_MAX_BYTES];
+struct line_walk {
+	FILE *f;
+	const char *path;
+	size_t lines;			/* those that were read */
+	int64_t kept;			/* the number of the store's first event */
+	bool begun;			/* a line of a kept event was met */
+	bool over;
+	char text[LINE_MAX_BYTES];
+};
 
+/* Reads a line. 1; 0 at the end; -1 with err. */
+static int
+next_line(struct line_walk *w, struct err *e)
+{
+	if (fgets(w->text, sizeof w->text, w->f) == NULL) {
+		w->over = true;
+		return ferror(w->f) ? err_sys(e, GT_FAIL, "event-log", "%s cannot be read", w->path) : 0;
+	}
+	if (strchr(w->text, '\n') == NULL && feof(w->f))
+		return bad_line(
+		    e, w->path, w->lines + 1, "is torn: it was being written when its writer died");
+	w->lines++;
+	return 1;
+}
+
+/*
+ * The first line of an event that the store has. Lines before it tell of what has left the store,
+ * and only their numbers can be checked. most: the first number that the file may begin with.
+ */
+static int
+skip_left(struct line_walk *w, int64_t most, int64_t *seq, struct err *e)
+{
+	int ret = next_line(w, e);
+	int64_t was = 0;
+
+	while (ret > 0) {
+		*seq = line_seq(w->text, strcspn(w->text, "\n"));
+		if (*seq < 1 || (was == 0 ? *seq > most : *seq != was + 1))
+			return bad_line(e, w->path, w->lines, "is not what the store holds");
+		if (*seq >= w->kept)
+			return 1;
+		was = *seq;
+		ret = next_line(w, e);
+	}
+	return ret;
+}
+
+/* One page of events against as many lines, of which the first was read. *more: both went on. */
+static int
+compare_page(const struct records *r, struct line_walk *w, bool *more, struct err *e)
+{
 	*more = r->n > 0;
 	for (size_t i = 0; i < r->n; i++) {
 		size_t n = strlen(r->v[i].value);
+		int got = w->begun ? next_line(w, e) : 1;
 
-		if (fgets(line, sizeof line, f) == NULL) {
+		w->begun = true;
+		if (got <= 0) {
 			*more = false;
-			return ferror(f) ? err_sys(e, GT_FAIL, "event-log", "%s cannot be read", path) : 0;
+			return got;
 		}
-		if (strchr(line, '\n') == NULL && feof(f))
-			return bad_line(
-			    e, path, *lines + 1, "is torn: it was being written when its writer died");
-		if (strncmp(line, r->v[i].value, n) != 0 || line[n] != '\n')
-			return bad_line(e, path, *lines + 1, "is not what the store holds");
-		*lines += 1;
+		if (strncmp(w->text, r->v[i].value, n) != 0 || w->text[n] != '\n')
+			return bad_line(e, w->path, w->lines, "is not what the store holds");
 	}
 	return 0;
 }
 
 static int
-compare(struct store *s, FILE *f, const char *path, size_t *lines, struct err *e)
+compare_pages(struct store *s, struct line_walk *w, int64_t seq, struct err *e)
 {
-	char *after = NULL;
+	char from[KEY_SIZE], *after;
 	bool more = true;
 	int ret = 0;
 
+	event_key(from, seq - 1);
+	after = xstrdup(from);
 	while (ret == 0 && more) {
 		struct records r = { 0 };
 
 		ret = store_scan(s, "event:", NULL, after, PAGE, &r, e);
 		if (ret == 0)
-			ret = compare_page(&r, f, path, lines, &more, e);
-		free(after);
-		after = r.n > 0 ? xstrdup(r.v[r.n - 1].key) : NULL;
+			ret = compare_page(&r, w, &more, e);
+		if (r.n > 0) {
+			free(after);
+			after = xstrdup(r.v[r.n - 1].key);
+		}
 		store_records_release(&r);
 	}
 	free(after);
-	if (ret == 0 && fgetc(f) != EOF)
-		ret = bad_line(e, path, *lines + 1, "tells of an event that the store does not hold");
+	if (ret == 0 && (!w->begun || (!w->over && next_line(w, e) != 0)))
+		ret = bad_line(e, w->path, w->lines, "tells of an event that the store does not hold");
+	return ret;
+}
+
+static int
+compare(struct store *s, FILE *f, const char *path, struct event_log_state *out, struct err *e)
+{
+	struct line_walk *w = xcalloc(1, sizeof *w);
+	struct event_numbers at;
+	int64_t seq = 0;
+	int ret = event_numbers_read(s, &at, e);
+
+	w->f = f;
+	w->path = path;
+	w->kept = at.first;
+	if (ret == 0)
+		ret = skip_left(w, at.first > at.log ? at.first : at.log, &seq, e);
+	out->left = w->lines;
+	if (ret > 0) {
+		out->left--;
+		ret = compare_pages(s, w, seq, e);
+	}
+	out->lines = w->lines;
+	out->last = w->lines > 0 ? line_seq(w->text, strcspn(w->text, "\n")) : 0;
+	free(w);
 	return ret;
 }
 
 int
-event_check(struct store *s, const char *path, size_t *lines, struct err *e)
+event_check(struct store *s, const char *path, struct event_log_state *state, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), ret;
-	size_t count = 0;
+	struct event_log_state found = { 0 };
 	struct stat st;
 	FILE *f;
 
@@ -439,10 +536,10 @@ event_check(struct store *s, const char *path, size_t *lines, struct err *e)
 		close(fd);
 		return err_set(e, GT_FAIL, "not-private", "%s is not a private file of this user", path);
 	}
-	ret = compare(s, f, path, &count, e);
+	ret = compare(s, f, path, &found, e);
 	fclose(f);
-	if (lines != NULL)
-		*lines = count;
+	if (state != NULL)
+		*state = found;
 	return ret;
 }
 
@@ -452,6 +549,9 @@ struct replay {
 	struct txn t;
 	int64_t last;				/* event that the store has, with those that wait here */
 	int64_t had;				/* the same at the beginning */
+	bool begun;				/* a line was read */
+	int64_t next;				/* while the store is walked: the number that must come */
+	struct event_numbers at;		/* as the store had them */
 	size_t done;
 	/* numbers up to `had` without a record, ascending; 0: found since */
 	int64_t *missing;
@@ -465,8 +565,8 @@ commit_batch(struct replay *p, struct err *e)
 
 	if (n == 0)
 		return 0;
-	txn_write(&p->t, xstrdup(COUNTER), STORE_ANY, "counter",
-	    xasprintf("{\"last\":%lld}", (long long)p->last));
+	p->at.last = p->last;
+	txn_write(&p->t, xstrdup(COUNTER), STORE_ANY, "counter", event_numbers_json(&p->at));
 	if (txn_commit(&p->t, e) != COMMIT_DONE)
 		return -1;
 	p->done += n;
@@ -496,10 +596,9 @@ line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char
 static int
 put_event(struct replay *p, int64_t seq, const char *kind, char *value, struct err *e)
 {
-	char key[KEY_SIZE], *tag = xstrndup(kind, strcspn(kind, "."));
+	char *tag = xstrndup(kind, strcspn(kind, "."));
 
-	event_key(key, seq);
-	txn_write(&p->t, xstrdup(key), STORE_ABSENT, tag, value);
+	txn_write(&p->t, xasprintf("event:%016lld", (long long)seq), STORE_ABSENT, tag, value);
 	free(tag);
 	return p->t.n == RESTORE_BATCH ? commit_batch(p, e) : 0;
 }
@@ -525,6 +624,9 @@ take_line(struct replay *p, char *line, const char *path, struct err *e)
 	int64_t seq = json_number(v, "seq", 0);
 	int ret = 1;
 
+	if (p->at.version == STORE_ABSENT && !p->begun && seq > p->at.log)
+		p->at.log = seq;
+	p->begun = true;
 	if (kind == NULL || seq < 1 || seq > p->last + 1)
 		ret = 0;
 	else if (take_missing(p, seq))
@@ -546,7 +648,7 @@ add_missing(struct replay *p, int64_t seq)
 	p->missing[p->n_missing++] = seq;
 }
 
-/* Each event in order; p->last is the one before. */
+/* Each event in order. One before the first was brought back by the backup, and leaves again. */
 static int
 follow_event(const struct record *r, void *arg, struct err *e)
 {
@@ -554,8 +656,13 @@ follow_event(const struct record *r, void *arg, struct err *e)
 	int64_t seq = strtoll(r->key + strlen("event:"), NULL, 10);
 
 	(void)e;
-	while (++p->last < seq)
-		add_missing(p, p->last);
+	/* without the counter the events tell themselves where they begin */
+	if (p->at.version == STORE_ABSENT && p->next == 1)
+		p->at.first = p->next = seq;
+	while (p->next < seq)
+		add_missing(p, p->next++);
+	if (seq == p->next)
+		p->next++;
 	return 0;
 }
 
@@ -563,14 +670,14 @@ follow_event(const struct record *r, void *arg, struct err *e)
 static int
 find_missing(struct replay *p, struct err *e)
 {
-	int64_t counted;
-
-	if (event_last(p->t.s, &counted, e) != 0 ||
-	    store_each(p->t.s, "event:", NULL, follow_event, p, e) != 0)
+	if (event_numbers_read(p->t.s, &p->at, e) != 0)
 		return -1;
-	while (p->last < counted)
-		add_missing(p, ++p->last);
-	p->had = p->last;
+	p->next = p->at.first;
+	if (store_each(p->t.s, "event:", NULL, follow_event, p, e) != 0)
+		return -1;
+	while (p->next <= p->at.last)
+		add_missing(p, p->next++);
+	p->had = p->last = p->next - 1;
 	return 0;
 }
 
@@ -592,13 +699,17 @@ static int
 set_counter(struct replay *p, struct err *e)
 {
 	int64_t counted;
-	char last[48];
-	struct change c = { CHANGE_PUT, COUNTER, STORE_ANY, "counter", last };
+	char *value;
+	struct change c = { CHANGE_PUT, COUNTER, STORE_ANY, "counter", NULL };
+	int ret;
 
 	if (event_last(p->t.s, &counted, e) != 0)
 		return -1;
-	snprintf(last, sizeof last, "{\"last\":%lld}", (long long)p->last);
-	return counted == p->last || store_commit(p->t.s, &c, 1, e) == COMMIT_DONE ? 0 : -1;
+	p->at.last = p->last;
+	c.value = value = event_numbers_json(&p->at);
+	ret = counted == p->last || store_commit(p->t.s, &c, 1, e) == COMMIT_DONE ? 0 : -1;
+	free(value);
+	return ret;
 }
 
 int

@@ -157,14 +157,17 @@ check_event(const struct event_row *ev, void *arg)
 static int
 check_events(struct store *s, struct record_check *out, struct err *e)
 {
-	struct event_walk w = { .out = out, .next = 1 };
-	int64_t last;
+	struct event_numbers at, now;
+	struct event_walk w = { .out = out };
 
-	if (event_each(s, NULL, check_event, &w, e) != 0 || event_last(s, &last, e) != 0)
+	if (event_numbers_read(s, &at, e) != 0)
 		return -1;
-	if (last != w.next - 1)
+	w.next = at.first;
+	if (event_each(s, NULL, check_event, &w, e) != 0 || event_numbers_read(s, &now, e) != 0)
+		return -1;
+	if (now.last != w.next - 1)
 		add_fault(out, "the last event is %lld, but the counter stands at %lld",
-		    (long long)w.next - 1, (long long)last);
+		    (long long)w.next - 1, (long long)now.last);
 	return 0;
 }
 

@@ -19,9 +19,9 @@ struct store;
 /*
  * What happened, in order. An event is a record event:<seq> (16 decimal digits, from 1, no gaps) in
  * the commit of the change that it reports, so neither exists without the other. counter:event holds
- * the last number. An event's tag is its kind up to the first dot. Text is ours or clean; never
- * scrollback, environment values or start commands. Each field is cut at 1 KiB. In a store that
- * several hosts share it names its host.
+ * the last number, and the first that has not left (records/history/history.h). An event's tag is its
+ * kind up to the first dot. Text is ours or clean; never scrollback, environment values or start
+ * commands. Each field is cut at 1 KiB. In a store that several hosts share it names its host.
  */
 struct event {
 	const char *kind;		/* "attempt.captured" */
@@ -40,6 +40,13 @@ enum commit event_commit(struct store *s, const struct change *changes, size_t n
 /* The number of the last event; 0: none yet. -1 with err. */
 int event_last(struct store *s, int64_t *seq, struct err *e);
 
+struct event_numbers {
+	int64_t first, last;		/* first: last + 1 when all have left */
+	int64_t log;			/* the log file may begin with an event up to this one */
+	int64_t version;		/* of the record */
+};
+int event_numbers_read(struct store *s, struct event_numbers *n, struct err *e);
+
 /* When the event with that number happened, ms since 1970. -1 with err, "not-found". */
 int event_time(struct store *s, int64_t seq, int64_t *at, struct err *e);
 
@@ -56,18 +63,23 @@ int event_time(struct store *s, int64_t seq, int64_t *at, struct err *e);
 int event_export(struct store *s, const char *path, size_t *written, struct err *e);
 
 /*
- * Compares that file with the store: line N must be event N, to the byte. *lines (may be NULL): how
- * many were compared; a file that is behind the store is no error, event_export adds the rest. Names:
- * "event-log" (a line differs, is not in the store, or is torn; the message says which), "not-found",
- * "not-private".
+ * Compares that file with the store: each line is the next event, to the byte. Of lines before the
+ * store's first event only the numbers are compared. A file that is behind the store is no error,
+ * event_export adds the rest. Names: "event-log" (a line differs, is not in the store, or is torn;
+ * the message says which; or lines are missing at its beginning), "not-found", "not-private".
  */
-int event_check(struct store *s, const char *path, size_t *lines, struct err *e);
+struct event_log_state {
+	size_t lines;			/* all of them */
+	size_t left;			/* of those: whose events have left the store */
+	int64_t last;			/* number of the last one; 0: it is empty */
+};
+int event_check(struct store *s, const char *path, struct event_log_state *out, struct err *e);
 
 /*
- * Adds to a store that was restored from a backup (store_restore) the later events of the file at
- * path, up to the first torn line. A number that neither has gets an event of the kind event.lost.
- * *added: how many; what else was committed with them is lost. A missing file has none.
- * "event-log": it is not the log of this store.
+ * Adds to a store that was restored from a backup (store_restore) the events of the file at path that
+ * the store has no more, up to the first torn line. A number that neither has gets an event of the
+ * kind event.lost. *added: how many; what else was committed with them is lost. A missing file has
+ * none. "event-log": it is not the log of this store.
  */
 int event_restore(struct store *s, const char *path, size_t *added, struct err *e);
 
@@ -121,7 +133,7 @@ const char *record_fleet_name(const struct fleet *f, const char *id);
 /*
  * The rules between records, in any backend:
  *
- * 	events are numbered from 1 without a gap, up to counter:event
+ * 	events are numbered without a gap, from the first to the last number of counter:event
  * 	an attempt is in a known phase; an open one has its pane's record, which is open and names it
  * 	an open pane's record names an open attempt of that pane
  * 	a run is in a known state; its session has a record; a claimed, running or stopping one names

@@ -3,6 +3,11 @@
 
 #include "records/records.h"
 
+/* ---- event ---- */
+
+#define EVENT_COUNTER "counter:event"
+char *event_numbers_json(const struct event_numbers *n);	/* the value of that record, heap */
+
 /* ---- schema ---- */
 
 /*

@@ -490,6 +490,14 @@ snapshot_index_expire(struct snapshot_index *a, size_t keep, int64_t age_ms, int
 	free(of);
 }
 
+void
+snapshot_index_expire_gone(struct snapshot_index *a, int64_t age_ms, int64_t now)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (age_ms > 0 && !a->v[i].held && now - a->v[i].at > age_ms)
+			a->v[i].gone = true;
+}
+
 /* ".MS-SESSION-PANE.json.PID.RANDOM", as io_write_durable calls its temporary files. */
 static bool
 is_leftover(const char *name)

@@ -168,6 +168,8 @@ struct snapshot_file *snapshot_index_find(struct snapshot_index *a, const char *
  * but the newest of each session always and what is held. Sets `gone`. Pure.
  */
 void snapshot_index_expire(struct snapshot_index *a, size_t keep, int64_t age_ms, int64_t now);
+/* Then sets `gone` of what is older than age_ms (0: no limit) and not held: of sessions that are gone. */
+void snapshot_index_expire_gone(struct snapshot_index *a, int64_t age_ms, int64_t now);
 /*
  * Removes what is gone, and the temporary files of killed writers: no other process may be writing.
  * Returns how many snapshots were removed.

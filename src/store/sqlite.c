@@ -697,6 +697,8 @@ static const struct backend sqlite_calls = {
 	.lock = sqlite_hold_lock,
 	.unlock = sqlite_release_lock,
 	.check = sqlite_check_now,
+	.size = sqlite_read_size,
+	.shrink = sqlite_shrink,
 	.damaged = sqlite_refuse,
 };
 

@@ -225,11 +225,14 @@ change_schema(struct sqlite_store *s, const char *sql, int64_t from, struct err 
 		locked = -1;
 	if (locked == 0 && from > 0 && version == from && sqlite_keep_schema(s, from, e) != 0)
 		locked = -1;
-	if (locked == 0 && db_exec(s->db, "BEGIN IMMEDIATE", e) == 0) {
+	/* with the first page is settled whether pages can be given back (sqlite_shrink.c) */
+	if (locked == 0 && db_exec(s->db, from == 0 ? "BEGIN" : "BEGIN IMMEDIATE", e) == 0) {
 		ret = db_number(s->db, "PRAGMA user_version", &version, e);
 		/* an empty file beside a backup was a store once */
 		if (ret == 0 && version == 0 && sqlite_has_backup(s->path))
 			ret = err_set(e, GT_FAIL, "corrupt", "the store %s is gone", s->path);
+		if (ret == 0 && version == 0 && from == 0)
+			ret = db_exec(s->db, "PRAGMA auto_vacuum = INCREMENTAL", e);
 		if (ret == 0 && version == from)
 			ret = db_exec(s->db, all, e);
 		if (ret == 0 && fault_point(from == 0 ? "store-create" : "store-migrate") != 0)

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 
 static const char *const kinds[] = { "attempt", "pane", "crashes", "arm", "refused", "sighting", "servers",
-	"place" };
+	"place", "seen" };
 
 /* The kind's length, 0: it is none of them. */
 static size_t
@@ -144,6 +144,16 @@ store_restore(const char *url, const char *dir, struct store_restored *out, stru
 		err_clear(&damage);
 	free(path);
 	return ret;
+}
+
+size_t
+store_prune_damaged(const char *url, const char *dir, size_t keep)
+{
+	char *path = store_is_redis(url) ? NULL : path_of(url, dir, NULL);
+	size_t n = path != NULL ? sqlite_prune_damaged(path, keep) : 0;
+
+	free(path);
+	return n;
 }
 
 int
@@ -321,6 +331,32 @@ store_scan(struct store *s, const char *prefix, const char *tag, const char *aft
 	if (scan_page(s, prefix, tag, after, limit, out, &proof, e) != 0)
 		return -1;
 	return proof.whole && out->n - had < limit ? prove_scan(s, prefix, tag, &proof, e) : 0;
+}
+
+int
+store_count(struct store *s, const char *prefix, const char *tag, size_t *n, struct err *e)
+{
+	struct scan_proof proof = { .whole = true };
+	struct records none = { 0 };
+
+	*n = 0;
+	if (scan_page(s, prefix, tag, NULL, 0, &none, &proof, e) != 0)
+		return -1;
+	*n = proof.kept.n;
+	return 0;
+}
+
+int
+store_size_read(struct store *s, struct store_size *out, struct err *e)
+{
+	*out = (struct store_size){ 0 };
+	return s->calls->size != NULL ? s->calls->size(s, out, e) : 0;
+}
+
+int
+store_shrink(struct store *s, int64_t until, struct err *e)
+{
+	return s->calls->shrink != NULL ? s->calls->shrink(s, until, e) : 0;
 }
 
 int

@@ -10,7 +10,7 @@ struct store;
 struct timestamp;
 
 /*
- * The seam for state: six calls and their helpers, two backends (SQLite, Redis). A record is key
+ * The seam for state: eight calls and their helpers, two backends (SQLite, Redis). A record is key
  * -> (version, tag, JSON text). The tag is one indexed word, the record's state, so that a scan
  * touches only what is open. store_commit applies all changes or none, and returns done only when
  * they are durable. The version is the fence: a claim is a commit that expects the version it
@@ -116,6 +116,9 @@ struct store_restored {
 };
 int store_restore(const char *url, const char *dir, struct store_restored *out, struct err *e);
 
+/* Removes the oldest copies of damaged stores (store_restore) but `keep`. How many. */
+size_t store_prune_damaged(const char *url, const char *dir, size_t keep);
+
 /*
  * Before a pass that ends or suspends somebody: checks the whole store unless that was done since
  * its last unclean end, and waits for writers. -1 with err, "corrupt" above all.
@@ -173,6 +176,20 @@ int store_scan(struct store *s, const char *prefix, const char *tag, const char 
  */
 int store_each(struct store *s, const char *prefix, const char *tag,
     int (*row)(const struct record *r, void *arg, struct err *e), void *arg, struct err *e);
+
+/* How many records there are with that kind (prefix KIND:) and tag (NULL: any), by the tally alone. */
+int store_count(struct store *s, const char *prefix, const char *tag, size_t *n, struct err *e);
+
+/* Bytes of its file, and of those free for new records. 0 of a Redis store, which keeps its files itself. */
+struct store_size {
+	int64_t bytes, free;
+};
+int store_size_read(struct store *s, struct store_size *out, struct err *e);
+/*
+ * Gives free pages of the file back to the file system once they are more than a twentieth, some at
+ * a time until `until` (clock_mono_ms). A file that an older gt-recover made is written anew, once.
+ */
+int store_shrink(struct store *s, int64_t until, struct err *e);
 
 /*
  * err is filled for CONFLICT (name "conflict", which key), UNKNOWN and ERROR. A key may stand in

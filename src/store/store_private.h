@@ -57,6 +57,9 @@ struct backend {
 	void (*unlock)(struct store *s);
 	/* As store_check; NULL: reads verify themselves. */
 	int (*check)(struct store *s, struct err *e);
+	/* As store_size_read and store_shrink; NULL: it has no file of ours. */
+	int (*size)(struct store *s, struct store_size *out, struct err *e);
+	int (*shrink)(struct store *s, int64_t until, struct err *e);
 	/* Fills err "corrupt": the records of prefix and tag are not what the tally has. -1. */
 	int (*damaged)(struct store *s, const char *what, struct err *e);
 	/* NULL: no other program can write there. */
@@ -80,6 +83,9 @@ struct store *sqlite_open(const char *path, enum store_use use, struct err *e);
 int sqlite_restore(const char *path, struct store_restored *out, struct err *e);
 /* As store_backup_info. */
 int sqlite_backup_info(const char *path, struct store_backup *out, struct err *e);
+
+/* As store_prune_damaged. */
+size_t sqlite_prune_damaged(const char *path, size_t keep);
 
 /*
  * url begins as Redis's do; dir is where a relative password_file starts from. look:
@@ -399,6 +405,10 @@ void sqlite_backup(struct sqlite_store *s, int64_t seq);
 bool sqlite_has_backup(const char *path);
 /* A file whose header lacks our id, with our tables in it, and beside it a backup that has the id. */
 bool sqlite_is_own_file(const char *path);
+
+/* As store_size_read and store_shrink. Fault point: "store-shrink". */
+int sqlite_read_size(struct store *base, struct store_size *out, struct err *e);
+int sqlite_shrink(struct store *base, int64_t until, struct err *e);
 
 bool sqlite_is_damage(const struct err *e);
 /* Says of a damaged file what to do; other errors stay as they are. -1. */

@@ -287,7 +287,7 @@ sim_verify_log(struct store *s, const char *path)
 {
 	struct buf b = BUF_INIT, after = BUF_INIT;
 	struct err e = ERR_INIT;
-	size_t lines = 0;
+	struct event_log_state log = { 0 };
 	bool whole = sim->log_whole;
 
 	read_log(path, &b);
@@ -308,8 +308,8 @@ sim_verify_log(struct store *s, const char *path)
 		    SIM_LOG, "what a killed process had written of the event log is no beginning of it");
 	buf_release(&b);
 	buf_release(&after);
-	if (event_check(s, path, &lines, &e) != 0)
+	if (event_check(s, path, &log, &e) != 0)
 		sim_judge(SIM_LOG, "%s", e.msg);
-	if ((int)lines != sim->now.events)
-		sim_judge(SIM_LOG, "the event log has %zu lines of %d", lines, sim->now.events);
+	if ((int)log.lines != sim->now.events)
+		sim_judge(SIM_LOG, "the event log has %zu lines of %d", log.lines, sim->now.events);
 }

@@ -67,7 +67,7 @@ sql_record() {
 		C
 		# shellcheck disable=SC2046	# flags
 		cc -std=c11 -D_GNU_SOURCE -I"$ROOT/src" -o "$W/sql_record" "$W/sql_record.c" "$ROOT/build/libgtrecover.a" \
-			$(pkg-config --cflags --libs libpcre2-8 sqlite3 jansson inih hiredis) || return 1
+			$(pkg-config --cflags --libs libpcre2-8 sqlite3 jansson inih hiredis zlib) || return 1
 	fi
 	"$W/sql_record" "$1" "$2"
 }

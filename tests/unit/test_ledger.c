@@ -269,7 +269,7 @@ test_check_of_the_log(void **state)
 	struct home *h = *state;
 	struct buf text = BUF_INIT;
 	struct attempt a;
-	size_t lines;
+	struct event_log_state log;
 	char *p;
 
 	check_fails(h, "not-found", "cannot be opened");
@@ -277,8 +277,8 @@ test_check_of_the_log(void **state)
 	go(h, &a, PHASE_ACKNOWLEDGED);
 	attempt_release(&a);
 	assert_int_equal(event_export(h->s, h->log, NULL, &h->e), 0);
-	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
-	assert_int_equal(lines, 5);
+	assert_int_equal(event_check(h->s, h->log, &log, &h->e), 0);
+	assert_int_equal(log.lines, 5);
 	assert_int_equal(io_read_file(h->log, 1 << 20, &text, &h->e), 0);
 	/* a line more, a line changed, a torn one, one that is missing */
 	assert_int_equal(io_write_durable(h->log, text.data, text.len, "test", &h->e), 0);
@@ -298,8 +298,8 @@ test_check_of_the_log(void **state)
 	/* one that is shorter is only behind */
 	*(strchr(text.data, '\n') + 1) = '\0';
 	assert_int_equal(io_write_durable(h->log, text.data, strlen(text.data), "test", &h->e), 0);
-	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
-	assert_int_equal(lines, 1);
+	assert_int_equal(event_check(h->s, h->log, &log, &h->e), 0);
+	assert_int_equal(log.lines, 1);
 	buf_release(&text);
 }
 

@@ -266,7 +266,8 @@ test_events_of_the_log(void **state)
 	static const struct event ev = { .kind = "test.done", .subject = "x", .text = "words" };
 	struct home *h = *state;
 	struct store_restored m;
-	size_t added, lines;
+	struct event_log_state log;
+	size_t added;
 	int64_t last;
 	FILE *f;
 
@@ -288,8 +289,8 @@ test_events_of_the_log(void **state)
 	assert_int_equal(added, 0);
 	assert_int_equal(event_commit(h->s, NULL, 0, &ev, &h->e), COMMIT_DONE);
 	assert_int_equal(event_export(h->s, h->log, NULL, &h->e), 0);
-	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
-	assert_int_equal(lines, 231);
+	assert_int_equal(event_check(h->s, h->log, &log, &h->e), 0);
+	assert_int_equal(log.lines, 231);
 	/* the log of another store is none of this one */
 	temp_write(h->log, "");
 	f = fopen(h->log, "we");
@@ -319,7 +320,8 @@ test_one_record(void **state)
 	static const struct event ev = { .kind = "test.done", .subject = "x", .text = "words" };
 	struct home *h = *state;
 	struct store_restored m;
-	size_t added, lines;
+	struct event_log_state log;
+	size_t added;
 	struct record r;
 	int64_t last;
 
@@ -340,8 +342,8 @@ test_one_record(void **state)
 	assert_int_equal(added, 1);
 	assert_int_equal(event_last(h->s, &last, &h->e), 0);
 	assert_int_equal(last, 30);
-	assert_int_equal(event_check(h->s, h->log, &lines, &h->e), 0);
-	assert_int_equal(lines, 30);
+	assert_int_equal(event_check(h->s, h->log, &log, &h->e), 0);
+	assert_int_equal(log.lines, 30);
 	/* what the log does not tell either has a place all the same */
 	change_behind(h, "UPDATE record SET value = '{}' WHERE key LIKE 'event:%07'");
 	assert_int_equal(unlink(h->log), 0);

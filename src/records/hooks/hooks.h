@@ -229,6 +229,12 @@ int hook_event_from_json(struct hook_event *b, const json_t *o, struct err *e);
 int hook_spool_append(const char *path, const struct hook_event *b, int wait_ms, struct err *e);
 
 /*
+ * A report that a full spool could not take is counted in a file beside it, PATH.dropped. *last (may be
+ * NULL): when the last one was, ms since 1970. 0: none was.
+ */
+size_t hook_spool_dropped(const char *path, int64_t *last);
+
+/*
  * Notes all lines, each conversation's in one commit (activity_apply_events), and then empties the
  * file: a replay that was killed is repeated, to the same end. Locked by another: 0. *n (may be NULL):
  * how many reports were noted. -1: the store or the file failed; the file keeps all. Fault point:

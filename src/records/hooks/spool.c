@@ -49,6 +49,40 @@ append(int fd, off_t size, const struct buf *line)
 	return ret;
 }
 
+static char *
+dropped_path(const char *path)
+{
+	return xasprintf("%s.dropped", path);
+}
+
+size_t
+hook_spool_dropped(const char *path, int64_t *last)
+{
+	char *name = dropped_path(path);
+	struct buf text = BUF_INIT;
+	struct stat st;
+	size_t n = 0;
+
+	if (io_read_private(name, 64, &text, NULL) == 0)
+		n = (size_t)strtoull(text.data != NULL ? text.data : "", NULL, 10);
+	if (last != NULL)
+		*last = n > 0 && stat(name, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000 : 0;
+	buf_release(&text);
+	free(name);
+	return n;
+}
+
+/* Under the spool's lock. */
+static void
+count_dropped(const char *path)
+{
+	char *name = dropped_path(path), *text = xasprintf("%zu\n", hook_spool_dropped(path, NULL) + 1);
+
+	io_write_synced(name, text, strlen(text), "spool-dropped", NULL);
+	free(text);
+	free(name);
+}
+
 int
 hook_spool_append(const char *path, const struct hook_event *b, int wait_ms, struct err *e)
 {
@@ -60,13 +94,15 @@ hook_spool_append(const char *path, const struct hook_event *b, int wait_ms, str
 	json_print(&line, o, false);
 	buf_chr(&line, '\n');
 	json_decref(o);
-	if (fd >= 0 && (size_t)size + line.len + 1 > HOOK_SPOOL_MAX)
+	if (fd >= 0 && (size_t)size + line.len + 1 > HOOK_SPOOL_MAX) {
+		count_dropped(path);
 		err_set(e, GT_FAIL, "full", "%s has its full size", path);
-	/* the name first: whoever finds a line need not ask whether its writer lived to sync the name */
-	else if (fd >= 0 && ((size == 0 && io_sync_parent(path) != 0) || append(fd, size, &line) != 0))
+	} else if (fd >= 0 && ((size == 0 && io_sync_parent(path) != 0) || append(fd, size, &line) != 0)) {
+		/* the name was synced first: whoever finds a line need not ask about its writer */
 		err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
-	else if (fd >= 0)
+	} else if (fd >= 0) {
 		ret = 0;
+	}
 	if (fd >= 0)
 		close(fd);
 	buf_release(&line);

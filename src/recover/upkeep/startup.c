@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "recover/upkeep/upkeep.h"
+#include "recover/upkeep/upkeep_private.h"
 #include "agent/agent.h"
 #include "app/app.h"
 #include "base/buf.h"
@@ -127,9 +128,15 @@ upkeep_tidy(struct app *w)
 	if (w->dry)
 		return;
 	tidy_locks(w->state_dir);
-	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
 	upkeep_tidy_prompts(w);
 	tidy_activity(w);
+	upkeep_tidy_folders(w);
+}
+
+void
+upkeep_tidy_folders(const struct app *w)
+{
+	tidy_folder(w->state_dir, "contexts", config_ms(w->config, "snapshot_age"));
 	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 	tidy_folder(w->state_dir, "starts", config_ms(w->config, "snapshot_age"));

@@ -258,6 +258,18 @@ void upkeep_tidy_prompts(struct app *w);
 /* The prompt of a recovery that is over, if nobody took it. */
 void upkeep_tidy_prompt(struct app *w, const char *recovery_id);
 
+/* ---- sweep ---- */
+
+/*
+ * What is over leaves the store (records/history/history.h), the store's file shrinks, and the other
+ * files of the state directory are kept within their limits. For a second at most; costs a few reads
+ * where nothing is due. Passes and recoveries call it at their end, hooks never. True when records
+ * left. err (code 0: none) tells what failed; the next pass goes on.
+ */
+bool upkeep_sweep(struct app *w, struct err *e);
+/* Path of the sweep's own file in the state directory, heap. */
+char *upkeep_sweep_state(const struct app *w);
+
 /* ---- wip_pass ---- */
 
 /*

@@ -1,6 +1,7 @@
 #ifndef RECOVER_UPKEEP_UPKEEP_PRIVATE_H
 #define RECOVER_UPKEEP_UPKEEP_PRIVATE_H
 
+struct app;
 struct clean_text;
 struct err;
 struct scrub;
@@ -26,5 +27,10 @@ struct mail {
  * before, "mail-sent" after it.
  */
 int mail_send(const struct mail *m, struct scrub *s, struct err *e);
+
+/* ---- tidy ---- */
+
+/* Kept contexts, prompts and starts that are older than snapshot_age. */
+void upkeep_tidy_folders(const struct app *w);
 
 #endif

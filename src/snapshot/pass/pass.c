@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "snapshot/pass/pass.h"
@@ -16,6 +18,8 @@
 #include "tmux/tmux.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
+
+#define DAY_MS ((int64_t)86400000)
 
 #define LOCK_WAIT_MS 15000
 #define BATCH_BYTES ((int64_t)64 << 20)	/* of scrollback in one answer of tmux, by its own count */
@@ -579,8 +583,29 @@ expire(struct snapshot_run *p)
 		return;
 	snapshot_panes_hold(&a, now - age);
 	snapshot_index_expire(&a, (size_t)config_int(p->w->config, "snapshot_keep"), age, now);
+	snapshot_index_expire_gone(&a, config_ms(p->w->config, "last_snapshot_age"), now);
 	p->run->removed = snapshot_index_prune(&a);
 	snapshot_index_release(&a);
+}
+
+/* Once a day what is old is looked at although nothing was written: a file there has the time of that. */
+static bool
+is_day_over(const struct snapshot_run *p)
+{
+	char *mark = io_join(p->shooter.dir, "looked");
+	struct stat st;
+	bool over = false;
+	int fd;
+
+	if (!p->ask->dry_run && p->ask->n == 0 && io_is_dir(p->shooter.dir) &&
+	    (stat(mark, &st) != 0 || clock_wall_ms() - (int64_t)st.st_mtime * 1000 > DAY_MS)) {
+		fd = open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		over = fd >= 0 && futimens(fd, NULL) == 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	free(mark);
+	return over;
 }
 
 static void
@@ -613,7 +638,7 @@ snapshot_pass(struct app *w, const struct snapshot_request *ask, struct snapshot
 	ret = p.shooter.dir != NULL ? 0 : -1;
 	for (size_t i = 0; ret == 0 && i < w->n_servers && *w->stop == 0; i++)
 		ret = pass_over_server(&p, &w->servers[i], e);
-	if (ret == 0 && p.wrote)
+	if (ret == 0 && (is_day_over(&p) || p.wrote))
 		expire(&p);
 	if (ret == 0)
 		add_unknown(&p);
