@@ -104,7 +104,7 @@ _gt_recover() {
 		uninstall) options='--agent --print -L --socket --town --config' ;;
 		help) options='' ;;
 		version) options='' ;;
-		*) options='-n --dry-run --all --respawn -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
+		*) options='-n --dry-run --all --respawn --force -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
 		esac
 		mapfile -t COMPREPLY < <(compgen -W "$common $options" -- "$cur")
 		return

@@ -78,6 +78,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_c
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from snapshot arm disarm patrol startup release run epic' -s n -l dry-run -d 'show what would be done, change nothing'
 complete -c gt-recover -n '__gt_recover_bare' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare' -l respawn -d 'replace an idle shell by the agent, instead of starting it inside'
+complete -c gt-recover -n '__gt_recover_bare' -l force -d 'with SESSION'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from epic' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from epic' -l no-input -d 'never ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from prompt' -l via -x -a 'auto resume inject' -d 'how the context goes back'

@@ -238,6 +238,7 @@ _gt_recover() {
 		'(-n --dry-run)'{-n,--dry-run}'[show what would be done, change nothing]'
 		'--all[everything that can be recovered]'
 		'--respawn[replace an idle shell by the agent, instead of starting it inside]'
+		'--force[with SESSION]'
 		'(-y --yes)'{-y,--yes}'[do not ask]'
 		'--no-input[never ask]'
 		'--via[how the context goes back]:way:(auto resume inject)'

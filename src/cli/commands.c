@@ -212,6 +212,8 @@ const struct cli_option cli_options[] = {
 	    "everything that can be recovered; asks once, or needs --yes" },
 	{ "respawn", 0, NULL, NULL, OPT_ALL, FLAG(respawn),
 	    "replace an idle shell by the agent, instead of starting it inside" },
+	{ "force", 0, NULL, NULL, OPT_ALL, FLAG(force),
+	    "with SESSION: also an idle shell in which nothing shows that an agent ever ran" },
 	{ "yes", 'y', NULL, NULL, OPT_ASK, FLAG(yes), "do not ask" },
 	{ "no-input", 0, NULL, NULL, OPT_ASK, FLAG(no_input),
 	    "never ask; where an answer is needed, fail" },

@@ -137,6 +137,17 @@ run_all(struct cli_batch *r, struct err *e)
 	return cli_batch_recover(r);
 }
 
+/* A person who looked at it says that its shell was an agent's. */
+static int
+force_shell(struct cli_batch *r, struct candidate *c, struct err *e)
+{
+	if (!r->cli->force || c->status != AGENT_UNKNOWN || !c->empty_shell)
+		return 0;
+	c->status = AGENT_ZOMBIE;
+	c->reason = REASON_PROCESS_DIED;
+	return detect_lines(&r->w, &r->all, e);
+}
+
 static int
 run_named(struct cli_batch *r, struct err *e)
 {
@@ -144,7 +155,7 @@ run_named(struct cli_batch *r, struct err *e)
 	for (size_t i = 0; i < r->cli->n_args; i++) {
 		struct candidate *c = cli_pick_named(&r->all, r->cli->args[i], e);
 
-		if (c == NULL)
+		if (c == NULL || force_shell(r, c, e) != 0)
 			return -1;
 		r->chosen[c - r->all.v] = true;
 		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
@@ -179,6 +190,10 @@ check_choices(const struct cli *cli, struct err *e)
 	if (cli->all && cli->n_args > 0) {
 		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");
 		return err_hint(e, "leave one of them out");
+	}
+	if (cli->force && cli->n_args == 0) {
+		err_set(e, GT_USAGE, "usage", "--force needs a session's name");
+		return err_hint(e, "gt-recover --force SESSION");
 	}
 	return 0;
 }

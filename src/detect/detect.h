@@ -67,6 +67,7 @@ struct candidate {
 	/* one sign alone says that an agent ran here, and signs deceive */
 	bool low_confidence;
 	const char *unknown_reason;		/* for unknown: a sentence; "" otherwise */
+	bool empty_shell;	/* unknown: its shell is idle, and nothing shows that an agent ever ran */
 	bool own_pane;				/* unknown because this program runs in the pane */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	bool draft;			/* respawned: unsent text is in its input box (detect_lines) */

@@ -302,6 +302,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 				    "that an agent ever ran";
 	else
 		c->status = AGENT_ZOMBIE;
+	c->empty_shell = here && !own && idle && c->status == AGENT_UNKNOWN;
 	c->reason = c->status != AGENT_ZOMBIE ? REASON_NONE
 	    : signs.farewell                  ? REASON_STOPPED
 					      : REASON_PROCESS_DIED;

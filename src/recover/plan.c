@@ -42,6 +42,12 @@ is_own_pane(const struct guard_input *q)
 }
 
 static bool
+is_empty_shell(const struct guard_input *q)
+{
+	return q->c->status == AGENT_UNKNOWN && q->c->empty_shell;
+}
+
+static bool
 is_off(const struct guard_input *q)
 {
 	return config_session_off(q->w->config, q->c->pane.session);
@@ -54,35 +60,10 @@ is_infra(const struct guard_input *q)
 	    !config_flag(q->w->config, "include_infra");
 }
 
-/*
- * The start that a killed recoverer was about to make for this very crash is no further one: its
- * attempt is taken up.
- */
-static bool
-left_open(struct store *s, const struct pane *p)
-{
-	struct attempt a;
-	bool open = attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 &&
-	    !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED;
-
-	attempt_release(&a);
-	return open;
-}
-
-/* A store that cannot be read quarantines nobody: the recovery itself cannot begin without it, and tells. */
 static bool
 is_quarantined(const struct guard_input *q)
 {
-	const struct pane *p = &q->c->pane;
-	struct store *s = detect_status_crashed(q->c->status) ? app_store(q->w, false, NULL) : NULL;
-	int64_t crashed = q->c->crashed_at > 0 ? q->c->crashed_at : clock_wall_ms();
-	size_t n = 0, most = (size_t)config_int(q->w->config, "max_attempts");
-
-	if (s == NULL ||
-	    crash_count(s, p->socket_path, p->session, crashed - config_ms(q->w->config, "attempt_window"),
-		&n, NULL) != 0)
-		return false;
-	return n > most || (n == most && !left_open(s, p));
+	return recovery_is_quarantined(q->w, q->c);
 }
 
 static bool
@@ -349,6 +330,8 @@ static const struct {
 	{ "live", is_live, false, "its agent is alive", "a live agent is never touched" },
 	{ "unknown", is_own_pane, false, "gt-recover itself runs in this pane",
 	    "run gt-recover from another pane" },
+	{ "unknown", is_empty_shell, false, "it is not certain that the agent is dead",
+	    "look at the pane; to recover it anyway: gt-recover --force SESSION" },
 	{ "unknown", is_unknown, false, "it is not certain that the agent is dead",
 	    "look at the pane; unknown is not dead" },
 	{ "off", is_off, false, "recovery is switched off for this session",
@@ -361,9 +344,10 @@ static const struct {
 	    "try again when gt is done with it" },
 	{ "starting", is_starting, false, "Gas Town is starting this polecat",
 	    "try again in five minutes, if it did not come up" },
-	{ "quarantined", is_quarantined, false,
+	{ "quarantined", is_quarantined, true,
 	    "it crashed again and again: max_attempts recoveries within attempt_window",
-	    "find out why it dies, then: gt-recover release SESSION" },
+	    "find out why it dies; to recover it now, name the session; for --all: gt-recover release "
+	    "SESSION" },
 	{ "other-host", is_other_hosts, false, "another host has taken its agent up",
 	    "gt-recover list --fleet shows it; to have it back here: session suspend there, then session "
 	    "restore here" },

@@ -208,8 +208,8 @@ int recovery_finish_judged(
 /*
  * The guards: may this candidate be brought back? A line for each in the table of plan.c. `named`:
  * the person named the session, which is consent to what only a person can know (keys typed there,
- * stopped on purpose, infrastructure, little evidence, a limit that may be over). Quarantine is
- * lifted by `gt-recover release` alone. bead may be NULL (not looked up).
+ * stopped on purpose, infrastructure, little evidence, a limit that may be over, quarantine).
+ * bead may be NULL (not looked up).
  */
 struct refusal {
 	const char *name;	/* "live", "no-command", …; NULL: nothing stands against it */

@@ -129,6 +129,12 @@ void gather_unfinished_warnings(struct app *w, const struct candidate *c, const 
 struct refusal recovery_refusal_limit(void);
 /* Was a key typed within the last minute in the candidate's pane, and could a shell or agent read it? */
 bool recovery_is_typing(const struct candidate *c, int64_t typed);
+/*
+ * Did its session crash again and again: max_attempts recoveries within attempt_window, those left
+ * out whose agent finished a turn or lived ten minutes? A store that cannot be read quarantines
+ * nobody: the recovery itself cannot begin without it, and reports that.
+ */
+bool recovery_is_quarantined(struct app *w, const struct candidate *c);
 /* The refusal as an error, GT_REFUSED. -1. */
 int recovery_refuse(const struct refusal *no, struct err *e);
 
