@@ -29,6 +29,8 @@ struct timer;
  */
 bool cli_is_start(int argc, char **argv);
 int cli_start(char **argv);
+/* The same by the ticket's id, for one that a recovery of our own pane has written. */
+int cli_start_here(const char *state, const char *id);
 
 /* ---- cli ---- */
 

@@ -282,6 +282,13 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 }
 
 static void
+print_reason(const struct refusal *no, size_t width)
+{
+	printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width,
+	    "", no->hint);
+}
+
+static void
 print_candidate_row(
     const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed, size_t width)
 {
@@ -311,12 +318,22 @@ print_candidate_row(
 	    detect_status_name(c->status), c->profile->name,
 	    how.data);
 	if (no->name != NULL && detect_status_crashed(c->status))
-		printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name,
-		    (int)width, "", no->hint);
+		print_reason(no, width);
 	buf_release(&name);
 	buf_release(&how);
 	buf_release(&lines);
 	free(reason);
+}
+
+void
+cmd_list_print_refused(const struct candidate *c, const struct bead *bead, const struct refusal *no)
+{
+	const char *name = output_shown(c->pane.session, 40);
+	size_t n = utf8_width(name, strlen(name)), width = n > 8 ? n : 8;
+
+	print_candidate_row(c, bead, no, false, width);
+	if (!detect_status_crashed(c->status))
+		print_reason(no, width);
 }
 
 int

@@ -13,10 +13,17 @@ static void
 warn_own_pane(struct cli_batch *r)
 {
 	for (size_t i = 0; i < r->all.n; i++) {
-		if (!r->all.v[i].own_pane)
+		const struct candidate *c = &r->all.v[i];
+		const char *name = output_shown(c->pane.session, 60);
+
+		if (!c->own_pane)
 			continue;
-		output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane",
-		    output_shown(r->all.v[i].pane.session, 60), r->all.v[i].unknown_reason);
+		if (c->status == AGENT_UNKNOWN)
+			output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane", name,
+			    c->unknown_reason);
+		else
+			output_warning(&r->say, "%s: gt-recover itself runs in this pane\n"
+			    "hint: to recover it in this very shell: gt-recover %s", name, name);
 	}
 }
 
@@ -58,6 +65,25 @@ somebody_answers(const struct cli *cli)
 	return true;
 }
 
+/* Those that a person may look for, and not even naming them helps. */
+static int
+show_refused(struct cli_batch *r)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct candidate *c = &r->all.v[i];
+
+		if (c->status == AGENT_LIVE || candidate_has_ended(c) || r->no[i].name == NULL)
+			continue;
+		if (shown++ == 0)
+			puts("\nNot recoverable now:");
+		cmd_list_print_refused(c, &r->beads[i], &r->no[i]);
+	}
+	fflush(stdout);
+	return nothing(r, "Nothing to recover.");
+}
+
 static int
 run_picker(struct cli_batch *r, struct err *e)
 {
@@ -80,7 +106,7 @@ run_picker(struct cli_batch *r, struct err *e)
 	}
 	if (n == 0) {
 		free(offered);
-		return nothing(r, "Nothing to recover.");
+		return show_refused(r);
 	}
 	picked = cli_pick_ask(&r->all, offered, r->chosen, isatty(STDIN_FILENO), e);
 	free(offered);
@@ -220,6 +246,7 @@ int
 cmd_recover(const struct cli *cli, struct err *e)
 {
 	struct cli_batch r;
+	char *state, id[sizeof r.execute];
 	int ret;
 
 	if (check_choices(cli, e) != 0)
@@ -242,6 +269,11 @@ cmd_recover(const struct cli *cli, struct err *e)
 	}
 	if (!cli->dry_run)
 		cli_export_events(&r.w);
+	snprintf(id, sizeof id, "%s", r.execute);
+	state = ret >= 0 && *id != '\0' ? xstrdup(r.w.state_dir) : NULL;
 	cli_batch_close(&r);
+	if (state != NULL && cli_stop_signal() == 0 && fflush(stdout) == 0)
+		ret = cli_start_here(state, id);
+	free(state);
 	return ret;
 }

@@ -68,7 +68,7 @@ struct candidate {
 	bool low_confidence;
 	const char *unknown_reason;		/* for unknown: a sentence; "" otherwise */
 	bool empty_shell;	/* unknown: its shell is idle, and nothing shows that an agent ever ran */
-	bool own_pane;				/* unknown because this program runs in the pane */
+	bool own_pane;		/* this program runs in the pane; zombie: it was typed into its shell */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	bool draft;			/* respawned: unsent text is in its input box (detect_lines) */
 	/* of the newest snapshot that is its own; 0: none, or nobody looked (snapshot_lookup_lines) */

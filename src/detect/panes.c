@@ -268,8 +268,9 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	struct app *w = d->w;
 	const struct procs *procs = d->procs;
 	bool here = is_here(procs, &c->pane), idle = here && proc_list_idle_shell(procs, c->pane.pid);
-	/* its shell waits for us, and says nothing of the agent */
-	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid);
+	/* its shell waits for us, and says nothing of the agent; if we were typed there, it is as idle */
+	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid),
+	     typed = own && proc_list_typed_here(procs, c->pane.pid);
 	bool set = c->profile != NULL, note, near;
 	enum pid_file_match whose = find_note(c);
 	struct screen_signs signs = { false, false };
@@ -293,16 +294,16 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	if (!here)
 		c->unknown_reason = "its process is not visible here; its tmux server may run in another "
 				    "container";
-	else if (own)
+	else if (own && !typed)
 		c->unknown_reason = "gt-recover itself runs in this pane";
-	else if (!idle)
+	else if (!idle && !typed)
 		c->unknown_reason = "no agent's process is there, but the pane's shell is not idle";
 	else if (!note && !signs.agent)
 		c->unknown_reason = "the session is meant for an agent, its shell is idle, and nothing shows "
 				    "that an agent ever ran";
 	else
 		c->status = AGENT_ZOMBIE;
-	c->empty_shell = here && !own && idle && c->status == AGENT_UNKNOWN;
+	c->empty_shell = here && (idle || typed) && c->status == AGENT_UNKNOWN;
 	c->reason = c->status != AGENT_ZOMBIE ? REASON_NONE
 	    : signs.farewell                  ? REASON_STOPPED
 					      : REASON_PROCESS_DIED;

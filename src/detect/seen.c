@@ -123,6 +123,7 @@ set_status(struct detection *d, struct candidate *c)
 	bool idle = !c->pane.dead && proc_list_idle_shell(d->procs, c->pane.pid);
 
 	c->own_pane = !c->pane.dead && !idle && proc_list_below(d->procs, getpid(), c->pane.pid);
+	idle = idle || (c->own_pane && proc_list_typed_here(d->procs, c->pane.pid));
 	c->status = c->pane.dead ? AGENT_DEAD : idle ? AGENT_ZOMBIE : AGENT_UNKNOWN;
 	c->reason = c->status == AGENT_ZOMBIE ? REASON_PROCESS_DIED : REASON_NONE;
 	c->unknown_reason = c->own_pane ? "gt-recover itself runs in this pane"

@@ -42,6 +42,12 @@ is_own_pane(const struct guard_input *q)
 }
 
 static bool
+is_here(const struct guard_input *q)
+{
+	return detect_status_has_shell(q->c->status) && q->c->own_pane;
+}
+
+static bool
 is_empty_shell(const struct guard_input *q)
 {
 	return q->c->status == AGENT_UNKNOWN && q->c->empty_shell;
@@ -110,7 +116,7 @@ recovery_quiet_in(int64_t typed)
 bool
 recovery_is_typing(const struct candidate *c, int64_t typed)
 {
-	return (detect_status_has_shell(c->status) || c->status == AGENT_RESPAWNED) &&
+	return !c->own_pane && (detect_status_has_shell(c->status) || c->status == AGENT_RESPAWNED) &&
 	    recovery_quiet_in(typed) > 0;
 }
 
@@ -383,6 +389,8 @@ static const struct {
 	    "make it again first: tmux would start the agent in the home directory instead" },
 	{ "closed-work", is_closed, false, "its work is closed",
 	    "reopen the bead, or give the agent new work" },
+	{ "own-pane", is_here, true, "gt-recover itself runs in this pane",
+	    "name the session to recover it in this very shell; or run gt-recover from another pane" },
 	/* these pass with time: a reason that lasts is not waited for */
 	{ PLAN_TYPING, is_typing, true, "somebody typed in its pane less than a minute ago",
 	    "--all and patrol try again a minute after the last key; to recover it now, name the session" },

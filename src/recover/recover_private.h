@@ -294,7 +294,17 @@ void recovery_probe_release(struct agent_probe *l);
  * respawn.
  */
 bool recovery_starts_inside(const struct recovery *r);
+/*
+ * For the pane that we were typed into: can this process become the agent? "own-pane" (GT_REFUSED)
+ * when our output does not go there, or the caller does not execute it.
+ */
+int recovery_check_here(const struct recovery *r, struct err *e);
 int recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e);
+/*
+ * The process that the attempt started, as its record says, or inside a shell its check-in, which
+ * goes with the ticket; 0: none.
+ */
+pid_t recovery_started_inside(const struct app *w, const struct attempt *a);
 /*
  * Does what the attempt started inside the pane's shell still live? It may yet be a shell that
  * starts the agent.
