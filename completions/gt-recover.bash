@@ -76,7 +76,7 @@ _gt_recover() {
 
 	if [[ $cur == -* ]]; then
 		case $command in
-		list) options='--include-infra --names --fleet -L --socket --town --config' ;;
+		list) options='--include-infra --names --fleet --past -L --socket --town --config' ;;
 		context) options='--scope --include-infra -L --socket --town --config' ;;
 		prompt) options='--via --scope --include-infra -L --socket --town --config' ;;
 		snapshot) options='-n --dry-run -L --socket --town --config' ;;

@@ -86,6 +86,7 @@ complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from con
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d 'also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l names -d 'session names alone, one a line'
 complete -c gt-recover -n '__fish_seen_subcommand_from list' -l fleet -d 'also the agents of the other hosts that share the store, as those saw them last'
+complete -c gt-recover -n '__fish_seen_subcommand_from list' -l past -d 'recent conversations instead, and the command that resumes each'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l agent -x -a 'claude codex gemini opencode copilot qwen auggie cline pi cursor-agent amp' -d 'whose screen or record it is (claude)'
 complete -c gt-recover -n '__fish_seen_subcommand_from parse' -l transcript -d 'the input is the agent'\''s own record, not a screen'
 complete -c gt-recover -n '__fish_seen_subcommand_from hook install uninstall' -l agent -x -a 'claude codex gemini qwen copilot opencode' -d 'whose hooks'

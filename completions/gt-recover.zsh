@@ -78,6 +78,7 @@ _gt_recover() {
 		'--include-infra[also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew]'
 		'--names[session names alone, one a line]'
 		'--fleet[also the agents of the other hosts that share the store, as those saw them last]'
+		'--past[recent conversations instead, and the command that resumes each]'
 		'*'{-L,--socket}'[only this tmux socket (name or path)]:name: '
 		'--town[the Gas Town to work in]:dir:_files -/'
 		'--config[instead of the town'\''s or your own gt.toml]:file:_files'

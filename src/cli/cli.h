@@ -44,7 +44,7 @@ struct cli {
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet, respawn, force, help, version;
+	    transcript, verify, undelivered, fleet, past, respawn, force, help, version;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 

@@ -87,6 +87,16 @@ void cmd_list_print_refused(
 /* Who is armed, as far as it can be read; nobody without a store. armed_list_release. */
 void cmd_list_armed(struct app *w, struct armed_list *out);
 
+/* `list --past [TEXT]`: recent conversations, with the command that resumes each. GT_OK, -1. */
+int cli_past(const struct cli *cli, struct app *w, struct err *e);
+/* On stderr: the way to it, where nothing else was found. */
+void cli_past_hint(void);
+/*
+ * No tmux server was named and none runs, which is no error: whoever asks what is there hears
+ * that nothing is. e is cleared.
+ */
+bool cli_no_server(const struct app *w, struct err *e);
+
 /* ---- picker ---- */
 
 /*

@@ -428,9 +428,10 @@ print_list(const struct cli *cli, const struct candidate_list *all, const struct
 	if (cli->names || cli->quiet)
 		return;
 	warn_servers(all);
-	if (all->n == 0)
+	if (all->n == 0) {
 		fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
-	else if (over > 0)
+		cli_past_hint();
+	} else if (over > 0)
 		fprintf(stderr, "%zu that %s ended on purpose %s not shown; -v shows %s.\n", over,
 		    over == 1 ? "was" : "were", over == 1 ? "is" : "are", over == 1 ? "it" : "them");
 }
@@ -463,11 +464,11 @@ print_all(const struct cli *cli, struct app *w, const struct candidate_list *all
 	armed_list_release(&armed);
 }
 
-/* A host may have no tmux server, and want to know of the others. */
+/* Where no tmux server runs there is nothing; and a host may want to know of the others. */
 static int
 detect_for_list(const struct cli *cli, struct app *w, struct candidate_list *all, struct err *e)
 {
-	if (detect_recorded(w, all, snapshot_detect(w, all, e), e) == 0)
+	if (detect_recorded(w, all, snapshot_detect(w, all, e), e) == 0 || cli_no_server(w, e))
 		return 0;
 	if (!cli->fleet || strcmp(e->name, "no-server") != 0)
 		return -1;
@@ -485,11 +486,17 @@ cmd_list(const struct cli *cli, struct err *e)
 	struct app w;
 	int ret = -1;
 
+	if (cli->n_args > (cli->past ? 1 : 0))
+		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0)
 		return -1;
 	if (cli_is_disabled(cli, &w)) {
 		cli_close_app(&w);
 		return GT_OK;
+	}
+	if (cli->past) {
+		ret = cli_past(cli, &w, e);
+		goto out;
 	}
 	if (detect_for_list(cli, &w, &all, e) != 0 || (cli->fleet && cli_fleet_others(&w, &fleet, e) != 0))
 		goto out;

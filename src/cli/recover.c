@@ -70,6 +70,7 @@ static int
 show_refused(struct cli_batch *r)
 {
 	size_t shown = 0;
+	int ret;
 
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct candidate *c = &r->all.v[i];
@@ -81,7 +82,10 @@ show_refused(struct cli_batch *r)
 		cmd_list_print_refused(c, &r->beads[i], &r->no[i]);
 	}
 	fflush(stdout);
-	return nothing(r, "Nothing to recover.");
+	ret = nothing(r, "Nothing to recover.");
+	if (shown == 0 && !r->cli->quiet)
+		cli_past_hint();
+	return ret;
 }
 
 static int
@@ -224,13 +228,28 @@ check_choices(const struct cli *cli, struct err *e)
 	return 0;
 }
 
+/* As after a reboot. */
+static int
+without_server(struct cli_batch *r, struct err *e)
+{
+	if (r->cli->all && !r->cli->dry_run)
+		return nothing(r, "Nothing to recover: no tmux server runs.");
+	if (!r->cli->dry_run)
+		return cmd_list(r->cli, e);
+	if (r->cli->json)
+		cli_batch_print_plan(r);
+	else
+		output_line(&r->say, "Nothing to recover: no tmux server runs.");
+	return GT_OK;
+}
+
 static int
 recover_agents(struct cli_batch *r, struct err *e)
 {
 	int ret;
 
 	if (cli_batch_detect(r, e) != 0)
-		return -1;
+		return r->cli->n_args == 0 && cli_no_server(&r->w, e) ? without_server(r, e) : -1;
 	cli_warn_server(&r->all.trouble);
 	cli_warn_exposed(&r->w, &r->all.exposed);
 	cli_warn_unwritten(&r->all.unwritten);
