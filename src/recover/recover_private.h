@@ -271,11 +271,13 @@ struct agent_probe {
 	pid_t agent;		/* 0: none */
 	enum ack ack;
 	char *transcript;	/* with our id in it; NULL: none */
+	char *own;		/* its own by its note, whatever is in it; NULL: not known */
 	bool by_note;		/* sessions/<pid>.json told a state, too */
 	const char *dialog;	/* of PROBE_DIALOG: "a permission dialog"; the profile's, or static */
 	bool marked;		/* our prompt was pasted into this pane (PASTE_MARK) */
 	int status, signal;	/* of PROBE_DIED; -1 unknown */
 	bool id_on_screen;
+	bool told_on_screen;	/* the same, beside the line that started it inside a shell */
 	bool login;		/* its screen says that it is not logged in */
 	bool shell_back;	/* no agent, and an idle shell in its place */
 };
