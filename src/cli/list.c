@@ -275,6 +275,8 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 	json_put(v, "bead", bead->id);
 	json_put(v, "agent_uuid", c->record != NULL ? c->record->agent_uuid : NULL);
 	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
+	if (c->status == AGENT_REMOTE)
+		json_put(v, "remote", c->remote);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
 	json_put_flag(v, "armed", armed);
@@ -319,6 +321,8 @@ print_candidate_row(
 	    how.data);
 	if (no->name != NULL && detect_status_crashed(c->status))
 		print_reason(no, width);
+	else if (c->status == AGENT_REMOTE)
+		printf("%*s  %s\n", (int)width, "", output_shown(c->remote_hint, 0));
 	buf_release(&name);
 	buf_release(&how);
 	buf_release(&lines);
@@ -332,7 +336,7 @@ cmd_list_print_refused(const struct candidate *c, const struct bead *bead, const
 	size_t n = utf8_width(name, strlen(name)), width = n > 8 ? n : 8;
 
 	print_candidate_row(c, bead, no, false, width);
-	if (!detect_status_crashed(c->status))
+	if (c->status == AGENT_UNKNOWN)
 		print_reason(no, width);
 }
 

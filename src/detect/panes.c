@@ -374,6 +374,38 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 	return c->profile != NULL;
 }
 
+/* An agent behind ssh or in a container. False: there is no such place, or nothing shows an agent. */
+static bool
+judge_remote(struct detection *d, struct pane_claim *x, const struct proc *agent, struct candidate *c)
+{
+	struct screen_signs signs = { false, false };
+	struct remote_place r;
+
+	if (!detect_find_remote(d, c, agent, &r))
+		return false;
+	/* an agent that runs ssh itself is one of ours */
+	if (agent != NULL && !proc_list_below(d->procs, agent->pid, r.pid)) {
+		detect_remote_release(&r);
+		return false;
+	}
+	if (r.agent == NULL && agent == NULL)
+		look_at_screen(x->server, &c->pane, &signs, NULL);
+	if (r.agent == NULL && agent == NULL && !signs.agent) {
+		detect_remote_release(&r);
+		return false;
+	}
+	x->by_screen = signs.agent;
+	if (r.agent != NULL)
+		c->profile = r.agent;
+	if (c->profile == NULL)
+		c->profile = profile_find(d->w->profiles, "claude");
+	c->status = AGENT_REMOTE;
+	c->agent_pid = r.pid;
+	c->remote = r.place;
+	c->remote_hint = r.hint;
+	return c->profile != NULL;
+}
+
 static enum claim_answer
 explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 {
@@ -395,7 +427,9 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 	set_place(c);
 	c->config_dir = find_config_dir(c);
 	x->named = c->profile != NULL;
-	if (agent != NULL)
+	if (judge_remote(d, x, agent, c))
+		ours = true;
+	else if (agent != NULL)
 		ours = judge_live(w, agent, c);
 	else
 		ours = c->pane.dead ? judge_dead(w, x->server, c) : judge_agentless(d, x, c);

@@ -55,7 +55,8 @@ is_of_pane(const struct seen_agent *x, const struct candidate *c, bool respawned
 {
 	const struct agent_pid_file *note = &c->pid_record;
 
-	if ((x->pane_pid != c->pane.pid && !respawned) || !detect_seen_is_over(x))
+	if ((x->pane_pid != c->pane.pid && !respawned) ||
+	    (x->remote == NULL && !detect_seen_is_over(x)))
 		return false;
 	/* a newer agent that nobody saw alive has left its pid file for this very pane */
 	return !(c->own_pid_record && note->session_id != NULL && note->pid != (pid_t)x->pid &&
@@ -140,11 +141,25 @@ explain_known(struct detection *d, struct store *s, const struct seen_agent *x,
 	const struct profile *p = profile_find(d->w->profiles, x->agent);
 	bool exited = detect_seen_exited(d->w, s, x);
 
+	/* it was never here: its connection is what ended */
+	if (p != NULL && x->remote != NULL && c->status != AGENT_REMOTE) {
+		if (!pane->shows_agent && !c->pane.dead)
+			return CLAIM_NO_AGENT;
+		c->profile = p;
+		c->status = AGENT_REMOTE;
+		c->reason = REASON_NONE;
+		c->remote = xstrdup(x->remote);
+		c->remote_hint = xstrdup(x->remote_hint != NULL ? x->remote_hint : "");
+		return CLAIM_AGENT;
+	}
+	if (c->status == AGENT_REMOTE && (x->remote != NULL || !pane->by_screen))
+		return CLAIM_OPEN;
 	/* one that a person ended is no news once nothing shows it any more */
 	if (p == NULL || (exited && !pane->judged))
 		return CLAIM_OPEN;
 	c->profile = p;
-	if (!pane->judged || c->empty_shell)
+	/* what stands on its screen is this one's: the connection is another matter */
+	if (!pane->judged || c->empty_shell || c->status == AGENT_REMOTE)
 		set_status(d, c);
 	c->low_confidence = false;
 	set_pid_record(x, c);
@@ -212,7 +227,8 @@ explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	struct pane_claim *pane = claim->about;
 	struct store *s =
-	    c->agent_pid == 0 && c->status != AGENT_RESTORED ? app_store(d->w, false, NULL) : NULL;
+	    (c->agent_pid == 0 || pane->by_screen) && c->status != AGENT_RESTORED
+	    ? app_store(d->w, false, NULL) : NULL;
 	enum claim_answer answer = CLAIM_OPEN;
 	const struct pane *p = &c->pane;
 	struct seen_agent x = { .version = 0 };

@@ -42,6 +42,12 @@ is_own_pane(const struct guard_input *q)
 }
 
 static bool
+is_remote(const struct guard_input *q)
+{
+	return q->c->status == AGENT_REMOTE;
+}
+
+static bool
 is_here(const struct guard_input *q)
 {
 	return detect_status_has_shell(q->c->status) && q->c->own_pane;
@@ -334,6 +340,7 @@ static const struct {
 	const char *sentence, *hint;
 } guards[] = {
 	{ "live", is_live, false, "its agent is alive", "a live agent is never touched" },
+	{ "remote", is_remote, false, "its agent runs behind ssh or in a container", "run gt-recover there" },
 	{ "unknown", is_own_pane, false, "gt-recover itself runs in this pane",
 	    "run gt-recover from another pane" },
 	{ "unknown", is_empty_shell, false, "it is not certain that the agent is dead",
@@ -429,6 +436,6 @@ recovery_refusal(
 		if (!(named && guards[i].consent) && guards[i].stands(&q))
 			return (struct refusal){ guards[i].name,
 				guards[i].stands == needs_secret ? c->missing_secret : guards[i].sentence,
-				guards[i].hint };
+				guards[i].stands == is_remote ? c->remote_hint : guards[i].hint };
 	return (struct refusal){ NULL, NULL, NULL };
 }

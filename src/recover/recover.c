@@ -189,6 +189,8 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		return 0;
 	if (attempt_phase_is_final(a.phase)) {
 		ret = check_answered(r, &a, e);
+	} else if (r->c->status == AGENT_REMOTE) {
+		;
 	} else if (r->c->status >= AGENT_RESPAWNED && a.phase >= PHASE_RESPAWNED &&
 		   is_its_pane(r->w, &a, r->c)) {
 		/* unknown: it may be on its way up */
@@ -246,7 +248,8 @@ is_pending(const struct app *w, struct store *store, const struct candidate *c, 
 	bool pending;
 
 	*typing = false;
-	if (c->status < AGENT_RESPAWNED || newest_attempt(store, c, &a, &ignored) != 1)
+	if (c->status < AGENT_RESPAWNED || c->status == AGENT_REMOTE ||
+	    newest_attempt(store, c, &a, &ignored) != 1)
 		return false;
 	pending = !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(w, &a, c);
 	*typing = pending && a.phase < PHASE_DELIVERED && recovery_typed_since_start(&a, c->pane.typed);

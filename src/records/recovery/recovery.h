@@ -332,6 +332,8 @@ struct seen_agent {
 	char *redacted;			/* names of the values redacted in it, parted by blanks */
 	char *cwd, *config_dir;
 	char *conversation, *transcript;
+	/* behind which it ran, as in struct candidate; pid is that program's */
+	char *remote, *remote_hint;
 	char *role;			/* address in Gas Town: "rig/polecats/nux" */
 	int64_t server_pid, server_start;
 	int64_t pane_pid;		/* the pane's process: the shell, or the agent itself */
