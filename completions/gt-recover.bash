@@ -77,7 +77,7 @@ _gt_recover() {
 
 	if [[ $cur == -* ]]; then
 		case $command in
-		list) options='--include-infra --names --fleet -L --socket --town --config' ;;
+		list) options='--include-infra --names --fleet --past -L --socket --town --config' ;;
 		context) options='--scope --include-infra -L --socket --town --config' ;;
 		prompt) options='--via --scope --include-infra -L --socket --town --config' ;;
 		snapshot) options='-n --dry-run -L --socket --town --config' ;;
@@ -105,7 +105,7 @@ _gt_recover() {
 		uninstall) options='--agent --print -L --socket --town --config' ;;
 		help) options='' ;;
 		version) options='' ;;
-		*) options='-n --dry-run --all --respawn -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
+		*) options='-n --dry-run --all --respawn --force -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
 		esac
 		mapfile -t COMPREPLY < <(compgen -W "$common $options" -- "$cur")
 		return

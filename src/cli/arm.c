@@ -163,6 +163,7 @@ mark_scope(struct arm_job *j, const struct candidate_list *all, bool *wanted)
 		const struct candidate *c = &all->v[i];
 
 		wanted[i] = !c->low_confidence && c->status != AGENT_UNKNOWN &&
+		    c->status != AGENT_REMOTE &&
 		    !config_session_off(j->w->config, c->pane.session) &&
 		    (!role_is_infra(c->role.kind) || j->cli->include_infra ||
 			config_flag(j->w->config, "include_infra"));

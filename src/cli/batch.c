@@ -425,6 +425,7 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 	one.scope = r->cli->scope;
 	one.via = r->cli->via;
 	one.respawn = r->cli->respawn;
+	one.executes = r->named && r->ended == NULL;
 	one.report = output_progress;
 	one.arg = &r->say;
 	output_foreign(&name, c->pane.session, 60);
@@ -442,11 +443,15 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 	if (code != 0) {
 		output_warning(&r->say, "%s: %s%s%s", name.data, output_shown(e.msg, 0),
 		    *e.hint != '\0' ? "\n  " : "", output_shown(e.hint, 0));
+	} else if (one.start_here) {
+		snprintf(r->execute, sizeof r->execute, "%s", one.attempt.id);
+		output_line(&r->say, "%s starts in this shell; the next gt-recover verifies that it goes on",
+		    c->profile->label);
 	} else if (strcmp(one.attempt.proof, "transcript") != 0) {
 		output_line(
 		    &r->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
 	}
-	if (code == 0 || code == GT_UNACKED)
+	if ((code == 0 && !one.start_here) || code == GT_UNACKED)
 		output_attach_hint(&r->say, &c->pane);
 	output_log(&r->say, "%s %s %s %s %s%s%s", name.data, detect_status_name(c->status),
 	    one.attempt.version > 0 ? one.attempt.id : "-",
@@ -505,8 +510,11 @@ recover_chosen(struct cli_batch *r, struct pass *p)
 		total += r->chosen[i];
 	r->found += total;
 	p->tried += total;
-	for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++) {
-		if (!r->chosen[i])
+	/* that of our own pane is the last one: this process becomes its agent */
+	for (size_t k = 0; k < 2 * r->all.n && cli_stop_signal() == 0; k++) {
+		size_t i = k % r->all.n;
+
+		if (!r->chosen[i] || r->all.v[i].own_pane != (k >= r->all.n))
 			continue;
 		if (r->mass && r->logins >= LOGINS_MOST) {
 			p->last = refuse_untried(r, &r->all.v[i], &no_login);

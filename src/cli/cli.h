@@ -29,6 +29,8 @@ struct timer;
  */
 bool cli_is_start(int argc, char **argv);
 int cli_start(char **argv);
+/* The same by the ticket's id, for one that a recovery of our own pane has written. */
+int cli_start_here(const char *state, const char *id);
 
 /* ---- cli ---- */
 
@@ -42,7 +44,7 @@ struct cli {
 	size_t n_sockets;
 	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet, respawn, help, version;
+	    transcript, verify, undelivered, fleet, past, respawn, force, help, version;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 

@@ -26,6 +26,8 @@ struct cli_batch {
 	bool *chosen;
 	bool *later;			/* put off: somebody types in its pane */
 	bool named;			/* a person chose: consent */
+	/* id of the recovery whose agent this process becomes at its end (recovery.start_here), or "" */
+	char execute[21];
 	bool recorded;			/* also agents that only the ledger knows (detect/detect.h) */
 	/* everything there is: halted after two agents that were not logged in, and summed up */
 	bool mass;
@@ -78,8 +80,22 @@ json_t *cmd_list_json(const struct candidate *c, const struct bead *bead, const 
  */
 int cmd_list_beads(struct app *w, const struct candidate_list *all, struct bead *beads, struct err *e);
 
+/* A row of `list` for one that is refused, with the reason and the hint. */
+void cmd_list_print_refused(
+    const struct candidate *c, const struct bead *bead, const struct refusal *no);
+
 /* Who is armed, as far as it can be read; nobody without a store. armed_list_release. */
 void cmd_list_armed(struct app *w, struct armed_list *out);
+
+/* `list --past [TEXT]`: recent conversations, with the command that resumes each. GT_OK, -1. */
+int cli_past(const struct cli *cli, struct app *w, struct err *e);
+/* On stderr: the way to it, where nothing else was found. */
+void cli_past_hint(void);
+/*
+ * No tmux server was named and none runs, which is no error: whoever asks what is there hears
+ * that nothing is. e is cleared.
+ */
+bool cli_no_server(const struct app *w, struct err *e);
 
 /* ---- picker ---- */
 

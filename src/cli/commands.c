@@ -13,8 +13,11 @@ const struct command commands[] = {
 	    "changes nothing. --all waits up to a minute where somebody types. Naming a session is "
 	    "consent: somebody may type in it, it may have been stopped on purpose, or belong to Gas "
 	    "Town's infrastructure." },
-	{ "list", "what could be recovered, and why not the rest", .run = cmd_list,
-	    .options = OPT_TMUX | OPT_LIST | OPT_INFRA },
+	{ "list", "what could be recovered, and why not the rest", .run = cmd_list, .args = "[TEXT]",
+	    .options = OPT_TMUX | OPT_LIST | OPT_INFRA,
+	    .details = "--past lists the newest conversations that agents on this machine have recorded, in "
+	    "whatever directory, with their first and last message and the command that resumes each; with "
+	    "TEXT those in which it occurs. Neither tmux nor a snapshot needs to know of them." },
 	{ "context", "what was gathered for a session", .job = cmd_context, .args = "SESSION",
 	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA },
 	{ "prompt", "the prompt that the agent would be given, and nothing else", .job = cmd_prompt,
@@ -212,6 +215,8 @@ const struct cli_option cli_options[] = {
 	    "everything that can be recovered; asks once, or needs --yes" },
 	{ "respawn", 0, NULL, NULL, OPT_ALL, FLAG(respawn),
 	    "replace an idle shell by the agent, instead of starting it inside" },
+	{ "force", 0, NULL, NULL, OPT_ALL, FLAG(force),
+	    "with SESSION: also an idle shell in which nothing shows that an agent ever ran" },
 	{ "yes", 'y', NULL, NULL, OPT_ASK, FLAG(yes), "do not ask" },
 	{ "no-input", 0, NULL, NULL, OPT_ASK, FLAG(no_input),
 	    "never ask; where an answer is needed, fail" },
@@ -225,6 +230,8 @@ const struct cli_option cli_options[] = {
 	{ "names", 0, NULL, NULL, OPT_LIST, FLAG(names), "session names alone, one a line" },
 	{ "fleet", 0, NULL, NULL, OPT_LIST, FLAG(fleet),
 	    "also the agents of the other hosts that share the store, as those saw them last" },
+	{ "past", 0, NULL, NULL, OPT_LIST, FLAG(past),
+	    "recent conversations instead, and the command that resumes each" },
 	{ "agent", 0, "NAME", PARSED_AGENTS, OPT_AGENT, TEXT(agent),
 	    "whose screen or record it is (claude)" },
 	{ "transcript", 0, NULL, NULL, OPT_AGENT, FLAG(transcript),

@@ -275,10 +275,19 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 	json_put(v, "bead", bead->id);
 	json_put(v, "agent_uuid", c->record != NULL ? c->record->agent_uuid : NULL);
 	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
+	if (c->status == AGENT_REMOTE)
+		json_put(v, "remote", c->remote);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
 	json_put_flag(v, "armed", armed);
 	return v;
+}
+
+static void
+print_reason(const struct refusal *no, size_t width)
+{
+	printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width,
+	    "", no->hint);
 }
 
 static void
@@ -311,12 +320,24 @@ print_candidate_row(
 	    detect_status_name(c->status), c->profile->name,
 	    how.data);
 	if (no->name != NULL && detect_status_crashed(c->status))
-		printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name,
-		    (int)width, "", no->hint);
+		print_reason(no, width);
+	else if (c->status == AGENT_REMOTE)
+		printf("%*s  %s\n", (int)width, "", output_shown(c->remote_hint, 0));
 	buf_release(&name);
 	buf_release(&how);
 	buf_release(&lines);
 	free(reason);
+}
+
+void
+cmd_list_print_refused(const struct candidate *c, const struct bead *bead, const struct refusal *no)
+{
+	const char *name = output_shown(c->pane.session, 40);
+	size_t n = utf8_width(name, strlen(name)), width = n > 8 ? n : 8;
+
+	print_candidate_row(c, bead, no, false, width);
+	if (c->status == AGENT_UNKNOWN)
+		print_reason(no, width);
 }
 
 int
@@ -411,9 +432,10 @@ print_list(const struct cli *cli, const struct candidate_list *all, const struct
 	if (cli->names || cli->quiet)
 		return;
 	warn_servers(all);
-	if (all->n == 0)
+	if (all->n == 0) {
 		fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
-	else if (over > 0)
+		cli_past_hint();
+	} else if (over > 0)
 		fprintf(stderr, "%zu that %s ended on purpose %s not shown; -v shows %s.\n", over,
 		    over == 1 ? "was" : "were", over == 1 ? "is" : "are", over == 1 ? "it" : "them");
 }
@@ -446,11 +468,11 @@ print_all(const struct cli *cli, struct app *w, const struct candidate_list *all
 	armed_list_release(&armed);
 }
 
-/* A host may have no tmux server, and want to know of the others. */
+/* Where no tmux server runs there is nothing; and a host may want to know of the others. */
 static int
 detect_for_list(const struct cli *cli, struct app *w, struct candidate_list *all, struct err *e)
 {
-	if (detect_recorded(w, all, snapshot_detect(w, all, e), e) == 0)
+	if (detect_recorded(w, all, snapshot_detect(w, all, e), e) == 0 || cli_no_server(w, e))
 		return 0;
 	if (!cli->fleet || strcmp(e->name, "no-server") != 0)
 		return -1;
@@ -468,11 +490,17 @@ cmd_list(const struct cli *cli, struct err *e)
 	struct app w;
 	int ret = -1;
 
+	if (cli->n_args > (cli->past ? 1 : 0))
+		return cli_no_arguments(cli, e);
 	if (cli_open_app(cli, &w, e) != 0)
 		return -1;
 	if (cli_is_disabled(cli, &w)) {
 		cli_close_app(&w);
 		return GT_OK;
+	}
+	if (cli->past) {
+		ret = cli_past(cli, &w, e);
+		goto out;
 	}
 	if (detect_for_list(cli, &w, &all, e) != 0 || (cli->fleet && cli_fleet_others(&w, &fleet, e) != 0))
 		goto out;

@@ -13,10 +13,17 @@ static void
 warn_own_pane(struct cli_batch *r)
 {
 	for (size_t i = 0; i < r->all.n; i++) {
-		if (!r->all.v[i].own_pane)
+		const struct candidate *c = &r->all.v[i];
+		const char *name = output_shown(c->pane.session, 60);
+
+		if (!c->own_pane)
 			continue;
-		output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane",
-		    output_shown(r->all.v[i].pane.session, 60), r->all.v[i].unknown_reason);
+		if (c->status == AGENT_UNKNOWN)
+			output_warning(&r->say, "%s: %s\nhint: run gt-recover from another pane", name,
+			    c->unknown_reason);
+		else
+			output_warning(&r->say, "%s: gt-recover itself runs in this pane\n"
+			    "hint: to recover it in this very shell: gt-recover %s", name, name);
 	}
 }
 
@@ -58,6 +65,29 @@ somebody_answers(const struct cli *cli)
 	return true;
 }
 
+/* Those that a person may look for, and not even naming them helps. */
+static int
+show_refused(struct cli_batch *r)
+{
+	size_t shown = 0;
+	int ret;
+
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct candidate *c = &r->all.v[i];
+
+		if (c->status == AGENT_LIVE || candidate_has_ended(c) || r->no[i].name == NULL)
+			continue;
+		if (shown++ == 0)
+			puts("\nNot recoverable now:");
+		cmd_list_print_refused(c, &r->beads[i], &r->no[i]);
+	}
+	fflush(stdout);
+	ret = nothing(r, "Nothing to recover.");
+	if (shown == 0 && !r->cli->quiet)
+		cli_past_hint();
+	return ret;
+}
+
 static int
 run_picker(struct cli_batch *r, struct err *e)
 {
@@ -80,7 +110,7 @@ run_picker(struct cli_batch *r, struct err *e)
 	}
 	if (n == 0) {
 		free(offered);
-		return nothing(r, "Nothing to recover.");
+		return show_refused(r);
 	}
 	picked = cli_pick_ask(&r->all, offered, r->chosen, isatty(STDIN_FILENO), e);
 	free(offered);
@@ -137,6 +167,17 @@ run_all(struct cli_batch *r, struct err *e)
 	return cli_batch_recover(r);
 }
 
+/* A person who looked at it says that its shell was an agent's. */
+static int
+force_shell(struct cli_batch *r, struct candidate *c, struct err *e)
+{
+	if (!r->cli->force || c->status != AGENT_UNKNOWN || !c->empty_shell)
+		return 0;
+	c->status = AGENT_ZOMBIE;
+	c->reason = REASON_PROCESS_DIED;
+	return detect_lines(&r->w, &r->all, e);
+}
+
 static int
 run_named(struct cli_batch *r, struct err *e)
 {
@@ -144,7 +185,7 @@ run_named(struct cli_batch *r, struct err *e)
 	for (size_t i = 0; i < r->cli->n_args; i++) {
 		struct candidate *c = cli_pick_named(&r->all, r->cli->args[i], e);
 
-		if (c == NULL)
+		if (c == NULL || force_shell(r, c, e) != 0)
 			return -1;
 		r->chosen[c - r->all.v] = true;
 		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
@@ -180,6 +221,10 @@ check_choices(const struct cli *cli, struct err *e)
 		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");
 		return err_hint(e, "leave one of them out");
 	}
+	if (cli->force && cli->n_args == 0) {
+		err_set(e, GT_USAGE, "usage", "--force needs a session's name");
+		return err_hint(e, "gt-recover --force SESSION");
+	}
 	return 0;
 }
 
@@ -202,13 +247,28 @@ warn_other_users(struct cli_batch *r)
 	}
 }
 
+/* As after a reboot. */
+static int
+without_server(struct cli_batch *r, struct err *e)
+{
+	if (r->cli->all && !r->cli->dry_run)
+		return nothing(r, "Nothing to recover: no tmux server runs.");
+	if (!r->cli->dry_run)
+		return cmd_list(r->cli, e);
+	if (r->cli->json)
+		cli_batch_print_plan(r);
+	else
+		output_line(&r->say, "Nothing to recover: no tmux server runs.");
+	return GT_OK;
+}
+
 static int
 recover_agents(struct cli_batch *r, struct err *e)
 {
 	int ret;
 
 	if (cli_batch_detect(r, e) != 0)
-		return -1;
+		return r->cli->n_args == 0 && cli_no_server(&r->w, e) ? without_server(r, e) : -1;
 	cli_warn_server(&r->all.trouble);
 	cli_warn_exposed(&r->w, &r->all.exposed);
 	cli_warn_unwritten(&r->all.unwritten);
@@ -225,6 +285,7 @@ int
 cmd_recover(const struct cli *cli, struct err *e)
 {
 	struct cli_batch r;
+	char *state, id[sizeof r.execute];
 	int ret;
 
 	if (check_choices(cli, e) != 0)
@@ -249,6 +310,11 @@ cmd_recover(const struct cli *cli, struct err *e)
 		cli_export_events(&r.w);
 		cli_sweep(&r.w);
 	}
+	snprintf(id, sizeof id, "%s", r.execute);
+	state = ret >= 0 && *id != '\0' ? xstrdup(r.w.state_dir) : NULL;
 	cli_batch_close(&r);
+	if (state != NULL && cli_stop_signal() == 0 && fflush(stdout) == 0)
+		ret = cli_start_here(state, id);
+	free(state);
 	return ret;
 }

@@ -90,10 +90,29 @@ tell(const struct err *e)
 }
 
 int
+cli_start_here(const char *state, const char *id)
+{
+	struct start_ticket t;
+	struct err e = ERR_INIT;
+
+	if (start_ticket_use(state, id, &t, &e) != 0) {
+		if (strcmp(e.name, "no-ticket") != 0)
+			start_ticket_check_in(state, id, e.msg, NULL);
+		return tell(&e);
+	}
+	if (prepare(&t, &e) == 0 && start_ticket_check_in(state, id, NULL, &e) == 0) {
+		spawn_hand_on_exec();
+		execl(t.shell, t.shell, "-c", t.command, (char *)NULL);
+		err_sys(&e, GT_FAIL, "exec", "%s cannot be executed", t.shell);
+	}
+	start_ticket_check_in(state, id, e.msg, NULL);
+	return tell(&e);
+}
+
+int
 cli_start(char **argv)
 {
 	char *state = find_state(argv[0]);
-	struct start_ticket t;
 	struct err e = ERR_INIT;
 
 	if (state == NULL) {
@@ -101,16 +120,5 @@ cli_start(char **argv)
 		    &e, GT_USAGE, "state", "there is no place for state: neither XDG_STATE_HOME nor HOME");
 		return tell(&e);
 	}
-	if (start_ticket_use(state, argv[2], &t, &e) != 0) {
-		if (strcmp(e.name, "no-ticket") != 0)
-			start_ticket_check_in(state, argv[2], e.msg, NULL);
-		return tell(&e);
-	}
-	if (prepare(&t, &e) == 0 && start_ticket_check_in(state, argv[2], NULL, &e) == 0) {
-		spawn_hand_on_exec();
-		execl(t.shell, t.shell, "-c", t.command, (char *)NULL);
-		err_sys(&e, GT_FAIL, "exec", "%s cannot be executed", t.shell);
-	}
-	start_ticket_check_in(state, argv[2], e.msg, NULL);
-	return tell(&e);
+	return cli_start_here(state, argv[2]);
 }

@@ -14,7 +14,7 @@ const char *
 detect_status_name(enum agent_status c)
 {
 	static const char *const names[] = { "dead", "zombie", "restored", "missing", "respawned", "live",
-		"unknown" };
+		"unknown", "remote" };
 
 	return names[c];
 }
@@ -80,6 +80,8 @@ candidate_release(struct candidate *c)
 	free(c->config_dir);
 	free(c->snapshot);
 	free(c->missing_secret);
+	free(c->remote);
+	free(c->remote_hint);
 	free(c->session_id);
 	free(c->started_by);
 	free(c->recovered_by);

@@ -304,6 +304,14 @@ any_zombie(const struct candidate_list *list)
 	return false;
 }
 
+/* It waits for a person, or for us whom a person typed into it. */
+static bool
+is_left_shell(const struct procs *procs, const struct candidate *c)
+{
+	return c->own_pane ? proc_list_typed_here(procs, c->pane.pid)
+			   : proc_list_idle_shell(procs, c->pane.pid);
+}
+
 /* The second, agreeing probe: an agent that is just being started by its shell has a process by now. */
 static int
 confirm_zombies(struct app *w, struct candidate_list *list, struct err *e)
@@ -320,7 +328,7 @@ confirm_zombies(struct app *w, struct candidate_list *list, struct err *e)
 
 		if (c->status != AGENT_ZOMBIE)
 			continue;
-		if (!proc_list_idle_shell(&procs, c->pane.pid) ||
+		if (!is_left_shell(&procs, c) ||
 		    proc_list_agent(&procs, c->pane.pid, profile_list_has_process, w->profiles) != NULL) {
 			c->status = AGENT_UNKNOWN;
 			c->reason = REASON_NONE;
@@ -464,7 +472,7 @@ detect_recheck(struct app *w, const struct candidate *c, int64_t *typed, struct 
 		ret = changed(c, now.dead ? "its shell ended" : "it is alive", e);
 	else if (!now.dead && proc_list_agent(&procs, now.pid, profile_list_has_process, w->profiles) != NULL)
 		ret = changed(c, "an agent runs in it", e);
-	else if (!now.dead && !proc_list_idle_shell(&procs, now.pid))
+	else if (!now.dead && !is_left_shell(&procs, c))
 		ret = changed(c, "its shell is busy", e);
 	proc_list_release(&procs);
 	pane_release(&now);

@@ -38,7 +38,9 @@ enum agent_status {
 	/* the agent lives, but was started after the work was begun and never given its context */
 	AGENT_RESPAWNED,
 	AGENT_LIVE,
-	AGENT_UNKNOWN
+	AGENT_UNKNOWN,
+	/* it runs, or ran, behind ssh or in a container; never started from here */
+	AGENT_REMOTE
 };
 enum crash_cause {
 	REASON_NONE, REASON_EXITED, REASON_KILLED, REASON_OOM, REASON_SERVER_EXIT, REASON_PROCESS_DIED,
@@ -46,11 +48,11 @@ enum crash_cause {
 	REASON_UNKNOWN
 };
 
-const char *detect_status_name(
-    enum agent_status c);  /* "dead", "zombie", "restored", "missing", "respawned", "live", "unknown" */
+/* "dead", "zombie", "restored", "missing", "respawned", "live", "unknown", "remote" */
+const char *detect_status_name(enum agent_status c);
 /* "exited", "killed", "oom", "server_exit", "process_died", "stopped", "limit", "unknown"; "" for none */
 const char *detect_reason_name(enum crash_cause r);
-/* there is something to bring back: all but live and unknown */
+/* there is something to bring back: all but live, unknown and remote */
 bool detect_status_crashed(enum agent_status c);
 /* an idle shell stands in the agent's pane: zombie, restored */
 bool detect_status_has_shell(enum agent_status c);
@@ -67,7 +69,8 @@ struct candidate {
 	/* one sign alone says that an agent ran here, and signs deceive */
 	bool low_confidence;
 	const char *unknown_reason;		/* for unknown: a sentence; "" otherwise */
-	bool own_pane;				/* unknown because this program runs in the pane */
+	bool empty_shell;	/* unknown: its shell is idle, and nothing shows that an agent ever ran */
+	bool own_pane;		/* this program runs in the pane; zombie: it was typed into its shell */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	bool draft;			/* respawned: unsent text is in its input box (detect_lines) */
 	/* of the newest snapshot that is its own; 0: none, or nobody looked (snapshot_lookup_lines) */
@@ -81,7 +84,8 @@ struct candidate {
 	struct agent_pid_file pid_record;	/* of the agent that died; session_id NULL: none */
 	/* pid_record is of this very pane's agent, not of one that died in the same directory */
 	bool own_pid_record;
-	pid_t agent_pid;		/* live, respawned: its process */
+	pid_t agent_pid;		/* live, respawned: its process; remote: the program before it */
+	char *remote, *remote_hint;	/* remote: "ssh box", and how to recover it there; NULL otherwise */
 	/* the pane's own command starts no agent: a person typed it; launch is the agent's then */
 	bool typed;
 	/* launch is the agent's program alone: its own command was never seen */

@@ -11,6 +11,7 @@
 #include "snapshot/snapshot.h"
 #include "tmux/tmux.h"
 
+struct proc;
 struct procs;
 struct scrub;
 struct session_starts;
@@ -169,6 +170,23 @@ void candidate_without_pane(const struct tmux *t, char *session, const char *cwd
  */
 bool detect_has_background(const struct candidate *c);
 
+/* ---- remote ---- */
+
+/* Another machine or a container, by the command line of what stands before it. Strings are heap. */
+struct remote_place {
+	char *place, *hint;		/* "ssh box"; how to recover an agent there */
+	const struct profile *agent;	/* that the command line starts; NULL: none */
+	pid_t pid;			/* of the living process; 0: the pane is dead */
+};
+
+/*
+ * What the pane's foreground, or of a dead pane its start command, leads to; also what stands above
+ * an agent's process (NULL: none is seen). Release when true.
+ */
+bool detect_find_remote(const struct detection *d, const struct candidate *c, const struct proc *agent,
+    struct remote_place *out);
+void detect_remote_release(struct remote_place *p);
+
 /* ---- panes ---- */
 
 /*
@@ -184,6 +202,7 @@ struct pane_claim {
 	bool named;			/* by its start command or its environment, for which agent it is */
 	bool empty_shell;		/* an idle shell, and no pid file tells of an agent of this pane */
 	bool shows_agent;		/* its screen does */
+	bool by_screen;			/* remote, and only its screen tells that it is an agent */
 	bool judged;			/* something in the pane says that there was an agent */
 };
 

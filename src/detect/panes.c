@@ -268,8 +268,9 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	struct app *w = d->w;
 	const struct procs *procs = d->procs;
 	bool here = is_here(procs, &c->pane), idle = here && proc_list_idle_shell(procs, c->pane.pid);
-	/* its shell waits for us, and says nothing of the agent */
-	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid);
+	/* its shell waits for us, and says nothing of the agent; if we were typed there, it is as idle */
+	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid),
+	     typed = own && proc_list_typed_here(procs, c->pane.pid);
 	bool set = c->profile != NULL, note, near;
 	enum pid_file_match whose = find_note(c);
 	struct screen_signs signs = { false, false };
@@ -293,15 +294,16 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	if (!here)
 		c->unknown_reason = "its process is not visible here; its tmux server may run in another "
 				    "container";
-	else if (own)
+	else if (own && !typed)
 		c->unknown_reason = "gt-recover itself runs in this pane";
-	else if (!idle)
+	else if (!idle && !typed)
 		c->unknown_reason = "no agent's process is there, but the pane's shell is not idle";
 	else if (!note && !signs.agent)
 		c->unknown_reason = "the session is meant for an agent, its shell is idle, and nothing shows "
 				    "that an agent ever ran";
 	else
 		c->status = AGENT_ZOMBIE;
+	c->empty_shell = here && (idle || typed) && c->status == AGENT_UNKNOWN;
 	c->reason = c->status != AGENT_ZOMBIE ? REASON_NONE
 	    : signs.farewell                  ? REASON_STOPPED
 					      : REASON_PROCESS_DIED;
@@ -373,6 +375,38 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 	return c->profile != NULL;
 }
 
+/* An agent behind ssh or in a container. False: there is no such place, or nothing shows an agent. */
+static bool
+judge_remote(struct detection *d, struct pane_claim *x, const struct proc *agent, struct candidate *c)
+{
+	struct screen_signs signs = { false, false };
+	struct remote_place r;
+
+	if (!detect_find_remote(d, c, agent, &r))
+		return false;
+	/* an agent that runs ssh itself is one of ours */
+	if (agent != NULL && !proc_list_below(d->procs, agent->pid, r.pid)) {
+		detect_remote_release(&r);
+		return false;
+	}
+	if (r.agent == NULL && agent == NULL)
+		look_at_screen(x->server, &c->pane, &signs, NULL);
+	if (r.agent == NULL && agent == NULL && !signs.agent) {
+		detect_remote_release(&r);
+		return false;
+	}
+	x->by_screen = signs.agent;
+	if (r.agent != NULL)
+		c->profile = r.agent;
+	if (c->profile == NULL)
+		c->profile = profile_find(d->w->profiles, "claude");
+	c->status = AGENT_REMOTE;
+	c->agent_pid = r.pid;
+	c->remote = r.place;
+	c->remote_hint = r.hint;
+	return c->profile != NULL;
+}
+
 static enum claim_answer
 explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 {
@@ -394,7 +428,9 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 	set_place(c);
 	c->config_dir = find_config_dir(c);
 	x->named = c->profile != NULL;
-	if (agent != NULL)
+	if (judge_remote(d, x, agent, c))
+		ours = true;
+	else if (agent != NULL)
 		ours = judge_live(w, agent, c);
 	else
 		ours = c->pane.dead ? judge_dead(w, x->server, c) : judge_agentless(d, x, c);

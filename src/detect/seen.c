@@ -46,13 +46,17 @@ detect_seen_is_over(const struct seen_agent *x)
 	return x->pid == 0 || proc_life_in((uint64_t)x->pid_ns, x->pid, x->pid_start, &now) == LIFE_GONE;
 }
 
-/* The record of the agent that was in this pane; what it tells may be of another one by now. */
+/*
+ * The record of the agent that was in this pane; what it tells may be of another one by now.
+ * respawned: the pane's process is of a recovery of that agent.
+ */
 static bool
-is_of_pane(const struct seen_agent *x, const struct candidate *c)
+is_of_pane(const struct seen_agent *x, const struct candidate *c, bool respawned)
 {
 	const struct agent_pid_file *note = &c->pid_record;
 
-	if (x->pane_pid != c->pane.pid || !detect_seen_is_over(x))
+	if ((x->pane_pid != c->pane.pid && !respawned) ||
+	    (x->remote == NULL && !detect_seen_is_over(x)))
 		return false;
 	/* a newer agent that nobody saw alive has left its pid file for this very pane */
 	return !(c->own_pid_record && note->session_id != NULL && note->pid != (pid_t)x->pid &&
@@ -120,6 +124,7 @@ set_status(struct detection *d, struct candidate *c)
 	bool idle = !c->pane.dead && proc_list_idle_shell(d->procs, c->pane.pid);
 
 	c->own_pane = !c->pane.dead && !idle && proc_list_below(d->procs, getpid(), c->pane.pid);
+	idle = idle || (c->own_pane && proc_list_typed_here(d->procs, c->pane.pid));
 	c->status = c->pane.dead ? AGENT_DEAD : idle ? AGENT_ZOMBIE : AGENT_UNKNOWN;
 	c->reason = c->status == AGENT_ZOMBIE ? REASON_PROCESS_DIED : REASON_NONE;
 	c->unknown_reason = c->own_pane ? "gt-recover itself runs in this pane"
@@ -136,11 +141,25 @@ explain_known(struct detection *d, struct store *s, const struct seen_agent *x,
 	const struct profile *p = profile_find(d->w->profiles, x->agent);
 	bool exited = detect_seen_exited(d->w, s, x);
 
+	/* it was never here: its connection is what ended */
+	if (p != NULL && x->remote != NULL && c->status != AGENT_REMOTE) {
+		if (!pane->shows_agent && !c->pane.dead)
+			return CLAIM_NO_AGENT;
+		c->profile = p;
+		c->status = AGENT_REMOTE;
+		c->reason = REASON_NONE;
+		c->remote = xstrdup(x->remote);
+		c->remote_hint = xstrdup(x->remote_hint != NULL ? x->remote_hint : "");
+		return CLAIM_AGENT;
+	}
+	if (c->status == AGENT_REMOTE && (x->remote != NULL || !pane->by_screen))
+		return CLAIM_OPEN;
 	/* one that a person ended is no news once nothing shows it any more */
 	if (p == NULL || (exited && !pane->judged))
 		return CLAIM_OPEN;
 	c->profile = p;
-	if (!pane->judged)
+	/* what stands on its screen is this one's: the connection is another matter */
+	if (!pane->judged || c->empty_shell || c->status == AGENT_REMOTE)
 		set_status(d, c);
 	c->low_confidence = false;
 	set_pid_record(x, c);
@@ -162,22 +181,71 @@ explain_known(struct detection *d, struct store *s, const struct seen_agent *x,
 	return CLAIM_AGENT;
 }
 
+/*
+ * The newest recovery of this pane, if the agent that it started here ended before it took its
+ * prompt up. The shell that is left shows nothing of it, and its process is another than the one
+ * that the agent before it was seen in.
+ */
+static bool
+find_failed_start(struct store *s, const struct pane *p, struct attempt *out)
+{
+	struct attempt a;
+
+	if (attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) != 1)
+		return false;
+	if (a.phase != PHASE_FAILED || a.times[PHASE_RESPAWNED] == 0 ||
+	    !(a.in_shell || attempt_started(p, a.id))) {
+		attempt_release(&a);
+		return false;
+	}
+	*out = a;
+	return true;
+}
+
+/* Only the recovery tells of it. */
+static enum claim_answer
+explain_failed_start(
+    struct detection *d, const struct attempt *a, const struct pane_claim *pane, struct candidate *c)
+{
+	const struct profile *p = a->agent != NULL ? profile_find(d->w->profiles, a->agent) : NULL;
+
+	if (p == NULL || (pane->judged && !c->empty_shell))
+		return CLAIM_OPEN;
+	c->profile = p;
+	set_status(d, c);
+	c->low_confidence = true;
+	if (a->cwd != NULL) {
+		free(c->cwd);
+		c->cwd = xstrdup(a->cwd);
+	}
+	c->crashed_at = a->times[PHASE_FAILED];
+	return CLAIM_AGENT;
+}
+
 static enum claim_answer
 explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 {
 	struct pane_claim *pane = claim->about;
 	struct store *s =
-	    c->agent_pid == 0 && c->status != AGENT_RESTORED ? app_store(d->w, false, NULL) : NULL;
+	    (c->agent_pid == 0 || pane->by_screen) && c->status != AGENT_RESTORED
+	    ? app_store(d->w, false, NULL) : NULL;
 	enum claim_answer answer = CLAIM_OPEN;
 	const struct pane *p = &c->pane;
-	struct seen_agent x;
+	struct seen_agent x = { .version = 0 };
+	struct attempt a;
+	bool seen, failed;
 
-	if (s == NULL ||
-	    seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) != 1)
+	if (s == NULL)
 		return CLAIM_OPEN;
-	if (is_of_pane(&x, c))
+	seen = seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1;
+	failed = find_failed_start(s, p, &a);
+	if (seen && is_of_pane(&x, c, failed))
 		answer = explain_known(d, s, &x, pane, c);
-	pane->named = pane->named || (answer == CLAIM_AGENT && x.config_dir != NULL);
+	else if (failed)
+		answer = explain_failed_start(d, &a, pane, c);
+	pane->named = pane->named || (answer == CLAIM_AGENT && seen && x.config_dir != NULL);
+	if (failed)
+		attempt_release(&a);
 	seen_agent_release(&x);
 	return answer;
 }

@@ -625,6 +625,16 @@ proc_list_idle_shell(const struct procs *p, pid_t pane_pid)
 	return proc_list_waiting_shell(p, pane_pid) != 0;
 }
 
+bool
+proc_list_typed_here(const struct procs *p, pid_t pane_pid)
+{
+	const struct proc *own = proc_list_find(p, getpid()),
+			  *shell = own != NULL ? proc_list_find(p, own->ppid) : NULL;
+
+	return shell != NULL && own->foreground == own->pgrp && is_shell(shell) &&
+	    is_interactive(shell->pid) && proc_list_below(p, shell->pid, pane_pid);
+}
+
 char *
 proc_environ(pid_t pid, size_t *n)
 {

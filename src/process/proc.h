@@ -98,6 +98,11 @@ const struct proc *proc_list_agent(const struct procs *p, pid_t root, proc_is_ag
  */
 pid_t proc_list_waiting_shell(const struct procs *p, pid_t pane_pid);
 bool proc_list_idle_shell(const struct procs *p, pid_t pane_pid);	/* there is one */
+/*
+ * Were we typed into the shell of that pane: our parent is a shell at or below its process that
+ * serves a person, and we have the terminal's foreground?
+ */
+bool proc_list_typed_here(const struct procs *p, pid_t pane_pid);
 bool proc_is_shell(const char *name);
 /*
  * A script's npm package without its scope: "gemini-cli" of

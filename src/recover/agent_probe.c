@@ -42,6 +42,7 @@ look_at_records(pid_t agent, const char *format, const struct procs *procs, cons
 		goto out;
 	if (agent_pid_file_below(dir, procs, p->pid, &note)) {
 		out->transcript = transcript_path(dir, note.cwd, note.session_id);
+		out->own = out->transcript != NULL ? xstrdup(out->transcript) : NULL;
 		if (out->transcript != NULL &&
 		    (transcript_ack(out->transcript, format, id, &out->ack, NULL) != 0 ||
 			out->ack == ACK_NONE)) {
@@ -131,6 +132,26 @@ behind_death(const char *text, size_t n)
 	return from;
 }
 
+/* Does the id stand anywhere but behind the word of a start inside a shell (shell/start.h)? */
+static bool
+shows_prompt(const char *text, size_t n, const char *id)
+{
+	static const char word[] = "start";
+	const char *end = text + n, *hit = text;
+
+	while ((hit = memmem(hit, (size_t)(end - hit), id, strlen(id))) != NULL) {
+		const char *before = hit;
+
+		while (before > text && strchr(" \r\n", before[-1]) != NULL)
+			before--;
+		if (before - text < (ptrdiff_t)sizeof word - 1 ||
+		    memcmp(before - (sizeof word - 1), word, sizeof word - 1) != 0)
+			return true;
+		hit += strlen(id);
+	}
+	return false;
+}
+
 static int
 look_at_screen(struct tmux *t, const struct pane *p, const struct profile *profile, const char *id,
     struct agent_probe *out, struct err *e)
@@ -145,6 +166,7 @@ look_at_screen(struct tmux *t, const struct pane *p, const struct profile *profi
 		size_t from = p->reset_pid > 0 ? behind_death(s.text.data, s.screen) : 0;
 
 		out->id_on_screen = memmem(s.text.data, s.text.len, id, strlen(id)) != NULL;
+		out->told_on_screen = shows_prompt(s.text.data, s.text.len, id);
 		out->login = screen_shows_login(s.text.data + from, s.text.len - from, profile->grammar);
 		out->marked = s.marked;
 		combine_states(out, &s);
@@ -197,5 +219,6 @@ void
 recovery_probe_release(struct agent_probe *l)
 {
 	free(l->transcript);
+	free(l->own);
 	memset(l, 0, sizeof *l);
 }

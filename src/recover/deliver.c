@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recover/recover_private.h"
@@ -9,9 +10,12 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "config/config.h"
+#include "conversation/conversation.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
 #include "process/proc.h"
+#include "scrub/scrub.h"
+#include "transcript/transcript.h"
 
 /* Between the two looks that must agree. */
 #define AGREE_MS 200
@@ -541,6 +545,43 @@ judge_without_record(struct recovery *r, const struct agent_probe *l, const stru
 	return err_hint(e, "attach and look");
 }
 
+/* Of the end of a transcript. */
+#define READ_MOST ((size_t)256 << 10)
+
+/* Has the model said something since then? */
+static bool
+worked_since(struct app *w, const char *path, const char *format, int64_t since)
+{
+	struct conversation talk = CONVERSATION_INIT;
+	bool worked = false;
+	struct scrub *s;
+	struct stat st;
+
+	/* it is asked at every look */
+	if (stat(path, &st) != 0 || (int64_t)st.st_mtim.tv_sec * 1000 + 999 < since)
+		return false;
+	s = app_scrub(w, NULL);
+	if (s != NULL && transcript_read(path, format, s, READ_MOST, &talk, NULL) == 0)
+		for (size_t i = 0; i < talk.n && !worked; i++)
+			worked = talk.v[i].role == ROLE_ASSISTANT && talk.v[i].status != STATUS_FAILED &&
+			    talk.v[i].at > since;
+	conversation_release(&talk);
+	scrub_free(s);
+	return worked;
+}
+
+/*
+ * The agent took the prompt, as its screen shows, and could not record it: the disk was full. Of
+ * an earlier recovery only, whose wait is over, and once its record shows work that came later.
+ */
+static bool
+went_on_unrecorded(const struct recovery *r, const struct agent_probe *l)
+{
+	return r->taken_up && l->ack == ACK_NONE && l->told_on_screen && l->own != NULL &&
+	    prompt_consumed(r) &&
+	    worked_since(r->w, l->own, r->c->profile->transcript, r->attempt.times[PHASE_RESPAWNED]);
+}
+
 /* One round. 1 done, 0 wait on, -1 err. */
 static int
 judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, struct err *e)
@@ -575,6 +616,8 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 		    "%s took the prompt, but its model answered with an error", r->c->profile->label);
 		return err_hint(e, "a usage limit, the login or the network; attach and look");
 	}
+	if (went_on_unrecorded(r, l))
+		return delivered(r, l, e) != 0 || acknowledged(r, l, "transcript", e) != 0 ? -1 : 1;
 	if (must_paste(r, l, t, now))
 		return paste_once(r, l->marked, t, e);
 	if (strcmp(r->c->profile->transcript, "none") == 0 &&

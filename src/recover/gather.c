@@ -121,6 +121,9 @@ gather_reason(const struct candidate *c)
 		return xstrdup("running");
 	if (c->status == AGENT_UNKNOWN)
 		return xstrdup(c->unknown_reason);
+	if (c->status == AGENT_REMOTE)
+		return xasprintf("%s %s",
+		    c->agent_pid != 0 ? "behind" : "the connection ended; it was behind", c->remote);
 	if (c->status == AGENT_ZOMBIE)
 		return xstrdup("its process died, the shell stayed");
 	if (c->status == AGENT_RESPAWNED)

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recover/recover.h"
 #include "recover/recover_private.h"
@@ -22,17 +23,15 @@ recovery_lives_inside(const struct app *w, const struct attempt *a)
 	    started > 0 && proc_ticks(started) == (uint64_t)ticks;
 }
 
-/* The process that the attempt started inside the shell, as its record or its check-in says; 0: none. */
-static pid_t
-started_inside(const struct app *w, const struct attempt *a)
+pid_t
+recovery_started_inside(const struct app *w, const struct attempt *a)
 {
 	int64_t ticks;
 	pid_t started = 0;
 
-	if (a->in_shell && a->new_pid != 0)
+	if (!a->in_shell || a->new_pid != 0)
 		return (pid_t)a->new_pid;
-	return a->in_shell && start_ticket_answer(w->state_dir, a->id, &started, &ticks, NULL) == 1 ? started
-												    : 0;
+	return start_ticket_answer(w->state_dir, a->id, &started, &ticks, NULL) == 1 ? started : 0;
 }
 
 pid_t
@@ -45,7 +44,7 @@ recovery_crash_pid(struct app *w, const struct candidate *c)
 
 	if (store != NULL &&
 	    attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
-		pid = started_inside(w, &a);
+		pid = a.in_shell ? recovery_started_inside(w, &a) : 0;
 		/* begun, and nothing started yet: what it is for is what died */
 		if (pid == 0 && a.in_shell)
 			pid = (pid_t)a.pane_pid;
@@ -78,6 +77,26 @@ recovery_starts_inside(const struct recovery *r)
 }
 
 int
+recovery_check_here(const struct recovery *r, struct err *e)
+{
+	const char *out = r->executes ? ttyname(STDOUT_FILENO) : NULL;
+
+	if (out != NULL && strcmp(out, r->c->pane.tty) == 0)
+		return 0;
+	err_set(e, GT_REFUSED, "own-pane",
+	    "refused: gt-recover itself runs in this pane, and its output goes elsewhere");
+	return err_hint(e, "type gt-recover there without redirection, or run it from another pane");
+}
+
+/* The line is typed already: it is the one that started us. */
+static int
+start_here(struct recovery *r, const struct start_ticket *t, struct err *e)
+{
+	r->start_here = start_ticket_write(r->w->state_dir, t, e) == 0;
+	return r->start_here ? 0 : -1;
+}
+
+int
 recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e)
 {
 	const struct candidate *c = r->c;
@@ -89,13 +108,13 @@ recovery_start_inside(struct recovery *r, const struct respawn *how, struct err 
 		.shell = c->launch.shell,
 		.command = command,
 		.prompt_path = how->fed != NULL ? r->prompt_path : NULL };
-	struct start_result done;
-	int ret = start_ticket_write(r->w->state_dir, &t, e);
+	struct start_result done = { .half_typed = false };
+	int ret = c->own_pane ? start_here(r, &t, e) : start_ticket_write(r->w->state_dir, &t, e);
 
-	if (ret == 0)
+	if (ret == 0 && !r->start_here)
 		ret = start_in_shell(r->w, &c->pane, r->shell, r->attempt.id, &done, e);
 	r->half_typed = ret == 0 && done.half_typed;
-	r->attempt.new_pid = started_inside(r->w, &r->attempt);
+	r->attempt.new_pid = recovery_started_inside(r->w, &r->attempt);
 	/* an agent that has the ticket goes on; without it nothing is started any more */
 	if (ret != 0 && strcmp(e->name, "start") != 0)
 		start_ticket_withdraw(r->w->state_dir, r->attempt.id, NULL);

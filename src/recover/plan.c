@@ -42,6 +42,24 @@ is_own_pane(const struct guard_input *q)
 }
 
 static bool
+is_remote(const struct guard_input *q)
+{
+	return q->c->status == AGENT_REMOTE;
+}
+
+static bool
+is_here(const struct guard_input *q)
+{
+	return detect_status_has_shell(q->c->status) && q->c->own_pane;
+}
+
+static bool
+is_empty_shell(const struct guard_input *q)
+{
+	return q->c->status == AGENT_UNKNOWN && q->c->empty_shell;
+}
+
+static bool
 is_off(const struct guard_input *q)
 {
 	return config_session_off(q->w->config, q->c->pane.session);
@@ -54,35 +72,10 @@ is_infra(const struct guard_input *q)
 	    !config_flag(q->w->config, "include_infra");
 }
 
-/*
- * The start that a killed recoverer was about to make for this very crash is no further one: its
- * attempt is taken up.
- */
-static bool
-left_open(struct store *s, const struct pane *p)
-{
-	struct attempt a;
-	bool open = attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1 &&
-	    !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED;
-
-	attempt_release(&a);
-	return open;
-}
-
-/* A store that cannot be read quarantines nobody: the recovery itself cannot begin without it, and tells. */
 static bool
 is_quarantined(const struct guard_input *q)
 {
-	const struct pane *p = &q->c->pane;
-	struct store *s = detect_status_crashed(q->c->status) ? app_store(q->w, false, NULL) : NULL;
-	int64_t crashed = q->c->crashed_at > 0 ? q->c->crashed_at : clock_wall_ms();
-	size_t n = 0, most = (size_t)config_int(q->w->config, "max_attempts");
-
-	if (s == NULL ||
-	    crash_count(s, p->socket_path, p->session, crashed - config_ms(q->w->config, "attempt_window"),
-		&n, NULL) != 0)
-		return false;
-	return n > most || (n == most && !left_open(s, p));
+	return recovery_is_quarantined(q->w, q->c);
 }
 
 static bool
@@ -129,7 +122,7 @@ recovery_quiet_in(int64_t typed)
 bool
 recovery_is_typing(const struct candidate *c, int64_t typed)
 {
-	return (detect_status_has_shell(c->status) || c->status == AGENT_RESPAWNED) &&
+	return !c->own_pane && (detect_status_has_shell(c->status) || c->status == AGENT_RESPAWNED) &&
 	    recovery_quiet_in(typed) > 0;
 }
 
@@ -363,8 +356,11 @@ static const struct {
 	const char *sentence, *hint;
 } guards[] = {
 	{ "live", is_live, false, "its agent is alive", "a live agent is never touched" },
+	{ "remote", is_remote, false, "its agent runs behind ssh or in a container", "run gt-recover there" },
 	{ "unknown", is_own_pane, false, "gt-recover itself runs in this pane",
 	    "run gt-recover from another pane" },
+	{ "unknown", is_empty_shell, false, "it is not certain that the agent is dead",
+	    "look at the pane; to recover it anyway: gt-recover --force SESSION" },
 	{ "unknown", is_unknown, false, "it is not certain that the agent is dead",
 	    "look at the pane; unknown is not dead" },
 	{ "other-user", is_other_users, false,
@@ -379,9 +375,10 @@ static const struct {
 	    "try again when gt is done with it" },
 	{ "starting", is_starting, false, "Gas Town is starting this polecat",
 	    "try again in five minutes, if it did not come up" },
-	{ "quarantined", is_quarantined, false,
+	{ "quarantined", is_quarantined, true,
 	    "it crashed again and again: max_attempts recoveries within attempt_window",
-	    "find out why it dies, then: gt-recover release SESSION" },
+	    "find out why it dies; to recover it now, name the session; for --all: gt-recover release "
+	    "SESSION" },
 	{ "other-host", is_other_hosts, false, "another host has taken its agent up",
 	    "gt-recover list --fleet shows it; to have it back here: session suspend there, then session "
 	    "restore here" },
@@ -417,6 +414,8 @@ static const struct {
 	    "make it again first: tmux would start the agent in the home directory instead" },
 	{ "closed-work", is_closed, false, "its work is closed",
 	    "reopen the bead, or give the agent new work" },
+	{ "own-pane", is_here, true, "gt-recover itself runs in this pane",
+	    "name the session to recover it in this very shell; or run gt-recover from another pane" },
 	/* these pass with time: a reason that lasts is not waited for */
 	{ PLAN_TYPING, is_typing, true, "somebody typed in its pane less than a minute ago",
 	    "--all and patrol try again a minute after the last key; to recover it now, name the session" },
@@ -455,6 +454,8 @@ recovery_refusal(
 		if (!(named && guards[i].consent) && guards[i].stands(&q))
 			return (struct refusal){ guards[i].name,
 				guards[i].stands == needs_secret ? c->missing_secret : guards[i].sentence,
-				guards[i].stands == is_other_users ? as_owner(&q) : guards[i].hint };
+				guards[i].stands == is_other_users  ? as_owner(&q)
+				    : guards[i].stands == is_remote ? c->remote_hint
+								    : guards[i].hint };
 	return (struct refusal){ NULL, NULL, NULL };
 }

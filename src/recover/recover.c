@@ -15,6 +15,7 @@
 int
 recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)
 {
+	a->new_pid = recovery_started_inside(w, a);
 	if (attempt_advance(w->store, a, PHASE_ACKNOWLEDGED, e) != 0)
 		return -1;
 	upkeep_tidy_prompt(w, a->id);
@@ -26,6 +27,7 @@ recovery_finish_acked(struct app *w, struct attempt *a, struct err *e)
 int
 recovery_finish_failed(struct app *w, struct attempt *a, const char *why, struct err *e)
 {
+	a->new_pid = recovery_started_inside(w, a);
 	if (attempt_fail(w->store, a, why, e) != 0)
 		return -1;
 	upkeep_tidy_prompt(w, a->id);
@@ -187,6 +189,8 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		return 0;
 	if (attempt_phase_is_final(a.phase)) {
 		ret = check_answered(r, &a, e);
+	} else if (r->c->status == AGENT_REMOTE) {
+		;
 	} else if (r->c->status >= AGENT_RESPAWNED && a.phase >= PHASE_RESPAWNED &&
 		   is_its_pane(r->w, &a, r->c)) {
 		/* unknown: it may be on its way up */
@@ -244,7 +248,8 @@ is_pending(const struct app *w, struct store *store, const struct candidate *c, 
 	bool pending;
 
 	*typing = false;
-	if (c->status < AGENT_RESPAWNED || newest_attempt(store, c, &a, &ignored) != 1)
+	if (c->status < AGENT_RESPAWNED || c->status == AGENT_REMOTE ||
+	    newest_attempt(store, c, &a, &ignored) != 1)
 		return false;
 	pending = !attempt_phase_is_final(a.phase) && a.phase >= PHASE_RESPAWNED && is_its_pane(w, &a, c);
 	*typing = pending && a.phase < PHASE_DELIVERED && recovery_typed_since_start(&a, c->pane.typed);
@@ -340,7 +345,11 @@ step_guard(struct recovery *r, struct err *e)
 		return 0;
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
-	if (recovery_starts_inside(r) && start_check_shell(r->w, &r->c->pane, &r->shell, e) != 0)
+	if (r->c->own_pane && recovery_check_here(r, e) != 0)
+		return -1;
+	if (r->c->own_pane)
+		r->shell = getppid();
+	else if (recovery_starts_inside(r) && start_check_shell(r->w, &r->c->pane, &r->shell, e) != 0)
 		return -1;
 	return still_quiet(r, e);
 }
@@ -652,7 +661,7 @@ close_after(struct recovery *r, const struct recovery_step *s, const struct err 
 static int
 take_steps(struct recovery *r, struct err *e)
 {
-	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !r->start_here; i++) {
 		if (steps[i].fresh && r->taken_up)
 			continue;
 		if (*r->w->stop != 0 && steps[i].run != recovery_wait_for_ack && steps[i].run != step_settle)

@@ -137,6 +137,7 @@ struct recovery {
 	const struct pane *pane;	/* where the agent is looked for: the candidate's, or born */
 	bool named, include_infra;
 	bool respawn;			/* --respawn: replace an idle shell instead of starting inside it */
+	bool executes;			/* the caller executes the agent of its own pane (start_here) */
 	const char *scope;		/* --scope; NULL: key scope */
 	const char *via;		/* --via; NULL: key via */
 	/*
@@ -154,6 +155,11 @@ struct recovery {
 	bool resumed;			/* it goes on with its own conversation */
 	const struct resume_refusal *not_resumed;	/* why it does not, though it might; NULL: nothing */
 	bool taken_up;			/* an earlier recoverer's attempt, not a new one */
+	/*
+	 * Its agent is the caller's to execute, by the start ticket of the attempt's id: the last step
+	 * of a recovery in the pane that we run in. The next run looks for the proof.
+	 */
+	bool start_here;
 	bool half_typed;		/* an unfinished line stood in the shell; it was not executed */
 	const char *waiting_for;
 	int64_t waited_ms;
@@ -208,8 +214,8 @@ int recovery_finish_judged(
 /*
  * The guards: may this candidate be brought back? A line for each in the table of plan.c. `named`:
  * the person named the session, which is consent to what only a person can know (keys typed there,
- * stopped on purpose, infrastructure, little evidence, a limit that may be over). Quarantine is
- * lifted by `gt-recover release` alone. bead may be NULL (not looked up).
+ * stopped on purpose, infrastructure, little evidence, a limit that may be over, quarantine).
+ * bead may be NULL (not looked up).
  */
 struct refusal {
 	const char *name;	/* "live", "no-command", …; NULL: nothing stands against it */

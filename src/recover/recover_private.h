@@ -129,6 +129,12 @@ void gather_unfinished_warnings(struct app *w, const struct candidate *c, const 
 struct refusal recovery_refusal_limit(void);
 /* Was a key typed within the last minute in the candidate's pane, and could a shell or agent read it? */
 bool recovery_is_typing(const struct candidate *c, int64_t typed);
+/*
+ * Did its session crash again and again: max_attempts recoveries within attempt_window, those left
+ * out whose agent finished a turn or lived ten minutes? A store that cannot be read quarantines
+ * nobody: the recovery itself cannot begin without it, and reports that.
+ */
+bool recovery_is_quarantined(struct app *w, const struct candidate *c);
 /* The refusal as an error, GT_REFUSED. -1. */
 int recovery_refuse(const struct refusal *no, struct err *e);
 
@@ -265,11 +271,13 @@ struct agent_probe {
 	pid_t agent;		/* 0: none */
 	enum ack ack;
 	char *transcript;	/* with our id in it; NULL: none */
+	char *own;		/* its own by its note, whatever is in it; NULL: not known */
 	bool by_note;		/* sessions/<pid>.json told a state, too */
 	const char *dialog;	/* of PROBE_DIALOG: "a permission dialog"; the profile's, or static */
 	bool marked;		/* our prompt was pasted into this pane (PASTE_MARK) */
 	int status, signal;	/* of PROBE_DIED; -1 unknown */
 	bool id_on_screen;
+	bool told_on_screen;	/* the same, beside the line that started it inside a shell */
 	bool login;		/* its screen says that it is not logged in */
 	bool shell_back;	/* no agent, and an idle shell in its place */
 };
@@ -288,7 +296,17 @@ void recovery_probe_release(struct agent_probe *l);
  * respawn.
  */
 bool recovery_starts_inside(const struct recovery *r);
+/*
+ * For the pane that we were typed into: can this process become the agent? "own-pane" (GT_REFUSED)
+ * when our output does not go there, or the caller does not execute it.
+ */
+int recovery_check_here(const struct recovery *r, struct err *e);
 int recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e);
+/*
+ * The process that the attempt started, as its record says, or inside a shell its check-in, which
+ * goes with the ticket; 0: none.
+ */
+pid_t recovery_started_inside(const struct app *w, const struct attempt *a);
 /*
  * Does what the attempt started inside the pane's shell still live? It may yet be a shell that
  * starts the agent.

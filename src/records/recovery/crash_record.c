@@ -139,20 +139,38 @@ read_times(struct store *s, const char *key, struct record *r, json_t **list, st
 }
 
 int
-crash_count(struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e)
+crash_times(struct store *s, const char *socket, const char *session, int64_t since, struct crash_times *out,
+    struct err *e)
 {
 	char *key = record_key(CRASHES_PREFIX, socket, session);
 	struct record r;
 	json_t *times;
 	int found = read_times(s, key, &r, &times, e);
 
-	*n = 0;
-	for (size_t i = 0; i < json_array_size(times); i++)
-		*n += json_integer_value(json_array_get(times, i)) >= since;
+	*out = (struct crash_times){ .n = 0 };
+	for (size_t i = 0; i < json_array_size(times); i++) {
+		int64_t at = json_integer_value(json_array_get(times, i));
+
+		if (at < since)
+			continue;
+		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
+		out->v[out->n++] = at;
+	}
 	json_decref(times);
 	store_record_release(&r);
 	free(key);
 	return found < 0 ? -1 : 0;
+}
+
+int
+crash_count(struct store *s, const char *socket, const char *session, int64_t since, size_t *n, struct err *e)
+{
+	struct crash_times times;
+	int ret = crash_times(s, socket, session, since, &times, e);
+
+	*n = times.n;
+	free(times.v);
+	return ret;
 }
 
 int

@@ -179,8 +179,17 @@ void crash_record_list_release(struct crash_record_list *list);
  * Restarts of a session's agents: the record crashes:<socket>:<session> holds their times (ms since
  * 1970, the last 1000). An attempt that ended before the restart, as for want of disk space, does not
  * count. A session is quarantined while max_attempts of them are within attempt_window before its
- * crash; `gt-recover release` ends that.
+ * crash, those left out whose agent came through (recover/recover_private.h); `gt-recover release`
+ * ends that, and who names the session is not kept from it.
  */
+
+/* Those at or after `since`: ms since 1970, each the attempt's times[PHASE_RESPAWNED]. v: heap. */
+struct crash_times {
+	int64_t *v;
+	size_t n, cap;
+};
+int crash_times(struct store *s, const char *socket, const char *session, int64_t since,
+    struct crash_times *out, struct err *e);
 
 /* How many were at or after `since`. Nothing known: 0. */
 int crash_count(
@@ -323,6 +332,8 @@ struct seen_agent {
 	char *redacted;			/* names of the values redacted in it, parted by blanks */
 	char *cwd, *config_dir;
 	char *conversation, *transcript;
+	/* behind which it ran, as in struct candidate; pid is that program's */
+	char *remote, *remote_hint;
 	char *role;			/* address in Gas Town: "rig/polecats/nux" */
 	int64_t server_pid, server_start;
 	int64_t pane_pid;		/* the pane's process: the shell, or the agent itself */

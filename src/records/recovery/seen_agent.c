@@ -31,6 +31,8 @@ static const struct record_field fields[] = {
 	F_TEXT(seen_agent, "config_dir", config_dir, 0),
 	F_TEXT(seen_agent, "conversation", conversation, 0),
 	F_TEXT(seen_agent, "transcript", transcript, 0),
+	F_TEXT(seen_agent, "remote", remote, FIELD_OPTIONAL),
+	F_TEXT(seen_agent, "remote_hint", remote_hint, FIELD_OPTIONAL),
 	F_TEXT(seen_agent, "role", role, 0),
 	F_TIME(seen_agent, "seen_at", seen_at),
 	F_TIME(seen_agent, "died_at", died_at),

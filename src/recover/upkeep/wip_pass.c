@@ -193,7 +193,8 @@ is_wanted(const struct app *w, const struct candidate *c, const char *const *nam
 {
 	bool named = false;
 
-	if (!detect_status_has_pane(c->status) || c->status == AGENT_UNKNOWN || c->cwd == NULL ||
+	if (!detect_status_has_pane(c->status) || c->status == AGENT_UNKNOWN ||
+		    c->status == AGENT_REMOTE || c->cwd == NULL ||
 	    !git_in_work_tree(c->cwd))
 		return false;
 	for (size_t i = 0; i < n; i++)

@@ -140,9 +140,12 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 		x->pid = c->agent_pid;
 		x->pid_start = ticks;
 		x->program = program_of(c->agent_pid);
-		note_command(w, c, x);
+		replace(&x->remote, c->remote);
+		replace(&x->remote_hint, c->remote_hint);
+		if (c->remote == NULL)
+			note_command(w, c, x);
 	}
-	if (c->config_dir != NULL)
+	if (c->config_dir != NULL && c->remote == NULL)
 		agent_pid_file_read(c->config_dir, c->agent_pid, &note);
 	changed = note_conversation(c, &note, x) || !known || x->state != SEEN_ALIVE ||
 	    now - x->seen_at >= RENEW_MS || now < x->seen_at;
@@ -214,7 +217,8 @@ static void
 note_candidate(struct agent_noting *b, const struct candidate *c)
 {
 	const struct pane *p = &c->pane;
-	bool living = c->status == AGENT_LIVE || c->status == AGENT_RESPAWNED, write;
+	bool living = c->status == AGENT_LIVE || c->status == AGENT_RESPAWNED ||
+		 (c->status == AGENT_REMOTE && c->agent_pid != 0), write;
 	struct seen_agent x = { .version = 0 };
 
 	if (!detect_status_has_pane(c->status) || *p->id != '%' || c->profile == NULL || c->record != NULL ||

@@ -373,7 +373,9 @@ keep_candidates(struct candidate_list *list)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].status == AGENT_UNKNOWN && !pane_exposed(&list->v[i].pane)) {
+		/* a snapshot is what an agent is started again by, here */
+		if (list->v[i].status == AGENT_REMOTE ||
+		    (list->v[i].status == AGENT_UNKNOWN && !pane_exposed(&list->v[i].pane))) {
 			candidate_release(&list->v[i]);
 			continue;
 		}

@@ -215,6 +215,25 @@ enum exit_kind locate_exit_kind(
     const char *format, const char *folder, const char *cwd, const char *id, const char *path);
 
 /*
+ * The sessions below an agent's folder that were written to since then, of all directories, the
+ * newest first and at most `most`. None for a format that keeps none. Release in any case.
+ */
+struct past_session {
+	char *id, *path;		/* path as transcript_read takes it */
+	char *cwd;			/* NULL: it does not say */
+	int64_t written;		/* ms since 1970 */
+};
+
+struct past_sessions {
+	struct past_session *v;
+	size_t n;
+};
+
+void transcript_past(
+    const char *format, const char *folder, int64_t since, size_t most, struct past_sessions *out);
+void transcript_past_release(struct past_sessions *p);
+
+/*
  * Has a living process the session? Its arguments name the id, or its record or lock does. True
  * when processes cannot be listed. dir: the agent's own folder; NULL: not known.
  */

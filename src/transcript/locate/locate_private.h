@@ -79,6 +79,10 @@ bool locate_in_lifetime(const struct locate_hints *h, const struct stored_sessio
 
 /* Claude Code's, whose sessions are not opened to be told apart: names and times, and the screen. */
 int locate_projects(const struct session_scan *r, struct err *e);
+/* Those of all directories; cwd stays unknown. */
+int locate_all_projects(const struct session_scan *r);
+/* The first directory that the beginning of a transcript names; heap, NULL: none. */
+char *locate_project_place(const char *path);
 char *locate_new_project(
     const char *folder, const char *cwd, int64_t since, const char *const *held, size_t n_held);
 evidence_fn locate_by_id, locate_in_project;

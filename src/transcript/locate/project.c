@@ -159,18 +159,13 @@ transcript_began_at(const char *path)
 	return at;
 }
 
-int
-locate_projects(const struct session_scan *r, struct err *e)
+/* The transcripts in one folder. */
+static void
+list_folder(const char *folder, DIR *dir, const struct session_scan *r)
 {
-	char *folder = r->cwd != NULL ? transcript_folder(r->folder, r->cwd) : NULL;
-	DIR *dir = folder != NULL ? opendir(folder) : NULL;
 	struct dirent *d;
-	int ret = 0;
 
-	if (folder != NULL && dir == NULL && errno != ENOENT && errno != ENOTDIR)
-		ret =
-		    err_sys(e, GT_FAIL, "transcript", "the agent's project folder %s cannot be read", folder);
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
+	while ((d = readdir(dir)) != NULL) {
 		char *path = str_ends(d->d_name, ".jsonl") ? io_join(folder, d->d_name) : NULL;
 		struct stat st;
 
@@ -183,10 +178,75 @@ locate_projects(const struct session_scan *r, struct err *e)
 			.id = xstrndup(d->d_name, strlen(d->d_name) - strlen(".jsonl")),
 			.written = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000 };
 	}
-	if (dir != NULL)
+}
+
+int
+locate_projects(const struct session_scan *r, struct err *e)
+{
+	char *folder = r->cwd != NULL ? transcript_folder(r->folder, r->cwd) : NULL;
+	DIR *dir = folder != NULL ? opendir(folder) : NULL;
+	int ret = 0;
+
+	if (folder != NULL && dir == NULL && errno != ENOENT && errno != ENOTDIR)
+		ret =
+		    err_sys(e, GT_FAIL, "transcript", "the agent's project folder %s cannot be read", folder);
+	if (dir != NULL) {
+		list_folder(folder, dir, r);
 		closedir(dir);
+	}
 	free(folder);
 	return ret;
+}
+
+int
+locate_all_projects(const struct session_scan *r)
+{
+	char *projects = io_join(r->folder, "projects");
+	DIR *all = opendir(projects);
+	struct dirent *d;
+
+	while (all != NULL && (d = readdir(all)) != NULL) {
+		char *folder = d->d_name[0] != '.' ? io_join(projects, d->d_name) : NULL;
+		DIR *dir = folder != NULL ? opendir(folder) : NULL;
+
+		if (dir != NULL) {
+			list_folder(folder, dir, r);
+			closedir(dir);
+		}
+		free(folder);
+	}
+	if (all != NULL)
+		closedir(all);
+	free(projects);
+	return 0;
+}
+
+#define HEAD ((size_t)64 << 10)
+
+char *
+locate_project_place(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	char *head = xmalloc(HEAD);
+	ssize_t n = fd >= 0 ? pread(fd, head, HEAD, 0) : -1;
+	struct buf found = BUF_INIT;
+	size_t len;
+
+	for (size_t at = 0; n > 0 && at < (size_t)n && found.len == 0; at += len + 1) {
+		const char *nl = memchr(head + at, '\n', (size_t)n - at);
+		struct json_slice record, cwd;
+
+		len = nl != NULL ? (size_t)(nl - head) - at : (size_t)n - at;
+		if (nl == NULL || !json_slice_whole(head + at, len, &record))
+			continue;
+		cwd = json_slice_get(record, "cwd");
+		if (json_slice_string(cwd))
+			json_slice_text(&found, cwd);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(head);
+	return found.len > 0 ? buf_detach(&found) : NULL;
 }
 
 static bool

@@ -25,6 +25,9 @@ struct session_row {
 	struct session_place places[2];
 	/* instead of places; NULL: they are walked */
 	int (*list)(const struct session_scan *r, struct err *e);
+	/* those of all directories, where the list is of one; NULL: it is of all, or they are walked */
+	int (*list_past)(const struct session_scan *r);
+	char *(*place)(const char *path);	/* the directory of one of these */
 	/* the file of an id, by the directory; NULL: the session has to be listed */
 	char *(*path)(const char *folder, const char *cwd, const char *id);
 	const char *locks;		/* folder of the locks ID.lock that processes hold; NULL: none */
@@ -320,6 +323,8 @@ static evidence_fn *const by_contents[FOUND_SHOWN] = { [FOUND_RECORD] = by_signa
 static const struct session_row rows[] = {
 	{ .format = &format_claude,
 	    .list = locate_projects,
+	    .list_past = locate_all_projects,
+	    .place = locate_project_place,
 	    .path = transcript_path,
 	    .evidence = by_names },
 	{ .format = &format_codex,
@@ -362,6 +367,55 @@ row_of(const char *format)
 		if (rows[i].format == how)
 			return &rows[i];
 	return NULL;
+}
+
+static int
+by_newest(const void *a, const void *b)
+{
+	const struct stored_session *x = a, *y = b;
+
+	return x->written > y->written ? -1 : x->written < y->written;
+}
+
+void
+transcript_past(
+    const char *format, const char *folder, int64_t since, size_t most, struct past_sessions *out)
+{
+	const struct session_row *row = row_of(format);
+	struct stored_sessions all = { .n = 0 };
+	struct session_scan scan = { folder, NULL, since, &all };
+
+	*out = (struct past_sessions){ .v = xcalloc(most + 1, sizeof *out->v) };
+	if (row != NULL && row->list_past != NULL)
+		row->list_past(&scan);
+	else
+		list_sessions(row, folder, NULL, since, &all, NULL);
+	if (all.n > 1)
+		qsort(all.v, all.n, sizeof *all.v, by_newest);
+	for (size_t i = 0; i < all.n && out->n < most; i++) {
+		struct stored_session *t = &all.v[i];
+
+		if (newest_of_session(&all, t) != t || (row->place != NULL && !transcript_is_id(t->id)))
+			continue;
+		out->v[out->n++] = (struct past_session){ .id = xstrdup(t->id),
+			.path = xstrdup(t->path),
+			.cwd = t->cwd != NULL ? xstrdup(t->cwd)
+			    : row->place != NULL ? row->place(t->path) : NULL,
+			.written = t->written };
+	}
+	locate_sessions_release(&all);
+}
+
+void
+transcript_past_release(struct past_sessions *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		free(p->v[i].id);
+		free(p->v[i].path);
+		free(p->v[i].cwd);
+	}
+	free(p->v);
+	*p = (struct past_sessions){ .n = 0 };
 }
 
 int
