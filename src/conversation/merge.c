@@ -391,7 +391,9 @@ swap_text(char **a, char **b)
 static void
 join_exchange(const struct merge_pair *w, struct exchange *a, struct exchange *b)
 {
-	bool open = a->status == STATUS_RUNNING || a->status == STATUS_WAITING;
+	/* a screen may show a queued prompt like one that was sent: the record of the queue holds */
+	bool queued = a->status == STATUS_WAITING && a->role == ROLE_USER && a->source == SOURCE_TRANSCRIPT,
+	     open = !queued && (a->status == STATUS_RUNNING || a->status == STATUS_WAITING);
 
 	if (open) {
 		a->status = b->status;

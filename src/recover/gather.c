@@ -164,10 +164,6 @@ warn_about_reading(struct gathered *g)
 {
 	if (g->conversation.draft != NULL)
 		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
-	if (g->conversation.unknown_lines > 0)
-		warn(g,
-		    "%zu of %zu lines of the screen were not understood; they stand in place as they were.",
-		    g->conversation.unknown_lines, g->conversation.lines);
 	if (g->capture.lost)
 		warn(g,
 		    "The file that kept your last screen cannot be read any more; this is what the pane's "

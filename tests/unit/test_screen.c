@@ -515,6 +515,56 @@ test_queue_among_the_sent(void **state)
 	conversation_release(&c);
 }
 
+/* 2.1.289 and 2.1.310 have only the key below the last prompt that waits. */
+static void
+test_queue_289(void **state)
+{
+	struct conversation c = read_text(" ▐▛███▛█   Claude Code v2.1.289\n▝▜██████▀  Opus 5.5 · API Usage "
+					  "Billing\n ▝▝   ▝▝   /home/u/proj\n\n\n"
+					  "❯ run it\n\n● Working on it.\n\n  Bash(sleep 300)\n  ⎿ " NB
+					  "Running… (8s)\n     (ctrl+b ctrl+b (twice) to run in background)\n\n"
+					  "❯ about numbats\n\n❯ about wombats\n"
+					  "  ctrl+x ctrl+s to send now\n\n✽ Synthesizing… (9s · ↓ 42 tokens)\n\n"
+	    BOX,
+	    80);
+
+	(void)state;
+	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 300", "Running… (8s)");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "about numbats");
+	check(&c, 5, ROLE_USER, STATUS_WAITING, NULL, NULL, "about wombats");
+	assert_int_equal(c.n, 6);
+	conversation_release(&c);
+}
+
+/* 2.1.330: a notice of the model, the task panel and the agents below the box are nobody's words. */
+static void
+test_panels_330(void **state)
+{
+	struct conversation c = read_text(
+	    " ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Sonnet 4.5 · API Usage Billing\n ▝▝   ▝▝   /home/u\n\n"
+	    "⚠ Claude Sonnet 4.5 retires November 30, 2026 · /model to switch\n\n❯ start\n\n"
+	    "● Monitor event: tick · watch the log\n\n● All started.\n\n"
+	    "✻ Waiting for 1 background agent and 1 dynamic workflow to finish\n\n"
+	    "  1/3 tasks done · 1 in progress\n  ◼ write the parser\n"
+	    "  ◻ test the parser › blocked by #1\n  ✔ read the docs\n\n" RULE40 "❯" NB "\n" RULE40
+	    "  ⏵⏵ bypass permissions on\n\n  ● main\n"
+	    "  ◯ general-purpose  look for dead code       22s · ↑ 1.2k tokens\n"
+	    "  ◯ audit-things     ▰▰▱▱  1/2 · 20s · ↓ 2.4k tokens\n",
+	    80);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "start");
+	check(&c, 2, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Monitor event: tick · watch the log");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "All started.");
+	assert_string_equal(c.tasks,
+	    "1/3 tasks done · 1 in progress\n◼ write the parser\n◻ test the parser › blocked by #1\n"
+	    "✔ read the docs");
+	assert_null(c.draft);
+	assert_int_equal(c.unknown_lines, 0);
+	conversation_release(&c);
+}
+
 static void
 test_answers_330(void **state)
 {
@@ -650,6 +700,9 @@ main(void)
 		cmocka_unit_test(test_gets_through_hostile_text),
 		cmocka_unit_test(test_queue_among_the_sent),
 		cmocka_unit_test(test_limits_as_drawn),
+		cmocka_unit_test(test_queue_289), cmocka_unit_test(test_panels_330),
+		cmocka_unit_test(test_queue_289),
+		cmocka_unit_test(test_panels_330),
 		cmocka_unit_test(test_answers_330),
 		cmocka_unit_test(test_no_word_yet),
 		cmocka_unit_test(test_call_of_a_server),
