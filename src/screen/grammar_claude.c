@@ -193,6 +193,8 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_INTERRUPTED, ANY, OPEN, "(?:User rejected|No \\(tell Claude)" },
 	{ CUE_OPTION, ANY, OPEN, "(?:\xE2\x94\x82 +)?(?:\xE2\x9D\xAF|>) \\d+\\. " },
 	{ CUE_REJECTED_PLAN, ANY, OPEN, "User (?:rejected|approved) Claude's plan" },
+	{ CUE_FOOT, ANY, OPEN, "(?:\xE2\x8F\xB5\xE2\x8F\xB5|\xE2\x8F\xB8) .* on\\b" },
+	{ CUE_FOOT, ANY, OPEN, "\\? for shortcuts\\b" },
 	{ CUE_KEYS, ANY, OPEN, ".*(?:\xC2\xB7 /effort)$" },
 	{ CUE_BUSY, ANY, OPEN, ".*esc to interrupt" },
 	{ CUE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },

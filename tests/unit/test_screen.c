@@ -380,10 +380,13 @@ kept(const char *text)
 static void
 test_without_shell(void **state)
 {
-	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB;
+	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB, *two = "\n  second line ";
 	static const char *const tails[] = {
 		"Killed\ndemo$ ────────────────────────\n  ? for shortcuts\n",
 		"bash: line 1: 17285 Killed         claude\nu@h:~$ ───────────────\nu@h:~$ ls\na b\n",
+		"/bin/bash: line 1: 20249 Killed claude --resume\n0<&3 3>&-────────────────\n  ⏵⏵ bypass "
+		"permissions on\n",
+		"\n  second line /bin/bash: line 1: 20 Killed claude\n0<&3────────────────\n",
 		"zsh: killed     claude\nh% ───────────────\n",
 		"Segmentation fault (core dumped)\n$ ls ─────────────\nx\n",
 		"user@host:~$ make\ncc ───────────────────\n",
@@ -402,7 +405,7 @@ test_without_shell(void **state)
 			const char *typed = draft == 0 ? "" : "half a thought ";
 			char *text = xasprintf("%s%s%s", head, typed, tails[i]);
 
-			if (kept(text) != strlen(head) + strlen(typed))
+			if (kept(text) != strlen(head) + strlen(typed) + (*tails[i] == '\n' ? strlen(two) : 0))
 				fail_msg("\"%s\" leaves \"%s\"", tails[i], text + strlen(head));
 			free(text);
 		}
@@ -675,10 +678,29 @@ test_dialog_of_a_dead_pane(void **state)
 	conversation_release(&c);
 }
 
+/* Whatever a shell wrote over the box's lower rule: the rows of the box's own below are no draft. */
+static void
+test_draft_in_a_torn_box(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "rename the wombat\n"
+						 "  table\n  ⏵⏵ bypass permissions on (shift+tab)\n",
+	    40);
+
+	(void)state;
+	assert_string_equal(c.draft, "rename the wombat\ntable");
+	conversation_release(&c);
+	c = read_text(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "my words\n  0<&3 3>&-──────────────\n"
+			     "  ⏵⏵ bypass permissions on (shift+tab)\n",
+	    40);
+	assert_string_equal(c.draft, "my words");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_draft_in_a_torn_box),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_rows_by_version),
 		cmocka_unit_test(test_prompt_keeps_its_shape),

@@ -1,0 +1,22 @@
+#!/bin/bash
+# What the prompt says is so: drafts, deaths and what died with the session, over several crashes.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+often
+printf 'spacing = "0s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+
+# ---- a draft, and three crashes ----
+ok 'an agent works' start_agent nux --scenario "$DATA/idle.scenario"
+tm send-keys -t "$(agent_pane nux)" -l 'please rename the wombat table before you'
+ok 'a person types and does not send' until_ 10 pane_shows nux 'wombat table before you'
+for i in 1 2 3; do
+	ok "crash $i" kill_agent nux
+	ok '  tmux knows by which signal: no shell stands between' listed_is nux signal 9
+	gt prompt --via inject nux -L main
+	like "$OUT" 'Typed by the user but never sent:' '  the draft is told'
+	is "$(grep -c 'rename the wombat table' <<<"$OUT")" 1 '  once'
+	unlike "$OUT" 'Killed|exec |bypass permissions on' "  and nothing of a shell's or of the box's"
+	gt nux -L main --via inject
+	is "$RC" 0 '  it is recovered'
+done
+done_testing
