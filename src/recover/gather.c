@@ -152,11 +152,28 @@ warn_about_work(struct app *w, const struct candidate *c, struct gathered *g)
 	    : c->pane.dead && c->pid_record.pid == c->pane.pid ? c->pid_record.session_id
 							       : NULL;
 	struct town_list list = TOWN_LIST_INIT;
+	struct background_list background = { .n = 0 };
+	/* a living agent's are its own affair */
+	bool known = c->status != AGENT_LIVE && g->found.path != NULL &&
+	    transcript_background(g->found.path, c->profile->transcript, g->scrub, &background);
 
-	gather_unfinished_warnings(w, c, &g->conversation, g->earlier.untold, id, g->git, g->scrub, &list);
+	gather_unfinished_warnings(w, c, &g->conversation, g->earlier.untold, id, known ? &background : NULL,
+	    g->git, g->scrub, &list);
+	if (c->status != AGENT_LIVE && gather_promises_report(&g->conversation, known))
+		town_list_add(&list,
+		    xstrdup("The record tells of work in the background that would report to you "
+			    "(sub-agents, workflows, monitors, schedules, wake-ups, shells). It ended with "
+			    "the session that began it, unless it is named here: do not wait for it."));
 	for (size_t i = 0; i < list.n; i++)
 		warn(g, "%s", list.v[i]);
 	town_list_release(&list);
+	g->died_from = g->n_warnings;
+	gather_died(&background, false, &list);
+	for (size_t i = 0; i < list.n; i++)
+		warn(g, "%s", list.v[i]);
+	town_list_release(&list);
+	gather_died(&background, true, &g->died_resumed);
+	transcript_background_release(&background);
 }
 
 static void
@@ -446,14 +463,22 @@ gather_resume_prompt(struct app *w, const struct candidate *c, const char *recov
 {
 	struct conversation part = lacking(&g->conversation);
 	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+	const char **all;
+	size_t n = 0;
 	int ret;
 
+	all = xcalloc(g->work_to + g->died_resumed.n + 1, sizeof *all);
+	for (size_t i = g->work_from; i < g->died_from; i++)
+		all[n++] = g->warnings[i];
+	for (size_t i = 0; i < g->died_resumed.n; i++)
+		all[n++] = g->died_resumed.v[i];
 	in.conversation = &part;
 	in.scrollback = NULL;
-	in.warnings += g->work_from;
-	in.n_warnings = g->work_to - g->work_from;
+	in.warnings = all;
+	in.n_warnings = n;
 	in.max_tokens = max_tokens;
 	ret = render_prompt(w, true, &in, g, e);
+	free(all);
 	free(part.v);
 	return ret;
 }
@@ -470,6 +495,7 @@ gather_release(struct gathered *g)
 	for (size_t i = 0; i < g->n_warnings; i++)
 		free(g->warnings[i]);
 	free(g->warnings);
+	town_list_release(&g->died_resumed);
 	transcript_found_release(&g->found);
 	gather_previous_release(&g->earlier);
 	free(g->reason);

@@ -355,6 +355,9 @@ struct transcript_format {
 	enum exit_kind (*exit_kind)(struct transcript_tail *t);
 	/* Was it at work when it wrote last? NULL: it does not tell. */
 	enum last_turn (*last_turn)(struct transcript_tail *t);
+	/* What it had left at work, raw, from the end of its file at that path. NULL: it does not tell. */
+	void (*background)(struct transcript_tail *t, const char *path, struct scrub *s,
+	    struct background_list *out);
 	bool pid_files;			/* the agent keeps a note of each process (agent/agent.h) */
 	bool checked;			/* transcript_check_integrity reads it */
 };
