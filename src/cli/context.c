@@ -210,7 +210,8 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 	    g->capture.cut ? " lines (older ones were left out)" : " lines");
 	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
 	    conversation_count(&g->conversation, ROLE_USER),
-	    conversation_count(&g->conversation, ROLE_ASSISTANT), g->conversation.n);
+	    conversation_count(&g->conversation, ROLE_ASSISTANT),
+	    g->conversation.n + g->conversation.older.all);
 	print_sources(g);
 	if (verbose)
 		print_unknown("Reading", g->conversation.unknown_lines, g->conversation.lines, "lines");

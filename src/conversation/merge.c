@@ -723,7 +723,7 @@ conversation_merge(struct conversation *transcript, struct conversation *snapsho
 	struct conversation *new = screen != NULL ? screen : &none[2], *last = is_there(screen) ? new : old;
 	ssize_t cut;
 
-	*out = (struct conversation)CONVERSATION_INIT;
+	*out = (struct conversation){ .truncated_at = -1, .older = t->older };
 	for (size_t i = 0; i < old->n; i++)
 		old->v[i].source = old->v[i].source == SOURCE_SCREEN ? SOURCE_SNAPSHOT : old->v[i].source;
 	cut = merge_two(old, new, true, &seen) ? new->truncated_at : old->truncated_at;

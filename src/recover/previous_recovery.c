@@ -221,6 +221,10 @@ static void
 join_conversations(
     struct conversation *talk, struct conversation *earlier, size_t from, bool told, const struct attempt *a)
 {
+	struct older_count older = earlier->older;
+
+	if (older.all == 0)
+		older = talk->older;
 	keep_draft(talk, earlier->draft);
 	for (size_t i = 0; i < earlier->n; i++)
 		earlier->v[i].source = SOURCE_EARLIER;
@@ -234,6 +238,7 @@ join_conversations(
 		join_overlapping(talk, earlier, a->times[PHASE_RESPAWNED]);
 	else
 		join_behind(talk, earlier, from, a);
+	talk->older = older;
 }
 
 /*
