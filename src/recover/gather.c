@@ -117,6 +117,8 @@ warn(struct gathered *g, const char *fmt, ...)
 char *
 gather_reason(const struct candidate *c)
 {
+	int signal = candidate_signal(c);
+
 	if (c->status == AGENT_LIVE)
 		return xstrdup("running");
 	if (c->status == AGENT_UNKNOWN)
@@ -137,9 +139,9 @@ gather_reason(const struct candidate *c)
 		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended"
 			: c->reason == REASON_STOPPED          ? "it was ended, and its session with it"
 							       : "it died, and its session with it");
-	if (c->pane.dead_signal > 0)
-		return xasprintf("killed by signal %d (SIG%s)", c->pane.dead_signal,
-		    sigabbrev_np(c->pane.dead_signal) != NULL ? sigabbrev_np(c->pane.dead_signal) : "?");
+	if (signal > 0)
+		return xasprintf("killed by signal %d (SIG%s)", signal,
+		    sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?");
 	if (c->pane.dead_status >= 0)
 		return xasprintf("exited with status %d", c->pane.dead_status);
 	return xstrdup("died, how is not known");

@@ -19,4 +19,13 @@ for i in 1 2 3; do
 	gt nux -L main --via inject
 	is "$RC" 0 '  it is recovered'
 done
+
+# ---- a shell stands between the pane and the agent, and ends with 137 ----
+tm set-option -g remain-on-exit on
+ok 'an agent below a shell works' start_agent wrap --command "sh -c 'claude; exit \$?'" --scenario "$DATA/idle.scenario"
+ok 'it is killed' kill -9 "$(agent_pid wrap)"
+ok '  the pane knows of 137 alone' until_ 5 eval "wake; pane_is wrap '#{pane_dead_status}' 137"
+is "$(listed wrap crash_reason) $(listed wrap signal)" 'killed 9' '  which is a death by signal 9'
+gt prompt wrap -L main --via inject
+like "$OUT" 'crashed \(killed by signal 9 \(SIGKILL\)\)' '  and the agent is told so'
 done_testing
