@@ -178,9 +178,50 @@ warn_about_work(struct app *w, const struct candidate *c, struct gathered *g)
 	transcript_background_release(&background);
 }
 
+/* Adds the placeholders of a text that are not in the list yet: each secret has one of its own. */
+static void
+note_placeholders(struct town_list *l, const char *text)
+{
+	static const char open[] = "[REDACTED:";
+
+	for (const char *p = text != NULL ? strstr(text, open) : NULL; p != NULL; p = strstr(p + 1, open)) {
+		size_t n = strcspn(p, "]\n"), i = 0;
+
+		while (i < l->n && !(strlen(l->v[i]) == n && memcmp(l->v[i], p, n) == 0))
+			i++;
+		if (i == l->n && p[n] == ']')
+			town_list_add(l, xstrndup(p, n));
+	}
+}
+
+/* The secrets of what the prompt tells, each counted once, in however many sources it stood. */
+static size_t
+count_secrets(const struct gathered *g)
+{
+	const struct conversation *c = &g->conversation;
+	const char *texts[] = { c->draft, c->question, c->tasks, clean_bytes(g->bead.title),
+		clean_bytes(g->bead.description), clean_bytes(g->bead.notes), clean_bytes(g->bead.handoff),
+		clean_bytes(g->git), clean_bytes(g->checkpoint) };
+	struct town_list found = TOWN_LIST_INIT;
+	size_t n;
+
+	for (size_t i = 0; i < c->n; i++) {
+		note_placeholders(&found, c->v[i].tool);
+		note_placeholders(&found, c->v[i].input);
+		note_placeholders(&found, c->v[i].content);
+	}
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		note_placeholders(&found, texts[i]);
+	n = found.n;
+	town_list_release(&found);
+	return n;
+}
+
 static void
 warn_about_reading(struct gathered *g)
 {
+	size_t secrets = count_secrets(g);
+
 	if (g->conversation.draft != NULL)
 		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
 	if (g->capture.lost)
@@ -189,9 +230,11 @@ warn_about_reading(struct gathered *g)
 		    "history still held.");
 	if (g->conversation.limit)
 		warn(g, "The last screen showed a usage limit or a login problem.");
-	if (scrub_total(g->scrub) > 0)
-		warn(g, scrub_total(g->scrub) == 1 ? "%zu secret was replaced by [REDACTED:kind]." :
-		    "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+	if (secrets > 0)
+		warn(g,
+		    secrets == 1 ? "%zu secret was replaced by [REDACTED:kind]."
+				 : "%zu secrets were replaced by [REDACTED:kind].",
+		    secrets);
 	if (scrub_withheld(g->scrub) > 0)
 		warn(g, "Rows on which the search for secrets gave up are withheld: [scrub: row withheld].");
 }

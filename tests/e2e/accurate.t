@@ -20,6 +20,16 @@ for i in 1 2 3; do
 	is "$RC" 0 '  it is recovered'
 done
 
+# ---- a secret that stands on the screen and in the transcript ----
+key=ghp_$(printf 'A1b2%.0s' 1 2 3 4 5 6 7 8 9)
+printf 'user use the token %s for the upload\nassistant I use %s now.\nend\n' "$key" "$key" >"$W/secret.scenario"
+ok 'an agent was told a secret' start_agent dill --scenario "$W/secret.scenario"
+ok '  and said it again' until_ 10 pane_shows dill 'I use '
+ok 'it is killed' kill_agent dill
+gt prompt dill -L main --via inject
+like "$OUT" '1 secret was replaced' '  it counts once, in however many places it stood'
+unlike "$OUT" "$key" '  and is not told'
+
 # ---- a shell stands between the pane and the agent, and ends with 137 ----
 tm set-option -g remain-on-exit on
 ok 'an agent below a shell works' start_agent wrap --command "sh -c 'claude; exit \$?'" --scenario "$DATA/idle.scenario"
