@@ -265,6 +265,12 @@ char *launch_with_resume(const struct launch *l, const struct profile *p, const 
  * terminal and the agent, which would write there when the agent is killed. Heap.
  */
 char *launch_with_exec(const struct launch *l, const char *fed);
+/*
+ * The same for the shell of a pane's start command, which may know an alias or a function by the
+ * agent's name: `exec` only where its `command -v` finds a program. Of a shell with another
+ * grammar (fish) fed as it is.
+ */
+char *launch_with_checked_exec(const struct launch *l, const char *fed);
 
 /* The command only starts a shell for a person. */
 bool launch_is_shell(const struct launch *l);

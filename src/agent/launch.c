@@ -687,3 +687,38 @@ launch_with_exec(const struct launch *l, const char *fed)
 	buf_str(&b, fed + at);
 	return buf_detach(&b);
 }
+
+static bool
+reads_case(const char *shell)
+{
+	static const char *const names[] = { "sh", "bash", "dash", "ksh", "zsh" };
+	const char *slash = strrchr(shell, '/'), *name = slash != NULL ? slash + 1 : shell;
+	bool yes = false;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		yes = yes || strcmp(name, names[i]) == 0;
+	return yes;
+}
+
+char *
+launch_with_checked_exec(const struct launch *l, const char *fed)
+{
+	bool checks = l->shell != NULL && reads_case(l->shell);
+	char *direct = checks ? launch_with_exec(l, fed) : xstrdup(fed), *both;
+	size_t first = 0;
+	const char *name, *sign;
+
+	while (first < l->n_words && is_assignment(l->words[first].text))
+		first++;
+	if (strcmp(direct, fed) == 0)
+		return direct;
+	name = fed + l->words[first].from;
+	sign = name + (*name == '\'' || *name == '"');
+	if (*sign == '/')
+		return direct;
+	both = xasprintf("case $(command -v %.*s) in /*) %s\n;; *) %s\n;; esac",
+	    (int)strcspn(name, " \t<;"), name, direct, fed);
+	explicit_bzero(direct, strlen(direct));
+	free(direct);
+	return both;
+}

@@ -197,7 +197,7 @@ print_screen(const struct candidate *c, const struct gathered *g)
 }
 
 static void
-print_context_text(const struct candidate *c, const struct gathered *g)
+print_context_text(const struct candidate *c, const struct gathered *g, bool verbose)
 {
 	struct buf lines = BUF_INIT;
 	char *action = conversation_last_action(&g->conversation);
@@ -210,10 +210,12 @@ print_context_text(const struct candidate *c, const struct gathered *g)
 	    g->capture.cut ? " lines (older ones were left out)" : " lines");
 	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
 	    conversation_count(&g->conversation, ROLE_USER),
-	    conversation_count(&g->conversation, ROLE_ASSISTANT), g->conversation.n);
+	    conversation_count(&g->conversation, ROLE_ASSISTANT),
+	    g->conversation.n + g->conversation.older.all);
 	print_sources(g);
-	print_unknown("Reading", g->conversation.unknown_lines, g->conversation.lines, "lines");
-	if (g->records > 0)
+	if (verbose)
+		print_unknown("Reading", g->conversation.unknown_lines, g->conversation.lines, "lines");
+	if (verbose && g->records > 0)
 		print_unknown("", g->unknown_records, g->records, "records of the transcript");
 	print_field("Last user message", conversation_last_user(&g->conversation));
 	print_field("Last agent action", action);
@@ -243,7 +245,7 @@ cmd_context(struct verb_job *j, struct err *e)
 	if (ret == 0 && j->cli.json)
 		print_context_json(c, &g);
 	else if (ret == 0)
-		print_context_text(c, &g);
+		print_context_text(c, &g, j->cli.verbose > 0);
 	gather_release(&g);
 	candidate_list_release(&all);
 	return ret == 0 ? GT_OK : -1;

@@ -265,7 +265,7 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 	json_put(v, "class", detect_status_name(c->status));
 	json_put(v, "crash_reason", c->reason != REASON_NONE ? detect_reason_name(c->reason) : NULL);
 	put_or_null(v, "exit_status", c->pane.dead && c->pane.dead_status >= 0, c->pane.dead_status);
-	put_or_null(v, "signal", c->pane.dead && c->pane.dead_signal > 0, c->pane.dead_signal);
+	put_or_null(v, "signal", c->pane.dead && candidate_signal(c) > 0, candidate_signal(c));
 	put_or_null(v, "crashed_at", c->crashed_at > 0, c->crashed_at);
 	put_or_null(v, "last_activity", c->pane.activity > 0, c->pane.activity * 1000);
 	json_put_flag(v, "has_scrollback", c->lines > 0);

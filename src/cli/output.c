@@ -333,6 +333,9 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	output_line(s, "Capturing context... %s lines", lines.data);
 	output_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users,
 	    users == 1 ? "" : "s", answers, answers == 1 ? "" : "s");
+	if (s->verbose > 0 && g->conversation.unknown_lines > 0)
+		output_line(s, "%zu of %zu lines of the screen were not understood",
+		    g->conversation.unknown_lines, g->conversation.lines);
 	if (action != NULL)
 		output_line(s, "Last activity: \"%s\"", output_shown(action, 70));
 	if (g->bead.id != NULL) {

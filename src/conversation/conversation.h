@@ -39,9 +39,15 @@ struct exchange {
 			guess */
 };
 
+/* Exchanges that were left out: all, the user's words, the agent's words. */
+struct older_count {
+	size_t all, users, answers;
+};
+
 struct conversation {
 	struct exchange *v;
 	size_t n, cap;
+	struct older_count older;	/* behind the first message of the user, which is v[0] then */
 	char *draft;		/* typed and never sent; NULL: none */
 	char *tasks;		/* the task list as shown, one task a line; NULL: none */
 	char *question;		/* the open dialog's question (permission, plan, choice); NULL: none */
@@ -74,17 +80,19 @@ struct exchange *conversation_add(struct conversation *c, enum role role, char *
 /* Appends x as it is, with its strings; x is empty then. */
 struct exchange *conversation_take(struct conversation *c, struct exchange *x);
 /*
- * Drops the oldest exchanges until the words and inputs of the rest are of max bytes at most; the
- * newest one stays. True: some were dropped.
+ * Drops the oldest exchanges until the words and inputs of the rest are of max bytes at most, and
+ * counts them as older; the newest one and the first message of the user stay. True: some were
+ * dropped.
  */
 bool conversation_limit(struct conversation *c, size_t max);
+void exchange_count_older(struct older_count *n, const struct exchange *x);
 void exchange_release(struct exchange *x);		/* frees its strings; x is empty then */
 
 /* Borrowed, NULL when there is none. */
 const char *conversation_last_user(const struct conversation *c);
 /* "Bash(make all) running", or the last line of the agent's words; heap, NULL when there is none. */
 char *conversation_last_action(const struct conversation *c);
-/* plain words only, no tools */
+/* plain words only, no tools; with those that were left out */
 size_t conversation_count(const struct conversation *c, enum role role);
 
 const char *exchange_role_name(enum role r);		/* "user", "assistant", "system" */

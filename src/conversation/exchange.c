@@ -116,7 +116,8 @@ conversation_take(struct conversation *c, struct exchange *x)
 bool
 conversation_limit(struct conversation *c, size_t max)
 {
-	size_t from = c->n, sum = 0;
+	size_t from = c->n, sum = 0, first;
+	bool kept;
 
 	while (from > 0) {
 		const struct exchange *x = &c->v[from - 1];
@@ -128,11 +129,28 @@ conversation_limit(struct conversation *c, size_t max)
 	}
 	if (from == 0)
 		return false;
-	for (size_t i = 0; i < from; i++)
+	for (first = 0; first < from && !(c->v[first].role == ROLE_USER && c->v[first].tool == NULL); first++)
+		;
+	for (size_t i = 0; i < from; i++) {
+		if (i == first)
+			continue;
+		exchange_count_older(&c->older, &c->v[i]);
 		exchange_release(&c->v[i]);
-	memmove(c->v, c->v + from, (c->n - from) * sizeof *c->v);
-	c->n -= from;
-	return true;
+	}
+	kept = first < from;
+	if (kept)
+		c->v[0] = c->v[first];
+	memmove(c->v + kept, c->v + from, (c->n - from) * sizeof *c->v);
+	c->n -= from - kept;
+	return from > kept;
+}
+
+void
+exchange_count_older(struct older_count *n, const struct exchange *x)
+{
+	n->all++;
+	n->users += x->role == ROLE_USER && x->tool == NULL;
+	n->answers += x->role == ROLE_ASSISTANT && x->tool == NULL;
 }
 
 const char *
@@ -193,7 +211,7 @@ conversation_last_action(const struct conversation *c)
 size_t
 conversation_count(const struct conversation *c, enum role role)
 {
-	size_t n = 0;
+	size_t n = role == ROLE_USER ? c->older.users : role == ROLE_ASSISTANT ? c->older.answers : 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		n += c->v[i].role == role && c->v[i].tool == NULL;
@@ -230,6 +248,11 @@ conversation_json(const struct conversation *c)
 		json_put(o, "truncated_at", NULL);
 	json_put_int(o, "lines", (int64_t)c->lines);
 	json_put_int(o, "unknown_lines", (int64_t)c->unknown_lines);
+	if (c->older.all > 0) {
+		json_put_int(o, "older", (int64_t)c->older.all);
+		json_put_int(o, "older_user_messages", (int64_t)c->older.users);
+		json_put_int(o, "older_agent_responses", (int64_t)c->older.answers);
+	}
 	json_put(o, "draft", c->draft);
 	json_put(o, "tasks", c->tasks);
 	json_put(o, "question", c->question);
@@ -295,6 +318,9 @@ conversation_from_json(struct conversation *c, const json_t *v, struct err *e)
 		return -1;
 	}
 	c->truncated_at = (ssize_t)json_number(v, "truncated_at", -1);
+	c->older.all = (size_t)json_number(v, "older", 0);
+	c->older.users = (size_t)json_number(v, "older_user_messages", 0);
+	c->older.answers = (size_t)json_number(v, "older_agent_responses", 0);
 	c->lines = lines > 0 ? (size_t)lines : 0;
 	c->unknown_lines = unknown > 0 ? (size_t)unknown : 0;
 	c->draft = text_of(v, "draft");
@@ -456,7 +482,9 @@ conversation_cut_to_task(struct conversation *c, const char *bead)
 
 	for (size_t i = 0; i < begin; i++)
 		exchange_release(&c->v[i]);
-	if (begin > 0)
+	if (begin > 0) {
 		memmove(c->v, c->v + begin, (c->n - begin) * sizeof *c->v);
+		c->older = (struct older_count){ .all = 0 };	/* what was left out stood before the task */
+	}
 	c->n -= begin;
 }

@@ -391,7 +391,9 @@ swap_text(char **a, char **b)
 static void
 join_exchange(const struct merge_pair *w, struct exchange *a, struct exchange *b)
 {
-	bool open = a->status == STATUS_RUNNING || a->status == STATUS_WAITING;
+	/* a screen may show a queued prompt like one that was sent: the record of the queue holds */
+	bool queued = a->status == STATUS_WAITING && a->role == ROLE_USER && a->source == SOURCE_TRANSCRIPT,
+	     open = !queued && (a->status == STATUS_RUNNING || a->status == STATUS_WAITING);
 
 	if (open) {
 		a->status = b->status;
@@ -721,7 +723,7 @@ conversation_merge(struct conversation *transcript, struct conversation *snapsho
 	struct conversation *new = screen != NULL ? screen : &none[2], *last = is_there(screen) ? new : old;
 	ssize_t cut;
 
-	*out = (struct conversation)CONVERSATION_INIT;
+	*out = (struct conversation){ .truncated_at = -1, .older = t->older };
 	for (size_t i = 0; i < old->n; i++)
 		old->v[i].source = old->v[i].source == SOURCE_SCREEN ? SOURCE_SNAPSHOT : old->v[i].source;
 	cut = merge_two(old, new, true, &seen) ? new->truncated_at : old->truncated_at;

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,14 @@ candidate_fill_pane(struct pane *p)
 	p->dead_status = p->dead_signal = -1;
 	p->width = p->width > 0 ? p->width : 80;
 	p->height = p->height > 0 ? p->height : 24;
+}
+
+int
+candidate_signal(const struct candidate *c)
+{
+	if (c->pane.dead_signal > 0)
+		return c->pane.dead_signal;
+	return c->pane.dead_status == 128 + SIGKILL ? SIGKILL : 0;
 }
 
 void

@@ -124,6 +124,11 @@ bool candidate_has_ended(const struct candidate *c);
 /* there is something to bring back, and it is not over */
 bool candidate_crashed(const struct candidate *c);
 /*
+ * The signal that ended a dead pane's process, or the agent that its shell ran: such a shell ends
+ * with 137 after a SIGKILL. 0: none, or not known.
+ */
+int candidate_signal(const struct candidate *c);
+/*
  * Teaches the scrubber everything by whose value a secret can be told on the candidate's screen:
  * its environments, start command and credential files, as far as [recovery.scrub] wants it.
  */

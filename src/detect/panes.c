@@ -63,11 +63,11 @@ static enum crash_cause
 detect_crash_reason(struct app *w, const struct candidate *c)
 {
 	const struct pane *p = &c->pane;
-	bool by_nine = p->dead_signal == SIGKILL || p->dead_status == 128 + SIGKILL;
+	bool by_nine = candidate_signal(c) == SIGKILL;
 
 	if (by_nine && out_of_memory(w, c))
 		return REASON_OOM;
-	if (p->dead_signal > 0)
+	if (p->dead_signal > 0 || by_nine)
 		return REASON_KILLED;
 	if (p->dead_status < 0)
 		return REASON_UNKNOWN;

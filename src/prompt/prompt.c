@@ -172,7 +172,7 @@ put_warnings(struct prompt_state *m, size_t max)
 	for (size_t i = 0; i < m->in->n_warnings; i++) {
 		buf_reset(&line);
 		buf_str(&line, i > 0 ? "\n- " : "- ");
-		utf8_escape(&line, m->in->warnings[i], strlen(m->in->warnings[i]), 400);
+		utf8_escape(&line, m->in->warnings[i], strlen(m->in->warnings[i]), 900);
 		max -= used;
 		used = fence_cost(line.data, line.len);
 		if (used > max)

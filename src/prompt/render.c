@@ -345,10 +345,16 @@ find_core(struct renderer *t, size_t n, size_t turn)
 {
 	size_t places = core_places(t);
 
+	size_t first = 0;
+
+	while (first < n && !is_users(t->v[first].x))
+		first++;
 	if (n > 0)
 		promote_to_core(t, n - 1, &places);
 	if (turn < n)
 		promote_to_core(t, turn, &places);
+	if (first < n)
+		promote_to_core(t, first, &places);
 	for (size_t i = n; i < t->n; i++)
 		promote_to_core(t, i, &places);
 	places = places < UNFINISHED ? places : UNFINISHED;
@@ -424,12 +430,19 @@ count_short(struct render_stats *s, const struct exchange *x, size_t lines, size
 static void
 put_item(struct buf *out, const struct renderer *t)
 {
+	const struct older_count *older = &t->c->older;
 	size_t missing = 0, of_user = 0, before, left;
 
+	t->stats->cut += older->all;
+	t->stats->user_cut += older->users;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct exchange *x = t->v[i].x;
 		const struct budget_share *s = &t->shares[i];
 
+		if (i == 1 || (i == 0 && t->c->v[0].role != ROLE_USER)) {
+			missing += older->all;
+			of_user += older->users;
+		}
 		if (!s->kept) {
 			if (x != NULL) {
 				missing++;

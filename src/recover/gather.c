@@ -117,6 +117,8 @@ warn(struct gathered *g, const char *fmt, ...)
 char *
 gather_reason(const struct candidate *c)
 {
+	int signal = candidate_signal(c);
+
 	if (c->status == AGENT_LIVE)
 		return xstrdup("running");
 	if (c->status == AGENT_UNKNOWN)
@@ -140,9 +142,9 @@ gather_reason(const struct candidate *c)
 		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended"
 			: c->reason == REASON_STOPPED          ? "it was ended, and its session with it"
 							       : "it died, and its session with it");
-	if (c->pane.dead_signal > 0)
-		return xasprintf("killed by signal %d (SIG%s)", c->pane.dead_signal,
-		    sigabbrev_np(c->pane.dead_signal) != NULL ? sigabbrev_np(c->pane.dead_signal) : "?");
+	if (signal > 0)
+		return xasprintf("killed by signal %d (SIG%s)", signal,
+		    sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?");
 	if (c->pane.dead_status >= 0)
 		return xasprintf("exited with status %d", c->pane.dead_status);
 	return xstrdup("died, how is not known");
@@ -155,31 +157,87 @@ warn_about_work(struct app *w, const struct candidate *c, struct gathered *g)
 	    : c->pane.dead && c->pid_record.pid == c->pane.pid ? c->pid_record.session_id
 							       : NULL;
 	struct town_list list = TOWN_LIST_INIT;
+	struct background_list background = { .n = 0 };
+	/* a living agent's are its own affair */
+	bool known = c->status != AGENT_LIVE && g->found.path != NULL &&
+	    transcript_background(g->found.path, c->profile->transcript, g->scrub, &background);
 
-	gather_unfinished_warnings(w, c, &g->conversation, g->earlier.untold, id, g->git, g->scrub, &list);
+	gather_unfinished_warnings(w, c, &g->conversation, g->earlier.untold, id, known ? &background : NULL,
+	    g->git, g->scrub, &list);
+	if (c->status != AGENT_LIVE && gather_promises_report(&g->conversation, known))
+		town_list_add(&list,
+		    xstrdup("The record tells of work in the background that would report to you "
+			    "(sub-agents, workflows, monitors, schedules, wake-ups, shells). It ended with "
+			    "the session that began it, unless it is named here: do not wait for it."));
 	for (size_t i = 0; i < list.n; i++)
 		warn(g, "%s", list.v[i]);
 	town_list_release(&list);
+	g->died_from = g->n_warnings;
+	gather_died(&background, false, &list);
+	for (size_t i = 0; i < list.n; i++)
+		warn(g, "%s", list.v[i]);
+	town_list_release(&list);
+	gather_died(&background, true, &g->died_resumed);
+	transcript_background_release(&background);
+}
+
+/* Adds the placeholders of a text that are not in the list yet: each secret has one of its own. */
+static void
+note_placeholders(struct town_list *l, const char *text)
+{
+	static const char open[] = "[REDACTED:";
+
+	for (const char *p = text != NULL ? strstr(text, open) : NULL; p != NULL; p = strstr(p + 1, open)) {
+		size_t n = strcspn(p, "]\n"), i = 0;
+
+		while (i < l->n && !(strlen(l->v[i]) == n && memcmp(l->v[i], p, n) == 0))
+			i++;
+		if (i == l->n && p[n] == ']')
+			town_list_add(l, xstrndup(p, n));
+	}
+}
+
+/* The secrets of what the prompt tells, each counted once, in however many sources it stood. */
+static size_t
+count_secrets(const struct gathered *g)
+{
+	const struct conversation *c = &g->conversation;
+	const char *texts[] = { c->draft, c->question, c->tasks, clean_bytes(g->bead.title),
+		clean_bytes(g->bead.description), clean_bytes(g->bead.notes), clean_bytes(g->bead.handoff),
+		clean_bytes(g->git), clean_bytes(g->checkpoint) };
+	struct town_list found = TOWN_LIST_INIT;
+	size_t n;
+
+	for (size_t i = 0; i < c->n; i++) {
+		note_placeholders(&found, c->v[i].tool);
+		note_placeholders(&found, c->v[i].input);
+		note_placeholders(&found, c->v[i].content);
+	}
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		note_placeholders(&found, texts[i]);
+	n = found.n;
+	town_list_release(&found);
+	return n;
 }
 
 static void
 warn_about_reading(struct gathered *g)
 {
+	size_t secrets = count_secrets(g);
+
 	if (g->conversation.draft != NULL)
 		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
-	if (g->conversation.unknown_lines > 0)
-		warn(g,
-		    "%zu of %zu lines of the screen were not understood; they stand in place as they were.",
-		    g->conversation.unknown_lines, g->conversation.lines);
 	if (g->capture.lost)
 		warn(g,
 		    "The file that kept your last screen cannot be read any more; this is what the pane's "
 		    "history still held.");
 	if (g->conversation.limit)
 		warn(g, "The last screen showed a usage limit or a login problem.");
-	if (scrub_total(g->scrub) > 0)
-		warn(g, scrub_total(g->scrub) == 1 ? "%zu secret was replaced by [REDACTED:kind]." :
-		    "%zu secrets were replaced by [REDACTED:kind].", scrub_total(g->scrub));
+	if (secrets > 0)
+		warn(g,
+		    secrets == 1 ? "%zu secret was replaced by [REDACTED:kind]."
+				 : "%zu secrets were replaced by [REDACTED:kind].",
+		    secrets);
 	if (scrub_withheld(g->scrub) > 0)
 		warn(g, "Rows on which the search for secrets gave up are withheld: [scrub: row withheld].");
 }
@@ -453,14 +511,22 @@ gather_resume_prompt(struct app *w, const struct candidate *c, const char *recov
 {
 	struct conversation part = lacking(&g->conversation);
 	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+	const char **all;
+	size_t n = 0;
 	int ret;
 
+	all = xcalloc(g->work_to + g->died_resumed.n + 1, sizeof *all);
+	for (size_t i = g->work_from; i < g->died_from; i++)
+		all[n++] = g->warnings[i];
+	for (size_t i = 0; i < g->died_resumed.n; i++)
+		all[n++] = g->died_resumed.v[i];
 	in.conversation = &part;
 	in.scrollback = NULL;
-	in.warnings += g->work_from;
-	in.n_warnings = g->work_to - g->work_from;
+	in.warnings = all;
+	in.n_warnings = n;
 	in.max_tokens = max_tokens;
 	ret = render_prompt(w, true, &in, g, e);
+	free(all);
 	free(part.v);
 	return ret;
 }
@@ -477,6 +543,7 @@ gather_release(struct gathered *g)
 	for (size_t i = 0; i < g->n_warnings; i++)
 		free(g->warnings[i]);
 	free(g->warnings);
+	town_list_release(&g->died_resumed);
 	transcript_found_release(&g->found);
 	gather_previous_release(&g->earlier);
 	free(g->reason);

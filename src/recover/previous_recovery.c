@@ -188,6 +188,31 @@ join_behind(struct conversation *talk, struct conversation *earlier, size_t from
 	free(old);
 }
 
+static bool
+was_sent(const struct conversation *talk, const char *draft)
+{
+	for (size_t i = 0; i < talk->n; i++)
+		if (talk->v[i].role == ROLE_USER && talk->v[i].tool == NULL &&
+		    prompt_find_id(talk->v[i].content, strlen(talk->v[i].content)) == NULL &&
+		    strstr(talk->v[i].content, draft) != NULL)
+			return true;
+	return false;
+}
+
+/* What the person had typed before an earlier crash is not sent yet, however often the agent died since. */
+static void
+keep_draft(struct conversation *talk, const char *draft)
+{
+	char *both;
+
+	if (draft == NULL || *draft == '\0' || was_sent(talk, draft) ||
+	    (talk->draft != NULL && strstr(talk->draft, draft) != NULL))
+		return;
+	both = talk->draft == NULL ? xstrdup(draft) : xasprintf("%s\n\n%s", draft, talk->draft);
+	free(talk->draft);
+	talk->draft = both;
+}
+
 /*
  * earlier + a note + what is new in talk since the attempt's start; the result becomes talk. from
  * 0: the prompt is not there.
@@ -196,6 +221,11 @@ static void
 join_conversations(
     struct conversation *talk, struct conversation *earlier, size_t from, bool told, const struct attempt *a)
 {
+	struct older_count older = earlier->older;
+
+	if (older.all == 0)
+		older = talk->older;
+	keep_draft(talk, earlier->draft);
 	for (size_t i = 0; i < earlier->n; i++)
 		earlier->v[i].source = SOURCE_EARLIER;
 	conversation_add(earlier, ROLE_SYSTEM, NULL, NULL,
@@ -208,6 +238,7 @@ join_conversations(
 		join_overlapping(talk, earlier, a->times[PHASE_RESPAWNED]);
 	else
 		join_behind(talk, earlier, from, a);
+	talk->older = older;
 }
 
 /*
@@ -423,9 +454,18 @@ drop(struct conversation *talk, size_t from, size_t to)
 static bool
 drop_nudge(const struct previous_input *in, const struct attempt *a, struct conversation *talk, size_t at)
 {
+	struct conversation told = CONVERSATION_INIT;
+	char *draft = NULL;
+
 	if (!(is_via(a, "resume") || is_via(a, "restart")) || keeps_prompt(in, a))
 		return false;
+	if (prompt_parse(talk->v[at].content, strlen(talk->v[at].content), &told))
+		draft = told.draft;
+	told.draft = NULL;
 	drop(talk, at, at + 1);
+	keep_draft(talk, draft);
+	free(draft);
+	conversation_release(&told);
 	return true;
 }
 

@@ -558,6 +558,23 @@ check_size(const struct recovery *r, struct err *e)
 }
 
 /*
+ * A pane's shell that goes when its agent does: with nothing between them tmux knows how the agent
+ * died, and no shell writes over its screen. Takes fed over.
+ */
+static char *
+in_place_of_shell(const struct recovery *r, char *fed)
+{
+	char *command;
+
+	if (fed == NULL || r->c->launch.login || detect_status_has_shell(r->c->status))
+		return fed;
+	command = launch_with_checked_exec(&r->c->launch, fed);
+	explicit_bzero(fed, strlen(fed));
+	free(fed);
+	return command;
+}
+
+/*
  * Step 6: the agent's own command again, with the prompt where its row takes it. One that lives
  * is told, not started.
  */
@@ -571,7 +588,7 @@ step_respawn(struct recovery *r, struct err *e)
 	bool plain = c->status == AGENT_RESPAWNED || recovery_uses_gt(r->w, c);
 	char *command =
 	    plain ? xstrdup("") : launch_without_flags(&c->launch, c->profile->session_flags, &left_out);
-	char *fed = feed(r);
+	char *fed = in_place_of_shell(r, feed(r));
 	struct respawn how = { .launch = &c->launch,
 		.command = command,
 		.fed = fed,

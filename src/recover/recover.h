@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "beads/beads.h"
 #include "conversation/conversation.h"
+#include "gastown/gastown.h"
 #include "prompt/prompt.h"
 #include "records/recovery/recovery.h"
 #include "snapshot/snapshot.h"
@@ -52,6 +53,8 @@ struct gathered {
 	char **warnings;
 	size_t n_warnings, cap_warnings;
 	size_t work_from, work_to;	/* those about the work: bead, git, checkpoint, what was half done */
+	size_t died_from;		/* … to work_to: what died with the session, for a fresh start */
+	struct town_list died_resumed;	/* the same for one that resumes */
 	struct transcript_found found;	/* the agent's own record that was read */
 	size_t records, unknown_records;	/* of it; a last one that was torn is not counted */
 	struct previous_recovery earlier;

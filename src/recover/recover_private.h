@@ -9,6 +9,8 @@
 #include "recover/recover.h"
 
 struct activity;
+struct background;
+struct background_list;
 struct launch;
 struct orphans;
 struct town_list;
@@ -109,6 +111,8 @@ struct unfinished_context {
 	int64_t crashed_at;		/* ms since 1970; 0 unknown */
 	const struct clean_text *git;	/* git_state's lines; NULL: none */
 	const struct orphans *orphans;	/* NULL: not looked for */
+	/* by the transcript, in place of UNFINISHED_BACKGROUND; NULL: not known */
+	const struct background_list *background;
 };
 
 /* One line each, clean; appended to out. */
@@ -120,8 +124,19 @@ void gather_unfinished_report(
  * or NULL. Where /proc cannot be read the warnings say less.
  */
 void gather_unfinished_warnings(struct app *w, const struct candidate *c, const struct conversation *talk,
-    bool untold, const char *session_id, const struct clean_text *git, struct scrub *s,
-    struct town_list *out);
+    bool untold, const char *session_id, const struct background_list *background,
+    const struct clean_text *git, struct scrub *s, struct town_list *out);
+
+/* ---- died ---- */
+
+/*
+ * What ended with the agent's session besides: monitors, sub-agents, workflows, schedules and
+ * wake-ups, one line each; appended to out. resumed: for an agent that goes on with its own
+ * conversation, to which Claude Code gives back a part.
+ */
+void gather_died(const struct background_list *l, bool resumed, struct town_list *out);
+/* The record says of something that it would report, and it is of another session, or not known. */
+bool gather_promises_report(const struct conversation *talk, bool known);
 
 /* ---- plan ---- */
 

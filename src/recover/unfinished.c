@@ -14,7 +14,7 @@
 
 #define COMMAND_COLUMNS 160
 #define PATH_COLUMNS 200
-#define BACKGROUND_MAX 3
+#define SHELLS_MAX 3
 /* a file's time and a call's are of one clock, but the record of the call may be a moment late */
 #define SLACK_MS 1000
 
@@ -80,7 +80,7 @@ gather_unfinished(const struct conversation *talk, bool untold, struct unfinishe
 			continue;
 		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
 			found[n++] = (struct unfinished){ kind_of(x), x };
-		else if (x->status == STATUS_COMPLETE && is_background(x) && background++ < BACKGROUND_MAX)
+		else if (x->status == STATUS_COMPLETE && is_background(x) && background++ < SHELLS_MAX)
 			found[n++] = (struct unfinished){ UNFINISHED_BACKGROUND, x };
 	}
 	out->n = n;
@@ -314,6 +314,17 @@ put_offer(struct buf *b, const struct orphan *o)
 	buf_fmt(b, o->pgrp == o->pid ? "`kill -- -%d` ends it." : "`kill %d` ends it.", (int)o->pid);
 }
 
+/* The process of a command; all->n: none that is known. */
+static size_t
+find_orphan(const struct orphans *all, const bool used[ORPHANS_MAX], const char *command)
+{
+	size_t i = 0;
+
+	while (i < all->n && (used[i] || command == NULL || !is_command(command, all->v[i].command)))
+		i++;
+	return i;
+}
+
 static void
 report_command(
     const struct unfinished *h, const struct unfinished_context *place, bool used[ORPHANS_MAX], struct buf *b)
@@ -322,9 +333,8 @@ report_command(
 	bool background = h->kind == UNFINISHED_BACKGROUND;
 	size_t i = 0;
 
-	while (all != NULL && i < all->n &&
-	    (used[i] || h->x->input == NULL || !is_command(h->x->input, all->v[i].command)))
-		i++;
+	if (all != NULL)
+		i = find_orphan(all, used, h->x->input);
 	put_call(b, h->x);
 	buf_str(b, background ? " ran in the background" : " was running");
 	if (all == NULL) {
@@ -378,6 +388,76 @@ report_call(const struct unfinished *h, struct buf *b)
 	free(about);
 }
 
+static void
+put_words(struct buf *b, const char *text)
+{
+	utf8_escape(b, text != NULL ? text : "", text != NULL ? strlen(text) : 0, COMMAND_COLUMNS);
+}
+
+static void
+report_shell(const struct background *x, const struct unfinished_context *place, bool used[ORPHANS_MAX],
+    struct buf *b)
+{
+	const struct orphans *all = place->orphans;
+	size_t i = all != NULL ? find_orphan(all, used, x->input) : 0;
+
+	buf_str(b, "Bash(");
+	put_words(b, x->input);
+	buf_str(b, ") ran in the background");
+	if (all != NULL && i < all->n) {
+		used[i] = true;
+		buf_str(
+		    b, all->v[i].sure ? " and still runs (" : " and may still run: a process like it does (");
+		put_orphan(b, &all->v[i], place);
+		buf_str(b, "), whatever a notice says; you will not hear when it ends. Look at it before "
+			   "you run it again; ");
+		put_offer(b, &all->v[i]);
+		return;
+	}
+	buf_str(b, all != NULL ? "; no process of it was found: it has ended, or it died with the agent"
+			       : "; it may still run");
+	if (x->path != NULL)
+		buf_fmt(b, ". Its output is in %s", x->path);
+	buf_chr(b, '.');
+}
+
+/* A monitor's own end is told by gather_died; here its process, if that lives on. */
+static void
+report_monitor(const struct background *x, const struct unfinished_context *place, bool used[ORPHANS_MAX],
+    struct buf *b)
+{
+	size_t i = place->orphans != NULL ? find_orphan(place->orphans, used, x->input) : SIZE_MAX;
+
+	if (i == SIZE_MAX || i == place->orphans->n)
+		return;
+	used[i] = true;
+	buf_str(b, "The process of your monitor \"");
+	put_words(b, x->what);
+	buf_str(b, "\" outlived you (");
+	put_orphan(b, &place->orphans->v[i], place);
+	buf_str(b, "): what it prints reaches nobody. If it is not wanted, ");
+	put_offer(b, &place->orphans->v[i]);
+}
+
+/* Oldest first. */
+static void
+report_background(const struct unfinished_context *place, bool used[ORPHANS_MAX], struct town_list *out)
+{
+	for (size_t i = place->background->n; i-- > 0;) {
+		const struct background *x = &place->background->v[i];
+		struct buf b = BUF_INIT;
+
+		if (x->kind == BACKGROUND_SHELL)
+			report_shell(x, place, used, &b);
+		else if (x->kind == BACKGROUND_MONITOR)
+			report_monitor(x, place, used, &b);
+		if (b.len > 0)
+			town_list_add(out, buf_detach(&b));
+		else
+			buf_release(&b);
+	}
+}
+
 /* Processes of this agent that are no call's that was told of. */
 static void
 report_orphans(const struct unfinished_context *place, const bool used[ORPHANS_MAX], struct town_list *out)
@@ -414,6 +494,8 @@ gather_unfinished_report(
 	for (size_t i = 0; i < l->n; i++) {
 		struct buf b = BUF_INIT;
 
+		if (l->v[i].kind == UNFINISHED_BACKGROUND && place->background != NULL)
+			continue;
 		if (l->v[i].kind == UNFINISHED_FILE)
 			report_file(l->v[i].x, place, &b);
 		else if (l->v[i].kind == UNFINISHED_COMMAND || l->v[i].kind == UNFINISHED_BACKGROUND)
@@ -422,13 +504,16 @@ gather_unfinished_report(
 			report_call(&l->v[i], &b);
 		town_list_add(out, buf_detach(&b));
 	}
+	if (place->background != NULL)
+		report_background(place, used, out);
 	if (place->orphans != NULL)
 		report_orphans(place, used, out);
 }
 
 void
 gather_unfinished_warnings(struct app *w, const struct candidate *c, const struct conversation *talk,
-    bool untold, const char *session_id, const struct clean_text *git, struct scrub *s, struct town_list *out)
+    bool untold, const char *session_id, const struct background_list *background,
+    const struct clean_text *git, struct scrub *s, struct town_list *out)
 {
 	struct orphan_search by = { .session_id = session_id,
 		.config_dir = c->config_dir,
@@ -437,7 +522,9 @@ gather_unfinished_warnings(struct app *w, const struct candidate *c, const struc
 		.pane_id = c->pane.id,
 		.is_agent = profile_list_has_process,
 		.arg = w->profiles };
-	struct unfinished_context place = { .cwd = c->cwd, .crashed_at = c->crashed_at, .git = git };
+	struct unfinished_context place = {
+		.cwd = c->cwd, .crashed_at = c->crashed_at, .git = git, .background = background
+	};
 	struct conversation heard = CONVERSATION_INIT;
 	struct store *store = session_id != NULL ? app_store(w, false, NULL) : NULL;
 	struct orphans orphans = { .n = 0 };

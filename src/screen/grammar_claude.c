@@ -45,7 +45,8 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_ERROR, ANY, OPEN, "\xE2", BULLET "(API Error\\b.*)$" },
 	{ ROW_THOUGHT, ANY, OPEN, "\xE2", "(?:" BULLET "|\xE2\x88\xB4 )Thought for \\d.*\\)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2",
-	    BULLET "((?:Ran \\d+ .*hooks?\\b|Agent \"|Background command \"|\\w+ operation blocked by "
+	    BULLET "((?:Ran \\d+ .*hooks?\\b|Agent \"|Background command \"|Monitor event: |"
+		   "\\w+ operation blocked by "
 		   "hook\\b|Unknown command: /).*)$" },
 	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2",
 	    BULLET "(Auto mode (?:can't check actions|lets Claude handle permission prompts)\\b.*)$" },
@@ -86,13 +87,15 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
 	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ",
 	    "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
-	{ ROW_BANNER, V(2, 1, 300), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ",
+	{ ROW_BANNER, V(2, 1, 240), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ",
 	    " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
 	{ ROW_BANNER, ANY, OLD, " * ", " \\* \xE2\x96\x90\xE2\x96\x9B.* Claude Code v(\\d[\\d.]*)" },
 	{ ROW_BANNER, ANY, OLD, "* ", "\\* \xE2\x96\x9D\xE2\x96\x9C" },
 	{ ROW_BANNER, ANY, OLD, " *  ", " \\*  \xE2\x96\x98\xE2\x96\x98" },
 	/* news below the banner; a quote of the model is further right */
 	{ ROW_NEWS, V(2, 1, 300), OPEN, "\xE2\x96\x8E ", "\xE2\x96\x8E (.*)$" },
+	/* of the model: "Claude Sonnet 4.5 retires …" */
+	{ ROW_NEWS, V(2, 1, 240), OPEN, "\xE2\x9A\xA0 ", "\xE2\x9A\xA0 (.*)$" },
 	/* in a narrow pane without the version */
 	{ ROW_BANNER_TOP, ANY, OPEN, "\xE2\x95\xAD",
 	    "\xE2\x95\xAD(?:\xE2\x94\x80)+ Claude Code (?:v(\\d[\\d.]*) )?\xE2\x94\x80" },
@@ -190,10 +193,14 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_INTERRUPTED, ANY, OPEN, "(?:User rejected|No \\(tell Claude)" },
 	{ CUE_OPTION, ANY, OPEN, "(?:\xE2\x94\x82 +)?(?:\xE2\x9D\xAF|>) \\d+\\. " },
 	{ CUE_REJECTED_PLAN, ANY, OPEN, "User (?:rejected|approved) Claude's plan" },
+	{ CUE_FOOT, ANY, OPEN, "(?:\xE2\x8F\xB5\xE2\x8F\xB5|\xE2\x8F\xB8) .* on\\b" },
+	{ CUE_FOOT, ANY, OPEN, "\\? for shortcuts\\b" },
 	{ CUE_KEYS, ANY, OPEN, ".*(?:\xC2\xB7 /effort)$" },
 	{ CUE_BUSY, ANY, OPEN, ".*esc to interrupt" },
 	{ CUE_QUEUED, ANY, OPEN, "\xE2\x9D\xAF " },
-	{ CUE_QUEUE_FOOT, V(2, 1, 300), OPEN, "\xE2\x8E\xBF  Queued \xC2\xB7 ctrl\\+x " },
+	/* 2.1.289 and 2.1.310 without the first words */
+	{ CUE_QUEUE_FOOT, V(2, 1, 240), OPEN,
+	    "(?:\xE2\x8E\xBF  Queued \xC2\xB7 )?ctrl\\+x ctrl\\+s to send now$" },
 	{ CUE_MARKED, ANY, OLD, "> " },
 	{ CUE_DIALOG, ANY, OPEN, "(?:Esc to cancel|Enter to select|Enter to confirm)" },
 	{ CUE_DIALOG, V(2, 1, 300), OPEN, "Enter to .* \xC2\xB7 Esc to cancel$" },
@@ -204,6 +211,7 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_SQUEEZED, ANY, V(2, 1, 99), "\xE2\x8E\xBF (?! |" NBSP ")." },
 	{ CUE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ CUE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
+	{ CUE_TASK_HEAD, V(2, 1, 300), OPEN, "\\d+/\\d+ tasks? done(?: \xC2\xB7 .*)?$" },
 	{ CUE_TASK, ANY, OPEN, "(?:\xE2\x9C\x94|\xE2\x97\xBC|\xE2\x97\xBB|\xE2\x98\x90|\xE2\x98\x92) " },
 	{ CUE_COUNT, ANY, OPEN, NULL },
 };

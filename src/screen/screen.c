@@ -14,6 +14,7 @@
  * lives on, the shell writes from there: its word about the death behind the draft, its prompt
  * over the box's lower rule (2.1.197 under bash and dash).
  */
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 #define LAST_ROWS 60		/* of a screen, where its end is looked for */
 #define DEATHS                                                                                               \
 	"(?:Killed|Terminated|Segmentation fault|Aborted|Hangup|Bus error|Illegal "                          \
@@ -24,7 +25,7 @@
  * blank behind it.
  */
 static const char *const deaths[] = {
-	"-?(?:bash|dash|ksh|sh): line \\d+: +\\d+ " DEATHS "\\b",
+	"-?(?:/[^ ]*/)?(?:bash|dash|ksh|sh): line \\d+: +\\d+ " DEATHS "\\b",
 	"[^ ]+: line \\d+: +\\d+ " DEATHS "\\b",
 	"zsh: (?:killed|terminated|segmentation fault|abort|hangup|bus error|illegal hardware instruction) ",
 	"fish: (?:Job \\d+, |Process \\d+, )",
@@ -64,10 +65,25 @@ in_box_row(const struct screen_rows *r, size_t box)
 	while (mark < n && (unsigned char)p[mark] != 0xC2)	/* behind the box's mark and its NBSP */
 		mark++;
 	mark = mark + 2 <= n ? mark + 2 : n;
-	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
+	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (find_pattern(deaths[i], p + mark, n - mark, &at))
 			return r->v[box].at + mark + at;
 	return r->v[box].at + (find_pattern(prompt_like, p + mark, n - mark, &at) ? mark + at : n);
+}
+
+/* The same for a draft of several rows, up to row end: behind the last of them, where nothing tells in it. */
+static size_t
+in_box(const struct screen_rows *r, size_t box, size_t end)
+{
+	size_t first = in_box_row(r, box), at;
+
+	if (first < r->v[box].at + r->v[box].n)
+		return first;
+	for (size_t row = box + 1; row < end; row++)
+		for (size_t i = 0; i + 1 < COUNT(deaths); i++)
+			if (find_pattern(deaths[i], screen_row_text(r, row), r->v[row].n, &at))
+				return r->v[row].at + at;
+	return first;
 }
 
 static bool
@@ -84,7 +100,7 @@ below_box(const struct screen_rows *r, size_t from, size_t n)
 	for (size_t i = from; i < r->n; i++) {
 		if (r->v[i].kind != ROW_STRAY)
 			continue;
-		for (size_t k = 0; k < sizeof deaths / sizeof deaths[0]; k++)
+		for (size_t k = 0; k < COUNT(deaths); k++)
 			if (find_pattern(deaths[k], screen_row_text(r, i), r->v[i].n, &at) && at == 0)
 				return r->v[i].at;
 		break;	/* only the first: anything behind it is the shell's or the agent's alike */
@@ -102,10 +118,10 @@ after_box(const struct screen_rows *r, size_t box, size_t n)
 	if (whole_rule(r, end))
 		return below_box(r, end, n);
 	if (end == r->n) {	/* nothing was drawn below: a cut capture, unless the row itself tells */
-		at = in_box_row(r, box) - r->v[box].at;
-		return at < r->v[box].n ? r->v[box].at + at : n;
+		at = in_box(r, box, end);
+		return at == r->v[box].at + r->v[box].n ? n : at;
 	}
-	return in_box_row(r, box);
+	return in_box(r, box, end);
 }
 
 static size_t

@@ -10,6 +10,7 @@
 #define DRAFT_ROWS 400	/* rows of an unsent draft */
 #define QUEUED_LINES 6	/* more lines than people queue one by one */
 #define BOX_BELOW 4	/* rows between a line and the box that it belongs to */
+#define RULE_LEFT 10	/* signs of a rule that was written over */
 #define FOOT_ROWS 6	/* rows of the program's own below the box */
 
 /* ---- work and tasks ---- */
@@ -145,6 +146,32 @@ set_draft(struct screen *s, size_t row, char *text)
 	screen_set(&s->c->draft, text);
 }
 
+/* What is left of the box's lower rule behind something that was written over it. */
+static bool
+ends_in_rule(const struct screen *s, size_t i)
+{
+	static const char dash[] = "\xE2\x94\x80";
+	size_t n = s->r.v[i].n, dashes = 0;
+
+	while (n >= 3 && memcmp(screen_row_text(&s->r, i) + n - 3, dash, 3) == 0) {
+		n -= 3;
+		dashes++;
+	}
+	return dashes >= RULE_LEFT && n > 0;
+}
+
+/* Where the draft ends in a box whose lower rule is gone: the rows below it are the program's own. */
+static size_t
+torn_box_end(const struct screen *s, size_t from, size_t end)
+{
+	if (screen_row_kind(&s->r, screen_below(s, end)) == ROW_RULE)
+		return end;
+	for (size_t i = from; i < end; i++)
+		if (ends_in_rule(s, i) || (i > from && screen_row_has_cue(&s->r, i, CUE_FOOT)))
+			return i;
+	return end;
+}
+
 /* The box, from row `from` to `end`; 0: as far as it goes. The row behind it. */
 static size_t
 read_draft(struct screen *s, size_t from, size_t end, size_t skip)
@@ -152,13 +179,15 @@ read_draft(struct screen *s, size_t from, size_t end, size_t skip)
 	const char *p = screen_row_text(&s->r, from);
 	bool settled = s->page->goes_on == GOES_ON_BODY;
 	size_t indent = settled ? s->page->words_indent : utf8_width(p, skip);
+	size_t to;
 	char *text;
 
 	if (end == 0)
 		end = screen_item_end(s, from, indent > 0 ? indent : 1);
 	if (settled && end > from + DRAFT_ROWS)
 		end = from + DRAFT_ROWS;
-	text = screen_joined(s, from, end, skip, indent, s->r.width);
+	to = settled ? torn_box_end(s, from, end) : end;
+	text = to > from ? screen_joined(s, from, to, skip, indent, s->r.width) : xstrdup("");
 	if (settled && *p == '!')	/* a command for the shell */
 		screen_set(&text, xasprintf("! %s", text));
 	set_draft(s, from, text);

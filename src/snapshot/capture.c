@@ -106,7 +106,8 @@ capture_text(
 	all = scrub_text(s, raw->data, n, p->width);
 	buf_wipe(raw);
 	/* the scrubber keeps the number of rows: the hints still fit */
-	if (zombie) {
+	/* between a dead pane and its agent a shell may have stood, too */
+	if (zombie || p->dead) {
 		n = screen_without_shell(clean_bytes(all), clean_len(all), p->width);
 		clean_narrow(all, 0, trim_end(clean_bytes(all), n));
 	}

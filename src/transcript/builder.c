@@ -62,6 +62,8 @@ transcript_scrub_put(struct scrub_batch *b, size_t exchange, enum batch_field fi
 {
 	size_t lines = 1;
 
+	if (b->s == NULL)
+		return;
 	for (const char *nl = p; (nl = memchr(nl, '\n', (size_t)(p + n - nl))) != NULL; nl++)
 		lines++;
 	b->v = vec_room(b->v, b->n, &b->cap, sizeof *b->v);
@@ -75,7 +77,7 @@ transcript_scrub_put(struct scrub_batch *b, size_t exchange, enum batch_field fi
 void
 transcript_scrub_flush(struct scrub_batch *b)
 {
-	struct clean_text *clean = scrub_text(b->s, b->raw.data, b->raw.len, 0);
+	struct clean_text *clean = b->n > 0 ? scrub_text(b->s, b->raw.data, b->raw.len, 0) : NULL;
 	const char *p = clean_bytes(clean), *end = p + clean_len(clean);
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -148,6 +150,7 @@ void
 builder_release(struct transcript_builder *t)
 {
 	tdestroy(t->calls, free);
+	buf_wipe(&t->first);
 	free(t->marks);
 	grammar_free(t->grammar);
 	if (t->out != NULL)
@@ -220,6 +223,10 @@ builder_message(
 	} else {
 		transcript_scrub_put(
 		    &t->wash, add_exchange(t, role, status, at), BATCH_CONTENT, text->data, text->len);
+		if (role == ROLE_USER && t->wash.s == NULL && t->first.len == 0) {
+			buf_add(&t->first, text->data, text->len);
+			t->first_at = at;
+		}
 		if (role == ROLE_USER) {
 			t->out->limit = false;
 			t->answer++;
@@ -245,6 +252,8 @@ add_call(struct transcript_builder *t, uint64_t id, enum status status, int64_t 
 	*c = (struct builder_call){ id, i };
 	t->marks[i].call = true;
 	t->marks[i].id = id;
+	if (t->wash.s == NULL)
+		t->out->v[i].tool = xstrdup("?");
 	in = id != 0 ? tsearch(c, &t->calls, by_call_id) : NULL;
 	if (in == NULL || *in != c)	/* the same id once more: results are the newer one's */
 		free(c);
@@ -301,6 +310,12 @@ find_call(const struct transcript_builder *t, uint64_t id)
 	size_t i = found != NULL ? (*found)->exchange : SIZE_MAX;
 
 	return i < t->out->n && id != 0 && t->marks[i].id == id ? i : SIZE_MAX;
+}
+
+bool
+builder_told_call(const struct transcript_builder *t, const struct builder_mark *m)
+{
+	return m->call && find_call(t, m->id) != SIZE_MAX;
 }
 
 bool

@@ -192,6 +192,7 @@ read_at(int fd, char *p, size_t n, off_t at, struct err *e)
 static void
 set_end(struct transcript_tail *t, off_t size, bool newline)
 {
+	t->size = size;
 	t->end = size == 0 ? -1 : newline ? size - 1 : size;
 }
 

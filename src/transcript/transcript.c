@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "conversation/conversation.h"
+#include "scrub/scrub.h"
 
 static const struct transcript_format *const readers[] = { &format_claude, &format_codex, &format_gemini,
 	&format_qwen, &format_copilot, &format_pi, &format_auggie, &format_cline, &format_opencode };
@@ -37,6 +38,8 @@ transcript_is_checked(const char *format)
 
 	return how != NULL && how->checked;
 }
+
+#define MOST_COUNTED ((off_t)256 << 20)	/* bytes of a file of which all records are counted */
 
 static void
 order_lines(struct message_tree *c, bool all)
@@ -183,6 +186,82 @@ emit_all(struct transcript_reading *r, struct err *e)
 	return r->how->finish != NULL ? r->how->finish(r, e) : 0;
 }
 
+/* Where in the order the record stands that was told first. */
+static size_t
+place_of(const struct message_tree *c, uint32_t record)
+{
+	size_t i = 0;
+
+	while (i < c->n_order && c->order[i] != record)
+		i++;
+	return i;
+}
+
+/* The first message of the user that was left out goes before all that was told. */
+static void
+put_first(struct conversation *c, struct scrub *s, const struct transcript_builder *count)
+{
+	struct clean_text *words = scrub_text(s, count->first.data, count->first.len, 0);
+	struct exchange *x = conversation_add(c, ROLE_USER, NULL, NULL, xstrdup(clean_bytes(words))), first;
+
+	x->source = SOURCE_TRANSCRIPT;
+	x->at = count->first_at;
+	first = *x;
+	memmove(c->v + 1, c->v, (c->n - 1) * sizeof *c->v);
+	c->v[0] = first;
+	c->older.all--;
+	c->older.users--;
+	clean_free(words);
+}
+
+/* Tells the records before `to` in their order to a builder. */
+static int
+emit_older(struct transcript_reading *r, struct transcript_builder *t, size_t to, struct err *e)
+{
+	struct json_slice text;
+	int ok = 0;
+
+	for (size_t i = 0; i < to && ok >= 0; i++) {
+		const struct transcript_entry *record = &r->chain.v[r->chain.order[i]];
+
+		ok = record->kind <= ENTRY_ATTACHMENT
+		    ? transcript_iter_read(r->pages, record->at, record->n, &text, e)
+		    : 0;
+		if (ok == 1)
+			r->how->emit(t, record, text);
+	}
+	return ok < 0 ? -1 : 0;
+}
+
+/*
+ * Counts what is older than what was told, with the user's first message kept: a second look at the
+ * records, which keeps no words. 1; 0: the file is too large for that; -1.
+ */
+static int
+count_older(struct transcript_reading *r, struct scrub *s, struct conversation *out, struct err *e)
+{
+	uint32_t told = r->first < r->chain.n_order ? r->chain.order[r->first] : 0;
+	struct conversation bare = CONVERSATION_INIT;
+	struct transcript_builder count;
+	int ret;
+
+	if (r->pages->tail != NULL && r->pages->tail->size > MOST_COUNTED)
+		return 0;
+	if (!r->all && index_records(r, UINT64_MAX, e) != 0)
+		return -1;
+	(r->how->order != NULL ? r->how->order : order_lines)(&r->chain, r->all);
+	builder_init(&count, NULL, &bare);
+	ret = emit_older(r, &count, place_of(&r->chain, told), e);
+	for (size_t i = 0; i < bare.n && ret == 0; i++)
+		if (!builder_told_call(&r->t, &count.marks[i]))
+			exchange_count_older(&out->older, &bare.v[i]);
+	if (ret == 0 && count.first.len > 0)
+		put_first(out, s, &count);
+	builder_release(&count);
+	conversation_release(&bare);
+	return ret == 0 ? 1 : ret;
+}
+
 /* May older records belong to the conversation? */
 static bool
 has_older(const struct transcript_reading *r)
@@ -213,7 +292,7 @@ read_records(struct transcript_reading *r, struct scrub *s, size_t max_bytes, st
 	/* JSON writes "\n" and quotes in two bytes: a quarter more than is wanted */
 	uint64_t enough = max_bytes > 0 ? (uint64_t)max_bytes + max_bytes / 4 : UINT64_MAX;
 	struct transcript_iter *p = r->pages;
-	bool again = true;
+	bool again = true, older;
 	int ret = 0;
 
 	builder_init(&r->t, s, out);
@@ -224,12 +303,19 @@ read_records(struct transcript_reading *r, struct scrub *s, size_t max_bytes, st
 		if (again)
 			builder_reset(&r->t);
 	}
-	builder_release(&r->t);
 	/* one JSON object that does not close */
 	out->lines = r->lines + (p->list.torn && p->tail != NULL && p->tail->end > 0);
 	out->unknown_lines = r->unknown + (out->lines - r->lines);
-	if (conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX) || has_older(r))
+	older = has_older(r);
+	if (ret == 0 && older && !r->chain.side) {
+		ret = count_older(r, s, out, e);
+		older = ret == 0;
+		ret = ret < 0 ? -1 : 0;
+	}
+	conversation_limit(out, max_bytes > 0 ? max_bytes : SIZE_MAX);
+	if (older || out->older.all > 0)
 		out->truncated_at = 0;
+	builder_release(&r->t);
 	transcript_tree_release(&r->chain);
 	if (ret != 0)
 		conversation_release(out);

@@ -81,6 +81,43 @@ enum exit_kind {
 enum exit_kind transcript_exit_kind(const char *format, const char *transcript);
 
 /*
+ * What the agent had left at work beside its conversation, by its transcript: what began and of
+ * which no end was told. Claude Code 2.1.197 to 2.1.330. Texts are scrubbed; NULL: not known.
+ */
+enum background_kind {
+	BACKGROUND_SHELL,	/* Bash in the background */
+	BACKGROUND_MONITOR,
+	BACKGROUND_AGENT,	/* a sub-agent */
+	BACKGROUND_WORKFLOW,
+	BACKGROUND_CRON,	/* a schedule */
+	BACKGROUND_WAKEUP	/* of /loop; the last one alone */
+};
+
+struct background {
+	enum background_kind kind;
+	char *id;		/* of the task or the schedule, of a workflow that of its run */
+	char *what;		/* in a few words */
+	char *input;		/* a monitor's command, the prompt of an agent, a schedule or a wake-up */
+	char *when;		/* a schedule's cron expression */
+	char *path;		/* a shell's output, a sub-agent's transcript, a workflow's script */
+	char *done;		/* what a sub-agent or a workflow had finished */
+	int64_t due;		/* of a wake-up, or of the next time of a schedule: ms since 1970; 0 */
+	bool recurring, durable; /* durable: kept in a file of the working directory */
+};
+
+#define BACKGROUND_MAX 16	/* the newest */
+
+struct background_list {
+	struct background v[BACKGROUND_MAX];	/* newest first */
+	size_t n;
+};
+
+/* The last 64 MiB are read. False, and an empty list: not known. */
+bool transcript_background(
+    const char *path, const char *format, struct scrub *s, struct background_list *out);
+void transcript_background_release(struct background_list *l);
+
+/*
  * Would Claude Code read all of a transcript on --resume? It follows parentUuid from the last
  * record to one without a parent or to the last compaction (1.0.128 to 2.1.330), and silently
  * leaves out what it cannot follow. It appends behind the last byte, so that a torn last line

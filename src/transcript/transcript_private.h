@@ -103,6 +103,9 @@ struct transcript_builder {
 	/* there are older records than those told: a result without its call is one of theirs */
 	bool older;
 	bool has_banner, has_session;
+	/* without a scrubber, which keeps no words: the first ones of the user, raw */
+	struct buf first;
+	int64_t first_at;
 
 	const char *search;		/* NULL: keep exchanges */
 	bool asked;			/* the person's words hold it */
@@ -110,6 +113,7 @@ struct transcript_builder {
 	bool answered_behind, refused_behind;	/* … in the same record, behind what was asked */
 };
 
+/* s NULL: the exchanges are told without their words, to be counted */
 void builder_init(struct transcript_builder *t, struct scrub *s, struct conversation *out);
 /* instead of init: out and scrubber are not needed */
 void builder_init_search(struct transcript_builder *t, const char *sought);
@@ -137,6 +141,8 @@ void builder_input(struct transcript_builder *t, size_t exchange, struct buf *te
  */
 size_t builder_tool_result(
     struct transcript_builder *t, struct json_slice id, enum status status, int64_t at, struct buf *text);
+/* Was the call of another builder's mark told to this one, too? */
+bool builder_told_call(const struct transcript_builder *t, const struct builder_mark *m);
 bool builder_has_call(const struct transcript_builder *t, struct json_slice id);
 /* The person stopped the model: its last words or calls, or the prompt that has no answer yet. */
 void builder_interrupt(struct transcript_builder *t, int64_t at);
@@ -261,6 +267,7 @@ struct transcript_tail {
 	off_t from;		/* offset of the window */
 	size_t n;
 	off_t end;		/* the next line ends here; -1: no more */
+	off_t size;		/* of all of it */
 	struct buf line;	/* one that the window does not hold */
 };
 
@@ -355,6 +362,9 @@ struct transcript_format {
 	enum exit_kind (*exit_kind)(struct transcript_tail *t);
 	/* Was it at work when it wrote last? NULL: it does not tell. */
 	enum last_turn (*last_turn)(struct transcript_tail *t);
+	/* What it had left at work, raw, from the end of its file at that path. NULL: it does not tell. */
+	void (*background)(struct transcript_tail *t, const char *path, struct scrub *s,
+	    struct background_list *out);
 	bool pid_files;			/* the agent keeps a note of each process (agent/agent.h) */
 	bool checked;			/* transcript_check_integrity reads it */
 };

@@ -14,6 +14,8 @@ ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
 ok 'in the middle of a command' until_ 10 pane_shows toast 'test 7 ok'
 ok 'it is killed' kill_agent toast
 gt context toast -L main
+unlike "$OUT" 'not understood' 'how well it was read is told with -v alone'
+gt context -v toast -L main
 like "$OUT" 'Transcript +/.*/projects/.*\.jsonl' 'context names the transcript'
 like "$OUT" "named by the agent's own record" 'and how it was found'
 like "$OUT" 'from the transcript, [0-9]+ from the screen' 'the conversation is of both'

@@ -57,7 +57,7 @@ if grep -q GT_KMSG "$GT_RECOVER"; then
 	pid=$(agent_pid wrap)
 	kill -9 "$pid"
 	until_ 5 eval "wake; pane_is wrap '#{pane_dead_status}' 137"
-	is "$(reason wrap)" exited 'a shell that ends with 137'
+	is "$(reason wrap)" killed 'a shell that ends with 137: its agent was killed'
 	killed "$pid" claude "$(now_us)" >"$log"
 	is "$(reason wrap)" oom '  when the kernel killed its agent'
 	unset GT_KMSG

@@ -145,12 +145,13 @@ test_limit(void **state)
 	conversation_add(&c, ROLE_ASSISTANT, xstrdup("Bash"), xstrdup("ls"), xstrdup("six 66"));
 	conversation_add(&c, ROLE_ASSISTANT, NULL, NULL, xstrdup("three"));
 	assert_false(conversation_limit(&c, 17));
-	assert_true(conversation_limit(&c, 16));
-	assert_int_equal(c.n, 2);
-	assert_string_equal(c.v[0].input, "ls");
+	assert_false(conversation_limit(&c, 16));
+	assert_int_equal(c.n, 3);
+	/* the first message of the user stays */
 	assert_true(conversation_limit(&c, 1));
-	assert_int_equal(c.n, 1);
-	assert_string_equal(c.v[0].content, "three");
+	assert_int_equal(c.n, 2);
+	assert_string_equal(c.v[0].content, "four");
+	assert_string_equal(c.v[1].content, "three");
 	conversation_release(&c);
 }
 

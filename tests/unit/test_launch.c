@@ -217,6 +217,36 @@ puts_exec_where_nothing_follows(void **state)
 	}
 }
 
+/* Where the pane's own shell may know an alias or a function of that name. */
+static void
+puts_exec_where_a_program_is_found(void **state)
+{
+	static const struct { const char *command, *shell, *want;
+	} cases[] = {
+		{ "claude -c", "/bin/bash",
+		    "case $(command -v claude) in /*) exec claude --resume " ID " <&3 3<&-\n;; "
+		    "*) claude --resume " ID " <&3 3<&-\n;; esac" },
+		{ "/opt/claude -c", "/bin/bash", "exec /opt/claude --resume " ID " <&3 3<&-" },
+		{ "claude; bash", "/bin/bash", "claude --resume " ID " <&3 3<&-; bash" },
+		{ "claude -c", "/usr/bin/fish", "claude --resume " ID " <&3 3<&-" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *fed, *got;
+
+		launch_command(&l, cases[i].command, cases[i].shell, is_agent, NULL);
+		fed = launch_with_resume(&l, &told_by_input, ID);
+		assert_non_null(fed);
+		got = launch_with_checked_exec(&l, fed);
+		assert_string_equal(got, cases[i].want);
+		free(got);
+		free(fed);
+		launch_release(&l);
+	}
+}
+
 #define ROW(session, prompt, other, resumes)                                                                 \
 	{ .session_flags = session,                                                                          \
 		.prompt_flags = prompt,                                                                      \
@@ -419,6 +449,7 @@ main(void)
 		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(goes_on_and_waits_for_a_paste),
 		cmocka_unit_test(puts_exec_where_nothing_follows),
+		cmocka_unit_test(puts_exec_where_a_program_is_found),
 		cmocka_unit_test(is_told_in_other_ways),
 		cmocka_unit_test(knows_a_persons_shell),
 		cmocka_unit_test(names_the_package_of_a_script),

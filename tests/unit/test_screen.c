@@ -380,10 +380,13 @@ kept(const char *text)
 static void
 test_without_shell(void **state)
 {
-	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB;
+	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB, *two = "\n  second line ";
 	static const char *const tails[] = {
 		"Killed\ndemo$ ────────────────────────\n  ? for shortcuts\n",
 		"bash: line 1: 17285 Killed         claude\nu@h:~$ ───────────────\nu@h:~$ ls\na b\n",
+		"/bin/bash: line 1: 20249 Killed claude --resume\n0<&3 3>&-────────────────\n  ⏵⏵ bypass "
+		"permissions on\n",
+		"\n  second line /bin/bash: line 1: 20 Killed claude\n0<&3────────────────\n",
 		"zsh: killed     claude\nh% ───────────────\n",
 		"Segmentation fault (core dumped)\n$ ls ─────────────\nx\n",
 		"user@host:~$ make\ncc ───────────────────\n",
@@ -402,7 +405,7 @@ test_without_shell(void **state)
 			const char *typed = draft == 0 ? "" : "half a thought ";
 			char *text = xasprintf("%s%s%s", head, typed, tails[i]);
 
-			if (kept(text) != strlen(head) + strlen(typed))
+			if (kept(text) != strlen(head) + strlen(typed) + (*tails[i] == '\n' ? strlen(two) : 0))
 				fail_msg("\"%s\" leaves \"%s\"", tails[i], text + strlen(head));
 			free(text);
 		}
@@ -512,6 +515,56 @@ test_queue_among_the_sent(void **state)
 	    80);
 	check(&c, 3, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "two");
 	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "three");
+	conversation_release(&c);
+}
+
+/* 2.1.289 and 2.1.310 have only the key below the last prompt that waits. */
+static void
+test_queue_289(void **state)
+{
+	struct conversation c = read_text(" ▐▛███▛█   Claude Code v2.1.289\n▝▜██████▀  Opus 5.5 · API Usage "
+					  "Billing\n ▝▝   ▝▝   /home/u/proj\n\n\n"
+					  "❯ run it\n\n● Working on it.\n\n  Bash(sleep 300)\n  ⎿ " NB
+					  "Running… (8s)\n     (ctrl+b ctrl+b (twice) to run in background)\n\n"
+					  "❯ about numbats\n\n❯ about wombats\n"
+					  "  ctrl+x ctrl+s to send now\n\n✽ Synthesizing… (9s · ↓ 42 tokens)\n\n"
+	    BOX,
+	    80);
+
+	(void)state;
+	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 300", "Running… (8s)");
+	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "about numbats");
+	check(&c, 5, ROLE_USER, STATUS_WAITING, NULL, NULL, "about wombats");
+	assert_int_equal(c.n, 6);
+	conversation_release(&c);
+}
+
+/* 2.1.330: a notice of the model, the task panel and the agents below the box are nobody's words. */
+static void
+test_panels_330(void **state)
+{
+	struct conversation c = read_text(
+	    " ▐▛███▛█   Claude Code v2.1.330\n▝▜██████▀  Sonnet 4.5 · API Usage Billing\n ▝▝   ▝▝   /home/u\n\n"
+	    "⚠ Claude Sonnet 4.5 retires November 30, 2026 · /model to switch\n\n❯ start\n\n"
+	    "● Monitor event: tick · watch the log\n\n● All started.\n\n"
+	    "✻ Waiting for 1 background agent and 1 dynamic workflow to finish\n\n"
+	    "  1/3 tasks done · 1 in progress\n  ◼ write the parser\n"
+	    "  ◻ test the parser › blocked by #1\n  ✔ read the docs\n\n" RULE40 "❯" NB "\n" RULE40
+	    "  ⏵⏵ bypass permissions on\n\n  ● main\n"
+	    "  ◯ general-purpose  look for dead code       22s · ↑ 1.2k tokens\n"
+	    "  ◯ audit-things     ▰▰▱▱  1/2 · 20s · ↓ 2.4k tokens\n",
+	    80);
+
+	(void)state;
+	assert_int_equal(c.n, 4);
+	check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "start");
+	check(&c, 2, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, "Monitor event: tick · watch the log");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "All started.");
+	assert_string_equal(c.tasks,
+	    "1/3 tasks done · 1 in progress\n◼ write the parser\n◻ test the parser › blocked by #1\n"
+	    "✔ read the docs");
+	assert_null(c.draft);
+	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
 }
 
@@ -625,10 +678,29 @@ test_dialog_of_a_dead_pane(void **state)
 	conversation_release(&c);
 }
 
+/* Whatever a shell wrote over the box's lower rule: the rows of the box's own below are no draft. */
+static void
+test_draft_in_a_torn_box(void **state)
+{
+	struct conversation c = read_text(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "rename the wombat\n"
+						 "  table\n  ⏵⏵ bypass permissions on (shift+tab)\n",
+	    40);
+
+	(void)state;
+	assert_string_equal(c.draft, "rename the wombat\ntable");
+	conversation_release(&c);
+	c = read_text(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "my words\n  0<&3 3>&-──────────────\n"
+			     "  ⏵⏵ bypass permissions on (shift+tab)\n",
+	    40);
+	assert_string_equal(c.draft, "my words");
+	conversation_release(&c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_draft_in_a_torn_box),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_rows_by_version),
 		cmocka_unit_test(test_prompt_keeps_its_shape),
@@ -650,6 +722,9 @@ main(void)
 		cmocka_unit_test(test_gets_through_hostile_text),
 		cmocka_unit_test(test_queue_among_the_sent),
 		cmocka_unit_test(test_limits_as_drawn),
+		cmocka_unit_test(test_queue_289), cmocka_unit_test(test_panels_330),
+		cmocka_unit_test(test_queue_289),
+		cmocka_unit_test(test_panels_330),
 		cmocka_unit_test(test_answers_330),
 		cmocka_unit_test(test_no_word_yet),
 		cmocka_unit_test(test_call_of_a_server),

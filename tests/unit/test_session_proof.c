@@ -413,7 +413,8 @@ a_database_is_read_with_its_log(void **state)
 		assert_int_equal(c.lines, 5);
 		conversation_release(&c);
 		assert_int_equal(transcript_read(path, "opencode", scrub, 12, &c, &e), 0);
-		assert_int_equal(c.n, 1);
+		assert_int_equal(c.n, 2);
+		assert_int_equal(c.older.all, 4);
 		assert_int_equal(c.truncated_at, 0);
 		conversation_release(&c);
 		assert_int_equal(transcript_read(other, "opencode", scrub, 0, &c, &e), 0);

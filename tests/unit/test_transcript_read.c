@@ -376,13 +376,15 @@ gives_the_newest_that_fit(void **state)
 		    "%04d\"},\"uuid\":\"u%d\"}\n",
 		    i - 1, i, i);
 	assert_int_equal(transcript_read_bytes(b.data, b.len, "claude", scrub, 115, &c, NULL), 0);
-	assert_int_equal(c.n, 10);
-	assert_string_equal(c.v[0].content, "prompt 1990");
+	assert_int_equal(c.n, 11);
+	assert_string_equal(c.v[0].content, "prompt 0000");
+	assert_string_equal(c.v[1].content, "prompt 1990");
+	assert_int_equal(c.older.all, 1989);
 	assert_int_equal(c.truncated_at, 0);
 	assert_true(c.lines < 100);
 	conversation_release(&c);
 	assert_int_equal(transcript_read_bytes(b.data, b.len, "claude", scrub, 1, &c, NULL), 0);
-	assert_int_equal(c.n, 1);
+	assert_int_equal(c.n, 2);
 	conversation_release(&c);
 	assert_int_equal(transcript_read_bytes(b.data, b.len, "claude", scrub, 0, &c, NULL), 0);
 	assert_int_equal(c.n, 2000);

@@ -713,5 +713,6 @@ const struct transcript_format format_claude = { .name = "claude",
 	.finish = finish_claude,
 	.search = search_claude,
 	.exit_kind = exit_kind_claude,
+	.background = claude_background,
 	.pid_files = true,
 	.checked = true };

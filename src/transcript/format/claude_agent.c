@@ -158,6 +158,21 @@ summarize_agent(const struct conversation *sub)
 	return conversation_text(&out);
 }
 
+char *
+claude_agent_words(const char *file, struct scrub *s)
+{
+	struct conversation sub;
+	struct buf words = BUF_INIT;
+
+	if (transcript_read_side(file, transcript_format_find("claude"), s, 16 << 10, &sub) != 0)
+		return NULL;
+	for (size_t i = sub.n; i-- > 0 && words.len == 0;)
+		if (sub.v[i].role == ROLE_ASSISTANT && sub.v[i].tool == NULL)
+			put_short(&words, sub.v[i].content, MOST_INPUT, true);
+	conversation_release(&sub);
+	return words.len > 0 ? conversation_text(&words) : NULL;
+}
+
 static void
 attach_agent(struct transcript_reading *r, size_t exchange, const char *file)
 {

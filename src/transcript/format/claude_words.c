@@ -384,6 +384,19 @@ read_output(struct buf *text, const char *first, const char *second)
 	return text->len > 0 ? what : WORDS_NONE;
 }
 
+/* What became of work in the background, or what a monitor saw. */
+static enum claude_words
+read_notification(struct buf *text)
+{
+	static const char *const parts[] = { "summary", "result", "event" };
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < COUNT(parts); i++)
+		put_tag(&out, text, parts[i]);
+	replace_text(text, &out);
+	return text->len > 0 ? WORDS_SYSTEM : WORDS_NONE;
+}
+
 /* What the person typed behind a sign. */
 static enum claude_words
 read_behind(struct buf *text, const char *sign, const char *tag)
@@ -430,7 +443,7 @@ claude_unwrap_words(struct buf *text, bool meta)
 	if (starts_with(text, "<bash-stdout>") || starts_with(text, "<bash-stderr>"))
 		return read_output(text, "bash-stdout", "bash-stderr");
 	if (starts_with(text, "<task-notification>"))
-		return read_output(text, "summary", "result");
+		return read_notification(text);
 	if (starts_with(text, "<user-memory-input>"))
 		return read_behind(text, "# ", "user-memory-input");
 	if (is_unknown_command(text))

@@ -21,6 +21,14 @@ void claude_record_entry(const struct claude_record *p, struct transcript_entry 
 
 /* What sub-agents did whose calls have no result, from their own files beside the transcript. */
 void claude_agents(struct transcript_reading *r);
+/* The last words of a sub-agent in its file, in one line of clean text; heap, NULL: none. */
+char *claude_agent_words(const char *file, struct scrub *s);
+
+/* ---- claude_background ---- */
+
+void claude_background(
+    struct transcript_tail *t, const char *path, struct scrub *s, struct background_list *out);
+
 
 /* ---- claude_words ---- */
 
