@@ -409,28 +409,54 @@ note_look(struct candidate *c, const struct recovery *one)
 	p->server_start = one->born.server_start;
 }
 
+static void
+begin_one(struct cli_batch *r, const struct candidate *c, struct recovery *one)
+{
+	recovery_init(one, &r->w, c);
+	one->named = r->named;
+	one->include_infra = r->cli->include_infra;
+	one->scope = r->cli->scope;
+	one->via = r->cli->via;
+	one->respawn = r->cli->respawn;
+	one->report = output_progress;
+	one->arg = &r->say;
+}
+
+/* Asks a person once which conversation is meant where that is in doubt. */
+static int
+try_one(struct cli_batch *r, struct candidate *c, struct recovery *one, json_t **rivals, struct err *e)
+{
+	int ret = c->record != NULL ? restart_recorded(one, e) : recovery_run(one, e);
+
+	if (ret == 0 || strcmp(e->name, "ambiguous") != 0)
+		return ret;
+	fprintf(stderr, "%s: %s\n", output_shown(c->pane.session, 60), strchr(e->msg, ':') + 2);
+	if (!cli_ask_conversation(c, &one->gathered, r->named && cli_has_person(r->cli), rivals))
+		return -1;
+	json_decref(*rivals);
+	*rivals = NULL;
+	err_clear(e);
+	recovery_release(one);
+	begin_one(r, c, one);
+	return recovery_run(one, e);
+}
+
 /* Returns the exit status that this one alone would have. *started: an agent was started, well or not. */
 static int
 recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 {
 	struct candidate *c = &r->all.v[i];
+	json_t *rivals = NULL, *result;
 	struct recovery one;
 	struct err e = ERR_INIT;
 	struct buf name = BUF_INIT;
 	int code = 0;
 
-	recovery_init(&one, &r->w, c);
-	one.named = r->named;
-	one.include_infra = r->cli->include_infra;
-	one.scope = r->cli->scope;
-	one.via = r->cli->via;
-	one.respawn = r->cli->respawn;
-	one.report = output_progress;
-	one.arg = &r->say;
+	begin_one(r, c, &one);
 	output_foreign(&name, c->pane.session, 60);
 	if (headed)
 		output_line(&r->say, "\n%s", name.data);
-	if ((c->record != NULL ? restart_recorded(&one, &e) : recovery_run(&one, &e)) != 0) {
+	if (try_one(r, c, &one, &rivals, &e) != 0) {
 		code = e.code;
 		if (strcmp(e.name, PLAN_TYPING) == 0)
 			note_look(c, &one);
@@ -456,11 +482,15 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 		note_refusal(
 		    r, c, e.name, e.msg + (str_starts(e.msg, "refused: ") ? strlen("refused: ") : 0));
 	r->logins += code != 0 && strcmp(e.name, "login") == 0;
-	json_array_append_new(r->results, output_recovery_json(&one, &e));
+	result = output_recovery_json(&one, &e);
+	if (rivals != NULL)
+		json_object_set(json_object_get(result, "error"), "candidates", rivals);
+	json_array_append_new(r->results, result);
 	count_result(r, code);
 	if (r->ended != NULL)
 		r->ended(r, &one, &e);
 out:
+	json_decref(rivals);
 	recovery_release(&one);
 	buf_release(&name);
 	return code;

@@ -58,6 +58,12 @@ somebody_answers(const struct cli *cli)
 	return true;
 }
 
+bool
+cli_has_person(const struct cli *cli)
+{
+	return !cli->no_input && !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
 static int
 run_picker(struct cli_batch *r, struct err *e)
 {
@@ -146,6 +152,8 @@ run_named(struct cli_batch *r, struct err *e)
 
 		if (c == NULL)
 			return -1;
+		if (cli_choose_conversation(c, r->cli->conversation, e) != 0)
+			return -1;
 		r->chosen[c - r->all.v] = true;
 		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
 	}
@@ -175,6 +183,10 @@ check_choices(const struct cli *cli, struct err *e)
 	if (cli->scope != NULL && strcmp(cli->scope, "task") != 0 && strcmp(cli->scope, "lines") != 0) {
 		err_set(e, GT_USAGE, "usage", "--scope takes task or lines, not \"%.40s\"", cli->scope);
 		return err_hint(e, "lines: the newest max_context_lines lines");
+	}
+	if (cli->conversation != NULL && cli->n_args != 1) {
+		err_set(e, GT_USAGE, "usage", "--conversation goes with the name of one session");
+		return err_hint(e, "gt-recover SESSION --conversation ID");
 	}
 	if (cli->all && cli->n_args > 0) {
 		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");

@@ -293,6 +293,48 @@ detect_has_background(const struct candidate *c)
 	return locate_has_server(&h);
 }
 
+/* What a person said, instead of all evidence. */
+static void
+take_chosen(const struct candidate *c, struct transcript_found *out)
+{
+	char *path = strcmp(c->conversation, CONVERSATION_NONE) != 0 && transcript_is_id(c->conversation)
+	    ? transcript_path(c->config_dir, c->cwd, c->conversation)
+	    : NULL;
+
+	if (path != NULL)
+		*out = (struct transcript_found){ .how = FOUND_CHOSEN, .path = path,
+			.session_id = xstrdup(c->conversation) };
+}
+
+/*
+ * Of a pane that tells nothing a conversation of its directory is no more than a candidate, and one that
+ * ended by itself, or that a program had begun, is none.
+ */
+static void
+doubt_place(const struct candidate *c, struct transcript_found *f)
+{
+	struct transcript_found left = { .how = FOUND_AMBIGUOUS };
+	const char *format = c->profile->transcript;
+
+	if (f->how != FOUND_FOLDER && f->how != FOUND_SHOWN && f->how != FOUND_AMBIGUOUS)
+		return;
+	if (f->how == FOUND_FOLDER || f->how == FOUND_SHOWN) {
+		f->rival = xcalloc(1, sizeof *f->rival);
+		f->rival[f->rivals++] = (struct found_rival){ xstrdup(f->path), xstrdup(f->session_id), 0 };
+	}
+	for (size_t i = 0; i < f->rivals; i++) {
+		struct found_rival *r = &f->rival[i];
+
+		if (transcript_exit_kind(format, r->path) != EXIT_KILLED || transcript_is_headless(r->path))
+			continue;
+		left.rival = xreallocarray(left.rival, left.rivals + 1, sizeof *left.rival);
+		left.rival[left.rivals++] = *r;
+		*r = (struct found_rival){ NULL, NULL, 0 };
+	}
+	transcript_found_release(f);
+	*f = left.rivals > 0 ? left : (struct transcript_found){ .how = FOUND_NONE };
+}
+
 int
 detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
     const char *snapshot_id, struct transcript_found *out, struct err *e)
@@ -309,6 +351,10 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 		snapshot_id = c->session_id;
 	if (c->config_dir == NULL)
 		return 0;
+	if (c->conversation != NULL) {
+		take_chosen(c, out);
+		return 0;
+	}
 	set_hints(c, &f, &h);
 	h.id[FOUND_SNAPSHOT] = snapshot_id;
 	h.screen = seen != NULL ? seen->text : NULL;
@@ -325,10 +371,13 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	h.held = f.held;
 	h.n_held = f.n_held;
 	h.suspects = f.suspects;
-	h.n_suspects = f.n_suspects;
+	/* a pid file of its directory is as much any other's */
+	h.n_suspects = c->by_place ? 0 : f.n_suspects;
 	h.fingerprint = &f.said;
 	h.screen_at = c->status == AGENT_MISSING ? c->crashed_at : 0;
 	ret = locate_session(&h, out, e);
+	if (c->by_place)
+		doubt_place(c, out);
 	findings_release(&f);
 	return ret;
 }

@@ -152,6 +152,12 @@ is_weak(const struct guard_input *q)
 }
 
 static bool
+is_by_place(const struct guard_input *q)
+{
+	return q->c->by_place;
+}
+
+static bool
 in_path(const char *program)
 {
 	const char *path = getenv("PATH");
@@ -383,6 +389,8 @@ static const struct {
 	    "give it what it waits for, or name the session" },
 	{ "limit", is_limited, true, "its last screen shows a usage limit or a login problem",
 	    "name the session when the limit is over or the login mended" },
+	{ "ambiguous", is_by_place, true, "nothing but its directory tells that an agent ran there",
+	    "name the session, and choose its conversation where you are asked" },
 	{ "unsure", is_weak, true, "only one sign says that an agent ran there",
 	    "name the session to bring it back all the same" },
 	{ "needs-secret", needs_secret, false, "its start command held a secret",

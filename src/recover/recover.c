@@ -425,6 +425,8 @@ step_gather(struct recovery *r, struct err *e)
 		no = recovery_refusal_limit();
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
+	if (gather_check_doubt(&r->gathered, e) != 0)
+		return -1;
 	if (step_prompt_file(r, e) != 0)
 		return -1;
 	/* reading took its time, and from here on there is an attempt that counts */
