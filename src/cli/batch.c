@@ -13,6 +13,7 @@
 #include "snapshot/pass/pass.h"
 
 #define NAME_WIDTH 40
+#define PLAN_INDENT 14
 
 static bool
 is_named(const struct candidate *c, const char *word)
@@ -702,7 +703,20 @@ cli_batch_count_refused(struct cli_batch *r)
 }
 
 static void
-print_planned(const struct cli_batch *r, size_t i)
+print_command(struct cli_batch *r, const struct candidate *c)
+{
+	struct buf command = BUF_INIT;
+	const char *why;
+
+	if (recovery_uses_gt(&r->w, c))
+		printf("%*sstarted by gt session start\n", PLAN_INDENT, "");
+	else if (cli_plan_command(&r->w, c, &command, &why))
+		printf("%*sstarted by: %s\n%*s(%s)\n", PLAN_INDENT, "", command.data, PLAN_INDENT, "", why);
+	buf_release(&command);
+}
+
+static void
+print_planned(struct cli_batch *r, size_t i)
 {
 	const struct candidate *c = &r->all.v[i];
 	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
@@ -725,6 +739,8 @@ print_planned(const struct cli_batch *r, size_t i)
 		    c->profile->name);
 	else
 		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
+	if (r->chosen[i] && detect_status_crashed(c->status))
+		print_command(r, c);
 	buf_release(&name);
 	buf_release(&age);
 	buf_release(&lines);
@@ -736,6 +752,22 @@ is_left_out(const struct cli_batch *r, size_t i)
 {
 	return candidate_crashed(&r->all.v[i]) ||
 	    (r->no[i].name != NULL && strcmp(r->no[i].name, PLAN_TYPING) == 0);
+}
+
+static json_t *
+plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed)
+{
+	const struct candidate *c = &r->all.v[i];
+	json_t *v = cmd_list_json(c, &r->beads[i], &r->no[i], arm_holds(armed, c));
+	struct buf command = BUF_INIT;
+	const char *why;
+	bool known = detect_status_crashed(c->status) && !recovery_uses_gt(&r->w, c) &&
+	    cli_plan_command(&r->w, c, &command, &why);
+
+	json_put(v, "start_command", known ? command.data : NULL);
+	json_put(v, "start_command_by", known ? detect_command_source_name(c->command_source) : NULL);
+	buf_release(&command);
+	return v;
 }
 
 void
@@ -750,9 +782,7 @@ cli_batch_print_plan(struct cli_batch *r)
 		sessions = json_array();
 		for (size_t i = 0; i < r->all.n; i++)
 			if (r->chosen[i] || is_left_out(r, i))
-				json_array_append_new(sessions,
-				    cmd_list_json(&r->all.v[i], &r->beads[i], &r->no[i],
-					arm_holds(&armed, &r->all.v[i])));
+				json_array_append_new(sessions, plan_json(r, i, &armed));
 		json_put_flag(v, "dry_run", true);
 		json_object_set_new(v, "sessions", sessions);
 		output_json(v);

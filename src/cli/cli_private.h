@@ -109,6 +109,17 @@ int cli_choose_conversation(struct candidate *c, const char *id, struct err *e);
 bool cli_ask_conversation(struct candidate *c, struct gathered *g, bool ask, json_t **listed);
 
 /*
+ * By what it will be started, redacted: for the plan, not for a log. *why: a sentence's end. False: it is
+ * not started, or nobody knows.
+ */
+bool cli_plan_command(struct app *w, const struct candidate *c, struct buf *out, const char **why);
+/*
+ * Where its own command was never seen, asks a person by what it is to be started, and offers to remember
+ * the answer in gt.toml. A line of its screen is only shown.
+ */
+void cli_ask_command(struct app *w, struct candidate *c);
+
+/*
  * The picker of seed S2: the numbered list and the question on stdout, an answer from standard
  * input. chosen[i] is set for those taken; returns how many, 0 for none (also at the end of
  * input), -1 with err when the answers made no sense (three times, or once when nobody sits

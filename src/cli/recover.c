@@ -64,6 +64,27 @@ cli_has_person(const struct cli *cli)
 	return !cli->no_input && !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
+/* What is started, and why, before it is; what nobody knows is asked. */
+static void
+settle_commands(struct cli_batch *r, bool told)
+{
+	for (size_t i = 0; i < r->all.n; i++) {
+		struct candidate *c = &r->all.v[i];
+		struct buf command = BUF_INIT;
+		const char *why;
+
+		if (!r->chosen[i])
+			continue;
+		if (cli_has_person(r->cli) && !r->cli->yes && !recovery_uses_gt(&r->w, c))
+			cli_ask_command(&r->w, c);
+		if (told && !recovery_uses_gt(&r->w, c) && cli_plan_command(&r->w, c, &command, &why))
+			printf("%s: started by %s\n  (%s)\n", output_shown(c->pane.session, 40), command.data,
+			    why);
+		buf_release(&command);
+	}
+	fflush(stdout);
+}
+
 static int
 run_picker(struct cli_batch *r, struct err *e)
 {
@@ -95,6 +116,7 @@ run_picker(struct cli_batch *r, struct err *e)
 	if (picked == 0)
 		return nothing(r, "Nothing was recovered.");
 	r->named = true;
+	settle_commands(r, true);
 	return cli_batch_recover(r);
 }
 
@@ -157,8 +179,10 @@ run_named(struct cli_batch *r, struct err *e)
 		r->chosen[c - r->all.v] = true;
 		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
 	}
-	if (!r->cli->dry_run)
+	if (!r->cli->dry_run) {
+		settle_commands(r, false);
 		return cli_batch_recover(r);
+	}
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct refusal *no = &r->no[i];
 

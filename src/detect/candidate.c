@@ -31,8 +31,8 @@ detect_reason_name(enum crash_cause r)
 const char *
 detect_command_source_name(enum command_source s)
 {
-	static const char *const names[] = { "unknown", "seen", "snapshot", "record", "pane", "configured",
-		"assumed" };
+	static const char *const names[] = { "unknown", "seen", "snapshot", "record", "pane", "given",
+		"configured", "assumed" };
 
 	return names[s];
 }

@@ -65,10 +65,11 @@ enum command_source {
 	COMMAND_SNAPSHOT,	/* the same, by a snapshot */
 	COMMAND_RECORD,		/* the same, by the record of its session */
 	COMMAND_PANE,		/* what tmux started the pane with */
+	COMMAND_GIVEN,		/* a person's answer */
 	COMMAND_CONFIGURED,	/* gt.toml */
 	COMMAND_ASSUMED		/* its program alone: its own command was never seen */
 };
-/* "seen", "snapshot", "record", "pane", "configured", "assumed", "unknown" */
+/* "seen", "snapshot", "record", "pane", "given", "configured", "assumed", "unknown" */
 const char *detect_command_source_name(enum command_source s);
 
 /* candidate.conversation: none of them, its screen alone. */

@@ -244,6 +244,11 @@ struct refusal recovery_typing(void);
 /* Ms until a minute has passed since the key at `typed` (struct pane); 0: it has. */
 int64_t recovery_quiet_in(int64_t typed);
 
+/*
+ * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
+ * missing polecat in a town, where gt is installed.
+ */
+bool recovery_uses_gt(const struct app *w, const struct candidate *c);
 /* Can it be told by the resume_deliver of its profile when it goes on with its own conversation? */
 bool recovery_can_deliver(const struct app *w, const struct candidate *c);
 

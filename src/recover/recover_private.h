@@ -133,11 +133,6 @@ bool recovery_is_typing(const struct candidate *c, int64_t typed);
 int recovery_refuse(const struct refusal *no, struct err *e);
 
 /*
- * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
- * missing polecat in a town, where gt is installed.
- */
-bool recovery_uses_gt(const struct app *w, const struct candidate *c);
-/*
  * How it is told when it is started afresh: by the first open way of its profile. One that lives
  * already, or that gt starts, is pasted to. An argument, which every user of the machine can read
  * in the list of processes, only where nothing else is open. False: none is.

@@ -576,7 +576,9 @@ transcript_in_use(const struct profile *p, const char *dir, const char *id)
 	if (!found && proc_list(&procs, NULL) != 0)
 		return true;
 	for (size_t i = 0; i < procs.n && !found; i++)
-		found = proc_has_argument(&procs.v[i], id);
+		/* a person may name it to us */
+		found = proc_has_argument(&procs.v[i], id) &&
+		    !proc_has_argument(&procs.v[i], "--conversation");
 	proc_list_release(&procs);
 	return found;
 }
