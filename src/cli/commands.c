@@ -12,7 +12,8 @@ const struct command commands[] = {
 	    "guard refuses: it shows the plan and asks once, or needs --yes. --dry-run shows the plan and "
 	    "changes nothing. --all waits up to a minute where somebody types. Naming a session is "
 	    "consent: somebody may type in it, it may have been stopped on purpose, or belong to Gas "
-	    "Town's infrastructure." },
+	    "Town's infrastructure. Where several conversations could be the agent's, they are listed "
+	    "and you are asked; --conversation ID says which." },
 	{ "list", "what could be recovered, and why not the rest", .run = cmd_list,
 	    .options = OPT_TMUX | OPT_LIST | OPT_INFRA },
 	{ "context", "what was gathered for a session", .job = cmd_context, .args = "SESSION",

@@ -78,11 +78,9 @@ settle_commands(struct cli_batch *r, bool told)
 		if (cli_has_person(r->cli) && !r->cli->yes && !recovery_uses_gt(&r->w, c))
 			cli_ask_command(&r->w, c);
 		if (told && !recovery_uses_gt(&r->w, c) && cli_plan_command(&r->w, c, &command, &why))
-			printf("%s: started by %s\n  (%s)\n", output_shown(c->pane.session, 40), command.data,
-			    why);
+			output_line(&r->say, "Started by: %s (%s)", command.data, why);
 		buf_release(&command);
 	}
-	fflush(stdout);
 }
 
 static int

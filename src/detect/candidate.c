@@ -90,6 +90,7 @@ candidate_release(struct candidate *c)
 	free(c->snapshot);
 	free(c->missing_secret);
 	free(c->conversation);
+	free(c->program);
 	free(c->session_id);
 	free(c->started_by);
 	free(c->recovered_by);

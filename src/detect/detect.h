@@ -103,6 +103,8 @@ struct candidate {
 	bool typed;
 	/* where launch is from */
 	enum command_source command_source;
+	/* the executable that it ran as, absolute; NULL: not known. Its agent may have replaced it since */
+	char *program;
 	/*
 	 * nothing in its pane tells of it: conversations of its directory that were killed, and that
 	 * no other agent has, are all

@@ -110,6 +110,8 @@ set_command(struct detection *d, const struct seen_agent *x, struct candidate *c
 	as.secrets = split_names(x->redacted, &as.n_secrets);
 	detect_set_command(d, &as, c);
 	c->command_source = COMMAND_SEEN;
+	free(c->program);
+	c->program = detect_copy(x->program);
 	for (size_t i = 0; i < as.n_secrets; i++)
 		free(as.secrets[i]);
 	free(as.secrets);

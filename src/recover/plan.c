@@ -10,6 +10,7 @@
 #include "app/app.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/spawn.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
 
@@ -157,29 +158,12 @@ is_by_place(const struct guard_input *q)
 	return q->c->by_place;
 }
 
-static bool
-in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	bool found = false;
-
-	while (path != NULL && *path != '\0' && !found) {
-		size_t n = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)n, path, program);
-
-		found = n > 0 && access(file, X_OK) == 0;
-		free(file);
-		path += n + (path[n] == ':');
-	}
-	return found;
-}
-
 bool
 recovery_uses_gt(const struct app *w, const struct candidate *c)
 {
 	return c->status == AGENT_MISSING && town_root(w->town) != NULL &&
 	    c->role.kind == TOWN_ROLE_POLECAT && *c->role.rig != '\0' &&
-	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
+	    town_rig(w->town, c->role.rig) != NULL && spawn_in_path("gt", getenv("PATH"));
 }
 
 static bool

@@ -290,6 +290,13 @@ int recovery_start_inside(struct recovery *r, const struct respawn *how, struct 
  */
 bool recovery_lives_inside(const struct app *w, const struct attempt *a);
 
+/*
+ * fed, with the executable that the agent ran as in the place of its name; heap, NULL: that is not known,
+ * or not there any more, or a runtime of its script. Claude Code updates itself, so that the name goes
+ * first wherever PATH leads to it.
+ */
+char *recovery_by_program(const struct candidate *c, const char *fed);
+
 /* ---- deliver, wait, finish ---- */
 
 /*

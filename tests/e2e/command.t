@@ -68,6 +68,31 @@ gt -n kept -L main
 like "$OUT" 'started by: claude --dangerously-skip-permissions.*\(command in gt.toml\)' 'it counts from then on'
 sed -i '/recovery.agents/,$d' "$CONFIG"
 
+# ---- it has updated itself: the path it was started by is gone ----
+mkdir -p "$W/old" "$W/new"
+cp -- "$W/bin/claude" "$W/old/claude"
+ok 'an agent is started by its path' typed moved --command "$W/old/claude --dangerously-skip-permissions"
+for n in first last; do
+	ok "one by a name in its shell alone: $n" typed $n --command "cp '$W/bin/claude' '$W/new/claude.$n'; mkdir '$W/new/$n'; mv '$W/new/claude.$n' '$W/new/$n/claude'; PATH=$W/new/$n:\$PATH claude --dangerously-skip-permissions"
+done
+gt list -L main
+mv "$W/old" "$W/moved" && mkdir "$W/old" && ln -s "$W/bin/claude" "$W/old/claude"
+kill_agent first
+until_ 5 listed_is first class zombie
+gt first -L main
+is "$RC $(readlink "/proc/$(agent_pid first)/exe")" "0 $W/bin/claude" 'PATH goes first where it leads there'
+kill_agent last
+until_ 5 listed_is last class zombie
+mv "$W/bin/claude" "$W/bin/claude.away"
+gt last -L main
+is "$RC" 0 'its name leads nowhere: it comes back as what it ran as'
+is "$(readlink "/proc/$(agent_pid last)/exe")" "$W/new/last/claude" 'by the recorded path'
+mv "$W/bin/claude.away" "$W/bin/claude"
+kill_agent moved
+until_ 5 listed_is moved class zombie
+gt moved -L main
+is "$RC $(readlink "/proc/$(agent_pid moved)/exe")" "0 $W/bin/claude" 'a new version behind the same path is taken'
+
 # ---- two that cannot be told apart ----
 mkdir -p "$W/one"
 for n in left right; do
