@@ -182,6 +182,16 @@ for case in $CASES; do
 		term_keys 1 Enter
 		term_ended
 		is "$STATUS $(talk_of neither)" "exit 0 ${talk[neither]}" "$case, unseen: and goes on with the chosen one"
+		continue
 	fi
+
+	# ---- its tmux server dies, which ends them gracefully ----
+	gt snapshot -L "$SOCKET"
+	server=$(tm display-message -p '#{pid}') ended=$(agent_pid fourth)
+	kill -9 "$server"
+	ok "$case, the server dies: an agent ends with it" until_ 20 _gone "$ended"
+	is "$(listed fourth class) $(listed fourth crash_reason)" 'missing server_exit' "$case, the server dies: that is no exit"
+	gt -n --all -L "$SOCKET"
+	like "$OUT" 'would recover fourth' "$case, the server dies: and --all would bring it back"
 done
 done_testing
