@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "detect/detect_private.h"
 #include "app/app.h"
@@ -306,15 +307,37 @@ take_chosen(const struct candidate *c, struct transcript_found *out)
 			.session_id = xstrdup(c->conversation) };
 }
 
+/* A recovery was made from it, whatever pane that was in. */
+static bool
+is_answered(const struct attempt_list *all, const char *path)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].phase == PHASE_ACKNOWLEDGED && all->v[i].source != NULL &&
+		    strcmp(all->v[i].source, path) == 0)
+			return true;
+	return false;
+}
+
+static int64_t
+written_at(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000 : 0;
+}
+
 /*
- * Of a pane that tells nothing a conversation of its directory is no more than a candidate, and one that
- * ended by itself, or that a program had begun, is none.
+ * Of a pane that tells nothing a conversation of its directory is no more than a candidate. One that ended
+ * by itself, that a program had begun, that a recovery answered, or that was written to when the pane
+ * showed nothing new any more, is none: an agent draws while it writes.
  */
 static void
-doubt_place(const struct candidate *c, struct transcript_found *f)
+doubt_place(struct app *w, const struct candidate *c, struct transcript_found *f)
 {
 	struct transcript_found left = { .how = FOUND_AMBIGUOUS };
 	const char *format = c->profile->transcript;
+	struct attempt_list answered = { .n = 0 };
+	struct store *s = app_store(w, false, NULL);
 
 	if (f->how != FOUND_FOLDER && f->how != FOUND_SHOWN && f->how != FOUND_AMBIGUOUS)
 		return;
@@ -322,15 +345,20 @@ doubt_place(const struct candidate *c, struct transcript_found *f)
 		f->rival = xcalloc(1, sizeof *f->rival);
 		f->rival[f->rivals++] = (struct found_rival){ xstrdup(f->path), xstrdup(f->session_id), 0 };
 	}
+	if (s != NULL)
+		attempt_list_all(s, &answered, NULL);
 	for (size_t i = 0; i < f->rivals; i++) {
 		struct found_rival *r = &f->rival[i];
 
-		if (transcript_exit_kind(format, r->path) != EXIT_KILLED || transcript_is_headless(r->path))
+		r->written = written_at(r->path);
+		if (r->written > c->pane.activity * 1000 + SLACK_MS || is_answered(&answered, r->path) ||
+		    transcript_exit_kind(format, r->path) != EXIT_KILLED || transcript_is_headless(r->path))
 			continue;
 		left.rival = xreallocarray(left.rival, left.rivals + 1, sizeof *left.rival);
 		left.rival[left.rivals++] = *r;
 		*r = (struct found_rival){ NULL, NULL, 0 };
 	}
+	attempt_list_release(&answered);
 	transcript_found_release(f);
 	*f = left.rivals > 0 ? left : (struct transcript_found){ .how = FOUND_NONE };
 }
@@ -377,7 +405,7 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	h.screen_at = c->status == AGENT_MISSING ? c->crashed_at : 0;
 	ret = locate_session(&h, out, e);
 	if (c->by_place)
-		doubt_place(c, out);
+		doubt_place(w, c, out);
 	findings_release(&f);
 	return ret;
 }

@@ -118,4 +118,31 @@ like "$(arguments left)" "--resume $(cat "$W/left.talk")" 'that one'
 gt right -L main
 is "$RC" 0 'of the other pane nothing is left to ask'
 like "$(arguments right)" "--resume $(cat "$W/right.talk")" 'and it is the other conversation'
+
+# ---- a shell in which nothing is left of an agent ----
+mkdir -p "$W/two"
+start_agent other --no-wait --shell --cwd "$W/two" --command ':'
+ok 'an agent that nobody has seen' typed bare --cwd "$W/two"
+talk=$(sed 's/.*"sessionId":"\([^"]*\)".*/\1/' "$HOME/.claude/sessions/$(agent_pid bare).json")
+kill_agent bare
+forget_dead
+tm send-keys -t "$(agent_pane bare)" -l clear \; send-keys -t "$(agent_pane bare)" Enter
+until_ 5 pane_is bare '#{cursor_y}' 0
+tm clear-history -t "$(agent_pane bare)"
+gt list -L main
+like "$OUT" $'(^|\n)bare +zombie.*\n.*nothing but its directory tells' 'its shell is listed, with what is known'
+gt --all --yes -L main
+is "$(agent_pid bare)" '' '--all leaves it alone'
+gt bare -L main --json
+is "$RC $(json '{results}[0]{error}{name}') $(json '{results}[0]{error}{candidates}[0]{conversation}')" "6 ambiguous $talk" 'named, it is refused with its candidate'
+gt bare -L main --conversation "$talk"
+is "$RC" 0 'and comes back when that is chosen'
+like "$(arguments bare)" "--resume $talk" 'with its conversation'
+tell_agent bare /exit
+ok 'a person ends it' until_ 5 pane_shows bare 'Resume this session with'
+tm send-keys -t "$(agent_pane bare)" -l clear \; send-keys -t "$(agent_pane bare)" Enter
+until_ 5 pane_is bare '#{cursor_y}' 0
+tm clear-history -t "$(agent_pane bare)"
+gt list -L main
+unlike "$OUT" $'(^|\n)(bare|other) ' 'then nothing is listed there any more'
 done_testing
