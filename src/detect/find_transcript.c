@@ -309,7 +309,7 @@ take_chosen(const struct candidate *c, struct transcript_found *out)
 
 /* A recovery was made from it, whatever pane that was in. */
 static bool
-is_answered(const struct attempt_list *all, const char *path)
+was_gone_on_with(const struct attempt_list *all, const char *path)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].phase == PHASE_ACKNOWLEDGED && all->v[i].source != NULL &&
@@ -351,7 +351,7 @@ doubt_place(struct app *w, const struct candidate *c, struct transcript_found *f
 		struct found_rival *r = &f->rival[i];
 
 		r->written = written_at(r->path);
-		if (r->written > c->pane.activity * 1000 + SLACK_MS || is_answered(&answered, r->path) ||
+		if (r->written > c->pane.activity * 1000 + SLACK_MS || was_gone_on_with(&answered, r->path) ||
 		    transcript_exit_kind(format, r->path) != EXIT_KILLED || transcript_is_headless(r->path))
 			continue;
 		left.rival = xreallocarray(left.rival, left.rivals + 1, sizeof *left.rival);
