@@ -132,10 +132,10 @@ check:
 lint: $(GEN)
 	./scripts/lint
 
-# The other real agents, all that npm installs here; scripts/check runs a few of them.
+# The real Claude Code as people type it, two versions in three shells, and all other agents that npm installs here; scripts/check runs a few.
 agents: all fake
 	$(MAKE) FAULTS=1 all
-	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/others.t tests/agent/others_hooks.t
+	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/typed.t tests/agent/others.t tests/agent/others_hooks.t
 
 bench: all fake
 	./tests/bench/run

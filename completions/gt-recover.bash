@@ -29,13 +29,17 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--via | --scope | --agent | --since | --mode | --threshold | --lease | --sprints | --output | --color) i=$((i + 1)) ;;
+		--conversation | --via | --scope | --agent | --since | --mode | --threshold | --lease | --sprints | --output | --color) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
 	done
 
 	case $prev in
+	--conversation)
+		mapfile -t COMPREPLY < <(compgen -W 'none' -- "$cur")
+		return
+		;;
 	--via)
 		mapfile -t COMPREPLY < <(compgen -W 'auto resume inject' -- "$cur")
 		return
@@ -78,8 +82,8 @@ _gt_recover() {
 	if [[ $cur == -* ]]; then
 		case $command in
 		list) options='--include-infra --names --fleet --past -L --socket --town --config' ;;
-		context) options='--scope --include-infra -L --socket --town --config' ;;
-		prompt) options='--via --scope --include-infra -L --socket --town --config' ;;
+		context) options='--conversation --scope --include-infra -L --socket --town --config' ;;
+		prompt) options='--conversation --via --scope --include-infra -L --socket --town --config' ;;
 		snapshot) options='-n --dry-run -L --socket --town --config' ;;
 		arm) options='-n --dry-run --include-infra -L --socket --town --config' ;;
 		disarm) options='-n --dry-run -L --socket --town --config' ;;
@@ -105,7 +109,7 @@ _gt_recover() {
 		uninstall) options='--agent --print -L --socket --town --config' ;;
 		help) options='' ;;
 		version) options='' ;;
-		*) options='-n --dry-run --all --respawn --force -y --yes --no-input --via --scope --include-infra -L --socket --town --config' ;;
+		*) options='-n --dry-run --all --respawn --force -y --yes --no-input --conversation --via --scope --include-infra -L --socket --town --config' ;;
 		esac
 		mapfile -t COMPREPLY < <(compgen -W "$common $options" -- "$cur")
 		return

@@ -82,6 +82,7 @@ complete -c gt-recover -n '__gt_recover_bare' -l respawn -d 'replace an idle she
 complete -c gt-recover -n '__gt_recover_bare' -l force -d 'with SESSION'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from epic' -s y -l yes -d 'do not ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from epic' -l no-input -d 'never ask'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l conversation -x -a 'none' -d 'which conversation is the agent'\''s, where that is in doubt'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from prompt' -l via -x -a 'auto resume inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from context prompt' -l scope -x -a 'task lines' -d 'how much of the conversation is taken'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list context prompt arm' -l include-infra -d 'also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew'

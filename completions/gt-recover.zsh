@@ -85,6 +85,7 @@ _gt_recover() {
 		'--config[instead of the town'\''s or your own gt.toml]:file:_files'
 	) ;;
 	context) options=(
+		'--conversation[which conversation is the agent'\''s, where that is in doubt]:id:(none)'
 		'--scope[how much of the conversation is taken]:task:(task lines)'
 		'--include-infra[also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew]'
 		'*'{-L,--socket}'[only this tmux socket (name or path)]:name: '
@@ -92,6 +93,7 @@ _gt_recover() {
 		'--config[instead of the town'\''s or your own gt.toml]:file:_files'
 	) ;;
 	prompt) options=(
+		'--conversation[which conversation is the agent'\''s, where that is in doubt]:id:(none)'
 		'--via[how the context goes back]:way:(auto resume inject)'
 		'--scope[how much of the conversation is taken]:task:(task lines)'
 		'--include-infra[also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew]'
@@ -243,6 +245,7 @@ _gt_recover() {
 		'--force[with SESSION]'
 		'(-y --yes)'{-y,--yes}'[do not ask]'
 		'--no-input[never ask]'
+		'--conversation[which conversation is the agent'\''s, where that is in doubt]:id:(none)'
 		'--via[how the context goes back]:way:(auto resume inject)'
 		'--scope[how much of the conversation is taken]:task:(task lines)'
 		'--include-infra[also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew]'

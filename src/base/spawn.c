@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/spawn.h"
@@ -384,4 +386,22 @@ spawn_run(struct spawn *s, struct err *e)
 	sigaction(SIGPIPE, &before, NULL);
 	s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return ret;
+}
+
+bool
+spawn_in_path(const char *program, const char *path)
+{
+	bool found = false;
+
+	if (strchr(program, '/') != NULL)
+		return access(program, X_OK) == 0;
+	while (path != NULL && *path != '\0' && !found) {
+		size_t n = strcspn(path, ":");
+		char *file = xasprintf("%.*s/%s", (int)n, path, program);
+
+		found = n > 0 && access(file, X_OK) == 0;
+		free(file);
+		path += n + (path[n] == ':');
+	}
+	return found;
 }

@@ -59,4 +59,7 @@ int spawn_run(struct spawn *s, struct err *e);
  */
 bool spawn_wait(pid_t pid, int64_t until, int *status);
 
+/* Is there such a program? A name without a slash is looked for in path, as PATH has it (NULL: nowhere). */
+bool spawn_in_path(const char *program, const char *path);
+
 #endif

@@ -13,6 +13,7 @@
 #include "snapshot/pass/pass.h"
 
 #define NAME_WIDTH 40
+#define PLAN_INDENT 14
 
 static bool
 is_named(const struct candidate *c, const char *word)
@@ -409,29 +410,55 @@ note_look(struct candidate *c, const struct recovery *one)
 	p->server_start = one->born.server_start;
 }
 
+static void
+begin_one(struct cli_batch *r, const struct candidate *c, struct recovery *one)
+{
+	recovery_init(one, &r->w, c);
+	one->named = r->named;
+	one->include_infra = r->cli->include_infra;
+	one->scope = r->cli->scope;
+	one->via = r->cli->via;
+	one->respawn = r->cli->respawn;
+	one->executes = r->named && r->ended == NULL;
+	one->report = output_progress;
+	one->arg = &r->say;
+}
+
+/* Asks a person once which conversation is meant where that is in doubt. */
+static int
+try_one(struct cli_batch *r, struct candidate *c, struct recovery *one, json_t **rivals, struct err *e)
+{
+	int ret = c->record != NULL ? restart_recorded(one, e) : recovery_run(one, e);
+
+	if (ret == 0 || strcmp(e->name, "ambiguous") != 0)
+		return ret;
+	fprintf(stderr, "%s: %s\n", output_shown(c->pane.session, 60), strchr(e->msg, ':') + 2);
+	if (!cli_ask_conversation(c, &one->gathered, r->named && cli_has_person(r->cli), rivals))
+		return -1;
+	json_decref(*rivals);
+	*rivals = NULL;
+	err_clear(e);
+	recovery_release(one);
+	begin_one(r, c, one);
+	return recovery_run(one, e);
+}
+
 /* Returns the exit status that this one alone would have. *started: an agent was started, well or not. */
 static int
 recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 {
 	struct candidate *c = &r->all.v[i];
+	json_t *rivals = NULL, *result;
 	struct recovery one;
 	struct err e = ERR_INIT;
 	struct buf name = BUF_INIT;
 	int code = 0;
 
-	recovery_init(&one, &r->w, c);
-	one.named = r->named;
-	one.include_infra = r->cli->include_infra;
-	one.scope = r->cli->scope;
-	one.via = r->cli->via;
-	one.respawn = r->cli->respawn;
-	one.executes = r->named && r->ended == NULL;
-	one.report = output_progress;
-	one.arg = &r->say;
+	begin_one(r, c, &one);
 	output_foreign(&name, c->pane.session, 60);
 	if (headed)
 		output_line(&r->say, "\n%s", name.data);
-	if ((c->record != NULL ? restart_recorded(&one, &e) : recovery_run(&one, &e)) != 0) {
+	if (try_one(r, c, &one, &rivals, &e) != 0) {
 		code = e.code;
 		if (strcmp(e.name, PLAN_TYPING) == 0)
 			note_look(c, &one);
@@ -461,11 +488,15 @@ recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
 		note_refusal(
 		    r, c, e.name, e.msg + (str_starts(e.msg, "refused: ") ? strlen("refused: ") : 0));
 	r->logins += code != 0 && strcmp(e.name, "login") == 0;
-	json_array_append_new(r->results, output_recovery_json(&one, &e));
+	result = output_recovery_json(&one, &e);
+	if (rivals != NULL)
+		json_object_set(json_object_get(result, "error"), "candidates", rivals);
+	json_array_append_new(r->results, result);
 	count_result(r, code);
 	if (r->ended != NULL)
 		r->ended(r, &one, &e);
 out:
+	json_decref(rivals);
 	recovery_release(&one);
 	buf_release(&name);
 	return code;
@@ -680,7 +711,20 @@ cli_batch_count_refused(struct cli_batch *r)
 }
 
 static void
-print_planned(const struct cli_batch *r, size_t i)
+print_command(struct cli_batch *r, const struct candidate *c)
+{
+	struct buf command = BUF_INIT;
+	const char *why;
+
+	if (recovery_uses_gt(&r->w, c))
+		printf("%*sstarted by gt session start\n", PLAN_INDENT, "");
+	else if (cli_plan_command(&r->w, c, &command, &why))
+		printf("%*sstarted by: %s\n%*s(%s)\n", PLAN_INDENT, "", command.data, PLAN_INDENT, "", why);
+	buf_release(&command);
+}
+
+static void
+print_planned(struct cli_batch *r, size_t i)
 {
 	const struct candidate *c = &r->all.v[i];
 	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
@@ -703,6 +747,8 @@ print_planned(const struct cli_batch *r, size_t i)
 		    c->profile->name);
 	else
 		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
+	if (r->chosen[i] && detect_status_crashed(c->status))
+		print_command(r, c);
 	buf_release(&name);
 	buf_release(&age);
 	buf_release(&lines);
@@ -714,6 +760,22 @@ is_left_out(const struct cli_batch *r, size_t i)
 {
 	return candidate_crashed(&r->all.v[i]) ||
 	    (r->no[i].name != NULL && strcmp(r->no[i].name, PLAN_TYPING) == 0);
+}
+
+static json_t *
+plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed)
+{
+	const struct candidate *c = &r->all.v[i];
+	json_t *v = cmd_list_json(c, &r->beads[i], &r->no[i], arm_holds(armed, c));
+	struct buf command = BUF_INIT;
+	const char *why;
+	bool known = detect_status_crashed(c->status) && !recovery_uses_gt(&r->w, c) &&
+	    cli_plan_command(&r->w, c, &command, &why);
+
+	json_put(v, "start_command", known ? command.data : NULL);
+	json_put(v, "start_command_by", known ? detect_command_source_name(c->command_source) : NULL);
+	buf_release(&command);
+	return v;
 }
 
 void
@@ -728,9 +790,7 @@ cli_batch_print_plan(struct cli_batch *r)
 		sessions = json_array();
 		for (size_t i = 0; i < r->all.n; i++)
 			if (r->chosen[i] || is_left_out(r, i))
-				json_array_append_new(sessions,
-				    cmd_list_json(&r->all.v[i], &r->beads[i], &r->no[i],
-					arm_holds(&armed, &r->all.v[i])));
+				json_array_append_new(sessions, plan_json(r, i, &armed));
 		json_put_flag(v, "dry_run", true);
 		json_object_set_new(v, "sessions", sessions);
 		output_json(v);

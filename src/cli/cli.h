@@ -42,7 +42,8 @@ struct cli {
 	const char *town, *config;
 	const char **sockets;		/* heap */
 	size_t n_sockets;
-	const char *via, *scope, *agent, *color, *since, *mode, *threshold, *output, *sprints, *lease;
+	const char *via, *scope, *conversation, *agent, *color, *since, *mode, *threshold, *output, *sprints,
+	    *lease;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
 	    transcript, verify, undelivered, fleet, past, respawn, force, help, version;
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
@@ -60,9 +61,10 @@ enum {
 	OPT_HOOKS = 1 << 18,		/* --agent, whose hooks */
 	OPT_SCRUB = 1 << 19,		/* --report --check --no-known */
 	OPT_RUNS = 1 << 20,		/* --mode --threshold */
+	OPT_TALK = 1 << 21,		/* --conversation */
 	OPT_PLACE = OPT_TOWN | OPT_CONFIG,
 	OPT_TMUX = OPT_PLACE | OPT_SOCKET,
-	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA
+	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA | OPT_TALK
 };
 
 /*

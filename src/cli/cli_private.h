@@ -69,6 +69,9 @@ void cli_batch_print_sum(struct cli_batch *r, size_t tried);
 void cli_batch_print_plan(struct cli_batch *r);
 void cli_batch_close(struct cli_batch *r);
 
+/* Somebody sits there and may be asked. */
+bool cli_has_person(const struct cli *cli);
+
 /* ---- list ---- */
 
 /* One element of sessions[] of `list --json` (DESIGN 7). New reference. */
@@ -108,6 +111,29 @@ bool cli_no_server(const struct app *w, struct err *e);
  * err: "unknown-session", "ambiguous" (GT_USAGE).
  */
 struct candidate *cli_pick_named(struct candidate_list *all, const char *word, struct err *e);
+
+/*
+ * Says which conversation is the candidate's: an id of its directory, or "none"; NULL changes nothing.
+ * "no-conversation" (GT_USAGE).
+ */
+int cli_choose_conversation(struct candidate *c, const char *id, struct err *e);
+/*
+ * Lists the conversations of a recovery that was refused as "ambiguous", on stderr. ask: asks on the
+ * terminal which it is, too. True: one was chosen, or its screen alone, and the candidate says so.
+ * *listed: the same for programs, a new reference.
+ */
+bool cli_ask_conversation(struct candidate *c, struct gathered *g, bool ask, json_t **listed);
+
+/*
+ * By what it will be started, redacted: for the plan, not for a log. *why: a sentence's end. False: it is
+ * not started, or nobody knows.
+ */
+bool cli_plan_command(struct app *w, const struct candidate *c, struct buf *out, const char **why);
+/*
+ * Where its own command was never seen, asks a person by what it is to be started, and offers to remember
+ * the answer in gt.toml. A line of its screen is only shown.
+ */
+void cli_ask_command(struct app *w, struct candidate *c);
 
 /*
  * The picker of seed S2: the numbered list and the question on stdout, an answer from standard

@@ -12,16 +12,17 @@ const struct command commands[] = {
 	    "guard refuses: it shows the plan and asks once, or needs --yes. --dry-run shows the plan and "
 	    "changes nothing. --all waits up to a minute where somebody types. Naming a session is "
 	    "consent: somebody may type in it, it may have been stopped on purpose, or belong to Gas "
-	    "Town's infrastructure." },
+	    "Town's infrastructure. Where several conversations could be the agent's, they are listed "
+	    "and you are asked; --conversation ID says which." },
 	{ "list", "what could be recovered, and why not the rest", .run = cmd_list, .args = "[TEXT]",
 	    .options = OPT_TMUX | OPT_LIST | OPT_INFRA,
 	    .details = "--past lists the newest conversations that agents on this machine have recorded, in "
 	    "whatever directory, with their first and last message and the command that resumes each; with "
 	    "TEXT those in which it occurs. Neither tmux nor a snapshot needs to know of them." },
 	{ "context", "what was gathered for a session", .job = cmd_context, .args = "SESSION",
-	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA },
+	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_TALK },
 	{ "prompt", "the prompt that the agent would be given, and nothing else", .job = cmd_prompt,
-	    .args = "SESSION", .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA },
+	    .args = "SESSION", .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA | OPT_TALK },
 	{ "snapshot", "keep what the agents' panes show now, for cron", .job = cmd_snapshot,
 	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY,
 	    .details = "One pass over all agents' panes, or those of the sessions named. A pane that "
@@ -220,6 +221,8 @@ const struct cli_option cli_options[] = {
 	{ "yes", 'y', NULL, NULL, OPT_ASK, FLAG(yes), "do not ask" },
 	{ "no-input", 0, NULL, NULL, OPT_ASK, FLAG(no_input),
 	    "never ask; where an answer is needed, fail" },
+	{ "conversation", 0, "ID", "none", OPT_TALK, TEXT(conversation),
+	    "which conversation is the agent's, where that is in doubt; none: its screen alone" },
 	{ "via", 0, "WAY", "auto|resume|inject", OPT_VIA, TEXT(via),
 	    "how the context goes back: resume goes on with the agent's own conversation, inject "
 	    "hands it over as the first prompt, auto resumes when nothing speaks against it" },

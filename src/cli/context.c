@@ -30,6 +30,8 @@ gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidat
 	cli_warn_exposed(&j->w, &all->exposed);
 	if (ret != 0 || (*c = cli_pick_named(all, j->cli.args[0], e)) == NULL)
 		return -1;
+	if (cli_choose_conversation(*c, j->cli.conversation, e) != 0)
+		return -1;
 	return gather(&j->w, *c, j->cli.scope, g, e);
 }
 

@@ -20,19 +20,30 @@
 
 /*
  * hook EVENT: what an agent's hook calls, before and after each of its tools. The agent waits for
- * it, so it is gone after GIVE_UP_MS, whatever happens, says nothing, and answers 0: Claude Code
- * takes 2 for a veto, others read what is printed. The store is asked by a child, which is killed
+ * it, so it is gone after GIVE_UP_MS, or START_MS when the agent begins, which is once and tells most;
+ * whatever happens, it says nothing, and answers 0: Claude Code takes 2 for a veto, others read what is
+ * printed. The store is asked by a child, which is killed
  * when it is not done after three fifths of that (a store bears that at any point); another child
  * puts the beat into the spool then, to the same end, and goes on with it when we have left.
  */
 #define GIVE_UP_MS 50
+#define START_MS 500
 #define INPUT_MAX ((size_t)64 << 20)
 #define ANCESTORS 8
 
-static int
-give_up_ms(void)
+static bool
+is_start(const struct hook_adapter *row, const char *event)
 {
-	return fault_wait_ms("GT_HOOK_MS", GIVE_UP_MS);
+	for (size_t i = 0; i < row->n_events; i++)
+		if (strcmp(row->events[i].name, event) == 0)
+			return strcmp(row->events[i].as, "SessionStart") == 0;
+	return false;
+}
+
+static int
+give_up_ms(bool start)
+{
+	return fault_wait_ms("GT_HOOK_MS", start ? START_MS : GIVE_UP_MS);
 }
 
 static void
@@ -96,17 +107,20 @@ find_process(const struct app *w, const struct hook_adapter *row, struct hook_ev
 	return true;
 }
 
+/* Of its pane; p NULL: tmux did not tell, and the agent's own arguments have to. */
 static void
 set_command(struct app *w, const struct pane *p, struct hook_event *b)
 {
 	struct launch_redacted shape;
-	struct launch launch, own;
+	struct launch launch = { .command = NULL }, own;
 	struct scrub *s = app_scrub(w, NULL);
 	struct buf block = BUF_INIT;
 
 	if (s == NULL)
 		return;
-	launch_read(&launch, p->start_command, p->default_shell, profile_list_has_program, w->profiles);
+	if (p != NULL)
+		launch_read(
+		    &launch, p->start_command, p->default_shell, profile_list_has_program, w->profiles);
 	/* a person's shell: the agent's own arguments tell */
 	if ((launch.command == NULL || launch_is_shell(&launch)) && b->pid > 0 &&
 	    launch_of_process(&own, (pid_t)b->pid, p->default_shell, profile_list_has_program, w->profiles)) {
@@ -128,28 +142,13 @@ set_command(struct app *w, const struct pane *p, struct hook_event *b)
 	scrub_free(s);
 }
 
-/* A session of several panes is no agent's alone: its name would say nothing. */
-static const struct pane *
-only_pane(const struct panes *all, const char *id)
-{
-	const struct pane *found = NULL;
-	size_t n = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		if (strcmp(all->v[i].id, id) == 0)
-			found = &all->v[i];
-	for (size_t i = 0; found != NULL && i < all->n; i++)
-		n += strcmp(all->v[i].session_id, found->session_id) == 0;
-	return n == 1 ? found : NULL;
-}
-
 /* $TMUX is "path,server pid,session". */
 static void
 find_pane(struct app *w, struct hook_event *b)
 {
 	const char *server = getenv("TMUX"), *id = getenv("TMUX_PANE");
 	struct panes all = { .n = 0 };
-	const struct pane *p;
+	const struct pane *p = NULL;
 	struct tmux t;
 
 	if (server == NULL || *server == '\0' || id == NULL || *id == '\0' ||
@@ -163,11 +162,11 @@ find_pane(struct app *w, struct hook_event *b)
 	if (b->kind != HOOK_START)
 		return;
 	tmux_init(&t, b->socket);
-	t.timeout_ms = give_up_ms() / 2;
-	if (pane_list_bare(&t, &all, NULL) == 0 && (p = only_pane(&all, id)) != NULL) {
+	t.timeout_ms = give_up_ms(true) / 4;
+	/* a busy tmux is asked again by the next pass (snapshot/pass/pass.h) */
+	if (pane_list_bare(&t, &all, NULL) == 0 && (p = pane_list_only(&all, id)) != NULL)
 		b->session = xstrdup(p->session);
-		set_command(w, p, b);
-	}
+	set_command(w, p, b);
 	pane_list_release(&all);
 	tmux_release(&t);
 }
@@ -243,8 +242,8 @@ send_event(const struct app *w, const struct hook_event *b, int64_t until)
 int
 cmd_hook(const struct cli *cli, struct err *e)
 {
-	int64_t until = clock_mono_ms() + give_up_ms() * 3 / 5;
 	const struct hook_adapter *row = hook_adapter_find(cli->agent);
+	int64_t until;
 	struct buf input = BUF_INIT;
 	char *made = NULL;
 	struct app w;
@@ -254,7 +253,8 @@ cmd_hook(const struct cli *cli, struct err *e)
 		return err_set(e, GT_USAGE, "usage", "hook takes the name of one event");
 	if (row == NULL)
 		return err_set(e, GT_USAGE, "agent", "hooks of %.100s are not known", cli->agent);
-	arm_alarm(give_up_ms());
+	until = clock_mono_ms() + give_up_ms(is_start(row, cli->args[0])) * 3 / 5;
+	arm_alarm(give_up_ms(is_start(row, cli->args[0])));
 	if (cli_open_config(cli, &w, e) != 0 || cli_open_profiles(&w, e) != 0)
 		return -1;
 	if (!isatty(STDIN_FILENO) && config_flag(w.config, "enabled") &&

@@ -367,6 +367,9 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		break;
 	case PROGRESS_STARTING:
 		output_line(s, "\nStarting recovery...");
+		if (r->c->command_source == COMMAND_ASSUMED && r->c->profile->programs[0] != NULL)
+			output_warning(s, "its own start command was never seen; it is started as %s",
+			    r->c->profile->programs[0]);
 		break;
 	case PROGRESS_STARTED:
 		output_done(s,

@@ -88,6 +88,31 @@ show_refused(struct cli_batch *r)
 	return ret;
 }
 
+bool
+cli_has_person(const struct cli *cli)
+{
+	return !cli->no_input && !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* What is started, and why, before it is; what nobody knows is asked. */
+static void
+settle_commands(struct cli_batch *r, bool told)
+{
+	for (size_t i = 0; i < r->all.n; i++) {
+		struct candidate *c = &r->all.v[i];
+		struct buf command = BUF_INIT;
+		const char *why;
+
+		if (!r->chosen[i])
+			continue;
+		if (cli_has_person(r->cli) && !r->cli->yes && !recovery_uses_gt(&r->w, c))
+			cli_ask_command(&r->w, c);
+		if (told && !recovery_uses_gt(&r->w, c) && cli_plan_command(&r->w, c, &command, &why))
+			output_line(&r->say, "Started by: %s (%s)", command.data, why);
+		buf_release(&command);
+	}
+}
+
 static int
 run_picker(struct cli_batch *r, struct err *e)
 {
@@ -119,6 +144,7 @@ run_picker(struct cli_batch *r, struct err *e)
 	if (picked == 0)
 		return nothing(r, "Nothing was recovered.");
 	r->named = true;
+	settle_commands(r, true);
 	return cli_batch_recover(r);
 }
 
@@ -187,11 +213,15 @@ run_named(struct cli_batch *r, struct err *e)
 
 		if (c == NULL || force_shell(r, c, e) != 0)
 			return -1;
+		if (cli_choose_conversation(c, r->cli->conversation, e) != 0)
+			return -1;
 		r->chosen[c - r->all.v] = true;
 		r->no[c - r->all.v] = recovery_refusal(&r->w, c, &r->beads[c - r->all.v], true, true);
 	}
-	if (!r->cli->dry_run)
+	if (!r->cli->dry_run) {
+		settle_commands(r, false);
 		return cli_batch_recover(r);
+	}
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct refusal *no = &r->no[i];
 
@@ -216,6 +246,10 @@ check_choices(const struct cli *cli, struct err *e)
 	if (cli->scope != NULL && strcmp(cli->scope, "task") != 0 && strcmp(cli->scope, "lines") != 0) {
 		err_set(e, GT_USAGE, "usage", "--scope takes task or lines, not \"%.40s\"", cli->scope);
 		return err_hint(e, "lines: the newest max_context_lines lines");
+	}
+	if (cli->conversation != NULL && cli->n_args != 1) {
+		err_set(e, GT_USAGE, "usage", "--conversation goes with the name of one session");
+		return err_hint(e, "gt-recover SESSION --conversation ID");
 	}
 	if (cli->all && cli->n_args > 0) {
 		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");

@@ -102,6 +102,8 @@ cli_start_here(const char *state, const char *id)
 	}
 	if (prepare(&t, &e) == 0 && start_ticket_check_in(state, id, NULL, &e) == 0) {
 		spawn_hand_on_exec();
+		if (t.name != NULL && t.fallback != NULL && !spawn_in_path(t.name, getenv("PATH")))
+			execl(t.shell, t.shell, "-c", t.fallback, (char *)NULL);
 		execl(t.shell, t.shell, "-c", t.command, (char *)NULL);
 		err_sys(&e, GT_FAIL, "exec", "%s cannot be executed", t.shell);
 	}

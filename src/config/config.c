@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config.h"
@@ -557,4 +558,93 @@ const struct config_agent *
 config_agent_at(const struct config *c, size_t i)
 {
 	return &c->agents[i].view;
+}
+
+/* A basic string of TOML. False: it has control characters. */
+static bool
+put_string(struct buf *out, const char *text)
+{
+	buf_chr(out, '"');
+	for (const char *p = text; *p != '\0'; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return false;
+		if (*p == '"' || *p == '\\')
+			buf_chr(out, '\\');
+		buf_chr(out, *p);
+	}
+	buf_str(out, "\"\n");
+	return true;
+}
+
+/* Where the lines of its section begin; NULL: the file has no such section. */
+static const char *
+find_section(const char *text, const char *head)
+{
+	const char *at = text;
+	size_t n = strlen(head);
+
+	while ((at = strstr(at, head)) != NULL) {
+		if ((at == text || at[-1] == '\n') && at[n + strspn(at + n, " \t")] == '\n')
+			return strchr(at, '\n') + 1;
+		at += n;
+	}
+	return NULL;
+}
+
+/* The file with the line in it. */
+static int
+add_line(const char *path, const char *head, const char *line, struct err *e)
+{
+	struct buf old = BUF_INIT, new = BUF_INIT;
+	struct stat st = { .st_mode = 0600 };
+	bool there = stat(path, &st) == 0;
+	const char *at;
+	int ret = there ? io_read_file(path, FILE_MAX, &old, e) : io_make_parents(path, e);
+
+	if (ret == 0) {
+		const char *text = old.data != NULL ? old.data : "";
+
+		at = find_section(text, head);
+		if (at != NULL) {
+			buf_add(&new, text, (size_t)(at - text));
+			buf_fmt(&new, "%s%s", line, at);
+		} else {
+			bool ended = *text == '\0' || str_ends(text, "\n");
+
+			buf_fmt(&new, "%s%s%s\n%s", text, ended ? "" : "\n", head, line);
+		}
+		ret = io_write_durable(path, new.data, new.len, "config", e);
+	}
+	if (ret == 0 && there && chmod(path, st.st_mode & 07777) != 0)
+		ret = err_sys(e, GT_FAIL, "config", "%s cannot be given its mode back", path);
+	buf_release(&old);
+	buf_release(&new);
+	return ret;
+}
+
+int
+config_add_command(const struct config *c, const char *agent, const char *command, struct err *e)
+{
+	char *path = c->file != NULL ? realpath(c->file, NULL) : user_file(),
+	     *head = xasprintf("[recovery.agents.%s]", agent);
+	struct buf line = BUF_INIT;
+	int ret = -1;
+
+	buf_str(&line, "command = ");
+	for (size_t i = 0; i < c->n_agents; i++)
+		if (strcmp(c->agents[i].agent, agent) == 0 && strcmp(c->agents[i].column, "command") == 0) {
+			err_set(e, GT_FAIL, "config", "gt.toml has a command for %s already", agent);
+			goto out;
+		}
+	if (path == NULL)
+		err_set(e, GT_FAIL, "config", "there is no place for gt.toml: HOME is not set");
+	else if (!put_string(&line, command))
+		err_set(e, GT_FAIL, "config", "the command has control characters");
+	else
+		ret = add_line(path, head, line.data, e);
+out:
+	buf_release(&line);
+	free(head);
+	free(path);
+	return ret;
 }

@@ -96,6 +96,13 @@ size_t config_agents(const struct config *c);
 const struct config_agent *config_agent_at(const struct config *c, size_t i);
 
 /*
+ * Writes the start command of an agent into the gt.toml that was read, or into the user's own where none
+ * was: [recovery.agents.AGENT] command. The rest of the file stays as it is. "config" (GT_FAIL): it cannot
+ * be written, has a command for that agent already, or the command has control characters.
+ */
+int config_add_command(const struct config *c, const char *agent, const char *command, struct err *e);
+
+/*
  * The word nearest to `word` by letters added, left out or changed, if near enough to be meant;
  * else NULL. At most 64 bytes each.
  */

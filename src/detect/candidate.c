@@ -29,6 +29,15 @@ detect_reason_name(enum crash_cause r)
 	return names[r];
 }
 
+const char *
+detect_command_source_name(enum command_source s)
+{
+	static const char *const names[] = { "unknown", "seen", "snapshot", "record", "pane", "given",
+		"configured", "assumed" };
+
+	return names[s];
+}
+
 bool
 detect_status_crashed(enum agent_status c)
 {
@@ -68,7 +77,7 @@ candidate_has_ended(const struct candidate *c)
 bool
 candidate_crashed(const struct candidate *c)
 {
-	return detect_status_crashed(c->status) && !candidate_has_ended(c);
+	return detect_status_crashed(c->status) && !candidate_has_ended(c) && !c->by_place;
 }
 
 void
@@ -83,6 +92,8 @@ candidate_release(struct candidate *c)
 	free(c->missing_secret);
 	free(c->remote);
 	free(c->remote_hint);
+	free(c->conversation);
+	free(c->program);
 	free(c->session_id);
 	free(c->started_by);
 	free(c->recovered_by);

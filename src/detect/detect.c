@@ -19,6 +19,7 @@ static const struct agent_source *const sources[] = {
 	&detect_from_panes,
 	&detect_from_restarted,
 	&detect_from_seen,
+	&detect_from_place,
 	&detect_from_snapshots,
 	&detect_from_attempts,
 	&detect_from_assignments,
@@ -362,7 +363,7 @@ detect(struct app *w, struct candidate_list *out, struct err *e)
 	detection_init(&d, w, &procs);
 	read_snapshots(&d);
 	ret = detect_merge(sources, N_SOURCES,
-	    FROM_PANES | FROM_RESTARTED | FROM_SEEN |
+	    FROM_PANES | FROM_RESTARTED | FROM_SEEN | FROM_PLACE |
 		(d.snapshots.n > 0 ? FROM_SNAPSHOTS | FROM_ATTEMPTS : 0) |
 		(town_root(w->town) != NULL ? FROM_ASSIGNMENTS : 0),
 	    &d, out, e);

@@ -60,6 +60,23 @@ bool detect_status_has_pane(enum agent_status c);	/* all but missing */
 /* the pane shows what the agent that died had drawn: all but missing and respawned */
 bool detect_status_has_screen(enum agent_status c);
 
+/* By what an agent is started, the best first. */
+enum command_source {
+	COMMAND_UNKNOWN,
+	COMMAND_SEEN,		/* the agent's own arguments, from when it lived */
+	COMMAND_SNAPSHOT,	/* the same, by a snapshot */
+	COMMAND_RECORD,		/* the same, by the record of its session */
+	COMMAND_PANE,		/* what tmux started the pane with */
+	COMMAND_GIVEN,		/* a person's answer */
+	COMMAND_CONFIGURED,	/* gt.toml */
+	COMMAND_ASSUMED		/* its program alone: its own command was never seen */
+};
+/* "seen", "snapshot", "record", "pane", "given", "configured", "assumed", "unknown" */
+const char *detect_command_source_name(enum command_source s);
+
+/* candidate.conversation: none of them, its screen alone. */
+#define CONVERSATION_NONE "none"
+
 struct candidate {
 	struct pane pane;
 	const struct profile *profile;	/* never NULL; lives in the app */
@@ -88,8 +105,17 @@ struct candidate {
 	char *remote, *remote_hint;	/* remote: "ssh box", and how to recover it there; NULL otherwise */
 	/* the pane's own command starts no agent: a person typed it; launch is the agent's then */
 	bool typed;
-	/* launch is the agent's program alone: its own command was never seen */
-	bool assumed_command;
+	/* where launch is from */
+	enum command_source command_source;
+	/* the executable that it ran as, absolute; NULL: not known. Its agent may have replaced it since */
+	char *program;
+	/*
+	 * nothing in its pane tells of it: conversations of its directory that were killed, and that
+	 * no other agent has, are all
+	 */
+	bool by_place;
+	/* what a person said it is: a conversation's id, or CONVERSATION_NONE; NULL: nothing */
+	char *conversation;
 	/*
 	 * missing, restored, respawned: the snapshot (snapshot/snapshot.h) of the agent that
 	 * died; NULL: none
@@ -121,7 +147,7 @@ struct candidate {
 size_t candidate_lines(const struct candidate *c);
 /* Ended on purpose, with its session: who asks what crashed need not hear of it. */
 bool candidate_has_ended(const struct candidate *c);
-/* there is something to bring back, and it is not over */
+/* there is something to bring back, it is not over, and more than its directory tells of it */
 bool candidate_crashed(const struct candidate *c);
 /*
  * The signal that ended a dead pane's process, or the agent that its shell ran: such a shell ends

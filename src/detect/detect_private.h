@@ -109,7 +109,7 @@ struct agent_source {
 	const char *name;
 	enum agent_source_bit {
 		FROM_PANES = 1, FROM_RESTARTED = 2, FROM_SNAPSHOTS = 4, FROM_ATTEMPTS = 8,
-		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32, FROM_SEEN = 64
+		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32, FROM_SEEN = 64, FROM_PLACE = 128
 	} bit;
 	unsigned adds_to;		/* sources whose claims it explains, too */
 	/* its candidates stay in the order of its claims; those of the others are sorted by name */
@@ -240,9 +240,19 @@ extern const struct agent_source detect_from_restarted;
 /*
  * Adds to panes what is known from the first sight of their agent (records/recovery/recovery.h):
  * which one it was, by what command, in which conversation and directory, and since when it is
- * gone; whether a person ended it. A pane that shows nothing of it any more is still its pane.
+ * gone; whether a person ended it. A pane that shows nothing of it any more is still its pane. What its
+ * hooks told (records/hooks/hooks.h) counts as seen.
  */
 extern const struct agent_source detect_from_seen;
+
+/* ---- by_place ---- */
+
+/*
+ * Adds to panes. An idle shell that a person started, in which nothing is left of an agent, not even its
+ * screen: it is listed when a conversation of its directory was killed in the shell's life, and no other
+ * agent has it (candidate.by_place). Only a person can say whether it was this pane's.
+ */
+extern const struct agent_source detect_from_place;
 
 /* ---- gone ---- */
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "detect/detect_private.h"
 #include "app/app.h"
@@ -289,6 +290,75 @@ detect_has_background(const struct candidate *c)
 	return locate_has_server(&h);
 }
 
+/* What a person said, instead of all evidence. */
+static void
+take_chosen(const struct candidate *c, struct transcript_found *out)
+{
+	char *path = strcmp(c->conversation, CONVERSATION_NONE) != 0 && transcript_is_id(c->conversation)
+	    ? transcript_path(c->config_dir, c->cwd, c->conversation)
+	    : NULL;
+
+	if (path != NULL)
+		*out = (struct transcript_found){ .how = FOUND_CHOSEN, .path = path,
+			.session_id = xstrdup(c->conversation) };
+}
+
+/* A recovery was made from it, whatever pane that was in. */
+static bool
+was_gone_on_with(const struct attempt_list *all, const char *path)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].phase == PHASE_ACKNOWLEDGED && all->v[i].source != NULL &&
+		    strcmp(all->v[i].source, path) == 0)
+			return true;
+	return false;
+}
+
+static int64_t
+written_at(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000 : 0;
+}
+
+/*
+ * Of a pane that tells nothing a conversation of its directory is no more than a candidate. One that ended
+ * by itself, that a program had begun, that a recovery answered, or that was written to when the pane
+ * showed nothing new any more, is none: an agent draws while it writes.
+ */
+static void
+doubt_place(struct app *w, const struct candidate *c, struct transcript_found *f)
+{
+	struct transcript_found left = { .how = FOUND_AMBIGUOUS };
+	const char *format = c->profile->transcript;
+	struct attempt_list answered = { .n = 0 };
+	struct store *s = app_store(w, false, NULL);
+
+	if (f->how != FOUND_FOLDER && f->how != FOUND_SHOWN && f->how != FOUND_AMBIGUOUS)
+		return;
+	if (f->how == FOUND_FOLDER || f->how == FOUND_SHOWN) {
+		f->rival = xcalloc(1, sizeof *f->rival);
+		f->rival[f->rivals++] = (struct found_rival){ xstrdup(f->path), xstrdup(f->session_id), 0 };
+	}
+	if (s != NULL)
+		attempt_list_all(s, &answered, NULL);
+	for (size_t i = 0; i < f->rivals; i++) {
+		struct found_rival *r = &f->rival[i];
+
+		r->written = written_at(r->path);
+		if (r->written > c->pane.activity * 1000 + SLACK_MS || was_gone_on_with(&answered, r->path) ||
+		    transcript_exit_kind(format, r->path) != EXIT_KILLED || transcript_is_headless(r->path))
+			continue;
+		left.rival = xreallocarray(left.rival, left.rivals + 1, sizeof *left.rival);
+		left.rival[left.rivals++] = *r;
+		*r = (struct found_rival){ NULL, NULL, 0 };
+	}
+	attempt_list_release(&answered);
+	transcript_found_release(f);
+	*f = left.rivals > 0 ? left : (struct transcript_found){ .how = FOUND_NONE };
+}
+
 int
 detect_find_transcript(struct app *w, const struct candidate *c, const struct screen_evidence *seen,
     const char *snapshot_id, struct transcript_found *out, struct err *e)
@@ -305,6 +375,10 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 		snapshot_id = c->session_id;
 	if (c->config_dir == NULL)
 		return 0;
+	if (c->conversation != NULL) {
+		take_chosen(c, out);
+		return 0;
+	}
 	set_hints(c, &f, &h);
 	h.id[FOUND_SNAPSHOT] = snapshot_id;
 	h.screen = seen != NULL ? seen->text : NULL;
@@ -321,10 +395,13 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	h.held = f.held;
 	h.n_held = f.n_held;
 	h.suspects = f.suspects;
-	h.n_suspects = f.n_suspects;
+	/* a pid file of its directory is as much any other's */
+	h.n_suspects = c->by_place ? 0 : f.n_suspects;
 	h.fingerprint = &f.said;
 	h.screen_at = c->status == AGENT_MISSING ? c->crashed_at : 0;
 	ret = locate_session(&h, out, e);
+	if (c->by_place)
+		doubt_place(w, c, out);
 	findings_release(&f);
 	return ret;
 }

@@ -166,6 +166,7 @@ detect_set_command(struct detection *d, const struct snapshot *h, struct candida
 
 	if (h->command != NULL) {
 		set_need(c, full_command(h, &command, &c->inherited_env));
+		c->command_source = COMMAND_SNAPSHOT;
 		launch_release(&c->launch);
 		launch_command(&c->launch, c->missing_secret == NULL ? command.data : h->command,
 		    c->pane.default_shell, profile_list_has_program, d->w->profiles);

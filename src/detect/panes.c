@@ -323,11 +323,12 @@ use_configured_command(const struct app *w, struct candidate *c)
 	if (p == NULL ||
 	    (c->launch.command != NULL && c->launch.name != NULL && !proc_is_shell(c->launch.name)))
 		return;
-	c->assumed_command = *p->command == '\0';
-	if (c->assumed_command && p->programs[0] == NULL)
+	c->command_source = *p->command == '\0' ? COMMAND_ASSUMED : COMMAND_CONFIGURED;
+	if (c->command_source == COMMAND_ASSUMED && p->programs[0] == NULL)
 		return;
 	launch_release(&c->launch);
-	launch_command(&c->launch, c->assumed_command ? p->programs[0] : p->command, c->pane.default_shell,
+	launch_command(&c->launch,
+	    c->command_source == COMMAND_ASSUMED ? p->programs[0] : p->command, c->pane.default_shell,
 	    profile_list_has_program, w->profiles);
 }
 
@@ -369,6 +370,7 @@ judge_live(struct app *w, const struct proc *agent, struct candidate *c)
 			    &own, agent->pid, c->pane.default_shell, profile_list_has_program, w->profiles)) {
 		launch_release(&c->launch);
 		c->launch = own;
+		c->command_source = COMMAND_SEEN;
 	}
 	if (c->profile != NULL)
 		set_role(w, c);
@@ -424,6 +426,7 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 	launch_read(
 	    &c->launch, c->pane.start_command, c->pane.default_shell, profile_list_has_program, w->profiles);
 	c->typed = c->launch.name == NULL || launch_is_shell(&c->launch);
+	c->command_source = c->typed ? COMMAND_UNKNOWN : COMMAND_PANE;
 	c->profile = profile_by_setting(w, c);
 	set_place(c);
 	c->config_dir = find_config_dir(c);

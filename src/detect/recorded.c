@@ -76,6 +76,7 @@ explain_assignment(struct detection *d, struct claim *x, struct candidate *c)
 	c->cwd = xstrdup(dirs.v[0]);
 	town_list_release(&dirs);
 	c->config_dir = agent_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+	c->command_source = COMMAND_CONFIGURED;
 	if (*c->profile->command != '\0')
 		launch_command(&c->launch, c->profile->command, c->pane.default_shell,
 		    profile_list_has_program, w->profiles);
@@ -231,6 +232,7 @@ candidate_from_session(struct app *w, const struct session *x, struct candidate 
 		town_path_role(w->town, x->workspace_path, &c->role);
 	if (strstr(x->start_command, "[REDACTED:") != NULL)
 		c->missing_secret = xstrdup("its start command held a secret, which no record keeps");
+	c->command_source = COMMAND_RECORD;
 	launch_command(
 	    &c->launch, x->start_command, c->pane.default_shell, profile_list_has_program, w->profiles);
 	c->profile = c->launch.name != NULL ? profile_by_program(w->profiles, c->launch.name) : NULL;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/timestamp.h"
 #include "process/proc.h"
+#include "records/agents/agents.h"
 #include "records/hooks/hooks.h"
 #include "records/recovery/recovery.h"
 #include "transcript/transcript.h"
@@ -112,6 +113,9 @@ set_command(struct detection *d, const struct seen_agent *x, struct candidate *c
 	as.command = x->command;
 	as.secrets = split_names(x->redacted, &as.n_secrets);
 	detect_set_command(d, &as, c);
+	c->command_source = COMMAND_SEEN;
+	free(c->program);
+	c->program = detect_copy(x->program);
 	for (size_t i = 0; i < as.n_secrets; i++)
 		free(as.secrets[i]);
 	free(as.secrets);
@@ -222,6 +226,93 @@ explain_failed_start(
 	return CLAIM_AGENT;
 }
 
+/* ".../projects/SLUG/ID.jsonl": what stands in front of it; heap, NULL: it is another path. */
+static char *
+folder_of(const char *transcript)
+{
+	char *dir = transcript != NULL ? xstrdup(transcript) : NULL, *end;
+
+	for (int i = 0; dir != NULL && i < 3; i++) {
+		end = strrchr(dir, '/');
+		if (end == NULL || (i == 2 && strcmp(end, "/projects") != 0)) {
+			free(dir);
+			return NULL;
+		}
+		*end = '\0';
+	}
+	return dir;
+}
+
+static void
+add_activity(struct store *s, struct seen_agent *x)
+{
+	struct activity a;
+
+	if (x->conversation == NULL || activity_load(s, x->conversation, &a, NULL) != 1)
+		return;
+	x->transcript = detect_copy(a.transcript);
+	x->config_dir = folder_of(a.transcript);
+	x->seen_at = a.at.wall_ms;
+	activity_release(&a);
+}
+
+/* What its hooks told of the last agent in a pane, as if it had been seen there. False: nothing. */
+static bool
+told_by_hooks(struct store *s, const struct pane *p, struct seen_agent *x)
+{
+	struct session told;
+	struct timestamp now;
+
+	timestamp_now(&now);
+	if (activity_in_place(s, p->server_pid, p->id, &told, NULL) != 1)
+		return false;
+	*x = (struct seen_agent){ .state = told.state == SESSION_ENDED ? SEEN_EXITED : SEEN_ALIVE,
+		.agent = detect_copy(told.provider_name),
+		.command = detect_copy(told.start_command),
+		.cwd = detect_copy(told.workspace_path),
+		.conversation = detect_copy(told.cursor_session_id),
+		.server_pid = p->server_pid,
+		.server_start = p->server_start,
+		.pane_pid = p->pid,
+		.pid = told.pid,
+		.pid_start = told.pid_start,
+		.pid_ns = (int64_t)told.pid_ns };
+	add_activity(s, x);
+	if (x->agent == NULL || told.pid == 0 || strcmp(told.boot_id, now.boot_id) != 0 ||
+	    (!p->dead && (int64_t)proc_ticks(p->pid) > told.pid_start)) {
+		seen_agent_release(x);
+		memset(x, 0, sizeof *x);
+	}
+	session_release(&told);
+	return x->agent != NULL;
+}
+
+/* The newer of what was seen in the pane and what hooks told of it. False: neither. */
+static bool
+last_seen(struct store *s, const struct pane *p, struct seen_agent *x)
+{
+	bool seen =
+	    seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, x, NULL) == 1;
+	struct seen_agent told;
+
+	if (!told_by_hooks(s, p, &told))
+		return seen;
+	if (seen && x->pane_pid == p->pid && x->conversation != NULL &&
+	    (x->pid_start > told.pid_start || (x->pid == told.pid && x->command != NULL))) {
+		seen_agent_release(&told);
+		return true;
+	}
+	/* only its end was seen */
+	if (seen && x->pane_pid == p->pid && (x->pid == told.pid || x->died_at >= told.seen_at)) {
+		told.died_at = x->died_at;
+		told.state = x->state != SEEN_ALIVE ? x->state : told.state;
+	}
+	if (seen)
+		seen_agent_release(x);
+	*x = told;
+	return true;
+}
+
 static enum claim_answer
 explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 {
@@ -237,7 +328,7 @@ explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 
 	if (s == NULL)
 		return CLAIM_OPEN;
-	seen = seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1;
+	seen = last_seen(s, p, &x);
 	failed = find_failed_start(s, p, &a);
 	if (seen && is_of_pane(&x, c, failed))
 		answer = explain_known(d, s, &x, pane, c);

@@ -76,6 +76,23 @@ recovery_starts_inside(const struct recovery *r)
 	    is_persons_shell(r->w, &r->c->pane);
 }
 
+char *
+recovery_by_program(const struct candidate *c, const char *fed)
+{
+	const struct launch *l = &c->launch;
+	const char *base = c->program != NULL ? strrchr(c->program, '/') : NULL, *name;
+
+	if (l->n_words == 0 || fed == NULL || base == NULL)
+		return NULL;
+	/* by another name it would not be known as the agent */
+	name = strrchr(l->words[l->program].text, '/');
+	name = name != NULL ? name + 1 : l->words[l->program].text;
+	if (strcmp(base + 1, name) != 0 || !l->certain || l->entry != l->program ||
+	    proc_is_runtime(base + 1) || access(c->program, X_OK) != 0)
+		return NULL;
+	return launch_npm_command(l, fed, c->program);
+}
+
 int
 recovery_check_here(const struct recovery *r, struct err *e)
 {
@@ -100,13 +117,17 @@ int
 recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e)
 {
 	const struct candidate *c = r->c;
-	char *command = launch_with_exec(&c->launch, how->fed != NULL ? how->fed : how->command);
+	const char *plain = how->fed != NULL ? how->fed : how->command;
+	char *command = launch_with_exec(&c->launch, plain), *other = recovery_by_program(c, plain),
+	     *fallback = other != NULL ? launch_with_exec(&c->launch, other) : NULL;
 	struct start_ticket t = { .id = r->attempt.id,
 		.shell_pid = r->shell,
 		.shell_start = (int64_t)proc_ticks(r->shell),
 		.cwd = c->cwd,
 		.shell = c->launch.shell,
 		.command = command,
+		.name = fallback != NULL ? c->launch.words[c->launch.program].text : NULL,
+		.fallback = fallback,
 		.prompt_path = how->fed != NULL ? r->prompt_path : NULL };
 	struct start_result done = { .half_typed = false };
 	int ret = c->own_pane ? start_here(r, &t, e) : start_ticket_write(r->w->state_dir, &t, e);
@@ -119,6 +140,12 @@ recovery_start_inside(struct recovery *r, const struct respawn *how, struct err 
 	if (ret != 0 && strcmp(e->name, "start") != 0)
 		start_ticket_withdraw(r->w->state_dir, r->attempt.id, NULL);
 	explicit_bzero(command, strlen(command));
+	if (fallback != NULL)
+		explicit_bzero(fallback, strlen(fallback));
+	if (other != NULL)
+		explicit_bzero(other, strlen(other));
+	free(fallback);
+	free(other);
 	free(command);
 	return ret;
 }

@@ -10,6 +10,7 @@
 #include "app/app.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/spawn.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
 
@@ -145,20 +146,9 @@ is_weak(const struct guard_input *q)
 }
 
 static bool
-in_path(const char *program)
+is_by_place(const struct guard_input *q)
 {
-	const char *path = getenv("PATH");
-	bool found = false;
-
-	while (path != NULL && *path != '\0' && !found) {
-		size_t n = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)n, path, program);
-
-		found = n > 0 && access(file, X_OK) == 0;
-		free(file);
-		path += n + (path[n] == ':');
-	}
-	return found;
+	return q->c->by_place;
 }
 
 bool
@@ -166,7 +156,7 @@ recovery_uses_gt(const struct app *w, const struct candidate *c)
 {
 	return c->status == AGENT_MISSING && town_root(w->town) != NULL &&
 	    c->role.kind == TOWN_ROLE_POLECAT && *c->role.rig != '\0' &&
-	    town_rig(w->town, c->role.rig) != NULL && in_path("gt");
+	    town_rig(w->town, c->role.rig) != NULL && spawn_in_path("gt", getenv("PATH"));
 }
 
 static bool
@@ -398,6 +388,8 @@ static const struct {
 	    "give it what it waits for, or name the session" },
 	{ "limit", is_limited, true, "its last screen shows a usage limit or a login problem",
 	    "name the session when the limit is over or the login mended" },
+	{ "ambiguous", is_by_place, true, "nothing but its directory tells that an agent ran there",
+	    "name the session, and choose its conversation where you are asked" },
 	{ "unsure", is_weak, true, "only one sign says that an agent ran there",
 	    "name the session to bring it back all the same" },
 	{ "needs-secret", needs_secret, false, "its start command held a secret",

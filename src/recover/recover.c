@@ -5,6 +5,7 @@
 #include "recover/recover_private.h"
 #include "app/app.h"
 #include "base/io.h"
+#include "base/spawn.h"
 #include "config/config.h"
 #include "detect/detect.h"
 #include "recover/shell/start.h"
@@ -434,6 +435,8 @@ step_gather(struct recovery *r, struct err *e)
 		no = recovery_refusal_limit();
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
+	if (gather_check_doubt(&r->gathered, e) != 0)
+		return -1;
 	if (step_prompt_file(r, e) != 0)
 		return -1;
 	/* reading took its time, and from here on there is an attempt that counts */
@@ -529,6 +532,25 @@ without_script(const struct recovery *r, char *fed)
 	return command;
 }
 
+/* The executable that it ran as, where its name leads nowhere any more. Takes fed over. */
+static char *
+with_program(const struct recovery *r, char *fed)
+{
+	const struct candidate *c = r->c;
+	const char *name = c->launch.n_words > 0 ? c->launch.words[c->launch.program].text : "";
+	char *path = launch_env(&c->launch, "PATH"), *command = NULL;
+
+	if (r->shell == 0 && !spawn_in_path(name, path) && !spawn_in_path(name, pane_env(&c->pane, "PATH")) &&
+	    !spawn_in_path(name, getenv("PATH")))
+		command = recovery_by_program(c, fed);
+	free(path);
+	if (command == NULL)
+		return fed;
+	explicit_bzero(fed, strlen(fed));
+	free(fed);
+	return command;
+}
+
 /*
  * The command that hands the prompt over, or that leaves out what is not to be said again; NULL:
  * it is started as it is, and pasted to.
@@ -537,11 +559,14 @@ static char *
 feed(const struct recovery *r)
 {
 	if (r->resumed)
-		return without_script(
-		    r, launch_with_resume(&r->c->launch, r->c->profile, r->gathered.found.session_id));
+		return with_program(r,
+		    without_script(r,
+			launch_with_resume(
+			    &r->c->launch, r->c->profile, r->gathered.found.session_id)));
 	if (r->c->status == AGENT_RESPAWNED || recovery_uses_gt(r->w, r->c))
 		return NULL;
-	return without_script(r, launch_with_prompt(&r->c->launch, r->c->profile, way_in(r)));
+	return with_program(
+	    r, without_script(r, launch_with_prompt(&r->c->launch, r->c->profile, way_in(r))));
 }
 
 static int

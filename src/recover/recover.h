@@ -76,6 +76,21 @@ struct gathered {
 int gather(struct app *w, const struct candidate *c, const char *scope, struct gathered *out, struct err *e);
 void gather_release(struct gathered *g);
 
+/*
+ * Several conversations could be the candidate's, or nothing but its directory tells: who went on would
+ * guess. GT_REFUSED, "ambiguous"; 0: there is no doubt.
+ */
+int gather_check_doubt(const struct gathered *g, struct err *e);
+
+/* What a person needs to choose one of those. */
+struct rival_words {
+	char *first, *last;		/* what a person said, clean, heap; NULL: nothing was read */
+	int64_t at;			/* when it was last written, ms since 1970 */
+};
+/* One for each of g->found.rival, the newest first (the rivals are sorted so); heap. */
+struct rival_words *gather_rivals(const struct candidate *c, struct gathered *g);
+void gather_rivals_release(struct rival_words *v, size_t n);
+
 /* "killed by signal 9", "exited with status 3", …; heap. */
 char *gather_reason(const struct candidate *c);
 
@@ -238,6 +253,11 @@ struct refusal recovery_typing(void);
 /* Ms until a minute has passed since the key at `typed` (struct pane); 0: it has. */
 int64_t recovery_quiet_in(int64_t typed);
 
+/*
+ * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
+ * missing polecat in a town, where gt is installed.
+ */
+bool recovery_uses_gt(const struct app *w, const struct candidate *c);
 /* Can it be told by the resume_deliver of its profile when it goes on with its own conversation? */
 bool recovery_can_deliver(const struct app *w, const struct candidate *c);
 

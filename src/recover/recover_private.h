@@ -154,11 +154,6 @@ bool recovery_is_quarantined(struct app *w, const struct candidate *c);
 int recovery_refuse(const struct refusal *no, struct err *e);
 
 /*
- * Is it gt that makes its session (`gt session start RIG/NAME`: environment, hooks, work)? That of a
- * missing polecat in a town, where gt is installed.
- */
-bool recovery_uses_gt(const struct app *w, const struct candidate *c);
-/*
  * How it is told when it is started afresh: by the first open way of its profile. One that lives
  * already, or that gt starts, is pasted to. An argument, which every user of the machine can read
  * in the list of processes, only where nothing else is open. False: none is.
@@ -327,6 +322,13 @@ pid_t recovery_started_inside(const struct app *w, const struct attempt *a);
  * starts the agent.
  */
 bool recovery_lives_inside(const struct app *w, const struct attempt *a);
+
+/*
+ * fed, with the executable that the agent ran as in the place of its name; heap, NULL: that is not known,
+ * or not there any more, or a runtime of its script. Claude Code updates itself, so that the name goes
+ * first wherever PATH leads to it.
+ */
+char *recovery_by_program(const struct candidate *c, const char *fed);
 
 /* ---- deliver, wait, finish ---- */
 

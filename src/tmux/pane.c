@@ -463,3 +463,17 @@ pane_env(const struct pane *p, const char *name)
 			return p->env[i] + n + 1;
 	return NULL;
 }
+
+const struct pane *
+pane_list_only(const struct panes *all, const char *id)
+{
+	const struct pane *found = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (strcmp(all->v[i].id, id) == 0)
+			found = &all->v[i];
+	for (size_t i = 0; found != NULL && i < all->n; i++)
+		n += strcmp(all->v[i].session_id, found->session_id) == 0;
+	return n == 1 ? found : NULL;
+}

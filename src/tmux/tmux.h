@@ -202,6 +202,8 @@ size_t pane_reset(struct tmux_batch *b, const struct pane *p, const char *kept);
 /* The pane lost what its process left, but the file p->kept holds it. */
 bool pane_is_reset(const struct pane *p);
 void pane_release(struct pane *p);
+/* The pane of that id if it is its session's only one, so that the session's name means it; else NULL. */
+const struct pane *pane_list_only(const struct panes *all, const char *id);
 void pane_list_release(struct panes *p);
 
 /* Of the session's environment (borrowed), or NULL. */

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034	# what is set here is read by those who source it
-# Sourced by tests/agent/*.t and scripts/demo: the real Claude Code, of one pinned version, from its npm package, without an account:
-# its model is tests/agent/mock-model.mjs on loopback.
+# Sourced by tests/agent/*.t and scripts/demo: the real Claude Code, of one pinned version or the newest, from its npm package, without an
+# account: its model is tests/agent/mock-model.mjs on loopback.
 
 CLAUDE_PIN=2.1.197
 AGENT_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -23,10 +23,16 @@ _claude_program() {	# DIRECTORY
 	return 1
 }
 
-# claude_install CACHE HOME: prints the path of the program; installs it below CACHE when it is not there yet, npm's own settings being
-# in HOME. On failure prints the reason instead and returns 1.
+# claude_newest HOME: prints the number of the newest version.
+claude_newest() {
+	command -v npm >/dev/null && HOME=$1 timeout 60 npm view @anthropic-ai/claude-code version 2>/dev/null </dev/null
+}
+
+# claude_install CACHE HOME [VERSION]: prints the path of the program; installs it below CACHE when it is not there yet, npm's own settings
+# being in HOME. On failure prints the reason instead and returns 1.
 claude_install() {
-	local dir=$1/claude-code-$CLAUDE_PIN home=$2 new said
+	local version=${3:-$CLAUDE_PIN}
+	local dir=$1/claude-code-$version home=$2 new said
 	_claude_program "$dir" && return
 	command -v node >/dev/null || { printf 'node is not installed' && return 1; }
 	command -v npm >/dev/null || { printf 'npm is not installed' && return 1; }
@@ -34,9 +40,9 @@ claude_install() {
 	new=$(mktemp -d "$1/new.XXXXXX") || { printf 'no room for the package in %s' "$1" && return 1; }
 	# no install script runs: the package is a finished program
 	if ! said=$(cd "$new" && HOME=$home timeout 300 npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
-		--loglevel=error --prefix "$new" "@anthropic-ai/claude-code@$CLAUDE_PIN" 2>&1 </dev/null); then
+		--loglevel=error --prefix "$new" "@anthropic-ai/claude-code@$version" 2>&1 </dev/null); then
 		rm -rf -- "$new"
-		printf 'npm cannot install Claude Code %s: %s' "$CLAUDE_PIN" "$(printf '%s' "$said" | grep -v '^npm warn' | head -n 1)"
+		printf 'npm cannot install Claude Code %s: %s' "$version" "$(printf '%s' "$said" | grep -v '^npm warn' | head -n 1)"
 		return 1
 	fi
 	# somebody else may have been faster

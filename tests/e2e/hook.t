@@ -111,6 +111,28 @@ unset TMUX TMUX_PANE
 gt session show shared --json
 is "$(json '{session}{session}')" '(none)' 'the name of a session with several panes is no place'
 
+# ---- tmux does not answer in time ----
+cat >"$W/slow.sh" <<-SH
+	until [ -e "$W/slow.go" ]; do sleep 0.05; done
+	printf '{"session_id":"slow","cwd":"/w","source":"startup"}' | "$GT_RECOVER" hook SessionStart
+	: >"$W/slow.done"
+	read -r x
+SH
+ok 'an agent starts while tmux is busy' start_agent slow --no-wait --command "$W/called/claude $W/slow.sh"
+server=$(tm display-message -p '#{pid}')
+kill -STOP "$server"
+GT_HOOK_MS=2000
+: >"$W/slow.go"
+ok 'its hook does not wait for tmux' until_ 5 test -e "$W/slow.done"
+kill -CONT "$server"
+GT_HOOK_MS=10000
+gt session show slow --json
+is "$(json '{session}{session}') $(json '{session}{start_command}')" "(none) $W/called/claude $W/slow.sh" 'by which command is known'
+gt list -L main
+gt session show slow --json
+is "$(json '{session}{session}')" slow 'and the next look tells where it runs'
+kill_agent slow
+
 # ---- the prompt ----
 printf 'int half' >"$(agent_dir alone)/cwd/half.c"
 writes PreToolUse "$(agent_dir alone)/cwd/half.c" t7 22222222-2222-4333-8444-555555555555

@@ -95,6 +95,8 @@ setup(void **state)
 	t->dead = start_process();
 	end_process(t->dead);
 	assert_int_equal(proc_read(start_process(), &t->living), 0);
+	/* no store: evidence of files and processes is what is asked for here */
+	t->w.store_trouble.code = GT_FAIL;
 	t->w.town = town_new(t->dir, NULL);
 	t->w.profiles = profile_list_new(NULL, NULL);
 	t->screen = (struct conversation)CONVERSATION_INIT;
@@ -247,7 +249,7 @@ records_of_an_agent_in_a_shell(void **state)
 	record(t, 1, 4711, C, t->now - 60000, ",\"tmux\":\"toast:@2.%7\"");
 	finds(t, FOUND_RECORD, C);
 	record(t, 1, 4711, B, t->now - 60000, ",\"tmux\":\"toast:@2.%8\"");
-	finds(t, FOUND_FOLDER, C);
+	finds(t, FOUND_SHOWN, C);
 }
 
 static void
@@ -260,9 +262,9 @@ what_living_agents_hold_is_theirs(void **state)
 	user(t, "go on");
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	record(t, t->living.pid, t->living.start, B, t->now - 60000, "");
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 	record(t, t->living.pid, t->living.start, A, t->now - 60000, "");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 }
 
 static void
@@ -320,14 +322,14 @@ only_what_was_said_since_the_last_banner_counts(void **state)
 	finds(t, FOUND_COMMAND, A);
 	user(t, "/clear");
 	user(t, "the new work");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 	conversation_add(&t->screen, ROLE_SYSTEM, NULL, NULL, xstrdup("Claude Code v2.1.37\nOpus"));
 	finds(t, FOUND_COMMAND, A);
 	user(t, "the new work");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 	/* queued words were not handed in */
 	conversation_add(&t->screen, ROLE_USER, NULL, NULL, xstrdup("the old work"))->status = STATUS_WAITING;
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 }
 
 static void

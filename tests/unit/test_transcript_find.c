@@ -268,10 +268,10 @@ the_screen_tells_two_agents_apart(void **state)
 	    5);
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	fingerprint_add(&t->said, "Build the parser,\n  and test it");
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 	fingerprint_release(&t->said);
 	fingerprint_add(&t->said, "Write   the docs");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 	/* said to neither, and each was read in full */
 	fingerprint_release(&t->said);
 	fingerprint_add(&t->said, "Now the lexer");
@@ -288,7 +288,7 @@ the_screen_tells_two_agents_apart(void **state)
 	file(t, A, USER("first"), 10);
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	file(t, A, USER("first") QUEUED("go on"), 10);
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 }
 
 static void
@@ -302,7 +302,7 @@ a_newer_file_outweighs_a_stale_id(void **state)
 	t->h.id[FOUND_COMMAND] = A;
 	finds(t, FOUND_COMMAND, A);	/* the screen shows nothing */
 	fingerprint_add(&t->said, "new work");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 	fingerprint_add(&t->said, "old work");
 	finds(t, FOUND_AMBIGUOUS, NULL);
 	fingerprint_release(&t->said);
@@ -310,7 +310,7 @@ a_newer_file_outweighs_a_stale_id(void **state)
 	finds(t, FOUND_COMMAND, A);
 	t->h.id[FOUND_COMMAND] = NULL;
 	t->h.id[FOUND_TOWN] = B;
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 }
 
 static void
@@ -333,7 +333,7 @@ records_of_the_place_are_looked_at_first(void **state)
 	/* of none of them: an agent that leaves no records */
 	fingerprint_release(&t->said);
 	fingerprint_add(&t->said, "three");
-	finds(t, FOUND_FOLDER, C);
+	finds(t, FOUND_SHOWN, C);
 }
 
 static void
@@ -352,10 +352,10 @@ a_long_file_is_read_at_both_ends(void **state)
 	file(t, A, text.data, 10);
 	file(t, B, USER("other"), 10);
 	fingerprint_add(&t->said, "do all of it");
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 	fingerprint_release(&t->said);
 	fingerprint_add(&t->said, "and this");
-	finds(t, FOUND_FOLDER, A);
+	finds(t, FOUND_SHOWN, A);
 	/*
 	 * what stands in its middle is not known: that is no reason to drop it, and none to take
 	 * it before another
@@ -365,7 +365,7 @@ a_long_file_is_read_at_both_ends(void **state)
 	finds(t, FOUND_FOLDER, A);
 	fingerprint_release(&t->said);
 	fingerprint_add(&t->said, "other");
-	finds(t, FOUND_FOLDER, B);
+	finds(t, FOUND_SHOWN, B);
 	buf_release(&text);
 }
 

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -467,6 +468,23 @@ place_agent(struct store *s, const struct hook_event *b, char **agent, struct er
 		store_record_release(&r);
 	free(key);
 	return found < 0 ? -1 : 0;
+}
+
+int
+activity_in_place(
+    struct store *s, int64_t server_pid, const char *pane, struct session *out, struct err *e)
+{
+	char server[24], *agent = NULL;
+	struct hook_event b = { .pane = (char *)(uintptr_t)pane, .server = server };
+	int found;
+
+	snprintf(server, sizeof server, "%" PRId64, server_pid);
+	timestamp_now(&b.at);
+	if (place_agent(s, &b, &agent, e) != 0)
+		return -1;
+	found = agent != NULL ? session_load(s, agent, out, e) : 0;
+	free(agent);
+	return found;
 }
 
 /* key is taken over. */

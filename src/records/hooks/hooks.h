@@ -6,6 +6,7 @@
 struct buf;
 struct hook_adapter;
 struct hook_event;
+struct session;
 
 /* ---- activity ---- */
 
@@ -90,6 +91,13 @@ int activity_each(struct store *s, const char *tag, activity_row *row, void *arg
  * reports are noted. -1: none is noted.
  */
 int activity_apply_events(struct store *s, const struct hook_event *const *beats, size_t n, struct err *e);
+
+/*
+ * The session of the agent that hooks last told to be in this pane of a tmux server of this boot. 1
+ * found, 0 not, -1 err. session_release when 1.
+ */
+int activity_in_place(
+    struct store *s, int64_t server_pid, const char *pane, struct session *out, struct err *e);
 
 /*
  * Deletes conversations whose newest report is before `before` (ms since 1970) and whose session has

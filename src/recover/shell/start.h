@@ -31,6 +31,8 @@ struct start_ticket {
 	int64_t shell_pid, shell_start;	/* the shell that must run the line; start in clock ticks */
 	char *cwd;			/* where the agent starts; NULL: where the shell stands */
 	char *shell, *command;		/* SHELL -c COMMAND, with the prompt as descriptor 3 */
+	/* where PATH does not lead to `name`, this command instead; NULL: none */
+	char *name, *fallback;
 	char *prompt_path;		/* absolute; removed when it is opened. NULL: no prompt */
 };
 

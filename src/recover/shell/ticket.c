@@ -44,6 +44,8 @@ start_ticket_release(struct start_ticket *t)
 	free(t->shell);
 	free(t->prompt_path);
 	wipe(t->command);
+	wipe(t->fallback);
+	free(t->name);
 	memset(t, 0, sizeof *t);
 }
 
@@ -60,6 +62,8 @@ start_ticket_write(const char *state, const struct start_ticket *t, struct err *
 	json_put(v, "cwd", t->cwd);
 	json_put(v, "shell", t->shell);
 	json_put(v, "command", t->command);
+	json_put(v, "name", t->name);
+	json_put(v, "fallback", t->fallback);
 	json_put(v, "prompt", t->prompt_path);
 	json_print(&text, v, false);
 	if (path != NULL)
@@ -111,6 +115,8 @@ ticket_read(const char *path, const char *id, struct start_ticket *out, struct e
 			.cwd = ticket_text(v, "cwd"),
 			.shell = ticket_text(v, "shell"),
 			.command = ticket_text(v, "command"),
+			.name = ticket_text(v, "name"),
+			.fallback = ticket_text(v, "fallback"),
 			.prompt_path = ticket_text(v, "prompt") };
 		if (out->shell == NULL || out->command == NULL)
 			ret = err_set(e, GT_FAIL, "ticket", "the start ticket %s is damaged", id);

@@ -12,6 +12,8 @@
 #include "base/timestamp.h"
 #include "detect/detect.h"
 #include "process/proc.h"
+#include "records/agents/agents.h"
+#include "records/hooks/hooks.h"
 #include "records/recovery/recovery.h"
 #include "scrub/scrub.h"
 #include "transcript/transcript.h"
@@ -213,6 +215,26 @@ note_dead(const struct agent_noting *b, const struct candidate *c, struct seen_a
 	return true;
 }
 
+/* Its hook could not ask tmux for the name of its session in time. */
+static void
+name_session(const struct agent_noting *b, const struct candidate *c)
+{
+	struct tmux *t = app_server(b->w, c->pane.socket);
+	struct panes all = { .n = 0 };
+	const struct pane *only;
+	struct session told;
+
+	if (activity_in_place(b->store, c->pane.server_pid, c->pane.id, &told, NULL) != 1)
+		return;
+	if (told.state == SESSION_ACTIVE && told.session == NULL && told.pid == c->agent_pid &&
+	    pane_list_bare(t, &all, NULL) == 0 && (only = pane_list_only(&all, c->pane.id)) != NULL) {
+		record_set(&told.session, only->session);
+		session_record(b->store, &told, NULL, NULL);
+	}
+	pane_list_release(&all);
+	session_release(&told);
+}
+
 static void
 note_candidate(struct agent_noting *b, const struct candidate *c)
 {
@@ -226,6 +248,8 @@ note_candidate(struct agent_noting *b, const struct candidate *c)
 	    seen_agent_load(b->store, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) < 0)
 		return;
 	write = living ? note_living(b->w, c, &x) : note_dead(b, c, &x);
+	if (write && living)
+		name_session(b, c);
 	if (!write) {
 		seen_agent_release(&x);
 		return;

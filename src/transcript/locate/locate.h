@@ -73,19 +73,30 @@ enum found {
 	FOUND_FAREWELL,		/* "claude --resume ID", the agent's last words on the screen */
 	FOUND_FOLDER,		/* the only one of the directory that can be this one's */
 	FOUND_SHOWN,		/* one of the directory, and its words stand on the screen */
-	FOUND_AMBIGUOUS		/* several could be it: none is taken */
+	FOUND_AMBIGUOUS,	/* several could be it: none is taken */
+	FOUND_CHOSEN		/* a person said which it is */
 };
 const char *transcript_found_name(enum found f);  /* "record", "snapshot", "command", "worktree", "town",
-						     "farewell", "folder", "screen", "ambiguous", "none" */
+						     "farewell", "folder", "screen", "ambiguous", "chosen",
+						     "none" */
+
+/* A session that could be the one. */
+struct found_rival {
+	char *path, *session_id;	/* heap */
+	int64_t written;		/* ms since 1970 */
+};
 
 struct transcript_found {
 	enum found how;
 	char *path;			/* heap; NULL for FOUND_NONE and FOUND_AMBIGUOUS */
 	char *session_id;		/* heap; NULL likewise */
-	size_t rivals;			/* FOUND_AMBIGUOUS: how many could be this one's */
+	struct found_rival *rival;	/* FOUND_AMBIGUOUS: all that could be this one's */
+	size_t rivals;
 };
 
 void transcript_found_release(struct transcript_found *f);
+/* Was it begun by a program (`claude -p`), not at a terminal? Of Claude Code; false when it does not say. */
+bool transcript_is_headless(const char *path);
 
 /*
  * When the conversation of a transcript began, ms since 1970: the first time in its first 64 KiB.

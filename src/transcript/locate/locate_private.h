@@ -75,6 +75,9 @@ typedef int evidence_fn(
 /* Was it written to in the life of the process? */
 bool locate_in_lifetime(const struct locate_hints *h, const struct stored_session *t);
 
+/* Appends a copy. */
+void locate_add_rival(struct transcript_found *out, const struct stored_session *t);
+
 /* ---- project ---- */
 
 /* Claude Code's, whose sessions are not opened to be told apart: names and times, and the screen. */

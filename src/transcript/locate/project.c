@@ -159,6 +159,18 @@ transcript_began_at(const char *path)
 	return at;
 }
 
+bool
+transcript_is_headless(const char *path)
+{
+	static const char mark[] = "\"entrypoint\":\"sdk-";
+	char *head = xmalloc(HEAD);
+	ssize_t n = read_head(path, head);
+	bool yes = n > 0 && memmem(head, (size_t)n, mark, strlen(mark)) != NULL;
+
+	free(head);
+	return yes;
+}
+
 /* The transcripts in one folder. */
 static void
 list_folder(const char *folder, DIR *dir, const struct session_scan *r)
@@ -220,8 +232,6 @@ locate_all_projects(const struct session_scan *r)
 	free(projects);
 	return 0;
 }
-
-#define HEAD ((size_t)64 << 10)
 
 char *
 locate_project_place(const char *path)
@@ -290,7 +300,7 @@ const char *
 transcript_found_name(enum found f)
 {
 	static const char *const names[] = { "none", "record", "snapshot", "command", "worktree", "town",
-		"farewell", "folder", "screen", "ambiguous" };
+		"farewell", "folder", "screen", "ambiguous", "chosen" };
 
 	return names[f];
 }
@@ -326,6 +336,13 @@ path_of_id(const struct locate_hints *h, const char *id)
 		closedir(dir);
 	free(projects);
 	return path;
+}
+
+void
+locate_add_rival(struct transcript_found *out, const struct stored_session *t)
+{
+	out->rival = xreallocarray(out->rival, out->rivals + 1, sizeof *out->rival);
+	out->rival[out->rivals++] = (struct found_rival){ xstrdup(t->path), xstrdup(t->id), t->written };
 }
 
 /* The files of the project folder that can be this process's. */
@@ -420,6 +437,36 @@ find_born_later(const struct locate_hints *h, struct transcript_found *out)
 		take_rival(out, FOUND_FOLDER, xstrndup(strrchr(path, '/') + 1, TRANSCRIPT_ID_CHARS), path);
 }
 
+/*
+ * One of the suspects was chosen, which may be another's of the same directory: any that was killed there
+ * and has as much of the screen is as likely. Appends those.
+ */
+static int
+add_equals(const struct locate_hints *h, size_t chosen, struct stored_sessions *r, struct err *e)
+{
+	struct locate_hints all = *h;
+	struct stored_sessions more = { .n = 0 };
+	unsigned mask = r->v[chosen].seen.mask;
+	int ret;
+
+	all.n_suspects = 0;
+	ret = read_folder(&all, &more, e);
+	for (size_t i = 0; ret == 0 && more.n <= MAX_LOOKS && i < more.n; i++) {
+		struct stored_session *t = &more.v[i];
+
+		if (is_among(t->id, h->suspects, h->n_suspects))
+			continue;
+		if (can_compare(h))
+			compare_rival(h, t);
+		if (t->seen.mask != mask || transcript_exit_kind(h->format, t->path) != EXIT_KILLED)
+			continue;
+		*locate_add(r) = *t;
+		*t = (struct stored_session){ .id = NULL };
+	}
+	locate_sessions_release(&more);
+	return ret;
+}
+
 static int
 find_in_folder(const struct locate_hints *h, struct transcript_found *out, struct err *e)
 {
@@ -433,13 +480,23 @@ find_in_folder(const struct locate_hints *h, struct transcript_found *out, struc
 	} else if (r.n > 1) {
 		chosen = r.n;
 	}
+	if (ret == 0 && h->n_suspects > 0 && chosen < r.n) {
+		size_t n = r.n;
+
+		ret = add_equals(h, chosen, &r, e);
+		chosen = r.n > n ? r.n : chosen;
+	}
 	if (ret == 0 && chosen < r.n) {
-		take_rival(
-		    out, h->n_suspects > 0 ? FOUND_RECORD : FOUND_FOLDER, r.v[chosen].id, r.v[chosen].path);
+		take_rival(out,
+		    h->n_suspects > 0              ? FOUND_RECORD
+			: r.v[chosen].seen.mask != 0 ? FOUND_SHOWN
+						     : FOUND_FOLDER,
+		    r.v[chosen].id, r.v[chosen].path);
 		r.v[chosen] = (struct stored_session){ .id = NULL };
 	} else if (ret == 0 && r.n > 0) {
 		out->how = FOUND_AMBIGUOUS;
-		out->rivals = r.n;
+		for (size_t i = 0; i < r.n; i++)
+			locate_add_rival(out, &r.v[i]);
 	}
 	if (ret == 0 && r.n == 0 && h->screen_at != 0 && h->n_suspects == 0)
 		find_born_later(h, out);
@@ -518,5 +575,10 @@ transcript_found_release(struct transcript_found *f)
 {
 	free(f->path);
 	free(f->session_id);
+	for (size_t i = 0; i < f->rivals; i++) {
+		free(f->rival[i].path);
+		free(f->rival[i].session_id);
+	}
+	free(f->rival);
 	memset(f, 0, sizeof *f);
 }

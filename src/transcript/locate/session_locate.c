@@ -277,7 +277,8 @@ in_place(struct locate_search *l, enum found how, struct transcript_found *out, 
 	const struct locate_hints *h = l->h;
 	char *screen = h->screen != NULL && h->scrub != NULL ? screen_letters(h->screen, SIZE_MAX) : NULL;
 	const struct stored_session *one = NULL, *shown = NULL;
-	size_t n = 0, n_shown = 0;
+	struct transcript_found several = { .how = FOUND_AMBIGUOUS };
+	size_t n_shown = 0;
 	int ret = list_all(l, e);
 
 	for (size_t i = 0; i < l->all.n; i++) {
@@ -288,7 +289,7 @@ in_place(struct locate_search *l, enum found how, struct transcript_found *out, 
 		    (t->pid > 0 && h->pid > 0 && proc_life(t->pid, 0) != LIFE_GONE))
 			continue;
 		one = t;
-		n++;
+		locate_add_rival(&several, t);
 		if (screen != NULL && is_shown(h, t, screen)) {
 			shown = t;
 			n_shown++;
@@ -296,12 +297,13 @@ in_place(struct locate_search *l, enum found how, struct transcript_found *out, 
 	}
 	if (n_shown == 1) {
 		take_session(out, FOUND_SHOWN, shown);
-	} else if (n == 1) {
+	} else if (several.rivals == 1) {
 		take_session(out, how, one);
-	} else if (n > 1) {
-		out->how = FOUND_AMBIGUOUS;
-		out->rivals = n;
+	} else if (several.rivals > 1) {
+		*out = several;
+		several = (struct transcript_found){ .how = FOUND_NONE };
 	}
+	transcript_found_release(&several);
 	free(screen);
 	return ret;
 }
@@ -628,7 +630,9 @@ transcript_in_use(const struct profile *p, const char *dir, const char *id)
 	if (!found && proc_list(&procs, NULL) != 0)
 		return true;
 	for (size_t i = 0; i < procs.n && !found; i++)
-		found = proc_has_argument(&procs.v[i], id);
+		/* a person may name it to us */
+		found = proc_has_argument(&procs.v[i], id) &&
+		    !proc_has_argument(&procs.v[i], "--conversation");
 	proc_list_release(&procs);
 	return found;
 }
