@@ -103,8 +103,11 @@ open_to_read(struct app *w, struct err *e)
 	char *owner = trust_owner_command(w->state_dir);
 	struct err own = ERR_INIT;
 
-	if (owner != NULL && strcmp(e->name, "other-user") == 0)
+	if (owner != NULL && strcmp(e->name, "not-ours") == 0) {
+		err_set(e, GT_FAIL, "other-user",
+		    "the state directory %s is another user's: root changes nothing there", w->state_dir);
 		err_hint(e, "%s", owner);
+	}
 	free(owner);
 	if (strcmp(e->name, "other-user") != 0 && strcmp(e->name, "unwritable") != 0 &&
 	    strcmp(e->name, "failed-over") != 0)

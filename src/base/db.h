@@ -24,8 +24,7 @@ struct err;
  * refused before SQLite writes a byte.
  *
  * busy, with arg: SQLite's busy handler; NULL: waits 5 s. Names: "unwritable", "not-ours",
- * "other-user" (root, and another user's file), "corrupt", "network-fs" (no trustworthy locks and
- * fsync), "locked".
+ * "corrupt", "network-fs" (no trustworthy locks and fsync), "locked".
  */
 int db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg,
     sqlite3 **out, bool *fresh, struct err *e);

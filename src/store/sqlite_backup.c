@@ -65,8 +65,11 @@ sqlite_is_own_file(const char *path)
 {
 	char *backup = path_beside(path, ".backup"), *old = path_beside(path, ".backup.old");
 	bool own = header_has(backup, 68, "GTRC", 4) || header_has(old, 68, "GTRC", 4);
+	struct stat st;
 	sqlite3 *db;
 
+	/* another user's is refused for its owner, and may be sound */
+	own = own && lstat(path, &st) == 0 && st.st_uid == geteuid();
 	/* no file of another program gets a -shm from us: 1, 1 is a rollback journal */
 	if (own && header_has(path, 18, "\1\1", 2) && (db = db_open_damaged(path)) != NULL) {
 		own = sqlite_says_schema(db);
