@@ -146,6 +146,8 @@ int cli_pick_ask(
 
 /* "1", "1-3", "1,3 5", "all", "none": sets chosen; -1 when it is none of these. n: how many are offered. */
 int cli_pick_parse(const char *answer, size_t n, bool *chosen);
+/* How long ago it crashed, in brackets, as the list and the plan show it; appended. */
+void cli_pick_age(struct buf *out, const struct candidate *c);
 
 /* ---- progress ---- */
 

@@ -1,0 +1,247 @@
+#include <ctype.h>
+
+#include "cli/cli_private.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "recover/upkeep/upkeep.h"
+
+#define NAME_WIDTH 40
+
+static bool
+is_named(const struct candidate *c, const char *word)
+{
+	return strcmp(c->pane.session, word) == 0 || strcmp(c->pane.id, word) == 0 ||
+	    (c->record != NULL && strcmp(c->record->agent_uuid, word) == 0);
+}
+
+static bool
+is_pane_id(const char *word)
+{
+	return word[0] == '%' && word[1] != '\0' && strspn(word + 1, "0123456789") == strlen(word + 1);
+}
+
+/* A session with one crashed agent is not ambiguous for the living ones and the shells beside it. */
+static int
+rank(const struct candidate *c)
+{
+	return detect_status_crashed(c->status) ? 2 : c->status == AGENT_LIVE;
+}
+
+struct candidate *
+cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
+{
+	struct candidate *found = NULL;
+	const char *name = output_shown(word, 80);
+	struct buf others = BUF_INIT;
+	bool exact = is_pane_id(word);
+	size_t same = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate *c = &all->v[i];
+
+		if (!is_named(c, word))
+			continue;
+		buf_fmt(&others, "%s%s on socket %s", others.len > 0 ? ", " : "", c->pane.id, c->pane.socket);
+		/* a pane's id means that pane, dead or not */
+		if (found == NULL || (!exact && rank(c) > rank(found))) {
+			found = c;
+			same = 1;
+		} else if (exact || rank(c) == rank(found)) {
+			same++;
+		}
+	}
+	if (found == NULL) {
+		err_set(e, GT_NOTHING, "unknown-session",
+		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name);
+		err_hint(e, "gt-recover list shows what is there; -L names another server");
+	} else if (same > 1) {
+		err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s",
+		    name, others.data);
+		err_hint(e, "name the pane by its id, and the server with -L");
+		found = NULL;
+	}
+	buf_release(&others);
+	return found;
+}
+
+/* "[crashed 5m ago]" */
+void
+cli_pick_age(struct buf *out, const struct candidate *c)
+{
+	buf_str(out, c->record != NULL && c->record->state == SESSION_SUSPENDED ? "[suspended" : "[crashed");
+	if (c->crashed_at > 0) {
+		buf_chr(out, ' ');
+		clock_age(out, clock_wall_ms() - c->crashed_at);
+		buf_str(out, " ago");
+	}
+	buf_chr(out, ']');
+}
+
+/* The three columns of an offer, and how wide they are. */
+struct offer {
+	struct buf name, age, lines;
+};
+
+static void
+offer_init(struct offer *o, const struct candidate *c)
+{
+	buf_init(&o->name);
+	buf_init(&o->age);
+	buf_init(&o->lines);
+	output_foreign(&o->name, c->pane.session, NAME_WIDTH);
+	cli_pick_age(&o->age, c);
+	if (c->record != NULL) {
+		buf_str(&o->lines, "its record alone");
+		return;
+	}
+	output_short(&o->lines, candidate_lines(c));
+	buf_str(&o->lines, " lines");
+}
+
+static void
+offer_release(struct offer *o)
+{
+	buf_release(&o->name);
+	buf_release(&o->age);
+	buf_release(&o->lines);
+}
+
+static void
+print_offer(const struct candidate_list *all, const bool *offered)
+{
+	size_t names = 0, ages = 0, n = 0, columns = output_columns(STDOUT_FILENO);
+	struct offer o;
+	bool narrow;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
+			size_t w;
+
+			offer_init(&o, &all->v[i]);
+			w = utf8_width(o.name.data, o.name.len);
+			names = w > names ? w : names;
+			ages = o.age.len > ages ? o.age.len : ages;
+			offer_release(&o);
+		}
+	/* 5 before the name, 4 and 2 between the columns, and "1000.9k lines context" */
+	narrow = columns != 0 && 5 + names + 4 + ages + 2 + 21 > columns;
+	fputs("\nRecoverable Sessions:\n", stdout);
+	for (size_t i = 0; i < all->n; i++) {
+		if (!offered[i])
+			continue;
+		offer_init(&o, &all->v[i]);
+		n++;
+		if (narrow)
+			fprintf(stdout, "%3zu. %s\n     %s  %s\n", n, o.name.data, o.age.data, o.lines.data);
+		else
+			fprintf(stdout, "%3zu. %s%*s    %-*s  %s%s\n", n, o.name.data,
+			    (int)(names - utf8_width(o.name.data, o.name.len)), "", (int)ages, o.age.data,
+			    o.lines.data, all->v[i].record == NULL ? " context" : "");
+		offer_release(&o);
+	}
+	fputc('\n', stdout);
+}
+
+/* One number or range at *p. */
+static int
+take_range(const char **p, size_t n, bool *chosen)
+{
+	char *end;
+	unsigned long from = strtoul(*p, &end, 10), to = from;
+
+	if (end == *p || !isdigit((unsigned char)**p))
+		return -1;
+	if (*end == '-') {
+		const char *second = end + 1;
+
+		to = strtoul(second, &end, 10);
+		if (end == second || !isdigit((unsigned char)*second))
+			return -1;
+	}
+	if (from < 1 || to > n || from > to)
+		return -1;
+	for (unsigned long i = from; i <= to; i++)
+		chosen[i - 1] = true;
+	*p = end;
+	return 0;
+}
+
+int
+cli_pick_parse(const char *answer, size_t n, bool *chosen)
+{
+	char word[16];
+
+	memset(chosen, 0, n * sizeof *chosen);
+	while (isspace((unsigned char)*answer))
+		answer++;
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(answer, " \t\r\n"), answer);
+	for (char *p = word; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (strcmp(word, "none") == 0 || strcmp(word, "n") == 0 || strcmp(word, "q") == 0)
+		return 0;
+	if (strcmp(word, "all") == 0 || strcmp(word, "a") == 0) {
+		memset(chosen, 1, n * sizeof *chosen);
+		return 0;
+	}
+	if (*answer == '\0')
+		return -1;
+	while (*answer != '\0') {
+		if (take_range(&answer, n, chosen) != 0)
+			return -1;
+		if (*answer != '\0' && strchr(", \t\r\n", *answer) == NULL)
+			return -1;
+		answer += strspn(answer, ", \t\r\n");
+	}
+	return 0;
+}
+
+static int
+bad_answers(struct err *e)
+{
+	err_set(e, GT_USAGE, "answer", "the answer is not one of the choices");
+	return err_hint(e, "answer with numbers (2, 1-3, 1,3), all or none");
+}
+
+int
+cli_pick_ask(
+    const struct candidate_list *all, const bool *offered, bool *chosen, bool terminal, struct err *e)
+{
+	size_t n = 0, k = 0, cap = 0;
+	bool *picked = xcalloc(all->n, sizeof *picked);
+	char *line = NULL;
+	int ret = -1, count = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += offered[i];
+	print_offer(all, offered);
+	for (int tries = 0; ret != 0; tries++) {
+		if (tries == (terminal ? 3 : 1)) {
+			bad_answers(e);
+			goto out;
+		}
+		if (tries > 0)
+			fprintf(stdout, "Numbers (2, 1-3, 1,3), all or none.\n");
+		if (n == 1)
+			fputs("Recover which session? [1, all, none]: ", stdout);
+		else
+			fprintf(stdout, "Recover which session? [1-%zu, all, none]: ", n);
+		fflush(stdout);
+		if (getline(&line, &cap, stdin) < 0) {
+			fputc('\n', stdout);
+			ret = 0;
+			break;
+		}
+		if (!terminal)
+			fputc('\n', stdout);
+		ret = cli_pick_parse(line, n, picked);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (offered[i]) {
+			chosen[i] = picked[k++];
+			count += chosen[i];
+		}
+out:
+	free(line);
+	free(picked);
+	return ret == 0 ? count : -1;
+}
