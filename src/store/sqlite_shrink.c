@@ -46,7 +46,8 @@ give_back(struct sqlite_store *s, const struct page_counts *p, struct err *e)
 	char *sql = p->mode == INCREMENTAL
 	    ? xasprintf("PRAGMA incremental_vacuum(%lld)", (long long)(p->free < AT_ONCE ? p->free : AT_ONCE))
 	    : xstrdup("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
-	int rc, ret = -1;
+	/* VACUUM attaches the file that it writes */
+	int attached = sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1), rc, ret = -1;
 
 	if (sqlite_lock(s, e) == 0) {
 		rc = fault_point("store-shrink") != 0 ? SQLITE_IOERR :
@@ -56,6 +57,7 @@ give_back(struct sqlite_store *s, const struct page_counts *p, struct err *e)
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		sqlite_leave(s, !s->broken);
 	}
+	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, attached);
 	free(sql);
 	return ret;
 }

@@ -188,6 +188,24 @@ gt toast --yes -L main
 is "$RC" 0 '  it is'
 is "$(agent_starts toast)/$(messages toast)" 5/4 '  once'
 
+# ---- what is over leaves ----
+for run in o1 o2 o3; do
+	put "{\"run_id\":\"$run\",\"session_id\":\"s-$run\",\"prompt\":\"test\",\"execution_mode\":\"sync\"}" run create
+	gt run claim runner "$run"
+	gt run start "$run" runner
+	gt run finish "$run" runner completed
+done
+echo 'keep_history_count = 1' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+gt snapshot -L main
+is "$RC" 0 'a pass with a limit'
+is "$(redis exists run:o1 run:o2 run:o3) $(redis exists run_session:s-o1 run_session:s-o3)" '1 1' '  keeps the newest finished run and its session'
+is "$(redis exists run:o3) $(redis exists run:r1)" '1 1' '  it is the newest, and what is open stays'
+is "$(redis zrange gt-recover:keys '[event:' '(event;' BYLEX | wc -l)" 2 '  events leave too'
+gt log --verify
+is "$RC" 0 '  and the log proves what is kept'
+gt run list
+is "$RC" 0 '  the tallies agree'
+
 # ---- older files of the server: what it confirmed since is missing ----
 kill_redis
 cp -r "$STORE/appendonlydir" "$W/older"

@@ -2,6 +2,7 @@
 #include "home.h"
 
 #include <dirent.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -415,19 +416,39 @@ test_archive(void **state)
 	end(&x);
 }
 
+/* The file as an older gt-recover would have made it. */
+static void
+make_older(struct home *h)
+{
+	char *path = io_join(h->dir, "recover.db");
+	sqlite3 *db;
+
+	store_close(h->s);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(db, "PRAGMA auto_vacuum = NONE; VACUUM", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	free(path);
+	h->s = store_open("sqlite", h->dir, &h->e);
+	assert_non_null(h->s);
+}
+
 /* Pages are given back, also of a file that an older gt-recover made. */
 static void
-test_shrink(void **state)
+shrink(void **state, bool older)
 {
 	struct history_house x = begin(state);
 	struct store_size was, is;
 	char id[16];
 
-	for (int i = 0; i < 3000; i++) {
+	if (older)
+		make_older(x.h);
+
+	for (int i = 0; i < 400; i++) {
 		snprintf(id, sizeof id, "%04d", i);
 		put_record(x.h, id, "x", xasprintf("\"%0900d\"", i));
 	}
-	for (int i = 0; i < 2900; i++) {
+	for (int i = 0; i < 350; i++) {
 		struct change c = { .kind = CHANGE_DELETE, .key = id, .expect = STORE_ANY };
 
 		snprintf(id, sizeof id, "%04d", i);
@@ -442,8 +463,20 @@ test_shrink(void **state)
 	x.h->s = store_open("sqlite", x.h->dir, &x.h->e);
 	if (x.h->s == NULL)
 		fail_msg("%s: %s", x.h->e.name, x.h->e.msg);
-	assert_int_equal(count_of(x.h, "", NULL), 100);
+	assert_int_equal(count_of(x.h, "", NULL), 50);
 	end(&x);
+}
+
+static void
+test_shrink(void **state)
+{
+	shrink(state, false);
+}
+
+static void
+test_shrink_older(void **state)
+{
+	shrink(state, true);
 }
 
 int
@@ -461,6 +494,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_restored_events, home_setup, home_leave),
 		cmocka_unit_test_setup_teardown(test_archive, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_shrink, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_shrink_older, home_setup, home_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
