@@ -178,7 +178,11 @@ for case in $CASES; do
 		is "$(talk_of neither)" '' "$case, unseen: --all does not guess"
 		term_start 120 40
 		term_run -L "$SOCKET" neither
-		ok "$case, unseen: on a terminal it is asked" until_ 20 term_shows 'Which conversation'
+		ok "$case, unseen: on a terminal its command is asked" until_ 20 term_shows 'Start it by'
+		term_keys Enter
+		ok "$case, unseen: and whether to keep the answer" until_ 20 term_shows 'Remember it'
+		term_keys n Enter
+		ok "$case, unseen: and which conversation is its own" until_ 20 term_shows 'Which conversation'
 		term_keys 1 Enter
 		term_ended
 		is "$STATUS $(talk_of neither)" "exit 0 ${talk[neither]}" "$case, unseen: and goes on with the chosen one"
