@@ -38,7 +38,8 @@ pid_t
 recovery_crash_pid(struct app *w, const struct candidate *c)
 {
 	const struct pane *p = &c->pane;
-	struct store *store = detect_status_has_shell(c->status) ? app_store(w, false, NULL) : NULL;
+	bool outlived = detect_status_has_shell(c->status) || c->status == AGENT_MISSING;
+	struct store *store = outlived ? app_store(w, false, NULL) : NULL;
 	struct attempt a;
 	pid_t pid = 0;
 
