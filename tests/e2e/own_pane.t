@@ -58,6 +58,8 @@ ok 'two more' start_agent first --shell --scenario "$DATA/work.scenario"
 ok 'agents' start_agent second --shell --scenario "$DATA/work.scenario"
 for name in first second; do
 	until_ 10 pane_shows "$name" 'test 7 ok'
+	# what was seen need not be asked
+	gt list -L main
 	ok 'are killed' kill_agent "$name"
 	until_ 5 listed_is "$name" class zombie
 done
@@ -70,6 +72,7 @@ is "$(messages second)" 1 'and only once'
 if grep -q GT_FAULT "$GT_RECOVER"; then
 	ok 'one more' start_agent torn --shell --scenario "$DATA/work.scenario"
 	until_ 10 pane_shows torn 'test 7 ok'
+	gt list -L main
 	kill_agent torn
 	until_ 5 listed_is torn class zombie
 	type_here torn "GT_FAULT=prompt:2=kill $GT_RECOVER -L main torn"
