@@ -328,12 +328,11 @@ cmd_recover(const struct cli *cli, struct err *e)
 	r.mass = cli->all;
 	r.waits = cli->all || cli->dry_run;
 	r.recorded = !cli->all && (!cli->dry_run || cli->n_args > 0);
-	if (ret == 0 && cli_is_disabled(cli, &r.w)) {
+	if (ret != 0 || cli_is_disabled(cli, &r.w)) {
 		cli_batch_close(&r);
-		return GT_OK;
+		return ret;
 	}
-	if (ret == 0)
-		ret = recover_agents(&r, e);
+	ret = recover_agents(&r, e);
 	if (ret >= 0 && cli->json && json_array_size(r.results) > 0) {
 		json_t *v = output_object();
 

@@ -458,6 +458,27 @@ report_background(const struct unfinished_context *place, bool used[ORPHANS_MAX]
 	}
 }
 
+/*
+ * A call that went to the background by its words, and that the transcript's list does not have: it
+ * ended, or its record does not name the task. Told of if its process lives on.
+ */
+static void
+report_unlisted(const struct unfinished_list *l, const struct unfinished_context *place,
+    bool used[ORPHANS_MAX], struct town_list *out)
+{
+	const struct orphans *all = place->orphans;
+
+	for (size_t i = 0; all != NULL && i < l->n; i++) {
+		struct buf b = BUF_INIT;
+
+		if (l->v[i].kind != UNFINISHED_BACKGROUND ||
+		    find_orphan(all, used, l->v[i].x->input) == all->n)
+			continue;
+		report_command(&l->v[i], place, used, &b);
+		town_list_add(out, buf_detach(&b));
+	}
+}
+
 /* Processes of this agent that are no call's that was told of. */
 static void
 report_orphans(const struct unfinished_context *place, const bool used[ORPHANS_MAX], struct town_list *out)
@@ -504,8 +525,10 @@ gather_unfinished_report(
 			report_call(&l->v[i], &b);
 		town_list_add(out, buf_detach(&b));
 	}
-	if (place->background != NULL)
+	if (place->background != NULL) {
 		report_background(place, used, out);
+		report_unlisted(l, place, used, out);
+	}
 	if (place->orphans != NULL)
 		report_orphans(place, used, out);
 }
