@@ -123,7 +123,8 @@ set_command(struct app *w, const struct pane *p, struct hook_event *b)
 		    &launch, p->start_command, p->default_shell, profile_list_has_program, w->profiles);
 	/* a person's shell: the agent's own arguments tell */
 	if ((launch.command == NULL || launch_is_shell(&launch)) && b->pid > 0 &&
-	    launch_of_process(&own, (pid_t)b->pid, p->default_shell, profile_list_has_program, w->profiles)) {
+	    launch_of_process(&own, (pid_t)b->pid, p != NULL ? p->default_shell : "",
+		profile_list_has_program, w->profiles)) {
 		launch_release(&launch);
 		launch = own;
 	}

@@ -346,15 +346,25 @@ _find_agent() {	# PID: itself or a descendant that is called claude
 }
 
 # Kills the agent as a crash would, and waits until tmux has seen it. Its exit status may be lost by tmux 3.3a (that is its bug,
-# and gt-recover has to cope): only pane_dead is waited for, or for a shell that stays, that the agent is gone.
+# and gt-recover has to cope): only pane_dead is waited for, or that the pane is closed where remain-on-exit is off, or for a shell
+# that stays, that the agent is gone.
 kill_agent() {	# SESSION [SIGNAL]
-	local pid own
+	local pid own remain
 	pid=$(agent_pid "$1")
 	[ -n "$pid" ] || { note "no living agent in $1" && return 1; }
-	own=$(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid}')
+	read -r own remain < <(tm display-message -p -t "$(agent_pane "$1")" '#{pane_pid} #{remain-on-exit}')
 	kill "-${2:-9}" "$pid"
 	until_ 10 _gone "$pid" || return 1
-	[ "$pid" != "$own" ] || until_ 10 pane_is "$1" '#{pane_dead}' 1
+	[ "$pid" = "$own" ] || return 0
+	if [ "$remain" = off ]; then
+		until_ 10 _pane_closed "$1"
+	else
+		until_ 10 pane_is "$1" '#{pane_dead}' 1
+	fi
+}
+
+_pane_closed() {	# SESSION
+	! tm list-panes -a -F '#{pane_id}' 2>/dev/null | grep -Fqx -- "$(agent_pane "$1")"
 }
 
 agent_starts() {	# SESSION: how many times the agent was started
