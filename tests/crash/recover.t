@@ -85,8 +85,10 @@ recorded() {	# RUN
 an_older_store() {
 	mkdir -p -m 700 "$STATE" && (umask 077 && sql "$STATE/recover.db" "$(cat "$ROOT/tests/golden/ledger/schema-2.sql")")
 }
-a_damaged_store() {
-	recorded one && recorded two && head -c 4096 /dev/zero | dd of="$STATE/recover.db" bs=4096 seek=1 conv=notrunc status=none
+a_damaged_store() {	# the page that its records begin in
+	local page
+	recorded one && recorded two && page=$(sql "$STATE/recover.db" "select rootpage from sqlite_schema where name = 'record'") &&
+		head -c 4096 /dev/zero | dd of="$STATE/recover.db" bs=4096 seek=$((page - 1)) conv=notrunc status=none
 }
 BEFORE=an_older_store
 sweep inject store-migrate

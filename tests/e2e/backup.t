@@ -19,6 +19,10 @@ spoil() {	# FIRST COUNT: pages, by another program; a clock of 4 ms may not have
 	touch -d '1 hour ago' "$DB"
 }
 
+root_page() {	# NAME: where a table or an index begins, as spoil counts; which pages come before depends on the file's mode
+	echo $(($(sql "$DB" "select rootpage from sqlite_schema where name = '$1'") - 1))
+}
+
 create early
 is "$RC" 0 'a run is recorded'
 is "$(stat -c %a "$DB.backup")" 600 '  and there is a backup, private'
@@ -50,13 +54,23 @@ is "$RC $ERR" '0 ' 'afterwards all is as ever'
 
 # ---- an index alone: every record is still in its table ----
 before=$(runs)
-spoil 2 1
+spoil "$(root_page sqlite_autoindex_record_1)" 1
 create more
 is "$RC" 0 'a damaged index costs no record'
 like "$ERR" 'Z \(.* old\): [0-9]+ sound records kept, 0 taken from the backup; 0 later events' '  which is said'
 is "$(runs)" "$(printf '%s\n' $before more | sort | tr '\n' ' ')" '  also those that the backup lacks'
 gt log --verify
 is "$RC" 0 '  and the log agrees'
+
+# ---- the page that tells where the pages belong, for giving them back ----
+before=$(runs)
+is "$(sql "$DB" 'pragma auto_vacuum')" 2 'the second page holds no record'
+spoil 1 1
+create most
+is "$RC" 0 'a damaged second page costs no record'
+like "$ERR" 'Z \(.* old\): [0-9]+ sound records kept, 0 taken from the backup; 0 later events' '  which is said'
+is "$(runs)" "$(printf '%s\n' $before most | sort | tr '\n' ' ')" '  also those that the backup lacks'
+is "$(sql "$DB" 'pragma integrity_check')" ok '  and the file is whole again'
 
 rm -f "$DB"
 create after
