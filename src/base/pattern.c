@@ -38,6 +38,8 @@ pattern_new(const char *regex, unsigned flags, struct err *e)
 	if (p->code == NULL) {
 		PCRE2_UCHAR text[160];
 
+		if (code == PCRE2_ERROR_HEAP_FAILED)
+			err_no_memory();
 		pcre2_get_error_message(code, text, sizeof text);
 		err_set(e, GT_USAGE, "pattern", "the pattern is not valid at character %zu: %s",
 		    (size_t)at + 1, (char *)text);

@@ -41,7 +41,7 @@ compress_lines(const struct buf *lines, size_t *n)
 	uLong room;
 
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		die("out of memory");
+		err_no_memory();
 	room = deflateBound(&z, (uLong)lines->len);
 	out = xmalloc(room);
 	z.next_out = out;

@@ -54,6 +54,20 @@ sweep_records(struct app *w, struct store *store, bool *left, struct err *e)
 	return ret;
 }
 
+/* What writers of these files left that died before they gave them their name. */
+static void
+sweep_unnamed(const struct app *w)
+{
+	char *state = upkeep_sweep_state(w), *spool = io_join(w->state_dir, HOOK_SPOOL),
+	     *dropped = xasprintf("%s.dropped", spool);
+
+	io_sweep(state);
+	io_sweep(dropped);
+	free(dropped);
+	free(spool);
+	free(state);
+}
+
 /* Files of ours that nothing was written to for so long. */
 static void
 expire_archive(const struct app *w)
@@ -99,6 +113,7 @@ upkeep_sweep(struct app *w, struct err *e)
 
 	if (w->dry || w->look_only || (store = app_store(w, false, NULL)) == NULL)
 		return false;
+	sweep_unnamed(w);
 	sweep_records(w, store, &left, &own);
 	if (keep > 0)
 		store_prune_damaged(url, w->state_dir, (size_t)keep);
