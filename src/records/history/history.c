@@ -142,7 +142,6 @@ load_state(const struct history_limits *l)
 	struct buf text = BUF_INIT;
 	json_t *v = NULL;
 
-	io_sweep(l->state);
 	if (io_read_private(l->state, STATE_MAX, &text, NULL) == 0)
 		v = json_parse(text.data, text.len, l->state, NULL);
 	buf_release(&text);
