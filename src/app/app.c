@@ -268,14 +268,14 @@ app_oom(struct app *w)
 const struct seen_agent_list *
 app_seen(struct app *w)
 {
+	static const struct seen_agent_list none;
 	struct store *s = w->state_dir != NULL && w->seen == NULL ? app_store(w, false, NULL) : NULL;
 
-	if (w->seen == NULL) {
+	if (s != NULL) {
 		w->seen = xcalloc(1, sizeof *w->seen);
-		if (s != NULL)
-			seen_agent_list(s, w->seen, NULL);
+		seen_agent_list(s, w->seen, NULL);
 	}
-	return w->seen;
+	return w->seen != NULL ? w->seen : &none;
 }
 
 struct tmux *
