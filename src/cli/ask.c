@@ -245,12 +245,12 @@ cli_ask_command(struct app *w, struct candidate *c)
 	if (c->command_source != COMMAND_ASSUMED || !detect_status_crashed(c->status) || program == NULL)
 		return;
 	seen = suggested_command(w, c);
-	fprintf(stderr, "%s: nobody has seen the command that started its %s.\n",
+	fprintf(stderr, "%s: the command that started its %s was never seen.\n",
 	    output_shown(c->pane.session, 60), c->profile->label);
 	if (seen != NULL)
 		fprintf(
 		    stderr, "Its screen shows, which may be anybody's words: %s\n", output_shown(seen, 0));
-	fprintf(stderr, "Start it by? [Enter: %s%s, or the command]: ", program,
+	fprintf(stderr, "Start it with which command? [%s%s]: ", program,
 	    seen != NULL ? "; s: the line from its screen" : "");
 	if (read_answer(&line, &cap)) {
 		const char *command = seen != NULL && strcmp(line, "s") == 0 ? seen

@@ -331,7 +331,7 @@ void
 cli_warn_unwritten(const struct err *unwritten)
 {
 	if (unwritten->code != 0)
-		print_warning("what was seen of the agents could not be kept: ", unwritten);
+		print_warning("the agents that were seen could not be recorded: ", unwritten);
 }
 
 void

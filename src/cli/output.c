@@ -379,7 +379,7 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		    who);
 		if (r->half_typed)
 			output_warning(
-			    s, "a line was half typed in the shell; it was not executed and stands above");
+			    s, "the half-typed line in the shell was not run; it is still on its screen");
 		break;
 	case PROGRESS_INJECTED:
 		output_short(&tokens, (size_t)r->attempt.tokens);

@@ -256,60 +256,60 @@ add_activity(struct store *s, struct seen_agent *x)
 	activity_release(&a);
 }
 
-/* What its hooks told of the last agent in a pane, as if it had been seen there. False: nothing. */
+/* What its hooks reported of the last agent in a pane, as if it had been seen there. False: nothing. */
 static bool
-told_by_hooks(struct store *s, const struct pane *p, struct seen_agent *x)
+reported_by_hooks(struct store *s, const struct pane *p, struct seen_agent *x)
 {
-	struct session told;
+	struct session reported;
 	struct timestamp now;
 
 	timestamp_now(&now);
-	if (activity_in_place(s, p->server_pid, p->id, &told, NULL) != 1)
+	if (activity_in_place(s, p->server_pid, p->id, &reported, NULL) != 1)
 		return false;
-	*x = (struct seen_agent){ .state = told.state == SESSION_ENDED ? SEEN_EXITED : SEEN_ALIVE,
-		.agent = detect_copy(told.provider_name),
-		.command = detect_copy(told.start_command),
-		.cwd = detect_copy(told.workspace_path),
-		.conversation = detect_copy(told.cursor_session_id),
+	*x = (struct seen_agent){ .state = reported.state == SESSION_ENDED ? SEEN_EXITED : SEEN_ALIVE,
+		.agent = detect_copy(reported.provider_name),
+		.command = detect_copy(reported.start_command),
+		.cwd = detect_copy(reported.workspace_path),
+		.conversation = detect_copy(reported.cursor_session_id),
 		.server_pid = p->server_pid,
 		.server_start = p->server_start,
 		.pane_pid = p->pid,
-		.pid = told.pid,
-		.pid_start = told.pid_start,
-		.pid_ns = (int64_t)told.pid_ns };
+		.pid = reported.pid,
+		.pid_start = reported.pid_start,
+		.pid_ns = (int64_t)reported.pid_ns };
 	add_activity(s, x);
-	if (x->agent == NULL || told.pid == 0 || strcmp(told.boot_id, now.boot_id) != 0 ||
-	    (!p->dead && (int64_t)proc_ticks(p->pid) > told.pid_start)) {
+	if (x->agent == NULL || reported.pid == 0 || strcmp(reported.boot_id, now.boot_id) != 0 ||
+	    (!p->dead && (int64_t)proc_ticks(p->pid) > reported.pid_start)) {
 		seen_agent_release(x);
 		memset(x, 0, sizeof *x);
 	}
-	session_release(&told);
+	session_release(&reported);
 	return x->agent != NULL;
 }
 
-/* The newer of what was seen in the pane and what hooks told of it. False: neither. */
+/* The newer of what was seen in the pane and what hooks reported of it. False: neither. */
 static bool
 last_seen(struct store *s, const struct pane *p, struct seen_agent *x)
 {
 	bool seen =
 	    seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, x, NULL) == 1;
-	struct seen_agent told;
+	struct seen_agent reported;
 
-	if (!told_by_hooks(s, p, &told))
+	if (!reported_by_hooks(s, p, &reported))
 		return seen;
 	if (seen && x->pane_pid == p->pid && x->conversation != NULL &&
-	    (x->pid_start > told.pid_start || (x->pid == told.pid && x->command != NULL))) {
-		seen_agent_release(&told);
+	    (x->pid_start > reported.pid_start || (x->pid == reported.pid && x->command != NULL))) {
+		seen_agent_release(&reported);
 		return true;
 	}
 	/* only its end was seen */
-	if (seen && x->pane_pid == p->pid && (x->pid == told.pid || x->died_at >= told.seen_at)) {
-		told.died_at = x->died_at;
-		told.state = x->state != SEEN_ALIVE ? x->state : told.state;
+	if (seen && x->pane_pid == p->pid && (x->pid == reported.pid || x->died_at >= reported.seen_at)) {
+		reported.died_at = x->died_at;
+		reported.state = x->state != SEEN_ALIVE ? x->state : reported.state;
 	}
 	if (seen)
 		seen_agent_release(x);
-	*x = told;
+	*x = reported;
 	return true;
 }
 

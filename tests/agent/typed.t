@@ -178,7 +178,7 @@ for case in $CASES; do
 		is "$(talk_of neither)" '' "$case, unseen: --all does not guess"
 		term_start 120 40
 		term_run -L "$SOCKET" neither
-		ok "$case, unseen: on a terminal its command is asked" until_ 20 term_shows 'Start it by'
+		ok "$case, unseen: on a terminal its command is asked" until_ 20 term_shows 'Start it with which command'
 		term_keys Enter
 		ok "$case, unseen: and whether to keep the answer" until_ 20 term_shows 'Remember it'
 		term_keys n Enter

@@ -52,7 +52,7 @@ ok 'a third one' typed asked --command "printf '%s\\n' '\$ claude --dangerously-
 kill_agent asked
 term_start 120 40
 term_run -L main asked
-ok 'on a terminal it is asked' until_ 10 term_shows 'Start it by\?'
+ok 'on a terminal it is asked' until_ 10 term_shows 'Start it with which command\?'
 ok 'and told what its screen shows' term_shows "anybody's words: claude --dangerously-skip-permissions --add-dir /y"
 term_keys -l 'claude --dangerously-skip-permissions'
 term_keys Enter

@@ -36,8 +36,8 @@ stand_in() {
 
 # shellcheck disable=SC2016	# for the shell of the pane
 comes_back() {	# SESSION
-	local pid dir="$W/work/$1 \$HOME \\\$HOME \${HOME} \\033 esc"$'\e'"[0m"
-	mkdir "$dir"
+	local pid dir="$W/proj/$1 \$HOME \\\$HOME \${HOME} \\033 esc"$'\e'"[0m"
+	mkdir -p "$dir"
 	ok "$1: an agent" start_agent "$1" --cwd "$dir" --scenario "$DATA/idle.scenario" \
 		--env MODEL=opus --env 'DB_PASSWORD=hunter$Two\$Three-4711' \
 		--command 'claude --dangerously-skip-permissions --append-system-prompt "m=$MODEL \$kept \\\$kept"'

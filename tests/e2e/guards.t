@@ -273,16 +273,16 @@ sql() {		# DATABASE STATEMENTS
 	fi
 }
 if command -v sqlite3 >/dev/null || "${CC:-cc}" -o "$W/sql" "$W/sql.c" -lsqlite3 2>/dev/null; then
-	mkdir -p "$W/work/.beads"
-	db=$W/work/.beads/beads.db
+	mkdir -p "$W/proj/.beads"
+	db=$W/proj/.beads/beads.db
 	sql "$db" "CREATE TABLE issues (id TEXT PRIMARY KEY, title TEXT, description TEXT, status TEXT, assignee TEXT, issue_type TEXT);
 		INSERT INTO issues VALUES ('gt-1', 'Mend the lexer', 'Keep the comments.', 'closed', 'gt/polecats/worker', 'task');"
 	before_db=$(cksum <"$db")
 	ok 'an agent whose work is closed is killed' crash worker --env GT_ROLE=gt/polecats/worker --env GT_WORK_BEAD=gt-1 \
-		--env "BEADS_DIR=$W/work/.beads"
+		--env "BEADS_DIR=$W/proj/.beads"
 	left_out worker closed-work
 	refused worker closed-work 'its work is closed'
-	is "$(cksum <"$db") $(find "$W/work/.beads" -type f | wc -l)" "$before_db 1" 'their database is as it was, and alone'
+	is "$(cksum <"$db") $(find "$W/proj/.beads" -type f | wc -l)" "$before_db 1" 'their database is as it was, and alone'
 	sql "$db" "UPDATE issues SET status = 'tombstone'"
 	refused worker closed-work 'its work is closed'
 	sql "$db" "UPDATE issues SET status = 'hooked'"

@@ -30,7 +30,7 @@ shell=$(pane_pid plain)
 gt plain -L main --config "$W/with.toml"
 is "$RC $(pane_pid plain)" "0 $shell" 'it comes back in the same shell'
 like "$ERR" 'Claude started in its shell' 'which is said'
-unlike "$ERR" 'half typed' 'nothing was half typed'
+unlike "$ERR" 'half-typed' 'nothing was half typed'
 is "$(starts_left)" 0 'nothing of its ticket is left'
 line=$(pane_text plain | grep -Eo '/[^ ]*gt-recover start gtr-[0-9a-f]{16}' | tail -n 1)
 like "$line" '^[A-Za-z0-9/._-]+ start gtr-[0-9a-f]{16}$' 'the line holds nothing that a shell could expand'
@@ -43,7 +43,7 @@ tm send-keys -t "$(agent_pane plain)" -l "touch $W/BAD"
 until_ 5 pane_shows plain "touch $W/BAD"
 gt plain -L main --config "$W/with.toml"
 is "$RC" 0 'it comes back a second time'
-like "$ERR" 'half typed in the shell; it was not executed' 'the half-typed line is told'
+like "$ERR" 'the half-typed line in the shell was not run' 'the half-typed line is told'
 is "$(compgen -G "$W/BAD")" '' 'and was not executed'
 is "$(messages plain)" 2 'told once each time'
 

@@ -110,7 +110,7 @@ chown -R 65534:65534 "$TOWN"
 mkdir -p "$XDG_CONFIG_HOME/gt-recover"
 printf '[recovery]\nsafe_directories = ["%s"]\n' "$TOWN" >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 gt list --json
-like "$(json '{sessions}[0]{name}') $ERR" '^gt-toast .*could not be kept: .* is another user.s: root changes nothing there.*sudo -u [^ ]+ gt-recover' 'safe_directories lifts it, but what is seen there cannot be kept'
+like "$(json '{sessions}[0]{name}') $ERR" '^gt-toast .*could not be recorded: .* is another user.s: root changes nothing there.*sudo -u [^ ]+ gt-recover' 'safe_directories lifts it, but what is seen there cannot be recorded'
 gt --town "$TOWN" list --json
 is "$RC" 0 'for a named one, too'
 gt config safe_directories
