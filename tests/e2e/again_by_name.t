@@ -2,6 +2,8 @@
 # No start that failed is the last one: a session that is named is tried again, whatever became of the tries before.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/sqlite.sh
+. "$ROOT/tests/e2e/sqlite.sh"
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
@@ -32,11 +34,11 @@ is "$RC $(phase_is) $(messages alpha)" '0 acknowledged 1' 'named, it is tried ag
 # ---- only the recovery knows ----
 ok 'an agent that nobody saw alive' start_agent beta --wrapper --scenario "$DATA/idle.scenario"
 ok 'is killed' kill_agent beta
+ok 'its shell is back' until_ 10 pane_is beta '#{pane_current_command}' bash
 agent_plan beta --die-at-once=3
 gt "${with[@]}" beta --json
 is "$RC $(error_is)" '1 died' 'its start fails'
-sqlite3 "$XDG_STATE_HOME/gt-recover/recover.db" "delete from record where key like 'seen:%'" 2>/dev/null ||
-	perl -MDBI -e 'DBI->connect("dbi:SQLite:$ARGV[0]")->do("delete from record where key like \"seen:%\"")' "$XDG_STATE_HOME/gt-recover/recover.db" 2>/dev/null
+ok 'what was seen of it is gone' sql_record "$XDG_STATE_HOME/gt-recover/recover.db" "delete from record where key like 'seen:%'"
 rm -rf "$HOME/.claude/sessions"
 tm send-keys -t "$(agent_pane beta)" -l 'clear' \; send-keys -t "$(agent_pane beta)" Enter \; clear-history -t "$(agent_pane beta)"
 ok 'it is not forgotten' until_ 5 listed_is beta class zombie
