@@ -2,6 +2,7 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
+HOSTCC  ?= $(CC)
 VERSION := 0.1.0
 
 # A mode is a set of flags with a build directory of its own, so that switching modes never mixes objects.
@@ -20,63 +21,82 @@ MODE_OBJ     := $(MODE)/trace.o
 else
 MODE_CFLAGS  := -O2 -D_FORTIFY_SOURCE=2
 endif
+# What a port to another system replaces (docs/porting.md). make SYSTEM=posix builds build/posix/gt-recover, which needs no /proc.
+SYSTEM ?= linux
+PLACE := $(MODE)$(if $(filter-out linux,$(SYSTEM)),/$(SYSTEM))
+OTHER := $(filter-out $(SYSTEM),linux posix)
 ifdef CI
 WERROR := -Werror
 endif
 
 LIBS     := libpcre2-8 sqlite3 jansson inih hiredis zlib
-PKG_C    := $(shell pkg-config --cflags $(LIBS))
-PKG_L    := $(shell pkg-config --libs $(LIBS)) -lm
+# rediss:// where hiredis has TLS; make TLS= builds without it
+TLS      := $(shell pkg-config --exists hiredis_ssl libssl libcrypto && echo hiredis_ssl libssl libcrypto)
+LIBS     += $(TLS)
+PKG_C    := $(if $(TLS),-DGT_TLS) $(shell pkg-config --cflags $(LIBS))
+# the picker alone includes curses.h
+CURSES   := ncursesw
+PKG_L    := $(shell pkg-config --libs $(LIBS) $(CURSES)) -lm
 WARN     := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes \
             -Wmissing-prototypes -Wconversion -Wno-sign-conversion $(WERROR)
+STRICT   := -Wpedantic -Wsign-conversion
 CFLAGS   ?= -g
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DGT_VERSION=\"$(VERSION)\" $(WARN) $(CFLAGS) $(MODE_CFLAGS) -fstack-protector-strong -fPIE -Isrc -I$(MODE)/gen $(PKG_C)
 ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now $(MODE_LDFLAGS) $(LDFLAGS)
 
-SRC  := $(filter-out src/main.c,$(sort $(shell find src -name '*.c')))
+SRC  := $(filter-out src/main.c src/process/$(OTHER).c src/base/sys_$(OTHER).c,$(sort $(shell find src -name '*.c')))
 OBJ  := $(SRC:src/%.c=$(MODE)/obj/%.o)
-LIB  := $(MODE)/libgtrecover.a
-BIN  := $(MODE)/gt-recover
+LIB  := $(PLACE)/libgtrecover.a
+BIN  := $(PLACE)/gt-recover
 GEN  := $(patsubst config/%.ini,$(MODE)/gen/%.ini.inc,$(wildcard config/*.ini)) \
-        $(patsubst templates/%,$(MODE)/gen/%.inc,$(wildcard templates/*))
+        $(patsubst templates/%,$(MODE)/gen/%.inc,$(wildcard templates/*)) \
+        $(patsubst completions/%,$(MODE)/gen/%.inc,$(wildcard completions/*))
 # The unit tests are one program: build/unit runs each, build/unit test_lock one. Those that stand in front of functions of the
 # library or of libc (a scrubber of their own, an fsync that fails) are programs of their own.
-UNIT       := $(MODE)/unit
+UNIT       := $(PLACE)/unit
 UNIT_APART := $(patsubst %,test_%,bead bead_cli conformance_kill git host losses message prompt settle synced)
 UNIT_NAMES := $(filter-out $(UNIT_APART),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 UNIT_OBJ   := $(UNIT_NAMES:%=$(MODE)/unit.d/%.o)
-UNIT_ALL   := $(UNIT) $(UNIT_APART:%=$(MODE)/%)
+UNIT_ALL   := $(UNIT) $(UNIT_APART:%=$(PLACE)/%)
 
 all: $(BIN)
 
 $(BIN): $(MODE)/obj/main.o $(MODE_OBJ) $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 
-$(LIB): $(OBJ)
-	@rm -f $@ && ar rcsP $@ $^
+# Compiled and no more, for other compilers' warnings (scripts/world).
+gen: $(GEN)
+objects: $(OBJ) $(MODE)/obj/main.o
 
+$(LIB): $(OBJ)
+	@mkdir -p $(@D) && rm -f $@ && ar rcsP $@ $^
+
+$(MODE)/obj/cli/picker/%.o: PKG_C += $(shell pkg-config --cflags $(CURSES))
 $(MODE)/obj/%.o: src/%.c | $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC $@"
-	@$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@$(CC) $(ALL_CFLAGS) $(STRICT) -MMD -MP -c -o $@ $<
 
 # Templates are compiled in as byte lists: #include "recovery.md.inc" inside an array initialiser. Tables are read here, by the program's own
-# sources, and not at every start. These programs run on the machine that builds.
+# sources, and not at every start. These programs run on the machine that builds (HOSTCC).
 TOOL_SRC := $(wildcard src/config/toml*.c) $(patsubst %,src/base/%.c,buf err utf8)
 TOOL_H   := $(wildcard src/config/toml*.h) $(patsubst %,src/base/%.h,buf err utf8)
 SECRETS_SRC := $(patsubst %,src/scrub/rules/%.c,rule keyword)
 $(MODE)/gen/secrets: scripts/secrets.c $(SECRETS_SRC) $(TOOL_SRC) $(TOOL_H) \
     $(wildcard src/scrub/*.h src/scrub/*/*.h)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
+	@$(HOSTCC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
 $(MODE)/gen/secrets.ini.inc: config/secrets.ini $(MODE)/gen/secrets
 	$(MODE)/gen/secrets <$< >$@.new && mv $@.new $@
 $(MODE)/gen/items: scripts/items.c $(TOOL_SRC) $(TOOL_H)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
+	@$(HOSTCC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -Isrc -o $@ $(filter %.c,$^) $(shell pkg-config --cflags --libs inih)
 $(MODE)/gen/agents.ini.inc: config/agents.ini $(MODE)/gen/items
 	$(MODE)/gen/items <$< >$@.new && mv $@.new $@
 $(MODE)/gen/%.inc: templates/%
+	@mkdir -p $(@D)
+	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
+$(MODE)/gen/%.inc: completions/%
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/' > $@
 
@@ -92,14 +112,14 @@ $(MODE)/unit.d/main.o: tests/unit/main.c Makefile $(UNIT_NAMES:%=tests/unit/%.c)
 $(UNIT): $(MODE)/unit.d/main.o $(UNIT_OBJ) $(LIB)
 	@echo "  LD $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L) -lcmocka
-$(MODE)/test_%: tests/unit/test_%.c $(LIB)
+$(PLACE)/test_%: tests/unit/test_%.c $(LIB)
 	@echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(LIB) $(PKG_L) -lcmocka
 
 # The agent that the end-to-end tests and scripts/demo talk to: always plain, whatever mode the program is built in.
 FAKE := build/fake-agent
 FILE_FAULT := build/file-fault.so
-FAKE_SRC := $(wildcard tests/e2e/fake_*.c) $(patsubst %,src/base/%.c,buf clock err fault io json utf8)
+FAKE_SRC := $(wildcard tests/e2e/fake_*.c) $(patsubst %,src/base/%.c,buf clock err fault io json sys_linux utf8)
 fake: $(FAKE) $(FILE_FAULT)
 $(FAKE): $(FAKE_SRC) tests/e2e/fake_agent.h $(wildcard src/base/*.h)
 	@mkdir -p $(@D)
@@ -123,11 +143,26 @@ unit-programs: $(UNIT_ALL)
 
 unit: $(UNIT_ALL)
 	$(UNIT)
-	@set -e; for t in $(UNIT_APART); do echo "== $$t"; $(MODE)/$$t; done
+	@set -e; for t in $(UNIT_APART); do echo "== $$t"; $(PLACE)/$$t; done
 
 # All tests, in the mode that was asked for (make SAN=1 check); scripts/check does the set-up of a bare machine too.
 check:
 	./scripts/check --no-setup $(if $(SAN),--san)
+
+# Every tmux in use, from its release tag; uses the network (TMUX_SOURCE: another repository). Then the tests of tmux with each.
+# beside which tests/e2e/resurrect.t and continuum.t run; uses the network
+RESURRECT_SOURCE = https://github.com/tmux-plugins
+resurrect:
+	@dir="$${GT_RECOVER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/gt-recover}/plugins"; \
+	for name in tmux-resurrect tmux-continuum; do \
+		[ -d "$$dir/$$name" ] || git clone -q --depth 1 "$(RESURRECT_SOURCE)/$$name" "$$dir/$$name" || exit 1; \
+	done
+
+tmux-versions:
+	./scripts/tmux-versions $(VERSIONS)
+check-tmux: all fake
+	$(MAKE) FAULTS=1 all
+	./scripts/check-tmux $(VERSIONS) $(TESTS)
 
 lint: $(GEN)
 	./scripts/lint
@@ -135,10 +170,18 @@ lint: $(GEN)
 # The real Claude Code as people type it, two versions in three shells, and all other agents that npm installs here; scripts/check runs a few.
 agents: all fake
 	$(MAKE) FAULTS=1 all
-	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/typed.t tests/agent/others.t tests/agent/others_hooks.t
+	GT_AGENTS=all GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_RECOVER_SHIPPED=$(CURDIR)/build/gt-recover prove --verbose tests/agent/typed.t tests/agent/repeated.t tests/agent/others.t tests/agent/others_hooks.t
+
+# Other systems, compilers, C libraries and processors, and docs/compatibility.md from what they show. Needs root and the network.
+world:
+	./scripts/world $(NAME); status=$$?; ./scripts/compatibility; exit $$status
+compatibility:
+	./scripts/compatibility
 
 bench: all fake
 	./tests/bench/run
+	./tests/bench/death
+	./tests/bench/fleet
 	./tests/bench/scrub
 	./tests/bench/hook.pl build/gt-recover
 	./tests/bench/epic.pl build/gt-recover
@@ -158,6 +201,10 @@ bench-hook: all
 bench-scrub: all
 	./tests/bench/scrub
 
+# What the scrubber finds of made-up secrets and damages of system text: make score-scrub SEED=NUMBER MOST=MB-OF-EACH-FOLDER
+score-scrub: all
+	SEED=$(SEED) MOST=$(MOST) ./tests/score/scrub.pl $(FOLDERS)
+
 # A million finished runs and what their leaving makes of the file: make bench-history RUNS=1000000 KEEP=100000
 bench-history: build/bench-history
 	dir=$$(mktemp -d) && build/bench-history --runs $(or $(RUNS),1000000) --keep $(or $(KEEP),100000) $$dir; \
@@ -169,10 +216,6 @@ build/bench-read: tests/bench/read.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
 build/bench-store build/bench-startup: build/bench-%: tests/bench/%.c build/libgtrecover.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_L)
-
-SUM_WRAP := store_checksum sqlite_read_tally sqlite_read_tags sqlite_apply_tallies
-build/bench-sum: tests/bench/sum.c build/libgtrecover.a
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(SUM_WRAP:%=-Wl,--wrap=%) -o $@ $^ $(PKG_L)
 
 # A disk that loses power under the store (tests/crash/disk.h): its calls take the place of the C library's.
 DISK := $(wildcard tests/crash/disk*.c)
@@ -219,15 +262,21 @@ stress: all fake
 	CRASHES=$(or $(CRASHES),5000000) SEED=$(or $(SEED),$(shell date +%s)) prove --verbose tests/crash/powerloss.t
 	$(MAKE) sim STEPS=$(or $(STEPS),100000)
 
-# Agents started inside shells, in every state of tests/shell/matrix.sh and not only in those of scripts/check.
-ALL_CASES = plain half middle quote continued history search menu literal paste stopped vi-normal vi-pending alias function
+# Agents started inside shells, in every state of tests/shell/matrix.sh and not only in those of scripts/check; also fish 4, oh-my-zsh and
+# starship, which tests/shell/fetch brings by the network, and shells of another user than root. What cannot be had is skipped and counted.
+ALL_CASES = plain half middle quote continued history search menu literal paste stopped vi-normal vi-pending alias function nvm venv suspended typing
+DASH_CASES = plain half middle quote continued stopped nvm venv suspended typing
+SOME_CASES = plain half quote search menu vi-normal
+SHELLS = 'bash//$(ALL_CASES)' 'zsh//$(ALL_CASES) suggest' 'fish//$(ALL_CASES) suggest' 'dash//$(DASH_CASES)' \
+	'fish/fish4/$(ALL_CASES) suggest' 'zsh/omz/$(ALL_CASES) suggest' 'bash/starship/$(SOME_CASES)' \
+	'zsh/starship/$(SOME_CASES) suggest' 'fish/starship/$(SOME_CASES) suggest' \
+	'bash/user/$(SOME_CASES)' 'zsh/user/$(SOME_CASES) suggest' 'fish/user/$(SOME_CASES) suggest' 'dash/user/plain half quote'
 shells: all fake
 	$(MAKE) FAULTS=1 all
-	for shell in bash zsh fish; do \
-		CASES="$(ALL_CASES)" GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_FAKE_AGENT=$(CURDIR)/$(FAKE) \
-		prove --verbose tests/e2e/shell_$$shell.t || exit 1; done
-	CASES="plain half middle quote continued stopped" GT_RECOVER=$(CURDIR)/build/faults/gt-recover \
-		GT_FAKE_AGENT=$(CURDIR)/$(FAKE) prove --verbose tests/e2e/shell_dash.t
+	failed=0; for row in $(SHELLS); do \
+		shell=$${row%%/*} with=$${row#*/}; cases=$${with#*/} with=$${with%%/*}; echo "== $$shell $$with"; \
+		WITH=$$with CASES=$$cases GT_RECOVER=$(CURDIR)/build/faults/gt-recover GT_FAKE_AGENT=$(CURDIR)/$(FAKE) \
+		prove --verbose tests/e2e/shell_$$shell.t || failed=1; done; exit $$failed
 
 # Agents, recoverers, passes of snapshots and tmux servers die at random for SECONDS, on PANES panes; SEED repeats the order of events.
 chaos: SECONDS = 900
@@ -270,7 +319,8 @@ $(MODE)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
 	    $(DESTDIR)$(PREFIX)/share/doc/gt-recover $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/share/gt-recover
+	install -m 755 gt-recover.tmux $(DESTDIR)$(PREFIX)/share/gt-recover/
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/gt-recover
 	install -m 644 man/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/gt.toml.5 man/gt-recover-secrets.5 $(DESTDIR)$(PREFIX)/share/man/man5/
@@ -284,19 +334,36 @@ uninstall:
 	    $(DESTDIR)$(PREFIX)/share/man/man5/gt-recover-secrets.5 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover \
 	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gt-recover
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gt-recover $(DESTDIR)$(PREFIX)/share/gt-recover
+
+version:
+	@echo $(VERSION)
+# The last commit as a source archive. Times and owners are the commit's and gzip writes no time, so that each clone makes the same bytes.
+dist:
+	@rm -rf build/dist && mkdir -p build/dist
+	git -c tar.umask=0022 archive --format=tar --prefix=gt-recover-$(VERSION)/ HEAD | gzip -9n >build/dist/gt-recover-$(VERSION).tar.gz
+	cd build/dist && sha256sum gt-recover-$(VERSION).tar.gz >gt-recover-$(VERSION).tar.gz.sha256
+deb:
+	./scripts/deb
+release:
+	./scripts/release
 
 help:
 	@echo 'make            build/gt-recover          make check     every test (make SAN=1 check: under the sanitizers)'
 	@echo 'make unit       the unit tests alone      make lint      floors, cppcheck, shellcheck, mandoc'
 	@echo 'make agents     every other real agent that npm installs, killed and recovered'
+	@echo 'make shells     agents typed into shells, in every state: fish 4, oh-my-zsh and starship too'
+	@echo 'make world      other systems, compilers, libraries and processors (root, network): NAME=debian-13'
 	@echo 'make bench-history  the store after a million runs have left: RUNS=… KEEP=…'
 	@echo 'make bench      speed and memory          make stress    the long tests (N= PROBES= ROUNDS= RUNS= CRASHES= STEPS=)'
+	@echo 'make SYSTEM=posix  build/posix/gt-recover, which needs no /proc (docs/porting.md)'
 	@echo 'make sim        the ledger, beside an oracle: STEPS=… processes die at random, SEED=… repeats them'
 	@echo 'make rot        a disk that changes bits, pages and sizes: FLIPS=… PAGES=… REST=… SEED=…'
 	@echo 'make chaos      15 minutes of crashes     SECONDS=… PANES=… SEED=… of the order that it prints'
 	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
+	@echo 'make tmux-versions  builds each tmux in use   make check-tmux  the tests with each (VERSIONS=… TESTS=…)'
 	@echo 'make completions  completions and the manual'\''s list of options, from the tables in src/cli'
+	@echo 'make dist       the source archive        make deb       the Debian package   make release  checks and both (RELEASING.md)'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
 clean:
@@ -305,5 +372,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall help clean
--include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(MODE)/%.d)
+.PHONY: all gen objects world compatibility resurrect tmux-versions check-tmux shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub score-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall version dist deb release help clean
+-include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(PLACE)/%.d)

@@ -19,10 +19,22 @@
 #define END ".\\\" END\n"
 #define EVENTS "SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd"
 
+/* "records KIND" */
+static bool
+is_kind(const struct command *c)
+{
+	return c->now != NULL && str_starts(c->now, "records ");
+}
+
 static bool
 takes(const struct command *c, const struct cli_option *o)
 {
-	return (cli_command_options(c) & o->commands) != 0;
+	unsigned options = cli_command_options(c);
+
+	for (const struct command *x = commands; x->name != NULL && c->run == cmd_records; x++)
+		if (is_kind(x))
+			options |= cli_command_options(x);
+	return (options & o->commands) != 0;
 }
 
 /* "a b" of "a|b" */
@@ -47,6 +59,11 @@ put_verbs(struct buf *out, const struct command *c)
 {
 	struct buf usage = BUF_INIT;
 
+	for (const struct command *x = commands; x->name != NULL && c->run == cmd_records; x++)
+		if (is_kind(x))
+			buf_fmt(out, "%s%s", out->len > 0 ? " " : "", x->name);
+	if (c->run == cmd_records)
+		return;
 	cli_command_usage(c, &usage);
 	for (const char *p = usage.data; p != NULL && *p != '\0';) {
 		size_t n = strcspn(p, " |[]");
@@ -89,7 +106,7 @@ put_settings(struct buf *out, const char *indent)
 static void
 put_commands(struct buf *out, const char *between)
 {
-	for (const struct command *c = commands + 1; c->name != NULL; c++)
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++)
 		buf_fmt(out, "%s%s", c != commands + 1 ? between : "", c->name);
 }
 
@@ -178,7 +195,7 @@ bash_words(struct buf *out)
 	bool first = true;
 
 	buf_str(out, "\tcase $command in\n\t");
-	for (const struct command *c = commands; c->name != NULL; c++)
+	for (const struct command *c = commands; c->now == NULL && c->name != NULL; c++)
 		if (has_argument(c, "SESSION")) {
 			buf_fmt(out, "%s%s", first ? "" : " | ", *c->name != '\0' ? c->name : "''");
 			first = false;
@@ -188,20 +205,23 @@ bash_words(struct buf *out)
 	    "\t\tmapfile -t names < <(gt-recover \"${args[@]}\" list --names 2>/dev/null)\n"
 	    "\t\tfor word in \"${names[@]}\"; do\n"
 	    "\t\t\t[[ $word != \"$cur\"* ]] || COMPREPLY+=(\"$(printf '%q' \"$word\")\")\n\t\tdone\n\t\t;;\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		struct buf words = BUF_INIT;
 
 		put_verbs(&words, c);
-		if (words.len > 0)
+		if (has_argument(c, "KEY"))
+			buf_fmt(out, "\t%s) mapfile -t COMPREPLY < <(compgen -W \"%s $settings\" -- \"$cur\") ;;\n",
+			    c->name, words.data);
+		else if (words.len > 0)
 			buf_fmt(out, "\t%s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\") ;;\n", c->name,
 			    words.data);
 		buf_release(&words);
 		if (has_argument(c, "EVENT"))
 			buf_fmt(out, "\t%s) mapfile -t COMPREPLY < <(compgen -W '" EVENTS "' -- \"$cur\") ;;\n",
 			    c->name);
-		if (has_argument(c, "COMMAND") || has_argument(c, "KEY"))
-			buf_fmt(out, "\t%s) mapfile -t COMPREPLY < <(compgen -W \"$%s\" -- \"$cur\") ;;\n",
-			    c->name, has_argument(c, "KEY") ? "settings" : "commands");
+		if (has_argument(c, "COMMAND"))
+			buf_fmt(out, "\t%s) mapfile -t COMPREPLY < <(compgen -W \"$commands\" -- \"$cur\") ;;\n",
+			    c->name);
 	}
 	buf_str(out, "\tesac\n\tif [ -z \"$command\" ]; then\n\t\twhile read -r word; do\n"
 		     "\t\t\tCOMPREPLY+=(\"$word\")\n\t\tdone < <(compgen -W \"$commands\" -- \"$cur\")\n\tfi\n}\n\n"
@@ -227,7 +247,7 @@ describe_bash(struct buf *out)
 	bash_command(out);
 	bash_values(out);
 	buf_str(out, "\n\tif [[ $cur == -* ]]; then\n\t\tcase $command in\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		struct buf options = BUF_INIT;
 
 		bash_options(&options, c);
@@ -256,7 +276,7 @@ fish_condition(struct buf *out, const struct cli_option *o)
 
 	if (o->commands == 0)
 		return;
-	for (const struct command *c = commands + 1; c->name != NULL; c++)
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++)
 		if (takes(c, o))
 			buf_fmt(&names, " %s", c->name);
 	buf_fmt(out, " -n '%s%s%s%s'", bare ? "__gt_recover_bare" : "", bare && names.len > 0 ? "; or " : "",
@@ -323,17 +343,17 @@ describe_fish(struct buf *out)
 	    "            set -a where $words[(math $i - 1)] $words[$i]\n        end\n"
 	    "        set i (math $i + 1)\n    end\n    gt-recover $where list --names 2>/dev/null\nend\n\n" FISH
 	    " -f\n\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		buf_fmt(out, FISH " -n '__gt_recover_bare' -a %s -d '", c->name);
 		put_quoted(out, c->summary, "");
 		buf_str(out, "'\n");
 	}
 	buf_str(out, FISH " -n '__gt_recover_bare; or __fish_seen_subcommand_from");
-	for (const struct command *c = commands + 1; c->name != NULL; c++)
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++)
 		if (has_argument(c, "SESSION"))
 			buf_fmt(out, " %s", c->name);
 	buf_str(out, "' -a '(__gt_recover_sessions)' -d session\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++)
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++)
 		fish_words(out, c);
 	buf_chr(out, '\n');
 	for (const struct cli_option *o = cli_options; o->name != NULL; o++)
@@ -386,17 +406,17 @@ static void
 zsh_words(struct buf *out)
 {
 	buf_str(out, "\t\tcase $line[1] in\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		struct buf words = BUF_INIT;
 
 		put_verbs(&words, c);
 		buf_fmt(out, "\t\t%s)", c->name);
-		if (words.len > 0)
+		if (has_argument(c, "KEY"))
+			buf_fmt(out, " _gt_recover_settings %s", words.data);
+		else if (words.len > 0)
 			buf_fmt(out, " _wanted words expl 'word' compadd %s", words.data);
 		else if (has_argument(c, "EVENT"))
 			buf_str(out, " _wanted events expl 'event' compadd " EVENTS);
-		else if (has_argument(c, "KEY"))
-			buf_str(out, " _gt_recover_settings");
 		else if (has_argument(c, "COMMAND"))
 			buf_str(out, " _gt_recover_commands");
 		else if (has_argument(c, "SESSION"))
@@ -419,7 +439,7 @@ describe_zsh(struct buf *out)
 	    "\tnames=(${(f)\"$(_call_program sessions gt-recover ${(q)where} list --names 2>/dev/null)\"})\n"
 	    "\t_wanted sessions expl 'session' compadd -a names\n}\n\n"
 	    "_gt_recover_commands() {\n\tlocal -a commands=(\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		buf_fmt(out, "\t\t'%s:", c->name);
 		put_quoted(out, c->summary, "");
 		buf_str(out, "'\n");
@@ -427,14 +447,14 @@ describe_zsh(struct buf *out)
 	buf_str(out, "\t)\n\n\t_describe -t commands 'command' commands\n}\n\n"
 		     "_gt_recover_settings() {\n\tlocal -a settings=(");
 	put_settings(out, "\t\t");
-	buf_str(out, "\n\t)\n\n\t_wanted settings expl 'setting' compadd -a settings\n}\n\n"
+	buf_str(out, "\n\t)\n\n\t_wanted settings expl 'setting' compadd -- $@ $settings\n}\n\n"
 		     "_gt_recover() {\n\tlocal curcontext=$curcontext state line\n\tlocal -A opt_args\n"
 		     "\tlocal -a options common=(\n");
 	zsh_options(out, NULL, "\t\t");
 	buf_str(out, "\t)\n\n\tcase ${words[(r)(");
 	put_commands(out, "|");
 	buf_str(out, ")]} in\n");
-	for (const struct command *c = commands + 1; c->name != NULL; c++) {
+	for (const struct command *c = commands + 1; c->now == NULL && c->name != NULL; c++) {
 		buf_fmt(out, "\t%s) options=(\n", c->name);
 		zsh_options(out, c, "\t\t");
 		buf_str(out, "\t) ;;\n");
@@ -467,13 +487,13 @@ man_commands(struct buf *out, const struct cli_option *o)
 	size_t n = 0, all = 0;
 	bool most, first = true, bare = false;
 
-	for (const struct command *c = commands; c->name != NULL; c++, all++)
+	for (const struct command *c = commands; c->now == NULL && c->name != NULL; c++, all++)
 		n += takes(c, o);
 	if (o->commands == 0)
 		return;
 	most = n > all / 2;
 	buf_str(out, most ? ".br\nTaken by all but\n" : ".br\nTaken by\n");
-	for (const struct command *c = commands; c->name != NULL; c++)
+	for (const struct command *c = commands; c->now == NULL && c->name != NULL; c++)
 		if (takes(c, o) != most) {
 			buf_str(out, first ? "" : bare ? ",\n" : " ,\n");
 			bare = *c->name == '\0';

@@ -1,12 +1,12 @@
 #include <locale.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "base/spawn.h"
+#include "base/sys.h"
 #include "base/utf8.h"
 #include "scrub/scrub.h"
 #include "store/store.h"
@@ -66,7 +66,7 @@ print_error(const struct cli *cli, const struct err *e)
  * user. None of it is for our children.
  */
 static void
-close_the_house(void)
+close_the_house(const char *argv0)
 {
 	struct rlimit core = { 0, 0 };
 
@@ -80,9 +80,7 @@ close_the_house(void)
 	setrlimit(RLIMIT_CORE, &core);
 	/* the library would leave out of an object what it has no memory for */
 	json_set_alloc_funcs(xmalloc, free);
-#ifndef __SANITIZE_ADDRESS__
-	prctl(PR_SET_DUMPABLE, 0);
-#endif
+	sys_protect(argv0);
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
 		setlocale(LC_CTYPE, "");
 }
@@ -95,9 +93,10 @@ main(int argc, char **argv)
 	bool hook = argc > 1 && strcmp(argv[1], "hook") == 0;
 	int status;
 
-	close_the_house();
-	if (cli_is_start(argc, argv))
-		return cli_start(argv);
+	close_the_house(argv[0]);
+	status = cli_start(argc, argv);
+	if (status >= 0)
+		return status;
 	store_take_password();
 	status = run(&cli, argc, argv, &e);
 	/* an error of ours is nothing that an agent should stop at, or see */

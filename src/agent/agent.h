@@ -35,6 +35,7 @@ struct agent_pid_file {
 	char *tmux;		/* "session:@win.%pane" (2.1.330); "" unknown */
 	int64_t started;	/* startedAt, ms since 1970; 0 unknown */
 	int64_t written;	/* mtime, seconds since 1970 */
+	bool background;	/* its session has no pane ("kind":"bg", see claude_background) */
 };
 
 struct agent_pid_files {
@@ -82,6 +83,49 @@ enum pid_file_match agent_pid_file_match(const struct agent_pid_file *s, const s
  */
 enum pid_file_match agent_pid_file_of_dead(
     const char *config_dir, const struct pid_file_place *where, struct agent_pid_file *out);
+
+/* ---- claude_background ---- */
+
+/*
+ * A background session of Claude Code (`claude --bg`, 2.1.330): a conversation without a terminal,
+ * kept up by a service of the user. `claude attach ID` shows it. Sources, below the configuration:
+ * jobs/ID/state.json (its own word, which nobody corrects when all is killed), daemon/roster.json
+ * (its processes) and daemon.lock (the service).
+ */
+enum background_stand {
+	BACKGROUND_LIVE,
+	BACKGROUND_RESTARTING,	/* its service runs and sees to it, or it cannot be told */
+	BACKGROUND_FAILED,	/* it was at work; its processes and the service are gone */
+	BACKGROUND_GIVEN_UP,	/* its service wrote that it failed: it may fail again */
+	BACKGROUND_ENDED	/* stopped or done */
+};
+
+struct agent_background {
+	char *id;		/* "7d1fc419" */
+	char *session_id;	/* of its conversation */
+	char *cwd;
+	char *state;		/* its own word: "working", "running", "crashed", "stopped", … */
+	enum background_stand stand;
+	pid_t pid;		/* of the living agent; 0: none */
+	int64_t written;	/* of state.json, seconds since 1970 */
+	bool needs_key;		/* its credential is a key of the environment that it is started from */
+};
+
+struct agent_backgrounds {
+	struct agent_background *v;
+	size_t n, cap;
+};
+
+/* False: none of that id, or its file cannot be read. Release when true. */
+bool agent_background_read(const char *config_dir, const char *id, struct agent_background *out);
+void agent_background_release(struct agent_background *b);
+/* In no order, ended ones too. */
+void agent_backgrounds_read(const char *config_dir, struct agent_backgrounds *out);
+void agent_backgrounds_release(struct agent_backgrounds *b);
+
+struct launch;
+/* It shows sessions that live elsewhere (`claude attach ID`, `claude agents`): its end loses nothing. */
+bool agent_is_viewer(const struct launch *l);
 
 /* ---- profile ---- */
 
@@ -158,6 +202,11 @@ bool profile_is_process(const void *profile, const char *name);
 char *profile_folder(
     const struct profile *p, char *(*variable)(const void *arg, const char *name), const void *arg);
 
+/*
+ * May agents of this profile and configuration directory race for a refresh token? Not where Claude Code
+ * has no credential file, but a key of its environment.
+ */
+bool profile_shares_login(const struct profile *p, const char *config_dir);
 bool profile_delivers(const struct profile *p, enum deliver way);
 const char *profile_deliver_name(enum deliver d);	/* "stdin", "file", "argument", "paste" */
 
@@ -200,7 +249,15 @@ struct launch {
 	size_t entry;			/* the same, or the script that a runtime runs */
 	char *name; /* base name ("claude"; of `node /x/cli.js` see launch_read); NULL: none */
 	bool certain;			/* it was parsed without doubt: flags may be removed */
+	/*
+	 * The command is a wrapper's, behind which the agent was seen (a script, op run --): 1 + the
+	 * word behind which the agent's flags go. 0: none.
+	 */
+	int wrapper;
 };
+
+/* The wrapper was not seen to pass its arguments on: it is started as it was, without flags. */
+#define WRAPPER_HIDES (-1)
 
 typedef bool launch_is_agent_fn(const void *arg, const char *name);
 
@@ -215,19 +272,14 @@ void launch_read(struct launch *l, const char *start_command, const char *defaul
 /* A command from the configuration, to be run by `shell`. */
 void launch_command(
     struct launch *l, const char *command, const char *shell, launch_is_agent_fn *is_agent, const void *arg);
-/*
- * The arguments of a living agent as a command for the shell, which should be the one whose
- * start-up files set its PATH: an alias or a function that a person typed is expanded there.
- * False, and l empty: they cannot be read, or name no agent.
- */
-bool launch_of_process(
-    struct launch *l, pid_t pid, const char *shell, launch_is_agent_fn *is_agent, const void *arg);
 void launch_release(struct launch *l);		/* overwrites the command */
 
 /*
  * A variable that the command sets before the agent (FOO=x claude, env FOO=x claude), heap or NULL.
  */
 char *launch_env(const struct launch *l, const char *name);
+/* The last value of a flag of the agent (`--name x`, `--name=x`), borrowed; NULL: it has none. */
+const char *launch_flag(const struct launch *l, const char *flag);
 
 /*
  * The command without `flags` ("--resume=1 --continue=0 -r=? --tools=*": takes a value, none, maybe
@@ -245,12 +297,13 @@ char *launch_without_flags(const struct launch *l, const char *flags, size_t *le
  *	DELIVER_ARGUMENT	`ARGUMENT_FLAG "$(cat <&3)" 3<&-`; the prompt's last line ends are lost
  *	DELIVER_PASTE		`3<&-`
  *
- * Left out are session_flags and prompt_flags, and, but for standard input, words that are neither
- * flags nor their values (the first prompt), if the row lists its other flags. NULL when it is not
- * certain: see launch_can_take_prompt; or such a word follows an unknown flag, or the shell fills
- * it in.
+ * Left out are session_flags and prompt_flags, and words that are neither flags nor their values
+ * (the first prompt), if the row lists its other flags. NULL when it is not certain: see
+ * launch_can_take_prompt; or such a word follows an unknown flag, or the shell fills it in. For
+ * standard input, which the agent reads behind such words, they are left out when they are certain
+ * and it was told them before; a beacon of Gas Town stays.
  */
-char *launch_with_prompt(const struct launch *l, const struct profile *p, enum deliver way);
+char *launch_with_prompt(const struct launch *l, const struct profile *p, enum deliver way, bool told);
 bool launch_can_take_prompt(const struct launch *l);
 
 /*
@@ -275,12 +328,36 @@ char *launch_with_checked_exec(const struct launch *l, const char *fed);
 /* The command only starts a shell for a person. */
 bool launch_is_shell(const struct launch *l);
 
+/* ---- launch_process ---- */
+
+/*
+ * The arguments of a living agent as a command for the shell, which should be the one whose
+ * start-up files set its PATH: an alias or a function that a person typed is expanded there. An
+ * absolute path is left out where a shell script of that name goes first in the agent's PATH: it
+ * wraps the agent and was replaced by it. False, and l empty: they cannot be read, or name no
+ * agent.
+ */
+bool launch_of_process(
+    struct launch *l, pid_t pid, const char *shell, launch_is_agent_fn *is_agent, const void *arg);
+/*
+ * l is launch_of_process's of this agent: it becomes the command of the process `wrapper` above it,
+ * if that passes its arguments on (the one's are the tail of the other's), or sets variables that
+ * the agent would not have without it (WRAPPER_HIDES). False: l stays.
+ */
+bool launch_wrap(struct launch *l, pid_t agent, pid_t wrapper);
+/* The same by the command of the pane, which the agent has replaced: direnv exec . claude. */
+bool launch_wrap_pane(struct launch *l, const struct launch *pane);
+/* As launch_command, of a command that is kept with its member `wrapper`; name: the agent's. */
+void launch_command_wrapped(
+    struct launch *l, const char *command, const char *shell, int wrapper, const char *name);
+
 /* ---- launch_redact ---- */
 
 /*
  * A start command that may be kept: its secrets are [REDACTED:kind], each with a name to ask the
  * value for: of its assignment (ANTHROPIC_API_KEY=…), of the variable of the agent's environment
- * with that value, of the flag before it (--api-key), else "value".
+ * with that value ("NAME(part)": that shares a part with it), of the flag before it (--api-key), else
+ * "value".
  */
 struct launch_redacted {
 	struct clean_text *text;	/* NULL: no command */

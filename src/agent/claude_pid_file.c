@@ -65,6 +65,7 @@ read_note(const char *path, pid_t pid, struct agent_pid_file *out)
 	out->waiting_for = xstrdup(json_text(v, "waitingFor", ""));
 	out->tmux = xstrdup(json_text(v, "tmux", ""));
 	out->started = json_number(v, "startedAt", 0);
+	out->background = strcmp(json_text(v, "kind", ""), "bg") == 0;
 	out->written = st.st_mtime;
 	json_decref(v);
 	return true;
@@ -102,7 +103,9 @@ agent_pid_file_below(
 		if (!proc_list_below(procs, p->pid, pane_pid) ||
 		    !agent_pid_file_read(config_dir, p->pid, out))
 			continue;
-		if (out->start == 0 || out->start == p->start)
+		/* where starts cannot be compared, a living process may be the one */
+		if (out->start == 0 || out->start == p->start ||
+		    proc_life(p->pid, out->start) == LIFE_UNKNOWN)
 			return true;
 		agent_pid_file_release(out);
 	}
@@ -162,7 +165,7 @@ agent_pid_file_match(const struct agent_pid_file *s, const struct pid_file_place
 	bool same_session = colon != NULL && strlen(where->session) == (size_t)(colon - s->tmux) &&
 	    memcmp(s->tmux, where->session, strlen(where->session)) == 0;
 
-	if (s->written < where->server_start)
+	if (s->written < where->server_start || s->background)
 		return PID_FILE_ELSEWHERE;
 	if (dot == NULL)
 		return same_cwd ? PID_FILE_SAME_PLACE : PID_FILE_ELSEWHERE;

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/sys.h"
+#include "gastown/gastown.h"
 #include "process/proc.h"
 #include "tmux/tmux.h"
 
@@ -406,32 +408,6 @@ launch_command(
 	read_commands(l, l->command, 0, is_agent, arg);
 }
 
-bool
-launch_of_process(
-    struct launch *l, pid_t pid, const char *shell, launch_is_agent_fn *is_agent, const void *arg)
-{
-	struct buf command = BUF_INIT;
-	size_t n;
-	char *words = proc_arguments(pid, &n);
-
-	memset(l, 0, sizeof *l);
-	if (words == NULL)
-		return false;
-	for (size_t at = 0; at < n; at += strlen(words + at) + 1) {
-		if (at > 0)
-			buf_chr(&command, ' ');
-		quote_sh(&command, words + at);
-	}
-	explicit_bzero(words, n);
-	free(words);
-	launch_command(l, command.data, shell, is_agent, arg);
-	buf_wipe(&command);
-	if (l->name != NULL && is_agent(arg, l->name))
-		return true;
-	launch_release(l);
-	return false;
-}
-
 void
 launch_release(struct launch *l)
 {
@@ -456,6 +432,23 @@ launch_env(const struct launch *l, const char *name)
 			return xstrdup(w->text + n + 1);
 	}
 	return NULL;
+}
+
+const char *
+launch_flag(const struct launch *l, const char *flag)
+{
+	const char *value = NULL;
+	size_t n = strlen(flag);
+
+	for (size_t i = l->program + 1; i < l->n_words && strcmp(l->words[i].text, "--") != 0; i++) {
+		const char *text = l->words[i].text;
+
+		if (strncmp(text, flag, n) == 0 && text[n] == '=')
+			value = text + n + 1;
+		else if (strcmp(text, flag) == 0 && i + 1 < l->n_words)
+			value = l->words[++i].text;
+	}
+	return value;
 }
 
 bool
@@ -570,7 +563,7 @@ launch_without_flags(const struct launch *l, const char *flags, size_t *left_out
 	*left_out = 0;
 	if (l->command == NULL)
 		return NULL;
-	if (!l->certain)
+	if (!l->certain || l->wrapper == WRAPPER_HIDES)
 		return xstrdup(l->command);
 	out = xcalloc(l->n_words, sizeof *out);
 	*left_out = find_flags(l, flags, out);
@@ -628,16 +621,23 @@ put_redirection(const struct launch *l, const struct profile *p, enum deliver wa
 		[DELIVER_FILE] = "",
 		[DELIVER_ARGUMENT] = READ,
 		[DELIVER_PASTE] = CLOSED };
-	bool *out = launch_can_take_prompt(l) ? xcalloc(l->n_words, sizeof *out) : NULL;
+	bool hides = l->wrapper == WRAPPER_HIDES;
+	bool fits = !hides || way == DELIVER_STDIN || way == DELIVER_PASTE;
+	bool *out = fits && launch_can_take_prompt(l) ? xcalloc(l->n_words, sizeof *out) : NULL;
 	struct buf behind = BUF_INIT;
 	char *command = NULL;
 
-	if (out != NULL) {
+	if (out != NULL && hides) {
+		command = join_parts(l, out, "", ends[way]);
+	} else if (out != NULL) {
 		find_flags(l, p->session_flags, out);
 		find_flags(l, p->prompt_flags, out);
 		if (way == DELIVER_FILE) {
+			char *file = sys_fd_path(3);
+
 			put_flag(in, p->file_flag);
-			buf_fmt(in, "%s/proc/self/fd/3", str_ends(p->file_flag, "=") ? "" : " ");
+			buf_fmt(in, "%s%s", str_ends(p->file_flag, "=") ? "" : " ", file);
+			free(file);
 		}
 		if (way == DELIVER_ARGUMENT)
 			put_flag(&behind, p->argument_flag);
@@ -651,12 +651,25 @@ put_redirection(const struct launch *l, const struct profile *p, enum deliver wa
 	return command;
 }
 
-char *
-launch_with_prompt(const struct launch *l, const struct profile *p, enum deliver way)
+static bool
+has_beacon(const struct launch *l)
 {
-	struct buf in = BUF_INIT;
+	for (size_t i = l->entry + 1; i < l->n_words; i++)
+		if (str_starts(l->words[i].text, TOWN_BEACON))
+			return true;
+	return false;
+}
 
-	return put_redirection(l, p, way, way != DELIVER_STDIN && *p->other_flags != '\0', &in);
+char *
+launch_with_prompt(const struct launch *l, const struct profile *p, enum deliver way, bool told)
+{
+	bool listed = *p->other_flags != '\0', stdin_alone = way == DELIVER_STDIN;
+	struct buf in = BUF_INIT;
+	char *command = NULL;
+
+	if (stdin_alone && told && listed && !has_beacon(l))
+		command = put_redirection(l, p, way, true, &in);
+	return command != NULL ? command : put_redirection(l, p, way, !stdin_alone && listed, &in);
 }
 
 char *
@@ -664,6 +677,8 @@ launch_with_resume(const struct launch *l, const struct profile *p, const char *
 {
 	struct buf in = BUF_INIT;
 
+	if (l->wrapper == WRAPPER_HIDES)
+		return NULL;
 	buf_fmt(&in, " %s%s%s", p->resume, str_ends(p->resume, "=") ? "" : " ", id);
 	return put_redirection(l, p, p->resume_deliver, true, &in);
 }

@@ -87,7 +87,7 @@ name_in_front(const char *text, const char *mark, bool blank)
 	return NULL;
 }
 
-/* The variable that has the value, or of which it is a part. */
+/* The variable that has the value; "NAME(part)": of which it is a part, or that is a part of it. */
 static char *
 name_by_value(const char *block, size_t n, const char *value, size_t len)
 {
@@ -105,7 +105,7 @@ name_by_value(const char *block, size_t n, const char *value, size_t len)
 			part = block + i;
 		i += size + 1;
 	}
-	return part != NULL ? xstrndup(part, strcspn(part, "=")) : NULL;
+	return part != NULL ? xasprintf("%.*s(part)", (int)strcspn(part, "="), part) : NULL;
 }
 
 void

@@ -1,6 +1,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent_private.h"
 #include "config/config.h"
@@ -65,13 +66,39 @@ take_item(void *arg, const struct toml_item *it, struct err *e)
 	return set_column(arg, it->section, it->key, it->value, e);
 }
 
+/* A new one whose name is almost a built-in one's, and that does not say so itself, is mistyped. */
+static int
+check_name(const struct profile_list *p, const struct config *c, const char *agent, struct err *e)
+{
+	const char **names, *near;
+
+	if (find_row(p, agent) != NULL)
+		return 0;
+	for (size_t i = 0; i < config_agents(c); i++)
+		if (strcmp(config_agent_at(c, i)->agent, agent) == 0 &&
+		    strcmp(config_agent_at(c, i)->column, "programs") == 0)
+			return 0;
+	names = xcalloc(p->n + 1, sizeof *names);
+	for (size_t i = 0; i < p->n; i++)
+		names[i] = p->rows[i].name;
+	near = config_nearest(agent, names, p->n);
+	free(names);
+	if (near == NULL || strncmp(near, agent, 2) != 0)
+		return 0;
+	err_set(e, GT_USAGE, "config", "[recovery.agents.%.40s] is no known agent and names no programs",
+	    agent);
+	return err_hint(e, "did you mean [recovery.agents.%s]? One of that name needs programs = \"%.40s\"",
+	    near, agent);
+}
+
 static int
 take_overrides(struct profile_list *p, const struct config *c, struct err *e)
 {
 	for (size_t i = 0; i < config_agents(c); i++) {
 		const struct config_agent *a = config_agent_at(c, i);
 
-		if (set_column(p, a->agent, a->column, a->value, e) != 0)
+		if (check_name(p, c, a->agent, e) != 0 ||
+		    set_column(p, a->agent, a->column, a->value, e) != 0)
 			return err_add(e, "%s:%d", config_file(c), a->line);
 	}
 	return 0;
@@ -233,6 +260,20 @@ profile_is_process(const void *profile, const char *name)
  * Screens. A pattern that ran into its limit must not let a keystroke through: that counts as
  * busy, and as a dialog.
  */
+
+bool
+profile_shares_login(const struct profile *p, const char *config_dir)
+{
+	char *path;
+	bool there;
+
+	if (strcmp(p->transcript, "claude") != 0 || config_dir == NULL)
+		return true;
+	path = xasprintf("%s/.credentials.json", config_dir);
+	there = access(path, F_OK) == 0;
+	free(path);
+	return there;
+}
 
 bool
 profile_is_busy(const struct profile *p, const char *screen, size_t n)

@@ -187,6 +187,15 @@ app_store(struct app *w, bool make, struct err *e)
 	return w->store;
 }
 
+void
+app_close_store(struct app *w)
+{
+	if (w->store != NULL && w->reading == NULL) {
+		store_close(w->store);
+		w->store = NULL;
+	}
+}
+
 char *
 app_path(struct app *w, const char *folder, const char *name, bool make, struct err *e)
 {

@@ -61,6 +61,8 @@ struct app {
  * spool is noted first (records/hooks/hooks.h).
  */
 struct store *app_store(struct app *w, bool make, struct err *e);
+/* Before a fork: a store is not used in two processes. Opened again on next use. */
+void app_close_store(struct app *w);
 /* A file in a private folder of the state directory, made if `make`. Heap; NULL with err. */
 char *app_path(struct app *w, const char *folder, const char *name, bool make, struct err *e);
 /* The lock file of a pane (base/io.h, io_lock): who holds it is at work on it. Heap; NULL with err. */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sys.h"
 
 static int64_t
 now_ms(clockid_t id)
@@ -34,7 +35,7 @@ clock_mono_ms(void)
 int64_t
 clock_boot_ms(void)
 {
-	return now_ms(CLOCK_BOOTTIME);
+	return now_ms(sys_boot_clock());
 }
 
 void

@@ -18,6 +18,43 @@
 #define COPY_TRIES 40				/* with 25 ms between them: a second */
 #define CHUNK 65536
 
+/* Sets a pragma and reads it back: SQLite keeps silent about settings that it did not take. */
+static int
+set_pragma(sqlite3 *db, const struct db_pragma *p, struct err *e)
+{
+	char *set = xasprintf("PRAGMA %s=%s", p->name, p->value), *ask = xasprintf("PRAGMA %s", p->name);
+	sqlite3_stmt *st = NULL;
+	const char *answer;
+	int ret = db_exec(db, set, e), rc;
+
+	if (ret == 0 && (st = db_prepare(db, ask, e)) == NULL)
+		ret = -1;
+	if (ret == 0) {
+		rc = sqlite3_step(st);
+		answer = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+		if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+			ret = db_fail(db, rc, e);
+		else if (answer == NULL || strcmp(answer, p->answer) != 0)
+			ret = err_set(e, GT_FAIL, "sqlite",
+			    "%s does not take the setting %s=%s (its answer: %s)",
+			    sqlite3_db_filename(db, "main"), p->name, p->value,
+			    answer != NULL ? answer : "none");
+	}
+	sqlite3_finalize(st);
+	free(set);
+	free(ask);
+	return ret;
+}
+
+int
+db_set_pragmas(sqlite3 *db, const struct db_pragma *p, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (set_pragma(db, &p[i], e) != 0)
+			return -1;
+	return 0;
+}
+
 static int
 open_part(const char *path, int part, struct err *e)
 {

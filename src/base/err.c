@@ -99,7 +99,7 @@ err_add(struct err *e, const char *fmt, ...)
 	vsnprintf(e->msg, sizeof e->msg, fmt, ap);
 	va_end(ap);
 	n = strlen(e->msg);
-	snprintf(e->msg + n, sizeof e->msg - n, ": %s", old.msg);
+	snprintf(e->msg + n, sizeof e->msg - n, ": %.*s", (int)(sizeof e->msg - n), old.msg);
 	return -1;
 }
 

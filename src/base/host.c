@@ -5,10 +5,11 @@
 
 #include "base/host.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
-#include "base/fault.h"
-#include "base/io.h"
 #include "base/encode.h"
+#include "base/sys.h"
+#include "base/timestamp.h"
 
 #define DIGITS 16
 
@@ -35,7 +36,7 @@ take_machine(struct err *e)
 	struct buf b = BUF_INIT;
 	char digest[65], name[256] = "";
 
-	if (io_read_file(fault_path("GT_MACHINE_ID", "/etc/machine-id"), 4096, &b, NULL) != 0 || b.len == 0) {
+	if (sys_machine_id(&b) != 0) {
 		buf_reset(&b);
 		if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') {
 			buf_release(&b);
@@ -100,4 +101,41 @@ host_name(char out[HOST_MAX + 1])
 		snprintf(out, HOST_MAX + 1, "%.*s", HOST_MAX, name);
 	else
 		out[0] = '\0';
+}
+
+void
+timestamp_now(struct timestamp *m)
+{
+	memset(m, 0, sizeof *m);
+	m->wall_ms = clock_wall_ms();
+	m->boot_ms = clock_boot_ms();
+	snprintf(m->host, sizeof m->host, "%s", host_id());
+	sys_pid_space(m->boot_id, &m->pid_ns);
+}
+
+bool
+timestamp_other_space(uint64_t pid_ns, const struct timestamp *now)
+{
+	return pid_ns != 0 && now->pid_ns != 0 && pid_ns != now->pid_ns;
+}
+
+bool
+timestamp_contained(const char *boot_id, uint64_t pid_ns, const struct timestamp *now)
+{
+	return boot_id[0] != '\0' && strcmp(boot_id, now->boot_id) == 0 && timestamp_other_space(pid_ns, now);
+}
+
+int64_t
+timestamp_age(const struct timestamp *m, const struct timestamp *now)
+{
+	bool elsewhere = m->host[0] != '\0' && now->host[0] != '\0' && strcmp(m->host, now->host) != 0;
+	int64_t age;
+
+	if (elsewhere || m->boot_id[0] == '\0' || now->boot_id[0] == '\0')
+		age = m->wall_ms != 0 ? now->wall_ms - m->wall_ms : -1;
+	else if (strcmp(m->boot_id, now->boot_id) != 0)
+		return AGE_OTHER_BOOT;
+	else
+		age = now->boot_ms - m->boot_ms;
+	return age >= 0 ? age : AGE_UNKNOWN;
 }

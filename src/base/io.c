@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/sys.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -300,8 +302,8 @@ wait_for_lock(int fd, int64_t until)
 	sigset_t alarm, mask;
 	int ret, saved;
 
-	timer.it_value.tv_sec = left > 0 ? left / 1000 : 0;
-	timer.it_value.tv_usec = left > 0 ? left % 1000 * 1000 : 1;
+	timer.it_value.tv_sec = (time_t)(left > 0 ? left / 1000 : 0);
+	timer.it_value.tv_usec = (suseconds_t)(left > 0 ? left % 1000 * 1000 : 1);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
 	sigaction(SIGALRM, &act, &before);
@@ -356,6 +358,26 @@ io_unlock(const char *path, int fd)
 	close(fd);
 }
 
+pid_t
+io_listener(const char *path, uid_t *uid)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	bool accepts = false;
+	pid_t pid = 0;
+	int fd;
+
+	*uid = (uid_t)-1;
+	if (strlen(path) < sizeof a.sun_path &&
+	    (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) >= 0) {
+		memcpy(a.sun_path, path, strlen(path));
+		/* EAGAIN: its queue is full */
+		accepts = connect(fd, (struct sockaddr *)&a, sizeof a) == 0 || errno == EAGAIN;
+		pid = sys_socket_peer(fd, uid);
+		close(fd);
+	}
+	return !accepts ? 0 : pid > 0 ? pid : -1;
+}
+
 bool
 io_is_dir(const char *path)
 {
@@ -386,7 +408,7 @@ io_random_hex(char *out, size_t n)
 	unsigned char byte;
 
 	for (size_t i = 0; i < n; i++) {
-		if (getrandom(&byte, 1, 0) != 1)
+		if (getentropy(&byte, 1) != 0)
 			die("no random bytes from the kernel");
 		snprintf(out + 2 * i, 3, "%02x", byte);
 	}

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct buf;
 struct err;
@@ -60,6 +61,12 @@ int io_lock(const char *path, int wait_ms, struct err *e);
  * fine.
  */
 void io_unlock(const char *path, int fd);
+
+/*
+ * The process that listens on a Unix socket, and its user. 0: none accepts; -1: one does, of which
+ * no pid is visible here (another container).
+ */
+pid_t io_listener(const char *path, uid_t *uid);
 
 bool io_is_dir(const char *path);
 bool io_has(const char *dir, const char *name);	/* does dir/name exist? */

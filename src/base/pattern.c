@@ -109,9 +109,3 @@ pattern_may(const struct pattern *p, const char *text, size_t n, size_t at, bool
 	    pcre2_match(p->code, (PCRE2_SPTR)text, n, at, (ends ? 0 : PCRE2_PARTIAL_HARD) | PCRE2_NO_JIT,
 		p->data, p->context) != PCRE2_ERROR_NOMATCH;
 }
-
-bool
-pattern_is(const struct pattern *p, const char *text, size_t n)
-{
-	return pattern_find(p, text, n, 0, NULL) == 1;
-}

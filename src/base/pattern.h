@@ -47,7 +47,4 @@ bool pattern_may(const struct pattern *p, const char *text, size_t n, size_t at,
 /* Characters before its beginning that a match may depend on: look-behinds, \b. */
 size_t pattern_looks_back(const struct pattern *p);
 
-/* A match anywhere; an error is none. For hints only. */
-bool pattern_is(const struct pattern *p, const char *text, size_t n);
-
 #endif

@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/spawn.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/sys.h"
 
 extern char **environ;
 
@@ -79,9 +77,8 @@ absolute_path(const char *path)
 	return buf_detach(&b);
 }
 
-/* As execvp would find it, heap; NULL with errno. */
-static char *
-find_program(const char *name, const char *path)
+char *
+spawn_find_program(const char *name, const char *path)
 {
 	int why = ENOENT;
 
@@ -90,6 +87,8 @@ find_program(const char *name, const char *path)
 		struct stat st;
 
 		n = strcspn(path, ":");
+		if (n == 0)
+			continue;
 		file = xasprintf("%.*s/%s", (int)n, path, name);
 		if (access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
 			return file;
@@ -126,7 +125,8 @@ elsewhere_make(struct elsewhere *x, const struct spawn *s)
 	size_t n = 0;
 
 	memset(x, 0, sizeof *x);
-	x->program = strchr(s->argv[0], '/') != NULL ? xstrdup(s->argv[0]) : find_program(s->argv[0], path);
+	x->program =
+	    strchr(s->argv[0], '/') != NULL ? xstrdup(s->argv[0]) : spawn_find_program(s->argv[0], path);
 	free(path);
 	if (x->program == NULL)
 		return -1;
@@ -191,7 +191,7 @@ start_child(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 	}
 	if (s->cwd != NULL)
 		posix_spawn_file_actions_addchdir_np(&fa, s->cwd);
-	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+	sys_close_rest(&fa);
 	if (handed_on.set)
 		mask = umask(handed_on.mask);
 	r = spawn_program(s, &fa, &at, pid);
@@ -199,7 +199,7 @@ start_child(const struct spawn *s, int theirs[PIPES], pid_t *pid)
 		umask(mask);
 	/* not around the spawning, or we had it for a moment, too */
 	if (handed_on.set && r == 0)
-		prlimit(*pid, RLIMIT_CORE, &handed_on.core, NULL);
+		sys_limit_core(*pid, &handed_on.core);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	return r;
@@ -320,14 +320,10 @@ poll_pipes(const struct spawn *s, struct child *c, struct err *e)
 	return 0;
 }
 
-/*
- * A pidfd wakes us in the moment of the child's end. Where pidfd_open fails (kernels before 5.3, some seccomp
- * filters), the child is polled each millisecond.
- */
 bool
 spawn_wait(pid_t pid, int64_t until, int *status)
 {
-	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	struct pollfd p = { .fd = sys_child_fd(pid), .events = POLLIN };
 	bool ended = false;
 
 	for (;;) {
@@ -391,17 +387,31 @@ spawn_run(struct spawn *s, struct err *e)
 bool
 spawn_in_path(const char *program, const char *path)
 {
-	bool found = false;
+	char *file;
+	bool found;
 
 	if (strchr(program, '/') != NULL)
 		return access(program, X_OK) == 0;
-	while (path != NULL && *path != '\0' && !found) {
-		size_t n = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)n, path, program);
-
-		found = n > 0 && access(file, X_OK) == 0;
-		free(file);
-		path += n + (path[n] == ':');
-	}
+	file = path != NULL ? spawn_find_program(program, path) : NULL;
+	found = file != NULL;
+	free(file);
 	return found;
+}
+
+pid_t
+spawn_background(struct err *e)
+{
+	pid_t child = fork();
+	int null;
+
+	if (child < 0)
+		err_sys(e, GT_FAIL, "spawn", "no process can be started in the background");
+	if (child != 0)
+		return child;
+	setsid();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd <= 2; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			_exit(1);
+	return 0;
 }

@@ -59,6 +59,18 @@ int spawn_run(struct spawn *s, struct err *e);
  */
 bool spawn_wait(pid_t pid, int64_t until, int *status);
 
+/*
+ * Forks. The child, for which it is 0, has a session of its own, outlives us, and reads and writes
+ * /dev/null only. What the parent has open is not for it. -1, "spawn".
+ */
+pid_t spawn_background(struct err *e);
+
+/*
+ * The file of a name without a slash, as execvp would find it in path, but not by an empty entry. Heap;
+ * NULL with errno.
+ */
+char *spawn_find_program(const char *name, const char *path);
+
 /* Is there such a program? A name without a slash is looked for in path, as PATH has it (NULL: nowhere). */
 bool spawn_in_path(const char *program, const char *path);
 

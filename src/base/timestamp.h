@@ -6,7 +6,7 @@
 #include "base/host.h"
 
 /*
- * A point in time. Ages on one boot go by CLOCK_BOOTTIME, which counts suspension and is never set.
+ * A point in time. Ages on one boot go by clock_boot_ms, which counts suspension and is never set.
  * The wall clock is for people, for what has no boot id, and between hosts: there it is the store's
  * (store_timestamp).
  */

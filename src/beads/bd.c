@@ -415,8 +415,10 @@ static bool
 is_better(const json_t *a, const json_t *b)
 {
 	const char *sa = json_text(a, "status", ""), *sb = json_text(b, "status", "");
-	int ra = bead_rank_of(sa) * 2 + (bead_rank_of(sa) == BEAD_RANK_OPEN && strcasecmp(sa, "open") != 0);
-	int rb = bead_rank_of(sb) * 2 + (bead_rank_of(sb) == BEAD_RANK_OPEN && strcasecmp(sb, "open") != 0);
+	int ra = (int)bead_rank_of(sa) * 2 +
+	    (bead_rank_of(sa) == BEAD_RANK_OPEN && strcasecmp(sa, "open") != 0);
+	int rb = (int)bead_rank_of(sb) * 2 +
+	    (bead_rank_of(sb) == BEAD_RANK_OPEN && strcasecmp(sb, "open") != 0);
 
 	if (ra != rb)
 		return ra < rb;

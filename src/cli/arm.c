@@ -1,4 +1,5 @@
 #include "cli/cli_private.h"
+#include "base/sys.h"
 #include "config/config.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
@@ -50,29 +51,42 @@ add_shell_option(struct buf *sh, const char *option, const char *value)
 	quote_sh(sh, value);
 }
 
+static void
+add_command_of_ours(struct buf *sh, const char *program, const char *command, const char *socket_path,
+    const char *town, const char *config)
+{
+	quote_sh(sh, program);
+	buf_fmt(sh, " %s", command);
+	add_shell_option(sh, "--socket", socket_path);
+	if (town != NULL)
+		add_shell_option(sh, "--town", town);
+	if (config != NULL)
+		add_shell_option(sh, "--config", config);
+}
+
 /*
- * What tmux's server runs when a pane of the window dies: in sh, with the server's environment.
- * The pane's id is filled in by tmux, all else is quoted for sh and for tmux's formats. Heap;
- * NULL when this program does not know its own path.
+ * What tmux's server runs when a pane of the window dies: in sh, with the server's environment. A
+ * snapshot notes the death; status then starts a patrol, if that is configured. The pane's id is
+ * filled in by tmux, all else is quoted for sh and for tmux's formats. Heap; NULL when this program
+ * does not know its own path.
  */
 static char *
 hook_script(const struct cli *cli, const char *socket_path)
 {
-	char *program = cli_program_path(), *town = cli->town != NULL ? cli_absolute_path(cli->town) : NULL;
+	char *program = sys_program_path(), *town = cli->town != NULL ? cli_absolute_path(cli->town) : NULL;
 	char *config = cli->config != NULL ? cli_absolute_path(cli->config) : NULL;
 	struct buf sh = BUF_INIT, script = BUF_INIT;
 
 	if (program != NULL) {
-		quote_sh(&sh, program);
-		buf_str(&sh, " snapshot --quiet");
-		add_shell_option(&sh, "--socket", socket_path);
-		if (town != NULL)
-			add_shell_option(&sh, "--town", town);
-		if (config != NULL)
-			add_shell_option(&sh, "--config", config);
+		add_command_of_ours(&sh, program, "snapshot --quiet", socket_path, town, config);
 		quote_format(&script, sh.data);
 		/* what it prints would be shown over somebody's pane */
-		buf_str(&script, " '#{pane_id}' >/dev/null 2>&1");
+		buf_str(&script, " '#{pane_id}' >/dev/null 2>&1; ");
+		buf_release(&sh);
+		buf_init(&sh);
+		add_command_of_ours(&sh, program, "status --quiet", socket_path, town, config);
+		quote_format(&script, sh.data);
+		buf_str(&script, " >/dev/null 2>&1");
 	}
 	free(program);
 	free(town);
@@ -124,7 +138,7 @@ arm_one(struct arm_job *j, const struct candidate *const *panes, size_t n)
 	json_put_flag(v, "changed", e.code == 0 && a.changed);
 	json_put_flag(v, "hook", e.code == 0 && a.record.n_windows > 0);
 	json_put_int(v, "history_limit", a.history_want);
-	arm_release(&a);
+	armed_release(&a.record);
 	free(script);
 }
 
@@ -343,12 +357,12 @@ int
 cmd_arm(struct verb_job *j, struct err *e)
 {
 	return run_for_sessions(
-	    j, arm_all, "No agents' sessions on the tmux servers that were looked at.", e);
+	    j, arm_all, "No agent sessions on the tmux servers searched.", e);
 }
 
 int
 cmd_disarm(struct verb_job *j, struct err *e)
 {
 	return run_for_sessions(
-	    j, disarm_all, "Nothing is armed on the tmux servers that were looked at.", e);
+	    j, disarm_all, "Nothing is armed on the tmux servers searched.", e);
 }

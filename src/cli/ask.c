@@ -112,7 +112,7 @@ cli_ask_conversation(struct candidate *c, struct gathered *g, bool ask, json_t *
 /* ---- by what it is started ---- */
 
 static const char *const sources[] = {
-	[COMMAND_UNKNOWN] = "by nothing that is known",
+	[COMMAND_UNKNOWN] = "unknown",
 	[COMMAND_SEEN] = "its own arguments when it was last seen alive",
 	[COMMAND_SNAPSHOT] = "its own command, by its last snapshot",
 	[COMMAND_RECORD] = "its own command, by the record of its session",
@@ -135,7 +135,10 @@ cli_plan_command(struct app *w, const struct candidate *c, struct buf *out, cons
 	launch_redact(&shape, &c->launch, s, NULL, 0);
 	if (shape.text != NULL)
 		utf8_escape(out, clean_bytes(shape.text), clean_len(shape.text), 0);
-	*why = sources[c->command_source];
+	*why = c->launch.wrapper == 0 ? sources[c->command_source]
+	    : c->launch.wrapper == WRAPPER_HIDES
+	    ? "the wrapper that it ran behind; it takes no arguments, so the conversation is injected"
+	    : "the wrapper that it ran behind";
 	launch_redacted_release(&shape);
 	scrub_free(s);
 	return out->len > 0;
@@ -226,7 +229,7 @@ offer_to_remember(struct app *w, const struct candidate *c, const char *command)
 	char *line = NULL;
 	size_t cap = 0;
 
-	fprintf(stderr, "Remember it in gt.toml, for every %s whose own command is not known? [y/N]: ",
+	fprintf(stderr, "Remember it in gt.toml for every %s whose own command is unknown? [y/N]: ",
 	    c->profile->name);
 	if (read_answer(&line, &cap) && is_yes(line)) {
 		if (config_add_command(w->config, c->profile->name, command, &e) != 0)
@@ -245,13 +248,13 @@ cli_ask_command(struct app *w, struct candidate *c)
 	if (c->command_source != COMMAND_ASSUMED || !detect_status_crashed(c->status) || program == NULL)
 		return;
 	seen = suggested_command(w, c);
-	fprintf(stderr, "%s: the command that started its %s was never seen.\n",
-	    output_shown(c->pane.session, 60), c->profile->label);
+	fprintf(stderr, "%s: the start command of its %s is unknown.\n",
+	    output_name(c, 60), c->profile->label);
 	if (seen != NULL)
-		fprintf(
-		    stderr, "Its screen shows, which may be anybody's words: %s\n", output_shown(seen, 0));
-	fprintf(stderr, "Start it with which command? [%s%s]: ", program,
-	    seen != NULL ? "; s: the line from its screen" : "");
+		fprintf(stderr, "Its screen shows a line, which any program may have printed:\n  %s\n",
+		    output_shown(seen, 0));
+	fprintf(stderr, "Start it with which command? [Enter: %s%s; or type one]: ", program,
+	    seen != NULL ? "; s: that line" : "");
 	if (read_answer(&line, &cap)) {
 		const char *command = seen != NULL && strcmp(line, "s") == 0 ? seen
 		    : *line != '\0'                                         ? line

@@ -1,5 +1,6 @@
 #include "cli/cli_private.h"
 #include "base/clock.h"
+#include "base/sys.h"
 #include "base/utf8.h"
 #include "config/config.h"
 #include "recover/upkeep/upkeep.h"
@@ -15,6 +16,7 @@ cli_batch_open(struct cli_batch *r, const struct cli *cli, struct err *e)
 
 	memset(r, 0, sizeof *r);
 	r->cli = cli;
+	buf_init(&r->missing);
 	output_init(&r->say, cli);
 	if (cli_open_app(cli, &r->w, e) != 0)
 		return -1;
@@ -51,8 +53,7 @@ cli_batch_detect(struct cli_batch *r, struct err *e)
 	if (r->recorded)
 		ret = detect_recorded(&r->w, &r->all, snapshot_detect(&r->w, &r->all, e), e);
 	else
-		ret =
-		    snapshot_detect(&r->w, &r->all, e) != 0 || detect_lines(&r->w, &r->all, e) != 0 ? -1 : 0;
+		ret = detect_background(&r->w, &r->all, snapshot_detect(&r->w, &r->all, e), e);
 	cli_tell_reset(&r->w);
 	if (ret != 0) {
 		forget(r);
@@ -75,29 +76,37 @@ cli_batch_close(struct cli_batch *r)
 {
 	forget(r);
 	json_decref(r->results);
+	buf_release(&r->missing);
 	output_release(&r->say);
 	cli_close_app(&r->w);
 }
 
-/* With --all: the login that all of them use is broken then. */
-#define LOGINS_MOST 2
 /* Named while they are waited for. */
 #define NAMES_MOST 5
-static const struct refusal no_login = { "login-halt", "two agents before it came up and were not logged in",
+/* For an agent that starts, when nobody knows what it used before. */
+#define MEMORY_LEAST ((int64_t)256 << 20)
+/* Of the last ten seconds, in hundredths of a percent: every process waited for memory. */
+#define PRESSURE_MOST 1000
+
+const struct refusal cli_no_login = { "login-halt", "two agents before it came up and were not logged in",
     "mend the login, then run gt-recover --all again" };
+static const struct refusal no_memory = { "memory",
+    "the kernel killed it for want of memory, which is still short",
+    "end something, then name the session: gt-recover SESSION" };
 
 static void
-count_result(struct cli_batch *r, int code)
+count_result(struct cli_batch *r, const struct err *e)
 {
-	if (code == 0)
+	if (e->code == 0)
 		r->recovered++;
-	else if (code == GT_UNACKED)
+	else if (e->code == GT_UNACKED)
 		r->unacknowledged++;
-	else if (code == GT_REFUSED)
+	else if (e->code == GT_REFUSED)
 		r->refused++;
 	else
 		r->failed++;
-	r->again += code == GT_AGAIN;
+	r->again += e->code == GT_AGAIN;
+	r->yielded += e->code == GT_AGAIN || (e->code != 0 && strcmp(e->name, "gone") == 0);
 }
 
 /* Into the ledger; what cannot be noted is no reason not to go on. */
@@ -118,49 +127,34 @@ note_refusal(struct cli_batch *r, const struct candidate *c, const char *name, c
 		attempt_note_refusal(store, &record, NULL);
 }
 
-/* Not even tried: what befell those before it would befall it. */
-static int
-refuse_untried(struct cli_batch *r, const struct candidate *c, const struct refusal *no)
+void
+cli_batch_refuse(struct cli_batch *r, size_t i, const struct refusal *no, struct batch_outcome *out)
 {
+	const struct candidate *c = &r->all.v[i];
+	const char *name = output_name(c, 60);
 	struct recovery one;
-	struct err e = ERR_INIT;
-	const char *name = output_shown(c->pane.session, 60);
 
+	memset(out, 0, sizeof *out);
 	recovery_init(&one, &r->w, c);
-	err_set(&e, GT_REFUSED, no->name, "refused: %s", no->sentence);
-	err_hint(&e, "%s", no->hint);
-	output_warning(&r->say, "%s: %s\n  %s", name, e.msg, e.hint);
-	output_log(&r->say, "%s %s - refused error=%s", name, detect_status_name(c->status), e.name);
+	err_set(&out->e, GT_REFUSED, no->name, "refused: %s", no->sentence);
+	err_hint(&out->e, "%s", no->hint);
+	output_warning(&r->say, "%s: %s\n  %s", name, out->e.msg, out->e.hint);
+	output_log(&r->say, "%s %s - refused error=%s", output_shown(c->pane.session, 60),
+	    detect_status_name(c->status), out->e.name);
 	note_refusal(r, c, no->name, no->sentence);
-	json_array_append_new(r->results, output_recovery_json(&one, &e));
-	count_result(r, GT_REFUSED);
+	out->result = output_recovery_json(&one, &out->e);
 	if (r->ended != NULL)
-		r->ended(r, &one, &e);
+		r->ended(r, &one, &out->e);
 	recovery_release(&one);
-	return GT_REFUSED;
 }
 
 /* Refused by `name`, it is put off. */
 static bool
-may_wait(const struct cli_batch *r, size_t i, const char *name)
+may_wait(const struct cli_batch *r, size_t i, const char *name, int64_t typed)
 {
-	return r->waits && name != NULL && strcmp(name, PLAN_TYPING) == 0 &&
-	    recovery_quiet_in(r->all.v[i].pane.typed) > 0;
-}
-
-/* What the failed try saw: the last key, and the pane that was made for a missing session. */
-static void
-note_look(struct candidate *c, const struct recovery *one)
-{
-	struct pane *p = &c->pane;
-
-	p->typed = one->typed > p->typed ? one->typed : p->typed;
-	if (one->pane != &one->born)
-		return;
-	free(p->id);
-	p->id = xstrdup(one->born.id);
-	p->server_pid = one->born.server_pid;
-	p->server_start = one->born.server_start;
+	if (typed < r->all.v[i].pane.typed)
+		typed = r->all.v[i].pane.typed;
+	return r->waits && name != NULL && strcmp(name, PLAN_TYPING) == 0 && recovery_quiet_in(typed) > 0;
 }
 
 static void
@@ -177,15 +171,21 @@ begin_one(struct cli_batch *r, const struct candidate *c, struct recovery *one)
 	one->arg = &r->say;
 }
 
-/* Asks a person once which conversation is meant where that is in doubt. */
+/*
+ * Asks a person once which conversation is meant where that is in doubt; *asks: that is the caller's to
+ * do, if there is a person.
+ */
 static int
-try_one(struct cli_batch *r, struct candidate *c, struct recovery *one, json_t **rivals, struct err *e)
+try_one(struct cli_batch *r, struct candidate *c, struct recovery *one, json_t **rivals, bool *asks,
+    struct err *e)
 {
 	int ret = c->record != NULL ? restart_recorded(one, e) : recovery_run(one, e);
 
 	if (ret == 0 || strcmp(e->name, "ambiguous") != 0)
 		return ret;
-	fprintf(stderr, "%s: %s\n", output_shown(c->pane.session, 60), strchr(e->msg, ':') + 2);
+	if (*asks && (*asks = r->named && cli_has_person(r->cli)))
+		return ret;
+	fprintf(stderr, "%s: %s\n", output_name(c, 60), strchr(e->msg, ':') + 2);
 	if (!cli_ask_conversation(c, &one->gathered, r->named && cli_has_person(r->cli), rivals))
 		return -1;
 	json_decref(*rivals);
@@ -196,63 +196,166 @@ try_one(struct cli_batch *r, struct candidate *c, struct recovery *one, json_t *
 	return recovery_run(one, e);
 }
 
-/* Returns the exit status that this one alone would have. *started: an agent was started, well or not. */
-static int
-recover_one(struct cli_batch *r, size_t i, bool headed, bool *started)
+/* What the failed try saw: the last key, and the pane that was made for a missing session. */
+static void
+note_look(struct batch_outcome *out, const struct candidate *c, const struct recovery *one)
 {
-	struct candidate *c = &r->all.v[i];
-	json_t *rivals = NULL, *result;
-	struct recovery one;
-	struct err e = ERR_INIT;
-	struct buf name = BUF_INIT;
-	int code = 0;
+	out->typed = one->typed > c->pane.typed ? one->typed : c->pane.typed;
+	if (one->pane != &one->born)
+		return;
+	snprintf(out->pane, sizeof out->pane, "%s", one->born.id);
+	out->server_pid = one->born.server_pid;
+	out->server_start = one->born.server_start;
+}
 
-	begin_one(r, c, &one);
-	output_foreign(&name, c->pane.session, 60);
-	if (headed)
-		output_line(&r->say, "\n%s", name.data);
-	if (try_one(r, c, &one, &rivals, &e) != 0) {
-		code = e.code;
-		if (strcmp(e.name, PLAN_TYPING) == 0)
-			note_look(c, &one);
-		r->later[i] = may_wait(r, i, e.name);
-	}
-	*started = one.attempt.times[PHASE_RESPAWNED] != 0;
-	if (r->later[i])
-		goto out;
-	if (code != 0) {
-		output_warning(&r->say, "%s: %s%s%s", name.data, output_shown(e.msg, 0),
-		    *e.hint != '\0' ? "\n  " : "", output_shown(e.hint, 0));
-	} else if (one.start_here) {
-		snprintf(r->execute, sizeof r->execute, "%s", one.attempt.id);
+static void
+report_ended(struct cli_batch *r, const char *name, const struct recovery *one, const struct err *e)
+{
+	const struct candidate *c = one->c;
+	const char *hint = output_shown(e->hint, 0);
+	bool beside = r->say.pipe >= 0;
+
+	if (e->code != 0) {
+		output_warning(&r->say, "%s%s%s%s%s", beside ? "" : name, beside ? "" : ": ",
+		    output_shown(e->msg, 0), *hint != '\0' ? "\n  " : "", hint);
+	} else if (one->start_here) {
+		snprintf(r->execute, sizeof r->execute, "%s", one->attempt.id);
 		output_line(&r->say, "%s starts in this shell; the next gt-recover verifies that it goes on",
 		    c->profile->label);
-	} else if (strcmp(one.attempt.proof, "transcript") != 0) {
+	} else if (strcmp(one->attempt.proof, "transcript") != 0 && !c->viewer) {
 		output_line(
 		    &r->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
 	}
-	if ((code == 0 && !one.start_here) || code == GT_UNACKED)
-		output_attach_hint(&r->say, &c->pane);
-	output_log(&r->say, "%s %s %s %s %s%s%s", name.data, detect_status_name(c->status),
-	    one.attempt.version > 0 ? one.attempt.id : "-",
-	    one.attempt.version > 0 ? attempt_phase_name(one.attempt.phase) : "refused",
-	    one.attempt.proof != NULL ? one.attempt.proof : "", code != 0 ? " error=" : "", e.name);
-	if (code == GT_REFUSED)
-		note_refusal(
-		    r, c, e.name, e.msg + (str_starts(e.msg, "refused: ") ? strlen("refused: ") : 0));
-	r->logins += code != 0 && strcmp(e.name, "login") == 0;
-	result = output_recovery_json(&one, &e);
-	if (rivals != NULL)
-		json_object_set(json_object_get(result, "error"), "candidates", rivals);
-	json_array_append_new(r->results, result);
-	count_result(r, code);
-	if (r->ended != NULL)
-		r->ended(r, &one, &e);
-out:
+	if (e->code == 0 && c->background != NULL)
+		output_line(&r->say,
+		    "%s runs again with its conversation; it received no message\n"
+		    "Attach with: claude attach %s",
+		    c->background, c->background);
+	else if (((e->code == 0 && !one->start_here) || e->code == GT_UNACKED) && !beside)
+		output_attach_hint(&r->say, one->pane);
+	output_log(&r->say, "%s %s %s %s %s%s%s", output_shown(c->pane.session, 60),
+	    detect_status_name(c->status), one->attempt.version > 0 ? one->attempt.id : "-",
+	    one->attempt.version > 0 ? attempt_phase_name(one->attempt.phase) :
+		e->code == 0 ? "restarted" : "refused",
+	    one->attempt.proof != NULL ? one->attempt.proof : "", e->code != 0 ? " error=" : "", e->name);
+}
+
+void
+cli_batch_try(struct cli_batch *r, size_t i, bool headed, bool beside, struct batch_outcome *out)
+{
+	struct candidate *c = &r->all.v[i];
+	json_t *rivals = NULL;
+	struct recovery one;
+	struct buf name = BUF_INIT;
+	struct err *e = &out->e;
+
+	memset(out, 0, sizeof *out);
+	out->asks = beside;
+	begin_one(r, c, &one);
+	buf_str(&name, output_name(c, 60));
+	if (headed)
+		output_line(&r->say, "\n%s", name.data);
+	if (try_one(r, c, &one, &rivals, &out->asks, e) == 0)
+		out->asks = false;
+	else if (strcmp(e->name, PLAN_TYPING) == 0)
+		note_look(out, c, &one);
+	out->started = one.attempt.times[PHASE_RESPAWNED] != 0;
+	out->later = e->code != 0 && may_wait(r, i, e->name, out->typed);
+	out->asks = out->asks && strcmp(e->name, "ambiguous") == 0;
+	if (!out->later && !out->asks) {
+		report_ended(r, name.data, &one, e);
+		if (e->code == GT_REFUSED)
+			note_refusal(r, c, e->name,
+			    e->msg + (str_starts(e->msg, "refused: ") ? strlen("refused: ") : 0));
+		out->result = output_recovery_json(&one, e);
+		if (rivals != NULL)
+			json_object_set(json_object_get(out->result, "error"), "candidates", rivals);
+		if (r->ended != NULL)
+			r->ended(r, &one, e);
+	}
 	json_decref(rivals);
 	recovery_release(&one);
 	buf_release(&name);
-	return code;
+}
+
+int
+cli_batch_note(struct cli_batch *r, size_t i, const struct batch_outcome *o)
+{
+	struct pane *p = &r->all.v[i].pane;
+
+	r->later[i] = o->later;
+	p->typed = o->typed > p->typed ? o->typed : p->typed;
+	if (o->pane[0] != '\0') {
+		free(p->id);
+		p->id = xstrdup(o->pane);
+		p->server_pid = (pid_t)o->server_pid;
+		p->server_start = o->server_start;
+	}
+	if (o->later)
+		return o->e.code;
+	r->logins += o->e.code != 0 && strcmp(o->e.name, "login") == 0;
+	count_result(r, &o->e);
+	return o->e.code;
+}
+
+int64_t
+cli_batch_memory_of(struct cli_batch *r, size_t i)
+{
+	const struct seen_agent_list *seen = app_seen(&r->w);
+	const struct pane *p = &r->all.v[i].pane;
+	int64_t most = MEMORY_LEAST;
+
+	for (size_t k = 0; k < seen->n; k++) {
+		const struct seen_agent *x = &seen->v[k];
+
+		if (x->memory > most && x->server_pid == p->server_pid &&
+		    x->server_start == p->server_start && strcmp(x->pane_id, p->id) == 0 &&
+		    strcmp(x->socket, p->socket_path) == 0)
+			most = x->memory;
+	}
+	return most;
+}
+
+/* For what it used before it died, beside what is promised to those that start now. */
+static bool
+is_memory_short(int64_t used, int64_t promised, struct buf *why)
+{
+	struct sys_memory m;
+
+	sys_memory(&m);
+	if (m.available >= 0 && m.available < used + promised)
+		buf_fmt(why, "%lld MiB available, %lld MiB needed", (long long)(m.available >> 20),
+		    (long long)((used + promised) >> 20));
+	else if (m.pressure >= PRESSURE_MOST)
+		buf_fmt(why, "%d %% of the last 10 s spent waiting for it", m.pressure / 100);
+	return why->len > 0;
+}
+
+bool
+cli_batch_has_memory(
+    struct cli_batch *r, size_t i, int64_t promised, int64_t *since, const struct refusal **no)
+{
+	const char *name = output_name(&r->all.v[i], 60);
+	struct buf why = BUF_INIT;
+	bool wait = is_memory_short(cli_batch_memory_of(r, i), promised, &why);
+
+	*no = NULL;
+	if (wait && *since == 0) {
+		*since = clock_mono_ms();
+		output_warning(&r->say, "memory is short (%s): %s waits", why.data, name);
+	} else if (wait && clock_mono_ms() - *since >= config_ms(r->w.config, "ready_timeout")) {
+		wait = false;
+		if (r->all.v[i].reason == REASON_OOM && !r->named)
+			*no = &no_memory;
+		else
+			output_warning(
+			    &r->say, "memory is still short (%s): %s starts nevertheless", why.data, name);
+	}
+	/* those that are refused do not wait in turn */
+	if (!wait && *no == NULL)
+		*since = 0;
+	buf_release(&why);
+	return !wait;
 }
 
 static int
@@ -272,6 +375,8 @@ overall(const struct cli_batch *r, size_t tried, int last)
 void
 cli_batch_print_sum(struct cli_batch *r, size_t tried)
 {
+	if (r->missing.len > 0)
+		output_line(&r->say, "\nNot recovered:%s", r->missing.data);
 	if (tried > 1 || r->mass)
 		output_line(&r->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu",
 		    r->found, r->recovered, r->unacknowledged, r->refused, r->failed);
@@ -282,36 +387,111 @@ struct pass {
 	size_t tried;
 	bool started;			/* an agent, at the last try */
 	int last;			/* status of the last try */
+	int64_t short_since;		/* of memory (cli_batch_has_memory) */
 };
+
+/* False: a signal came. *no: it is not to be started. */
+static bool
+wait_for_start(struct cli_batch *r, size_t i, struct pass *p, bool many, const struct refusal **no)
+{
+	int64_t until = clock_mono_ms() + config_ms(r->w.config, "spacing");
+
+	*no = NULL;
+	if (r->mass && r->logins >= LOGINS_MOST) {
+		*no = &cli_no_login;
+		return true;
+	}
+	/* many agents that start at once fight for the machine and for the login */
+	while (p->started && clock_mono_ms() < until && cli_stop_signal() == 0)
+		clock_sleep_ms(50);
+	while ((many || !r->named) && cli_stop_signal() == 0 &&
+	    !cli_batch_has_memory(r, i, 0, &p->short_since, no))
+		clock_sleep_ms(100);
+	return cli_stop_signal() == 0;
+}
+
+static void
+recover_next(struct cli_batch *r, size_t i, struct pass *p, bool many, struct batch_outcome *o)
+{
+	const struct refusal *no;
+
+	if (!wait_for_start(r, i, p, many, &no))
+		return;
+	if (no != NULL) {
+		cli_batch_refuse(r, i, no, o);
+	} else {
+		cli_batch_try(r, i, many, false, o);
+		p->started = o->started;
+	}
+	p->last = cli_batch_note(r, i, o);
+}
+
+#define TURNS 4
+
+/*
+ * Background sessions come first, since a viewer would start its own; teammates follow their lead. That
+ * of our own pane is the last: this process becomes its agent.
+ */
+static size_t
+turn_of(const struct candidate *c)
+{
+	const char *team;
+
+	if (c->background != NULL)
+		return 0;
+	return c->own_pane ? TURNS - 1 : candidate_teammate(c, &team) != NULL ? 2 : 1;
+}
+
+/* Those of a turn, beside each other. */
+static void
+recover_beside(struct cli_batch *r, struct pass *p, size_t turn, struct batch_outcome *ended)
+{
+	size_t *list = xcalloc(r->all.n + 1, sizeof *list), n = 0;
+	struct batch_outcome *out;
+
+	for (size_t i = 0; i < r->all.n; i++)
+		if (r->chosen[i] && turn_of(&r->all.v[i]) == turn)
+			list[n++] = i;
+	if (n > 0) {
+		out = cli_batch_overlap(r, list, n, &p->last);
+		for (size_t k = 0; k < n; k++)
+			ended[list[k]] = out[list[k]];
+		free(out);
+	}
+	free(list);
+}
 
 static void
 recover_chosen(struct cli_batch *r, struct pass *p)
 {
-	int64_t spacing = config_ms(r->w.config, "spacing"), until;
-	size_t total = 0;
+	struct batch_outcome *ended = xcalloc(r->all.n + 1, sizeof *ended);
+	size_t total = 0, beside = 0;
 
-	for (size_t i = 0; i < r->all.n; i++)
+	for (size_t i = 0; i < r->all.n; i++) {
 		total += r->chosen[i];
+		beside += r->chosen[i] && !r->all.v[i].own_pane;
+	}
 	r->found += total;
 	p->tried += total;
-	/* that of our own pane is the last one: this process becomes its agent */
-	for (size_t k = 0; k < 2 * r->all.n && cli_stop_signal() == 0; k++) {
+	for (size_t turn = 0; turn < TURNS && cli_stop_signal() == 0; turn++) {
+		if (turn < TURNS - 1 && beside > 1 && config_int(r->w.config, "parallel") > 1)
+			recover_beside(r, p, turn, ended);
+		for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++)
+			if (r->chosen[i] && turn_of(&r->all.v[i]) == turn && ended[i].result == NULL &&
+			    !ended[i].later)
+				recover_next(r, i, p, total > 1, &ended[i]);
+	}
+	for (size_t k = 0; k < TURNS * r->all.n; k++) {
 		size_t i = k % r->all.n;
 
-		if (!r->chosen[i] || r->all.v[i].own_pane != (k >= r->all.n))
+		if (!r->chosen[i] || turn_of(&r->all.v[i]) != k / r->all.n)
 			continue;
-		if (r->mass && r->logins >= LOGINS_MOST) {
-			p->last = refuse_untried(r, &r->all.v[i], &no_login);
-			continue;
-		}
-		/* many agents that start at once fight for the machine and for the login */
-		until = clock_mono_ms() + spacing;
-		while (p->started && clock_mono_ms() < until && cli_stop_signal() == 0)
-			clock_sleep_ms(50);
-		p->last = recover_one(r, i, total > 1, &p->started);
+		if (ended[i].result != NULL)
+			json_array_append_new(r->results, ended[i].result);
 		r->found -= r->later[i];
 		p->tried -= r->later[i];
 	}
+	free(ended);
 }
 
 /* ---- those in whose panes somebody types ---- */
@@ -337,7 +517,7 @@ wait_for_quiet(struct cli_batch *r, size_t n)
 		if (!r->later[i] || shown++ >= NAMES_MOST)
 			continue;
 		buf_str(&names, names.len > 0 ? ", " : "");
-		output_foreign(&names, c->pane.session, 60);
+		buf_str(&names, output_name(c, 60));
 	}
 	if (n > NAMES_MOST)
 		buf_fmt(&names, " and %zu more", n - NAMES_MOST);
@@ -379,6 +559,8 @@ was_put_off(struct put_off *list, size_t n, const struct pane *p)
 static void
 choose_put_off(struct cli_batch *r, struct put_off *list, size_t n, struct pass *p)
 {
+	struct batch_outcome o;
+
 	cli_batch_choose(r);
 	for (size_t i = 0; i < r->all.n; i++) {
 		if (!was_put_off(list, n, &r->all.v[i].pane)) {
@@ -389,7 +571,9 @@ choose_put_off(struct cli_batch *r, struct put_off *list, size_t n, struct pass 
 			continue;
 		r->found++;
 		p->tried++;
-		p->last = refuse_untried(r, &r->all.v[i], &r->no[i]);
+		cli_batch_refuse(r, i, &r->no[i], &o);
+		p->last = cli_batch_note(r, i, &o);
+		json_array_append_new(r->results, o.result);
 	}
 }
 
@@ -443,7 +627,7 @@ cli_batch_choose(struct cli_batch *r)
 		if (r->later[i])
 			r->no[i] = recovery_typing();
 		r->chosen[i] = !r->later[i] && (r->chosen[i] || r->no[i].name == NULL);
-		r->later[i] = !r->chosen[i] && may_wait(r, i, r->no[i].name);
+		r->later[i] = !r->chosen[i] && may_wait(r, i, r->no[i].name, 0);
 		n += r->chosen[i] || r->later[i];
 	}
 	return n;
@@ -477,14 +661,14 @@ print_command(struct cli_batch *r, const struct candidate *c)
 }
 
 static void
-print_planned(struct cli_batch *r, size_t i)
+print_planned(struct cli_batch *r, size_t i, size_t width, struct cli_estimate_sum *sum)
 {
 	const struct candidate *c = &r->all.v[i];
 	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
 	size_t pad;
 
-	output_foreign(&name, c->pane.session, 40);
-	pad = utf8_width(name.data, name.len) < 24 ? 24 - utf8_width(name.data, name.len) : 0;
+	buf_str(&name, output_name(c, 40));
+	pad = width - utf8_width(name.data, name.len);
 	cli_pick_age(&age, c);
 	output_short(&lines, candidate_lines(c));
 	printf("%s %s%*s  %-20s ",
@@ -496,12 +680,17 @@ print_planned(struct cli_batch *r, size_t i)
 		puts("started already, to be looked after until it has taken its prompt up");
 	else if (r->chosen[i])
 		printf("%s%s, %s, %s\n", c->record != NULL ? "its record alone" : lines.data,
-		    c->record != NULL ? "" : " lines context", detect_status_name(c->status),
+		    c->record != NULL	      ? ""
+			: candidate_lines(c) == 1 ? " line context"
+						  : " lines context",
+		    detect_status_name(c->status),
 		    c->profile->name);
 	else
 		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
-	if (r->chosen[i] && detect_status_crashed(c->status))
+	if (r->chosen[i] && detect_status_crashed(c->status)) {
+		cli_print_estimate(r, i, sum);
 		print_command(r, c);
+	}
 	buf_release(&name);
 	buf_release(&age);
 	buf_release(&lines);
@@ -515,8 +704,14 @@ is_left_out(const struct cli_batch *r, size_t i)
 	    (r->no[i].name != NULL && strcmp(r->no[i].name, PLAN_TYPING) == 0);
 }
 
+static bool
+is_planned(const struct cli_batch *r, size_t i)
+{
+	return r->chosen[i] || (is_left_out(r, i) && r->no[i].name != NULL);
+}
+
 static json_t *
-plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed)
+plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed, struct cli_estimate_sum *sum)
 {
 	const struct candidate *c = &r->all.v[i];
 	json_t *v = cmd_list_json(c, &r->beads[i], &r->no[i], arm_holds(armed, c));
@@ -527,6 +722,7 @@ plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed)
 
 	json_put(v, "start_command", known ? command.data : NULL);
 	json_put(v, "start_command_by", known ? detect_command_source_name(c->command_source) : NULL);
+	cli_put_estimate(r, i, v, sum);
 	buf_release(&command);
 	return v;
 }
@@ -535,7 +731,9 @@ void
 cli_batch_print_plan(struct cli_batch *r)
 {
 	struct armed_list armed = { .n = 0 };
+	struct cli_estimate_sum sum = { .tokens = 0 };
 	json_t *v, *sessions;
+	size_t width = 8;
 
 	if (r->cli->json) {
 		cmd_list_armed(&r->w, &armed);
@@ -543,17 +741,25 @@ cli_batch_print_plan(struct cli_batch *r)
 		sessions = json_array();
 		for (size_t i = 0; i < r->all.n; i++)
 			if (r->chosen[i] || is_left_out(r, i))
-				json_array_append_new(sessions, plan_json(r, i, &armed));
+				json_array_append_new(sessions, plan_json(r, i, &armed, &sum));
 		json_put_flag(v, "dry_run", true);
+		json_put_int(v, "tokens", sum.tokens);
+		json_put_int(v, "tokens_unknown", (int64_t)sum.unknown);
 		json_object_set_new(v, "sessions", sessions);
 		output_json(v);
 		armed_list_release(&armed);
 		return;
 	}
+	for (size_t i = 0; i < r->all.n; i++) {
+		const char *name = output_name(&r->all.v[i], 40);
+		size_t n = utf8_width(name, strlen(name));
+
+		width = is_planned(r, i) && n > width ? n : width;
+	}
 	/* first what would be done */
 	for (int would = 1; would >= 0; would--)
 		for (size_t i = 0; i < r->all.n; i++)
-			if (r->chosen[i] == would &&
-			    (would || (is_left_out(r, i) && r->no[i].name != NULL)))
-				print_planned(r, i);
+			if (r->chosen[i] == would && is_planned(r, i))
+				print_planned(r, i, width, &sum);
+	cli_print_estimate_sum(&sum);
 }

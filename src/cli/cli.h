@@ -25,10 +25,9 @@ struct timer;
 /*
  * `start ID`, which a recovery types into a pane's shell (recover/shell/start.h); no command for
  * people. It executes the agent in this process, or returns the exit status with a sentence on
- * standard error. It needs neither configuration nor environment.
+ * standard error; -1: the arguments are others. It needs neither configuration nor environment.
  */
-bool cli_is_start(int argc, char **argv);
-int cli_start(char **argv);
+int cli_start(int argc, char **argv);
 /* The same by the ticket's id, for one that a recovery of our own pane has written. */
 int cli_start_here(const char *state, const char *id);
 
@@ -43,9 +42,11 @@ struct cli {
 	const char **sockets;		/* heap */
 	size_t n_sockets;
 	const char *via, *scope, *conversation, *agent, *color, *since, *mode, *threshold, *output, *sprints,
-	    *lease;
+	    *lease, *only, *with, *without;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet, past, respawn, force, help, version;
+	    transcript, verify, undelivered, fleet, past, respawn, force, plain, live, help, version, context,
+	    prompt, recover, undo;
+	bool queued;			/* patrol: waits for the one at work, as the only one that waits */
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
 
@@ -56,12 +57,15 @@ enum {
 	OPT_SINCE = 1 << 9, OPT_VERIFY = 1 << 10, OPT_UNDELIVERED = 1 << 11, OPT_LEASE = 1 << 12,
 	OPT_SPRINTS = 1 << 13, OPT_OUTPUT = 1 << 14,
 	OPT_ASK = 1 << 15,		/* --yes --no-input */
-	OPT_LIST = 1 << 16,		/* --names --fleet */
+	OPT_LIST = 1 << 16,		/* --names --live --fleet */
 	OPT_AGENT = 1 << 17,		/* --agent, whose screen; --transcript */
 	OPT_HOOKS = 1 << 18,		/* --agent, whose hooks */
 	OPT_SCRUB = 1 << 19,		/* --report --check --no-known */
 	OPT_RUNS = 1 << 20,		/* --mode --threshold */
 	OPT_TALK = 1 << 21,		/* --conversation */
+	OPT_SHOW = 1 << 25,		/* --context --prompt */
+	OPT_RECOVER = 1 << 26,
+	OPT_SETUP = 1 << 27,		/* --only --with --without --undo */
 	OPT_PLACE = OPT_TOWN | OPT_CONFIG,
 	OPT_TMUX = OPT_PLACE | OPT_SOCKET,
 	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA | OPT_TALK
@@ -88,20 +92,37 @@ extern const struct cli_option cli_options[];
 struct verb;
 struct verb_job;
 
+/* Where help lists a command. */
+enum command_group {
+	GROUP_RECOVER, GROUP_PROTECT, GROUP_HISTORY, GROUP_FILTERS, GROUP_PROGRAMS, GROUP_HELP
+};
+
 struct command {
 	const char *name;		/* NULL ends the table; "" is the bare command */
-	const char *summary;		/* one line */
+	const char *summary;		/* one line, at most 56 bytes */
 	int (*run)(const struct cli *cli, struct err *e);	/* exit status, or -1 with err */
 	/* in place of run: with the context open, and tmux with OPT_SOCKET; not when it is disabled */
 	int (*job)(struct verb_job *j, struct err *e);
 	const struct verb *verbs;	/* in place of both; a row without a name ends them */
+	enum command_group group;
 	const char *args;		/* for usage, behind the verbs; NULL: it takes none */
 	unsigned options;		/* OPT_*; a verb may take more */
-	const char *details;		/* for help COMMAND, one paragraph; NULL: none */
+	const char *details;		/* for help COMMAND, a paragraph a line; NULL: none */
+	const char *examples, *statuses;	/* a line each; NULL: none */
+	/*
+	 * "records run": the name is another spelling of it, which neither help nor completions list; such
+	 * rows are last. NULL: it is listed.
+	 */
+	const char *now;
+	size_t flag;			/* the bool of struct cli that the name alone sets; 0: none */
 };
 
 extern const struct command commands[];
-const struct command *cli_find_command(const char *name);
+/*
+ * The command that the first words spell, and how many those are: 1, or 2 for "records run". NULL: no
+ * command.
+ */
+const struct command *cli_find_command(const char *const *words, size_t n, size_t *taken);
 /* With those of its verbs. */
 unsigned cli_command_options(const struct command *c);
 /* Appends "create|claim|…" and what else may stand behind the command. */
@@ -129,11 +150,37 @@ int cmd_install(const struct cli *cli, struct err *e);	/* and uninstall */
 int cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t,
     struct err *e);
 int cmd_patrol(const struct cli *cli, struct err *e);
+/* A patrol that reconciles all records first, and recovers with --recover. */
+int cmd_reconcile(const struct cli *cli, struct err *e);
+int cmd_restart(const struct cli *cli, struct err *e);
+int cmd_setup(const struct cli *cli, struct err *e);
+/* Lists the kinds of records; for a word that is none of them, GT_USAGE. */
+int cmd_records(const struct cli *cli, struct err *e);
+int cmd_completion(const struct cli *cli, struct err *e);
+/* How many agents are crashed, by records and the kernel alone; may start a patrol in the background. */
+int cmd_status(const struct cli *cli, struct err *e);
 /* Always silent, and 0: main.c sees to it. */
 int cmd_hook(const struct cli *cli, struct err *e);
 int cmd_doctor(const struct cli *cli, struct err *e);
 int cmd_help(const struct cli *cli, struct err *e);
 int cmd_version(const struct cli *cli, struct err *e);
+
+/* The command that a mistyped word may have meant; NULL: none. */
+const char *cli_nearest_command(const char *word);
+/* GT_USAGE, with what may have been meant as hint; -1. */
+int cli_unknown_command(const char *word, struct err *e);
+int cli_unknown_option(const char *word, struct err *e);
+
+/*
+ * The words of the command line, with the pane's id in place of a target of tmux ("work:0.1"). One that
+ * no server has stays as it is.
+ */
+struct cli_targets {
+	char **words;
+	size_t n;
+};
+void cli_targets_init(struct cli_targets *t, struct app *w, const struct cli *cli);
+void cli_targets_release(struct cli_targets *t);
 
 /* help for one command, or for the whole program (NULL), to `to`. */
 void cli_print_help(FILE *to, const struct command *c);
@@ -190,11 +237,7 @@ void cli_tell_reset(struct app *w);
 void cli_warn_exposed(struct app *w, const struct err *exposed);
 void cli_warn_unwritten(const struct err *unwritten);	/* what was seen could not be kept; code 0: it was */
 
-/*
- * For those who call us later, from another directory, heap: this program's own path, NULL when
- * /proc does not tell; a path of the command line made absolute.
- */
-char *cli_program_path(void);
+/* A path of the command line made absolute, for those who call us later from elsewhere, heap. */
 char *cli_absolute_path(const char *path);
 
 /* --since as ms since 1970: that long ago, 0 without it. */
@@ -220,9 +263,16 @@ struct cli_output {
 	bool json;
 	bool color;		/* on stderr */
 	bool live;		/* stderr is a terminal: a waiting line may be rewritten in place */
-	bool waiting;		/* such a line stands there */
+	size_t waiting;		/* so many such lines stand there */
+	const char *waits_for;	/* what was last sent to the pipe; NULL: nothing */
+	int64_t waiting_told;	/* at that time of the wait, ms */
 	int verbose;
 	int log;		/* descriptor of log_file, -1: none */
+	/*
+	 * -1, or where the lines of a recovery that runs beside others go, as JSON, instead of stderr; of
+	 * its steps only the first and the last are told then, unless verbose
+	 */
+	int pipe;
 };
 
 void output_init(struct cli_output *s, const struct cli *cli);
@@ -249,6 +299,16 @@ void output_done(struct cli_output *s, const char *fmt, ...) __attribute__((form
 /* "! …" in yellow. Not silenced by quiet. */
 void output_warning(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* May that descriptor get colours: --color, else on a terminal without NO_COLOR and TERM=dumb. */
+bool output_has_color(const struct cli *cli, int fd);
+/* Does the user's locale have UTF-8? (Ours always has.) */
+bool output_is_utf8(void);
+/* As wide in ASCII: signs of ours by their like, "?" for each other column. */
+void output_ascii(struct buf *out, const char *text);
+
+/* Rows at the bottom of a terminal, until the next line of any kind, or the next rows; nothing elsewhere. */
+void output_rows(struct cli_output *s, const char *const *rows, size_t n);
+
 /* Columns of the terminal behind a descriptor; 0 when there is none, or one too narrow to be true. */
 size_t output_columns(int fd);
 
@@ -259,6 +319,11 @@ void output_short(struct buf *out, size_t n);
 void output_foreign(struct buf *out, const char *text, size_t width);
 /* The same as a string; valid until the eighth call after this one. */
 const char *output_shown(const char *text, size_t width);
+struct candidate;
+/* ":WINDOW.PANE" of its pane; of one that is gone and whose place nobody kept " %ID". */
+void output_place(struct buf *out, const struct candidate *c);
+/* Its session's name, and its place where other agents have that name. Valid as above. */
+const char *output_name(const struct candidate *c, size_t width);
 
 /* Prints {"schema_version": 1, …} to stdout; takes the reference. */
 void output_json(json_t *v);
@@ -372,14 +437,13 @@ int cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret);
 int cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size, struct err *e);
 
 extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
-    epic_verbs[], checkpoint_verbs[], lock_verbs[];
+    epic_verbs[], checkpoint_verbs[], lock_verbs[], workspace_verbs[];
 
 int cmd_arm(struct verb_job *j, struct err *e);
-int cmd_context(struct verb_job *j, struct err *e);
 int cmd_disarm(struct verb_job *j, struct err *e);
 int cmd_log(struct verb_job *j, struct err *e);
-int cmd_prompt(struct verb_job *j, struct err *e);
 int cmd_release(struct verb_job *j, struct err *e);
+int cmd_show(struct verb_job *j, struct err *e);
 int cmd_snapshot(struct verb_job *j, struct err *e);
 int cmd_startup(struct verb_job *j, struct err *e);
 int cmd_stats(struct verb_job *j, struct err *e);

@@ -4,159 +4,242 @@
 
 /* ---- commands ---- */
 
+#define STATUSES                                                                   \
+	"0   done\n1   failed\n2   usage or configuration\n3   some done and some not\n"  \
+	"4   nothing to recover, or declined\n5   delivered, not acknowledged in time\n"  \
+	"6   refused by a check\n7   scrub --check found something\n75  try again"
+
 const struct command commands[] = {
-	{ "", "bring crashed agents back; without SESSION: choose from a list", .run = cmd_recover,
-	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_ACT,
-	    .details = "Names a session, or a pane by its id (%5). Without a name it lists what can be "
-	    "recovered and asks; away from a terminal it prints the list. --all takes everything that no "
-	    "guard refuses: it shows the plan and asks once, or needs --yes. --dry-run shows the plan and "
-	    "changes nothing. --all waits up to a minute where somebody types. Naming a session is "
-	    "consent: somebody may type in it, it may have been stopped on purpose, or belong to Gas "
-	    "Town's infrastructure. Where several conversations could be the agent's, they are listed "
-	    "and you are asked; --conversation ID says which." },
-	{ "list", "what could be recovered, and why not the rest", .run = cmd_list, .args = "[TEXT]",
-	    .options = OPT_TMUX | OPT_LIST | OPT_INFRA,
-	    .details = "--past lists the newest conversations that agents on this machine have recorded, in "
-	    "whatever directory, with their first and last message and the command that resumes each; with "
-	    "TEXT those in which it occurs. Neither tmux nor a snapshot needs to know of them." },
-	{ "context", "what was gathered for a session", .job = cmd_context, .args = "SESSION",
-	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_TALK },
-	{ "prompt", "the prompt that the agent would be given, and nothing else", .job = cmd_prompt,
-	    .args = "SESSION", .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA | OPT_TALK },
-	{ "snapshot", "keep what the agents' panes show now, for cron", .job = cmd_snapshot,
+	{ "", "recover crashed agents; without SESSION: choose", .run = cmd_recover,
+	    .group = GROUP_RECOVER, .args = "[SESSION...]", .options = OPT_TMUX | OPT_ACT,
+	    .details = "SESSION is a tmux session, a pane (work:0.1 or %5), or on a terminal the beginning "
+	    "of a session's name. Without SESSION it lists the crashed agents and asks; away from a terminal "
+	    "it prints the list.\n"
+	    "--all recovers every agent that no check refuses. It shows the plan and asks once, or needs "
+	    "--yes; where somebody types it waits up to a minute. --dry-run shows the plan and changes "
+	    "nothing.\n"
+	    "A named session is recovered even if somebody types in it, if it was stopped on purpose, or if "
+	    "it belongs to Gas Town's infrastructure. Where several conversations could be the agent's, "
+	    "they are listed and you choose; --conversation ID chooses one.",
+	    .examples = "gt-recover\ngt-recover work\ngt-recover --all --yes\ngt-recover work --dry-run",
+	    .statuses = STATUSES },
+	{ "list", "list crashed agents and whether each can be recovered", .run = cmd_list,
+	    .group = GROUP_RECOVER, .args = "[TEXT]", .options = OPT_TMUX | OPT_LIST | OPT_INFRA,
+	    .details = "--past lists the newest conversations that agents on this machine recorded, in any "
+	    "directory, with the first and last message and the command that resumes each; with TEXT those "
+	    "that contain it. It needs neither tmux nor a snapshot.",
+	    .examples = "gt-recover list\ngt-recover list --json\ngt-recover list --past parser" },
+	{ "show", "show what would be recovered: context and prompt", .job = cmd_show,
+	    .group = GROUP_RECOVER, .args = "SESSION",
+	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA | OPT_TALK | OPT_SHOW,
+	    .details = "Reads the screen, the transcript, snapshots, git and the work item of an agent, "
+	    "living or crashed, and shows them with the way its context would be delivered. Changes nothing.",
+	    .examples = "gt-recover show work\ngt-recover show work --prompt" },
+	{ "restart", "stop running agents, start them with their conversation", .run = cmd_restart,
+	    .group = GROUP_RECOVER, .args = "SESSION...", .options = OPT_TMUX | OPT_ACT,
+	    .details = "For an agent that hangs or has to be updated. Takes a snapshot of its pane, asks, or "
+	    "needs --yes, ends the agent with SIGKILL, and recovers it in its pane. "
+	    "--all restarts every agent that waits idle for its user.",
+	    .examples = "gt-recover restart work\ngt-recover restart --all --yes",
+	    .statuses = "4  no agent is running there\n6  the agent cannot be restarted; it still runs" },
+	{ "workspace", "show or rebuild the sessions of an ended tmux server",
+	    .verbs = workspace_verbs, .group = GROUP_RECOVER, .args = "[SESSION]", .options = OPT_PLACE,
+	    .details = "`gt-recover snapshot` saves the shape of each tmux server: sessions, windows, panes, "
+	    "names, layouts, directories. show prints the last one of a server that ended; restore builds "
+	    "what is missing, with shells in their directories, and recovers the agents in their panes. "
+	    "Existing sessions stay as they are; programs other than agents are not started. With SESSION: "
+	    "that session only.",
+	    .examples = "gt-recover workspace show\ngt-recover workspace restore" },
+	{ "setup", "make crashes recoverable: hooks, timer, tmux options", .run = cmd_setup,
+	    .group = GROUP_PROTECT, .options = OPT_TMUX | OPT_ASK | OPT_PRINT | OPT_SETUP,
+	    .details = "Shows a plan with the purpose of each part, asks once, does it, and checks it with "
+	    "doctor. Parts: panes, timer, hooks, key, conf, shim (in a Gas Town); with --with also plugin, "
+	    "slash, patrol. A tmux.conf that is read-only or a symbolic link stays as it is: the line for "
+	    "it is shown.\n"
+	    "--undo removes every part, or those of --only, and leaves each file as it was but for what "
+	    "others changed in it since.",
+	    .examples = "gt-recover setup\ngt-recover setup --print\ngt-recover setup --yes --without key\n"
+	    "gt-recover setup --undo",
+	    .statuses = "3  some parts could not be set up" },
+	{ "snapshot", "save a snapshot of all agent panes", .job = cmd_snapshot, .group = GROUP_PROTECT,
 	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY,
-	    .details = "One pass over all agents' panes, or those of the sessions named. A pane that "
-	    "has not changed since the last pass costs nothing. Kept in snapshot_dir, without secrets, "
-	    "snapshot_keep of each session and no older than snapshot_age; an empty pane never takes the "
-	    "place of a full one. `gt-recover install timer` runs it every snapshot_interval. Every "
-	    "wip_interval, and for sessions named, it also commits what is in progress in the agents' git "
-	    "work trees to refs of their own; nothing else there is touched." },
-	{ "arm", "keep agents' panes when they die, for recovery", .job = cmd_arm,
-	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY | OPT_INFRA,
-	    .details = "Sets remain-on-exit for the agents' panes and raises history-limit to "
-	    "max_context_lines, which tmux gives to new panes only. Without a name: all agents in scope. "
-	    "What was set before is kept in the ledger." },
-	{ "disarm", "put back what arm changed", .job = cmd_disarm, .args = "[SESSION...]",
-	    .options = OPT_TMUX | OPT_DRY },
-	{ "patrol", "one pass for cron or the witness: find crashes, and bring agents back if auto_recover",
-	    .run = cmd_patrol, .options = OPT_TMUX | OPT_DRY,
-	    .details = "Prints and writes nothing when nothing died. A crash is told once; with "
-	    "auto_recover = true agents come back, by the same guards as all at once, and a crash that "
-	    "cannot be answered is one mail to the mayor ([recovery.mail]). After a reboot or the end of "
-	    "a tmux server it does what startup does first; in any other pass it settles the runs that "
-	    "have become stale." },
-	{ "startup", "make the records true again after a crash or a reboot", .job = cmd_startup,
-	    .options = OPT_TMUX | OPT_DRY | OPT_RUNS,
-	    .details = "In this order: runs that a restart left (as run recover; --mode none|stale|all, "
-	    "--threshold SECONDS), sessions whose process is gone are suspended, the tree of agents is "
-	    "mended, messages without a known answer are dealt with by reply_policy, open recoveries of "
-	    "tmux servers that ended are settled. Then it names the agents to be brought back, roots or "
-	    "all by resume_scope. Run again after a crash it ends the same; it is quiet when all is true. "
-	    "With auto_recover = true it brings them back: with their context where a snapshot or a pane "
-	    "knows it, else by their record, told of the restart. `gt-recover install timer` runs it at "
-	    "boot. --dry-run tells all that, and changes and starts nothing." },
-	{ "release", "let a quarantined session be recovered again", .job = cmd_release,
-	    .args = "SESSION...", .options = OPT_TMUX | OPT_DRY,
-	    .details = "Forgets how often it crashed and ends recoveries of it that are still open; "
-	    "nothing is done to the agent." },
-	{ "log", "what happened, the newest last", .job = cmd_log, .args = "[SESSION...]",
-	    .options = OPT_PLACE | OPT_SINCE | OPT_VERIFY,
-	    .details = "--verify compares events.jsonl with the store, line for line; a torn end is "
-	    "repaired first." },
-	{ "stats", "how many recoveries, how they ended, how long they took", .job = cmd_stats,
-	    .options = OPT_PLACE | OPT_SINCE },
-	{ "run", "runs: work that waits for a runner, and what a restart left of it",
-	    .verbs = run_verbs, .options = OPT_PLACE,
-	    .details = "create makes one, pending, from JSON on stdin: {\"session_id\", \"prompt\"} "
-	    "and, if wanted, \"run_id\", \"type\", \"execution_mode\"; prints its id. claim RUNNER [RUN] "
-	    "gives a pending one to that runner and to no other; prints its id. start RUN RUNNER, finish "
-	    "RUN RUNNER [completed|failed|stopped] and stop RUN move it on; list [STATE...] shows them. "
-	    "recover settles what a restart left claimed, running or stopping: --mode stale (the default) "
-	    "what is older than --threshold and has no living runner, all everything, none nothing. "
-	    "Without arguments claim, start, stop and finish take a JSON object on stdin: \"run_id\", "
-	    "\"runner_id\", \"status\", \"error\", \"fence\", the number of the claim, which guards "
-	    "against a runner that comes too late, and for claim \"claim_id\": asked again with it, a "
-	    "claimer that lost the answer gets the same run. Exit status 0 means that it is on disk." },
-	{ "runner", "the registry of those who execute runs", .verbs = runner_verbs,
-	    .options = OPT_PLACE,
-	    .details = "register RUNNER [PID] begins a life of it; what it claims is kept from recovery "
-	    "while its process lives, or without PID while its last beat RUNNER is younger than the "
-	    "threshold of [recovery.runs]. Registering anew gives up what it claimed before." },
-	{ "session", "agents' sessions: how to go on with each, whatever dies", .verbs = session_verbs,
-	    .args = "[ID]", .options = OPT_PLACE,
+	    .details = "One pass over the panes of all agents, or of the sessions named. Unchanged panes are "
+	    "skipped. Snapshots go into snapshot_dir, without secrets: at most snapshot_keep of a session, "
+	    "none older than snapshot_age. An empty pane never replaces a full one. The timer of "
+	    "`gt-recover setup` runs it every snapshot_interval. Every wip_interval, and for named "
+	    "sessions, it also commits uncommitted work of the agents to git refs of its own; nothing else "
+	    "in a repository is touched.",
+	    .examples = "gt-recover snapshot\ngt-recover snapshot work" },
+	{ "status", "print how many agents are crashed, for a status line", .run = cmd_status,
+	    .group = GROUP_PROTECT, .options = OPT_TMUX,
+	    .details = "Prints \"2 crashed\", or nothing. Compares the recorded processes with the kernel's "
+	    "and asks no tmux server. With auto_recover = true or on_crash it starts a recovery pass in the "
+	    "background when there is a crash.",
+	    .examples = "set -g status-right '#(gt-recover status)'" },
+	{ "doctor", "check the setup and suggest fixes", .run = cmd_doctor, .group = GROUP_PROTECT,
+	    .options = OPT_TMUX,
+	    .details = "Checks settings, town, state, "
+	    "tmux, agents, snapshots and their timer. Changes nothing. "
+	    "The timer's own command line is run as cron or systemd would, with --dry-run. Each check is "
+	    "a line, with a hint where something is wrong; -v shows what each looked at, -q only warnings "
+	    "and errors.",
+	    .examples = "gt-recover doctor\ngt-recover doctor -q", .statuses = "1  there is an error" },
+	{ "log", "show the event log, oldest first", .job = cmd_log, .group = GROUP_HISTORY,
+	    .args = "[SESSION...]", .options = OPT_PLACE | OPT_SINCE | OPT_VERIFY,
+	    .details = "--verify compares events.jsonl with the store, line by line; a torn end is repaired "
+	    "first.",
+	    .examples = "gt-recover log work\ngt-recover log --since 7d" },
+	{ "stats", "show how many recoveries there were and how they ended", .job = cmd_stats,
+	    .group = GROUP_HISTORY, .options = OPT_PLACE | OPT_SINCE,
+	    .examples = "gt-recover stats --since 7d" },
+	{ "scrub", "filter: replace secrets in the text on stdin", .run = cmd_scrub,
+	    .group = GROUP_FILTERS, .options = OPT_CONFIG | OPT_SCRUB,
+	    .details = "Text of any size, in windows of 16 MiB. --report prints what was found where (kinds, "
+	    "rows, counts, no values) as JSON on standard error; --json prints it on standard output, "
+	    "instead of the text. --check prints nothing. Secrets of your environment, credential files "
+	    "and .env* are replaced by their value, whatever they look like; --no-known applies only the "
+	    "rules.",
+	    .examples = "gt-recover scrub <debug.log >shared.log\ngit diff | gt-recover scrub --check",
+	    .statuses = "7  --check found something" },
+	{ "parse", "filter: read a screen or transcript, print exchanges",
+	    .run = cmd_parse, .group = GROUP_FILTERS, .options = OPT_AGENT,
+	    .examples = "tmux capture-pane -ep -S - -t work | gt-recover parse --json" },
+	{ "epic", "resume, inspect or move long work of many agents", .verbs = epic_verbs,
+	    .group = GROUP_PROGRAMS, .args = "[ID]", .options = OPT_PLACE,
+	    .details = "status shows interrupted epics, or the epic ID. resume ID shows it, asks how to "
+	    "continue, and recovers its agents, each with its checkpoint; --sprints 2,3 only those of these "
+	    "sprints, --dry-run shows the plan. inspect ID prints its records as JSON; export ID does so for "
+	    "import, --output FILE into a private file; import [FILE] reads that, all or nothing. abandon "
+	    "ID deletes its records, and asks before; git branches stay. signal SPRINT tells those that wait "
+	    "for it that its interface is ready, with its contract, a JSON object on stdin.",
+	    .examples = "gt-recover epic status\ngt-recover epic resume auth --dry-run" },
+	{ "records", "the records of programs: sessions, runs, messages, locks", .run = cmd_records,
+	    .group = GROUP_PROGRAMS, .args = "KIND", .options = OPT_PLACE,
+	    .details = "What orchestrators and hooks store. Exit status 0 means that a change is on disk. "
+	    "`gt-recover help records KIND` describes each.",
+	    .examples = "gt-recover records session list\ngt-recover records lock acquire tests me $$" },
+	{ "reconcile", "make records true again after a crash or reboot", .run = cmd_reconcile,
+	    .group = GROUP_PROGRAMS, .options = OPT_TMUX | OPT_DRY | OPT_RUNS | OPT_RECOVER,
+	    .details = "In this order: settles runs that a restart left (--mode none|stale|all, --threshold "
+	    "SECONDS), marks sessions without a process as suspended, repairs the tree of agents, handles "
+	    "messages without a known answer by reply_policy, ends open recoveries of tmux servers that "
+	    "ended, looks for crashed agents and reports each crash once. With --recover, or "
+	    "auto_recover = true, it then recovers them, with the checks of --all. A crash that cannot be "
+	    "recovered is one mail to the mayor ([recovery.mail]). It prints nothing when nothing changed, "
+	    "and can be run again after a crash.",
+	    .examples = "gt-recover reconcile --dry-run\ngt-recover reconcile --recover" },
+	{ "hook", "entry point of agent hooks", .run = cmd_hook, .group = GROUP_PROGRAMS,
+	    .args = "EVENT", .options = OPT_PLACE | OPT_HOOKS,
+	    .details = "Takes a hook's JSON on stdin. Prints nothing, answers 0 and takes at most 50 ms: "
+	    "with the store locked or out of reach it appends to the file spool in the state directory, "
+	    "which the next command replays. `gt-recover setup` makes Claude Code call it, with "
+	    "--agent another agent. It records the session with its process and its place in tmux, "
+	    "its sub-agents, the time, and the files that are being written; no text of the "
+	    "conversation. An unfinished write is named in the recovery of its agent." },
+	{ "help", "show help for a command", .run = cmd_help, .group = GROUP_HELP, .args = "[COMMAND]",
+	    .examples = "gt-recover help setup\ngt-recover help recover" },
+	{ "config", "show or change settings", .run = cmd_config, .group = GROUP_HELP,
+	    .args = "[KEY]|path|edit|set KEY VALUE", .options = OPT_TMUX,
+	    .details = "Without KEY: every setting, its value and its origin. path prints the name of the "
+	    "gt.toml that is read, or that would be made; edit opens it in $VISUAL or $EDITOR and checks it "
+	    "afterwards; set changes one key and leaves the rest of the file as it is.",
+	    .examples = "gt-recover config\ngt-recover config snapshot_interval\n"
+	    "gt-recover config set auto_recover true" },
+	{ "completion", "print the completions of a shell", .run = cmd_completion, .group = GROUP_HELP,
+	    .args = "bash|fish|zsh",
+	    .examples = "eval \"$(gt-recover completion bash)\"\n"
+	    "gt-recover completion fish >~/.config/fish/completions/gt-recover.fish" },
+	{ "version", "print the version", .run = cmd_version, .group = GROUP_HELP, .args = "" },
+
+	/* Those of records; 0.1.0 had each as a command. */
+	{ "session", "record how each agent's session can be resumed", .verbs = session_verbs,
+	    .now = "records session", .args = "[ID]", .options = OPT_PLACE,
 	    .details = "record takes a JSON object on stdin: provider_name and, if wanted, agent_uuid, "
 	    "cursor_session_id, model, workspace_path, parent, session and socket (of tmux), "
 	    "start_command, pid, provider_state_blob (base64). It prints the agent's id: do it before the "
-	    "first message is sent. suspend ID keeps the provider's state blob, bytes on stdin. restore "
-	    "ID takes a suspended session up again, for one caller alone, and writes the blob to stdout. "
-	    "list -v shows those that have ended, too. Exit status 0: it is on disk." },
-	{ "agent", "the tree of agents: who spawned whom", .verbs = agent_verbs, .args = "[ID...]",
-	    .options = OPT_PLACE,
+	    "first message is sent. suspend ID stores the provider's state blob, bytes on stdin. restore "
+	    "ID resumes a suspended session, for one caller alone, and writes the blob to stdout. "
+	    "list -v shows ended ones, too. Exit status 0: it is on disk." },
+	{ "agent", "record who spawned whom", .verbs = agent_verbs, .now = "records agent",
+	    .args = "[ID...]", .options = OPT_PLACE,
 	    .details = "spawn PARENT CHILD links a session that was recorded with that parent; spawn "
 	    "PARENT records and links the one on stdin, as session record takes it. tree [ID] shows who "
-	    "has not ended. resume ID takes up a suspended child, as session restore does; its blob is in "
+	    "has not ended. resume ID resumes a suspended child, as session restore does; its blob is in "
 	    "--json. end ID ends an agent and all below it in these records; no process is touched." },
-	{ "message", "messages between agents, logged before they are on their way",
-	    .verbs = message_verbs, .args = "[ID]", .options = OPT_PLACE,
+	{ "message", "record messages between agents before they are sent", .verbs = message_verbs,
+	    .now = "records message", .args = "[ID]", .options = OPT_PLACE,
 	    .details = "send takes a JSON object on stdin: from, to, body and, if wanted, id and sync "
 	    "(true: an answer is waited for); it prints the id. The same under the same id is one "
 	    "message. broadcast goes to all agents, or to a list in \"to\". deliver ID marks it as "
 	    "delivered; reply ID takes body and, if wanted, id. list [AGENT] shows those to an agent. A "
-	    "message is delivered at least once; reply_policy says what startup does about one that was "
+	    "message is delivered at least once; reply_policy says what reconcile does about one that was "
 	    "delivered and whose answer is not known." },
-	{ "epic", "epics: long work of many agents, and what a crash left of it", .verbs = epic_verbs,
-	    .args = "[ID]", .options = OPT_PLACE,
-	    .details = "status shows what was interrupted, or the epic ID however it is. resume ID "
-	    "shows it, asks how to go on, and brings its agents back, each with its checkpoint; --sprints "
-	    "2,3 only those of these sprints, --dry-run shows the plan. inspect ID prints all that is "
-	    "known of it as JSON; export ID does so for import, --output FILE into a private file; import "
-	    "[FILE] takes that up again, all or nothing. abandon ID deletes its records, and asks before; "
-	    "branches of git are left alone. signal SPRINT tells those who wait for it that its interface "
-	    "is ready, with its contract, a JSON object on stdin." },
-	{ "checkpoint", "write down how far an epic, a sprint, an agent or a file is",
-	    .verbs = checkpoint_verbs, .args = "ID", .options = OPT_PLACE,
-	    .details = "Takes a JSON object on stdin: how it stands now, in place of what was told "
+	{ "run", "manage the queue of runs", .verbs = run_verbs, .now = "records run", .options = OPT_PLACE,
+	    .details = "create makes one, pending, from JSON on stdin: {\"session_id\", \"prompt\"} and, if "
+	    "wanted, \"run_id\", \"type\", \"execution_mode\"; prints its id. claim RUNNER [RUN] "
+	    "gives a pending one to that runner and to no other; prints its id. start RUN RUNNER, "
+	    "finish RUN RUNNER [completed|failed|stopped] and stop RUN change its state; list "
+	    "[STATE...] shows them. recover settles what a restart left claimed, running or stopping:"
+	    " --mode stale (the default) what is older than --threshold and has no living runner, all"
+	    " everything, none nothing. Without arguments claim, start, stop and finish take a JSON "
+	    "object on stdin: \"run_id\", \"runner_id\", \"status\", \"error\", \"fence\", the number"
+	    " of the claim, which guards against a runner that comes too late, and for claim "
+	    "\"claim_id\": asked again with it, a claimer that lost the answer gets the same run. "
+	    "Exit status 0 means that it is on disk." },
+	{ "runner", "register those who execute runs", .verbs = runner_verbs, .now = "records runner",
+	    .options = OPT_PLACE,
+	    .details = "register RUNNER [PID] begins a life of it; what it claims is kept from recovery "
+	    "while its process lives, or without PID while its last beat RUNNER is younger than the "
+	    "threshold of [recovery.runs]. Registering again gives up what it claimed before." },
+	{ "checkpoint", "record the progress of an epic, sprint, agent or file",
+	    .verbs = checkpoint_verbs, .now = "records checkpoint", .args = "ID", .options = OPT_PLACE,
+	    .details = "Takes a JSON object on stdin: the progress now, in place of what was stored "
 	    "before; man gt-recover has the members. Times are RFC 3339 or ms since 1970. epic ID counts "
 	    "its sprints[]; sprint ID goes into its epic, too; agent ID with nothing but lastHeartbeat "
 	    "keeps the rest; file ID is a file of the sprint ID. At most 1 MiB. Exit status 0: it is on "
 	    "disk." },
-	{ "lock", "locks of the agents' own, such as a slot for tests", .verbs = lock_verbs,
+	{ "lock", "locks for agents, such as a slot for tests", .verbs = lock_verbs, .now = "records lock",
 	    .args = "[NAME HOLDER]", .options = OPT_PLACE,
 	    .details = "acquire NAME HOLDER [PID] takes the lock NAME for HOLDER, a word of the "
-	    "caller's own, and prints its number; somebody else has it: 75. It is held while the process "
-	    "PID lives, or without PID for --lease SECONDS (300) after it was last renewed. One that is "
-	    "stale is taken over, and that is said. renew and release NAME HOLDER [NUMBER] are refused "
+	    "caller's choice, and prints its number; 75: somebody else has it. It is held while the process "
+	    "PID lives, or without PID for --lease SECONDS (300) after its last renewal. A stale lock is "
+	    "taken over, with a message. renew and release NAME HOLDER [NUMBER] are refused "
 	    "(6) when another has it, or when it was acquired again since that number. With NAME alone "
-	    "they take {\"holder\", \"lease\", \"pid\" or \"fence\"} as JSON on stdin. list shows those "
-	    "that are held, list -v the free ones, too." },
-	{ "hook", "what agents' hooks call: that they live, and which files they are writing",
-	    .run = cmd_hook, .args = "EVENT", .options = OPT_PLACE | OPT_HOOKS,
-	    .details = "Takes a hook's JSON on stdin. Says nothing, answers 0 and takes no longer than "
-	    "50 ms, whatever happens: with the store locked or out of reach it appends to the file spool "
-	    "in the state directory, which the next command replays. `gt-recover install hooks` has "
-	    "Claude Code call it, with --agent another agent. Kept are the session with its process and "
-	    "its place in tmux, its sub-agents, the time, and the files that are being written; nothing "
-	    "of what is said or done. A write of which no end was told is named to the agent's recovery." },
-	{ "doctor", "whether recovery would work here, and what to do about what would not",
-	    .run = cmd_doctor, .options = OPT_TMUX,
-	    .details = "Looks at settings, town, state, tmux, agents, snapshots and their timer; "
-	    "changes nothing. The timer's own command line is run as cron or systemd would, with "
-	    "--dry-run. One line a check, with a hint where something is wrong; -v tells what each looked "
-	    "at, -q shows warnings and errors alone. Exit status 1 when there is an error." },
-	{ "parse", "filter: a captured screen (or a transcript) on stdin, exchanges on stdout",
-	    .run = cmd_parse, .options = OPT_AGENT },
-	{ "scrub", "filter: text on stdin, the same without secrets on stdout", .run = cmd_scrub,
-	    .options = OPT_CONFIG | OPT_SCRUB,
-	    .details = "Text of any size, in windows of 16 MiB. --report says what was found where "
-	    "(kinds, rows, counts, no values) as JSON on standard error; --json says it on standard "
-	    "output, instead of the text. --check prints nothing and exits 7 when something was found. "
-	    "Secrets of your own environment, credential files and .env* are hidden by their value, "
-	    "whatever they look like; --no-known leaves them to the rules." },
-	{ "config", "every setting, its value and where it came from", .run = cmd_config,
-	    .args = "[KEY]", .options = OPT_TMUX },
-	{ "install",
-	    "make `gt recover` work, take snapshots regularly, let Gas Town run patrol, hear from agents",
-	    .run = cmd_install, .args = "shim|timer [patrol]|plugin|hooks|binding",
+	    "they take {\"holder\", \"lease\", \"pid\" or \"fence\"} as JSON on stdin. list shows "
+	    "held locks, list -v free ones, too.",
+	    .statuses = "6   another has the lock\n75  somebody else holds it; try again" },
+	{ "release", "clear a session's crash history, to recover it again", .job = cmd_release,
+	    .now = "records release", .args = "SESSION...", .options = OPT_TMUX | OPT_DRY,
+	    .details = "Forgets how often it crashed and ends open recoveries of it; the agent is not "
+	    "touched." },
+
+	/* Other spellings of 0.1.0. */
+	{ "context", "show what was gathered for a session", .job = cmd_show, .now = "show --context",
+	    .flag = offsetof(struct cli, context), .args = "SESSION",
+	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_TALK },
+	{ "prompt", "print the recovery prompt", .job = cmd_show, .now = "show --prompt",
+	    .flag = offsetof(struct cli, prompt), .args = "SESSION",
+	    .options = OPT_TMUX | OPT_SCOPE | OPT_INFRA | OPT_VIA | OPT_TALK },
+	{ "arm", "set remain-on-exit, so that crashed panes are kept", .job = cmd_arm,
+	    .now = "setup --only panes", .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY | OPT_INFRA,
+	    .details = "Sets remain-on-exit for the panes of agents and raises history-limit to "
+	    "max_context_lines, which tmux gives only to new panes. Without a name: all agents in scope. "
+	    "The former values are recorded." },
+	{ "disarm", "restore what arm changed", .job = cmd_disarm, .now = "setup --undo --only panes",
+	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY },
+	{ "patrol", "one pass: find crashes, and recover agents if auto_recover", .run = cmd_patrol,
+	    .now = "reconcile", .options = OPT_TMUX | OPT_DRY,
+	    .details = "Prints and writes nothing when nothing died. A crash is reported once; with "
+	    "auto_recover = true agents are recovered, with the checks of --all, and a crash that "
+	    "cannot be recovered is one mail to the mayor ([recovery.mail]). After a reboot or the end of "
+	    "a tmux server it reconciles all records first; in any other pass it settles stale runs." },
+	{ "startup", "reconcile records after a crash or reboot", .job = cmd_startup, .now = "reconcile",
+	    .options = OPT_TMUX | OPT_DRY | OPT_RUNS,
+	    .details = "The part of reconcile that needs no look at crashed agents. With auto_recover = true "
+	    "it restarts recorded agents: with their context where a snapshot or a pane has it, else from "
+	    "their record. The timer runs it at boot." },
+	{ "install", "install a part of the setup", .run = cmd_install, .now = "setup --only PART",
+	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf",
 	    .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS,
 	    .details = "shim adds a shell function that passes everything but `gt recover` on to gt. "
 	    "timer runs `gt-recover snapshot` every snapshot_interval: by a systemd user timer where "
@@ -164,25 +247,37 @@ const struct command commands[] = {
 	    "and `gt-recover startup` runs at boot. timer patrol does the same for `gt-recover patrol`, "
 	    "beside it. plugin makes plugins/gt-recover in the town: Gas Town's daemon then runs "
 	    "`gt-recover patrol` every two minutes. hooks adds `gt-recover hook` to the hooks in Claude "
-	    "Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside those that are there; the "
-	    "next start of each agent hears of it. --agent NAME does the same for codex (hooks.json), "
+	    "Code's settings.json (CLAUDE_CONFIG_DIR, else ~/.claude) beside existing ones; agents call it "
+	    "from their next start on. --agent NAME does the same for codex (hooks.json), "
 	    "gemini, qwen and copilot (settings.json) and opencode (a file in its folder plugin). binding "
 	    "gives Claude Code the commands /recovery:status and /recovery:resume, as files in "
 	    "commands/recovery beside its settings.json. --print writes to stdout what would be "
-	    "installed, and touches nothing." },
-	{ "uninstall", "take one of these away again", .run = cmd_install,
-	    .args = "timer [patrol]|plugin|hooks|binding", .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS },
-	{ "help", "the commands and options", .run = cmd_help, .args = "[COMMAND]" },
-	{ "version", "the version", .run = cmd_version, .args = "" },
+	    "installed, and changes nothing." },
+	{ "uninstall", "remove an installed part", .run = cmd_install, .now = "setup --undo --only PART",
+	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf",
+	    .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS },
 	{ .name = NULL },
 };
 
-const struct command *
-cli_find_command(const char *name)
+/* The words are its name, or both of those that took its name's place ("records run"). */
+static bool
+is_spelled(const struct command *c, const char *const *words, size_t n)
 {
-	for (const struct command *c = commands; c->name != NULL; c++)
-		if (strcmp(c->name, name) == 0)
-			return c;
+	size_t first = strlen(words[0]);
+
+	if (n == 1)
+		return strcmp(c->name, words[0]) == 0;
+	return c->now != NULL && strncmp(c->now, words[0], first) == 0 && c->now[first] == ' ' &&
+	    strcmp(c->now + first + 1, words[1]) == 0;
+}
+
+const struct command *
+cli_find_command(const char *const *words, size_t n, size_t *taken)
+{
+	for (*taken = n < 2 ? n : 2; *taken > 0; --*taken)
+		for (const struct command *c = commands; c->name != NULL; c++)
+			if (is_spelled(c, words, *taken))
+				return c;
 	return NULL;
 }
 
@@ -218,6 +313,8 @@ const struct cli_option cli_options[] = {
 	    "replace an idle shell by the agent, instead of starting it inside" },
 	{ "force", 0, NULL, NULL, OPT_ALL, FLAG(force),
 	    "with SESSION: also an idle shell in which nothing shows that an agent ever ran" },
+	{ "plain", 0, NULL, NULL, OPT_ALL, FLAG(plain),
+	    "choose from a numbered list, not on the whole screen" },
 	{ "yes", 'y', NULL, NULL, OPT_ASK, FLAG(yes), "do not ask" },
 	{ "no-input", 0, NULL, NULL, OPT_ASK, FLAG(no_input),
 	    "never ask; where an answer is needed, fail" },
@@ -228,9 +325,14 @@ const struct cli_option cli_options[] = {
 	    "hands it over as the first prompt, auto resumes when nothing speaks against it" },
 	{ "scope", 0, "task|lines", "task|lines", OPT_SCOPE, TEXT(scope),
 	    "how much of the conversation is taken" },
+	{ "context", 0, NULL, NULL, OPT_SHOW, FLAG(context), "only what was gathered" },
+	{ "prompt", 0, NULL, NULL, OPT_SHOW, FLAG(prompt), "only the recovery prompt" },
+	{ "recover", 0, NULL, NULL, OPT_RECOVER, FLAG(recover), "also recover crashed agents" },
 	{ "include-infra", 0, NULL, NULL, OPT_INFRA, FLAG(include_infra),
 	    "also Gas Town's mayor, deacon, witness, refinery, boot and crew" },
-	{ "names", 0, NULL, NULL, OPT_LIST, FLAG(names), "session names alone, one a line" },
+	{ "names", 0, NULL, NULL, OPT_LIST, FLAG(names), "names of recoverable sessions alone, one a line" },
+	{ "live", 0, NULL, NULL, OPT_LIST, FLAG(live),
+	    "also living agents: working, needs permission or idle, and for how long" },
 	{ "fleet", 0, NULL, NULL, OPT_LIST, FLAG(fleet),
 	    "also the agents of the other hosts that share the store, as those saw them last" },
 	{ "past", 0, NULL, NULL, OPT_LIST, FLAG(past),
@@ -248,6 +350,10 @@ const struct cli_option cli_options[] = {
 	    "print nothing; status 7 when something was found" },
 	{ "no-known", 0, NULL, NULL, OPT_SCRUB, FLAG(no_known),
 	    "the rules alone, not the secrets of your environment and files" },
+	{ "only", 0, "PARTS", NULL, OPT_SETUP, TEXT(only), "these parts, as in panes,timer" },
+	{ "with", 0, "PARTS", NULL, OPT_SETUP, TEXT(with), "also these parts" },
+	{ "without", 0, "PARTS", NULL, OPT_SETUP, TEXT(without), "all but these parts" },
+	{ "undo", 0, NULL, NULL, OPT_SETUP, FLAG(undo), "remove what setup installed" },
 	{ "print", 0, NULL, NULL, OPT_PRINT, FLAG(print), "write to standard output, touch no file" },
 	{ "since", 0, "AGE", NULL, OPT_SINCE, TEXT(since), "only what is younger, as in 7d or 12h" },
 	{ "verify", 0, NULL, NULL, OPT_VERIFY, FLAG(verify), "compare events.jsonl with the store" },
@@ -328,6 +434,13 @@ describe_mistake(char *what, size_t size, int option, const char *letters, const
 		snprintf(what, size, "there is no option %.100s", word);
 }
 
+/* Every abbreviation that works today is one that a new option breaks. */
+static bool
+is_abbreviated(const char *word, const char *name)
+{
+	return str_starts(word, "--") && strcspn(word + 2, "=") != strlen(name);
+}
+
 static int
 read_options(struct cli *cli, int argc, char **argv, struct err *e)
 {
@@ -348,8 +461,15 @@ read_options(struct cli *cli, int argc, char **argv, struct err *e)
 	}
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		const char *word = argv[optind - 1 - (optarg == argv[optind - 1])];
 		int i = option - 256;
 
+		if (i >= 0 && is_abbreviated(word, cli_options[i].name))
+			option = '?';
+		if (option == '?' && str_starts(word, "--") && what[0] == '\0') {
+			cli_unknown_option(word, e);
+			what[0] = ' ';
+		}
 		if (option == '?' || option == ':') {
 			if (what[0] == '\0')
 				describe_mistake(what, sizeof what, option, letters, argv[optind - 1]);
@@ -361,7 +481,7 @@ read_options(struct cli *cli, int argc, char **argv, struct err *e)
 	}
 	cli->args = (const char *const *)argv + optind;
 	cli->n_args = (size_t)(argc - optind);
-	return what[0] != '\0' ? usage(e, what) : 0;
+	return what[0] == '\0' ? 0 : what[0] == ' ' ? -1 : usage(e, what);
 }
 
 const char *
@@ -383,12 +503,12 @@ static int
 check_options(const struct cli *cli, const struct command *c, struct err *e)
 {
 	const char *not_taken = cli_option_not_taken(cli, cli_command_options(c));
-	char what[160];
 
 	if (not_taken != NULL) {
-		snprintf(what, sizeof what, "the command %s takes no --%s",
-		    *c->name != '\0' ? c->name : "gt-recover", not_taken);
-		return usage(e, what);
+		err_set(e, GT_USAGE, "usage", "%s has no --%s",
+		    *c->name != '\0' ? cli->command : "gt-recover", not_taken);
+		return err_hint(e, "gt-recover help %s shows its options",
+		    *c->name != '\0' ? cli->command : "recover");
 	}
 	if (cli->color != NULL && strcmp(cli->color, "auto") != 0 && strcmp(cli->color, "always") != 0 &&
 	    strcmp(cli->color, "never") != 0)
@@ -402,16 +522,17 @@ choose(struct cli *cli, char **argv)
 {
 	const struct command *c = NULL;
 	bool literal = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+	size_t taken = 0;
 
 	if (cli->n_args > 0 && !literal && cli->args[0][0] != '\0')
-		c = cli_find_command(cli->args[0]);
-	if (c != NULL) {
-		cli->args++;
-		cli->n_args--;
-	} else {
-		c = cli_find_command("");
+		c = cli_find_command(cli->args, cli->n_args, &taken);
+	if (c == NULL) {
+		c = commands;
+		taken = 0;
 	}
-	cli->command = c->name;
+	cli->args += taken;
+	cli->n_args -= taken;
+	cli->command = taken == 2 ? c->now : c->name;
 	return c;
 }
 
@@ -423,5 +544,9 @@ cli_parse(struct cli *cli, int argc, char **argv, struct err *e)
 	if (read_options(cli, argc, argv, e) != 0)
 		return NULL;
 	c = choose(cli, argv);
-	return cli->version || cli->help || check_options(cli, c, e) == 0 ? c : NULL;
+	if (!cli->version && !cli->help && check_options(cli, c, e) != 0)
+		return NULL;
+	if (c->flag != 0)
+		*(bool *)((char *)cli + c->flag) = true;
+	return c;
 }

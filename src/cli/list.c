@@ -253,10 +253,19 @@ json_t *
 cmd_list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed)
 {
 	json_t *v = json_object();
+	const char *team, *member = candidate_teammate(c, &team);
 
 	json_put(v, "name", c->pane.session);
 	json_put(v, "socket", c->pane.socket);
 	json_put(v, "pane_id", *c->pane.id == '%' ? c->pane.id : NULL);
+	if (member != NULL) {
+		char *target = xasprintf("%s:%d.%d", c->pane.session, c->pane.window_index, c->pane.index);
+
+		json_put(v, "target", *c->pane.id == '%' && c->pane.window_index >= 0 ? target : NULL);
+		json_put(v, "team", team);
+		json_put(v, "teammate", member);
+		free(target);
+	}
 	json_put(v, "agent", c->profile->name);
 	json_put(
 	    v, "transcript", strcmp(c->profile->transcript, "none") != 0 ? c->profile->transcript : NULL);
@@ -277,67 +286,14 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
 	if (c->status == AGENT_REMOTE)
 		json_put(v, "remote", c->remote);
+	if (c->background != NULL)
+		json_put(v, "background_state", c->background_state);
+	if (c->viewer)
+		json_put_flag(v, "viewer", true);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
 	json_put_flag(v, "armed", armed);
 	return v;
-}
-
-static void
-print_reason(const struct refusal *no, size_t width)
-{
-	printf("%*s  not by itself: %s (%s)\n%*s  %s\n", (int)width, "", no->sentence, no->name, (int)width,
-	    "", no->hint);
-}
-
-static void
-print_candidate_row(
-    const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed, size_t width)
-{
-	struct buf name = BUF_INIT, how = BUF_INIT, lines = BUF_INIT;
-	char *reason = gather_reason(c);
-
-	output_foreign(&name, c->pane.session, width);
-	buf_str(&how, reason);
-	if (detect_status_crashed(c->status)) {
-		buf_str(&how, ", ");
-		clock_age(&how, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
-		buf_str(&how, " ago, ");
-		output_short(&lines, candidate_lines(c));
-		if (c->record != NULL) {
-			buf_str(&how, "in ");
-			output_foreign(&how, c->record->workspace_path, 80);
-		} else {
-			buf_fmt(&how, "%s lines%s", lines.data,
-			    strcmp(c->profile->transcript, "none") != 0 ? "" : " of its screen alone");
-		}
-		if (bead->id != NULL)
-			buf_fmt(&how, ", bead %s", bead->id);
-	}
-	if (armed)
-		buf_str(&how, ", armed");
-	printf("%s%*s  %-9s %-8s %s\n", name.data, (int)(width - utf8_width(name.data, name.len)), "",
-	    detect_status_name(c->status), c->profile->name,
-	    how.data);
-	if (no->name != NULL && detect_status_crashed(c->status))
-		print_reason(no, width);
-	else if (c->status == AGENT_REMOTE)
-		printf("%*s  %s\n", (int)width, "", output_shown(c->remote_hint, 0));
-	buf_release(&name);
-	buf_release(&how);
-	buf_release(&lines);
-	free(reason);
-}
-
-void
-cmd_list_print_refused(const struct candidate *c, const struct bead *bead, const struct refusal *no)
-{
-	const char *name = output_shown(c->pane.session, 40);
-	size_t n = utf8_width(name, strlen(name)), width = n > 8 ? n : 8;
-
-	print_candidate_row(c, bead, no, false, width);
-	if (c->status == AGENT_UNKNOWN)
-		print_reason(no, width);
 }
 
 int
@@ -369,75 +325,59 @@ cmd_list_armed(struct app *w, struct armed_list *out)
 		armed_list_read(store, out, NULL);
 }
 
-static size_t
-count_over(const struct candidate_list *all)
-{
-	size_t over = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		over += candidate_has_ended(&all->v[i]);
-	return over;
-}
-
-/* A server that died is one thing that happened, however many agents went with it. */
+/* A name for each recoverable one: its pane's id where others have its session's. */
 static void
-warn_servers(const struct candidate_list *all)
+print_names(const struct candidate_list *all, const struct refusal *no)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct pane *p = &all->v[i].pane;
-		size_t n = 0, before = 0;
+		const char *name = all->v[i].namesake && *p->id == '%' ? p->id : p->session;
 
-		for (size_t k = 0; k < all->n; k++) {
-			const struct pane *q = &all->v[k].pane;
-			bool same = all->v[k].status == AGENT_MISSING &&
-			    all->v[k].reason == REASON_SERVER_EXIT && q->server_pid == p->server_pid &&
-			    q->server_start == p->server_start && strcmp(q->socket_path, p->socket_path) == 0;
-
-			n += same;
-			before += same && k < i;
-		}
-		if (n < 2 || before > 0 || all->v[i].status != AGENT_MISSING ||
-		    all->v[i].reason != REASON_SERVER_EXIT)
-			continue;
-		fprintf(stderr, "The tmux server on socket %s ended, and %zu agents with it.\n",
-		    output_shown(p->socket, 40), n);
+		/* as it is for a program (completions need that), made safe for a terminal */
+		if (no[i].name == NULL)
+			puts(isatty(STDOUT_FILENO) ? output_shown(name, 0) : name);
 	}
 }
 
+/* Living ones and those that ended on purpose are left out, unless asked for; how many of the latter. */
+static size_t
+choose_shown(const struct cli *cli, const struct candidate_list *all, bool *shown)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		bool over = candidate_has_ended(&all->v[i]);
+
+		ended += over && cli->verbose == 0;
+		shown[i] = all->v[i].status == AGENT_LIVE ? cli->live : !over || cli->verbose > 0;
+	}
+	return ended;
+}
+
 static void
-print_list(const struct cli *cli, const struct candidate_list *all, const struct bead *beads,
+print_list(const struct cli *cli, struct app *w, const struct candidate_list *all, const struct bead *beads,
     const struct refusal *no, const struct armed_list *armed)
 {
-	size_t width = 8, over = cli->verbose > 0 ? 0 : count_over(all);
+	bool *shown = xcalloc(all->n + 1, sizeof *shown);
+	size_t ended = choose_shown(cli, all, shown);
+	struct list_table t = { .cli = cli, .w = w, .all = all, .beads = beads, .no = no, .armed = armed,
+		.shown = shown, .summary = !cli->quiet };
 
-	for (size_t i = 0; i < all->n; i++) {
-		const char *name = output_shown(all->v[i].pane.session, 40);
-		size_t n = utf8_width(name, strlen(name));
-
-		if (over > 0 && candidate_has_ended(&all->v[i]))
-			continue;
-		width = n > width ? n : width;
-	}
-	for (size_t i = 0; i < all->n; i++) {
-		if (!cli->names && over > 0 && candidate_has_ended(&all->v[i]))
-			continue;
-		if (!cli->names)
-			print_candidate_row(
-			    &all->v[i], &beads[i], &no[i], arm_holds(armed, &all->v[i]), width);
-		else if (no[i].name == NULL)
-			/* as it is for a program (completions need that), made safe for a terminal */
-			puts(isatty(STDOUT_FILENO) ? output_shown(all->v[i].pane.session, 0) :
-			    all->v[i].pane.session);
-	}
+	if (cli->names)
+		print_names(all, no);
+	else
+		cmd_list_table(&t);
+	free(shown);
 	if (cli->names || cli->quiet)
 		return;
-	warn_servers(all);
+	cli_warn_ended(w, all);
 	if (all->n == 0) {
-		fputs("No agents' sessions on the tmux servers that were looked at.\n", stderr);
+		fputs("No agent sessions on the tmux servers searched.\n", stderr);
 		cli_past_hint();
-	} else if (over > 0)
-		fprintf(stderr, "%zu that %s ended on purpose %s not shown; -v shows %s.\n", over,
-		    over == 1 ? "was" : "were", over == 1 ? "is" : "are", over == 1 ? "it" : "them");
+	} else if (ended > 0) {
+		fprintf(stderr, "%zu ended on purpose; to see %s: gt-recover list -v\n", ended,
+		    ended == 1 ? "it" : "them");
+	}
 }
 
 static void
@@ -457,11 +397,12 @@ print_all(const struct cli *cli, struct app *w, const struct candidate_list *all
 		if (cli->fleet)
 			cli_fleet_json(v, sessions, fleet, now);
 		json_object_set_new(v, "sessions", sessions);
+		json_object_set_new(v, "ended_servers", cli_ended_json(w, all));
 		output_json(v);
 	} else {
 		if (cli->fleet && !cli->names)
 			cli_fleet_print_own();
-		print_list(cli, all, beads, no, &armed);
+		print_list(cli, w, all, beads, no, &armed);
 		if (cli->fleet && !cli->names)
 			cli_fleet_print(fleet, now);
 	}

@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -351,15 +350,6 @@ cli_warn_exposed(struct app *w, const struct err *exposed)
 	utf8_escape(&words, shown.hint, strlen(shown.hint), 0);
 	fprintf(stderr, "gt-recover: %s\n", words.data);
 	buf_release(&words);
-}
-
-char *
-cli_program_path(void)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-
-	return n > 0 ? xstrndup(path, (size_t)n) : NULL;
 }
 
 char *

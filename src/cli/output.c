@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,21 +12,67 @@
 #include "base/utf8.h"
 #include "tmux/tmux.h"
 
+bool
+output_has_color(const struct cli *cli, int fd)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	if (cli->color != NULL && strcmp(cli->color, "auto") != 0)
+		return strcmp(cli->color, "always") == 0;
+	return isatty(fd) && (term == NULL || strcmp(term, "dumb") != 0) &&
+	    (no_color == NULL || *no_color == '\0');
+}
+
+bool
+output_is_utf8(void)
+{
+	locale_t user = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool yes = user != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, user), "UTF-8") == 0;
+
+	if (user != (locale_t)0)
+		freelocale(user);
+	return yes;
+}
+
+void
+output_ascii(struct buf *out, const char *text)
+{
+	static const struct { int32_t rune; char sign; } signs[] = {
+		{ 0x2026, '~' }, { 0x2190, '<' }, { 0x2192, '>' }, { 0x2013, '-' }, { 0x2014, '-' },
+		{ 0x2018, '\'' }, { 0x2019, '\'' }, { 0x201c, '"' }, { 0x201d, '"' }, { 0x2022, '*' },
+		{ 0x2713, '+' }, { 0x00a0, ' ' },
+	};
+	size_t len = strlen(text);
+
+	for (size_t i = 0, step; i < len; i += step) {
+		char sign = '?';
+		int32_t rune;
+
+		step = utf8_next(text + i, len - i, &rune);
+		if (rune >= 0 && rune < 0x80) {
+			buf_chr(out, (char)rune);
+			continue;
+		}
+		for (size_t k = 0; k < sizeof signs / sizeof signs[0]; k++)
+			sign = signs[k].rune == rune ? signs[k].sign : sign;
+		for (size_t w = utf8_width(text + i, step); w > 0; w--)
+			buf_chr(out, sign);
+	}
+}
+
 void
 output_init(struct cli_output *s, const struct cli *cli)
 {
-	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
 
 	memset(s, 0, sizeof *s);
 	s->quiet = cli->quiet;
 	s->json = cli->json;
 	s->verbose = cli->verbose;
 	s->log = -1;
+	s->pipe = -1;
 	s->live = isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
-	if (cli->color != NULL && strcmp(cli->color, "auto") != 0)
-		s->color = strcmp(cli->color, "always") == 0;
-	else
-		s->color = s->live && (no_color == NULL || *no_color == '\0');
+	s->color = output_has_color(cli, STDERR_FILENO);
 }
 
 void
@@ -53,12 +101,22 @@ output_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 0;
 }
 
+static size_t
+count_terminal_rows(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
+}
+
 static void
 end_waiting(struct cli_output *s)
 {
-	if (s->waiting && s->live)
+	if (s->waiting > 0 && s->live)
 		fputs("\r\033[K", stderr);
-	s->waiting = false;
+	for (size_t i = 1; i < s->waiting && s->live; i++)
+		fputs("\033[A\033[K", stderr);
+	s->waiting = 0;
 }
 
 /*
@@ -84,6 +142,19 @@ put_row(const char *text, size_t n, size_t used, size_t columns)
 	fprintf(stderr, "%.*s\n", (int)n, text);
 }
 
+void
+output_send(struct cli_output *s, json_t *line)
+{
+	struct buf text = BUF_INIT;
+
+	json_print(&text, line, false);
+	buf_chr(&text, '\n');
+	/* the recovery goes on when nobody listens any more */
+	(void)io_write_all(s->pipe, text.data, text.len);
+	buf_release(&text);
+	json_decref(line);
+}
+
 static void
 put(struct cli_output *s, const char *mark, const char *color, bool exact, const char *fmt, va_list ap)
 {
@@ -92,6 +163,15 @@ put(struct cli_output *s, const char *mark, const char *color, bool exact, const
 
 	end_waiting(s);
 	buf_vfmt(&text, fmt, ap);
+	if (s->pipe >= 0) {
+		json_t *line = json_object();
+
+		json_put(line, "mark", mark);
+		json_put(line, "text", text.data + strspn(text.data, " \n"));
+		output_send(s, line);
+		buf_release(&text);
+		return;
+	}
 	if (*mark != '\0')
 		fprintf(stderr, "%s%s%s ", s->color ? color : "", mark, s->color ? "\033[0m" : "");
 	for (const char *row = text.data; row != NULL; used = 0) {
@@ -213,6 +293,64 @@ output_warning(struct cli_output *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* To s->pipe: what the recovery does now (cli_batch_overlap). done: it is proven. */
+static void
+send_state(struct cli_output *s, bool done, int64_t waited_ms, const char *fmt, ...)
+{
+	json_t *line = json_object();
+	struct buf text = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&text, fmt, ap);
+	va_end(ap);
+	json_put(line, "state", text.data);
+	json_put_flag(line, "done", done);
+	json_put_int(line, "waited_ms", waited_ms);
+	output_send(s, line);
+	buf_release(&text);
+}
+
+static void
+send_answered(struct cli_output *s)
+{
+	json_t *line = json_object();
+
+	json_put_flag(line, "answered", true);
+	output_send(s, line);
+}
+
+/* When it waits for something else, then every 30 s. */
+static void
+send_waiting(struct cli_output *s, const char *what, int64_t elapsed_ms)
+{
+	if (s->waits_for == what && elapsed_ms < s->waiting_told + 30000)
+		return;
+	s->waits_for = what;
+	s->waiting_told = elapsed_ms;
+	send_state(s, false, elapsed_ms, "waiting for %s…", what);
+}
+
+void
+output_rows(struct cli_output *s, const char *const *rows, size_t n)
+{
+	size_t columns = output_columns(STDERR_FILENO), most = count_terminal_rows() - 1;
+
+	if (s->quiet || !s->live)
+		return;
+	end_waiting(s);
+	for (size_t i = 0; i < n && i < most; i++) {
+		struct buf shown = BUF_INIT;
+
+		/* a row that reaches the edge could not be rewritten in place */
+		utf8_escape(&shown, rows[i], strlen(rows[i]), columns > 0 ? columns - 1 : 0);
+		fprintf(stderr, "%s%s", i > 0 ? "\n" : "", shown.data != NULL ? shown.data : "");
+		buf_release(&shown);
+		s->waiting++;
+	}
+	fflush(stderr);
+}
+
 /*
  * The line that is rewritten while we wait: "Waiting for … 12s". On no terminal: once when it
  * begins, then every 30 s.
@@ -223,6 +361,10 @@ output_waiting(struct cli_output *s, const char *what, int64_t elapsed_ms)
 	size_t columns = output_columns(STDERR_FILENO);
 	struct buf line = BUF_INIT, age = BUF_INIT, shown = BUF_INIT;
 
+	if (s->pipe >= 0) {
+		send_waiting(s, what, elapsed_ms);
+		return;
+	}
 	if (s->quiet)
 		return;
 	clock_age(&age, elapsed_ms);
@@ -231,10 +373,10 @@ output_waiting(struct cli_output *s, const char *what, int64_t elapsed_ms)
 	utf8_escape(&shown, line.data, line.len, columns > age.len ? columns - 1 - age.len : 0);
 	if (s->live)
 		fprintf(stderr, "\r\033[K%s%s", shown.data, age.data);
-	else if (!s->waiting || elapsed_ms % 30000 < 250)
+	else if (s->waiting == 0 || elapsed_ms % 30000 < 250)
 		fprintf(stderr, "%s%s\n", line.data, age.data);
 	fflush(stderr);
-	s->waiting = true;
+	s->waiting = 1;
 	buf_release(&line);
 	buf_release(&age);
 	buf_release(&shown);
@@ -284,6 +426,36 @@ output_shown(const char *text, size_t width)
 	return b->data;
 }
 
+void
+output_place(struct buf *out, const struct candidate *c)
+{
+	if (c->pane.window_index >= 0)
+		buf_fmt(out, ":%d.%d", c->pane.window_index, c->pane.index);
+	else if (c->namesake)
+		buf_fmt(out, " %s", c->pane.id);
+}
+
+const char *
+output_name(const struct candidate *c, size_t width)
+{
+	const char *team, *member = candidate_teammate(c, &team);
+	static struct buf b;
+
+	if (b.data == NULL)
+		buf_init(&b);
+	buf_reset(&b);
+	output_foreign(&b, c->pane.session, width);
+	if (*c->pane.id == '%' && (member != NULL || c->namesake))
+		output_place(&b, c);
+	if (member != NULL) {
+		buf_chr(&b, ' ');
+		output_foreign(&b, member, width);
+		buf_chr(&b, '@');
+		output_foreign(&b, team, width);
+	}
+	return output_shown(b.data, 0);
+}
+
 json_t *
 output_object(void)
 {
@@ -304,15 +476,23 @@ output_json(json_t *v)
 	json_decref(v);
 }
 
-/* One who asked for resume in words is warned when it is not done; auto chooses. */
+/* One who asked for resume in words is warned when it is not done; auto chooses, and says why. */
 static void
 report_delivery(struct cli_output *s, const struct recovery *r)
 {
 	if (r->not_resumed != NULL && r->via != NULL && strcmp(r->via, "resume") == 0)
 		output_warning(s, "not resumed (%s): %s; it is started afresh and handed its context",
 		    r->not_resumed->name, r->not_resumed->sentence);
-	else if (r->not_resumed != NULL && s->verbose > 0)
-		output_line(s, "Started afresh (%s): %s", r->not_resumed->name, r->not_resumed->sentence);
+	else if (r->not_resumed != NULL)
+		output_line(
+		    s, "In a new conversation (%s): %s", r->not_resumed->name, r->not_resumed->sentence);
+}
+
+/* Of a recovery that runs beside others. */
+static bool
+is_brief(const struct cli_output *s)
+{
+	return s->pipe >= 0 && s->verbose == 0;
 }
 
 static void
@@ -324,6 +504,12 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	       answers = conversation_count(&g->conversation, ROLE_ASSISTANT);
 	char *action;
 
+	if (is_brief(s)) {
+		for (size_t i = 0; i < g->n_warnings; i++)
+			output_warning(s, "%s", output_shown(g->warnings[i], 600));
+		report_delivery(s, r);
+		return;
+	}
 	if (r->words != NULL) {
 		output_line(s, "Only its record tells of it: it is started by that, and told of the restart");
 		return;
@@ -354,6 +540,17 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	free(action);
 }
 
+static void
+report_started(struct cli_output *s, const struct recovery *r, const char *who)
+{
+	const char *how = r->taken_up ? "is running" : r->shell != 0 ? "started in its shell" : "started";
+
+	if (is_brief(s))
+		send_state(s, true, 0, "%s %s", who, how);
+	else
+		output_done(s, "%s %s", who, how);
+}
+
 void
 output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 {
@@ -366,22 +563,24 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		report_captured(s, r);
 		break;
 	case PROGRESS_STARTING:
-		output_line(s, "\nStarting recovery...");
+		if (!is_brief(s))
+			output_line(s, "\nStarting recovery...");
 		if (r->c->command_source == COMMAND_ASSUMED && r->c->profile->programs[0] != NULL)
 			output_warning(s, "its own start command was never seen; it is started as %s",
 			    r->c->profile->programs[0]);
 		break;
 	case PROGRESS_STARTED:
-		output_done(s,
-		    r->taken_up     ? "%s is running"
-		    : r->shell != 0 ? "%s started in its shell"
-				    : "%s started",
-		    who);
+		report_started(s, r, who);
 		if (r->half_typed)
 			output_warning(
 			    s, "the half-typed line in the shell was not run; it is still on its screen");
+		if (r->lacking != NULL)
+			output_warning(
+			    s, "its environment lacks %s, which the agent that died had", r->lacking);
 		break;
 	case PROGRESS_INJECTED:
+		if (is_brief(s))
+			break;
 		output_short(&tokens, (size_t)r->attempt.tokens);
 		output_done(s,
 		    r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0 ? "Context injected (%s "
@@ -393,6 +592,8 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		break;
 	case PROGRESS_RESUMING:
 		output_done(s, "Agent resuming work");
+		if (s->pipe >= 0)
+			send_answered(s);
 		break;
 	case PROGRESS_PASTING:
 		output_line(s,
@@ -412,9 +613,16 @@ void
 output_attach_hint(struct cli_output *s, const struct pane *p)
 {
 	struct buf command = BUF_INIT, shown = BUF_INIT, target = BUF_INIT;
+	const char *here = getenv("TMUX");
+	size_t n = here != NULL ? strcspn(here, ",") : 0;
 	bool plain = strspn(p->session, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
 	    strlen(p->session);
 
+	if (n > 0 && p->socket_path != NULL && strlen(p->socket_path) == n &&
+	    strncmp(here, p->socket_path, n) == 0) {
+		output_line(s, "\nSwitch to it with: tmux switch-client -t %s", p->id);
+		return;
+	}
 	buf_str(&command, "tmux ");
 	if (strcmp(p->socket, "default") != 0) {
 		buf_str(&command, strchr(p->socket, '/') != NULL ? "-S " : "-L ");

@@ -5,14 +5,17 @@
 #include "base/host.h"
 #include "base/io.h"
 #include "config/config.h"
+#include "gastown/gastown.h"
 #include "records/recovery/recovery.h"
 #include "recover/upkeep/upkeep.h"
+#include "snapshot/pass/pass.h"
 #include "store/store.h"
+#include "workspace/workspace.h"
 
 /*
  * One unattended pass, for cron, the witness and the plugin. What is left alone, and why:
  *
- * A guest. Others restart agents too: the deacon's own hook after 3 s, a person, `gt session
+ * A guest, in a Gas Town. Others restart agents too: the deacon's own hook after 3 s, a person, `gt session
  * restart`. So a crash is left in peace until it is GRACE_MS old, and then looked at anew. The
  * witness believes a polecat's heartbeat until that is 3 minutes old (gastown,
  * polecat/heartbeat.go) and then restarts the session with a kill, which takes the scrollback
@@ -26,18 +29,21 @@
  */
 #define GRACE_MS 5000
 #define LOOKS_MOST 3
+#define TURN_MS (15 * 60 * 1000)
 
 struct patrol {
 	struct cli_batch r;
+	bool all;			/* reconcile: startup in any case */
 	bool due;			/* startup */
 	struct run_recovery runs;
 	/* why the records could not be made true; agents are looked after all the same */
 	struct err ledger;
 	struct startup started;		/* not due: its runs alone */
 	bool *fresh;			/* of each of r.all: told for the first time */
-	size_t crashed, told, yielded;
+	size_t crashed, told;
 	struct mail_report mail;
 	struct err mail_error;
+	struct on_crash told_to;	/* the command of that key */
 	char *lock_path;
 	int lock;
 };
@@ -62,16 +68,17 @@ detect_crashes(struct patrol *p, struct err *e)
 	return 0;
 }
 
+/* Only Gas Town has others that restart agents. */
 static int64_t
-grace_ms(void)
+grace_ms(const struct patrol *p)
 {
-	return fault_wait_ms("GT_GRACE_MS", GRACE_MS);
+	return town_root(p->r.w.town) != NULL ? fault_wait_ms("GT_GRACE_MS", GRACE_MS) : 0;
 }
 
 static int64_t
-age_of(const struct candidate *c)
+age_of(const struct patrol *p, const struct candidate *c)
 {
-	return c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : grace_ms();
+	return c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : grace_ms(p);
 }
 
 /*
@@ -84,13 +91,39 @@ grace_left(const struct patrol *p)
 	int64_t left = 0;
 
 	for (size_t i = 0; i < p->r.all.n; i++) {
-		int64_t age = age_of(&p->r.all.v[i]);
+		int64_t age = age_of(p, &p->r.all.v[i]);
 
 		if (p->r.chosen[i] && candidate_crashed(&p->r.all.v[i]) && age >= 0 &&
-		    grace_ms() - age > left)
-			left = grace_ms() - age;
+		    grace_ms(p) - age > left)
+			left = grace_ms(p) - age;
 	}
 	return left;
+}
+
+static const struct refusal server_ended = { "server-end", "its tmux server ended, and nothing tells why",
+    "gt-recover --all recovers it" };
+
+/* Without a person it comes back after a reboot, an OOM kill or a crash of tmux. gt has its own rules. */
+static bool
+is_listed_only(struct patrol *p, const struct candidate *c)
+{
+	return c->status == AGENT_MISSING && c->reason == REASON_SERVER_EXIT && c->record == NULL &&
+	    c->role.kind == TOWN_ROLE_NONE && workspace_end(&p->r.w, &c->pane) == END_UNCLEAR;
+}
+
+static size_t
+choose_unattended(struct patrol *p)
+{
+	size_t n = cli_batch_choose(&p->r);
+
+	for (size_t i = 0; i < p->r.all.n; i++) {
+		if (!p->r.chosen[i] || !is_listed_only(p, &p->r.all.v[i]))
+			continue;
+		p->r.chosen[i] = false;
+		p->r.no[i] = server_ended;
+		n--;
+	}
+	return n;
 }
 
 /* What is still too young then is left to the next pass. */
@@ -106,11 +139,11 @@ look_when_settled(struct patrol *p, struct err *e)
 			clock_sleep_ms(50);
 		if (detect_crashes(p, e) != 0)
 			return -1;
-		cli_batch_choose(&p->r);
+		choose_unattended(p);
 	}
 	for (size_t i = 0; i < p->r.all.n; i++)
-		if (candidate_crashed(&p->r.all.v[i]) && age_of(&p->r.all.v[i]) >= 0 &&
-		    age_of(&p->r.all.v[i]) < grace_ms())
+		if (candidate_crashed(&p->r.all.v[i]) && age_of(p, &p->r.all.v[i]) >= 0 &&
+		    age_of(p, &p->r.all.v[i]) < grace_ms(p))
 			p->r.chosen[i] = false;
 	return 0;
 }
@@ -158,19 +191,42 @@ report_crash(struct patrol *p, size_t i)
 	free(reason);
 }
 
+static void
+report_untold(struct patrol *p, const struct err *e)
+{
+	struct err none = ERR_INIT;
+	struct event ev = { .kind = "on-crash.failed", .subject = "on_crash", .text = e->msg };
+
+	if (e->code == 0)
+		return;
+	output_warning(&p->r.say, "%s", output_shown(e->msg, 0));
+	output_log(&p->r.say, "on_crash - %s", e->name);
+	event_commit(app_store(&p->r.w, true, &none), NULL, 0, &ev, &none);
+}
+
 /* What cannot be noted would be told in every pass: the error ends it. */
 static int
 note_crashes(struct patrol *p, struct err *e)
 {
+	struct err untold = ERR_INIT;
+
 	for (size_t i = 0; i < p->r.all.n; i++) {
 		if (!candidate_crashed(&p->r.all.v[i]))
 			continue;
 		if (mail_note_crash(&p->r.w, &p->r.all.v[i], &p->fresh[i], e) != 0)
 			return -1;
 		p->told += p->fresh[i];
-		if (p->fresh[i])
-			report_crash(p, i);
+		if (!p->fresh[i])
+			continue;
+		report_crash(p, i);
+		upkeep_show_crash(&p->r.w, &p->r.all.v[i]);
+		upkeep_on_crash(&p->r.w, &p->told_to, &p->r.all.v[i], &untold);
 	}
+	if (untold.code == 0)
+		upkeep_on_crash_start(&p->r.w, &p->told_to, &untold);
+	report_untold(p, &untold);
+	if (p->told > 0)
+		cli_warn_ended(&p->r.w, &p->r.all);
 	return 0;
 }
 
@@ -186,7 +242,6 @@ one_ended(struct cli_batch *r, const struct recovery *one, const struct err *how
 	struct patrol *p = r->arg;
 	struct err e = ERR_INIT;
 
-	p->yielded += how->code == GT_AGAIN || (how->code != 0 && strcmp(how->name, "gone") == 0);
 	if (mail_note_result(&r->w, one, how, &e) != 0)
 		report_note_failure(p, &e);
 }
@@ -264,9 +319,10 @@ print_patrol_json(struct patrol *p)
 	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
 	json_put_int(v, "refused", (int64_t)r->refused);
 	json_put_int(v, "failed", (int64_t)r->failed);
-	json_put_int(v, "yielded", (int64_t)p->yielded);
+	json_put_int(v, "yielded", (int64_t)p->r.yielded);
 	json_object_set_new(v, "sessions", json_sessions(p, true));
 	json_object_set(v, "results", r->results);
+	json_object_set_new(v, "ended_servers", cli_ended_json(&r->w, &r->all));
 	json_object_set_new(v, "mail", json_mail(p));
 	output_json(v);
 }
@@ -278,7 +334,7 @@ static int
 patrol_exit_status(const struct patrol *p)
 {
 	const struct cli_batch *r = &p->r;
-	size_t failed = r->failed - p->yielded;
+	size_t failed = r->failed - p->r.yielded;
 
 	if (failed + r->unacknowledged == 0)
 		return r->all.trouble.code != 0 || p->ledger.code != 0 ? GT_SOME : GT_OK;
@@ -299,8 +355,10 @@ recover_them(struct patrol *p, struct err *e)
 		n += p->r.chosen[i];
 	p->r.ended = one_ended;
 	p->r.arg = p;
-	if (n > 0)
+	if (n > 0) {
+		cli_batch_rebuild(&p->r, true, true);
 		cli_batch_recover(&p->r);
+	}
 	return 0;
 }
 
@@ -315,9 +373,23 @@ bring_back_roots(struct patrol *p)
 		free(cmd_startup_restart(&p->r.w, &p->r.say, &p->started, &p->r.all, false));
 }
 
+/* The next death of an agent that was just started is to be found without tmux (status). */
+static void
+note_started(struct patrol *p)
+{
+	struct candidate_list now = { .n = 0 };
+	struct err none = ERR_INIT;
+
+	if (p->r.recovered + p->r.unacknowledged > 0)
+		snapshot_detect(&p->r.w, &now, &none);
+	candidate_list_release(&now);
+}
+
 static int
 act(struct patrol *p, struct err *e)
 {
+	struct err untold = ERR_INIT;
+
 	if (startup_record(&p->r.w, &p->r.all, e) != 0)
 		return -1;
 	if (!config_flag(p->r.w.config, "auto_recover")) {
@@ -328,8 +400,11 @@ act(struct patrol *p, struct err *e)
 		return -1;
 	} else {
 		bring_back_roots(p);
+		note_started(p);
 	}
 	send_mail(p);
+	if (upkeep_on_crash_end(&p->told_to, &untold) != 0)
+		report_untold(p, &untold);
 	cli_export_events(&p->r.w);
 	return 0;
 }
@@ -344,7 +419,8 @@ show_plan(struct patrol *p)
 		output_line(&p->r.say, "%zu run%s would be settled: gt-recover run recover -n tells more.", n,
 		    n == 1 ? "" : "s");
 	if (p->crashed > 0 && !config_flag(p->r.w.config, "auto_recover"))
-		output_line(&p->r.say, "auto_recover is false: patrol reports these, and brings none back.");
+		output_line(&p->r.say,
+		    "auto_recover is false: these are reported only; to recover them: gt-recover --all");
 	if (p->crashed > 0 || p->r.cli->json)
 		cli_batch_print_plan(&p->r);
 }
@@ -405,6 +481,17 @@ settle_all(struct patrol *p)
 	return 0;
 }
 
+/* With a store that forgets it. */
+static int
+rehearse_all(struct patrol *p)
+{
+	if (!p->due)
+		return p->ledger.code != 0 ? -1 : 0;
+	p->r.w.store = store_overlay(p->r.w.store);
+	p->r.w.dry = true;
+	return settle_all(p);
+}
+
 /* The records first: what crashed is judged by them. -1: the lock could not be taken. */
 static int
 reconcile_first(struct patrol *p, struct err *e)
@@ -412,8 +499,10 @@ reconcile_first(struct patrol *p, struct err *e)
 	size_t stale = 0;
 	int ours, ret = 0;
 
-	p->due = startup_due(&p->r.w);
-	if (!p->due)
+	p->due = p->all ? app_store(&p->r.w, false, &p->ledger) != NULL : startup_due(&p->r.w);
+	if (p->all && p->r.cli->dry_run)
+		ret = rehearse_all(p);
+	else if (!p->due)
 		ret = count_stale(p, &stale);
 	if (ret == 0 && !p->r.cli->dry_run && (p->due || stale > 0)) {
 		ours = take_lock(p, e);
@@ -445,22 +534,45 @@ publish(struct app *w, struct cli_output *say, json_t *sessions)
 	json_decref(sessions);
 }
 
+/*
+ * For one that was started for a crash: it waits for the patrol at work, which may have looked before
+ * that crash. One waits for all. 1: its turn has come, 0: another waits already, or it took too long.
+ */
+static int
+wait_for_turn(struct patrol *p, struct err *e)
+{
+	char *path = app_path(&p->r.w, "locks", "patrol-next.lock", true, e);
+	int next = path != NULL ? io_lock(path, 0, e) : -1;
+
+	p->lock_path = next >= 0 ? app_path(&p->r.w, "locks", "patrol.lock", true, e) : NULL;
+	if (p->lock_path != NULL)
+		p->lock = io_lock(p->lock_path, TURN_MS, e);
+	io_unlock(path, next);
+	free(path);
+	if (p->lock >= 0 || strcmp(e->name, "locked") != 0)
+		return p->lock >= 0 ? 1 : -1;
+	err_clear(e);
+	return 0;
+}
+
 /* GT_OK or -1; the counts tell the rest. */
 static int
 run_patrol(struct patrol *p, struct err *e)
 {
 	size_t chosen;
-	int ours;
+	int ours = 1;
 
+	if (p->r.cli->queued && (ours = wait_for_turn(p, e)) <= 0)
+		return ours == 0 ? GT_OK : -1;
 	if (cmd_run_recovery_read(p->r.cli, p->r.w.config, &p->runs, e) != 0 || reconcile_first(p, e) != 0 ||
 	    detect_crashes(p, e) != 0)
 		return -1;
 	cli_warn_server(&p->r.all.trouble);
 	cli_warn_exposed(&p->r.w, &p->r.all.exposed);
-	chosen = p->r.all.n > 0 ? cli_batch_choose(&p->r) : 0;
+	chosen = p->r.all.n > 0 ? choose_unattended(p) : 0;
 	if (p->r.cli->dry_run) {
 		show_plan(p);
-		return GT_OK;
+		return 0;
 	}
 	if (startup_renew(&p->r.w, &p->ledger) != 0)
 		note_results(p);
@@ -479,10 +591,11 @@ run_patrol(struct patrol *p, struct err *e)
 	return GT_OK;
 }
 
-int
-cmd_patrol(const struct cli *cli, struct err *e)
+static int
+run_pass(const struct cli *cli, bool all, struct err *e)
 {
-	struct patrol p = { .lock = -1 };
+	struct patrol p = { .lock = -1, .all = all };
+	struct err untold = ERR_INIT;
 	int ret;
 
 	ret = cli_batch_open(&p.r, cli, e);
@@ -491,14 +604,29 @@ cmd_patrol(const struct cli *cli, struct err *e)
 		cli_batch_close(&p.r);
 		return GT_OK;
 	}
+	if (ret == 0 && cli->recover)
+		config_set_flag(p.r.w.config, "auto_recover", true);
 	if (ret == 0)
 		ret = run_patrol(&p, e);
 	if (ret == 0)
 		ret = patrol_exit_status(&p);
+	upkeep_on_crash_end(&p.told_to, &untold);
 	io_unlock(p.lock_path, p.lock);
 	free(p.lock_path);
 	free(p.fresh);
 	startup_release(&p.started);
 	cli_batch_close(&p.r);
 	return ret;
+}
+
+int
+cmd_patrol(const struct cli *cli, struct err *e)
+{
+	return run_pass(cli, false, e);
+}
+
+int
+cmd_reconcile(const struct cli *cli, struct err *e)
+{
+	return run_pass(cli, true, e);
 }

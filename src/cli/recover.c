@@ -14,7 +14,7 @@ warn_own_pane(struct cli_batch *r)
 {
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct candidate *c = &r->all.v[i];
-		const char *name = output_shown(c->pane.session, 60);
+		const char *name = output_name(c, 60);
 
 		if (!c->own_pane)
 			continue;
@@ -69,21 +69,25 @@ somebody_answers(const struct cli *cli)
 static int
 show_refused(struct cli_batch *r)
 {
-	size_t shown = 0;
+	bool *shown = xcalloc(r->all.n + 1, sizeof *shown), any = false;
+	struct list_table t = { .cli = r->cli, .w = &r->w, .all = &r->all, .beads = r->beads, .no = r->no,
+		.shown = shown };
 	int ret;
 
 	for (size_t i = 0; i < r->all.n; i++) {
 		const struct candidate *c = &r->all.v[i];
 
-		if (c->status == AGENT_LIVE || candidate_has_ended(c) || r->no[i].name == NULL)
-			continue;
-		if (shown++ == 0)
-			puts("\nNot recoverable now:");
-		cmd_list_print_refused(c, &r->beads[i], &r->no[i]);
+		shown[i] = c->status != AGENT_LIVE && !candidate_has_ended(c) && r->no[i].name != NULL;
+		any |= shown[i];
 	}
+	if (any) {
+		puts("\nNot recoverable now:");
+		cmd_list_table(&t);
+	}
+	free(shown);
 	fflush(stdout);
 	ret = nothing(r, "Nothing to recover.");
-	if (shown == 0 && !r->cli->quiet)
+	if (!any && !r->cli->quiet)
 		cli_past_hint();
 	return ret;
 }
@@ -113,39 +117,99 @@ settle_commands(struct cli_batch *r, bool told)
 	}
 }
 
-static int
-run_picker(struct cli_batch *r, struct err *e)
+/* What a person may want all the same is offered; infrastructure only when asked for. */
+static size_t
+offer(struct cli_batch *r, bool *offered)
 {
-	bool *offered;
 	size_t n = 0;
-	int picked;
 
-	if (!somebody_answers(r->cli))
-		return -2;
-	offered = xcalloc(r->all.n, sizeof *offered);
 	for (size_t i = 0; i < r->all.n; i++) {
 		struct refusal no =
 		    recovery_refusal(&r->w, &r->all.v[i], &r->beads[i], true, r->cli->include_infra);
 		struct refusal hidden = r->no[i];
 
-		/* what a person may want all the same is offered; infrastructure only when asked for */
 		offered[i] = no.name == NULL && !candidate_has_ended(&r->all.v[i]) &&
 		    (hidden.name == NULL || strcmp(hidden.name, "infra") != 0);
 		n += offered[i];
 	}
+	return n;
+}
+
+/*
+ * Another restorer begins with the server of those that were picked, and is let through first. What
+ * stands in their places then is picked.
+ */
+static int
+open_picked(struct cli_batch *r, struct workspace_opened **opened, struct err *e)
+{
+	size_t n = 0;
+	char **picked = xcalloc(r->all.n + 1, sizeof *picked);
+	bool *offered;
+	int ret = 0;
+
+	for (size_t i = 0; i < r->all.n; i++)
+		if (r->chosen[i])
+			picked[n++] = pane_places(&r->all.v[i].pane);
+	if (cli_open_servers(r, false, opened) && (ret = cli_batch_detect(r, e)) == 0) {
+		offered = xcalloc(r->all.n + 1, sizeof *offered);
+		offer(r, offered);
+		for (size_t i = 0; i < r->all.n; i++) {
+			char *places = pane_places(&r->all.v[i].pane);
+
+			for (size_t k = 0; k < n && !r->chosen[i]; k++)
+				r->chosen[i] = offered[i] && pane_place_is_same(places, picked[k]);
+			free(places);
+		}
+		free(offered);
+	}
+	for (size_t k = 0; k < n; k++)
+		free(picked[k]);
+	free(picked);
+	return ret;
+}
+
+static int
+recover_picked(struct cli_batch *r, bool all, struct err *e)
+{
+	struct workspace_opened *opened = NULL;
+	int ret;
+
+	r->named = true;
+	ret = open_picked(r, &opened, e);
+	if (ret == 0) {
+		settle_commands(r, true);
+		cli_batch_rebuild(r, all, false);
+		ret = cli_batch_recover(r);
+	}
+	cli_close_servers(r, opened);
+	return ret;
+}
+
+static int
+run_picker(struct cli_batch *r, struct err *e)
+{
+	bool *offered;
+	size_t n;
+	int picked = -1;
+
+	if (!somebody_answers(r->cli))
+		return -2;
+	cli_warn_ended(&r->w, &r->all);
+	offered = xcalloc(r->all.n, sizeof *offered);
+	n = offer(r, offered);
 	if (n == 0) {
 		free(offered);
 		return show_refused(r);
 	}
-	picked = cli_pick_ask(&r->all, offered, r->chosen, isatty(STDIN_FILENO), e);
+	picked = cli_picker_run(r, offered);
+	if (picked == CLI_PICKER_UNFIT)
+		picked = cli_pick_ask(&r->all, offered, r->chosen, isatty(STDIN_FILENO), e);
 	free(offered);
 	if (picked < 0)
 		return -1;
 	if (picked == 0)
 		return nothing(r, "Nothing was recovered.");
-	r->named = true;
-	settle_commands(r, true);
-	return cli_batch_recover(r);
+	return recover_picked(r, (size_t)picked == n, e);
 }
 
 static bool
@@ -171,9 +235,12 @@ run_all(struct cli_batch *r, struct err *e)
 
 	bool terminal = isatty(STDIN_FILENO) && !r->cli->no_input && !r->cli->json;
 
+	cli_warn_ended(&r->w, &r->all);
 	/* --json is one object: there the error below */
 	if (r->cli->dry_run || (!r->cli->yes && !r->cli->json))
 		cli_batch_print_plan(r);
+	if (r->cli->dry_run && !r->cli->json)
+		cli_batch_rebuild(r, true, false);
 	if (r->cli->dry_run)
 		return n == 0 ? GT_NOTHING : GT_OK;
 	if (n == 0) {
@@ -190,6 +257,7 @@ run_all(struct cli_batch *r, struct err *e)
 	if (!confirmed(r->cli, n))
 		return nothing(r, "Nothing was recovered.");
 	cli_batch_count_refused(r);
+	cli_batch_rebuild(r, true, false);
 	return cli_batch_recover(r);
 }
 
@@ -296,12 +364,31 @@ without_server(struct cli_batch *r, struct err *e)
 	return GT_OK;
 }
 
+/* All of them: another restorer begins with its server, and is let through first. */
+static int
+recover_all(struct cli_batch *r, struct err *e)
+{
+	struct workspace_opened *opened = NULL;
+	int ret = GT_OK;
+
+	if (!r->cli->dry_run && cli_open_servers(r, false, &opened))
+		ret = cli_batch_detect(r, e);
+	if (ret == GT_OK)
+		ret = run_all(r, e);
+	cli_close_servers(r, opened);
+	return ret;
+}
+
 static int
 recover_agents(struct cli_batch *r, struct err *e)
 {
+	int64_t until = 0;
 	int ret;
 
-	if (cli_batch_detect(r, e) != 0)
+	ret = cli_batch_detect(r, e);
+	while (ret == 0 && cli_pick_again(&r->w, &r->all, r->cli->args, r->cli->n_args, &until))
+		ret = cli_batch_detect(r, e);
+	if (ret != 0)
 		return r->cli->n_args == 0 && cli_no_server(&r->w, e) ? without_server(r, e) : -1;
 	cli_warn_server(&r->all.trouble);
 	cli_warn_exposed(&r->w, &r->all.exposed);
@@ -310,14 +397,30 @@ recover_agents(struct cli_batch *r, struct err *e)
 		return run_named(r, e);
 	warn_other_users(r);
 	if (r->cli->all || r->cli->dry_run)
-		return run_all(r, e);
+		return recover_all(r, e);
 	ret = run_picker(r, e);
 	return ret == -2 ? cmd_list(r->cli, e) : ret;
+}
+
+/* A word may be a mistyped command, which was taken for a session. */
+static void
+suggest_command(const struct cli *cli, struct err *e)
+{
+	const char *near = cli->n_args > 0 ? cli_nearest_command(cli->args[0]) : NULL;
+
+	if (strcmp(e->name, "unknown-session") == 0 && cli->args[0][0] != '%' && cli->n_args == 1)
+		err_add(e, "%.60s is no command", cli->args[0]);
+	else if (strcmp(e->name, "no-server") != 0)
+		return;
+	if (near != NULL)
+		err_hint(e, "did you mean the command gt-recover %s?", near);
 }
 
 int
 cmd_recover(const struct cli *cli, struct err *e)
 {
+	struct cli_targets targets;
+	struct cli named = *cli;
 	struct cli_batch r;
 	char *state, id[sizeof r.execute];
 	int ret;
@@ -332,7 +435,13 @@ cmd_recover(const struct cli *cli, struct err *e)
 		cli_batch_close(&r);
 		return ret;
 	}
+	cli_targets_init(&targets, &r.w, cli);
+	named.args = (const char *const *)targets.words;
+	r.cli = &named;
 	ret = recover_agents(&r, e);
+	cli_targets_release(&targets);
+	if (ret < 0)
+		suggest_command(cli, e);
 	if (ret >= 0 && cli->json && json_array_size(r.results) > 0) {
 		json_t *v = output_object();
 

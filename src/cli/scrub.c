@@ -1,9 +1,9 @@
 #include <errno.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "base/io.h"
+#include "base/sys.h"
 #include "conversation/conversation.h"
 #include "screen/screen.h"
 #include "config/config.h"
@@ -242,8 +242,7 @@ cmd_scrub(const struct cli *cli, struct err *e)
 
 	if (refuse_terminal(e) != 0 || (s = open_scrub(cli, e)) == NULL)
 		return -1;
-	(void)mallopt(M_MMAP_THRESHOLD, MAPPED);
-	(void)mallopt(M_TRIM_THRESHOLD, MAPPED);
+	sys_return_blocks(MAPPED);
 	scrub_stream_init(&st, s, -1, STREAM_WINDOW);
 	ret = pump(&st, cli->check || cli->json, e);
 	if (scrub_broken(s) != NULL)

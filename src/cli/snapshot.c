@@ -124,7 +124,7 @@ print_snapshot_text(struct verb_job *j, const struct snapshot_pass *run, const s
 			print_failure(&j->say, &run->v[i]);
 	if (run->n == 0)
 		output_line(
-		    &j->say, "No agents' panes on the tmux servers that were looked at: nothing to do.");
+		    &j->say, "No agent panes on the tmux servers searched: nothing to do.");
 	else if (j->cli.dry_run)
 		output_line(&j->say, "Would look at %zu panes; %zu have not changed. Nothing was done.",
 		    count_status(run, SNAP_WANTED), same);

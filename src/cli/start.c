@@ -16,8 +16,8 @@
 #define PROMPT_FD 3
 #define ID_LENGTH 20
 
-bool
-cli_is_start(int argc, char **argv)
+static bool
+is_start_line(int argc, char **argv)
 {
 	return argc == 3 && strcmp(argv[1], "start") == 0 && strncmp(argv[2], "gtr-", 4) == 0 &&
 	    strlen(argv[2]) == ID_LENGTH && strspn(argv[2] + 4, "0123456789abcdef") == ID_LENGTH - 4;
@@ -62,6 +62,24 @@ open_prompt(const char *path, struct err *e)
 	return 0;
 }
 
+/* What the command takes from the shell, since nothing keeps it. */
+static int
+check_variables(const struct start_ticket *t, struct err *e)
+{
+	int ret = 0;
+
+	for (const char *at = t->variables; at != NULL && *at != '\0' && ret == 0; at += strspn(at, " ")) {
+		char *name = xstrndup(at, strcspn(at, " "));
+
+		if (getenv(name) == NULL)
+			ret = err_set(e, GT_REFUSED, "needs-secret",
+			    "%.100s is not set in this shell, and its start command needs that value", name);
+		at += strlen(name);
+		free(name);
+	}
+	return ret;
+}
+
 static int
 prepare(const struct start_ticket *t, struct err *e)
 {
@@ -100,7 +118,8 @@ cli_start_here(const char *state, const char *id)
 			start_ticket_check_in(state, id, e.msg, NULL);
 		return tell(&e);
 	}
-	if (prepare(&t, &e) == 0 && start_ticket_check_in(state, id, NULL, &e) == 0) {
+	if (check_variables(&t, &e) == 0 && prepare(&t, &e) == 0 &&
+	    start_ticket_check_in(state, id, NULL, &e) == 0) {
 		spawn_hand_on_exec();
 		if (t.name != NULL && t.fallback != NULL && !spawn_in_path(t.name, getenv("PATH")))
 			execl(t.shell, t.shell, "-c", t.fallback, (char *)NULL);
@@ -112,11 +131,14 @@ cli_start_here(const char *state, const char *id)
 }
 
 int
-cli_start(char **argv)
+cli_start(int argc, char **argv)
 {
-	char *state = find_state(argv[0]);
+	char *state = NULL;
 	struct err e = ERR_INIT;
 
+	if (!is_start_line(argc, argv))
+		return -1;
+	state = find_state(argv[0]);
 	if (state == NULL) {
 		err_set(
 		    &e, GT_USAGE, "state", "there is no place for state: neither XDG_STATE_HOME nor HOME");

@@ -189,34 +189,124 @@ still_suspended(struct app *w, const char *agent)
 	return yes;
 }
 
+struct restarts {
+	const struct startup *x;
+	const struct candidate_list *all;
+	struct startup_restarted *list;
+};
+
+static void
+restart_one(struct cli_batch *r, size_t i, struct batch_outcome *out)
+{
+	struct restarts *job = r->arg;
+	const struct session *one = &job->x->back.v[i];
+	char id[21];
+	int how;
+
+	memset(out, 0, sizeof *out);
+	out->later = !still_suspended(&r->w, one->agent_uuid);
+	if (out->later)
+		return;
+	how = restart_agent(&r->w, one, job->all, id, &out->e);
+	out->started = *id != '\0' && how != RESTART_FOUND;
+	out->result = json_object();
+	json_put(out->result, "recovery_id", id);
+	json_put_flag(out->result, "found", how == RESTART_FOUND);
+}
+
+static void
+report_restarted(struct cli_batch *r, size_t i, const struct batch_outcome *out)
+{
+	struct restarts *job = r->arg;
+	struct startup_restarted *x = &job->list[i];
+	bool found = json_flag(out->result, "found", false);
+
+	if (out->later)
+		return;
+	x->tried = true;
+	x->no = out->e;
+	snprintf(x->id, sizeof x->id, "%s", json_text(out->result, "recovery_id", ""));
+	if (r->w.dry)
+		report_planned(&r->say, &job->x->back.v[i], x, found);
+	else
+		report_session(&r->say, &job->x->back.v[i], x, found);
+}
+
+/* One after the other: in a dry run, and those that cannot be started. */
+static void
+restart_rest(struct cli_batch *r, const bool *rest)
+{
+	int64_t until = 0;
+
+	for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++) {
+		struct batch_outcome out;
+
+		if (!rest[i])
+			continue;
+		while (clock_mono_ms() < until && cli_stop_signal() == 0)
+			clock_sleep_ms(50);
+		restart_one(r, i, &out);
+		report_restarted(r, i, &out);
+		if (out.started)
+			until = clock_mono_ms() + config_ms(r->w.config, "spacing");
+		json_decref(out.result);
+	}
+}
+
+static void
+restart_beside(struct cli_batch *r, const size_t *list, size_t n)
+{
+	int last = GT_OK;
+	struct batch_outcome *ended = cli_batch_overlap(r, list, n, &last);
+
+	for (size_t k = 0; k < n; k++)
+		json_decref(ended[list[k]].result);
+	free(ended);
+}
+
 struct startup_restarted *
 cmd_startup_restart(struct app *w, struct cli_output *s, const struct startup *x,
     const struct candidate_list *all, bool known)
 {
-	struct startup_restarted *list = xcalloc(x->back.n + 1, sizeof *list);
-	int64_t spacing = config_ms(w->config, "spacing");
-	bool started = false;
+	size_t n = x->back.n, many = 0, *list = xcalloc(n + 1, sizeof *list);
+	bool *rest = xcalloc(n + 1, sizeof *rest), *own = xcalloc(n + 1, sizeof *own);
+	struct restarts job = { .x = x, .all = all, .list = xcalloc(n + 1, sizeof *job.list) };
+	/* the app and the output are the batch's until it is over */
+	struct cli_batch r = { .w = *w, .say = *s, .mass = true, .arg = &job,
+		.attempt = restart_one, .attempted = report_restarted,
+		.all = { .v = xcalloc(n + 1, sizeof *r.all.v), .n = n },
+		.later = xcalloc(n + 1, sizeof *r.later) };
+	bool beside = config_int(w->config, "parallel") > 1 && n > 1 && !w->dry;
 
-	for (size_t i = 0; i < x->back.n && cli_stop_signal() == 0; i++) {
-		const struct session *one = &x->back.v[i];
-		int how;
+	for (size_t i = 0; i < n; i++) {
+		const struct candidate *found = candidate_of_session(&r.w, &x->back.v[i], all);
+		struct err none = ERR_INIT;
 
-		if ((!known && candidate_of_session(w, one, all) != NULL) ||
-		    !still_suspended(w, one->agent_uuid))
+		if (found != NULL && !known)
 			continue;
-		/* many agents that start at once fight for the machine and for the login */
-		for (int64_t until = clock_mono_ms() + spacing;
-		    started && clock_mono_ms() < until && cli_stop_signal() == 0;)
-			clock_sleep_ms(50);
-		how = restart_agent(w, one, all, list[i].id, &list[i].no);
-		list[i].tried = true;
-		started = *list[i].id != '\0' && how != RESTART_FOUND;
-		if (w->dry)
-			report_planned(s, one, &list[i], how == RESTART_FOUND);
+		if (found != NULL)
+			r.all.v[i] = *found;
+		own[i] = found == NULL;
+		if (beside &&
+		    (found != NULL || candidate_from_session(&r.w, &x->back.v[i], &r.all.v[i], &none) == 0))
+			list[many++] = i;
 		else
-			report_session(s, one, &list[i], how == RESTART_FOUND);
+			rest[i] = true;
 	}
-	return list;
+	if (many > 0)
+		restart_beside(&r, list, many);
+	restart_rest(&r, rest);
+	for (size_t i = 0; i < n; i++)
+		if (own[i])
+			candidate_release(&r.all.v[i]);
+	*w = r.w;
+	*s = r.say;
+	free(r.all.v);
+	free(r.later);
+	free(list);
+	free(rest);
+	free(own);
+	return job.list;
 }
 
 /* ---- the command ---- */
@@ -238,11 +328,15 @@ bring_back(struct startup_job *j)
 {
 	struct candidate_list all = { .n = 0 };
 	struct err none = ERR_INIT;
+	bool found = snapshot_detect(j->w, &all, &none) == 0;
 
-	if (snapshot_detect(j->w, &all, &none) == 0 && detect_lines(j->w, &all, &none) != 0)
+	cli_warn_ended(j->w, &all);
+	if (found && detect_lines(j->w, &all, &none) != 0)
 		err_clear(&none);
 	cli_warn_server(&all.trouble);
 	cli_warn_exposed(j->w, &all.exposed);
+	cli_rebuild(&(struct cli_rebuild){ .w = j->w, .say = j->say, .all = &all, .dry_run = j->w->dry,
+	    .whole = true, .unattended = true });
 	j->ones = cmd_startup_restart(j->w, j->say, &j->x, &all, true);
 	candidate_list_release(&all);
 }
@@ -255,7 +349,7 @@ startup_locked(struct startup_job *j, struct err *e)
 	if (startup_run(j->w, &j->runs, &j->x, e) != 0)
 		return -1;
 	cmd_startup_report(j->say, &j->runs, &j->x, starts);
-	if (j->x.back.n > 0 && starts)
+	if ((j->x.back.n > 0 || j->x.rebooted || j->x.servers_ended > 0) && starts)
 		bring_back(j);
 	return 0;
 }
@@ -327,6 +421,22 @@ print_startup_json(const struct startup_job *j)
 	output_json(v);
 }
 
+/* What runs on a server of another version was not seen: the records may not be true of it. */
+static int
+check_versions(struct app *w, struct err *e)
+{
+	for (size_t i = 0; i < w->n_servers; i++) {
+		struct err why = ERR_INIT;
+
+		if (tmux_do(&w->servers[i], false, NULL, &why, "display-message", "-p", "", NULL) == 0 ||
+		    strcmp(why.name, "server-version") != 0)
+			continue;
+		*e = why;
+		return -1;
+	}
+	return 0;
+}
+
 int
 cmd_startup(struct verb_job *job, struct err *e)
 {
@@ -340,6 +450,8 @@ cmd_startup(struct verb_job *job, struct err *e)
 		ret = job->cli.dry_run ? rehearse(&j, e) : reconcile_records(&j, e);
 	if (ret == 0 && !job->cli.dry_run)
 		cli_sweep(j.w);
+	if (ret == 0)
+		ret = check_versions(j.w, e);
 	if (ret == 0 && job->cli.json)
 		print_startup_json(&j);
 	free(log_file);

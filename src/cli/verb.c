@@ -433,7 +433,7 @@ find(const struct cli *cli, const struct command *c, struct err *e)
 		err_set(e, GT_USAGE, "usage", "%s %s takes no \"%.60s\"", cli->command, v->name,
 		    cli->args[1 + v->max]);
 	else if ((not_taken = cli_option_not_taken(cli, c->options | v->options)) != NULL)
-		err_set(e, GT_USAGE, "usage", "%s %s takes no --%s", cli->command, v->name, not_taken);
+		err_set(e, GT_USAGE, "usage", "%s %s has no --%s", cli->command, v->name, not_taken);
 	buf_release(&names);
 	if (e->code == 0)
 		return v;

@@ -75,7 +75,7 @@ show_list(const char *text)
 }
 
 static void
-set_value(struct config *c, int i, const char *text, int64_t n, char *origin)
+set_value(struct config *c, size_t i, const char *text, int64_t n, char *origin)
 {
 	struct config_value *v = &c->values[i];
 
@@ -91,7 +91,7 @@ set_value(struct config *c, int i, const char *text, int64_t n, char *origin)
 static void
 set_defaults(struct config *c)
 {
-	for (int i = 0; i < (int)config_count(); i++) {
+	for (size_t i = 0; i < config_count(); i++) {
 		const struct config_key *k = config_key_at(i);
 		enum toml_type type = k->type == CONFIG_FLAG ? TOML_BOOL : k->type == CONFIG_INT ? TOML_INT :
 		    k->type == CONFIG_LIST ? TOML_LIST : TOML_STRING;
@@ -201,11 +201,11 @@ take_item(void *arg, const struct toml_item *it, struct err *e)
 		return err_set(e, GT_USAGE, "config",
 		    "expected a table [recovery.agents.NAME] with the columns of one agent");
 	i = config_table_place(it->section, it->key, e);
-	if (i < 0 || config_table_check(config_key_at(i), it->value, it->type, &n, e) != 0)
+	if (i < 0 || config_table_check(config_key_at((size_t)i), it->value, it->type, &n, e) != 0)
 		return -1;
 	if (i == config_table_find("safe_directories") && it->value[0] != '\0' && !c->users)
 		return only_in_own(it->key, e);
-	set_value(c, i, it->value, n, xasprintf("%s:%d", c->file, it->line));
+	set_value(c, (size_t)i, it->value, n, xasprintf("%s:%d", c->file, it->line));
 	return 0;
 }
 
@@ -338,7 +338,8 @@ static int
 read_environment(struct config *c, struct err *e)
 {
 	const char *mode = env_text("RUN_RECOVERY_MODE"), *threshold = env_text("RUN_RECOVERY_THRESHOLD");
-	int i_mode = config_table_find("runs.mode"), i_threshold = config_table_find("runs.threshold");
+	size_t i_mode = (size_t)config_table_find("runs.mode"),
+	       i_threshold = (size_t)config_table_find("runs.threshold");
 
 	if (mode != NULL) {
 		if (!config_table_choice(config_key_at(i_mode)->choices, mode))
@@ -470,9 +471,19 @@ value_of(const struct config *c, const char *name, enum config_type type, bool a
 
 	if (i < 0)
 		die("there is no setting %s", name);
-	if (!any && config_key_at(i)->type != type)
+	if (!any && config_key_at((size_t)i)->type != type)
 		die("the setting %s is of another type", name);
 	return &c->values[i];
+}
+
+void
+config_set_flag(struct config *c, const char *name, bool value)
+{
+	int i = config_find(name, NULL);
+
+	if (i < 0)
+		die("there is no setting %s", name);
+	set_value(c, (size_t)i, value ? "true" : "false", value, xstrdup("command line"));
 }
 
 bool
@@ -645,6 +656,120 @@ config_add_command(const struct config *c, const char *agent, const char *comman
 out:
 	buf_release(&line);
 	free(head);
+	free(path);
+	return ret;
+}
+
+char *
+config_place(const char *file, const char *town)
+{
+	char *path = town != NULL ? io_join(town, "gt.toml") : NULL;
+
+	if (file != NULL || (path != NULL && access(path, F_OK) == 0)) {
+		char *found = file != NULL ? xstrdup(file) : xstrdup(path);
+
+		free(path);
+		return found;
+	}
+	free(path);
+	return user_file();
+}
+
+/* Behind the value of a line: a string in double quotes, or a bare word. */
+static const char *
+behind_value(const char *at)
+{
+	if (*at != '"')
+		return at + strcspn(at, " \t#\n");
+	for (at++; *at != '"' && *at != '\n' && *at != '\0'; at++)
+		at += *at == '\\' && at[1] != '\0';
+	return *at == '"' ? at + 1 : at;
+}
+
+/* The key's own line gets another value; comments stay. */
+static int
+replace_value(const char *path, int line, const char *key, const char *value, struct err *e)
+{
+	struct buf old = BUF_INIT, new = BUF_INIT;
+	struct stat st = { .st_mode = 0600 };
+	const char *at, *from;
+	int ret = stat(path, &st) == 0 ? io_read_file(path, FILE_MAX, &old, e) : -1;
+
+	at = ret == 0 ? old.data : "";
+	for (int i = 1; i < line; i++)
+		at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+	from = at + strspn(at, " \t");
+	if (ret == 0 && str_starts(from, key))
+		from += strlen(key) + strspn(from + strlen(key), " \t");
+	if (ret != 0 || *from != '=' || str_starts(from + 1 + strspn(from + 1, " \t"), "\"\"\"")) {
+		err_set(e, GT_FAIL, "config", "%s:%d: the line of %s cannot be changed", path, line, key);
+		ret = err_hint(e, "gt-recover config edit");
+	} else {
+		from += 1 + strspn(from + 1, " \t");
+		buf_add(&new, old.data, (size_t)(from - old.data));
+		buf_fmt(&new, "%s%s", value, behind_value(from));
+		ret = io_write_durable(path, new.data, new.len, "config", e);
+		if (ret == 0)
+			ret = chmod(path, st.st_mode & 07777);
+	}
+	buf_release(&old);
+	buf_release(&new);
+	return ret;
+}
+
+/* As gt.toml has it, with a newline. */
+static int
+toml_value(const struct config_key *k, const char *value, struct buf *out, struct err *e)
+{
+	bool bare = k->type == CONFIG_FLAG || k->type == CONFIG_INT, word = !bare;
+	enum toml_type type = k->type == CONFIG_INT ? TOML_INT : bare ? TOML_BOOL : TOML_STRING;
+	int64_t n;
+	char *end;
+
+	if (k->type == CONFIG_LIST) {
+		err_set(e, GT_USAGE, "config", "%s is a list: it cannot be set here", k->key);
+		return err_hint(e, "gt-recover config edit");
+	}
+	if (k->type == CONFIG_FLAG)
+		word = strcmp(value, "true") != 0 && strcmp(value, "false") != 0;
+	else if (k->type == CONFIG_INT)
+		word = strtoll(value, &end, 10) == 0 && (end == value || *end != '\0');
+	if (config_table_check(k, value, bare && word ? TOML_STRING : type, &n, e) != 0)
+		return -1;
+	if (bare)
+		buf_fmt(out, "%s", value);
+	else if (!put_string(out, value))
+		return err_set(e, GT_USAGE, "config", "%s: the value has control characters", k->key);
+	if (!bare)
+		out->data[--out->len] = '\0';
+	return 0;
+}
+
+int
+config_set(const struct config *c, const char *name, const char *value, struct err *e)
+{
+	char *path = c->file != NULL ? realpath(c->file, NULL) : user_file(), *head;
+	struct buf line = BUF_INIT, text = BUF_INIT;
+	const struct config_key *k;
+	const char *origin;
+	int i = config_find(name, e), ret = -1;
+
+	if (i < 0 || toml_value(config_key_at((size_t)i), value, &text, e) != 0)
+		goto out;
+	k = config_key_at((size_t)i);
+	origin = config_origin_at(c, (size_t)i);
+	head = xasprintf("[%s]", k->section);
+	buf_fmt(&line, "%s = %s\n", k->key, text.data);
+	if (path == NULL)
+		err_set(e, GT_FAIL, "config", "there is no place for gt.toml: HOME is not set");
+	else if (c->file != NULL && str_starts(origin, c->file))
+		ret = replace_value(path, atoi(origin + strlen(c->file) + 1), k->key, text.data, e);
+	else
+		ret = add_line(path, head, line.data, e);
+	free(head);
+out:
+	buf_release(&line);
+	buf_release(&text);
 	free(path);
 	return ret;
 }

@@ -63,6 +63,9 @@ int64_t config_int(const struct config *c, const char *name);
 int64_t config_ms(const struct config *c, const char *name);
 const char *config_text(const struct config *c, const char *name);
 
+/* For this run, as the command line wants it. */
+void config_set_flag(struct config *c, const char *name, bool value);
+
 /* NULL: empty. Relative to gt.toml's directory, "~/" to HOME. Heap. */
 char *config_path(const struct config *c, const char *name);
 
@@ -101,6 +104,14 @@ const struct config_agent *config_agent_at(const struct config *c, size_t i);
  * be written, has a command for that agent already, or the command has control characters.
  */
 int config_add_command(const struct config *c, const char *agent, const char *command, struct err *e);
+
+/* The gt.toml that config_new would read, or that would be made; heap. NULL: no HOME. */
+char *config_place(const char *file, const char *town);
+/*
+ * Writes one setting into it: in place of the value that it has there, else below the line of its section.
+ * All else stays. GT_USAGE, "config": no such key, a wrong value, or a list; GT_FAIL: it cannot be written.
+ */
+int config_set(const struct config *c, const char *name, const char *value, struct err *e);
 
 /*
  * The word nearest to `word` by letters added, left out or changed, if near enough to be meant;

@@ -18,6 +18,8 @@ static const struct config_key keys[] = {
 	    "false: every command answers \"disabled\" and does nothing" },
 	{ "recovery", "auto_recover", CONFIG_FLAG, "false", 0, 0, NULL,
 	    "patrol and startup bring agents back by themselves" },
+	{ "recovery", "on_crash", CONFIG_TEXT, "", 0, 0, NULL,
+	    "a command for sh, run once for each crash with a JSON object on standard input" },
 	{ "recovery", "max_context_lines", CONFIG_INT, "10000", 1, 1000000, NULL,
 	    "newest lines of scrollback that are captured and handed on" },
 	{ "recovery", "max_context_tokens", CONFIG_INT, "120000", 1000, 10000000, NULL,
@@ -51,8 +53,9 @@ static const struct config_key keys[] = {
 	    "wait this long for an agent to be ready for its prompt" },
 	{ "recovery", "ack_timeout", CONFIG_DURATION, "300s", MS_SECOND, DAY, NULL,
 	    "wait this long for proof that the agent took its prompt" },
-	{ "recovery", "spacing", CONFIG_DURATION, "5s", 0, HOUR, NULL,
-	    "pause between two recoveries of one run" },
+	{ "recovery", "spacing", CONFIG_DURATION, "250ms", 0, HOUR, NULL,
+	    "from one start to the next of one run" },
+	{ "recovery", "parallel", CONFIG_INT, "4", 1, 64, NULL, "recoveries of one run at the same time" },
 	{ "recovery", "max_attempts", CONFIG_INT, "3", 1, 1000, NULL,
 	    "recoveries within attempt_window before a session is quarantined" },
 	{ "recovery", "attempt_window", CONFIG_DURATION, "72h", MINUTE, 365 * DAY, NULL,
@@ -338,6 +341,24 @@ check_directories(const struct config_key *k, const char *list, struct err *e)
 	return 0;
 }
 
+/* The kinds of stores that store_open knows. */
+static int
+check_state(const char *text, struct err *e)
+{
+	static const char *const kinds[] = { "sqlite:", "redis:", "rediss:", "redis+unix:" };
+	bool known = strcmp(text, "sqlite") == 0 ||
+	    (strchr(text, '/') != NULL && strstr(text, "://") == NULL);
+
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		known = known || str_starts(text, kinds[i]);
+	if (known)
+		return 0;
+	err_set(e, GT_USAGE, "state", "state: \"%.60s\" names no store that gt-recover knows", text);
+	return err_hint(e,
+	    "write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or "
+	    "\"redis+unix:///PATH?db=DB\"");
+}
+
 int
 config_table_check(
     const struct config_key *k, const char *text, enum toml_type type, int64_t *n, struct err *e)
@@ -374,7 +395,7 @@ config_table_check(
 			    e, GT_USAGE, "config", "%s: expected a string that is not empty", k->key);
 		if (k->type == CONFIG_PATH && strchr(text, '\n') != NULL)
 			return err_set(e, GT_USAGE, "config", "%s: expected a path on one line", k->key);
-		return 0;
+		return strcmp(k->key, "state") == 0 ? check_state(text, e) : 0;
 	case CONFIG_LIST:
 		if (type != TOML_LIST)
 			return err_set(e, GT_USAGE, "config",

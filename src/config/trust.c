@@ -101,18 +101,20 @@ listed_member(gid_t gid, char **name)
 static char *
 primary_member(gid_t gid)
 {
-	char text[PASSWD_TEXT], *other = NULL;
-	struct passwd entry = { .pw_name = NULL }, *pw;
+	char *other = NULL;
+	const struct passwd *pw = NULL;
 	int left = PASSWD_ENTRIES, error = 0;
 
 	setpwent();
-	while (other == NULL && left > 0 && (error = getpwent_r(&entry, text, sizeof text, &pw)) == 0) {
+	/* the end leaves errno alone, or is ENOENT */
+	while (other == NULL && left > 0 && (errno = 0, pw = getpwent()) != NULL) {
 		left--;
 		if (pw->pw_gid == gid && !is_own_user(pw->pw_uid))
 			other = xstrdup(pw->pw_name);
 	}
+	error = pw == NULL ? errno : 0;
 	endpwent();
-	if (other == NULL && (left == 0 || error != ENOENT))
+	if (other == NULL && (left == 0 || (error != 0 && error != ENOENT)))
 		other = xstrdup(UNKNOWN);
 	return other;
 }

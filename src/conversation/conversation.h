@@ -39,9 +39,10 @@ struct exchange {
 			guess */
 };
 
-/* Exchanges that were left out: all, the user's words, the agent's words. */
+/* Exchanges that were left out: all, the user's words, the agent's words; what stood in all of them. */
 struct older_count {
 	size_t all, users, answers;
+	size_t lines, bytes;
 };
 
 struct conversation {
@@ -49,7 +50,7 @@ struct conversation {
 	size_t n, cap;
 	struct older_count older;	/* behind the first message of the user, which is v[0] then */
 	char *draft;		/* typed and never sent; NULL: none */
-	char *tasks;		/* the task list as shown, one task a line; NULL: none */
+	char *tasks;		/* the task list, one task a line as it is shown ("◼ Fix it"); NULL: none */
 	char *question;		/* the open dialog's question (permission, plan, choice); NULL: none */
 	char *banner;		/* version as the last banner prints it, "2.1.197"; NULL: not seen */
 	/* the agent's own id of the conversation, as its transcript names it; NULL: not known */
@@ -61,10 +62,14 @@ struct conversation {
 	 */
 	size_t unknown_lines;
 	ssize_t truncated_at;	/* row at which older text was cut away; -1: nothing was cut */
+	bool turn_over;		/* the transcript says that the agent's last turn ended */
 	bool limit;		/* the last screen shows a usage or auth limit */
 	bool farewell;		/* "Resume this session with": the agent was ended on purpose */
 	char *resume_id;	/* session id of the farewell, NULL: none */
 };
+
+/* How the exchange of the system begins that holds the summary of a compaction. */
+#define CONVERSATION_SUMMARY "Summary of the conversation so far:"
 
 #define CONVERSATION_INIT { .truncated_at = -1 }
 
@@ -94,6 +99,15 @@ const char *conversation_last_user(const struct conversation *c);
 char *conversation_last_action(const struct conversation *c);
 /* plain words only, no tools; with those that were left out */
 size_t conversation_count(const struct conversation *c, enum role role);
+
+/* Is a task of the list not done? */
+bool conversation_has_open_task(const struct conversation *c);
+/*
+ * The task list with words in the place of marks: "- in progress: Fix it", heap; and the same taken
+ * back. A line without either stays as it is.
+ */
+char *conversation_tasks_list(const char *tasks);
+char *conversation_tasks_from_list(const char *list);
 
 const char *exchange_role_name(enum role r);		/* "user", "assistant", "system" */
 const char *exchange_status_name(enum status s); /* "complete", "running", "waiting", "interrupted",
@@ -140,9 +154,10 @@ int conversation_from_json(struct conversation *c, const json_t *v, struct err *
  * - A last prompt without an answer that stands in the draft again was taken back by the person
  *   (Esc): interrupted.
  *
- * Of `out`: draft, tasks, question, limit, farewell, resume_id, lines and unknown_lines are the
- * newest screen's (of the transcript limit, lines and unknown_lines when there is no screen),
- * session_id the transcript's, banner the first that is known of screen, transcript, snapshot;
+ * Of `out`: draft, question, limit, farewell, resume_id, lines and unknown_lines are the newest
+ * screen's (of the transcript limit, lines and unknown_lines when there is no screen), tasks the
+ * transcript's or else the screen's, session_id and turn_over the transcript's, banner the first
+ * that is known of screen, transcript, snapshot;
  * truncated_at belongs to the source of the oldest exchange.
  */
 void conversation_merge(struct conversation *transcript, struct conversation *snapshot,

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "gastown/gastown.h"
 
 static const char *const roles[] = { "user", "assistant", "system" };
 static const char *const statuses[] = { "complete", "running", "waiting", "interrupted", "failed" };
@@ -145,9 +146,22 @@ conversation_limit(struct conversation *c, size_t max)
 	return from > kept;
 }
 
+static void
+count_text(struct older_count *n, const char *text)
+{
+	size_t len = text != NULL ? strlen(text) : 0;
+
+	n->bytes += len;
+	n->lines += len > 0 && text[len - 1] != '\n';
+	for (; len > 0 && (text = strchr(text, '\n')) != NULL; text++)
+		n->lines++;
+}
+
 void
 exchange_count_older(struct older_count *n, const struct exchange *x)
 {
+	count_text(n, x->content);
+	count_text(n, x->input);
 	n->all++;
 	n->users += x->role == ROLE_USER && x->tool == NULL;
 	n->answers += x->role == ROLE_ASSISTANT && x->tool == NULL;
@@ -218,6 +232,71 @@ conversation_count(const struct conversation *c, enum role role)
 	return n;
 }
 
+/* How agents mark a task, and the word for it; the first mark of a word stands for it. */
+static const struct task_state {
+	const char *mark, *word;
+	bool open;
+} task_states[] = {
+	{ "◻ ", "- open: ", true }, { "□ ", "- open: ", true }, { "☐ ", "- open: ", true },
+	{ "◼ ", "- in progress: ", true }, { "✔ ", "- done: ", false }, { "☒ ", "- done: ", false },
+	{ "☑ ", "- done: ", false },
+};
+
+/* The state that the line begins with, by mark or by word; NULL: none. */
+static const struct task_state *
+task_state_of(const char *line, bool word)
+{
+	for (size_t i = 0; i < COUNT(task_states); i++)
+		if (str_starts(line, word ? task_states[i].word : task_states[i].mark))
+			return &task_states[i];
+	return NULL;
+}
+
+static char *
+swap_task_words(const char *text, bool from_words)
+{
+	struct buf out = BUF_INIT;
+
+	for (size_t n; *text != '\0'; text += n) {
+		const struct task_state *s = task_state_of(text, from_words);
+
+		if (s != NULL) {
+			buf_str(&out, from_words ? s->mark : s->word);
+			text += strlen(from_words ? s->word : s->mark);
+		}
+		n = strcspn(text, "\n");
+		n += text[n] == '\n';
+		buf_add(&out, text, n);
+	}
+	return buf_detach(&out);
+}
+
+char *
+conversation_tasks_list(const char *tasks)
+{
+	return swap_task_words(tasks, false);
+}
+
+char *
+conversation_tasks_from_list(const char *list)
+{
+	return swap_task_words(list, true);
+}
+
+bool
+conversation_has_open_task(const struct conversation *c)
+{
+	const struct task_state *s;
+
+	for (const char *line = c->tasks; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		s = task_state_of(line, false);
+		if (s != NULL && s->open)
+			return true;
+	}
+	return false;
+}
+
 json_t *
 conversation_json(const struct conversation *c)
 {
@@ -252,6 +331,8 @@ conversation_json(const struct conversation *c)
 		json_put_int(o, "older", (int64_t)c->older.all);
 		json_put_int(o, "older_user_messages", (int64_t)c->older.users);
 		json_put_int(o, "older_agent_responses", (int64_t)c->older.answers);
+		json_put_int(o, "older_lines", (int64_t)c->older.lines);
+		json_put_int(o, "older_bytes", (int64_t)c->older.bytes);
 	}
 	json_put(o, "draft", c->draft);
 	json_put(o, "tasks", c->tasks);
@@ -321,6 +402,8 @@ conversation_from_json(struct conversation *c, const json_t *v, struct err *e)
 	c->older.all = (size_t)json_number(v, "older", 0);
 	c->older.users = (size_t)json_number(v, "older_user_messages", 0);
 	c->older.answers = (size_t)json_number(v, "older_agent_responses", 0);
+	c->older.lines = (size_t)json_number(v, "older_lines", 0);
+	c->older.bytes = (size_t)json_number(v, "older_bytes", 0);
 	c->lines = lines > 0 ? (size_t)lines : 0;
 	c->unknown_lines = unknown > 0 ? (size_t)unknown : 0;
 	c->draft = text_of(v, "draft");
@@ -412,7 +495,7 @@ is_start(const struct exchange *x, const char *bead)
 {
 	if (x->role != ROLE_USER)
 		return false;
-	if (str_starts(x->content, "[GAS TOWN]"))
+	if (str_starts(x->content, TOWN_BEACON))
 		return true;
 	return bead != NULL && hands_out(x->content) && !names_id(x->content, bead) &&
 	    names_any(x->content, bead);

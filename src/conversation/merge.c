@@ -675,9 +675,9 @@ static void
 take_state(struct conversation *out, struct conversation *screen)
 {
 	swap_text(&out->draft, &screen->draft);
-	swap_text(&out->tasks, &screen->tasks);
 	swap_text(&out->question, &screen->question);
 	swap_text(&out->resume_id, &screen->resume_id);
+	move_if_missing(&out->tasks, &screen->tasks);
 	move_if_missing(&out->banner, &screen->banner);
 	move_if_missing(&out->session_id, &screen->session_id);
 	out->lines = screen->lines;
@@ -729,7 +729,9 @@ conversation_merge(struct conversation *transcript, struct conversation *snapsho
 	cut = merge_two(old, new, true, &seen) ? new->truncated_at : old->truncated_at;
 	seen.unknown_lines = last->unknown_lines;	/* rows that may be words: they go on behind */
 	out->truncated_at = merge_two(t, &seen, false, out) ? cut : t->truncated_at;
+	move_if_missing(&out->tasks, &t->tasks);	/* of a long list a screen shows a part */
 	take_state(out, is_there(last) ? last : t);
+	out->turn_over = t->turn_over;
 	move_if_missing(&out->banner, &t->banner);
 	move_if_missing(&out->banner, &old->banner);
 	free(out->session_id);

@@ -26,6 +26,9 @@ explain_place(struct detection *d, struct claim *x, struct candidate *c)
 	const struct pane_claim *pane = x->about;
 	const struct profile *claude = profile_find(d->w->profiles, "claude");
 
+	/* a shell that waits for its agent tells of no other */
+	if (*c->pane.place != '\0' && *c->pane.filled == '\0')
+		return CLAIM_OPEN;
 	if (!pane->empty_shell || c->profile != NULL || !c->typed || c->config_dir == NULL || claude == NULL)
 		return CLAIM_OPEN;
 	c->profile = claude;

@@ -68,6 +68,15 @@ candidate_lines(const struct candidate *c)
 	return c->lines > 0 ? c->lines : c->snapshot_lines;
 }
 
+const char *
+candidate_teammate(const struct candidate *c, const char **team)
+{
+	*team = launch_flag(&c->launch, "--team-name");
+	return *team != NULL && transcript_has_pid_files(c->profile->transcript)
+	    ? launch_flag(&c->launch, "--agent-name")
+	    : NULL;
+}
+
 bool
 candidate_has_ended(const struct candidate *c)
 {
@@ -90,6 +99,8 @@ candidate_release(struct candidate *c)
 	free(c->config_dir);
 	free(c->snapshot);
 	free(c->missing_secret);
+	free(c->background);
+	free(c->background_state);
 	free(c->remote);
 	free(c->remote_hint);
 	free(c->conversation);
@@ -114,7 +125,9 @@ void
 candidate_fill_pane(struct pane *p)
 {
 	char **texts[] = { &p->session_id, &p->window_id, &p->window_name, &p->dead_line, &p->version,
-		&p->kept, &p->command, &p->start_command, &p->start_path, &p->path, &p->tty, &p->title };
+		&p->kept, &p->command, &p->start_command, &p->start_list, &p->start_path, &p->path, &p->tty,
+		&p->title, &p->layout, &p->session_group, &p->default_command, &p->place, &p->filled,
+		&p->window_made, &p->session_made };
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (*texts[i] == NULL)

@@ -23,6 +23,7 @@ static const struct agent_source *const sources[] = {
 	&detect_from_snapshots,
 	&detect_from_attempts,
 	&detect_from_assignments,
+	&detect_from_background,	/* not for passes over panes alone (detect_background) */
 	&detect_from_records,	/* only for people who ask (detect_recorded) */
 };
 
@@ -45,6 +46,7 @@ key_release(struct agent_key *k)
 	free(k->session);
 	free(k->pane);
 	free(k->conversation);
+	free(k->places);
 	memset(k, 0, sizeof *k);
 }
 
@@ -59,11 +61,13 @@ set_key(struct agent_key *k, const struct candidate *c)
 	free(k->session);
 	free(k->pane);
 	free(k->conversation);
+	free(k->places);
 	k->socket = detect_copy(p->socket);
 	k->server_pid = p->server_pid;
 	k->session = detect_copy(p->session);
 	k->pane = detect_copy(p->id);
 	k->conversation = detect_copy(talk);
+	k->places = p->id != NULL && *p->id == '%' ? pane_places(p) : NULL;
 }
 
 static bool
@@ -102,11 +106,24 @@ is_taken(const struct claim_list *held, const struct claim *x)
 
 		if (is_same_pane(&h->key, &x->key))
 			return true;
-		if (h->by != x->by &&
+		if (h->by != x->by && !x->beside &&
 		    (is_same_session(&h->key, &x->key) || is_equal(h->key.conversation, x->key.conversation)))
 			return true;
 	}
 	return false;
+}
+
+/* Another one is known in its place. */
+static bool
+is_placed(const struct claim_list *held, const struct candidate *c)
+{
+	char *places = pane_places(&c->pane);
+	bool yes = false;
+
+	for (size_t i = 0; i < held->n && !yes; i++)
+		yes = held->v[i].key.places != NULL && pane_place_is_same(held->v[i].key.places, places);
+	free(places);
+	return yes;
 }
 
 struct merge {
@@ -162,22 +179,39 @@ hold(struct claim_list *held, struct claim *x, const struct candidate *c)
 		set_key(&h->key, c);
 }
 
+/* What came of an agent that was started in a pane is known, without an older pane in its place. */
+static void
+hold_place(struct claim *x, const struct candidate *c, bool closed)
+{
+	const struct pane *p = &c->pane;
+
+	if (p->id != NULL && (closed || (p->filled != NULL && *p->filled != '\0')))
+		x->key.places = pane_places(p);
+}
+
 static void
 take_claim(struct merge *m, struct claim *x)
 {
 	struct candidate_list *out = m->out;
 	struct candidate c = { .low_confidence = false };
+	bool agent, closed;
 
 	if (is_taken(&m->held, x))
 		return;
-	if (explain_claim(m, x, &c)) {
+	agent = explain_claim(m, x, &c);
+	/* a pane that a person closed, in a session that goes on */
+	closed = agent && c.beside && c.reason == REASON_STOPPED;
+	if (agent && !closed && (x->there || c.pane.place == NULL || !is_placed(&m->held, &c))) {
+		c.viewer = c.background == NULL && agent_is_viewer(&c.launch);
 		hold(&m->held, x, &c);
 		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
 		out->v[out->n++] = c;
 		return;
 	}
-	if (x->there)
+	if (x->there || closed) {
+		hold_place(x, &c, closed);
 		hold(&m->held, x, NULL);
+	}
 	candidate_release(&c);
 }
 
@@ -258,6 +292,15 @@ detection_release(struct detection *d)
 		pane_list_release(&d->now[i].panes);
 	free(d->now);
 	free(d->also.v);
+	for (size_t i = 0; i < d->n_living; i++) {
+		free(d->living[i].socket_path);
+		free(d->living[i].session);
+		free(d->living[i].places);
+		free(d->living[i].id);
+		free(d->living[i].window_id);
+	}
+	free(d->living);
+	workspace_release(&d->workspace);
 	snapshot_index_release(&d->snapshots);
 	scrub_free(d->scrub);
 	if (d->starts != NULL)
@@ -296,6 +339,26 @@ detect_snapshot_head(struct detection *d, const char *name, struct snapshot *out
 	    snapshot_file_read_head(d->snapshots.dir, name, d->scrub, out, NULL) == 0;
 }
 
+const struct snapshot_file *
+detect_snapshot_of_places(const struct detection *d, const char *socket_path, const char *places)
+{
+	const struct snapshot_file *found = NULL;
+	char key[SNAPSHOT_KEY], *id;
+	int64_t start;
+	pid_t pid;
+
+	while (pane_place_read(&places, &pid, &start, &id)) {
+		const struct snapshot_file *x;
+
+		snapshot_pane_key(key, socket_path, pid, start, id);
+		x = snapshot_index_newest(&d->snapshots, NULL, key, 0);
+		if (x != NULL && (found == NULL || x->at > found->at))
+			found = x;
+		free(id);
+	}
+	return found;
+}
+
 static bool
 any_zombie(const struct candidate_list *list)
 {
@@ -310,7 +373,7 @@ static bool
 is_left_shell(const struct procs *procs, const struct candidate *c)
 {
 	return c->own_pane ? proc_list_typed_here(procs, c->pane.pid)
-			   : proc_list_idle_shell(procs, c->pane.pid);
+			   : proc_list_waiting_shell(procs, c->pane.pid) != 0;
 }
 
 /* The second, agreeing probe: an agent that is just being started by its shell has a process by now. */
@@ -334,7 +397,9 @@ confirm_zombies(struct app *w, struct candidate_list *list, struct err *e)
 			c->status = AGENT_UNKNOWN;
 			c->reason = REASON_NONE;
 			c->unknown_reason = "two looks at its processes did not agree";
-		}
+			c->unsettled = true;
+		} else
+			detect_set_zombie_reason(w, c);
 	}
 	proc_list_release(&procs);
 	return 0;
@@ -409,26 +474,26 @@ detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candida
 }
 
 static int
-add_recorded(struct app *w, struct candidate_list *all, struct err *e)
+add_sources(struct app *w, unsigned mask, struct candidate_list *all, struct err *e)
 {
 	struct detection d;
 	int ret;
 
 	detection_init(&d, w, NULL);
-	ret = detect_merge(sources, N_SOURCES, FROM_RECORDS, &d, all, e);
+	ret = detect_merge(sources, N_SOURCES, mask, &d, all, e);
 	detection_release(&d);
 	return ret;
 }
 
-int
-detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e)
+static int
+detect_more(struct app *w, unsigned mask, struct candidate_list *all, int ret, struct err *e)
 {
 	bool no_server = ret != 0 && strcmp(e->name, "no-server") == 0;
 	struct err own = ERR_INIT;
 
 	if (ret == 0)
 		ret = detect_lines(w, all, e);
-	if ((ret != 0 && !no_server) || add_recorded(w, all, &own) != 0) {
+	if ((ret != 0 && !no_server) || add_sources(w, mask, all, &own) != 0) {
 		if (own.code != 0)
 			*e = own;
 		return -1;
@@ -439,6 +504,18 @@ detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *
 		ret = 0;
 	}
 	return ret;
+}
+
+int
+detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e)
+{
+	return detect_more(w, FROM_BACKGROUND | FROM_RECORDS, all, ret, e);
+}
+
+int
+detect_background(struct app *w, struct candidate_list *all, int ret, struct err *e)
+{
+	return detect_more(w, FROM_BACKGROUND, all, ret, e);
 }
 
 static int
@@ -590,9 +667,20 @@ lines_of_server(struct tmux *t, struct candidate_list *list, struct err *e)
 	return ret;
 }
 
+/* Panes of one session, or of two servers' sessions of one name. */
+static void
+mark_namesakes(struct candidate_list *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = i + 1; k < all->n; k++)
+			if (strcmp(all->v[i].pane.session, all->v[k].pane.session) == 0)
+				all->v[i].namesake = all->v[k].namesake = true;
+}
+
 int
 detect_lines(struct app *w, struct candidate_list *list, struct err *e)
 {
+	mark_namesakes(list);
 	for (size_t i = 0; i < w->n_servers; i++)
 		if (lines_of_server(&w->servers[i], list, e) != 0)
 			return -1;

@@ -33,7 +33,7 @@ enum agent_status {
 	AGENT_ZOMBIE,		/* the agent is gone, a shell is left in the pane */
 	/* an empty session that was brought back (tmux-resurrect): a snapshot knows its agent */
 	AGENT_RESTORED,
-	/* the session is gone; a snapshot, hooked work or the ledger knows it. There is no pane */
+	/* session or pane is gone; a snapshot, hooked work or the ledger knows it. There is no pane */
 	AGENT_MISSING,
 	/* the agent lives, but was started after the work was begun and never given its context */
 	AGENT_RESPAWNED,
@@ -86,7 +86,11 @@ struct candidate {
 	/* one sign alone says that an agent ran here, and signs deceive */
 	bool low_confidence;
 	const char *unknown_reason;		/* for unknown: a sentence; "" otherwise */
+	/* unknown: it died or begins just now, perhaps; another look in a moment tells */
+	bool unsettled;
+	bool ending;			/* unsettled: its server has ended, and its process has not yet */
 	bool empty_shell;	/* unknown: its shell is idle, and nothing shows that an agent ever ran */
+	bool namesake;		/* another one in the list has its session's name (detect_lines) */
 	bool own_pane;		/* this program runs in the pane; zombie: it was typed into its shell */
 	size_t lines;			/* of scrollback and screen; dead and zombie panes only */
 	bool draft;			/* respawned: unsent text is in its input box (detect_lines) */
@@ -102,6 +106,11 @@ struct candidate {
 	/* pid_record is of this very pane's agent, not of one that died in the same directory */
 	bool own_pid_record;
 	pid_t agent_pid;		/* live, respawned: its process; remote: the program before it */
+	/* a background session (agent/agent.h), which has no pane: its id and its own word for its state */
+	char *background, *background_state;
+	bool given_up;			/* background: its service wrote that it failed */
+	/* it shows a session that lives elsewhere: started again as it was, told nothing, and no --resume */
+	bool viewer;
 	char *remote, *remote_hint;	/* remote: "ssh box", and how to recover it there; NULL otherwise */
 	/* the pane's own command starts no agent: a person typed it; launch is the agent's then */
 	bool typed;
@@ -121,6 +130,8 @@ struct candidate {
 	 * died; NULL: none
 	 */
 	char *snapshot;
+	/* missing: its session is there, on the server that it ran on, without its pane */
+	bool beside;
 	/* missing: another agent lived in its place since, whose conversation session_id is */
 	bool snapshot_is_older;
 	/*
@@ -132,7 +143,10 @@ struct candidate {
 	char *started_by;
 	/* missing: the attempt that had brought it back since the snapshot, acknowledged; NULL: none */
 	char *recovered_by;
-	/* variables that its command set and the snapshot did not keep: the new agent gets ours */
+	/*
+	 * variables whose values its command held and nothing keeps: a new session gets ours, in a shell
+	 * they must be set
+	 */
 	struct town_list inherited_env;
 	/*
 	 * missing, unknown: the ledger's, of which only its record tells (detect/detect.h);
@@ -145,6 +159,11 @@ struct candidate {
 
 /* What there is to read: lines, or of one without a pane the snapshot's. */
 size_t candidate_lines(const struct candidate *c);
+/*
+ * Its name in an agent team of Claude Code, by its start command (`--agent-name`, `--team-name`),
+ * and the team's; borrowed. NULL: it is no teammate.
+ */
+const char *candidate_teammate(const struct candidate *c, const char **team);
 /* Ended on purpose, with its session: who asks what crashed need not hear of it. */
 bool candidate_has_ended(const struct candidate *c);
 /* there is something to bring back, it is not over, and more than its directory tells of it */
@@ -202,6 +221,11 @@ int detect(struct app *w, struct candidate_list *out, struct err *e);
 int detect_listed(struct app *w, struct tmux *t, struct panes *panes, struct candidate_list *out,
     struct err *e);
 /*
+ * The pid of a dead pane whose tmux has forgotten it (struct pane), from what was seen of it alive.
+ * Reads records; leaves it as it was when they tell of another crash.
+ */
+void detect_fill_pid(struct app *w, struct pane *p);
+/*
  * Fills lines of dead and zombie candidates, exactly, and draft of respawned ones; one tmux
  * process a server. A usage limit or a login problem on the last screen is the reason then,
  * unless the agent was ended on purpose.
@@ -245,7 +269,8 @@ char *detect_transcript_warning(const struct candidate *c, const struct transcri
 /* ---- recorded ---- */
 
 /*
- * What detect and detect_lines find, and behind it the agents that only the ledger knows
+ * What detect and detect_lines find, behind it background sessions (detect_from_background), which
+ * need no tmux server, and the agents that only the ledger knows
  * (records/agents/agents.h): SUSPENDED, or ACTIVE without a living process, of this host, and no
  * pane, snapshot or hooked work tells of them. Class missing, by name, with `record`;
  * restart_recorded brings them back. Unknown is not dead: the class is unknown where the record
@@ -259,6 +284,8 @@ char *detect_transcript_warning(const struct candidate *c, const struct transcri
  * what detect answered.
  */
 int detect_recorded(struct app *w, struct candidate_list *all, int ret, struct err *e);
+/* The same without what only records tell of: for passes that were not asked for anyone by name. */
+int detect_background(struct app *w, struct candidate_list *all, int ret, struct err *e);
 
 /*
  * What its record alone makes of it: class missing. -1: "no-place-known", "no-agent-known".
@@ -274,7 +301,5 @@ const struct candidate *candidate_of_session(struct app *w, const struct session
 
 /* Has a person ended it, by its record, its hooks or the end of its transcript? */
 bool detect_seen_exited(struct app *w, struct store *s, const struct seen_agent *x);
-/* Its process is gone for certain, or was never seen alive. */
-bool detect_seen_is_over(const struct seen_agent *x);
 
 #endif

@@ -10,6 +10,7 @@
 #include "detect/detect.h"
 #include "snapshot/snapshot.h"
 #include "tmux/tmux.h"
+#include "workspace/workspace.h"
 
 struct proc;
 struct procs;
@@ -31,6 +32,8 @@ struct agent_key {
 	/* the same session and pane as the names of snapshot files have them */
 	char session_hash[SNAPSHOT_KEY], pane_hash[SNAPSHOT_KEY];
 	char *conversation;		/* its id: that of a living process, or the one looked for */
+	/* the pane, and those in whose place it was made (tmux/tmux.h) */
+	char *places;
 };
 
 /* One agent that a source knows of. */
@@ -39,6 +42,8 @@ struct claim {
 	struct agent_key key;
 	/* the pane is there: the claim holds its key even if no agent ever ran in it */
 	bool there;
+	/* a pane that is gone, of a session that may be there */
+	bool beside;
 	/* what that source knows of it; its forget() frees it. Sources that add may read it, by `by` */
 	void *about;
 };
@@ -85,6 +90,13 @@ struct detection {
 		struct panes panes;
 	} *now;
 	struct claim_list also;		/* claims of its own that an explain() came upon */
+	struct workspace workspace;	/* the last one that was read; file NULL: none is kept */
+	struct living_pane {		/* of the servers that answered */
+		char *socket_path, *session, *places, *id, *window_id;
+		int64_t session_created;
+		bool waits;		/* it was made for an agent that nobody has started in it */
+	} *living;
+	size_t n_living, cap_living;
 };
 
 /*
@@ -94,7 +106,8 @@ struct detection {
  * 	Each source lists its claims, cheaply: keys, no files of agents, no bd. In the order of the
  * 	table each claim takes its key. A claim whose key a source before it has taken is dropped:
  * 	the same pane, the same session or the same living conversation. Within a source only the
- * 	same pane is the same agent.
+ * 	same pane is the same agent. One that explain() finds to be of a place that a candidate or a
+ * 	filled pane has is dropped, too: of one place the newest pane counts.
  * 	explain() makes the candidate of a claim that took its key. CLAIM_OPEN: it is no agent; then
  * 	the key is free for the sources below, unless the claim's pane is there.
  * 	After it the sources that add to this one explain the same claim, in the table's order, each
@@ -109,7 +122,8 @@ struct agent_source {
 	const char *name;
 	enum agent_source_bit {
 		FROM_PANES = 1, FROM_RESTARTED = 2, FROM_SNAPSHOTS = 4, FROM_ATTEMPTS = 8,
-		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32, FROM_SEEN = 64, FROM_PLACE = 128
+		FROM_ASSIGNMENTS = 16, FROM_RECORDS = 32, FROM_SEEN = 64, FROM_PLACE = 128,
+		FROM_BACKGROUND = 256
 	} bit;
 	unsigned adds_to;		/* sources whose claims it explains, too */
 	/* its candidates stay in the order of its claims; those of the others are sorted by name */
@@ -133,6 +147,9 @@ struct scrub *detect_scrub(struct detection *d);
 struct session_starts *detect_starts(struct detection *d);
 /* The head of a snapshot of that name. snapshot_release when true. */
 bool detect_snapshot_head(struct detection *d, const char *name, struct snapshot *head);
+/* The newest of the panes that stand in a list of places (tmux/tmux.h), or NULL. */
+const struct snapshot_file *detect_snapshot_of_places(
+    const struct detection *d, const char *socket_path, const char *places);
 /*
  * The process of a snapshot (pid and start time) still lives, or /proc cannot tell. In another
  * container: until the container has ended or the last sign of life is older than PROC_SEEN_MS.
@@ -149,6 +166,8 @@ bool detect_identify(struct detection *d, const struct snapshot *head, const cha
 void detect_set_command(struct detection *d, const struct snapshot *h, struct candidate *c);
 /* Of a dead pane: reason, by what tmux and the kernel kept of its end. */
 void detect_set_crash_reason(struct app *w, struct candidate *c);
+/* Of a zombie: oom where the kernel's log names the agent that is gone. */
+void detect_set_zombie_reason(struct app *w, struct candidate *c);
 
 /* ---- candidate ---- */
 
@@ -244,6 +263,12 @@ extern const struct agent_source detect_from_restarted;
  * hooks told (records/hooks/hooks.h) counts as seen.
  */
 extern const struct agent_source detect_from_seen;
+/*
+ * Of an agent whose server is gone, by its last snapshot: had it left before? Its hooks reported a
+ * person's word, or the server was seen alive 10 s after it had left. One that leaves within these
+ * 10 s leaves because of the server, with the same words.
+ */
+bool detect_left_before_server(struct detection *d, const struct snapshot *h, const struct profile *p);
 
 /* ---- by_place ---- */
 
@@ -262,13 +287,15 @@ extern const struct agent_source detect_from_place;
  *
  * A session is missing when its server was asked (or does not run) and has none of that name, the
  * pane is not elsewhere on that server, and the agent's process is gone; where that process still
- * runs the candidate is `unknown`. Of a server that died all agents' panes are missing that its
- * last pass had seen, so a session may come back with several; of a session that ended while its
- * server lived the newest pane alone. What ended while its server lived was ended on purpose,
- * REASON_STOPPED, unless it left the record of a killed agent (agent/agent.h, which the next start
- * of any agent removes), or its transcript lacks its leave (transcript/transcript.h) and no pane
- * stood there dead before. But a polecat's session does not count as ended on purpose, since gt
- * removes every session that has died (gas-town 0.1): its work decides.
+ * runs the candidate is `unknown`. Missing is also a pane that its session, which is there, has lost
+ * by a crash (candidate.beside), and one in whose place a shell waits in a workspace that was built
+ * again. Of a server that died all agents' panes are missing that its last pass had seen; of a session
+ * that ended while its server lived the newest, and those that the last workspace had beside it.
+ * What ended while its server lived was ended on purpose, REASON_STOPPED, unless it left the record
+ * of a killed agent (agent/agent.h, which the next start of any agent removes), or its
+ * transcript lacks its leave (transcript/transcript.h) and no pane stood there dead before. But
+ * a polecat's session does not count as ended on purpose, since gt removes every session that
+ * has died (gas-town 0.1): its work decides.
  */
 extern const struct agent_source detect_from_snapshots;
 
@@ -280,6 +307,38 @@ extern const struct agent_source detect_from_snapshots;
  * recovered_by, began, crashed_at; CLAIM_NO_AGENT: the crash of the snapshot was answered.
  */
 extern const struct agent_source detect_from_attempts;
+
+/* ---- unsnapshotted ---- */
+
+/*
+ * An agent that a recovery started, and that no snapshot shows: of the newest attempt that started
+ * one there.
+ */
+struct unsnapshotted {
+	char *id;			/* the attempt's; NULL: none is known, and nothing else is set */
+	bool later;			/* that was after the snapshot */
+	bool answered;			/* it was for what the snapshot shows, and was acknowledged */
+	bool lives;			/* a process is known that goes on with it */
+	/* the conversation in which it was told, or that it began untold; NULL: none is known */
+	char *session_id;
+	enum exit_kind parting;		/* of that */
+	int64_t began;			/* when the attempt started it, ms since 1970 */
+	int64_t alive_at;		/* when it certainly lived, ms since 1970 */
+	int64_t server_pid, server_start;	/* where; 0: on the server that ran then */
+};
+
+/* Never fails: what no attempt tells is not known. detect_release_unsnapshotted. */
+void detect_find_unsnapshotted(struct app *w, const struct snapshot *h, struct unsnapshotted *out);
+void detect_release_unsnapshotted(struct unsnapshotted *u);
+
+/* ---- background ---- */
+
+/*
+ * Claude Code's background sessions of our own configuration that have not ended, named by their
+ * ids: live; unknown while their service starts them again; missing when they failed. A living pane
+ * with the same conversation goes first.
+ */
+extern const struct agent_source detect_from_background;
 
 /* ---- recorded ---- */
 

@@ -21,6 +21,7 @@ struct transcript_evidence {
 	const char **held, **suspects;	/* into records */
 	size_t n_held, cap_held, n_suspects, cap_suspects;
 	char *worktree, *town;
+	char *teammate;			/* the conversation of a member of an agent team; heap, NULL: none */
 	struct fingerprint said;
 	struct time_span life;
 	bool exact;			/* the life's beginning is that of the process */
@@ -34,6 +35,7 @@ findings_release(struct transcript_evidence *f)
 	free(f->suspects);
 	free(f->worktree);
 	free(f->town);
+	free(f->teammate);
 	fingerprint_release(&f->said);
 }
 
@@ -201,21 +203,14 @@ named_by_command(const struct launch *l)
 	static const char *const flags[] = { "--session-id", "--resume", "-r" };
 	const char *id = NULL;
 
-	for (size_t i = l->program + 1; !l->wrapped && i < l->n_words; i++) {
-		const char *text = l->words[i].text;
-
-		if (strcmp(text, "--fork-session") == 0)
+	for (size_t i = l->program + 1; i < l->n_words; i++)
+		if (strcmp(l->words[i].text, "--fork-session") == 0)
 			return NULL;
-		for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
-			size_t n = strlen(flags[k]);
-			const char *value = strncmp(text, flags[k], n) != 0 ? NULL
-			    : text[n] == '='                                ? text + n + 1
-			    : text[n] == '\0' && i + 1 < l->n_words         ? l->words[i + 1].text
-									    : NULL;
+	for (size_t k = 0; !l->wrapped && k < sizeof flags / sizeof flags[0]; k++) {
+		const char *value = launch_flag(l, flags[k]);
 
-			if (value != NULL && transcript_is_id(value))
-				id = value;
-		}
+		if (value != NULL && transcript_is_id(value))
+			id = value;
 	}
 	return id;
 }
@@ -251,6 +246,8 @@ set_ids(const struct candidate *c, const struct conversation *screen, const stru
 	if (f->own != NULL) {
 		h->id[FOUND_RECORD] = f->own->session_id;
 		h->record_cwd = f->own->cwd;
+	} else if (f->teammate != NULL) {
+		h->id[FOUND_RECORD] = f->teammate;
 	}
 	/* the last words are of the end, the command is of the beginning */
 	if (farewell == NULL || command == NULL || strcmp(farewell, command) == 0)
@@ -373,7 +370,8 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	memset(out, 0, sizeof *out);
 	if (known)
 		snapshot_id = c->session_id;
-	if (c->config_dir == NULL)
+	/* what it shows is not its own */
+	if (c->config_dir == NULL || c->viewer)
 		return 0;
 	if (c->conversation != NULL) {
 		take_chosen(c, out);
@@ -384,6 +382,10 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	h.screen = seen != NULL ? seen->text : NULL;
 	h.scrub = seen != NULL ? seen->scrub : NULL;
 	if (notes && !own_record(c, &f)) {
+		const char *team, *member = candidate_teammate(c, &team);
+
+		if (member != NULL)
+			f.teammate = locate_teammate(c->config_dir, c->cwd, team, member);
 		read_records(w, c, &f);
 		f.worktree = town_start_id_in_cwd(c->cwd, &f.life);
 		f.town = town_start_id_in_log(w->town, &c->role, c->cwd, &f.life);
@@ -402,6 +404,11 @@ detect_find_transcript(struct app *w, const struct candidate *c, const struct sc
 	ret = locate_session(&h, out, e);
 	if (c->by_place)
 		doubt_place(w, c, out);
+	/* that a conversation lies in a directory which is guessed does not confirm the guess */
+	if (out->how == FOUND_FOLDER && c->pane.start_guessed && strcmp(c->cwd, c->pane.start_path) == 0) {
+		transcript_found_release(out);
+		*out = (struct transcript_found){ .how = FOUND_NONE };
+	}
 	findings_release(&f);
 	return ret;
 }

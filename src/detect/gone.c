@@ -73,7 +73,7 @@ lives_contained(const struct detection *d, const struct snapshot *h)
 	snapshot_panes_of_server(&seen, d->snapshots.dir, h->socket, h->server_pid, h->server_start);
 	last = seen.written > h->taken_at ? seen.written : h->taken_at;
 	snapshot_panes_release(&seen);
-	return proc_is_recent(now.wall_ms - last);
+	return now.wall_ms - last <= PROC_SEEN_MS;
 }
 
 bool
@@ -106,18 +106,62 @@ set_old_pane(const struct snapshot *h, const char *socket, struct pane *p)
 	p->history_limit = h->history_limit;
 	p->alternate = h->alternate;
 	p->title = detect_copy(h->title);
+	p->place = detect_copy(h->place);
 	p->start_path = detect_copy(h->cwd);
 	p->default_shell = detect_copy(h->shell);
+	p->window_index = p->index = -1;
 	candidate_fill_pane(p);
+}
+
+/* An assignment of the variable begins in front of the mark. */
+static bool
+is_assigned(const char *text, const char *mark, const char *name)
+{
+	size_t n = strlen(name);
+
+	return (size_t)(mark - text) > n && mark[-1] == '=' && memcmp(mark - 1 - n, name, n) == 0 &&
+	    ((size_t)(mark - text) == n + 1 || mark[-2 - (ptrdiff_t)n] == ' ');
+}
+
+/*
+ * The shell can fill it in where the agent starts: in its own shell, which is asked then (start
+ * ticket), in its session, or where ours is carried to.
+ */
+static bool
+is_variable(const struct candidate *c, const char *name)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *name != '\0' && (*name < '0' || *name > '9') && strcmp(name, "value") != 0 &&
+	    name[strspn(name, chars)] == '\0' &&
+	    (detect_status_has_shell(c->status) || pane_env(&c->pane, name) != NULL || getenv(name) != NULL);
+}
+
+/* The quotes that are open at the end of a shell's text; '\0': none. */
+static char
+open_quote(const char *text, const char *end)
+{
+	char quote = '\0';
+
+	for (; text < end; text++) {
+		if (*text == '\\' && quote != '\'' && text + 1 < end)
+			text++;
+		else if (quote == '\0' && (*text == '\'' || *text == '"'))
+			quote = *text;
+		else if (*text == quote)
+			quote = '\0';
+	}
+	return quote;
 }
 
 /*
  * The start command, without the secrets that the snapshot did not keep: an assignment whose
- * variable stands in our own environment is left out and carried; any other one is missing. Its
- * name, heap, or NULL when the command is whole.
+ * variable stands in our own environment is left out and carried; the value of a variable is taken
+ * from it where the agent starts; any other one is missing. Its name, heap, or NULL when the
+ * command is whole.
  */
 static char *
-full_command(const struct snapshot *h, struct buf *out, struct town_list *carried)
+full_command(const struct snapshot *h, const struct candidate *c, struct buf *out, struct town_list *carried)
 {
 	static const char mark[] = "[REDACTED:";
 	const char *p = h->command, *hit;
@@ -126,19 +170,25 @@ full_command(const struct snapshot *h, struct buf *out, struct town_list *carrie
 	for (; (hit = strstr(p, mark)) != NULL; k++) {
 		const char *name = k < h->n_secrets ? h->secrets[k] : "value", *close = strchr(hit, ']'),
 			   *from = hit;
-		size_t n = strlen(name);
+		char quote = open_quote(h->command, hit);
 
 		while (from > p && (from[-1] == '\'' || from[-1] == '"'))
 			from--;
-		if (close == NULL || (size_t)(from - p) <= n || from[-1] != '=' ||
-		    memcmp(from - 1 - n, name, n) != 0 || getenv(name) == NULL ||
-		    (from - 1 - n > p && from[-2 - (ptrdiff_t)n] != ' '))
+		if (close == NULL)
 			return xstrdup(name);
+		if (is_assigned(p, from, name) && getenv(name) != NULL) {
+			buf_add(out, p, (size_t)(from - 1 - p) - strlen(name));
+			p = close + 1 + strspn(close + 1, "'\"");
+			if (*p != '\0' && *p != ' ')
+				return xstrdup(name);
+		} else if (hit > h->command && hit[-1] != '=' && is_variable(c, name)) {
+			buf_add(out, p, (size_t)(hit - p));
+			buf_fmt(out, "%.*s\"$%s\"%.*s", quote != '\0', &quote, name, quote != '\0', &quote);
+			p = close + 1;
+		} else {
+			return xstrdup(name);
+		}
 		town_list_add(carried, xstrdup(name));
-		buf_add(out, p, (size_t)(from - 1 - p) - n);
-		p = close + 1 + strspn(close + 1, "'\"");
-		if (*p != '\0' && *p != ' ')
-			return xstrdup(name);
 	}
 	buf_str(out, p);
 	return NULL;
@@ -165,11 +215,16 @@ detect_set_command(struct detection *d, const struct snapshot *h, struct candida
 	struct buf command = BUF_INIT;
 
 	if (h->command != NULL) {
-		set_need(c, full_command(h, &command, &c->inherited_env));
+		set_need(c, full_command(h, c, &command, &c->inherited_env));
+		const char *text = c->missing_secret == NULL ? command.data : h->command,
+			   *shell = c->pane.default_shell;
+
 		c->command_source = COMMAND_SNAPSHOT;
 		launch_release(&c->launch);
-		launch_command(&c->launch, c->missing_secret == NULL ? command.data : h->command,
-		    c->pane.default_shell, profile_list_has_program, d->w->profiles);
+		if (h->wrapper != 0 && c->profile != NULL)
+			launch_command_wrapped(&c->launch, text, shell, h->wrapper, c->profile->name);
+		else
+			launch_command(&c->launch, text, shell, profile_list_has_program, d->w->profiles);
 	}
 	buf_wipe(&command);
 }
@@ -200,225 +255,6 @@ detect_identify(struct detection *d, const struct snapshot *h, const char *name,
 	return true;
 }
 
-/* ---- what attempts tell ---- */
-
-/*
- * An agent that a recovery started, and that no snapshot shows: of the newest attempt that started
- * one there.
- */
-struct unsnapshotted {
-	char *id;			/* the attempt's; NULL: none is known, and nothing else is set */
-	bool later;			/* that was after the snapshot */
-	bool answered;			/* it was for what the snapshot shows, and was acknowledged */
-	bool lives;			/* a process is known that goes on with it */
-	/* the conversation in which it was told, or that it began untold; NULL: none is known */
-	char *session_id;
-	enum exit_kind parting;		/* of that */
-	int64_t began;			/* when the attempt started it, ms since 1970 */
-	int64_t alive_at;		/* when it certainly lived, ms since 1970 */
-	int64_t server_pid, server_start;	/* where; 0: on the server that ran then */
-};
-
-/* Between the commit of a start and what a process tells of its own. */
-#define SLACK_MS 5000
-#define MOST_LINKS 16	/* attempts in a row that came to nothing */
-
-static bool
-same_pane(const struct attempt *a, const struct snapshot *h)
-{
-	return a->server_pid == h->server_pid && a->server_start == h->server_start &&
-	    strcmp(a->pane_id, h->pane) == 0 && strcmp(a->socket, h->socket) == 0;
-}
-
-/* The attempt by which the agent that the snapshot shows was started: in its pane, or with its session. */
-static bool
-may_have_made(const struct attempt *a, const struct snapshot *h)
-{
-	int64_t at = a->times[PHASE_RESPAWNED];
-
-	if (at == 0 || at > h->taken_at || a->cwd == NULL || h->cwd == NULL || strcmp(a->cwd, h->cwd) != 0)
-		return false;
-	if (same_pane(a, h))
-		return a->in_shell || a->pane_pid != h->pane_pid;
-	return strcmp(a->class, detect_status_name(AGENT_MISSING)) == 0 &&
-	    strcmp(a->session, h->session) == 0 && strcmp(a->socket, h->socket) == 0;
-}
-
-static bool
-find_maker(struct store *store, const struct snapshot *h, struct attempt *out)
-{
-	struct attempt_list all = { .n = 0 };
-	struct attempt *best = NULL;
-
-	if (attempt_list_all(store, &all, NULL) == 0)
-		for (size_t i = 0; i < all.n; i++)
-			if (may_have_made(&all.v[i], h) &&
-			    (best == NULL || all.v[i].times[PHASE_RESPAWNED] > best->times[PHASE_RESPAWNED]))
-				best = &all.v[i];
-	if (best != NULL) {
-		*out = *best;
-		attempt_init(best);
-	}
-	attempt_list_release(&all);
-	return best != NULL;
-}
-
-/*
- * It replaced what the snapshot shows, or what came after that in the same pane. One that only
- * told a living agent replaced nothing.
- */
-static bool
-replaced(const struct attempt *a, const struct snapshot *h)
-{
-	int64_t at = a->times[PHASE_RESPAWNED];
-
-	return at != 0 && same_pane(a, h) && strcmp(a->class, detect_status_name(AGENT_RESPAWNED)) != 0 &&
-	    ((a->pane_pid == h->pane_pid && !a->in_shell) || at > h->taken_at);
-}
-
-/* The newest that did. One that ended before it could start anything goes on with the one before it. */
-static bool
-find_successor(struct store *store, const struct snapshot *h, struct attempt *out)
-{
-	struct attempt a;
-
-	if (attempt_latest(store, h->socket, h->server_pid, h->server_start, h->pane, out, NULL) != 1)
-		return false;
-	for (int i = 0; i < MOST_LINKS && out->times[PHASE_RESPAWNED] == 0 && out->previous != NULL; i++) {
-		if (attempt_load(store, out->previous, &a, NULL) != 1)
-			break;
-		attempt_release(out);
-		*out = a;
-	}
-	if (replaced(out, h))
-		return true;
-	attempt_release(out);
-	return false;
-}
-
-/* What it started may have died unseen as well, and been brought back: the last of that row. */
-static void
-follow(struct store *store, struct attempt *a)
-{
-	struct attempt_list all = { .n = 0 };
-	size_t next = 0;
-
-	if (attempt_list_all(store, &all, NULL) != 0)
-		all.n = 0;
-	for (int i = 0; i < MOST_LINKS && next < all.n; i++) {
-		for (next = 0; next < all.n; next++)
-			if (all.v[next].previous != NULL && strcmp(all.v[next].previous, a->id) == 0 &&
-			    all.v[next].times[PHASE_RESPAWNED] != 0 &&
-			    strcmp(all.v[next].class, detect_status_name(AGENT_RESPAWNED)) != 0)
-				break;
-		if (next < all.n) {
-			attempt_release(a);
-			*a = all.v[next];
-			attempt_init(&all.v[next]);
-		}
-	}
-	attempt_list_release(&all);
-}
-
-/*
- * Of one that never read its prompt: what it heard instead began a conversation that no living
- * process has.
- */
-static char *
-find_newborn(const char *format, const char *config_dir, const struct attempt *a)
-{
-	struct agent_pid_files all = { .n = 0 };
-	const char **held;
-	size_t n = 0;
-	char *path;
-
-	agent_pid_files_read(config_dir, &all);
-	held = xcalloc(all.n + 1, sizeof *held);
-	for (size_t i = 0; i < all.n; i++)
-		if (all.v[i].session_id != NULL && agent_pid_file_is_alive(&all.v[i]))
-			held[n++] = all.v[i].session_id;
-	path = locate_new(format, config_dir, a->cwd, a->times[PHASE_RESPAWNED], held, n);
-	free(held);
-	agent_pid_files_release(&all);
-	return path;
-}
-
-/* The process that the attempt had started; a pid is used again. */
-static bool
-still_runs(const struct attempt *a)
-{
-	int64_t began = a->new_pid > 0 ? proc_began_ms((pid_t)a->new_pid) : 0;
-
-	if (attempt_is_contained(a) || (a->new_pid > 0 && proc_life((pid_t)a->new_pid, 0) == LIFE_UNKNOWN))
-		return true;
-	return began != 0 && began >= a->times[PHASE_RESPAWNED] - SLACK_MS &&
-	    (a->times[PHASE_DELIVERED] == 0 || began <= a->times[PHASE_DELIVERED] + SLACK_MS);
-}
-
-/*
- * In which it was told; where sessions are told apart by their names, in which it began untold.
- * Elsewhere that tells nothing of when, and may be another's.
- */
-static void
-set_conversation(
-    const struct attempt *a, const struct snapshot *h, const struct profile *p, struct unsnapshotted *out)
-{
-	char *path = a->transcript != NULL ? xstrdup(a->transcript) : NULL;
-	enum ack ack = ACK_NONE;
-
-	if (path == NULL && h->config_dir != NULL)
-		locate_ack(p->transcript, h->config_dir, a->cwd, a->id, a->times[PHASE_RESPAWNED], &ack,
-		    &path);
-	if (path == NULL && out->later && h->config_dir != NULL && a->cwd != NULL)
-		path = find_newborn(p->transcript, h->config_dir, a);
-	if (path != NULL)
-		out->session_id =
-		    locate_session_id(p->transcript, h->config_dir, path, a->times[PHASE_RESPAWNED]);
-	if (out->session_id != NULL)
-		out->parting = transcript_exit_kind(p->transcript, path);
-	free(path);
-}
-
-/* Never fails: what no attempt tells is not known. release_unsnapshotted. */
-static void
-find_unsnapshotted(struct app *w, const struct snapshot *h, struct unsnapshotted *out)
-{
-	const struct profile *p = h->agent != NULL ? profile_find(w->profiles, h->agent) : NULL;
-	struct store *store = app_store(w, false, NULL);
-	struct attempt a;
-
-	memset(out, 0, sizeof *out);
-	out->parting = EXIT_UNKNOWN;
-	if (store == NULL || h->pane == NULL || p == NULL)
-		return;
-	out->later = find_successor(store, h, &a);
-	if (!out->later && (h->session_id != NULL || !find_maker(store, h, &a)))
-		return;
-	if (out->later)
-		follow(store, &a);
-	out->id = xstrdup(a.id);
-	out->answered = out->later && a.phase == PHASE_ACKNOWLEDGED;
-	out->began = a.times[PHASE_RESPAWNED];
-	/* the acknowledgement may have been found long after its end */
-	out->alive_at = a.times[PHASE_DELIVERED] != 0 ? a.times[PHASE_DELIVERED] : a.times[PHASE_RESPAWNED];
-	out->server_pid = strcmp(a.class, detect_status_name(AGENT_MISSING)) != 0 ? a.server_pid : a.made_pid;
-	out->server_start =
-	    strcmp(a.class, detect_status_name(AGENT_MISSING)) != 0 ? a.server_start : a.made_start;
-	set_conversation(&a, h, p, out);
-	out->lives = still_runs(&a) ||
-	    (out->session_id != NULL && h->config_dir != NULL &&
-		transcript_in_use(p, h->config_dir, out->session_id));
-	attempt_release(&a);
-}
-
-static void
-release_unsnapshotted(struct unsnapshotted *u)
-{
-	free(u->id);
-	free(u->session_id);
-	memset(u, 0, sizeof *u);
-}
-
 /* ---- claims of snapshots ---- */
 
 #define FILE_MS 20	/* by so much the clock of files may be behind */
@@ -431,6 +267,7 @@ struct gone_pane {
 	/* found with the newest of its session, whose server died with all its panes */
 	bool found_beside;
 	bool server_died;
+	bool lost;			/* of a session that is there, on its server */
 	struct unsnapshotted u;		/* of attempts */
 };
 
@@ -534,7 +371,7 @@ explain_attempt(struct detection *d, struct claim *x, struct candidate *c)
 	struct gone_pane *g = x->about;
 	const struct unsnapshotted *u = &g->u;
 
-	find_unsnapshotted(d->w, &g->h, &g->u);
+	detect_find_unsnapshotted(d->w, &g->h, &g->u);
 	if (u->later)
 		g->server_died = later_server_died(g);
 	if (is_answered(g))
@@ -609,8 +446,71 @@ claim_others(struct detection *d, const struct claim *x, const char *first, cons
 
 		if (one->agent && one->file != NULL && strcmp(one->session, x->key.session_hash) == 0 &&
 		    strcmp(one->id, first) != 0)
-			claim_snapshot(one->file, x->key.session_hash, true, &d->also);
+			claim_snapshot(one->file, x->key.session_hash, true, &d->also)->beside = x->beside;
 	}
+}
+
+static const struct workspace *
+read_workspace(struct detection *d, const struct snapshot *h)
+{
+	struct workspace *x = &d->workspace;
+
+	if (x->server_pid == h->server_pid && x->server_start == h->server_start)
+		return x->file != NULL ? x : NULL;
+	workspace_release(x);
+	if (workspace_read(d->w, h->socket, h->server_pid, h->server_start, NULL, x))
+		return x;
+	x->server_pid = h->server_pid;
+	x->server_start = h->server_start;
+	return NULL;
+}
+
+/* The window and index that it had at the last pass, where that is known. */
+static void
+set_old_place(struct detection *d, const struct snapshot *h, struct pane *p)
+{
+	const struct workspace *of = read_workspace(d, h);
+	char *own = pane_place(h->server_pid, h->server_start, h->pane);
+	struct workspace_walk k = { .shape = of != NULL ? workspace_shape_with(of, own) : NULL };
+
+	while (workspace_walk_next(&k))
+		if (strcmp(json_text(k.pane, "id", ""), h->pane) == 0 &&
+		    strcmp(json_text(k.session, "name", ""), h->session) == 0) {
+			p->window_index = (int)json_number(k.window, "index", -1);
+			p->index = (int)json_number(k.pane, "index", -1);
+		}
+	free(own);
+}
+
+/*
+ * The other agents of the session as its server's workspace has them. Of a server that died those that
+ * had been lost before and were not started again in the shells that wait for them; of one that lives
+ * those that were there with this one.
+ */
+static void
+claim_of_workspace(struct detection *d, const struct claim *x, const struct snapshot *h, bool died)
+{
+	const struct workspace *of = read_workspace(d, h);
+	char *own = pane_place(h->server_pid, h->server_start, h->pane), *places;
+	struct workspace_walk k = { .shape = of == NULL ? NULL
+		: died				      ? workspace_now(of)
+						      : workspace_shape_with(of, own) };
+
+	while (workspace_walk_next(&k)) {
+		const char *older = json_text(k.pane, "place", "");
+		const struct snapshot_file *one;
+
+		if (strcmp(json_text(k.session, "name", ""), h->session) != 0 ||
+		    (died ? *older == '\0' : !json_flag(k.pane, "agent", false)) ||
+		    strcmp(json_text(k.pane, "id", ""), h->pane) == 0)
+			continue;
+		places = workspace_places(of, k.pane);
+		one = detect_snapshot_of_places(d, h->socket, places);
+		if (one != NULL)
+			claim_snapshot(one->name, one->session, true, &d->also)->beside = x->beside;
+		free(places);
+	}
+	free(own);
 }
 
 /* Sets server_died. */
@@ -629,7 +529,42 @@ look_at_server(struct detection *d, const struct claim *x, struct gone_pane *g)
 	g->server_died = died && was_there_at_the_end(g, x->key.session_hash, &seen, known);
 	if (died && shows_session(&seen, x->key.session_hash))
 		claim_others(d, x, h->pane, &seen);
+	if (h->session != NULL && h->pane != NULL && !g->lost)
+		claim_of_workspace(d, x, h, died);
 	snapshot_panes_release(&seen);
+}
+
+/*
+ * The living pane's session is the one of then. tmux tells whole seconds, and a new session of the
+ * same name may have begun in the second of the snapshot: then it must have the window of then, or
+ * a pane that is older than the one that is gone.
+ */
+static bool
+was_session(const struct living_pane *now, const struct snapshot *h)
+{
+	if (strcmp(now->session, h->session) != 0 || strcmp(now->socket_path, h->socket) != 0)
+		return false;
+	return (now->session_created + 1) * 1000 <= h->taken_at ||
+	    (now->session_created * 1000 <= h->taken_at &&
+		((h->window_id != NULL && strcmp(now->window_id, h->window_id) == 0) ||
+		    strtol(now->id + 1, NULL, 10) < strtol(h->pane + 1, NULL, 10)));
+}
+
+/* Its session is the one of then, and its conversation does not go on elsewhere. */
+static bool
+is_lost(const struct detection *d, const struct gone_pane *g)
+{
+	const struct snapshot *h = &g->h;
+	const struct profile *p = h->agent != NULL ? profile_find(d->w->profiles, h->agent) : NULL;
+	bool there = false;
+
+	if (g->s->pid != h->server_pid || g->s->start != h->server_start || h->session == NULL ||
+	    h->pane == NULL)
+		return false;
+	for (size_t i = 0; i < d->n_living && !there; i++)
+		there = was_session(&d->living[i], h);
+	return there && !(p != NULL && h->session_id != NULL && h->config_dir != NULL &&
+			    transcript_in_use(p, h->config_dir, h->session_id));
 }
 
 static enum claim_answer
@@ -640,13 +575,15 @@ explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 
 	if (!detect_snapshot_head(d, g->file, &g->h))
 		return CLAIM_OPEN;
-	if ((g->s = find_server(d, h->socket)) == NULL)
+	if ((g->s = find_server(d, h->socket)) == NULL || (g->lost && !is_lost(d, g)))
 		return CLAIM_OPEN;
 	look_at_server(d, x, g);
 	if (h->session == NULL || clock_wall_ms() - h->taken_at > config_ms(d->w->config, "snapshot_age"))
 		return CLAIM_OPEN;
 	c->unknown_reason = "";
 	set_old_pane(h, g->s->socket, &c->pane);
+	if (h->pane != NULL)
+		set_old_place(d, h, &c->pane);
 	if (!detect_identify(d, h, g->file, c))
 		return CLAIM_OPEN;
 	c->began = began(h);
@@ -659,9 +596,13 @@ settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 	const struct gone_pane *g = x->about;
 
 	c->status = AGENT_MISSING;
+	c->beside = g->lost;
 	if (g->server_died)
-		c->reason = REASON_SERVER_EXIT;
-	else if (c->pid_record.session_id != NULL || c->role.kind == TOWN_ROLE_POLECAT ||
+		c->reason = c->role.kind != TOWN_ROLE_POLECAT && c->pid_record.session_id == NULL &&
+			!g->u.later && detect_left_before_server(d, &g->h, c->profile)
+		    ? REASON_STOPPED
+		    : REASON_SERVER_EXIT;
+	else if (c->pid_record.session_id != NULL || (c->role.kind == TOWN_ROLE_POLECAT && !g->lost) ||
 	    was_killed(d->w, g, c->profile))
 		c->reason = REASON_PROCESS_DIED;
 	else
@@ -670,8 +611,10 @@ settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 		return;
 	c->status = AGENT_UNKNOWN;
 	c->reason = REASON_NONE;
+	c->ending = c->unsettled = g->server_died && !is_contained(&g->h);
 	c->unknown_reason = is_contained(&g->h) ?
 	    "it ran in another container minutes ago; cannot tell whether it is dead" :
+	    g->lost ? "its pane is gone, but the agent's process still runs" :
 	    "its session is gone, but the agent's process still runs";
 }
 
@@ -681,7 +624,7 @@ forget_snapshot(struct claim *x)
 	struct gone_pane *g = x->about;
 
 	snapshot_release(&g->h);
-	release_unsnapshotted(&g->u);
+	detect_release_unsnapshotted(&g->u);
 	free(g->file);
 	free(g);
 }
@@ -693,6 +636,47 @@ has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key)
 		if (memcmp(keys[i], key, SNAPSHOT_KEY) == 0)
 			return true;
 	return false;
+}
+
+/* It may be of a pane that a session of a living server has lost. */
+static bool
+was_in_living(const struct detection *d, const struct snapshot_file *x)
+{
+	char key[SNAPSHOT_KEY];
+
+	for (size_t i = 0; i < d->n_living; i++) {
+		if (d->living[i].session_created * 1000 > x->at)
+			continue;
+		snapshot_session_key(key, d->living[i].socket_path, d->living[i].session);
+		if (memcmp(key, x->session, SNAPSHOT_KEY) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct claim *
+claim_file(const struct snapshot_file *x, bool lost, struct claim_list *out)
+{
+	struct claim *one = claim_snapshot(x->name, x->session, false, out);
+	struct gone_pane *g = one->about;
+
+	memcpy(one->key.pane_hash, x->pane, SNAPSHOT_KEY);
+	one->beside = g->lost = lost;
+	return one;
+}
+
+/* Agents for which a shell waits in a workspace that was built again. */
+static void
+list_waiting(const struct detection *d, struct claim_list *out)
+{
+	for (size_t i = 0; i < d->n_living && !d->no_snapshots; i++) {
+		const struct snapshot_file *x = d->living[i].waits
+		    ? detect_snapshot_of_places(d, d->living[i].socket_path, d->living[i].places)
+		    : NULL;
+
+		if (x != NULL)
+			claim_file(x, false, out)->beside = true;
+	}
 }
 
 static int
@@ -711,12 +695,13 @@ list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
 
 		if (!later)
 			memcpy(seen[n++], x->pane, SNAPSHOT_KEY);
-		if (later || done)
+		if (later || (done && !was_in_living(d, x)))
 			continue;
 		memcpy(seen[n++], x->session, SNAPSHOT_KEY);
-		memcpy(claim_snapshot(x->name, x->session, false, out)->key.pane_hash, x->pane, SNAPSHOT_KEY);
+		claim_file(x, was_in_living(d, x), out);
 	}
 	free(seen);
+	list_waiting(d, out);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "conversation/conversation.h"
 #include "process/oom.h"
 #include "process/proc.h"
+#include "records/recovery/recovery.h"
 #include "screen/screen.h"
 
 #define COMM 15		/* the kernel keeps so much of a name */
@@ -81,6 +82,22 @@ void
 detect_set_crash_reason(struct app *w, struct candidate *c)
 {
 	c->reason = detect_crash_reason(w, c);
+}
+
+void
+detect_set_zombie_reason(struct app *w, struct candidate *c)
+{
+	struct oom_death d = { .pid = c->pid_record.pid,
+		.from = c->pid_record.written * 1000,
+		.until = c->crashed_at + 1000,
+		.fits = fits_agent,
+		.arg = c };
+
+	if (d.from > d.until)
+		d.from = d.until;
+	if (c->reason == REASON_PROCESS_DIED && c->pid_record.session_id != NULL &&
+	    oom_killed(app_oom(w), &d))
+		c->reason = REASON_OOM;
 }
 
 /*
@@ -204,7 +221,7 @@ look_at_screen(struct tmux *t, const struct pane *p, struct screen_signs *out, s
 static void
 set_place(struct candidate *c)
 {
-	char *cwd = c->pane.dead ? NULL : proc_cwd(c->pane.pid);
+	char *cwd = c->pane.dead ? NULL : proc_path(c->pane.pid, PROC_CWD);
 
 	if (cwd == NULL)
 		cwd = xstrdup(*c->pane.path != '\0' ? c->pane.path : c->pane.start_path);
@@ -267,7 +284,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 {
 	struct app *w = d->w;
 	const struct procs *procs = d->procs;
-	bool here = is_here(procs, &c->pane), idle = here && proc_list_idle_shell(procs, c->pane.pid);
+	bool here = is_here(procs, &c->pane), idle = here && proc_list_waiting_shell(procs, c->pane.pid) != 0;
 	/* its shell waits for us, and says nothing of the agent; if we were typed there, it is as idle */
 	bool own = here && !idle && proc_list_below(procs, getpid(), c->pane.pid),
 	     typed = own && proc_list_typed_here(procs, c->pane.pid);
@@ -303,6 +320,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 				    "that an agent ever ran";
 	else
 		c->status = AGENT_ZOMBIE;
+	c->unsettled = c->status == AGENT_UNKNOWN && here && !own && !idle;
 	c->empty_shell = here && (idle || typed) && c->status == AGENT_UNKNOWN;
 	c->reason = c->status != AGENT_ZOMBIE ? REASON_NONE
 	    : signs.farewell                  ? REASON_STOPPED
@@ -354,23 +372,44 @@ doubt_server(struct candidate *c)
 	c->unknown_reason = "its background server is still at work on its conversation";
 }
 
+/*
+ * Its own arguments, or the wrapper's that it runs behind; in a pane whose own command starts
+ * something else the wrapper's alone.
+ */
+static void
+use_own_command(struct detection *d, const struct proc *agent, struct candidate *c, struct launch *own)
+{
+	pid_t wrapper = proc_list_wrapper(d->procs, agent->pid, c->pane.pid);
+	bool wrapped = wrapper != 0 ? launch_wrap(own, agent->pid, wrapper)
+				    : !c->typed && launch_wrap_pane(own, &c->launch);
+
+	if (!c->typed && !wrapped)
+		return;
+	own->login = !c->typed && c->launch.login;
+	launch_release(&c->launch);
+	c->launch = *own;
+	memset(own, 0, sizeof *own);
+	c->command_source = COMMAND_SEEN;
+}
+
 /* By the names of its process, unless its command or environment told. */
 static bool
-judge_live(struct app *w, const struct proc *agent, struct candidate *c)
+judge_live(struct detection *d, const struct proc *agent, struct candidate *c)
 {
+	struct app *w = d->w;
 	char names[PROC_NAMES][64];
 	size_t n = proc_names(agent, names);
+	const char *shell = !c->typed && c->launch.shell != NULL ? c->launch.shell : c->pane.default_shell;
 	struct launch own;
 
 	for (size_t i = 0; i < n && c->profile == NULL; i++)
 		c->profile = profile_by_process(w->profiles, names[i]);
 	c->status = AGENT_LIVE;
 	c->agent_pid = agent->pid;
-	if (c->typed && launch_of_process(
-			    &own, agent->pid, c->pane.default_shell, profile_list_has_program, w->profiles)) {
-		launch_release(&c->launch);
-		c->launch = own;
-		c->command_source = COMMAND_SEEN;
+	if ((c->typed || profile_by_program(w->profiles, c->launch.name) == NULL) &&
+	    launch_of_process(&own, agent->pid, shell, profile_list_has_program, w->profiles)) {
+		use_own_command(d, agent, c, &own);
+		launch_release(&own);
 	}
 	if (c->profile != NULL)
 		set_role(w, c);
@@ -409,6 +448,31 @@ judge_remote(struct detection *d, struct pane_claim *x, const struct proc *agent
 	return c->profile != NULL;
 }
 
+void
+detect_fill_pid(struct app *w, struct pane *p)
+{
+	struct store *s = p->dead && p->pid <= 0 ? app_store(w, false, NULL) : NULL;
+	struct seen_agent x = { .version = 0 };
+	struct attempt a;
+	int64_t at = 0;
+
+	if (s == NULL)
+		return;
+	/* the end of an agent inside a shell is not that of its pane */
+	if (seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1 &&
+	    x.pane_pid > 0 &&
+	    (x.died_at == 0 || x.died_at / 1000 >= p->dead_time || (x.pid > 0 && x.pid != x.pane_pid))) {
+		p->pid = (pid_t)x.pane_pid;
+		at = x.seen_at;
+	}
+	if (attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
+		if (!a.in_shell && a.new_pid > 0 && a.times[PHASE_RESPAWNED] > at)
+			p->pid = (pid_t)a.new_pid;
+		attempt_release(&a);
+	}
+	seen_agent_release(&x);
+}
+
 static enum claim_answer
 explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 {
@@ -419,6 +483,7 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 
 	c->pane = x->pane;
 	memset(&x->pane, 0, sizeof x->pane);
+	detect_fill_pid(w, &c->pane);
 	agent = c->pane.dead
 	    ? NULL
 	    : proc_list_agent(d->procs, c->pane.pid, profile_list_has_process, w->profiles);
@@ -434,7 +499,7 @@ explain_pane(struct detection *d, struct claim *claim, struct candidate *c)
 	if (judge_remote(d, x, agent, c))
 		ours = true;
 	else if (agent != NULL)
-		ours = judge_live(w, agent, c);
+		ours = judge_live(d, agent, c);
 	else
 		ours = c->pane.dead ? judge_dead(w, x->server, c) : judge_agentless(d, x, c);
 	x->judged = ours;
@@ -468,6 +533,17 @@ forget_pane(struct claim *claim)
 	free(x);
 }
 
+static void
+add_living(struct detection *d, const struct pane *p)
+{
+	d->living = vec_room(d->living, d->n_living, &d->cap_living, sizeof *d->living);
+	d->living[d->n_living++] = (struct living_pane){ .socket_path = xstrdup(p->socket_path),
+		.session = xstrdup(p->session), .places = pane_places(p), .id = xstrdup(p->id),
+		.window_id = xstrdup(p->window_id),
+		.session_created = p->session_created,
+		.waits = *p->place != '\0' && *p->filled == '\0' };
+}
+
 /* Takes the panes over. */
 static void
 claim_panes(struct detection *d, struct tmux *t, struct panes *panes, struct claim_list *out)
@@ -487,6 +563,7 @@ claim_panes(struct detection *d, struct tmux *t, struct panes *panes, struct cla
 			snapshot_session_key(x->key.session_hash, p->socket_path, p->session);
 			snapshot_pane_key(
 			    x->key.pane_hash, p->socket_path, p->server_pid, p->server_start, p->id);
+			add_living(d, p);
 		}
 		about->server = t;
 		about->pane = *p;

@@ -136,17 +136,15 @@ static bool
 read_process(const struct profile_list *profiles, const struct proc *p, struct remote_place *out)
 {
 	struct town_list words = TOWN_LIST_INIT;
-	size_t n = 0;
-	char *args = proc_arguments(p->pid, &n);
+	struct buf args = BUF_INIT;
 	bool found;
 
-	for (size_t at = 0; args != NULL && at < n; at += strlen(args + at) + 1)
-		town_list_add(&words, xstrdup(args + at));
+	proc_arguments(p->pid, true, &args);
+	for (size_t at = 0; at < args.len; at += strlen(args.data + at) + 1)
+		town_list_add(&words, xstrdup(args.data + at));
 	found = read_command(profiles, (const char *const *)words.v, words.n, out);
 	out->pid = p->pid;
-	if (args != NULL)
-		explicit_bzero(args, n);
-	free(args);
+	buf_wipe(&args);
 	town_list_release(&words);
 	return found;
 }

@@ -48,6 +48,45 @@ session_head(struct detection *d, const char *socket_path, const char *session, 
 	return true;
 }
 
+/* A recovery has started an agent in this very pane: its place tells nothing any more. */
+static bool
+was_started(struct detection *d, const struct pane *p)
+{
+	struct store *store = app_store(d->w, false, NULL);
+	struct attempt a;
+	bool started;
+
+	if (store == NULL ||
+	    attempt_latest(store, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) != 1)
+		return false;
+	started = a.phase == PHASE_ACKNOWLEDGED;
+	attempt_release(&a);
+	return started;
+}
+
+/*
+ * 1: the newest snapshot of the panes in whose place this one was made, as above. 0: no such place, or it
+ * tells nothing any more. -1: no agent was seen in them.
+ */
+static int
+origin_head(struct detection *d, const struct pane *p, char name[SNAPSHOT_NAME], struct snapshot *h)
+{
+	char *places = d->snapshots.n > 0 ? workspace_origin(d->w, p) : NULL;
+	const struct snapshot_file *x;
+	bool placed = places != NULL && !was_started(d, p);
+
+	x = placed ? detect_snapshot_of_places(d, p->socket_path, places) : NULL;
+	free(places);
+	if (!placed)
+		return 0;
+	if (x == NULL)
+		return -1;
+	if (!detect_snapshot_head(d, x->name, h))
+		return 0;
+	memcpy(name, x->name, SNAPSHOT_NAME);
+	return 1;
+}
+
 /* tmux-resurrect starts a pane whose contents it saved as `cat '<its directory>/…'; exec <shell>`. */
 static bool
 resurrected(const struct pane *p)
@@ -63,9 +102,15 @@ set_restored(struct detection *d, struct candidate *c, bool shows_agent)
 	const struct pane *p = &c->pane;
 	char name[SNAPSHOT_NAME];
 	struct snapshot h;
+	int placed;
 	bool yes;
 
-	if (!session_head(d, p->socket_path, p->session, 0, name, &h))
+	/* one that we made waits for its agent, which is missing until it is started there */
+	if (*p->place != '\0')
+		return false;
+	placed = origin_head(d, p, name, &h);
+	/* one that stands in the place of another pane has what that one had, and nothing else */
+	if (placed < 0 || (placed == 0 && !session_head(d, p->socket_path, p->session, 0, name, &h)))
 		return false;
 	yes = (h.server_pid != p->server_pid || h.server_start != p->server_start) && h.cwd != NULL &&
 	    strcmp(h.cwd, c->cwd) == 0 && !detect_snapshot_is_alive(d, &h) && !is_recovered(d, &h) &&
@@ -76,6 +121,7 @@ set_restored(struct detection *d, struct candidate *c, bool shows_agent)
 	c->status = AGENT_RESTORED;
 	c->reason = REASON_SERVER_EXIT;
 	c->unknown_reason = "";
+	/* where nothing but name, index and directory are those of the pane that is gone, anybody made it */
 	c->low_confidence = !shows_agent && !resurrected(p);
 	return true;
 }

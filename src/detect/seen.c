@@ -1,10 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "detect/detect_private.h"
 #include "app/app.h"
 #include "base/buf.h"
+#include "base/fault.h"
 #include "base/timestamp.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
@@ -38,8 +40,88 @@ detect_seen_exited(struct app *w, struct store *s, const struct seen_agent *x)
 		transcript_exit_kind(p->transcript, x->transcript) == EXIT_CLEAN);
 }
 
+/*
+ * An agent that gets SIGHUP or SIGTERM leaves with the same words as one that a person ends. Within
+ * this time of the end of its server that is no exit.
+ */
+#define SERVER_EXIT_MS 10000
+
+/* By its hooks a person's word ended it, not a signal. */
+static bool
+hooks_saw_person(struct store *s, const char *conversation)
+{
+	struct activity a;
+	struct session x;
+	bool ended;
+
+	if (conversation == NULL || activity_load(s, conversation, &a, NULL) != 1)
+		return false;
+	ended = a.ended > 0 && a.agent_uuid != NULL && session_load(s, a.agent_uuid, &x, NULL) == 1;
+	if (ended) {
+		ended = x.state == SESSION_ENDED;
+		session_release(&x);
+	}
+	activity_release(&a);
+	return ended;
+}
+
+/* When a transcript got its agent's last word; ms since 1970, 0: it has none. */
+static int64_t
+left_at(const struct profile *p, const char *path)
+{
+	struct stat st;
+
+	if (p == NULL || path == NULL || transcript_exit_kind(p->transcript, path) != EXIT_CLEAN ||
+	    stat(path, &st) != 0)
+		return 0;
+	return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+}
+
+/* When a server that is gone was last seen alive, ms since 1970. */
+static int64_t
+server_seen_at(struct detection *d, struct store *s, const struct snapshot *h)
+{
+	struct seen_agent_list all = { .n = 0 };
+	struct pane_states panes;
+	int64_t last;
+
+	snapshot_panes_of_server(&panes, d->snapshots.dir, h->socket, h->server_pid, h->server_start);
+	last = panes.written;
+	snapshot_panes_release(&panes);
+	if (s != NULL)
+		seen_agent_list(s, &all, NULL);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.v[i].server_pid == h->server_pid && all.v[i].server_start == h->server_start &&
+		    all.v[i].seen_at > last)
+			last = all.v[i].seen_at;
+	seen_agent_list_release(&all);
+	return last;
+}
+
 bool
-detect_seen_is_over(const struct seen_agent *x)
+detect_left_before_server(struct detection *d, const struct snapshot *h, const struct profile *p)
+{
+	struct store *s = app_store(d->w, false, NULL);
+	struct seen_agent x = { .version = 0 };
+	bool seen =
+	    s != NULL &&
+	    seen_agent_load(s, h->socket, h->server_pid, h->server_start, h->pane, &x, NULL) == 1;
+	const char *talk = seen && x.conversation != NULL ? x.conversation : h->session_id;
+	int64_t left = seen && x.state == SEEN_EXITED
+	    ? x.died_at
+	    : left_at(p, seen && x.transcript != NULL ? x.transcript : h->transcript);
+	bool before = (left != 0 &&
+			  server_seen_at(d, s, h) - left >=
+			      fault_wait_ms("GT_SERVER_EXIT_MS", SERVER_EXIT_MS)) ||
+	    (s != NULL && !(seen && x.state == SEEN_DIED) && hooks_saw_person(s, talk));
+
+	seen_agent_release(&x);
+	return before;
+}
+
+/* Its process is gone for certain, or was never seen alive. */
+static bool
+has_ended(const struct seen_agent *x)
 {
 	struct timestamp now;
 
@@ -57,7 +139,7 @@ is_of_pane(const struct seen_agent *x, const struct candidate *c, bool respawned
 	const struct agent_pid_file *note = &c->pid_record;
 
 	if ((x->pane_pid != c->pane.pid && !respawned) ||
-	    (x->remote == NULL && !detect_seen_is_over(x)))
+	    (x->remote == NULL && !has_ended(x)))
 		return false;
 	/* a newer agent that nobody saw alive has left its pid file for this very pane */
 	return !(c->own_pid_record && note->session_id != NULL && note->pid != (pid_t)x->pid &&
@@ -108,9 +190,13 @@ set_command(struct detection *d, const struct seen_agent *x, struct candidate *c
 {
 	struct snapshot as = SNAPSHOT_INIT;
 
-	if (x->command == NULL || (c->launch.command != NULL && !launch_is_shell(&c->launch)))
+	if (x->command == NULL ||
+	    (c->launch.command != NULL && !launch_is_shell(&c->launch) &&
+		(x->wrapper == 0 || c->launch.name == NULL ||
+		    profile_by_program(d->w->profiles, c->launch.name) != NULL)))
 		return;
 	as.command = x->command;
+	as.wrapper = (int)x->wrapper;
 	as.secrets = split_names(x->redacted, &as.n_secrets);
 	detect_set_command(d, &as, c);
 	c->command_source = COMMAND_SEEN;
@@ -125,12 +211,13 @@ set_command(struct detection *d, const struct seen_agent *x, struct candidate *c
 static void
 set_status(struct detection *d, struct candidate *c)
 {
-	bool idle = !c->pane.dead && proc_list_idle_shell(d->procs, c->pane.pid);
+	bool idle = !c->pane.dead && proc_list_waiting_shell(d->procs, c->pane.pid) != 0;
 
 	c->own_pane = !c->pane.dead && !idle && proc_list_below(d->procs, getpid(), c->pane.pid);
 	idle = idle || (c->own_pane && proc_list_typed_here(d->procs, c->pane.pid));
 	c->status = c->pane.dead ? AGENT_DEAD : idle ? AGENT_ZOMBIE : AGENT_UNKNOWN;
 	c->reason = c->status == AGENT_ZOMBIE ? REASON_PROCESS_DIED : REASON_NONE;
+	c->unsettled = c->status == AGENT_UNKNOWN && !c->own_pane;
 	c->unknown_reason = c->own_pane ? "gt-recover itself runs in this pane"
 	    : c->status == AGENT_UNKNOWN ? "no agent's process is there, but the pane's shell is not idle"
 					 : "";

@@ -37,6 +37,7 @@ struct doctor {
 	const struct timer *today;	/* what `install timer` would write now; NULL: see no_timer */
 	struct err no_timer;
 	bool has_tmux;
+	int tmux_number;		/* of the tmux in PATH */
 	struct candidate_list agents;
 	struct store *store;		/* opened read-only, until the group State is done */
 	struct err no_store;		/* why there is none; name "not-found": no records yet */

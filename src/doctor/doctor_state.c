@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "doctor/doctor_private.h"
@@ -15,6 +14,7 @@
 #include "base/db.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/sys.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
 #include "config/config.h"
@@ -27,6 +27,7 @@
 #include "records/hooks/hooks.h"
 #include "records/records.h"
 #include "records/runs/runs.h"
+#include "recover/recover.h"
 #include "recover/upkeep/upkeep.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
@@ -39,9 +40,7 @@
 #define EXPORT_LATE_MS ((int64_t)10 * 60 * 1000)
 #define HOUR_MS ((int64_t)3600000)
 #define DAY_MS (24 * HOUR_MS)
-#define TMPFS 0x01021994
-#define OVERLAY 0x794c7630
-#define SQLITE_WANTED 3038000		/* STRICT tables, -> and ->> */
+#define SQLITE_WANTED 3037000		/* STRICT tables */
 
 static void
 check_state_dir(struct doctor *d)
@@ -78,8 +77,7 @@ static void
 report_disk(struct doctor *d, const char *at)
 {
 	int64_t left = doctor_free_bytes(at);
-	struct statfs fs;
-	unsigned long type = statfs(at, &fs) == 0 ? (unsigned long)fs.f_type & 0xffffffff : 0;
+	int disk = sys_disk(at);
 
 	if (left >= 0 && left < NOTHING)
 		doctor_report(d, VERDICT_ERROR,
@@ -88,11 +86,11 @@ report_disk(struct doctor *d, const char *at)
 	else if (left >= 0 && left < LITTLE)
 		doctor_report(d, VERDICT_WARNING, "make room", "little room is left for the state: %lld MiB",
 		    (long long)(left / MIB));
-	else if (type == TMPFS)
+	else if (disk == SYS_DISK_MEMORY)
 		doctor_report(d, VERDICT_WARNING,
 		    "keep it on a disk: XDG_STATE_HOME, or state = \"sqlite:/PATH\" in gt.toml",
 		    "the state is on a tmpfs: a reboot loses it");
-	else if (type == OVERLAY)
+	else if (disk == SYS_DISK_OVERLAY)
 		doctor_report(d, VERDICT_NOTE, NULL,
 		    "the state is on an overlay: it goes with the container, unless that is kept");
 	else if (left < 10 * 1024 * MIB)
@@ -121,7 +119,7 @@ static void
 check_sqlite(struct doctor *d)
 {
 	if (sqlite3_libversion_number() < SQLITE_WANTED)
-		doctor_report(d, VERDICT_ERROR, "install SQLite 3.38 or later",
+		doctor_report(d, VERDICT_ERROR, "install SQLite 3.37 or later",
 		    "SQLite %s is too old for the store", sqlite3_libversion());
 	else
 		doctor_report(d, VERDICT_OK, NULL,
@@ -229,7 +227,7 @@ check_backup(struct doctor *d)
 	if (there > 0)
 		clock_age(&age, clock_wall_ms() - found.at);
 	if (there < 0 && strcmp(e.name, "elsewhere") == 0)
-		doctor_report(d, VERDICT_SKIPPED, NULL, "%s: back up its appendonlydir there", e.msg);
+		doctor_report(d, VERDICT_SKIPPED, NULL, "%s: back up its append-only files there", e.msg);
 	else if (there < 0)
 		doctor_report(d, VERDICT_WARNING, hint, "there is none to go on from: %s", e.msg);
 	else if (there == 0)
@@ -441,22 +439,30 @@ check_quarantine(struct doctor *d)
 	struct crash_frequent often = { .n = 0 };
 	struct buf names = BUF_INIT;
 	struct err e = ERR_INIT;
+	size_t n = 0;
 
 	if (!has_store(d))
 		return;
 	if (crash_frequent(d->store, clock_wall_ms() - window, (size_t)max, &often, &e) != 0) {
 		doctor_report_err(d, VERDICT_ERROR, &e);
-	} else if (often.n == 0) {
-		doctor_report(d, VERDICT_OK, NULL, "no session was brought back %lld times within %s",
-		    (long long)max, config_text(d->w->config, "attempt_window"));
 	} else {
-		for (size_t i = 0; i < often.n; i++)
-			add_name(&names, i, often.v[i].session);
-		end_names(&names, often.n);
-		doctor_report(d, VERDICT_WARNING,
-		    "find out why (gt-recover log SESSION), then gt-recover release SESSION",
-		    "not brought back any more, after %lld times within %s: %s", (long long)max,
-		    config_text(d->w->config, "attempt_window"), names.data);
+		for (size_t i = 0; i < often.n; i++) {
+			const struct crash_session *x = &often.v[i];
+
+			if (recovery_count_restarts(d->w, x->socket, x->session, clock_wall_ms()) >=
+			    (size_t)max)
+				add_name(&names, n++, x->session);
+		}
+		end_names(&names, n);
+		if (n == 0)
+			doctor_report(d, VERDICT_OK, NULL,
+			    "no session was restarted %lld times in vain within %s", (long long)max,
+			    config_text(d->w->config, "attempt_window"));
+		else
+			doctor_report(d, VERDICT_WARNING,
+			    "find out why (gt-recover log SESSION), then gt-recover release SESSION",
+			    "not brought back any more, after %lld times within %s: %s", (long long)max,
+			    config_text(d->w->config, "attempt_window"), names.data);
 	}
 	crash_frequent_release(&often);
 	buf_release(&names);

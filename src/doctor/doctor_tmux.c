@@ -3,10 +3,12 @@
 
 #include "doctor/doctor_private.h"
 #include "app/app.h"
+#include "base/sys.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
 #include "recover/upkeep/upkeep.h"
 #include "tmux/tmux.h"
+#include "workspace/workspace.h"
 
 /* ---- versions ---- */
 
@@ -15,12 +17,15 @@ doctor_tmux_faults(
     const char *version, void (*tell)(void *arg, enum verdict v, const char *sentence), void *arg)
 {
 	/*
-	 * from the first to before the second; 0: no bound. Facts: T26, T34, T37, and the oldest
-	 * version with all that is asked of it
+	 * from the first to before the second; 0: no bound. Facts: T26, T34, T37, tmux's source, and
+	 * the oldest version that gt-recover is tested with
 	 */
 	static const struct { int from, below; enum verdict v; const char *sentence;
 	} faults[] = {
 		{ 0, 30200, VERDICT_ERROR, "is too old: gt-recover needs 3.2 or later" },
+		{ 30200, 30300, VERDICT_NOTE,
+		    "does not show the directory that a pane began in; gt-recover takes the session's, and "
+		    "reads a conversation of it only when the screen or the agent's own record confirms it" },
 		{ 30300, 30600, VERDICT_NOTE,
 		    "loses the exit status of some dead panes; gt-recover makes it look again" },
 		{ 30300, 30500, VERDICT_NOTE,
@@ -29,6 +34,12 @@ doctor_tmux_faults(
 		    "reports (Claude Code does); gt-recover resets such panes of agents when it finds them" },
 		{ 30301, 30302, VERDICT_NOTE,
 		    "dies when something is pasted into a dead pane; gt-recover never does, others may" },
+		{ 30400, 30401, VERDICT_NOTE,
+		    "prints a backslash before each $NAME of commands and directories; gt-recover removes "
+		    "it" },
+		{ 30800, 0, VERDICT_NOTE,
+		    "forgets the process of a dead pane; gt-recover remembers that of an agent that it saw "
+		    "alive" },
 		{ 30700, 0, VERDICT_NOTE,
 		    "may not submit with the key Enter in Claude Code; gt-recover then sends a carriage "
 		    "return" },
@@ -73,6 +84,7 @@ check_tmux(struct doctor *d)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	} else {
 		d->has_tmux = true;
+		d->tmux_number = tmux_number(version.data);
 		told.version = version.data;
 		if (doctor_tmux_faults(version.data, report_fault, &told) == 0)
 			doctor_report(d, VERDICT_OK, NULL, "%s", version.data);
@@ -86,7 +98,8 @@ check_tmux(struct doctor *d)
 static bool
 look_at_server(struct doctor *d, struct tmux *t)
 {
-	struct buf version = BUF_INIT;
+	struct buf version = BUF_INIT, named = BUF_INIT;
+	struct told_version told = { .d = d };
 	struct err e = ERR_INIT;
 	size_t agents = 0;
 
@@ -102,6 +115,14 @@ look_at_server(struct doctor *d, struct tmux *t)
 		    strcmp(d->agents.v[i].pane.socket, t->socket) == 0;
 	doctor_report(d, VERDICT_OK, NULL, "%s answers (%s), %zu agents' pane%s", t->socket, version.data,
 	    agents, agents == 1 ? "" : "s");
+	/* its faults count, not those of the tmux in PATH, which check_tmux reports */
+	if (tmux_number(version.data) != d->tmux_number) {
+		buf_str(&named, t->socket);
+		buf_fmt(&named, ": tmux %s", version.data);
+		told.version = named.data;
+		doctor_tmux_faults(version.data, report_fault, &told);
+	}
+	buf_release(&named);
 	buf_release(&version);
 	return true;
 }
@@ -137,6 +158,7 @@ check_history(struct doctor *d)
 {
 	int64_t want = config_int(d->w->config, "max_context_lines"), least = INT64_MAX;
 	size_t live = doctor_live(d), less = 0;
+	bool fixed = false;		/* before 3.7 a pane keeps the limit it was made with */
 
 	for (size_t i = 0; i < d->agents.n; i++) {
 		const struct candidate *c = &d->agents.v[i];
@@ -144,14 +166,17 @@ check_history(struct doctor *d)
 		if (doctor_is_live(c) && c->pane.history_limit < want) {
 			least = c->pane.history_limit < least ? c->pane.history_limit : least;
 			less++;
+			fixed = fixed || tmux_number(c->pane.version) < 30700;
 		}
 	}
 	if (live == 0)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
 	else if (less > 0)
 		doctor_report(d, VERDICT_WARNING,
-		    "gt-recover arm raises it for panes made from then on; a pane keeps the limit it was "
-		    "made with",
+		    fixed ? "gt-recover arm raises it for panes made from then on; a pane keeps the limit it "
+			    "was made with"
+			  : "gt-recover arm raises it, of these panes too: tmux 3.7 and later change the "
+			    "limit of existing panes",
 		    "%zu of %zu agents' panes keep fewer than max_context_lines = %lld rows, one only %lld",
 		    less, live, (long long)want, (long long)least);
 	else
@@ -256,6 +281,68 @@ check_exposed(struct doctor *d)
 		    "dead agents' panes are reset when a command finds them, armed ones within seconds");
 }
 
+/* ---- tmux-resurrect ---- */
+
+/* The line of a tmux configuration by which a restore ends in a recovery. */
+static void
+put_hook(struct buf *out, const struct tmux *t)
+{
+	static const char plain[] = "/-_.+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *program = sys_program_path();
+	bool usual = program != NULL && program[strspn(program, plain)] == '\0';
+
+	buf_fmt(out,
+	    "set-option -g @resurrect-hook-post-restore-all 'tmux set-option -g " SERVER_RESTORED
+	    " \"$(date +%%s)\"; %s --all --yes --quiet",
+	    usual ? program : "gt-recover");
+	if (strcmp(t->socket, "default") != 0 && t->socket[strspn(t->socket, plain)] == '\0')
+		buf_fmt(out, " -L %s", t->socket);
+	buf_str(out, " >/dev/null 2>&1 &'");
+	free(program);
+}
+
+static bool
+ask_option(struct tmux *t, const char *name, struct buf *out)
+{
+	return tmux_do(t, false, out, NULL, "show-options", "-gqv", name, NULL) == 0;
+}
+
+static bool
+look_at_resurrect(struct doctor *d, struct tmux *t)
+{
+	struct buf script = BUF_INIT, hook = BUF_INIT, line = BUF_INIT;
+	bool loaded = ask_option(t, "@resurrect-restore-script-path", &script) &&
+	    ask_option(t, "@resurrect-hook-post-restore-all", &hook) && script.len > 0;
+
+	put_hook(&line, t);
+	if (loaded && hook.len > 0 && strstr(hook.data, "gt-recover") != NULL)
+		doctor_report(d, VERDICT_OK, NULL, "%s: gt-recover runs after a restore by tmux-resurrect",
+		    t->socket);
+	else if (loaded && hook.len > 0)
+		doctor_report(d, VERDICT_NOTE, "gt-recover --all, after each restore",
+		    "%s: after a restore by tmux-resurrect a hook of yours runs, and not gt-recover",
+		    t->socket);
+	else if (loaded)
+		doctor_report(d, VERDICT_NOTE, line.data,
+		    "%s: tmux-resurrect restores the panes; a line in tmux.conf lets it bring their agents "
+		    "back, too", t->socket);
+	buf_release(&script);
+	buf_release(&hook);
+	buf_release(&line);
+	return loaded;
+}
+
+static void
+check_resurrect(struct doctor *d)
+{
+	bool any = false;
+
+	for (size_t i = 0; d->has_tmux && i < d->w->n_servers; i++)
+		any = look_at_resurrect(d, &d->w->servers[i]) || any;
+	if (!any)
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no server has tmux-resurrect");
+}
+
 const struct doctor_check doctor_tmux_checks[] = {
 	{ "tmux", "program", "tmux -V, faults of that version", check_tmux },
 	{ "tmux", "servers", "whether each server answers", check_servers },
@@ -263,5 +350,7 @@ const struct doctor_check doctor_tmux_checks[] = {
 	{ "tmux", "armed", "whether agents' panes are kept when they die", check_armed },
 	{ "tmux", "exposed", "panes of agents that end this version of tmux when somebody looks at them dead",
 	    check_exposed },
+	{ "tmux", "resurrect", "whether agents come back after a restore by tmux-resurrect",
+	    check_resurrect },
 	{ .group = NULL },
 };

@@ -559,10 +559,14 @@ collect_epic(const struct record *r, void *arg, struct err *e)
 	struct epic_list *out = arg;
 	json_t *o;
 
-	if (!epic_record_is(EPIC_RECORD_EPIC, r->key) || strcmp(r->tag, "completed") == 0)
+	if (!epic_record_is(EPIC_RECORD_EPIC, r->key))
 		return 0;
 	if ((o = epic_record_object(r, e)) == NULL)
 		return -1;
+	if (strcmp(r->tag, "completed") == 0) {
+		json_decref(o);
+		return 0;
+	}
 	out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
 	out->v[out->n++] = (struct epic){ .id = epic_record_id(EPIC_RECORD_EPIC, r->key), .record = o };
 	return 0;

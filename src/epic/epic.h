@@ -270,7 +270,7 @@ int checkpoint_commit(
  */
 int sprint_reset(struct store *s, const char *epic, const char *sprint, struct err *e);
 
-/* A record's value without "schema_version", new reference. NULL with err. */
+/* A record's value without "schema_version", new reference. NULL with err, also for a wrong tag. */
 json_t *epic_record_object(const struct record *r, struct err *e);
 /* The other way: o is released. Heap; NULL with err: "too-large". */
 char *epic_record_value(json_t *o, struct err *e);

@@ -72,8 +72,16 @@ twin(enum epic_record_kind at, const char *id)
 json_t *
 epic_record_object(const struct record *r, struct err *e)
 {
-	json_t *o = record_object(r, EPIC_RECORD_SCHEMA, e);
+	json_t *o = record_object(r, NULL, EPIC_RECORD_SCHEMA, e);
+	int at = 0;
 
+	while (at < EPIC_RECORD_KINDS && !epic_record_is((enum epic_record_kind)at, r->key))
+		at++;
+	if (o != NULL && at < EPIC_RECORD_KINDS &&
+	    record_check_tag(r, epic_record_tag((enum epic_record_kind)at, o), e) != 0) {
+		json_decref(o);
+		return NULL;
+	}
 	if (o != NULL)
 		json_object_del(o, "schema_version");
 	return o;

@@ -65,6 +65,8 @@ enum town_role_kind {
 };
 
 #define TOWN_ROLE_NAME_MAX 64
+/* How Gas Town's first words to a session begin, an argument of its agent. */
+#define TOWN_BEACON "[GAS TOWN]"
 
 struct town_role {
 	enum town_role_kind kind;

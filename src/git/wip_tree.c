@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/sys.h"
 #include "scrub/scrub.h"
 
 /*
@@ -22,7 +23,7 @@ enter(int top, const char *path, const char **last)
 
 	while (fd >= 0 && strchr(path, '/') != NULL) {
 		char *part = xstrndup(path, strcspn(path, "/"));
-		int next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int next = sys_open_folder(fd, part);
 
 		path += strlen(part) + 1;
 		free(part);

@@ -72,19 +72,20 @@ is_sealed(const struct buf *text, const char *owner)
 }
 
 static void
-put_marker(struct buf *out, const char *owner, const char *which)
+put_marker(struct buf *out, const struct artifact *a, const char *which)
 {
-	buf_fmt(out, "# %s %s (gt-recover install timer)\n", owner, which);
+	buf_fmt(out, "# %s %s (gt-recover %s)\n", a->owner, which,
+	    a->path == NULL ? "install timer" : "setup");
 }
 
 /* The first line that is this marker, or NULL. */
 static const char *
-find_marker(const struct buf *text, const char *owner, const char *which, size_t *n)
+find_marker(const struct buf *text, const struct artifact *a, const char *which, size_t *n)
 {
 	struct buf marker = BUF_INIT;
 	const char *found = NULL, *end = text->data + text->len;
 
-	put_marker(&marker, owner, which);
+	put_marker(&marker, a, which);
 	/* the last line of a file may lack its newline */
 	*n = marker.len - 1;
 	for (const char *at = text->data; at < end && found == NULL; ) {
@@ -100,23 +101,52 @@ find_marker(const struct buf *text, const char *owner, const char *which, size_t
 }
 
 static int
-find_block(const char *owner, const struct buf *tab, size_t *from, size_t *to, struct err *e)
+find_block(const struct artifact *a, const struct buf *tab, size_t *from, size_t *to, struct err *e)
 {
 	size_t n;
-	const char *first = find_marker(tab, owner, "begins", &n),
-		   *last = find_marker(tab, owner, "ends", &n);
+	const char *first = find_marker(tab, a, "begins", &n), *last = find_marker(tab, a, "ends", &n);
 
-	if (first == NULL && last == NULL)
+	if (first == NULL && last == NULL) {
+		/* above the lines of a file, whose last one may lack its newline */
+		*from = a->path == NULL ? *from : 0;
+		*to = a->path == NULL ? *to : 0;
 		return 0;
+	}
 	if (first == NULL || last < first) {
 		err_set(e, GT_FAIL, "timer",
-		    "in the crontab the lines \"# %s begins\" and \"… ends\" do not stand in a pair", owner);
-		return err_hint(e, "crontab -e; remove what is left of them, then run the command again");
+		    "in %.300s the lines \"# %s begins\" and \"… ends\" do not stand in a pair",
+		    a->path != NULL ? a->path : "the crontab", a->owner);
+		return err_hint(e, "%s; remove what is left of them, then run the command again",
+		    a->path != NULL ? "edit it" : "crontab -e");
 	}
 	*from = (size_t)(first - tab->data);
 	*to = (size_t)(last - tab->data) + n;
 	*to += *to < tab->len;
 	return 1;
+}
+
+/*
+ * The shell function, from its first line to its last, with the newline that was put in front. 0 when it
+ * has no last line: an older one, or a person's.
+ */
+static int
+find_tail(const struct artifact *a, const struct buf *text, size_t *from, size_t *to)
+{
+	char *mark = xasprintf("# gt-recover %s", a->owner), *end = xasprintf("\n%s ends\n", mark);
+	const char *first = strstr(text->data, mark), *last = first != NULL ? strstr(first, end) : NULL;
+
+	if (last != NULL) {
+		const char *before = first > text->data ? first - 1 : first;
+
+		*to = (size_t)(last - text->data) + strlen(end);
+		/* an empty line, or the end of a line that had none, unless others follow it now */
+		if (before > text->data && before[-1] != '\n' && *to < text->len)
+			before = first;
+		*from = (size_t)(before - text->data);
+	}
+	free(mark);
+	free(end);
+	return first != NULL;
 }
 
 void
@@ -126,13 +156,13 @@ artifact_print(const struct artifact *a, struct buf *out)
 
 	a->render(a, &text);
 	if (a->mark == ARTIFACT_BLOCK)
-		put_marker(out, a->owner, "begins");
+		put_marker(out, a, "begins");
 	if (a->mark == ARTIFACT_SEAL)
 		put_sealed(out, a->owner, text.data, text.len);
 	else
 		buf_add(out, text.data, text.len);
 	if (a->mark == ARTIFACT_BLOCK)
-		put_marker(out, a->owner, "ends");
+		put_marker(out, a, "ends");
 	buf_release(&text);
 }
 
@@ -248,7 +278,7 @@ write_place(const struct artifact *a, const struct artifact_place *p, struct err
 {
 	if (p->path == NULL)
 		return write_crontab(&p->new, e);
-	if (a->mark == ARTIFACT_TAIL)
+	if (a->mark == ARTIFACT_TAIL && p->new.len > p->old.len)
 		return append(p, e);
 	if (p->new.len == 0)
 		return unlink(p->path) == 0 && io_sync_parent(p->path) == 0
@@ -291,19 +321,13 @@ edit_hooks(const struct artifact *a, bool put, struct artifact_place *p, struct 
 static int
 find_place(const struct artifact *a, struct artifact_place *p, struct err *e)
 {
-	char *mark;
-	int found;
-
 	p->to = p->old.len;
 	if (a->mark == ARTIFACT_NAME || a->mark == ARTIFACT_SEAL)
 		return p->there;
 	p->from = p->old.len;
 	if (a->mark == ARTIFACT_BLOCK)
-		return find_block(a->owner, &p->old, &p->from, &p->to, e);
-	mark = xasprintf("# gt-recover %s", a->owner);
-	found = strstr(p->old.data, mark) != NULL;
-	free(mark);
-	return found;
+		return find_block(a, &p->old, &p->from, &p->to, e);
+	return find_tail(a, &p->old, &p->from, &p->to);
 }
 
 int
@@ -324,12 +348,12 @@ artifact_edit(const struct artifact *a, bool put, struct artifact_place *p, stru
 		(p->to - p->from == today.len && memcmp(p->old.data + p->from, today.data, today.len) == 0)))
 		p->state = ARTIFACT_CURRENT;
 	else if (found > 0)
-		p->state = a->mark == ARTIFACT_SEAL && !is_sealed(&p->old, a->owner) ? ARTIFACT_EDITED
-										     : ARTIFACT_OTHER;
+		p->state = (a->mark == ARTIFACT_SEAL && !is_sealed(&p->old, a->owner)) ||
+			(a->mark == ARTIFACT_TAIL && p->from == p->to) ? ARTIFACT_EDITED : ARTIFACT_OTHER;
 	buf_add(&p->new, p->old.data, p->from);
-	if (put && n > 0 && found == 0 && p->old.data[n - 1] != '\n')
-		buf_chr(&p->new, '\n');
-	if (put && a->mark == ARTIFACT_TAIL)
+	/* one newline in front of a tail: it ends the last line, or is an empty one, and goes with it */
+	if (put && found == 0 &&
+	    (a->mark == ARTIFACT_TAIL || (n > 0 && p->from == n && p->old.data[n - 1] != '\n')))
 		buf_chr(&p->new, '\n');
 	buf_add(&p->new, today.data, today.len);
 	buf_add(&p->new, p->old.data + p->to, n - p->to);

@@ -1,5 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "install/install_private.h"
 #include "base/err.h"
@@ -224,4 +226,108 @@ artifact_shim(struct artifact_set *in)
 		path = io_join(home, ".bashrc");
 	*in = (struct artifact_set){ .n = 0 };
 	artifact_add(in, path, "shim", fish ? render_fish : render_sh, NULL)->mark = ARTIFACT_TAIL;
+	in->v[0].mode = 0;
+}
+
+/* ---- tmux ---- */
+
+/* Heap; NULL: no HOME. */
+static char *
+own_tmux_file(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config != NULL && *config == '/')
+		return io_join(config, "gt-recover/tmux.conf");
+	return home != NULL && *home == '/' ? io_join(home, ".config/gt-recover/tmux.conf") : NULL;
+}
+
+static void
+render_key(const struct artifact *a, struct buf *out)
+{
+	struct buf command = BUF_INIT;
+
+	quote_sh(&command, a->of);
+	buf_str(out, "bind-key " ARTIFACT_KEY " display-popup -E -w 90% -h 80% ");
+	quote_arg(out, command.data);
+	buf_chr(out, '\n');
+	buf_release(&command);
+}
+
+int
+artifact_key(struct artifact_set *in, const char *program, struct err *e)
+{
+	char *path = own_tmux_file();
+
+	*in = (struct artifact_set){ .n = 0 };
+	if (path == NULL) {
+		err_set(e, GT_FAIL, "no-home", "no place for a file of tmux commands: HOME is not set");
+		return err_hint(e, "set HOME and run it again");
+	}
+	artifact_add(in, path, "gt-recover-key", render_key, program);
+	in->v[0].mark = ARTIFACT_BLOCK;
+	in->v[0].mode = 0;
+	in->dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	return 0;
+}
+
+/* The first that is there, else the one in HOME. Heap. */
+static char *
+tmux_conf(const char *home)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	char *paths[] = { io_join(home, ".tmux.conf"),
+		config != NULL && *config == '/' ? io_join(config, "tmux/tmux.conf") : NULL,
+		io_join(home, ".config/tmux/tmux.conf") }, *found = NULL;
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof paths / sizeof paths[0] && found == NULL; i++)
+		if (paths[i] != NULL && lstat(paths[i], &st) == 0)
+			found = xstrdup(paths[i]);
+	if (found == NULL)
+		found = xstrdup(paths[0]);
+	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+		free(paths[i]);
+	return found;
+}
+
+static void
+render_source(const struct artifact *a, struct buf *out)
+{
+	char *path = own_tmux_file();
+
+	(void)a;
+	buf_str(out, "source-file -q ");
+	quote_arg(out, path != NULL ? path : "");
+	buf_chr(out, '\n');
+	free(path);
+}
+
+int
+artifact_tmux_conf(struct artifact_set *in, struct err *e)
+{
+	const char *home = getenv("HOME");
+	struct buf line = BUF_INIT;
+	struct stat st;
+	bool ours;
+
+	*in = (struct artifact_set){ .n = 0 };
+	if (home == NULL || *home != '/') {
+		err_set(e, GT_FAIL, "no-home", "there is no tmux.conf: HOME is not set");
+		return err_hint(e, "set HOME and run it again");
+	}
+	artifact_add(in, tmux_conf(home), "gt-recover-conf", render_source, NULL);
+	in->v[0].mark = ARTIFACT_BLOCK;
+	in->v[0].mode = 0;
+	if (lstat(in->v[0].path, &st) != 0)
+		return 0;
+	ours = S_ISREG(st.st_mode) && (st.st_mode & S_IWUSR) != 0 && access(in->v[0].path, W_OK) == 0;
+	if (ours)
+		return 0;
+	render_source(&in->v[0], &line);
+	err_set(e, GT_FAIL, "not-written", "%s is %s: it is not changed", in->v[0].path,
+	    S_ISLNK(st.st_mode) ? "a symbolic link" : "read-only");
+	err_hint(e, "add or remove this line there: %.*s", (int)strcspn(line.data, "\n"), line.data);
+	buf_release(&line);
+	return -1;
 }

@@ -284,8 +284,9 @@ hooks_add(struct buf *text, const struct artifact_call *call, size_t *added, str
 	return 0;
 }
 
-void
-hooks_print(struct buf *out, const struct artifact_call *call)
+/* What hooks_add puts into an empty file. */
+static void
+print_hooks(struct buf *out, const struct artifact_call *call)
 {
 	json_t *o = json_object();
 	struct buf unit = BUF_INIT;
@@ -384,7 +385,7 @@ render_plugin(const struct artifact *a, struct buf *out)
 static void
 render_hooks(const struct artifact *a, struct buf *out)
 {
-	hooks_print(out, a->of);
+	print_hooks(out, a->of);
 }
 
 void

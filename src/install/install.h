@@ -14,8 +14,8 @@
  *	NAME	all of it, by its name
  *	SEAL	all of it; its second line holds the SHA-256 of the rest. One that does not agree was
  *		edited by a person, or is not ours, and is neither replaced nor removed
- *	BLOCK	the lines between two markers
- *	TAIL	what was appended once; neither replaced nor removed
+ *	BLOCK	the lines between two markers, above those of a file, below those of the crontab
+ *	TAIL	what was appended once; removed, never replaced
  *	HOOKS	the hooks of a JSON file that call us
  */
 enum artifact_mark { ARTIFACT_NAME, ARTIFACT_SEAL, ARTIFACT_BLOCK, ARTIFACT_TAIL, ARTIFACT_HOOKS };
@@ -88,6 +88,15 @@ int artifact_slash_commands(
 
 /* A function gt of the user's shell, so that `gt recover` works. No path: a shell that we do not know. */
 void artifact_shim(struct artifact_set *in);
+
+/*
+ * The key of tmux, as a file of tmux commands beside gt.toml, and the line that reads it in the user's
+ * tmux.conf. program: absolute, borrowed. "no-home"; "not-written": tmux.conf is a symbolic link or
+ * read-only, the hint has the line. artifact_release in any case.
+ */
+#define ARTIFACT_KEY "R"
+int artifact_key(struct artifact_set *in, const char *program, struct err *e);
+int artifact_tmux_conf(struct artifact_set *in, struct err *e);
 
 /* ---- hooks ---- */
 

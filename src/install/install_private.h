@@ -38,8 +38,6 @@ int hooks_add(struct buf *text, const struct artifact_call *call, size_t *n, str
 int hooks_remove(const struct hook_adapter *row, struct buf *text, size_t *n, struct err *e);
 int hooks_count(
     const struct hook_adapter *row, const struct buf *text, size_t *n, char **first, struct err *e);
-/* What hooks_add puts into an empty file. */
-void hooks_print(struct buf *out, const struct artifact_call *call);
 
 /* Pure: a crontab's line without its newline; the texts of both units. Not state. */
 void timer_read_line(const char *line, size_t n, struct timer_status *out);

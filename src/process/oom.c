@@ -1,17 +1,13 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "process/oom.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/spawn.h"
+#include "base/sys.h"
 
 #define MAX_LOG ((size_t)64 << 20)
-#define CHUNK 65536		/* more than a record of the kernel's has */
 #define JOURNAL_LINES "20000"
 #define JOURNAL_MS 3000
 #define SLACK_MS 10000
@@ -51,9 +47,34 @@ skip_number(const char **p, const char *end, char behind)
 	return v;
 }
 
-/* A message of the kernel's from its first byte. False: it tells of no kill. */
+/* "COMM[PID]: segfault …", "traps: COMM[PID] general protection fault …". */
 static bool
-read_message(const char *p, const char *end, struct oom_kill *out)
+read_fault(const char *p, const char *end, struct oom_kill *out)
+{
+	static const char *const words[] = { "segfault at ", "general protection", "trap ", "unhandled " };
+	const char *open;
+	int64_t pid;
+
+	skip_word(&p, end, "traps: ");
+	open = memchr(p, '[', (size_t)(end - p));
+	if (open == NULL || open == p || (size_t)(open - p) >= sizeof out->comm)
+		return false;
+	memcpy(out->comm, p, (size_t)(open - p));
+	p = open + 1;
+	pid = skip_number(&p, end, ']');
+	if (pid <= 0)
+		return false;
+	skip_word(&p, end, ":");
+	if (!skip_word(&p, end, " "))
+		return false;
+	out->pid = (pid_t)pid;
+	for (size_t i = 0; i < sizeof words / sizeof words[0] && !out->fault; i++)
+		out->fault = skip_word(&p, end, words[i]);
+	return out->fault;
+}
+
+static bool
+read_kill(const char *p, const char *end, struct oom_kill *out)
 {
 	static const char *const heads[] = { "Out of memory", "Memory cgroup out of memory" },
 				 word[] = "Killed process ";
@@ -75,10 +96,20 @@ read_message(const char *p, const char *end, struct oom_kill *out)
 		close = memmem(p, (size_t)(end - p), "), UID ", 7);
 	if (close == NULL || (size_t)(close - p) >= sizeof out->comm)
 		return false;
-	memset(out->comm, 0, sizeof out->comm);
 	memcpy(out->comm, p, (size_t)(close - p));
 	out->pid = (pid_t)pid;
 	return true;
+}
+
+/* A message of the kernel's from its first byte. False: it tells of no death. */
+static bool
+read_message(const char *p, const char *end, struct oom_kill *out)
+{
+	memset(out, 0, sizeof *out);
+	if (read_kill(p, end, out))
+		return true;
+	memset(out, 0, sizeof *out);
+	return read_fault(p, end, out);
 }
 
 static void
@@ -148,32 +179,7 @@ oom_log_journal(struct oom_log *l, const char *text, size_t n)
 	}
 }
 
-/* What the kernel still has; a record is read whole. False: that is not allowed, or not there. */
 static bool
-read_kmsg(struct buf *out)
-{
-	int fd = open(fault_path("GT_KMSG", "/dev/kmsg"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	bool any = false;
-
-	while (fd >= 0 && out->len < MAX_LOG) {
-		ssize_t r;
-
-		buf_grow(out, CHUNK);
-		r = read(fd, out->data + out->len, CHUNK);
-		/* EPIPE: the kernel has overwritten the record meanwhile, the next read goes on behind it */
-		if (r < 0 && (errno == EINTR || errno == EPIPE))
-			continue;
-		any = any || r >= 0 || errno == EAGAIN;
-		if (r <= 0)
-			break;
-		out->len += (size_t)r;
-	}
-	if (fd >= 0)
-		close(fd);
-	return any;
-}
-
-static void
 read_journal(struct oom_log *l)
 {
 	const char *const argv[] = { "journalctl", "-k", "-q", "--no-pager", "-o", "short-unix", "-n",
@@ -181,9 +187,13 @@ read_journal(struct oom_log *l)
 	struct buf out = BUF_INIT;
 	struct spawn s = { .argv = argv, .out = &out, .max_out = MAX_LOG, .timeout_ms = JOURNAL_MS };
 
-	if (spawn_run(&s, NULL) == 0 && s.status == 0)
+	/* who may not read it is shown nothing, with status 0 */
+	bool read = spawn_run(&s, NULL) == 0 && s.status == 0 && out.len > 0;
+
+	if (read)
 		oom_log_journal(l, out.data, out.len);
 	buf_release(&out);
+	return read;
 }
 
 void
@@ -195,10 +205,11 @@ oom_log_read(struct oom_log *l)
 	l->n = 0;
 	l->read_at = now;
 	l->slack_ms = SLACK_MS + up / DRIFT;
-	if (read_kmsg(&text))
+	l->readable = sys_kernel_log(&text, MAX_LOG);
+	if (l->readable)
 		oom_log_kmsg(l, text.data, text.len, now - up);
 	else
-		read_journal(l);
+		l->readable = read_journal(l);
 	buf_release(&text);
 }
 
@@ -210,8 +221,8 @@ oom_killed(struct oom_log *l, const struct oom_death *d)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct oom_kill *x = &l->v[i];
 
-		if (x->pid == d->pid && x->at >= d->from - l->slack_ms && x->at <= d->until + l->slack_ms &&
-		    d->fits(d->arg, x->comm))
+		if (x->pid == d->pid && x->fault == d->fault && x->at >= d->from - l->slack_ms &&
+		    x->at <= d->until + l->slack_ms && d->fits(d->arg, x->comm))
 			return true;
 	}
 	return false;

@@ -1,5 +1,3 @@
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,28 +7,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/utf8.h"
 #include "scrub/scrub.h"
 
 #define SNAPSHOTS "/shell-snapshots/"
 
 enum tie { TIE_NONE, TIE_MAYBE, TIE_SURE };
-
-/* The arguments, a NUL behind each. */
-static void
-read_arguments(pid_t pid, struct buf *out)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, out, NULL) != 0)
-		buf_wipe(out);
-	if (fd >= 0)
-		close(fd);
-}
 
 /*
  * TMUX is "socket,pid of the server,number of the session". -1: the process is not in tmux, 1: in
@@ -57,7 +39,7 @@ reads_snapshot(const struct orphan_search *by, pid_t pid)
 	char *folder = by->config_dir != NULL ? xasprintf("%s" SNAPSHOTS, by->config_dir) : NULL;
 	bool yes;
 
-	read_arguments(pid, &arguments);
+	proc_arguments(pid, false, &arguments);
 	yes = folder != NULL && memmem(arguments.data, arguments.len, folder, strlen(folder)) != NULL;
 	buf_wipe(&arguments);
 	free(folder);
@@ -67,7 +49,7 @@ reads_snapshot(const struct orphan_search *by, pid_t pid)
 static bool
 works_in(const struct orphan_search *by, pid_t pid)
 {
-	char *cwd = proc_cwd(pid), *real = by->cwd != NULL ? realpath(by->cwd, NULL) : NULL;
+	char *cwd = proc_path(pid, PROC_CWD), *real = by->cwd != NULL ? realpath(by->cwd, NULL) : NULL;
 	bool yes = cwd != NULL && real != NULL && strcmp(cwd, real) == 0;
 
 	free(cwd);
@@ -101,7 +83,7 @@ has_master(const struct procs *procs, const struct proc *p, const struct orphan_
 {
 	for (int depth = 0; p != NULL && p->pid > 1 && depth < 64; depth++) {
 		char names[PROC_NAMES][64];
-		size_t n = p->state == 'Z' || p->state == 'X' ? 0 : proc_names(p, names);
+		size_t n = proc_has_ended(p) ? 0 : proc_names(p, names);
 
 		if (str_starts(p->comm, "tmux"))
 			return true;
@@ -120,7 +102,7 @@ tie_of(const struct procs *procs, const struct proc *p, const struct orphan_sear
 	char *block;
 	size_t n = 0;
 
-	if (p->state == 'Z' || p->state == 'X' || p->pid == getpid() ||
+	if (proc_has_ended(p) || p->pid == getpid() ||
 	    (block = proc_environ(p->pid, &n)) == NULL)
 		return TIE_NONE;
 	tie = tie_by_environment(by, p->pid, block, n);
@@ -159,7 +141,7 @@ command_of(pid_t pid, struct scrub *s)
 	struct clean_text *clean;
 	char *command;
 
-	read_arguments(pid, &arguments);
+	proc_arguments(pid, false, &arguments);
 	while (arguments.len > 0 && arguments.data[arguments.len - 1] == '\0')
 		buf_cut(&arguments, arguments.len - 1);
 	for (size_t i = 0; i < arguments.len; i++)
@@ -195,27 +177,24 @@ clean_path(const char *path, struct scrub *s)
 static char *
 output_of(pid_t pid, struct scrub *s)
 {
-	char link[64], target[4097];
+	char *path = proc_path(pid, PROC_OUTPUT), *clean = NULL;
 	struct stat st;
-	ssize_t n;
 
-	snprintf(link, sizeof link, "/proc/%d/fd/1", (int)pid);
-	n = readlink(link, target, sizeof target - 1);
-	if (n <= 0 || target[0] != '/')
-		return NULL;
-	target[n] = '\0';
-	return stat(target, &st) == 0 && S_ISREG(st.st_mode) ? clean_path(target, s) : NULL;
+	if (path != NULL && *path == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		clean = clean_path(path, s);
+	free(path);
+	return clean;
 }
 
 static void
 fill_orphan(struct orphan *o, const struct proc *p, enum tie tie, struct scrub *s)
 {
-	char *cwd = proc_cwd(p->pid);
+	char *cwd = proc_path(p->pid, PROC_CWD);
 
 	o->pid = p->pid;
 	o->pgrp = p->pgrp;
 	o->sure = tie == TIE_SURE;
-	o->age_ms = clock_boot_ms() - proc_started_ms(p);
+	o->age_ms = clock_wall_ms() - proc_wall_ms(p);
 	o->command = command_of(p->pid, s);
 	o->cwd = clean_path(cwd, s);
 	o->output = output_of(p->pid, s);

@@ -1,90 +1,16 @@
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/nsfs.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "process/proc.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
-#include "base/io.h"
-#include "base/timestamp.h"
-
-/* What kill says of a pid that cannot be read: /proc may hide it (hidepid), and files run out. */
-static int
-unread(pid_t pid)
-{
-	return kill(pid, 0) != 0 && errno == ESRCH ? PROC_GONE : PROC_UNKNOWN;
-}
-
-/* The name may hold blanks and parentheses: it ends at the last one. */
-static bool
-parse_stat(const char *text, struct proc *out)
-{
-	const char *open_paren = strchr(text, '('), *close_paren = strrchr(text, ')');
-	unsigned long long start;
-	int ppid, pgrp, tpgid;
-	size_t len;
-
-	if (open_paren == NULL || close_paren == NULL)
-		return false;
-	if (sscanf(close_paren + 1,
-		" %c %d %d %*d %*d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &out->state,
-		&ppid, &pgrp, &tpgid, &start) != 5)
-		return false;
-	out->ppid = ppid;
-	out->pgrp = pgrp;
-	out->foreground = tpgid;
-	out->start = start;
-	len = (size_t)(close_paren - open_paren - 1);
-	if (len >= sizeof out->comm)
-		len = sizeof out->comm - 1;
-	memcpy(out->comm, open_paren + 1, len);
-	out->comm[len] = '\0';
-	return true;
-}
-
-int
-proc_read(pid_t pid, struct proc *out)
-{
-	char path[64], text[512];
-	ssize_t n;
-	int fd;
-
-	if (pid <= 0)
-		return PROC_GONE;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return unread(pid);
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	if (n <= 0 || !parse_stat(text, out))
-		return unread(pid);
-	out->pid = pid;
-	return 0;
-}
 
 bool
 proc_has_ended(const struct proc *p)
 {
 	return p->state == 'Z' || p->state == 'X';
-}
-
-int64_t
-proc_started_ms(const struct proc *p)
-{
-	return (int64_t)(p->start / (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 +
-	    (int64_t)(p->start % (uint64_t)sysconf(_SC_CLK_TCK)) * 1000 / sysconf(_SC_CLK_TCK);
 }
 
 uint64_t
@@ -95,194 +21,6 @@ proc_ticks(pid_t pid)
 	return proc_read(pid, &p) == 0 && !proc_has_ended(&p) ? p.start : 0;
 }
 
-/* The pids of a /proc that was mounted for another namespace are not ours. */
-static bool
-is_own_proc(void)
-{
-	char own[32];
-	ssize_t n = readlink("/proc/self", own, sizeof own - 1);
-
-	own[n > 0 ? n : 0] = '\0';
-	return strtol(own, NULL, 10) == (long)getpid();
-}
-
-enum proc_life
-proc_life(pid_t pid, uint64_t start)
-{
-	struct proc p;
-	int ret = is_own_proc() ? proc_read(pid, &p) : unread(pid);
-
-	if (ret != 0)
-		return ret == PROC_GONE ? LIFE_GONE : LIFE_UNKNOWN;
-	return proc_has_ended(&p) || (start != 0 && p.start != start) ? LIFE_GONE : LIFE_ALIVE;
-}
-
-/* Of the host's namespace every process is seen, in a /proc of its own that hides none. */
-static bool
-sees_all(uint64_t pid_ns)
-{
-	struct buf mounts = BUF_INIT;
-	bool all = pid_ns == MOMENT_FIRST_SPACE && is_own_proc() &&
-	    io_read_file("/proc/self/mounts", (size_t)4 << 20, &mounts, NULL) == 0 &&
-	    strstr(mounts.data, "hidepid=") == NULL;
-
-	buf_release(&mounts);
-	return all;
-}
-
-#define LEVELS_MOST 33	/* the host's pid namespace and the 32 below it that the kernel allows */
-
-/* A process of a record that another pid namespace made. */
-struct sought {
-	uint64_t pid_ns, own_ns;
-	pid_t pid;		/* in pid_ns; 0: any process there */
-	uint64_t start;
-};
-
-enum { NOT_BELOW = -1, DEPTH_UNREAD = -2 };
-
-/* How many namespaces it is below the sought one: 0 in it, 1 in a sandbox there. Or one of the two. */
-static int
-depth_below(pid_t pid, const struct sought *x)
-{
-	char path[64];
-	struct stat st;
-	int fd, parent, depth, ret = DEPTH_UNREAD;
-
-	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (depth = 0; fd >= 0 && ret == DEPTH_UNREAD && fstat(fd, &st) == 0; depth++) {
-		if ((uint64_t)st.st_ino == x->pid_ns)
-			ret = depth;
-		else if ((uint64_t)st.st_ino == x->own_ns)
-			ret = NOT_BELOW;
-		parent = ret == DEPTH_UNREAD && depth < LEVELS_MOST ? ioctl(fd, NS_GET_PARENT) : -1;
-		close(fd);
-		fd = parent;
-	}
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
-/* Its pids, from the host's namespace to its own: "NSpid:\t4711\t7\n". Any user may read them. 0: unread. */
-static size_t
-read_ns_pids(pid_t pid, long v[LEVELS_MOST])
-{
-	char path[64], *end;
-	struct buf b = BUF_INIT;
-	const char *at;
-	size_t n = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	if (io_read_file(path, 65536, &b, NULL) == 0 && (at = strstr(b.data, "\nNSpid:\t")) != NULL)
-		for (at += strlen("\nNSpid:"); *at == '\t' && n < LEVELS_MOST; at = end)
-			v[n++] = strtol(at, &end, 10);
-	buf_release(&b);
-	return n;
-}
-
-/* Does it have the pid there? Of an unread namespace: does it have that pid in any below the host's? */
-static bool
-may_have_pid(pid_t pid, int depth, const struct sought *x)
-{
-	long v[LEVELS_MOST];
-	size_t n = read_ns_pids(pid, v);
-
-	if (n == 0)
-		return true;
-	if (depth >= 0)
-		return x->pid == 0 || ((size_t)depth < n && v[n - 1 - (size_t)depth] == (long)x->pid);
-	for (size_t i = 1; i < n; i++)
-		if (x->pid == 0 || v[i] == (long)x->pid)
-			return true;
-	return false;
-}
-
-/* /proc shows start times with the offset of the reader's time namespace. */
-static bool
-shares_clock(pid_t pid)
-{
-	char path[64];
-	struct stat own, st;
-
-	/* a kernel without time namespaces */
-	if (stat("/proc/self/ns/time", &own) != 0)
-		return errno == ENOENT;
-	snprintf(path, sizeof path, "/proc/%d/ns/time", (int)pid);
-	return stat(path, &st) == 0 && st.st_ino == own.st_ino;
-}
-
-/* LIFE_GONE: it is not the sought one. LIFE_ELSEWHERE: it may be. */
-static enum proc_life
-compare_sought(pid_t pid, const struct sought *x)
-{
-	int depth = depth_below(pid, x), got;
-	struct proc p;
-
-	if (depth == NOT_BELOW || !may_have_pid(pid, depth, x))
-		return LIFE_GONE;
-	got = proc_read(pid, &p);
-	if (got == PROC_GONE || (got == 0 && proc_has_ended(&p)))
-		return LIFE_GONE;
-	if (got != 0 || depth < 0 || x->pid == 0)
-		return LIFE_ELSEWHERE;
-	if (p.start == x->start)
-		return LIFE_ALIVE;
-	return shares_clock(pid) ? LIFE_GONE : LIFE_UNKNOWN;
-}
-
-static enum proc_life
-find_sought(const struct sought *x)
-{
-	DIR *dir = sees_all(x->own_ns) ? opendir("/proc") : NULL;
-	enum proc_life life = dir != NULL ? LIFE_GONE : LIFE_ELSEWHERE;
-	struct dirent *d = NULL;
-
-	while (dir != NULL && life != LIFE_ALIVE && (errno = 0, d = readdir(dir)) != NULL) {
-		enum proc_life one = isdigit((unsigned char)d->d_name[0]) ?
-		    compare_sought((pid_t)atoi(d->d_name), x) : LIFE_GONE;
-
-		if (one != LIFE_GONE && life != LIFE_UNKNOWN)
-			life = one;
-		/* the namespace runs */
-		if (x->pid == 0 && life != LIFE_GONE)
-			break;
-	}
-	if (d == NULL && errno != 0 && life == LIFE_GONE)
-		life = LIFE_ELSEWHERE;
-	if (dir != NULL)
-		closedir(dir);
-	return life;
-}
-
-enum proc_life
-proc_life_in(uint64_t pid_ns, int64_t pid, int64_t start, const struct timestamp *now)
-{
-	bool known = pid > 0 && pid == (pid_t)pid && start > 0;
-	struct sought x = { .pid_ns = pid_ns, .own_ns = now->pid_ns };
-
-	if (!timestamp_other_space(pid_ns, now))
-		return known ? proc_life((pid_t)pid, (uint64_t)start) : LIFE_GONE;
-	if (known) {
-		x.pid = (pid_t)pid;
-		x.start = (uint64_t)start;
-	}
-	return find_sought(&x);
-}
-
-bool
-proc_is_recent(int64_t age_ms)
-{
-	return age_ms <= PROC_SEEN_MS;
-}
-
-int64_t
-proc_wall_ms(const struct proc *p)
-{
-	return clock_wall_ms() - (clock_boot_ms() - proc_started_ms(p));
-}
-
 int64_t
 proc_began_ms(pid_t pid)
 {
@@ -291,23 +29,12 @@ proc_began_ms(pid_t pid)
 	return proc_read(pid, &p) == 0 && !proc_has_ended(&p) ? proc_wall_ms(&p) : 0;
 }
 
-static int
-by_pid(const void *a, const void *b)
+int
+proc_by_pid(const void *a, const void *b)
 {
 	const struct proc *x = a, *y = b;
 
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-/* With hidepid=1 no other user's process can be read; with hidepid=2 none is listed. */
-static bool
-is_hidden(pid_t pid)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
 int
@@ -317,40 +44,6 @@ proc_refuse_unread(pid_t pid, struct err *e)
 	    (int)pid);
 	return err_hint(e,
 	    "Free memory or file descriptors (ulimit -n; /proc/sys/fs/file-nr), then run the command again");
-}
-
-int
-proc_list(struct procs *out, struct err *e)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *d;
-	int ret = 0;
-
-	memset(out, 0, sizeof *out);
-	if (dir == NULL)
-		return err_sys(
-		    e, GT_FAIL, "proc", "cannot tell living agents from dead ones: /proc cannot be read");
-	while (ret == 0 && (errno = 0, d = readdir(dir)) != NULL) {
-		pid_t pid = isdigit((unsigned char)d->d_name[0]) ? (pid_t)atoi(d->d_name) : 0;
-		struct proc p;
-		int got = pid > 0 ? proc_read(pid, &p) : PROC_GONE;
-
-		if (got == PROC_UNKNOWN && !is_hidden(pid))
-			ret = proc_refuse_unread(pid, e);
-		if (got != 0)
-			continue;
-		out->v = vec_room(out->v, out->n, &out->cap, sizeof *out->v);
-		out->v[out->n++] = p;
-	}
-	if (ret == 0 && errno != 0)
-		ret = err_sys(
-		    e, GT_FAIL, "proc", "cannot tell living agents from dead ones: /proc cannot be read");
-	closedir(dir);
-	if (ret != 0)
-		proc_list_release(out);
-	else
-		qsort(out->v, out->n, sizeof *out->v, by_pid);
-	return ret;
 }
 
 void
@@ -365,7 +58,7 @@ proc_list_find(const struct procs *p, pid_t pid)
 {
 	struct proc key = { .pid = pid };
 
-	return p->n > 0 ? bsearch(&key, p->v, p->n, sizeof key, by_pid) : NULL;
+	return p->n > 0 ? bsearch(&key, p->v, p->n, sizeof key, proc_by_pid) : NULL;
 }
 
 bool
@@ -434,15 +127,12 @@ proc_package(const char *script, char name[64])
 size_t
 proc_names(const struct proc *p, char names[PROC_NAMES][64])
 {
-	char path[64], package[64];
+	char package[64];
 	struct buf b = BUF_INIT;
 	size_t n = 0;
-	int fd;
 
 	keep_name(names, &n, p->comm);
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, &b, NULL) == 0 && b.len > 0) {
+	if (proc_arguments(p->pid, false, &b)) {
 		const char *arg = b.data;
 
 		keep_name(names, &n, arg);
@@ -456,52 +146,26 @@ proc_names(const struct proc *p, char names[PROC_NAMES][64])
 				keep_name(names, &n, package);
 		}
 	}
-	if (fd >= 0)
-		close(fd);
 	buf_wipe(&b);
 	return n;
 }
 
 bool
-proc_has_argument(const struct proc *p, const char *word)
+proc_has_argument(const struct proc *p, const char *word, const char *but)
 {
-	char path[64];
 	struct buf b = BUF_INIT;
 	size_t n = strlen(word);
-	bool found = false;
-	int fd;
+	bool found = false, value = false;
 
-	if (p->state == 'Z' || p->state == 'X')
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, &b, NULL) == 0)
+	if (!proc_has_ended(p) && proc_arguments(p->pid, false, &b))
 		for (size_t at = 0, len; at < b.len && !found; at += len + 1) {
 			len = strlen(b.data + at);
-			found = len >= n && strcmp(b.data + at + len - n, word) == 0 &&
+			found = !value && len >= n && strcmp(b.data + at + len - n, word) == 0 &&
 			    (len == n || (b.data[at] == '-' && b.data[at + len - n - 1] == '='));
+			value = but != NULL && strcmp(b.data + at, but) == 0;
 		}
-	if (fd >= 0)
-		close(fd);
 	buf_wipe(&b);
 	return found;
-}
-
-char *
-proc_arguments(pid_t pid, size_t *n)
-{
-	char path[64];
-	struct buf b = BUF_INIT;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || io_read_all(fd, path, (size_t)4 << 20, &b, NULL) != 0 || b.len == 0)
-		buf_wipe(&b);
-	if (fd >= 0)
-		close(fd);
-	*n = b.len;
-	return b.len > 0 ? buf_detach(&b) : NULL;
 }
 
 const struct proc *
@@ -511,7 +175,7 @@ proc_list_agent(const struct procs *p, pid_t root, proc_is_agent_fn *is_agent, c
 		char names[PROC_NAMES][64];
 		size_t n;
 
-		if (p->v[i].state == 'Z' || p->v[i].state == 'X' || !proc_list_below(p, p->v[i].pid, root))
+		if (proc_has_ended(&p->v[i]) || !proc_list_below(p, p->v[i].pid, root))
 			continue;
 		n = proc_names(&p->v[i], names);
 		for (size_t k = 0; k < n; k++)
@@ -540,24 +204,15 @@ proc_is_shell(const char *name)
 static bool
 is_interactive(pid_t pid)
 {
-	char path[64];
 	struct buf b = BUF_INIT;
-	bool yes = false;
-	int fd;
+	bool yes = proc_arguments(pid, false, &b);
 
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && io_read_all(fd, path, (size_t)4 << 20, &b, NULL) == 0 && b.len > 0) {
-		yes = true;
-		for (size_t at = strlen(b.data) + 1; at < b.len; at += strlen(b.data + at) + 1) {
-			const char *arg = b.data + at;
+	for (size_t at = strlen(b.data) + 1; at < b.len; at += strlen(b.data + at) + 1) {
+		const char *arg = b.data + at;
 
-			if (arg[0] != '-' || (arg[1] != '-' && strchr(arg, 'c') != NULL))
-				yes = false;
-		}
+		if (arg[0] != '-' || (arg[1] != '-' && strchr(arg, 'c') != NULL))
+			yes = false;
 	}
-	if (fd >= 0)
-		close(fd);
 	buf_wipe(&b);
 	return yes;
 }
@@ -581,7 +236,7 @@ live_children(const struct procs *p, pid_t parent, const struct proc **one)
 	size_t found = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].ppid != parent || p->v[i].state == 'Z' || p->v[i].state == 'X')
+		if (p->v[i].ppid != parent || proc_has_ended(&p->v[i]))
 			continue;
 		*one = &p->v[i];
 		found++;
@@ -596,8 +251,7 @@ static bool
 has_companion(const struct procs *p, const struct proc *shell)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].ppid == shell->pid && p->v[i].pgrp == shell->pgrp && p->v[i].state != 'Z' &&
-		    p->v[i].state != 'X')
+		if (p->v[i].ppid == shell->pid && p->v[i].pgrp == shell->pgrp && !proc_has_ended(&p->v[i]))
 			return true;
 	return false;
 }
@@ -620,9 +274,44 @@ proc_list_waiting_shell(const struct procs *p, pid_t pane_pid)
 }
 
 bool
-proc_list_idle_shell(const struct procs *p, pid_t pane_pid)
+proc_list_is_nested(const struct procs *p, pid_t shell)
 {
-	return proc_list_waiting_shell(p, pane_pid) != 0;
+	const struct proc *x = proc_list_find(p, shell);
+	const struct proc *above = x != NULL ? proc_list_find(p, x->ppid) : NULL;
+
+	return above != NULL && is_shell(above) && is_interactive(above->pid);
+}
+
+/* No script: it serves a person, or runs the command line that it was given. */
+static bool
+runs_no_script(pid_t pid)
+{
+	struct buf words = BUF_INIT;
+	bool script = false, line = false;
+
+	if (proc_arguments(pid, true, &words))
+		for (size_t at = strlen(words.data) + 1; at < words.len && !script && !line;
+		    at += strlen(words.data + at) + 1) {
+			script = words.data[at] != '-';
+			line = !script && words.data[at + 1] != '-' && strchr(words.data + at, 'c') != NULL;
+		}
+	buf_wipe(&words);
+	return !script;
+}
+
+pid_t
+proc_list_wrapper(const struct procs *p, pid_t agent, pid_t pane_pid)
+{
+	const struct proc *x = proc_list_find(p, agent);
+	pid_t outermost = 0;
+
+	for (int depth = 0; depth < SHELLS_MOST && x != NULL && x->pid != pane_pid; depth++) {
+		x = proc_list_find(p, x->ppid);
+		if (x == NULL || (is_shell(x) && runs_no_script(x->pid)))
+			break;
+		outermost = x->pid;
+	}
+	return x != NULL ? outermost : 0;
 }
 
 bool
@@ -635,27 +324,6 @@ proc_list_typed_here(const struct procs *p, pid_t pane_pid)
 	    is_interactive(shell->pid) && proc_list_below(p, shell->pid, pane_pid);
 }
 
-char *
-proc_environ(pid_t pid, size_t *n)
-{
-	char path[64];
-	struct buf b = BUF_INIT;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	if (io_read_all(fd, path, (size_t)8 << 20, &b, NULL) != 0 || b.len == 0) {
-		close(fd);
-		buf_wipe(&b);
-		return NULL;
-	}
-	close(fd);
-	*n = b.len;
-	return buf_detach(&b);
-}
-
 const char *
 proc_environ_get(const char *block, size_t n, const char *name)
 {
@@ -665,17 +333,4 @@ proc_environ_get(const char *block, size_t n, const char *name)
 		if (strncmp(block + at, name, len) == 0 && block[at + len] == '=')
 			return block + at + len + 1;
 	return NULL;
-}
-
-char *
-proc_cwd(pid_t pid)
-{
-	char path[64], target[4097];
-	ssize_t n;
-
-	snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-	n = readlink(path, target, sizeof target - 1);
-	if (n <= 0)
-		return NULL;
-	return xstrndup(target, (size_t)n);
 }

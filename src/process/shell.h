@@ -9,7 +9,8 @@
  * for, and the terminal's settings, which the shell's line editor changes. Measured on bash 5.2,
  * zsh 5.9, fish 3.6 and dash 0.5.12: a shell that runs a command substitution, `wait`, a completion
  * or a function in its prompt has the terminal's foreground too, but waits elsewhere. What cannot
- * be told apart from a prompt: bash `read -e`, zsh `vared` and `select`, fish `read`.
+ * be told apart from a prompt: bash `read -e`, zsh `vared`, `select` and `zselect` in a widget, fish
+ * `read`.
  */
 enum shell_kind { SHELL_UNKNOWN, SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELL_DASH };
 

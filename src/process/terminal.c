@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "process/terminal.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 #define CTRL_C 3
@@ -70,6 +72,31 @@ terminal_repair(const char *tty, bool cooked, struct err *e)
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+#define RELEARN_TRIES 40
+#define RELEARN_MS 60
+
+bool
+terminal_relearn(const char *tty, pid_t shell)
+{
+	int fd = terminal_open(tty, NULL);
+	bool done = false;
+	struct termios t;
+
+	for (int i = 0; fd >= 0 && i < RELEARN_TRIES && !done && kill(shell, SIGINT) == 0; i++) {
+		int64_t until = clock_mono_ms() + RELEARN_MS;
+
+		/* no ISIG: not the line editor's; no IEXTEN: its own, begun with the bad settings */
+		while (!done && clock_mono_ms() < until && tcgetattr(fd, &t) == 0) {
+			if ((t.c_lflag & ISIG) == 0)
+				terminal_make_sane(fd);
+			done = (t.c_lflag & (ISIG | IEXTEN | ICANON)) == (ISIG | IEXTEN);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 int

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -25,6 +26,14 @@ int terminal_mode(const char *tty, struct terminal_mode *out, struct err *e);
  * on. `cooked`: line editing and echo of the kernel, too, for a shell that has none of its own.
  */
 int terminal_repair(const char *tty, bool cooked, struct err *e);
+
+/*
+ * bash keeps the settings of a program that ends without a signal, as a script does whose agent was
+ * killed, takes them back at every prompt, and shows no text where they have no echo. This mends
+ * them in the moment of a SIGINT in which bash reads them; its edit line is empty then. True: it
+ * has read the mended ones.
+ */
+bool terminal_relearn(const char *tty, pid_t shell);
 
 /* Writes to the terminal as the pane's program would: what tmux shows, not what the shell reads. */
 int terminal_put(const char *tty, const char *bytes, size_t n, struct err *e);

@@ -364,10 +364,11 @@ all_fit(const struct allocation *g)
 		}
 		if (!gap)
 			add_cost(&sum, BUDGET_GAP.cost, BUDGET_GAP.lines);
-		if (!user && s->rank == BUDGET_USER)
+		if (!user && (s->rank == BUDGET_USER || s->rank == BUDGET_PAST)) {
 			add_cost(&sum, BUDGET_GAP_USER, 0);
+			user = true;
+		}
 		gap = true;
-		user |= s->rank == BUDGET_USER;
 	}
 	return budget_holds(g->room, sum);
 }
@@ -412,7 +413,7 @@ budget_allocate(struct budget_share *v, size_t n, struct budget room)
 		enum budget_rank rank;
 		size_t least;
 	} steps[] = {
-		{ BUDGET_OLD, UNIT / 256 }, { BUDGET_TURN, UNIT / 8 }, { BUDGET_OLD, 0 },
+		{ BUDGET_PAST, 0 }, { BUDGET_OLD, UNIT / 256 }, { BUDGET_TURN, UNIT / 8 }, { BUDGET_OLD, 0 },
 		{ BUDGET_TURN, 0 }, { BUDGET_USER, 0 }, { BUDGET_CORE, 0 },
 	};
 	struct allocation g = { .v = v, .n = n, .room = room };

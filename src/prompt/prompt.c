@@ -41,7 +41,10 @@ prompt_find_id(const char *p, size_t n)
 #define SCROLL_NOTE ((struct budget){ 2500, 1 })
 
 #define LEAD "This message restores the context of a session that crashed.\n\n"
+#define CONTINUE "continue working now"
 #define CONTINUE_LINE "Continue working now; do not stop to acknowledge this message.\n"
+#define WAIT "wait for your user"
+#define WAIT_LINE "You had nothing to do when the session crashed: start nothing, wait for your user.\n"
 
 /* One prompt in the making. */
 struct prompt_state {
@@ -197,6 +200,7 @@ put_small(struct prompt_state *m)
 	put_line(m, TEMPLATE_SESSION, m->in->session, 120);
 	put_line(m, TEMPLATE_CRASH_REASON, m->in->crash_reason, 200);
 	buf_str(&m->value[TEMPLATE_RECOVERY_ID], m->in->recovery_id);
+	buf_str(&m->value[TEMPLATE_IDLE], m->in->idle ? "yes" : "");
 	put_bead(m, m->limit / 5);
 	put_clean(m, TEMPLATE_CHECKPOINT, "checkpoint", m->in->checkpoint, part);
 	put_clean(m, TEMPLATE_GIT, "state of the working tree", m->in->git, part);
@@ -217,7 +221,12 @@ put_small(struct prompt_state *m)
 static bool
 has_talk(const struct conversation *c)
 {
-	return c != NULL && (c->n > 0 || c->draft != NULL || c->tasks != NULL || c->question != NULL);
+	if (c == NULL)
+		return false;
+	for (size_t i = 0; i < c->n; i++)
+		if (!exchange_is_banner(&c->v[i]))
+			return true;
+	return c->draft != NULL || c->tasks != NULL || c->question != NULL;
 }
 
 /* Returns the cost of its lines. */
@@ -273,13 +282,13 @@ take_values(struct prompt_state *m)
 
 /* In the template's own words: what the record says does not count. */
 static bool
-asks_to_continue(const struct prompt_state *m)
+says(const struct prompt_state *m, const char *what)
 {
 	struct buf words = BUF_INIT;
 	bool found;
 
 	template_words(m->t, m->values, &words);
-	found = strcasestr(words.data, "continue working now") != NULL;
+	found = strcasestr(words.data, what) != NULL;
 	buf_release(&words);
 	return found;
 }
@@ -305,8 +314,8 @@ compose_text(const struct prompt_state *m, struct buf *text)
 	id = prompt_find_id(text->data, text->len);
 	if (id == NULL || memcmp(id, m->in->recovery_id, PROMPT_ID) != 0)
 		buf_fmt(text, "\nRecovery id: %s\n", m->in->recovery_id);
-	if (!asks_to_continue(m))
-		buf_str(text, "\n" CONTINUE_LINE);
+	if (!says(m, m->in->idle ? WAIT : CONTINUE))
+		buf_fmt(text, "\n%s", m->in->idle ? WAIT_LINE : CONTINUE_LINE);
 	buf_release(&raw);
 	buf_release(&clean);
 }

@@ -23,7 +23,7 @@ struct template;
  * - has no "@" that attaches a file, in the template's own words neither (fence_at);
  * - names its recovery id, and no other: a line at the end does when the template does not;
  * - says "continue working now", in such a line too: a Stop hook of Gas Town submits half-done
- *   work when the agent merely answers;
+ *   work when the agent merely answers; for an idle agent it says "wait for your user" instead;
  * - has at most max_tokens estimated tokens and max_lines lines of conversation or of scrollback
  *   (prompt_render tells what goes first).
  */
@@ -40,6 +40,7 @@ struct prompt_in {
 	const struct clean_text *git;		/* may be NULL */
 	const char *const *warnings;		/* our own sentences, foreign parts already clean */
 	size_t n_warnings;
+	bool idle;				/* the agent had finished all that it was asked */
 	size_t max_lines;			/* max_context_lines */
 	size_t max_tokens;			/* max_context_tokens */
 };
@@ -148,7 +149,7 @@ size_t fence_at(struct buf *out, const char *p, size_t n);
 enum template_field {
 	TEMPLATE_SCROLLBACK, TEMPLATE_EXCHANGES, TEMPLATE_BEAD, TEMPLATE_CHECKPOINT, TEMPLATE_GIT,
 	TEMPLATE_SESSION, TEMPLATE_CRASH_REASON, TEMPLATE_LAST_USER_MESSAGE, TEMPLATE_LAST_AGENT_ACTION,
-	TEMPLATE_WARNINGS, TEMPLATE_RECOVERY_ID,
+	TEMPLATE_WARNINGS, TEMPLATE_RECOVERY_ID, TEMPLATE_IDLE,
 	TEMPLATE_FIELDS
 };
 

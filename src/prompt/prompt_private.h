@@ -133,15 +133,16 @@ size_t prompt_count_lines(const char *p, size_t n);	/* a last line without newli
 /*
  * Who gets how much of a room that is too small for all. Pure arithmetic, linear in their number.
  *
- * Ranks give way one after the other, as far as it takes and no farther: OLD first (calls, and
- * what the agent said, before the last turn), then TURN (the same in the last turn), then USER
- * (the user's words), CORE last. But what is large in the last turn shrinks to an eighth of the
- * room before what is small and old goes. Within a rank everybody's allowance sinks like water,
- * faster for a greater age; what takes less than its allowance stays whole, what takes more is
- * cut down to it, and goes when that is less than its least. So big and old things shrink before
- * small and new ones, and the oldest go first. Of CORE nothing goes: each keeps its least.
+ * Ranks give way one after the other, as far as it takes and no farther: PAST first (what a
+ * summary stands for), then OLD (calls, and what the agent said, before the last turn), then TURN
+ * (the same in the last turn), then USER (the user's words), CORE last. But what is large in the
+ * last turn shrinks to an eighth of the room before what is small and old goes. Within a rank
+ * everybody's allowance sinks like water, faster for a greater age; what takes less than its
+ * allowance stays whole, what takes more is cut down to it, and goes when that is less than its
+ * least. So big and old things shrink before small and new ones, and the oldest go first. Of CORE
+ * nothing goes: each keeps its least.
  */
-enum budget_rank { BUDGET_OLD, BUDGET_TURN, BUDGET_USER, BUDGET_CORE, BUDGET_RANKS };
+enum budget_rank { BUDGET_PAST, BUDGET_OLD, BUDGET_TURN, BUDGET_USER, BUDGET_CORE, BUDGET_RANKS };
 
 struct budget_share {
 	enum budget_rank rank;
@@ -159,7 +160,7 @@ struct budget_share {
 #define BUDGET_TORN ((size_t)5)
 /*
  * What a line that names the gap takes, with the empty line behind it; and what more when
- * something of USER is missing there.
+ * something of USER or PAST is missing there.
  */
 #define BUDGET_GAP ((struct budget){ 1250, 2 })
 #define BUDGET_GAP_USER ((size_t)1250)
@@ -189,17 +190,19 @@ void budget_allocate(struct budget_share *v, size_t n, struct budget room);
  * newest lines stand as they are, under a heading that says so.
  *
  * What does not fit gives way in this order (budget_allocate):
+ * 0. everything before the last summary of a compaction, but for the user's first message;
  * 1. calls, and what the agent said, before the last turn: big and old ones lose their middle ("…
  *   812 lines left out …"), the oldest go whole. Words stand longer than calls.
  * 2. the same in the last turn, which begins with the last message of the user;
  * 3. the user's older messages: giants lose their middle, then the oldest go;
- * 4. the core loses its middle and never goes: the newest exchange, the last message of the user,
- *   calls without an answer and words that were cut off, draft, question and tasks. (Of very many
- *   only the newest, as many as half of the room can hold.) A line in the place of what was left
+ * 4. the core loses its middle and never goes: the newest exchange, the last message of the user
+ *   and the first, the last summary, calls without an answer and words that were cut off, draft,
+ *   question and tasks. (Of very many only the newest, as many as half of the room can hold.) A line
+ *   in the place of what was left
  *   out says how many exchanges it were, and how many of them the user's.
  */
 
-#define RENDER_LEAST ((size_t)42000)	/* cost of the smallest room; with less nothing useful fits */
+#define RENDER_LEAST ((size_t)54000)	/* cost of the smallest room; with less nothing useful fits */
 
 struct render_stats;
 

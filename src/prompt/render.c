@@ -30,7 +30,10 @@ static const char *const status_words[] = {
 	[STATUS_WAITING] = "waiting for an answer when the session died",
 	[STATUS_INTERRUPTED] = "interrupted", [STATUS_FAILED] = "failed",
 };
-static const char call_runs[] = "still running when the session died";
+/* The same of a call. */
+static const char *const call_words[] = { "still running when the session died",
+	"had not run when the session died" };
+static const enum status call_status[] = { STATUS_RUNNING, STATUS_WAITING };
 
 static void
 tool_name(struct buf *out, const char *name, const char *nonce)
@@ -58,9 +61,11 @@ tool_name(struct buf *out, const char *name, const char *nonce)
 static void
 prompt_heading_write(struct buf *out, const struct exchange *x, bool with_source, const char *nonce)
 {
-	const char *status =
-	    x->tool != NULL && x->status == STATUS_RUNNING ? call_runs : status_words[x->status];
+	const char *status = status_words[x->status];
 
+	for (size_t i = 0; x->tool != NULL && i < COUNT(call_words); i++)
+		if (x->status == call_status[i])
+			status = call_words[i];
 	if (x->tool != NULL) {
 		buf_str(out, "Tool ");
 		tool_name(out, x->tool, nonce);
@@ -102,10 +107,9 @@ take_word(const char *p, size_t *n, const char *open, const char *const *words, 
 static bool
 prompt_heading_read(const char *line, size_t n, struct exchange *x, const char **rest)
 {
-	const char *const runs[] = { call_runs };
 	const char *colon = line, *end = line + n;
 	bool call = n > 5 && memcmp(line, "Tool ", 5) == 0;
-	int status, source, role = -1;
+	int status, source, role = -1, of_call;
 	size_t len;
 
 	do {
@@ -115,8 +119,9 @@ prompt_heading_read(const char *line, size_t n, struct exchange *x, const char *
 	} while (++colon < end && *colon != ' ');
 	*rest = colon < end ? colon + 1 : end;
 	len = (size_t)(colon - 1 - line);
-	status = take_word(line, &len, " (", runs, 1, ')') == 0 ? (int)STATUS_RUNNING :
-	    take_word(line, &len, " (", status_words, COUNT(status_words), ')');
+	of_call = take_word(line, &len, " (", call_words, COUNT(call_words), ')');
+	status = of_call >= 0 ? (int)call_status[of_call] :
+				take_word(line, &len, " (", status_words, COUNT(status_words), ')');
 	source = take_word(line, &len, " [", source_words, COUNT(source_words), ']');
 	for (size_t i = 0; !call && i < COUNT(role_words); i++)
 		if (strlen(role_words[i]) == len && memcmp(line, role_words[i], len) == 0)
@@ -130,6 +135,7 @@ prompt_heading_read(const char *line, size_t n, struct exchange *x, const char *
 	return true;
 }
 
+#define CORE_LEAST ((size_t)3)		/* the newest exchange, the last and the first message of the user */
 #define LINES_LEAST ((size_t)32)
 /* the heading of any exchange, two notes, and a line or two */
 #define LEAST ((struct budget){ 15000, 6 })
@@ -149,6 +155,7 @@ struct renderer {
 	const char *nonce;
 	struct budget room;
 	bool mixed;			/* more than one source */
+	char *tasks;			/* the list in words */
 	struct render_item *v;
 	struct budget_share *shares;		/* one an item */
 	size_t n;
@@ -272,22 +279,24 @@ item_full(struct buf *tmp, const struct renderer *t, const struct render_item *i
 	return budget_of(tmp->data, tmp->len);
 }
 
-/* The exchanges from `first` on, and the sections. */
+/* The exchanges from `first` on, without the program's banners, and the sections. */
 static void
 list_items(struct renderer *t, size_t first)
 {
 	const struct conversation *c = t->c;
+	char *tasks = t->tasks = c->tasks != NULL ? conversation_tasks_list(c->tasks) : NULL;
 	const struct render_item more[SECTIONS] = {
 		{ NULL, HEADING_QUESTION, c->question },
 		{ NULL, HEADING_DRAFT, c->draft },
-		{ NULL, HEADING_TASKS, c->tasks },
+		{ NULL, HEADING_TASKS, tasks },
 	};
 
 	t->v = xcalloc(c->n + SECTIONS, sizeof *t->v);
 	t->shares = xcalloc(c->n + SECTIONS, sizeof *t->shares);
 	for (size_t i = first; i < c->n; i++) {
 		t->mixed |= c->v[i].source != c->v[0].source;
-		t->v[t->n++].x = &c->v[i];
+		if (!exchange_is_banner(&c->v[i]))
+			t->v[t->n++].x = &c->v[i];
 	}
 	for (size_t i = 0; i < SECTIONS; i++)
 		if (more[i].text != NULL && more[i].text[0] != '\0')
@@ -316,6 +325,16 @@ last_turn(const struct conversation *c)
 	return other;
 }
 
+/* The last summary of a compaction; n: there is none. */
+static size_t
+last_summary(const struct renderer *t, size_t n)
+{
+	for (size_t i = n; i-- > 0;)
+		if (t->v[i].x->role == ROLE_SYSTEM && str_starts(t->v[i].x->content, CONVERSATION_SUMMARY))
+			return i;
+	return n;
+}
+
 static void
 promote_to_core(struct renderer *t, size_t i, size_t *places)
 {
@@ -333,15 +352,15 @@ core_places(const struct renderer *t)
 	size_t by_lines = t->room.lines / (LEAST.lines + BUDGET_GAP.lines) / 2;
 	size_t places = by_cost < by_lines ? by_cost : by_lines;
 
-	return places > 2 ? places : 2;
+	return places > CORE_LEAST ? places : CORE_LEAST;
 }
 
 /*
  * Takes the core out, the most important first. `turn` is the exchange that begins the last turn,
- * of n exchanges.
+ * of n exchanges, `summary` the last summary.
  */
 static void
-find_core(struct renderer *t, size_t n, size_t turn)
+find_core(struct renderer *t, size_t n, size_t turn, size_t summary)
 {
 	size_t places = core_places(t);
 
@@ -355,6 +374,8 @@ find_core(struct renderer *t, size_t n, size_t turn)
 		promote_to_core(t, turn, &places);
 	if (first < n)
 		promote_to_core(t, first, &places);
+	if (summary < n)
+		promote_to_core(t, summary, &places);
 	for (size_t i = n; i < t->n; i++)
 		promote_to_core(t, i, &places);
 	places = places < UNFINISHED ? places : UNFINISHED;
@@ -367,11 +388,12 @@ find_core(struct renderer *t, size_t n, size_t turn)
 static void
 rank_items(struct renderer *t)
 {
-	size_t n = t->n, turn, users_newer = 0;
+	size_t n = t->n, turn, summary, users_newer = 0;
 
 	while (n > 0 && t->v[n - 1].x == NULL)
 		n--;
 	turn = n > 0 ? last_turn(t->c) : 0;
+	summary = last_summary(t, n);
 	for (size_t i = t->n; i-- > 0;) {
 		const struct exchange *x = t->v[i].x;
 		struct budget_share *s = &t->shares[i];
@@ -384,8 +406,10 @@ rank_items(struct renderer *t)
 			s->rank = i > turn || turn == n ? BUDGET_TURN : BUDGET_OLD;
 			s->age = n - 1 - i;
 		}
+		if (i < summary && summary < n)
+			s->rank = BUDGET_PAST;
 	}
-	find_core(t, n, turn);
+	find_core(t, n, turn, summary);
 }
 
 /* A line for the exchanges that are missing between two that are there. */
@@ -427,22 +451,41 @@ count_short(struct render_stats *s, const struct exchange *x, size_t lines, size
 	s->tokens_cut += all > bytes ? prompt_tokens_of_size(all - bytes) : 0;
 }
 
+/*
+ * The item before which the exchanges stood that were never read: behind the user's first message,
+ * which is kept. A banner of the screen may stand before that.
+ */
+static size_t
+find_older(const struct renderer *t)
+{
+	size_t i = 0;
+
+	while (i < t->n && t->v[i].x != NULL && t->v[i].x->role == ROLE_SYSTEM &&
+	    t->v[i].x->source != SOURCE_TRANSCRIPT)
+		i++;
+	return i + (i < t->n && t->v[i].x != NULL && is_users(t->v[i].x));
+}
+
 static void
 put_item(struct buf *out, const struct renderer *t)
 {
 	const struct older_count *older = &t->c->older;
-	size_t missing = 0, of_user = 0, before, left;
+	size_t missing = 0, of_user = 0, place = find_older(t), before, left;
 
 	t->stats->cut += older->all;
 	t->stats->user_cut += older->users;
-	for (size_t i = 0; i < t->n; i++) {
-		const struct exchange *x = t->v[i].x;
+	t->stats->lines_cut += older->lines;
+	t->stats->tokens_cut += prompt_tokens_of_size(older->bytes);
+	for (size_t i = 0; i < t->n || i == place; i++) {
+		const struct exchange *x = i < t->n ? t->v[i].x : NULL;
 		const struct budget_share *s = &t->shares[i];
 
-		if (i == 1 || (i == 0 && t->c->v[0].role != ROLE_USER)) {
+		if (i == place) {
 			missing += older->all;
 			of_user += older->users;
 		}
+		if (i == t->n)
+			break;
 		if (!s->kept) {
 			if (x != NULL) {
 				missing++;
@@ -543,6 +586,7 @@ prompt_render(struct buf *out, const struct conversation *c, const char *nonce, 
 		    budget_less(room, budget_less(budget_of(more.data, more.len), budget_of("\n", 1))));
 	buf_add(out, more.data, more.len);
 	buf_release(&more);
+	free(t.tasks);
 	free(t.v);
 	free(t.shares);
 }
@@ -576,8 +620,13 @@ end_part(struct prompt_parser *u)
 		[PART_TASKS] = &u->c->tasks,
 	};
 
-	if (u->part != PART_NONE && u->text.len > 0 && *to[u->part] == NULL)
-		*to[u->part] = take_text(&u->text);
+	if (u->part != PART_NONE && u->text.len > 0 && *to[u->part] == NULL) {
+		char *text = take_text(&u->text);
+
+		*to[u->part] = u->part == PART_TASKS ? conversation_tasks_from_list(text) : text;
+		if (u->part == PART_TASKS)
+			free(text);
+	}
 	buf_reset(&u->text);
 	u->part = PART_NONE;
 }

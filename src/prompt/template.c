@@ -59,6 +59,7 @@ const char *const template_names[TEMPLATE_FIELDS] = {
 	[TEMPLATE_LAST_AGENT_ACTION] = "LastAgentAction",
 	[TEMPLATE_WARNINGS] = "Warnings",
 	[TEMPLATE_RECOVERY_ID] = "RecoveryID",
+	[TEMPLATE_IDLE] = "Idle",
 };
 
 static bool

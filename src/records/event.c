@@ -19,12 +19,19 @@
 /* where store_lock holds nobody off, each lost round is another writer's success */
 #define TRIES 200
 #define BATCH ((size_t)128 << 10)	/* bytes between two fsyncs */
-#define WINDOW ((off_t)1 << 20)		/* of the file's end; what a crash can have torn is well inside */
+#define WINDOW ((off_t)BATCH * 3)	/* of the file's end; what a crash can have torn is well inside */
 
 static void
 event_key(char key[KEY_SIZE], int64_t seq)
 {
 	snprintf(key, KEY_SIZE, "event:%016lld", (long long)seq);
+}
+
+/* Of an event of that kind, heap. */
+static char *
+event_tag(const char *kind)
+{
+	return xstrndup(kind, strcspn(kind, "."));
 }
 
 static void
@@ -44,7 +51,9 @@ event_numbers_read(struct store *s, struct event_numbers *n, struct err *e)
 	if (found <= 0)
 		return found;
 	n->version = r.version;
-	v = json_parse(r.value, strlen(r.value), "the event counter", e);
+	v = record_check_tag(&r, "counter", e) == 0
+	    ? json_parse(r.value, strlen(r.value), "the event counter", e)
+	    : NULL;
 	store_record_release(&r);
 	if (v == NULL)
 		return -1;
@@ -169,7 +178,7 @@ enum commit
 event_commit(struct store *s, const struct change *changes, size_t n, const struct event *ev, struct err *e)
 {
 	struct change *all = xreallocarray(NULL, n + 2, sizeof *all);
-	char *tag = xstrndup(ev->kind, strcspn(ev->kind, "."));
+	char *tag = event_tag(ev->kind);
 	enum commit answer = store_lock(s, e) == 0 ? COMMIT_CONFLICT : COMMIT_ERROR;
 
 	if (n > 0)
@@ -211,6 +220,21 @@ is_text(const char *p, size_t n)
 }
 
 /*
+ * As line_seq, for a line between others: only its number is read. A hole or torn bytes in it are no
+ * text, or end it elsewhere.
+ */
+static int64_t
+inner_seq(const char *p, size_t n)
+{
+	static const char begin[] = "{\"seq\":";
+	size_t front = sizeof begin - 1;
+
+	if (n <= front || memcmp(p, begin, front) != 0 || p[n - 1] != '}' || !is_text(p, n))
+		return line_seq(p, n);
+	return strtoll(p + front, NULL, 10);
+}
+
+/*
  * *seq: the last event in the file; *end: where its line ends. Whatever stands behind was being
  * written when somebody died: it is at most one batch. Power loss may leave whole lines behind a
  * hole, so that the numbering is followed, not just the last newline looked for.
@@ -230,7 +254,10 @@ find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off
 	while (at < tail->len) {
 		const char *nl = memchr(tail->data + at, '\n', tail->len - at);
 		size_t n = nl != NULL ? (size_t)(nl - tail->data) - at : 0;
-		int64_t found = nl != NULL ? line_seq(tail->data + at, n) : 0;
+		bool inner = *seq != 0 && at + n + 1 < tail->len;
+		int64_t found = nl == NULL ? 0 :
+		    inner		   ? inner_seq(tail->data + at, n)
+					   : line_seq(tail->data + at, n);
 
 		if (found <= 0 || (*seq != 0 && found != *seq + 1)) {
 			/* whole lines, the first of which is none of ours, are no torn write of ours */
@@ -369,10 +396,18 @@ hand_over(const struct record *r, void *arg, struct err *e)
 	const struct event_rows *to = arg;
 	json_t *v = json_parse(r->value, strlen(r->value), r->key, e);
 	struct event_row ev;
+	char *tag;
 	int ret;
 
 	if (v == NULL)
 		return -1;
+	tag = event_tag(json_text(v, "kind", ""));
+	if (record_check_tag(r, tag, e) != 0) {
+		free(tag);
+		json_decref(v);
+		return -1;
+	}
+	free(tag);
 	ev = (struct event_row){ .seq = json_number(v, "seq", 0),
 		.at = json_number(v, "at", 0),
 		.kind = json_text(v, "kind", ""),
@@ -596,7 +631,7 @@ line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char
 static int
 put_event(struct replay *p, int64_t seq, const char *kind, char *value, struct err *e)
 {
-	char *tag = xstrndup(kind, strcspn(kind, "."));
+	char *tag = event_tag(kind);
 
 	txn_write(&p->t, xasprintf("event:%016lld", (long long)seq), STORE_ABSENT, tag, value);
 	free(tag);

@@ -82,7 +82,7 @@ record_fleet_publish(struct store *s, const json_t *agents, struct err *e)
 static int
 add_host(const struct record *r, void *arg, struct err *e)
 {
-	json_t *o = record_object(r, SCHEMA, e), *agents = json_object_get(o, "agents");
+	json_t *o = record_object(r, "host", SCHEMA, e), *agents = json_object_get(o, "agents");
 	struct fleet *out = arg;
 	struct fleet_host *x;
 

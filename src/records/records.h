@@ -260,10 +260,15 @@ void lock_list_release(struct lock_list *list);
 /* ---- record ---- */
 
 /*
- * The JSON object of a record whose "schema_version" this program knows (absent: 1). New
- * reference, or NULL with err: "newer" (a later gt-recover wrote it), "corrupt".
+ * The JSON object of a record whose "schema_version" this program knows (absent: 1), and whose tag
+ * this is (NULL: any). New reference, or NULL with err: "newer" (a later gt-recover wrote it), "corrupt".
  */
-json_t *record_object(const struct record *r, int64_t newest, struct err *e);
+json_t *record_object(const struct record *r, const char *tag, int64_t newest, struct err *e);
+/*
+ * Compares the tag that a record is indexed under with the one that its value gives. A checksum holds
+ * for both together, so it cannot tell that they do not fit. -1 with err, "corrupt".
+ */
+int record_check_tag(const struct record *r, const char *tag, struct err *e);
 /* The value of a record: o, which is released. Heap. */
 char *record_value(json_t *o);
 

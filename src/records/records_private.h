@@ -15,8 +15,8 @@ char *event_numbers_json(const struct event_numbers *n);	/* the value of that re
  * encodes, decodes, loads, lists and frees the struct. A new kind is a struct and a table.
  *
  * Members are written in the order of the table. Reading takes them in any order, ignores members
- * that no field names, and refuses a record of a later schema ("newer") and one that is torn or in
- * no known state ("corrupt").
+ * that no field names, and refuses a record of a later schema ("newer") and one that is torn, in no
+ * known state or indexed under another tag than its value gives ("corrupt").
  */
 enum field_kind {
 	FIELD_TEXT,		/* char *, heap; NULL is null */
@@ -91,9 +91,7 @@ struct record_type {
 	const char *const *tags;
 	size_t n_tags;
 	const char *(*tag)(const void *x);	/* for kinds whose state follows from other members */
-	bool strict;			/* a record with another tag is corrupt */
-	unsigned unknown;		/* else the state that it is in */
-	const char *refusal;		/* of a corrupt one: "is no run in a known state" */
+	const char *refusal;		/* of one with no such tag: "is no run in a known state" */
 	struct record_fields fields;
 };
 #define RECORD_SELF(s) .size = sizeof(struct s), .version = FIELD_AT(s, version, int64_t: 0)
@@ -111,7 +109,6 @@ struct record_list {
 };
 
 char *record_encode(const struct record_type *t, const void *x);	/* JSON, heap */
-json_t *record_json(const struct record_type *t, const void *x);	/* the same, new reference */
 /* x is overwritten, and empty on -1. */
 int record_decode(const struct record_type *t, const struct record *r, void *x, struct err *e);
 char *record_key_of(const struct record_type *t, const void *x);	/* heap */

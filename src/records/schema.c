@@ -64,14 +64,16 @@ reject(const struct record *r, bool newer, struct err *e)
 }
 
 json_t *
-record_object(const struct record *r, int64_t newest, struct err *e)
+record_object(const struct record *r, const char *tag, int64_t newest, struct err *e)
 {
 	json_t *o = json_parse(r->value, strlen(r->value), r->key, NULL);
 	int64_t version = json_number(o, "schema_version", 1);
+	bool good = json_is_object(o) && version >= 1 && version <= newest;
 
-	if (json_is_object(o) && version >= 1 && version <= newest)
+	if (good && (tag == NULL || record_check_tag(r, tag, e) == 0))
 		return o;
-	reject(r, json_is_object(o) && version > newest, e);
+	if (!good)
+		reject(r, json_is_object(o) && version > newest, e);
 	json_decref(o);
 	return NULL;
 }
@@ -155,16 +157,6 @@ record_encode(const struct record_type *t, const void *x)
 
 	encode_object(&out, t->schema, &t->fields, x);
 	return buf_detach(&out);
-}
-
-json_t *
-record_json(const struct record_type *t, const void *x)
-{
-	char *value = record_encode(t, x);
-	json_t *o = json_parse(value, strlen(value), t->prefix, NULL);
-
-	free(value);
-	return o;
 }
 
 /* ---- memory ---- */
@@ -352,6 +344,26 @@ decode_value(const struct record_type *t, const struct record *r, void *x, struc
 	return reject(r, false, e);
 }
 
+static const char *
+tag_of_record(const struct record_type *t, const void *x)
+{
+	unsigned state = t->state_size == sizeof(bool) ? *AT(x, t->state, bool) :
+	    t->state_size > 0			       ? *AT(x, t->state, unsigned)
+						       : 0;
+
+	return t->tag != NULL ? t->tag(x) : t->tags[state];
+}
+
+int
+record_check_tag(const struct record *r, const char *tag, struct err *e)
+{
+	if (strcmp(r->tag, tag) == 0)
+		return 0;
+	err_set(e, GT_FAIL, "corrupt",
+	    "the record %.200s is indexed as \"%.40s\", but its value says \"%.40s\"", r->key, r->tag, tag);
+	return err_hint(e, "gt-recover doctor looks at the whole store");
+}
+
 static bool
 take_state(const struct record_type *t, const char *tag, void *x)
 {
@@ -359,10 +371,8 @@ take_state(const struct record_type *t, const char *tag, void *x)
 
 	while (state < t->n_tags && strcmp(t->tags[state], tag) != 0)
 		state++;
-	if (state == t->n_tags && t->strict)
+	if (state == t->n_tags && state > 0)
 		return false;
-	if (state == t->n_tags)
-		state = t->unknown;
 	if (t->state_size == sizeof(bool))
 		*AT(x, t->state, bool) = state != 0;
 	else if (t->state_size > 0)
@@ -390,9 +400,11 @@ record_decode(const struct record_type *t, const struct record *r, void *x, stru
 		memcpy(AT(x, t->id, char), id, t->id_size);
 	else
 		good = good && t->key != NULL;
-	if (good)
+	if (good && record_check_tag(r, tag_of_record(t, x), e) == 0)
 		return 0;
 	record_free(t, x);
+	if (good || t->refusal == NULL)
+		return good ? -1 : reject(r, false, e);
 	return err_set(e, GT_FAIL, "corrupt", "the record %.200s %s", r->key, t->refusal);
 }
 
@@ -494,12 +506,8 @@ txn_write(struct txn *t, char *key, int64_t expect, const char *tag, char *value
 void
 txn_put(struct txn *t, const struct record_type *type, const void *x)
 {
-	unsigned state = type->state_size == sizeof(bool) ? *AT(x, type->state, bool) :
-	    type->state_size > 0			  ? *AT(x, type->state, unsigned)
-							  : 0;
-
-	txn_write(t, record_key_of(type, x), *AT(x, type->version, int64_t),
-	    type->tag != NULL ? type->tag(x) : type->tags[state], record_encode(type, x));
+	txn_write(t, record_key_of(type, x), *AT(x, type->version, int64_t), tag_of_record(type, x),
+	    record_encode(type, x));
 }
 
 void

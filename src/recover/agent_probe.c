@@ -35,9 +35,11 @@ static void
 look_at_records(pid_t agent, const char *format, const struct procs *procs, const struct pane *p,
     const char *id, int64_t since_ms, struct agent_probe *out)
 {
-	char *dir = agent_config_dir_of_pid(agent), *cwd = proc_cwd(agent);
+	char *dir = agent_config_dir_of_pid(agent), *cwd = proc_path(agent, PROC_CWD);
 	struct agent_pid_file note;
 
+	if (cwd == NULL && *p->path != '\0')
+		cwd = xstrdup(p->path);
 	if (dir == NULL || cwd == NULL)
 		goto out;
 	if (agent_pid_file_below(dir, procs, p->pid, &note)) {
@@ -202,7 +204,7 @@ recovery_probe(struct app *w, const struct pane *was, const struct profile *p, c
 	} else if ((ret = proc_list(&procs, e)) == 0) {
 		agent = proc_list_agent(&procs, now.pid, profile_list_has_process, w->profiles);
 		out->agent = agent != NULL ? agent->pid : 0;
-		out->shell_back = agent == NULL && proc_list_idle_shell(&procs, now.pid);
+		out->shell_back = agent == NULL && proc_list_waiting_shell(&procs, now.pid) != 0;
 		if (agent != NULL && transcript_has_pid_files(p->transcript))
 			look_at_records(agent->pid, p->transcript, &procs, &now, recovery_id, since_ms, out);
 		else if (agent != NULL && strcmp(p->transcript, "none") != 0)

@@ -351,6 +351,16 @@ recovery_interrupted(struct err *e)
 	    "twice");
 }
 
+/* As `claude -p` does. */
+static int
+answered_and_ended(struct recovery *r, struct err *e)
+{
+	err_clear(e);
+	recovery_report(r, PROGRESS_RESUMING);
+	return 1;
+}
+
+/* 1: it answered and ended with status 0; -1. */
 static int
 agent_died(struct recovery *r, const struct agent_probe *l, struct err *e)
 {
@@ -358,6 +368,8 @@ agent_died(struct recovery *r, const struct agent_probe *l, struct err *e)
 	    l->signal > 0 ? "signal" : "status", l->signal > 0 ? l->signal : l->status);
 	r->attempt.was_dead = true;
 	recovery_finish_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
+	if (r->attempt.phase == PHASE_ACKNOWLEDGED && l->status == 0 && l->signal <= 0)
+		return answered_and_ended(r, e);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
 		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again",
 		    r->c->profile->label);
@@ -369,14 +381,16 @@ agent_died(struct recovery *r, const struct agent_probe *l, struct err *e)
 	    e, "its context is kept and will be part of the next recovery; look at the pane for the reason");
 }
 
-/* A zombie's shell comes back when the agent's command ends, here at once. */
+/* A zombie's shell comes back when the agent's command ends, here at once. 1: it had answered; -1. */
 static int
 agent_ended(struct recovery *r, struct err *e)
 {
 	err_set(e, GT_FAIL, "died", "the command that starts %s ended at once, and the shell is back",
 	    r->c->profile->label);
 	recovery_reset_option(r, &r->attempt);
-	recovery_finish_failed(r->w, &r->attempt, e->msg, NULL);
+	recovery_finish_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
+	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
+		return answered_and_ended(r, e);
 	return err_hint(e,
 	    "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane",
 	    r->c->profile->name);
@@ -434,7 +448,8 @@ acknowledged(struct recovery *r, const struct agent_probe *l, const char *proof,
 	recovery_reset_option(r, &r->attempt);
 	if (recovery_finish_acked(r->w, &r->attempt, e) != 0)
 		return -1;
-	recovery_report(r, PROGRESS_RESUMING);
+	if (!r->c->viewer)
+		recovery_report(r, PROGRESS_RESUMING);
 	return 0;
 }
 
@@ -582,6 +597,50 @@ went_on_unrecorded(const struct recovery *r, const struct agent_probe *l)
 	    worked_since(r->w, l->own, r->c->profile->transcript, r->attempt.times[PHASE_RESPAWNED]);
 }
 
+#define LACKING_MOST 5
+
+/* Variables that the agent was seen with before, and that the new one did not get. */
+static void
+find_lacking(struct recovery *r, pid_t agent)
+{
+	const struct pane *p = &r->c->pane;
+	struct seen_agent x = { .version = 0 };
+	struct buf names = BUF_INIT;
+	size_t n = 0, found = 0;
+	char *block = proc_environ(agent, &n);
+
+	if (block != NULL &&
+	    seen_agent_load(r->store, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1)
+		for (const char *at = x.variables; at != NULL && *at != '\0' && found < LACKING_MOST;
+		    at += strspn(at, " ")) {
+			char *name = xstrndup(at, strcspn(at, " "));
+
+			if (proc_environ_get(block, n, name) == NULL)
+				buf_fmt(&names, "%s%s", found++ > 0 ? ", " : "", name);
+			at += strlen(name);
+			free(name);
+		}
+	if (found > 0)
+		record_set(&r->lacking, names.data);
+	if (block != NULL)
+		explicit_bzero(block, n);
+	free(block);
+	seen_agent_release(&x);
+	buf_release(&names);
+}
+
+#define VIEWER_MS 1500	/* one that cannot show what it is asked to ends at once */
+
+/* It is told nothing: that it stays up is all. As judge_look. */
+static int
+judge_viewer(struct recovery *r, const struct agent_probe *l, struct wait *t, int64_t now, struct err *e)
+{
+	t->idle_since = l->agent == 0 ? 0 : t->idle_since != 0 ? t->idle_since : now;
+	if (t->idle_since == 0 || now - t->idle_since < VIEWER_MS)
+		return 0;
+	return acknowledged(r, l, "screen", e) != 0 ? -1 : 1;
+}
+
 /* One round. 1 done, 0 wait on, -1 err. */
 static int
 judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, struct err *e)
@@ -596,6 +655,7 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 		return agent_died(r, l, e);
 	if (l->agent != 0 && !r->started) {
 		r->started = true;
+		find_lacking(r, l->agent);
 		recovery_report(r, PROGRESS_STARTED);
 	}
 	t->up_since = !up ? 0 : t->up_since != 0 ? t->up_since : now;
@@ -604,6 +664,8 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 	t->shell_since = !l->shell_back ? 0 : t->shell_since != 0 ? t->shell_since : now;
 	if (t->shell_since != 0 && now - t->shell_since >= fault_wait_ms("GT_SHELL_BACK_MS", SHELL_BACK_MS))
 		return agent_ended(r, e);
+	if (r->c->viewer)
+		return judge_viewer(r, l, t, now, e);
 	t->idle_since = l->state != PROBE_IDLE ? 0 : t->idle_since != 0 ? t->idle_since : now;
 	if (l->ack != ACK_NONE && delivered(r, l, e) != 0)
 		return -1;
@@ -635,6 +697,8 @@ what_for(const struct recovery *r, const struct agent_probe *l)
 		return "somebody's text in the input box to be sent";
 	if (l->agent == 0)
 		return "the agent to start";
+	if (r->c->viewer)
+		return "the viewer to stay up";
 	return r->injected ? "the agent to answer" : "the agent to take the prompt";
 }
 
@@ -653,6 +717,7 @@ recovery_wait_for_ack(struct recovery *r, struct err *e)
 		if (recovery_probe(r->w, r->pane, r->c->profile, r->attempt.id,
 			r->attempt.times[PHASE_RESPAWNED] - 2000, &l, e) != 0)
 			return -1;
+		recovery_team_put_back(r, false);
 		done = judge_look(r, &l, &t, e);
 		now = clock_mono_ms();
 		if (done == 0 && *r->w->stop != 0)

@@ -24,21 +24,30 @@ put_quoted(struct buf *b, const char *text)
 	buf_chr(b, '"');
 }
 
+/* A resumed Claude Code reports sub-agents and workflows itself (2.1.330). */
+static void
+put_end(struct buf *b, bool resumed)
+{
+	buf_str(b,
+	    resumed ? " ended with the session, as a notice of Claude Code says, too."
+		    : " ended with the session: no notification will come.");
+}
+
 static void
 report_agent(const struct background *x, bool resumed, struct buf *b)
 {
 	buf_str(b, "The sub-agent ");
 	put_quoted(b, x->what);
-	buf_str(b, " worked in the background and died with the session: no notification will come.");
+	put_end(b, resumed);
 	if (x->done != NULL) {
 		buf_str(b, " Its last words: ");
 		put_quoted(b, x->done);
 		buf_chr(b, '.');
 	}
 	if (x->path != NULL)
-		buf_fmt(b, " What it did stands in %s.", x->path);
+		buf_fmt(b, " Its transcript: %s.", x->path);
 	if (resumed)
-		buf_fmt(b, " To go on with it: SendMessage to '%s'; or start it again.", x->id);
+		buf_fmt(b, " To continue it: SendMessage to '%s'.", x->id);
 	else {
 		buf_str(b, " If its work is still needed, start it again: Agent with the prompt ");
 		put_quoted(b, x->input);
@@ -51,7 +60,8 @@ report_workflow(const struct background *x, bool resumed, struct buf *b)
 {
 	buf_str(b, "The workflow ");
 	put_quoted(b, x->what);
-	buf_fmt(b, " (run %s) died with the session: no notification will come.", x->id);
+	buf_fmt(b, " (run %s)", x->id);
+	put_end(b, resumed);
 	if (x->done != NULL) {
 		buf_chr(b, ' ');
 		utf8_escape(b, x->done, strlen(x->done), 2 * COLUMNS);
@@ -63,8 +73,7 @@ report_workflow(const struct background *x, bool resumed, struct buf *b)
 	if (resumed)
 		buf_fmt(b, " and resumeFromRunId %s.", x->id);
 	else
-		buf_fmt(b, "; here it runs from its beginning, as resumeFromRunId %s is of the old session.",
-		    x->id);
+		buf_fmt(b, "; it starts from its beginning, since run %s belongs to the old session.", x->id);
 }
 
 static void
@@ -72,7 +81,7 @@ report_monitor_end(const struct background *x, struct buf *b)
 {
 	buf_str(b, "The monitor ");
 	put_quoted(b, x->what);
-	buf_str(b, " ended with the session: none of its events will reach you. To start it again: "
+	buf_str(b, " ended with the session: its events do not reach you. To start it again: "
 		   "Monitor with the command ");
 	put_quoted(b, x->input);
 	buf_chr(b, '.');
@@ -87,23 +96,23 @@ report_cron(const struct background *x, bool resumed, struct buf *b)
 	put_quoted(b, x->input);
 	if (x->durable)
 		buf_str(b,
-		    ") is durable: it stands in .claude/scheduled_tasks.json. CronList shows if it runs.");
+		    ") is durable: .claude/scheduled_tasks.json keeps it. CronList shows whether it runs.");
 	else if (resumed)
-		buf_str(b, ") came back with your conversation: CronList shows it.");
+		buf_str(b, ") is restored with your conversation: check with CronList.");
 	else
 		buf_fmt(b,
-		    ") ended with the session. To start it again: CronCreate with that cron expression and "
+		    ") ended with the session. To create it again: CronCreate with that cron expression and "
 		    "prompt%s.",
 		    x->recurring ? "" : ", recurring false");
 }
 
-/* Claude Code says nothing of it, whichever way it comes back. */
+/* Claude Code does not report it, however the agent was started. */
 static void
 report_wakeup(const struct background *x, struct buf *b)
 {
 	buf_str(b, "Your wake-up that was due at ");
 	clock_iso(b, x->due);
-	buf_str(b, " is lost: nothing wakes you. To go on with the loop: ScheduleWakeup with the prompt ");
+	buf_str(b, " is lost: nothing wakes you. To continue the loop: ScheduleWakeup with the prompt ");
 	put_quoted(b, x->input);
 	buf_chr(b, '.');
 }

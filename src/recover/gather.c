@@ -10,6 +10,7 @@
 #include "detect/detect.h"
 #include "epic/epic.h"
 #include "git/git.h"
+#include "process/oom.h"
 #include "records/agents/agents.h"
 #include "recover/upkeep/upkeep.h"
 #include "screen/screen.h"
@@ -114,11 +115,45 @@ warn(struct gathered *g, const char *fmt, ...)
 	g->warnings[g->n_warnings++] = buf_detach(&b);
 }
 
+/* strsignal's are sentences, and only glibc has the names. */
+const char *
+gather_signal_name(int signal)
+{
+	static const char *const names[] = {
+		[SIGHUP] = "SIGHUP",
+		[SIGINT] = "SIGINT",
+		[SIGQUIT] = "SIGQUIT",
+		[SIGILL] = "SIGILL",
+		[SIGTRAP] = "SIGTRAP",
+		[SIGABRT] = "SIGABRT",
+		[SIGBUS] = "SIGBUS",
+		[SIGFPE] = "SIGFPE",
+		[SIGKILL] = "SIGKILL",
+		[SIGUSR1] = "SIGUSR1",
+		[SIGSEGV] = "SIGSEGV",
+		[SIGUSR2] = "SIGUSR2",
+		[SIGPIPE] = "SIGPIPE",
+		[SIGALRM] = "SIGALRM",
+		[SIGTERM] = "SIGTERM",
+		[SIGXCPU] = "SIGXCPU",
+		[SIGXFSZ] = "SIGXFSZ",
+		[SIGSYS] = "SIGSYS",
+	};
+	bool known = (size_t)signal < sizeof names / sizeof names[0] && names[signal] != NULL;
+
+	return known ? names[signal] : "no name";
+}
+
 char *
 gather_reason(const struct candidate *c)
 {
 	int signal = candidate_signal(c);
 
+	if (c->background != NULL && c->status != AGENT_UNKNOWN)
+		return xasprintf("background session, %s", c->background_state);
+	if (c->viewer && (c->status == AGENT_LIVE || detect_status_crashed(c->status)))
+		return xstrdup(c->status == AGENT_LIVE ? "shows background sessions"
+						       : "it showed background sessions, which lost nothing");
 	if (c->status == AGENT_LIVE)
 		return xstrdup("running");
 	if (c->status == AGENT_UNKNOWN)
@@ -126,8 +161,10 @@ gather_reason(const struct candidate *c)
 	if (c->status == AGENT_REMOTE)
 		return xasprintf("%s %s",
 		    c->agent_pid != 0 ? "behind" : "the connection ended; it was behind", c->remote);
+	if (c->reason == REASON_OOM)
+		return xstrdup("killed by the kernel, which was out of memory (SIGKILL)");
 	if (c->status == AGENT_ZOMBIE)
-		return xstrdup("its process died, the shell stayed");
+		return xstrdup("agent died, shell still open");
 	if (c->status == AGENT_RESPAWNED)
 		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended, and it was started "
 								 "afresh without its context"
@@ -143,8 +180,7 @@ gather_reason(const struct candidate *c)
 			: c->reason == REASON_STOPPED          ? "it was ended, and its session with it"
 							       : "it died, and its session with it");
 	if (signal > 0)
-		return xasprintf("killed by signal %d (SIG%s)", signal,
-		    sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?");
+		return xasprintf("killed by signal %d (%s)", signal, gather_signal_name(signal));
 	if (c->pane.dead_status >= 0)
 		return xasprintf("exited with status %d", c->pane.dead_status);
 	return xstrdup("died, how is not known");
@@ -179,6 +215,59 @@ warn_about_work(struct app *w, const struct candidate *c, struct gathered *g)
 	town_list_release(&list);
 	gather_died(&background, true, &g->died_resumed);
 	transcript_background_release(&background);
+}
+
+/* The newest exchange that is no remark of a program; NULL: nobody said anything. */
+static const struct exchange *
+last_words(const struct conversation *talk)
+{
+	for (size_t i = talk->n; i-- > 0;)
+		if (talk->v[i].role != ROLE_SYSTEM || talk->v[i].tool != NULL)
+			return &talk->v[i];
+	return NULL;
+}
+
+/*
+ * Had the agent finished its last turn, and left nothing open? In doubt not. An agent with a role in
+ * a town has work that stands elsewhere.
+ */
+static bool
+is_idle(const struct candidate *c, const struct gathered *g)
+{
+	const struct conversation *talk = &g->conversation;
+	const struct exchange *last = last_words(talk);
+	bool noted = c->own_pid_record && c->pid_record.status != NULL && *c->pid_record.status != '\0';
+	char *unsure = detect_transcript_warning(c, &g->found);
+	bool sure = unsure == NULL && !g->earlier.lost && !g->earlier.untold;
+
+	free(unsure);
+	/* a prompt of the last half second is in no transcript */
+	if (!sure || (noted && !agent_pid_file_is_idle(&c->pid_record)))
+		return false;
+	if (c->status == AGENT_LIVE || c->record != NULL || c->role.kind != TOWN_ROLE_NONE ||
+	    g->bead.id != NULL || clean_len(g->checkpoint) > 0 || g->n_warnings > g->work_from ||
+	    talk->draft != NULL || talk->question != NULL || talk->limit || conversation_has_open_task(talk))
+		return false;
+	if (last == NULL)	/* its note says that it waited; a conversation of its own would be found */
+		return noted && (g->found.how == FOUND_NONE || g->records > 0);
+	return talk->turn_over && last->role == ROLE_ASSISTANT && last->tool == NULL &&
+	    last->status == STATUS_COMPLETE && last->source == SOURCE_TRANSCRIPT;
+}
+
+/* Where the kernel's log may not be read, the count of its cgroup is a hint at why it was killed. */
+static void
+warn_about_memory(struct app *w, const struct candidate *c, struct gathered *g)
+{
+	int64_t n;
+
+	if (c->reason != REASON_KILLED || candidate_signal(c) != SIGKILL || app_oom(w)->readable)
+		return;
+	n = oom_cgroup_kills_of(c->pane.server_pid);
+	if (n > 0)
+		warn(g,
+		    "Memory may have run out: the kernel's log cannot be read here, but in the memory "
+		    "cgroup of this tmux server it has killed %lld process%s for that.",
+		    (long long)n, n == 1 ? "" : "es");
 }
 
 /* Adds the placeholders of a text that are not in the list yet: each secret has one of its own. */
@@ -378,6 +467,7 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 	if (read_conversation(w, c, g, e) != 0)
 		return -1;
 	g->work_from = g->n_warnings;
+	warn_about_memory(w, c, g);
 	/*
 	 * a database that cannot be read is not "no work": the agent is told so, and the plan
 	 * refuses nothing on a guess
@@ -394,6 +484,9 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 		conversation_cut_to_task(&g->conversation, g->bead.id);
 	warn_about_work(w, c, g);
 	g->work_to = g->n_warnings;
+	g->idle = is_idle(c, g);
+	if (recovery_team_describe(w, c, g->found.session_id, g->scrub, &g->checkpoint))
+		g->idle = false;
 	gather_scrub_again(g, sought);
 	warn_about_reading(g);
 	return 0;
@@ -441,17 +534,20 @@ gather_template(struct app *w, bool nudge, struct scrub *s, struct err *e)
 static struct prompt_in
 all_of_it(const struct app *w, const struct candidate *c, const char *recovery_id, const struct gathered *g)
 {
+	bool nothing = g->idle && last_words(&g->conversation) == NULL;
+
 	return (struct prompt_in){
 		.recovery_id = recovery_id,
 		.session = c->pane.session,
 		.crash_reason = g->reason,
-		.conversation = &g->conversation,
-		.scrollback = g->capture.text,
+		.conversation = nothing ? NULL : &g->conversation,
+		.scrollback = nothing ? NULL : g->capture.text,
 		.bead = g->bead.id != NULL ? &g->bead : NULL,
 		.checkpoint = g->checkpoint,
 		.git = g->git,
 		.warnings = (const char *const *)g->warnings,
 		.n_warnings = g->n_warnings,
+		.idle = g->idle,
 		.max_lines = (size_t)config_int(w->config, "max_context_lines"),
 		.max_tokens = (size_t)config_int(w->config, "max_context_tokens"),
 	};
@@ -479,8 +575,19 @@ gather_prompt(
     struct app *w, const struct candidate *c, const char *recovery_id, struct gathered *g, struct err *e)
 {
 	struct prompt_in in = all_of_it(w, c, recovery_id, g);
+	const char **all = xcalloc(g->n_warnings + 1, sizeof *all);
+	int ret;
 
-	return render_prompt(w, false, &in, g, e);
+	for (size_t i = 0; i < g->n_warnings; i++)
+		all[i] = g->warnings[i];
+	in.warnings = all;
+	/* no word for the person: only an agent that starts afresh has to do something about it */
+	if (conversation_has_open_task(&g->conversation))
+		all[in.n_warnings++] = "Your task list starts empty in this session, unless "
+		    "CLAUDE_CODE_TASK_LIST_ID names a shared one: add the tasks that are still open to it.";
+	ret = render_prompt(w, false, &in, g, e);
+	free(all);
+	return ret;
 }
 
 /* What the agent's next start finds in no transcript; borrows the exchanges. Free v. */
@@ -499,7 +606,8 @@ lacking(const struct conversation *talk)
 		bool open = x->source == SOURCE_TRANSCRIPT &&
 		    (x->status == STATUS_RUNNING || x->status == STATUS_WAITING);
 
-		if (open || (i >= last && x->role != ROLE_SYSTEM))
+		/* of the program's own words only those of its failure: a crash's report */
+		if (open || (i >= last && (x->role != ROLE_SYSTEM || x->status == STATUS_FAILED)))
 			part.v[part.n++] = *x;
 	}
 	return part;

@@ -13,6 +13,30 @@
 #include "recover/shell/start.h"
 #include "tmux/tmux.h"
 
+int
+recovery_check_nested(const struct recovery *r, struct err *e)
+{
+	const struct agent_pid_file *note = &r->c->pid_record;
+	struct procs procs = { .n = 0 };
+	const struct proc *shell;
+	bool nested;
+
+	if (!r->c->own_pid_record || note->start == 0)
+		return 0;
+	if (proc_list(&procs, e) != 0)
+		return -1;
+	shell = proc_list_find(&procs, r->shell);
+	/* one that is older is the shell in which the agent ran */
+	nested = shell != NULL && shell->start > note->start && proc_list_is_nested(&procs, r->shell);
+	proc_list_release(&procs);
+	if (!nested)
+		return 0;
+	err_set(e, GT_REFUSED, "shell-nested",
+	    "refused: another shell was started inside the shell of the agent in pane %s", r->c->pane.id);
+	return err_hint(
+	    e, "leave it with exit and try again; or: gt-recover --respawn replaces the shells by the agent");
+}
+
 bool
 recovery_lives_inside(const struct app *w, const struct attempt *a)
 {
@@ -114,6 +138,17 @@ start_here(struct recovery *r, const struct start_ticket *t, struct err *e)
 	return r->start_here ? 0 : -1;
 }
 
+/* Heap; NULL: none. */
+static char *
+join_names(const struct town_list *names)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < names->n; i++)
+		buf_fmt(&b, "%s%s", i > 0 ? " " : "", names->v[i]);
+	return names->n > 0 ? buf_detach(&b) : NULL;
+}
+
 int
 recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e)
 {
@@ -129,7 +164,8 @@ recovery_start_inside(struct recovery *r, const struct respawn *how, struct err 
 		.command = command,
 		.name = fallback != NULL ? c->launch.words[c->launch.program].text : NULL,
 		.fallback = fallback,
-		.prompt_path = how->fed != NULL ? r->prompt_path : NULL };
+		.prompt_path = how->fed != NULL ? r->prompt_path : NULL,
+		.variables = join_names(&c->inherited_env) };
 	struct start_result done = { .half_typed = false };
 	int ret = c->own_pane ? start_here(r, &t, e) : start_ticket_write(r->w->state_dir, &t, e);
 
@@ -146,6 +182,7 @@ recovery_start_inside(struct recovery *r, const struct respawn *how, struct err 
 	if (other != NULL)
 		explicit_bzero(other, strlen(other));
 	free(fallback);
+	free(t.variables);
 	free(other);
 	free(command);
 	return ret;

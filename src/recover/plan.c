@@ -86,6 +86,19 @@ is_recorded(const struct guard_input *q)
 }
 
 static bool
+is_given_up(const struct guard_input *q)
+{
+	return q->c->given_up;
+}
+
+/* Left by a person or killed, its shell tells nothing of it. */
+static bool
+is_left_viewer(const struct guard_input *q)
+{
+	return q->c->viewer && q->c->status == AGENT_ZOMBIE;
+}
+
+static bool
 is_elsewhere(const struct guard_input *q)
 {
 	return detect_status_crashed(q->c->status) && q->c->status != AGENT_RESPAWNED &&
@@ -189,7 +202,7 @@ is_open(const struct app *w, const struct candidate *c, enum deliver way)
 		return c->profile->ready != NULL;
 	if (!is_fed(w, c) || (way == DELIVER_FILE && *c->profile->file_flag == '\0'))
 		return false;
-	command = launch_with_prompt(&c->launch, c->profile, way);
+	command = launch_with_prompt(&c->launch, c->profile, way, false);
 	clear = command != NULL;
 	if (clear)
 		explicit_bzero(command, strlen(command));
@@ -231,14 +244,30 @@ has_no_way_in(const struct guard_input *q)
 	return !recovery_choose_delivery(q->w, q->c, &way);
 }
 
+/* Where it would be started; "": nobody knows. NULL: tmux knows, and does not tell. */
+static const char *
+start_place(const struct candidate *c)
+{
+	if (c->status != AGENT_DEAD || *c->pane.start_path == '\0')
+		return c->cwd;
+	return c->pane.start_guessed ? NULL : c->pane.start_path;
+}
+
 static bool
 has_no_place(const struct guard_input *q)
 {
-	const char *dir = q->c->status == AGENT_DEAD ? q->c->pane.start_path : q->c->cwd;
+	const char *dir = q->c->status != AGENT_RESPAWNED ? start_place(q->c) : NULL;
 	struct stat st;
 
-	return q->c->status != AGENT_RESPAWNED && stat(dir, &st) != 0 &&
-	    (errno == ENOENT || errno == ENOTDIR);
+	return dir != NULL && *dir != '\0' && stat(dir, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool
+has_unknown_place(const struct guard_input *q)
+{
+	const char *dir = q->c->status != AGENT_RESPAWNED ? start_place(q->c) : NULL;
+
+	return dir != NULL && *dir == '\0';
 }
 
 static bool
@@ -313,6 +342,12 @@ has_finished(const struct guard_input *q)
 }
 
 static bool
+is_done_teammate(const struct guard_input *q)
+{
+	return detect_status_crashed(q->c->status) && recovery_teammate_is_done(q->c);
+}
+
+static bool
 is_closed(const struct guard_input *q)
 {
 	bool over = q->c->status == AGENT_MISSING && q->c->role.kind == TOWN_ROLE_POLECAT &&
@@ -376,12 +411,18 @@ static const struct {
 	    "name the session to bring it back; with auto_recover startup does so after a restart" },
 	{ "elsewhere", is_elsewhere, true, "its session is recorded with another process, which lives",
 	    "gt-recover session list shows it; name the session to bring it back here all the same" },
+	{ "given-up", is_given_up, true, "its background service gave it up",
+	    "claude logs ID shows its last output; name it to start it again" },
+	{ "viewer", is_left_viewer, true, "it only showed background sessions, and may have been left",
+	    "name the session to start the viewer again" },
 	{ "infra", is_infra, true, "it belongs to Gas Town's infrastructure or crew",
 	    "name it, or give --include-infra" },
 	{ "stopped", is_stopped, true, "its agent was ended on purpose",
 	    "name the session to bring it back all the same" },
 	{ "finished", has_finished, true,
 	    "Gas Town says that its agent had finished (done, nuked, idle or exiting)",
+	    "name the session to bring it back all the same" },
+	{ "finished", is_done_teammate, true, "its team has it as idle: the teammate had finished",
 	    "name the session to bring it back all the same" },
 	{ "waiting", is_waiting, true,
 	    "its agent had stopped to wait for help or for a gate (stuck, awaiting-gate)",
@@ -404,6 +445,8 @@ static const struct {
 	    "box is known" },
 	{ "no-place", has_no_place, false, "the directory it worked in does not exist any more",
 	    "make it again first: tmux would start the agent in the home directory instead" },
+	{ "unknown-place", has_unknown_place, false, "the directory it worked in is unknown",
+	    "start it by hand there: tmux would start the agent in the home directory" },
 	{ "closed-work", is_closed, false, "its work is closed",
 	    "reopen the bead, or give the agent new work" },
 	{ "own-pane", is_here, true, "gt-recover itself runs in this pane",

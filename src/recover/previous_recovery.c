@@ -222,7 +222,13 @@ join_conversations(
     struct conversation *talk, struct conversation *earlier, size_t from, bool told, const struct attempt *a)
 {
 	struct older_count older = earlier->older;
+	/* a new conversation's list is empty until the agent makes one */
+	char **list = talk->tasks != NULL ? &talk->tasks : &earlier->tasks, *tasks = *list;
+	bool turn_over = talk->turn_over;
 
+	*list = NULL;
+	free(earlier->tasks);
+	earlier->tasks = NULL;
 	if (older.all == 0)
 		older = talk->older;
 	keep_draft(talk, earlier->draft);
@@ -239,6 +245,8 @@ join_conversations(
 	else
 		join_behind(talk, earlier, from, a);
 	talk->older = older;
+	talk->tasks = tasks;
+	talk->turn_over = turn_over;
 }
 
 /*

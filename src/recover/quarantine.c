@@ -4,6 +4,7 @@
 #include "recover/recover_private.h"
 #include "app/app.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "config/config.h"
 #include "conversation/conversation.h"
 #include "detect/detect.h"
@@ -11,7 +12,7 @@
 #include "transcript/transcript.h"
 
 /* Who lived so long is no crash loop. */
-#define LIVED_MS ((int64_t)10 * 60 * 1000)
+#define LIVED_MS (10 * 60 * 1000)
 /* Of the end of a transcript. */
 #define READ_MOST ((size_t)256 << 10)
 
@@ -30,10 +31,16 @@ left_open(struct store *s, const struct pane *p)
 	return open;
 }
 
+/* Whose restarts are counted, and when it crashed, or now. */
+struct restarted {
+	const char *socket, *session;
+	int64_t end;
+};
+
 static bool
-is_of_session(const struct attempt *a, const struct pane *p)
+is_of_session(const struct attempt *a, const struct restarted *x)
 {
-	return strcmp(a->session, p->session) == 0 && strcmp(a->socket, p->socket_path) == 0;
+	return strcmp(a->session, x->session) == 0 && strcmp(a->socket, x->socket) == 0;
 }
 
 /*
@@ -79,16 +86,16 @@ finished_turn(struct app *w, const struct attempt *a)
 	return done;
 }
 
-/* When what it had started was dead: the next crash of that pane or session; 0: not known. */
+/* When what it had started was dead: the next crash of that pane or session. */
 static int64_t
-ended_at(const struct attempt *a, const struct attempt_list *all, const struct candidate *c)
+ended_at(const struct attempt *a, const struct attempt_list *all, const struct restarted *x)
 {
-	int64_t end = c->crashed_at, began = a->times[PHASE_RESPAWNED];
+	int64_t end = x->end, began = a->times[PHASE_RESPAWNED];
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct attempt *b = &all->v[i];
 
-		if (is_of_session(b, &c->pane) && b->times[PHASE_DETECTED] > began && b->crashed_at > 0 &&
+		if (is_of_session(b, x) && b->times[PHASE_DETECTED] > began && b->crashed_at > 0 &&
 		    b->crashed_at < end)
 			end = b->crashed_at;
 	}
@@ -97,25 +104,47 @@ ended_at(const struct attempt *a, const struct attempt_list *all, const struct c
 
 /* A failed one was seen to have ended when it was closed. */
 static bool
-lived_long(const struct attempt *a, const struct attempt_list *all, const struct candidate *c)
+lived_long(const struct attempt *a, const struct attempt_list *all, const struct restarted *x)
 {
-	int64_t end = ended_at(a, all, c), closed = a->times[PHASE_FAILED];
+	int64_t end = ended_at(a, all, x), closed = a->times[PHASE_FAILED];
 
 	if (a->phase == PHASE_FAILED && closed < end)
 		end = closed;
-	return end - a->times[PHASE_RESPAWNED] >= LIVED_MS;
+	return end - a->times[PHASE_RESPAWNED] >= fault_wait_ms("GT_LIVED_MS", LIVED_MS);
 }
 
 static bool
-counts(struct app *w, int64_t at, const struct attempt_list *all, const struct candidate *c)
+counts(struct app *w, int64_t at, const struct attempt_list *all, const struct restarted *x)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct attempt *a = &all->v[i];
 
-		if (a->times[PHASE_RESPAWNED] == at && is_of_session(a, &c->pane))
-			return !lived_long(a, all, c) && !finished_turn(w, a);
+		if (a->times[PHASE_RESPAWNED] == at && is_of_session(a, x))
+			return !lived_long(a, all, x) && !finished_turn(w, a);
 	}
 	return true;
+}
+
+size_t
+recovery_count_restarts(struct app *w, const char *socket, const char *session, int64_t end)
+{
+	struct restarted x = { socket, session, end };
+	struct store *s = app_store(w, false, NULL);
+	size_t most = (size_t)config_int(w->config, "max_attempts"), n = 0;
+	struct attempt_list all = { .n = 0 };
+	struct crash_times times = { .n = 0 };
+
+	if (s == NULL ||
+	    crash_times(s, socket, session, end - config_ms(w->config, "attempt_window"), &times, NULL) != 0)
+		return 0;
+	/* fewer are no quarantine, whatever became of them */
+	if (times.n >= most)
+		attempt_list_all(s, &all, NULL);
+	for (size_t i = 0; times.n >= most && i < times.n; i++)
+		n += counts(w, times.v[i], &all, &x);
+	attempt_list_release(&all);
+	free(times.v);
+	return n;
 }
 
 bool
@@ -124,19 +153,10 @@ recovery_is_quarantined(struct app *w, const struct candidate *c)
 	const struct pane *p = &c->pane;
 	struct store *s = detect_status_crashed(c->status) ? app_store(w, false, NULL) : NULL;
 	int64_t crashed = c->crashed_at > 0 ? c->crashed_at : clock_wall_ms();
-	size_t most = (size_t)config_int(w->config, "max_attempts"), n = 0;
-	struct attempt_list all = { .n = 0 };
-	struct crash_times times = { .n = 0 };
+	size_t most = (size_t)config_int(w->config, "max_attempts"), n;
 
-	if (s == NULL ||
-	    crash_times(s, p->socket_path, p->session, crashed - config_ms(w->config, "attempt_window"),
-		&times, NULL) != 0)
+	if (s == NULL)
 		return false;
-	if (times.n >= most)
-		attempt_list_all(s, &all, NULL);
-	for (size_t i = 0; times.n >= most && i < times.n; i++)
-		n += counts(w, times.v[i], &all, c);
-	attempt_list_release(&all);
-	free(times.v);
+	n = recovery_count_restarts(w, p->socket_path, p->session, crashed);
 	return n > most || (n > 0 && n == most && !left_open(s, p));
 }

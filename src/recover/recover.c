@@ -4,6 +4,7 @@
 
 #include "recover/recover_private.h"
 #include "app/app.h"
+#include "workspace/workspace.h"
 #include "base/io.h"
 #include "base/spawn.h"
 #include "config/config.h"
@@ -140,6 +141,9 @@ find_made(struct recovery *r, const struct attempt *a, struct err *e)
 static int
 check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 {
+	/* what died was started after that */
+	if (r->c->started_by != NULL && a->times[PHASE_RESPAWNED] < r->c->began)
+		return 0;
 	if (!detect_status_crashed(r->c->status) || a->phase != PHASE_ACKNOWLEDGED ||
 	    a->pane_pid != recovery_crash_pid(r->w, r->c) || of_class(a, AGENT_RESPAWNED) ||
 	    (r->c->recovered_by != NULL && strcmp(r->c->recovered_by, a->id) == 0))
@@ -298,7 +302,17 @@ step_lock(struct recovery *r, struct err *e)
 	const struct pane *p = &r->c->pane;
 	const char *talk = r->c->pid_record.session_id;
 	int ret = lock(r, LOCK_PANE, app_pane_lock(r->w, p->server_pid, p->server_start, p->id, e), e);
+	const char *place = strrchr(p->place, ' ');
+	int64_t start;
+	char *id;
+	pid_t pid;
 
+	/* whoever knows it by another of its panes has the lock of the first one, too */
+	place = place != NULL ? place + 1 : p->place;
+	if (ret == 0 && pane_place_read(&place, &pid, &start, &id)) {
+		ret = lock(r, LOCK_PLACE, app_pane_lock(r->w, pid, start, id, e), e);
+		free(id);
+	}
 	if (ret == 0 && talk != NULL && strchr(talk, '/') == NULL)
 		ret = lock_conversation(r, LOCK_RECORD, talk, e);
 	if (ret != 0 && strcmp(e->name, "locked") == 0) {
@@ -350,7 +364,8 @@ step_guard(struct recovery *r, struct err *e)
 		return -1;
 	if (r->c->own_pane)
 		r->shell = getppid();
-	else if (recovery_starts_inside(r) && start_check_shell(r->w, &r->c->pane, &r->shell, e) != 0)
+	else if (recovery_starts_inside(r) && (start_check_shell(r->w, &r->c->pane, &r->shell, e) != 0 ||
+		     recovery_check_nested(r, e) != 0))
 		return -1;
 	return still_quiet(r, e);
 }
@@ -360,6 +375,8 @@ way_in(const struct recovery *r)
 {
 	enum deliver way;
 
+	if (r->c->viewer)
+		return DELIVER_PASTE;
 	if (r->resumed)
 		return r->c->profile->resume_deliver;
 	return recovery_choose_delivery(r->w, r->c, &way) ? way : DELIVER_PASTE;
@@ -378,7 +395,10 @@ fill(struct recovery *r)
 	record_set(&a->class, detect_status_name(c->status));
 	record_set(&a->reason, detect_reason_name(c->reason));
 	record_set(&a->cwd, c->cwd);
-	record_set(&a->via, r->words != NULL ? "restart" : r->resumed ? "resume" : "inject");
+	record_set(&a->via, r->words != NULL ? "restart"
+		: c->viewer		     ? "viewer"
+		: r->resumed		     ? "resume"
+					     : "inject");
 	record_set(&a->delivery, profile_deliver_name(way_in(r)));
 	record_set(&a->previous, r->gathered.earlier.id);
 	record_set(&a->source, r->gathered.found.path);
@@ -435,9 +455,7 @@ step_gather(struct recovery *r, struct err *e)
 		no = recovery_refusal_limit();
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
-	if (gather_check_doubt(&r->gathered, e) != 0)
-		return -1;
-	if (step_prompt_file(r, e) != 0)
+	if (!r->c->viewer && (gather_check_doubt(&r->gathered, e) != 0 || step_prompt_file(r, e) != 0))
 		return -1;
 	/* reading took its time, and from here on there is an attempt that counts */
 	return still_quiet(r, e);
@@ -467,7 +485,8 @@ step_keep(struct recovery *r, struct err *e)
 		return -1;
 	if (r->attempt.version == 0 && attempt_begin(r->store, &r->attempt, e) != 0)
 		return -1;
-	if (gather_save(r->w, r->c->pane.session, r->attempt.id, &r->gathered, e) != 0)
+	if (gather_save(r->w, r->c->pane.session, r->attempt.id, &r->gathered, e) != 0 ||
+	    recovery_team_keep(r, e) != 0)
 		return -1;
 	if (r->attempt.phase < PHASE_CAPTURED &&
 	    attempt_advance(r->store, &r->attempt, PHASE_CAPTURED, e) != 0)
@@ -551,6 +570,17 @@ with_program(const struct recovery *r, char *fed)
 	return command;
 }
 
+/* Had the agent been told anything yet, its start command's own prompt then? */
+static bool
+has_begun(const struct gathered *g)
+{
+	bool begun = g->records > 0;
+
+	for (size_t i = 0; i < g->conversation.n; i++)
+		begun = begun || g->conversation.v[i].role != ROLE_SYSTEM;
+	return begun;
+}
+
 /*
  * The command that hands the prompt over, or that leaves out what is not to be said again; NULL:
  * it is started as it is, and pasted to.
@@ -563,10 +593,11 @@ feed(const struct recovery *r)
 		    without_script(r,
 			launch_with_resume(
 			    &r->c->launch, r->c->profile, r->gathered.found.session_id)));
-	if (r->c->status == AGENT_RESPAWNED || recovery_uses_gt(r->w, r->c))
+	if (r->c->status == AGENT_RESPAWNED || r->c->viewer || recovery_uses_gt(r->w, r->c))
 		return NULL;
-	return with_program(
-	    r, without_script(r, launch_with_prompt(&r->c->launch, r->c->profile, way_in(r))));
+	return with_program(r,
+	    without_script(r,
+		launch_with_prompt(&r->c->launch, r->c->profile, way_in(r), has_begun(&r->gathered))));
 }
 
 static int
@@ -618,7 +649,8 @@ step_respawn(struct recovery *r, struct err *e)
 		.command = command,
 		.fed = fed,
 		.zombie = zombie,
-		.cwd = zombie ? c->cwd : NULL };
+		/* tmux starts it where the pane began, if it knows */
+		.cwd = zombie || *c->pane.start_path == '\0' ? c->cwd : NULL };
 	int ret = -1;
 
 	recovery_report(r, PROGRESS_STARTING);
@@ -657,6 +689,7 @@ step_settle(struct recovery *r, struct err *e)
 	struct snapshot_pass run;
 
 	(void)e;
+	recovery_team_put_back(r, true);
 	/* it may die again before the next pass of snapshots, and take its session with it */
 	if (snapshot_pass(r->w, &ask, &run, NULL) == 0)
 		snapshot_pass_release(&run);
@@ -682,6 +715,10 @@ static const struct recovery_step {
 	{ "verify", recovery_wait_for_ack, false },
 	{ "settle", step_settle, false },
 };
+static const struct recovery_step background_steps[] = {
+	{ "lock", step_lock, false },
+	{ "respawn", recovery_respawn_background, false },
+};
 
 /* A failure that the next run cannot do better by looking first ends the attempt. */
 static void
@@ -703,17 +740,21 @@ close_after(struct recovery *r, const struct recovery_step *s, const struct err 
 static int
 take_steps(struct recovery *r, struct err *e)
 {
-	for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !r->start_here; i++) {
-		if (steps[i].fresh && r->taken_up)
+	bool background = r->c->background != NULL;
+	const struct recovery_step *all = background ? background_steps : steps;
+	size_t n = background ? sizeof background_steps / sizeof *steps : sizeof steps / sizeof *steps;
+
+	for (size_t i = 0; i < n && !r->start_here; i++) {
+		if (all[i].fresh && r->taken_up)
 			continue;
-		if (*r->w->stop != 0 && steps[i].run != recovery_wait_for_ack && steps[i].run != step_settle)
+		if (*r->w->stop != 0 && all[i].run != recovery_wait_for_ack && all[i].run != step_settle)
 			recovery_interrupted(e);
-		else if (steps[i].run(r, e) == 0)
+		else if (all[i].run(r, e) == 0)
 			continue;
 		/* a refusal is a sentence of ours */
 		if (e->code != GT_REFUSED)
 			scrub_error(e, r->gathered.scrub);
-		close_after(r, &steps[i], e);
+		close_after(r, &all[i], e);
 		return -1;
 	}
 	return 0;
@@ -749,6 +790,7 @@ recovery_release(struct recovery *r)
 	attempt_release(&r->attempt);
 	gather_release(&r->gathered);
 	free(r->prompt_path);
+	free(r->lacking);
 	pane_release(&r->born);
 	for (int i = 0; i < LOCKS; i++) {
 		io_unlock(r->locks[i].path, r->locks[i].fd);

@@ -56,6 +56,7 @@ struct gathered {
 	size_t died_from;		/* … to work_to: what died with the session, for a fresh start */
 	struct town_list died_resumed;	/* the same for one that resumes */
 	struct transcript_found found;	/* the agent's own record that was read */
+	bool idle;			/* the agent had finished all that it was asked */
 	size_t records, unknown_records;	/* of it; a last one that was torn is not counted */
 	struct previous_recovery earlier;
 	struct {
@@ -91,8 +92,18 @@ struct rival_words {
 struct rival_words *gather_rivals(const struct candidate *c, struct gathered *g);
 void gather_rivals_release(struct rival_words *v, size_t n);
 
+/*
+ * For a list, without gathering. The last thing that a person asked of it, by its transcript, clean, heap;
+ * NULL: not known. Of a living one "working", "needs permission", "idle", or "live" where nothing tells:
+ * by its own note, its screen or its transcript; static. The scrubber has learnt the candidate.
+ */
+char *gather_last_message(struct app *w, const struct candidate *c, struct scrub *s);
+const char *gather_live_state(struct app *w, const struct candidate *c, struct scrub *s);
+
 /* "killed by signal 9", "exited with status 3", …; heap. */
 char *gather_reason(const struct candidate *c);
+/* "SIGKILL"; static. */
+const char *gather_signal_name(int signal);
 
 /*
  * The configured template, or the built-in one: of the prompt, or of the nudge. A configured one
@@ -117,6 +128,7 @@ struct resume_request {
 	/* answers */
 	bool resumed;
 	const struct resume_refusal *no;	/* why not; NULL: it is, or via is "inject" */
+	size_t own_tokens;		/* resumed: estimate for its conversation, which it sends again */
 };
 
 struct resume_refusal {
@@ -130,6 +142,24 @@ struct resume_refusal {
  */
 int resume_prompt(struct app *w, const struct candidate *c, struct resume_request *ask, struct gathered *out,
     struct err *e);
+
+/* How a candidate would be recovered, as far as can be told before. */
+struct resume_estimate {
+	/*
+	 * "resume", "inject"; "restart" (by its record alone), "viewer", "respawn" (a background session):
+	 * what these three send is not known
+	 */
+	const char *via;
+	const struct resume_refusal *no;	/* inject: why it is not resumed; NULL: nothing was tried */
+	int64_t tokens;			/* of its first request: its conversation, our prompt; -1: unknown */
+};
+
+/*
+ * Reads all that a recovery reads, and changes nothing. scope, via: NULL for the keys of these names.
+ * -1 with err: what would refuse the recovery.
+ */
+int resume_estimate(struct app *w, const struct candidate *c, const char *scope, const char *via,
+    struct resume_estimate *out, struct err *e);
 
 /* May the id stand in a command, and are the records there that the agent would go on with? */
 bool resume_is_there(const struct profile *p, const char *dir, const char *cwd, const char *id);
@@ -146,8 +176,11 @@ enum recovery_progress {
 	PROGRESS_WAITING		/* waiting_for, waited_ms */
 };
 
-/* Of the pane; of the conversation that the record of its process names; of the one that was found. */
-enum { LOCK_PANE, LOCK_RECORD, LOCK_FOUND, LOCKS };
+/*
+ * Of the pane, and of that in whose place it stands; of the conversation that the record of its process
+ * names; of the one that was found.
+ */
+enum { LOCK_PANE, LOCK_PLACE, LOCK_RECORD, LOCK_FOUND, LOCKS };
 
 struct recovery {
 	struct app *w;
@@ -171,6 +204,7 @@ struct recovery {
 	struct attempt attempt;
 	struct gathered gathered;	/* empty when an earlier attempt was taken up after its respawn */
 	bool resumed;			/* it goes on with its own conversation */
+	bool inboxes_back;		/* of its teammates, after it resumed (recover_private.h: team) */
 	const struct resume_refusal *not_resumed;	/* why it does not, though it might; NULL: nothing */
 	bool taken_up;			/* an earlier recoverer's attempt, not a new one */
 	/*
@@ -178,6 +212,11 @@ struct recovery {
 	 * of a recovery in the pane that we run in. The next run looks for the proof.
 	 */
 	bool start_here;
+	/*
+	 * names of variables that the agent that died had and the new one has not, the first five;
+	 * heap, NULL: none
+	 */
+	char *lacking;
 	bool half_typed;		/* an unfinished line stood in the shell; it was not executed */
 	const char *waiting_for;
 	int64_t waited_ms;
@@ -260,6 +299,13 @@ int64_t recovery_quiet_in(int64_t typed);
 bool recovery_uses_gt(const struct app *w, const struct candidate *c);
 /* Can it be told by the resume_deliver of its profile when it goes on with its own conversation? */
 bool recovery_can_deliver(const struct app *w, const struct candidate *c);
+
+/*
+ * Restarts of a session within attempt_window before `end` (ms since 1970) that count towards its
+ * quarantine, as recovery_refusal counts them: those left out whose agent finished a turn or lived
+ * ten minutes. 0 while there are fewer than max_attempts of any kind.
+ */
+size_t recovery_count_restarts(struct app *w, const char *socket, const char *session, int64_t end);
 
 /* ---- rebind_session ---- */
 

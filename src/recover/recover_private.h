@@ -77,6 +77,7 @@ enum unfinished_kind {
 	UNFINISHED_BACKGROUND,	/* Bash that went on in the background; one of the newest three */
 	UNFINISHED_AGENTS,	/* sub-agents */
 	UNFINISHED_PERMISSION,	/* waited for a permission */
+	UNFINISHED_NOT_BEGUN,	/* waited for something else: a hook */
 	UNFINISHED_QUESTION,	/* a question to the person without an answer */
 	UNFINISHED_PLAN,	/* a plan without agreement */
 	UNFINISHED_CALL		/* any other call without a result */
@@ -185,6 +186,16 @@ bool recovery_runs_elsewhere(struct app *w, const struct candidate *c);
 /* Of another host: by its conversation, or by its tmux session where it was taken over from here. */
 bool recovery_on_other_host(struct app *w, const struct candidate *c);
 
+/* ---- background ---- */
+
+/*
+ * The only step behind the locks of a recovery of a background session: `claude respawn ID`, by
+ * which its service starts it with its own conversation, and never a --resume beside the service.
+ * Nothing is told and no attempt is kept. Proof: its new process lives, and its transcript was
+ * written to since. Names: "respawn" (claude's status), "unacknowledged", "changed".
+ */
+int recovery_respawn_background(struct recovery *r, struct err *e);
+
 /* ---- respawn ---- */
 
 /*
@@ -263,6 +274,32 @@ struct resume_facts {
 /* Pure. NULL: yes. */
 const struct resume_refusal *resume_judge(const struct resume_facts *f);
 
+/* ---- team ---- */
+
+/*
+ * Agent teams of Claude Code (2.1.330, `--teammate-mode tmux`). A lead that resumes writes
+ * <config>/teams/NAME/config.json anew with itself alone and removes inboxes/: its teammates are
+ * unreachable then. So both are kept before its start, <state>/teams/<session id>.json, and
+ * put back once the file names the new process. The copy holds prompts and messages as they were;
+ * it is removed when the recovery is acknowledged.
+ */
+
+/* Its team has it as idle, with no message unread: it is not brought back. False: not known. */
+bool recovery_teammate_is_done(const struct candidate *c);
+/* Durable; nothing for one that leads no team or does not resume. */
+int recovery_team_keep(struct recovery *r, struct err *e);
+/*
+ * Members and inboxes that are missing, by what was kept for the attempt; last: then forgets it. Of a
+ * teammate: the pane in which it is, and itself where its lead's team was founded anew.
+ */
+void recovery_team_put_back(struct recovery *r, bool last);
+/*
+ * Appends teammates with their state and the lead's unread messages to *out (which it replaces;
+ * NULL is nothing), if conversation `id` leads a team. True: a message is unread.
+ */
+bool recovery_team_describe(struct app *w, const struct candidate *c, const char *id, struct scrub *s,
+    struct clean_text **out);
+
 /* ---- agent_probe ---- */
 
 /* One look at an agent that was started: is it there, what does it do, has it our prompt? Reads only. */
@@ -311,6 +348,12 @@ bool recovery_starts_inside(const struct recovery *r);
  * when our output does not go there, or the caller does not execute it.
  */
 int recovery_check_here(const struct recovery *r, struct err *e);
+/*
+ * r->shell is where the agent ran, or one above which nobody works: "shell-nested" (GT_REFUSED) when a
+ * person started it inside the agent's shell since the agent began. Without a record of the agent's
+ * process it is taken for the agent's own.
+ */
+int recovery_check_nested(const struct recovery *r, struct err *e);
 int recovery_start_inside(struct recovery *r, const struct respawn *how, struct err *e);
 /*
  * The process that the attempt started, as its record says, or inside a shell its check-in, which

@@ -6,9 +6,11 @@
 
 #include "recover/recover_private.h"
 #include "app/app.h"
+#include "base/clock.h"
 #include "base/spawn.h"
 #include "detect/detect.h"
 #include "gastown/gastown.h"
+#include "process/proc.h"
 #include "scrub/scrub.h"
 
 /*
@@ -230,7 +232,7 @@ respawn_restore_option(struct tmux *t, const struct pane *p, const char *before,
 /*
  * Sessions that another recovery made again get their other windows; all panes of such a one were
  * started by our wrapper, for attempts that our store knows: what a gt-recover with another state
- * directory made is somebody else's.
+ * directory made is somebody else's. Shells of a workspace that was built again wait for their agents.
  */
 struct namesakes {
 	size_t n, ours;
@@ -283,7 +285,7 @@ find_namesakes(struct app *w, struct panes *list, const struct candidate *c, str
 			continue;
 		out->one = &list->v[i];
 		out->n++;
-		out->ours += is_ours(w, &list->v[i], c);
+		out->ours += *list->v[i].place != '\0' || is_ours(w, &list->v[i], c);
 	}
 }
 
@@ -300,17 +302,66 @@ list_server(struct app *w, const struct candidate *c, struct panes *list, struct
 	return 0;
 }
 
-/* As look; one that is there, and not by us alone for its other agents, is an error. */
+/* The pane that a rebuilt workspace has in the place of the candidate's; NULL: none. */
+static const struct pane *
+find_place(const struct panes *list, const struct candidate *c)
+{
+	char *places = pane_places(&c->pane);
+	const struct pane *found = NULL;
+
+	for (size_t i = 0; i < list->n && found == NULL; i++)
+		if (pane_place_is_same(list->v[i].place, places))
+			found = &list->v[i];
+	free(places);
+	return found;
+}
+
+#define SHELL_MS 3000	/* until a new shell has read its files */
+
+/* Nobody has used it: an idle shell, in which no recovery has started an agent. */
+static bool
+is_unused(const struct pane *p)
+{
+	int64_t until = clock_mono_ms() + SHELL_MS;
+	struct procs procs;
+	bool waits;
+
+	if (p->dead || *p->filled != '\0')
+		return false;
+	for (;;) {
+		if (proc_list(&procs, NULL) != 0)
+			return false;
+		waits = proc_list_waiting_shell(&procs, p->pid) == p->pid;
+		proc_list_release(&procs);
+		if (waits || clock_mono_ms() >= until)
+			return waits;
+		clock_sleep_ms(50);
+	}
+}
+
+/*
+ * As list_server. A session that is there, and not by us alone for its other agents, is an error, unless
+ * it only lost the pane; so is a pane in the candidate's place that is used.
+ */
 static int
 look_again(
     struct app *w, const struct candidate *c, struct panes *list, struct namesakes *there, struct err *e)
 {
+	const struct pane *place;
+
 	if (list_server(w, c, list, e) != 0)
 		return -1;
 	find_namesakes(w, list, c, there);
-	if (there->n == there->ours)
+	place = find_place(list, c);
+	if (place != NULL ? is_unused(place) : c->beside || there->n == there->ours)
 		return 0;
-	err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
+	if (place != NULL && *place->filled != '\0')
+		err_set(e, GT_AGAIN, "changed", "its session is there again: a recovery started it in %s",
+		    place->id);
+	else if (place != NULL)
+		err_set(e, GT_AGAIN, "changed", "somebody uses the pane that was made for it, %s", place->id);
+	else
+		err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
 	return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
 }
 
@@ -323,6 +374,25 @@ respawn_check_gone(struct app *w, const struct candidate *c, struct err *e)
 
 	pane_list_release(&list);
 	return ret;
+}
+
+/* A pane that was made for an agent of which no other place was left: it is its place now. */
+static void
+mark_place(struct tmux *t, const struct candidate *c, const struct pane *born)
+{
+	char *places = pane_places(&c->pane);
+	struct buf line = BUF_INIT;
+
+	buf_fmt(&line, "set-option -p -t %s remain-on-exit on", born->id);
+	if (*born->place == '\0') {
+		buf_fmt(&line, " ; set-option -p -t %s " PANE_FILLED " 1", born->id);
+		buf_fmt(&line, " ; set-option -p -t %s " PANE_PLACE " ", born->id);
+		quote_arg(&line, places);
+	}
+	if (*born->place == '\0' || strcmp(born->remain_on_exit, "on") != 0)
+		tmux_do(t, true, NULL, NULL, "if-shell", "-F", "1", line.data, NULL);
+	buf_release(&line);
+	free(places);
 }
 
 int
@@ -339,6 +409,8 @@ respawn_find_session(
 			found = 1;
 		}
 	pane_list_release(&list);
+	if (found > 0)
+		mark_place(app_server(w, c->pane.socket), c, born);
 	return found;
 }
 
@@ -438,7 +510,8 @@ creation_failed(const struct tmux_batch *b, const struct candidate *c, struct er
 }
 
 static int
-find_born(struct tmux *t, const char *id, size_t n, struct pane *born, struct err *e)
+find_born(
+    struct tmux *t, const struct candidate *c, const char *id, size_t n, struct pane *born, struct err *e)
 {
 	struct panes list = { .n = 0 };
 	int ret = pane_list_bare(t, &list, e);
@@ -451,12 +524,32 @@ find_born(struct tmux *t, const char *id, size_t n, struct pane *born, struct er
 			found = true;
 		}
 	pane_list_release(&list);
-	if (ret == 0 && found && strcmp(born->remain_on_exit, "on") != 0)
-		tmux_do(
-		    t, true, NULL, NULL, "set-option", "-p", "-t", born->id, "remain-on-exit", "on", NULL);
+	if (ret == 0 && found)
+		mark_place(t, c, born);
 	if (ret == 0 && !found)
 		ret = err_set(e, GT_FAIL, "gone", "the session was made again and ended at once");
 	return ret;
+}
+
+/* In the place of the shell that stands there. Only one of several racers finds it unfilled. */
+static void
+add_fill(struct tmux_batch *b, const struct candidate *c, const struct respawn *how, const struct pane *p)
+{
+	struct buf guard = BUF_INIT, line = BUF_INIT;
+
+	buf_str(&guard, "#{&&:");
+	pane_guard(&guard, p);
+	buf_fmt(&guard, ",#{&&:#{==:#{pane_pid},%lld},#{==:#{" PANE_FILLED "},}}}", (long long)p->pid);
+	buf_fmt(&line, "set-option -p -t %s " PANE_FILLED " 1 ; set-option -p -t %s remain-on-exit on ; "
+	    "respawn-pane -k -t %s ", p->id, p->id, p->id);
+	format_argument(&line, "-c", c->cwd);
+	carry(&line, &c->inherited_env);
+	respawn_command(&line, how, c->typed ? WRAP_SHELL : WRAP_LOGIN);
+	buf_fmt(&line, "; display-message -p -t %s '#{pane_id}'", p->id);
+	tmux_batch_add(
+	    b, "if-shell", "-F", "-t", p->id, guard.data, line.data, "display-message -p another", NULL);
+	buf_wipe(&line);
+	buf_release(&guard);
 }
 
 int
@@ -466,6 +559,7 @@ respawn_session(
 	struct tmux *t = app_server(w, c->pane.socket);
 	struct namesakes there;
 	struct panes list;
+	const struct pane *place;
 	struct tmux_batch b;
 	const char *id;
 	size_t n = 0;
@@ -475,13 +569,17 @@ respawn_session(
 	if (ret != 0)
 		goto out;
 	b.mutates = b.starts = true;
-	add_commands(&b, c, how, there.one);
+	place = find_place(&list, c);
+	if (place != NULL)
+		add_fill(&b, c, how, place);
+	else
+		add_commands(&b, c, how, there.one);
 	ret = tmux_batch_run(t, &b, e);
 	id = ret == 0 ? tmux_batch_output(&b, 0, &n) : NULL;
 	if (ret == 0 && (id == NULL || n < 2 || *id != '%'))
 		ret = creation_failed(&b, c, e);
 	else if (ret == 0)
-		ret = find_born(t, id, n, born, e);
+		ret = find_born(t, c, id, n, born, e);
 out:
 	tmux_batch_release(&b);
 	pane_list_release(&list);

@@ -223,10 +223,47 @@ resume_prompt(
 	if (ask->no == NULL) {
 		ask->resumed =
 		    gather_resume_prompt(w, c, ask->recovery_id, f.most_tokens - f.tokens, g, e) == 0;
+		ask->own_tokens = f.tokens;
 		if (ask->resumed || strcmp(e->name, "budget") != 0)
 			return ask->resumed ? 0 : -1;
 		err_clear(e);
 		ask->no = &reasons[LARGE];
 	}
 	return gather_prompt(w, c, ask->recovery_id, g, e);
+}
+
+int
+resume_estimate(struct app *w, const struct candidate *c, const char *scope, const char *via,
+    struct resume_estimate *out, struct err *e)
+{
+	struct resume_request ask = { .via = via != NULL ? via : config_text(w->config, "via") };
+	struct attempt sample;
+	struct gathered g;
+	int ret;
+
+	*out = (struct resume_estimate){ .tokens = -1,
+		.via = c->background != NULL ? "respawn"
+		    : c->record != NULL	     ? "restart"
+		    : c->viewer		     ? "viewer"
+					     : NULL };
+	if (out->via != NULL)
+		return 0;
+	memset(&g, 0, sizeof g);
+	buf_init(&g.prompt);
+	/* an id of its own, as the recovery will have another one */
+	attempt_init(&sample);
+	ask.recovery_id = sample.id;
+	ret = gather(w, c, scope, &g, e);
+	if (ret == 0)
+		ret = gather_check_doubt(&g, e);
+	if (ret == 0)
+		ret = resume_prompt(w, c, &ask, &g, e);
+	if (ret == 0) {
+		out->via = ask.resumed ? "resume" : "inject";
+		out->no = ask.no;
+		out->tokens = (int64_t)(g.stats.tokens + (ask.resumed ? ask.own_tokens : 0));
+	}
+	attempt_release(&sample);
+	gather_release(&g);
+	return ret;
 }

@@ -78,9 +78,13 @@ gather_unfinished(const struct conversation *talk, bool untold, struct unfinishe
 
 		if (x->tool == NULL || x->folded || (x->source == SOURCE_EARLIER && !untold))
 			continue;
-		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING)
-			found[n++] = (struct unfinished){ kind_of(x), x };
-		else if (x->status == STATUS_COMPLETE && is_background(x) && background++ < SHELLS_MAX)
+		if (x->status == STATUS_RUNNING || x->status == STATUS_WAITING) {
+			found[n] = (struct unfinished){ kind_of(x), x };
+			/* without a dialog it waits for a hook, or for a call before it */
+			if (found[n].kind == UNFINISHED_PERMISSION && talk->question == NULL)
+				found[n].kind = UNFINISHED_NOT_BEGUN;
+			n++;
+		} else if (x->status == STATUS_COMPLETE && is_background(x) && background++ < SHELLS_MAX)
 			found[n++] = (struct unfinished){ UNFINISHED_BACKGROUND, x };
 	}
 	out->n = n;
@@ -373,6 +377,10 @@ report_call(const struct unfinished *h, struct buf *b)
 		put_call(b, h->x);
 		buf_str(b, " was waiting for permission and did not run.");
 		break;
+	case UNFINISHED_NOT_BEGUN:
+		put_call(b, h->x);
+		buf_str(b, " had not begun: a hook or another call came before it. It did not run.");
+		break;
 	case UNFINISHED_AGENTS:
 		buf_fmt(b,
 		    "Sub-agents were running%s%s%s and died with this session. What they had not written to "
@@ -388,6 +396,20 @@ report_call(const struct unfinished *h, struct buf *b)
 	free(about);
 }
 
+/* A shell that replaced itself has another command: then its output tells. */
+static size_t
+find_shell(const struct orphans *all, const bool used[ORPHANS_MAX], const struct background *x)
+{
+	size_t i = find_orphan(all, used, x->input);
+
+	if (i < all->n || x->path == NULL)
+		return i;
+	for (i = 0; i < all->n; i++)
+		if (!used[i] && all->v[i].output != NULL && strcmp(all->v[i].output, x->path) == 0)
+			break;
+	return i;
+}
+
 static void
 put_words(struct buf *b, const char *text)
 {
@@ -399,7 +421,7 @@ report_shell(const struct background *x, const struct unfinished_context *place,
     struct buf *b)
 {
 	const struct orphans *all = place->orphans;
-	size_t i = all != NULL ? find_orphan(all, used, x->input) : 0;
+	size_t i = all != NULL ? find_shell(all, used, x) : 0;
 
 	buf_str(b, "Bash(");
 	put_words(b, x->input);
@@ -409,8 +431,8 @@ report_shell(const struct background *x, const struct unfinished_context *place,
 		buf_str(
 		    b, all->v[i].sure ? " and still runs (" : " and may still run: a process like it does (");
 		put_orphan(b, &all->v[i], place);
-		buf_str(b, "), whatever a notice says; you will not hear when it ends. Look at it before "
-			   "you run it again; ");
+		buf_str(b, "), even if a notice says that it stopped; no notification comes when it ends. "
+			   "Look at it before you run it again; ");
 		put_offer(b, &all->v[i]);
 		return;
 	}
@@ -433,9 +455,9 @@ report_monitor(const struct background *x, const struct unfinished_context *plac
 	used[i] = true;
 	buf_str(b, "The process of your monitor \"");
 	put_words(b, x->what);
-	buf_str(b, "\" outlived you (");
+	buf_str(b, "\" outlived the session (");
 	put_orphan(b, &place->orphans->v[i], place);
-	buf_str(b, "): what it prints reaches nobody. If it is not wanted, ");
+	buf_str(b, "): its output does not reach you. If it is not wanted, ");
 	put_offer(b, &place->orphans->v[i]);
 }
 

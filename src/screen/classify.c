@@ -338,12 +338,28 @@ in_banner(const struct screen_rows *r, size_t i)
 	return k > 0 && screen_row_kind(r, k - 1) == ROW_BANNER;
 }
 
+/*
+ * Claude Code went on after SIGSTOP, which tmux answers with SIGCONT, and drew everything again from
+ * the caret in its box on. The picture's second row begins at the edge, where no draft does.
+ */
+static bool
+is_redrawn_banner(const struct screen_rows *r, size_t i)
+{
+	enum row_kind k = screen_row_kind(r, i);
+
+	return (k == ROW_BOX || k == ROW_BODY || k == ROW_STRAY) &&
+	    screen_row_kind(r, i + 1) == ROW_BANNER && screen_row_indent(r, i + 1) == 0 &&
+	    screen_row_has_cue(r, i, CUE_REDRAWN);
+}
+
 static enum row_kind
 classified_kind(const struct screen_rows *r, size_t i)
 {
 	enum row_kind k = screen_row_kind(r, i), before = i > 0 ? screen_row_kind(r, i - 1) : ROW_BLANK;
 	bool indented = r->v[i].n > 0 && screen_row_text(r, i)[0] == ' ';
 
+	if (is_redrawn_banner(r, i))
+		return ROW_BANNER;
 	if (below_full_row(r, i))
 		return ROW_BODY;
 	switch (k) {

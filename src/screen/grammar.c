@@ -252,7 +252,7 @@ looks_accessible(const char *text, size_t n)
 {
 	static const char *const names[] = { "you: ", "claude: ", "tool: ", "tool error: " };
 	static const char *const markers[] = { "\xE2\x97\x8F ", "\xE2\x8F\xBA ", "\xE2\x9D\xAF",
-		"\xE2\x9C\xBB ", "> ", ">" NBSP };
+		"\xE2\x9C\xBB ", "> ", (">" NBSP) };
 	size_t flat = 0, classic = 0;
 
 	for (const char *p = text, *end = text + n; p < end;) {
@@ -355,7 +355,8 @@ grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t 
 	}
 	/* many rows are asked for these: the first byte settles most of them */
 	if (what == CUE_LIST)
-		return n > 0 && strchr("-*+\xE2{}|0123456789", *row) != NULL && pattern_is(d->list, row, n);
+		return n > 0 && strchr("-*+\xE2{}|0123456789", *row) != NULL &&
+		    pattern_find(d->list, row, n, 0, NULL) == 1;
 	if (what == CUE_OPTION && (n == 0 || (*row != '\xE2' && *row != '>')))
 		return false;
 	for (size_t i = 0; d->table->sayings[i].regex != NULL; i++) {
@@ -363,7 +364,7 @@ grammar_has_cue(const struct grammar *d, enum cue what, const char *row, size_t 
 
 		/* who is not logged in is stopped as by a limit */
 		if ((here == what || (here == CUE_LOGIN && what == CUE_LIMIT)) && d->say[i] != NULL &&
-		    pattern_is(d->say[i], row, n))
+		    pattern_find(d->say[i], row, n, 0, NULL) == 1)
 			return true;
 	}
 	return false;

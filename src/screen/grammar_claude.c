@@ -45,7 +45,9 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_ERROR, ANY, OPEN, "\xE2", BULLET "(API Error\\b.*)$" },
 	{ ROW_THOUGHT, ANY, OPEN, "\xE2", "(?:" BULLET "|\xE2\x88\xB4 )Thought for \\d.*\\)$" },
 	{ ROW_NOTICE, ANY, OPEN, "\xE2",
-	    BULLET "((?:Ran \\d+ .*hooks?\\b|Agent \"|Background command \"|Monitor event: |"
+	    BULLET "((?:Ran \\d+ .*hooks?\\b|Agent \"|Background (?:command|agent) \"|Monitor event: |"
+		   "(?:Background|Dynamic) .* didn't finish before the previous session ended|"
+		   "No completion record was found for this background |"
 		   "\\w+ operation blocked by "
 		   "hook\\b|Unknown command: /).*)$" },
 	{ ROW_NOTICE, V(2, 1, 300), OPEN, "\xE2",
@@ -87,8 +89,8 @@ static const struct grammar_rule claude_rules[] = {
 	{ ROW_BANNER, ANY, OPEN, "\xE2\x96\x9D", "\xE2\x96\x9D\xE2\x96\x9C\xE2\x96\x88" },
 	{ ROW_BANNER, ANY, OPEN, "  \xE2\x96\x98\xE2\x96\x98 ",
 	    "  \xE2\x96\x98\xE2\x96\x98 \xE2\x96\x9D\xE2\x96\x9D" },
-	{ ROW_BANNER, V(2, 1, 240), OPEN, " \xE2\x96\x9D\xE2\x96\x9D ",
-	    " \xE2\x96\x9D\xE2\x96\x9D +\xE2\x96\x9D\xE2\x96\x9D" },
+	{ ROW_BANNER, V(2, 1, 240), OPEN, " \xE2\x96\x9D\xE2\x96\x9D",
+	    " \xE2\x96\x9D\xE2\x96\x9D.{3,6}\xE2\x96\x9D\xE2\x96\x9D" },
 	{ ROW_BANNER, ANY, OLD, " * ", " \\* \xE2\x96\x90\xE2\x96\x9B.* Claude Code v(\\d[\\d.]*)" },
 	{ ROW_BANNER, ANY, OLD, "* ", "\\* \xE2\x96\x9D\xE2\x96\x9C" },
 	{ ROW_BANNER, ANY, OLD, " *  ", " \\*  \xE2\x96\x98\xE2\x96\x98" },
@@ -209,6 +211,8 @@ static const struct grammar_cue claude_sayings[] = {
 	{ CUE_SHELL, V(2, 1, 100), OPEN, "\xE2\x8E\xBF  \\$ " },
 	{ CUE_COMMAND_OUTPUT, ANY, OPEN, "\xE2\x8E\xBF  " },
 	{ CUE_SQUEEZED, ANY, V(2, 1, 99), "\xE2\x8E\xBF (?! |" NBSP ")." },
+	/* its words stand in their columns, between letters of the box and of the picture */
+	{ CUE_REDRAWN, NEW, OPEN, ".*Claude.{1,4}Code.{1,4}v\\d+\\.\\d" },
 	{ CUE_TREE, ANY, OPEN, "\xE2\x94[\x9C\x94] " },
 	{ CUE_TASK_HEAD, ANY, OPEN, "\\d+ tasks? \\(\\d+ .*\\)$" },
 	{ CUE_TASK_HEAD, V(2, 1, 300), OPEN, "\\d+/\\d+ tasks? done(?: \xC2\xB7 .*)?$" },

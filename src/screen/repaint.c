@@ -41,45 +41,41 @@ same_exchange(const struct exchange *a, const struct exchange *b, bool last)
 	return same_letters(a->content, b->content, last);
 }
 
-/* All of from .. banner - 1 stands again behind the banner, before row `to`. */
+/* All of from .. until - 1 stands again behind the banner, before row `to`. */
 static bool
-is_again(const struct conversation *c, size_t from, size_t banner, size_t to)
+is_again(const struct conversation *c, size_t from, size_t until, size_t banner, size_t to)
 {
-	size_t i = next_exchange(c, from, banner), k = next_exchange(c, banner, to);
+	size_t i = next_exchange(c, from, until), k = next_exchange(c, banner, to);
 
-	while (i < banner && k < to) {
-		size_t next = next_exchange(c, i + 1, banner);
+	while (i < until && k < to) {
+		size_t next = next_exchange(c, i + 1, until);
 
-		if (!same_exchange(&c->v[i], &c->v[k], next == banner))
+		if (!same_exchange(&c->v[i], &c->v[k], next == until))
 			return false;
 		i = next;
 		k = next_exchange(c, k + 1, to);
 	}
-	return i == banner;
+	return i == until;
 }
 
-static size_t
-next_banner(const struct conversation *c, size_t i)
-{
-	while (i < c->n && !exchange_is_banner(&c->v[i]))
-		i++;
-	return i;
-}
-
+/* From the end: what stays is held against what stands before it. */
 void
 screen_drop_repaint(struct conversation *c)
 {
-	size_t kept = 0, from = next_banner(c, 0);
+	size_t kept = 0, banner = c->n, to = c->n, until = c->n;
 	bool *gone = xcalloc(c->n + 1, sizeof *gone);
 
-	while (from < c->n) {
-		size_t banner = next_banner(c, from + 1),
-		       to = banner < c->n ? next_banner(c, banner + 1) : c->n;
-
-		if (banner < c->n && is_again(c, from, banner, to))
-			for (size_t i = from; i < banner; i++)
-				gone[i] = true;
-		from = banner;
+	for (size_t i = c->n; i-- > 0;) {
+		if (!exchange_is_banner(&c->v[i]))
+			continue;
+		if (banner < c->n && is_again(c, i, until, banner, to)) {
+			for (size_t k = i; k < until; k++)
+				gone[k] = true;
+		} else {
+			banner = i;
+			to = until;
+		}
+		until = i;
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		if (gone[i])

@@ -16,6 +16,7 @@
  */
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 #define LAST_ROWS 60		/* of a screen, where its end is looked for */
+#define REPORT_ROWS 80		/* of the agent's report of its crash */
 #define DEATHS                                                                                               \
 	"(?:Killed|Terminated|Segmentation fault|Aborted|Hangup|Bus error|Illegal "                          \
 	"instruction|Quit|Trace/breakpoint trap)"
@@ -36,6 +37,18 @@ static const char *const deaths[] = {
 
 /* A dialog's cursor stands at its first column; what was right of the word stays. */
 static const char over_dialog[] = "^ ?(?:.*: line \\d+: +\\d+ )?" DEATHS "\\b";
+
+/*
+ * The agent's own last words, also from the caret on: the head of its runtime's report or of an
+ * error that nobody caught, and a row that only such a report has.
+ */
+static const char *const reports[] = {
+	"={20,}$",
+	"<--- Last few GCs --->$",
+	"(?:file://)?/[^ ]+:\\d+$",
+	"(?:Uncaught )?(?:[A-Z]\\w*)?(?:Error|Exception)(?: \\[\\w+\\])?: ",
+};
+static const char report_row[] = "^(?: {4,}at [^ ]|(?:panic|FATAL ERROR|oh no|Bun v\\d|Node\\.js v\\d))";
 static const char prompt_like[] = "[^ ]*[@:~][^ ]*[$#%>](?: .*)?$";
 
 static bool
@@ -55,16 +68,24 @@ find_pattern(const char *regex, const char *p, size_t n, size_t *at)
 	return found;
 }
 
+/* Behind the box's mark and its NBSP. */
+static size_t
+box_mark(const char *p, size_t n)
+{
+	size_t mark = 0;
+
+	while (mark < n && (unsigned char)p[mark] != 0xC2)
+		mark++;
+	return mark + 2 <= n ? mark + 2 : n;
+}
+
 /* Where in the box's row the shell began; the whole row when nothing tells. */
 static size_t
 in_box_row(const struct screen_rows *r, size_t box)
 {
 	const char *p = screen_row_text(r, box);
-	size_t n = r->v[box].n, mark = 0, at;
+	size_t n = r->v[box].n, mark = box_mark(p, n), at;
 
-	while (mark < n && (unsigned char)p[mark] != 0xC2)	/* behind the box's mark and its NBSP */
-		mark++;
-	mark = mark + 2 <= n ? mark + 2 : n;
 	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (find_pattern(deaths[i], p + mark, n - mark, &at))
 			return r->v[box].at + mark + at;
@@ -124,6 +145,67 @@ after_box(const struct screen_rows *r, size_t box, size_t n)
 	return in_box(r, box, end);
 }
 
+/* The row in front of `to` that only a report has, or `to`. */
+static size_t
+report_sign(const struct screen_rows *r, size_t i, size_t to)
+{
+	size_t at;
+
+	for (; i < to; i++)
+		if (r->v[i].n > 0 && strchr(" pFoBN", *screen_row_text(r, i)) != NULL &&
+		    find_pattern(report_row, screen_row_text(r, i), r->v[i].n, &at))
+			break;
+	return i;
+}
+
+/*
+ * Where the agent's report of its crash begins; n: there is none. Within a box that is whole it
+ * would be a person's words.
+ */
+static size_t
+report_start(const struct screen_rows *r, size_t box, size_t n)
+{
+	size_t end = box + 1, from = box, to, sign, at;
+
+	while (end < r->n && (r->v[end].kind == ROW_BODY || r->v[end].kind == ROW_BLANK))
+		end++;
+	if (end == r->n)
+		return n;
+	if (whole_rule(r, end))
+		from = end + 1;
+	to = from + REPORT_ROWS < r->n ? from + REPORT_ROWS : r->n;
+	sign = report_sign(r, from, to);
+	for (size_t row = from; sign < to && row <= sign; row++) {
+		const char *p = screen_row_text(r, row);
+		size_t mark = row == box ? box_mark(p, r->v[row].n) : 0;
+
+		for (size_t i = 0; i < COUNT(reports); i++)
+			if (find_pattern(reports[i], p + mark, r->v[row].n - mark, &at) &&
+			    (mark > 0 || at == 0))
+				return r->v[row].at + mark + at;
+	}
+	return sign < to ? r->v[sign].at : n;
+}
+
+/* Where the report ends that begins at `from`: where tmux or a shell has the word. */
+static size_t
+report_end(const struct screen_rows *r, size_t from, size_t n)
+{
+	size_t at, rows = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->v[i].at <= from)
+			continue;
+		if (++rows > REPORT_ROWS || r->v[i].kind == ROW_DEAD ||
+		    (find_pattern(prompt_like, screen_row_text(r, i), r->v[i].n, &at) && at == 0))
+			return r->v[i].at;
+		for (size_t k = 0; k < COUNT(deaths); k++)
+			if (find_pattern(deaths[k], screen_row_text(r, i), r->v[i].n, &at) && at == 0)
+				return r->v[i].at;
+	}
+	return n;
+}
+
 static size_t
 after_dialog(const struct screen_rows *r, size_t rule, size_t n)
 {
@@ -149,20 +231,26 @@ after_farewell(const struct screen_rows *r, size_t i, size_t n)
 	return n;
 }
 
-size_t
-screen_without_shell(const char *text, size_t n, int width)
+/* How many bytes are of the agent's screen; up to *report there is its report of a crash. */
+static size_t
+agents_part(const char *text, size_t n, int width, size_t *report)
 {
 	struct grammar *d = grammar_new("claude", grammar_find_version(text, n));
 	size_t keep = n, rule = 0, i;
 	struct screen_rows r;
 
+	*report = 0;
 	screen_rows_init(&r, text, n, width > 0 ? (size_t)width : 0, d);
 	for (i = r.n; i-- > 0;) {
 		if (r.v[i].kind == ROW_FAREWELL)
 			keep = after_farewell(&r, i, n);
-		else if (r.v[i].kind == ROW_BOX && i > 0 && whole_rule(&r, i - 1))
-			keep = after_box(&r, i, n);
-		else if (r.v[i].kind == ROW_RULE && (i + 1 >= r.n || r.v[i + 1].kind != ROW_BOX)) {
+		else if (r.v[i].kind == ROW_BOX && i > 0 && whole_rule(&r, i - 1)) {
+			keep = report_start(&r, i, n);
+			if (keep < n)
+				*report = report_end(&r, keep, n);
+			else
+				keep = after_box(&r, i, n);
+		} else if (r.v[i].kind == ROW_RULE && (i + 1 >= r.n || r.v[i + 1].kind != ROW_BOX)) {
 			rule = i;
 			continue;
 		} else if (rule > 0 &&
@@ -175,6 +263,36 @@ screen_without_shell(const char *text, size_t n, int width)
 	screen_rows_release(&r);
 	grammar_free(d);
 	return keep;
+}
+
+size_t
+screen_without_shell(const char *text, size_t n, int width)
+{
+	size_t report, keep = agents_part(text, n, width, &report);
+
+	return report > keep ? report : keep;
+}
+
+/* The rows of a report, without what was left of the box at their ends. */
+static void
+add_report(struct conversation *c, const char *p, const char *end)
+{
+	static const char dash[] = "\xE2\x94\x80";
+	struct buf b = BUF_INIT;
+
+	for (const char *nl; p < end; p = nl + 1) {
+		size_t n;
+
+		nl = memchr(p, '\n', (size_t)(end - p));
+		nl = nl != NULL ? nl : end;
+		for (n = (size_t)(nl - p); n >= 3 && memcmp(p + n - 3, dash, 3) == 0; n -= 3)
+			;
+		buf_add(&b, p, n);
+		buf_chr(&b, '\n');
+	}
+	while (b.len > 0 && strchr(" \n", b.data[b.len - 1]) != NULL)
+		buf_cut(&b, b.len - 1);
+	conversation_add(c, ROLE_SYSTEM, NULL, NULL, conversation_text(&b))->status = STATUS_FAILED;
 }
 
 /*
@@ -201,8 +319,8 @@ evidence_of(const struct screen_rows *r)
 	/* one alone may stand in any program's text; the foot of the screen-reader mode is made of words */
 	if (grammar_screen_format(r->d) != SCREEN_ACCESSIBLE)
 		n += 2u * seen[ROW_FOOT];
-	n += seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] + seen[ROW_FAREWELL] +
-	    seen[ROW_SPINNER];
+	n += 0u + seen[ROW_PROMPT] + seen[ROW_WORDS] + seen[ROW_RESULT] + seen[ROW_TURN_END] +
+	    seen[ROW_FAREWELL] + seen[ROW_SPINNER];
 	return n + 2u * seen[ROW_BANNER] + 2u * seen[ROW_BOX];
 }
 
@@ -279,18 +397,30 @@ classify(struct screen_rows *r)
 	screen_rows_measure(r);
 }
 
+static bool
+may_hold_report(const char *p, size_t n)
+{
+	return memmem(p, n, "\nBun v", 6) != NULL || memmem(p, n, "\n    at ", 8) != NULL ||
+	    memmem(p, n, "\nFATAL ERROR", 12) != NULL;
+}
+
 void
 screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int width, const char *agent,
     struct conversation *out)
 {
 	struct grammar *d = grammar_for_text(agent, p, n);
 	struct screen s = { .c = out };
+	size_t report = 0, all = n;
 
 	if (d == NULL) {
 		keep_whole(out, p, n);
 		out->lines = out->unknown_lines;
 		return;
 	}
+	if (grammar_screen_format(d) == SCREEN_CLAUDE && may_hold_report(p, n))
+		all = agents_part(p, n, width, &report);
+	if (report > all)
+		n = all;
 	screen_rows_init(&s.r, p, n, width > 0 ? (size_t)width : 0, d);
 	screen_rows_set_sgr(&s.r, style);
 	s.page = grammar_layout(d);
@@ -300,8 +430,10 @@ screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, int wid
 	else {
 		classify(&s.r);
 		screen_walk(&s);
-		if (grammar_layout(d)->goes_on == GOES_ON_INDENTED)
+		if (grammar_layout(d)->goes_on == GOES_ON_INDENTED || s.repainted)
 			screen_drop_repaint(out);
+		if (report > all)
+			add_report(out, p + all, p + report);
 	}
 	screen_rows_release(&s.r);
 	grammar_free(d);

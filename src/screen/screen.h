@@ -30,7 +30,9 @@ void screen_read_bytes(const char *p, size_t n, const struct sgr_rows *style, in
 
 /*
  * How many bytes of `text` belong to the agent of a pane whose shell lives on: without what the
- * shell wrote after the agent's death ("Killed" and its prompt, over the rows of the input box).
+ * shell wrote after the agent's death ("Killed" and its prompt, over the rows of the input box). The
+ * agent's report of its crash (a stack trace, a panic) stays: screen_read makes an exchange of the
+ * system's of it, which failed, the last one.
  */
 size_t screen_without_shell(const char *text, size_t n, int width);
 
@@ -133,6 +135,7 @@ enum cue {
 	CUE_COMMAND_OUTPUT,
 	/* the first row of a result that left no room for its mark's second blank (before 2.1.100) */
 	CUE_SQUEEZED,
+	CUE_REDRAWN,		/* the first row of a banner that was drawn over the input box */
 	CUE_TREE,		/* a sub-agent of those that the row above counts */
 	CUE_TASK_HEAD,	/* "3 tasks (1 done, 2 open)" */
 	CUE_TASK,

@@ -243,6 +243,7 @@ struct screen {
 	size_t last_prompt;	/* row of the last one, or of the box if that looks like one */
 	size_t turns;		/* whose end is seen, of agents that show it */
 	bool outside;		/* another program's rows, down to the next banner */
+	bool repainted;		/* a banner stands in the input box: all was drawn again from the caret on */
 };
 
 /* Reads all rows. What stands below the last item is the program's own; of that only a draft is kept. */
@@ -301,7 +302,8 @@ void screen_went_on(struct screen *s);
 
 /*
  * Takes out what a program drew before it drew everything again: qwen 0.15.10 paints the
- * conversation anew, from its banner on, when its pane changes its width. Exchanges between two
+ * conversation anew, from its banner on, when its pane changes its width, Claude Code when it goes
+ * on after SIGSTOP. Exchanges between two
  * banners go when all of them but the program's own stand in the same order behind the second, the
  * last perhaps with more words; so an older session with other words stays. Linear in the text.
  */

@@ -303,11 +303,35 @@ read_named_banner(struct screen *s, size_t i)
 	return i;
 }
 
+/*
+ * Drawn over the input box in row `over`, it is the last one again, with the box's letters between
+ * its words.
+ */
+static char *
+repainted_banner(struct screen *s, size_t over)
+{
+	const char *p = screen_row_text(&s->r, over), *end = p + s->r.v[over].n, *to;
+	size_t i = s->c->n;
+
+	s->repainted = true;
+	while (i > 0 && !exchange_is_banner(&s->c->v[i - 1]))
+		i--;
+	if (i > 0)
+		return xstrdup(s->c->v[i - 1].content);
+	while (end - p > 1 && (p[0] != 'v' || p[1] < '0' || p[1] > '9'))
+		p++;
+	for (to = ++p; to < end && ((*to >= '0' && *to <= '9') || *to == '.');)
+		to++;
+	screen_set(&s->c->banner, xasprintf("%.*s", (int)(to - p), p));
+	return xasprintf("Claude Code v%s", s->c->banner);
+}
+
 static size_t
 read_banner(struct screen *s, size_t i)
 {
-	bool flat = s->page->goes_on == GOES_ON_FLAT;
-	size_t end = i, top = i;
+	struct match m;
+	bool flat = s->page->goes_on == GOES_ON_FLAT, over_box = match_row(s, i, &m) != ROW_BANNER;
+	size_t end = i + over_box, top = i;
 
 	if (!begins_banner(s, i))
 		return 0;
@@ -328,7 +352,9 @@ read_banner(struct screen *s, size_t i)
 	    (screen_row_kind(&s->r, end) == ROW_BODY || screen_row_kind(&s->r, end) == ROW_STRAY))
 		end++;
 	screen_add(s, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
-	    flat ? screen_joined(s, top, end, 0, 0, 0) : without_picture(s, top, end));
+	    over_box ? repainted_banner(s, i)
+		: flat ? screen_joined(s, top, end, 0, 0, 0)
+		       : without_picture(s, top, end));
 	return end;
 }
 

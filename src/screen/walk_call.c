@@ -170,6 +170,8 @@ screen_read_remark(struct screen *s, size_t i)
 	if (plan)
 		screen_add(s, ROLE_ASSISTANT, res.interrupted ? STATUS_FAILED : STATUS_COMPLETE,
 		    xstrdup("ExitPlanMode"), NULL, conversation_text(&res.text));
+	else if (str_starts(res.text.data, "[Image #") && strchr(res.text.data, '\n') == NULL)
+		buf_release(&res.text);		/* the picture in the prompt above */
 	else
 		screen_add(s, ROLE_SYSTEM,
 		    res.failed || limit   ? STATUS_FAILED
@@ -354,6 +356,15 @@ status_of(const struct result *res, const char *name)
 	return STATUS_COMPLETE;
 }
 
+/* All of it is the program's word on how far the call is: "Running… (7s)". */
+static bool
+is_hint(const struct screen *s, const struct buf *text)
+{
+	return text->len > 0 && memchr(text->data, '\n', text->len) == NULL &&
+	    (grammar_has_cue(s->r.d, CUE_WAITING, text->data, text->len) ||
+		grammar_has_cue(s->r.d, CUE_RUNNING, text->data, text->len));
+}
+
 size_t
 screen_read_call(struct screen *s, size_t i)
 {
@@ -375,6 +386,8 @@ screen_read_call(struct screen *s, size_t i)
 	    (s->page->goes_on == GOES_ON_BODY && s->r.v[i].bullet == BULLET_PENDING);
 	if (screen_row_kind(&s->r, end) == ROW_BODY && screen_row_has_cue(&s->r, end, CUE_NOISE))
 		end++;
+	if (is_hint(s, &res.text))
+		buf_reset(&res.text);
 	screen_add(s, ROLE_ASSISTANT, status_of(&res, name),
 	    xstrdup(tool != NULL ? tool : name), input, conversation_text(&res.text));
 	free(name);

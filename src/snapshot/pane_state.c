@@ -87,8 +87,8 @@ read_one(struct pane_states *s, const char *id, const json_t *v)
 	s->v[s->n++] = x;
 }
 
-static json_t *
-read_state(const char *path)
+json_t *
+snapshot_state_read(const char *path)
 {
 	struct buf b = BUF_INIT;
 	json_t *v = NULL;
@@ -127,7 +127,7 @@ past_path(const char *path, pid_t server_pid, int64_t server_start)
 static bool
 read_life(struct pane_states *s)
 {
-	json_t *v = read_state(s->path), *panes;
+	json_t *v = snapshot_state_read(s->path), *panes;
 	int64_t pid = json_number(v, "server_pid", 0), start = json_number(v, "server_start", 0);
 	bool same = pid == s->server_pid && start == s->server_start;
 
@@ -254,7 +254,7 @@ static void
 hold_of(struct snapshot_index *a, const char *name)
 {
 	char *path = io_join(a->dir, name);
-	json_t *v = read_state(path), *panes = json_object_get(v, "panes");
+	json_t *v = snapshot_state_read(path), *panes = json_object_get(v, "panes");
 
 	for (void *at = json_object_iter(panes); at != NULL; at = json_object_iter_next(panes, at)) {
 		static const char *const keys[] = { "file", "richer" };

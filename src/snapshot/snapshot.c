@@ -45,6 +45,8 @@ json_pane(const struct snapshot *s)
 	json_put_flag(v, "alternate", s->alternate);
 	json_put_flag(v, "dead", s->dead);
 	json_put(v, "title", s->title);
+	if (s->place != NULL && *s->place != '\0')
+		json_put(v, "place", s->place);
 	return v;
 }
 
@@ -123,6 +125,8 @@ snapshot_body(struct buf *out, const struct snapshot *s)
 	json_put(v, "shell", s->shell);
 	json_put(v, "command", s->command);
 	json_object_set_new(v, "secrets", json_secrets(s));
+	if (s->wrapper != 0)
+		json_put_int(v, "wrapper", s->wrapper);
 	json_put(v, "git", s->git);
 	json_put(v, "bead", s->bead);
 	json_put_int(v, "rows", (int64_t)s->rows);
@@ -192,6 +196,7 @@ read_pane(struct snapshot *out, const json_t *v, struct scrub *s)
 	out->alternate = json_flag(pane, "alternate", false);
 	out->dead = json_flag(pane, "dead", false);
 	out->title = clean_of(pane, "title", s);
+	out->place = snapshot_text(pane, "place");
 	out->window_id = snapshot_text(window, "id");
 	out->window_name = clean_of(window, "name", s);
 	out->pid = (pid_t)json_number(process, "pid", 0);
@@ -219,6 +224,7 @@ read_agent(struct snapshot *out, const json_t *v, struct scrub *s)
 		out->secrets = vec_room(out->secrets, out->n_secrets, &cap, sizeof *out->secrets);
 		out->secrets[out->n_secrets++] = xstrdup(name != NULL ? name : "value");
 	}
+	out->wrapper = (int)json_number(v, "wrapper", 0);
 	out->git = clean_of(v, "git", s);
 	out->bead = clean_of(v, "bead", s);
 }
@@ -318,9 +324,9 @@ snapshot_parse_head(
 void
 snapshot_release(struct snapshot *s)
 {
-	char *const strings[] = { s->base_snapshot, s->session, s->socket, s->pane, s->title, s->window_id,
-		s->window_name, s->agent, s->role, s->address, s->cwd, s->config_dir, s->session_id,
-		s->transcript, s->shell, s->command, s->git, s->bead };
+	char *const strings[] = { s->base_snapshot, s->session, s->socket, s->pane, s->title, s->place,
+		s->window_id, s->window_name, s->agent, s->role, s->address, s->cwd, s->config_dir,
+		s->session_id, s->transcript, s->shell, s->command, s->git, s->bead };
 
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		free(strings[i]);

@@ -9,6 +9,7 @@
 struct buf;
 struct clean_text;
 struct err;
+struct json_t;
 struct pane;
 struct scrub;
 struct sgr_rows;
@@ -26,12 +27,13 @@ struct tmux_batch;
  * 	schema_version 1 · taken_at ms since 1970 · richer: the file of an older snapshot of the same
  * 	process with what this one lost
  * 	session · socket: the server's own path of it · server {pid, start, pid_ns}
- * 	pane {id, pid, width, height, history_limit, alternate, dead, title} · window {id, name} ·
+ * 	pane {id, pid, width, height, history_limit, alternate, dead, title, place: PANE_PLACE
+ * 	(tmux/tmux.h), left out when ""} · window {id, name} ·
  * 	agent: profile · role · address: as GT_ROLE has it · cwd · config_dir
  * 	process {pid, start: field 22 of /proc/PID/stat}: the agent's; null when it had ended
  * 	session_id, transcript: the agent's own record · shell, command: the start command without its
  * 	secrets, secrets[]: what each
- * 	[REDACTED:kind] in it is called (agent/agent.h) · git · bead
+ * 	[REDACTED:kind] in it is called (agent/agent.h) · wrapper, left out when 0 · git · bead
  * 	rows · cut: older rows had been left out · style: two hex digits a row, marks | bullet << 5
  * 	(screen/screen.h) · text
  *
@@ -50,7 +52,7 @@ struct snapshot {
 	int width, height;
 	int64_t history_limit;
 	bool alternate, dead;
-	char *title, *window_id, *window_name;
+	char *title, *place, *window_id, *window_name;
 	char *agent, *role, *address;
 	char *cwd, *config_dir;
 	pid_t pid;			/* 0: not known */
@@ -59,6 +61,7 @@ struct snapshot {
 	char *shell, *command;
 	char **secrets;
 	size_t n_secrets;
+	int wrapper;			/* as in struct launch (agent/agent.h) */
 	char *git, *bead;
 	size_t rows;
 	bool cut;
@@ -244,6 +247,12 @@ struct pane_states {
  */
 bool snapshot_panes_of_server(
     struct pane_states *s, const char *dir, const char *socket_path, pid_t server_pid, int64_t server_start);
+
+/*
+ * A file of the state directory beside the snapshots, of schema_version 1 and at most 16 MiB. New
+ * reference; NULL when there is none, or not for us.
+ */
+struct json_t *snapshot_state_read(const char *path);
 
 /* The state of this pane's server; nothing of another life of it. Never fails. */
 void snapshot_panes_read(struct pane_states *s, const char *dir, const struct pane *p);

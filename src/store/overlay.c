@@ -1,5 +1,4 @@
 /* A store over another one: what is committed is kept in memory, and nothing of it reaches the other one. */
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +10,37 @@
 struct overlay_store {
 	struct store base;
 	struct store *under;
-	void *kept;			/* struct record by key; version 0: deleted */
+	struct record *kept;		/* in the order of their keys; version 0: deleted */
+	size_t n, cap;
 };
 
-static int
-by_record_key(const void *a, const void *b)
+/* Where it is, or would be. */
+static size_t
+change_place(const struct overlay_store *s, const char *key, bool *found)
 {
-	return strcmp(((const struct record *)a)->key, ((const struct record *)b)->key);
+	size_t low = 0, high = s->n;
+
+	*found = false;
+	while (low < high && !*found) {
+		size_t mid = low + (high - low) / 2;
+		int order = strcmp(s->kept[mid].key, key);
+
+		*found = order == 0;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return high;
 }
 
 static struct record *
 find_change(const struct overlay_store *s, const char *key)
 {
-	struct record wanted = { .key = (char *)(uintptr_t)key };
-	struct record **found = tfind(&wanted, &s->kept, by_record_key);
+	bool found;
+	size_t i = change_place(s, key, &found);
 
-	return found != NULL ? *found : NULL;
+	return found ? &s->kept[i] : NULL;
 }
 
 static int64_t
@@ -54,25 +68,24 @@ overlay_get(struct store *base, const char *key, struct record *out, struct err 
 /* Which of the kept ones belong between two keys of a scan. */
 struct range {
 	const char *prefix, *tag, *after, *last;	/* each but prefix may be NULL */
-	const struct record **v;			/* in order */
-	size_t n, cap;
 };
 
-static void
-take_node(const void *node, VISIT visit, void *arg)
+static bool
+in_range(const struct record *r, const struct range *in)
 {
-	const struct record *r = *(const struct record *const *)node;
-	struct range *in = arg;
+	return r->version != 0 && str_starts(r->key, in->prefix) &&
+	    (in->tag == NULL || strcmp(r->tag, in->tag) == 0) &&
+	    (in->after == NULL || strcmp(r->key, in->after) > 0) &&
+	    (in->last == NULL || strcmp(r->key, in->last) <= 0);
+}
 
-	if (visit != postorder && visit != leaf)
-		return;
-	if (r->version == 0 || !str_starts(r->key, in->prefix) ||
-	    (in->tag != NULL && strcmp(r->tag, in->tag) != 0) ||
-	    (in->after != NULL && strcmp(r->key, in->after) <= 0) ||
-	    (in->last != NULL && strcmp(r->key, in->last) > 0))
-		return;
-	in->v = vec_room(in->v, in->n, &in->cap, sizeof *in->v);
-	in->v[in->n++] = r;
+/* The next of the kept ones from `k` on that belongs to the scan, s->n when there is none. */
+static size_t
+next_kept(const struct overlay_store *s, size_t k, const struct range *in)
+{
+	while (k < s->n && !in_range(&s->kept[k], in))
+		k++;
+	return k;
 }
 
 /* Both are in order; of what was changed the page tells what it was before. */
@@ -80,14 +93,16 @@ static void
 merge_page(const struct overlay_store *s, const struct records *page, const struct range *in, size_t limit,
     struct records *out)
 {
-	size_t p = 0, k = 0;
+	size_t p = 0, k = next_kept(s, 0, in);
 
-	while (out->n < limit && (p < page->n || k < in->n)) {
-		bool kept = k < in->n && (p == page->n || strcmp(in->v[k]->key, page->v[p].key) <= 0);
-		const struct record *r = kept ? in->v[k++] : &page->v[p++];
+	while (out->n < limit && (p < page->n || k < s->n)) {
+		bool kept = k < s->n && (p == page->n || strcmp(s->kept[k].key, page->v[p].key) <= 0);
+		const struct record *r = kept ? &s->kept[k] : &page->v[p++];
 
 		if (kept || find_change(s, r->key) == NULL)
 			store_records_add(out, r->key, r->version, r->tag, r->value);
+		if (kept)
+			k = next_kept(s, k + 1, in);
 	}
 }
 
@@ -107,12 +122,10 @@ overlay_scan(struct store *base, const char *prefix, const char *tag, const char
 		ret = store_scan(s->under, prefix, tag, from, limit, &page, e);
 		more = page.n == limit;
 		in.last = more ? page.v[page.n - 1].key : NULL;
-		twalk_r(s->kept, take_node, &in);
 		if (ret == 0)
 			merge_page(s, &page, &in, limit, out);
 		free(from);
 		from = more ? xstrdup(in.last) : NULL;
-		free(in.v);
 		store_records_release(&page);
 	}
 	free(from);
@@ -142,14 +155,16 @@ is_expected(struct overlay_store *s, const struct change *c, int64_t *version, s
 static void
 keep_change(struct overlay_store *s, const struct change *c, int64_t version)
 {
-	struct record *r = find_change(s, c->key);
+	bool found;
+	size_t i = change_place(s, c->key, &found);
+	struct record *r;
 
-	if (r == NULL) {
-		r = xcalloc(1, sizeof *r);
-		r->key = xstrdup(c->key);
-		if (tsearch(r, &s->kept, by_record_key) == NULL)
-			err_no_memory();
+	if (!found) {
+		s->kept = vec_room(s->kept, s->n, &s->cap, sizeof *s->kept);
+		memmove(s->kept + i + 1, s->kept + i, (s->n++ - i) * sizeof *s->kept);
+		s->kept[i] = (struct record){ .key = xstrdup(c->key) };
 	}
+	r = &s->kept[i];
 	free(r->tag);
 	free(r->value);
 	*r = (struct record){ .key = r->key };
@@ -202,18 +217,13 @@ overlay_foreign_keys(struct store *base, const char *prefix, const char *suffix,
 }
 
 static void
-free_change(void *record)
-{
-	store_record_release(record);
-	free(record);
-}
-
-static void
 overlay_close(struct store *base)
 {
 	struct overlay_store *s = (struct overlay_store *)base;
 
-	tdestroy(s->kept, free_change);
+	for (size_t i = 0; i < s->n; i++)
+		store_record_release(&s->kept[i]);
+	free(s->kept);
 	store_close(s->under);
 	free(s);
 }

@@ -61,14 +61,16 @@
 
 /*
  * format, a new id, the server's run, "look" or "", the host, its boot id, for how long it is up
- * (ms), "promoted" or "", what this host knows of its last commit: identity, id, number ("": nothing).
+ * (ms), "promoted" or "", what this host knows of its last commit: identity, id, number ("": nothing),
+ * "here" or "" when that was at another address.
  * Answers "ok", identity, the server's clock in ms, and for a look what a failover would be;
  * "convert": redis_script_convert first, "older" the same for a look; "accept": redis_script_accept
  * first; or "newer" or "machine" and what stands there: a machine that was up already when the host
- * was last seen under another boot id is another machine; or "failover" and "promoted" or "commit":
- * this server may lack, or lacks, what another one had confirmed. A server that was killed may have
- * read from the kernel's cache what is not on the disk: the first write syncs all of it. A new
- * store counts from the clock on, so that it repeats no version of one that was here before.
+ * was last seen under another boot id is another machine; or "failover" and "promoted", "commit" or
+ * "emptied": this server may lack, or lacks, what another one had confirmed, or has nothing of this
+ * host's store. A server that was killed may have read from the kernel's cache what is not on the
+ * disk: the first write syncs all of it. A new store counts from the clock on, so that it repeats no
+ * version of one that was here before.
  */
 const char redis_script_open[] =
     "local store = redis.call('GET', 'gt-recover:store')\n"
@@ -88,6 +90,9 @@ const char redis_script_open[] =
     "  local first = redis.call('ZRANGE', 'gt-recover:done', 0, 0, 'WITHSCORES')[2]\n"
     "  if not first or tonumber(first) < tonumber(ARGV[11]) then lost = 'commit' end\n"
     "end\n"
+    "local was, is = string.match(ARGV[9], ' (.*)$'), store and string.match(store, ' (.*)$')\n"
+    "local anew = was and was ~= is and tonumber(ARGV[11]) >= tonumber(floor)\n"
+    "if ARGV[12] == 'here' and anew then lost = 'emptied' end\n"
     "if ARGV[4] == 'look' then return {'ok', store or '', now, lost or ''} end\n"
     "if lost and redis.call('GET', 'gt-recover:accepted') == ARGV[3] then return {'accept'} end\n"
     "if lost then return {'failover', lost} end\n"
@@ -342,8 +347,8 @@ damaged_key(const struct redis_store *s, const char *key, struct err *e)
 	    "checksum",
 	    s->at.shown, shown.data);
 	err_hint(e,
-	    "Somebody changed the keys by hand, or the server's files decayed: bring back its appendonlydir "
-	    "from a backup, or DEL the key, and HDEL and ZREM it in gt-recover:*");
+	    "Somebody changed the keys by hand, or the server's files decayed: bring back its " REDIS_FILES
+	    " from a backup, or DEL the key, and HDEL and ZREM it in gt-recover:*");
 	store_note_damage(e);
 	buf_release(&shown);
 	return -1;
@@ -695,7 +700,7 @@ redis_damaged(struct store *base, const char *what, struct err *e)
 	if (e == NULL)
 		e = &own;
 	err_set(e, GT_FAIL, "corrupt", "the Redis store %s is damaged: %s", s->at.shown, what);
-	err_hint(e, "Bring back the server's appendonlydir from a backup");
+	err_hint(e, "Bring back the server's " REDIS_FILES " from a backup");
 	store_note_damage(e);
 	return -1;
 }
@@ -711,7 +716,7 @@ redis_check(struct store *base, struct err *e)
 	bool checked = r != NULL && redis_is_text(r, s->run);
 
 	if (s->readonly && s->doubt[0] != '\0')
-		return redis_refuse_failover(s, strcmp(s->doubt, "commit") == 0, e);
+		return redis_refuse_failover(s, s->doubt, e);
 	if (r == NULL && !s->readonly)
 		return -1;
 	if (r != NULL)

@@ -1,12 +1,14 @@
 /*
  * Has this server all that was confirmed? Replication is asynchronous: a replica that takes over from
  * its primary may lack the primary's last commits, and an older copy of the server's files lacks more.
- * A server that kept its disk lacks none, so a restart alone is no sign. Two things are:
+ * A server that kept its disk lacks none, so a restart alone is no sign. Three things are:
  *
  *	the run of the server is another one than the store knows, and this one says that it was a
  *	replica since it started (INFO, master_replid2 and second_repl_offset);
  *	the last commit of this host, which a file in the state directory names, is not among the
- *	last 65,536 that the server knows.
+ *	last 65,536 that the server knows;
+ *	at the address and database of that commit there is no store, or another one: the server was
+ *	emptied, or started without its files.
  *
  * The second one also sees a replica that was restarted after it had taken over. Neither sees the loss
  * of another host's commits on such a one: that host will. Who only looks is let in.
@@ -49,21 +51,34 @@ redis_note_promotion(struct redis_store *s, const redisReply *info)
 		snprintf(s->took_over_at, sizeof s->took_over_at, "%s", at);
 }
 
-/* Fields of fixed width but the last, one line. false: there is none, or it was cut short. */
-static bool
-read_seen_line(int fd, struct redis_seen *out)
+/* "FORMAT ID COMMIT NUMBER ADDRESS": the last one, which an older file lacks, as a hash. */
+#define SEEN_LINE "%s %s %s %016" PRIx64 "\n"
+
+static uint64_t
+hash_address(const struct redis_store *s)
 {
-	char text[128] = "", format[8], id[40];
+	return store_hash(s->at.shown, strlen(s->at.shown), 0);
+}
+
+/* false: there is none, or it was cut short. */
+static bool
+read_seen_line(const struct redis_store *s, int fd, struct redis_seen *out)
+{
+	char text[160] = "", format[8], id[40];
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	uint64_t address = hash_address(s), was = address;
 	int end = 0;
 
 	memset(out, 0, sizeof *out);
-	if (n <= 0 || sscanf(text, "%7s %39s %39s %23[0-9]%n", format, id, out->id, out->seq, &end) != 4 ||
-	    text[end] != '\n') {
+	if (n > 0 && sscanf(text, "%7s %39s %39s %23[0-9]%n", format, id, out->id, out->seq, &end) == 4 &&
+	    text[end] == ' ')
+		end += 17 * (sscanf(text + end, " %16" SCNx64, &was) == 1);
+	if (end == 0 || text[end] != '\n') {
 		memset(out, 0, sizeof *out);
 		return false;
 	}
 	snprintf(out->identity, sizeof out->identity, "%s %s", format, id);
+	out->here = was == address;
 	return true;
 }
 
@@ -75,7 +90,7 @@ redis_read_seen(const struct redis_store *s, struct redis_seen *out)
 	memset(out, 0, sizeof *out);
 	if (fd < 0)
 		return;
-	read_seen_line(fd, out);
+	read_seen_line(s, fd, out);
 	close(fd);
 }
 
@@ -83,7 +98,7 @@ void
 redis_note_commit(const struct redis_store *s, const char *id, const redisReply *seq)
 {
 	struct redis_seen there;
-	char text[128];
+	char text[160];
 	int fd, n;
 
 	if (seq == NULL || s->identity == NULL ||
@@ -91,9 +106,9 @@ redis_note_commit(const struct redis_store *s, const char *id, const redisReply 
 		return;
 	/* others of this host note theirs: the newest stays */
 	if (flock(fd, LOCK_EX) == 0 &&
-	    (!read_seen_line(fd, &there) || strcmp(there.identity, s->identity) != 0 ||
+	    (!read_seen_line(s, fd, &there) || strcmp(there.identity, s->identity) != 0 ||
 		strtoll(there.seq, NULL, 10) < strtoll(seq->str, NULL, 10))) {
-		n = snprintf(text, sizeof text, "%s %s %s\n", s->identity, id, seq->str);
+		n = snprintf(text, sizeof text, SEEN_LINE, s->identity, id, seq->str, hash_address(s));
 		if (n < (int)sizeof text && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) != 0)
 			n = 0;
 	}
@@ -101,15 +116,28 @@ redis_note_commit(const struct redis_store *s, const char *id, const redisReply 
 }
 
 int
-redis_refuse_failover(const struct redis_store *s, bool commit_lost, struct err *e)
+redis_refuse_failover(const struct redis_store *s, const char *reason, struct err *e)
 {
 	struct buf to = BUF_INIT;
 
 	if (s->at.path != NULL)
 		buf_fmt(&to, "-s %s", s->at.path);
 	else
-		buf_fmt(&to, "-h %s -p %d", s->at.host, s->at.port);
-	if (commit_lost)
+		buf_fmt(&to, "-h %s -p %d%s", s->at.host, s->at.port, s->at.tls ? " --tls" : "");
+	if (strcmp(reason, "emptied") == 0) {
+		err_set(e, GT_FAIL, "emptied",
+		    "the Redis store %s was emptied or replaced: it has nothing of what this host recorded "
+		    "there",
+		    s->at.shown);
+		err_hint(e,
+		    "Check that the server loaded its " REDIS_FILES " (redis-cli %s CONFIG GET dir) and that "
+		    "this is its database; what this host recorded is in events.jsonl. To begin anew: "
+		    "redis-cli %s -n %d SET gt-recover:accepted %s",
+		    to.data, to.data, s->at.db, s->run);
+		buf_release(&to);
+		return -1;
+	}
+	if (strcmp(reason, "commit") == 0)
 		err_set(e, GT_FAIL, "failed-over",
 		    "the Redis store %s lost changes that it had confirmed: the last one of this host is "
 		    "missing",

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,150 +16,21 @@
 #include "base/timestamp.h"
 #include "base/utf8.h"
 
-/* Where the Redis server is, and the password, which is never part of a URL: gt.toml is read by many. */
-
-#define PASSWORD_VARIABLE "GT_RECOVER_REDIS_PASSWORD"
 #define PASSWORD_MAX 4096
-
-enum { STANDARD_PORT = 6379, PORT_MAX = 65535, DB_MAX = 1000000 };
-
-static int
-refuse_url(struct err *e, const char *why)
-{
-	err_set(e, GT_USAGE, "state", "the address of the Redis store %s", why);
-	return err_hint(
-	    e, "Write state = \"redis://HOST:PORT/DB\" or \"redis+unix:///PATH/TO/SOCKET?db=DB\" in gt.toml");
-}
-
-static int
-parse_number(const char *text, int max, int *out, const char *why, struct err *e)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > max)
-		return refuse_url(e, why);
-	*out = (int)n;
-	return 0;
-}
-
-static int
-take_option(struct redis_address *a, const char *option, const char *dir, struct err *e)
-{
-	if (str_starts(option, "password_file=") && option[14] != '\0') {
-		free(a->password_file);
-		a->password_file = option[14] == '/' ? xstrdup(option + 14) : io_join(dir, option + 14);
-		return 0;
-	}
-	if (str_starts(option, "db=") && a->path != NULL)
-		return parse_number(option + 3, DB_MAX, &a->db, "has a db that is no number", e);
-	return refuse_url(e,
-	    a->path != NULL ? "takes no options but db and password_file"
-			    : "takes no option but password_file");
-}
-
-/* [USER@]HOST[:PORT][/DB]; a host of IPv6 stands in brackets. */
-static int
-take_host(struct redis_address *a, char *text, struct err *e)
-{
-	char *at = strrchr(text, '@'), *slash, *colon;
-
-	if (at != NULL) {
-		*at = '\0';
-		if (strchr(text, ':') != NULL) {
-			err_set(e, GT_USAGE, "state", "the address of the Redis store holds a password");
-			return err_hint(e,
-			    "Take it out of gt.toml: put it into a file of yours alone (mode 0600) and append"
-			    " ?password_file=FILE, or set " PASSWORD_VARIABLE);
-		}
-		a->user = xstrdup(text);
-		text = at + 1;
-	}
-	if ((slash = strchr(text, '/')) != NULL) {
-		*slash++ = '\0';
-		if (*slash != '\0' &&
-		    parse_number(slash, DB_MAX, &a->db, "has a database that is no number", e) != 0)
-			return -1;
-	}
-	a->port = STANDARD_PORT;
-	if (text[0] == '[' && strchr(text, ']') != NULL) {
-		colon = strchr(text, ']');
-		*colon++ = '\0';
-		text++;
-		if (*colon != ':' && *colon != '\0')
-			return refuse_url(e, "has something behind its host");
-		colon = *colon == ':' ? colon : NULL;
-	} else {
-		colon = strchr(text, ':');
-	}
-	if (colon != NULL) {
-		*colon = '\0';
-		if (parse_number(colon + 1, PORT_MAX, &a->port, "has a port that is no number", e) != 0)
-			return -1;
-	}
-	if (text[0] == '\0')
-		return refuse_url(e, "names no host");
-	a->host = xstrdup(text);
-	return 0;
-}
-
-static int
-parse_url(struct redis_address *a, char *text, const char *dir, struct err *e)
-{
-	char *options = strchr(text, '?'), *option, *rest;
-
-	if (options != NULL)
-		*options++ = '\0';
-	if (str_starts(text, "redis+unix://")) {
-		if (text[13] != '/')
-			return refuse_url(e, "names no absolute path of a socket");
-		a->path = xstrdup(text + 13);
-	} else if (!str_starts(text, "redis://")) {
-		return refuse_url(e, "begins neither with redis:// nor with redis+unix://");
-	} else if (take_host(a, text + 8, e) != 0) {
-		return -1;
-	}
-	for (option = options != NULL ? strtok_r(options, "&", &rest) : NULL; option != NULL;
-	    option = strtok_r(NULL, "&", &rest))
-		if (take_option(a, option, dir, e) != 0)
-			return -1;
-	a->shown = a->path != NULL ? xasprintf("at %s, database %d", a->path, a->db) :
-	    xasprintf("at %s:%d, database %d", a->host, a->port, a->db);
-	return 0;
-}
-
-int
-redis_address_parse(struct redis_address *a, const char *url, const char *dir, struct err *e)
-{
-	char *text;
-	int ret;
-
-	if (str_starts(url, "rediss:")) {
-		err_set(e, GT_USAGE, "state",
-		    "this gt-recover speaks no TLS: its Redis library (hiredis %d.%d) has none",
-		    HIREDIS_MAJOR, HIREDIS_MINOR);
-		return err_hint(e,
-		    "Run stunnel, or ssh -L, in front of the server, and name its local end as "
-		    "redis://127.0.0.1:PORT/DB");
-	}
-	text = xstrdup(url);
-	ret = parse_url(a, text, dir, e);
-	free(text);
-	return ret;
-}
+#define COUNT(v) (sizeof (v) / sizeof (v)[0])
 
 static char *kept;
 
 void
 store_take_password(void)
 {
-	const char *now = getenv(PASSWORD_VARIABLE);
+	const char *now = getenv(REDIS_PASSWORD_VARIABLE);
 
 	if (now == NULL)
 		return;
 	free(kept);
 	kept = xstrdup(now);
-	unsetenv(PASSWORD_VARIABLE);
+	unsetenv(REDIS_PASSWORD_VARIABLE);
 }
 
 static char *
@@ -181,17 +53,6 @@ redis_address_password(const struct redis_address *a, struct err *e)
 	return buf_detach(&b);
 }
 
-void
-redis_address_release(struct redis_address *a)
-{
-	free(a->path);
-	free(a->host);
-	free(a->user);
-	free(a->password_file);
-	free(a->shown);
-	memset(a, 0, sizeof *a);
-}
-
 /*
  * The connection. A server that answers is asked first whether what it confirms is on its disk,
  * and whether the data are ours; one that is gone may come back.
@@ -204,7 +65,6 @@ redis_address_release(struct redis_address *a)
 #define OLDEST_MAJOR 5			/* before it, a script that asks for the time could not write */
 
 #define WORD(text) { (text), strlen(text) }
-#define COUNT(v) (sizeof (v) / sizeof (v)[0])
 
 bool
 redis_is_text(const redisReply *r, const char *text)
@@ -267,7 +127,8 @@ set_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 	}
 	utf8_escape(&shown, r->str, r->len, 160);
 	err_set(e, GT_FAIL, "redis", "the Redis store %s refused: %s", s->at.shown, shown.data);
-	if (str_starts(r->str, "MISCONF") || str_starts(r->str, "OOM"))
+	/* before Redis 7 a script's refusal begins with other words */
+	if (strstr(r->str, "MISCONF ") != NULL || strstr(r->str, "OOM command") != NULL)
 		err_hint(e,
 		    "Make room on the disk or in the memory of the Redis server, then run the command again");
 	else if (str_starts(r->str, "READONLY"))
@@ -382,7 +243,7 @@ take_reply(struct redis_store *s)
 		}
 		if (reply != NULL || !is_ready(s, POLLIN))
 			break;
-		n = read(s->conn->fd, chunk, CHUNK);
+		n = s->at.tls ? redis_tls_read(s, chunk, CHUNK) : read(s->conn->fd, chunk, CHUNK);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (n <= 0) {
@@ -461,7 +322,9 @@ send_until_ready(struct redis_store *s, const struct redis_word *words, size_t n
 static int
 dial_server(struct redis_store *s, struct err *e)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	struct timeval dialing = { .tv_sec = DIAL_MS / 1000 };
+	int secured = 1;
 
 	s->conn = s->at.path != NULL ? redisConnectUnixWithTimeout(s->at.path, dialing) :
 	    redisConnectWithTimeout(s->at.host, s->at.port, dialing);
@@ -473,6 +336,17 @@ dial_server(struct redis_store *s, struct err *e)
 		return -1;
 	}
 	fcntl(s->conn->fd, F_SETFD, FD_CLOEXEC);
+	if (s->at.tls) {
+		sigaction(SIGPIPE, &ignore, &before);
+		secured = redis_tls_start(s, DIAL_MS, e);
+		sigaction(SIGPIPE, &before, NULL);
+	}
+	if (secured != 1) {
+		if (secured == 0)
+			server_down(s, s->conn->errstr, e);
+		redis_disconnect(s);
+		return -1;
+	}
 	fcntl(s->conn->fd, F_SETFL, O_NONBLOCK);
 	s->conn->flags &= ~REDIS_BLOCK;
 	limit_arrays(s);
@@ -640,9 +514,13 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		    e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
 	}
 	if (redis_is_text(said, "failover"))
-		return redis_refuse_failover(s, redis_is_text(identity, "commit"), e);
+		return redis_refuse_failover(s, identity != NULL ? identity->str : "", e);
 	if (!redis_is_text(said, "ok") || identity == NULL || now == NULL)
 		return redis_bad_reply(s, e);
+	if (redis_text_at(r, 3) != NULL)
+		snprintf(s->doubt, sizeof s->doubt, "%s", r->element[3]->str);
+	if (identity->len == 0 && s->doubt[0] != '\0')
+		return redis_refuse_failover(s, s->doubt, e);
 	if (identity->len == 0) {
 		err_set(e, GT_FAIL, "not-found", "the Redis store %s holds no records yet", s->at.shown);
 		return -1;
@@ -652,8 +530,6 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 		    "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
 		return err_hint(e, "Run the command again: it will see the new state");
 	}
-	if (redis_text_at(r, 3) != NULL)
-		snprintf(s->doubt, sizeof s->doubt, "%s", r->element[3]->str);
 	if (s->identity == NULL)
 		s->identity = xstrndup(identity->str, identity->len);
 	s->ahead = strtoll(now->str, NULL, 10) - clock_boot_ms();
@@ -718,7 +594,7 @@ set_identity(struct redis_store *s, const char *run, struct err *e)
 			WORD(FORMAT), WORD(id), WORD(run), WORD(s->readonly ? "look" : ""),
 			WORD(s->base.host), WORD(now.boot_id), WORD(up),
 			WORD(s->took_over_at[0] != '\0' ? "promoted" : ""), WORD(seen.identity),
-			WORD(seen.id), WORD(seen.seq) };
+			WORD(seen.id), WORD(seen.seq), WORD(seen.here ? "here" : "") };
 		redisReply *r = send_until_ready(s, words, COUNT(words), &lost, e);
 		bool convert, accept;
 

@@ -375,7 +375,7 @@ merge_damaged(sqlite3 *to, void *arg, struct err *e)
 		    "UPDATE record SET version = version + " LEAP
 		    ", sum = record_sum(key, version + " LEAP ", tag, value);"
 		    "INSERT INTO done(seq, id, at)"
-		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done HAVING max(seq) IS NOT NULL",
+		    " SELECT max(seq) + " LEAP ", 'restored', max(at) FROM done GROUP BY 'restored'",
 		    e);
 	return ret == 0 ? db_exec(to, sqlite_retally, e) : ret;
 }

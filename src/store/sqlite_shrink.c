@@ -31,8 +31,12 @@ sqlite_read_size(struct store *base, struct store_size *out, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	struct page_counts p;
-	int ret = count_pages(s, &p, e);
+	int ret = 0;
 
+	/* closed since the disk failed in a commit */
+	if (s->db == NULL)
+		return err_set(e, GT_FAIL, "io", "the disk failed on %s: its size cannot be read", s->path);
+	ret = count_pages(s, &p, e);
 	if (ret == 0)
 		*out = (struct store_size){ p.size * p.n, p.size * p.free };
 	sqlite_leave(s, true);
@@ -67,6 +71,7 @@ sqlite_shrink(struct store *base, int64_t until, struct err *e)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	struct page_counts p;
+	int64_t began = clock_mono_ms(), now, longest = 0;
 	int ret = 0;
 
 	if (s->readonly || s->brief || s->broken)
@@ -77,6 +82,9 @@ sqlite_shrink(struct store *base, int64_t until, struct err *e)
 		if (ret != 0 || p.free < LEAST_FREE || p.free * 20 < p.n)
 			break;
 		ret = give_back(s, &p, e);
-	} while (ret == 0 && clock_mono_ms() < until);
+		now = clock_mono_ms();
+		longest = now - began > longest ? now - began : longest;
+		began = now;
+	} while (ret == 0 && now + longest < until);
 	return ret;
 }

@@ -1,5 +1,4 @@
 /* Checksums and tallies of the SQLite store (docs/decisions/0014-records-that-a-disk-cannot-change.md). */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,9 +96,10 @@ sqlite_add_functions(sqlite3 *db, struct err *e)
 uint64_t
 sqlite_tally_mark(const char *kind, const char *tag, const struct store_tally *t)
 {
-	char sum[24];
+	char sum[17] = "";
 
-	snprintf(sum, sizeof sum, "%016llx", (unsigned long long)t->sum);
+	for (int i = 0; i < 16; i++)
+		sum[i] = "0123456789abcdef"[t->sum >> (60 - 4 * i) & 0xf];
 	return store_checksum(kind, (int64_t)t->n, tag, sum);
 }
 
@@ -107,7 +107,7 @@ sqlite_tally_mark(const char *kind, const char *tag, const struct store_tally *t
 
 #define OWN_ROWS(SEQ) \
 	"INSERT INTO tally SELECT '" SQLITE_OWN_KIND "', 'seq', " SEQ ", wrap_sum(mark), 0 FROM tally;" \
-	"INSERT INTO tally VALUES('" SQLITE_OWN_KIND "', 'schema', 4, 0, 0);"
+	"INSERT INTO tally VALUES('" SQLITE_OWN_KIND "', 'schema', " STORE_SCHEMA_TEXT ", 0, 0);"
 
 const char sqlite_retally[] =
 	"DELETE FROM tally;"
@@ -308,6 +308,9 @@ sqlite_verify(sqlite3 *db, struct err *e)
 	if (begin && db_exec(db, "BEGIN", e) != 0)
 		return -1;
 	ret = verify_all(db, e);
+	/* of ours every statement fits the tables as they were made */
+	if (ret != 0 && e != NULL && strcmp(e->name, "sqlite") == 0)
+		ret = refuse_file(db, "its tables are not", "as they were made", e);
 	if (begin)
 		sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return ret;

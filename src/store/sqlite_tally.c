@@ -7,145 +7,103 @@
 #include "base/err.h"
 
 void
-sqlite_bind_kind(sqlite3_stmt *st, int i, const char *key)
+sqlite_forget_tallies(struct sqlite_store *s)
 {
-	sqlite3_bind_text(st, i, key, (int)store_kind_length(key), SQLITE_STATIC);
+	struct sqlite_tally_lines *t = &s->tallies;
+
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->v[i].kind);
+		free(t->v[i].tag);
+	}
+	t->n = 0;
+	t->read = false;
 }
 
-/* A row: kind and tag, lent, NULL when they are damaged; what it says; its mark. */
-struct tally_line {
-	const char *kind, *tag;
-	struct store_tally t;
-	uint64_t mark;
-};
-
-static struct tally_line
-read_line(sqlite3_stmt *st)
-{
-	return (struct tally_line){
-		.kind = (const char *)sqlite3_column_text(st, 0),
-		.tag = (const char *)sqlite3_column_text(st, 1),
-		.t = { (uint64_t)sqlite3_column_int64(st, 2), (uint64_t)sqlite3_column_int64(st, 3) },
-		.mark = (uint64_t)sqlite3_column_int64(st, 4),
-	};
-}
-
+/* The row that st stands on. False: it is damaged. */
 static bool
-is_sound(const struct tally_line *l)
+add_line(struct sqlite_tally_lines *t, sqlite3_stmt *st, uint64_t *wanted)
 {
-	return l->kind != NULL && l->tag != NULL && sqlite_tally_mark(l->kind, l->tag, &l->t) == l->mark;
+	const char *kind = (const char *)sqlite3_column_text(st, 0),
+		   *tag = (const char *)sqlite3_column_text(st, 1);
+	const struct store_tally has = { (uint64_t)sqlite3_column_int64(st, 2),
+		(uint64_t)sqlite3_column_int64(st, 3) };
+	uint64_t mark = (uint64_t)sqlite3_column_int64(st, 4);
+
+	if (kind == NULL || tag == NULL)
+		return false;
+	if (strcmp(kind, SQLITE_OWN_KIND) == 0) {
+		if (strcmp(tag, "seq") == 0) {
+			t->seq = (int64_t)has.n;
+			*wanted = has.sum;
+		}
+		return true;
+	}
+	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
+	t->v[t->n++] = (struct sqlite_tally_line){ xstrdup(kind), xstrdup(tag), has, mark };
+	t->marks += mark;
+	return sqlite_tally_mark(kind, tag, &has) == mark;
 }
 
-static bool
-belongs_to(const struct tally_line *l, const char *prefix, const char *tag)
+/* All are read: the marks of all have a sum, so that a missing one is no tally of 0. */
+int
+sqlite_read_tallies(struct sqlite_store *s, struct err *e)
 {
-	size_t kind = store_kind_length(prefix);
-
-	return (prefix[0] == '\0' || (strncmp(l->kind, prefix, kind) == 0 && l->kind[kind] == '\0')) &&
-	    (tag == NULL || strcmp(l->tag, tag) == 0);
-}
-
-/*
- * Each line; there are a hundred at most. All are read: the marks of all have a sum, so that a
- * missing one is no tally of 0. *all (may be NULL): that sum.
- */
-static int
-walk_lines(struct sqlite_store *s, void (*take)(const struct tally_line *l, void *arg), void *arg,
-    uint64_t *all, struct err *e)
-{
-	sqlite3_stmt *st = sqlite_prepare(s, SQL_TALLY, e);
-	uint64_t marks = 0, wanted = 1;
+	struct sqlite_tally_lines *t = &s->tallies;
+	sqlite3_stmt *st;
+	uint64_t wanted = 1;
 	bool sound = true;
 	int rc = SQLITE_DONE;
 
-	if (st == NULL)
+	if (t->read)
+		return 0;
+	if ((st = sqlite_prepare(s, SQL_TALLY, e)) == NULL)
 		return -1;
-	while (sound && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct tally_line l = read_line(st);
-
-		if (l.kind != NULL && l.tag != NULL && strcmp(l.kind, SQLITE_OWN_KIND) == 0) {
-			if (strcmp(l.tag, "seq") == 0)
-				wanted = l.t.sum;
-			continue;
-		}
-		sound = is_sound(&l);
-		marks += l.mark;
-		if (sound)
-			take(&l, arg);
-	}
+	sqlite_forget_tallies(s);
+	t->marks = 0;
+	t->seq = 0;
+	while (sound && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		sound = add_line(t, st, &wanted);
 	sqlite3_reset(st);
-	if (!sound || (rc == SQLITE_DONE && marks != wanted))
+	if (!sound || (rc == SQLITE_DONE && t->marks != wanted))
 		return sqlite_damaged(s, "a tally does not match its checksum", e);
-	if (all != NULL)
-		*all = marks;
+	t->read = rc == SQLITE_DONE && sqlite3_get_autocommit(s->db) == 0;
 	return rc == SQLITE_DONE ? 0 : sqlite_error(s, rc, e);
 }
 
-struct wanted_tally {
-	const char *prefix, *tag;
-	struct store_tally *out;
-};
-
-static void
-add_line(const struct tally_line *l, void *arg)
+int
+sqlite_last_commit(struct sqlite_store *s, int64_t *seq, struct err *e)
 {
-	struct wanted_tally *w = arg;
+	int ret = sqlite_read_tallies(s, e);
 
-	if (belongs_to(l, w->prefix, w->tag)) {
-		w->out->n += l->t.n;
-		w->out->sum += l->t.sum;
-	}
+	*seq = s->tallies.seq;
+	return ret;
+}
+
+bool
+sqlite_tally_covers(const struct sqlite_tally_line *l, const char *key)
+{
+	size_t kind = store_kind_length(key);
+
+	return strncmp(l->kind, key, kind) == 0 && l->kind[kind] == '\0';
 }
 
 int
 sqlite_read_tally(
     struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e)
 {
-	struct wanted_tally w = { prefix, tag, out };
-
 	*out = (struct store_tally){ 0 };
-	return walk_lines(s, add_line, &w, NULL, e);
-}
+	if (sqlite_read_tallies(s, e) != 0)
+		return -1;
+	for (size_t i = 0; i < s->tallies.n; i++) {
+		const struct sqlite_tally_line *l = &s->tallies.v[i];
 
-struct wanted_tags {
-	const char *key;
-	struct sqlite_tags *out;
-};
-
-static void
-add_tag(const struct tally_line *l, void *arg)
-{
-	struct wanted_tags *w = arg;
-	struct sqlite_tags *t = w->out;
-
-	if (!belongs_to(l, w->key, NULL))
-		return;
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->v[i], l->tag) == 0)
-			return;
-	t->v = vec_room(t->v, t->n, &t->cap, sizeof *t->v);
-	t->v[t->n++] = xstrdup(l->tag);
-}
-
-int
-sqlite_read_tags(struct sqlite_store *s, const char *key, struct sqlite_tags *out, struct err *e)
-{
-	struct wanted_tags w = { strchr(key, ':') != NULL ? key : "", out };
-
-	*out = (struct sqlite_tags){ 0 };
-	if (walk_lines(s, add_tag, &w, NULL, e) == 0)
-		return 0;
-	sqlite_tags_release(out);
-	return -1;
-}
-
-void
-sqlite_tags_release(struct sqlite_tags *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		free(t->v[i]);
-	free(t->v);
-	*t = (struct sqlite_tags){ 0 };
+		if ((prefix[0] == '\0' || sqlite_tally_covers(l, prefix)) &&
+		    (tag == NULL || strcmp(l->tag, tag) == 0)) {
+			out->n += l->t.n;
+			out->sum += l->t.sum;
+		}
+	}
+	return 0;
 }
 
 void
@@ -182,17 +140,14 @@ put_tally(struct sqlite_store *s, const char *kind, const char *tag, const struc
 	return sqlite_run(s, st, e);
 }
 
-/* What a line is before the commit. */
-static void
-note_line(const struct tally_line *l, void *arg)
+/* What a line is before the commit; NULL: there is none. */
+static const struct sqlite_tally_line *
+find_line(const struct sqlite_tally_lines *t, const struct sqlite_tally_change *c)
 {
-	struct sqlite_tally_changes *t = arg;
-
 	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->v[i].kind, l->kind) == 0 && strcmp(t->v[i].tag, l->tag) == 0) {
-			t->v[i].was = l->t;
-			t->v[i].mark = l->mark;
-		}
+		if (strcmp(t->v[i].kind, c->kind) == 0 && strcmp(t->v[i].tag, c->tag) == 0)
+			return &t->v[i];
+	return NULL;
 }
 
 int
@@ -200,14 +155,21 @@ sqlite_apply_tallies(struct sqlite_store *s, struct sqlite_tally_changes *t, int
 {
 	struct store_tally own = { (uint64_t)seq, 0 };
 
-	if (walk_lines(s, note_line, t, &own.sum, e) != 0)
+	if (sqlite_read_tallies(s, e) != 0)
 		return -1;
+	own.sum = s->tallies.marks;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct sqlite_tally_change *c = &t->v[i];
-		struct store_tally now = { c->was.n + c->by.n, c->was.sum + c->by.sum };
-		uint64_t mark = sqlite_tally_mark(c->kind, c->tag, &now);
+		const struct sqlite_tally_line *was = find_line(&s->tallies, c);
+		struct store_tally now = c->by;
+		uint64_t mark;
 
-		own.sum += mark - c->mark;
+		if (was != NULL) {
+			now.n += was->t.n;
+			now.sum += was->t.sum;
+		}
+		mark = sqlite_tally_mark(c->kind, c->tag, &now);
+		own.sum += mark - (was != NULL ? was->mark : 0);
 		if (put_tally(s, c->kind, c->tag, &now, mark, e) != 0)
 			return -1;
 	}

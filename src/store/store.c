@@ -342,7 +342,7 @@ store_count(struct store *s, const char *prefix, const char *tag, size_t *n, str
 	*n = 0;
 	if (scan_page(s, prefix, tag, NULL, 0, &none, &proof, e) != 0)
 		return -1;
-	*n = proof.kept.n;
+	*n = (size_t)proof.kept.n;
 	return 0;
 }
 

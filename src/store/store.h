@@ -63,9 +63,10 @@ enum commit { COMMIT_DONE, COMMIT_CONFLICT, COMMIT_UNKNOWN, COMMIT_ERROR };
  * not there ("store-down", GT_AGAIN), one that lets us not in ("auth"), and one that another
  * machine uses as the same host ("other-machine": processes are known by pid and boot, so that
  * here each agent of there would look dead). Refused until somebody accepts it is one that took over
- * from another server, or lacks this host's last commit ("failed-over", store/redis_failover.c); then
- * no version of before holds. Who opens it for reading alone is let in. A commit never writes over
- * another program's key ("not-ours").
+ * from another server, or lacks this host's last commit ("failed-over", store/redis_failover.c), or has
+ * nothing of this host's store ("emptied"); then no version of before holds. Who opens it for reading
+ * alone is let in, but where there is nothing. A commit never writes over another program's key
+ * ("not-ours").
  *
  * Several hosts may share a Redis store. Who opens one speaks for host_id(), or, where that is
  * "", for this machine from then on (host_set). Records about panes and tmux servers are that

@@ -138,6 +138,11 @@ void store_records_add(struct records *r, const char *key, int64_t version, cons
  */
 #define REDIS_MAX_ELEMENTS ((size_t)65536)
 
+#define REDIS_PASSWORD_VARIABLE "GT_RECOVER_REDIS_PASSWORD"
+
+/* What a server keeps on disk, for hints. */
+#define REDIS_FILES "append-only files (appendonlydir; appendonly.aof before Redis 7)"
+
 struct redis_address {
 	char *path;			/* of a unix socket; NULL: host and port */
 	char *host;
@@ -145,6 +150,10 @@ struct redis_address {
 	int db;
 	char *user;			/* NULL: the default one */
 	char *password_file;		/* absolute; NULL: the environment */
+	bool tls;
+	char *ca_file;			/* absolute; NULL: what the system believes */
+	char *cert_file;		/* absolute; NULL: none */
+	char *key_file;			/* absolute; NULL: in cert_file */
 	char *shown;			/* for messages; never a password */
 };
 
@@ -175,10 +184,20 @@ struct redis_store {
 	char run[64];			/* of the server */
 	/* it was a replica, and became the primary since it started: how far it had followed; else "" */
 	char took_over_at[24];
-	char doubt[16];			/* readonly: what another one would be refused by; else "" */
+	char doubt[16];			/* readonly: the reason by which a writer would be refused; else "" */
 	char *seen;			/* file: what this host knows of its last commit */
 	int64_t ahead;			/* the server's clock before ours since boot, ms */
 };
+
+/* Whether this program was built with a hiredis that has TLS; the other two do nothing without. */
+bool redis_tls_known(void);
+/*
+ * TLS on a new connection that still blocks, and whose server must show a valid certificate for
+ * its host. 1; 0: conn->errstr says why it broke; -1 with err, "tls".
+ */
+int redis_tls_start(struct redis_store *s, int wait_ms, struct err *e);
+/* As read(2) does it; -1 with ECONNRESET at the end, too. */
+ssize_t redis_tls_read(struct redis_store *s, char *to, size_t n);
 
 /* One argument of a command. */
 struct redis_word {
@@ -218,12 +237,13 @@ void redis_note_promotion(struct redis_store *s, const redisReply *info);
 /* This host's last commit: identity, id and number; "" for what is not known. */
 struct redis_seen {
 	char identity[48], id[40], seq[24];
+	bool here;			/* it was made at this address and database, as far as is known */
 };
 void redis_read_seen(const struct redis_store *s, struct redis_seen *out);
 /* After a commit; seq NULL: it wrote nothing. Errors are none: a file that is not there witnesses nothing. */
 void redis_note_commit(const struct redis_store *s, const char *id, const redisReply *seq);
-/* Of the answer "failover" of redis_script_open: "failed-over". -1. */
-int redis_refuse_failover(const struct redis_store *s, bool commit_lost, struct err *e);
+/* Of the answer "failover" of redis_script_open and its reason: "failed-over" or "emptied". -1. */
+int redis_refuse_failover(const struct redis_store *s, const char *reason, struct err *e);
 /* The value of a line of INFO, cut to out. false: it has no such. */
 bool redis_info_field(const redisReply *info, const char *name, char *out, size_t size);
 
@@ -243,8 +263,8 @@ extern const char redis_script_open[], redis_script_get[], redis_script_scan[], 
 #define SQLITE_LOCK_WAIT_MS 10000
 
 enum sqlite_sql {
-	SQL_BEGIN, SQL_COMMIT, SQL_LOOK, SQL_GET, SQL_BEFORE, SQL_BEHIND, SQL_SCAN, SQL_SCAN_TAG, SQL_TWIN,
-	SQL_PUT, SQL_DELETE, SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_TALLY, SQL_TALLY_PUT, SQL_SEQ,
+	SQL_BEGIN, SQL_COMMIT, SQL_LOOK, SQL_BEFORE, SQL_SCAN, SQL_SCAN_TAG, SQL_TWIN, SQL_PUT, SQL_DELETE,
+	SQL_NEXT, SQL_DONE, SQL_FORGET, SQL_TALLY, SQL_TALLY_PUT,
 	SQL_COUNT
 };
 
@@ -253,6 +273,21 @@ struct sqlite_seal {
 	struct timestamp at;		/* when it was checked: boot_id, boot_ms, wall_ms */
 	uint64_t dev, ino, size;	/* the file after the last clean commit */
 	uint64_t modified, changed;	/* ns since 1970 */
+};
+
+/* A row of table tally, its strings heap. */
+struct sqlite_tally_line {
+	char *kind, *tag;
+	struct store_tally t;
+	uint64_t mark;
+};
+/* Table tally, as it was read in this transaction; a hundred lines at most. */
+struct sqlite_tally_lines {
+	struct sqlite_tally_line *v;
+	size_t n, cap;
+	int64_t seq;			/* the number of the last commit */
+	uint64_t marks;			/* the sum of the lines' marks */
+	bool read;
 };
 
 struct sqlite_store {
@@ -270,7 +305,8 @@ struct sqlite_store {
 	struct sqlite_seal seal;
 	bool sealed;			/* the file was as the seal says when our commit began */
 	bool readonly;			/* for reading alone */
-	bool plain;			/* readonly, of a schema without checksums */
+	bool plain;			/* of a schema without checksums */
+	struct sqlite_tally_lines tallies;
 	bool brief;			/* store_open_brief */
 	/* the disk failed: what this process has cached proves nothing any more */
 	bool broken;
@@ -307,22 +343,22 @@ bool sqlite_is_left(int lock);
 #define SQLITE_IDLE '-'			/* the first byte of the lock file when nobody commits */
 
 /*
- * Schema 4 has checksums (docs/decisions/0014-records-that-a-disk-cannot-change.md). Schemas
- * before it are converted.
+ * Schema 4 has checksums (docs/decisions/0014-records-that-a-disk-cannot-change.md), schema 5 views
+ * that SQLite 3.37 can read. Schemas before it are converted.
  */
-#define STORE_SCHEMA 4
+#define STORE_SCHEMA 5
+#define STORE_SCHEMA_TEXT "5"
 #define SQLITE_CHECKSUMS 4
 /* The kind of two tallies of the store's own: "seq" counts commits, "schema" repeats user_version. */
 #define SQLITE_OWN_KIND ":"
 
-/* The SQL functions that statements about checksums need: record_sum, wrap_sum, key_kind, tally_mark. */
+/* The SQL functions that the schema and sqlite_verify need: record_sum, wrap_sum, key_kind, tally_mark. */
 int sqlite_add_functions(sqlite3 *db, struct err *e);
 uint64_t sqlite_tally_mark(const char *kind, const char *tag, const struct store_tally *t);
 /* What a commit does to one tally, and to a few of them; by wraps below 0. */
 struct sqlite_tally_change {
 	char *kind, *tag;
-	struct store_tally by, was;
-	uint64_t mark;			/* of was; 0: there is no such row */
+	struct store_tally by;
 };
 struct sqlite_tally_changes {
 	struct sqlite_tally_change *v;
@@ -339,13 +375,13 @@ void sqlite_tally_changes_release(struct sqlite_tally_changes *t);
 int sqlite_read_tally(
     struct sqlite_store *s, const char *prefix, const char *tag, struct store_tally *out, struct err *e);
 
-/* The tags that records of the kind of that key ("": of any kind) have or had; heap. */
-struct sqlite_tags {
-	char **v;
-	size_t n, cap;
-};
-int sqlite_read_tags(struct sqlite_store *s, const char *key, struct sqlite_tags *out, struct err *e);
-void sqlite_tags_release(struct sqlite_tags *t);
+/* Reads table tally, unless it was read in this transaction; "corrupt" when a line is missing or changed. */
+int sqlite_read_tallies(struct sqlite_store *s, struct err *e);
+/* At the end of a transaction. */
+void sqlite_forget_tallies(struct sqlite_store *s);
+int sqlite_last_commit(struct sqlite_store *s, int64_t *seq, struct err *e);
+/* Is it of the kind of that key or prefix ("": of any)? */
+bool sqlite_tally_covers(const struct sqlite_tally_line *l, const char *key);
 
 /* A statement, prepared once; whoever steps it resets it, or it keeps the file locked. NULL with err. */
 sqlite3_stmt *sqlite_prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e);
@@ -354,7 +390,6 @@ int sqlite_run(struct sqlite_store *s, sqlite3_stmt *st, struct err *e);
 /* Fills err from a result of SQLite; damage is noted in the lock file. -1. */
 int sqlite_error(struct sqlite_store *s, int rc, struct err *e);
 void sqlite_bind_word(sqlite3_stmt *st, int i, const char *word);	/* lent */
-void sqlite_bind_kind(sqlite3_stmt *st, int i, const char *key);	/* the kind of a key, lent */
 
 /* Makes table tally anew from table record. */
 extern const char sqlite_retally[];

@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/spawn.h"
+#include "base/sys.h"
 #include "config/trust.h"
 #include "base/utf8.h"
 
@@ -27,6 +29,7 @@ tmux_init(struct tmux *t, const char *socket)
 
 	t->socket = xstrdup(socket);
 	t->timeout_ms = TMUX_TIMEOUT_MS;
+	t->program = NULL;
 	path = tmux_socket_path(t);
 	t->as_owner = trust_owner_command(path);
 	free(path);
@@ -37,7 +40,8 @@ tmux_release(struct tmux *t)
 {
 	free(t->socket);
 	free(t->as_owner);
-	t->socket = t->as_owner = NULL;
+	free(t->program);
+	t->socket = t->as_owner = t->program = NULL;
 }
 
 char *
@@ -150,6 +154,31 @@ check_directory(const char *path, struct err *e)
 	return err_hint(e, "chmod 700 its directory, or use a socket in a directory of your own");
 }
 
+/* With the sockets that are beside it. */
+static int
+no_server(const char *path, const char *shown, struct err *e)
+{
+	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') != NULL ? strrchr(path, '/') - path : 0));
+	DIR *d = opendir(*dir != '\0' ? dir : ".");
+	struct buf names = BUF_INIT;
+
+	for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL && names.len < 200;)
+		if (f->d_type == DT_SOCK && strcmp(f->d_name, strrchr(path, '/') + 1) != 0) {
+			buf_str(&names, names.len > 0 ? ", " : "");
+			utf8_escape(&names, f->d_name, strlen(f->d_name), 60);
+		}
+	if (d != NULL)
+		closedir(d);
+	free(dir);
+	err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", shown);
+	if (names.len > 0)
+		err_hint(e, "name the right socket with -L (in that directory: %s)", names.data);
+	else
+		err_hint(e, "name the right socket with -L, or start the sessions first");
+	buf_release(&names);
+	return -1;
+}
+
 /*
  * A socket of another user may be fed by that user: what it prints would be believed, and what we
  * send would be read.
@@ -166,8 +195,7 @@ check_owner(const struct tmux *t, struct err *e)
 			err_sys(e, GT_FAIL, "denied", "the tmux socket %s cannot be reached", path);
 			ret = err_hint(e, "it belongs to another user; run gt-recover as that user");
 		} else {
-			err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", path);
-			ret = err_hint(e, "name the right socket with -L, or start the sessions first");
+			ret = no_server(path, path, e);
 		}
 	} else if (st.st_uid != geteuid() && t->as_owner != NULL) {
 		/* whatever that user puts there, only that user's own agents are shown by it */
@@ -194,21 +222,31 @@ refuse_to_change(const struct tmux *t, struct err *e)
 	return err_hint(e, "%s", t->as_owner);
 }
 
+/* tmux's words when its server went away, or hung up on what it does not understand. */
+static bool
+says_lost(const char *said)
+{
+	return strstr(said, "server exited") != NULL || strstr(said, "lost server") != NULL ||
+	    strstr(said, "protocol version mismatch") != NULL;
+}
+
 /* tmux's own words when it could not even begin (3.3a). */
 static int
 cannot_begin(const struct tmux *t, const char *said, struct err *e)
 {
 	struct buf words = BUF_INIT;
+	char *path;
 
 	utf8_escape(&words, said, strcspn(said, "\n"), 200);
 	if (strstr(said, "no server running") != NULL || strstr(said, "No such file") != NULL || strstr(said,
 	    "Connection refused") != NULL) {
-		err_set(e, GT_FAIL, "no-server", "no tmux server runs on socket %s", t->socket);
-		err_hint(e, "name the right socket with -L, or start the sessions first");
+		path = tmux_socket_path(t);
+		no_server(path, t->socket, e);
+		free(path);
 	} else if (strstr(said, "Permission denied") != NULL) {
 		err_set(e, GT_FAIL, "denied", "the tmux socket %s may not be opened", t->socket);
 		err_hint(e, "it belongs to another user; run gt-recover as that user");
-	} else if (strstr(said, "server exited") != NULL || strstr(said, "lost server") != NULL) {
+	} else if (says_lost(said)) {
 		err_set(e, GT_FAIL, "server-lost", "the tmux server on socket %s died during the call",
 		    t->socket);
 		err_hint(e, "run gt-recover again; what was gathered so far is kept");
@@ -292,10 +330,10 @@ no_tmux(struct err *e)
 	return err_hint(e, "install the package tmux");
 }
 
-int
-tmux_version(struct buf *out, struct err *e)
+static int
+program_version(const char *program, struct buf *out, struct err *e)
 {
-	static const char *const argv[] = { "tmux", "-V", NULL };
+	const char *argv[] = { program, "-V", NULL };
 	struct spawn s = { .argv = argv, .out = out, .max_out = 4096, .timeout_ms = TMUX_TIMEOUT_MS };
 	struct err own = ERR_INIT;
 
@@ -310,10 +348,105 @@ tmux_version(struct buf *out, struct err *e)
 }
 
 int
-tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
+tmux_version(struct buf *out, struct err *e)
 {
-	const char *argv[] = { "tmux", "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L", t->socket,
-		"start-server", ";", "source-file", "-", NULL };
+	return program_version("tmux", out, e);
+}
+
+/* The program of the process that listens on the socket, heap; NULL: there is none that we may run. */
+static char *
+server_program(const struct tmux *t, pid_t *pid)
+{
+	char *path = tmux_socket_path(t);
+	uid_t uid;
+
+	*pid = io_listener(path, &uid);
+	free(path);
+	/* nothing that another user chose is run */
+	return *pid > 0 && uid == geteuid() && t->as_owner == NULL ? sys_program_of(*pid) : NULL;
+}
+
+static int
+refuse_version(const struct tmux *t, pid_t pid, struct err *e)
+{
+	char target[256] = "", *link = pid > 0 ? sys_program_of(pid) : NULL;
+
+	if (link != NULL && readlink(link, target, sizeof target - 1) > 0)
+		target[strcspn(target, "\n")] = '\0';
+	free(link);
+	err_set(e, GT_FAIL, "server-version",
+	    "the tmux server on socket %s is alive, but it is another version than the tmux in PATH and does "
+	    "not understand it", t->socket);
+	if (t->as_owner != NULL)
+		return err_hint(e, "%s", t->as_owner);
+	return err_hint(e, "put the directory of the server's own tmux first in PATH%s%s",
+	    *target != '\0' ? ": " : "", target);
+}
+
+/* "3.3a" of "tmux 3.3a", where the first word is what the program was called as; NULL: another form. */
+static const char *
+version_word(const struct buf *b)
+{
+	const char *blank = strchr(b->data, ' ');
+
+	return blank != NULL && blank[1] != '\0' && strchr(blank + 1, ' ') == NULL ? blank + 1 : NULL;
+}
+
+/*
+ * The client was hung up on. 1: by a living server of another version, whose program the next call
+ * runs. 0: by none. -1: that program cannot be run here, *e says so.
+ */
+static int
+find_program(struct tmux *t, const char *said, struct err *e)
+{
+	struct buf own = BUF_INIT, theirs = BUF_INIT;
+	char *program;
+	pid_t pid;
+	int ret = 0;
+
+	if (t->program != NULL || !says_lost(said))
+		return 0;
+	program = server_program(t, &pid);
+	if (pid == 0)
+		return 0;
+	if (program == NULL || program_version(program, &theirs, NULL) != 0 ||
+	    version_word(&theirs) == NULL || program_version("tmux", &own, NULL) != 0)
+		ret = refuse_version(t, pid, e);
+	else if (version_word(&own) == NULL || strcmp(version_word(&own), version_word(&theirs)) != 0)
+		ret = 1;
+	if (ret == 1)
+		t->program = program;
+	else
+		free(program);
+	buf_release(&own);
+	buf_release(&theirs);
+	return ret;
+}
+
+/* The server may have ended since, and its pid be another process's. */
+static const char *
+client_program(struct tmux *t)
+{
+	char *now;
+	pid_t pid;
+
+	if (t->program != NULL) {
+		now = server_program(t, &pid);
+		if (now == NULL || strcmp(now, t->program) != 0) {
+			free(t->program);
+			t->program = NULL;
+		}
+		free(now);
+	}
+	return t->program != NULL ? t->program : "tmux";
+}
+
+/* One run of a client; what it printed is in b. */
+static int
+run_client(struct tmux *t, struct tmux_batch *b, struct err *e)
+{
+	const char *argv[] = { client_program(t), "-u", strchr(t->socket, '/') != NULL ? "-S" : "-L",
+		t->socket, "start-server", ";", "source-file", "-", NULL };
 	const char **env;
 	struct spawn s = { .argv = argv,
 		.in = b->text.data,
@@ -324,24 +457,10 @@ tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
 		.timeout_ms = t->timeout_ms,
 		.on_out = b->each != NULL ? split : NULL,
 		.arg = b };
-	struct err own = ERR_INIT;
 	int ret;
 
-	if (e == NULL)
-		e = &own;
-	if (b->mutates && t->as_owner != NULL)
-		return refuse_to_change(t, e);
-	if (check_owner(t, e) != 0) {
-		if (!b->starts || strcmp(e->name, "no-server") != 0)
-			return -1;
-		err_clear(e);
-	}
 	if (!b->starts)
 		memmove(argv + 4, argv + 6, 3 * sizeof *argv);
-	if (b->mutates && fault_point("tmux") != 0)
-		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
-	b->from = xcalloc(b->n, sizeof *b->from);
-	b->to = xcalloc(b->n, sizeof *b->to);
 	env = clean_environment(b->path);
 	s.env = env;
 	ret = spawn_run(&s, e);
@@ -366,6 +485,38 @@ tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
 		    e, "whether the call took effect is not known; try again, gt-recover looks first");
 	}
 	split(b);
+	return 0;
+}
+
+int
+tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e)
+{
+	struct err own = ERR_INIT;
+	int other;
+
+	if (e == NULL)
+		e = &own;
+	if (b->mutates && t->as_owner != NULL)
+		return refuse_to_change(t, e);
+	if (check_owner(t, e) != 0) {
+		if (!b->starts || strcmp(e->name, "no-server") != 0)
+			return -1;
+		err_clear(e);
+	}
+	if (b->mutates && fault_point("tmux") != 0)
+		return err_sys(e, GT_FAIL, "tmux", "tmux cannot be called");
+	b->from = xcalloc(b->n, sizeof *b->from);
+	b->to = xcalloc(b->n, sizeof *b->to);
+	if (run_client(t, b, e) != 0)
+		return -1;
+	other = b->done == 0 && b->errout.len > 0 ? find_program(t, b->errout.data, e) : 0;
+	if (other > 0) {
+		/* it has taken nothing of the batch */
+		buf_cut(&b->errout, 0);
+		other = run_client(t, b, e);
+	}
+	if (other < 0)
+		return -1;
 	if (b->done == 0 && b->n > 0)
 		return cannot_begin(t, b->errout.len > 0 ? b->errout.data : b->out.data, e);
 	if (b->done < b->n)
@@ -415,7 +566,7 @@ tmux_do(struct tmux *t, bool mutates, struct buf *out, struct err *e, const char
 	struct tmux_batch b;
 	const char *text;
 	va_list ap;
-	size_t n;
+	size_t n = 0;
 	int ret;
 
 	tmux_batch_init(&b);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tmux/tmux.h"
 #include "base/clock.h"
@@ -60,12 +61,28 @@ static const struct {
 	FIELD(dead_line, TEXT, "#{?pane_dead,#{E:remain-on-exit-format},}"),
 	FIELD(command, TEXT, "#{pane_current_command}"),
 	FIELD(start_command, TEXT, "#{pane_start_command}"),
-	FIELD(start_path, QUOTED, "#{q:pane_start_path}"),
+	FIELD(start_list, TEXT, "#{pane_start_command_list}"),
+	/* 3.2 has none */
+	FIELD(start_path, QUOTED, "#{?#{m:3.2*,#{version}},#{q:session_path},#{q:pane_start_path}}"),
 	FIELD(path, QUOTED, "#{q:pane_current_path}"),
 	FIELD(tty, TEXT, "#{pane_tty}"),
 	FIELD(title, TEXT, "#{pane_title}"),
 	FIELD(window_name, TEXT, "#{window_name}"),
 	FIELD(default_shell, TEXT, "#{default-shell}"),
+	FIELD(window_index, NUMBER, "#{window_index}"),
+	FIELD(index, NUMBER, "#{pane_index}"),
+	FIELD(active, FLAG, "#{pane_active}"),
+	FIELD(window_active, FLAG, "#{window_active}"),
+	FIELD(window_last, FLAG, "#{window_last_flag}"),
+	FIELD(zoomed, FLAG, "#{window_zoomed_flag}"),
+	FIELD(automatic_rename, FLAG, "#{automatic-rename}"),
+	FIELD(layout, TEXT, "#{window_layout}"),
+	FIELD(session_group, TEXT, "#{session_group}"),
+	FIELD(default_command, TEXT, "#{default-command}"),
+	FIELD(place, TEXT, "#{" PANE_PLACE "}"),
+	FIELD(filled, TEXT, "#{" PANE_FILLED "}"),
+	FIELD(window_made, TEXT, "#{" WINDOW_MADE "}"),
+	FIELD(session_made, TEXT, "#{" SESSION_MADE "}"),
 };
 
 #define N_FIELDS (sizeof fields / sizeof fields[0])
@@ -123,6 +140,41 @@ make_format(struct buf *out, const char *nonce)
 	buf_fmt(out, "%s end", nonce);
 }
 
+/*
+ * tmux 3.2: how and when a pane died, and where it began, are in no field. An unknown version counts as
+ * later.
+ */
+static bool
+lacks_fields(const struct pane *p)
+{
+	int n = tmux_number(p->version);
+
+	return n > 0 && n < 30300;
+}
+
+/* The start command of 3.8 and later: an argument list, which no escape changes. */
+static void
+take_list(struct pane *p)
+{
+	struct buf b = BUF_INIT;
+
+	if (*p->start_list == '\0')
+		return;
+	quote_list(&b, p->start_list);
+	explicit_bzero(p->start_command, strlen(p->start_command));
+	free(p->start_command);
+	p->start_command = buf_detach(&b);
+}
+
+/* What this version of tmux does not tell. */
+static void
+fill_untold(struct pane *p)
+{
+	p->start_guessed = lacks_fields(p) && *p->start_path != '\0';
+	if (p->dead && p->pid <= 0)
+		p->pid = p->dead_time > 0 ? -(pid_t)(p->dead_time & INT32_MAX) : 0;
+}
+
 /* Reads one pane at *at; false when there is none left. */
 static bool
 read_pane(const char *text, size_t n, size_t *at, const char *nonce, struct pane *p)
@@ -144,6 +196,8 @@ read_pane(const char *text, size_t n, size_t *at, const char *nonce, struct pane
 		put_field(p, i, from, (size_t)(to - from));
 		*at = (size_t)(to - text);
 	}
+	fill_untold(p);
+	take_list(p);
 	return true;
 }
 
@@ -260,6 +314,66 @@ read_clients(const char *text, size_t n, struct panes *list, size_t first)
 	free(lines);
 }
 
+static bool
+end_unknown(const struct pane *p)
+{
+	return p->dead && p->dead_status < 0 && p->dead_signal < 0;
+}
+
+void
+pane_read_dead_row(struct pane *p, const char *row, size_t n)
+{
+	char *line = xstrndup(row, n), how[8];
+	struct tm at = { .tm_isdst = -1 };
+	const char *rest;
+	int number, end = 0;
+
+	if (sscanf(line, "Pane is dead (%7[a-z] %d, %n", how, &number, &end) == 2 && end > 0 &&
+	    (rest = strptime(line + end, "%a %b %d %H:%M:%S %Y", &at)) != NULL && strcmp(rest, ")") == 0) {
+		p->dead_time = mktime(&at);
+		if (strcmp(how, "signal") == 0)
+			p->dead_signal = number;
+		else
+			p->dead_status = number;
+		free(p->dead_line);
+		p->dead_line = line;
+		return;
+	}
+	free(line);
+}
+
+/* Of dead panes whose tmux writes how they ended into their last row, and tells it nowhere else. */
+static int
+read_dead_rows(struct tmux *t, struct panes *list, size_t first, struct err *e)
+{
+	struct tmux_batch b;
+	size_t *of = xcalloc(list->n - first + 1, sizeof *of);
+	int ret = 0;
+
+	tmux_batch_init(&b);
+	for (size_t i = first; i < list->n; i++)
+		if (list->v[i].dead && lacks_fields(&list->v[i])) {
+			char row[24];
+
+			snprintf(row, sizeof row, "%d", list->v[i].height - 1);
+			of[b.n] = i;
+			tmux_batch_add(
+			    &b, "capture-pane", "-p", "-t", list->v[i].id, "-S", row, "-E", row, NULL);
+		}
+	if (b.n > 0)
+		ret = tmux_batch_run(t, &b, e);
+	for (size_t i = 0; ret == 0 && i < b.n; i++) {
+		size_t n;
+		const char *text = tmux_batch_output(&b, i, &n);
+
+		if (text != NULL)
+			pane_read_dead_row(&list->v[of[i]], text, n);
+	}
+	tmux_batch_release(&b);
+	free(of);
+	return ret;
+}
+
 static int
 list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 {
@@ -294,13 +408,7 @@ list_once(struct tmux *t, bool wake, struct panes *out, struct err *e)
 		read_clients(text, n, out, first);
 	tmux_batch_release(&b);
 	buf_release(&format);
-	return ret;
-}
-
-static bool
-end_unknown(const struct pane *p)
-{
-	return p->dead && p->dead_status < 0 && p->dead_signal < 0;
+	return ret == 0 ? read_dead_rows(t, out, first, e) : ret;
 }
 
 static bool
@@ -349,6 +457,8 @@ pick_same(struct panes *list, const struct pane *was, struct pane *now)
 			continue;
 		*now = *p;
 		list->v[i] = list->v[--list->n];
+		if (now->dead && now->pid <= 0 && (!was->dead || was->dead_time == now->dead_time))
+			now->pid = was->pid;
 		return 0;
 	}
 	return -1;
@@ -407,6 +517,14 @@ pane_may_miss_death(const struct pane *p)
 }
 
 bool
+pane_cleans_paste(const struct pane *p)
+{
+	int n = tmux_number(p->version);
+
+	return n == 0 || n >= 30700;
+}
+
+bool
 pane_exposed(const struct pane *p)
 {
 	return p->dead && !pane_is_reset(p) && pane_has_fault(p);
@@ -451,6 +569,83 @@ pane_reset(struct tmux_batch *b, const struct pane *p, const char *kept)
 	buf_release(&commands);
 	buf_release(&guard);
 	return i;
+}
+
+char *
+pane_place(pid_t server_pid, int64_t server_start, const char *id)
+{
+	return xasprintf("%lld:%lld:%s", (long long)server_pid, (long long)server_start, id);
+}
+
+#define MOST_PLACES 16	/* the newest, and always the first of all */
+
+char *
+pane_place_add(const char *place, const char *older)
+{
+	size_t n = strlen(place), kept = 1;
+	struct buf out = BUF_INIT;
+
+	buf_str(&out, place);
+	for (size_t len; older != NULL && *older != '\0'; older += len + strspn(older + len, " ")) {
+		len = strcspn(older, " ");
+		if ((len == n && memcmp(older, place, n) == 0) ||
+		    (kept >= MOST_PLACES - 1 && older[len] != '\0'))
+			continue;
+		buf_fmt(&out, " %.*s", (int)len, older);
+		kept++;
+	}
+	return buf_detach(&out);
+}
+
+char *
+pane_places(const struct pane *p)
+{
+	char *own = pane_place(p->server_pid, p->server_start, p->id), *all = pane_place_add(own, p->place);
+
+	free(own);
+	return all;
+}
+
+static bool
+has_place(const char *all, const char *place, size_t n)
+{
+	for (size_t len; *all != '\0'; all += len + strspn(all + len, " ")) {
+		len = strcspn(all, " ");
+		if (len == n && memcmp(all, place, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+pane_place_is_same(const char *a, const char *b)
+{
+	for (size_t len; *a != '\0'; a += len + strspn(a + len, " ")) {
+		len = strcspn(a, " ");
+		if (has_place(b, a, len))
+			return true;
+	}
+	return false;
+}
+
+bool
+pane_place_read(const char **places, pid_t *server_pid, int64_t *server_start, char **pane_id)
+{
+	const char *at = *places;
+	size_t len = strcspn(at, " ");
+	char *end, *next;
+	long long pid = strtoll(at, &end, 10), start;
+
+	*places += len + strspn(at + len, " ");
+	if (pid <= 0 || *end != ':')
+		return false;
+	start = strtoll(end + 1, &next, 10);
+	if (*next != ':' || next[1] != '%' || next + 2 + strspn(next + 2, "0123456789") != at + len)
+		return false;
+	*server_pid = (pid_t)pid;
+	*server_start = start;
+	*pane_id = xstrndup(next + 1, (size_t)(at + len - next - 1));
+	return true;
 }
 
 const char *

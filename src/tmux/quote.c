@@ -24,6 +24,9 @@ quote_format(struct buf *out, const char *text)
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '#')
 			buf_chr(out, '#');
+		/* "##[" would stay as it is: tmux leaves styles to whoever draws them (3.3a) */
+		if (*p == '[' && p > text && p[-1] == '#')
+			buf_str(out, "#{l:}");
 		buf_chr(out, *p);
 	}
 }
@@ -149,6 +152,20 @@ quote_split(const char *text, char ***argv)
 			text++;
 	}
 	return n;
+}
+
+void
+quote_list(struct buf *out, const char *list)
+{
+	for (const char *p = list; *p != '\0'; p++) {
+		if (*p == '\\')
+			buf_str(out, "\\\\");
+		else if (strncmp(p, "'\\''", 4) == 0) {
+			buf_str(out, "\\'");
+			p += 3;
+		} else
+			buf_chr(out, *p);
+	}
 }
 
 void

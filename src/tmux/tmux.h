@@ -30,6 +30,12 @@ struct tmux {
 	 * run as root. Then how that user runs this program, "sudo -u ana gt-recover", heap; else NULL.
 	 */
 	char *as_owner;
+	/*
+	 * The server's own program, by sys_program_of, heap: the tmux in PATH is too old for it (before
+	 * 3.6 for 3.6 and later, whose messages are others). NULL: the tmux in PATH, whose words the
+	 * server understood so far.
+	 */
+	char *program;
 };
 
 #define TMUX_TIMEOUT_MS 5000
@@ -82,8 +88,9 @@ size_t tmux_batch_add(struct tmux_batch *b, const char *name, ...) __attribute__
 /*
  * 0 also when single commands failed: see tmux_batch_failed. -1: "no-server", "not-ours" (another
  * user's socket), "other-user" (the same for root, when the batch mutates), "denied", "server-lost"
- * (it died under our call), "server-silent" (GT_AGAIN: deadline passed), "no-tmux" (not installed),
- * "tmux" (it refused the batch).
+ * (it died under our call), "server-silent" (GT_AGAIN: deadline passed), "server-version" (the tmux
+ * in PATH does not understand it, and its own program cannot be run), "no-tmux" (not installed), "tmux"
+ * (it refused the batch).
  */
 int tmux_batch_run(struct tmux *t, struct tmux_batch *b, struct err *e);
 
@@ -115,7 +122,12 @@ struct pane {
 	char *session_id;		/* "$3" */
 	char *window_id;		/* "@4" */
 	char *id;			/* "%5" */
-	pid_t pid;			/* of a dead pane the process that died */
+	/*
+	 * Of a dead pane the process that died. tmux 3.8 forgets that (e03a937c7): then the negative
+	 * second of its death, which is no process and another one for another crash; 0: not even that
+	 * is known. detect_fill_pid finds the pid in what was seen of the pane.
+	 */
+	pid_t pid;
 	bool dead;
 	int dead_status;		/* -1: unknown, never 0 (T26) */
 	int dead_signal;		/* -1: unknown or none */
@@ -144,13 +156,26 @@ struct pane {
 	char *dead_line;
 	/* pane_current_command: when dead derived from the start command (T27), proves nothing */
 	char *command;
-	char *start_command;		/* as tmux prints it, see quote_split */
-	char *start_path;
+	char *start_command;		/* for quote_split; from start_list where there is one */
+	char *start_list;		/* #{pane_start_command_list}; "" before tmux 3.8 */
+	char *start_path;		/* "": unknown */
+	/* start_path is the session's, since tmux 3.2 tells no pane's; a pane may have begun elsewhere */
+	bool start_guessed;
 	char *path;			/* pane_current_path; empty when dead (T27) */
 	char *tty;
 	char *title;			/* set by what runs there */
 	char *window_name;
 	char *default_shell;
+	/* where it stands, for a workspace (workspace/workspace.h) */
+	int window_index, index;	/* as users see them: session:window_index.index */
+	bool active, window_active, window_last, zoomed;
+	bool automatic_rename;
+	char *layout;			/* of the window, as select-layout takes it; not the zoomed one */
+	char *session_group;		/* "" when it is in none */
+	char *default_command;
+	char *place;			/* PANE_PLACE, "" when it has none */
+	char *filled;			/* PANE_FILLED, "" */
+	char *window_made, *session_made;	/* WINDOW_MADE, SESSION_MADE, "" */
 	char **env;			/* the session's, n_env times "K=V"; may hold secrets */
 	size_t n_env;
 };
@@ -172,6 +197,12 @@ int pane_list_bare(struct tmux *t, struct panes *out, struct err *e);
 int pane_list_environ(struct tmux *t, struct panes *list, size_t first, struct err *e);
 /* The same pane by id and server, without its environment; "gone": pane or server is another. */
 int pane_reread(struct tmux *t, const struct pane *was, struct pane *now, struct err *e);
+/*
+ * How and when a pane died, and its dead_line, from the row that tmux 3.2 writes into it, which tells
+ * the time by the server's clock on the wall: "Pane is dead (signal 9, Mon Nov 23 09:10:11 2026)".
+ * Another row changes nothing.
+ */
+void pane_read_dead_row(struct pane *p, const char *row, size_t n);
 /* A condition for `if-shell -F -t ID`: true on the pane's own server only (T6). */
 void pane_guard(struct buf *out, const struct pane *p);
 
@@ -191,6 +222,11 @@ bool pane_has_fault(const struct pane *p);	/* dead or not: its server has the fa
  * ends or SIGCHLD comes. An unknown version counts.
  */
 bool pane_may_miss_death(const struct pane *p);
+/*
+ * tmux 3.7 and later paste control characters as text ("^C") unless paste-buffer has -S, which earlier
+ * ones do not know. An unknown version counts as later.
+ */
+bool pane_cleans_paste(const struct pane *p);
 bool pane_exposed(const struct pane *p);	/* dead, on such a server, and not reset */
 /*
  * Resets a dead pane, once for each death, and shows its last rows again if they are in the
@@ -206,6 +242,28 @@ void pane_release(struct pane *p);
 const struct pane *pane_list_only(const struct panes *all, const char *id);
 void pane_list_release(struct panes *p);
 
+/*
+ * Pane option: the panes in whose place this one was made, each "SERVER_PID:SERVER_START:%ID",
+ * parted by blanks, the newest first. A pane that is made again takes the list of the one before
+ * over, so that one agent has one place, however often its server ends.
+ */
+#define PANE_PLACE "@gt-recover-place"
+/* One of them; heap. */
+char *pane_place(pid_t server_pid, int64_t server_start, const char *id);
+/* It, and those that are older (NULL: none), each once, 16 at most; the last one stays. Heap. */
+char *pane_place_add(const char *place, const char *older);
+/* The pane itself, then its PANE_PLACE; heap. */
+char *pane_places(const struct pane *p);
+/* The lists have a pane in common. */
+bool pane_place_is_same(const char *a, const char *b);
+/* Takes the first one off the list. False: it is none. *pane_id is heap. */
+bool pane_place_read(const char **places, pid_t *server_pid, int64_t *server_start, char **pane_id);
+/* Option of such a pane: a recovery has started its agent in it. */
+#define PANE_FILLED "@gt-recover-filled"
+/* Options of a window and a session that were made again and are not complete yet. */
+#define WINDOW_MADE "@gt-recover-window-made"
+#define SESSION_MADE "@gt-recover-session-made"
+
 /* Of the session's environment (borrowed), or NULL. */
 const char *pane_env(const struct pane *p, const char *name);
 
@@ -220,7 +278,7 @@ void quote_arg(struct buf *out, const char *arg);
 
 /*
  * Appends text with every # doubled, for arguments that tmux expands as a format (respawn-pane -c;
- * T3).
+ * T3), and an empty format between # and [.
  */
 void quote_format(struct buf *out, const char *text);
 
@@ -244,6 +302,11 @@ void quote_sh(struct buf *out, const char *arg);
  * quotes, vis(3) escapes inside. Their number, *argv heap (quote_free); -1: not of that form.
  */
 int quote_split(const char *text, char ***argv);
+/*
+ * Appends the arguments of #{pane_start_command_list} (tmux 3.8: each in single quotes of sh) in a
+ * form that quote_split takes.
+ */
+void quote_list(struct buf *out, const char *list);
 void quote_free(char **argv, int argc);
 
 #endif

@@ -55,7 +55,7 @@ search_text(struct ack_proofs *all, struct json_slice text)
 		return;
 	all->v = vec_room(all->v, all->n, &all->cap, sizeof *all->v);
 	all->v[all->n] = (struct ack_proof){ .id = r.id, .parent = r.parent };
-	builder_init_search(&t, all->sought);
+	t = (struct transcript_builder){ .search = all->sought };
 	if (r.kind <= ENTRY_ATTACHMENT)
 		(all->how->search != NULL ? all->how->search : all->how->emit)(&t, &r, text);
 	note_result(&all->v[all->n++], &t);
@@ -71,11 +71,10 @@ static void
 search_head(struct ack_proofs *all, const struct transcript_iter *p)
 {
 	struct json_slice text;
-	struct transcript_builder t;
+	struct transcript_builder t = { .search = all->sought };
 
 	if (!json_slice_whole(p->head.data, p->head.len, &text))
 		return;
-	builder_init_search(&t, all->sought);
 	all->how->header(&t, text);
 	if (t.asked) {
 		all->v = vec_room(all->v, all->n, &all->cap, sizeof *all->v);

@@ -62,10 +62,15 @@ transcript_scrub_put(struct scrub_batch *b, size_t exchange, enum batch_field fi
 {
 	size_t lines = 1;
 
-	if (b->s == NULL)
-		return;
 	for (const char *nl = p; (nl = memchr(nl, '\n', (size_t)(p + n - nl))) != NULL; nl++)
 		lines++;
+	if (b->s == NULL) {
+		bool counts = field == BATCH_CONTENT || field == BATCH_INPUT;
+
+		b->lines += counts && n > 0 ? lines - (p[n - 1] == '\n') : 0;
+		b->bytes += counts ? n : 0;
+		return;
+	}
 	b->v = vec_room(b->v, b->n, &b->cap, sizeof *b->v);
 	b->v[b->n++] = (struct scrub_batch_slot){ exchange, field, lines };
 	buf_add(&b->raw, p, n);
@@ -141,12 +146,6 @@ builder_init(struct transcript_builder *t, struct scrub *s, struct conversation 
 }
 
 void
-builder_init_search(struct transcript_builder *t, const char *sought)
-{
-	*t = (struct transcript_builder){ .search = sought };
-}
-
-void
 builder_release(struct transcript_builder *t)
 {
 	tdestroy(t->calls, free);
@@ -201,6 +200,7 @@ add_exchange(struct transcript_builder *t, enum role role, enum status status, i
 	struct exchange *x = conversation_add(t->out, role, NULL, NULL, NULL);
 	size_t i = t->out->n - 1;
 
+	t->out->turn_over = t->out->turn_over && role == ROLE_SYSTEM;
 	x->status = status;
 	x->source = SOURCE_TRANSCRIPT;
 	x->at = at;
@@ -376,7 +376,7 @@ builder_summary(struct transcript_builder *t, struct json_slice text, int64_t at
 
 	if (!json_slice_string(text) || text.n < 3)
 		return;
-	buf_str(&words, "Summary of the conversation so far:\n\n");
+	buf_str(&words, CONVERSATION_SUMMARY "\n\n");
 	format_decode_text(&words, text, 0);
 	builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, at, &words);
 }
@@ -398,17 +398,18 @@ builder_rollback(struct transcript_builder *t, size_t prompts)
 }
 
 void
-builder_set_end(struct transcript_builder *t, struct json_slice id)
-{
-	t->end = entry_hash_id(id);
-}
-
-void
 builder_tasks(struct transcript_builder *t, struct buf *text)
 {
 	if (t->search == NULL && text->len > 0)
 		transcript_scrub_put(&t->wash, 0, BATCH_TASKS, text->data, text->len);
 	buf_wipe(text);
+}
+
+void
+builder_turn_over(struct transcript_builder *t)
+{
+	if (t->search == NULL)
+		t->out->turn_over = true;
 }
 
 void

@@ -13,6 +13,7 @@
 #include "base/db.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/sys.h"
 
 #define PIECE ((size_t)256 << 10)
 #define NAME_MOST 64
@@ -466,12 +467,13 @@ open_database(struct transcript_file *b, const char *path, const char *session, 
 int
 transcript_file_open_fd(struct transcript_file *b, const struct transcript_format *how, int fd, struct err *e)
 {
-	char path[32];
-
 	init_file(b);
 	if (how->database && is_database(fd)) {
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-		return open_database(b, path, NULL, e);
+		char *path = sys_fd_path(fd);
+		int ret = open_database(b, path, NULL, e);
+
+		free(path);
+		return ret;
 	}
 	if (transcript_tail_init_fd(&b->tail, fd, e) != 0)
 		return -1;
@@ -498,7 +500,7 @@ open_file(const struct transcript_format *how, const char *path)
 {
 	bool fuller = false;
 	char *other = how->other_file != NULL ? how->other_file(path, &fuller) : NULL;
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = fuller ? open(other, flags) : -1;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, fd = other != NULL && fuller ? open(other, flags) : -1;
 
 	if (fd < 0)
 		fd = open(path, flags);

@@ -203,6 +203,7 @@ put_first(struct conversation *c, struct scrub *s, const struct transcript_build
 {
 	struct clean_text *words = scrub_text(s, count->first.data, count->first.len, 0);
 	struct exchange *x = conversation_add(c, ROLE_USER, NULL, NULL, xstrdup(clean_bytes(words))), first;
+	struct older_count own = { .all = 0 };
 
 	x->source = SOURCE_TRANSCRIPT;
 	x->at = count->first_at;
@@ -211,6 +212,9 @@ put_first(struct conversation *c, struct scrub *s, const struct transcript_build
 	c->v[0] = first;
 	c->older.all--;
 	c->older.users--;
+	exchange_count_older(&own, &c->v[0]);
+	c->older.lines -= own.lines < c->older.lines ? own.lines : c->older.lines;
+	c->older.bytes -= count->first.len < c->older.bytes ? count->first.len : c->older.bytes;
 	clean_free(words);
 }
 
@@ -255,6 +259,8 @@ count_older(struct transcript_reading *r, struct scrub *s, struct conversation *
 	for (size_t i = 0; i < bare.n && ret == 0; i++)
 		if (!builder_told_call(&r->t, &count.marks[i]))
 			exchange_count_older(&out->older, &bare.v[i]);
+	out->older.lines += count.wash.lines;
+	out->older.bytes += count.wash.bytes;
 	if (ret == 0 && count.first.len > 0)
 		put_first(out, s, &count);
 	builder_release(&count);

@@ -29,8 +29,10 @@ struct scrub;
  * - A call has the model's name for it ("Edit", where the screen says "Update"). Without a result
  *   it is RUNNING when nothing followed, INTERRUPTED when something did. gemini records calls
  *   only when they have ended.
- * - System exchanges: API errors (FAILED), output of commands, summaries of a compaction, and
+ * - System exchanges: API errors (FAILED), output of commands, what a slash command or a skill stands
+ *   for, the path of a pasted picture, summaries of a compaction (CONVERSATION_SUMMARY), and
  *   "Interrupted" below a prompt without answer.
+ * - tasks: of Claude Code the files of its Task tools beside path, else what TodoWrite wrote.
  * - A user's exchange is WAITING when it was queued and no model received it.
  * - Left out: thinking, as on the screen, and what the program adds for its model.
  */

@@ -60,6 +60,7 @@ struct scrub_batch {
 	struct buf raw;
 	struct scrub_batch_slot *v;
 	size_t n, cap;
+	size_t lines, bytes;		/* without a scrubber: of the texts that were put */
 };
 
 void transcript_scrub_init(struct scrub_batch *b, struct scrub *s, struct conversation *c);
@@ -103,11 +104,12 @@ struct transcript_builder {
 	/* there are older records than those told: a result without its call is one of theirs */
 	bool older;
 	bool has_banner, has_session;
+	uint64_t command;		/* hash of the id of the last record that names a slash command */
 	/* without a scrubber, which keeps no words: the first ones of the user, raw */
 	struct buf first;
 	int64_t first_at;
 
-	const char *search;		/* NULL: keep exchanges */
+	const char *search;		/* set instead of builder_init; NULL: keep exchanges */
 	bool asked;			/* the person's words hold it */
 	bool answered, refused;		/* the model said or called something; an error came instead */
 	bool answered_behind, refused_behind;	/* … in the same record, behind what was asked */
@@ -115,8 +117,6 @@ struct transcript_builder {
 
 /* s NULL: the exchanges are told without their words, to be counted */
 void builder_init(struct transcript_builder *t, struct scrub *s, struct conversation *out);
-/* instead of init: out and scrubber are not needed */
-void builder_init_search(struct transcript_builder *t, const char *sought);
 void builder_release(struct transcript_builder *t);
 void builder_reset(struct transcript_builder *t);	/* nothing was told but session and version */
 
@@ -150,10 +150,10 @@ void builder_interrupt(struct transcript_builder *t, int64_t at);
 void builder_summary(struct transcript_builder *t, struct json_slice text, int64_t at);
 /* The person took back the last of what was told, with the last `prompts` prompts. */
 void builder_rollback(struct transcript_builder *t, size_t prompts);
-/* What stands behind the record with that id, and itself, was taken back. */
-void builder_set_end(struct transcript_builder *t, struct json_slice id);
 /* The task list, one task a line. text is empty then. */
 void builder_tasks(struct transcript_builder *t, struct buf *text);
+/* The model's turn ended; it has not, as soon as the person or the model says or calls something more. */
+void builder_turn_over(struct transcript_builder *t);
 /* A usage or auth limit holds the agent up, until the person's next words. */
 void builder_limit(struct transcript_builder *t, bool limit);
 /*
@@ -355,7 +355,7 @@ struct transcript_format {
 	void (*header)(struct transcript_builder *t, struct json_slice record);
 	/* What the records tell only together, once all are exchanges. NULL: nothing. */
 	int (*finish)(struct transcript_reading *r, struct err *e);
-	/* emit for builder_init_search, where less than emit's rules is asked of a record. NULL: emit */
+	/* emit for a search, where less than emit's rules is asked of a record. NULL: emit */
 	void (*search)(
 	    struct transcript_builder *t, const struct transcript_entry *r, struct json_slice record);
 	/* Was the agent ended or killed, by the end of its file? NULL: last_turn tells, or nothing. */

@@ -133,6 +133,16 @@ redis_house_kill(struct redis_house *h)
 	h->pid = 0;
 }
 
+/* Its append-only files are gone: a directory, before Redis 7 one file. */
+static inline void
+redis_house_empty(const struct redis_house *h)
+{
+	static const char *const names[] = { "appendonlydir", "appendonly.aof" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		temp_remove(io_join(h->dir, names[i]));
+}
+
 static inline void
 redis_house_init(struct redis_house *h)
 {

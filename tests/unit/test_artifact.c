@@ -118,7 +118,7 @@ appends_once(void **state)
 	static const struct { const char *old, *want; } cases[] = {
 		{ "", "\n# gt-recover tail: ours\n" },
 		{ "A\n", "A\n\n# gt-recover tail: ours\n" },
-		{ "A", "A\n\n# gt-recover tail: ours\n" },
+		{ "A", "A\n# gt-recover tail: ours\n" },
 		{ "# gt-recover tail of an older version\n", "# gt-recover tail of an older version\n" },
 	};
 	char *dir = temp_dir(), *real = io_join(dir, "real");

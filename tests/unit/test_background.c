@@ -204,17 +204,17 @@ static void
 says_what_died_and_how_to_start_it_again(void **state)
 {
 	static const char *const fresh[] = {
-		"The monitor \"watch the log\" ended with the session: none of its events will reach you. To start "
+		"The monitor \"watch the log\" ended with the session: its events do not reach you. To start "
 		"it again: Monitor with the command \"tail -f log\".",
 		"start it again: Agent with the prompt \"DIGGER",
 		"1 of the 2 agents it had begun had finished: one (ONE IS FINE). To start it again: Workflow with "
-		"scriptPath /w/audit.js; here it runs from its beginning, as resumeFromRunId wf_d783 is of the",
+		"scriptPath /w/audit.js; it starts from its beginning, since run wf_d783 belongs to the old session.",
 		"The schedule 27af (*/5 * * * *: \"check the deploy\") ended with the session.",
 		"The schedule 51f4 (7 9 * * *: \"morning report\") is durable",
-		"Your wake-up that was due at 2026-11-23T09:38:00.000Z is lost: nothing wakes you. To go on with the "
+		"Your wake-up that was due at 2026-11-23T09:38:00.000Z is lost: nothing wakes you. To continue the "
 		"loop: ScheduleWakeup with the prompt \"/loop check the build\".", NULL };
 	static const char *const again[] = { "The monitor", "SendMessage to 'a874'",
-		"scriptPath /w/audit.js and resumeFromRunId wf_d783.", "came back with your conversation",
+		"scriptPath /w/audit.js and resumeFromRunId wf_d783.", "is restored with your conversation: check with CronList.",
 		"is durable", "is lost: nothing wakes you", NULL };
 	struct scene *t = *state;
 
@@ -230,7 +230,8 @@ names_processes(void **state)
 	struct unfinished_list none = { .n = 0 };
 	struct unfinished_context place = { .orphans = &o, .background = &t->list };
 	struct town_list out = TOWN_LIST_INIT;
-	char dev[] = "npm run dev", tail[] = "tail -f log", file[] = "/tmp/c/b6fanif0e.output";
+	char dev[] = "npm run dev", tail[] = "tail -f log", file[] = "/tmp/c/b6fanif0e.output",
+	     server[] = "node server.js";
 
 	o.v[0] = (struct orphan){ .pid = 71, .pgrp = 71, .sure = true, .command = dev, .output = file };
 	o.v[1] = (struct orphan){ .pid = 72, .pgrp = 72, .sure = true, .command = tail };
@@ -238,7 +239,12 @@ names_processes(void **state)
 	assert_int_equal(out.n, 2);
 	assert_non_null(strstr(out.v[0], "Bash(npm run dev) ran in the background and still runs (pid 71"));
 	assert_non_null(strstr(out.v[0], "its output goes to /tmp/c/b6fanif0e.output"));
-	assert_non_null(strstr(out.v[1], "The process of your monitor \"watch the log\" outlived you (pid 72"));
+	assert_non_null(strstr(out.v[1], "The process of your monitor \"watch the log\" outlived the session (pid 72"));
+	town_list_release(&out);
+	o.v[0].command = server;	/* "exec node server.js" in a script: the output tells */
+	gather_unfinished_report(&none, &place, &out);
+	assert_int_equal(out.n, 2);
+	assert_non_null(strstr(out.v[0], "Bash(npm run dev) ran in the background and still runs (pid 71"));
 	town_list_release(&out);
 	o.n = 0;
 	gather_unfinished_report(&none, &place, &out);

@@ -138,7 +138,7 @@ test_hostile(void **state)
 	for (int i = 0; i < 100000; i++)
 		buf_fmt(&patch, "*** Add File: %d\n*** Add File: \n*** Add File:\n", i);
 	hook_patch_files(&files, patch.data, patch.len, "/w", 1000);
-	assert_in_range(files.len, 980, 1000);
+	assert_true(files.len >= 980 && files.len <= 1000);
 	assert_memory_equal(files.data, "/w/0\n/w/1\n", 10);
 	buf_reset(&files);
 	hook_patch_files(&files, nul, sizeof nul - 1, NULL, 1000);

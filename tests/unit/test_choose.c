@@ -17,13 +17,20 @@ reads_answers(void **state)
 		{ "\n", -1, NULL }, { "0\n", -1, NULL }, { "4\n", -1, NULL }, { "1-4\n", -1, NULL },
 		{ "3-1\n", -1, NULL }, { "1-\n", -1, NULL }, { "-1\n", -1, NULL }, { "x\n", -1, NULL },
 		{ "1x\n", -1, NULL }, { "1;rm\n", -1, NULL }, { "99999999999999999999\n", -1, NULL },
-		{ "+1\n", -1, NULL },
+		{ "+1\n", -1, NULL }, { "toast\n", 0, "x--" }, { "nux, 3\n", 0, "-xx" },
+		{ "%7\n", 0, "-x-" }, { "nux:2.1\n", 0, "-x-" }, { "nux:2.2\n", -1, NULL },
+		{ "toast nobody\n", -1, NULL }, { "4-ever\n", 0, "--x" }, { "toas\n", -1, NULL },
 	};
+	char names[3][8] = { "toast", "nux", "4-ever" }, ids[3][4] = { "%5", "%7", "%9" };
+	struct candidate v[3] = { { .low_confidence = false } };
+	const struct candidate *offered[3] = { &v[0], &v[1], &v[2] };
 
 	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		v[i].pane = (struct pane){ .session = names[i], .id = ids[i], .window_index = 2, .index = 1 };
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		bool chosen[3];
-		int ret = cli_pick_parse(cases[i].answer, 3, chosen);
+		int ret = cli_pick_parse(cases[i].answer, offered, 3, chosen);
 
 		if (ret != cases[i].ret)
 			fail_msg("\"%s\": %d", cases[i].answer, ret);

@@ -5,6 +5,9 @@
 #include "test.h"
 
 #include "seam.h"
+#include "base/timestamp.h"
+#include "epic/epic.h"
+#include "records/records_private.h"
 
 static void
 test_put_get(void **state)
@@ -248,6 +251,67 @@ test_look(void **state)
 	assert_record(h->s, "a", "t", "1");
 }
 
+static int
+no_row(const struct event_row *ev, void *arg)
+{
+	(void)ev;
+	(void)arg;
+	return 0;
+}
+
+/*
+ * A record is written with a tag that its value does not give: the commit makes its checksum and
+ * the tallies fit. It is read as corrupt, by its name, whoever reads it; with the right tag it is read.
+ */
+static void
+test_tag_of_value(void **state)
+{
+	static const struct { const struct record_type *t; const char *key, *wrong, *right, *value;
+	} cases[] = {
+		{ &activity_type, "activity:a", "ended", "working", "{\"conversation\":\"a\",\"ended_at\":0}" },
+		{ &activity_type, "activity:b", "working", "ended", "{\"conversation\":\"b\",\"ended_at\":7}" },
+		{ &attempt_type, "attempt:gtr-0123456789abcdef", "acknowledged", "captured",
+		    "{\"times\":{\"detected\":1,\"captured\":2}}" },
+		{ &runner_type, "runner:r", "gone", "registered", "{\"runner_id\":\"r\"}" },
+		{ &lock_type, "lock:l", "perhaps", "held", "{\"holder\":\"x\"}" },
+		{ &tree_type, "tree:t", "shut", "open", "{\"agent_uuid\":\"t\"}" },
+		{ NULL, "epic:e:state", "completed", "in_progress", "{\"status\":\"in_progress\"}" },
+		{ NULL, "event:0000000000000001", "run", "lock", "{\"seq\":1,\"at\":1,\"kind\":\"lock.taken\"}" },
+		{ NULL, "counter:event", "event", "counter", "{\"last\":1}" },
+	};
+	struct home *h = home_of(state);
+	struct timestamp now;
+
+	store_timestamp(h->s, &now);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (int right = 0; right < 2; right++) {
+			const char *key = cases[i].key;
+			struct event_numbers n;
+			struct epic_list epics = { .n = 0 };
+			void *x = xcalloc(1, cases[i].t != NULL ? cases[i].t->size : 1);
+			int ret;
+
+			assert_int_equal(put(h->s, key, STORE_ANY, right ? cases[i].right : cases[i].wrong,
+			    cases[i].value, &h->e), COMMIT_DONE);
+			err_clear(&h->e);
+			if (cases[i].t != NULL)
+				ret = record_load_key(h->s, cases[i].t, key, x, &h->e);
+			else if (str_starts(key, "epic:"))
+				ret = epic_list_read(h->s, NULL, 60000, &now, &epics, &h->e);
+			else if (str_starts(key, "event:"))
+				ret = event_each(h->s, NULL, no_row, NULL, &h->e);
+			else
+				ret = event_numbers_read(h->s, &n, &h->e);
+			if ((ret >= 0) != (right == 1) || (ret < 0 && strcmp(h->e.name, "corrupt") != 0) ||
+			    (ret < 0 && strstr(h->e.msg, key) == NULL))
+				fail_msg("%s, %d: %d, %s: %s", key, right, ret, h->e.name, h->e.msg);
+			if (cases[i].t != NULL && ret > 0)
+				record_free(cases[i].t, x);
+			epic_list_release(&epics);
+			free(x);
+		}
+}
+
 int
 main(void)
 {
@@ -259,6 +323,7 @@ main(void)
 		BOTH(test_large_values),
 		BOTH(test_many_keys),
 		BOTH(test_look),
+		BOTH(test_tag_of_value),
 	};
 
 	return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);

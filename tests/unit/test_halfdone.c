@@ -101,6 +101,7 @@ names_what_was_open(void **state)
 	call(t, "ExitPlanMode", "1. Do it", "", STATUS_WAITING);
 	call(t, "AskUserQuestion", "Which library?\n- date-fns\n- luxon", "", STATUS_RUNNING);
 	call(t, "Write", "src/a.c", "", STATUS_WAITING);
+	t->talk.question = xstrdup("Do you want to create a.c?");
 	call(t, "Agent", "Count lines\nCount all the lines", "", STATUS_RUNNING);
 	call(t, "WebFetch", "https://example.org/\nread it", "", STATUS_RUNNING);
 	conversation_add(&t->talk, ROLE_ASSISTANT, NULL, NULL, xstrdup("I go"))->status = STATUS_RUNNING;
@@ -115,6 +116,18 @@ names_what_was_open(void **state)
 	is(t, 4,
 	    "WebFetch(https://example.org/\\nread it) was running: it may have done part of its work. Check "
 	    "before you run it again.");
+}
+
+/* A hook ran before it: nobody was asked. */
+static void
+a_call_without_a_dialog_had_not_begun(void **state)
+{
+	struct scene *t = *state;
+
+	call(t, "Bash", "make", "Waiting…", STATUS_WAITING);
+	say(t);
+	assert_int_equal(t->list.v[0].kind, UNFINISHED_NOT_BEGUN);
+	is(t, 0, "Bash(make) had not begun: a hook or another call came before it. It did not run.");
 }
 
 static void
@@ -397,6 +410,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(names_what_was_open, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_without_a_dialog_had_not_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_newest_are_kept_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_the_file_that_was_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(matches_commands_and_processes, setup, teardown),

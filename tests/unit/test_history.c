@@ -248,6 +248,67 @@ test_trees(void **state)
 	end(&x);
 }
 
+#define CHAIN 6
+
+/* A chain of agents, the ids of those above later in the order of keys, so that a walk meets them after. */
+static void
+put_chain(struct home *h, int tree, const char *tag, int64_t newest)
+{
+	struct change c[2 * CHAIN];
+
+	for (int i = 0; i < CHAIN; i++) {
+		int64_t ended = i == 3 ? newest : 1000;
+		bool open = i == CHAIN - 1 && strcmp(tag, "ENDED") != 0;
+		char *above = i + 1 < CHAIN ? xasprintf("\"t%03d-%d\"", tree, i + 1) : xstrdup("null");
+
+		c[2 * i] = (struct change){ CHANGE_PUT, xasprintf("session:t%03d-%d", tree, i), STORE_ANY,
+			open ? tag : "ENDED", xasprintf("{\"changed_at\":%lld}", (long long)ended) };
+		c[2 * i + 1] = (struct change){ CHANGE_PUT, xasprintf("tree:t%03d-%d", tree, i), STORE_ANY,
+			open ? "open" : "ended", xasprintf("{\"parent\":%s}", above) };
+		free(above);
+	}
+	assert_int_equal(store_commit(h->s, c, 2 * CHAIN, &h->e), COMMIT_DONE);
+	for (int i = 0; i < 2 * CHAIN; i++) {
+		free((char *)(uintptr_t)c[i].key);
+		free((char *)(uintptr_t)c[i].value);
+	}
+}
+
+/* 90 trees of six, a page at a time, the time up after almost each: a tree leaves or stays as one. */
+static void
+test_many_trees(void **state)
+{
+	struct history_house x = begin(state);
+	int sweeps = 0, stay = 0;
+
+	for (int i = 0; i < 90; i++)
+		put_chain(x.h, i, i % 30 == 7 ? "SUSPENDED" : "ENDED", i % 30 == 9 ? clock_wall_ms() : 1000);
+	x.limits.age_ms = DAY_MS;
+	x.limits.budget_ms = 1;
+	do {
+		sweep(&x);
+	} while (x.out.backlog && ++sweeps < 200);
+	assert_true(sweeps > 2 && sweeps < 200);
+	for (int i = 0; i < 90; i++) {
+		bool first = false;
+
+		for (int k = 0; k < CHAIN; k++) {
+			char *session = xasprintf("session:t%03d-%d", i, k), *link = xasprintf("tree:t%03d-%d", i, k);
+
+			first = k == 0 ? is_there(x.h, session) : first;
+			assert_int_equal(is_there(x.h, session), first);
+			assert_int_equal(is_there(x.h, link), first);
+			free(session);
+			free(link);
+		}
+		/* who is open, or young, is never alone; two names may share a bit */
+		assert_true(first || (i % 30 != 7 && i % 30 != 9));
+		stay += first;
+	}
+	assert_true(stay >= 6 && stay <= 8);
+	end(&x);
+}
+
 /* Agents of servers that may run stay, however old what is known of them is. */
 static void
 test_servers(void **state)
@@ -488,6 +549,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_in_parts, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_shared_session, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_trees, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_many_trees, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_servers, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_events, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_log_limit, home_setup, home_teardown),

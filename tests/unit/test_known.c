@@ -114,12 +114,13 @@ it_does_not_reach_further(void **state)
 		const char *in, *want;
 	} texts[] = {
 		/* part of a longer name, path, host */
-		{ "password: postgres1x\npostgres1x-data /var/postgres1x/log postgres1xy apostgres1x "
-		  "postgres1x.local\nis postgres1x.",
-		    "password: [REDACTED:password]\npostgres1x-data /var/postgres1x/log postgres1xy "
-		    "apostgres1x postgres1x.local\n"
+		{ "password: postgres1X\npostgres1X-data /var/postgres1X/log postgres1Xy apostgres1X "
+		  "postgres1X.local\nis postgres1X.",
+		    "password: [REDACTED:password]\npostgres1X-data /var/postgres1X/log postgres1Xy "
+		    "apostgres1X postgres1X.local\n"
 		    "is [REDACTED:password]." },
-		/* too short, or words alone */
+		/* too short, words alone, or as one names a volume */
+		{ "password: postgres1x\nis postgres1x.", "password: [REDACTED:password]\nis postgres1x." },
 		{ "password=ab12cd3\nab12cd3 is there", "password=[REDACTED:password]\nab12cd3 is there" },
 		{ "DB_PASSWORD=mountains\nthe mountains are high",
 		    "DB_PASSWORD=[REDACTED:password]\nthe mountains are high" },
@@ -160,11 +161,11 @@ ordinals_tell_secrets_apart(void **state)
 	struct scrub *s = scrubber();
 
 	(void)state;
-	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=e5f6g7h8\nOLD_PASSWORD=a1b2c3d4\nAPI_TOKEN=e5f6g7h8", 0,
+	gives(s, "DB_PASSWORD=a1b2c3d4 SMTP_PASS=E5f6g7h8\nOLD_PASSWORD=a1b2c3d4\nAPI_TOKEN=E5f6g7h8", 0,
 	    "DB_PASSWORD=[REDACTED:password] "
 	    "SMTP_PASS=[REDACTED:password#2]\nOLD_PASSWORD=[REDACTED:password]\nAPI_TOKEN=[REDACTED:password#"
 	    "2]");
-	then(s, "PASSWORD=x9y8z7 PASSWORD=e5f6g7h8 e5f6g7h8", 0,
+	then(s, "PASSWORD=x9y8z7 PASSWORD=E5f6g7h8 E5f6g7h8", 0,
 	    "PASSWORD=[REDACTED:password#3] PASSWORD=[REDACTED:password#2] [REDACTED:password#2]");
 	/* short ones, which are not sought, too */
 	gives(s, "PGPASSWORD=ab12x PGPASSWORD=cd34y PGPASSWORD=ab12x", 0,

@@ -122,11 +122,37 @@ feeds_the_agent_alone(void **state)
 		char *fed;
 
 		launch_command(&l, cases[i].command, cases[i].shell, is_agent, NULL);
-		fed = launch_with_prompt(&l, &told_by_input, DELIVER_STDIN);
+		fed = launch_with_prompt(&l, &told_by_input, DELIVER_STDIN, false);
 		if (cases[i].want == NULL)
 			assert_null(fed);
 		else
 			assert_string_equal(fed, cases[i].want);
+		free(fed);
+		launch_release(&l);
+	}
+}
+
+/* Its own first prompt, where it was told that before. */
+static void
+leaves_out_what_was_told(void **state)
+{
+	static const struct { const char *command, *want;
+	} cases[] = {
+		{ "claude --model x 'delete y'; bash", "claude --model x <&3 3<&-; bash" },
+		{ "claude '[GAS TOWN] polecat toast'", "claude '[GAS TOWN] polecat toast' <&3 3<&-" },
+		/* where it cannot be told apart it is said again */
+		{ "claude --new 'delete y'", "claude --new 'delete y' <&3 3<&-" },
+		{ "claude $FLAGS", "claude $FLAGS <&3 3<&-" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct launch l;
+		char *fed;
+
+		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
+		fed = launch_with_prompt(&l, &told_by_input, DELIVER_STDIN, true);
+		assert_string_equal(fed, cases[i].want);
 		free(fed);
 		launch_release(&l);
 	}
@@ -350,7 +376,7 @@ is_told_in_other_ways(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		launch_command(&l, cases[i].command, "/bin/sh", is_agent, NULL);
-		got = launch_with_prompt(&l, cases[i].row, cases[i].way);
+		got = launch_with_prompt(&l, cases[i].row, cases[i].way, false);
 		if (cases[i].want == NULL)
 			assert_null(got);
 		else
@@ -446,6 +472,7 @@ main(void)
 		cmocka_unit_test(finds_the_agent),
 		cmocka_unit_test(takes_session_flags_out),
 		cmocka_unit_test(feeds_the_agent_alone),
+		cmocka_unit_test(leaves_out_what_was_told),
 		cmocka_unit_test(goes_on_with_a_conversation),
 		cmocka_unit_test(goes_on_and_waits_for_a_paste),
 		cmocka_unit_test(puts_exec_where_nothing_follows),

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "temp.h"
 #include "process/oom.h"
 
 #define BOOT ((int64_t)1795300000000)
@@ -73,6 +74,39 @@ reads_what_kernels_write(void **state)
 		if (l.n == 1) {
 			assert_int_equal(l.v[0].pid, cases[i].pid);
 			assert_string_equal(l.v[0].comm, cases[i].comm);
+		}
+		oom_log_release(&l);
+	}
+}
+
+static void
+reads_faults(void **state)
+{
+	static const struct { const char *text; pid_t pid;
+	} cases[] = {
+		{ "6,88,1,-;tmux: server[4711]: segfault at 0 ip 000055d0 sp 00007ffc error 4 in tmux[55d0+a1]\n",
+		    4711 },
+		{ "6,88,1,-;traps: tmux: server[12] general protection fault ip:7f sp:7f error:0 in libc\n", 12 },
+		{ "6,88,1,-;traps: tmux: server[13] trap invalid opcode ip:55 sp:7f error:0 in tmux\n", 13 },
+		{ "14,88,1,-;tmux: server[4711]: segfault at 0 ip 0\n", 0 },
+		{ "6,88,1,-;tmux: server[4711]: started\n", 0 },
+		{ "6,88,1,-;tmux: server[x]: segfault at 0\n", 0 },
+		{ "6,88,1,-;[4711]: segfault at 0\n", 0 },
+		{ "6,88,1,-;tmux: server[4711", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct oom_log l = log_of(cases[i].text);
+		struct oom_death d = { .pid = cases[i].pid, .from = BOOT, .until = BOOT + S, .fits = anything };
+
+		assert_int_equal(l.n, cases[i].pid != 0);
+		if (l.n == 1) {
+			assert_int_equal(l.v[0].pid, cases[i].pid);
+			assert_string_equal(l.v[0].comm, "tmux: server");
+			assert_false(oom_killed(&l, &d));
+			d.fault = true;
+			assert_true(oom_killed(&l, &d));
 		}
 		oom_log_release(&l);
 	}
@@ -183,15 +217,60 @@ reads_the_machines_own(void **state)
 	oom_log_release(&l);
 }
 
+static void
+put_file(const char *dir, const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", dir, name), *command;
+	FILE *f;
+
+	command = xasprintf("mkdir -p $(dirname %s)", path);
+	assert_int_equal(system(command), 0);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+	free(command);
+	free(path);
+}
+
+/* Trees as recorded on Debian 12 with version 2, with version 1, and with both. */
+static void
+counts_the_kills_of_a_cgroup(void **state)
+{
+	static const struct { const char *cgroups; int64_t want;
+	} cases[] = {
+		{ "0::/user.slice/tmux-spawn.scope\n", 3 },
+		{ "12:pids:/\n9:memory:/docker/abc\n1:name=systemd:/x\n0::/init.scope\n", 2 },
+		{ "4:cpu,memory:/docker/abc\n", 2 },
+		{ "5:cpuset:/docker/abc\n", 0 },
+		{ "0::/gone\n", 0 },
+		{ "0::/\n", 0 },
+		{ "nonsense\n0:\n", 0 },
+		{ "", 0 },
+	};
+	char *dir = temp_dir();
+
+	(void)state;
+	put_file(dir, "user.slice/tmux-spawn.scope/memory.events",
+	    "low 0\nhigh 0\nmax 71\noom 4\noom_kill 3\noom_group_kill 0\n");
+	put_file(dir, "init.scope/memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n");
+	put_file(dir, "memory/docker/abc/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(oom_cgroup_kills(cases[i].cgroups, dir), cases[i].want);
+	temp_remove(dir);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_kernels_write),
+		cmocka_unit_test(reads_faults),
 		cmocka_unit_test(passes_over_what_proves_nothing),
 		cmocka_unit_test(reads_the_journal),
 		cmocka_unit_test(proves_only_what_agrees),
 		cmocka_unit_test(reads_the_machines_own),
+		cmocka_unit_test(counts_the_kills_of_a_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

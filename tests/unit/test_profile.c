@@ -368,6 +368,38 @@ test_mistakes(void **state)
 	}
 }
 
+/* As Claude Code 2.1.330 starts a teammate in a pane of its lead's window. */
+static void
+test_teammate(void **state)
+{
+#define SETS "cd /home/u/shop && env CLAUDECODE=1 CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 ANTHROPIC_PROFILE='' "    \
+	"CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS= /opt/claude-code-linux-x64/claude"
+#define IDENTITY " --agent-id alice@session-93b7e842 --agent-name alice --team-name session-93b7e842"         \
+	" --agent-color blue --parent-session-id 93b7e842-0ff1-4053-b617-d0f690ca6abb --lead-verify-key "      \
+	"1795451367186.MCowBQYDK2VwAyEAIXPjEUgTkemNWy8o3duAZNRcapZNlCX4H1mX8RIdaOI --agent-type "             \
+	"general-purpose --dangerously-skip-permissions --model claude-opus-5-5"
+	static const char id[] = "2feb7004-3680-413b-9e57-7fd122dee376";
+	struct err e = ERR_INIT;
+	struct profile_list *p = profile_list_new(NULL, &e);
+	struct launch l;
+	char *got;
+
+	(void)state;
+	launch_command(&l, SETS IDENTITY, "/bin/bash", profile_list_has_program, p);
+	assert_string_equal(l.name, "claude");
+	assert_true(l.certain);
+	assert_string_equal(launch_flag(&l, "--agent-name"), "alice");
+	assert_string_equal(launch_flag(&l, "--team-name"), "session-93b7e842");
+	assert_null(launch_flag(&l, "--agent"));
+	got = launch_with_resume(&l, profile_find(p, "claude"), id);
+	assert_string_equal(got, SETS " --resume 2feb7004-3680-413b-9e57-7fd122dee376" IDENTITY " <&3 3<&-");
+	free(got);
+	launch_release(&l);
+	profile_list_free(p);
+#undef SETS
+#undef IDENTITY
+}
+
 int
 main(void)
 {
@@ -378,6 +410,7 @@ main(void)
 		cmocka_unit_test(test_evil_screen),
 		cmocka_unit_test(test_overrides),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_teammate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ check_promises(const struct prompt_in *in, const struct buf *p)
 	assert_memory_equal(id, in->recovery_id, PROMPT_ID);
 	for (; id != NULL; id = prompt_find_id(id + 1, (size_t)(p->data + p->len - id) - 1))
 		assert_memory_equal(id, in->recovery_id, PROMPT_ID);
-	assert_non_null(strcasestr(p->data, "continue working now"));
+	assert_non_null(strcasestr(p->data, in->idle ? "wait for your user" : "continue working now"));
 	assert_false(attaches(p->data));
 	assert_int_equal(
 	    times(p->data, "[record " NONCE " begins: "), times(p->data, "[record " NONCE " ends]"));
@@ -240,6 +240,7 @@ golden_prompt(struct buf *out, const json_t *v, const char *template)
 	in.scrollback = scroll;
 	in.git = git;
 	in.checkpoint = checkpoint;
+	in.idle = json_flag(v, "idle", false);
 	in.session = json_text(v, "session", NULL);
 	in.crash_reason = json_text(v, "crash_reason", NULL);
 	in.max_lines = (size_t)json_number(v, "max_lines", 10000);
@@ -266,7 +267,7 @@ golden_case(const char *name)
 	    (v = json_parse(in.data, in.len, in_path, &e)) == NULL)
 		fail_msg("%s", e.msg);
 	golden_prompt(&got, v, has ? template.data : NULL);
-	if (getenv("GOLDEN_UPDATE") != NULL) {
+	if (getenv("GT_GOLDEN_UPDATE") != NULL) {
 		FILE *f = fopen(want_path, "w");
 
 		assert_non_null(f);

@@ -34,6 +34,32 @@ splits_what_tmux_prints(void **state)
 	}
 }
 
+/* What the source of tmux 3.8 printed as #{pane_start_command_list} for a pane of these arguments. */
+static void
+reads_a_list(void **state)
+{
+	static const char list[] =
+	    "'sh' '-c' 'exec sleep 60' 'a'\\''b' ''\\''' ''\\'''\\''' '' 'back\\slash' 'x\\' 'x\\'\\''y' "
+	    "'$HOME ${a}' 'new\nline' 'tab\there' 'esc\033[31m' '\377\376' '#{pid} ##' '~' '\"' 'end'\\''' "
+	    "''\\''start' '\\033' ''\\''\\'\\'''\\'''";
+	static const char *const given[] = { "sh", "-c", "exec sleep 60", "a'b", "'", "''", "",
+		"back\\slash", "x\\", "x\\'y", "$HOME ${a}", "new\nline", "tab\there", "esc\033[31m", "\377\376",
+		"#{pid} ##", "~", "\"", "end'", "'start", "\\033", "'\\''" };
+	const int all = sizeof given / sizeof given[0];
+	struct buf b = BUF_INIT;
+	char **argv;
+	int n;
+
+	(void)state;
+	quote_list(&b, list);
+	n = quote_split(b.data, &argv);
+	assert_int_equal(n, all);
+	for (int i = 0; i < n; i++)
+		assert_string_equal(argv[i], given[i]);
+	quote_free(argv, n);
+	buf_release(&b);
+}
+
 static void
 refuses_what_is_cut_off(void **state)
 {
@@ -106,6 +132,9 @@ quotes_for_tmux_and_sh(void **state)
 	buf_reset(&b);
 	quote_format(&b, "/a#(touch x)");
 	assert_string_equal(b.data, "/a##(touch x)");
+	buf_reset(&b);
+	quote_format(&b, "#[fg=red] [#");
+	assert_string_equal(b.data, "###{l:}[fg=red] [##");
 	buf_release(&b);
 }
 
@@ -114,6 +143,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(splits_what_tmux_prints),
+		cmocka_unit_test(reads_a_list),
 		cmocka_unit_test(refuses_what_is_cut_off),
 		cmocka_unit_test(gives_a_name_back),
 		cmocka_unit_test(takes_back_what_3_4_adds),

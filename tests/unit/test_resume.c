@@ -97,7 +97,7 @@ has(pid_t pid, const char *word)
 	struct proc p;
 
 	assert_int_equal(proc_read(pid, &p), 0);
-	return proc_has_argument(&p, word);
+	return proc_has_argument(&p, word, NULL);
 }
 
 /* An id counts as an argument of its own, not as a part of a path or of a command in a string. */

@@ -142,7 +142,7 @@ test_calls(void **state)
 	check(&c, 7, ROLE_ASSISTANT, STATUS_FAILED, "Bash", "sleep 9",
 	    "Interrupted · What should Claude do instead?");
 	check(&c, 9, ROLE_ASSISTANT, STATUS_INTERRUPTED, "Update", "a.c", "");
-	check(&c, 11, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 100", "Running… (4s)");
+	check(&c, 11, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 100", "");
 	assert_int_equal(c.n, 12);
 	conversation_release(&c);
 }
@@ -158,7 +158,7 @@ test_dialog(void **state)
 
 	(void)state;
 	assert_int_equal(c.n, 3);
-	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "Waiting…");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "");
 	assert_string_equal(c.question,
 	    "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
 	conversation_release(&c);
@@ -434,6 +434,157 @@ test_without_shell_elsewhere(void **state)
 	free(text);
 }
 
+/*
+ * The agent's own report of its crash, from the caret in the box on: it is what the system said last,
+ * and no one's draft. 2.1.197 and 2.1.330 (their runtime's), and an error that nobody caught.
+ */
+static void
+test_report_of_a_crash(void **state)
+{
+	const char *head = BANNER "❯ go\n\n● Yes.\n\n" RULE40;
+	static const struct {
+		const char *screen, *draft, *report;
+	} cases[] = {
+		{ "❯" NB "my draft============================================================\n"
+		  "Bun v1.4.0 (63bb0ca0d) Linux x64────────\nLinux Kernel v6.18\n\n"
+		  "panic(main thread): Segmentation fault\noh no: Bun has crashed.\n",
+		    "my draft",
+		    "============================================================\n"
+		    "Bun v1.4.0 (63bb0ca0d) Linux x64\nLinux Kernel v6.18\n\n"
+		    "panic(main thread): Segmentation fault\noh no: Bun has crashed." },
+		{ "❯" NB "/opt/claude/cli.js:4711\n        throw new "
+		  "TypeError(\"wombat\");────────\n"
+		  "        ^ss permissions on\n\nTypeError: wombat\n    at render "
+		  "(cli.js:1:2)\n\nNode.js v20.1.0\n",
+		    NULL,
+		    "/opt/claude/cli.js:4711\n        throw new TypeError(\"wombat\");\n"
+		    "        ^ss permissions on\n\nTypeError: wombat\n    at render "
+		    "(cli.js:1:2)\n\n"
+		    "Node.js v20.1.0" },
+		/* below the box, with the shell's word behind it */
+		{ "❯" NB "my draft\n" RULE40
+		  "  ? for shortcuts\nTypeError: wombat\n    at render (cli.js:1:2)\n"
+		  "u@h:~$ ls\n",
+		    "my draft", "TypeError: wombat\n    at render (cli.js:1:2)" },
+		/* a person's words, in a box that is whole */
+		{ "❯" NB "mend TypeError: wombat\n      at render (cli.js:1:2)\n" RULE40
+		  "  ? for shortcuts\n",
+		    "mend TypeError: wombat\n    at render (cli.js:1:2)", NULL },
+		{ "❯" NB "look into /opt/claude/cli.js:4711\n" RULE40 "  ? for shortcuts\n",
+		    "look into /opt/claude/cli.js:4711", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char *text = xasprintf("%s%s", head, cases[i].screen);
+		struct conversation c = CONVERSATION_INIT;
+
+		screen_read_bytes(text, screen_without_shell(text, strlen(text), 40), NULL, 40, "claude", &c);
+		assert_int_equal(c.n, cases[i].report != NULL ? 4 : 3);
+		if (cases[i].report != NULL)
+			check(&c, 3, ROLE_SYSTEM, STATUS_FAILED, NULL, NULL, cases[i].report);
+		if (cases[i].draft == NULL)
+			assert_null(c.draft);
+		else
+			assert_string_equal(c.draft, cases[i].draft);
+		conversation_release(&c);
+		free(text);
+	}
+}
+
+/*
+ * After SIGSTOP and SIGCONT all is drawn again, from the caret in the box on; twice, and resized
+ * between. What was typed there stands between the banner's words.
+ */
+static void
+test_drawn_again_from_the_box(void **state)
+{
+	static const char talk[] =
+	    "❯ go\n\n● Yes.\n\n● Bash(make)\n  ⎿ " NB "Running… (@s)\n\n✽ Brewing… (@s)\n\n";
+	static const char below[] = "▝▜█████▛▘──Opus─4.8─·─API───────────────\n"
+				    "  ▘▘ ▝▝pass/home/u/proj· esc to interrupt\n\n\n";
+	static const char *const over[] = { "❯" NB " ▐▛███▜▌ Claude Code v2.1.197\n",
+		"❯" NB "a ▐▛███▜▌Claude Code v2.1.197\n", "❯" NB "mind the ClaudesCode█v2.1.197\n",
+		"❯" NB "mind the ClaudesCode v2.1.197ums ▐▛███▜▌\n",
+		/* on the second row of the box, and behind its last column */
+		"❯" NB "row one\n  mind the ClaudesCode v2.1.197ums\n",
+		"❯" NB "mind the possums and the numbats ▐\n▛███▜▌─────Claude─Code─v2.1.197─────────\n" };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof over / sizeof over[0]; k++) {
+		struct conversation c = CONVERSATION_INIT;
+		struct buf b = BUF_INIT;
+
+		buf_fmt(&b,
+		    BANNER "%s" RULE40 "%s%s%s" RULE40 "%s%s❯ go\n" BANNER "%s" RULE40 "%s%s%s" RULE40
+			   "❯" NB "mind it\n" RULE40 "  ? for shortcuts\n",
+		    talk, over[k], below, talk, over[k], below, talk, over[k], below, talk);
+		for (size_t i = 0, n = 0; i < b.len; i++)
+			if (b.data[i] == '@')
+				b.data[i] = (char)('1' + n++ / 2);
+		screen_read_bytes(b.data, b.len, NULL, 40, "claude", &c);
+		assert_int_equal(c.n, 4);
+		check(&c, 0, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL,
+		    "Claude Code v2.1.197\nOpus 4.8 · API Usage Billing\n/home/u/proj");
+		check(&c, 1, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "go");
+		check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "make", "");
+		assert_string_equal(c.draft, "mind it");
+		assert_string_equal(c.banner, "2.1.197");
+		conversation_release(&c);
+		/* the first banner has left the history */
+		buf_cut(&b, 0);
+		buf_fmt(&b, RULE40 "%s%s%s" BOX, over[k], below, talk);
+		screen_read_bytes(b.data, b.len, NULL, 40, "claude", &c);
+		assert_int_equal(conversation_count(&c, ROLE_USER), 1);
+		assert_string_equal(c.banner, "2.1.197");
+		conversation_release(&c);
+		buf_release(&b);
+	}
+}
+
+/* A draft that names the program's version is no banner, whatever stands below it. */
+static void
+test_draft_with_the_banners_words(void **state)
+{
+	static const char *const words[] = { "mind the Claude Code v2.1.197", "Claude Code v2.1.197\n  is old" };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof words / sizeof words[0]; k++) {
+		char *text = xasprintf(BANNER "❯ go\n\n● Yes.\n\n" RULE40 "❯" NB "%s\n" RULE40
+					     "  ? for shortcuts\n",
+		    words[k]);
+		struct conversation c = read_text(text, 40);
+
+		assert_int_equal(c.n, 3);
+		assert_true(str_starts(c.draft, k == 0 ? words[k] : "Claude Code v2.1.197"));
+		conversation_release(&c);
+		free(text);
+	}
+}
+
+/* What 2.1.197, 2.1.289 and 2.1.330 show of what died before --resume: no words of the model's. */
+static void
+test_notices_of_a_resume(void **state)
+{
+	static const char *const notices[] = {
+		"Background agent \"Dig\" was running when the previous process exited.",
+		"Background agent \"Dig\" didn't finish before the previous session ended",
+		"Background shell command didn't finish before the previous session ended",
+		"No completion record was found for this background shell command from the previous session.",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof notices / sizeof notices[0]; i++) {
+		char *text = xasprintf(BANNER "❯ go\n\n● Yes.\n\n● %s\n\n" BOX, notices[i]);
+		struct conversation c = read_text(text, 120);
+
+		assert_int_equal(c.n, 4);
+		check(&c, 3, ROLE_SYSTEM, STATUS_COMPLETE, NULL, NULL, notices[i]);
+		conversation_release(&c);
+		free(text);
+	}
+}
+
 static void
 test_shows_agent(void **state)
 {
@@ -532,10 +683,24 @@ test_queue_289(void **state)
 	    80);
 
 	(void)state;
-	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 300", "Running… (8s)");
+	check(&c, 3, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 300", "");
 	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "about numbats");
 	check(&c, 5, ROLE_USER, STATUS_WAITING, NULL, NULL, "about wombats");
 	assert_int_equal(c.n, 6);
+	conversation_release(&c);
+}
+
+/* A pasted picture is named below its prompt once more (2.1.197, 2.1.330). */
+static void
+test_image(void **state)
+{
+	struct conversation c = read_text(
+	    "❯ [Image #1] what is this\n  ⎿ " NB "[Image #1]\n\n● A wombat.\n\n" RULE40 "❯" NB "\n" RULE40, 80);
+
+	(void)state;
+	check(&c, 0, ROLE_USER, STATUS_COMPLETE, NULL, NULL, "[Image #1] what is this");
+	check(&c, 1, ROLE_ASSISTANT, STATUS_COMPLETE, NULL, NULL, "A wombat.");
+	assert_int_equal(c.n, 2);
 	conversation_release(&c);
 }
 
@@ -672,7 +837,7 @@ test_dialog_of_a_dead_pane(void **state)
 	(void)state;
 	assert_string_equal(c.question,
 	    "Bash command\n\n  rm x\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel");
-	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "Waiting…");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_WAITING, "Bash", "rm x", "");
 	assert_int_equal(c.n, 3);
 	assert_int_equal(c.unknown_lines, 0);
 	conversation_release(&c);
@@ -718,12 +883,17 @@ main(void)
 		cmocka_unit_test(test_repaint_at_another_width),
 		cmocka_unit_test(test_without_shell),
 		cmocka_unit_test(test_without_shell_elsewhere),
+		cmocka_unit_test(test_report_of_a_crash),
+		cmocka_unit_test(test_drawn_again_from_the_box),
+		cmocka_unit_test(test_draft_with_the_banners_words),
+		cmocka_unit_test(test_notices_of_a_resume),
 		cmocka_unit_test(test_shows_agent),
 		cmocka_unit_test(test_gets_through_hostile_text),
 		cmocka_unit_test(test_queue_among_the_sent),
 		cmocka_unit_test(test_limits_as_drawn),
 		cmocka_unit_test(test_queue_289), cmocka_unit_test(test_panels_330),
 		cmocka_unit_test(test_queue_289),
+		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_panels_330),
 		cmocka_unit_test(test_answers_330),
 		cmocka_unit_test(test_no_word_yet),

@@ -414,7 +414,7 @@ test_queue(void **state)
 
 	(void)state;
 	assert_int_equal(c.n, 5);
-	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 9", "Running…");
+	check(&c, 2, ROLE_ASSISTANT, STATUS_RUNNING, "Bash", "sleep 9", "");
 	check(&c, 3, ROLE_USER, STATUS_WAITING, NULL, NULL, "first");
 	check(&c, 4, ROLE_USER, STATUS_WAITING, NULL, NULL, "second\n\n> quoted\n● fake");
 	assert_string_equal(c.draft, "a draft");

@@ -378,6 +378,77 @@ a_rule_without_end_withholds_its_row(void **state)
 	drop_rules(path);
 }
 
+/* What is hexadecimal is a secret behind a secret's name, and again in that line, but nowhere else. */
+static void
+a_digest_is_sought_in_its_line(void **state)
+{
+	struct scrub *s = scrubber();
+
+	(void)state;
+	gives(s, "deploy token = '9a1f0c47b2e85d36f04c7be1a92d3568' | '9a1f0c47b2e85d36f04c7be1a92d3568'\n"
+		 "checkout 9a1f0c47b2e85d36f04c7be1a92d3568",
+	    0, "deploy token = '[REDACTED:token]' | '[REDACTED:token]'\n"
+	       "checkout 9a1f0c47b2e85d36f04c7be1a92d3568");
+	scrub_free(s);
+}
+
+/*
+ * A value in the row below its name, as an editor, a word wrap or a pretty printer leaves it, also
+ * in an agent's frame; a command over several rows.
+ */
+static void
+a_value_below_its_name_is_found(void **state)
+{
+	struct scrub *s = scrubber();
+
+	(void)state;
+	gives(s, "  ⎿  xrayToken =\n     eehew7w2k9q4z1m8b5v3x6c0n7t2r4y8\n", -1,
+	    "  ⎿  xrayToken =\n     [REDACTED:token]\n");
+	gives(s, "<deployToken>\n    eehew7w2k9q4z1m8b5v3x6c0n7t2r4y8\n</deployToken>", -1,
+	    "<deployToken>\n    [REDACTED:token]\n</deployToken>");
+	gives(s, "String API_KEY\n    = \"eehew7w2k9q4z1m8b5v3x6c0n7t2r4y8\";", -1,
+	    "String API_KEY\n    = \"[REDACTED:api-key]\";");
+	gives(s, "curl -k -X POST https://cache:11222/rest \\\n  -H 'Content-type: text/plain' \\\n"
+		 "  -d 'world' \\\n  -u developer:yqDVtkqPECriaLRi",
+	    -1, "curl -k -X POST https://cache:11222/rest \\\n  -H 'Content-type: text/plain' \\\n"
+		"  -d 'world' \\\n  -u developer:[REDACTED:password]");
+	keeps(s, "token:\n  name: deploy\nsecret:\n  - my-secret-name\n<token>\n  <name>\n");
+	scrub_free(s);
+}
+
+/* Base64 of something else than keys: a picture by its rows' length, its head, or what names it. */
+static void
+pictures_and_certificates_stay(void **state)
+{
+	static const char letters[] = "k3yP4rtOne7QwLzmX9vTb2cRr8+a/B";
+	static const struct {
+		const char *before;
+		size_t columns, rows;
+	} cases[] = { { "", 76, 12 }, { "<X509Certificate>\n", 64, 12 },
+		{ "Content-Transfer-Encoding: base64\n\n", 64, 12 }, { "iVBORw0KGgo", 64, 12 },
+		{ "MIIDxTCCAq2gAwIBAgI", 64, 12 }, { "", 64, 400 } };
+	struct scrub *s = scrubber();
+	uint32_t x = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct buf in = BUF_INIT;
+		size_t head;
+
+		buf_str(&in, cases[i].before);
+		head = in.len > 0 && in.data[in.len - 1] != '\n' ? in.len : 0;
+		for (size_t k = head; k < cases[i].columns * cases[i].rows; k++) {
+			if (k > 0 && k % cases[i].columns == 0)
+				buf_chr(&in, '\n');
+			x = x * 1103515245 + 12345;
+			buf_chr(&in, letters[(x >> 16) % (sizeof letters - 1)]);
+		}
+		keeps(s, in.data);
+		buf_release(&in);
+	}
+	scrub_free(s);
+}
+
 static void
 allowed_text_stays(void **state)
 {
@@ -504,8 +575,8 @@ what_a_replaced_row_hid_is_found(void **state)
 	    "define('SECURE_AUTH_SALT', 'a8B3kd92Lq0ZxT4vN7pR!& a8B3kd92Lq0ZxT4vN7pR');\n"
 	    "define('AUTH_KEY', getenv('K'));\n"
 	    "$settings['hash_salt'] = 'a9B38B3kd92Lq0ZxT4vN7pR\n"
-	    "key a8B3kd92Lq5ZxT4vN7pRJQQJ99a8B3kd92Lq0ZxT4vN7pR\n"
-	    "key a8B3kd92Lq0NZ47xvTpR+AStDa8B3kd92Lq0ZxT4vN7pR==\n"
+	    "row a8B3kd92Lq5ZxT4vN7pRJQQJ99a8B3kd92Lq0ZxT4vN7pR\n"
+	    "row a8B3kd92Lq0NZ47xvTpR+AStDa8B3kd92Lq0ZxT4vN7pR==\n"
 	    "?sv=2024-11-04&se=2026-kd92Lq0ZxT4vN7pR';\n"
 	    "$settings['hash_salt'] = ft_contents('x');";
 	struct scrub *s = scrubber();
@@ -869,6 +940,9 @@ main(void)
 		cmocka_unit_test(a_failing_rule_withholds_its_row),
 		cmocka_unit_test(a_broken_rule_withholds_what_needs_it),
 		cmocka_unit_test(a_rule_without_end_withholds_its_row),
+		cmocka_unit_test(a_digest_is_sought_in_its_line),
+		cmocka_unit_test(a_value_below_its_name_is_found),
+		cmocka_unit_test(pictures_and_certificates_stay),
 		cmocka_unit_test(allowed_text_stays),
 		cmocka_unit_test(what_recovery_needs_stays),
 		cmocka_unit_test(names_hosts_and_users_stay_beside_the_placeholder),

@@ -91,7 +91,7 @@ test_order(void **state)
 		size_t kept[BUDGET_RANKS] = { 0 };
 
 		for (size_t i = 0; i < 90; i++)
-			v[i] = (struct budget_share){ .rank = (enum budget_rank)(i / 30),
+			v[i] = (struct budget_share){ .rank = (enum budget_rank)(BUDGET_OLD + i / 30),
 				.weight = 1,
 				.age = 29 - i % 30,
 				.full = { 1000, 1 },

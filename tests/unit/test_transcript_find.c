@@ -443,6 +443,40 @@ a_screen_says_nothing_of_what_began_later(void **state)
 	free(path);
 }
 
+#define MEMBER(team, name)                                                                                   \
+	"{\"type\":\"mode\",\"mode\":\"normal\"}\n{\"parentUuid\":null,\"teamName\":\"" team                        \
+	"\",\"agentName\":\"" name "\",\"type\":\"user\",\"message\":{\"content\":\"task\"}}\n"
+
+static void
+is_member(struct home *t, const char *team, const char *name, const char *want)
+{
+	char *id = locate_teammate(t->config, t->cwd, team, name);
+
+	if (want == NULL)
+		assert_null(id);
+	else
+		assert_string_equal(id, want);
+	free(id);
+}
+
+/* Of several that work in one directory, without pid files. */
+static void
+a_teammates_records_name_it(void **state)
+{
+	struct home *t = *state;
+
+	file(t, A, MEMBER("session-11111111", "alice"), 5);
+	file(t, B, MEMBER("session-11111111", "bob"), 1);
+	file(t, C, USER("\\\"teamName\\\":\\\"session-22222222\\\",\\\"agentName\\\":\\\"alice\\\""), 1);
+	is_member(t, "session-11111111", "alice", A);
+	is_member(t, "session-11111111", "bob", B);
+	is_member(t, "session-22222222", "alice", NULL);
+	is_member(t, "session-11111111", "al", NULL);
+	/* after /clear */
+	file(t, C, MEMBER("session-11111111", "alice"), 2);
+	is_member(t, "session-11111111", "alice", C);
+}
+
 static void
 a_folder_that_cannot_be_read_is_said(void **state)
 {
@@ -476,6 +510,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_long_file_is_read_at_both_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(marks_are_what_a_person_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_screen_says_nothing_of_what_began_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_teammates_records_name_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_read_is_said, setup, teardown),
 	};
 

@@ -246,6 +246,25 @@ static const struct { const char *name, *records, *want;
 	    "user: go\nEdit(/f/-a/-b/+c) interrupted: \nWrite(/g/x/y) interrupted: \nGrep(p.*/path: src) "
 	    "interrupted: \n"
 	    "mcp__x({\"a\":[1,2]}) interrupted: \nTodoWrite(✔ one/◻ two) running: \n" },
+	/* as 2.1.197 and 2.1.330 write them */
+	{ "what a command stands for",
+	    USER("u1", "null", "01", "<command-message>wombat</command-message>\\n<command-name>/wombat"
+		"</command-name>\\n<command-args>YEAR-1912</command-args>")
+		BLOCKS("b", "'u1'", "01", SAID("count the wombats of YEAR-1912"), ",'isMeta':true")
+		    ANSWER("a1", "'b'", "02", "m", SAID("ok"))
+			BLOCKS("x", "'a1'", "03", SAID("a note for the model"), ",'isMeta':true"),
+	    "user: /wombat YEAR-1912\nsystem: Text of the command://count the wombats of YEAR-1912\n"
+	    "assistant: ok\n" },
+	{ "what a skill says",
+	    USER("u1", "null", "01", "go") ANSWER("a1", "'u1'", "02", "m", CALL("t1", "Skill", "'skill':'quokka'"))
+		RESULT("r1", "'a1'", "03", "t1", "Launching skill: quokka")
+		    BLOCKS("b", "'r1'", "03", SAID("count quokkas twice"), ",'isMeta':true,'sourceToolUseID':'t1'")
+			BLOCKS("l", "'b'", "03", SAID("Tool loaded."), ",'isMeta':true,'sourceToolUseID':'t1'"),
+	    "user: go\nSkill(quokka): Launching skill: quokka\nsystem: Text of the skill://count quokkas twice\n" },
+	{ "where a pasted image is",
+	    BLOCKS("u1", "null", "01", SAID("[Image #1] what is this") ",{'type':'image','source':{}}", "")
+		BLOCKS("i", "'u1'", "01", SAID("[Image: source: /tmp/shot-77.png]"), ",'isMeta':true"),
+	    "user: [Image #1] what is this/[image]\nsystem: [Image: source: /tmp/shot-77.png]\n" },
 	{ "a patch",
 	    USER("u1", "null", "01", "go") ANSWER("a1", "'u1'", "02", "m",
 		CALL("t1", "Edit", "'file_path':'f','old_string':'a','new_string':'b'"))
@@ -605,6 +624,57 @@ says_what_it_cannot_read(void **state)
 	assert_int_equal(c.n, 0);
 }
 
+#define TURNS 120
+
+/* Ids in which one digit counts and one tells question and answer apart; random ones; the same in each session. */
+static void
+turn_id(char *out, size_t n, int shape, int turn, int answer)
+{
+	if (shape == 0)
+		snprintf(out, n, "%08x-0000-4000-8000-%012d", (unsigned)turn, answer);
+	else if (shape == 1)
+		snprintf(out, n, "00000000-0000-0000-0000-%011d%d", turn, answer);
+	else if (shape == 2)
+		snprintf(out, n, "%d-%d", turn, answer);
+	else
+		snprintf(out, n, "%08lx-%04lx-4%03lx-8%03lx-%012lx", random() & 0xffffffff, random() & 0xffff,
+		    random() & 0xfff, random() & 0xfff, random());
+}
+
+/* Whatever ids a conversation has, from the end each of its exchanges is told or counted. */
+static void
+reads_whatever_the_ids(void **state)
+{
+	static const size_t rooms[] = { 0, 1, 500, 5000, 20000 };
+
+	(void)state;
+	srandom(19);
+	for (int shape = 0; shape < 24; shape++) {
+		char id[64], last[68] = "null", words[301] = "";
+		struct buf b = BUF_INIT;
+
+		memset(words, 'w', sizeof words - 1);
+		for (int i = 0; i < 2 * TURNS; i++) {
+			turn_id(id, sizeof id, shape, i / 2, i % 2 == 0);
+			buf_fmt(&b, "{\"type\":\"%s\",\"parentUuid\":%s,\"uuid\":\"%s\",\"message\":{\"content\":"
+				   "[{\"type\":\"text\",\"text\":\"number %d %s\"}]}}\n",
+			    i % 2 == 0 ? "user" : "assistant", last, id, i, words);
+			snprintf(last, sizeof last, "\"%s\"", id);
+		}
+		for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+			struct conversation c;
+
+			assert_int_equal(transcript_read_bytes(b.data, b.len, "claude", scrub, rooms[i], &c, NULL), 0);
+			assert_int_equal(c.n + c.older.all, 2 * TURNS);
+			assert_int_equal(conversation_count(&c, ROLE_USER), TURNS);
+			assert_memory_equal(c.v[0].content, "number 0 ", 9);
+			assert_memory_equal(c.v[c.n - 1].content, "number 239 ", 11);
+			conversation_release(&c);
+		}
+		buf_release(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -618,6 +688,7 @@ main(void)
 		cmocka_unit_test(reads_files_with_long_lines),
 		cmocka_unit_test(looks_after_sub_agents),
 		cmocka_unit_test(says_what_it_cannot_read),
+		cmocka_unit_test(reads_whatever_the_ids),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

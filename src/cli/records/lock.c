@@ -14,11 +14,11 @@ lock_state(const void *lock, const struct verb_job *j)
 #define AT(field) .at = offsetof(struct lock, field)
 
 static const struct verb_field fields[] = {
-	{ "name", FIELD_TEXT, AT(name), .place = 1, .column = { "LOCK", 12 } },
-	{ "state", FIELD_CALL, .call = lock_state, .place = 2, .column = { "STATE" } },
+	{ "name", FIELD_TEXT, AT(name), .place = 1, .column = { "LOCK", .least = 12 } },
+	{ "state", FIELD_CALL, .call = lock_state, .place = 2, .column = { .head = "STATE" } },
 	{ "holder", FIELD_TEXT, AT(holder), .in = LOCK_ANY, .required = LOCK_ANY, .place = 3,
-	    .column = { "HOLDER", 12 } },
-	{ "host", FIELD_TEXT, AT(host), .place = 5, .column = { "HOST", 8 } },
+	    .column = { "HOLDER", .least = 12 } },
+	{ "host", FIELD_TEXT, AT(host), .place = 5, .column = { "HOST", .least = 8 } },
 	{ "pid", FIELD_NUMBER_OR_NULL, AT(pid), .in = LOCK_ACQUIRE, .place = 4,
 	    .column = { "PID", .right = true, .maybe = true } },
 	{ "fence", FIELD_NUMBER, AT(fence), .in = LOCK_CHANGE, .place = 6,

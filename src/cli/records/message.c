@@ -35,14 +35,14 @@ message_text(const void *message, const struct verb_job *j)
 #define AT(field) .at = offsetof(struct message, field)
 
 static const struct verb_field fields[] = {
-	{ "id", FIELD_TEXT, AT(id), .in = MESSAGE_ANY, .place = 1, .column = { "MESSAGE", 20 } },
-	{ "state", FIELD_CALL, .call = message_state, .place = 2, .column = { "STATE" } },
+	{ "id", FIELD_TEXT, AT(id), .in = MESSAGE_ANY, .place = 1, .column = { "MESSAGE", .least = 20 } },
+	{ "state", FIELD_CALL, .call = message_state, .place = 2, .column = { .head = "STATE" } },
 	{ "from", FIELD_TEXT, AT(from), .in = MESSAGE_NEW, .required = MESSAGE_NEW, .place = 3,
-	    .column = { "FROM", 8 } },
+	    .column = { "FROM", .least = 8 } },
 	{ "to", FIELD_TEXT, AT(to), .in = MESSAGE_SEND, .required = MESSAGE_SEND, .raw = MESSAGE_BROADCAST,
-	    .place = 4, .column = { "TO", 8 } },
+	    .place = 4, .column = { "TO", .least = 8 } },
 	{ "body", FIELD_TEXT, AT(body), .in = MESSAGE_ANY, .required = MESSAGE_ANY },
-	{ NULL, FIELD_CALL, .call = message_text, .place = 6, .column = { "TEXT", 12, 80 } },
+	{ NULL, FIELD_CALL, .call = message_text, .place = 6, .column = { "TEXT", .least = 12, .most = 80 } },
 	{ "reply_to", FIELD_TEXT, AT(reply_to) },
 	{ "answer", FIELD_TEXT, AT(answer) },
 	{ "sync", FIELD_FLAG, AT(sync), .in = MESSAGE_NEW },

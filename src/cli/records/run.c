@@ -98,15 +98,18 @@ run_status(const void *run, const struct verb_job *j)
 #define AT(field) .at = offsetof(struct run, field)
 
 static const struct verb_field run_fields[] = {
-	{ "run_id", FIELD_TEXT, AT(id), .in = RUN_CREATE | RUN_STEP, .place = 1, .column = { "RUN", 25 } },
-	{ "status", FIELD_CALL, .call = run_status, .in = RUN_STEP, .place = 2, .column = { "STATUS" } },
+	{ "run_id", FIELD_TEXT, AT(id), .in = RUN_CREATE | RUN_STEP, .place = 1,
+	    .column = { "RUN", .least = 25 } },
+	{ "status", FIELD_CALL, .call = run_status, .in = RUN_STEP, .place = 2,
+	    .column = { .head = "STATUS" } },
 	{ "session_id", FIELD_TEXT, AT(session_id), .in = RUN_CREATE, .required = RUN_CREATE, .place = 3,
-	    .column = { "SESSION", 10 } },
+	    .column = { "SESSION", .least = 10 } },
 	{ "type", FIELD_TEXT, AT(type), .in = RUN_CREATE },
 	{ "prompt", FIELD_TEXT, AT(prompt), .in = RUN_CREATE, .required = RUN_CREATE },
-	{ "runner_id", FIELD_TEXT, AT(runner_id), .in = RUN_STEP, .place = 4, .column = { "RUNNER", 8 } },
+	{ "runner_id", FIELD_TEXT, AT(runner_id), .in = RUN_STEP, .place = 4,
+	    .column = { "RUNNER", .least = 8 } },
 	{ "error", FIELD_TEXT, AT(error), .in = RUN_STEP, .place = 7,
-	    .column = { "ERROR", 16, 80, .maybe = true } },
+	    .column = { "ERROR", .least = 16, .most = 80, .maybe = true } },
 	{ "recovered_from", FIELD_TEXT, AT(recovered_from) },
 	{ "claim_id", FIELD_TEXT, AT(claim_id), .in = RUN_STEP },
 	{ "created_at", FIELD_NUMBER_OR_NULL, AT(created_at), .place = 6, .cell = CELL_AGE,
@@ -123,7 +126,7 @@ static const struct verb_field run_fields[] = {
 	{ "pid_ns", FIELD_NUMBER, AT(entered.pid_ns) },
 	{ "boot_id", FIELD_CHARS, AT(entered.boot_id) },
 	{ "host", FIELD_CHARS_OR_NONE, AT(host), .place = 5, .cell = CELL_HOST,
-	    .column = { "HOST", 6, .maybe = true } },
+	    .column = { "HOST", .least = 6, .maybe = true } },
 	{ "entered_host", FIELD_CHARS_OR_NONE, AT(entered.host) },
 	{ "execution_mode", FIELD_INPUT, .in = RUN_CREATE },
 };
@@ -376,15 +379,15 @@ runner_state(const void *runner, const struct verb_job *j)
 
 static const struct verb_field runner_fields[] = {
 	{ "runner_id", FIELD_TEXT, AT(id), .in = RUNNER_REGISTER | RUNNER_BEAT,
-	    .required = RUNNER_REGISTER | RUNNER_BEAT, .place = 1, .column = { "RUNNER", 12 } },
+	    .required = RUNNER_REGISTER | RUNNER_BEAT, .place = 1, .column = { "RUNNER", .least = 12 } },
 	{ "alive", FIELD_CALL, .call = runner_alive },
-	{ NULL, FIELD_CALL, .call = runner_state, .place = 2, .column = { "STATE" } },
+	{ NULL, FIELD_CALL, .call = runner_state, .place = 2, .column = { .head = "STATE" } },
 	{ "life", FIELD_NUMBER, AT(generation) },
 	{ "registered_at", FIELD_NUMBER, AT(registered_at) },
 	{ "beat_at", FIELD_NUMBER, AT(heartbeat.wall_ms), .place = 5, .cell = CELL_AGE,
 	    .column = { "LAST BEAT", .right = true } },
 	{ "host", FIELD_CHARS_OR_NONE, AT(heartbeat.host), .place = 3, .cell = CELL_HOST,
-	    .column = { "HOST", 6, .maybe = true } },
+	    .column = { "HOST", .least = 6, .maybe = true } },
 	{ "pid", FIELD_NUMBER_OR_NULL, AT(pid), .in = RUNNER_REGISTER, .place = 4,
 	    .column = { "PID", .right = true, .maybe = true } },
 };

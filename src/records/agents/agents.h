@@ -92,9 +92,6 @@ void session_init(struct session *x);		/* empty */
 void session_release(struct session *x);
 void session_list_release(struct session_list *list);
 
-/* The texts that a caller may set by name, "provider_name", …; NULL when there is no such name. */
-char **session_field(struct session *x, const char *name);
-
 /* Notes the process, as /proc shows it now. -1: it is not running, nothing is noted. */
 int session_set_process(struct session *x, int64_t pid);
 /*
@@ -173,9 +170,6 @@ struct session_reconciled {
 };
 int session_reconcile(
     struct store *s, session_alive *alive, void *arg, struct session_reconciled *out, struct err *e);
-
-/* The record as JSON, new reference: its value, and what --json shows beside the state. */
-json_t *session_json(const struct session *x);
 
 /* Has it what a session needs, within the limits? */
 int session_check(const struct session *x, struct err *e);
@@ -274,8 +268,6 @@ int message_load(struct store *s, const char *id, struct message *out, struct er
  */
 int message_list_read(struct store *s, enum message_state state, const char *to, bool bodies,
     struct message_list *out, struct err *e);
-
-json_t *message_json(const struct message *m);	/* as --json shows it; new reference */
 
 /*
  * Startup. Pending messages are counted. A delivered message that asked for an answer and has none

@@ -24,7 +24,7 @@ static const struct record_field fields[] = {
 	F_INT(message, "replays", replays, 0, 0),
 };
 const struct record_type message_type = { .prefix = "message:", .schema = 1, RECORD_SELF(message),
-	RECORD_ID(message, id), RECORD_STATE(message, state, state_names), .strict = true,
+	RECORD_ID(message, id), RECORD_STATE(message, state, state_names),
 	.refusal = "is no message in a known state", .fields = FIELDS(fields) };
 
 const char *
@@ -52,12 +52,6 @@ message_list_add(struct message_list *list)
 	list->v = vec_room(list->v, list->n, &list->cap, sizeof *list->v);
 	memset(&list->v[list->n], 0, sizeof list->v[0]);
 	return &list->v[list->n++];
-}
-
-json_t *
-message_json(const struct message *m)
-{
-	return record_json(&message_type, m);
 }
 
 int

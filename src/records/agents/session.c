@@ -47,7 +47,7 @@ session_blob_read(
 	int found = store_get(s, key, &r, e), ret = found < 0 ? -1 : 0;
 
 	if (found > 0)
-		ret = (o = record_object(&r, BLOB_SCHEMA, e)) != NULL ? 0 : -1;
+		ret = (o = record_object(&r, "blob", BLOB_SCHEMA, e)) != NULL ? 0 : -1;
 	if (ret == 0) {
 		text = json_text(o, "base64", "=");
 		ret = base64_take(out, text, strlen(text));
@@ -113,7 +113,7 @@ static const struct record_field session_fields[] = {
 	F_INT(session, "changed_at", changed_at, 0, 0),
 };
 const struct record_type session_type = { .prefix = "session:", .schema = 1, RECORD_SELF(session),
-	RECORD_ID(session, agent_uuid), RECORD_STATE(session, state, state_names), .strict = true,
+	RECORD_ID(session, agent_uuid), RECORD_STATE(session, state, state_names),
 	.refusal = "is no session in a known state", .fields = FIELDS(session_fields) };
 
 /* The texts of a session are the first fields, without `why` those that a caller may tell. */
@@ -149,15 +149,6 @@ void
 session_list_release(struct session_list *list)
 {
 	record_list_free(&session_type, list);
-}
-
-char **
-session_field(struct session *x, const char *name)
-{
-	for (size_t i = 0; i < TEXTS - 1; i++)
-		if (strcmp(session_fields[i].name, name) == 0)
-			return text_at(x, i);
-	return NULL;
 }
 
 /* --- its process --- */
@@ -227,7 +218,7 @@ session_is_alive(const struct session *x, const struct timestamp *now)
 
 	if (is_of_boot(x, now))
 		life = proc_life_in(x->pid_ns, x->pid, x->pid_start, now);
-	return life == LIFE_ELSEWHERE ? proc_is_recent(now->boot_ms - x->seen_boot_ms) : life != LIFE_GONE;
+	return life == LIFE_ELSEWHERE ? now->boot_ms - x->seen_boot_ms <= PROC_SEEN_MS : life != LIFE_GONE;
 }
 
 bool
@@ -256,12 +247,6 @@ session_alive_now(const struct session *x, void *arg)
 }
 
 /* ---- reading and writing ---- */
-
-json_t *
-session_json(const struct session *x)
-{
-	return record_json(&session_type, x);
-}
 
 int
 session_load(struct store *s, const char *agent, struct session *out, struct err *e)

@@ -16,8 +16,7 @@ static const struct record_field fields[] = {
 	F_INT(tree_node, "at", at, 0, 0),
 };
 const struct record_type tree_type = { .prefix = "tree:", .schema = 1, RECORD_SELF(tree_node),
-	RECORD_ID(tree_node, agent), RECORD_STATE(tree_node, ended, tags), .unknown = true,
-	.fields = FIELDS(fields) };
+	RECORD_ID(tree_node, agent), RECORD_STATE(tree_node, ended, tags), .fields = FIELDS(fields) };
 
 void
 tree_node_release(struct tree_node *x)

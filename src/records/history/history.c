@@ -15,9 +15,14 @@
 #define SIZES 30				/* notes of the store's size that are kept */
 
 bool
-history_is_late(const struct history *h)
+history_is_late(struct history *h)
 {
-	return clock_mono_ms() >= h->until;
+	int64_t now = clock_mono_ms();
+
+	if (now - h->asked_at > h->longest)
+		h->longest = now - h->asked_at;
+	h->asked_at = now;
+	return now + h->longest >= h->until;
 }
 
 /* --- a batch --- */
@@ -77,10 +82,12 @@ history_flush(struct history *h, struct err *e)
 	const char *kind;
 
 	count_left(counts, &h->t);
-	if (h->lines.len == 0 || history_archive_write(&h->archive, &h->lines, e) == 0)
-		answer = fault_point("history-archived") == 0
-		    ? txn_commit(&h->t, e)
-		    : (err_set(e, GT_FAIL, "io", "stopped"), COMMIT_ERROR);
+	if (h->lines.len == 0 || history_archive_write(&h->archive, &h->lines, e) == 0) {
+		if (fault_point("history-archived") == 0)
+			answer = txn_commit(&h->t, e);
+		else
+			err_set(e, GT_FAIL, "io", "stopped");
+	}
 	txn_release(&h->t);
 	buf_reset(&h->lines);
 	if (answer == COMMIT_CONFLICT) {
@@ -217,7 +224,6 @@ history_growth_read(const char *state, struct history_growth *out)
 
 /* --- a sweep --- */
 
-#define TREES "session"
 #define EVENTS "event"
 
 static int
@@ -225,8 +231,7 @@ sweep_part(struct history *h, json_t *all, size_t part, size_t kinds, struct err
 {
 	if (part < kinds)
 		return history_walk(h, &history_kinds[part], state_of(all, history_kinds[part].name), e);
-	return part == kinds ? history_sweep_trees(h, state_of(all, TREES), e)
-			     : history_sweep_events(h, state_of(all, EVENTS), e);
+	return history_sweep_events(h, state_of(all, EVENTS), e);
 }
 
 /* The part that time ran out in is the first of the next sweep. */
@@ -238,7 +243,7 @@ sweep_parts(struct history *h, json_t *all, struct err *e)
 
 	while (history_kinds[kinds].name != NULL)
 		kinds++;
-	parts = kinds + 2;
+	parts = kinds + 1;
 	first = (size_t)json_number(all, "turn", 0) % parts;
 	for (size_t i = 0; i < parts && ret == 0; i++) {
 		h->conflict = false;
@@ -273,8 +278,10 @@ int
 history_sweep(
     struct store *s, const struct history_limits *limits, struct history_report *out, struct err *e)
 {
+	int64_t began = clock_mono_ms();
 	struct history h = { .s = s, .limits = limits, .out = out, .t = { .s = s },
-		.lines = BUF_INIT, .archive = { .dir = limits->archive, .fd = -1 } };
+		.until = began + limits->budget_ms, .asked_at = began, .lines = BUF_INIT,
+		.archive = { .dir = limits->archive, .fd = -1 } };
 	struct err own = ERR_INIT;
 	struct buf was = BUF_INIT, is = BUF_INIT;
 	json_t *all = load_state(limits);
@@ -283,7 +290,6 @@ history_sweep(
 	memset(out, 0, sizeof *out);
 	store_timestamp(s, &h.now);
 	h.before = limits->age_ms > 0 ? h.now.wall_ms - limits->age_ms : INT64_MIN;
-	h.until = clock_mono_ms() + limits->budget_ms;
 	h.counts = json_object();
 	json_print(&was, all, false);
 	ret = sweep_parts(&h, all, e != NULL ? e : &own);

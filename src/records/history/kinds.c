@@ -146,13 +146,14 @@ take_pane(struct history *h, const struct record *r, struct json_slice o, struct
 
 const struct history_kind history_kinds[] = {
 	{ "run", "run:", { "completed", "failed", "stopped" }, { "completed_at", "created_at" }, true, false,
-	    take_run_session },
-	{ "attempt", "attempt:", { "acknowledged", "failed" }, { "times" }, true, false, take_pane },
+	    false, take_run_session },
+	{ "attempt", "attempt:", { "acknowledged", "failed" }, { "times" }, true, false, false, take_pane },
 	{ "message", "message:", { "delivered", "answered" },
-	    { "sent_at", "delivered_at", "flagged_at", "asked_at" }, true, false, NULL },
+	    { "sent_at", "delivered_at", "flagged_at", "asked_at" }, true, false, false, NULL },
 	{ "sighting", "sighting:", { "seen", "mailed", "given-up", "back" }, { "crashed_at", "failed_at" },
-	    true, true, NULL },
-	{ "seen", "seen:", { NULL }, { "seen_at", "died_at" }, true, true, NULL },
-	{ "crashes", "crashes:", { NULL }, { "times" }, false, false, NULL },
+	    true, true, false, NULL },
+	{ "seen", "seen:", { NULL }, { "seen_at", "died_at" }, true, true, false, NULL },
+	{ "crashes", "crashes:", { NULL }, { "times" }, false, false, false, NULL },
+	{ "session", "session:", { "ENDED" }, { "changed_at" }, true, false, true, history_take_agent },
 	{ .name = NULL },
 };

@@ -81,12 +81,8 @@ history_sweep_events(struct history *h, json_t *state, struct err *e)
 		return 0;
 	/* what left the store unwritten would be a gap in the log */
 	ret = event_export(h->s, h->limits->log, NULL, e);
-	while (ret == 0) {
-		if (history_is_late(h))
-			ret = 1;
-		else if ((ret = drop_batch(h, &n, &oldest, e)) == 0 && n == 0)
-			break;
-	}
+	while (ret == 0 && (ret = drop_batch(h, &n, &oldest, e)) == 0 && n > 0)
+		ret = history_is_late(h);
 	json_put_flag(state, "again", ret > 0);
 	if (ret == 0)
 		history_set_next(h, state, oldest);

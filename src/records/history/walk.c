@@ -13,7 +13,7 @@
 
 #define SAMPLE ((size_t)65536)
 
-enum phase { IDLE, SURVEY, SWEEP };
+enum phase { IDLE, SURVEY, SWEEP, HOLD };
 
 struct walk {
 	enum phase phase;
@@ -24,10 +24,11 @@ struct walk {
 	int64_t seen, stride;		/* each stride-th of the seen is in the sample */
 	int64_t cutoff, ties;		/* what ended before leaves, and so many of that moment */
 	int64_t oldest;			/* of those that stayed */
+	struct history_hold hold;	/* of kinds by tree */
 };
 
 static void
-load_walk(struct walk *w, const json_t *state)
+load_walk(struct walk *w, const json_t *state, bool by_tree)
 {
 	const json_t *sample = json_object_get(state, "sample");
 	const char *after = json_text(state, "after", NULL);
@@ -44,7 +45,9 @@ load_walk(struct walk *w, const json_t *state)
 		w->sample = vec_room(w->sample, w->n, &w->cap, sizeof *w->sample);
 		w->sample[w->n++] = json_integer_value(json_array_get(sample, i));
 	}
-	if (w->phase > SWEEP || w->stride < 1)
+	if ((w->phase == HOLD || w->phase == SWEEP) && by_tree && !history_hold_load(&w->hold, state))
+		w->phase = HOLD + 1;
+	if (w->phase > HOLD || w->stride < 1)
 		*w = (struct walk){ .stride = 1, .cutoff = INT64_MIN, .oldest = INT64_MAX };
 }
 
@@ -56,7 +59,7 @@ save_walk(const struct walk *w, json_t *state)
 	json_put_int(state, "phase", w->phase);
 	if (w->phase == IDLE) {
 		static const char *const names[] = { "tag", "after", "seen", "stride", "cutoff", "ties",
-			"oldest", "sample" };
+			"oldest", "sample", "hold", "seed", "grown" };
 
 		for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 			json_object_del(state, names[i]);
@@ -73,6 +76,7 @@ save_walk(const struct walk *w, json_t *state)
 	for (size_t i = 0; i < w->n && w->phase == SURVEY; i++)
 		json_array_append_new(sample, json_integer(w->sample[i]));
 	json_object_set_new(state, "sample", sample);
+	history_hold_save(&w->hold, state);
 }
 
 static void
@@ -80,6 +84,7 @@ release_walk(struct walk *w)
 {
 	free(w->after);
 	free(w->sample);
+	history_hold_release(&w->hold);
 }
 
 static void
@@ -153,19 +158,43 @@ survey_row(struct history *h, const struct history_kind *k, struct walk *w, cons
 	return 0;
 }
 
+/* By itself, whatever its tree is. */
+static bool
+is_over(const struct history *h, const struct history_kind *k, const struct walk *w, int64_t at)
+{
+	int64_t before = h->before;
+
+	if (!k->counted && before > h->now.wall_ms - h->limits->crashes_ms)
+		before = h->now.wall_ms - h->limits->crashes_ms;
+	return at >= 0 && ((at > 0 && at < before) || at < w->cutoff);
+}
+
+/* Also of links: one that is open stays. */
+static int
+hold_row(struct history *h, const struct history_kind *k, struct walk *w, const struct record *r,
+    struct err *e)
+{
+	bool link = str_starts(r->key, "tree:");
+	struct json_slice o;
+
+	(void)e;
+	history_hold_row(&w->hold, r,
+	    link ? strcmp(r->tag, "ended") != 0
+		 : strcmp(r->tag, k->tags[0]) != 0 || !is_over(h, k, w, history_ended_at(h, k, r, &o)));
+	return 0;
+}
+
 static int
 sweep_row(struct history *h, const struct history_kind *k, struct walk *w, const struct record *r,
     struct err *e)
 {
-	int64_t before = h->before;
 	struct json_slice o;
 	int64_t at = history_ended_at(h, k, r, &o);
-	bool leaves;
+	bool leaves = is_over(h, k, w, at);
 
-	if (!k->counted && before > h->now.wall_ms - h->limits->crashes_ms)
-		before = h->now.wall_ms - h->limits->crashes_ms;
-	leaves = at >= 0 && ((at > 0 && at < before) || at < w->cutoff);
-	if (at >= 0 && !leaves && at == w->cutoff && w->ties > 0) {
+	if (k->by_tree && leaves)
+		return history_is_held(&w->hold, r->key + strlen(k->prefix)) ? 0 : k->along(h, r, o, e);
+	if (!k->by_tree && at >= 0 && !leaves && at == w->cutoff && w->ties > 0) {
 		w->ties--;
 		leaves = true;
 	}
@@ -178,6 +207,20 @@ sweep_row(struct history *h, const struct history_kind *k, struct walk *w, const
 	return k->along != NULL ? k->along(h, r, o, e) : 0;
 }
 
+/* What a walk reads next, by w->tag. False: nothing. */
+static bool
+next_range(const struct history_kind *k, const struct walk *w, const char **prefix, const char **tag)
+{
+	static const char *const links[] = { "session:", "tree:" };
+	size_t i = w->tag, n = w->phase == HOLD ? 2 : sizeof k->tags / sizeof k->tags[0];
+
+	if (i >= n || (w->phase != HOLD && i > 0 && k->tags[i] == NULL))
+		return false;
+	*prefix = w->phase == HOLD ? links[i] : k->prefix;
+	*tag = w->phase == HOLD ? NULL : k->tags[i];
+	return true;
+}
+
 /* From where it stands to the end. 1: time is up. */
 static int
 walk_rows(struct history *h, const struct history_kind *k, struct walk *w,
@@ -185,16 +228,14 @@ walk_rows(struct history *h, const struct history_kind *k, struct walk *w,
 	struct err *),
     struct err *e)
 {
+	const char *prefix, *tag;
 	int ret = 0;
 
-	while (ret == 0 && w->tag < sizeof k->tags / sizeof k->tags[0] &&
-	    (w->tag == 0 || k->tags[w->tag] != NULL)) {
+	while (ret == 0 && next_range(k, w, &prefix, &tag)) {
 		struct records page = { 0 };
 		bool more;
 
-		if (history_is_late(h))
-			return 1;
-		ret = store_scan(h->s, k->prefix, k->tags[w->tag], w->after, HISTORY_BATCH, &page, e);
+		ret = store_scan(h->s, prefix, tag, w->after, HISTORY_BATCH, &page, e);
 		for (size_t i = 0; i < page.n && ret == 0; i++)
 			ret = row(h, k, w, &page.v[i], e);
 		if (ret == 0)
@@ -206,6 +247,9 @@ walk_rows(struct history *h, const struct history_kind *k, struct walk *w,
 			w->tag += !more;
 		}
 		store_records_release(&page);
+		/* one page at least: a sweep gets on, however short its time */
+		if (ret == 0 && history_is_late(h) && next_range(k, w, &prefix, &tag))
+			ret = 1;
 	}
 	return ret;
 }
@@ -224,26 +268,44 @@ count_kind(struct history *h, const struct history_kind *k, size_t *n, struct er
 	return 0;
 }
 
+/* Walks over all links until one adds nobody. */
+static int
+hold_trees(struct history *h, const struct history_kind *k, struct walk *w, struct err *e)
+{
+	int ret = 0;
+
+	if (w->hold.bits == NULL)
+		history_hold_begin(&w->hold);
+	while (w->phase == HOLD && (ret = walk_rows(h, k, w, hold_row, e)) == 0) {
+		rewind_walk(w, w->hold.grown ? HOLD : SWEEP);
+		w->hold.grown = false;
+	}
+	return ret;
+}
+
 int
 history_walk(struct history *h, const struct history_kind *k, json_t *state, struct err *e)
 {
 	int64_t count = k->counted ? h->limits->count : 0;
+	enum phase last = k->by_tree ? HOLD : SWEEP;
 	struct walk w;
 	size_t n;
 	int ret = 0;
 
 	if (count_kind(h, k, &n, e) != 0)
 		return -1;
-	load_walk(&w, state);
+	load_walk(&w, state, k->by_tree);
 	if (w.phase == IDLE && history_is_due(h, state, n, k->counted)) {
 		w.oldest = INT64_MAX;
 		w.cutoff = INT64_MIN;
-		rewind_walk(&w, count > 0 && (int64_t)n > count ? SURVEY : SWEEP);
+		rewind_walk(&w, count > 0 && (int64_t)n > count ? SURVEY : last);
 	}
 	if (w.phase == SURVEY && (ret = walk_rows(h, k, &w, survey_row, e)) == 0) {
 		set_cutoff(&w, count);
-		rewind_walk(&w, SWEEP);
+		rewind_walk(&w, last);
 	}
+	if (w.phase == HOLD && ret == 0)
+		ret = hold_trees(h, k, &w, e);
 	if (w.phase == SWEEP && ret == 0 && (ret = walk_rows(h, k, &w, sweep_row, e)) == 0) {
 		w.phase = IDLE;
 		history_set_next(h, state, w.oldest);

@@ -369,7 +369,7 @@ take_place(const struct record *r, void *arg, struct err *e)
 	const char *boot = r->key + strlen("place:");
 	size_t n = strlen(job->now.boot_id);
 	bool here = strncmp(boot, job->now.boot_id, n) == 0 && boot[n] == ':';
-	json_t *o = record_object(r, 1, e);
+	json_t *o = record_object(r, "place", 1, e);
 	int64_t at = json_number(o, "at", 0);
 
 	json_decref(o);
@@ -459,7 +459,7 @@ place_agent(struct store *s, const struct hook_event *b, char **agent, struct er
 	int found = key != NULL ? store_get(s, key, &r, e) : 0;
 
 	*agent = NULL;
-	if (found > 0 && (o = record_object(&r, 1, e)) == NULL)
+	if (found > 0 && (o = record_object(&r, "place", 1, e)) == NULL)
 		found = -1;
 	if (o != NULL && json_text(o, "agent_uuid", NULL) != NULL)
 		*agent = xstrdup(json_text(o, "agent_uuid", NULL));

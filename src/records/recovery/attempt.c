@@ -27,6 +27,18 @@ is_in_shell(const void *attempt)
 	return ((const struct attempt *)attempt)->in_shell;
 }
 
+/* The last phase that it entered: each one has its time. */
+static const char *
+last_phase(const void *attempt)
+{
+	const struct attempt *a = attempt;
+	size_t phase = PHASES - 1;
+
+	while (phase > 0 && a->times[phase] == 0)
+		phase--;
+	return phase_names[phase];
+}
+
 static const struct record_field fields[] = {
 	F_WORD(attempt, "id", id, 0),
 	F_TEXT(attempt, "session", session, 0),
@@ -62,7 +74,7 @@ static const struct record_field fields[] = {
 };
 const struct record_type attempt_type = { .prefix = "attempt:", RECORD_SELF(attempt),
 	.id = offsetof(struct attempt, id), .id_size = FIELD_SIZE(attempt, id),
-	RECORD_STATE(attempt, phase, phase_names), .strict = true,
+	RECORD_STATE(attempt, phase, phase_names), .tag = last_phase,
 	.refusal = "is no attempt in a known phase", .fields = FIELDS(fields) };
 
 const char *
@@ -193,7 +205,7 @@ attempt_is_contained(const struct attempt *a)
 			last = a->times[i];
 	return last > now.wall_ms - now.boot_ms && timestamp_other_space((uint64_t)a->pid_ns, &now) &&
 	    proc_life_in((uint64_t)a->pid_ns, 0, 0, &now) == LIFE_ELSEWHERE &&
-	    proc_is_recent(now.wall_ms - last);
+	    now.wall_ms - last <= PROC_SEEN_MS;
 }
 
 int

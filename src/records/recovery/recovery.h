@@ -43,7 +43,7 @@ struct attempt {
 	char *class;			/* dead, zombie, … */
 	char *reason;			/* killed, exited, … */
 	char *cwd;
-	char *via;			/* inject, resume, restart (recover/upkeep/upkeep.h) */
+	char *via;			/* inject, resume, restart (recover/upkeep/upkeep.h), viewer */
 	char *delivery;			/* stdin, file, argument, paste (agent/agent.h) */
 	char *proof;			/* "transcript", "screen", "" */
 	char *why;			/* of a failed attempt: a sentence */
@@ -328,8 +328,12 @@ struct seen_agent {
 	char *session, *socket, *pane_id;
 	char *agent;			/* profile name */
 	char *program;			/* the executable, as /proc names it */
-	char *command;			/* its own arguments as a command for sh; secrets redacted */
+	/* its own arguments, or its wrapper's, as a command for sh; secrets redacted */
+	char *command;
+	int64_t wrapper;		/* as in struct launch (agent/agent.h) */
 	char *redacted;			/* names of the values redacted in it, parted by blanks */
+	/* names of variables that agents need and this one had, parted by blanks; never values */
+	char *variables;
 	char *cwd, *config_dir;
 	char *conversation, *transcript;
 	/* behind which it ran, as in struct candidate; pid is that program's */
@@ -339,6 +343,7 @@ struct seen_agent {
 	int64_t pane_pid;		/* the pane's process: the shell, or the agent itself */
 	int64_t pid, pid_start;		/* the agent; start in clock ticks; 0: seen dead only */
 	int64_t pid_ns;			/* namespace of both (base/timestamp.h) */
+	int64_t memory;			/* bytes, the most that it was seen to use; 0: unknown */
 	int64_t seen_at, died_at;	/* ms since 1970; 0: never */
 };
 

@@ -27,6 +27,8 @@ static const struct record_field fields[] = {
 	F_TEXT(seen_agent, "program", program, 0),
 	F_TEXT(seen_agent, "command", command, 0),
 	F_TEXT(seen_agent, "redacted", redacted, 0),
+	F_INT(seen_agent, "wrapper", wrapper, FIELD_OPTIONAL, 0),
+	F_TEXT(seen_agent, "variables", variables, FIELD_OPTIONAL),
 	F_TEXT(seen_agent, "cwd", cwd, 0),
 	F_TEXT(seen_agent, "config_dir", config_dir, 0),
 	F_TEXT(seen_agent, "conversation", conversation, 0),
@@ -34,11 +36,12 @@ static const struct record_field fields[] = {
 	F_TEXT(seen_agent, "remote", remote, FIELD_OPTIONAL),
 	F_TEXT(seen_agent, "remote_hint", remote_hint, FIELD_OPTIONAL),
 	F_TEXT(seen_agent, "role", role, 0),
+	F_INT(seen_agent, "memory", memory, FIELD_OPTIONAL, 0),
 	F_TIME(seen_agent, "seen_at", seen_at),
 	F_TIME(seen_agent, "died_at", died_at),
 };
 const struct record_type seen_type = { .prefix = "seen:", .schema = 1, RECORD_SELF(seen_agent),
-	.key = seen_key, RECORD_STATE(seen_agent, state, tags), .strict = true,
+	.key = seen_key, RECORD_STATE(seen_agent, state, tags),
 	.refusal = "is no agent in a known state", .fields = FIELDS(fields) };
 
 int

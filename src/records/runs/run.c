@@ -43,7 +43,7 @@ static const struct record_field run_fields[] = {
 	F_WORD(run, "entered_host", entered.host, FIELD_OPTIONAL),
 };
 const struct record_type run_type = { .prefix = "run:", .schema = 1, RECORD_SELF(run), RECORD_ID(run, id),
-	RECORD_STATE(run, state, run_state_names), .strict = true, .refusal = "is no run in a known state",
+	RECORD_STATE(run, state, run_state_names), .refusal = "is no run in a known state",
 	.fields = FIELDS(run_fields) };
 
 const char *
@@ -109,8 +109,8 @@ static const struct record_field session_fields[] = {
 };
 const struct record_type run_session_type = { .prefix = RUN_SESSION_PREFIX, .schema = 1,
 	RECORD_SELF(run_session), RECORD_ID(run_session, id),
-	RECORD_STATE(run_session, status, session_status_names), .strict = true,
-	.refusal = "has no known status", .fields = FIELDS(session_fields) };
+	RECORD_STATE(run_session, status, session_status_names), .refusal = "has no known status",
+	.fields = FIELDS(session_fields) };
 
 const char *
 run_session_status_name(enum run_session_status status)

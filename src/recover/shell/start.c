@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/sys.h"
 #include "base/utf8.h"
 #include "process/proc.h"
 #include "process/shell.h"
@@ -215,7 +216,8 @@ send(const struct typing *s, const char *bytes, struct err *e)
 {
 	struct buf condition = BUF_INIT;
 	char *name = xasprintf("gt-recover-%ld", (long)getpid());
-	char *paste = xasprintf("paste-buffer -d -r -b %s -t %s", name, s->p->id);
+	char *paste = xasprintf(
+	    "paste-buffer -d -r%s -b %s -t %s", pane_cleans_paste(s->p) ? " -S" : "", name, s->p->id);
 	char *drop = xasprintf("delete-buffer -b %s ; display-message -p no", name);
 	struct tmux_batch b;
 	const char *out;
@@ -342,6 +344,10 @@ find_empty_line(struct typing *s, char **prompt, struct err *e)
 		view_release(&v);
 		ret = interrupt(s, &v, e);
 		interrupts++;
+		if (ret == 0 && !shown && s->kind == SHELL_BASH && terminal_relearn(s->p->tty, s->shell)) {
+			view_release(&v);
+			ret = settle(s, &v, e);
+		}
 		left = left_of_cursor(&v, 1);
 		if (ret == 0 && shown && is_same_prompt(left, strlen(left), *prompt, strlen(*prompt)))
 			ret = 1;
@@ -509,26 +515,27 @@ is_typeable(const char *path)
 static char *
 program_path(struct app *w)
 {
-	char own[4097];
-	ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-	char *link, *temporary;
+	char *own = sys_program_path(), *link, *temporary;
 
-	if (n <= 0)
+	if (own == NULL)
 		return NULL;
-	own[n] = '\0';
 	link = app_path(w, "bin", "gt-recover", true, NULL);
 	if (link != NULL && is_typeable(link)) {
 		temporary = xasprintf("%s.%ld", link, (long)getpid());
 		unlink(temporary);
 		if (symlink(own, temporary) == 0 && rename(temporary, link) == 0) {
 			free(temporary);
+			free(own);
 			return link;
 		}
 		unlink(temporary);
 		free(temporary);
 	}
 	free(link);
-	return is_typeable(own) ? xstrdup(own) : NULL;
+	if (is_typeable(own))
+		return own;
+	free(own);
+	return NULL;
 }
 
 static int

@@ -33,10 +33,10 @@ struct start_ticket {
 	char *shell, *command;		/* SHELL -c COMMAND, with the prompt as descriptor 3 */
 	/* where PATH does not lead to `name`, this command instead; NULL: none */
 	char *name, *fallback;
+	char *variables;		/* that the shell must have set, names parted by blanks; NULL: none */
 	char *prompt_path;		/* absolute; removed when it is opened. NULL: no prompt */
 };
 
-void start_ticket_release(struct start_ticket *t);		/* overwrites the command */
 /* Durable when it returns 0. */
 int start_ticket_write(const char *state, const struct start_ticket *t, struct err *e);
 /*
@@ -57,8 +57,6 @@ int start_ticket_check_in(const char *state, const char *id, const char *why, st
  * start the agent, and *why (heap, NULL is fine) says why. 0: not yet.
  */
 int start_ticket_answer(const char *state, const char *id, pid_t *agent, int64_t *ticks, char **why);
-/* Was the ticket of this id used? True when it cannot be told. */
-bool start_ticket_used(const char *state, const char *id);
 /* Removes what is left of a ticket that has done its work. */
 void start_ticket_remove(const char *state, const char *id);
 

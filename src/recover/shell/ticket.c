@@ -28,27 +28,6 @@ ticket_path(const char *state, const char *id, const char *ending, bool make, st
 	return path;
 }
 
-static void
-wipe(char *text)
-{
-	if (text != NULL)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
-
-void
-start_ticket_release(struct start_ticket *t)
-{
-	free(t->id);
-	free(t->cwd);
-	free(t->shell);
-	free(t->prompt_path);
-	wipe(t->command);
-	wipe(t->fallback);
-	free(t->name);
-	memset(t, 0, sizeof *t);
-}
-
 int
 start_ticket_write(const char *state, const struct start_ticket *t, struct err *e)
 {
@@ -64,6 +43,7 @@ start_ticket_write(const char *state, const struct start_ticket *t, struct err *
 	json_put(v, "command", t->command);
 	json_put(v, "name", t->name);
 	json_put(v, "fallback", t->fallback);
+	json_put(v, "variables", t->variables);
 	json_put(v, "prompt", t->prompt_path);
 	json_print(&text, v, false);
 	if (path != NULL)
@@ -117,6 +97,7 @@ ticket_read(const char *path, const char *id, struct start_ticket *out, struct e
 			.command = ticket_text(v, "command"),
 			.name = ticket_text(v, "name"),
 			.fallback = ticket_text(v, "fallback"),
+			.variables = ticket_text(v, "variables"),
 			.prompt_path = ticket_text(v, "prompt") };
 		if (out->shell == NULL || out->command == NULL)
 			ret = err_set(e, GT_FAIL, "ticket", "the start ticket %s is damaged", id);
@@ -188,16 +169,6 @@ start_ticket_answer(const char *state, const char *id, pid_t *agent, int64_t *ti
 	buf_release(&text);
 	free(path);
 	return found;
-}
-
-bool
-start_ticket_used(const char *state, const char *id)
-{
-	char *path = ticket_path(state, id, "json", false, NULL);
-	bool used = path == NULL || access(path, F_OK) != 0;
-
-	free(path);
-	return used;
 }
 
 void

@@ -298,9 +298,11 @@ plan_hook(struct arming *a, const struct pane *p, const char *hooks, const char 
 		armed_add_window(&a->record, p->window_id, script, free_index(hooks));
 		known = armed_window(&a->record, p->window_id);
 	} else {
+		/* one of an earlier version of this program is replaced */
+		if (!hook_is_ours(hooks, known->index, known->script))
+			known->index = free_index(hooks);
 		free(known->script);
 		known->script = xstrdup(script);
-		known->index = free_index(hooks);
 	}
 	snprintf(name, sizeof name, HOOK "[%lld]", (long long)known->index);
 	buf_str(&command, "run-shell -b ");
@@ -387,12 +389,6 @@ out:
 	tmux_batch_release(&b);
 	settings_release(&seen);
 	return ret;
-}
-
-void
-arm_release(struct arming *a)
-{
-	armed_release(&a->record);
 }
 
 /* --- disarming --- */

@@ -119,9 +119,3 @@ upkeep_release_session(
 	free(open.v);
 	return ret;
 }
-
-void
-upkeep_released_free(struct release_report *r)
-{
-	attempt_list_release(&r->ended);
-}

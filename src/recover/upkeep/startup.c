@@ -140,6 +140,7 @@ upkeep_tidy_folders(const struct app *w)
 	/* of an attempt that nobody knows */
 	tidy_folder(w->state_dir, "prompts", config_ms(w->config, "snapshot_age"));
 	tidy_folder(w->state_dir, "starts", config_ms(w->config, "snapshot_age"));
+	tidy_folder(w->state_dir, "teams", config_ms(w->config, "snapshot_age"));
 }
 
 void
@@ -283,7 +284,7 @@ runs(const struct servers *s, const struct server *x)
 	if (strcmp(now.boot_id, s->boot) != 0)
 		return false;
 	life = proc_life_in(x->pid_ns, x->pid, x->ticks, &now);
-	return life == LIFE_ELSEWHERE ? proc_is_recent(now.boot_ms - x->seen_boot_ms) : life != LIFE_GONE;
+	return life == LIFE_ELSEWHERE ? now.boot_ms - x->seen_boot_ms <= PROC_SEEN_MS : life != LIFE_GONE;
 }
 
 static bool

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "git/git.h"
@@ -52,11 +53,10 @@ struct arming {
 /*
  * Candidates of one session (at least one). script: what pane-died is to run in sh, with tmux's
  * formats in it; NULL: no hook. With dry_run only looks. Names: "gone", "conflict" (GT_AGAIN),
- * those of the store and of tmux/tmux.h. arm_release in any case.
+ * those of the store and of tmux/tmux.h. armed_release of the record in any case.
  */
 int arm_session(struct app *w, const struct candidate *const *panes, size_t n, const char *script,
     bool dry_run, struct arming *out, struct err *e);
-void arm_release(struct arming *a);
 
 /*
  * Puts back what the record tells and deletes it. What somebody else has changed since is left as
@@ -122,6 +122,33 @@ bool mail_is_owed(struct app *w);
  */
 int mail_send_owed(struct app *w, struct mail_report *out, struct err *e);
 
+/* ---- on_crash ---- */
+
+/*
+ * Telling a person and a program of a crash, once for each: the record of crashes says whether it is
+ * new (mail_note_crash). At most once: a pass that is killed in between does not repeat it.
+ */
+
+/* A message to the clients attached to the tmux server of its pane. Best effort. */
+void upkeep_show_crash(struct app *w, const struct candidate *c);
+
+/*
+ * The command on_crash. It runs in a child, one crash after the other, each for 10 s at most, and
+ * gets one JSON object a crash on standard input, without secrets: schema_version, session, socket,
+ * pane, agent, cause, when, conversation, last_words. The last ones are null when unknown.
+ */
+struct on_crash {
+	char **lines;			/* the objects, heap */
+	size_t n, cap;
+	pid_t pid;			/* the child; 0: not started */
+	int from;			/* what failed, from the child */
+};
+/* Adds a crash, with what its pane and its transcript tell: before its recovery. Not without on_crash. */
+void upkeep_on_crash(struct app *w, struct on_crash *x, const struct candidate *c, struct err *e);
+int upkeep_on_crash_start(struct app *w, struct on_crash *x, struct err *e);
+/* Waits for the child. -1, "on-crash": a command failed, and how. x is empty then. */
+int upkeep_on_crash_end(struct on_crash *x, struct err *e);
+
 /* ---- release ---- */
 
 /*
@@ -138,11 +165,10 @@ struct release_report {
 /*
  * The session of this name on the servers that were named with -L, else on any. With dry_run only
  * looks. Names: "locked" (GT_AGAIN: a recovery of it is at work), "conflict" (GT_AGAIN).
- * upkeep_released_free in any case.
+ * attempt_list_release of `ended` in any case.
  */
 int upkeep_release_session(
     struct app *w, const char *session, bool dry_run, struct release_report *out, struct err *e);
-void upkeep_released_free(struct release_report *r);
 
 /* ---- restart ---- */
 

@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "scrub/match/match_private.h"
 
@@ -187,6 +188,10 @@ assignment_value(struct assignment_reader *x, struct assignment *k, struct value
 	} else if (!v->quoted) {
 		assignment_bare_value(x, k, ASSIGNMENT_ENOUGH);
 	}
+	while (k->from < k->to && x->p[k->from] == ' ')
+		k->from++;
+	while (k->to > k->from && x->p[k->to - 1] == ' ')
+		k->to--;
 	v->p = x->p + k->from;
 	v->n = k->to - k->from;
 	return v->n > 0;
@@ -321,11 +326,15 @@ static bool
 skip_sign(struct assignment_reader *x)
 {
 	static const char *const none[] = { "===", "==", "::", "=~", "=>{", ":/" };
+	static const char *const longer[] = { ":::=", "::=", ".=", "+=" };
 	static const char *const signs[] = { "=>", ":=", "?=", "=", ":", "%3D", "%3d", "%3A", "%3a", "：",
 		"＝" };
 
-	if (x->at >= x->n || memchr("=:?%\xef", x->p[x->at], 5) == NULL)
+	if (x->at >= x->n || memchr("=:?%.+\xef", x->p[x->at], 7) == NULL)
 		return false;
+	for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++)
+		if (assignment_skip_word(x, longer[i]))
+			return true;
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
 		if (assignment_word_at(x, x->at, none[i]))
 			return false;
@@ -367,7 +376,7 @@ opens_quote(const struct assignment_reader *x)
 static bool
 skip_operator(struct assignment_reader *x)
 {
-	static const char *const signs[] = { "|| ", "?? ", "or ", "=== ", "== ", "!== ", "!= " };
+	static const char *const signs[] = { "|| ", "?? ", "or ", "=== ", "== ", "!== ", "!= ", "- " };
 	size_t mark = x->at;
 
 	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
@@ -375,6 +384,43 @@ skip_operator(struct assignment_reader *x)
 	if (!x->loose)
 		x->at = mark;
 	return x->loose;
+}
+
+/* "NAME string = ", "NAME[] = ", "NAME VARCHAR2(40) := ": a type between the name and its quoted value. */
+static bool
+skip_declared_type(struct assignment_reader *x)
+{
+	size_t mark = x->at, most = x->at + MAX_GAP, from;
+
+	assignment_skip_blanks(x);
+	from = x->at;
+	while (x->at < x->n && x->at < most &&
+	    (isalnum((unsigned char)x->p[x->at]) || strchr("_.*&[]<>()", x->p[x->at]) != NULL))
+		x->at++;
+	if (x->at > from && x->at < x->n && (x->p[x->at] == ' ' || x->p[x->at] == '=')) {
+		assignment_skip_blanks(x);
+		if ((assignment_skip_word(x, "=") || assignment_skip_word(x, ":=")) &&
+		    !assignment_word_at(x, x->at, "=")) {
+			assignment_skip_blanks(x);
+			if (opens_quote(x))
+				return true;
+		}
+	}
+	x->at = mark;
+	return false;
+}
+
+/* "token 8fK…", "the API key is 8fK…": nothing but blanks, or a verb, and a value that nobody types. */
+static bool
+skip_prose(struct assignment_reader *x)
+{
+	static const char *const verbs[] = { "is: ", "is ", "was " };
+
+	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+		if (assignment_skip_word(x, verbs[i]))
+			break;
+	x->prose = x->at < x->n && (isalnum((unsigned char)x->p[x->at]) || opens_quote(x));
+	return x->prose;
 }
 
 /* Behind "<", or "<namespace:". */
@@ -411,7 +457,8 @@ value_attribute(struct assignment_reader *x)
 	assignment_skip_blanks(x);
 	if (comma && assignment_skip_word(x, ",")) {
 		assignment_skip_blanks(x);
-		return opens_quote(x);
+		x->listed = opens_quote(x);
+		return x->listed;
 	}
 	x->at = mark;
 	return false;
@@ -501,12 +548,15 @@ skip_separator(struct assignment_reader *x)
 		x->tag = true;
 		return true;
 	}
+	if (skip_declared_type(x))
+		return true;
 	assignment_skip_word(x, "?");
 	assignment_skip_word(x, "**");
 	gap = assignment_skip_blanks(x);
 	if (gap > MAX_GAP || x->at >= x->n)
 		return false;
-	if (skip_sign(x)) {
+	x->sign = skip_sign(x);
+	if (x->sign) {
 		skip_block(x);
 		return true;
 	}
@@ -525,7 +575,14 @@ skip_separator(struct assignment_reader *x)
 	if (takes_pair(x) || is_netrc(x))
 		return true;
 	x->beside = opens_quote(x) && gap == 1 && !quoted;
-	return x->beside || skip_column_gap(x, gap);
+	return x->beside || skip_column_gap(x, gap) || (!quoted && skip_prose(x));
+}
+
+/* What stands in a tag ends with the next one, or with the row when the value has a row of its own. */
+static bool
+ends_in_tag(const struct assignment_reader *x, size_t to)
+{
+	return assignment_word_at(x, to, "</") || (to == x->n && x->p[x->key_to] == '>');
 }
 
 /* --password=DB_PASSWORD, password: db_password: the value is a name itself. */
@@ -538,6 +595,55 @@ is_name(const struct rule_set *rules, const struct value *v)
 	return rule_set_by_name(rules, v->p, v->n) != NULL;
 }
 
+/* Of a PGP key, as gpg takes them behind its options. */
+static bool
+is_fingerprint(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isdigit((unsigned char)p[i]) && (p[i] < 'A' || p[i] > 'F'))
+			return false;
+	return n == 16 || n == 40;
+}
+
+/* "key" alone is a word of code; NAME_key has a secret also where it is hexadecimal. */
+static enum value_class
+class_of(const struct assignment_reader *x, const struct rule *rule, const struct value *v)
+{
+	bool longer = x->key_to - x->key_from > strlen("key");
+
+	if (rule->value != VALUE_RANDOM || !longer || is_fingerprint(v->p, v->n))
+		return rule->value;
+	return value_is_opaque(v->p, v->n) ? VALUE_OPAQUE : rule->value;
+}
+
+/* "--password options are": a word of the sentence in which the option is named. */
+static bool
+is_lower_word(const struct value *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (!islower((unsigned char)v->p[i]) && strchr(".,;:", v->p[i]) == NULL)
+			return false;
+	return true;
+}
+
+/*
+ * "pass" is a verb and PWD a directory: behind these words alone only what no sentence has is a
+ * password.
+ */
+static bool
+is_weak_name(const struct assignment_reader *x)
+{
+	static const char *const words[] = { "pass", "pw", "pwd", "psk", "pat" };
+	size_t n = x->key_to - x->key_from;
+
+	if (x->key_from > 0 && x->p[x->key_from - 1] == '$' && n == 3)
+		return true;
+	for (size_t i = 0; i < sizeof words / sizeof words[0] && x->open[0] == '\0'; i++)
+		if (n == strlen(words[i]) && strncasecmp(x->p + x->key_from, words[i], n) == 0)
+			return !x->sign;
+	return false;
+}
+
 bool
 assignment_at(const struct rule_set *rules, struct assignment_line *line, size_t word_from, size_t word_to,
     struct assignment *k)
@@ -546,7 +652,7 @@ assignment_at(const struct rule_set *rules, struct assignment_line *line, size_t
 	struct assignment_reader x = { .p = p, .n = line->n, .line = line, .open = "" };
 	struct value v = { 0 };
 	size_t after;
-	bool tight;
+	bool tight, parted;
 
 	if (!find_key(&x, word_from, word_to) || is_verdict(&x))
 		return false;
@@ -556,17 +662,21 @@ assignment_at(const struct rule_set *rules, struct assignment_line *line, size_t
 	/* most names have no value behind them; that is quicker to see than which name it is */
 	if (!skip_separator(&x))
 		return false;
+	parted = p[after] == ' ' && x.flag && !x.sign;
 	k->rule = rule_set_by_name(rules, p + x.key_from, x.key_to - x.key_from);
 	if (k->rule == NULL)
 		return false;
+	x.loose = x.loose || is_weak_name(&x);
 	tight = x.at == after + 1 && p[after] == '=';
 	if (!assignment_value(&x, k, &v))
 		return false;
-	if ((x.tag && !assignment_word_at(&x, k->to, "</")) || (x.beside && memchr(v.p, ' ', v.n) != NULL))
+	if ((x.tag && !ends_in_tag(&x, k->to)) || (x.beside && memchr(v.p, ' ', v.n) != NULL) ||
+	    (x.prose && !value_is_opaque(v.p, v.n)))
 		return false;
 	v.plain_env = x.flag || (x.env && tight) || x.tag;
-	if (!value_is_secret(&v, k->rule->value) || is_name(rules, &v) ||
-	    (x.loose && !value_is_irregular(v.p, v.n)))
+	if (!value_is_secret(&v, class_of(&x, k->rule, &v)) || is_name(rules, &v) ||
+	    (x.loose && !value_is_irregular(v.p, v.n)) ||
+	    (parted && !v.quoted && is_lower_word(&v)) || (x.listed && value_has_words(v.p, v.n)))
 		return false;
 	if (!v.quoted && v.n >= ASSIGNMENT_ENOUGH - 8)
 		assignment_bare_value(&x, k, line->n);
@@ -577,20 +687,28 @@ assignment_at(const struct rule_set *rules, struct assignment_line *line, size_t
 static bool
 may_part(const char *p, size_t n, size_t gap)
 {
-	static const char signs[] = "=:%?|!\"'`\\&\xc2\xef\xe2";
+	static const char signs[] = "=:%?|!\"'`\\&*[.+\xc2\xef\xe2";
+	size_t word = 0, digits = 0;
 
 	if (gap > 1 || strchr(signs, *p) != NULL)
 		return true;
-	switch (*p) {
-	case 'o':
-		return n < 3 || memcmp(p, "or ", 3) == 0;
-	case '-':
-		return n < 3 || memcmp(p, "-> ", 3) == 0;
-	case 'v':
-	case 'V':
-		return n < 5 || memcmp(p + 1, "alue", 4) == 0;
-	}
-	return false;
+	if (*p == '-')
+		return n < 3 || (p[1] == '>' && p[2] == ' ') || (p[1] == ' ' && strchr("\"'", p[2]) != NULL);
+	while (word < n && word < MAX_GAP && match_is_value_char((unsigned char)p[word]))
+		digits += isdigit((unsigned char)p[word++]) != 0;
+	/* a value that nobody types is long and has digits (skip_prose); a verb or a type is a short word */
+	if (word == n || word >= 16)
+		return word == n || word == MAX_GAP || digits > 0;
+	if (word == 2 && (memcmp(p, "or", 2) == 0 || memcmp(p, "is", 2) == 0))
+		return true;
+	if (word == 3 && memcmp(p, "was", 3) == 0)
+		return true;
+	if (word == 5 && memcmp(p + 1, "alue", 4) == 0)
+		return true;
+	/* "string = " and its like */
+	while (word < n && strchr("_.*&[]<>()", p[word]) != NULL)
+		word++;
+	return word + 1 >= n || (p[word] == ' ' && strchr("=:", p[word + 1]) != NULL) || p[word] == '=';
 }
 
 bool
@@ -607,7 +725,8 @@ assignment_may_follow(const char *p, size_t from, size_t at, size_t to, size_t e
 		return true;
 	/* "\"'`\\&%" end or begin quotes, NO_BREAK begins with \xc2 */
 	if (p[b] != ' ' && p[b] != '\t' && p[b] != '\xc2')
-		return p[b - 1] != '-' && p[b - 1] != '.' && strchr("=:?*%><\"'`\\&\xef\xe2", p[b]) != NULL;
+		return p[b - 1] != '-' && (p[b - 1] != '.' || p[b] == '=') &&
+		    strchr("=:?*%><\"'`\\&[+\xef\xe2", p[b]) != NULL;
 	for (gap = 0; b + gap < end && gap <= MAX_GAP && (p[b + gap] == ' ' || p[b + gap] == '\t'); gap++)
 		;
 	if (p[b] == '\xc2' || b + gap == end || may_part(p + b + gap, end - b - gap, gap))

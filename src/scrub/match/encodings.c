@@ -56,7 +56,7 @@ base64_form(struct buf *out, const char *p, size_t n, size_t before, const char 
 		unsigned v = 0;
 
 		for (size_t bit = 6 * k - 8 * before, b = 0; b < 6; b++, bit++)
-			v = v << 1 | (((unsigned char)p[bit / 8] >> (7 - bit % 8)) & 1u);
+			v = v << 1 | ((unsigned)(unsigned char)p[bit / 8] >> (7 - bit % 8) & 1u);
 		buf_chr(out, v < 62 ? digits[v] : last_two[v - 62]);
 	}
 }

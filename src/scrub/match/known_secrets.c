@@ -12,6 +12,7 @@
 #define MAX_SOUGHT 2048
 #define MAX_SECRETS 16384
 #define MAX_BYTES ((size_t)4 << 20)
+#define LONG_ENOUGH 12		/* bytes of a value with two kinds of characters that is sought elsewhere */
 #define MAX_ALIKE 8		/* forms of found values that end alike */
 
 /* ---- tables ---- */
@@ -308,17 +309,19 @@ known_is_distinctive(const char *p, size_t n)
 /*
  * A value that nobody would write otherwise: two kinds of characters. What stood behind a mere
  * name must show more: it is no path, and no digest, commit or UUID (which are redacted there but
- * not everywhere), and has a digit or a mark that names do not have.
+ * not everywhere), has a digit or a mark that names do not have, and is long or of three kinds.
  */
 static bool
 worth_seeking(const char *p, size_t n, enum scrub_rank rank)
 {
-	size_t digit = 0, odd = 0;
+	size_t digit = 0, odd = 0, lower = 0, upper = 0;
 
 	if (!known_is_distinctive(p, n) || n > MOST_SOUGHT || memchr(p, '\n', n) != NULL)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		digit += isdigit((unsigned char)p[i]) != 0;
+		lower += islower((unsigned char)p[i]) != 0;
+		upper += isupper((unsigned char)p[i]) != 0;
 		odd += strchr("-_./: \t", p[i]) == NULL && !isalnum((unsigned char)p[i]);
 	}
 	if (rank == SCRUB_RANK_FORMAT)
@@ -326,7 +329,11 @@ worth_seeking(const char *p, size_t n, enum scrub_rank rank)
 	if (p[0] == '/' || p[0] == '.' || (p[0] == '~' && n > 1 && p[1] == '/') ||
 	    memmem(p, n, "://", 3) != NULL)
 		return false;
-	return rank == SCRUB_RANK_PLACE || (!all_hex(p, n) && (digit + odd > 0 || value_is_random(p, n)));
+	if (rank == SCRUB_RANK_PLACE)
+		return true;
+	return !all_hex(p, n) && digit + odd > 0 &&
+	    (value_is_random(p, n) || n >= LONG_ENOUGH ||
+		(lower > 0) + (upper > 0) + (digit > 0) + (odd > 0) > 2);
 }
 
 static void
@@ -516,7 +523,7 @@ in_map(const unsigned char *map, const unsigned char *two)
 {
 	size_t pair = known_pair(two);
 
-	return map[pair / 8] >> pair % 8 & 1u;
+	return (unsigned)map[pair / 8] >> pair % 8 & 1u;
 }
 
 /*

@@ -81,6 +81,14 @@ bool value_is_irregular(const char *p, size_t n);
 /* Documentation's stand-in for a token: one character over and over, or EXAMPLE in it. */
 bool value_is_sample(const char *p, size_t n);
 
+/*
+ * At least 16 characters of which a token is made, and no words of a name among them: letters and
+ * digits that change all the time, hexadecimal, a UUID. For places that say little.
+ */
+bool value_is_opaque(const char *p, size_t n);
+/* More than half of it is words of a name, as openssl_x509_check, Ed25519PrivateKey, x86-64. */
+bool value_has_words(const char *p, size_t n);
+
 /* Nobody typed this: at least 16 characters that change their kind often, or long hexadecimal. */
 bool value_is_random(const char *p, size_t n);
 
@@ -111,6 +119,9 @@ struct assignment_reader {
 	bool expansion;		/* ${KEY:-value} */
 	bool beside;		/* key "value" without a sign: no sentence in quotes */
 	bool loose;		/* "key  value", "key -> value": words stand there, too */
+	bool sign;		/* "=", ":" and the like stand between name and value */
+	bool listed;		/* "key", "value": such are words of a list, too */
+	bool prose;		/* "key value" in a sentence: only what nobody types is a value */
 };
 
 /* ---- encodings ---- */
@@ -319,6 +330,13 @@ static inline bool
 match_is_word_char(unsigned char c)
 {
 	return (unsigned char)((c | 0x20) - 'a') < 26 || (unsigned char)(c - '0') < 10 || c == '_';
+}
+
+/* What tokens are made of, and nearly all passwords. */
+static inline bool
+match_is_value_char(unsigned char c)
+{
+	return match_is_word_char(c) || c == '-' || c == '+' || c == '/' || c == '=' || c == '.' || c == '~';
 }
 
 /*

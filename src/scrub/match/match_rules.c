@@ -8,6 +8,7 @@
 #include "scrub/scrub_private.h"
 
 #define PIECE ((size_t)32 << 10)	/* bytes of a view */
+#define REPEATED 16			/* bytes of a value that is sought again in its line */
 
 struct rule_match {
 	struct scrub *s;
@@ -130,18 +131,37 @@ mark_hot(struct rule_match *l)
 	l->rows->v[row].has_keyword = 1;
 }
 
+/* The same value again in its line, which a weak one is not sought beyond. */
+static void
+add_repeats(struct rule_match *l, size_t from, size_t to, size_t kind, enum scrub_rank rank)
+{
+	const char *text = l->view->text.data, *at = text + to;
+
+	while (to - from >= REPEATED &&
+	    (at = memmem(at, (size_t)(text + l->line_end - at), text + from, to - from)) != NULL) {
+		size_t again = (size_t)(at - text);
+
+		if (match_counts(l, again, again, again + (to - from)))
+			add_span(l, again, again + (to - from), kind, rank);
+		at += to - from;
+	}
+}
+
 static void
 try_name(struct rule_match *l, size_t from, size_t to)
 {
 	const struct rule_set *rules = &l->s->rules;
 	struct assignment k;
+	size_t kind;
 
 	if (from < l->named || !assignment_at(rules, &l->keyed, from - l->line, to - l->line, &k))
 		return;
 	l->named = l->line + k.to;
-	if (match_counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
-		add_span(l, l->line + k.from, l->line + k.to, rules->index->kind_of[k.rule - rules->v],
-		    SCRUB_RANK_NAMED);
+	if (!match_counts(l, l->line + k.key_from, l->line + k.from, l->line + k.to))
+		return;
+	kind = rules->index->kind_of[k.rule - rules->v];
+	add_span(l, l->line + k.from, l->line + k.to, kind, SCRUB_RANK_NAMED);
+	add_repeats(l, l->line + k.from, l->line + k.to, kind, SCRUB_RANK_NAMED);
 }
 
 static void

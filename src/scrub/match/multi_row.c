@@ -5,6 +5,7 @@
 #include "scrub/match/match_private.h"
 
 #define LONG_ROW 40	/* base64 of this length is no word */
+#define KEY_ROWS 120	/* rows of the longest keys: RSA with 8192 bits */
 #define SSH2 "----"	/* ssh.com's and other vendors' armor has four dashes and a blank */
 
 enum pem_line_type {
@@ -225,11 +226,57 @@ take_above(const char *text, const struct scrub_rows *rows, size_t end, size_t f
 	}
 }
 
+/* Rows of a key are as long as the programs write them: PEM and PGP 64, OpenSSH and RFC 4716 70 or 72. */
 static bool
 key_row(const char *text, const struct pem_line *l)
 {
-	return l->type == LINE_MATERIAL && l->letters >= 48 && l->letters <= 76 &&
+	return l->type == LINE_MATERIAL && (l->letters == 64 || l->letters == 70 || l->letters == 72) &&
 	    l->to - l->from == l->letters && value_is_random(text + l->from, l->letters);
+}
+
+/*
+ * Base64 of something else, told by its first bytes: pictures, fonts, archives, documents, PGP
+ * keys that are public and signatures, certificates and requests for one.
+ */
+static bool
+is_foreign(const char *p, size_t n)
+{
+	static const char *const heads[] = { "iVBOR", "/9j/", "R0lGOD", "UklGR", "Qk0", "SUkq", "TU0AK",
+		"AAAB", "H4sI", "UEsD", "QlpoO",
+		"/Td6WFo", "KLUv", "JVBER", "d09GR", "d09GM", "T1RUTw", "AAEAAAA",
+		"PHN2Z", "PD94bW", "PCFET0", "eyJ2ZX", "eyAidm", "f0VMR", "AGFzb", "SUQz", "T2dnU", "Rk9STU",
+		"mQ", "mD", "mI", "iQ", "iI", "iH", "iE", "iF", "xsB", "xjM", "wsB", "AAAAB3", "AAAAC3" };
+
+	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+		if (n > strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
+			return true;
+	/* two SEQUENCEs one in the other: what a private key has there is a number */
+	return n > 8 && memcmp(p, "MI", 2) == 0 &&
+	    (memcmp(p + 6, "CC", 2) == 0 || memcmp(p + 4, "MI", 2) == 0);
+}
+
+/* <X509Certificate>, "Content-Type:", "data:": the row above says what base64 it is. */
+static bool
+is_labelled(const char *text, const struct scrub_rows *rows, size_t i)
+{
+	for (size_t k = i; k > 0 && i - k < 3; k--) {
+		const struct scrub_row *r = &rows->v[k - 1];
+
+		if (r->body == r->end)
+			continue;
+		if (text[r->body] == '<' || text[r->end - 1] == '>')
+			return find_word(text + r->body, r->end - r->body, "rivate") == NULL;
+		return find_word(text + r->body, r->end - r->body, "base64") != NULL ||
+		    find_word(text + r->body, r->end - r->body, "Content-") != NULL;
+	}
+	return false;
+}
+
+/* Base64 that looks like the added row of a diff. */
+static bool
+begins_with_plus(const struct scrub_row *r)
+{
+	return r->sign == '+' && r->sign_at == r->from;
 }
 
 /* Neither BEGIN nor END on the screen: three rows or more of one length. Returns the row to go on with. */
@@ -240,13 +287,15 @@ take_bare(const char *text, const struct scrub_rows *rows, size_t i, size_t kind
 	bool plus = false, start = true;
 	size_t to = i;
 
-	while (to < rows->n && key_row(text, &l) && l.letters == first.letters) {
+	while (to < rows->n && key_row(text, &first) && l.type == LINE_MATERIAL &&
+	    l.letters + begins_with_plus(&rows->v[to]) == first.letters) {
 		plus = plus || memchr(text + l.from, '+', l.letters) != NULL ||
 		    memchr(text + l.from, '/', l.letters) != NULL;
 		if (++to < rows->n)
 			l = classify_line(text, &rows->v[to]);
 	}
-	if (to - i < 3 || !plus || (to < rows->n && (l.type == LINE_END_PUBLIC || l.type == LINE_END)))
+	if (to - i < 3 || to - i > KEY_ROWS || !plus || is_foreign(text + first.from, first.letters) ||
+	    is_labelled(text, rows, i) || (to < rows->n && (l.type == LINE_END_PUBLIC || l.type == LINE_END)))
 		return to > i ? to : i + 1;
 	if (to < rows->n && is_material(text, &l) && l.letters < first.letters) {
 		if (to + 1 < rows->n && classify_line(text, &rows->v[to + 1]).type == LINE_END_PUBLIC)

@@ -49,6 +49,8 @@ match_word_ends(const char *text, size_t n, size_t at, bool strict)
 	return !match_is_word_char(c);
 }
 
+#define OPAQUE 16	/* bytes */
+
 /* ---- counting ---- */
 
 struct char_count {
@@ -116,6 +118,95 @@ value_is_random(const char *p, size_t n)
 	return c.digit >= 3 && c.lower + c.upper >= 3 && c.changes * 4 >= n && c.other * 6 <= n;
 }
 
+/*
+ * Ed25519PrivateKey, AfterValueToken: chunks of a capital and small letters, of capitals, or of
+ * digits, that are three characters long as a mean. Random characters change more often.
+ */
+static bool
+is_camel(const char *p, size_t n)
+{
+	int first = kind_of((unsigned char)p[0]);
+	size_t chunks = 1, upper = first == 2, numbers = first == 3;
+
+	for (size_t i = 1; i < n; i++) {
+		int is = kind_of((unsigned char)p[i]), was = kind_of((unsigned char)p[i - 1]);
+		bool capital = is == 1 && was == 2 && (i < 2 || kind_of((unsigned char)p[i - 2]) != 2);
+
+		chunks += is != was && !capital;
+		upper += is == 2 && was != 2;
+		numbers += is == 3 && was != 3;
+	}
+	return upper > 1 && numbers <= 2 && n >= 6 && chunks * (n < 24 ? 3 : 4) <= n;
+}
+
+/* Characters that belong to words of a name: letters, digits behind them, or digits alone, and signs. */
+static size_t
+count_wordy(const char *p, size_t n)
+{
+	size_t wordy = 0;
+
+	for (size_t i = 0; i < n;) {
+		size_t from = i, letters;
+
+		while (i < n && isalpha((unsigned char)p[i]))
+			i++;
+		letters = i - from;
+		while (i < n && isdigit((unsigned char)p[i]))
+			i++;
+		if (i == n || !isalnum((unsigned char)p[i])) {
+			wordy += letters != 1 && (letters < 6 || is_camel(p + from, letters) ||
+				     count_chars(p + from, letters).changes == 0)
+			    ? i - from
+			    : 0;
+		} else {
+			while (i < n && isalnum((unsigned char)p[i]))
+				i++;
+			wordy += is_camel(p + from, i - from) ? i - from : 0;
+		}
+		for (; i < n && !isalnum((unsigned char)p[i]); i++)
+			wordy++;
+	}
+	return wordy;
+}
+
+static bool
+is_uuid(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? p[i] != '-' : !isalnum((unsigned char)p[i]))
+			return false;
+	return n == 36;
+}
+
+bool
+value_has_words(const char *p, size_t n)
+{
+	/* between the signs of base64 short stretches look like words */
+	if (memchr(p, '+', n) != NULL || memchr(p, '/', n) != NULL || p[n - 1] == '=')
+		return false;
+	return count_wordy(p, n) * 2 > n;
+}
+
+bool
+value_is_opaque(const char *p, size_t n)
+{
+	struct char_count c = count_chars(p, n);
+	size_t letters = c.lower + c.upper;
+
+	if (n < OPAQUE || c.digit < 2 || letters < 2 || (n < 40 && p[0] == '0' && (p[1] | 0x20) == 'x'))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!match_is_value_char((unsigned char)p[i]) ||
+		    (p[i] == '=' && i + 2 < n && p[n - 1] != '='))
+			return false;
+	/* a file, or several: in base64 less than two thirds look like words */
+	if (memchr(p, '/', n) != NULL && count_wordy(p, n) * 3 > n * 2)
+		return false;
+	if (is_uuid(p, n) || all_of(p, n, "0123456789abcdefABCDEF"))
+		return true;
+	return c.changes * 5 >= n && !value_has_words(p, n);
+}
+
 bool
 value_is_irregular(const char *p, size_t n)
 {
@@ -157,6 +248,8 @@ is_variable(const char *p, size_t n)
 {
 	size_t i = 1;
 
+	if (n > 2 && (p[0] == '!' || p[0] == '\\') && p[1] == '$')
+		return is_variable(p + 1, n - 1);
 	if (p[0] != '$' || n == 1)
 		return p[0] == '$';
 	if (isdigit((unsigned char)p[1]))
@@ -165,7 +258,7 @@ is_variable(const char *p, size_t n)
 		i++;
 	if (i == n)
 		return !is_jumble(p + 1, n - 1);
-	return strchr(i > 1 ? "./:->[()]},;&|'\"$ @\\" : "({[\"'@*#?!$", p[i]) != NULL;
+	return strchr(i > 1 ? "./:->[({)]},;&|'\"$ @\\" : "({[\"'@*#?!$", p[i]) != NULL;
 }
 
 /* <token>, also with words behind it, and where the end is cut off. */
@@ -181,7 +274,8 @@ value_is_placeholder(const char *p, size_t all)
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me",
 		"change_me", "redacted", "insert-", "dummy", "<your", "replace", "not-set", "undefined" };
 	static const char *const whole[] = { "password", "passwd", "pass", "pwd", "passphrase", "secret",
-		"token", "key", "api-key", "api_key", "apikey", "none", "null", "string", "todo", "!vault" };
+		"token", "key", "api-key", "api_key", "apikey", "none", "null", "string",
+		"todo", "!vault", "arg" };
 	size_t same = 1, n = all < 200 ? all : 200;
 
 	if (n == 0 || is_variable(p, n) || is_angled(p, n) || (n > 1 && p[0] == '{' && p[1] == '{') ||
@@ -193,7 +287,7 @@ value_is_placeholder(const char *p, size_t all)
 		return true;
 	for (size_t i = 1; i < n; i++)
 		same += p[i] == p[0];
-	if (same * 10 >= n * 8 || all_of(p, n, "xX-_.*#?") || has_word(p, n, "xxxxx") ||
+	if (same * 10 >= n * 8 || all_of(p, n, "xX-_.*#?:%s") || has_word(p, n, "xxxxx") ||
 	    has_word(p, n, "*****") || has_word(p, n, "..."))
 		return true;
 	if (memmem(p, n, "…", strlen("…")) != NULL ||
@@ -336,7 +430,8 @@ is_work_id(const char *p, size_t n)
 {
 	static const char *const heads[] = { "toolu_", "msg_", "req_", "call_", "sha256:", "sha512-", "sha1-",
 		"h1:", "arn:", "ssh-rsa", "ssh-ed25519", "pk_live_", "pk_test_", "pk.eyJ", "phc_",
-		"sb_publishable_", "rzp_pub_", "FLWPUBK", "pk-lf-" };
+		"sb_publishable_", "rzp_pub_", "FLWPUBK", "pk-lf-", "MFkwEwYHKoZIzj0", "MHYwEAYHKoZIzj0",
+		"MCowBQYDK2V", "MIGfMA0GCSqGSIb3DQEBA", "MIIBIjANBgkqhkiG9w0B", "MIICIjANBgkqhkiG9w0B" };
 
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
 		if (n > strlen(heads[i]) && memcmp(p, heads[i], strlen(heads[i])) == 0)
@@ -353,6 +448,40 @@ few_vowels(const char *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		vowels += strchr("aeiouyAEIOUY", p[i]) != NULL;
 	return vowels * 4 <= n;
+}
+
+/* "\\fIname\\fR", "a\\-b": markup of manual pages; [a-z]*, (?:…), \\d+: a regular expression. */
+static bool
+is_markup(const char *p, size_t n)
+{
+	static const char *const parts[] = { "[^", "(?:", "(?=", "(?!", "[a-z", "[A-Z", "[0-9", ")*", "]*",
+		"]+", ")+", "{1,", "\\d", "\\w", "\\*", "\\s", "\\f", "\\-", "\\&", "\\(", "\\e" };
+
+	if (memchr(p, '\\', n) == NULL && memchr(p, '[', n) == NULL && memchr(p, '(', n) == NULL)
+		return false;
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (memmem(p, n, parts[i], strlen(parts[i])) != NULL)
+			return true;
+	return false;
+}
+
+/* q{Federal State}, PASSWORD(x), password!r}, user:UID:GID: what code and descriptions of formats have. */
+static bool
+is_code(const struct value *v)
+{
+	size_t colons = 0, i = 0;
+
+	if (v->quoted)
+		return strchr(",;)", v->p[0]) != NULL && v->n > 1 && isspace((unsigned char)v->p[1]);
+	while (i < v->n && i < 12 && (isalpha((unsigned char)v->p[i]) || v->p[i] == '_'))
+		i++;
+	if (i > 0 && i + 1 < v->n && v->p[i + 1] != '{' &&
+	    (v->p[i] == '{' || v->p[i] == '(' || (v->p[i] == '!' && v->p[v->n - 1] == '}')))
+		return true;
+	for (i = 0; i < v->n && (isalpha((unsigned char)v->p[i]) || strchr("_:.", v->p[i]) != NULL); i++)
+		colons += v->p[i] == ':';
+	return (i == v->n && colons >= 2) || memmem(v->p, v->n, ":::", 3) != NULL ||
+	    (v->n > 4 && memcmp(v->p + v->n - 2, "::", 2) == 0);
 }
 
 /* ---- the verdict ---- */
@@ -422,17 +551,39 @@ has_sign(const char *p, size_t n)
 	return false;
 }
 
+/* Code goes on behind a name with one of these, also where rows were taken for one. */
+static bool
+has_bracket(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strchr("(){}[]<>;|", p[i]) != NULL)
+			return true;
+	return false;
+}
+
+#define LONG_NUMBER 24	/* digits that count nothing */
+
 static bool
 token_like(const struct value *v, const struct char_count *c)
 {
 	size_t letters = c->lower + c->upper;
 	bool close = v->quoted || v->plain_env;
 
-	if (c->blank > 0 || is_number(v->p, v->n))
+	if (c->blank > 0)
+		return false;
+	if (c->digit == v->n)
+		return v->n >= LONG_NUMBER && close;
+	if (is_number(v->p, v->n))
 		return false;
 	if (is_constant(v->p, v->n, c) || is_slug(v->p, v->n, c))
 		return false;
-	if (value_is_random(v->p, v->n) || is_base32(v, c))
+	if (is_base32(v, c))
+		return true;
+	/* what stands bare in code is a name or a call */
+	if (!close && (has_bracket(v->p, v->n) ||
+			  (memchr(v->p, '-', v->n) == NULL && value_has_words(v->p, v->n))))
+		return false;
+	if (value_is_random(v->p, v->n))
 		return true;
 	if (c->digit >= 1 && letters >= 2)
 		return v->n >= (close ? 8 : 16) && (close || c->digit >= 2);
@@ -460,6 +611,8 @@ fits_class(const struct value *v, enum value_class class)
 	case VALUE_RANDOM:
 		return v->n >= 20 && c.lower > 0 && c.upper > 0 && c.digit > 0 &&
 		    memchr(v->p, '.', v->n) == NULL && value_is_random(v->p, v->n);
+	case VALUE_OPAQUE:
+		return value_is_opaque(v->p, v->n);
 	case VALUE_NONE:
 		break;
 	}
@@ -470,8 +623,9 @@ bool
 value_is_secret(const struct value *v, enum value_class class)
 {
 	/* { and the like begin a type, a set, a call */
-	if (v->n == 0 || (!v->quoted && strchr("{[(", v->p[0]) != NULL))
+	if (v->n == 0 || (!v->quoted && strchr("{[(", v->p[0]) != NULL) || is_code(v))
 		return false;
 	return fits_class(v, class) && !value_is_placeholder(v->p, v->n) &&
-	    !is_reference(v->p, v->n, v->quoted) && !is_path(v->p, v->n) && !is_work_id(v->p, v->n);
+	    !is_reference(v->p, v->n, v->quoted) && !is_path(v->p, v->n) && !is_work_id(v->p, v->n) &&
+	    !is_markup(v->p, v->n);
 }

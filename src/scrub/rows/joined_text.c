@@ -5,6 +5,9 @@
 #include "base/utf8.h"
 #include "scrub/rows/rows_private.h"
 
+#define LONE_VALUE 8	/* bytes */
+#define SHELL_ROWS 12	/* rows of one command */
+
 static size_t
 first_word(const char *text, const struct scrub_row *r)
 {
@@ -34,9 +37,9 @@ static bool
 is_value(const char *text, const struct scrub_row *r)
 {
 	static const char *const heads[] = { "value:", "\"value\"", "\"Value\"", "'value'",
-		"Value:", "<value>", "<string>", "value =" };
+		"Value:", "<value>", "<string>", "value =", "= \"", "= '", ":= \"", ":= '" };
 
-	if (r->body == r->end || strchr("vV\"'<", text[r->body]) == NULL)
+	if (r->body == r->end || strchr("vV\"'<=:", text[r->body]) == NULL)
 		return false;
 	for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++) {
 		size_t n = strlen(heads[k]);
@@ -59,11 +62,44 @@ opens_block(const char *text, const struct scrub_row *r)
 	    text[i - 3] == ':';
 }
 
+/* "name =", "name:", "<name>": the value stands in the row below. */
+static bool
+opens_value(const char *text, const struct scrub_row *r)
+{
+	const char *tag;
+
+	if (r->end - r->body < 3)
+		return false;
+	/* base64 ends so, too */
+	if (text[r->end - 1] == '=' || text[r->end - 1] == ':')
+		return text[r->end - 2] != '=' && memchr(text + r->body, '+', r->end - r->body) == NULL &&
+		    (text[r->end - 1] == ':' || memchr(text + r->body, '/', r->end - r->body) == NULL);
+	if (text[r->end - 1] != '>')
+		return false;
+	tag = memrchr(text + r->body, '<', r->end - r->body);
+	return text[r->end - 2] == '=' || (tag != NULL && tag[1] != '/');
+}
+
+/* One word that is long enough to have been moved down, and no tag. */
+static bool
+is_lone_value(const char *text, const struct scrub_row *r)
+{
+	return r->end - r->body >= LONE_VALUE && text[r->body] != '<' && text[r->body] != '-' &&
+	    memchr(text + r->body, ' ', r->end - r->body) == NULL;
+}
+
+/* The line of a shell goes on in the next row. */
+static bool
+goes_on(const char *text, const struct scrub_row *r)
+{
+	return r->end - r->body > 2 && text[r->end - 1] == '\\' && text[r->end - 2] == ' ';
+}
+
 /* Row b, below a, begins with the value to the name in a. */
 static bool
 is_value_of(const char *text, const struct scrub_row *a, const struct scrub_row *b)
 {
-	if (is_value(text, b))
+	if (is_value(text, b) || goes_on(text, a) || (opens_value(text, a) && is_lone_value(text, b)))
 		return true;
 	return b->body_col > a->body_col && opens_block(text, a) &&
 	    memchr(text + b->body, ' ', b->end - b->body) == NULL;
@@ -74,7 +110,11 @@ joins_pair(const char *text, const struct scrub_rows *r, size_t head, size_t i)
 {
 	const struct scrub_row *a = &r->v[i], *b;
 
-	if (i != head || !a->has_keyword || i + 1 >= r->n)
+	if (i + 1 >= r->n)
+		return false;
+	if (i != head)
+		return i - head < SHELL_ROWS && goes_on(text, a) && goes_on(text, a - 1);
+	if (!a->has_keyword)
 		return false;
 	b = &r->v[i + 1];
 	/* the "-" of a list in YAML looks like that of a diff */
@@ -264,9 +304,11 @@ show_line(
 
 /* False: a line that has row i + 1 cannot have row i as well, whichever row it begins with. */
 static bool
-may_join(const struct scrub_row *a, enum joined_mode mode)
+may_join(const char *text, const struct scrub_row *a, enum joined_mode mode)
 {
-	return mode == JOINED_HARD ? a->joins : mode != JOINED_ROWS && a->has_keyword;
+	if (mode == JOINED_HARD)
+		return a->joins;
+	return mode != JOINED_ROWS && (a->has_keyword || (mode == JOINED_PAIRS && goes_on(text, a)));
 }
 
 void
@@ -278,7 +320,7 @@ joined_show(struct joined_text *w, const char *text, struct scrub_rows *rows, en
 	for (size_t k = 0; k < rows->n_live; k++) {
 		size_t i = rows->live[k];
 
-		while (i > next && may_join(&rows->v[i - 1], mode))
+		while (i > next && may_join(text, &rows->v[i - 1], mode))
 			i--;
 		if (i > next)
 			(void)set_seam(rows, i - 1, mode, false);

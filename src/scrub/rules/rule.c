@@ -140,7 +140,7 @@ begin_rule(struct rule_list *all, bool own, const struct toml_item *it, struct e
 static int
 read_value_class(struct rule *r, const char *value, struct err *e)
 {
-	static const char *const names[] = { "none", "any", "mixed", "random" };
+	static const char *const names[] = { "none", "any", "mixed", "random", "opaque" };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (strcmp(value, names[i]) == 0) {

@@ -51,7 +51,7 @@ void rule_sample_release(struct rule_sample *m);
  * 	parted by blanks; they are
  * 	          compared with the last parts of a name, "*password" with its last letters
  * 	value     what counts as a value behind a name, or in group 1 of a pattern: "any" (a password
- * 	may be a word), "mixed", "random", or,
+ * 	may be a word), "mixed", "random", "opaque" (no words in it), or,
  * 	          with names, "none" (never a secret). Without it a pattern's group is a secret unless
  * 	          it is a placeholder
  * 	finds*    a sample (rules_private.h)
@@ -60,7 +60,7 @@ void rule_sample_release(struct rule_sample *m);
  * Every rule but "none" needs a finds; the first one is its canary. Of the built-in table the
  * program has that one alone; the others are for the tests, which read the file as one of a user.
  */
-enum value_class { VALUE_NONE, VALUE_ANY, VALUE_MIXED, VALUE_RANDOM };
+enum value_class { VALUE_NONE, VALUE_ANY, VALUE_MIXED, VALUE_RANDOM, VALUE_OPAQUE };
 
 struct rule {
 	const char *name;

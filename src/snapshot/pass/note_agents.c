@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/timestamp.h"
 #include "detect/detect.h"
 #include "process/proc.h"
@@ -19,7 +19,9 @@
 #include "transcript/transcript.h"
 
 /* The last sign of life is renewed no sooner. */
-#define RENEW_MS ((int64_t)5 * 60 * 1000)
+#define RENEW_MS (5 * 60 * 1000)
+#define MEMORY_STEP ((int64_t)64 << 20)
+#define WORD_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct agent_noting {
 	struct app *w;
@@ -38,15 +40,44 @@ replace(char **field, const char *text)
 	*field = xstrdup(text);
 }
 
-static char *
-program_of(pid_t pid)
-{
-	char path[64], target[PATH_MAX];
-	ssize_t n;
+#define VARIABLES_MOST 40
 
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	n = readlink(path, target, sizeof target);
-	return n > 0 && (size_t)n < sizeof target ? xstrndup(target, (size_t)n) : NULL;
+/* Keys, addresses, proxies and certificates, what chooses a model or a provider, an environment's place. */
+static bool
+is_needed(const char *name)
+{
+	static const char *const begins[] = { "ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "GEMINI_",
+		"OPENAI_", "AZURE_", "VERTEX_", "CODEX_", "OPENCODE_" };
+	static const char *const ends[] = { "_KEY", "_TOKEN", "_BASE_URL", "_PROXY", "_proxy" };
+	static const char *const words[] = { "NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "SSL_CERT_FILE",
+		"VIRTUAL_ENV", "CONDA_PREFIX" };
+	bool yes = false;
+
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+		yes = yes || str_starts(name, begins[i]);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		yes = yes || str_ends(name, ends[i]);
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		yes = yes || strcmp(name, words[i]) == 0;
+	return yes;
+}
+
+static void
+note_variables(const char *block, size_t size, struct seen_agent *x)
+{
+	struct buf names = BUF_INIT;
+	size_t n = 0;
+
+	for (size_t at = 0; block != NULL && at < size && n < VARIABLES_MOST; at += strlen(block + at) + 1) {
+		char *name = xstrndup(block + at, strcspn(block + at, "="));
+
+		if (is_needed(name) && name[strspn(name, WORD_CHARS)] == '\0')
+			buf_fmt(&names, "%s%s", n++ > 0 ? " " : "", name);
+		free(name);
+	}
+	if (n > 0)
+		replace(&x->variables, names.data);
+	buf_release(&names);
 }
 
 /* Its own arguments, without secrets; each time a scrubber learns what the agent's environment holds. */
@@ -66,10 +97,12 @@ note_command(struct app *w, const struct candidate *c, struct seen_agent *x)
 	launch_redact(&shape, &c->launch, s, block, n);
 	if (shape.text != NULL)
 		replace(&x->command, clean_bytes(shape.text));
+	x->wrapper = c->launch.wrapper;
 	for (size_t i = 0; i < shape.n; i++)
 		buf_fmt(&names, "%s%s", i > 0 ? " " : "", shape.names[i]);
 	if (names.len > 0)
 		replace(&x->redacted, names.data);
+	note_variables(block, n, x);
 	launch_redacted_release(&shape);
 	buf_release(&names);
 	if (block != NULL)
@@ -122,6 +155,18 @@ note_place(const struct candidate *c, struct seen_agent *x)
 	x->pid_ns = (int64_t)now.pid_ns;
 }
 
+/* Only growth by a quarter is worth a write of its own. True: it is. */
+static bool
+note_memory(struct seen_agent *x)
+{
+	int64_t now = proc_memory((pid_t)x->pid);
+	bool much = now > x->memory + x->memory / 4 + MEMORY_STEP;
+
+	if (now > x->memory)
+		x->memory = now;
+	return much;
+}
+
 /* True: there is something to write. */
 static bool
 note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
@@ -141,7 +186,7 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 		note_place(c, x);
 		x->pid = c->agent_pid;
 		x->pid_start = ticks;
-		x->program = program_of(c->agent_pid);
+		x->program = proc_path(c->agent_pid, PROC_PROGRAM);
 		replace(&x->remote, c->remote);
 		replace(&x->remote_hint, c->remote_hint);
 		if (c->remote == NULL)
@@ -149,8 +194,9 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 	}
 	if (c->config_dir != NULL && c->remote == NULL)
 		agent_pid_file_read(c->config_dir, c->agent_pid, &note);
-	changed = note_conversation(c, &note, x) || !known || x->state != SEEN_ALIVE ||
-	    now - x->seen_at >= RENEW_MS || now < x->seen_at;
+	changed = note_memory(x);
+	changed = note_conversation(c, &note, x) || changed || !known || x->state != SEEN_ALIVE ||
+	    now - x->seen_at >= fault_wait_ms("GT_RENEW_MS", RENEW_MS) || now < x->seen_at;
 	agent_pid_file_release(&note);
 	x->state = SEEN_ALIVE;
 	x->died_at = 0;

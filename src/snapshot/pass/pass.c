@@ -18,6 +18,7 @@
 #include "tmux/tmux.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
+#include "workspace/workspace.h"
 
 #define DAY_MS ((int64_t)86400000)
 
@@ -176,8 +177,10 @@ drop_unchanged(struct server_run *r, struct panes *list)
 	for (size_t i = 0; i < list->n; i++) {
 		struct pane *p = &list->v[i];
 		struct pane_state *was = snapshot_pane_find(&r->seen, p);
-		bool asked = is_asked(r->p, p, was != NULL && was->agent);
-		bool same = was != NULL && snapshot_pane_same(was, p) && !(was->agent && pane_exposed(p));
+		bool asked = is_asked(r->p, p, was != NULL && was->agent), same;
+
+		detect_fill_pid(r->p->w, p);
+		same = was != NULL && snapshot_pane_same(was, p) && !(was->agent && pane_exposed(p));
 
 		if (pane_is_reset(p)) {
 			keep_reset(r, p);
@@ -548,14 +551,35 @@ list_server(struct snapshot_run *p, struct tmux *t, struct panes *list, struct e
 	return 0;
 }
 
+/* The server's shape is what is left when it is gone; that it cannot be kept stops no snapshot. */
+static void
+keep_workspace(struct server_run *r, const struct pane *p, json_t *shape)
+{
+	struct err why = ERR_INIT;
+
+	for (size_t i = 0; i < r->seen.n; i++)
+		if (r->seen.v[i].here && r->seen.v[i].agent)
+			workspace_mark_agent(shape, r->seen.v[i].id);
+	if (workspace_keep(r->p->w, r->p->shooter.dir, p, shape, &r->p->scrub, &why) != 0)
+		note_trouble(r->p->run, &why);
+}
+
 static int
 pass_over_server(struct snapshot_run *p, struct tmux *t, struct err *e)
 {
 	struct server_run r = { .p = p, .t = t, .looked = clock_wall_ms() / 1000 };
 	struct panes list = { .n = 0 };
+	struct pane server = { .pid = 0 };
+	json_t *shape = NULL;
 	int ret = list_server(p, t, &list, e);
 
 	if (ret == 0 && list.n > 0) {
+		if (p->ask->n == 0 && !p->ask->exposed && !p->ask->dry_run) {
+			shape = workspace_shape(&list, clock_wall_ms());
+			server.socket_path = xstrdup(list.v[0].socket_path);
+			server.server_pid = list.v[0].server_pid;
+			server.server_start = list.v[0].server_start;
+		}
 		snapshot_panes_read(&r.seen, p->shooter.dir, &list.v[0]);
 		drop_unchanged(&r, &list);
 		if (list.n > 0)
@@ -566,6 +590,9 @@ pass_over_server(struct snapshot_run *p, struct tmux *t, struct err *e)
 			ret = -1;
 		if (ret == 0 && !p->ask->dry_run)
 			reset_exposed(&r);
+		if (shape != NULL)
+			keep_workspace(&r, &server, shape);
+		free(server.socket_path);
 	}
 	candidate_list_release(&r.found);
 	snapshot_panes_release(&r.seen);
@@ -622,7 +649,7 @@ add_unknown(struct snapshot_run *p)
 		e = &add_named(p->run, SNAP_FAILED, p->ask->names[i], "", "")->error;
 		utf8_escape(&name, p->ask->names[i], strlen(p->ask->names[i]), 80);
 		err_set(e, GT_NOTHING, "unknown-session",
-		    "there is no agent's session \"%s\" on the tmux servers that were looked at", name.data);
+		    "no agent session named \"%s\" on the tmux servers searched", name.data);
 		err_hint(e, "gt-recover list shows what is there; -L names another server");
 		buf_release(&name);
 	}

@@ -100,6 +100,7 @@ set_pane(const struct candidate *c, struct scrub *scrub, struct snapshot *out)
 	out->alternate = p->alternate;
 	out->dead = p->dead;
 	out->title = clean_string(scrub, p->title);
+	out->place = xstrdup(p->place);
 	out->window_id = xstrdup(p->window_id);
 	out->window_name = clean_string(scrub, p->window_name);
 }
@@ -133,6 +134,7 @@ set_command(const struct candidate *c, struct scrub *scrub, struct snapshot *out
 	out->command = xstrdup(clean_bytes(shape.text));
 	out->secrets = shape.names;
 	out->n_secrets = shape.n;
+	out->wrapper = c->launch.wrapper;
 	shape.names = NULL;
 	shape.n = 0;
 	launch_redacted_release(&shape);

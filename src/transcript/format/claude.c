@@ -40,6 +40,8 @@ parse_message(struct claude_record *p)
 			p->message_id = v;
 		else if (json_key_is(k, "model"))
 			p->model = v;
+		else if (json_key_is(k, "stop_reason"))
+			p->stop = v;
 		else if (json_key_is(k, "content"))
 			p->blocks = v;
 	}
@@ -79,6 +81,7 @@ claude_record_parse(struct json_slice record, struct claude_record *out)
 		{ "operation", offsetof(struct claude_record, operation) },
 		{ "toolUseResult", offsetof(struct claude_record, result) },
 		{ "error", offsetof(struct claude_record, error) },
+		{ "sourceToolUseID", offsetof(struct claude_record, loaded_by) },
 	};
 	struct json_walk w = json_slice_walk(record);
 	struct json_slice k, v;
@@ -180,7 +183,9 @@ put_program_words(struct transcript_builder *t, const struct transcript_entry *r
 {
 	enum claude_words words = claude_unwrap_words(text, meta);
 
-	if (words == WORDS_PERSON)
+	if (words == WORDS_COMMAND)
+		t->command = r->id;
+	if (words == WORDS_PERSON || words == WORDS_COMMAND)
 		return false;
 	if (words == WORDS_INTERRUPTED)
 		builder_interrupt(t, r->time);
@@ -196,7 +201,7 @@ put_result(struct transcript_builder *t, const struct transcript_entry *r, struc
     struct json_slice answer)
 {
 	static const char cut[] = "[Tool call interrupted: the session ended";
-	struct buf text = BUF_INIT, file = BUF_INIT;
+	struct buf text = BUF_INIT, file = BUF_INIT, tasks = BUF_INIT;
 	bool patch = claude_call_result(&text, json_slice_get(block, "content"), answer);
 	enum status status = str_starts(text.data, cut) ? STATUS_INTERRUPTED :
 	    json_slice_is(json_slice_get(block, "is_error"), "true") ? STATUS_FAILED : STATUS_COMPLETE;
@@ -205,6 +210,29 @@ put_result(struct transcript_builder *t, const struct transcript_entry *r, struc
 	if (patch)
 		claude_patched_file(&file, answer);
 	builder_input(t, i, &file);
+	claude_todos(&tasks, json_slice_get(answer, "newTodos"));
+	builder_tasks(t, &tasks);
+}
+
+/*
+ * What a slash command or a skill stands for is marked as the program's own: below the record that
+ * names the command, or with the call that loaded the skill. True: it was told, text is empty.
+ */
+static bool
+put_instructions(struct transcript_builder *t, const struct transcript_entry *r,
+    const struct claude_record *p, struct buf *text)
+{
+	bool command = t->command != 0 && r->parent == t->command;
+	struct buf told = BUF_INIT;
+
+	if (!p->meta || (!command && !json_slice_string(p->loaded_by)) || str_starts(text->data, "<") ||
+	    strcmp(text->data, "Tool loaded.") == 0)
+		return false;
+	buf_str(&told, command ? "Text of the command:\n\n" : "Text of the skill:\n\n");
+	buf_add(&told, text->data, text->len);
+	buf_wipe(text);
+	builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, r->time, &told);
+	return true;
 }
 
 static void
@@ -215,7 +243,7 @@ build_user(struct transcript_builder *t, const struct transcript_entry *r, const
 	struct json_slice block, answer = p->result;
 
 	if (p->summary) {
-		buf_str(&text, "Summary of the conversation so far:\n\n");
+		buf_str(&text, CONVERSATION_SUMMARY "\n\n");
 		format_content_text(&text, p->blocks, 0);
 		builder_message(t, ROLE_SYSTEM, STATUS_COMPLETE, r->time, &text);
 		return;
@@ -237,7 +265,8 @@ build_user(struct transcript_builder *t, const struct transcript_entry *r, const
 			format_decode_text(&text, words, 0);
 		else if (!p->meta && (json_slice_is(type, "image") || json_slice_is(type, "document")))
 			buf_fmt(&text, "[%s]", json_slice_is(type, "image") ? "image" : "document");
-		if (text.len == 0 || put_program_words(t, r, &text, p->meta))
+		if (text.len == 0 || put_instructions(t, r, p, &text) ||
+		    put_program_words(t, r, &text, p->meta))
 			continue;
 		if (person.len > 0)
 			buf_chr(&person, '\n');
@@ -273,11 +302,10 @@ build_call(struct transcript_builder *t, const struct transcript_entry *r, struc
 	size_t i = builder_call(t, json_slice_get(block, "id"), name, r->time);
 	struct buf text = BUF_INIT;
 
-	t->marks[i].asks = claude_call_asks(name);
+	/* its input is a question to the person */
+	t->marks[i].asks = json_slice_is(name, "AskUserQuestion") || json_slice_is(name, "ExitPlanMode");
 	claude_call_input(&text, name, input);
 	builder_input(t, i, &text);
-	claude_call_tasks(&text, name, input);
-	builder_tasks(t, &text);
 }
 
 static void
@@ -309,6 +337,8 @@ build_assistant(struct transcript_builder *t, const struct transcript_entry *r, 
 			builder_message(t, ROLE_ASSISTANT, STATUS_COMPLETE, r->time, &text);
 		buf_wipe(&text);
 	}
+	if (json_slice_is(p->stop, "end_turn"))
+		builder_turn_over(t);
 }
 
 static void
@@ -316,6 +346,8 @@ build_system(struct transcript_builder *t, const struct transcript_entry *r, con
 {
 	struct buf text = BUF_INIT;
 
+	if (json_slice_is(p->subtype, "turn_duration"))
+		builder_turn_over(t);
 	if (!json_slice_string(p->content) || json_slice_is(p->subtype, "api_error"))
 		return;
 	format_decode_text(&text, p->content, CALL_MOST);
@@ -441,9 +473,11 @@ enqueue(struct transcript_reading *r, struct queue *q, const struct transcript_e
     struct json_slice content)
 {
 	struct buf words = BUF_INIT;
+	enum claude_words what;
 
 	format_content_text(&words, content, 0);
-	if (words.len == 0 || claude_unwrap_words(&words, false) != WORDS_PERSON) {
+	what = words.len == 0 ? WORDS_NONE : claude_unwrap_words(&words, false);
+	if (what != WORDS_PERSON && what != WORDS_COMMAND) {
 		buf_wipe(&words);
 		words = (struct buf)BUF_INIT;
 	}
@@ -582,8 +616,10 @@ put_queue(struct transcript_reading *r, struct err *e)
 static int
 finish_claude(struct transcript_reading *r, struct err *e)
 {
-	if (r->path != NULL)
+	if (r->path != NULL) {
 		claude_agents(r);
+		claude_tasks(r);
+	}
 	return r->chain.side ? 0 : put_queue(r, e);
 }
 

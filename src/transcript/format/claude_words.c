@@ -361,7 +361,7 @@ read_command(struct buf *text)
 	}
 	buf_release(&args);
 	replace_text(text, &out);
-	return text->len > 0 ? WORDS_PERSON : WORDS_NONE;
+	return text->len > 0 ? WORDS_COMMAND : WORDS_NONE;
 }
 
 /* The first tag's words, then the second's. */
@@ -426,6 +426,8 @@ claude_unwrap_words(struct buf *text, bool meta)
 {
 	if (starts_with(text, "[Request interrupted by user"))
 		return WORDS_INTERRUPTED;
+	if (meta && starts_with(text, "[Image: source: "))
+		return WORDS_SYSTEM;
 	if (meta)	/* "Stop hook feedback:", "PostToolUse:Bash hook feedback:" */
 		return memmem(text->data, text->len < 80 ? text->len : 80, "hook feedback:", 14) != NULL
 		    ? WORDS_FAILED

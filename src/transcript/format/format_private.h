@@ -11,8 +11,9 @@ struct claude_record {
 	    attachment, operation, result;
 	struct json_slice error;
 	bool side, meta, summary, api_error;
+	struct json_slice loaded_by;	/* of a skill's text: the id of the call that loaded it */
 	/* of the message */
-	struct json_slice message_id, model, blocks;	/* blocks: a string or an array */
+	struct json_slice message_id, model, stop, blocks;	/* blocks: a string or an array */
 };
 
 /* False: the record has no type. */
@@ -29,6 +30,12 @@ char *claude_agent_words(const char *file, struct scrub *s);
 void claude_background(
     struct transcript_tail *t, const char *path, struct scrub *s, struct background_list *out);
 
+/* ---- claude_tasks ---- */
+
+/* The todos of TodoWrite, one a line as the screen shows them: "◼ Fix the fault". */
+void claude_todos(struct buf *out, struct json_slice todos);
+/* The task list of the Task tools, from their files; nothing where there are none. */
+void claude_tasks(struct transcript_reading *r);
 
 /* ---- claude_words ---- */
 
@@ -39,6 +46,7 @@ void claude_background(
 enum claude_words {
 	WORDS_NONE,		/* for the model only */
 	WORDS_PERSON,
+	WORDS_COMMAND,		/* the person's, a slash command; what it stands for may follow */
 	WORDS_SYSTEM,		/* the output of a command, a sub-agent's notice, what a hook said */
 	WORDS_FAILED,		/* of the program as well, and bad news */
 	WORDS_INTERRUPTED	/* the person stopped what stands before */
@@ -118,11 +126,6 @@ void format_call_members(struct buf *out, struct json_slice input);
 bool claude_call_result(struct buf *out, struct json_slice content, struct json_slice answer);
 /* The file that a patch changes, for the input of such a call. */
 void claude_patched_file(struct buf *out, struct json_slice answer);
-
-/* Does it ask the person? Then its input is the question. */
-bool claude_call_asks(struct json_slice name);
-/* The task list that a call writes, a task a line as the screen shows it. False for other calls. */
-bool claude_call_tasks(struct buf *out, struct json_slice name, struct json_slice input);
 
 #define CALL_MOST ((size_t)512 << 10)	/* bytes of an input or a result; beyond, the middle is left out */
 

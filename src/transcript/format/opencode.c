@@ -139,7 +139,8 @@ header_opencode(struct transcript_builder *t, struct json_slice record)
 
 	builder_header(t, BATCH_SESSION, json_slice_get(info, "id"));
 	builder_header(t, BATCH_BANNER, json_slice_get(info, "version"));
-	builder_set_end(t, json_slice_string(back) ? back : json_slice_get(back, "messageID"));
+	/* what stands behind that record, and itself, was taken back */
+	t->end = entry_hash_id(json_slice_string(back) ? back : json_slice_get(back, "messageID"));
 	emit_todos(t, json_slice_get(record, "todos"));
 }
 

@@ -128,34 +128,6 @@ put_questions(struct buf *out, struct json_slice input)
 	}
 }
 
-bool
-claude_call_tasks(struct buf *out, struct json_slice name, struct json_slice input)
-{
-	struct json_walk w = json_slice_walk(json_slice_get(input, "todos"));
-	struct json_slice todo;
-
-	if (!json_slice_is(name, "TodoWrite"))
-		return false;
-	while (!w.object && json_walk_next(&w, NULL, &todo)) {
-		struct json_slice status = json_slice_get(todo, "status");
-
-		if (out->len > 0)
-			buf_chr(out, '\n');
-		buf_str(out,
-		    json_slice_is(status, "completed")         ? "✔ "
-			: json_slice_is(status, "in_progress") ? "◼ "
-							       : "◻ ");
-		format_decode_text(out, json_slice_get(todo, "content"), CALL_MOST);
-	}
-	return true;
-}
-
-bool
-claude_call_asks(struct json_slice name)
-{
-	return json_slice_is(name, "AskUserQuestion") || json_slice_is(name, "ExitPlanMode");
-}
-
 /*
  * JSON with the escapes of its strings undone, which stand nowhere else in it: a secret behind
  * "\\n" or an escaped colour is one to its reader, and must be one to the scrubber.
@@ -184,7 +156,9 @@ claude_call_input(struct buf *out, struct json_slice name, struct json_slice inp
 	}
 	if (json_slice_is(name, "AskUserQuestion"))
 		put_questions(out, input);
-	else if (!claude_call_tasks(out, name, input) && input.n > 2)
+	else if (json_slice_is(name, "TodoWrite"))
+		claude_todos(out, json_slice_get(input, "todos"));
+	else if (input.n > 2)
 		put_json(out, input);
 }
 

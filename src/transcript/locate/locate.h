@@ -104,6 +104,12 @@ bool transcript_is_headless(const char *path);
  */
 int64_t transcript_began_at(const char *path);
 
+/*
+ * The newest conversation of a teammate: Claude Code (2.1.330) writes `teamName` and `agentName`
+ * into its records, and keeps no pid file of it. Its id, heap; NULL: there is none.
+ */
+char *locate_teammate(const char *config_dir, const char *cwd, const char *team, const char *name);
+
 /* ---- session_locate ---- */
 
 /*

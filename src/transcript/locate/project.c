@@ -293,6 +293,44 @@ locate_new_project(const char *folder, const char *cwd, int64_t since, const cha
 	return found;
 }
 
+/* Does a record at its beginning name both? Quotes inside of strings have a backslash before them. */
+static bool
+is_teammates(const char *path, const char *team, const char *name)
+{
+	char *marks[] = { xasprintf("\"teamName\":\"%s\"", team), xasprintf("\"agentName\":\"%s\"", name) };
+	char *head = xmalloc(HEAD);
+	ssize_t n = read_head(path, head);
+	bool yes = n > 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		yes = yes && memmem(head, (size_t)n, marks[i], strlen(marks[i])) != NULL;
+		free(marks[i]);
+	}
+	free(head);
+	return yes;
+}
+
+char *
+locate_teammate(const char *config_dir, const char *cwd, const char *team, const char *name)
+{
+	struct stored_sessions all = { .n = 0 };
+	struct session_scan r = { config_dir, cwd, 0, &all };
+	const struct stored_session *best = NULL;
+	char *id;
+
+	locate_projects(&r, NULL);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct stored_session *t = &all.v[i];
+
+		if (transcript_is_id(t->id) && (best == NULL || t->written > best->written) &&
+		    is_teammates(t->path, team, name))
+			best = t;
+	}
+	id = best != NULL ? xstrdup(best->id) : NULL;
+	locate_sessions_release(&all);
+	return id;
+}
+
 /* of a folder that has more in the life of one process nothing can be told */
 #define MAX_LOOKS 64
 

@@ -1,12 +1,8 @@
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "transcript/locate/locate_private.h"
@@ -103,26 +99,6 @@ at_or_below(pid_t pid, pid_t ancestor)
 
 /* A living process at or below the agent's has the file open. */
 static bool
-has_open(pid_t pid, const char *path)
-{
-	char *fds = xasprintf("/proc/%d/fd", (int)pid), target[4097];
-	DIR *dir = opendir(fds);
-	struct dirent *d;
-	bool found = false;
-
-	while (dir != NULL && !found && (d = readdir(dir)) != NULL) {
-		ssize_t n = readlinkat(dirfd(dir), d->d_name, target, sizeof target - 1);
-
-		target[n > 0 ? n : 0] = '\0';
-		found = strcmp(target, path) == 0;
-	}
-	if (dir != NULL)
-		closedir(dir);
-	free(fds);
-	return found;
-}
-
-static bool
 holds_open(const struct locate_hints *h, const char *path)
 {
 	struct procs procs = { .n = 0 };
@@ -132,7 +108,8 @@ holds_open(const struct locate_hints *h, const char *path)
 	if (!h->lives || h->pid <= 0 || real == NULL || proc_list(&procs, NULL) != 0)
 		goto out;
 	for (size_t i = 0; i < procs.n && !found; i++)
-		found = proc_list_below(&procs, procs.v[i].pid, h->pid) && has_open(procs.v[i].pid, real);
+		found = proc_list_below(&procs, procs.v[i].pid, h->pid) &&
+		    proc_has_open(procs.v[i].pid, real);
 	proc_list_release(&procs);
 out:
 	free(real);
@@ -447,33 +424,7 @@ locate_new(const char *format, const char *folder, const char *cwd, int64_t sinc
 
 /* ---- codex' lock ---- */
 
-/*
- * The process that holds a lock on the file, by the kernel's own list; 0: none. Trying to take it
- * could make its owner fail.
- */
-static pid_t
-lock_holder(const char *path)
-{
-	struct stat st;
-	char line[256], want[64];
-	FILE *f;
-	int pid, found = 0;
-
-	if (stat(path, &st) != 0 || (f = fopen("/proc/locks", "re")) == NULL)
-		return 0;
-	snprintf(
-	    want, sizeof want, "%02x:%02x:%ju", major(st.st_dev), minor(st.st_dev), (uintmax_t)st.st_ino);
-	while (found == 0 && fgets(line, sizeof line, f) != NULL) {
-		char at[64];
-
-		/* "1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; one that waits has "->" there */
-		if (sscanf(line, "%*s %*s %*s %*s %d %63s", &pid, at) == 2 && strcmp(at, want) == 0)
-			found = pid;
-	}
-	fclose(f);
-	return (pid_t)found;
-}
-
+/* 0: none; -1: unknown. */
 static pid_t
 session_holder(const struct session_row *row, const char *folder, const char *id)
 {
@@ -483,7 +434,7 @@ session_holder(const struct session_row *row, const char *folder, const char *id
 	if (row == NULL || row->locks == NULL)
 		return 0;
 	path = xasprintf("%s/%s/%s.lock", folder, row->locks, id);
-	pid = lock_holder(path);
+	pid = proc_lock_holder(path);
 	free(path);
 	return pid;
 }
@@ -497,7 +448,7 @@ locate_is_held(const char *format, const char *folder, const char *id)
 static size_t
 count_files(const struct session_row *row, const char *folder, const char *id)
 {
-	struct stored_sessions all;
+	struct stored_sessions all = { .n = 0 };
 	size_t n = 0;
 
 	list_sessions(row, folder, NULL, 0, &all, NULL);
@@ -551,7 +502,7 @@ bool
 locate_has_server(const struct locate_hints *h)
 {
 	const struct session_row *row = row_of(h->format);
-	struct stored_sessions all;
+	struct stored_sessions all = { .n = 0 };
 	bool works = false;
 
 	if (row == NULL || row->locks == NULL)
@@ -562,7 +513,7 @@ locate_has_server(const struct locate_hints *h)
 		struct proc p = { .foreground = -1 };
 
 		/* one that cannot be read may be the server as well as not */
-		works = pid > 0 && proc_read(pid, &p) != PROC_GONE && p.foreground == -1 &&
+		works = pid != 0 && (pid < 0 || proc_read(pid, &p) != PROC_GONE) && p.foreground == -1 &&
 		    transcript_last_turn(row->format, all.v[i].path) != TURN_OVER;
 	}
 	locate_sessions_release(&all);
@@ -575,7 +526,7 @@ void
 locate_ack(const char *format, const char *folder, const char *cwd, const char *recovery_id,
     int64_t since_ms, enum ack *out, char **path)
 {
-	struct stored_sessions all;
+	struct stored_sessions all = { .n = 0 };
 	enum ack ack;
 
 	*out = ACK_NONE;
@@ -596,7 +547,7 @@ locate_session_id(const char *format, const char *folder, const char *path, int6
 {
 	const struct session_row *row = row_of(format);
 	const char *name = strrchr(path, '/');
-	struct stored_sessions all;
+	struct stored_sessions all = { .n = 0 };
 	char *id = NULL;
 
 	if (row != NULL && row->path != NULL)
@@ -630,9 +581,9 @@ transcript_in_use(const struct profile *p, const char *dir, const char *id)
 	if (!found && proc_list(&procs, NULL) != 0)
 		return true;
 	for (size_t i = 0; i < procs.n && !found; i++)
-		/* a person may name it to us */
-		found = proc_has_argument(&procs.v[i], id) &&
-		    !proc_has_argument(&procs.v[i], "--conversation");
+		/* a person may name it to us, and the teammates of Claude Code name their lead's */
+		found = proc_has_argument(&procs.v[i], id, "--parent-session-id") &&
+		    !proc_has_argument(&procs.v[i], "--conversation", NULL);
 	proc_list_release(&procs);
 	return found;
 }

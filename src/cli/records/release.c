@@ -66,7 +66,7 @@ cmd_release(struct verb_job *j, struct err *e)
 			report_released(&j->say, cli, cli->args[i], &r);
 			json_array_append_new(list, released_json(cli->args[i], &r));
 		}
-		upkeep_released_free(&r);
+		attempt_list_release(&r.ended);
 	}
 	if (ret == 0 && cli->json) {
 		json_t *v = output_object();

@@ -7,16 +7,14 @@
 #include "scrub/scrub.h"
 #include "snapshot/pass/pass.h"
 
-/*
- * context and prompt: the reading half of a recovery, for a person to look at. They also read
- * living agents.
- */
+/* show: the reading half of a recovery, for a person to look at. It also reads living agents. */
 
 /* Release g and all in any case. */
 static int
 gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidate **c, struct gathered *g,
     struct err *e)
 {
+	int64_t until = 0;
 	int ret;
 
 	memset(all, 0, sizeof *all);
@@ -27,6 +25,10 @@ gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidat
 		return err_hint(e, "gt-recover list shows the sessions");
 	}
 	ret = snapshot_detect(&j->w, all, e);
+	while (ret == 0 && cli_pick_again(&j->w, all, j->cli.args, 1, &until)) {
+		candidate_list_release(all);
+		ret = snapshot_detect(&j->w, all, e);
+	}
 	cli_warn_exposed(&j->w, &all->exposed);
 	if (ret != 0 || (*c = cli_pick_named(all, j->cli.args[0], e)) == NULL)
 		return -1;
@@ -64,8 +66,9 @@ json_snapshot(const struct gathered *g)
 	return v;
 }
 
-static void
-print_context_json(const struct candidate *c, const struct gathered *g)
+/* New reference. */
+static json_t *
+json_context(const struct candidate *c, const struct gathered *g)
 {
 	json_t *v = conversation_json(&g->conversation), *warnings = json_array();
 
@@ -88,7 +91,7 @@ print_context_json(const struct candidate *c, const struct gathered *g)
 	for (size_t i = 0; i < g->n_warnings; i++)
 		json_array_append_new(warnings, json_bytes(g->warnings[i], strlen(g->warnings[i])));
 	json_object_set_new(v, "warnings", warnings);
-	output_json(v);
+	return v;
 }
 
 #define MOST_LINES 12
@@ -236,23 +239,6 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 	free(action);
 }
 
-int
-cmd_context(struct verb_job *j, struct err *e)
-{
-	struct candidate_list all;
-	struct candidate *c;
-	struct gathered g;
-	int ret = gather_candidate(j, &all, &c, &g, e);
-
-	if (ret == 0 && j->cli.json)
-		print_context_json(c, &g);
-	else if (ret == 0)
-		print_context_text(c, &g, j->cli.verbose > 0);
-	gather_release(&g);
-	candidate_list_release(&all);
-	return ret == 0 ? GT_OK : -1;
-}
-
 /* What the budget left of the conversation. */
 static void
 put_stats(json_t *v, const struct prompt_stats *s)
@@ -271,28 +257,62 @@ put_stats(json_t *v, const struct prompt_stats *s)
 }
 
 static void
-print_prompt_json(const struct gathered *g, const struct resume_request *ask)
+put_prompt(json_t *v, const struct gathered *g, const struct resume_request *ask)
 {
-	json_t *v = output_object();
-
 	json_object_set_new(v, "prompt", json_bytes(g->prompt.data, g->prompt.len));
 	json_put(v, "via", ask->resumed ? "resume" : "inject");
 	json_put(v, "not_resumed", ask->no != NULL ? ask->no->name : NULL);
 	json_put_int(v, "tokens", (int64_t)g->stats.tokens);
 	put_stats(v, &g->stats);
+}
+
+static void
+show_json(const struct verb_job *j, const struct candidate *c, const struct gathered *g,
+    const struct resume_request *ask)
+{
+	json_t *v = j->cli.prompt ? output_object() : json_context(c, g);
+
+	if (!j->cli.context)
+		put_prompt(v, g, ask);
 	output_json(v);
 }
 
+static void
+show_text(const struct verb_job *j, const struct candidate *c, const struct gathered *g,
+    const struct resume_request *ask)
+{
+	struct buf tokens = BUF_INIT;
+
+	if (j->cli.prompt) {
+		fwrite(g->prompt.data, 1, g->prompt.len, stdout);
+		return;
+	}
+	print_context_text(c, g, j->cli.verbose > 0);
+	if (j->cli.context)
+		return;
+	output_thousands(&tokens, g->stats.tokens);
+	printf("%-20s %s tokens, %s; to read it: gt-recover show %s --prompt\n", "Prompt", tokens.data,
+	    ask->resumed ? "behind its own conversation" : "in a new conversation", output_name(c, 60));
+	if (!ask->resumed && ask->no != NULL)
+		print_lines("Not resumed", ask->no->sentence, 0);
+	buf_release(&tokens);
+}
+
 int
-cmd_prompt(struct verb_job *j, struct err *e)
+cmd_show(struct verb_job *j, struct err *e)
 {
 	struct candidate_list all;
-	struct candidate *c;
+	struct candidate *c = NULL;
+	struct cli_targets targets;
 	struct gathered g;
 	struct attempt sample;
 	struct resume_request ask = { .via = j->cli.via };
 	int ret;
 
+	if (j->cli.context && j->cli.prompt) {
+		err_set(e, GT_USAGE, "usage", "--context and --prompt do not go together");
+		return err_hint(e, "without either, show prints both");
+	}
 	if (cli_check_via(&j->cli, e) != 0)
 		return -1;
 	/* an id of its own, as the recovery will have another one */
@@ -300,13 +320,16 @@ cmd_prompt(struct verb_job *j, struct err *e)
 	ask.recovery_id = sample.id;
 	if (ask.via == NULL)
 		ask.via = config_text(j->w.config, "via");
+	cli_targets_init(&targets, &j->w, &j->cli);
+	j->cli.args = (const char *const *)targets.words;
 	ret = gather_candidate(j, &all, &c, &g, e);
-	if (ret == 0)
+	if (ret == 0 && !j->cli.context)
 		ret = resume_prompt(&j->w, c, &ask, &g, e);
 	if (ret == 0 && j->cli.json)
-		print_prompt_json(&g, &ask);
+		show_json(j, c, &g, &ask);
 	else if (ret == 0)
-		fwrite(g.prompt.data, 1, g.prompt.len, stdout);
+		show_text(j, c, &g, &ask);
+	cli_targets_release(&targets);
 	attempt_release(&sample);
 	gather_release(&g);
 	candidate_list_release(&all);

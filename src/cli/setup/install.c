@@ -2,13 +2,14 @@
 
 #include "cli/cli.h"
 #include "base/buf.h"
+#include "base/sys.h"
 #include "base/utf8.h"
 #include "config/config.h"
 #include "install/install.h"
 #include "records/hooks/hooks.h"
 #include "tmux/tmux.h"
 
-/* install timer, uninstall timer. */
+/* install and uninstall: the parts of setup. */
 
 static bool
 is_listed(const char *path, const char *dir, size_t n)
@@ -70,10 +71,10 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 	char *path = short_path();
 
 	timer_init(t, what, town_root(w->town));
-	t->program = cli_program_path();
+	t->program = sys_program_path();
 	if (t->program == NULL) {
 		free(path);
-		return err_set(e, GT_FAIL, "timer", "/proc does not tell where this program is");
+		return err_set(e, GT_FAIL, "timer", "the system does not say where this program is");
 	}
 	t->interval_ms = config_ms(w->config, "snapshot_interval");
 	add_env(t, "PATH", path);
@@ -360,14 +361,14 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 
 	if (cli_open_config(cli, &w, e) != 0)
 		return -1;
-	program = cli_program_path();
+	program = sys_program_path();
 	if (town_root(w.town) == NULL) {
 		err_set(e, GT_USAGE, "no-town", "there is no Gas Town here that could run a plugin");
 		err_hint(e,
 		    "name its root with --town; without a town gt-recover install timer runs things "
 		    "regularly");
 	} else if (program == NULL) {
-		err_set(e, GT_FAIL, "program", "/proc does not tell where this program is");
+		err_set(e, GT_FAIL, "program", "the system does not say where this program is");
 	} else {
 		quote_sh(&command, program);
 		call = (struct artifact_call){ .command = command.data };
@@ -428,14 +429,14 @@ among_settings(const struct cli *cli, bool install,
     const struct hook_adapter *row, struct err *e)
 {
 	struct buf command = BUF_INIT, options = BUF_INIT;
-	char *program = cli_program_path(), *dir = hooks_folder(row);
+	char *program = sys_program_path(), *dir = hooks_folder(row);
 	struct app w;
 	int ret = cli_open_config(cli, &w, e);
 
 	if (ret == 0 && (dir == NULL || program == NULL)) {
 		err_set(e, GT_FAIL, "no-home",
 		    dir == NULL ? "neither HOME nor a variable of its own says where the settings of %s are"
-				: "/proc does not tell where this program is",
+				: "the system does not say where this program is",
 		    row->agent);
 		ret = err_hint(e, "set HOME and run it again");
 		cli_close_app(&w);
@@ -486,22 +487,27 @@ cmd_shim(const struct cli *cli, bool install, struct err *e)
 {
 	struct artifact_set in;
 	const char *path;
-	bool added;
+	bool changed;
 	int ret = 0;
 
-	(void)install;
 	artifact_shim(&in);
 	path = in.v[0].path;
-	if (cli->print) {
+	if (cli->print && install) {
 		print_texts(&in, NULL);
 	} else if (path == NULL) {
 		err_set(
 		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
 		ret = err_hint(e,
 		    "put the output of gt-recover install shim --print where your shell reads it at start");
+	} else if (cli->print) {
+		print_path(path);
+	} else if (!install) {
+		ret = artifact_remove(&in, &changed, e);
+		if (ret == 0)
+			printf("%s: %s\n", path, changed ? "the function is removed" : "there was none");
 	} else {
-		ret = artifact_install(&in, &added, e);
-		if (ret == 0 && added)
+		ret = artifact_install(&in, &changed, e);
+		if (ret == 0 && changed)
 			printf("Added the function to %s. It works in new shells; in this one: . %s\n", path,
 			    path);
 		else if (ret == 0)
@@ -511,7 +517,121 @@ cmd_shim(const struct cli *cli, bool install, struct err *e)
 	return ret == 0 ? GT_OK : -1;
 }
 
-/* The word behind the command, "timer patrol" being one; shim is not taken away again. */
+/* ---- tmux ---- */
+
+/* What the key does on that server, appended; false: nothing. */
+static bool
+find_binding(struct tmux *t, struct buf *out)
+{
+	struct buf all = BUF_INIT;
+	struct err none = ERR_INIT;
+	bool found = false;
+
+	if (tmux_do(t, false, &all, &none, "list-keys", "-T", "prefix", NULL) == 0)
+		for (const char *p = all.data; *p != '\0' && !found; p += strcspn(p, "\n"), p += *p == '\n') {
+			const char *key = strstr(p, "-T prefix");
+
+			if (key == NULL || key > p + strcspn(p, "\n"))
+				continue;
+			key += strlen("-T prefix");
+			key += strspn(key, " ");
+			if (strcspn(key, " ") != strlen(ARTIFACT_KEY) || !str_starts(key, ARTIFACT_KEY))
+				continue;
+			buf_add(out, key, strcspn(key, "\n"));
+			found = true;
+		}
+	buf_release(&all);
+	return found;
+}
+
+static int
+refuse_bound(const struct app *w, struct err *e)
+{
+	for (size_t i = 0; i < w->n_servers; i++) {
+		struct buf binding = BUF_INIT;
+		bool other = find_binding(&w->servers[i], &binding) &&
+		    strstr(binding.data, "gt-recover") == NULL;
+
+		buf_release(&binding);
+		if (!other)
+			continue;
+		err_set(e, GT_FAIL, "bound",
+		    "prefix " ARTIFACT_KEY " has another meaning in tmux (socket %s)", w->servers[i].socket);
+		return err_hint(e, "choose a key in tmux.conf: bind-key KEY display-popup -E gt-recover");
+	}
+	return 0;
+}
+
+/* On the servers that run; the file is for later ones. */
+static void
+change_binding(const struct app *w, bool install, const char *path)
+{
+	for (size_t i = 0; i < w->n_servers; i++) {
+		struct buf binding = BUF_INIT;
+		struct err none = ERR_INIT;
+		bool bound = find_binding(&w->servers[i], &binding);
+
+		if (install)
+			tmux_do(&w->servers[i], true, NULL, &none, "source-file", path, NULL);
+		else if (bound && strstr(binding.data, "gt-recover") != NULL)
+			tmux_do(&w->servers[i], true, NULL, &none, "unbind-key", ARTIFACT_KEY, NULL);
+		buf_release(&binding);
+	}
+}
+
+static const struct words key_words = { "key", "", "prefix " ARTIFACT_KEY " opens gt-recover",
+	"the key was installed already", "the key is removed", "there was none" };
+static const struct words conf_words = { "conf", "", "tmux reads the key from it at its next start",
+	"the line was installed already", "the line is removed", "there was none" };
+
+static int
+cmd_key(const struct cli *cli, bool install, struct err *e)
+{
+	char *program = sys_program_path();
+	struct artifact_set in = { .n = 0 };
+	struct app w;
+	int ret = cli_open_app(cli, &w, e);
+
+	if (ret != 0)
+		goto out;
+	if (program == NULL)
+		ret = err_set(e, GT_FAIL, "program", "the system does not say where this program is");
+	if (ret == 0)
+		ret = artifact_key(&in, program, e);
+	if (ret == 0 && install && !cli->print)
+		ret = refuse_bound(&w, e);
+	if (ret == 0)
+		ret = run_files(cli, install, &in, &key_words, NULL, e);
+	if (ret >= 0 && !cli->print)
+		change_binding(&w, install, in.v[0].path);
+	cli_close_app(&w);
+out:
+	artifact_release(&in);
+	free(program);
+	return ret >= 0 ? GT_OK : -1;
+}
+
+static int
+cmd_conf(const struct cli *cli, bool install, struct err *e)
+{
+	struct artifact_set in = { .n = 0 };
+	enum artifact_state state = ARTIFACT_OTHER;
+	int ret = artifact_tmux_conf(&in, e);
+
+	/* one that cannot be written needs no change when the line is there, or is not */
+	if (ret != 0 && in.n > 0 && strcmp(e->name, "not-written") == 0 &&
+	    artifact_status(&in.v[0], &state, NULL, NULL) == 0 &&
+	    state == (install ? ARTIFACT_CURRENT : ARTIFACT_ABSENT)) {
+		err_clear(e);
+		ret = 0;
+	}
+	if (ret == 0)
+		ret = run_files(cli, install, &in, &conf_words, NULL, e);
+	artifact_release(&in);
+	return ret >= 0 ? GT_OK : -1;
+}
+
+/* The word behind the command, "timer patrol" being one. */
 int
 cmd_install(const struct cli *cli, struct err *e)
 {
@@ -519,7 +639,8 @@ cmd_install(const struct cli *cli, struct err *e)
 	static const struct { const char *word; int (*run)(const struct cli *, bool, struct err *);
 	} words[] = {
 		{ "shim", cmd_shim }, { "timer", cmd_timer }, { "plugin", cmd_plugin },
-		{ "hooks", cmd_hooks }, { "binding", cmd_slash_commands },
+		{ "hooks", cmd_hooks }, { "binding", cmd_slash_commands }, { "key", cmd_key },
+		{ "conf", cmd_conf },
 	};
 	const char *word = cli->n_args > 0 ? cli->args[0] : "";
 	bool patrol = cli->n_args == 2 && strcmp(word, "timer") == 0 && strcmp(cli->args[1], "patrol") == 0;
@@ -528,10 +649,10 @@ cmd_install(const struct cli *cli, struct err *e)
 		err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
 		return err_hint(e, "gt-recover install hooks --agent NAME");
 	}
-	for (size_t i = install ? 0 : 1; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcmp(words[i].word, word) == 0 && (cli->n_args == 1 || patrol))
 			return words[i].run(cli, install, e);
-	err_set(e, GT_USAGE, "usage", "%s takes one of the words %stimer, plugin, hooks and binding",
-	    cli->command, install ? "shim, " : "");
-	return err_hint(e, "gt-recover %s [--print]", install ? "install shim" : "uninstall timer");
+	err_set(e, GT_USAGE, "usage", "%s takes one of the words shim, timer, plugin, hooks and binding",
+	    cli->command);
+	return err_hint(e, "gt-recover setup --print shows what there is to install");
 }
