@@ -35,8 +35,8 @@ const blocks = (message) => typeof message.content === 'string' ? [{ type: 'text
 const users = (body) => (body.messages ?? []).filter((m) => m.role === 'user');
 const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 
-// Claude Code adds blocks of its own to what the user says.
-const isReminder = (text) => text.startsWith('<system-reminder>');
+// Claude Code adds blocks of its own to what the user says; 2.1.330 one behind the result of its search for tools.
+const isReminder = (text) => text.startsWith('<system-reminder>') || text === 'Tool loaded.';
 
 function newestMessage(body) {
 	const message = users(body).at(-1);

@@ -92,6 +92,7 @@ ok 'idle: it is idle' until_ 60 claude_is idle idle
 until_ 10 recorded idle 'Six calls were changed'
 recover_and_compare idle idle
 ok 'idle: the prompt tells what was asked' grep -q 'rename foo to bar' "$W/idle.prompt"
+ok 'idle: that it had nothing to do' grep -q 'while you had nothing to do' "$W/idle.prompt"
 ok 'idle: by the transcript' grep -q '^User \[transcript\]:$' "$W/idle.prompt"
 is "$(grep -c 'Six calls were changed' "$W/idle.prompt")" 1 'idle: and the answer once, though both sources have it'
 
@@ -156,7 +157,17 @@ ok 'asking: it is still open' claude_is asking waiting
 ok 'asking: nobody has accepted it' test -d "$(agent_dir asking)/cwd/build"
 is "$(transcripts_with asking "$(json '{results}[0]{recovery_id}')")" 0 'asking: the id is in no transcript'
 
-for session in idle answer bash dialog involved large; do
+# it ends when it has answered, and its start command has its first prompt
+ok 'print: claude -p starts' launch_claude print "-p $skipping 'Please run the tests.'"
+ok 'print: the command runs' until_ 60 recorded print tool_use
+ok 'print: it is killed' kill_agent print
+gt print -L "$SOCKET" --json
+is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'print: gt-recover succeeds'
+kept_prompt "$(json '{results}[0]{recovery_id}')" "$W/print.prompt"
+is "$(told "$W/print.prompt")" 'exact=1 inside=1' 'print: the model was told the prompt alone'
+ok 'print: it ended with status 0' until_ 20 eval "wake; pane_is print '#{pane_dead_status}' 0"
+
+for session in idle answer bash dialog involved large print; do
 	not_ok "$session: the key is not in the prompt" grep -qs -- "$MODEL_KEY" "$W/$session.prompt"
 done
 done_testing

@@ -74,7 +74,7 @@ has_written() {	# SESSION WORDS: the program writes its transcript up to half a 
 # first_said SESSION: something that its conversation begins with
 first_said() {
 	tell_agent "$1" 'Please rename foo to bar.'
-	until_ 60 pane_shows "$1" 'Six calls were changed' && until_ 60 claude_is "$1" idle && until_ 60 has_written "$1" 'Six calls were changed'
+	until_ 60 pane_shows "$1" 'Six calls were changed' && until_ 60 claude_is "$1" idle && until_ 60 has_written "$1" '"role":"assistant".*Six calls were changed'
 }
 
 # goes_on SESSION STATE: killed, recovered, and resumed
@@ -162,6 +162,7 @@ mkdir -p "$(agent_dir second)"
 (cd "$(agent_dir used)/cwd" && tm new-session -d -P -F '#{pane_id}' -x 100 -y 30 -s second env "${CLAUDE_ENV[@]}" claude --dangerously-skip-permissions \
 	--resume "$(basename "$(record used)" .jsonl)") >"$(agent_dir second)/pane"
 ok 'in use: somebody else goes on with its conversation' until_ 60 pane_shows second 'Six calls were changed' ||
-	note "its screen: $(tm capture-pane -p -t "$(cat "$(agent_dir second)/pane")" 2>&1)"
+	note "its screen: $(tm capture-pane -p -t "$(cat "$(agent_dir second)/pane")" 2>&1)
+the records: $(jq -c '[.type, .subtype, .uuid, .parentUuid]' "$(record used)")"
 not_resumed used in-use
 done_testing

@@ -2,7 +2,9 @@
 # The real Claude Code as people start it: typed into a shell, several in one directory, killed in any order, with nothing configured. Each comes
 # back in its own conversation, by its own command, inside its shell.
 #   GT_AGENTS=all prove tests/agent/typed.t   all shells, this version and the newest, with hooks and without (make agents)
-#   CASES='2.1.197/zsh/hooks' prove …         some of them
+#   CASES='2.1.197/zsh/hooks' prove …         some of them, in one order of killing or, with GT_AGENTS=all, in all six
+#   ORDERS='a b c,c b a' prove …              in these orders
+WANTED=${GT_AGENTS:-}
 # shellcheck source=tests/agent/claude.sh
 . "$(dirname "$0")/claude.sh"
 CACHE=$(claude_cache) REAL_HOME=$HOME
@@ -12,17 +14,18 @@ CACHE=$(claude_cache) REAL_HOME=$HOME
 . "$ROOT/tests/e2e/term.sh"
 export GT_HOOK_MS=10000
 
-CASES=${CASES:-$CLAUDE_PIN/bash/plain $CLAUDE_PIN/zsh/hooks}
-ORDERS='b c a' NEWEST=$CLAUDE_PIN
-if [ "${GT_AGENTS:-}" = all ]; then
+[ "$WANTED" != all ] || ORDERS=${ORDERS:-a b c,a c b,b a c,b c a,c a b,c b a}
+ORDERS=${ORDERS:-b c a}
+if [ "$WANTED" = all ] && [ -z "${CASES:-}" ]; then
 	NEWEST=$(claude_newest "$REAL_HOME") || skip_all 'npm does not tell the newest version of Claude Code'
-	CASES='' ORDERS='a b c,a c b,b a c,b c a,c a b,c b a'
+	CASES=''
 	for version in "$CLAUDE_PIN" "$NEWEST"; do
 		for shell in bash zsh fish; do
 			CASES+=" $version/$shell/plain $version/$shell/hooks"
 		done
 	done
 fi
+CASES=${CASES:-$CLAUDE_PIN/bash/plain $CLAUDE_PIN/zsh/hooks}
 
 printf '{"answers": [{"when": "gtr-[0-9a-f]{16}", "content": [{"text": "I know where I was and go on."}]}], "otherwise": "Renamed. Six calls were changed."}\n' >"$W/scenario.json"
 node "$MODEL" serve --scenario "$W/scenario.json" --requests "$W/requests" --port-file "$W/port" --log "$W/log" >"$W/model.log" 2>&1 &
@@ -93,9 +96,15 @@ forget_dead() {	# as 2.1.197 does when it starts; 2.1.330 does so now and then
 		[ -e "/proc/$(basename "$file" .json)" ] || rm -f "$file"
 	done
 }
+prompts() {	# SESSION: its shell has drawn its prompt where the cursor is
+	local y
+	y=$(tm display-message -p -t "$(agent_pane "$1")" '#{cursor_y}')
+	tm capture-pane -p -t "$(agent_pane "$1")" -S "$y" -E "$y" | grep -q 'RDY>'
+}
 comes_back() {	# SESSION WHAT [FLAGS]
 	local before
 	before=$(talk_of "$1")
+	until_ 10 prompts "$1"
 	gt "$1" -L "$SOCKET" --json
 	is "$RC $(json '{results}[0]{via}') $(json '{results}[0]{error}{name}')" '0 resume (none)' "$2: $1 goes on with its conversation"
 	[ "$RC" = 0 ] || note "$ERR"
@@ -111,6 +120,44 @@ use_claude() {	# VERSION
 often_here() {	# the same agents die again and again here
 	mkdir -p "$XDG_CONFIG_HOME/gt-recover"
 	printf '[recovery]\nmax_attempts = 1000\n' >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+}
+
+# ---- a person ends it: that is no crash, in whatever way, and whatever its screen shows later ----
+ends() {	# SESSION KEY...: from its box to its shell
+	local agent
+	agent=$(agent_pid "$1")
+	tm send-keys -t "$(agent_pane "$1")" "${@:2}"
+	until_ 20 _gone "$agent" && until_ 10 prompts "$1"
+}
+ends_by_keys() {	# SESSION KEY: the second time once the first one was answered
+	tm send-keys -t "$(agent_pane "$1")" "$2"
+	until_ 10 pane_shows "$1" 'again to exit' && ends "$1" "$2"
+}
+ends_by_command() {	# SESSION COMMAND
+	tm send-keys -t "$(agent_pane "$1")" -l "$2"
+	until_ 10 pane_shows "$1" "❯.$2" && ends "$1" Enter
+}
+a_person_ends() {	# CASE
+	local s
+	for s in slash keys_c keys_d closed logout; do
+		ok "$1, ended: claude is typed: $s" type_claude "$s" 'Please rename foo to bar.'
+	done
+	ok "$1, ended: by /exit" ends_by_command slash /exit
+	ok "$1, ended: by Ctrl-C twice" ends_by_keys keys_c C-c
+	ok "$1, ended: by Ctrl-D twice" ends_by_keys keys_d C-d
+	ok "$1, ended: by /logout" ends_by_command logout /logout
+	tm kill-session -t =closed
+	for s in slash keys_c keys_d logout; do
+		is "$(listed "$s" class) $(listed "$s" crash_reason) $(listed "$s" refusal)" 'zombie stopped stopped' "$1, ended: $s is an exit"
+		clear_pane "$s"
+	done
+	forget_dead
+	gt --all --yes -L "$SOCKET"
+	is "$RC" 4 "$1, ended: nor is one whose screen is cleared recovered"
+	for s in slash keys_c keys_d logout; do
+		is "$(agent_pid "$s")" '' "$1, ended: nothing was started: $s"
+	done
+	not_ok "$1, ended: nor in a session that was closed" tm has-session -t =closed
 }
 
 n=0
@@ -143,6 +190,12 @@ for case in $CASES; do
 		comes_back "$second" "$what, its screen cleared"
 	done
 
+	if [ "$WANTED" = all ] || [ $n = 1 ]; then
+		new_world "e$n" "$shell"
+		[ "$hooks" != hooks ] || gt install hooks
+		a_person_ends "$case"
+	fi
+
 	# ---- nothing of ours ever ran, until now ----
 	new_world "f$n" "$shell"
 	[ "$hooks" != hooks ] || gt install hooks
@@ -166,14 +219,14 @@ for case in $CASES; do
 		unlike "$ERR" "${talk[fourth]}" "$case, unseen: and no living one's"
 	fi
 	# hooks have told of its flags, else nobody knows them
-	flags=''
-	[ "$hooks" != hooks ] || flags='--dangerously-skip-permissions '
-	comes_back pid "$case, unseen, its pid file is there" "$flags"
-	comes_back screen "$case, unseen, its screen is there" "$flags"
+	told=''
+	[ "$hooks" != hooks ] || told='--dangerously-skip-permissions '
+	comes_back pid "$case, unseen, its pid file is there" "$told"
+	comes_back screen "$case, unseen, its screen is there" "$told"
 	if [ "$hooks" != hooks ]; then
 		gt list -L "$SOCKET"
 		like "$OUT" '(^|
-)neither ' "$case, unseen: it is listed"
+)refused +neither ' "$case, unseen: it is listed"
 		gt --all --yes -L "$SOCKET"
 		is "$(talk_of neither)" '' "$case, unseen: --all does not guess"
 		term_start 120 40

@@ -7,7 +7,7 @@ use File::Basename qw(dirname);
 use File::Path qw(make_path);
 use JSON::PP;
 use POSIX qw(:sys_wait_h);
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(time sleep clock_gettime CLOCK_MONOTONIC);
 
 my $length = $ENV{CHAOS_SECONDS} || 30;
 my $panes = $ENV{CHAOS_PANES} || 12;
@@ -155,7 +155,7 @@ sub run {	# { fault => …, bare => 1 }, arguments
 		open STDIN, "<", "/dev/null";
 		open STDOUT, ">", "$out.out";
 		open STDERR, ">", "$out.err";
-		%ENV = (HOME => $ENV{HOME}, TMUX_TMPDIR => $ENV{TMUX_TMPDIR}, PATH => "/usr/bin:/bin") if $how->{bare};	# as cron
+		%ENV = (HOME => $ENV{HOME}, TMUX_TMPDIR => $ENV{TMUX_TMPDIR}, PATH => "/usr/bin:/bin", GT_KMSG => $ENV{GT_KMSG}) if $how->{bare};	# as cron
 		$ENV{GT_FAULT} = $how->{fault} if $how->{fault};
 		exec $program, @args or POSIX::_exit(127);
 	}
@@ -270,6 +270,9 @@ sub kill_server {
 	my $pid = server_pid() // return;
 	look();
 	kill 9, $pid;
+	# without a cause patrol would only list its agents
+	spit($ENV{GT_KMSG}, slurp($ENV{GT_KMSG}) . sprintf("6,1,%d,-;tmux: server[%d]: segfault at 0 ip 0000 sp 0000 error 4 in tmux[0+1]\n",
+		clock_gettime(CLOCK_MONOTONIC) * 1e6, $pid));
 	push @{$c{server_kills}}, time;
 	count("servers killed");
 }

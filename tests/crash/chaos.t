@@ -33,7 +33,9 @@ command = "cat >>'$W/mails'"
 command = "claude --dangerously-skip-permissions"
 TOML
 
-CHAOS_SOURCES=$ROOT/src W=$W GT_RECOVER=$GT_RECOVER perl "$ROOT/tests/crash/chaos.pl"
+: >"$W/kmsg"
+export W GT_RECOVER
+CHAOS_SOURCES=$ROOT/src GT_KMSG=$W/kmsg perl "$ROOT/tests/crash/chaos.pl"
 rc=$?
 [ "$rc" = 0 ] || [ -z "${CHAOS_KEEP:-}" ] || cp -a -- "$W/." "$CHAOS_KEEP" 2>/dev/null || note "not all of it could be kept in $CHAOS_KEEP"
 TESTS=-1	# it said them itself

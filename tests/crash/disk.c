@@ -331,13 +331,28 @@ trace(const void *p, size_t n)
 	*disk.trace = t;
 }
 
+/* ".NAME.PID.RANDOM" of a durable write (base/io.h) without the pid, which no seed repeats. */
+static void
+trace_name(const char *name, size_t n)
+{
+	const char *random = n > 0 && *name == '.' ? memrchr(name, '.', n) : NULL,
+		   *pid = random != NULL && random > name ? memrchr(name, '.', (size_t)(random - name)) : NULL;
+
+	trace(name, pid != NULL ? (size_t)(pid - name) : n);
+	if (pid != NULL)
+		trace(random, n - (size_t)(random - name));
+}
+
 void
 disk_change(int kind, const char *name, int64_t at, const void *p, size_t n)
 {
 	trace(&kind, sizeof kind);
-	trace(name, strlen(name));
+	trace_name(name, strlen(name));
 	trace(&at, sizeof at);
-	trace(p, n);
+	if (kind == 'r')
+		trace_name(p, n);
+	else
+		trace(p, n);
 	disk.changes++;
 }
 

@@ -47,7 +47,7 @@ void disk_crash(void) __attribute__((noreturn));
 void disk_set_clock(int64_t wall_ms);
 
 /*
- * Numbers that follow from the seed alone. getrandom answers with them, too, and clocks that were
+ * Numbers that follow from the seed alone. getrandom and getentropy answer with them, too, and clocks that were
  * not set go on by 1 ms at each look.
  */
 uint64_t disk_random(uint64_t *state);

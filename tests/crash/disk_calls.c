@@ -279,6 +279,12 @@ getrandom(void *p, size_t n, unsigned flags)
 }
 
 int
+getentropy(void *p, size_t n)
+{
+	return getrandom(p, n, 0) == (ssize_t)n ? 0 : -1;
+}
+
+int
 clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!disk.on)

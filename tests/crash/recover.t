@@ -83,7 +83,7 @@ recorded() {	# RUN
 	gt_in "$W/in" run create && [ "$RC" = 0 ]
 }
 an_older_store() {
-	mkdir -p -m 700 "$STATE" && (umask 077 && sql "$STATE/recover.db" "$(cat "$ROOT/tests/golden/ledger/schema-2.sql")")
+	(umask 077 && mkdir -p "$STATE") && (umask 077 && sql "$STATE/recover.db" "$(cat "$ROOT/tests/golden/ledger/schema-2.sql")")
 }
 a_damaged_store() {	# the page that its records begin in
 	local page

@@ -118,6 +118,7 @@ gt log --verify
 is "$RC" 0 '  the log agrees'
 
 # ---- the same key wherever it stands: in the table and in two indexes ----
+# shellcheck disable=SC2013	# a word a line
 for at in $(grep -aob session:agent-3 "$W/sound" | cut -d : -f 1); do
 	restore_all
 	spoil $((at + 9)) 3

@@ -46,7 +46,8 @@ extern struct config *sim_config;
 static const char *const verdict_names[SIM_VERDICTS] = { "fine", "unopenable", "lost", "half", "invariant",
 	"answer", "failed", "log", "effect", "restless" };
 static const char *const control_names[SIM_CONTROLS] = { "none", "send-first", "ack-first", "drop-message",
-	"enqueue-first", "mark-first", "two-commits", "deaf", "no-tree", "error-ignored", "lying-fsync" };
+	"enqueue-first", "mark-first", "two-commits", "deaf", "no-tree", "error-ignored", "lying-fsync",
+	"sweep-open" };
 
 static const char *const count_names[SIM_COUNTS] = { "pending", "failed", "stopped", "kept-by-runner",
 	"kept-young", "suspended", "left", "linked", "ended", "made-roots", "undelivered", "answers",
@@ -341,8 +342,8 @@ tell_end(uint64_t seed, long steps, const long count[SIM_VERDICTS])
 	    sim->actions, (unsigned long long)sim->trace, steps - count[SIM_FINE]);
 	for (int v = SIM_UNOPENABLE; v < SIM_VERDICTS; v++)
 		printf("%s%s %ld", v == SIM_UNOPENABLE ? " (" : ", ", verdict_names[v], count[v]);
-	printf(")\nunder way %ld came %ld repeated %ld errors %ld points %ld", sim->unsettled, sim->came,
-	    sim->repeated, sim->disk_errors, sim->points);
+	printf(")\nunder way %ld came %ld repeated %ld errors %ld points %ld swept %ld in part %ld", sim->unsettled,
+	    sim->came, sim->repeated, sim->disk_errors, sim->points, sim->swept, sim->swept_in_part);
 	for (int i = 0; i < HOWS; i++)
 		printf(", %s %ld", how_names[i], sim->crashes[i]);
 	printf("\naccepted/refused");

@@ -20,7 +20,7 @@ struct store;
  * 	sim_play.c	what a process does: look, start up, act; sim_flow.c: in whose name
  * 	sim_act.c	the verbs, as a caller calls them
  * 	sim_model.c     the oracle: agents and messages; sim_model_run.c: runs, runners; sim_settle.c:
- * 	startup
+ * 	startup; sim_sweep.c: retention
  * 	sim_read.c	the store as the oracle would have it
  * 	sim_judge.c	both compared, the invariants, the event log
  *
@@ -83,7 +83,7 @@ struct sim_model {
 enum sim_verb {
 	SIM_RECORD, SIM_SPAWN, SIM_LINK, SIM_SUSPEND, SIM_RESTORE, SIM_END, SIM_SEND, SIM_BROADCAST,
 	SIM_DELIVER, SIM_REPLY, SIM_CREATE, SIM_CLAIM, SIM_START, SIM_STOP, SIM_FINISH, SIM_REGISTER,
-	SIM_BEAT, SIM_STARTUP,
+	SIM_BEAT, SIM_STARTUP, SIM_SWEEP,
 	SIM_VERBS
 };
 
@@ -123,6 +123,7 @@ enum sim_verdict {
 enum sim_control {
 	SIM_NONE, SIM_SEND_FIRST, SIM_ACK_FIRST, SIM_DROP_MESSAGE, SIM_ENQUEUE_FIRST, SIM_MARK_FIRST,
 	SIM_TWO_COMMITS, SIM_DEAF, SIM_NO_TREE, SIM_ERROR_IGNORED, SIM_LYING_FSYNC,
+	SIM_SWEEP_OPEN,
 	SIM_CONTROLS
 };
 
@@ -152,7 +153,7 @@ struct sim {
 
 	/* told at the end; settled: struct sim_counts of all startups */
 	long step, settled[SIM_COUNTS], actions, accepted[SIM_VERBS], refused[SIM_VERBS], crashes[5];
-	long points, unsettled, came, repeated, disk_errors;
+	long points, unsettled, came, repeated, disk_errors, swept, swept_in_part;
 	enum sim_verdict verdict;
 	char said[900];
 	uint64_t trace;
@@ -178,6 +179,7 @@ bool sim_disk_fails(void);
 /* ---- sim_play.c ---- */
 
 void sim_play(const char *dir) __attribute__((noreturn));
+extern char *sim_event_log;		/* path */
 /* Calls a verb and looks at its answer. True: it was accepted. */
 bool sim_call(const struct sim_act *a);
 
@@ -223,8 +225,16 @@ void sim_event(struct sim_model *m, const char *kind, const char *subject);
 /* Does the noted process of an agent run? */
 bool sim_lives(const struct sim_agent *x);
 
+/* ---- sim_sweep.c ---- */
+
+/* Is it `was`, less what a sweep may delete? *gone: how many things are not there. */
+bool sim_is_swept(const struct sim_model *there, const struct sim_model *was, int *gone);
+/* sim->now is that from now on, and the world forgets what left. */
+void sim_take_swept(const struct sim_model *there);
+
 /* ---- the store ---- */
 
+/* Events that left the store are those of the event log. */
 void sim_read(struct store *s, struct sim_model *out);
 /*
  * At the beginning of a process: is what is there what was acknowledged, or that and what was

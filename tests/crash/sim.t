@@ -41,6 +41,7 @@ two-commits half
 deaf invariant half
 no-tree invariant
 error-ignored lost half
+sweep-open half
 lying-fsync lost half unopenable invariant effect log
 END
 
@@ -71,13 +72,15 @@ is $(($(field crashes "$W/one") + $(field crashes "$W/two"))) "$CRASHES" 'every 
 never=$(cat "$W/one" "$W/two" | awk -v crashes="$CRASHES" '
 	/^accepted/ { for (i = 2; i < NF; i += 2) { split($(i + 1), n, "/"); done[$i] += n[1]; refused[$i] += n[2] } }
 	/^under way/ { came += $5; again += $7; errors += $9 }
+	/^under way/ { swept += $13; part += $16 }
 	/^settled/ { for (i = 2; i < NF; i += 2) settled[$i] += $(i + 1) }
 	END {
 		for (v in done) if (done[v] == 0) print "accepted " v
-		for (v in refused) if (refused[v] == 0 && v != "startup") print "refused " v
+		for (v in refused) if (refused[v] == 0 && v != "startup" && v != "sweep") print "refused " v
 		# no verb leaves a child whose parent nobody knows; these two come up every few hundred times
 		rare["kept-by-runner"] = rare["ended"] = crashes < 5000
 		for (s in settled) if (settled[s] == 0 && s != "made-roots" && !rare[s]) print "settled " s
+		if (swept == 0 || part == 0) print "things that a sweep takes, a sweep cut off"
 		if (came == 0 || again == 0 || errors == 0) print "crash in a commit, repetition, error"
 	}')
 is "$never" '' 'nothing was left out: every verb accepted and refused, everything that startup settles'

@@ -15,7 +15,7 @@
 
 const char *const sim_verb_names[SIM_VERBS] = { "record", "spawn", "link", "suspend", "restore", "end",
 	"send", "broadcast", "deliver", "reply", "create", "claim", "start", "stop", "finish", "register",
-	"beat", "startup" };
+	"beat", "startup", "sweep" };
 struct sim_counts sim_told;
 
 /* ---- names and texts ---- */

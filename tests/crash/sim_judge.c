@@ -185,8 +185,15 @@ sim_verify(struct store *s)
 {
 	struct sim_model there;
 
+	int gone = 0;
+
 	sim_read(s, &there);
 	check_rules(s);
+	if (sim->under_way && sim->act.verb == SIM_SWEEP && sim_is_swept(&there, &sim->now, &gone)) {
+		sim_take_swept(&there);
+		sim->swept_in_part += gone > 0;
+		sim->came += gone > 0;
+	}
 	effects(&there);
 	if (!same(&there, &sim->now)) {
 		bool fine = sim->under_way &&

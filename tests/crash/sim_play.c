@@ -12,11 +12,12 @@
 #include "base/io.h"
 #include "records/records.h"
 #include "records/agents/agents.h"
+#include "records/history/history.h"
 #include "records/runs/runs.h"
 #include "store/store.h"
 
 static struct store *store;
-static char *event_log;
+char *sim_event_log;
 static int back[SIM_AGENTS + 1];
 
 /* ---- a verb ---- */
@@ -38,8 +39,9 @@ disk_failed(const struct err *e)
 	sim->disk_errors++;
 	if (sim_control == SIM_ERROR_IGNORED)
 		sim->now = sim->is_startup ? sim->stage[SIM_MESSAGES_SETTLED] : sim->next;
-	/* an error is none of it, for certain, but in startup, which is many commits */
-	sim->under_way = sim->under_way && (sim->is_startup || strcmp(e->name, "unknown") == 0);
+	/* an error is none of it, for certain, but in startup and a sweep, which are many commits */
+	sim->under_way = sim->under_way &&
+	    (sim->is_startup || sim->act.verb == SIM_SWEEP || strcmp(e->name, "unknown") == 0);
 	sim_die();
 }
 
@@ -153,6 +155,46 @@ lose_a_message(void)
 	store_commit(store, &c, 1, NULL);
 }
 
+/* ---- retention ---- */
+
+static void
+sweep(const char *dir)
+{
+	static const int64_t ages[] = { 1, 50, 1000, 200000, 400000 }, counts[] = { 0, 0, 1, 4 };
+	char *state = io_join(dir, "retention.json");
+	const struct history_limits limits = { .age_ms = ages[sim_pick(5)], .count = counts[sim_pick(4)],
+		.crashes_ms = 1, .budget_ms = 3600000, .state = state, .log = sim_event_log };
+	struct history_report report;
+	struct sim_model there;
+	struct err e = ERR_INIT;
+	int ret, gone;
+
+	sim->wall_ms += 20;
+	sim->next = sim->now;
+	sim->act = (struct sim_act){ .verb = SIM_SWEEP };
+	sim->is_startup = false;
+	sim->under_way = true;
+	if (sim_control == SIM_SWEEP_OPEN)
+		lose_a_message();
+	ret = history_sweep(store, &limits, &report, &e);
+	if (sim_tell)
+		printf("  sweep age %lld count %lld: %zu left, %s\n", (long long)limits.age_ms,
+		    (long long)limits.count, report.left, ret != 0 ? e.msg : "done");
+	if (ret != 0 && sim_disk_fails())
+		disk_failed(&e);
+	if (ret != 0)
+		sim_judge(SIM_FAILED, "a sweep answers %s (%s)", e.name, e.msg);
+	sim_read(store, &there);
+	if (!sim_is_swept(&there, &sim->now, &gone))
+		sim_judge(SIM_HALF, "a sweep took what is open, changed what it left, or told of no end");
+	sim_take_swept(&there);
+	sim->under_way = false;
+	sim->swept += gone;
+	sim->actions++;
+	sim->accepted[SIM_SWEEP]++;
+	free(state);
+}
+
 static void
 begin(void)
 {
@@ -184,13 +226,13 @@ sim_play(const char *dir)
 	struct sim_act last = sim->act;
 	bool was_under_way;
 
-	event_log = io_join(dir, EVENT_LOG);
+	sim_event_log = io_join(dir, EVENT_LOG);
 	store = store_open("sqlite", dir, &e);
 	if (store == NULL && sim_disk_fails())
 		sim_die();
 	if (store == NULL)
 		sim_judge(SIM_UNOPENABLE, "%s", e.msg);
-	was_under_way = sim->under_way && !sim->is_startup;
+	was_under_way = sim->under_way && !sim->is_startup && last.verb != SIM_SWEEP;
 	sim_verify(store);
 	sim_point();
 	/* whoever lost the answer asks again */
@@ -199,16 +241,18 @@ sim_play(const char *dir)
 		sim_call(&last);
 	}
 	if (sim_chance(3))
-		sim_verify_log(store, event_log);
+		sim_verify_log(store, sim_event_log);
 	begin();
 	for (int n = 1 + sim_pick(16); n > 0; n--)
 		if (sim_chance(25))
 			begin();
+		else if (sim_chance(10))
+			sweep(dir);
 		else
 			sim_flow();
 	if (sim_chance(3))
-		sim_verify_log(store, event_log);
+		sim_verify_log(store, sim_event_log);
 	store_close(store);
-	free(event_log);
+	free(sim_event_log);
 	sim_die();
 }

@@ -240,6 +240,37 @@ read_event(const struct event_row *ev, void *arg)
 	return 0;
 }
 
+/* Those before the first that the store has. */
+static void
+read_left(struct store *s, struct sim_model *out, struct err *e)
+{
+	struct event_numbers at;
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	FILE *f;
+
+	if (event_numbers_read(s, &at, e) != 0)
+		sim_judge(SIM_INVARIANT, "the numbers of events cannot be read: %s", e->msg);
+	if (at.first <= 1)
+		return;
+	if ((f = fopen(sim_event_log, "r")) == NULL)
+		sim_judge(SIM_LOG, "events left the store, and there is no event log");
+	while (out->events + 1 < at.first && (n = getline(&line, &cap, f)) > 0) {
+		json_t *v = json_parse(line, (size_t)n, "a line of the event log", NULL);
+
+		sim_event(out, json_text(v, "kind", ""), json_text(v, "subject", ""));
+		if (json_number(v, "seq", 0) != out->events)
+			sim_judge(SIM_LOG, "line %d of the event log is that of event %lld", out->events,
+			    (long long)json_number(v, "seq", 0));
+		json_decref(v);
+	}
+	if (out->events + 1 != at.first)
+		sim_judge(SIM_LOG, "event %d left the store, and is not in the event log", out->events + 1);
+	free(line);
+	fclose(f);
+}
+
 void
 sim_read(struct store *s, struct sim_model *out)
 {
@@ -258,6 +289,7 @@ sim_read(struct store *s, struct sim_model *out)
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		if (store_each(s, kinds[i].prefix, NULL, kinds[i].row, arg, &e) != 0)
 			sim_judge(SIM_INVARIANT, "%s cannot be read: %s", kinds[i].prefix, e.msg);
+	read_left(s, out, &e);
 	if (event_each(s, NULL, read_event, out, &e) != 0)
 		sim_judge(SIM_INVARIANT, "the events cannot be read: %s", e.msg);
 }

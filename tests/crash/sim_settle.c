@@ -75,7 +75,8 @@ message(struct sim_model *m, int name, enum reply_policy policy, struct sim_coun
 
 	if (state == ACTIVE)
 		return;
-	if (state == ENDED)
+	/* 0: its record has left */
+	if (state == ENDED || state == 0)
 		policy = REPLY_FLAG;
 	/* a request cannot be told under an id that another message has */
 	request = policy == REPLY_ASK ? &m->message[request_name(name)] : NULL;

@@ -38,4 +38,45 @@ ok '  the pane knows of 137 alone' until_ 5 eval "wake; pane_is wrap '#{pane_dea
 is "$(listed wrap crash_reason) $(listed wrap signal)" 'killed 9' '  which is a death by signal 9'
 gt prompt wrap -L main --via inject
 like "$OUT" 'crashed \(killed by signal 9 \(SIGKILL\)\)' '  and the agent is told so'
+# ---- five megabytes ----
+ok 'an agent works for long' start_agent long --scenario "$DATA/idle.scenario"
+file=$(compgen -G "$HOME/.claude/projects/*/$(sed 's/.*"sessionId":"\([^"]*\)".*/\1/' "$HOME/.claude/sessions/$(agent_pid long).json").jsonl")
+ok 'it is killed' kill_agent long
+perl -MJSON::PP -e '
+	my $json = JSON::PP->new->utf8;
+	open my $in, "<", $ARGV[0] or die;
+	for (<$in>) {
+		my $r = $json->decode($_);
+		$ask = $r if $r->{type} eq "user" && !ref $r->{message}{content};
+		$answer = $r if $r->{type} eq "assistant";
+		$last = $r->{uuid} // $last;
+	}
+	open my $out, ">>", $ARGV[0] or die;
+	for my $i (1 .. 550) {
+		for my $of ($ask, $answer) {
+			my $r = $json->decode($json->encode($of));
+			($r->{parentUuid}, $r->{uuid}) = ($last, sprintf "%08x-0000-4000-8000-%012d", $i, $of == $ask);
+			$last = $r->{uuid};
+			$r->{message}{content} = $of == $ask ? "LONGQ-$i" : [{type => "text", text => "LONGA-$i " . "many words of it. " x 600}];
+			$r->{message}{id} = "msg_long$i" if $of == $answer;
+			print $out $json->encode($r), "\n";
+		}
+	}' "$file"
+gt prompt long -L main --via inject
+like "$OUT" 'Rename the function foo to bar' 'a long conversation keeps its first message'
+kept=$(grep -c '^  LONGQ-' <<<"$OUT")
+cut=$(sed -n "s/^([0-9]* older exchanges left out, \([0-9]*\) of them the user's)\$/\1/p" <<<"$OUT" | sort -u)
+is "$((kept + ${cut:-0}))" 550 '  and every other one is told or counted'
+
+# ---- its shell prints its prompt, or "Killed", into the input box ----
+printf '[recovery.agents.claude]\ncommand = "claude --dangerously-skip-permissions"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
+ok 'an agent is typed into a shell' start_agent below --shell --scenario "$DATA/idle.scenario"
+for i in 1 2 3; do
+	ok "crash $i" kill_agent below
+	until_ 5 listed_is below class zombie
+	gt prompt --via inject below -L main
+	unlike "$OUT" 'never sent|Killed|bypass permissions on' '  and no draft is made of what its shell prints'
+	gt below -L main
+	is "$RC" 0 '  it is recovered'
+done
 done_testing

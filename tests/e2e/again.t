@@ -11,6 +11,7 @@ FAKE_AGENT_LOG=\${PWD%/cwd} FAKE_AGENT_PLAN=\${PWD%/cwd}/plan exec '$W/agent/cla
 SH
 chmod 755 "$W/bin/claude"
 often
+printf "parallel = 1\n" >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"	# a recoverer that is stopped is the one that was called
 printf 'via = "inject"\nspacing = "0s"\n' >>"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 kill_server() {
 	local pid s
@@ -262,7 +263,7 @@ is "$RC $(agent_starts fox)" '0 3' '  and once more'
 kill -CONT "$late"
 wait "$late"
 is "$(agent_starts eel) $(agent_starts fox)" '2 3' '  the first one goes on, and starts nothing beside it'
-like "$(cat "$W/late")" 'there again' '  it says why'
+like "$(cat "$W/late")" 'there again: a recovery' '  it says why'
 
 untold() {	# SESSION: brought back, but its start command eats the prompt, and the recoverer is killed before it could paste it
 	local starts first

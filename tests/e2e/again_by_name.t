@@ -64,6 +64,24 @@ ok 'an agent lives there now' test -n "$(agent_pid doubt)"
 gt "${with[@]}" --force doubt --json
 is "$RC $(error_is)" '6 live' 'a living agent is not forced'
 
+# ---- a shell that is busy for a moment, as on a loaded machine after a kill ----
+printf '[recovery]\nvia = "inject"\nspacing = "0s"\n' >"$W/inject.toml"
+slow_shell() {	# SESSION SECONDS: an agent in a shell that works for so long before its prompt comes back
+	start_agent "$1" --shell --command "claude; sleep $2" --scenario "$DATA/idle.scenario" && until_ 10 pane_shows "$1" 'Six calls were changed'
+}
+ok 'an agent in a shell with a slow prompt' slow_shell slow 1
+ok 'it is killed' kill_agent slow
+gt -L main --config "$W/inject.toml" slow --json
+is "$RC $(phase_is)" '0 acknowledged' 'named at once, it comes back'
+ok 'one more' slow_shell prompted 1
+ok 'it is killed' kill_agent prompted
+gt prompt -L main --via inject prompted
+like "$RC $OUT" '^0 .*agent died, shell still open' 'its prompt is made as one of a dead agent'
+ok 'one whose prompt takes longer' slow_shell slower 300
+ok 'it is killed' kill_agent slower
+gt -L main --config "$W/inject.toml" slower --json
+is "$RC $(error_is)" '6 unknown' 'a shell that stays busy is not waited for'
+
 # ---- a busy shell is none ----
 ok 'one more shell' tm new-session -d -s busy -x 100 -y 30 -e GT_ROLE=gt/polecats/busy 'exec sleep 1000'
 gt "${with[@]}" --force busy --json

@@ -363,7 +363,8 @@ is "$RC $(jq .startup.servers_ended <<<"$OUT")" '0 1' 'and it has ended when nob
 
 # ---- a recovery that is under way there ----
 open_attempt() {	# EXPRESSION: it is open, with these changes
-	sql_record "$DB" "update record set tag = 'captured', value = json_set(value, $1) where key like 'attempt:%'"
+	local later="'\$.times.respawned', '\$.times.delivered', '\$.times.acknowledged', '\$.times.failed'"
+	sql_record "$DB" "update record set tag = 'captured', value = json_remove(json_set(value, $1), $later) where key like 'attempt:%'"
 	sql_record "$DB" "update record set tag = 'open' where key like 'pane:%'"
 }
 attempt() {
@@ -377,7 +378,7 @@ space=$(space_of four)
 open_attempt "'\$.pid_ns', $space, '\$.server_pid', 4194305"
 gt startup
 is "$RC $(attempt)" '0 captured' 'what another container began goes on, though its server is none of ours'
-open_attempt "'\$.pid_ns', $space, '\$.server_pid', $$, '\$.times', json('{\"detected\":1}')"
+open_attempt "'\$.pid_ns', $space, '\$.server_pid', $$, '\$.times', json('{\"detected\":1,\"captured\":1}')"
 gt startup
 is "$RC $(attempt)" '0 failed' 'until nothing was heard of it for ten minutes'
 end_container

@@ -8,6 +8,7 @@ NAMES=(ant bee cat dog)
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
+parallel = 1
 max_attempts = 1000
 TOML
 with=(-L main --config "$W/gt.toml")
@@ -66,6 +67,9 @@ gt "${with[@]}" --all --dry-run
 is "$RC" 0 'a dry run'
 is "$(grep -c '^would recover' <<<"$OUT")" 4 'would recover four'
 unlike "$OUT" bystander 'and not the living one'
+is "$(grep -c '^ *resumes its conversation, about [0-9.]*k\{0,1\} tokens$' <<<"$OUT")" 4 'with the way of each and its tokens'
+like "$OUT" '
+4 agents, about [0-9.]+k? tokens at their first requests$' 'and their sum'
 plan=$(plan)
 gt "${with[@]}" --dry-run
 is "$(plan)" "$plan" 'a bare --dry-run says the same'
@@ -78,6 +82,9 @@ is "$RC $(json '{error}{name}')" '2 needs-yes' 'the same in JSON'
 gt "${with[@]}" --dry-run --json
 is "$RC $(json '{dry_run}') $(json '{sessions}')" '0 true 4' 'the plan in JSON'
 is "$(json '{sessions}[0]{recoverable}')" true 'with what could be recovered'
+is "$(json '{sessions}[0]{via}') $(json '{tokens_unknown}')" 'resume 0' 'how'
+ok 'and the tokens: of each, and their sum' [ "$(json '{tokens}')" = \
+	"$(($(json '{sessions}[0]{tokens}') + $(json '{sessions}[1]{tokens}') + $(json '{sessions}[2]{tokens}') + $(json '{sessions}[3]{tokens}')))" ]
 gt "${with[@]}" --all ant
 is "$RC" 2 '--all and a name do not go together'
 ok 'a terminal' term_start 100 30
@@ -123,6 +130,7 @@ done
 cat >"$W/spaced.toml" <<'TOML'
 [recovery]
 spacing = "2s"
+parallel = 1
 max_attempts = 1000
 TOML
 started=${EPOCHREALTIME/[.,]/}

@@ -18,7 +18,7 @@ start() {	# SESSION OPTION...: as a person's tmux has it: dead panes go, 2000 li
 # ---- nothing there ----
 ok 'a server without agents' tm new-session -d -s plain -x 80 -y 24 'sleep 1000'
 gt arm -L main
-like "$RC $ERR" '^0 No agents' 'without an agent there is nothing to arm'
+like "$RC $ERR" '^0 No agent sessions' 'without an agent there is nothing to arm'
 gt disarm -L main
 like "$RC $ERR" '^0 Nothing is armed' 'and nothing to disarm'
 not_ok 'nothing is written' test -e "$STATE"
@@ -46,8 +46,9 @@ is "$(options boss)" "$boss" "the mayor's session is as it was"
 like "$(options toast)" '^pane=on session=10000' 'the pane is kept'
 like "$(options nux)" '^pane=on session=10000 hooks=pane-died\[0\] run-shell true;pane-died\[50\] run-shell -b .*snapshot' "beside Gas Town's own hook ours stands"
 is "$(listed toast armed) $(listed boss armed)" '1 0' 'the list says who is armed'
-gt list -L main
-like "$OUT" 'toast .*running, armed' 'to people too'
+gt list --live -L main
+like "$OUT" '(working|idle) +toast [^
+]* armed ' 'to people too'
 armed="$(options toast) $(options nux)"
 gt arm -L main --json
 is "$RC $(json '{sessions}[0]{changed}') $(json '{sessions}[1]{changed}')" '0 false false' 'arming again changes nothing'

@@ -58,6 +58,7 @@ spoil "$(root_page sqlite_autoindex_record_1)" 1
 create more
 is "$RC" 0 'a damaged index costs no record'
 like "$ERR" 'Z \(.* old\): [0-9]+ sound records kept, 0 taken from the backup; 0 later events' '  which is said'
+# shellcheck disable=SC2086	# a word each
 is "$(runs)" "$(printf '%s\n' $before more | sort | tr '\n' ' ')" '  also those that the backup lacks'
 gt log --verify
 is "$RC" 0 '  and the log agrees'
@@ -69,6 +70,7 @@ spoil 1 1
 create most
 is "$RC" 0 'a damaged second page costs no record'
 like "$ERR" 'Z \(.* old\): [0-9]+ sound records kept, 0 taken from the backup; 0 later events' '  which is said'
+# shellcheck disable=SC2086	# a word each
 is "$(runs)" "$(printf '%s\n' $before most | sort | tr '\n' ' ')" '  also those that the backup lacks'
 is "$(sql "$DB" 'pragma integrity_check')" ok '  and the file is whole again'
 

@@ -5,12 +5,17 @@
 
 ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
 ok 'in the middle of a command' until_ 10 pane_shows toast 'test 7 ok'
-tm set-option -g remain-on-exit-format 'gone for #{pane_dead_signal} reasons'
+row='^gone for 9 reasons'
+if is_tmux_32; then
+	row='^Pane is dead \(signal 9, '
+else
+	tm set-option -g remain-on-exit-format 'gone for #{pane_dead_signal} reasons'
+fi
 ok 'it is killed' kill_agent toast
 wake
-ok 'tmux has written its row' until_ 5 pane_shows toast '^gone for 9 reasons'
+ok 'tmux has written its row' until_ 5 pane_shows toast "$row"
 gt context toast -L main --json
-unlike "$(json '{raw_scrollback}')" 'gone for' 'which is not taken'
+unlike "$(json '{raw_scrollback}')" 'gone for|Pane is dead' 'which is not taken'
 like "$(json '{raw_scrollback}')" 'for agents$' 'but all above it'
 is "$(json '{truncated_at}')" '(none)' 'nothing was cut'
 rows=$(json '{lines}')

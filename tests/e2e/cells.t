@@ -107,7 +107,7 @@ starts_anew() {
 		empty "$dir/cwd" "cat '$HOME/.tmux/resurrect/pane_contents/$label'; exec bash --norc --noprofile"
 		;;
 	made-empty) empty "$dir/cwd" ;;
-	made-elsewhere) empty "$W/work" ;;
+	made-elsewhere) empty "$W/proj" ;;
 	made-afresh | closed-afresh) start_agent "$label" --scenario "$DATA/idle.scenario" ;;
 	esac
 }

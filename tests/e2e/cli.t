@@ -6,6 +6,15 @@ often
 
 # The tables of src/cli are what everything else has to agree with.
 mapfile -t commands < <(sed -n 's/^\t{ "\([a-z]\{1,\}\)",\( "\|$\).*/\1/p' "$ROOT/src/cli/commands.c")
+# other spellings, which neither help nor completions list
+mapfile -t hidden < <(awk '/^\t\{ "[a-z]+",/ { split($0, row, "\"") } /\.now = "/ { print row[2] }' "$ROOT/src/cli/commands.c")
+ok 'those of 0.1.0 are there' test "${#hidden[@]}" -ge 15
+for name in "${hidden[@]}"; do
+	for i in "${!commands[@]}"; do
+		[ "${commands[i]}" != "$name" ] || unset "commands[$i]"
+	done
+done
+is "${commands[*]}" 'list show restart workspace setup snapshot status doctor log stats scrub parse epic records reconcile hook help config completion version' 'the commands'
 mapfile -t options < <(sed -n "s/^\t{ \"\([a-z-]\{1,\}\)\", [0'].*/\1/p" "$ROOT/src/cli/commands.c" | sort -u)
 ok 'there is a table of commands' test ${#commands[@]} -ge 9
 ok 'and one of options' test ${#options[@]} -ge 20
@@ -16,6 +25,12 @@ refuses() {	# SENTENCE ARGS...: status 2, a sentence, a hint, nothing on standar
 	gt "$@"
 	like "$RC $ERR" "^2 gt-recover: .*$sentence.*"$'\n  ''[^ ]' "refused: gt-recover $*"
 	is "$OUT" '' 'nothing on standard output'
+}
+
+suggests() {	# SENTENCE WORDS ARGS...: the same, with these words as the nearest
+	local near=$2
+	refuses "$1" "${@:3}"
+	like "$ERR" "did you mean $near\\?" "  suggests $near"
 }
 
 # ---- help and version ----
@@ -29,32 +44,63 @@ missing() {	# PATTERN-BEFORE PATTERN-AFTER TEXT WORD...: the words that the text
 		grep -Eq -- "$before$word$after" <<<"$text" || printf '%s ' "$word"
 	done
 }
-is "$(missing '^  gt-recover ' '( |$)' "$help" "${commands[@]}")" '' 'help has every command'
-is "$(missing '^ .*--' '( |,|$)' "$help" "${options[@]}")" '' 'and every option'
+is "$(missing '^.{10}' '( |$)' "$help" "${commands[@]}")" '' 'help has every command'
+is "$(missing '^.{10}' '( |$)' "$help" "${hidden[@]}")" "${hidden[*]} " '  and no other spelling'
+ok 'it fits a screen of 40 lines' test "$(wc -l <"$W/out")" -le 40
+ok 'of 80 columns' test "$(wc -L <"$W/out")" -le 80
 gt --help
 is "$OUT" "$help" '--help says the same'
 gt -h
 is "$OUT" "$help" 'so does -h'
-for command in "${commands[@]}"; do
+for command in "${commands[@]}" "${hidden[@]}"; do
 	gt help "$command"
-	like "$RC $OUT" "^0 Usage: gt-recover $command" "help $command"
+	like "$RC $OUT" '^0 USAGE'$'\n  '"gt-recover (records )?$command" "help $command"
+	is "$(awk 'length > 80' "$W/out")" '' '  in 80 columns'
 	one=$OUT
 	gt "$command" --help
 	is "$RC $OUT" "0 $one" "$command --help says the same"
 	# it says nothing, whatever it is given (hook.t)
 	[ "$command" != hook ] || continue
-	# what its help names it takes, and nothing else: told from "there is no option" and "takes no"
+	# what its help names it takes, and nothing else: told from "there is no option" and "has no"
 	wrong=''
 	for option in "${options[@]}"; do
 		case $option in help | version) continue ;; esac
 		gt "$command" "--$option" ''
-		case $ERR in *'takes no --'*) taken=no ;; *) taken=yes ;; esac
-		grep -Eq -- "--$option( |,|\$)" <<<"$one" && named=yes || named=no
+		case $ERR in *' has no --'*) taken=no ;; *) taken=yes ;; esac
+		sed '/^EXAMPLES/,$d; 1,/^OPTIONS\|^COMMON OPTIONS/d' <<<"$one" | grep -Eq -- "--$option( |,|\$)" && named=yes || named=no
 		[ "$taken" = "$named" ] || wrong+="$option "
 	done
 	is "$wrong" '' "help $command names just the options that it takes"
 done
+for command in context prompt; do
+	gt help $command
+	like "$OUT" "Another spelling of: gt-recover show --$command" "help $command names the new spelling"
+done
+gt help recover
+like "$RC $OUT" '^0 .*--conversation ID.*EXIT STATUS.* 75 ' 'help recover: the options of the bare command, and the exit statuses'
+gt help records run
+like "$RC $OUT" '^0 .*gt-recover records run create\|claim' 'help of a kind of records'
+gt help records
+like "$OUT" 'KINDS.*  session .*  release ' 'and which kinds there are'
+gt records run --help
+like "$RC $OUT" '^0 .*gt-recover records run create' 'records run --help'
+for shell in bash fish zsh; do
+	gt completion $shell
+	is "$RC" 0 "completion $shell"
+	same_file "$W/out" "$ROOT/completions/gt-recover.$shell" '  prints it'
+done
+refuses 'completion takes one of bash, fish, zsh' completion tcsh
 refuses 'there is no command bogus' help bogus
+suggests 'there is no command lisst' 'gt-recover list' help lisst
+suggests 'there is no option --dryrun' '--dry-run' list --dryrun
+suggests 'there is no option --al' '--all' --al
+suggests 'there is no option --conf' '--config' list --conf "$W/gt.toml"
+refuses 'there is no option --socke' list --socke=main
+refuses 'list has no --dry-run' list -n
+refuses 'workspace show has no --dry-run' workspace show -n
+suggests 'records takes one of session, agent, .*, not "rum"' 'gt-recover records run' records rum
+refuses 'records takes one of session' records
+refuses 'records run needs one of create, claim' records run
 for args in version --version -V; do
 	gt $args
 	like "$RC $OUT" '^0 gt-recover [0-9]+\.[0-9]+\.[0-9]+$' "gt-recover $args"
@@ -70,15 +116,17 @@ refuses 'there is no option -x' -qx list
 refuses 'the option --town needs a value' --town
 refuses 'the option -L needs a value' list -L
 refuses 'the command list takes no "more"' list more
-refuses 'the command version takes no --all' version --all
-refuses 'the command parse takes no --socket' parse -L main
-refuses 'the command gt-recover takes no --check' --check
+refuses 'version has no --all' version --all
+refuses 'parse has no --socket' parse -L main
+refuses 'gt-recover has no --check' --check
 refuses '--color takes auto, always or never' list --color sometimes
 refuses '--via takes' --via magic one
 refuses '--scope takes task or lines' --scope all one
 refuses 'do not go together' --all one
 refuses 'install takes one of the words shim, timer, plugin, hooks and binding' install
 refuses 'context takes the name of one session' context one two
+refuses 'show takes the name of one session' show
+refuses '--context and --prompt do not go together' show one --context --prompt
 gt list --bogus --json
 is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 1' 'an error is JSON when JSON is asked for, and nothing else'
 gt help >/dev/null
@@ -93,11 +141,38 @@ gt -L main list list
 is "$RC" 2 'which takes no session'
 gt -L main context list
 is "$RC" 0 'behind another command it is the session'
+context=$OUT
+gt -L main show list --context
+is "$RC $OUT" "0 $context" 'show --context is the context of 0.1.0'
+gt -L main show list
+like "$RC $OUT" '^0 Session .*Prompt +[0-9,]+ tokens, .*gt-recover show list --prompt' 'show: the context, and how the prompt would go in'
+gt -L main show list --prompt
+like "$RC $OUT" '^0 .*[Rr]ecover' 'show --prompt: the prompt'
+gt -L main show list --json
+is "$RC $(json '{session}') $(json '{via}')" "0 list $(gt -L main prompt list --json; json '{via}')" 'show --json: both'
 gt -L main --dry-run -- list
 like "$RC $OUT" '^0 .*would recover list' 'behind -- too'
 gt -q -L main -- list
 is "$RC $OUT$ERR" '0 ' '-q: a recovery without a word'
 is "$(messages list)" 1 'but done'
+gt -L main snapsot
+like "$RC $ERR" '^4 .*snapsot is no command: no agent session named "snapsot" .*did you mean the command gt-recover snapshot' 'a word that is neither says both'
+gt -L main lisst
+like "$RC $ERR" '^4 .*no agent session' 'and a mistyped session'
+gt lst
+like "$RC $ERR" 'did you mean the command gt-recover list' 'without a server, too'
+gt -L nosuch list
+like "$RC $ERR" '^1 .*no tmux server runs on socket .*nosuch.*in that directory: main' '-L of none: the sockets that are there'
+gt -L main show list:0.0 --json --context
+is "$RC $(json '{session}')" '0 list' 'a target of tmux'
+gt -L main show list:0.7
+like "$RC $ERR" '^4 .*no agent session named "list:0.7"' 'one that is not there'
+tm new-session -d -s typing -x 100 -y 30 "\"$GT_RECOVER\" -L main show li --context >'$W/prefix'; exec sleep 60"
+until_ 10 grep -q '^Session  *list' "$W/prefix"
+like "$(cat "$W/prefix")" '^Session  *list' 'on a terminal the beginning of a name will do'
+gt -L main show li
+is "$RC" 4 'elsewhere it will not'
+tm kill-session -t typing
 escape=$'\e'
 for when in always never auto; do
 	kill_agent list
@@ -110,8 +185,8 @@ for when in always never auto; do
 		unlike "$OUT$ERR" "$escape" 'no colours'
 	fi
 done
-gt list -L main -q
-like "$RC $OUT" '^0 list +live' '-q leaves data alone'
+gt list -L main -q --live
+like "$RC $OUT" $'^0 STATE [^\n]*\n(working|idle) +list [^\n]*$' '-q leaves data alone'
 gt list -L main --names
 is "$RC $OUT" '0 ' '--names: only what can be recovered'
 kill_agent list
@@ -272,6 +347,47 @@ cp "$W/out" "$W/defaults"
 gt config --config "$ROOT/gt.toml.example" --json
 is "$(grep '"value"' "$W/out")" "$(grep '"value"' "$W/defaults")" 'with its default'
 
+own=$XDG_CONFIG_HOME/gt-recover/gt.toml
+gt config path
+is "$RC $OUT" "0 $own" 'config path: the file that would be made'
+gt config path --config "$W/gt.toml"
+is "$RC $OUT" "0 $W/gt.toml" '  or the one in use'
+gt config set spacing 3s
+is "$RC $OUT" "0 3s" 'config set makes a file'
+gt config set auto_recover true
+gt config set runs.mode all
+is "$RC $(cat "$own")" "0 $(printf '[recovery]\nauto_recover = true\nspacing = "3s"\n[recovery.runs]\nmode = "all"')" '  with a section for each key'
+printf '# mine\n[recovery]\nspacing = "3s"	# not too fast\nauto_recover = false\n' >"$own"
+chmod 640 "$own"
+gt config set spacing '9s'
+gt config set auto_recover true
+is "$(cat "$own") $(stat -c %a "$own")" "$(printf '# mine\n[recovery]\nspacing = "9s"	# not too fast\nauto_recover = true') 640" 'a key that is there gets another value, all else stays'
+cp "$own" "$W/own.toml"
+gt config set auto_recover yes
+like "$RC $ERR" '^2 .*auto_recover: expected true or false' 'a wrong value'
+gt config set spacing soon
+like "$RC $ERR" '^2 .*spacing: expected a duration' '  of another type'
+refuses 'config set takes a key and a value' config set spacing
+gt config set auto_recovr true
+like "$RC $ERR" '^2 .*did you mean auto_recover' 'a wrong key: the nearest'
+refuses 'names no store' config set state mongo://x
+same_file "$own" "$W/own.toml" 'and nothing is written'
+EDITOR='sed -i s/9s/8s/' gt config edit
+is "$RC $(grep -c 8s "$own")" '0 1' 'config edit'
+EDITOR='sed -i s/8s/8x/' gt config edit
+like "$RC $ERR" '^2 .*gt.toml:3.*spacing' '  checks what was written'
+EDITOR='sed -i s/8x/8s/' gt config edit
+is "$RC" 0 '  and opens a file with a mistake in it'
+EDITOR=false gt config edit
+like "$RC $ERR" '^1 .*the editor ended with status 1' '  an editor that fails'
+printf '[recovery]\nstate = "mongo://x"\n' >"$own"
+gt list
+like "$RC $ERR" '^2 .*gt.toml:2.*"mongo://x" names no store' 'a store that there is not is told when gt.toml is read'
+printf '[recovery.agents.claud]\ncommand = "claude"\n' >"$own"
+gt list
+like "$RC $ERR" '^2 .*gt.toml:2.*agents.claud. is no known agent.*did you mean \[recovery.agents.claude\]' 'a mistyped agent, too'
+rm "$own"
+
 # ---- gt recover ----
 mkdir "$W/stubs"
 # shellcheck disable=SC2016	# the stubs' own variables
@@ -358,13 +474,13 @@ is "$(completes --dry)" --dry-run 'bash completes an option'
 is "$(completes scrub --ch)" --check 'of a command'
 is "$(completes config prompts.template_)" prompts.template_file 'a setting'
 is "$(completes -L main ver)" version 'a command behind options'
-is "$(completes -L main context "it's")" "it\\'s\\ \\\\\\\$HOME" 'and a session, quoted for the shell'
+is "$(completes -L main show "it's")" "$(printf %q "$(tm display-message -p -t "$(agent_pane with)" '#{session_name}')")" 'and a session, quoted for the shell'
 if command -v fish >/dev/null; then
 	fish_completes() {	# LINE
 		fish --no-config -c "source '$ROOT/completions/gt-recover.fish'; complete -C '$1'" | cut -f 1
 	}
 	is "$(fish_completes 'gt-recover scrub --ch')" --check 'fish completes an option'
-	like "$(fish_completes 'gt-recover -L main context ')" "it's" 'and a session'
+	like "$(fish_completes 'gt-recover -L main show ')" "it's" 'and a session'
 else
 	skip 'there is no fish here' 2
 fi

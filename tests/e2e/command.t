@@ -53,7 +53,8 @@ kill_agent asked
 term_start 120 40
 term_run -L main asked
 ok 'on a terminal it is asked' until_ 10 term_shows 'Start it with which command\?'
-ok 'and told what its screen shows' term_shows "anybody's words: claude --dangerously-skip-permissions --add-dir /y"
+ok 'and told what its screen shows, with a warning' term_shows 'which any program may have printed:'
+ok 'the line itself' term_shows "  claude --dangerously-skip-permissions --add-dir /y"
 term_keys -l 'claude --dangerously-skip-permissions'
 term_keys Enter
 ok 'it may be remembered' until_ 10 term_shows 'Remember it in gt.toml'
@@ -92,6 +93,19 @@ kill_agent moved
 until_ 5 listed_is moved class zombie
 gt moved -L main
 is "$RC $(readlink "/proc/$(agent_pid moved)/exe")" "0 $W/bin/claude" 'a new version behind the same path is taken'
+mkdir -p "$W/versions/1" "$W/versions/2"
+cp -- "$W/bin/claude" "$W/versions/1/claude"
+cp -- "$W/bin/claude" "$W/versions/2/claude"
+mv "$W/bin/claude" "$W/bin/claude.away"
+ln -s "$W/versions/1/claude" "$W/bin/claude"
+ok 'an agent of a version' typed updated
+gt list -L main
+ln -sfn "$W/versions/2/claude" "$W/bin/claude" && rm -r "$W/versions/1"
+kill_agent updated
+until_ 5 listed_is updated class zombie
+gt updated -L main
+is "$RC $(readlink "/proc/$(agent_pid updated)/exe")" "0 $W/versions/2/claude" 'that is deleted by an update: the new one is started by its name'
+mv "$W/bin/claude.away" "$W/bin/claude"
 
 # ---- two that cannot be told apart ----
 mkdir -p "$W/one"
@@ -119,6 +133,40 @@ gt right -L main
 is "$RC" 0 'of the other pane nothing is left to ask'
 like "$(arguments right)" "--resume $(cat "$W/right.talk")" 'and it is the other conversation'
 
+# ---- three of which nothing but equal words is left: a person tells them apart, and one answer leaves less to ask ----
+mkdir -p "$W/three"
+for n in north east west; do
+	ok "one of three in a directory: $n" typed $n --cwd "$W/three"
+	sed 's/.*"sessionId":"\([^"]*\)".*/\1/' "$HOME/.claude/sessions/$(agent_pid $n).json" | tr -d '\n' >"$W/$n.talk"
+done
+for n in north east west; do
+	kill_agent $n
+done
+forget_dead
+gt --all --yes -L main
+is "$(agent_pid north)$(agent_pid east)$(agent_pid west)" '' '--all starts none of the three'
+listed_as() {	# SESSION: the number of its conversation on the terminal
+	term_screen | sed -n "s/^ *\([0-9]\)[^0-9a-f].*$(cat "$W/$1.talk").*/\1/p"
+}
+left=3
+for n in east north; do
+	term_run -L main $n
+	ok "$n: its command is asked" until_ 20 term_shows 'Start it with which command'
+	term_keys -l 'claude --dangerously-skip-permissions'
+	term_keys Enter
+	until_ 20 term_shows 'Remember it' && term_keys n Enter
+	ok "$n: and which of $left is its conversation" until_ 20 term_shows "Which conversation is its own\\? \\[1-$left, screen"
+	like "$(listed_as $n)" "^[1-$left]\$" "$n: which is one of those shown"
+	term_keys "$(listed_as $n)" Enter
+	term_ended
+	is "$STATUS" 'exit 0' "$n: it comes back"
+	like "$(arguments $n)" "--resume $(cat "$W/$n.talk") " "$n: with the chosen one"
+	left=$((left - 1))
+done
+gt west -L main
+is "$RC" 0 'of the last of the three nothing is left to ask'
+like "$(arguments west)" "--resume $(cat "$W/west.talk") " 'and it has its own conversation'
+
 # ---- a shell in which nothing is left of an agent ----
 mkdir -p "$W/two"
 start_agent other --no-wait --shell --cwd "$W/two" --command ':'
@@ -130,7 +178,7 @@ tm send-keys -t "$(agent_pane bare)" -l clear \; send-keys -t "$(agent_pane bare
 until_ 5 pane_is bare '#{cursor_y}' 0
 tm clear-history -t "$(agent_pane bare)"
 gt list -L main
-like "$OUT" $'(^|\n)bare +zombie.*\n.*nothing but its directory tells' 'its shell is listed, with what is known'
+like "$OUT" $'(^|\n)refused +bare .*\n +bare[^\n]*: nothing but its directory tells' 'its shell is listed, with what is known'
 gt --all --yes -L main
 is "$(agent_pid bare)" '' '--all leaves it alone'
 gt bare -L main --json
@@ -144,5 +192,5 @@ tm send-keys -t "$(agent_pane bare)" -l clear \; send-keys -t "$(agent_pane bare
 until_ 5 pane_is bare '#{cursor_y}' 0
 tm clear-history -t "$(agent_pane bare)"
 gt list -L main
-unlike "$OUT" $'(^|\n)(bare|other) ' 'then nothing is listed there any more'
+unlike "$OUT" ' (bare|other)[ ,:]' 'then nothing is listed there any more'
 done_testing

@@ -94,7 +94,7 @@ rm "$HOME/.claude/settings.json"
 gt snapshot -L main
 doctor
 is "$(found Snapshots.files) $(found Snapshots.age)" 'ok ok' 'snapshots are there'
-one=$(find "$STATE/snapshots" -name '*-*-*.json' | head -n 1)
+one=$(find "$STATE/snapshots" -name '[0-9]*-*-*.json' | head -n 1)
 chmod 644 "$one"
 doctor
 is "$RC $(found Snapshots.files)" '1 error' 'one that others can read is an error'
@@ -205,6 +205,11 @@ like "$(found State.events sentence)" '^[0-9]+ lines, as the store has them, the
 like "$(found State.backup) $(found State.backup sentence)" '^ok it is [0-9]+[sm] old' '  as does the backup'
 printf '[recovery]\nmax_attempts = 1\n' >"$W/one.toml"
 doctor --config "$W/one.toml"
+is "$(found State.quarantine)" ok 'a restart whose agent finished its turn is no quarantine'
+talk=$(transcript pip)
+mv "$talk" "$W/talk"
+doctor --config "$W/one.toml"
+mv "$W/talk" "$talk"
 is "$(found State.quarantine)" warning 'a session in quarantine is a warning'
 like "$(found State.quarantine sentence)$(found State.quarantine hint)" 'pip.*gt-recover release' '  with its name and the way out'
 cp "$STATE/events.jsonl" "$W/events"
@@ -242,7 +247,7 @@ doctor
 is "$(found State.backup)" ok '  until the next record'
 cp "$DB" "$W/db"
 cp "$STATE/events.jsonl" "$W/events"
-sql_record "$DB" "update record set tag = 'captured', value = json_set(value, '\$.times.detected', 1) where key like 'attempt:%'"
+sql_record "$DB" "update record set tag = 'captured', value = json_remove(json_set(value, '\$.times.detected', 1, '\$.times.captured', 1), '\$.times.respawned', '\$.times.delivered', '\$.times.acknowledged', '\$.times.failed') where key like 'attempt:%'"
 doctor
 is "$RC $(found State.records) $(found State.attempts)" '1 error warning' \
 	'an open attempt without its pane is an error, an old one a warning'

@@ -128,7 +128,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	fails 'a socket out of reach' 1 denied 'cannot be reached' "${nobody[@]}" -- list -L "$tmux_dir/main"
 	fails 'an unreadable gt.toml' 2 config 'closed.toml cannot be read: Permission denied' "${nobody[@]}" -- \
 		list -L "$W/theirs/socket" --config "$W/theirs/closed.toml"
-	cd "$W/work" || exit 1
+	cd "$W/proj" || exit 1
 	GT_RECOVER=$ours
 	kill -9 "$theirs"
 else
@@ -137,8 +137,8 @@ fi
 untouched 'trouble with tmux'
 
 # ---- sessions ----
-fails 'an unknown session' 4 unknown-session 'there is no agent.s session "victi" on the tmux servers' victi -L main
-fails 'a pane that is not there' 4 unknown-session 'there is no agent.s session "%99"' %99 -L main
+fails 'an unknown session' 4 unknown-session 'no agent session named "victi" on the tmux servers searched' victi -L main
+fails 'a pane that is not there' 4 unknown-session 'no agent session named "%99"' %99 -L main
 fails 'the context of no session' 2 usage 'context takes the name of one session' context -L main
 ok 'a session with two agents' start_agent pair --scenario "$DATA/idle.scenario"
 mkdir -p "$(agent_dir second)"
@@ -149,6 +149,10 @@ kill_agent pair
 kill_agent second
 fails 'an ambiguous session' 2 ambiguous \
 	"\"pair\" means more than one agent.s pane: $(agent_pane pair) on socket main, $(agent_pane second) on" pair -L main
+gt list -L main
+like "$OUT" $'\ncrashed +pair:0\.0 .*\ncrashed +pair:0\.1 ' 'list names the panes of one session'
+gt -n --all -L main
+like "$OUT" "would recover pair:0.1 " 'and so does a plan'
 tm kill-session -t =pair
 untouched 'a wrong name'
 

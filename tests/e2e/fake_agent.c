@@ -182,15 +182,6 @@ take_message(struct agent *a, const char *p, size_t n, bool typed)
 	set_state(a, PROBE_BUSY);
 }
 
-static void
-answer(struct agent *a)
-{
-	say(a, "I have read the message and continue with the work.");
-	turn_end(a);
-	event("answered");
-	set_state(a, PROBE_IDLE);
-}
-
 /* ---- scenarios: what was said and done before a test begins ---- */
 
 static void
@@ -390,6 +381,17 @@ leave(struct agent *a, int status)
 }
 
 static void
+answer(struct agent *a)
+{
+	say(a, "I have read the message and continue with the work.");
+	turn_end(a);
+	event("answered");
+	set_state(a, PROBE_IDLE);
+	if (a->o.print)
+		leave(a, 0);
+}
+
+static void
 open_view(struct agent *a)
 {
 	if (io_read_file(a->o.view, 65536, &a->dialog, NULL) != 0)
@@ -526,8 +528,11 @@ serve(struct agent *a, const struct buf *piped)
 
 			wait = left > 0 ? (int)left : 0;
 		}
-		if (poll(&p, 1, wait) > 0 && input_read(&a->input) != 0)
-			leave(a, 129);
+		if (poll(&p, 1, wait) > 0 && input_read(&a->input) != 0) {
+			if (!a->o.outlives)
+				leave(a, 129);
+			a->o.asleep = true;
+		}
 		if (got_signal != 0)
 			leave(a, 128 + got_signal);
 		if (got_resize != 0) {
@@ -555,14 +560,17 @@ open_keyboard(void)
 }
 
 static void
-catch_signals(void)
+catch_signals(bool outlives)
 {
 	struct sigaction act = { .sa_handler = on_signal };
 
 	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
 	sigaction(SIGWINCH, &act, NULL);
+	if (!outlives)
+		sigaction(SIGHUP, &act, NULL);
 	act.sa_handler = SIG_IGN;
+	if (outlives)
+		sigaction(SIGHUP, &act, NULL);
 	sigaction(SIGCHLD, &act, NULL);
 }
 
@@ -586,7 +594,7 @@ main(int argc, char *argv[])
 		fprintf(stderr, "%s\n", why);
 		exit(1);
 	}
-	catch_signals();
+	catch_signals(a.o.outlives);
 	if (!isatty(STDIN_FILENO) &&
 	    io_read_all(STDIN_FILENO, "standard input", STDIN_MAX, &piped, NULL) != 0)
 		die("standard input cannot be read");

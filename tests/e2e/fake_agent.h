@@ -24,11 +24,14 @@ struct options {
 	bool focus;		/* --focus: asks for focus reports, as the real program does */
 	bool no_answer;		/* --no-answer: takes messages and stays busy for ever */
 	bool swallow_enter;	/* --ignore-paste-first-enter: the first Enter after a paste has no effect */
+	bool print;		/* --print, -p: ends when it has answered once */
 	bool resume_last;	/* --continue */
 	int die_status;		/* --die-at-once[=STATUS]; -1: does not */
 	int slow_ms;		/* --slow MS: how long an answer takes */
 	/* --asleep: does not read its terminal until its size is said to have changed */
 	bool asleep;
+	/* --outlives-terminal: goes on when its terminal is gone, until it is killed */
+	bool outlives;
 	const char *dialog;	/* --dialog[=permission|trust]: NULL none */
 	const char *draft;	/* --draft=TEXT: stands in the box from the start */
 	/*

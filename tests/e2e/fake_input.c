@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -25,6 +26,9 @@ input_init(struct input *in, int fd, bool focus)
 		return;
 	raw = cooked;
 	cfmakeraw(&raw);
+	/* as Claude Code does */
+	if (getenv("FAKE_AGENT_KEEPS_OUTPUT") != NULL)
+		raw.c_oflag = cooked.c_oflag;
 	tcsetattr(fd, TCSANOW, &raw);
 	io_write_all(fd, "\033[?2004h", 8);
 	if (focus)

@@ -29,6 +29,9 @@ static const struct flag flags[] = {
 	{ "--no-answer", offsetof(struct options, no_answer) },
 	{ "--ignore-paste-first-enter", offsetof(struct options, swallow_enter) },
 	{ "--asleep", offsetof(struct options, asleep) },
+	{ "--outlives-terminal", offsetof(struct options, outlives) },
+	{ "--print", offsetof(struct options, print) },
+	{ "-p", offsetof(struct options, print) },
 	{ "--continue", offsetof(struct options, resume_last) },
 	{ "-c", offsetof(struct options, resume_last) },
 	{ "--dangerously-skip-permissions", offsetof(struct options, skip_permissions) },
@@ -49,6 +52,12 @@ static const struct value values[] = {
 	{ "--settings", IGNORED },
 	{ "--permission-mode", IGNORED },
 	{ "--append-system-prompt", IGNORED },
+	{ "--agent-id", IGNORED },
+	{ "--agent-name", IGNORED },
+	{ "--team-name", IGNORED },
+	{ "--agent-type", IGNORED },
+	{ "--parent-session-id", IGNORED },
+	{ "--lead-verify-key", IGNORED },
 };
 
 static void

@@ -98,8 +98,8 @@ is "$(fleet east e2 class) $(fleet east e2 here)" 'live 0' "  and the other's, b
 like "$(fleet east e2 seen_at)" '^[0-9]{13}$' '  with the time'
 on west list --json -L west
 is "$(json '{sessions}')" 2 'list without it shows its own'
-on east list --fleet -L east
-like "$OUT" '^east \(this host\).*e1 .*west \(seen [0-9]+s ago\).*  w2 +live' 'for a person they stand by host'
+on east list --fleet --live -L east
+like "$OUT" '^east \(this host\).* e1 .*west \(seen [0-9]+s ago\).*  w2 +live' 'for a person they stand by host'
 
 # ---- eight recoverers on two hosts ----
 once=0 ended=0

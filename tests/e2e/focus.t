@@ -25,6 +25,10 @@ looks_at() {	# SESSION
 	[ "$(tm list-clients -F '#{client_session}' 2>/dev/null)" = "$1" ]
 }
 
+snapshots() {	# their files; the server's workspace may change
+	(cd "$STATE/snapshots" && ls -I 'workspace-*')
+}
+
 nobody_looks() {
 	[ -z "$(tm list-clients 2>/dev/null)" ]
 }
@@ -131,17 +135,17 @@ for screen in main alternate; do
 	fi
 
 	# once for each death: who reads back is not disturbed
-	before=$(cd "$STATE/snapshots" && ls)
+	before=$(snapshots)
 	tm copy-mode -t "$(agent_pane $screen)" \; send-keys -X -t "$(agent_pane $screen)" goto-line 3
 	where=$(tm display-message -p -t "$(agent_pane $screen)" '#{scroll_position} #{history_size}')
 	gt list -L main
 	unlike "$ERR" 'last screen' '  and says no more of it'
 	gt snapshot -L main
 	is "$(tm display-message -p -t "$(agent_pane $screen)" '#{scroll_position} #{history_size}')" "$where" '  a later pass moves nothing'
-	is "$(cd "$STATE/snapshots" && ls)" "$before" '  and keeps nothing anew'
+	is "$(snapshots)" "$before" '  and keeps nothing anew'
 	rm "$STATE"/snapshots/state-*
 	gt snapshot -L main
-	is "$(cd "$STATE/snapshots" && ls)" "$before" '  also when it has forgotten all'
+	is "$(snapshots)" "$before" '  also when it has forgotten all'
 	agent_plan $screen --focus
 	gt $screen -L main --via inject --json
 	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' '  it is recovered, copy mode or not'

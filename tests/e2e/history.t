@@ -108,11 +108,11 @@ ok 'not that of a living one' test -e "$gone"
 # ---- the spool ----
 mv "$DB" "$W/db"
 mkdir "$DB"
-put "{\"session_id\":\"11111111-2222-4333-8444-555555555555\",\"cwd\":\"$W/work\",\"transcript_path\":\"/t\"}" hook SessionStart
+put "{\"session_id\":\"11111111-2222-4333-8444-555555555555\",\"cwd\":\"$W/proj\",\"transcript_path\":\"/t\"}" hook SessionStart
 ok 'a hook spools while the store is away' until_ 10 test -s "$STATE/spool"
 perl -e 'open my $f, "+<", shift or die; my $line = <$f>; seek $f, 0, 2; my $n = -s $f;
 	while ($n + length($line) < 16 << 20) { print $f $line; $n += length $line }' "$STATE/spool"
-put "{\"session_id\":\"11111111-2222-4333-8444-666666666666\",\"cwd\":\"$W/work\",\"transcript_path\":\"/t\"}" hook SessionStart
+put "{\"session_id\":\"11111111-2222-4333-8444-666666666666\",\"cwd\":\"$W/proj\",\"transcript_path\":\"/t\"}" hook SessionStart
 ok 'a report that finds no room is counted' until_ 10 test -s "$STATE/spool.dropped"
 rmdir "$DB"
 mv "$W/db" "$DB"

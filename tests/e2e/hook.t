@@ -12,7 +12,7 @@ TALK=11111111-2222-4333-8444-555555555555
 export GT_HOOK_MS=10000
 
 hook() {	# EVENT [MORE JSON] [TALK]
-	printf '{"session_id":"%s","cwd":"%s","transcript_path":"/t"%s}' "${3:-$TALK}" "$W/work" "${2:-}" >"$W/in"
+	printf '{"session_id":"%s","cwd":"%s","transcript_path":"/t"%s}' "${3:-$TALK}" "$W/proj" "${2:-}" >"$W/in"
 	gt_in "$W/in" hook "$1"
 	[ "$RC$OUT$ERR" = 0 ] || fail "hook $1 is silent: $RC $OUT $ERR"
 }
@@ -53,13 +53,13 @@ pass 'a broken configuration is no reason to stop an agent'
 # ---- sessions, files, sub-agents ----
 hook SessionStart ',"source":"startup","model":"opus"'
 is "$(state $TALK)" ACTIVE 'a start records the session'
-writes PreToolUse "$W/work/a.c" t1
-is "$(files)" "$W/work/a.c in_progress" 'a file in progress'
-writes PostToolUse "$W/work/a.c" t1
-is "$(files)" "$W/work/a.c written" 'is written'
-writes PreToolUse "$W/work/b.c" t2
+writes PreToolUse "$W/proj/a.c" t1
+is "$(files)" "$W/proj/a.c in_progress" 'a file in progress'
+writes PostToolUse "$W/proj/a.c" t1
+is "$(files)" "$W/proj/a.c written" 'is written'
+writes PreToolUse "$W/proj/b.c" t2
 hook PreToolUse ',"tool_name":"Read","tool_use_id":"t3"'
-is "$(files)" "$W/work/a.c written, $W/work/b.c left" 'one whose end nobody tells has failed when its agent goes on'
+is "$(files)" "$W/proj/a.c written, $W/proj/b.c left" 'one whose end nobody tells has failed when its agent goes on'
 hook PreToolUse ',"tool_name":"Bash","agent_id":"ab12","agent_type":"Explore"'
 gt agent tree
 like "$OUT" "$TALK +ACTIVE +opus"$'\n'"└─ $TALK:ab12 +ACTIVE" 'a sub-agent is in the tree'

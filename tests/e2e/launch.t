@@ -22,6 +22,21 @@ gt flags -L main --json
 is "$RC" 0 'it comes back again'
 like "$(start_command flags)" '^sh -c .* gt-recover [^ ]* [^ ]* "exec claude --dangerously-skip-permissions --model x" "exec claude --dangerously-skip-permissions --model x <&3 3<&-"$' 'with one wrapper, not two'
 
+# ---- several arguments, which tmux runs without a shell ----
+note=$'it\'s $HOME "so" #{pid}\n\\end\t'
+has_note() {	# SESSION
+	tr '\n\0' '\1\n' <"/proc/$(agent_pid "$1")/cmdline" | grep -qxF -- "$(tr '\n' '\1' <<<"$note" | head -c -1)"
+}
+printf -v words 'claude --dangerously-skip-permissions --append-system-prompt %q' "$note"
+ok 'an agent is started by its arguments' start_agent words --argv --command "$words" --scenario "$DATA/work.scenario"
+ok '  with quotes, a dollar, a newline, a tab and a backslash' has_note words
+for time in once twice; do
+	ok "  it is killed $time" kill_agent words
+	gt words -L main --json
+	is "$RC" 0 '  it comes back'
+	ok '  with the same argument' has_note words
+done
+
 ok 'an agent that was started with a prompt is killed' crash beacon "env BEACON=1 claude --dangerously-skip-permissions \"[GAS TOWN] polecat toast; begin \\\$work\""
 gt beacon -L main --json
 is "$RC" 0 'it comes back'

@@ -14,6 +14,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 DATA=$ROOT/tests/e2e/data
+REAL_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}	# before HOME is the world's own
 FAKE=${GT_FAKE_AGENT:-$ROOT/build/fake-agent}
 if [ -z "${GT_RECOVER:-}" ]; then
 	GT_RECOVER=$ROOT/build/gt-recover
@@ -191,10 +192,10 @@ _world() {
 	trap 'exit 143' TERM HUP
 	mkfifo "$W/tick"
 	exec {TICK}<>"$W/tick"
-	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/work" "$W/run"
+	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/proj" "$W/run"
 	for name in $(compgen -e); do
 		case $name in
-		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
+		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_RESURRECT | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
 		GT_* | FAKE_AGENT_* | CLAUDE* | ANTHROPIC* | RUN_RECOVERY_* | BEADS_* | BD_* | GIT_*) unset "$name" ;;
 		esac
 	done
@@ -209,7 +210,11 @@ _world() {
 	# shorter waits for what does not happen (base/fault.h); a real agent may take its time
 	[[ $0 == */agent/* ]] || export GT_EATEN_MS=2500 GT_NO_RECORD_MS=3000 GT_GRACE_MS=1500
 	SOCKET=main
-	cd "$W/work" || exit 1
+	cd "$W/proj" || exit 1
+}
+
+is_tmux_32() {	# which has no remain-on-exit-format, and no size of its own for a session without a client
+	[[ $(tmux -V) == 'tmux 3.2'* ]]
 }
 
 tm() {		# tmux on this test's own server
@@ -253,6 +258,7 @@ _event() {	# SESSION EXTENDED-REGEXP
 
 # start_agent SESSION [--bare|--shell|--wrapper|--env KEY=VALUE|--cwd DIR|--command COMMAND|--no-wait]... [agent flag]...
 # The agent flags hold for this start only; what the pane's start command repeats is "claude --dangerously-skip-permissions".
+#   --argv      its words are arguments, which tmux runs without a shell
 #   --bare      the agent is the pane's own process (the default; the pane stays when it dies)
 #   --shell     typed into an interactive shell, as a person does: the pane has no start command, the shell stays
 #   --wrapper   a start command whose shell stays when the agent ends
@@ -263,7 +269,7 @@ start_agent() {
 	mkdir -p "$dir"
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--bare | --shell | --wrapper) layout=${1#--} ;;
+		--bare | --shell | --wrapper | --argv) layout=${1#--} ;;
 		--env) env+=(-e "$2") && shift ;;
 		--cwd) cwd=$2 && shift ;;
 		--command) command=$2 && shift ;;
@@ -288,6 +294,7 @@ _new_session() {	# SESSION LAYOUT CWD COMMAND ENV...
 	bare) set -- "$@" "exec $command" ;;
 	wrapper) set -- "$@" "$command; exec bash --norc --noprofile" ;;
 	shell) set -- "$@" ;;
+	argv) eval "set -- \"\$@\" $command" ;;
 	esac
 	# remain-on-exit before the agent starts: one that dies at once must leave its pane
 	tm start-server \; set-option -g remain-on-exit "${REMAIN:-on}" \; set-option -g history-limit 50000 \; set-option -g default-shell /bin/bash \; \

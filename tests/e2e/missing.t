@@ -55,7 +55,12 @@ is "$(listed toast recoverable)" 1 '  and they can be brought back'
 gt toast --json -L main --via inject
 recovered toast
 find_pane toast
-is "$(tm display-message -p -t "$(agent_pane toast)" '#{session_name} #{pane_width}x#{window_height}')" 'toast 100x30' '  with its name and size'
+is "$(tm display-message -p -t "$(agent_pane toast)" '#{session_name}')" toast '  with its name'
+if is_tmux_32; then
+	skip 'tmux 3.2 gives a session without a client 80 columns' 1
+else
+	is "$(tm display-message -p -t "$(agent_pane toast)" '#{pane_width}x#{window_height}')" 100x30 '  and its size'
+fi
 is "$(readlink "/proc/$(agent_pid toast)/cwd")" "$cwd" '  in its directory'
 is "$(agent_starts toast)" 2 '  started once'
 ok '  told once' messages_are toast 1
@@ -117,7 +122,7 @@ restore() {	# SESSION DIRECTORY [COMMAND]: as tmux-resurrect does
 	tm new-session -d -x 100 -y 30 -s "$1" -c "$2" ${3+"$3"}
 	find_pane "$1"
 }
-restore oat "$W/work"
+restore oat "$W/proj"
 ok 'a shell in another directory' until_ 10 pane_shows oat 'bash|\$'
 is "$(listed oat class)" '' '  is nobody'
 tm kill-session -t "=oat"

@@ -53,18 +53,26 @@ comes_back() {
 # ---- one server, many names ----
 names=('with  blanks ' "it's \"quoted\"" 'semi;colon;' "#(touch $PLANT-1)" "\$1" -leading --all '{last}' @1 '=x' list gt-toast gt-toast2
 	'*' '~' $'bidi\u202egnp.exe' $'zero\u200bwidth\u2066' $'new\nline' $'tab\tbed' $'esc\e[2J' "\`touch $PLANT-2\`;touch $PLANT-3"
-	'ümläut 日本')
-aliases=()
+	'ümläut 日本' plain:0.0 'dot.1')
+# tmux 3.7 refuses names with control characters, and keeps : and . as they are
+aliases=() refused=0
 for i in "${!names[@]}"; do
-	start_agent "n$i" --no-wait --scenario "$DATA/idle.scenario" && rename "n$i" "${names[i]}" && aliases+=("n$i")
+	start_agent "n$i" --no-wait --scenario "$DATA/idle.scenario"
+	if rename "n$i" "${names[i]}" 2>"$W/refused"; then
+		aliases+=("n$i")
+	elif [[ ${names[i]} == *[[:cntrl:]]* ]] && grep -q '^invalid session name' "$W/refused"; then
+		refused=$((refused + 1))
+		tm kill-session -t "$(agent_pane "n$i")"
+	fi
 done
-is ${#aliases[@]} ${#names[@]} 'agents under hostile names'
+is $((${#aliases[@]} + refused)) ${#names[@]} 'agents under hostile names'
+[ $refused = 0 ] || skip 'this tmux refuses the name' $((3 * refused))
 start_agent plain --no-wait --scenario "$DATA/idle.scenario"
 killed=0
 for alias in "${aliases[@]}"; do
 	until_ 10 _event "$alias" '^ready' && kill_agent "$alias" && killed=$((killed + 1))
 done
-is $killed ${#names[@]} 'all are killed'
+is $killed ${#aliases[@]} 'all are killed'
 until_ 10 _event plain '^ready'
 plain=$(agent_pid plain)
 
@@ -73,12 +81,12 @@ cp "$W/out" "$W/list.json"
 quiet_output 'list --json'
 gt list -L main
 quiet_output 'list'
-is "$(grep -c ' dead ' "$W/out")" ${#names[@]} 'each has its row'
-ok 'bidi is made visible' grep -Fq 'bidi\u{202e}gnp_exe' "$W/out"
+is "$(grep -c '^crashed  ' "$W/out")" ${#aliases[@]} 'each has its row'
+ok 'bidi is made visible' grep -Eq 'bidi\\u\{202e\}gnp[_.]exe' "$W/out"
 ok 'a zero width space too' grep -Fq 'zero\u{200b}width' "$W/out"
 gt --all --dry-run -L main
 quiet_output 'the plan'
-is "$RC $(grep -c 'would recover' "$W/out")" "0 ${#names[@]}" 'the plan has them all'
+is "$RC $(grep -c 'would recover' "$W/out")" "0 ${#aliases[@]}" 'the plan has them all'
 
 in_list() {	# NAME: how often the JSON has it, exactly
 	perl -MJSON::PP -MEncode -0777 -ne 'BEGIN { $main::name = decode("UTF-8", shift @ARGV) }
@@ -93,7 +101,7 @@ for alias in "${aliases[@]}"; do
 	comes_back "$alias" "$name" -L main
 done
 ok 'nothing in a name was run' nothing_ran
-is "$(agent_pid plain) $(messages plain)" "$plain 0" 'the living one beside them is untouched'
+is "$(agent_pid plain) $(messages plain)" "$plain 0" 'the living one beside them is untouched, whose pane plain:0.0 would be'
 
 # ---- names that look like pane ids ----
 kill_agent plain
@@ -117,7 +125,7 @@ quiet_output 'the answer to it'
 
 # ---- directories ----
 for layout in bare wrapper; do
-	dir="$W/work/#(touch $PLANT-$layout) 'it' \"is\" #{session_name}; $layout \$HOME"
+	dir="$W/proj/#(touch $PLANT-$layout) 'it' \"is\" #{session_name}; $layout \$HOME"
 	mkdir -p "$dir"
 	ok "an agent in a hostile directory ($layout)" start_agent "cwd-$layout" --$layout --cwd "$dir" --scenario "$DATA/idle.scenario"
 	kill_agent "cwd-$layout"

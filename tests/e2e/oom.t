@@ -60,9 +60,56 @@ if grep -q GT_KMSG "$GT_RECOVER"; then
 	is "$(reason wrap)" killed 'a shell that ends with 137: its agent was killed'
 	killed "$pid" claude "$(now_us)" >"$log"
 	is "$(reason wrap)" oom '  when the kernel killed its agent'
-	unset GT_KMSG
+
+	# recovered, and killed so once more
+	start_agent moss
+	kill_agent moss
+	gt moss -L main
+	is "$RC" 0 'an agent is recovered'
+	pid=$(agent_pid moss)
+	ok '  and killed again' kill_agent moss
+	until_ 5 eval "wake; pane_is moss '#{pane_dead_signal}' 9"
+	is "$(reason moss)" killed '  by signal 9'
+	killed "$pid" claude "$(now_us)" >"$log"
+	is "$(reason moss)" oom '  out of memory'
+	gt prompt moss -L main
+	like "$OUT" 'crashed \(killed by the kernel, which was out of memory \(SIGKILL\)\)' '  which it is told'
+
+	# typed into a shell that stays: nobody knows the signal
+	start_agent fern --shell
+	gt list -L main
+	is "$RC" 0 'an agent that was typed into a shell is seen'
+	pid=$(agent_pid fern)
+	kill_agent fern
+	is "$(reason fern)" process_died '  it dies'
+	killed "$pid" claude "$(now_us)" >"$log"
+	is "$(reason fern)" oom '  when the kernel names it: out of memory'
+
+	# where the log cannot be read, the cgroup's own count is a hint, with version 1 and with version 2
+	start_agent dust
+	kill_agent dust
+	until_ 5 eval "wake; pane_is dust '#{pane_dead_signal}' 9"
+	export GT_KMSG=$W/nothing GT_CGROUP=$W/cgroup
+	printf '#!/bin/sh\nexit 1\n' >"$W/bin/journalctl"
+	chmod +x "$W/bin/journalctl"
+	gt prompt dust -L main
+	unlike "$OUT" 'Memory may have run out' 'no count, no hint'
+	while IFS=: read -r _ names path; do
+		case $names in
+		'') mkdir -p "$W/cgroup$path" && printf 'oom 3\noom_kill 2\n' >"$W/cgroup$path/memory.events" ;;
+		*memory*) mkdir -p "$W/cgroup/memory$path" && printf 'under_oom 0\noom_kill 2\n' >"$W/cgroup/memory$path/memory.oom_control" ;;
+		esac
+	done <"/proc/$(tm display-message -p '#{pid}')/cgroup"
+	is "$(reason dust)" killed 'a count proves nothing'
+	gt prompt dust -L main
+	like "$OUT" 'Memory may have run out: .* it has killed 2 processes for that' '  but it is a hint'
+	export GT_KMSG=$log
+	gt prompt dust -L main
+	unlike "$OUT" 'Memory may have run out' '  and none where the log can be read'
+	rm "$W/bin/journalctl"
+	unset GT_KMSG GT_CGROUP
 else
-	skip 'this build reads no other log than the kernel'"'"'s (make FAULTS=1)' 11
+	skip 'this build reads no other log than the kernel'"'"'s (make FAULTS=1)' 23
 fi
 
 # ---- a real one ----

@@ -161,7 +161,7 @@ for name in amp droid; do
 	is "$(listed "$name" agent) $(listed "$name" class) $(listed "$name" transcript)" "$name dead (none)" 'it is found, and that nothing but its screen is read'
 	is "$(listed "$name" refusal)" no-way-in 'while nobody knows its box, it is not brought back'
 	gt list -L main
-	like "$OUT" "$name +dead +$name .* lines of its screen alone" 'the list says what is read'
+	like "$OUT" "refused +$name +$name .*\(no transcript, screen only\)" 'the list says what is read'
 	like "$OUT" 'ready, the expression by which its waiting box is known' 'and what is missing'
 	gt prompt "$name" -L main
 	like "$OUT" 'keeps of your conversation cannot be read: this is what its screen had shown' 'the prompt says it, too'

@@ -39,8 +39,8 @@ ok 'the shell is there again, as it was' until_ 5 pane_shows own 'kept yes in /'
 # ---- by the picker, and nobody looks ----
 until_ 5 listed_is own class zombie
 type_here own "$GT_RECOVER -L main"
-ok 'the picker shows the pane that one sits in' until_ 10 pane_shows own 'Recover which session'
-type_here own 1
+ok 'the picker shows the pane that one sits in' until_ 10 pane_shows own '^> +own '
+type_here own ''
 ok 'and recovers it' until_ 20 lives own
 ok 'told once more' until_ 10 messages_are own 2
 ok 'it dies before anybody verified it' kill_agent own

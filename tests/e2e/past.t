@@ -7,9 +7,9 @@ user Paint the walls in heliotrope.
 assistant The walls are painted.
 end
 EOT
-mkdir -p "$W/work/my house"
+mkdir -p "$W/proj/my house"
 ok 'an agent' start_agent one --scenario "$DATA/idle.scenario"
-ok 'another one' start_agent two --scenario "$W/colour.scenario" --cwd "$W/work/my house"
+ok 'another one' start_agent two --scenario "$W/colour.scenario" --cwd "$W/proj/my house"
 until_ 10 pane_shows one 'Six calls were changed' && until_ 10 pane_shows two 'walls are painted'
 id=$(grep -ho '"sessionId":"[^"]*"' "$HOME/.claude/projects"/*house/*.jsonl | head -n 1 | cut -d '"' -f 4)
 gt list --past --json -L main
@@ -41,14 +41,14 @@ is "$RC" 1 'and so is a server that was named'
 # ---- the list ----
 gt list --past
 is "$RC" 0 'the conversations are listed'
-like "$OUT" "work/my house, [0-9]+s ago, claude
+like "$OUT" "proj/my house, [0-9]+s ago, claude
   first: Paint the walls in heliotrope\.
   last:  The walls are painted\.
-  cd '[^']*/work/my house' && claude --resume $id" 'with directory, age, first and last message, and the command'
+  cd '[^']*/proj/my house' && claude --resume $id" 'with directory, age, first and last message, and the command'
 like "$OUT" 'first: Rename the function foo to bar' 'both of them'
 gt list --past HELIOTROPE --json
 is "$RC $(json '{conversations}') $(json '{conversations}[0]{id}')" "0 1 $id" 'a text finds one'
-is "$(json '{conversations}[0]{directory}') $(json '{conversations}[0]{in_use}')" "$(cd "$W/work/my house" && pwd -P) false" 'with its directory'
+is "$(json '{conversations}[0]{directory}') $(json '{conversations}[0]{in_use}')" "$(cd "$W/proj/my house" && pwd -P) false" 'with its directory'
 command=$(json '{conversations}[0]{command}')
 gt list --past 'no such words'
 is "$RC $OUT" '0 ' 'another text finds none'

@@ -1,266 +1,291 @@
 #!/bin/bash
-# The picker and the recovery as a person sees them, on a real terminal; and what is answered through a pipe.
-# GT_GOLDEN_UPDATE=1 writes tests/golden/picker anew: git diff judges.
+# The picker on the whole screen of a terminal: what it shows at which size, what each key does, that looking changes nothing, that the
+# terminal is given back however it ends, and where it falls back to the numbered list (numbered.t).
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/term.sh
 . "$ROOT/tests/e2e/term.sh"
-# shellcheck source=tests/e2e/sqlite.sh
-. "$ROOT/tests/e2e/sqlite.sh"
-GOLDEN=$ROOT/tests/golden/picker
-ALL=(gt-pixelsrc-witness gt-reckoning-toast hq-mayor)
-
-# Ages, sizes in tokens and ids are another every time; a long name of the working directory takes one more row of the screen.
-mask() {	# [SED OPTION]...
-	sed -E "$@" -e 's/\[crashed [0-9]+[smh] ago\]/[crashed 5m ago]/' -e 's/\([0-9.]+k? tokens\)/(2.1k tokens)/' \
-		-e 's/gtr-[0-9a-f]+/gtr-ID/g' -e 's/\b89[12] lines/891 lines/' \
-		-e 's/2,34[12] lines/2,341 lines/'
-}
-
-golden() {	# NAME DESCRIPTION [SED OPTION]...: the screen is as tests/golden/picker/NAME has it
-	term_screen | mask "${@:3}" >"$W/screen"
-	[ -z "${GT_GOLDEN_UPDATE-}" ] || cp "$W/screen" "$GOLDEN/$1"
-	same_file "$W/screen" "$GOLDEN/$1" "$2" || :
-	cmp -s "$W/screen" "$GOLDEN/$1" || note "$(diff "$GOLDEN/$1" "$W/screen")"
-}
-
-# LINES TURNS: a conversation of so many turns, whose first answer is that long, cut off while a file is read
-scenario() {
-	local i
-	printf 'user Implement OAuth, please.\nassistant '
-	for ((i = 1; i <= $1; i++)); do
-		printf 'Line %d of the report.\\n' "$i"
-	done
-	printf 'That was all.\n'
-	for ((i = 2; i <= $2; i++)); do
-		printf 'user Go on with part %d.\n' "$i"
-		[ $((i % 4)) -ne 0 ] || printf 'assistant I look at it first.\ntool Bash make -s part%d\nresult done\n' "$i"
-		printf 'assistant Part %d is done.\n' "$i"
-	done
-	printf 'tool Read src/auth/handler.go\nhang Reading\n'
-}
-
-mkdir -p "$W/rig/.beads"
-ok 'there is a bead' sql "$W/rig/.beads/beads.db" "create table issues(id text primary key, title text, description text, status text, assignee text);
-	insert into issues values('task-implement-oauth', 'Implement OAuth', 'As discussed.', 'in_progress', 'pixelsrc/witness')"
-
-scenario 2263 12 >"$W/long"
-scenario 864 3 >"$W/middle"
-scenario 1200 2 >"$W/short"
-ok 'a witness works' start_agent "${ALL[0]}" --scenario "$W/long" --env GT_ROLE=pixelsrc/witness \
-	--env GT_WORK_BEAD=task-implement-oauth --env BEADS_DIR="$W/rig/.beads"
-ok 'a polecat works' start_agent "${ALL[1]}" --scenario "$W/middle"
-ok 'a mayor works' start_agent "${ALL[2]}" --scenario "$W/short" --env GT_ROLE=mayor
-ok 'a bystander lives' start_agent bystander --scenario "$DATA/idle.scenario"
-bystander=$(agent_pid bystander)
-for name in "${ALL[@]}"; do
-	ok "$name is in the middle" until_ 10 pane_shows "$name" 'src/auth/handler.go'
-	ok 'it is killed' kill_agent "$name"
-	# tmux 3.3a may see the end late, and writes a row then
-	wake
-	ok 'tmux has seen it' until_ 5 pane_shows "$name" '^Pane is dead'
-done
-panes() {
-	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
-}
-# a dead pane that would end this tmux is kept and reset by whoever finds it (focus.t)
-# and what is seen of the agents is kept once
-for i in 1 2; do
-	"$GT_RECOVER" -L main --include-infra >"$W/out" 2>&1 </dev/null
-done
-written() {
-	find "$XDG_STATE_HOME/gt-recover" -type f -printf '%p %T@\n' 2>/dev/null | sort
-}
-before=$(panes) before_written=$(written)
-ask=(-L main --include-infra)
-
-# ---- the question ----
-asked() {	# [NAME=VALUE]... ARGS...: the picker stands on the terminal
-	term_run "$@" && until_ 10 term_shows '^Recover which session'
-}
-untouched() {	# DESCRIPTION
-	is "$(panes)" "$before" "$1"
-	is "$(written)" "$before_written" 'nothing is written'
-}
-
-ok 'a terminal' term_start 100 30
-ok 'the picker asks' asked "${ask[@]}"
-golden question 'the question reads as it should'
-term_screen >"$W/screen"
-is "$(grep -o 'Recover which session.*' "$W/screen")" 'Recover which session? [1-3, all, none]:' 'with the choices'
-is "$(awk '/lines context/ { print index($0, "[crashed") }' "$W/screen" | sort -u | wc -l)" 1 'the ages stand below each other'
-is "$(awk '/lines context/ { match($0, /[0-9.]+k? lines/); print RSTART }' "$W/screen" | sort -u | wc -l)" 1 'and the sizes'
-is "$(term display-message -p -t term: '#{cursor_x}')" 41 'the cursor waits behind the question'
-
-term_keys none Enter
-term_ended
-is "$STATUS" 'exit 4' 'none: declined'
-untouched 'nothing is touched'
-
-asked "${ask[@]}"
-term_keys C-d
-term_ended
-is "$STATUS" 'exit 4' 'the end of input: declined'
-untouched 'nothing is touched'
-
-asked "${ask[@]}"
-term_keys C-c
-term_ended
-is "$STATUS" 'signal 2' 'Ctrl-C: ended by it'
-untouched 'nothing is touched'
-
-asked "${ask[@]}"
-again() {	# COUNT: the question stands there so many times
-	[ "$(term_screen | grep -c '^Recover which session')" = "$1" ]
-}
-term_keys Enter
-ok 'an empty line: it asks again' until_ 5 again 2
-term_keys 'rm -rf /' Enter
-ok 'nonsense: it asks again' until_ 5 again 3
-term_keys 4 Enter
-term_ended
-is "$STATUS" 'exit 2' 'the third time: that is an error'
-golden nonsense 'and each says what can be answered'
-untouched 'nothing is touched'
-for answer in 0 2-1 1-4 '1;2' -1 99999999999999999999 1x; do
-	asked "${ask[@]}"
-	term_keys -l -- "$answer"
-	term_keys Enter
-	ok "\"$answer\" is no answer" until_ 5 again 2
-done
-
-# ---- narrow, and without colours ----
-ok 'a narrow terminal' term_start 40 30
-ok 'the picker asks' asked "${ask[@]}"
-golden narrow 'no row is broken'
-term_keys none Enter
-term_ended
-ok 'a terminal again' term_start 100 40
-screen_colours() {
-	term capture-pane -e -p -t term: | grep -c $'\033\\[32m'
-}
-
-# ---- answers ----
-back=()		# sessions that came back so far
-is_back() {	# SESSION...: these, and no others, were told something, each once
-	local name
-	for name in "${ALL[@]}"; do
-		case " $* " in
-		*" $name "*) is "$(messages "$name")" 1 "$name was told once" ;;
-		*) is "$(messages "$name")" 0 "$name was told nothing" ;;
-		esac
-	done
-}
-forget() {	# all are killed again and the counts begin anew
-	local name dir
-	for name in "$@"; do
-		kill_agent "$name" || return 1
-		dir=$(agent_dir "$name")
-		rm -f "$dir"/message.*
-	done
-}
 
 cat >"$W/gt.toml" <<'TOML'
 [recovery]
 spacing = "0s"
 max_attempts = 1000
 via = "inject"
+[recovery.sessions]
+off = "off"
 TOML
-ask+=(--config "$W/gt.toml")
-asked "${ask[@]}"
-term_keys 1 Enter
-term_ended
-is "$STATUS" 'exit 0' '1: the first'
-is_back "${ALL[0]}"
-golden recovery 'the whole recovery reads as it should'
-is "$(screen_colours)" 3 'three green marks'
-# the narrow one, without colours, of the same
-forget "${ALL[0]}"
-ok 'a narrow terminal' term_start 40 40
-# tmux 3.3 to 3.4: its pane is reset here, and not told of below
-gt list -L main
-asked NO_COLOR=1 "${ask[@]}"
-term_keys 1 Enter
-term_ended
-is "$STATUS" 'exit 0' 'the same in 40 columns'
-# how long the prompt of the first recovery was in lines, depends on the directory
-golden recovery-narrow 'broken at blanks' -e 's/[0-9.]+k lines/1.0k lines/' -e 's/[0-9],[0-9]+ lines/1,000 lines/'
-is "$(screen_colours)" 0 'NO_COLOR: none'
-ok 'a terminal again' term_start 100 60
-
-forget "${ALL[0]}"
-for answer in '1-2' '1,3' '2 3' all; do
-	case $answer in
-	1-2) back=("${ALL[@]:0:2}") ;;
-	1,3) back=("${ALL[0]}" "${ALL[2]}") ;;
-	'2 3') back=("${ALL[@]:1}") ;;
-	all) back=("${ALL[@]}") ;;
-	esac
-	asked "${ask[@]}"
-	term_keys -l "$answer"
-	term_keys Enter
-	term_ended
-	is "$STATUS" 'exit 0' "$answer"
-	is_back "${back[@]}"
-	ok 'the last line counts them' term_shows "^found=${#back[@]} recovered=${#back[@]} unacknowledged=0 refused=0 failed=0"
-	ok 'they are killed again' forget "${back[@]}"
+with=(-L main --config "$W/gt.toml")
+secret=ghp_0123456789abcdefghijABCDEFGHIJ012345
+cat >"$W/half" <<'SCENARIO'
+user Please repair the rounding of the totals in the billing report.
+assistant I look at how the totals are made first.
+tool Bash grep -rn round src/
+result src/report.c:41
+assistant Found it: report.c rounds each row, and the sum of many rounded rows drifts away from the sum that the ledger shows.
+user Also keep the old flag.
+tool Read src/auth/handler.go
+hang Reading
+SCENARIO
+printf 'user The token is %s, \033]0;PWNED\007\033[31mred\033[0m \033]52;c;UFdORUQ=\007.\nassistant Noted the token.\n' "$secret" >"$W/hostile"
+{
+	for i in {1..40}; do
+		printf 'user Question %d of many.\nassistant Answer %d of many.\n' "$i" "$i"
+	done
+} >"$W/long"
+ok 'an agent in the middle of a call' start_agent alpha --scenario "$W/half"
+ok 'one typed into a shell' start_agent beta --shell --scenario "$W/long"
+ok 'one with a secret and control bytes' start_agent "gt-pixelsrc-bullet-farmer" --scenario "$W/hostile"
+ok 'one whose recovery is switched off' start_agent off --scenario "$DATA/idle.scenario"
+ok 'one that lives' start_agent lives --scenario "$DATA/idle.scenario"
+ok 'the call is open' until_ 10 pane_shows alpha 'src/auth/handler.go'
+ok 'the long one has spoken' until_ 20 pane_shows beta 'Answer 40'
+# their start commands are seen
+gt list "${with[@]}"
+for name in alpha beta gt-pixelsrc-bullet-farmer off; do
+	ok "$name is killed" kill_agent "$name"
 done
-
-# ---- a long wait ----
-waits() {	# COUNT: rows that say so
-	[ "$(term_screen | grep -c 'Waiting for')" = "$1" ]
+wake
+# a dead pane that would end this tmux is kept and reset by whoever finds it (focus.t), and what is seen of the agents is kept once
+for i in 1 2; do
+	gt "${with[@]}"
+done
+panes() {
+	tm list-panes -a -F '#{pane_id} #{pane_pid} #{pane_dead} #{history_size}'
 }
-ok 'an agent works' start_agent slow --scenario "$DATA/idle.scenario"
-ok 'it is killed' kill_agent slow
-agent_plan slow '--slow 3500'
-term_run -L main slow
-ok 'a long wait is told' until_ 10 term_shows '^  Waiting for the agent to [a-z ]+… 1s$'
-ok 'and counted' until_ 10 term_shows '^  Waiting for the agent to [a-z ]+… 2s$'
-ok 'in one row' waits 1
-term_ended
-is "$STATUS" 'exit 0' 'it ends well'
-ok 'the row is gone' waits 0
-is "$(term_screen | grep -c '^$')" 2 'and left no blank one'
-ok 'a narrow terminal' term_start 40 30
-ok 'it is killed again' kill_agent slow
-agent_plan slow '--eat-stdin --dialog'
-cat >"$W/quick.toml" <<'TOML'
-[recovery]
-ready_timeout = "3s"
-ack_timeout = "3s"
-TOML
-term_run -L main --config "$W/quick.toml" slow
-ok 'a dialog is waited for' until_ 10 term_shows '^  Waiting for a dialog in the [a-z ]+… ?2s$'
-ok 'in one row, though it would be longer than the terminal' waits 1
-term_ended
-is "$STATUS" 'exit 5' 'not acknowledged'
-ok 'the row is gone' waits 0
-
-# ---- no terminal ----
-pipe() {	# ANSWER ARGS...
-	printf '%s' "$1" >"$W/answer"
-	shift
-	RC=0
-	"$GT_RECOVER" "$@" >"$W/out" 2>"$W/err" < <(cat "$W/answer") || RC=$?
-	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
+written() {
+	find "$XDG_STATE_HOME/gt-recover" -type f -printf '%p %T@\n' 2>/dev/null | sort
 }
-pipe $'none\n' "${ask[@]}"
-is "$RC" 4 'none through a pipe: declined'
-pipe $'5\n' "${ask[@]}"
-is "$RC" 2 'nonsense through a pipe is an error at once'
-pipe $'2\n' "${ask[@]}"
-is "$RC" 0 'a number through a pipe'
-is_back "${ALL[1]}"
-like "$OUT" 'Recover which session\? \[1-3, all, none\]:' 'the question is printed all the same'
-like "$ERR" '✓ Agent resuming work' 'and the recovery'
-unlike "$ERR" $'\033' 'without colours'
-gt "${ask[@]}"
-is "$RC" 0 'without any input: the list'
-like "$OUT" "${ALL[0]} +dead" 'with the dead'
-gt "${ask[@]}" --no-input
-is "$RC" 0 'with --no-input too'
-is_back "${ALL[1]}"
+before=$(panes) before_written=$(written)
+untouched() {
+	is "$(panes)" "$before" 'nothing is touched'
+	is "$(written)" "$before_written" 'nothing is written'
+}
 
-is "$(agent_pid bystander)" "$bystander" 'the bystander is the same process'
-is "$(messages bystander)" 0 'and was told nothing'
+screen() {	# what the terminal shows now, nothing of its history
+	term capture-pane -p -t term:
+}
+shows() {	# EXTENDED-REGEXP
+	screen | grep -Eq -- "$1"
+}
+shows_not() {
+	! shows "$1"
+}
+see() {		# DESCRIPTION EXTENDED-REGEXP
+	ok "$1" until_ 10 shows "$2" || note "$(screen)"
+}
+opens() {	# [NAME=VALUE]... [ARGS]...: the picker has read its first preview
+	term_run "$@" "${with[@]}" && until_ 20 shows 'Half done: Read\(src/auth/handler.go\)'
+}
+too_wide() {	# COLUMNS: rows that are wider
+	screen | perl -CS -ne 'BEGIN { $main::most = shift @ARGV } chomp; print "x\n" if length > $main::most' "$1" | wc -l
+}
+given_back() {	# the normal screen, the cursor, echo and whole lines
+	local tty
+	tty=$(term display-message -p -t term: '#{pane_tty}')
+	is "$(term display-message -p -t term: '#{alternate_on} #{cursor_flag}')" '0 1' "$1: the screen is the one before, with its cursor"
+	is "$(stty -F "$tty" -a | grep -Eo -- '-?\b(icanon|echo|isig|icrnl)\b' | sort | tr '\n' ' ')" 'echo icanon icrnl isig ' "$1: and keys are as before"
+}
+ended() {	# DESCRIPTION STATUS
+	term_ended
+	is "$STATUS" "$2" "$1"
+	given_back "$1"
+}
+
+# ---- what it shows ----
+term_start 80 24
+# every byte that the terminal is sent
+term pipe-pane -O -t term: "cat >>'$W/bytes'"
+ok 'the picker opens at 80x24' opens
+first=$(screen)
+like "$first" '^gt-recover: 3 recoverable, 1 not now' 'it counts'
+like "$first" $'\n> +alpha +[0-9]+[smh] ago +SIGKILL ' 'the first row is highlighted'
+like "$first" $'\n +beta +[0-9]+[smh] ago +agent died ' 'the others stand below'
+like "$first" $'\n +gt-pixelsrc-bullet-farmer +[0-9]+[smh] ago ' 'with long names'
+like "$first" $'\n +off +[0-9]+[smh] ago +refused ' 'and who is refused, last'
+unlike "$first" 'lives' 'a living agent is no news'
+like "$first" 'killed by signal 9' 'the preview has the cause'
+like "$first" 'New conversation; prompt of about [0-9.]+k? tokens' 'how it comes back, and how much'
+like "$first" $'You: Please repair the rounding' 'what was asked'
+like "$first" 'the sum of many rounded rows' 'what was answered'
+like "$first" $'Enter recover .*Tab mark .*q quit' 'and the keys'
+is "$(too_wide 80)" 0 'no row is too wide'
+is "$(screen | awk '/ ago / { match($0, /[0-9]+[smh] ago/); print RSTART }' | sort -u | wc -l)" 1 'the ages stand below each other'
+is "$(term display-message -p -t term: '#{alternate_on} #{cursor_flag}')" '1 0' 'on a screen of its own, without a cursor'
+term_keys q
+ended 'q' 'exit 4'
+like "$(term_screen)" 'Nothing was recovered' 'and says so'
+untouched
+ok 'with the conversation resumed' term_run -L main
+see 'its way back is another' 'Resumes its own conversation; prompt of about'
+term_keys q
+ended 'q' 'exit 4'
+
+# ---- keys ----
+ok 'it opens' opens
+term_keys j
+see 'j moves down' '^> +beta '
+see 'and the preview follows' 'Answer 40 of many'
+term_keys Down
+see 'an arrow, too' '^> +gt-pixelsrc-bullet-farmer '
+see 'a secret is redacted' 'The token is \[REDACTED:'
+like "$(screen)" 'Noted the token' 'the answer is there'
+term_keys k Up
+see 'k and the other arrow move up' '^> +alpha '
+term_keys G
+see 'G goes to the last' '^> +off '
+see 'which says why not' 'Not recoverable now: recovery is switched off'
+term_keys Enter
+see 'Enter on it recovers nothing' 'off cannot be recovered now: recovery is switched off'
+term_keys Tab
+ok 'nor is it marked' shows_not '[0-9] marked'
+term_keys Home Tab
+see 'Tab marks' '^ +\* alpha .*'
+see 'and moves on' '^> +beta '
+see 'the marked are counted' '1 marked$'
+term_keys Space
+see 'Space marks, too' '2 marked$'
+term_keys Home Space
+see 'and unmarks' '1 marked$'
+term_keys a
+see 'a marks all that may be' '3 marked$'
+ok 'not the refused one' shows_not '\* off'
+term_keys a
+ok 'and unmarks them' until_ 5 shows_not '[0-9] marked'
+term_keys '?'
+see '? shows the keys' 'mark all sessions shown'
+term_keys Escape
+see 'Esc closes them' '^You: |Question'
+term_keys g j
+see 'of a long conversation' 'Answer 40 of many'
+term_keys K K K K K K K K
+ok 'K scrolls back' until_ 5 shows_not 'Answer 40 of many'
+term_keys J J J J J J J J
+see 'J forward' 'Answer 40 of many'
+term_keys x
+see 'another key names the one for help' '\? shows the keys'
+
+# ---- the filter ----
+term_keys /
+see '/ begins a filter' '^Filter:'
+term_keys -l 'BULLET sig'
+see 'every word narrows it' '^Filter: BULLET sig'
+see 'whatever its case' '^> +gt-pixelsrc-bullet-farmer '
+ok 'the others are not there' shows_not '^ +alpha '
+term_keys BSpace
+see 'a letter is taken back' '^Filter: BULLET si( |$)'
+term_keys -l 'qaj'
+see 'letters that are keys elsewhere are letters here' '^Filter: BULLET siqaj'
+see 'nothing is left' 'No session matches the filter'
+term_keys Enter
+see 'and Enter recovers nothing' 'No session matches'
+term_keys Escape
+see 'Esc clears it' '^> +alpha '
+term_keys / b e t Down
+see 'who moves keeps the filter, and has keys again' 'filter: bet'
+term_keys a
+see 'a marks what the filter leaves' '1 marked$'
+term_keys Escape Escape
+ended 'Esc twice' 'exit 4'
+untouched
+
+# ---- sizes ----
+ok 'it opens' opens
+term_start 120 30
+see 'at 120 columns the preview stands beside the list' '^> +alpha .* │ '
+is "$(too_wide 120)" 0 'no row is too wide'
+term_start 200 40
+see 'at 200 columns, too' '^> +alpha +[0-9]+[smh] ago +SIGKILL +.*/cwd +│ '
+is "$(too_wide 200)" 0 'no row is too wide'
+term_start 60 20
+see 'at 60 columns it stands below' '^─{60}$'
+is "$(too_wide 60)" 0 'no row is too wide'
+see 'with the whole name' '^ +gt-pixelsrc-bullet-farmer +[0-9]+[smh] ago'
+term_start 28 6
+see 'a window too small says so' 'window too small'
+term_start 80 24
+see 'and is drawn again when it grows' '^> +alpha .*SIGKILL'
+term_keys C-c
+ended 'Ctrl-C' 'signal 2'
+term_start 28 6
+term_run "${with[@]}"
+ok 'a terminal too small from the start has the list' until_ 10 term_shows 'Recover which'
+term_keys q Enter
+term_ended
+is "$STATUS" 'exit 4' 'which q leaves'
+term_start 80 24
+
+# ---- ends ----
+own_pid() {	# of gt-recover on the terminal
+	pgrep -P "$(term display-message -p -t term: '#{pane_pid}')" | head -n 1
+}
+for sig in TERM HUP QUIT ABRT; do
+	ok 'it opens' opens
+	kill -"$sig" "$(own_pid)"
+	ended "SIG$sig" "signal $(kill -l "$sig")"
+done
+ok 'it opens' opens
+term_keys C-d
+ended 'Ctrl-D' 'exit 4'
+untouched
+
+# ---- colours and letters ----
+colours() {
+	term capture-pane -e -p -t term: | grep -c $'\033\\[[0-9;]*3[1-7]m'
+}
+ok 'with colours' opens
+is_coloured() {
+	[ "$(colours)" -gt 0 ]
+}
+ok 'what is half done is coloured' is_coloured
+term_keys q
+term_ended
+for how in NO_COLOR=1 --color=never; do
+	ok "with $how" opens "$how"
+	is "$(colours)" 0 "$how: no colours"
+	term_keys q
+	term_ended
+done
+ok 'in the C locale' opens LC_ALL=C
+is "$(screen | LC_ALL=C grep -c '[^ -~]')" 0 'there is ASCII alone'
+term_keys q
+term_ended
+ok 'what the terminal was sent was kept' grep -aq 'Noted the token' "$W/bytes"
+is "$(grep -Eac 'PWNED|\]52;|\]0;' "$W/bytes")" 0 'no control sequence of a pane reached the terminal'
+is "$(grep -ac "$secret" "$W/bytes")" 0 'and no secret'
+
+# ---- without a capable terminal ----
+for how in TERM=dumb TERM=nosuch --plain; do
+	term_run "$how" "${with[@]}"
+	ok "$how: the numbered list" until_ 10 term_shows '^Recover which session\? \[1-3, all, none\]:'
+	term_keys q Enter
+	ended "$how" 'exit 4'
+done
+term_run TERM=dumb "${with[@]}"
+ok 'it asks' until_ 10 term_shows '^Recover which session'
+term_keys -l 'nobody'
+term_keys Enter
+ok 'a name of none is no answer' until_ 5 term_shows 'names, all or none'
+term_keys -l 'beta'
+term_keys Enter
+term_ended
+is "$STATUS" 'exit 0' 'a name is one'
+is "$(messages beta) $(messages alpha)" '1 0' 'that session is told, no other'
+ok 'it is killed again' kill_agent beta
+rm -f "$(agent_dir beta)"/message.*
+
+# ---- choices ----
+ok 'it opens' opens
+term_keys Enter
+term_ended
+is "$STATUS" 'exit 0' 'Enter recovers the highlighted one'
+is "$(messages alpha) $(messages beta)" '1 0' 'it alone'
+like "$(term_screen)" 'Agent resuming work' 'which is told on the screen before'
+given_back 'after a recovery'
+term_run "${with[@]}"
+see 'two are left' '^gt-recover: 2 recoverable'
+term_keys a Enter
+term_ended
+is "$STATUS" 'exit 0' 'a and Enter recover all that are left'
+is "$(messages alpha) $(messages beta) $(messages gt-pixelsrc-bullet-farmer) $(messages off)" '1 1 1 0' 'each once'
+is "$(messages lives)" 0 'and nobody else'
 done_testing

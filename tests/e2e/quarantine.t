@@ -79,22 +79,32 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	ok 'killed a third time' crash once
 	gt "${with[@]}" --all --yes --json
 	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'it had finished its turn each time: that is no crash loop'
+	gt doctor --json "${with[@]}"
+	unlike "$(found State.quarantine sentence)" '(^|[ ,])once' 'nor is it one to doctor'
 else
-	skip 'this build has no fault points' 9
+	skip 'this build has no fault points' 10
 fi
 
 # ---- nothing shows that a turn was finished ----
+# tmux tells the second of a death
+lived() {	# SESSION: at least two seconds
+	[ "$(ps -o etimes= -p "$(agent_pid "$1")")" -ge 2 ]
+}
 ok 'an agent' start_agent turn --scenario "$DATA/idle.scenario"
 for i in 1 2; do
 	ok "is killed, $i" crash turn
 	gt "${with[@]}" turn --via inject --json
 	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' '  and comes back'
 	rm -f "$(transcript turn)"
+	until_ 10 lived turn
 done
 ok 'killed a third time' crash turn
 gt "${with[@]}" --all --yes
 is "$RC" 4 '--all leaves it alone'
 is "$(listed_with turn refusal)" quarantined 'since no turn of it was seen to end'
+is "$(GT_LIVED_MS=500 listed_with turn refusal)" '(none)' 'had it lived ten minutes each time, that would be none'
+gt doctor --json "${with[@]}"
+like "$(found State.quarantine) $(found State.quarantine sentence)" '^warning .*turn' 'which doctor counts, too'
 gt "${with[@]}" turn --via inject --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'named, it comes back at once'
 
@@ -128,9 +138,10 @@ is "$(listed over crash_reason)" killed 'an old limit is none'
 gt "${with[@]}" over
 is "$RC" 0 'it comes back'
 
-# ---- a login that is broken ----
+# ---- a login that is broken: what has not started yet is stopped, so one at a time ----
 cat >"$W/quick.toml" <<'TOML'
 [recovery]
+parallel = 1
 spacing = "0s"
 ready_timeout = "2s"
 ack_timeout = "2s"

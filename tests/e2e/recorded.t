@@ -27,8 +27,8 @@ is "$(json '{sessions}[0]{class}') $(json '{sessions}[0]{crash_reason}') $(json 
 	'missing unknown recorded record' 'then it is missing, and known by its record'
 is "$(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{workspace}')" "boss $(agent_dir boss)/cwd" 'with its id and its workspace'
 gt -L main list
-like "$OUT" 'boss +missing +claude +it is suspended, and only its record tells of it, [^,]* ago, in .*/cwd' 'in words'
-like "$OUT" 'not by itself: only its record tells of it' 'with the guard'
+like "$OUT" 'refused +boss +claude +[0-9]+[smh] ago +suspended +[^ ]*/cwd' 'in words'
+like "$OUT" 'Skipped by --all:.* boss, worker: only its record tells of it' 'with the guard'
 before=$(everything)
 gt -L main --all --yes
 is "$RC $(everything)" "1 $before" 'what takes all leaves it alone'

@@ -208,13 +208,15 @@ is "$RC" 0 '  the tallies agree'
 
 # ---- older files of the server: what it confirmed since is missing ----
 kill_redis
-cp -r "$STORE/appendonlydir" "$W/older"
+# appendonlydir; before Redis 7 appendonly.aof
+files=$(basename "$STORE"/appendonly*)
+cp -r "$STORE/$files" "$W/older"
 ok 'the server goes on' start_redis
 put '{"run_id":"late","session_id":"s","prompt":"test"}' run create
 is "$RC" 0 '  and confirms a run'
 kill_redis
-rm -r "$STORE/appendonlydir"
-cp -r "$W/older" "$STORE/appendonlydir"
+rm -r "${STORE:?}/$files"
+cp -r "$W/older" "$STORE/$files"
 ok 'it comes back with older files' start_redis
 put '{"run_id":"next","session_id":"s","prompt":"test"}' run create
 like "$RC $OUT$ERR" '^1 gt-recover: .*lost changes that it had confirmed.*events.jsonl.*gt-recover:accepted' 'nothing is recorded there'

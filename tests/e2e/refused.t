@@ -20,9 +20,14 @@ term_run -L main --config "$W/gt.toml"
 ok 'gt-recover ends without a question' until_ 20 term_ended
 is "$STATUS" 'exit 4' 'with nothing to recover'
 screen=$(term_screen)
-like "$screen" 'off +dead .*recovery is switched off for this session \(off\).*\[recovery\.sessions\]' 'it shows who is refused, why, and what to do'
-like "$screen" 'doubt +unknown .*gt-recover --force SESSION' 'also one of which it is not certain'
-unlike "$screen" 'lives +live' 'a living agent is no news'
+like "$screen" 'refused +off .* off: recovery is switched off for this session \(off\).*\[recovery\.sessions\]' 'it shows who is refused, why, and what to do'
+like "$(tr -s ' \n' ' ' <<<"$screen")" 'unknown +doubt .* doubt: .*nothing shows that an agent ever ran.*gt-recover --force SESSION' 'also one of which it is not certain'
+unlike "$screen" ' lives[ ,:]' 'a living agent is no news'
+term_start 60 40
+term_run -L main --config "$W/gt.toml"
+ok 'on a narrow terminal' until_ 20 term_ended
+like "$(term_screen | tr -s ' \n' ' ')" 'off: recovery is switched off for this session \(off\) .*\[recovery\.sessions\]' \
+	'its rows are broken between words'
 tm kill-session -t =off \; kill-session -t =doubt
 term_run -L main --config "$W/gt.toml"
 ok 'without them' until_ 20 term_ended

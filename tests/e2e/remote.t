@@ -13,8 +13,8 @@ refused_as() {	# SESSION PLACE HINT
 	until_ 10 listed_is "$1" class remote
 	is "$(listed "$1" class) $(listed "$1" remote) $(listed "$1" refusal)" "remote $2 remote" "$1 is listed as remote"
 	gt list -L main
-	like "$OUT" "$1 +remote .*$2
- +recover it there: $3" 'with the place and the command to run there'
+	like "$OUT" "remote +$1 [^
+]*$2 .*hint: recover it there: $3" 'with the place and the command to run there'
 	gt "$1" -L main
 	like "$RC $ERR" "^6 .*recover it there: $3" 'named, it is refused'
 }
@@ -67,4 +67,36 @@ is "$(listed near class)" live 'is live'
 ok 'is killed' kill_agent near
 gt near -L main --json
 is "$RC" 0 'and comes back'
+
+# ---- a real sshd ----
+rm "$W/bin/ssh"
+SSHD=$(PATH=$PATH:/usr/sbin command -v sshd)
+if [ -z "$SSHD" ] || ! command -v ssh ssh-keygen >/dev/null || { [ ! -d /run/sshd ] && ! mkdir /run/sshd 2>/dev/null && [ "$(id -u)" = 0 ]; }; then
+	skip 'openssh-server is not installed' 10
+else
+	ssh-keygen -q -t ed25519 -N '' -f "$W/host_key" && ssh-keygen -q -t ed25519 -N '' -f "$W/key"
+	cp "$W/key.pub" "$W/authorized"
+	listen() {	# on a port that is free
+		PORT=$((20000 + RANDOM % 20000))
+		"$SSHD" -D -e -f /dev/null -h "$W/host_key" -p $PORT -o ListenAddress=127.0.0.1 -o AuthorizedKeysFile="$W/authorized" -o StrictModes=no \
+			-o UsePAM=no -o PidFile=none -o PermitRootLogin=yes 2>"$W/sshd.log" &
+		PIDS+=($!)
+		disown
+		until_ 5 grep -q 'listening on\|Cannot bind' "$W/sshd.log" && ! grep -q 'Cannot bind' "$W/sshd.log"
+	}
+	listen || listen || listen
+	printf 'Host box\n HostName 127.0.0.1\n Port %s\n IdentityFile %s\n IdentitiesOnly yes\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n' \
+		"$PORT" "$W/key" >"$W/ssh_config"
+	there="env HOME=$HOME FAKE_AGENT_LOG=$(agent_dir real) $W/bin/claude --dangerously-skip-permissions"
+	ok 'an agent behind a real ssh' start_agent real --shell --command "ssh -F $W/ssh_config -t box $there"
+	until_ 10 pane_shows real 'Claude Code'
+	refused_as real 'ssh box' "ssh -t -F $W/ssh_config box gt-recover"
+	is "$(agent_pid real)" '' 'its process is none of the pane'
+	far=$(pgrep -f -- "^$W/bin/claude --dangerously-skip-permissions$")
+	kill -9 "$far"
+	ok 'it is killed there, and the connection ends with it' until_ 10 pane_is real '#{pane_current_command}' bash
+	refused_as real 'ssh box' "ssh -t -F $W/ssh_config box gt-recover"
+	gt --all --yes -L main
+	is "$(agent_starts real)" 1 'and it is not started here'
+fi
 done_testing

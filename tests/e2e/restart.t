@@ -185,6 +185,21 @@ like "$RC $(tag session:manned) $ERR" '^0 ACTIVE .*✓ manned is back' 'the next
 is "$(messages manned) $(tm display-message -p -t manned: '#{session_attached}')" '1 1' 'told once'
 leave manned
 
+# ---- several at once ----
+ROOTS=(root1 root2 root3 root4)
+for name in "${ROOTS[@]}"; do
+	record "$name"
+	agent_plan "$name" '--slow 1500'
+done
+gt -L main startup
+is "$RC $(grep -c '✓ root[1-4] is back' <<<"$ERR")" '0 4' 'startup brings four back and names each'
+is "$(for name in "${ROOTS[@]}"; do printf '%s/%s ' "$(tag "session:$name")" "$(messages "$name")"; done)" \
+	'ACTIVE/1 ACTIVE/1 ACTIVE/1 ACTIVE/1 ' '  told once each'
+pairs=$(sql "$DB" "with t as (select key, json_extract(value, '\$.times.detected') a, json_extract(value, '\$.times.acknowledged') b from record
+	where key like 'attempt:%' and json_extract(value, '\$.session') like 'root_')
+	select count(*) from t x join t y on x.key < y.key and x.a < y.b and y.a < x.b")
+ok "  at the same time: $pairs of 6 pairs overlap" [ "$pairs" -ge 3 ]
+
 # ---- in a town the guards know who it is ----
 T=$W/town
 mkdir -p "$T/mayor"

@@ -62,6 +62,7 @@ for round in 1 2; do
 done
 
 if grep -q GT_FAULT "$GT_RECOVER"; then
+	printf 'parallel = 1\n' >>"$CONFIG"	# the fault is to meet the one that was called
 	killed=0 wrong=0
 	for ((passage = 1; passage < 40; passage++)); do
 		server_dies

@@ -172,6 +172,11 @@ gt asked -L main --via resume
 is "$RC" 0 'and gets what is possible'
 like "$ERR" '! not resumed \(stale\): .*started afresh' 'with a warning'
 
+ok 'nobody asks' crashed unasked
+rm "$(transcript unasked)"
+gt unasked -L main
+like "$ERR" 'In a new conversation \(stale\): .*is not there any more' 'and is told why it is another conversation'
+
 ok 'somebody asks for the other' crashed plain
 gt plain -L main --json --via inject
 is "$(json '{results}[0]{via}')" inject 'and gets it'

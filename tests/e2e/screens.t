@@ -12,7 +12,7 @@ count() {	# TEXT FILE: lines that hold it
 
 # stage AGENT STATE FILE: an agent that has written what the recording's session file holds to FILE, and shows what its screen showed
 stage() {
-	local dir=$W/work/$1-$2 recording=$GOLDEN/$1/$2
+	local dir=$W/proj/$1-$2 recording=$GOLDEN/$1/$2
 	mkdir -p "$dir" "${3%/*}" "$(agent_dir "$1-$2")"
 	cat >"$W/bin/$1" <<-EOF
 		#!/bin/bash
@@ -51,7 +51,7 @@ done
 
 file=$HOME/.gemini/tmp/w/chats/session-2026-11-22T14-15-$(sed -n 's/.*"session":"\([^"-]*\)-.*/\1/p' "$GOLDEN/gemini/tool/truth.json").jsonl
 mkdir -p "$HOME/.gemini"
-printf '{"projects":{"%s":"w"}}\n' "$W/work/gemini-tool" >"$HOME/.gemini/projects.json"
+printf '{"projects":{"%s":"w"}}\n' "$W/proj/gemini-tool" >"$HOME/.gemini/projects.json"
 ok 'gemini runs a command' stage gemini tool "$file"
 ok 'and shows what it prints' until_ 10 pane_shows gemini-tool 'migrating table 7'
 not_ok 'its session file does not know of it' grep -q 'sh migrate\.sh --all' "$file"

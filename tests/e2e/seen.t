@@ -8,16 +8,16 @@
 declare -A talk
 DB=$XDG_STATE_HOME/gt-recover/recover.db
 seen() {	# SESSION JSON-PATH
-	sql "$DB" "select value ->> '\$.$2' from record where key like 'seen:%' and value ->> '\$.session' = '$1'"
+	sql "$DB" "select json_extract(value, '\$.$2') from record where key like 'seen:%' and json_extract(value, '\$.session') = '$1'"
 }
 seen_state() {	# SESSION
-	sql "$DB" "select tag from record where key like 'seen:%' and value ->> '\$.session' = '$1'"
+	sql "$DB" "select tag from record where key like 'seen:%' and json_extract(value, '\$.session') = '$1'"
 }
 talk_of() {	# SESSION: the conversation of the agent that lives there
 	sed 's/.*"sessionId":"\([^"]*\)".*/\1/' "$HOME/.claude/sessions/$(agent_pid "$1").json"
 }
 source_of() {	# the transcript that the newest recovery of a session was gathered from
-	sql "$DB" "select value ->> '\$.source' from record where key like 'attempt:%' and value ->> '\$.session' = '$1' order by value ->> '\$.times.detected' desc limit 1"
+	sql "$DB" "select json_extract(value, '\$.source') from record where key like 'attempt:%' and json_extract(value, '\$.session') = '$1' order by json_extract(value, '\$.times.detected') desc limit 1"
 }
 forget_pid_files() {	# as the next Claude Code that starts does
 	local file
@@ -44,6 +44,12 @@ is "$(seen a command)" 'claude --dangerously-skip-permissions' 'and its own comm
 version=$(sql "$DB" "select sum(version) from record where key like 'seen:%'")
 gt list -L main
 is "$(sql "$DB" "select sum(version) from record where key like 'seen:%'")" "$version" 'a second look writes nothing'
+if grep -q GT_FAULT "$GT_RECOVER"; then
+	GT_RENEW_MS=1 gt list -L main
+	is "$(sql "$DB" "select sum(version) from record where key like 'seen:%'")" $((version + 3)) 'after five minutes it renews the sign of life'
+else
+	skip 'this build has no shorter waits' 1
+fi
 
 for n in a b c; do
 	kill_agent $n
@@ -55,18 +61,28 @@ until_ 5 pane_is b '#{cursor_y}' 0
 tm clear-history -t "$(agent_pane b)"
 gt list -L main
 like "$OUT" '(^|
-)b +zombie' 'a cleared pane is still its agent'"'"'s'
+)crashed to shell +b ' 'a cleared pane is still its agent'"'"'s'
 died=$(listed b crashed_at)
 tm send-keys -t "$(agent_pane b)" -l ':' \; send-keys -t "$(agent_pane b)" Enter
 until_ 5 pane_shows b ':'
 is "$(listed b crashed_at)" "$died" 'and keys typed there do not move the time of its death'
+died=$(listed c crashed_at)
+like "$died" '^[0-9]+$' 'the time of a death is known'
+until_ 5 eval "[ \$EPOCHSECONDS -gt $((died / 1000 + 1)) ]"
+tm send-keys -t "$(agent_pane c)" -l ': later' \; send-keys -t "$(agent_pane c)" Enter
+until_ 5 pane_shows c ': later'
+is "$(listed c crashed_at)" "$died" 'and stays, whatever is typed into the shell later'
 for n in b c a; do
 	gt $n -L main
 	is "$RC" 0 "$n comes back"
 	like "$(source_of $n)" "${talk[$n]}" "in its own conversation"
 	like "$ERR" 'behind its own conversation' 'which it goes on with'
 	forget_pid_files
-	[ $n != b ] || ok 'a fourth one is started meanwhile' typed d
+	[ $n = b ] || continue
+	ok 'a fourth one is started meanwhile' typed d
+	forget_pid_files
+	gt -n --all -L main
+	like "$OUT" 'would recover a .*would recover c ' '--all still takes the other two'
 done
 
 # ---- an exit is no crash ----
@@ -79,8 +95,7 @@ until_ 5 pane_is d '#{cursor_y}' 0
 tm clear-history -t "$(agent_pane d)"
 forget_pid_files
 gt list -L main
-unlike "$OUT" '(^|
-)d ' 'once the screen is cleared nobody hears of it'
+unlike "$OUT" ' d[ ,:]' 'once the screen is cleared nobody hears of it'
 gt --all --yes -L main
 is "$RC $(agent_starts d)" '4 1' 'and --all leaves it'
 ok 'an agent that nobody has looked at' typed quiet
@@ -110,9 +125,73 @@ tm send-keys -t "$(agent_pane a)" -l 'sleep 1000 &' \; send-keys -t "$(agent_pan
 until_ 5 pane_shows a '&'
 gt list -L main
 like "$OUT" '(^|
-)a +zombie' 'a job in the background does not make a shell busy'
+)crashed to shell +a ' 'a job in the background does not make a shell busy'
 tm send-keys -t "$(agent_pane a)" -l 'sleep 1000' \; send-keys -t "$(agent_pane a)" Enter
 ok 'a program in the foreground does' until_ 5 pane_is a '#{pane_current_command}' sleep
 gt a -L main --json
 is "$RC $(json '{results}[0]{error}{name}')" '6 unknown' 'and it is refused'
+if grep -q GT_FAULT "$GT_RECOVER"; then
+	ok 'an agent is typed' typed unkept
+	GT_FAULT=store-commit=enospc gt list --live -L main
+	like "$RC $OUT$ERR" '^0 .*(working|idle) +unkept .*the agents that were seen could not be recorded' 'a full disk is a warning'
+	is "$(seen_state unkept)" '' 'nothing was kept'
+	gt list -L main
+	is "$(seen_state unkept)" alive 'the next look keeps it'
+else
+	skip 'this build has no fault points' 4
+fi
+
+# ---- the tmux server ends, and with it its agents: with the same words as those that a person ended before ----
+export GT_SERVER_EXIT_MS=1000
+for n in stays ended told late closed; do
+	ok "an agent works: $n" typed $n
+done
+talk[told]=$(talk_of told)
+gt snapshot -L main
+tell_agent ended /exit
+ok 'a person ends one' until_ 5 pane_shows ended 'Resume this session with'
+tm kill-session -t '=closed'
+gt list -L main
+since=${EPOCHREALTIME/[.,]/}
+later() {
+	[ $((${EPOCHREALTIME/[.,]/} - since)) -gt 2200000 ]
+}
+until_ 10 later
+gt snapshot -L main
+tell_agent told /exit
+ok 'a person ends another one' until_ 5 pane_shows told 'Resume this session with'
+for event in SessionStart SessionEnd; do
+	printf '{"session_id":"%s","cwd":"%s","transcript_path":"/t","reason":"prompt_input_exit"}' "${talk[told]}" "$W/one" >"$W/in"
+	GT_HOOK_MS=10000 gt_in "$W/in" hook $event
+done
+ok 'one gets SIGTERM, as in a shutdown' kill_agent late TERM
+gt list -L main
+is "$(seen_state late)" exited 'and a pass sees that before the server ends'
+server=$(tm display-message -p '#{pid}') last=$(agent_pid stays)
+kill -9 "$server"
+until_ 10 _gone "$server"
+ok 'the server ends, and one with it' until_ 10 _gone "$last"
+is "$(listed stays class) $(listed stays crash_reason)" 'missing server_exit' 'that is no exit'
+is "$(listed late class) $(listed late crash_reason)" 'missing server_exit' 'nor is a signal just before'
+is "$(listed ended crash_reason)" stopped 'what a person ended long before stays ended'
+is "$(listed closed crash_reason)" stopped 'so does one whose window was closed'
+is "$(listed told crash_reason)" stopped 'and what its hooks told of, however short before'
+gt -n --all -L main
+like "$OUT" 'would recover stays' '--all takes the one'
+unlike "$OUT" 'would recover (ended|told|closed)' 'and not the others'
+
+if unshare -Urm true 2>/dev/null; then
+	ok 'an agent works' typed readonly
+	# by the path of its socket, since in there everybody is root
+	# shellcheck disable=SC2016	# for the inner shell
+	RC=0
+	OUT=$(unshare -Urm sh -c 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"' sh "$XDG_STATE_HOME" "$GT_RECOVER" \
+		list --live -L "$TMUX_TMPDIR/tmux-$(id -u)/main" 2>"$W/stderr") || RC=$?
+	ERR=$(cat "$W/stderr")
+	like "$RC $OUT" '^0 .*(working|idle) +readonly ' 'on a read-only file system the list is complete'
+	like "$ERR" 'the agents that were seen could not be recorded' '  with a warning'
+	is "$(seen_state readonly)" '' '  and nothing was kept'
+else
+	skip 'no file system can be mounted in a name space of its own here' 4
+fi
 done_testing

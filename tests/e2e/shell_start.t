@@ -41,8 +41,9 @@ ok 'the same line once more starts nothing' until_ 5 pane_shows plain 'no start 
 is "$(agent_pid plain)" '' 'no agent is there'
 tm send-keys -t "$(agent_pane plain)" -l "touch $W/BAD"
 until_ 5 pane_shows plain "touch $W/BAD"
-gt plain -L main --config "$W/with.toml"
+TMUX=$(tm display-message -p '#{socket_path}'),1,0 gt plain -L main --config "$W/with.toml"
 is "$RC" 0 'it comes back a second time'
+like "$ERR" "Switch to it with: tmux switch-client -t $(agent_pane plain)" 'from a pane of the same server one is sent to its pane'
 like "$ERR" 'the half-typed line in the shell was not run' 'the half-typed line is told'
 is "$(compgen -G "$W/BAD")" '' 'and was not executed'
 is "$(messages plain)" 2 'told once each time'
@@ -56,6 +57,42 @@ ok 'and types' types watched e
 gt watched -L main --config "$W/with.toml"
 is "$RC $(messages watched)" '0 1' 'naming it lifts that'
 leave watched
+
+# ---- what is typed goes to one pane, also in a window whose panes are typed into together ----
+ok 'one more' zombie beside
+tm split-window -d -t "$(agent_pane beside)" 'PS1="OTHER> " exec bash --norc --noprofile' \; set-option -w -t "$(agent_pane beside)" synchronize-panes on
+other=$(tm list-panes -t =beside: -F '#{pane_id}' | grep -vx "$(agent_pane beside)")
+shows_other() {	# EXTENDED-REGEXP
+	tm capture-pane -p -S - -t "$other" | grep -Eq -- "$1"
+}
+ok '  with a shell beside it' until_ 5 shows_other 'OTHER>'
+gt "$(agent_pane beside)" -L main --config "$W/with.toml"
+is "$RC $(messages beside)" '0 1' 'it comes back'
+not_ok '  and nothing was typed into the other pane' shows_other 'OTHER> *[^ ]'
+tm send-keys -t "$other" -l 'echo still$((40+2))' \; send-keys -t "$other" Enter
+ok '  which is where it was' until_ 5 shows_other '^still42'
+is "$(tm show-options -wv -t "$(agent_pane beside)" synchronize-panes)" on '  and its option is as it was'
+
+# ---- a shell that was started since the agent began is another place; the one in which it ran is its own ----
+ok 'one more' zombie nested
+tm send-keys -t "$(agent_pane nested)" -l 'PS1="INNER> " bash --norc --noprofile' \; send-keys -t "$(agent_pane nested)" Enter
+ok '  and another shell is started there' until_ 5 pane_shows nested '^INNER>'
+gt nested -L main --config "$W/with.toml" --json
+is "$RC $(error_is)" '6 shell-nested' 'is refused'
+like "$(json '{results}[0]{error}{hint}')" 'exit.*--respawn' '  with the ways out'
+tm send-keys -t "$(agent_pane nested)" -l exit \; send-keys -t "$(agent_pane nested)" Enter
+shell=$(pane_pid nested)
+ok '  once it is left' until_ 5 eval "! grep -q . /proc/$shell/task/$shell/children"
+gt nested -L main --config "$W/with.toml"
+is "$RC $(messages nested)" '0 1' '  it comes back'
+ok 'an agent in a shell within a shell' start_agent inner --shell --no-wait --command 'FROM=inner bash --norc --noprofile' --scenario "$DATA/work.scenario"
+tm send-keys -t "$(agent_pane inner)" -l 'claude --dangerously-skip-permissions' \; send-keys -t "$(agent_pane inner)" Enter
+ok '  works' until_ 10 pane_shows inner 'test 7 ok'
+kill_agent inner
+until_ 5 listed_is inner class zombie
+gt inner -L main --config "$W/with.toml"
+is "$RC $(messages inner)" '0 1' '  and comes back'
+is "$(tr '\0' '\n' <"/proc/$(agent_pid inner)/environ" | grep ^FROM)" FROM=inner '  in that shell'
 
 # ---- what refuses, and the way out ----
 ok 'a shell that ignores Ctrl-C' zombie deaf

@@ -40,7 +40,7 @@ field() {	# FILE PATH
 	OUT=$(cat "$DIR/$1") json "$2"
 }
 kept() {	# how many snapshots there are
-	find "$DIR" -name '*-*-*.json' | wc -l
+	find "$DIR" -name '[0-9]*-*-*.json' | wc -l
 }
 everything() {	# all that a write would change
 	find "$STATE" -printf '%p %i %s %T@ %C@\n' | sort
@@ -88,7 +88,8 @@ is "$(field "$file" '{schema_version}') $(field "$file" '{session}') $(field "$f
 is "$(field "$file" '{process}{pid}')" "$(agent_pid toast)" '  which process'
 is "$(field "$file" '{transcript}')" "$(transcript toast)" '  where its transcript is'
 is "$(field "$file" '{cwd}')" "$(agent_dir toast)/cwd" '  where it worked'
-is "$(field "$file" '{pane}{width}') $(field "$file" '{pane}{height}')" '100 12' '  and the size'
+is "$(field "$file" '{pane}{width}') $(field "$file" '{pane}{height}')" \
+	"$(is_tmux_32 && echo 80 23 || echo 100 12)" '  and the size'
 is "$(field "$file" '{command}')" 'exec claude --dangerously-skip-permissions' '  and the start command'
 like "$(field "$file" '{text}')" 'Fix the bug in .parse' 'what had scrolled away is in it'
 
@@ -331,7 +332,7 @@ same_file "$W/tab" "$W/once" 'a second time changes nothing'
 rm -rf "$DIR"
 env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${line#'*/5 * * * * '}" >"$W/out" 2>"$W/err"
 is "$? $(cat "$W/out" "$W/err")" '0 ' 'run as cron would, the line is silent'
-is "$(find "$DIR" -name '*-*-*.json' | wc -l)" 1 '  and takes the snapshot'
+is "$(find "$DIR" -name '[0-9]*-*-*.json' | wc -l)" 1 '  and takes the snapshot'
 env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${boot#@reboot }" >"$W/out" 2>"$W/err"
 is "$? $(cat "$W/out" "$W/err")" '0 ' '  and that of startup, too'
 printf '# mine\n0 1 * * * echo 50\\%% # gt-recover\n%s\n' "$(cat "$W/once")" >"$W/tab"

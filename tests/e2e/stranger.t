@@ -54,7 +54,7 @@ gt --town "$TOWN" list --json
 is "$RC $(json '{error}{name}')" '2 not-ours' 'named, it is refused'
 like "$(json '{error}{message}')" 'belongs to the user nobody' 'with the reason'
 like "$(json '{error}{hint}')" "add \"$TOWN\" to safe_directories" 'and what to do'
-cd "$W/work" || exit 1
+cd "$W/proj" || exit 1
 export GT_TOWN_ROOT=$TOWN
 gt list --json
 is "$RC $(json '{error}{name}')" '2 not-ours' 'named by a variable, too'
@@ -136,7 +136,7 @@ for listed in '' "\"$TOWN\"" '"*"'; do
 		like "$(found "Gas Town.root" sentence)" "not used: $TOWN belongs to the user nobody" '  the other one'
 	fi
 done
-cd "$W/work" || exit 1
+cd "$W/proj" || exit 1
 rm -rf -- "$TOWN/in"
 
 # ---- a state directory that others can move away ----

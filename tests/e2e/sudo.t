@@ -2,13 +2,15 @@
 # root beside another user's agents, as under sudo: it shows them and starts none; their user recovers them.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip_all 'another user can be played by root alone, with setpriv'
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+	skip_all 'another user can be played by root alone, with setpriv'
+fi
 [ ! -e /tmp/tmux-65534 ] || skip_all 'the user 65534 has a tmux server of its own here'
 
 umask 022
 chmod 711 "$W"
 as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups env)
-chmod 755 "$W/bin" "$W/agents" "$W/work"
+chmod 755 "$W/bin" "$W/agents" "$W/proj"
 cp -- "$GT_RECOVER" "$W/bin/gt-recover"
 chmod 755 "$W/bin"/*
 mkdir -m 700 "$W/tmux/tmux-65534"

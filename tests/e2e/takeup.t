@@ -69,7 +69,7 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	GT_QUIET_MS=6000 "$GT_RECOVER" --all --yes -L main --config "$W/paste.toml" >"$W/out" 2>"$W/err" </dev/null &
 	all=$!
 	PIDS+=("$all")
-	ok '--all makes its session again' until_ 10 tm has-session -t =back
+	ok '--all starts it in its session again' until_ 10 eval '[ "$(tm display-message -p -t =back: "#{@gt-recover-filled}" 2>/dev/null)" = 1 ]'
 	ok '  somebody attaches' visit back
 	ok '  and types before it is ready' types back l C-u
 	go_on
@@ -117,6 +117,8 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	is "$? $(messages late)" '0 1' 'it is told when it is quiet'
 	like "$(cat "$W/err")" 'waiting [1-6] s: somebody types in late.*found=1 recovered=1' '  after a wait'
 	is "$(agent_starts late)" 2 '  and started once'
+	# it was three, once, on a loaded machine
+	[ "$(agent_starts late)" = 2 ] || { note "$(cat "$(agent_dir late)/events" "$W/out" "$W/err")" && gt log && note "$OUT$ERR"; }
 else
 	skip 'this build has no shorter minute' 12
 fi
