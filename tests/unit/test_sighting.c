@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "records/recovery/recovery.h"
 
@@ -58,6 +60,51 @@ test_one_crash_is_seen_once(void **state)
 	assert_int_equal(c.seen, 2);
 }
 
+enum { PASSES = 6, CRASHES = 20 };
+
+/* One pass: its exit status is how many crashes it was the first to note. */
+static void
+pass(const char *dir)
+{
+	struct store *s = store_open("sqlite", dir, NULL);
+	int first = 0;
+
+	for (int i = 0; s != NULL && i < CRASHES; i++) {
+		struct crash_record x = crash(100 + i);
+		struct err e = ERR_INIT;
+		bool fresh;
+
+		if (crash_record_note(s, &x, &fresh, &e) != 0 || e.code != 0 || x.version <= 0)
+			_exit(250);
+		first += fresh;
+		crash_record_release(&x);
+	}
+	store_close(s);
+	_exit(s != NULL ? first : 251);
+}
+
+static void
+test_passes_that_share_a_store(void **state)
+{
+	struct home *h = *state;
+	struct count c = { 0 };
+	pid_t pid[PASSES];
+	int total = 0, status;
+
+	for (int i = 0; i < PASSES; i++)
+		if ((pid[i] = fork()) == 0)
+			pass(h->dir);
+	for (int i = 0; i < PASSES; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_true(WIFEXITED(status));
+		assert_in_range(WEXITSTATUS(status), 0, CRASHES);
+		total += WEXITSTATUS(status);
+	}
+	assert_int_equal(total, CRASHES);
+	assert_int_equal(event_each(h->s, NULL, count_row, &c, &h->e), 0);
+	assert_int_equal(c.seen, CRASHES);
+}
+
 static void
 test_a_debt_outlives_the_next_crash(void **state)
 {
@@ -103,6 +150,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_crash_is_seen_once, home_setup, home_teardown),
+		cmocka_unit_test_setup_teardown(test_passes_that_share_a_store, home_setup, home_teardown),
 		cmocka_unit_test_setup_teardown(test_a_debt_outlives_the_next_crash, home_setup, home_teardown),
 	};
 

@@ -64,6 +64,28 @@ crash_record_put(struct store *s, struct crash_record *x, const struct event *ev
 	return put_crashes(s, x, 1, ev, e);
 }
 
+/* One round: 1 when it is done, 0 when another process wrote the record between the read and the commit. */
+static int
+note_once(struct store *s, const char *key, struct crash_record *x, const struct event *ev, bool *fresh,
+    struct err *e)
+{
+	struct crash_record old;
+	struct record r;
+	int found = store_get(s, key, &r, e), ret = found < 0 ? -1 : 1;
+
+	if (found > 0 && record_decode(&crash_type, &r, &old, NULL) == 0) {
+		crash_record_release(x);
+		*x = old;
+	} else if (ret > 0) {
+		x->version = r.version;
+		x->state = CRASH_SEEN;
+		*fresh = crash_record_put(s, x, ev, e) == 0;
+		ret = *fresh ? 1 : crash_record_conflict(e) ? 0 : -1;
+	}
+	store_record_release(&r);
+	return ret;
+}
+
 int
 crash_record_note(struct store *s, struct crash_record *x, bool *fresh, struct err *e)
 {
@@ -71,24 +93,25 @@ crash_record_note(struct store *s, struct crash_record *x, bool *fresh, struct e
 	struct event ev = {
 		.kind = "crash.seen", .subject = x->pane_id, .session = x->session, .text = words
 	};
-	struct crash_record old;
-	struct record r;
-	int found = store_get(s, key, &r, e), ret = found < 0 ? -1 : 0;
+	struct err own = ERR_INIT;
+	int ret = 0;
 
+	if (e == NULL)
+		e = &own;
 	*fresh = false;
-	if (found > 0 && record_decode(&crash_type, &r, &old, NULL) == 0) {
-		crash_record_release(x);
-		*x = old;
-	} else if (ret == 0) {
-		x->version = r.version;
-		x->state = CRASH_SEEN;
-		ret = crash_record_put(s, x, &ev, e);
-		*fresh = ret == 0;
-	}
-	store_record_release(&r);
+	for (int i = 0; i < CRASH_ROUNDS && ret == 0; i++)
+		ret = note_once(s, key, x, &ev, fresh, e);
+	if (ret > 0)
+		err_clear(e);
 	free(key);
 	free(words);
-	return ret;
+	return ret > 0 ? 0 : -1;
+}
+
+bool
+crash_record_conflict(const struct err *e)
+{
+	return e != NULL && e->code == GT_AGAIN && strcmp(e->name, "conflict") == 0;
 }
 
 int

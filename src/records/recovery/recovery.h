@@ -159,11 +159,15 @@ struct crash_record_list {
 
 /*
  * Notes a crash, with the event crash.seen when it is new (*fresh). Fills version and, when it was
- * known, all that the record holds.
+ * known, all that the record holds. Passes that share a store meet here: one of them notes it first,
+ * the others read what it noted.
  */
+enum { CRASH_ROUNDS = 5 };
 int crash_record_note(struct store *s, struct crash_record *x, bool *fresh, struct err *e);
 /* Commits it as it is, with the event when ev is not NULL. Name "conflict", GT_AGAIN. */
 int crash_record_put(struct store *s, struct crash_record *x, const struct event *ev, struct err *e);
+/* Whether that is why a commit failed: to be read again, at most CRASH_ROUNDS times. */
+bool crash_record_conflict(const struct err *e);
 /* All of them in one commit, and one event. */
 int crash_record_list_put(struct store *s, struct crash_record_list *list, const struct event *ev,
     struct err *e);

@@ -159,38 +159,57 @@ set(char **field, const char *value)
 	*field = value != NULL && *value != '\0' ? xstrdup(value) : NULL;
 }
 
+/* What changes a record that was just noted: false where there is nothing to change. */
+typedef bool change_fn(struct app *w, struct crash_record *x, const void *arg);
+
 static int
-owe(struct app *w, struct crash_record *x, const char *name, const char *sentence, const char *hint,
-    const char *id, struct err *e)
+note_and_change(struct app *w, struct crash_record *x, change_fn *change, const void *arg, struct err *e)
 {
 	struct store *store = app_store(w, true, e);
-	bool fresh;
+	int ret = -1;
 
-	if (store == NULL || crash_record_note(store, x, &fresh, e) != 0)
-		return -1;
-	if (x->state != CRASH_SEEN || !mail_is_possible(w))
-		return 0;
-	x->state = CRASH_OWED;
-	x->failed_at = clock_wall_ms();
-	set(&x->error, name);
-	set(&x->message, sentence);
-	set(&x->hint, hint);
-	set(&x->recovery_id, id);
-	return crash_record_put(store, x, NULL, e);
+	for (int i = 0; i < CRASH_ROUNDS && store != NULL; i++) {
+		bool fresh;
+
+		if (crash_record_note(store, x, &fresh, e) != 0)
+			return -1;
+		ret = change(w, x, arg) ? crash_record_put(store, x, NULL, e) : 0;
+		if (ret == 0 || !crash_record_conflict(e))
+			break;
+	}
+	if (ret == 0)
+		err_clear(e);
+	return ret;
 }
 
-static int
-store_result(struct app *w, struct crash_record *x, struct err *e)
-{
-	struct store *store = app_store(w, true, e);
-	bool fresh;
+struct failure {
+	const char *name, *sentence, *hint, *id;
+};
 
-	if (store == NULL || crash_record_note(store, x, &fresh, e) != 0)
-		return -1;
+static bool
+owe(struct app *w, struct crash_record *x, const void *arg)
+{
+	const struct failure *f = arg;
+
+	if (x->state != CRASH_SEEN || !mail_is_possible(w))
+		return false;
+	x->state = CRASH_OWED;
+	x->failed_at = clock_wall_ms();
+	set(&x->error, f->name);
+	set(&x->message, f->sentence);
+	set(&x->hint, f->hint);
+	set(&x->recovery_id, f->id);
+	return true;
+}
+
+static bool
+came_back(struct app *w, struct crash_record *x, const void *arg)
+{
+	(void)w, (void)arg;
 	if (x->state != CRASH_OWED)
-		return 0;
+		return false;
 	x->state = CRASH_RECOVERED;
-	return crash_record_put(store, x, NULL, e);
+	return true;
 }
 
 int
@@ -203,10 +222,12 @@ mail_note_result(struct app *w, const struct recovery *one, const struct err *ho
 		return mail_note_refusal(w, one->c, how->name, how->msg, how->hint, e);
 	fill(w, &x, one->c, &one->attempt);
 	if (how->code == 0)
-		ret = store_result(w, &x, e);
+		ret = note_and_change(w, &x, came_back, NULL, e);
 	else if (how->code != GT_AGAIN && strcmp(how->name, "gone") != 0)
-		ret = owe(w, &x, how->name, how->msg, how->hint,
-		    one->attempt.version > 0 ? one->attempt.id : NULL, e);
+		ret = note_and_change(w, &x, owe,
+		    &(struct failure){ how->name, how->msg, how->hint,
+			one->attempt.version > 0 ? one->attempt.id : NULL },
+		    e);
 	crash_record_release(&x);
 	return ret;
 }
@@ -221,7 +242,7 @@ mail_note_refusal(struct app *w, const struct candidate *c, const char *name, co
 	if (strcmp(name, "quarantined") != 0)
 		return 0;
 	fill(w, &x, c, NULL);
-	ret = owe(w, &x, name, sentence, hint, NULL, e);
+	ret = note_and_change(w, &x, owe, &(struct failure){ name, sentence, hint, NULL }, e);
 	crash_record_release(&x);
 	return ret;
 }
@@ -412,6 +433,12 @@ mail_send_owed(struct app *w, struct mail_report *out, struct err *e)
 	out->owed = owed.n;
 	if (ret == 0 && owed.n > 0 && mail_is_possible(w)) {
 		ret = begin_try(store, &owed, &again, e);
+		if (crash_record_conflict(e)) {	/* another pass mails these */
+			err_clear(e);
+			out->owed = 0;
+			crash_record_list_release(&owed);
+			return 0;
+		}
 		if (ret == 0) {
 			out->sent = send_it(w, &owed, again, &how) == 0;
 			ret = end_try(store, &owed, &how, out, e);
