@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <unistd.h>
 
 #include "base/err.h"
 
@@ -124,9 +126,21 @@ die(const char *fmt, ...)
 	exit(GT_FAIL);
 }
 
+static int answered = -1;		/* the exit status of an answer that is out */
+
+void
+err_answered(int status)
+{
+	/* an answer that nobody got is told by main */
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		answered = status;
+}
+
 void
 err_no_memory(void)
 {
+	if (answered >= 0)
+		_exit(answered);
 	die("out of memory\n  end other programs, or raise the limit of memory (ulimit -v), and run the "
 	    "command again");
 }

@@ -46,6 +46,11 @@ void err_clear(struct err *e);
 
 /* Ends the program, exit 1, with what to do about it. */
 void err_no_memory(void) __attribute__((noreturn));
+/*
+ * The answer is given, and what follows is made again by the next run (the event log, a backup): want of
+ * memory there ends the program with the status of the answer, without a word.
+ */
+void err_answered(int status);
 
 /* A broken invariant: one line to stderr, exit 1. Never for bad input. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -457,8 +457,10 @@ run_verb(struct verb_job *j, struct err *e)
 	if (ret < 0 && e->code == GT_USAGE && *e->hint == '\0')
 		err_hint(e, "gt-recover help %s", j->cli.command);
 	/* one that failed has nothing to tell of, and its disk may be at fault: the next one writes it */
-	if (v->writes && ret >= 0)
+	if (v->writes && ret >= 0) {
+		err_answered(ret);
 		cli_export_events(&j->w);
+	}
 	return ret;
 }
 

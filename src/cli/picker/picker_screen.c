@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 
 #define NCURSES_NOMACROS
+#define NCURSES_WIDECHAR 1		/* musl's feature macros do not ask for it */
 #include <curses.h>
 #include <term.h>
 /* term.h has them as macros */
