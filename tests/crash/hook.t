@@ -27,7 +27,7 @@ mend() {	# the store is well again
 	[ "$1" != spool ] || cp "$W/whole" "$STATE/recover.db"
 }
 noted() {
-	sql "$STATE/recover.db" "select group_concat((f.value ->> 'path') || ' ' || (f.value ->> 'status')) from record, json_each(record.value, '\$.files') f
+	sql "$STATE/recover.db" "select group_concat(json_extract(f.value, '\$.path') || ' ' || json_extract(f.value, '\$.status')) from record, json_each(record.value, '\$.files') f
 		where record.key = 'activity:talk'" 2>/dev/null
 }
 left_over() {

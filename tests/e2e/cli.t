@@ -474,7 +474,9 @@ is "$(completes --dry)" --dry-run 'bash completes an option'
 is "$(completes scrub --ch)" --check 'of a command'
 is "$(completes config prompts.template_)" prompts.template_file 'a setting'
 is "$(completes -L main ver)" version 'a command behind options'
-is "$(completes -L main show "it's")" "$(printf %q "$(tm display-message -p -t "$(agent_pane with)" '#{session_name}')")" 'and a session, quoted for the shell'
+# tmux 3.4 prints a backslash more than the name has
+name=$("$GT_RECOVER" list --names -L main | grep "^it's")
+is "$(completes -L main show "it's")" "$(printf %q "$name")" 'and a session, quoted for the shell'
 if command -v fish >/dev/null; then
 	fish_completes() {	# LINE
 		fish --no-config -c "source '$ROOT/completions/gt-recover.fish'; complete -C '$1'" | cut -f 1

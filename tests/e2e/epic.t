@@ -146,7 +146,7 @@ ok 'an agent without a session is started by start_command' until_ 20 messages_a
 told=$(cat "$(message_file epic-fresh 1)")
 like "$told" 'sprint only, at 0%\..*Your task: All of it.*start it from the beginning' 'and told so'
 unlike "$told" 'old\.c|older\.c|Loop 2|Validator|had run before' 'nothing of what was done before'
-is "$(sql "$DB" "select value ->> 'filesWritten', value ->> 'tests' from record where key = 'sprint:only:state'")" '|{"lock":"slot"}' 'its record knows no file'
+is "$(sql "$DB" "select json_extract(value, '\$.filesWritten'), json_extract(value, '\$.tests') from record where key = 'sprint:only:state'")" '|{"lock":"slot"}' 'its record knows no file'
 is "$(sql "$DB" "select count(*) from record where key = 'sprint:only:files'")" 0 'and no file has a checkpoint'
 is "$(sql "$DB" "select tag, json_extract(value, '\$.progress') from record where key = 'sprint:only:state'")" 'starting|0' 'the sprint is at its beginning'
 is "$(sql "$DB" "select json_extract(value, '\$.sprints[0].progress') from record where key = 'epic:solo:state'")" 0 'in its epic, too'

@@ -22,7 +22,7 @@ writes() {	# EVENT PATH CALL [TALK]
 }
 
 files() {	# [TALK]
-	sql "$DB" "select group_concat((f.value ->> 'path') || ' ' || (f.value ->> 'status'), ', ') from record, json_each(record.value, '\$.files') f
+	sql "$DB" "select group_concat(json_extract(f.value, '\$.path') || ' ' || json_extract(f.value, '\$.status'), ', ') from record, json_each(record.value, '\$.files') f
 		where record.key = 'activity:${1:-$TALK}'"
 }
 
@@ -402,6 +402,6 @@ printf '{"session_id":"c1","cwd":"/w"}' >"$W/in"
 # shellcheck disable=SC2016	# for the shell that is called codex
 GT=$GT_RECOVER IN=$W/in TMUX=/tmp/x,1,0 TMUX_PANE=%83 setsid -w "$W/called/codex" -c '$GT hook SessionStart --agent codex <$IN; :'
 gt session show c1 --json
-is "$(json '{session}{process}{pid}') $(sql "$DB" "select value ->> 'pane' from record where key = 'activity:c1'")" '(none) ' \
+is "$(json '{session}{process}{pid}') $(sql "$DB" "select json_extract(value, '\$.pane') from record where key = 'activity:c1'")" '(none) ' \
 	'codex: a server tells neither process nor pane'
 done_testing

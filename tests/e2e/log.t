@@ -42,7 +42,7 @@ like "$OUT" 'ended +refused +stopped' 'and who was refused'
 like "$(head -n 1 <<<"$OUT")" '^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}  [0-9]+s ago ' 'with time and age'
 is "$(grep -c . <<<"$OUT")" 6 'one line an event'
 all=$OUT
-TZ=Asia/Tokyo gt log
+TZ=JST-9 gt log
 is "$(($(date -ud "$(head -n 1 <<<"$OUT" | cut -c 1-19)" +%s) - $(date -ud "$(head -n 1 <<<"$all" | cut -c 1-19)" +%s)))" 32400 'the time is that of the person'
 gt log ended
 is "$(grep -c . <<<"$OUT") $(grep -c toast <<<"$OUT")" '1 0' 'of one session alone'

@@ -196,24 +196,31 @@ if grep -q GT_MEMINFO "$GT_RECOVER"; then
 	like "$RC $ERR" '^0 .*memory is short \(1024 MiB available, 2048 MiB needed\): w01 waits' 'one that used more than is available waits'
 
 	# a fleet that the kernel ended is not started into the next shortage
-	pids=("$(agent_pid w01)" "$(agent_pid w02)" "$(agent_pid w03)")
-	starts="$(agent_starts w01) $(agent_starts w02)"
-	for name in w01 w02 w03; do
-		kill_agent "$name"
-		wake
-		until_ 10 pane_is "$name" '#{pane_dead_signal}' 9 || fail "$name is dead"
-	done
-	us=$(perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%d", clock_gettime(CLOCK_MONOTONIC) * 1e6')
-	for pid in "${pids[0]}" "${pids[1]}"; do
-		printf '3,1,%s,-;Out of memory: Killed process %s (claude) total-vm:214012kB, anon-rss:30104kB\n' "$us" "$pid"
-	done >"$W/kmsg"
-	printf 'full avg10=62.50 avg60=20.00 avg300=5.00 total=1\n' >"$W/pressure"
-	GT_KMSG=$W/kmsg GT_PRESSURE=$W/pressure gt -L main --config "$W/short.toml" --all --yes
-	is "$RC" 3 'while others wait for memory, two of which the kernel killed and one of which a person did'
-	is "$(grep -c '! w0[12]: refused: the kernel killed it for want of memory, which is still short' <<<"$ERR")" 2 '  the two are refused'
-	is "$(agent_starts w01) $(agent_starts w02)" "$starts" '  and not started'
-	like "$ERR" 'memory is still short \(62 % of the last 10 s[^)]*\): w03 starts nevertheless' '  the third starts after a bounded wait, and it is said'
-	like "$ERR" 'recovered=1 unacknowledged=0 refused=2' '  and comes back'
+	case $(tmux -V) in
+	*\ 3.2*)
+		skip 'tmux 3.2 does not tell by which signal a pane died' 5
+		;;
+	*)
+		pids=("$(agent_pid w01)" "$(agent_pid w02)" "$(agent_pid w03)")
+		starts="$(agent_starts w01) $(agent_starts w02)"
+		for name in w01 w02 w03; do
+			kill_agent "$name"
+			wake
+			until_ 10 pane_is "$name" '#{pane_dead_signal}' 9 || fail "$name is dead"
+		done
+		us=$(perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%d", clock_gettime(CLOCK_MONOTONIC) * 1e6')
+		for pid in "${pids[0]}" "${pids[1]}"; do
+			printf '3,1,%s,-;Out of memory: Killed process %s (claude) total-vm:214012kB, anon-rss:30104kB\n' "$us" "$pid"
+		done >"$W/kmsg"
+		printf 'full avg10=62.50 avg60=20.00 avg300=5.00 total=1\n' >"$W/pressure"
+		GT_KMSG=$W/kmsg GT_PRESSURE=$W/pressure gt -L main --config "$W/short.toml" --all --yes
+		is "$RC" 3 'while others wait for memory, two of which the kernel killed and one of which a person did'
+		is "$(grep -c '! w0[12]: refused: the kernel killed it for want of memory, which is still short' <<<"$ERR")" 2 '  the two are refused'
+		is "$(agent_starts w01) $(agent_starts w02)" "$starts" '  and not started'
+		like "$ERR" 'memory is still short \(62 % of the last 10 s[^)]*\): w03 starts nevertheless' '  the third starts after a bounded wait, and it is said'
+		like "$ERR" 'recovered=1 unacknowledged=0 refused=2' '  and comes back'
+		;;
+	esac
 else
 	skip 'this build has no fault points' 10
 fi

@@ -156,8 +156,8 @@ file(struct scene *t, const char *name, const char *text, int64_t changed_ms)
 	char *path = io_join(t->dir, name);
 	struct timeval when[2];
 
-	when[0].tv_sec = when[1].tv_sec = changed_ms / 1000;
-	when[0].tv_usec = when[1].tv_usec = changed_ms % 1000 * 1000;
+	when[0].tv_sec = when[1].tv_sec = (time_t)(changed_ms / 1000);
+	when[0].tv_usec = when[1].tv_usec = (suseconds_t)(changed_ms % 1000 * 1000);
 	temp_write(path, text);
 	assert_int_equal(utimes(path, when), 0);
 	free(path);
