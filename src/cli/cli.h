@@ -44,7 +44,8 @@ struct cli {
 	const char *via, *scope, *conversation, *agent, *color, *since, *mode, *threshold, *output, *sprints,
 	    *lease, *only, *with, *without;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    sanitize, transcript, verify, undelivered, fleet, past, respawn, force, plain, live, help, version, context,
+	    sanitize, transcript, verify, undelivered, fleet,
+	    past, respawn, force, plain, live, help, version, context,
 	    prompt, recover, undo;
 	bool queued;			/* patrol: waits for the one at work, as the only one that waits */
 	int verbose;			/* 0 warnings, 1 info, 2 debug */

@@ -212,7 +212,7 @@ static void
 copy_text(const char *text, size_t from, size_t to, struct removed *gone, struct buf *out)
 {
 	if (gone != NULL)
-		removed_copied(gone, from, to, out->len);
+		scrub_removed_copied(gone, from, to, out->len);
 	buf_add(out, text + from, to - from);
 }
 
@@ -262,5 +262,5 @@ scrub_findings_write(const struct scrub_findings *f, const char *text, const str
 	}
 	copy_text(text, written, rows->v[rows->n - 1].to, gone, out);
 	if (gone != NULL)
-		removed_end_pass(gone);
+		scrub_removed_end_pass(gone);
 }

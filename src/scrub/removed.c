@@ -6,7 +6,7 @@
 #include "scrub/scrub_private.h"
 
 void
-removed_release(struct removed *r)
+scrub_removed_release(struct removed *r)
 {
 	free(r->v);
 	buf_wipe(&r->bytes);
@@ -14,7 +14,7 @@ removed_release(struct removed *r)
 }
 
 void
-removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t n)
+scrub_removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t n)
 {
 	struct removed_piece *last = r->n > 0 ? &r->v[r->n - 1] : NULL;
 	bool escape = *p == 0x1b;
@@ -33,7 +33,7 @@ removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t 
 }
 
 void
-removed_copied(struct removed *r, size_t from, size_t to, size_t out)
+scrub_removed_copied(struct removed *r, size_t from, size_t to, size_t out)
 {
 	for (; r->read < r->n && r->v[r->read].at <= to; r->read++) {
 		struct removed_piece one = r->v[r->read];
@@ -48,7 +48,7 @@ removed_copied(struct removed *r, size_t from, size_t to, size_t out)
 }
 
 void
-removed_end_pass(struct removed *r)
+scrub_removed_end_pass(struct removed *r)
 {
 	r->n = r->kept;
 	r->read = r->kept = 0;
@@ -71,7 +71,7 @@ swallows_next(const struct removed_piece *one, const char *raw, const char *next
 }
 
 void
-removed_restore(const struct removed *r, struct buf *text)
+scrub_removed_restore(const struct removed *r, struct buf *text)
 {
 	struct buf out = BUF_INIT;
 	size_t at = 0;
@@ -83,7 +83,9 @@ removed_restore(const struct removed *r, struct buf *text)
 
 		buf_add(&out, text->data + at, one->at - at);
 		at = one->at + one->instead;
-		if (!swallows_next(one, raw, text->data + at, text->len - at))
+		bool next_is_removed = i + 1 < r->n && r->v[i + 1].at == at;
+
+		if (next_is_removed || !swallows_next(one, raw, text->data + at, text->len - at))
 			buf_add(&out, raw, one->n);
 	}
 	buf_add(&out, text->data + at, text->len - at);
@@ -91,11 +93,21 @@ removed_restore(const struct removed *r, struct buf *text)
 	*text = out;
 }
 
-/* A string (OSC, DCS) or a short sequence can hold a secret; the numbers of a CSI cannot. */
 static bool
-has_words(const struct removed *r, const struct removed_piece *one)
+has_words(const struct removed_piece *one)
 {
-	return one->escape && one->n > 1 && r->bytes.data[one->from + 1] != '[';
+	return one->escape && one->n > 1;
+}
+
+/* What a secret may be made of: a string (OSC, DCS), a short sequence, the last letter of a CSI. */
+static void
+add_words(const struct removed *r, const struct removed_piece *one, struct buf *out)
+{
+	const char *raw = r->bytes.data + one->from;
+
+	for (size_t k = raw[1] == '[' ? one->n - 1 : 1; k < one->n; k++)
+		if ((unsigned char)raw[k] > 0x20)
+			buf_chr(out, raw[k]);
 }
 
 /* Where the row of offset `at` begins and ends. */
@@ -110,11 +122,11 @@ row_around(const struct buf *text, size_t at, size_t *from, size_t *to)
 }
 
 size_t
-removed_words(const struct removed *r, const struct buf *text, size_t *i, struct buf *out, size_t *end)
+scrub_removed_words(const struct removed *r, const struct buf *text, size_t *i, struct buf *out, size_t *end)
 {
 	size_t first, from = 0, to = 0, at;
 
-	while (*i < r->n && !has_words(r, &r->v[*i]))
+	while (*i < r->n && !has_words(&r->v[*i]))
 		++*i;
 	if (*i == r->n)
 		return 0;
@@ -128,22 +140,20 @@ removed_words(const struct removed *r, const struct buf *text, size_t *i, struct
 
 		buf_add(out, text->data + at, one->at - at);
 		at = one->at;
-		if (has_words(r, one))
-			for (size_t k = 1; k < one->n; k++)
-				if ((unsigned char)r->bytes.data[one->from + k] > 0x20)
-					buf_chr(out, r->bytes.data[one->from + k]);
+		if (has_words(one))
+			add_words(r, one, out);
 	}
 	buf_add(out, text->data + at, to - at);
 	return *i - first;
 }
 
 void
-removed_forget_words(struct removed *r, size_t from, size_t to)
+scrub_removed_forget_words(struct removed *r, size_t from, size_t to)
 {
 	size_t kept = from;
 
 	for (size_t i = from; i < r->n; i++)
-		if (i >= to || !has_words(r, &r->v[i]))
+		if (i >= to || !has_words(&r->v[i]))
 			r->v[kept++] = r->v[i];
 	r->n = kept;
 }

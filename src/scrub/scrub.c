@@ -169,7 +169,7 @@ scrub_sanitize_noting(struct buf *text, struct removed *noted)
 			buf_grow(&out, n);
 		buf_add(&out, p + from, i - from);
 		if (noted != NULL)
-			removed_add(noted, out.len, gone == 0 ? 3 : 0, p + i, gone != 0 ? gone : 1);
+			scrub_removed_add(noted, out.len, gone == 0 ? 3 : 0, p + i, gone != 0 ? gone : 1);
 		if (gone == 0)
 			buf_str(&out, "\xef\xbf\xbd");
 		removed += gone != 0;
@@ -336,7 +336,8 @@ replace_once(struct scrub_run *run, const char *text, size_t n, bool last, struc
 		name_findings(s, &f, text);
 		mark_changed(s, &f, &run->rows);
 		buf_grow(out, n + n / 64);
-		scrub_findings_write(&f, text, &run->rows, s->kinds, s->keep_controls ? &run->gone : NULL, out);
+		scrub_findings_write(&f, text, &run->rows, s->kinds,
+		    s->keep_controls ? &run->gone : NULL, out);
 		scrub_rows_reread(&run->rows, out->data, out->len);
 	}
 	scrub_findings_release(&f);
@@ -408,20 +409,20 @@ put_back_removed(struct scrub_run *run, struct buf *text)
 	struct buf words = BUF_INIT;
 	size_t row = 0, counted = 0, end = 0, n, i = 0;
 
-	while ((n = removed_words(&run->gone, text, &i, &words, &end)) != 0) {
+	while ((n = scrub_removed_words(&run->gone, text, &i, &words, &end)) != 0) {
 		for (; counted < end; counted++)
 			row += text->data[counted] == '\n';
 		if (row_has_secret(run->s, &words, row)) {
 			size_t before = run->gone.n;
 
-			removed_forget_words(&run->gone, i - n, i);
+			scrub_removed_forget_words(&run->gone, i - n, i);
 			i -= before - run->gone.n;
 			run->s->removed += before - run->gone.n;
 		}
 		buf_wipe(&words);
 	}
 	if (run->gone.n > 0)
-		removed_restore(&run->gone, text);
+		scrub_removed_restore(&run->gone, text);
 }
 
 struct clean_text *
@@ -453,7 +454,7 @@ scrub_buf(struct scrub *s, struct buf *taken, int width)
 		put_back_removed(&run, &text);
 	t = clean_take(&text);
 	buf_wipe(&next);
-	removed_release(&run.gone);
+	scrub_removed_release(&run.gone);
 	joined_release(&run.view);
 	scrub_rows_release(&run.rows);
 	return t;

@@ -45,26 +45,27 @@ struct removed {
 	size_t read, kept;		/* how far a pass has come */
 };
 
-void removed_release(struct removed *r);
-void removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t n);
+void scrub_removed_release(struct removed *r);
+void scrub_removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t n);
 
 /*
  * While a text is written anew: its bytes [from, to) now begin at `out`. Ranges come in order;
- * what stands in none of them was inside a secret and is dropped by removed_end_pass.
+ * what stands in none of them was inside a secret and is dropped by scrub_removed_end_pass.
  */
-void removed_copied(struct removed *r, size_t from, size_t to, size_t out);
-void removed_end_pass(struct removed *r);
+void scrub_removed_copied(struct removed *r, size_t from, size_t to, size_t out);
+void scrub_removed_end_pass(struct removed *r);
 
 /* The text with its bytes again. A sequence that would take in a placeholder behind it stays out. */
-void removed_restore(const struct removed *r, struct buf *text);
+void scrub_removed_restore(const struct removed *r, struct buf *text);
 
 /*
  * Appends the next row, from piece *i on, in which an escape sequence has words, with these words
  * shown. The number of its pieces, which end before *i then, or 0; *end is where the row ends.
  */
-size_t removed_words(const struct removed *r, const struct buf *text, size_t *i, struct buf *out, size_t *end);
+size_t scrub_removed_words(
+    const struct removed *r, const struct buf *text, size_t *i, struct buf *out, size_t *end);
 /* Sequences with words among pieces [from, to) are not put back. */
-void removed_forget_words(struct removed *r, size_t from, size_t to);
+void scrub_removed_forget_words(struct removed *r, size_t from, size_t to);
 
 /* scrub_sanitize that notes what it takes out; NULL: does not. */
 size_t scrub_sanitize_noting(struct buf *text, struct removed *gone);
