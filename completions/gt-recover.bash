@@ -95,7 +95,7 @@ _gt_recover() {
 		doctor) options='-L --socket --town --config' ;;
 		log) options='--since --verify --town --config' ;;
 		stats) options='--since --town --config' ;;
-		scrub) options='--report --check --no-known --config' ;;
+		scrub) options='--report --check --no-known --sanitize --config' ;;
 		parse) options='--agent --transcript' ;;
 		epic) options='-n --dry-run -y --yes --no-input --sprints --output -L --socket --town --config' ;;
 		records) options='-n --dry-run --since --mode --threshold --undelivered --lease -L --socket --town --config' ;;

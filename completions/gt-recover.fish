@@ -88,6 +88,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from hook' -l agent -x -a 'cla
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l report -d 'also kinds, rows and counts as JSON, on standard error'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l check -d 'print nothing'
 complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l no-known -d 'the rules alone, not the secrets of your environment and files'
+complete -c gt-recover -n '__fish_seen_subcommand_from scrub' -l sanitize -d 'also take out escape sequences, control and invisible characters'
 complete -c gt-recover -n '__fish_seen_subcommand_from setup' -l only -x -d 'these parts, as in panes,timer'
 complete -c gt-recover -n '__fish_seen_subcommand_from setup' -l with -x -d 'also these parts'
 complete -c gt-recover -n '__fish_seen_subcommand_from setup' -l without -x -d 'all but these parts'

@@ -154,6 +154,7 @@ _gt_recover() {
 		'--report[also kinds, rows and counts as JSON, on standard error]'
 		'--check[print nothing]'
 		'--no-known[the rules alone, not the secrets of your environment and files]'
+		'--sanitize[also take out escape sequences, control and invisible characters]'
 		'--config[instead of the town'\''s or your own gt.toml]:file:_files'
 	) ;;
 	parse) options=(

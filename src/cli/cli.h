@@ -44,7 +44,8 @@ struct cli {
 	const char *via, *scope, *conversation, *agent, *color, *since, *mode, *threshold, *output, *sprints,
 	    *lease, *only, *with, *without;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
-	    transcript, verify, undelivered, fleet, past, respawn, force, plain, live, help, version, context,
+	    sanitize, transcript, verify, undelivered, fleet,
+	    past, respawn, force, plain, live, help, version, context,
 	    prompt, recover, undo;
 	bool queued;			/* patrol: waits for the one at work, as the only one that waits */
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
@@ -60,7 +61,7 @@ enum {
 	OPT_LIST = 1 << 16,		/* --names --live --fleet */
 	OPT_AGENT = 1 << 17,		/* --agent, whose screen; --transcript */
 	OPT_HOOKS = 1 << 18,		/* --agent, whose hooks */
-	OPT_SCRUB = 1 << 19,		/* --report --check --no-known */
+	OPT_SCRUB = 1 << 19,		/* --report --check --no-known --sanitize */
 	OPT_RUNS = 1 << 20,		/* --mode --threshold */
 	OPT_TALK = 1 << 21,		/* --conversation */
 	OPT_SHOW = 1 << 25,		/* --context --prompt */

@@ -98,7 +98,8 @@ const struct command commands[] = {
 	    "rows, counts, no values) as JSON on standard error; --json prints it on standard output, "
 	    "instead of the text. --check prints nothing. Secrets of your environment, credential files "
 	    "and .env* are replaced by their value, whatever they look like; --no-known applies only the "
-	    "rules.",
+	    "rules. Control characters, escape sequences and invisible characters stay where there is no "
+	    "secret; --sanitize takes them out.",
 	    .examples = "gt-recover scrub <debug.log >shared.log\ngit diff | gt-recover scrub --check",
 	    .statuses = "7  --check found something" },
 	{ "parse", "filter: read a screen or transcript, print exchanges",
@@ -350,6 +351,8 @@ const struct cli_option cli_options[] = {
 	    "print nothing; status 7 when something was found" },
 	{ "no-known", 0, NULL, NULL, OPT_SCRUB, FLAG(no_known),
 	    "the rules alone, not the secrets of your environment and files" },
+	{ "sanitize", 0, NULL, NULL, OPT_SCRUB, FLAG(sanitize),
+	    "also take out escape sequences, control and invisible characters" },
 	{ "only", 0, "PARTS", NULL, OPT_SETUP, TEXT(only), "these parts, as in panes,timer" },
 	{ "with", 0, "PARTS", NULL, OPT_SETUP, TEXT(with), "also these parts" },
 	{ "without", 0, "PARTS", NULL, OPT_SETUP, TEXT(without), "all but these parts" },

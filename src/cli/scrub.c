@@ -242,6 +242,8 @@ cmd_scrub(const struct cli *cli, struct err *e)
 
 	if (refuse_terminal(e) != 0 || (s = open_scrub(cli, e)) == NULL)
 		return -1;
+	if (!cli->sanitize)
+		scrub_keep_controls(s);
 	sys_return_blocks(MAPPED);
 	scrub_stream_init(&st, s, -1, STREAM_WINDOW);
 	ret = pump(&st, cli->check || cli->json, e);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "scrub/finding.h"
+#include "scrub/scrub_private.h"
 
 #define REST "[…]"
 
@@ -207,17 +208,26 @@ write_one(const struct scrub_finding *f, const char *const *kinds, struct buf *o
 		write_placeholder(kinds[f->kind], f->ordinal, out);
 }
 
+static void
+copy_text(const char *text, size_t from, size_t to, struct removed *gone, struct buf *out)
+{
+	if (gone != NULL)
+		scrub_removed_copied(gone, from, to, out->len);
+	buf_add(out, text + from, to - from);
+}
+
 /* What follows the body: in a box the blanks before the bar give or take what the body lost or won. */
 static void
-write_tail(const struct scrub_row *r, const char *text, size_t at, size_t mark, struct buf *out)
+write_tail(const struct scrub_row *r, const char *text, size_t at, size_t mark, struct removed *gone,
+    struct buf *out)
 {
 	size_t gap = 0, was, is, want;
 
 	if (r->bar_col < 0 || at > r->end) {
-		buf_add(out, text + at, r->to - at);
+		copy_text(text, at, r->to, gone, out);
 		return;
 	}
-	buf_add(out, text + at, r->end - at);
+	copy_text(text, at, r->end, gone, out);
 	while (text[r->end + gap] == ' ')
 		gap++;
 	was = utf8_width(text + r->from, r->end - r->from) + gap;
@@ -225,12 +235,12 @@ write_tail(const struct scrub_row *r, const char *text, size_t at, size_t mark, 
 	want = was > is ? was - is : 1;
 	for (size_t i = 0; i < want; i++)
 		buf_chr(out, ' ');
-	buf_add(out, text + r->end + gap, r->to - r->end - gap);
+	copy_text(text, r->end + gap, r->to, gone, out);
 }
 
 void
 scrub_findings_write(const struct scrub_findings *f, const char *text, const struct scrub_rows *rows,
-    const char *const *kinds, struct buf *out)
+    const char *const *kinds, struct removed *gone, struct buf *out)
 {
 	size_t k = 0, written = 0;
 
@@ -240,15 +250,17 @@ scrub_findings_write(const struct scrub_findings *f, const char *text, const str
 
 		if (f->v[k].from >= r->to)
 			continue;
-		buf_add(out, text + written, r->from - written);
+		copy_text(text, written, r->from, gone, out);
 		mark = out->len;
 		for (; k < f->n && f->v[k].from < r->to; k++) {
-			buf_add(out, text + at, f->v[k].from - at);
+			copy_text(text, at, f->v[k].from, gone, out);
 			write_one(&f->v[k], kinds, out);
 			at = f->v[k].to;
 		}
-		write_tail(r, text, at, mark, out);
+		write_tail(r, text, at, mark, gone, out);
 		written = r->to;
 	}
-	buf_add(out, text + written, rows->v[rows->n - 1].to - written);
+	copy_text(text, written, rows->v[rows->n - 1].to, gone, out);
+	if (gone != NULL)
+		scrub_removed_end_pass(gone);
 }

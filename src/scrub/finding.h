@@ -7,6 +7,7 @@
 #include "scrub/rows/rows_private.h"
 
 struct buf;
+struct removed;
 
 /*
  * What is to be replaced in a text. A secret that is cut over rows is one finding a row; all but
@@ -61,8 +62,11 @@ void scrub_findings_add_text(
 void scrub_findings_merge(
     struct scrub_findings *f, const char *text, size_t n, const char *const *kinds, size_t n_kinds);
 
-/* The text with its findings replaced. Bars of boxes keep their column where there is room. */
+/*
+ * The text with its findings replaced. Bars of boxes keep their column where there is room. `gone`
+ * moves along with the text (scrub_private.h); NULL: none.
+ */
 void scrub_findings_write(const struct scrub_findings *f, const char *text, const struct scrub_rows *rows,
-    const char *const *kinds, struct buf *out);
+    const char *const *kinds, struct removed *gone, struct buf *out);
 
 #endif

@@ -135,6 +135,12 @@ is_drawing(const char *p, size_t n)
 size_t
 scrub_sanitize(struct buf *text)
 {
+	return scrub_sanitize_noting(text, NULL);
+}
+
+size_t
+scrub_sanitize_noting(struct buf *text, struct removed *noted)
+{
 	const char *p = text->data;
 	size_t n = text->len, from = 0, i = 0, joined = 2, removed = 0;
 	struct buf out = BUF_INIT;
@@ -162,6 +168,8 @@ scrub_sanitize(struct buf *text)
 		if (from == 0)
 			buf_grow(&out, n);
 		buf_add(&out, p + from, i - from);
+		if (noted != NULL)
+			scrub_removed_add(noted, out.len, gone == 0 ? 3 : 0, p + i, gone != 0 ? gone : 1);
 		if (gone == 0)
 			buf_str(&out, "\xef\xbf\xbd");
 		removed += gone != 0;
@@ -185,6 +193,7 @@ struct scrub_run {
 	struct scrub *s;
 	struct scrub_rows rows;
 	struct joined_text view;
+	struct removed gone;		/* only where controls are kept */
 	size_t forms;			/* spellings of values that all rows have been searched for */
 };
 
@@ -327,7 +336,8 @@ replace_once(struct scrub_run *run, const char *text, size_t n, bool last, struc
 		name_findings(s, &f, text);
 		mark_changed(s, &f, &run->rows);
 		buf_grow(out, n + n / 64);
-		scrub_findings_write(&f, text, &run->rows, s->kinds, out);
+		scrub_findings_write(&f, text, &run->rows, s->kinds,
+		    s->keep_controls ? &run->gone : NULL, out);
 		scrub_rows_reread(&run->rows, out->data, out->len);
 	}
 	scrub_findings_release(&f);
@@ -361,16 +371,73 @@ scrub_text(struct scrub *s, const char *p, size_t n, int width)
 	return scrub_buf(s, &text, width);
 }
 
+void
+scrub_keep_controls(struct scrub *s)
+{
+	s->keep_controls = true;
+}
+
+/* Scrubs a row by itself: true when something is found, which is noted as of `row`. */
+static bool
+row_has_secret(struct scrub *s, struct buf *words, size_t row)
+{
+	struct scrub_place *places = s->places;
+	size_t n = s->n_places, cap = s->cap_places, found;
+
+	s->places = NULL;
+	s->n_places = s->cap_places = 0;
+	s->keep_controls = false;
+	clean_free(scrub_buf(s, words, 0));
+	s->keep_controls = true;
+	found = s->n_places;
+	for (size_t i = 0; i < found; i++) {
+		places = vec_room(places, n, &cap, sizeof *places);
+		places[n] = s->places[i];
+		places[n++].row = row;
+	}
+	free(s->places);
+	s->places = places;
+	s->n_places = n;
+	s->cap_places = cap;
+	return found > 0;
+}
+
+/* Puts back what sanitizing took out, but for escape sequences that hold a secret. */
+static void
+put_back_removed(struct scrub_run *run, struct buf *text)
+{
+	struct buf words = BUF_INIT;
+	size_t row = 0, counted = 0, end = 0, n, i = 0;
+
+	while ((n = scrub_removed_words(&run->gone, text, &i, &words, &end)) != 0) {
+		for (; counted < end; counted++)
+			row += text->data[counted] == '\n';
+		if (row_has_secret(run->s, &words, row)) {
+			size_t before = run->gone.n;
+
+			scrub_removed_forget_words(&run->gone, i - n, i);
+			i -= before - run->gone.n;
+			run->s->removed += before - run->gone.n;
+		}
+		buf_wipe(&words);
+	}
+	if (run->gone.n > 0)
+		scrub_removed_restore(&run->gone, text);
+}
+
 struct clean_text *
 scrub_buf(struct scrub *s, struct buf *taken, int width)
 {
-	struct scrub_run run = { .s = s, .view = JOINED_INIT };
+	struct scrub_run run = { .s = s, .view = JOINED_INIT, .gone = { .bytes = BUF_INIT } };
 	struct buf text = *taken, next = BUF_INIT;
 	struct clean_text *t;
 	int most = s->rules_alone ? 1 : MAX_PASSES + LAST_PASSES;
 
 	buf_init(taken);
-	s->removed += scrub_sanitize(&text);
+	if (s->keep_controls)
+		scrub_sanitize_noting(&text, &run.gone);
+	else
+		s->removed += scrub_sanitize(&text);
 	take_ordinals(s, &text);
 	scrub_rows_init(&run.rows, text.data, text.len, width);
 	s->n_places = 0;
@@ -383,8 +450,11 @@ scrub_buf(struct scrub *s, struct buf *taken, int width)
 		explicit_bzero(next.data, next.len);
 		buf_reset(&next);
 	}
+	if (s->keep_controls)
+		put_back_removed(&run, &text);
 	t = clean_take(&text);
 	buf_wipe(&next);
+	scrub_removed_release(&run.gone);
 	joined_release(&run.view);
 	scrub_rows_release(&run.rows);
 	return t;

@@ -41,6 +41,14 @@ void clean_free(struct clean_text *t);			/* NULL is fine */
 struct scrub *scrub_new(const char *user_rules, struct err *e);
 void scrub_free(struct scrub *s);			/* overwrites the known values */
 
+/*
+ * For filters: what scrub_text takes out beside secrets (escape sequences, controls, invisible
+ * runes, bytes that are no UTF-8) stays byte for byte outside of secrets. Secrets are still found
+ * across it. A sequence that holds a secret goes. The result is not fit for a terminal, for a
+ * snapshot or for a prompt: only a command that gives text back to its user sets this.
+ */
+void scrub_keep_controls(struct scrub *s);
+
 /* A never-redact pattern (key allow of [recovery.scrub]). Before values are learned and texts scrubbed. */
 int scrub_allow(struct scrub *s, const char *regex, struct err *e);
 

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "scrub/finding.h"
 #include "scrub/match/match_private.h"
@@ -23,6 +24,52 @@ struct pattern;
  */
 size_t scrub_sanitize(struct buf *text);
 
+/* ---- removed ---- */
+
+/*
+ * The bytes that sanitizing took out of a text, with their places in what is left of it: a filter
+ * puts back those that stand outside of secrets. Offsets are bytes, texts are below 2 GiB. The
+ * caller releases it, which overwrites the bytes.
+ */
+struct removed_piece {
+	uint32_t at;			/* offset in the text */
+	uint32_t from, n;		/* in bytes */
+	uint32_t instead;		/* bytes of U+FFFD that stand there now */
+	bool escape;			/* an escape sequence */
+};
+
+struct removed {
+	struct removed_piece *v;	/* by place */
+	size_t n, cap;
+	struct buf bytes;
+	size_t read, kept;		/* how far a pass has come */
+};
+
+void scrub_removed_release(struct removed *r);
+void scrub_removed_add(struct removed *r, size_t at, size_t instead, const char *p, size_t n);
+
+/*
+ * While a text is written anew: its bytes [from, to) now begin at `out`. Ranges come in order;
+ * what stands in none of them was inside a secret and is dropped by scrub_removed_end_pass.
+ */
+void scrub_removed_copied(struct removed *r, size_t from, size_t to, size_t out);
+void scrub_removed_end_pass(struct removed *r);
+
+/* The text with its bytes again. A sequence that would take in a placeholder behind it stays out. */
+void scrub_removed_restore(const struct removed *r, struct buf *text);
+
+/*
+ * Appends the next row, from piece *i on, in which an escape sequence has words, with these words
+ * shown. The number of its pieces, which end before *i then, or 0; *end is where the row ends.
+ */
+size_t scrub_removed_words(
+    const struct removed *r, const struct buf *text, size_t *i, struct buf *out, size_t *end);
+/* Sequences with words among pieces [from, to) are not put back. */
+void scrub_removed_forget_words(struct removed *r, size_t from, size_t to);
+
+/* scrub_sanitize that notes what it takes out; NULL: does not. */
+size_t scrub_sanitize_noting(struct buf *text, struct removed *gone);
+
 /* ---- scrub_private ---- */
 
 /*
@@ -37,6 +84,7 @@ struct scrub {
 	bool learning;			/* what the rules find is learned, not noted */
 	/* nothing that was found is sought elsewhere: one rule's find is no proof of another */
 	bool rules_alone;
+	bool keep_controls;
 	struct pattern **allow;
 	size_t n_allow, cap_allow;
 	const char *const *kinds;	/* borrowed from rules */

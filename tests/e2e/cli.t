@@ -216,8 +216,8 @@ OUT=$ERR
 is "$RC $(json '{found}') $(json '{places}[0]{row}')" '0 1 2' 'and the report on standard error'
 unlike "$ERR" "$token" 'without a value'
 printf 'a\033]0;title\007b\033[1mc\033[0m\xe2\x80\x8bd\001e\n' >"$W/odd"
-gt_in "$W/odd" scrub --report
-is "$OUT" "$(printf 'ab\033[1mc\033[0mde')" 'escape sequences go but colours, invisible characters and controls too'
+gt_in "$W/odd" scrub --sanitize --report
+is "$OUT" "$(printf 'ab\033[1mc\033[0mde')" '--sanitize: escape sequences go but colours, invisible characters and controls too'
 OUT=$ERR
 is "$(json '{removed}') $(json '{found}')" '3 0' 'and are counted'
 echo 'it is Maple_Own77x there, and Maple_File78x' >"$W/own"
