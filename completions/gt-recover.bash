@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 _gt_recover() {
-	local commands='list show restart workspace setup snapshot status doctor log stats scrub parse epic records reconcile hook help config completion version'
+	local commands='list show restart workspace setup snapshot status doctor log stats scrub parse epic wip records reconcile hook help config completion version'
 	local common='--json -q --quiet -v --verbose --color -h --help -V --version'
 	local settings='
-		enabled auto_recover on_crash max_context_lines max_context_tokens scope via
+		enabled auto_recover wip on_crash max_context_lines max_context_tokens scope via
 		snapshot_interval snapshot_dir snapshot_keep snapshot_age last_snapshot_age keep_history
 		keep_history_count archive archive_age event_log_mib damaged_keep ready_timeout ack_timeout
 		spacing parallel max_attempts attempt_window include_infra resume_scope reply_policy state
@@ -98,6 +98,7 @@ _gt_recover() {
 		scrub) options='--report --check --no-known --sanitize --config' ;;
 		parse) options='--agent --transcript' ;;
 		epic) options='-n --dry-run -y --yes --no-input --sprints --output -L --socket --town --config' ;;
+		wip) options='-n --dry-run -y --yes --no-input --town --config' ;;
 		records) options='-n --dry-run --since --mode --threshold --undelivered --lease -L --socket --town --config' ;;
 		reconcile) options='-n --dry-run --recover --mode --threshold -L --socket --town --config' ;;
 		hook) options='--agent --town --config' ;;
@@ -121,6 +122,7 @@ _gt_recover() {
 		;;
 	workspace) mapfile -t COMPREPLY < <(compgen -W 'show restore' -- "$cur") ;;
 	epic) mapfile -t COMPREPLY < <(compgen -W 'status resume inspect export import abandon signal' -- "$cur") ;;
+	wip) mapfile -t COMPREPLY < <(compgen -W 'list show restore prune' -- "$cur") ;;
 	records) mapfile -t COMPREPLY < <(compgen -W 'session agent message run runner checkpoint lock release' -- "$cur") ;;
 	hook) mapfile -t COMPREPLY < <(compgen -W 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd' -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;

@@ -1,6 +1,6 @@
 # fish completion for gt-recover, written by make completions. Session names come from `gt-recover list --names`.
 
-set -g __gt_recover_commands list show restart workspace setup snapshot status doctor log stats scrub parse epic records reconcile hook help config completion version
+set -g __gt_recover_commands list show restart workspace setup snapshot status doctor log stats scrub parse epic wip records reconcile hook help config completion version
 
 # True when no command was given yet: sessions of the bare command may stand there.
 function __gt_recover_bare
@@ -37,6 +37,7 @@ complete -c gt-recover -n '__gt_recover_bare' -a stats -d 'show how many recover
 complete -c gt-recover -n '__gt_recover_bare' -a scrub -d 'filter: replace secrets in the text on stdin'
 complete -c gt-recover -n '__gt_recover_bare' -a parse -d 'filter: read a screen or transcript, print exchanges'
 complete -c gt-recover -n '__gt_recover_bare' -a epic -d 'resume, inspect or move long work of many agents'
+complete -c gt-recover -n '__gt_recover_bare' -a wip -d 'list and restore checkpoints of uncommitted work'
 complete -c gt-recover -n '__gt_recover_bare' -a records -d 'the records of programs: sessions, runs, messages, locks'
 complete -c gt-recover -n '__gt_recover_bare' -a reconcile -d 'make records true again after a crash or reboot'
 complete -c gt-recover -n '__gt_recover_bare' -a hook -d 'entry point of agent hooks'
@@ -47,12 +48,13 @@ complete -c gt-recover -n '__gt_recover_bare' -a version -d 'print the version'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from show restart snapshot log' -a '(__gt_recover_sessions)' -d session
 complete -c gt-recover -n '__fish_seen_subcommand_from workspace' -a 'show restore'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -a 'status resume inspect export import abandon signal'
+complete -c gt-recover -n '__fish_seen_subcommand_from wip' -a 'list show restore prune'
 complete -c gt-recover -n '__fish_seen_subcommand_from records' -a 'session agent message run runner checkpoint lock release'
 complete -c gt-recover -n '__fish_seen_subcommand_from hook' -a 'SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd'
 complete -c gt-recover -n '__fish_seen_subcommand_from help' -a "$__gt_recover_commands"
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a 'path edit set'
 complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
-    enabled auto_recover on_crash max_context_lines max_context_tokens scope via
+    enabled auto_recover wip on_crash max_context_lines max_context_tokens scope via
     snapshot_interval snapshot_dir snapshot_keep snapshot_age last_snapshot_age keep_history
     keep_history_count archive archive_age event_log_mib damaged_keep ready_timeout ack_timeout
     spacing parallel max_attempts attempt_window include_infra resume_scope reply_policy state
@@ -64,13 +66,13 @@ complete -c gt-recover -n '__fish_seen_subcommand_from config' -a '
 '
 complete -c gt-recover -n '__fish_seen_subcommand_from completion' -a 'bash fish zsh'
 
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart workspace snapshot epic records reconcile' -s n -l dry-run -d 'show what would be done, change nothing'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart workspace snapshot epic wip records reconcile' -s n -l dry-run -d 'show what would be done, change nothing'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart' -l all -d 'everything that can be recovered'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart' -l respawn -d 'replace an idle shell by the agent, instead of starting it inside'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart' -l force -d 'with SESSION'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart' -l plain -d 'choose from a numbered list, not on the whole screen'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart setup epic' -s y -l yes -d 'do not ask'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart setup epic' -l no-input -d 'never ask'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart setup epic wip' -s y -l yes -d 'do not ask'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from restart setup epic wip' -l no-input -d 'never ask'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from show restart' -l conversation -x -a 'none' -d 'which conversation is the agent'\''s, where that is in doubt'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from show restart' -l via -x -a 'auto resume inject' -d 'how the context goes back'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from show restart' -l scope -x -a 'task lines' -d 'how much of the conversation is taken'
@@ -103,8 +105,8 @@ complete -c gt-recover -n '__fish_seen_subcommand_from records' -l lease -x -d '
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l sprints -x -d 'only the sprints at these places, as in 2,3'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l output -r -F -d 'write to a private file, not to standard output'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor epic records reconcile config' -s L -l socket -x -d 'only this tmux socket (name or path)'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats epic records reconcile hook config' -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats scrub epic records reconcile hook config' -l config -r -F -d 'instead of the town'\''s or your own gt.toml'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats epic wip records reconcile hook config' -l town -x -a '(__fish_complete_directories)' -d 'the Gas Town to work in'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats scrub epic wip records reconcile hook config' -l config -r -F -d 'instead of the town'\''s or your own gt.toml'
 complete -c gt-recover -l json -d 'one JSON object on standard output'
 complete -c gt-recover -s q -l quiet -d 'no progress'
 complete -c gt-recover -s v -l verbose -d 'more progress'

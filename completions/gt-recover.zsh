@@ -27,6 +27,7 @@ _gt_recover_commands() {
 		'scrub:filter: replace secrets in the text on stdin'
 		'parse:filter: read a screen or transcript, print exchanges'
 		'epic:resume, inspect or move long work of many agents'
+		'wip:list and restore checkpoints of uncommitted work'
 		'records:the records of programs: sessions, runs, messages, locks'
 		'reconcile:make records true again after a crash or reboot'
 		'hook:entry point of agent hooks'
@@ -41,7 +42,7 @@ _gt_recover_commands() {
 
 _gt_recover_settings() {
 	local -a settings=(
-		enabled auto_recover on_crash max_context_lines max_context_tokens scope via
+		enabled auto_recover wip on_crash max_context_lines max_context_tokens scope via
 		snapshot_interval snapshot_dir snapshot_keep snapshot_age last_snapshot_age keep_history
 		keep_history_count archive archive_age event_log_mib damaged_keep ready_timeout ack_timeout
 		spacing parallel max_attempts attempt_window include_infra resume_scope reply_policy state
@@ -67,7 +68,7 @@ _gt_recover() {
 		'(-V --version)'{-V,--version}'[the version]'
 	)
 
-	case ${words[(r)(list|show|restart|workspace|setup|snapshot|status|doctor|log|stats|scrub|parse|epic|records|reconcile|hook|help|config|completion|version)]} in
+	case ${words[(r)(list|show|restart|workspace|setup|snapshot|status|doctor|log|stats|scrub|parse|epic|wip|records|reconcile|hook|help|config|completion|version)]} in
 	list) options=(
 		'--include-infra[also Gas Town'\''s mayor, deacon, witness, refinery, boot and crew]'
 		'--names[names of recoverable sessions alone, one a line]'
@@ -171,6 +172,13 @@ _gt_recover() {
 		'--town[the Gas Town to work in]:dir:_files -/'
 		'--config[instead of the town'\''s or your own gt.toml]:file:_files'
 	) ;;
+	wip) options=(
+		'(-n --dry-run)'{-n,--dry-run}'[show what would be done, change nothing]'
+		'(-y --yes)'{-y,--yes}'[do not ask]'
+		'--no-input[never ask]'
+		'--town[the Gas Town to work in]:dir:_files -/'
+		'--config[instead of the town'\''s or your own gt.toml]:file:_files'
+	) ;;
 	records) options=(
 		'(-n --dry-run)'{-n,--dry-run}'[show what would be done, change nothing]'
 		'--since[only what is younger, as in 7d or 12h]:age: '
@@ -245,6 +253,7 @@ _gt_recover() {
 		scrub) ;;
 		parse) ;;
 		epic) _wanted words expl 'word' compadd status resume inspect export import abandon signal ;;
+		wip) _wanted words expl 'word' compadd list show restore prune ;;
 		records) _wanted words expl 'word' compadd session agent message run runner checkpoint lock release ;;
 		reconcile) ;;
 		hook) _wanted events expl 'event' compadd SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop Stop SessionEnd ;;

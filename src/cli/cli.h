@@ -438,7 +438,8 @@ int cmd_verb_list_end(struct verb_list *l, struct verb_job *j, int ret);
 int cmd_verb_list(struct verb_job *j, const void *records, size_t n, size_t size, struct err *e);
 
 extern const struct verb run_verbs[], runner_verbs[], session_verbs[], agent_verbs[], message_verbs[],
-    epic_verbs[], checkpoint_verbs[], lock_verbs[], workspace_verbs[];
+    epic_verbs[], checkpoint_verbs[], lock_verbs[], workspace_verbs[],
+    wip_verbs[];
 
 int cmd_arm(struct verb_job *j, struct err *e);
 int cmd_disarm(struct verb_job *j, struct err *e);

@@ -66,9 +66,9 @@ const struct command commands[] = {
 	    .details = "One pass over the panes of all agents, or of the sessions named. Unchanged panes are "
 	    "skipped. Snapshots go into snapshot_dir, without secrets: at most snapshot_keep of a session, "
 	    "none older than snapshot_age. An empty pane never replaces a full one. The timer of "
-	    "`gt-recover setup` runs it every snapshot_interval. Every wip_interval, and for named "
-	    "sessions, it also commits uncommitted work of the agents to git refs of its own; nothing else "
-	    "in a repository is touched.",
+	    "`gt-recover setup` runs it every snapshot_interval. With wip = true it also "
+	    "commits uncommitted work of the agents to git refs of its own, every wip_interval and for named "
+	    "sessions; nothing else in a repository is touched (help wip).",
 	    .examples = "gt-recover snapshot\ngt-recover snapshot work" },
 	{ "status", "print how many agents are crashed, for a status line", .run = cmd_status,
 	    .group = GROUP_PROTECT, .options = OPT_TMUX,
@@ -114,6 +114,16 @@ const struct command commands[] = {
 	    "ID deletes its records, and asks before; git branches stay. signal SPRINT tells those that wait "
 	    "for it that its interface is ready, with its contract, a JSON object on stdin.",
 	    .examples = "gt-recover epic status\ngt-recover epic resume auth --dry-run" },
+	{ "wip", "list and restore checkpoints of uncommitted work", .verbs = wip_verbs,
+	    .group = GROUP_PROGRAMS, .args = "[REF...]", .options = OPT_PLACE,
+	    .details = "With wip = true `gt-recover snapshot` commits the uncommitted work of agents to git "
+	    "refs of its own. REF is one of them, or a session's name. list shows those of this "
+	    "work tree and of recorded agents; show what one changed. restore REF [PATH...] "
+	    "writes its files; a file that was changed since is never overwritten: nothing is "
+	    "written then. prune deletes the refs that are named, or those of sessions that are "
+	    "older than 30 days.",
+	    .examples = "gt-recover wip list\ngt-recover wip restore work\ngt-recover wip prune --dry-run",
+	    .statuses = "4  no such checkpoint\n6  files were changed since" },
 	{ "records", "the records of programs: sessions, runs, messages, locks", .run = cmd_records,
 	    .group = GROUP_PROGRAMS, .args = "KIND", .options = OPT_PLACE,
 	    .details = "What orchestrators and hooks store. Exit status 0 means that a change is on disk. "

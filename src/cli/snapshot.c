@@ -1,6 +1,8 @@
 #include "cli/cli.h"
+#include "git/git.h"
 #include "recover/upkeep/upkeep.h"
 #include "snapshot/pass/pass.h"
+#include "tmux/tmux.h"
 
 static size_t
 count_status(const struct snapshot_pass *run, enum snapshot_status how)
@@ -39,6 +41,13 @@ json_result(const struct snapshot_result *r)
 	return v;
 }
 
+static void
+put_restore(struct buf *out, const struct wip *w)
+{
+	buf_str(out, "gt-recover wip restore ");
+	quote_sh(out, wip_ref_short(w->ref));
+}
+
 static json_t *
 json_wip(const struct wip_result *one)
 {
@@ -46,7 +55,7 @@ json_wip(const struct wip_result *one)
 	struct buf command = BUF_INIT;
 
 	if (one->how == WIP_COMMITTED)
-		wip_restore_command(&command, &one->wip, false);
+		put_restore(&command, &one->wip);
 	json_put(v, "session", one->session);
 	json_put(v, "result", wip_status_name(one->how));
 	json_put(v, "directory", one->wip.top);
@@ -100,9 +109,9 @@ print_wip(struct cli_output *s, const struct wip_result *one)
 	} else if (one->how == WIP_WANTED) {
 		output_line(s, "Would look at the work in progress of %s.", name);
 	} else if (one->how == WIP_COMMITTED) {
-		wip_restore_command(&command, &one->wip, false);
+		put_restore(&command, &one->wip);
 		output_line(s,
-		    "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To take it back:",
+		    "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To restore it:",
 		    name, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
 		    one->wip.n_skipped);
 		output_exact(s, "  %s", command.data);

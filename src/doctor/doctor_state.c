@@ -602,7 +602,6 @@ struct wip_check {
 	int64_t now;
 	json_t *needed;			/* what refs start with that somebody may go on from */
 	json_t *tops;			/* work trees that were looked at */
-	const char *top;
 	struct buf names, command;
 	size_t n;
 };
@@ -639,10 +638,8 @@ row(const char *ref, int64_t at, void *arg)
 		return;
 	buf_str(&l->names, l->n > 1 ? ", " : "");
 	utf8_escape(&l->names, wip_ref_short(ref), strlen(wip_ref_short(ref)), 120);
-	buf_str(&l->command, l->n > 1 ? " && git -C " : "git -C ");
-	quote_sh(&l->command, l->top);
-	buf_str(&l->command, " update-ref -d ");
-	quote_sh(&l->command, ref);
+	buf_str(&l->command, l->n > 1 ? " " : "gt-recover wip prune --yes ");
+	quote_sh(&l->command, wip_ref_short(ref));
 }
 
 /* What git cannot tell is its own affair: `snapshot` says so. */
@@ -653,7 +650,6 @@ look_in(struct wip_check *l, const char *dir)
 
 	if (top != NULL && json_object_get(l->tops, top) == NULL) {
 		json_object_set_new(l->tops, top, json_true());
-		l->top = top;
 		(void)wip_each(top, row, l, NULL);
 	}
 	free(top);

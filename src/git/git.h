@@ -110,10 +110,17 @@ char *wip_top(const char *dir);
 int wip_each(const char *dir, void (*row)(const char *ref, int64_t at, void *arg), void *arg, struct err *e);
 
 /*
- * The sh command that restores it: writes or deletes what differs from its base (there must be
- * one); skipped files, HEAD and index stay. within: without a path, to be run in the work tree. The
- * message of a checkpoint has it for its ref.
+ * Writes and deletes what the checkpoint changed against its base (there must be one), or of that only
+ * what is below the paths, relative to the top. A file that is as the checkpoint has it stays, one that
+ * differs from both is somebody's newer work: then nothing is written, "uncommitted" (GT_REFUSED). HEAD,
+ * the index and files that were left out stay. n: files that were restored, or with dry_run would be.
+ * room: a private directory. 0 or -1, also as above.
  */
-void wip_restore_command(struct buf *out, const struct wip *w, bool within);
+int wip_restore(const struct wip *w, const char *const *paths, size_t n_paths, const char *room, bool dry_run,
+    size_t *n, struct err *e);
+/* git's table of what it changed, at most 78 columns wide. Foreign text. */
+int wip_stat(const struct wip *w, struct buf *out, struct err *e);
+/* Deletes the ref, unless it moved on: git keeps its commits for some weeks. */
+int wip_delete(const struct wip *w, struct err *e);
 
 #endif

@@ -62,6 +62,8 @@ const char *git_skip_fields(const char *line, int n);
 #define WIP_TREE "Work-tree"
 #define WIP_BASE "Base"
 
+#define WIP_DEADLINE_MS 20000
+
 /* Differs from HEAD. */
 struct wip_entry {
 	char *path;			/* from the top */

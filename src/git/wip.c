@@ -290,7 +290,6 @@ wip_refs(struct wip_work *w, void (*row)(const char *ref, int64_t at, void *arg)
 	return ret;
 }
 
-#define DEADLINE_MS 20000
 #define FILES_SHOWN 20
 #define TRIES 3
 #define WHO "gt-recover"
@@ -400,13 +399,13 @@ begin(struct wip_work *w, const char *dir, const struct wip_request *ask, struct
 	w->out = out;
 	if (!io_is_dir(dir))
 		return 0;
-	git_run_init(&first, dir, DEADLINE_MS);
+	git_run_init(&first, dir, WIP_DEADLINE_MS);
 	ret = find_top(&first, out, e);
 	git_run_release(&first);
 	if (ret <= 0)
 		return ret;
-	git_run_init(&w->v, out->top, DEADLINE_MS);
-	git_run_init(&w->private, out->top, DEADLINE_MS);
+	git_run_init(&w->v, out->top, WIP_DEADLINE_MS);
+	git_run_init(&w->private, out->top, WIP_DEADLINE_MS);
 	return git_run_disable_filters(&w->v, e) == 0 ? 1 : -1;
 }
 
@@ -489,35 +488,17 @@ format_skipped(struct wip_work *w)
 }
 
 /*
- * In an index of its own that has what HEAD had: what the checkpoint holds as HEAD had it is
- * thereby no change, and stays as it is on disk. args: that commit and the checkpoint, or what
- * prints both.
+ * For who has git alone: in an index of its own that has what HEAD had, so that what the checkpoint holds
+ * as HEAD had it is no change, and stays as it is on disk. The ref may have moved on when that is read:
+ * commit and base are those that it has then.
  */
 static void
-put_restore(struct buf *out, const char *top, const char *args)
+put_restore(struct buf *out, const char *ref)
 {
-	buf_str(out, "(");
-	if (top != NULL) {
-		buf_str(out, "cd ");
-		quote_sh(out, top);
-		buf_str(out, " && ");
-	}
 	buf_fmt(out,
-	    "set -- %s && d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && export GIT_INDEX_FILE=\"$d/index\" "
-	    "&& "
-	    "git read-tree \"$1\" && git read-tree --reset -u \"$1\" \"$2\")",
-	    args);
-}
-
-/* The ref may have moved on when that is read: both are those that it has then. */
-static void
-put_restore_of(struct buf *out, const char *ref)
-{
-	char *args =
-	    xasprintf("$(git log -1 --format='%%(trailers:key=" WIP_BASE ",valueonly) %%H' %s)", ref);
-
-	put_restore(out, NULL, args);
-	free(args);
+	    "(set -- $(git log -1 --format='%%(trailers:key=" WIP_BASE ",valueonly) %%H' %s) && "
+	    "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && export GIT_INDEX_FILE=\"$d/index\" && "
+	    "git read-tree \"$1\" && git read-tree --reset -u \"$1\" \"$2\")", ref);
 }
 
 static void
@@ -531,7 +512,7 @@ write_message(struct wip_work *w, struct buf *out)
 		buf_fmt(out, "\nLeft out, as in HEAD:\n%s", w->out->skipped);
 	if (w->out->files > 0) {
 		buf_str(out, "\nTo take it back: ");
-		put_restore_of(out, w->out->ref);
+		put_restore(out, w->out->ref);
 		buf_chr(out, '\n');
 	}
 	buf_fmt(out, "\n🤖 Auto-checkpoint via " WHO "\n\n" WIP_TREE ": %s\n" WIP_BASE ": %s\n", w->word,
@@ -697,13 +678,4 @@ wip_find(const char *dir, const char *ref, struct wip *out, struct err *e)
 	}
 	end(&w);
 	return ret;
-}
-
-void
-wip_restore_command(struct buf *out, const struct wip *w, bool within)
-{
-	char *args = xasprintf("%s %s", w->base, w->commit);
-
-	put_restore(out, within ? NULL : w->top, args);
-	free(args);
 }

@@ -14,7 +14,7 @@ for name in "${hidden[@]}"; do
 		[ "${commands[i]}" != "$name" ] || unset "commands[$i]"
 	done
 done
-is "${commands[*]}" 'list show restart workspace setup snapshot status doctor log stats scrub parse epic records reconcile hook help config completion version' 'the commands'
+is "${commands[*]}" 'list show restart workspace setup snapshot status doctor log stats scrub parse epic wip records reconcile hook help config completion version' 'the commands'
 mapfile -t options < <(sed -n "s/^\t{ \"\([a-z-]\{1,\}\)\", [0'].*/\1/p" "$ROOT/src/cli/commands.c" | sort -u)
 ok 'there is a table of commands' test ${#commands[@]} -ge 9
 ok 'and one of options' test ${#options[@]} -ge 20

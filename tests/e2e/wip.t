@@ -7,6 +7,7 @@ CONFIG=$XDG_CONFIG_HOME/gt-recover/gt.toml
 STATE=$XDG_STATE_HOME/gt-recover
 command -v git >/dev/null || skip_all 'git is not installed'
 mkdir -p "${CONFIG%/*}"
+printf '[recovery]\nwip = true\n' >"$CONFIG"
 export GIT_CONFIG_GLOBAL=$W/gitconfig GIT_CONFIG_NOSYSTEM=1
 printf '[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n' >"$GIT_CONFIG_GLOBAL"
 
@@ -38,6 +39,7 @@ no_room() {
 	[ "$(find "$STATE/wip/room" -mindepth 1 2>/dev/null | wc -l)" = 0 ]
 }
 
+ln -s "$GT_RECOVER" "$W/bin/gt-recover"
 R=$W/repo
 repo "$R"
 start_agent toast --cwd "$R"
@@ -47,6 +49,14 @@ echo 'int b;' >>"$R/src/a.c"
 echo 'int n;' >"$R/src/new file.c"
 echo 'KEY=v' >"$R/.env"
 echo 'x' >"$R/x.o"
+
+# ---- only where it is asked for ----
+printf '[recovery]\n' >"$CONFIG"
+gt -L main --json snapshot toast
+is "$RC $(json '{wip_due}') $(git -C "$R" for-each-ref refs/gt-recover | wc -l)" '0 false 0' 'nobody asked for refs in a repository, and none is written'
+cd "$R" && gt wip list && cd "$ROOT" || exit 1
+like "$RC $ERR" '^0 No checkpoints of uncommitted work.*config set wip true' 'wip list says how to get some'
+printf '[recovery]\nwip = true\n' >"$CONFIG"
 
 # ---- a session without an epic ----
 before=$(theirs "$R")
@@ -65,12 +75,37 @@ like "$(git -C "$R" log -1 --format=%B refs/gt-recover/wip/toast)" '^WIP: toast 
 - src/new file\.c
 .*- \.env \(its name\)
 ' 'its message names them'
-command=$(grep -o '(cd .*' <<<"$ERR")
+command=$(grep -o 'gt-recover wip restore.*' <<<"$ERR")
+is "$command" 'gt-recover wip restore refs/gt-recover/wip/toast' 'and the command is named that takes it back'
 git -C "$R" stash -q -u
 echo 'KEY=later' >"$R/.env"
 git -C "$R" add .env
-sh -c "$command"
-is "$(tail -n 1 "$R/src/a.c") $(cat "$R/src/new file.c")" 'int b; int n;' 'the printed command takes it back'
+cd "$R" || exit 1
+gt wip list
+like "$OUT" '^REF +SAVED +DIRECTORY
+refs/gt-recover/wip/toast +[0-9]+s +.*/repo$' 'wip list shows it'
+gt wip show toast
+like "$OUT" 'src/a\.c +\| 1 \+' 'wip show shows what it changed'
+gt wip restore toast -n
+is "$RC $(cat "$R/src/a.c")" '0 int a;' 'a dry run writes nothing'
+like "$ERR" 'Would restore 2 files' '  and says what it would do'
+echo 'int later;' >>"$R/src/a.c"
+gt wip restore toast
+is "$RC $(tail -n 1 "$R/src/a.c") $([ -e "$R/src/new file.c" ] && echo written)" '6 int later; ' 'newer work is not overwritten, and then nothing is written'
+like "$ERR" '1 file has changed since, and would be overwritten: src/a\.c' '  which is said'
+gt wip restore toast 'src/new file.c'
+is "$RC $(cat "$R/src/new file.c")" '0 int n;' 'a path that is named is'
+git -C "$R" checkout -q src/a.c
+index=$(sha256sum <"$R/.git/index")
+gt wip restore toast
+is "$RC $(sha256sum <"$R/.git/index")" "0 $index" 'it is restored, and the index stays'
+like "$ERR" 'Restored 1 file in .*/repo from refs/gt-recover/wip/toast' '  the file that was not yet'
+gt wip restore toast
+like "$RC $ERR" '^0 Nothing to restore' 'once'
+gt wip restore nobody
+is "$RC" 4 'one that is not there'
+cd "$ROOT" || exit 1
+is "$(tail -n 1 "$R/src/a.c") $(cat "$R/src/new file.c")" 'int b; int n;' 'all is back'
 is "$(cat "$R/.env")" 'KEY=later' 'and leaves what was left out as it is'
 git -C "$R" rm -q --cached .env
 rm "$R/src/new file.c" "$R/.env"
@@ -136,11 +171,10 @@ is "$(git -C "$R" show epic-shop/sprint-2-wip:src/a.c | tail -n 1)" 'int e;' 'it
 kill_agent toast
 gt -L main prompt toast
 like "$OUT" 'Work in progress was committed at [-0-9TZ:.]+ to the git ref epic-shop/sprint-2-wip' 'the prompt names the ref'
-like "$OUT" 'git restore --source=epic-shop/sprint-2-wip --worktree -- PATH' 'and how to take a file back'
-command=$(sed -n 's/^.*stays as it is on disk: (/(/p' <<<"$OUT")
+like "$OUT" 'To restore files: gt-recover wip restore epic-shop/sprint-2-wip \[PATH' 'and how to take files back'
 git -C "$R" stash -q
 echo 'KEY=later' >"$R/.env"
-(cd "$R/src" && sh -c "$command")
+cd "$R/src" && gt wip restore epic-shop/sprint-2-wip && cd "$ROOT" || exit 1
 is "$(tail -n 1 "$R/src/a.c") $(cat "$R/.env")" 'int e; KEY=later' 'or all of them, from anywhere in the work tree'
 git -C "$R" checkout -q . && git -C "$R" stash pop -q
 echo 'int f;' >>"$R/src/a.c"
@@ -161,7 +195,13 @@ done
 gt doctor --json -L main
 is "$(found State.wip sentence)" '3 that nobody has moved for 30 days: refs/gt-recover/wip/gone, refs/gt-recover/wip/toast-old, epic-done/sprint-1-wip' \
 	'doctor names refs that are old, but not those of open epics or of others'
-sh -c "$(found State.wip hint)"
+hint=$(found State.wip hint)
+gt wip prune
+like "$RC $ERR" '^2 .*wip prune deletes, and nobody can be asked' 'what is deleted is asked for'
+gt wip prune -n
+like "$OUT" '^refs/gt-recover/wip/gone  [0-9a-f]{12}  .*/repo
+refs/gt-recover/wip/toast-old  [0-9a-f]{12}  .*/repo$' 'without names sessions of old, and no branch'
+sh -c "$hint" >/dev/null
 gt doctor --json -L main
 is "$(found State.wip)" ok 'its command removes them'
 is "$(git -C "$R" for-each-ref --format='%(refname)' | grep -c 'epic-shop\|epic-mine\|wip/toast$')" 4 'and no other'
@@ -174,13 +214,13 @@ is "$(git -C "$R" branch --list 'epic-shop/*' | tr -d ' ')" 'epic-shop/sprint-2-
 # ---- switched off ----
 git -C "$R" update-ref -d refs/gt-recover/wip/toast
 rm -r "$STATE/wip"
-printf '[recovery.epics]\nwip_interval = "0"\n' >"$CONFIG"
+printf '[recovery]\nwip = true\n[recovery.epics]\nwip_interval = "0"\n' >"$CONFIG"
 gt -L main --json snapshot
 is "$RC $(json '{wip_due}')" '0 false' 'wip_interval = "0": never'
-printf '[recovery.sessions]\ntoast = "off"\n' >"$CONFIG"
+printf '[recovery]\nwip = true\n[recovery.sessions]\ntoast = "off"\n' >"$CONFIG"
 gt -L main --json snapshot
 is "$RC $(json '{wip_due}') $(json '{wip}')" '0 true 0' 'nor for a session that is off'
-rm "$CONFIG"
+printf '[recovery]\nwip = true\n' >"$CONFIG"
 
 # ---- a git that does not answer ----
 repo "$W/other"

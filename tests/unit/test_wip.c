@@ -192,23 +192,41 @@ the_message_is_the_seed_s(void **state)
 }
 
 static void
-one_command_takes_it_back(void **state)
+it_is_restored(void **state)
 {
 	struct repo *r = *state;
-	struct buf command = BUF_INIT;
+	static const char look[] = "git status --porcelain; cat a d/new run; readlink link; stat -c %a run";
 	struct wip w;
-	char *was;
+	char *was, *room = temp_dir();
+	size_t n;
 
 	begin(r);
 	sh(r, "echo ONE >a; rm b; echo new >d/new; ln -s a link; printf '#!\\n' >run; chmod +x run");
-	was = xstrdup(sh(r, "git status --porcelain; cat a d/new run; readlink link; stat -c %a run"));
+	was = xstrdup(sh(r, look));
 	assert_int_equal(save(r, &w), 1);
 	sh(r, "git reset -q --hard; git clean -qfd");
-	wip_restore_command(&command, &w, false);
-	buf_str(&command, "; git status --porcelain; cat a d/new run; readlink link; stat -c %a run");
-	assert_string_equal(sh(r, command.data), was);
+	assert_int_equal(wip_restore(&w, NULL, 0, room, true, &n, &r->e), 0);
+	assert_int_equal(n, 5);
+	assert_string_equal(sh(r, "git status --porcelain"), "");
+	assert_int_equal(wip_restore(&w, NULL, 0, room, false, &n, &r->e), 0);
+	assert_int_equal(n, 5);
+	assert_string_equal(sh(r, look), was);
+	assert_int_equal(wip_restore(&w, NULL, 0, room, false, &n, &r->e), 0);
+	assert_int_equal(n, 0);
+	/* newer work: changed, made again, and there instead of a new file */
+	sh(r, "echo newer >a; echo other >b; echo mine >d/new");
+	assert_int_equal(wip_restore(&w, NULL, 0, room, false, &n, &r->e), -1);
+	assert_string_equal(r->e.name, "uncommitted");
+	assert_int_equal(r->e.code, GT_REFUSED);
+	assert_non_null(strstr(r->e.msg, "3 files have changed since"));
+	err_clear(&r->e);
+	assert_string_equal(sh(r, "cat a b d/new"), "newer\nother\nmine\n");
+	sh(r, "rm run; git checkout -q b");
+	assert_int_equal(wip_restore(&w, (const char *const[]){ "run", "b" }, 2, room, false, &n, &r->e), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(sh(r, "cat a run; test -e b || echo gone"), "newer\n#!\ngone\n");
 	free(was);
-	buf_release(&command);
+	temp_remove(room);
 	wip_release(&w);
 }
 
@@ -224,7 +242,7 @@ what_was_left_out_stays_when_it_is_taken_back(void **state)
 				   " cd \"$TOP\"; cat .env big id_rsa f/id_rsa a f/in d ':(top)x' 'o*' "
 				   "../else/x";
 	struct repo *r = *state;
-	struct buf commands[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct buf command = BUF_INIT;
 	struct wip w;
 	char *was;
 
@@ -247,25 +265,17 @@ what_was_left_out_stays_when_it_is_taken_back(void **state)
 	was = xstrdup(sh(r, look));
 	assert_int_equal(save(r, &w), 1);
 	assert_int_equal(w.n_skipped, 4);
-	wip_restore_command(&commands[0], &w, false);
-	wip_restore_command(&commands[1], &w, true);
-	buf_str(&commands[2], sh(r, "git log -1 --format=%B " REF " | sed -n 's/^To take it back: //p'"));
+	buf_str(&command, sh(r, "git log -1 --format=%B " REF " | sed -n 's/^To take it back: //p'"));
 	wip_release(&w);
 	/* a later one, of another HEAD: the command of its message is its own */
-	for (size_t i = 0; i < 3; i++) {
-		setenv("COMMAND", commands[i].data, 1);
-		sh(r,
-		    "git checkout -q HEAD -- a d lib; git rm -q --cached deep/k; rm 'o*' f/in ':(top)x'; "
-		    "mkdir -p lib; echo other >b; echo again >gone");
-		if (i == 0)
-			sh(r, "cd /; eval \"$COMMAND\"");
-		else
-			sh(r, "cd deep; eval \"$COMMAND\"");
-		sh(r, "git add deep/k");
-		assert_string_equal(sh(r, look), was);
-	}
-	for (size_t i = 0; i < 3; i++)
-		buf_release(&commands[i]);
+	setenv("COMMAND", command.data, 1);
+	sh(r,
+	    "git checkout -q HEAD -- a d lib; git rm -q --cached deep/k; rm 'o*' f/in ':(top)x'; "
+	    "mkdir -p lib; echo other >b; echo again >gone");
+	sh(r, "cd deep; eval \"$COMMAND\"");
+	sh(r, "git add deep/k");
+	assert_string_equal(sh(r, look), was);
+	buf_release(&command);
 	free(was);
 }
 
@@ -298,22 +308,27 @@ static void
 what_is_taken_back_before_the_first_commit(void **state)
 {
 	struct repo *r = *state;
-	struct buf command = BUF_INIT;
+	char *room = temp_dir();
 	struct wip w;
+	size_t n;
 
 	sh(r, "git init -q; echo one >a; git add a; echo KEY >id_rsa; git add id_rsa; echo two >b");
 	assert_int_equal(save(r, &w), 1);
 	wip_release(&w);
 	/* and as who comes later finds it */
 	assert_int_equal(wip_find(r->work, REF, &w, &r->e), 1);
-	wip_restore_command(&command, &w, false);
-	wip_release(&w);
-	buf_str(&command,
-	    "; cat a b id_rsa; git diff --name-only --cached --diff-filter=A "
-	    "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
 	sh(r, "rm b; echo x >a");
-	assert_string_equal(sh(r, command.data), "one\ntwo\nKEY\na\nid_rsa\n");
-	buf_release(&command);
+	assert_int_equal(wip_restore(&w, NULL, 0, room, false, &n, &r->e), -1);
+	assert_string_equal(r->e.name, "uncommitted");
+	err_clear(&r->e);
+	sh(r, "rm a");
+	assert_int_equal(wip_restore(&w, NULL, 0, room, false, &n, &r->e), 0);
+	assert_int_equal(n, 2);
+	wip_release(&w);
+	temp_remove(room);
+	assert_string_equal(sh(r, "cat a b id_rsa; git diff --name-only --cached --diff-filter=A "
+				  "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+	    "one\ntwo\nKEY\na\nid_rsa\n");
 }
 
 static void
@@ -683,7 +698,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		in_repo(saves_what_differs_and_nothing_else_moves),
 		in_repo(the_message_is_the_seed_s),
-		in_repo(one_command_takes_it_back),
+		in_repo(it_is_restored),
 		in_repo(what_was_left_out_stays_when_it_is_taken_back),
 		in_repo(the_command_of_a_message_knows_that_its_ref_moved),
 		in_repo(what_is_taken_back_before_the_first_commit),

@@ -280,7 +280,8 @@ wip_pass(struct app *w, const char *const *names, size_t n, bool dry_run, struct
 	int ret = mark != NULL && room != NULL ? 0 : -1;
 
 	memset(out, 0, sizeof *out);
-	out->due = ret == 0 && config_ms(w->config, "epics.wip_interval") > 0 && (n > 0 || is_time(w, mark));
+	out->due = ret == 0 && config_flag(w->config, "wip") &&
+	    config_ms(w->config, "epics.wip_interval") > 0 && (n > 0 || is_time(w, mark));
 	if (out->due && dry_run)
 		ret = pass_all(&p, names, n, e);
 	else if (out->due)
@@ -351,12 +352,7 @@ wip_describe(struct app *w, const char *agent, const char *session, const char *
 		clock_iso(out, best.at);
 		buf_fmt(out, " to the git ref %s, with untracked files.\n"
 		    "  What is on disk may be newer. To compare: git diff %s\n"
-		    "  To take a file back: git restore --source=%s --worktree -- PATH\n", ref, ref, ref);
-		if (*best.base != '\0') {
-			buf_str(out, "  All that it changed, the rest stays as it is on disk: ");
-			wip_restore_command(out, &best, true);
-			buf_chr(out, '\n');
-		}
+		    "  To restore files: gt-recover wip restore %s [PATH...]\n", ref, ref, ref);
 	}
 	wip_release(&best);
 }
