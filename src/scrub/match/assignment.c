@@ -412,7 +412,7 @@ skip_declared_type(struct assignment_reader *x)
 	return false;
 }
 
-/* A row of base64 that ends in "...cKEY" or ".../0plRPw": what follows in the row below is no value of it. */
+/* A row of base64 ends in "...cKEY" or ".../0plRPw": what follows in the row below is no value. */
 static bool
 is_base64_name(const struct assignment_reader *x)
 {
@@ -429,7 +429,8 @@ skip_prose(struct assignment_reader *x)
 	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
 		if (assignment_skip_word(x, verbs[i]))
 			break;
-	x->prose = !is_base64_name(x) && x->at < x->n && (isalnum((unsigned char)x->p[x->at]) || opens_quote(x));
+	x->prose = !is_base64_name(x) && x->at < x->n &&
+	    (isalnum((unsigned char)x->p[x->at]) || opens_quote(x));
 	return x->prose;
 }
 
@@ -462,6 +463,16 @@ value_attribute(struct assignment_reader *x)
 			assignment_skip_word(x, "\"");
 		assignment_skip_blanks(x);
 		return skip_sign(x);
+	}
+	x->at = mark;
+	assignment_skip_blanks(x);
+	/* variable "NAME" { default = "..." } */
+	if (assignment_skip_word(x, "{")) {
+		assignment_skip_blanks(x);
+		if (assignment_skip_word(x, "default")) {
+			assignment_skip_blanks(x);
+			return skip_sign(x) && (assignment_skip_blanks(x), opens_quote(x));
+		}
 	}
 	x->at = mark;
 	assignment_skip_blanks(x);

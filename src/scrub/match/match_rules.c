@@ -48,8 +48,8 @@ is_enclosed(const struct joined_text *view, size_t start, size_t to)
 {
 	const char *text = view->text.data;
 
-	return start > 0 && to < view->text.len && text[to] == text[start - 1] && strchr("\"'`", text[to]) != NULL &&
-	    memchr(text + start, ' ', to - start) == NULL;
+	return start > 0 && to < view->text.len && text[to] == text[start - 1] &&
+	    strchr("\"'`", text[to]) != NULL && memchr(text + start, ' ', to - start) == NULL;
 }
 
 /* Does a match count that begins at `from` and whose secret is [start, to)? */

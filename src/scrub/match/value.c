@@ -513,7 +513,8 @@ password_like(const struct value *v, const struct char_count *c)
 	if (c->blank > 0)	/* "-z9 -v" are options */
 		return v->quoted && v->p[0] != '-' && c->blank <= 6 && v->n <= 80 &&
 		    (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
-		    memmem(v->p, v->n, "\\n", 2) == NULL && !has_word(v->p, v->n, "password") && !has_word(v->p, v->n, " must ") &&
+		    memmem(v->p, v->n, "\\n", 2) == NULL && !has_word(v->p, v->n, "password") &&
+		    !has_word(v->p, v->n, " must ") &&
 		    !has_word(v->p, v->n, " the ");
 	if (c->digit == v->n)
 		return v->n >= 6 && (v->quoted || v->plain_env);
