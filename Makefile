@@ -205,6 +205,12 @@ bench-scrub: all
 score-scrub: all
 	SEED=$(SEED) MOST=$(MOST) ./tests/score/scrub.pl $(FOLDERS)
 
+# The table of secrets against its own samples, and rows of pictures in base64 that may not change
+formats: all
+	./scripts/formats
+score-base64: all
+	./tests/score/base64 $(FOLDERS)
+
 # A million finished runs and what their leaving makes of the file: make bench-history RUNS=1000000 KEEP=100000
 bench-history: build/bench-history
 	dir=$$(mktemp -d) && build/bench-history --runs $(or $(RUNS),1000000) --keep $(or $(KEEP),100000) $$dir; \
@@ -372,5 +378,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all gen objects world compatibility resurrect tmux-versions check-tmux shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub score-scrub powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall version dist deb release help clean
+.PHONY: all gen objects world compatibility resurrect tmux-versions check-tmux shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub score-scrub score-base64 formats powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall version dist deb release help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(PLACE)/%.d)

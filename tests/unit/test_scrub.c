@@ -550,6 +550,19 @@ a_secret_cut_by_a_row_break_is_found(void **state)
 	/* the value moved down whole */
 	gives(s, "  ⎿  I ran the script again and it printed: db_password:\n     Zephyr_2184\n     ok", 60,
 	    "  ⎿  I ran the script again and it printed: db_password:\n     [REDACTED:password]\n     ok");
+	/* "NAME=" at the head of a row is no name where a string goes on, or where it is a part of a token */
+	gives(s, "deploy@web-1:/srv/app$ export SESSION_TOKEN=\"k3yP4rtOne7QwLz\nmvachmxcg=9x2z61k3yP4rt\"\nok", -1,
+	    "deploy@web-1:/srv/app$ export SESSION_TOKEN=\"[REDACTED:token]\n[…]\"\nok");
+	gives(s, "deploy@web-1:/srv/app$ export SESSION_TOKEN=k3yP4rtOne7QwLzk\nm_p8398u3hu78fv6uz=x3o9yj\nok", -1,
+	    "deploy@web-1:/srv/app$ export SESSION_TOKEN=[REDACTED:token]\n[…]\nok");
+	gives(s, "deploy@web-1:/srv/app$ export SESSION_TOKEN=k3yP4rtOne7QwLzk\nregion_v2_name=x3o9yj\nok", -1,
+	    "deploy@web-1:/srv/app$ export SESSION_TOKEN=[REDACTED:token]\nregion_v2_name=x3o9yj\nok");
+	/* a row of base64 is no name */
+	gives(s, "VSJYACPq4xJDKVtHCN2MQWplBqjlIapBtJUhlbl90TSrE9atvNziPTnNvT51cKEY\nWQPJIrSPnNVeKtelttQKbfi3QBFGmh95DmK", -1,
+	    "VSJYACPq4xJDKVtHCN2MQWplBqjlIapBtJUhlbl90TSrE9atvNziPTnNvT51cKEY\nWQPJIrSPnNVeKtelttQKbfi3QBFGmh95DmK");
+	/* arguments of a call are references, each in its row */
+	gives(s, "            key_password=self.key_password,\n            **self.conn_kw", -1,
+	    "            key_password=self.key_password,\n            **self.conn_kw");
 	/* rows that are not full do not belong together */
 	gives(s, "API_TOKEN=k3yP4rtOne7QwLz\nmX9vTb2cRr8", 80, "API_TOKEN=[REDACTED:token]\nmX9vTb2cRr8");
 	scrub_free(s);

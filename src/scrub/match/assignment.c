@@ -198,6 +198,7 @@ assignment_value(struct assignment_reader *x, struct assignment *k, struct value
 }
 
 #define MAX_KEY 90
+#define MAX_PROSE_KEY 40
 #define MAX_GAP 40	/* blanks of an aligned table */
 
 static bool
@@ -268,7 +269,8 @@ is_verdict(const struct assignment_reader *x)
 	size_t n = x->key_to - x->key_from, at = x->key_to - 4;
 
 	return n >= 4 && x->open[0] == '\0' && assignment_word_at(x, at, "PASS: ") &&
-	    (n == 4 || islower((unsigned char)x->p[at - 1]) || isdigit((unsigned char)x->p[at - 1]));
+	    (n == 4 || x->p[at - 1] == '.' || islower((unsigned char)x->p[at - 1]) ||
+		isdigit((unsigned char)x->p[at - 1]));
 }
 
 /* ---- the separator ---- */
@@ -410,6 +412,14 @@ skip_declared_type(struct assignment_reader *x)
 	return false;
 }
 
+/* A row of base64 ends in "...cKEY" or ".../0plRPw": what follows in the row below is no value. */
+static bool
+is_base64_name(const struct assignment_reader *x)
+{
+	return x->key_to - x->key_from > MAX_PROSE_KEY ||
+	    (x->key_from > 0 && strchr("+/", x->p[x->key_from - 1]) != NULL);
+}
+
 /* "token 8fK…", "the API key is 8fK…": nothing but blanks, or a verb, and a value that nobody types. */
 static bool
 skip_prose(struct assignment_reader *x)
@@ -419,7 +429,8 @@ skip_prose(struct assignment_reader *x)
 	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
 		if (assignment_skip_word(x, verbs[i]))
 			break;
-	x->prose = x->at < x->n && (isalnum((unsigned char)x->p[x->at]) || opens_quote(x));
+	x->prose = !is_base64_name(x) && x->at < x->n &&
+	    (isalnum((unsigned char)x->p[x->at]) || opens_quote(x));
 	return x->prose;
 }
 
@@ -452,6 +463,16 @@ value_attribute(struct assignment_reader *x)
 			assignment_skip_word(x, "\"");
 		assignment_skip_blanks(x);
 		return skip_sign(x);
+	}
+	x->at = mark;
+	assignment_skip_blanks(x);
+	/* variable "NAME" { default = "..." } */
+	if (assignment_skip_word(x, "{")) {
+		assignment_skip_blanks(x);
+		if (assignment_skip_word(x, "default")) {
+			assignment_skip_blanks(x);
+			return skip_sign(x) && (assignment_skip_blanks(x), opens_quote(x));
+		}
 	}
 	x->at = mark;
 	assignment_skip_blanks(x);

@@ -42,6 +42,16 @@ add_span(struct rule_match *l, size_t from, size_t to, size_t kind, enum scrub_r
 		.span = to - from });
 }
 
+/* The same quote stands before and behind it, and no blank inside: rows between are parts of one string. */
+static bool
+is_enclosed(const struct joined_text *view, size_t start, size_t to)
+{
+	const char *text = view->text.data;
+
+	return start > 0 && to < view->text.len && text[to] == text[start - 1] &&
+	    strchr("\"'`", text[to]) != NULL && memchr(text + start, ' ', to - start) == NULL;
+}
+
 /* Does a match count that begins at `from` and whose secret is [start, to)? */
 static bool
 match_counts(const struct rule_match *l, size_t from, size_t start, size_t to)
@@ -53,7 +63,7 @@ match_counts(const struct rule_match *l, size_t from, size_t start, size_t to)
 	joined_source(l->view, from, &a);
 	joined_source(l->view, to - 1, &b);
 	joined_source(l->view, start, &row);
-	while (l->guessed && ++row <= b)
+	while (l->guessed && ++row <= b && !is_enclosed(l->view, start, to))
 		if (l->view->rows->v[row].key)
 			return false;
 	return a != b;

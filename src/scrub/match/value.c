@@ -139,6 +139,15 @@ is_camel(const char *p, size_t n)
 	return upper > 1 && numbers <= 2 && n >= 6 && chunks * (n < 24 ? 3 : 4) <= n;
 }
 
+/* Access, SECRET, token */
+static bool
+is_capitalised(const char *p, size_t n)
+{
+	struct char_count c = count_chars(p, n);
+
+	return c.changes == 0 || (c.changes == 1 && c.upper == 1 && isupper((unsigned char)p[0]));
+}
+
 /* Characters that belong to words of a name: letters, digits behind them, or digits alone, and signs. */
 static size_t
 count_wordy(const char *p, size_t n)
@@ -155,7 +164,7 @@ count_wordy(const char *p, size_t n)
 			i++;
 		if (i == n || !isalnum((unsigned char)p[i])) {
 			wordy += letters != 1 && (letters < 6 || is_camel(p + from, letters) ||
-				     count_chars(p + from, letters).changes == 0)
+				     is_capitalised(p + from, letters))
 			    ? i - from
 			    : 0;
 		} else {
@@ -272,7 +281,8 @@ bool
 value_is_placeholder(const char *p, size_t all)
 {
 	static const char *const words[] = { "your", "example", "placeholder", "changeme", "change-me",
-		"change_me", "redacted", "insert-", "dummy", "<your", "replace", "not-set", "undefined" };
+		"change_me", "redacted", "insert-", "dummy", "<your", "replace", "not-set", "undefined",
+		"anonymous" };
 	static const char *const whole[] = { "password", "passwd", "pass", "pwd", "passphrase", "secret",
 		"token", "key", "api-key", "api_key", "apikey", "none", "null", "string",
 		"todo", "!vault", "arg" };
@@ -326,6 +336,9 @@ is_reference(const char *p, size_t n, bool quoted)
 		if (p[i] == '(' || p[i] == '[' ||
 		    (p[i] == '<' && i + 1 < n && isalpha((unsigned char)p[i + 1])))
 			return !quoted || strchr(")]>", p[n - 1]) != NULL;
+		/* arguments of a call, whose rows were taken for one */
+		if (p[i] == ',' && !quoted && parts > 1)
+			return true;
 		if (p[i] == '.')
 			i++;
 		else if (i + 1 < n && ((p[i] == ':' && p[i + 1] == ':') || (p[i] == '-' && p[i + 1] == '>')))
@@ -500,7 +513,8 @@ password_like(const struct value *v, const struct char_count *c)
 	if (c->blank > 0)	/* "-z9 -v" are options */
 		return v->quoted && v->p[0] != '-' && c->blank <= 6 && v->n <= 80 &&
 		    (c->digit > 0 || strange) && c->lower + c->upper > 0 &&
-		    !has_word(v->p, v->n, "password") && !has_word(v->p, v->n, " must ") &&
+		    memmem(v->p, v->n, "\\n", 2) == NULL && !has_word(v->p, v->n, "password") &&
+		    !has_word(v->p, v->n, " must ") &&
 		    !has_word(v->p, v->n, " the ");
 	if (c->digit == v->n)
 		return v->n >= 6 && (v->quoted || v->plain_env);

@@ -95,10 +95,28 @@ goes_on(const char *text, const struct scrub_row *r)
 	return r->end - r->body > 2 && text[r->end - 1] == '\\' && text[r->end - 2] == ' ';
 }
 
+/* variable "NAME" { of Terraform, and default = "..." in the row below. */
+static bool
+is_default_of(const char *text, const struct scrub_row *a, const struct scrub_row *b)
+{
+	static const char open[] = "variable \"", value[] = "default";
+	size_t i = b->body + strlen(value);
+
+	if (a->end - a->body < sizeof open || text[a->end - 1] != '{' || b->end <= i ||
+	    memcmp(text + a->body, open, strlen(open)) != 0 ||
+	    memcmp(text + b->body, value, strlen(value)) != 0)
+		return false;
+	while (i < b->end && text[i] == ' ')
+		i++;
+	return i < b->end && text[i] == '=';
+}
+
 /* Row b, below a, begins with the value to the name in a. */
 static bool
 is_value_of(const char *text, const struct scrub_row *a, const struct scrub_row *b)
 {
+	if (is_default_of(text, a, b))
+		return true;
 	if (is_value(text, b) || goes_on(text, a) || (opens_value(text, a) && is_lone_value(text, b)))
 		return true;
 	return b->body_col > a->body_col && opens_block(text, a) &&

@@ -178,6 +178,20 @@ peel_sign(struct peel *p)
 	take_blanks(p);
 }
 
+/* Letters and digits take turns as in "p8398u3hu78fv6uzv": the "=" behind it is a part of a token. */
+static bool
+is_jumbled(const char *p, size_t n)
+{
+	size_t turns = 0, lower = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		lower += islower((unsigned char)p[i]) != 0;
+		turns += i > 0 && isalnum((unsigned char)p[i]) && isalnum((unsigned char)p[i - 1]) &&
+		    (isdigit((unsigned char)p[i]) != 0) != (isdigit((unsigned char)p[i - 1]) != 0);
+	}
+	return lower > 0 && turns >= 4;
+}
+
 /* "NAME=", "name: ", "name = ". */
 static bool
 new_key(const char *p, size_t n)
@@ -194,7 +208,9 @@ new_key(const char *p, size_t n)
 	if (i + 2 < n && p[i] == '=' && (p[i + 1] == '"' || p[i + 1] == '\'') &&
 	    strchr(",;)]}", p[i + 2]) != NULL)
 		return false;
-	return i > 0 && ((i + 2 < n && p[i] == '=') || (i + 1 < n && p[i] == ':' && p[i + 1] == ' '));
+	if (i + 2 < n && p[i] == '=')
+		return i > 0 && !is_jumbled(p, i);
+	return i > 0 && i + 1 < n && p[i] == ':' && p[i + 1] == ' ';
 }
 
 static size_t
