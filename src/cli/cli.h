@@ -116,6 +116,7 @@ struct command {
 	 */
 	const char *now;
 	size_t flag;			/* the bool of struct cli that the name alone sets; 0: none */
+	bool text_only;			/* it refuses --json */
 };
 
 extern const struct command commands[];

@@ -148,6 +148,7 @@ const struct command commands[] = {
 	    "its sub-agents, the time, and the files that are being written; no text of the "
 	    "conversation. An unfinished write is named in the recovery of its agent." },
 	{ "help", "show help for a command", .run = cmd_help, .group = GROUP_HELP, .args = "[COMMAND]",
+	    .text_only = true,
 	    .examples = "gt-recover help setup\ngt-recover help recover" },
 	{ "config", "show or change settings", .run = cmd_config, .group = GROUP_HELP,
 	    .args = "[KEY]|path|edit|set KEY VALUE", .options = OPT_TMUX,
@@ -157,7 +158,7 @@ const struct command commands[] = {
 	    .examples = "gt-recover config\ngt-recover config snapshot_interval\n"
 	    "gt-recover config set auto_recover true" },
 	{ "completion", "print the completions of a shell", .run = cmd_completion, .group = GROUP_HELP,
-	    .args = "bash|fish|zsh",
+	    .args = "bash|fish|zsh", .text_only = true,
 	    .examples = "eval \"$(gt-recover completion bash)\"\n"
 	    "gt-recover completion fish >~/.config/fish/completions/gt-recover.fish" },
 	{ "version", "print the version", .run = cmd_version, .group = GROUP_HELP, .args = "" },
@@ -517,6 +518,8 @@ check_options(const struct cli *cli, const struct command *c, struct err *e)
 {
 	const char *not_taken = cli_option_not_taken(cli, cli_command_options(c));
 
+	if (cli->json && c->text_only)
+		not_taken = "json";
 	if (not_taken != NULL) {
 		err_set(e, GT_USAGE, "usage", "%s has no --%s",
 		    *c->name != '\0' ? cli->command : "gt-recover", not_taken);

@@ -133,6 +133,11 @@ edit_file(const struct cli *cli, struct err *e)
 
 	if (path == NULL)
 		return -1;
+	if (cli->json) {
+		free(path);
+		err_set(e, GT_USAGE, "usage", "config edit has no --json");
+		return err_hint(e, "gt-recover config set KEY VALUE");
+	}
 	if (editor == NULL || *editor == '\0')
 		editor = getenv("EDITOR");
 	line = xasprintf("%s \"$1\"", editor != NULL && *editor != '\0' ? editor : "vi");

@@ -294,8 +294,10 @@ cli_warn_server(const struct err *trouble)
 
 	if (shown.code == 0)
 		return;
-	scrub_error(&shown, NULL);
-	fprintf(stderr, "gt-recover: %s; the other servers were looked at\n", shown.msg);
+	err_set(&shown, trouble->code, trouble->name, "%s; the other servers were looked at", trouble->msg);
+	if (trouble->hint[0] != '\0')
+		err_hint(&shown, "%s", trouble->hint);
+	print_warning("", &shown);
 }
 
 /* For a day: then doctor alone tells of it. */

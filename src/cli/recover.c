@@ -361,7 +361,7 @@ without_server(struct cli_batch *r, struct err *e)
 		cli_batch_print_plan(r);
 	else
 		output_line(&r->say, "Nothing to recover: no tmux server runs.");
-	return GT_OK;
+	return GT_NOTHING;
 }
 
 /* All of them: another restorer begins with its server, and is let through first. */
@@ -388,8 +388,10 @@ recover_agents(struct cli_batch *r, struct err *e)
 	ret = cli_batch_detect(r, e);
 	while (ret == 0 && cli_pick_again(&r->w, &r->all, r->cli->args, r->cli->n_args, &until))
 		ret = cli_batch_detect(r, e);
-	if (ret != 0)
-		return r->cli->n_args == 0 && cli_no_server(&r->w, e) ? without_server(r, e) : -1;
+	if (ret != 0 && !cli_no_server(&r->w, e))
+		return -1;
+	if (ret != 0 && r->cli->n_args == 0)
+		return without_server(r, e);
 	cli_warn_server(&r->all.trouble);
 	cli_warn_exposed(&r->w, &r->all.exposed);
 	cli_warn_unwritten(&r->all.unwritten);

@@ -233,7 +233,7 @@ restart_agents(struct restart_job *j, struct err *e)
 {
 	int ret = snapshot_detect(&j->w, &j->all, e), worst = GT_OK;
 
-	if (ret != 0)
+	if (ret != 0 && !cli_no_server(&j->w, e))
 		return -1;
 	j->chosen = xcalloc(j->all.n + 1, sizeof *j->chosen);
 	j->ticks = xcalloc(j->all.n + 1, sizeof *j->ticks);

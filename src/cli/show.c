@@ -29,6 +29,8 @@ gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidat
 		candidate_list_release(all);
 		ret = snapshot_detect(&j->w, all, e);
 	}
+	if (ret != 0 && cli_no_server(&j->w, e))
+		ret = 0;
 	cli_warn_exposed(&j->w, &all->exposed);
 	if (ret != 0 || (*c = cli_pick_named(all, j->cli.args[0], e)) == NULL)
 		return -1;

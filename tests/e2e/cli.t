@@ -463,6 +463,31 @@ for shell in bash zsh fish; do
 	is "$(missing '(^|[[:space:]])' '([^a-z._-]|$)' "$text" "${keys[@]}")" '' "the completions of $shell have every setting"
 done
 
+# ---- no server runs at all ----
+mkdir -p "$W/none"
+none() { TMUX_TMPDIR=$W/none TMUX='' gt "$@"; }
+for words in '--all --yes' '--all -n' '-n'; do
+	# shellcheck disable=SC2086
+	none $words
+	is "$RC $OUT$ERR" '4 Nothing to recover: no tmux server runs.' "without a server: $words"
+done
+for words in nosuch 'show nosuch' 'restart nosuch --yes'; do
+	# shellcheck disable=SC2086
+	none $words
+	like "$RC $ERR" '^4 .*no agent session named "nosuch"' "without a server: $words"
+done
+none lst
+like "$RC $ERR" '^4 .*did you mean the command gt-recover list' 'without a server: a mistyped command'
+none list
+is "$RC" 0 'without a server: list has nothing to show'
+
+# ---- commands without JSON ----
+for words in 'completion bash' help 'help list' 'config edit'; do
+	# shellcheck disable=SC2086
+	EDITOR=false gt $words --json
+	like "$RC $OUT" '^2 .*"name": "usage".* has no --json' "$words refuses --json"
+done
+
 ln -s "$GT_RECOVER" "$W/bin/gt-recover"
 start_agent with --no-wait --scenario "$DATA/idle.scenario"
 tm rename-session -t "$(agent_pane with)" "it's \$HOME" && until_ 10 _event with '^ready' && kill_agent with
