@@ -733,7 +733,7 @@ cli_batch_print_plan(struct cli_batch *r)
 	struct armed_list armed = { .n = 0 };
 	struct cli_estimate_sum sum = { .tokens = 0 };
 	json_t *v, *sessions;
-	size_t width = 8;
+	size_t width = 8, planned = 0;
 
 	if (r->cli->json) {
 		cmd_list_armed(&r->w, &armed);
@@ -755,7 +755,10 @@ cli_batch_print_plan(struct cli_batch *r)
 		size_t n = utf8_width(name, strlen(name));
 
 		width = is_planned(r, i) && n > width ? n : width;
+		planned += is_planned(r, i);
 	}
+	if (planned == 0)
+		output_line(&r->say, "Nothing to recover.");
 	/* first what would be done */
 	for (int would = 1; would >= 0; would--)
 		for (size_t i = 0; i < r->all.n; i++)

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -295,6 +296,8 @@ FCNTL(fcntl64)
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
 
 static bool
 has_memory(void)
@@ -337,4 +340,34 @@ reallocarray(void *p, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &all) || !has_memory())
 		return NULL;
 	return __libc_realloc(p, all);
+}
+
+/* A program with an allocator of its own (tmux with jemalloc) has all of these from here, or none. */
+void
+free(void *p)
+{
+	__libc_free(p);
+}
+
+void *
+memalign(size_t align, size_t n)
+{
+	return has_memory() ? __libc_memalign(align, n) : NULL;
+}
+
+void *
+aligned_alloc(size_t align, size_t n)
+{
+	return memalign(align, n);
+}
+
+int
+posix_memalign(void **p, size_t align, size_t n)
+{
+	void *got = memalign(align, n);
+
+	if (got == NULL)
+		return ENOMEM;
+	*p = got;
+	return 0;
 }

@@ -28,13 +28,13 @@ gt
 is "$RC" 0 'nothing is no failure'
 like "$ERR" 'gt-recover list --past' 'nor without a command'
 gt --dry-run
-is "$RC" 0 'nor is a plan of nothing'
+is "$RC $ERR" '4 Nothing to recover: no tmux server runs.' 'a plan of nothing says so'
 gt --dry-run --json
-is "$RC $(json '{sessions}')" '0 0' 'nor as JSON'
+is "$RC $(json '{sessions}')" '4 0' 'and as JSON'
 gt --all --yes
 is "$RC" 4 '--all has nothing to recover'
 gt one
-is "$RC" 1 'a session that was named is missed'
+like "$RC $ERR" '^4 .*no agent session named "one"' 'a session that was named is missed'
 gt list -L nowhere
 is "$RC" 1 'and so is a server that was named'
 

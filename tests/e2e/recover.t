@@ -99,4 +99,7 @@ ok 'those after the first recovery too' grep -q 'update the manual' "$third"
 is "$(grep -c 'Your Previous Conversation' "$third")" 1 'prompts are not nested'
 is "$(grep -c 'keep the comments' "$third")" 1 'and nothing is told twice'
 is "$(tm list-buffers 2>/dev/null | wc -l)" 0 'no paste buffer is left'
+
+gt --all --dry-run -L main
+is "$RC $OUT$ERR" '4 Nothing to recover.' 'a plan where nothing crashed says so'
 done_testing

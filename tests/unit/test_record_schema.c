@@ -46,7 +46,7 @@ some_text(size_t most)
 		"[", ",", ":", "\xc3\xa9", "\xf0\x9f\x98\x80", "null", "\\u0041" };
 	struct buf b = BUF_INIT;
 
-	for (size_t n = next_random() % 12; n > 0; n--) {
+	for (unsigned n = (unsigned)(next_random() % 12); n > 0; n--) {
 		const char *part = parts[next_random() % (sizeof parts / sizeof parts[0])];
 
 		if (b.len + strlen(part) <= most)
