@@ -41,7 +41,9 @@ WARN     := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwr
             -Wmissing-prototypes -Wconversion -Wno-sign-conversion $(WERROR)
 STRICT   := -Wpedantic -Wsign-conversion
 CFLAGS   ?= -g
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DGT_VERSION=\"$(VERSION)\" $(WARN) $(CFLAGS) $(MODE_CFLAGS) -fstack-protector-strong -fPIE -Isrc -I$(MODE)/gen $(PKG_C)
+# on 32 bits transcripts may still be larger than 2 GiB
+WIDE     := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P - 2>/dev/null)),-D_FILE_OFFSET_BITS=64)
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DGT_VERSION=\"$(VERSION)\" $(WARN) $(CFLAGS) $(MODE_CFLAGS) -fstack-protector-strong -fPIE -Isrc -I$(MODE)/gen $(WIDE) $(PKG_C)
 ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now $(MODE_LDFLAGS) $(LDFLAGS)
 
 SRC  := $(filter-out src/main.c src/process/$(OTHER).c src/base/sys_$(OTHER).c,$(sort $(shell find src -name '*.c')))

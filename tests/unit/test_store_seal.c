@@ -3,6 +3,7 @@
 #undef _FILE_OFFSET_BITS
 #include "test.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,12 +28,16 @@ static int64_t bytes_read;		/* of any recover.db */
 static int64_t shift_ms;		/* of every clock */
 
 static ssize_t
-counted(int fd, void *p, size_t n, off_t at)
+counted(int fd, void *p, size_t n, off64_t at)
 {
-	ssize_t r = syscall(SYS_pread64, fd, p, n, at);
+	static __typeof__(pread64) *next;
+	ssize_t r;
 	char link[40], path[4096];
 	ssize_t len;
 
+	if (next == NULL)
+		next = (__typeof__(pread64) *)dlsym(RTLD_NEXT, "pread64");
+	r = next(fd, p, n, at);
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof path - 1);
 	path[len > 0 ? len : 0] = '\0';
@@ -48,7 +53,7 @@ pread(int fd, void *p, size_t n, off_t at)
 }
 
 ssize_t
-pread64(int fd, void *p, size_t n, off_t at)
+pread64(int fd, void *p, size_t n, off64_t at)
 {
 	return counted(fd, p, n, at);
 }
@@ -58,7 +63,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int ret = (int)syscall(SYS_clock_gettime, id, ts);
 
-	ts->tv_sec += shift_ms / 1000;
+	ts->tv_sec += (time_t)(shift_ms / 1000);
 	return ret;
 }
 
@@ -368,7 +373,7 @@ decay(struct home *h, int page, int n)
 	assert_int_equal(stat(h->db, &st), 0);
 	snprintf(times, sizeof times, " %016llx %016llx\n", nanoseconds(&st.st_mtim),
 	    nanoseconds(&st.st_ctim));
-	write_at(h->lock, size_of(h->lock) - (off_t)strlen(times), times);
+	write_at(h->lock, (off_t)size_of(h->lock) - (off_t)strlen(times), times);
 }
 
 static void

@@ -85,7 +85,8 @@ static void
 file(struct home *t, const char *id, const char *text, int ago)
 {
 	char *path = xasprintf("%s/%s.jsonl", t->folder, id);
-	struct utimbuf when = { t->now / 1000 - ago, t->now / 1000 - ago };
+	time_t then = (time_t)(t->now / 1000) - ago;
+	struct utimbuf when = { then, then };
 
 	temp_write(path, text);
 	assert_int_equal(utime(path, &when), 0);
