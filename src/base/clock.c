@@ -61,16 +61,55 @@ clock_age(struct buf *out, int64_t ms)
 		buf_fmt(out, "%lldd", (long long)(s / 86400));
 }
 
+#define DAY_MS ((int64_t)86400000)
+
+/*
+ * Days from 1970-01-01 to the first of March of that year, which begins with it: a leap day is its last.
+ * Not timegm and gmtime: where time_t has 32 bits they end in 2038.
+ */
+static int64_t
+days_to_march(int64_t year)
+{
+	return year * 365 + year / 4 - year / 100 + year / 400 - 719468;
+}
+
+/* Of a month from March (0) to February (11): days of the year before it, 31, 30, 31, 30, 31 and again. */
+static int
+days_to_month(int month)
+{
+	return (153 * month + 2) / 5;
+}
+
 void
 clock_iso(struct buf *out, int64_t wall_ms)
 {
-	time_t s = (time_t)(wall_ms / 1000);
-	struct tm tm;
-	char text[32];
+	int64_t days, of_day, year;
+	int month = 11;
 
-	gmtime_r(&s, &tm);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-	buf_fmt(out, "%s.%03dZ", text, (int)(wall_ms % 1000));
+	wall_ms = wall_ms < 0 ? 0 : wall_ms;
+	days = wall_ms / DAY_MS;
+	of_day = wall_ms % DAY_MS;
+	year = 1970 + days / 365;
+	while (days_to_march(year) > days)
+		year--;
+	days -= days_to_march(year);
+	while (days_to_month(month) > days)
+		month--;
+	buf_fmt(out, "%04lld-%02d-%02dT%02d:%02d:%02d.%03dZ", (long long)(year + (month >= 10)),
+	    month < 10 ? month + 3 : month - 9, (int)days - days_to_month(month) + 1,
+	    (int)(of_day / 3600000), (int)(of_day / 60000 % 60), (int)(of_day / 1000 % 60),
+	    (int)(of_day % 1000));
+}
+
+/* As timegm: a field that is too large goes on in the next. */
+static int64_t
+seconds_of(const struct tm *tm)
+{
+	int month = tm->tm_mon < 2 ? tm->tm_mon + 10 : tm->tm_mon - 2;
+	int64_t year = 1900 + (int64_t)tm->tm_year - (tm->tm_mon < 2);
+	int64_t days = days_to_march(year) + days_to_month(month) + tm->tm_mday - 1;
+
+	return days * 86400 + tm->tm_hour * 3600 + tm->tm_min * 60 + tm->tm_sec;
 }
 
 int64_t
@@ -83,7 +122,7 @@ clock_parse_iso(const char *text)
 
 	if (p == NULL)
 		return -1;
-	at = (int64_t)timegm(&tm) * 1000;
+	at = seconds_of(&tm) * 1000;
 	if (*p == '.') {
 		for (int i = 1, unit = 100; i <= 3 && isdigit((unsigned char)p[i]); i++, unit /= 10)
 			at += (p[i] - '0') * unit;

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -87,11 +88,34 @@ this_moment_is_of_this_boot(void **state)
 	assert_true(timestamp_age(&a, &b) >= 0);
 }
 
+/* Each day until 2200, also where time_t ends in 2038; what the C library knows as it does. */
+static void
+test_iso_of_each_day(void **state)
+{
+	(void)state;
+	for (int64_t day = 0; day < 84006; day++) {
+		int64_t ms = day * 86400000 + 43199999;
+		time_t seconds = (time_t)(ms / 1000);
+		struct buf b = BUF_INIT;
+		struct tm tm;
+		char text[32];
+
+		clock_iso(&b, ms);
+		assert_int_equal(clock_parse_iso(b.data), ms);
+		if (seconds == ms / 1000 && gmtime_r(&seconds, &tm) != NULL) {
+			strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.999Z", &tm);
+			assert_string_equal(b.data, text);
+		}
+		buf_release(&b);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_times_that_others_write),
+		cmocka_unit_test(test_iso_of_each_day),
 		cmocka_unit_test(reads_what_it_writes),
 		cmocka_unit_test(the_wall_clock_makes_nothing_old),
 		cmocka_unit_test(what_has_no_boot_goes_by_the_wall_clock),
