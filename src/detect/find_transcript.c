@@ -417,7 +417,7 @@ char *
 detect_transcript_warning(const struct candidate *c, const struct transcript_found *f)
 {
 	if (strcmp(c->profile->transcript, "none") == 0)
-		return xasprintf("What %s keeps of your conversation cannot be read: this is what its screen "
+		return xasprintf("What %s keeps of the conversation cannot be read: this is what its screen "
 				 "had shown, and no more.",
 		    c->profile->label);
 	if (f->how != FOUND_AMBIGUOUS)

@@ -318,7 +318,7 @@ warn_about_reading(struct gathered *g)
 		warn(g, "A message was typed but never sent; it stands apart from the conversation.");
 	if (g->capture.lost)
 		warn(g,
-		    "The file that kept your last screen cannot be read any more; this is what the pane's "
+		    "The file that kept the last screen cannot be read any more; this is what the pane's "
 		    "history still held.");
 	if (g->conversation.limit)
 		warn(g, "The last screen showed a usage limit or a login problem.");
@@ -347,9 +347,9 @@ adopt_snapshot(struct snapshot_lookup *r, bool shown, struct gathered *g)
 	if (g->snapshot.used) {
 		clock_iso(&at, r->snapshot.taken_at);
 		warn(g,
-		    !shown ? "What your screen had shown is from a snapshot, taken at %s; what came after "
-			     "it is known from your transcript alone."
-			: r->own ? "A part of the conversation is from a snapshot of your screen, taken at "
+		    !shown ? "What the screen had shown is from a snapshot, taken at %s; what came after "
+			     "it is known from the transcript alone."
+			: r->own ? "A part of the conversation is from a snapshot of the screen, taken at "
 				   "%s: the screen did not hold it any more."
 				 : "The conversation is from a snapshot of this session's screen, taken at "
 				   "%s, before its tmux server ended.",
@@ -377,7 +377,7 @@ read_record(struct app *w, const struct candidate *c, const struct screen_eviden
 		w, c, seen, r->own ? r->snapshot.session_id : c->session_id, &g->found, &soft) != 0 ||
 	    (g->found.path != NULL &&
 		transcript_read(g->found.path, c->profile->transcript, g->scrub, room, record, &soft) != 0))
-		warn(g, "Your own transcript could not be read; the conversation is what the screen showed.");
+		warn(g, "The transcript could not be read; the conversation is what the screen showed.");
 	unsure = detect_transcript_warning(c, &g->found);
 	if (unsure != NULL)
 		warn(g, "%s", unsure);
@@ -473,13 +473,13 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 	 * refuses nothing on a guess
 	 */
 	if (candidate_find_bead(w, c, false, g->scrub, &g->bead, &soft) != 0)
-		warn(g, "The bead could not be read (%s); look your work up before you go on.", soft.msg);
+		warn(g, "The bead could not be read (%s); look the work up before going on.", soft.msg);
 	if (git_state(c->cwd, g->scrub, &g->git, &soft) != 0)
 		warn(g, "The state of git could not be read.");
 	if (bead_checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
 	if (gather_epic_briefing(w, c, g->scrub, &g->checkpoint, &soft) != 0)
-		warn(g, "What epics tell of your work could not be read.");
+		warn(g, "What epics tell of this work could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
 		conversation_cut_to_task(&g->conversation, g->bead.id);
 	warn_about_work(w, c, g);

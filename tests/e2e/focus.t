@@ -53,10 +53,10 @@ told() {	# SESSION FILE
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '
 		my $v = JSON::PP->new->utf8->decode($_);
 		delete @$v{qw(snapshot)};
-		@{$v->{warnings}} = grep { !/kept your last screen/ } @{$v->{warnings}};
+		@{$v->{warnings}} = grep { !/kept the last screen/ } @{$v->{warnings}};
 		print JSON::PP->new->canonical->utf8->pretty->encode($v)' >"$2"
 	gt prompt "$1" -L main --via inject
-	printf '%s\n' "$OUT" | sed -E 's/gtr-[0-9a-f]{16}|[0-9a-f]{16}/ID/g; /kept your last screen/d' >"$2.prompt"
+	printf '%s\n' "$OUT" | sed -E 's/gtr-[0-9a-f]{16}|[0-9a-f]{16}/ID/g; /kept the last screen/d' >"$2.prompt"
 }
 
 # The same as if the pane could still be read: one that says it was reset, and of which no copy is there, is read as it is.
@@ -264,5 +264,5 @@ like "$OUT" 'test 7 ok' 'and still read'
 ok 'somebody removes the copy' rm "$(tm display-message -p -t "$(agent_pane full)" '#{@gt-recover-kept}')"
 gt context full -L main
 like "$RC $OUT" '^0 .*test 7 ok' 'what is in the history is read'
-like "$OUT" 'kept your last screen cannot be read' 'and it says so'
+like "$OUT" 'kept the last screen cannot be read' 'and it says so'
 done_testing

@@ -34,7 +34,7 @@ cron() {	# ARGS...: as cron starts it
 taken() {	# SESSION FIELD: of its result in $OUT
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '
 		BEGIN { ($main::name, $main::field) = splice @ARGV, 0, 2 }
-		for (@{JSON::PP->new->utf8->decode($_)->{results}}) { print $_->{$main::field} // "(none)" if $_->{session} eq $main::name }' "$1" "$2"
+		for (@{JSON::PP->new->utf8->decode($_)->{panes}}) { print $_->{$main::field} // "(none)" if $_->{session} eq $main::name }' "$1" "$2"
 }
 field() {	# FILE PATH
 	OUT=$(cat "$DIR/$1") json "$2"
@@ -205,7 +205,7 @@ gt prompt poor -L main --via inject
 like "$OUT" 'Question number 7 of many' 'the prompt has what the pane had lost'
 like "$OUT" 'The last question' '  to the end'
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT")" 1 '  once'
-like "$OUT" 'from a snapshot of your screen' '  and says where it is from'
+like "$OUT" 'from a snapshot of the screen' '  and says where it is from'
 mv "$W/projects" "$HOME/.claude/projects"
 gt prompt poor -L main --via inject
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT") $(grep -c 'The last question' <<<"$OUT")" '1 1' 'nothing is told twice when the transcript has it too'
