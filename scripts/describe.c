@@ -110,6 +110,13 @@ put_commands(struct buf *out, const char *between)
 		buf_fmt(out, "%s%s", c != commands + 1 ? between : "", c->name);
 }
 
+/* What it takes as its next word; NULL: nothing. */
+static const char *
+needed(const struct cli_option *o)
+{
+	return o->kind == OPTION_FORMAT ? NULL : o->argument;
+}
+
 /* A row whose name has an earlier one. */
 static bool
 is_second(const struct cli_option *o)
@@ -146,11 +153,11 @@ bash_values(struct buf *out)
 {
 	buf_str(out, "\tcase $prev in\n");
 	for (const struct cli_option *o = cli_options; o->name != NULL; o++) {
-		if (o->argument == NULL || is_second(o))
+		if (needed(o) == NULL || is_second(o))
 			continue;
 		buf_chr(out, '\t');
 		put_flags(out, o, " | ");
-		if (o->words == NULL && strcmp(o->argument, "DIR") != 0 && strcmp(o->argument, "FILE") != 0) {
+		if (o->words == NULL && strcmp(needed(o), "DIR") != 0 && strcmp(needed(o), "FILE") != 0) {
 			buf_str(out, ") return ;;\n");
 			continue;
 		}
@@ -160,7 +167,7 @@ bash_values(struct buf *out)
 			put_words(out, o->words);
 			buf_chr(out, '\'');
 		} else {
-			buf_str(out, *o->argument == 'D' ? "-d" : "-f");
+			buf_str(out, *needed(o) == 'D' ? "-d" : "-f");
 		}
 		buf_str(out, " -- \"$cur\")\n\t\treturn\n\t\t;;\n");
 	}
@@ -180,7 +187,7 @@ bash_command(struct buf *out)
 	    "\t\t--town | --config | -L | --socket)\n\t\t\targs+=(\"$word\" \"${COMP_WORDS[i + 1]}\")\n"
 	    "\t\t\ti=$((i + 1))\n\t\t\t;;\n\t\t");
 	for (const struct cli_option *o = cli_options; o->name != NULL; o++)
-		if (o->argument != NULL && !is_second(o) && (o->commands & OPT_TMUX) == 0) {
+		if (needed(o) != NULL && !is_second(o) && (o->commands & OPT_TMUX) == 0) {
 			buf_str(out, first ? "" : " | ");
 			put_flags(out, o, " | ");
 			first = false;
@@ -296,9 +303,9 @@ fish_option(struct buf *out, const struct cli_option *o)
 		buf_str(out, " -x -a '");
 		put_words(out, o->words);
 		buf_chr(out, '\'');
-	} else if (o->argument != NULL) {
-		buf_str(out, strcmp(o->argument, "DIR") == 0 ? " -x -a '(__fish_complete_directories)'" :
-		    strcmp(o->argument, "FILE") == 0 ? " -r -F" : " -x");
+	} else if (needed(o) != NULL) {
+		buf_str(out, strcmp(needed(o), "DIR") == 0 ? " -x -a '(__fish_complete_directories)'" :
+		    strcmp(needed(o), "FILE") == 0 ? " -r -F" : " -x");
 	}
 	buf_str(out, " -d '");
 	put_quoted(out, o->help, ":;");
@@ -373,9 +380,9 @@ zsh_option(struct buf *out, const struct cli_option *o)
 		buf_fmt(out, "'--%s[", o->name);
 	put_quoted(out, o->help, ":;");
 	buf_chr(out, ']');
-	if (o->argument != NULL) {
+	if (needed(o) != NULL) {
 		buf_chr(out, ':');
-		for (const char *p = o->argument; *p != '\0' && *p != '|'; p++)
+		for (const char *p = needed(o); *p != '\0' && *p != '|'; p++)
 			buf_chr(out, (char)tolower((unsigned char)*p));
 		buf_chr(out, ':');
 		if (o->words != NULL) {
@@ -383,8 +390,8 @@ zsh_option(struct buf *out, const struct cli_option *o)
 			put_words(out, o->words);
 			buf_chr(out, ')');
 		} else {
-			buf_str(out, strcmp(o->argument, "DIR") == 0 ? "_files -/" :
-			    strcmp(o->argument, "FILE") == 0 ? "_files" : " ");
+			buf_str(out, strcmp(needed(o), "DIR") == 0 ? "_files -/" :
+			    strcmp(needed(o), "FILE") == 0 ? "_files" : " ");
 		}
 	}
 	buf_chr(out, '\'');
@@ -512,7 +519,9 @@ describe_options(struct buf *out)
 		if (o->letter != '\0')
 			buf_fmt(out, "Fl %c , ", o->letter);
 		buf_fmt(out, "Fl -%s", o->name);
-		if (o->argument != NULL)
+		if (o->kind == OPTION_FORMAT)
+			buf_str(out, " Ns Op = Ns Cm ");
+		else if (o->argument != NULL)
 			buf_str(out, islower((unsigned char)*o->argument) ? " Cm " : " Ar ");
 		for (const char *p = o->argument; p != NULL && *p != '\0'; p++)
 			buf_str(out, *p == '|' ? " | " : (char[]){ *p, '\0' });

@@ -42,18 +42,10 @@ static void
 print_error(const struct cli *cli, const struct err *e)
 {
 	if (cli->json) {
-		json_t *v = json_object(), *error = json_object();
-		struct buf b = BUF_INIT;
+		json_t *v = json_object();
 
-		json_put(error, "name", e->name);
-		json_put(error, "message", e->msg);
-		json_put(error, "hint", e->hint[0] != '\0' ? e->hint : NULL);
-		json_put_int(v, "schema_version", 1);
-		json_object_set_new(v, "error", error);
-		json_print(&b, v, true);
-		fputs(b.data, stdout);
-		buf_release(&b);
-		json_decref(v);
+		json_object_set_new(v, "error", output_error_json(e));
+		output_event_or_object(cli, "error", v);
 		return;
 	}
 	print_words("gt-recover: ", e->msg);

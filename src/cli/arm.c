@@ -18,17 +18,11 @@ struct arm_job {
 static json_t *
 armed_session_json(struct arm_job *j, const char *session, const char *socket, const struct err *e)
 {
-	json_t *v = json_object(), *error = json_null();
+	json_t *v = json_object();
 
 	json_put(v, "name", session);
 	json_put(v, "socket", socket);
-	if (e->code != 0) {
-		error = json_object();
-		json_put(error, "name", e->name);
-		json_put(error, "message", e->msg);
-		json_put(error, "hint", e->hint);
-	}
-	json_object_set_new(v, "error", error);
+	json_object_set_new(v, "error", output_error_json(e));
 	json_array_append_new(j->sessions, v);
 	return v;
 }

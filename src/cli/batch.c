@@ -6,8 +6,6 @@
 #include "recover/upkeep/upkeep.h"
 #include "snapshot/pass/pass.h"
 
-#define PLAN_INDENT 14
-
 int
 cli_batch_open(struct cli_batch *r, const struct cli *cli, struct err *e)
 {
@@ -295,6 +293,8 @@ cli_batch_note(struct cli_batch *r, size_t i, const struct batch_outcome *o)
 		return o->e.code;
 	r->logins += o->e.code != 0 && strcmp(o->e.name, "login") == 0;
 	count_result(r, &o->e);
+	if (r->attempt == NULL && r->cli->json_format != NULL && o->result != NULL)
+		output_event("result", json_copy(o->result));
 	return o->e.code;
 }
 
@@ -370,6 +370,47 @@ overall(const struct cli_batch *r, size_t tried, int last)
 	return r->refused >= tried && r->failed + r->unacknowledged == 0 ? GT_REFUSED
 	    : r->unacknowledged == tried                                 ? GT_UNACKED
 									 : GT_FAIL;
+}
+
+json_t *
+cli_batch_json(const struct cli_batch *r)
+{
+	json_t *v = json_object();
+
+	json_put_int(v, "found", (int64_t)r->found);
+	json_put_int(v, "recovered", (int64_t)r->recovered);
+	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
+	json_put_int(v, "refused", (int64_t)r->refused);
+	json_put_int(v, "failed", (int64_t)r->failed);
+	if (r->cli->json_format == NULL)
+		json_object_set(v, "results", r->results);
+	return v;
+}
+
+static void
+add_up(json_t *sum, json_t *v)
+{
+	const char *key;
+	json_t *one, *had;
+
+	json_object_foreach(v, key, one) {
+		had = json_object_get(sum, key);
+		if (json_is_array(one))
+			json_array_extend(had, one);
+		else if (json_is_integer(had))
+			json_integer_set(had, json_integer_value(had) + json_integer_value(one));
+	}
+}
+
+void
+cli_batch_end_json(const struct cli_batch *r, json_t *v)
+{
+	if (r->cli->collected != NULL) {
+		add_up(r->cli->collected, v);
+		json_decref(v);
+	} else {
+		output_event_or_object(r->cli, "summary", v);
+	}
 }
 
 void
@@ -645,124 +686,4 @@ cli_batch_count_refused(struct cli_batch *r)
 		r->refused++;
 		note_refusal(r, c, r->no[i].name, r->no[i].sentence);
 	}
-}
-
-static void
-print_command(struct cli_batch *r, const struct candidate *c)
-{
-	struct buf command = BUF_INIT;
-	const char *why;
-
-	if (recovery_uses_gt(&r->w, c))
-		printf("%*sstarted by gt session start\n", PLAN_INDENT, "");
-	else if (cli_plan_command(&r->w, c, &command, &why))
-		printf("%*sstarted by: %s\n%*s(%s)\n", PLAN_INDENT, "", command.data, PLAN_INDENT, "", why);
-	buf_release(&command);
-}
-
-static void
-print_planned(struct cli_batch *r, size_t i, size_t width, struct cli_estimate_sum *sum)
-{
-	const struct candidate *c = &r->all.v[i];
-	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
-	size_t pad;
-
-	buf_str(&name, output_name(c, 40));
-	pad = width - utf8_width(name.data, name.len);
-	cli_pick_age(&age, c);
-	output_short(&lines, candidate_lines(c));
-	printf("%s %s%*s  %-20s ",
-	    r->chosen[i]      ? "would recover"
-		: r->later[i] ? "would wait   "
-			      : "would not    ",
-	    name.data, (int)pad, "", age.data);
-	if (r->chosen[i] && !detect_status_crashed(c->status))
-		puts("started already, to be looked after until it has taken its prompt up");
-	else if (r->chosen[i])
-		printf("%s%s, %s, %s\n", c->record != NULL ? "its record alone" : lines.data,
-		    c->record != NULL	      ? ""
-			: candidate_lines(c) == 1 ? " line context"
-						  : " lines context",
-		    detect_status_name(c->status),
-		    c->profile->name);
-	else
-		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
-	if (r->chosen[i] && detect_status_crashed(c->status)) {
-		cli_print_estimate(r, i, sum);
-		print_command(r, c);
-	}
-	buf_release(&name);
-	buf_release(&age);
-	buf_release(&lines);
-}
-
-/* A crash, or a living agent whose prompt is not pasted while somebody types there. */
-static bool
-is_left_out(const struct cli_batch *r, size_t i)
-{
-	return candidate_crashed(&r->all.v[i]) ||
-	    (r->no[i].name != NULL && strcmp(r->no[i].name, PLAN_TYPING) == 0);
-}
-
-static bool
-is_planned(const struct cli_batch *r, size_t i)
-{
-	return r->chosen[i] || (is_left_out(r, i) && r->no[i].name != NULL);
-}
-
-static json_t *
-plan_json(struct cli_batch *r, size_t i, const struct armed_list *armed, struct cli_estimate_sum *sum)
-{
-	const struct candidate *c = &r->all.v[i];
-	json_t *v = cmd_list_json(c, &r->beads[i], &r->no[i], arm_holds(armed, c));
-	struct buf command = BUF_INIT;
-	const char *why;
-	bool known = detect_status_crashed(c->status) && !recovery_uses_gt(&r->w, c) &&
-	    cli_plan_command(&r->w, c, &command, &why);
-
-	json_put(v, "start_command", known ? command.data : NULL);
-	json_put(v, "start_command_by", known ? detect_command_source_name(c->command_source) : NULL);
-	cli_put_estimate(r, i, v, sum);
-	buf_release(&command);
-	return v;
-}
-
-void
-cli_batch_print_plan(struct cli_batch *r)
-{
-	struct armed_list armed = { .n = 0 };
-	struct cli_estimate_sum sum = { .tokens = 0 };
-	json_t *v, *sessions;
-	size_t width = 8, planned = 0;
-
-	if (r->cli->json) {
-		cmd_list_armed(&r->w, &armed);
-		v = output_object();
-		sessions = json_array();
-		for (size_t i = 0; i < r->all.n; i++)
-			if (r->chosen[i] || is_left_out(r, i))
-				json_array_append_new(sessions, plan_json(r, i, &armed, &sum));
-		json_put_flag(v, "dry_run", true);
-		json_put_int(v, "tokens", sum.tokens);
-		json_put_int(v, "tokens_unknown", (int64_t)sum.unknown);
-		json_object_set_new(v, "sessions", sessions);
-		output_json(v);
-		armed_list_release(&armed);
-		return;
-	}
-	for (size_t i = 0; i < r->all.n; i++) {
-		const char *name = output_name(&r->all.v[i], 40);
-		size_t n = utf8_width(name, strlen(name));
-
-		width = is_planned(r, i) && n > width ? n : width;
-		planned += is_planned(r, i);
-	}
-	if (planned == 0)
-		output_line(&r->say, "Nothing to recover.");
-	/* first what would be done */
-	for (int would = 1; would >= 0; would--)
-		for (size_t i = 0; i < r->all.n; i++)
-			if (r->chosen[i] == would && is_planned(r, i))
-				print_planned(r, i, width, &sum);
-	cli_print_estimate_sum(&sum);
 }

@@ -47,6 +47,9 @@ struct cli {
 	    sanitize, transcript, verify, undelivered, fleet,
 	    past, respawn, force, plain, live, help, version, context,
 	    prompt, recover, undo;
+	const char *json_format;	/* of --json: "stream", or NULL */
+	/* one recovery of several, for restart: its counts and results are added here and not printed */
+	json_t *collected;
 	bool queued;			/* patrol: waits for the one at work, as the only one that waits */
 	int verbose;			/* 0 warnings, 1 info, 2 debug */
 };
@@ -83,8 +86,9 @@ struct cli_option {
 	const char *argument;		/* as help names it; NULL: it takes none */
 	const char *words;		/* those that complete the argument, with | between; NULL: none */
 	unsigned commands;		/* OPT_*; 0: every command takes it */
-	enum { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT, OPTION_LIST } kind;
-	size_t at;			/* its member of struct cli: bool, int, const char *, sockets */
+	enum { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT, OPTION_LIST, OPTION_FORMAT } kind;
+	/* its member of struct cli: bool, int, const char *, sockets; of a format a bool, then json_format */
+	size_t at;
 	const char *help;		/* a completion shows it up to the first ':' or ';' */
 };
 
@@ -117,6 +121,7 @@ struct command {
 	const char *now;
 	size_t flag;			/* the bool of struct cli that the name alone sets; 0: none */
 	bool text_only;			/* it refuses --json */
+	bool streams;			/* it takes --json=stream */
 };
 
 extern const struct command commands[];
@@ -307,6 +312,8 @@ bool output_has_color(const struct cli *cli, int fd);
 bool output_is_utf8(void);
 /* As wide in ASCII: signs of ours by their like, "?" for each other column. */
 void output_ascii(struct buf *out, const char *text);
+/* Text for people: as it is, or in ASCII where the user's locale has no UTF-8. */
+void output_text(FILE *to, const char *text);
 
 /* Rows at the bottom of a terminal, until the next line of any kind, or the next rows; nothing elsewhere. */
 void output_rows(struct cli_output *s, const char *const *rows, size_t n);
@@ -327,8 +334,31 @@ void output_place(struct buf *out, const struct candidate *c);
 /* Its session's name, and its place where other agents have that name. Valid as above. */
 const char *output_name(const struct candidate *c, size_t width);
 
-/* Prints {"schema_version": 1, …} to stdout; takes the reference. */
+/*
+ * The shapes that --json prints, in schemas/ and gt-recover-json(5): snake_case, times in RFC 3339,
+ * durations in members that end in _ms. Version 1 had times in ms since 1970.
+ */
+#define OUTPUT_SCHEMA 2
+
+/*
+ * Prints it to stdout; takes the reference. Members that are times by their name (those that end in _at,
+ * and a few more) are given in ms since 1970 and printed in RFC 3339, null where they are 0.
+ */
 void output_json(json_t *v);
+/*
+ * --json=stream: an object on a line of its own, at once, with its event in front of v's members; takes
+ * the reference.
+ */
+void output_event(const char *event, json_t *v);
+/*
+ * output_event with --json=stream, else one object with schema_version in front of v's members; takes
+ * the reference.
+ */
+void output_event_or_object(const struct cli *cli, const char *event, json_t *v);
+/* The same of what other programs are to read as it was stored. */
+void output_stored_json(json_t *v);
+/* An error as every object of --json has it, new reference; null without one. */
+json_t *output_error_json(const struct err *e);
 /* A new object with schema_version in it. */
 json_t *output_object(void);
 

@@ -109,23 +109,18 @@ extern const struct refusal cli_no_login;
 struct batch_outcome *cli_batch_overlap(struct cli_batch *r, const size_t *list, size_t n, int *last);
 /* The line with the counts, where more than one was tried or everything was meant. */
 void cli_batch_print_sum(struct cli_batch *r, size_t tried);
-/* What cli_batch_recover would do, on stdout. */
-void cli_batch_print_plan(struct cli_batch *r);
+/*
+ * The same for --json, with results[] where nothing was printed of them yet: new reference. Then printed, or
+ * added to what restart collects; takes the reference.
+ */
+json_t *cli_batch_json(const struct cli_batch *r);
+void cli_batch_end_json(const struct cli_batch *r, json_t *v);
+/*
+ * What cli_batch_recover would do, on stdout. more: further members for --json, or NULL; takes the
+ * reference.
+ */
+void cli_batch_print_plan(struct cli_batch *r, json_t *more);
 void cli_batch_close(struct cli_batch *r);
-
-/* ---- estimate ---- */
-
-/* What a plan's agents send at their first requests (resume_estimate), by those that are known. */
-struct cli_estimate_sum {
-	int64_t tokens;
-	size_t known, unknown;
-};
-/* A line of the plan, or a few, with the way of all.v[i] and its tokens; counts it. */
-void cli_print_estimate(struct cli_batch *r, size_t i, struct cli_estimate_sum *sum);
-/* The last line of the plan of several. */
-void cli_print_estimate_sum(const struct cli_estimate_sum *sum);
-/* via, not_resumed and tokens of one that is chosen; null of the others. */
-void cli_put_estimate(struct cli_batch *r, size_t i, json_t *v, struct cli_estimate_sum *sum);
 
 /*
  * For agents whose sessions or panes are gone: builds these again where the kept workspace
@@ -164,9 +159,21 @@ bool cli_has_person(const struct cli *cli);
 
 /* ---- list ---- */
 
-/* One element of sessions[] of `list --json` (DESIGN 7). New reference. */
-json_t *cmd_list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no,
-    bool armed);
+/*
+ * What the objects of sessions[] of `list --json`, of plans and of reconcile need; begin fills it, end
+ * releases it.
+ */
+struct list_json {
+	struct app *w;
+	struct scrub *scrub;		/* NULL until it is wanted */
+	bool brief;			/* without what costs a look at the transcript */
+	struct armed_list armed;
+};
+void cmd_list_json_begin(struct list_json *x, struct app *w);
+void cmd_list_json_end(struct list_json *x);
+/* One of them; bead and no are the candidate's. New reference. */
+json_t *cmd_list_json(struct list_json *x, const struct candidate *c, const struct bead *bead,
+    const struct refusal *no);
 /*
  * The beads of the dead and zombie ones; what cannot be read stays empty (the recovery itself
  * warns), and what bd cannot read is said on stderr. beads: all->n zeroed ones.

@@ -22,7 +22,7 @@ const struct command commands[] = {
 	    "it belongs to Gas Town's infrastructure. Where several conversations could be the agent's, "
 	    "they are listed and you choose; --conversation ID chooses one.",
 	    .examples = "gt-recover\ngt-recover work\ngt-recover --all --yes\ngt-recover work --dry-run",
-	    .statuses = STATUSES },
+	    .statuses = STATUSES, .streams = true },
 	{ "list", "list crashed agents and whether each can be recovered", .run = cmd_list,
 	    .group = GROUP_RECOVER, .args = "[TEXT]", .options = OPT_TMUX | OPT_LIST | OPT_INFRA,
 	    .details = "--past lists the newest conversations that agents on this machine recorded, in any "
@@ -40,7 +40,7 @@ const struct command commands[] = {
 	    .details = "For an agent that hangs or has to be updated. Takes a snapshot of its pane, asks, or "
 	    "needs --yes, ends the agent with SIGKILL, and recovers it in its pane. "
 	    "--all restarts every agent that waits idle for its user.",
-	    .examples = "gt-recover restart work\ngt-recover restart --all --yes",
+	    .examples = "gt-recover restart work\ngt-recover restart --all --yes", .streams = true,
 	    .statuses = "4  no agent is running there\n6  the agent cannot be restarted; it still runs" },
 	{ "workspace", "show or rebuild the sessions of an ended tmux server",
 	    .verbs = workspace_verbs, .group = GROUP_RECOVER, .args = "[SESSION]", .options = OPT_PLACE,
@@ -138,7 +138,7 @@ const struct command commands[] = {
 	    "auto_recover = true, it then recovers them, with the checks of --all. A crash that cannot be "
 	    "recovered is one mail to the mayor ([recovery.mail]). It prints nothing when nothing changed, "
 	    "and can be run again after a crash.",
-	    .examples = "gt-recover reconcile --dry-run\ngt-recover reconcile --recover" },
+	    .examples = "gt-recover reconcile --dry-run\ngt-recover reconcile --recover", .streams = true },
 	{ "hook", "entry point of agent hooks", .run = cmd_hook, .group = GROUP_PROGRAMS,
 	    .args = "EVENT", .options = OPT_PLACE | OPT_HOOKS,
 	    .details = "Takes a hook's JSON on stdin. Prints nothing, answers 0 and takes at most 50 ms: "
@@ -387,7 +387,8 @@ const struct cli_option cli_options[] = {
 	    "only this tmux socket (name or path); may be given again" },
 	{ "town", 0, "DIR", NULL, OPT_TOWN, TEXT(town), "the Gas Town to work in" },
 	{ "config", 0, "FILE", NULL, OPT_CONFIG, TEXT(config), "instead of the town's or your own gt.toml" },
-	{ "json", 0, NULL, NULL, 0, FLAG(json), "one JSON object on standard output" },
+	{ "json", 0, "stream", NULL, 0, OPTION_FORMAT, offsetof(struct cli, json),
+	    "one JSON object on standard output; =stream: one a line, as things happen" },
 	{ "quiet", 'q', NULL, NULL, 0, FLAG(quiet), "no progress" },
 	{ "verbose", 'v', NULL, NULL, 0, OPTION_COUNT, offsetof(struct cli, verbose), "more progress" },
 	{ "color", 0, "WHEN", "auto|always|never", 0, TEXT(color), "auto, always or never" },
@@ -412,6 +413,10 @@ store_option(struct cli *cli, const struct cli_option *o, const char *value, siz
 
 	switch (o->kind) {
 	case OPTION_FLAG: *(bool *)at = true; break;
+	case OPTION_FORMAT:
+		*(bool *)at = true;
+		cli->json_format = value;
+		break;
 	case OPTION_COUNT: ++*(int *)at; break;
 	case OPTION_TEXT: *(const char **)at = value; break;
 	case OPTION_LIST:
@@ -428,6 +433,7 @@ is_given(const struct cli *cli, const struct cli_option *o)
 	const void *at = (const char *)cli + o->at;
 
 	switch (o->kind) {
+	case OPTION_FORMAT:
 	case OPTION_FLAG: return *(const bool *)at;
 	case OPTION_COUNT: return *(const int *)at > 0;
 	case OPTION_TEXT: return *(const char *const *)at != NULL;
@@ -466,7 +472,8 @@ read_options(struct cli *cli, int argc, char **argv, struct err *e)
 		const struct cli_option *o = &cli_options[i];
 
 		/* the place of its first row: an abbreviation of a name with two rows is not ambiguous */
-		names[i] = (struct option){ o->name, o->argument != NULL, NULL, 256 };
+		names[i] = (struct option){ o->name, o->kind == OPTION_FORMAT ? optional_argument
+			: o->argument != NULL ? required_argument : no_argument, NULL, 256 };
 		while (strcmp(cli_options[names[i].val - 256].name, o->name) != 0)
 			names[i].val++;
 		if (o->letter != '\0')
@@ -525,6 +532,12 @@ check_options(const struct cli *cli, const struct command *c, struct err *e)
 		    *c->name != '\0' ? cli->command : "gt-recover", not_taken);
 		return err_hint(e, "gt-recover help %s shows its options",
 		    *c->name != '\0' ? cli->command : "recover");
+	}
+	if (cli->json_format != NULL && strcmp(cli->json_format, "stream") != 0)
+		return usage(e, "--json takes nothing, or stream as in --json=stream");
+	if (cli->json_format != NULL && !c->streams) {
+		err_set(e, GT_USAGE, "usage", "%s has no --json=stream", cli->command);
+		return err_hint(e, "--json prints one object at the end");
 	}
 	if (cli->color != NULL && strcmp(cli->color, "auto") != 0 && strcmp(cli->color, "always") != 0 &&
 	    strcmp(cli->color, "never") != 0)

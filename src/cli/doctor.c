@@ -16,7 +16,9 @@ static const char *const marks[] = { "✓", "·", "!", "✗", "-" };
 static void
 print_wrapped(const char *mark, const char *name, const char *words, size_t columns)
 {
-	printf("  %s %-*s", mark, COLUMN - 4, name);
+	fputs("  ", stdout);
+	output_text(stdout, mark);
+	printf(" %-*s", COLUMN - 4, name);
 	output_wrapped(stdout, output_shown(words, 0), COLUMN, columns);
 }
 

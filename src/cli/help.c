@@ -19,21 +19,33 @@ spelling(const struct command *c)
 	return c->now != NULL && str_starts(c->now, RECORDS) ? c->now : c->name;
 }
 
+/* Of a format behind the first ';' stands what those commands do with it that take one. */
 static void
-print_option(FILE *to, const struct cli_option *o)
+print_option(FILE *to, const struct cli_option *o, const struct command *c)
 {
 	char letter[] = { '-', o->letter, ',', '\0' };
+	bool format = o->kind == OPTION_FORMAT;
+	const char *argument = format && !c->streams ? NULL : o->argument;
+	char *help;
 	int n;
 
-	n = fprintf(to, "  %3s --%s%s%s ", o->letter != '\0' ? letter : "", o->name,
-	    o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
+	if (format && c->text_only)
+		return;
+	n = fprintf(to, "  %3s --%s%s%s%s ", o->letter != '\0' ? letter : "", o->name,
+	    argument == NULL ? "" : format ? "[=" : " ", argument != NULL ? argument : "",
+	    argument != NULL && format ? "]" : "");
 	fprintf(to, "%*s", n > 0 && n < OPTION_COLUMN ? OPTION_COLUMN - n : 0, "");
-	output_wrapped(to, o->help, OPTION_COLUMN, WIDTH);
+	help = xstrdup(o->help);
+	if (format && argument == NULL)
+		help[strcspn(help, ";")] = '\0';
+	output_wrapped(to, help, OPTION_COLUMN, WIDTH);
+	free(help);
 }
 
 static void
-print_options(FILE *to, unsigned options)
+print_options(FILE *to, const struct command *c)
 {
+	unsigned options = cli_command_options(c);
 	bool any = false;
 
 	for (const struct cli_option *o = cli_options; o->name != NULL; o++) {
@@ -41,12 +53,12 @@ print_options(FILE *to, unsigned options)
 			continue;
 		fputs(any ? "" : "\nOPTIONS\n", to);
 		any = true;
-		print_option(to, o);
+		print_option(to, o, c);
 	}
 	fputs("\nCOMMON OPTIONS\n", to);
 	for (const struct cli_option *o = cli_options; o->name != NULL; o++)
 		if (o->commands == 0)
-			print_option(to, o);
+			print_option(to, o, c);
 }
 
 /* One row for each command, the group in front of its first. */
@@ -121,7 +133,7 @@ print_command_help(FILE *to, const struct command *c)
 	}
 	if (c->run == cmd_records)
 		print_kinds(to);
-	print_options(to, cli_command_options(c));
+	print_options(to, c);
 	print_section(to, "EXAMPLES", c->examples);
 	print_section(to, "EXIT STATUS", c->statuses);
 	buf_release(&args);
@@ -211,7 +223,7 @@ cmd_version(const struct cli *cli, struct err *e)
 {
 	(void)e;
 	if (cli->json)
-		printf("{\"schema_version\": 1, \"version\": \"%s\"}\n", GT_VERSION);
+		printf("{\"schema_version\": %d, \"version\": \"%s\"}\n", OUTPUT_SCHEMA, GT_VERSION);
 	else
 		printf("gt-recover %s\n", GT_VERSION);
 	return GT_OK;

@@ -249,26 +249,86 @@ put_or_null(json_t *v, const char *key, bool known, int64_t n)
 	json_object_set_new(v, key, known ? json_integer(n) : json_null());
 }
 
+void
+cmd_list_json_begin(struct list_json *x, struct app *w)
+{
+	*x = (struct list_json){ .w = w };
+	cmd_list_armed(w, &x->armed);
+}
+
+void
+cmd_list_json_end(struct list_json *x)
+{
+	armed_list_release(&x->armed);
+	scrub_free(x->scrub);
+	*x = (struct list_json){ .w = NULL };
+}
+
+/* Anybody may have named it. */
+static void
+put_scrubbed(json_t *v, const char *key, struct scrub *s, const char *text)
+{
+	struct clean_text *t = s != NULL && text != NULL ? scrub_string(s, text) : NULL;
+
+	json_put(v, key, t != NULL && clean_len(t) > 0 ? clean_bytes(t) : NULL);
+	clean_free(t);
+}
+
+static json_t *
+window_json(const struct pane *p, struct scrub *s)
+{
+	json_t *v;
+
+	if (*p->id != '%' || p->window_index < 0)
+		return json_null();
+	v = json_object();
+	json_put_int(v, "index", p->window_index);
+	put_scrubbed(v, "name", s, p->window_name);
+	return v;
+}
+
+/* What the agent or a person wrote; null where it could not be looked through. */
+static void
+put_words(json_t *v, struct list_json *x, const struct candidate *c)
+{
+	char *message = NULL;
+
+	if (x->scrub == NULL)
+		x->scrub = app_scrub(x->w, NULL);
+	if (x->scrub != NULL) {
+		candidate_learn(x->w, x->scrub, c);
+		if ((detect_status_crashed(c->status) || c->status == AGENT_LIVE) && c->record == NULL)
+			message = gather_last_message(x->w, c, x->scrub);
+	}
+	json_object_set_new(v, "window", window_json(&c->pane, x->scrub));
+	put_scrubbed(v, "title", x->scrub, c->pane.title);
+	json_put(v, "last_user_message", message);
+	free(message);
+}
+
+
 json_t *
-cmd_list_json(const struct candidate *c, const struct bead *bead, const struct refusal *no, bool armed)
+cmd_list_json(struct list_json *x, const struct candidate *c, const struct bead *bead,
+    const struct refusal *no)
 {
 	json_t *v = json_object();
-	const char *team, *member = candidate_teammate(c, &team);
+	bool pane = *c->pane.id == '%';
+	char *target = pane && c->pane.window_index >= 0
+	    ? xasprintf("%s:%d.%d", c->pane.session, c->pane.window_index, c->pane.index) : NULL;
+	const char *team = NULL, *member = candidate_teammate(c, &team);
 
 	json_put(v, "name", c->pane.session);
 	json_put(v, "socket", c->pane.socket);
-	json_put(v, "pane_id", *c->pane.id == '%' ? c->pane.id : NULL);
-	if (member != NULL) {
-		char *target = xasprintf("%s:%d.%d", c->pane.session, c->pane.window_index, c->pane.index);
-
-		json_put(v, "target", *c->pane.id == '%' && c->pane.window_index >= 0 ? target : NULL);
-		json_put(v, "team", team);
-		json_put(v, "teammate", member);
-		free(target);
-	}
+	json_put(v, "pane_id", pane ? c->pane.id : NULL);
+	json_put(v, "target", target);
+	json_put(v, "cwd", c->record != NULL ? c->record->workspace_path : c->cwd);
+	if (!x->brief)
+		put_words(v, x, c);
+	json_put(v, "team", member != NULL ? team : NULL);
+	json_put(v, "teammate", member);
 	json_put(v, "agent", c->profile->name);
-	json_put(
-	    v, "transcript", strcmp(c->profile->transcript, "none") != 0 ? c->profile->transcript : NULL);
+	json_put(v, "transcript_format",
+	    strcmp(c->profile->transcript, "none") != 0 ? c->profile->transcript : NULL);
 	json_put(v, "role", role_word(c->role.kind));
 	json_put(v, "rig", *c->role.rig != '\0' ? c->role.rig : NULL);
 	json_put(v, "class", detect_status_name(c->status));
@@ -283,16 +343,15 @@ cmd_list_json(const struct candidate *c, const struct bead *bead, const struct r
 	json_object_set_new(v, "sources", strings_of_sources(c, bead));
 	json_put(v, "bead", bead->id);
 	json_put(v, "agent_uuid", c->record != NULL ? c->record->agent_uuid : NULL);
-	json_put(v, "workspace", c->record != NULL ? c->record->workspace_path : NULL);
-	if (c->status == AGENT_REMOTE)
-		json_put(v, "remote", c->remote);
-	if (c->background != NULL)
-		json_put(v, "background_state", c->background_state);
-	if (c->viewer)
-		json_put_flag(v, "viewer", true);
+	json_put(v, "remote", c->status == AGENT_REMOTE ? c->remote : NULL);
+	json_put(v, "background_state", c->background != NULL ? c->background_state : NULL);
+	json_put_flag(v, "viewer", c->viewer);
 	json_put_flag(v, "recoverable", no->name == NULL);
 	json_put(v, "refusal", no->name);
-	json_put_flag(v, "armed", armed);
+	json_put(v, "action", no->name == NULL ? "recover" : "none");
+	json_put(v, "reason", no->name);
+	json_put_flag(v, "armed", arm_holds(&x->armed, c));
+	free(target);
 	return v;
 }
 
@@ -387,19 +446,21 @@ print_all(const struct cli *cli, struct app *w, const struct candidate_list *all
 	int64_t now = w->store != NULL ? store_now(w->store) : clock_wall_ms();
 	struct armed_list armed = { .n = 0 };
 
-	cmd_list_armed(w, &armed);
 	if (cli->json) {
 		json_t *v = output_object(), *sessions = json_array();
+		struct list_json x;
 
+		cmd_list_json_begin(&x, w);
 		for (size_t i = 0; i < all->n; i++)
-			json_array_append_new(sessions,
-			    cmd_list_json(&all->v[i], &beads[i], &no[i], arm_holds(&armed, &all->v[i])));
+			json_array_append_new(sessions, cmd_list_json(&x, &all->v[i], &beads[i], &no[i]));
+		cmd_list_json_end(&x);
 		if (cli->fleet)
 			cli_fleet_json(v, sessions, fleet, now);
 		json_object_set_new(v, "sessions", sessions);
 		json_object_set_new(v, "ended_servers", cli_ended_json(w, all));
 		output_json(v);
 	} else {
+		cmd_list_armed(w, &armed);
 		if (cli->fleet && !cli->names)
 			cli_fleet_print_own();
 		print_list(cli, w, all, beads, no, &armed);

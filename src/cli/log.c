@@ -17,6 +17,22 @@ tallies_json(const struct tally_list *t)
 	return v;
 }
 
+/* Their words are sentences, which are no names of members. */
+static json_t *
+failures_json(const struct tally_list *t)
+{
+	json_t *v = json_array();
+
+	for (size_t i = 0; i < t->n; i++) {
+		json_t *one = json_object();
+
+		json_put(one, "message", t->v[i].word);
+		json_put_int(one, "count", (int64_t)t->v[i].n);
+		json_array_append_new(v, one);
+	}
+	return v;
+}
+
 static void
 print_stats_json(const struct record_stats *st)
 {
@@ -28,14 +44,14 @@ print_stats_json(const struct record_stats *st)
 	json_object_set_new(v, "classes", tallies_json(&st->classes));
 	json_object_set_new(v, "reasons", tallies_json(&st->reasons));
 	json_object_set_new(v, "deliveries", tallies_json(&st->deliveries));
-	json_object_set_new(v, "failures", tallies_json(&st->failures));
+	json_object_set_new(v, "failures", failures_json(&st->failures));
 	json_object_set_new(v, "refusals", tallies_json(&st->refusals));
 	json_put_int(v, "recovered_runs", (int64_t)st->recovered_runs);
 	json_object_set_new(v, "recovered_runs_from", tallies_json(&st->runs));
-	json_put_int(took, "n", (int64_t)st->timed);
-	json_object_set_new(took, "p50", st->timed > 0 ? json_integer(st->p50_ms) : json_null());
-	json_object_set_new(took, "p95", st->timed > 0 ? json_integer(st->p95_ms) : json_null());
-	json_object_set_new(v, "crash_to_acknowledged_ms", took);
+	json_put_int(took, "count", (int64_t)st->timed);
+	json_object_set_new(took, "p50_ms", st->timed > 0 ? json_integer(st->p50_ms) : json_null());
+	json_object_set_new(took, "p95_ms", st->timed > 0 ? json_integer(st->p95_ms) : json_null());
+	json_object_set_new(v, "crash_to_acknowledged", took);
 	output_json(v);
 }
 
@@ -55,7 +71,7 @@ static void
 print_failures(const struct tally_list *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		printf("%-24s%zu × %s\n", i == 0 ? "failed since" : "", t->v[i].n,
+		printf("%-24s%zu x %s\n", i == 0 ? "failed since" : "", t->v[i].n,
 		    output_shown(t->v[i].word, 100));
 }
 
@@ -277,7 +293,7 @@ verify(struct app *w, const struct cli *cli, struct err *e)
 		json_t *v = output_object(), *o = json_object();
 
 		json_put(o, "file", path);
-		json_put_int(o, "events", (int64_t)(log.lines - log.left));
+		json_put_int(o, "lines", (int64_t)(log.lines - log.left));
 		json_put_int(o, "left", (int64_t)log.left);
 		json_put_int(o, "written", (int64_t)written);
 		json_object_set_new(v, "verified", o);

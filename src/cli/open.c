@@ -280,8 +280,12 @@ cli_is_disabled(const struct cli *cli, const struct app *w)
 {
 	if (config_flag(w->config, "enabled"))
 		return false;
-	if (cli->json)
-		fputs("{\n  \"schema_version\": 1,\n  \"disabled\": true\n}\n", stdout);
+	if (cli->json) {
+		json_t *v = output_object();
+
+		json_put_flag(v, "disabled", true);
+		output_json(v);
+	}
 	fprintf(stderr, "gt-recover is disabled (enabled = false, %s): nothing was done\n",
 	    config_origin(w->config, "enabled"));
 	return true;

@@ -40,7 +40,9 @@ output_ascii(struct buf *out, const char *text)
 	static const struct { int32_t rune; char sign; } signs[] = {
 		{ 0x2026, '~' }, { 0x2190, '<' }, { 0x2192, '>' }, { 0x2013, '-' }, { 0x2014, '-' },
 		{ 0x2018, '\'' }, { 0x2019, '\'' }, { 0x201c, '"' }, { 0x201d, '"' }, { 0x2022, '*' },
-		{ 0x2713, '+' }, { 0x00a0, ' ' },
+		{ 0x2713, '+' }, { 0x00a0, ' ' }, { 0x2717, 'x' }, { 0x00d7, 'x' }, { 0x00b7, '.' },
+		{ 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '`' }, { 0x251c, '|' }, { 0x2588, '#' },
+		{ 0x2591, '.' },
 	};
 	size_t len = strlen(text);
 
@@ -58,6 +60,29 @@ output_ascii(struct buf *out, const char *text)
 		for (size_t w = utf8_width(text + i, step); w > 0; w--)
 			buf_chr(out, sign);
 	}
+}
+
+void
+output_text(FILE *to, const char *text)
+{
+	static int utf8 = -1;
+	struct buf b = BUF_INIT;
+
+	if (utf8 < 0)
+		utf8 = output_is_utf8();
+	if (!utf8)
+		output_ascii(&b, text);
+	fputs(utf8 ? text : b.len > 0 ? b.data : "", to);
+	buf_release(&b);
+}
+
+static void
+put_part(FILE *to, const char *text, size_t n)
+{
+	char *part = xstrndup(text, n);
+
+	output_text(to, part);
+	free(part);
 }
 
 void
@@ -134,12 +159,14 @@ put_row(const char *text, size_t n, size_t used, size_t columns)
 				fits = i;
 		if (fits == 0)
 			break;
-		fprintf(stderr, "%.*s\n  ", (int)fits, text);
+		put_part(stderr, text, fits);
+		fputs("\n  ", stderr);
 		text += fits + 1;
 		n -= fits + 1;
 		used = 2;
 	}
-	fprintf(stderr, "%.*s\n", (int)n, text);
+	put_part(stderr, text, n);
+	putc('\n', stderr);
 }
 
 void
@@ -172,8 +199,11 @@ put(struct cli_output *s, const char *mark, const char *color, bool exact, const
 		buf_release(&text);
 		return;
 	}
-	if (*mark != '\0')
-		fprintf(stderr, "%s%s%s ", s->color ? color : "", mark, s->color ? "\033[0m" : "");
+	if (*mark != '\0') {
+		fputs(s->color ? color : "", stderr);
+		output_text(stderr, mark);
+		fputs(s->color ? "\033[0m " : " ", stderr);
+	}
 	for (const char *row = text.data; row != NULL; used = 0) {
 		const char *end = strchr(row, '\n');
 
@@ -253,7 +283,7 @@ output_wrapped(FILE *to, const char *text, int column, size_t width)
 			putc(' ', to);
 			used++;
 		}
-		fprintf(to, "%.*s", (int)n, text);
+		put_part(to, text, n);
 		used += utf8_width(text, n);
 	}
 	putc('\n', to);
@@ -371,10 +401,11 @@ output_waiting(struct cli_output *s, const char *what, int64_t elapsed_ms)
 	buf_fmt(&line, "  Waiting for %s… ", what);
 	/* a row that reaches the edge could not be rewritten in place */
 	utf8_escape(&shown, line.data, line.len, columns > age.len ? columns - 1 - age.len : 0);
-	if (s->live)
-		fprintf(stderr, "\r\033[K%s%s", shown.data, age.data);
-	else if (s->waiting == 0 || elapsed_ms % 30000 < 250)
-		fprintf(stderr, "%s%s\n", line.data, age.data);
+	if (s->live || s->waiting == 0 || elapsed_ms % 30000 < 250) {
+		fputs(s->live ? "\r\033[K" : "", stderr);
+		output_text(stderr, s->live ? shown.data : line.data);
+		fprintf(stderr, "%s%s", age.data, s->live ? "" : "\n");
+	}
 	fflush(stderr);
 	s->waiting = 1;
 	buf_release(&line);
@@ -457,16 +488,74 @@ output_name(const struct candidate *c, size_t width)
 }
 
 json_t *
+output_error_json(const struct err *e)
+{
+	json_t *v;
+
+	if (e->code == 0)
+		return json_null();
+	v = json_object();
+	json_put(v, "name", e->name);
+	json_put(v, "message", e->msg);
+	json_put(v, "hint", e->hint[0] != '\0' ? e->hint : NULL);
+	return v;
+}
+
+json_t *
 output_object(void)
 {
 	json_t *v = json_object();
 
-	json_put_int(v, "schema_version", 1);
+	json_put_int(v, "schema_version", OUTPUT_SCHEMA);
 	return v;
 }
 
+/* Inside the program and in its records a time is a number of ms; these names are of times alone. */
+static bool
+is_time(const char *key)
+{
+	static const char *const names[] = { "at", "since", "last_activity", "last_checkpoint" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(key, names[i]) == 0)
+			return true;
+	return str_ends(key, "_at") && strcmp(key, "truncated_at") != 0;
+}
+
+/* 0 is a time that is not known. */
+static json_t *
+time_json(int64_t ms)
+{
+	struct buf b = BUF_INIT;
+	json_t *v = json_null();
+
+	if (ms > 0) {
+		clock_iso(&b, ms);
+		v = json_string(b.data);
+	}
+	buf_release(&b);
+	return v;
+}
+
+static void
+tell_times(json_t *v)
+{
+	const char *key;
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(v, i, one)
+		tell_times(one);
+	json_object_foreach(v, key, one) {
+		if (json_is_integer(one) && is_time(key))
+			json_object_set_new(v, key, time_json(json_integer_value(one)));
+		else
+			tell_times(one);
+	}
+}
+
 void
-output_json(json_t *v)
+output_stored_json(json_t *v)
 {
 	struct buf b = BUF_INIT;
 
@@ -474,6 +563,45 @@ output_json(json_t *v)
 	fwrite(b.data, 1, b.len, stdout);
 	buf_release(&b);
 	json_decref(v);
+}
+
+void
+output_event(const char *event, json_t *v)
+{
+	json_t *o = output_object();
+	struct buf b = BUF_INIT;
+
+	json_put(o, "event", event);
+	json_object_update(o, v);
+	tell_times(o);
+	json_print(&b, o, false);
+	printf("%s\n", b.data);
+	fflush(stdout);
+	buf_release(&b);
+	json_decref(o);
+	json_decref(v);
+}
+
+void
+output_json(json_t *v)
+{
+	tell_times(v);
+	output_stored_json(v);
+}
+
+void
+output_event_or_object(const struct cli *cli, const char *event, json_t *v)
+{
+	json_t *o;
+
+	if (cli->json_format != NULL) {
+		output_event(event, v);
+		return;
+	}
+	o = output_object();
+	json_object_update(o, v);
+	json_decref(v);
+	output_json(o);
 }
 
 /* One who asked for resume in words is warned when it is not done; auto chooses, and says why. */
@@ -643,7 +771,7 @@ output_attach_hint(struct cli_output *s, const struct pane *p)
 json_t *
 output_recovery_json(const struct recovery *r, const struct err *e)
 {
-	json_t *v = json_object(), *warnings = json_array(), *error;
+	json_t *v = json_object(), *warnings = json_array();
 
 	json_put(v, "session", r->c->pane.session);
 	json_put(v, "pane_id", r->c->pane.id);
@@ -658,14 +786,6 @@ output_recovery_json(const struct recovery *r, const struct err *e)
 		json_array_append_new(
 		    warnings, json_bytes(r->gathered.warnings[i], strlen(r->gathered.warnings[i])));
 	json_object_set_new(v, "warnings", warnings);
-	if (e->code == 0) {
-		json_object_set_new(v, "error", json_null());
-		return v;
-	}
-	error = json_object();
-	json_put(error, "name", e->name);
-	json_put(error, "message", e->msg);
-	json_put(error, "hint", e->hint);
-	json_object_set_new(v, "error", error);
+	json_object_set_new(v, "error", output_error_json(e));
 	return v;
 }

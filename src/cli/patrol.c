@@ -275,22 +275,23 @@ send_mail(struct patrol *p)
 static json_t *
 json_sessions(struct patrol *p, bool crashed_only)
 {
-	struct armed_list armed = { .n = 0 };
+	struct list_json x;
 	struct cli_batch *r = &p->r;
 	json_t *sessions = json_array();
 
-	cmd_list_armed(&r->w, &armed);
+	cmd_list_json_begin(&x, &r->w);
 	for (size_t i = 0; i < r->all.n; i++) {
 		json_t *one;
 
 		if (crashed_only && !candidate_crashed(&r->all.v[i]))
 			continue;
-		one = cmd_list_json(&r->all.v[i], &r->beads[i], &r->no[i], arm_holds(&armed, &r->all.v[i]));
+		x.brief = !crashed_only;
+		one = cmd_list_json(&x, &r->all.v[i], &r->beads[i], &r->no[i]);
 		if (crashed_only)
 			json_put_flag(one, "new", p->fresh[i]);
 		json_array_append_new(sessions, one);
 	}
-	armed_list_release(&armed);
+	cmd_list_json_end(&x);
 	return sessions;
 }
 
@@ -301,7 +302,7 @@ json_mail(const struct patrol *p)
 
 	json_put_int(v, "owed", (int64_t)p->mail.owed);
 	json_put_flag(v, "sent", p->mail.sent);
-	json_put(v, "error", p->mail_error.code != 0 ? p->mail_error.msg : NULL);
+	json_object_set_new(v, "error", output_error_json(&p->mail_error));
 	return v;
 }
 
@@ -309,22 +310,16 @@ static void
 print_patrol_json(struct patrol *p)
 {
 	struct cli_batch *r = &p->r;
-	json_t *v = output_object();
+	json_t *v = cli_batch_json(r);
 
 	json_put_flag(v, "auto_recover", config_flag(r->w.config, "auto_recover"));
 	json_object_set_new(v, "startup", p->due ? cmd_startup_json(&p->runs, &p->started) : json_null());
-	json_object_set_new(v, "runs", cmd_run_recovery_json(&p->runs, &p->started.runs));
-	json_put_int(v, "found", (int64_t)r->found);
-	json_put_int(v, "recovered", (int64_t)r->recovered);
-	json_put_int(v, "unacknowledged", (int64_t)r->unacknowledged);
-	json_put_int(v, "refused", (int64_t)r->refused);
-	json_put_int(v, "failed", (int64_t)r->failed);
+	json_object_set_new(v, "run_changes", cmd_run_recovery_json(&p->runs, &p->started.runs));
 	json_put_int(v, "yielded", (int64_t)p->r.yielded);
 	json_object_set_new(v, "sessions", json_sessions(p, true));
-	json_object_set(v, "results", r->results);
 	json_object_set_new(v, "ended_servers", cli_ended_json(&r->w, &r->all));
 	json_object_set_new(v, "mail", json_mail(p));
-	output_json(v);
+	cli_batch_end_json(r, v);
 }
 
 /* ---- the pass ---- */
@@ -414,7 +409,13 @@ show_plan(struct patrol *p)
 {
 	const struct run_report *runs = &p->started.runs;
 	size_t n = runs->claimed + runs->running + runs->stopping;
+	json_t *more = NULL;
 
+	if (p->r.cli->json) {
+		more = json_object();
+		json_object_set_new(more, "startup",
+		    p->due ? cmd_startup_json(&p->runs, &p->started) : json_null());
+	}
 	if (n > 0)
 		output_line(&p->r.say, "%zu run%s would be settled: gt-recover run recover -n tells more.", n,
 		    n == 1 ? "" : "s");
@@ -422,7 +423,7 @@ show_plan(struct patrol *p)
 		output_line(&p->r.say,
 		    "auto_recover is false: these are reported only; to recover them: gt-recover --all");
 	if (p->crashed > 0 || p->r.cli->json)
-		cli_batch_print_plan(&p->r);
+		cli_batch_print_plan(&p->r, more);
 }
 
 static void

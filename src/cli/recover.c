@@ -30,12 +30,8 @@ warn_own_pane(struct cli_batch *r)
 static int
 nothing(struct cli_batch *r, const char *why)
 {
-	if (r->cli->json) {
-		json_t *v = output_object();
-
-		json_object_set_new(v, "results", json_array());
-		output_json(v);
-	}
+	if (r->cli->json)
+		cli_batch_end_json(r, cli_batch_json(r));
 	output_line(&r->say, "%s", why);
 	warn_own_pane(r);
 	return GT_NOTHING;
@@ -238,7 +234,7 @@ run_all(struct cli_batch *r, struct err *e)
 	cli_warn_ended(&r->w, &r->all);
 	/* --json is one object: there the error below */
 	if (r->cli->dry_run || (!r->cli->yes && !r->cli->json))
-		cli_batch_print_plan(r);
+		cli_batch_print_plan(r, NULL);
 	if (r->cli->dry_run && !r->cli->json)
 		cli_batch_rebuild(r, true, false);
 	if (r->cli->dry_run)
@@ -302,7 +298,7 @@ run_named(struct cli_batch *r, struct err *e)
 	for (size_t i = 0; i < r->all.n; i++)
 		if (!r->chosen[i])
 			r->all.v[i].status = AGENT_LIVE;
-	cli_batch_print_plan(r);
+	cli_batch_print_plan(r, NULL);
 	return GT_OK;
 }
 
@@ -358,7 +354,7 @@ without_server(struct cli_batch *r, struct err *e)
 	if (!r->cli->dry_run)
 		return cmd_list(r->cli, e);
 	if (r->cli->json)
-		cli_batch_print_plan(r);
+		cli_batch_print_plan(r, NULL);
 	else
 		output_line(&r->say, "Nothing to recover: no tmux server runs.");
 	return GT_NOTHING;
@@ -444,12 +440,8 @@ cmd_recover(const struct cli *cli, struct err *e)
 	cli_targets_release(&targets);
 	if (ret < 0)
 		suggest_command(cli, e);
-	if (ret >= 0 && cli->json && json_array_size(r.results) > 0) {
-		json_t *v = output_object();
-
-		json_object_set(v, "results", r.results);
-		output_json(v);
-	}
+	if (ret >= 0 && cli->json && json_array_size(r.results) > 0)
+		cli_batch_end_json(&r, cli_batch_json(&r));
 	if (!cli->dry_run) {
 		cli_export_events(&r.w);
 		cli_sweep(&r.w);

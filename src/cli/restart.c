@@ -22,6 +22,7 @@ struct restart_job {
 	uint64_t *ticks;		/* of each agent's process, when it was looked at */
 	bool *chosen;
 	size_t n;
+	json_t *collected;		/* --json: what the recoveries told, NULL otherwise */
 };
 
 /* ---- which ---- */
@@ -200,6 +201,7 @@ restart_running(struct restart_job *j, const struct candidate *c, struct err *e)
 		one.sockets = socket;
 		one.n_sockets = 1;
 		one.all = false;
+		one.collected = j->collected;
 		ret = cmd_recover(&one, e);
 	}
 	if (ret == GT_OK || ret == GT_UNACKED)
@@ -209,6 +211,40 @@ restart_running(struct restart_job *j, const struct candidate *c, struct err *e)
 }
 
 /* ---- the command ---- */
+
+static void
+restart_plan_json(const struct restart_job *j)
+{
+	json_t *v = json_object(), *list = json_array();
+
+	for (size_t i = 0; i < j->all.n; i++) {
+		json_t *one = json_object();
+
+		if (!j->chosen[i]) {
+			json_decref(one);
+			continue;
+		}
+		json_put(one, "session", j->all.v[i].pane.session);
+		json_put(one, "pane_id", j->all.v[i].pane.id);
+		json_put(one, "agent", j->all.v[i].profile->name);
+		json_array_append_new(list, one);
+	}
+	json_put_flag(v, "dry_run", true);
+	json_object_set_new(v, "agents", list);
+	output_event_or_object(j->cli, "plan", v);
+}
+
+static void
+collect(struct restart_job *j)
+{
+	static const char *const counts[] = { "found", "recovered", "unacknowledged", "refused", "failed" };
+
+	j->collected = json_object();
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+		json_put_int(j->collected, counts[i], 0);
+	if (j->cli->json_format == NULL)
+		json_object_set_new(j->collected, "results", json_array());
+}
 
 static bool
 is_agreed(const struct restart_job *j)
@@ -256,8 +292,11 @@ restart_agents(struct restart_job *j, struct err *e)
 		output_line(&j->say, "Nothing was restarted.");
 		return GT_NOTHING;
 	}
-	if (j->cli->dry_run)
+	if (j->cli->dry_run) {
+		if (j->cli->json)
+			restart_plan_json(j);
 		return GT_OK;
+	}
 	if (keep_screens(j, e) != 0)
 		return -1;
 	for (size_t i = 0; i < j->all.n && cli_stop_signal() == 0; i++) {
@@ -280,6 +319,7 @@ cmd_restart(const struct cli *cli, struct err *e)
 	struct restart_job j = { .cli = cli };
 	struct cli_targets targets;
 	struct cli named = *cli;
+	bool off;
 	int ret;
 
 	if (cli->all == (cli->n_args > 0)) {
@@ -292,7 +332,13 @@ cmd_restart(const struct cli *cli, struct err *e)
 	cli_targets_init(&targets, &j.w, cli);
 	named.args = (const char *const *)targets.words;
 	j.cli = &named;
-	ret = cli_is_disabled(cli, &j.w) ? GT_OK : restart_agents(&j, e);
+	off = cli_is_disabled(cli, &j.w);
+	if (cli->json && !cli->dry_run && !off)
+		collect(&j);
+	ret = off ? GT_OK : restart_agents(&j, e);
+	if (ret >= 0 && j.collected != NULL)
+		output_event_or_object(cli, "summary", json_incref(j.collected));
+	json_decref(j.collected);
 	cli_targets_release(&targets);
 	candidate_list_release(&j.all);
 	free(j.chosen);

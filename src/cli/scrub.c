@@ -121,7 +121,7 @@ cmd_parse(const struct cli *cli, struct err *e)
 	if (ret == 0 && cli->json) {
 		json_t *v = conversation_json(&talk);
 
-		json_put_int(v, "schema_version", 1);
+		json_put_int(v, "schema_version", OUTPUT_SCHEMA);
 		output_json(v);
 	} else if (ret == 0) {
 		print_conversation(&talk);

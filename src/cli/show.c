@@ -74,7 +74,7 @@ json_context(const struct candidate *c, const struct gathered *g)
 {
 	json_t *v = conversation_json(&g->conversation), *warnings = json_array();
 
-	json_put_int(v, "schema_version", 1);
+	json_put_int(v, "schema_version", OUTPUT_SCHEMA);
 	json_put(v, "session", c->pane.session);
 	json_put(v, "agent", c->profile->name);
 	json_put(v, "class", detect_status_name(c->status));
@@ -114,7 +114,7 @@ print_lines(const char *name, const char *value, size_t width)
 		value += len + (value[len] == '\n');
 	}
 	if (value != NULL && *value != '\0')
-		printf("%-20s …\n", "");
+		printf("%-20s ...\n", "");
 }
 
 static void

@@ -15,17 +15,6 @@ count_status(const struct snapshot_pass *run, enum snapshot_status how)
 }
 
 static json_t *
-json_error(const struct err *e)
-{
-	json_t *v = json_object();
-
-	json_put(v, "name", e->name);
-	json_put(v, "message", e->msg);
-	json_put(v, "hint", e->hint[0] != '\0' ? e->hint : NULL);
-	return v;
-}
-
-static json_t *
 json_result(const struct snapshot_result *r)
 {
 	json_t *v = json_object();
@@ -37,7 +26,7 @@ json_result(const struct snapshot_result *r)
 	json_put(v, "file", r->file);
 	json_object_set_new(
 	    v, "lines", r->how == SNAP_TAKEN ? json_integer((json_int_t)r->rows) : json_null());
-	json_object_set_new(v, "error", r->how == SNAP_FAILED ? json_error(&r->error) : json_null());
+	json_object_set_new(v, "error", r->how == SNAP_FAILED ? output_error_json(&r->error) : json_null());
 	return v;
 }
 
@@ -64,7 +53,8 @@ json_wip(const struct wip_result *one)
 	json_put_int(v, "files", (int64_t)one->wip.files);
 	json_put_int(v, "left_out", (int64_t)one->wip.n_skipped);
 	json_put(v, "restore", command.len > 0 ? command.data : NULL);
-	json_object_set_new(v, "error", one->how == WIP_FAILED ? json_error(&one->error) : json_null());
+	json_object_set_new(
+	    v, "error", one->how == WIP_FAILED ? output_error_json(&one->error) : json_null());
 	buf_release(&command);
 	return v;
 }
@@ -85,7 +75,7 @@ print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work
 	json_put_int(v, "kept", (int64_t)count_status(run, SNAP_KEPT));
 	json_put_int(v, "failed", (int64_t)count_status(run, SNAP_FAILED));
 	json_put_int(v, "removed", (int64_t)run->removed);
-	json_object_set_new(v, "results", results);
+	json_object_set_new(v, "panes", results);
 	json_put_flag(v, "wip_due", work->due);
 	json_object_set_new(v, "wip", wip);
 	output_json(v);

@@ -115,20 +115,20 @@ cmd_startup_json(const struct run_recovery *how, const struct startup *x)
 	json_put_int(v, "acknowledged", (int64_t)x->acknowledged);
 	o = json_object();
 	json_put(o, "mode", run_mode_name(how->mode));
-	json_object_set_new(o, "recovered", cmd_run_recovery_json(how, &x->runs));
+	json_object_set_new(o, "changes", cmd_run_recovery_json(how, &x->runs));
 	json_put_int(o, "kept_by_runner", (int64_t)x->runs.kept_by_runner);
 	json_put_int(o, "kept_young", (int64_t)x->runs.kept_young);
-	json_object_set_new(v, "runs", o);
+	json_object_set_new(v, "run_counts", o);
 	o = json_object();
 	json_put_int(o, "suspended", (int64_t)x->sessions.suspended);
 	json_put_int(o, "alive", (int64_t)x->sessions.left);
 	json_put_int(o, "adopted", (int64_t)x->adopted);
-	json_object_set_new(v, "sessions", o);
+	json_object_set_new(v, "session_counts", o);
 	o = json_object();
 	json_put_int(o, "linked", (int64_t)x->tree.linked);
 	json_put_int(o, "made_roots", (int64_t)x->tree.made_roots);
 	json_put_int(o, "ended", (int64_t)x->tree.ended);
-	json_object_set_new(v, "agents", o);
+	json_object_set_new(v, "agent_counts", o);
 	json_put_int(v, "locks_released", (int64_t)x->locks);
 	o = json_object();
 	json_put_int(o, "undelivered", (int64_t)x->messages.pending);
@@ -137,7 +137,7 @@ cmd_startup_json(const struct run_recovery *how, const struct startup *x)
 	json_put_int(o, "flagged", (int64_t)x->messages.flagged);
 	json_put_int(o, "asked", (int64_t)x->messages.asked);
 	json_put_int(o, "replayed", (int64_t)x->messages.replayed);
-	json_object_set_new(v, "messages", o);
+	json_object_set_new(v, "message_counts", o);
 	json_object_set_new(v, "resume", json_back(&x->back));
 	return v;
 }

@@ -102,7 +102,7 @@ workspace_json(const struct workspace *x)
 
 	json_put(v, "socket", x->socket);
 	json_put_int(v, "server_pid", x->server_pid);
-	json_put_int(v, "server_start", x->server_start);
+	json_put_int(v, "server_started_at", x->server_start * 1000);
 	json_object_set(v, "shape", (json_t *)(uintptr_t)workspace_now(x));
 	return v;
 }
@@ -588,7 +588,7 @@ cli_ended_json(struct app *w, const struct candidate_list *all)
 		v = json_object();
 		json_put(v, "socket", p->socket_path);
 		json_put_int(v, "server_pid", p->server_pid);
-		json_put_int(v, "server_start", p->server_start);
+		json_put_int(v, "server_started_at", p->server_start * 1000);
 		json_put(v, "cause", workspace_end_name(workspace_end_report(w, p)));
 		json_put_int(v, "agents", (int64_t)n);
 		json_array_append_new(list, v);

@@ -400,7 +400,7 @@ report_difference(struct doctor *d, const json_t *v)
 	struct buf names = BUF_INIT;
 	size_t all, absent;
 
-	absent = compare(d, json_object_get(v, "results"), &names, &all);
+	absent = compare(d, json_object_get(v, "panes"), &names, &all);
 	if (absent > 0)
 		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER,
 		    "run as the timer runs it, it misses %zu of %zu agents' panes: %s%s", absent, all,

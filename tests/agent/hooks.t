@@ -85,9 +85,9 @@ ok 'it is idle' until_ 20 claude_is idle
 talk=$(talk) pid=$(agent_pid hooked)
 ok 'its start is known' until_ 10 event_is SessionStart
 gt session show "$talk" --json
-is "$(json '{session}{session}') $(json '{session}{process}{pid}') $(json '{session}{lives}')" "hooked $pid true" 'its session: where it runs, as which process'
-is "$(json '{session}{start_command}')" 'exec claude --dangerously-skip-permissions' 'by which command'
-is "$(json '{session}{workspace_path}')" "$dir" 'in which directory'
+is "$(json '{session_record}{session}') $(json '{session_record}{process}{pid}') $(json '{session_record}{lives}')" "hooked $pid true" 'its session: where it runs, as which process'
+is "$(json '{session_record}{start_command}')" 'exec claude --dangerously-skip-permissions' 'by which command'
+is "$(json '{session_record}{workspace_path}')" "$dir" 'in which directory'
 
 tell_agent hooked 'Please write the first one.'
 ok 'a Write is told of, and its end' until_ 20 file_is first.md written
@@ -146,7 +146,7 @@ ok 'and what remains' asked_with 'Subtasks remaining: second; third'
 gt epic status
 unlike "$OUT" 'book|second\.md' 'nothing of it is interrupted any more'
 gt session list --json
-is "$(json '{sessions}') $(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{lives}')" "1 $talk true" \
+is "$(json '{session_records}') $(json '{session_records}[0]{agent_uuid}') $(json '{session_records}[0]{lives}')" "1 $talk true" \
 	'it is the same session, with another process'
 is "$(json '{sessions}[0]{cursor_session_id}')" "$(talk)" 'and another conversation'
 

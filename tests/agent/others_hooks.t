@@ -132,8 +132,8 @@ try() {		# NAME
 	ok "$name: a session of it is known" until_ 60 heard "$name" || { note "$(pane_text "$name")" && return; }
 	ok "$name: its command is told of" until_ 30 runs_tool
 	gt session show "$talk" --json
-	is "$(json '{session}{process}{pid}') $(json '{session}{session}') $(json '{session}{lives}')" "$pid $name true" "$name: which process it is, and where"
-	like "$(json '{session}{start_command}')" "$name" "$name: by which command"
+	is "$(json '{session_record}{process}{pid}') $(json '{session_record}{session}') $(json '{session_record}{lives}')" "$pid $name true" "$name: which process it is, and where"
+	like "$(json '{session_record}{start_command}')" "$name" "$name: by which command"
 	: >"$dir/go"
 	ok "$name: and the end of the turn" until_ 60 event_is Stop
 	ok "$name: it waits" until_ 60 still "$name"
@@ -165,7 +165,7 @@ try() {		# NAME
 	is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' "$name: it comes back"
 	[ "$RC" = 0 ] || note "$ERR" "$(pane_text "$name")"
 	gt session show "$talk" --json
-	is "$(json '{session}{lives}') $(json '{session}{session}')" "true $name" "$name: as the same session"
+	is "$(json '{session_record}{lives}') $(json '{session_record}{session}')" "true $name" "$name: as the same session"
 	is "$(sql "$DB" "select count(*) from record where key like 'session:%' and value ->> 'provider_name' = '$name'")" 1 "$name: and no other"
 	gt epic status
 	unlike "$OUT" 'second\.md' "$name: nothing of it is half-written any more"

@@ -23,7 +23,7 @@ is "$(sh -c "$line" 2>/dev/null)" 'Found no interrupted epic.' 'by a command tha
 like "$(cat "$DIR/resume.md")" 'epic resume --dry-run EPIC.*Only when they say yes.*--yes' 'resume shows, asks, and goes on'
 before=$(stat -c '%i %y' "$DIR"/*)
 gt install binding --json
-is "$RC $(json '{result}') $(json '{binding}') $(stat -c '%i %y' "$DIR"/*)" "0 they were installed already $DIR $before" 'a second time writes nothing'
+is "$RC $(json '{result}') $(json '{binding}') $(stat -c '%i %y' "$DIR"/*)" "0 unchanged $DIR $before" 'a second time writes nothing'
 
 # ---- another town, another version ----
 mkdir -p "$W/a town/mayor"
@@ -54,7 +54,7 @@ gt uninstall binding
 not_ok 'and their folder' test -e "$DIR"
 is "$(cat "${DIR%/*}/mine.md")" 'of a person' 'what is beside it stays'
 gt uninstall binding --json
-is "$RC $(json '{result}')" '0 there were none' 'nothing more to remove'
+is "$RC $(json '{result}')" '0 absent' 'nothing more to remove'
 
 # ---- somewhere else ----
 CLAUDE_CONFIG_DIR=$W/settings gt install binding

@@ -66,8 +66,8 @@ for command in "${commands[@]}" "${hidden[@]}"; do
 	for option in "${options[@]}"; do
 		case $option in help | version) continue ;; esac
 		gt "$command" "--$option" ''
-		case $ERR in *' has no --'*) taken=no ;; *) taken=yes ;; esac
-		sed '/^EXAMPLES/,$d; 1,/^OPTIONS\|^COMMON OPTIONS/d' <<<"$one" | grep -Eq -- "--$option( |,|\$)" && named=yes || named=no
+		case $ERR$OUT in *' has no --'*) taken=no ;; *) taken=yes ;; esac
+		sed '/^EXAMPLES/,$d; 1,/^OPTIONS\|^COMMON OPTIONS/d' <<<"$one" | grep -Eq -- "--$option( |,|\[|\$)" && named=yes || named=no
 		[ "$taken" = "$named" ] || wrong+="$option "
 	done
 	is "$wrong" '' "help $command names just the options that it takes"
@@ -107,7 +107,7 @@ for args in version --version -V; do
 done
 version=$OUT
 gt version --json
-is "$RC gt-recover $(json '{version}') $(json '{schema_version}')" "0 $version 1" 'version --json'
+is "$RC gt-recover $(json '{version}') $(json '{schema_version}')" "0 $version 2" 'version --json'
 
 # ---- words and options ----
 refuses 'there is no option --bogus' --bogus
@@ -128,7 +128,7 @@ refuses 'context takes the name of one session' context one two
 refuses 'show takes the name of one session' show
 refuses '--context and --prompt do not go together' show one --context --prompt
 gt list --bogus --json
-is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 1' 'an error is JSON when JSON is asked for, and nothing else'
+is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 2' 'an error is JSON when JSON is asked for, and nothing else'
 gt help >/dev/null
 "$GT_RECOVER" help >/dev/full 2>"$W/err"
 like "$? $(cat "$W/err")" '^1 .*could not be written' 'an answer that cannot be written is a failure'
@@ -207,7 +207,7 @@ same_file "$W/out" "$W/plain" 'what is no secret passes byte for byte'
 gt_in /dev/null scrub
 is "$RC $OUT" '0 ' 'nothing gives nothing'
 gt_in "$W/dirty" scrub --json
-is "$RC $(json '{found}') $(json '{kinds}{github-token}') $(json '{schema_version}')" '0 1 1 1' 'scrub --json counts kinds'
+is "$RC $(json '{found}') $(json '{kinds}{github-token}') $(json '{schema_version}')" '0 1 1 2' 'scrub --json counts kinds'
 is "$(json '{rows}') $(json '{withheld}') $(json '{places}[0]{row}') $(json '{places}[0]{kind}')" '1 0 2 github-token' 'and says where'
 unlike "$OUT" "$token" 'without the text'
 gt_in "$W/dirty" scrub --report
@@ -274,7 +274,7 @@ OUT=$ERR
 is "$(json '{found}')" '1' 'of what was found'
 printf '❯ Say hello.\n\n● Hello there.\n\n● Bash(make test)\n  ⎿ \302\240ok %s\n\n' "$token" >"$W/captured"
 gt_in "$W/captured" parse --json
-is "$RC $(json '{exchanges}') $(json '{schema_version}')" '0 3 1' 'parse --json'
+is "$RC $(json '{exchanges}') $(json '{schema_version}')" '0 3 2' 'parse --json'
 is "$(json '{exchanges}[0]{role}') $(json '{exchanges}[0]{content}')" 'user Say hello.' 'what was asked'
 is "$(json '{exchanges}[2]{tool}') $(json '{exchanges}[2]{input}')" 'Bash make test' 'what was called'
 is "$(json '{last_user_message}') $(json '{unknown_lines}')" 'Say hello. 0' 'and the rest'

@@ -105,7 +105,7 @@ checkpoint sprint verdict "{\"epicId\": \"judged\", \"progress\": 90, \"lastChec
 	{\"id\": \"v1\", \"status\": \"completed\", \"score\": 0.9}, {\"id\": \"v2\", \"status\": \"in_progress\", \"progress\": 40, \"next\": \"the fourth file\"},
 	{\"id\": \"v3\", \"status\": \"waiting\"}]}"
 gt -L main epic resume judged --dry-run
-like "$RC $OUT" '^0 .*v1: Complete ✅.*v2: In progress \(paused at 40%\).*Next: "the fourth file".*v3: Waiting.*Agents: v2' 'the validator that had begun comes back'
+like "$RC $OUT" '^0 .*v1: Complete ✓.*v2: In progress \(paused at 40%\).*Next: "the fourth file".*v3: Waiting.*Agents: v2' 'the validator that had begun comes back'
 unlike "$OUT" 'Agents:.*v1|Agents:.*v3' '  the one that is done does not, nor the one that waits'
 printf '[recovery]\nspacing = "0s"\n[recovery.epics]\nstart_command = "no-such-agent"\n' >"$CONFIG"
 gt -L main epic resume judged --yes

@@ -66,7 +66,7 @@ counts() {	# starts and messages of all four
 }
 state_of() {	# AGENT: its session, as a host sees it
 	on "${2:-west}" session show "$1" --json
-	json '{session}{state}'
+	json '{session_record}{state}'
 }
 fleet() {	# HOST NAME FIELD: of the agent of that host and name in the last list --fleet --json
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne '
@@ -95,7 +95,7 @@ is "$RC" 0 'list --fleet'
 is "$(json '{sessions}')/$(json '{hosts}')" 4/2 '  shows the agents of both hosts'
 is "$(fleet west w1 class) $(fleet west w1 here)" 'live 1' '  its own'
 is "$(fleet east e2 class) $(fleet east e2 here)" 'live 0' "  and the other's, by what that one saw"
-like "$(fleet east e2 seen_at)" '^[0-9]{13}$' '  with the time'
+like "$(fleet east e2 seen_at)" '^2[0-9]{3}-.*Z$' '  with the time'
 on west list --json -L west
 is "$(json '{sessions}')" 2 'list without it shows its own'
 on east list --fleet --live -L east
@@ -257,7 +257,7 @@ is "$RC" 0 "west takes east's suspended agent over"
 on east session restore e1 --json
 is "$RC" 6 '  which east cannot any more'
 on east session show e1 --json
-is "$(json '{session}{host}') from $(json '{session}{came_from}')" 'west from east' '  the session tells where it is now'
+is "$(json '{session_record}{host}') from $(json '{session_record}{came_from}')" 'west from east' '  the session tells where it is now'
 pane=$(at east tm list-panes -t =e1 -F '#{pane_id}' 2>/dev/null)
 printf '%s' "$pane" >"$(agent_dir e1)/pane"
 at east kill_agent e1

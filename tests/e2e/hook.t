@@ -82,7 +82,7 @@ PIDS+=($!)
 mkfifo "$W/go"
 ok 'an agent calls it' until_ 10 test -s "$W/pid"
 gt session show living --json
-is "$(json '{session}{lives}') $(json '{session}{process}{pid}')" "true $(cat "$W/pid")" 'its process is known, and lives'
+is "$(json '{session_record}{lives}') $(json '{session_record}{process}{pid}')" "true $(cat "$W/pid")" 'its process is known, and lives'
 writes PreToolUse /w/half.c t1 living
 gt epic status
 unlike "$OUT" 'Half-written' 'what a living agent writes is not half-written'
@@ -104,12 +104,12 @@ export TMUX TMUX_PANE
 TMUX=$(tm display-message -p '#{socket_path},#{pid},0') TMUX_PANE=$(agent_pane alone)
 hook SessionStart ',"source":"startup"' 22222222-2222-4333-8444-555555555555
 gt session show 22222222-2222-4333-8444-555555555555 --json
-is "$(json '{session}{session}') $(json '{session}{start_command}')" 'alone exec claude --dangerously-skip-permissions' 'where it runs, and by which command'
+is "$(json '{session_record}{session}') $(json '{session_record}{start_command}')" 'alone exec claude --dangerously-skip-permissions' 'where it runs, and by which command'
 tm split-window -d -t "$TMUX_PANE" 'exec cat'
 hook SessionStart ',"source":"startup"' shared
 unset TMUX TMUX_PANE
 gt session show shared --json
-is "$(json '{session}{session}')" '(none)' 'the name of a session with several panes is no place'
+is "$(json '{session_record}{session}')" '(none)' 'the name of a session with several panes is no place'
 
 # ---- tmux does not answer in time ----
 cat >"$W/slow.sh" <<-SH
@@ -127,10 +127,10 @@ ok 'its hook does not wait for tmux' until_ 5 test -e "$W/slow.done"
 kill -CONT "$server"
 GT_HOOK_MS=10000
 gt session show slow --json
-is "$(json '{session}{session}') $(json '{session}{start_command}')" "(none) $W/called/claude $W/slow.sh" 'by which command is known'
+is "$(json '{session_record}{session}') $(json '{session_record}{start_command}')" "(none) $W/called/claude $W/slow.sh" 'by which command is known'
 gt list -L main
 gt session show slow --json
-is "$(json '{session}{session}')" slow 'and the next look tells where it runs'
+is "$(json '{session_record}{session}')" slow 'and the next look tells where it runs'
 kill_agent slow
 
 # ---- the prompt ----
@@ -284,7 +284,7 @@ is "$RC" 0 'removed'
 not_ok 'all of them' grep -q gt-recover "$SETTINGS"
 like "$(cat "$SETTINGS")" '"model"|skip' 'what was there is there'
 gt uninstall hooks --json
-is "$RC $(json '{result}')" '0 there were none' 'nothing more to remove'
+is "$RC $(json '{result}')" '0 absent' 'nothing more to remove'
 
 # ---- other agents ----
 HOLDS='{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "guard"}]}], "preToolUse": [{"type": "command", "bash": "guard"}]}, "a": 1}'
@@ -343,7 +343,7 @@ told gemini SessionStart '{"session_id":"g1","cwd":"/w","source":"startup"}'
 told gemini BeforeTool '{"session_id":"g1","cwd":"/w","tool_name":"write_file","tool_input":{"file_path":"/w/g.md","content":"words of nobody"}}'
 is "$(state g1) $(files g1)" 'ACTIVE /w/g.md in_progress' 'gemini: its session, and its file in progress'
 gt session show g1 --json
-is "$(json '{session}{provider_name}')" gemini 'gemini: whose it is'
+is "$(json '{session_record}{provider_name}')" gemini 'gemini: whose it is'
 told gemini AfterTool '{"session_id":"g1","cwd":"/w","tool_name":"write_file","tool_input":{"file_path":"/w/g.md"}}'
 is "$(files g1)" '/w/g.md written' 'gemini: is written'
 told copilot sessionEnd '{"sessionId":"p1","cwd":"/w","reason":"user_exit"}'
@@ -389,7 +389,7 @@ GT=$GT_RECOVER IN=$W/in Q=$W/called/qwen "$W/called/qwen" -c '"$Q" -c "\$GT hook
 PIDS+=($!)
 ok 'qwen: an agent calls it' until_ 10 test -s "$W/pid2"
 gt session show q1 --json
-is "$(json '{session}{process}{pid}')" "$(cat "$W/pid2")" 'qwen: of two the upper process is known'
+is "$(json '{session_record}{process}{pid}')" "$(cat "$W/pid2")" 'qwen: of two the upper process is known'
 told qwen PreToolUse '{"session_id":"q1","cwd":"/w","tool_name":"edit","tool_use_id":"t","tool_input":{"file_path":"/w/q.c"}}'
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
@@ -402,6 +402,6 @@ printf '{"session_id":"c1","cwd":"/w"}' >"$W/in"
 # shellcheck disable=SC2016	# for the shell that is called codex
 GT=$GT_RECOVER IN=$W/in TMUX=/tmp/x,1,0 TMUX_PANE=%83 setsid -w "$W/called/codex" -c '$GT hook SessionStart --agent codex <$IN; :'
 gt session show c1 --json
-is "$(json '{session}{process}{pid}') $(sql "$DB" "select json_extract(value, '\$.pane') from record where key = 'activity:c1'")" '(none) ' \
+is "$(json '{session_record}{process}{pid}') $(sql "$DB" "select json_extract(value, '\$.pane') from record where key = 'activity:c1'")" '(none) ' \
 	'codex: a server tells neither process nor pane'
 done_testing

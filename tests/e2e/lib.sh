@@ -195,7 +195,7 @@ _world() {
 	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/proj" "$W/run"
 	for name in $(compgen -e); do
 		case $name in
-		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_RESURRECT | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
+		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_JSON_DIR | GT_RESURRECT | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
 		GT_* | FAKE_AGENT_* | CLAUDE* | ANTHROPIC* | RUN_RECOVERY_* | BEADS_* | BD_* | GIT_*) unset "$name" ;;
 		esac
 	done
@@ -413,11 +413,19 @@ transcript() {	# SESSION: path of the newest transcript of the agent's working d
 
 # ---- the program ----
 
+# With GT_JSON_DIR, what --json printed is kept there, behind a line of the arguments: scripts/check holds it against schemas/.
+keep_json() {	# ARGS...
+	[ -n "${GT_JSON_DIR-}" ] && [ -s "$W/out" ] || return 0
+	case " $* " in *' --json'*) ;; *) return 0 ;; esac
+	{ printf '%q ' "$@" && echo && cat "$W/out"; } >"$(mktemp "$GT_JSON_DIR/$(basename "$0" .t).XXXXXX")"
+}
+
 # Runs gt-recover: standard output in $OUT, standard error in $ERR, exit status in $RC. Without an input of its own it reads nothing.
 gt() {
 	RC=0
 	"$GT_RECOVER" "$@" >"$W/out" 2>"$W/err" </dev/null || RC=$?
 	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
+	keep_json "$@"
 }
 
 gt_in() {	# FILE ARGS...: with FILE as standard input
@@ -426,6 +434,7 @@ gt_in() {	# FILE ARGS...: with FILE as standard input
 	RC=0
 	"$GT_RECOVER" "$@" >"$W/out" 2>"$W/err" <"$file" || RC=$?
 	OUT=$(cat "$W/out") ERR=$(cat "$W/err")
+	keep_json "$@"
 }
 
 # Every name that fault_point is called with, by way of the durable write, too, in the sources below these directories.

@@ -58,7 +58,7 @@ patrol
 is "$RC $OUT$ERR" '0 ' 'nothing died: nothing is said'
 ok '  and what it saw is kept' test -s "$STATE/recover.db"
 patrol --json
-is "$RC $(json '{schema_version}') $(json '{found}') $(json '{sessions}') $(json '{mail}{owed}')" '0 1 0 0 0' '--json is one object'
+is "$RC $(json '{schema_version}') $(json '{found}') $(json '{sessions}') $(json '{mail}{owed}')" '0 2 0 0 0' '--json is one object'
 patrol toast
 is "$RC" 2 'it takes no session'
 
@@ -328,7 +328,7 @@ like "$RC $ERR" '^0 .*: installed.*patrol --quiet --town' 'it is installed, and 
 is "$(sed -n '1p;3,4p;/^+++$/=' "$P/plugin.md")" $'+++\n1\nname = "gt-recover"\ndescription = "Bring crashed agents back with their context"\n20' 'plugin.md is TOML between two lines of +++'
 stat -c '%i %y' "$P/run.sh" "$P/plugin.md" >"$W/before"
 gt install plugin --town "$T" --json
-is "$RC $(json '{result}') $(stat -c '%i %y' "$P/run.sh" "$P/plugin.md")" "0 was installed already $(cat "$W/before")" 'a second time writes nothing'
+is "$RC $(json '{result}') $(stat -c '%i %y' "$P/run.sh" "$P/plugin.md")" "0 unchanged $(cat "$W/before")" 'a second time writes nothing'
 cat >"$W/bin/gt" <<SH
 #!/bin/sh
 printf '%s\n' "\$*" >>"$W/record"

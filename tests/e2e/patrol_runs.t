@@ -84,7 +84,7 @@ sql_record "$DB" "update record set value = json_set(value, '\$.boot_id', '00000
 patrol
 is "$(tags e)" 'pending ' 'one of another boot is old at any age'
 patrol --json
-is "$(json '{runs}{reset_to_pending}') $(json '{startup}')" '0 (none)' 'JSON tells of the runs, also where nothing was to be done'
+is "$(json '{run_changes}{reset_to_pending}') $(json '{startup}')" '0 (none)' 'JSON tells of the runs, also where nothing was to be done'
 gt stats --json
 is "$(json '{recovered_runs}')" 6 'each is counted as recovered'
 

@@ -16,11 +16,11 @@ pid=$(agent_pid work)
 gt -L main reconcile --dry-run
 like "$RC $ERR" '^0 .*1 session without a living process is suspended' '--dry-run tells what it would do to the records'
 gt records session show u1 --json
-is "$(json '{session}{state}')" ACTIVE '  and does not do it'
+is "$(json '{session_record}{state}')" ACTIVE '  and does not do it'
 gt -L main reconcile --json
-is "$(json '{startup}{sessions}{suspended}') $(json '{found}') $(json '{recovered}')" '1 1 0' 'reconcile settles the records and reports the crash'
+is "$(json '{startup}{session_counts}{suspended}') $(json '{found}') $(json '{recovered}')" '1 1 0' 'reconcile settles the records and reports the crash'
 gt records session show u1 --json
-is "$(json '{session}{state}')" SUSPENDED '  the record is true'
+is "$(json '{session_record}{state}')" SUSPENDED '  the record is true'
 is "$(messages work)" 0 '  nothing is recovered'
 gt -L main reconcile --recover --json
 is "$RC $(json '{auto_recover}') $(json '{recovered}')" '0 true 1' '--recover recovers it'

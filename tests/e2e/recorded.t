@@ -25,7 +25,7 @@ is "$(tag session:boss) $(tag session:worker)" 'SUSPENDED SUSPENDED' 'startup su
 gt -L main list --json
 is "$(json '{sessions}[0]{class}') $(json '{sessions}[0]{crash_reason}') $(json '{sessions}[0]{refusal}') $(json '{sessions}[0]{sources}[0]')" \
 	'missing unknown recorded record' 'then it is missing, and known by its record'
-is "$(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{workspace}')" "boss $(agent_dir boss)/cwd" 'with its id and its workspace'
+is "$(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{cwd}')" "boss $(agent_dir boss)/cwd" 'with its id and its workspace'
 gt -L main list
 like "$OUT" 'refused +boss +claude +[0-9]+[smh] ago +suspended +[^ ]*/cwd' 'in words'
 like "$OUT" 'Skipped by --all:.* boss, worker: only its record tells of it' 'with the guard'

@@ -14,7 +14,7 @@ is "$(json '{sessions}[0]{refusal}')" live 'and refused by that name'
 ok 'it is killed' kill_agent toast
 gt list --json -L main
 is "$RC" 0 'list answers 0'
-is "$(json '{schema_version}')" 1 'with a schema version'
+is "$(json '{schema_version}')" 2 'with a schema version'
 is "$(json '{sessions}[0]{name}')" toast 'the dead one is listed'
 is "$(json '{sessions}[0]{class}')" dead 'as dead'
 is "$(json '{sessions}[0]{crash_reason}')" killed 'killed'

@@ -144,7 +144,7 @@ before=$(agent_starts boss)
 ok 'the server is killed once more' server_dies
 rm -rf "$XDG_STATE_HOME/gt-recover/snapshots"
 gt -L main patrol --json
-is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{sessions}{suspended}')" '0 1 2' 'patrol sees that the server ended'
+is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{session_counts}{suspended}')" '0 1 2' 'patrol sees that the server ended'
 is "$(tag session:boss) $(tag session:lost) $(tag session:worker)" 'ACTIVE ACTIVE SUSPENDED' 'and brings the roots back'
 is "$(agent_starts boss)" $((before + 1)) 'once'
 

@@ -57,7 +57,7 @@ for round in 1 2; do
 	is "$(messages seen) $(messages boss)" "$round $round" 'each was told once'
 	is "$(tag session:seen) $(tag session:boss)" 'ACTIVE ACTIVE' 'both sessions are ACTIVE'
 	gt -L main startup --json
-	is "$RC $(json '{startup}{changed}') $(json '{startup}{sessions}{alive}') $(json '{startup}{resume}')" '0 false 2 0' 'with living processes; nothing is left to do'
+	is "$RC $(json '{startup}{changed}') $(json '{startup}{session_counts}{alive}') $(json '{startup}{resume}')" '0 false 2 0' 'with living processes; nothing is left to do'
 	is "$(tm list-panes -a | wc -l)" 2 'no window or session stands beside them'
 done
 

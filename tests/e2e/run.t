@@ -72,7 +72,7 @@ not_ok 'reading made no store' test -e "$DB"
 gt run claim r1
 is "$RC" 4 'nothing is pending'
 gt run recover --json
-is "$RC $(json '{recovered}{reset_to_pending}') $(json '{recovered}{marked_failed}') $(json '{recovered}{marked_stopped}')" '0 0 0 0' 'nothing to recover'
+is "$RC $(json '{changes}{reset_to_pending}') $(json '{changes}{marked_failed}') $(json '{changes}{marked_stopped}')" '0 0 0 0' 'nothing to recover'
 gt run start nothing r1
 is "$RC" 4 'an unknown run'
 gt runner beat r1
@@ -132,7 +132,7 @@ gt run recover --dry-run
 is "$RC $OUT" '0 1 would be reset to pending, 1 would be marked failed, 1 would be marked stopped' 'a dry run tells what it would do'
 is "$(states run_)" 'pending claimed running stopping' 'and does not'
 gt run recover --json
-is "$RC $(json '{mode}') $(json '{recovered}{reset_to_pending}') $(json '{recovered}{marked_failed}') $(json '{recovered}{marked_stopped}')" \
+is "$RC $(json '{mode}') $(json '{changes}{reset_to_pending}') $(json '{changes}{marked_failed}') $(json '{changes}{marked_stopped}')" \
 	'0 stale 1 1 1' 'the counts'
 is "$(state run_pending)" pending 'Pending should stay pending'
 is "$(state run_claimed)" pending 'Old claimed should reset to pending'
@@ -161,7 +161,7 @@ age -600 all_claimed all_running
 gt run recover
 is "$(states all_)" 'pending claimed running stopped' 'stale leaves the young ones'
 gt run recover --mode all --json
-is "$RC $(json '{recovered}{claimed}') $(json '{recovered}{running}') $(json '{recovered}{stopping}')" '0 2 1 0' 'all takes them, and counts by what they were'
+is "$RC $(json '{changes}{claimed}') $(json '{changes}{running}') $(json '{changes}{stopping}')" '0 2 1 0' 'all takes them, and counts by what they were'
 like "$ERR" 'warning: Aggressive recovery completed: .*"claimed":2.*registry of runners was not asked' 'with a warning'
 is "$(field all_running error)" 'Coordinator restarted - execution state unknown' 'its own error'
 gt run recover --mode sale
@@ -236,7 +236,7 @@ for bad in 'run' 'run fly' 'run claim' 'run claim r1 r2 r3' 'run list maybe' 'ru
 	'run finish a b running' 'run start a' 'runner' 'runner register' 'runner list x' 'runner register a -1'; do
 	# shellcheck disable=SC2086	# words
 	gt $bad --json
-	is "$RC $(json '{schema_version}')" '2 1' "$bad is refused"
+	is "$RC $(json '{schema_version}')" '2 2' "$bad is refused"
 done
 perl -e 'print "{\"session_id\":\"s\",\"prompt\":\"", "x" x (5 << 20), "\"}"' >"$W/in"
 gt_in "$W/in" run create

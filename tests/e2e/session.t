@@ -29,7 +29,7 @@ restore() {	# AGENT: its state is in $W/out, bytes that no variable holds
 
 # ---- before anything is there ----
 gt session list --json
-is "$RC $(json '{sessions}')" '0 0' 'there are no sessions'
+is "$RC $(json '{session_records}')" '0 0' 'there are no sessions'
 gt agent tree --json
 is "$RC $(json '{agents}')" '0 0' 'no agents'
 gt message list --undelivered --json
@@ -55,9 +55,9 @@ id=$OUT
 like "$RC $id" '^0 [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' 'record prints a new id'
 is "$(state "$id")" ACTIVE 'it is active'
 gt session show "$id" --json
-is "$(json '{session}{state}') $(json '{session}{provider_name}') $(json '{session}{cursor_session_id}') $(json '{session}{workspace_path}')" \
+is "$(json '{session_record}{state}') $(json '{session_record}{provider_name}') $(json '{session_record}{cursor_session_id}') $(json '{session_record}{workspace_path}')" \
 	'ACTIVE cursor-agent c-1 /w/x y' 'with what was told'
-is "$(json '{session}{lives}') $(json '{session}{process}')" 'false (none)' 'no process was told'
+is "$(json '{session_record}{lives}') $(json '{session_record}{process}')" 'false (none)' 'no process was told'
 gt session show "$id"
 like "$OUT" '"model": "gpt"' 'for people too'
 gt log gt-a
@@ -65,11 +65,11 @@ like "$OUT" 'gt-a +session recorded +cursor-agent' 'the log has it under its tmu
 record a ",\"pid\":$$"
 is "$RC $OUT" '0 a' 'an id of its own'
 gt session show a --json
-is "$(json '{session}{lives}') $(json '{session}{process}{pid}')" "true $$" 'with its process'
+is "$(json '{session_record}{lives}') $(json '{session_record}{process}{pid}')" "true $$" 'with its process'
 record a ',"model":"other"'
 is "$RC" 0 'again'
 gt session show a --json
-is "$(json '{session}{lives}') $(json '{session}{model}')" 'true other' 'what is told is set, the rest stays'
+is "$(json '{session_record}{lives}') $(json '{session_record}{model}')" 'true other' 'what is told is set, the rest stays'
 record b ',"pid":4194304'
 like "$RC $OUT $ERR" '^0 b .*no process 4194304 is running' 'a process that does not run is told, and recorded without'
 secret=sk-ant-api03-$(printf 'a1B2%.0s' {1..23})AA
@@ -83,15 +83,15 @@ for bad in '' '[]' '{}' '{"agent_uuid":"x"}' '{"provider_name":"p","agent_uuid":
 	like "$RC $OUT$ERR" '^2 gt-recover: ' "refused: $bad"
 done
 gt session list --json
-is "$(json '{sessions}')" 4 'no more than these were recorded'
+is "$(json '{session_records}')" 4 'no more than these were recorded'
 gt session list
 like "$OUT" $'\na +ACTIVE +fake +other +[0-9]+s' 'list for people'
 
 # ---- suspend and restore: bytes of any kind ----
 head -c 1048576 /dev/urandom >"$W/blob"
 gt_in "$W/blob" session suspend a --json
-is "$RC $(json '{session}{state}') $(json '{session}{provider_state_blob}{size}')" '0 SUSPENDED 1048576' 'suspended, with 1 MiB of state'
-is "$(json '{session}{provider_state_blob}{sha256}')" "$(sha256sum <"$W/blob" | cut -d ' ' -f 1)" 'its sum'
+is "$RC $(json '{session_record}{state}') $(json '{session_record}{provider_state_blob}{size}')" '0 SUSPENDED 1048576' 'suspended, with 1 MiB of state'
+is "$(json '{session_record}{provider_state_blob}{sha256}')" "$(sha256sum <"$W/blob" | cut -d ' ' -f 1)" 'its sum'
 gt session suspend a
 is "$RC $(state a)" '0 SUSPENDED' 'once more, without input'
 restore a
@@ -106,7 +106,7 @@ is "$(state a)" ACTIVE 'and changes nothing'
 printf 'a\0b\n' >"$W/blob"
 gt_in "$W/blob" session suspend a
 gt session restore a --json
-is "$RC $(json '{session}{provider_state_blob}{base64}')" "0 $(base64 "$W/blob")" 'in JSON: base64'
+is "$RC $(json '{session_record}{provider_state_blob}{base64}')" "0 $(base64 "$W/blob")" 'in JSON: base64'
 put "{\"agent_uuid\":\"d\",\"provider_name\":\"fake\",\"provider_state_blob\":\"$(base64 "$W/blob")\"}" session record
 gt session suspend d
 restore d
@@ -138,7 +138,7 @@ gt session end a1
 like "$RC $ERR" '^6 .*has 1 below it' 'a session with agents below it is not ended by itself'
 gt session suspend a11
 gt agent resume a11 --json
-is "$RC $(json '{session}{state}')" '0 ACTIVE' 'a child goes on when its parent wants it'
+is "$RC $(json '{session_record}{state}')" '0 ACTIVE' 'a child goes on when its parent wants it'
 gt agent resume a11
 is "$RC" 6 'once'
 gt agent end a1 --json
@@ -153,7 +153,7 @@ is "$RC" 6 'nor recorded anew'
 gt session end d
 is "$RC $(state d)" '0 ENDED' 'a session ends'
 gt session list -v --json
-is "$(json '{sessions}')" 8 'list -v shows those that have ended'
+is "$(json '{session_records}')" 8 'list -v shows those that have ended'
 
 # ---- messages ----
 put '{"id":"m1","from":"a","to":"a2","body":"do this"}' message send
@@ -209,7 +209,7 @@ for words in 'session record' 'session show a' 'session list' 'session suspend a
 	like "$RC,$OUT,$ERR" '^0,,gt-recover is disabled \(enabled = false, .*off.toml:2\): nothing was done$' "disabled: $words"
 done
 gt_in "$W/in" session record --config "$W/off.toml" --json
-is "$RC $(json '{disabled}') $(json '{session}')" '0 true (none)' '  which --json tells, too'
+is "$RC $(json '{disabled}') $(json '{session_record}')" '0 true (none)' '  which --json tells, too'
 is "$(sql "$DB" 'select key, version from record order by key')" "$before" '  and nothing was written'
 gt log --verify
 is "$RC" 0 'the log is whole'

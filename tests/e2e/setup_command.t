@@ -35,7 +35,7 @@ everything() {
 	tm list-panes -a -F '#{pane_id} #{remain-on-exit} #{history_limit}'
 }
 part() {	# NAME: its state, and the name of its error
-	perl -MJSON::PP -0777 -e 'my ($p) = grep { $_->{part} eq $ARGV[0] } @{decode_json(<STDIN>)->{parts}}; print $p->{state}, $p->{error} ? " $p->{error}" : ""' "$1" <"$W/out"
+	perl -MJSON::PP -0777 -e 'my ($p) = grep { $_->{part} eq $ARGV[0] } @{decode_json(<STDIN>)->{parts}}; print $p->{state}, $p->{error} ? " $p->{error}{name}" : ""' "$1" <"$W/out"
 }
 
 ok 'an agent runs' start_agent work --scenario "$DATA/idle.scenario"

@@ -92,7 +92,7 @@ like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions without a livi
 	'all of it'
 like "$ERR" 'to be brought back: gt-recover agent resume root' 'and whom it would name'
 gt startup --dry-run --json --threshold 0
-is "$(json '{dry_run}') $(json '{startup}{sessions}{suspended}') $(json '{startup}{agents}{linked}') $(json '{startup}{resume}[2]{would_restart}')" \
+is "$(json '{dry_run}') $(json '{startup}{session_counts}{suspended}') $(json '{startup}{agent_counts}{linked}') $(json '{startup}{resume}[2]{would_restart}')" \
 	'true 5 1 false' 'in JSON'
 is "$(everything) $(find "$STATE" | sort)" "$before $files" 'and changes nothing'
 gt startup --mode none
@@ -112,14 +112,14 @@ gt startup --mode none
 is "$RC $OUT$ERR" '0 ' 'again: nothing is said'
 is "$(everything)" "$before" 'and nothing written'
 gt startup --mode none --json
-is "$(json '{startup}{changed}') $(json '{startup}{sessions}{alive}') $(json '{startup}{messages}{undelivered}') $(json '{startup}{messages}{waiting}')" \
+is "$(json '{startup}{changed}') $(json '{startup}{session_counts}{alive}') $(json '{startup}{message_counts}{undelivered}') $(json '{startup}{message_counts}{waiting}')" \
 	'false 1 1 1' 'in JSON the state stands there all the same'
 is "$(json '{startup}{resume}') $(json '{startup}{resume}[0]{agent_uuid}')" '3 older' 'with the roots, by their ids'
 gt startup --threshold 0 --json
-is "$(json '{startup}{runs}{recovered}{marked_failed}') $(json '{startup}{runs}{recovered}{reset_to_pending}')" '1 1' 'stale by a threshold of none'
+is "$(json '{startup}{run_counts}{changes}{marked_failed}') $(json '{startup}{run_counts}{changes}{reset_to_pending}')" '1 1' 'stale by a threshold of none'
 is "$(tag run:r1) $(tag run:r2)" 'failed pending' 'the runs are settled'
 gt startup --mode all --json
-is "$(json '{startup}{runs}{recovered}{running}')" 0 'all finds none left'
+is "$(json '{startup}{run_counts}{changes}{running}')" 0 'all finds none left'
 is "$ERR" '' 'and says nothing of it'
 
 # ---- the two keys ----
@@ -130,12 +130,12 @@ settings 'reply_policy = "ask"'
 put '{"id":"m3","from":"root","to":"child","body":"and now?","sync":true}' message send
 gt message deliver m3
 gt startup --json
-is "$(json '{startup}{messages}{asked}') $(tag message:m3/ask)" '2 pending' 'reply_policy = ask: both are asked'
+is "$(json '{startup}{message_counts}{asked}') $(tag message:m3/ask)" '2 pending' 'reply_policy = ask: both are asked'
 settings 'reply_policy = "replay"'
 put '{"id":"m4","from":"root","to":"child","body":"hello?","sync":true}' message send
 gt message deliver m4
 gt startup --json
-is "$(json '{startup}{messages}{replayed}') $(tag message:m4)" '3 pending' 'reply_policy = replay: they are to be delivered again'
+is "$(json '{startup}{message_counts}{replayed}') $(tag message:m4)" '3 pending' 'reply_policy = replay: they are to be delivered again'
 before=$(everything)
 gt startup
 is "$RC $ERR $(everything)" "0  $before" 'once'
@@ -182,5 +182,5 @@ wait "$holder"
 kill "$alive"
 wait "$alive" 2>/dev/null || :
 gt startup --json
-is "$RC $(json '{startup}{sessions}{suspended}')" '0 1' 'who has ended since is suspended'
+is "$RC $(json '{startup}{session_counts}{suspended}')" '0 1' 'who has ended since is suspended'
 done_testing

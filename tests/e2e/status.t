@@ -43,7 +43,7 @@ chmod +x "$W/bin/tmux"
 gt status -L main
 is "$RC $OUT$ERR" '0 2 crashed' 'two crashed'
 gt status -L main --json
-is "$RC $(json '{schema_version}') $(json '{crashed}') $(json '{patrol_started}') $(json '{sessions}')" '0 1 2 false 2' '--json is one object'
+is "$RC $(json '{schema_version}') $(json '{crashed}') $(json '{patrol_started}') $(json '{sessions}')" '0 2 2 false 2' '--json is one object'
 not_ok '  tmux was not asked' test -e "$W/asked"
 rm -f "$W/bin/tmux"
 gt snapshot -L main

@@ -43,7 +43,7 @@ gt -L main --json epic resume shop --yes
 is "$RC $(json '{locks}[0]{holder}') $(json '{locks}[0]{fence}') $(json '{locks}[0]{taken_over}')" \
 	'0 tester-catalog 2 tester-catalog had it, but its process is gone' 'resume takes it for the same agent'
 like "$ERR" 'Force releasing stale test lock: tester-catalog had it, but its process is gone
- +└─ Test slot acquired ✅ \(slot, for tester-catalog\)' 'and says so'
+ +└─ Test slot acquired ✓ \(slot, for tester-catalog\)' 'and says so'
 pane_of tester-catalog
 is "$(locked slot state) $(locked slot pid)" "held $(agent_pid tester-catalog)" 'while the agent lives it keeps it'
 ok 'it is told' until_ 20 messages_are tester-catalog 1
@@ -61,7 +61,7 @@ is "$RC" 75 'nobody else gets it now'
 epic other cart shared
 gt lock acquire --lease 3600 shared sprint-cart
 gt -L main epic resume other --yes
-like "$RC $ERR" '^0 .*Force releasing stale test lock: sprint-cart had it, but the sprint crashed.*Test slot acquired ✅ \(shared, for coder-cart\)' \
+like "$RC $ERR" '^0 .*Force releasing stale test lock: sprint-cart had it, but the sprint crashed.*Test slot acquired ✓ \(shared, for coder-cart\)' \
 	'what the crashed sprint had by its word is taken from it'
 is "$(locked shared fence)" 2 'once'
 

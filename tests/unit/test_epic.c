@@ -232,10 +232,10 @@ test_waiting(void **state)
 	assert_false(epic_plan_open(&p, 1));
 	epic_plan_sprint(&out, &p, 1, "Agents: ");
 	assert_string_equal(out.data,
-	    "⏸️  Sprint 2 (b): Dependency not ready, left waiting\n    └─ Dependency: Sprint 1 (not ready)\n");
+	    "- Sprint 2 (b): Dependency not ready, left waiting\n    └─ Dependency: Sprint 1 (not ready)\n");
 	buf_reset(&out);
 	epic_screen_status(&out, &list, true, at("2025-10-10T20:45:38Z"), THRESHOLD);
-	assert_non_null(strstr(out.data, "    ⚠️  Sprint 1 (a): STARTING (3%)\n\n"));
+	assert_non_null(strstr(out.data, "    ! Sprint 1 (a): STARTING (3%)\n\n"));
 	assert_non_null(strstr(out.data, "It is not interrupted."));
 	epic_list_release(&list);
 	write_state(h, CHECKPOINT_SIGNAL, "a", "{\"name\": \"A\"}");

@@ -109,7 +109,7 @@ epic_unfinished_print(struct buf *out, const json_t *list, int64_t now)
 	json_array_foreach((json_t *)(uintptr_t)list, i, o) {
 		const char *session = json_text(o, "session", NULL);
 
-		buf_str(out, "  ⚠️  ");
+		buf_str(out, "  ! ");
 		output_foreign(out, json_text(o, "path", ""), 0);
 		buf_fmt(out, "\n     └─ %s began ", json_text(o, "tool", "a write"));
 		epic_screen_age(out, now - json_number(o, "began_at", now));
@@ -140,7 +140,7 @@ epic_inspect(struct verb_job *j, struct err *e)
 
 	if (dump == NULL)
 		return -1;
-	output_json(dump);
+	output_stored_json(dump);
 	return GT_OK;
 }
 
@@ -155,7 +155,7 @@ epic_export(struct verb_job *j, struct err *e)
 	if (dump == NULL)
 		return -1;
 	if (path == NULL) {
-		output_json(dump);
+		output_stored_json(dump);
 		return GT_OK;
 	}
 	json_print(&text, dump, true);
@@ -218,7 +218,7 @@ confirmed(const struct verb_job *j, const struct epic *x)
 		return true;
 	epic_screen_abandon(&text, x);
 	buf_str(&text, "Continue? [y/N]: ");
-	fputs(text.data, stdout);
+	output_text(stdout, text.data);
 	buf_release(&text);
 	fflush(stdout);
 	return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
@@ -288,10 +288,15 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 		json_put_int(v, "deleted", (int64_t)n);
 		output_json(v);
 	} else {
-		printf("✅ Epic abandoned\n✅ %zu record%s deleted from the store\n✅ WIP branches preserved "
-		       "(epic-%s/sprint-*-wip)\n",
+		struct buf text = BUF_INIT;
+
+		buf_fmt(&text,
+		    "✓ Epic abandoned\n✓ %zu record%s deleted from the store\n"
+		    "✓ WIP branches preserved (epic-%s/sprint-*-wip)\n",
 		    n, n == 1 ? "" : "s",
 		    output_shown(strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0));
+		output_text(stdout, text.data);
+		buf_release(&text);
 	}
 	return GT_OK;
 }
@@ -429,7 +434,7 @@ status(struct verb_job *j, struct err *e)
 	int ret;
 
 	epic_greet(j);
-	output_line(&j->say, "🔍 Scanning for interrupted executions...");
+	output_line(&j->say, "Scanning for interrupted executions...");
 	ret = epic_read(j, id, &list, &now, e);
 	if (ret == 0 && (half = epic_unfinished_read(j, e)) == NULL)
 		ret = -1;
@@ -450,7 +455,7 @@ status(struct verb_job *j, struct err *e)
 	} else if (ret == 0) {
 		epic_screen_status(&out, &list, id != NULL, now.wall_ms, epic_threshold(j));
 		epic_unfinished_print(&out, half, now.wall_ms);
-		fputs(out.data, stdout);
+		output_text(stdout, out.data);
 	}
 	json_decref(half);
 	buf_release(&out);

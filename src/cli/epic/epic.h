@@ -82,7 +82,7 @@ void epic_plan_summary(struct buf *out, const struct epic_plan *p, const bool *a
 void epic_screen_age(struct buf *out, int64_t ms);
 /* "2025-10-10 20:45:37 UTC" */
 void epic_screen_time(struct buf *out, int64_t ms);
-/* ✅, ⚠️, ❌ or ⏸️ and "Sprint 2 (id)" of the one at that place, from 0. */
+/* ✓, !, ✗ or - and "Sprint 2 (id)" of the one at that place, from 0. */
 void epic_screen_name(struct buf *out, const struct epic *x, size_t i, double threshold);
 /* 20 places, "████░░…" */
 void epic_screen_bar(struct buf *out, double percent);

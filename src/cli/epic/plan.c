@@ -154,7 +154,7 @@ put_tests(struct buf *out, const struct epic_sprint *x)
 
 	if (!json_is_object(tests))
 		return;
-	put_marked(out, "Last test: ", json_text(tests, "last", NULL), " ✅");
+	put_marked(out, "Last test: ", json_text(tests, "last", NULL), " ✓");
 	if (run >= 0 && total >= 0) {
 		plan_line(out, "Tests run: ");
 		buf_fmt(out, "%lld/%lld (before the crash)\n", (long long)run, (long long)total);
@@ -173,7 +173,7 @@ put_loop3(struct buf *out, const struct epic_sprint *x)
 {
 	const json_t *v = json_object_get(json_object_get(x->record, "confidence"), "loop3");
 
-	plan_line(out, "Loop 3: Complete ✅");
+	plan_line(out, "Loop 3: Complete ✓");
 	if (json_is_number(v))
 		buf_fmt(out, " (confidence: %.2f)", json_number_value(v));
 	buf_chr(out, '\n');
@@ -194,7 +194,7 @@ put_validators(struct buf *out, const struct epic_sprint *x, bool go_on)
 		plan_line(out, "Validator ");
 		output_foreign(out, json_text(one, "id", ""), 60);
 		if (done)
-			buf_str(out, ": Complete ✅");
+			buf_str(out, ": Complete ✓");
 		else if (!begun)
 			buf_str(out, ": Waiting");
 		else
@@ -258,7 +258,7 @@ put_needs(struct buf *out, const struct epic *x, const struct epic_sprint *one)
 			continue;
 		plan_line(out, "Signal found: interface:");
 		output_foreign(out, other->id, 60);
-		buf_str(out, ":ready ✅\n");
+		buf_str(out, ":ready ✓\n");
 		put_contract(out, json_object_get(other->ready, "contract"));
 	}
 	if (json_array_size(work) > 0) {
@@ -338,7 +338,7 @@ epic_plan_sprint(struct buf *out, const struct epic_plan *p, size_t i, const cha
 void
 epic_plan_title(struct buf *out, const struct epic_plan *p)
 {
-	buf_str(out, "🔄 Resuming Epic: ");
+	buf_str(out, "Resuming Epic: ");
 	output_foreign(out, json_text(p->x->record, "name", p->x->id), 100);
 	buf_chr(out, '\n');
 }
@@ -360,7 +360,7 @@ epic_plan_summary(struct buf *out, const struct epic_plan *p, const bool *active
 
 	for (size_t i = 0; i < p->x->n; i++)
 		n += active[i];
-	buf_str(out, all ? "🎯 Epic resumed successfully\n" : "⚠️  Epic resumed in part\n");
+	buf_str(out, all ? "Epic resumed successfully\n" : "! Epic resumed in part\n");
 	buf_fmt(out, "Active sprints: %zu (sprint%s ", n, n == 1 ? "" : "s");
 	for (size_t i = 0, k = 0; i < p->x->n; i++)
 		if (active[i])
@@ -370,7 +370,7 @@ epic_plan_summary(struct buf *out, const struct epic_plan *p, const bool *active
 		buf_str(out, "unknown");
 	else
 		epic_screen_age(out, left);
-	buf_str(out, "\n\n📊 Progress:\n");
+	buf_str(out, "\n\nProgress:\n");
 	for (size_t i = 0; i < p->x->n; i++) {
 		if (!active[i])
 			continue;

@@ -226,7 +226,7 @@ report_taken(struct verb_job *j, const struct lock *l)
 	if (l->taken_from != NULL)
 		output_exact(&j->say, "    └─ Force releasing stale test lock: %s",
 		    output_shown(l->taken_from, 200));
-	output_exact(&j->say, "    └─ Test slot acquired ✅ (%s, for %s)", output_shown(l->name, 60),
+	output_exact(&j->say, "    └─ Test slot acquired ✓ (%s, for %s)", output_shown(l->name, 60),
 	    output_shown(l->holder, 60));
 }
 
@@ -273,7 +273,7 @@ epic_slot_take(struct epic_slot *slot, struct verb_job *j, const struct epic_spr
 	json_put(o, "holder", ret > 0 ? slot->lock.holder : NULL);
 	json_object_set_new(o, "fence", ret > 0 ? json_integer((json_int_t)slot->lock.fence) : json_null());
 	json_put(o, "taken_over", ret > 0 ? slot->lock.taken_from : NULL);
-	json_put(o, "error", ret < 0 ? e.name : NULL);
+	json_object_set_new(o, "error", ret < 0 ? output_error_json(&e) : json_null());
 	json_array_append_new(locks, o);
 	if (ret > 0) {
 		report_taken(j, &slot->lock);
@@ -413,7 +413,7 @@ ask(const struct resuming *r, int64_t now)
 
 	epic_screen_prompt(&text, r->x, now, r->plan.threshold);
 	buf_str(&text, "Choose [1-4]: ");
-	fputs(text.data, stdout);
+	output_text(stdout, text.data);
 	buf_release(&text);
 	fflush(stdout);
 	if (fgets(answer, sizeof answer, stdin) == NULL || answer[0] < '1' || answer[0] > '4' ||
@@ -452,7 +452,7 @@ print_plan(const struct resuming *r)
 	struct buf out = BUF_INIT;
 
 	epic_plan_all(&out, &r->plan);
-	fputs(out.data, stdout);
+	output_text(stdout, out.data);
 	buf_release(&out);
 }
 
@@ -514,7 +514,7 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 	json_put(o, "agent", agent);
 	json_put(o, "sprint", r->x->sprints[i].id);
 	json_put(o, "attempt", *id != '\0' ? id : NULL);
-	json_put(o, "error", ret < 0 ? e.name : NULL);
+	json_object_set_new(o, "error", ret < 0 ? output_error_json(&e) : json_null());
 	json_array_append_new(r->agents, o);
 }
 
@@ -559,7 +559,7 @@ run_sprint(struct resuming *r, size_t i)
 		if (json_object_size(ids) == 0)
 			no_agent(r, i);
 		else if (r->failed == failed && cli_stop_signal() == 0)
-			output_exact(&r->j->say, "    └─ Agents ready ✅");
+			output_exact(&r->j->say, "    └─ Agents ready ✓");
 	}
 	json_decref(ids);
 }
@@ -583,7 +583,7 @@ print_summary(const struct resuming *r)
 	struct buf out = BUF_INIT;
 
 	epic_plan_summary(&out, &r->plan, r->active, r->failed == 0);
-	fputs(out.data, stdout);
+	output_text(stdout, out.data);
 	buf_release(&out);
 }
 

@@ -73,8 +73,8 @@ epic_screen_name(struct buf *out, const struct epic *x, size_t i, double thresho
 {
 	const struct epic_sprint *one = &x->sprints[i];
 
-	buf_str(out, one->state == SPRINT_COMPLETED ? "✅" : one->state == SPRINT_WAITING ? "⏸️ " :
-	    sprint_starts_over(one, threshold) ? "❌" : "⚠️ ");
+	buf_str(out, one->state == SPRINT_COMPLETED ? "✓" : one->state == SPRINT_WAITING ? "-" :
+	    sprint_starts_over(one, threshold) ? "✗" : "!");
 	buf_fmt(out, " Sprint %zu (", i + 1);
 	output_foreign(out, one->id, 60);
 	buf_chr(out, ')');
@@ -129,7 +129,7 @@ epic_screen_need(struct buf *out, int indent, const struct epic_need *need)
 	} else {
 		output_foreign(out, need->id, 60);
 	}
-	buf_str(out, need->resolved ? " ✅ (resolved)\n" : " (not ready)\n");
+	buf_str(out, need->resolved ? " ✓ (resolved)\n" : " (not ready)\n");
 }
 
 static void
@@ -326,7 +326,7 @@ epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double th
 	};
 	size_t from = 0, to = 0;
 
-	buf_str(out, "🚨 Interrupted Execution Detected\n\n");
+	buf_str(out, "Interrupted Execution Detected\n\n");
 	put_title(out, x);
 	buf_str(out, " (");
 	output_foreign(out, x->id, 0);
@@ -355,7 +355,7 @@ epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double th
 void
 epic_screen_abandon(struct buf *out, const struct epic *x)
 {
-	buf_str(out, "⚠️  This will permanently delete, of the epic ");
+	buf_str(out, "! This will permanently delete, of the epic ");
 	output_foreign(out, x->id, 0);
 	buf_str(out,
 	    ":\n  - All sprint state\n  - All agent checkpoints\n  - All file progress data\n  - All "
@@ -394,14 +394,14 @@ sprint_json(const struct epic *x, size_t i, double threshold)
 	json_put_int(o, "place", (int64_t)i + 1);
 	json_put(o, "status", words[one->state]);
 	json_object_set_new(o, "progress", json_real(one->progress));
-	json_put_int(o, "filesCompleted", (int64_t)one->completed);
+	json_put_int(o, "files_completed", (int64_t)one->completed);
 	json_put_int(o, "files", (int64_t)one->n_files);
-	json_put(o, "lastFile", last != NULL ? last->path : NULL);
-	json_object_set_new(o, "lastLine",
+	json_put(o, "last_file", last != NULL ? last->path : NULL);
+	json_object_set_new(o, "last_line",
 	    last != NULL && last->line > 0 ? json_integer((json_int_t)last->line) : json_null());
 	json_object_set_new(o, "confidence", one->confidence >= 0 ? json_real(one->confidence) : json_null());
-	json_put(o, "lastSection", last != NULL ? last->last : NULL);
-	json_put(o, "nextSection", last != NULL ? last->next : NULL);
+	json_put(o, "last_section", last != NULL ? last->last : NULL);
+	json_put(o, "next_section", last != NULL ? last->next : NULL);
 	json_object_set_new(o, "dependencies", needs_json(one));
 	json_put(o, "wip", one->wip);
 	json_put_flag(o, "restart", sprint_starts_over(one, threshold));

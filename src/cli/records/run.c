@@ -328,7 +328,7 @@ recover_runs(struct verb_job *j, struct err *e)
 
 		json_put(v, "mode", run_mode_name(how.mode));
 		json_put_flag(v, "dry_run", how.dry_run);
-		json_object_set_new(v, "recovered", cmd_run_recovery_json(&how, &r));
+		json_object_set_new(v, "changes", cmd_run_recovery_json(&how, &r));
 		json_put_int(v, "kept_by_runner", (int64_t)r.kept_by_runner);
 		json_put_int(v, "kept_young", (int64_t)r.kept_young);
 		output_json(v);

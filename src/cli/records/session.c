@@ -90,8 +90,8 @@ static const struct verb_field fields[] = {
 };
 
 /* a blob of SESSION_BLOB_MAX in base64, and the rest */
-static const struct verb_record session_record_fields = { "session", "sessions", NULL, fields, N(fields),
-	(size_t)2 << 20 };
+static const struct verb_record session_record_fields = { "session_record", "session_records", NULL,
+	fields, N(fields), (size_t)2 << 20 };
 
 /* --- what is told --- */
 
@@ -216,7 +216,7 @@ show(struct verb_job *j, struct err *e)
 		json_print(&text, v, true);
 		fputs(text.data, stdout);
 	}
-	cmd_verb_json(j, "session", v);
+	cmd_verb_json(j, "session_record", v);
 	buf_release(&text);
 	session_release(&x);
 	return GT_OK;
@@ -316,7 +316,7 @@ restore(struct verb_job *j, struct err *e)
 		fwrite(blob.data, 1, blob.len, stdout);
 	else if (!j->cli.json)
 		puts(x.agent_uuid);
-	cmd_verb_json(j, "session", o);
+	cmd_verb_json(j, "session_record", o);
 	session_release(&x);
 	buf_release(&blob);
 	buf_release(&text);
@@ -370,9 +370,9 @@ print_line_to(const struct branch *b, size_t depth)
 	size_t d = depth < DEEPEST ? depth : DEEPEST - 1;
 
 	for (size_t i = 1; i < d; i++)
-		fputs(b->more[i] ? "│  " : "   ", stdout);
+		output_text(stdout, b->more[i] ? "│  " : "   ");
 	if (d > 0)
-		fputs(b->more[d] ? "├─ " : "└─ ", stdout);
+		output_text(stdout, b->more[d] ? "├─ " : "└─ ");
 }
 
 static int

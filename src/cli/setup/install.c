@@ -305,7 +305,7 @@ run_files(const struct cli *cli, bool install, const struct artifact_set *in, co
 		json_t *v = output_object();
 
 		json_put(v, words->member, path);
-		json_put(v, "result", result);
+		json_put(v, "result", install ? any ? "installed" : "unchanged" : any ? "removed" : "absent");
 		if (words == &plugin_words)
 			json_put(v, "hook", line);
 		output_json(v);

@@ -226,8 +226,8 @@ print_setup_json(const struct setup *s)
 		json_put(o, "part", parts[i].name);
 		json_put(o, "purpose", parts[i].purpose);
 		json_put(o, "state", names[s->state[i]]);
-		json_put(o, "error", s->state[i] == PART_FAILED ? s->why[i].name : NULL);
-		json_put(o, "message", s->state[i] == PART_FAILED ? s->why[i].msg : NULL);
+		json_object_set_new(o, "error",
+		    s->state[i] == PART_FAILED ? output_error_json(&s->why[i]) : json_null());
 		json_array_append_new(list, o);
 	}
 	json_put_flag(v, "undo", s->cli->undo);
