@@ -34,7 +34,7 @@ print_words(const char *before, const char *text)
 	struct buf b = BUF_INIT;
 
 	utf8_escape(&b, text, strlen(text), 0);
-	fprintf(stderr, "%s%s\n", before, b.data);
+	output_fitted(stderr, before, b.data, 2);
 	buf_release(&b);
 }
 

@@ -208,7 +208,8 @@ run(struct bd *b, struct spawn *s, const char *const *words, size_t n, struct er
 		err_set(e, GT_FAIL, "no-bd",
 		    "the beads live in a Dolt server, and bd, which can read them, is not in PATH");
 		return err_hint(
-		    e, "put bd into PATH; a timer has the PATH that gt-recover install timer wrote down");
+		    e, "put bd into PATH; a timer has the PATH that gt-recover setup --only timer wrote "
+		    "down");
 	}
 	if (strcmp(why.name, "timeout") == 0) {
 		err_set(e, GT_FAIL, "bd-timeout", "bd did not answer within %d s", s->timeout_ms / 1000);

@@ -299,6 +299,11 @@ void output_level(struct cli_output *s, enum output_level level, const char *fmt
 void output_line(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Words in lines of `width` columns. The first line begins in that column, the others get its indent. */
 void output_wrapped(FILE *to, const char *text, int column, size_t width);
+/*
+ * A line: head, then text from that column on, or behind a longer head. On a terminal it is broken at blanks
+ * where it would pass the edge, and goes on in that column.
+ */
+void output_fitted(FILE *to, const char *head, const char *text, int column);
 /* output_line, never broken: what a person may want to copy. */
 void output_exact(struct cli_output *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "✓ …" in green; only for what is proven. */

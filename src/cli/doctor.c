@@ -62,13 +62,18 @@ print_counts(const struct doctor *d, size_t troubles)
 		{ VERDICT_OK, "ok", "ok" },
 	};
 
-	printf("\n%s", troubles == 0 ? "Nothing is wrong" : "Something can be done");
+	struct buf line = BUF_INIT;
+
+	buf_str(&line, troubles == 0 ? "Nothing is wrong" : "Something can be done");
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		size_t n = doctor_count(d, words[i].v);
 
-		printf("%s %zu %s", i == 0 ? ":" : ",", n, n == 1 ? words[i].one : words[i].more);
+		buf_fmt(&line, "%s %zu %s", i == 0 ? ":" : ",", n, n == 1 ? words[i].one : words[i].more);
 	}
-	puts(".");
+	buf_chr(&line, '.');
+	putchar('\n');
+	output_fitted(stdout, "", line.data, 0);
+	buf_release(&line);
 }
 
 static void

@@ -61,12 +61,14 @@ print_warning(const char *prefix, const struct err *why)
 	struct err shown = *why;
 
 	scrub_error(&shown, NULL);
+	buf_str(&words, prefix);
 	utf8_escape(&words, shown.msg, strlen(shown.msg), 0);
+	output_fitted(stderr, "gt-recover: ", words.data, 2);
 	if (shown.hint[0] != '\0') {
-		buf_str(&words, "\n  ");
+		buf_reset(&words);
 		utf8_escape(&words, shown.hint, strlen(shown.hint), 0);
+		output_fitted(stderr, "  ", words.data, 2);
 	}
-	fprintf(stderr, "gt-recover: %s%s\n", prefix, words.data);
 	buf_release(&words);
 }
 
@@ -201,15 +203,21 @@ cli_open_app(const struct cli *cli, struct app *w, struct err *e)
 void
 cli_tell_reset(struct app *w)
 {
+	struct buf b = BUF_INIT;
+
 	for (size_t i = 0; i < w->n_reset; i++) {
 		const char *name = output_shown(w->reset[i], 60);
 
-		if (!w->quiet)
-			fprintf(stderr, "%s: last screen saved; to see it: gt-recover context %s\n",
-			    name, name);
+		if (!w->quiet) {
+			buf_fmt(&b, "%s: last screen saved; to see it: gt-recover show %s "
+			    "--context", name, name);
+			output_fitted(stderr, "", b.data, 0);
+			buf_reset(&b);
+		}
 		free(w->reset[i]);
 	}
 	w->n_reset = 0;
+	buf_release(&b);
 }
 
 void

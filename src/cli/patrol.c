@@ -417,7 +417,8 @@ show_plan(struct patrol *p)
 		    p->due ? cmd_startup_json(&p->runs, &p->started) : json_null());
 	}
 	if (n > 0)
-		output_line(&p->r.say, "%zu run%s would be settled: gt-recover run recover -n tells more.", n,
+		output_line(&p->r.say, "%zu run%s would be settled: gt-recover records run recover -n "
+		    "tells more.", n,
 		    n == 1 ? "" : "s");
 	if (p->crashed > 0 && !config_flag(p->r.w.config, "auto_recover"))
 		output_line(&p->r.say,

@@ -1,3 +1,5 @@
+#include <stdarg.h>
+
 #include "cli/cli_private.h"
 #include "agent/agent.h"
 #include "base/utf8.h"
@@ -25,6 +27,19 @@ estimate(struct cli_batch *r, size_t i, struct estimate_sum *sum, struct resume_
 	return ret;
 }
 
+static void
+print_below(const char *fmt, ...)
+{
+	struct buf line = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vfmt(&line, fmt, ap);
+	va_end(ap);
+	output_fitted(stdout, "", line.data, PLAN_INDENT);
+	buf_release(&line);
+}
+
 /* A line of the plan, or a few, with the way of all.v[i] and its tokens; counts it. */
 static void
 print_estimate(struct cli_batch *r, size_t i, struct estimate_sum *sum)
@@ -34,24 +49,25 @@ print_estimate(struct cli_batch *r, size_t i, struct estimate_sum *sum)
 	struct buf tokens = BUF_INIT;
 
 	if (estimate(r, i, sum, &x, &e) != 0) {
-		printf("%*s%s\n", PLAN_INDENT, "", output_shown(e.msg, 0));
+		print_below("%s", output_shown(e.msg, 0));
 		return;
 	}
 	if (x.tokens >= 0)
 		output_short(&tokens, (size_t)x.tokens);
-	if (x.no != NULL)
-		printf("%*snew conversation with its context, about %s tokens\n%*s(%s: %s)\n", PLAN_INDENT,
-		    "", tokens.data, PLAN_INDENT, "", x.no->name, x.no->sentence);
-	else if (x.tokens >= 0)
-		printf("%*s%s, about %s tokens\n", PLAN_INDENT, "",
+	if (x.no != NULL) {
+		print_below("new conversation with its context, about %s tokens", tokens.data);
+		print_below("(%s: %s)", x.no->name, x.no->sentence);
+	} else if (x.tokens >= 0) {
+		print_below("%s, about %s tokens",
 		    strcmp(x.via, "resume") == 0 ? "resumes its conversation"
 						 : "new conversation with its context",
 		    tokens.data);
-	else
-		printf("%*s%s\n", PLAN_INDENT, "",
+	} else {
+		print_below("%s",
 		    strcmp(x.via, "restart") == 0	? "started by its record, tokens unknown"
 			: strcmp(x.via, "viewer") == 0 ? "shows its session again, no tokens of its own"
 						       : "respawned by its service, tokens unknown");
+	}
 	buf_release(&tokens);
 }
 
@@ -95,9 +111,11 @@ print_command(struct cli_batch *r, const struct candidate *c)
 	const char *why;
 
 	if (recovery_uses_gt(&r->w, c))
-		printf("%*sstarted by gt session start\n", PLAN_INDENT, "");
-	else if (cli_plan_command(&r->w, c, &command, &why))
-		printf("%*sstarted by: %s\n%*s(%s)\n", PLAN_INDENT, "", command.data, PLAN_INDENT, "", why);
+		print_below("started by gt session start");
+	else if (cli_plan_command(&r->w, c, &command, &why)) {
+		print_below("started by: %s", command.data);
+		print_below("(%s)", why);
+	}
 	buf_release(&command);
 }
 
@@ -105,29 +123,31 @@ static void
 print_planned(struct cli_batch *r, size_t i, size_t width, struct estimate_sum *sum)
 {
 	const struct candidate *c = &r->all.v[i];
-	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT;
+	struct buf name = BUF_INIT, age = BUF_INIT, lines = BUF_INIT, line = BUF_INIT;
 	size_t pad;
 
 	buf_str(&name, output_name(c, 40));
 	pad = width - utf8_width(name.data, name.len);
 	cli_pick_age(&age, c);
 	output_short(&lines, candidate_lines(c));
-	printf("%s %s%*s  %-20s ",
+	buf_fmt(&line, "%s %s%*s  %-20s ",
 	    r->chosen[i]      ? "would recover"
 		: r->later[i] ? "would wait   "
 			      : "would not    ",
 	    name.data, (int)pad, "", age.data);
 	if (r->chosen[i] && !detect_status_crashed(c->status))
-		puts("started already, to be looked after until it has taken its prompt up");
+		buf_str(&line, "started already, to be looked after until it has taken its prompt up");
 	else if (r->chosen[i])
-		printf("%s%s, %s, %s\n", c->record != NULL ? "its record alone" : lines.data,
+		buf_fmt(&line, "%s%s, %s, %s", c->record != NULL ? "its record alone" : lines.data,
 		    c->record != NULL	      ? ""
 			: candidate_lines(c) == 1 ? " line context"
 						  : " lines context",
 		    detect_status_name(c->status),
 		    c->profile->name);
 	else
-		printf("%s (%s)\n", r->no[i].sentence, r->no[i].name);
+		buf_fmt(&line, "%s (%s)", r->no[i].sentence, r->no[i].name);
+	output_fitted(stdout, "", line.data, 0);
+	buf_release(&line);
 	if (r->chosen[i] && detect_status_crashed(c->status)) {
 		print_estimate(r, i, sum);
 		print_command(r, c);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "cli/cli_private.h"
 #include "agent/agent.h"
 #include "base/clock.h"
@@ -108,8 +110,8 @@ print_lines(const char *name, const char *value, size_t width)
 		size_t len = strcspn(value, "\n");
 		struct buf b = BUF_INIT;
 
-		utf8_escape(&b, value, len, width);
-		printf("%-20s %s\n", n++ == 0 ? name : "", b.data);
+		utf8_escape(&b, value, len, isatty(STDOUT_FILENO) ? 0 : width);
+		output_fitted(stdout, n++ == 0 ? name : "", b.data, 21);
 		buf_release(&b);
 		value += len + (value[len] == '\n');
 	}
@@ -208,6 +210,10 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 {
 	struct buf lines = BUF_INIT;
 	char *action = conversation_last_action(&g->conversation);
+	size_t asked = conversation_count(&g->conversation, ROLE_USER),
+	       answers = conversation_count(&g->conversation, ROLE_ASSISTANT),
+	       all = g->conversation.n + g->conversation.older.all;
+	struct buf counts = BUF_INIT;
 
 	print_field("Session", c->pane.session);
 	print_field("Agent", c->profile->label);
@@ -215,10 +221,10 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 	output_thousands(&lines, g->capture.rows);
 	printf("%-20s %s%s\n", "Scrollback", lines.data,
 	    g->capture.cut ? " lines (older ones were left out)" : " lines");
-	printf("%-20s %zu user messages, %zu agent responses, %zu exchanges in all\n", "Conversation",
-	    conversation_count(&g->conversation, ROLE_USER),
-	    conversation_count(&g->conversation, ROLE_ASSISTANT),
-	    g->conversation.n + g->conversation.older.all);
+	buf_fmt(&counts, "%zu user message%s, %zu agent response%s, %zu exchange%s in all", asked,
+	    asked == 1 ? "" : "s", answers, answers == 1 ? "" : "s", all, all == 1 ? "" : "s");
+	print_lines("Conversation", counts.data, 0);
+	buf_release(&counts);
 	print_sources(g);
 	if (verbose)
 		print_unknown("Reading", g->conversation.unknown_lines, g->conversation.lines, "lines");
@@ -293,8 +299,9 @@ show_text(const struct verb_job *j, const struct candidate *c, const struct gath
 	if (j->cli.context)
 		return;
 	output_thousands(&tokens, g->stats.tokens);
-	printf("%-20s %s tokens, %s; to read it: gt-recover show %s --prompt\n", "Prompt", tokens.data,
+	buf_fmt(&tokens, " tokens, %s; to read it: gt-recover show %s --prompt",
 	    ask->resumed ? "behind its own conversation" : "in a new conversation", output_name(c, 60));
+	print_lines("Prompt", tokens.data, 0);
 	if (!ask->resumed && ask->no != NULL)
 		print_lines("Not resumed", ask->no->sentence, 0);
 	buf_release(&tokens);

@@ -56,10 +56,10 @@ static void
 report_left(struct cli_output *s, const struct startup *x, bool starts)
 {
 	if (x->messages.pending > 0)
-		output_line(s, "%zu message%s not delivered: gt-recover message list --undelivered",
+		output_line(s, "%zu message%s not delivered: gt-recover records message list --undelivered",
 		    x->messages.pending, x->messages.pending == 1 ? " is" : "s are");
 	for (size_t i = 0; i < x->back.n && !starts; i++)
-		output_line(s, "to be brought back: gt-recover agent resume %s",
+		output_line(s, "to be brought back: gt-recover records agent resume %s",
 		    output_shown(x->back.v[i].agent_uuid, 0));
 	if (x->back.n > 0 && !starts)
 		output_line(s,

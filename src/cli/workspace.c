@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include "workspace/workspace.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/cli_private.h"
 
 /* ---- which ---- */
@@ -69,17 +72,24 @@ static void
 print_pane(const struct workspace_walk *k)
 {
 	const json_t *window = k->window, *pane = k->pane;
+	struct buf row = BUF_INIT;
 	char place[48] = "";
+	size_t columns, used;
 
 	if (k->next[1] == 0 && k->next[2] == 1)
 		puts(output_shown(json_text(k->session, "name", ""), 60));
 	if (k->next[2] == 1)
 		snprintf(place, sizeof place, "%lld %s%s", (long long)json_number(window, "index", 0),
-		    output_shown(json_text(window, "name", ""), 24),
+		    output_shown(json_text(window, "name", ""), 18),
 		    json_flag(window, "active", false) ? "*" : "");
-	printf("  %-28s %-18s %s\n", place,
-	    json_flag(pane, "agent", false) ? "agent" : output_shown(json_text(pane, "command", ""), 18),
-	    output_shown(json_text(pane, "cwd", ""), 0));
+	buf_fmt(&row, "  %-22s %-12s ", place,
+	    json_flag(pane, "agent", false) ? "agent" : output_shown(json_text(pane, "command", ""), 12));
+	columns = output_columns(STDOUT_FILENO);
+	used = utf8_width(row.data, row.len);
+	output_foreign(&row, json_text(pane, "cwd", ""), columns > used + 8 ? columns - used : 0);
+	output_text(stdout, row.data);
+	putchar('\n');
+	buf_release(&row);
 }
 
 static void
@@ -87,8 +97,10 @@ print_workspace(const struct workspace *x, const char *only)
 {
 	struct buf age = BUF_INIT;
 
+	buf_fmt(&age, "Workspace of the tmux server on %s, ", output_shown(x->socket, 0));
 	print_age(&age, workspace_now(x));
-	printf("Workspace of the tmux server on %s, %s ago:\n", output_shown(x->socket, 0), age.data);
+	buf_str(&age, " ago:");
+	output_fitted(stdout, "", age.data, 0);
 	for (struct workspace_walk k = { .shape = workspace_now(x) }; workspace_walk_next(&k); )
 		if (only == NULL || strcmp(json_text(k.session, "name", ""), only) == 0)
 			print_pane(&k);

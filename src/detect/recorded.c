@@ -224,7 +224,8 @@ candidate_from_session(struct app *w, const struct session *x, struct candidate 
 	if (x->start_command == NULL || x->session == NULL || x->workspace_path == NULL || t == NULL) {
 		err_set(e, GT_REFUSED, "no-place-known",
 		    "its record does not tell where and by what command it ran");
-		return err_hint(e, "whoever started it brings it back: gt-recover agent resume takes it up");
+		return err_hint(e, "whoever started it brings it back: gt-recover records agent resume "
+		    "takes it up");
 	}
 	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);

@@ -207,7 +207,7 @@ check_retention(struct doctor *d)
 
 /* What agents' hooks and orchestrators tell: is it told, does it come in, what did a crash interrupt. */
 
-#define REINSTALL_HOOKS "gt-recover install hooks"
+#define REINSTALL_HOOKS "gt-recover setup --only hooks"
 
 /* Do the hooks call this program? */
 static bool

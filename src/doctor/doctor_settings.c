@@ -164,7 +164,7 @@ check_town_beads(struct doctor *d)
 	gt = doctor_find_program(getenv("PATH"), "gt");
 	bd = doctor_find_program(getenv("PATH"), "bd");
 	if (dolt > 0 && bd == NULL)
-		doctor_report(d, VERDICT_WARNING, "put bd into PATH, and then: gt-recover install timer",
+		doctor_report(d, VERDICT_WARNING, "put bd into PATH, and then: gt-recover setup --only timer",
 		    "the town's beads are in Dolt, and there is no bd in PATH to ask for hooked work");
 	else if (dolt == 0 && sqlite == 0)
 		doctor_report(

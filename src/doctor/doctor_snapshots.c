@@ -112,7 +112,8 @@ look_at_pane(const struct doctor *d, const char *dir, const struct snapshot_inde
 static void
 check_fresh(struct doctor *d)
 {
-	static const char hint[] = "gt-recover install timer runs it regularly; once by hand: gt-recover "
+	static const char hint[] = "gt-recover setup --only timer runs it regularly; once by hand: "
+	    "gt-recover "
 				   "snapshot";
 	char *dir = town_snapshot_dir(d->w->town, d->w->config, NULL);
 	struct snapshot_index a = { .n = 0 };

@@ -307,7 +307,7 @@ static void
 check_rules(struct doctor *d)
 {
 	static const char hint[] = "copy recover.db, or the files of the Redis server, away before anything "
-				   "else; gt-recover release SESSION ends an open attempt";
+				   "else; gt-recover records release SESSION ends an open attempt";
 	struct record_check found = { .n_faults = 0 };
 	struct err e = ERR_INIT;
 
@@ -422,7 +422,7 @@ check_open_attempts(struct doctor *d)
 		end_names(&names, old);
 		if (old > 0)
 			doctor_report(d, VERDICT_WARNING,
-			    "recover them by name, which looks first; or gt-recover release SESSION",
+			    "recover them by name, which looks first; or gt-recover records release SESSION",
 			    "begun more than a day ago and never ended: %s", names.data);
 		else
 			doctor_report(d, VERDICT_OK, NULL, "%zu under way, none older than a day", open.n);
@@ -460,7 +460,7 @@ check_quarantine(struct doctor *d)
 			    config_text(d->w->config, "attempt_window"));
 		else
 			doctor_report(d, VERDICT_WARNING,
-			    "find out why (gt-recover log SESSION), then gt-recover release SESSION",
+			    "find out why (gt-recover log SESSION), then gt-recover records release SESSION",
 			    "not brought back any more, after %lld times within %s: %s", (long long)max,
 			    config_text(d->w->config, "attempt_window"), names.data);
 	}
@@ -518,7 +518,7 @@ check_spool(struct doctor *d)
 	} else {
 		age = clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
 		doctor_report(d, age > HOUR_MS ? VERDICT_WARNING : VERDICT_NOTE,
-		    "gt-recover session list takes it up, or says why it cannot",
+		    "gt-recover records session list takes it up, or says why it cannot",
 		    "%lld bytes of what hooks told wait for the next command", (long long)st.st_size);
 	}
 	free(path);
@@ -586,7 +586,7 @@ check_foreign_keys(struct doctor *d)
 		doctor_report(d, VERDICT_WARNING,
 		    "give gt-recover another database of the server (state), then take each in: redis-cli "
 		    "GET epic:ID:state"
-		    " | gt-recover checkpoint epic ID, and its sprints and agents so, too",
+		    " | gt-recover records checkpoint epic ID, and its sprints and agents so, too",
 		    "%zu that no command of ours sees: %s", n, names.data);
 	json_decref(list);
 	buf_release(&names);

@@ -14,7 +14,7 @@
 #include "snapshot/pass/pass.h"
 #include "tmux/tmux.h"
 
-#define REINSTALL_TIMER "gt-recover install timer"
+#define REINSTALL_TIMER "gt-recover setup --only timer"
 #define BARE_PATH "/usr/bin:/bin"	/* cron's own, and none better is sure to be there under systemd */
 #define RUN_MS 20000
 
@@ -278,7 +278,8 @@ look_at_manager(struct doctor *d)
 
 	if (state == NULL || strcmp(state, "active") != 0)
 		doctor_report(d, VERDICT_ERROR,
-		    "gt-recover install timer; systemctl --user status shows more", "%s is not active", unit);
+		    "gt-recover setup --only timer; systemctl --user status shows more", "%s is not "
+		    "active", unit);
 	else if (stays == NULL || strcmp(stays, "yes") != 0)
 		doctor_report(d, VERDICT_WARNING, "loginctl enable-linger",
 		    "it runs while you are logged in, and no longer");
@@ -507,7 +508,7 @@ check_timer_boot(struct doctor *d)
 	there = look_at_boot(d, &t, false) || there;
 	if (!there)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "none: after a reboot nothing runs gt-recover startup");
+		    "none: after a reboot nothing runs gt-recover reconcile");
 	timer_release(&t);
 }
 

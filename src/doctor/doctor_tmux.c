@@ -173,9 +173,11 @@ check_history(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
 	else if (less > 0)
 		doctor_report(d, VERDICT_WARNING,
-		    fixed ? "gt-recover arm raises it for panes made from then on; a pane keeps the limit it "
+		    fixed ? "gt-recover setup --only panes raises it for panes made from then on; a pane "
+		        "keeps the limit it "
 			    "was made with"
-			  : "gt-recover arm raises it, of these panes too: tmux 3.7 and later change the "
+			  : "gt-recover setup --only panes raises it, of these panes too: tmux 3.7 and "
+			      "later change the "
 			    "limit of existing panes",
 		    "%zu of %zu agents' panes keep fewer than max_context_lines = %lld rows, one only %lld",
 		    less, live, (long long)want, (long long)least);
@@ -187,7 +189,8 @@ check_history(struct doctor *d)
 static void
 check_armed(struct doctor *d)
 {
-	static const char by_gas_town[] = "gt-recover arm, after each start of a session by Gas Town: that "
+	static const char by_gas_town[] = "gt-recover setup --only panes, after each start of a session by "
+	    "Gas Town: that "
 					  "sets remain-on-exit off and replaces the hooks";
 	bool town = town_root(d->w->town) != NULL;
 	size_t live = doctor_live(d), kept = 0, armed = 0;
@@ -201,7 +204,7 @@ check_armed(struct doctor *d)
 	if (live == 0)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
 	else if (kept < live)
-		doctor_report(d, VERDICT_WARNING, town ? by_gas_town : "gt-recover arm",
+		doctor_report(d, VERDICT_WARNING, town ? by_gas_town : "gt-recover setup --only panes",
 		    "%zu of %zu agents' panes go with their agent: tmux does not keep them, nor what stood "
 		    "on them",
 		    live - kept, live);
@@ -266,13 +269,13 @@ check_exposed(struct doctor *d)
 		    "at it",
 		    dead, dead == 1 ? "" : "s");
 	if (unarmed > 0)
-		doctor_report(d, VERDICT_WARNING, "gt-recover arm",
+		doctor_report(d, VERDICT_WARNING, "gt-recover setup --only panes",
 		    "%zu agents' pane%s stay when the agent dies and nobody armed them: until a gt-recover "
 		    "command finds one dead, to look at "
 		    "it may end this tmux, with all its sessions",
 		    unarmed, unarmed == 1 ? "" : "s");
 	if (unwatched > 0)
-		doctor_report(d, VERDICT_WARNING, "gt-recover arm",
+		doctor_report(d, VERDICT_WARNING, "gt-recover setup --only panes",
 		    "%zu armed pane%s may stay dead and not reset: this tmux can miss the death, and its "
 		    "heartbeat does not run",
 		    unwatched, unwatched == 1 ? "" : "s");

@@ -83,7 +83,7 @@ sprint_test_lock_take(struct store *s, const struct epic_sprint *x, const struct
 static void
 put_command(struct buf *out, const char *verb, const char *name, const char *agent)
 {
-	buf_fmt(out, "gt-recover lock %s ", verb);
+	buf_fmt(out, "gt-recover records lock %s ", verb);
 	quote_sh(out, name);
 	buf_chr(out, ' ');
 	quote_sh(out, agent);

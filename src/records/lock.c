@@ -131,7 +131,7 @@ refuse_held(const struct lock *l, const struct timestamp *now, struct err *e)
 		err_set(e, GT_AGAIN, "held",
 		    "%.100s has the lock %.200s for %lld more seconds, if it does not renew it", l->holder,
 		    l->name, (long long)(left + 999) / 1000);
-	return err_hint(e, "Try again later; gt-recover lock list shows who has what");
+	return err_hint(e, "Try again later; gt-recover records lock list shows who has what");
 }
 
 static int
@@ -224,7 +224,7 @@ load_his(struct store *s, struct lock_step *x, struct err *e)
 	found = lock_load(s, x->who->name, x->l, e);
 	if (found == 0) {
 		err_set(e, GT_NOTHING, "not-found", "there is no lock %.200s", x->who->name);
-		found = err_hint(e, "gt-recover lock acquire makes it");
+		found = err_hint(e, "gt-recover records lock acquire makes it");
 	} else if (found > 0 && strcmp(x->l->holder, x->who->holder) != 0) {
 		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s is not %.100s's but %.100s's",
 		    x->l->name, x->who->holder, x->l->holder);
@@ -247,7 +247,7 @@ renew_once(struct txn *t, void *arg, struct err *e)
 		return -1;
 	if (!x->l->held) {
 		err_set(e, GT_REFUSED, "not-held", "the lock %.200s was put back", x->l->name);
-		return err_hint(e, "gt-recover lock acquire takes it again");
+		return err_hint(e, "gt-recover records lock acquire takes it again");
 	}
 	if (x->who->pid == 0 && life_of(x->l, x->now) == LIFE_GONE) {
 		err_set(e, GT_REFUSED, "gone",

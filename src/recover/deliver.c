@@ -434,7 +434,7 @@ timed_out(struct recovery *r, const struct agent_probe *l, struct err *e)
 	if (l->state == PROBE_IDLE && l->marked && l->ack == ACK_NONE)
 		return err_hint(e,
 		    "the prompt was pasted and left the box: look, and if the agent knows nothing, "
-		    "run gt-recover release for this session, end the agent and recover it again");
+		    "run gt-recover records release for this session, end the agent and recover it again");
 	return err_hint(
 	    e, "run gt-recover for this session again: it looks first and delivers nothing twice");
 }

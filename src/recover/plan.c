@@ -402,7 +402,8 @@ static const struct {
 	    "try again in five minutes, if it did not come up" },
 	{ "quarantined", is_quarantined, true,
 	    "it crashed again and again: max_attempts recoveries within attempt_window",
-	    "find out why it dies; to recover it now, name the session; for --all: gt-recover release "
+	    "find out why it dies; to recover it now, name the session; for --all: gt-recover records "
+	    "release "
 	    "SESSION" },
 	{ "other-host", is_other_hosts, false, "another host has taken its agent up",
 	    "gt-recover list --fleet shows it; to have it back here: session suspend there, then session "
@@ -410,7 +411,7 @@ static const struct {
 	{ "recorded", is_recorded, true, "only its record tells of it: somebody may want it suspended",
 	    "name the session to bring it back; with auto_recover startup does so after a restart" },
 	{ "elsewhere", is_elsewhere, true, "its session is recorded with another process, which lives",
-	    "gt-recover session list shows it; name the session to bring it back here all the same" },
+	    "gt-recover records session list shows it; name the session to bring it back here all the same" },
 	{ "given-up", is_given_up, true, "its background service gave it up",
 	    "claude logs ID shows its last output; name it to start it again" },
 	{ "viewer", is_left_viewer, true, "it only showed background sessions, and may have been left",

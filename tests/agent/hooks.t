@@ -148,7 +148,7 @@ unlike "$OUT" 'book|second\.md' 'nothing of it is interrupted any more'
 gt session list --json
 is "$(json '{session_records}') $(json '{session_records}[0]{agent_uuid}') $(json '{session_records}[0]{lives}')" "1 $talk true" \
 	'it is the same session, with another process'
-is "$(json '{sessions}[0]{cursor_session_id}')" "$(talk)" 'and another conversation'
+is "$(json '{session_records}[0]{cursor_session_id}')" "$(talk)" 'and another conversation'
 
 HOME=$W/hooked gt uninstall hooks
 same_file "$W/before" "$W/hooked/.claude/settings.json" 'the settings are as they were'

@@ -56,7 +56,7 @@ ok 'another claude starts' start_claude asker ''
 tell_agent asker 'Please clean up.'
 ok 'and asks for a permission' until_ 60 pane_shows asker 'Do you want to proceed'
 gt snapshot -L "$SOCKET" --json
-is "$RC $(json '{results}')" '0 2' 'a pass of snapshots'
+is "$RC $(json '{panes}')" '0 2' 'a pass of snapshots'
 
 # ---- a dialog is open: nobody answers ----
 gt --all --yes -L "$SOCKET"

@@ -49,7 +49,7 @@ is "$(found Timer.installed) $(found Timer.bare)" 'warning skipped' 'no timer is
 is "$(found Timer.boot) $(found State.backup)" 'warning skipped' '  as is none at boot; without records there is nothing to back up'
 gt doctor -L main
 like "$OUT" 'installed +none: snapshots' 'for a person it is a line'
-like "$OUT" '→ gt-recover install timer' '  with a hint'
+like "$OUT" '→ gt-recover setup --only timer' '  with a hint'
 is "$(awk 'length > 80' <<<"${OUT//[→✓·✗]/x}")" '' '  of 80 columns at most'
 unlike "$OUT" 'skipped:|no live agent' '  without what could not be looked at'
 gt doctor -v -L main
@@ -145,7 +145,7 @@ is "$(found Timer.period) $(found Timer.bare)" 'warning ok' 'a schedule that som
 edit '/ends (gt-recover/d'
 is "$RC $(found Timer.installed)" '1 error' 'a marker that stands alone is an error'
 edit 's/^@reboot/@daily/'
-is "$(found Timer.boot) $(found Timer.boot hint)" 'note gt-recover install timer' 'another line of startup than would be written is told'
+is "$(found Timer.boot) $(found Timer.boot hint)" 'note gt-recover setup --only timer' 'another line of startup than would be written is told'
 edit '/gt-recover-startup begins/,/gt-recover-startup ends/d'
 is "$(found Timer.boot) $(found Timer.installed)" 'warning ok' 'one that is gone is a warning'
 cp "$W/good" "$W/tab"
@@ -211,7 +211,7 @@ mv "$talk" "$W/talk"
 doctor --config "$W/one.toml"
 mv "$W/talk" "$talk"
 is "$(found State.quarantine)" warning 'a session in quarantine is a warning'
-like "$(found State.quarantine sentence)$(found State.quarantine hint)" 'pip.*gt-recover release' '  with its name and the way out'
+like "$(found State.quarantine sentence)$(found State.quarantine hint)" 'pip.*gt-recover records release' '  with its name and the way out'
 cp "$STATE/events.jsonl" "$W/events"
 sed -i '1s/"at":1/"at":2/' "$STATE/events.jsonl"
 doctor

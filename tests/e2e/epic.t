@@ -160,7 +160,7 @@ record left
 gt session end left
 is "$RC" 0 'an agent ends'
 gt -L main epic resume ends --yes
-like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record who goes on with its work \(gt-recover session record\)' \
+like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record who goes on with its work \(gt-recover records session record\)' \
 	'it is not taken up again, and what to do is said'
 record stands-in
 checkpoint agent left '{"sessionId": "stands-in", "lastHeartbeat": 1760129130000}'

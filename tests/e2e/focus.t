@@ -111,7 +111,7 @@ for screen in main alternate; do
 	gt list -L main
 	is "$RC" 0 '  a list'
 	unlike "$ERR" 'was not reset' '  warns of nothing'
-	like "$ERR" "$screen: last screen saved; to see it: gt-recover context $screen" '  says where the screen went'
+	like "$ERR" "$screen: last screen saved; to see it: gt-recover show $screen --context" '  says where the screen went'
 	ok '  resets it' is_reset $screen
 	like "$(stat -c '%a' "$(tm display-message -p -t "$(agent_pane $screen)" '#{@gt-recover-kept}')")" '^600$' '  and keeps what it showed'
 	told $screen "$W/after"

@@ -102,7 +102,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	tm set-option -p -t "$(agent_pane half)" @gt_recover_pasted "$(sql "$STATE/recover.db" "select id from attempt where session = 'half'")"
 	gt half -L main --config "$W/paste.toml"
 	is "$RC $(messages half)" '5 0' 'the next run cannot know'
-	like "$ERR" 'the prompt was pasted and left the box.*gt-recover release' 'and says what a person can do'
+	like "$ERR" 'the prompt was pasted and left the box.*gt-recover records release' 'and says what a person can do'
 	gt release half -L main --json
 	is "$RC $(json '{released}[0]{ended}') $(json '{released}[0]{ended}[0]{phase}')" '0 1 respawned' 'a person ends the attempt'
 	is "$(agent_starts half)" 2 'the agent is left alone'

@@ -151,7 +151,7 @@ is "$(cat "$W/mail.2/cwd")" "$(cd "$T" && pwd -P)" '  from the root of the town'
 like "$(cat "$W/mail.2/env")" 'BD_ACTOR=gt-recover' '  as gt-recover'
 body=$(cat "$W/mail.2/in")
 like "$body" 'Session:  toast.*Class:    dead.*Reason:   killed.*Crashed:  20.*Because:  .*died again.*Error:    died.*Recovery: gtr-[0-9a-f]{16}' 'the mail tells which and why'
-like "$body" 'gt-recover log toast.*gt-recover release toast' '  and what can be done'
+like "$body" 'gt-recover log toast.*gt-recover records release toast' '  and what can be done'
 unlike "$body" 'repetition|❯|Claude Code v' '  nothing of the screen'
 patrol
 is "$(mails)" 2 'no pass repeats it'

@@ -113,7 +113,7 @@ gt epic status
 like "$RC $ERR" '^0 .*1 epic that another program wrote straight into the store is not shown.*gt-recover doctor' 'an epic that is not seen is told of'
 gt doctor --json -L none
 like "$(found State.strangers) $(found State.strangers sentence)" '^warning 1 .*: theirs$' 'doctor names it'
-like "$(found State.strangers hint)" 'redis-cli GET epic:ID:state \| gt-recover checkpoint epic ID' '  and how it is taken in'
+like "$(found State.strangers hint)" 'redis-cli GET epic:ID:state \| gt-recover records checkpoint epic ID' '  and how it is taken in'
 sed -i 's/db=3/db=4/' "$XDG_CONFIG_HOME/gt-recover/gt.toml"
 redis get epic:theirs:state >"$W/in"
 gt_in "$W/in" checkpoint epic theirs

@@ -47,10 +47,10 @@ like "$ERR" 'Force releasing stale test lock: tester-catalog had it, but its pro
 pane_of tester-catalog
 is "$(locked slot state) $(locked slot pid)" "held $(agent_pid tester-catalog)" 'while the agent lives it keeps it'
 ok 'it is told' until_ 20 messages_are tester-catalog 1
-like "$(told tester-catalog)" 'Tests: 15 of 20 had run before the crash. Run the whole test suite again.*You have the test lock slot, number 2\. While the tests run: gt-recover lock renew slot tester-catalog' \
+like "$(told tester-catalog)" 'Tests: 15 of 20 had run before the crash. Run the whole test suite again.*You have the test lock slot, number 2\. While the tests run: gt-recover records lock renew slot tester-catalog' \
 	'to run all tests, with the counts, and that it has the lock'
 ok 'the other one, too' until_ 20 messages_are coder-catalog 1
-like "$(told coder-catalog)" 'The test lock slot is held by tester-catalog. Run tests only with it: gt-recover lock acquire slot coder-catalog' \
+like "$(told coder-catalog)" 'The test lock slot is held by tester-catalog. Run tests only with it: gt-recover records lock acquire slot coder-catalog' \
 	'that it has not'
 gt log
 like "$OUT" 'lock.taken-over' 'the log tells of it'

@@ -246,7 +246,8 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 				    "whether it lives",
 				    agent, session.host);
 				err_hint(e,
-				    "Abandon it there, or, if that host is gone for good: gt-recover session "
+				    "Abandon it there, or, if that host is gone for good: gt-recover "
+				    "records session "
 				    "suspend %.60s",
 				    agent);
 			}
@@ -345,7 +346,7 @@ epic_read(struct verb_job *j, const char *id, struct epic_list *out, struct time
 		if (id == NULL)
 			return 0;
 		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
-		return err_hint(e, "gt-recover checkpoint epic writes one");
+		return err_hint(e, "gt-recover records checkpoint epic writes one");
 	}
 	if (epic_list_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e) !=
 	    0)

@@ -172,7 +172,7 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		err_set(e, GT_REFUSED, "not-startable",
 		    "no session of it is recorded, and start_command is not set");
 		return err_hint(e,
-		    "gt-recover session record tells how to start it, or the key start_command of "
+		    "gt-recover records session record tells how to start it, or the key start_command of "
 		    "[recovery.epics]");
 	}
 	if (found < 0)
@@ -181,7 +181,8 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		err_set(e, GT_REFUSED, "ended",
 		    "its session has ended, and one that has ended is not taken up again");
 		return err_hint(e,
-		    "Record who goes on with its work (gt-recover session record), and name that one as its "
+		    "Record who goes on with its work (gt-recover records session record), and name that "
+		    "one as its "
 		    "sessionId by gt-recover"
 		    " checkpoint agent");
 	}
@@ -193,7 +194,8 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		err_set(e, GT_REFUSED, "elsewhere",
 		    "it is active on the host %s, and nobody here can tell whether it lives", out->host);
 		return err_hint(e,
-		    "Resume it there. If that host is gone for good: gt-recover session suspend %.60s, "
+		    "Resume it there. If that host is gone for good: gt-recover records session suspend "
+		    "%.60s, "
 		    "session restore, session"
 		    " suspend; then again",
 		    agent);
@@ -203,7 +205,8 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		    "nobody noted its process, and in the tmux session %.60s an agent lives that may be it",
 		    living->pane.session);
 		return err_hint(e,
-		    "If it is, record it with its pid: gt-recover session record; if not: gt-recover session "
+		    "If it is, record it with its pid: gt-recover records session record; if not: "
+		    "gt-recover records session "
 		    "suspend %.60s",
 		    agent);
 	}
@@ -393,7 +396,7 @@ check(const struct resuming *r, int64_t now, struct err *e)
 		open += r->x->sprints[i].state != SPRINT_COMPLETED;
 	if (r->x->n == 0) {
 		err_set(e, GT_NOTHING, "no-sprints", "no sprint of the epic %.200s is recorded", r->x->id);
-		return err_hint(e, "gt-recover checkpoint epic tells them, in sprints[]");
+		return err_hint(e, "gt-recover records checkpoint epic tells them, in sprints[]");
 	}
 	if (open == 0) {
 		err_set(e, GT_NOTHING, "completed", "all sprints of the epic %.200s are completed", r->x->id);
@@ -523,7 +526,7 @@ static void
 no_agent(struct resuming *r, size_t i)
 {
 	output_warning(&r->j->say, "sprint %s: no agent of it is recorded (not-startable)\n"
-	    "  gt-recover checkpoint sprint tells who works at it, in agents[]",
+	    "  gt-recover records checkpoint sprint tells who works at it, in agents[]",
 	    output_shown(r->x->sprints[i].id, 60));
 	r->unknown++;
 	r->failed++;

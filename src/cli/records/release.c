@@ -53,7 +53,7 @@ cmd_release(struct verb_job *j, struct err *e)
 
 	if (cli->n_args == 0) {
 		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
-		return err_hint(e, "gt-recover release SESSION");
+		return err_hint(e, "gt-recover records release SESSION");
 	}
 	list = json_array();
 	for (size_t i = 0; i < cli->n_args && ret == 0; i++) {

@@ -202,7 +202,7 @@ claim(struct verb_job *j, struct err *e)
 	ret = run_claim(j->store, &h, &j->now, &out, e);
 	if (ret == 0) {
 		err_set(e, GT_NOTHING, "nothing-pending", "no run is pending");
-		return err_hint(e, "gt-recover run create makes one");
+		return err_hint(e, "gt-recover records run create makes one");
 	}
 	return ret > 0 ? print_run(j, &out, ret == 1, true) : -1;
 }

@@ -133,7 +133,7 @@ read_blob(const json_t *o, struct buf *blob, bool *has, struct err *e)
 		return 0;
 	err_set(e, GT_USAGE, "input",
 	    "the field \"provider_state_blob\" of the JSON object must be bytes in base64");
-	return err_hint(e, "gt-recover session suspend takes the bytes themselves on standard input");
+	return err_hint(e, "gt-recover records session suspend takes the bytes themselves on standard input");
 }
 
 /*
@@ -207,7 +207,7 @@ show(struct verb_job *j, struct err *e)
 
 	if (j->store == NULL) {
 		err_set(e, GT_NOTHING, "not-found", "no session is recorded yet");
-		return err_hint(e, "gt-recover session record records one");
+		return err_hint(e, "gt-recover records session record records one");
 	}
 	if (session_need(j->store, j->cli.args[0], &x, e) != 0)
 		return -1;
@@ -298,7 +298,7 @@ restore(struct verb_job *j, struct err *e)
 
 	if (bytes && !j->cli.json && isatty(STDOUT_FILENO)) {
 		err_set(e, GT_USAGE, "terminal", "a state blob is no text for a terminal");
-		return err_hint(e, "gt-recover session restore ID > FILE, or --json");
+		return err_hint(e, "gt-recover records session restore ID > FILE, or --json");
 	}
 	if (session_restore(j->store, j->cli.args[0], &blob, &x, e) != 0) {
 		session_release(&x);
@@ -507,7 +507,7 @@ tree(struct verb_job *j, struct err *e)
 		ret = show_tree(&b, root, e);
 	if (ret == 0 && root != NULL && b.n == 0) {
 		err_set(e, GT_NOTHING, "not-found", "no agent \"%.200s\" is in the tree", root);
-		ret = err_hint(e, "gt-recover agent tree shows all that have not ended");
+		ret = err_hint(e, "gt-recover records agent tree shows all that have not ended");
 	} else if (ret == 0 && b.n == 0) {
 		output_line(&j->say, "There is no agent.");
 	}

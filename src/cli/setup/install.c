@@ -365,7 +365,7 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 	if (town_root(w.town) == NULL) {
 		err_set(e, GT_USAGE, "no-town", "there is no Gas Town here that could run a plugin");
 		err_hint(e,
-		    "name its root with --town; without a town gt-recover install timer runs things "
+		    "name its root with --town; without a town gt-recover setup --only timer runs things "
 		    "regularly");
 	} else if (program == NULL) {
 		err_set(e, GT_FAIL, "program", "the system does not say where this program is");
@@ -472,7 +472,8 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 	err_set(e, GT_USAGE, "agent", "hooks are known of %s, not of %.100s", names.data, cli->agent);
 	buf_release(&names);
 	return err_hint(e,
-	    "without hooks an agent is brought back by what it writes down itself; gt-recover install timer "
+	    "without hooks an agent is brought back by what it writes down itself; gt-recover setup --only "
+	    "timer "
 	    "keeps its screen");
 }
 
@@ -498,7 +499,8 @@ cmd_shim(const struct cli *cli, bool install, struct err *e)
 		err_set(
 		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
 		ret = err_hint(e,
-		    "put the output of gt-recover install shim --print where your shell reads it at start");
+		    "put the output of gt-recover setup --only shim --print where your shell reads it at "
+		    "start");
 	} else if (cli->print) {
 		print_path(path);
 	} else if (!install) {

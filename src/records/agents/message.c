@@ -68,7 +68,7 @@ message_need(struct store *s, const char *id, struct message *out, struct err *e
 	if (found != 0)
 		return found > 0 ? 0 : -1;
 	err_set(e, GT_NOTHING, "not-found", "there is no message \"%.200s\"", id);
-	return err_hint(e, "gt-recover message list shows them");
+	return err_hint(e, "gt-recover records message list shows them");
 }
 
 struct message_filter {
@@ -314,7 +314,7 @@ receivers(struct store *s, const struct casting *job, struct tree *all, const ch
 		return 0;
 	if (kept == 0) {
 		err_set(e, GT_NOTHING, "nobody", "there is no agent but the sender");
-		return err_hint(e, "gt-recover agent tree shows those that there are");
+		return err_hint(e, "gt-recover records agent tree shows those that there are");
 	}
 	err_set(e, GT_USAGE, "too-large", "%zu messages of this size are more than %zu MiB", kept,
 	    MESSAGE_BROADCAST_MAX >> 20);

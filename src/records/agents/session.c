@@ -266,7 +266,7 @@ session_need(struct store *s, const char *agent, struct session *out, struct err
 	if (found != 0)
 		return found > 0 ? 0 : -1;
 	err_set(e, GT_NOTHING, "not-found", "no session of an agent \"%s\" is recorded", agent);
-	return err_hint(e, "gt-recover session list shows those that are");
+	return err_hint(e, "gt-recover records session list shows those that are");
 }
 
 int
@@ -382,17 +382,17 @@ meet(struct session *x, const struct session *old, struct err *e)
 		    e, "ended", x->agent_uuid, "has ended", "Record the new agent under an id of its own");
 	if (old->state == SESSION_SUSPENDED)
 		return refuse(e, "suspended", x->agent_uuid, "is suspended",
-		    "gt-recover session restore takes it up again");
+		    "gt-recover records session restore takes it up again");
 	if (x->parent != NULL && (old->parent == NULL || strcmp(x->parent, old->parent) != 0))
 		return refuse(e, "other-parent", x->agent_uuid, "was recorded under another parent",
-		    "gt-recover agent tree shows whose it is");
+		    "gt-recover records agent tree shows whose it is");
 	timestamp_now(&now);
 	if (x->boot_id[0] != '\0' && !session_same_process(old, x) && session_is_alive(old, &now))
 		return refuse(e, "live", x->agent_uuid, "has another process, which is running",
 		    "Look at that process first, or suspend the session");
 	if (session_is_elsewhere(old))
 		return refuse(e, "elsewhere", x->agent_uuid, "is active on another host",
-		    "If that host is gone for good: gt-recover session suspend, then session restore");
+		    "If that host is gone for good: gt-recover records session suspend, then restore");
 	session_inherit(x, old);
 	move_here(x);
 	return 0;
@@ -523,7 +523,7 @@ restore_once(struct txn *t, void *arg, struct err *e)
 		return -1;
 	if (x->state == SESSION_ACTIVE)
 		return refuse(e, "active", job->agent, "is active: somebody has taken it up",
-		    "If its process is gone: gt-recover session suspend, or startup");
+		    "If its process is gone: gt-recover records session suspend, or reconcile");
 	if ((x->blob.size >= 0 && session_blob_read(t->s, job->agent, &x->blob, job->out, e) != 0) ||
 	    tree_expect_ancestry(t, job->agent, e) != 0)
 		return -1;

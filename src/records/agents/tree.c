@@ -74,10 +74,10 @@ tree_expect_open(struct txn *t, const char *agent, struct err *e)
 
 	if (found == 0) {
 		err_set(e, GT_FAIL, "no-agent", "there is no agent \"%s\"", agent);
-		err_hint(e, "Record its session first: gt-recover session record");
+		err_hint(e, "Record its session first: gt-recover records session record");
 	} else if (found > 0 && x.ended) {
 		ret = err_set(e, GT_REFUSED, "parent-ended", "the agent %s has ended", agent);
-		err_hint(e, "gt-recover agent tree shows who has not");
+		err_hint(e, "gt-recover records agent tree shows who has not");
 	}
 	if (ret == 0)
 		txn_check(t, record_key_of(&tree_type, &x), x.version);
@@ -94,7 +94,8 @@ tree_expect_ancestry(struct txn *t, const char *agent, struct err *e)
 	if (found == 0) {
 		err_set(e, GT_REFUSED, "unlinked",
 		    "the agent %s has no place in the tree: its spawn was cut off", agent);
-		ret = err_hint(e, "gt-recover agent spawn PARENT %s links it, and so does startup", agent);
+		ret = err_hint(e, "gt-recover records agent spawn PARENT %s links it, and so does "
+		    "reconcile", agent);
 	}
 	if (ret == 0)
 		ret = tree_expect_open(t, agent, e);
@@ -126,12 +127,12 @@ child_is_linked(
 	if (link->version > 0) {
 		err_set(
 		    e, GT_REFUSED, "linked", "the agent %s has its place in the tree already", link->agent);
-		return err_hint(e, "gt-recover agent tree shows it");
+		return err_hint(e, "gt-recover records agent tree shows it");
 	}
 	if (x->version > 0 && x->parent != NULL && strcmp(x->parent, job->parent) != 0) {
 		err_set(e, GT_REFUSED, "other-parent", "the agent %s was recorded under the parent %s",
 		    x->agent_uuid, x->parent);
-		return err_hint(e, "gt-recover agent spawn %s %s", x->parent, x->agent_uuid);
+		return err_hint(e, "gt-recover records agent spawn %s %s", x->parent, x->agent_uuid);
 	}
 	return 0;
 }
@@ -294,7 +295,7 @@ static int
 has_children(const char *agent, size_t n, struct err *e)
 {
 	err_set(e, GT_REFUSED, "has-children", "the agent %s has %zu below it", agent, n);
-	return err_hint(e, "gt-recover agent end %s ends them all", agent);
+	return err_hint(e, "gt-recover records agent end %s ends them all", agent);
 }
 
 static int

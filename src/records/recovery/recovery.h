@@ -183,7 +183,7 @@ void crash_record_list_release(struct crash_record_list *list);
  * Restarts of a session's agents: the record crashes:<socket>:<session> holds their times (ms since
  * 1970, the last 1000). An attempt that ended before the restart, as for want of disk space, does not
  * count. A session is quarantined while max_attempts of them are within attempt_window before its
- * crash, those left out whose agent came through (recover/recover_private.h); `gt-recover release`
+ * crash, those left out whose agent came through (recover/recover_private.h); `gt-recover records release`
  * ends that, and who names the session is not kept from it.
  */
 

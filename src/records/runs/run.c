@@ -232,7 +232,7 @@ static int
 not_found(const char *id, struct err *e)
 {
 	err_set(e, GT_NOTHING, "not-found", "there is no run %.200s", id);
-	return err_hint(e, "gt-recover run list shows them");
+	return err_hint(e, "gt-recover records run list shows them");
 }
 
 static int
@@ -242,7 +242,7 @@ not_allowed(const struct run *r, enum run_state to, struct err *e)
 	    run_state_name(r->state), run_state_name(to));
 	return err_hint(e,
 	    run_state_final(r->state) ? "it has ended; create another one"
-				      : "gt-recover run list shows where it stands");
+				      : "gt-recover records run list shows where it stands");
 }
 
 /* 1 and *r afresh, or what a verb answers. */

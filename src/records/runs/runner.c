@@ -135,7 +135,8 @@ renew_once(struct txn *t, void *arg, struct err *e)
 		return found < 0 ? -1 : 0;
 	err_set(e, GT_REFUSED, "unregistered", "the runner %.200s is not registered%s", x->id, where);
 	return err_hint(e,
-	    "gt-recover runner register %.200s; what it had claimed before is no longer its own", x->id);
+	    "gt-recover records runner register %.200s; what it had claimed before is no longer its "
+	    "own", x->id);
 }
 
 int

@@ -334,10 +334,10 @@ compose(const struct crash_record_list *owed, bool again, struct buf *subject, s
 	add_remaining(body, owed);
 	buf_str(body, "\nWhat can be done:\n");
 	add_command_line(body, "gt-recover log ", first->session, "what was tried");
-	add_command_line(body, "gt-recover context ", first->session, "what would be handed over");
+	add_command_line(body, "gt-recover show --context ", first->session, "what would be handed over");
 	add_command_line(
 	    body, "gt-recover ", first->session, "try it now; it looks first and hands nothing over twice");
-	add_command_line(body, "gt-recover release ", first->session,
+	add_command_line(body, "gt-recover records release ", first->session,
 	    "end a quarantine or a recovery that hangs; then recover it by its name");
 	buf_str(body, "  gt-recover list\n      what is crashed now, and why it is left alone\n");
 }

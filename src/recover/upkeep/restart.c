@@ -272,7 +272,8 @@ take_living(struct restart *r, bool dry, char id[21], struct err *e)
 	err_set(e, GT_REFUSED, "there",
 	    "in a tmux session of its name an agent lives, and nothing tells that it is this one");
 	return err_hint(e,
-	    "gt-recover list shows it; if it is, record it: gt-recover agent resume, then session record "
+	    "gt-recover list shows it; if it is, record it: gt-recover records agent resume, then session "
+	    "record "
 	    "with its pid");
 }
 
