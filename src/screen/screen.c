@@ -32,6 +32,7 @@ static const char *const deaths[] = {
 	"fish: (?:Job \\d+, |Process \\d+, )",
 	"\\[\\d+\\][+-]? +(?:\\d+ )?" DEATHS "\\b",
 	"={20,}$",	/* the crash report of its runtime */
+	DEATHS " {4,}(?:\\(core dumped\\) )?[^ ]",	/* bash 5.3 names the command */
 	DEATHS "(?: \\(core dumped\\))?$",
 };
 

@@ -36,7 +36,7 @@ gt "${with[@]}" --all --yes
 is "$RC" 4 'no third one'
 is "$(tail -n 1 <<<"$ERR")" 'found=1 recovered=0 unacknowledged=0 refused=1 failed=0' 'the sum tells of it'
 gt "${with[@]}" list
-like "$OUT" '\(quarantined\).*gt-recover release' 'the list says how it goes on'
+like "$OUT" '\(quarantined\).*gt-recover records release' 'the list says how it goes on'
 gt "${with[@]}" list --json
 is "$(json '{sessions}[0]{refusal}')" quarantined 'by its name'
 is "$(panes)" "$before" 'its pane is not touched'

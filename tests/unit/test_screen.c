@@ -388,6 +388,8 @@ test_without_shell(void **state)
 		"permissions on\n",
 		"\n  second line /bin/bash: line 1: 20 Killed claude\n0<&3────────────────\n",
 		"zsh: killed     claude\nh% ───────────────\n",
+		"Killed                     bash claude.sh --resume\ndemo$ ─────────\n",
+		"Segmentation fault         (core dumped) claude\ndemo$ ─────────\n",
 		"Segmentation fault (core dumped)\n$ ls ─────────────\nx\n",
 		"user@host:~$ make\ncc ───────────────────\n",
 	};
