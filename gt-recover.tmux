@@ -33,7 +33,10 @@ bind_key() {	# KEY PROGRAM
 	# shellcheck disable=SC2016	# the inner sh expands it
 	# the popup stays until a key is pressed, since its last lines say what came back
 	command="exec sh -c $(quoted '"$0"; printf "\n%s" "Press Enter to close."; read -r _') $(quoted "$2")"
-	bound=$(tmux list-keys -T prefix "$1" 2>/dev/null | grep -v 'gt-recover')
+	# a key given to list-keys goes to the status line in tmux 3.7
+	bound=$(tmux list-keys -T prefix 2>/dev/null | awk -v key="$1" '
+		/gt-recover/ { next }
+		{ for (i = 1; i < NF && $i != "prefix"; i++); sub(/^\\/, "", $(i + 1)); if ($(i + 1) == key) print }')
 	if [ -n "$bound" ]; then
 		say "prefix $1 is bound already; choose another key: set -g @gt-recover-key KEY"
 		return

@@ -20,7 +20,7 @@ set_options() {	# NAME VALUE...
 	done
 }
 prefix_key() {	# KEY: what it is bound to
-	tm list-keys -T prefix "$1" 2>/dev/null
+	tm list-keys -T prefix | grep -E -- "-T prefix +$1 "
 }
 shown() {	# EXTENDED-REGEXP: on the client's terminal
 	term_screen | grep -Eq -- "$1"
