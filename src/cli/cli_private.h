@@ -240,6 +240,7 @@ int cli_picker_run(struct cli_batch *r, const bool *offered);
  * err: "unknown-session", "ambiguous" (GT_USAGE).
  */
 struct candidate *cli_pick_named(struct candidate_list *all, const char *word, struct err *e);
+bool cli_pick_is_there(struct app *w, const char *word);	/* such a session or pane exists */
 /*
  * Is one of those that the words name in the middle of a change, as its shell is for a moment after
  * the agent was killed? Without words: does one still end whose server is gone? Waits 100 ms then, for

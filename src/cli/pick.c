@@ -116,9 +116,8 @@ cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
 #define ENDING_MS 5000	/* a dying agent writes its files; many at once take their time */
 #define LOOK_AGAIN_MS 100
 
-/* Such a session or pane is there, whatever runs in it. */
-static bool
-is_session_there(struct app *w, const char *word)
+bool
+cli_pick_is_there(struct app *w, const char *word)
 {
 	bool found = false;
 
@@ -144,7 +143,7 @@ cli_pick_again(
 		struct err none = ERR_INIT;
 		const struct candidate *c = cli_pick_named(all, words[i], &none);
 
-		again = c != NULL ? c->unsettled : none.code == GT_NOTHING && is_session_there(w, words[i]);
+		again = c != NULL ? c->unsettled : none.code == GT_NOTHING && cli_pick_is_there(w, words[i]);
 	}
 	for (size_t i = 0; i < all->n && n == 0; i++)
 		ending = ending || all->v[i].ending;

@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/cli_private.h"
 #include "config/config.h"
 #include "tmux/tmux.h"
 
@@ -58,15 +58,15 @@ is_target(const char *word)
 	    strspn(dot + 1, "0123456789") == strlen(dot + 1);
 }
 
-/* Its pane's id, appended; false: no server has it. */
+/* Its pane's id, appended; false: no server has it, or a session has that name (tmux 3.7 allows ':'). */
 static bool
 resolve_target(struct app *w, const char *word, struct buf *out)
 {
 	char *exact = xasprintf("=%s", word);
 	size_t n = strlen(word);
-	bool found = false;
+	bool found = false, name = cli_pick_is_there(w, word);
 
-	for (size_t i = 0; i < w->n_servers && !found; i++) {
+	for (size_t i = 0; i < w->n_servers && !found && !name; i++) {
 		struct err none = ERR_INIT;
 
 		buf_reset(out);
