@@ -1,10 +1,11 @@
 #!/bin/bash
 # tmux 3.4 prints $NAME as \$NAME, and from 3.4 on tmux prints control characters as \033. The start command, the
 # directory, the environment and the screen of an agent are read the same from every version. A stand-in prints as
-# 3.4 does; with GT_TMUX34=PROGRAM the tests run with 3.4 itself, too.
+# 3.4 does; where 3.4 itself has been built (scripts/tmux-versions) the tests run with it, too.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 afresh
+TMUX34=${GT_RECOVER_CACHE:-$REAL_CACHE/gt-recover}/tmux/3.4/bin/tmux
 export REAL
 REAL=$(command -v tmux)
 
@@ -59,11 +60,11 @@ comes_back plain
 stand_in
 comes_back stand-in
 rm "$W/bin/tmux"
-if [ -z "${GT_TMUX34:-}" ]; then
-	skip 'GT_TMUX34 names no tmux 3.4' 7
+if ! "$TMUX34" -V >/dev/null 2>&1; then
+	skip 'tmux 3.4 is not built: make tmux-versions' 7
 else
 	tm kill-server
-	ln -s "$GT_TMUX34" "$W/bin/tmux"
+	ln -s "$TMUX34" "$W/bin/tmux"
 	hash -r
 	comes_back real
 	is "$(tm display-message -p '#{version}')" 3.4 'real: by a server of 3.4'

@@ -195,7 +195,7 @@ _world() {
 	mkdir -m 700 "$W/tmux" "$W/home" "$W/bin" "$W/agents" "$W/proj" "$W/run"
 	for name in $(compgen -e); do
 		case $name in
-		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_JSON_DIR | GT_RESURRECT | GT_TMUX34 | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
+		GT_RECOVER | GT_RECOVER_SHIPPED | GT_RECOVER_CACHE | GT_JSON_DIR | GT_RESURRECT | GT_FAKE_AGENT | GT_GOLDEN_UPDATE) ;;
 		GT_* | FAKE_AGENT_* | CLAUDE* | ANTHROPIC* | RUN_RECOVERY_* | BEADS_* | BD_* | GIT_*) unset "$name" ;;
 		esac
 	done

@@ -61,7 +61,7 @@ like "$ERR$OUT" 'another version than the tmux in PATH' 'and says so'
 is "$(agent_starts beside)" 1 'the living one is left alone'
 
 # ---- versions that do not understand each other ----
-if [ -x "$BUILT/3.5a/bin/tmux" ] && [ -x "$BUILT/3.6b/bin/tmux" ]; then
+if "$BUILT/3.5a/bin/tmux" -V >/dev/null 2>&1 && "$BUILT/3.6b/bin/tmux" -V >/dev/null 2>&1; then
 	tm kill-server
 	ln -s "$BUILT/3.6b/bin/tmux" "$W/bin/tmux"
 	hash -r
