@@ -536,10 +536,13 @@ check_epics(struct doctor *d)
 	if (!has_store(d))
 		return;
 	store_timestamp(d->store, &now);
-	if (epic_list_read(
-		d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now, &list, &e) != 0) {
+	if (epic_survey(d->w, d->store, NULL, config_ms(d->w->config, "epics.checkpoint_interval"), &now,
+		&list, &e) != 0) {
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	} else {
+		for (size_t i = 0; i < list.n_sources; i++)
+			if (list.sources[i].error.code != 0)
+				doctor_report_err(d, VERDICT_WARNING, &list.sources[i].error);
 		for (size_t i = 0; i < list.n; i++)
 			if (list.v[i].interrupted)
 				add_name(&names, n++, list.v[i].id);
@@ -552,43 +555,6 @@ check_epics(struct doctor *d)
 			doctor_report(d, VERDICT_OK, NULL, "none of %zu open ones was interrupted", list.n);
 	}
 	epic_list_release(&list);
-	buf_release(&names);
-}
-
-/*
- * A record of ours has a version beside it; what was SET at the same keys has none, and is never
- * written over.
- */
-static void
-check_foreign_keys(struct doctor *d)
-{
-	struct buf names = BUF_INIT;
-	struct err e = ERR_INIT;
-	json_t *list;
-	size_t n;
-
-	if (!has_store(d))
-		return;
-	list = epic_foreign_ids(d->store, &e);
-	n = json_array_size(list);
-	for (size_t i = 0; i < n && i < NAMES; i++) {
-		const char *id = json_string_value(json_array_get(list, i));
-
-		buf_str(&names, i > 0 ? ", " : "");
-		utf8_escape(&names, id, strlen(id), 60);
-	}
-	end_names(&names, n);
-	if (list == NULL)
-		doctor_report_err(d, VERDICT_ERROR, &e);
-	else if (n == 0)
-		doctor_report(d, VERDICT_OK, NULL, "none");
-	else
-		doctor_report(d, VERDICT_WARNING,
-		    "give gt-recover another database of the server (state), then take each in: redis-cli "
-		    "GET epic:ID:state"
-		    " | gt-recover records checkpoint epic ID, and its sprints and agents so, too",
-		    "%zu that no command of ours sees: %s", n, names.data);
-	json_decref(list);
 	buf_release(&names);
 }
 
@@ -727,7 +693,5 @@ const struct doctor_check doctor_state_checks[] = {
 	{ "State", "spool", "what hooks could not tell the store yet", check_spool },
 	{ "State", "epics", "epics that a crash interrupted", check_epics },
 	{ "State", "wip", "refs of work in progress that nobody needs any more", check_wip },
-	{ "State", "strangers", "epics that other programs wrote straight into the store",
-	    check_foreign_keys },
 	{ .group = NULL },
 };

@@ -58,6 +58,12 @@ static const struct checkpoint_member validator[] = {
 	{ "lastValidated", MEMBER_TEXT, NULL, false }, { "next", MEMBER_TEXT, NULL, false },
 	{ NULL, MEMBER_TEXT, NULL, false },
 };
+static const struct checkpoint_member step[] = {
+	{ "id", MEMBER_ID, NULL, true }, { "title", MEMBER_TEXT, NULL, false },
+	{ "status", MEMBER_STATUS, NULL, false }, { "agent", MEMBER_ID, NULL, false },
+	{ "blockedBy", MEMBER_TEXTS, NULL, false },
+	{ NULL, MEMBER_TEXT, NULL, false },
+};
 static const struct checkpoint_member progress[] = {
 	{ "started", MEMBER_TIME, NULL, false }, { "estimatedCompletion", MEMBER_TIME, NULL, false },
 	{ "subtasksCompleted", MEMBER_TEXTS, NULL, false },
@@ -92,7 +98,7 @@ static const struct checkpoint_member sprint[] = {
 	{ "filesInProgress", MEMBER_OBJECTS, file, false },
 	{ "confidence", MEMBER_OBJECT, confidence, false }, { "tests", MEMBER_OBJECT, tests, false },
 	{ "validators", MEMBER_OBJECTS, validator, false }, { "waitStarted", MEMBER_PAST, NULL, false },
-	{ "productiveWork", MEMBER_TEXTS, NULL, false },
+	{ "productiveWork", MEMBER_TEXTS, NULL, false }, { "steps", MEMBER_OBJECTS, step, false },
 	{ NULL, MEMBER_TEXT, NULL, false },
 };
 static const struct checkpoint_member agent[] = {
@@ -465,6 +471,98 @@ checkpoint_normalize(enum checkpoint_kind shape, const char *id, json_t *o, int6
 		fill_progress(o);
 	}
 	return 0;
+}
+
+/* ---- what another program wrote ---- */
+
+/* Words that other programs use for the four states. */
+static const char *
+adapt_status(const char *word)
+{
+	static const struct { const char *word, *as;
+	} words[] = { { "complete", "completed" }, { "done", "completed" }, { "finished", "completed" },
+		{ "success", "completed" }, { "closed", "completed" }, { "cancelled", "completed" },
+		{ "pending", "waiting" }, { "blocked", "waiting" }, { "queued", "waiting" },
+		{ "not_started", "waiting" }, { "initializing", "starting" } };
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strcasecmp(word, words[i].word) == 0)
+			return words[i].as;
+	return "in_progress";
+}
+
+static void adapt_fields(const struct checkpoint_member *fields, json_t *o);
+
+/* A list of objects in which a text is the first member of one. */
+static json_t *
+adapt_list(const struct checkpoint_member *f, const json_t *list)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *v = json_array_get(list, i), *o = json_incref(v);
+		bool complete;
+
+		if (json_is_string(v)) {
+			json_decref(o);
+			o = json_object();
+			json_object_set(o, f->inner->name, v);
+		}
+		if (json_is_object(o))
+			adapt_fields(f->inner, o);
+		complete = json_is_object(o);
+		for (const struct checkpoint_member *m = f->inner; m->name != NULL && complete; m++)
+			complete = !m->required || json_object_get(o, m->name) != NULL;
+		if (complete)
+			json_array_append(out, o);
+		json_decref(o);
+	}
+	return out;
+}
+
+static void
+adapt_fields(const struct checkpoint_member *fields, json_t *o)
+{
+	json_t *section = json_object_get(o, "lastSection");
+
+	if (section != NULL && json_object_get(o, "lastCompletedSection") == NULL)
+		json_object_set(o, "lastCompletedSection", section);
+	for (const struct checkpoint_member *f = fields; f->name != NULL; f++) {
+		json_t *v = json_object_get(o, f->name);
+
+		if (v == NULL)
+			continue;
+		if (f->type == MEMBER_STATUS && json_is_string(v) && !is_status(v))
+			json_put(o, f->name, adapt_status(json_string_value(v)));
+		if (f->type == MEMBER_COUNT && json_is_real(v))
+			json_put_int(o, f->name, (int64_t)json_real_value(v));
+		if (f->type == MEMBER_OBJECTS && json_is_array(v))
+			json_object_set_new(o, f->name, adapt_list(f, v));
+		if (f->type == MEMBER_OBJECT && json_is_object(v))
+			adapt_fields(f->inner, v);
+		v = json_object_get(o, f->name);
+		if (json_is_null(v) || !take_simple(f, o, v))
+			json_object_del(o, f->name);
+	}
+}
+
+void
+checkpoint_adapt(enum checkpoint_kind shape, const char *id, json_t *o, int64_t now)
+{
+	const json_t *sprints;
+
+	adapt_fields(shapes[shape].fields, o);
+	end_now(shapes[shape].fields, o, now);
+	json_object_del(o, "schema_version");
+	if (shapes[shape].id != NULL)
+		json_put(o, shapes[shape].id, id);
+	sprints = json_object_get(o, "sprints");
+	for (size_t i = 0; shape == CHECKPOINT_EPIC && i < json_array_size(sprints); i++)
+		fill_progress(json_array_get(sprints, i));
+	if (shape == CHECKPOINT_EPIC)
+		checkpoint_count_sprints(o);
+	if (shape == CHECKPOINT_SPRINT)
+		fill_progress(o);
 }
 
 /*

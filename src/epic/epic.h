@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "records/records.h"
 
+struct app;
 struct buf;
 struct epic;
+struct epic_source;
 struct epic_sprint;
-struct err;
+struct epic_survey;
 struct record;
 struct scrub;
 struct store;
@@ -54,6 +57,7 @@ struct epic_sprint {
 	json_t *record;				/* sprint:<id>:state, NULL: there is none */
 	json_t *agents; /* array of agent:<id>:state, with "agentId"; of one without: that alone */
 	json_t *ready;				/* interface:<id>:ready, NULL: there is none */
+	json_t *files_record;			/* sprint:<id>:files, NULL: there is none */
 	/* ms since 1970, 0: not known; heard: the newest sign of life */
 	int64_t started, last_seen_at;
 	/* array of the ids of its agents' hosts (base/host.h), each once */
@@ -74,6 +78,7 @@ struct epic_sprint {
 
 struct epic {
 	char *id;
+	const struct epic_source *source;	/* where it is kept besides our records; NULL: nowhere */
 	json_t *record;
 	struct epic_sprint *sprints;
 	size_t n;
@@ -85,9 +90,22 @@ struct epic {
 	bool young;
 };
 
+/* How a source was read (epic_survey). */
+struct epic_source_report {
+	const struct epic_source *source;
+	size_t epics;				/* that it has, completed ones too */
+	struct err error;			/* why it could not be read; code 0: it could */
+};
+
+#define EPIC_SOURCES 8				/* rows of the table of sources, at most */
+
 struct epic_list {
 	struct epic *v;
 	size_t n, cap;
+	/* by epic_survey alone; found: array of {source, key, status}, NULL: none */
+	struct epic_source_report sources[EPIC_SOURCES];
+	size_t n_sources;
+	json_t *found;
 };
 
 /*
@@ -102,12 +120,6 @@ struct epic_list {
 int epic_list_read(struct store *s, const char *id, int64_t interval, const struct timestamp *now,
     struct epic_list *out, struct err *e);
 void epic_list_release(struct epic_list *list);
-/*
- * The ids of epics that other programs wrote straight into the Redis server (store_foreign_keys),
- * which epic_list_read does not see: array, each once, at most 10,000, new reference. NULL with
- * err.
- */
-json_t *epic_foreign_ids(struct store *s, struct err *e);
 
 /*
  * By what id the ledger knows an agent of it (records/agents/agents.h): its sessionId, else its
@@ -121,11 +133,18 @@ bool sprint_can_start(const struct epic_sprint *x);
 bool sprint_starts_over(const struct epic_sprint *x, double threshold);
 
 /*
- * Steps are files and subtasks. What was in hand is lost: files in progress and each agent's next
- * subtask, of a sprint that starts over all of its steps. all 0: nothing to measure.
+ * What a crash cost. `share` is the part of the work done that was not kept: of a sprint (last sign
+ * of life - last checkpoint) / (last sign of life - start), by the epic's times where it has none,
+ * and all of one that starts over; of the epic their mean, weighted by progress. < 0: unknown, as a
+ * time or the progress of one of them is.
+ *
+ * Steps are files, subtasks and the steps of the sprints. Open is what was in hand: files in progress
+ * and each agent's next subtask, steps under way, of a sprint that starts over all of them. steps 0:
+ * none is known.
  */
 struct epic_loss {
-	size_t open, all;
+	double share;
+	size_t open, steps;
 };
 struct epic_loss epic_loss(const struct epic *x, double threshold);
 
@@ -163,7 +182,7 @@ int epic_write_briefing(
  * 		loop2}; and, beyond the seed's
  * 		sample, what its recovery strategies need: tests {run total last lock} (last: the last one
  * 		that passed), validators[] {id status score progress lastValidated
- * 		next}, waitStarted, productiveWork[]
+ * 		next}, waitStarted, productiveWork[], steps[] {id title status agent blockedBy[]}
  * 	agent   agentId sprintId epicId currentTask fileBeingEdited lineNumber taskProgress {started
  * 	estimatedCompletion
  * 		subtasksCompleted[] subtasksRemaining[]} context {dependencies[] relatedFiles[] testFile}
@@ -303,6 +322,51 @@ int epic_import_json(struct store *s, const json_t *dump, struct scrub *scrub, c
  * was written meanwhile.
  */
 int epic_delete(struct store *s, const struct epic *x, size_t *n, struct err *e);
+
+/* ---- source ---- */
+
+/*
+ * Where epics are kept besides our own records. A row of the table in source.c reads one such place
+ * and puts what it finds, in the shapes of checkpoints, beside our records; what two places tell of
+ * one id is one epic (shelf.c). Formats: docs/epics.md.
+ */
+struct epic_source {
+	const char *name;			/* for programs: "workflows" */
+	const char *title;			/* for people: "Claude Code workflows" */
+	bool live;				/* it is the original, our records a copy of it */
+	/* Reads all it has. -1 with err: it cannot be read. */
+	int (*read)(struct epic_survey *survey, struct err *e);
+};
+
+const struct epic_source *epic_source_by_name(const char *name);	/* NULL: no such */
+
+/*
+ * As epic_list_read, of all sources. A source that cannot be read leaves its reason in out->sources
+ * and hinders no other. s may be NULL: then nothing is recorded yet. -1 with err: our own
+ * records cannot be read, or the id is in none ("not-found", GT_NOTHING, when all could be read;
+ * "unread", GT_FAIL, when one could not).
+ */
+int epic_survey(struct app *w, struct store *s, const char *id, int64_t interval,
+    const struct timestamp *now, struct epic_list *out, struct err *e);
+
+/*
+ * Commits what is known of an epic as our own records, so that it survives its source and can be
+ * worked with: one commit, none when they are the same already. What another program keeps at a key
+ * is copied first (STORE_ADOPT). *n: how many records it wrote, *adopted: how many of them replaced
+ * another program's text; both may be NULL.
+ */
+int epic_keep(struct store *s, const struct epic *x, size_t *n, size_t *adopted, struct err *e);
+/* The same for several, in one commit. */
+int epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size_t *n, size_t *adopted,
+    struct err *e);
+
+/*
+ * Takes over what another program keeps at the keys that a checkpoint of this kind and id will
+ * change: the record, for an agent its two, and the epic that the record or `o` names. *adopted: how
+ * many.
+ */
+int epic_adopt(struct store *s, struct scrub *scrub, enum checkpoint_kind shape, const char *id,
+    const json_t *o, size_t *adopted, struct err *e);
 
 /* ---- role ---- */
 

@@ -21,6 +21,79 @@ struct checkpoint_member {
 	bool required;
 };
 
+/* ---- shelf ---- */
+
+/*
+ * All records of epics, by kind: id, without the word in front -> {id, value, source}. Of one that
+ * two places tell of, the newer telling wins, member by member; one of a live source always.
+ */
+struct epic_shelf {
+	json_t *of[EPIC_RECORD_KINDS];
+	json_t *of_sprint;			/* id of a sprint -> array of its agents */
+	json_t *of_epic;			/* id of an epic -> array of ids of sprints */
+};
+
+void epic_shelf_init(struct epic_shelf *shelf);
+void epic_shelf_release(struct epic_shelf *shelf);
+/* o is released. source NULL: our own record. */
+void epic_shelf_put(struct epic_shelf *shelf, enum epic_record_kind at, const char *id, json_t *o,
+    const struct epic_source *source);
+/* Borrowed; NULL: there is none. */
+json_t *epic_shelf_get(const struct epic_shelf *shelf, enum epic_record_kind at, const char *id);
+int epic_shelf_read(struct store *s, struct epic_shelf *shelf, struct err *e);
+/* Once, when all is there: fills of_sprint and of_epic. */
+void epic_shelf_index(struct epic_shelf *shelf);
+/* Without the word that may stand in front of it. */
+const char *epic_bare_id(const char *id, const char *front);
+
 /* ---- epic_private ---- */
+
+/* The files of a sprint: those of its own record and those of sprint:<id>:files (NULL: none). */
+void epic_files_read(struct epic_sprint *x, const json_t *files);
+/* As epic_list_read, of what is on the shelf. s may be NULL. */
+int epic_list_make(struct store *s, struct epic_shelf *shelf, const char *id, int64_t interval,
+    const struct timestamp *now, struct epic_list *out, struct err *e);
+
+/* ---- survey ---- */
+
+/* What the readers of a survey share. */
+struct epic_survey {
+	struct app *w;
+	struct store *store;			/* may be NULL */
+	const char *id;				/* the one that is asked for; NULL: all */
+	struct timestamp now;
+	struct epic_shelf shelf;
+	struct scrub *scrub;			/* made on first use */
+	const struct epic_source *source;	/* the one that is read */
+	struct epic_list *out;
+};
+
+/*
+ * Puts what a source tells, which is released: adapted to the shape and without its secrets. Notes it
+ * in out->found with its status. False: it is no object.
+ */
+bool epic_survey_put(struct epic_survey *survey, enum epic_record_kind at, const char *id, json_t *o);
+
+/*
+ * Another program's object, which is released, as a record of ours: adapted and scrubbed. NULL: it has
+ * too many values within values.
+ */
+json_t *epic_adapt(struct scrub *scrub, enum epic_record_kind at, const char *id, json_t *o, int64_t now);
+/* The id in its other spelling, heap; NULL: there is none. */
+char *epic_record_twin(enum epic_record_kind at, const char *id);
+
+/* All records that are known of an epic, its agents' last. A value other than 0 ends it. */
+typedef int epic_record_row(enum epic_record_kind at, const char *id, json_t *o, void *arg, struct err *e);
+int epic_each_record(const struct epic *x, epic_record_row *row, void *arg, struct err *e);
+
+int epic_foreign_read(struct epic_survey *survey, struct err *e);
+
+/* ---- checkpoint_schema ---- */
+
+/*
+ * Makes what another program wrote fit the shape, in place: times in both forms, other words for a
+ * state, paths in the place of files. What does not fit is left out; nothing is filled in.
+ */
+void checkpoint_adapt(enum checkpoint_kind shape, const char *id, json_t *o, int64_t now);
 
 #endif

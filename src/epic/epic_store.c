@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "epic/epic_private.h"
 #include "epic/epic.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -60,9 +61,8 @@ epic_record_same_id(enum epic_record_kind at, const char *a, const char *b)
 	return strcmp(bare_id(at, a), bare_id(at, b)) == 0;
 }
 
-/* The id in its other spelling, heap; NULL: there is none. */
-static char *
-twin(enum epic_record_kind at, const char *id)
+char *
+epic_record_twin(enum epic_record_kind at, const char *id)
 {
 	if (places[at].front == NULL)
 		return NULL;
@@ -120,7 +120,7 @@ int
 epic_record_find(
     struct store *s, enum epic_record_kind at, const char *id, struct record *r, json_t **o, struct err *e)
 {
-	char *key = epic_record_key(at, id), *other = twin(at, id);
+	char *key = epic_record_key(at, id), *other = epic_record_twin(at, id);
 	int found = store_get(s, key, r, e);
 
 	if (o != NULL)
@@ -179,7 +179,7 @@ put_object(struct txn *t, const struct writing *w, enum epic_record_kind at, cha
 static void
 expect_no_twin(struct txn *t, enum epic_record_kind at, const char *id)
 {
-	char *other = twin(at, id);
+	char *other = epic_record_twin(at, id);
 
 	if (other != NULL)
 		txn_check(t, epic_record_key(at, other), STORE_ABSENT);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "epic/epic_private.h"
 #include "epic/epic.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -194,12 +195,25 @@ epic_json(const struct epic *x, int64_t now)
 	return o;
 }
 
+/* What is not in the store yet, as it is known. */
+static int
+add_unkept(enum epic_record_kind at, const char *id, json_t *o, void *arg, struct err *e)
+{
+	char *key = epic_record_key(at, id);
+
+	(void)e;
+	if (json_object_get(arg, key) == NULL)
+		json_object_set(arg, key, o);
+	free(key);
+	return 0;
+}
+
 json_t *
 epic_export_json(struct store *s, const struct epic *x, int64_t now, struct err *e)
 {
 	json_t *o = NULL, *sprints = json_array(), *records = json_object();
 	struct epic_dump all = { .n = 0 };
-	int ret = take_all(s, &all, x, false, e);
+	int ret = s != NULL ? take_all(s, &all, x, false, e) : 0;
 
 	for (size_t i = 0; i < all.n && ret == 0; i++) {
 		json_t *v = epic_record_object(&all.v[i], e);
@@ -211,6 +225,8 @@ epic_export_json(struct store *s, const struct epic *x, int64_t now, struct err 
 	}
 	for (size_t i = 0; i < x->n; i++)
 		json_array_append_new(sprints, sprint_json(&x->sprints[i]));
+	if (ret == 0 && x->source != NULL)
+		ret = epic_each_record(x, add_unkept, records, e);
 	if (ret == 0) {
 		o = json_object();
 		json_put_int(o, "schema_version", EPIC_RECORD_SCHEMA);

@@ -149,7 +149,9 @@ is_expected(struct overlay_store *s, const struct change *c, int64_t *version, s
 
 	*version = r.version;
 	store_record_release(&r);
-	return found < 0 ? -1 : c->expect == STORE_ANY || c->expect == *version;
+	return found < 0 ? -1
+			 : c->expect == STORE_ANY || c->expect == *version ||
+		(c->expect == STORE_ADOPT && *version == 0);
 }
 
 static void
@@ -216,6 +218,16 @@ overlay_foreign_keys(struct store *base, const char *prefix, const char *suffix,
 	return store_foreign_keys(((struct overlay_store *)base)->under, prefix, suffix, found, arg, e);
 }
 
+static int
+overlay_foreign_get(struct store *base, const char *key, struct buf *out, struct err *e)
+{
+	struct overlay_store *s = (struct overlay_store *)base;
+	bool found;
+
+	change_place(s, key, &found);
+	return found ? 0 : store_foreign_get(s->under, key, out, e);
+}
+
 static void
 overlay_close(struct store *base)
 {
@@ -238,6 +250,7 @@ static const struct backend overlay_calls = {
 	.unlock = overlay_unlock,
 	.check = overlay_check,
 	.foreign_keys = overlay_foreign_keys,
+	.foreign_get = overlay_foreign_get,
 };
 
 struct store *

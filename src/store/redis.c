@@ -31,6 +31,7 @@
  *     gt-recover:server      the run of the server that was seen last
  *     gt-recover:accepted    by hand: the run of a server that took over, and may be used (redis_failover.c)
  *     gt-recover:failover    the version from which on commits are later than the last take-over
+ *     gt-recover:adopted     hash  key -> the text of another program that a record of ours replaced
  *
  * A script that fails on its way is not undone, so each looks at everything first and writes then.
  * SUM is the first 12 hex digits of SHA-1 over key, version, tag and value: what a script has, and
@@ -214,16 +215,16 @@ const char redis_script_scan[] =
 
 /*
  * identity, commit id, then for each change: "put", "delete" or "check", key, expected version
- * (-1: any), tag, value. Answers "done" and, where something was written, the commit's number;
- * "conflict", "foreign" or "damaged" and the key; "replaced"; "never" when redis_script_resolve was
- * faster.
+ * (-1: any, -2: another program's text, which is kept), tag, value. Answers "done" and, where
+ * something was written, the commit's number; "conflict", "foreign" or "damaged" and the key;
+ * "replaced"; "never" when redis_script_resolve was faster.
  */
 const char redis_script_commit[] =
     SUM_FUNCTIONS SOUND_FUNCTION
     "if redis.call('GET', 'gt-recover:store') ~= ARGV[1] then return {'replaced'} end\n"
     "if redis.call('ZSCORE', 'gt-recover:done', '!' .. ARGV[2]) then return {'never'} end\n"
     "redis.call('HLEN', 'gt-recover:tally')\n"
-    "local versions, tags, sums, writes = {}, {}, {}, false\n"
+    "local versions, tags, sums, theirs, writes = {}, {}, {}, {}, false\n"
     "for i = 3, #ARGV, 5 do\n"
     "  local key, version, tag = ARGV[i + 1], '0', false\n"
     "  local row = redis.call('HGET', 'gt-recover:records', key)\n"
@@ -231,16 +232,19 @@ const char redis_script_commit[] =
     "    version, tag, sums[i] = sound(key, row, redis.call('GET', key))\n"
     "    if not version then return {'damaged', key} end\n"
     "  elseif redis.call('ZSCORE', 'gt-recover:keys', key) then return {'damaged', key}\n"
-    "  elseif redis.call('EXISTS', key) == 1 then return {'foreign', key} end\n"
+    "  elseif redis.call('EXISTS', key) == 1 then\n"
+    "    if ARGV[i + 2] ~= '-2' or redis.call('TYPE', key).ok ~= 'string' then return {'foreign', key} end\n"
+    "    theirs[i], version = redis.call('GET', key), '-2'\n"
+    "  end\n"
     "  if ARGV[i + 2] ~= '-1' and ARGV[i + 2] ~= version then return {'conflict', key} end\n"
     "  versions[i], tags[i] = version, tag\n"
     "  if ARGV[i] == 'put' then redis.call('ZCARD', 'gt-recover:tag:' .. ARGV[i + 3]) end\n"
-    "  if ARGV[i] == 'put' or (ARGV[i] == 'delete' and tag) then writes = true end\n"
+    "  if ARGV[i] == 'put' or (ARGV[i] == 'delete' and (tag or theirs[i])) then writes = true end\n"
     "end\n"
     "if not writes then return {'done'} end\n"
     /* what a user may not do, or there is no memory for, fails here: none of these changes anything */
     "for i = 3, #ARGV, 5 do\n"
-    "  local there = tags[i] and 'NX' or 'XX'\n"
+    "  local there = (tags[i] or theirs[i]) and 'NX' or 'XX'\n"
     "  if ARGV[i] ~= 'check' then redis.call('SET', ARGV[i + 1], '', there) end\n"
     "end\n"
     "for _, set in ipairs({'gt-recover:keys', 'gt-recover:done', 'gt-recover:tag:'}) do\n"
@@ -249,6 +253,7 @@ const char redis_script_commit[] =
     "  redis.call('ZREMRANGEBYRANK', set, 1, 0)\n"
     "end\n"
     "redis.call('HDEL', 'gt-recover:records', '')\n"
+    "if next(theirs) then redis.call('HDEL', 'gt-recover:adopted', '') end\n"
     "redis.call('DEL', 'gt-recover:accepted')\n"
     "local seq = redis.call('INCR', 'gt-recover:seq')\n"
     "redis.call('HSET', 'gt-recover:last', 'commit', ARGV[2])\n"
@@ -258,6 +263,10 @@ const char redis_script_commit[] =
     "    redis.call('ZREM', 'gt-recover:tag:' .. tag, key)\n"
     "  end\n"
     "  if tag and ARGV[i] ~= 'check' then count(key, tag, -1, sums[i]) end\n"
+    "  if theirs[i] and ARGV[i] ~= 'check' then\n"
+    "    redis.call('HSET', 'gt-recover:adopted', key, theirs[i])\n"
+    "    redis.call('DEL', key)\n"
+    "  end\n"
     "  if ARGV[i] == 'put' then\n"
     "    local version = string.format('%.0f', tag and tonumber(versions[i]) + 1 or seq)\n"
     "    local hex = sum(key, version, ARGV[i + 3], ARGV[i + 4])\n"
@@ -286,17 +295,6 @@ const char redis_script_resolve[] =
     "if at then return {'done', at} end\n"
     "redis.call('ZADD', 'gt-recover:done', redis.call('GET', 'gt-recover:seq'), '!' .. ARGV[2])\n"
     "return {'never'}\n";
-
-/* cursor (SCAN), pattern. Answers the next cursor and the keys of texts that are no records of ours. */
-const char redis_script_foreign_keys[] = "local step = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], "
-					 "'COUNT', 1000)\n"
-					 "local out = {step[1]}\n"
-					 "for _, key in ipairs(step[2]) do\n"
-					 "  if redis.call('HEXISTS', 'gt-recover:records', key) == 0 and "
-					 "redis.call('TYPE', key).ok == 'string' then out[#out + 1] = key "
-					 "end\n"
-					 "end\n"
-					 "return out\n";
 
 /*
  * The store in a Redis server, which several may share: the six calls. Each is one script
@@ -659,37 +657,6 @@ redis_unlock(struct store *base)
 	(void)base;
 }
 
-static int
-redis_foreign_keys(struct store *base, const char *prefix, const char *suffix,
-    void (*found)(const char *key, void *arg), void *arg, struct err *e)
-{
-	struct redis_store *s = (struct redis_store *)base;
-	char *pattern = xasprintf("%s*%s", prefix, suffix), *cursor = xstrdup("0");
-	int ret = 0;
-
-	do {
-		const struct redis_word words[] = { WORD("EVAL"), WORD(redis_script_foreign_keys), WORD("0"),
-			WORD(cursor), WORD(pattern) };
-		redisReply *r = redis_ask(s, words, COUNT(words), e);
-		const redisReply *next = redis_text_at(r, 0);
-
-		if (r == NULL || next == NULL) {
-			ret = r != NULL ? redis_bad_reply(s, e) : -1;
-		} else {
-			free(cursor);
-			cursor = xstrdup(next->str);
-			for (size_t i = 1; i < r->elements; i++)
-				if (redis_text_at(r, i) != NULL)
-					found(r->element[i]->str, arg);
-		}
-		if (r != NULL)
-			freeReplyObject(r);
-	} while (ret == 0 && strcmp(cursor, "0") != 0);
-	free(pattern);
-	free(cursor);
-	return ret;
-}
-
 /* A missing record has no key that could be named. */
 static int
 redis_damaged(struct store *base, const char *what, struct err *e)
@@ -754,6 +721,7 @@ static const struct backend redis_calls = {
 	.check = redis_check,
 	.damaged = redis_damaged,
 	.foreign_keys = redis_foreign_keys,
+	.foreign_get = redis_foreign_get,
 };
 
 struct store *

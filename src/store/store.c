@@ -490,6 +490,12 @@ store_foreign_keys(struct store *s, const char *prefix, const char *suffix,
 }
 
 int
+store_foreign_get(struct store *s, const char *key, struct buf *out, struct err *e)
+{
+	return s->calls->foreign_get != NULL ? s->calls->foreign_get(s, key, out, e) : 0;
+}
+
+int
 store_lock(struct store *s, struct err *e)
 {
 	if (s->calls->lock(s, e) != 0)

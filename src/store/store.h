@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct store;
 struct timestamp;
@@ -33,6 +34,8 @@ struct records {
 #define STORE_MAX_VALUE ((size_t)4 << 20)
 #define STORE_ANY ((int64_t)-1)		/* as an expected version: whatever is there */
 #define STORE_ABSENT ((int64_t)0)	/* as an expected version: there must be no record */
+/* as an expected version: another program's text, which store_foreign_get found; a copy of it is kept */
+#define STORE_ADOPT ((int64_t)-2)
 
 enum change_kind { CHANGE_PUT, CHANGE_DELETE, CHANGE_CHECK };
 
@@ -222,6 +225,12 @@ void store_unlock(struct store *s);
  */
 int store_foreign_keys(struct store *s, const char *prefix, const char *suffix,
     void (*found)(const char *key, void *arg), void *arg, struct err *e);
+/*
+ * Appends the text that another program keeps at the key. A commit that expects STORE_ADOPT there
+ * first copies it to the hash gt-recover:adopted. 1 found, 0 there is none, -1 err ("too-large":
+ * more than STORE_MAX_VALUE).
+ */
+int store_foreign_get(struct store *s, const char *key, struct buf *out, struct err *e);
 
 void store_record_release(struct record *r);
 void store_records_release(struct records *r);

@@ -65,6 +65,8 @@ struct backend {
 	/* NULL: no other program can write there. */
 	int (*foreign_keys)(struct store *s, const char *prefix, const char *suffix,
 	    void (*found)(const char *key, void *arg), void *arg, struct err *e);
+	/* As store_foreign_get; NULL as above. */
+	int (*foreign_get)(struct store *s, const char *key, struct buf *out, struct err *e);
 };
 
 struct store {
@@ -221,6 +223,10 @@ redisReply *redis_send(struct redis_store *s, const struct redis_word *words, si
 /* The same for what may be sent again: until it is answered or our patience ends. */
 redisReply *redis_ask(struct redis_store *s, const struct redis_word *words, size_t n, struct err *e);
 void redis_disconnect(struct redis_store *s);
+/* As store_foreign_keys and store_foreign_get. */
+int redis_foreign_keys(struct store *base, const char *prefix, const char *suffix,
+    void (*found)(const char *key, void *arg), void *arg, struct err *e);
+int redis_foreign_get(struct store *base, const char *key, struct buf *out, struct err *e);
 
 /* Is r a text, and that one? */
 bool redis_is_text(const redisReply *r, const char *text);
@@ -249,8 +255,7 @@ bool redis_info_field(const redisReply *info, const char *name, char *out, size_
 
 /* Scripts; each says above itself what it takes and answers. */
 extern const char redis_script_open[], redis_script_get[], redis_script_scan[], redis_script_commit[],
-    redis_script_resolve[], redis_script_foreign_keys[], redis_script_convert[],
-    redis_script_accept[];
+    redis_script_resolve[], redis_script_convert[], redis_script_accept[];
 
 /* ---- sqlite_private ---- */
 

@@ -103,26 +103,6 @@ like "$(redis --scan --pattern 'session:*')" '11111111-2222-4333-8444-5555555555
 gt epic status e1
 like "$OUT" 'Shop|e1' 'epic status tells of the epic after that'
 
-# ---- what other programs write at the same keys ----
-gt epic status
-unlike "$ERR" 'another program' 'of other programs nothing is said where there is nothing'
-redis set epic:theirs:state '{"name":"Their shop","status":"in_progress","sprints":[{"id":"s9","status":"in_progress","progress":40}]}' >/dev/null
-redis lpush epic:list:state x >/dev/null
-redis eval 'for i = 1, 2500 do redis.call("SET", "noise:" .. i, "x") end' 0 >/dev/null
-gt epic status
-like "$RC $ERR" '^0 .*1 epic that another program wrote straight into the store is not shown.*gt-recover doctor' 'an epic that is not seen is told of'
-gt doctor --json -L none
-like "$(found State.strangers) $(found State.strangers sentence)" '^warning 1 .*: theirs$' 'doctor names it'
-like "$(found State.strangers hint)" 'redis-cli GET epic:ID:state \| gt-recover records checkpoint epic ID' '  and how it is taken in'
-sed -i 's/db=3/db=4/' "$XDG_CONFIG_HOME/gt-recover/gt.toml"
-redis get epic:theirs:state >"$W/in"
-gt_in "$W/in" checkpoint epic theirs
-is "$RC" 0 '  which works'
-gt epic status theirs
-like "$OUT" 'Their shop' '  it is seen'
-sed -i 's/db=4/db=3/' "$XDG_CONFIG_HOME/gt-recover/gt.toml"
-redis del epic:theirs:state epic:list:state >/dev/null
-
 race "$W/one" "$W/two" -- run claim runner-RACER
 is "$(grep -lx 'r1' "$W"/racer.? | wc -l)" 1 'of eight claimers in two state directories one gets the run'
 gt log --json

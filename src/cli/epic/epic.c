@@ -280,6 +280,9 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 		output_line(&j->say, "Nothing was changed.");
 		return GT_NOTHING;
 	}
+	/* what another program keeps becomes ours first: a copy of it stays */
+	if (x->source != NULL && epic_keep(j->store, x, NULL, NULL, e) != 0)
+		return -1;
 	if (epic_delete(j->store, x, &n, e) != 0)
 		return -1;
 	if (j->cli.json) {
@@ -340,17 +343,12 @@ name_hosts(struct store *s, struct epic_list *list, struct err *e)
 int
 epic_read(struct verb_job *j, const char *id, struct epic_list *out, struct timestamp *now, struct err *e)
 {
-	memset(out, 0, sizeof *out);
 	store_timestamp(j->store, now);
-	if (j->store == NULL) {
-		if (id == NULL)
-			return 0;
-		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
-		return err_hint(e, "gt-recover records checkpoint epic writes one");
-	}
-	if (epic_list_read(j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out, e) !=
-	    0)
+	if (epic_survey(&j->w, j->store, id, config_ms(j->w.config, "epics.checkpoint_interval"), now, out,
+		e) != 0)
 		return -1;
+	if (j->store == NULL)
+		return 0;
 	return *store_host(j->store) != '\0' ? name_hosts(j->store, out, e) : 0;
 }
 
@@ -386,21 +384,63 @@ epic_threshold(const struct verb_job *j)
 	return (double)config_int(j->w.config, "epics.resume_threshold");
 }
 
-/* Whoever looks for one of those must not take silence for an answer. */
-static int
-warn_foreign(struct verb_job *j, struct err *e)
+/* What could not be read is named: silence about it would be an answer. */
+static void
+warn_unread(struct verb_job *j, const struct epic_list *list)
 {
-	json_t *list = j->store != NULL ? epic_foreign_ids(j->store, e) : json_array();
-	size_t n = json_array_size(list);
-	int ret = list != NULL ? 0 : -1;
+	for (size_t i = 0; i < list->n_sources; i++) {
+		const struct epic_source_report *r = &list->sources[i];
 
-	if (n > 0)
-		output_warning(&j->say,
-		    "%zu epic%s that another program wrote straight into the store %s not shown\n"
-		    "  gt-recover doctor says how to take %s in",
-		    n, n == 1 ? "" : "s", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
-	json_decref(list);
-	return ret;
+		if (r->error.code != 0)
+			output_warning(&j->say, "%s cannot be read: %s%s%s", r->source->title,
+			    output_shown(r->error.msg, 0), *r->error.hint != '\0' ? "\n  " : "",
+			    r->error.hint);
+	}
+}
+
+static void
+report_found(struct verb_job *j, const struct epic_list *list, int64_t now)
+{
+	struct buf out = BUF_INIT;
+
+	epic_screen_found(&out, list, now);
+	if (out.len > 0) {
+		buf_cut(&out, out.len - 1);
+		output_exact(&j->say, "%s", out.data);
+	}
+	warn_unread(j, list);
+	buf_release(&out);
+}
+
+static json_t *
+sources_json(const struct epic_list *list)
+{
+	json_t *v = json_array();
+
+	for (size_t i = 0; i < list->n_sources; i++) {
+		const struct epic_source_report *r = &list->sources[i];
+		json_t *o = json_object();
+
+		json_put(o, "name", r->source->name);
+		json_put_int(o, "epics", (int64_t)r->epics);
+		json_object_set_new(
+		    o, "error", r->error.code != 0 ? output_error_json(&r->error) : json_null());
+		json_array_append_new(v, o);
+	}
+	return v;
+}
+
+/* 0: all could be read, or one was found all the same. */
+static int
+unread_status(const struct epic_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].interrupted)
+			return GT_OK;
+	for (size_t i = 0; i < list->n_sources; i++)
+		if (list->sources[i].error.code != 0)
+			return GT_SOME;
+	return GT_OK;
 }
 
 void
@@ -441,8 +481,8 @@ status(struct verb_job *j, struct err *e)
 		ret = -1;
 	if (ret == 0)
 		epic_find_wips(j, &list, id != NULL);
-	if (ret == 0 && id == NULL)
-		ret = warn_foreign(j, e);
+	if (ret == 0)
+		report_found(j, &list, now.wall_ms);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = json_array(), *o = output_object();
 
@@ -451,6 +491,7 @@ status(struct verb_job *j, struct err *e)
 				json_array_append_new(
 				    v, epic_screen_json(&list.v[i], now.wall_ms, epic_threshold(j)));
 		json_object_set_new(o, "epics", v);
+		json_object_set_new(o, "sources", sources_json(&list));
 		json_object_set(o, "half_written", half);
 		output_json(o);
 	} else if (ret == 0) {
@@ -458,10 +499,12 @@ status(struct verb_job *j, struct err *e)
 		epic_unfinished_print(&out, half, now.wall_ms);
 		output_text(stdout, out.data);
 	}
+	if (ret == 0)
+		ret = unread_status(&list);
 	json_decref(half);
 	buf_release(&out);
 	epic_list_release(&list);
-	return ret == 0 ? GT_OK : -1;
+	return ret;
 }
 
 static int

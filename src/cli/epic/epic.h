@@ -91,6 +91,11 @@ void epic_screen_bar(struct buf *out, double percent);
 void epic_screen_last_file(struct buf *out, int indent, const struct epic_sprint *x);
 void epic_screen_need(struct buf *out, int indent, const struct epic_need *need);
 
+/*
+ * What a scan found: the keys of interrupted epics and of their open sprints, how old the newest
+ * checkpoint and the newest heartbeat are. Nothing when none is interrupted.
+ */
+void epic_screen_found(struct buf *out, const struct epic_list *list, int64_t now);
 /* `epic status`: the interrupted ones of the list, or all of it when one was asked for by its id. */
 void epic_screen_status(struct buf *out, const struct epic_list *list, bool all, int64_t now,
     double threshold);

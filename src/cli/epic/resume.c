@@ -623,6 +623,23 @@ plan_json(const struct resuming *r)
 	return v;
 }
 
+/* What is kept elsewhere becomes a record of ours, which its agents are told of. */
+static int
+keep(const struct resuming *r, struct err *e)
+{
+	size_t adopted = 0;
+
+	if (r->x->source == NULL)
+		return 0;
+	if (epic_keep(r->j->store, r->x, NULL, &adopted, e) != 0)
+		return -1;
+	if (adopted > 0)
+		output_line(&r->j->say,
+		    "Adopted %zu key%s of another program (copy: the hash gt-recover:adopted).", adopted,
+		    adopted == 1 ? "" : "s");
+	return 0;
+}
+
 static int
 resume(struct resuming *r, int64_t now, struct err *e)
 {
@@ -656,6 +673,8 @@ resume(struct resuming *r, int64_t now, struct err *e)
 		return -1;
 	err_clear(e);
 	cli_warn_exposed(&r->j->w, &r->all.exposed);
+	if (keep(r, e) != 0)
+		return -1;
 	run(r);
 	return finish(r);
 }

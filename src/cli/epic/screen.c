@@ -224,6 +224,15 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 	buf_chr(out, '\n');
 }
 
+/* Up, so that a loss is never shown as none. */
+static int
+percent_up(double share)
+{
+	int whole = (int)(share * 100);
+
+	return whole + (share * 100 - whole > 1e-9);
+}
+
 static void
 put_estimates(struct buf *out, const char *indent, const struct epic *x, double threshold)
 {
@@ -231,11 +240,12 @@ put_estimates(struct buf *out, const char *indent, const struct epic *x, double 
 	int64_t left = epic_remaining(x, threshold);
 
 	buf_fmt(out, "%sEstimated work loss: ", indent);
-	if (loss.all == 0)
+	if (loss.share < 0)
 		buf_str(out, "unknown\n");
 	else
-		buf_fmt(out, "%zu%% (%zu of %zu steps)\n", (100 * loss.open + loss.all - 1) / loss.all,
-		    loss.open, loss.all);
+		buf_fmt(out, "%d%%\n", percent_up(loss.share));
+	if (loss.steps > 0)
+		buf_fmt(out, "%sOpen steps: %zu of %zu\n", indent, loss.open, loss.steps);
 	buf_fmt(out, "%sEstimated recovery time: ", indent);
 	if (left < 0)
 		buf_str(out, "unknown");
@@ -293,17 +303,83 @@ put_status(struct buf *out, const struct epic *x, int64_t now, double threshold)
 		buf_fmt(out, "  %s\n", x->alive ? "An agent of it is running." : "It is not interrupted.");
 }
 
+#define FOUND_KEYS 20			/* that a scan names */
+
+static void
+put_key(struct buf *out, size_t *n, enum epic_record_kind at, const char *id, const char *status)
+{
+	char *key = epic_record_key(at, id);
+
+	if ((*n)++ < FOUND_KEYS) {
+		buf_str(out, "  - ");
+		output_foreign(out, key, 120);
+		buf_fmt(out, " (status: %s)\n", status);
+	}
+	free(key);
+}
+
+static int64_t
+newest_heartbeat(const struct epic *x)
+{
+	int64_t at = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		for (size_t k = 0; k < json_array_size(x->sprints[i].agents); k++) {
+			int64_t one = checkpoint_time(
+			    json_array_get(x->sprints[i].agents, k), "lastHeartbeat");
+
+			at = one > at ? one : at;
+		}
+	return at;
+}
+
+void
+epic_screen_found(struct buf *out, const struct epic_list *list, int64_t now)
+{
+	int64_t checkpoint = 0, heartbeat = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct epic *x = &list->v[i];
+
+		if (!x->interrupted)
+			continue;
+		if (n == 0)
+			buf_str(out, "Found:\n");
+		put_key(out, &n, EPIC_RECORD_EPIC, x->id, json_text(x->record, "status", "unknown"));
+		for (size_t k = 0; k < x->n; k++)
+			if (x->sprints[k].record != NULL && x->sprints[k].state != SPRINT_COMPLETED)
+				put_key(out, &n, EPIC_RECORD_SPRINT, x->sprints[k].id,
+				    json_text(x->sprints[k].record, "status", "unknown"));
+		checkpoint = x->checkpoint > checkpoint ? x->checkpoint : checkpoint;
+		heartbeat = newest_heartbeat(x) > heartbeat ? newest_heartbeat(x) : heartbeat;
+	}
+	if (n == 0)
+		return;
+	if (n > FOUND_KEYS)
+		buf_fmt(out, "  … and %zu more\n", n - FOUND_KEYS);
+	buf_str(out, "Last checkpoint: ");
+	put_age(out, checkpoint, now);
+	buf_str(out, heartbeat > 0 ? "\nNewest heartbeat: " : "\nNo heartbeats found");
+	if (heartbeat > 0)
+		put_age(out, heartbeat, now);
+	buf_chr(out, '\n');
+}
+
 void
 epic_screen_status(struct buf *out, const struct epic_list *list, bool all, int64_t now, double threshold)
 {
-	size_t n = 0, shown = 0;
+	size_t n = 0, shown = 0, unread = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 		n += list->v[i].interrupted;
+	for (size_t i = 0; i < list->n_sources; i++)
+		unread += list->sources[i].error.code != 0;
 	if (n > 0)
 		buf_fmt(out, "Found %zu interrupted epic%s:\n\n", n, n == 1 ? "" : "s");
 	else if (!all)
-		buf_str(out, "Found no interrupted epic.\n");
+		buf_str(out, unread == 0 ? "Found no interrupted epic.\n"
+					 : "Found no interrupted epic in the sources that could be read.\n");
 	for (size_t i = 0; i < list->n; i++) {
 		if (!all && !list->v[i].interrupted)
 			continue;
@@ -427,9 +503,11 @@ epic_screen_json(const struct epic *x, int64_t now, double threshold)
 	json_put_int(o, "last_activity", x->last_seen_at);
 	json_object_set_new(o, "crash_duration_ms",
 	    x->interrupted ? json_integer((json_int_t)(now - x->last_seen_at)) : json_null());
+	json_put(o, "source", x->source != NULL ? x->source->name : NULL);
+	json_object_set_new(o, "work_loss", loss.share >= 0 ? json_real(100 * loss.share) : json_null());
 	json_object_set_new(
-	    o, "steps_lost", loss.all > 0 ? json_integer((json_int_t)loss.open) : json_null());
-	json_put_int(o, "steps", (int64_t)loss.all);
+	    o, "open_steps", loss.steps > 0 ? json_integer((json_int_t)loss.open) : json_null());
+	json_put_int(o, "steps", (int64_t)loss.steps);
 	json_object_set_new(o, "remaining_ms", left >= 0 ? json_integer((json_int_t)left) : json_null());
 	for (size_t i = 0; i < x->n; i++)
 		json_array_append_new(sprints, sprint_json(x, i, threshold));

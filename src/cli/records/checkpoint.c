@@ -18,6 +18,22 @@ clean(struct verb_job *j, enum checkpoint_kind shape, const json_t *o, struct er
 	return cleaned;
 }
 
+/* What another program keeps there becomes a record of ours first, and stays in a copy. */
+static int
+adopt(struct verb_job *j, enum checkpoint_kind shape, const char *id, const json_t *o, struct err *e)
+{
+	struct scrub *s = app_scrub(&j->w, e);
+	size_t n = 0;
+	int ret = s != NULL ? epic_adopt(j->store, s, shape, id, o, &n, e) : -1;
+
+	if (n > 0)
+		output_line(&j->say,
+		    "Adopted %zu key%s of another program (copy: the hash gt-recover:adopted).", n,
+		    n == 1 ? "" : "s");
+	scrub_free(s);
+	return ret;
+}
+
 int
 cmd_checkpoint_commit(struct verb_job *j, const char *command, enum checkpoint_kind shape, struct err *e)
 {
@@ -27,7 +43,7 @@ cmd_checkpoint_commit(struct verb_job *j, const char *command, enum checkpoint_k
 	int ret = -1;
 
 	if (o != NULL && checkpoint_normalize(shape, id, o, store_now(j->store), e) == 0 &&
-	    (cleaned = clean(j, shape, o, e)) != NULL)
+	    (cleaned = clean(j, shape, o, e)) != NULL && adopt(j, shape, id, cleaned, e) == 0)
 		ret = checkpoint_commit(j->store, shape, id, cleaned, &key, e);
 	if (ret == 0 && j->cli.json) {
 		json_t *v = output_object();
