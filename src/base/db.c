@@ -386,20 +386,27 @@ own_file(const char *path, struct err *e)
 	return st.st_size > 0 ? 0 : sync_names(path, e);
 }
 
+static uint32_t
+read_word(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
 /*
  * Refused before SQLite does more than open it: a WAL database of somebody else would get a -shm
  * at the first read. While a journal waits to be rolled back the header proves nothing; then the
- * caller's own look at application_id decides.
+ * caller's own look at application_id decides. *version: user_version, 0 where it is not proved.
  */
 static int
-own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, struct err *e)
+own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, uint32_t *version, struct err *e)
 {
 	unsigned char h[DB_HEADER];
 	sqlite3_file *file;
 	int rc;
 	sqlite3_int64 size = db_header(db, h, &file, &rc);
-	uint32_t id = (uint32_t)h[68] << 24 | (uint32_t)h[69] << 16 | (uint32_t)h[70] << 8 | h[71];
+	uint32_t id = read_word(h + 68);
 
+	*version = 0;
 	if (size < 0)
 		return db_fail(db, rc, e);
 	*fresh = size == 0;
@@ -407,6 +414,7 @@ own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, struct e
 		return 0;
 	if (!db_is_sqlite(h))
 		return db_fail(db, SQLITE_NOTADB, e);
+	*version = read_word(h + 60);
 	if (id == app_id)
 		return 0;
 	err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", path);
@@ -432,20 +440,34 @@ own_settings(sqlite3 *db, struct err *e)
 	return db_set_pragmas(db, wanted, sizeof wanted / sizeof wanted[0], e);
 }
 
-int
-db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out,
-    bool *fresh, struct err *e)
+/*
+ * Reads the schema without its views: a statement that is longer than the limit is not parsed. That
+ * would be an error, unless the schema may be written: then SQLite goes on without what it cannot
+ * parse. Nothing can write it all the same (SQLITE_DBCONFIG_DEFENSIVE). 1: a table is missing.
+ */
+static int
+read_tables(sqlite3 *db, const struct db_layout *known, struct err *e)
+{
+	int longest = sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, DB_UNPARSED - 1), rc = SQLITE_OK;
+
+	sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+	for (size_t i = 0; rc == SQLITE_OK && known->tables[i] != NULL; i++)
+		rc = sqlite3_table_column_metadata(
+		    db, "main", known->tables[i], NULL, NULL, NULL, NULL, NULL, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, longest);
+	return rc == SQLITE_ERROR ? 1 : rc == SQLITE_OK ? 0 : db_fail(db, rc, e);
+}
+
+/* 1: a table is missing that `known` names. Then a look at the whole schema tells why. */
+static int
+open_own(const char *path, uint32_t app_id, const struct db_layout *known,
+    int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh, struct err *e)
 {
 	sqlite3 *db = NULL;
-	int rc;
+	uint32_t version;
+	int rc, ret = -1;
 
-	*out = NULL;
-	*fresh = false;
-	if (path[0] != '/')
-		die("a database path must be absolute: %s", path);
-	if (make_file(path, e) != 0 || own_file(path, e) != 0 || db_local(path, e) != 0)
-		return -1;
-	db_begin();
 	rc = sqlite3_open_v2(
 	    path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK) {
@@ -461,14 +483,41 @@ db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count)
 		sqlite3_busy_handler(db, busy, arg);
 	else
 		sqlite3_busy_timeout(db, 5000);
-	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, e) != 0 ||
-	    own_settings(db, e) != 0)
+	if (db_defend(db, false, e) != 0 || own_header(db, path, app_id, fresh, &version, e) != 0)
 		goto out;
-	*out = db;
-	return 0;
+	ret = known != NULL && version == known->version ? read_tables(db, known, e) : 0;
+	if (ret == 0)
+		ret = own_settings(db, e);
+	if (ret == 0)
+		*out = db;
 out:
-	db_close(db);
-	return -1;
+	if (ret != 0)
+		db_close(db);
+	return ret;
+}
+
+int
+db_open_known(const char *path, uint32_t app_id, const struct db_layout *known,
+    int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh, struct err *e)
+{
+	int ret;
+
+	*out = NULL;
+	*fresh = false;
+	if (path[0] != '/')
+		die("a database path must be absolute: %s", path);
+	if (make_file(path, e) != 0 || own_file(path, e) != 0 || db_local(path, e) != 0)
+		return -1;
+	db_begin();
+	ret = open_own(path, app_id, known, busy, arg, out, fresh, e);
+	return ret > 0 ? open_own(path, app_id, NULL, busy, arg, out, fresh, e) : ret;
+}
+
+int
+db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg, sqlite3 **out,
+    bool *fresh, struct err *e)
+{
+	return db_open_known(path, app_id, NULL, busy, arg, out, fresh, e);
 }
 
 sqlite3 *

@@ -28,6 +28,19 @@ struct err;
  */
 int db_open_own(const char *path, uint32_t app_id, int (*busy)(void *arg, int count), void *arg,
     sqlite3 **out, bool *fresh, struct err *e);
+/*
+ * The same of a file whose schema is known. SQLite parses the whole schema at the first statement of
+ * each connection, views too. A view that begins with a comment of DB_UNPARSED bytes is left out
+ * here, and does not exist for this connection: other programs use it. Only where the header has
+ * that user_version; else all is parsed.
+ */
+#define DB_UNPARSED 256
+struct db_layout {
+	uint32_t version;		/* user_version */
+	const char *tables[4];		/* that must be there, up to NULL */
+};
+int db_open_known(const char *path, uint32_t app_id, const struct db_layout *known,
+    int (*busy)(void *arg, int count), void *arg, sqlite3 **out, bool *fresh, struct err *e);
 
 /* -1, name "network-fs": path, which must exist, is on a network file system. */
 int db_local(const char *path, struct err *e);

@@ -573,7 +573,7 @@ find_commit(struct sqlite_store *s, const char *id)
 	bool fresh;
 	int rc, found = -1;
 
-	if (db_open_own(s->path, SQLITE_APP_ID, NULL, NULL, &db, &fresh, NULL) != 0)
+	if (db_open_known(s->path, SQLITE_APP_ID, &sqlite_layout, NULL, NULL, &db, &fresh, NULL) != 0)
 		return -1;
 	st = db_prepare(db, "SELECT 1 FROM done WHERE id = ?1", NULL);
 	if (st != NULL) {
@@ -760,7 +760,8 @@ sqlite_open(const char *path, enum store_use use, struct err *e)
 	s->readonly = look;
 	s->brief = use == STORE_BRIEF;
 	ret = look ? db_open_foreign(path, &s->db, e)
-		   : db_open_own(path, SQLITE_APP_ID, sqlite_busy, s, &s->db, &fresh, e);
+		   : db_open_known(
+			 path, SQLITE_APP_ID, &sqlite_layout, sqlite_busy, s, &s->db, &fresh, e);
 	if (ret == 0 && !look)
 		ret = sqlite_sync_left(s, e);
 	if (ret == 0 && look)

@@ -323,6 +323,7 @@ struct sqlite_store {
  * one ("corrupt"). Fault points: "store-create", "store-migrate".
  */
 int sqlite_schema(struct sqlite_store *s, struct err *e);
+extern const struct db_layout sqlite_layout;
 
 /* The lock file that writers queue at, heap. */
 char *sqlite_lock_path(const char *path);
@@ -349,10 +350,11 @@ bool sqlite_is_left(int lock);
 
 /*
  * Schema 4 has checksums (docs/decisions/0014-records-that-a-disk-cannot-change.md), schema 5 views
- * that SQLite 3.37 can read. Schemas before it are converted.
+ * that SQLite 3.37 can read, schema 6 views that an open need not parse. Schemas before it are
+ * converted.
  */
-#define STORE_SCHEMA 5
-#define STORE_SCHEMA_TEXT "5"
+#define STORE_SCHEMA 6
+#define STORE_SCHEMA_TEXT "6"
 #define SQLITE_CHECKSUMS 4
 /* The kind of two tallies of the store's own: "seq" counts commits, "schema" repeats user_version. */
 #define SQLITE_OWN_KIND ":"

@@ -261,7 +261,7 @@ test_file_is_private_and_marked(void **state)
 	assert_int_equal(access(wal, F_OK), -1);
 	bytes_of(h->db, &b);
 	assert_memory_equal(b.data + 68, "GTRC", 4);
-	assert_memory_equal(b.data + 60, "\0\0\0\5", 4);
+	assert_memory_equal(b.data + 60, "\0\0\0\6", 4);
 	buf_release(&b);
 
 	/* opened to others by somebody: closed again at the next open */
@@ -301,9 +301,9 @@ test_refuses_newer_and_foreign(void **state)
 	store_close(h->s);
 	h->s = NULL;
 	/* one bit of the header alone is no later version */
-	sql(h->db, "PRAGMA user_version = 6");
+	sql(h->db, "PRAGMA user_version = 7");
 	refused(h, "corrupt");
-	sql(h->db, "UPDATE tally SET n = 6 WHERE kind = ':' AND tag = 'schema'");
+	sql(h->db, "UPDATE tally SET n = 7 WHERE kind = ':' AND tag = 'schema'");
 	refused(h, "newer");
 	sql(h->db, "PRAGMA application_id = 77");
 	refused(h, "not-ours");
