@@ -4,10 +4,10 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "epic/epic.h"
-#include "fake_scrub.h"
 #include "records/hooks/hooks.h"
 #include "records/records.h"
 #include "records/agents/agents.h"
+#include "scrub/scrub.h"
 
 /* This process speaks for another host from here on. */
 static void
@@ -256,8 +256,9 @@ the_tree_of_another_host_is_its_own(void **unused)
 static void
 messages_are_settled_where_the_receiver_is(void **unused)
 {
-	struct clean_text text = { (char *)(uintptr_t)"how many?", 9 };
-	struct message_draft l = { .id = "m", .from = "a", .body = &text, .sync = true };
+	struct scrub *scrub = scrub_new(NULL, NULL);
+	struct clean_text *text = scrub_string(scrub, "how many?");
+	struct message_draft l = { .id = "m", .from = "a", .body = text, .sync = true };
 	struct message_reconciled told_of;
 	struct house h = house();
 	struct session x;
@@ -283,6 +284,8 @@ messages_are_settled_where_the_receiver_is(void **unused)
 	assert_int_equal(message_reconcile(h.s, REPLY_REPLAY, &told_of, &h.e), 0);
 	assert_int_equal(told_of.replayed, 1);
 	host_unset();
+	clean_free(text);
+	scrub_free(scrub);
 	leave(&h);
 }
 
