@@ -141,34 +141,13 @@ at_index(const struct rebuild *r, const struct pane *session, int64_t index)
 	return NULL;
 }
 
-/* A pane alone in a window whose name is that of what runs there: its directory tells. */
-static bool
-is_same_pane(const json_t *window, const struct pane *p, size_t n)
-{
-	const json_t *panes = json_object_get(window, "panes");
-	const char *cwd = json_text(json_array_get(panes, 0), "cwd", "");
-
-	return n == 1 && json_array_size(panes) == 1 && json_flag(window, "automatic_rename", false) &&
-	       strcmp(cwd, *p->path != '\0' ? p->path : p->start_path) == 0;
-}
-
-/*
- * Somebody else brought it back: at its place with its name, with as many panes, or in its
- * directory.
- */
+/* Somebody else brought it back, at its place. */
 static bool
 is_there(const struct rebuild *r, const struct pane *session, const json_t *window)
 {
 	const struct pane *p = at_index(r, session, json_number(window, "index", -1));
-	size_t n = 0;
 
-	if (p == NULL || *p->place != '\0')
-		return false;
-	for (size_t i = 0; i < r->now.n; i++)
-		n += strcmp(r->now.v[i].window_id, p->window_id) == 0 &&
-		     strcmp(r->now.v[i].session_id, p->session_id) == 0;
-	return strcmp(json_text(window, "name", ""), p->window_name) == 0 || is_same_pane(window, p, n) ||
-	       (n > 1 && n == json_array_size(json_object_get(window, "panes")));
+	return p != NULL && *p->place == '\0' && workspace_window_is(window, &r->now, p);
 }
 
 /* Gas Town makes its own sessions again. */

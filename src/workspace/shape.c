@@ -149,3 +149,52 @@ workspace_count(json_t *shape)
 	json_put_int(shape, "panes", panes);
 	json_put_int(shape, "agents", agents);
 }
+
+/* ---- the window of then ---- */
+
+/* As many as there are in the window of p, in the same directories. */
+static bool
+has_same_panes(const json_t *window, const struct panes *now, const struct pane *p)
+{
+	const json_t *panes = json_object_get(window, "panes");
+	size_t n = 0;
+
+	for (size_t i = 0; i < now->n; i++) {
+		const struct pane *x = &now->v[i];
+		const json_t *was = json_array_get(panes, n);
+
+		if (strcmp(x->window_id, p->window_id) != 0 || strcmp(x->session_id, p->session_id) != 0)
+			continue;
+		if (was == NULL ||
+		    strcmp(json_text(was, "cwd", ""), *x->path != '\0' ? x->path : x->start_path) != 0)
+			return false;
+		n++;
+	}
+	return n == json_array_size(panes);
+}
+
+static bool
+has_agent(const json_t *window)
+{
+	size_t i;
+	json_t *p;
+
+	json_array_foreach(json_object_get(window, "panes"), i, p) {
+		if (json_flag(p, "agent", false))
+			return true;
+	}
+	return false;
+}
+
+bool
+workspace_window_is(const json_t *window, const struct panes *now, const struct pane *p)
+{
+	bool automatic = json_flag(window, "automatic_rename", false),
+	     named = !automatic && !p->automatic_rename &&
+		 strcmp(json_text(window, "name", ""), p->window_name) == 0;
+
+	if (named && !has_agent(window))
+		return true;
+	return (automatic || named || json_array_size(json_object_get(window, "panes")) > 1) &&
+	    has_same_panes(window, now, p);
+}

@@ -66,6 +66,14 @@ void workspace_mark_agent(json_t *shape, const char *pane_id);
 /* Sets what was counted. */
 void workspace_count(json_t *shape);
 
+/*
+ * The window of the pane p, of the panes `now`, is this window of a shape, made again by somebody else: it
+ * has its panes, in their directories, or, where no agent needs one of them, the name that a person gave
+ * it. A name that tmux took from what runs there, such as "bash", tells nothing; nor does a pane alone in
+ * a window that has another name.
+ */
+bool workspace_window_is(const json_t *window, const struct panes *now, const struct pane *p);
+
 /* ---- keep ---- */
 
 /*
@@ -164,11 +172,10 @@ struct workspace_part {
  * Builds what is missing of the workspace on the server t, which is started if need be: sessions and
  * windows by name and index, panes as shells in their directories, layouts, titles, and in a session
  * that was made the active window and pane. A window gets its layout when it has all of its panes. Of a
- * Gas Town's sessions gt makes those of roles. What stands there is neither
- * changed nor made twice: a pane that was made carries PANE_PLACE, and a window at the same place
- * with the same name, or as many panes, is taken for itself. Run again after an interruption it ends
- * the same; one restore on a socket at a time. dry_run: counts only. -1: tmux's errors, "locked";
- * what was made stays.
+ * Gas Town's sessions gt makes those of roles. What stands there is neither changed nor made twice: a pane
+ * that was made carries PANE_PLACE, and a window at the same place is taken for itself by
+ * workspace_window_is. Run again after an interruption it ends the same; one restore on a socket at a
+ * time. dry_run: counts only. -1: tmux's errors, "locked"; what was made stays.
  */
 int workspace_restore(struct app *w, struct tmux *t, const struct workspace *x,
     const struct workspace_part *part, bool dry_run, struct workspace_result *out, struct err *e);
