@@ -47,6 +47,7 @@ key_release(struct agent_key *k)
 	free(k->pane);
 	free(k->conversation);
 	free(k->places);
+	free(k->cwd);
 	memset(k, 0, sizeof *k);
 }
 
@@ -62,12 +63,14 @@ set_key(struct agent_key *k, const struct candidate *c)
 	free(k->pane);
 	free(k->conversation);
 	free(k->places);
+	free(k->cwd);
 	k->socket = detect_copy(p->socket);
 	k->server_pid = p->server_pid;
 	k->session = detect_copy(p->session);
 	k->pane = detect_copy(p->id);
 	k->conversation = detect_copy(talk);
 	k->places = p->id != NULL && *p->id == '%' ? pane_places(p) : NULL;
+	k->cwd = detect_copy(c->cwd);
 }
 
 static bool
@@ -106,8 +109,25 @@ is_taken(const struct claim_list *held, const struct claim *x)
 
 		if (is_same_pane(&h->key, &x->key))
 			return true;
-		if (h->by != x->by && !x->beside &&
+		if (h->by != x->by && !x->beside && !x->by->of_ended &&
 		    (is_same_session(&h->key, &x->key) || is_equal(h->key.conversation, x->key.conversation)))
+			return true;
+	}
+	return false;
+}
+
+/* The same of one of a source of_ended, when it is known which agent it is. */
+static bool
+is_taken_by_name(const struct claim_list *held, const struct claim *x, const struct candidate *c)
+{
+	bool another = x->ended && c->role.kind == TOWN_ROLE_NONE;
+
+	for (size_t i = 0; i < held->n && x->by->of_ended && !x->beside; i++) {
+		const struct claim *h = &held->v[i];
+
+		if (h->by != x->by &&
+		    (is_equal(h->key.conversation, x->key.conversation) ||
+			(is_same_session(&h->key, &x->key) && (!another || is_equal(h->key.cwd, c->cwd)))))
 			return true;
 	}
 	return false;
@@ -199,6 +219,10 @@ take_claim(struct merge *m, struct claim *x)
 	if (is_taken(&m->held, x))
 		return;
 	agent = explain_claim(m, x, &c);
+	if (is_taken_by_name(&m->held, x, &c)) {
+		candidate_release(&c);
+		return;
+	}
 	/* a pane that a person closed, in a session that goes on */
 	closed = agent && c.beside && c.reason == REASON_STOPPED;
 	if (agent && !closed && (x->there || c.pane.place == NULL || !is_placed(&m->held, &c))) {

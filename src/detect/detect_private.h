@@ -34,6 +34,7 @@ struct agent_key {
 	char *conversation;		/* its id: that of a living process, or the one looked for */
 	/* the pane, and those in whose place it was made (tmux/tmux.h) */
 	char *places;
+	char *cwd;			/* of an agent; NULL: it is none, or not known yet */
 };
 
 /* One agent that a source knows of. */
@@ -44,6 +45,8 @@ struct claim {
 	bool there;
 	/* a pane that is gone, of a session that may be there */
 	bool beside;
+	/* it ended with its server: a session of that name on another one is another session */
+	bool ended;
 	/* what that source knows of it; its forget() frees it. Sources that add may read it, by `by` */
 	void *about;
 };
@@ -93,6 +96,7 @@ struct detection {
 	struct workspace workspace;	/* the last one that was read; file NULL: none is kept */
 	struct living_pane {		/* of the servers that answered */
 		char *socket_path, *session, *places, *id, *window_id;
+		char session_hash[SNAPSHOT_KEY];
 		int64_t session_created;
 		bool waits;		/* it was made for an agent that nobody has started in it */
 	} *living;
@@ -106,8 +110,10 @@ struct detection {
  * 	Each source lists its claims, cheaply: keys, no files of agents, no bd. In the order of the
  * 	table each claim takes its key. A claim whose key a source before it has taken is dropped:
  * 	the same pane, the same session or the same living conversation. Within a source only the
- * 	same pane is the same agent. One that explain() finds to be of a place that a candidate or a
- * 	filled pane has is dropped, too: of one place the newest pane counts.
+ * 	same pane is the same agent. Of an agent that ended with its server a session of the same name
+ * 	is the same only for a role of a town, or where an agent is in the same directory. One that
+ * 	explain() finds to be of a place that a candidate or a filled pane has is dropped, too: of one
+ * 	place the newest pane counts.
  * 	explain() makes the candidate of a claim that took its key. CLAIM_OPEN: it is no agent; then
  * 	the key is free for the sources below, unless the claim's pane is there.
  * 	After it the sources that add to this one explain the same claim, in the table's order, each
@@ -128,6 +134,8 @@ struct agent_source {
 	unsigned adds_to;		/* sources whose claims it explains, too */
 	/* its candidates stay in the order of its claims; those of the others are sorted by name */
 	bool keeps_order;
+	/* a session that is taken drops its claims only after explain(), which may set `ended` */
+	bool of_ended;
 	/* NULL: it has none of its own, and only adds. -1 with err: nothing can be concluded */
 	int (*list)(struct detection *d, struct claim_list *out, struct err *e);
 	enum claim_answer (*explain)(struct detection *d, struct claim *x, struct candidate *c);

@@ -575,7 +575,12 @@ explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 
 	if (!detect_snapshot_head(d, g->file, &g->h))
 		return CLAIM_OPEN;
-	if ((g->s = find_server(d, h->socket)) == NULL || (g->lost && !is_lost(d, g)))
+	if ((g->s = find_server(d, h->socket)) == NULL)
+		return CLAIM_OPEN;
+	/* a server that began in the second of the snapshot has another session of that name */
+	if (g->lost && server_died(g->s, h->server_pid, h->server_start))
+		g->lost = x->beside = false;
+	if (g->lost && !is_lost(d, g))
 		return CLAIM_OPEN;
 	look_at_server(d, x, g);
 	if (h->session == NULL || clock_wall_ms() - h->taken_at > config_ms(d->w->config, "snapshot_age"))
@@ -587,6 +592,7 @@ explain_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 	if (!detect_identify(d, h, g->file, c))
 		return CLAIM_OPEN;
 	c->began = began(h);
+	x->key.conversation = detect_copy(h->session_id);
 	return CLAIM_AGENT;
 }
 
@@ -597,6 +603,7 @@ settle_snapshot(struct detection *d, struct claim *x, struct candidate *c)
 
 	c->status = AGENT_MISSING;
 	c->beside = g->lost;
+	x->ended = g->server_died;
 	if (g->server_died)
 		c->reason = c->role.kind != TOWN_ROLE_POLECAT && c->pid_record.session_id == NULL &&
 			!g->u.later && detect_left_before_server(d, &g->h, c->profile)
@@ -642,16 +649,23 @@ has_key(char (*keys)[SNAPSHOT_KEY], size_t n, const char *key)
 static bool
 was_in_living(const struct detection *d, const struct snapshot_file *x)
 {
-	char key[SNAPSHOT_KEY];
-
-	for (size_t i = 0; i < d->n_living; i++) {
-		if (d->living[i].session_created * 1000 > x->at)
-			continue;
-		snapshot_session_key(key, d->living[i].socket_path, d->living[i].session);
-		if (memcmp(key, x->session, SNAPSHOT_KEY) == 0)
+	for (size_t i = 0; i < d->n_living; i++)
+		if (d->living[i].session_created * 1000 <= x->at &&
+		    memcmp(d->living[i].session_hash, x->session, SNAPSHOT_KEY) == 0)
 			return true;
-	}
 	return false;
+}
+
+/* The session of the file, and apart from it the one of that name that was there before the living one. */
+static void
+session_key(const struct detection *d, const struct snapshot_file *x, bool in_living, char key[SNAPSHOT_KEY])
+{
+	memcpy(key, x->session, SNAPSHOT_KEY);
+	for (size_t i = 0; i < d->n_living && !in_living; i++)
+		if (memcmp(d->living[i].session_hash, x->session, SNAPSHOT_KEY) == 0) {
+			key[0] = '-';
+			return;
+		}
 }
 
 static struct claim *
@@ -691,14 +705,16 @@ list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
 		 * the pane was seen later, in this session or in another one, which it was moved
 		 * to or which is this one under another name
 		 */
-		bool later = has_key(seen, n, x->pane), done = has_key(seen, n, x->session);
+		bool later = has_key(seen, n, x->pane), in_living = was_in_living(d, x);
+		char session[SNAPSHOT_KEY];
 
+		session_key(d, x, in_living, session);
 		if (!later)
 			memcpy(seen[n++], x->pane, SNAPSHOT_KEY);
-		if (later || (done && !was_in_living(d, x)))
+		if (later || (has_key(seen, n, session) && !in_living))
 			continue;
-		memcpy(seen[n++], x->session, SNAPSHOT_KEY);
-		claim_file(x, was_in_living(d, x), out);
+		memcpy(seen[n++], session, SNAPSHOT_KEY);
+		claim_file(x, in_living, out);
 	}
 	free(seen);
 	list_waiting(d, out);
@@ -706,7 +722,7 @@ list_snapshots(struct detection *d, struct claim_list *out, struct err *e)
 }
 
 const struct agent_source detect_from_snapshots = {
-	.name = "snapshots", .bit = FROM_SNAPSHOTS, .list = list_snapshots,
+	.name = "snapshots", .bit = FROM_SNAPSHOTS, .of_ended = true, .list = list_snapshots,
 	.explain = explain_snapshot, .settle = settle_snapshot, .forget = forget_snapshot,
 };
 

@@ -534,14 +534,18 @@ forget_pane(struct claim *claim)
 }
 
 static void
-add_living(struct detection *d, const struct pane *p)
+add_living(struct detection *d, const struct pane *p, const char session_hash[SNAPSHOT_KEY])
 {
+	struct living_pane *l;
+
 	d->living = vec_room(d->living, d->n_living, &d->cap_living, sizeof *d->living);
-	d->living[d->n_living++] = (struct living_pane){ .socket_path = xstrdup(p->socket_path),
+	l = &d->living[d->n_living++];
+	*l = (struct living_pane){ .socket_path = xstrdup(p->socket_path),
 		.session = xstrdup(p->session), .places = pane_places(p), .id = xstrdup(p->id),
 		.window_id = xstrdup(p->window_id),
 		.session_created = p->session_created,
 		.waits = *p->place != '\0' && *p->filled == '\0' };
+	memcpy(l->session_hash, session_hash, SNAPSHOT_KEY);
 }
 
 /* Takes the panes over. */
@@ -563,7 +567,7 @@ claim_panes(struct detection *d, struct tmux *t, struct panes *panes, struct cla
 			snapshot_session_key(x->key.session_hash, p->socket_path, p->session);
 			snapshot_pane_key(
 			    x->key.pane_hash, p->socket_path, p->server_pid, p->server_start, p->id);
-			add_living(d, p);
+			add_living(d, p, x->key.session_hash);
 		}
 		about->server = t;
 		about->pane = *p;

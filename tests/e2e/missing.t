@@ -124,7 +124,7 @@ restore() {	# SESSION DIRECTORY [COMMAND]: as tmux-resurrect does
 }
 restore oat "$W/proj"
 ok 'a shell in another directory' until_ 10 pane_shows oat 'bash|\$'
-is "$(listed oat class)" '' '  is nobody'
+is "$(listed oat class)" missing '  is another one: the agent is missed'
 tm kill-session -t "=oat"
 restore oat "$cwd"
 ok 'a session of that name in that directory' until_ 10 listed_is oat class restored

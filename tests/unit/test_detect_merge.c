@@ -21,6 +21,7 @@ struct told {
 	const char *session_hash, *pane_hash, *conversation;
 	enum claim_answer answer;	/* of one that adds */
 	bool there, lives;
+	bool ended;			/* with its server */
 	bool no_agent;			/* a claim of its own that makes none */
 	const char *cwd, *id;		/* members that it sets: cwd, session_id */
 	const char *also;		/* a pane that explain() comes upon */
@@ -131,7 +132,7 @@ static void
 settle_told(struct detection *d, struct claim *x, struct candidate *c)
 {
 	(void)d;
-	(void)x;
+	x->ended = ((const struct told *)x->about)->ended;
 	/* sees the last word */
 	if (c->session_id != NULL && strcmp(c->session_id, "settle") == 0) {
 		free(c->cwd);
@@ -180,8 +181,8 @@ static const struct agent_source table[] = {
 	{ .name = "panes", .bit = FROM_PANES, .keeps_order = true, .list = list_some_panes,
 	    .explain = explain_told, .settle = settle_told, .forget = forget_told },
 	{ .name = "restarted", .bit = FROM_RESTARTED, .adds_to = FROM_PANES, .explain = add_restarted },
-	{ .name = "snapshots", .bit = FROM_SNAPSHOTS, .list = list_some_snapshots, .explain = explain_told,
-	    .settle = settle_told, .forget = forget_told },
+	{ .name = "snapshots", .bit = FROM_SNAPSHOTS, .of_ended = true, .list = list_some_snapshots,
+	    .explain = explain_told, .settle = settle_told, .forget = forget_told },
 	{ .name = "attempts", .bit = FROM_ATTEMPTS, .adds_to = FROM_SNAPSHOTS, .explain = add_attempts },
 	{ .name = "seen", .bit = FROM_SEEN, .adds_to = FROM_SNAPSHOTS, .list = list_some_seen,
 	    .explain = explain_seen, .forget = forget_told },
@@ -215,6 +216,14 @@ static const struct merge_case cases[] = {
 	{ "a session that is there is not missing", { PANE(.session = "a", .pane = "%1", .session_hash = "A"),
 		OLD(.session = "a", .session_hash = "A") }, "panes:a/%1 - -\n" },
 	{ "not even when no agent is in it", { PANE(.session = "a", .pane = "%1", .session_hash = "A", .no_agent = true), OLD(.session = "a", .session_hash = "A") }, "" },
+	{ "but one of an ended server is another session",
+	    { PANE(.session = "a", .pane = "%1", .session_hash = "A", .cwd = "/new"),
+		OLD(.session = "a", .session_hash = "A", .cwd = "/old", .ended = true) },
+	    "panes:a/%1 /new -\nsnapshots:a/a /old -\n" },
+	{ "unless an agent is in its directory",
+	    { PANE(.session = "a", .pane = "%1", .session_hash = "A", .cwd = "/old"),
+		OLD(.session = "a", .session_hash = "A", .cwd = "/old", .ended = true) },
+	    "panes:a/%1 /old -\n" },
 	{ "nor a pane that has moved to another session", { PANE(.session = "b", .pane = "%1",
 		.session_hash = "B", .pane_hash = "P"), OLD(.session = "a", .session_hash = "A",
 		.pane_hash = "P") }, "panes:b/%1 - -\n" },
