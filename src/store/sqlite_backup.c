@@ -270,7 +270,11 @@ sqlite_backup_now(struct sqlite_store *s)
 
 /* ---- the way back ---- */
 
-/* 1 it is damaged, or has nothing in it; 0 it is not; -1 with err, it cannot be told. */
+/*
+ * 1 it is damaged, or has nothing in it; 0 it is not; -1 with err, it cannot be told. Opened as
+ * sqlite_open does: where SQLite 3.40 knows views, integrity_check may leave out the freelist, and
+ * an open would go on refusing what is not restored.
+ */
 static int
 is_damaged_file(const char *path, struct err *e)
 {
@@ -278,7 +282,7 @@ is_damaged_file(const char *path, struct err *e)
 	sqlite3 *db;
 	bool fresh;
 
-	if (db_open_own(path, SQLITE_APP_ID, NULL, NULL, &db, &fresh, &own) == 0) {
+	if (db_open_known(path, SQLITE_APP_ID, &sqlite_layout, NULL, NULL, &db, &fresh, &own) == 0) {
 		bool whole = !fresh && sqlite_verify(db, &own) == 0;
 
 		db_close(db);

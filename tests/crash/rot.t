@@ -40,6 +40,11 @@ seen=$(sed -nE 's/^bit: .* ([0-9]+) seen.*/\1/p' "$W/one" "$W/two" | awk '{ n +=
 [ "$seen" -gt $((FLIPS / 4)) ]
 is $? 0 "  and $seen of $FLIPS bits were seen; the others are in no record"
 
+# ---- a map of pages that an open finds damaged, and a connection that knows the views does not ----
+rot "$W/map" --seed 20261126 --flips 0 --pages 0 --rest 50 --only 49
+is $? 0 'a stale map of pages is restored'
+sed 's/^/# /' "$W/map"
+
 # ---- through the program ----
 STATE=$XDG_STATE_HOME/gt-recover
 DB=$STATE/recover.db
