@@ -5,6 +5,7 @@
 
 #include "process/proc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 bool
@@ -256,13 +257,31 @@ has_companion(const struct procs *p, const struct proc *shell)
 	return false;
 }
 
+#define WAIT_SAMPLES 4
+#define WAIT_SAMPLE_MS 5
+
+/* It waits, or does so a moment later: one sample may catch a shell that is showing a key just typed. */
+static bool
+is_waiting(const struct proc *shell)
+{
+	struct proc now = *shell;
+
+	for (int i = 0; i < WAIT_SAMPLES && now.state == 'R'; i++) {
+		clock_sleep_ms(WAIT_SAMPLE_MS);
+		if (proc_read(shell->pid, &now) != 0 || now.start != shell->start ||
+		    now.foreground != shell->foreground)
+			return false;
+	}
+	return now.state == 'S';
+}
+
 pid_t
 proc_list_waiting_shell(const struct procs *p, pid_t pane_pid)
 {
 	const struct proc *shell = proc_list_find(p, pane_pid);
 
 	for (int depth = 0; depth < SHELLS_MOST; depth++) {
-		if (shell == NULL || shell->state != 'S' || !is_shell(shell))
+		if (shell == NULL || !is_shell(shell) || !is_waiting(shell))
 			return 0;
 		if (shell->foreground == shell->pgrp && is_interactive(shell->pid) &&
 		    !has_companion(p, shell))

@@ -49,11 +49,11 @@ const struct proc *proc_list_agent(const struct procs *p, pid_t root, proc_is_ag
 
 /*
  * The shell of a pane that waits for a person, or 0: a shell by name, started without a script or
- * -c, asleep, in the foreground of its terminal, and no child of its group beside it. Children in
- * the background (a server, a prompt's helper) and stopped ones do not count. It is the pane's
- * process, or shells alone stand above it, each of which sleeps and has the next for its only
- * child: `sh -c 'claude; bash'`, or what a recovery starts of it (recover/recover.h). Whether it
- * waits at its prompt tells process/shell.h.
+ * -c, asleep (or so within 20 ms: it may be showing a key), in the foreground of its terminal, and no
+ * child of its group beside it. Children in the background (a server, a prompt's helper) and stopped
+ * ones do not count. It is the pane's process, or shells alone stand above it, each of which sleeps
+ * and has the next for its only child: `sh -c 'claude; bash'`, or what a recovery starts of it
+ * (recover/recover.h). Whether it waits at its prompt tells process/shell.h.
  */
 pid_t proc_list_waiting_shell(const struct procs *p, pid_t pane_pid);
 

@@ -150,7 +150,7 @@ is "$(find "$XDG_STATE_HOME/gt-recover/prompts" -type f | wc -l)" 0 'no prompt l
 if grep -q GT_STOPPED_MS "$GT_RECOVER"; then
 	ok 'they are killed again' all_die
 	before=$(counts)
-	agent_plan w01 '--slow 3000'
+	agent_plan w01 '--slow 8000'
 	GT_STOPPED_MS=300 timeout 60 "$GT_RECOVER" "${with[@]}" --all --yes >"$W/first" 2>&1 </dev/null &
 	run=$!
 	PIDS+=("$run")
