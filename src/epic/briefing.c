@@ -80,14 +80,17 @@ static const struct epic_sprint *
 sprint_of(const struct epic *x, const char *agent, const json_t *state)
 {
 	const char *told = json_text(state, "sprintId", NULL);
+	const struct epic_sprint *found = NULL;
 
 	for (size_t i = 0; i < x->n; i++) {
 		if (told != NULL && epic_record_same_id(EPIC_RECORD_SPRINT, told, x->sprints[i].id))
 			return &x->sprints[i];
-		if (told == NULL && is_listed(x->sprints[i].record, agent))
-			return &x->sprints[i];
+		/* of several that list it the first that is not completed */
+		if (told == NULL && is_listed(x->sprints[i].record, agent) &&
+		    (found == NULL || found->state == SPRINT_COMPLETED))
+			found = &x->sprints[i];
 	}
-	return NULL;
+	return found;
 }
 
 /* 1: this agent's session is the one that is looked for. */
@@ -146,7 +149,8 @@ epic_role_find(struct store *s, const char *agent, int64_t interval, const struc
 	} else if (ret == 0 && out->list.n > 0) {
 		out->epic = &out->list.v[0];
 		out->sprint = sprint_of(out->epic, out->agent, out->state);
-		ret = out->sprint != NULL;
+		ret = out->sprint != NULL &&
+		    strcmp(json_text(out->epic->record, "status", ""), "completed") != 0;
 	}
 	free(epic);
 	return ret;
@@ -317,6 +321,52 @@ put_agent(struct buf *out, const char *agent, const json_t *state, const struct 
 	put_line(out, "Test file", json_text(context, "testFile", NULL));
 }
 
+/* The steps of its sprint that are not completed: its own with what they wait for, and how many others. */
+static void
+put_steps(struct buf *out, const char *agent, const json_t *state, const struct epic_sprint *x)
+{
+	const json_t *steps = json_object_get(x->record, "steps");
+	size_t done = 0, others = 0;
+
+	for (size_t i = 0; i < json_array_size(steps); i++) {
+		const json_t *step = json_array_get(steps, i), *needs = json_object_get(step, "blockedBy");
+		const char *status = json_text(step, "status", ""), *owner = json_text(step, "agent", "");
+
+		if (strcmp(status, "completed") == 0) {
+			done++;
+		} else if (strcmp(owner, agent) != 0 &&
+		    strcmp(owner, json_text(state, "agentId", agent)) != 0) {
+			others++;
+		} else {
+			buf_fmt(out, "Your open task: #%s %s (%s)", json_text(step, "id", ""),
+			    json_text(step, "title", ""),
+			    strcmp(status, "in_progress") == 0 ? "in progress when you died" : status);
+			for (size_t k = 0; k < json_array_size(needs); k++)
+				buf_fmt(out, "%s#%s", k == 0 ? ", waits for " : ", ",
+				    json_string_value(json_array_get(needs, k)));
+			buf_chr(out, '\n');
+		}
+	}
+	if (json_array_size(steps) > 0)
+		buf_fmt(out, "Tasks completed: %zu of %zu; %zu open ones of others\n", done,
+		    json_array_size(steps), others);
+}
+
+/* A workflow goes on from its journal: agents that have finished are not started again. */
+static void
+put_relaunch(struct buf *out, const struct epic *x)
+{
+	const json_t *w = json_object_get(x->record, "workflow");
+
+	if (json_text(w, "script", NULL) == NULL || json_text(w, "run", NULL) == NULL)
+		return;
+	buf_fmt(out,
+	    "This workflow did not finish, and nothing runs of it. Relaunch it now, with the Workflow tool\n"
+	    "and exactly this input: {\"scriptPath\": \"%s\", \"resumeFromRunId\": \"%s\"}\n"
+	    "Agents that had finished are answered from its journal. Do not do their work yourself.\n",
+	    json_text(w, "script", ""), json_text(w, "run", ""));
+}
+
 static int
 write_all(struct store *s, const char *agent, const json_t *state, const char *cwd, double threshold,
     const struct epic *x, const struct epic_sprint *sprint, struct buf *out, struct err *e)
@@ -331,6 +381,8 @@ write_all(struct store *s, const char *agent, const json_t *state, const char *c
 		    "There was too little of the sprint to go on from: start it from the beginning,\n"
 		    "and look first at what is on disk.\n");
 	put_files(out, cwd, sprint);
+	put_steps(out, agent, state, sprint);
+	put_relaunch(out, x);
 	if (put_tests(s, out, agent, sprint, e) != 0)
 		return -1;
 	put_validators(out, sprint);

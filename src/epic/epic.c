@@ -35,6 +35,7 @@ sprint_release(struct epic_sprint *x)
 	json_decref(x->ready);
 	json_decref(x->files_record);
 	json_decref(x->hosts);
+	json_decref(x->gone_agents);
 }
 
 void
@@ -270,6 +271,7 @@ look_alive(struct store *s, struct epic_sprint *x, const struct timestamp *now, 
 {
 	size_t n = json_array_size(x->agents), gone = 0;
 
+	x->gone_agents = json_object();
 	x->hosts = json_array();
 	x->last_seen_at = earlier(x->last_seen_at, now->wall_ms);
 	for (size_t i = 0; i < n; i++) {
@@ -286,7 +288,11 @@ look_alive(struct store *s, struct epic_sprint *x, const struct timestamp *now, 
 			x->alive = x->alive || session_is_alive(&session, now);
 		else
 			x->alive = process_alive(agent, now, &dead) || x->alive;
-		gone += found > 0 ? session_is_gone(&session, now) || dead : dead;
+		dead = dead || (found > 0 && session_is_gone(&session, now));
+		gone += dead;
+		if (dead)
+			json_object_set_new(
+			    x->gone_agents, json_text(agent, "agentId", ""), json_true());
 		add_host(x->hosts, session.host);
 		if (found >= 0 &&
 		    hear_hooks(s, x, found > 0 ? session.cursor_session_id : id, now, e) != 0)
@@ -319,6 +325,22 @@ all_gone(const struct epic *x)
 	return n > 0;
 }
 
+/* A step of it was in hand, and its agent is gone, while others may run. */
+static bool
+step_was_dropped(const struct epic_sprint *x)
+{
+	const json_t *steps = json_object_get(x->record, "steps");
+
+	for (size_t i = 0; i < json_array_size(steps); i++) {
+		const json_t *step = json_array_get(steps, i);
+
+		if (strcmp(json_text(step, "status", ""), "in_progress") == 0 &&
+		    json_object_get(x->gone_agents, json_text(step, "agent", "")) != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* open: a sprint of it is, and it has begun. */
 static void
 judge(struct epic *x, bool open, int64_t interval, int64_t now)
@@ -330,7 +352,8 @@ judge(struct epic *x, bool open, int64_t interval, int64_t now)
 	for (size_t i = 0; i < x->n && open; i++) {
 		struct epic_sprint *one = &x->sprints[i];
 
-		one->interrupted = under_way(one) && (silent || (x->alive && one->gone));
+		one->interrupted =
+		    under_way(one) && (silent || (x->alive && (one->gone || step_was_dropped(one))));
 		x->interrupted = x->interrupted || one->interrupted;
 	}
 }

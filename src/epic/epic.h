@@ -73,6 +73,7 @@ struct epic_sprint {
 	bool gone;
 	/* what stands under its id names another epic: only the entry in sprints[] is its own */
 	bool foreign;
+	json_t *gone_agents;			/* id -> true: no process of it runs, for certain */
 	bool interrupted;			/* it is under way, and its agents are not (epic_list_read) */
 };
 

@@ -3,7 +3,9 @@
 
 #include <stdbool.h>
 
+#include "base/timestamp.h"
 #include "epic/epic.h"
+#include "process/kernel.h"
 
 /* ---- checkpoint_schema_private ---- */
 
@@ -56,6 +58,18 @@ int epic_list_make(struct store *s, struct epic_shelf *shelf, const char *id, in
 
 /* ---- survey ---- */
 
+/* What the sources of Claude Code know of each other (claude.c). */
+struct epic_claude {
+	json_t *dirs;				/* configuration directories; NULL: nobody looked yet */
+	/*
+	 * conversation, or id of a team's member -> its process {pid, start, ns, boot}; "ended": a
+	 * person ended it
+	 */
+	json_t *processes;
+	struct procs procs;			/* all, where a member was looked for */
+	bool listed;
+};
+
 /* What the readers of a survey share. */
 struct epic_survey {
 	struct app *w;
@@ -65,8 +79,25 @@ struct epic_survey {
 	struct epic_shelf shelf;
 	struct scrub *scrub;			/* made on first use */
 	const struct epic_source *source;	/* the one that is read */
+	struct epic_claude claude;
 	struct epic_list *out;
 };
+
+#define EPIC_OLD_MS ((int64_t)7 * 24 * 60 * 60 * 1000)	/* untouched for so long: shown by its id alone */
+
+const struct epic_claude *epic_claude(struct epic_survey *survey);
+void epic_claude_release(struct epic_claude *c);
+json_t *epic_claude_process(const struct timestamp *now, int64_t pid, int64_t start, int64_t ns, bool ended);
+json_t *epic_claude_find_member(struct epic_survey *survey, const char *id);
+int64_t epic_claude_mtime(const char *path);	/* ms since 1970; 0: it is not there */
+/* Calls row for each name in a directory but hidden ones. False: one row said so, or err is set. */
+bool epic_claude_each(const char *dir, bool (*row)(const char *dir, const char *name, void *arg), void *arg,
+    struct err *e);
+json_t *epic_claude_json(const char *path, struct err *e);	/* new reference; NULL with err */
+/* Appends the files that the end of a transcript shows as written, as files of a sprint. */
+void epic_claude_files(const char *path, bool completed, json_t *list);
+/* id -> true of the tasks that the end of a transcript shows as taken and not given back. */
+void epic_claude_tasks(const char *path, json_t *tasks);
 
 /*
  * Puts what a source tells, which is released: adapted to the shape and without its secrets. Notes it
@@ -87,6 +118,9 @@ typedef int epic_record_row(enum epic_record_kind at, const char *id, json_t *o,
 int epic_each_record(const struct epic *x, epic_record_row *row, void *arg, struct err *e);
 
 int epic_foreign_read(struct epic_survey *survey, struct err *e);
+int epic_workflow_read(struct epic_survey *survey, struct err *e);
+int epic_team_read(struct epic_survey *survey, struct err *e);
+int epic_tasks_read(struct epic_survey *survey, struct err *e);
 
 /* ---- checkpoint_schema ---- */
 

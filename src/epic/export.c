@@ -240,6 +240,20 @@ epic_export_json(struct store *s, const struct epic *x, int64_t now, struct err 
 	return o;
 }
 
+/* Its source still has it: that it was abandoned stands in its place, so that it is not shown again. */
+static void
+put_tombstone(struct txn *t, const struct epic *x, const struct record *r)
+{
+	json_t *o = json_object();
+
+	json_put(o, "epicId", x->id);
+	json_put(o, "status", "completed");
+	json_put_flag(o, "abandoned", true);
+	checkpoint_set_time(o, "lastCheckpoint", store_now(t->s));
+	txn_write(t, xstrdup(r->key), r->version, epic_record_tag(EPIC_RECORD_EPIC, o),
+	    epic_record_value(o, NULL));
+}
+
 int
 epic_delete(struct store *s, const struct epic *x, size_t *n, struct err *e)
 {
@@ -249,7 +263,10 @@ epic_delete(struct store *s, const struct epic *x, size_t *n, struct err *e)
 
 	*n = all.n;
 	for (size_t i = 0; i < all.n; i++)
-		txn_delete(&t, xstrdup(all.v[i].key), all.v[i].version);
+		if (x->source != NULL && x->source->live && epic_record_is(EPIC_RECORD_EPIC, all.v[i].key))
+			put_tombstone(&t, x, &all.v[i]);
+		else
+			txn_delete(&t, xstrdup(all.v[i].key), all.v[i].version);
 	txn_event(&t, "epic.abandoned", x->id, NULL, NULL);
 	if (ret == 0)
 		ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;

@@ -11,6 +11,9 @@
 /* The first one that knows an id gives its source. */
 static const struct epic_source sources[] = {
 	{ "store", "plain JSON in Redis", false, epic_foreign_read },
+	{ "workflows", "Claude Code workflows", true, epic_workflow_read },
+	{ "teams", "Claude Code agent teams", true, epic_team_read },
+	{ "tasks", "shared task lists of Claude Code", true, epic_tasks_read },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -134,6 +137,7 @@ epic_survey(struct app *w, struct store *s, const char *id, int64_t interval, co
 			ret = not_found(out, id, e);
 	}
 	epic_shelf_release(&survey.shelf);
+	epic_claude_release(&survey.claude);
 	scrub_free(survey.scrub);
 	return ret;
 }

@@ -40,10 +40,15 @@ gather_scrub_again(struct gathered *g, size_t sought)
 	}
 }
 
-int
-gather_agent_briefing(struct app *w, const char *agent, const char *session, const char *cwd, struct scrub *s,
-    struct clean_text **checkpoint, struct err *e)
+/*
+ * The epic may know the agent by its id or by its conversation; either may be NULL. 1: one of them, 0:
+ * none.
+ */
+static int
+brief_agent(struct app *w, const char *agent, const char *conversation, const char *session, const char *cwd,
+    struct scrub *s, struct clean_text **checkpoint, struct err *e)
 {
+	const char *const names[] = { agent, conversation };
 	struct store *store = app_store(w, false, e);
 	struct buf text = BUF_INIT;
 	size_t before;
@@ -52,9 +57,10 @@ gather_agent_briefing(struct app *w, const char *agent, const char *session, con
 	if (clean_len(*checkpoint) > 0)
 		buf_fmt(&text, "%s\n", clean_bytes(*checkpoint));
 	before = text.len;
-	if (store != NULL && agent != NULL)
-		ret = epic_write_briefing(
-		    store, agent, cwd, (double)config_int(w->config, "epics.resume_threshold"), &text, e);
+	for (size_t i = 0; i < 2 && ret == 0; i++)
+		if (store != NULL && names[i] != NULL)
+			ret = epic_write_briefing(store, names[i], cwd,
+			    (double)config_int(w->config, "epics.resume_threshold"), &text, e);
 	if (ret >= 0)
 		wip_describe(w, agent, session, cwd, &text);
 	if (ret >= 0 && text.len > before) {
@@ -62,13 +68,23 @@ gather_agent_briefing(struct app *w, const char *agent, const char *session, con
 		*checkpoint = scrub_text(s, text.data, text.len, 0);
 	}
 	buf_release(&text);
-	return ret < 0 ? -1 : 0;
+	return ret;
 }
 
-/* The same for the agent whose session alone is recorded with the candidate's tmux session. */
+int
+gather_agent_briefing(struct app *w, const char *agent, const char *session, const char *cwd, struct scrub *s,
+    struct clean_text **checkpoint, struct err *e)
+{
+	return brief_agent(w, agent, NULL, session, cwd, s, checkpoint, e) < 0 ? -1 : 0;
+}
+
+/*
+ * The same for the agent whose session alone is recorded with the candidate's tmux session, else for the
+ * one that has this conversation (NULL: not known). 1: an epic waits for it.
+ */
 static int
-gather_epic_briefing(
-    struct app *w, const struct candidate *c, struct scrub *s, struct clean_text **checkpoint, struct err *e)
+gather_epic_briefing(struct app *w, const struct candidate *c, const char *conversation, struct scrub *s,
+    struct clean_text **checkpoint, struct err *e)
 {
 	char *agent = NULL;
 	int ret;
@@ -76,7 +92,7 @@ gather_epic_briefing(
 	err_clear(e);
 	ret = recovery_find_session(w, c, &agent, e);
 	if (ret == 0)
-		ret = gather_agent_briefing(w, agent, c->pane.session, c->cwd, s, checkpoint, e);
+		ret = brief_agent(w, agent, conversation, c->pane.session, c->cwd, s, checkpoint, e);
 	record_set(&agent, NULL);
 	return ret;
 }
@@ -450,6 +466,7 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 {
 	struct err soft = ERR_INIT;
 	size_t sought;
+	int brief;
 
 	memset(g, 0, sizeof *g);
 	g->conversation = (struct conversation)CONVERSATION_INIT;
@@ -478,13 +495,13 @@ gather(struct app *w, const struct candidate *c, const char *scope, struct gathe
 		warn(g, "The state of git could not be read.");
 	if (bead_checkpoint_read(c->cwd, clock_wall_ms(), g->scrub, &g->checkpoint, &soft) != 0)
 		warn(g, "There is a .polecat-checkpoint.json that could not be read.");
-	if (gather_epic_briefing(w, c, g->scrub, &g->checkpoint, &soft) != 0)
+	if ((brief = gather_epic_briefing(w, c, g->found.session_id, g->scrub, &g->checkpoint, &soft)) < 0)
 		warn(g, "What epics tell of this work could not be read.");
 	if (strcmp(scope != NULL ? scope : config_text(w->config, "scope"), "task") == 0)
 		conversation_cut_to_task(&g->conversation, g->bead.id);
 	warn_about_work(w, c, g);
 	g->work_to = g->n_warnings;
-	g->idle = is_idle(c, g);
+	g->idle = is_idle(c, g) && brief <= 0;
 	if (recovery_team_describe(w, c, g->found.session_id, g->scrub, &g->checkpoint))
 		g->idle = false;
 	gather_scrub_again(g, sought);

@@ -2,7 +2,7 @@
 // A stand-in for the model behind the real Claude Code: answers the Messages API (streaming, as its documentation describes it) from a
 // scenario, on loopback only, and keeps every request so that a test can say byte for byte what the agent was told.
 //
-//   node mock-model.mjs serve --scenario FILE --requests DIR --port-file FILE [--log FILE]
+//   node mock-model.mjs serve --scenario FILE --requests DIR --port-file FILE [--port PORT] [--log FILE]
 //       FILE: {"answers": [{"when": REGEXP, "content": [PART...], "pace": MS}...], "otherwise": TEXT}
 //       The first answer whose REGEXP matches the newest user message is given (no "when": always; the results of tools count as a
 //       message that reads "tool_result"). PART is {"text": TEXT, "stop_at": N}, {"thinking": TEXT, ...} or {"tool": NAME,
@@ -224,7 +224,7 @@ function serve(o) {
 		});
 	});
 	fs.mkdirSync(o.requests, { recursive: true });
-	server.listen(0, '127.0.0.1', () => {
+	server.listen(Number(o.port ?? 0), '127.0.0.1', () => {
 		// the reader of the port file must never see half of it
 		fs.writeFileSync(`${o['port-file']}.new`, String(server.address().port));
 		fs.renameSync(`${o['port-file']}.new`, o['port-file']);

@@ -265,6 +265,22 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 	return 0;
 }
 
+/* The branches that are there. */
+static void
+put_wips(struct buf *out, const struct epic *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		if (x->sprints[i].wip == NULL)
+			continue;
+		buf_str(out, n++ == 0 ? "✓ WIP branches preserved: " : ", ");
+		output_foreign(out, x->sprints[i].wip, 0);
+	}
+	if (n > 0)
+		buf_chr(out, '\n');
+}
+
 int
 epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 {
@@ -294,11 +310,9 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	} else {
 		struct buf text = BUF_INIT;
 
-		buf_fmt(&text,
-		    "✓ Epic abandoned\n✓ %zu record%s deleted from the store\n"
-		    "✓ WIP branches preserved (epic-%s/sprint-*-wip)\n",
-		    n, n == 1 ? "" : "s",
-		    output_shown(strncmp(x->id, "epic-", 5) == 0 ? x->id + 5 : x->id, 0));
+		buf_fmt(&text, "✓ Epic abandoned\n✓ %zu record%s deleted from the store\n", n,
+		    n == 1 ? "" : "s");
+		put_wips(&text, x);
 		output_text(stdout, text.data);
 		buf_release(&text);
 	}
@@ -312,8 +326,10 @@ epic_abandon(struct verb_job *j, struct err *e)
 	struct timestamp now;
 	int ret = epic_read(j, j->cli.args[0], &list, &now, e);
 
-	if (ret == 0)
+	if (ret == 0) {
+		epic_find_wips(j, &list, true);
 		ret = epic_abandon_one(j, &list.v[0], e);
+	}
 	epic_list_release(&list);
 	return ret;
 }
@@ -360,12 +376,17 @@ epic_workspace(struct verb_job *j, const struct epic *x, const struct epic_sprin
 
 	for (size_t i = 0; i < json_array_size(one->agents) && cwd == NULL; i++) {
 		const json_t *agent = json_array_get(one->agents, i);
+		const char *seen = json_text(json_object_get(agent, "process"), "cwd", NULL);
 		struct session session;
 
-		if (session_load(j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")),
+		session_init(&session);
+		if (j->store != NULL &&
+		    session_load(j->store, json_text(agent, "sessionId", json_text(agent, "agentId", "")),
 			&session, NULL) > 0 &&
 		    session.workspace_path != NULL)
 			cwd = xstrdup(session.workspace_path);
+		else if (seen != NULL)
+			cwd = xstrdup(seen);
 		session_release(&session);
 	}
 	return cwd == NULL && place != NULL ? xstrdup(place) : cwd;

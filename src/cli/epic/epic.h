@@ -4,6 +4,10 @@
 #include "cli/cli.h"
 #include "epic/epic.h"
 
+struct app;
+struct candidate;
+struct candidate_list;
+
 /* ---- epic ---- */
 
 /* The verbs of `epic`, in several files: exit status, or -1 with err. */
@@ -22,6 +26,19 @@ void epic_find_wips(struct verb_job *j, struct epic_list *list, bool all);
 /* Says that the store answered. */
 void epic_greet(struct verb_job *j);
 double epic_threshold(const struct verb_job *j);
+
+/* ---- agent ---- */
+
+/*
+ * What detect found of an agent whose session nobody recorded: by its conversation, its name in a team,
+ * its process, or its address in Gas Town. NULL: nothing.
+ */
+const struct candidate *epic_candidate(struct app *w, const struct candidate_list *all,
+    const struct epic_sprint *x, const char *agent);
+/* The process that its source noted runs. */
+bool epic_agent_runs(const struct epic_sprint *x, const char *agent);
+/* The pane in which an attempt has started an agent that lives; else "". */
+void epic_started_pane(struct app *w, const char *attempt, char pane[24]);
 
 /* ---- plan ---- */
 

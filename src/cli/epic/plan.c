@@ -41,6 +41,34 @@ can_resume(const struct epic_plan *p, size_t i)
 	return strcmp(way(p, i), "resume") == 0;
 }
 
+/*
+ * Of a sprint whose steps have agents: its lead first, then those that have an open step. False: no
+ * agent of a step is known.
+ */
+static bool
+put_step_agents(const struct epic_sprint *x, json_t *ids)
+{
+	const json_t *listed = json_object_get(x->record, "agents"),
+		     *steps = json_object_get(x->record, "steps");
+	bool open = false, known = false;
+
+	for (size_t i = 0; i < json_array_size(steps); i++) {
+		open = open || strcmp(json_text(json_array_get(steps, i), "status", ""), "completed") != 0;
+		known = known || json_text(json_array_get(steps, i), "agent", NULL) != NULL;
+	}
+	for (size_t i = 0; i < json_array_size(listed) && known && open; i++)
+		if (json_flag(json_array_get(listed, i), "lead", false))
+			json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
+	for (size_t i = 0; i < json_array_size(steps) && known; i++) {
+		const json_t *step = json_array_get(steps, i);
+		const char *agent = json_text(step, "agent", NULL);
+
+		if (agent != NULL && strcmp(json_text(step, "status", ""), "completed") != 0)
+			json_object_set_new(ids, agent, json_true());
+	}
+	return known;
+}
+
 json_t *
 epic_plan_agents(const struct epic_plan *p, size_t at)
 {
@@ -49,6 +77,8 @@ epic_plan_agents(const struct epic_plan *p, size_t at)
 		     *validators = json_object_get(x->record, "validators");
 	json_t *ids = json_object();
 
+	if (put_step_agents(x, ids))
+		return ids;
 	for (size_t i = 0; i < json_array_size(listed); i++)
 		json_object_set_new(ids, json_text(json_array_get(listed, i), "id", ""), json_true());
 	for (size_t i = 0; i < json_array_size(x->agents); i++)

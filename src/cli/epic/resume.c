@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "config/config.h"
 #include "detect/detect.h"
+#include "recover/recover.h"
 #include "records/agents/agents.h"
 #include "recover/upkeep/upkeep.h"
 #include "scrub/scrub.h"
@@ -330,6 +331,7 @@ struct resuming {
 	json_t *agents, *locks;			/* told by --json */
 	/* agents; unknown: nobody knows how to start them, or they have ended */
 	size_t back, failed, unknown;
+	size_t slow;				/* of those that failed: started, and not ready */
 	int code;				/* of all that failed, when it is one */
 	bool started;				/* one at least: the next waits */
 };
@@ -486,37 +488,95 @@ start_over(struct resuming *r, size_t i, struct err *e)
 	return r->over[i] ? 0 : -1;
 }
 
+/* Of an agent that detect knows by its conversation. 1 it was started, 0 it runs already, -1. */
+static int
+recover_found(
+    struct resuming *r, size_t i, const struct candidate *c, char id[21], char pane[24], struct err *e)
+{
+	struct refusal no;
+	struct recovery one;
+	int ret;
+
+	if (!detect_status_crashed(c->status) && c->status != AGENT_UNKNOWN)
+		return 0;
+	no = recovery_refusal(&r->j->w, c, NULL, true, r->j->cli.include_infra);
+	if (no.name != NULL) {
+		err_set(e, GT_REFUSED, no.name, "%s", no.sentence);
+		return err_hint(e, "%s", no.hint);
+	}
+	wait_spacing(r);
+	if (start_over(r, i, e) != 0)
+		return -1;
+	recovery_init(&one, &r->j->w, c);
+	one.named = true;
+	ret = recovery_run(&one, e);
+	if (one.attempt.version > 0)
+		memcpy(id, one.attempt.id, sizeof one.attempt.id);
+	if (one.pane != NULL && one.started)
+		snprintf(pane, 24, "%.20s", one.pane->id);
+	recovery_release(&one);
+	return ret == 0 ? 1 : -1;
+}
+
+/* 1 it was started, 0 it ran already, -1. pane: where one was started that is not ready; else "". */
+static int
+start_one(struct resuming *r, size_t i, const char *agent, char id[21], char pane[24], struct err *e)
+{
+	const struct epic_sprint *one = &r->x->sprints[i];
+	const struct candidate *c = epic_candidate(&r->j->w, &r->all, one, agent);
+	struct session x;
+	int ret, known;
+
+	known = session_load(r->j->store, sprint_agent_session(one, agent), &x, e);
+	session_release(&x);
+	if (known < 0)
+		return -1;
+	if (known == 0 && c != NULL)
+		return recover_found(r, i, c, id, pane, e);
+	if (known == 0 && epic_agent_runs(one, agent))
+		return 0;
+	ret = epic_agent(r->j, r->x, &r->all, sprint_agent_session(one, agent), &x, e);
+	if (ret > 0) {
+		wait_spacing(r);
+		ret = start_over(r, i, e) == 0 ? restart_agent(&r->j->w, &x, &r->all, id, e) : -1;
+		ret = ret >= 0 ? 1 : -1;
+		if (ret < 0)
+			epic_started_pane(&r->j->w, id, pane);
+	}
+	session_release(&x);
+	return ret;
+}
+
 static void
 bring_back(struct resuming *r, size_t i, const char *agent)
 {
 	struct err e = ERR_INIT;
-	struct session x;
 	const char *name;
-	char id[21] = "";
+	char id[21] = "", pane[24] = "";
 	json_t *o = json_object();
-	int ret = epic_agent(r->j, r->x, &r->all, sprint_agent_session(&r->x->sprints[i], agent), &x, &e);
-	bool ran = ret == 0;
+	int ret = start_one(r, i, agent, id, pane, &e);
+	bool ran = ret == 0, slow = ret < 0 && *pane != '\0';
 
-	if (ret > 0) {
-		wait_spacing(r);
-		ret = start_over(r, i, &e) == 0 ? restart_agent(&r->j->w, &x, &r->all, id, &e) : -1;
-		r->started = r->started || *id != '\0';
-	}
-	session_release(&x);
+	r->started = r->started || *id != '\0';
+	r->slow += slow;
 	name = output_shown(agent, 60);
-	if (ret >= 0)
+	if (slow)
+		output_warning(&r->j->say, "%s was started in pane %s and is not ready: %s (%s)%s%s", name,
+		    pane, output_shown(e.msg, 0), e.name, *e.hint != '\0' ? "\n  " : "", e.hint);
+	else if (ret >= 0)
 		output_done(&r->j->say, "%s %s", name, ran ? "runs already" : "is back");
 	else
 		output_warning(&r->j->say, "%s: %s (%s)%s%s", name, output_shown(e.msg, 0), e.name,
 		    *e.hint != '\0' ? "\n  " : "", e.hint);
 	r->back += ret >= 0;
-	r->active[i] = r->active[i] || ret >= 0;
+	r->active[i] = r->active[i] || ret >= 0 || slow;
 	r->code = ret >= 0 ? r->code : r->failed == 0 || r->code == (int)e.code ? (int)e.code : GT_FAIL;
 	r->unknown += ret < 0 && (strcmp(e.name, "not-startable") == 0 || strcmp(e.name, "ended") == 0);
 	r->failed += ret < 0;
 	json_put(o, "agent", agent);
 	json_put(o, "sprint", r->x->sprints[i].id);
 	json_put(o, "attempt", *id != '\0' ? id : NULL);
+	json_put(o, "pane", slow ? pane : NULL);
 	json_object_set_new(o, "error", ret < 0 ? output_error_json(&e) : json_null());
 	json_array_append_new(r->agents, o);
 }
@@ -600,14 +660,16 @@ finish(struct resuming *r)
 		json_object_set(v, "agents", r->agents);
 		json_object_set(v, "locks", r->locks);
 		output_json(v);
-	} else if (r->back > 0) {
+	} else if (r->back + r->slow > 0) {
 		print_summary(r);
 	} else {
 		output_line(&r->j->say, "No agent was started.");
 	}
 	if (r->failed == 0)
 		return r->back > 0 ? GT_OK : GT_NOTHING;
-	return r->back > 0 ? GT_SOME : r->unknown == r->failed ? GT_NOTHING : r->code;
+	if (r->slow > 0 && r->slow == r->failed)
+		return r->back > 0 ? GT_SOME : GT_UNACKED;
+	return r->back + r->slow > 0 ? GT_SOME : r->unknown == r->failed ? GT_NOTHING : r->code;
 }
 
 static json_t *

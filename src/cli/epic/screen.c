@@ -76,7 +76,7 @@ epic_screen_name(struct buf *out, const struct epic *x, size_t i, double thresho
 	buf_str(out, one->state == SPRINT_COMPLETED ? "✓" : one->state == SPRINT_WAITING ? "-" :
 	    sprint_starts_over(one, threshold) ? "✗" : "!");
 	buf_fmt(out, " Sprint %zu (", i + 1);
-	output_foreign(out, one->id, 60);
+	output_foreign(out, json_text(one->record, "name", one->id), 60);
 	buf_chr(out, ')');
 }
 
@@ -175,6 +175,46 @@ put_wip(struct buf *out, int indent, const struct epic_sprint *x, int64_t now)
 	buf_str(out, " ago)\n");
 }
 
+#define STEPS 10				/* that are named in a row */
+
+/* What is done of its steps, and each that is not. */
+static void
+put_steps(struct buf *out, int below, const struct epic_sprint *x)
+{
+	const json_t *steps = json_object_get(x->record, "steps");
+	size_t n = json_array_size(steps), done = 0, shown = 0;
+
+	for (size_t i = 0; i < n; i++)
+		done += strcmp(json_text(json_array_get(steps, i), "status", ""), "completed") == 0;
+	if (n == 0)
+		return;
+	screen_line(out, below, "Steps completed: ");
+	buf_fmt(out, "%zu/%zu\n", done, n);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *step = json_array_get(steps, i), *needs = json_object_get(step, "blockedBy");
+		const char *status = json_text(step, "status", ""), *agent = json_text(step, "agent", NULL);
+
+		if (strcmp(status, "completed") == 0 || shown++ >= STEPS)
+			continue;
+		screen_line(out, below, strcmp(status, "waiting") == 0 ? "- " : "! ");
+		output_foreign(out, json_text(step, "title", json_text(step, "id", "")), 70);
+		if (agent != NULL) {
+			buf_str(out, " (");
+			output_foreign(out, agent, 60);
+			buf_chr(out, ')');
+		}
+		for (size_t k = 0; k < json_array_size(needs); k++) {
+			buf_str(out, k == 0 ? ", waits for " : ", ");
+			output_foreign(out, json_string_value(json_array_get(needs, k)), 40);
+		}
+		buf_chr(out, '\n');
+	}
+	if (shown > STEPS) {
+		screen_line(out, below, "");
+		buf_fmt(out, "… and %zu more\n", shown - STEPS);
+	}
+}
+
 /* A sprint under way, far enough to go on from. */
 static void
 put_progress(struct buf *out, int below, const struct epic_sprint *x, bool prompt)
@@ -211,6 +251,8 @@ put_sprint(struct buf *out, const struct epic *x, size_t i, const struct manner 
 		screen_line(out, below, "Too early to resume, will restart\n");
 	if (open && !early)
 		put_progress(out, below, one, m->prompt);
+	if (open)
+		put_steps(out, below, one);
 	if (one->confidence >= 0 && one->state != SPRINT_WAITING && !early) {
 		screen_line(out, below, "Confidence: ");
 		buf_fmt(out, "%.2f\n", one->confidence);
