@@ -85,7 +85,7 @@ check_name(const struct profile_list *p, const struct config *c, const char *age
 	free(names);
 	if (near == NULL || strncmp(near, agent, 2) != 0)
 		return 0;
-	err_set(e, GT_USAGE, "config", "[recovery.agents.%.40s] is no known agent and names no programs",
+	err_set(e, GT_USAGE, "config", "[recovery.agents.%.40s] is not a known agent and has no programs",
 	    agent);
 	return err_hint(e, "did you mean [recovery.agents.%s]? One of that name needs programs = \"%.40s\"",
 	    near, agent);

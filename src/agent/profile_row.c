@@ -312,7 +312,7 @@ set_dialect(struct profile_row *r, const char *value, struct err *e)
 	const char *const dialects[] = { "none", grammar_is_known(value) ? value : "none", NULL };
 
 	return set_one_of(&r->dialect, value, dialects,
-	    "\"claude\", \"none\", or the name of another agent whose screen is read", e);
+	    "\"claude\", \"none\", or another agent with the same screen", e);
 }
 
 static int
@@ -322,7 +322,7 @@ set_transcript(struct profile_row *r, const char *value, struct err *e)
 		"qwen", "auggie", "cline", "pi", NULL };
 
 	return set_one_of(&r->transcript, value, formats,
-	    "\"claude\", \"none\", or the name of another agent whose records are read", e);
+	    "\"claude\", \"none\", or another agent with the same transcript format", e);
 }
 
 /* "$NAME/more, ~/more": entries without a place to begin at would be of our own directory. */

@@ -105,7 +105,7 @@ open_to_read(struct app *w, struct err *e)
 
 	if (owner != NULL && strcmp(e->name, "not-ours") == 0) {
 		err_set(e, GT_FAIL, "other-user",
-		    "the state directory %s is another user's: root changes nothing there", w->state_dir);
+		    "the state directory %s belongs to another user: root does not change it", w->state_dir);
 		err_hint(e, "%s", owner);
 	}
 	free(owner);
@@ -293,5 +293,5 @@ app_server(struct app *w, const char *socket)
 	for (size_t i = 0; i < w->n_servers; i++)
 		if (strcmp(w->servers[i].socket, socket) == 0)
 			return &w->servers[i];
-	die("no tmux server is known by the socket of a pane");
+	die("the socket of a pane belongs to no known tmux server");
 }

@@ -157,5 +157,5 @@ clock_parse_duration(const char *text, int64_t *ms, struct err *e)
 				return 0;
 	}
 	return err_set(e, GT_USAGE, "duration",
-	    "\"%s\" is not a duration; write a whole number and a unit: 250ms, 30s, 5m, 72h or 7d", text);
+	    "\"%s\" is not a duration; write an integer and a unit: 250ms, 30s, 5m, 72h or 7d", text);
 }

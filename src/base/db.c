@@ -63,9 +63,9 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 
 	if ((rc & 0xff) == SQLITE_FULL || ((rc & 0xff) == SQLITE_IOERR && db_disk_full(number))) {
 		err_set(e, GT_FAIL, "disk-full",
-		    "there is no room to write %s (disk full, quota or file size limit)", path);
+		    "no space to write %s (disk full, quota or file size limit)", path);
 		return err_hint(
-		    e, "Nothing was changed. Make room on its file system and run the command again");
+		    e, "Nothing was changed. Free space on its file system and run the command again");
 	}
 	errno = number;
 	switch (rc & 0xff) {
@@ -88,7 +88,8 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 			err_set(
 			    e, GT_FAIL, "unwritable", "the database %s cannot be opened for writing", path);
 		return hint_at_cause(
-		    e, "Look at its rights and its directory's, and at the limit of open files (ulimit -n)");
+		    e, "Check its permissions, those of its directory, and the limit of open files "
+		        "(ulimit -n)");
 	case SQLITE_TOOBIG:
 		return err_set(e, GT_FAIL, "too-large", "a value for or in %s is larger than 16 MiB", path);
 	case SQLITE_INTERRUPT:
@@ -99,7 +100,7 @@ db_fail(sqlite3 *db, int rc, struct err *e)
 		else
 			err_set(e, GT_FAIL, "io", "the disk failed on %s (SQLite %d)", path, rc);
 		return hint_at_cause(e,
-		    "Look at the disk (dmesg, df) and the limit of file sizes (ulimit -f), then run the "
+		    "Check the disk (dmesg, df) and the limit of file sizes (ulimit -f), then run the "
 		    "command again");
 	default:
 		return err_set(
@@ -364,10 +365,10 @@ unwritable_file(const char *path, struct err *e)
 	if (statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0) {
 		err_set(e, GT_FAIL, "unwritable",
 		    "the database %s cannot be written: its file system is mounted read-only", path);
-		err_hint(e, "Look at the disk (dmesg), mount it for writing and run the command again");
+		err_hint(e, "Check the disk (dmesg), mount it for writing and run the command again");
 	} else {
 		err_set(e, GT_FAIL, "unwritable", "the database %s cannot be written", path);
-		err_hint(e, "Check its rights: it must be this user's, with mode 0600");
+		err_hint(e, "Check its permissions: it must belong to this user, with mode 0600");
 	}
 }
 
@@ -382,7 +383,8 @@ own_file(const char *path, struct err *e)
 		return err_set(
 		    e, GT_FAIL, "not-ours", "%s is not a regular file of this user with a single name", path);
 	if ((st.st_mode & 077) != 0 && chmod(path, 0600) != 0)
-		return err_sys(e, GT_FAIL, "unwritable", "%s is open to others and cannot be closed", path);
+		return err_sys(e, GT_FAIL, "unwritable", "%s is open to others, and its mode cannot be "
+		    "changed", path);
 	return st.st_size > 0 ? 0 : sync_names(path, e);
 }
 
@@ -419,7 +421,7 @@ own_header(sqlite3 *db, const char *path, uint32_t app_id, bool *fresh, uint32_t
 		return 0;
 	err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", path);
 	return err_hint(
-	    e, "Nothing in it was changed. Name another file: state = \"sqlite:/PATH\" in gt.toml");
+	    e, "It was not changed. Use another file: state = \"sqlite:/PATH\" in gt.toml");
 }
 
 static int

@@ -36,7 +36,7 @@ set_pragma(sqlite3 *db, const struct db_pragma *p, struct err *e)
 			ret = db_fail(db, rc, e);
 		else if (answer == NULL || strcmp(answer, p->answer) != 0)
 			ret = err_set(e, GT_FAIL, "sqlite",
-			    "%s does not take the setting %s=%s (its answer: %s)",
+			    "%s does not take the setting %s=%s (it answered: %s)",
 			    sqlite3_db_filename(db, "main"), p->name, p->value,
 			    answer != NULL ? answer : "none");
 	}
@@ -189,7 +189,7 @@ copy_parts(const char *path, const char *copy, struct err *e)
 		if (same)
 			return 0;
 	}
-	return err_set(e, GT_AGAIN, "locked", "%s changes faster than it can be read", path);
+	return err_set(e, GT_AGAIN, "locked", "%s changes too often to be read", path);
 }
 
 /*
@@ -309,7 +309,7 @@ db_copy_make(struct db_copy *c, const char *path, struct err *e)
 	tmp = tmp != NULL && tmp[0] == '/' ? tmp : "/tmp";
 	sweep_copies(tmp);
 	if (make_copy_dir(c, tmp) != 0) {
-		err_sys(e, GT_FAIL, "unwritable", "a private directory for a copy of %s cannot be made (%s)",
+		err_sys(e, GT_FAIL, "unwritable", "cannot create a private directory for a copy of %s (%s)",
 		    path, c->dir);
 		free(c->dir);
 		return err_hint(e, "Set TMPDIR to a directory that this user can write");

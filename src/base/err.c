@@ -36,12 +36,12 @@ hint_for_errno(int number)
 {
 	switch (number) {
 	case EIO:
-		return "look at the disk (dmesg, df) and run the command again";
+		return "check the disk (dmesg, df) and run the command again";
 	case ENOSPC:
 	case EDQUOT:
 	case EFBIG:
-		return "make room on its file system, or raise the quota or the limit of file sizes (ulimit "
-		       "-f), and run the command again";
+		return "free space on its file system, or raise the quota or the limit of file sizes "
+		       "(ulimit -f), and run the command again";
 	case EROFS:
 		return "mount its file system for writing and run the command again";
 	case EMFILE:

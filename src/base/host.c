@@ -41,9 +41,9 @@ take_machine(struct err *e)
 		if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') {
 			buf_release(&b);
 			err_set(e, GT_FAIL, "machine",
-			    "this machine has neither /etc/machine-id nor a host name to be known by");
+			    "this machine has neither /etc/machine-id nor a host name");
 			return err_hint(
-			    e, "Give it a name of its own: host = \"NAME\" in [recovery] of gt.toml");
+			    e, "Set a unique name: host = \"NAME\" in [recovery] of gt.toml");
 		}
 		buf_str(&b, name);
 	}

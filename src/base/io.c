@@ -130,10 +130,11 @@ static int
 hint_at_write(int saved, const char *path, struct err *e)
 {
 	if (saved == ENOSPC || saved == EDQUOT || saved == EFBIG)
-		err_hint(e, "nothing was changed; make room on its file system and run the command again");
+		err_hint(e, "nothing was changed; free space on its file system and run the command again");
 	else if (e != NULL && e->hint[0] == '\0')
 		err_hint(
-		    e, "nothing was changed; look at the rights of %s and of the directories above it", path);
+		    e, "nothing was changed; check the permissions of %s "
+		        "and of its parent directories", path);
 	errno = saved;
 	return -1;
 }
@@ -263,11 +264,11 @@ io_private_dir(const char *path, struct err *e)
 		return err_sys(e, GT_FAIL, "unwritable", "the directory %s cannot be examined", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid()) {
 		err_set(e, GT_FAIL, "unwritable", "%s is not a directory of this user", path);
-		return err_hint(e, "nothing was changed; move it away, it is made anew");
+		return err_hint(e, "nothing was changed; move it away: a new one is created");
 	}
 	if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
 		return err_sys(e, GT_FAIL, "unwritable",
-		    "the directory %s is open to others and cannot be closed", path);
+		    "the directory %s is open to others, and its mode cannot be changed", path);
 	return 0;
 }
 

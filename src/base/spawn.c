@@ -304,7 +304,7 @@ poll_pipes(const struct spawn *s, struct child *c, struct err *e)
 		for (int i = IN; i < PIPES; i++)
 			p[i] = (struct pollfd){ .fd = c->fd[i], .events = i == IN ? POLLOUT : POLLIN };
 		if (left <= 0)
-			return err_set(e, GT_AGAIN, "timeout", "%s did not answer in time", s->argv[0]);
+			return err_set(e, GT_AGAIN, "timeout", "%s timed out", s->argv[0]);
 		n = poll(p, PIPES, (int)left);
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, GT_FAIL, "spawn", "waiting for %s failed", s->argv[0]);
@@ -375,7 +375,7 @@ spawn_run(struct spawn *s, struct err *e)
 		for (int i = IN; i < PIPES; i++)
 			close_fd(&c.fd[i]);
 		if (ret == 0 && !spawn_wait(c.pid, c.until, &status))
-			ret = err_set(e, GT_AGAIN, "timeout", "%s did not end in time", s->argv[0]);
+			ret = err_set(e, GT_AGAIN, "timeout", "%s did not exit in time", s->argv[0]);
 		if (ret != 0)
 			end_group(c.pid, &status);
 	}

@@ -206,14 +206,14 @@ run(struct bd *b, struct spawn *s, const char *const *words, size_t n, struct er
 		return 0;
 	if (strcmp(why.name, "not-installed") == 0) {
 		err_set(e, GT_FAIL, "no-bd",
-		    "the beads live in a Dolt server, and bd, which can read them, is not in PATH");
+		    "the beads are in a Dolt server, and bd is not in PATH");
 		return err_hint(
-		    e, "put bd into PATH; a timer has the PATH that gt-recover setup --only timer wrote "
-		    "down");
+		    e, "add bd to PATH; the timer uses the PATH of the time of setup: gt-recover setup "
+		    "--only timer");
 	}
 	if (strcmp(why.name, "timeout") == 0) {
 		err_set(e, GT_FAIL, "bd-timeout", "bd did not answer within %d s", s->timeout_ms / 1000);
-		return err_hint(e, "look whether the Dolt server is well (gt dolt status)");
+		return err_hint(e, "check the Dolt server: gt dolt status");
 	}
 	err_set(e, GT_FAIL, "bd-failed", "bd cannot be run: %s", why.msg);
 	return err_hint(e, "run bd list by hand to see why");
@@ -241,9 +241,9 @@ ask(struct bd *b, struct spawn *s, const char *const *words, size_t n, struct er
 	found = read_answer(s->out);
 	if (found == NULL) {
 		err_set(
-		    e, GT_FAIL, "bd-answer", "bd's answer about the beads of %s is not understood", s->cwd);
+		    e, GT_FAIL, "bd-answer", "cannot parse the output of bd for the beads of %s", s->cwd);
 		err_hint(e,
-		    "run bd %s --json there; a bd that is newer than this program may answer otherwise",
+		    "run bd %s --json there; a newer bd may have another format",
 		    words[0]);
 	}
 	return found;

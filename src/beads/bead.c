@@ -220,7 +220,7 @@ probe_columns(struct bead_source *d, struct err *e)
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		if (!db_has_column(d->db, "issues", needed[i])) {
-			err_set(e, GT_FAIL, "not-beads", "%s is no beads database (issues.%s is missing)",
+			err_set(e, GT_FAIL, "not-beads", "%s is not a beads database (issues.%s is missing)",
 			    d->path, needed[i]);
 			return err_hint(
 			    e, "Point BEADS_DIR to the right .beads directory, or remove the file");

@@ -81,7 +81,7 @@ bead_checkpoint_read(const char *dir, int64_t now_ms, struct scrub *s, struct cl
 		v = json_parse(raw.data, raw.len, path, &why);
 	if (!json_is_object(v)) {
 		ret = err_set(e, GT_FAIL, "checkpoint", "the checkpoint %s cannot be read: %s", path,
-		    why.code != 0 ? why.msg : "no JSON object");
+		    why.code != 0 ? why.msg : "not a JSON object");
 		goto out;
 	}
 	at = clock_parse_iso(json_text(v, "timestamp", ""));

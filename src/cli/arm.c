@@ -93,19 +93,21 @@ static void
 print_armed(struct arm_job *j, const struct candidate *c, size_t panes, const struct arming *a)
 {
 	struct buf lines = BUF_INIT;
-	const char *verb = !a->changed ? "is armed already" : j->cli->dry_run ? "would be armed" : "is armed";
+	const char *verb = !a->changed ? "is already set "
+	    "up" : j->cli->dry_run ? "would be set "
+	    "up" : "is armed";
 
 	output_line(j->say, "%s %s: %s when the agent dies", output_shown(c->pane.session, 60), verb,
-	    panes == 1 ? "its pane stays" : "its agents' panes stay");
+	    panes == 1 ? "its pane stays" : "its agent panes stay");
 	if (a->history_want > a->history_now) {
 		output_thousands(&lines, (size_t)a->history_want);
 		output_line(j->say,
-		    "  %s lines of scrollback for new panes; those that are there keep their limit",
+		    "  %s lines of scrollback for new panes; existing panes keep their limit",
 		    lines.data);
 	}
 	if (a->hook_left_out)
 		output_line(j->say,
-		    "  no snapshot at the death: the server's own pane-died hook would be switched off");
+		    "  no snapshot at the death: the server has its own pane-died hook");
 	buf_release(&lines);
 }
 
@@ -218,8 +220,8 @@ arm_all(struct arm_job *j, struct err *e)
 static void
 print_disarmed(struct arm_job *j, const char *name, size_t restored)
 {
-	output_line(j->say, "%s %s: %zu setting%s put back", output_shown(name, 60),
-	    j->cli->dry_run ? "would be disarmed" : "is disarmed", restored, restored == 1 ? "" : "s");
+	output_line(j->say, "%s %s: %zu setting%s restored", output_shown(name, 60),
+	    j->cli->dry_run ? "would be reset" : "is disarmed", restored, restored == 1 ? "" : "s");
 }
 
 static void
@@ -291,7 +293,7 @@ unknown_to_disarm(const struct cli *cli, const bool *met, struct err *e)
 {
 	for (size_t i = 0; i < cli->n_args; i++)
 		if (!met[i]) {
-			err_set(e, GT_NOTHING, "not-armed", "the session \"%s\" was not armed by gt-recover",
+			err_set(e, GT_NOTHING, "not-armed", "the session \"%s\" was not set up by gt-recover",
 			    output_shown(cli->args[i], 80));
 			return err_hint(e, "gt-recover list shows which are");
 		}
@@ -358,5 +360,5 @@ int
 cmd_disarm(struct verb_job *j, struct err *e)
 {
 	return run_for_sessions(
-	    j, disarm_all, "Nothing is armed on the tmux servers searched.", e);
+	    j, disarm_all, "Nothing is set up on the tmux servers searched.", e);
 }

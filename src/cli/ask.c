@@ -26,7 +26,7 @@ cli_choose_conversation(struct candidate *c, const char *id, struct err *e)
 	if (path == NULL && strcmp(id, CONVERSATION_NONE) != 0) {
 		err_set(e, GT_USAGE, "no-conversation", "no conversation \"%s\" is in the agent's directory",
 		    output_shown(id, 60));
-		return err_hint(e, "gt-recover SESSION lists those that it could be");
+		return err_hint(e, "gt-recover SESSION lists the candidates");
 	}
 	free(path);
 	free(c->conversation);
@@ -113,13 +113,13 @@ cli_ask_conversation(struct candidate *c, struct gathered *g, bool ask, json_t *
 
 static const char *const sources[] = {
 	[COMMAND_UNKNOWN] = "unknown",
-	[COMMAND_SEEN] = "its own arguments when it was last seen alive",
-	[COMMAND_SNAPSHOT] = "its own command, by its last snapshot",
-	[COMMAND_RECORD] = "its own command, by the record of its session",
+	[COMMAND_SEEN] = "its arguments when last seen alive",
+	[COMMAND_SNAPSHOT] = "its command in its last snapshot",
+	[COMMAND_RECORD] = "its command in its session record",
 	[COMMAND_PANE] = "its pane's start command",
 	[COMMAND_GIVEN] = "your answer",
 	[COMMAND_CONFIGURED] = "command in gt.toml",
-	[COMMAND_ASSUMED] = "its program alone: its own command was never seen",
+	[COMMAND_ASSUMED] = "its program only: its command was never seen",
 };
 
 bool
@@ -137,8 +137,8 @@ cli_plan_command(struct app *w, const struct candidate *c, struct buf *out, cons
 		utf8_escape(out, clean_bytes(shape.text), clean_len(shape.text), 0);
 	*why = c->launch.wrapper == 0 ? sources[c->command_source]
 	    : c->launch.wrapper == WRAPPER_HIDES
-	    ? "the wrapper that it ran behind; it takes no arguments, so the conversation is injected"
-	    : "the wrapper that it ran behind";
+	    ? "its wrapper; it takes no arguments, so the conversation is injected"
+	    : "its wrapper";
 	launch_redacted_release(&shape);
 	scrub_free(s);
 	return out->len > 0;
@@ -229,11 +229,11 @@ offer_to_remember(struct app *w, const struct candidate *c, const char *command)
 	char *line = NULL;
 	size_t cap = 0;
 
-	fprintf(stderr, "Remember it in gt.toml for every %s whose own command is unknown? [y/N]: ",
+	fprintf(stderr, "Save it in gt.toml for every %s with an unknown command? [y/N]: ",
 	    c->profile->name);
 	if (read_answer(&line, &cap) && is_yes(line)) {
 		if (config_add_command(w->config, c->profile->name, command, &e) != 0)
-			fprintf(stderr, "It is not remembered: %s\n", e.msg);
+			fprintf(stderr, "Not saved: %s\n", e.msg);
 	}
 	free(line);
 }
@@ -251,7 +251,7 @@ cli_ask_command(struct app *w, struct candidate *c)
 	fprintf(stderr, "%s: the start command of its %s is unknown.\n",
 	    output_name(c, 60), c->profile->label);
 	if (seen != NULL)
-		fprintf(stderr, "Its screen shows a line, which any program may have printed:\n  %s\n",
+		fprintf(stderr, "Its screen shows this line, which any program may have printed:\n  %s\n",
 		    output_shown(seen, 0));
 	fprintf(stderr, "Start it with which command? [Enter: %s%s; or type one]: ", program,
 	    seen != NULL ? "; s: that line" : "");

@@ -86,11 +86,11 @@ cli_batch_close(struct cli_batch *r)
 /* Of the last ten seconds, in hundredths of a percent: every process waited for memory. */
 #define PRESSURE_MOST 1000
 
-const struct refusal cli_no_login = { "login-halt", "two agents before it came up and were not logged in",
-    "mend the login, then run gt-recover --all again" };
+const struct refusal cli_no_login = { "login-halt", "two agents before it started without a login",
+    "log in, then run gt-recover --all again" };
 static const struct refusal no_memory = { "memory",
-    "the kernel killed it for want of memory, which is still short",
-    "end something, then name the session: gt-recover SESSION" };
+    "killed by the kernel (out of memory), and memory is still low",
+    "free memory, then: gt-recover SESSION" };
 
 static void
 count_result(struct cli_batch *r, const struct err *e)
@@ -218,11 +218,11 @@ report_ended(struct cli_batch *r, const char *name, const struct recovery *one, 
 		    output_shown(e->msg, 0), *hint != '\0' ? "\n  " : "", hint);
 	} else if (one->start_here) {
 		snprintf(r->execute, sizeof r->execute, "%s", one->attempt.id);
-		output_line(&r->say, "%s starts in this shell; the next gt-recover verifies that it goes on",
+		output_line(&r->say, "%s starts in this shell; the next gt-recover verifies it",
 		    c->profile->label);
 	} else if (strcmp(one->attempt.proof, "transcript") != 0 && !c->viewer) {
 		output_line(
-		    &r->say, "  (seen on its screen only: this agent keeps no record that could prove it)");
+		    &r->say, "  (seen on its screen only: this agent keeps no transcript to verify it)");
 	}
 	if (e->code == 0 && c->background != NULL)
 		output_line(&r->say,
@@ -327,7 +327,7 @@ is_memory_short(int64_t used, int64_t promised, struct buf *why)
 		buf_fmt(why, "%lld MiB available, %lld MiB needed", (long long)(m.available >> 20),
 		    (long long)((used + promised) >> 20));
 	else if (m.pressure >= PRESSURE_MOST)
-		buf_fmt(why, "%d %% of the last 10 s spent waiting for it", m.pressure / 100);
+		buf_fmt(why, "%d %% of the last 10 s spent waiting for memory", m.pressure / 100);
 	return why->len > 0;
 }
 
@@ -342,14 +342,14 @@ cli_batch_has_memory(
 	*no = NULL;
 	if (wait && *since == 0) {
 		*since = clock_mono_ms();
-		output_warning(&r->say, "memory is short (%s): %s waits", why.data, name);
+		output_warning(&r->say, "memory is low (%s): %s waits", why.data, name);
 	} else if (wait && clock_mono_ms() - *since >= config_ms(r->w.config, "ready_timeout")) {
 		wait = false;
 		if (r->all.v[i].reason == REASON_OOM && !r->named)
 			*no = &no_memory;
 		else
 			output_warning(
-			    &r->say, "memory is still short (%s): %s starts nevertheless", why.data, name);
+			    &r->say, "memory is still low (%s): starting %s anyway", why.data, name);
 	}
 	/* those that are refused do not wait in turn */
 	if (!wait && *no == NULL)
@@ -563,7 +563,8 @@ wait_for_quiet(struct cli_batch *r, size_t n)
 	if (n > NAMES_MOST)
 		buf_fmt(&names, " and %zu more", n - NAMES_MOST);
 	if (ms > 0)
-		output_line(&r->say, "\nwaiting %lld s: somebody types in %s", (long long)(ms + 999) / 1000,
+		output_line(&r->say, "\n"
+		    "waiting %lld s: someone is typing in %s", (long long)(ms + 999) / 1000,
 		    names.data);
 	for (until = clock_mono_ms() + ms; clock_mono_ms() < until && cli_stop_signal() == 0; )
 		clock_sleep_ms(50);

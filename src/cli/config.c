@@ -76,7 +76,7 @@ find_place(const struct cli *cli, struct err *e)
 	char *path = town != NULL ? config_place(cli->config, town_root(town)) : NULL;
 
 	if (town != NULL && path == NULL) {
-		err_set(e, GT_FAIL, "config", "there is no place for gt.toml: HOME is not set");
+		err_set(e, GT_FAIL, "config", "cannot locate gt.toml: HOME is not set");
 		err_hint(e, "set HOME, or name a file with --config");
 	}
 	town_free(town);
@@ -118,7 +118,7 @@ run_editor(const char *line, const char *path, struct err *e)
 		_exit(127);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
-		return err_sys(e, GT_FAIL, "editor", "no editor can be started");
+		return err_sys(e, GT_FAIL, "editor", "cannot start an editor");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -144,7 +144,7 @@ edit_file(const struct cli *cli, struct err *e)
 	ret = io_make_parents(path, e) == 0 ? run_editor(line, path, e) : -1;
 	free(line);
 	if (ret > 0) {
-		ret = err_set(e, GT_FAIL, "editor", "the editor ended with status %d", ret);
+		ret = err_set(e, GT_FAIL, "editor", "the editor exited with status %d", ret);
 		err_hint(e, "set VISUAL or EDITOR, or edit %s yourself", path);
 	}
 	free(path);
@@ -161,7 +161,7 @@ change_setting(const struct cli *cli, struct err *e)
 	int ret;
 
 	if (cli->n_args != 3) {
-		err_set(e, GT_USAGE, "usage", "config set takes a key and a value");
+		err_set(e, GT_USAGE, "usage", "config set needs a key and a value");
 		return err_hint(e, "gt-recover config set auto_recover true");
 	}
 	if (cli_open_config(cli, &w, e) != 0)
@@ -182,7 +182,7 @@ cmd_config(const struct cli *cli, struct err *e)
 	if (strcmp(word, "set") == 0)
 		return change_setting(cli, e);
 	if (cli->n_args > 1) {
-		err_set(e, GT_USAGE, "usage", "config takes one key at most");
+		err_set(e, GT_USAGE, "usage", "config takes at most one key");
 		return err_hint(e, "gt-recover config prints all of them");
 	}
 	if (strcmp(word, "path") == 0)

@@ -28,12 +28,6 @@ is_trouble(const struct doctor_finding *f)
 	return f->verdict == VERDICT_WARNING || f->verdict == VERDICT_ERROR;
 }
 
-static bool
-is_shown(const struct cli *cli, const struct doctor_finding *f)
-{
-	return is_trouble(f) || (!cli->quiet && (f->verdict != VERDICT_SKIPPED || cli->verbose > 0));
-}
-
 static void
 print_finding(const struct cli *cli, const struct doctor_finding *f, size_t columns)
 {
@@ -52,50 +46,78 @@ print_finding(const struct cli *cli, const struct doctor_finding *f, size_t colu
 	}
 }
 
-static void
-print_counts(const struct doctor *d, size_t troubles)
+/* Under the name of each group: with all, every finding, else the problems. */
+static bool
+print_groups(const struct cli *cli, const struct doctor *d, bool all, size_t columns)
 {
-	static const struct { enum verdict v; const char *one, *more;
-	} words[] = {
-		{ VERDICT_ERROR, "error", "errors" }, { VERDICT_WARNING, "warning", "warnings" },
-		{ VERDICT_NOTE, "note", "notes" }, { VERDICT_SKIPPED, "skipped", "skipped" },
-		{ VERDICT_OK, "ok", "ok" },
-	};
-
-	struct buf line = BUF_INIT;
-
-	buf_str(&line, troubles == 0 ? "Nothing is wrong" : "Something can be done");
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-		size_t n = doctor_count(d, words[i].v);
-
-		buf_fmt(&line, "%s %zu %s", i == 0 ? ":" : ",", n, n == 1 ? words[i].one : words[i].more);
-	}
-	buf_chr(&line, '.');
-	putchar('\n');
-	output_fitted(stdout, "", line.data, 0);
-	buf_release(&line);
-}
-
-static void
-print_findings(const struct cli *cli, const struct doctor *d)
-{
-	size_t columns = output_columns(STDOUT_FILENO),
-	       troubles = doctor_count(d, VERDICT_WARNING) + doctor_count(d, VERDICT_ERROR);
 	const char *group = "";
 
-	columns = columns == 0 ? WIDTH : columns > WIDEST ? WIDEST : columns;
 	for (size_t i = 0; i < d->n; i++) {
 		const struct doctor_finding *f = &d->v[i];
 
-		if (!is_shown(cli, f))
+		if (!all && !is_trouble(f))
 			continue;
 		if (strcmp(group, f->check->group) != 0)
 			printf("%s%s\n", *group != '\0' ? "\n" : "", f->check->group);
 		group = f->check->group;
 		print_finding(cli, f, columns);
 	}
-	if (!cli->quiet)
-		print_counts(d, troubles);
+	return *group != '\0';
+}
+
+/* "6 checks, 2 notes" for each group without a problem. */
+static void
+print_sound_groups(const struct doctor *d, size_t columns)
+{
+	for (size_t i = 0, end; i < d->n; i = end) {
+		const char *group = d->v[i].check->group;
+		size_t done = 0, notes = 0, troubles = 0;
+
+		for (end = i; end < d->n && strcmp(d->v[end].check->group, group) == 0; end++) {
+			done += d->v[end].verdict != VERDICT_SKIPPED;
+			notes += d->v[end].verdict == VERDICT_NOTE;
+			troubles += is_trouble(&d->v[end]);
+		}
+		if (troubles > 0 || done == 0)
+			continue;
+		struct buf counts = BUF_INIT;
+
+		buf_fmt(&counts, "%zu check%s", done, done == 1 ? "" : "s");
+		if (notes > 0)
+			buf_fmt(&counts, ", %zu note%s", notes, notes == 1 ? "" : "s");
+		print_wrapped(marks[VERDICT_OK], group, counts.data, columns);
+		buf_release(&counts);
+	}
+}
+
+static void
+print_counts(const struct doctor *d)
+{
+	size_t errors = doctor_count(d, VERDICT_ERROR), warnings = doctor_count(d, VERDICT_WARNING);
+	char *line = errors + warnings == 0 ? xstrdup("No problems.") :
+	    xasprintf("%zu error%s, %zu warning%s.", errors, errors == 1 ? "" : "s", warnings,
+	        warnings == 1 ? "" : "s");
+
+	output_fitted(stdout, "", line, 0);
+	free(line);
+}
+
+/* What is wrong comes first, then a line for each group in which nothing is. */
+static void
+print_findings(const struct cli *cli, const struct doctor *d)
+{
+	size_t columns = output_columns(STDOUT_FILENO);
+
+	columns = columns == 0 ? WIDTH : columns > WIDEST ? WIDEST : columns;
+	if (print_groups(cli, d, cli->verbose > 0, columns) && !cli->quiet)
+		putchar('\n');
+	if (cli->quiet)
+		return;
+	if (cli->verbose == 0) {
+		print_sound_groups(d, columns);
+		putchar('\n');
+	}
+	print_counts(d);
 }
 
 static void

@@ -179,7 +179,7 @@ cmd_records(const struct cli *cli, struct err *e)
 			words[n++] = c->now + strlen(RECORDS);
 			buf_fmt(&names, "%s%s", n > 1 ? ", " : "", words[n - 1]);
 		}
-	err_set(e, GT_USAGE, "usage", "records takes one of %s%s%.60s%s", names.data,
+	err_set(e, GT_USAGE, "usage", "records: expected one of %s%s%.60s%s", names.data,
 	    cli->n_args > 0 ? ", not \"" : "", cli->n_args > 0 ? cli->args[0] : "",
 	    cli->n_args > 0 ? "\"" : "");
 	buf_release(&names);
@@ -214,7 +214,7 @@ cmd_completion(const struct cli *cli, struct err *e)
 			fwrite(shells[i].text, 1, shells[i].n, stdout);
 			return GT_OK;
 		}
-	err_set(e, GT_USAGE, "usage", "completion takes one of bash, fish, zsh");
+	err_set(e, GT_USAGE, "usage", "completion: expected one of bash, fish, zsh");
 	return err_hint(e, "eval \"$(gt-recover completion bash)\"");
 }
 

@@ -251,9 +251,9 @@ cmd_hook(const struct cli *cli, struct err *e)
 	struct hook_event b;
 
 	if (cli->n_args != 1)
-		return err_set(e, GT_USAGE, "usage", "hook takes the name of one event");
+		return err_set(e, GT_USAGE, "usage", "hook needs the name of one event");
 	if (row == NULL)
-		return err_set(e, GT_USAGE, "agent", "hooks of %.100s are not known", cli->agent);
+		return err_set(e, GT_USAGE, "agent", "hooks of %.100s are not supported", cli->agent);
 	until = clock_mono_ms() + give_up_ms(is_start(row, cli->args[0])) * 3 / 5;
 	arm_alarm(give_up_ms(is_start(row, cli->args[0])));
 	if (cli_open_config(cli, &w, e) != 0 || cli_open_profiles(&w, e) != 0)

@@ -87,10 +87,10 @@ print_stats_text(const struct record_stats *st)
 	    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm) > 0)
 		printf("%-24s%s\n", "since", when);
 	printf("%-24s%zu\n", "attempts", st->attempts);
-	print_tallies("how far they came", &st->phases);
-	print_tallies("what was found", &st->classes);
-	print_tallies("why it had died", &st->reasons);
-	print_tallies("how the context went in", &st->deliveries);
+	print_tallies("result", &st->phases);
+	print_tallies("state found", &st->classes);
+	print_tallies("cause", &st->reasons);
+	print_tallies("delivery", &st->deliveries);
 	print_failures(&st->failures);
 	printf("%-24s%zu\n", "refused", st->refused);
 	print_tallies("by", &st->refusals);
@@ -131,20 +131,20 @@ cmd_stats(struct verb_job *j, struct err *e)
 
 /* How an event is put to a person. One that is not here is shown by its kind. */
 static const struct { const char *kind, *words; } kinds[] = {
-	{ "attempt.detected", "recovery begun" },
-	{ "attempt.captured", "context is on disk" },
-	{ "attempt.respawned", "agent is started" },
-	{ "attempt.delivered", "agent has its context" },
-	{ "attempt.acknowledged", "agent goes on" },
+	{ "attempt.detected", "recovery started" },
+	{ "attempt.captured", "context saved" },
+	{ "attempt.respawned", "agent started" },
+	{ "attempt.delivered", "context delivered" },
+	{ "attempt.acknowledged", "agent resumed" },
 	{ "attempt.failed", "recovery failed" },
-	{ "attempt.noted", "recovery noted" },
+	{ "attempt.noted", "recovery recorded" },
 	{ "session.armed", "armed" },
 	{ "session.disarmed", "disarmed" },
 	{ "session.released", "released" },
 	{ "run.created", "run created" },
 	{ "run.claimed", "run claimed" },
-	{ "run.running", "run begun" },
-	{ "run.stopping", "run is to stop" },
+	{ "run.running", "run started" },
+	{ "run.stopping", "run stopping" },
 	{ "run.completed", "run completed" },
 	{ "run.failed", "run failed" },
 	{ "run.stopped", "run stopped" },
@@ -153,7 +153,7 @@ static const struct { const char *kind, *words; } kinds[] = {
 	{ "session.recorded", "session recorded" },
 	{ "session.suspended", "session suspended" },
 	{ "session.restored", "session restored" },
-	{ "session.started", "agent runs again" },
+	{ "session.started", "agent restarted" },
 	{ "agent.spawned", "agent spawned by" },
 	{ "agent.ended", "agent ended" },
 	{ "agent.repaired", "place in the tree" },
@@ -299,13 +299,13 @@ verify(struct app *w, const struct cli *cli, struct err *e)
 		json_object_set_new(v, "verified", o);
 		output_json(v);
 	} else if (ret == 0) {
-		printf("%s holds the %zu event%s of the store, line for line", output_shown(path, 0),
+		printf("%s contains the %zu event%s of the store", output_shown(path, 0),
 		    log.lines - log.left, log.lines - log.left == 1 ? "" : "s");
 		if (log.left > 0)
-			printf("; %zu line%s before them tell%s of events that have left it", log.left,
+			printf("; %zu line%s before them record%s events that have left the store", log.left,
 			    log.left == 1 ? "" : "s", log.left == 1 ? "s" : "");
 		if (written > 0)
-			printf("; %zu of them %s missing and had to be written", written,
+			printf("; %zu of them %s missing and were added", written,
 			    written == 1 ? "was" : "were");
 		puts(".");
 	}
@@ -332,7 +332,7 @@ show(struct app *w, const struct cli *cli, struct err *e)
 		json_object_set(v, "events", j.events);
 		output_json(v);
 	} else if (ret == 0 && j.shown == 0 && !cli->quiet) {
-		fputs("Nothing has happened yet that would be kept here.\n", stderr);
+		fputs("No events yet.\n", stderr);
 	}
 	json_decref(j.events);
 	record_fleet_release(&j.fleet);

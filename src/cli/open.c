@@ -183,7 +183,7 @@ cli_open_app(const struct cli *cli, struct app *w, struct err *e)
 	for (size_t i = 0; i < cli->n_sockets; i++) {
 		if (cli->sockets[i][0] == '\0') {
 			cli_close_app(w);
-			err_set(e, GT_USAGE, "usage", "-L needs the name or the path of a tmux socket");
+			err_set(e, GT_USAGE, "usage", "-L needs the name or path of a tmux socket");
 			return err_hint(e, "for example: gt-recover -L default list");
 		}
 		add_server(w, &cap, cli->sockets[i]);
@@ -232,7 +232,7 @@ cli_close_app(struct app *w)
 		fprintf(stderr, "gt-recover: %s\n", w->restored);
 	free(w->restored);
 	if (w->reading != NULL) {
-		err_add(w->reading, "the store was only read");
+		err_add(w->reading, "the store was opened read-only");
 		print_warning("", w->reading);
 	}
 	free(w->reading);
@@ -280,7 +280,7 @@ cli_sweep(struct app *w)
 	if (upkeep_sweep(w, &e))
 		cli_export_events(w);
 	if (e.code != 0)
-		print_warning("what is over could not leave the store: ", &e);
+		print_warning("cannot remove finished records from the store: ", &e);
 }
 
 bool
@@ -294,7 +294,7 @@ cli_is_disabled(const struct cli *cli, const struct app *w)
 		json_put_flag(v, "disabled", true);
 		output_json(v);
 	}
-	fprintf(stderr, "gt-recover is disabled (enabled = false, %s): nothing was done\n",
+	fprintf(stderr, "gt-recover is disabled (enabled = false, %s)\n",
 	    config_origin(w->config, "enabled"));
 	return true;
 }
@@ -306,7 +306,7 @@ cli_warn_server(const struct err *trouble)
 
 	if (shown.code == 0)
 		return;
-	err_set(&shown, trouble->code, trouble->name, "%s; the other servers were looked at", trouble->msg);
+	err_set(&shown, trouble->code, trouble->name, "%s; the other servers were searched", trouble->msg);
 	if (trouble->hint[0] != '\0')
 		err_hint(&shown, "%s", trouble->hint);
 	print_warning("", &shown);
@@ -322,9 +322,9 @@ warn_dropped(const struct app *w)
 	struct err e = ERR_INIT;
 
 	if (n > 0 && clock_wall_ms() - last < DAY_MS) {
-		err_set(&e, GT_FAIL, "dropped", "%zu report%s of hooks %s dropped: the spool was full", n,
+		err_set(&e, GT_FAIL, "dropped", "%zu hook report%s %s dropped: the spool was full", n,
 		    n == 1 ? "" : "s", n == 1 ? "was" : "were");
-		err_hint(&e, "What is shown of agents may be older than it should be. Run gt-recover doctor");
+		err_hint(&e, "The states of agents may be out of date. Run gt-recover doctor");
 		print_warning("", &e);
 	}
 	free(spool);
@@ -344,7 +344,7 @@ void
 cli_warn_unwritten(const struct err *unwritten)
 {
 	if (unwritten->code != 0)
-		print_warning("the agents that were seen could not be recorded: ", unwritten);
+		print_warning("cannot record the agents found: ", unwritten);
 }
 
 void
@@ -359,8 +359,10 @@ cli_warn_exposed(struct app *w, const struct err *exposed)
 	scrub_error(&shown, NULL);
 	utf8_escape(&words, shown.msg, strlen(shown.msg), 0);
 	buf_str(&words,
-	    "\n  do not attach to it, switch to it or detach from it: this tmux would end with all its "
-	    "sessions\n  ");
+	    "\n"
+	    "  do not attach to it, switch to it or detach from it: this tmux would crash with all its "
+	    "sessions\n"
+	    "  ");
 	utf8_escape(&words, shown.hint, strlen(shown.hint), 0);
 	fprintf(stderr, "gt-recover: %s\n", words.data);
 	buf_release(&words);
@@ -398,13 +400,12 @@ cli_check_via(const struct cli *cli, struct err *e)
 		return 0;
 	err_set(e, GT_USAGE, "usage", "--via takes auto, resume or inject, not \"%.40s\"", cli->via);
 	return err_hint(e,
-	    "inject starts the agent afresh and hands it its context; resume goes on with its own "
-	    "conversation");
+	    "resume continues the agent's conversation; inject starts a new one with its context");
 }
 
 int
 cli_no_arguments(const struct cli *cli, struct err *e)
 {
-	err_set(e, GT_USAGE, "usage", "the command %s takes no \"%.60s\"", cli->command, cli->args[0]);
+	err_set(e, GT_USAGE, "usage", "%s does not take the argument \"%.60s\"", cli->command, cli->args[0]);
 	return err_hint(e, "gt-recover help %s", cli->command);
 }

@@ -114,7 +114,7 @@ output_open_log(struct cli_output *s, const char *path, struct err *e)
 	s->log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->log >= 0)
 		return 0;
-	err_sys(e, GT_USAGE, "log-file", "the log file %s cannot be opened", path);
+	err_sys(e, GT_USAGE, "log-file", "cannot open the log file %s", path);
 	return err_hint(e, "correct log_file in gt.toml");
 }
 
@@ -512,7 +512,7 @@ static void
 report_delivery(struct cli_output *s, const struct recovery *r)
 {
 	if (r->not_resumed != NULL && r->via != NULL && strcmp(r->via, "resume") == 0)
-		output_warning(s, "not resumed (%s): %s; it is started afresh and handed its context",
+		output_warning(s, "not resumed (%s): %s; it starts a new conversation with its context",
 		    r->not_resumed->name, r->not_resumed->sentence);
 	else if (r->not_resumed != NULL)
 		output_line(
@@ -542,7 +542,8 @@ report_captured(struct cli_output *s, const struct recovery *r)
 		return;
 	}
 	if (r->words != NULL) {
-		output_line(s, "Only its record tells of it: it is started by that, and told of the restart");
+		output_line(s, "Only its record is left: it restarts from that, with a note about the "
+		    "restart");
 		return;
 	}
 	action = conversation_last_action(&g->conversation);
@@ -551,7 +552,7 @@ report_captured(struct cli_output *s, const struct recovery *r)
 	output_line(s, "Parsing exchanges... %zu user message%s, %zu agent response%s", users,
 	    users == 1 ? "" : "s", answers, answers == 1 ? "" : "s");
 	if (s->verbose > 0 && g->conversation.unknown_lines > 0)
-		output_line(s, "%zu of %zu lines of the screen were not understood",
+		output_line(s, "%zu of %zu screen lines not recognized",
 		    g->conversation.unknown_lines, g->conversation.lines);
 	if (action != NULL)
 		output_line(s, "Last activity: \"%s\"", output_shown(action, 70));
@@ -597,26 +598,28 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 		if (!is_brief(s))
 			output_line(s, "\nStarting recovery...");
 		if (r->c->command_source == COMMAND_ASSUMED && r->c->profile->programs[0] != NULL)
-			output_warning(s, "its own start command was never seen; it is started as %s",
+			output_warning(s, "its start command was never seen; started as %s",
 			    r->c->profile->programs[0]);
 		break;
 	case PROGRESS_STARTED:
 		report_started(s, r, who);
 		if (r->half_typed)
 			output_warning(
-			    s, "the half-typed line in the shell was not run; it is still on its screen");
+			    s, "the unfinished command line in the shell was not run; it is still on the "
+			        "screen");
 		if (r->lacking != NULL)
 			output_warning(
-			    s, "its environment lacks %s, which the agent that died had", r->lacking);
+			    s, "its environment lacks %s, which the crashed agent had", r->lacking);
 		break;
 	case PROGRESS_INJECTED:
 		if (is_brief(s))
 			break;
 		output_short(&tokens, (size_t)r->attempt.tokens);
 		output_done(s,
-		    r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0 ? "Context injected (%s "
-										      "tokens) behind its "
-										      "own conversation"
+		    r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0 ? "Context injected "
+										      "(%s tokens) after "
+										      "its own "
+										      "conversation"
 										    : "Context injected (%s "
 										      "tokens)",
 		    tokens.data);
@@ -629,8 +632,9 @@ output_progress(struct recovery *r, enum recovery_progress what, void *arg)
 	case PROGRESS_PASTING:
 		output_line(s,
 		    strcmp(r->attempt.delivery, "paste") == 0 && !r->taken_up ? "  Pasting the context"
-									      : "  %s sits idle without the "
-										"context; pasting it once",
+									      : "  %s is idle without "
+										"the context; pasting it "
+										"once",
 		    who);
 		break;
 	case PROGRESS_WAITING:

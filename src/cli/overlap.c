@@ -240,7 +240,7 @@ static void
 take_line(struct pool *p, struct worker *w, const char *text, size_t n)
 {
 	const char *name = output_name(&p->r->all.v[w->i], 60);
-	json_t *v = json_parse(text, n, "a recovery's report", NULL), *end = json_object_get(v, "end");
+	json_t *v = json_parse(text, n, "the report of a recovery", NULL), *end = json_object_get(v, "end");
 	const char *mark = json_text(v, "mark", ""), *words = json_text(v, "text", "");
 	size_t place = (size_t)(w - p->v) + 1;
 
@@ -317,9 +317,9 @@ check_worker(struct pool *p, struct worker *w)
 		return;
 	if (w->stopped_since != 0 &&
 	    now - w->stopped_since >= fault_wait_ms("GT_STOPPED_MS", STOPPED_MOST_MS))
-		w->why = "its recovery was stopped by a signal and has been ended";
+		w->why = "its recovery was stopped by a signal and ended";
 	else if (now >= w->until)
-		w->why = "its recovery did not end in time and has been ended";
+		w->why = "its recovery timed out and was ended";
 	if (w->why != NULL)
 		kill(w->pid, SIGKILL);
 }
@@ -331,7 +331,7 @@ start_worker(struct pool *p, struct worker *w)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) != 0) {
-		set_lost(p, w, "its recovery could not be started: no pipe");
+		set_lost(p, w, "cannot start its recovery: no pipe");
 		note_end(p, w);
 		return;
 	}
@@ -350,7 +350,7 @@ start_worker(struct pool *p, struct worker *w)
 	close(fds[1]);
 	if (w->pid < 0) {
 		close(fds[0]);
-		set_lost(p, w, "its recovery could not be started: no process");
+		set_lost(p, w, "cannot start its recovery: no process");
 		note_end(p, w);
 		return;
 	}

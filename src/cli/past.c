@@ -161,7 +161,7 @@ print_past(const struct past *p, bool open)
 	clock_age(&age, clock_wall_ms() - p->session->written);
 	printf("%s, %s ago, %s%s\n",
 	    p->session->cwd != NULL ? output_shown(p->session->cwd, 200) : "(directory not known)", age.data,
-	    p->profile->name, open ? ", a living process has it" : "");
+	    p->profile->name, open ? ", in use by a running process" : "");
 	if (p->first != NULL)
 		print_words("first:", p->first);
 	if (p->last != NULL)
@@ -221,7 +221,7 @@ print_found(const struct cli *cli, struct past_list *all, struct scrub *s)
 		json_object_set(v, "conversations", list);
 		output_json(v);
 	} else if (shown == 0) {
-		fputs(word != NULL ? "No recent conversation holds that text.\n"
+		fputs(word != NULL ? "No recent conversation contains that text.\n"
 				   : "No recent conversations.\n", stderr);
 	} else if (shown == SHOWN) {
 		fprintf(stderr, "The newest %d; to search: gt-recover list --past TEXT\n", SHOWN);
@@ -269,7 +269,7 @@ cli_past(const struct cli *cli, struct app *w, struct err *e)
 void
 cli_past_hint(void)
 {
-	fputs("  recent conversations, and how to resume each: gt-recover list --past\n", stderr);
+	fputs("  to list recent conversations and how to resume each: gt-recover list --past\n", stderr);
 }
 
 bool

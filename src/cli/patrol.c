@@ -100,7 +100,7 @@ grace_left(const struct patrol *p)
 	return left;
 }
 
-static const struct refusal server_ended = { "server-end", "its tmux server ended, and nothing tells why",
+static const struct refusal server_ended = { "server-end", "its tmux server ended; cause unknown",
     "gt-recover --all recovers it" };
 
 /* Without a person it comes back after a reboot, an OOM kill or a crash of tmux. gt has its own rules. */
@@ -165,7 +165,7 @@ take_lock(struct patrol *p, struct err *e)
 		return -1;
 	err_clear(e);
 	if (p->r.cli->verbose > 0)
-		output_line(&p->r.say, "Another patrol is at work.");
+		output_line(&p->r.say, "Another pass is running.");
 	return 0;
 }
 
@@ -182,7 +182,7 @@ report_crash(struct patrol *p, size_t i)
 
 	clock_age(&age, c->crashed_at > 0 ? clock_wall_ms() - c->crashed_at : 0);
 	output_warning(&p->r.say, "%s: %s (%s), %s ago%s%s%s%s", name, reason,
-	    detect_status_name(c->status), age.data, no->name != NULL ? "; left alone: " : "",
+	    detect_status_name(c->status), age.data, no->name != NULL ? "; skipped: " : "",
 	    no->name != NULL ? no->sentence : "", no->name != NULL ? ", " : "",
 	    no->name != NULL ? no->name : "");
 	output_log(&p->r.say, "%s %s - seen%s%s", name, detect_status_name(c->status),
@@ -233,7 +233,7 @@ note_crashes(struct patrol *p, struct err *e)
 static void
 report_note_failure(struct patrol *p, const struct err *e)
 {
-	output_warning(&p->r.say, "no mail can be sent about it: %s", output_shown(e->msg, 0));
+	output_warning(&p->r.say, "cannot send mail about it: %s", output_shown(e->msg, 0));
 }
 
 static void
@@ -267,8 +267,8 @@ send_mail(struct patrol *p)
 		return;
 	output_warning(&p->r.say, "the mail about %zu failed recover%s was not sent: %s\n  %s", p->mail.owed,
 	    p->mail.owed == 1 ? "y" : "ies", output_shown(p->mail_error.msg, 0),
-	    p->mail.given_up > 0 ? "it is given up; gt-recover log tells what failed"
-				 : "the next patrol tries it again");
+	    p->mail.given_up > 0 ? "giving up; gt-recover log shows the failures"
+				 : "the next pass retries");
 }
 
 /* Array of those that this pass saw, new reference. crashed_only: with what is new. */
@@ -418,11 +418,11 @@ show_plan(struct patrol *p)
 	}
 	if (n > 0)
 		output_line(&p->r.say, "%zu run%s would be settled: gt-recover records run recover -n "
-		    "tells more.", n,
+		    "shows them.", n,
 		    n == 1 ? "" : "s");
 	if (p->crashed > 0 && !config_flag(p->r.w.config, "auto_recover"))
 		output_line(&p->r.say,
-		    "auto_recover is false: these are reported only; to recover them: gt-recover --all");
+		    "auto_recover is false: only reported; to recover them: gt-recover --all");
 	if (p->crashed > 0 || p->r.cli->json)
 		cli_batch_print_plan(&p->r, more);
 }
@@ -430,7 +430,7 @@ show_plan(struct patrol *p)
 static void
 note_results(struct patrol *p)
 {
-	output_warning(&p->r.say, "the records are not settled: %s%s%s", output_shown(p->ledger.msg, 0),
+	output_warning(&p->r.say, "the records were not reconciled: %s%s%s", output_shown(p->ledger.msg, 0),
 	    *p->ledger.hint != '\0' ? "\n  " : "", p->ledger.hint);
 }
 
@@ -531,7 +531,7 @@ publish(struct app *w, struct cli_output *say, json_t *sessions)
 	struct store *store = app_store(w, true, &e);
 
 	if (store == NULL || record_fleet_publish(store, sessions, &e) != 0)
-		output_warning(say, "the other hosts are not told of the agents here: %s",
+		output_warning(say, "cannot publish the agents of this host: %s",
 		    output_shown(e.msg, 0));
 	json_decref(sessions);
 }

@@ -70,7 +70,7 @@ unknown_session(const struct candidate_list *all, const char *word, struct err *
 	err_set(e, GT_NOTHING, "unknown-session",
 	    "no agent session named \"%s\" on the tmux servers searched", output_shown(word, 80));
 	return near != NULL ? err_hint(e, "did you mean the session %s?", output_shown(near, 60)) :
-	    err_hint(e, "gt-recover list shows what is there; -L names another server");
+	    err_hint(e, "gt-recover list shows the sessions; -L selects another server");
 }
 
 struct candidate *
@@ -103,9 +103,9 @@ cli_pick_named(struct candidate_list *all, const char *word, struct err *e)
 	else if (found == NULL)
 		unknown_session(all, word, e);
 	else if (same > 1) {
-		err_set(e, GT_USAGE, "ambiguous", "\"%s\" means more than one agent's pane: %.400s",
+		err_set(e, GT_USAGE, "ambiguous", "\"%s\" matches more than one agent pane: %.400s",
 		    name, others.data);
-		err_hint(e, "name the pane by its id, and the server with -L");
+		err_hint(e, "use a pane id, and -L for the server");
 		found = NULL;
 	}
 	buf_release(&others);
@@ -183,7 +183,7 @@ offer_init(struct offer *o, const struct candidate *c)
 	buf_str(&o->name, output_name(c, NAME_WIDTH));
 	cli_pick_age(&o->age, c);
 	if (c->record != NULL) {
-		buf_str(&o->lines, "its record alone");
+		buf_str(&o->lines, "record only");
 		return;
 	}
 	output_short(&o->lines, candidate_lines(c));
@@ -320,7 +320,7 @@ cli_pick_parse(const char *answer, const struct candidate *const *offered, size_
 static int
 bad_answers(struct err *e)
 {
-	err_set(e, GT_USAGE, "answer", "the answer is not one of the choices");
+	err_set(e, GT_USAGE, "answer", "invalid answer");
 	return err_hint(e, "answer with numbers (2, 1-3, 1,3), names, all or none");
 }
 

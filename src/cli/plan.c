@@ -64,8 +64,8 @@ print_estimate(struct cli_batch *r, size_t i, struct estimate_sum *sum)
 		    tokens.data);
 	} else {
 		print_below("%s",
-		    strcmp(x.via, "restart") == 0	? "started by its record, tokens unknown"
-			: strcmp(x.via, "viewer") == 0 ? "shows its session again, no tokens of its own"
+		    strcmp(x.via, "restart") == 0	? "started from its record, tokens unknown"
+			: strcmp(x.via, "viewer") == 0 ? "shows its session again, no tokens"
 						       : "respawned by its service, tokens unknown");
 	}
 	buf_release(&tokens);
@@ -79,7 +79,7 @@ print_estimate_sum(const struct estimate_sum *sum)
 	if (sum->known + sum->unknown < 2)
 		return;
 	output_short(&tokens, (size_t)sum->tokens);
-	printf("\n%zu agents, about %s tokens at their first requests", sum->known + sum->unknown,
+	printf("\n%zu agents, about %s tokens in their first requests", sum->known + sum->unknown,
 	    tokens.data);
 	if (sum->unknown > 0)
 		printf("; %zu unknown", sum->unknown);
@@ -136,9 +136,9 @@ print_planned(struct cli_batch *r, size_t i, size_t width, struct estimate_sum *
 			      : "would not    ",
 	    name.data, (int)pad, "", age.data);
 	if (r->chosen[i] && !detect_status_crashed(c->status))
-		buf_str(&line, "started already, to be looked after until it has taken its prompt up");
+		buf_str(&line, "already started, waiting for it to acknowledge its prompt");
 	else if (r->chosen[i])
-		buf_fmt(&line, "%s%s, %s, %s", c->record != NULL ? "its record alone" : lines.data,
+		buf_fmt(&line, "%s%s, %s, %s", c->record != NULL ? "record only" : lines.data,
 		    c->record != NULL	      ? ""
 			: candidate_lines(c) == 1 ? " line context"
 						  : " lines context",

@@ -23,7 +23,7 @@ warn_own_pane(struct cli_batch *r)
 			    c->unknown_reason);
 		else
 			output_warning(&r->say, "%s: gt-recover itself runs in this pane\n"
-			    "hint: to recover it in this very shell: gt-recover %s", name, name);
+			    "hint: to recover it in this shell: gt-recover %s", name, name);
 	}
 }
 
@@ -247,7 +247,7 @@ run_all(struct cli_batch *r, struct err *e)
 	}
 	if (!r->cli->yes && !terminal) {
 		err_set(e, GT_USAGE, "needs-yes",
-		    "--all needs --yes where nobody can be asked; this was the plan");
+		    "--all needs --yes without a terminal; this was the plan");
 		return err_hint(e, "gt-recover --all --yes");
 	}
 	if (!confirmed(r->cli, n))
@@ -312,15 +312,15 @@ check_choices(const struct cli *cli, struct err *e)
 		return err_hint(e, "lines: the newest max_context_lines lines");
 	}
 	if (cli->conversation != NULL && cli->n_args != 1) {
-		err_set(e, GT_USAGE, "usage", "--conversation goes with the name of one session");
+		err_set(e, GT_USAGE, "usage", "--conversation needs the name of one session");
 		return err_hint(e, "gt-recover SESSION --conversation ID");
 	}
 	if (cli->all && cli->n_args > 0) {
-		err_set(e, GT_USAGE, "usage", "--all and a session's name do not go together");
-		return err_hint(e, "leave one of them out");
+		err_set(e, GT_USAGE, "usage", "--all cannot be combined with a session name");
+		return err_hint(e, "use one of them");
 	}
 	if (cli->force && cli->n_args == 0) {
-		err_set(e, GT_USAGE, "usage", "--force needs a session's name");
+		err_set(e, GT_USAGE, "usage", "--force needs a session name");
 		return err_hint(e, "gt-recover --force SESSION");
 	}
 	return 0;
@@ -339,8 +339,9 @@ warn_other_users(struct cli_batch *r)
 			    strcmp(r->all.v[k].pane.socket, t->socket) == 0;
 		if (n > 0)
 			output_warning(&r->say,
-			    "%zu crashed agent%s of another user (socket %s): root would start %s as "
-			    "root\n  %s",
+			    "%zu crashed agent%s of another user (socket %s) skipped: root would start "
+			    "%s as root\n"
+			    "  %s",
 			    n, n == 1 ? "" : "s", t->socket, n == 1 ? "it" : "them", t->as_owner);
 	}
 }
@@ -407,7 +408,7 @@ suggest_command(const struct cli *cli, struct err *e)
 	const char *near = cli->n_args > 0 ? cli_nearest_command(cli->args[0]) : NULL;
 
 	if (strcmp(e->name, "unknown-session") == 0 && cli->args[0][0] != '%' && cli->n_args == 1)
-		err_add(e, "%.60s is no command", cli->args[0]);
+		err_add(e, "%.60s is not a command", cli->args[0]);
 	else if (strcmp(e->name, "no-server") != 0)
 		return;
 	if (near != NULL)

@@ -103,7 +103,7 @@ choose_idle(struct restart_job *j)
 		if (j->chosen[i])
 			j->n++;
 		else
-			output_line(&j->say, "%s: left alone: not idle", output_name(c, 60));
+			output_line(&j->say, "%s: skipped: not idle", output_name(c, 60));
 	}
 }
 
@@ -125,7 +125,7 @@ keep_screens(struct restart_job *j, struct err *e)
 	for (size_t i = 0; i < run.n && ret == 0; i++)
 		if (run.v[i].how == SNAP_FAILED) {
 			*e = run.v[i].error;
-			ret = err_add(e, "%s is not restarted: no snapshot",
+			ret = err_add(e, "%s not restarted: no snapshot",
 			    output_shown(run.v[i].session, 60));
 		}
 	snapshot_pass_release(&run);
@@ -148,7 +148,7 @@ end_agent(struct restart_job *j, const struct candidate *c, uint64_t ticks, stru
 		return err_hint(e, "run gt-recover restart again");
 	}
 	if (kill(c->agent_pid, SIGKILL) != 0)
-		return err_sys(e, GT_FAIL, "kill", "the agent of %s cannot be ended", output_name(c, 60));
+		return err_sys(e, GT_FAIL, "kill", "cannot end the agent of %s", output_name(c, 60));
 	while (proc_ticks(c->agent_pid) == ticks && clock_mono_ms() < until)
 		clock_sleep_ms(LOOK_MS);
 	if (proc_ticks(c->agent_pid) != ticks)
@@ -285,8 +285,8 @@ restart_agents(struct restart_job *j, struct err *e)
 		return GT_NOTHING;
 	}
 	if (!j->cli->yes && !j->cli->dry_run && !cli_has_person(j->cli)) {
-		err_set(e, GT_USAGE, "needs-yes", "restart needs --yes where nobody can be asked");
-		return err_hint(e, "gt-recover restart --dry-run shows whom it would restart");
+		err_set(e, GT_USAGE, "needs-yes", "restart needs --yes without a terminal");
+		return err_hint(e, "gt-recover restart --dry-run shows the plan");
 	}
 	if (!is_agreed(j)) {
 		output_line(&j->say, "Nothing was restarted.");

@@ -21,7 +21,7 @@ refuse_terminal(struct err *e)
 	if (!isatty(STDIN_FILENO))
 		return 0;
 	err_set(
-	    e, GT_USAGE, "usage", "this command is a filter and reads standard input, which is a terminal");
+	    e, GT_USAGE, "usage", "this command is a filter, and standard input is a terminal");
 	return err_hint(e, "for example: tmux capture-pane -p -S - | gt-recover scrub");
 }
 
@@ -79,7 +79,7 @@ print_conversation(const struct conversation *c)
 		    x->input != NULL && *x->content != '\0' ? "\n" : "", x->content);
 	}
 	if (c->draft != NULL)
-		printf("[draft, never sent]\n%s\n\n", c->draft);
+		printf("[draft, not sent]\n%s\n\n", c->draft);
 	if (c->tasks != NULL)
 		printf("[tasks]\n%s\n\n", c->tasks);
 	if (c->question != NULL)
@@ -143,8 +143,8 @@ write_clean(struct clean_text *t, struct err *e)
 	int ret = io_write_all(STDOUT_FILENO, clean_bytes(t), clean_len(t));
 
 	if (ret != 0) {
-		err_sys(e, GT_FAIL, "write", "the scrubbed text could not be written to standard output");
-		err_hint(e, "what arrived there is not the whole text");
+		err_sys(e, GT_FAIL, "write", "cannot write the scrubbed text to standard output");
+		err_hint(e, "the output is incomplete");
 	}
 	clean_free(t);
 	return ret;
@@ -165,7 +165,7 @@ pump(struct scrub_stream *st, bool quiet, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			ret = err_sys(e, GT_FAIL, "read", "standard input cannot be read");
+			ret = err_sys(e, GT_FAIL, "read", "cannot read standard input");
 			break;
 		}
 		more = n > 0;
@@ -256,7 +256,7 @@ cmd_scrub(const struct cli *cli, struct err *e)
 		print_report(cli, s, &st);
 	else if (ret == 0 && st.withheld > 0 && !cli->quiet)
 		fprintf(stderr,
-		    "gt-recover: %zu row%s withheld: a rule gave up there, or the row is too long\n",
+		    "gt-recover: %zu row%s withheld: a rule failed there, or the row is too long\n",
 		    st.withheld, st.withheld == 1 ? " was" : "s were");
 	if (ret == 0 && cli->check && st.found + st.withheld > 0)
 		ret = GT_FOUND;

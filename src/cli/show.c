@@ -23,7 +23,7 @@ gather_candidate(struct verb_job *j, struct candidate_list *all, struct candidat
 	memset(g, 0, sizeof *g);
 	buf_init(&g->prompt);
 	if (j->cli.n_args != 1) {
-		err_set(e, GT_USAGE, "usage", "%s takes the name of one session", j->cli.command);
+		err_set(e, GT_USAGE, "usage", "%s needs the name of one session", j->cli.command);
 		return err_hint(e, "gt-recover list shows the sessions");
 	}
 	ret = snapshot_detect(&j->w, all, e);
@@ -126,15 +126,15 @@ print_field(const char *name, const char *value)
 }
 
 static const char *const how_found[] = {
-	[FOUND_NONE] = "none was found",
+	[FOUND_NONE] = "none found",
 	[FOUND_RECORD] = "named by the agent's own record of its process",
 	[FOUND_SNAPSHOT] = "named by a snapshot of the agent's pane",
 	[FOUND_COMMAND] = "named by the start command",
 	[FOUND_WORKTREE] = "named by .runtime/session_id", [FOUND_TOWN] = "named by the town's events",
-	[FOUND_FAREWELL] = "named by the agent's last words",
-	[FOUND_FOLDER] = "the only one of its directory that can be this session's",
-	[FOUND_SHOWN] = "of its directory, and its words stand on the screen",
-	[FOUND_AMBIGUOUS] = "several could be this session's, none was read",
+	[FOUND_FAREWELL] = "named by the agent's last output",
+	[FOUND_FOLDER] = "the only candidate in its directory",
+	[FOUND_SHOWN] = "in its directory, with the same text as the screen",
+	[FOUND_AMBIGUOUS] = "several candidates, none read",
 };
 
 static void
@@ -165,8 +165,8 @@ print_sources(const struct gathered *g)
 		buf_str(&b, " lines, taken ");
 		clock_age(&b, clock_wall_ms() - g->snapshot.at);
 		buf_str(&b,
-		    g->snapshot.used ? " ago: it has what the pane has lost"
-				     : " ago: nothing that the other sources lack");
+		    g->snapshot.used ? " ago: contains text that the pane has lost"
+				     : " ago: adds nothing");
 		print_field("Snapshot", b.data);
 	}
 	buf_release(&b);
@@ -180,7 +180,7 @@ print_unknown(const char *name, size_t unknown, size_t all, const char *what)
 	output_thousands(&b, unknown);
 	buf_str(&b, " of ");
 	output_thousands(&b, all);
-	printf("%-20s %s %s not understood\n", name, b.data, what);
+	printf("%-20s %s %s not recognized\n", name, b.data, what);
 	buf_release(&b);
 }
 
@@ -220,7 +220,7 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 	print_field("State", g->reason);
 	output_thousands(&lines, g->capture.rows);
 	printf("%-20s %s%s\n", "Scrollback", lines.data,
-	    g->capture.cut ? " lines (older ones were left out)" : " lines");
+	    g->capture.cut ? " lines (older ones omitted)" : " lines");
 	buf_fmt(&counts, "%zu user message%s, %zu agent response%s, %zu exchange%s in all", asked,
 	    asked == 1 ? "" : "s", answers, answers == 1 ? "" : "s", all, all == 1 ? "" : "s");
 	print_lines("Conversation", counts.data, 0);
@@ -232,7 +232,7 @@ print_context_text(const struct candidate *c, const struct gathered *g, bool ver
 		print_unknown("", g->unknown_records, g->records, "records of the transcript");
 	print_field("Last user message", conversation_last_user(&g->conversation));
 	print_field("Last agent action", action);
-	print_field("Draft, never sent", g->conversation.draft);
+	print_field("Draft, not sent", g->conversation.draft);
 	print_field("Open question", g->conversation.question);
 	print_field("Earlier recovery", g->earlier.id);
 	print_field("Bead", g->bead.id);
@@ -300,7 +300,7 @@ show_text(const struct verb_job *j, const struct candidate *c, const struct gath
 		return;
 	output_thousands(&tokens, g->stats.tokens);
 	buf_fmt(&tokens, " tokens, %s; to read it: gt-recover show %s --prompt",
-	    ask->resumed ? "behind its own conversation" : "in a new conversation", output_name(c, 60));
+	    ask->resumed ? "after its own conversation" : "in a new conversation", output_name(c, 60));
 	print_lines("Prompt", tokens.data, 0);
 	if (!ask->resumed && ask->no != NULL)
 		print_lines("Not resumed", ask->no->sentence, 0);
@@ -319,8 +319,8 @@ cmd_show(struct verb_job *j, struct err *e)
 	int ret;
 
 	if (j->cli.context && j->cli.prompt) {
-		err_set(e, GT_USAGE, "usage", "--context and --prompt do not go together");
-		return err_hint(e, "without either, show prints both");
+		err_set(e, GT_USAGE, "usage", "--context cannot be combined with --prompt");
+		return err_hint(e, "without either, show prints a summary");
 	}
 	if (cli_check_via(&j->cli, e) != 0)
 		return -1;

@@ -94,14 +94,14 @@ print_wip(struct cli_output *s, const struct wip_result *one)
 	const char *name = output_shown(one->session, 60);
 
 	if (one->how == WIP_FAILED) {
-		output_warning(s, "%s: work in progress: %s%s%s", name, one->error.msg,
+		output_warning(s, "%s: uncommitted work: %s%s%s", name, one->error.msg,
 		    *one->error.hint != '\0' ? "\n  " : "", one->error.hint);
 	} else if (one->how == WIP_WANTED) {
-		output_line(s, "Would look at the work in progress of %s.", name);
+		output_line(s, "Would save the uncommitted work of %s.", name);
 	} else if (one->how == WIP_COMMITTED) {
 		put_restore(&command, &one->wip);
 		output_line(s,
-		    "Work in progress of %s is committed to %s: %zu file%s, %zu left out. To restore it:",
+		    "Saved the uncommitted work of %s to %s: %zu file%s, %zu left out. To restore it:",
 		    name, wip_ref_short(one->wip.ref), one->wip.files, one->wip.files == 1 ? "" : "s",
 		    one->wip.n_skipped);
 		output_exact(s, "  %s", command.data);
@@ -123,14 +123,14 @@ print_snapshot_text(struct verb_job *j, const struct snapshot_pass *run, const s
 			print_failure(&j->say, &run->v[i]);
 	if (run->n == 0)
 		output_line(
-		    &j->say, "No agent panes on the tmux servers searched: nothing to do.");
+		    &j->say, "No agent panes on the tmux servers searched.");
 	else if (j->cli.dry_run)
-		output_line(&j->say, "Would look at %zu panes; %zu have not changed. Nothing was done.",
+		output_line(&j->say, "Would examine %zu panes; %zu are unchanged.",
 		    count_status(run, SNAP_WANTED), same);
 	else
 		output_line(&j->say,
-		    "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is empty now, %zu "
-		    "failed; %zu old ones removed.",
+		    "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is now empty, %zu "
+		    "failed, %zu old removed.",
 		    taken, same, kept, count_status(run, SNAP_FAILED), run->removed);
 	for (size_t i = 0; i < work->n; i++)
 		print_wip(&j->say, &work->v[i]);
@@ -167,7 +167,7 @@ cmd_snapshot(struct verb_job *j, struct err *e)
 
 	/* a failure is no reason to take no snapshots */
 	if (!cli->dry_run && startup_renew(&j->w, &old) != 0)
-		output_warning(&j->say, "other containers may take these agents for dead: %s", old.msg);
+		output_warning(&j->say, "other containers may see these agents as dead: %s", old.msg);
 	ret = snapshot_pass(&j->w, &ask, &run, e);
 	cli_warn_exposed(&j->w, &run.exposed);
 	if (ret == 0)

@@ -52,12 +52,12 @@ open_prompt(const char *path, struct err *e)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
-		return err_sys(e, GT_FAIL, "prompt", "the prompt cannot be read");
+		return err_sys(e, GT_FAIL, "prompt", "cannot read the prompt");
 	unlink(path);
 	if (fd == PROMPT_FD)
 		return fcntl(fd, F_SETFD, 0);
 	if (dup2(fd, PROMPT_FD) < 0)
-		return err_sys(e, GT_FAIL, "prompt", "the prompt cannot be handed on");
+		return err_sys(e, GT_FAIL, "prompt", "cannot pass on the prompt");
 	close(fd);
 	return 0;
 }
@@ -73,7 +73,7 @@ check_variables(const struct start_ticket *t, struct err *e)
 
 		if (getenv(name) == NULL)
 			ret = err_set(e, GT_REFUSED, "needs-secret",
-			    "%.100s is not set in this shell, and its start command needs that value", name);
+			    "%.100s is not set in this shell, and the start command needs it", name);
 		at += strlen(name);
 		free(name);
 	}
@@ -87,14 +87,14 @@ prepare(const struct start_ticket *t, struct err *e)
 	static const char reset[] = TERMINAL_RESET_ALL;
 
 	if (tty < 0)
-		return err_sys(e, GT_REFUSED, "no-terminal", "there is no terminal here");
+		return err_sys(e, GT_REFUSED, "no-terminal", "no terminal");
 	if (terminal_make_sane(tty) != 0 || write(tty, reset, sizeof reset - 1) < 0) {
 		close(tty);
-		return err_sys(e, GT_FAIL, "terminal", "the terminal cannot be set");
+		return err_sys(e, GT_FAIL, "terminal", "cannot set the terminal");
 	}
 	close(tty);
 	if (t->cwd != NULL && chdir(t->cwd) != 0)
-		return err_sys(e, GT_FAIL, "cwd", "its directory cannot be entered");
+		return err_sys(e, GT_FAIL, "cwd", "cannot enter its directory");
 	return t->prompt_path != NULL ? open_prompt(t->prompt_path, e) : 0;
 }
 
@@ -124,7 +124,7 @@ cli_start_here(const char *state, const char *id)
 		if (t.name != NULL && t.fallback != NULL && !spawn_in_path(t.name, getenv("PATH")))
 			execl(t.shell, t.shell, "-c", t.fallback, (char *)NULL);
 		execl(t.shell, t.shell, "-c", t.command, (char *)NULL);
-		err_sys(&e, GT_FAIL, "exec", "%s cannot be executed", t.shell);
+		err_sys(&e, GT_FAIL, "exec", "cannot execute %s", t.shell);
 	}
 	start_ticket_check_in(state, id, e.msg, NULL);
 	return tell(&e);
@@ -141,7 +141,8 @@ cli_start(int argc, char **argv)
 	state = find_state(argv[0]);
 	if (state == NULL) {
 		err_set(
-		    &e, GT_USAGE, "state", "there is no place for state: neither XDG_STATE_HOME nor HOME");
+		    &e, GT_USAGE, "state", "cannot locate the state directory: neither XDG_STATE_HOME "
+		        "nor HOME is set");
 		return tell(&e);
 	}
 	return cli_start_here(state, argv[2]);

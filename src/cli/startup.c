@@ -27,18 +27,18 @@ report_counts(struct cli_output *s, const struct startup *x)
 	append_count(&b, x->runs.reset_to_pending, "run is pending again", "runs are pending again");
 	append_count(&b, x->runs.marked_failed, "run has failed", "runs have failed");
 	append_count(&b, x->runs.marked_stopped, "run is stopped", "runs are stopped");
-	append_count(&b, x->adopted, "session has the process of its agent, which lives",
-	    "sessions have the processes of their agents, which live");
-	append_count(&b, x->sessions.suspended, "session without a living process is suspended",
-	    "sessions without a living process are suspended");
+	append_count(&b, x->adopted, "session has a living process again",
+	    "sessions have a living process again");
+	append_count(&b, x->sessions.suspended, "session without a process is suspended",
+	    "sessions without a process are suspended");
 	append_count(
 	    &b, x->tree.linked, "agent is linked to its parent", "agents are linked to their parents");
 	append_count(
 	    &b, x->tree.made_roots, "agent without a parent is a root", "agents without a parent are roots");
 	append_count(&b, x->tree.ended, "agent has ended", "agents have ended");
 	append_count(&b, x->locks, "stale lock is free", "stale locks are free");
-	append_count(&b, x->messages.flagged, "message is flagged: whether it was answered is not known",
-	    "messages are flagged: whether they were answered is not known");
+	append_count(&b, x->messages.flagged, "message is flagged: answer unknown",
+	    "messages are flagged: answers unknown");
 	append_count(&b, x->messages.asked, "agent is asked to repeat its answer",
 	    "agents are asked to repeat their answers");
 	append_count(&b, x->messages.replayed, "message is to be delivered again",
@@ -59,12 +59,11 @@ report_left(struct cli_output *s, const struct startup *x, bool starts)
 		output_line(s, "%zu message%s not delivered: gt-recover records message list --undelivered",
 		    x->messages.pending, x->messages.pending == 1 ? " is" : "s are");
 	for (size_t i = 0; i < x->back.n && !starts; i++)
-		output_line(s, "to be brought back: gt-recover records agent resume %s",
+		output_line(s, "to resume: gt-recover records agent resume %s",
 		    output_shown(x->back.v[i].agent_uuid, 0));
 	if (x->back.n > 0 && !starts)
 		output_line(s,
-		    "  That claims it for whoever starts it. With auto_recover = true startup starts it "
-		    "itself.");
+		    "  That claims it for its caller. With auto_recover = true reconcile starts it.");
 }
 
 void
@@ -152,7 +151,7 @@ report_planned(
 
 	if (one->no.code == 0)
 		output_line(s,
-		    was_there ? "%s runs already: an earlier recovery had started it"
+		    was_there ? "%s already runs: an earlier recovery started it"
 			      : "would be started: %s",
 		    name);
 	else
@@ -168,7 +167,7 @@ report_session(
 
 	if (one->no.code == 0)
 		output_done(s,
-		    was_there ? "%s runs already: an earlier recovery had started it" : "%s is back",
+		    was_there ? "%s already runs: an earlier recovery started it" : "%s is back",
 		    name);
 	else
 		output_warning(s, "%s: %s (%s)%s%s", name, output_shown(one->no.msg, 0), one->no.name,
@@ -364,7 +363,7 @@ rehearse(struct startup_job *j, struct err *e)
 		return e->code == 0 ? 0 : -1;
 	j->w->store = store_overlay(store);
 	j->w->dry = true;
-	output_line(j->say, "What startup would do; nothing is changed:");
+	output_line(j->say, "Dry run; reconcile would change:");
 	if (startup_locked(j, e) != 0)
 		return -1;
 	if (!startup_changed(&j->x) && j->x.back.n == 0)
@@ -393,7 +392,7 @@ reconcile_records(struct startup_job *j, struct err *e)
 		if (ret == 0)
 			cli_export_events(j->w);
 	} else if (strcmp(e->name, "locked") == 0) {
-		err_hint(e, "a patrol or another startup is at work; run it again when that is done");
+		err_hint(e, "another reconcile is running; run it again afterwards");
 	}
 	io_unlock(path, fd);
 	free(path);

@@ -23,9 +23,9 @@ cli_unknown_command(const char *word, struct err *e)
 {
 	const char *near = cli_nearest_command(word);
 
-	err_set(e, GT_USAGE, "usage", "there is no command %.60s", word);
+	err_set(e, GT_USAGE, "usage", "unknown command %.60s", word);
 	return near != NULL ? err_hint(e, "did you mean gt-recover %s?", near) :
-	    err_hint(e, "gt-recover help lists them");
+	    err_hint(e, "gt-recover help");
 }
 
 int
@@ -42,10 +42,10 @@ cli_unknown_option(const char *word, struct err *e)
 		near = strncmp(names[i], name + 2, strlen(name + 2)) == 0 ? names[i] : NULL;
 	if (near == NULL && str_starts(name, "--"))
 		near = config_nearest(name + 2, names, n);
-	err_set(e, GT_USAGE, "usage", "there is no option %.100s", name);
+	err_set(e, GT_USAGE, "usage", "unknown option %.100s", name);
 	free(name);
 	return near != NULL ? err_hint(e, "did you mean --%s?", near) :
-	    err_hint(e, "gt-recover help shows the commands and options");
+	    err_hint(e, "gt-recover help");
 }
 
 /* "work:0.1", as tmux prints it. */

@@ -30,7 +30,7 @@ check_fields(const json_t *o, const char *command, const char *const *fields, si
 		if (known)
 			continue;
 		utf8_escape(&shown, key, strlen(key), 40);
-		err_set(e, GT_USAGE, "input", "%s takes no field \"%s\"", command, shown.data);
+		err_set(e, GT_USAGE, "input", "%s does not take the field \"%s\"", command, shown.data);
 		buf_release(&shown);
 		return err_hint(e, "gt-recover help %.*s", (int)strcspn(command, " "), command);
 	}
@@ -89,9 +89,9 @@ check_member(const struct verb_job *j, const struct verb_field *f, struct err *e
 		return 0;
 	if (is_number(f))
 		return json_is_integer(v) && json_integer_value(v) > 0 ? 0 :
-		    bad_field(e, f->name, "a whole number of at least 1");
+		    bad_field(e, f->name, "an integer of at least 1");
 	return json_is_string(v) && json_string_length(v) > 0 ? 0 :
-	    bad_field(e, f->name, "a string that is not empty");
+	    bad_field(e, f->name, "a non-empty string");
 }
 
 static int
@@ -142,7 +142,7 @@ check_arguments(const struct verb_job *j, struct err *e)
 
 		if (text != NULL && (strspn(text, "0123456789") != strlen(text) ||
 		    strlen(text) > 15 || strtoll(text, NULL, 10) == 0))
-			return err_set(e, GT_USAGE, "usage", "\"%.40s\" is no %s", text, f->name);
+			return err_set(e, GT_USAGE, "usage", "\"%.40s\" is not a valid %s", text, f->name);
 	}
 	return 0;
 }
@@ -425,12 +425,13 @@ find(const struct cli *cli, const struct command *c, struct err *e)
 			v = x;
 	}
 	if (v == NULL)
-		err_set(e, GT_USAGE, "usage", "%s needs one of %s", cli->command, names.data);
+		err_set(e, GT_USAGE, "usage", "%s: expected one of %s", cli->command, names.data);
 	else if (cli->n_args - 1 < v->min)
 		err_set(e, GT_USAGE, "usage", "%s %s needs %s", cli->command, v->name,
 		    v->needs != NULL ? v->needs : "an id");
 	else if (cli->n_args - 1 > v->max)
-		err_set(e, GT_USAGE, "usage", "%s %s takes no \"%.60s\"", cli->command, v->name,
+		err_set(e, GT_USAGE, "usage", "%s %s does not take the "
+		    "argument \"%.60s\"", cli->command, v->name,
 		    cli->args[1 + v->max]);
 	else if ((not_taken = cli_option_not_taken(cli, c->options | v->options)) != NULL)
 		err_set(e, GT_USAGE, "usage", "%s %s has no --%s", cli->command, v->name, not_taken);

@@ -39,8 +39,8 @@ static int
 no_workspace(struct err *e)
 {
 	err_set(
-	    e, GT_NOTHING, "no-workspace", "no workspace is kept for the tmux servers that were looked at");
-	return err_hint(e, "gt-recover snapshot keeps it; -L names another server");
+	    e, GT_NOTHING, "no-workspace", "no saved workspace for the tmux servers searched");
+	return err_hint(e, "gt-recover snapshot saves it; -L selects another server");
 }
 
 static int
@@ -310,7 +310,7 @@ restore_on(struct cli_batch *r, struct tmux *t, struct workspace *x, const char 
 		note_rebuilt(t, x);
 	json_array_append_new(all, restored_json(x, &made));
 	if (made.panes == 0)
-		output_line(&r->say, "Nothing of the workspace on socket %s is missing.", t->socket);
+		output_line(&r->say, "The workspace on socket %s is complete.", t->socket);
 	return r->cli->dry_run ? GT_OK : recover_agents_of(r, x, only);
 }
 
@@ -483,7 +483,7 @@ rebuild_home(struct rebuild_job *j, const struct pane *one)
 
 	if ((j->lives || !j->ask->unattended || workspace_end(j->ask->w, one) != END_UNCLEAR) &&
 	    rebuild_life(j, one->socket_path, &e) != 0)
-		output_warning(j->ask->say, "the workspace on socket %s is not complete: %s%s%s",
+		output_warning(j->ask->say, "the workspace on socket %s is incomplete: %s%s%s",
 		    output_shown(j->t->socket, 40), output_shown(e.msg, 0), *e.hint != '\0' ? "\n  " : "",
 		    output_shown(e.hint, 0));
 }

@@ -168,7 +168,7 @@ only_in_own(const char *key, struct err *e)
 {
 	char *own = user_file();
 
-	err_set(e, GT_USAGE, "config", "%s counts only in your own gt.toml", key);
+	err_set(e, GT_USAGE, "config", "%s is allowed only in your own gt.toml", key);
 	if (own != NULL)
 		err_hint(e, "move it to %s", own);
 	free(own);
@@ -184,12 +184,12 @@ take_item(void *arg, const struct toml_item *it, struct err *e)
 
 	if (it->section[0] == '\0')
 		return err_set(
-		    e, GT_USAGE, "config", "recovery is a table; expected [recovery] on a line of its own");
+		    e, GT_USAGE, "config", "recovery is a table; write [recovery] on a separate line");
 	if (strcmp(it->section, "recovery.sessions") == 0)
 		return take_session(c, it, e);
 	if (str_starts(it->section, "recovery.sessions."))
 		return err_set(
-		    e, GT_USAGE, "config", "a session's name with a dot: expected quotes around the name");
+		    e, GT_USAGE, "config", "a session name with a dot: put quotes around the name");
 	if (str_starts(it->section, "recovery.agents.")) {
 		if (it->type != TOML_STRING)
 			return err_set(
@@ -356,8 +356,8 @@ read_environment(struct config *c, struct err *e)
 		n = strtoll(threshold, NULL, 10);
 		if (strspn(threshold, "0123456789") != strlen(threshold) || errno != 0 || n > max)
 			return err_set(e, GT_USAGE, "config",
-			    "the environment variable RUN_RECOVERY_THRESHOLD: expected whole seconds from 0 "
-			    "to %lld",
+			    "the environment variable RUN_RECOVERY_THRESHOLD: expected seconds from 0 to "
+			    "%lld",
 			    (long long)max);
 		text = xasprintf("%llds", n);
 		set_value(c, i_threshold, text, n * SECOND, xstrdup("environment"));
@@ -470,7 +470,7 @@ value_of(const struct config *c, const char *name, enum config_type type, bool a
 	int i = config_table_find(name);
 
 	if (i < 0)
-		die("there is no setting %s", name);
+		die("unknown setting %s", name);
 	if (!any && config_key_at((size_t)i)->type != type)
 		die("the setting %s is of another type", name);
 	return &c->values[i];
@@ -482,7 +482,7 @@ config_set_flag(struct config *c, const char *name, bool value)
 	int i = config_find(name, NULL);
 
 	if (i < 0)
-		die("there is no setting %s", name);
+		die("unknown setting %s", name);
 	set_value(c, (size_t)i, value ? "true" : "false", value, xstrdup("command line"));
 }
 
@@ -627,7 +627,7 @@ add_line(const char *path, const char *head, const char *line, struct err *e)
 		ret = io_write_durable(path, new.data, new.len, "config", e);
 	}
 	if (ret == 0 && there && chmod(path, st.st_mode & 07777) != 0)
-		ret = err_sys(e, GT_FAIL, "config", "%s cannot be given its mode back", path);
+		ret = err_sys(e, GT_FAIL, "config", "cannot restore the mode of %s", path);
 	buf_release(&old);
 	buf_release(&new);
 	return ret;
@@ -648,7 +648,7 @@ config_add_command(const struct config *c, const char *agent, const char *comman
 			goto out;
 		}
 	if (path == NULL)
-		err_set(e, GT_FAIL, "config", "there is no place for gt.toml: HOME is not set");
+		err_set(e, GT_FAIL, "config", "cannot locate gt.toml: HOME is not set");
 	else if (!put_string(&line, command))
 		err_set(e, GT_FAIL, "config", "the command has control characters");
 	else
@@ -761,7 +761,7 @@ config_set(const struct config *c, const char *name, const char *value, struct e
 	head = xasprintf("[%s]", k->section);
 	buf_fmt(&line, "%s = %s\n", k->key, text.data);
 	if (path == NULL)
-		err_set(e, GT_FAIL, "config", "there is no place for gt.toml: HOME is not set");
+		err_set(e, GT_FAIL, "config", "cannot locate gt.toml: HOME is not set");
 	else if (c->file != NULL && str_starts(origin, c->file))
 		ret = replace_value(path, atoi(origin + strlen(c->file) + 1), k->key, text.data, e);
 	else

@@ -17,98 +17,99 @@ static const struct config_key keys[] = {
 	{ "recovery", "enabled", CONFIG_FLAG, "true", 0, 0, NULL,
 	    "false: every command answers \"disabled\" and does nothing" },
 	{ "recovery", "auto_recover", CONFIG_FLAG, "false", 0, 0, NULL,
-	    "patrol and startup bring agents back by themselves" },
+	    "recover crashed agents automatically (reconcile)" },
 	{ "recovery", "wip", CONFIG_FLAG, "false", 0, 0, NULL,
-	    "true: snapshot commits the agents' uncommitted work to git refs of its own" },
+	    "true: snapshot also commits uncommitted work to git refs under refs/gt-recover" },
 	{ "recovery", "on_crash", CONFIG_TEXT, "", 0, 0, NULL,
 	    "a command for sh, run once for each crash with a JSON object on standard input" },
 	{ "recovery", "max_context_lines", CONFIG_INT, "10000", 1, 1000000, NULL,
-	    "newest lines of scrollback that are captured and handed on" },
+	    "newest lines of scrollback to capture" },
 	{ "recovery", "max_context_tokens", CONFIG_INT, "120000", 1000, 10000000, NULL,
-	    "budget of a prompt; whole exchanges, newest kept" },
+	    "token limit of a prompt; the newest complete exchanges are kept" },
 	{ "recovery", "scope", CONFIG_CHOICE, "task", 0, 0, "task|lines",
-	    "hand on the current task only, or as many lines as fit" },
+	    "task: the current task only; lines: as many lines as fit" },
 	{ "recovery", "via", CONFIG_CHOICE, "auto", 0, 0, "auto|resume|inject",
-	    "resume the agent's own conversation, inject the gathered one, or choose" },
+	    "resume the agent's conversation, inject it as a prompt, or choose" },
 	{ "recovery", "snapshot_interval", CONFIG_DURATION, "5m", 10 * MS_SECOND, DAY, NULL,
 	    "how often the timer takes snapshots of live agents" },
 	{ "recovery", "snapshot_dir", CONFIG_PATH, ".gt/snapshots", 0, 0, NULL,
-	    "where snapshots are kept, from the town's root" },
-	{ "recovery", "snapshot_keep", CONFIG_INT, "20", 1, 10000, NULL, "snapshots kept of each session" },
+	    "directory of snapshots, relative to the town's root" },
+	{ "recovery", "snapshot_keep", CONFIG_INT, "20", 1, 10000, NULL, "snapshots to keep for each "
+	    "session" },
 	{ "recovery", "snapshot_age", CONFIG_DURATION, "7d", HOUR, 3650 * DAY, NULL,
-	    "older snapshots are removed, the newest of a session stays" },
+	    "older snapshots are removed, except the newest of a session" },
 	{ "recovery", "last_snapshot_age", CONFIG_DURATION, "30d", 0, 3650 * DAY, NULL,
-	    "the newest snapshot of a session that is gone is removed, too; 0: never" },
+	    "age at which the newest snapshot of an ended session is removed; 0: never" },
 	{ "recovery", "keep_history", CONFIG_DURATION, "90d", 0, 3650 * DAY, NULL,
-	    "records of what is over leave the store after this time; 0: never" },
+	    "finished records leave the store after this time; 0: never" },
 	{ "recovery", "keep_history_count", CONFIG_INT, "100000", 0, 1000000000, NULL,
-	    "so many of each kind are kept at most; 0: any number" },
+	    "finished records of each kind to keep; 0: any number" },
 	{ "recovery", "archive", CONFIG_PATH, "", 0, 0, NULL,
-	    "a directory in which records are kept that leave, as gzip JSON lines" },
+	    "directory that receives records leaving the store, as gzip JSON lines" },
 	{ "recovery", "archive_age", CONFIG_DURATION, "365d", 0, 36500 * DAY, NULL,
-	    "older files of the archive are removed; 0: never" },
+	    "age at which files of the archive are removed; 0: never" },
 	{ "recovery", "event_log_mib", CONFIG_INT, "64", 0, 1000000, NULL,
-	    "MiB of events.jsonl above which its older half goes; 0: any size" },
+	    "size of events.jsonl in MiB above which its older half is removed; 0: any size" },
 	{ "recovery", "damaged_keep", CONFIG_INT, "3", 0, 1000, NULL,
-	    "copies of damaged stores that are kept; 0: all" },
+	    "copies of damaged stores to keep; 0: all" },
 	{ "recovery", "ready_timeout", CONFIG_DURATION, "180s", MS_SECOND, DAY, NULL,
-	    "wait this long for an agent to be ready for its prompt" },
+	    "time limit for an agent to become ready for its prompt" },
 	{ "recovery", "ack_timeout", CONFIG_DURATION, "300s", MS_SECOND, DAY, NULL,
-	    "wait this long for proof that the agent took its prompt" },
+	    "time limit for an agent to acknowledge its prompt" },
 	{ "recovery", "spacing", CONFIG_DURATION, "250ms", 0, HOUR, NULL,
-	    "from one start to the next of one run" },
-	{ "recovery", "parallel", CONFIG_INT, "4", 1, 64, NULL, "recoveries of one run at the same time" },
+	    "time between two starts of one run" },
+	{ "recovery", "parallel", CONFIG_INT, "4", 1, 64, NULL, "parallel recoveries of one run" },
 	{ "recovery", "max_attempts", CONFIG_INT, "3", 1, 1000, NULL,
 	    "recoveries within attempt_window before a session is quarantined" },
 	{ "recovery", "attempt_window", CONFIG_DURATION, "72h", MINUTE, 365 * DAY, NULL,
-	    "how far back attempts are counted" },
+	    "period over which attempts are counted" },
 	{ "recovery", "include_infra", CONFIG_FLAG, "false", 0, 0, NULL,
 	    "also mayor, deacon, witness, refinery, boot and crew" },
 	{ "recovery", "resume_scope", CONFIG_CHOICE, "roots", 0, 0, "roots|all",
-	    "after a restart bring back root agents only, or all" },
+	    "agents to resume after a restart: root agents only, or all" },
 	{ "recovery", "reply_policy", CONFIG_CHOICE, "flag", 0, 0, "flag|ask|replay",
-	    "what becomes of messages that were delivered and whose answer is not known" },
+	    "action for delivered messages whose answer is unknown" },
 	{ "recovery", "state", CONFIG_TEXT, "sqlite", 0, 0, NULL,
-	    "where records live: sqlite, sqlite:PATH, redis://HOST:PORT/DB"
-	    " or redis+unix:///SOCKET?db=DB" },
+	    "the store: sqlite, sqlite:PATH, redis://HOST:PORT/DB or redis+unix:///SOCKET?db=DB" },
 	{ "recovery", "host", CONFIG_TEXT, "", 0, 0, NULL,
-	    "what this machine is called among those that share a Redis store; \"\": by its machine-id" },
+	    "name of this machine in a shared Redis store; \"\": its machine-id" },
 	{ "recovery", "safe_directories", CONFIG_LIST, "", 0, 0, NULL,
-	    "directories of other users that may be worked in, \"*\" for all; in your own gt.toml only" },
+	    "directories of other users to work in, \"*\" for all; only in your own gt.toml" },
 	{ "recovery", "log_file", CONFIG_PATH, "", 0, 0, NULL,
-	    "a log file besides stderr; never holds scrollback" },
+	    "log file, in addition to stderr; never contains scrollback" },
 	{ "recovery.prompts", "template", CONFIG_TEXT, "", 0, 0, NULL,
 	    "the recovery prompt; empty: the built-in one" },
 	{ "recovery.prompts", "template_file", CONFIG_PATH, "", 0, 0, NULL,
-	    "a file with the recovery prompt, from gt.toml's directory" },
+	    "file with the recovery prompt, relative to gt.toml" },
 	{ "recovery.prompts", "resume_template", CONFIG_TEXT, "", 0, 0, NULL,
-	    "what an agent is told that goes on with its own conversation; empty: the built-in text" },
+	    "message for an agent that resumes its conversation; empty: the built-in one" },
 	{ "recovery.prompts", "resume_template_file", CONFIG_PATH, "", 0, 0, NULL,
-	    "a file with that text, from gt.toml's directory" },
+	    "file with that message, relative to gt.toml" },
 	{ "recovery.runs", "mode", CONFIG_CHOICE, "stale", 0, 0, "none|stale|all",
-	    "which unfinished runs startup settles (RUN_RECOVERY_MODE)" },
+	    "unfinished runs that reconcile settles (RUN_RECOVERY_MODE)" },
 	{ "recovery.runs", "threshold", CONFIG_DURATION, "300s", 0, 365 * DAY, NULL,
 	    "a run is stale after this (RUN_RECOVERY_THRESHOLD, seconds)" },
 	{ "recovery.runs", "claimed_to", CONFIG_CHOICE, "pending", 0, 0, "pending|failed",
-	    "what becomes of a stale run that was claimed and not begun" },
+	    "action for a stale run that was claimed but not started" },
 	{ "recovery.epics", "checkpoint_interval", CONFIG_DURATION, "30s", MS_SECOND, DAY, NULL,
-	    "how often agents write checkpoints" },
+	    "interval at which agents write checkpoints" },
 	{ "recovery.epics", "wip_interval", CONFIG_DURATION, "5m", 0, DAY, NULL,
-	    "with wip: how often snapshot commits work in progress; 0: never" },
+	    "with wip: interval of checkpoints of uncommitted work; 0: never" },
 	{ "recovery.epics", "resume_threshold", CONFIG_INT, "5", 0, 100, NULL,
-	    "percent; sprints that are no further start from the beginning" },
+	    "percent; sprints below it restart from the beginning" },
 	{ "recovery.epics", "start_command", CONFIG_TEXT, "", 0, 0, NULL, "starts the agents of a sprint" },
 	{ "recovery.scrub", "rules", CONFIG_PATH, "", 0, 0, NULL,
-	    "a file with further rules, from gt.toml's directory" },
+	    "file with more rules, relative to gt.toml" },
 	{ "recovery.scrub", "allow", CONFIG_TEXT, "", 0, 0, NULL,
-	    "regular expressions, one a line, of text that is no secret" },
+	    "regular expressions, one per line, for text that is not secret" },
 	{ "recovery.scrub", "known_values", CONFIG_FLAG, "true", 0, 0, NULL,
-	    "also hide the secrets found in the agents' own environment" },
+	    "also redact secrets found in the agents' environment" },
 	{ "recovery.scrub", "known_files", CONFIG_FLAG, "true", 0, 0, NULL,
-	    "also hide those in credential files of their home and directory" },
+	    "also redact secrets from credential files in home and working directory" },
 	{ "recovery.mail", "command", CONFIG_TEXT, "", 0, 0, NULL,
-	    "sends a mail, its text on standard input; empty: gt mail send" },
-	{ "recovery.mail", "to", CONFIG_TEXT, "mayor/", 0, 0, NULL, "who is told of a failed recovery" },
+	    "command that sends a mail from standard input; empty: gt mail send" },
+	{ "recovery.mail", "to", CONFIG_TEXT, "mayor/", 0, 0, NULL, "recipient of mail about failed "
+	    "recoveries" },
 };
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -275,7 +276,7 @@ config_find(const char *name, struct err *e)
 	}
 	near = config_nearest(name, words, 2 * KEYS);
 	utf8_escape(&shown, name, strlen(name), 60);
-	err_set(e, GT_USAGE, "config", "there is no key %s", shown.data);
+	err_set(e, GT_USAGE, "config", "unknown key %s", shown.data);
 	if (near != NULL && config_table_find(near) >= 0)
 		err_hint(e, "did you mean %s?", near);
 	else
@@ -355,7 +356,7 @@ check_state(const char *text, struct err *e)
 		known = known || str_starts(text, kinds[i]);
 	if (known)
 		return 0;
-	err_set(e, GT_USAGE, "state", "state: \"%.60s\" names no store that gt-recover knows", text);
+	err_set(e, GT_USAGE, "state", "state: unknown kind of store \"%.60s\"", text);
 	return err_hint(e,
 	    "write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or "
 	    "\"redis+unix:///PATH?db=DB\"");
@@ -377,7 +378,7 @@ config_table_check(
 		if (type == TOML_INT)
 			*n = strtoll(text, NULL, 10);
 		if (type != TOML_INT || *n < k->min || *n > k->max)
-			return err_set(e, GT_USAGE, "config", "%s: expected a whole number from %lld to %lld",
+			return err_set(e, GT_USAGE, "config", "%s: expected an integer from %lld to %lld",
 			    k->key, (long long)k->min, (long long)k->max);
 		return 0;
 	case CONFIG_DURATION:
@@ -394,7 +395,7 @@ config_table_check(
 			return err_set(e, GT_USAGE, "config", "%s: expected a string between quotes", k->key);
 		if (text[0] == '\0' && k->standard[0] != '\0')
 			return err_set(
-			    e, GT_USAGE, "config", "%s: expected a string that is not empty", k->key);
+			    e, GT_USAGE, "config", "%s: expected a non-empty string", k->key);
 		if (k->type == CONFIG_PATH && strchr(text, '\n') != NULL)
 			return err_set(e, GT_USAGE, "config", "%s: expected a path on one line", k->key);
 		return strcmp(k->key, "state") == 0 ? check_state(text, e) : 0;

@@ -275,7 +275,7 @@ parse_header(struct toml_reader *r)
 	if (is_owned(r, &r->table, r->table.bytes.len)) {
 		if (array)
 			return toml_fail(
-			    t, t->line, "arrays of tables are not understood here; expected [name]");
+			    t, t->line, "arrays of tables are not supported; expected [name]");
 		if (toml_names_table(&r->names, t, &r->table) != 0)
 			return -1;
 	}
@@ -386,7 +386,7 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	struct toml_item it;
 
 	if (section[0] != '\0' || name[0] == '\0' || name[1] != '\0' || which == NULL)
-		die("inih gave back another line than it was given");
+		die("inih returned a different line");
 	if (*which != 'e') {
 		size_t part = *which == 's' ? PART_SECTION : *which == 'k' ? PART_KEY : PART_VALUE;
 

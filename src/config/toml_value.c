@@ -102,7 +102,7 @@ escape_rune(struct toml_text *t, int digits, struct buf *out)
 		t->pos++;
 	}
 	if (rune == 0)
-		return toml_fail(t, t->line, "a NUL character cannot stand in a string here");
+		return toml_fail(t, t->line, "a string cannot contain a NUL character");
 	if (rune > 0x10ffff || (rune >= 0xd800 && rune <= 0xdfff))
 		return toml_fail(t, t->line,
 		    "\\%c does not name a character; expected 1 to D7FF or E000 to 10FFFF",
@@ -392,12 +392,12 @@ bare_value(struct toml_text *t, struct buf *value, enum toml_type *type)
 		return yes < 0 ? -1 : 0;
 	if (is_date(value->data))
 		return toml_fail(
-		    t, t->line, "dates are not understood here; expected a string between quotes");
+		    t, t->line, "dates are not supported; expected a string between quotes");
 	if (value->len == 0)
 		return toml_fail(t, t->line,
 		    "the value is missing; expected a string between quotes, a number, true or false");
 	return toml_fail(t, t->line,
-	    "the value is no number and not true or false; expected quotes around it if it is a string");
+	    "expected true, false, a number, or a string between quotes");
 }
 
 /* Over blanks, comments and line ends inside an array. 0 or -1. */
@@ -433,19 +433,18 @@ list_value(struct toml_text *t, struct buf *value)
 			return toml_fail(t, first, "expected ] before the end of the file");
 		if (c != '"' && c != '\'')
 			return toml_fail(t, t->line,
-			    "only arrays of strings are understood here; expected a string "
-			    "between quotes");
+			    "only arrays of strings are supported; expected a string between quotes");
 		if (toml_string_read(t, true, value) != 0)
 			return -1;
 		if (memchr(value->data + from, '\n', value->len - from) != NULL)
-			return toml_fail(t, t->line, "a string of an array may hold no line break here");
+			return toml_fail(t, t->line, "a string in an array cannot contain a line break");
 		buf_chr(value, '\n');
 		if (skip_lines(t) != 0)
 			return -1;
 		if (toml_peek(t, 0) == ',')
 			t->pos++;
 		else if (toml_peek(t, 0) != ']')
-			return toml_fail(t, t->line, "expected , or ] behind a string of an array");
+			return toml_fail(t, t->line, "expected , or ] after a string in an array");
 	}
 	t->pos++;
 	if (!utf8_valid(value->data, value->len))
@@ -473,7 +472,7 @@ toml_value_read(struct toml_text *t, struct buf *value, enum toml_type *type)
 		return list_value(t, value);
 	case '{':
 		return toml_fail(
-		    t, line, "inline tables are not understood here; expected a [table] of its own");
+		    t, line, "inline tables are not supported; use a [table]");
 	default:
 		return bare_value(t, value, type);
 	}
@@ -506,7 +505,7 @@ toml_value_skip(struct toml_text *t)
 			buf_chr(&open, c == '[' ? ']' : '}');
 		if (c == ']' || c == '}') {
 			if (open.len == 0 || open.data[open.len - 1] != (char)c) {
-				toml_fail(t, t->line, "a %c closes nothing", c);
+				toml_fail(t, t->line, "unmatched %c", c);
 				goto out;
 			}
 			buf_cut(&open, open.len - 1);

@@ -11,7 +11,7 @@
 
 enum { PASSWD_ENTRIES = 65536, PASSWD_TEXT = 16384, GROUP_TEXT = 1 << 20 };
 
-#define UNKNOWN "a user that cannot be looked up"
+#define UNKNOWN "an unknown user"
 
 /* The last group without another member: with umask 002 the files of a town all have the same one. */
 static struct {

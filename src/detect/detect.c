@@ -420,7 +420,7 @@ confirm_zombies(struct app *w, struct candidate_list *list, struct err *e)
 		    proc_list_agent(&procs, c->pane.pid, profile_list_has_process, w->profiles) != NULL) {
 			c->status = AGENT_UNKNOWN;
 			c->reason = REASON_NONE;
-			c->unknown_reason = "two looks at its processes did not agree";
+			c->unknown_reason = "two checks of its processes disagree";
 			c->unsettled = true;
 		} else
 			detect_set_zombie_reason(w, c);
@@ -545,8 +545,8 @@ detect_background(struct app *w, struct candidate_list *all, int ret, struct err
 static int
 changed(const struct candidate *c, const char *how, struct err *e)
 {
-	err_set(e, GT_AGAIN, "changed", "pane %s changed while it was looked at: %s", c->pane.id, how);
-	return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+	err_set(e, GT_AGAIN, "changed", "pane %s changed during the check: %s", c->pane.id, how);
+	return err_hint(e, "nothing was changed; gt-recover list shows its new state");
 }
 
 int

@@ -417,13 +417,13 @@ char *
 detect_transcript_warning(const struct candidate *c, const struct transcript_found *f)
 {
 	if (strcmp(c->profile->transcript, "none") == 0)
-		return xasprintf("What %s keeps of the conversation cannot be read: this is what its screen "
-				 "had shown, and no more.",
+		return xasprintf("The transcript of %s cannot be read: this is only what its screen "
+				 "showed.",
 		    c->profile->label);
 	if (f->how != FOUND_AMBIGUOUS)
 		return NULL;
-	return xasprintf("%zu transcripts could be this session's: other agents worked in the same directory "
-			 "at the time, and nothing "
-			 "tells them apart. None was read; the conversation is what the screen showed.",
+	return xasprintf("%zu transcripts may be this session's: other agents worked in the same "
+			 "directory at the time. None was read; the conversation is what the screen "
+			 "showed.",
 	    f->rivals);
 }

@@ -314,10 +314,9 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	else if (own && !typed)
 		c->unknown_reason = "gt-recover itself runs in this pane";
 	else if (!idle && !typed)
-		c->unknown_reason = "no agent's process is there, but the pane's shell is not idle";
+		c->unknown_reason = "no agent process, but the pane's shell is busy";
 	else if (!note && !signs.agent)
-		c->unknown_reason = "the session is meant for an agent, its shell is idle, and nothing shows "
-				    "that an agent ever ran";
+		c->unknown_reason = "no evidence that an agent ran here";
 	else
 		c->status = AGENT_ZOMBIE;
 	c->unsettled = c->status == AGENT_UNKNOWN && here && !own && !idle;
@@ -369,7 +368,7 @@ doubt_server(struct candidate *c)
 		return;
 	c->status = AGENT_UNKNOWN;
 	c->reason = REASON_NONE;
-	c->unknown_reason = "its background server is still at work on its conversation";
+	c->unknown_reason = "its background server is still working on its conversation";
 }
 
 /*

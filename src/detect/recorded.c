@@ -223,9 +223,8 @@ candidate_from_session(struct app *w, const struct session *x, struct candidate 
 		.crashed_at = x->changed_at };
 	if (x->start_command == NULL || x->session == NULL || x->workspace_path == NULL || t == NULL) {
 		err_set(e, GT_REFUSED, "no-place-known",
-		    "its record does not tell where and by what command it ran");
-		return err_hint(e, "whoever started it brings it back: gt-recover records agent resume "
-		    "takes it up");
+		    "its record has no directory or start command");
+		return err_hint(e, "its orchestrator can resume it: gt-recover records agent resume");
 	}
 	candidate_without_pane(t, xstrdup(x->session), x->workspace_path, &c->pane);
 	c->cwd = xstrdup(x->workspace_path);
@@ -242,7 +241,7 @@ candidate_from_session(struct app *w, const struct session *x, struct candidate 
 		note_answered(w, c);
 		return 0;
 	}
-	err_set(e, GT_REFUSED, "no-agent-known", "its start command starts no agent that is known");
+	err_set(e, GT_REFUSED, "no-agent-known", "its start command starts no known agent");
 	return err_hint(e, "describe the agent in [recovery.agents.NAME] of gt.toml");
 }
 
@@ -267,12 +266,12 @@ doubt(struct detection *d, const struct session *x, const struct candidate *c)
 	const struct server_now *server = ask_server(d, c->pane.socket);
 
 	if (x->state == SESSION_ACTIVE && x->boot_id[0] == '\0')
-		return "it is recorded as active, with no process: whether it runs nobody can tell";
+		return "recorded as active, process unknown";
 	if (server->silent)
 		return "its tmux server does not answer";
 	for (size_t i = 0; i < server->panes.n; i++)
 		if (strcmp(server->panes.v[i].session, c->pane.session) == 0)
-			return "it is recorded in a tmux session of this name, in which no agent lives";
+			return "recorded in a tmux session of this name, which has no living agent";
 	return NULL;
 }
 

@@ -219,7 +219,7 @@ set_status(struct detection *d, struct candidate *c)
 	c->reason = c->status == AGENT_ZOMBIE ? REASON_PROCESS_DIED : REASON_NONE;
 	c->unsettled = c->status == AGENT_UNKNOWN && !c->own_pane;
 	c->unknown_reason = c->own_pane ? "gt-recover itself runs in this pane"
-	    : c->status == AGENT_UNKNOWN ? "no agent's process is there, but the pane's shell is not idle"
+	    : c->status == AGENT_UNKNOWN ? "no agent process, but the pane's shell is busy"
 					 : "";
 	if (c->status == AGENT_DEAD)
 		detect_set_crash_reason(d->w, c);

@@ -46,10 +46,11 @@ check_crashed(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, NO_AGENT);
 	else if (crashed > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "%zu of %zu crashed; gt-recover list tells how, gt-recover brings them back", crashed,
+		    "%zu of %zu crashed; gt-recover list shows the cause, gt-recover recovers them", crashed,
 		    d->agents.n);
 	else if (unknown > 0)
-		doctor_report(d, VERDICT_OK, NULL, "none crashed; of %zu of %zu the signs disagree", unknown,
+		doctor_report(d, VERDICT_OK, NULL, "none crashed; the evidence about %zu of %zu is "
+		    "contradictory", unknown,
 		    d->agents.n);
 	else
 		doctor_report(d, VERDICT_OK, NULL, "none of %zu crashed", d->agents.n);
@@ -78,7 +79,7 @@ check_programs(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, NO_AGENT);
 	else if (absent.len > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "not in this PATH: %s; it is started by its pane's own start command", absent.data);
+		    "not in PATH: %s; the start command of its pane is used instead", absent.data);
 	else
 		doctor_report(d, VERDICT_OK, NULL, "%s", found.data);
 	buf_release(&found);
@@ -103,14 +104,14 @@ check_pid_files(struct doctor *d)
 		}
 	}
 	if (asked == 0)
-		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent that would write one");
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent that writes one");
 	else if (noted < asked)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "%zu of %zu wrote none (older than 2.1.197, or just started): other signs tell the "
-		    "transcript",
+		    "%zu of %zu wrote none (older than 2.1.197, or just started); other evidence "
+		    "identifies the transcript",
 		    asked - noted, asked);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "%zu live agent%s, each with its note", asked,
+		doctor_report(d, VERDICT_OK, NULL, "%zu live agent%s, each with its session file", asked,
 		    asked == 1 ? "" : "s");
 }
 
@@ -140,14 +141,14 @@ check_transcripts(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent whose transcripts can be read");
 	if (several > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "of %zu live agent%s several transcripts could be: the screen and snapshots tell then",
+		    "%zu live agent%s with several candidate transcripts; the screen and snapshots decide",
 		    several, several == 1 ? "" : "s");
 	if (none > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "%zu live agent%s none yet: nothing was said to it, or it writes none", none,
+		    "%zu live agent%s none yet", none,
 		    none == 1 ? " has" : "s have");
 	if (certain > 0)
-		doctor_report(d, VERDICT_OK, NULL, "of %zu live agent%s the transcript is known", certain,
+		doctor_report(d, VERDICT_OK, NULL, "%zu live agent%s with a known transcript", certain,
 		    certain == 1 ? "" : "s");
 }
 
@@ -162,7 +163,7 @@ look_at_retention(struct doctor *d, const char *config_dir)
 
 	if (access(config_dir, R_OK | X_OK) != 0) {
 		doctor_report(d, VERDICT_WARNING, "make it readable for this user",
-		    "%s cannot be read: there are the transcripts", config_dir);
+		    "%s, the directory of the transcripts, cannot be read", config_dir);
 		free(path);
 		return;
 	}
@@ -170,7 +171,7 @@ look_at_retention(struct doctor *d, const char *config_dir)
 		v = json_parse(b.data, b.len, path, NULL);
 	days = json_number(v, "cleanupPeriodDays", USUAL_DAYS);
 	if (days == 0)
-		doctor_report(d, VERDICT_WARNING, "take it out, or set a number of days",
+		doctor_report(d, VERDICT_WARNING, "remove it, or set a number of days",
 		    "cleanupPeriodDays is 0 in %s: older versions then write no transcript at all, later "
 		    "ones refuse it",
 		    path);
@@ -202,7 +203,8 @@ check_retention(struct doctor *d)
 		look_at_retention(d, d->agents.v[i].config_dir);
 	}
 	if (asked == 0)
-		doctor_report(d, VERDICT_SKIPPED, NULL, "no agent here keeps transcripts that we read");
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no agent here has transcripts that gt-recover "
+		    "reads");
 }
 
 /* What agents' hooks and orchestrators tell: is it told, does it come in, what did a crash interrupt. */
@@ -241,7 +243,7 @@ report_installed(struct doctor *d, const struct hook_adapter *row, const struct 
 	char *program = program_of(f->command);
 
 	if (access(program, X_OK) != 0)
-		doctor_report(d, VERDICT_ERROR, hint, "%sthey call %s, which is not there", who, program);
+		doctor_report(d, VERDICT_ERROR, hint, "%sthey call %s, which does not exist", who, program);
 	else if (f->n < row->n_events)
 		doctor_report(
 		    d, VERDICT_WARNING, hint, "%s%zu of %zu are installed", who, f->n, row->n_events);
@@ -288,14 +290,14 @@ check_hooks(struct doctor *d)
 
 	if (path == NULL)
 		doctor_report(d, VERDICT_SKIPPED, NULL,
-		    "neither CLAUDE_CONFIG_DIR nor HOME says where Claude Code's settings are");
+		    "Claude Code's settings are unknown: neither CLAUDE_CONFIG_DIR nor HOME is set");
 	else if (ret != 0)
 		doctor_report_err(d, VERDICT_WARNING, &e);
 	else if (f.n == 0)
 		doctor_report(d, VERDICT_NOTE, REINSTALL_HOOKS,
-		    "not installed: which file an agent was writing is known by its transcript alone");
+		    "not installed; files being written are known from the transcript only");
 	else if (hooks_are_off(path))
-		doctor_report(d, VERDICT_WARNING, "take it out of the settings, or set it to false",
+		doctor_report(d, VERDICT_WARNING, "remove it from the settings, or set it to false",
 		    "installed, but \"disableAllHooks\" is true in %s", path);
 	else
 		report_installed(d, row, &f, REINSTALL_HOOKS, "");
@@ -326,7 +328,7 @@ look_at_other(struct doctor *d, const struct hook_adapter *row)
 		report_installed(d, row, &f, hint, who);
 	else
 		doctor_report(d, VERDICT_NOTE, hint,
-		    "%snot installed: which file it was writing is known by what it writes down itself alone",
+		    "%snot installed; files being written are known from the transcript only",
 		    who);
 	free(f.command);
 	free(hint);
@@ -348,12 +350,12 @@ check_other_hooks(struct doctor *d)
 }
 
 const struct doctor_check doctor_agents_checks[] = {
-	{ "Agents", "crashed", "agents that were not brought back yet", check_crashed },
+	{ "Agents", "crashed", "agents that are not recovered yet", check_crashed },
 	{ "Agents", "programs", "the programs of agents that run here, in PATH", check_programs },
-	{ "Agents", "notes", "each agent's own note of its process", check_pid_files },
+	{ "Agents", "notes", "each agent's own session file", check_pid_files },
 	{ "Agents", "transcripts", "the transcript of each live agent", check_transcripts },
 	{ "Agents", "hooks", "our hooks in settings.json, and the program that they call", check_hooks },
-	{ "Agents", "other-hooks", "the same of other agents: hooks.json, settings.json, plugin",
+	{ "Agents", "other-hooks", "hooks of other agents: hooks.json, settings.json, plugin",
 	    check_other_hooks },
 	{ "Agents", "retention", "cleanupPeriodDays in settings.json", check_retention },
 	{ .group = NULL },

@@ -19,13 +19,13 @@ check_gt_toml(struct doctor *d)
 	struct stat st;
 
 	if (file == NULL)
-		doctor_report(d, VERDICT_OK, NULL, "there is no gt.toml: every key has its default");
+		doctor_report(d, VERDICT_OK, NULL, "no gt.toml; using defaults");
 	else if (stat(file, &st) != 0)
 		doctor_report(
-		    d, VERDICT_ERROR, "make it readable again", "%s was read and is gone now", file);
+		    d, VERDICT_ERROR, "make it readable again", "%s was read and no longer exists", file);
 	else if ((st.st_mode & 022) != 0)
 		doctor_report(d, VERDICT_WARNING, "chmod go-w FILE",
-		    "%s names commands, and others than its owner may write it (mode %03o)", file,
+		    "%s may name commands and is writable by others (mode %03o)", file,
 		    (unsigned)st.st_mode & 0777);
 	else
 		doctor_report(d, VERDICT_OK, NULL, "%s", file);
@@ -37,18 +37,20 @@ check_patrol(struct doctor *d)
 	bool acts = config_flag(d->w->config, "auto_recover"),
 	     command = *config_text(d->w->config, "mail.command") != '\0';
 	const char *does =
-	    acts ? "patrol brings agents back by itself" : "patrol reports and brings nobody back";
+	    acts ? "crashed agents are recovered automatically"
+	         : "crashed agents are reported, not recovered "
+	        "automatically";
 	const char *to = config_text(d->w->config, "mail.to");
 
 	if (command)
-		doctor_report(d, VERDICT_OK, NULL, "%s; the command of [recovery.mail] tells %s of a failure",
+		doctor_report(d, VERDICT_OK, NULL, "%s; failures are mailed to %s by the command of "
+		    "[recovery.mail]",
 		    does, to);
 	else if (town_root(d->w->town) != NULL)
-		doctor_report(d, VERDICT_OK, NULL, "%s; gt mail send tells %s of a failure", does, to);
+		doctor_report(d, VERDICT_OK, NULL, "%s; failures are mailed to %s by gt mail send", does, to);
 	else if (acts)
 		doctor_report(d, VERDICT_WARNING, "set command in [recovery.mail] of gt.toml",
-		    "%s, and a recovery that fails is told to nobody: there is no town and no "
-		    "[recovery.mail] command",
+		    "%s; failures are not mailed: no Gas Town and no command in [recovery.mail]",
 		    does);
 	else
 		doctor_report(d, VERDICT_OK, NULL, "%s (auto_recover = false)", does);
@@ -95,10 +97,11 @@ check_town_root(struct doctor *d)
 		doctor_report(d, VERDICT_WARNING, doubt->hint, "%s; not used: %s",
 		    root != NULL ? root : NO_TOWN, doubt->msg);
 	else if (root == NULL)
-		doctor_report(d, VERDICT_OK, NULL, NO_TOWN ": agents in tmux are looked after by themselves");
+		doctor_report(d, VERDICT_OK, NULL, NO_TOWN ": agents in any tmux session are covered");
 	else if (warning != NULL)
 		doctor_report(d, VERDICT_WARNING,
-		    "correct the file; until then the directories tell the rigs", "%s; %s", root, warning);
+		    "correct the file; until then rigs are "
+		        "found by their directories", "%s; %s", root, warning);
 	else if (skipped != NULL)
 		doctor_report(d, VERDICT_NOTE, NULL, "%s; not used: %s", root, skipped->msg);
 	else
@@ -121,7 +124,7 @@ check_town_rigs(struct doctor *d)
 			buf_fmt(&bare, "%s%s", bare.len > 0 ? ", " : "", town_rig_at(t, i)->name);
 	if (bare.len > 0)
 		doctor_report(d, VERDICT_WARNING,
-		    "register them in mayor/rigs.json (gt rig add), or their sessions' names tell no role",
+		    "register them in mayor/rigs.json (gt rig add); without a prefix the role is unknown",
 		    "no prefix is registered for the rigs %s", bare.data);
 	else
 		doctor_report(d, n > 0 ? VERDICT_OK : VERDICT_NOTE, NULL, "%zu rig%s, each with its prefix",
@@ -165,16 +168,16 @@ check_town_beads(struct doctor *d)
 	bd = doctor_find_program(getenv("PATH"), "bd");
 	if (dolt > 0 && bd == NULL)
 		doctor_report(d, VERDICT_WARNING, "put bd into PATH, and then: gt-recover setup --only timer",
-		    "the town's beads are in Dolt, and there is no bd in PATH to ask for hooked work");
+		    "the beads are in Dolt, and bd is not in PATH: hooked work is unknown");
 	else if (dolt == 0 && sqlite == 0)
 		doctor_report(
-		    d, VERDICT_NOTE, NULL, "no beads database was found: prompts will name no work");
+		    d, VERDICT_NOTE, NULL, "no beads database found: prompts will name no work item");
 	else
 		doctor_report(d, VERDICT_OK, NULL,
-		    dolt > 0 ? "beads in Dolt, asked for by bd" : "beads in SQLite, read without bd");
+		    dolt > 0 ? "beads in Dolt, read with bd" : "beads in SQLite, read without bd");
 	if (gt == NULL)
 		doctor_report(d, VERDICT_WARNING, "put gt into PATH",
-		    "there is no gt in PATH: it starts sessions and sends mail");
+		    "gt is not in PATH: it starts sessions and sends mail");
 	free(gt);
 	free(bd);
 }
@@ -191,11 +194,11 @@ check_town_halt(struct doctor *d)
 	switch (town_halted(d->w->town, &anybody)) {
 	case TOWN_ESTOP:
 		doctor_report(d, VERDICT_WARNING, "gt thaw, or remove the file, when the town may run again",
-		    "the town is stopped by a file ESTOP: nothing is brought back");
+		    "the town is stopped (ESTOP): nothing is recovered");
 		break;
 	case TOWN_SHUTDOWN:
 		doctor_report(d, VERDICT_WARNING, "wait for its end, or gt up",
-		    "the town is shutting down (daemon/shutdown.lock): nothing is brought back");
+		    "the town is shutting down (daemon/shutdown.lock): nothing is recovered");
 		break;
 	default:
 		doctor_report(d, VERDICT_OK, NULL, "the town runs");
@@ -203,15 +206,15 @@ check_town_halt(struct doctor *d)
 }
 
 const struct doctor_check doctor_settings_checks[] = {
-	{ "Settings", "gt.toml", "which one is read, and who may write it", check_gt_toml },
+	{ "Settings", "gt.toml", "the gt.toml in use and its permissions", check_gt_toml },
 	{ "Settings", "patrol", "auto_recover, [recovery.mail]", check_patrol },
 	{ "Settings", "template",
 	    "prompts.template, prompts.template_file, prompts.resume_template, prompts.resume_template_file",
 	    check_template },
 	{ "Settings", "rules", "scrub.rules, scrub.allow", check_scrub_rules },
-	{ "Gas Town", "root", "the town that is worked in", check_town_root },
+	{ "Gas Town", "root", "the town in use", check_town_root },
 	{ "Gas Town", "rigs", "rigs.json, config.json, routes.jsonl", check_town_rigs },
-	{ "Gas Town", "beads", "where hooked work is kept, and the programs bd and gt", check_town_beads },
+	{ "Gas Town", "beads", "the database of work items, and the programs bd and gt", check_town_beads },
 	{ "Gas Town", "halted", "ESTOP, daemon/shutdown.lock", check_town_halt },
 	{ .group = NULL },
 };

@@ -26,22 +26,22 @@ look_at_dir(struct doctor *d, const char *dir)
 
 	if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		doctor_report(d, VERDICT_ERROR, "make it a directory of this user",
-		    "%s is no directory that belongs to this user", dir);
+		    "%s is not a directory of this user", dir);
 	else if ((st.st_mode & 077) != 0)
 		doctor_report(d, VERDICT_ERROR, "chmod 700 DIRECTORY", "%s is open to others (mode %03o)",
 		    dir, (unsigned)st.st_mode & 0777);
 	else if ((open = doctor_open_files(dir)) > 0)
 		doctor_report(d, VERDICT_ERROR,
-		    "chmod 600 them; nobody else may read, or have written, what stands in a snapshot",
+		    "chmod 600 them; snapshots must be private",
 		    "%zu file%s in %s %s open to others", open, open == 1 ? "" : "s", dir,
 		    open == 1 ? "is" : "are");
 	else if (left >= 0 && left < 100 * MIB)
-		doctor_report(d, VERDICT_WARNING, "make room, or lower snapshot_keep",
-		    "only %lld MiB are left for snapshots", (long long)(left / MIB));
+		doctor_report(d, VERDICT_WARNING, "free disk space, or lower snapshot_keep",
+		    "only %lld MiB free for snapshots", (long long)(left / MIB));
 	else if (snapshot_index_read(dir, &a, &e) != 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "%zu in %s, readable for their owner alone", a.n, dir);
+		doctor_report(d, VERDICT_OK, NULL, "%zu in %s, private", a.n, dir);
 	snapshot_index_release(&a);
 }
 
@@ -55,7 +55,7 @@ check_snapshot_dir(struct doctor *d)
 	if (dir == NULL)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else if (lstat(dir, &st) != 0 && errno == ENOENT)
-		doctor_report(d, VERDICT_NOTE, NULL, "there are none yet: gt-recover snapshot takes some");
+		doctor_report(d, VERDICT_NOTE, NULL, "none yet; to take one: gt-recover snapshot");
 	else
 		look_at_dir(d, dir);
 	free(dir);
@@ -122,22 +122,23 @@ check_fresh(struct doctor *d)
 
 	if (doctor_live(d) == 0 || dir == NULL || snapshot_index_read(dir, &a, NULL) != 0) {
 		doctor_report(d, VERDICT_SKIPPED, NULL,
-		    dir == NULL ? "there is no place for snapshots" : "no live agent");
+		    dir == NULL ? "no directory for snapshots" : "no live agent");
 	} else {
 		for (size_t i = 0; i < d->agents.n; i++)
 			if (doctor_is_live(&d->agents.v[i]))
 				look_at_pane(d, dir, &a, &d->agents.v[i].pane, &ages);
 		clock_age(&age, ages.oldest);
 		if (ages.never > 0)
-			doctor_report(d, VERDICT_WARNING, hint, "of %zu of %zu live agents there is none",
+			doctor_report(d, VERDICT_WARNING, hint, "%zu of %zu live agents have none",
 			    ages.never, ages.live);
 		if (ages.stale > 0)
 			doctor_report(d, VERDICT_WARNING, hint,
-			    "%zu of %zu live agents wrote more since theirs, the oldest of which is %s old",
+			    "%zu of %zu live agents have written more since their snapshot, the oldest "
+			        "%s ago",
 			    ages.stale, ages.live, age.data);
 		if (ages.never + ages.stale == 0)
 			doctor_report(d, VERDICT_OK, NULL,
-			    "no live agent has shown anything for two periods that is not kept");
+			    "current for every live agent");
 	}
 	snapshot_index_release(&a);
 	buf_release(&age);
@@ -145,7 +146,7 @@ check_fresh(struct doctor *d)
 }
 
 const struct doctor_check doctor_snapshots_checks[] = {
-	{ "Snapshots", "files", "owner and rights of the snapshots, room", check_snapshot_dir },
+	{ "Snapshots", "files", "owner and permissions of the snapshots, free space", check_snapshot_dir },
 	{ "Snapshots", "age", "the newest snapshot of each live agent", check_fresh },
 	{ .group = NULL },
 };

@@ -53,13 +53,13 @@ check_state_dir(struct doctor *d)
 	if (town_state_check(d->w->town, dir, &e) != 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else if (lstat(dir, &st) != 0 && errno == ENOENT)
-		doctor_report(d, VERDICT_OK, NULL, "%s is made by the first recovery or snapshot", dir);
+		doctor_report(d, VERDICT_OK, NULL, "%s will be created on first use", dir);
 	else if (lstat(dir, &st) != 0)
 		doctor_report(d, VERDICT_ERROR, "make it a directory of this user",
-		    "%s cannot be looked at: %s", dir, strerror(errno));
+		    "%s cannot be examined: %s", dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		doctor_report(d, VERDICT_ERROR, "make it a directory of this user",
-		    "%s is no directory that belongs to this user", dir);
+		    "%s is not a directory of this user", dir);
 	else if ((st.st_mode & 077) != 0)
 		doctor_report(d, VERDICT_ERROR, "chmod 700 DIRECTORY", "%s is open to others (mode %03o)",
 		    dir, (unsigned)st.st_mode & 0777);
@@ -81,10 +81,11 @@ report_disk(struct doctor *d, const char *at)
 
 	if (left >= 0 && left < NOTHING)
 		doctor_report(d, VERDICT_ERROR,
-		    "make room; recoveries keep their context on disk before they act",
-		    "the disk of the state is full: %lld MiB are left", (long long)(left / MIB));
+		    "free disk space; each recovery first saves its context to disk",
+		    "the disk of the state is full: %lld MiB free", (long long)(left / MIB));
 	else if (left >= 0 && left < LITTLE)
-		doctor_report(d, VERDICT_WARNING, "make room", "little room is left for the state: %lld MiB",
+		doctor_report(d, VERDICT_WARNING, "make room", "little disk space for the state: %lld "
+		    "MiB free",
 		    (long long)(left / MIB));
 	else if (disk == SYS_DISK_MEMORY)
 		doctor_report(d, VERDICT_WARNING,
@@ -92,12 +93,12 @@ report_disk(struct doctor *d, const char *at)
 		    "the state is on a tmpfs: a reboot loses it");
 	else if (disk == SYS_DISK_OVERLAY)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "the state is on an overlay: it goes with the container, unless that is kept");
+		    "the state is on an overlay file system: it is deleted with the container");
 	else if (left < 10 * 1024 * MIB)
 		doctor_report(
-		    d, VERDICT_OK, NULL, "a local file system, %lld MiB are free", (long long)(left / MIB));
+		    d, VERDICT_OK, NULL, "local, %lld MiB free", (long long)(left / MIB));
 	else
-		doctor_report(d, VERDICT_OK, NULL, "a local file system, %lld GiB are free",
+		doctor_report(d, VERDICT_OK, NULL, "local, %lld GiB free",
 		    (long long)(left / MIB / 1024));
 }
 
@@ -123,7 +124,7 @@ check_sqlite(struct doctor *d)
 		    "SQLite %s is too old for the store", sqlite3_libversion());
 	else
 		doctor_report(d, VERDICT_OK, NULL,
-		    "SQLite %s, with a rollback journal: no write-ahead log, none of its faults",
+		    "SQLite %s (rollback journal)",
 		    sqlite3_libversion());
 }
 
@@ -136,13 +137,11 @@ check_store(struct doctor *d)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else if (d->store != NULL && store_is_redis(config_text(d->w->config, "state")))
 		doctor_report(d, VERDICT_OK, NULL,
-		    "the Redis server answers, and confirms nothing before it is on its disk; this machine "
-		    "is its"
-		    " host %s",
+		    "the Redis server answers and syncs each write to disk; host name of this machine: %s",
 		    store_host(d->store));
 	else if (d->store != NULL)
 		doctor_report(d, VERDICT_OK, NULL,
-		    "it opens; integrity_check and the checksums of its records find nothing");
+		    "it opens; integrity_check and all checksums pass");
 	else if (strcmp(d->no_store.name, "not-found") == 0)
 		doctor_report(d, VERDICT_OK, NULL, "no records yet");
 	else
@@ -154,7 +153,7 @@ static bool
 has_store(struct doctor *d)
 {
 	if (d->store == NULL)
-		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no store that could be read");
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no readable store");
 	return d->store != NULL;
 }
 
@@ -214,8 +213,8 @@ check_containers(struct doctor *d)
 static void
 check_backup(struct doctor *d)
 {
-	static const char hint[] = "look at the room and the rights of its directory; the next command that "
-				   "records something makes one";
+	static const char hint[] = "check free space and permissions of its directory; the next command "
+				   "that writes makes one";
 	struct store_backup found;
 	struct err e = ERR_INIT;
 	struct buf age = BUF_INIT;
@@ -229,16 +228,16 @@ check_backup(struct doctor *d)
 	if (there < 0 && strcmp(e.name, "elsewhere") == 0)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "%s: back up its append-only files there", e.msg);
 	else if (there < 0)
-		doctor_report(d, VERDICT_WARNING, hint, "there is none to go on from: %s", e.msg);
+		doctor_report(d, VERDICT_WARNING, hint, "no usable backup: %s", e.msg);
 	else if (there == 0)
 		doctor_report(
-		    d, VERDICT_WARNING, hint, "there is none: a store that is damaged would be lost");
+		    d, VERDICT_WARNING, hint, "no backup: a damaged store could not be restored");
 	else if (found.late)
 		doctor_report(d, VERDICT_WARNING, hint,
-		    "it is %s old, and what was recorded since is not in it: making one fails", age.data);
+		    "%s old and outdated: making a newer one fails", age.data);
 	else
 		doctor_report(d, VERDICT_OK, NULL,
-		    "it is %s old; integrity_check and the checksums of its records find nothing", age.data);
+		    "%s old; integrity_check and all checksums pass", age.data);
 	buf_release(&age);
 }
 
@@ -306,8 +305,8 @@ check_size(struct doctor *d)
 static void
 check_rules(struct doctor *d)
 {
-	static const char hint[] = "copy recover.db, or the files of the Redis server, away before anything "
-				   "else; gt-recover records release SESSION ends an open attempt";
+	static const char hint[] = "first copy recover.db, or the files of the Redis server; then "
+				   "gt-recover records release SESSION ends an open attempt";
 	struct record_check found = { .n_faults = 0 };
 	struct err e = ERR_INIT;
 
@@ -316,7 +315,7 @@ check_rules(struct doctor *d)
 	if (record_check(d->store, &found, &e) != 0)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else if (found.n_faults == 0)
-		doctor_report(d, VERDICT_OK, NULL, "%zu attempt%s and %lld events, every rule holds",
+		doctor_report(d, VERDICT_OK, NULL, "%zu attempt%s and %lld events, consistent",
 		    found.attempts, found.attempts == 1 ? "" : "s", (long long)found.events);
 	for (size_t i = 0; i < found.n_faults && i < 3; i++)
 		doctor_report(d, VERDICT_ERROR, i == 0 ? hint : NULL, "%s", found.faults[i]);
@@ -343,11 +342,11 @@ report_export(struct doctor *d, const char *path, const struct event_log_state *
 	clock_age(&age, clock_wall_ms() - at);
 	if (missing <= 0)
 		doctor_report(d, VERDICT_OK, NULL,
-		    "%lld line%s, as the store has them, the last written %s ago", (long long)log->lines,
+		    "%lld line%s, equal to the store, the last written %s ago", (long long)log->lines,
 		    log->lines == 1 ? "" : "s", age.data);
 	else if (clock_wall_ms() - at < EXPORT_LATE_MS)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "%lld of %lld events are not in it yet: the next run writes them", (long long)missing,
+		    "%lld of %lld events are not in it yet; the next command writes them", (long long)missing,
 		    (long long)last);
 	else
 		doctor_report(d, VERDICT_WARNING,
@@ -375,11 +374,11 @@ check_events(struct doctor *d)
 		report_export(d, path, &log, last);
 	else if (strcmp(e.name, "not-found") == 0)
 		doctor_report(d, last == 0 ? VERDICT_OK : VERDICT_NOTE, NULL,
-		    "it is written at the end of the next run");
+		    "the next command writes it");
 	else
 		doctor_report(d, VERDICT_ERROR,
-		    "gt-recover log --verify repairs a torn end; otherwise move the file aside, it is "
-		    "written anew",
+		    "gt-recover log --verify repairs a torn end; otherwise move the file away: a new one "
+		    "is written",
 		    "%s", e.msg);
 	free(path);
 }
@@ -422,10 +421,11 @@ check_open_attempts(struct doctor *d)
 		end_names(&names, old);
 		if (old > 0)
 			doctor_report(d, VERDICT_WARNING,
-			    "recover them by name, which looks first; or gt-recover records release SESSION",
-			    "begun more than a day ago and never ended: %s", names.data);
+			    "gt-recover SESSION checks and continues it; gt-recover records release "
+			        "SESSION ends it",
+			    "unfinished for more than a day: %s", names.data);
 		else
-			doctor_report(d, VERDICT_OK, NULL, "%zu under way, none older than a day", open.n);
+			doctor_report(d, VERDICT_OK, NULL, "%zu in progress, none older than a day", open.n);
 	}
 	attempt_list_release(&open);
 	buf_release(&names);
@@ -456,12 +456,12 @@ check_quarantine(struct doctor *d)
 		end_names(&names, n);
 		if (n == 0)
 			doctor_report(d, VERDICT_OK, NULL,
-			    "no session was restarted %lld times in vain within %s", (long long)max,
+			    "no session failed %lld times within %s", (long long)max,
 			    config_text(d->w->config, "attempt_window"));
 		else
 			doctor_report(d, VERDICT_WARNING,
 			    "find out why (gt-recover log SESSION), then gt-recover records release SESSION",
-			    "not brought back any more, after %lld times within %s: %s", (long long)max,
+			    "quarantined after %lld recoveries within %s: %s", (long long)max,
 			    config_text(d->w->config, "attempt_window"), names.data);
 	}
 	crash_frequent_release(&often);
@@ -488,10 +488,10 @@ check_prompts(struct doctor *d)
 		closedir(at);
 	if (old > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "%zu prompt%s that nobody took within an hour; recoveries remove them after %s", old,
+		    "%zu prompt%s undelivered for more than an hour; recoveries remove them after %s", old,
 		    old == 1 ? "" : "s", config_text(d->w->config, "snapshot_age"));
 	else
-		doctor_report(d, VERDICT_OK, NULL, "none was left behind");
+		doctor_report(d, VERDICT_OK, NULL, "none left behind");
 	free(dir);
 }
 
@@ -507,19 +507,20 @@ check_spool(struct doctor *d)
 	if (dropped > 0) {
 		clock_age(&ago, clock_wall_ms() - last);
 		doctor_report(d, VERDICT_WARNING,
-		    "see why the store could not take them (gt-recover list); passes must run, they empty it",
-		    "%zu report%s of hooks %s dropped, since it was full, the last %s ago", dropped,
+		    "gt-recover list shows why the store is unavailable; any command that can write "
+		        "empties the spool",
+		    "%zu hook report%s %s dropped because the spool was full, the last %s ago", dropped,
 		    dropped == 1 ? "" : "s", dropped == 1 ? "was" : "were", ago.data);
 		buf_release(&ago);
 	}
 	if (stat(path, &st) != 0 || st.st_size == 0) {
 		if (dropped == 0)
-			doctor_report(d, VERDICT_OK, NULL, "nothing waits there");
+			doctor_report(d, VERDICT_OK, NULL, "empty");
 	} else {
 		age = clock_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
 		doctor_report(d, age > HOUR_MS ? VERDICT_WARNING : VERDICT_NOTE,
-		    "gt-recover records session list takes it up, or says why it cannot",
-		    "%lld bytes of what hooks told wait for the next command", (long long)st.st_size);
+		    "gt-recover records session list reads it, or prints why it cannot",
+		    "%lld bytes of hook reports wait for the next command", (long long)st.st_size);
 	}
 	free(path);
 }
@@ -549,10 +550,11 @@ check_epics(struct doctor *d)
 		end_names(&names, n);
 		if (n > 0)
 			doctor_report(d, VERDICT_NOTE,
-			    "gt-recover epic status shows them; epic resume or epic abandon ends that",
+			    "gt-recover epic status shows them; gt-recover epic resume ID continues one, "
+			        "epic abandon ID deletes one",
 			    "interrupted: %s", names.data);
 		else
-			doctor_report(d, VERDICT_OK, NULL, "none of %zu open ones was interrupted", list.n);
+			doctor_report(d, VERDICT_OK, NULL, "none of %zu open epics is interrupted", list.n);
 	}
 	epic_list_release(&list);
 	buf_release(&names);
@@ -668,7 +670,7 @@ check_wip(struct doctor *d)
 		doctor_report(d, VERDICT_OK, NULL, "none in %zu work trees", json_object_size(l.tops));
 	} else {
 		end_names(&l.names, l.n);
-		doctor_report(d, VERDICT_NOTE, l.command.data, "%zu that nobody has moved for 30 days: %s",
+		doctor_report(d, VERDICT_NOTE, l.command.data, "%zu unchanged for 30 days: %s",
 		    l.n, l.names.data);
 	}
 	json_decref(l.needed);
@@ -678,20 +680,20 @@ check_wip(struct doctor *d)
 }
 
 const struct doctor_check doctor_state_checks[] = {
-	{ "State", "directory", "owner and rights of the state directory", check_state_dir },
-	{ "State", "disk", "its file system and the room there", check_state_disk },
+	{ "State", "directory", "owner and permissions of the state directory", check_state_dir },
+	{ "State", "disk", "its file system and free space", check_state_disk },
 	{ "State", "containers", "records of processes in other containers", check_containers },
-	{ "State", "sqlite", "the version of the library", check_sqlite },
-	{ "State", "store", "whether it opens; integrity_check and every checksum", check_store },
+	{ "State", "sqlite", "print the version of the library", check_sqlite },
+	{ "State", "store", "opens it; integrity_check and every checksum", check_store },
 	{ "State", "backup", "the newest copy of the store, its age, the same checks", check_backup },
-	{ "State", "size", "of the store, how far back it goes, how it grows", check_size },
-	{ "State", "records", "the rules of the ledger", check_rules },
-	{ "State", "events", "events.jsonl against the store, line for line", check_events },
-	{ "State", "attempts", "recoveries that never ended", check_open_attempts },
-	{ "State", "quarantine", "sessions that crashed again and again", check_quarantine },
-	{ "State", "prompts", "prompts that nobody took", check_prompts },
-	{ "State", "spool", "what hooks could not tell the store yet", check_spool },
-	{ "State", "epics", "epics that a crash interrupted", check_epics },
-	{ "State", "wip", "refs of work in progress that nobody needs any more", check_wip },
+	{ "State", "size", "size, age of the oldest event, growth", check_size },
+	{ "State", "records", "consistency of the records", check_rules },
+	{ "State", "events", "events.jsonl compared with the store", check_events },
+	{ "State", "attempts", "unfinished recoveries", check_open_attempts },
+	{ "State", "quarantine", "quarantined sessions", check_quarantine },
+	{ "State", "prompts", "undelivered prompts", check_prompts },
+	{ "State", "spool", "hook reports not yet in the store", check_spool },
+	{ "State", "epics", "interrupted epics", check_epics },
+	{ "State", "wip", "old refs of uncommitted work", check_wip },
 	{ .group = NULL },
 };

@@ -47,7 +47,7 @@ each_installed(struct doctor *d, void (*look)(struct doctor *d, const struct tim
 
 	if (n <= 0)
 		doctor_report(
-		    d, VERDICT_SKIPPED, NULL, n == 0 ? "there is no timer" : "the timer cannot be read");
+		    d, VERDICT_SKIPPED, NULL, n == 0 ? "no timer" : "the timer cannot be read");
 	for (int i = 0; i < n; i++) {
 		look(d, &found[i]);
 		timer_status_release(&found[i]);
@@ -57,7 +57,7 @@ each_installed(struct doctor *d, void (*look)(struct doctor *d, const struct tim
 static const char *
 kind_of(const struct timer_status *f)
 {
-	return f->systemd ? "a systemd user timer" : "a line of the crontab";
+	return f->systemd ? "a systemd user timer" : "a crontab line";
 }
 
 static void
@@ -71,12 +71,12 @@ check_timer_there(struct doctor *d)
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	else if (n == 0)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "none: snapshots are taken only when somebody runs gt-recover snapshot");
+		    "none: snapshots are taken only by hand");
 	else if (n == 2)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "both a systemd user timer and a line of the crontab: each pass is made twice");
+		    "both a systemd user timer and a crontab line: each pass runs twice");
 	else if (!found[0].ours)
-		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER, "%s, %s, which somebody has changed",
+		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER, "%s, %s, changed by hand",
 		    d->today->id, kind_of(&found[0]));
 	else
 		doctor_report(d, VERDICT_OK, NULL, "%s, %s", d->today->id, kind_of(&found[0]));
@@ -95,7 +95,7 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 	clock_age(&age, f->interval_ms);
 	if (f->interval_ms == 0)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "its schedule (%s) was not written by this program; snapshot_interval is %s", f->schedule,
+		    "its schedule (%s) was not written by gt-recover; snapshot_interval is %s", f->schedule,
 		    want);
 	else if (f->interval_ms != timer_interval(d->today, f->systemd))
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
@@ -153,7 +153,7 @@ look_at_sockets(struct doctor *d, const struct timer_status *f)
 	good = absent.len == 0;
 	if (!good)
 		doctor_report(
-		    d, VERDICT_WARNING, REINSTALL_TIMER, "the timer does not look at %s", absent.data);
+		    d, VERDICT_WARNING, REINSTALL_TIMER, "the timer does not search %s", absent.data);
 	buf_release(&absent);
 	return good;
 }
@@ -167,9 +167,9 @@ look_at_program(struct doctor *d, const struct timer_status *f)
 
 	free(tmux);
 	if (!there)
-		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER, "its program %s is not there", program);
+		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER, "its program %s does not exist", program);
 	else if (!has_tmux)
-		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER, "no tmux is in its PATH, %s",
+		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER, "tmux is not in its PATH, %s",
 		    path != NULL ? path : BARE_PATH);
 	else if (strcmp(program, d->today->program) != 0)
 		doctor_report(
@@ -205,7 +205,7 @@ look_at_places(struct doctor *d, const struct timer_status *f)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (differ(timer_status_env(f, names[i]), timer_status_env(&now, names[i]))) {
 			doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-			    "its %s is not the one of today: it works in other places", names[i]);
+			    "its %s differs from the current one", names[i]);
 			good = false;
 		}
 	if (differ(file, word_behind(&d->today->args, "--config")))
@@ -220,14 +220,14 @@ look_at_words(struct doctor *d, const struct timer_status *f)
 	bool good;
 
 	if (!f->ours) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, "its command line was not written by this program");
+		doctor_report(d, VERDICT_SKIPPED, NULL, "its command line was not written by gt-recover");
 		return;
 	}
 	good = look_at_program(d, f);
 	good = look_at_places(d, f) && good;
 	if (look_at_sockets(d, f) && good)
 		doctor_report(
-		    d, VERDICT_OK, NULL, "its program, its PATH with a tmux, and each socket there is");
+		    d, VERDICT_OK, NULL, "its program, tmux in its PATH, and every socket");
 }
 
 static void
@@ -282,9 +282,9 @@ look_at_manager(struct doctor *d)
 		    "active", unit);
 	else if (stays == NULL || strcmp(stays, "yes") != 0)
 		doctor_report(d, VERDICT_WARNING, "loginctl enable-linger",
-		    "it runs while you are logged in, and no longer");
+		    "it runs only while you are logged in");
 	else
-		doctor_report(d, VERDICT_OK, NULL, "it is active, and stays so without a login");
+		doctor_report(d, VERDICT_OK, NULL, "active, also without a login");
 	free(state);
 	free(stays);
 	free(unit);
@@ -297,10 +297,10 @@ look_at_runner(struct doctor *d, const struct timer_status *f)
 	if (f->systemd)
 		look_at_manager(d);
 	else if (cron_runs())
-		doctor_report(d, VERDICT_OK, NULL, "a cron daemon runs");
+		doctor_report(d, VERDICT_OK, NULL, "a cron daemon is running");
 	else
-		doctor_report(d, VERDICT_WARNING, "start it, and have it started at boot",
-		    "no cron daemon is to be seen");
+		doctor_report(d, VERDICT_WARNING, "start it and enable it at boot",
+		    "no cron daemon is running");
 }
 
 static void
@@ -404,14 +404,14 @@ report_difference(struct doctor *d, const json_t *v)
 	absent = compare(d, json_object_get(v, "panes"), &names, &all);
 	if (absent > 0)
 		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER,
-		    "run as the timer runs it, it misses %zu of %zu agents' panes: %s%s", absent, all,
+		    "run as by the timer, it misses %zu of %zu agent panes: %s%s", absent, all,
 		    names.data, absent > 5 ? ", …" : "");
 	else if (json_flag(v, "disabled", false))
 		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER,
-		    "run as the timer runs it, it is disabled: it reads another gt.toml");
+		    "run as by the timer, it is disabled: it reads another gt.toml");
 	else
 		doctor_report(d, VERDICT_OK, NULL,
-		    "run as the timer runs it, it finds the same %zu agents' pane%s", all,
+		    "run as by the timer, it finds the same %zu agent pane%s", all,
 		    all == 1 ? "" : "s");
 	buf_release(&names);
 }
@@ -426,20 +426,20 @@ look_at_bare(struct doctor *d, const struct timer_status *f)
 
 	if (!f->ours) {
 		doctor_report(d, VERDICT_SKIPPED, NULL,
-		    "its command line was not written by this program, so that nobody runs it here");
+		    "its command line was not written by gt-recover and is not run");
 		return;
 	}
 	if (run_bare(f, &out, &status, &e) != 0) {
 		doctor_report_err(d, VERDICT_ERROR, &e);
 	} else if ((v = json_parse(out.data, out.len, "its answer", NULL)) == NULL) {
 		doctor_report(d, VERDICT_ERROR, REINSTALL_TIMER,
-		    "run as the timer runs it, it ends with status %d and no answer", status);
+		    "run as by the timer, it exits with status %d and no output", status);
 	} else if (status != GT_OK) {
 		const json_t *error = json_object_get(v, "error");
 
 		doctor_report(d, VERDICT_ERROR, json_text(error, "hint", REINSTALL_TIMER),
-		    "run as the timer runs it, it fails (status %d): %s", status,
-		    json_text(error, "message", "some panes could not be looked at"));
+		    "run as by the timer, it fails (status %d): %s", status,
+		    json_text(error, "message", "some panes could not be examined"));
 	} else {
 		report_difference(d, v);
 	}
@@ -472,7 +472,7 @@ look_at_boot(struct doctor *d, const struct timer *t, bool systemd)
 {
 	char *unit = xasprintf("%s.timer", t->id), *answer = NULL;
 	const char *const enabled[] = { "systemctl", "--user", "is-enabled", unit, NULL };
-	const char *kind = systemd ? "a systemd user timer" : "a line @reboot of the crontab";
+	const char *kind = systemd ? "a systemd user timer" : "a crontab @reboot line";
 	struct err e = ERR_INIT;
 	struct timer_status f;
 	int found = timer_status_read(t, systemd ? TIMER_SYSTEMD : TIMER_CRONTAB, &f, &e);
@@ -486,7 +486,7 @@ look_at_boot(struct doctor *d, const struct timer *t, bool systemd)
 		doctor_report(d, VERDICT_OK, NULL, "%s, %s", t->id, kind);
 	else if (found > 0)
 		doctor_report(d, VERDICT_NOTE, REINSTALL_TIMER,
-		    "%s, %s, but not as it would be written today", t->id, kind);
+		    "%s, %s, outdated", t->id, kind);
 	timer_status_release(&f);
 	free(answer);
 	free(unit);
@@ -508,18 +508,18 @@ check_timer_boot(struct doctor *d)
 	there = look_at_boot(d, &t, false) || there;
 	if (!there)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "none: after a reboot nothing runs gt-recover reconcile");
+		    "none: nothing runs gt-recover reconcile after a reboot");
 	timer_release(&t);
 }
 
 const struct doctor_check doctor_timer_checks[] = {
 	{ "Timer", "installed", "systemd user units, the crontab", check_timer_there },
-	{ "Timer", "period", "how often it runs against snapshot_interval", check_timer_period },
-	{ "Timer", "words", "program, sockets and PATH against those of today", check_timer_words },
+	{ "Timer", "period", "its period compared with snapshot_interval", check_timer_period },
+	{ "Timer", "words", "program, sockets and PATH compared with the current ones", check_timer_words },
 	{ "Timer", "running", "cron daemon, user manager, linger", check_timer_runs },
 	{ "Timer", "bare", "its command line, run in an empty environment with --dry-run",
 	    check_timer_bare },
-	{ "Timer", "boot", "what runs startup after a reboot: systemd user units, a line @reboot",
+	{ "Timer", "boot", "what reconciles after a reboot: systemd user units, a crontab @reboot line",
 	    check_timer_boot },
 	{ .group = NULL },
 };

@@ -24,31 +24,29 @@ doctor_tmux_faults(
 	} faults[] = {
 		{ 0, 30200, VERDICT_ERROR, "is too old: gt-recover needs 3.2 or later" },
 		{ 30200, 30300, VERDICT_NOTE,
-		    "does not show the directory that a pane began in; gt-recover takes the session's, and "
-		    "reads a conversation of it only when the screen or the agent's own record confirms it" },
+		    "does not show a pane's first directory; gt-recover uses the session's, and accepts "
+		    "a conversation there only if the screen or the agent's own record confirms it" },
 		{ 30300, 30600, VERDICT_NOTE,
-		    "loses the exit status of some dead panes; gt-recover makes it look again" },
+		    "loses the exit status of some dead panes; gt-recover works around it" },
 		{ 30300, 30500, VERDICT_NOTE,
-		    "ends with all its sessions when somebody looks at a dead pane whose program had asked "
-		    "for focus "
-		    "reports (Claude Code does); gt-recover resets such panes of agents when it finds them" },
+		    "crashes with all sessions when a client shows a dead pane whose program asked for "
+		    "focus reports (Claude Code does); gt-recover resets such panes" },
 		{ 30301, 30302, VERDICT_NOTE,
-		    "dies when something is pasted into a dead pane; gt-recover never does, others may" },
+		    "crashes when text is pasted into a dead pane; gt-recover never does that" },
 		{ 30400, 30401, VERDICT_NOTE,
 		    "prints a backslash before each $NAME of commands and directories; gt-recover removes "
 		    "it" },
 		{ 30800, 0, VERDICT_NOTE,
-		    "forgets the process of a dead pane; gt-recover remembers that of an agent that it saw "
-		    "alive" },
+		    "forgets the pid of a dead pane; gt-recover keeps the pids of agents it saw alive" },
 		{ 30700, 0, VERDICT_NOTE,
-		    "may not submit with the key Enter in Claude Code; gt-recover then sends a carriage "
+		    "may not submit in Claude Code with the key Enter; gt-recover then sends a carriage "
 		    "return" },
 	};
 	int n = tmux_number(version);
 	size_t told = 0;
 
 	if (n == 0) {
-		tell(arg, VERDICT_NOTE, "is a version that nothing is known of");
+		tell(arg, VERDICT_NOTE, "is an untested version");
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
@@ -113,7 +111,7 @@ look_at_server(struct doctor *d, struct tmux *t)
 	for (size_t i = 0; i < d->agents.n; i++)
 		agents += detect_status_has_pane(d->agents.v[i].status) &&
 		    strcmp(d->agents.v[i].pane.socket, t->socket) == 0;
-	doctor_report(d, VERDICT_OK, NULL, "%s answers (%s), %zu agents' pane%s", t->socket, version.data,
+	doctor_report(d, VERDICT_OK, NULL, "%s answers (%s), %zu agent pane%s", t->socket, version.data,
 	    agents, agents == 1 ? "" : "s");
 	/* its faults count, not those of the tmux in PATH, which check_tmux reports */
 	if (tmux_number(version.data) != d->tmux_number) {
@@ -134,7 +132,7 @@ check_servers(struct doctor *d)
 	size_t there = 0;
 
 	if (!d->has_tmux) {
-		doctor_report(d, VERDICT_SKIPPED, NULL, "there is no tmux");
+		doctor_report(d, VERDICT_SKIPPED, NULL, "no tmux");
 		return;
 	}
 	for (size_t i = 0; i < d->w->n_servers; i++) {
@@ -144,7 +142,7 @@ check_servers(struct doctor *d)
 			buf_fmt(&silent, "%s%s", silent.len > 0 ? ", " : "", d->w->servers[i].socket);
 	}
 	if (there == 0)
-		doctor_report(d, VERDICT_NOTE, "gt-recover -L NAME doctor looks at another one",
+		doctor_report(d, VERDICT_NOTE, "to check another one: gt-recover -L NAME doctor",
 		    "no server runs on %s", silent.data);
 	else if (silent.len > 0)
 		doctor_report(d, VERDICT_OK, NULL, "no server runs on %s", silent.data);
@@ -173,16 +171,14 @@ check_history(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
 	else if (less > 0)
 		doctor_report(d, VERDICT_WARNING,
-		    fixed ? "gt-recover setup --only panes raises it for panes made from then on; a pane "
-		        "keeps the limit it "
-			    "was made with"
-			  : "gt-recover setup --only panes raises it, of these panes too: tmux 3.7 and "
-			      "later change the "
-			    "limit of existing panes",
-		    "%zu of %zu agents' panes keep fewer than max_context_lines = %lld rows, one only %lld",
+		    fixed ? "gt-recover setup --only panes raises it for new panes; existing panes keep "
+		        "their limit"
+			  : "gt-recover setup --only panes raises it, also for these panes",
+		    "%zu of %zu agent panes keep fewer than max_context_lines = %lld rows, one only %lld",
 		    less, live, (long long)want, (long long)least);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "%zu agents' pane%s keep max_context_lines = %lld rows",
+		doctor_report(d, VERDICT_OK, NULL, "%zu agent pane%s with at least max_context_lines = "
+		    "%lld rows",
 		    live, live == 1 ? "" : "s", (long long)want);
 }
 
@@ -205,18 +201,16 @@ check_armed(struct doctor *d)
 		doctor_report(d, VERDICT_SKIPPED, NULL, "no live agent");
 	else if (kept < live)
 		doctor_report(d, VERDICT_WARNING, town ? by_gas_town : "gt-recover setup --only panes",
-		    "%zu of %zu agents' panes go with their agent: tmux does not keep them, nor what stood "
-		    "on them",
+		    "%zu of %zu agent panes close when their agent dies (remain-on-exit is off)",
 		    live - kept, live);
 	else
 		doctor_report(d, VERDICT_OK, NULL,
-		    "%zu agents' pane%s stay when the agent dies, %zu of them armed", live,
+		    "%zu agent pane%s, kept when the agent dies, %zu set up by gt-recover", live,
 		    live == 1 ? "" : "s", armed);
 	if (town && armed > 0)
 		doctor_report(d, VERDICT_NOTE, NULL,
-		    "the witness starts an armed session anew 3 minutes after its last heartbeat, gt doctor "
-		    "--fix and "
-		    "gt start take it away at once");
+		    "the witness restarts such a session 3 minutes after its last heartbeat; gt doctor "
+		    "--fix and gt start remove it at once");
 }
 
 /*
@@ -261,27 +255,26 @@ check_exposed(struct doctor *d)
 	}
 	if (faulty == 0)
 		doctor_report(d, VERDICT_SKIPPED, NULL,
-		    "no agent's pane on a tmux that ends when somebody looks at a dead one");
+		    "no agent pane on a tmux that crashes on dead panes");
 	if (dead > 0)
 		doctor_report(d, VERDICT_WARNING,
-		    "gt-recover snapshot, before anybody attaches to it, switches to it or detaches from it",
-		    "%zu dead agents' pane%s may end this tmux, with all its sessions, when somebody looks "
-		    "at it",
+		    "run gt-recover snapshot before any client shows the pane",
+		    "%zu dead agent pane%s may crash this tmux, with all its sessions, when a client "
+		    "shows it",
 		    dead, dead == 1 ? "" : "s");
 	if (unarmed > 0)
 		doctor_report(d, VERDICT_WARNING, "gt-recover setup --only panes",
-		    "%zu agents' pane%s stay when the agent dies and nobody armed them: until a gt-recover "
-		    "command finds one dead, to look at "
-		    "it may end this tmux, with all its sessions",
+		    "%zu agent pane%s without gt-recover's hook: once the agent is dead, showing the "
+		    "pane may crash this tmux",
 		    unarmed, unarmed == 1 ? "" : "s");
 	if (unwatched > 0)
 		doctor_report(d, VERDICT_WARNING, "gt-recover setup --only panes",
-		    "%zu armed pane%s may stay dead and not reset: this tmux can miss the death, and its "
-		    "heartbeat does not run",
+		    "%zu pane%s may not be reset: this tmux can miss the death, and gt-recover's "
+		    "heartbeat is not running",
 		    unwatched, unwatched == 1 ? "" : "s");
 	if (faulty > 0 && dead + unarmed + unwatched == 0)
 		doctor_report(d, VERDICT_OK, NULL,
-		    "dead agents' panes are reset when a command finds them, armed ones within seconds");
+		    "dead agent panes are reset, within seconds where the hook is set");
 }
 
 /* ---- tmux-resurrect ---- */
@@ -323,12 +316,12 @@ look_at_resurrect(struct doctor *d, struct tmux *t)
 		    t->socket);
 	else if (loaded && hook.len > 0)
 		doctor_report(d, VERDICT_NOTE, "gt-recover --all, after each restore",
-		    "%s: after a restore by tmux-resurrect a hook of yours runs, and not gt-recover",
+		    "%s: your own hook runs after a restore by tmux-resurrect, not gt-recover",
 		    t->socket);
 	else if (loaded)
 		doctor_report(d, VERDICT_NOTE, line.data,
-		    "%s: tmux-resurrect restores the panes; a line in tmux.conf lets it bring their agents "
-		    "back, too", t->socket);
+		    "%s: tmux-resurrect restores the panes; a line in tmux.conf also recovers their "
+		    "agents", t->socket);
 	buf_release(&script);
 	buf_release(&hook);
 	buf_release(&line);
@@ -347,13 +340,13 @@ check_resurrect(struct doctor *d)
 }
 
 const struct doctor_check doctor_tmux_checks[] = {
-	{ "tmux", "program", "tmux -V, faults of that version", check_tmux },
-	{ "tmux", "servers", "whether each server answers", check_servers },
-	{ "tmux", "history", "history-limit of agents' panes against max_context_lines", check_history },
-	{ "tmux", "armed", "whether agents' panes are kept when they die", check_armed },
-	{ "tmux", "exposed", "panes of agents that end this version of tmux when somebody looks at them dead",
+	{ "tmux", "program", "tmux -V and known bugs of that version", check_tmux },
+	{ "tmux", "servers", "an answer of each server", check_servers },
+	{ "tmux", "history", "history-limit of agent panes compared with max_context_lines", check_history },
+	{ "tmux", "armed", "remain-on-exit of agent panes", check_armed },
+	{ "tmux", "exposed", "dead agent panes that crash this version of tmux",
 	    check_exposed },
-	{ "tmux", "resurrect", "whether agents come back after a restore by tmux-resurrect",
+	{ "tmux", "resurrect", "a hook that recovers agents after a restore by tmux-resurrect",
 	    check_resurrect },
 	{ .group = NULL },
 };

@@ -19,7 +19,7 @@ static const char *const expected[] = {
 	[MEMBER_PAST] = "a time: RFC 3339, or ms since 1970",
 	[MEMBER_STATUS] = "completed, in_progress, starting or waiting",
 	[MEMBER_PERCENT] = "a number from 0 to 100",
-	[MEMBER_COUNT] = "a whole number, not negative",
+	[MEMBER_COUNT] = "a non-negative integer",
 	[MEMBER_SHARE] = "a number from 0 to 1", [MEMBER_FLAG] = "true or false",
 	[MEMBER_TEXTS] = "a list of strings", [MEMBER_OBJECT] = "an object",
 	[MEMBER_OBJECTS] = "a list of objects", [MEMBER_LINKS] = "an object of lists of ids",
@@ -363,7 +363,7 @@ check_sprints(const json_t *sprints, struct err *e)
 	size_t i;
 
 	if (json_array_size(sprints) > CHECKPOINT_SPRINTS) {
-		err_set(e, GT_USAGE, "checkpoint", "an epic has at most %d sprints", CHECKPOINT_SPRINTS);
+		err_set(e, GT_USAGE, "checkpoint", "an epic can have at most %d sprints", CHECKPOINT_SPRINTS);
 		return err_hint(e, "Make several epics of it");
 	}
 	seen = json_object();
@@ -371,7 +371,7 @@ check_sprints(const json_t *sprints, struct err *e)
 		const char *id = json_text(v, "id", "");
 
 		if (json_object_get(seen, id) != NULL)
-			ret = member_invalid(e, "sprints", "a list in which each id stands once");
+			ret = member_invalid(e, "sprints", "a list of unique ids");
 		json_object_set_new(seen, id, json_true());
 	}
 	json_decref(seen);
@@ -393,14 +393,14 @@ check_counters(json_t *o, struct err *e)
 			err_set(e, GT_USAGE, "counters", "%s is %lld, but sprints[] says %lld", counters[i],
 			    (long long)told[i], (long long)n[i]);
 			return err_hint(e,
-			    "starting counts as in progress; counters that are left out are counted for you");
+			    "starting counts as in progress; omitted counters are computed");
 		}
 	}
 	if (!json_is_array(sprints) && all && told[0] + told[1] + told[2] != told[3]) {
 		err_set(e, GT_USAGE, "counters",
 		    "completedSprints, inProgressSprints and waitingSprints do not add up to totalSprints");
 		return err_hint(
-		    e, "starting counts as in progress; counters that are left out are counted for you");
+		    e, "starting counts as in progress; omitted counters are computed");
 	}
 	return check_sprints(sprints, e);
 }

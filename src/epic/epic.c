@@ -414,8 +414,8 @@ epic_list_make(struct store *s, struct epic_shelf *shelf, const char *id, int64_
 				     "completed") != 0)
 			add_epic(out, entry);
 	if (id != NULL && out->n == 0) {
-		err_set(e, GT_NOTHING, "not-found", "there is no epic \"%.200s\"", id);
-		return err_hint(e, "gt-recover epic status shows those that were interrupted");
+		err_set(e, GT_NOTHING, "not-found", "no epic \"%.200s\"", id);
+		return err_hint(e, "gt-recover epic status shows interrupted epics");
 	}
 	if (out->n > 1)
 		qsort(out->v, out->n, sizeof *out->v, by_id);

@@ -101,7 +101,7 @@ epic_record_value(json_t *o, struct err *e)
 		return value;
 	free(value);
 	err_set(e, GT_USAGE, "too-large", "a checkpoint has at most %zu KiB", CHECKPOINT_MAX >> 10);
-	err_hint(e, "Leave out what stands in files");
+	err_hint(e, "Omit the contents of files");
 	return NULL;
 }
 
@@ -170,7 +170,7 @@ put_object(struct txn *t, const struct writing *w, enum epic_record_kind at, cha
 		err_set(e, GT_USAGE, "too-large",
 		    "the files of the sprint %.200s together have more than %zu KiB", w->id,
 		    CHECKPOINT_MAX >> 10);
-		err_hint(e, "Tell less of each, by its path and line; or make several sprints of it");
+		err_hint(e, "Record only path and line of each, or split the sprint");
 	}
 	return -1;
 }
@@ -324,7 +324,7 @@ check_epic(struct store *s, const struct writing *w, const json_t *old, struct e
 	err_set(e, GT_REFUSED, "other-epic", "the sprint \"%.200s\" is one of the epic %.200s, not of %.200s",
 	    w->id, had, told);
 	return err_hint(
-	    e, "Give it an id of its own; or, if that epic is over: gt-recover epic abandon %.200s", had);
+	    e, "Use a unique id; or, if that epic is finished: gt-recover epic abandon %.200s", had);
 }
 
 static int

@@ -284,8 +284,8 @@ struct import_job {
 static int
 import_invalid(struct err *e, const char *what)
 {
-	err_set(e, GT_USAGE, "dump", "this is no export of an epic: %s", what);
-	return err_hint(e, "gt-recover epic export writes one");
+	err_set(e, GT_USAGE, "dump", "not an export of an epic: %s", what);
+	return err_hint(e, "to create one: gt-recover epic export");
 }
 
 /* The kind of record that a key names, and its id (heap). -1: none of an epic's. */
@@ -309,7 +309,7 @@ check_files(const char *id, json_t *o, int64_t now, struct err *e)
 	json_t *files = json_object_get(o, "files");
 
 	if (!json_is_array(files) || json_text(o, "sprintId", NULL) == NULL)
-		return import_invalid(e, "its files are no list");
+		return import_invalid(e, "its files are not a list");
 	for (size_t i = 0; i < json_array_size(files); i++)
 		if (checkpoint_normalize(CHECKPOINT_FILE, id, json_array_get(files, i), now, e) != 0)
 			return -1;
@@ -336,7 +336,7 @@ checked(const struct import_job *t, enum epic_record_kind at, const char *id, co
 	int ret;
 
 	if (!json_is_object(o))
-		ret = import_invalid(e, "a record is no object");
+		ret = import_invalid(e, "a record is not an object");
 	else if (at == EPIC_RECORD_FILES)
 		ret = check_files(id, o, now, e);
 	else if (at == EPIC_RECORD_READY)
@@ -366,7 +366,7 @@ compare(const struct import_job *t, enum epic_record_kind at, const char *id, co
 	store_record_release(&r);
 	if (same)
 		return 0;
-	err_set(e, GT_REFUSED, "exists", "the record %.200s is there already, and differs", key);
+	err_set(e, GT_REFUSED, "exists", "the record %.200s exists and differs", key);
 	return err_hint(e, "gt-recover epic abandon removes an epic; nothing was changed");
 }
 
@@ -408,7 +408,7 @@ epic_import_json(struct store *s, const json_t *dump, struct scrub *scrub, char 
 	int ret = 0;
 
 	if (json_number(dump, "schema_version", 0) != EPIC_RECORD_SCHEMA)
-		return import_invalid(e, "its schema_version is not one that this gt-recover knows");
+		return import_invalid(e, "its schema_version is unknown to this gt-recover");
 	json_object_foreach(records, key, v)
 		if (ret >= 0)
 			ret = take_record(&t, key, v, e);

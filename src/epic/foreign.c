@@ -23,7 +23,7 @@ parse(const char *key, const struct buf *text, struct err *e)
 		return o;
 	json_decref(o);
 	utf8_escape(&shown, key, strlen(key), 120);
-	err_set(e, GT_FAIL, "unreadable", "the key %s holds no JSON object", shown.data);
+	err_set(e, GT_FAIL, "unreadable", "the key %s is not a JSON object", shown.data);
 	err_hint(e, "redis-cli GET %s shows it", shown.data);
 	buf_release(&shown);
 	return NULL;

@@ -111,7 +111,7 @@ not_found(const struct epic_list *out, const char *id, struct err *e)
 
 		if (r->error.code == 0)
 			continue;
-		err_set(e, GT_FAIL, "unread", "there is no epic \"%.200s\" in what could be read; %s: %s", id,
+		err_set(e, GT_FAIL, "unread", "no epic \"%.200s\" in what could be read; %s: %s", id,
 		    r->source->title, r->error.msg);
 		return err_hint(e, "%s", r->error.hint);
 	}

@@ -96,8 +96,8 @@ take_lock(int fd, int wait_ms, const volatile sig_atomic_t *stop, struct err *e)
 			err_set(e, GT_AGAIN, "nudge-busy",
 			    "Gas Town has been typing into this session for %d seconds", wait_ms / 1000);
 			return err_hint(e,
-			    "nothing was typed by us; run gt-recover for this session again when gt nudge is "
-			    "through");
+			    "nothing was typed; run gt-recover for this session again when gt nudge has "
+			    "finished");
 		}
 		clock_sleep_ms(POLL_MS);
 	}

@@ -143,7 +143,7 @@ town_state_path(const struct town *t, struct err *e)
 	if (home != NULL && home[0] == '/')
 		return io_join(home, ".local/state/gt-recover");
 	err_set(e, GT_USAGE, "no-home",
-	    "there is no place for state: neither a town, nor XDG_STATE_HOME, nor HOME");
+	    "cannot locate the state directory: no Gas Town, and neither XDG_STATE_HOME nor HOME is set");
 	err_hint(e, "set HOME, or name a town with --town");
 	return NULL;
 }
@@ -209,7 +209,7 @@ town_state_make(const struct town *t, struct err *e)
 	owner = config_safe(dir, true, NULL) ? NULL : trust_owner_command(dir);
 	if (owner != NULL) {
 		err_set(e, GT_FAIL, "other-user",
-		    "the state directory %s is another user's: root changes nothing there", dir);
+		    "the state directory %s belongs to another user: root does not change it", dir);
 		err_hint(e, "%s", owner);
 		free(owner);
 		free(dir);

@@ -70,7 +70,7 @@ git_run_timed_out(const struct git_run *v, struct err *e)
 {
 	if (clock_mono_ms() < v->until)
 		return false;
-	err_set(e, GT_AGAIN, "timeout", "git did not answer in time");
+	err_set(e, GT_AGAIN, "timeout", "git timed out");
 	return true;
 }
 

@@ -222,14 +222,14 @@ take(struct wip_work *w, const char *name, const struct ref *r, struct err *e)
 		return 0;
 	if (*r->checked_out != '\0' && w->ask != NULL) {
 		err_set(e, GT_REFUSED, "checked-out",
-		    "the branch %.200s, which holds work in progress, is checked out in a work tree",
+		    "the branch %.200s, which has uncommitted work, is checked out in a work tree",
 		    wip_ref_short(name));
 		return err_hint(
 		    e, "Switch to another branch there; git restore takes files out of it without a switch");
 	}
 	if (strlen(r->commit) >= sizeof w->tip.commit || strlen(r->tree) >= sizeof w->tip.tree ||
 	    *r->tree == '\0')
-		return err_set(e, GT_FAIL, "git", "the ref %.200s is no commit", name);
+		return err_set(e, GT_FAIL, "git", "the ref %.200s is not a commit", name);
 	memcpy(w->tip.commit, r->commit, strlen(r->commit) + 1);
 	memcpy(w->tip.tree, r->tree, strlen(r->tree) + 1);
 	if (wip_hash(trailer(r, WIP_BASE ": "), w->tip.base) != 0)
@@ -574,11 +574,10 @@ move_ref(struct wip_work *w, const char *commit, struct err *e)
 	if (status <= 0)
 		return status;
 	err_set(e, GT_AGAIN, "changed",
-	    "the ref %.200s in %.200s could not be moved: another process may have been faster", w->out->ref,
+	    "the ref %.200s in %.200s could not be updated: another process may have changed it", w->out->ref,
 	    w->out->top);
 	return err_hint(e,
-	    "The next pass tries again; if it goes on, look for a ref that stands in its way with git "
-	    "for-each-ref");
+	    "The next pass retries; if it fails again, look for a conflicting ref: git for-each-ref");
 }
 
 static int

@@ -166,7 +166,7 @@ wip_restore(const struct wip *w, const char *const *paths, size_t n_paths, const
 	*n = 0;
 	if (*w->base == '\0') {
 		free(index);
-		return err_set(e, GT_FAIL, "git", "the checkpoint does not tell what it differs from");
+		return err_set(e, GT_FAIL, "git", "the checkpoint has no base commit");
 	}
 	git_run_init(&r.v, w->top, WIP_DEADLINE_MS);
 	git_run_set_config(&r.v, xasprintf("GIT_INDEX_FILE=%s", index));

@@ -54,7 +54,7 @@ read_bytes(int fd, struct wip_entry *x, struct buf *out)
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return "it cannot be read";
 	if (!S_ISREG(st.st_mode))
-		return "it is no file";
+		return "it is not a file";
 	if ((size_t)st.st_size > WIP_FILE_MAX)
 		return "too large";
 	x->mtime = st.st_mtim;
@@ -77,7 +77,7 @@ wip_read(int top, struct wip_entry *x, struct buf *out)
 
 	buf_reset(out);
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		why = "it is gone";
+		why = "it no longer exists";
 	} else if (S_ISLNK(st.st_mode)) {
 		x->mtime = st.st_mtim;
 		x->size = st.st_size;

@@ -114,9 +114,9 @@ find_block(const struct artifact *a, const struct buf *tab, size_t *from, size_t
 	}
 	if (first == NULL || last < first) {
 		err_set(e, GT_FAIL, "timer",
-		    "in %.300s the lines \"# %s begins\" and \"… ends\" do not stand in a pair",
+		    "in %.300s the lines \"# %s begins\" and \"… ends\" do not match",
 		    a->path != NULL ? a->path : "the crontab", a->owner);
-		return err_hint(e, "%s; remove what is left of them, then run the command again",
+		return err_hint(e, "%s; remove these lines, then run the command again",
 		    a->path != NULL ? "edit it" : "crontab -e");
 	}
 	*from = (size_t)(first - tab->data);
@@ -391,9 +391,9 @@ prepare(const struct artifact_set *in, bool put, struct artifact_place *places, 
 			io_sweep(p->path);
 		if (p->state == ARTIFACT_EDITED) {
 			err_set(e, GT_FAIL, "edited",
-			    "%.300s was changed by hand, or is not gt-recover's; nothing was done to it",
+			    "%.300s was changed by hand or not written by gt-recover; left unchanged",
 			    p->path);
-			return err_hint(e, "move it aside, or compare it with gt-recover install %s --print",
+			return err_hint(e, "move it away, or compare it with gt-recover install %s --print",
 			    in->v[i].owner);
 		}
 	}

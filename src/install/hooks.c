@@ -28,10 +28,10 @@ refuse(const struct hook_adapter *row, struct err *e, const char *why)
 {
 	bool claude = row == hook_adapter_find(NULL);
 
-	err_set(e, GT_FAIL, "settings", "%s settings are left as they are: %s",
+	err_set(e, GT_FAIL, "settings", "%s settings are unchanged: %s",
 	    claude ? "Claude Code's" : row->file, why);
 	return err_hint(e,
-	    "mend the file, or put the output of gt-recover install hooks%s%s --print into it yourself",
+	    "repair the file, or add the output of gt-recover install hooks%s%s --print to it",
 	    claude ? "" : " --agent ", claude ? "" : row->agent);
 }
 
@@ -44,13 +44,13 @@ check(const struct hook_adapter *row, const struct buf *text, struct err *e)
 	int ret = 0;
 
 	if (!json_is_object(o) || is_complete(text).p == NULL)
-		ret = refuse(row, e, "the file is no JSON object, or has a key twice");
+		ret = refuse(row, e, "the file is not a JSON object, or has a duplicate key");
 	else if (hooks != NULL && !json_is_object(hooks))
-		ret = refuse(row, e, "its \"hooks\" are no object");
+		ret = refuse(row, e, "its \"hooks\" is not an object");
 	else if (hooks != NULL)
 		json_object_foreach(hooks, event, list)
 			if (!json_is_array(list))
-				ret = refuse(row, e, "its \"hooks\" hold something else than lists");
+				ret = refuse(row, e, "its \"hooks\" contains values other than lists");
 	json_decref(o);
 	return ret;
 }

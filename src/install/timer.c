@@ -62,8 +62,10 @@ static void
 head(const struct timer *t, struct buf *out)
 {
 	buf_fmt(out,
-	    "# Written by gt-recover install timer; gt-recover uninstall timer%s takes it "
-	    "away.\n[Unit]\nDescription=%s\n\n",
+	    "# Written by gt-recover install timer; to remove it: gt-recover uninstall timer%s\n"
+	    "[Unit]\n"
+	    "Description=%s\n"
+	    "\n",
 	    is(t, "patrol") ? " patrol" : "",
 	    is(t, "patrol")        ? "Recovery of crashed coding agents"
 		: is(t, "startup") ? "Coding agents' records after a restart"
@@ -200,13 +202,13 @@ timer_check(const struct timer *t, struct err *e)
 	buf_release(&line);
 	if (control)
 		err_set(e, GT_USAGE, "timer",
-		    "a path or a socket's name has a control character, which no timer can hold");
+		    "a timer cannot contain a path or socket name with a control character");
 	else if (much)
 		err_set(e, GT_USAGE, "timer",
-		    "the line would be longer than %d bytes, which cron does not take", LINE_MAX_BYTES);
+		    "the line would be longer than the %d bytes that cron accepts", LINE_MAX_BYTES);
 	else
 		return 0;
-	return err_hint(e, "name the town and the sockets with --town and -L, by shorter paths");
+	return err_hint(e, "use shorter paths for --town and -L");
 }
 
 /* ---- programs ---- */
@@ -259,7 +261,8 @@ timer_artifacts(struct artifact_set *in, const struct timer *t, enum timer_kind 
 		    ARTIFACT_NAME;
 	}
 	if (base == NULL)
-		return err_set(e, GT_USAGE, "no-home", "there is no place for units: HOME is not set");
+		return err_set(e, GT_USAGE, "no-home", "cannot locate the directory of units: HOME is "
+		    "not set");
 	return 0;
 }
 
@@ -308,10 +311,9 @@ timer_install(const struct timer *t, enum timer_kind kind, struct err *e)
 		ret = artifact_install(&in, &changed, &own);
 	if (ret != 0 && kind == TIMER_CRONTAB && strcmp(own.name, "not-installed") == 0) {
 		err_set(&own, GT_FAIL, "not-installed",
-		    "neither a systemd user manager answers nor is crontab installed");
+		    "no systemd user manager and no crontab");
 		err_hint(&own,
-		    "gt-recover install timer --print shows what to run, by whatever starts programs "
-		    "regularly here");
+		    "run the command of gt-recover install timer --print with another scheduler");
 	} else if (ret == 0 && kind == TIMER_CRONTAB) {
 		stop_units(t);
 	} else if (ret == 0) {

@@ -63,7 +63,7 @@ event_numbers_read(struct store *s, struct event_numbers *n, struct err *e)
 	json_decref(v);
 	if (n->last >= 0 && n->first >= 1 && n->first <= n->last + 1 && n->log >= 1)
 		return 0;
-	return err_set(e, GT_FAIL, "corrupt", "the event counter of the store holds no number");
+	return err_set(e, GT_FAIL, "corrupt", "the event counter of the store is not a number");
 }
 
 char *
@@ -123,7 +123,7 @@ event_time(struct store *s, int64_t seq, int64_t *at, struct err *e)
 	event_key(key, seq);
 	found = store_get(s, key, &r, e);
 	if (found <= 0)
-		return found == 0 ? err_set(e, GT_FAIL, "not-found", "there is no event %lld", (long long)seq)
+		return found == 0 ? err_set(e, GT_FAIL, "not-found", "no event %lld", (long long)seq)
 				  : -1;
 	v = json_parse(r.value, strlen(r.value), key, e);
 	*at = json_number(v, "at", 0);
@@ -270,9 +270,9 @@ find_end(const struct buf *tail, off_t from, const char *path, int64_t *seq, off
 	*end = from + (off_t)at;
 	if (!foreign && (*seq != 0 || from == 0) && tail->len - at <= 2 * BATCH)
 		return 0;
-	err_set(e, GT_FAIL, "event-log", "%s holds something else than the event log", path);
+	err_set(e, GT_FAIL, "event-log", "%s is not an event log", path);
 	return err_hint(
-	    e, "Nothing was changed. Move the file aside: the log is written anew from the store");
+	    e, "Nothing was changed. Move the file away: a new log is written from the store");
 }
 
 static int
@@ -298,7 +298,7 @@ read_end(int fd, const char *path, int64_t *seq, off_t *end, struct err *e)
 		ret = find_end(&tail, from, path, seq, end, e);
 	buf_release(&tail);
 	if (ret == 0 && *end < st.st_size && (ftruncate(fd, *end) != 0 || fsync(fd) != 0))
-		ret = err_sys(e, GT_FAIL, "write", "the torn end of %s cannot be cut off", path);
+		ret = err_sys(e, GT_FAIL, "write", "the truncated end of %s cannot be removed", path);
 	if (ret == 0 && lseek(fd, *end, SEEK_SET) < 0)
 		ret = err_sys(e, GT_FAIL, "write", "%s cannot be written", path);
 	return ret;
@@ -361,14 +361,13 @@ event_export(struct store *s, const char *path, size_t *written, struct err *e)
 		err_set(e, GT_FAIL, "event-log", "%s is ahead of the store: event %lld, the store has %lld",
 		    path, (long long)seq, (long long)at.last);
 		err_hint(e,
-		    "The store was replaced by an older or a new one. Move the file aside: a new log is "
-		    "begun");
+		    "The store was replaced. Move the file away: a new log is started");
 		goto out;
 	}
 	if (seq > 0 && seq < at.first - 1) {
 		err_set(e, GT_FAIL, "event-log", "%s ends with event %lld, and the store begins with %lld",
 		    path, (long long)seq, (long long)at.first);
-		err_hint(e, "It is a copy of before. Move the file aside: a new log is begun");
+		err_hint(e, "It is an old copy. Move the file away: a new log is started");
 		goto out;
 	}
 	ret = append_new(s, fd, path, seq < at.first ? at.first - 1 : seq, &count, e);
@@ -434,7 +433,7 @@ bad_line(struct err *e, const char *path, size_t line, const char *what)
 {
 	err_set(e, GT_FAIL, "event-log", "line %zu of %s %s", line, path, what);
 	return err_hint(
-	    e, "Nothing was changed. Move the file aside: the log is written anew from the store");
+	    e, "Nothing was changed. Move the file away: a new log is written from the store");
 }
 
 struct line_walk {
@@ -457,7 +456,7 @@ next_line(struct line_walk *w, struct err *e)
 	}
 	if (strchr(w->text, '\n') == NULL && feof(w->f))
 		return bad_line(
-		    e, w->path, w->lines + 1, "is torn: it was being written when its writer died");
+		    e, w->path, w->lines + 1, "is truncated: its writer crashed");
 	w->lines++;
 	return 1;
 }
@@ -475,7 +474,7 @@ skip_left(struct line_walk *w, int64_t most, int64_t *seq, struct err *e)
 	while (ret > 0) {
 		*seq = line_seq(w->text, strcspn(w->text, "\n"));
 		if (*seq < 1 || (was == 0 ? *seq > most : *seq != was + 1))
-			return bad_line(e, w->path, w->lines, "is not what the store holds");
+			return bad_line(e, w->path, w->lines, "differs from the store");
 		if (*seq >= w->kept)
 			return 1;
 		was = *seq;
@@ -499,7 +498,7 @@ compare_page(const struct records *r, struct line_walk *w, bool *more, struct er
 			return got;
 		}
 		if (strncmp(w->text, r->v[i].value, n) != 0 || w->text[n] != '\n')
-			return bad_line(e, w->path, w->lines, "is not what the store holds");
+			return bad_line(e, w->path, w->lines, "differs from the store");
 	}
 	return 0;
 }
@@ -527,7 +526,7 @@ compare_pages(struct store *s, struct line_walk *w, int64_t seq, struct err *e)
 	}
 	free(after);
 	if (ret == 0 && (!w->begun || (!w->over && next_line(w, e) != 0)))
-		ret = bad_line(e, w->path, w->lines, "tells of an event that the store does not hold");
+		ret = bad_line(e, w->path, w->lines, "records an event that is not in the store");
 	return ret;
 }
 
@@ -625,7 +624,7 @@ line_agrees(struct store *s, int64_t seq, const char *line, size_t n, const char
 		return found < 0 ? -1 : 0;
 	err_set(e, GT_FAIL, "event-log", "%s is not the log of this store: event %lld differs", path,
 	    (long long)seq);
-	return err_hint(e, "Move the file aside: the log is written anew from the store");
+	return err_hint(e, "Move the file away: a new log is written from the store");
 }
 
 static int

@@ -69,7 +69,7 @@ check_session(const struct record *r, void *arg, struct err *e)
 	ret = check_blob(k, &x, e);
 	if (x.state == SESSION_ENDED && tree_find(k->tree, x.agent_uuid) != NULL)
 		add_fault(
-		    k->out, "the agent %s has ended, but its place in the tree is open", x.agent_uuid);
+		    k->out, "the agent %s has ended, but its entry in the tree is active", x.agent_uuid);
 	session_release(&x);
 	return ret;
 }
@@ -83,10 +83,11 @@ check_link(struct agents_check *k, const struct tree_node *x, struct err *e)
 	int found = store_get(k->s, key, &r, e);
 
 	if (found == 0)
-		add_fault(k->out, "the agent %s has a place in the tree, but no session", x->agent);
+		add_fault(k->out, "the agent %s is in the tree, but has no session", x->agent);
 	if (found >= 0 && x->parent != NULL && tree_find(k->tree, x->parent) == NULL)
 		add_fault(
-		    k->out, "the agent %s is below %s, which is not there or has ended", x->agent, x->parent);
+		    k->out, "the agent %s is below %s, which does "
+		        "not exist or has ended", x->agent, x->parent);
 	store_record_release(&r);
 	free(key);
 	return found < 0 ? -1 : 0;
@@ -147,7 +148,7 @@ check_event(const struct event_row *ev, void *arg)
 	struct event_walk *w = arg;
 
 	if (ev->seq != w->next)
-		add_fault(w->out, "event %lld stands where event %lld must be", (long long)ev->seq,
+		add_fault(w->out, "event %lld is in the place of event %lld", (long long)ev->seq,
 		    (long long)w->next);
 	w->next = ev->seq + 1;
 	w->out->events++;
@@ -166,7 +167,7 @@ check_events(struct store *s, struct record_check *out, struct err *e)
 	if (event_each(s, NULL, check_event, &w, e) != 0 || event_numbers_read(s, &now, e) != 0)
 		return -1;
 	if (now.last != w.next - 1)
-		add_fault(out, "the last event is %lld, but the counter stands at %lld",
+		add_fault(out, "the last event is %lld, but the counter is %lld",
 		    (long long)w.next - 1, (long long)now.last);
 	return 0;
 }

@@ -125,13 +125,13 @@ refuse_held(const struct lock *l, const struct timestamp *now, struct err *e)
 
 	if (life_of(l, now) != LIFE_ELSEWHERE)
 		err_set(e, GT_AGAIN, "held",
-		    "%.100s has the lock %.200s, as long as its process %lld%s lives", l->holder, l->name,
+		    "%.100s holds the lock %.200s while its process %lld%s runs", l->holder, l->name,
 		    (long long)l->pid, same_pids(l, now) ? "" : " in another container");
 	else
 		err_set(e, GT_AGAIN, "held",
-		    "%.100s has the lock %.200s for %lld more seconds, if it does not renew it", l->holder,
+		    "%.100s holds the lock %.200s for %lld more seconds", l->holder,
 		    l->name, (long long)(left + 999) / 1000);
-	return err_hint(e, "Try again later; gt-recover records lock list shows who has what");
+	return err_hint(e, "Try again later; gt-recover records lock list shows the holders");
 }
 
 static int
@@ -187,9 +187,9 @@ check(const struct lock_holder *who, struct lock_step *x, struct err *e)
 	if (who->pid > 0 && x->pid_start == 0 && proc_life((pid_t)who->pid, 0) != LIFE_GONE)
 		return proc_refuse_unread((pid_t)who->pid, e);
 	if (who->pid != 0 && x->pid_start == 0) {
-		err_set(e, GT_FAIL, "gone", "there is no living process %lld", (long long)who->pid);
+		err_set(e, GT_FAIL, "gone", "no running process %lld", (long long)who->pid);
 		return err_hint(
-		    e, "Give the pid of the holder itself, or none and renew the lock within its lease");
+		    e, "Use the pid of the holder, or no pid and renew the lock within its lease");
 	}
 	return 0;
 }
@@ -223,17 +223,17 @@ load_his(struct store *s, struct lock_step *x, struct err *e)
 	lock_release(x->l);
 	found = lock_load(s, x->who->name, x->l, e);
 	if (found == 0) {
-		err_set(e, GT_NOTHING, "not-found", "there is no lock %.200s", x->who->name);
-		found = err_hint(e, "gt-recover records lock acquire makes it");
+		err_set(e, GT_NOTHING, "not-found", "no lock named %.200s", x->who->name);
+		found = err_hint(e, "to create it: gt-recover records lock acquire");
 	} else if (found > 0 && strcmp(x->l->holder, x->who->holder) != 0) {
-		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s is not %.100s's but %.100s's",
+		err_set(e, GT_REFUSED, "not-yours", "the lock %.200s is not held by %.100s but by %.100s",
 		    x->l->name, x->who->holder, x->l->holder);
-		found = err_hint(e, "What it guards may be in use by others; acquire it anew");
+		found = err_hint(e, "The resource may be in use by others; acquire the lock again");
 	} else if (found > 0 && x->who->fence != 0 && x->who->fence != x->l->fence) {
 		err_set(e, GT_REFUSED, "not-yours",
-		    "the lock %.200s was acquired again since: its number is %lld now", x->l->name,
+		    "the lock %.200s was acquired again: its number is now %lld", x->l->name,
 		    (long long)x->l->fence);
-		found = err_hint(e, "What it guards may be in use by others; acquire it anew");
+		found = err_hint(e, "The resource may be in use by others; acquire the lock again");
 	}
 	return found > 0 ? 0 : -1;
 }
@@ -246,14 +246,14 @@ renew_once(struct txn *t, void *arg, struct err *e)
 	if (load_his(t->s, x, e) != 0)
 		return -1;
 	if (!x->l->held) {
-		err_set(e, GT_REFUSED, "not-held", "the lock %.200s was put back", x->l->name);
-		return err_hint(e, "gt-recover records lock acquire takes it again");
+		err_set(e, GT_REFUSED, "not-held", "the lock %.200s was released", x->l->name);
+		return err_hint(e, "to acquire it again: gt-recover records lock acquire");
 	}
 	if (x->who->pid == 0 && life_of(x->l, x->now) == LIFE_GONE) {
 		err_set(e, GT_REFUSED, "gone",
-		    "the process %lld, by which %.100s had the lock %.200s, is gone, and the lock with it",
+		    "the process %lld of %.100s has ended, so the lock %.200s is lost",
 		    (long long)x->l->pid, x->l->holder, x->l->name);
-		return err_hint(e, "What it guards may be in use by others; acquire it anew");
+		return err_hint(e, "The resource may be in use by others; acquire the lock again");
 	}
 	renew(x->l, x);
 	txn_put(t, &lock_type, x->l);

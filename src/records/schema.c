@@ -57,10 +57,10 @@ reject(const struct record *r, bool newer, struct err *e)
 {
 	if (newer) {
 		err_set(e, GT_FAIL, "newer", "the record %.200s was written by a later gt-recover", r->key);
-		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+		return err_hint(e, "Nothing was changed. Use the gt-recover version that wrote it");
 	}
-	err_set(e, GT_FAIL, "corrupt", "the record %.200s does not hold what it should", r->key);
-	return err_hint(e, "gt-recover doctor looks at the whole store");
+	err_set(e, GT_FAIL, "corrupt", "the record %.200s is malformed", r->key);
+	return err_hint(e, "to check the store: gt-recover doctor");
 }
 
 json_t *
@@ -361,7 +361,7 @@ record_check_tag(const struct record *r, const char *tag, struct err *e)
 		return 0;
 	err_set(e, GT_FAIL, "corrupt",
 	    "the record %.200s is indexed as \"%.40s\", but its value says \"%.40s\"", r->key, r->tag, tag);
-	return err_hint(e, "gt-recover doctor looks at the whole store");
+	return err_hint(e, "to check the store: gt-recover doctor");
 }
 
 static bool

@@ -105,7 +105,7 @@ combine_states(struct agent_probe *out, const struct live_screen *s)
 		out->dialog = s->dialog;
 	} else if (out->by_note && out->state == PROBE_IDLE && seen == PROBE_STARTING) {
 		seen = PROBE_DIALOG;
-		out->dialog = "something that hides its input box";
+		out->dialog = "something that covers its input box";
 	} else if (out->by_note && out->state != PROBE_IDLE) {
 		return;
 	}

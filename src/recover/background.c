@@ -25,7 +25,7 @@ ask_claude(const struct candidate *c, int64_t timeout_ms, struct err *e)
 	if (ret == 0 && s.status != 0) {
 		ret = err_set(e, GT_FAIL, "respawn", "claude respawn %s ended with status %d", c->background,
 		    s.status);
-		err_hint(e, "run it by hand to see what it says");
+		err_hint(e, "run it by hand to see its output");
 	}
 	buf_wipe(&said);
 	return ret;
@@ -74,10 +74,10 @@ wait_for_transcript(struct recovery *r, int64_t from, int64_t until, struct err 
 		return recovery_interrupted(e);
 	err_set(e, lost ? GT_FAIL : GT_UNACKED, lost ? "died" : "unacknowledged", "background session %s %s",
 	    c->background,
-	    lost     ? "was started, and its service gave it up"
-		: up ? "runs, and its transcript does not show it"
-		     : "did not come up in time");
-	return err_hint(e, "claude logs %s shows its last output, claude agents why", c->background);
+	    lost     ? "was started, and its service gave up"
+		: up ? "runs, but not in its transcript"
+		     : "did not start in time");
+	return err_hint(e, "claude logs %s shows its last output, claude agents its state", c->background);
 }
 
 int
@@ -96,9 +96,9 @@ recovery_respawn_background(struct recovery *r, struct err *e)
 	    (now.stand == BACKGROUND_FAILED || now.stand == BACKGROUND_GIVEN_UP);
 	agent_background_release(&now);
 	if (!failed) {
-		err_set(e, GT_AGAIN, "changed", "background session %s changed while it was looked at",
+		err_set(e, GT_AGAIN, "changed", "background session %s changed during the check",
 		    c->background);
-		return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+		return err_hint(e, "nothing was changed; gt-recover list shows its new state");
 	}
 	recovery_report(r, PROGRESS_STARTING);
 	r->attempt.times[PHASE_RESPAWNED] = from;

@@ -79,7 +79,7 @@ static int
 not_ready(const struct delivery *d, struct err *e)
 {
 	return err_set(
-	    e, GT_UNACKED, "not-ready", "the agent in pane %s was not ready for a paste any more", d->p->id);
+	    e, GT_UNACKED, "not-ready", "the agent in pane %s is no longer ready for a paste", d->p->id);
 }
 
 static int
@@ -230,9 +230,9 @@ send_off(struct delivery *d, struct err *e)
 	}
 	if (!d->ours || d->over)
 		return 0;
-	err_set(e, GT_UNACKED, "not-submitted", "the prompt was pasted into pane %s, but it was not sent off",
+	err_set(e, GT_UNACKED, "not-submitted", "the prompt was pasted into pane %s, but not submitted",
 	    d->p->id);
-	return err_hint(e, "attach, look at the input box and press Enter yourself");
+	return err_hint(e, "attach, check the input box and press Enter");
 }
 
 /*
@@ -345,10 +345,9 @@ struct wait {
 int
 recovery_interrupted(struct err *e)
 {
-	err_set(e, GT_AGAIN, "interrupted", "stopped by you while the agent was being waited for");
+	err_set(e, GT_AGAIN, "interrupted", "interrupted while waiting for the agent");
 	return err_hint(e,
-	    "nothing is lost: run gt-recover for this session again, it looks first and delivers nothing "
-	    "twice");
+	    "nothing is lost: run gt-recover for this session again; it delivers nothing twice");
 }
 
 /* As `claude -p` does. */
@@ -364,44 +363,44 @@ answered_and_ended(struct recovery *r, struct err *e)
 static int
 agent_died(struct recovery *r, const struct agent_probe *l, struct err *e)
 {
-	err_set(e, GT_FAIL, "died", "%s died again right after its start (%s %d)", r->c->profile->label,
+	err_set(e, GT_FAIL, "died", "%s crashed again right after its start (%s %d)", r->c->profile->label,
 	    l->signal > 0 ? "signal" : "status", l->signal > 0 ? l->signal : l->status);
 	r->attempt.was_dead = true;
 	recovery_finish_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED && l->status == 0 && l->signal <= 0)
 		return answered_and_ended(r, e);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
-		err_set(e, GT_FAIL, "died", "%s took its context up, answered and died again",
+		err_set(e, GT_FAIL, "died", "%s answered its prompt and crashed again",
 		    r->c->profile->label);
 	else if (r->attempt.via != NULL && strcmp(r->attempt.via, "resume") == 0)
 		return err_hint(e,
-		    "look at the pane for the reason; the next recovery of this session starts it afresh, "
-		    "with all its context");
+		    "the pane may show the reason; the next recovery starts a new conversation with the "
+		    "full context");
 	return err_hint(
-	    e, "its context is kept and will be part of the next recovery; look at the pane for the reason");
+	    e, "its context is kept for the next recovery; the pane may show the reason");
 }
 
 /* A zombie's shell comes back when the agent's command ends, here at once. 1: it had answered; -1. */
 static int
 agent_ended(struct recovery *r, struct err *e)
 {
-	err_set(e, GT_FAIL, "died", "the command that starts %s ended at once, and the shell is back",
+	err_set(e, GT_FAIL, "died", "the start command of %s ended at once; the pane is back at its shell",
 	    r->c->profile->label);
 	recovery_reset_option(r, &r->attempt);
 	recovery_finish_judged(r->w, &r->attempt, r->c->config_dir, e->msg, NULL);
 	if (r->attempt.phase == PHASE_ACKNOWLEDGED)
 		return answered_and_ended(r, e);
 	return err_hint(e,
-	    "look at the pane for the reason; the command is that of [recovery.agents.%s] or of the pane",
+	    "the pane may show the reason; the command is from [recovery.agents.%s] or from the pane",
 	    r->c->profile->name);
 }
 
 static int
 not_logged_in(const struct recovery *r, struct err *e)
 {
-	err_set(e, GT_UNACKED, "login", "%s is up, but not logged in", r->c->profile->label);
+	err_set(e, GT_UNACKED, "login", "%s is running, but not logged in", r->c->profile->label);
 	return err_hint(
-	    e, "mend the login, then tell it to go on, or end it and run gt-recover for this session again");
+	    e, "log in and ask it to continue, or end it and run gt-recover for this session again");
 }
 
 static int
@@ -412,31 +411,32 @@ timed_out(struct recovery *r, const struct agent_probe *l, struct err *e)
 	if (l->login)
 		return not_logged_in(r, e);
 	if (l->state == PROBE_DIALOG) {
-		err_set(e, GT_UNACKED, "dialog", "%s shows %s: a person must answer or close it first", who,
+		err_set(e, GT_UNACKED, "dialog", "%s shows %s: answer or close it first", who,
 		    l->dialog);
-		return err_hint(e, "attach and see to it; then run gt-recover for this session again");
+		return err_hint(e, "attach and answer it; then run gt-recover for this session again");
 	}
 	if (l->state == PROBE_DRAFT && l->marked) {
 		err_set(
-		    e, GT_UNACKED, "not-submitted", "the prompt stands in the input box of %s, unsent", who);
+		    e, GT_UNACKED, "not-submitted", "the prompt is in the input box of "
+		        "%s, not submitted", who);
 		return err_hint(
-		    e, "attach, look whether somebody's text stands beside it, and press Enter yourself");
+		    e, "attach, check the input box for other text, and press Enter");
 	}
 	if (l->state == PROBE_DRAFT) {
-		err_set(e, GT_UNACKED, "draft", "somebody's text stands in the input box of %s", who);
-		return err_hint(e, "send it or clear it; then run gt-recover for this session again");
+		err_set(e, GT_UNACKED, "draft", "the input box of %s has unsent text", who);
+		return err_hint(e, "submit or clear it; then run gt-recover for this session again");
 	}
 	if (l->state == PROBE_STARTING) {
-		err_set(e, GT_FAIL, "not-ready", "%s did not get ready in time", who);
-		return err_hint(e, "look at the pane; ready_timeout in gt.toml sets how long is waited");
+		err_set(e, GT_FAIL, "not-ready", "%s did not become ready in time", who);
+		return err_hint(e, "check the pane; ready_timeout in gt.toml sets the time limit");
 	}
-	err_set(e, GT_UNACKED, "unacknowledged", "%s has not taken the prompt up in time", who);
+	err_set(e, GT_UNACKED, "unacknowledged", "%s did not acknowledge the prompt in time", who);
 	if (l->state == PROBE_IDLE && l->marked && l->ack == ACK_NONE)
 		return err_hint(e,
-		    "the prompt was pasted and left the box: look, and if the agent knows nothing, "
-		    "run gt-recover records release for this session, end the agent and recover it again");
+		    "the prompt was submitted; if the agent did not receive it, run gt-recover records "
+		    "release for this session, end the agent and recover it again");
 	return err_hint(
-	    e, "run gt-recover for this session again: it looks first and delivers nothing twice");
+	    e, "run gt-recover for this session again; it delivers nothing twice");
 }
 
 static int
@@ -514,7 +514,8 @@ paste_once(struct recovery *r, bool marked, struct wait *t, struct err *e)
 	before = xstrdup(r->attempt.delivery);
 	found = gather_load_saved(r->w, r->attempt.id, NULL, &prompt, e);
 	if (found == 0)
-		err_set(e, GT_FAIL, "context-lost", "the kept context of %s is gone", r->attempt.id);
+		err_set(e, GT_FAIL, "context-lost", "the saved context of %s no "
+		    "longer exists", r->attempt.id);
 	if (found != 1 || note_paste(r, true, "paste", e) != 0)
 		goto out;
 	recovery_report(r, PROGRESS_PASTING);
@@ -555,9 +556,9 @@ judge_without_record(struct recovery *r, const struct agent_probe *l, const stru
 	    attempt_advance(r->store, &r->attempt, PHASE_DELIVERED, e) != 0)
 		return -1;
 	err_set(e, GT_UNACKED, "no-proof",
-	    "the prompt was handed to %s, which keeps no record that could prove that it was taken up",
+	    "the prompt was delivered to %s, which keeps no transcript to verify it",
 	    r->c->profile->label);
-	return err_hint(e, "attach and look");
+	return err_hint(e, "attach and check");
 }
 
 /* Of the end of a transcript. */
@@ -650,7 +651,7 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 
 	if (l->state == PROBE_GONE)
 		return err_set(e, GT_FAIL, "gone",
-		    "pane %s or its tmux server vanished while the agent was started", r->pane->id);
+		    "pane %s or its tmux server ended during the start of the agent", r->pane->id);
 	if (l->state == PROBE_DIED)
 		return agent_died(r, l, e);
 	if (l->agent != 0 && !r->started) {
@@ -675,8 +676,8 @@ judge_look(struct recovery *r, const struct agent_probe *l, struct wait *t, stru
 		return not_logged_in(r, e);
 	if (l->ack == ACK_REFUSED) {
 		err_set(e, GT_UNACKED, "model-error",
-		    "%s took the prompt, but its model answered with an error", r->c->profile->label);
-		return err_hint(e, "a usage limit, the login or the network; attach and look");
+		    "%s received the prompt, but its model answered with an error", r->c->profile->label);
+		return err_hint(e, "a usage limit, the login or the network; attach and check");
 	}
 	if (went_on_unrecorded(r, l))
 		return delivered(r, l, e) != 0 || acknowledged(r, l, "transcript", e) != 0 ? -1 : 1;
@@ -694,7 +695,7 @@ what_for(const struct recovery *r, const struct agent_probe *l)
 	if (l->state == PROBE_DIALOG)
 		return "a dialog in the pane to be answered";
 	if (l->state == PROBE_DRAFT)
-		return "somebody's text in the input box to be sent";
+		return "unsent text in the input box";
 	if (l->agent == 0)
 		return "the agent to start";
 	if (r->c->viewer)

@@ -19,10 +19,10 @@ gather_check_doubt(const struct gathered *g, struct err *e)
 	if (g->found.how != FOUND_AMBIGUOUS)
 		return 0;
 	err_set(e, GT_REFUSED, "ambiguous",
-	    n == 1 ? "refused: nothing but its directory tells which conversation is its own"
-		   : "refused: %zu conversations could be its own, and nothing tells which", n);
-	return err_hint(e, "choose one of them with --conversation ID, or none for its screen alone; on a "
-			   "terminal it is asked");
+	    n == 1 ? "refused: its conversation is known by its directory only"
+		   : "refused: %zu conversations may be its own", n);
+	return err_hint(e, "choose one with --conversation ID, or none for its screen only; a terminal "
+			   "shows a choice");
 }
 
 static int

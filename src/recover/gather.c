@@ -169,37 +169,38 @@ gather_reason(const struct candidate *c)
 		return xasprintf("background session, %s", c->background_state);
 	if (c->viewer && (c->status == AGENT_LIVE || detect_status_crashed(c->status)))
 		return xstrdup(c->status == AGENT_LIVE ? "shows background sessions"
-						       : "it showed background sessions, which lost nothing");
+						       : "it showed background sessions, which are "
+						           "unaffected");
 	if (c->status == AGENT_LIVE)
 		return xstrdup("running");
 	if (c->status == AGENT_UNKNOWN)
 		return xstrdup(c->unknown_reason);
 	if (c->status == AGENT_REMOTE)
 		return xasprintf("%s %s",
-		    c->agent_pid != 0 ? "behind" : "the connection ended; it was behind", c->remote);
+		    c->agent_pid != 0 ? "behind" : "the connection ended; it ran through", c->remote);
 	if (c->reason == REASON_OOM)
-		return xstrdup("killed by the kernel, which was out of memory (SIGKILL)");
+		return xstrdup("killed by the kernel: out of memory (SIGKILL)");
 	if (c->status == AGENT_ZOMBIE)
 		return xstrdup("agent died, shell still open");
 	if (c->status == AGENT_RESPAWNED)
-		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended, and it was started "
-								 "afresh without its context"
-							       : "it died, and was started afresh without "
+		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended, and it was "
+								 "restarted without its context"
+							       : "it crashed, and was restarted without "
 								 "its context");
 	if (c->status == AGENT_RESTORED)
 		return xstrdup("its tmux server ended, and the session came back empty");
 	if (c->record != NULL)
-		return xstrdup(c->crashed_at > 0 ? "it is suspended, and only its record tells of it" :
-		    "its process is gone, and only its record tells of it");
+		return xstrdup(c->crashed_at > 0 ? "suspended; only its record is left" :
+		    "its process ended; only its record is left");
 	if (c->status == AGENT_MISSING)
 		return xstrdup(c->reason == REASON_SERVER_EXIT ? "its tmux server ended"
-			: c->reason == REASON_STOPPED          ? "it was ended, and its session with it"
-							       : "it died, and its session with it");
+			: c->reason == REASON_STOPPED          ? "it was ended, and its session closed"
+							       : "it crashed, and its session closed");
 	if (signal > 0)
 		return xasprintf("killed by signal %d (%s)", signal, gather_signal_name(signal));
 	if (c->pane.dead_status >= 0)
 		return xasprintf("exited with status %d", c->pane.dead_status);
-	return xstrdup("died, how is not known");
+	return xstrdup("crashed, cause unknown");
 }
 
 static void

@@ -32,9 +32,9 @@ recovery_check_nested(const struct recovery *r, struct err *e)
 	if (!nested)
 		return 0;
 	err_set(e, GT_REFUSED, "shell-nested",
-	    "refused: another shell was started inside the shell of the agent in pane %s", r->c->pane.id);
+	    "refused: another shell runs inside the shell of pane %s", r->c->pane.id);
 	return err_hint(
-	    e, "leave it with exit and try again; or: gt-recover --respawn replaces the shells by the agent");
+	    e, "exit it and try again; or: gt-recover --respawn replaces both shells by the agent");
 }
 
 bool
@@ -126,8 +126,8 @@ recovery_check_here(const struct recovery *r, struct err *e)
 	if (out != NULL && strcmp(out, r->c->pane.tty) == 0)
 		return 0;
 	err_set(e, GT_REFUSED, "own-pane",
-	    "refused: gt-recover itself runs in this pane, and its output goes elsewhere");
-	return err_hint(e, "type gt-recover there without redirection, or run it from another pane");
+	    "refused: gt-recover itself runs in this pane, with redirected output");
+	return err_hint(e, "run gt-recover there without redirection, or from another pane");
 }
 
 /* The line is typed already: it is the one that started us. */

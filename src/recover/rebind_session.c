@@ -130,7 +130,7 @@ recovery_claim_session(struct recovery *r, char **agent, struct err *e)
 		int found;
 
 		if (recovery_on_other_host(r->w, r->c)) {
-			err_set(e, GT_REFUSED, "other-host", "another host has taken its agent up");
+			err_set(e, GT_REFUSED, "other-host", "its agent was resumed on another host");
 			return err_hint(e, "gt-recover list --fleet shows it");
 		}
 		found = find_claim(r, &x, &t, e);
@@ -150,7 +150,7 @@ recovery_unclaim_session(struct recovery *r, const char *agent)
 	struct session x;
 
 	session_init(&x);
-	session_suspend(r->store, agent, NULL, "it could not be started again", &x, NULL);
+	session_suspend(r->store, agent, NULL, "it could not be restarted", &x, NULL);
 	session_release(&x);
 }
 

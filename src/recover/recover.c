@@ -148,8 +148,8 @@ check_answered(const struct recovery *r, const struct attempt *a, struct err *e)
 	    a->pane_pid != recovery_crash_pid(r->w, r->c) || of_class(a, AGENT_RESPAWNED) ||
 	    (r->c->recovered_by != NULL && strcmp(r->c->recovered_by, a->id) == 0))
 		return 0;
-	err_set(e, GT_AGAIN, "taken", "another gt-recover has brought it back just now");
-	return err_hint(e, "nothing was done to it; run gt-recover list to see what lives there");
+	err_set(e, GT_AGAIN, "taken", "another gt-recover has just recovered it");
+	return err_hint(e, "nothing was changed; gt-recover list shows the agent");
 }
 
 /*
@@ -202,7 +202,7 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 		r->taken_up = true;
 	} else if (r->c->status == AGENT_LIVE) {
 		recovery_reset_option(r, &a);
-		ret = recovery_finish_failed(r->w, &a, "somebody else started the agent", e);
+		ret = recovery_finish_failed(r->w, &a, "another program started the agent", e);
 	} else if (r->c->status == AGENT_UNKNOWN) {
 		;
 	} else if (r->c->status == AGENT_MISSING && find_made(r, &a, e) != 0) {
@@ -216,7 +216,8 @@ recovery_resume_attempt(struct recovery *r, struct err *e)
 	} else if (!r->taken_up) {
 		a.was_dead = r->c->status == AGENT_DEAD && a.phase >= PHASE_RESPAWNED;
 		ret = recovery_finish_judged(
-		    r->w, &a, r->c->config_dir, "the agent died again before it took the prompt up", e);
+		    r->w, &a, r->c->config_dir, "the agent crashed again before it acknowledged the "
+		        "prompt", e);
 		/* what died is what it had started, unless that is the crash before it */
 		if (ret == 0 && (r->c->started_by == NULL || strcmp(r->c->started_by, a.id) != 0))
 			ret = check_answered(r, &a, e);
@@ -316,8 +317,8 @@ step_lock(struct recovery *r, struct err *e)
 	if (ret == 0 && talk != NULL && strchr(talk, '/') == NULL)
 		ret = lock_conversation(r, LOCK_RECORD, talk, e);
 	if (ret != 0 && strcmp(e->name, "locked") == 0) {
-		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
-		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
+		err_set(e, GT_AGAIN, "locked", "another gt-recover is recovering this session");
+		err_hint(e, "wait for it; the timeouts in gt.toml limit its time");
 	}
 	if (ret == 0)
 		r->store = app_store(r->w, true, e);
@@ -608,7 +609,7 @@ check_size(const struct recovery *r, struct err *e)
 	err_set(e, GT_FAIL, "too-long", "its context is %zu bytes, and as an argument %s takes at most %d",
 	    r->gathered.prompt.len, r->c->profile->label, MOST_ARGUMENT - 1);
 	return err_hint(e,
-	    "lower max_context_tokens in gt.toml, or add \"ready\" to [recovery.agents.%s], so that it can "
+	    "lower max_context_tokens in gt.toml, or set ready in [recovery.agents.%s], so that it can "
 	    "be pasted",
 	    r->c->profile->name);
 }

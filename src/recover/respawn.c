@@ -56,13 +56,13 @@ respawn_failed(const char *why, const struct pane *p, struct err *e)
 	struct buf words = BUF_INIT;
 
 	if (strstr(why, "still active") != NULL) {
-		err_set(e, GT_AGAIN, "taken", "pane %s was started again by somebody else just now", p->id);
-		return err_hint(e, "nothing was changed; run gt-recover list to see what lives there");
+		err_set(e, GT_AGAIN, "taken", "pane %s was just restarted by another program", p->id);
+		return err_hint(e, "nothing was changed; gt-recover list shows the agent");
 	}
 	if (strstr(why, "can't find pane") != NULL)
 		return err_set(e, GT_FAIL, "gone", "pane %s is gone", p->id);
 	scrub_first_line(&words, why, 200, NULL);
-	err_set(e, GT_FAIL, "tmux", "tmux could not start the pane again: %s", words.data);
+	err_set(e, GT_FAIL, "tmux", "tmux could not restart the pane: %s", words.data);
 	buf_release(&words);
 	return -1;
 }
@@ -356,13 +356,13 @@ look_again(
 	if (place != NULL ? is_unused(place) : c->beside || there->n == there->ours)
 		return 0;
 	if (place != NULL && *place->filled != '\0')
-		err_set(e, GT_AGAIN, "changed", "its session is there again: a recovery started it in %s",
+		err_set(e, GT_AGAIN, "changed", "its session exists again: a recovery started it in %s",
 		    place->id);
 	else if (place != NULL)
-		err_set(e, GT_AGAIN, "changed", "somebody uses the pane that was made for it, %s", place->id);
+		err_set(e, GT_AGAIN, "changed", "the pane created for it is in use, %s", place->id);
 	else
-		err_set(e, GT_AGAIN, "changed", "the session is there again: somebody else has made it");
-	return err_hint(e, "nothing was done to it; run gt-recover list to see what it is now");
+		err_set(e, GT_AGAIN, "changed", "the session exists again: another program created it");
+	return err_hint(e, "nothing was changed; gt-recover list shows its new state");
 }
 
 int
@@ -499,11 +499,11 @@ creation_failed(const struct tmux_batch *b, const struct candidate *c, struct er
 
 	tmux_batch_failed(b, &why);
 	if (strstr(why, "duplicate session") != NULL) {
-		err_set(e, GT_AGAIN, "taken", "the session was made again by somebody else just now");
-		return err_hint(e, "nothing was changed; run gt-recover list to see what lives there");
+		err_set(e, GT_AGAIN, "taken", "the session was just created by another program");
+		return err_hint(e, "nothing was changed; gt-recover list shows the agent");
 	}
 	scrub_first_line(&words, why, 200, NULL);
-	err_set(e, GT_FAIL, "tmux", "tmux could not make the session again: %s",
+	err_set(e, GT_FAIL, "tmux", "tmux could not create the session: %s",
 	    words.len > 0 ? words.data : "(no reason given)");
 	buf_release(&words);
 	return err_hint(e, "its directory was %s", c->cwd);
@@ -527,7 +527,7 @@ find_born(
 	if (ret == 0 && found)
 		mark_place(t, c, born);
 	if (ret == 0 && !found)
-		ret = err_set(e, GT_FAIL, "gone", "the session was made again and ended at once");
+		ret = err_set(e, GT_FAIL, "gone", "the session was created and ended at once");
 	return ret;
 }
 
@@ -638,6 +638,6 @@ respawn_with_gt(struct app *w, const struct candidate *c, struct pane *born, str
 	}
 	if (found)
 		return 0;
-	err_set(e, GT_FAIL, "gone", "gt session start succeeded, but no session of that name is there");
-	return err_hint(e, "look at gt session list");
+	err_set(e, GT_FAIL, "gone", "gt session start succeeded, but the session does not exist");
+	return err_hint(e, "check gt session list");
 }

@@ -547,7 +547,7 @@ run_canaries(struct scrub *s, const char *user_rules, struct err *e)
 		    "%s:%d: the rule [%s] for secrets does not find its own sample",
 		    r->own ? user_rules : "config/secrets.ini", r->finds_line, r->name);
 		return err_hint(
-		    e, "correct the rule or its finds; nothing is scrubbed by a table that does not work");
+		    e, "correct the rule or its finds; scrub refuses a table with errors");
 	}
 	s->rules_alone = false;
 	memset(s->counts, 0, s->n_kinds * sizeof *s->counts);
@@ -766,7 +766,8 @@ scrub_error(struct err *e, struct scrub *s)
 		return;
 	if (s == NULL && (s = own = scrub_new(NULL, &broken)) == NULL) {
 		snprintf(e->msg, sizeof e->msg,
-		    "what went wrong is withheld, as it cannot be searched for secrets: %.400s", broken.msg);
+		    "an error text is withheld because it could not "
+		        "be searched for secrets: %.400s", broken.msg);
 		e->hint[0] = '\0';
 		return;
 	}

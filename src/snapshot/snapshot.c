@@ -275,7 +275,7 @@ read_snapshot(const char *p, size_t n, const char *what, bool whole, struct scru
 		return -1;
 	text = json_object_get(v, "text");
 	if (json_number(v, "schema_version", 0) != 1 || (whole && !json_is_string(text))) {
-		ret = err_set(e, GT_FAIL, "snapshot", "%s is no snapshot that this version can read", what);
+		ret = err_set(e, GT_FAIL, "snapshot", "this version cannot read the snapshot %s", what);
 		goto out;
 	}
 	out->taken_at = json_number(v, "taken_at", 0);
@@ -290,7 +290,7 @@ read_snapshot(const char *p, size_t n, const char *what, bool whole, struct scru
 		    s, json_string_value(text), json_string_length(text), out->width > 0 ? out->width : -1);
 	if (out->session == NULL || out->socket == NULL || out->pane == NULL) {
 		snapshot_release(out);
-		ret = err_set(e, GT_FAIL, "snapshot", "%s does not say of which pane it is", what);
+		ret = err_set(e, GT_FAIL, "snapshot", "the snapshot %s names no pane", what);
 	}
 out:
 	json_decref(v);

@@ -192,7 +192,7 @@ overlay_commit(struct store *base, const struct change *changes, size_t n, struc
 	free(version);
 	if (as_expected == 0) {
 		err_set(e, GT_AGAIN, "conflict", "another process changed a record first");
-		err_hint(e, "Run the command again: it will see the new state");
+		err_hint(e, "Run the command again");
 	}
 	return as_expected == 1 ? COMMIT_DONE : as_expected == 0 ? COMMIT_CONFLICT : COMMIT_ERROR;
 }

@@ -341,11 +341,10 @@ damaged_key(const struct redis_store *s, const char *key, struct err *e)
 	if (e == NULL)
 		e = &own;
 	err_set(e, GT_FAIL, "corrupt",
-	    "the Redis store %s is damaged: the record %s lacks its value or its row, or does not match its "
-	    "checksum",
+	    "the Redis store %s is damaged: the record %s is incomplete or does not match its checksum",
 	    s->at.shown, shown.data);
 	err_hint(e,
-	    "Somebody changed the keys by hand, or the server's files decayed: bring back its " REDIS_FILES
+	    "The keys were changed by hand, or the server's files are corrupt: restore its " REDIS_FILES
 	    " from a backup, or DEL the key, and HDEL and ZREM it in gt-recover:*");
 	store_note_damage(e);
 	buf_release(&shown);
@@ -483,7 +482,7 @@ refuse_key(const struct redis_store *s, const char *key, struct err *e)
 	utf8_escape(&shown, key, strlen(key), 120);
 	err_set(e, GT_FAIL, "not-ours", "the key %s in the Redis store %s belongs to another program",
 	    shown.data, s->at.shown);
-	err_hint(e, "Give gt-recover a database of its own: state = \"redis://HOST:PORT/DB\"");
+	err_hint(e, "Use a separate database: state = \"redis://HOST:PORT/DB\"");
 	buf_release(&shown);
 	return COMMIT_ERROR;
 }
@@ -521,7 +520,7 @@ data_replaced(struct redis_store *s, struct err *e)
 {
 	err_set(e, GT_AGAIN, "replaced", "the Redis store %s was emptied or replaced while this command ran",
 	    s->at.shown);
-	err_hint(e, "Run the command again: it will see the new state");
+	err_hint(e, "Run the command again");
 	return COMMIT_ERROR;
 }
 
@@ -563,13 +562,13 @@ resolve_commit(struct redis_store *s, const char *id, bool *again, struct err *e
 	if (r == NULL && strcmp(why.name, "replaced") == 0)
 		return data_replaced(s, e);
 	if (r == NULL && strcmp(why.name, "failed-over") == 0) {
-		err_set(e, GT_FAIL, "unknown", "%s; nobody knows whether this change was made", why.msg);
+		err_set(e, GT_FAIL, "unknown", "%s; it is unknown whether the change was made", why.msg);
 		err_hint(e, "%s", why.hint);
 		return COMMIT_UNKNOWN;
 	}
 	if (r == NULL) {
-		err_set(e, GT_FAIL, "unknown", "%s: nobody knows whether the change was made", why.msg);
-		err_hint(e, "Start the Redis server, then run the command again: it takes up what it finds");
+		err_set(e, GT_FAIL, "unknown", "%s: it is unknown whether the change was made", why.msg);
+		err_hint(e, "Start the Redis server, then run the command again");
 		return COMMIT_UNKNOWN;
 	}
 	answer = read_answer(s, r, again, e);
@@ -635,9 +634,9 @@ redis_commit(struct store *base, const struct change *changes, size_t n, struct 
 	} while (again && clock_mono_ms() < until);
 	if (again) {
 		err_set(e, GT_AGAIN, "store-down",
-		    "the connection to the Redis store %s broke again and again: the change was not made",
+		    "the connection to the Redis store %s failed repeatedly: the change was not made",
 		    s->at.shown);
-		err_hint(e, "Look at the Redis server and the network to it, then run the command again");
+		err_hint(e, "Check the Redis server and the network, then run the command again");
 	}
 	return answer;
 }
@@ -667,7 +666,7 @@ redis_damaged(struct store *base, const char *what, struct err *e)
 	if (e == NULL)
 		e = &own;
 	err_set(e, GT_FAIL, "corrupt", "the Redis store %s is damaged: %s", s->at.shown, what);
-	err_hint(e, "Bring back the server's " REDIS_FILES " from a backup");
+	err_hint(e, "Restore the server's " REDIS_FILES " from a backup");
 	store_note_damage(e);
 	return -1;
 }

@@ -57,11 +57,11 @@ take_option(struct redis_address *a, const char *option, const char *dir, struct
 		return 0;
 	}
 	if (str_starts(option, "db=") && a->path != NULL)
-		return parse_number(option + 3, DB_MAX, &a->db, "has a db that is no number", e);
+		return parse_number(option + 3, DB_MAX, &a->db, "has a db that is not a number", e);
 	return refuse_url(e,
-	    a->path != NULL ? "takes no options but db and password_file" :
-		a->tls	    ? "takes no options but password_file, ca_file, cert_file and key_file"
-			    : "takes no option but password_file");
+	    a->path != NULL ? "allows only the options db and password_file" :
+		a->tls	    ? "allows only the options password_file, ca_file, cert_file and key_file"
+			    : "allows only the option password_file");
 }
 
 /* [USER@]HOST[:PORT][/DB]; a host of IPv6 stands in brackets. */
@@ -75,8 +75,8 @@ take_host(struct redis_address *a, char *text, struct err *e)
 		if (strchr(text, ':') != NULL) {
 			err_set(e, GT_USAGE, "state", "the address of the Redis store holds a password");
 			return err_hint(e,
-			    "Take it out of gt.toml: put it into a file of yours alone (mode 0600) and append"
-			    " ?password_file=FILE, or set " REDIS_PASSWORD_VARIABLE);
+			    "Remove it from gt.toml: put it into a private file (mode 0600) and append "
+			    "?password_file=FILE, or set " REDIS_PASSWORD_VARIABLE);
 		}
 		a->user = xstrdup(text);
 		text = at + 1;
@@ -84,7 +84,7 @@ take_host(struct redis_address *a, char *text, struct err *e)
 	if ((slash = strchr(text, '/')) != NULL) {
 		*slash++ = '\0';
 		if (*slash != '\0' &&
-		    parse_number(slash, DB_MAX, &a->db, "has a database that is no number", e) != 0)
+		    parse_number(slash, DB_MAX, &a->db, "has a database that is not a number", e) != 0)
 			return -1;
 	}
 	a->port = STANDARD_PORT;
@@ -93,14 +93,14 @@ take_host(struct redis_address *a, char *text, struct err *e)
 		*colon++ = '\0';
 		text++;
 		if (*colon != ':' && *colon != '\0')
-			return refuse_url(e, "has something behind its host");
+			return refuse_url(e, "has extra text after its host");
 		colon = *colon == ':' ? colon : NULL;
 	} else {
 		colon = strchr(text, ':');
 	}
 	if (colon != NULL) {
 		*colon = '\0';
-		if (parse_number(colon + 1, PORT_MAX, &a->port, "has a port that is no number", e) != 0)
+		if (parse_number(colon + 1, PORT_MAX, &a->port, "has a port that is not a number", e) != 0)
 			return -1;
 	}
 	if (text[0] == '\0')
@@ -118,12 +118,12 @@ parse_url(struct redis_address *a, char *text, const char *dir, struct err *e)
 		*options++ = '\0';
 	if (str_starts(text, "redis+unix://")) {
 		if (text[13] != '/')
-			return refuse_url(e, "names no absolute path of a socket");
+			return refuse_url(e, "names no absolute socket path");
 		a->path = xstrdup(text + 13);
 	} else {
 		a->tls = str_starts(text, "rediss://");
 		if (!a->tls && !str_starts(text, "redis://"))
-			return refuse_url(e, "begins with none of redis://, rediss:// and redis+unix://");
+			return refuse_url(e, "does not begin with redis://, rediss:// or redis+unix://");
 		if (take_host(a, text + (a->tls ? 9 : 8), e) != 0)
 			return -1;
 	}
@@ -144,7 +144,7 @@ redis_address_parse(struct redis_address *a, const char *url, const char *dir, s
 
 	if (str_starts(url, "rediss:") && !redis_tls_known()) {
 		err_set(e, GT_USAGE, "state",
-		    "this gt-recover speaks no TLS: its Redis library (hiredis %d.%d) has none",
+		    "this gt-recover has no TLS: its Redis library (hiredis %d.%d) was built without it",
 		    HIREDIS_MAJOR, HIREDIS_MINOR);
 		return err_hint(e,
 		    "Run stunnel, or ssh -L, in front of the server, and name its local end as "

@@ -126,13 +126,12 @@ redis_refuse_failover(const struct redis_store *s, const char *reason, struct er
 		buf_fmt(&to, "-h %s -p %d%s", s->at.host, s->at.port, s->at.tls ? " --tls" : "");
 	if (strcmp(reason, "emptied") == 0) {
 		err_set(e, GT_FAIL, "emptied",
-		    "the Redis store %s was emptied or replaced: it has nothing of what this host recorded "
-		    "there",
+		    "the Redis store %s was emptied or replaced: the records of this host are missing",
 		    s->at.shown);
 		err_hint(e,
-		    "Check that the server loaded its " REDIS_FILES " (redis-cli %s CONFIG GET dir) and that "
-		    "this is its database; what this host recorded is in events.jsonl. To begin anew: "
-		    "redis-cli %s -n %d SET gt-recover:accepted %s",
+		    "Check that the server loaded its " REDIS_FILES " (redis-cli %s CONFIG GET dir) and "
+		    "that this is its database; events.jsonl has the records of this host. To start "
+		    "over: redis-cli %s -n %d SET gt-recover:accepted %s",
 		    to.data, to.data, s->at.db, s->run);
 		buf_release(&to);
 		return -1;
@@ -144,12 +143,12 @@ redis_refuse_failover(const struct redis_store *s, const char *reason, struct er
 		    s->at.shown);
 	else
 		err_set(e, GT_FAIL, "failed-over",
-		    "the Redis store %s is on a server that took over from another one (at replication "
-		    "offset %s): changes that were confirmed may be missing",
+		    "the Redis store %s is on a promoted replica (at replication offset %s): confirmed "
+		    "changes may be missing",
 		    s->at.shown, s->took_over_at);
 	err_hint(e,
-	    "Compare the end of events.jsonl in each state directory with gt-recover log, and record again "
-	    "what is missing. Then accept this server: redis-cli %s -n %d SET gt-recover:accepted %s",
+	    "Compare the end of events.jsonl in each state directory with gt-recover log, and repeat "
+	    "missing records. Then accept this server: redis-cli %s -n %d SET gt-recover:accepted %s",
 	    to.data, s->at.db, s->run);
 	buf_release(&to);
 	return -1;

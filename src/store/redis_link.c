@@ -45,7 +45,7 @@ redis_address_password(const struct redis_address *a, struct err *e)
 		buf_wipe(&b);
 		err_add(e, "the password of the Redis store");
 		err_hint(
-		    e, "Name in password_file a file that you own and nobody else may read: chmod 600 FILE");
+		    e, "password_file must be a private file: chmod 600 FILE");
 		return NULL;
 	}
 	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r'))
@@ -85,8 +85,8 @@ redis_text_at(const redisReply *r, size_t i)
 int
 redis_bad_reply(const struct redis_store *s, struct err *e)
 {
-	err_set(e, GT_FAIL, "protocol", "the store %s answered what no Redis server answers", s->at.shown);
-	return err_hint(e, "Look at what listens there (redis-cli INFO server)");
+	err_set(e, GT_FAIL, "protocol", "the store %s does not answer like a Redis server", s->at.shown);
+	return err_hint(e, "Check the server: redis-cli INFO server");
 }
 
 void
@@ -101,7 +101,7 @@ static int
 server_down(const struct redis_store *s, const char *why, struct err *e)
 {
 	err_set(e, GT_AGAIN, "store-down", "the Redis store %s cannot be reached: %s", s->at.shown, why);
-	return err_hint(e, "Start the Redis server, or look at state in gt.toml, then run the command again");
+	return err_hint(e, "Start the Redis server, or check state in gt.toml, then run the command again");
 }
 
 /*
@@ -117,12 +117,11 @@ set_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 	if (str_starts(r->str, "NOAUTH") || str_starts(r->str, "WRONGPASS") || str_starts(r->str, "NOPERM") ||
 	    strstr(r->str, "executing the script can't") != NULL ||
 	    strstr(r->str, "ACL failure in script") != NULL) {
-		err_set(e, GT_FAIL, "auth", "the Redis store %s does not let gt-recover in (%.*s)",
+		err_set(e, GT_FAIL, "auth", "the Redis store %s denies access (%.*s)",
 		    s->at.shown, (int)(word < 20 ? word : 20), r->str);
 		err_hint(e,
-		    "Give the password by password_file in the address, or by GT_RECOVER_REDIS_PASSWORD; the "
-		    "user needs every"
-		    " command that reads and writes keys, EVAL, INFO and CONFIG GET");
+		    "Set the password with password_file in the address, or GT_RECOVER_REDIS_PASSWORD; "
+		    "the user needs all commands that read and write keys, EVAL, INFO and CONFIG GET");
 		return;
 	}
 	utf8_escape(&shown, r->str, r->len, 160);
@@ -130,9 +129,9 @@ set_refusal(const struct redis_store *s, const redisReply *r, struct err *e)
 	/* before Redis 7 a script's refusal begins with other words */
 	if (strstr(r->str, "MISCONF ") != NULL || strstr(r->str, "OOM command") != NULL)
 		err_hint(e,
-		    "Make room on the disk or in the memory of the Redis server, then run the command again");
+		    "Free disk space or memory of the Redis server, then run the command again");
 	else if (str_starts(r->str, "READONLY"))
-		err_hint(e, "Name the primary server in state, no replica");
+		err_hint(e, "Set state to the primary server, not to a replica");
 	buf_release(&shown);
 }
 
@@ -287,9 +286,8 @@ report_break(struct redis_store *s, struct err *e)
 		err_set(e, GT_FAIL, "protocol", "the store %s sent an invalid reply: %s", s->at.shown,
 		    s->why);
 		err_hint(e,
-		    "Look at what listens there (redis-cli INFO server), and for large values of other "
-		    "programs"
-		    " (redis-cli --bigkeys)");
+		    "Check the server (redis-cli INFO server), and large values of other programs "
+		    "(redis-cli --bigkeys)");
 	} else {
 		server_down(s, s->why, e);
 	}
@@ -377,9 +375,9 @@ log_in(struct redis_store *s, struct err *e)
 		}
 		if (r->type == REDIS_REPLY_ERROR) {
 			err_set(e, GT_FAIL, "auth",
-			    "the Redis store %s does not take the user or the password", s->at.shown);
+			    "the Redis store %s rejects the user or password", s->at.shown);
 			err_hint(e,
-			    "Look at password_file in the address, at GT_RECOVER_REDIS_PASSWORD, and at "
+			    "Check password_file in the address, GT_RECOVER_REDIS_PASSWORD, and "
 			    "requirepass of the server");
 			freeReplyObject(r);
 			return -1;
@@ -454,7 +452,7 @@ check_setting(
 		snprintf(what, sizeof what, "its %s is not \"%s\"", name, wanted);
 		return not_durable(s, what, e);
 	}
-	snprintf(what, sizeof what, "it does not tell its %s", name);
+	snprintf(what, sizeof what, "it does not report its %s", name);
 	return not_durable(s, what, e);
 }
 
@@ -498,20 +496,20 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 
 	if (redis_is_text(said, "newer")) {
 		err_set(
-		    e, GT_FAIL, "newer", "the Redis store %s was made by a later gt-recover", s->at.shown);
+		    e, GT_FAIL, "newer", "the Redis store %s was created by a later gt-recover", s->at.shown);
 		return err_hint(e, "Use that gt-recover, or another database");
 	}
 	if (redis_is_text(said, "older")) {
-		err_set(e, GT_AGAIN, "older", "the Redis store %s is still of an older gt-recover",
+		err_set(e, GT_AGAIN, "older", "the Redis store %s is from an older gt-recover",
 		    s->at.shown);
-		return err_hint(e, "The next command that records something converts it");
+		return err_hint(e, "The next command that writes converts it");
 	}
 	if (redis_is_text(said, "machine")) {
 		err_set(e, GT_REFUSED, "other-machine",
-		    "another machine uses the Redis store %s as the host %s: its agents would look dead here",
+		    "another machine uses the Redis store %s with the same host name %s",
 		    s->at.shown, s->base.host);
 		return err_hint(
-		    e, "Give each of the two a name of its own: host = \"NAME\" in [recovery] of gt.toml");
+		    e, "Set a unique name on each machine: host = \"NAME\" in [recovery] of gt.toml");
 	}
 	if (redis_is_text(said, "failover"))
 		return redis_refuse_failover(s, identity != NULL ? identity->str : "", e);
@@ -528,7 +526,7 @@ take_identity(struct redis_store *s, const redisReply *r, struct err *e)
 	if (s->identity != NULL && !redis_is_text(identity, s->identity)) {
 		err_set(e, GT_AGAIN, "replaced",
 		    "the Redis store %s was emptied or replaced while this command ran", s->at.shown);
-		return err_hint(e, "Run the command again: it will see the new state");
+		return err_hint(e, "Run the command again");
 	}
 	if (s->identity == NULL)
 		s->identity = xstrndup(identity->str, identity->len);

@@ -51,8 +51,8 @@ is_usable(const struct sqlite_store *s, struct err *e)
 {
 	if (!s->broken)
 		return 0;
-	err_set(e, GT_FAIL, "io", "the store %s is not used any more after an error of its disk", s->path);
-	return err_hint(e, "Look at the disk (dmesg, df), then run the command again");
+	err_set(e, GT_FAIL, "io", "the store %s is no longer used after a disk error", s->path);
+	return err_hint(e, "Check the disk (dmesg, df), then run the command again");
 }
 
 static const char *const sql[SQL_COUNT] = {
@@ -99,7 +99,7 @@ sqlite_prepare(struct sqlite_store *s, enum sqlite_sql which, struct err *e)
 
 		/* it fits the tables as they were made */
 		if ((rc & 0xff) == SQLITE_ERROR)
-			sqlite_damaged(s, "its tables are not as they were made", e);
+			sqlite_damaged(s, "its tables were changed", e);
 		else
 			sqlite_error(s, rc, e);
 	}
@@ -302,7 +302,7 @@ check_absence(struct sqlite_store *s, const char *key, struct err *e)
 	if (read_twin(s, key, NULL, key, 0, &twin, e) != 0)
 		return -1;
 	if (twin.n > 0)
-		return damaged_record(s, key, "stands in one index and not in the other", e);
+		return damaged_record(s, key, "is in one index and not in the other", e);
 	return check_before(s, key, e);
 }
 
@@ -323,7 +323,7 @@ check_found(struct sqlite_store *s, const char *key, const char *tag, uint64_t s
 	sqlite3_reset(st);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return sqlite_error(s, rc, e);
-	return same ? 0 : damaged_record(s, key, "is not the one of its index", e);
+	return same ? 0 : damaged_record(s, key, "differs from its index", e);
 }
 
 /*
@@ -609,7 +609,7 @@ resolve_commit_of(struct sqlite_store *s, const char *id, struct err *e)
 		return COMMIT_ERROR;
 	err_set(e, GT_FAIL, "unknown", "%s: the change was written to %s, but the disk did not confirm it",
 	    why.msg, s->path);
-	err_hint(e, "Look at the disk (dmesg, df), then run the command again: it takes up what it finds");
+	err_hint(e, "Check the disk (dmesg, df), then run the command again");
 	return COMMIT_UNKNOWN;
 }
 
@@ -664,7 +664,7 @@ in_place(struct sqlite_store *s, struct err *e)
 		return true;
 	s->broken = true;
 	err_set(e, GT_AGAIN, "replaced", "the store %s was replaced while this command ran", s->path);
-	err_hint(e, "Run the command again: it will see the new state");
+	err_hint(e, "Run the command again");
 	return false;
 }
 

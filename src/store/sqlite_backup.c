@@ -239,9 +239,9 @@ sqlite_backup_info(const char *path, struct store_backup *out, struct err *e)
 
 	memset(out, 0, sizeof *out);
 	if (stat(path, &store) != 0) {
-		err_sys(e, GT_FAIL, "unreadable", "%s cannot be looked at", path);
+		err_sys(e, GT_FAIL, "unreadable", "%s cannot be examined", path);
 	} else if (stat(name, &st) != 0) {
-		ret = errno == ENOENT ? 0 : err_sys(e, GT_FAIL, "unreadable", "%s cannot be looked at", name);
+		ret = errno == ENOENT ? 0 : err_sys(e, GT_FAIL, "unreadable", "%s cannot be examined", name);
 	} else if (db_open_foreign(name, &db, e) == 0) {
 		ret = sqlite_verify(db, e) == 0 ? 1 : -1;
 		db_close(db);
@@ -403,7 +403,7 @@ copy_backup(const char *backup, const char *path, const char *to, struct store_r
 	if (ret == 0)
 		ret = db_number(db, "PRAGMA user_version", &schema, e);
 	if (ret == 0 && (id != SQLITE_APP_ID || schema < 1 || schema > STORE_SCHEMA))
-		ret = err_set(e, GT_FAIL, "not-ours", "%s is no backup of a store", backup);
+		ret = err_set(e, GT_FAIL, "not-ours", "%s is not a backup of a store", backup);
 	/* what the versions' leap gives new checksums must have had the right ones */
 	if (ret == 0)
 		ret = sqlite_verify(db, e);
@@ -427,12 +427,11 @@ restore_backup(const char *path, struct store_restored *out, struct err *e)
 		free(backup);
 	}
 	if (ret != 0) {
-		err_set(e, GT_FAIL, "corrupt", "the store %s is damaged, and it has no backup that is whole",
+		err_set(e, GT_FAIL, "corrupt", "the store %s is damaged and has no intact backup",
 		    path);
 		err_hint(e,
-		    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE, "
-		    "FILE-journal and "
-		    "FILE.backup* aside and run again: a new store is made");
+		    "Nothing was changed. To salvage data: sqlite3 FILE .recover; then move FILE, "
+		    "FILE-journal and FILE.backup* away: the next command creates a new store");
 	}
 	if (ret == 0)
 		ret = set_aside(path, out->aside, sizeof out->aside, e);

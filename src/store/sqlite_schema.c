@@ -205,13 +205,12 @@ sqlite_damage_hint(const char *path, struct err *e)
 	err_set(e, GT_FAIL, "corrupt", "the store %s%s", path, what != NULL ? what : " is damaged");
 	if (sqlite_has_backup(path))
 		err_hint(e,
-		    "Nothing was changed. The next command that records something sets it aside and goes on "
-		    "from its backup");
+		    "Nothing was changed. The next command that writes moves it away and restores its "
+		    "backup");
 	else
 		err_hint(e,
-		    "Nothing was changed. Read what is left with: sqlite3 FILE .recover; then move FILE and "
-		    "FILE-journal aside "
-		    "and run again: a new store is made");
+		    "Nothing was changed. To salvage data: sqlite3 FILE .recover; then move FILE and "
+		    "FILE-journal away: the next command creates a new store");
 	store_note_damage(e);
 	return -1;
 }
@@ -288,8 +287,8 @@ migrate_schema(struct sqlite_store *s, int64_t from, struct err *e)
 	int ret;
 
 	if (s->brief) {
-		err_set(e, GT_AGAIN, "older", "the store %s is still of an older gt-recover", s->path);
-		return err_hint(e, "The next command that records something converts it");
+		err_set(e, GT_AGAIN, "older", "the store %s is from an older gt-recover", s->path);
+		return err_hint(e, "The next command that writes converts it");
 	}
 	sql = sqlite_migration(from);
 	ret = change_schema(s, sql, from, e);
@@ -314,10 +313,10 @@ check_version(struct sqlite_store *s, struct err *e)
 		err_set(e, GT_FAIL, "newer",
 		    "the store %s was written by a later gt-recover (schema %lld, this one knows %d)",
 		    s->path, (long long)version, SCHEMA);
-		return err_hint(e, "Use the gt-recover that wrote it; nothing was changed");
+		return err_hint(e, "Nothing was changed. Use the gt-recover version that wrote it");
 	}
 	if (version < 1)
-		return err_set(e, GT_FAIL, "corrupt", "the store %s says nothing about its schema", s->path);
+		return err_set(e, GT_FAIL, "corrupt", "the store %s has no schema version", s->path);
 	s->plain = version < SQLITE_CHECKSUMS && (s->readonly || *fault_path("GT_CHECKSUMS", "on") == '\0');
 	return version < SCHEMA && !s->readonly && !s->plain ? migrate_schema(s, version, e) : 0;
 }
@@ -336,7 +335,7 @@ sqlite_schema(struct sqlite_store *s, struct err *e)
 		return -1;
 	if (id != SQLITE_APP_ID) {
 		err_set(e, GT_FAIL, "not-ours", "%s is a database of another program", s->path);
-		return err_hint(e, "Name another file: state = \"sqlite:/PATH\" in gt.toml");
+		return err_hint(e, "Use another file: state = \"sqlite:/PATH\" in gt.toml");
 	}
 	return check_version(s, e);
 }

@@ -310,7 +310,7 @@ sqlite_verify(sqlite3 *db, struct err *e)
 	ret = verify_all(db, e);
 	/* of ours every statement fits the tables as they were made */
 	if (ret != 0 && e != NULL && strcmp(e->name, "sqlite") == 0)
-		ret = refuse_file(db, "its tables are not", "as they were made", e);
+		ret = refuse_file(db, "its tables were", "changed", e);
 	if (begin)
 		sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return ret;

@@ -78,7 +78,7 @@ path_of(const char *url, const char *dir, struct err *e)
 		path = "recover.db";
 	else if (path[0] == '\0' || strstr(path, "://") != NULL ||
 	    (path == url && strchr(path, '/') == NULL)) {
-		err_set(e, GT_USAGE, "state", "\"%s\" names no store that gt-recover knows", url);
+		err_set(e, GT_USAGE, "state", "unknown kind of store \"%s\"", url);
 		err_hint(e,
 		    "Write state = \"sqlite\", \"sqlite:/PATH/TO/FILE\", \"redis://HOST:PORT/DB\" or "
 		    "\"redis+unix:///PATH?db=DB\" in gt.toml");
@@ -137,7 +137,7 @@ store_restore(const char *url, const char *dir, struct store_restored *out, stru
 
 	if (store_is_redis(url))
 		return err_set(e, GT_FAIL, "elsewhere",
-		    "the Redis server keeps its files itself: gt-recover cannot mend them");
+		    "the Redis server manages its own files: gt-recover cannot repair them");
 	path = path_of(url, dir, e);
 	ret = path != NULL ? sqlite_restore(path, out, e) : -1;
 	if (ret >= 0)
@@ -163,7 +163,7 @@ store_backup_info(const char *url, const char *dir, struct store_backup *out, st
 	int ret;
 
 	if (store_is_redis(url))
-		return err_set(e, GT_FAIL, "elsewhere", "the Redis server keeps its files itself");
+		return err_set(e, GT_FAIL, "elsewhere", "the Redis server manages its own files");
 	path = path_of(url, dir, e);
 	ret = path != NULL ? sqlite_backup_info(path, out, e) : -1;
 	free(path);
@@ -411,7 +411,7 @@ check_change(const struct change *c, struct err *e)
 	json_t *value;
 
 	if (n == 0 || n > KEY_MAX_BYTES || !utf8_valid(c->key, n))
-		return refuse_change(c, "key", "has a key that is empty, too long or no UTF-8", e);
+		return refuse_change(c, "key", "has a key that is empty, too long or not UTF-8", e);
 	if (c->kind != CHANGE_PUT)
 		return 0;
 	if (c->tag == NULL || c->value == NULL)
@@ -442,7 +442,7 @@ check_keys(const struct change *changes, size_t n, struct err *e)
 	qsort(sorted, n, sizeof *sorted, by_change_key);
 	for (size_t i = 1; i < n && ret == 0; i++) {
 		if (by_change_key(&sorted[i - 1], &sorted[i]) == 0)
-			ret = refuse_change(sorted[i], "key", "stands twice in one commit", e);
+			ret = refuse_change(sorted[i], "key", "occurs twice in one commit", e);
 	}
 	free(sorted);
 	return ret;
@@ -524,7 +524,7 @@ store_conflict(const char *key, struct err *e)
 
 	utf8_escape(&shown, key, strlen(key), 120);
 	err_set(e, GT_AGAIN, "conflict", "another process changed %s first", shown.data);
-	err_hint(e, "Run the command again: it will see the new state");
+	err_hint(e, "Run the command again");
 	buf_release(&shown);
 	return COMMIT_CONFLICT;
 }

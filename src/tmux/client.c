@@ -218,7 +218,7 @@ static int
 refuse_to_change(const struct tmux *t, struct err *e)
 {
 	err_set(e, GT_FAIL, "other-user",
-	    "the tmux server on socket %s belongs to another user: root changes nothing there", t->socket);
+	    "the tmux server on socket %s belongs to another user: root does not change it", t->socket);
 	return err_hint(e, "%s", t->as_owner);
 }
 
@@ -249,7 +249,7 @@ cannot_begin(const struct tmux *t, const char *said, struct err *e)
 	} else if (says_lost(said)) {
 		err_set(e, GT_FAIL, "server-lost", "the tmux server on socket %s died during the call",
 		    t->socket);
-		err_hint(e, "run gt-recover again; what was gathered so far is kept");
+		err_hint(e, "run gt-recover again; the collected context is kept");
 	} else {
 		err_set(e, GT_FAIL, "tmux", "tmux on socket %s refused: %s", t->socket,
 		    words.len > 0 ? words.data : "(no reason given)");
@@ -470,8 +470,7 @@ run_client(struct tmux *t, struct tmux_batch *b, struct err *e)
 		    "the tmux server on socket %s did not answer within %d s", t->socket,
 		    t->timeout_ms / 1000);
 		return err_hint(e,
-		    "it is stopped or overloaded; nothing was changed by this call unless it wakes up; try "
-		    "again");
+		    "it is stopped or overloaded; try again");
 	}
 	if (ret != 0 && strcmp(e->name, "not-installed") == 0)
 		return no_tmux(e);

@@ -77,7 +77,7 @@ once() {	# TEXT DESCRIPTION
 	is "$(grep -cF -- "$1" <<<"$OUT")" 1 "$2"
 }
 # Parts of the interface of all three versions.
-ui='esc to interrupt|ctrl\+[xbo] |bypass permissions on|shift\+tab|for agents|Queued · |API Usage|▐▛|▝▜|↓ |for [0-9]+s · done|◯ |● main|Tip: |retire|lines? of the screen'
+ui='esc to interrupt|ctrl\+[xbo] |bypass permissions on|shift\+tab|for agents|Queued · |API Usage|▐▛|▝▜|↓ |for [0-9]+s · done|◯ |● main|Tip: |retire|screen lines? not rec'
 
 # comes_back SESSION WAY WHAT: recovered, and its model heard the prompt once
 comes_back() {
@@ -85,7 +85,7 @@ comes_back() {
 	gt "$1" -L "$SOCKET" --via "$2" --json
 	is "$RC $(json '{results}[0]{via}') $(json '{results}[0]{phase}')" "0 $2 acknowledged" "$3: it comes back"
 	[ "$RC" = 0 ] || { note "$ERR" && return; }
-	unlike "$ERR" 'not understood' "$3: without a word on rows that were not understood"
+	unlike "$ERR" 'not recognized' "$3: without a word on rows that were not understood"
 	id=$(json '{results}[0]{recovery_id}')
 	kept_prompt "$id" "$W/told"
 	# behind its own notices Claude Code sends it without the newline at its end

@@ -69,7 +69,7 @@ add_agent(struct txn *t, int i, const struct timestamp *now)
 		.cursor_session_id = (char *)(uintptr_t)"5e0b4c1e-7f3a-4f5e-9f43-1d2c3b4a5968",
 		.workspace_path = (char *)(uintptr_t)"/tmp/work",
 		.parent = i % 10 == 0 ? NULL : parent,
-		.why = (char *)(uintptr_t)"no process of it is running",
+		.why = (char *)(uintptr_t)"its process is not running",
 		.blob = { .size = -1 },
 	};
 

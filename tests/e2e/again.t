@@ -239,7 +239,7 @@ agent_plan dog --die-at-once=1
 crash dog
 until_ 5 listed_is dog class dead
 gt dog -L main
-like "$RC $ERR" '^1 .*died again' 'an agent dies again at once, and its pane stays'
+like "$RC $ERR" '^1 .*crashed again' 'an agent dies again at once, and its pane stays'
 tm kill-session -t =dog
 is "$(listed dog crash_reason)" stopped '  a person takes its session away: that is no crash'
 tm set-option -g remain-on-exit off
@@ -256,14 +256,14 @@ PIDS+=("$late")
 ok 'a run has looked and is held up' until_ 10 grep -q '^State:.T' "/proc/$late/status"
 agent_plan fox --die-at-once=1
 gt fox -L main
-like "$RC $ERR" '^1 .*died again' '  another one starts an agent, which dies at once'
+like "$RC $ERR" '^1 .*crashed again' '  another one starts an agent, which dies at once'
 find_pane fox
 gt fox -L main
 is "$RC $(agent_starts fox)" '0 3' '  and once more'
 kill -CONT "$late"
 wait "$late"
 is "$(agent_starts eel) $(agent_starts fox)" '2 3' '  the first one goes on, and starts nothing beside it'
-like "$(cat "$W/late")" 'there again: a recovery' '  it says why'
+like "$(cat "$W/late")" 'exists again: a recovery' '  it says why'
 
 untold() {	# SESSION: brought back, but its start command eats the prompt, and the recoverer is killed before it could paste it
 	local starts first

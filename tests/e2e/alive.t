@@ -57,7 +57,7 @@ if [ -e "$PRELOAD" ]; then
 	for errno in enfile eacces enomem; do
 		unread $errno lock acquire slot bob
 		is "$RC" 75 "$errno: its lock is not taken"
-		like "$ERR" "alice has the lock slot, as long as its process $HOLDER lives" '  and it says so'
+		like "$ERR" "alice holds the lock slot while its process $HOLDER runs" '  and it says so'
 		unread $errno lock renew slot alice
 		is "$RC" 0 '  the holder renews it'
 		unread $errno startup
@@ -148,7 +148,7 @@ sees=false
 [ "$own" = 'pid:[4026531836]' ] && [ "$(id -u)" = 0 ] && sees=true
 held_by() {	# other|gt
 	if [ "$1" = gt ] && $sees; then
-		echo ', as long as its process [0-9]+ in another container lives'
+		echo ' while its process [0-9]+ in another container runs'
 	else
 		echo ' for [0-9]+ more sec'
 	fi
@@ -161,7 +161,7 @@ for where in other gt; do
 	$where startup
 	is "$RC $(state one)" '0 ACTIVE' "$where: a startup elsewhere does not suspend it"
 	$where lock acquire one thief
-	like "$RC $ERR" "^75 .*holder-one has the lock one$(held_by $where)" '  nor is its lock to be had'
+	like "$RC $ERR" "^75 .*holder-one holds the lock one$(held_by $where)" '  nor is its lock to be had'
 	$where runner list
 	like "$OUT" 'runner-one +alive' '  its runner lives'
 	$where runner beat runner-one

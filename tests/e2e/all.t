@@ -69,7 +69,7 @@ is "$(grep -c '^would recover' <<<"$OUT")" 4 'would recover four'
 unlike "$OUT" bystander 'and not the living one'
 is "$(grep -c '^ *resumes its conversation, about [0-9.]*k\{0,1\} tokens$' <<<"$OUT")" 4 'with the way of each and its tokens'
 like "$OUT" '
-4 agents, about [0-9.]+k? tokens at their first requests$' 'and their sum'
+4 agents, about [0-9.]+k? tokens in their first requests$' 'and their sum'
 plan=$(plan)
 gt "${with[@]}" --dry-run
 is "$(plan)" "$plan" 'a bare --dry-run says the same'
@@ -118,7 +118,7 @@ gt "${with[@]}" --all --yes
 is "$RC" 3 'the same for a person'
 is "$(tail -n 1 <<<"$ERR")" 'found=4 recovered=3 unacknowledged=0 refused=0 failed=1' 'the last line counts them'
 is "$(grep -c 'Starting recovery' <<<"$ERR")" 4 'each was tried'
-like "$ERR" '! bee: Claude died again right after its start \(status 3\)' 'and bee is named'
+like "$ERR" '! bee: Claude crashed again right after its start \(status 3\)' 'and bee is named'
 took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
 
 # ---- spacing ----

@@ -20,7 +20,7 @@ ok 'a server without agents' tm new-session -d -s plain -x 80 -y 24 'sleep 1000'
 gt arm -L main
 like "$RC $ERR" '^0 No agent sessions' 'without an agent there is nothing to arm'
 gt disarm -L main
-like "$RC $ERR" '^0 Nothing is armed' 'and nothing to disarm'
+like "$RC $ERR" '^0 Nothing is set up' 'and nothing to disarm'
 not_ok 'nothing is written' test -e "$STATE"
 gt arm plain -L main
 is "$RC" 4 'a session without an agent is not known'
@@ -35,8 +35,8 @@ tm set-hook -w -t "$(agent_pane nux)" pane-died 'run-shell true' \; set-option -
 ok 'the mayor as well' start boss --env GT_ROLE=mayor
 toast=$(options toast) nux=$(options nux) boss=$(options boss)
 gt arm -L main --dry-run
-like "$RC $ERR" '^0 .*toast would be armed: its pane stays when the agent dies' 'a dry run says what it would do'
-like "$ERR" '10,000 lines of scrollback for new panes; those that are there keep their limit' 'and which panes get the longer history'
+like "$RC $ERR" '^0 .*toast would be set up: its pane stays when the agent dies' 'a dry run says what it would do'
+like "$ERR" '10,000 lines of scrollback for new panes; existing panes keep their limit' 'and which panes get the longer history'
 is "$(options toast) $(options nux)" "$toast $nux" 'it changes nothing'
 not_ok 'nothing is written' test -e "$STATE"
 gt arm -L main --json
@@ -60,7 +60,7 @@ gt disarm -L main boss --json
 is "$RC $(json '{sessions}') $(json '{sessions}[0]{name}')" '0 1 boss' 'a named one is disarmed alone'
 is "$(options boss)" "$boss" 'and is as before'
 gt disarm -L main --dry-run
-like "$RC $ERR" '^0 .*toast would be disarmed: [23] settings put back' 'a dry run of disarm'
+like "$RC $ERR" '^0 .*toast would be reset: [23] settings restored' 'a dry run of disarm'
 is "$(options toast) $(options nux)" "$armed" 'changes nothing'
 gt disarm -L main
 is "$RC" 0 'disarmed'
@@ -68,7 +68,7 @@ is "$(options toast)" "$toast" 'what was inherited is inherited again'
 is "$(options nux)" "$nux" 'what was set is set again'
 is "$(listed toast armed)" 0 'the list says so'
 gt disarm -L main
-like "$RC $ERR" '^0 Nothing is armed' 'again: nothing left to do'
+like "$RC $ERR" '^0 Nothing is set up' 'again: nothing left to do'
 
 # ---- what others change in between stays ----
 gt arm -L main toast
@@ -96,7 +96,7 @@ like "$(options nux)" 'pane-died\[0\] run-shell true;pane-died\[50\] run-shell f
 tm set-hook -u -w -t "$(agent_pane nux)" 'pane-died[50]'
 tm set-hook -g pane-died 'run-shell true'
 gt arm -L main toast
-like "$ERR" "server's own pane-died hook would be switched off" 'a hook for all windows is not shadowed'
+like "$ERR" "the server has its own pane-died hook" 'a hook for all windows is not shadowed'
 like "$(options toast)" 'pane=on .*hooks=$' 'the rest is armed'
 gt disarm -L main
 tm set-hook -gu pane-died

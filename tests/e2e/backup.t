@@ -1,5 +1,5 @@
 #!/bin/bash
-# A store that is damaged, or gone, is set aside and goes on from its backup, and what was lost is said. Without a backup nothing is touched.
+# A store that is damaged, or gone, is set aside and restores its backup, and what was lost is said. Without a backup nothing is touched.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 # shellcheck source=tests/e2e/sqlite.sh
@@ -35,7 +35,7 @@ cp "$DB" "$W/damaged"
 gt run list
 is "$RC" 1 'a damaged store is not read from'
 like "$ERR" 'recover.db is damaged' '  which is said'
-like "$ERR" 'goes on from its backup' '  with what comes next'
+like "$ERR" 'restores its backup' '  with what comes next'
 same_file "$DB" "$W/damaged" '  and nothing is changed by it'
 
 create new

@@ -14,7 +14,7 @@ gt install binding
 like "$RC $ERR" '^0 .*commands/recovery: /recovery:status and /recovery:resume are installed' 'installed'
 is "$(cd "$DIR" && echo *)" 'resume.md status.md' 'two files'
 is "$(sed -n '1p;3p;5p' "$DIR/status.md")" '---
-description: What a crash interrupted, and what was half written
+description: Show interrupted epics and half-written files
 ---' 'they begin with what they are'
 # shellcheck disable=SC2016	# the back quotes are the file's
 line=$(sed -n 's/^!`\(.*\)`$/\1/p' "$DIR/status.md")

@@ -31,5 +31,5 @@ like "$(json '{raw_scrollback}')" 'test 7 ok.*for agents$' 'the newest are kept'
 unlike "$(json '{raw_scrollback}')" 'Claude Code v' 'the oldest are not'
 ok 'of more than were taken' test "$rows" -gt 20
 gt context toast -L main --config "$W/few.toml"
-like "$OUT" '20 lines \(older ones were left out\)' 'people are told too'
+like "$OUT" '20 lines \(older ones omitted\)' 'people are told too'
 done_testing

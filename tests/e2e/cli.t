@@ -89,18 +89,18 @@ for shell in bash fish zsh; do
 	is "$RC" 0 "completion $shell"
 	same_file "$W/out" "$ROOT/completions/gt-recover.$shell" '  prints it'
 done
-refuses 'completion takes one of bash, fish, zsh' completion tcsh
-refuses 'there is no command bogus' help bogus
-suggests 'there is no command lisst' 'gt-recover list' help lisst
-suggests 'there is no option --dryrun' '--dry-run' list --dryrun
-suggests 'there is no option --al' '--all' --al
-suggests 'there is no option --conf' '--config' list --conf "$W/gt.toml"
-refuses 'there is no option --socke' list --socke=main
+refuses 'completion: expected one of bash, fish, zsh' completion tcsh
+refuses 'unknown command bogus' help bogus
+suggests 'unknown command lisst' 'gt-recover list' help lisst
+suggests 'unknown option --dryrun' '--dry-run' list --dryrun
+suggests 'unknown option --al' '--all' --al
+suggests 'unknown option --conf' '--config' list --conf "$W/gt.toml"
+refuses 'unknown option --socke' list --socke=main
 refuses 'list has no --dry-run' list -n
 refuses 'workspace show has no --dry-run' workspace show -n
-suggests 'records takes one of session, agent, .*, not "rum"' 'gt-recover records run' records rum
-refuses 'records takes one of session' records
-refuses 'records run needs one of create, claim' records run
+suggests 'records: expected one of session, agent, .*, not "rum"' 'gt-recover records run' records rum
+refuses 'records: expected one of session' records
+refuses 'records run: expected one of create, claim' records run
 for args in version --version -V; do
 	gt $args
 	like "$RC $OUT" '^0 gt-recover [0-9]+\.[0-9]+\.[0-9]+$' "gt-recover $args"
@@ -110,23 +110,23 @@ gt version --json
 is "$RC gt-recover $(json '{version}') $(json '{schema_version}')" "0 $version 2" 'version --json'
 
 # ---- words and options ----
-refuses 'there is no option --bogus' --bogus
-refuses 'there is no option -x' -x
-refuses 'there is no option -x' -qx list
+refuses 'unknown option --bogus' --bogus
+refuses 'unknown option -x' -x
+refuses 'unknown option -x' -qx list
 refuses 'the option --town needs a value' --town
 refuses 'the option -L needs a value' list -L
-refuses 'the command list takes no "more"' list more
+refuses 'list does not take the argument "more"' list more
 refuses 'version has no --all' version --all
 refuses 'parse has no --socket' parse -L main
 refuses 'gt-recover has no --check' --check
 refuses '--color takes auto, always or never' list --color sometimes
 refuses '--via takes' --via magic one
 refuses '--scope takes task or lines' --scope all one
-refuses 'do not go together' --all one
-refuses 'install takes one of the words shim, timer, plugin, hooks and binding' install
-refuses 'context takes the name of one session' context one two
-refuses 'show takes the name of one session' show
-refuses '--context and --prompt do not go together' show one --context --prompt
+refuses 'cannot be combined with' --all one
+refuses 'install: expected one of shim, timer, plugin, hooks, binding' install
+refuses 'context needs the name of one session' context one two
+refuses 'show needs the name of one session' show
+refuses '--context cannot be combined with --prompt' show one --context --prompt
 gt list --bogus --json
 is "$RC $ERR $(json '{error}{name}') $(json '{schema_version}')" '2  usage 2' 'an error is JSON when JSON is asked for, and nothing else'
 gt help >/dev/null
@@ -156,7 +156,7 @@ gt -q -L main -- list
 is "$RC $OUT$ERR" '0 ' '-q: a recovery without a word'
 is "$(messages list)" 1 'but done'
 gt -L main snapsot
-like "$RC $ERR" '^4 .*snapsot is no command: no agent session named "snapsot" .*did you mean the command gt-recover snapshot' 'a word that is neither says both'
+like "$RC $ERR" '^4 .*snapsot is not a command: no agent session named "snapsot" .*did you mean the command gt-recover snapshot' 'a word that is neither says both'
 gt -L main lisst
 like "$RC $ERR" '^4 .*no agent session' 'and a mistyped session'
 gt lst
@@ -244,13 +244,13 @@ head -c 5000000 /dev/zero | tr '\0' x >"$W/long"
 printf '\nnext %s\n' "$token" >>"$W/long"
 gt_in "$W/long" scrub
 is "$RC $OUT" "$(printf '0 [scrub: row withheld]\nnext [REDACTED:github-token]')" 'a row that is too long is withheld'
-is "$ERR" 'gt-recover: 1 row was withheld: a rule gave up there, or the row is too long' 'and that is said'
+is "$ERR" 'gt-recover: 1 row was withheld: a rule failed there, or the row is too long' 'and that is said'
 gt_in "$W/long" scrub --check
 is "$RC $OUT" '7 ' 'which is no clean text'
 if [ -c /dev/full ]; then
 	RC=0
 	"$GT_RECOVER" scrub <"$W/dirty" >/dev/full 2>"$W/said" || RC=$?
-	like "$RC $(cat "$W/said")" '^1 .*could not be written to standard output: No space left' 'a full disk is said'
+	like "$RC $(cat "$W/said")" '^1 .*cannot write the scrubbed text to standard output: No space left' 'a full disk is said'
 else
 	skip 'there is no /dev/full' 1
 fi
@@ -260,10 +260,10 @@ like "$RC $(cat "$W/said")" '^1 .*could not be written to standard output' 'a cl
 for i in $(seq 20000); do echo "line $i of a text that nobody reads to its end, so that the pipe is closed before"; done >"$W/many"
 (trap '' PIPE; RC=0; "$GT_RECOVER" scrub <"$W/many" 2>"$W/said" || RC=$?; echo "$RC" >"$W/status.pipe") | head -n 1 >/dev/null
 until_ 10 test -s "$W/status.pipe"
-like "$(cat "$W/status.pipe") $(cat "$W/said")" '^1 .*could not be written to standard output: Broken pipe' 'a reader that went away too'
+like "$(cat "$W/status.pipe") $(cat "$W/said")" '^1 .*cannot write the scrubbed text to standard output: Broken pipe' 'a reader that went away too'
 RC=0
 "$GT_RECOVER" scrub <"$W" >/dev/null 2>"$W/said" || RC=$?
-like "$RC $(cat "$W/said")" '^1 .*standard input cannot be read: Is a directory' 'an input that cannot be read too'
+like "$RC $(cat "$W/said")" '^1 .*cannot read standard input: Is a directory' 'an input that cannot be read too'
 gt_in "$W/dirty" scrub --check
 is "$RC $OUT$ERR" '7 ' 'scrub --check: status 7, no word'
 gt_in "$W/plain" scrub --check
@@ -298,7 +298,7 @@ like "$RC $ERR" '^2 .*cannot be read.*known are claude, codex' 'and of an agent 
 for filter in scrub parse; do
 	tm new-session -d -x 100 -y 30 "\"$GT_RECOVER\" $filter 2>'$W/said'; echo \$? >'$W/status.$filter'; exec sleep 60"
 	until_ 10 test -s "$W/status.$filter"
-	like "$(cat "$W/status.$filter") $(cat "$W/said")" '^2 .*reads standard input, which is a terminal' \
+	like "$(cat "$W/status.$filter") $(cat "$W/said")" '^2 .*standard input is a terminal' \
 		"$filter does not wait for a terminal"
 done
 tm kill-server
@@ -367,10 +367,10 @@ gt config set auto_recover yes
 like "$RC $ERR" '^2 .*auto_recover: expected true or false' 'a wrong value'
 gt config set spacing soon
 like "$RC $ERR" '^2 .*spacing: expected a duration' '  of another type'
-refuses 'config set takes a key and a value' config set spacing
+refuses 'config set needs a key and a value' config set spacing
 gt config set auto_recovr true
 like "$RC $ERR" '^2 .*did you mean auto_recover' 'a wrong key: the nearest'
-refuses 'names no store' config set state mongo://x
+refuses 'unknown kind of store' config set state mongo://x
 same_file "$own" "$W/own.toml" 'and nothing is written'
 EDITOR='sed -i s/9s/8s/' gt config edit
 is "$RC $(grep -c 8s "$own")" '0 1' 'config edit'
@@ -379,13 +379,13 @@ like "$RC $ERR" '^2 .*gt.toml:3.*spacing' '  checks what was written'
 EDITOR='sed -i s/8x/8s/' gt config edit
 is "$RC" 0 '  and opens a file with a mistake in it'
 EDITOR=false gt config edit
-like "$RC $ERR" '^1 .*the editor ended with status 1' '  an editor that fails'
+like "$RC $ERR" '^1 .*the editor exited with status 1' '  an editor that fails'
 printf '[recovery]\nstate = "mongo://x"\n' >"$own"
 gt list
-like "$RC $ERR" '^2 .*gt.toml:2.*"mongo://x" names no store' 'a store that there is not is told when gt.toml is read'
+like "$RC $ERR" '^2 .*gt.toml:2.*unknown kind of store "mongo://x"' 'a store that there is not is told when gt.toml is read'
 printf '[recovery.agents.claud]\ncommand = "claude"\n' >"$own"
 gt list
-like "$RC $ERR" '^2 .*gt.toml:2.*agents.claud. is no known agent.*did you mean \[recovery.agents.claude\]' 'a mistyped agent, too'
+like "$RC $ERR" '^2 .*gt.toml:2.*agents.claud. is not a known agent.*did you mean \[recovery.agents.claude\]' 'a mistyped agent, too'
 rm "$own"
 
 # ---- gt recover ----
@@ -423,7 +423,7 @@ ok 'and so does a link' test -L "$HOME/.bashrc"
 is "$(tries bash "$HOME/.bashrc")" "$answers" 'it works from there'
 cp "$W/dotfiles/bashrc" "$W/bashrc.once"
 SHELL=/bin/bash gt install shim
-like "$RC $OUT" '^0 .*has the function already' 'a second time it is there already'
+like "$RC $OUT" '^0 .*already has the function' 'a second time it is there already'
 same_file "$HOME/.bashrc" "$W/bashrc.once" 'and nothing is added'
 SHELL=/usr/bin/zsh gt install shim
 is "$RC" 0 'for zsh'
@@ -438,7 +438,7 @@ else
 	skip 'there is no fish here'
 fi
 SHELL=/bin/tcsh gt install shim
-like "$RC $ERR" '^1 .*SHELL names no shell.*--print' 'for another shell it says what to do'
+like "$RC $ERR" '^1 .*SHELL is none of bash, zsh and fish.*--print' 'for another shell it says what to do'
 rm "$HOME/.bashrc"
 mkdir "$HOME/.bashrc"
 SHELL=/bin/bash gt install shim

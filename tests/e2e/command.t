@@ -30,7 +30,7 @@ kill_agent seen
 until_ 5 listed_is seen class zombie
 gt -n seen -L main
 like "$OUT" 'started by: claude --dangerously-skip-permissions --model opus' 'the plan shows its command'
-like "$OUT" 'its own arguments when it was last seen alive' 'and why that one'
+like "$OUT" 'its arguments when last seen alive' 'and why that one'
 gt -n seen -L main --json
 is "$(json '{sessions}[0]{start_command_by}')" seen 'also for programs'
 
@@ -40,10 +40,10 @@ ok 'which stands on its screen' pane_shows printed '^\$ claude .*--add-dir /x'
 kill_agent printed
 gt -n printed -L main
 like "$OUT" 'started by: claude
- +\(its program alone: its own command was never seen\)' 'what nobody has seen is its program alone'
+ +\(its program only: its command was never seen\)' 'what nobody has seen is its program alone'
 gt printed -L main
 is "$RC" 0 'unattended it comes back'
-like "$OUT$ERR" 'its own start command was never seen; it is started as claude' 'which is said'
+like "$OUT$ERR" 'its start command was never seen; started as claude' 'which is said'
 unlike "$(arguments printed)" 'add-dir' 'what its screen shows does not choose what is started'
 unlike "$(cat "$W/log")" 'claude --|started by' 'and no command is logged'
 
@@ -57,7 +57,7 @@ ok 'and told what its screen shows, with a warning' term_shows 'which any progra
 ok 'the line itself' term_shows "  claude --dangerously-skip-permissions --add-dir /y"
 term_keys -l 'claude --dangerously-skip-permissions'
 term_keys Enter
-ok 'it may be remembered' until_ 10 term_shows 'Remember it in gt.toml'
+ok 'it may be remembered' until_ 10 term_shows 'Save it in gt.toml'
 term_keys y Enter
 term_ended
 is "$STATUS $(arguments asked | sed 's/--resume [^ ]* //')" 'exit 0 claude --dangerously-skip-permissions ' 'the answer is what is started'
@@ -154,7 +154,7 @@ for n in east north; do
 	ok "$n: its command is asked" until_ 20 term_shows 'Start it with which command'
 	term_keys -l 'claude --dangerously-skip-permissions'
 	term_keys Enter
-	until_ 20 term_shows 'Remember it' && term_keys n Enter
+	until_ 20 term_shows 'Save it in gt.toml' && term_keys n Enter
 	ok "$n: and which of $left is its conversation" until_ 20 term_shows "Which conversation is its own\\? \\[1-$left, screen"
 	like "$(listed_as $n)" "^[1-$left]\$" "$n: which is one of those shown"
 	term_keys "$(listed_as $n)" Enter
@@ -178,7 +178,7 @@ tm send-keys -t "$(agent_pane bare)" -l clear \; send-keys -t "$(agent_pane bare
 until_ 5 pane_is bare '#{cursor_y}' 0
 tm clear-history -t "$(agent_pane bare)"
 gt list -L main
-like "$OUT" $'(^|\n)refused +bare .*\n +bare[^\n]*: nothing but its directory tells' 'its shell is listed, with what is known'
+like "$OUT" $'(^|\n)refused +bare .*\n +bare[^\n]*: its directory is the only evidence' 'its shell is listed, with what is known'
 gt --all --yes -L main
 is "$(agent_pid bare)" '' '--all leaves it alone'
 gt bare -L main --json

@@ -55,7 +55,7 @@ for view in rewind-v2.1.197 transcript-view-v2.1.330 permission-bash-v2.0.76 que
 	gt "$name" -L main --config "$W/quick.toml" --json
 	is "$RC $(json '{results}[0]{error}{name}')" '5 dialog' "$view: it is not acknowledged"
 	is "$(json '{results}[0]{error}{message}')" \
-		"Claude shows ${want:-something that hides its input box}: a person must answer or close it first" "$view: the message names it"
+		"Claude shows ${want:-something that covers its input box}: answer or close it first" "$view: the message names it"
 	not_ok "$view: nothing was pasted" _event "$name" '^paste'
 	not_ok "$view: no key was sent" _event "$name" '^enter|DIALOG ACCEPTED'
 	tm kill-session -t "=$name"

@@ -48,11 +48,18 @@ is "$(found tmux.servers) $(found State.store) $(found State.records)" 'note ok 
 is "$(found Timer.installed) $(found Timer.bare)" 'warning skipped' 'no timer is a warning, and nothing to try'
 is "$(found Timer.boot) $(found State.backup)" 'warning skipped' '  as is none at boot; without records there is nothing to back up'
 gt doctor -L main
-like "$OUT" 'installed +none: snapshots' 'for a person it is a line'
+is "$(head -n 1 <<<"$OUT")" 'Timer' 'people see what is wrong first'
+like "$OUT" 'installed +none: snapshots' '  each problem as a line'
 like "$OUT" '→ gt-recover setup --only timer' '  with a hint'
 is "$(awk 'length > 80' <<<"${OUT//[→✓·✗]/x}")" '' '  of 80 columns at most'
 unlike "$OUT" 'skipped:|no live agent' '  without what could not be looked at'
+like "$(tr -s ' ' <<<"${OUT#*Timer}")" $'\n\n ✓ Settings [0-9]+ checks?(, [0-9]+ notes?)?\n.* ✓ State [0-9]+ checks?(, [0-9]+ notes?)?\n' \
+	'  then a line for each group in which nothing is wrong'
+is "$(grep -c 'SQLite' <<<"$OUT")" 0 '  and no line for each check'
+unlike "$OUT" '✓ Timer' '  but none for the one that has a problem'
+is "$(tail -n 1 <<<"$OUT")" '0 errors, 2 warnings.' '  and the counts last'
 gt doctor -v -L main
+like "$OUT" 'SQLite 3' 'with -v each check is a line'
 like "$OUT" 'no live agent' '  which -v shows'
 gt doctor -q -L main
 is "$RC $(head -n 1 <<<"$OUT")" '0 Timer' '-q shows the troubles alone'
@@ -66,7 +73,7 @@ ok 'an agent works' start_agent toast --scenario "$DATA/work.scenario"
 ok 'another one does' start_agent pip --scenario "$DATA/work.scenario"
 before=$(everything)
 doctor
-is "$RC $(found tmux.servers) $(found tmux.servers sentence | grep -c "2 agents' panes")" '0 ok 1' 'a server with two agents answers'
+is "$RC $(found tmux.servers) $(found tmux.servers sentence | grep -c "2 agent panes")" '0 ok 1' 'a server with two agents answers'
 is "$(found tmux.armed) $(found tmux.history)" 'ok ok' 'their panes are kept, with enough history'
 is "$(found Agents.programs sentence)" "$W/bin/claude" "the agent's program is in PATH"
 is "$(found Agents.retention)" ok 'transcripts stay'
@@ -79,7 +86,7 @@ like "$(found tmux.armed sentence)" '^1 of 2 ' '  with how many'
 gt arm -L main
 doctor
 is "$(found tmux.armed)" ok 'arm sets it right'
-like "$(found tmux.armed sentence)" '2 of them armed' '  and is told'
+like "$(found tmux.armed sentence)" '2 set up by gt-recover' '  and is told'
 mkdir -p "$HOME/.claude"
 [ ! -e "$HOME/.claude/settings.json" ] || cp "$HOME/.claude/settings.json" "$W/settings"
 echo '{"cleanupPeriodDays": 0}' >"$HOME/.claude/settings.json"
@@ -109,10 +116,10 @@ gt install timer -L main
 cp "$W/tab" "$W/good"
 before=$(everything)
 doctor
-is "$RC $(found Timer.installed) $(found Timer.period) $(found Timer.words)" '0 ok ok ok' 'a line of the crontab, its period, its words'
+is "$RC $(found Timer.installed) $(found Timer.period) $(found Timer.words)" '0 ok ok ok' 'a crontab line, its period, its words'
 is "$(found Timer.bare)" ok 'run as cron runs it, it works'
-like "$(found Timer.bare sentence)" "finds the same 2 agents' panes" '  and finds both'
-is "$(found Timer.boot) $(found Timer.boot sentence)" 'ok gt-recover-startup, a line @reboot of the crontab' '  and startup runs at boot'
+like "$(found Timer.bare sentence)" "finds the same 2 agent panes" '  and finds both'
+is "$(found Timer.boot) $(found Timer.boot sentence)" 'ok gt-recover-startup, a crontab @reboot line' '  and startup runs at boot'
 is "$(everything)" "$before" '  and has written nothing'
 printf '[recovery]\nsnapshot_interval = "30m"\n' >"$W/slow.toml"
 doctor --config "$W/slow.toml"
@@ -125,7 +132,7 @@ edit() {	# SED: the line
 }
 edit 's/ TMUX_TMPDIR=[^ ]*//'
 is "$RC $(found Timer.bare) $(found Timer.words)" '1 error warning' 'without TMUX_TMPDIR it finds none: an error'
-like "$(found Timer.bare sentence)" "misses 2 of 2 agents' panes: (toast, pip|pip, toast)" '  with their names'
+like "$(found Timer.bare sentence)" "misses 2 of 2 agent panes: (toast, pip|pip, toast)" '  with their names'
 edit 's/ -L main/ -L other/'
 is "$RC $(found Timer.bare) $(found Timer.words)" '1 error warning' 'so it does on another socket'
 edit "s, XDG_STATE_HOME=[^ ]*, XDG_STATE_HOME=$W/elsewhere,"
@@ -150,7 +157,7 @@ edit '/gt-recover-startup begins/,/gt-recover-startup ends/d'
 is "$(found Timer.boot) $(found Timer.installed)" 'warning ok' 'one that is gone is a warning'
 cp "$W/good" "$W/tab"
 if grep -qx 'cron\|crond\|anacron' /proc/[0-9]*/comm 2>/dev/null; then
-	skip 'a cron daemon runs here'
+	skip 'a cron daemon is running here'
 else
 	doctor
 	is "$(found Timer.running)" warning 'without a cron daemon nothing runs it'
@@ -201,8 +208,8 @@ doctor
 is "$RC $(found State.store) $(found State.records) $(found State.events)" '0 ok ok ok' 'the records are in order'
 is "$(found State.attempts) $(found State.quarantine)" 'ok ok' '  and nothing is left open'
 is "$(everything)" "$before" '  and untouched'
-like "$(found State.events sentence)" '^[0-9]+ lines, as the store has them, the last written [0-9]+[sm] ago$' 'the event log tells its age'
-like "$(found State.backup) $(found State.backup sentence)" '^ok it is [0-9]+[sm] old' '  as does the backup'
+like "$(found State.events sentence)" '^[0-9]+ lines, equal to the store, the last written [0-9]+[sm] ago$' 'the event log tells its age'
+like "$(found State.backup) $(found State.backup sentence)" '^ok [0-9]+[sm] old' '  as does the backup'
 printf '[recovery]\nmax_attempts = 1\n' >"$W/one.toml"
 doctor --config "$W/one.toml"
 is "$(found State.quarantine)" ok 'a restart whose agent finished its turn is no quarantine'
@@ -232,15 +239,15 @@ printf '{"provider_name":"fake"}' >"$W/session"
 gt_in "$W/session" session record
 doctor
 is "$RC $(found State.backup)" '0 warning' 'a backup that cannot be made is a warning, though nothing fails of it'
-like "$(found State.backup sentence)" '^it is 2[0-9]m old, .* making one fails$' '  with its age'
+like "$(found State.backup sentence)" '^2[0-9]m old and outdated: making a newer one fails$' '  with its age'
 rmdir "$DB.backup.new"
 mv "$DB.backup" "$W/backup"
 doctor
-like "$(found State.backup) $(found State.backup sentence)" '^warning there is none' 'none is a warning'
+like "$(found State.backup) $(found State.backup sentence)" '^warning no backup' 'none is a warning'
 head -c 9000 "$W/backup" >"$DB.backup"
 chmod 600 "$DB.backup"
 doctor
-like "$(found State.backup) $(found State.backup sentence)" '^warning there is none to go on from: .* is damaged' 'so is one that is damaged'
+like "$(found State.backup) $(found State.backup sentence)" '^warning no usable backup: .* is damaged' 'so is one that is damaged'
 rm "$DB.backup"
 gt_in "$W/session" session record
 doctor
@@ -311,7 +318,7 @@ before=$(everything)
 gt doctor --json --town "$TOWN"
 is "$(found 'Gas Town.root') $(found 'Gas Town.rigs') $(found 'Gas Town.halted')" 'ok ok ok' 'its root and its rigs'
 is "$(found 'Gas Town.beads')" ok '  its beads, asked for by bd'
-like "$(found tmux.servers sentence)" "$SOCKET answers [^|]*, 1 agents' pane" '  the server that Gas Town makes is looked at'
+like "$(found tmux.servers sentence)" "$SOCKET answers [^|]*, 1 agent pane" '  the server that Gas Town makes is looked at'
 is "$(found tmux.armed)" warning '  its polecat goes with its pane'
 like "$(found tmux.armed hint)" 'after each start' '  and Gas Town does that at each start'
 is "$(everything)" "$before" '  nothing is made in it'

@@ -88,7 +88,7 @@ is "$(context '{bead}')" '(none)' 'work that is closed is none'
 # ---- no answer is never "no work" ----
 gt_toast_warned() {	# WHAT REGEXP: the recovery goes on, and says so
 	gt list --town "$TOWN"
-	like "$RC $ERR" "^0 .*work of the agents is not known: .*$2" "$1: the list says so"
+	like "$RC $ERR" "^0 .*work items of the agents are unknown: .*$2" "$1: the list says so"
 	gt prompt gt-toast --town "$TOWN"
 	like "$RC $OUT" "^0 .*bead could not be read \\(.*$2" 'the prompt warns the agent'
 }
@@ -98,7 +98,7 @@ gt_toast_warned 'a dead server' 'Dolt server does not answer'
 gt list --town "$TOWN"
 is "$(town_calls bd)" 1 'it is asked once, not for every agent'
 echo garbage >"$TOWN_FAKE/bd-answer"
-gt_toast_warned 'garbage' 'is not understood'
+gt_toast_warned 'garbage' 'cannot parse the output of bd'
 mv "$W/bin/bd" "$W/bin/bd.away"
 gt_toast_warned 'no bd' 'not in PATH'
 mv "$W/bin/bd.away" "$W/bin/bd"

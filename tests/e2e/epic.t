@@ -44,7 +44,7 @@ like "$RC $OUT" '^0 Found 1 interrupted epic:.*Sprint 2 \(catalog\): INTERRUPTED
 gt doctor --json -L main
 like "$(found State.epics) $(found State.epics sentence)" '^note interrupted: shop$' 'so does doctor'
 gt -L main epic resume shop --dry-run
-like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: "filterProducts".*Tests run: 15/20.*Agents: coder-2.*this is the plan' \
+like "$RC $OUT" '^0 .*Sprint 1 \(auth\): Already complete, skipping.*Sprint 2 \(catalog\): Resuming at 80%.*Next section: "filterProducts".*Tests run: 15/20.*Agents: coder-2.*Dry run: nothing was started' \
 	'--dry-run shows the plan'
 is "$(everything)" "$before" 'and changes nothing'
 printf 'n\n' >"$W/in"
@@ -52,7 +52,7 @@ gt_in "$W/in" -L main epic resume shop
 like "$RC $OUT" '^4 .*Choose \[1-4\]: $' 'an answer that is none declines'
 for places in 9 '3,' ',3' '2,,3' '' 2x 0 -1; do
 	gt -L main epic resume shop --yes --sprints "$places"
-	like "$RC $ERR" "^2 .*--sprints takes places of the epic's 5 sprints" "--sprints takes places, not '$places'"
+	like "$RC $ERR" "^2 .*--sprints takes numbers of the epic's 5 sprints" "--sprints takes places, not '$places'"
 done
 is "$(everything)" "$before" 'and nothing was changed'
 gt -L main epic resume shop --yes --sprints 2,3
@@ -68,12 +68,12 @@ dir=$(agent_dir coder-2)
 mkdir -p "$dir/cwd/src"
 echo 'half' >"$dir/cwd/src/catalog.ts"
 gt -L main epic resume shop --yes --sprints 2,4
-like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✓.*Sprint 3 \(checkout\): not chosen.*Sprint 5 \(late\): not chosen' 'two sprints are resumed'
+like "$RC $ERR" '^0 Connecting to the store… ✓.*Resuming Epic: E-commerce.*Disk version: Last saved at .*Spawning agents: coder-2.*Agents ready ✓.*Sprint 3 \(checkout\): not selected.*Sprint 5 \(late\): not selected' 'two sprints are resumed'
 like "$OUT" 'Epic resumed successfully.*Active sprints: 2 \(sprints 2, 4\).*Sprint 2: ████████████████░░░░ 80% \(resume\).*Sprint 4: ░+  0% \(starting\)' 'with a summary'
 said() {	# AGENT: why it was suspended
 	sql "$DB" "select text from event where kind = 'session.suspended' and subject = '$1' order by seq desc limit 1"
 }
-is "$(said coder-2)" 'its epic is resumed, and no process of it is known' 'of whose process nothing is known no end is told'
+is "$(said coder-2)" 'its epic is resumed and its process is unknown' 'of whose process nothing is known no end is told'
 ok 'the agent is told' until_ 20 messages_are coder-2 1
 told=$(cat "$(message_file coder-2 1)")
 like "$told" 'Epic E-commerce Platform \(shop\), sprint catalog, at 80%, phase Loop 3' 'its epic'
@@ -84,7 +84,7 @@ like "$told" 'Tests: 15 of 20 had run before the crash. Run the whole test suite
 like "$told" '\[record [0-9a-f]{16} begins: checkpoint' 'all of it as data'
 ok 'the other one, too' until_ 20 messages_are uuid-5 1
 like "$(cat "$(message_file uuid-5 1)")" 'You are its agent coder-5.*Depends on sprint auth: resolved.*"AuthAPI"' 'with the contract that it waited for'
-is "$(tm list-sessions -F '#{session_name}' | grep -c coder-3)" 0 'who was not chosen is not started'
+is "$(tm list-sessions -F '#{session_name}' | grep -c coder-3)" 0 'who was not selected is not started'
 gt -L main epic resume shop --yes
 like "$RC $ERR" '^6 .*an agent of the epic shop is running' 'who lives is not started twice'
 is "$(agent_starts coder-2) $(messages coder-2)" '1 1' 'nor told twice'
@@ -135,7 +135,7 @@ is "$(sql "$DB" "select count(*) from record where key = 'session:fresh'")" 0 'a
 before=$(everything)
 checkpoint epic empty '{"lastCheckpoint": 1760129130000, "sprints": [{"id": "nobodys", "status": "in_progress", "progress": 80}]}'
 gt -L main epic resume empty --yes
-like "$RC $OUT$ERR" '^4 .*sprint nobodys: no agent of it is recorded' 'a sprint without agents is no success'
+like "$RC $OUT$ERR" '^4 .*sprint nobodys: no recorded agent' 'a sprint without agents is no success'
 gt epic abandon empty --yes
 like "$OUT" '✓ 1 record deleted from the store' 'one record is no records'
 is "$(everything)" "$before" 'and nobody is made for it'
@@ -160,7 +160,7 @@ record left
 gt session end left
 is "$RC" 0 'an agent ends'
 gt -L main epic resume ends --yes
-like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record who goes on with its work \(gt-recover records session record\)' \
+like "$RC $ERR" '^4 .*left: its session has ended.*\(ended\).*Record its successor \(gt-recover records session record\)' \
 	'it is not taken up again, and what to do is said'
 record stands-in
 checkpoint agent left '{"sessionId": "stands-in", "lastHeartbeat": 1760129130000}'

@@ -22,13 +22,13 @@ record maker
 checkpoint epic two "{\"lastCheckpoint\": $OLD, \"sprints\": [{\"id\": \"sprint-1\", \"status\": \"in_progress\", \"progress\": 20}]}"
 before=$(record_of sprint:sprint-1:state)
 checkpoint sprint sprint-1 '{"epicId": "two", "progress": 99}'
-like "$RC $ERR" '^6 .*the sprint "sprint-1" is one of the epic (epic-)?one, not of two.*Give it an id of its own' 'the sprint of another epic is not overwritten'
+like "$RC $ERR" '^6 .*the sprint "sprint-1" is one of the epic (epic-)?one, not of two.*Use a unique id' 'the sprint of another epic is not overwritten'
 is "$(record_of sprint:sprint-1:state)" "$before" '  it is as it was'
 gt epic status two
 like "$RC $OUT" '^0 .*sprint-1\): INTERRUPTED \(20%\)' 'each epic shows its own progress'
 unlike "$OUT" 'one\.c|two\.c' '  and its own files'
 gt -L main epic resume two --yes
-like "$RC $ERR" '^4 .*no agent of it is recorded' 'the agent of the other one is not started'
+like "$RC $ERR" '^4 .*no recorded agent' 'the agent of the other one is not started'
 gt epic abandon two --yes
 is "$RC $(record_of sprint:sprint-1:state)" "0 $before" 'and its records stay when the one is abandoned'
 gt epic inspect one
@@ -46,7 +46,7 @@ checkpoint epic half "{\"lastCheckpoint\": $OLD, \"sprints\": [{\"id\": \"runs\"
 checkpoint sprint runs "{\"epicId\": \"half\", \"progress\": 70, \"lastCheckpoint\": $OLD, \"agents\": [{\"id\": \"alive\"}]}"
 checkpoint sprint died "{\"epicId\": \"half\", \"progress\": 60, \"lastCheckpoint\": $OLD, \"agents\": [{\"id\": \"dead\"}]}"
 gt epic resume half --yes -L main
-like "$RC $ERR" '^6 .*is running.*No sprint of it is known to have died' 'while an agent runs, what nobody knows to be dead is left alone'
+like "$RC $ERR" '^6 .*is running.*No sprint is known to have crashed' 'while an agent runs, what nobody knows to be dead is left alone'
 gt session suspend dead
 gt epic status
 like "$RC $OUT" '^0 Found 1 interrupted epic.*\(runs\): IN PROGRESS.*\(died\): INTERRUPTED.*\(unknown\): IN PROGRESS' 'a sprint that died is found beside one that runs'
@@ -73,16 +73,16 @@ until_ 10 tm kill-session -t =dead
 # ---- what was heard just now ----
 checkpoint epic fresh "{\"sprints\": [{\"id\": \"first\", \"status\": \"in_progress\", \"progress\": 10}]}"
 gt epic abandon fresh --yes
-like "$RC $ERR" '^75 .*heard of the epic fresh just now' 'one that may be running is not abandoned'
+like "$RC $ERR" '^75 .*the epic fresh reported just now' 'one that may be running is not abandoned'
 checkpoint epic later '{"status": "waiting", "lastCheckpoint": 1760129130000, "sprints": [{"id": "none-yet", "status": "waiting"}]}'
 gt epic resume later --yes
-like "$RC $ERR" '^4 .*has not begun' 'one that has not begun is said to'
+like "$RC $ERR" '^4 .*has not started' 'one that has not begun is said to'
 checkpoint epic over '{"status": "completed", "lastCheckpoint": 1760129130000, "sprints": [{"id": "left-open", "status": "in_progress"}]}'
 gt epic resume over --yes
-like "$RC $ERR" '^4 .*is completed, by its own status' 'and one that is completed'
+like "$RC $ERR" '^4 .*is completed' 'and one that is completed'
 checkpoint epic bare '{"lastCheckpoint": 1760129130000, "sprints": []}'
 gt epic resume bare --yes
-like "$RC $ERR" '^4 .*no sprint of the epic bare is recorded' 'and one without sprints'
+like "$RC $ERR" '^4 .*the epic bare has no recorded sprints' 'and one without sprints'
 
 # ---- an agent whose process nobody noted, and which lives ----
 ok 'an agent works' start_agent hidden --scenario "$DATA/idle.scenario"
@@ -92,7 +92,7 @@ checkpoint sprint night "{\"epicId\": \"dark\", \"progress\": 70, \"lastCheckpoi
 for name in hidden renamed; do
 	[ "$name" = hidden ] || tm rename-session -t =hidden renamed
 	gt -L main epic resume dark --yes
-	like "$RC $ERR" '^6 .*an agent lives that may be it' "it is not started a second time ($name)"
+	like "$RC $ERR" '^6 .*has a living agent that may be it' "it is not started a second time ($name)"
 	is "$(sql "$DB" "select tag from record where key = 'session:hidden'") $(agent_starts hidden)" 'ACTIVE 1' '  its record stays as it was'
 done
 kill_agent hidden

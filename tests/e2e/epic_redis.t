@@ -64,9 +64,9 @@ unlike "$OUT" 'ghp_a1B2' '  without its secret'
 # ---- what cannot be read ----
 redis set epic:broken:state 'no JSON' >/dev/null
 gt epic status
-like "$RC $ERR" '^0 .*plain JSON in Redis cannot be read: the key epic:broken:state holds no JSON object' 'a key that cannot be read is named'
+like "$RC $ERR" '^0 .*plain JSON in Redis cannot be read: the key epic:broken:state is not a JSON object' 'a key that cannot be read is named'
 gt epic status broken
-like "$RC $ERR" '^1 .*there is no epic "broken" in what could be read' '  and its epic is not said to be none'
+like "$RC $ERR" '^1 .*no epic "broken" in what could be read' '  and its epic is not said to be none'
 sprint=$(redis get sprint:s2:state)
 redis del epic:123:state sprint:auth:state epic:shop:state sprint:s2:state >/dev/null
 gt epic status
@@ -92,7 +92,7 @@ redis set epic:77:state '{"status": "in_progress", "lastCheckpoint": 17601291300
 gt epic abandon 77 --yes
 is "$RC $(redis exists epic:77:state) $(redis hget gt-recover:adopted epic:77:state)" '0 0 {"status": "in_progress", "lastCheckpoint": 1760129130000}' \
 	'what is abandoned leaves a copy'
-gt doctor -L none
+gt doctor -v -L none
 like "$OUT" 'integrity|Redis server answers' 'the store is sound after all that'
 unlike "$OUT" 'not what the tally' '  and complete'
 done_testing

@@ -139,7 +139,7 @@ untouched 'trouble with tmux'
 # ---- sessions ----
 fails 'an unknown session' 4 unknown-session 'no agent session named "victi" on the tmux servers searched' victi -L main
 fails 'a pane that is not there' 4 unknown-session 'no agent session named "%99"' %99 -L main
-fails 'the context of no session' 2 usage 'context takes the name of one session' context -L main
+fails 'the context of no session' 2 usage 'context needs the name of one session' context -L main
 ok 'a session with two agents' start_agent pair --scenario "$DATA/idle.scenario"
 mkdir -p "$(agent_dir second)"
 tm split-window -d -t "$(agent_pane pair)" -e "FAKE_AGENT_LOG=$(agent_dir second)" -e FAKE_AGENT_PLAN=/dev/null \
@@ -148,7 +148,7 @@ until_ 10 _event second '^ready'
 kill_agent pair
 kill_agent second
 fails 'an ambiguous session' 2 ambiguous \
-	"\"pair\" means more than one agent.s pane: $(agent_pane pair) on socket main, $(agent_pane second) on" pair -L main
+	"\"pair\" matches more than one agent pane: $(agent_pane pair) on socket main, $(agent_pane second) on" pair -L main
 gt list -L main
 like "$OUT" $'\ncrashed +pair:0\.0 .*\ncrashed +pair:0\.1 ' 'list names the panes of one session'
 gt -n --all -L main
@@ -168,7 +168,7 @@ wrong_toml() {	# WHAT TEXT PATTERN (behind FILE:)
 wrong_toml 'an unknown key' '# mine\n[recovery]\nmax_contxt_lines = 5\n' '3: .*max_contxt_lines'
 like "$ERR" 'max_context_lines' 'the nearest key is named'
 wrong_toml 'a wrong type' '[recovery]\nspacing = 5\n' '2: spacing: expected a duration'
-wrong_toml 'a number out of range' '[recovery]\n\nmax_context_lines = 0\n' '3: max_context_lines: expected a whole number from 1'
+wrong_toml 'a number out of range' '[recovery]\n\nmax_context_lines = 0\n' '3: max_context_lines: expected an integer from 1'
 wrong_toml 'a wrong choice' '[recovery]\nvia = "magic"\n' '2: via: expected "auto"'
 wrong_toml 'a string without an end' '[recovery]\nlog_file = "x\n' '2: '
 wrong_toml 'no TOML at all' 'hello\n' '1: '
@@ -197,7 +197,7 @@ rm -rf "$STATE"
 fails 'a file for a state directory' 1 unwritable 'state/gt-recover is not a directory of this user' victim -L main
 untouched 'no state directory'
 rm "$STATE"
-fails 'no place for state' 2 no-home 'there is no place for state' env -u HOME -u XDG_STATE_HOME -- list -L main
+fails 'no place for state' 2 no-home 'cannot locate the state directory' env -u HOME -u XDG_STATE_HOME -- list -L main
 later
 
 # ---- full disk ----
@@ -205,7 +205,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	often
 	for point in context prompt store-commit store-commit:2 store-commit:3; do
 		die_again
-		fails "no room ($point)" 1 "$([[ $point == store* ]] && echo disk-full || echo write)" '(No space left|no room)' \
+		fails "no room ($point)" 1 "$([[ $point == store* ]] && echo disk-full || echo write)" '(No space left|no space)' \
 			env "GT_FAULT=$point=enospc" -- victim -L main
 		untouched "no room ($point)"
 		later
@@ -228,8 +228,8 @@ if unshare -Urm true 2>/dev/null; then
 		gt_as unshare -Urm sh -c 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"' sh $size "$STATE" -- \
 			victim -L "$TMUX_TMPDIR/tmux-$(id -u)/main" --json	# by its path: in there everybody is root
 		like "$RC $(error_of name)" '^1 (disk-full|write)$' "a file system of $size: failed"
-		like "$(error_of message)" '(No space left|no room)' 'with a sentence'
-		like "$(error_of hint)" '[Rr]oom' 'and a hint'
+		like "$(error_of message)" '(No space left|no space)' 'with a sentence'
+		like "$(error_of hint)" '[Ff]ree (disk )?space' 'and a hint'
 		untouched "a file system of $size"
 	done
 	later

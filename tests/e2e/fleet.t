@@ -180,7 +180,7 @@ for a in w1 e1; do
 done
 on west epic status shop
 like "$OUT" 'Hosts: (east, west|west, east)' 'epic status shows the hosts of a sprint'
-like "$OUT" 'An agent of it is running' '  and that an agent of it runs here'
+like "$OUT" 'An agent is running' '  and that an agent of it runs here'
 at west kill_agent w1
 on west epic status shop --json
 is "$(json '{epics}[0]{status}')" interrupted '  an old heartbeat elsewhere is no sign of life'
@@ -217,7 +217,7 @@ if grep -q GT_BOOT_ID "$GT_RECOVER"; then
 	is "$RC" 0 '  when west takes it over'
 	go_on
 	is "$RC" 6 '  so east is refused, late as it is'
-	like "$(cat "$W/late")" 'another host has taken its agent up' '  and says why'
+	like "$(cat "$W/late")" 'its agent was resumed on another host' '  and says why'
 	is "$(agent_starts e2)" "$starts" '  and has started nothing'
 	on west session suspend e2
 	on east session restore e2
@@ -263,7 +263,7 @@ printf '%s' "$pane" >"$(agent_dir e1)/pane"
 at east kill_agent e1
 on east e1 --yes -L east
 is "$RC" 6 'its pane on east is left dead'
-like "$ERR" 'another host has taken its agent up' '  for that reason'
+like "$ERR" 'its agent was resumed on another host' '  for that reason'
 is "$(agent_starts e1)" 5 '  although it was named'
 
 # ---- one log ----
@@ -286,7 +286,7 @@ boot=$(redis hget gt-recover:hosts west)
 redis hset gt-recover:hosts west "another-boot ${boot##* }" >/dev/null
 on west run list
 is "$RC" 6 'another machine of the same name is refused'
-like "$ERR" 'another machine uses the Redis store .* as the host west' '  by its name'
+like "$ERR" 'another machine uses the Redis store .* with the same host name west' '  by its name'
 like "$ERR" 'host = "NAME"' '  with what to do'
 redis hset gt-recover:hosts west "$boot" >/dev/null
 on west run list

@@ -106,8 +106,8 @@ for screen in main alternate; do
 	gt --all -L main --dry-run
 	gt doctor -L main --json
 	not_ok '  a dry run and doctor reset nothing' is_reset $screen
-	like "$(found tmux.program sentence)" 'ends with all its sessions when somebody looks at a dead pane' '  doctor tells of the fault'
-	like "$(found tmux.exposed) $(found tmux.exposed sentence)" "^warning 1 dead agents' pane may end this tmux" '  and of the pane'
+	like "$(found tmux.program sentence)" 'crashes with all sessions when a client shows a dead pane' '  doctor tells of the fault'
+	like "$(found tmux.exposed) $(found tmux.exposed sentence)" "^warning 1 dead agent pane may crash this tmux" '  and of the pane'
 	gt list -L main
 	is "$RC" 0 '  a list'
 	unlike "$ERR" 'was not reset' '  warns of nothing'
@@ -180,7 +180,7 @@ tm kill-session -t =reader
 ok 'an agent' start_agent armed --focus --scenario "$DATA/work.scenario"
 ok 'at work' until_ 10 pane_shows armed 'test 7 ok'
 gt doctor -L main --json
-like "$(found tmux.exposed) $(found tmux.exposed sentence)" "^warning 1 agents' pane stay.* nobody armed them" 'that nobody armed: doctor warns'
+like "$(found tmux.exposed) $(found tmux.exposed sentence)" "^warning 1 agent pane without gt-recover's hook" 'that nobody armed: doctor warns'
 gt arm -L main armed
 is "$RC" 0 'is armed'
 gt doctor -L main --json
@@ -216,7 +216,7 @@ is "$(pid_of)" "$server" 'the server lives'
 kill -9 "$first"
 until_ 5 _gone "$first"
 gt doctor -L main --json
-like "$(found tmux.exposed) $(found tmux.exposed sentence)" '^warning 1 armed pane may stay dead' 'without the heartbeat doctor warns'
+like "$(found tmux.exposed) $(found tmux.exposed sentence)" '^warning 1 pane may not be reset' 'without the heartbeat doctor warns'
 gt arm -L main missed
 ok 'arm starts it again' until_ 5 beats
 gt doctor -L main --json
@@ -232,9 +232,9 @@ rm -rf "$STATE/snapshots"
 : >"$STATE/snapshots"
 gt list -L main
 is "$RC" 0 'what cannot be kept is listed'
-like "$ERR" 'was not reset, because what it shows could not be kept: .*do not attach' 'with a warning'
+like "$ERR" 'was not reset, because its screen could not be saved: .*do not attach' 'with a warning'
 like "$ERR" 'the dead pane %[0-9]+ of session full \(tmux socket main\)' 'that names the pane'
-like "$ERR" 'move it away, it is made anew; then run: gt-recover snapshot -L main$' 'and says what to do'
+like "$ERR" 'move it away: a new one is created; then run: gt-recover snapshot -L main$' 'and says what to do'
 not_ok 'and not reset' is_reset full
 gt context full -L main
 like "$RC $OUT" '^0 .*for i in .* running' 'it can be read as it is'

@@ -106,8 +106,8 @@ tm new-session -d -s doubt -x 100 -y 30 -e GT_ROLE=gt/polecats/doubt -P -F '#{pa
 ok 'a shell that is meant for an agent' until_ 5 pane_is doubt '#{pane_current_command}' bash
 left_out doubt unknown
 gt list -L main
-like "$OUT" 'nothing shows that an agent ever ran' 'the list says what is in doubt'
-refused doubt unknown 'it is not certain that the agent is dead'
+like "$OUT" 'no evidence that an agent ran here' 'the list says what is in doubt'
+refused doubt unknown 'cannot tell whether the agent is dead'
 gone doubt
 
 # ---- off ----
@@ -178,7 +178,7 @@ mark
 types busy l
 is "$(listed busy recoverable) $(listed busy refusal)" '0 typing' 'busy in the list: refusal typing'
 gt --all --dry-run -L main
-like "$RC $OUT" '^0 would wait +busy .*somebody typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
+like "$RC $OUT" '^0 would wait +busy .*someone typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
 untouched 'while somebody types'
 if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	(while :; do term send-keys -t =at-busy: x && read -rt 0.1 -u "$TICK"; done) 2>/dev/null &
@@ -186,14 +186,14 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	PIDS+=("$typist")
 	GT_QUIET_MS=4000 gt --all --yes -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '6 typing' '--all gives up when somebody goes on typing'
-	like "$ERR" 'waiting [1-4] s: somebody types in busy' '  after a wait'
+	like "$ERR" 'waiting [1-4] s: someone is typing in busy' '  after a wait'
 	untouched 'after the wait'
 	kill "$typist"
 	wait "$typist" 2>/dev/null
 	types busy l
 	GT_QUIET_MS=5000 gt --all --yes -L main
 	is "$RC $(messages busy)" '0 1' 'it brings the agent back when it is quiet'
-	like "$ERR" 'waiting [1-5] s: somebody types in busy.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+	like "$ERR" 'waiting [1-5] s: someone is typing in busy.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
 	gone busy
 	ok 'two agents end, their shells stay' left_in_shell first
 	ok '  the second with somebody attached' left_in_shell second
@@ -206,7 +206,7 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	ok '  and somebody begins to type in the second' types second l
 	wait "$all"
 	is "$? $(messages first) $(messages second)" '0 1 1' 'both are brought back'
-	like "$(cat "$W/err")" 'resuming work.*waiting [1-7] s: somebody types in second.*resuming work.*found=2 recovered=2' \
+	like "$(cat "$W/err")" 'resuming work.*waiting [1-7] s: someone is typing in second.*resuming work.*found=2 recovered=2' \
 		'  the second when it is quiet'
 	gone first
 	gone second
@@ -243,7 +243,7 @@ ok 'an agent that a person typed is killed' crash typed --shell --cwd "$W/left"
 ok 'its shell is idle' until_ 5 listed_is typed class zombie
 rmdir "$W/left"
 left_out typed no-place
-refused typed no-place 'the directory it worked in does not exist any more'
+refused typed no-place 'its working directory no longer exists'
 visit typed
 ok 'somebody types in it' types typed l
 is "$(listed typed refusal)" no-place 'the reason that lasts is told, not typing'
@@ -343,7 +343,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	ok 'a first recoverer stops while it holds the lock' until_ 10 stopped "$first"
 	gt nux -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'a second is told to come back'
-	like "$(json '{results}[0]{error}{message}')" 'another gt-recover is at work on this session' 'with a sentence'
+	like "$(json '{results}[0]{error}{message}')" 'another gt-recover is recovering this session' 'with a sentence'
 	GT_LOCK_MS=2000 gt --all --yes -L main --json
 	is "$RC $(json '{results}[0]{error}{name}')" '75 locked' 'so is --all'
 	untouched 'the second one'

@@ -54,7 +54,7 @@ like "$(zcat "$W"/archive/*.gz | tr '\n' ' ')" '"key":"run:f".*"value":\{[^}]*"r
 is "$(stat -c %a "$W"/archive/*.gz)" 600 '  for its owner alone'
 gt log --verify
 is "$RC" 0 'the log proves what is kept'
-like "$OUT" 'lines? before them tells? of events that have left' '  and says how many lines are of what left'
+like "$OUT" 'lines? before them records? events that have left' '  and says how many lines are of what left'
 gt log --verify --json
 ok '  in JSON' test "$(json '{verified}{left}')" -gt 10
 printf 'x' | dd of="$STATE/events.jsonl" bs=1 seek=$(($(stat -c %s "$STATE/events.jsonl") - 20)) conv=notrunc 2>/dev/null
@@ -72,7 +72,7 @@ is "$RC" 6 'an id that is kept is refused as a duplicate'
 put '{"run_id":"f","session_id":"s-f","prompt":"test","execution_mode":"sync"}' run create
 is "$RC" 0 'one that has left is free'
 gt doctor --json
-is "$(json '{ok}')$(grep -c 'every rule holds' <<<"$OUT")" "$(json '{ok}')1" 'the rules of the ledger hold'
+is "$(json '{ok}')$(grep -c ', consistent' <<<"$OUT")" "$(json '{ok}')1" 'the rules of the ledger hold'
 like "$OUT" 'are free for new records; its events go back' 'doctor shows size and age'
 
 # ---- by age, in patrol ----
@@ -117,9 +117,9 @@ ok 'a report that finds no room is counted' until_ 10 test -s "$STATE/spool.drop
 rmdir "$DB"
 mv "$W/db" "$DB"
 gt list -L main
-like "$ERR" '1 report of hooks was dropped: the spool was full' 'list tells it'
+like "$ERR" '1 hook report was dropped: the spool was full' 'list tells it'
 gt snapshot -L main
 is "$RC $(stat -c %s "$STATE/spool")" '0 0' 'the next pass replays a full spool'
 gt doctor
-like "$OUT" '1 report of hooks was dropped, since it was full' 'doctor tells of what was dropped'
+like "$OUT" '1 hook report was dropped because the spool was full' 'doctor tells of what was dropped'
 done_testing

@@ -89,7 +89,7 @@ unlike "$OUT" 'Half-written' 'what a living agent writes is not half-written'
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
 gt epic status
-like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+ (second|minute)s? ago by the agent living, which runs no more' 'killed: epic status names the file'
+like "$OUT" 'Half-written files:.*/w/half.c.*Write began [0-9]+ (second|minute)s? ago by the agent living, which has ended' 'killed: epic status names the file'
 gt startup --mode none
 is "$(state living)" SUSPENDED 'startup suspends it'
 gt epic status --json
@@ -245,7 +245,7 @@ is "$(found Agents.hooks)" ok 'doctor finds them'
 cp "$SETTINGS" "$W/with"
 sed "s#$GT_RECOVER hook#/nowhere/gt-recover hook#" "$W/with" >"$SETTINGS"
 gt doctor --json -L main
-like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^error they call /nowhere/gt-recover, which is not there' '  a program that is gone'
+like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^error they call /nowhere/gt-recover, which does not exist' '  a program that is gone'
 sed '0,/gt-recover hook Stop/s//true/' "$W/with" >"$SETTINGS"
 gt doctor --json -L main
 like "$(found Agents.hooks) $(found Agents.hooks sentence)" '^warning 6 of 7' '  one that is missing'
@@ -256,7 +256,7 @@ for off in true false '"true"'; do
 	gt install hooks
 	if [ "$off" = true ]; then
 		like "$said" '^warning installed, but "disableAllHooks" is true in ' '  hooks that a person switched off'
-		like "$RC $ERR" '^0 .*"disableAllHooks" is true in .*: no hook is called' '  which installing them tells, too'
+		like "$RC $ERR" '^0 .*"disableAllHooks" is true in .*: no hooks run' '  which installing them tells, too'
 	else
 		is "${said%% *} $(grep -c disableAllHooks <<<"$ERR")" 'ok 0' "  $off switches nothing off"
 	fi
@@ -270,13 +270,13 @@ gt doctor --json -L main
 is "$(found State.spool)" warning '  and that it has waited for long'
 : >"$STATE/spool"
 gt install hooks
-like "$ERR" 'installed already' 'once'
+like "$ERR" 'already installed' 'once'
 is "$(grep -c 'gt-recover hook' "$SETTINGS")" 7 'and no second time'
 printf '{"hooks": 7}' >"$W/odd"
 cp "$SETTINGS" "$W/with"
 cp "$W/odd" "$SETTINGS"
 gt install hooks
-like "$RC $ERR" '^1 .*left as they are.*'$'\n''.*--print' 'what it does not understand it leaves alone'
+like "$RC $ERR" '^1 .*settings are unchanged.*'$'\n''.*--print' 'what it does not understand it leaves alone'
 same_file "$W/odd" "$SETTINGS" 'to the byte'
 cp "$W/with" "$SETTINGS"
 gt uninstall hooks
@@ -303,7 +303,7 @@ for agent in codex:.codex/hooks.json:PreToolUse:6 gemini:.gemini/settings.json:B
 	is "$(grep -c "gt-recover hook .* --agent $name" "$HOME/$file") $(grep -o guard "$HOME/$file" | wc -l)" "$count 2" "$name: all of its events, and what was there"
 	like "$(cat "$HOME/$file")" "hook $event --agent $name" "$name: by its own name for them"
 	gt install hooks --agent "$name"
-	like "$ERR" 'installed already' "$name: once"
+	like "$ERR" 'already installed' "$name: once"
 	gt doctor --json -L main
 	like "$(found Agents.other-hooks sentence)" "${name^}: installed" "$name: doctor finds them"
 	gt uninstall hooks --agent "$name"
@@ -328,9 +328,9 @@ sed -i '$d' "$PLUGIN"
 gt uninstall hooks --agent opencode
 is "$RC $(compgen -G "$PLUGIN")" '0 ' 'opencode: removed'
 gt install hooks --agent pi
-like "$RC $ERR" '^2 .*known of claude, codex, .*not of pi' 'an agent without hooks: who has them is said'
+like "$RC $ERR" '^2 .*supported for claude, codex, .*not for pi' 'an agent without hooks: who has them is said'
 gt install shim --agent codex
-like "$RC $ERR" '^2 .*--agent goes with the word hooks' '--agent is for hooks alone'
+like "$RC $ERR" '^2 .*--agent needs the part hooks' '--agent is for hooks alone'
 gt hook BeforeTool --agent nobody
 is "$RC$OUT$ERR" 0 'a hook of nobody is silent'
 
@@ -394,7 +394,7 @@ told qwen PreToolUse '{"session_id":"q1","cwd":"/w","tool_name":"edit","tool_use
 kill -9 "${PIDS[-1]}"
 until_ 10 _gone "${PIDS[-1]}"
 gt epic status
-like "$OUT" 'Half-written files:.*/w/q.c.*edit began .* ago by the agent q1, which runs no more' 'qwen: killed: epic status names the file'
+like "$OUT" 'Half-written files:.*/w/q.c.*edit began .* ago by the agent q1, which has ended' 'qwen: killed: epic status names the file'
 
 # ---- a server behind the windows of codex: neither process nor pane ----
 cp -- "$W/called/claude" "$W/called/codex"

@@ -176,7 +176,7 @@ id=$(json '{results}[0]{recovery_id}')
 gt patrol -L main --json --config "$W/hasty.toml"
 is "$(json '{startup}{servers_ended}') $(json '{startup}{closed}')" '1 0' '  is not given up'
 gt log
-is "$(grep -c ' oat .*recovery begun' <<<"$OUT")" 1 '  nor recovered once more'
+is "$(grep -c ' oat .*recovery started' <<<"$OUT")" 1 '  nor recovered once more'
 is "$(grep -c " oat .*recovery failed *$id" <<<"$OUT")" 0 '  nor has it failed'
 is "$(agent_starts oat) $(messages oat)" '2 1' '  started once, told once'
 

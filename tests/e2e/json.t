@@ -123,5 +123,5 @@ is "$RC $(wc -l <"$W/out") $(json '{event}') $(json '{error}{name}')" '4 1 error
 gt list --json=stream
 is "$RC $(json '{error}{message}')" '2 list has no --json=stream' 'where nothing takes long there is none'
 gt list --json=text
-like "$RC $OUT" '^2 .*--json takes nothing, or stream' 'nor another format'
+like "$RC $OUT" '^2 .*--json takes no value, or =stream' 'nor another format'
 done_testing

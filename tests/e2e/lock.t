@@ -20,12 +20,12 @@ like "$ERR" '^No lock is held\.$' 'and that is said'
 ok 'reading makes no store' [ ! -e "$DB" ]
 
 gt lock acquire
-like "$RC $ERR" '^2 .*lock acquire needs the name of a lock, and its holder behind it' 'a lock has a name'
+like "$RC $ERR" '^2 .*lock acquire needs the name of a lock and its holder' 'a lock has a name'
 gt lock acquire slot tester-1
 is "$RC $OUT" '0 1' 'the first has it, under number 1'
 gt lock acquire slot tester-2
 is "$RC $OUT" '75 ' 'the second tries again later'
-like "$ERR" 'tester-1 has the lock slot for [0-9]+ more seconds' 'and hears who has it'
+like "$ERR" 'tester-1 holds the lock slot for [0-9]+ more seconds' 'and hears who has it'
 gt lock acquire slot tester-1
 is "$RC $OUT" '0 1' 'who lost the answer asks again'
 gt --json lock acquire slot tester-2
@@ -43,12 +43,12 @@ like "$OUT" 'slot +stale +tester-1' 'after its lease it is stale'
 gt --json lock acquire slot tester-2
 is "$(jq -r '.lock | "\(.holder) \(.fence) \(.state) \(.taken_over)"' <<<"$OUT")" 'tester-2 2 held tester-1 had it, but its lease has ended' \
 	'the next takes it over, and --json says so'
-like "$ERR" 'the lock slot was taken over: tester-1 had it, but its lease has ended' 'as do words'
+like "$ERR" 'took over the stale lock slot: tester-1 had it, but its lease has ended' 'as do words'
 gt log
 like "$OUT" 'lock.taken-over' 'and the log'
 gt lock renew slot tester-1 1
 is "$RC" 6 'the one before has lost it'
-like "$ERR" "not tester-1's but tester-2's" 'and hears to whom'
+like "$ERR" "not held by tester-1 but by tester-2" 'and hears to whom'
 gt lock release slot tester-2
 is "$RC" 0 'it is put back'
 gt lock release slot tester-2
@@ -67,12 +67,12 @@ is "$RC" 0 'a process has it'
 age 100 bench
 gt lock acquire bench other
 is "$RC" 75 'for as long as it lives, whatever the lease'
-like "$ERR" "as long as its process $HOLDER lives" 'which is said'
+like "$ERR" "while its process $HOLDER runs" 'which is said'
 kill $HOLDER
 wait $HOLDER 2>/dev/null
 gt lock renew bench worker
 is "$RC" 6 'a lock whose process is gone is not renewed'
-like "$ERR" "the process $HOLDER, by which worker had the lock bench, is gone" 'and that is said'
+like "$ERR" "the process $HOLDER of worker has ended, so the lock bench is lost" 'and that is said'
 gt startup
 like "$ERR" '1 stale lock is free' 'startup frees what a dead process had'
 gt --json startup

@@ -16,7 +16,7 @@ TOML
 
 # ---- before anything happened ----
 gt log
-like "$RC $ERR" '^0 Nothing has happened' 'an empty log'
+like "$RC $ERR" '^0 No events yet' 'an empty log'
 gt log --json
 is "$RC $(json '{events}')" '0 0' 'in JSON'
 gt stats --json
@@ -36,8 +36,8 @@ gt -L main --all --yes --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'the first is recovered'
 id=$(json '{results}[0]{recovery_id}')
 gt log
-like "$OUT" "toast +recovery begun +$id  killed" 'the log tells how it began'
-like "$OUT" "toast +agent goes on +$id" 'and how it ended'
+like "$OUT" "toast +recovery started +$id  killed" 'the log tells how it began'
+like "$OUT" "toast +agent resumed +$id" 'and how it ended'
 like "$OUT" 'ended +refused +stopped' 'and who was refused'
 like "$(head -n 1 <<<"$OUT")" '^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}  [0-9]+s ago ' 'with time and age'
 is "$(grep -c . <<<"$OUT")" 6 'one line an event'
@@ -58,7 +58,7 @@ is "$(json '{attempts}') $(json '{phases}{acknowledged}') $(json '{classes}{dead
 is "$(json '{refusals}{stopped}') $(json '{crash_to_acknowledged}{count}')" '1 1' 'with refusals and times'
 ok 'the time is a likely one' [ "$(json '{crash_to_acknowledged}{p95_ms}')" -lt 120000 ]
 gt stats --since 1h
-like "$OUT" 'how far they came +acknowledged 1' 'to people too'
+like "$OUT" 'result +acknowledged 1' 'to people too'
 gt stats toast
 is "$RC" 2 'stats takes no name'
 gt -L main --all --yes
@@ -67,7 +67,7 @@ is "$(gt log && grep -c . <<<"$OUT")" 6 'a refusal that is repeated is told once
 # ---- the export ----
 is "$(wc -l <"$LOG") $(stat -c %a "$LOG")" '6 600' 'the export has them, for the owner alone'
 gt log --verify
-like "$RC $OUT" '^0 .*holds the 6 events of the store, line for line\.$' 'it is what the store holds'
+like "$RC $OUT" '^0 .*contains the 6 events of the store\.$' 'it is what the store holds'
 before=$(cksum <"$LOG")
 printf '{"seq":7,"at":17' >>"$LOG"
 gt log --verify --json
@@ -77,12 +77,12 @@ head -n 3 "$LOG" >"$W/cut"
 head -c 10 <(tail -n +4 "$LOG") >>"$W/cut"
 cat "$W/cut" >"$LOG"
 gt log --verify
-like "$RC $OUT" '^0 .*3 of them were missing and had to be written\.$' 'so is one that is torn further up'
+like "$RC $OUT" '^0 .*3 of them were missing and were added\.$' 'so is one that is torn further up'
 is "$(cksum <"$LOG")" "$before" 'it is whole again'
 sed -i '2s/"at":1/"at":2/' "$LOG"
 gt log --verify --json
 is "$RC $(json '{error}{name}')" '1 event-log' 'a line that was altered is found'
-like "$(json '{error}{message}')" '^line 2 of .* is not what the store holds' 'by its number'
+like "$(json '{error}{message}')" '^line 2 of .* differs from the store' 'by its number'
 rm "$LOG"
 gt log --verify
 like "$RC $OUT" '^0 .*6 of them were missing' 'a lost file is written anew'
@@ -102,17 +102,17 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	tm set-option -p -t "$(agent_pane half)" @gt_recover_pasted "$(sql "$STATE/recover.db" "select id from attempt where session = 'half'")"
 	gt half -L main --config "$W/paste.toml"
 	is "$RC $(messages half)" '5 0' 'the next run cannot know'
-	like "$ERR" 'the prompt was pasted and left the box.*gt-recover records release' 'and says what a person can do'
+	like "$ERR" 'the prompt was submitted.*gt-recover records release' 'and says what a person can do'
 	gt release half -L main --json
 	is "$RC $(json '{released}[0]{ended}') $(json '{released}[0]{ended}[0]{phase}')" '0 1 respawned' 'a person ends the attempt'
 	is "$(agent_starts half)" 2 'the agent is left alone'
 	gt log half
-	like "$OUT" 'recovery failed +gtr-[0-9a-f]+  released by a person' 'the log tells why'
+	like "$OUT" 'recovery failed +gtr-[0-9a-f]+  released by the user' 'the log tells why'
 	kill_agent half
 	gt half -L main --config "$W/paste.toml" --json
 	is "$RC $(json '{results}[0]{phase}') $(messages half)" '0 acknowledged 1' 'the next run begins anew, and tells the agent once'
 	gt stats --json
-	is "$(json '{failures}[0]{message}') $(json '{failures}[0]{count}')" 'released by a person 1' 'it is counted'
+	is "$(json '{failures}[0]{message}') $(json '{failures}[0]{count}')" 'released by the user 1' 'it is counted'
 
 	# ---- one that is at work is not ended under its hands ----
 	is_stopped() {

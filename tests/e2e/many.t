@@ -79,7 +79,7 @@ is "$first" alone 'the first one of the login answers before another is begun'
 is "$(grep -c 'Agent resuming work' <<<"$ERR")" 11 'each that came back has its line'
 like "$ERR" '\[12/12\] w12  Agent resuming work' '  with position, total and name'
 like "$ERR" 'Not recovered:
-  w05: Claude died again right after its start \(status 3\)
+  w05: Claude crashed again right after its start \(status 3\)
     [^ ]' 'the summary names the one that did not, with its next step'
 is "$(sed -n '/^Not recovered/,$p' <<<"$ERR" | grep -c '^  w')" 1 '  and no other'
 is "$(counts)" '1x2/0 11x2/1 ' 'each was started and told once'
@@ -161,7 +161,7 @@ if grep -q GT_STOPPED_MS "$GT_RECOVER"; then
 	is "$?" 3 'a recovery that is stopped does not keep the others waiting'
 	ok '  it was ended' test ! -e "/proc/$child"
 	like "$(cat "$W/first")" 'Not recovered:
-  w01: its recovery was stopped by a signal and has been ended
+  w01: its recovery was stopped by a signal and ended
     to finish it: gt-recover w01
 .*recovered=11 ' '  the summary names it, with its next step'
 	ok 'the next run takes it up' until_ 30 settled
@@ -178,7 +178,7 @@ if grep -q GT_MEMINFO "$GT_RECOVER"; then
 	GT_MEMINFO=$W/meminfo "$GT_RECOVER" "${with[@]}" --all --yes >"$W/first" 2>&1 </dev/null &
 	run=$!
 	PIDS+=("$run")
-	ok 'while memory is short the first one waits, and it is said' until_ 20 grep -q 'memory is short (0 MiB available, 256 MiB needed): w01 waits' "$W/first"
+	ok 'while memory is short the first one waits, and it is said' until_ 20 grep -q 'memory is low (0 MiB available, 256 MiB needed): w01 waits' "$W/first"
 	is "$(counts)" "$before" '  none is started'
 	printf 'MemAvailable: 100000000 kB\n' >"$W/meminfo.new"
 	mv "$W/meminfo.new" "$W/meminfo"
@@ -193,7 +193,7 @@ if grep -q GT_MEMINFO "$GT_RECOVER"; then
 	printf 'MemAvailable:  1048576 kB\n' >"$W/meminfo"
 	sed 's/^spacing.*/&\nready_timeout = "1s"/' "$W/gt.toml" >"$W/short.toml"
 	GT_MEMINFO=$W/meminfo gt -L main --config "$W/short.toml" --all --yes
-	like "$RC $ERR" '^0 .*memory is short \(1024 MiB available, 2048 MiB needed\): w01 waits' 'one that used more than is available waits'
+	like "$RC $ERR" '^0 .*memory is low \(1024 MiB available, 2048 MiB needed\): w01 waits' 'one that used more than is available waits'
 
 	# a fleet that the kernel ended is not started into the next shortage
 	case $(tmux -V) in
@@ -215,9 +215,9 @@ if grep -q GT_MEMINFO "$GT_RECOVER"; then
 		printf 'full avg10=62.50 avg60=20.00 avg300=5.00 total=1\n' >"$W/pressure"
 		GT_KMSG=$W/kmsg GT_PRESSURE=$W/pressure gt -L main --config "$W/short.toml" --all --yes
 		is "$RC" 3 'while others wait for memory, two of which the kernel killed and one of which a person did'
-		is "$(grep -c '! w0[12]: refused: the kernel killed it for want of memory, which is still short' <<<"$ERR")" 2 '  the two are refused'
+		is "$(grep -c '! w0[12]: refused: killed by the kernel (out of memory), and memory is still low' <<<"$ERR")" 2 '  the two are refused'
 		is "$(agent_starts w01) $(agent_starts w02)" "$starts" '  and not started'
-		like "$ERR" 'memory is still short \(62 % of the last 10 s[^)]*\): w03 starts nevertheless' '  the third starts after a bounded wait, and it is said'
+		like "$ERR" 'memory is still low \(62 % of the last 10 s[^)]*\): starting w03 anyway' '  the third starts after a bounded wait, and it is said'
 		like "$ERR" 'recovered=1 unacknowledged=0 refused=2' '  and comes back'
 		;;
 	esac

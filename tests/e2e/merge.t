@@ -19,8 +19,8 @@ gt context -v toast -L main
 like "$OUT" 'Transcript +/.*/projects/.*\.jsonl' 'context names the transcript'
 like "$OUT" "named by the agent's own record" 'and how it was found'
 like "$OUT" 'from the transcript, [0-9]+ from the screen' 'the conversation is of both'
-like "$OUT" 'Reading +0 of [0-9]+ lines not understood' 'every line was understood'
-like "$OUT" '0 of [0-9]+ records of the transcript not understood' 'every record, too'
+like "$OUT" 'Reading +0 of [0-9]+ lines not recognized' 'every line was understood'
+like "$OUT" '0 of [0-9]+ records of the transcript not recognized' 'every record, too'
 gt context toast -L main --json
 is "$(json '{exchanges}[0]{source}')" screen 'the banner is the screen'"'"'s'
 is "$(json '{exchanges}[1]{source}')" transcript 'the words are the transcript'"'"'s'

@@ -38,7 +38,7 @@ gt never -L main --config "$W/quick.toml" --json
 is "$(json '{results}[0]{phase}')" respawned 'the next run takes it up'
 is "$(agent_starts never)" 2 'and starts nothing'
 gt -L main --all --dry-run
-like "$OUT" 'would recover never .*started already' 'a run over all plans to look after it'
+like "$OUT" 'would recover never .*already started' 'a run over all plans to look after it'
 gt -L main --all --yes --config "$W/quick.toml" --json
 is "$(json '{results}') $(json '{results}[0]{session}') $(json '{results}[0]{phase}')" '1 never respawned' 'and does, and after nothing else'
 is "$(agent_starts never)" 2 'nothing is started'

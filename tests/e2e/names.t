@@ -111,7 +111,7 @@ rename fake "$percent"
 kill_agent fake
 gt "$percent" -L main
 is "$RC" 2 'a word that is the id of one pane and the name of another session is not guessed'
-like "$ERR" 'means more than one' 'with a sentence'
+like "$ERR" 'matches more than one' 'with a sentence'
 rename fake '%pct'
 comes_back fake '%pct' -L main
 comes_back plain "$percent" -L main

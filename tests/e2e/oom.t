@@ -73,7 +73,7 @@ if grep -q GT_KMSG "$GT_RECOVER"; then
 	killed "$pid" claude "$(now_us)" >"$log"
 	is "$(reason moss)" oom '  out of memory'
 	gt prompt moss -L main
-	like "$OUT" 'crashed \(killed by the kernel, which was out of memory \(SIGKILL\)\)' '  which it is told'
+	like "$OUT" 'crashed \(killed by the kernel: out of memory \(SIGKILL\)\)' '  which it is told'
 
 	# typed into a shell that stays: nobody knows the signal
 	start_agent fern --shell

@@ -162,9 +162,9 @@ for name in amp droid; do
 	is "$(listed "$name" refusal)" no-way-in 'while nobody knows its box, it is not brought back'
 	gt list -L main
 	like "$OUT" "refused +$name +$name .*\(no transcript, screen only\)" 'the list says what is read'
-	like "$OUT" 'ready, the expression by which its waiting box is known' 'and what is missing'
+	like "$OUT" 'ready, a pattern of its input box' 'and what is missing'
 	gt prompt "$name" -L main
-	like "$OUT" 'keeps of the conversation cannot be read: this is what its screen had shown' 'the prompt says it, too'
+	like "$OUT" 'cannot be read: this is only what its screen showed' 'the prompt says it, too'
 	like "$OUT" 'please count the hens' 'and has what its screen had shown'
 done
 cat "$CONFIG" - >"$W/boxes.toml" <<'TOML'
@@ -179,7 +179,7 @@ TOML
 gt amp -L main --config "$W/boxes.toml" --json
 is "$RC $(json '{results}[0]{phase}') $(json '{results}[0]{delivery}') $(json '{results}[0]{error}{name}')" '5 delivered paste no-proof' \
 	'with an expression for its box it is pasted to, and that nothing proves it is said'
-like "$(json '{results}[0]{warnings}[0]')" 'What Amp keeps of the conversation cannot be read' 'with a warning'
+like "$(json '{results}[0]{warnings}[0]')" 'The transcript of Amp cannot be read' 'with a warning'
 is "$(messages amp)" 2 'once'
 like "$(cat "$(message_file amp)")" 'please count the hens' 'what its screen had shown'
 gt amp -L main --config "$W/boxes.toml" --json

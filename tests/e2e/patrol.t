@@ -101,7 +101,7 @@ is "$(all_files)" "$before_files" '  and nothing is written'
 config 'auto_recover = true' '[recovery.sessions]' 'toast = "off"'
 ok 'it is killed again' crash toast
 patrol
-like "$RC $ERR" '^0 ! toast: .*; left alone: recovery is switched off for this session, off' 'what a guard leaves alone is told'
+like "$RC $ERR" '^0 ! toast: .*; skipped: recovery is switched off for this session, off' 'what a guard leaves alone is told'
 patrol
 is "$RC $(grep -c toast <<<"$ERR") $(mails)" '0 0 0' '  once, and by no mail'
 
@@ -113,7 +113,7 @@ kill_agent shelly
 if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	types shelly l
 	patrol
-	like "$RC $ERR" '^0 ! shelly: .*; left alone: somebody typed in its pane less than a minute ago, typing' 'while somebody types there it is left alone'
+	like "$RC $ERR" '^0 ! shelly: .*; skipped: someone typed in its pane less than a minute ago, typing' 'while somebody types there it is left alone'
 	is "$(events refusal.typing) $(events attempt.failed) $(messages shelly) $(mails)" '1 0 0 0' '  which is no failure, and no mail'
 	patrol
 	is "$RC $(grep -c shelly <<<"$ERR") $(mails)" '0 0 0' '  and told once'
@@ -139,7 +139,7 @@ config 'auto_recover = true' 'max_attempts = 3'
 agent_plan toast --die-at-once=3
 : >"$W/broken"
 patrol
-like "$RC $ERR" '^1 .*died again right after its start.*was not sent: gt mail send ended with status 3: dolt is down' 'a failure, and a mailer that fails, are told'
+like "$RC $ERR" '^1 .*crashed again right after its start.*was not sent: gt mail send ended with status 3: dolt is down' 'a failure, and a mailer that fails, are told'
 unlike "$ERR$(cat "$STATE/events.jsonl")" hunter2 '  without a secret that the mailer let out'
 is "$(mails) $(events mail.failed)" '1 1' '  one try'
 rm "$W/broken"
@@ -150,7 +150,7 @@ is "$(cat "$W/mail.2/args")" $'mail\nsend\nmayor/\n-s\nRecovery failed for toast
 is "$(cat "$W/mail.2/cwd")" "$(cd "$T" && pwd -P)" '  from the root of the town'
 like "$(cat "$W/mail.2/env")" 'BD_ACTOR=gt-recover' '  as gt-recover'
 body=$(cat "$W/mail.2/in")
-like "$body" 'Session:  toast.*Class:    dead.*Reason:   killed.*Crashed:  20.*Because:  .*died again.*Error:    died.*Recovery: gtr-[0-9a-f]{16}' 'the mail tells which and why'
+like "$body" 'Session:  toast.*Class:    dead.*Reason:   killed.*Crashed:  20.*Because:  .*crashed again.*Error:    died.*Recovery: gtr-[0-9a-f]{16}' 'the mail tells which and why'
 like "$body" 'gt-recover log toast.*gt-recover records release toast' '  and what can be done'
 unlike "$body" 'repetition|❯|Claude Code v' '  nothing of the screen'
 patrol
@@ -275,7 +275,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	patrol --json
 	is "$RC $(json '{startup}{servers_ended}') $(json '{startup}{closed}')" '0 1 1' 'the next patrol settles what was open'
 	gt log --town "$T" --json
-	like "$OUT" 'server\.ended.*its tmux server ended before it was done|its tmux server ended before it was done.*server\.ended' '  the ledger tells why'
+	like "$OUT" 'server\.ended.*its tmux server ended before it finished|its tmux server ended before it finished.*server\.ended' '  the ledger tells why'
 	is "$(events server.ended)" 1 '  and of one end'
 	patrol		# takes note of the server that it started
 	before_files=$(all_files)
@@ -325,7 +325,7 @@ is "$(grep -c $'\e\|\a' "$W/typed") $(grep -c 'patrol --quiet --town' "$W/typed"
 rm -r "$odd"
 gt install plugin --town "$T"
 like "$RC $ERR" '^0 .*: installed.*patrol --quiet --town' 'it is installed, and a line for hooks is told'
-is "$(sed -n '1p;3,4p;/^+++$/=' "$P/plugin.md")" $'+++\n1\nname = "gt-recover"\ndescription = "Bring crashed agents back with their context"\n20' 'plugin.md is TOML between two lines of +++'
+is "$(sed -n '1p;3,4p;/^+++$/=' "$P/plugin.md")" $'+++\n1\nname = "gt-recover"\ndescription = "Recover crashed agents with their context"\n20' 'plugin.md is TOML between two lines of +++'
 stat -c '%i %y' "$P/run.sh" "$P/plugin.md" >"$W/before"
 gt install plugin --town "$T" --json
 is "$RC $(json '{result}') $(stat -c '%i %y' "$P/run.sh" "$P/plugin.md")" "0 unchanged $(cat "$W/before")" 'a second time writes nothing'
@@ -353,7 +353,7 @@ is "$RC $(grep -c 'an older one' "$P/run.sh")" '0 0' 'an older one of ours is re
 gt uninstall plugin --town "$T"
 is "$RC $(find "$T/plugins" | wc -l)" '0 1' 'uninstall takes all of it away'
 gt uninstall plugin --town "$T"
-like "$RC $ERR" '^0 .*there was none' '  and again is nothing'
+like "$RC $ERR" '^0 .*none was installed' '  and again is nothing'
 gt install plugin
 is "$RC" 2 'without a town there is no plugin'
 done_testing

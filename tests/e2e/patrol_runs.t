@@ -94,6 +94,6 @@ sql_record "$DB" "update record set value = '{' where key = 'run:f'"
 ok 'an agent works' start_agent toast --scenario "$DATA/idle.scenario"
 ok 'and is killed' kill_agent toast
 patrol
-like "$RC $ERR" '^3 ! the records are not settled: .*run:f' 'a damaged record is told'
+like "$RC $ERR" '^3 ! the records were not reconciled: .*run:f' 'a damaged record is told'
 like "$ERR" '! toast: .*signal 9' 'and keeps nobody from looking after the agents'
 done_testing

@@ -290,7 +290,7 @@ is "$(wc -l <"$W/seen/buffers")" 0 'no buffer is left'
 ok 'it dies for the last time' kill_agent keeper
 agent_plan keeper --die-at-once=3
 run patrol patrol
-like "$RC $ERR" '^1 .*died again' 'a patrol cannot bring it back'
+like "$RC $ERR" '^1 .*crashed again' 'a patrol cannot bring it back'
 like "$ERR" 'was not sent: .*REDACTED' '  and its mailer lets secrets out'
 ok '  the mail was made' grep -q 'Recovery failed for keeper' "$W/mail"
 run release release keeper

@@ -52,7 +52,7 @@ TOML
 gt -L main --config "$W/short.toml" list --json
 is "$(json '{sessions}[0]{refusal}')" quarantined 'within the window'
 gt "${with[@]}" release loop --dry-run
-like "$RC $ERR" '^0 loop: 2 attempts would be forgotten' 'a dry run of release'
+like "$RC $ERR" '^0 loop: 2 attempts would be deleted' 'a dry run of release'
 gt "${with[@]}" --all --yes
 is "$RC" 4 'releases nothing'
 gt "${with[@]}" release loop --json

@@ -14,7 +14,7 @@ is "$RC $OUT" '0 u1' 'and a session is recorded whose process is gone'
 kill_agent work
 pid=$(agent_pid work)
 gt -L main reconcile --dry-run
-like "$RC $ERR" '^0 .*1 session without a living process is suspended' '--dry-run tells what it would do to the records'
+like "$RC $ERR" '^0 .*1 session without a process is suspended' '--dry-run tells what it would do to the records'
 gt records session show u1 --json
 is "$(json '{session_record}{state}')" ACTIVE '  and does not do it'
 gt -L main reconcile --json

@@ -28,7 +28,7 @@ is "$(json '{sessions}[0]{class}') $(json '{sessions}[0]{crash_reason}') $(json 
 is "$(json '{sessions}[0]{agent_uuid}') $(json '{sessions}[0]{cwd}')" "boss $(agent_dir boss)/cwd" 'with its id and its workspace'
 gt -L main list
 like "$OUT" 'refused +boss +claude +[0-9]+[smh] ago +suspended +[^ ]*/cwd' 'in words'
-like "$OUT" 'Skipped by --all:.* boss, worker: only its record tells of it' 'with the guard'
+like "$OUT" 'Skipped by --all:.* boss, worker: only its record is left' 'with the guard'
 before=$(everything)
 gt -L main --all --yes
 is "$RC $(everything)" "1 $before" 'what takes all leaves it alone'
@@ -53,7 +53,7 @@ like "$RC $OUT" '^0 would recover boss' 'the plan for a name'
 is "$(everything)" "$before" 'changes nothing'
 gt -L main boss
 is "$RC $(tag session:boss) $(tag session:worker)" '0 ACTIVE SUSPENDED' 'by its name it is brought back, alone'
-like "$ERR" 'Only its record tells of it' 'that is told'
+like "$ERR" 'Only its record is left' 'that is told'
 ok 'its process is noted' runs boss
 is "$(agent_starts boss) $(messages boss)" '1 1' 'it was started and told once'
 like "$(cat "$(message_file boss 1)")" "You are resuming after a system restart" 'in the words of a restart'
@@ -77,7 +77,7 @@ is "$(json '{sessions}[0]{name}') $(json '{sessions}[0]{class}') $(json '{sessio
 	'before any startup it is seen that its process is gone'
 printf '1\n' >"$W/answer"
 gt_in "$W/answer" -L main
-like "$OUT" '1\. boss +\[crashed\] +its record alone' 'the picker offers it'
+like "$OUT" '1\. boss +\[crashed\] +record only' 'the picker offers it'
 is "$RC $(tag session:boss) $(agent_starts boss)" '0 ACTIVE 2' 'and brings it back'
 ok 'its new process is noted' runs boss
 

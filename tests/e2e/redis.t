@@ -107,7 +107,7 @@ race "$W/one" "$W/two" -- run claim runner-RACER
 is "$(grep -lx 'r1' "$W"/racer.? | wc -l)" 1 'of eight claimers in two state directories one gets the run'
 gt log --json
 is "$RC" 0 'the events are in the store'
-gt doctor -L none
+gt doctor -v -L none
 like "$OUT" 'store .*Redis server answers' 'doctor says what it keeps its promise by'
 unlike "$OUT" 'quick_check' '  and nothing of SQLite'
 
@@ -137,7 +137,7 @@ is "$ended" 3 '  and each of the eight ends as it should'
 redis config set requirepass sesame-0815 >/dev/null
 gt run list
 is "$RC" 1 'a server that asks for a password'
-like "$ERR" 'does not let gt-recover in' '  is not entered without one'
+like "$ERR" 'denies access' '  is not entered without one'
 cat >"$W/bin/tmux" <<SH
 #!/bin/sh
 env >>"$W/children"
@@ -204,7 +204,7 @@ gt run list
 is "$RC" 0 '  what there is can be read'
 like "$OUT" 'r1' '  the records that it has'
 unlike "$OUT" 'late' '  without the lost one'
-like "$ERR" 'only read: .*lost changes that it had confirmed' '  and a warning'
+like "$ERR" 'opened read-only: .*lost changes that it had confirmed' '  and a warning'
 gt --all --yes -L main
 unlike "$RC" '^0$' '  no agent is started by it'
 run=$(redis info server | tr -d '\r' | sed -n 's/^run_id://p')
@@ -213,5 +213,5 @@ put '{"run_id":"next","session_id":"s","prompt":"test"}' run create
 is "$RC" 0 'accepted, it is used again'
 gt run list
 like "$OUT" 'next' '  with the new record'
-unlike "$ERR" 'only read' '  and no warning'
+unlike "$ERR" 'opened read-only' '  and no warning'
 done_testing

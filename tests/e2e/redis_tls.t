@@ -9,7 +9,7 @@ state() {	# ADDRESS
 
 state rediss://127.0.0.1:1/0
 gt run list
-if [[ $ERR == *'speaks no TLS'* ]]; then
+if [[ $ERR == *'has no TLS'* ]]; then
 	is "$RC" 2 'a gt-recover without TLS refuses rediss://'
 	like "$ERR" 'stunnel, or ssh -L' '  and names the alternatives'
 	skip 'hiredis has no TLS here' 10

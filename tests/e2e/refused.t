@@ -21,7 +21,7 @@ ok 'gt-recover ends without a question' until_ 20 term_ended
 is "$STATUS" 'exit 4' 'with nothing to recover'
 screen=$(term_screen)
 like "$screen" 'refused +off .* off: recovery is switched off for this session \(off\).*\[recovery\.sessions\]' 'it shows who is refused, why, and what to do'
-like "$(tr -s ' \n' ' ' <<<"$screen")" 'unknown +doubt .* doubt: .*nothing shows that an agent ever ran.*gt-recover --force SESSION' 'also one of which it is not certain'
+like "$(tr -s ' \n' ' ' <<<"$screen")" 'unknown +doubt .* doubt: .*no evidence that an agent ran here.*gt-recover --force SESSION' 'also one of which it is not certain'
 unlike "$screen" ' lives[ ,:]' 'a living agent is no news'
 term_start 60 40
 term_run -L main --config "$W/gt.toml"

@@ -23,7 +23,7 @@ everything() {
 ok 'an agent lives' start_agent lone --scenario "$DATA/idle.scenario"
 record lone
 gt -L main startup
-is "$RC $(tag session:lone) $ERR" '0 ACTIVE 1 session has the process of its agent, which lives.' 'its session stays ACTIVE'
+is "$RC $(tag session:lone) $ERR" '0 ACTIVE 1 session has a living process again.' 'its session stays ACTIVE'
 is "$(recorded lone process.pid)" "$(agent_pid lone)" 'with that process'
 gt -L main startup
 is "$RC $OUT$ERR" '0 ' 'then nothing is left to do'
@@ -60,7 +60,7 @@ is "$(agent_starts boss) $(messages boss)" '1 1' 'who lives is not started twice
 # ---- a startup that died between the start and its note ----
 sql_record "$DB" "update record set tag = 'ACTIVE', value = json_set(value, '\$.process', json('null')) where key = 'session:boss'"
 gt -L main startup
-is "$RC $ERR" '0 1 session has the process of its agent, which lives.' 'the one that runs is found'
+is "$RC $ERR" '0 1 session has a living process again.' 'the one that runs is found'
 is "$(tag session:boss) $(agent_starts boss) $(messages boss)" 'ACTIVE 1 1' 'and taken for what it is, not started again'
 ok 'with its process' runs boss
 
@@ -172,7 +172,7 @@ ok 'the agent dies' kill_agent manned
 if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	types manned l
 	gt -L main startup
-	like "$RC $(tag session:manned) $ERR" '^0 SUSPENDED .*manned: somebody typed in its pane less than a minute ago \(typing\)' \
+	like "$RC $(tag session:manned) $ERR" '^0 SUSPENDED .*manned: someone typed in its pane less than a minute ago \(typing\)' \
 		'startup leaves the shell to who types there'
 	is "$(messages manned) $(sql "$DB" "select count(*) from record where key like 'attempt:%' and json_extract(value, '\$.session') = 'manned'")" \
 		'0 0' 'and has not tried it'

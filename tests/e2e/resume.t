@@ -108,7 +108,7 @@ gt vain -L main --json
 is "$RC" 1 'a start that fails is a failure'
 is "$(json '{results}[0]{error}{name}')" died 'by its name'
 is "$(json '{results}[0]{via}')" resume 'of the resumed one'
-like "$(json '{results}[0]{error}{hint}')" 'the next recovery of this session starts it afresh' 'with what comes next'
+like "$(json '{results}[0]{error}{hint}')" 'the next recovery starts a new conversation' 'with what comes next'
 same_file "$(transcript vain)" "$W/before" 'byte for byte its record is what it was'
 not_resumed vain tried
 is "$(grep -c 'keep the comments' "$(message_file vain)")" 1 'and once'
@@ -170,12 +170,12 @@ ok 'somebody asks for it' crashed asked
 mv "$(transcript asked)" "$W/asked.jsonl"
 gt asked -L main --via resume
 is "$RC" 0 'and gets what is possible'
-like "$ERR" '! not resumed \(stale\): .*started afresh' 'with a warning'
+like "$ERR" '! not resumed \(stale\): .*starts a new conversation' 'with a warning'
 
 ok 'nobody asks' crashed unasked
 rm "$(transcript unasked)"
 gt unasked -L main
-like "$ERR" 'In a new conversation \(stale\): .*is not there any more' 'and is told why it is another conversation'
+like "$ERR" 'In a new conversation \(stale\): .*no longer exists' 'and is told why it is another conversation'
 
 ok 'somebody asks for the other' crashed plain
 gt plain -L main --json --via inject

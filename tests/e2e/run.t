@@ -162,7 +162,7 @@ gt run recover
 is "$(states all_)" 'pending claimed running stopped' 'stale leaves the young ones'
 gt run recover --mode all --json
 is "$RC $(json '{changes}{claimed}') $(json '{changes}{running}') $(json '{changes}{stopping}')" '0 2 1 0' 'all takes them, and counts by what they were'
-like "$ERR" 'warning: Aggressive recovery completed: .*"claimed":2.*registry of runners was not asked' 'with a warning'
+like "$ERR" 'warning: Aggressive recovery completed: .*"claimed":2.*living runners were ignored' 'with a warning'
 is "$(field all_running error)" 'Coordinator restarted - execution state unknown' 'its own error'
 gt run recover --mode sale
 is "$RC" 2 'an unknown mode is refused'

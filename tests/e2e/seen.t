@@ -76,7 +76,7 @@ for n in b c a; do
 	gt $n -L main
 	is "$RC" 0 "$n comes back"
 	like "$(source_of $n)" "${talk[$n]}" "in its own conversation"
-	like "$ERR" 'behind its own conversation' 'which it goes on with'
+	like "$ERR" 'after its own conversation' 'which it goes on with'
 	forget_pid_files
 	[ $n = b ] || continue
 	ok 'a fourth one is started meanwhile' typed d
@@ -133,7 +133,7 @@ is "$RC $(json '{results}[0]{error}{name}')" '6 unknown' 'and it is refused'
 if grep -q GT_FAULT "$GT_RECOVER"; then
 	ok 'an agent is typed' typed unkept
 	GT_FAULT=store-commit=enospc gt list --live -L main
-	like "$RC $OUT$ERR" '^0 .*(working|idle) +unkept .*the agents that were seen could not be recorded' 'a full disk is a warning'
+	like "$RC $OUT$ERR" '^0 .*(working|idle) +unkept .*cannot record the agents found' 'a full disk is a warning'
 	is "$(seen_state unkept)" '' 'nothing was kept'
 	gt list -L main
 	is "$(seen_state unkept)" alive 'the next look keeps it'
@@ -189,7 +189,7 @@ if unshare -Urm true 2>/dev/null; then
 		list --live -L "$TMUX_TMPDIR/tmux-$(id -u)/main" 2>"$W/stderr") || RC=$?
 	ERR=$(cat "$W/stderr")
 	like "$RC $OUT" '^0 .*(working|idle) +readonly ' 'on a read-only file system the list is complete'
-	like "$ERR" 'the agents that were seen could not be recorded' '  with a warning'
+	like "$ERR" 'cannot record the agents found' '  with a warning'
 	is "$(seen_state readonly)" '' '  and nothing was kept'
 else
 	skip 'no file system can be mounted in a name space of its own here' 4

@@ -44,7 +44,7 @@ before=$(everything)
 
 # ---- the plan ----
 gt -L main setup --print
-like "$RC $OUT" '^0 This is set up:.*  panes +keep .*  timer .*  hooks .*  key .*  conf .*Not set up .*  shim .*  plugin ' 'the plan'
+like "$RC $OUT" '^0 To be set up:.*  panes +keep .*  timer .*  hooks .*  key .*  conf .*Not set up .*  shim .*  plugin ' 'the plan'
 is "$(everything)" "$before" '--print changes nothing'
 gt -L main setup </dev/null
 like "$RC $ERR" '^2 .*needs --yes.*--print' 'where nobody can be asked it needs --yes'
@@ -128,7 +128,7 @@ like "$RC $ERR" '^1 .*read-only: it is not changed' 'one that is read-only'
 chmod 644 "$HOME/.tmux.conf"
 tm bind-key R display-message mine
 gt -L main setup --yes --only key
-like "$RC $ERR" '^1 .*prefix R has another meaning' 'a key that is bound stays'
+like "$RC $ERR" '^1 .*prefix R is bound to another command' 'a key that is bound stays'
 like "$(tm list-keys -T prefix)" 'R +display-message mine' '  as it is'
 ok '  and no file is made' test ! -e "$OWN"
 gt -L main setup --undo --yes --only key

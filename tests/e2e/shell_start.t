@@ -44,7 +44,7 @@ until_ 5 pane_shows plain "touch $W/BAD"
 TMUX=$(tm display-message -p '#{socket_path}'),1,0 gt plain -L main --config "$W/with.toml"
 is "$RC" 0 'it comes back a second time'
 like "$ERR" "Switch to it with: tmux switch-client -t $(agent_pane plain)" 'from a pane of the same server one is sent to its pane'
-like "$ERR" 'the half-typed line in the shell was not run' 'the half-typed line is told'
+like "$ERR" 'the unfinished command line in the shell was not run' 'the half-typed line is told'
 is "$(compgen -G "$W/BAD")" '' 'and was not executed'
 is "$(messages plain)" 2 'told once each time'
 

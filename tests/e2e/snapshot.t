@@ -62,7 +62,7 @@ say_in() {	# SESSION TEXT: on its screen, as if its program had written it
 # ---- nothing there ----
 gt snapshot -L main
 is "$RC" 0 'no server: nothing to do is no failure'
-like "$ERR" 'nothing to do' '  and it says so'
+like "$ERR" 'No agent panes' '  and it says so'
 not_ok '  and nothing is written' test -e "$DIR"
 
 # ---- cron ----
@@ -76,7 +76,7 @@ for session in toast rye; do
 done
 gt snapshot -L main --dry-run
 is "$RC" 0 'a dry run answers'
-like "$ERR" 'Would look at 2 panes' '  tells what it would look at'
+like "$ERR" 'Would examine 2 panes' '  tells what it would look at'
 not_ok '  and writes nothing' test -e "$DIR"
 cron -L main --json
 is "$RC $(json '{taken}') $(json '{failed}')" '0 2 0' 'both are taken from an empty environment'
@@ -225,7 +225,7 @@ until_ 5 listed_is later class dead
 gt context later -L main --json
 is "$(json '{transcript_by}') $(json '{snapshot}{used}')" 'record false' '  with a complete transcript it is needless'
 gt context later -L main
-like "$OUT" 'Snapshot +[0-9,]+ lines, taken [0-9]+s ago: nothing that the other sources lack' '  and context says so'
+like "$OUT" 'Snapshot +[0-9,]+ lines, taken [0-9]+s ago: adds nothing' '  and context says so'
 gt prompt later -L main --via inject
 is "$(grep -c 'Answer number 7 stands here' <<<"$OUT") $(grep -c 'from a snapshot' <<<"$OUT")" '1 0' '  the prompt has it from there'
 

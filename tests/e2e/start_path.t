@@ -67,6 +67,6 @@ rm -f "$HOME/.claude/sessions/$pid.json"
 gt untold --yes -L main --json
 is "$RC $(json '{results}[0]{error}{name}')" '6 unknown-place' 'it is refused'
 gt untold --yes -L main
-like "$ERR$OUT" 'the directory it worked in is unknown' 'since its directory is unknown'
+like "$ERR$OUT" 'its working directory is unknown' 'since its directory is unknown'
 unlike "$ERR$OUT" 'does not exist' 'not as one that does not exist'
 done_testing

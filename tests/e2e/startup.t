@@ -87,23 +87,23 @@ gt doctor -L main
 is "$(everything)" "$before" 'looking changes nothing'
 files=$(find "$STATE" | sort)
 gt startup -n --threshold 0
-like "$RC $ERR" '^0 What startup would do; nothing is changed:' '--dry-run tells what it would do'
-like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions without a living process are suspended, 1 agent is linked to its parent, 1 message is flagged' \
+like "$RC $ERR" '^0 Dry run; reconcile would change:' '--dry-run tells what it would do'
+like "$ERR" '1 run is pending again, 1 run has failed, 5 sessions without a process are suspended, 1 agent is linked to its parent, 1 message is flagged' \
 	'all of it'
-like "$ERR" 'to be brought back: gt-recover records agent resume root' 'and whom it would name'
+like "$ERR" 'to resume: gt-recover records agent resume root' 'and whom it would name'
 gt startup --dry-run --json --threshold 0
 is "$(json '{dry_run}') $(json '{startup}{session_counts}{suspended}') $(json '{startup}{agent_counts}{linked}') $(json '{startup}{resume}[2]{would_restart}')" \
 	'true 5 1 false' 'in JSON'
 is "$(everything) $(find "$STATE" | sort)" "$before $files" 'and changes nothing'
 gt startup --mode none
 is "$(tag run:r1) $(tag run:r2)" 'running claimed' '--mode none leaves the runs alone'
-like "$RC $ERR" '^0 5 sessions without a living process are suspended, 1 agent is linked to its parent, 1 message is flagged' 'it says what it changed'
+like "$RC $ERR" '^0 5 sessions without a process are suspended, 1 agent is linked to its parent, 1 message is flagged' 'it says what it changed'
 for one in root child half stolen older; do
 	is "$(tag "session:$one")" SUSPENDED "$one is suspended"
 done
 is "$(tag session:lives)" ACTIVE 'who lives stays active'
 is "$(tag tree:half)" open 'the cut spawn is linked'
-like "$ERR" 'to be brought back: gt-recover records agent resume root' 'the root is to be brought back'
+like "$ERR" 'to resume: gt-recover records agent resume root' 'the root is to be brought back'
 unlike "$ERR" 'resume (child|half|lives)' 'its children are not, nor who lives'
 like "$ERR" '1 message is not delivered' 'what is not delivered is told'
 is "$(tag message:m1) $(tag message:m2)" 'waiting pending' 'and kept'

@@ -110,14 +110,14 @@ chown -R 65534:65534 "$TOWN"
 mkdir -p "$XDG_CONFIG_HOME/gt-recover"
 printf '[recovery]\nsafe_directories = ["%s"]\n' "$TOWN" >"$XDG_CONFIG_HOME/gt-recover/gt.toml"
 gt list --json
-like "$(json '{sessions}[0]{name}') $ERR" '^gt-toast .*could not be recorded: .* is another user.s: root changes nothing there.*sudo -u [^ ]+ gt-recover' 'safe_directories lifts it, but what is seen there cannot be recorded'
+like "$(json '{sessions}[0]{name}') $ERR" '^gt-toast .*cannot record the agents found: .* belongs to another user: root does not change it.*sudo -u [^ ]+ gt-recover' 'safe_directories lifts it, but what is seen there cannot be recorded'
 gt --town "$TOWN" list --json
 is "$RC" 0 'for a named one, too'
 gt config safe_directories
 is "$OUT" "[\"$TOWN\"]" 'config shows it'
 printf '[recovery]\nsafe_directories = ["*"]\n' >"$TOWN/gt.toml"
 gt list
-like "$RC $ERR" '^2 .*gt.toml:2: safe_directories counts only in your own gt.toml' 'a town cannot lift it'
+like "$RC $ERR" '^2 .*gt.toml:2: safe_directories is allowed only in your own gt.toml' 'a town cannot lift it'
 rm "$TOWN/gt.toml"
 
 # ---- the user's own town in a stranger's ----

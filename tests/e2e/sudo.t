@@ -74,7 +74,7 @@ is "$(server_is)" "$before" 'nothing changed there'
 rm -rf "$W/root"
 mkdir "$W/root"
 gt snapshot -L "$SOCKET"
-like "$RC $ERR" "^1 .*state directory .* is another user's.*sudo -u" "root writes nothing into that user's state directory"
+like "$RC $ERR" "^1 .*state directory .* belongs to another user.*sudo -u" "root writes nothing into that user's state directory"
 not_ok '  and makes none there' test -e "$W/home/.local"
 
 GT_RECOVER=$W/bin/gt-recover
@@ -98,8 +98,8 @@ GT_RECOVER=$ROOT/build/faults/gt-recover
 [ -x "$GT_RECOVER" ] || GT_RECOVER=$ROOT/build/gt-recover
 SUDO_UID=65534 gt log
 like "$RC $OUT" '^0 .*toast' 'root reads them under sudo'
-like "$ERR" "only read: .* is another user's.*sudo -u" '  with a warning'
+like "$ERR" "opened read-only: .* belongs to another user.*sudo -u" '  with a warning'
 SUDO_UID=65534 gt lock acquire slot me
-like "$RC $ERR" "^1 .* is another user's.*sudo -u" '  and records nothing'
+like "$RC $ERR" "^1 .* belongs to another user.*sudo -u" '  and records nothing'
 is "$(pictured)" "$before" '  nothing changed there'
 done_testing

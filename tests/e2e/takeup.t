@@ -75,7 +75,7 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	go_on
 	wait "$all"
 	is "$?" 0 'it is told when it is quiet'
-	like "$(cat "$W/err")" 'waiting [1-6] s: somebody types in back.*found=1 recovered=1' '  after a wait'
+	like "$(cat "$W/err")" 'waiting [1-6] s: someone is typing in back.*found=1 recovered=1' '  after a wait'
 	leave back
 else
 	skip 'this build has no shorter minute' 7
@@ -85,7 +85,7 @@ ok 'its recoverer is killed before it pastes' left_started typist
 ok 'somebody attaches' visit typist
 ok '  and types in the living agent' press typist
 gt --all --dry-run -L main --config "$W/paste.toml"
-like "$RC $OUT" '^0 .*would wait +typist .*somebody typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
+like "$RC $OUT" '^0 .*would wait +typist .*someone typed in its pane less than a minute ago \(typing\)' 'the plan says that it is waited for'
 gt --all --dry-run -L main --config "$W/paste.toml" --json
 is "$(json '{sessions}[0]{name}') $(json '{sessions}[0]{refusal}')" 'typist typing' '  in JSON too'
 gt patrol -L main --config "$W/paste.toml" --json
@@ -94,14 +94,14 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	press typist
 	GT_QUIET_MS=5000 gt --all --yes -L main --config "$W/paste.toml"
 	is "$RC $(messages typist)" '0 1' '--all tells it when it is quiet'
-	like "$ERR" 'waiting [1-5] s: somebody types in typist.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
+	like "$ERR" 'waiting [1-5] s: someone is typing in typist.*found=1 recovered=1 unacknowledged=0 refused=0' '  after a wait'
 
 	ok 'an agent is killed' crash_slow early
 	ok 'somebody attaches to its dead pane' visit early
 	ok '  and types, which nothing reads' types early x
 	gt --all --yes -L main --config "$W/paste.toml"
 	is "$RC $(messages early)" '0 1' '--all tells it'
-	unlike "$ERR" 'waiting [0-9]+ s: somebody' '  at once'
+	unlike "$ERR" 'waiting [0-9]+ s: someone' '  at once'
 
 	ok 'an agent is killed' crash_slow late
 	ok 'somebody attaches to its dead pane' visit late
@@ -115,7 +115,7 @@ if grep -q GT_QUIET_MS "$GT_RECOVER"; then
 	go_on
 	wait "$all"
 	is "$? $(messages late)" '0 1' 'it is told when it is quiet'
-	like "$(cat "$W/err")" 'waiting [1-6] s: somebody types in late.*found=1 recovered=1' '  after a wait'
+	like "$(cat "$W/err")" 'waiting [1-6] s: someone is typing in late.*found=1 recovered=1' '  after a wait'
 	is "$(agent_starts late)" 2 '  and started once'
 	# it was three, once, on a loaded machine
 	[ "$(agent_starts late)" = 2 ] || { note "$(cat "$(agent_dir late)/events" "$W/out" "$W/err")" && gt log && note "$OUT$ERR"; }

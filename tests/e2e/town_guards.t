@@ -55,7 +55,7 @@ sql "$(_beads_dir gastown)/beads.db" "DELETE FROM labels"
 # ---- claimed ----
 exec 8>"$TOWN/gastown/.runtime/locks/polecat-toast.lock"
 if command -v flock >/dev/null && flock -n 8; then
-	refused claimed 'Gas Town is at work on this polecat (its lock is held)'
+	refused claimed 'Gas Town is working on this polecat (its lock is held)'
 	flock -u 8
 	is "$(refusal_of gt-toast)" none 'a lock that nobody holds is none'
 else
@@ -73,7 +73,7 @@ state() {	# WORD
 		WHERE id = 'gt-gastown-polecat-toast'"
 }
 state working 'done'
-refused finished 'Gas Town says that its agent had finished (done, nuked, idle or exiting)' lifted
+refused finished 'Gas Town reports that its agent finished (done, nuked, idle or exiting)' lifted
 state 'done' nuked
 refused finished '' lifted
 state nuked idle

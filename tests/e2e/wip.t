@@ -1,5 +1,5 @@
 #!/bin/bash
-# What agents have in progress is committed to refs of their own, by the pass of snapshots; the person's repository is left alone, the prompt
+# What agents have in progress to refs of their own, by the pass of snapshots; the person's repository is left alone, the prompt
 # names the ref, and one printed command takes the work back.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -65,7 +65,7 @@ is "$RC $(json '{wip}') $(json '{wip}[0]{session}') $(json '{wip}[0]{result}')" 
 not_ok 'and makes nothing' [ -e "$STATE/wip" ]
 gt -L main snapshot
 is "$RC" 0 'a pass of snapshots'
-like "$ERR" 'Work in progress of toast is committed to refs/gt-recover/wip/toast: 2 files, 1 left out' 'commits what is in progress'
+like "$ERR" 'Saved the uncommitted work of toast to refs/gt-recover/wip/toast: 2 files, 1 left out' 'commits what is in progress'
 is "$(theirs "$R")" "$before" 'and leaves index, HEAD, branches and files as they were'
 is "$(git -C "$R" branch --list | wc -l)" 1 'nobody asked for a branch, and none is made'
 is "$(git -C "$R" diff --name-only HEAD refs/gt-recover/wip/toast | tr '\n' ' ')" 'src/a.c src/new file.c ' \
@@ -131,7 +131,7 @@ for point in wip-objects wip-ref; do
 	is "$(theirs "$R")" "$before" 'and the repository as it was'
 	GT_FAULT=$point=enospc gt -L main snapshot toast
 	is "$RC" 3 "no room at $point is told"
-	like "$ERR" '! toast: work in progress: cannot write .*No space left' 'in a sentence'
+	like "$ERR" '! toast: uncommitted work: cannot write .*No space left' 'in a sentence'
 done
 gt -L main --json snapshot toast
 is "$(json '{wip}[0]{result}')" committed 'the next pass commits it'
@@ -151,7 +151,7 @@ is "$RC" 0 'the ledger knows the agent of that session'
 echo 'int e;' >>"$R/src/a.c"
 before=$(theirs "$R")
 gt -L main snapshot toast
-like "$ERR" 'committed to epic-shop/sprint-2-wip' 'its work goes to the branch of its sprint'
+like "$ERR" 'to epic-shop/sprint-2-wip: 2 files' 'its work goes to the branch of its sprint'
 is "$(theirs "$R")" "$before" 'and to nothing else'
 like "$(git -C "$R" log -1 --format=%B refs/heads/epic-shop/sprint-2-wip)" '^WIP: Sprint 2 checkpoint \(80%\)
 
@@ -193,11 +193,11 @@ for ref in refs/gt-recover/wip/gone refs/gt-recover/wip/toast-old refs/heads/epi
 	git -C "$R" update-ref "$ref" "$(printf 'WIP: x\n\n%s\n' "$word" | GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' git -C "$R" commit-tree "$tree")"
 done
 gt doctor --json -L main
-is "$(found State.wip sentence)" '3 that nobody has moved for 30 days: refs/gt-recover/wip/gone, refs/gt-recover/wip/toast-old, epic-done/sprint-1-wip' \
+is "$(found State.wip sentence)" '3 unchanged for 30 days: refs/gt-recover/wip/gone, refs/gt-recover/wip/toast-old, epic-done/sprint-1-wip' \
 	'doctor names refs that are old, but not those of open epics or of others'
 hint=$(found State.wip hint)
 gt wip prune
-like "$RC $ERR" '^2 .*wip prune deletes, and nobody can be asked' 'what is deleted is asked for'
+like "$RC $ERR" '^2 .*wip prune needs --yes without a terminal' 'what is deleted is asked for'
 gt wip prune -n
 like "$OUT" '^refs/gt-recover/wip/gone  [0-9a-f]{12}  .*/repo
 refs/gt-recover/wip/toast-old  [0-9a-f]{12}  .*/repo$' 'without names sessions of old, and no branch'
@@ -227,7 +227,7 @@ repo "$W/other"
 start_agent slow --cwd "$W/other"
 echo 'int g;' >>"$W/other/src/a.c"
 gt -L main snapshot slow
-like "$RC $ERR" '^0 .*of slow is committed to refs/gt-recover/wip/slow: 1 file, 0 left out' 'one file is no files'
+like "$RC $ERR" '^0 .*of slow to refs/gt-recover/wip/slow: 1 file, 0 left out' 'one file is no files'
 printf '#!/bin/sh\nexit 128\n' >"$W/bin/git"
 chmod +x "$W/bin/git"
 gt -L main snapshot slow

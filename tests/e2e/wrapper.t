@@ -49,7 +49,7 @@ kill_agent hides
 until_ 5 listed_is hides class zombie
 gt -n passes -L main
 like "$OUT" "started by: .*/passes --model opus
- +\(the wrapper that it ran behind\)" 'the plan shows the wrapper'
+ +\(its wrapper\)" 'the plan shows the wrapper'
 gt -n hides -L main
 like "$OUT" 'started by: .*/hides
  +\(.* it takes no arguments, so the conversation is injected\)' 'and what follows from it'

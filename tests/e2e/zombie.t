@@ -97,7 +97,7 @@ like "$OUT" 'busy .*gt-recover itself runs in this pane' 'list says that it runs
 here "--config $W/with.toml --all --yes"
 like "$OUT" 'Nothing to recover.*busy: gt-recover itself runs in this pane.*gt-recover busy' 'so does a recovery of all'
 here "--config $W/with.toml busy"
-like "$OUT" 'gt-recover itself runs in this pane, and its output goes elsewhere.*from another pane' 'and one by name'
+like "$OUT" 'gt-recover itself runs in this pane, with redirected output.*from another pane' 'and one by name'
 gt busy -L main --config "$W/with.toml" --json
 is "$RC $(json '{results}[0]{phase}')" '0 acknowledged' 'from elsewhere it is recovered'
 done_testing

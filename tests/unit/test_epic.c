@@ -114,7 +114,7 @@ test_screens(void **state)
 	same_as_golden("prompt.txt", &out);
 	buf_reset(&out);
 	epic_screen_prompt(&out, &list.v[0], at("2025-10-10T20:47:07Z"), THRESHOLD);
-	assert_non_null(strstr(out.data, "Crash Duration: 1 minute 30 seconds\n"));
+	assert_non_null(strstr(out.data, "Down for: 1 minute 30 seconds\n"));
 	buf_reset(&out);
 	epic_screen_abandon(&out, &list.v[0]);
 	same_as_golden("abandon.txt", &out);
@@ -232,7 +232,7 @@ test_waiting(void **state)
 	assert_false(epic_plan_open(&p, 1));
 	epic_plan_sprint(&out, &p, 1, "Agents: ");
 	assert_string_equal(out.data,
-	    "- Sprint 2 (b): Dependency not ready, left waiting\n    └─ Dependency: Sprint 1 (not ready)\n");
+	    "- Sprint 2 (b): Dependency not ready, waiting\n    └─ Dependency: Sprint 1 (not ready)\n");
 	buf_reset(&out);
 	epic_screen_status(&out, &list, true, at("2025-10-10T20:45:38Z"), THRESHOLD);
 	assert_non_null(strstr(out.data, "    ! Sprint 1 (a): STARTING (3%)\n\n"));

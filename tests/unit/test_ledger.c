@@ -83,7 +83,7 @@ test_crashes(void **state)
 	crash_sockets_release(&places);
 	assert_int_equal(crash_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
 	assert_int_equal(n, 2);
-	assert_last(h, "session", "session.released|gt-t\xef\xbf\xbd|gt-t\xef\xbf\xbd|2 attempts forgotten");
+	assert_last(h, "session", "session.released|gt-t\xef\xbf\xbd|gt-t\xef\xbf\xbd|2 attempts deleted");
 	assert_int_equal(crash_forget(h->s, SOCKET, "gt-t\xff", &n, &h->e), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(crash_count(h->s, SOCKET, "other", 0, &n, &h->e), 0);
@@ -287,7 +287,7 @@ test_check_of_the_log(void **state)
 	check_fails(h, "event-log", "line 6 of");
 	free(p);
 	assert_int_equal(io_write_durable(h->log, text.data, text.len - 3, "test", &h->e), 0);
-	check_fails(h, "event-log", "is torn");
+	check_fails(h, "event-log", "is truncated");
 	p = strchr(text.data, '\n') + 1;
 	assert_int_equal(io_write_durable(h->log, p, strlen(p), "test", &h->e), 0);
 	check_fails(h, "event-log", "line 1 of");
@@ -377,12 +377,12 @@ test_rules(void **state)
 	assert_faults(h, (const char *[]){ "which has ended" }, 1);
 	force(h, CHANGE_DELETE, "pane:9.9:%9:/x", NULL, NULL);
 	force(h, CHANGE_DELETE, "event:0000000000000002", NULL, NULL);
-	assert_faults(h, (const char *[]){ "event 3 stands where event 2 must be" }, 1);
+	assert_faults(h, (const char *[]){ "event 3 is in the place of event 2" }, 1);
 	force(h, CHANGE_PUT, "counter:event", "counter", "{\"last\":99}");
-	assert_faults(h, (const char *[]){ "event 3", "the counter stands at 99" }, 2);
+	assert_faults(h, (const char *[]){ "event 3", "the counter is 99" }, 2);
 	force(h, CHANGE_PUT, "attempt:gtr-00000000000000ff", "wandering", "{}");
 	assert_faults(h,
-	    (const char *[]){ "event 3", "the counter stands at 99", "is no attempt in a known phase" }, 3);
+	    (const char *[]){ "event 3", "the counter is 99", "is not an attempt in a known phase" }, 3);
 	free(key);
 	store_records_release(&panes);
 	attempt_release(&a);
@@ -409,7 +409,7 @@ test_rules_of_runs(void **state)
 	force(h, CHANGE_PUT, "run:nobody's", "pending", "{\"session_id\":\"ses\",\"runner_id\":\"x\"}");
 	assert_faults(h, (const char *[]){ "is pending and names a runner" }, 1);
 	force(h, CHANGE_PUT, "run:nobody's", "asleep", "{}");
-	assert_faults(h, (const char *[]){ "no run in a known state" }, 1);
+	assert_faults(h, (const char *[]){ "not a run in a known state" }, 1);
 	force(h, CHANGE_DELETE, "run:nobody's", NULL, NULL);
 	force(h, CHANGE_PUT, "run_session:ses", "asleep", "{}");
 	assert_faults(h, (const char *[]){ "has no known status" }, 1);

@@ -77,7 +77,7 @@ one_has_it_until_the_lease_ends(void **unused)
 	assert_int_equal(try(&h, "b", 0), -1);
 	assert_string_equal(h.e.name, "held");
 	assert_int_equal(h.e.code, GT_AGAIN);
-	assert_non_null(strstr(h.e.msg, "a has the lock slot for 60 more seconds"));
+	assert_non_null(strstr(h.e.msg, "a holds the lock slot for 60 more seconds"));
 	assert_int_equal(try(&h, "a", 0), 0);
 	later(&h, 40);
 	assert_int_equal(give(&h, "renew", "a", 1), 0);
@@ -147,7 +147,7 @@ a_process_that_lives_keeps_it(void **unused)
 	assert_int_equal(try(&h, "a", child), 1);
 	later(&h, 100000);
 	assert_int_equal(try(&h, "b", 0), -1);
-	assert_non_null(strstr(h.e.msg, "as long as its process"));
+	assert_non_null(strstr(h.e.msg, "while its process"));
 	/* the same word, but another process, or none: it is not that one's */
 	assert_int_equal(try(&h, "a", getpid()), -1);
 	assert_int_equal(try(&h, "a", 0), -1);
@@ -209,13 +209,13 @@ in_another_container_the_lease_decides(void **unused)
 	h.now.pid_ns = 8;
 	later(&h, 60);
 	assert_int_equal(try(&h, "b", 0), -1);
-	assert_non_null(strstr(h.e.msg, "a has the lock slot for 0 more seconds"));
+	assert_non_null(strstr(h.e.msg, "a holds the lock slot for 0 more seconds"));
 	/* the same pid there is another process */
 	assert_int_equal(try(&h, "a", getpid()), -1);
 	h.now.pid_ns = 7;
 	later(&h, 60);
 	assert_int_equal(try(&h, "b", 0), -1);
-	assert_non_null(strstr(h.e.msg, "as long as its process"));
+	assert_non_null(strstr(h.e.msg, "while its process"));
 	h.now.pid_ns = 8;
 	/* renewed there, it has no process any more */
 	assert_int_equal(give(&h, "renew", "a", 1), 0);

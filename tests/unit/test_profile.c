@@ -340,8 +340,7 @@ test_mistakes(void **state)
 		    ":2: other_flags: expected flags" },
 		{ "[recovery.agents.claude]\nresume = \"--resume; rm\"\n", ":2: resume: expected one flag" },
 		{ "[recovery.agents.claude]\ndialect = \"french\"\n",
-		    ":2: dialect: expected \"claude\", \"none\", or the name of another agent whose screen "
-		    "is read" },
+		    ":2: dialect: expected \"claude\", \"none\", or another agent with the same screen" },
 		{ "[recovery.agents.claude]\nprograms = \"/usr/bin/claude\"\n",
 		    ":2: programs: expected base names" },
 		{ "[recovery.agents.claude]\nprograms = \" , \"\n", ":2: programs: expected base names" },

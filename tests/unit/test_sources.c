@@ -402,8 +402,7 @@ other_agents_have_none(void **state)
 	finds(t, FOUND_NONE, NULL);
 	warning = detect_transcript_warning(&t->c, &t->f);
 	assert_string_equal(warning,
-	    "What Amp keeps of the conversation cannot be read: this is what its screen had shown, and no "
-	    "more.");
+	    "The transcript of Amp cannot be read: this is only what its screen showed.");
 	free(warning);
 	t->c.profile = profile_find(t->w.profiles, "claude");
 	file(t, B, USER("x"));

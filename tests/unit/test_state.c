@@ -206,7 +206,7 @@ test_too_large(void **state)
 	assert_string_equal(h->e.name, "too-large");
 	assert_int_equal(h->e.code, GT_USAGE);
 	assert_string_equal(h->e.msg, "the files of the sprint s together have more than 1024 KiB");
-	assert_null(strstr(h->e.hint, "Leave out"));
+	assert_null(strstr(h->e.hint, "Omit"));
 	free(text);
 	free(section);
 }

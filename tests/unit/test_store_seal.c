@@ -404,7 +404,7 @@ test_met_by_a_reader(void **state)
 	found = store_get(s, "k:0500", &r, &h->e);
 	assert_int_equal(found, -1);
 	assert_string_equal(h->e.name, "corrupt");
-	assert_non_null(strstr(h->e.hint, "goes on from its backup"));
+	assert_non_null(strstr(h->e.hint, "restores its backup"));
 	store_close(s);
 	refused_and_mended(h);
 }

@@ -384,7 +384,7 @@ test_faults(void **state)
 	assert_int_equal(home_record(h, "half", "root"), 0);
 	find_fault(h, NULL);
 	home_put(h, "session:a", "ENDED", "{\"provider_name\":\"fake\"}");
-	find_fault(h, "a has ended, but its place");
+	find_fault(h, "a has ended, but its entry in the tree");
 	settle(h, home_all_dead, NULL, 1, 1, 0);
 	find_fault(h, NULL);
 	home_put(h, "tree:half", "open", "{\"parent\":\"nobody\"}");
@@ -393,7 +393,7 @@ test_faults(void **state)
 	find_fault(h, "half is below itself");
 	settle(h, home_all_dead, NULL, 0, 0, 1);
 	home_put(h, "tree:ghost", "open", "{}");
-	find_fault(h, "ghost has a place in the tree, but no session");
+	find_fault(h, "ghost is in the tree, but has no session");
 	settle(h, home_all_dead, NULL, 0, 1, 0);
 	buf_str(&blob, "state");
 	assert_int_equal(session_suspend(h->s, "root", &blob, "asked", &x, &h->e), 0);
@@ -403,10 +403,10 @@ test_faults(void **state)
 	assert_int_equal(session_suspend(h->s, "root", &blob, "asked", &x, &h->e), 0);
 	session_release(&x);
 	home_put(h, "session:root", "ASLEEP", "{}");
-	find_fault(h, "no session in a known state");
+	find_fault(h, "not a session in a known state");
 	home_put(h, "session:root", "SUSPENDED", "{\"provider_name\":\"fake\"}");
 	home_put(h, "message:m", "lost", "{}");
-	find_fault(h, "no message in a known state");
+	find_fault(h, "not a message in a known state");
 	home_delete(h, "message:m");
 	buf_release(&blob);
 }

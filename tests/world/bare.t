@@ -18,7 +18,7 @@ RC=0
 OUT=$(as gt-recover install timer 2>&1) || RC=$?
 if ! command -v crontab >/dev/null; then
 	is "$RC" 1 'a timer cannot be installed'
-	like "$OUT" 'neither a systemd user manager answers nor is crontab installed' '  with the reason'
+	like "$OUT" 'no systemd user manager and no crontab' '  with the reason'
 else
 	skip 'cron is installed here' 2
 fi

@@ -115,7 +115,7 @@ epic_unfinished_print(struct buf *out, const json_t *list, int64_t now)
 		epic_screen_age(out, now - json_number(o, "began_at", now));
 		buf_str(out, session != NULL ? " ago in the session " : " ago by the agent ");
 		output_foreign(out, session != NULL ? session : json_text(o, "agent_uuid", ""), 0);
-		buf_str(out, ", which runs no more: look at it before anybody goes on\n");
+		buf_str(out, ", which has ended: check the file before continuing\n");
 	}
 }
 
@@ -164,7 +164,7 @@ epic_export(struct verb_job *j, struct err *e)
 	buf_release(&text);
 	if (ret != 0)
 		return -1;
-	output_line(&j->say, "It is on disk.");
+	output_line(&j->say, "Saved.");
 	return GT_OK;
 }
 
@@ -200,7 +200,7 @@ epic_import(struct verb_job *j, struct err *e)
 	} else if (ret >= 0) {
 		puts(id);
 		if (ret == 0)
-			output_line(&j->say, "It is there already, the same in all.");
+			output_line(&j->say, "Already imported, identical.");
 	}
 	free(id);
 	scrub_free(s);
@@ -242,13 +242,12 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 
 			if (elsewhere) {
 				err_set(e, GT_REFUSED, "elsewhere",
-				    "its agent %.60s is active on the host %.60s, and nobody here can tell "
-				    "whether it lives",
+				    "its agent %.60s is active on the host %.60s; cannot tell from here "
+				    "whether it is alive",
 				    agent, session.host);
 				err_hint(e,
-				    "Abandon it there, or, if that host is gone for good: gt-recover "
-				    "records session "
-				    "suspend %.60s",
+				    "Abandon it there, or, if that host no longer exists: gt-recover "
+				    "records session suspend %.60s",
 				    agent);
 			}
 			session_release(&session);
@@ -257,9 +256,9 @@ check_dead(const struct verb_job *j, const struct epic *x, struct err *e)
 		}
 	if (x->young) {
 		err_set(e, GT_AGAIN, "young",
-		    "something was heard of the epic %.200s just now: it may be running", x->id);
+		    "the epic %.200s reported just now: it may be running", x->id);
 		return err_hint(e,
-		    "It counts as interrupted after three times checkpoint_interval without a sign; nothing "
+		    "It counts as interrupted after 3 x checkpoint_interval without a report; nothing "
 		    "was changed");
 	}
 	return 0;
@@ -289,8 +288,9 @@ epic_abandon_one(struct verb_job *j, const struct epic *x, struct err *e)
 	if (check_dead(j, x, e) != 0)
 		return -1;
 	if (!j->cli.yes && (j->cli.no_input || j->cli.json)) {
-		err_set(e, GT_USAGE, "needs-yes", "epic abandon deletes, and nobody can be asked");
-		return err_hint(e, "Say --yes to mean it");
+		err_set(e, GT_USAGE, "needs-yes", "epic abandon deletes records and needs --yes without "
+		    "a terminal");
+		return err_hint(e, "use --yes");
 	}
 	if (!confirmed(j, x)) {
 		output_line(&j->say, "Nothing was changed.");

@@ -143,7 +143,7 @@ put_disk(struct buf *out, const struct epic_file *f, int64_t saved)
 	if (saved < 0)
 		return;
 	if (saved == 0) {
-		plan_line(out, "It is not on disk\n");
+		plan_line(out, "Not on disk\n");
 		return;
 	}
 	plan_line(out, "Disk version: Last saved at ");
@@ -306,7 +306,7 @@ put_agents(struct buf *out, const struct epic_plan *p, size_t i, const char *wor
 	json_t *ids = epic_plan_agents(p, i), *v;
 	const char *id, *before = "";
 
-	plan_line(out, json_object_size(ids) > 0 ? words : "No agent of it is recorded\n");
+	plan_line(out, json_object_size(ids) > 0 ? words : "No recorded agent\n");
 	json_object_foreach(ids, id, v) {
 		buf_str(out, before);
 		output_foreign(out, id, 60);
@@ -326,7 +326,7 @@ put_way(struct buf *out, const struct epic_plan *p, size_t i)
 
 	epic_screen_name(out, p->x, i, p->threshold);
 	if (!p->chosen[i])
-		buf_str(out, ": not chosen, left alone\n");
+		buf_str(out, ": not selected, skipped\n");
 	else if (one->state == SPRINT_COMPLETED)
 		buf_str(out, ": Already complete, skipping\n");
 	else if (left_alone(p, i))
@@ -335,13 +335,13 @@ put_way(struct buf *out, const struct epic_plan *p, size_t i)
 			: one->alive             ? "Running"
 						 : "May be running");
 	else if (waits(one))
-		buf_str(out, ": Dependency not ready, left waiting\n");
+		buf_str(out, ": Dependency not ready, waiting\n");
 	else if (one->state == SPRINT_WAITING)
 		buf_fmt(out, ": %s, starting\n", one->n_needs > 0 ? "Dependency resolved" : "Ready");
 	else if (can_resume(p, i))
 		buf_fmt(out, ": Resuming at %d%%\n", (int)one->progress);
 	else if (!sprint_starts_over(one, p->threshold))
-		buf_fmt(out, ": Restarting from the beginning (it was at %d%%)\n", (int)one->progress);
+		buf_fmt(out, ": Restarting from the beginning (was at %d%%)\n", (int)one->progress);
 	else {
 		buf_str(out, ": Too early, restarting from the beginning\n");
 		plan_line(out, "Progress was only ");
@@ -379,7 +379,7 @@ epic_plan_all(struct buf *out, const struct epic_plan *p)
 	epic_plan_title(out, p);
 	for (size_t i = 0; i < p->x->n; i++)
 		epic_plan_sprint(out, p, i, "Agents: ");
-	buf_str(out, "Nothing was started: this is the plan.\n");
+	buf_str(out, "Dry run: nothing was started.\n");
 }
 
 void

@@ -52,7 +52,7 @@ make_session(struct verb_job *j, const struct epic *x, const char *agent, struct
 		scrub_free(s);
 		return s == NULL ? -1
 				 : err_sys(e, GT_FAIL, "no-place",
-				       "the directory of gt-recover is gone, and the epic names no "
+				       "the current directory no longer exists, and the epic names no "
 				       "workspace");
 	}
 	name = session_name(agent);
@@ -81,7 +81,7 @@ record_agent(struct verb_job *j, const struct epic *x, const char *agent, struct
 	if (ret == 0 && made.start_command != NULL) {
 		session_release(out);
 		ret = session_record(j->store, &made, NULL, e) == 0 &&
-			session_suspend(j->store, agent, NULL, "it is started for its epic", out, e) == 0
+			session_suspend(j->store, agent, NULL, "started for its epic", out, e) == 0
 		    ? 1
 		    : -1;
 	}
@@ -171,21 +171,19 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 	timestamp_now(&now);
 	if (found == 0 && (found = record_agent(j, x, agent, out, e)) == 0) {
 		err_set(e, GT_REFUSED, "not-startable",
-		    "no session of it is recorded, and start_command is not set");
+		    "no session record, and start_command is not set");
 		return err_hint(e,
-		    "gt-recover records session record tells how to start it, or the key start_command of "
+		    "Record its session (gt-recover records session record), or set start_command in "
 		    "[recovery.epics]");
 	}
 	if (found < 0)
 		return -1;
 	if (out->state == SESSION_ENDED) {
 		err_set(e, GT_REFUSED, "ended",
-		    "its session has ended, and one that has ended is not taken up again");
+		    "its session has ended and cannot be resumed");
 		return err_hint(e,
-		    "Record who goes on with its work (gt-recover records session record), and name that "
-		    "one as its "
-		    "sessionId by gt-recover"
-		    " checkpoint agent");
+		    "Record its successor (gt-recover records session record), and set it as sessionId "
+		    "with gt-recover records checkpoint agent");
 	}
 	if (out->state == SESSION_SUSPENDED)
 		return renew(j, x, out, e);
@@ -193,17 +191,15 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		return 0;
 	if (session_is_elsewhere(out)) {
 		err_set(e, GT_REFUSED, "elsewhere",
-		    "it is active on the host %s, and nobody here can tell whether it lives", out->host);
+		    "it is active on the host %s; cannot tell from here whether it is alive", out->host);
 		return err_hint(e,
-		    "Resume it there. If that host is gone for good: gt-recover records session suspend "
-		    "%.60s, "
-		    "session restore, session"
-		    " suspend; then again",
+		    "Resume it there. If that host no longer exists: gt-recover records session suspend "
+		    "%.60s, session restore, session suspend; then retry",
 		    agent);
 	}
 	if (!session_is_lost(out, &now) && (living = find_living(j, out, all, &now)) != NULL) {
 		err_set(e, GT_REFUSED, "there",
-		    "nobody noted its process, and in the tmux session %.60s an agent lives that may be it",
+		    "its process is unknown, and the tmux session %.60s has a living agent that may be it",
 		    living->pane.session);
 		return err_hint(e,
 		    "If it is, record it with its pid: gt-recover records session record; if not: "
@@ -212,7 +208,7 @@ epic_agent(struct verb_job *j, const struct epic *x, const struct candidate_list
 		    agent);
 	}
 	why = session_is_lost(out, &now) ? "its process is gone"
-					 : "its epic is resumed, and no process of it is known";
+					 : "its epic is resumed and its process is unknown";
 	session_release(out);
 	return session_suspend(j->store, agent, NULL, why, out, e) == 0 ? 1 : -1;
 }
@@ -283,7 +279,7 @@ epic_slot_take(struct epic_slot *slot, struct verb_job *j, const struct epic_spr
 		report_taken(j, &slot->lock);
 	} else {
 		output_warning(&j->say,
-		    "the test lock is not to be had: %s\n  The agents of this sprint are told to wait for it",
+		    "the test lock is not available: %s\n  The agents of this sprint wait for it",
 		    output_shown(e.msg, 0));
 	}
 }
@@ -350,7 +346,7 @@ choose_sprints(const char *list, const struct epic *x, bool *chosen, struct err 
 
 		if (place == 0 || place > x->n || (*end != ',' && *end != '\0')) {
 			err_set(e, GT_USAGE, "usage",
-			    "--sprints takes places of the epic's %zu sprint%s, as in %s", x->n,
+			    "--sprints takes numbers of the epic's %zu sprint%s, as in %s", x->n,
 			    x->n == 1 ? "" : "s", x->n == 1 ? "1" : "1,2");
 			return err_hint(e, "gt-recover epic status %.200s shows them", x->id);
 		}
@@ -369,24 +365,23 @@ refuse(const struct epic *x, int64_t now, struct err *e)
 	if (x->alive) {
 		err_set(e, GT_REFUSED, "live", "an agent of the epic %.200s is running", x->id);
 		return err_hint(e,
-		    "No sprint of it is known to have died; gt-recover epic status %.200s shows how far it "
-		    "is, --sprints names those"
-		    " whose agents are to come back",
+		    "No sprint is known to have crashed; gt-recover epic status %.200s shows the "
+		    "progress, --sprints selects sprints to resume",
 		    x->id);
 	}
 	if (x->young) {
 		err_set(e, GT_AGAIN, "young",
-		    "something was heard of the epic %.200s %lld seconds ago: it may be running", x->id,
+		    "the epic %.200s reported %lld seconds ago: it may be running", x->id,
 		    (long long)(now - x->last_seen_at) / 1000);
 		return err_hint(
-		    e, "It counts as interrupted after three times checkpoint_interval without a sign");
+		    e, "It counts as interrupted after 3 x checkpoint_interval without a report");
 	}
 	if (strcmp(status, "completed") == 0) {
-		err_set(e, GT_NOTHING, "completed", "the epic %.200s is completed, by its own status", x->id);
+		err_set(e, GT_NOTHING, "completed", "the epic %.200s is completed", x->id);
 		return err_hint(e, "gt-recover epic inspect %.200s shows its sprints", x->id);
 	}
-	err_set(e, GT_NOTHING, "not-begun", "the epic %.200s has not begun", x->id);
-	return err_hint(e, "A checkpoint of it, or of a sprint, tells when it has (status \"in_progress\")");
+	err_set(e, GT_NOTHING, "not-begun", "the epic %.200s has not started", x->id);
+	return err_hint(e, "It starts with a checkpoint with the status \"in_progress\"");
 }
 
 static int
@@ -397,8 +392,8 @@ check(const struct resuming *r, int64_t now, struct err *e)
 	for (size_t i = 0; i < r->x->n; i++)
 		open += r->x->sprints[i].state != SPRINT_COMPLETED;
 	if (r->x->n == 0) {
-		err_set(e, GT_NOTHING, "no-sprints", "no sprint of the epic %.200s is recorded", r->x->id);
-		return err_hint(e, "gt-recover records checkpoint epic tells them, in sprints[]");
+		err_set(e, GT_NOTHING, "no-sprints", "the epic %.200s has no recorded sprints", r->x->id);
+		return err_hint(e, "record them in sprints[]: gt-recover records checkpoint epic");
 	}
 	if (open == 0) {
 		err_set(e, GT_NOTHING, "completed", "all sprints of the epic %.200s are completed", r->x->id);
@@ -585,8 +580,8 @@ bring_back(struct resuming *r, size_t i, const char *agent)
 static void
 no_agent(struct resuming *r, size_t i)
 {
-	output_warning(&r->j->say, "sprint %s: no agent of it is recorded (not-startable)\n"
-	    "  gt-recover records checkpoint sprint tells who works at it, in agents[]",
+	output_warning(&r->j->say, "sprint %s: no recorded agent (not-startable)\n"
+	    "  record its agents in agents[]: gt-recover records checkpoint sprint",
 	    output_shown(r->x->sprints[i].id, 60));
 	r->unknown++;
 	r->failed++;
@@ -717,8 +712,8 @@ resume(struct resuming *r, int64_t now, struct err *e)
 		return GT_OK;
 	}
 	if (!cli->yes && (cli->no_input || cli->json)) {
-		err_set(e, GT_USAGE, "needs-yes", "epic resume starts agents, and nobody can be asked");
-		return err_hint(e, "Say --yes to mean it, or --dry-run to see the plan");
+		err_set(e, GT_USAGE, "needs-yes", "epic resume needs --yes without a terminal");
+		return err_hint(e, "use --yes, or --dry-run to see the plan");
 	}
 	if (!cli->yes)
 		chosen = ask(r, now);

@@ -333,7 +333,7 @@ put_status(struct buf *out, const struct epic *x, int64_t now, double threshold)
 	buf_str(out, "\n  Last Activity: ");
 	put_age(out, x->last_seen_at, now);
 	if (x->interrupted) {
-		buf_str(out, "\n  Crash Duration: ");
+		buf_str(out, "\n  Down for: ");
 		put_duration(out, now - x->last_seen_at);
 	}
 	buf_str(out, "\n\n  Sprints:\n");
@@ -342,7 +342,7 @@ put_status(struct buf *out, const struct epic *x, int64_t now, double threshold)
 	if (x->interrupted)
 		put_estimates(out, "  ", x, threshold);
 	else
-		buf_fmt(out, "  %s\n", x->alive ? "An agent of it is running." : "It is not interrupted.");
+		buf_fmt(out, "  %s\n", x->alive ? "An agent is running." : "It is not interrupted.");
 }
 
 #define FOUND_KEYS 20			/* that a scan names */
@@ -452,7 +452,7 @@ epic_screen_prompt(struct buf *out, const struct epic *x, int64_t now, double th
 	epic_screen_time(out, x->started);
 	buf_str(out, "\nLast Checkpoint: ");
 	put_age(out, x->checkpoint, now);
-	buf_str(out, "\nCrash Duration: ");
+	buf_str(out, "\nDown for: ");
 	put_duration(out, now - x->last_seen_at);
 	buf_str(out, "\n\nSprint Status:\n");
 	for (size_t i = 0; i < x->n; i++) {

@@ -155,11 +155,11 @@ print_host(const struct fleet_host *x, int64_t now)
 	output_foreign(&line, x->name, HOST_MAX);
 	if (strcmp(x->name, x->id) != 0)
 		buf_fmt(&line, ", %s", x->id);
-	buf_str(&line, x->seen_at > 0 ? " (seen " : " (patrol has not run there yet)");
+	buf_str(&line, x->seen_at > 0 ? " (seen " : " (no pass has run there yet)");
 	if (x->seen_at > 0) {
 		clock_age(&line, now - x->seen_at);
 		buf_str(
-		    &line, now - x->seen_at > OLD_MS ? " ago: what runs there now is not known)" : " ago)");
+		    &line, now - x->seen_at > OLD_MS ? " ago: current state unknown)" : " ago)");
 	}
 	puts(line.data);
 	buf_release(&line);
@@ -369,7 +369,7 @@ cmd_list_beads(struct app *w, const struct candidate_list *all, struct bead *bea
 		candidate_bead(w, &all->v[i], s, &beads[i]);
 	}
 	if (w->bd != NULL && bd_last_error(w->bd)->code != 0)
-		fprintf(stderr, "gt-recover: the work of the agents is not known: %s\n  %s\n",
+		fprintf(stderr, "gt-recover: the work items of the agents are unknown: %s\n  %s\n",
 		    bd_last_error(w->bd)->msg, bd_last_error(w->bd)->hint);
 	scrub_free(s);
 	return 0;

@@ -129,7 +129,7 @@ fill_cells(struct rows *r, struct list_row *row)
 	if (r->t->armed != NULL && arm_holds(r->t->armed, c)) {
 		if (c->status == AGENT_LIVE)
 			buf_reset(&b);
-		buf_str(&b, b.len > 0 ? ", armed" : "armed");
+		buf_str(&b, b.len > 0 ? ", set up" : "armed");
 	}
 	row->cell[CAUSE] = buf_detach(&b);
 	row->cell[TASK] = task_text(r, c, &r->t->beads[row->place]);
@@ -265,7 +265,7 @@ row_refusal(const struct rows *r, size_t i, struct refusal *out)
 	if (c->status == AGENT_UNKNOWN && *c->unknown_reason != '\0')
 		out->sentence = c->unknown_reason;
 	if (c->status == AGENT_REMOTE)
-		*out = (struct refusal){ "remote", "its agent runs elsewhere", c->remote_hint };
+		*out = (struct refusal){ "remote", "its agent runs on another host", c->remote_hint };
 	return out->name != NULL && c->status != AGENT_LIVE && !candidate_has_ended(c);
 }
 

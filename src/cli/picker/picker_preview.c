@@ -140,7 +140,7 @@ add_gathered(struct picker_row *row, const struct candidate *c, const struct res
 	if (talk->question != NULL)
 		add_fact(row, PICKER_WARNING, "Open question: %s", output_shown(talk->question, 200));
 	if (talk->draft != NULL)
-		add_fact(row, PICKER_WARNING, "Typed, never sent: %s", output_shown(talk->draft, 200));
+		add_fact(row, PICKER_WARNING, "Typed but not sent: %s", output_shown(talk->draft, 200));
 	row->facts = row->n_lines;
 	add_conversation(row, talk, c->profile->label);
 }
@@ -184,9 +184,9 @@ picker_preview_read(struct picker *p, struct picker_row *row)
 		add_fact(row, PICKER_WARNING, "Hint: %s", row->no.hint);
 	}
 	if (c->record != NULL)
-		add_fact(row, PICKER_FACT, "Only its record is left: it restarts without its conversation");
+		add_fact(row, PICKER_FACT, "Only its record is left: restarts without its conversation");
 	else if (c->status != AGENT_REMOTE && gather_row(p, c, row, &e) != 0)
-		add_fact(row, PICKER_WARNING, "Its context cannot be read: %s", e.msg);
+		add_fact(row, PICKER_WARNING, "Cannot read its context: %s", e.msg);
 	if (row->facts == 0)
 		row->facts = row->n_lines;
 }

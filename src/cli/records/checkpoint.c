@@ -13,7 +13,7 @@ clean(struct verb_job *j, enum checkpoint_kind shape, const json_t *o, struct er
 		return NULL;
 	cleaned = checkpoint_scrub(shape, o, s, e);
 	if (cleaned != NULL && scrub_total(s) > 0)
-		output_warning(&j->say, "secrets were taken out of the checkpoint");
+		output_warning(&j->say, "secrets in the checkpoint were redacted");
 	scrub_free(s);
 	return cleaned;
 }
@@ -52,7 +52,7 @@ cmd_checkpoint_commit(struct verb_job *j, const char *command, enum checkpoint_k
 		json_object_set(v, checkpoint_kind_name(shape), cleaned);
 		output_json(v);
 	} else if (ret == 0 && j->cli.verbose > 0) {
-		output_line(&j->say, "It is on disk.");
+		output_line(&j->say, "Saved.");
 	}
 	free(key);
 	json_decref(cleaned);

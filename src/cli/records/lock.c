@@ -45,7 +45,7 @@ read_holder(const struct verb_job *j, struct lock_holder *who, struct err *e)
 		lease = strtoll(text, NULL, 10);
 		if (strspn(text, "0123456789") != strlen(text) || lease <= 0)
 			return err_set(
-			    e, GT_USAGE, "usage", "\"%.40s\" is no number of seconds", text);
+			    e, GT_USAGE, "usage", "\"%.40s\" is not a number of seconds", text);
 	}
 	*who = (struct lock_holder){ .name = j->cli.args[0], .holder = cmd_verb_text(j, "holder"),
 		.pid = cmd_verb_number(j, "pid"), .fence = cmd_verb_number(j, "fence"),
@@ -62,7 +62,7 @@ acquire(struct verb_job *j, struct err *e)
 	if (read_holder(j, &who, e) != 0 || lock_acquire(j->store, &who, &j->now, &l, e) < 0)
 		return -1;
 	if (l.taken_from != NULL)
-		output_warning(&j->say, "the lock %s was taken over: %s", l.name, l.taken_from);
+		output_warning(&j->say, "took over the stale lock %s: %s", l.name, l.taken_from);
 	cmd_verb_show(j, &l);
 	if (!j->cli.json)
 		printf("%lld\n", (long long)l.fence);
@@ -80,7 +80,7 @@ renew(struct verb_job *j, struct err *e)
 		return -1;
 	cmd_verb_show(j, &l);
 	if (!j->cli.json)
-		output_line(&j->say, "%s has the lock %s for %lld more seconds.", l.holder, l.name,
+		output_line(&j->say, "%s holds the lock %s for %lld more seconds.", l.holder, l.name,
 		    (long long)l.lease_ms / 1000);
 	lock_release(&l);
 	return GT_OK;
@@ -97,7 +97,7 @@ put_back(struct verb_job *j, struct err *e)
 		return -1;
 	cmd_verb_show(j, &l);
 	if (!j->cli.json)
-		output_line(&j->say, "The lock %s is %s.", l.name, ret > 0 ? "free" : "free already");
+		output_line(&j->say, "The lock %s is %s.", l.name, ret > 0 ? "free" : "already free");
 	lock_release(&l);
 	return GT_OK;
 }
@@ -114,7 +114,7 @@ list_locks(struct verb_job *j, struct err *e)
 	return ret;
 }
 
-#define A_NAME "the name of a lock, and its holder behind it"
+#define A_NAME "the name of a lock and its holder"
 
 const struct verb lock_verbs[] = {
 	{ "acquire", acquire, 1, 3, A_NAME, .writes = true, .options = OPT_LEASE, .record = &lock_record,

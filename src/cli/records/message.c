@@ -74,8 +74,8 @@ read_letter(struct verb_job *j, struct message_draft *letter, struct clean_text 
 	*letter = (struct message_draft){ cmd_verb_text(j, "id"), cmd_verb_text(j, "from"), *body,
 		json_is_true(json_object_get(j->input, "sync")) };
 	if (scrub_total(s) > 0)
-		output_warning(&j->say, "%zu secret%s taken out of the body", scrub_total(s),
-		    scrub_total(s) == 1 ? " was" : "s were");
+		output_warning(&j->say, "redacted %zu secret%s in the body", scrub_total(s),
+		    scrub_total(s) == 1 ? "" : "s");
 	scrub_free(s);
 	return 0;
 }
@@ -160,7 +160,7 @@ deliver(struct verb_job *j, struct err *e)
 	if (message_mark_delivered(j->store, j->cli.args[0], &m, e) != 0)
 		return -1;
 	output_line(&j->say,
-	    m.state == MESSAGE_WAITING ? "It is delivered, and waits for an answer." : "It is delivered.");
+	    m.state == MESSAGE_WAITING ? "Delivered, waiting for an answer." : "Delivered.");
 	return print_message(j, &m, false);
 }
 
@@ -199,7 +199,7 @@ list_messages(struct verb_job *j, struct err *e)
 	int ret = read_list(j, &all, e);
 
 	if (ret == 0 && all.n == 0)
-		output_line(&j->say, "There is no such message.");
+		output_line(&j->say, "No such messages.");
 	if (ret == 0)
 		ret = cmd_verb_list(j, all.v, all.n, sizeof *all.v, e);
 	message_list_release(&all);

@@ -28,7 +28,7 @@ report_released(
 	const char *name = output_shown(session, 60);
 
 	if (r->forgotten > 0)
-		output_line(s, "%s: %zu attempt%s %sforgotten", name, r->forgotten,
+		output_line(s, "%s: %zu attempt%s %sdeleted", name, r->forgotten,
 		    r->forgotten == 1 ? "" : "s", would);
 	for (size_t i = 0; i < r->ended.n; i++)
 		output_line(s, "%s: the recovery %s (%s) %sended", name, r->ended.v[i].id,
@@ -38,10 +38,10 @@ report_released(
 static int
 nothing_held(const char *session, struct err *e)
 {
-	err_set(e, GT_NOTHING, "not-held", "nothing is held against the session \"%s\"",
+	err_set(e, GT_NOTHING, "not-held", "session \"%s\" is not quarantined",
 	    output_shown(session, 80));
 	return err_hint(
-	    e, "gt-recover list shows why a session is refused; gt-recover log shows what was tried");
+	    e, "gt-recover list shows why a session is refused; gt-recover log shows earlier attempts");
 }
 
 int
@@ -52,7 +52,7 @@ cmd_release(struct verb_job *j, struct err *e)
 	int ret = 0;
 
 	if (cli->n_args == 0) {
-		err_set(e, GT_USAGE, "usage", "release needs the name of a session");
+		err_set(e, GT_USAGE, "usage", "release needs a session name");
 		return err_hint(e, "gt-recover records release SESSION");
 	}
 	list = json_array();

@@ -15,7 +15,7 @@ read_threshold(const char *text, int64_t *ms, struct err *e)
 	errno = 0;
 	n = strtoll(text, NULL, 10);
 	if (*text == '\0' || strspn(text, "0123456789") != strlen(text) || errno != 0 || n > THRESHOLD_MAX) {
-		err_set(e, GT_USAGE, "usage", "--threshold takes whole seconds from 0 to %lld",
+		err_set(e, GT_USAGE, "usage", "--threshold takes seconds from 0 to %lld",
 		    (long long)THRESHOLD_MAX);
 		return err_hint(e, "for example: --threshold 300");
 	}
@@ -31,8 +31,8 @@ cmd_run_recovery_read(const struct cli *cli, const struct config *c, struct run_
 	if (mode < 0) {
 		err_set(e, GT_USAGE, "usage", "--mode takes none, stale or all, not \"%.40s\"", cli->mode);
 		return err_hint(e,
-		    "stale settles what is old and what its runner left; all settles everything, also under "
-		    "living runners");
+		    "stale: old runs and runs of dead runners; all: every unfinished run, also of living "
+		    "runners");
 	}
 	*how = (struct run_recovery){ .mode = (enum run_mode)mode,
 		.threshold_ms = config_ms(c, "runs.threshold"),
@@ -72,7 +72,7 @@ cmd_run_recovery_report(struct cli_output *s, const struct run_recovery *how, co
 		    s, OUTPUT_INFO, "Run recovery (%s) would do: %s", run_mode_name(how->mode), counts.data);
 	else if (how->mode == RUN_MODE_ALL)
 		output_level(s, OUTPUT_WARNING,
-		    "Aggressive recovery completed: %s; the registry of runners was not asked", counts.data);
+		    "Aggressive recovery completed: %s; living runners were ignored", counts.data);
 	else if (r->reset_to_pending + r->marked_failed + r->marked_stopped > 0)
 		output_level(s, OUTPUT_INFO, "Stale run recovery completed: %s", counts.data);
 	else
@@ -131,7 +131,7 @@ static const struct verb_field run_fields[] = {
 	{ "execution_mode", FIELD_INPUT, .in = RUN_CREATE },
 };
 
-static const struct verb_record run_record = { "run", "runs", "There are no such runs.", run_fields,
+static const struct verb_record run_record = { "run", "runs", "No such runs.", run_fields,
 	sizeof run_fields / sizeof run_fields[0], STORE_MAX_VALUE };
 
 /* Tells what a verb made of a run, and releases it. With `data` its id is what a script wants to read. */
@@ -202,7 +202,7 @@ claim(struct verb_job *j, struct err *e)
 	ret = run_claim(j->store, &h, &j->now, &out, e);
 	if (ret == 0) {
 		err_set(e, GT_NOTHING, "nothing-pending", "no run is pending");
-		return err_hint(e, "gt-recover records run create makes one");
+		return err_hint(e, "to create one: gt-recover records run create");
 	}
 	return ret > 0 ? print_run(j, &out, ret == 1, true) : -1;
 }
@@ -279,7 +279,7 @@ list_runs(struct verb_job *j, struct err *e)
 		return -1;
 	for (size_t i = 0; i < j->cli.n_args; i++)
 		if (run_state_parse(j->cli.args[i]) < 0) {
-			err_set(e, GT_USAGE, "usage", "\"%.40s\" is no state of a run", j->cli.args[i]);
+			err_set(e, GT_USAGE, "usage", "\"%.40s\" is not a state of a run", j->cli.args[i]);
 			return err_hint(e,
 			    "pending, claimed, running, stopping, completed, failed or stopped");
 		}

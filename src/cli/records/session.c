@@ -158,8 +158,8 @@ read_session(struct verb_job *j, struct session *x, struct buf *blob, bool *has_
 		return proc_refuse_unread((pid_t)pid, e);
 	if (pid != 0 && x->pid == 0)
 		output_warning(&j->say,
-		    "no process %lld is running: the session is recorded without one, and startup takes it "
-		    "for suspended",
+		    "no process %lld is running: the session is recorded without one, and reconcile will "
+		    "suspend it",
 		    (long long)pid);
 	if (x->agent_uuid == NULL)
 		x->agent_uuid = new_uuid();
@@ -206,8 +206,8 @@ show(struct verb_job *j, struct err *e)
 	json_t *v;
 
 	if (j->store == NULL) {
-		err_set(e, GT_NOTHING, "not-found", "no session is recorded yet");
-		return err_hint(e, "gt-recover records session record records one");
+		err_set(e, GT_NOTHING, "not-found", "no session records yet");
+		return err_hint(e, "to record one: gt-recover records session record");
 	}
 	if (session_need(j->store, j->cli.args[0], &x, e) != 0)
 		return -1;
@@ -233,11 +233,11 @@ no_session(struct verb_job *j, struct err *e)
 
 	if (ret == 0 && ended.n > 1)
 		output_line(
-		    &j->say, "All %zu sessions that are recorded have ended; -v lists them.", ended.n);
+		    &j->say, "All %zu recorded sessions have ended; -v lists them.", ended.n);
 	else if (ret == 0 && ended.n > 0)
-		output_line(&j->say, "The only session that is recorded has ended; -v lists it.");
+		output_line(&j->say, "The only recorded session has ended; -v lists it.");
 	else if (ret == 0)
-		output_line(&j->say, "No session is recorded.");
+		output_line(&j->say, "No session records.");
 	session_list_release(&ended);
 	return ret;
 }
@@ -277,7 +277,7 @@ suspend(struct verb_job *j, struct err *e)
 		    j->store, j->cli.args[0], blob.len > 0 ? &blob : NULL, "it was asked to", &x, e);
 	if (ret == 0) {
 		output_line(&j->say,
-		    blob.len > 0 ? "The session of %s is suspended, and its state is kept (%zu bytes)"
+		    blob.len > 0 ? "The session of %s is suspended; state saved (%zu bytes)"
 				 : "The session of %s is suspended",
 		    output_shown(x.agent_uuid, 0), blob.len);
 		cmd_verb_show(j, &x);
@@ -297,7 +297,7 @@ restore(struct verb_job *j, struct err *e)
 	json_t *o;
 
 	if (bytes && !j->cli.json && isatty(STDOUT_FILENO)) {
-		err_set(e, GT_USAGE, "terminal", "a state blob is no text for a terminal");
+		err_set(e, GT_USAGE, "terminal", "a state blob is binary and is not written to a terminal");
 		return err_hint(e, "gt-recover records session restore ID > FILE, or --json");
 	}
 	if (session_restore(j->store, j->cli.args[0], &blob, &x, e) != 0) {
@@ -332,7 +332,7 @@ end_session(struct verb_job *j, struct err *e)
 
 	if (ret != 0 || session_need(j->store, j->cli.args[0], &x, e) != 0)
 		return -1;
-	output_line(&j->say, ended > 0 ? "It has ended." : "It had ended already.");
+	output_line(&j->say, ended > 0 ? "It has ended." : "It had already ended.");
 	cmd_verb_show(j, &x);
 	session_release(&x);
 	return GT_OK;
@@ -506,10 +506,10 @@ tree(struct verb_job *j, struct err *e)
 	if (ret == 0)
 		ret = show_tree(&b, root, e);
 	if (ret == 0 && root != NULL && b.n == 0) {
-		err_set(e, GT_NOTHING, "not-found", "no agent \"%.200s\" is in the tree", root);
-		ret = err_hint(e, "gt-recover records agent tree shows all that have not ended");
+		err_set(e, GT_NOTHING, "not-found", "no agent \"%.200s\" in the tree", root);
+		ret = err_hint(e, "gt-recover records agent tree shows the active agents");
 	} else if (ret == 0 && b.n == 0) {
-		output_line(&j->say, "There is no agent.");
+		output_line(&j->say, "No agents.");
 	}
 	if (ret == 0 && b.agents != NULL)
 		cmd_verb_json(j, "agents", json_incref(b.agents));
@@ -530,9 +530,9 @@ end_agent(struct verb_job *j, struct err *e)
 		return -1;
 	}
 	if (ended > 1)
-		output_line(&j->say, "It has ended, and all below it: %zu agents.", ended);
+		output_line(&j->say, "Ended with all its descendants: %zu agents.", ended);
 	else
-		output_line(&j->say, ended > 0 ? "It has ended." : "It had ended already.");
+		output_line(&j->say, ended > 0 ? "It has ended." : "It had already ended.");
 	json_put(v, "agent_uuid", j->cli.args[0]);
 	json_put_int(v, "ended", (int64_t)ended);
 	cmd_verb_json(j, "agent", v);

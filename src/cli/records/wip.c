@@ -122,13 +122,13 @@ find_wip(struct wips *l, const char *name, struct wip **out, struct err *e)
 		if (*out != NULL) {
 			err_set(e, GT_USAGE, "ambiguous", "%.60s has checkpoints in %.200s and %.200s",
 			    output_shown(name, 60), (*out)->top, l->v[i].top);
-			return err_hint(e, "use the whole ref, in the work tree that is meant");
+			return err_hint(e, "use the full ref, in the right work tree");
 		}
 		*out = &l->v[i];
 	}
 	if (*out != NULL)
 		return 0;
-	err_set(e, GT_NOTHING, "no-checkpoint", "there is no checkpoint of uncommitted work \"%.60s\"",
+	err_set(e, GT_NOTHING, "no-checkpoint", "no checkpoint of uncommitted work named \"%.60s\"",
 	    output_shown(name, 60));
 	return err_hint(e, "gt-recover wip list");
 }
@@ -191,7 +191,7 @@ list_wips(struct verb_job *j, struct err *e)
 	} else if (ret == 0) {
 		output_line(&j->say, "No checkpoints of uncommitted work.%s",
 		    config_flag(j->w.config, "wip") ? ""
-						    : " To have them made: gt-recover config set wip true");
+						    : " To enable them: gt-recover config set wip true");
 	}
 	release(&l);
 	return ret == 0 ? GT_OK : -1;
@@ -298,7 +298,7 @@ delete_refs(struct verb_job *j, struct wips *l, size_t n, struct err *e)
 	if (n > 0 && !j->cli.yes && !j->cli.dry_run &&
 	    (j->cli.no_input || j->cli.json || !isatty(STDIN_FILENO))) {
 		json_decref(all);
-		err_set(e, GT_USAGE, "needs-yes", "wip prune deletes, and nobody can be asked");
+		err_set(e, GT_USAGE, "needs-yes", "wip prune needs --yes without a terminal");
 		return err_hint(e, "use --yes, or --dry-run to see what would be deleted");
 	}
 	for (size_t i = 0; i < l->n && !j->cli.json; i++)

@@ -74,7 +74,7 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 	t->program = sys_program_path();
 	if (t->program == NULL) {
 		free(path);
-		return err_set(e, GT_FAIL, "timer", "the system does not say where this program is");
+		return err_set(e, GT_FAIL, "timer", "cannot determine the path of this program");
 	}
 	t->interval_ms = config_ms(w->config, "snapshot_interval");
 	add_env(t, "PATH", path);
@@ -156,17 +156,16 @@ print_installed(const struct cli *cli, const struct timer *t, enum timer_kind ki
 		output_line(&s, "A systemd user timer %s every %lld s: systemctl --user list-timers %s.timer",
 		    does, (long long)t->interval_ms / 1000, t->id);
 		output_line(
-		    &s, "It runs while you are logged in; loginctl enable-linger lets it run always.");
+		    &s, "It runs while you are logged in; to keep it running: loginctl enable-linger");
 	} else {
-		output_line(&s, "A line of your crontab %s: crontab -l shows it.", does);
+		output_line(&s, "A crontab line %s: crontab -l shows it.", does);
 		if (t->interval_ms < 60000)
 			output_line(&s,
-			    "snapshot_interval is %lld s, but cron runs nothing more often than every "
-			    "minute.",
+			    "snapshot_interval is %lld s, but cron runs at most once a minute.",
 			    (long long)t->interval_ms / 1000);
 	}
 	if (!patrol)
-		output_line(&s, "Another one runs startup when the %s starts.",
+		output_line(&s, "Another one reconciles the records when the %s starts.",
 		    kind == TIMER_SYSTEMD ? "user's systemd" : "machine");
 	output_release(&s);
 }
@@ -174,8 +173,8 @@ print_installed(const struct cli *cli, const struct timer *t, enum timer_kind ki
 static void
 print_removed(const struct cli *cli, enum timer_kind was)
 {
-	static const char *const words[] = { "There was no timer.", "The systemd user timer is gone.",
-		"The crontab's line is gone.", "The systemd user timer and the crontab's line are gone." };
+	static const char *const words[] = { "No timer was installed.", "Removed the systemd user timer.",
+		"Removed the crontab line.", "Removed the systemd user timer and the crontab line." };
 	struct cli_output s;
 
 	output_init(&s, cli);
@@ -261,13 +260,13 @@ struct words {
 	const char *added, *kept, *removed, *none;
 };
 
-static const struct words plugin_words = { "plugin", "\n", "installed", "was installed already", "removed",
-	"there was none" };
+static const struct words plugin_words = { "plugin", "\n", "installed", "was already installed", "removed",
+	"none was installed" };
 static const struct words hooks_words = { "settings", NULL,
-	"the hooks are installed; agents that run already do not call them",
-	"the hooks were installed already", "the hooks are removed", "there were none" };
+	"the hooks are installed; running agents call them after a restart",
+	"the hooks were already installed", "the hooks are removed", "there were none" };
 static const struct words slash_words = { "binding", "",
-	"/recovery:status and /recovery:resume are installed", "they were installed already",
+	"/recovery:status and /recovery:resume are installed", "they were already installed",
 	"/recovery:status and /recovery:resume are removed", "there were none" };
 
 static void
@@ -314,7 +313,7 @@ run_files(const struct cli *cli, bool install, const struct artifact_set *in, co
 		output_exact(&s, "%s: %s", path, result);
 		if (line != NULL)
 			output_exact(&s,
-			    "The same pass as a line of a hook, or a step of the witness's patrol:\n  %s",
+			    "The same as a hook, or as a step of the witness's patrol:\n  %s",
 			    line);
 		output_release(&s);
 	}
@@ -363,12 +362,11 @@ cmd_plugin(const struct cli *cli, bool install, struct err *e)
 		return -1;
 	program = sys_program_path();
 	if (town_root(w.town) == NULL) {
-		err_set(e, GT_USAGE, "no-town", "there is no Gas Town here that could run a plugin");
+		err_set(e, GT_USAGE, "no-town", "no Gas Town here to run a plugin");
 		err_hint(e,
-		    "name its root with --town; without a town gt-recover setup --only timer runs things "
-		    "regularly");
+		    "name its root with --town; without a town use gt-recover setup --only timer");
 	} else if (program == NULL) {
-		err_set(e, GT_FAIL, "program", "the system does not say where this program is");
+		err_set(e, GT_FAIL, "program", "cannot determine the path of this program");
 	} else {
 		quote_sh(&command, program);
 		call = (struct artifact_call){ .command = command.data };
@@ -399,8 +397,8 @@ run_hooks(const struct cli *cli, struct app *w, bool install, const char *dir,
 		output_exact(&s, "%s", row->first);
 	if (says && ret >= 0 && row->form != HOOK_FORM_PLUGIN && hooks_are_off(in.v[0].path))
 		output_warning(&s,
-		    "\"disableAllHooks\" is true in %s: no hook is called, and so none of these\n  Take it "
-		    "out, or set it to false",
+		    "\"disableAllHooks\" is true in %s: no hooks run\n"
+		    "  Remove it, or set it to false",
 		    in.v[0].path);
 	output_release(&s);
 	artifact_release(&in);
@@ -435,8 +433,8 @@ among_settings(const struct cli *cli, bool install,
 
 	if (ret == 0 && (dir == NULL || program == NULL)) {
 		err_set(e, GT_FAIL, "no-home",
-		    dir == NULL ? "neither HOME nor a variable of its own says where the settings of %s are"
-				: "the system does not say where this program is",
+		    dir == NULL ? "cannot locate the settings of %s: HOME is not set"
+				: "cannot determine the path of this program",
 		    row->agent);
 		ret = err_hint(e, "set HOME and run it again");
 		cli_close_app(&w);
@@ -469,12 +467,11 @@ cmd_hooks(const struct cli *cli, bool install, struct err *e)
 			: i + 1 < hook_adapter_count() ? ", "
 						       : " and ",
 		    hook_adapter_at(i)->agent);
-	err_set(e, GT_USAGE, "agent", "hooks are known of %s, not of %.100s", names.data, cli->agent);
+	err_set(e, GT_USAGE, "agent", "hooks are supported for %s, not for %.100s", names.data, cli->agent);
 	buf_release(&names);
 	return err_hint(e,
-	    "without hooks an agent is brought back by what it writes down itself; gt-recover setup --only "
-	    "timer "
-	    "keeps its screen");
+	    "agents without hooks are recovered from their own records; gt-recover setup --only timer "
+	    "saves their screens");
 }
 
 static int
@@ -497,23 +494,22 @@ cmd_shim(const struct cli *cli, bool install, struct err *e)
 		print_texts(&in, NULL);
 	} else if (path == NULL) {
 		err_set(
-		    e, GT_FAIL, "shell", "SHELL names no shell that this program knows (bash, zsh, fish)");
+		    e, GT_FAIL, "shell", "SHELL is none of bash, zsh and fish");
 		ret = err_hint(e,
-		    "put the output of gt-recover setup --only shim --print where your shell reads it at "
-		    "start");
+		    "add the output of gt-recover setup --only shim --print to your shell's startup file");
 	} else if (cli->print) {
 		print_path(path);
 	} else if (!install) {
 		ret = artifact_remove(&in, &changed, e);
 		if (ret == 0)
-			printf("%s: %s\n", path, changed ? "the function is removed" : "there was none");
+			printf("%s: %s\n", path, changed ? "the function is removed" : "none was installed");
 	} else {
 		ret = artifact_install(&in, &changed, e);
 		if (ret == 0 && changed)
 			printf("Added the function to %s. It works in new shells; in this one: . %s\n", path,
 			    path);
 		else if (ret == 0)
-			printf("%s has the function already.\n", path);
+			printf("%s already has the function.\n", path);
 	}
 	artifact_release(&in);
 	return ret == 0 ? GT_OK : -1;
@@ -558,7 +554,8 @@ refuse_bound(const struct app *w, struct err *e)
 		if (!other)
 			continue;
 		err_set(e, GT_FAIL, "bound",
-		    "prefix " ARTIFACT_KEY " has another meaning in tmux (socket %s)", w->servers[i].socket);
+		    "prefix " ARTIFACT_KEY " is bound to another command in "
+		        "tmux (socket %s)", w->servers[i].socket);
 		return err_hint(e, "choose a key in tmux.conf: bind-key KEY display-popup -E gt-recover");
 	}
 	return 0;
@@ -582,9 +579,9 @@ change_binding(const struct app *w, bool install, const char *path)
 }
 
 static const struct words key_words = { "key", "", "prefix " ARTIFACT_KEY " opens gt-recover",
-	"the key was installed already", "the key is removed", "there was none" };
+	"the key was already installed", "the key is removed", "none was installed" };
 static const struct words conf_words = { "conf", "", "tmux reads the key from it at its next start",
-	"the line was installed already", "the line is removed", "there was none" };
+	"the line was already installed", "the line is removed", "none was installed" };
 
 static int
 cmd_key(const struct cli *cli, bool install, struct err *e)
@@ -597,7 +594,7 @@ cmd_key(const struct cli *cli, bool install, struct err *e)
 	if (ret != 0)
 		goto out;
 	if (program == NULL)
-		ret = err_set(e, GT_FAIL, "program", "the system does not say where this program is");
+		ret = err_set(e, GT_FAIL, "program", "cannot determine the path of this program");
 	if (ret == 0)
 		ret = artifact_key(&in, program, e);
 	if (ret == 0 && install && !cli->print)
@@ -648,13 +645,13 @@ cmd_install(const struct cli *cli, struct err *e)
 	bool patrol = cli->n_args == 2 && strcmp(word, "timer") == 0 && strcmp(cli->args[1], "patrol") == 0;
 
 	if (cli->agent != NULL && (cli->n_args != 1 || strcmp(word, "hooks") != 0)) {
-		err_set(e, GT_USAGE, "usage", "--agent goes with the word hooks");
+		err_set(e, GT_USAGE, "usage", "--agent needs the part hooks");
 		return err_hint(e, "gt-recover install hooks --agent NAME");
 	}
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcmp(words[i].word, word) == 0 && (cli->n_args == 1 || patrol))
 			return words[i].run(cli, install, e);
-	err_set(e, GT_USAGE, "usage", "%s takes one of the words shim, timer, plugin, hooks and binding",
+	err_set(e, GT_USAGE, "usage", "%s: expected one of shim, timer, plugin, hooks, binding",
 	    cli->command);
-	return err_hint(e, "gt-recover setup --print shows what there is to install");
+	return err_hint(e, "gt-recover setup --print lists the parts");
 }

@@ -62,7 +62,7 @@ static const struct part {
 	{ "shim", "make `gt recover` work", in_town, WORDS("install", "shim"), WORDS("uninstall", "shim") },
 	{ "plugin", "let Gas Town look for crashes", never, WORDS("install", "plugin"),
 	    WORDS("uninstall", "plugin") },
-	{ "slash", "give Claude Code /recovery:status and /recovery:resume", never,
+	{ "slash", "add /recovery:status and /recovery:resume to Claude Code", never,
 	    WORDS("install", "binding"), WORDS("uninstall", "binding") },
 	{ "patrol", "look for crashes regularly, recover with auto_recover", never,
 	    WORDS("install", "timer", "patrol"), WORDS("uninstall", "timer", "patrol") },
@@ -83,7 +83,7 @@ unknown_part(const char *word, struct err *e)
 		buf_fmt(&all, "%s%s", i > 0 ? ", " : "", names[i]);
 	}
 	near = config_nearest(word, names, PARTS);
-	err_set(e, GT_USAGE, "usage", "setup has no part \"%.40s\"; there are %s", word, all.data);
+	err_set(e, GT_USAGE, "usage", "setup has no part \"%.40s\"; the parts are %s", word, all.data);
 	buf_release(&all);
 	return near != NULL ? err_hint(e, "did you mean %s?", near) : err_hint(e, "gt-recover help setup");
 }
@@ -116,7 +116,7 @@ choose_all_parts(struct setup *s, struct err *e)
 	const struct cli *cli = s->cli;
 
 	if (cli->only != NULL && (cli->with != NULL || cli->without != NULL)) {
-		err_set(e, GT_USAGE, "usage", "--only does not go together with --with and --without");
+		err_set(e, GT_USAGE, "usage", "--only cannot be combined with --with or --without");
 		return err_hint(e, "gt-recover setup --only panes,timer");
 	}
 	for (size_t i = 0; i < PARTS; i++)
@@ -139,11 +139,11 @@ silently(const struct cli *cli, const struct command *c, struct err *e)
 	out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || null < 0 || dup2(null, STDOUT_FILENO) < 0)
-		die("standard output cannot be put aside");
+		die("cannot redirect standard output");
 	ret = c->run != NULL ? c->run(cli, e) : cmd_verb_run(cli, c, e);
 	fflush(stdout);
 	if (dup2(out, STDOUT_FILENO) < 0)
-		die("standard output cannot be brought back");
+		die("cannot restore standard output");
 	close(out);
 	close(null);
 	return ret;
@@ -183,7 +183,7 @@ run_part(struct setup *s, size_t i)
 	s->state[i] = ret == GT_OK || (ret != GT_SOME && is_needless(s, &parts[i], &s->why[i])) ? PART_DONE :
 	    PART_FAILED;
 	if (ret > 0 && s->state[i] == PART_FAILED && s->why[i].code == 0)
-		err_set(&s->why[i], GT_FAIL, "part", "some of it failed");
+		err_set(&s->why[i], GT_FAIL, "part", "failed in part");
 }
 
 /* ---- telling ---- */
@@ -191,7 +191,7 @@ run_part(struct setup *s, size_t i)
 static void
 print_plan(const struct setup *s)
 {
-	puts(s->cli->undo ? "This is removed:" : "This is set up:");
+	puts(s->cli->undo ? "To be removed:" : "To be set up:");
 	for (size_t i = 0; i < PARTS; i++)
 		if (s->state[i] == PART_WANTED)
 			printf("  %-8s%s\n", parts[i].name, parts[i].purpose);
@@ -297,7 +297,7 @@ cmd_setup(const struct cli *cli, struct err *e)
 	if (!cli->json)
 		print_plan(&s);
 	if (asks && !cli_has_person(cli)) {
-		err_set(e, GT_USAGE, "needs-yes", "setup needs --yes where nobody can be asked");
+		err_set(e, GT_USAGE, "needs-yes", "setup needs --yes without a terminal");
 		return err_hint(e, "gt-recover setup --print shows the plan; gt-recover setup --yes does it");
 	}
 	if (!cli->print && !is_agreed(cli)) {

@@ -25,7 +25,7 @@ static const struct record_field fields[] = {
 };
 const struct record_type message_type = { .prefix = "message:", .schema = 1, RECORD_SELF(message),
 	RECORD_ID(message, id), RECORD_STATE(message, state, state_names),
-	.refusal = "is no message in a known state", .fields = FIELDS(fields) };
+	.refusal = "is not a message in a known state", .fields = FIELDS(fields) };
 
 const char *
 message_state_name(enum message_state state)
@@ -67,7 +67,7 @@ message_need(struct store *s, const char *id, struct message *out, struct err *e
 
 	if (found != 0)
 		return found > 0 ? 0 : -1;
-	err_set(e, GT_NOTHING, "not-found", "there is no message \"%.200s\"", id);
+	err_set(e, GT_NOTHING, "not-found", "no message \"%.200s\"", id);
 	return err_hint(e, "gt-recover records message list shows them");
 }
 
@@ -179,7 +179,7 @@ message_was_sent(struct store *s, const struct message *m, struct message *out, 
 		return 1;
 	message_release(out);
 	err_set(e, GT_REFUSED, "taken", "another message has the id %s", m->id);
-	return err_hint(e, "Each message has an id of its own; without one a new one is made");
+	return err_hint(e, "Use a unique id, or none: then one is generated");
 }
 
 /* The receiver must be there and must not have ended. */
@@ -271,7 +271,7 @@ add_sent(const struct record *r, void *arg, struct err *e)
 	if (strcmp(m->from, job->l->from) == 0 && strcmp(m->body, clean_bytes(job->l->body)) == 0)
 		return 0;
 	err_set(e, GT_REFUSED, "taken", "another message has the id %s", job->id);
-	return err_hint(e, "Each message has an id of its own; without one a new one is made");
+	return err_hint(e, "Use a unique id, or none: then one is generated");
 }
 
 /* What went out under this id before: 1 the same, 0 nothing, -1. */
@@ -313,8 +313,8 @@ receivers(struct store *s, const struct casting *job, struct tree *all, const ch
 	if (kept > 0 && clean_len(job->l->body) <= MESSAGE_BROADCAST_MAX / kept)
 		return 0;
 	if (kept == 0) {
-		err_set(e, GT_NOTHING, "nobody", "there is no agent but the sender");
-		return err_hint(e, "gt-recover records agent tree shows those that there are");
+		err_set(e, GT_NOTHING, "nobody", "no agent other than the sender");
+		return err_hint(e, "gt-recover records agent tree shows the agents");
 	}
 	err_set(e, GT_USAGE, "too-large", "%zu messages of this size are more than %zu MiB", kept,
 	    MESSAGE_BROADCAST_MAX >> 20);

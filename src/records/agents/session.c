@@ -20,7 +20,7 @@ session_blob_put(
 
 	if (blob->len > SESSION_BLOB_MAX) {
 		err_set(e, GT_USAGE, "too-large", "a state blob has at most %zu bytes", SESSION_BLOB_MAX);
-		return err_hint(e, "Keep the state in a file of your own and hand over its path");
+		return err_hint(e, "Store the state in a file and pass its path");
 	}
 	it->size = (int64_t)blob->len;
 	sha256_hex(blob->data, blob->len, it->sha256);
@@ -57,8 +57,8 @@ session_blob_read(
 			ret = err_set(e, GT_FAIL, "blob", "the state blob of %s is %s", agent,
 			    found == 0 ? "missing" : "not the one that was stored: its SHA-256 differs");
 			err_hint(e,
-			    "A damaged store is told by gt-recover doctor; the session itself can go on "
-			    "without its blob");
+			    "To check the store: gt-recover doctor. The session can continue without its "
+			    "blob");
 		}
 	}
 	json_decref(o);
@@ -114,7 +114,7 @@ static const struct record_field session_fields[] = {
 };
 const struct record_type session_type = { .prefix = "session:", .schema = 1, RECORD_SELF(session),
 	RECORD_ID(session, agent_uuid), RECORD_STATE(session, state, state_names),
-	.refusal = "is no session in a known state", .fields = FIELDS(session_fields) };
+	.refusal = "is not a session in a known state", .fields = FIELDS(session_fields) };
 
 /* The texts of a session are the first fields, without `why` those that a caller may tell. */
 #define TEXTS 10
@@ -266,7 +266,7 @@ session_need(struct store *s, const char *agent, struct session *out, struct err
 	if (found != 0)
 		return found > 0 ? 0 : -1;
 	err_set(e, GT_NOTHING, "not-found", "no session of an agent \"%s\" is recorded", agent);
-	return err_hint(e, "gt-recover records session list shows those that are");
+	return err_hint(e, "gt-recover records session list shows the sessions");
 }
 
 int
@@ -314,7 +314,7 @@ int
 session_check(const struct session *x, struct err *e)
 {
 	if (x->agent_uuid == NULL || x->provider_name == NULL || *x->provider_name == '\0') {
-		err_set(e, GT_USAGE, "session", "a session needs agent_uuid and provider_name");
+		err_set(e, GT_USAGE, "session", "a session needs provider_name");
 		return err_hint(e, "gt-recover help session");
 	}
 	if (record_check_id("agent_uuid", x->agent_uuid, e) != 0 ||
@@ -324,7 +324,7 @@ session_check(const struct session *x, struct err *e)
 		if (*text_at(x, i) != NULL && strlen(*text_at(x, i)) > SESSION_TEXT_MAX) {
 			err_set(e, GT_USAGE, "session", "%s of a session has more than %d bytes",
 			    session_fields[i].name, SESSION_TEXT_MAX);
-			return err_hint(e, "What is longer belongs into the state blob");
+			return err_hint(e, "Put longer data into the state blob");
 		}
 	return 0;
 }
@@ -379,20 +379,20 @@ meet(struct session *x, const struct session *old, struct err *e)
 
 	if (old->state == SESSION_ENDED)
 		return refuse(
-		    e, "ended", x->agent_uuid, "has ended", "Record the new agent under an id of its own");
+		    e, "ended", x->agent_uuid, "has ended", "Record the new agent under a new id");
 	if (old->state == SESSION_SUSPENDED)
 		return refuse(e, "suspended", x->agent_uuid, "is suspended",
-		    "gt-recover records session restore takes it up again");
+		    "to resume it: gt-recover records session restore");
 	if (x->parent != NULL && (old->parent == NULL || strcmp(x->parent, old->parent) != 0))
 		return refuse(e, "other-parent", x->agent_uuid, "was recorded under another parent",
-		    "gt-recover records agent tree shows whose it is");
+		    "gt-recover records agent tree shows its parent");
 	timestamp_now(&now);
 	if (x->boot_id[0] != '\0' && !session_same_process(old, x) && session_is_alive(old, &now))
 		return refuse(e, "live", x->agent_uuid, "has another process, which is running",
-		    "Look at that process first, or suspend the session");
+		    "Check that process first, or suspend the session");
 	if (session_is_elsewhere(old))
 		return refuse(e, "elsewhere", x->agent_uuid, "is active on another host",
-		    "If that host is gone for good: gt-recover records session suspend, then restore");
+		    "If that host no longer exists: gt-recover records session suspend, then restore");
 	session_inherit(x, old);
 	move_here(x);
 	return 0;
@@ -481,7 +481,7 @@ load_living(struct txn *t, const struct turning *job, struct err *e)
 		return -1;
 	if (job->x->state == SESSION_ENDED)
 		return refuse(
-		    e, "ended", job->agent, "has ended", "An agent that has ended is not taken up again");
+		    e, "ended", job->agent, "has ended", "An ended agent cannot be resumed");
 	return 0;
 }
 
@@ -522,7 +522,7 @@ restore_once(struct txn *t, void *arg, struct err *e)
 	if (load_living(t, job, e) != 0)
 		return -1;
 	if (x->state == SESSION_ACTIVE)
-		return refuse(e, "active", job->agent, "is active: somebody has taken it up",
+		return refuse(e, "active", job->agent, "is active: already resumed",
 		    "If its process is gone: gt-recover records session suspend, or reconcile");
 	if ((x->blob.size >= 0 && session_blob_read(t->s, job->agent, &x->blob, job->out, e) != 0) ||
 	    tree_expect_ancestry(t, job->agent, e) != 0)
@@ -651,7 +651,7 @@ session_list_renew(struct store *s, const struct timestamp *now, struct err *e)
 
 /* --- startup --- */
 
-#define GONE "no process of it is running"
+#define GONE "its process is not running"
 
 struct session_batch {
 	struct session *v;		/* as many as fit a commit */
@@ -695,7 +695,7 @@ reconcile_once(struct txn *t, void *arg, struct err *e)
 		job->suspended++;
 	}
 	if (job->suspended > 1)
-		words = xasprintf("%zu sessions: no process of theirs is running", job->suspended);
+		words = xasprintf("%zu sessions: no running process", job->suspended);
 	if (words != NULL)
 		txn_event(t, "session.suspended", NULL, NULL, words);
 	else if (last != NULL)

@@ -73,11 +73,11 @@ tree_expect_open(struct txn *t, const char *agent, struct err *e)
 	int found = tree_load(t->s, agent, &x, e), ret = found > 0 ? 0 : -1;
 
 	if (found == 0) {
-		err_set(e, GT_FAIL, "no-agent", "there is no agent \"%s\"", agent);
+		err_set(e, GT_FAIL, "no-agent", "no agent \"%s\"", agent);
 		err_hint(e, "Record its session first: gt-recover records session record");
 	} else if (found > 0 && x.ended) {
 		ret = err_set(e, GT_REFUSED, "parent-ended", "the agent %s has ended", agent);
-		err_hint(e, "gt-recover records agent tree shows who has not");
+		err_hint(e, "gt-recover records agent tree shows the active agents");
 	}
 	if (ret == 0)
 		txn_check(t, record_key_of(&tree_type, &x), x.version);
@@ -93,7 +93,7 @@ tree_expect_ancestry(struct txn *t, const char *agent, struct err *e)
 
 	if (found == 0) {
 		err_set(e, GT_REFUSED, "unlinked",
-		    "the agent %s has no place in the tree: its spawn was cut off", agent);
+		    "the agent %s is not in the tree: its spawn was interrupted", agent);
 		ret = err_hint(e, "gt-recover records agent spawn PARENT %s links it, and so does "
 		    "reconcile", agent);
 	}
@@ -120,13 +120,13 @@ child_is_linked(
 {
 	if (x->version > 0 && (x->state == SESSION_ENDED || link->ended)) {
 		err_set(e, GT_REFUSED, "ended", "the agent %s has ended", x->agent_uuid);
-		return err_hint(e, "Record the new agent under an id of its own");
+		return err_hint(e, "Record the new agent under a new id");
 	}
 	if (link->version > 0 && link->parent != NULL && strcmp(link->parent, job->parent) == 0)
 		return 1;
 	if (link->version > 0) {
 		err_set(
-		    e, GT_REFUSED, "linked", "the agent %s has its place in the tree already", link->agent);
+		    e, GT_REFUSED, "linked", "the agent %s is already in the tree", link->agent);
 		return err_hint(e, "gt-recover records agent tree shows it");
 	}
 	if (x->version > 0 && x->parent != NULL && strcmp(x->parent, job->parent) != 0) {
@@ -467,7 +467,7 @@ settle_session(struct tree_repair_pass *p, struct session *x, struct err *e)
 		over = counted(repair(p, x->agent_uuid, x,
 				   found > 0 ? "its link had ended"
 					     : "its parent had ended before its spawn was acknowledged",
-				   NULL, "ended: its spawn was cut off", e),
+				   NULL, "ended: its spawn was interrupted", e),
 		    &p->out->ended);
 	else if (over >= 0) {
 		struct tree_node fresh = { .version = link.version,
@@ -477,7 +477,7 @@ settle_session(struct tree_repair_pass *p, struct session *x, struct err *e)
 			.adopted_from = parent == NULL ? x->parent : NULL };
 
 		over = counted(repair(p, x->agent_uuid, x, NULL, &fresh,
-				   parent != NULL ? "linked: its spawn was cut off" : "made a root", e),
+				   parent != NULL ? "linked: its spawn was interrupted" : "made a root", e),
 		    &p->out->linked);
 	}
 	tree_node_release(&link);
@@ -592,7 +592,7 @@ settle_link(struct tree_repair_pass *p, struct tree_node *x, bool cut, struct er
 	if (over < 0)
 		return -1;
 	if (over == 0)
-		return make_root(p, x, "made a root: its parent is not known", e);
+		return make_root(p, x, "made a root: its parent is unknown", e);
 	return lives(p, session) ? make_root(p, x, "made a root: its parent has ended, and it runs", e) :
 	    end_node(p, x, session, "ended with its parent", e);
 }
@@ -685,7 +685,7 @@ tree_repair(struct store *s, session_alive *alive, void *arg, struct tree_repair
 		ret = pass(&p, e);
 	if (ret == 0 && p.again)
 		ret = err_set(
-		    e, GT_AGAIN, "conflict", "the tree of agents changed all the while it was looked at");
+		    e, GT_AGAIN, "conflict", "the tree of agents changed while it was read");
 	if (ret == 0 && back != NULL)
 		hand_over(&p, back);
 	forget(&p);

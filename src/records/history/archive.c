@@ -65,7 +65,8 @@ history_archive_write(struct archive *a, const struct buf *lines, struct err *e)
 	data = compress_lines(lines, &n);
 	if (fault_point("history-archive") != 0 || io_write_all(a->fd, data, n) != 0 || fsync(a->fd) != 0) {
 		err_sys(e, GT_FAIL, "archive", "the archive %s cannot be written", a->path);
-		ret = err_hint(e, "Nothing has left the store. Make room, or see to the key archive");
+		ret = err_hint(e, "Nothing was removed from the store. Free disk space, or check the key "
+		    "archive");
 	}
 	free(data);
 	return ret;

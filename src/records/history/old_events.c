@@ -159,7 +159,7 @@ history_trim_log(struct store *s, const char *path, int64_t most, struct err *e)
 	if (fstat(fd, &st) == 0)
 		from = find_line(f, st.st_size - most / 2, &seq);
 	if (from < 0)
-		ret = err_set(e, GT_FAIL, "event-log", "%s holds something else than the event log", path);
+		ret = err_set(e, GT_FAIL, "event-log", "%s is not an event log", path);
 	if (ret == 0 && (fseeko(f, from, SEEK_SET) != 0 || lseek(fd, from, SEEK_SET) != from ||
 			    io_read_all(fd, path, (size_t)(st.st_size - from) + 1, &rest, e) != 0))
 		ret = -1;

@@ -360,7 +360,7 @@ hook_event_parse(struct hook_event *b, const struct hook_adapter *row, const cha
 	memset(b, 0, sizeof *b);
 	timestamp_now(&b->at);
 	if (!json_slice_whole(p, n, &o))
-		return err_set(e, GT_FAIL, "hook", "a hook's input is no JSON");
+		return err_set(e, GT_FAIL, "hook", "a hook's input is not JSON");
 	b->event = xstrndup(hook_adapter_event(row, event), strnlen(hook_adapter_event(row, event), 64));
 	b->provider = xstrdup(row->agent);
 	for (size_t i = 0; i < N(texts); i++)

@@ -27,7 +27,7 @@ enter(const char *path, int wait_ms, off_t *size, struct err *e)
 	}
 	close(fd);
 	err_set(e, GT_FAIL, "not-private", "%s is not a private file of this user", path);
-	return err_hint(e, "look at it and move it away");
+	return err_hint(e, "check it and move it away");
 }
 
 static int

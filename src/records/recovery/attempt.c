@@ -75,7 +75,7 @@ static const struct record_field fields[] = {
 const struct record_type attempt_type = { .prefix = "attempt:", RECORD_SELF(attempt),
 	.id = offsetof(struct attempt, id), .id_size = FIELD_SIZE(attempt, id),
 	RECORD_STATE(attempt, phase, phase_names), .tag = last_phase,
-	.refusal = "is no attempt in a known phase", .fields = FIELDS(fields) };
+	.refusal = "is not an attempt in a known phase", .fields = FIELDS(fields) };
 
 const char *
 attempt_phase_name(enum attempt_phase p)
@@ -165,7 +165,7 @@ pane_taken(struct store *s, const struct record *pane, struct err *e)
 	if (!attempt_phase_is_final(other.phase)) {
 		err_set(e, GT_AGAIN, "locked", "the recovery %s of this pane is not finished (%s)", other.id,
 		    attempt_phase_name(other.phase));
-		err_hint(e, "Another gt-recover may be at work on it: run the command again in a moment");
+		err_hint(e, "Another gt-recover may be running: run the command again in a moment");
 	} else {
 		found = 0;
 	}
@@ -188,7 +188,7 @@ begin_commit(struct store *s, struct attempt *a, int64_t pane_version, struct er
 		ret = record_read_version(s, &attempt_type, a, e) == 1 ? 0 : -1;
 	} else if (strcmp(e->name, "conflict") == 0) {
 		err_set(e, GT_AGAIN, "locked",
-		    "another gt-recover began to recover this pane at the same moment");
+		    "another gt-recover started to recover this pane at the same time");
 	}
 	return ret;
 }
@@ -220,7 +220,7 @@ attempt_begin(struct store *s, struct attempt *a, struct err *e)
 	if (e == NULL)
 		e = &own;
 	if (a->session == NULL || a->socket == NULL || a->pane_id == NULL || a->version != 0)
-		die("an attempt was begun twice, or without session, socket and pane");
+		die("an attempt was started twice, or without session, socket and pane");
 	pane_name = pane_key(a);
 	a->phase = PHASE_DETECTED;
 	timestamp_now(&now);

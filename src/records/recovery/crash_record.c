@@ -230,7 +230,7 @@ crash_forget(struct store *s, const char *socket, const char *session, size_t *n
 
 	*n = json_array_size(times);
 	if (*n > 0) {
-		snprintf(words, sizeof words, "%zu attempt%s forgotten", *n, *n == 1 ? "" : "s");
+		snprintf(words, sizeof words, "%zu attempt%s deleted", *n, *n == 1 ? "" : "s");
 		txn_delete(&t, xstrdup(key), r.version);
 		txn_event(&t, "session.released", session, session, words);
 		ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;

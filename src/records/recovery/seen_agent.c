@@ -42,7 +42,7 @@ static const struct record_field fields[] = {
 };
 const struct record_type seen_type = { .prefix = "seen:", .schema = 1, RECORD_SELF(seen_agent),
 	.key = seen_key, RECORD_STATE(seen_agent, state, tags),
-	.refusal = "is no agent in a known state", .fields = FIELDS(fields) };
+	.refusal = "is not an agent in a known state", .fields = FIELDS(fields) };
 
 int
 seen_agent_load(struct store *s, const char *socket, int64_t server_pid, int64_t server_start,

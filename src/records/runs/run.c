@@ -43,7 +43,7 @@ static const struct record_field run_fields[] = {
 	F_WORD(run, "entered_host", entered.host, FIELD_OPTIONAL),
 };
 const struct record_type run_type = { .prefix = "run:", .schema = 1, RECORD_SELF(run), RECORD_ID(run, id),
-	RECORD_STATE(run, state, run_state_names), .refusal = "is no run in a known state",
+	RECORD_STATE(run, state, run_state_names), .refusal = "is not a run in a known state",
 	.fields = FIELDS(run_fields) };
 
 const char *
@@ -224,14 +224,14 @@ put_run(struct txn *t, const struct run *r, enum run_state from, const char *wor
 static int
 contended(const char *id, struct err *e)
 {
-	err_set(e, GT_AGAIN, "conflict", "the run %.200s is being changed by others all the time", id);
+	err_set(e, GT_AGAIN, "conflict", "the run %.200s is changing too often", id);
 	return err_hint(e, "run the command again");
 }
 
 static int
 not_found(const char *id, struct err *e)
 {
-	err_set(e, GT_NOTHING, "not-found", "there is no run %.200s", id);
+	err_set(e, GT_NOTHING, "not-found", "no run %.200s", id);
 	return err_hint(e, "gt-recover records run list shows them");
 }
 
@@ -242,7 +242,7 @@ not_allowed(const struct run *r, enum run_state to, struct err *e)
 	    run_state_name(r->state), run_state_name(to));
 	return err_hint(e,
 	    run_state_final(r->state) ? "it has ended; create another one"
-				      : "gt-recover records run list shows where it stands");
+				      : "gt-recover records run list shows its state");
 }
 
 /* 1 and *r afresh, or what a verb answers. */
@@ -262,7 +262,7 @@ check_holder(const struct run *r, const struct run_holder *h, struct err *e)
 		return 0;
 	err_set(e, GT_REFUSED, "not-yours", "the run %.200s is %s, and not claimed by %.200s%s", r->id,
 	    run_state_name(r->state), h->runner_id, h->fence != 0 ? " under that number" : "");
-	return err_hint(e, "it was given back or out again in between: drop it, and claim another");
+	return err_hint(e, "it was released or claimed again: drop it and claim another");
 }
 
 static int
@@ -326,8 +326,8 @@ compare(const struct run *there, const struct run *asked, struct err *e)
 	    there->prompt != NULL && strcmp(there->prompt, asked->prompt) == 0 && there->type != NULL &&
 	    strcmp(there->type, asked->type) == 0)
 		return 0;
-	err_set(e, GT_REFUSED, "exists", "there is another run %.200s already", there->id);
-	return err_hint(e, "leave the id out, and a new one is made");
+	err_set(e, GT_REFUSED, "exists", "another run %.200s exists", there->id);
+	return err_hint(e, "omit the id: then one is generated");
 }
 
 /* With the session, new or running again. */

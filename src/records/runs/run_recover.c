@@ -394,7 +394,7 @@ run_recover(struct store *s, const struct run_recovery *how, const struct timest
 		if (answer == COMMIT_CONFLICT && ++lost < TRIES)
 			continue;
 		if (answer == COMMIT_CONFLICT) {
-			err_set(e, GT_AGAIN, "conflict", "the runs are being changed by others all the time");
+			err_set(e, GT_AGAIN, "conflict", "the runs are changing too often");
 			err_hint(e, "run the command again");
 		}
 		if (answer != COMMIT_DONE)

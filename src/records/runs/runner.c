@@ -97,8 +97,8 @@ runner_register(struct store *s, const char *id, int64_t pid, const struct times
 	if (pid > 0 && start == 0 && proc_life((pid_t)pid, 0) != LIFE_GONE)
 		return proc_refuse_unread((pid_t)pid, e);
 	if (pid != 0 && start == 0) {
-		err_set(e, GT_FAIL, "gone", "there is no living process %lld", (long long)pid);
-		return err_hint(e, "give the pid of the runner itself, or none and let it beat");
+		err_set(e, GT_FAIL, "gone", "no running process %lld", (long long)pid);
+		return err_hint(e, "use the pid of the runner, or no pid and send heartbeats");
 	}
 	if (commit_runner(register_once, s, &x, e) != 0)
 		return -1;
@@ -114,7 +114,7 @@ unregistered(const struct runner *r, const struct timestamp *now)
 	if (host_is_other(r->heartbeat.host))
 		return " on this host";
 	if (timestamp_age(&r->heartbeat, now) == AGE_OTHER_BOOT)
-		return " since the machine was started again";
+		return " since the last boot";
 	return r->pid != 0 && timestamp_other_space(r->heartbeat.pid_ns, now) ? " in this container" : NULL;
 }
 
@@ -135,8 +135,7 @@ renew_once(struct txn *t, void *arg, struct err *e)
 		return found < 0 ? -1 : 0;
 	err_set(e, GT_REFUSED, "unregistered", "the runner %.200s is not registered%s", x->id, where);
 	return err_hint(e,
-	    "gt-recover records runner register %.200s; what it had claimed before is no longer its "
-	    "own", x->id);
+	    "gt-recover records runner register %.200s; its earlier claims are released", x->id);
 }
 
 int

@@ -84,7 +84,7 @@ static int
 pane_changed(const struct typing *s, struct err *e)
 {
 	return err_set(
-	    e, GT_AGAIN, "changed", "pane %s is another one now, or its process has ended", s->p->id);
+	    e, GT_AGAIN, "changed", "pane %s was replaced, or its process has ended", s->p->id);
 }
 
 static int
@@ -369,8 +369,8 @@ refuse_unclean(struct typing *s, struct err *e)
 	interrupt(s, &v, NULL);
 	view_release(&v);
 	err_set(e, GT_REFUSED, "shell-unclean",
-	    "the shell in pane %s does not show an empty line; nothing was executed there", s->p->id);
-	return err_hint(e, "finish or clear what stands there and try again; or: " WAY_OUT);
+	    "the shell in pane %s has no empty prompt; nothing was executed", s->p->id);
+	return err_hint(e, "finish or clear its command line and try again; or: " WAY_OUT);
 }
 
 /* A key that somebody pressed since the first look. */
@@ -381,7 +381,7 @@ check_keys(const struct typing *s, struct err *e)
 	int ret = pane_reread(s->t, s->p, &now, e);
 
 	if (ret == 0 && now.typed > s->p->typed) {
-		err_set(e, GT_REFUSED, "typing", "refused: somebody types in pane %s", s->p->id);
+		err_set(e, GT_REFUSED, "typing", "refused: someone is typing in pane %s", s->p->id);
 		ret = err_hint(e, "nothing was executed; run gt-recover again when the shell is free");
 	}
 	pane_release(&now);
@@ -441,9 +441,9 @@ wait_check_in(const struct typing *s, const char *id, struct err *e)
 		    s->p->id, why);
 	else
 		err_set(e, GT_FAIL, "no-check-in",
-		    "the start line was sent to the shell of pane %s, and nothing came of it", s->p->id);
+		    "the shell of pane %s did not execute the start line", s->p->id);
 	free(why);
-	return err_hint(e, "look at the pane; then run gt-recover for this session again, or: " WAY_OUT);
+	return err_hint(e, "check the pane; then run gt-recover for this session again, or: " WAY_OUT);
 }
 
 static int
@@ -581,14 +581,14 @@ start_check_shell(struct app *w, const struct pane *p, pid_t *shell, struct err 
 		return refuse_shell(e, "shell-busy", p->id, "is at work", "wait until it is done");
 	kind = shell_kind(*shell);
 	if (kind == SHELL_UNKNOWN)
-		return refuse_shell(e, "shell-unknown", p->id, "is none of bash, zsh, fish and dash",
+		return refuse_shell(e, "shell-unknown", p->id, "is not bash, zsh, fish or dash",
 		    "start the agent there by hand");
 	/* dash leaves the terminal as the dead agent had it */
 	if (kind == SHELL_DASH && terminal_repair(p->tty, true, e) != 0)
 		return -1;
 	switch (sample(*shell, kind, p->tty)) {
 	case SHELL_UNSEEN:
-		return refuse_shell(e, "shell-busy", p->id, "does not let us see whether it waits",
+		return refuse_shell(e, "shell-busy", p->id, "does not show whether it is idle",
 		    "start the agent there by hand");
 	case SHELL_BUSY: return refuse_shell(e, "shell-busy", p->id, "is at work", "wait until it is done");
 	case SHELL_WAITS: break;
@@ -598,14 +598,15 @@ start_check_shell(struct app *w, const struct pane *p, pid_t *shell, struct err 
 	if (v.input_off || shell_ignores_interrupt(*shell, p->tty)) {
 		view_release(&v);
 		return refuse_shell(e, "shell-deaf", p->id,
-		    "cannot be interrupted (input is off, or Ctrl-C means nothing)", "switch that back");
+		    "cannot be interrupted (input is off, or Ctrl-C means nothing)", "enable it again");
 	}
 	view_release(&v);
 	program = program_path(w);
 	if (program == NULL) {
 		err_set(e, GT_REFUSED, "path",
-		    "refused: the path of gt-recover holds characters that cannot be typed safely");
-		return err_hint(e, "install it where only letters, digits and . _ - / stand; or: " WAY_OUT);
+		    "refused: the path of gt-recover has characters that cannot be typed safely");
+		return err_hint(e, "install it under a path of letters, "
+		    "digits and . _ - / only; or: " WAY_OUT);
 	}
 	free(program);
 	return 0;

@@ -121,8 +121,8 @@ start_ticket_use(const char *state, const char *id, struct start_ticket *out, st
 	/* of any number of starts only one can rename it */
 	if (rename(path, used) != 0) {
 		err_set(
-		    e, GT_REFUSED, "no-ticket", "there is no start ticket %s: it was used or withdrawn", id);
-		err_hint(e, "this command works once, and only for gt-recover; run gt-recover instead");
+		    e, GT_REFUSED, "no-ticket", "no start ticket %s: it was used or withdrawn", id);
+		err_hint(e, "this command is internal and works once; run gt-recover instead");
 		goto out;
 	}
 	ret = ticket_read(used, id, out, e);

@@ -135,7 +135,7 @@ run_batch(struct tmux *t, struct tmux_batch *b, const char *session, struct err 
 	if (ret == 0 && tmux_batch_failed(b, &why)) {
 		scrub_first_line(&words, why, 200, NULL);
 		ret = err_set(e, GT_FAIL, strstr(why, "can't find") != NULL ? "gone" : "tmux",
-		    "tmux could not set all of it for %s: %s", session, words.data);
+		    "tmux could not apply all settings to %s: %s", session, words.data);
 	}
 	buf_release(&words);
 	return ret;

@@ -87,13 +87,13 @@ mail_send(const struct mail *m, struct scrub *s, struct err *e)
 
 	if (*m->command == '\0' && m->town == NULL)
 		err_set(e, GT_FAIL, "no-mailer",
-		    "there is no town whose gt could send a mail, and [recovery.mail] names no command");
+		    "cannot send mail: no Gas Town and no command in [recovery.mail]");
 	else if (fault_point("mail") != 0)
 		err_sys(e, GT_FAIL, "mail", "the mail cannot be sent");
 	else if (spawn_run(&run, e) == 0)
 		ret = run.status == 0 ? 0 : refused(m, &run, s, e);
 	if (ret == 0 && fault_point("mail-sent") != 0)
-		ret = err_sys(e, GT_AGAIN, "timeout", "nobody knows whether the mail was sent");
+		ret = err_sys(e, GT_AGAIN, "timeout", "it is unknown whether the mail was sent");
 	for (int i = 0; i < VARIABLES; i++)
 		free(variables[i]);
 	free(env);
@@ -323,23 +323,22 @@ compose(const struct crash_record_list *owed, bool again, struct buf *subject, s
 	utf8_escape(subject, first->session, strlen(first->session), 80);
 	if (owed->n > 1)
 		buf_fmt(subject, " and %zu more", owed->n - 1);
-	buf_fmt(body, "gt-recover could not bring %zu crashed agent%s back by itself.\n", owed->n,
+	buf_fmt(body, "gt-recover could not recover %zu crashed agent%s.\n", owed->n,
 	    owed->n == 1 ? "" : "s");
 	if (again)
 		buf_str(body,
-		    "This may be a repetition: the run that sent it first ended before it could note "
-		    "that.\n");
+		    "This mail may be a repetition: its first sender ended before recording it.\n");
 	for (size_t i = 0; i < owed->n && i < FULL_MOST; i++)
 		add_failure(body, &owed->v[i]);
 	add_remaining(body, owed);
-	buf_str(body, "\nWhat can be done:\n");
-	add_command_line(body, "gt-recover log ", first->session, "what was tried");
-	add_command_line(body, "gt-recover show --context ", first->session, "what would be handed over");
+	buf_str(body, "\nNext steps:\n");
+	add_command_line(body, "gt-recover log ", first->session, "show the attempts");
+	add_command_line(body, "gt-recover show --context ", first->session, "show the collected context");
 	add_command_line(
-	    body, "gt-recover ", first->session, "try it now; it looks first and hands nothing over twice");
+	    body, "gt-recover ", first->session, "try it now; nothing is delivered twice");
 	add_command_line(body, "gt-recover records release ", first->session,
-	    "end a quarantine or a recovery that hangs; then recover it by its name");
-	buf_str(body, "  gt-recover list\n      what is crashed now, and why it is left alone\n");
+	    "end a quarantine or a hanging recovery; then recover it by name");
+	buf_str(body, "  gt-recover list\n      show crashed agents and why each is skipped\n");
 }
 
 static int

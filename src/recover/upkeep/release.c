@@ -77,10 +77,10 @@ close_attempt(struct app *w, struct attempt *a, struct err *e)
 
 	if (fd >= 0) {
 		take_back(w, a);
-		ret = recovery_finish_failed(w, a, "released by a person", e);
+		ret = recovery_finish_failed(w, a, "released by the user", e);
 	} else if (path != NULL && strcmp(e->name, "locked") == 0) {
-		err_set(e, GT_AGAIN, "locked", "another gt-recover is at work on this session");
-		err_hint(e, "wait for it; it ends by itself within the timeouts of gt.toml");
+		err_set(e, GT_AGAIN, "locked", "another gt-recover is recovering this session");
+		err_hint(e, "wait for it; the timeouts in gt.toml limit its time");
 	}
 	io_unlock(path, fd);
 	free(path);

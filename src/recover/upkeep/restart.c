@@ -167,7 +167,7 @@ give_back(struct restart *r, const struct recovery *one, const struct err *why)
 	if (session_load(r->store, r->x->agent_uuid, &x, &ours) == 1 && x.state == SESSION_ACTIVE &&
 	    !session_is_alive(&x, &now)) {
 		session_release(&x);
-		session_suspend(r->store, r->x->agent_uuid, NULL, "it could not be started again", &x, &ours);
+		session_suspend(r->store, r->x->agent_uuid, NULL, "it could not be restarted", &x, &ours);
 	}
 	session_release(&x);
 }
@@ -214,7 +214,7 @@ suspend_lost(struct restart *r, struct err *e)
 	timestamp_now(&now);
 	if (ret == 0 && session_is_lost(&x, &now)) {
 		session_release(&x);
-		ret = session_suspend(r->store, r->x->agent_uuid, NULL, "no process of it is running", &x, e);
+		ret = session_suspend(r->store, r->x->agent_uuid, NULL, "its process is not running", &x, e);
 	}
 	session_release(&x);
 	return ret;
@@ -270,7 +270,7 @@ take_living(struct restart *r, bool dry, char id[21], struct err *e)
 		    : RESTART_FOUND;
 	*id = '\0';
 	err_set(e, GT_REFUSED, "there",
-	    "in a tmux session of its name an agent lives, and nothing tells that it is this one");
+	    "the tmux session of its name has a living agent, which may be another one");
 	return err_hint(e,
 	    "gt-recover list shows it; if it is, record it: gt-recover records agent resume, then session "
 	    "record "
@@ -293,9 +293,8 @@ restart_agent(
 		err_set(e, GT_REFUSED, "other-host", "the agent belongs to the host %s, where its pane is",
 		    x->host);
 		return err_hint(e,
-		    "Bring it back there. If that host is gone for good, take the agent over: gt-recover "
-		    "session restore %.60s,"
-		    " then session suspend",
+		    "Recover it there. If that host no longer exists: gt-recover records session restore "
+		    "%.60s, then session suspend",
 		    x->agent_uuid);
 	}
 	if (r.c != NULL && !detect_status_crashed(r.c->status)) {

@@ -413,8 +413,8 @@ end_if_gone(struct app *w, const struct servers *was, const char *id, struct sta
 		fd = lock != NULL ? io_lock(lock, 0, &busy) : -1;
 		if (fd >= 0)
 			ret = finish_attempt(w, &a,
-			    rebooted(was) ? "the machine was started again before it was done"
-					  : "its tmux server ended before it was done",
+			    rebooted(was) ? "the machine was rebooted before it finished"
+					  : "its tmux server ended before it finished",
 			    out, e);
 		io_unlock(lock, fd);
 		free(lock);
@@ -428,7 +428,7 @@ forget_ended(struct store *store, struct servers *was, struct startup *out, stru
 {
 	struct servers now = { .version = was->version };
 	struct event ev = {
-		.kind = "host.rebooted", .subject = was->boot, .text = "the machine was started again"
+		.kind = "host.rebooted", .subject = was->boot, .text = "the machine was rebooted"
 	};
 	char *words = NULL;
 	int ret;

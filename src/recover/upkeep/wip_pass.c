@@ -174,7 +174,7 @@ pass_one(struct passing *p, const struct candidate *c)
 	one->how = WIP_FAILED;
 	if (clock_mono_ms() > p->until) {
 		err_set(&one->error, GT_AGAIN, "timeout",
-		    "the pass took too long, work in progress is left to the next one");
+		    "the pass took too long; uncommitted work is left to the next one");
 	} else if ((s = app_scrub(p->w, &one->error)) != NULL &&
 	    recovery_find_session(p->w, c, &agent, &one->error) == 0 &&
 	    part_of(p->w, agent, &x, &one->error) >= 0) {

@@ -176,7 +176,7 @@ read_typed(struct rule *r, const struct toml_item *it, struct err *e)
 		return 0;
 	}
 	return err_set(
-	    e, GT_USAGE, "rules", "\"%s\" is no key of a rule, or its value is of the wrong type", it->key);
+	    e, GT_USAGE, "rules", "\"%s\" is not a key of a rule, or its value has the wrong type", it->key);
 }
 
 static int

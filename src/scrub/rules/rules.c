@@ -223,8 +223,8 @@ read_user(struct rule_set *r, const char *file, struct err *e)
 	if (io_read_file(file, MAX_FILE, &text, e) != 0) {
 		e->code = GT_USAGE;
 		err_hint(e,
-		    "the key rules of [recovery.scrub] names a file of further rules; nothing is scrubbed "
-		    "without it");
+		    "the key rules of [recovery.scrub] names this file; correct the path, or remove the "
+		    "key");
 		goto out;
 	}
 	all->v = vec_reserve(rule_table_built_in.n, &all->cap, sizeof *all->v);

@@ -84,14 +84,14 @@ add_result(struct snapshot_pass *run, enum snapshot_status how, const struct pan
 static void
 set_exposed(struct err *exposed, const struct pane *p, const struct err *why)
 {
-	const char *fix = why->hint[0] != '\0' ? why->hint : "mend that";
+	const char *fix = why->hint[0] != '\0' ? why->hint : "fix the cause";
 
 	if (exposed->code != 0)
 		return;
 	*exposed = *why;
 	err_add(exposed,
-	    "the dead pane %s of session %.100s (tmux socket %.120s) was not reset, because what it shows "
-	    "could not be kept",
+	    "the dead pane %s of session %.100s (tmux socket %.120s) was not reset, because its screen "
+	    "could not be saved",
 	    p->id, p->session, p->socket);
 	err_hint(exposed, "%.160s; then run: gt-recover snapshot -L %.120s", fix, p->socket);
 }
@@ -650,7 +650,7 @@ add_unknown(struct snapshot_run *p)
 		utf8_escape(&name, p->ask->names[i], strlen(p->ask->names[i]), 80);
 		err_set(e, GT_NOTHING, "unknown-session",
 		    "no agent session named \"%s\" on the tmux servers searched", name.data);
-		err_hint(e, "gt-recover list shows what is there; -L names another server");
+		err_hint(e, "gt-recover list shows the sessions; -L selects another server");
 		buf_release(&name);
 	}
 }
