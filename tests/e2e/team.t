@@ -22,7 +22,7 @@ start_member() {
 	local name=$1
 	shift
 	start_agent "$name" "$@" --cwd "$(agent_dir lead)/cwd" --scenario "$DATA/work.scenario" --command \
-		"env CLAUDECODE=1 $W/bin/claude --agent-id $name@$TEAM --agent-name $name --team-name $TEAM --parent-session-id $ID --lead-verify-key 17.MCo --agent-type general-purpose --dangerously-skip-permissions" &&
+		"env CLAUDECODE=1 $W/bin/claude --agent-id $name@$TEAM --agent-name $name --team-name $TEAM --parent-session-id $ID --lead-verify-key 1795451367186.MCowBQYDK2VwAyEAIXPjEUgTkemNWy8o3duAZNRcapZNlCX4H1mX8RIdaOI --agent-type general-purpose --dangerously-skip-permissions" &&
 		until_ 10 pane_shows "$name" 'test 7 ok'
 }
 
