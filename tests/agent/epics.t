@@ -86,10 +86,10 @@ TEAM=session-${LEAD_ID%%-*}
 ok 'one agent of the workflow has finished' until_ 60 grep -q '"type":"result"' "$journal"
 ok 'alice has finished her task' until_ 60 grep -qs completed "$W/home/.claude/tasks/$TEAM/1.json"
 gt epic status "$RUN"
-like "$RC $OUT" "^0 .*ID: $RUN.*Sprint 1 \(Review\): IN PROGRESS \(50%\).*Steps completed: 1/2.*! review:two.*Sprint 2 \(Verify\): WAITING.*An agent of it is running" \
+like "$RC $OUT" "^0 .*ID: $RUN.*Sprint 1 \(Review\): IN PROGRESS \(50%\).*Steps completed: 1/2.*! review:two.*Sprint 2 \(Verify\): WAITING.*An agent is running" \
 	'the workflow is shown while it runs'
 gt epic status "$TEAM"
-like "$RC $OUT" "^0 .*Steps completed: 1/3.*! Write bob.txt \(bob@$TEAM\).*- Check bob.txt \(alice@$TEAM\), waits for 2.*An agent of it is running" 'so is the team'
+like "$RC $OUT" "^0 .*Steps completed: 1/3.*! Write bob.txt \(bob@$TEAM\).*- Check bob.txt \(alice@$TEAM\), waits for 2.*An agent is running" 'so is the team'
 gt epic status
 is "$RC $OUT" '0 Found no interrupted epic.' 'neither is interrupted'
 

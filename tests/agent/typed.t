@@ -233,7 +233,7 @@ for case in $CASES; do
 		term_run -L "$SOCKET" neither
 		ok "$case, unseen: on a terminal its command is asked" until_ 20 term_shows 'Start it with which command'
 		term_keys Enter
-		ok "$case, unseen: and whether to keep the answer" until_ 20 term_shows 'Remember it'
+		ok "$case, unseen: and whether to keep the answer" until_ 20 term_shows 'Save it in gt.toml'
 		term_keys n Enter
 		ok "$case, unseen: and which conversation is its own" until_ 20 term_shows 'Which conversation'
 		term_keys 1 Enter

@@ -103,11 +103,11 @@ spoil "$((at + 7))" 1
 gt session list
 is "$RC" 1 'a record that does not match its checksum is not listed'
 like "$ERR" 'recover.db is damaged: the record session:agent-5 does not match its checksum' '  which is said by its name'
-like "$ERR" 'goes on from its backup' '  with what comes next'
+like "$ERR" 'restores its backup' '  with what comes next'
 gt list -L "$SOCKET"
 is "$RC" 1 'list ends with 1'
 like "$ERR" 'recover.db is damaged' '  says that the store is corrupt'
-like "$ERR" 'The next command that records something sets it aside' '  and what to do'
+like "$ERR" 'The next command that writes moves it away' '  and what to do'
 gt startup
 is "$RC" 1 'startup ends nobody'
 record 8

@@ -77,7 +77,7 @@ is "$(grep -nE '^(STATE|crashed|refused)' "$W/out" | cut -d : -f 1 | tr '\n' ' '
 is "$(grep -oE '^(crashed|refused)' "$W/out" | uniq | tr '\n' ' ')" 'crashed refused ' 'recoverable ones first'
 is "$(grep -c 'recovery is switched off for this session (off)' "$W/out")" 1 'a reason that two share is given once'
 like "$OUT" $'Skipped by --all:\n  off, out: recovery' 'with their names'
-like "$OUT" $'\n    hint: take it out of \[recovery\.sessions\]' 'and what to do'
+like "$OUT" $'\n    hint: remove it from \[recovery\.sessions\]' 'and what to do'
 like "$OUT" $'\n3 live agents; to see them: gt-recover list --live\n4 recoverable; next: gt-recover, or gt-recover --all$' 'and at the end what to do next'
 
 # ---- names ----

@@ -69,7 +69,7 @@ is "$(locked shared fence)" 2 'once'
 epic third users busy
 gt lock acquire busy elsewhere $$
 gt -L main epic resume third --yes
-like "$RC $ERR" '^0 .*the test lock is not to be had: elsewhere has the lock busy, as long as its process [0-9]+ lives.*told to wait' \
+like "$RC $ERR" '^0 .*the test lock is not available: elsewhere holds the lock busy while its process [0-9]+ runs.*wait for it' \
 	'from one who lives it is not taken, and the agents come back all the same'
 is "$(locked busy holder) $(locked busy fence)" 'elsewhere 1' 'it is as it was'
 ok 'they are told' until_ 20 messages_are tester-users 1

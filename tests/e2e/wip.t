@@ -208,7 +208,7 @@ is "$(git -C "$R" for-each-ref --format='%(refname)' | grep -c 'epic-shop\|epic-
 git -C "$R" update-ref -d refs/heads/epic-shop/sprint-1-wip
 git -C "$R" update-ref -d refs/heads/epic-mine/sprint-1-wip
 gt epic abandon shop --yes
-like "$RC $OUT" '^0 .*WIP branches preserved \(epic-shop/sprint-\*-wip\)' 'abandon says that branches stay'
+like "$RC $OUT" '^0 .*WIP branches preserved: epic-shop/sprint-2-wip' 'abandon says that branches stay'
 is "$(git -C "$R" branch --list 'epic-shop/*' | tr -d ' ')" 'epic-shop/sprint-2-wip' 'and they do'
 
 # ---- switched off ----
