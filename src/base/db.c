@@ -192,6 +192,9 @@ db_begin(void)
 	if (begun)
 		return;
 	begun = true;
+	/* no mutexes for threads that we do not have, and no counting of memory that nobody asks for */
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK || memory.xMalloc == NULL)
 		return;
 	ours = memory;
@@ -431,8 +434,6 @@ own_settings(sqlite3 *db, struct err *e)
 		{ "cell_size_check", "ON", "1" },
 		{ "mmap_size", "0", "0" },
 		{ "temp_store", "MEMORY", "2" },
-		{ "foreign_keys", "ON", "1" },
-		{ "recursive_triggers", "ON", "1" },
 		{ "secure_delete", "ON", "1" },
 		{ "locking_mode", "NORMAL", "normal" },
 		{ "journal_mode", "TRUNCATE", "truncate" },

@@ -380,7 +380,7 @@ look_end(struct sqlite_store *s, bool begun, int ret, struct err *e)
 	if (begun && run_sql(s, SQL_COMMIT, ret >= 0 ? e : NULL) != 0)
 		ret = -1;
 	if (begun)
-		sqlite_forget_tallies(s);
+		sqlite_keep_tallies(s);
 	sqlite_leave(s, true);
 	return ret;
 }

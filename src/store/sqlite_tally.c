@@ -16,7 +16,34 @@ sqlite_forget_tallies(struct sqlite_store *s)
 		free(t->v[i].tag);
 	}
 	t->n = 0;
-	t->read = false;
+	t->read = t->kept = false;
+}
+
+/*
+ * At the end of a transaction that committed nothing of ours they still hold, until another
+ * connection commits: SQLite's number of that is compared.
+ */
+void
+sqlite_keep_tallies(struct sqlite_store *s)
+{
+	s->tallies.kept = s->tallies.read;
+	s->tallies.read = false;
+}
+
+/* Within a transaction that has read a page. */
+static bool
+still_hold(struct sqlite_store *s)
+{
+	struct sqlite_tally_lines *t = &s->tallies;
+	unsigned now = 0;
+
+	if (sqlite3_get_autocommit(s->db) != 0 ||
+	    sqlite3_file_control(s->db, "main", SQLITE_FCNTL_DATA_VERSION, &now) != SQLITE_OK)
+		return false;
+	t->read = t->kept && t->of == now;
+	t->kept = false;
+	t->of = now;
+	return t->read;
 }
 
 /* The row that st stands on. False: it is damaged. */
@@ -54,7 +81,7 @@ sqlite_read_tallies(struct sqlite_store *s, struct err *e)
 	bool sound = true;
 	int rc = SQLITE_DONE;
 
-	if (t->read)
+	if (t->read || still_hold(s))
 		return 0;
 	if ((st = sqlite_prepare(s, SQL_TALLY, e)) == NULL)
 		return -1;

@@ -292,7 +292,9 @@ struct sqlite_tally_lines {
 	size_t n, cap;
 	int64_t seq;			/* the number of the last commit */
 	uint64_t marks;			/* the sum of the lines' marks */
-	bool read;
+	bool read;			/* in this transaction */
+	bool kept;			/* in one before, when the file had the number `of` */
+	unsigned of;
 };
 
 struct sqlite_store {
@@ -384,8 +386,9 @@ int sqlite_read_tally(
 
 /* Reads table tally, unless it was read in this transaction; "corrupt" when a line is missing or changed. */
 int sqlite_read_tallies(struct sqlite_store *s, struct err *e);
-/* At the end of a transaction. */
+/* At the end of a transaction of ours that changed something, and of one that did not. */
 void sqlite_forget_tallies(struct sqlite_store *s);
+void sqlite_keep_tallies(struct sqlite_store *s);
 int sqlite_last_commit(struct sqlite_store *s, int64_t *seq, struct err *e);
 /* Is it of the kind of that key or prefix ("": of any)? */
 bool sqlite_tally_covers(const struct sqlite_tally_line *l, const char *key);
