@@ -222,50 +222,93 @@ is_yes(const char *answer)
 	return *answer == 'y' || *answer == 'Y';
 }
 
-static void
+static bool
 offer_to_remember(struct app *w, const struct candidate *c, const char *command)
 {
 	struct err e = ERR_INIT;
 	char *line = NULL;
 	size_t cap = 0;
+	bool kept = false;
 
 	fprintf(stderr, "Save it in gt.toml for every %s with an unknown command? [y/N]: ",
 	    c->profile->name);
 	if (read_answer(&line, &cap) && is_yes(line)) {
-		if (config_add_command(w->config, c->profile->name, command, &e) != 0)
+		kept = config_add_command(w->config, c->profile->name, command, &e) == 0;
+		if (!kept)
 			fprintf(stderr, "Not saved: %s\n", e.msg);
 	}
 	free(line);
+	return kept;
 }
 
-void
-cli_ask_command(struct app *w, struct candidate *c)
+static void
+use_command(struct app *w, struct candidate *c, const char *command, enum command_source source)
 {
-	char *line = NULL, *seen;
-	const char *program = c->profile->programs[0];
+	launch_release(&c->launch);
+	launch_command(&c->launch, command, c->pane.default_shell, profile_list_has_program, w->profiles);
+	c->command_source = source;
+}
+
+/* The answer, into *last. Offers to remember what differs from the last answer. */
+static void
+take_answer(struct app *w, struct candidate *c, const char *command, struct command_answer *last)
+{
+	bool new = last->command == NULL || strcmp(last->command, command) != 0;
+	char *own = xstrdup(command);
+
+	use_command(w, c, own, COMMAND_GIVEN);
+	last->kept = new ? offer_to_remember(w, c, own) : last->kept;
+	free(last->command);
+	last->command = own;
+	last->profile = c->profile;
+}
+
+static void
+ask_command(struct app *w, struct candidate *c, const char *usual, struct command_answer *last)
+{
+	char *line = NULL, *seen = suggested_command(w, c);
 	size_t cap = 0;
 
-	if (c->command_source != COMMAND_ASSUMED || !detect_status_crashed(c->status) || program == NULL)
-		return;
-	seen = suggested_command(w, c);
-	fprintf(stderr, "%s: the start command of its %s is unknown.\n",
-	    output_name(c, 60), c->profile->label);
+	if (seen != NULL && strcmp(seen, usual) == 0) {
+		free(seen);
+		seen = NULL;
+	}
+	fprintf(stderr, "%s: the start command of its %s is unknown.\n", output_name(c, 60),
+	    c->profile->label);
 	if (seen != NULL)
 		fprintf(stderr, "Its screen shows this line, which any program may have printed:\n  %s\n",
 		    output_shown(seen, 0));
-	fprintf(stderr, "Start it with which command? [Enter: %s%s; or type one]: ", program,
+	fprintf(stderr, "Start it with which command? [Enter: %s%s; or type one]: ", usual,
 	    seen != NULL ? "; s: that line" : "");
-	if (read_answer(&line, &cap)) {
-		const char *command = seen != NULL && strcmp(line, "s") == 0 ? seen
-		    : *line != '\0'                                         ? line
-									    : program;
-
-		launch_release(&c->launch);
-		launch_command(
-		    &c->launch, command, c->pane.default_shell, profile_list_has_program, w->profiles);
-		c->command_source = COMMAND_GIVEN;
-		offer_to_remember(w, c, command);
-	}
+	if (read_answer(&line, &cap))
+		take_answer(w, c,
+		    seen != NULL && strcmp(line, "s") == 0 ? seen
+			: *line != '\0'                    ? line
+							   : usual,
+		    last);
 	free(line);
 	free(seen);
+}
+
+void
+cli_ask_command(struct app *w, struct candidate *c, struct command_answer *last)
+{
+	const char *program = c->profile->programs[0];
+	bool again = last->profile == c->profile;
+
+	if (c->command_source != COMMAND_ASSUMED || !detect_status_crashed(c->status) || program == NULL)
+		return;
+	if (!again)
+		cli_answer_release(last);
+	if (last->kept)
+		use_command(w, c, last->command, COMMAND_CONFIGURED);
+	else
+		ask_command(w, c, last->command != NULL ? last->command : program, last);
+}
+
+void
+cli_answer_release(struct command_answer *a)
+{
+	free(a->command);
+	*a = (struct command_answer){ .profile = NULL };
 }

@@ -267,11 +267,19 @@ bool cli_ask_conversation(struct candidate *c, struct gathered *g, bool ask, jso
  * not started, or nobody knows.
  */
 bool cli_plan_command(struct app *w, const struct candidate *c, struct buf *out, const char **why);
+/* What a person answered last in this run. */
+struct command_answer {
+	const struct profile *profile;	/* of which agent; NULL: nobody was asked */
+	char *command;
+	bool kept;			/* in gt.toml: the next one is not asked about */
+};
 /*
  * Where its own command was never seen, asks a person by what it is to be started, and offers to remember
- * the answer in gt.toml. A line of its screen is only shown.
+ * a new answer in gt.toml. A line of its screen is only shown. *last: the answer for the one before, which
+ * Enter repeats.
  */
-void cli_ask_command(struct app *w, struct candidate *c);
+void cli_ask_command(struct app *w, struct candidate *c, struct command_answer *last);
+void cli_answer_release(struct command_answer *a);
 
 /*
  * The picker without a capable terminal: the numbered list and the question on stdout, an answer from

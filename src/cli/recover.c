@@ -98,6 +98,8 @@ cli_has_person(const struct cli *cli)
 static void
 settle_commands(struct cli_batch *r, bool told)
 {
+	struct command_answer last = { .profile = NULL };
+
 	for (size_t i = 0; i < r->all.n; i++) {
 		struct candidate *c = &r->all.v[i];
 		struct buf command = BUF_INIT;
@@ -106,11 +108,12 @@ settle_commands(struct cli_batch *r, bool told)
 		if (!r->chosen[i])
 			continue;
 		if (cli_has_person(r->cli) && !r->cli->yes && !recovery_uses_gt(&r->w, c))
-			cli_ask_command(&r->w, c);
+			cli_ask_command(&r->w, c, &last);
 		if (told && !recovery_uses_gt(&r->w, c) && cli_plan_command(&r->w, c, &command, &why))
 			output_line(&r->say, "Started by: %s (%s)", command.data, why);
 		buf_release(&command);
 	}
+	cli_answer_release(&last);
 }
 
 /* What a person may want all the same is offered; infrastructure only when asked for. */

@@ -69,6 +69,52 @@ gt -n kept -L main
 like "$OUT" 'started by: claude --dangerously-skip-permissions.*\(command in gt.toml\)' 'it counts from then on'
 sed -i '/recovery.agents/,$d' "$CONFIG"
 
+# ---- several at once: a person is asked no more than needed ----
+for n in one two; do
+	ok "one of two: $n" typed $n --command "clear; claude --dangerously-skip-permissions"
+	kill_agent $n
+	until_ 5 listed_is $n class zombie
+done
+term_run -L main one two
+ok 'the first one is asked about' until_ 20 term_shows '^one: the start command of its Claude is unknown'
+ok '  and Enter means its program' until_ 20 term_shows 'Enter: claude; '
+term_keys -l 'claude --dangerously-skip-permissions'
+term_keys Enter
+ok '  and whether to remember it' until_ 20 term_shows 'Save it'
+term_keys n Enter
+ok 'for the second one Enter means the same' until_ 20 term_shows 'Enter: claude --dangerously-skip-permissions; '
+term_keys Enter
+term_ended
+is "$(term_screen | grep -c 'Save it')" 1 '  and nobody asks once more whether to remember it'
+for n in one two; do
+	is "$STATUS $(arguments $n | sed 's/--resume [^ ]* //')" 'exit 0 claude --dangerously-skip-permissions ' "$n comes back by it"
+done
+for n in three four; do
+	ok "one of two: $n" typed $n --command "clear; claude --dangerously-skip-permissions"
+	kill_agent $n
+	until_ 5 listed_is $n class zombie
+done
+term_run -L main three four
+until_ 20 term_shows 'Enter: claude; '
+term_keys -l 'claude --dangerously-skip-permissions'
+term_keys Enter
+until_ 20 term_shows 'Save it'
+term_keys y Enter
+term_ended
+is "$STATUS $(term_screen | grep -c 'Start it with which')" 'exit 0 1' 'what is remembered is not asked again'
+is "$(arguments four | sed 's/--resume [^ ]* //')" 'claude --dangerously-skip-permissions ' '  and used'
+sed -i '/recovery.agents/,$d' "$CONFIG"
+ok 'one whose screen shows its program alone' typed alone --command claude
+kill_agent alone
+until_ 5 listed_is alone class zombie
+term_run -L main alone
+ok 'is asked about' until_ 20 term_shows 'Enter: claude; or type one'
+term_keys Enter
+until_ 20 term_shows 'Save it'
+unlike "$(term_screen)" 'Its screen shows' '  without a suggestion that is the same'
+term_keys n Enter
+term_ended
+
 # ---- it has updated itself: the path it was started by is gone ----
 mkdir -p "$W/old" "$W/new"
 cp -- "$W/bin/claude" "$W/old/claude"
