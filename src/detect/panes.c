@@ -228,6 +228,18 @@ set_place(struct candidate *c)
 	c->cwd = cwd;
 }
 
+/* Its shell may be elsewhere: `(cd web && claude)`, or a recovery that led there. */
+static void
+set_place_by_process(struct candidate *c)
+{
+	char *cwd = locate_place(c->config_dir, c->agent_pid);
+
+	if (cwd == NULL)
+		return;
+	free(c->cwd);
+	c->cwd = cwd;
+}
+
 /* After the note is known: the agent's own word for where it worked is better than tmux's. */
 static void
 set_place_by_note(struct candidate *c)
@@ -405,6 +417,7 @@ judge_live(struct detection *d, const struct proc *agent, struct candidate *c)
 		c->profile = profile_by_process(w->profiles, names[i]);
 	c->status = AGENT_LIVE;
 	c->agent_pid = agent->pid;
+	set_place_by_process(c);
 	if ((c->typed || profile_by_program(w->profiles, c->launch.name) == NULL) &&
 	    launch_of_process(&own, agent->pid, shell, profile_list_has_program, w->profiles)) {
 		use_own_command(d, agent, c, &own);

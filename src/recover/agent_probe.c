@@ -35,7 +35,7 @@ static void
 look_at_records(pid_t agent, const char *format, const struct procs *procs, const struct pane *p,
     const char *id, int64_t since_ms, struct agent_probe *out)
 {
-	char *dir = agent_config_dir_of_pid(agent), *cwd = proc_path(agent, PROC_CWD);
+	char *dir = agent_config_dir_of_pid(agent), *cwd = locate_place(dir, agent);
 	struct agent_pid_file note;
 
 	if (cwd == NULL && *p->path != '\0')

@@ -594,6 +594,8 @@ main(int argc, char *argv[])
 		fprintf(stderr, "%s\n", why);
 		exit(1);
 	}
+	if (a.o.go_to != NULL && chdir(a.o.go_to) != 0)
+		die("no such directory");
 	catch_signals(a.o.outlives);
 	if (!isatty(STDIN_FILENO) &&
 	    io_read_all(STDIN_FILENO, "standard input", STDIN_MAX, &piped, NULL) != 0)

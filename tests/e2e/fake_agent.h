@@ -40,6 +40,7 @@ struct options {
 	 */
 	const char *view;
 	const char *scenario;	/* --scenario FILE */
+	const char *go_to;	/* --go-to DIR: changes into it; its conversation stays where it began */
 	const char *resume;	/* --resume ID */
 	const char *session_id;	/* --session-id ID */
 	const char *prompt;	/* the positional argument, or of --say */

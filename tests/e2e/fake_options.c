@@ -48,6 +48,7 @@ static const struct value values[] = {
 	{ "--session-id", offsetof(struct options, session_id) },
 	{ "--prompt-file", offsetof(struct options, prompt_file) },
 	{ "--say", offsetof(struct options, prompt) },
+	{ "--go-to", offsetof(struct options, go_to) },
 	{ "--model", IGNORED },
 	{ "--settings", IGNORED },
 	{ "--permission-mode", IGNORED },

@@ -40,9 +40,11 @@ ok 'the shell is there again, as it was' until_ 5 pane_shows own 'kept yes in /'
 until_ 5 listed_is own class zombie
 type_here own "$GT_RECOVER -L main"
 ok 'the picker shows the pane that one sits in' until_ 10 pane_shows own '^> +own '
+ok 'with its conversation' until_ 10 pane_shows own '^Claude: I have read'
 type_here own ''
 ok 'and recovers it' until_ 20 lives own
 ok 'told once more' until_ 10 messages_are own 2
+is "$(readlink "/proc/$(agent_pid own)/cwd")" "$(cd "$(agent_dir own)/cwd" && pwd -P)" 'where it worked'
 ok 'it dies before anybody verified it' kill_agent own
 until_ 5 listed_is own class zombie
 

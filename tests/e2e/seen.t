@@ -118,6 +118,30 @@ gt flags -L main
 is "$RC" 0 'it comes back'
 like "$(tr '\0' ' ' <"/proc/$(agent_pid flags)/cmdline")" '^claude --resume [0-9a-f-]+ --dangerously-skip-permissions --model opus ' 'with its flags'
 
+# ---- its shell is in another directory than the agent ----
+mkdir -p "$W/one/sub"
+ok 'an agent is started in another directory than its shell is in' typed away --command "(cd '$W/one/sub' && claude --dangerously-skip-permissions)"
+talk[away]=$(talk_of away)
+gt list -L main
+is "$(seen away cwd)" "$(cd "$W/one/sub" && pwd -P)" 'its own is kept'
+for i in 1 2; do
+	kill_agent away
+	until_ 5 listed_is away class zombie
+	gt away -L main --json
+	is "$RC $(json '{results}[0]{via}')" '0 resume' "crash $i: it comes back in its conversation"
+	is "$(readlink "/proc/$(agent_pid away)/cwd") $(talk_of away)" "$(cd "$W/one/sub" && pwd -P) ${talk[away]}" '  where it worked'
+done
+
+mkdir -p "$W/began" "$W/other"
+ok 'an agent goes to another directory itself, and leaves no pid file' typed gone --command "(cd '$W/began' && claude --dangerously-skip-permissions --no-session-file --go-to '$W/other')"
+gt list -L main
+is "$(readlink "/proc/$(agent_pid gone)/cwd") $(seen gone cwd)" "$(cd "$W/other" && pwd -P) $(cd "$W/began" && pwd -P)" 'where it began is kept, since its conversation is there'
+kill_agent gone
+until_ 5 listed_is gone class zombie
+gt gone -L main --json
+is "$RC $(json '{results}[0]{via}')" '0 inject' 'it comes back'
+like "$(source_of gone)" '/projects/[^/]*-began/' '  with its conversation'
+
 # ---- a busy shell, and a store that cannot be written ----
 kill_agent a
 until_ 5 listed_is a class zombie

@@ -194,6 +194,9 @@ note_living(struct app *w, const struct candidate *c, struct seen_agent *x)
 	}
 	if (c->config_dir != NULL && c->remote == NULL)
 		agent_pid_file_read(c->config_dir, c->agent_pid, &note);
+	/* where it began, wherever its process is now */
+	if (!known && note.cwd != NULL && *note.cwd != '\0')
+		replace(&x->cwd, note.cwd);
 	changed = note_memory(x);
 	changed = note_conversation(c, &note, x) || changed || !known || x->state != SEEN_ALIVE ||
 	    now - x->seen_at >= fault_wait_ms("GT_RENEW_MS", RENEW_MS) || now < x->seen_at;

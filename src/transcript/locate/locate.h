@@ -56,6 +56,11 @@ int fingerprint_match(const struct fingerprint *s, const char *path, struct fing
 
 /* The project folder of a directory, heap; NULL when there is none. */
 char *transcript_folder(const char *config_dir, const char *cwd);
+/*
+ * The directory under which an agent's process keeps its conversations: its working directory, or the
+ * one that it began in if only that has any. Heap; NULL when it cannot be read. config_dir may be NULL.
+ */
+char *locate_place(const char *config_dir, pid_t pid);
 /* Path of a session's transcript, heap; NULL when no such file exists. */
 char *transcript_path(const char *config_dir, const char *cwd, const char *session_id);
 /* Is it a UUID, as session ids are? Files of sub-agents (agent-….jsonl in 2.0.76) have other names. */

@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "process/kernel.h"
+#include "process/proc.h"
 #include "transcript/transcript_private.h"
 
 #define SLUG_MAX 200
@@ -88,6 +90,40 @@ transcript_folder(const char *config_dir, const char *cwd)
 	buf_release(&slug);
 	buf_release(&cut);
 	return found;
+}
+
+/* The directory in which a process began, by its environment, if it has conversations. Heap, or NULL. */
+static char *
+began_in(const char *config_dir, pid_t pid)
+{
+	size_t n;
+	char *block = proc_environ(pid, &n), *folder, *dir = NULL;
+	const char *began = block != NULL ? proc_environ_get(block, n, "PWD") : NULL;
+
+	if (began != NULL && *began == '/' && (folder = transcript_folder(config_dir, began)) != NULL) {
+		dir = xstrdup(began);
+		free(folder);
+	}
+	if (block != NULL)
+		explicit_bzero(block, n);
+	free(block);
+	return dir;
+}
+
+char *
+locate_place(const char *config_dir, pid_t pid)
+{
+	char *now = proc_path(pid, PROC_CWD), *folder, *began;
+
+	if (now == NULL || config_dir == NULL)
+		return now;
+	if ((folder = transcript_folder(config_dir, now)) == NULL &&
+	    (began = began_in(config_dir, pid)) != NULL) {
+		free(now);
+		now = began;
+	}
+	free(folder);
+	return now;
 }
 
 static char *
