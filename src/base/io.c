@@ -400,7 +400,13 @@ io_has(const char *dir, const char *name)
 char *
 io_join(const char *a, const char *b)
 {
-	return xasprintf("%s%s%s", a, str_ends(a, "/") ? "" : "/", b);
+	size_t n = strlen(a), m = strlen(b), slash = n == 0 || a[n - 1] != '/';
+	char *path = xmalloc(n + slash + m + 1);
+
+	memcpy(path, a, n);
+	memcpy(path + n, "/", slash);
+	memcpy(path + n + slash, b, m + 1);
+	return path;
 }
 
 void

@@ -30,25 +30,32 @@ unread(pid_t pid)
 	return kill(pid, 0) != 0 && errno == ESRCH ? PROC_GONE : PROC_UNKNOWN;
 }
 
+#define NUMBERS 19
+
 /* The name may hold blanks and parentheses: it ends at the last one. */
 static bool
 parse_stat(const char *text, struct proc *out)
 {
-	const char *open_paren = strchr(text, '('), *close_paren = strrchr(text, ')');
-	unsigned long long start;
-	int ppid, pgrp, tpgid;
+	const char *open_paren = strchr(text, '('), *close_paren = strrchr(text, ')'), *at;
+	long long fields[NUMBERS] = { 0 };	/* from field 4, the parent, to field 22, the start */
 	size_t len;
 
-	if (open_paren == NULL || close_paren == NULL)
+	if (open_paren == NULL || close_paren == NULL || close_paren[1] != ' ' || close_paren[2] == '\0')
 		return false;
-	if (sscanf(close_paren + 1,
-		" %c %d %d %*d %*d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &out->state,
-		&ppid, &pgrp, &tpgid, &start) != 5)
-		return false;
-	out->ppid = ppid;
-	out->pgrp = pgrp;
-	out->foreground = tpgid;
-	out->start = start;
+	at = close_paren + 3;
+	for (size_t i = 0; i < NUMBERS; i++) {
+		char *end;
+
+		fields[i] = strtoll(at, &end, 10);
+		if (end == at)
+			return false;
+		at = end;
+	}
+	out->state = close_paren[2];
+	out->ppid = (pid_t)fields[0];
+	out->pgrp = (pid_t)fields[1];
+	out->foreground = (pid_t)fields[4];
+	out->start = (uint64_t)fields[NUMBERS - 1];
 	len = (size_t)(close_paren - open_paren - 1);
 	if (len >= sizeof out->comm)
 		len = sizeof out->comm - 1;

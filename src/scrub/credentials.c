@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "scrub/scrub.h"
+#include "scrub/scrub_private.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 
@@ -123,11 +124,45 @@ learn_env_files(struct scrub *s, const char *dir)
 }
 
 void
+scrub_forget_read(struct scrub *s)
+{
+	while (s->n_read > 0)
+		free(s->read[--s->n_read]);
+}
+
+#define FRESH_MS 5000
+
+/*
+ * The agents of a list share a home, and often a directory: their files are read once, and again
+ * in a long run, since an agent renews its token.
+ */
+static bool
+is_first_read(struct scrub *s, const char *what, const char *dir)
+{
+	char *key = xasprintf("%s %s", what, dir);
+
+	if (clock_mono_ms() - s->read_ms > FRESH_MS) {
+		scrub_forget_read(s);
+		s->read_ms = clock_mono_ms();
+	}
+
+	for (size_t i = 0; i < s->n_read; i++)
+		if (strcmp(s->read[i], key) == 0) {
+			free(key);
+			return false;
+		}
+	s->read = vec_room(s->read, s->n_read, &s->cap_read, sizeof *s->read);
+	s->read[s->n_read++] = key;
+	return true;
+}
+
+void
 scrub_learn_files(struct scrub *s, const char *home, const char *dir)
 {
-	for (size_t i = 0; home != NULL && *home == '/' && i < sizeof in_home / sizeof in_home[0]; i++)
-		learn_file(s, home, in_home[i].path, in_home[i].bare);
-	if (dir == NULL || *dir != '/')
+	if (home != NULL && *home == '/' && is_first_read(s, "home", home))
+		for (size_t i = 0; i < sizeof in_home / sizeof in_home[0]; i++)
+			learn_file(s, home, in_home[i].path, in_home[i].bare);
+	if (dir == NULL || *dir != '/' || !is_first_read(s, "work", dir))
 		return;
 	learn_env_files(s, dir);
 	learn_file(s, dir, ".npmrc", false);
@@ -136,6 +171,6 @@ scrub_learn_files(struct scrub *s, const char *home, const char *dir)
 void
 scrub_learn_agent_files(struct scrub *s, const char *config_dir)
 {
-	if (config_dir != NULL)
+	if (config_dir != NULL && is_first_read(s, "agent", config_dir))
 		learn_file(s, config_dir, ".credentials.json", false);
 }

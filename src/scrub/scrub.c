@@ -587,6 +587,8 @@ scrub_free(struct scrub *s)
 	free(s->ordinals);
 	free(s->done);
 	free(s->places);
+	scrub_forget_read(s);
+	free(s->read);
 	free(s);
 }
 

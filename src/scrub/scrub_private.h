@@ -95,6 +95,9 @@ struct scrub {
 	size_t n_places, cap_places;
 	size_t withheld, removed;
 	size_t *done;			/* rule → offset up to which the view has been searched */
+	char **read;			/* directories whose files with credentials are learned */
+	size_t n_read, cap_read;
+	int64_t read_ms;		/* when the first of them was (clock_mono_ms) */
 };
 
 /* It fits a pattern of [recovery.scrub] allow. */
@@ -105,6 +108,9 @@ bool scrub_allows(const struct scrub *s, const char *p, size_t n);
  * characters, or a key in PEM.
  */
 void scrub_learn_value(struct scrub *s, const char *value, size_t n);
+
+/* The files of credentials that have been read are read again when they are asked for. */
+void scrub_forget_read(struct scrub *s);
 
 /*
  * What the rules find in a view, row by row into f; rows with a keyword become hot. `crossing`:
