@@ -30,7 +30,7 @@ _gt_recover() {
 			args+=("$word" "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--conversation | --via | --scope | --agent | --only | --with | --without | --since | --mode | --threshold | --lease | --sprints | --output | --color) i=$((i + 1)) ;;
+		--conversation | --via | --scope | --agent | --only | --with | --without | --since | --mode | --threshold | --passes | --lease | --sprints | --output | --color) i=$((i + 1)) ;;
 		-*) ;;
 		*) [ -n "$command" ] || command=$word ;;
 		esac
@@ -62,6 +62,7 @@ _gt_recover() {
 		return
 		;;
 	--threshold) return ;;
+	--passes) return ;;
 	--lease) return ;;
 	--sprints) return ;;
 	--output)
@@ -90,7 +91,7 @@ _gt_recover() {
 		restart) options='-n --dry-run --all --respawn --force --plain -y --yes --no-input --conversation --via --scope --include-infra -L --socket --town --config' ;;
 		workspace) options='-n --dry-run -L --socket --town --config' ;;
 		setup) options='-y --yes --no-input --only --with --without --undo --print -L --socket --town --config' ;;
-		snapshot) options='-n --dry-run -L --socket --town --config' ;;
+		snapshot) options='-n --dry-run --passes -L --socket --town --config' ;;
 		status) options='-L --socket --town --config' ;;
 		doctor) options='-L --socket --town --config' ;;
 		log) options='--since --verify --town --config' ;;

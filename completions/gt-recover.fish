@@ -100,6 +100,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from log stats records' -l sin
 complete -c gt-recover -n '__fish_seen_subcommand_from log' -l verify -d 'compare events.jsonl with the store'
 complete -c gt-recover -n '__fish_seen_subcommand_from records reconcile' -l mode -x -a 'stale all none' -d 'runs to settle'
 complete -c gt-recover -n '__fish_seen_subcommand_from records reconcile' -l threshold -x -d 'age in seconds at which a run is stale (300)'
+complete -c gt-recover -n '__fish_seen_subcommand_from snapshot' -l passes -x -d 'for timers'
 complete -c gt-recover -n '__fish_seen_subcommand_from records' -l undelivered -d 'only messages not delivered or not answered'
 complete -c gt-recover -n '__fish_seen_subcommand_from records' -l lease -x -d 'seconds for which it is held after the last renewal (300)'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l sprints -x -d 'only these sprints, by number (2,3)'

@@ -126,6 +126,7 @@ _gt_recover() {
 	) ;;
 	snapshot) options=(
 		'(-n --dry-run)'{-n,--dry-run}'[show what would be done, change nothing]'
+		'--passes[for timers]:n: '
 		'*'{-L,--socket}'[tmux socket, name or path (repeatable)]:name: '
 		'--town[root directory of the Gas Town]:dir:_files -/'
 		'--config[use this configuration file]:file:_files'

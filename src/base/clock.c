@@ -8,7 +8,23 @@
 #include "base/clock.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/sys.h"
+
+/* Of a test's clock: how far it is ahead. */
+#ifdef GT_FAULTS
+static int64_t ahead = -1;
+
+static int64_t
+clock_ahead(void)
+{
+	if (ahead < 0)
+		ahead = fault_wait_ms("GT_CLOCK_AHEAD", 0);
+	return ahead;
+}
+#else
+#define clock_ahead() 0
+#endif
 
 static int64_t
 now_ms(clockid_t id)
@@ -17,7 +33,7 @@ now_ms(clockid_t id)
 
 	if (clock_gettime(id, &ts) != 0)
 		die("the clock %d cannot be read", (int)id);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000 + clock_ahead();
 }
 
 int64_t
@@ -44,6 +60,23 @@ clock_sleep_ms(int ms)
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
 	nanosleep(&ts, NULL);
+}
+
+void
+clock_sleep_until(int64_t mono_ms)
+{
+	int64_t left = mono_ms - clock_mono_ms();
+
+#ifdef GT_FAULTS
+	const char *pace = getenv("GT_CLOCK");
+
+	if (pace != NULL && strcmp(pace, "fast") == 0 && left > 0) {
+		ahead += left;
+		return;
+	}
+#endif
+	if (left > 0)
+		clock_sleep_ms((int)left);
 }
 
 void

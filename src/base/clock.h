@@ -15,6 +15,11 @@ int64_t clock_mono_ms(void);
 int64_t clock_boot_ms(void);
 
 void clock_sleep_ms(int ms);			/* returns early when a signal arrives */
+/*
+ * Sleeps until the monotonic clock shows that; returns early when a signal arrives. In a test build with
+ * GT_CLOCK=fast nobody sleeps: all three clocks are put ahead. GT_CLOCK_AHEAD: by so many ms from the start.
+ */
+void clock_sleep_until(int64_t mono_ms);
 
 /* "42s", "5m", "3h", "2d" for an age in ms; negative ages print "0s". */
 void clock_age(struct buf *out, int64_t ms);

@@ -42,7 +42,7 @@ struct cli {
 	const char **sockets;		/* heap */
 	size_t n_sockets;
 	const char *via, *scope, *conversation, *agent, *color, *since, *mode, *threshold, *output, *sprints,
-	    *lease, *only, *with, *without;
+	    *lease, *only, *with, *without, *passes;
 	bool json, dry_run, yes, no_input, quiet, all, include_infra, names, print, report, check, no_known,
 	    sanitize, transcript, verify, undelivered, fleet,
 	    past, respawn, force, plain, live, help, version, context,
@@ -70,6 +70,7 @@ enum {
 	OPT_SHOW = 1 << 25,		/* --context --prompt */
 	OPT_RECOVER = 1 << 26,
 	OPT_SETUP = 1 << 27,		/* --only --with --without --undo */
+	OPT_PASSES = 1 << 28,
 	OPT_PLACE = OPT_TOWN | OPT_CONFIG,
 	OPT_TMUX = OPT_PLACE | OPT_SOCKET,
 	OPT_ACT = OPT_DRY | OPT_ALL | OPT_ASK | OPT_VIA | OPT_SCOPE | OPT_INFRA | OPT_TALK
@@ -156,6 +157,8 @@ int cmd_install(const struct cli *cli, struct err *e);	/* and uninstall */
  */
 int cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t,
     struct err *e);
+/* How far passes of the timer of snapshots are apart, ms. */
+int64_t cli_timer_every(const struct app *w);
 int cmd_patrol(const struct cli *cli, struct err *e);
 /* A patrol that reconciles all records first, and recovers with --recover. */
 int cmd_reconcile(const struct cli *cli, struct err *e);

@@ -64,13 +64,14 @@ const struct command commands[] = {
 	    "gt-recover setup --undo",
 	    .statuses = "3  some parts could not be set up" },
 	{ "snapshot", "save a snapshot of all agent panes", .job = cmd_snapshot, .group = GROUP_PROTECT,
-	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY,
+	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_DRY | OPT_PASSES,
 	    .details = "Saves the panes of all agents, or of the named sessions. Unchanged panes are "
 	    "skipped. Snapshots go to snapshot_dir, without secrets: at most snapshot_keep per session, "
-	    "none older than snapshot_age. An empty pane never replaces a full one. The timer of "
-	    "`gt-recover setup` runs it every snapshot_interval. With wip = true it also commits "
-	    "uncommitted work to separate git refs, every wip_interval and for named sessions (see help "
-	    "wip).",
+	    "none older than snapshot_age. An empty pane never replaces a full one. It also writes a "
+	    "checkpoint of each epic in progress. The timer of `gt-recover setup` runs it with --passes "
+	    "every checkpoint_interval and examines panes every snapshot_interval. With wip = true it "
+	    "also commits uncommitted work to separate git refs, every wip_interval and for named "
+	    "sessions (see help wip).",
 	    .examples = "gt-recover snapshot\ngt-recover snapshot work" },
 	{ "status", "print how many agents are crashed, for a status line", .run = cmd_status,
 	    .group = GROUP_PROTECT, .options = OPT_TMUX,
@@ -255,7 +256,7 @@ const struct command commands[] = {
 	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf",
 	    .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS,
 	    .details = "shim adds a shell function for `gt recover`; other commands go to gt. timer runs "
-	    "`gt-recover snapshot` every snapshot_interval, with a systemd user timer or a crontab line "
+	    "`gt-recover snapshot` every checkpoint_interval, with a systemd user timer or a crontab line "
 	    "that has the same --town, -L and --config, and `gt-recover startup` at boot. timer patrol "
 	    "also runs `gt-recover patrol`. plugin creates plugins/gt-recover in the town: Gas Town's "
 	    "daemon then runs `gt-recover patrol` every two minutes. hooks adds `gt-recover hook` to the "
@@ -375,6 +376,8 @@ const struct cli_option cli_options[] = {
 	    "runs to settle: stale (default), all or none" },
 	{ "threshold", 0, "SECS", NULL, OPT_RUNS, TEXT(threshold),
 	    "age in seconds at which a run is stale (300)" },
+	{ "passes", 0, "N", NULL, OPT_PASSES, TEXT(passes),
+	    "for timers: make N passes, one every checkpoint_interval" },
 	{ "undelivered", 0, NULL, NULL, OPT_UNDELIVERED, FLAG(undelivered),
 	    "only messages not delivered or not answered" },
 	{ "lease", 0, "SECS", NULL, OPT_LEASE, TEXT(lease),

@@ -1,8 +1,27 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "cli/cli.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "config/config.h"
+#include "detect/detect.h"
 #include "git/git.h"
 #include "recover/upkeep/upkeep.h"
 #include "snapshot/pass/pass.h"
 #include "tmux/tmux.h"
+
+#define PASSES_MOST 1000
+#define EARLY_MS 5000			/* a timer that comes a moment early comes in time */
+
+/* What one pass did. */
+struct snapshot_report {
+	struct snapshot_pass run;
+	struct wip_pass work;
+	struct epic_pass epics;
+	struct err no_epics;		/* why there was no checkpoint; code 0: there was, or nothing to do */
+	bool panes;			/* the panes were looked at, not the agents alone */
+};
 
 static size_t
 count_status(const struct snapshot_pass *run, enum snapshot_status how)
@@ -59,9 +78,22 @@ json_wip(const struct wip_result *one)
 	return v;
 }
 
-static void
-print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work, bool dry_run)
+static json_t *
+json_epics(const struct epic_pass *x)
 {
+	json_t *v = json_object();
+
+	json_put_int(v, "open", (int64_t)x->open);
+	json_put_int(v, "records", (int64_t)x->records);
+	json_put_int(v, "at", x->at);
+	return v;
+}
+
+static void
+print_snapshot_json(const struct snapshot_report *r, bool dry_run)
+{
+	const struct snapshot_pass *run = &r->run;
+	const struct wip_pass *work = &r->work;
 	json_t *v = output_object(), *results = json_array(), *wip = json_array();
 
 	for (size_t i = 0; i < work->n; i++)
@@ -70,6 +102,7 @@ print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work
 	for (size_t i = 0; i < run->n; i++)
 		json_array_append_new(results, json_result(&run->v[i]));
 	json_put_flag(v, "dry_run", dry_run);
+	json_put_flag(v, "panes_due", r->panes);
 	json_put_int(v, "taken", (int64_t)count_status(run, SNAP_TAKEN));
 	json_put_int(v, "unchanged", (int64_t)count_status(run, SNAP_SAME));
 	json_put_int(v, "kept", (int64_t)count_status(run, SNAP_KEPT));
@@ -78,6 +111,7 @@ print_snapshot_json(const struct snapshot_pass *run, const struct wip_pass *work
 	json_object_set_new(v, "panes", results);
 	json_put_flag(v, "wip_due", work->due);
 	json_object_set_new(v, "wip", wip);
+	json_object_set_new(v, "epics", json_epics(&r->epics));
 	output_json(v);
 }
 
@@ -113,17 +147,20 @@ print_wip(struct cli_output *s, const struct wip_result *one)
 }
 
 static void
-print_snapshot_text(struct verb_job *j, const struct snapshot_pass *run, const struct wip_pass *work)
+print_snapshot_text(struct verb_job *j, const struct snapshot_report *r)
 {
+	const struct snapshot_pass *run = &r->run;
+	const struct wip_pass *work = &r->work;
 	size_t taken = count_status(run, SNAP_TAKEN), same = count_status(run, SNAP_SAME),
 	       kept = count_status(run, SNAP_KEPT);
 
 	for (size_t i = 0; i < run->n; i++)
 		if (run->v[i].how == SNAP_FAILED)
 			print_failure(&j->say, &run->v[i]);
-	if (run->n == 0)
-		output_line(
-		    &j->say, "No agent panes on the tmux servers searched.");
+	if (!r->panes)
+		output_line(&j->say, "Panes: not due yet.");
+	else if (run->n == 0)
+		output_line(&j->say, "No agent panes on the tmux servers searched.");
 	else if (j->cli.dry_run)
 		output_line(&j->say, "Would examine %zu panes; %zu are unchanged.",
 		    count_status(run, SNAP_WANTED), same);
@@ -134,18 +171,24 @@ print_snapshot_text(struct verb_job *j, const struct snapshot_pass *run, const s
 		    taken, same, kept, count_status(run, SNAP_FAILED), run->removed);
 	for (size_t i = 0; i < work->n; i++)
 		print_wip(&j->say, &work->v[i]);
+	if (r->epics.open > 0)
+		output_line(&j->say, "Epics in progress: %zu; records written: %zu.", r->epics.open,
+		    r->epics.records);
 }
 
 /* 1 and 75 only when nothing was done: some of several is its own status. */
 static int
-snapshot_exit_status(const struct snapshot_pass *run, const struct wip_pass *work)
+snapshot_exit_status(const struct snapshot_report *r)
 {
+	const struct snapshot_pass *run = &r->run;
 	size_t failed = count_status(run, SNAP_FAILED) + (run->trouble.code != 0);
 	int code = run->trouble.code;
 
-	for (size_t i = 0; i < work->n; i++)
-		if (work->v[i].how == WIP_FAILED)
+	for (size_t i = 0; i < r->work.n; i++)
+		if (r->work.v[i].how == WIP_FAILED)
 			return GT_SOME;
+	if (r->no_epics.code != 0)
+		return GT_SOME;
 	if (failed == 0)
 		return GT_OK;
 	if (run->n > count_status(run, SNAP_FAILED))
@@ -155,34 +198,153 @@ snapshot_exit_status(const struct snapshot_pass *run, const struct wip_pass *wor
 	return code;
 }
 
-int
-cmd_snapshot(struct verb_job *j, struct err *e)
+/* ---- what is due ---- */
+
+static char *
+panes_mark(struct app *w)
+{
+	return app_path(w, "timer", "panes", false, NULL);
+}
+
+static bool
+panes_due(struct app *w)
+{
+	char *mark = panes_mark(w);
+	struct stat st;
+	int64_t age = -1;
+
+	if (mark != NULL && stat(mark, &st) == 0)
+		age = clock_wall_ms() - ((int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000);
+	free(mark);
+	return age < 0 || age >= config_ms(w->config, "snapshot_interval") - EARLY_MS;
+}
+
+/* Without the mark the next pass looks at the panes again: nothing is lost. */
+static void
+mark_panes(struct app *w)
+{
+	char *mark = panes_mark(w);
+	int64_t now = clock_wall_ms();
+	struct timespec at[2] = { { .tv_sec = now / 1000, .tv_nsec = now % 1000 * 1000000 } };
+
+	at[1] = at[0];
+	if (mark != NULL && utimensat(AT_FDCWD, mark, at, 0) != 0 && io_make_parents(mark, NULL) == 0 &&
+	    io_write_synced(mark, "", 0, "timer-mark", NULL) == 0)
+		utimensat(AT_FDCWD, mark, at, 0);
+	free(mark);
+}
+
+/* The agents alone: which run, and by which process. */
+static int
+look_at_agents(struct app *w, struct snapshot_pass *run, struct err *e)
+{
+	struct candidate_list all = { .n = 0 };
+	int ret = snapshot_detect(w, &all, e);
+
+	if (run->exposed.code == 0)
+		run->exposed = all.exposed;
+	candidate_list_release(&all);
+	if (ret != 0 && strcmp(e->name, "no-server") == 0) {
+		err_clear(e);
+		ret = 0;
+	}
+	return ret;
+}
+
+static int
+look_at_panes(struct verb_job *j, struct snapshot_pass *run, struct err *e)
 {
 	const struct cli *cli = &j->cli;
 	struct snapshot_request ask = { .names = cli->args, .n = cli->n_args, .dry_run = cli->dry_run };
-	struct wip_pass work = { .n = 0 };
-	struct snapshot_pass run;
 	struct err old = ERR_INIT;
 	int ret;
 
 	/* a failure is no reason to take no snapshots */
 	if (!cli->dry_run && startup_renew(&j->w, &old) != 0)
 		output_warning(&j->say, "other containers may see these agents as dead: %s", old.msg);
-	ret = snapshot_pass(&j->w, &ask, &run, e);
-	cli_warn_exposed(&j->w, &run.exposed);
+	ret = snapshot_pass(&j->w, &ask, run, e);
+	if (ret == 0 && !cli->dry_run && cli->passes != NULL)
+		mark_panes(&j->w);
+	return ret;
+}
+
+/* ---- a pass ---- */
+
+/* due_only: panes that were looked at less than snapshot_interval ago are left to a later pass. */
+static int
+one_pass(struct verb_job *j, bool due_only, struct err *e)
+{
+	const struct cli *cli = &j->cli;
+	struct snapshot_report r = { .panes = !due_only || panes_due(&j->w) };
+	int ret = r.panes ? look_at_panes(j, &r.run, e) : 0;
+
+	if (ret == 0 && due_only && (snapshot_agents_changed(&j->w) || r.panes))
+		ret = look_at_agents(&j->w, &r.run, e);
+	cli_warn_exposed(&j->w, &r.run.exposed);
 	if (ret == 0)
-		ret = wip_pass(&j->w, cli->args, cli->n_args, cli->dry_run, &work, e);
+		ret = wip_pass(&j->w, cli->args, cli->n_args, cli->dry_run, &r.work, e);
+	if (ret == 0 && cli->n_args == 0 && upkeep_checkpoint_epics(&j->w, &r.epics, &r.no_epics) != 0)
+		output_warning(&j->say, "no checkpoint of epics: %s", r.no_epics.msg);
+	if (r.epics.unread.code != 0)
+		output_warning(&j->say, "%s", r.epics.unread.msg);
 	if (ret == 0) {
-		cli_warn_server(&run.trouble);
+		cli_warn_server(&r.run.trouble);
 		if (cli->json)
-			print_snapshot_json(&run, &work, cli->dry_run);
+			print_snapshot_json(&r, cli->dry_run);
 		else
-			print_snapshot_text(j, &run, &work);
-		ret = snapshot_exit_status(&run, &work);
-		if (!cli->dry_run)
+			print_snapshot_text(j, &r);
+		ret = snapshot_exit_status(&r);
+		if (!cli->dry_run && r.panes)
 			cli_sweep(&j->w);
 	}
-	wip_pass_release(&work);
-	snapshot_pass_release(&run);
+	wip_pass_release(&r.work);
+	snapshot_pass_release(&r.run);
 	return ret;
+}
+
+static int
+read_passes(const struct cli *cli, long *n, struct err *e)
+{
+	char *end;
+
+	*n = 1;
+	if (cli->passes == NULL)
+		return 0;
+	*n = strtol(cli->passes, &end, 10);
+	if (*end != '\0' || *n < 1 || *n > PASSES_MOST)
+		return err_set(e, GT_USAGE, "usage", "--passes takes a number from 1 to %d", PASSES_MOST);
+	if (cli->n_args > 0)
+		return err_set(e, GT_USAGE, "usage", "--passes takes no session");
+	return 0;
+}
+
+int
+cmd_snapshot(struct verb_job *j, struct err *e)
+{
+	int64_t began = clock_mono_ms(), every = cli_timer_every(&j->w);
+	bool timer = j->cli.passes != NULL && !j->cli.dry_run;
+	int ret, worst = GT_OK;
+	long n;
+
+	if (read_passes(&j->cli, &n, e) != 0)
+		return -1;
+	for (long i = 0; i < n; i++) {
+		ret = one_pass(j, timer, e);
+		if (ret < 0 || j->cli.dry_run || *j->w.stop != 0)
+			return ret;
+		worst = worst != GT_OK ? worst : ret;
+		if (i + 1 == n)
+			break;
+		/* A reader of the output gets each pass at once; each pass reads settings and state again. */
+		fflush(stdout);
+		cli_close_app(&j->w);
+		clock_sleep_until(began + (i + 1) * every);
+		if (cli_stop_signal() != 0)
+			break;
+		if (cli_open_app(&j->cli, &j->w, e) != 0)
+			return -1;
+		if (cli_is_disabled(&j->cli, &j->w))
+			break;
+	}
+	return worst;
 }

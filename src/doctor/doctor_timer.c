@@ -86,22 +86,39 @@ check_timer_there(struct doctor *d)
 
 /* ---- period ---- */
 
+/* The word behind an option, or NULL. */
+static const char *
+word_behind(const struct town_list *words, const char *option)
+{
+	for (size_t i = 0; i + 1 < words->n; i++)
+		if (strcmp(words->v[i], option) == 0)
+			return words->v[i + 1];
+	return NULL;
+}
+
 static void
 look_at_period(struct doctor *d, const struct timer_status *f)
 {
-	const char *want = config_text(d->w->config, "snapshot_interval");
+	const char *panes = config_text(d->w->config, "snapshot_interval"),
+		   *want = config_text(d->w->config, "epics.checkpoint_interval");
 	struct buf age = BUF_INIT;
+	bool passes = word_behind(&f->args, "--passes") != NULL;
 
 	clock_age(&age, f->interval_ms);
 	if (f->interval_ms == 0)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "its schedule (%s) was not written by gt-recover; snapshot_interval is %s", f->schedule,
+		    "its schedule (%s) was not written by gt-recover; checkpoint_interval is %s", f->schedule,
 		    want);
+	else if (f->ours && !passes)
+		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
+		    "an older version installed it: it does not write checkpoints of epics every %s", want);
 	else if (f->interval_ms != timer_interval(d->today, f->systemd))
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "it runs every %s, but snapshot_interval is %s", age.data, want);
+		    "it runs every %s, but checkpoint_interval is %s and snapshot_interval %s", age.data,
+		    want, panes);
 	else
-		doctor_report(d, VERDICT_OK, NULL, "every %s; snapshot_interval is %s", age.data, want);
+		doctor_report(d, VERDICT_OK, NULL,
+		    "every %s; checkpoint_interval is %s, snapshot_interval %s", age.data, want, panes);
 	buf_release(&age);
 }
 
@@ -175,16 +192,6 @@ look_at_program(struct doctor *d, const struct timer_status *f)
 		doctor_report(
 		    d, VERDICT_NOTE, NULL, "it runs %s, and this is %s", program, d->today->program);
 	return there && has_tmux;
-}
-
-/* The word behind an option, or NULL. */
-static const char *
-word_behind(const struct town_list *words, const char *option)
-{
-	for (size_t i = 0; i + 1 < words->n; i++)
-		if (strcmp(words->v[i], option) == 0)
-			return words->v[i + 1];
-	return NULL;
 }
 
 static bool

@@ -36,6 +36,7 @@ sprint_release(struct epic_sprint *x)
 	json_decref(x->files_record);
 	json_decref(x->hosts);
 	json_decref(x->gone_agents);
+	json_decref(x->living_agents);
 }
 
 void
@@ -272,6 +273,7 @@ look_alive(struct store *s, struct epic_sprint *x, const struct timestamp *now, 
 	size_t n = json_array_size(x->agents), gone = 0;
 
 	x->gone_agents = json_object();
+	x->living_agents = json_object();
 	x->hosts = json_array();
 	x->last_seen_at = earlier(x->last_seen_at, now->wall_ms);
 	for (size_t i = 0; i < n; i++) {
@@ -279,15 +281,19 @@ look_alive(struct store *s, struct epic_sprint *x, const struct timestamp *now, 
 		const char *id = json_text(agent, "sessionId", json_text(agent, "agentId", ""));
 		struct session session;
 		int found = 0;
-		bool dead = false;
+		bool dead = false, lives;
 
 		session_init(&session);
 		if (s != NULL)
 			found = session_load(s, id, &session, e);
 		if (found > 0 && session.boot_id[0] != '\0')
-			x->alive = x->alive || session_is_alive(&session, now);
+			lives = session_is_alive(&session, now);
 		else
-			x->alive = process_alive(agent, now, &dead) || x->alive;
+			lives = process_alive(agent, now, &dead);
+		x->alive = x->alive || lives;
+		if (lives)
+			json_object_set_new(
+			    x->living_agents, json_text(agent, "agentId", ""), json_true());
 		dead = dead || (found > 0 && session_is_gone(&session, now));
 		gone += dead;
 		if (dead)

@@ -74,6 +74,7 @@ struct epic_sprint {
 	/* what stands under its id names another epic: only the entry in sprints[] is its own */
 	bool foreign;
 	json_t *gone_agents;			/* id -> true: no process of it runs, for certain */
+	json_t *living_agents;			/* id -> true: a process of it runs on this machine */
 	bool interrupted;			/* it is under way, and its agents are not (epic_list_read) */
 };
 
@@ -357,9 +358,24 @@ int epic_survey(struct app *w, struct store *s, const char *id, int64_t interval
  * another program's text; both may be NULL.
  */
 int epic_keep(struct store *s, const struct epic *x, size_t *n, size_t *adopted, struct err *e);
-/* The same for several, in one commit. */
-int epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size_t *n, size_t *adopted,
-    struct err *e);
+/*
+ * The same for several, in one commit; but what another program keeps at a key is left as it is, and so
+ * is the checkpoint to which an agent goes back.
+ */
+int epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size_t *n, struct err *e);
+
+/*
+ * Makes a checkpoint of an epic that is under way, in x alone: at `now` (ms since 1970) its agents that
+ * run give a sign of life, and what it and its sprints with such an agent are known to have is kept. Of a
+ * sprint whose files nobody tells, those that its agents' transcripts show as written are in progress.
+ * False: no process of it runs, or it is interrupted; x is as it was.
+ */
+struct epic_pass_tools {
+	char *(*transcript)(const json_t *agent, void *arg);	/* its path, heap; NULL: unknown */
+	void *arg;
+	struct scrub *scrub;
+};
+bool epic_checkpoint(struct epic *x, const struct epic_pass_tools *tools, int64_t now);
 
 /*
  * Takes over what another program keeps at the keys that a checkpoint of this kind and id will

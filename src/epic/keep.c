@@ -10,6 +10,7 @@
 struct keeping {
 	const struct epic *const *v;
 	size_t n;
+	bool pass;				/* of the clock: nothing is adopted */
 	struct txn *t;
 	size_t written, adopted;
 };
@@ -52,7 +53,8 @@ keep_record(
 	char *value;
 	int ret;
 
-	if ((ret = find_place(t->s, at, id, &r, &old, e)) == 0 && !json_equal(old, o)) {
+	if ((ret = find_place(t->s, at, id, &r, &old, e)) == 0 && !json_equal(old, o) &&
+	    !(k->pass && r.version == STORE_ADOPT)) {
 		value = epic_record_value(json_incref(o), e);
 		ret = value != NULL ? 0 : -1;
 		if (value != NULL)
@@ -111,7 +113,8 @@ keep_row(enum epic_record_kind at, const char *id, json_t *o, void *arg, struct 
 
 	if (keep_record(k->t, k, at, id, o, e) != 0)
 		return -1;
-	return at == EPIC_RECORD_AGENT ? keep_record(k->t, k, EPIC_RECORD_CHECKPOINT, id, o, e) : 0;
+	return at == EPIC_RECORD_AGENT && !k->pass ? keep_record(k->t, k, EPIC_RECORD_CHECKPOINT, id, o, e)
+						    : 0;
 }
 
 static int
@@ -130,10 +133,9 @@ keep_once(struct txn *t, void *arg, struct err *e)
 }
 
 int
-epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size_t *n, size_t *adopted,
-    struct err *e)
+epic_keep(struct store *s, const struct epic *x, size_t *n, size_t *adopted, struct err *e)
 {
-	struct keeping k = { .v = v, .n = n_epics };
+	struct keeping k = { .v = &x, .n = 1 };
 	int ret = txn_run(s, keep_once, &k, e);
 
 	if (n != NULL)
@@ -144,7 +146,82 @@ epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size
 }
 
 int
-epic_keep(struct store *s, const struct epic *x, size_t *n, size_t *adopted, struct err *e)
+epic_keep_all(struct store *s, const struct epic *const *v, size_t n_epics, size_t *n, struct err *e)
 {
-	return epic_keep_all(s, &x, 1, n, adopted, e);
+	struct keeping k = { .v = v, .n = n_epics, .pass = true };
+	int ret = txn_run(s, keep_once, &k, e);
+
+	*n = k.written;
+	return ret;
+}
+
+/* ---- a checkpoint ---- */
+
+/* A sign of life of each of its agents that runs. True: it has some. */
+static bool
+beat(struct epic_sprint *one, int64_t now)
+{
+	for (size_t i = 0; i < json_array_size(one->agents); i++) {
+		json_t *agent = json_array_get(one->agents, i);
+
+		if (json_object_get(one->living_agents, json_text(agent, "agentId", "")) != NULL)
+			checkpoint_set_time(agent, "lastHeartbeat", now);
+	}
+	return json_object_size(one->living_agents) > 0;
+}
+
+/* Files that nobody told, but the passes before this one. */
+static bool
+is_untold(const struct epic_sprint *one)
+{
+	const json_t *open = json_object_get(one->record, "filesInProgress");
+	size_t own = 0;
+
+	for (size_t i = 0; i < json_array_size(open); i++)
+		own += strcmp(json_text(json_array_get(open, i), "source", ""), "transcript") == 0;
+	return one->n_files <= own;
+}
+
+static void
+put_transcript_files(struct epic_sprint *one, const struct epic_pass_tools *tools)
+{
+	json_t *o = json_object(), *list = json_array(), *clean;
+
+	for (size_t i = 0; i < json_array_size(one->agents); i++) {
+		const json_t *agent = json_array_get(one->agents, i);
+		char *path = json_object_get(one->living_agents, json_text(agent, "agentId", "")) != NULL
+		    ? tools->transcript(agent, tools->arg)
+		    : NULL;
+
+		if (path != NULL)
+			epic_claude_files(path, false, list);
+		free(path);
+	}
+	for (size_t i = 0; i < json_array_size(list); i++)
+		json_put(json_array_get(list, i), "source", "transcript");
+	json_object_set_new(o, "filesInProgress", list);
+	clean = json_array_size(list) > 0 ? checkpoint_scrub(CHECKPOINT_SPRINT, o, tools->scrub, NULL) : NULL;
+	if (clean != NULL)
+		json_object_update(one->record, clean);
+	json_decref(clean);
+	json_decref(o);
+}
+
+bool
+epic_checkpoint(struct epic *x, const struct epic_pass_tools *tools, int64_t now)
+{
+	if (!x->alive || x->interrupted || strcmp(json_text(x->record, "status", ""), "completed") == 0)
+		return false;
+	for (size_t i = 0; i < x->n; i++) {
+		struct epic_sprint *one = &x->sprints[i];
+
+		if (one->state == SPRINT_COMPLETED || one->state == SPRINT_WAITING || !beat(one, now) ||
+		    one->record == NULL)
+			continue;
+		if (is_untold(one))
+			put_transcript_files(one, tools);
+		checkpoint_set_time(one->record, "lastCheckpoint", now);
+	}
+	checkpoint_set_time(x->record, "lastCheckpoint", now);
+	return true;
 }

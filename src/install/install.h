@@ -146,6 +146,8 @@ struct timer {
 	struct town_list args;		/* the command first */
 	struct town_list env;		/* "K=V" */
 	int64_t interval_ms;
+	/* it makes passes, several in a minute with cron: --passes */
+	bool passes;
 };
 
 /* what: borrowed. town: its root, NULL for none. */

@@ -37,6 +37,22 @@ timer_release(struct timer *t)
 
 /* ---- texts ---- */
 
+/* Its words behind the program; cron makes the passes of a minute by one command. */
+static void
+command_words(const struct timer *t, enum timer_kind kind, struct town_list *out)
+{
+	long long n = kind == TIMER_CRONTAB && t->interval_ms < MINUTE_MS && t->interval_ms > 0
+	    ? (MINUTE_MS + t->interval_ms - 1) / t->interval_ms
+	    : 1;
+
+	for (size_t i = 0; i < t->args.n; i++)
+		town_list_add(out, xstrdup(t->args.v[i]));
+	if (t->passes) {
+		town_list_add(out, xstrdup("--passes"));
+		town_list_add(out, xasprintf("%lld", n));
+	}
+}
+
 /* One word of a unit file: systemd.syntax(7), and for commands systemd.service(5). */
 static void
 unit_word(struct buf *out, const char *word, bool command)
@@ -76,7 +92,9 @@ static void
 render_service(const struct artifact *a, struct buf *out)
 {
 	const struct timer *t = a->of;
+	struct town_list words = TOWN_LIST_INIT;
 
+	command_words(t, TIMER_SYSTEMD, &words);
 	head(t, out);
 	/*
 	 * a tmux server that patrol or startup starts, and its agents, must neither end with the
@@ -92,11 +110,12 @@ render_service(const struct artifact *a, struct buf *out)
 	}
 	buf_str(out, "ExecStart=");
 	unit_word(out, t->program, true);
-	for (size_t i = 0; i < t->args.n; i++) {
+	for (size_t i = 0; i < words.n; i++) {
 		buf_chr(out, ' ');
-		unit_word(out, t->args.v[i], true);
+		unit_word(out, words.v[i], true);
 	}
 	buf_chr(out, '\n');
+	town_list_release(&words);
 }
 
 static void
@@ -159,8 +178,7 @@ render_crontab(const struct artifact *a, struct buf *out)
 	struct buf command = BUF_INIT;
 
 	town_list_add(&words, xstrdup(t->program));
-	for (size_t i = 0; i < t->args.n; i++)
-		town_list_add(&words, xstrdup(t->args.v[i]));
+	command_words(t, TIMER_CRONTAB, &words);
 	sh_command(&command, &t->env, &words);
 	if (is(t, "startup"))
 		buf_str(out, "@reboot");

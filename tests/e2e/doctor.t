@@ -121,10 +121,10 @@ is "$(found Timer.bare)" ok 'run as cron runs it, it works'
 like "$(found Timer.bare sentence)" "finds the same 2 agent panes" '  and finds both'
 is "$(found Timer.boot) $(found Timer.boot sentence)" 'ok gt-recover-startup, a crontab @reboot line' '  and startup runs at boot'
 is "$(everything)" "$before" '  and has written nothing'
-printf '[recovery]\nsnapshot_interval = "30m"\n' >"$W/slow.toml"
+printf '[recovery]\nsnapshot_interval = "30m"\n[recovery.epics]\ncheckpoint_interval = "20m"\n' >"$W/slow.toml"
 doctor --config "$W/slow.toml"
-is "$(found Timer.period)" warning 'another snapshot_interval than the installed one is a warning'
-like "$(found Timer.period sentence)" 'every 5m, but snapshot_interval is 30m' '  with both'
+is "$(found Timer.period)" warning 'other intervals than the installed one are a warning'
+like "$(found Timer.period sentence)" 'every 1m, but checkpoint_interval is 20m and snapshot_interval 30m' '  with both'
 
 edit() {	# SED: the line
 	sed "$1" "$W/good" >"$W/tab"
@@ -142,12 +142,14 @@ edit "s,PATH=[^ ]*,PATH=$W/run,"
 is "$RC $(found Timer.words)" '1 error' 'a PATH without tmux is an error'
 edit 's,/gt-recover snapshot,/gone/gt-recover snapshot,'
 is "$RC $(found Timer.words) $(found Timer.bare)" '1 error error' 'so is a program that is gone'
-edit "s,-L main\$,-L main; touch $W/canary,"
+edit 's/ --passes 2$//'
+like "$(found Timer.period) $(found Timer.period sentence)" '^warning .*older version' 'a line of a version without passes is a warning'
+edit "s,-L main --passes 2\$,-L main; touch $W/canary,"
 is "$(found Timer.installed) $(found Timer.bare)" 'warning skipped' 'a line that somebody changed is a warning, and not run'
-edit "s,-L main\$,-L \"\$(touch $W/canary)\","
+edit "s,-L main --passes 2\$,-L \"\$(touch $W/canary)\","
 is "$(found Timer.installed) $(found Timer.bare)" 'warning skipped' '  in no way'
 not_ok '  truly' test -e "$W/canary"
-edit 's,^\*/5 ,*/5 9-17 ,; s,^\(\*/5 9-17\) \*,\1,'
+edit '/snapshot/s,^\* \* ,* 9-17 ,'
 is "$(found Timer.period) $(found Timer.bare)" 'warning ok' 'a schedule that somebody changed is a warning'
 edit '/ends (gt-recover/d'
 is "$RC $(found Timer.installed)" '1 error' 'a marker that stands alone is an error'

@@ -322,21 +322,21 @@ not_ok '  and touches nothing' test -e "$W/tab"
 gt install timer -L main
 is "$RC" 0 'it is installed'
 line=$(grep '^[^#@]' "$W/tab")
-like "$line" "^\*/5 \* \* \* \* PATH=[^ ]*$W/bin[^ ]* TMUX_TMPDIR=$TMUX_TMPDIR .*$(readlink -f "$GT_RECOVER") snapshot --quiet -L main$" \
+like "$line" "^\* \* \* \* \* PATH=[^ ]*$W/bin[^ ]* TMUX_TMPDIR=$TMUX_TMPDIR .*$(readlink -f "$GT_RECOVER") snapshot --quiet -L main --passes 2$" \
 	'  with the interval, PATH, TMUX_TMPDIR, the program and the socket'
 boot=$(grep '^@' "$W/tab")
-is "${boot#@reboot}" "$(sed 's/^[^P]*P/ P/; s/ snapshot --quiet / startup --quiet /' <<<"$line")" '  and startup at boot, with the same'
+is "${boot#@reboot}" "$(sed 's/^[^P]*P/ P/; s/ snapshot --quiet / startup --quiet /; s/ --passes 2$//' <<<"$line")" '  and startup at boot, with the same'
 cp "$W/tab" "$W/once"
 gt install timer -L main
 same_file "$W/tab" "$W/once" 'a second time changes nothing'
-rm -rf "$DIR"
-env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${line#'*/5 * * * * '}" >"$W/out" 2>"$W/err"
+rm -rf "$DIR" "$XDG_STATE_HOME/gt-recover/timer"
+env -i GT_CLOCK=fast HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${line#'* * * * * '}" >"$W/out" 2>"$W/err"
 is "$? $(cat "$W/out" "$W/err")" '0 ' 'run as cron would, the line is silent'
 is "$(find "$DIR" -name '[0-9]*-*-*.json' | wc -l)" 1 '  and takes the snapshot'
 env -i HOME="$HOME" LOGNAME=dev SHELL=/bin/sh PATH=/usr/bin:/bin /bin/sh -c "${boot#@reboot }" >"$W/out" 2>"$W/err"
 is "$? $(cat "$W/out" "$W/err")" '0 ' '  and that of startup, too'
 printf '# mine\n0 1 * * * echo 50\\%% # gt-recover\n%s\n' "$(cat "$W/once")" >"$W/tab"
-printf '[recovery]\nsnapshot_interval = "2h"\n' >"$W/slow.toml"
+printf '[recovery]\nsnapshot_interval = "2h"\n[recovery.epics]\ncheckpoint_interval = "2h"\n' >"$W/slow.toml"
 gt install timer -L main --config "$W/slow.toml"
 like "$(cat "$W/tab")" $'^# mine\n0 1 \* \* \* echo 50\\\\% # gt-recover\n# gt-recover-snapshot begins' 'other lines are not touched'
 is "$(grep -c 'snapshot --quiet' "$W/tab") $(grep -c '^0 \*/2 .*--config '"$W/slow.toml" "$W/tab")" '1 1' '  ours has the new interval and the file'
@@ -353,7 +353,7 @@ is "$RC $(grep -c '^-$' "$W/crontabs")" '0 0' 'uninstall again is nothing'
 touch "$W/manager"
 unit=$XDG_CONFIG_HOME/systemd/user/gt-recover-snapshot
 gt install timer -L main --print
-is "$RC $(grep -c '^ExecStart=\|^OnUnitActiveSec=300s\|^OnStartupSec=1s' <<<"$OUT")" '0 4' 'with a user manager --print shows the units'
+is "$RC $(grep -c '^ExecStart=\|^OnUnitActiveSec=30s\|^OnStartupSec=1s' <<<"$OUT")" '0 4' 'with a user manager --print shows the units'
 not_ok '  and touches nothing' test -e "$unit.timer"
 : >"$W/systemctl"
 gt install timer -L main

@@ -65,6 +65,15 @@ add_timer_option(struct timer *t, const char *option, char *value)
 	town_list_add(&t->args, value);
 }
 
+int64_t
+cli_timer_every(const struct app *w)
+{
+	int64_t panes = config_ms(w->config, "snapshot_interval"),
+		epics = config_ms(w->config, "epics.checkpoint_interval");
+
+	return panes < epics ? panes : epics;
+}
+
 int
 cli_timer_today(const struct cli *cli, const struct app *w, const char *what, struct timer *t, struct err *e)
 {
@@ -76,7 +85,8 @@ cli_timer_today(const struct cli *cli, const struct app *w, const char *what, st
 		free(path);
 		return err_set(e, GT_FAIL, "timer", "cannot determine the path of this program");
 	}
-	t->interval_ms = config_ms(w->config, "snapshot_interval");
+	t->passes = strcmp(what, "snapshot") == 0;
+	t->interval_ms = t->passes ? cli_timer_every(w) : config_ms(w->config, "snapshot_interval");
 	add_env(t, "PATH", path);
 	free(path);
 	add_env(t, "TMUX_TMPDIR", getenv("TMUX_TMPDIR"));
@@ -148,7 +158,7 @@ static void
 print_installed(const struct cli *cli, const struct timer *t, enum timer_kind kind)
 {
 	bool patrol = strcmp(t->what, "patrol") == 0;
-	const char *does = patrol ? "runs patrol" : "takes snapshots";
+	const char *does = patrol ? "runs patrol" : "makes passes";
 	struct cli_output s;
 
 	output_init(&s, cli);
@@ -159,7 +169,10 @@ print_installed(const struct cli *cli, const struct timer *t, enum timer_kind ki
 		    &s, "It runs while you are logged in; to keep it running: loginctl enable-linger");
 	} else {
 		output_line(&s, "A crontab line %s: crontab -l shows it.", does);
-		if (t->interval_ms < 60000)
+		if (t->interval_ms < 60000 && t->passes)
+			output_line(&s, "Each minute it makes passes %lld s apart.",
+			    (long long)t->interval_ms / 1000);
+		else if (t->interval_ms < 60000)
 			output_line(&s,
 			    "snapshot_interval is %lld s, but cron runs at most once a minute.",
 			    (long long)t->interval_ms / 1000);

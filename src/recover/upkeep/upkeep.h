@@ -296,6 +296,21 @@ bool upkeep_sweep(struct app *w, struct err *e);
 /* Path of the sweep's own file in the state directory, heap. */
 char *upkeep_sweep_state(const struct app *w);
 
+/* ---- epic_pass ---- */
+
+/*
+ * A checkpoint of each epic that is under way, whichever source knows it (epic/epic.h): one commit for
+ * all of them, none when no agent of an epic runs. Nothing is written where app.dry or app.look_only.
+ */
+struct epic_pass {
+	size_t open;			/* epics under way */
+	size_t records;			/* that were written */
+	int64_t at;			/* time of the checkpoint, ms since 1970 */
+	struct err unread;		/* the first source that could not be read; code 0: all could */
+};
+
+int upkeep_checkpoint_epics(struct app *w, struct epic_pass *out, struct err *e);
+
 /* ---- wip_pass ---- */
 
 /*

@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,12 @@
 #include "app/app.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/encode.h"
 #include "base/fault.h"
+#include "base/io.h"
 #include "base/timestamp.h"
 #include "detect/detect.h"
+#include "gastown/gastown.h"
 #include "process/proc.h"
 #include "records/agents/agents.h"
 #include "records/hooks/hooks.h"
@@ -330,4 +334,76 @@ snapshot_note_agents(struct app *w, const struct candidate_list *list, struct er
 		seen_agent_release(&b.v[i]);
 	free(b.v);
 	return ret;
+}
+
+/* ---- whether any of them changed ---- */
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of pid files, "1234.json", in an order of their own. */
+static void
+put_pid_files(struct buf *out, const char *config_dir)
+{
+	char *path = io_join(config_dir, "sessions");
+	struct town_list names = TOWN_LIST_INIT;
+	DIR *d = opendir(path);
+	struct dirent *f;
+
+	while (d != NULL && (f = readdir(d)) != NULL)
+		if (f->d_name[0] != '.')
+			town_list_add(&names, xstrdup(f->d_name));
+	if (d != NULL)
+		closedir(d);
+	if (names.n > 1)
+		qsort(names.v, names.n, sizeof *names.v, by_name);
+	for (size_t i = 0; i < names.n; i++)
+		buf_fmt(out, "%s ", names.v[i]);
+	town_list_release(&names);
+	free(path);
+}
+
+static void
+put_agents(struct app *w, struct buf *out)
+{
+	const struct seen_agent_list *seen = app_seen(w);
+	char *own = agent_config_dir(getenv("CLAUDE_CONFIG_DIR"), getenv("HOME"));
+
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct seen_agent *x = &seen->v[i];
+		bool runs = x->pid > 0 && x->state == SEEN_ALIVE &&
+		    proc_life((pid_t)x->pid, (uint64_t)x->pid_start) != LIFE_GONE;
+
+		buf_fmt(out, "%lld.%lld%c ", (long long)x->pid, (long long)x->pid_start, runs ? '+' : '-');
+		/* those of one directory are mostly neighbours */
+		if (x->config_dir != NULL && (own == NULL || strcmp(x->config_dir, own) != 0) &&
+		    (i == 0 || seen->v[i - 1].config_dir == NULL ||
+			strcmp(seen->v[i - 1].config_dir, x->config_dir) != 0))
+			put_pid_files(out, x->config_dir);
+	}
+	if (own != NULL)
+		put_pid_files(out, own);
+	free(own);
+}
+
+bool
+snapshot_agents_changed(struct app *w)
+{
+	char *path = app_path(w, "timer", "agents", false, NULL), sum[65];
+	struct buf now = BUF_INIT, was = BUF_INIT;
+	bool changed;
+
+	put_agents(w, &now);
+	sha256_hex(now.data, now.len, sum);
+	changed = path == NULL || io_read_file(path, 64, &was, NULL) != 0 || was.len != 64 ||
+	    memcmp(was.data, sum, 64) != 0;
+	if (changed && path != NULL && !w->dry && !w->look_only && io_make_parents(path, NULL) == 0)
+		io_write_synced(path, sum, 64, "timer-mark", NULL);
+	buf_release(&was);
+	buf_release(&now);
+	free(path);
+	return changed;
 }

@@ -91,6 +91,13 @@ int snapshot_detect(struct app *w, struct candidate_list *out, struct err *e);
  */
 int snapshot_note_agents(struct app *w, const struct candidate_list *list, struct err *e);
 
+/*
+ * Whether an agent has started or ended since the last call that said so: by the processes of those
+ * that are known, and by the pid files that Claude Code keeps. No tmux server is asked. For a pass that
+ * looks at agents often.
+ */
+bool snapshot_agents_changed(struct app *w);
+
 /* ---- lookup ---- */
 
 /*
