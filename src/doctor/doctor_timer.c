@@ -102,20 +102,25 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 	const char *panes = config_text(d->w->config, "snapshot_interval"),
 		   *want = config_text(d->w->config, "epics.checkpoint_interval");
 	struct buf age = BUF_INIT;
-	bool passes = word_behind(&f->args, "--passes") != NULL;
+	const char *passes = word_behind(&f->args, "--passes");
+	long long made = passes != NULL ? strtoll(passes, NULL, 10) : 0;
 
 	clock_age(&age, f->interval_ms);
 	if (f->interval_ms == 0)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "its schedule (%s) was not written by gt-recover; checkpoint_interval is %s", f->schedule,
 		    want);
-	else if (f->ours && !passes)
+	else if (f->ours && passes == NULL)
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "an older version installed it: it does not write checkpoints of epics every %s", want);
 	else if (f->interval_ms != timer_interval(d->today, f->systemd))
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
 		    "it runs every %s, but checkpoint_interval is %s and snapshot_interval %s", age.data,
 		    want, panes);
+	else if (f->ours && made != timer_passes(d->today, f->systemd))
+		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
+		    "it makes %lld of %lld passes every %s; checkpoint_interval is %s", made,
+		    timer_passes(d->today, f->systemd), age.data, want);
 	else
 		doctor_report(d, VERDICT_OK, NULL,
 		    "every %s; checkpoint_interval is %s, snapshot_interval %s", age.data, want, panes);

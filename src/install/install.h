@@ -176,6 +176,8 @@ int timer_remove(const struct timer *t, enum timer_kind *was, struct err *e);
 
 /* How often it would run there: cron knows whole minutes. */
 int64_t timer_interval(const struct timer *t, bool systemd);
+/* How many passes one command makes there: cron starts one a minute at most. */
+long long timer_passes(const struct timer *t, bool systemd);
 
 /* What is installed under a timer's id; a person may have changed it since. */
 struct timer_status {

@@ -37,19 +37,23 @@ timer_release(struct timer *t)
 
 /* ---- texts ---- */
 
-/* Its words behind the program; cron makes the passes of a minute by one command. */
+long long
+timer_passes(const struct timer *t, bool systemd)
+{
+	return !systemd && t->interval_ms < MINUTE_MS && t->interval_ms > 0
+	    ? (MINUTE_MS + t->interval_ms - 1) / t->interval_ms
+	    : 1;
+}
+
+/* Its words behind the program. */
 static void
 command_words(const struct timer *t, enum timer_kind kind, struct town_list *out)
 {
-	long long n = kind == TIMER_CRONTAB && t->interval_ms < MINUTE_MS && t->interval_ms > 0
-	    ? (MINUTE_MS + t->interval_ms - 1) / t->interval_ms
-	    : 1;
-
 	for (size_t i = 0; i < t->args.n; i++)
 		town_list_add(out, xstrdup(t->args.v[i]));
 	if (t->passes) {
 		town_list_add(out, xstrdup("--passes"));
-		town_list_add(out, xasprintf("%lld", n));
+		town_list_add(out, xasprintf("%lld", timer_passes(t, kind == TIMER_SYSTEMD)));
 	}
 }
 
