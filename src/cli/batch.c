@@ -125,6 +125,18 @@ note_refusal(struct cli_batch *r, const struct candidate *c, const char *name, c
 		attempt_note_refusal(store, &record, NULL);
 }
 
+static void
+add_missing(struct cli_batch *r, size_t i, const struct err *e)
+{
+	const char *name = output_name(&r->all.v[i], 60);
+
+	buf_fmt(&r->missing, "\n  %s: %s", name, output_shown(e->msg, 0));
+	if (e->hint[0] != '\0')
+		buf_fmt(&r->missing, "\n    %s", output_shown(e->hint, 0));
+	else
+		buf_fmt(&r->missing, "\n    to try it again: gt-recover %s", name);
+}
+
 void
 cli_batch_refuse(struct cli_batch *r, size_t i, const struct refusal *no, struct batch_outcome *out)
 {
@@ -239,7 +251,7 @@ report_ended(struct cli_batch *r, const char *name, const struct recovery *one, 
 }
 
 void
-cli_batch_try(struct cli_batch *r, size_t i, bool headed, bool beside, struct batch_outcome *out)
+cli_batch_try(struct cli_batch *r, size_t i, size_t place, bool beside, struct batch_outcome *out)
 {
 	struct candidate *c = &r->all.v[i];
 	json_t *rivals = NULL;
@@ -251,8 +263,8 @@ cli_batch_try(struct cli_batch *r, size_t i, bool headed, bool beside, struct ba
 	out->asks = beside;
 	begin_one(r, c, &one);
 	buf_str(&name, output_name(c, 60));
-	if (headed)
-		output_line(&r->say, "\n%s", name.data);
+	if (place > 0)
+		output_line(&r->say, "\n[%zu/%zu] %s", place, r->total, name.data);
 	if (try_one(r, c, &one, &rivals, &out->asks, e) == 0)
 		out->asks = false;
 	else if (strcmp(e->name, PLAN_TYPING) == 0)
@@ -293,6 +305,8 @@ cli_batch_note(struct cli_batch *r, size_t i, const struct batch_outcome *o)
 		return o->e.code;
 	r->logins += o->e.code != 0 && strcmp(o->e.name, "login") == 0;
 	count_result(r, &o->e);
+	if (o->e.code != 0 && r->attempted == NULL)
+		add_missing(r, i, &o->e);
 	if (r->attempt == NULL && r->cli->json_format != NULL && o->result != NULL)
 		output_event("result", json_copy(o->result));
 	return o->e.code;
@@ -416,7 +430,7 @@ cli_batch_end_json(const struct cli_batch *r, json_t *v)
 void
 cli_batch_print_sum(struct cli_batch *r, size_t tried)
 {
-	if (r->missing.len > 0)
+	if (r->missing.len > 0 && (tried > 1 || r->mass))
 		output_line(&r->say, "\nNot recovered:%s", r->missing.data);
 	if (tried > 1 || r->mass)
 		output_line(&r->say, "\nfound=%zu recovered=%zu unacknowledged=%zu refused=%zu failed=%zu",
@@ -452,16 +466,17 @@ wait_for_start(struct cli_batch *r, size_t i, struct pass *p, bool many, const s
 }
 
 static void
-recover_next(struct cli_batch *r, size_t i, struct pass *p, bool many, struct batch_outcome *o)
+recover_next(struct cli_batch *r, size_t i, struct pass *p, size_t place, struct batch_outcome *o)
 {
 	const struct refusal *no;
+	bool many = r->total > 1;
 
 	if (!wait_for_start(r, i, p, many, &no))
 		return;
 	if (no != NULL) {
 		cli_batch_refuse(r, i, no, o);
 	} else {
-		cli_batch_try(r, i, many, false, o);
+		cli_batch_try(r, i, many ? place : 0, false, o);
 		p->started = o->started;
 	}
 	p->last = cli_batch_note(r, i, o);
@@ -499,12 +514,21 @@ recover_beside(struct cli_batch *r, struct pass *p, size_t turn, struct batch_ou
 			ended[list[k]] = out[list[k]];
 		free(out);
 	}
+	r->begun += n;
 	free(list);
+}
+
+/* Before those that were not tried at all; takes the reference. */
+static void
+add_result(struct cli_batch *r, json_t *v)
+{
+	json_array_insert_new(r->results, json_array_size(r->results) - r->left, v);
 }
 
 static void
 recover_chosen(struct cli_batch *r, struct pass *p)
 {
+	static const struct err stopped = { .msg = "interrupted before it was tried" };
 	struct batch_outcome *ended = xcalloc(r->all.n + 1, sizeof *ended);
 	size_t total = 0, beside = 0;
 
@@ -514,13 +538,20 @@ recover_chosen(struct cli_batch *r, struct pass *p)
 	}
 	r->found += total;
 	p->tried += total;
+	r->begun = 0;
+	r->total = total;
 	for (size_t turn = 0; turn < TURNS && cli_stop_signal() == 0; turn++) {
-		if (turn < TURNS - 1 && beside > 1 && config_int(r->w.config, "parallel") > 1)
+		bool first = turn == TURNS - 1 || beside <= 1 || config_int(r->w.config, "parallel") <= 1;
+
+		if (!first)
 			recover_beside(r, p, turn, ended);
-		for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++)
-			if (r->chosen[i] && turn_of(&r->all.v[i]) == turn && ended[i].result == NULL &&
-			    !ended[i].later)
-				recover_next(r, i, p, total > 1, &ended[i]);
+		for (size_t i = 0; i < r->all.n && cli_stop_signal() == 0; i++) {
+			if (!r->chosen[i] || turn_of(&r->all.v[i]) != turn || ended[i].result != NULL ||
+			    ended[i].later)
+				continue;
+			r->begun += first;
+			recover_next(r, i, p, r->begun, &ended[i]);
+		}
 	}
 	for (size_t k = 0; k < TURNS * r->all.n; k++) {
 		size_t i = k % r->all.n;
@@ -528,7 +559,9 @@ recover_chosen(struct cli_batch *r, struct pass *p)
 		if (!r->chosen[i] || turn_of(&r->all.v[i]) != k / r->all.n)
 			continue;
 		if (ended[i].result != NULL)
-			json_array_append_new(r->results, ended[i].result);
+			add_result(r, ended[i].result);
+		else if (!r->later[i])
+			add_missing(r, i, &stopped);
 		r->found -= r->later[i];
 		p->tried -= r->later[i];
 	}
@@ -615,7 +648,7 @@ choose_put_off(struct cli_batch *r, struct put_off *list, size_t n, struct pass 
 		p->tried++;
 		cli_batch_refuse(r, i, &r->no[i], &o);
 		p->last = cli_batch_note(r, i, &o);
-		json_array_append_new(r->results, o.result);
+		add_result(r, o.result);
 	}
 }
 
@@ -675,6 +708,21 @@ cli_batch_choose(struct cli_batch *r)
 	return n;
 }
 
+static void
+report_refused(struct cli_batch *r, size_t i)
+{
+	struct recovery one;
+	struct err e = ERR_INIT;
+
+	err_set(&e, GT_REFUSED, r->no[i].name, "refused: %s", r->no[i].sentence);
+	err_hint(&e, "%s", r->no[i].hint);
+	add_missing(r, i, &e);
+	recovery_init(&one, &r->w, &r->all.v[i]);
+	json_array_append_new(r->results, output_recovery_json(&one, &e));
+	r->left++;
+	recovery_release(&one);
+}
+
 void
 cli_batch_count_refused(struct cli_batch *r)
 {
@@ -686,5 +734,8 @@ cli_batch_count_refused(struct cli_batch *r)
 		r->found++;
 		r->refused++;
 		note_refusal(r, c, r->no[i].name, r->no[i].sentence);
+		/* a pass of patrol meets the same ones every minute */
+		if (r->cli->all)
+			report_refused(r, i);
 	}
 }

@@ -35,12 +35,15 @@ struct cli_batch {
 	bool mass;
 	/* what is refused for typing is put off until the end and tried again, once */
 	bool waits;
-	json_t *results;		/* output_recovery_json of each that was tried */
+	/* output_recovery_json of each that was tried, and behind them, of --all, of `left` that were not */
+	json_t *results;
+	size_t left;
 	/* again: of failed, those that may be tried again at once */
 	size_t found, recovered, unacknowledged, refused, failed, again;
 	size_t yielded;			/* of failed, those that are in other hands, or gone */
 	size_t logins;			/* agents that came up and were not logged in */
-	struct buf missing;		/* of several at once: who did not come back, with the next step */
+	struct buf missing;		/* for the sum: who did not come back, with the next step */
+	size_t begun, total;		/* of the chosen ones, those of earlier turns; all of them */
 	/*
 	 * Called after each that was tried, or was not because of the login, perhaps in a process of its
 	 * own (cli_batch_overlap); e has code 0 when it succeeded. NULL: nobody asks.
@@ -84,8 +87,11 @@ struct batch_outcome {
 	char pane[24];			/* of a missing session that was made again, else "" */
 	json_t *result;			/* output_recovery_json; NULL: put off */
 };
-/* Recovers all.v[i] and says so; `beside`: in a process of its own, where no person is asked. */
-void cli_batch_try(struct cli_batch *r, size_t i, bool headed, bool beside, struct batch_outcome *out);
+/*
+ * Recovers all.v[i] and says so. place: in r->total, from 1; 0 for the only one. beside: in a process of
+ * its own, where no person is asked.
+ */
+void cli_batch_try(struct cli_batch *r, size_t i, size_t place, bool beside, struct batch_outcome *out);
 /* Counts it; its result is the caller's. Returns the exit status that this one alone would have. */
 int cli_batch_note(struct cli_batch *r, size_t i, const struct batch_outcome *o);
 /* Not even tried: what befell those before it would befall it. As cli_batch_try. */

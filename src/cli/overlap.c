@@ -105,7 +105,7 @@ run_worker(struct cli_batch *r, size_t i, int fd)
 	if (r->attempt != NULL)
 		r->attempt(r, i, &o);
 	else
-		cli_batch_try(r, i, false, true, &o);
+		cli_batch_try(r, i, 0, true, &o);
 	json_object_set_new(end, "end", outcome_json(&o));
 	cli_tell_reset(&r->w);
 	if (r->w.restored != NULL)
@@ -150,18 +150,11 @@ set_lost(struct pool *p, const struct worker *w, const char *why)
 	recovery_release(&one);
 }
 
-static void
-add_missing(struct pool *p, const struct worker *w)
+/* The place of its agent among all of the batch, from 1. */
+static size_t
+place_of(const struct pool *p, const struct worker *w)
 {
-	const struct err *e = &p->ended[w->i].e;
-	const char *name = output_name(&p->r->all.v[w->i], 60);
-	struct buf *b = &p->r->missing;
-
-	buf_fmt(b, "\n  %s: %s", name, output_shown(e->msg, 0));
-	if (e->hint[0] != '\0')
-		buf_fmt(b, "\n    %s", output_shown(e->hint, 0));
-	else
-		buf_fmt(b, "\n    to try it again: gt-recover %s", name);
+	return p->r->begun + (size_t)(w - p->v) + 1;
 }
 
 static void
@@ -176,12 +169,8 @@ note_end(struct pool *p, struct worker *w)
 	if (o->asks)
 		return;
 	p->last = cli_batch_note(p->r, w->i, o);
-	if (p->r->attempted != NULL) {
+	if (p->r->attempted != NULL)
 		p->r->attempted(p->r, w->i, o);
-		return;
-	}
-	if (o->e.code != 0 && !o->later)
-		add_missing(p, w);
 }
 
 /* On a terminal it stands in a row that is rewritten (draw_rows). */
@@ -190,14 +179,14 @@ take_state(struct pool *p, struct worker *w, const json_t *v)
 {
 	struct cli_output *say = &p->r->say;
 	const char *name = output_name(&p->r->all.v[w->i], 60), *words = json_text(v, "state", "");
-	size_t place = (size_t)(w - p->v) + 1;
+	size_t place = place_of(p, w);
 	int64_t waited = json_number(v, "waited_ms", 0);
 
 	if (!say->live && json_flag(v, "done", false))
-		output_done(say, "[%zu/%zu] %s  %s", place, p->n, name, words);
+		output_done(say, "[%zu/%zu] %s  %s", place, p->r->total, name, words);
 	else if (!say->live && waited >= 30000)
-		output_line(
-		    say, "[%zu/%zu] %s  %s %lld s", place, p->n, name, words, (long long)waited / 1000);
+		output_line(say, "[%zu/%zu] %s  %s %lld s", place, p->r->total, name, words,
+		    (long long)waited / 1000);
 	free(w->state);
 	w->state = xstrdup(words);
 	w->state_since = clock_mono_ms() - waited;
@@ -221,7 +210,8 @@ draw_rows(struct pool *p)
 
 		if (w->step != STEP_RUNS || w->back)
 			continue;
-		buf_fmt(&text[k], "  [%zu/%zu] %s  %s ", k + 1, p->n, output_name(&p->r->all.v[w->i], 60),
+		buf_fmt(&text[k], "  [%zu/%zu] %s  %s ", place_of(p, w), p->r->total,
+		    output_name(&p->r->all.v[w->i], 60),
 		    w->state != NULL		? w->state
 			: p->r->attempt != NULL ? "starting again…"
 						: "reading its context…");
@@ -242,7 +232,7 @@ take_line(struct pool *p, struct worker *w, const char *text, size_t n)
 	const char *name = output_name(&p->r->all.v[w->i], 60);
 	json_t *v = json_parse(text, n, "the report of a recovery", NULL), *end = json_object_get(v, "end");
 	const char *mark = json_text(v, "mark", ""), *words = json_text(v, "text", "");
-	size_t place = (size_t)(w - p->v) + 1;
+	size_t place = place_of(p, w);
 
 	p->drawn_at = 0;
 	if (end != NULL)
@@ -252,11 +242,11 @@ take_line(struct pool *p, struct worker *w, const char *text, size_t n)
 	else if (json_object_get(v, "state") != NULL)
 		take_state(p, w, v);
 	else if (strcmp(mark, "!") == 0)
-		output_warning(&p->r->say, "[%zu/%zu] %s: %s", place, p->n, name, words);
+		output_warning(&p->r->say, "[%zu/%zu] %s: %s", place, p->r->total, name, words);
 	else if (*mark != '\0')
-		output_done(&p->r->say, "[%zu/%zu] %s  %s", place, p->n, name, words);
+		output_done(&p->r->say, "[%zu/%zu] %s  %s", place, p->r->total, name, words);
 	else
-		output_line(&p->r->say, "[%zu/%zu] %s  %s", place, p->n, name, words);
+		output_line(&p->r->say, "[%zu/%zu] %s  %s", place, p->r->total, name, words);
 	json_decref(v);
 }
 

@@ -30,7 +30,8 @@ warn_own_pane(struct cli_batch *r)
 static int
 nothing(struct cli_batch *r, const char *why)
 {
-	if (r->cli->json)
+	/* with results, cmd_recover prints it */
+	if (r->cli->json && json_array_size(r->results) == 0)
 		cli_batch_end_json(r, cli_batch_json(r));
 	output_line(&r->say, "%s", why);
 	warn_own_pane(r);

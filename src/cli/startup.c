@@ -256,7 +256,10 @@ static void
 restart_beside(struct cli_batch *r, const size_t *list, size_t n)
 {
 	int last = GT_OK;
-	struct batch_outcome *ended = cli_batch_overlap(r, list, n, &last);
+	struct batch_outcome *ended;
+
+	r->total = n;
+	ended = cli_batch_overlap(r, list, n, &last);
 
 	for (size_t k = 0; k < n; k++)
 		json_decref(ended[list[k]].result);

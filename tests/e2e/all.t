@@ -118,6 +118,7 @@ gt "${with[@]}" --all --yes
 is "$RC" 3 'the same for a person'
 is "$(tail -n 1 <<<"$ERR")" 'found=4 recovered=3 unacknowledged=0 refused=0 failed=1' 'the last line counts them'
 is "$(grep -c 'Starting recovery' <<<"$ERR")" 4 'each was tried'
+is "$(grep -Eo '^\[[0-9]/4\] (ant|bee|cat|dog)$' <<<"$ERR" | tr '\n' ' ')" '[1/4] ant [2/4] bee [3/4] cat [4/4] dog ' 'with its place among all'
 like "$ERR" '! bee: Claude crashed again right after its start \(status 3\)' 'and bee is named'
 took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
 

@@ -61,7 +61,7 @@ is "$(XDG_STATE_HOME=$W/other recoverable shell --config "$W/command.toml")" yes
 rm "$note"
 
 gt --all --yes -L main --config "$W/command.toml" --json
-is "$RC $(json '{results}') $(json '{results}[0]{session}')" '0 1 toast' '--all brings back the agent alone'
+is "$RC $(json '{recovered}') $(json '{results}[0]{session}') $(json '{results}[1]{error}{name}')" '0 1 toast unsure' '--all brings back the agent alone, and names what it left'
 is "$(wc -l <"$W/deployed")" 2 'no command was run again'
 is "$(tm display-message -p -t "$(agent_pane shell)" '#{pane_pid}')" "$shell" 'and the shell is the same process'
 done_testing

@@ -35,6 +35,12 @@ before=$(panes)
 gt "${with[@]}" --all --yes
 is "$RC" 4 'no third one'
 is "$(tail -n 1 <<<"$ERR")" 'found=1 recovered=0 unacknowledged=0 refused=1 failed=0' 'the sum tells of it'
+like "$ERR" 'Not recovered:
+  loop: refused: [^
+]*
+    .*gt-recover' '  by its name, with the next step'
+gt "${with[@]}" --all --yes --json
+is "$RC $(json '{refused}') $(json '{results}[0]{session}') $(json '{results}[0]{error}{name}')" '4 1 loop quarantined' '  for programs, too'
 gt "${with[@]}" list
 like "$OUT" '\(quarantined\).*gt-recover records release' 'the list says how it goes on'
 gt "${with[@]}" list --json
