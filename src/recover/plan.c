@@ -344,7 +344,7 @@ has_finished(const struct guard_input *q)
 static bool
 is_done_teammate(const struct guard_input *q)
 {
-	return detect_status_crashed(q->c->status) && recovery_teammate_is_done(q->c);
+	return detect_status_crashed(q->c->status) && recovery_membership(q->c) == MEMBER_DONE;
 }
 
 static bool
@@ -468,12 +468,6 @@ refusal_of(bool (*stands)(const struct guard_input *q))
 }
 
 struct refusal
-recovery_refusal_limit(void)
-{
-	return refusal_of(is_limited);
-}
-
-struct refusal
 recovery_typing(void)
 {
 	return refusal_of(is_typing);
@@ -493,4 +487,21 @@ recovery_refusal(
 				    : guards[i].stands == is_remote ? c->remote_hint
 								    : guards[i].hint };
 	return (struct refusal){ NULL, NULL, NULL };
+}
+
+struct refusal
+recovery_refusal_gathered(const struct recovery *r)
+{
+	struct refusal no = recovery_refusal(r->w, r->c, &r->gathered.bead, r->named, r->include_infra);
+
+	if (no.name != NULL || r->named)
+		return no;
+	/* of a screen that only a snapshot remembers nobody has asked before */
+	if (r->gathered.conversation.limit && r->c->snapshot != NULL)
+		return refusal_of(is_limited);
+	if (r->gathered.idle && recovery_membership(r->c) == MEMBER_UNLISTED)
+		return (struct refusal){ "finished",
+			"its team is gone, and its last turn had ended: the teammate finished",
+			refusal_of(is_done_teammate).hint };
+	return no;
 }

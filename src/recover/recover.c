@@ -450,10 +450,7 @@ step_gather(struct recovery *r, struct err *e)
 		return r->words(r, e);
 	if (gather(r->w, r->c, r->scope, &r->gathered, e) != 0)
 		return -1;
-	no = recovery_refusal(r->w, r->c, &r->gathered.bead, r->named, r->include_infra);
-	/* of a screen that only a snapshot remembers nobody has asked before */
-	if (no.name == NULL && r->gathered.conversation.limit && r->c->snapshot != NULL && !r->named)
-		no = recovery_refusal_limit();
+	no = recovery_refusal_gathered(r);
 	if (no.name != NULL)
 		return recovery_refuse(&no, e);
 	if (!r->c->viewer && (gather_check_doubt(&r->gathered, e) != 0 || step_prompt_file(r, e) != 0))

@@ -141,8 +141,8 @@ bool gather_promises_report(const struct conversation *talk, bool known);
 
 /* ---- plan ---- */
 
-/* The refusal "limit", for one whose last screen is known only after gathering. */
-struct refusal recovery_refusal_limit(void);
+/* By what was gathered, too: a usage limit on its last screen, a finished teammate whose team is gone. */
+struct refusal recovery_refusal_gathered(const struct recovery *r);
 /* Was a key typed within the last minute in the candidate's pane, and could a shell or agent read it? */
 bool recovery_is_typing(const struct candidate *c, int64_t typed);
 /*
@@ -284,8 +284,13 @@ const struct resume_refusal *resume_judge(const struct resume_facts *f);
  * it is removed when the recovery is acknowledged.
  */
 
-/* Its team has it as idle, with no message unread: it is not brought back. False: not known. */
-bool recovery_teammate_is_done(const struct candidate *c);
+enum membership {
+	MEMBER_NONE,		/* no teammate, or not known */
+	MEMBER_AT_WORK,
+	MEMBER_DONE,		/* idle by its team's file, with no message unread */
+	MEMBER_UNLISTED		/* its team is gone, or was founded anew: gathered.idle tells */
+};
+enum membership recovery_membership(const struct candidate *c);	/* one that is done is not brought back */
 /* Durable; nothing for one that leads no team or does not resume. */
 int recovery_team_keep(struct recovery *r, struct err *e);
 /*

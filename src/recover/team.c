@@ -154,21 +154,22 @@ read_led(struct app *w, const struct candidate *c, const char *id, struct team *
 	return t->dir != NULL && count_members(t->config) > 0;
 }
 
-bool
-recovery_teammate_is_done(const struct candidate *c)
+enum membership
+recovery_membership(const struct candidate *c)
 {
 	const char *team, *name = candidate_teammate(c, &team);
+	enum membership is = MEMBER_UNLISTED;
 	struct team t;
 	json_t *m;
-	bool done;
 
 	if (name == NULL || c->config_dir == NULL || strchr(team, '/') != NULL || strchr(name, '/') != NULL)
-		return false;
+		return MEMBER_NONE;
 	team_read(&t, c->config_dir, team);
-	m = find_member(t.config, name);
-	done = m != NULL && !json_flag(m, "isActive", true) && count_unread(&t, name) == 0;
+	if ((m = find_member(t.config, name)) != NULL)
+		is = !json_flag(m, "isActive", true) && count_unread(&t, name) == 0 ? MEMBER_DONE
+										     : MEMBER_AT_WORK;
 	team_release(&t);
-	return done;
+	return is;
 }
 
 int

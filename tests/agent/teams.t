@@ -139,13 +139,29 @@ recovered() {
 	printf '%s' "$OUT" | perl -MJSON::PP -0777 -ne 'print join " ", map { "$_->{pane_id}=" . ($_->{via} // $_->{error}{name} // "?") } @{decode_json($_)->{results}}'
 }
 
-is_working() {	# NAME: by the team's own file
-	[ "$(member "$1" isActive)" = 1 ]
+lead_pane() {
+	tm list-panes -a -F '#{pane_id} #{pane_dead} #{pane_start_command}' | grep claude | grep -v -e --agent-name | sed -n '1s/ .*//p'
 }
 
-# alice has work again, which is what a crash interrupts; her flag may still be that of the work before
+counts_below() {	# PID: does a descendant of it count sheep?
+	local pid
+	for pid in $(pgrep -P "$1"); do
+		grep -qs 'seq 1 900' "/proc/$pid/cmdline" || counts_below "$pid" || continue
+		return 0
+	done
+	return 1
+}
+
+is_counting() {
+	counts_below "$(tm display-message -p -t "$(pane_of alice)" '#{pane_pid}')"
+}
+
+# alice has work again, which is what a crash interrupts
 works_again() {
-	until_ 60 is_finished alice && tell_agent lead 'Please urge alice.' && until_ 60 is_working alice
+	local lead
+	lead=$(lead_pane)
+	tm send-keys -t "$lead" -l 'Please urge alice.' \; send-keys -t "$lead" Enter
+	until_ 60 is_counting
 }
 
 BOB=$(pane_of bob)
@@ -154,7 +170,7 @@ ok 'all: bob is killed' kill_pane "$BOB"
 ok 'all: alice is killed' kill_pane "$ALICE"
 ok 'all: the lead is killed' kill_pane "$LEAD"
 gt --all --yes -L "$SOCKET" --json
-is "$(recovered)" "$LEAD=resume $ALICE=resume" 'all: the lead first, then alice; bob had finished'
+is "$(recovered)" "$LEAD=resume $ALICE=resume $BOB=finished" 'all: the lead first, then alice; bob had finished, and is named'
 [ "$RC" = 0 ] || note "$ERR"
 ok 'all: the team has its members' has_members alice bob
 ok 'all: bob is left alone' is_dead "$BOB"
@@ -181,6 +197,7 @@ ok 'server: the team has its members' has_members alice bob
 like "$(config | tr -d ' \n')" "\"name\":\"alice\"[^{}]*\"tmuxPaneId\":\"$(pane_of alice)\"" 'server: and knows the pane of alice'
 
 # the server alone: agents that lose their terminal end in order, and the lead removes its team
+ok 'server alone: alice works' works_again
 gt_as_claude snapshot -L "$SOCKET"
 mapfile -t all < <(tm list-panes -a -F '#{?pane_dead,,#{pane_pid}}' | grep .)
 kill -9 "$(tm display-message -p '#{pid}')"
@@ -188,10 +205,15 @@ for pid in "${all[@]}"; do
 	until_ 30 _gone "$pid"
 done
 gt_as_claude --all --yes -L "$SOCKET" --json
-like "$(recovered)" '^%[0-9]+=resume %[0-9]+=resume' 'server alone: both go on with their own conversations'
+LEAD=$(lead_pane)
+is "$(recovered | tr ' ' '\n' | grep -v =finished | tr '\n' ' ')" "$LEAD=resume $(pane_of alice)=resume " 'server alone: both go on with their own conversations, the lead first'
+is "$(pane_of bob) $(recovered | grep -o =finished)" ' =finished' 'server alone: bob had finished'
 ok 'server alone: alice joins the team that the lead founds anew' has_members alice
-LEAD=$(tm list-panes -a -F '#{pane_id} #{pane_start_command}' | grep -v -e --agent-name | sed -n '1s/ .*//p')
 tm send-keys -t "$LEAD" -l 'Please ring alice.' \; send-keys -t "$LEAD" Enter
-ok 'server alone: its messages reach her' until_ 60 shows "$(pane_of alice)" 'I hear the bell'
+ok 'server alone: its messages reach her' until_ 60 shows "$(pane_of alice)" 'I hear the bell' ||
+	note "$(config)
+$(tm list-panes -a -F '#{pane_id} #{pane_dead} #{pane_start_command}')
+$(tm capture-pane -p -t "$LEAD")
+$(tm capture-pane -p -t "$(pane_of alice)")"
 
 done_testing
