@@ -94,8 +94,8 @@ _gt_recover() {
 		snapshot) options='-n --dry-run --passes -L --socket --town --config' ;;
 		status) options='-L --socket --town --config' ;;
 		doctor) options='-L --socket --town --config' ;;
-		log) options='--since --verify --town --config' ;;
-		stats) options='--since --town --config' ;;
+		log) options='--since --verify -L --socket --town --config' ;;
+		stats) options='--since -L --socket --town --config' ;;
 		scrub) options='--report --check --no-known --sanitize --config' ;;
 		parse) options='--agent --transcript' ;;
 		epic) options='-n --dry-run -y --yes --no-input --sprints --output -L --socket --town --config' ;;

@@ -105,7 +105,7 @@ complete -c gt-recover -n '__fish_seen_subcommand_from records' -l undelivered -
 complete -c gt-recover -n '__fish_seen_subcommand_from records' -l lease -x -d 'seconds for which it is held after the last renewal (300)'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l sprints -x -d 'only these sprints, by number (2,3)'
 complete -c gt-recover -n '__fish_seen_subcommand_from epic' -l output -r -F -d 'write to a private file instead of standard output'
-complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor epic records reconcile config' -s L -l socket -x -d 'tmux socket, name or path (repeatable)'
+complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats epic records reconcile config' -s L -l socket -x -d 'tmux socket, name or path (repeatable)'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats epic wip records reconcile hook config' -l town -x -a '(__fish_complete_directories)' -d 'root directory of the Gas Town'
 complete -c gt-recover -n '__gt_recover_bare; or __fish_seen_subcommand_from list show restart workspace setup snapshot status doctor log stats scrub epic wip records reconcile hook config' -l config -r -F -d 'use this configuration file'
 complete -c gt-recover -l json -d 'print one JSON object'

@@ -144,11 +144,13 @@ _gt_recover() {
 	log) options=(
 		'--since[only events newer than AGE (7d, 12h)]:age: '
 		'--verify[compare events.jsonl with the store]'
+		'*'{-L,--socket}'[tmux socket, name or path (repeatable)]:name: '
 		'--town[root directory of the Gas Town]:dir:_files -/'
 		'--config[use this configuration file]:file:_files'
 	) ;;
 	stats) options=(
 		'--since[only events newer than AGE (7d, 12h)]:age: '
+		'*'{-L,--socket}'[tmux socket, name or path (repeatable)]:name: '
 		'--town[root directory of the Gas Town]:dir:_files -/'
 		'--config[use this configuration file]:file:_files'
 	) ;;

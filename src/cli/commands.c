@@ -87,12 +87,13 @@ const struct command commands[] = {
 	    "warnings and errors.",
 	    .examples = "gt-recover doctor\ngt-recover doctor -q", .statuses = "1  there is an error" },
 	{ "log", "show the event log, oldest first", .job = cmd_log, .group = GROUP_HISTORY,
-	    .args = "[SESSION...]", .options = OPT_PLACE | OPT_SINCE | OPT_VERIFY,
-	    .details = "--verify compares events.jsonl with the store, line by line, and first repairs a "
-	    "truncated last line.",
+	    .args = "[SESSION...]", .options = OPT_TMUX | OPT_SINCE | OPT_VERIFY,
+	    .details = "-L shows only what happened to sessions of that tmux server. --verify compares "
+	    "events.jsonl with the store, line by line, and first repairs a truncated last line.",
 	    .examples = "gt-recover log work\ngt-recover log --since 7d" },
 	{ "stats", "show the number of recoveries, their causes and results", .job = cmd_stats,
-	    .group = GROUP_HISTORY, .options = OPT_PLACE | OPT_SINCE,
+	    .group = GROUP_HISTORY, .options = OPT_TMUX | OPT_SINCE,
+	    .details = "-L counts only recoveries and refusals on that tmux server.",
 	    .examples = "gt-recover stats --since 7d" },
 	{ "scrub", "filter: replace secrets in the text on stdin", .run = cmd_scrub,
 	    .group = GROUP_FILTERS, .options = OPT_CONFIG | OPT_SCRUB,

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <time.h>
 
 #include "cli/cli.h"
@@ -107,17 +108,46 @@ print_stats_text(const struct record_stats *st)
 	buf_release(&p95);
 }
 
+/* Of -L, none without it; heap, for release_sockets. */
+static struct record_sockets
+list_sockets(const struct app *w)
+{
+	struct record_sockets out = { xcalloc(w->n_servers + 1, sizeof *out.v), 0 };
+
+	for (size_t i = 0; i < w->n_servers && w->sockets_named; i++) {
+		char *path = tmux_socket_path(&w->servers[i]);
+
+		if (path != NULL)
+			out.v[out.n++] = path;
+	}
+	return out;
+}
+
+static void
+release_sockets(struct record_sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+}
+
 int
 cmd_stats(struct verb_job *j, struct err *e)
 {
 	struct record_stats st = { .attempts = 0 };
+	struct record_sockets sockets;
 	struct store *store = app_store(&j->w, false, e);
 	int64_t since;
+	int ret = 0;
 
 	if ((store == NULL && e->code != 0) || cli_parse_since(&j->cli, &since, e) != 0)
 		return -1;
 	st.since = since;
-	if (store != NULL && record_stats_read(store, since, &st, e) != 0) {
+	sockets = list_sockets(&j->w);
+	if (store != NULL)
+		ret = record_stats_read(store, since, &sockets, &st, e);
+	release_sockets(&sockets);
+	if (ret != 0) {
 		record_stats_release(&st);
 		return -1;
 	}
@@ -171,6 +201,7 @@ struct log_job {
 	int64_t since, now;
 	json_t *events;			/* NULL: printed at once */
 	struct fleet fleet;
+	struct record_sockets sockets;	/* of -L */
 	size_t shown;
 };
 
@@ -246,7 +277,7 @@ matches_filter(const struct log_job *j, const struct event_row *ev)
 	for (size_t i = 0; i < j->cli->n_args && !asked; i++)
 		asked = (ev->session != NULL && strcmp(j->cli->args[i], ev->session) == 0) ||
 		    (is_about_agent(ev) && ev->subject != NULL && strcmp(j->cli->args[i], ev->subject) == 0);
-	return asked && ev->at >= j->since;
+	return asked && ev->at >= j->since && record_socket_is_asked(&j->sockets, ev->socket);
 }
 
 static int
@@ -269,6 +300,7 @@ take_event(const struct event_row *ev, void *arg)
 	json_put(v, "subject", ev->subject);
 	json_put(v, "session", ev->session);
 	json_put(v, "text", ev->text);
+	json_put(v, "socket", ev->socket);
 	if (ev->host != NULL)
 		json_put(v, "host", ev->host);
 	json_array_append_new(j->events, v);
@@ -320,6 +352,7 @@ show(struct app *w, const struct cli *cli, struct err *e)
 	struct store *store = app_store(w, false, e);
 	int ret = cli_parse_since(cli, &j.since, e);
 
+	j.sockets = list_sockets(w);
 	if (ret == 0 && store == NULL && e->code != 0)
 		ret = -1;
 	if (ret == 0 && store != NULL)
@@ -336,6 +369,7 @@ show(struct app *w, const struct cli *cli, struct err *e)
 	}
 	json_decref(j.events);
 	record_fleet_release(&j.fleet);
+	release_sockets(&j.sockets);
 	return ret == 0 ? GT_OK : -1;
 }
 

@@ -144,6 +144,8 @@ event_json(const struct event *ev, int64_t seq, int64_t at)
 	put_short(o, "subject", ev->subject);
 	put_short(o, "session", ev->session);
 	put_short(o, "text", ev->text);
+	if (ev->socket != NULL)
+		put_short(o, "socket", ev->socket);
 	if (*host_id() != '\0')
 		json_put(o, "host", host_id());
 	json_print(&out, o, false);
@@ -382,7 +384,7 @@ out:
 }
 
 #define PAGE 500
-#define LINE_MAX_BYTES ((size_t)64 << 10)	/* four fields of 1 KiB, each byte at most six in JSON */
+#define LINE_MAX_BYTES ((size_t)64 << 10)	/* five fields of 1 KiB, each byte at most six in JSON */
 
 struct event_rows {
 	int (*row)(const struct event_row *ev, void *arg);
@@ -413,7 +415,8 @@ hand_over(const struct record *r, void *arg, struct err *e)
 		.subject = json_text(v, "subject", NULL),
 		.session = json_text(v, "session", NULL),
 		.text = json_text(v, "text", NULL),
-		.host = json_text(v, "host", NULL) };
+		.host = json_text(v, "host", NULL),
+		.socket = json_text(v, "socket", NULL) };
 	ret = to->row(&ev, to->arg);
 	json_decref(v);
 	return ret;

@@ -28,6 +28,7 @@ struct event {
 	const char *subject;		/* id of what it is about */
 	const char *session;		/* NULL: none */
 	const char *text;		/* a few words, NULL: none */
+	const char *socket;		/* path of the tmux socket of the session, NULL: none or not told */
 };
 
 /*
@@ -88,6 +89,7 @@ struct event_row {
 	int64_t seq, at;		/* at: ms since 1970 */
 	const char *kind, *subject, *session, *text;	/* the last three may be NULL */
 	const char *host;		/* on which it happened; NULL: the store is one machine's alone */
+	const char *socket;		/* path of the tmux socket of its session; NULL: not told */
 };
 
 /*
@@ -298,6 +300,7 @@ void txn_check(struct txn *t, char *key, int64_t expect);
 void txn_delete(struct txn *t, char *key, int64_t expect);
 /* Its one event; all but kind may be NULL. Copied. */
 void txn_event(struct txn *t, const char *kind, const char *subject, const char *session, const char *text);
+void txn_event_on(struct txn *t, const char *socket);	/* of that tmux server; NULL: not known */
 
 /* Commits (nothing to commit: done), answers as store_commit, and empties it. */
 enum commit txn_commit(struct txn *t, struct err *e);
@@ -335,8 +338,19 @@ struct record_stats {
 	int64_t p50_ms, p95_ms;
 };
 
-/* All of it. -1 with err; record_stats_release in any case. */
-int record_stats_read(struct store *s, int64_t since, struct record_stats *out, struct err *e);
+/* Paths of tmux sockets; none, or NULL: any. */
+struct record_sockets {
+	char **v;
+	size_t n;
+};
+
+/*
+ * All of it; of recoveries and refusals only those on the tmux servers with these sockets, and where
+ * any is meant, also the runs. -1 with err; record_stats_release in any case.
+ */
+int record_stats_read(struct store *s, int64_t since, const struct record_sockets *sockets,
+    struct record_stats *out, struct err *e);
+bool record_socket_is_asked(const struct record_sockets *sockets, const char *socket);
 void record_stats_release(struct record_stats *st);
 
 #endif

@@ -529,7 +529,13 @@ txn_event(struct txn *t, const char *kind, const char *subject, const char *sess
 
 	for (size_t i = 0; i < 4; i++)
 		given[i] = given[i] != NULL ? keep(t, xstrdup(given[i])) : NULL;
-	t->event = (struct event){ given[0], given[1], given[2], given[3] };
+	t->event = (struct event){ given[0], given[1], given[2], given[3], NULL };
+}
+
+void
+txn_event_on(struct txn *t, const char *socket)
+{
+	t->event.socket = socket != NULL ? keep(t, xstrdup(socket)) : NULL;
 }
 
 void

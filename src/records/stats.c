@@ -45,8 +45,17 @@ percentile(const int64_t *sorted, size_t n, size_t percent)
 	return n == 0 ? -1 : sorted[rank > 0 ? rank - 1 : 0];
 }
 
+bool
+record_socket_is_asked(const struct record_sockets *sockets, const char *socket)
+{
+	for (size_t i = 0; sockets != NULL && i < sockets->n; i++)
+		if (socket != NULL && strcmp(sockets->v[i], socket) == 0)
+			return true;
+	return sockets == NULL || sockets->n == 0;
+}
+
 static void
-count_attempts(const struct attempt_list *all, struct record_stats *out)
+count_attempts(const struct attempt_list *all, const struct record_sockets *sockets, struct record_stats *out)
 {
 	int64_t *took = xcalloc(all->n + 1, sizeof *took);
 
@@ -54,7 +63,7 @@ count_attempts(const struct attempt_list *all, struct record_stats *out)
 		const struct attempt *a = &all->v[i];
 		int64_t end = a->times[PHASE_ACKNOWLEDGED];
 
-		if (a->times[PHASE_DETECTED] < out->since)
+		if (a->times[PHASE_DETECTED] < out->since || !record_socket_is_asked(sockets, a->socket))
 			continue;
 		out->attempts++;
 		count(&out->phases, attempt_phase_name(a->phase));
@@ -72,12 +81,18 @@ count_attempts(const struct attempt_list *all, struct record_stats *out)
 	free(took);
 }
 
+struct refusals {
+	const struct record_sockets *sockets;
+	struct record_stats *out;
+};
+
 static int
 count_refusal(const struct event_row *ev, void *arg)
 {
-	struct record_stats *out = arg;
+	struct refusals *job = arg;
+	struct record_stats *out = job->out;
 
-	if (ev->at >= out->since) {
+	if (ev->at >= out->since && record_socket_is_asked(job->sockets, ev->socket)) {
 		out->refused++;
 		count(&out->refusals, ev->kind + strcspn(ev->kind, ".") + (strchr(ev->kind, '.') != NULL));
 	}
@@ -101,8 +116,10 @@ count_run(const struct record *rec, void *arg, struct err *e)
 }
 
 int
-record_stats_read(struct store *s, int64_t since, struct record_stats *out, struct err *e)
+record_stats_read(struct store *s, int64_t since, const struct record_sockets *sockets,
+    struct record_stats *out, struct err *e)
 {
+	struct refusals job = { sockets, out };
 	struct tally_list *all[] = { &out->phases, &out->classes, &out->reasons, &out->deliveries,
 		&out->failures, &out->refusals, &out->runs };
 	struct attempt_list list = { 0 };
@@ -112,11 +129,11 @@ record_stats_read(struct store *s, int64_t since, struct record_stats *out, stru
 	out->since = since;
 	ret = attempt_list_all(s, &list, e);
 	if (ret == 0)
-		count_attempts(&list, out);
+		count_attempts(&list, sockets, out);
 	attempt_list_release(&list);
 	if (ret == 0)
-		ret = event_each(s, "refusal", count_refusal, out, e);
-	if (ret == 0)
+		ret = event_each(s, "refusal", count_refusal, &job, e);
+	if (ret == 0 && (sockets == NULL || sockets->n == 0))
 		ret = store_each(s, "run:", NULL, count_run, out, e);
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i]->n > 0)

@@ -81,7 +81,7 @@ talk=$(field "jobs/$ID/state.json" '{sessionId}')
 GT_QUIET_MS=0 gt --all --yes -L "$SOCKET" --json
 is "$RC $(json '{results}[0]{session}') $(json '{results}[0]{via}') $(json '{results}[0]{proof}')" "0 $ID respawn transcript" 'it is started again first, with proof'
 [ "$RC" = 0 ] || note "$OUT$ERR"
-is "$(json '{results}[1]{session}') $(json '{results}[1]{via}') $(json '{results}')" 'shown viewer 2' 'then its viewer'
+is "$(json '{results}[1]{session}') $(json '{results}[1]{via}') $(json '{recovered}')" 'shown viewer 2' 'then its viewer'
 is "$(listed typed refusal)" viewer 'one in a shell may have been left'
 GT_QUIET_MS=0 gt typed -L "$SOCKET" --json
 is "$RC $(json '{results}[0]{via}')" '0 viewer' 'named, it comes back, too'

@@ -59,6 +59,14 @@ is "$(json '{refusals}{stopped}') $(json '{crash_to_acknowledged}{count}')" '1 1
 ok 'the time is a likely one' [ "$(json '{crash_to_acknowledged}{p95_ms}')" -lt 120000 ]
 gt stats --since 1h
 like "$OUT" 'result +acknowledged 1' 'to people too'
+gt -L main log --json
+is "$RC $(json '{events}') $(json '{events}[5]{socket}')" "0 6 $TMUX_TMPDIR/tmux-$(id -u)/main" '-L shows those of that server'
+gt -L other log --json
+is "$RC $(json '{events}')" '0 0' '  and of no other'
+gt -L other stats --json
+is "$RC $(json '{attempts}') $(json '{refusals}{stopped}')" '0 0 (none)' '-L counts those of that server'
+gt -L other -L main stats --json
+is "$RC $(json '{attempts}') $(json '{refusals}{stopped}')" '0 1 1' '  or of several'
 gt stats toast
 is "$RC" 2 'stats takes no name'
 gt -L main --all --yes

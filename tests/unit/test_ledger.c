@@ -129,7 +129,7 @@ test_refusals(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
 	assert_last(h, "refusal", "refusal.stopped|%1|s|its agent was ended on purpose");
-	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, NULL, &st, &h->e), 0);
 	assert_int_equal(st.refused, 1);
 	record_stats_release(&st);
 	r.pane_pid = 4;			/* it was brought back and ended again */
@@ -138,13 +138,13 @@ test_refusals(void **state)
 	assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
 	r.name = "stopped";
 	assert_int_equal(attempt_note_refusal(h->s, &r, &h->e), 0);
-	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, NULL, &st, &h->e), 0);
 	assert_int_equal(st.refused, 4);
 	assert_int_equal(st.refusals.n, 2);
 	assert_string_equal(st.refusals.v[0].word, "stopped");
 	assert_int_equal(st.refusals.v[0].n, 3);
 	record_stats_release(&st);
-	assert_int_equal(record_stats_read(h->s, store_now(h->s) + 1000, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, store_now(h->s) + 1000, NULL, &st, &h->e), 0);
 	assert_int_equal(st.refused, 0);
 	record_stats_release(&st);
 }
@@ -158,7 +158,7 @@ test_stats(void **state)
 	struct record_stats st;
 	char pane[16];
 
-	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, NULL, &st, &h->e), 0);
 	assert_int_equal(st.attempts, 0);
 	assert_int_equal(st.p50_ms, -1);
 	record_stats_release(&st);
@@ -175,7 +175,7 @@ test_stats(void **state)
 	begin(h, &a, "s", "%10");	/* a crash whose time is not known */
 	go(h, &a, PHASE_ACKNOWLEDGED);
 	attempt_release(&a);
-	assert_int_equal(record_stats_read(h->s, 0, &st, &h->e), 0);
+	assert_int_equal(record_stats_read(h->s, 0, NULL, &st, &h->e), 0);
 	assert_int_equal(st.attempts, 6);
 	assert_string_equal(st.phases.v[0].word, "acknowledged");
 	assert_int_equal(st.phases.v[0].n, 5);

@@ -424,6 +424,7 @@ record_once(struct txn *t, void *arg, struct err *e)
 	if (ret == 0)
 		session_put(t, &x, SESSION_ACTIVE, store_now(t->s));
 	txn_event(t, "session.recorded", told->agent_uuid, told->session, told->provider_name);
+	txn_event_on(t, told->socket);
 	session_release(&old);
 	session_release(&x);
 	return ret;
@@ -500,6 +501,7 @@ suspend_once(struct txn *t, void *arg, struct err *e)
 	record_set(&x->why, job->why);
 	session_put(t, x, SESSION_SUSPENDED, store_now(t->s));
 	txn_event(t, "session.suspended", job->agent, x->session, job->why);
+	txn_event_on(t, x->socket);
 	return 0;
 }
 
@@ -530,6 +532,7 @@ restore_once(struct txn *t, void *arg, struct err *e)
 	move_here(x);
 	session_put(t, x, SESSION_ACTIVE, store_now(t->s));
 	txn_event(t, "session.restored", job->agent, x->session, NULL);
+	txn_event_on(t, x->socket);
 	return 0;
 }
 
@@ -577,6 +580,7 @@ start_once(struct txn *t, void *arg, struct err *e)
 			record_set(&x.cursor_session_id, job->conversation);
 		session_put(t, &x, SESSION_ACTIVE, store_now(t->s));
 		txn_event(t, "session.started", job->agent, x.session, NULL);
+		txn_event_on(t, x.socket);
 	}
 	session_release(&x);
 	return 0;
@@ -696,10 +700,12 @@ reconcile_once(struct txn *t, void *arg, struct err *e)
 	}
 	if (job->suspended > 1)
 		words = xasprintf("%zu sessions: no running process", job->suspended);
-	if (words != NULL)
+	if (words != NULL) {
 		txn_event(t, "session.suspended", NULL, NULL, words);
-	else if (last != NULL)
+	} else if (last != NULL) {
 		txn_event(t, "session.suspended", last->agent_uuid, last->session, GONE);
+		txn_event_on(t, last->socket);
+	}
 	free(words);
 	return 0;
 }

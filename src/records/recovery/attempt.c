@@ -137,6 +137,7 @@ put_attempt(struct txn *t, const struct attempt *a, enum attempt_phase phase, in
 	txn_put(t, &attempt_type, &next);
 	txn_event(t, kind, a->id, a->session,
 	    a->version == 0 ? a->reason : phase == PHASE_FAILED ? a->why : NULL);
+	txn_event_on(t, a->socket);
 	free(kind);
 }
 
@@ -380,6 +381,7 @@ attempt_note_refusal(struct store *s, const struct refusal_record *r, struct err
 		txn_write(&t, xstrdup(key), old.version, r->name,
 		    xasprintf("{\"pane_pid\":%lld}", (long long)r->pane_pid));
 		txn_event(&t, kind, r->pane_id, r->session, r->sentence);
+		txn_event_on(&t, r->socket);
 		answer = txn_commit(&t, e);
 	}
 	store_record_release(&old);

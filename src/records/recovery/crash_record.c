@@ -50,8 +50,10 @@ put_crashes(struct store *s, struct crash_record *v, size_t n, const struct even
 
 	for (size_t i = 0; i < n; i++)
 		txn_put(&t, &crash_type, &v[i]);
-	if (ev != NULL)
+	if (ev != NULL) {
 		txn_event(&t, ev->kind, ev->subject, ev->session, ev->text);
+		txn_event_on(&t, ev->socket);
+	}
 	ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;
 	for (size_t i = 0; i < n && ret == 0; i++)
 		ret = record_read_version(s, &crash_type, &v[i], e) < 0 ? -1 : 0;
@@ -91,7 +93,8 @@ crash_record_note(struct store *s, struct crash_record *x, bool *fresh, struct e
 {
 	char *key = crash_key(x), *words = xasprintf("%s, %s", x->class, x->reason);
 	struct event ev = {
-		.kind = "crash.seen", .subject = x->pane_id, .session = x->session, .text = words
+		.kind = "crash.seen", .subject = x->pane_id, .session = x->session, .text = words,
+		.socket = x->socket
 	};
 	struct err own = ERR_INIT;
 	int ret = 0;
@@ -233,6 +236,7 @@ crash_forget(struct store *s, const char *socket, const char *session, size_t *n
 		snprintf(words, sizeof words, "%zu attempt%s deleted", *n, *n == 1 ? "" : "s");
 		txn_delete(&t, xstrdup(key), r.version);
 		txn_event(&t, "session.released", session, session, words);
+		txn_event_on(&t, socket);
 		ret = txn_commit(&t, e) == COMMIT_DONE ? 0 : -1;
 	}
 	json_decref(times);

@@ -97,6 +97,7 @@ static int
 commit_armed(struct txn *t, const struct armed *a, const char *kind, const char *words, struct err *e)
 {
 	txn_event(t, kind, a->session_id, a->session, words);
+	txn_event_on(t, a->socket);
 	return txn_commit(t, e) == COMMIT_DONE ? 0 : -1;
 }
 
