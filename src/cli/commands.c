@@ -55,9 +55,9 @@ const struct command commands[] = {
 	{ "setup", "make crashes recoverable: hooks, timer, tmux options", .run = cmd_setup,
 	    .group = GROUP_PROTECT, .options = OPT_TMUX | OPT_ASK | OPT_PRINT | OPT_SETUP,
 	    .details = "Shows a plan with the purpose of each part, asks once, does it, and checks it "
-	    "with doctor. Parts: panes, timer, hooks, key, conf, shim (in a Gas Town); with --with also "
-	    "plugin, slash, patrol. A tmux.conf that is read-only or a symbolic link is not changed: "
-	    "setup prints the line to add.\n"
+	    "with doctor. Parts: panes, timer, hooks, key, conf, shim (in a Gas Town), resurrect (where "
+	    "tmux-resurrect is in use); with --with also plugin, slash, patrol. A tmux.conf that is "
+	    "read-only or a symbolic link is not changed: setup prints the line to add.\n"
 	    "--undo removes every part, or those of --only. It restores each file and keeps later "
 	    "changes of others.",
 	    .examples = "gt-recover setup\ngt-recover setup --print\ngt-recover setup --yes --without key\n"
@@ -254,7 +254,7 @@ const struct command commands[] = {
 	    "= true it restarts recorded agents, with their context if a snapshot or pane has it, "
 	    "otherwise from their record. The timer runs it at boot." },
 	{ "install", "install a part of the setup", .run = cmd_install, .now = "setup --only PART",
-	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf",
+	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf|resurrect",
 	    .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS,
 	    .details = "shim adds a shell function for `gt recover`; other commands go to gt. timer runs "
 	    "`gt-recover snapshot` every checkpoint_interval, with a systemd user timer or a crontab line "
@@ -267,7 +267,7 @@ const struct command commands[] = {
 	    "commands /recovery:status and /recovery:resume to Claude Code. --prints the files and "
 	    "changes nothing." },
 	{ "uninstall", "remove an installed part", .run = cmd_install, .now = "setup --undo --only PART",
-	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf",
+	    .args = "shim|timer [patrol]|plugin|hooks|binding|key|conf|resurrect",
 	    .options = OPT_PRINT | OPT_TMUX | OPT_HOOKS },
 	{ .name = NULL },
 };

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "config/config.h"
 #include "gastown/gastown.h"
+#include "install/install.h"
 #include "recover/upkeep/upkeep.h"
 #include "tmux/tmux.h"
 #include "workspace/workspace.h"
@@ -279,24 +280,6 @@ check_exposed(struct doctor *d)
 
 /* ---- tmux-resurrect ---- */
 
-/* The line of a tmux configuration by which a restore ends in a recovery. */
-static void
-put_hook(struct buf *out, const struct tmux *t)
-{
-	static const char plain[] = "/-_.+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	char *program = sys_program_path();
-	bool usual = program != NULL && program[strspn(program, plain)] == '\0';
-
-	buf_fmt(out,
-	    "set-option -g @resurrect-hook-post-restore-all 'tmux set-option -g " SERVER_RESTORED
-	    " \"$(date +%%s)\"; %s --all --yes --quiet",
-	    usual ? program : "gt-recover");
-	if (strcmp(t->socket, "default") != 0 && t->socket[strspn(t->socket, plain)] == '\0')
-		buf_fmt(out, " -L %s", t->socket);
-	buf_str(out, " >/dev/null 2>&1 &'");
-	free(program);
-}
-
 static bool
 ask_option(struct tmux *t, const char *name, struct buf *out)
 {
@@ -306,11 +289,10 @@ ask_option(struct tmux *t, const char *name, struct buf *out)
 static bool
 look_at_resurrect(struct doctor *d, struct tmux *t)
 {
-	struct buf script = BUF_INIT, hook = BUF_INIT, line = BUF_INIT;
+	struct buf script = BUF_INIT, hook = BUF_INIT;
 	bool loaded = ask_option(t, "@resurrect-restore-script-path", &script) &&
-	    ask_option(t, "@resurrect-hook-post-restore-all", &hook) && script.len > 0;
+	    ask_option(t, ARTIFACT_RESURRECT, &hook) && script.len > 0;
 
-	put_hook(&line, t);
 	if (loaded && hook.len > 0 && strstr(hook.data, "gt-recover") != NULL)
 		doctor_report(d, VERDICT_OK, NULL, "%s: gt-recover runs after a restore by tmux-resurrect",
 		    t->socket);
@@ -319,12 +301,11 @@ look_at_resurrect(struct doctor *d, struct tmux *t)
 		    "%s: your own hook runs after a restore by tmux-resurrect, not gt-recover",
 		    t->socket);
 	else if (loaded)
-		doctor_report(d, VERDICT_NOTE, line.data,
-		    "%s: tmux-resurrect restores the panes; a line in tmux.conf also recovers their "
-		    "agents", t->socket);
+		doctor_report(d, VERDICT_NOTE, "gt-recover setup --only resurrect,conf",
+		    "%s: tmux-resurrect restores the panes; a hook of it also recovers their agents",
+		    t->socket);
 	buf_release(&script);
 	buf_release(&hook);
-	buf_release(&line);
 	return loaded;
 }
 

@@ -248,8 +248,31 @@ render_key(const struct artifact *a, struct buf *out)
 	buf_release(&command);
 }
 
-int
-artifact_key(struct artifact_set *in, const char *program, struct err *e)
+/* A hook of the user's own stays. tmux-resurrect evaluates the text in bash, within the server's TMUX. */
+static void
+render_resurrect(const struct artifact *a, struct buf *out)
+{
+	struct buf hook = BUF_INIT;
+
+	artifact_resurrect_hook(&hook, a->of);
+	buf_str(out,
+	    "if-shell -F '#{?" ARTIFACT_RESURRECT ",,1}' {\n  set-option -g " ARTIFACT_RESURRECT " ");
+	quote_arg(out, hook.data);
+	buf_str(out, "\n}\n");
+	buf_release(&hook);
+}
+
+void
+artifact_resurrect_hook(struct buf *out, const char *program)
+{
+	buf_str(out, ARTIFACT_RESURRECT_BEGIN " \"$(date +%s)\"; ");
+	quote_sh(out, program);
+	buf_str(out, " --all --yes --quiet -L \"${TMUX%%,*}\" >/dev/null 2>&1 &");
+}
+
+static int
+own_tmux_block(struct artifact_set *in, const char *id,
+    void (*render)(const struct artifact *a, struct buf *out), const char *program, struct err *e)
 {
 	char *path = own_tmux_file();
 
@@ -258,11 +281,23 @@ artifact_key(struct artifact_set *in, const char *program, struct err *e)
 		err_set(e, GT_FAIL, "no-home", "cannot write the file of tmux commands: HOME is not set");
 		return err_hint(e, "set HOME and run it again");
 	}
-	artifact_add(in, path, "gt-recover-key", render_key, program);
+	artifact_add(in, path, id, render, program);
 	in->v[0].mark = ARTIFACT_BLOCK;
 	in->v[0].mode = 0;
 	in->dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	return 0;
+}
+
+int
+artifact_key(struct artifact_set *in, const char *program, struct err *e)
+{
+	return own_tmux_block(in, "gt-recover-key", render_key, program, e);
+}
+
+int
+artifact_resurrect(struct artifact_set *in, const char *program, struct err *e)
+{
+	return own_tmux_block(in, "gt-recover-resurrect", render_resurrect, program, e);
 }
 
 /* The first that is there, else the one in HOME. Heap. */

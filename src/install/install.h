@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "gastown/gastown.h"
+#include "workspace/workspace.h"
 
 /* ---- artifact ---- */
 
@@ -90,12 +91,17 @@ int artifact_slash_commands(
 void artifact_shim(struct artifact_set *in);
 
 /*
- * The key of tmux, as a file of tmux commands beside gt.toml, and the line that reads it in the user's
- * tmux.conf. program: absolute, borrowed. "no-home"; "not-written": tmux.conf is a symbolic link or
- * read-only, the hint has the line. artifact_release in any case.
+ * The key of tmux, and the hook by which a restore of tmux-resurrect ends in a recovery, in a file of tmux
+ * commands beside gt.toml; and the line that reads it in the user's tmux.conf. program: absolute, borrowed.
+ * "no-home"; "not-written": tmux.conf is a symbolic link or read-only, the hint has the line.
+ * artifact_release in any case.
  */
 #define ARTIFACT_KEY "R"
 int artifact_key(struct artifact_set *in, const char *program, struct err *e);
+#define ARTIFACT_RESURRECT "@resurrect-hook-post-restore-all"
+#define ARTIFACT_RESURRECT_BEGIN "tmux set-option -g " SERVER_RESTORED
+int artifact_resurrect(struct artifact_set *in, const char *program, struct err *e);
+void artifact_resurrect_hook(struct buf *out, const char *program);	/* its text, appended */
 int artifact_tmux_conf(struct artifact_set *in, struct err *e);
 
 /* ---- hooks ---- */

@@ -143,11 +143,13 @@ for i in 0 1; do
 	is "$(agent_starts "p$i")" 5 '  started once'
 done
 
-# ---- the line that doctor proposes ----
+# ---- the hook that doctor proposes, by setup ----
 gt doctor --json -L main
 is "$(found tmux.resurrect)" note 'doctor proposes a hook'
 sed -i 's/@continuum-restore on/@continuum-restore off/' "$HOME/.tmux.conf"
-found tmux.resurrect hint >>"$HOME/.tmux.conf"
+is "$(found tmux.resurrect hint)" 'gt-recover setup --only resurrect,conf' '  by setup'
+gt -L main setup --yes --only resurrect,conf
+is "$RC" 0 '  which sets it'
 gt snapshot -L main
 kill_server
 ok 'a new server' tmux -u -L main new-session -d -s 0 -x 120 -y 40 -c "$W"

@@ -90,4 +90,23 @@ is "$RC $(agent_starts bare)" '0 2' '  and comes back'
 ok '  tmux-resurrect saves' save
 unlike "$(grep '^pane.bare' "$W/saved/last")" 'gt-recover|sh -c' '  no command of ours'
 
+# ---- setup's hook: a restore ends in a recovery ----
+tm kill-session -t bare
+{ agent_dir p0 && echo; } >"$W/dir.0"
+ok 'tmux-resurrect saves the two' until_ 10 save
+gt snapshot -L main
+for i in 0 1; do told[i]=$(messages "p$i"); done
+pid=$(tm display-message -p '#{pid}')
+kill -9 "$pid"
+until_ 10 _gone "$pid"
+for i in 0 1; do until_ 10 gone "p$i"; done
+ok 'a new server again' start_server
+gt -L main setup --yes --only resurrect
+is "$RC" 0 'setup sets the hook'
+ok 'tmux-resurrect restores again' timeout 60 tmux -u -L main run-shell "$RESURRECT/scripts/restore.sh"
+for i in 0 1; do
+	ok "  the agent of pane $i comes back by itself" until_ 40 messages_are "p$i" "$((told[i] + 1))"
+	is "$(agent_starts "p$i")" 3 '  started once'
+done
+
 done_testing

@@ -92,6 +92,27 @@ like "$RC $ERR" '^0 .*conf +removed.*key +removed.*hooks +removed.*timer +remove
 is "$(diff <(echo "$before") <(everything))" '' '  every file, option, key and the crontab are as before'
 ok '  no folder of ours is left' test ! -e "$OWN"
 
+# ---- beside tmux-resurrect ----
+is "$(gt -L main setup --print --json && part resurrect)" left_out 'without tmux-resurrect its hook is left out'
+HOOK=@resurrect-hook-post-restore-all
+tm set-option -g @resurrect-restore-script-path "$W/restore.sh"
+before=$(everything)
+is "$(gt -L main setup --print --json && part resurrect)" planned 'with it it is in the plan'
+gt -L main setup --yes
+like "$RC $(tm show-options -gqv "$HOOK")" "^0 tmux set-option -g @gt-recover-restored \"\\$\(date \+%s\)\"; '?$GT_RECOVER'? --all --yes --quiet -L \"\\$\{TMUX%%,\*\}\" " '  and set'
+tm set-option -gu "$HOOK"
+tm source-file "$OWN"
+like "$(tm show-options -gqv "$HOOK")" ' --all --yes ' '  at each start of tmux, too'
+gt -L main setup --undo --yes
+is "$(diff <(echo "$before") <(everything))" '' '  undo leaves no trace'
+tm set-option -g "$HOOK" 'echo mine'
+is "$(gt -L main setup --print --json && part resurrect)" left_out "a person's own hook is left alone"
+gt -L main setup --yes --only resurrect
+is "$RC $(tm show-options -gqv "$HOOK")" '0 echo mine' '  also when it is asked for'
+gt -L main setup --undo --yes
+is "$(tm show-options -gqv "$HOOK")" 'echo mine' '  and by undo'
+tm set-option -gu "$HOOK" \; set-option -gu @resurrect-restore-script-path
+
 # ---- what a person changed meanwhile ----
 gt -L main setup --yes --with shim
 is "$RC" 0 'with the shell function'

@@ -593,12 +593,53 @@ change_binding(const struct app *w, bool install, const char *path)
 
 static const struct words key_words = { "key", "", "prefix " ARTIFACT_KEY " opens gt-recover",
 	"the key was already installed", "the key is removed", "none was installed" };
+static const struct words resurrect_words = { "resurrect", "",
+	"a restore by tmux-resurrect ends in gt-recover --all",
+	"the hook was already installed", "the hook is removed", "none was installed" };
 static const struct words conf_words = { "conf", "", "tmux reads the key from it at its next start",
 	"the line was already installed", "the line is removed", "none was installed" };
 
-static int
-cmd_key(const struct cli *cli, bool install, struct err *e)
+static bool
+reads_ours(struct tmux *t, struct buf *hook)
 {
+	struct err none = ERR_INIT;
+
+	buf_reset(hook);
+	return tmux_do(t, false, hook, &none, "show-options", "-gqv", ARTIFACT_RESURRECT, NULL) == 0 &&
+	    str_starts(hook->data, ARTIFACT_RESURRECT_BEGIN);
+}
+
+/* A line that a person wrote has the same words; without our block it is left alone. */
+static void
+change_resurrect(const struct app *w, bool install, const char *path)
+{
+	struct buf hook = BUF_INIT;
+
+	for (size_t i = 0; i < w->n_servers; i++) {
+		struct err none = ERR_INIT;
+
+		if (reads_ours(&w->servers[i], &hook))
+			tmux_do(&w->servers[i], true, NULL, &none, "set-option", "-gu", ARTIFACT_RESURRECT,
+			    NULL);
+		if (install)
+			tmux_do(&w->servers[i], true, NULL, &none, "source-file", path, NULL);
+	}
+	buf_release(&hook);
+}
+
+/* What stands in our file of tmux commands, and what the servers that run are told of it. */
+static const struct tmux_part {
+	const struct words *words;
+	int (*build)(struct artifact_set *in, const char *program, struct err *e);
+	int (*refuse)(const struct app *w, struct err *e);	/* may be NULL */
+	void (*change)(const struct app *w, bool install, const char *path);
+} key_part = { &key_words, artifact_key, refuse_bound, change_binding },
+  resurrect_part = { &resurrect_words, artifact_resurrect, NULL, change_resurrect };
+
+static int
+run_tmux_part(const struct cli *cli, bool install, const struct tmux_part *part, struct err *e)
+{
+	enum artifact_state state = ARTIFACT_ABSENT;
 	char *program = sys_program_path();
 	struct artifact_set in = { .n = 0 };
 	struct app w;
@@ -609,18 +650,32 @@ cmd_key(const struct cli *cli, bool install, struct err *e)
 	if (program == NULL)
 		ret = err_set(e, GT_FAIL, "program", "cannot determine the path of this program");
 	if (ret == 0)
-		ret = artifact_key(&in, program, e);
-	if (ret == 0 && install && !cli->print)
-		ret = refuse_bound(&w, e);
+		ret = part->build(&in, program, e);
 	if (ret == 0)
-		ret = run_files(cli, install, &in, &key_words, NULL, e);
-	if (ret >= 0 && !cli->print)
-		change_binding(&w, install, in.v[0].path);
+		ret = artifact_status(&in.v[0], &state, NULL, e);
+	if (ret == 0 && install && !cli->print && part->refuse != NULL)
+		ret = part->refuse(&w, e);
+	if (ret == 0)
+		ret = run_files(cli, install, &in, part->words, NULL, e);
+	if (ret >= 0 && !cli->print && (install || state != ARTIFACT_ABSENT))
+		part->change(&w, install, in.v[0].path);
 	cli_close_app(&w);
 out:
 	artifact_release(&in);
 	free(program);
 	return ret >= 0 ? GT_OK : -1;
+}
+
+static int
+cmd_key(const struct cli *cli, bool install, struct err *e)
+{
+	return run_tmux_part(cli, install, &key_part, e);
+}
+
+static int
+cmd_resurrect(const struct cli *cli, bool install, struct err *e)
+{
+	return run_tmux_part(cli, install, &resurrect_part, e);
 }
 
 static int
@@ -652,7 +707,7 @@ cmd_install(const struct cli *cli, struct err *e)
 	} words[] = {
 		{ "shim", cmd_shim }, { "timer", cmd_timer }, { "plugin", cmd_plugin },
 		{ "hooks", cmd_hooks }, { "binding", cmd_slash_commands }, { "key", cmd_key },
-		{ "conf", cmd_conf },
+		{ "conf", cmd_conf }, { "resurrect", cmd_resurrect },
 	};
 	const char *word = cli->n_args > 0 ? cli->args[0] : "";
 	bool patrol = cli->n_args == 2 && strcmp(word, "timer") == 0 && strcmp(cli->args[1], "patrol") == 0;

@@ -4,6 +4,7 @@
 
 #include "cli/cli_private.h"
 #include "config/config.h"
+#include "install/install.h"
 #include "records/hooks/hooks.h"
 
 /*
@@ -17,6 +18,7 @@ struct setup {
 	const struct cli *cli;
 	struct cli_output say;
 	bool town;			/* there is one */
+	bool resurrect;			/* a server has tmux-resurrect, and no hook of a person's there */
 	enum part_state state[16];
 	struct err why[16];		/* PART_FAILED */
 };
@@ -41,6 +43,12 @@ in_town(const struct setup *s)
 	return s->town;
 }
 
+static bool
+with_resurrect(const struct setup *s)
+{
+	return s->resurrect;
+}
+
 /* In the order in which they are set up. */
 static const struct part {
 	const char *name;
@@ -57,7 +65,9 @@ static const struct part {
 	    WORDS("uninstall", "hooks") },
 	{ "key", "bind prefix R in tmux to gt-recover", always, WORDS("install", "key"),
 	    WORDS("uninstall", "key") },
-	{ "conf", "read that key from tmux.conf at each start of tmux", always, WORDS("install", "conf"),
+	{ "resurrect", "recover agents after a restore by tmux-resurrect", with_resurrect,
+	    WORDS("install", "resurrect"), WORDS("uninstall", "resurrect") },
+	{ "conf", "read these from tmux.conf at each start of tmux", always, WORDS("install", "conf"),
 	    WORDS("uninstall", "conf") },
 	{ "shim", "make `gt recover` work", in_town, WORDS("install", "shim"), WORDS("uninstall", "shim") },
 	{ "plugin", "let Gas Town look for crashes", never, WORDS("install", "plugin"),
@@ -194,11 +204,11 @@ print_plan(const struct setup *s)
 	puts(s->cli->undo ? "To be removed:" : "To be set up:");
 	for (size_t i = 0; i < PARTS; i++)
 		if (s->state[i] == PART_WANTED)
-			printf("  %-8s%s\n", parts[i].name, parts[i].purpose);
+			printf("  %-10s%s\n", parts[i].name, parts[i].purpose);
 	for (size_t i = 0, first = 1; i < PARTS && !s->cli->undo && s->cli->only == NULL; i++)
 		if (s->state[i] == PART_LEFT_OUT) {
 			fputs(first ? "Not set up (--with PART adds one):\n" : "", stdout);
-			printf("  %-8s%s\n", parts[i].name, parts[i].purpose);
+			printf("  %-10s%s\n", parts[i].name, parts[i].purpose);
 			first = 0;
 		}
 	fflush(stdout);
@@ -208,9 +218,9 @@ static void
 print_result(struct setup *s, size_t i)
 {
 	if (s->state[i] == PART_DONE)
-		output_done(&s->say, "%-8s%s", parts[i].name, s->cli->undo ? "removed" : "set up");
+		output_done(&s->say, "%-10s%s", parts[i].name, s->cli->undo ? "removed" : "set up");
 	else if (s->state[i] == PART_FAILED)
-		output_warning(&s->say, "%-8s%s%s%s", parts[i].name, output_shown(s->why[i].msg, 0),
+		output_warning(&s->say, "%-10s%s%s%s", parts[i].name, output_shown(s->why[i].msg, 0),
 		    *s->why[i].hint != '\0' ? "\n  hint: " : "", s->why[i].hint);
 }
 
@@ -280,6 +290,29 @@ ask_doctor(const struct setup *s)
 	cmd_doctor(&doctor, &none);
 }
 
+static bool
+uses_resurrect(const struct app *w)
+{
+	struct buf script = BUF_INIT, hook = BUF_INIT;
+	struct err none = ERR_INIT;
+	bool found = false;
+
+	for (size_t i = 0; i < w->n_servers && !found; i++) {
+		struct tmux *t = &w->servers[i];
+
+		buf_reset(&script);
+		buf_reset(&hook);
+		found = tmux_do(t, false, &script, &none, "show-options", "-gqv",
+			    "@resurrect-restore-script-path", NULL) == 0 &&
+		    script.len > 0 &&
+		    tmux_do(t, false, &hook, &none, "show-options", "-gqv", ARTIFACT_RESURRECT, NULL) == 0 &&
+		    (hook.len == 0 || str_starts(hook.data, ARTIFACT_RESURRECT_BEGIN));
+	}
+	buf_release(&script);
+	buf_release(&hook);
+	return found;
+}
+
 int
 cmd_setup(const struct cli *cli, struct err *e)
 {
@@ -288,9 +321,10 @@ cmd_setup(const struct cli *cli, struct err *e)
 	struct app w;
 	int ret;
 
-	if (cli_open_config(cli, &w, e) != 0)
+	if (cli_open_app(cli, &w, e) != 0)
 		return -1;
 	s.town = town_root(w.town) != NULL;
+	s.resurrect = uses_resurrect(&w);
 	cli_close_app(&w);
 	if (choose_all_parts(&s, e) != 0)
 		return -1;
